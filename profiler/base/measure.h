@@ -38,6 +38,7 @@ struct measure {
 	bool injects;          /* the library is brought into these; else their calls are timed */
 	uint64_t delay_ns;     /* what is recorded begins this long after the command */
 	uint64_t duration_ns;  /* and lasts this long; 0: to the command's end */
+	uint64_t last_ns;      /* only the last part of it, so long; 0: all */
 };
 
 /* Which hardware counters are read, and of what. */

@@ -172,6 +172,28 @@ static bool find_stack(const struct process *process, uint32_t id, uint32_t *sta
 	return true;
 }
 
+static void visit_sent(struct id_map *map, const struct number_visitor *v)
+{
+	uint32_t at = 0, id, stack;
+	uint64_t value;
+
+	while (id_map_next(map, &at, &id, &value)) {
+		stack = (uint32_t)value;
+		if (stack != HANDOVERS_UNKNOWN) {
+			stack &= ~WHOLE_STACK;
+			visit_stack(v, &stack);
+			stack |= (uint32_t)value & WHOLE_STACK;
+		}
+		*id_map_find(map, id) = stack;
+	}
+}
+
+void collect_visit_sent(struct process *process, const struct number_visitor *v)
+{
+	visit_sent(&process->sent.stacks, v);
+	visit_sent(&process->sent.handed, v);
+}
+
 /* The stack of the thread that a worker works for. False: not known, or too deep. */
 static bool find_waiter(struct collect *c, const struct process *process,
 			const struct gpu_event_stack *e, uint32_t *stack, bool *is_whole)
@@ -199,19 +221,16 @@ static int take_stack(struct collect *c, struct process *process, const struct g
 	return target_stacks_set(&process->sent, e->id, stack | (is_whole ? WHOLE_STACK : 0));
 }
 
-/* The launch shows whose work its thread does, if it works for others. */
-static void note_handover(struct collect *c, const struct process *process,
-			  const struct gpu_event_launch *e)
+/* The launch shows whose work its thread does, if it works for others. Returns intake.h's flags. */
+static uint32_t note_handover(struct collect *c, const struct process *process,
+			      const struct gpu_event_launch *e)
 {
 	uint32_t below;
 
 	if (!target_stacks_get_handed(&process->sent, e->stack_id, &below))
-		return;
+		return 0;
 	handovers_launch(&c->handovers, process->id, e->tid, e->time_ns, below);
-	if (below == HANDOVERS_UNKNOWN)
-		c->ledger.launches.apart++;
-	else
-		c->ledger.launches.handed++;
+	return below == HANDOVERS_UNKNOWN ? INTAKE_APART : INTAKE_HANDED;
 }
 
 /* A stack that a thread sent, below the one that created the thread, if it is not handed over. */
@@ -238,21 +257,29 @@ bool collect_wants_thread(struct collect *c, const struct process *process,
 
 /* ---- launches ---- */
 
-/* For the timeline: a launch call begins. */
+/* A launch call begins: for the timeline, it lasts. `flags`: intake.h's. */
 static void begin_launch(struct collect *c, const struct process *process,
-			 const struct gpu_event_launch *e, uint32_t stack)
+			 const struct gpu_event_launch *e, uint32_t stack, uint32_t flags)
 {
-	struct timeline_record launch = {.kind = TIMELINE_LAUNCH,
-					 .start_ns = e->time_ns,
-					 .stack = stack == LAUNCH_UNKNOWN ? STACK_EMPTY : stack,
-					 .correlation = e->correlation_id};
+	bool is_inside = window_has(&c->window, e->time_ns);
+	struct recent_item launch = {.record = {.kind = TIMELINE_LAUNCH,
+						.start_ns = e->time_ns,
+						.correlation = e->correlation_id},
+				     .flags = flags | INTAKE_COUNTS};
 
-	if (!c->options.timeline || !window_has(&c->window, e->time_ns))
+	if (is_inside && !(e->flags & GPU_LAUNCH_IS_OTHER))
+		launch.flags |= INTAKE_KERNEL;
+	if (c->intake.recent && is_inside) /* for as long, the thread's name is kept */
+		launch.record.place = collect_place_of(c, process, e->tid);
+	if (!c->options.timeline || !is_inside) {
+		intake_add(&c->intake, &launch);
 		return;
+	}
+	launch.flags |= INTAKE_DRAWN;
 	if (stack == LAUNCH_SKIPPED)
-		launch.stack =
-			stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK, MARK_SKIPPED);
-	launch.place = collect_place_of(c, process, e->tid);
+		stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK, MARK_SKIPPED);
+	launch.record.stack = stack == LAUNCH_UNKNOWN ? STACK_EMPTY : stack;
+	launch.record.place = collect_place_of(c, process, e->tid);
 	collect_note_error(c, open_launches_begin(&c->open_launches, process->id, &launch));
 }
 
@@ -266,8 +293,9 @@ static void take_launch_end(struct collect *c, const struct process *process,
 }
 
 /*
- * Kernel launches are checked by number, in gpu_pipe. A graph with conditional nodes may have
- * nothing to do, and it is not known of each of its nodes which launch it is of.
+ * Kernel launches are checked by number, in gpu_pipe, but where a result is of a moment. A graph
+ * with conditional nodes may have nothing to do, and it is not known of each of its nodes which
+ * launch it is of.
  */
 static void note_debt(struct collect *c, const struct process *process,
 		      const struct gpu_event_launch *e)
@@ -279,24 +307,25 @@ static void note_debt(struct collect *c, const struct process *process,
 	else if (!is_other && (e->flags & GPU_LAUNCH_IS_GRAPH) &&
 		 !graph_nodes_has_bodies(&c->attribution.graph_nodes))
 		join_owe(c->join, process->id, e->correlation_id, JOIN_OWES_GRAPH);
+	else if (!is_other && !(e->flags & GPU_LAUNCH_IS_GRAPH) && c->options.last_ns)
+		join_owe(c->join, process->id, e->correlation_id, JOIN_OWES_KERNEL);
 }
 
-/* The stack of a launch; LAUNCH_UNKNOWN: there is none here. */
+/* The stack of a launch, and intake.h's flags; LAUNCH_UNKNOWN: there is none here. */
 static uint32_t stack_of(struct collect *c, const struct process *process,
-			 const struct gpu_event_launch *e)
+			 const struct gpu_event_launch *e, uint32_t *flags)
 {
 	uint32_t stack;
 	bool is_whole;
 
+	*flags = 0;
 	if (e->flags & GPU_LAUNCH_SKIPPED && c->options.measure.max_overhead) {
-		c->ledger.launches.skipped++;
+		*flags = INTAKE_SKIPPED;
 		return LAUNCH_SKIPPED;
 	}
 	if (!find_stack(process, e->stack_id, &stack, &is_whole))
 		return LAUNCH_UNKNOWN;
-	c->ledger.launches.with_stack++;
-	c->ledger.launches.whole += is_whole;
-	note_handover(c, process, e);
+	*flags = INTAKE_STACK | (is_whole ? INTAKE_WHOLE : 0) | note_handover(c, process, e);
 	return below_origin(c, process, e->tid, e->stack_id, stack);
 }
 
@@ -304,15 +333,14 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 {
 	int is_graph = e->flags & GPU_LAUNCH_IS_GRAPH;
 	bool is_other = e->flags & GPU_LAUNCH_IS_OTHER;
-	uint32_t stack;
+	uint32_t stack, flags;
 	int err;
 
 	if (!process->first_launch || e->correlation_id < process->first_launch)
 		process->first_launch = e->correlation_id;
 	collect_note_thread(c, process, e->tid);
-	c->ledger.launches.kernels += !is_other && window_has(&c->window, e->time_ns);
-	stack = stack_of(c, process, e);
-	begin_launch(c, process, e, stack);
+	stack = stack_of(c, process, e, &flags);
+	begin_launch(c, process, e, stack, flags);
 	if (stack == LAUNCH_UNKNOWN && !is_other) {
 		/* its probe may provide a stack */
 		err = join_launch(c->join, process->id, e->tid, e->time_ns, e->correlation_id,

@@ -273,6 +273,17 @@ const struct option_entry option_table[] = {
 	 .text = "record for this long, then write the result",
 	 .more = "The command goes on undisturbed, and profile ends with it, with its exit "
 		 "status. What began in this time is in the result as a whole."},
+	{.id = OPT_LAST,
+	 .name = "last",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "TIME",
+	 .is_of_run = true,
+	 .topic = TOPIC_CAPTURES,
+	 .text = "keep only the last TIME of the run (flight recorder)",
+	 .more = "At the end, and at each snapshot (kill -USR2, --control), the files have what "
+		 "began "
+		 "in the last TIME before that moment. The run may take days: 256 MiB are kept at "
+		 "most; if they hold less than TIME, a message says how long."},
 	{.id = OPT_CONTROL,
 	 .name = "control",
 	 .kind = ARGUMENT_FILE,

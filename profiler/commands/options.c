@@ -344,6 +344,32 @@ static bool check_wall(const struct options *o)
 	return false;
 }
 
+/* What needs a whole run, and not its last seconds; NULL: nothing. */
+static const char *needs_whole_run(const struct options *o)
+{
+	const struct measure *m = &o->measure;
+
+	return m->wall           ? "--wall"
+	       : m->idle         ? "--idle"
+	       : m->memory       ? "--alloc"
+	       : m->api          ? "--api"
+	       : m->stall_period ? "--stalls"
+	       : m->counters     ? "--metrics"
+	       : m->max_overhead ? "--max-overhead"
+	       : o->live         ? "--live"
+	       : o->record       ? "--record"
+				 : NULL;
+}
+
+static bool check_last(const struct options *o)
+{
+	const char *option = o->last ? needs_whole_run(o) : NULL;
+
+	if (option)
+		complain("%s is of a whole run: not with --last", option);
+	return !option;
+}
+
 /* What a run will read; of a capture, deliver knows. */
 static bool check_weight_metric(const struct options *o)
 {
@@ -841,6 +867,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_DELAY:
 		o->delay = argument;
 		return set_length("--delay", argument, &o->measure.delay_ns);
+	case OPT_LAST:
+		o->last = argument;
+		return set_length("--last", argument, &o->measure.last_ns);
 	case 'v':
 		o->level = LOG_VERBOSE;
 		return true;
@@ -1336,7 +1365,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	if (!check_inprocess(options, options->measure.nvtx, "--nvtx") ||
 	    !check_inprocess(options, options->measure.max_overhead > 0, "--max-overhead") ||
 	    !check_calls(options) || !check_wall(options) || !check_idle(options) ||
-	    !check_prometheus(options) || !check_spans(options))
+	    !check_prometheus(options) || !check_spans(options) || !check_last(options))
 		goto wrong;
 	options->command = options->measure.attached ? NULL : argv + optind;
 	return OPTIONS_RUN;

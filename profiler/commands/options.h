@@ -63,6 +63,7 @@ struct options {
 	bool no_inject;                  /* nothing is brought into these */
 	struct attach_request attach;    /* -p, --name, --cgroup; it has the delay and duration */
 	const char *delay, *duration;    /* as they were given; NULL: not */
+	const char *last;                /* likewise: --last */
 	struct measure measure;          /* devices: run sets it */
 	struct counter_request counters; /* --metrics */
 	enum weight_unit unit;

@@ -98,6 +98,7 @@ static const uint16_t counts[] = {
 	AT(outside.earlier_ns),
 	AT(outside.calls),
 	AT(outside.unended),
+	AT(outside.not_held_ns),
 	AT(python.unordered),
 	AT(cost.program_ns),
 	AT(cost.kernel_ns),

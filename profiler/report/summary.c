@@ -35,7 +35,7 @@ static bool used_gpu(const struct ledger *l)
 /* Only a part of the run was recorded. */
 static bool is_part(const struct measure *m)
 {
-	return m->delay_ns || m->duration_ns;
+	return m->delay_ns || m->duration_ns || m->last_ns;
 }
 
 /* What was recorded and is left out, or has no launch. */
@@ -60,6 +60,24 @@ static void report_outside(struct log *log, const struct ledger_outside *l)
 			 l->earlier, pick(l->earlier, " was", "s were"), ms(l->earlier_ns));
 }
 
+/* The last part of the run; what was lost, and how stacks were taken, is said of all of it. */
+static void report_last(struct log *log, const struct measure *m, const struct ledger_outside *l,
+			uint64_t length_ns)
+{
+	char from[QUANTITY_BYTES], length[QUANTITY_BYTES], wanted[QUANTITY_BYTES];
+
+	log_line(log, "Recorded: the last %s, from %s after the %s",
+		 time_text(length, (double)length_ns), time_text(from, (double)m->delay_ns),
+		 m->attached ? "beginning" : "command's start");
+	if (l->not_held_ns)
+		log_warn(log,
+			 "there is no room for the last %s: what began in the first %s of it was "
+			 "forgotten",
+			 time_text(wanted, (double)(length_ns + l->not_held_ns)),
+			 time_text(length, (double)l->not_held_ns));
+	report_outside(log, l);
+}
+
 /* Which part of the run, and what was seen of the rest. */
 static void report_part(struct log *log, const struct measure *m, const struct totals *t)
 {
@@ -71,7 +89,7 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 		report_outside(log, l); /* nothing, but for processes that already ran */
 		return;
 	}
-	if (left == 0) {
+	if (left == 0 && !l->not_held_ns) {
 		log_warn(log,
 			 "the command ended after %s, before --delay was over: nothing was "
 			 "recorded",
@@ -80,6 +98,10 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 	}
 	if (m->duration_ns && m->duration_ns < left)
 		left = m->duration_ns;
+	if (m->last_ns) {
+		report_last(log, m, l, left);
+		return;
+	}
 	if (m->delay_ns)
 		snprintf(from, sizeof(from), ", from %s after the command's start",
 			 time_text(length, (double)m->delay_ns));
