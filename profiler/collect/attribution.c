@@ -270,6 +270,17 @@ static void count_outside(struct attribution *a, const struct gpu_operation *o)
 	*(is_after ? &l->after_ns : &l->before_ns) += o->duration_ns;
 }
 
+void attribution_leave_out(struct attribution *a, const struct gpu_operation *o)
+{
+	struct ledger_outside *l = &a->parts.ledger->outside;
+
+	count_received(a, o);
+	if (gpu_work_is_instant(o->work) || gpu_work_is_stall(o->work))
+		return;
+	l->unchosen++;
+	l->unchosen_ns += o->duration_ns;
+}
+
 static void show_to_waits(struct attribution *a, const struct gpu_work_origin *origin,
 			  const struct gpu_operation *o)
 {

@@ -109,6 +109,9 @@ uint32_t attribution_origin_of_many(struct attribution *a, uint32_t stack, uint3
 void attribution_add(void *attribution, uint32_t origin, uint64_t launched_ns,
 		     const struct gpu_operation *operation);
 
+/* An operation that its program did not choose (--range): it is only counted. */
+void attribution_leave_out(struct attribution *a, const struct gpu_operation *operation);
+
 /* A thread waited for the GPU; `stack` is the stack of the call. */
 void attribution_add_wait(struct attribution *a, const struct process *process, uint32_t stack,
 			  const struct gpu_event_wait *wait);

@@ -30,6 +30,13 @@ static void limit_memory(struct collect *c)
 static void keep_handed_sample(void *collect, const struct handovers_sample *sample,
 			       uint32_t below);
 
+#define UNDECIDED_MAX 65536u
+#define UNDECIDED_NS 1000000000u /* what a process says comes within this time */
+struct undecided {
+	struct handovers_sample sample;
+	uint32_t stack, flags;
+};
+
 struct collect *collect_new(const struct collect_options *options)
 {
 	struct collect *c = calloc(1, sizeof(*c));
@@ -54,6 +61,7 @@ struct collect *collect_new(const struct collect_options *options)
 	c->measurements.ledger = &c->ledger.counters;
 	c->measurements.allowance = &c->target_bytes;
 	c->measurements.keeps_launches = options->timeline != NULL;
+	queue_init(&c->undecided, sizeof(struct undecided));
 	c->handovers.output = keep_handed_sample;
 	c->handovers.context = c;
 	c->symbolizer = symbolizer_new();
@@ -125,6 +133,7 @@ void collect_free(struct collect *c)
 	open_calls_release(&c->open_calls);
 	open_launches_release(&c->open_launches);
 	handovers_release(&c->handovers);
+	queue_release(&c->undecided);
 	thread_origins_release(&c->origins);
 	off_cpu_release(&c->off_cpu);
 	idle_release(&c->idle);
@@ -565,8 +574,8 @@ static struct process *process_of(struct collect *c, const struct stack_event *e
 }
 
 /* `stack`: with what its thread's own is below. */
-static void keep_sample(struct collect *c, const struct handovers_sample *sample, uint32_t stack,
-			uint32_t flags)
+static void add_kept_sample(struct collect *c, const struct handovers_sample *sample,
+			    uint32_t stack, uint32_t flags)
 {
 	if (c->options.idle_store)
 		idle_add_sample(&c->idle, (struct idle_where){sample->process, sample->tid},
@@ -579,6 +588,45 @@ static void keep_sample(struct collect *c, const struct handovers_sample *sample
 						    .stack = stack,
 						    .place = sample->place},
 					 .flags = flags | (sample->is_whole ? INTAKE_WHOLE : 0)});
+}
+
+/* Those of which what their process has said is known by then. */
+static void decide_samples(struct collect *c, uint64_t until_ns, uint32_t most)
+{
+	struct undecided *u;
+
+	while ((u = queue_front(&c->undecided)) &&
+	       (u->sample.time_ns <= until_ns || queue_length(&c->undecided) > most)) {
+		const struct process *process = processes_get(&c->processes, u->sample.process);
+
+		if (process && chosen_has(&process->chosen, u->sample.time_ns))
+			add_kept_sample(c, &u->sample, u->stack, u->flags);
+		queue_pop(&c->undecided);
+	}
+}
+
+void collect_visit_samples(struct collect *c, const struct number_visitor *v)
+{
+	for (uint32_t i = 0; i < queue_length(&c->undecided); i++) {
+		struct undecided *u = queue_at(&c->undecided, i);
+
+		visit_stack(v, &u->stack);
+		visit_place(v, &u->sample.place);
+	}
+}
+
+/* With --range it waits until it is known whether its process was recorded. */
+static void keep_sample(struct collect *c, const struct handovers_sample *sample, uint32_t stack,
+			uint32_t flags)
+{
+	const struct undecided undecided = {*sample, stack, flags};
+
+	if (!c->options.measure.ranges) {
+		add_kept_sample(c, sample, stack, flags);
+		return;
+	}
+	decide_samples(c, 0, UNDECIDED_MAX);
+	collect_note_error(c, queue_insert_by_time(&c->undecided, &undecided));
 }
 
 /* Gets the samples of threads that work for others. */
@@ -763,7 +811,7 @@ static void finish_cpu_time(struct collect *c)
 	struct ledger_cpu *cpu = &c->ledger.cpu;
 
 	/* of a part of a command's run it is not known how much CPU time was used */
-	if (!c->options.measure.samples_cpu || c->options.last_ns ||
+	if (!c->options.measure.samples_cpu || c->options.last_ns || c->options.measure.ranges ||
 	    (window_is_part(&c->window) && !c->options.measure.attached))
 		return;
 	cpu->not_sampled_ns +=
@@ -1117,6 +1165,8 @@ void collect_advance(struct collect *c, uint64_t until_ns)
 	join_advance(c->join, until_ns);
 	attribution_advance(&c->attribution, until_ns);
 	handovers_advance(&c->handovers, until_ns);
+	if (until_ns > UNDECIDED_NS)
+		decide_samples(c, until_ns - UNDECIDED_NS, UNDECIDED_MAX);
 	while ((process = processes_take_settled(&c->processes, until_ns)))
 		settle(c, process);
 }
@@ -1210,6 +1260,9 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	join_finish(c->join);
 	note_unanswered(c, now_ns, unended);
 	attribution_finish(&c->attribution);
+	/* before processes are settled, and with them goes what they have said */
+	handovers_advance(&c->handovers, UINT64_MAX);
+	decide_samples(c, UINT64_MAX, 0);
 	pc_samples_split(&c->pc_samples, c->stacks, c->profile, &c->stall_places);
 	while ((process = processes_take_any(&c->processes)))
 		settle(c, process);

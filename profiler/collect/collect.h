@@ -291,6 +291,10 @@ bool collect_knows_launch(const struct collect *c, const struct process *process
 /* Launches of kernels from that time on of which no record has come; of the last seconds alone. */
 uint64_t collect_count_launched(const struct collect *c, uint64_t since_ns);
 
+/* Whether a kernel is in the part that is recorded. */
+bool collect_is_recorded(const struct collect *c, const struct process *process,
+			 const struct gpu_event_kernel *kernel);
+
 /* ---- time ---- */
 
 /*

@@ -361,7 +361,8 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 bool collect_knows_launch(const struct collect *c, const struct process *process,
 			  uint32_t correlation_id)
 {
-	return !window_is_part(&c->window) || join_knows(c->join, process->id, correlation_id);
+	return (!window_is_part(&c->window) && !c->options.measure.ranges) ||
+	       join_knows(c->join, process->id, correlation_id);
 }
 
 /* ---- operations, graphs, waits ---- */
@@ -400,15 +401,39 @@ static uint32_t launch_of_node(struct collect *c, const struct gpu_operation *o)
 }
 
 /*
+ * Where processes choose what is recorded, launches are only sent of that, each before its work.
+ * What nothing launches is chosen by its own time.
+ */
+static bool is_chosen(const struct collect *c, const struct gpu_operation *o)
+{
+	const struct process *process;
+
+	if (!c->options.measure.ranges)
+		return true;
+	if (o->correlation_id)
+		return join_knows(c->join, o->process, o->correlation_id);
+	process = processes_get(&c->processes, o->process);
+	return process && chosen_has(&process->chosen, o->start_ns);
+}
+
+/*
  * CUPTI gives each launch a correlation id from 1 on: another node without one was launched by a
  * kernel, which no thread of the program did.
  */
 static int take_operation(struct collect *c, struct gpu_operation *o)
 {
+	if (o->graph_node == 0 && !is_chosen(c, o)) {
+		attribution_leave_out(&c->attribution, o);
+		return 0;
+	}
 	if (o->graph_node == 0)
 		return join_operation(c->join, o->process, o);
 	if (graph_nodes_has_bodies(&c->attribution.graph_nodes))
 		o->correlation_id = launch_of_node(c, o);
+	if (!is_chosen(c, o)) {
+		attribution_leave_out(&c->attribution, o);
+		return 0;
+	}
 	if (o->correlation_id)
 		return join_operation(c->join, o->process, o);
 	/* in a conditional body it may be of a launch that was lost */
@@ -476,6 +501,11 @@ static int take_work(struct collect *c, const struct process *process,
 		c->ledger.gpu.unwatched++;
 	if (!gpu_work_has_no_launch(e->work))
 		return take_operation(c, &operation);
+	operation.correlation_id = 0;
+	if (!is_chosen(c, &operation)) {
+		attribution_leave_out(&c->attribution, &operation);
+		return 0;
+	}
 	attribution_add(&c->attribution, LAUNCH_NONE_NEEDED, 0, &operation);
 	return 0;
 }
@@ -559,6 +589,14 @@ static void end_context(struct collect *c, const struct process *process,
 							   .time_ns = e->end_ns,
 							   .process = process->id,
 							   .context = e->id});
+}
+
+static int take_range(struct collect *c, struct process *process, const struct gpu_event_range *e)
+{
+	int begins = chosen_note(&process->chosen, e->time_ns, e->is_open);
+
+	c->ledger.outside.ranges += begins > 0;
+	return begins < 0 ? begins : 0;
 }
 
 static void take_calls(struct collect *c, const struct gpu_event_calls *e)
@@ -690,6 +728,8 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 	case GPU_EVENT_POOL:
 		take_pool(c, process, &event->pool);
 		return 0;
+	case GPU_EVENT_RANGE:
+		return take_range(c, process, &event->range);
 	case GPU_EVENT_CALLS:
 		take_calls(c, &event->calls);
 		return 0;
@@ -711,18 +751,27 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 }
 
 /* Whether it began in the part of the run that is recorded. */
-static bool is_inside(const struct collect *c, const struct gpu_event *event)
+static bool is_inside(const struct collect *c, const struct process *process,
+		      const struct gpu_event *event)
 {
 	switch (event->type) {
 	case GPU_EVENT_LAUNCH:
 		return window_has(&c->window, event->launch.time_ns);
 	case GPU_EVENT_KERNEL:
-		return event->kernel.bad_time || window_has(&c->window, event->kernel.start_ns);
+		return collect_is_recorded(c, process, &event->kernel);
 	case GPU_EVENT_WORK:
 		return event->work.bad_time || window_has(&c->window, event->work.start_ns);
 	default:
 		return true;
 	}
+}
+
+bool collect_is_recorded(const struct collect *c, const struct process *process,
+			 const struct gpu_event_kernel *e)
+{
+	if (c->options.measure.ranges && !join_knows(c->join, process->id, e->correlation_id))
+		return false;
+	return e->bad_time || window_has(&c->window, e->start_ns);
 }
 
 static void count_event(struct metrics *m, const struct process *process,
@@ -749,7 +798,7 @@ static void count_event(struct metrics *m, const struct process *process,
 void collect_gpu_event(struct collect *c, struct process *process, const struct gpu_event *event,
 		       const char *kernel)
 {
-	if (c->metrics && is_inside(c, event))
+	if (c->metrics && is_inside(c, process, event))
 		count_event(c->metrics, process, event, kernel);
 	collect_note_error(c, take_gpu_event(c, process, event, kernel));
 }

@@ -6,6 +6,7 @@
 #ifndef PROFILER_COLLECT_COLLECT_PRIVATE_H
 #define PROFILER_COLLECT_COLLECT_PRIVATE_H
 
+#include "profiler/base/queue.h"
 #include "profiler/collect/attribution.h"
 #include "profiler/collect/collect.h"
 #include "profiler/collect/cpu_time.h"
@@ -54,6 +55,7 @@ struct collect {
 	struct open_calls open_calls;
 	struct open_launches open_launches;
 	struct handovers handovers;
+	struct queue undecided; /* with --range: samples of which it is not known if they count */
 	struct thread_origins origins;
 	struct off_cpu off_cpu;
 	struct idle idle; /* with options.idle_store */
@@ -81,6 +83,9 @@ const char *collect_keep_text(void *collect, const char *text);
 /* Sets up a process that has begun; NULL: out of memory, which is counted. Returns it. */
 struct process *collect_begin_process(struct collect *c, struct process *process);
 void collect_end_process(struct collect *c, struct process *process, uint64_t time_ns);
+
+/* Shows the numbers of samples that are not decided yet (profile/numbers.h). */
+void collect_visit_samples(struct collect *c, const struct number_visitor *visitor);
 
 /* Shows the numbers of stacks that it has sent (profile/numbers.h). */
 void collect_visit_sent(struct process *process, const struct number_visitor *visitor);

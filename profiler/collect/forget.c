@@ -69,6 +69,7 @@ static void visit_all(struct collect *c, const struct number_visitor *v)
 	open_launches_visit(&c->open_launches, v);
 	open_calls_visit(&c->open_calls, v);
 	handovers_visit(&c->handovers, v);
+	collect_visit_samples(c, v);
 	thread_origins_visit(&c->origins, v);
 	attribution_visit(&c->attribution, c->join, v);
 	while (id_map_next(&c->processes.by_id, &at, &id, &value))

@@ -273,6 +273,17 @@ const struct option_entry option_table[] = {
 	 .text = "record for this long, then write the result",
 	 .more = "The command goes on undisturbed, and profile ends with it, with its exit "
 		 "status. What began in this time is in the result as a whole."},
+	{.id = OPT_RANGE,
+	 .name = "range",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "NAME",
+	 .is_of_run = true,
+	 .topic = TOPIC_CAPTURES,
+	 .text = "record only while the NVTX range NAME is open",
+	 .more = "Or domain:message, as --nvtx shows it; cudaProfilerApi: between "
+		 "cudaProfilerStart "
+		 "and cudaProfilerStop. Of each process, what any thread does meanwhile: GPU work "
+		 "launched then, CPU samples. Several add up."},
 	{.id = OPT_LAST,
 	 .name = "last",
 	 .kind = ARGUMENT_TEXT,

@@ -87,7 +87,10 @@ static const char *part_of_run(const struct options *o, char text[SHOWN_BYTES])
 	const char *duration = o->measure.attached ? NULL : o->duration;
 	const struct {
 		const char *option, *argument;
-	} parts[] = {{"--delay", delay}, {"-d", duration}, {"--last", o->last}};
+	} parts[] = {{"--delay", delay},
+		     {"-d", duration},
+		     {"--last", o->last},
+		     {"--range", o->has_ranges ? o->ranges : NULL}};
 	size_t used = 0;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)

@@ -422,5 +422,8 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(totals.measure.injects),
 	NUMBER(totals.measure.last_ns),
 	NUMBER(ledger.outside.not_held_ns),
+	NUMBER(ledger.outside.ranges),
+	NUMBER(ledger.outside.unchosen),
+	NUMBER(ledger.outside.unchosen_ns),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -53,6 +53,9 @@ static void report_outside(struct log *log, const struct ledger_outside *l)
 			 " launch%s left out: %s work had not ended when recording did",
 			 l->unended, pick(l->unended, " is", "es are"),
 			 pick(l->unended, "its", "their"));
+	if (l->unchosen)
+		log_line(log, "  %" PRIu64 " GPU operation%s launched outside (%.3f ms): left out",
+			 l->unchosen, pick(l->unchosen, " was", "s were"), ms(l->unchosen_ns));
 	if (l->earlier)
 		log_line(log,
 			 "  %" PRIu64 " GPU operation%s launched more than 1 s before (%.3f ms): "
@@ -78,6 +81,23 @@ static void report_last(struct log *log, const struct measure *m, const struct l
 	report_outside(log, l);
 }
 
+/* What programs chose by their ranges. */
+static void report_ranges(struct log *log, const struct measure *m, const struct ledger_outside *l)
+{
+	char names[MEASURE_RANGES_BYTES];
+
+	snprintf(names, sizeof(names), "%s", m->ranges);
+	for (char *at = names; *at; at++)
+		if (*at == MEASURE_RANGES_SEPARATOR[0])
+			*at = ',';
+	if (l->ranges)
+		log_line(log,
+			 "Recorded: what was in the range %s, which was entered %" PRIu64 " time%s",
+			 names, l->ranges, s(l->ranges));
+	else
+		log_warn(log, "no process entered the range %s: nothing was recorded", names);
+}
+
 /* Which part of the run, and what was seen of the rest. */
 static void report_part(struct log *log, const struct measure *m, const struct totals *t)
 {
@@ -85,6 +105,8 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 	uint64_t left = t->elapsed_ns > m->delay_ns ? t->elapsed_ns - m->delay_ns : 0;
 	char from[QUANTITY_BYTES + 40] = "", length[QUANTITY_BYTES];
 
+	if (m->ranges)
+		report_ranges(log, m, l);
 	if (!is_part(m)) {
 		report_outside(log, l); /* nothing, but for processes that already ran */
 		return;
@@ -136,7 +158,7 @@ static void report_cpu(struct log *log, const struct measure *m, const struct to
 		sampled = used > rest ? used - rest : 0;
 
 	/* of a part of the run it is not known how much was used */
-	if (!m->samples_cpu || is_part(m) || used <= 0 ||
+	if (!m->samples_cpu || is_part(m) || m->ranges || used <= 0 ||
 	    (used < 100 * (double)t->sample_ns && rest <= 0))
 		return;
 	log_line(log, "CPU: %.3f s used, %.3f s sampled (%.0f %%)%s", used / 1e9, sampled / 1e9,

@@ -310,7 +310,8 @@ static int open_gpu_side(struct session *s)
 	err = open_pipe(s);
 	if (err)
 		return err;
-	collect_expect_hellos(s->collect, library_of(s), s->options->measure.nvtx);
+	collect_expect_hellos(s->collect, library_of(s),
+			      s->options->measure.nvtx || s->options->measure.ranges);
 	err = open_probes(s);
 	if (err == -ENOMEM)
 		log_error(s->log, "out of memory");
@@ -334,7 +335,7 @@ static bool takes_nvtx(const struct session *s)
 {
 	const char *chosen = getenv(TARGET_ENVIRONMENT_NVTX);
 
-	if (s->options->measure.nvtx && chosen)
+	if ((s->options->measure.nvtx || s->options->measure.ranges) && chosen)
 		log_warn(s->log,
 			 TARGET_ENVIRONMENT_NVTX
 			 " is set to %s and stays: no NVTX ranges in this profile",
@@ -348,13 +349,15 @@ static void make_environment(struct session *s, const struct measure *measure,
 {
 	const struct session_options *o = s->options;
 
-	target_environment_make(environment, &(struct target_environment_options){
-						     .library = library_of(s),
-						     .pipe = s->payload.pipe_path,
-						     .measure = *measure,
-						     .counters = o->counters,
-						     .timeline = o->timeline != NULL,
-						     .verbose = s->log->level == LOG_VERBOSE});
+	target_environment_make(environment,
+				&(struct target_environment_options){
+					.library = library_of(s),
+					.pipe = s->payload.pipe_path,
+					.measure = *measure,
+					.counters = o->counters,
+					.timeline = o->timeline != NULL,
+					.leaves_nvtx = getenv(TARGET_ENVIRONMENT_NVTX) != NULL,
+					.verbose = s->log->level == LOG_VERBOSE});
 }
 
 static int start_target(struct session *s, bool stdout_is_taken)

@@ -191,7 +191,7 @@ has_printed_after()
 	kill -INT "$pid"
 	finish_profile
 	expect_status 0
-	test -s out.folded
+	[ -e out.folded ]
 	expect_line stderr '^Recorded: the last [0-9.]* m?s, from .* after the beginning$'
 	kill -TERM "$target"
 	wait "$target" || status=$?

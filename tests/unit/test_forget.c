@@ -112,8 +112,8 @@ static void start(struct play *y, uint32_t slot)
 	event.type = PROCESS_EXEC;
 	snprintf(event.comm, sizeof(event.comm), "app");
 	assert_non_null(collect_process_event(y->c, &event));
-	*program = (struct program){.process = say_hello(y->c, (uint32_t)event.pid),
-				    .pid = event.pid};
+	*program =
+		(struct program){.process = say_hello(y->c, (uint32_t)event.pid), .pid = event.pid};
 	assert_non_null(program->process);
 }
 
@@ -178,17 +178,16 @@ static void deliver(struct play *y)
 		return;
 	y->late[at] = y->late[--y->late_count];
 	note(y, &o);
-	collect_gpu_event(
-		y->c, y->programs[o.slot].process,
-		&(struct gpu_event){.type = GPU_EVENT_KERNEL,
-				    .kernel = {.start_ns = o.start_ns,
-					       .duration_ns = o.ns,
-					       .correlation_id = o.correlation,
-					       .device_id = o.slot % 2,
-					       .stream_id = o.kernel,
-					       .graph_id = (uint32_t)(o.node >> 32),
-					       .graph_node_id = o.node}},
-		collect_text(y->c, kernels[o.kernel]));
+	collect_gpu_event(y->c, y->programs[o.slot].process,
+			  &(struct gpu_event){.type = GPU_EVENT_KERNEL,
+					      .kernel = {.start_ns = o.start_ns,
+							 .duration_ns = o.ns,
+							 .correlation_id = o.correlation,
+							 .device_id = o.slot % 2,
+							 .stream_id = o.kernel,
+							 .graph_id = (uint32_t)(o.node >> 32),
+							 .graph_node_id = o.node}},
+			  collect_text(y->c, kernels[o.kernel]));
 }
 
 static void wait_for_gpu(struct play *y, uint32_t slot)
@@ -217,8 +216,10 @@ static void sample(struct play *y, uint32_t slot)
 static void end(struct play *y, uint32_t slot)
 {
 	struct program *program = &y->programs[slot];
-	const struct process_event exit = {
-		.time_ns = y->now_ns, .type = PROCESS_EXIT, .pid = program->pid, .tid = program->pid};
+	const struct process_event exit = {.time_ns = y->now_ns,
+					   .type = PROCESS_EXIT,
+					   .pid = program->pid,
+					   .tid = program->pid};
 
 	for (uint32_t i = y->late_count; i-- > 0;)
 		if (y->late[i].slot == slot)
@@ -320,7 +321,8 @@ static void dump_rows(struct dump *d, const struct collected *k)
 		if (rows[i].count == 0)
 			continue;
 		out = open_memstream(&line, &size);
-		fprintf(out, "row %u %" PRIu64 " %" PRIu64, rows[i].kind, rows[i].count, rows[i].ns);
+		fprintf(out, "row %u %" PRIu64 " %" PRIu64, rows[i].kind, rows[i].count,
+			rows[i].ns);
 		print_place(out, k, rows[i].place);
 		print_stack(out, k->stacks, rows[i].stack);
 		fclose(out);
@@ -516,10 +518,9 @@ static void operations_without_times_count_as_of_their_arrival(void **state)
 	struct collect *c = begin(1000, NULL, NULL);
 	struct process *process = say_hello(c, (uint32_t)getpid());
 	struct gpu_event kernel = {.type = GPU_EVENT_KERNEL, .kernel = {.bad_time = 1}};
-	struct gpu_event launched = {.type = GPU_EVENT_LAUNCH,
-				     .launch = {.time_ns = BEGIN_NS,
-						.tid = 1,
-						.family = GPU_LAUNCH_RUNTIME}};
+	struct gpu_event launched = {
+		.type = GPU_EVENT_LAUNCH,
+		.launch = {.time_ns = BEGIN_NS, .tid = 1, .family = GPU_LAUNCH_RUNTIME}};
 
 	(void)state;
 	assert_non_null(process);

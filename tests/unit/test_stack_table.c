@@ -417,9 +417,8 @@ static void stacks_that_are_not_in_use_are_forgotten(void **state)
 		for (uint32_t i = 0; i < 64; i++) {
 			depth[i] = 1 + (uint32_t)prng_below(&p, 4);
 			for (uint32_t k = 0; k < depth[i]; k++)
-				frames[i][k] =
-					code(2 + (uint32_t)prng_below(&p, 4), prng_below(&p, 4),
-					     FRAME_CODE);
+				frames[i][k] = code(2 + (uint32_t)prng_below(&p, 4),
+						    prng_below(&p, 4), FRAME_CODE);
 			stacks[i] = add(t, frames[i], depth[i]);
 			stays[i] = prng_chance(&p, 30);
 		}
@@ -443,10 +442,9 @@ static void stacks_that_are_not_in_use_are_forgotten(void **state)
 		assert_true(kept || stack_table_count(t) == 2);
 		for (uint32_t i = 2; i < stack_table_count(t); i++)
 			assert_true(stack_table_outer(t, i) < i);
-		assert_int_equal(memory.used,
-				 (stack_table_count(t) - 2) * STACK_TABLE_STACK_BYTES +
-					 (stack_table_frame_count(t) - 1) *
-						 STACK_TABLE_FRAME_BYTES);
+		assert_int_equal(memory.used, (stack_table_count(t) - 2) * STACK_TABLE_STACK_BYTES +
+						      (stack_table_frame_count(t) - 1) *
+							      STACK_TABLE_FRAME_BYTES);
 		stack_table_free(t);
 	}
 }
