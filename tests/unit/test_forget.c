@@ -364,7 +364,8 @@ static struct dump dump(const struct collected *k)
 
 	dump_rows(&d, k);
 	dump_records(&d, k);
-	qsort(d.lines, d.count, sizeof(*d.lines), by_text);
+	if (d.count > 0)
+		qsort(d.lines, d.count, sizeof(*d.lines), by_text);
 	return d;
 }
 
