@@ -16,7 +16,7 @@
 static struct {
 	uint32_t ids[IDS_MAX], count;
 	bool is_chosen, has_cuda;
-	pid_t pid; /* of the process whose ranges these are */
+	pid_t pid;            /* of the process whose ranges these are */
 	pthread_mutex_t lock; /* of all below */
 	uint32_t open;        /* NVTX ranges */
 	bool cuda_is_on;
