@@ -15,6 +15,7 @@
 #include "cupti_trace/launch_stack.h"
 #include "cupti_trace/own_cost.h"
 #include "cupti_trace/pc_sampling.h"
+#include "cupti_trace/ranges.h"
 #include "cupti_trace/stack_sampling.h"
 #include "cupti_trace/virtual_memory.h"
 #include "cupti_trace/wait_log.h"
@@ -29,10 +30,12 @@
 #define NAMES_ROOM 1024
 struct function {
 	uint8_t meaning; /* enum api_meaning */
-	bool is_followed : 1, waits : 1, is_stream : 1, runs_graph : 1, resets_device : 1;
-	bool is_plain : 1;  /* within another call it does nothing of its own */
-	bool allocates : 1; /* and each allocation needs its stack */
-	bool is_sync : 1;   /* waits for the GPU, and launches that it waits for are marked */
+	bool is_followed : 1, waits : 1, is_stream : 1, runs_graph : 1;
+	bool is_special : 1; /* neither launches nor waits: the next three */
+	bool is_plain : 1;   /* within another call it does nothing of its own */
+	bool allocates : 1;  /* and each allocation needs its stack */
+	bool is_sync : 1;    /* waits for the GPU, and launches that it waits for are marked */
+	bool resets_device : 1, starts_range : 1, ends_range : 1;
 	uint8_t size_at, kind_at, kernel_at; /* as in struct api_function */
 	bool is_unknown;  /* only guessed to launch something; reported at its first call */
 	const char *name; /* of launches; of others it is in the callback's data */
@@ -103,6 +106,12 @@ static bool is_of_memory(uint32_t domain, const char *name)
 	return (domain == DRV && virtual_memory_has(name)) || graph_memory_has(name);
 }
 
+static bool begins_with(const char *name, const char *runtime, const char *driver)
+{
+	return strncmp(name, runtime, strlen(runtime)) == 0 ||
+	       strncmp(name, driver, strlen(driver)) == 0;
+}
+
 static struct function describe(const struct tracer *tracer, uint32_t domain, uint32_t cbid,
 				const char *name)
 {
@@ -124,9 +133,14 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	f.is_sync = known.waits && !known.allocates && tracer->marks_waited;
 	f.is_stream = known.is_stream;
 	f.resets_device = domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset;
-	f.is_followed = f.meaning != API_NOTHING || f.waits || f.is_sync || f.resets_device;
+	f.starts_range =
+		ranges_have_cuda() && begins_with(name, "cudaProfilerStart", "cuProfilerStart");
+	f.ends_range =
+		ranges_have_cuda() && begins_with(name, "cudaProfilerStop", "cuProfilerStop");
+	f.is_special = f.resets_device || f.starts_range || f.ends_range;
+	f.is_followed = f.meaning != API_NOTHING || f.waits || f.is_sync || f.is_special;
 	f.runs_graph = known.runs_graph;
-	f.is_plain = !f.waits && !f.runs_graph && !f.resets_device && !f.is_unknown;
+	f.is_plain = !f.waits && !f.runs_graph && !f.is_special && !f.is_unknown;
 	f.size_at = known.size_at;
 	f.kind_at = known.kind_at;
 	f.kernel_at = known.kernel_at;
@@ -558,6 +572,8 @@ static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, s
 
 	if (ends_launch && me->learns_path)
 		end_learning(me, data);
+	if (f->starts_range)
+		ranges_set_cuda(true);
 	if (f->waits)
 		on_wait_exit(tracer, domain, cbid);
 	if (f->meaning == API_NODE)
@@ -650,10 +666,14 @@ static NOT_ALWAYS void on_entry(struct tracer *tracer, struct function *f, uint3
 			stack);
 }
 
-static SELDOM void on_reset(struct tracer *tracer)
+static SELDOM void on_special(struct tracer *tracer, const struct function *f)
 {
 	struct guest guest;
 
+	if (f->ends_range)
+		ranges_set_cuda(false);
+	if (!f->resets_device)
+		return;
 	guest_enter(&guest);
 	tracer_flush(tracer, false);
 	guest_leave(&guest);
@@ -676,8 +696,8 @@ static inline void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 	} else if (f->is_plain && domain == DRV && is_nested(me = find_own(), domain, data)) {
 		if (me->learns_path)
 			learn_path(me, frame);
-	} else if (f->resets_device) {
-		on_reset(tracer);
+	} else if (f->is_special) {
+		on_special(tracer, f);
 	} else {
 		on_entry(tracer, f, domain, cbid, data, frame);
 	}

@@ -52,6 +52,7 @@ enum gpu_event_type {
 	GPU_EVENT_METRIC,     /* names a metric of hardware counters */
 	GPU_EVENT_COUNTERS,   /* hardware counters of one launch */
 	GPU_EVENT_UNMEASURED, /* launches whose counters were not read */
+	GPU_EVENT_RANGE,      /* what is recorded begins or ends (--range) */
 	GPU_EVENT_TYPES
 };
 
@@ -297,6 +298,15 @@ struct gpu_event_graph {
 	uint64_t holder;         /* the conditional node's id; 0: launched */
 	uint32_t correlation_id; /* of the launch; 0: a body */
 	uint64_t time_ns;        /* of the launch, or when the body was made */
+};
+
+/*
+ * From this time on the process is recorded, or not; sent where parts are chosen (--range): after
+ * the hello, and at each change. Launches are only sent of those parts.
+ */
+struct gpu_event_range {
+	uint64_t time_ns;
+	uint32_t is_open;
 };
 
 /* Sent before the goodbye, one for each device, context, stream and kind of work. */
@@ -595,6 +605,7 @@ struct gpu_event {
 		struct gpu_event_calls calls;
 		struct gpu_event_error error;
 		struct gpu_event_pool pool;
+		struct gpu_event_range range;
 		struct gpu_event_cubin cubin;
 		struct gpu_event_stall stall;
 		struct gpu_event_pcs pcs;

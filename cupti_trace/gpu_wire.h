@@ -77,7 +77,7 @@
 		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k",   \
 			"drops", "notice", "bye", "m", "node", "sum", "nvtx", "w", "device", \
 			"context", "void", "ld", "graph", "api", "error", "pool", "cubin",   \
-			"stall", "pc", "pcs", "metric", "hc", "unmeasured"                   \
+			"stall", "pc", "pcs", "metric", "hc", "unmeasured", "range"          \
 	}
 
 /*
@@ -85,6 +85,14 @@
  * the end.
  */
 #define GPU_WIRE_WINDOW_ENV "PROFILE_WINDOW"
+
+/*
+ * The parts that are recorded (--range): names of NVTX ranges, as frames have them ("message",
+ * "domain:message"), or GPU_WIRE_RANGE_CUDA: from cudaProfilerStart to cudaProfilerStop.
+ */
+#define GPU_WIRE_RANGES_ENV "PROFILE_RANGES"
+#define GPU_WIRE_RANGES_SEPARATOR "\x1f"
+#define GPU_WIRE_RANGE_CUDA "cudaProfilerApi"
 
 /* The metrics to read, separated by commas; a pattern of kernels' names; launches of each kernel.
  */

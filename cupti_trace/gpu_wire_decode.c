@@ -535,6 +535,12 @@ static void get_context(struct reader *r, struct gpu_event_context *e)
 	e->end_ns = member(r, "end") ? get_hex(r, "end") : 0;
 }
 
+static void get_range(struct reader *r, struct gpu_event_range *e)
+{
+	e->time_ns = get_hex(r, "s");
+	e->is_open = get_u32(r, "open");
+}
+
 static void get_pool(struct reader *r, struct gpu_event_pool *e)
 {
 	e->address = get_hex(r, "a");
@@ -719,6 +725,9 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 		e->error.correlation_id = get_u32(r, "c");
 		e->error.function = get_string(r, "f");
 		break;
+	case GPU_EVENT_RANGE:
+		get_range(r, &e->range);
+		break;
 	case GPU_EVENT_POOL:
 		get_pool(r, &e->pool);
 		break;
@@ -801,6 +810,8 @@ static bool is_sane(const struct gpu_event *e)
 		return e->device.id < GPU_DEVICE_MAX_ID;
 	case GPU_EVENT_CONTEXT:
 		return e->context.device_id < GPU_DEVICE_MAX_ID;
+	case GPU_EVENT_RANGE:
+		return e->range.is_open <= 1;
 	case GPU_EVENT_POOL:
 		return e->pool.held <= INT64_MAX && e->pool.used <= INT64_MAX;
 	case GPU_EVENT_CUBIN:

@@ -444,6 +444,12 @@ static void put_context(struct line *l, const struct gpu_event_context *e)
 		put_hex(l, "end", e->end_ns);
 }
 
+static void put_range(struct line *l, const struct gpu_event_range *e)
+{
+	put_hex(l, "s", e->time_ns);
+	put_uint(l, "open", e->is_open);
+}
+
 static void put_pool(struct line *l, const struct gpu_event_pool *e)
 {
 	put_hex(l, "a", e->address);
@@ -590,6 +596,9 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		put_uint(l, "h", e->error.tid);
 		put_uint(l, "c", e->error.correlation_id);
 		put_string(l, "f", e->error.function, GPU_WIRE_LINE_MAX - 200);
+		break;
+	case GPU_EVENT_RANGE:
+		put_range(l, &e->range);
 		break;
 	case GPU_EVENT_POOL:
 		put_pool(l, &e->pool);

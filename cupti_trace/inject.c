@@ -50,6 +50,7 @@
 #include "cupti_trace/pc_sampling.h"
 #include "cupti_trace/probes.h"
 #include "cupti_trace/python_stack.h"
+#include "cupti_trace/ranges.h"
 #include "cupti_trace/record_kinds.h"
 #include "cupti_trace/settings.h"
 #include "cupti_trace/stack_sampling.h"
@@ -902,6 +903,7 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	}
 	serve_calls(tracer, probes_on());
 	start_flusher(tracer, flusher_main);
+	ranges_begin(tracer);
 	if (tracer->flusher_runs && window_is_far(&tracer->window, clock_now_ns()))
 		atomic_fetch_or(&tracer->phase, TRACER_IDLE); /* it ends that in time */
 	at_quick_exit(on_exit_process);

@@ -8,6 +8,7 @@
 #include "cupti_trace/at_launch.h"
 #include "cupti_trace/nvtx_abi.h"
 #include "cupti_trace/nvtx_place.h"
+#include "cupti_trace/ranges.h"
 #include "symbolize/hash.h"
 
 /* The number of a started range: serial number, thread, place in the thread's `started`. */
@@ -20,6 +21,7 @@ struct range {
 	uint32_t name;
 	uint32_t domain;
 	uint64_t started; /* its number; 0: it was pushed */
+	bool is_chosen;   /* it chooses what is recorded */
 	struct nvtx_place place;
 };
 
@@ -31,6 +33,7 @@ struct thread {
 	uint64_t slots_used;    /* of `started`, a bit each */
 	uint64_t serial;
 	_Atomic uint64_t started[NVTX_DEPTH_MAX]; /* numbers; 0: free, or ended by some thread */
+	_Atomic uint64_t chosen;                  /* of these, a bit each */
 	uint32_t depth[NVTX_DOMAINS_MAX];         /* pushed and not popped */
 	uint32_t ignored[NVTX_DOMAINS_MAX];       /* the last of these, that are not in the list */
 	struct range ranges[NVTX_DEPTH_MAX];
@@ -49,9 +52,23 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
 static bool has_key;
 static _Atomic bool in_use READ_AT_LAUNCH;
+static bool in_stacks = true, as_choice;
 static __thread struct thread *own;
 
+void nvtx_follow(bool stacks, bool choice)
+{
+	in_stacks = stacks;
+	as_choice = choice;
+}
+
 /* ---- threads ---- */
+
+/* A range is ended once: by whoever takes its number out of `started`. */
+static void end_started(struct thread *thread, uint32_t slot)
+{
+	if (atomic_load(&thread->chosen) & UINT64_C(1) << slot)
+		ranges_leave();
+}
 
 static void at_thread_end(void *data)
 {
@@ -59,8 +76,12 @@ static void at_thread_end(void *data)
 
 	own = NULL;
 	atomic_store(&thread->self, 0);
+	for (uint32_t i = 0; i < thread->count; i++)
+		if (thread->ranges[i].is_chosen && !thread->ranges[i].started)
+			ranges_leave();
 	for (uint32_t i = 0; i < NVTX_DEPTH_MAX; i++)
-		atomic_store(&thread->started[i], 0);
+		if (atomic_exchange(&thread->started[i], 0))
+			end_started(thread, i);
 	pthread_mutex_lock(&table.lock);
 	table.free[table.free_count++] = thread->number;
 	pthread_mutex_unlock(&table.lock);
@@ -119,7 +140,7 @@ static struct thread *own_thread(void)
 	}
 	own = thread;
 	atomic_store(&thread->self, (uint64_t)pthread_self());
-	atomic_store(&in_use, true);
+	atomic_store(&in_use, in_stacks);
 	return thread;
 }
 
@@ -155,7 +176,9 @@ static struct range *open_range(struct thread *thread, uint32_t domain, uint32_t
 	range->name = name;
 	range->domain = domain;
 	range->started = 0;
-	nvtx_place_take(&range->place, sp);
+	range->is_chosen = as_choice && ranges_match(name);
+	if (in_stacks)
+		nvtx_place_take(&range->place, sp);
 	thread->count++;
 	return range;
 }
@@ -171,8 +194,8 @@ int nvtx_push(uint32_t domain, uint32_t name, uint64_t sp)
 	/* what is not in the list is always the last of its domain: pop could not know otherwise */
 	if (thread->ignored[domain] > 0 || thread->count == NVTX_DEPTH_MAX)
 		thread->ignored[domain]++;
-	else
-		open_range(thread, domain, name, sp);
+	else if (open_range(thread, domain, name, sp)->is_chosen)
+		ranges_enter();
 	return (int)thread->depth[domain]++;
 }
 
@@ -190,6 +213,8 @@ int nvtx_pop(uint32_t domain)
 		const struct range *range = &thread->ranges[i];
 
 		if (range->domain == domain && !range->started) {
+			if (range->is_chosen)
+				ranges_leave();
 			drop(thread, i);
 			break;
 		}
@@ -216,6 +241,12 @@ uint64_t nvtx_start(uint32_t domain, uint32_t name, uint64_t sp)
 			 (uint64_t)thread->number << SLOT_BITS | slot;
 	thread->slots_used |= UINT64_C(1) << slot;
 	thread->started_count++;
+	if (range->is_chosen) {
+		atomic_fetch_or(&thread->chosen, UINT64_C(1) << slot);
+		ranges_enter();
+	} else {
+		atomic_fetch_and(&thread->chosen, ~(UINT64_C(1) << slot));
+	}
 	atomic_store(&thread->started[slot], range->started);
 	return range->started;
 }
@@ -225,8 +256,9 @@ void nvtx_end(uint64_t range)
 	struct thread *thread =
 		atomic_load(&table.threads[range >> SLOT_BITS & (NVTX_THREADS_MAX - 1)]);
 
-	if (thread && range)
-		atomic_compare_exchange_strong(&thread->started[range % NVTX_DEPTH_MAX], &range, 0);
+	if (thread && range &&
+	    atomic_compare_exchange_strong(&thread->started[range % NVTX_DEPTH_MAX], &range, 0))
+		end_started(thread, range % NVTX_DEPTH_MAX);
 }
 
 /* ---- launches ---- */

@@ -27,6 +27,12 @@
 	4096 /* live threads that have used NVTX; ranges of further ones are ignored */
 
 /*
+ * To be called first: whether ranges are for launch stacks (--nvtx), and whether those that
+ * ranges.h matches choose what is recorded (--range). Without it they are for launch stacks.
+ */
+void nvtx_follow(bool in_stacks, bool as_choice);
+
+/*
  * Opens a range of this name (nvtx_names.h) on the calling thread. `sp` is the stack pointer in the
  * program's code that called us. Returns its depth among the ranges of the domain, from 0 on;
  * NVTX_ABI_NO_PUSH_POP_TRACKING where ranges are not followed.

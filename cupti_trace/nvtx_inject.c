@@ -10,6 +10,7 @@
 #include "cupti_trace/gpu_wire.h"
 #include "cupti_trace/nvtx.h"
 #include "cupti_trace/nvtx_abi.h"
+#include "cupti_trace/ranges.h"
 
 /* The stack pointer in the caller of the function that this stands in. */
 #define CALLER_SP ((uint64_t)(uintptr_t)__builtin_frame_address(0) + 16)
@@ -168,12 +169,13 @@ InitializeInjectionNvtx2(nvtx_abi_get_export_table get_export_table)
 {
 	const struct nvtx_abi_callbacks *callbacks;
 
-	if (!getenv(GPU_WIRE_NVTX_ENV) || !get_export_table)
+	if ((!getenv(GPU_WIRE_NVTX_ENV) && !ranges_have_nvtx()) || !get_export_table)
 		return 1;
 	callbacks = get_export_table(NVTX_ABI_TABLE_CALLBACKS);
 	if (!callbacks || callbacks->struct_size < sizeof(*callbacks) || !callbacks->get_table)
 		return 1;
 	python_stack_look(NULL);
+	nvtx_follow(getenv(GPU_WIRE_NVTX_ENV) != NULL, ranges_have_nvtx());
 	fill(callbacks, NVTX_ABI_MODULE_CORE, core, NVTX_ABI_CORE_SIZE);
 	fill(callbacks, NVTX_ABI_MODULE_CORE2, core2, NVTX_ABI_CORE2_SIZE);
 	return 1;

@@ -92,6 +92,13 @@ void hash_index_remove(struct hash_index *index, uint32_t hash, uint32_t positio
 	index->used--;
 }
 
+void hash_index_clear(struct hash_index *index)
+{
+	for (uint32_t i = 0; i < index->capacity; i++)
+		index->slots[i].position = HASH_INDEX_NONE;
+	index->used = 0;
+}
+
 void hash_index_release(struct hash_index *index)
 {
 	free(index->slots);

@@ -62,6 +62,11 @@ void hash_index_remove(struct hash_index *index, uint32_t hash, uint32_t positio
 /* The record at `from` is at `to` from now on; no effect if it is not there. */
 void hash_index_move(struct hash_index *index, uint32_t hash, uint32_t from, uint32_t to);
 
+/*
+ * Removes all, and keeps the room: as many as there were can be added again without -ENOMEM.
+ */
+void hash_index_clear(struct hash_index *index);
+
 void hash_index_release(struct hash_index *index);
 
 #endif

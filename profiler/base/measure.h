@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define MEASURE_RANGES_BYTES 2048 /* of `ranges`, with the end */
+#define MEASURE_RANGES_SEPARATOR "\x1f"
+
 struct measure {
 	bool samples_cpu, traces_gpu;
 	uint32_t frequency_hz; /* of CPU samples */
@@ -38,6 +41,9 @@ struct measure {
 	bool injects;          /* the library is brought into these; else their calls are timed */
 	uint64_t delay_ns;     /* what is recorded begins this long after the command */
 	uint64_t duration_ns;  /* and lasts this long; 0: to the command's end */
+	/* names of ranges that are recorded, with MEASURE_RANGES_SEPARATOR between; NULL: all */
+	const char *ranges;
+	uint64_t last_ns; /* only the last part of it, so long; 0: all */
 };
 
 /* Which hardware counters are read, and of what. */

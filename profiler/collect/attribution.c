@@ -11,14 +11,26 @@ struct launch_origin {
 	uint32_t stack, tid, stands_for, is_waited;
 };
 
+/* A part of what waited from `start_ns` on: it belongs to the moment at which that began. */
+static void add_part(struct attribution *a, uint64_t start_ns, uint32_t stack, uint32_t place,
+		     uint64_t ns)
+{
+	intake_add(a->parts.intake, &(struct recent_item){.record = {.kind = TIMELINE_WAIT,
+								     .start_ns = start_ns,
+								     .duration_ns = ns,
+								     .stack = stack,
+								     .place = place},
+							  .flags = INTAKE_ROW});
+}
+
 /* A part of a wait, with the work that ran then, or NULL. */
 static void add_part_of_wait(void *context, const struct waits_wait *wait,
 			     const struct gpu_work_origin *origin, uint64_t ns)
 {
 	struct attribution *a = context;
 
-	profile_add(a->parts.profile, ROW_WAIT, compose_wait(&a->compose, wait->stack, origin),
-		    wait->place, ns, 0);
+	add_part(a, wait->start_ns, compose_wait(&a->compose, wait->stack, origin), wait->place,
+		 ns);
 }
 
 static void add_part_of_stall(void *context, const struct stalls_stall *stall,
@@ -26,8 +38,7 @@ static void add_part_of_stall(void *context, const struct stalls_stall *stall,
 {
 	struct attribution *a = context;
 
-	profile_add(a->parts.profile, ROW_WAIT, compose_stall(&a->compose, origin), stall->place,
-		    ns, 0);
+	add_part(a, stall->start_ns, compose_stall(&a->compose, origin), stall->place, ns);
 }
 
 /* Where the profile did not keep the row, the work is in what it did not keep. */
@@ -36,7 +47,7 @@ static void move_work(void *context, uint32_t base, uint32_t place, uint32_t sta
 {
 	struct attribution *a = context;
 
-	profile_move(a->parts.profile, ROW_GPU, place, base, stack,
+	profile_move(a->parts.intake->profile, ROW_GPU, place, base, stack,
 		     &(struct row){.count = work->count, .ns = work->ns, .bytes = work->bytes});
 }
 
@@ -103,10 +114,15 @@ static bool numbers_origins(const struct attribution *a)
 	       a->parts.places->mask & 1u << PLACE_THREAD;
 }
 
+static uint32_t hash_origin(const struct launch_origin *o)
+{
+	return hash_four(o->stack, o->tid, o->stands_for, o->is_waited);
+}
+
 /* The id of an origin, a new one only below `max`; LAUNCH_UNKNOWN: no room. */
 static uint32_t number_origin(struct attribution *a, struct launch_origin key, uint32_t max)
 {
-	uint32_t hash = hash_four(key.stack, key.tid, key.stands_for, key.is_waited);
+	uint32_t hash = hash_origin(&key);
 	uint32_t at = hash_index_find(&a->origin_index, hash, origin_equal, a->origins, &key);
 
 	if (at != HASH_INDEX_NONE)
@@ -181,7 +197,6 @@ static uint32_t capture_of(struct attribution *a, uint64_t launched_ns,
 				 time_ns ? time_ns : GRAPH_NODES_NEWEST);
 	if (stack != GRAPH_NODES_UNKNOWN)
 		return below_conditionals(a, time_ns ? time_ns : GRAPH_NODES_NEWEST, o, stack);
-	a->parts.ledger->gpu.unseen_nodes += !gpu_work_is_instant(o->work);
 	return CAPTURE_UNSEEN;
 }
 
@@ -209,28 +224,27 @@ static void count_received(struct attribution *a, const struct gpu_operation *o)
 		process_count(process, &process->counted, a->parts.allowance, &sum);
 }
 
-static void count(struct attribution *a, bool is_matched, const struct gpu_operation *o)
+/* What there is to count of it, by the launch's stack and that of its graph's node. */
+static struct recent_item item_of(const struct gpu_operation *o, uint32_t launch, uint32_t capture)
 {
-	struct gpu_row row = {.device = o->device,
-			      .work = o->work,
-			      .count = 1,
-			      .ns = o->duration_ns,
-			      .bytes = o->bytes,
-			      .bad_times = o->bad_time,
-			      .staged = o->staged};
+	struct recent_item item = {.record = {.kind = TIMELINE_GPU_OPERATION,
+					      .start_ns = o->start_ns,
+					      .duration_ns = o->duration_ns,
+					      .bytes = o->bytes,
+					      .work = o->work},
+				   .flags = INTAKE_COUNTS,
+				   .device = o->device};
 
-	if (o->outside == GPU_BEFORE_TRACING) {
-		row.before = 1;
-		row.before_ns = o->duration_ns;
-	} else if (o->outside == GPU_AFTER_TRACING) {
-		row.after = 1;
-		row.after_ns = o->duration_ns;
-	}
-	if (!is_matched) {
-		row.unmatched = 1;
-		row.unmatched_ns = o->duration_ns;
-	}
-	ledger_add_work(a->parts.ledger, &row);
+	item.flags |= launch != LAUNCH_UNKNOWN ? INTAKE_MATCHED : 0;
+	item.flags |= o->bad_time ? INTAKE_BAD_TIME : 0;
+	item.flags |= o->staged ? INTAKE_STAGED : 0;
+	item.flags |= o->outside == GPU_BEFORE_TRACING ? INTAKE_BEFORE : 0;
+	item.flags |= o->outside == GPU_AFTER_TRACING ? INTAKE_AFTER : 0;
+	if (gpu_work_is_instant(o->work))
+		return item;
+	item.flags |= launch == LAUNCH_EARLIER ? INTAKE_EARLIER : 0;
+	item.flags |= capture == CAPTURE_UNSEEN ? INTAKE_UNSEEN : 0;
+	return item;
 }
 
 /*
@@ -254,6 +268,17 @@ static void count_outside(struct attribution *a, const struct gpu_operation *o)
 		return;
 	*(is_after ? &l->after : &l->before) += 1;
 	*(is_after ? &l->after_ns : &l->before_ns) += o->duration_ns;
+}
+
+void attribution_leave_out(struct attribution *a, const struct gpu_operation *o)
+{
+	struct ledger_outside *l = &a->parts.ledger->outside;
+
+	count_received(a, o);
+	if (gpu_work_is_instant(o->work) || gpu_work_is_stall(o->work))
+		return;
+	l->unchosen++;
+	l->unchosen_ns += o->duration_ns;
 }
 
 static void show_to_waits(struct attribution *a, const struct gpu_work_origin *origin,
@@ -280,30 +305,27 @@ static void show_to_waits(struct attribution *a, const struct gpu_work_origin *o
 }
 
 /*
- * Skips operations without usable times, which are counted elsewhere. A launch before the window
- * has no record, and one that began after the operation is another.
+ * Without usable times it has a row, and no record. A launch before the window has no record, and
+ * one that began after the operation is another.
  */
-static void record_operation(struct attribution *a, const struct gpu_operation *o,
-			     uint64_t launched_ns, uint32_t stack, uint32_t place, bool is_waited)
+static void add_operation(struct attribution *a, const struct gpu_operation *o,
+			  const struct launch_origin *launch, uint64_t launched_ns,
+			  uint32_t capture, uint32_t stack, uint32_t place)
 {
-	if (!a->parts.timeline || o->bad_time)
-		return;
+	struct recent_item item = item_of(o, launch->stack, capture);
+	struct timeline_record *r = &item.record;
+
+	r->graph_node = o->graph_node;
+	r->place = place;
+	r->stack = stack;
+	r->shape = gpu_work_is_memory_call(o->work) ? 0 : o->shape;
+	r->correlation = o->correlation_id;
+	r->is_waited = launch->is_waited && o->work == GPU_WORK_KERNEL;
+	item.flags |= o->bad_time ? 0 : INTAKE_DRAWN;
+	item.flags |= gpu_work_is_instant(o->work) ? 0 : INTAKE_ROW;
 	if (launched_ns > o->start_ns || !window_has(&a->window, launched_ns))
 		launched_ns = 0;
-	timeline_add_launched(
-		a->parts.timeline,
-		&(struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
-					  .start_ns = o->start_ns,
-					  .duration_ns = o->duration_ns,
-					  .bytes = o->bytes,
-					  .graph_node = o->graph_node,
-					  .place = place,
-					  .stack = stack,
-					  .shape = gpu_work_is_memory_call(o->work) ? 0 : o->shape,
-					  .correlation = o->correlation_id,
-					  .work = o->work,
-					  .is_waited = is_waited && o->work == GPU_WORK_KERNEL},
-		launched_ns);
+	intake_add_launched(a->parts.intake, &item, launched_ns);
 }
 
 /* Kernels waited, on the track of a thread that is not known: no thread made them. */
@@ -320,13 +342,13 @@ static void add_stall(struct attribution *a, const struct gpu_operation *o)
 	where.part[PLACE_PROCESS] = o->process;
 	where.part[PLACE_DEVICE] = o->device;
 	stall.place = places_add(a->parts.places, &where);
-	if (a->parts.timeline)
-		timeline_add(a->parts.timeline,
-			     &(struct timeline_record){.kind = TIMELINE_WAIT,
-						       .start_ns = o->start_ns,
-						       .duration_ns = o->duration_ns,
-						       .place = stall.place,
-						       .stack = compose_stall(&a->compose, NULL)});
+	intake_add(a->parts.intake,
+		   &(struct recent_item){.record = {.kind = TIMELINE_WAIT,
+						    .start_ns = o->start_ns,
+						    .duration_ns = o->duration_ns,
+						    .place = stall.place,
+						    .stack = compose_stall(&a->compose, NULL)},
+					 .flags = INTAKE_DRAWN});
 	if (stalls_add(a->stalls, &stall) != 0)
 		a->parts.ledger->bounds.out_of_memory++;
 }
@@ -415,23 +437,20 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 	if (launch.stack == LAUNCH_UNKNOWN && is_of_earlier(a, o))
 		launch.stack = LAUNCH_EARLIER;
 	count_received(a, o);
-	if (is_inside && launch.stack == LAUNCH_EARLIER && !is_instant) {
-		a->parts.ledger->outside.earlier++;
-		a->parts.ledger->outside.earlier_ns += o->duration_ns;
-	}
-	if (is_inside)
-		count(a, launch.stack != LAUNCH_UNKNOWN, o);
-	else
+	if (!is_inside)
 		count_outside(a, o);
 	if (!is_inside && !follows && !a->waits)
 		return;
-	if (gpu_work_is_stall(o->work)) {
+	/* what only counts: it has no time, or is shown as a wait */
+	if (gpu_work_is_stall(o->work) || (is_instant && !a->parts.intake->timeline && !follows)) {
+		struct recent_item item = item_of(o, launch.stack, CAPTURE_NONE);
+
 		if (is_inside)
+			intake_add(a->parts.intake, &item);
+		if (is_inside && gpu_work_is_stall(o->work))
 			add_stall(a, o);
 		return;
 	}
-	if (is_instant && !a->parts.timeline && !follows)
-		return; /* has no time */
 	memset(&origin, 0, sizeof(origin));
 	origin.launch = launch.stack;
 	origin.capture = capture_of(a, launched_ns, o);
@@ -447,7 +466,7 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 		return;
 	}
 	place = places_add(a->parts.places, &where);
-	record_operation(a, o, launched_ns, stack, place, launch.is_waited);
+	add_operation(a, o, &launch, launched_ns, origin.capture, stack, place);
 	if (is_instant)
 		return;
 	show_to_waits(a, &origin, o);
@@ -463,28 +482,28 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 					    .launch = compose_launch(&a->compose, launch.stack)});
 	if (a->parts.load && !o->bad_time)
 		gpu_load_run(a->parts.load, o->device, o->start_ns, o->duration_ns);
-	profile_add(a->parts.profile, ROW_GPU, stack, place, o->duration_ns, o->bytes);
 	if (a->limits_stacks)
 		share(a, &launch, &origin, o, stack, place);
 }
 
 /* ---- waits ---- */
 
-static void record_wait(struct attribution *a, const struct gpu_event_wait *e, uint32_t stack,
-			struct place place)
+static void add_whole_wait(struct attribution *a, const struct gpu_event_wait *e, uint32_t stack,
+			   struct place place)
 {
-	if (!a->parts.timeline)
-		return;
+	struct recent_item item = {.record = {.kind = TIMELINE_WAIT,
+					      .start_ns = e->start_ns,
+					      .duration_ns = e->duration_ns,
+					      .stack = stack},
+				   .flags = INTAKE_COUNTS | INTAKE_DRAWN};
+
 	if (e->has_stream) {
 		place.part[PLACE_CONTEXT] = e->context_id;
 		place.part[PLACE_STREAM] = e->stream_id;
 	}
-	timeline_add(a->parts.timeline,
-		     &(struct timeline_record){.kind = TIMELINE_WAIT,
-					       .start_ns = e->start_ns,
-					       .duration_ns = e->duration_ns,
-					       .place = places_add(a->parts.places, &place),
-					       .stack = stack});
+	if (a->parts.intake->timeline)
+		item.record.place = places_add(a->parts.places, &place);
+	intake_add(a->parts.intake, &item);
 }
 
 void attribution_add_wait(struct attribution *a, const struct process *process, uint32_t stack,
@@ -505,11 +524,76 @@ void attribution_add_wait(struct attribution *a, const struct process *process, 
 	place.part[PLACE_PROCESS] = process->id;
 	place.part[PLACE_THREAD] = e->tid;
 	wait.place = places_add(a->parts.places, &place);
-	ledger->calls.waits++;
-	ledger->calls.wait_ns += e->duration_ns;
-	record_wait(a, e, stack, place);
+	add_whole_wait(a, e, stack, place);
 	if (waits_add(a->waits, &wait) != 0)
 		ledger->bounds.out_of_memory++;
+}
+
+/* ---- forgetting ---- */
+
+struct origin_numbers {
+	uint32_t *numbers, count;
+};
+
+static void use_origin(void *context, uint32_t *carried)
+{
+	const struct origin_numbers *n = context;
+
+	if (*carried < n->count)
+		n->numbers[*carried] = 0;
+}
+
+static void renumber_origin(void *context, uint32_t *carried)
+{
+	const struct origin_numbers *n = context;
+
+	if (*carried < n->count)
+		*carried = n->numbers[*carried];
+}
+
+void attribution_forget_origins(struct attribution *a, struct join *join)
+{
+	struct origin_numbers n = {.count = a->origin_count};
+	uint32_t left = 0;
+
+	if (!numbers_origins(a))
+		return;
+	n.numbers = malloc((n.count + 1) * sizeof(*n.numbers));
+	if (!n.numbers)
+		return;
+	memset(n.numbers, 0xff, n.count * sizeof(*n.numbers));
+	join_visit(join, use_origin, &n);
+	for (uint32_t i = 0; i < n.count; i++) {
+		if (n.numbers[i] == NUMBER_UNUSED)
+			continue;
+		n.numbers[i] = left;
+		a->origins[left++] = a->origins[i];
+	}
+	join_visit(join, renumber_origin, &n);
+	free(n.numbers);
+	allowance_return(a->memory, (size_t)(n.count - left) * (sizeof(struct launch_origin) +
+								HASH_INDEX_ENTRY_BYTES));
+	a->origin_count = left;
+}
+
+void attribution_visit(struct attribution *a, struct join *join, const struct number_visitor *v)
+{
+	compose_forget(&a->compose);
+	graph_nodes_visit(&a->graph_nodes, v);
+	if (a->waits)
+		waits_visit(a->waits, v);
+	if (a->stalls)
+		stalls_visit(a->stalls, v);
+	if (!numbers_origins(a)) {
+		join_visit(join, v->stack, v->context);
+		return;
+	}
+	hash_index_clear(&a->origin_index);
+	for (uint32_t i = 0; i < a->origin_count; i++) {
+		visit_stack(v, &a->origins[i].stack);
+		/* cannot fail: there were as many */
+		hash_index_add(&a->origin_index, hash_origin(&a->origins[i]), i);
+	}
 }
 
 void attribution_advance(struct attribution *a, uint64_t now_ns)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds joined GPU operations and waits to the profile, and to the timeline if there is one.
+ * Adds joined GPU operations and waits to the profile.
  *
  * Runs after the join (join.h), which finds the launch of an operation, and before the profile's
- * rows. It looks up the stack that created a graph node, keeps the process's totals, and passes
- * operations on to the waits. Stalls of kernels are no operations of the profile: they are counted,
- * and shown below the kernels where waits are.
+ * intake (intake.h). It looks up the stack that created a graph node, keeps the process's totals,
+ * and passes operations on to the waits. Stalls of kernels are no operations of the profile: they
+ * are counted, and shown below the kernels where waits are.
  */
 #ifndef PROFILER_COLLECT_ATTRIBUTION_H
 #define PROFILER_COLLECT_ATTRIBUTION_H
@@ -18,6 +18,7 @@
 #include "profiler/collect/compose.h"
 #include "profiler/collect/graph_nodes.h"
 #include "profiler/collect/idle.h"
+#include "profiler/collect/intake.h"
 #include "profiler/collect/join.h"
 #include "profiler/collect/measurements.h"
 #include "profiler/collect/pc_samples.h"
@@ -27,6 +28,7 @@
 #include "profiler/collect/waits.h"
 #include "profiler/profile/gpu_load.h"
 #include "profiler/profile/ledger.h"
+#include "profiler/profile/numbers.h"
 #include "profiler/profile/places.h"
 #include "profiler/profile/profile.h"
 #include "profiler/profile/timeline.h"
@@ -40,12 +42,11 @@
 struct attribution_parts {
 	struct processes *processes;
 	struct stack_table *stacks;
-	struct profile *profile;
+	struct intake *intake;
 	struct places *places;
 	struct ledger *ledger;
 	struct allowance *allowance;       /* for sums by stream */
-	struct timeline *timeline;         /* NULL: not requested */
-	struct gpu_load *load;             /* likewise */
+	struct gpu_load *load;             /* NULL: not requested */
 	struct allocations *allocations;   /* likewise */
 	struct measurements *measurements; /* likewise */
 	struct pc_samples *pc_samples;     /* likewise: those that find their launches */
@@ -108,9 +109,20 @@ uint32_t attribution_origin_of_many(struct attribution *a, uint32_t stack, uint3
 void attribution_add(void *attribution, uint32_t origin, uint64_t launched_ns,
 		     const struct gpu_operation *operation);
 
+/* An operation that its program did not choose (--range): it is only counted. */
+void attribution_leave_out(struct attribution *a, const struct gpu_operation *operation);
+
 /* A thread waited for the GPU; `stack` is the stack of the call. */
 void attribution_add_wait(struct attribution *a, const struct process *process, uint32_t stack,
 			  const struct gpu_event_wait *wait);
+
+/*
+ * Forgets origins that no launch has which the join remembers. Shows the numbers in use, with those
+ * that launches carry.
+ */
+void attribution_forget_origins(struct attribution *a, struct join *join);
+void attribution_visit(struct attribution *a, struct join *join,
+		       const struct number_visitor *visitor);
 
 /* Everything that ended by `now_ns` is known: decides the waits that it can. finish decides all. */
 void attribution_advance(struct attribution *a, uint64_t now_ns);

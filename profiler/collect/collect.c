@@ -30,6 +30,13 @@ static void limit_memory(struct collect *c)
 static void keep_handed_sample(void *collect, const struct handovers_sample *sample,
 			       uint32_t below);
 
+#define UNDECIDED_MAX 65536u
+#define UNDECIDED_NS 1000000000u /* what a process says comes within this time */
+struct undecided {
+	struct handovers_sample sample;
+	uint32_t stack, flags;
+};
+
 struct collect *collect_new(const struct collect_options *options)
 {
 	struct collect *c = calloc(1, sizeof(*c));
@@ -42,7 +49,7 @@ struct collect *collect_new(const struct collect_options *options)
 	c->target_bytes = (struct allowance){.limit = COLLECT_TARGET_BYTES, .outer = &c->memory};
 	c->passing = (struct allowance){.limit = COLLECT_MEMORY, .outer = &c->memory};
 	c->pid_namespace = pid_namespace_own();
-	c->open_launches.timeline = options->timeline;
+	c->open_launches.intake = &c->intake;
 	allocations_init(&c->allocations);
 	c->pc_samples = (struct pc_samples){.memory = &c->passing,
 					    .ledger = &c->ledger.stalls,
@@ -54,6 +61,7 @@ struct collect *collect_new(const struct collect_options *options)
 	c->measurements.ledger = &c->ledger.counters;
 	c->measurements.allowance = &c->target_bytes;
 	c->measurements.keeps_launches = options->timeline && timeline_keeps(options->timeline);
+	queue_init(&c->undecided, sizeof(struct undecided));
 	c->handovers.output = keep_handed_sample;
 	c->handovers.context = c;
 	c->symbolizer = symbolizer_new();
@@ -65,6 +73,10 @@ struct collect *collect_new(const struct collect_options *options)
 	c->origins.allowance = &c->target_bytes;
 	c->off_cpu.allowance = &c->target_bytes;
 	c->profile = profile_new();
+	c->intake = (struct intake){
+		.profile = c->profile, .ledger = &c->ledger, .timeline = options->timeline};
+	if (options->last_ns && !intake_keep(&c->intake))
+		goto failed;
 	to_attribution = (struct join_output){attribution_add, &c->attribution};
 	c->join = join_new(&to_attribution);
 	c->builder = (struct stack_builder){.symbolizer = c->symbolizer,
@@ -87,9 +99,8 @@ struct collect *collect_new(const struct collect_options *options)
 	    places_init(&c->places, options->place_mask) == 0 &&
 	    attribution_init(&c->attribution,
 			     &(struct attribution_parts){
-				     &c->processes, c->stacks, c->profile, &c->places, &c->ledger,
-				     &c->target_bytes, options->timeline,
-				     options->watches_load ? &c->load : NULL,
+				     &c->processes, c->stacks, &c->intake, &c->places, &c->ledger,
+				     &c->target_bytes, options->watches_load ? &c->load : NULL,
 				     options->measure.memory ? &c->allocations : NULL,
 				     options->measure.counters ? &c->measurements : NULL,
 				     options->measure.exact_stalls ? &c->pc_samples : NULL,
@@ -115,12 +126,14 @@ void collect_free(struct collect *c)
 	symbolizer_free(c->symbolizer);
 	stack_table_free(c->stacks);
 	profile_free(c->profile);
+	intake_release(&c->intake);
 	cpu_time_release(&c->cpu_time);
 	join_free(c->join);
 	attribution_release(&c->attribution);
 	open_calls_release(&c->open_calls);
 	open_launches_release(&c->open_launches);
 	handovers_release(&c->handovers);
+	queue_release(&c->undecided);
 	thread_origins_release(&c->origins);
 	off_cpu_release(&c->off_cpu);
 	idle_release(&c->idle);
@@ -136,6 +149,7 @@ void collect_free(struct collect *c)
 	metrics_free(c->metrics);
 	pythons_release(&c->pythons);
 	intern_release(&c->strings);
+	intern_release(&c->name_texts);
 	ledger_release(&c->ledger);
 	cut_stacks_release(&c->cut);
 	free(c->found);
@@ -205,6 +219,40 @@ static bool distinguishes(const struct collect *c, enum place_part part)
 	return c->options.place_mask & 1u << part;
 }
 
+/* They have numbers in them, and so there is no end of different ones. */
+static const char *keep_name(struct collect *c, const char *text)
+{
+	return allowance_intern(&c->target_bytes, &c->name_texts, text);
+}
+
+void collect_renew_name_texts(struct collect *c)
+{
+	struct place_names *names = &c->place_names;
+	uint32_t processes = names->process_count, threads = names->thread_count;
+	const char **texts = malloc((processes + threads + 1) * sizeof(*texts));
+	struct intern left = {0}, old = c->name_texts;
+	bool has_all = texts != NULL;
+
+	for (uint32_t i = 0; has_all && i < processes + threads; i++) {
+		texts[i] = intern_string(&left, i < processes ? names->processes[i].name
+							      : names->threads[i - processes].name);
+		has_all = texts[i] != NULL;
+	}
+	if (!has_all) { /* out of memory: they stay */
+		intern_release(&left);
+		free(texts);
+		return;
+	}
+	for (uint32_t i = 0; i < processes; i++)
+		names->processes[i].name = texts[i];
+	for (uint32_t i = 0; i < threads; i++)
+		names->threads[i].name = texts[processes + i];
+	free(texts);
+	allowance_return(&c->target_bytes, old.bytes - left.bytes);
+	c->name_texts = left;
+	intern_release(&old);
+}
+
 void collect_note_process(struct collect *c, const struct process *process)
 {
 	struct process_info info = {.id = process->id, .pid = process->pid};
@@ -217,7 +265,7 @@ void collect_note_process(struct collect *c, const struct process *process)
 				   sizeof(text));
 	else
 		snprintf(text, sizeof(text), "%s %d", process->comm, (int)process->pid);
-	info.name = collect_text(c, text);
+	info.name = keep_name(c, text);
 	if (info.name)
 		place_names_add_process(&c->place_names, &info);
 }
@@ -233,7 +281,7 @@ static void name_thread(struct collect *c, const struct process *process, pid_t 
 	    place_names_thread(&c->place_names, process->id, tid))
 		return;
 	proc_names_thread(pid, (pid_t)tid, comm, earlier, text, sizeof(text));
-	info.name = collect_text(c, text);
+	info.name = keep_name(c, text);
 	if (info.name)
 		place_names_add_thread(&c->place_names, &info);
 }
@@ -254,19 +302,6 @@ uint32_t collect_place_of(struct collect *c, const struct process *process, uint
 	place.part[PLACE_PROCESS] = process->id;
 	place.part[PLACE_THREAD] = tid;
 	return places_add(&c->places, &place);
-}
-
-/* Records a thread's activity in the timeline, if there is one. */
-static void record(struct collect *c, enum timeline_kind kind, uint64_t start_ns,
-		   uint64_t duration_ns, uint32_t stack, uint32_t place)
-{
-	if (c->options.timeline)
-		timeline_add(c->options.timeline,
-			     &(struct timeline_record){.kind = (uint8_t)kind,
-						       .start_ns = start_ns,
-						       .duration_ns = duration_ns,
-						       .stack = stack,
-						       .place = place});
 }
 
 /* ---- processes ---- */
@@ -336,18 +371,24 @@ bool collect_knows_process(const struct collect *c, pid_t pid)
 	return process && !process->is_guessed;
 }
 
-static void add_call_time(struct collect *c, const struct open_call *call, uint64_t end_ns)
+static void add_call_time(struct collect *c, const struct open_call *call, uint64_t end_ns,
+			  uint32_t flags)
 {
 	uint64_t ns = end_ns > call->start_ns ? end_ns - call->start_ns : 0;
+	/* a call taken out before has been counted */
+	struct recent_item item = {.record = {.kind = TIMELINE_CALL,
+					      .start_ns = call->start_ns,
+					      .duration_ns = ns,
+					      .stack = call->stack,
+					      .place = call->place},
+				   .flags = flags | INTAKE_ROW | INTAKE_DRAWN |
+					    (call->taken_ns ? 0 : INTAKE_COUNTS)};
 
 	if (!window_has(&c->window, call->start_ns)) {
 		c->ledger.outside.calls += !call->taken_ns;
 		return;
 	}
-	c->ledger.calls.timed += !call->taken_ns; /* a call taken out before has been counted */
-	c->ledger.calls.timed_ns += ns;
-	profile_add(c->profile, ROW_CALL, call->stack, call->place, ns, 0);
-	record(c, TIMELINE_CALL, call->start_ns, ns, call->stack, call->place);
+	intake_add(&c->intake, &item);
 }
 
 /* Ends the calls of a process that has ended (0: of all). */
@@ -356,15 +397,15 @@ static void end_calls(struct collect *c, uint32_t process, uint64_t now_ns)
 	struct open_call call;
 	uint32_t position = 0;
 
-	while (open_calls_take(&c->open_calls, process, now_ns, &position, &call)) {
-		c->ledger.calls.unfinished++;
-		add_call_time(c, &call, now_ns);
-	}
+	while (open_calls_take(&c->open_calls, process, now_ns, &position, &call))
+		add_call_time(c, &call, now_ns, INTAKE_UNFINISHED);
 }
 
 void collect_end_process(struct collect *c, struct process *process, uint64_t time_ns)
 {
 	end_calls(c, process->id, time_ns);
+	if (time_ns > c->last_end_ns)
+		c->last_end_ns = time_ns;
 	processes_end(&c->processes, process, time_ns);
 }
 
@@ -474,6 +515,11 @@ bool collect_next_python(struct collect *c, struct python_found *found)
 	return true;
 }
 
+uint64_t collect_last_end(const struct collect *c)
+{
+	return c->last_end_ns;
+}
+
 uint32_t collect_count_running(const struct collect *c)
 {
 	return c->processes.by_pid.count;
@@ -527,30 +573,75 @@ static struct process *process_of(struct collect *c, const struct stack_event *e
 	return process && !process->is_ours ? process : NULL;
 }
 
-static void keep_sample(struct collect *c, struct idle_where where, uint64_t time_ns,
-			uint64_t ran_ns, uint32_t stack, uint32_t place)
+/* `stack`: with what its thread's own is below. */
+static void add_kept_sample(struct collect *c, const struct handovers_sample *sample,
+			    uint32_t stack, uint32_t flags)
 {
 	if (c->options.idle_store)
-		idle_add_sample(&c->idle, where, time_ns, stack);
-	profile_add(c->profile, ROW_CPU, stack, place, ran_ns, 0);
-	record(c, TIMELINE_CPU_SAMPLE, time_ns, ran_ns, stack, place);
+		idle_add_sample(&c->idle, (struct idle_where){sample->process, sample->tid},
+				sample->time_ns, stack);
+	flags |= INTAKE_COUNTS | INTAKE_ROW | INTAKE_DRAWN;
+	intake_add(&c->intake,
+		   &(struct recent_item){.record = {.kind = TIMELINE_CPU_SAMPLE,
+						    .start_ns = sample->time_ns,
+						    .duration_ns = sample->ran_ns,
+						    .stack = stack,
+						    .place = sample->place},
+					 .flags = flags | (sample->is_whole ? INTAKE_WHOLE : 0)});
+}
+
+/* Those of which what their process has said is known by then. */
+static void decide_samples(struct collect *c, uint64_t until_ns, uint32_t most)
+{
+	struct undecided *u;
+
+	while ((u = queue_front(&c->undecided)) &&
+	       (u->sample.time_ns <= until_ns || queue_length(&c->undecided) > most)) {
+		const struct process *process = processes_get(&c->processes, u->sample.process);
+
+		if (process && chosen_has(&process->chosen, u->sample.time_ns))
+			add_kept_sample(c, &u->sample, u->stack, u->flags);
+		queue_pop(&c->undecided);
+	}
+}
+
+void collect_visit_samples(struct collect *c, const struct number_visitor *v)
+{
+	for (uint32_t i = 0; i < queue_length(&c->undecided); i++) {
+		struct undecided *u = queue_at(&c->undecided, i);
+
+		visit_stack(v, &u->stack);
+		visit_place(v, &u->sample.place);
+	}
+}
+
+/* With --range it waits until it is known whether its process was recorded. */
+static void keep_sample(struct collect *c, const struct handovers_sample *sample, uint32_t stack,
+			uint32_t flags)
+{
+	const struct undecided undecided = {*sample, stack, flags};
+
+	if (!c->options.measure.ranges) {
+		add_kept_sample(c, sample, stack, flags);
+		return;
+	}
+	decide_samples(c, 0, UNDECIDED_MAX);
+	collect_note_error(c, queue_insert_by_time(&c->undecided, &undecided));
 }
 
 /* Gets the samples of threads that work for others. */
 static void keep_handed_sample(void *collect, const struct handovers_sample *sample, uint32_t below)
 {
 	struct collect *c = collect;
-	uint32_t stack = sample->stack;
 
-	if (below == HANDOVERS_UNKNOWN) {
-		c->ledger.cpu.apart++;
-		stack = thread_origins_below(&c->origins, sample->process, sample->tid, stack);
-	} else {
-		c->ledger.cpu.handed++;
-		stack = stack_table_append(c->stacks, below, stack);
-	}
-	keep_sample(c, (struct idle_where){sample->process, sample->tid}, sample->time_ns,
-		    sample->ran_ns, stack, sample->place);
+	if (below == HANDOVERS_UNKNOWN)
+		keep_sample(c, sample,
+			    thread_origins_below(&c->origins, sample->process, sample->tid,
+						 sample->stack),
+			    INTAKE_APART);
+	else
+		keep_sample(c, sample, stack_table_append(c->stacks, below, sample->stack),
+			    INTAKE_HANDED);
 }
 
 /* A thread that works for others; its launches say for whom. */
@@ -564,22 +655,20 @@ static bool is_handed_to(const struct collect *c, const struct process *process,
 static void add_sample(struct collect *c, struct process *process, const struct stack_event *event,
 		       uint64_t ran_ns, uint32_t stack, bool is_whole)
 {
-	uint32_t place = collect_place_of(c, process, event->tid);
+	const struct handovers_sample sample = {.time_ns = event->time_ns,
+						.ran_ns = ran_ns,
+						.process = process->id,
+						.tid = event->tid,
+						.stack = stack,
+						.place = collect_place_of(c, process, event->tid),
+						.is_whole = is_whole};
 
-	c->ledger.cpu.samples++;
-	c->ledger.cpu.whole += is_whole;
 	cpu_time_sampled(&c->cpu_time, process, ran_ns);
 	if (is_handed_to(c, process, event))
-		handovers_add(&c->handovers, &(struct handovers_sample){.time_ns = event->time_ns,
-									.ran_ns = ran_ns,
-									.process = process->id,
-									.tid = event->tid,
-									.stack = stack,
-									.place = place});
+		handovers_add(&c->handovers, &sample);
 	else
-		keep_sample(c, (struct idle_where){process->id, event->tid}, event->time_ns, ran_ns,
-			    thread_origins_below(&c->origins, process->id, event->tid, stack),
-			    place);
+		keep_sample(c, &sample,
+			    thread_origins_below(&c->origins, process->id, event->tid, stack), 0);
 }
 
 /* A probe saw the entry of a launch function. */
@@ -722,7 +811,7 @@ static void finish_cpu_time(struct collect *c)
 	struct ledger_cpu *cpu = &c->ledger.cpu;
 
 	/* of a part of a command's run it is not known how much CPU time was used */
-	if (!c->options.measure.samples_cpu ||
+	if (!c->options.measure.samples_cpu || c->options.last_ns || c->options.measure.ranges ||
 	    (window_is_part(&c->window) && !c->options.measure.attached))
 		return;
 	cpu->not_sampled_ns +=
@@ -1015,7 +1104,7 @@ void collect_call_end(struct collect *c, const struct stack_event *event, uint64
 			&c->attribution.compose,
 			stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_API, api), NULL);
 	}
-	add_call_time(c, &call, event->time_ns);
+	add_call_time(c, &call, event->time_ns, 0);
 }
 
 /* ---- time ---- */
@@ -1076,8 +1165,45 @@ void collect_advance(struct collect *c, uint64_t until_ns)
 	join_advance(c->join, until_ns);
 	attribution_advance(&c->attribution, until_ns);
 	handovers_advance(&c->handovers, until_ns);
+	if (until_ns > UNDECIDED_NS)
+		decide_samples(c, until_ns - UNDECIDED_NS, UNDECIDED_MAX);
 	while ((process = processes_take_settled(&c->processes, until_ns)))
 		settle(c, process);
+}
+
+uint64_t collect_count_launched(const struct collect *c, uint64_t since_ns)
+{
+	return join_count_kernels_due(c->join, since_ns);
+}
+
+void collect_set_time(struct collect *c, uint64_t now_ns)
+{
+	uint64_t kept_ns = saturated_sum(c->options.last_ns, INTAKE_SLACK_NS);
+
+	if (!c->options.last_ns)
+		return;
+	intake_advance(&c->intake, now_ns, now_ns > kept_ns ? now_ns - kept_ns : 0);
+	forget_unused(c);
+}
+
+/* It is known now which seconds are the last ones: before the end of the window, or `now_ns`. */
+static void finish_last(struct collect *c, uint64_t now_ns)
+{
+	struct window *w = &c->window;
+	uint64_t end_ns = w->to_ns && w->to_ns < now_ns ? w->to_ns : now_ns, wanted_ns;
+
+	if (!c->options.last_ns)
+		return;
+	if (end_ns > c->began_ns && end_ns - c->began_ns > c->options.last_ns &&
+	    end_ns - c->options.last_ns > w->from_ns)
+		w->from_ns = end_ns - c->options.last_ns;
+	wanted_ns = w->from_ns > c->began_ns ? w->from_ns : c->began_ns;
+	intake_finish(&c->intake, w);
+	if (w->from_ns <= wanted_ns)
+		return;
+	if (w->from_ns > end_ns)
+		w->from_ns = end_ns;
+	c->ledger.outside.not_held_ns = w->from_ns > wanted_ns ? w->from_ns - wanted_ns : 0;
 }
 
 /* What only events need. */
@@ -1098,12 +1224,19 @@ static uint64_t less(uint64_t count, uint64_t *known)
 	return count - n;
 }
 
-/* Launches without a record, apart from records that are known to be lost. */
-static void note_unanswered(struct collect *c, uint64_t now_ns)
+/*
+ * Launches without a record, apart from records that are known to be lost. `unended`: of the last
+ * seconds, those that had none when the input ended.
+ */
+static void note_unanswered(struct collect *c, uint64_t now_ns, uint64_t unended)
 {
 	struct join_stats stats = join_stats(c->join);
 	uint64_t known = c->ledger.gpu.dropped, copies, graphs;
 
+	if (c->options.last_ns && window_is_over(&c->window, now_ns)) {
+		saturated_add(&c->ledger.outside.unended, unended);
+		return;
+	}
 	saturated_add(&known, c->ledger.gpu.missing);
 	copies = less(stats.copies_without_record, &known);
 	graphs = less(stats.graphs_without_record, &known);
@@ -1118,13 +1251,18 @@ static void note_unanswered(struct collect *c, uint64_t now_ns)
 void collect_finish(struct collect *c, uint64_t now_ns)
 {
 	struct process *process;
+	uint64_t unended;
 
 	if (!c->join)
 		return;
 	end_calls(c, 0, now_ns);
+	unended = join_count_others_due(c->join, c->window.to_ns);
 	join_finish(c->join);
-	note_unanswered(c, now_ns);
+	note_unanswered(c, now_ns, unended);
 	attribution_finish(&c->attribution);
+	/* before processes are settled, and with them goes what they have said */
+	handovers_advance(&c->handovers, UINT64_MAX);
+	decide_samples(c, UINT64_MAX, 0);
 	pc_samples_split(&c->pc_samples, c->stacks, c->profile, &c->stall_places);
 	while ((process = processes_take_any(&c->processes)))
 		settle(c, process);
@@ -1135,6 +1273,7 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	finish_cpu_time(c);
 	if (c->options.idle_store)
 		idle_finish(&c->idle, c->began_ns, now_ns, c->options.sample_ns);
+	finish_last(c, now_ns);
 	c->ledger.bounds.stacks = stack_table_refused(c->stacks);
 	c->ledger.bounds.refused = c->target_bytes.refused;
 	free_passing(c);

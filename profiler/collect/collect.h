@@ -47,7 +47,7 @@
  *     tables read from files, for names                                                    256
  *     the result's stacks and texts, and their tree (naming.c)             224
  *
- * The whole process stays below 500 MiB:
+ * The whole process stays below 500 MiB, and RECENT_BYTES more where the last seconds are kept:
  *
  *   300  COLLECT_MEMORY
  *     3  program and libraries
@@ -107,8 +107,14 @@ struct collect_options {
 	 */
 	struct timeline *timeline;
 	struct timeline *idle_store; /* for idle.h; borrowed. NULL: not asked for */
-	bool watches_load;           /* for struct collected */
-	bool keeps_metrics;          /* likewise */
+	/*
+	 * Not 0: only so many seconds before the end are kept (intake.h), in so much more memory
+	 * (RECENT_BYTES). Not with measure.wall, idle, memory, api, counters, stall_period and
+	 * max_overhead, which are of a whole run.
+	 */
+	uint64_t last_ns;
+	bool watches_load;  /* for struct collected */
+	bool keeps_metrics; /* likewise */
 };
 
 struct collect;
@@ -125,7 +131,10 @@ void collect_free(struct collect *c);
 void collect_set_window(struct collect *c, const struct window *window);
 const struct window *collect_window(const struct collect *c);
 
-/* The command begins: before this and after the end of the input, no device is idle (--idle). */
+/*
+ * The command begins, or is attached to: before this and after the end of the input, no device is
+ * idle (--idle); and the last seconds are not from before it.
+ */
 void collect_begin(struct collect *c, uint64_t now_ns);
 
 /* ---- processes ---- */
@@ -165,6 +174,9 @@ struct process *collect_attach(struct collect *c, pid_t pid, const char *comm, u
 
 /* Whether a process runs under this pid that is known by more than a stack. */
 bool collect_knows_process(const struct collect *c, pid_t pid);
+
+/* When the last of the processes that have ended did so; 0: none has. */
+uint64_t collect_last_end(const struct collect *c);
 
 /* The number of processes of the tree that are running. */
 uint32_t collect_count_running(const struct collect *c);
@@ -276,14 +288,29 @@ void collect_free_bytes(struct collect *c, size_t bytes);
 bool collect_knows_launch(const struct collect *c, const struct process *process,
 			  uint32_t correlation_id);
 
+/* Launches of kernels from that time on of which no record has come; of the last seconds alone. */
+uint64_t collect_count_launched(const struct collect *c, uint64_t since_ns);
+
+/* Whether a kernel is in the part that is recorded. */
+bool collect_is_recorded(const struct collect *c, const struct process *process,
+			 const struct gpu_event_kernel *kernel);
+
 /* ---- time ---- */
+
+/*
+ * It is `now_ns`: where only the last seconds are kept, what is older is forgotten. To be called in
+ * each round.
+ */
+void collect_set_time(struct collect *c, uint64_t now_ns);
 
 /* All stacks and process events up to this time have been passed in: decides what it can. */
 void collect_advance(struct collect *c, uint64_t until_ns);
 
 /*
  * The input has ended, and it is `now_ns`: decides everything, settles all processes, and frees
- * what results do not need. Nothing may be passed in afterwards; a second call has no effect.
+ * what results do not need. The last seconds are those before the end of the window, if it has one,
+ * else before now; collect_window then says which they are. Nothing may be passed in afterwards; a
+ * second call has no effect.
  */
 void collect_finish(struct collect *c, uint64_t now_ns);
 

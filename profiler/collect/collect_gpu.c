@@ -172,6 +172,28 @@ static bool find_stack(const struct process *process, uint32_t id, uint32_t *sta
 	return true;
 }
 
+static void visit_sent(struct id_map *map, const struct number_visitor *v)
+{
+	uint32_t at = 0, id, stack;
+	uint64_t value;
+
+	while (id_map_next(map, &at, &id, &value)) {
+		stack = (uint32_t)value;
+		if (stack != HANDOVERS_UNKNOWN) {
+			stack &= ~WHOLE_STACK;
+			visit_stack(v, &stack);
+			stack |= (uint32_t)value & WHOLE_STACK;
+		}
+		*id_map_find(map, id) = stack;
+	}
+}
+
+void collect_visit_sent(struct process *process, const struct number_visitor *v)
+{
+	visit_sent(&process->sent.stacks, v);
+	visit_sent(&process->sent.handed, v);
+}
+
 /* The stack of the thread that a worker works for. False: not known, or too deep. */
 static bool find_waiter(struct collect *c, const struct process *process,
 			const struct gpu_event_stack *e, uint32_t *stack, bool *is_whole)
@@ -199,19 +221,16 @@ static int take_stack(struct collect *c, struct process *process, const struct g
 	return target_stacks_set(&process->sent, e->id, stack | (is_whole ? WHOLE_STACK : 0));
 }
 
-/* The launch shows whose work its thread does, if it works for others. */
-static void note_handover(struct collect *c, const struct process *process,
-			  const struct gpu_event_launch *e)
+/* The launch shows whose work its thread does, if it works for others. Returns intake.h's flags. */
+static uint32_t note_handover(struct collect *c, const struct process *process,
+			      const struct gpu_event_launch *e)
 {
 	uint32_t below;
 
 	if (!target_stacks_get_handed(&process->sent, e->stack_id, &below))
-		return;
+		return 0;
 	handovers_launch(&c->handovers, process->id, e->tid, e->time_ns, below);
-	if (below == HANDOVERS_UNKNOWN)
-		c->ledger.launches.apart++;
-	else
-		c->ledger.launches.handed++;
+	return below == HANDOVERS_UNKNOWN ? INTAKE_APART : INTAKE_HANDED;
 }
 
 /* A stack that a thread sent, below the one that created the thread, if it is not handed over. */
@@ -238,21 +257,29 @@ bool collect_wants_thread(struct collect *c, const struct process *process,
 
 /* ---- launches ---- */
 
-/* For the timeline: a launch call begins. */
+/* A launch call begins: for the timeline, it lasts. `flags`: intake.h's. */
 static void begin_launch(struct collect *c, const struct process *process,
-			 const struct gpu_event_launch *e, uint32_t stack)
+			 const struct gpu_event_launch *e, uint32_t stack, uint32_t flags)
 {
-	struct timeline_record launch = {.kind = TIMELINE_LAUNCH,
-					 .start_ns = e->time_ns,
-					 .stack = stack == LAUNCH_UNKNOWN ? STACK_EMPTY : stack,
-					 .correlation = e->correlation_id};
+	bool is_inside = window_has(&c->window, e->time_ns);
+	struct recent_item launch = {.record = {.kind = TIMELINE_LAUNCH,
+						.start_ns = e->time_ns,
+						.correlation = e->correlation_id},
+				     .flags = flags | INTAKE_COUNTS};
 
-	if (!c->options.timeline || !window_has(&c->window, e->time_ns))
+	if (is_inside && !(e->flags & GPU_LAUNCH_IS_OTHER))
+		launch.flags |= INTAKE_KERNEL;
+	if (c->intake.recent && is_inside) /* for as long, the thread's name is kept */
+		launch.record.place = collect_place_of(c, process, e->tid);
+	if (!c->options.timeline || !is_inside) {
+		intake_add(&c->intake, &launch);
 		return;
+	}
+	launch.flags |= INTAKE_DRAWN;
 	if (stack == LAUNCH_SKIPPED)
-		launch.stack =
-			stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK, MARK_SKIPPED);
-	launch.place = collect_place_of(c, process, e->tid);
+		stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK, MARK_SKIPPED);
+	launch.record.stack = stack == LAUNCH_UNKNOWN ? STACK_EMPTY : stack;
+	launch.record.place = collect_place_of(c, process, e->tid);
 	collect_note_error(c, open_launches_begin(&c->open_launches, process->id, &launch));
 }
 
@@ -266,8 +293,9 @@ static void take_launch_end(struct collect *c, const struct process *process,
 }
 
 /*
- * Kernel launches are checked by number, in gpu_pipe. A graph with conditional nodes may have
- * nothing to do, and it is not known of each of its nodes which launch it is of.
+ * Kernel launches are checked by number, in gpu_pipe, but where a result is of a moment. A graph
+ * with conditional nodes may have nothing to do, and it is not known of each of its nodes which
+ * launch it is of.
  */
 static void note_debt(struct collect *c, const struct process *process,
 		      const struct gpu_event_launch *e)
@@ -279,24 +307,25 @@ static void note_debt(struct collect *c, const struct process *process,
 	else if (!is_other && (e->flags & GPU_LAUNCH_IS_GRAPH) &&
 		 !graph_nodes_has_bodies(&c->attribution.graph_nodes))
 		join_owe(c->join, process->id, e->correlation_id, JOIN_OWES_GRAPH);
+	else if (!is_other && !(e->flags & GPU_LAUNCH_IS_GRAPH) && c->options.last_ns)
+		join_owe(c->join, process->id, e->correlation_id, JOIN_OWES_KERNEL);
 }
 
-/* The stack of a launch; LAUNCH_UNKNOWN: there is none here. */
+/* The stack of a launch, and intake.h's flags; LAUNCH_UNKNOWN: there is none here. */
 static uint32_t stack_of(struct collect *c, const struct process *process,
-			 const struct gpu_event_launch *e)
+			 const struct gpu_event_launch *e, uint32_t *flags)
 {
 	uint32_t stack;
 	bool is_whole;
 
+	*flags = 0;
 	if (e->flags & GPU_LAUNCH_SKIPPED && c->options.measure.max_overhead) {
-		c->ledger.launches.skipped++;
+		*flags = INTAKE_SKIPPED;
 		return LAUNCH_SKIPPED;
 	}
 	if (!find_stack(process, e->stack_id, &stack, &is_whole))
 		return LAUNCH_UNKNOWN;
-	c->ledger.launches.with_stack++;
-	c->ledger.launches.whole += is_whole;
-	note_handover(c, process, e);
+	*flags = INTAKE_STACK | (is_whole ? INTAKE_WHOLE : 0) | note_handover(c, process, e);
 	return below_origin(c, process, e->tid, e->stack_id, stack);
 }
 
@@ -304,15 +333,14 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 {
 	int is_graph = e->flags & GPU_LAUNCH_IS_GRAPH;
 	bool is_other = e->flags & GPU_LAUNCH_IS_OTHER;
-	uint32_t stack;
+	uint32_t stack, flags;
 	int err;
 
 	if (!process->first_launch || e->correlation_id < process->first_launch)
 		process->first_launch = e->correlation_id;
 	collect_note_thread(c, process, e->tid);
-	c->ledger.launches.kernels += !is_other && window_has(&c->window, e->time_ns);
-	stack = stack_of(c, process, e);
-	begin_launch(c, process, e, stack);
+	stack = stack_of(c, process, e, &flags);
+	begin_launch(c, process, e, stack, flags);
 	if (stack == LAUNCH_UNKNOWN && !is_other) {
 		/* its probe may provide a stack */
 		err = join_launch(c->join, process->id, e->tid, e->time_ns, e->correlation_id,
@@ -333,7 +361,8 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 bool collect_knows_launch(const struct collect *c, const struct process *process,
 			  uint32_t correlation_id)
 {
-	return !window_is_part(&c->window) || join_knows(c->join, process->id, correlation_id);
+	return (!window_is_part(&c->window) && !c->options.measure.ranges) ||
+	       join_knows(c->join, process->id, correlation_id);
 }
 
 /* ---- operations, graphs, waits ---- */
@@ -372,15 +401,39 @@ static uint32_t launch_of_node(struct collect *c, const struct gpu_operation *o)
 }
 
 /*
+ * Where processes choose what is recorded, launches are only sent of that, each before its work.
+ * What nothing launches is chosen by its own time.
+ */
+static bool is_chosen(const struct collect *c, const struct gpu_operation *o)
+{
+	const struct process *process;
+
+	if (!c->options.measure.ranges)
+		return true;
+	if (o->correlation_id)
+		return join_knows(c->join, o->process, o->correlation_id);
+	process = processes_get(&c->processes, o->process);
+	return process && chosen_has(&process->chosen, o->start_ns);
+}
+
+/*
  * CUPTI gives each launch a correlation id from 1 on: another node without one was launched by a
  * kernel, which no thread of the program did.
  */
 static int take_operation(struct collect *c, struct gpu_operation *o)
 {
+	if (o->graph_node == 0 && !is_chosen(c, o)) {
+		attribution_leave_out(&c->attribution, o);
+		return 0;
+	}
 	if (o->graph_node == 0)
 		return join_operation(c->join, o->process, o);
 	if (graph_nodes_has_bodies(&c->attribution.graph_nodes))
 		o->correlation_id = launch_of_node(c, o);
+	if (!is_chosen(c, o)) {
+		attribution_leave_out(&c->attribution, o);
+		return 0;
+	}
 	if (o->correlation_id)
 		return join_operation(c->join, o->process, o);
 	/* in a conditional body it may be of a launch that was lost */
@@ -448,6 +501,11 @@ static int take_work(struct collect *c, const struct process *process,
 		c->ledger.gpu.unwatched++;
 	if (!gpu_work_has_no_launch(e->work))
 		return take_operation(c, &operation);
+	operation.correlation_id = 0;
+	if (!is_chosen(c, &operation)) {
+		attribution_leave_out(&c->attribution, &operation);
+		return 0;
+	}
 	attribution_add(&c->attribution, LAUNCH_NONE_NEEDED, 0, &operation);
 	return 0;
 }
@@ -531,6 +589,14 @@ static void end_context(struct collect *c, const struct process *process,
 							   .time_ns = e->end_ns,
 							   .process = process->id,
 							   .context = e->id});
+}
+
+static int take_range(struct collect *c, struct process *process, const struct gpu_event_range *e)
+{
+	int begins = chosen_note(&process->chosen, e->time_ns, e->is_open);
+
+	c->ledger.outside.ranges += begins > 0;
+	return begins < 0 ? begins : 0;
 }
 
 static void take_calls(struct collect *c, const struct gpu_event_calls *e)
@@ -662,6 +728,8 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 	case GPU_EVENT_POOL:
 		take_pool(c, process, &event->pool);
 		return 0;
+	case GPU_EVENT_RANGE:
+		return take_range(c, process, &event->range);
 	case GPU_EVENT_CALLS:
 		take_calls(c, &event->calls);
 		return 0;
@@ -683,18 +751,27 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 }
 
 /* Whether it began in the part of the run that is recorded. */
-static bool is_inside(const struct collect *c, const struct gpu_event *event)
+static bool is_inside(const struct collect *c, const struct process *process,
+		      const struct gpu_event *event)
 {
 	switch (event->type) {
 	case GPU_EVENT_LAUNCH:
 		return window_has(&c->window, event->launch.time_ns);
 	case GPU_EVENT_KERNEL:
-		return event->kernel.bad_time || window_has(&c->window, event->kernel.start_ns);
+		return collect_is_recorded(c, process, &event->kernel);
 	case GPU_EVENT_WORK:
 		return event->work.bad_time || window_has(&c->window, event->work.start_ns);
 	default:
 		return true;
 	}
+}
+
+bool collect_is_recorded(const struct collect *c, const struct process *process,
+			 const struct gpu_event_kernel *e)
+{
+	if (c->options.measure.ranges && !join_knows(c->join, process->id, e->correlation_id))
+		return false;
+	return e->bad_time || window_has(&c->window, e->start_ns);
 }
 
 static void count_event(struct metrics *m, const struct process *process,
@@ -721,7 +798,7 @@ static void count_event(struct metrics *m, const struct process *process,
 void collect_gpu_event(struct collect *c, struct process *process, const struct gpu_event *event,
 		       const char *kernel)
 {
-	if (c->metrics && is_inside(c, event))
+	if (c->metrics && is_inside(c, process, event))
 		count_event(c->metrics, process, event, kernel);
 	collect_note_error(c, take_gpu_event(c, process, event, kernel));
 }

@@ -6,10 +6,13 @@
 #ifndef PROFILER_COLLECT_COLLECT_PRIVATE_H
 #define PROFILER_COLLECT_COLLECT_PRIVATE_H
 
+#include "profiler/base/queue.h"
 #include "profiler/collect/attribution.h"
 #include "profiler/collect/collect.h"
 #include "profiler/collect/cpu_time.h"
+#include "profiler/collect/forget.h"
 #include "profiler/collect/handovers.h"
+#include "profiler/collect/intake.h"
 #include "profiler/collect/measurements.h"
 #include "profiler/collect/off_cpu.h"
 #include "profiler/collect/open_calls.h"
@@ -40,19 +43,23 @@ struct collect {
 	struct stack_table *stacks;
 	struct stack_builder builder;
 	struct profile *profile;
+	struct intake intake;
+	struct forget forget;
 	struct cpu_time cpu_time;
 	uint64_t waited_ns;      /* CPU time of all that was waited for; 0: not known yet */
 	uint32_t clock_position; /* up to here processes' clocks have been read in this turn */
 	struct places places;
 	struct place_names place_names;
+	struct intern name_texts; /* of these, from the allowance for targets */
 	struct devices devices;
 	struct open_calls open_calls;
 	struct open_launches open_launches;
 	struct handovers handovers;
+	struct queue undecided; /* with --range: samples of which it is not known if they count */
 	struct thread_origins origins;
 	struct off_cpu off_cpu;
 	struct idle idle; /* with options.idle_store */
-	uint64_t began_ns;
+	uint64_t began_ns, last_end_ns;
 	uint32_t stack_of_profile, stack_of_driver; /* of threads apart; STACK_EMPTY: none yet */
 	struct attribution attribution;
 	struct join *join;
@@ -77,11 +84,20 @@ const char *collect_keep_text(void *collect, const char *text);
 struct process *collect_begin_process(struct collect *c, struct process *process);
 void collect_end_process(struct collect *c, struct process *process, uint64_t time_ns);
 
+/* Shows the numbers of samples that are not decided yet (profile/numbers.h). */
+void collect_visit_samples(struct collect *c, const struct number_visitor *visitor);
+
+/* Shows the numbers of stacks that it has sent (profile/numbers.h). */
+void collect_visit_sent(struct process *process, const struct number_visitor *visitor);
+
 /* ---- places ---- */
 
 /* Notes the names of a process, and of one of its threads, while they are alive. */
 void collect_note_process(struct collect *c, const struct process *process);
 void collect_note_thread(struct collect *c, const struct process *process, uint32_t tid);
+
+/* Frees texts of names that were forgotten. */
+void collect_renew_name_texts(struct collect *c);
 
 /* The place of a thread, as far as rows distinguish it; notes its names. */
 uint32_t collect_place_of(struct collect *c, const struct process *process, uint32_t tid);

@@ -76,6 +76,12 @@ static void remember(struct compose *c, const struct composed_key *key, uint32_t
 		c->memo[c->count++] = (struct composed){*key, stack};
 }
 
+void compose_forget(struct compose *c)
+{
+	hash_index_clear(&c->index);
+	c->count = 0;
+}
+
 /* ---- composing ---- */
 
 static uint32_t mark(struct compose *c, uint32_t outer, const char *text)

@@ -50,6 +50,9 @@ struct compose {
 void compose_init(struct compose *compose, struct stack_table *stacks);
 void compose_release(struct compose *compose);
 
+/* Forgets what was composed: stacks get other numbers. */
+void compose_forget(struct compose *compose);
+
 /* The stack of the work itself. */
 uint32_t compose_work(struct compose *compose, const struct gpu_work_origin *origin);
 

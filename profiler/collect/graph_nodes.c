@@ -693,6 +693,13 @@ uint32_t graph_nodes_launch(struct graph_nodes *g, uint32_t process, uint64_t id
 	return 0;
 }
 
+void graph_nodes_visit(struct graph_nodes *g, const struct number_visitor *v)
+{
+	for (uint32_t i = 0; i < g->node_count; i++)
+		if (g->nodes[i].graph != NO_GRAPH)
+			visit_stack(v, &g->nodes[i].stack);
+}
+
 void graph_nodes_forget(struct graph_nodes *g, uint32_t process)
 {
 	if (g->of_process[process % GRAPH_NODES_PROCESSES] > 0)

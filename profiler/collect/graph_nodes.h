@@ -32,6 +32,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
+#include "profiler/profile/numbers.h"
 #include "symbolize/hash_index.h"
 
 #ifndef GRAPH_NODES_MAX /* tests use smaller ones */
@@ -158,6 +159,9 @@ void graph_nodes_launched(struct graph_nodes *g, uint32_t process, uint32_t numb
  * its graph has no conditional nodes.
  */
 uint32_t graph_nodes_launch(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns);
+
+/* Shows the numbers of stacks in use. */
+void graph_nodes_visit(struct graph_nodes *g, const struct number_visitor *visitor);
 
 /* `process` has ended. */
 void graph_nodes_forget(struct graph_nodes *g, uint32_t process);

@@ -196,6 +196,20 @@ void handovers_advance(struct handovers *h, uint64_t now_ns)
 		decide(h, h->threads[i], now_ns - HANDOVERS_PATIENCE_NS, 0);
 }
 
+void handovers_visit(struct handovers *h, const struct number_visitor *v)
+{
+	for (uint32_t i = 0; i < h->count; i++) {
+		struct handovers_thread *thread = h->threads[i];
+
+		for (uint32_t k = 0; k < thread->count; k++)
+			visit_stack(v, &thread->spans[(thread->first + k) % HANDOVERS_SPANS].below);
+		for (uint32_t k = 0; k < thread->waiting; k++) {
+			visit_stack(v, &thread->samples[k].stack);
+			visit_place(v, &thread->samples[k].place);
+		}
+	}
+}
+
 void handovers_forget(struct handovers *h, uint32_t process)
 {
 	for (uint32_t i = h->count; i-- > 0;) {

@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "profiler/profile/numbers.h"
 #include "symbolize/hash_index.h"
 
 #define HANDOVERS_NEAR_NS 10000000u
@@ -30,6 +31,7 @@ struct handovers_sample {
 	uint64_t time_ns, ran_ns; /* the latter is what it stands for */
 	uint32_t process, tid;
 	uint32_t stack, place;
+	bool is_whole; /* the stack; only passed through */
 };
 
 struct handovers {
@@ -57,6 +59,9 @@ void handovers_add(struct handovers *handovers, const struct handovers_sample *s
 
 /* It is `now_ns`: decides what has waited long enough. */
 void handovers_advance(struct handovers *handovers, uint64_t now_ns);
+
+/* Shows the numbers in use. */
+void handovers_visit(struct handovers *handovers, const struct number_visitor *visitor);
 
 /* The process sends nothing more: decides all of its samples, and forgets its threads. */
 void handovers_forget(struct handovers *handovers, uint32_t process);

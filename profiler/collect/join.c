@@ -478,6 +478,30 @@ static void call_due(struct join *c, struct link *l)
 	l->owes = JOIN_OWES_NOTHING;
 }
 
+static uint64_t count_due(const struct join *c, bool kernels, uint64_t since_ns, uint64_t before_ns)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < c->links.used; i++) {
+		const struct link *l = &c->links.links[i];
+
+		count += l->state == LINK_IDLE && l->owes != JOIN_OWES_NOTHING &&
+			 (l->owes == JOIN_OWES_KERNEL) == kernels && l->launched_ns >= since_ns &&
+			 l->launched_ns < before_ns;
+	}
+	return count;
+}
+
+uint64_t join_count_kernels_due(const struct join *c, uint64_t since_ns)
+{
+	return count_due(c, true, since_ns, UINT64_MAX);
+}
+
+uint64_t join_count_others_due(const struct join *c, uint64_t before_ns)
+{
+	return count_due(c, false, 0, before_ns);
+}
+
 /* The link of a new launch: added, or found if operations came first. NULL: out of memory. */
 static struct link *launch_link(struct join *c, uint32_t process, uint64_t time_ns,
 				uint32_t correlation_id, int is_graph)
@@ -631,6 +655,19 @@ void join_end_process(struct join *c, uint32_t process)
 	c->ended[c->ended_count++] = process;
 	if (c->ended_count == JOIN_ENDED_MAX)
 		forget_ended(c);
+}
+
+void join_visit(struct join *c, void (*visit)(void *context, uint32_t *stack), void *context)
+{
+	for (uint32_t i = 0; i < c->links.used; i++)
+		if (link_is_decided(&c->links.links[i]))
+			visit(context, &c->links.links[i].stack);
+	for (uint32_t i = 0; i < c->thread_count; i++) {
+		const struct queue *probes = &c->threads[i].probes;
+
+		for (uint32_t k = 0; k < queue_length(probes); k++)
+			visit(context, &((struct probe *)queue_at(probes, k))->stack);
+	}
 }
 
 void join_finish(struct join *c)

@@ -96,11 +96,16 @@ struct allowance;
 void join_limit(struct join *c, struct allowance *memory);
 
 /*
- * What a launch that has come must have a record of, other than a kernel, and what launches did
+ * What a launch that has come must have a record of, and what launches, other than of kernels, did
  * not have when they were forgotten: join_stats. A launch that had an operation owes nothing.
  */
-enum join_owes { JOIN_OWES_NOTHING, JOIN_OWES_COPY, JOIN_OWES_GRAPH };
+enum join_owes { JOIN_OWES_NOTHING, JOIN_OWES_COPY, JOIN_OWES_GRAPH, JOIN_OWES_KERNEL };
 void join_owe(struct join *c, uint32_t process, uint32_t correlation_id, enum join_owes what);
+
+/* How many launches owe something still: those of kernels from `since_ns` on; others from before.
+ */
+uint64_t join_count_kernels_due(const struct join *c, uint64_t since_ns);
+uint64_t join_count_others_due(const struct join *c, uint64_t before_ns);
 
 /* Whether a launch with this correlation id has come, and is remembered. */
 bool join_knows(struct join *c, uint32_t process, uint32_t correlation_id);
@@ -131,6 +136,9 @@ void join_advance(struct join *c, uint64_t probes_until_ns);
  */
 void join_end_process(struct join *c, uint32_t process);
 #define JOIN_ENDED_MAX 64u
+
+/* Shows each stack that it carries, to be changed or not (profile/numbers.h). */
+void join_visit(struct join *c, void (*visit)(void *context, uint32_t *stack), void *context);
 
 /* The input has ended: attributes everything that is left. */
 void join_finish(struct join *c);

@@ -75,6 +75,14 @@ bool open_calls_take(struct open_calls *o, uint32_t process, uint64_t now_ns, ui
 	return false;
 }
 
+void open_calls_visit(struct open_calls *o, const struct number_visitor *v)
+{
+	for (uint32_t i = 0; i < o->count; i++) {
+		visit_stack(v, &o->calls[i].stack);
+		visit_place(v, &o->calls[i].place);
+	}
+}
+
 void open_calls_release(struct open_calls *o)
 {
 	free(o->calls);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "profiler/profile/numbers.h"
 #include "symbolize/hash_index.h"
 
 struct open_call {
@@ -45,6 +46,9 @@ bool open_calls_leave(struct open_calls *open, uint32_t tid, uint64_t start_ns,
  */
 bool open_calls_take(struct open_calls *open, uint32_t process, uint64_t now_ns, uint32_t *position,
 		     struct open_call *call);
+
+/* Shows the numbers in use. */
+void open_calls_visit(struct open_calls *open, const struct number_visitor *visitor);
 
 /* The process has ended for good. */
 void open_calls_forget(struct open_calls *open, uint32_t process);

@@ -10,7 +10,7 @@ static bool is_at_place(const void *records, uint32_t position, const void *key)
 {
 	const struct open_launch *launch = (const struct open_launch *)records + position;
 
-	return launch->record.place == *(const uint32_t *)key;
+	return launch->item.record.place == *(const uint32_t *)key;
 }
 
 /* Its position, or HASH_INDEX_NONE. */
@@ -24,28 +24,27 @@ static void finish(struct open_launches *o, uint32_t at)
 {
 	uint32_t last = --o->count;
 
-	timeline_add(o->timeline, &o->launches[at].record);
-	hash_index_remove(&o->index, hash_number(o->launches[at].record.place), at);
-	hash_index_move(&o->index, hash_number(o->launches[last].record.place), last, at);
+	intake_add(o->intake, &o->launches[at].item);
+	hash_index_remove(&o->index, hash_number(o->launches[at].item.record.place), at);
+	hash_index_move(&o->index, hash_number(o->launches[last].item.record.place), last, at);
 	o->launches[at] = o->launches[last];
 }
 
-int open_launches_begin(struct open_launches *o, uint32_t process,
-			const struct timeline_record *record)
+int open_launches_begin(struct open_launches *o, uint32_t process, const struct recent_item *item)
 {
-	uint32_t at = find(o, record->place);
+	uint32_t place = item->record.place, at = find(o, place);
 
 	if (at != HASH_INDEX_NONE) {
-		timeline_add(o->timeline, &o->launches[at].record);
-		o->launches[at] = (struct open_launch){*record, process};
+		intake_add(o->intake, &o->launches[at].item);
+		o->launches[at] = (struct open_launch){*item, process};
 		return 0;
 	}
 	if (!array_make_room(&o->launches, o->count, &o->capacity, sizeof(*o->launches)) ||
-	    hash_index_add(&o->index, hash_number(record->place), o->count) != 0) {
-		timeline_add(o->timeline, record);
+	    hash_index_add(&o->index, hash_number(place), o->count) != 0) {
+		intake_add(o->intake, item);
 		return -ENOMEM;
 	}
-	o->launches[o->count++] = (struct open_launch){*record, process};
+	o->launches[o->count++] = (struct open_launch){*item, process};
 	return 0;
 }
 
@@ -54,10 +53,22 @@ void open_launches_end(struct open_launches *o, uint32_t place, uint32_t correla
 {
 	uint32_t at = find(o, place);
 
-	if (at == HASH_INDEX_NONE || o->launches[at].record.correlation != correlation)
+	if (at == HASH_INDEX_NONE || o->launches[at].item.record.correlation != correlation)
 		return;
-	o->launches[at].record.duration_ns = duration_ns;
+	o->launches[at].item.record.duration_ns = duration_ns;
 	finish(o, at);
+}
+
+void open_launches_visit(struct open_launches *o, const struct number_visitor *v)
+{
+	hash_index_clear(&o->index);
+	for (uint32_t i = 0; i < o->count; i++) {
+		struct timeline_record *record = &o->launches[i].item.record;
+
+		visit_stack(v, &record->stack);
+		visit_place(v, &record->place);
+		hash_index_add(&o->index, hash_number(record->place), i);
+	}
 }
 
 void open_launches_forget(struct open_launches *o, uint32_t process)

@@ -64,6 +64,7 @@ void process_free(struct process *process)
 	if (process->sent.allowance)
 		allowance_return(process->sent.allowance, process->tally_bytes);
 	address_space_free(process->space);
+	chosen_release(&process->chosen);
 	target_stacks_release(&process->sent);
 	work_tally_release(&process->counted);
 	work_tally_release(&process->reported);

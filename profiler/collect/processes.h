@@ -19,6 +19,7 @@
 #include <sys/types.h>
 #include "cupti_trace/work_tally.h"
 #include "profiler/base/id_map.h"
+#include "profiler/collect/chosen.h"
 #include "profiler/collect/pid_namespace.h"
 #include "profiler/collect/process_event.h"
 #include "profiler/collect/pythons.h"
@@ -57,8 +58,9 @@ struct process {
 	bool lacks_sums;    /* it ended before it had reported them all */
 	size_t tally_bytes; /* taken from the allowance of `sent` */
 
-	bool has_begun_cuda; /* of those that ran before us: see session.c */
-	bool lacks_gpu_time; /* it made CUDA calls, or was to be traced */
+	bool has_begun_cuda;  /* of those that ran before us: see session.c */
+	struct chosen chosen; /* when it is recorded, with --range */
+	bool lacks_gpu_time;  /* it made CUDA calls, or was to be traced */
 
 	/* cpu_time.h's numbers of what it runs, and of what ran under its pid before; 0: none */
 	uint32_t program, earlier;

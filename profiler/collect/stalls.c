@@ -285,6 +285,16 @@ int stalls_add(struct stalls *s, const struct stalls_stall *stall)
 	return 0;
 }
 
+void stalls_visit(struct stalls *s, const struct number_visitor *v)
+{
+	for (uint32_t i = 0; i < s->count; i++) {
+		visit_stack(v, &s->ring[i].origin.launch);
+		visit_stack(v, &s->ring[i].origin.capture);
+	}
+	for (uint32_t i = 0; i < s->pending.count; i++)
+		visit_place(v, &s->pending.items[i].place);
+}
+
 void stalls_finish(struct stalls *s)
 {
 	compare(s);

@@ -23,6 +23,7 @@
 #include <stdint.h>
 #include "profiler/base/allowance.h"
 #include "profiler/collect/compose.h"
+#include "profiler/profile/numbers.h"
 
 #define STALLS_KERNELS (1u << 18)
 #define STALLS_PENDING (1u << 17)
@@ -61,6 +62,9 @@ void stalls_free(struct stalls *s);
  */
 int stalls_add_kernel(struct stalls *s, const struct stalls_kernel *kernel);
 int stalls_add(struct stalls *s, const struct stalls_stall *stall);
+
+/* Shows the numbers in use. */
+void stalls_visit(struct stalls *s, const struct number_visitor *visitor);
 
 /* The input has ended: outputs all that is left. */
 void stalls_finish(struct stalls *s);

@@ -132,6 +132,15 @@ bool thread_origins_ask(struct thread_origins *o, uint32_t process, uint32_t tid
 	return !find(o, process, tid) && set(o, &thread) == 0;
 }
 
+void thread_origins_visit(struct thread_origins *o, const struct number_visitor *v)
+{
+	/* composed stacks are composed again */
+	hash_index_clear(&o->memo_index);
+	o->memo_count = 0;
+	for (uint32_t i = 0; i < o->count; i++)
+		visit_stack(v, &o->threads[i].origin);
+}
+
 void thread_origins_forget(struct thread_origins *o, uint32_t process)
 {
 	for (uint32_t i = o->count; i-- > 0;) {

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
+#include "profiler/profile/numbers.h"
 #include "profiler/profile/stack_table.h"
 #include "symbolize/hash_index.h"
 
@@ -48,6 +49,9 @@ bool thread_origins_ask(struct thread_origins *origins, uint32_t process, uint32
 /* A stack of this thread, below the one that created it. */
 uint32_t thread_origins_below(struct thread_origins *origins, uint32_t process, uint32_t tid,
 			      uint32_t stack);
+
+/* Shows the numbers in use. */
+void thread_origins_visit(struct thread_origins *origins, const struct number_visitor *visitor);
 
 /* The process has ended. */
 void thread_origins_forget(struct thread_origins *origins, uint32_t process);

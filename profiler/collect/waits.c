@@ -295,6 +295,18 @@ void waits_advance(struct waits *w, uint64_t now_ns)
 	w->passed_ns = now_ns;
 }
 
+void waits_visit(struct waits *w, const struct number_visitor *v)
+{
+	for (uint32_t i = 0; i < w->count; i++) {
+		visit_stack(v, &w->ring[i].origin.launch);
+		visit_stack(v, &w->ring[i].origin.capture);
+	}
+	for (uint32_t i = 0; i < w->pending_count; i++) {
+		visit_stack(v, &w->pending[i].stack);
+		visit_place(v, &w->pending[i].place);
+	}
+}
+
 void waits_finish(struct waits *w)
 {
 	decide_pending(w, UINT64_MAX);

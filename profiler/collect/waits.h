@@ -33,6 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "profiler/collect/compose.h"
+#include "profiler/profile/numbers.h"
 
 #define WAITS_PATIENCE_NS 1000000000u
 #define WAITS_OPERATIONS (1u << 18)
@@ -82,6 +83,9 @@ int waits_add(struct waits *w, const struct waits_wait *wait);
 
 /* The time is `now_ns` (CLOCK_MONOTONIC): decides the waits that are due. */
 void waits_advance(struct waits *w, uint64_t now_ns);
+
+/* Shows the numbers in use. */
+void waits_visit(struct waits *w, const struct number_visitor *visitor);
 
 /* The input has ended: decides all waits. */
 void waits_finish(struct waits *w);

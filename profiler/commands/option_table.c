@@ -273,6 +273,28 @@ const struct option_entry option_table[] = {
 	 .text = "record for this long, then write the result",
 	 .more = "The command goes on undisturbed, and profile ends with it, with its exit "
 		 "status. What began in this time is in the result as a whole."},
+	{.id = OPT_RANGE,
+	 .name = "range",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "NAME",
+	 .is_of_run = true,
+	 .topic = TOPIC_CAPTURES,
+	 .text = "record only while the NVTX range NAME is open",
+	 .more = "Or domain:message, as --nvtx shows it; cudaProfilerApi: between "
+		 "cudaProfilerStart "
+		 "and cudaProfilerStop. Of each process, what any thread does meanwhile: GPU work "
+		 "launched then, CPU samples. Several add up."},
+	{.id = OPT_LAST,
+	 .name = "last",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "TIME",
+	 .is_of_run = true,
+	 .topic = TOPIC_CAPTURES,
+	 .text = "keep only the last TIME of the run (flight recorder)",
+	 .more = "At the end, and at each snapshot (kill -USR2, --control), the files have what "
+		 "began "
+		 "in the last TIME before that moment. The run may take days: 256 MiB are kept at "
+		 "most; if they hold less than TIME, a message says how long."},
 	{.id = OPT_CONTROL,
 	 .name = "control",
 	 .kind = ARGUMENT_FILE,

@@ -293,6 +293,7 @@ static const char *needs_command(const struct options *o)
 	const struct measure *m = &o->measure;
 
 	return m->nvtx                                  ? "--nvtx"
+	       : o->has_ranges                          ? "--range"
 	       : m->idle                                ? "--idle"
 	       : m->stall_period                        ? "--stalls"
 	       : m->counters                            ? "--metrics"
@@ -342,6 +343,56 @@ static bool check_wall(const struct options *o)
 	else
 		return true;
 	return false;
+}
+
+/* What needs a whole run, and not its last seconds; NULL: nothing. */
+static const char *needs_whole_run(const struct options *o)
+{
+	const struct measure *m = &o->measure;
+
+	return m->wall           ? "--wall"
+	       : m->idle         ? "--idle"
+	       : m->memory       ? "--alloc"
+	       : m->api          ? "--api"
+	       : m->stall_period ? "--stalls"
+	       : m->counters     ? "--metrics"
+	       : m->max_overhead ? "--max-overhead"
+	       : o->live         ? "--live"
+	       : o->record       ? "--record"
+				 : NULL;
+}
+
+static bool check_ranges(const struct options *o)
+{
+	const struct measure *m = &o->measure;
+	const char *option = m->wall           ? "--wall"
+			     : m->idle         ? "--idle"
+			     : m->memory       ? "--alloc"
+			     : m->api          ? "--api"
+			     : m->stall_period ? "--stalls"
+			     : m->counters     ? "--metrics"
+					       : NULL;
+
+	if (!o->has_ranges)
+		return true;
+	if (!m->traces_gpu)
+		complain("--range needs GPU time: not with -cpu-only");
+	else if (m->delay_ns || m->duration_ns)
+		complain("--range says when to record: not with --delay or -d");
+	else if (option)
+		complain("%s is of a whole run: not with --range", option);
+	else
+		return check_inprocess(o, true, "--range");
+	return false;
+}
+
+static bool check_last(const struct options *o)
+{
+	const char *option = o->last ? needs_whole_run(o) : NULL;
+
+	if (option)
+		complain("%s is of a whole run: not with --last", option);
+	return !option;
 }
 
 /* What a run will read; of a capture, deliver knows. */
@@ -396,6 +447,27 @@ static bool check_weight(const struct options *o)
 			return false;
 		}
 	return true;
+}
+
+/* Names are separated by what is in none: a control character. */
+static bool add_range(struct options *o, const char *name)
+{
+	size_t used = strlen(o->ranges);
+	int n;
+
+	for (const char *at = name; *at; at++)
+		if ((unsigned char)*at < ' ') {
+			complain("--range takes the name of an NVTX range, or cudaProfilerApi");
+			return false;
+		}
+	n = snprintf(o->ranges + used, sizeof(o->ranges) - used, "%s%s",
+		     used ? MEASURE_RANGES_SEPARATOR : "", name);
+	o->has_ranges = true;
+	if (name[0] && (size_t)n < sizeof(o->ranges) - used)
+		return true;
+	complain(name[0] ? "too many names of --range"
+			 : "--range takes the name of an NVTX range, or cudaProfilerApi");
+	return false;
 }
 
 static bool set_wall(struct options *o, const char *text)
@@ -841,6 +913,11 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_DELAY:
 		o->delay = argument;
 		return set_length("--delay", argument, &o->measure.delay_ns);
+	case OPT_RANGE:
+		return add_range(o, argument);
+	case OPT_LAST:
+		o->last = argument;
+		return set_length("--last", argument, &o->measure.last_ns);
 	case 'v':
 		o->level = LOG_VERBOSE;
 		return true;
@@ -1336,8 +1413,10 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	if (!check_inprocess(options, options->measure.nvtx, "--nvtx") ||
 	    !check_inprocess(options, options->measure.max_overhead > 0, "--max-overhead") ||
 	    !check_calls(options) || !check_wall(options) || !check_idle(options) ||
-	    !check_prometheus(options) || !check_spans(options))
+	    !check_prometheus(options) || !check_spans(options) || !check_last(options) ||
+	    !check_ranges(options))
 		goto wrong;
+	options->measure.ranges = options->has_ranges ? options->ranges : NULL;
 	options->command = options->measure.attached ? NULL : argv + optind;
 	return OPTIONS_RUN;
 wrong:

@@ -58,11 +58,14 @@ struct options {
 	struct output_choice outputs[OUTPUTS_MAX]; /* none with `diff`, or captures for a report or
 						      comparison alone */
 	uint32_t output_count;
-	const struct writer *format;     /* of all of them; NULL: by their extensions */
-	bool root_at_bottom;             /* --flame */
-	bool no_inject;                  /* nothing is brought into these */
-	struct attach_request attach;    /* -p, --name, --cgroup; it has the delay and duration */
-	const char *delay, *duration;    /* as they were given; NULL: not */
+	const struct writer *format;       /* of all of them; NULL: by their extensions */
+	bool root_at_bottom;               /* --flame */
+	bool no_inject;                    /* nothing is brought into these */
+	struct attach_request attach;      /* -p, --name, --cgroup; it has the delay and duration */
+	const char *delay, *duration;      /* as they were given; NULL: not */
+	const char *last;                  /* likewise: --last */
+	char ranges[MEASURE_RANGES_BYTES]; /* --range: what measure.ranges is set to */
+	bool has_ranges;
 	struct measure measure;          /* devices: run sets it */
 	struct counter_request counters; /* --metrics */
 	enum weight_unit unit;

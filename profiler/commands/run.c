@@ -117,19 +117,28 @@ static void take_record(void *context, const struct timeline_record *record, uin
 
 /* ---- after the run ---- */
 
-#define SHOWN_BYTES 80
+#define SHOWN_BYTES 128
 
 /* The options that left out a part of the run; NULL: none. */
 static const char *part_of_run(const struct options *o, char text[SHOWN_BYTES])
 {
-	const char *delay = o->delay, *duration = o->duration;
+	/* nothing is left out of processes that run already while they are looked at */
+	const char *delay = o->measure.attached ? NULL : o->delay;
+	const char *duration = o->measure.attached ? NULL : o->duration;
+	const struct {
+		const char *option, *argument;
+	} parts[] = {{"--delay", delay},
+		     {"-d", duration},
+		     {"--last", o->last},
+		     {"--range", o->has_ranges ? o->ranges : NULL}};
+	size_t used = 0;
 
-	/* nothing is left out of what is looked at */
-	if ((!delay && !duration) || o->measure.attached)
-		return NULL;
-	snprintf(text, SHOWN_BYTES, "%s%.32s%s%s%.32s", delay ? "--delay " : "", delay ? delay : "",
-		 delay && duration ? " " : "", duration ? "-d " : "", duration ? duration : "");
-	return text;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i].argument)
+			used += (size_t)snprintf(text + used, SHOWN_BYTES - used, "%s%s %.32s",
+						 used ? " " : "", parts[i].option,
+						 parts[i].argument);
+	return used ? text : NULL;
 }
 
 /* The cost of the run; with -v, of its parts. */
@@ -182,7 +191,7 @@ static int finish(struct run *r, struct session *session, int status)
 	wrote_metrics = metrics_file_end(&r->metrics, &collected);
 	if (r->identity.keeps_root && !o->measure.attached)
 		log_line(&r->log, "The command ran as root: --as-root");
-	summary_report(&r->log, &o->measure, &totals);
+	summary_report(&r->log, &totals.measure, &totals);
 	summary_report_cut(&r->log, collected.cut, collected.symbolizer);
 	if (o->debuginfod)
 		log_line(&r->log, "Asking the servers in DEBUGINFOD_URLS for debug files, for 30 s "
@@ -267,7 +276,7 @@ static bool open_timeline(struct run *r)
 /* ---- while it goes on ---- */
 
 /* In a child: all memory is its own, but files and the terminal are the run's. */
-static int write_snapshot(struct run *r)
+static int write_snapshot(struct run *r, uint64_t until_ns)
 {
 	char folder[DELIVER_FOLDER_BYTES];
 	struct options options;
@@ -289,7 +298,7 @@ static int write_snapshot(struct run *r)
 	deliver_folder(&r->outputs, folder);
 	if ((!r->timeline || timeline_part(r->timeline, folder) == 0) &&
 	    (!r->idle_store || timeline_part(r->idle_store, folder) == 0)) {
-		session_complete_copy(r->session);
+		session_complete_copy(r->session, until_ns);
 		status = finish(r, r->session, 0);
 	} else {
 		cannot_create_in(r, folder);
@@ -298,23 +307,42 @@ static int write_snapshot(struct run *r)
 	return status;
 }
 
-static void take_snapshot(struct run *r)
+static void take_snapshot(struct run *r, uint64_t until_ns)
 {
-	int result;
+	int result = snapshot_start(&r->snapshots);
 
-	if (!snapshot_is_possible(r->options)) {
+	if (result == 0)
+		_exit(write_snapshot(r, until_ns));
+	if (result < 0)
+		log_warn(&r->log, "no snapshot: cannot start a process: %s", strerror(-result));
+}
+
+/* Of the last seconds it is taken when all of them is there. */
+static void ask_for_snapshot(struct run *r, const struct session_view *view)
+{
+	struct snapshots *s = &r->snapshots;
+
+	if (!snapshot_is_possible(r->options))
 		log_warn(&r->log, "no snapshot: there is no output but standard output; name files "
 				  "with -o");
-		return;
-	}
-	result = snapshot_start(&r->snapshots);
-	if (result == 0)
-		_exit(write_snapshot(r));
-	if (result == -EBUSY)
+	else if (s->child || s->moment_ns)
 		log_warn(&r->log, "no snapshot: number %u is still being written",
-			 r->snapshots.count);
-	else if (result < 0)
-		log_warn(&r->log, "no snapshot: cannot start a process: %s", strerror(-result));
+			 s->count + (s->moment_ns != 0));
+	else if (r->options->last)
+		s->moment_ns = view->now_ns;
+	else
+		take_snapshot(r, view->now_ns);
+}
+
+static void take_pending_snapshot(struct run *r, const struct session_view *view)
+{
+	uint64_t moment_ns = r->snapshots.moment_ns, age_ns = view->now_ns - moment_ns;
+
+	if (!moment_ns || (!view->is_over && age_ns < SNAPSHOT_PATIENCE_NS &&
+			   (age_ns < SNAPSHOT_GRACE_NS || !view->has_read_all)))
+		return;
+	r->snapshots.moment_ns = 0;
+	take_snapshot(r, moment_ns);
 }
 
 static void stop(struct run *r)
@@ -326,12 +354,12 @@ static void stop(struct run *r)
 		session_stop(r->session);
 }
 
-static void obey(struct run *r)
+static void obey(struct run *r, const struct session_view *view)
 {
 	session_discount_child(r->session, snapshot_end(&r->snapshots, &r->log, false));
 	switch (control_next(&r->control, &r->log)) {
 	case CONTROL_SNAPSHOT:
-		take_snapshot(r);
+		ask_for_snapshot(r, view);
 		break;
 	case CONTROL_STOP:
 		stop(r);
@@ -339,6 +367,9 @@ static void obey(struct run *r)
 	case CONTROL_NONE:
 		break;
 	}
+	if (view->asks_snapshot)
+		ask_for_snapshot(r, view);
+	take_pending_snapshot(r, view);
 }
 
 /* The time of -d is over, and its result is written; `status`: 0, or what writing failed with. */
@@ -425,6 +456,12 @@ static int work(const struct supervisor_link *supervisor, void *context)
 	return status;
 }
 
+/* Whether snapshots may be asked for, or the end. */
+static bool is_steered(const struct options *o)
+{
+	return o->control || o->last || o->measure.attached;
+}
+
 static void look(void *context, const struct session_view *view)
 {
 	struct run *r = context;
@@ -433,8 +470,8 @@ static void look(void *context, const struct session_view *view)
 		live_look(&r->live, view);
 	if (span_export_is_due(&r->spans, view->now_ns))
 		hand_over_spans(r, &view->collected, view->now_ns);
-	if (r->options->control)
-		obey(r);
+	if (is_steered(r->options))
+		obey(r, view);
 	metrics_file_look(&r->metrics, &view->collected, view->now_ns);
 }
 
@@ -443,7 +480,7 @@ static const struct supervisor_display *start_live(struct run *r)
 {
 	char *command;
 
-	if (r->options->live || r->options->prometheus || r->options->control ||
+	if (r->options->live || r->options->prometheus || is_steered(r->options) ||
 	    span_export_is_live(r->options))
 		r->session_options.watcher = (struct session_watcher){look, r};
 	if (!r->options->live)

@@ -17,10 +17,19 @@
 #include "profiler/base/log.h"
 #include "profiler/commands/options.h"
 
+/*
+ * Of the last seconds (--last) a snapshot is of the moment at which it was asked for. Work of that
+ * moment is reported later, so it is taken SNAPSHOT_GRACE_NS after it, once all that has been sent
+ * is read, or at the latest SNAPSHOT_PATIENCE_NS after it.
+ */
+#define SNAPSHOT_GRACE_NS 500000000u
+#define SNAPSHOT_PATIENCE_NS 5000000000u
+
 /* Zero-initialised has taken none. */
 struct snapshots {
-	uint32_t count; /* so far */
-	pid_t child;    /* that writes the last one; 0: none */
+	uint32_t count;     /* so far */
+	pid_t child;        /* that writes the last one; 0: none */
+	uint64_t moment_ns; /* what the next one is of, which is not taken yet; 0: none */
 };
 
 /*

@@ -104,7 +104,7 @@ static int put(void *context, const void *request, size_t size, uint32_t spans)
 
 bool span_export_is_live(const struct options *o)
 {
-	return o->span_server && !o->from_count && !o->span_stacks &&
+	return o->span_server && !o->from_count && !o->span_stacks && !o->measure.last_ns &&
 	       !slice_is_part(&o->view.slice);
 }
 
@@ -115,7 +115,9 @@ static bool open_live(struct span_export *e, struct log *log, const struct optio
 		return true;
 	if (!span_export_is_live(o)) {
 		log_line(log, "With %s, spans are sent when the run is over",
-			 o->span_stacks ? "--otlp-stacks" : "a part of the run");
+			 o->span_stacks       ? "--otlp-stacks"
+			 : o->measure.last_ns ? "--last"
+					      : "a part of the run");
 		return true;
 	}
 	e->live = live_spans_new(&(struct live_spans_options){.spans = &e->otel.spans,

@@ -420,5 +420,10 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(totals.measure.kernel_waits),
 	NUMBER(totals.measure.attached),
 	NUMBER(totals.measure.injects),
+	NUMBER(totals.measure.last_ns),
+	NUMBER(ledger.outside.not_held_ns),
+	NUMBER(ledger.outside.ranges),
+	NUMBER(ledger.outside.unchosen),
+	NUMBER(ledger.outside.unchosen_ns),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

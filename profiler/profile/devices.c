@@ -171,3 +171,21 @@ void devices_label(const struct devices *d, uint32_t process, uint32_t id,
 
 	device_label(device ? device : &unknown, label);
 }
+
+void devices_forget(struct devices *d, bool (*is_in_use)(const void *context, uint32_t process),
+		    const void *context)
+{
+	uint32_t left = 0;
+
+	hash_index_clear(&d->index);
+	for (uint32_t i = 0; i < d->count; i++) {
+		const struct device *device = &d->list[i];
+
+		if (!is_in_use(context, device->process))
+			continue;
+		/* cannot fail: there were more */
+		hash_index_add(&d->index, hash_pair(device->process, device->id), left);
+		d->list[left++] = *device;
+	}
+	d->count = left;
+}

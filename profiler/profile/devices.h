@@ -78,4 +78,8 @@ void device_label(const struct device *device, char label[DEVICE_LABEL_BYTES]);
 void devices_label(const struct devices *d, uint32_t process, uint32_t id,
 		   char label[DEVICE_LABEL_BYTES]);
 
+/* Forgets those of processes that are not in use. */
+void devices_forget(struct devices *d, bool (*is_in_use)(const void *context, uint32_t process),
+		    const void *context);
+
 #endif

@@ -184,7 +184,7 @@ static inline uint64_t ledger_idle_ns(const struct ledger_idle *l)
 	       l->after_ns;
 }
 
-/* What was seen of the run outside of the part that is recorded (--delay, -d). */
+/* What was seen of the run outside of the part that is recorded (--delay, -d, --last, --range). */
 struct ledger_outside {
 	uint64_t before, before_ns; /* GPU operations with a duration that began before it */
 	uint64_t after, after_ns;   /* that began soon after it */
@@ -193,6 +193,9 @@ struct ledger_outside {
 	uint64_t calls; /* timed calls that did not begin in it */
 	/* launches of kernels, copies and graphs that had not ended when recording did */
 	uint64_t unended;
+	/* with --range: how often what is recorded began; operations launched outside of that */
+	uint64_t ranges, unchosen, unchosen_ns;
+	uint64_t not_held_ns; /* of the last seconds (--last): their begin, for lack of room */
 };
 
 /* Launches whose hardware counters were read, or not (--metrics). */

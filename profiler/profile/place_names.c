@@ -2,6 +2,7 @@
 #include "profiler/profile/place_names.h"
 
 #include <stdlib.h>
+#include "profiler/profile/places.h"
 #include "symbolize/array.h"
 
 void place_names_release(struct place_names *n)
@@ -67,4 +68,53 @@ void place_names_add_thread(struct place_names *n, const struct thread_info *inf
 	    hash_index_add(&n->thread_index, hash_pair(info->process, info->tid),
 			   n->thread_count) == 0)
 		n->threads[n->thread_count++] = *info;
+}
+
+static void forget_threads(struct place_names *n, const bool *stays)
+{
+	uint32_t left = 0;
+
+	hash_index_clear(&n->thread_index);
+	for (uint32_t i = 0; i < n->thread_count; i++) {
+		const struct thread_info *info = &n->threads[i];
+
+		if (!stays[i])
+			continue;
+		/* cannot fail: there were more */
+		hash_index_add(&n->thread_index, hash_pair(info->process, info->tid), left);
+		n->threads[left++] = *info;
+	}
+	allowance_return(n->memory, (size_t)(n->thread_count - left) * PLACE_NAME_BYTES);
+	n->thread_count = left;
+}
+
+bool place_names_forget(struct place_names *n, const struct places *places,
+			bool (*is_in_use)(const void *context, uint32_t process),
+			const void *context)
+{
+	bool *stays = calloc(n->thread_count + 1, sizeof(*stays));
+	uint32_t left = 0;
+
+	if (!stays)
+		return false;
+	for (uint32_t i = 0; i < places->count; i++) {
+		const struct place *place = &places->list[i];
+		const struct thread_info *info = place_names_thread(n, place->part[PLACE_PROCESS],
+								    place->part[PLACE_THREAD]);
+
+		if (info)
+			stays[info - n->threads] = true;
+	}
+	forget_threads(n, stays);
+	free(stays);
+	hash_index_clear(&n->process_index);
+	for (uint32_t i = 0; i < n->process_count; i++) {
+		if (!is_in_use(context, n->processes[i].id))
+			continue;
+		hash_index_add(&n->process_index, hash_number(n->processes[i].id), left);
+		n->processes[left++] = n->processes[i];
+	}
+	allowance_return(n->memory, (size_t)(n->process_count - left) * PLACE_NAME_BYTES);
+	n->process_count = left;
+	return true;
 }

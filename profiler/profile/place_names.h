@@ -60,4 +60,13 @@ const struct thread_info *place_names_thread(const struct place_names *names, ui
 void place_names_add_process(struct place_names *names, const struct process_info *info);
 void place_names_add_thread(struct place_names *names, const struct thread_info *info);
 
+/*
+ * Forgets processes that are not in use, and threads that are in none of the places. False: out of
+ * memory, and nothing has changed.
+ */
+struct places;
+bool place_names_forget(struct place_names *names, const struct places *places,
+			bool (*is_in_use)(const void *context, uint32_t process),
+			const void *context);
+
 #endif

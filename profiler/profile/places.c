@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/profile/numbers.h"
 #include "symbolize/array.h"
 
 static bool place_equal(const void *records, uint32_t position, const void *key)
@@ -67,4 +68,24 @@ uint32_t places_add(struct places *p, const struct place *place)
 		for (uint32_t i = PLACE_THREAD; i < PLACE_PARTS; i++)
 			kept.part[i] = PLACE_UNKNOWN;
 	}
+}
+
+void places_forget(struct places *p, uint32_t *numbers)
+{
+	uint32_t left = 0;
+
+	hash_index_clear(&p->index);
+	for (uint32_t i = 0; i < p->count; i++) {
+		if (numbers[i] == NUMBER_UNUSED && i != PLACE_NOWHERE) {
+			numbers[i] = PLACE_NOWHERE;
+			continue;
+		}
+		p->list[left] = p->list[i];
+		/* cannot fail: there were more */
+		hash_index_add(&p->index, hash_bytes(&p->list[left], sizeof(*p->list)), left);
+		numbers[i] = left++;
+	}
+	allowance_return(p->memory, (size_t)(p->count - left) * PLACE_BYTES);
+	p->count = left;
+	p->last = PLACE_NOWHERE;
 }

@@ -56,6 +56,12 @@ void places_release(struct places *places);
 /* The id of a place; only the parts in the mask count. */
 uint32_t places_add(struct places *places, const struct place *place);
 
+/*
+ * Forgets places that are not in use: `numbers` has an entry for each, NUMBER_UNUSED where it is
+ * not in use, and gets the new ones (numbers.h).
+ */
+void places_forget(struct places *places, uint32_t *numbers);
+
 static inline struct place place_unknown(void)
 {
 	return (struct place){

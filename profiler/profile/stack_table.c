@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/profile/marks.h"
+#include "profiler/profile/numbers.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 
@@ -204,4 +205,79 @@ uint32_t stack_table_frame_count(const struct stack_table *t)
 uint64_t stack_table_refused(const struct stack_table *t)
 {
 	return t->refused;
+}
+
+/* ---- forgetting ---- */
+
+void stack_table_use(const struct stack_table *t, uint32_t stack, uint32_t *numbers)
+{
+	while (stack != NONE && numbers[stack] == NUMBER_UNUSED) {
+		numbers[stack] = 0;
+		stack = t->stacks[stack].outer;
+	}
+}
+
+/* Of stacks that are in use; these have their new numbers. */
+static void forget_frames(struct stack_table *t, uint32_t *numbers)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < t->stack_count; i++)
+		if (t->stacks[i].frame != NONE)
+			numbers[t->stacks[i].frame] = 0;
+	hash_index_clear(&t->frame_index);
+	for (uint32_t i = 0; i < t->frame_count; i++) {
+		if (numbers[i] == NUMBER_UNUSED)
+			continue;
+		numbers[i] = left;
+		t->frames[left] = t->frames[i];
+		/* cannot fail: there were more */
+		hash_index_add(&t->frame_index, hash_bytes(&t->frames[left], sizeof(*t->frames)),
+			       left);
+		left++;
+	}
+	allowance_return(t->memory, (size_t)(t->frame_count - left) * STACK_TABLE_FRAME_BYTES);
+	t->frame_count = left;
+	for (uint32_t i = 0; i < t->stack_count; i++)
+		if (t->stacks[i].frame != NONE)
+			t->stacks[i].frame = numbers[t->stacks[i].frame];
+}
+
+static void forget_stacks(struct stack_table *t, uint32_t *numbers)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < t->stack_count; i++) {
+		struct stack stack = t->stacks[i];
+
+		if (numbers[i] == NUMBER_UNUSED) {
+			numbers[i] = STACK_NOT_KEPT;
+			continue;
+		}
+		if (stack.outer != NONE) /* which comes before it */
+			stack.outer = numbers[stack.outer];
+		numbers[i] = left;
+		t->stacks[left++] = stack;
+	}
+	allowance_return(t->memory, (size_t)(t->stack_count - left) * STACK_TABLE_STACK_BYTES);
+	t->stack_count = left;
+}
+
+bool stack_table_forget(struct stack_table *t, uint32_t *numbers)
+{
+	uint32_t *frames = malloc(t->frame_count * sizeof(*frames));
+
+	if (!frames)
+		return false;
+	memset(frames, 0xff, t->frame_count * sizeof(*frames));
+	stack_table_use(t, STACK_EMPTY, numbers);
+	stack_table_use(t, STACK_NOT_KEPT, numbers);
+	forget_stacks(t, numbers);
+	forget_frames(t, frames);
+	hash_index_clear(&t->stack_index);
+	for (uint32_t i = 0; i < t->stack_count; i++)
+		hash_index_add(&t->stack_index, hash_pair(t->stacks[i].outer, t->stacks[i].frame),
+			       i);
+	free(frames);
+	return true;
 }

@@ -100,4 +100,13 @@ uint32_t stack_table_count(const struct stack_table *table);
 uint32_t stack_table_frame_count(const struct stack_table *table);
 uint64_t stack_table_refused(const struct stack_table *table);
 
+/*
+ * Forgets stacks that are not in use, and frames of no other stack; returns what they took to the
+ * allowance. `numbers` has an entry for each stack, NUMBER_UNUSED at first (numbers.h).
+ * stack_table_use marks a stack, and those around it; stack_table_forget puts the new numbers in
+ * place of the marks. False: out of memory, and nothing has changed.
+ */
+void stack_table_use(const struct stack_table *table, uint32_t stack, uint32_t *numbers);
+bool stack_table_forget(struct stack_table *table, uint32_t *numbers);
+
 #endif

@@ -35,7 +35,7 @@ static bool used_gpu(const struct ledger *l)
 /* Only a part of the run was recorded. */
 static bool is_part(const struct measure *m)
 {
-	return m->delay_ns || m->duration_ns;
+	return m->delay_ns || m->duration_ns || m->last_ns;
 }
 
 /* What was recorded and is left out, or has no launch. */
@@ -53,11 +53,49 @@ static void report_outside(struct log *log, const struct ledger_outside *l)
 			 " launch%s left out: %s work had not ended when recording did",
 			 l->unended, pick(l->unended, " is", "es are"),
 			 pick(l->unended, "its", "their"));
+	if (l->unchosen)
+		log_line(log, "  %" PRIu64 " GPU operation%s launched outside (%.3f ms): left out",
+			 l->unchosen, pick(l->unchosen, " was", "s were"), ms(l->unchosen_ns));
 	if (l->earlier)
 		log_line(log,
 			 "  %" PRIu64 " GPU operation%s launched more than 1 s before (%.3f ms): "
 			 "under [launched before recording]",
 			 l->earlier, pick(l->earlier, " was", "s were"), ms(l->earlier_ns));
+}
+
+/* The last part of the run; what was lost, and how stacks were taken, is said of all of it. */
+static void report_last(struct log *log, const struct measure *m, const struct ledger_outside *l,
+			uint64_t length_ns)
+{
+	char from[QUANTITY_BYTES], length[QUANTITY_BYTES], wanted[QUANTITY_BYTES];
+
+	log_line(log, "Recorded: the last %s, from %s after the %s",
+		 time_text(length, (double)length_ns), time_text(from, (double)m->delay_ns),
+		 m->attached ? "beginning" : "command's start");
+	if (l->not_held_ns)
+		log_warn(log,
+			 "there is no room for the last %s: what began in the first %s of it was "
+			 "forgotten",
+			 time_text(wanted, (double)(length_ns + l->not_held_ns)),
+			 time_text(length, (double)l->not_held_ns));
+	report_outside(log, l);
+}
+
+/* What programs chose by their ranges. */
+static void report_ranges(struct log *log, const struct measure *m, const struct ledger_outside *l)
+{
+	char names[MEASURE_RANGES_BYTES];
+
+	snprintf(names, sizeof(names), "%s", m->ranges);
+	for (char *at = names; *at; at++)
+		if (*at == MEASURE_RANGES_SEPARATOR[0])
+			*at = ',';
+	if (l->ranges)
+		log_line(log,
+			 "Recorded: what was in the range %s, which was entered %" PRIu64 " time%s",
+			 names, l->ranges, s(l->ranges));
+	else
+		log_warn(log, "no process entered the range %s: nothing was recorded", names);
 }
 
 /* Which part of the run, and what was seen of the rest. */
@@ -67,11 +105,13 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 	uint64_t left = t->elapsed_ns > m->delay_ns ? t->elapsed_ns - m->delay_ns : 0;
 	char from[QUANTITY_BYTES + 40] = "", length[QUANTITY_BYTES];
 
+	if (m->ranges)
+		report_ranges(log, m, l);
 	if (!is_part(m)) {
 		report_outside(log, l); /* nothing, but for processes that already ran */
 		return;
 	}
-	if (left == 0) {
+	if (left == 0 && !l->not_held_ns) {
 		log_warn(log,
 			 "the command ended after %s, before --delay was over: nothing was "
 			 "recorded",
@@ -80,6 +120,10 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 	}
 	if (m->duration_ns && m->duration_ns < left)
 		left = m->duration_ns;
+	if (m->last_ns) {
+		report_last(log, m, l, left);
+		return;
+	}
 	if (m->delay_ns)
 		snprintf(from, sizeof(from), ", from %s after the command's start",
 			 time_text(length, (double)m->delay_ns));
@@ -114,7 +158,7 @@ static void report_cpu(struct log *log, const struct measure *m, const struct to
 		sampled = used > rest ? used - rest : 0;
 
 	/* of a part of the run it is not known how much was used */
-	if (!m->samples_cpu || is_part(m) || used <= 0 ||
+	if (!m->samples_cpu || is_part(m) || m->ranges || used <= 0 ||
 	    (used < 100 * (double)t->sample_ns && rest <= 0))
 		return;
 	log_line(log, "CPU: %.3f s used, %.3f s sampled (%.0f %%)%s", used / 1e9, sampled / 1e9,

@@ -82,6 +82,8 @@ struct session {
 	bool stops_leaving;   /* likewise for libraries that were asked to leave */
 	bool pipe_ended, has_counted_left, has_said_waiting;
 	bool is_copy;            /* in a child of ours: session_complete_copy */
+	bool is_asked;           /* for a snapshot, by a signal */
+	bool has_read_all;       /* that was in the pipe, the last time */
 	uint32_t interrupts;     /* SIGINTs so far */
 	int early_signal;        /* a signal that ends us before the target ran; 0: none */
 	uint64_t quick_until_ns; /* look often until then */
@@ -198,6 +200,7 @@ static int open_collect(struct session *s)
 		&(struct collect_options){.sample_ns = measure_sample_ns(o->measure.frequency_hz),
 					  .place_mask = o->place_mask,
 					  .measure = o->measure,
+					  .last_ns = o->measure.last_ns,
 					  .idle_store = o->idle_store,
 					  .timeline = o->timeline,
 					  .watches_load = o->watches_load,
@@ -307,7 +310,8 @@ static int open_gpu_side(struct session *s)
 	err = open_pipe(s);
 	if (err)
 		return err;
-	collect_expect_hellos(s->collect, library_of(s), s->options->measure.nvtx);
+	collect_expect_hellos(s->collect, library_of(s),
+			      s->options->measure.nvtx || s->options->measure.ranges);
 	err = open_probes(s);
 	if (err == -ENOMEM)
 		log_error(s->log, "out of memory");
@@ -331,7 +335,7 @@ static bool takes_nvtx(const struct session *s)
 {
 	const char *chosen = getenv(TARGET_ENVIRONMENT_NVTX);
 
-	if (s->options->measure.nvtx && chosen)
+	if ((s->options->measure.nvtx || s->options->measure.ranges) && chosen)
 		log_warn(s->log,
 			 TARGET_ENVIRONMENT_NVTX
 			 " is set to %s and stays: no NVTX ranges in this profile",
@@ -345,13 +349,15 @@ static void make_environment(struct session *s, const struct measure *measure,
 {
 	const struct session_options *o = s->options;
 
-	target_environment_make(environment, &(struct target_environment_options){
-						     .library = library_of(s),
-						     .pipe = s->payload.pipe_path,
-						     .measure = *measure,
-						     .counters = o->counters,
-						     .timeline = o->timeline != NULL,
-						     .verbose = s->log->level == LOG_VERBOSE});
+	target_environment_make(environment,
+				&(struct target_environment_options){
+					.library = library_of(s),
+					.pipe = s->payload.pipe_path,
+					.measure = *measure,
+					.counters = o->counters,
+					.timeline = o->timeline != NULL,
+					.leaves_nvtx = getenv(TARGET_ENVIRONMENT_NVTX) != NULL,
+					.verbose = s->log->level == LOG_VERBOSE});
 }
 
 static int start_target(struct session *s, bool stdout_is_taken)
@@ -470,11 +476,19 @@ static void kill_target(struct session *s)
 	s->abandons_target = true;
 }
 
+/* Otherwise the signal is the command's. */
+static bool takes_snapshots(const struct session *s)
+{
+	return s->options->measure.last_ns || s->attachment;
+}
+
 static void on_signal(struct session *s, const struct supervisor_signal *signal)
 {
 	if (!s->is_running) {
 		if (asks_to_end(signal->number))
 			s->early_signal = signal->number;
+	} else if (takes_snapshots(s) && signal->number == SESSION_SNAPSHOT_SIGNAL) {
+		s->is_asked = true;
 	} else if (s->target.ended || s->attachment) {
 		s->stops_leaving |= s->command_ended && asks_to_end(signal->number);
 		s->stops_waiting |= asks_to_end(signal->number);
@@ -900,6 +914,7 @@ static int follow_all(struct session *s)
 	s->is_running = true;
 	s->start_ns = monotonic_ns();
 	s->start_unix_ns = unix_ns();
+	collect_begin(s->collect, s->start_ns);
 	err = attachment_follow(s->attachment);
 	if (err) {
 		log_error(s->log, "cannot follow %s: %s",
@@ -1172,10 +1187,12 @@ static void collect_round(struct session *s)
 	}
 	/* learn at once what a program that has just started is: Python, for example */
 	drain_kernel_events(s, begun_ns < s->quick_until_ns);
-	if (read_pipe(s, PIPE_CHUNK))
+	s->has_read_all = read_pipe(s, PIPE_CHUNK);
+	if (s->has_read_all)
 		close_ended(s, begun_ns);
 	take_arrivals(s);
 	collect_advance(s->collect, kernel_events_until(s->kernel));
+	collect_set_time(s->collect, begun_ns);
 }
 
 /* Counts what the command left behind and what runs on, once that is known. */
@@ -1279,7 +1296,8 @@ static void count_for_watcher(struct session *s, uint64_t now_ns)
 	s->lost_samples = counters.dropped_samples + counters.dropped_launches;
 }
 
-static void let_watch(struct session *s)
+/* `is_over`: for the last time. */
+static void let_watch(struct session *s, bool is_over)
 {
 	const struct session_watcher *watcher = &s->options->watcher;
 	uint64_t now_ns;
@@ -1297,7 +1315,11 @@ static void let_watch(struct session *s)
 			.sample_ns = measure_sample_ns(s->options->measure.frequency_hz),
 			.lost_samples = s->lost_samples,
 			.waiting = s->waiting,
+			.asks_snapshot = s->is_asked,
+			.has_read_all = s->has_read_all,
+			.is_over = is_over,
 			.pid = s->attachment ? attachment_first(s->attachment) : s->target.pid});
+	s->is_asked = false;
 }
 
 static void loop(struct session *s)
@@ -1327,10 +1349,10 @@ static void loop(struct session *s)
 			collect_round(s);
 			drained_ns = now;
 		} else if (pipe_is_ready) {
-			read_pipe(s, PIPE_CHUNK);
+			s->has_read_all = read_pipe(s, PIPE_CHUNK);
 			nanosleep(&pause, NULL);
 		}
-		let_watch(s);
+		let_watch(s, false);
 		is_over = has_recorded(s) || (ended && is_done(s));
 	}
 }
@@ -1401,6 +1423,17 @@ static uint64_t waited_cpu_ns(const struct session *s)
 	return ns > s->other_children_ns ? ns - s->other_children_ns : 0;
 }
 
+/* Of the last seconds these are those before the last process ended, not before we knew it. */
+static uint64_t end_of_run(const struct session *s)
+{
+	uint64_t now_ns = monotonic_ns(), ended_ns = collect_last_end(s->collect);
+
+	if (!s->options->measure.last_ns || !ended_ns || ended_ns > now_ns ||
+	    collect_count_running(s->collect) > 0)
+		return now_ns;
+	return ended_ns;
+}
+
 static void collect_rest(struct session *s)
 {
 	const struct bpf_source *bpf = kernel_events_bpf(s->kernel);
@@ -1415,15 +1448,30 @@ static void collect_rest(struct session *s)
 			bpf_source_counters(bpf).samples_in_calls;
 	collect_waited_for(s->collect, s->attachment ? 0 : waited_cpu_ns(s));
 	if (!s->attachment) /* there libraries may have taken their time to leave */
-		s->ended_ns = monotonic_ns();
+		s->ended_ns = end_of_run(s);
+	let_watch(s, true);
 	collect_finish(s->collect, s->ended_ns);
 	take_counters(s);
 }
 
-void session_complete_copy(struct session *s)
+/* The last seconds up to `until_ns`, and what was launched in them and has not ended. */
+static void end_window_of_copy(struct session *s, uint64_t until_ns)
+{
+	uint64_t waiting = s->pipe ? gpu_pipe_waiting(s->pipe) : 0;
+	uint64_t launched = collect_count_launched(s->collect, until_ns);
+
+	if (waiting > launched)
+		collect_ledger(s->collect)->outside.unended += waiting - launched;
+	s->window.to_ns = until_ns;
+	collect_set_window(s->collect, &s->window);
+}
+
+void session_complete_copy(struct session *s, uint64_t until_ns)
 {
 	s->is_copy = true;
-	s->ended_ns = monotonic_ns();
+	s->ended_ns = until_ns;
+	if (s->options->measure.last_ns && !window_is_over(&s->window, until_ns))
+		end_window_of_copy(s, until_ns);
 	collect_read_clocks(s->collect, s->ended_ns, true);
 	collect_finish(s->collect, s->ended_ns);
 	take_counters(s);
@@ -1524,6 +1572,17 @@ void session_note_cost(struct totals *totals)
 	totals->own_memory_bytes = (uint64_t)own.ru_maxrss * 1024;
 }
 
+/* The last seconds are a part like any other, once it is known which they are. */
+static void note_last(const struct session *s, struct measure *m)
+{
+	const struct window *w = collect_window(s->collect);
+	uint64_t from_ns = w->from_ns > s->start_ns ? w->from_ns : s->start_ns;
+	uint64_t to_ns = w->to_ns && w->to_ns < s->ended_ns ? w->to_ns : s->ended_ns;
+
+	m->delay_ns = from_ns - s->start_ns;
+	m->duration_ns = to_ns > from_ns ? to_ns - from_ns : 0;
+}
+
 struct totals session_totals(const struct session *s)
 {
 	bool has_waited = !s->attachment && !s->is_copy;
@@ -1541,6 +1600,8 @@ struct totals session_totals(const struct session *s)
 			has_waited ? waited_cpu_ns(s) : collect_ledger(s->collect)->cpu.used_ns,
 		.measure = s->options->measure,
 		.sample_ns = measure_sample_ns(s->options->measure.frequency_hz)};
+	if (totals.measure.last_ns)
+		note_last(s, &totals.measure);
 	session_note_cost(&totals);
 	return totals;
 }

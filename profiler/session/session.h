@@ -17,6 +17,7 @@
 #ifndef PROFILER_SESSION_SESSION_H
 #define PROFILER_SESSION_SESSION_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/log.h"
@@ -27,6 +28,12 @@
 #include "profiler/session/inherited.h"
 #include "profiler/session/supervisor.h"
 
+/*
+ * Asks for a snapshot, where the last seconds are kept or processes that run already are followed.
+ * Elsewhere it is passed on to the command, like all signals.
+ */
+#define SESSION_SNAPSHOT_SIGNAL SIGUSR2
+
 /* What a watcher sees of a run that goes on. */
 struct session_view {
 	struct collected collected; /* so far */
@@ -34,6 +41,9 @@ struct session_view {
 	uint64_t sample_ns;    /* weight of a CPU sample */
 	uint64_t lost_samples; /* and launches, in the kernel */
 	uint64_t waiting;      /* gpu_pipe_waiting */
+	bool asks_snapshot;    /* SESSION_SNAPSHOT_SIGNAL has come since the last look */
+	bool has_read_all;     /* that the programs had sent, in this round */
+	bool is_over;          /* all input is there: this is the last look */
 	pid_t pid;             /* of the command */
 };
 
@@ -95,10 +105,11 @@ int session_await(struct session *session);
 /* After session_run returned 0: what was collected, and how it went. */
 /*
  * From a watcher, in a child of fork(2): completes the child's copy of what was collected, as if
- * the run ended now. The run itself goes on in the parent. What is on its way then is not in the
- * copy.
+ * the run ended at `until_ns`, which is not later than now. The run itself goes on in the parent.
+ * What is on its way then is not in the copy. Where the last seconds are kept, what began from
+ * `until_ns` on is not, either.
  */
-void session_complete_copy(struct session *session);
+void session_complete_copy(struct session *session, uint64_t until_ns);
 
 /*
  * From a watcher: what begins later is not recorded. session_run returns when what began before is

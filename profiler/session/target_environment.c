@@ -20,6 +20,9 @@ static uint32_t add_counters(struct target_environment *e, uint32_t n,
 	return n;
 }
 
+_Static_assert(sizeof(MEASURE_RANGES_SEPARATOR) == sizeof(GPU_WIRE_RANGES_SEPARATOR),
+	       "the library gets names as the options have them");
+
 void target_environment_make(struct target_environment *e,
 			     const struct target_environment_options *o)
 {
@@ -48,7 +51,7 @@ void target_environment_make(struct target_environment *e,
 	};
 	uint32_t n = 0;
 
-	_Static_assert(sizeof(switches) / sizeof(switches[0]) + 9 <= TARGET_ENVIRONMENT_MAX,
+	_Static_assert(sizeof(switches) / sizeof(switches[0]) + 10 <= TARGET_ENVIRONMENT_MAX,
 		       "room for all, and the end");
 	snprintf(e->library, sizeof(e->library), TARGET_ENVIRONMENT_CUDA "=%s", o->library);
 	snprintf(e->pipe, sizeof(e->pipe), GPU_WIRE_PIPE_ENV "=%s", o->pipe);
@@ -57,8 +60,12 @@ void target_environment_make(struct target_environment *e,
 	snprintf(e->stalls, sizeof(e->stalls), GPU_WIRE_STALLS_ENV "=%u", m->stall_period);
 	e->variables[n++] = e->library;
 	e->variables[n++] = e->pipe;
-	if (m->nvtx)
+	if (m->ranges)
+		snprintf(e->ranges, sizeof(e->ranges), GPU_WIRE_RANGES_ENV "=%s", m->ranges);
+	if (m->nvtx || (m->ranges && !o->leaves_nvtx))
 		e->variables[n++] = e->nvtx;
+	if (m->ranges)
+		e->variables[n++] = e->ranges;
 	if (m->max_overhead)
 		e->variables[n++] = e->overhead;
 	if (m->stall_period)

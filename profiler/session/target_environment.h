@@ -17,6 +17,7 @@ struct target_environment {
 	const char *variables[TARGET_ENVIRONMENT_MAX]; /* "NAME=value", NULL-terminated */
 	char library[PATH_MAX + 64], pipe[PATH_MAX + 64], nvtx[PATH_MAX + 64];
 	char overhead[64], stalls[32], launches[64];
+	char ranges[MEASURE_RANGES_BYTES + 32];
 	char metrics[4096], kernels[1100]; /* as long as options_parse allows */
 };
 
@@ -26,6 +27,7 @@ struct target_environment_options {
 	struct measure measure;
 	struct counter_request counters; /* where measure.counters is set */
 	bool timeline, verbose;
+	bool leaves_nvtx; /* NVTX has another tool, which the user chose */
 };
 
 void target_environment_make(struct target_environment *environment,

@@ -476,8 +476,7 @@ static void count_event(struct gpu_pipe *p, struct tracee *t, const struct gpu_e
 		saturated_add(&t->launched_kernels, event->voids.launches);
 		break;
 	case GPU_EVENT_KERNEL:
-		if (event->kernel.bad_time ||
-		    window_has(collect_window(p->collect), event->kernel.start_ns)) {
+		if (collect_is_recorded(p->collect, t->process, &event->kernel)) {
 			l->gpu.kernels++;
 			l->gpu.kernel_ns += event->kernel.duration_ns;
 		}

@@ -117,7 +117,7 @@ has_printed_after()
 	command_run stop
 	finish_profile
 	expect_status 0
-	test -s out.folded
+	[ -e out.folded ]
 	kill -TERM "$target"
 	wait "$target" || status=$?
 	expect_status 7

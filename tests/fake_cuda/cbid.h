@@ -34,6 +34,8 @@
 	X(cudaDeviceEnablePeerAccess, 155) \
 	X(cudaMemcpyPeer, 160) \
 	X(cudaMemcpyPeerAsync, 161) \
+	X(cudaProfilerStart, 72) \
+	X(cudaProfilerStop, 73) \
 	X(cudaDeviceReset, 164) \
 	X(cudaDeviceSynchronize, 165) \
 	X(cudaStreamCreateWithFlags, 198) \

@@ -39,6 +39,18 @@ CUDART_EXPORT cudaError_t cudaGetDevice(int *device)
 			    : cudaErrorInvalidValue);
 }
 
+CUDART_EXPORT cudaError_t cudaProfilerStart(void)
+{
+	char params = 0;
+	RUNTIME_CALL("cudaProfilerStart", FAKE_RT_cudaProfilerStart, cudaSuccess);
+}
+
+CUDART_EXPORT cudaError_t cudaProfilerStop(void)
+{
+	char params = 0;
+	RUNTIME_CALL("cudaProfilerStop", FAKE_RT_cudaProfilerStop, cudaSuccess);
+}
+
 CUDART_EXPORT cudaError_t cudaDeviceSynchronize(void)
 {
 	char params = 0;

@@ -29,6 +29,7 @@ struct bench {
 	struct ledger ledger;
 	struct allowance allowance;
 	struct pc_samples samples;
+	struct intake intake;
 	struct attribution attribution;
 	uint32_t launch, capture, waiter; /* stacks */
 };
@@ -58,15 +59,16 @@ static struct bench *new_bench(uint32_t mask, bool follows_waits)
 	b->stacks = stack_table_new();
 	b->profile = profile_new();
 	assert_true(b->process && b->stacks && b->profile);
+	b->intake = (struct intake){.profile = b->profile, .ledger = &b->ledger};
 	b->process->sent.allowance = &b->allowance;
 	assert_int_equal(places_init(&b->places, mask), 0);
-	assert_int_equal(attribution_init(&b->attribution,
-					  &(struct attribution_parts){
-						  &b->processes, b->stacks, b->profile, &b->places,
-						  &b->ledger, &b->allowance, NULL, NULL, NULL, NULL,
-						  &b->samples, NULL},
-					  follows_waits),
-			 0);
+	assert_int_equal(
+		attribution_init(&b->attribution,
+				 &(struct attribution_parts){&b->processes, b->stacks, &b->intake,
+							     &b->places, &b->ledger, &b->allowance,
+							     NULL, NULL, NULL, &b->samples, NULL},
+				 follows_waits),
+		0);
 	b->launch = push_call(b, "cudaLaunch");
 	b->capture = push_call(b, "cudaCapture");
 	b->waiter = push_call(b, "cudaWait");

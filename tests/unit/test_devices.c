@@ -238,6 +238,24 @@ static void there_are_bounds(void **state)
 	assert_string_equal(use(d, 5, 0), "GPU 0 MIG 1/1");
 }
 
+static bool is_even(const void *unused, uint32_t process)
+{
+	(void)unused;
+	return process % 2 == 0;
+}
+
+static void devices_of_processes_that_are_not_in_use_are_forgotten(void **state)
+{
+	struct devices *d = *state;
+
+	for (uint32_t process = 1; process <= 10; process++)
+		devices_use(d, process, 7);
+	devices_forget(d, is_even, NULL);
+	assert_int_equal(d->count, 5);
+	for (uint32_t process = 1; process <= 10; process++)
+		assert_int_equal(devices_find(d, process, 7) != NULL, process % 2 == 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -256,6 +274,7 @@ int main(void)
 		TEST(no_uuid_is_no_uuid),
 		TEST(labels_show_known_parts),
 		TEST(there_are_bounds),
+		TEST(devices_of_processes_that_are_not_in_use_are_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -217,6 +217,10 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->error.correlation_id, b->error.correlation_id);
 		assert_string_equal(a->error.function, b->error.function);
 		break;
+	case GPU_EVENT_RANGE:
+		assert_int_equal(a->range.time_ns, b->range.time_ns);
+		assert_int_equal(a->range.is_open, b->range.is_open);
+		break;
 	case GPU_EVENT_POOL: /* no padding */
 		assert_memory_equal(&a->pool, &b->pool, sizeof(a->pool));
 		break;
@@ -636,6 +640,9 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 		e->error = (struct gpu_event_error){
 			u32(p) | 1, u32(p), u32(p),
 			random_string(p, r->strings[0], sizeof(r->strings[0]))};
+		break;
+	case GPU_EVENT_RANGE:
+		e->range = (struct gpu_event_range){prng_bits(p, 64), (uint32_t)prng_below(p, 2)};
 		break;
 	case GPU_EVENT_POOL:
 		e->pool = (struct gpu_event_pool){prng_bits(p, 64),

@@ -347,6 +347,7 @@ struct launches {
 	struct naming_bench *b;
 	struct processes processes;
 	struct allowance allowance;
+	struct intake intake;
 	struct attribution a;
 };
 
@@ -357,11 +358,12 @@ static void begin_launches(struct launches *l, struct naming_bench *b, const cha
 	order(parts);
 	keep_what_is_needed(b);
 	l->allowance.limit = 1 << 20;
+	l->intake = (struct intake){.profile = b->profile, .ledger = &b->ledger};
 	assert_int_equal(
 		attribution_init(&l->a,
-				 &(struct attribution_parts){&l->processes, b->stacks, b->profile,
+				 &(struct attribution_parts){&l->processes, b->stacks, &l->intake,
 							     &b->places, &b->ledger, &l->allowance,
-							     NULL, NULL, NULL, NULL, NULL, NULL},
+							     NULL, NULL, NULL, NULL, NULL},
 				 false),
 		0);
 }

@@ -251,6 +251,7 @@ static void other_work_has_its_own_frames(void **state)
 	struct gpu_operation alloc = {.work = GPU_WORK_ALLOC, .bytes = 4096};
 	struct processes processes = {0};
 	struct allowance allowance = {.limit = 1 << 20};
+	struct intake intake = {.profile = b->profile, .ledger = &b->ledger};
 	struct attribution a;
 	struct named n;
 
@@ -259,9 +260,9 @@ static void other_work_has_its_own_frames(void **state)
 	/* work without a time is only counted */
 	assert_int_equal(
 		attribution_init(&a,
-				 &(struct attribution_parts){&processes, b->stacks, b->profile,
+				 &(struct attribution_parts){&processes, b->stacks, &intake,
 							     &b->places, &b->ledger, &allowance,
-							     NULL, NULL, NULL, NULL, NULL, NULL},
+							     NULL, NULL, NULL, NULL, NULL},
 				 false),
 		0);
 	attribution_add(&a, launch, 0, &alloc);

@@ -213,6 +213,36 @@ static void places_are_exact_or_less_detailed(void **state)
 	}
 }
 
+static void places_that_are_not_in_use_are_forgotten(void **state)
+{
+	struct allowance memory = {.limit = 1 << 20};
+	uint32_t numbers[101], left = 1;
+	struct places p;
+
+	(void)state;
+	assert_int_equal(places_init(&p, ALL), 0);
+	p.memory = &memory;
+	for (uint32_t i = 0; i < 100; i++)
+		assert_int_equal(add(&p, i, 1, 2, 3, 4), i + 1);
+	for (uint32_t i = 0; i <= 100; i++)
+		numbers[i] = i % 3 ? 0 : NUMBER_UNUSED;
+	places_forget(&p, numbers);
+	assert_int_equal(numbers[0], PLACE_NOWHERE);
+	for (uint32_t i = 1; i <= 100; i++) {
+		if (i % 3 == 0) {
+			assert_int_equal(numbers[i], PLACE_NOWHERE);
+			continue;
+		}
+		assert_int_equal(numbers[i], left);
+		expect(&p, left, i - 1, 1, 2, 3, 4);
+		assert_int_equal(add(&p, i - 1, 1, 2, 3, 4), left);
+		left++;
+	}
+	assert_int_equal(p.count, left);
+	assert_int_equal(memory.used, (left - 1) * PLACE_BYTES);
+	places_release(&p);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, free_bounds)
 
 int main(void)
@@ -225,6 +255,7 @@ int main(void)
 		TEST(past_the_bound_parts_are_lost),
 		TEST(without_memory_parts_are_lost),
 		TEST(places_are_exact_or_less_detailed),
+		TEST(places_that_are_not_in_use_are_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

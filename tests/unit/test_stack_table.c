@@ -400,6 +400,55 @@ static void stacks_are_kept_as_a_whole_or_not(void **state)
 	}
 }
 
+/* What is left has the same frames and the order of before, and what went gives its bytes back. */
+static void stacks_that_are_not_in_use_are_forgotten(void **state)
+{
+	(void)state;
+	for (uint64_t round = 0; round < unit_rounds(200); round++) {
+		struct prng p = prng_round(round);
+		struct allowance memory = {.limit = 1 << 20};
+		struct stack_table *t = stack_table_new();
+		struct frame frames[64][4];
+		uint32_t stacks[64], depth[64], numbers[512], kept = 0;
+		bool stays[64];
+
+		assert_non_null(t);
+		stack_table_limit(t, &memory);
+		for (uint32_t i = 0; i < 64; i++) {
+			depth[i] = 1 + (uint32_t)prng_below(&p, 4);
+			for (uint32_t k = 0; k < depth[i]; k++)
+				frames[i][k] = code(2 + (uint32_t)prng_below(&p, 4),
+						    prng_below(&p, 4), FRAME_CODE);
+			stacks[i] = add(t, frames[i], depth[i]);
+			stays[i] = prng_chance(&p, 30);
+		}
+		assert_true(stack_table_count(t) <= 512);
+		memset(numbers, 0xff, sizeof(numbers));
+		for (uint32_t i = 0; i < 64; i++)
+			if (stays[i])
+				stack_table_use(t, stacks[i], numbers);
+		assert_true(stack_table_forget(t, numbers));
+		for (uint32_t i = 0; i < 64; i++) {
+			uint32_t now = numbers[stacks[i]];
+
+			if (!stays[i])
+				continue;
+			kept++;
+			assert_true(now <= stacks[i]);
+			assert_true(holds(t, now, STACK_EMPTY, frames[i], depth[i]));
+			/* and it is found again */
+			assert_int_equal(add(t, frames[i], depth[i]), now);
+		}
+		assert_true(kept || stack_table_count(t) == 2);
+		for (uint32_t i = 2; i < stack_table_count(t); i++)
+			assert_true(stack_table_outer(t, i) < i);
+		assert_int_equal(memory.used, (stack_table_count(t) - 2) * STACK_TABLE_STACK_BYTES +
+						      (stack_table_frame_count(t) - 1) *
+							      STACK_TABLE_FRAME_BYTES);
+		stack_table_free(t);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, free_bounds)
 
 int main(void)
@@ -417,6 +466,7 @@ int main(void)
 		TEST(nothing_is_added_below_one_that_is_not_kept),
 		TEST(without_memory_there_is_none),
 		TEST(stacks_are_kept_as_a_whole_or_not),
+		TEST(stacks_that_are_not_in_use_are_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: MIT
+# --last: the last seconds of a run, at its end and at snapshots. The workload says when its work ran; each piece of
+# work takes 1 ms of the GPU, exactly.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	workload=$workloads/steady
+}
+
+monotonic_ns()
+{
+	python3 -c 'import time; print(time.monotonic_ns())'
+}
+
+gpu_ns()
+{
+	weight_of "$1" '\[GPU_Kernel\]'
+}
+
+# expect_last FILE SECONDS FROM TO: the file has the work of that long before a moment between FROM and TO, in ns, and no
+# other. Of work during which that began or ended, it is not known whether it did.
+expect_last()
+{
+	local ns sure maybe
+
+	read -r sure maybe < <(awk -v last="$2" -v from="$3" -v to="$4" '
+		BEGIN { last *= 1e9 }
+		$1 == "work" && $2 >= to - last && $3 < from { sure++ }
+		$1 == "work" && $3 >= from - last && $2 < to { maybe++ }
+		END { printf "%d %d\n", sure, maybe }' stdout)
+	ns=$(gpu_ns "$1")
+	echo "$1: $ns ns of work, between $sure and $maybe ms are expected"
+	[ $((ns % 1000000)) = 0 ] && [ $((ns / 1000000)) -ge "$sure" ] && [ $((ns / 1000000)) -le "$maybe" ]
+}
+
+# expect_within FILE.trace.json SECONDS: all work began within so long.
+expect_within()
+{
+	python3 - "$1" "$2" <<-'END'
+		import json, sys
+		starts = [e["ts"] for e in json.load(open(sys.argv[1]))["traceEvents"] if e.get("cat") == "kernel" and "ts" in e]
+		print(len(starts), "kernels")
+		sys.exit(not starts or max(starts) - min(starts) >= float(sys.argv[2]) * 1e6)
+	END
+}
+
+@test "the result has the last seconds before the end" {
+	local last left
+
+	run_profile --unit ns --strict --last 1 -o out.folded -o out.profile -o out.trace.json -o out.html "$workload" 3000
+	expect_status 0
+	expect_no_line stderr '^profile: '
+	last=$(awk '$1 == "work" { last = $3 } END { print last }' stdout)
+	expect_last out.folded 1 "$last" "$(monotonic_ns)"
+	expect_within out.trace.json 1
+	expect_line stderr '^Recorded: the last 1.000 s, from [1-9][0-9.]* s after the command.s start$'
+	# nothing is in neither
+	left=$(sed -n 's/^  \([0-9]*\) GPU operations began before (\1.000 ms): left out$/\1/p' stderr)
+	expect_equal 'work in all' $((left + $(gpu_ns out.folded) / 1000000)) "$(grep -c ^work stdout)"
+	expect_line stderr "[ ,]$(($(gpu_ns out.folded) / 1000000)) launches, $(($(gpu_ns out.folded) / 1000000)) GPU kernels "
+	expect_line work "$all_sums_match"
+	run_profile --from out.profile --unit ns -o from.folded -o from.trace.json -o from.json
+	expect_status 0
+	cmp out.folded from.folded
+	expect_within from.trace.json 1
+	expect_line from.json '"shown":"--last 1",'
+}
+
+@test "a run that is shorter is there as a whole" {
+	run_profile --unit ns --strict --last 10m --waits -o out.folded "$workload" 300
+	expect_status 0
+	expect_no_line stderr 'left out|^profile: '
+	expect_line stderr "[ ,]$(grep -c ^work stdout) GPU kernels \\($(grep -c ^work stdout).000 ms\\)$"
+	expect_line stderr '^Waits: [1-9][0-9]* calls?, '
+	expect_line out.folded ';\[waiting for GPU\];\[GPU_Kernel\]steady_work'
+}
+
+@test "a signal and the FIFO take snapshots of the seconds before them" {
+	local from
+
+	start_profile --unit ns --control control --last 500ms -o out.folded -o out.trace.json -o out.profile "$workload" 3600000
+	wait_until grep -q work stdout
+	from=$(monotonic_ns)
+	kill -USR2 "$pid"
+	wait_until grep -qx 'Snapshot 1 is written' stderr
+	monotonic_ns >first
+	set -- "$from"
+	from=$(monotonic_ns)
+	timeout 60 sh -c 'echo snapshot >control'
+	wait_until grep -qx 'Snapshot 2 is written' stderr
+	monotonic_ns >second
+	set -- "$@" "$from"
+	# the program has not got it, and its output comes in blocks
+	wait_until has_printed_after "$(monotonic_ns)"
+	expect_last out.1.folded 0.5 "$1" "$(cat first)"
+	expect_last out.2.folded 0.5 "$2" "$(cat second)"
+	expect_within out.1.trace.json 0.5
+	expect_within out.2.trace.json 0.5
+	"$profile" --from out.2.profile --unit ns -o from.folded 2>/dev/null
+	cmp from.folded out.2.folded
+	kill -TERM "$(child_of "$pid")"
+	finish_profile
+	expect_status 143
+	expect_line stderr '^Recorded: the last 500.000 ms, '
+}
+
+has_printed_after()
+{
+	awk -v time="$1" '$1 == "work" && $2 > time { found = 1 } END { exit !found }' stdout
+}
+
+# The command ends while it is awaited that all of the snapshot has been reported.
+@test "a snapshot just before the end" {
+	start_profile --unit ns --last 1m -o out.folded "$workload" 3600000
+	wait_until grep -q work stdout
+	kill -USR2 "$pid"
+	kill -INT "$pid"
+	finish_profile
+	expect_status 130
+	expect_line stderr '^Snapshot 1 is written$'
+	[ "$(gpu_ns out.1.folded)" -le "$(gpu_ns out.folded)" ]
+	[ "$(gpu_ns out.folded)" -gt 0 ]
+}
+
+@test "a program that is killed" {
+	start_profile --unit ns --last 1m -o out.folded "$workload" 3600000
+	wait_until grep -q work stdout
+	kill -KILL "$(child_of "$pid")"
+	finish_profile
+	expect_status 137
+	[ "$(gpu_ns out.folded)" -gt 0 ]
+}
+
+@test "what has not ended at the moment of a snapshot is counted" {
+	start_profile --unit ns --last 1m -o out.folded -o out.profile "$workload" 3600000 20 endless
+	wait_until grep -q work stdout
+	kill -USR2 "$pid"
+	wait_until grep -qx 'Snapshot 1 is written' stderr
+	expect_no_line out.1.folded 'endless'
+	run_profile --from out.1.profile -o again.json
+	kill -KILL "$(child_of "$pid")"
+	finish_profile
+	expect_status 137
+}
+
+# By names of processes that have ended meanwhile.
+@test "processes that have ended keep their names" {
+	run_profile --unit ns --last 1m --by process,thread -o out.folded sh -c \
+		"for i in 1 2 3; do '$workloads/launches' 10; done; exec '$workloads/launches' 20"
+	expect_status 0
+	expect_equal 'GPU ns' "$(gpu_ns out.folded)" 50000
+	expect_equal 'processes' "$(grep -o '^launches [0-9]*' out.folded | sort -u | wc -l)" 4
+}
+
+@test "nothing happened" {
+	start_profile --last 200ms -o out.folded "$workloads/exits" sleep
+	wait_until grep -qs ready stdout stderr
+	kill -USR2 "$pid"
+	wait_until grep -qx 'Snapshot 1 is written' stderr
+	kill -TERM "$pid"
+	finish_profile
+	expect_status 143
+	[ -e out.1.folded ]
+	expect_no_line out.1.folded GPU_Kernel
+}
+
+@test "-d and stop end the last seconds, too" {
+	local n
+
+	run_profile -gpu-only --unit ns -d 1500ms --last 500ms -o out.folded "$workload" 2500
+	expect_status 0
+	expect_line stderr '^Recorded: the last 500.000 ms, from 1.000 s after the command.s start$'
+	n=$(awk '$1 == "window" { end = $3 } $1 == "work" && $3 >= end - 500000000 && $2 < end { n++ } END { print n + 0 }' stdout)
+	[ $(($(gpu_ns out.folded) / 1000000)) -le "$n" ]
+}
+
+@test "processes that already run" {
+	local target
+
+	needs_root
+	"$workloads/attached" >ready </dev/null 3>&- &
+	target=$!
+	wait_until grep -qx ready ready
+	start_profile --last 1m -o out.folded -p "$target"
+	wait_until signals_taken "$pid"
+	kill -USR2 "$pid"
+	wait_until grep -qx 'Snapshot 1 is written' stderr
+	kill -INT "$pid"
+	finish_profile
+	expect_status 0
+	[ -e out.folded ]
+	expect_line stderr '^Recorded: the last [0-9.]* m?s, from .* after the beginning$'
+	kill -TERM "$target"
+	wait "$target" || status=$?
+}
+
+@test "what is of a whole run is refused" {
+	local option
+
+	for option in --wall --idle --alloc --api --stalls '--metrics default' '--max-overhead 2' --live '--record x'; do
+		# words
+		# shellcheck disable=SC2086
+		run_profile $option --last 5 -o out.folded true
+		expect_status 125
+		expect_line stderr "^profile: ${option%% *} is of a whole run: not with --last$"
+	done
+	for option in 0 -1 x; do
+		run_profile --last "$option" true
+		expect_status 125
+		expect_line stderr '^profile: --last takes a time above 0, '
+	done
+	run_profile --from run.profile --last 5
+	expect_status 125
+}
+
+# Otherwise signals are the command's.
+@test "without --last the signal goes to the command" {
+	start_profile -o out.folded "$workload" 3600000
+	wait_until grep -q work stdout
+	kill -USR2 "$pid"
+	finish_profile
+	expect_status 140
+}

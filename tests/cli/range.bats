@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+# --range: what is recorded is chosen by NVTX ranges, or by cudaProfilerStart and cudaProfilerStop.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	unset NVTX_INJECTION64_PATH
+}
+
+# in_ranges OPTIONS... -- COMMAND...: nothing is lost.
+in_ranges()
+{
+	run_profile -gpu-only --unit ns --strict -o out.folded "$@"
+	expect_status 0
+	expect_line work "$all_sums_match"
+}
+
+# Of each kernel's functions, the outermost and the last one.
+shown()
+{
+	sed 's/^.*;main;/main;/; s/^.*;in_thread;/in_thread;/; s/(unsigned long long)//' out.folded
+}
+
+@test "what is launched in an NVTX range, pushed or started, of any domain" {
+	in_ranges --range direct "$workloads/nvtx_ranges"
+	expect_line stdout '^0 1 1 0 -2$'
+	expect_equal direct "$(shown)" 'main;launch_direct;cudaLaunchKernel;[GPU_Kernel]direct 1000'
+	expect_line stderr '^Recorded: what was in the range direct, which was entered 1 time$'
+	expect_line stderr '^  11 GPU operations were launched outside \(0.011 ms\): left out$'
+	expect_line stderr '^Samples: 1 launch, 1 GPU kernel \(0.001 ms\)$'
+	in_ranges --range train:forward "$workloads/nvtx_ranges"
+	expect_equal guarded "$(shown)" \
+		'main;with_guard;deep_guarded;deep_guarded;deep_guarded;cudaLaunchKernel;[GPU_Kernel]guarded 1000'
+	in_ranges --range started "$workloads/nvtx_ranges"
+	expect_equal started "$(shown)" 'main;start_and_end;cudaLaunchKernel;[GPU_Kernel]started 1000'
+	in_ranges --range 'before CUDA' "$workloads/nvtx_ranges"
+	expect_equal before "$(shown)" 'main;cudaLaunchKernel;[GPU_Kernel]before 1000'
+}
+
+@test "nested ranges count once, several names add up" {
+	in_ranges --range outer --range inner --range direct --range outer "$workloads/nvtx_ranges"
+	expect_equal 'both' "$(shown | sort)" "$(sort <<-'END'
+		main;launch_direct;cudaLaunchKernel;[GPU_Kernel]direct 1000
+		main;outer;between;inner;cudaLaunchKernel;[GPU_Kernel]nested 1000
+	END
+	)"
+	expect_line stderr '^Recorded: what was in the range outer,inner,direct,outer, which was entered 2 times$'
+}
+
+@test "--nvtx still shows all ranges" {
+	in_ranges --nvtx --range outer "$workloads/nvtx_ranges"
+	expect_equal nested "$(shown)" \
+		'main;outer;nvtx:outer;between;inner;nvtx:inner;cudaLaunchKernel;[GPU_Kernel]nested 1000'
+}
+
+@test "between cudaProfilerStart and cudaProfilerStop, whichever thread launches" {
+	in_ranges --range cudaProfilerApi -o out.profile -o out.trace.json "$workloads/in_range" 3
+	expect_equal inside "$(weight_of out.folded 'GPU_Kernel\]inside')" 15000
+	expect_no_line out.folded 'outside|not captured'
+	expect_line stderr '^Recorded: what was in the range cudaProfilerApi, which was entered 3 times$'
+	expect_line stderr '^  16 GPU operations were launched outside \(0.016 ms\): left out$'
+	expect_line stderr ' 15 launches, 15 GPU kernels '
+	run_profile --from out.profile --unit ns -o from.folded -o from.json
+	cmp out.folded from.folded
+	expect_line from.json '"shown":"--range cudaProfilerApi",'
+}
+
+@test "a range that stays open" {
+	in_ranges --range cudaProfilerApi "$workloads/in_range" 2 open
+	expect_equal inside "$(weight_of out.folded 'GPU_Kernel\]inside')" 10000
+	expect_no_line out.folded 'outside'
+}
+
+@test "CPU samples are those of the process meanwhile" {
+	needs_root
+	run_profile --unit ns -F 500 --range cudaProfilerApi -o out.folded "$workloads/in_range" 5
+	expect_status 0
+	expect_equal inside "$(weight_of out.folded 'GPU_Kernel\]inside')" 25000
+	[ "$(weight_of out.folded ';burn_inside')" -gt 0 ]
+	expect_no_line out.folded 'burn_outside|not sampled'
+}
+
+@test "with --last, and in snapshots" {
+	in_ranges --range cudaProfilerApi --last 1m "$workloads/in_range" 2
+	expect_equal inside "$(weight_of out.folded 'GPU_Kernel\]inside')" 10000
+	expect_no_line out.folded 'outside'
+}
+
+@test "a range that nobody enters" {
+	run_profile -gpu-only --range nowhere --range cudaProfilerApi -o out.folded "$workloads/launches" 10
+	expect_status 0
+	expect_line stderr '^profile: no process entered the range nowhere,cudaProfilerApi: nothing was recorded$'
+	expect_line stderr '^  10 GPU operations were launched outside '
+	expect_empty out.folded
+}
+
+@test "several processes choose for themselves" {
+	in_ranges --range cudaProfilerApi --by process sh -c \
+		"'$workloads/in_range' 1 & '$workloads/launches' 10; wait"
+	expect_equal inside "$(weight_of out.folded 'GPU_Kernel\]inside')" 5000
+	expect_no_line out.folded '^launches|outside'
+}
+
+@test "what it does not go with" {
+	local option
+
+	for option in --wall --idle --alloc --api --stalls '--metrics default'; do
+		# words
+		# shellcheck disable=SC2086
+		run_profile $option --range a true
+		expect_status 125
+		expect_line stderr "^profile: ${option%% *} is of a whole run: not with --range$"
+	done
+	run_profile --range a --delay 1 true
+	expect_status 125
+	expect_line stderr '^profile: --range says when to record: not with --delay or -d$'
+	run_profile --range a -cpu-only true
+	expect_status 125
+	run_profile --range '' true
+	expect_status 125
+	expect_line stderr '^profile: --range takes the name of an NVTX range, or cudaProfilerApi$'
+	run_profile --range a -p 1
+	expect_status 125
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* What is added to a profile at once, and what of it when only the last part is wanted. */
+#include "unit.h"
+#include "cupti_trace/gpu_work.h"
+#include "profiler/collect/intake.h"
+#include "profiler/profile/places.h"
+#include "profiler/profile/stack_table.h"
+
+struct bench {
+	struct ledger ledger;
+	struct intake intake;
+	uint32_t rows;
+	const struct row *row; /* the first one with a count; NULL: none */
+};
+
+static int begin(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	*state = b;
+	if (!b)
+		return -1;
+	b->intake = (struct intake){.profile = profile_new(), .ledger = &b->ledger};
+	return b->intake.profile ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	struct bench *b = *state;
+
+	intake_release(&b->intake);
+	profile_free(b->intake.profile);
+	ledger_release(&b->ledger);
+	free(b);
+	return 0;
+}
+
+static void find_row(struct bench *b)
+{
+	uint32_t count;
+	const struct row *rows = profile_rows(b->intake.profile, &count);
+
+	b->rows = 0;
+	b->row = NULL;
+	for (uint32_t i = count; i-- > 0;)
+		if (rows[i].count > 0) {
+			b->row = &rows[i];
+			b->rows++;
+		}
+}
+
+static void add(struct bench *b, enum timeline_kind kind, uint64_t start_ns, uint64_t ns,
+		uint32_t work, uint32_t flags)
+{
+	intake_add(&b->intake, &(struct recent_item){.record = {.kind = (uint8_t)kind,
+								.start_ns = start_ns,
+								.duration_ns = ns,
+								.work = work,
+								.bytes = 3,
+								.stack = 5},
+						     .flags = flags,
+						     .device = 2});
+}
+
+static void kernel(struct bench *b, uint64_t start_ns, uint64_t ns)
+{
+	add(b, TIMELINE_GPU_OPERATION, start_ns, ns, GPU_WORK_KERNEL,
+	    INTAKE_COUNTS | INTAKE_ROW | INTAKE_MATCHED);
+}
+
+static void items_are_taken_in_at_once(void **state)
+{
+	struct bench *b = *state;
+	struct window all = {0};
+
+	kernel(b, 100, 7);
+	kernel(b, 100, 8);
+	add(b, TIMELINE_CPU_SAMPLE, 100, 20, 0, INTAKE_COUNTS | INTAKE_WHOLE | INTAKE_APART);
+	add(b, TIMELINE_WAIT, 100, 30, 0, INTAKE_COUNTS);
+	add(b, TIMELINE_CALL, 100, 40, 0, INTAKE_UNFINISHED);
+	add(b, TIMELINE_LAUNCH, 100, 0, 0, INTAKE_COUNTS | INTAKE_KERNEL | INTAKE_STACK);
+	add(b, TIMELINE_GPU_OPERATION, 100, 0, GPU_WORK_ALLOC, INTAKE_COUNTS);
+	find_row(b);
+	assert_int_equal(b->rows, 1);
+	assert_int_equal(b->row->kind, ROW_GPU);
+	assert_int_equal(b->row->count, 2);
+	assert_int_equal(b->row->ns, 15);
+	assert_int_equal(b->row->bytes, 6);
+	assert_int_equal(b->ledger.gpu.row_count, 2);
+	assert_int_equal(b->ledger.gpu.rows[0].device, 2);
+	assert_int_equal(b->ledger.gpu.rows[0].ns, 15);
+	assert_int_equal(b->ledger.gpu.matched, 2);
+	assert_int_equal(b->ledger.cpu.samples, 1);
+	assert_int_equal(b->ledger.cpu.whole, 1);
+	assert_int_equal(b->ledger.cpu.apart, 1);
+	assert_int_equal(b->ledger.calls.waits, 1);
+	assert_int_equal(b->ledger.calls.wait_ns, 30);
+	assert_int_equal(b->ledger.calls.timed, 0);
+	assert_int_equal(b->ledger.calls.timed_ns, 40);
+	assert_int_equal(b->ledger.calls.unfinished, 1);
+	assert_int_equal(b->ledger.launches.kernels, 1);
+	assert_int_equal(b->ledger.launches.with_stack, 1);
+	assert_int_equal(b->ledger.launches.whole, 0);
+	intake_finish(&b->intake, &all); /* has no effect */
+	find_row(b);
+	assert_int_equal(b->row->count, 2);
+}
+
+/* What begins at the end does not belong to it; what began before it does not, however long. */
+static void only_what_begins_in_the_window_is_taken_in(void **state)
+{
+	struct bench *b = *state;
+	struct window window = {.from_ns = 100, .to_ns = 200};
+
+	assert_true(intake_keep(&b->intake));
+	kernel(b, 99, 1000);
+	kernel(b, 200, 2);
+	kernel(b, 199, 1000);
+	kernel(b, 100, 3);
+	add(b, TIMELINE_GPU_OPERATION, 99, 0, GPU_WORK_ALLOC, INTAKE_COUNTS);
+	add(b, TIMELINE_CPU_SAMPLE, 99, 20, 0, INTAKE_COUNTS | INTAKE_ROW);
+	find_row(b);
+	assert_null(b->row);
+	intake_finish(&b->intake, &window);
+	find_row(b);
+	assert_int_equal(b->rows, 1);
+	assert_int_equal(b->row->count, 2);
+	assert_int_equal(b->row->ns, 1003);
+	assert_int_equal(b->ledger.gpu.kernels, 2);
+	assert_int_equal(b->ledger.gpu.kernel_ns, 1003);
+	assert_int_equal(b->ledger.outside.before, 1);
+	assert_int_equal(b->ledger.outside.before_ns, 1000);
+	assert_int_equal(b->ledger.outside.after, 1);
+	assert_int_equal(b->ledger.outside.after_ns, 2);
+	assert_int_equal(b->ledger.cpu.samples, 0);
+	assert_int_equal(window.from_ns, 100);
+	assert_null(b->intake.recent);
+}
+
+/* They are left out all the same, and the window is shorter by as much as is missing. */
+static void what_was_forgotten_is_counted(void **state)
+{
+	struct bench *b = *state;
+	struct window window = {.from_ns = 100};
+	uint64_t count = RECENT_PIECE + 10, before;
+
+	assert_true(intake_keep(&b->intake));
+	for (uint64_t i = 0; i < count; i++)
+		kernel(b, 1000 + i, 2);
+	intake_advance(&b->intake, 1000 + count, 1000 + RECENT_PIECE + 5);
+	intake_finish(&b->intake, &window);
+	before = window.from_ns - 1000;
+	assert_int_equal(before, RECENT_PIECE);
+	find_row(b);
+	assert_int_equal(b->row->count, count - before);
+	assert_int_equal(b->ledger.outside.before, before);
+	assert_int_equal(b->ledger.outside.before_ns, 2 * before);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(items_are_taken_in_at_once),
+		TEST(only_what_begins_in_the_window_is_taken_in),
+		TEST(what_was_forgotten_is_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
