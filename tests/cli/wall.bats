@@ -217,7 +217,7 @@ expect_waits()
 }
 
 @test "threads that the program has not started are in a frame each" {
-	run_profile --wall --unit ns -o out.folded "$workloads/launches" 30000 4
+	run_profile --wall --unit ns -o out.folded "$workloads/launches" 300000 4
 	expect_status 0
 	expect_line out.folded '^\[threads of profile\];\[blocked: [a-z]*\] [0-9]*$'
 	expect_line out.folded '^\[threads of CUPTI and the driver\];\[blocked: [a-z]*\] [0-9]*$'
