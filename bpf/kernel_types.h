@@ -77,6 +77,11 @@ struct mm_struct {
 	struct uprobes_state uprobes_state;
 } BPF_CORE_TYPE;
 
+/* For its first member, which is a number. */
+struct timespec64 {
+	__s64 tv_sec;
+} BPF_CORE_TYPE;
+
 struct thread_info {
 	unsigned int status;
 } BPF_CORE_TYPE;
@@ -110,6 +115,7 @@ struct task_struct {
 	void *bpf_storage;
 	unsigned int in_iowait : 1;
 	int on_cpu;
+	void *stack; /* its kernel stack: of no other thread until it is released */
 	char comm[16];
 } BPF_CORE_TYPE;
 
@@ -129,6 +135,7 @@ struct bpf_perf_event_data {
 /* UAPI, linux/bpf.h: what the programs use of it */
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_RINGBUF = 27,
@@ -137,6 +144,7 @@ enum bpf_map_type {
 enum {
 	BPF_ANY = 0,
 	BPF_F_NO_PREALLOC = 1,
+	BPF_F_MMAPABLE = 1 << 10,
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_RB_FORCE_WAKEUP = 2,
 	BPF_RB_AVAIL_DATA = 0,

@@ -5,9 +5,11 @@
  * stack_event.h allows; the rest is summed. At a thread's end its sums are sent, or when all is
  * over.
  *
- * This runs at each switch of the machine. A thread's times are in the kernel's storage for
- * threads, which those that are not followed do not have: they cost one comparison. What is read of
- * the thread itself is loaded directly, for a helper that reads costs as much as a look-up.
+ * This runs at each switch of the machine, so it calls nothing that it can do without: each call of
+ * a helper takes as long as a third of the rest. A thread's times are in a slot of one large array,
+ * which its kernel stack's address leads to; a thread that is not followed costs a comparison
+ * there. Those whose slot another one has are in the kernel's storage for threads. What is read of
+ * a thread itself is loaded directly.
  *
  * How long a thread waited for a CPU is taken from the scheduler's own account, so that nothing
  * runs where threads are woken. Kernels without one (CONFIG_SCHED_INFO, CONFIG_FAIR_GROUP_SCHED)
@@ -22,6 +24,7 @@
 #include "snapshot.bpf.h"
 
 #define MAX_FOLLOWED 65536 /* threads */
+#define SLOT_BITS 14       /* of the numbers of slots: 10 MiB of them */
 
 /* task->__state (include/linux/sched.h) */
 #define STATE_STOPPED 4u
@@ -51,15 +54,41 @@ const volatile unsigned int keeps_moments;
 /* Found out at the start: the program where threads are woken is needed. */
 unsigned int needs_wakeups;
 
+/* Likewise: how far above the beginning of each kernel stack the user's registers are. */
+unsigned long registers_at;
+
+/* The verifier's own: a pointer to a kernel structure of that type. Linux 6.2. */
+extern void *bpf_rdonly_cast(const void *pointer, __u32 type) __ksym __weak;
+
 /* Threads whose times have not been sent. */
 int followed_threads;
+
+/* The first 64 bytes are one line of the cache, as is each sum. */
+struct slot {
+	__u64 stack;     /* of the thread that has it, task->stack; 0: none has */
+	__u32 is_shared; /* others lead here, too */
+	__u32 unused;
+	struct stack_times times;
+};
+
+_Static_assert(sizeof(struct slot) % 64 == 0 && sizeof(struct stack_off_cpu_sum) == 32 &&
+		       __builtin_offsetof(struct slot, times.sums) % 64 == 0,
+	       "what a switch needs lies in few lines of the cache");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* begins with a page */
+	__uint(max_entries, 1);            /* the loader sets the real number */
+	__type(key, __u32);
+	__type(value, struct slot);
+} slots SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct stack_times);
-} times SEC(".maps");
+} more_times SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -95,20 +124,17 @@ struct {
 #define CLOCKS_DRIFT 2000u /* at most one part in so many: what the kernel adjusts a clock by */
 #define CLOCK_JUMP_NS 1000000000u
 
-/* When `from` leaves the CPU, by CLOCK_MONOTONIC. */
-static __always_inline __u64 time_of_switch(const struct task_struct *from)
+/* What the CPU that the thread is on, or waits for, has read last. */
+static __always_inline __u64 clock_of(const struct task_struct *task)
 {
-	__u32 zero = 0;
-	struct switch_clock *c = bpf_map_lookup_elem(&switch_clocks, &zero);
-	__u64 clock, now_ns, ahead_ns, most_ns;
+	return has_delays() ? task->se.cfs_rq->rq->clock : 0;
+}
 
-	if (!has_delays() || !c)
-		return bpf_ktime_get_ns();
-	clock = from->se.cfs_rq->rq->clock;
-	if (clock - c->read_ns < CLOCKS_AGREE_NS)
-		return clock + c->ahead_ns;
-	now_ns = bpf_ktime_get_ns();
-	ahead_ns = now_ns - clock;
+/* Reads CLOCK_MONOTONIC beside it. */
+static __noinline __u64 compare_clocks(struct switch_clock *c, __u64 clock)
+{
+	__u64 ahead_ns = bpf_ktime_get_ns() - clock, most_ns;
+
 	most_ns = c->ahead_ns + (clock - c->read_ns) / CLOCKS_DRIFT;
 	/* more is time since the scheduler's reading: a hypervisor may have taken the CPU */
 	if (c->read_ns && ahead_ns > most_ns && ahead_ns - most_ns < CLOCK_JUMP_NS)
@@ -118,11 +144,91 @@ static __always_inline __u64 time_of_switch(const struct task_struct *from)
 	return clock + ahead_ns;
 }
 
-static __always_inline struct stack_times *times_of(struct task_struct *task)
+/* The time of a switch by CLOCK_MONOTONIC. `clock`: as the CPU's scheduler has read it. */
+static __always_inline __u64 time_of_switch(__u64 clock)
 {
-	struct stack_times *t = bpf_task_storage_get(&times, task, 0, 0);
+	__u32 zero = 0;
+	struct switch_clock *c = bpf_map_lookup_elem(&switch_clocks, &zero);
 
+	if (!has_delays() || !c)
+		return bpf_ktime_get_ns();
+	if (clock - c->read_ns < CLOCKS_AGREE_NS)
+		return clock + c->ahead_ns;
+	return compare_clocks(c, clock);
+}
+
+/* Kernel stacks begin with a page. */
+static __always_inline struct slot *slot_of(__u64 stack)
+{
+	__u32 at = (__u32)(stack >> 12) * 0x9e3779b1u >> (32 - SLOT_BITS);
+
+	return bpf_map_lookup_elem(&slots, &at);
+}
+
+/*
+ * Where a thread's kernel stack is, as a number. `casts`: without a call, which Linux 6.2 and later
+ * can, where programs use no other way to it.
+ */
+static __always_inline __u64 stack_address(struct task_struct *task, const bool casts)
+{
+	const struct timespec64 *at;
+
+	if (!casts)
+		return (__u64)BPF_CORE_READ(task, stack);
+	at = bpf_rdonly_cast((void *)task + bpf_core_field_offset(task->stack),
+			     bpf_core_type_id_kernel(struct timespec64));
+	return at->tv_sec;
+}
+
+static __always_inline struct stack_times *times_by(struct task_struct *task, __u64 stack)
+{
+	struct slot *slot = slot_of(stack);
+	struct stack_times *t;
+
+	if (!slot)
+		return 0;
+	if (slot->stack == stack && stack) /* none: it has ended */
+		return &slot->times;
+	if (!slot->is_shared || !task->bpf_storage)
+		return 0;
+	t = bpf_task_storage_get(&more_times, task, 0, 0);
 	return t && t->pid ? t : 0;
+}
+
+static __noinline struct stack_times *times_of(struct task_struct *task)
+{
+	return times_by(task, stack_address(task, 0));
+}
+
+/*
+ * For a thread without times; NULL: there is no room. Should two CPUs claim one slot at once, the
+ * one that comes first loses it, and its thread counts as lost.
+ */
+static __always_inline struct stack_times *make_times(struct task_struct *task)
+{
+	__u64 stack = stack_address(task, 0);
+	struct slot *slot = slot_of(stack);
+
+	if (!slot || !stack || followed_threads >= MAX_FOLLOWED)
+		return 0;
+	if (!slot->stack) {
+		slot->stack = stack;
+		return &slot->times;
+	}
+	slot->is_shared = 1;
+	return bpf_task_storage_get(&more_times, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+/* The thread's times have been sent. */
+static __always_inline void drop_times(struct task_struct *task, struct stack_times *t)
+{
+	__u64 stack = stack_address(task, 0);
+	struct slot *slot = slot_of(stack);
+
+	__sync_fetch_and_add(&followed_threads, -1);
+	t->pid = 0;
+	if (slot && slot->stack == stack)
+		slot->stack = 0;
 }
 
 /* Remembered, for a look-up at each futex would cost too much. */
@@ -153,10 +259,8 @@ static __always_inline void begin_times(struct stack_times *t, __u32 pid, __u32 
 static __always_inline void follow_times(struct task_struct *task, __u32 pid, __u32 tid,
 					 bool is_new)
 {
-	struct stack_times *t = 0;
+	struct stack_times *t = make_times(task);
 
-	if (followed_threads < MAX_FOLLOWED)
-		t = bpf_task_storage_get(&times, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t) {
 		COUNT(unfollowed_times);
 		return;
@@ -165,33 +269,37 @@ static __always_inline void follow_times(struct task_struct *task, __u32 pid, __
 	begin_times(t, pid, tid, is_new);
 }
 
-/* False: there were too many. */
-static __always_inline bool is_within(__u64 *due_ns, __u64 now_ns, const __u64 pace_ns,
-				      const __u64 ahead)
-{
-	if (*due_ns > now_ns + ahead * pace_ns)
-		return 0;
-	*due_ns = (*due_ns > now_ns ? *due_ns : now_ns) + pace_ns;
-	return 1;
-}
-
+/* False: the CPU has had too many. */
 static __always_inline bool is_within_pace(__u64 now_ns, __u32 ahead)
 {
 	__u32 zero = 0;
 	__u64 *due_ns = bpf_map_lookup_elem(&paces, &zero);
 
-	return due_ns && is_within(due_ns, now_ns, STACK_OFF_CPU_PACE_NS, ahead);
+	if (!due_ns || *due_ns > now_ns + ahead * (__u64)STACK_OFF_CPU_PACE_NS)
+		return 0;
+	*due_ns = (*due_ns > now_ns ? *due_ns : now_ns) + STACK_OFF_CPU_PACE_NS;
+	return 1;
 }
 
-/* The number of the thread's sum for this kind and site; most often the one before. */
-static __always_inline __u32 choose_sum(struct stack_times *t, __u32 kind, __u32 site)
+/* False: the thread has had too many at this site. */
+static __always_inline bool is_seldom(struct stack_off_cpu_sum *sum, __u64 now_ns)
+{
+	const __s32 least = STACK_OFF_CPU_EVERY_NS >> STACK_OFF_CPU_DUE_BITS;
+	__s32 every = sum->interval > STACK_OFF_CPU_OFTEN_BITS ? 4 * least : least;
+	__u32 now = now_ns >> STACK_OFF_CPU_DUE_BITS;
+	__s32 ahead = sum->due ? (__s32)(sum->due - now) : 0;
+
+	if (ahead > (__s32)STACK_OFF_CPU_AHEAD * least)
+		return 0;
+	sum->due = now + (ahead > 0 ? ahead : 0) + every;
+	return 1;
+}
+
+/* Finds or makes the thread's sum for its kind and site. */
+static __noinline __u32 find_sum(struct stack_times *t)
 {
 	const __u32 last = STACK_OFF_CPU_SUMS - 1;
-	const struct stack_off_cpu_sum *before = &t->sums[t->sum & last];
-	__u32 same = last;
-
-	if (before->kind == kind && before->site == site && before->is_used)
-		return t->sum;
+	__u32 kind = t->kind, site = t->site, same = last;
 
 	for (__u32 i = 0; i < STACK_OFF_CPU_SUMS; i++) {
 		struct stack_off_cpu_sum *s = &t->sums[i];
@@ -214,6 +322,17 @@ static __always_inline __u32 choose_sum(struct stack_times *t, __u32 kind, __u32
 	if (same == last)
 		t->sums[last].kind = STACK_OFF_CPU_MIXED;
 	return same;
+}
+
+/* Most often it is the one before. */
+static __always_inline struct stack_off_cpu_sum *choose_sum(struct stack_times *t)
+{
+	struct stack_off_cpu_sum *before = &t->sums[t->sum & (STACK_OFF_CPU_SUMS - 1)];
+
+	if (before->kind == t->kind && before->site == t->site && before->is_used)
+		return before;
+	t->sum = find_sum(t);
+	return &t->sums[t->sum & (STACK_OFF_CPU_SUMS - 1)];
 }
 
 static __always_inline __u32 kind_of(struct task_struct *task, struct stack_times *t, __u32 state,
@@ -262,13 +381,13 @@ static __always_inline bool send_times(const struct stack_times *t, __u32 flags)
 	return 1;
 }
 
-/* A thread has ended; the kernel frees its storage with it. */
-static __always_inline void end_times(struct stack_times *t, __u32 flags)
+/* A thread has ended. */
+static __noinline int end_times(struct task_struct *task, struct stack_times *t, __u32 flags)
 {
 	if (!send_times(t, flags))
 		COUNT(lost_times);
-	__sync_fetch_and_add(&followed_threads, -1);
-	t->pid = 0;
+	drop_times(task, t);
+	return 0;
 }
 
 /*
@@ -293,24 +412,19 @@ static __always_inline void start_times_over(struct stack_times *t, __u32 pid)
  */
 static __always_inline bool is_stack_due(struct stack_off_cpu_sum *sum, __u64 now_ns)
 {
-	bool takes, is_seldom;
+	bool takes = is_within_pace(now_ns, sum->due ? STACK_OFF_CPU_PACE_AHEAD
+						     : STACK_OFF_CPU_FIRST_AHEAD);
 
-	if (sum->skipped > 0) {
-		sum->skipped--;
-		return 0;
-	}
-	takes = is_within_pace(now_ns,
-			       sum->due_ns ? STACK_OFF_CPU_PACE_AHEAD : STACK_OFF_CPU_FIRST_AHEAD);
-	is_seldom = takes &&
-		    is_within(&sum->due_ns, now_ns, STACK_OFF_CPU_EVERY_NS, STACK_OFF_CPU_AHEAD);
-	sum->interval = is_seldom ? sum->interval / 2 : 2 * sum->interval + 1;
-	sum->interval &= (1 << 20) - 1;
-	sum->skipped = bpf_get_prandom_u32() % (2 * sum->interval + 1);
+	if (takes && is_seldom(sum, now_ns))
+		sum->interval -= sum->interval > 0;
+	else
+		sum->interval += sum->interval < STACK_OFF_CPU_INTERVAL_BITS;
+	sum->skipped = bpf_get_prandom_u32() % ((2u << (sum->interval & 31)) - 1);
 	return takes;
 }
 
 /* The current thread leaves the CPU: takes its stack, if it is time to. */
-static __always_inline void take_off_cpu(void *ctx, struct task_struct *task, struct stack_times *t)
+static __noinline int take_off_cpu(void *ctx, struct task_struct *task, struct stack_times *t)
 {
 	struct stack_off_cpu_sum *sum = &t->sums[t->sum & (STACK_OFF_CPU_SUMS - 1)];
 	struct taken taken = {.kind = STACK_EVENT_OFF_CPU};
@@ -318,9 +432,9 @@ static __always_inline void take_off_cpu(void *ctx, struct task_struct *task, st
 	__u64 began_ns;
 
 	if (!task->mm || !is_stack_due(sum, t->since_ns))
-		return;
+		return 0;
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
-		return;
+		return 0;
 	taken.sight.pid = t->pid;
 	begin_taking(&taken, task, regs.sp);
 	began_ns = taken.sight.time_ns;
@@ -332,6 +446,7 @@ static __always_inline void take_off_cpu(void *ctx, struct task_struct *task, st
 		t->has_stack = send_snapshot(&taken, &regs, ctx, 0, STACK_CALL_BYTES);
 	note_python(t);
 	__sync_fetch_and_add(&counters.switch_ns, bpf_ktime_get_ns() - began_ns);
+	return 0;
 }
 
 /*
@@ -434,13 +549,13 @@ static __always_inline void follow_running(struct task_struct *task, __u32 pid)
 	t->delay_ns = has_delays() ? task->sched_info.run_delay : 0;
 	t->kind = kind_of(task, t, state, &regs);
 	t->site = site_of(t->kind, &regs);
-	t->sum = choose_sum(t, t->kind, t->site);
+	choose_sum(t);
 	t->is_off = 1;
 	t->has_stack = send_stack_of(task, t, &regs);
 }
 
-static __always_inline bool send_on_cpu(const struct stack_times *t, __u64 left_ns, __u64 now_ns,
-					__u64 blocked_ns)
+static __noinline bool send_on_cpu(const struct stack_times *t, __u64 left_ns, __u64 now_ns,
+				   __u64 blocked_ns)
 {
 	struct stack_on_cpu record = {.event = {.time_ns = now_ns,
 						.pid = t->pid,
@@ -456,16 +571,15 @@ static __always_inline bool send_on_cpu(const struct stack_times *t, __u64 left_
 	return bpf_ringbuf_output(&events, &record, sizeof(record), BPF_RB_NO_WAKEUP) == 0;
 }
 
-/* How much of its time off the CPU a thread has waited for one. */
+/* How much of its time off the CPU a thread has waited for one, by its CPU's clock. */
 static __always_inline __u64 delay_of(const struct task_struct *task, const struct stack_times *t,
-				      __u64 now_ns)
+				      __u64 now_ns, __u64 clock)
 {
-	__u64 delay = 0, queued, clock;
+	__u64 delay = 0, queued;
 
 	if (!has_delays())
 		return t->woken_ns ? now_ns - t->woken_ns : 0;
 	queued = task->sched_info.last_queued;
-	clock = task->se.cfs_rq->rq->clock;
 	if (queued && clock > queued)
 		delay = clock - queued;
 	return delay + task->sched_info.run_delay - t->delay_ns;
@@ -473,7 +587,7 @@ static __always_inline __u64 delay_of(const struct task_struct *task, const stru
 
 /* The thread gets a CPU. */
 static __always_inline void end_off_cpu(struct task_struct *task, struct stack_times *t,
-					__u64 now_ns)
+					__u64 now_ns, __u64 clock)
 {
 	struct stack_off_cpu_sum *sum = &t->sums[t->sum & (STACK_OFF_CPU_SUMS - 1)];
 	__u64 since = t->since_ns, blocked = 0, delay;
@@ -485,7 +599,7 @@ static __always_inline void end_off_cpu(struct task_struct *task, struct stack_t
 		return;
 	t->is_off = 0;
 	if (!t->is_runnable) {
-		delay = delay_of(task, t, now_ns);
+		delay = delay_of(task, t, now_ns, clock);
 		blocked = delay < now_ns - since ? now_ns - since - delay : 0;
 	}
 	if (t->is_in_call) {

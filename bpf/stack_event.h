@@ -257,8 +257,9 @@ enum stack_off_cpu_kind {
 /*
  * Each time that a thread is off the CPU is at a site: a hash of where the stack pointer and the pc
  * are, which is nearly always one stack. Each has its stack taken, unless a thread comes to a site
- * more often than every STACK_OFF_CPU_EVERY_NS: then a random part, about as many as that. (Not the
- * first after that time: after a long one the same one may always come, in a program's cycle.) Each
+ * more often than every STACK_OFF_CPU_EVERY_NS: then a random part, about as many as that, or a
+ * quarter where fewer than one in 2^STACK_OFF_CPU_OFTEN_BITS has its stack taken. (Not the first
+ * after that time: after a long one the same one may always come, in a program's cycle.) Each
  * CPU takes one in STACK_OFF_CPU_PACE_NS. Either may be ahead by so many; first ones of a site by
  * more. Times whose stack was not taken are summed by site.
  */
@@ -271,35 +272,41 @@ enum stack_off_cpu_kind {
 #define STACK_OFF_CPU_MOMENT_NS 50000u
 #define STACK_OFF_CPU_SUMS 16 /* of a thread; the last one may be STACK_OFF_CPU_MIXED */
 #define STACK_OFF_CPU_ANY_SITE 0u
+#define STACK_OFF_CPU_DUE_BITS 16
+#define STACK_OFF_CPU_OFTEN_BITS 4
+#define STACK_OFF_CPU_INTERVAL_BITS 20
 
 struct stack_off_cpu_sum {
-	__u32 kind;
+	__u16 kind;
+	__u8 is_used;
+	__u8 interval; /* of stacks: 2^interval - 1 times have none, on average */
 	__u32 site;
 	__u64 blocked_ns, runnable_ns; /* until it was woken, and from then until it ran */
-	__u64 due_ns;                  /* when its stacks so far would have been due */
-	__u32 interval;                /* of stacks, in times that have none, on average */
-	__u32 skipped;                 /* so many more have none */
-	__u32 is_used, unused;
+	__u32 due; /* when its stacks so far would have been due, in 2^STACK_OFF_CPU_DUE_BITS ns */
+	__u32 skipped; /* so many more have none */
 };
 
-/* Where a thread's time has gone, in ns, and where it is now. */
+/* Where a thread's time has gone, in ns, and where it is now. What a switch needs comes first. */
 struct stack_times {
-	__u32 pid, tid;
-	__u64 since_ns;    /* on or off the CPU, CLOCK_MONOTONIC */
-	__u64 woken_ns;    /* since then; 0: not yet, or only the kernel knows */
-	__u64 delay_ns;    /* the kernel's sum of its waits for a CPU, before this one */
-	__u64 ran_ns;      /* until since_ns */
-	__u64 sampled_ns;  /* of that, what samples stand for */
-	__u64 switches;    /* how often it has left the CPU */
-	__u64 in_calls_ns; /* off the CPU in timed calls, whose time has it */
-	__u32 kind, site;  /* off the CPU */
-	__u32 sum;         /* likewise: of the sums below */
+	__u64 since_ns;   /* on or off the CPU, CLOCK_MONOTONIC */
+	__u64 delay_ns;   /* the kernel's sum of its waits for a CPU, before this one */
+	__u64 ran_ns;     /* until since_ns */
+	__u64 switches;   /* how often it has left the CPU */
+	__u32 kind, site; /* off the CPU */
+	__u8 sum;         /* likewise: of the sums below */
 	__u8 is_off;
 	__u8 is_runnable; /* off the CPU, and not blocked */
 	__u8 has_stack, is_in_call;
-	__u32 call;           /* the last system call that it was blocked in */
-	__u32 python_bytes;   /* of _PyRuntime; 0: not known to run Python */
-	__u64 python_runtime; /* its address */
+	__u8 unused;
+	__u16 call;           /* the last system call that it was blocked in */
+	__u64 python_runtime; /* the address of _PyRuntime */
+	__u32 python_bytes;   /* of it; 0: not known to run Python */
+	__u32 pid, tid;
+	__u32 unused_either;
+	__u64 woken_ns;    /* since then; 0: not yet, or only the kernel knows */
+	__u64 sampled_ns;  /* of ran_ns, what samples stand for */
+	__u64 in_calls_ns; /* off the CPU in timed calls, whose time has it */
+	__u64 room[2];     /* so that each sum is in one cache line, see off_cpu.bpf.h */
 	struct stack_off_cpu_sum sums[STACK_OFF_CPU_SUMS];
 };
 
@@ -339,7 +346,8 @@ _Static_assert(sizeof(struct stack_python) == 112, "both sides must agree on the
 _Static_assert(sizeof(struct stack_python_link) == 40, "both sides must agree on the layout");
 _Static_assert(sizeof(struct stack_python_code) % 8 == 0 && STACK_PYTHON_CODE_SIZE % 8 == 0 &&
 		       sizeof(struct stack_python_chain) % 8 == 0 &&
-		       sizeof(struct stack_snapshot) % 8 == 0,
+		       sizeof(struct stack_snapshot) % 8 == 0 &&
+		       sizeof(struct stack_times) % 8 == 0,
 	       "records and their parts are multiples of 8 bytes");
 
 /* Counters of the BPF side, read by the profiler at the end. */

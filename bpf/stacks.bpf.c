@@ -19,8 +19,9 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Some processes' calls may come to be timed (`timed`). */
+/* Some processes' calls may come to be timed (`timed`), and some are; set by the reader. */
 const volatile unsigned int times_calls;
+unsigned int times_any;
 
 /*
  * What is recorded, set by the reader: CPU samples from the first time, launches from the second,
@@ -215,7 +216,7 @@ static __always_inline bool is_in_call(struct task_struct *task, __u32 pid, __u6
 {
 	struct thread_state *state;
 
-	if (!times_calls)
+	if (!times_calls || !times_any)
 		return 0;
 	state = bpf_task_storage_get(&threads, task, 0, 0);
 	return state && state->start_ns && sp <= state->sp && is_in(&timed, pid);
@@ -286,9 +287,9 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 /* ---- time off the CPU (--wall) ---- */
 
 static __always_inline void leave_cpu(void *ctx, struct task_struct *task, struct stack_times *t,
-				      bool is_preempted, __u64 now_ns)
+				      const struct pt_regs *regs, bool is_preempted, __u64 now_ns)
 {
-	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+	struct stack_off_cpu_sum *sum;
 	__u32 state = task->__state;
 
 	if (now_ns > t->since_ns) {
@@ -297,11 +298,13 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, struc
 	}
 	t->switches++;
 	if (state & STATE_DEAD) {
-		end_times(t, 0);
+		end_times(task, t, 0);
 		return;
 	}
-	t->woken_ns = 0;
-	t->delay_ns = has_delays() ? task->sched_info.run_delay : 0;
+	if (has_delays())
+		t->delay_ns = task->sched_info.run_delay;
+	else
+		t->woken_ns = 0;
 	t->is_off = 1;
 	t->has_stack = 0;
 	t->is_runnable = is_preempted || state == 0 || state == STATE_WAKING;
@@ -310,43 +313,63 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, struc
 	t->is_in_call = is_in_call(task, t->pid, regs->sp);
 	if (t->is_in_call)
 		return;
-	t->sum = choose_sum(t, t->kind, t->site);
-	take_off_cpu(ctx, task, t);
+	sum = choose_sum(t);
+	if (sum->skipped > 0)
+		sum->skipped--;
+	else
+		take_off_cpu(ctx, task, t);
+}
+
+/*
+ * `casts`: registers are where they are in each thread's kernel stack, and read without a call; so
+ * Linux 6.2 and later can.
+ */
+static __always_inline int switch_threads(void *ctx, struct task_struct *from,
+					  struct task_struct *to, bool is_preempted,
+					  const bool casts)
+{
+	__u64 stack = stack_address(from, casts), now_ns, clock;
+	struct stack_times *left = times_by(from, stack);
+	struct stack_times *back = times_by(to, stack_address(to, casts));
+
+	if (!left && !back)
+		return 0;
+	if (times_are_over) {
+		if (left && from->__state & STATE_DEAD)
+			end_times(from, left, STACK_EVENT_OVER);
+		return 0;
+	}
+	clock = clock_of(from);
+	now_ns = time_of_switch(clock);
+	if (back)
+		end_off_cpu(to, back, now_ns, clock);
+	if (left)
+		leave_cpu(ctx, from, left,
+			  casts ? bpf_rdonly_cast((void *)(stack + registers_at),
+						  bpf_core_type_id_kernel(struct pt_regs))
+				: (const void *)bpf_task_pt_regs(from),
+			  is_preempted, now_ns);
+	return 0;
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool is_preempted, struct task_struct *from, struct task_struct *to)
 {
-	struct stack_times *left = 0, *back = 0;
-	__u64 now_ns;
+	return switch_threads(ctx, from, to, is_preempted, 1);
+}
 
-	if (from->bpf_storage)
-		left = times_of(from);
-	if (to->bpf_storage)
-		back = times_of(to);
-	if (!left && !back)
-		return 0;
-	if (times_are_over) {
-		if (left && from->__state & STATE_DEAD)
-			end_times(left, STACK_EVENT_OVER);
-		return 0;
-	}
-	now_ns = time_of_switch(from);
-	if (back)
-		end_off_cpu(to, back, now_ns);
-	if (left)
-		leave_cpu(ctx, from, left, is_preempted, now_ns);
-	return 0;
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch_before_casts, bool is_preempted, struct task_struct *from,
+	     struct task_struct *to)
+{
+	return switch_threads(ctx, from, to, is_preempted, 0);
 }
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
-	struct stack_times *t;
+	struct stack_times *t = times_of(task);
 
-	if (!task->bpf_storage)
-		return 0;
-	t = times_of(task);
 	if (t && t->is_off && !t->woken_ns)
 		t->woken_ns = bpf_ktime_get_ns();
 	return 0;
@@ -400,13 +423,12 @@ int list_times(struct bpf_iter__task *ctx)
 	__u64 now_ns = bpf_ktime_get_ns(), delay;
 
 	if (t && t->is_off && !t->woken_ns) {
-		delay = delay_of(task, t, now_ns);
+		delay = delay_of(task, t, now_ns, clock_of(task));
 		t->woken_ns = delay ? now_ns - delay : 0;
 	}
 	if (!t || bpf_seq_write(ctx->meta->seq, t, sizeof(*t)))
 		return 0;
-	__sync_fetch_and_add(&followed_threads, -1);
-	t->pid = 0;
+	drop_times(task, t);
 	return 0;
 }
 
@@ -539,7 +561,12 @@ int BPF_PROG(on_free, struct task_struct *task)
 SEC("raw_tp")
 int find_pidns_level(void *ctx)
 {
-	pidns_level = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid, level);
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	pidns_level = BPF_CORE_READ(task, thread_pid, level);
+	registers_at = bpf_task_pt_regs(task);
+	barrier();
+	registers_at -= stack_address(task, 0);
 	needs_wakeups = !has_delays();
 	return 0;
 }

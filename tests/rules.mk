@@ -179,7 +179,8 @@ test-browser: $(BUILD)/profiler/output/page.html $(BROWSER_DIR)/pictures
 # ---- measuring ----
 
 BENCH_DIR := $(BUILD)/tests/bench
-$(BENCH_DIR)/pipe $(BENCH_DIR)/waits $(BENCH_DIR)/timeline $(BENCH_DIR)/live $(BENCH_DIR)/trace: $(BENCH_DIR)/%: tests/bench/%.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
+$(BENCH_DIR)/pipe $(BENCH_DIR)/waits $(BENCH_DIR)/timeline $(BENCH_DIR)/live $(BENCH_DIR)/trace \
+		$(BENCH_DIR)/switches: $(BENCH_DIR)/%: tests/bench/%.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
 	$(call msg,BENCH,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -209,6 +210,6 @@ $(addprefix $(BENCH_DIR)/,python_stack handover): $(BENCH_DIR)/%: tests/bench/%.
 		$(shell $(PYTHON_CONFIG) --ldflags --embed) \
 		-Wl,-rpath,$(shell $(PYTHON_CONFIG) --prefix)/lib -pthread -ldl
 
-bench: all $(addprefix $(BENCH_DIR)/,pipe waits timeline live naming capture nvtx deep \
+bench: all $(addprefix $(BENCH_DIR)/,pipe waits timeline live naming capture nvtx deep switches \
 	$(if $(PYTHON_CONFIG),python_stack handover)) fake_cuda workloads
 	$(Q)tests/bench/run

@@ -437,6 +437,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 			log_warn(log, "--trim-to: no function in the profile matches '%s'",
 				 o->view.trim_to.text);
 	}
+	summary_report_idle_threads(log, result);
 	gpu_table_report_devices(log, shown);
 	summary_report_unnamed(log, &shown->unnamed);
 	unnamed_code_report(log, result);

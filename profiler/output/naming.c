@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
+#include "profiler/output/idle_threads.h"
 #include "profiler/output/named_stacks.h"
 #include "profiler/output/short_name.h"
 #include "profiler/profile/marks.h"
@@ -493,6 +494,45 @@ static void name_rows(struct naming *n)
 	}
 }
 
+/* Puts a frame around what idle threads wait in. */
+static uint32_t push_around(struct naming *n, const char *text, uint32_t stack)
+{
+	uint32_t count = 0, at = stack;
+	const char *kept = keep(n, strdup(text), MARK_IDLE_THREADS "]");
+
+	for (; at != RESULT_ROOT && !n->failed; at = n->stacks.list[at].outer)
+		add_to_path(n, &count, n->stacks.list[at].frame);
+	at = push_text(n, RESULT_ROOT, CLASS_MARK, kept);
+	while (count-- > 0)
+		at = push(n, at, n->path[count]);
+	return at;
+}
+
+static void fold_idle_threads(struct naming *n, const struct totals *totals)
+{
+	struct result r = {.frames = n->frames,
+			   .frame_count = n->frame_count,
+			   .stacks = n->stacks.list,
+			   .stack_count = n->stacks.count,
+			   .rows = n->rows,
+			   .row_count = n->result.row_count,
+			   .places = n->in->places->list,
+			   .place_count = n->in->places->count,
+			   .place_names = n->in->place_names,
+			   .totals = *totals};
+	bool *is_idle = calloc(r.row_count + 1u, sizeof(*is_idle));
+	char text[IDLE_THREADS_FRAME_BYTES];
+
+	n->failed |= !is_idle || idle_threads_find(&r, is_idle) != 0;
+	for (uint32_t i = 0; i < r.row_count && !n->failed; i++) {
+		if (!is_idle[i])
+			continue;
+		idle_threads_frame(&r, &n->rows[i], text);
+		n->rows[i].stack = push_around(n, text, n->rows[i].stack);
+	}
+	free(is_idle);
+}
+
 /* Memory by the stacks that allocated it; those without a name have the root. */
 static void name_memory(struct naming *n)
 {
@@ -754,6 +794,8 @@ struct result *result_new(const struct collected *collected, const struct naming
 		find_names(n);
 	if (!n->failed)
 		name_rows(n);
+	if (!n->failed && totals->measure.wall)
+		fold_idle_threads(n, totals);
 	if (!n->failed && n->in->memory_use)
 		name_memory(n);
 	if (!n->failed && n->in->counters)

@@ -41,6 +41,8 @@
 /* all that is off the CPU of threads that are not the program's own: by what, below it */
 #define MARK_THREADS_OF_PROFILE "[threads of profile]"
 #define MARK_THREADS_OF_DRIVER "[threads of CUPTI and the driver]"
+/* threads that only wait for work, there: may be followed by " of" and their name, and "]" */
+#define MARK_IDLE_THREADS "[idle threads"
 #define MARK_TOO_MANY_STACKS "[too many stacks]"
 
 /* Whether the frame says that a thread, or a kernel, waits. */
@@ -49,6 +51,12 @@ static inline bool is_wait_mark(const char *text)
 	return strcmp(text, MARK_WAITING) == 0 || strcmp(text, MARK_WAITING_FOR_PAGES) == 0 ||
 	       strcmp(text, MARK_RUNNABLE) == 0 ||
 	       strncmp(text, MARK_BLOCKED, sizeof(MARK_BLOCKED) - 1) == 0;
+}
+
+/* Whether the frame is the one that idle threads' waits are below. */
+static inline bool is_idle_threads_mark(const char *text)
+{
+	return strncmp(text, MARK_IDLE_THREADS, sizeof(MARK_IDLE_THREADS) - 1) == 0;
 }
 
 /* Whether the frame says that a device is idle: the outermost one of such stacks. */

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/gpu_wire.h"
 #include "profiler/base/saturate.h"
+#include "profiler/profile/marks.h"
 #include "profiler/report/gpu_table.h"
 #include "profiler/report/quantity.h"
 
@@ -812,6 +814,45 @@ void summary_report_cut(struct log *log, const struct cut_stacks *cut, struct sy
 			    pick(places[i].count, " is", "s are"),
 			    symbolizer_module_path(s, places[i].module),
 			    cut_stacks_reason(places[i].reason));
+}
+
+/* ---- idle threads ---- */
+
+static bool is_of_idle_thread(const struct result *result, const struct row *row)
+{
+	uint32_t at = row->stack;
+
+	if (row->kind != ROW_WAIT || at == RESULT_ROOT)
+		return false;
+	while (result->stacks[at].outer != RESULT_ROOT)
+		at = result->stacks[at].outer;
+	return is_idle_threads_mark(result->frames[result->stacks[at].frame].name);
+}
+
+void summary_report_idle_threads(struct log *log, const struct result *result)
+{
+	bool *seen = calloc(result->place_count + 1u, sizeof(*seen));
+	uint64_t threads = 0, idle_ns = 0, ns = 0;
+	char idle[QUANTITY_BYTES], all[QUANTITY_BYTES];
+
+	for (uint32_t i = 0; seen && result->totals.measure.wall && i < result->row_count; i++) {
+		const struct row *row = &result->rows[i];
+
+		if (row->kind == ROW_CPU || row->kind == ROW_WAIT)
+			saturated_add(&ns, row->ns);
+		if (!is_of_idle_thread(result, row))
+			continue;
+		saturated_add(&idle_ns, row->ns);
+		threads += !seen[row->place];
+		seen[row->place] = true;
+	}
+	free(seen);
+	if (threads)
+		log_line(log,
+			 "Idle: %" PRIu64 " thread%s waited for work for %s of the %s, below "
+			 "[idle threads ...]",
+			 threads, s(threads), time_text(idle, (double)idle_ns),
+			 time_text(all, (double)ns));
 }
 
 /* ---- names ---- */

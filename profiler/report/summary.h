@@ -19,6 +19,9 @@ void summary_report(struct log *log, const struct measure *measure, const struct
 void summary_report_cut(struct log *log, const struct cut_stacks *cut,
 			struct symbolizer *symbolizer);
 
+/* How long threads that only wait for work were blocked there (output/idle_threads.h). */
+void summary_report_idle_threads(struct log *log, const struct result *result);
+
 /* Where names are missing, and why. */
 void summary_report_unnamed(struct log *log, const struct unnamed *unnamed);
 

@@ -192,13 +192,19 @@ int session_open(struct session *s)
 	return EXIT_PROFILER_FAILED;
 }
 
+/* Which threads are idle is decided by what each did in all. */
+static uint32_t places_of_wall(const struct session_options *o)
+{
+	return o->measure.wall ? 1u << PLACE_PROCESS | 1u << PLACE_THREAD : 0;
+}
+
 static int open_collect(struct session *s)
 {
 	const struct session_options *o = s->options;
 
 	s->collect = collect_new(
 		&(struct collect_options){.sample_ns = measure_sample_ns(o->measure.frequency_hz),
-					  .place_mask = o->place_mask,
+					  .place_mask = o->place_mask | places_of_wall(o),
 					  .measure = o->measure,
 					  .last_ns = o->measure.last_ns,
 					  .idle_store = o->idle_store,

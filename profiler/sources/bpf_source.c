@@ -21,6 +21,7 @@
 
 #define RING_BYTES (32u << 20)
 #define LAUNCHES_RING_BYTES (64u << 20) /* 40 ms of 500,000 launches/s with 2 KiB of stack */
+#define SLOTS (1u << 14)                /* off_cpu.bpf.h, SLOT_BITS */
 #define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, Linux 6.6, newer than our headers */
 #define UPROBE_MULTI_RETURN 1  /* BPF_F_UPROBE_MULTI_RETURN, likewise */
 #define VARY_NS 1000000000u
@@ -154,6 +155,12 @@ static bool follows_threads(const struct bpf_source_options *o)
 	return o->times && o->running && kernel_release() >= LINUX(6, 1);
 }
 
+/* bpf_rdonly_cast */
+static bool has_casts(const struct bpf_source_options *o)
+{
+	return kernel_release() >= LINUX(6, 2) && !o->without_casts;
+}
+
 /* Programs that are not needed are not loaded: loading takes time. */
 static void choose_programs(const struct bpf_source *s, struct stacks *bpf)
 {
@@ -168,7 +175,8 @@ static void choose_programs(const struct bpf_source *s, struct stacks *bpf)
 	}
 	bpf_program__set_autoload(bpf->progs.sample_cpu, o->sample_hz > 0);
 	bpf_program__set_autoload(bpf->progs.on_thread, o->threads);
-	bpf_program__set_autoload(bpf->progs.on_switch, o->times);
+	bpf_program__set_autoload(bpf->progs.on_switch, o->times && has_casts(o));
+	bpf_program__set_autoload(bpf->progs.on_switch_before_casts, o->times && !has_casts(o));
 	bpf_program__set_autoload(bpf->progs.on_wakeup, o->times);
 	bpf_program__set_autoload(bpf->progs.follow_threads, follows_threads(o));
 	bpf_program__set_autoload(bpf->progs.on_new_times, o->times);
@@ -206,6 +214,8 @@ static int load(struct bpf_source *s)
 	if (!bpf)
 		return -errno;
 	bpf_map__set_max_entries(bpf->maps.events, ring_bytes(s));
+	if (s->options.times)
+		bpf_map__set_max_entries(bpf->maps.slots, SLOTS);
 	bpf->rodata->calls_bytes = ring_bytes(s) / 4 * 3;
 	bpf->rodata->sample_ns = measure_sample_ns(s->options.sample_hz);
 	bpf->rodata->times_calls = s->options.calls;
@@ -241,7 +251,9 @@ static int load_for_kernel(struct bpf_source *s)
 static int follow_times(struct bpf_source *s)
 {
 	struct bpf_program *programs[] = {
-		s->bpf->progs.on_new_times, s->bpf->progs.on_exec_times, s->bpf->progs.on_switch,
+		s->bpf->progs.on_new_times, s->bpf->progs.on_exec_times,
+		has_casts(&s->options) ? s->bpf->progs.on_switch
+				       : s->bpf->progs.on_switch_before_casts,
 		s->bpf->bss->needs_wakeups ? s->bpf->progs.on_wakeup : NULL};
 	int err = 0;
 
@@ -478,6 +490,8 @@ int bpf_source_time_calls(struct bpf_source *s, pid_t pid, bool on)
 
 	if (!bpf_source_has_calls(s))
 		return -EOPNOTSUPP;
+	if (on)
+		s->bpf->bss->times_any = 1;
 	return on ? put_in(s->bpf->maps.timed, pid, &yes, sizeof(yes))
 		  : take_from(s->bpf->maps.timed, pid);
 }

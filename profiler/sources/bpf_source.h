@@ -35,6 +35,7 @@ struct bpf_source_options {
 	bool running;       /* processes that already run will be followed */
 	bool python_lines;  /* send code objects with their lines */
 	bool single_probes; /* one link per probe, as kernels before 6.10 require */
+	bool without_casts; /* with times: the program at switches as for kernels before 6.2 */
 };
 
 enum bpf_source_probe {

@@ -217,12 +217,58 @@ expect_waits()
 }
 
 @test "threads that the program has not started are in a frame each" {
-	run_profile --wall --unit ns -o out.folded "$workloads/launches" 30000 4
+	run_profile --wall --unit ns -o out.folded "$workloads/launches" 300000 4
 	expect_status 0
 	expect_line out.folded '^\[threads of profile\];\[blocked: [a-z]*\] [0-9]*$'
 	expect_line out.folded '^\[threads of CUPTI and the driver\];\[blocked: [a-z]*\] [0-9]*$'
 	expect_no_line out.folded ';\[threads of '
 	expect_line stderr '^  in it are [0-9.]* m*s of profile.s own thread, and [0-9.]* m*s of threads of CUPTI and the'
+}
+
+@test "threads that only wait for work are below one frame; held up ones and the first one are not" {
+	run_profile -cpu-only --wall --unit ns -o out.folded -o a.json -o a.profile "$workloads/pools"
+	expect_status 0
+	expect_line out.folded '^\[idle threads of pools\];.*;pool_worker;.*;\[blocked: futex\] [0-9]*$'
+	expect_no_line out.folded '^[^[].*;pool_worker;\(.*;\)*pthread_cond_wait;__futex[^;]*;\[blocked: '
+	# alone in the program's own code; at a lock; at a barrier; in the first thread
+	expect_line out.folded '^[^[].*;lone_worker;.*;\[blocked: futex\] [0-9]*$'
+	expect_line out.folded '^[^[].*;stuck;.*;\[blocked: futex\] [0-9]*$'
+	expect_line out.folded '^[^[].*;at_barrier;.*;\[blocked: futex\] [0-9]*$'
+	expect_line out.folded '^[^[].*;wait_for_events;.*;\[blocked: epoll\] [0-9]*$'
+	expect_no_line out.folded '^\[idle threads.*;\(lone_worker\|stuck\|at_barrier\|wait_for_events\);'
+	expect_line stderr '^Idle: 4 threads waited for work for [0-9.]* m*s of the [0-9.]* m*s, below \[idle threads \.\.\.\]$'
+	# sums are as they were
+	total=$(weight_of out.folded)
+	grep -q "^Wrote .*($total ns: " stderr
+	run_profile --from a.profile --unit ns -o b.folded
+	expect_status 0
+	diff out.folded b.folded
+	expect_line stderr '^Idle: 4 threads '
+}
+
+@test "workers of Python's pools, and threads that wait for a lock of the script" {
+	needs_command python3
+	cat >pool.py <<-'END'
+		import threading, time
+		from concurrent.futures import ThreadPoolExecutor
+		lock = threading.Lock()
+		lock.acquire()
+		def held_up():
+		    lock.acquire()
+		    lock.release()
+		threads = [threading.Thread(target=held_up) for _ in range(3)]
+		for t in threads: t.start()
+		with ThreadPoolExecutor(1) as pool:
+		    pool.submit(sum, [1]).result()
+		    time.sleep(0.5)
+		lock.release()
+		for t in threads: t.join()
+	END
+	run_profile -cpu-only --wall --unit ns -o out.folded python3 pool.py
+	expect_status 0
+	expect_line out.folded '^\[idle threads of [^;]*\];.*;_worker [^;]*;.*;\[blocked: futex\] [0-9]*$'
+	expect_line out.folded '^[^[].*;held_up [^;]*;.*;\[blocked: futex\] [0-9]*$'
+	expect_no_line out.folded '^\[idle threads.*;held_up '
 }
 
 @test "without it, nothing is off the CPU" {

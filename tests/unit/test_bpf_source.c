@@ -855,19 +855,99 @@ static void every_function_of_a_deep_python_stack_has_its_name(void **state)
 	expect_nested(true);
 }
 
+/* ---- time off the CPU ---- */
+
+static bool is_sleep(uint32_t kind)
+{
+	return kind == SYS_nanosleep || kind == SYS_clock_nanosleep;
+}
+
+enum { SLEEPS = 5, SLEEP_NS = 10000000, CLOCKS_DIFFER_NS = 1000000 };
+
+/* Sleeps, and tells how long it has existed at least. */
+static void sleep_and_end(int fd)
+{
+	uint64_t began_ns = now_ns(), ns;
+
+	for (int i = 0; i < SLEEPS; i++)
+		nanosleep(&(struct timespec){0, SLEEP_NS}, NULL);
+	ns = now_ns() - began_ns;
+	_exit(write(fd, &ns, sizeof(ns)) != sizeof(ns));
+}
+
+/* All time of a process is reported once: as a record of its own, or in the sums at its end. */
+static void check_times(bool without_casts)
+{
+	struct bpf_source *s = open_source(
+		&(struct bpf_source_options){.times = true, .without_casts = without_casts});
+	uint64_t least_ns = 0, most_ns, slept_ns = 0, ns = 0;
+	const struct stack_times *times = NULL;
+	int pipe_fds[2], status;
+	pid_t child;
+
+	assert_int_equal(pipe(pipe_fds), 0);
+	assert_int_equal(bpf_source_track(s, getpid()), 0);
+	most_ns = now_ns();
+	child = fork();
+	if (child == 0)
+		sleep_and_end(pipe_fds[1]);
+	assert_int_equal(read(pipe_fds[0], &least_ns, sizeof(least_ns)), sizeof(least_ns));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	while (!times) {
+		const struct stack_event *event = next_event(s);
+
+		if (event && event->pid == (uint32_t)child &&
+		    event->kind == STACK_EVENT_THREAD_TIMES)
+			times = &((const struct stack_thread_times *)event)->times;
+		if (event && event->pid == (uint32_t)child && event->kind == STACK_EVENT_ON_CPU) {
+			const struct stack_on_cpu *r = (const struct stack_on_cpu *)event;
+
+			ns += r->blocked_ns + r->runnable_ns;
+			slept_ns += is_sleep(r->kind) ? r->blocked_ns : 0;
+		}
+		if (!event)
+			usleep(1000);
+	}
+	most_ns = now_ns() - most_ns;
+	assert_int_equal(times->tid, child);
+	assert_true(times->switches > SLEEPS);
+	ns += times->ran_ns;
+	for (int i = 0; i < STACK_OFF_CPU_SUMS; i++) {
+		ns += times->sums[i].blocked_ns + times->sums[i].runnable_ns;
+		slept_ns += is_sleep(times->sums[i].kind) ? times->sums[i].blocked_ns : 0;
+	}
+	bpf_source_close(s);
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+	assert_in_range(ns, least_ns - CLOCKS_DIFFER_NS, most_ns + CLOCKS_DIFFER_NS);
+	assert_in_range(slept_ns, SLEEPS * SLEEP_NS - CLOCKS_DIFFER_NS, most_ns + CLOCKS_DIFFER_NS);
+}
+
+static void all_time_of_a_thread_is_reported_once(void **state)
+{
+	(void)state;
+	check_times(false);
+}
+
+static void so_it_is_as_before_casts(void **state)
+{
+	(void)state;
+	check_times(true);
+}
+
 /*
  * What the kernel's verifier went through to load each of this process's programs: most of the time
  * that a run takes longer than its command.
  */
-static void programs_are_quick_to_verify(void **state)
+static uint32_t verified(const struct bpf_source_options *options, uint32_t *programs)
 {
-	struct bpf_source *s = open_source(
-		&(struct bpf_source_options){.sample_hz = 50, .launches = true, .calls = true});
+	struct bpf_source *s = open_source(options);
 	DIR *folder = opendir("/proc/self/fd");
-	uint32_t programs = 0, total = 0;
 	struct dirent *entry;
+	uint32_t total = 0;
 
-	(void)state;
+	*programs = 0;
 	assert_non_null(folder);
 	while ((entry = readdir(folder))) {
 		int fd = (int)strtol(entry->d_name, NULL, 10);
@@ -879,15 +959,28 @@ static void programs_are_quick_to_verify(void **state)
 		if (readlink(path, target, sizeof(target) - 1) <= 0 ||
 		    !strstr(target, "bpf-prog") || bpf_obj_get_info_by_fd(fd, &info, &size) != 0)
 			continue;
-		programs++;
+		(*programs)++;
 		total += info.verified_insns;
 	}
 	closedir(folder);
 	bpf_source_close(s);
+	return total;
+}
+
+static void programs_are_quick_to_verify(void **state)
+{
+	struct bpf_source_options options = {.sample_hz = 50, .launches = true, .calls = true};
+	uint32_t programs, total = verified(&options, &programs);
+
+	(void)state;
 	assert_in_range(programs, 6, 12);
 	if (total == 0)
 		SKIP("before Linux 5.16 the kernel does not tell");
 	assert_in_range(total, 1000, 27000); /* 24,000 with Linux 6.18 */
+	options.times = true;
+	total = verified(&options, &programs);
+	assert_in_range(programs, 10, 17);
+	assert_in_range(total, 1000, 90000); /* 85,000 with Linux 6.18 */
 }
 
 int main(void)
@@ -906,6 +999,8 @@ int main(void)
 		cmocka_unit_test(all_but_opening_works_as_nobody_with_two_capabilities),
 		cmocka_unit_test(python_functions_have_names),
 		cmocka_unit_test(every_function_of_a_deep_python_stack_has_its_name),
+		cmocka_unit_test(all_time_of_a_thread_is_reported_once),
+		cmocka_unit_test(so_it_is_as_before_casts),
 		cmocka_unit_test(programs_are_quick_to_verify),
 	};
 
