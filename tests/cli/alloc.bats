@@ -116,12 +116,12 @@ expect_same_bytes()
 	expect_no_line out.folded '^launches'
 	expect_equal all "$(weight_of out.folded)" "$(($(said_bytes '' left) + $(said_bytes pinned left)))"
 	for choice in '--process memory_use' '--device 0' '--device GPU'; do
-		run_profile -q --from out.profile --weight left $choice -o part.folded
+		run_profile -q --from out.profile --weight left "${choice% *}" "${choice#* }" -o part.folded
 		expect_status 0
 		expect_equal "$choice" "$(weight_of part.folded)" "$(weight_of out.folded)"
 	done
 	for choice in '--process launches' '--device 1'; do
-		run_profile -q --from out.profile --weight left $choice -o part.folded
+		run_profile -q --from out.profile --weight left "${choice% *}" "${choice#* }" -o part.folded
 		expect_status 0
 		expect_equal "$choice" "$(weight_of part.folded)" 0
 	done
