@@ -108,6 +108,67 @@ int counter_host_describe(const struct counter_host *host, const char *metric,
 	return result;
 }
 
+static bool has_base(const struct counter_host *host, int type, const char *base)
+{
+	struct profiler_abi_base_metrics p = {
+		.size = PROFILER_ABI_BASE_METRICS_SIZE, .host = host->host, .type = type};
+
+	if (host->api->cuptiProfilerHostGetBaseMetrics(&p) != CUPTI_ABI_SUCCESS)
+		return false;
+	for (size_t i = 0; i < p.count; i++)
+		if (strcmp(p.names[i], base) == 0)
+			return true;
+	return false;
+}
+
+static bool is_short(const char *ending)
+{
+	return strrchr(ending, '.') == ending;
+}
+
+/* As many as there is room for. */
+static void list_endings(const struct profiler_abi_sub_metrics *p, char text[COUNTER_ENDINGS_BYTES])
+{
+	bool has_short = false;
+	size_t used = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		has_short |= is_short(p->names[i]);
+	for (size_t i = 0; i < p->count; i++) {
+		size_t length = strlen(p->names[i]), before = used ? strlen(", ") : 0;
+
+		if ((has_short && !is_short(p->names[i])) ||
+		    used + before + length >= COUNTER_ENDINGS_BYTES)
+			continue;
+		memcpy(text + used, ", ", before);
+		memcpy(text + used + before, p->names[i], length + 1);
+		used += before + length;
+	}
+}
+
+bool counter_host_endings(const struct counter_host *host, const char *metric,
+			  char text[COUNTER_ENDINGS_BYTES])
+{
+	char base[COUNTER_ENDINGS_BYTES];
+	struct profiler_abi_sub_metrics p = {
+		.size = PROFILER_ABI_SUB_METRICS_SIZE, .host = host->host, .metric = base};
+	size_t length = strcspn(metric, ".");
+
+	text[0] = '\0';
+	if (length >= sizeof(base))
+		return false;
+	memcpy(base, metric, length);
+	base[length] = '\0';
+	for (p.type = 0; p.type < PROFILER_ABI_METRIC_TYPES; p.type++) {
+		if (!has_base(host, p.type, base))
+			continue;
+		if (host->api->cuptiProfilerHostGetSubMetrics(&p) == CUPTI_ABI_SUCCESS)
+			list_endings(&p, text);
+		break;
+	}
+	return text[0] != '\0';
+}
+
 int counter_host_evaluate(struct counter_host *host, const uint8_t *data, size_t size, size_t range,
 			  double *values)
 {

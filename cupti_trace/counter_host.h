@@ -62,6 +62,15 @@ struct counter_properties {
 int counter_host_describe(const struct counter_host *host, const char *metric,
 			  struct counter_properties *properties);
 
+/*
+ * The endings, one of which a metric's name needs behind its first part: ".avg, .max, .sum" of
+ * "dram__bytes" and of "dram__bytes.total". The short ones, if there are any. False: nothing there
+ * is has such a name; `text` is "".
+ */
+#define COUNTER_ENDINGS_BYTES 256
+bool counter_host_endings(const struct counter_host *host, const char *metric,
+			  char text[COUNTER_ENDINGS_BYTES]);
+
 /* The values of all metrics in one range of counter data, by their order. */
 int counter_host_evaluate(struct counter_host *host, const uint8_t *data, size_t size, size_t range,
 			  double *values);

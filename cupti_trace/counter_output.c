@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/counter_output.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -91,7 +92,7 @@ static void end(struct line *l)
 	}
 }
 
-bool counter_output_open(const char *path)
+int counter_output_open(const char *path)
 {
 	const char *mark = strstr(path, "%p");
 	char name[PATH_MAX];
@@ -102,11 +103,12 @@ bool counter_output_open(const char *path)
 	if (mark && n >= 0 && (size_t)n < sizeof(name))
 		n += snprintf(name + n, sizeof(name) - (size_t)n, "%d%s", (int)getpid(), mark + 2);
 	if (n <= 0 || (size_t)n >= sizeof(name))
-		return false;
+		return -ENAMETOOLONG;
 	fd = guest_open(name, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY);
-	if (fd >= 0)
-		output_fd = fd;
-	return fd >= 0;
+	if (fd < 0)
+		return fd;
+	output_fd = fd;
+	return 0;
 }
 
 void counter_output_launch(const char *kernel, uint32_t correlation_id, const char *const *metrics,

@@ -4,7 +4,8 @@
  * without a profiler (INJECTION_METRICS, INJECTION_OUTPUT): docs/counters.md describes the lines.
  * Each is one write() to the end of the file, so several processes may share one.
  *
- * What cannot be written is lost without a word: the library does not print. Thread-safe.
+ * What cannot be written is lost without a word: the library does not print. (inject.c says on
+ * stderr that there is no file, where INJECTION_VERBOSE is set.) Thread-safe.
  */
 #ifndef CUPTI_TRACE_COUNTER_OUTPUT_H
 #define CUPTI_TRACE_COUNTER_OUTPUT_H
@@ -12,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Opens the file, which need not exist; "%p" in its name is the process id. False: it cannot. */
-bool counter_output_open(const char *path);
+/* Opens the file, which need not exist; "%p" in its name is the process id. 0 or -errno. */
+int counter_output_open(const char *path);
 
 /* A launch that was measured. Values that are no number are left out. */
 void counter_output_launch(const char *kernel, uint32_t correlation_id, const char *const *metrics,

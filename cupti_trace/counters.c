@@ -192,10 +192,32 @@ static void say_why(struct tracer *tracer, const struct counter_ranges *r, int r
 	}
 }
 
-/* The metrics that the context's GPU has. */
-static void add_metrics(struct tracer *tracer, struct context *c)
+static void say_missing(struct tracer *tracer, const struct context *c, uint32_t metric, int result)
+{
+	enum gpu_notice code =
+		counters.is_default[metric] ? GPU_NOTICE_VERBOSE : GPU_NOTICE_COUNTERS;
+	const char *name = counters.names[metric];
+	char endings[COUNTER_ENDINGS_BYTES];
+
+	if (counters.is_missing[metric])
+		return;
+	counters.is_missing[metric] = true;
+	if (counter_host_endings(&c->ranges.host, name, endings))
+		tracer_notice(tracer, code,
+			      "%s has no metric '%s': %.*s needs one of the endings %s "
+			      "(--list-metrics shows all)",
+			      c->ranges.chip, name, (int)strcspn(name, "."), name, endings);
+	else
+		tracer_notice(tracer, code,
+			      "%s has no metric '%s' (%s); --list-metrics shows those there are",
+			      c->ranges.chip, name, cupti_api_error(&tracer->api, result));
+}
+
+/* The metrics that the context's GPU has. How many of them were asked for. */
+static uint32_t add_metrics(struct tracer *tracer, struct context *c)
 {
 	struct counter_host *host = &c->ranges.host;
+	uint32_t asked = 0;
 
 	for (uint32_t i = 0; i < counters.count; i++) {
 		uint32_t before = host->count;
@@ -203,16 +225,12 @@ static void add_metrics(struct tracer *tracer, struct context *c)
 
 		if (host->count > before) {
 			c->metrics[before] = i;
-			continue;
+			asked += i < counters.shown;
+		} else {
+			say_missing(tracer, c, i, result);
 		}
-		if (counters.is_missing[i])
-			continue;
-		counters.is_missing[i] = true;
-		tracer_notice(
-			tracer, counters.is_default[i] ? GPU_NOTICE_VERBOSE : GPU_NOTICE_COUNTERS,
-			"%s has no metric '%s' (%s); --list-metrics shows those there are",
-			c->ranges.chip, counters.names[i], cupti_api_error(&tracer->api, result));
 	}
+	return asked;
 }
 
 static void open_context(struct tracer *tracer, struct context *c)
@@ -229,9 +247,8 @@ static void open_context(struct tracer *tracer, struct context *c)
 	}
 	result = counter_ranges_open(&c->ranges, &counters.api, c->handle);
 	if (result == CUPTI_ABI_SUCCESS) {
-		add_metrics(tracer, c);
-		if (c->ranges.host.count == 0)
-			return;
+		if (add_metrics(tracer, c) == 0)
+			return; /* the duration alone is nothing to measure for */
 		result = counter_ranges_begin(&c->ranges);
 	}
 	if (result != CUPTI_ABI_SUCCESS) {
@@ -266,6 +283,14 @@ static struct context *context_of(struct tracer *tracer, void *handle)
 	free_one->handle = handle;
 	open_context(tracer, free_one);
 	return free_one->has_failed ? NULL : free_one;
+}
+
+static bool has_failed(const void *handle)
+{
+	for (uint32_t i = 0; handle && i < CONTEXTS; i++)
+		if (counters.contexts[i].handle == handle)
+			return counters.contexts[i].has_failed;
+	return false;
 }
 
 static void close_context(struct context *c)
@@ -529,6 +554,10 @@ static void begin(struct tracer *tracer, const struct cupti_abi_callback_data *d
 	guest_enter(&guest);
 	if (pthread_mutex_trylock(&counters.range_lock) != 0) {
 		count_lost(GPU_UNMEASURED_BUSY);
+	} else if (has_failed(data->context)) { /* others need not wait for that */
+		pthread_mutex_unlock(&counters.range_lock);
+		count_lost(GPU_UNMEASURED_FAILED);
+		note_done(kernel, false);
 	} else if (!keep_others_out()) {
 		pthread_mutex_unlock(&counters.range_lock);
 	} else if (open_range(tracer, data, kernel)) {

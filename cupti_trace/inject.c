@@ -846,6 +846,24 @@ static void *watch_tracers(void *arg)
 	return NULL;
 }
 
+/* On stderr: there is no file for it, and the program's user wants to know. */
+static void say_no_output(const char *path, int err)
+{
+	char line[GPU_WIRE_LINE_MAX];
+	int n;
+
+	if (path)
+		n = snprintf(line, sizeof(line),
+			     "profile: hardware counters: cannot write INJECTION_OUTPUT %s: %s\n",
+			     path, strerror(-err));
+	else
+		n = snprintf(line, sizeof(line),
+			     "profile: hardware counters: INJECTION_METRICS is set, but "
+			     "INJECTION_OUTPUT, the file for them, is not\n");
+	if (n > 0 && (size_t)n < sizeof(line) && write(STDERR_FILENO, line, (size_t)n) < 0)
+		return; /* nobody reads it */
+}
+
 /*
  * Counters for a file, where the program's user asks for them. Not in programs that run with more
  * privilege than their user has.
@@ -854,10 +872,17 @@ static void start_counters_alone(struct tracer *tracer)
 {
 	const char *metrics = secure_getenv("INJECTION_METRICS");
 	const char *output = secure_getenv("INJECTION_OUTPUT");
+	int err;
 
-	if (!metrics || !output || !counter_output_open(output))
+	if (!metrics)
 		return;
 	tracer->verbose = secure_getenv("INJECTION_VERBOSE") != NULL;
+	err = output ? counter_output_open(output) : -ENOENT;
+	if (err) {
+		if (tracer->verbose)
+			say_no_output(output, err);
+		return;
+	}
 	read_counters(tracer, metrics, secure_getenv("INJECTION_METRICS_KERNELS"),
 		      secure_getenv("INJECTION_METRICS_LAUNCHES"));
 }

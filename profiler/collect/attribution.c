@@ -457,6 +457,8 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 	origin.work = o->work;
 	if (o->work == GPU_WORK_KERNEL)
 		origin.name = o->name;
+	else if (o->work == GPU_WORK_ALLOC)
+		origin.memory = memory_kind_of(o->shape);
 	stack = compose_work(&a->compose, &origin);
 	if (follows)
 		follow_memory(a, o, stack);

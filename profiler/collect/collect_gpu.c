@@ -492,7 +492,7 @@ static int take_work(struct collect *c, const struct process *process,
 		.bad_time = e->bad_time,
 		.staged = gpu_work_is_staged(e->work, e->source_memory, e->destination_memory),
 		.address = e->address,
-		.shape = e->address ? e->destination_memory : 0,
+		.shape = gpu_work_is_memory_call(e->work) ? e->destination_memory : 0,
 		.outside = (uint8_t)e->outside};
 
 	watch_memory(c, process, e);

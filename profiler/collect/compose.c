@@ -51,7 +51,7 @@ static uint32_t hash_key(const struct composed_key *key)
 	uint64_t hash = hash_step(hash_seed.first, (uint64_t)o->launch << 32 | o->capture,
 				  (uint64_t)o->work << 32 | key->waiter);
 
-	return hash_finish(hash_step(hash, (uintptr_t)o->name, 0));
+	return hash_finish(hash_step(hash, (uintptr_t)o->name, o->memory));
 }
 
 static struct composed_key key_of(const struct gpu_work_origin *origin, uint32_t waiter)
@@ -121,6 +121,9 @@ static uint32_t append_work(struct compose *c, uint32_t outer, const struct gpu_
 {
 	if (o->work == GPU_WORK_KERNEL)
 		return stack_table_push_text(c->stacks, outer, FRAME_GPU_KERNEL, o->name);
+	if (o->work == GPU_WORK_ALLOC)
+		return stack_table_push_text(c->stacks, outer, FRAME_GPU_WORK,
+					     work_allocation_frame(o->memory));
 	return stack_table_push_text(c->stacks, outer, FRAME_GPU_WORK, work_frame(o->work));
 }
 

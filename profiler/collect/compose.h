@@ -34,7 +34,7 @@ struct gpu_work_origin {
 	uint32_t launch;  /* stack, or one of the above */
 	uint32_t capture; /* likewise */
 	uint32_t work;    /* enum gpu_work */
-	uint32_t padding; /* 0 */
+	uint32_t memory;  /* of an allocation: enum memory_kind; else 0 */
 	const char *name; /* of a kernel: mangled and interned; else NULL */
 };
 

@@ -214,10 +214,11 @@ const struct option_entry option_table[] = {
 	 .topic = TOPIC_COMPARE,
 	 .text = "which time: gpu (default), cpu, kernel=REGEX, ...",
 	 .more = "gpu, cpu, waiting, idle (GPUs, with --idle), api (CUDA calls), wall, peak and "
-		 "left (memory, with --alloc), errors (failed calls, with --api), "
+		 "left (memory of all kinds, with --alloc), errors (failed calls, with --api), "
 		 "kernel=REGEX, function=REGEX, "
 		 "site=REGEX (launched by), call=REGEX, shape=REGEX (kernels with grid and block, "
-		 "with --launch-shapes), peak=REGEX and left=REGEX (memory, by who allocated it), "
+		 "with --launch-shapes), peak=REGEX and left=REGEX (memory by kind and "
+		 "allocating function: pinned host: load), "
 		 "errors=REGEX (by call and error). "
 		 "All that match count together. May be "
 		 "repeated: each is checked."},
@@ -401,7 +402,8 @@ const struct option_entry option_table[] = {
 	 .is_of_run = true,
 	 .topic = TOPIC_GPU,
 	 .text = "follow memory: the peak, and what was never freed",
-	 .more = "By device and by the stacks that allocated it: on stderr, in .json and in .html; "
+	 .more = "By device, kind and the stacks that allocated it: on stderr, in .json and in "
+		 ".html; "
 		 "--weight draws it."},
 	{.id = OPT_METRICS,
 	 .name = "metrics",
@@ -453,8 +455,10 @@ const struct option_entry option_table[] = {
 	 .words = weights,
 	 .topic = TOPIC_GPU,
 	 .text = "draw stacks by time (default), bytes, or a counter",
-	 .more = "peak: what was allocated on devices when most was; left: what was never freed. "
-		 "Both imply --alloc. Or the name of a metric that --metrics reads and that ends "
+	 .more = "peak: what was allocated when most was; left: what was never freed; each of "
+		 "device, "
+		 "managed and pinned memory. Both imply --alloc. Or the name of a metric that "
+		 "--metrics reads and that ends "
 		 "in "
 		 ".sum: each stack has the mean of its measured launches times all of them. "
 		 "Reports of whole runs offer all of these without it."},

@@ -7,6 +7,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/output/short_name.h"
 #include "profiler/profile/marks.h"
+#include "profiler/profile/memory_use.h"
 #include "profiler/profile/ranks.h"
 #include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
@@ -66,6 +67,9 @@ static bool is_gpu_work(const char *name)
 {
 	for (unsigned int work = 0; work < GPU_WORKS; work++)
 		if (work != GPU_WORK_KERNEL && strcmp(name, work_frame(work)) == 0)
+			return true;
+	for (unsigned int kind = 0; kind < MEMORY_KINDS; kind++)
+		if (strcmp(name, work_allocation_frame(kind)) == 0)
 			return true;
 	return false;
 }

@@ -92,7 +92,9 @@ struct page {
 
 	/* by the result's numbers: the page's; NONE: no row has it */
 	uint32_t *frame_numbers, *stack_numbers, *place_numbers;
-	uint32_t *places; /* the page's, as the result's numbers */
+	/* with the places of the result, and behind them those that only weights have */
+	const struct result *placed;
+	uint32_t *places; /* the page's, as numbers of these */
 	uint32_t place_count;
 	uint32_t *row_order; /* by stack */
 	struct page_weights weights;
@@ -360,14 +362,19 @@ static void add_sites(struct page *p)
 		add_sites_of(p, &p->weights.list[i].result);
 }
 
-static void add_places(struct page *p)
+static void mark_places(struct page *p, const struct result *r)
 {
-	const struct result *r = p->result;
-
 	for (uint32_t i = 0; i < r->row_count; i++)
 		if (r->rows[i].place < r->place_count)
 			p->place_numbers[r->rows[i].place] = 0;
-	for (uint32_t i = 0; i < r->place_count; i++) {
+}
+
+static void add_places(struct page *p)
+{
+	mark_places(p, p->result);
+	for (uint32_t i = 0; i < p->weights.count; i++)
+		mark_places(p, &p->weights.list[i].result);
+	for (uint32_t i = 0; i < p->placed->place_count; i++) {
 		if (p->place_numbers[i] == NONE)
 			continue;
 		p->place_numbers[i] = p->place_count;
@@ -458,12 +465,12 @@ static void write_places(struct page *p, struct deflated *data, const uint32_t *
 	deflated_number(data, p->place_count);
 	for (int part = 0; part < PLACE_PARTS; part++)
 		/* UINT32_MAX, unknown, becomes 0 */
-		COLUMN(data, p->place_count, r->places[p->places[i]].part[part] + 1);
+		COLUMN(data, p->place_count, p->placed->places[p->places[i]].part[part] + 1);
 }
 
 static uint32_t place_number(const struct page *p, const struct row *row)
 {
-	return row->place < p->result->place_count ? p->place_numbers[row->place] + 1 : 0;
+	return row->place < p->placed->place_count ? p->place_numbers[row->place] + 1 : 0;
 }
 
 /* How many rows there are, and their stacks. */
@@ -495,12 +502,11 @@ static void write_rows(const struct page *p, struct deflated *data)
 	COLUMN(data, count, rows[order[i]].bytes);
 }
 
-/* Memory is at no place of the run's. False: out of memory. */
+/* False: out of memory. */
 static bool write_weight(struct page *p, struct deflated *data, const struct page_weight *weight)
 {
 	const struct result *r = &weight->result;
 	const struct row *rows = r->rows;
-	bool has_places = r->places == p->result->places;
 	uint32_t *order = malloc((r->row_count + 1) * sizeof(*order));
 	bool is_done = order && order_rows(p, r, order);
 
@@ -509,7 +515,7 @@ static bool write_weight(struct page *p, struct deflated *data, const struct pag
 		deflated_number(data, add_text(p, r->weight->unit));
 		deflated_number(data, add_text(p, r->weight->note));
 		write_row_stacks(p, data, rows, r->row_count, order);
-		COLUMN(data, r->row_count, has_places ? place_number(p, &rows[order[i]]) : 0);
+		COLUMN(data, r->row_count, place_number(p, &rows[order[i]]));
 		COLUMN(data, r->row_count, rows[order[i]].count);
 		COLUMN(data, r->row_count, rows[order[i]].ns);
 	}
@@ -661,17 +667,18 @@ static bool allocate(struct page *p)
 {
 	const struct result *r = p->result;
 
+	p->placed = page_weights_placed(&p->weights, r);
 	p->frame_numbers = malloc((r->frame_count + 1) * sizeof(*p->frame_numbers));
 	p->stack_numbers = malloc((r->stack_count + 1) * sizeof(*p->stack_numbers));
-	p->place_numbers = malloc((r->place_count + 1) * sizeof(*p->place_numbers));
-	p->places = malloc((r->place_count + 1) * sizeof(*p->places));
+	p->place_numbers = malloc((p->placed->place_count + 1) * sizeof(*p->place_numbers));
+	p->places = malloc((p->placed->place_count + 1) * sizeof(*p->places));
 	p->row_order = malloc((r->row_count + 1) * sizeof(*p->row_order));
 	if (!p->frame_numbers || !p->stack_numbers || !p->place_numbers || !p->places ||
 	    !p->row_order)
 		return false;
 	memset(p->frame_numbers, 0xff, r->frame_count * sizeof(*p->frame_numbers));
 	memset(p->stack_numbers, 0xff, r->stack_count * sizeof(*p->stack_numbers));
-	memset(p->place_numbers, 0xff, r->place_count * sizeof(*p->place_numbers));
+	memset(p->place_numbers, 0xff, p->placed->place_count * sizeof(*p->place_numbers));
 	if (!r->is_my_code) {
 		p->roles = code_roles_new(NULL, 0, r->totals.folder);
 		if (!p->roles)

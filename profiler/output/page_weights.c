@@ -75,6 +75,14 @@ int page_weights_make(struct page_weights *w, const struct result *r)
 	return err;
 }
 
+const struct result *page_weights_placed(const struct page_weights *w, const struct result *r)
+{
+	for (uint32_t i = 0; i < w->count; i++)
+		if (w->list[i].result.place_count > r->place_count)
+			return &w->list[i].result;
+	return r;
+}
+
 void page_weights_release(struct page_weights *w)
 {
 	for (uint32_t i = 0; i < w->count; i++)

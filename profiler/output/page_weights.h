@@ -28,6 +28,10 @@ struct page_weights {
 
 /* Those of a result that have a value. 0 or -ENOMEM; release it in any case. */
 int page_weights_make(struct page_weights *weights, const struct result *result);
+
+/* Whichever has the places of all: that of memory if there is one, else the result itself. */
+const struct result *page_weights_placed(const struct page_weights *weights,
+					 const struct result *result);
 void page_weights_release(struct page_weights *weights);
 
 #endif

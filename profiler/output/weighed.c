@@ -15,7 +15,9 @@
 void weighed_release(struct weighed *w)
 {
 	free(w->rows);
+	free(w->places);
 	w->rows = NULL;
+	w->places = NULL;
 }
 
 /* The result's rows are the first ones of the list. */
@@ -29,31 +31,51 @@ static void give_rows(struct weighed *w, struct result *result, uint32_t count)
 
 /* ---- memory ---- */
 
+/* Those of the result, and one for each total. */
+static bool add_places(struct weighed *w, struct result *result, const struct memory_use *use)
+{
+	uint32_t before = result->place_count, totals = use ? use->total_count : 0;
+
+	w->places = calloc((size_t)before + totals + 1, sizeof(*w->places));
+	if (!w->places)
+		return false;
+	if (before)
+		memcpy(w->places, result->places, before * sizeof(*w->places));
+	for (uint32_t i = 0; i < totals; i++) {
+		struct place *place = &w->places[before + i];
+
+		*place = place_unknown();
+		place->part[PLACE_PROCESS] = use->totals[i].process;
+		place->part[PLACE_DEVICE] = use->totals[i].device;
+	}
+	result->places = w->places;
+	result->place_count = before + totals;
+	return true;
+}
+
 int weighed_by_memory(struct weighed *w, struct result *result, enum stack_weight weight)
 {
 	const struct memory_use *use = result->memory_use;
-	uint32_t count = use ? use->row_count : 0, kept = 0;
+	uint32_t count = use ? use->row_count : 0, kept = 0, first = result->place_count;
 
 	w->weight = (struct weight){"Memory", "", WEIGHT_BYTES};
-	w->places[0] = place_unknown();
 	w->rows = calloc(count + 1u, sizeof(*w->rows));
-	if (!w->rows)
+	if (!w->rows || !add_places(w, result, use))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct memory_row *row = &use->rows[i];
 		uint64_t bytes = weight == WEIGHT_PEAK ? row->peak_bytes : row->left_bytes;
 		uint64_t pieces = weight == WEIGHT_PEAK ? row->at_peak : row->left;
 
-		if (bytes && use->totals[row->total].kind == MEMORY_OF_DEVICE)
+		if (bytes)
 			w->rows[kept++] = (struct row){.kind = ROW_GPU,
 						       .stack = row->stack,
+						       .place = first + row->total,
 						       .count = pieces,
 						       .ns = bytes,
 						       .bytes = bytes};
 	}
 	give_rows(w, result, kept);
-	result->places = w->places;
-	result->place_count = 1;
 	return 0;
 }
 

@@ -31,7 +31,7 @@ struct weighed_launches {
 struct weighed {
 	struct weight weight;
 	struct weighed_launches launches; /* of a metric */
-	struct place places[1];
+	struct place *places;
 	struct row *rows;
 	char note[WEIGHED_NOTE_BYTES], unit[WEIGHED_UNIT_BYTES];
 };
@@ -40,8 +40,11 @@ void weighed_release(struct weighed *weighed);
 
 /*
  * Give the result other rows, which are kept in `weighed`, as is its weight, and no timeline.
- * 0 or -ENOMEM. Memory: of devices, WEIGHT_PEAK or WEIGHT_LEFT; at no place: which device it is is
- * in the tables.
+ * 0 or -ENOMEM.
+ *
+ * Memory, of WEIGHT_PEAK or WEIGHT_LEFT: of all kinds, each by the name of its innermost frame. The
+ * place of a row is that of its memory: a process and a device. These places, one for each of the
+ * memory's totals, follow those of the result.
  */
 int weighed_by_memory(struct weighed *weighed, struct result *result, enum stack_weight weight);
 

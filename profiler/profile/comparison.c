@@ -250,11 +250,12 @@ struct made_comparison {
 	struct stack_info *stacks;
 	struct row *rows;
 	struct change *changes, *own;
-	struct frame_info *calls[SIDES][COMPARISON_RUNS_MAX];  /* functions of --api */
-	struct frame_info *errors[SIDES][COMPARISON_RUNS_MAX]; /* calls with their errors */
-	struct frame_info *shapes[SIDES][COMPARISON_RUNS_MAX]; /* kernels with their shapes */
-	struct intern made_names;                              /* of errors and shapes */
-	bool has_shapes;                                       /* all runs */
+	struct frame_info *calls[SIDES][COMPARISON_RUNS_MAX];      /* functions of --api */
+	struct frame_info *errors[SIDES][COMPARISON_RUNS_MAX];     /* calls with their errors */
+	struct frame_info *shapes[SIDES][COMPARISON_RUNS_MAX];     /* kernels with their shapes */
+	struct frame_info *allocators[SIDES][COMPARISON_RUNS_MAX]; /* with kinds of memory */
+	struct intern made_names;                                  /* of these three */
+	bool has_shapes;                                           /* all runs */
 };
 
 static bool entry_equal(const void *records, uint32_t position, const void *key)
@@ -265,18 +266,17 @@ static bool entry_equal(const void *records, uint32_t position, const void *key)
 	return a->class == b->class && strcmp(a->name, b->name) == 0;
 }
 
-static void add_to_table(struct made_comparison *made, enum comparison_tables number,
-			 const struct frame_info *frame, enum comparison_side side, uint32_t run,
-			 const struct amount *amount)
+/* The frame is one that stands for both sides. */
+static void add_common(struct made_comparison *made, enum comparison_tables number,
+		       const struct frame_info *frame, enum comparison_side side, uint32_t run,
+		       const struct amount *amount)
 {
 	struct comparison_table *t = &made->comparison.tables[number];
 	struct making_table *making = &made->tables[number];
 	struct maker *m = &made->maker;
-	uint32_t hash, at;
+	uint32_t hash = hash_bytes(frame->name, strlen(frame->name));
+	uint32_t at = hash_index_find(&making->index, hash, entry_equal, t->entries, frame);
 
-	frame = common_frame(m, frame);
-	hash = hash_bytes(frame->name, strlen(frame->name));
-	at = hash_index_find(&making->index, hash, entry_equal, t->entries, frame);
 	if (at == HASH_INDEX_NONE) {
 		at = t->count;
 		if (!array_make_room(&t->entries, at, &making->capacity, sizeof(*t->entries)) ||
@@ -291,6 +291,13 @@ static void add_to_table(struct made_comparison *made, enum comparison_tables nu
 		t->entries[at].frame = frame; /* after comes last */
 	t->entries[at].is_on[side] = true;
 	amounts_add(m, &making->amounts, at, side, run, amount);
+}
+
+static void add_to_table(struct made_comparison *made, enum comparison_tables number,
+			 const struct frame_info *frame, enum comparison_side side, uint32_t run,
+			 const struct amount *amount)
+{
+	add_common(made, number, common_frame(&made->maker, frame), side, run, amount);
 }
 
 static void add_row(struct made_comparison *made, const struct result *r,
@@ -764,17 +771,42 @@ static void add_stacks(struct made_comparison *made, const struct result *r, uin
 	}
 }
 
-static void add_allocations(struct made_comparison *made, enum comparison_tables table,
-			    const struct frame_info *function, uint64_t bytes, uint64_t pieces,
-			    enum comparison_side side, uint32_t run)
+/* "pinned host: load(int)". NULL: out of memory. */
+static const char *allocator_name(struct made_comparison *made, uint32_t kind, const char *function)
 {
-	const struct amount amount = {.value = (double)bytes, .count = pieces};
+	const char *kept = NULL;
+	char *name = NULL;
 
-	if (bytes)
-		add_to_table(made, table, function, side, run, &amount);
+	if (asprintf(&name, "%s: %s", memory_kind_word(kind), function) < 0)
+		return NULL;
+	if (take(&made->maker, strlen(name) + 1))
+		kept = intern_string(&made->made_names, name);
+	free(name);
+	return kept;
 }
 
-/* By the functions that allocated. */
+static void add_memory_row(struct made_comparison *made, const struct memory_row *row,
+			   uint32_t kind, const struct frame_info *function,
+			   struct frame_info *frame, enum comparison_side side, uint32_t run)
+{
+	struct amount peak = {.value = (double)row->peak_bytes, .count = row->at_peak},
+		      left = {.value = (double)row->left_bytes, .count = row->left};
+
+	*frame = *common_frame(&made->maker, function);
+	frame->name = allocator_name(made, kind, frame->name);
+	frame->short_name = allocator_name(made, kind, frame->short_name);
+	if (!frame->name || !frame->short_name) {
+		if (!made->maker.error)
+			made->maker.error = ENOMEM;
+		return;
+	}
+	if (row->peak_bytes)
+		add_common(made, COMPARED_PEAK, frame, side, run, &peak);
+	if (row->left_bytes)
+		add_common(made, COMPARED_LEFT, frame, side, run, &left);
+}
+
+/* By the functions that allocated, each kind of memory by itself. */
 static void add_memory_rows(struct made_comparison *made, const struct result *r,
 			    enum comparison_side side, uint32_t run)
 {
@@ -782,31 +814,30 @@ static void add_memory_rows(struct made_comparison *made, const struct result *r
 		.class = CLASS_MARK, .name = "[unknown]", .short_name = "[unknown]"};
 	const struct result *whole = r->memory_result ? r->memory_result : r;
 	const struct memory_use *use = r->memory_use;
+	struct frame_info *frames = calloc((use ? use->row_count : 0) + 1u, sizeof(*frames));
 
+	made->allocators[side][run] = frames;
+	if (!frames)
+		made->maker.error = ENOMEM;
+	else if (use)
+		take(&made->maker, use->row_count * sizeof(*frames));
 	for (uint32_t i = 0; use && i < use->row_count && !made->maker.error; i++) {
 		const struct memory_row *row = &use->rows[i];
 		const struct frame_info *function = digest_site(whole, row->stack);
 
-		if (use->totals[row->total].kind != MEMORY_OF_DEVICE)
-			continue;
-		if (!function)
-			function = &unknown;
-		add_allocations(made, COMPARED_PEAK, function, row->peak_bytes, row->at_peak, side,
-				run);
-		add_allocations(made, COMPARED_LEFT, function, row->left_bytes, row->left, side,
-				run);
+		if (row->peak_bytes || row->left_bytes)
+			add_memory_row(made, row, use->totals[row->total].kind,
+				       function ? function : &unknown, &frames[i], side, run);
 	}
 }
 
-/* Memory of devices, of the whole run; it is known exactly. */
+/* Memory of all kinds, of the whole run; it is known exactly. */
 static void add_memory(struct maker *m, const struct memory_use *use, enum comparison_side side,
 		       uint32_t run)
 {
 	struct amount peak = {.count = 0}, left = {.count = 0};
 
 	for (uint32_t i = 0; use && i < use->total_count; i++) {
-		if (use->totals[i].kind != MEMORY_OF_DEVICE)
-			continue;
 		peak.value += (double)use->totals[i].peak_bytes;
 		left.value += (double)use->totals[i].left_bytes;
 		peak.count += use->totals[i].allocations;
@@ -1030,6 +1061,7 @@ void comparison_free(struct comparison *comparison)
 			free(made->calls[side][i]);
 			free(made->errors[side][i]);
 			free(made->shapes[side][i]);
+			free(made->allocators[side][i]);
 		}
 	intern_release(&made->made_names);
 	free(made->names);

@@ -53,7 +53,7 @@ enum comparison_tables {
 	COMPARED_WAITS,
 	COMPARED_CALLS,  /* CUDA calls: all with --api, else those that launch or wait */
 	COMPARED_SHAPES, /* kernels by their grids and blocks, if all runs have --launch-shapes */
-	COMPARED_PEAK,   /* bytes at the peaks of devices by who allocated them, with --alloc */
+	COMPARED_PEAK,   /* bytes at the peaks by kind and who allocated them, with --alloc */
 	COMPARED_LEFT,   /* and those never freed */
 	COMPARED_ERRORS, /* calls that failed, by name and error, if all runs have --api */
 	COMPARISON_TABLES
@@ -72,7 +72,7 @@ enum comparison_total {
 	TOTAL_IDLE,    /* of GPUs, with --idle */
 	TOTAL_API,     /* CUDA calls: as in COMPARED_CALLS */
 	TOTAL_WALL,    /* of the time that is shown */
-	TOTAL_PEAK,    /* bytes allocated on devices at the peaks, with --alloc */
+	TOTAL_PEAK,    /* bytes of memory at the peaks of all kinds, with --alloc */
 	TOTAL_LEFT,    /* and never freed */
 	TOTAL_ERRORS,  /* of CUDA calls, if all runs have --api */
 	COMPARISON_TOTALS

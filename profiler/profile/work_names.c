@@ -2,6 +2,7 @@
 #include "profiler/profile/work_names.h"
 
 #include <stddef.h>
+#include "profiler/profile/memory_use.h"
 
 static const struct {
 	const char *frame, *word;
@@ -37,6 +38,16 @@ _Static_assert(sizeof(names) / sizeof(names[0]) == GPU_WORKS, "one a kind");
 const char *work_frame(unsigned int work)
 {
 	return work < GPU_WORKS ? names[work].frame : "[GPU]";
+}
+
+const char *work_allocation_frame(unsigned int kind)
+{
+	static const char *const frames[MEMORY_KINDS] = {[MEMORY_OF_DEVICE] = "[GPU_Alloc device]",
+							 [MEMORY_MANAGED] = "[GPU_Alloc managed]",
+							 [MEMORY_OF_HOST] =
+								 "[GPU_Alloc pinned host]"};
+
+	return kind < MEMORY_KINDS ? frames[kind] : names[GPU_WORK_ALLOC].frame;
 }
 
 const char *work_word(unsigned int work)

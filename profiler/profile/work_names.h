@@ -11,6 +11,9 @@
  */
 const char *work_frame(unsigned int work);
 
+/* "[GPU_Alloc pinned host]": of enum memory_kind (memory_use.h). */
+const char *work_allocation_frame(unsigned int kind);
+
 /* "memcpy HtoD" */
 const char *work_word(unsigned int work);
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "profiler/base/saturate.h"
 #include "profiler/report/quantity.h"
 
@@ -202,12 +203,16 @@ static void report_slowest(struct log *log, const struct result *r, const struct
 			least = i;
 		}
 	}
-	if (r->rank_count > 1 && most_ns > 0)
+	if (r->rank_count < 2 || most_ns == 0)
+		return;
+	time_text(most_text, (double)most_ns);
+	time_text(least_text, (double)least_ns);
+	if (strcmp(most_text, least_text) == 0)
+		log_line(log, "  GPU time outside collectives: %s in each rank", most_text);
+	else
 		log_line(log, "  GPU time outside collectives: most in %s, %s; least in %s, %s",
-			 rank_text(most_rank, r, &r->ranks[most]),
-			 time_text(most_text, (double)most_ns),
-			 rank_text(least_rank, r, &r->ranks[least]),
-			 time_text(least_text, (double)least_ns));
+			 rank_text(most_rank, r, &r->ranks[most]), most_text,
+			 rank_text(least_rank, r, &r->ranks[least]), least_text);
 }
 
 /* The machine whose ranks others waited for longest, if these are several of several machines. */

@@ -11,6 +11,12 @@ setup()
 	workload=$workloads/memory_use
 }
 
+# What the program counted, in the file "said": of the host ("pinned") or the device (""), "peak" or "left".
+said_bytes()
+{
+	sed -n "s/^${1:+$1 }peak \([0-9]*\) left \([0-9]*\)\$/peak \1 left \2/p" said | sed -n "s/.*$2 \([0-9]*\).*/\1/p"
+}
+
 # The program's own count, on stdout, is what profile found, to the byte.
 expect_same_bytes()
 {
@@ -83,17 +89,42 @@ expect_same_bytes()
 	for weight in peak left; do
 		run_profile --from out.profile --weight $weight -o out.folded -o out.svg -o out.speedscope.json
 		expect_status 0
-		expect_equal $weight "$(weight_of out.folded)" "$(sed -n "s/^peak.*$weight \([0-9]*\).*/\1/p; s/^$weight \([0-9]*\) .*/\1/p" said | head -n 1)"
+		# of the device and of the host, each by its frame
+		expect_equal $weight "$(weight_of out.folded 'GPU_Alloc device]')" "$(said_bytes '' $weight)"
+		expect_equal "pinned $weight" "$(weight_of out.folded 'GPU_Alloc pinned host]')" "$(said_bytes pinned $weight)"
+		expect_equal "all $weight" "$(weight_of out.folded)" \
+			"$(($(said_bytes '' $weight) + $(said_bytes pinned $weight)))"
 		expect_line out.svg 'Memory by stack'
 		expect_line out.svg ' MiB'
 		expect_equal unit "$(grep -c '"unit":"nanoseconds"' out.speedscope.json)" 0
 	done
-	expect_line out.folded ';allocate_plain;cudaMalloc;\[GPU_Alloc\] [0-9]+$'
-	expect_line out.folded ';allocate_virtual;cuMemCreate;\[GPU_Alloc\] [0-9]+$'
+	expect_line out.folded ';allocate_plain;cudaMalloc;\[GPU_Alloc device\] [0-9]+$'
+	expect_line out.folded ';allocate_virtual;cuMemCreate;\[GPU_Alloc device\] [0-9]+$'
+	expect_line out.folded ';allocate_pinned;cudaMallocHost;\[GPU_Alloc pinned host\] [0-9]+$'
 	# and with the options that view other outputs
 	run_profile --from out.profile --weight peak --trim-to allocate_plain --names short -o out.folded
 	expect_status 0
-	expect_line out.folded '^allocate_plain;cudaMalloc;\[GPU_Alloc\] [0-9]+$'
+	expect_line out.folded '^allocate_plain;cudaMalloc;\[GPU_Alloc device\] [0-9]+$'
+}
+
+@test "memory is of a process and a device, as GPU work is" {
+	run_profile -gpu-only --alloc -o out.profile sh -c "$workload 300 3 1 left >said; $workloads/launches 10 >/dev/null"
+	expect_status 0
+	run_profile -q --from out.profile --weight left --by process,device -o out.folded
+	expect_status 0
+	expect_line out.folded '^memory_use [0-9]+;GPU 0;.*;allocate_pinned;cudaMallocHost;'
+	expect_no_line out.folded '^launches'
+	expect_equal all "$(weight_of out.folded)" "$(($(said_bytes '' left) + $(said_bytes pinned left)))"
+	for choice in '--process memory_use' '--device 0' '--device GPU'; do
+		run_profile -q --from out.profile --weight left "${choice% *}" "${choice#* }" -o part.folded
+		expect_status 0
+		expect_equal "$choice" "$(weight_of part.folded)" "$(weight_of out.folded)"
+	done
+	for choice in '--process launches' '--device 1'; do
+		run_profile -q --from out.profile --weight left "${choice% *}" "${choice#* }" -o part.folded
+		expect_status 0
+		expect_equal "$choice" "$(weight_of part.folded)" 0
+	done
 }
 
 @test "each allocation has its stack where those of launches are limited" {
@@ -139,8 +170,8 @@ expect_same_bytes()
 	run_profile -q -gpu-only --alloc -o before.profile "$workload" 500 3
 	run_profile -q -gpu-only --alloc -o after.profile "$workload" 500 3 1 left
 	expect_status 0
-	left=$(sed -n 's/^peak.* left //p' stdout)
 	cp stdout said
+	left=$(($(said_bytes '' left) + $(said_bytes pinned left)))
 	run_profile --diff before.profile after.profile -o out.json -o out.html
 	expect_status 0
 	expect_line stderr '^ +0 B .* memory never freed$'
@@ -153,8 +184,10 @@ print(json.load(open("out.json"))["totals"]["left"]["after"])')" "$left"
 		said = {}
 		for line in open("said"):
 		    words = line.split()
-		    if words[0] not in ("peak", "pinned", "pool"):
-		        said[words[0]] = int(words[1]), int(words[2])
+		    if words[0] == "pinned":
+		        said["pinned host: allocate_pinned"] = int(words[2]), int(words[4])
+		    elif words[0] not in ("peak", "pool"):
+		        said["device: " + words[0]] = int(words[1]), int(words[2])
 		run = json.load(open("out.json"))
 		for place, key in enumerate(("memory_at_the_peak", "memory_never_freed")):
 		    rows = {row["name"].split("(")[0]: row["after"] for row in run[key]}
@@ -167,6 +200,12 @@ print(json.load(open("out.json"))["totals"]["left"]["after"])')" "$left"
 	run_profile -q --from after.profile --baseline before.profile --fail-above 0% --fail-on left=allocate_plain
 	expect_status 123
 	expect_line stderr '^profile: memory of left=allocate_plain \(1 matching\) rose \(0 B to .*, above 0%'
+	# of one kind of memory
+	run_profile -q --from after.profile --baseline before.profile --fail-above 0% --fail-on 'left=^pinned host:'
+	expect_status 123
+	expect_line stderr '^profile: memory of left=\^pinned host: \(1 matching\) rose \(0 B to .*, above 0%'
+	run_profile -q --from after.profile --baseline before.profile --fail-above 0% --fail-on 'left=^managed:'
+	expect_status 0
 	run_profile -q --from after.profile --baseline before.profile --fail-above 1KiB --fail-on left=no_such_function \
 		--fail-on 'peak=.'
 	expect_status 0

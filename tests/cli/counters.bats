@@ -188,9 +188,19 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 @test "a metric that the GPU does not have" {
 	run_profile -gpu-only --metrics no__such.sum,dram__bytes.sum,dram__bytes -o out.json "$workloads/launches" 100
 	expect_status 0
-	expect_line stderr "hardware counters: GH100 has no metric 'no__such.sum'"
-	expect_line stderr "hardware counters: GH100 has no metric 'dram__bytes'"
+	expect_line stderr "hardware counters: GH100 has no metric 'no__such.sum' .*; --list-metrics shows those there are\$"
+	expect_line stderr "hardware counters: GH100 has no metric 'dram__bytes': dram__bytes needs one of the endings \.sum \("
 	expect_equal mean "$(value mean dram__bytes.sum)" 100000
+	run_profile -gpu-only --metrics l1tex__t_sector_hit_rate.sum,dram__bytes.sum -o out.json "$workloads/launches" 10
+	expect_line stderr "has no metric '[a-z0-9_]*\.sum': l1tex__t_sector_hit_rate needs one of the endings \.pct \("
+}
+
+@test "nothing is measured where the GPU has none of the metrics" {
+	run_profile -gpu-only --metrics no__such.sum -o out.json "$workloads/launches" 100 4
+	expect_status 0
+	expect_equal messages "$(grep -c 'has no metric' stderr)" 1
+	expect_line stderr '^Counters: 0 of 100 launches were measured$'
+	expect_line stderr '^Hardware counters: none$'
 }
 
 @test "several processes" {
@@ -391,6 +401,15 @@ pprof_weights()
 	expect_equal notes "$(grep -c '"note"' out.json)" 0
 	INJECTION_OUTPUT=out.json INJECTION_METRICS=default INJECTION_METRICS_KERNELS=other "$workloads/launches" 100
 	expect_equal 'appended, and nothing matched' "$(grep -c '"metrics"' out.json)" 2
-	INJECTION_OUTPUT=/nowhere/out.json INJECTION_METRICS=default "$workloads/launches" 100
-	INJECTION_METRICS=default "$workloads/launches" 100
+	# only who asks learns that there is no file
+	INJECTION_OUTPUT=/nowhere/out.json INJECTION_METRICS=default "$workloads/launches" 100 2>stderr
+	INJECTION_METRICS=default "$workloads/launches" 100 2>>stderr
+	INJECTION_VERBOSE=1 "$workloads/launches" 100 2>>stderr
+	expect_equal 'nothing is printed' "$(cat stderr)" ''
+	INJECTION_OUTPUT=/nowhere/out.json INJECTION_METRICS=default INJECTION_VERBOSE=1 "$workloads/launches" 100 2>stderr
+	expect_equal unwritable "$(cat stderr)" \
+		'profile: hardware counters: cannot write INJECTION_OUTPUT /nowhere/out.json: No such file or directory'
+	INJECTION_METRICS=default INJECTION_VERBOSE=1 "$workloads/launches" 100 2>stderr
+	expect_line stderr '^profile: hardware counters: INJECTION_METRICS is set, but INJECTION_OUTPUT, the file for them, is not$'
+	INJECTION_METRICS=default INJECTION_VERBOSE=1 "$workloads/launches" 100 2>&-
 }

@@ -25,9 +25,10 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 	run_profile -gpu-only --launch-shapes -o out.json -o out.html "$workload" 10
 	expect_status 0
 	expect_line stderr '^Launch shapes:$'
-	expect_line stderr '^ +10 +10\.000 ms +25\.0 % +4x8 +16x16 +100\.0 % +0\.03 +0\.0 % +tiny_kernel'
+	expect_line stderr '^ +10 +10\.000 ms +25\.0 % +4x8 +16x16 +100\.0 % +warps +0\.03 +0\.0 % +tiny_kernel'
 	expect_line stderr 'Advice: 100 of 132 multiprocessors have no block: '
 	expect_line stderr 'Launched by: launch_tiny < main <'
+	expect_line stderr ' 50\.0 % +shared memory +1\.00 +[0-9.]+ % +full_kernel'
 	expect_line stderr 'Advice: the last wave has 1 of 1056 blocks, so 50 % of the GPU idles: '
 	expect_line stderr 'Launched by: launch_tail < main <'
 	expect_line stderr "Advice: 31 of the 64 threads of a block's warps do nothing: "
@@ -71,7 +72,7 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 	run_profile -gpu-only --launch-shapes -o out.profile -o run.json "$workload" 10
 	run_profile --from out.profile -o out.json
 	expect_status 0
-	expect_line stderr '^ +10 +10\.000 ms +25\.0 % +4x8 +16x16 +100\.0 % +0\.03 +0\.0 % +tiny_kernel'
+	expect_line stderr '^ +10 +10\.000 ms +25\.0 % +4x8 +16x16 +100\.0 % +warps +0\.03 +0\.0 % +tiny_kernel'
 	cmp run.json out.json
 }
 

@@ -48,6 +48,18 @@ sum_of()
 	[ "$(find . -name "*.$(uname -n).json" | grep -c '^\./[0-9]*\.')" = 1 ]
 }
 
+@test "ranks with the same GPU time are all named at once" {
+	for rank in 0 1; do
+		run_profile_of "$rank" -q -gpu-only -o 'same.%r.profile' "$workloads/launches" 10
+	done
+	run_profile --from same.0.profile same.1.profile --report -o job.folded
+	expect_status 0
+	expect_line stderr '^  GPU time outside collectives: 10\.000 us in each rank$'
+	run_profile_of 1 -q -gpu-only -o 'same.%r.profile' "$workloads/launches" 20
+	run_profile --from same.0.profile same.1.profile --report -o job.folded
+	expect_line stderr '^  GPU time outside collectives: most in rank 1, 20\.000 us; least in rank 0, 10\.000 us$'
+}
+
 @test "launchers in their order" {
 	run_command env SLURM_PROCID=1 PMIX_RANK=2 PMI_RANK=3 OMPI_COMM_WORLD_RANK=4 \
 		"$profile" -q -o 'r%r.json' true

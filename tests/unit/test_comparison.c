@@ -654,6 +654,64 @@ static void functions_without_a_name_differ_only_in_one_build(void **state)
 	}
 }
 
+/* By function and kind, also where files differ and functions have no name; in all for all kinds.
+ */
+static void memory_is_compared_by_kind(void **state)
+{
+	struct memory_total totals[] = {
+		{.kind = MEMORY_OF_DEVICE, .peak_bytes = 50, .left_bytes = 10},
+		{.kind = MEMORY_OF_HOST, .peak_bytes = 7, .left_bytes = 7},
+		{.kind = MEMORY_MANAGED, .peak_bytes = 5}};
+	struct memory_row rows[2][4] = {{{.total = 0, .peak_bytes = 30, .left_bytes = 10},
+					 {.total = 1, .peak_bytes = 7, .left_bytes = 7},
+					 {.total = 0, .peak_bytes = 20},
+					 {.total = 2, .peak_bytes = 5}}};
+	struct memory_use use[2] = {
+		{.totals = totals, .total_count = 3, .rows = rows[0], .row_count = 4},
+		{.totals = totals, .total_count = 3, .rows = rows[1], .row_count = 4}};
+	static const char *const functions[2][4] = {{"load", "load", "[app+0x10]", "tune"},
+						    {"load", "load", "[app+0x30]", "tune"}};
+	struct made_result made[2];
+	const struct comparison_entry *e;
+	struct change change;
+	struct comparison *c;
+	regex_t pattern;
+
+	(void)state;
+	memcpy(rows[1], rows[0], sizeof(rows[0]));
+	rows[1][1].left_bytes = 9;
+	for (int side = 0; side < 2; side++) {
+		made_begin(&made[side]);
+		for (int i = 0; i < 4; i++) {
+			uint32_t at = push_unnamed(&made[side], RESULT_ROOT, functions[side][i],
+						   side ? "cd" : "ab");
+
+			at = made_push(&made[side], at, "cudaMalloc");
+			made[side].frames[made[side].result.frame_count - 1].class = CLASS_API;
+			rows[side][i].stack = made_push(&made[side], at, "[GPU_Alloc]");
+			made[side].frames[made[side].result.frame_count - 1].class = CLASS_GPU_WORK;
+		}
+		made[side].result.memory_use = &use[side];
+	}
+	c = compare_two(&made[0], &made[1]);
+	assert_int_equal(c->tables[COMPARED_PEAK].count, 4);
+	assert_true(entry(c, COMPARED_PEAK, "device: load")->change.after == 30);
+	assert_true(entry(c, COMPARED_PEAK, "managed: tune")->change.after == 5);
+	e = entry(c, COMPARED_PEAK, "device: [app]");
+	assert_true(e->change.before == 20 && e->change.after == 20);
+	assert_int_equal(c->tables[COMPARED_LEFT].count, 2);
+	e = entry(c, COMPARED_LEFT, "pinned host: load");
+	assert_true(e->change.before == 7 && e->change.after == 9 && e->change.is_significant);
+	assert_true(c->totals[TOTAL_PEAK].before == 62 && c->totals[TOTAL_LEFT].before == 17);
+	assert_int_equal(regcomp(&pattern, "^pinned host: ", REG_EXTENDED | REG_NOSUB), 0);
+	assert_int_equal(comparison_matching(c, COMPARED_LEFT, &pattern, &change), 1);
+	assert_true(change.before == 7 && change.after == 9);
+	regfree(&pattern);
+	comparison_free(c);
+	for (int side = 0; side < 2; side++)
+		made_end(&made[side]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -665,6 +723,7 @@ int main(void)
 		cmocka_unit_test(equal_samples_are_noise_even_if_runs_agree),
 		cmocka_unit_test(variants_of_kernels_are_matched),
 		cmocka_unit_test(functions_without_a_name_differ_only_in_one_build),
+		cmocka_unit_test(memory_is_compared_by_kind),
 		cmocka_unit_test(what_grew_most_comes_first),
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(random_results_add_up),

@@ -8,6 +8,7 @@
 #include "cupti_trace/gpu_work.h"
 #include "profiler/collect/compose.h"
 #include "profiler/profile/marks.h"
+#include "profiler/profile/memory_use.h"
 #include "profiler/profile/work_names.h"
 
 #define array_make_room unsure_make_room
@@ -239,6 +240,13 @@ static void append_text(char *text, const char *part)
 	snprintf(text + n, 2048 - n, "%s%s", n ? ";" : "", part);
 }
 
+static const char *work_text(const struct gpu_work_origin *o)
+{
+	if (o->work == GPU_WORK_KERNEL)
+		return o->name;
+	return o->work == GPU_WORK_ALLOC ? work_allocation_frame(o->memory) : work_frame(o->work);
+}
+
 static void put_launch(char *text, const struct model *m, uint32_t launch, uint32_t capture)
 {
 	if (launch < STACKS)
@@ -271,11 +279,13 @@ static void random_origins(struct prng *r, struct bench *b, const struct model *
 
 	if (!is_kernel)
 		origin.work = 1 + (uint32_t)prng_below(r, GPU_WORKS - 1);
+	if (origin.work == GPU_WORK_ALLOC)
+		origin.memory = (uint32_t)prng_below(r, MEMORY_KINDS);
 	if (is_wait) {
 		stack = compose_wait(&b->compose, m->ids[waiter], &origin);
 		append_text(expected, m->texts[waiter]);
 		append_text(expected, MARK_WAITING);
-		append_text(expected, is_kernel ? origin.name : work_frame(origin.work));
+		append_text(expected, work_text(&origin));
 		if (launch <= STACKS) {
 			append_text(expected, MARK_LAUNCHED);
 			put_launch(expected, m, launch, capture);
@@ -283,7 +293,7 @@ static void random_origins(struct prng *r, struct bench *b, const struct model *
 	} else {
 		stack = compose_work(&b->compose, &origin);
 		put_launch(expected, m, launch, capture);
-		append_text(expected, is_kernel ? origin.name : work_frame(origin.work));
+		append_text(expected, work_text(&origin));
 	}
 	EXPECT(r, strcmp(text_of(b->stacks, stack), expected) == 0);
 	EXPECT(r, stack == (is_wait ? compose_wait(&b->compose, m->ids[waiter], &origin)
@@ -324,7 +334,7 @@ static void the_memo_is_bounded(void **state)
 	for (uint32_t i = 1; i <= most + 1000; i++) {
 		/* few stacks, many keys */
 		origin.name = &names[i % 1024];
-		origin.padding = i / 1024;
+		origin.memory = i / 1024;
 		compose_work(&b->compose, &origin);
 	}
 	assert_true(b->compose.count <= most && b->compose.capacity <= most);

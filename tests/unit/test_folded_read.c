@@ -122,7 +122,8 @@ static void size_and_depth_are_bounded(void **state)
 static void frames_and_rows_have_kinds(void **state)
 {
 	static const char text[] = "main;f (model.py);cudaLaunchKernel;[GPU_Kernel]gemm<4> 5\n"
-				   "main;[GPU_Memcpy HtoD] 6\n"
+				   "main;[GPU_Memcpy HtoD] 4\n"
+				   "main;[GPU_Alloc pinned host] 2\n"
 				   "main;[GPU_Kernel]nccl;[waiting for rank 12] 20\n"
 				   "main;[waiting for GPU];[GPU_Kernel]gemm<4> 7\n"
 				   "main;read;[blocked: read] 100\n"

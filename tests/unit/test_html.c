@@ -629,7 +629,7 @@ static void expect_weight(const struct page *p, int weight, const char *title, c
 /* Metrics that add up, and memory: of those stacks, too, that have no time. */
 static void stacks_have_other_weights(void **state)
 {
-	struct memory_total total = {.kind = MEMORY_OF_DEVICE};
+	struct memory_total total = {.process = 4, .device = 2, .kind = MEMORY_OF_HOST};
 	struct memory_row row = {.total = 0, .peak_bytes = 4096, .at_peak = 2};
 	struct memory_use memory = {
 		.totals = &total, .rows = &row, .total_count = 1, .row_count = 1};
@@ -656,7 +656,11 @@ static void stacks_have_other_weights(void **state)
 	p = write_page(&m);
 	expect_rows(&p, "main;kernel 1 10 5 0 1\n");
 	assert_int_equal(p.weight_count, 2);
-	expect_weight(&p, 0, "memory at the peak", "byte", NULL, "main;allocate 2 4096 0\n");
+	expect_weight(&p, 0, "memory at the peak", "byte", NULL, "main;allocate 2 4096 2\n");
+	assert_int_equal(p.places.count, 2);
+	assert_int_equal(p.places.columns[PLACE_PROCESS][1], 4 + 1);
+	assert_int_equal(p.places.columns[PLACE_DEVICE][1], 2 + 1);
+	assert_int_equal(p.places.columns[PLACE_THREAD][1], 0);
 	expect_weight(&p, 1, "x__bytes.sum", "byte", "estimated from 1 of 10 launches",
 		      "main;kernel 10 70 1\n");
 	free_page(&p);

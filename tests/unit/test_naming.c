@@ -248,7 +248,8 @@ static void other_work_has_its_own_frames(void **state)
 {
 	struct naming_bench *b = *state;
 	uint32_t launch = bench_call(b, STACK(b, "main"), "cudaMemcpy");
-	struct gpu_operation alloc = {.work = GPU_WORK_ALLOC, .bytes = 4096};
+	struct gpu_operation alloc = {
+		.work = GPU_WORK_ALLOC, .bytes = 4096, .shape = GPU_MEMORY_DEVICE};
 	struct processes processes = {0};
 	struct allowance allowance = {.limit = 1 << 20};
 	struct intake intake = {.profile = b->profile, .ledger = &b->ledger};
@@ -271,7 +272,7 @@ static void other_work_has_its_own_frames(void **state)
 	n = name_all(b);
 	assert_weight(n.tree, ROW_GPU, 30, "main", "cudaMemcpy", "[GPU_Memcpy HtoD]");
 	assert_weight(n.tree, ROW_GPU, 7, "[GPU_UVM DtoH]");
-	assert_weight(n.tree, ROW_GPU, -1, "main", "cudaMemcpy", "[GPU_Alloc]");
+	assert_weight(n.tree, ROW_GPU, -1, "main", "cudaMemcpy", "[GPU_Alloc device]");
 	assert_true(call_tree_total(n.tree, ROW_GPU) == 37);
 	forget(&n);
 }

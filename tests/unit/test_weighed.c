@@ -248,6 +248,55 @@ static void odd_units_are_left_out(void **state)
 	}
 }
 
+/* Of a device, managed and of the host; at their process and device, behind the run's own places.
+ */
+static void memory_of_all_kinds_has_its_place(void **state)
+{
+	struct memory_total totals[] = {{.process = 1, .device = 3, .kind = MEMORY_OF_DEVICE},
+					{.process = 2, .device = 0, .kind = MEMORY_OF_HOST},
+					{.process = 2, .device = 0, .kind = MEMORY_MANAGED}};
+	struct memory_row rows[] = {{.total = 0, .peak_bytes = 10, .at_peak = 2},
+				    {.total = 1, .peak_bytes = 7, .left_bytes = 5, .left = 1},
+				    {.total = 2, .left_bytes = 3, .left = 1}};
+	struct memory_use use = {.totals = totals, .total_count = 3, .rows = rows, .row_count = 3};
+	struct made_run r;
+	uint32_t before;
+
+	(void)state;
+	begin(&r);
+	launches(&r, "a", "kernel", 0, 1);
+	before = r.m.result.place_count;
+	assert_true(before > 0);
+	for (uint32_t i = 0; i < 3; i++)
+		rows[i].stack = MADE_STACK(&r.m, "main", "cudaMalloc", "[GPU_Alloc]");
+	r.m.result.memory_use = &use;
+	for (int i = 0; i < 2; i++) {
+		const struct row *row;
+
+		r.result = r.m.result;
+		assert_int_equal(
+			weighed_by_memory(&r.weighed, &r.result, i ? WEIGHT_LEFT : WEIGHT_PEAK), 0);
+		assert_int_equal(r.result.row_count, 2);
+		assert_int_equal(r.result.place_count, before + 3);
+		assert_memory_equal(r.result.places, r.m.result.places,
+				    before * sizeof(*r.result.places));
+		for (uint32_t k = 0; k < 2; k++) {
+			const struct memory_total *total = &totals[k + (uint32_t)i];
+			const uint32_t *part;
+
+			row = &r.result.rows[k];
+			part = r.result.places[row->place].part;
+			assert_int_equal(part[PLACE_PROCESS], total->process);
+			assert_int_equal(part[PLACE_DEVICE], total->device);
+			assert_int_equal(part[PLACE_THREAD], PLACE_UNKNOWN);
+			assert_int_equal(row->stack, rows[k + (uint32_t)i].stack);
+			assert_int_equal(row->ns, i ? rows[k + 1].left_bytes : rows[k].peak_bytes);
+		}
+		weighed_release(&r.weighed);
+	}
+	end(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +308,7 @@ int main(void)
 		cmocka_unit_test(values_that_are_too_large_are_cut),
 		cmocka_unit_test(stalls_are_of_their_kernel),
 		cmocka_unit_test(odd_units_are_left_out),
+		cmocka_unit_test(memory_of_all_kinds_has_its_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
