@@ -28,15 +28,21 @@ static int set_allowance(void **state)
 }
 
 /* The target runs its program, and the kernel reports its tree. */
-static struct collect *new_tree(void)
+static struct collect *new_tree_of(pid_t pid)
 {
-	const struct process_event exec = {.time_ns = 1, .type = PROCESS_EXEC, .pid = PID};
+	const struct process_event exec = {
+		.time_ns = 1, .type = PROCESS_EXEC, .pid = (uint32_t)pid};
 	struct collect *c = new_collect();
 
-	assert_non_null(collect_start_target(c, PID));
+	assert_non_null(collect_start_target(c, pid));
 	assert_non_null(collect_process_event(c, &exec));
 	collect_know_tree(c);
 	return c;
+}
+
+static struct collect *new_tree(void)
+{
+	return new_tree_of(PID);
 }
 
 /* ---- what programs send ---- */
@@ -175,16 +181,28 @@ static struct process *say_hello_from(struct collect *c, uint64_t name_space, ui
 static void pids_are_those_of_a_namespace(void **state)
 {
 	const uint64_t own = pid_namespace_own().id;
-	struct collect *c = new_tree();
+	struct collect *c;
+	pid_t child;
 
 	(void)state;
 	if (!own)
 		SKIP("/proc does not tell the pid namespace");
+	/* one that lives: of another its namespace is not known */
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	c = new_tree_of(child);
 	/* nobody of the tree is there: no namespace has such a number */
-	assert_null(say_hello_from(c, own + (UINT64_C(1) << 40), PID));
+	assert_null(say_hello_from(c, own + (UINT64_C(1) << 40), (uint32_t)child));
 	assert_null(say_hello_from(c, own, 71));
-	assert_ptr_equal(say_hello_from(c, own, PID), collect_find_process(c, PID));
+	assert_ptr_equal(say_hello_from(c, own, (uint32_t)child),
+			 collect_find_process(c, (uint32_t)child));
 	collect_free(c);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
 }
 
 /* The first process of a new pid namespace, until `end` is closed. */
