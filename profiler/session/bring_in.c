@@ -465,7 +465,8 @@ static bool visit_thread(struct bringing *b, pid_t tid)
 
 static bool find_thread(struct bringing *b)
 {
-	uint64_t deadline = monotonic_ns() + BRING_IN_PATIENCE_NS;
+	uint64_t deadline = monotonic_ns() + BRING_IN_SEARCH_NS;
+	const _Atomic bool *called_off = b->request->called_off;
 
 	do {
 		if (kill(b->request->pid, 0) != 0 && errno == ESRCH)
@@ -476,7 +477,7 @@ static bool find_thread(struct bringing *b)
 			return fail(b, BRING_IN_DENIED, "may not be traced by this user");
 		}
 		nanosleep(&(struct timespec){.tv_nsec = ROUND_NS}, NULL);
-	} while (monotonic_ns() < deadline);
+	} while (monotonic_ns() < deadline && !(called_off && *called_off));
 	return fail(b, BRING_IN_NO_THREAD,
 		    "has no thread that sleeps where the library could be loaded");
 }

@@ -625,8 +625,14 @@ static void take_arrivals(struct session *s)
 						  : NULL;
 
 		if (arrival.result == BRING_IN_DONE) {
-			log_verbose(s->log, "process %d: the library was brought in",
-				    (int)arrival.pid);
+			if (process && process->id == arrival.id && process->lacks_gpu_time)
+				log_warn(s->log,
+					 "process %d: the library was brought in after all; from now "
+					 "on its GPU time is measured",
+					 (int)arrival.pid);
+			else
+				log_verbose(s->log, "process %d: the library was brought in",
+					    (int)arrival.pid);
 			if (process && process->id == arrival.id && !process->has_spoken)
 				id_map_get(&s->awaited, (uint32_t)arrival.pid);
 			continue;

@@ -88,6 +88,15 @@ more_lines()
 	[ "$(wc -l <out.steady)" -gt "$1" ]
 }
 
+# more_lines_of FILE: than when it was first asked about.
+more_lines_of()
+{
+	local -n counted=lines_${1//./_}
+
+	: "${counted:=$(wc -l <"$1")}"
+	[ "$(wc -l <"$1")" -gt "$counted" ]
+}
+
 # look ARGUMENTS...: profile, from its library's hello for some work.
 look()
 {
@@ -195,6 +204,24 @@ is_left()
 	run_profile --unit ns -p "$target" -d 1 -o out.folded
 	expect_status 0
 	expect_line stderr "^profile: no GPU time: process $target runs as another user, .*; its CUDA calls are timed instead$"
+	expect_line out.folded 'cudaLaunchKernel;\[CUDA call, wall time\]steady_work [0-9]+$'
+}
+
+@test "processes that never sleep: calls are timed, and none waits for another" {
+	start out.1 nice -n 10 "$workloads/steady" 600000 10 awake
+	start out.2 nice -n 10 "$workloads/steady" 600000 10 awake
+	wait_until grep -q work out.1
+	wait_until grep -q work out.2
+	start_profile --unit ns -p "${targets[0]},${targets[1]}" -o out.folded
+	for target in "${targets[@]}"; do
+		wait_until grep -q "^profile: no GPU time: process $target has no thread that sleeps where the library could be loaded; its CUDA calls are timed instead$" stderr
+	done
+	wait_until more_lines_of out.1
+	wait_until more_lines_of out.2
+	kill -INT "$pid"
+	finish_profile
+	expect_status 0
+	expect_line stderr '^CUDA calls: [1-9]'
 	expect_line out.folded 'cudaLaunchKernel;\[CUDA call, wall time\]steady_work [0-9]+$'
 }
 
