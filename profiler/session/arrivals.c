@@ -208,10 +208,20 @@ bool arrivals_next(struct arrivals *a, struct arrival *arrival)
 
 void arrivals_stop(struct arrivals *a)
 {
+	const struct waiting *w;
+
 	if (!a)
 		return;
 	pthread_mutex_lock(&a->lock);
 	a->stops = true;
+	for (; (w = queue_front(&a->waiting)); queue_pop(&a->waiting)) {
+		struct arrival arrival = {.id = w->id, .pid = w->pid, .result = BRING_IN_GONE};
+
+		snprintf(arrival.message, sizeof(arrival.message),
+			 "process %d came too late for the library", (int)w->pid);
+		if (w->attempts == 0 && queue_push(&a->done, &arrival) != 0)
+			break; /* out of memory */
+	}
 	pthread_mutex_unlock(&a->lock);
 }
 

@@ -44,8 +44,8 @@ int arrivals_add(struct arrivals *a, uint32_t id, pid_t pid);
 bool arrivals_next(struct arrivals *a, struct arrival *arrival);
 
 /*
- * Those that still wait, or whose threads are being looked at, are left alone. Where the library is
- * being loaded, that goes on. NULL is allowed.
+ * Those that still wait are left alone, and reported as gone. So are those whose threads are being
+ * looked at; where the library is being loaded, that goes on. NULL is allowed.
  */
 void arrivals_stop(struct arrivals *a);
 

@@ -68,6 +68,7 @@ struct session {
 	struct attachment *attachment;   /* in place of a target; NULL: there is one */
 	struct arrivals *arrivals;       /* of the library in its processes; NULL: in none */
 	struct id_map awaited;           /* pids where it has arrived and not said hello */
+	uint32_t missed, late;           /* new processes to which it came too late, or not at once */
 	struct probes *probes;           /* of launches; NULL: not asked for */
 	struct call_timing *call_timing; /* NULL: it cannot be */
 	struct recording *recording;     /* NULL: not asked for */
@@ -625,6 +626,7 @@ static void take_arrivals(struct session *s)
 						  : NULL;
 
 		if (arrival.result == BRING_IN_DONE) {
+			s->late += process && process->id == arrival.id && !process->is_attached;
 			if (process && process->id == arrival.id && process->lacks_gpu_time)
 				log_warn(s->log,
 					 "process %d: the library was brought in after all; from now "
@@ -640,6 +642,7 @@ static void take_arrivals(struct session *s)
 		/* it has ended, or runs another program by now */
 		if (!process || process->id != arrival.id || arrival.result == BRING_IN_GONE) {
 			log_verbose(s->log, "%s", arrival.message);
+			s->missed++;
 			continue;
 		}
 		log_warn(s->log, "no GPU time: %s%s", arrival.message,
@@ -1407,6 +1410,25 @@ static uint64_t waited_cpu_ns(const struct session *s)
 	return ns > s->other_children_ns ? ns - s->other_children_ns : 0;
 }
 
+/*
+ * Of processes that start while we look at others: the library is brought into them when they have
+ * loaded the driver, not before they use it.
+ */
+static void tell_latecomers(struct session *s)
+{
+	if (s->missed)
+		log_warn(s->log,
+			 "%u process%s used CUDA before the library could be brought in: %s GPU "
+			 "time is missing",
+			 s->missed, s->missed == 1 ? "" : "es", s->missed == 1 ? "its" : "their");
+	if (s->late)
+		log_warn(s->log,
+			 "%u process%s that started meanwhile had loaded CUDA when the library was "
+			 "brought in: GPU time from before is missing",
+			 s->late, s->late == 1 ? "" : "es");
+	collect_ledger(s->collect)->calls.processes += s->missed; /* that have no GPU time */
+}
+
 static void collect_rest(struct session *s)
 {
 	const struct bpf_source *bpf = kernel_events_bpf(s->kernel);
@@ -1422,6 +1444,8 @@ static void collect_rest(struct session *s)
 	collect_waited_for(s->collect, s->attachment ? 0 : waited_cpu_ns(s));
 	if (!s->attachment) /* there libraries may have taken their time to leave */
 		s->ended_ns = monotonic_ns();
+	take_arrivals(s); /* of those that ended last */
+	tell_latecomers(s);
 	collect_finish(s->collect, s->ended_ns);
 	take_counters(s);
 }

@@ -197,6 +197,25 @@ is_left()
 	pkill -KILL -P "$target"
 }
 
+@test "children that end before the library can be brought in are counted" {
+	mkfifo go
+	start out.short sh -c "read line <go; for i in 1 2 3; do '$workloads/launches' 100; done; echo done; sleep 600"
+	start_profile -v -p "$target" -o out.folded
+	wait_until grep -q 'attached to' stderr
+	echo >go
+	wait_until grep -q done out.short
+	kill -INT "$pid"
+	finish_profile
+	expect_status 0
+	pkill -KILL -P "$target"
+	# each of the three: it had ended, or the library came when it ran already
+	local missed late timed
+	missed=$(first_number '^profile: ([0-9]+) process(es)? used CUDA before .*: (its|their) GPU time is missing$')
+	late=$(first_number '^profile: ([0-9]+) process(es)? that started meanwhile .*: GPU time from before is missing$')
+	timed=$(grep -c '^profile: no GPU time: process ' stderr || true)
+	expect_equal processes "$((${missed:-0} + ${late:-0} + timed))" 3
+}
+
 @test "where it cannot be brought in, calls are timed" {
 	needs_command setpriv
 	start out.theirs setpriv --reuid 4242 --regid 4242 --clear-groups "$workloads/steady" 600000
