@@ -41,6 +41,7 @@
 #include "cupti_trace/counter_output.h"
 #include "cupti_trace/counters.h"
 #include "cupti_trace/exit_guard.h"
+#include "cupti_trace/finalize.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/instance.h"
 #include "cupti_trace/launch_log.h"
@@ -429,7 +430,10 @@ static void turn_off(struct tracer *tracer)
 	if (tracer->stall_period)
 		pc_sampling_end(tracer);
 	call_probes_enable(tracer, 0, callback_follows);
-	callback_unsubscribe(tracer);
+	if (tracer->is_late)
+		callback_disable(tracer); /* leave() does the rest */
+	else
+		callback_unsubscribe(tracer);
 	record_kinds_disable(tracer);
 }
 
@@ -476,6 +480,8 @@ static bool follow_window(struct tracer *tracer)
 	if (now - tracer->window.to_ns < WINDOW_GRACE_NS)
 		return false;
 	send_rest(tracer);
+	if (!tracer->is_late) /* else it is the last that is sent */
+		send_totals(tracer);
 	turn_off(tracer);
 	return true;
 }
@@ -503,11 +509,19 @@ static void heed_profiler(struct tracer *tracer)
 		__atomic_store_n(&tracer->window.to_ns, now, __ATOMIC_RELAXED);
 }
 
-/* All is off: CUPTI gives back what memory it still has, and the pipe is closed. */
+/* All is off: CUPTI gives back what memory it still has and goes, and the pipe is closed. */
 static void leave(struct tracer *tracer)
 {
+	enum finalize_result result;
+
 	tracer->api.cuptiActivityFlushAll(CUPTI_ABI_FLUSH_FORCED);
+	result = finalize_cupti(tracer, at_work_end);
+	if (result == FINALIZE_LEFT_OUT)
+		callback_unsubscribe(tracer);
+	send_totals(tracer);
 	sink_close(&tracer->sink);
+	if (result != FINALIZE_LATE)
+		at_work_end();
 }
 
 static void *flusher_main(void *arg)
@@ -546,7 +560,8 @@ static void *flusher_main(void *arg)
 	if (atomic_load(&tracer->phase) == TRACER_OFF) {
 		if (tracer->is_late)
 			leave(tracer);
-		at_work_end();
+		else
+			at_work_end();
 	}
 	guest_leave(&guest);
 	return NULL;
@@ -606,7 +621,7 @@ static void send_totals(struct tracer *tracer)
 		pthread_mutex_unlock(&tracer->record_lock);
 }
 
-/* Everything that there is, and the goodbye. */
+/* Everything that there is, but for the goodbye. */
 static void send_rest(struct tracer *tracer)
 {
 	if (window_is_over(&tracer->window, clock_now_ns()))
@@ -624,7 +639,6 @@ static void send_rest(struct tracer *tracer)
 	if (tracer->reads_counters)
 		counters_context_goes(NULL);
 	counters_send(&tracer->sink);
-	send_totals(tracer);
 }
 
 static void say_goodbye(struct tracer *tracer)
@@ -634,6 +648,7 @@ static void say_goodbye(struct tracer *tracer)
 		return; /* recording ended before the program did */
 	if (!tracer->is_alone) {
 		send_rest(tracer);
+		send_totals(tracer);
 		return;
 	}
 	if (tracer->reads_counters)
