@@ -38,6 +38,7 @@
 #include "cupti_trace/call_probes.h"
 #include "cupti_trace/call_stats.h"
 #include "cupti_trace/callback.h"
+#include "cupti_trace/code_map.h"
 #include "cupti_trace/counter_output.h"
 #include "cupti_trace/counters.h"
 #include "cupti_trace/exit_guard.h"
@@ -520,6 +521,8 @@ static void leave(struct tracer *tracer)
 		callback_unsubscribe(tracer);
 	send_totals(tracer);
 	sink_close(&tracer->sink);
+	buffers_trim(&tracer->buffers);
+	code_map_close();
 	if (result != FINALIZE_LATE)
 		at_work_end();
 }
