@@ -133,7 +133,7 @@ static void put_resource(struct spans *s, uint32_t process)
 	put_resource_text(s, "process.executable.name", is_command ? command_name(s) : name);
 	if (is_command && s->command[0] && !is_given(s, "process.command_args"))
 		otlp_attribute_texts(o, "process.command_args", s->command);
-	if (is_command)
+	if (is_command && !t->program) /* else the folder is only ours */
 		put_resource_text(s, "process.working_directory", t->folder);
 	put_resource_text(s, "telemetry.sdk.name", "profile");
 	put_resource_text(s, "telemetry.sdk.language", "c");
@@ -562,7 +562,9 @@ static int write_all(struct spans *s)
 	s->tracks = trace_model_tracks(s->model);
 	s->first_ns = sums.first_ns < t->start_ns ? sums.first_ns : t->start_ns;
 	s->last_ns = saturated_sum(t->start_ns, t->elapsed_ns);
-	s->command = command_words(t->command ? t->command : "");
+	s->command = command_words(t->program   ? t->program
+				   : t->command ? t->command
+						: "");
 	s->launches = calloc(sums.flows + 1, sizeof(*s->launches));
 	s->outers = calloc(s->tracks->first_count + 1u, sizeof(*s->outers));
 	s->batch = calloc(SPANS_IN_REQUEST, sizeof(*s->batch));

@@ -67,8 +67,12 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 	uint64_t left = t->elapsed_ns > m->delay_ns ? t->elapsed_ns - m->delay_ns : 0;
 	char from[QUANTITY_BYTES + 40] = "", length[QUANTITY_BYTES];
 
-	if (!is_part(m)) {
-		report_outside(log, l); /* nothing, but for processes that already ran */
+	if (!is_part(m)) { /* there is something of processes that already ran, and after `stop` */
+		if (l->before || l->after || l->unended || l->earlier)
+			log_line(log, "Recorded: %s",
+				 m->attached ? time_text(length, (double)t->elapsed_ns)
+					     : "until `stop`");
+		report_outside(log, l);
 		return;
 	}
 	if (left == 0) {

@@ -17,6 +17,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/exit_status.h"
 #include "profiler/base/saturate.h"
+#include "profiler/base/command_text.h"
 #include "profiler/session/arrivals.h"
 #include "profiler/session/attach.h"
 #include "profiler/session/call_timing.h"
@@ -47,6 +48,8 @@
 #define LISTED_MAX 32
 #define COUNT_NS 250000000u
 #define AUXV_BYTES 65536
+#define PROGRAM_BYTES 4096u
+#define PROGRAM_WORDS 256u
 #define GOODBYE_PATIENCE_NS 5000000000u /* for programs, when recording is over */
 
 /* What a descriptor watched by the session's epoll is. */
@@ -68,6 +71,7 @@ struct session {
 	struct attachment *attachment;   /* in place of a target; NULL: there is one */
 	struct arrivals *arrivals;       /* of the library in its processes; NULL: in none */
 	struct id_map awaited;           /* pids where it has arrived and not said hello */
+	char *program;                   /* the command line of the first of them; NULL: unknown */
 	uint32_t missed, late;           /* new processes to which it came too late, or not at once */
 	struct probes *probes;           /* of launches; NULL: not asked for */
 	struct call_timing *call_timing; /* NULL: it cannot be */
@@ -127,6 +131,7 @@ void session_free(struct session *s)
 		return;
 	target_release_resources(&s->target);
 	arrivals_free(s->arrivals);
+	free(s->program);
 	id_map_release(&s->awaited);
 	recording_close(s->recording);
 	remove_payload(s);
@@ -886,6 +891,29 @@ static int add_attached(void *session, const struct scanned_process *scanned)
 	return 0;
 }
 
+/* What the first process was started as, which it may have overwritten; or its name. */
+static void note_program(struct session *s, pid_t pid)
+{
+	char *words[PROGRAM_WORDS + 1], *text = NULL;
+	struct scanned_process now;
+	uint32_t count = 0;
+	size_t size = 0;
+
+	if (proc_file_read(collect_calls(s->collect), pid, "cmdline", PROGRAM_BYTES, &text, &size) !=
+	    0)
+		return;
+	for (size_t at = 0; at < size && count < PROGRAM_WORDS; at += strlen(text + at) + 1)
+		words[count++] = text + at;
+	if ((!count || !words[0][0]) && scanned_process_read(pid, &now) == 0) {
+		words[0] = now.comm;
+		count = 1;
+	}
+	words[count] = NULL;
+	if (count)
+		s->program = command_text(words);
+	free(text);
+}
+
 /* False: a signal has come. */
 static bool await_delay(struct session *s)
 {
@@ -924,6 +952,7 @@ static int follow_all(struct session *s)
 			  err == -EOPNOTSUPP ? "Linux 6.1 or later is needed" : strerror(-err));
 		return err;
 	}
+	note_program(s, attachment_first(s->attachment));
 	if (s->options->attach->duration_ns)
 		s->attached_to_ns = monotonic_ns() + s->options->attach->duration_ns;
 	log_verbose(s->log, "attached to %u process%s", attachment_count(s->attachment),
@@ -1561,6 +1590,7 @@ struct totals session_totals(const struct session *s)
 
 	totals = (struct totals){
 		.ledger = collect_ledger(s->collect),
+		.program = s->program,
 		.command_pid =
 			(uint32_t)(s->attachment ? attachment_first(s->attachment) : s->target.pid),
 		.start_ns = s->start_ns,

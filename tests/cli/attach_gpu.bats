@@ -181,6 +181,16 @@ is_left()
 	expect_line out.folded 'steady_work'
 }
 
+@test "spans are the attached program's" {
+	start_steady 20
+	look --otlp spans.json
+	expect_status 0
+	expect_line stderr '^Recorded: [1-9]'
+	expect_line spans.json '"service.name","value":\{"stringValue":"steady"\}'
+	expect_line spans.json '"process.executable.name","value":\{"stringValue":"steady"\}'
+	expect_line spans.json '"stringValue":".*/steady"\},\{"stringValue":"600000"\},\{"stringValue":"20"\}\]'
+}
+
 @test "a graph that was made before" {
 	start_steady 20 graph
 	look
