@@ -17,6 +17,7 @@
 #include "cupti_trace/pc_sampling.h"
 #include "cupti_trace/stack_sampling.h"
 #include "cupti_trace/virtual_memory.h"
+#include "cupti_trace/visit.h"
 #include "cupti_trace/wait_log.h"
 #include "symbolize/hash.h"
 
@@ -65,6 +66,7 @@ static __thread struct own {
 	uint32_t domain, cbid;
 	/* the launch that was logged last */
 	uint32_t launch_domain, correlation_id;
+	uint32_t visit;          /* in which that was */
 	uint32_t until_measured; /* launches, to the next one */
 	bool has_launched;
 	bool is_kernel;
@@ -322,6 +324,7 @@ static inline uint32_t on_launch(struct tracer *tracer, struct own *me, const st
 	me->made_node = false;
 	me->launch_domain = launch->domain;
 	me->correlation_id = launch->data->correlation_id;
+	me->visit = visit_now();
 	return stack;
 }
 
@@ -348,7 +351,8 @@ static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
 static bool is_nested(const struct own *me, uint32_t domain,
 		      const struct cupti_abi_callback_data *data)
 {
-	return domain == DRV && me->has_launched && me->correlation_id == data->correlation_id;
+	return domain == DRV && me->has_launched && me->correlation_id == data->correlation_id &&
+	       me->visit == visit_now();
 }
 
 /* It owes nothing; behind the launch itself. */

@@ -136,6 +136,10 @@ static void report_waits(struct log *log, const struct measure *m, const struct 
 {
 	if (!m->waits || !used_gpu(l))
 		return;
+	if (!ledger_has_gpu_time(l)) {
+		log_line(log, "Waits: not measured");
+		return;
+	}
 	log_line(log, "Waits: %" PRIu64 " call%s, %.3f ms", l->calls.waits, s(l->calls.waits),
 		 ms(l->calls.wait_ns));
 	if (l->calls.cut_waits)

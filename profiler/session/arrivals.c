@@ -69,6 +69,7 @@ static void bring(const struct arrivals *a, struct arrival *arrival)
 					   .entry = GPU_WIRE_BEGIN,
 					   .text = a->text,
 					   .mark = GPU_WIRE_AT_WORK,
+					   .begins_again = true,
 					   .called_off = &a->stops,
 					   .file_name = PAYLOAD_LIBRARY_NAME};
 

@@ -10,7 +10,8 @@
  * threads are looked at for a fraction of a millisecond, and go on undisturbed.
  *
  * The entry point gets the text, whose memory is gone when it returns, and should return at once.
- * What is loaded stays loaded: each time brings a copy of its own, 64 times at most.
+ * What is loaded stays loaded. A copy of the same library that has left is used again; where there
+ * is none, a new one comes, 64 at most.
  *
  * A profiler that is killed meanwhile leaves no thread stopped, and none with wrong registers. A
  * library may then be loaded that nobody has started.
@@ -44,6 +45,8 @@ struct bring_in_request {
 	size_t library_size;
 	const char *entry; /* name of an exported function: void entry(const char *text) */
 	const char *text;
+	/* a copy that is there may be called again: it maps `mark` in this call, or has not begun */
+	bool begins_again;
 	/* the search for a thread ends when this becomes true; NULL: it does not */
 	const _Atomic bool *called_off;
 	const char *mark; /* of unnamed memory that a process maps as long as a copy is at work */

@@ -120,12 +120,6 @@ is_left()
 		expect_whole
 		expect_line out.folded 'restless_work'
 		is_left "$target"
-		# copies stay mapped: their number is bounded
-		if ((i % 60 == 59)); then
-			expect_undisturbed
-			rm end
-			start_restless
-		fi
 	done
 	expect_undisturbed
 }
@@ -189,6 +183,14 @@ is_left()
 	expect_line spans.json '"service.name","value":\{"stringValue":"steady"\}'
 	expect_line spans.json '"process.executable.name","value":\{"stringValue":"steady"\}'
 	expect_line spans.json '"stringValue":".*/steady"\},\{"stringValue":"600000"\},\{"stringValue":"20"\}\]'
+}
+
+@test "--wall: the library's threads are not the program's" {
+	start_steady 20
+	look --wall
+	expect_status 0
+	expect_line out.folded '^\[threads of profile\];\[blocked: '
+	if grep -E '^clone3.*flusher_main' out.folded; then return 1; fi
 }
 
 @test "a graph that was made before" {
