@@ -286,6 +286,20 @@ void buffers_give_up_waiting(struct buffers *buffers)
 	pthread_mutex_unlock(&buffers->lock);
 }
 
+void buffers_trim(struct buffers *buffers)
+{
+	struct buffer *b;
+
+	pthread_mutex_lock(&buffers->lock);
+	for (uint32_t i = 0; i < BUFFERS_SIZES; i++) {
+		while ((b = take(&buffers->free[i]))) {
+			buffers->kept -= size_of(i);
+			strip(buffers, b);
+		}
+	}
+	pthread_mutex_unlock(&buffers->lock);
+}
+
 void buffers_release(struct buffers *buffers)
 {
 	struct buffer *b;

@@ -91,6 +91,9 @@ bool buffers_wait(struct buffers *buffers, uint32_t ms, bool *returned);
 /* Waiting is of no use, until a buffer comes back: the GPU waits for something else. */
 void buffers_give_up_waiting(struct buffers *buffers);
 
+/* Frees the memory of buffers that are not in use. */
+void buffers_trim(struct buffers *buffers);
+
 /* Frees what is not in use; only for tests: the pool lives as long as the process. */
 void buffers_release(struct buffers *buffers);
 

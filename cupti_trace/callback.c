@@ -7,6 +7,7 @@
 #include "cupti_trace/call_stats.h"
 #include "cupti_trace/followed_memory.h"
 #include "cupti_trace/counters.h"
+#include "cupti_trace/finalize.h"
 #include "cupti_trace/graph_bodies.h"
 #include "cupti_trace/graph_memory.h"
 #include "cupti_trace/guest.h"
@@ -18,6 +19,7 @@
 #include "cupti_trace/ranges.h"
 #include "cupti_trace/stack_sampling.h"
 #include "cupti_trace/virtual_memory.h"
+#include "cupti_trace/visit.h"
 #include "cupti_trace/wait_log.h"
 #include "symbolize/hash.h"
 
@@ -68,6 +70,7 @@ static __thread struct own {
 	uint32_t domain, cbid;
 	/* the launch that was logged last */
 	uint32_t launch_domain, correlation_id, stack;
+	uint32_t visit;          /* in which that was */
 	uint32_t newest_stack;   /* of all that its launches had */
 	uint32_t until_measured; /* launches, to the next one */
 	bool has_launched;
@@ -441,13 +444,13 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 					      .stack_id = stack,
 				      });
 	me->until_measured--;
-	me->has_launched = true;
 	me->is_kernel = launch->called->meaning == API_KERNEL;
 	me->is_in_launch = true;
 	me->owes = launch->owes || launch->called->meaning == API_GRAPH;
 	me->made_node = false;
 	me->launch_domain = launch->domain;
 	me->correlation_id = launch->data->correlation_id;
+	me->visit = visit_now();
 	me->stack = stack;
 	/* LAUNCH_LOG_SKIPPED is no stack */
 	if ((int32_t)stack > (int32_t)me->newest_stack)
@@ -463,6 +466,7 @@ static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
 	uint32_t stack;
 
 	if (!me->has_launched) {
+		me->has_launched = true;
 		me->until_measured = own_cost_first(launch_log_tid());
 		if (me->until_measured > 0)
 			return on_launch(tracer, me, launch);
@@ -478,7 +482,8 @@ static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
 static bool is_nested(const struct own *me, uint32_t domain,
 		      const struct cupti_abi_callback_data *data)
 {
-	return domain == DRV && me->has_launched && me->correlation_id == data->correlation_id;
+	return domain == DRV && me->correlation_id == data->correlation_id &&
+	       me->visit == visit_now();
 }
 
 /* It owes nothing; behind the launch itself. */
@@ -952,8 +957,11 @@ static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t dom
 {
 	if (domain != CUPTI_ABI_DOMAIN_RESOURCE && (phase & TRACER_PROBES_CALLS))
 		call_probes_on_call(tracer, domain, cbid, cbdata, frame);
-	if (phase == TRACER_OFF)
+	if (phase == TRACER_OFF) {
+		if (domain != CUPTI_ABI_DOMAIN_RESOURCE)
+			finalize_on_call(domain, cbid, cbdata);
 		return;
+	}
 	if ((phase & TRACER_IN_DRIVER) && domain != CUPTI_ABI_DOMAIN_RESOURCE)
 		leave_runtime(domain, cbdata);
 	if (!(phase & TRACER_IDLE) || domain == CUPTI_ABI_DOMAIN_RESOURCE ||
@@ -1096,6 +1104,8 @@ int callback_subscribe(struct tracer *tracer)
 		return result;
 	tracer->subscribed = true;
 	of_runtime.may_be_off = can_do_without_runtime(tracer);
+	of_runtime.is_off = false;
+	launch_path_runtime_is(true, clock_now_ns());
 	index_all_functions(tracer);
 	if (follows)
 		follow_functions(tracer);
@@ -1120,6 +1130,12 @@ const char *callback_other_subscriber(struct tracer *tracer)
 		tracer->api.cuptiUnsubscribe(subscriber);
 	name[sizeof(name) - 1] = '\0';
 	return name[0] ? name : tracer->api.path;
+}
+
+void callback_disable(struct tracer *tracer)
+{
+	if (tracer->subscribed)
+		enable_all(tracer, 0);
 }
 
 void callback_unsubscribe(struct tracer *tracer)

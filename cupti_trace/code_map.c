@@ -97,6 +97,15 @@ static bool is_open(void)
 	       st.st_ino == file.inode;
 }
 
+void code_map_close(void)
+{
+	pthread_mutex_lock(&file.lock);
+	if (is_open())
+		close(file.fd);
+	file.fd = -1;
+	pthread_mutex_unlock(&file.lock);
+}
+
 /* With the lock held: a descriptor at the file's beginning, or -errno. */
 static int open_file(void)
 {

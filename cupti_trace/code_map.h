@@ -43,4 +43,7 @@ struct code_map_entry *code_map_look(struct code_map *map, uint64_t pc);
 /* Mappings have changed: they are read at the next look. */
 void code_map_expire(struct code_map *map);
 
+/* Closes the file, which is opened again when it is needed. */
+void code_map_close(void);
+
 #endif

@@ -49,6 +49,10 @@
 #define GPU_WIRE_ACK_PREFIX "ack."
 #define GPU_WIRE_ACK_FORMAT GPU_WIRE_ACK_PREFIX "%016" PRIx64 /* the instance */
 
+/* Name of unnamed memory that the library is loaded from in processes that ran already; what
+ * follows in it says which library. */
+#define GPU_WIRE_MEMORY "profile-library"
+
 /*
  * In a process that already ran: the name by which a copy is known to be at work (at_work.h), and
  * the file beside the pipe that asks it to leave. The settings above are lines of a text for

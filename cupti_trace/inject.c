@@ -13,7 +13,8 @@
  * threads of ours: contexts, modules and graphs are there already. Such a copy of the library can
  * leave before the process ends: when a file of the name GPU_WIRE_LEAVE lies beside the pipe, its
  * window ends, and when nobody reads the pipe any more, it leaves at once. It stays mapped and does
- * nothing; the next profiler brings a copy of its own.
+ * nothing, until the next profiler of the same build calls profile_begin again. One that has
+ * followed memory, or could not be started, does not begin again: there a new copy is brought in.
  *
  * Where there is no pipe, the library was injected without a profiler, for tracers that attach to
  * its probes (probes.h). Then a thread looks for them now and then, and CUPTI is used only as long
@@ -38,9 +39,11 @@
 #include "cupti_trace/call_probes.h"
 #include "cupti_trace/call_stats.h"
 #include "cupti_trace/callback.h"
+#include "cupti_trace/code_map.h"
 #include "cupti_trace/counter_output.h"
 #include "cupti_trace/counters.h"
 #include "cupti_trace/exit_guard.h"
+#include "cupti_trace/finalize.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/instance.h"
 #include "cupti_trace/launch_log.h"
@@ -55,6 +58,7 @@
 #include "cupti_trace/settings.h"
 #include "cupti_trace/stack_sampling.h"
 #include "cupti_trace/tracer.h"
+#include "cupti_trace/visit.h"
 #include "symbolize/text.h"
 
 #define OLDEST_CUPTI 18          /* CUDA 11.8: the record layouts in cupti_abi.h */
@@ -430,7 +434,10 @@ static void turn_off(struct tracer *tracer)
 	if (tracer->stall_period)
 		pc_sampling_end(tracer);
 	call_probes_enable(tracer, 0, callback_follows);
-	callback_unsubscribe(tracer);
+	if (tracer->is_late)
+		callback_disable(tracer); /* leave() does the rest */
+	else
+		callback_unsubscribe(tracer);
 	record_kinds_disable(tracer);
 }
 
@@ -477,6 +484,8 @@ static bool follow_window(struct tracer *tracer)
 	if (now - tracer->window.to_ns < WINDOW_GRACE_NS)
 		return false;
 	send_rest(tracer);
+	if (!tracer->is_late) /* else it is the last that is sent */
+		send_totals(tracer);
 	turn_off(tracer);
 	return true;
 }
@@ -504,11 +513,69 @@ static void heed_profiler(struct tracer *tracer)
 		__atomic_store_n(&tracer->window.to_ns, now, __ATOMIC_RELAXED);
 }
 
-/* All is off: CUPTI gives back what memory it still has, and the pipe is closed. */
+/* The flusher is about to end, unless the process is, which waits for it. */
+static bool end_flusher(struct tracer *tracer)
+{
+	bool ends_alone;
+
+	pthread_mutex_lock(&tracer->flusher_lock);
+	ends_alone = !tracer->flusher_stop;
+	if (ends_alone) {
+		tracer->flusher_runs = false;
+		pthread_detach(tracer->flusher);
+	}
+	pthread_mutex_unlock(&tracer->flusher_lock);
+	return ends_alone;
+}
+
+/*
+ * The next profiler knows nothing of what this one was sent. What threads have logged since is lost
+ * in the closed pipe; memory and threads' own tables are used again.
+ */
+static void start_over(struct tracer *tracer)
+{
+	atomic_fetch_add(&visit_number, 1);
+	launch_log_drain(&tracer->sink);
+	call_stats_send(&tracer->sink);
+	launch_stack_start_over();
+	pthread_mutex_lock(&tracer->record_lock);
+	names_release(&tracer->names);
+	work_tally_release(&tracer->tally);
+	pthread_mutex_unlock(&tracer->record_lock);
+	sink_start_over(&tracer->sink);
+	tracer->probes = 0;
+	tracer->lacks_answer = false;
+	tracer->deferred_count = 0;
+	atomic_store(&tracer->captures, 0);
+	atomic_store(&tracer->capture_ns, 0);
+	atomic_store(&tracer->watches_uvm, false);
+	atomic_store(&tracer->reported_device_launch, false);
+	atomic_store(&tracer->saw_device, false);
+	atomic_store(&tracer->void_launches, 0);
+	atomic_store(&tracer->has_left, false);
+	atomic_store(&tracer->has_late_work, false);
+	atomic_store(&tracer->skips_unended, false);
+	/* last: profile_begin may be called again */
+	atomic_store(&tracer->owner, 0);
+}
+
+/* All is off: CUPTI gives back what memory it still has and goes, and the pipe is closed. */
 static void leave(struct tracer *tracer)
 {
+	enum finalize_result result;
+
 	tracer->api.cuptiActivityFlushAll(CUPTI_ABI_FLUSH_FORCED);
+	result = finalize_cupti(tracer, at_work_end);
+	if (result == FINALIZE_LEFT_OUT)
+		callback_unsubscribe(tracer);
+	send_totals(tracer);
 	sink_close(&tracer->sink);
+	buffers_trim(&tracer->buffers);
+	code_map_close();
+	if (end_flusher(tracer) && result != FINALIZE_LATE && !tracer->follows_memory)
+		start_over(tracer);
+	if (result != FINALIZE_LATE)
+		at_work_end();
 }
 
 static void *flusher_main(void *arg)
@@ -548,7 +615,8 @@ static void *flusher_main(void *arg)
 	if (atomic_load(&tracer->phase) == TRACER_OFF) {
 		if (tracer->is_late)
 			leave(tracer);
-		at_work_end();
+		else
+			at_work_end();
 	}
 	guest_leave(&guest);
 	return NULL;
@@ -569,12 +637,15 @@ static void start_flusher(struct tracer *tracer, void *(*run)(void *tracer))
 
 static void stop_flusher(struct tracer *tracer)
 {
-	if (!tracer->flusher_runs)
-		return;
+	bool runs;
+
 	pthread_mutex_lock(&tracer->flusher_lock);
+	runs = tracer->flusher_runs;
 	tracer->flusher_stop = true;
 	pthread_cond_signal(&tracer->flusher_wake);
 	pthread_mutex_unlock(&tracer->flusher_lock);
+	if (!runs)
+		return;
 	patience_join(tracer->flusher); /* it may sit inside CUPTI */
 	tracer->flusher_runs = false;
 }
@@ -609,7 +680,7 @@ static void send_totals(struct tracer *tracer)
 		pthread_mutex_unlock(&tracer->record_lock);
 }
 
-/* Everything that there is, and the goodbye. */
+/* Everything that there is, but for the goodbye. */
 static void send_rest(struct tracer *tracer)
 {
 	if (window_is_over(&tracer->window, clock_now_ns()))
@@ -627,7 +698,6 @@ static void send_rest(struct tracer *tracer)
 	if (tracer->reads_counters)
 		counters_context_goes(NULL);
 	counters_send(&tracer->sink);
-	send_totals(tracer);
 }
 
 static void say_goodbye(struct tracer *tracer)
@@ -637,6 +707,7 @@ static void say_goodbye(struct tracer *tracer)
 		return; /* recording ended before the program did */
 	if (!tracer->is_alone) {
 		send_rest(tracer);
+		send_totals(tracer);
 		return;
 	}
 	if (tracer->reads_counters)
@@ -737,8 +808,12 @@ static bool is_final(void *context, int error)
 static bool set_up_cupti(struct tracer *tracer)
 {
 	struct cupti_api *api = &tracer->api;
-	int err = cupti_api_load(api, &(struct cupti_api_use){begin_cupti, is_final, tracer});
+	int err;
 
+	if (tracer->is_late && tracer->has_begun) /* it has been loaded */
+		err = begin_cupti(tracer, api);
+	else
+		err = cupti_api_load(api, &(struct cupti_api_use){begin_cupti, is_final, tracer});
 	if (err == -ENOENT)
 		tracer_notice(tracer, GPU_NOTICE_NO_CUPTI, "%s", api->looked);
 	else if (err == -ENOSYS)
@@ -931,6 +1006,9 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	ranges_begin(tracer);
 	if (tracer->flusher_runs && window_is_far(&tracer->window, clock_now_ns()))
 		atomic_fetch_or(&tracer->phase, TRACER_IDLE); /* it ends that in time */
+	if (tracer->has_hooks)
+		return;
+	tracer->has_hooks = true;
 	at_quick_exit(on_exit_process);
 	if (exit_guard_add(on_exit_process))
 		tracer_notice(tracer, GPU_NOTICE_OTHER,
@@ -1011,7 +1089,8 @@ static void begin(struct tracer *tracer, const char *pipe_path)
 	instance_describe(&instance);
 	if (launch_log_init() == 0 &&
 	    sink_open(&tracer->sink, pipe_path, (uint32_t)getpid(), instance.id) == 0) {
-		pthread_atfork(NULL, NULL, on_fork_child);
+		if (!tracer->has_hooks)
+			pthread_atfork(NULL, NULL, on_fork_child);
 		start(tracer, &instance);
 	} else {
 		at_work_end();
@@ -1067,6 +1146,9 @@ __attribute__((visibility("default"))) void profile_begin(const char *text)
 	pid_t nobody = 0;
 	pthread_t thread;
 
+	/* a child of fork has what its parent has begun, and no CUDA */
+	if (tracer->sink.owner && tracer->sink.owner != getpid())
+		return;
 	if (!atomic_compare_exchange_strong(&tracer->owner, &nobody, getpid()))
 		return;
 	tracer->is_late = true;

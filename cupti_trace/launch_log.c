@@ -71,12 +71,17 @@ static void orphan(void *ring)
 
 int launch_log_init(void)
 {
+	static bool has_key;
 	struct ticks_point now;
+	int err = 0;
 
 	ticks_init();
 	now = ticks_read_point();
 	ticks_line_add(&line, &now);
-	return -pthread_key_create(&thread_end, orphan);
+	if (!has_key)
+		err = pthread_key_create(&thread_end, orphan);
+	has_key |= err == 0;
+	return -err;
 }
 
 uint32_t launch_log_tid(void)

@@ -176,6 +176,17 @@ void launch_stack_check_code(struct sink *sink)
 	note_counts(counts);
 }
 
+void launch_stack_start_over(void)
+{
+	pthread_mutex_lock(&table.lock);
+	hash_index_release(&table.index);
+	table.count = table.base_count = table.base_pc_count = 0;
+	atomic_fetch_add(&generation, 1);
+	code_map_expire(&table.map);
+	python_stack_start_over();
+	pthread_mutex_unlock(&table.lock);
+}
+
 void launch_stack_expect_unload(void)
 {
 	atomic_store(&watched_until_ns, clock_now_ns() + WATCHED_NS);

@@ -55,4 +55,7 @@ void launch_stack_check_code(struct sink *sink);
 /* Device code is being unloaded, perhaps with the library that holds it. Any thread. */
 void launch_stack_expect_unload(void);
 
+/* Stacks and code that were sent are sent again: to another profiler. */
+void launch_stack_start_over(void);
+
 #endif

@@ -21,6 +21,7 @@ void own_cost_init(void)
 		last = now;
 	}
 	clock_ns = least;
+	atomic_store(&total_ns, 0);
 }
 
 struct own_cost_mark own_cost_begin(void)

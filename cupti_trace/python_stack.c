@@ -53,6 +53,12 @@ static struct {
 	struct hash_index index;
 } known;
 
+void python_stack_start_over(void)
+{
+	hash_index_release(&known.index);
+	known.count = 0;
+}
+
 void python_stack_init(const struct python_stack_options *options)
 {
 	python.options = *options;

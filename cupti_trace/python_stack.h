@@ -78,4 +78,7 @@ uint32_t python_stack_merge(struct sink *sink, const struct python_stack_natives
 			    struct python_merged *origins, uint32_t max, bool *is_cut,
 			    bool *is_ordered);
 
+/* Names that were sent are sent again. The caller of python_stack_merge locks. */
+void python_stack_start_over(void);
+
 #endif

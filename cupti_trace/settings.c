@@ -18,6 +18,7 @@ int settings_use(const char *text)
 	memcpy(copy, text, size);
 	for (char *at = copy; (at = strchr(at, '\n')); at++)
 		*at = '\0';
+	free(lines); /* of a profiler that has gone */
 	lines = copy;
 	return 0;
 }

@@ -507,6 +507,15 @@ void sink_close(struct sink *sink)
 	pthread_mutex_unlock(&sink->lock);
 }
 
+void sink_start_over(struct sink *sink)
+{
+	pthread_mutex_lock(&sink->lock);
+	free(sink->kept);
+	sink->kept = NULL;
+	sink->kept_from = sink->kept_end = sink->kept_capacity = 0;
+	pthread_mutex_unlock(&sink->lock);
+}
+
 void sink_abandon(struct sink *sink)
 {
 	/* no lock: the thread that held it may not exist in this process */

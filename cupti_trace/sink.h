@@ -97,8 +97,11 @@ bool sink_waits(const struct sink *sink);
 /* Turns the sink off if nobody reads the pipe any more, which a write would notice. */
 void sink_look_for_reader(struct sink *sink);
 
-/* Closes the pipe, for good. */
+/* Closes the pipe. */
 void sink_close(struct sink *sink);
+
+/* Frees what was kept, of a closed one: it may be opened again. */
+void sink_start_over(struct sink *sink);
 
 /* Closes silently: in a child after fork, which shares the pipe but is not traced. */
 void sink_abandon(struct sink *sink);

@@ -49,6 +49,7 @@ struct tracer {
 
 	bool has_begun;  /* CUPTI has been used */
 	bool is_alone;   /* was started without a profiler, for tracers */
+	bool has_hooks;  /* handlers of forks and exits */
 	bool is_late;    /* was brought into a process that ran already */
 	uint32_t probes; /* those that are served: probes.h */
 	bool verbose;

@@ -5,17 +5,19 @@
 #include "cupti_trace/guest.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
+#include "cupti_trace/visit.h"
 
 /* The outermost call that the thread is in. */
 static __thread struct {
 	bool open;
+	uint32_t visit; /* in which it was opened */
 	uint32_t domain, cbid;
 	struct gpu_event_wait wait;
 } own;
 
 static bool is_own(const struct wait_log_call *call)
 {
-	return own.open && own.domain == call->domain && own.cbid == call->cbid;
+	return own.open && own.visit == visit_now() && own.domain == call->domain && own.cbid == call->cbid;
 }
 
 /*
@@ -43,9 +45,10 @@ static void tell_stream(const struct tracer *tracer, const struct wait_log_call 
 
 void wait_log_enter(struct tracer *tracer, const struct wait_log_call *call, uint32_t stack)
 {
-	if (own.open && !is_own(call))
+	if (own.open && own.visit == visit_now() && !is_own(call))
 		return; /* a part of that one */
 	own.open = true;
+	own.visit = visit_now();
 	own.domain = call->domain;
 	own.cbid = call->cbid;
 	own.wait.tid = launch_log_tid();

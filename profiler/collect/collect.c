@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cupti_trace/gpu_wire.h"
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/saturate.h"
 #include "profiler/collect/proc_names.h"
@@ -833,7 +834,8 @@ static const char *find_mark_apart(const struct collect *c)
 	const char *path = stack_builder_start_module(&c->builder);
 	const char *name = path ? base_name(path) : "";
 
-	if (c->library && strcmp(name, c->library) == 0)
+	if ((c->library && strcmp(name, c->library) == 0) ||
+	    starts_with(name, "memfd:" GPU_WIRE_MEMORY))
 		return MARK_THREADS_OF_PROFILE;
 	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
 		if (starts_with(name, drivers[i]))

@@ -138,7 +138,7 @@ static void put_resource(struct span_maker *s, const uint32_t *process)
 	put_resource_text(s, "process.executable.name", is_command ? command_name(s) : name);
 	if (is_command && s->command[0] && !is_given(s, "process.command_args"))
 		otlp_attribute_texts(o, "process.command_args", s->command);
-	if (is_command)
+	if (is_command && !t->program) /* else the folder is only ours */
 		put_resource_text(s, "process.working_directory", t->folder);
 	put_resource_text(s, "telemetry.sdk.name", "profile");
 	put_resource_text(s, "telemetry.sdk.language", "c");
@@ -471,7 +471,8 @@ static void count_time(struct written *written, const struct timeline_record *re
 /* Whose words the resource has. False: out of memory. */
 static bool know_command(struct span_maker *s, const struct result *result)
 {
-	const char *command = result->totals.command;
+	const struct totals *t = &result->totals;
+	const char *command = t->program ? t->program : t->command;
 
 	s->result = result;
 	if (!s->command)

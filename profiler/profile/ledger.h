@@ -301,4 +301,10 @@ void ledger_add_work(struct ledger *ledger, const struct gpu_row *work);
 void ledger_settle(struct ledger *ledger, uint32_t pid, const struct work_tally *counted,
 		   const struct work_tally *reported);
 
+/* False: programs used CUDA, and of none of them it is known what its GPU work took. */
+static inline bool ledger_has_gpu_time(const struct ledger *l)
+{
+	return l->calls.processes == 0 || l->pipe.processes > l->pipe.without_cupti;
+}
+
 #endif

@@ -79,6 +79,9 @@ struct stack_info {
 struct totals {
 	const struct ledger *ledger;
 	const char *command;       /* as a shell would read it, cut if it is long */
+	/* of the first process that was attached to, likewise; NULL: there is a command, or it is
+	 * unknown, as it is in captures */
+	const char *program;
 	const char *folder;        /* the command's working directory, any bytes; NULL: unknown */
 	const char *shown;         /* the options that left something out (view.h); NULL: none */
 	const char *host;          /* the machine's name; NULL: unknown */

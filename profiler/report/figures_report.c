@@ -124,6 +124,7 @@ static void print_notes(struct log *log, const struct figures *f, const union fi
 
 void figures_report(struct log *log, const struct result *result, unsigned int width)
 {
+	const char *nothing = ledger_has_gpu_time(result->totals.ledger) ? " none" : " not measured";
 	struct figures_list list;
 	int err = figures_of(result, &list);
 
@@ -131,7 +132,7 @@ void figures_report(struct log *log, const struct result *result, unsigned int w
 		const struct figures *f = list.tables[i];
 		uint64_t more = f->left_out;
 
-		log_line(log, "%s:%s", f->title, f->count + more ? "" : " none");
+		log_line(log, "%s:%s", f->title, f->count + more ? "" : nothing);
 		if (f->count)
 			print_line(log, result, f, NULL, width);
 		for (uint32_t row = 0; row < f->count; row++) {

@@ -109,8 +109,12 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 
 	if (m->ranges)
 		report_ranges(log, m, l);
-	if (!is_part(m)) {
-		report_outside(log, l); /* nothing, but for processes that already ran */
+	if (!is_part(m)) { /* there is something of processes that already ran, and after `stop` */
+		if (!m->ranges && (l->before || l->after || l->unended || l->earlier))
+			log_line(log, "Recorded: %s",
+				 m->attached ? time_text(length, (double)t->elapsed_ns)
+					     : "until `stop`");
+		report_outside(log, l);
 		return;
 	}
 	if (left == 0 && !l->not_held_ns) {
@@ -178,6 +182,10 @@ static void report_waits(struct log *log, const struct measure *m, const struct 
 {
 	if (!m->waits || !used_gpu(l))
 		return;
+	if (!ledger_has_gpu_time(l)) {
+		log_line(log, "Waits: not measured");
+		return;
+	}
 	log_line(log, "Waits: %" PRIu64 " call%s, %.3f ms", l->calls.waits, s(l->calls.waits),
 		 ms(l->calls.wait_ns));
 	if (l->calls.cut_waits)

@@ -12,7 +12,8 @@
 #include "cupti_trace/gpu_wire.h"
 #include "profiler/base/queue.h"
 
-#define ATTEMPTS 3u /* where no thread can be borrowed; each takes BRING_IN_PATIENCE_NS */
+#define ATTEMPTS 10u /* where no thread can be borrowed; each takes BRING_IN_SEARCH_NS */
+#define WORKERS_MAX 32u
 
 struct waiting {
 	uint32_t id;
@@ -25,8 +26,10 @@ struct arrivals {
 	char *text;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	pthread_t thread;
-	bool has_thread, stops, ends, is_busy;
+	pthread_t workers[WORKERS_MAX];
+	uint32_t worker_count, busy; /* threads, and those that are at a process */
+	_Atomic bool stops;          /* processes are left alone */
+	bool ends;
 	struct queue waiting, done;
 };
 
@@ -66,6 +69,8 @@ static void bring(const struct arrivals *a, struct arrival *arrival)
 					   .entry = GPU_WIRE_BEGIN,
 					   .text = a->text,
 					   .mark = GPU_WIRE_AT_WORK,
+					   .begins_again = true,
+					   .called_off = &a->stops,
 					   .file_name = PAYLOAD_LIBRARY_NAME};
 
 	if (!reaches_pipe(a, arrival))
@@ -78,20 +83,23 @@ static void bring(const struct arrivals *a, struct arrival *arrival)
 static void serve(struct arrivals *a, struct waiting w)
 {
 	struct arrival arrival = {.id = w.id, .pid = w.pid};
-	int err;
+	int err = 0;
 
-	a->is_busy = true;
+	a->busy++;
 	pthread_mutex_unlock(&a->lock);
 	bring(a, &arrival);
 	pthread_mutex_lock(&a->lock);
 	w.attempts++;
-	if (arrival.result == BRING_IN_NO_THREAD && w.attempts < ATTEMPTS && !a->stops)
-		err = queue_push(&a->waiting, &w);
-	else
+	/* of a process without a fit thread the caller knows from the first attempt on */
+	if (w.attempts == 1 || arrival.result == BRING_IN_DONE)
 		err = queue_push(&a->done, &arrival);
+	if (!err && arrival.result == BRING_IN_NO_THREAD && w.attempts < ATTEMPTS && !a->stops)
+		err = queue_push(&a->waiting, &w);
 	(void)err; /* out of memory: as if it had ended */
-	a->is_busy = false;
+	a->busy--;
 }
+
+static void add_worker(struct arrivals *a);
 
 static void *work(void *argument)
 {
@@ -105,6 +113,9 @@ static void *work(void *argument)
 			struct waiting w = *next;
 
 			queue_pop(&a->waiting);
+			/* by this thread, which has the capabilities that are needed */
+			if (queue_length(&a->waiting) && a->busy + 1 == a->worker_count)
+				add_worker(a);
 			serve(a, w);
 		} else {
 			pthread_cond_wait(&a->wake, &a->lock);
@@ -114,10 +125,23 @@ static void *work(void *argument)
 	return NULL;
 }
 
+/* With the lock. Where there can be no more, processes wait for one another. */
+static void add_worker(struct arrivals *a)
+{
+	sigset_t all, old;
+
+	if (a->worker_count == WORKERS_MAX || a->ends)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (pthread_create(&a->workers[a->worker_count], NULL, work, a) == 0)
+		a->worker_count++;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
 struct arrivals *arrivals_new(const struct payload *payload, const char *text)
 {
 	struct arrivals *a = calloc(1, sizeof(*a));
-	sigset_t all, old;
 
 	if (!a)
 		return NULL;
@@ -127,11 +151,11 @@ struct arrivals *arrivals_new(const struct payload *payload, const char *text)
 	pthread_cond_init(&a->wake, NULL);
 	queue_init(&a->waiting, sizeof(struct waiting));
 	queue_init(&a->done, sizeof(struct arrival));
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	a->has_thread = a->text && pthread_create(&a->thread, NULL, work, a) == 0;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (a->has_thread)
+	pthread_mutex_lock(&a->lock);
+	if (a->text)
+		add_worker(a);
+	pthread_mutex_unlock(&a->lock);
+	if (a->worker_count)
 		return a;
 	arrivals_free(a);
 	return NULL;
@@ -141,13 +165,12 @@ void arrivals_free(struct arrivals *a)
 {
 	if (!a)
 		return;
-	if (a->has_thread) {
-		pthread_mutex_lock(&a->lock);
-		a->stops = a->ends = true;
-		pthread_cond_signal(&a->wake);
-		pthread_mutex_unlock(&a->lock);
-		pthread_join(a->thread, NULL);
-	}
+	pthread_mutex_lock(&a->lock);
+	a->stops = a->ends = true; /* there will be no more of them */
+	pthread_cond_broadcast(&a->wake);
+	pthread_mutex_unlock(&a->lock);
+	for (uint32_t i = 0; i < a->worker_count; i++)
+		pthread_join(a->workers[i], NULL);
 	queue_release(&a->waiting);
 	queue_release(&a->done);
 	pthread_cond_destroy(&a->wake);
@@ -186,10 +209,20 @@ bool arrivals_next(struct arrivals *a, struct arrival *arrival)
 
 void arrivals_stop(struct arrivals *a)
 {
+	const struct waiting *w;
+
 	if (!a)
 		return;
 	pthread_mutex_lock(&a->lock);
 	a->stops = true;
+	for (; (w = queue_front(&a->waiting)); queue_pop(&a->waiting)) {
+		struct arrival arrival = {.id = w->id, .pid = w->pid, .result = BRING_IN_GONE};
+
+		snprintf(arrival.message, sizeof(arrival.message),
+			 "process %d came too late for the library", (int)w->pid);
+		if (w->attempts == 0 && queue_push(&a->done, &arrival) != 0)
+			break; /* out of memory */
+	}
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -200,7 +233,7 @@ bool arrivals_are_busy(struct arrivals *a)
 	if (!a)
 		return false;
 	pthread_mutex_lock(&a->lock);
-	is_busy = a->is_busy || (!a->stops && queue_length(&a->waiting) > 0);
+	is_busy = a->busy || (!a->stops && queue_length(&a->waiting) > 0);
 	pthread_mutex_unlock(&a->lock);
 	return is_busy;
 }

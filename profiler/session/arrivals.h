@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Brings the injection library into processes that already run, one after the other, on a thread of
- * its own: bring_in blocks for seconds where a process is busy.
+ * Brings the injection library into processes that already run, on threads of its own: bring_in
+ * blocks for a second where a process is busy, and processes do not wait for each other.
  *
- * A process whose threads are all busy is tried again after the others, a few times. The pipe must
+ * A process without a thread that could be borrowed is reported as such after the first attempt,
+ * and tried again for some seconds: it may be reported a second time, then as done. The pipe must
  * be reachable from the process by the path that it is given: one that sees other files, or runs as
  * another user, is refused.
  */
@@ -28,12 +29,12 @@ struct arrival {
 struct arrivals;
 
 /*
- * `text`, the library's settings, is copied; `payload` is borrowed. The thread has the capabilities
- * of the caller. NULL: out of memory.
+ * `text`, the library's settings, is copied; `payload` is borrowed. The threads have the
+ * capabilities of the caller. NULL: out of memory.
  */
 struct arrivals *arrivals_new(const struct payload *payload, const char *text);
 
-/* Waits for the process that is under way, for some seconds at most. NULL is allowed. */
+/* Waits for the processes that are under way, for some seconds at most. NULL is allowed. */
 void arrivals_free(struct arrivals *a);
 
 /* Puts a process at the end of the queue. 0 or -errno. */
@@ -42,7 +43,10 @@ int arrivals_add(struct arrivals *a, uint32_t id, pid_t pid);
 /* The next process that was dealt with. False: none by now. NULL is allowed. */
 bool arrivals_next(struct arrivals *a, struct arrival *arrival);
 
-/* Those that still wait are left alone. The one under way is dealt with. NULL is allowed. */
+/*
+ * Those that still wait are left alone, and reported as gone. So are those whose threads are being
+ * looked at; where the library is being loaded, that goes on. NULL is allowed.
+ */
 void arrivals_stop(struct arrivals *a);
 
 /* Whether a process waits, or is under way. NULL is allowed. */

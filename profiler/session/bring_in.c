@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,6 +19,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "cupti_trace/gpu_wire.h"
+#include "profiler/base/stable_hash.h"
 #include "profiler/session/borrowed_thread.h"
 #include "profiler/session/remote_memory.h"
 #include "symbolize/bounded_call.h"
@@ -27,7 +30,8 @@
 #include "symbolize/text.h"
 #include "symbolize/unwind.h"
 
-#define MEMORY_NAME "profile-library"
+#define MEMORY_NAME GPU_WIRE_MEMORY /* and which, by its bytes */
+#define MEMORY_NAME_FORMAT MEMORY_NAME "-%016" PRIx64
 #define STACK_MAX (256u << 10)
 #define FRAMES_MAX 256u
 #define ROUND_NS 20000000 /* between two looks at all threads */
@@ -49,6 +53,8 @@ struct bringing {
 	uint64_t loader_call, system_call; /* dlopen or its elder, and syscall(2), in the process */
 	bool is_elder;
 	uint64_t restorer;
+	char memory_name[48];
+	uint64_t copy; /* where the same library is mapped that has left; 0: nowhere */
 	struct symbolizer *symbolizer;
 	struct address_space *space;
 	struct borrowed_thread thread;
@@ -246,6 +252,14 @@ static bool is_ours(const struct remote_mapping *m)
 	return m->offset == 0 && starts_with(m->path, "/memfd:" MEMORY_NAME);
 }
 
+static bool is_same(const struct bringing *b, const struct remote_mapping *m)
+{
+	const size_t start = strlen("/memfd:"), length = strlen(b->memory_name);
+
+	return is_ours(m) && strncmp(m->path + start, b->memory_name, length) == 0 &&
+	       m->path[start + length] == ' ';
+}
+
 static bool is_mark(const struct bringing *b, const struct remote_mapping *m)
 {
 	static const char start[] = "/memfd:";
@@ -279,13 +293,15 @@ static bool find_functions(struct bringing *b)
 	while (remote_mapping_next(&rest, &m)) {
 		has_musl |= is_musl(m.path);
 		copies += is_ours(&m);
+		if (b->request->begins_again && is_same(b, &m))
+			b->copy = m.start;
 		is_at_work |= is_mark(b, &m) || is_file(b, &m);
 		look_at_mapping(b, &m, &libc);
 	}
 	free(text);
 	if (is_at_work)
 		return fail(b, BRING_IN_ALREADY, "is being profiled already");
-	if (copies >= COPIES_MAX)
+	if (copies >= COPIES_MAX && !b->copy)
 		return fail(b, BRING_IN_UNSUITED,
 			    "has been profiled %u times: it takes no more copies of the library",
 			    copies);
@@ -465,7 +481,8 @@ static bool visit_thread(struct bringing *b, pid_t tid)
 
 static bool find_thread(struct bringing *b)
 {
-	uint64_t deadline = monotonic_ns() + BRING_IN_PATIENCE_NS;
+	uint64_t deadline = monotonic_ns() + BRING_IN_SEARCH_NS;
+	const _Atomic bool *called_off = b->request->called_off;
 
 	do {
 		if (kill(b->request->pid, 0) != 0 && errno == ESRCH)
@@ -476,7 +493,7 @@ static bool find_thread(struct bringing *b)
 			return fail(b, BRING_IN_DENIED, "may not be traced by this user");
 		}
 		nanosleep(&(struct timespec){.tv_nsec = ROUND_NS}, NULL);
-	} while (monotonic_ns() < deadline);
+	} while (monotonic_ns() < deadline && !(called_off && *called_off));
 	return fail(b, BRING_IN_NO_THREAD,
 		    "has no thread that sleeps where the library could be loaded");
 }
@@ -506,10 +523,9 @@ static bool call(struct bringing *b, const struct borrowed_call *what, const cha
 /* A descriptor of the process's, or -errno. INT64_MIN: the thread is no longer borrowed. */
 static int64_t make_memory(struct bringing *b, uint32_t flags)
 {
-	static const char name[] = MEMORY_NAME;
 	struct borrowed_call make = {.function = b->system_call,
-				     .data = name,
-				     .data_size = sizeof(name),
+				     .data = b->memory_name,
+				     .data_size = strlen(b->memory_name) + 1,
 				     .arguments = {SYS_memfd_create, BORROWED_DATA, flags}};
 
 	if (!call(b, &make, "memfd_create"))
@@ -649,15 +665,54 @@ static bool is_still_users(struct bringing *b)
 	return fail(b, BRING_IN_DENIED, "may not be looked into: its first thread has ended");
 }
 
+static bool has_mark(struct bringing *b)
+{
+	char *text = NULL, *rest;
+	struct remote_mapping m;
+	bool found = false;
+
+	if (!read_maps(b, &text))
+		return false;
+	rest = text;
+	while (!found && remote_mapping_next(&rest, &m))
+		found = is_mark(b, &m);
+	free(text);
+	return found;
+}
+
+/* True: the copy that is there is at work, or the thread is gone; `*done` tells which. */
+static bool begin_again(struct bringing *b, bool *done)
+{
+	uint64_t entry = remote_function(b->request->pid, b->copy, b->request->entry);
+
+	*done = false;
+	b->copy = 0; /* once */
+	if (!entry)
+		return false;
+	if (!begin(b, entry))
+		return true;
+	if (!has_mark(b))
+		return false;
+	borrowed_thread_release(&b->thread);
+	*done = true;
+	return true;
+}
+
 /* With a borrowed thread, which is given back in any case. */
 static bool load(struct bringing *b)
 {
 	uint64_t inode = 0, entry;
 	int64_t theirs;
+	bool done;
 	int err;
 
 	if (!is_still_users(b))
 		return false;
+	if (b->copy && begin_again(b, &done)) {
+		if (done)
+			b->result = BRING_IN_DONE;
+		return done;
+	}
 	theirs = make_memory(b, MFD_CLOEXEC | MFD_EXEC);
 	if (theirs == -EINVAL)
 		theirs = make_memory(b, MFD_CLOEXEC);
@@ -700,6 +755,8 @@ static void *work(void *argument)
 		return NULL;
 	}
 	b->result = BRING_IN_DONE;
+	snprintf(b->memory_name, sizeof(b->memory_name), MEMORY_NAME_FORMAT,
+		 stable_hash(b->request->library, b->request->library_size));
 	if (!find_functions(b))
 		return NULL;
 	for (uint32_t i = 0; i < LOADS; i++) {

@@ -10,7 +10,8 @@
  * threads are looked at for a fraction of a millisecond, and go on undisturbed.
  *
  * The entry point gets the text, whose memory is gone when it returns, and should return at once.
- * What is loaded stays loaded: each time brings a copy of its own, 64 times at most.
+ * What is loaded stays loaded. A copy of the same library that has left is used again; where there
+ * is none, a new one comes, 64 at most.
  *
  * A profiler that is killed meanwhile leaves no thread stopped, and none with wrong registers. A
  * library may then be loaded that nobody has started.
@@ -18,6 +19,7 @@
 #ifndef PROFILER_SESSION_BRING_IN_H
 #define PROFILER_SESSION_BRING_IN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -28,12 +30,13 @@ enum bring_in_result {
 	BRING_IN_DENIED,    /* the user may not trace it, or somebody else does */
 	BRING_IN_UNSUITED,  /* it cannot load libraries, or must not be made to */
 	BRING_IN_ALREADY,   /* a copy of the library is at work in it */
-	BRING_IN_NO_THREAD, /* none was where it could be borrowed, for BRING_IN_PATIENCE_NS */
+	BRING_IN_NO_THREAD, /* none was where it could be borrowed, for BRING_IN_SEARCH_NS */
 	BRING_IN_FAILED,    /* it does not take the library */
 	BRING_IN_LATE,      /* its loader is busy; the library may come later */
 };
 
-#define BRING_IN_PATIENCE_NS 2000000000u /* to find a thread; for each step then */
+#define BRING_IN_SEARCH_NS 1000000000u   /* to find a thread */
+#define BRING_IN_PATIENCE_NS 2000000000u /* for each step then */
 #define BRING_IN_TEXT_MAX 12288u         /* bytes of settings, with their end */
 
 struct bring_in_request {
@@ -42,6 +45,10 @@ struct bring_in_request {
 	size_t library_size;
 	const char *entry; /* name of an exported function: void entry(const char *text) */
 	const char *text;
+	/* a copy that is there may be called again: it maps `mark` in this call, or has not begun */
+	bool begins_again;
+	/* the search for a thread ends when this becomes true; NULL: it does not */
+	const _Atomic bool *called_off;
 	const char *mark; /* of unnamed memory that a process maps as long as a copy is at work */
 	/* of the library's file in programs that were started with it, which have it at work for
 	 * good */

@@ -17,6 +17,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/exit_status.h"
 #include "profiler/base/saturate.h"
+#include "profiler/base/command_text.h"
 #include "profiler/session/arrivals.h"
 #include "profiler/session/attach.h"
 #include "profiler/session/call_timing.h"
@@ -47,6 +48,8 @@
 #define LISTED_MAX 32
 #define COUNT_NS 250000000u
 #define AUXV_BYTES 65536
+#define PROGRAM_BYTES 4096u
+#define PROGRAM_WORDS 256u
 #define GOODBYE_PATIENCE_NS 5000000000u /* for programs, when recording is over */
 
 /* What a descriptor watched by the session's epoll is. */
@@ -68,6 +71,8 @@ struct session {
 	struct attachment *attachment;   /* in place of a target; NULL: there is one */
 	struct arrivals *arrivals;       /* of the library in its processes; NULL: in none */
 	struct id_map awaited;           /* pids where it has arrived and not said hello */
+	char *program;                   /* the command line of the first of them; NULL: unknown */
+	uint32_t missed, late;           /* new processes to which it came too late, or not at once */
 	struct probes *probes;           /* of launches; NULL: not asked for */
 	struct call_timing *call_timing; /* NULL: it cannot be */
 	struct recording *recording;     /* NULL: not asked for */
@@ -128,6 +133,7 @@ void session_free(struct session *s)
 		return;
 	target_release_resources(&s->target);
 	arrivals_free(s->arrivals);
+	free(s->program);
 	id_map_release(&s->awaited);
 	recording_close(s->recording);
 	remove_payload(s);
@@ -645,8 +651,15 @@ static void take_arrivals(struct session *s)
 						  : NULL;
 
 		if (arrival.result == BRING_IN_DONE) {
-			log_verbose(s->log, "process %d: the library was brought in",
-				    (int)arrival.pid);
+			s->late += process && process->id == arrival.id && !process->is_attached;
+			if (process && process->id == arrival.id && process->lacks_gpu_time)
+				log_warn(s->log,
+					 "process %d: the library was brought in after all; from now "
+					 "on its GPU time is measured",
+					 (int)arrival.pid);
+			else
+				log_verbose(s->log, "process %d: the library was brought in",
+					    (int)arrival.pid);
 			if (process && process->id == arrival.id && !process->has_spoken)
 				id_map_get(&s->awaited, (uint32_t)arrival.pid);
 			continue;
@@ -654,6 +667,7 @@ static void take_arrivals(struct session *s)
 		/* it has ended, or runs another program by now */
 		if (!process || process->id != arrival.id || arrival.result == BRING_IN_GONE) {
 			log_verbose(s->log, "%s", arrival.message);
+			s->missed++;
 			continue;
 		}
 		log_warn(s->log, "no GPU time: %s%s", arrival.message,
@@ -897,6 +911,29 @@ static int add_attached(void *session, const struct scanned_process *scanned)
 	return 0;
 }
 
+/* What the first process was started as, which it may have overwritten; or its name. */
+static void note_program(struct session *s, pid_t pid)
+{
+	char *words[PROGRAM_WORDS + 1], *text = NULL;
+	struct scanned_process now;
+	uint32_t count = 0;
+	size_t size = 0;
+
+	if (proc_file_read(collect_calls(s->collect), pid, "cmdline", PROGRAM_BYTES, &text, &size) !=
+	    0)
+		return;
+	for (size_t at = 0; at < size && count < PROGRAM_WORDS; at += strlen(text + at) + 1)
+		words[count++] = text + at;
+	if ((!count || !words[0][0]) && scanned_process_read(pid, &now) == 0) {
+		words[0] = now.comm;
+		count = 1;
+	}
+	words[count] = NULL;
+	if (count)
+		s->program = command_text(words);
+	free(text);
+}
+
 /* False: a signal has come. */
 static bool await_delay(struct session *s)
 {
@@ -936,6 +973,7 @@ static int follow_all(struct session *s)
 			  err == -EOPNOTSUPP ? "Linux 6.1 or later is needed" : strerror(-err));
 		return err;
 	}
+	note_program(s, attachment_first(s->attachment));
 	if (s->options->attach->duration_ns)
 		s->attached_to_ns = monotonic_ns() + s->options->attach->duration_ns;
 	log_verbose(s->log, "attached to %u process%s", attachment_count(s->attachment),
@@ -1440,6 +1478,25 @@ static uint64_t end_of_run(const struct session *s)
 	return ended_ns;
 }
 
+/*
+ * Of processes that start while we look at others: the library is brought into them when they have
+ * loaded the driver, not before they use it.
+ */
+static void tell_latecomers(struct session *s)
+{
+	if (s->missed)
+		log_warn(s->log,
+			 "%u process%s used CUDA before the library could be brought in: %s GPU "
+			 "time is missing",
+			 s->missed, s->missed == 1 ? "" : "es", s->missed == 1 ? "its" : "their");
+	if (s->late)
+		log_warn(s->log,
+			 "%u process%s that started meanwhile had loaded CUDA when the library was "
+			 "brought in: GPU time from before is missing",
+			 s->late, s->late == 1 ? "" : "es");
+	collect_ledger(s->collect)->calls.processes += s->missed; /* that have no GPU time */
+}
+
 static void collect_rest(struct session *s)
 {
 	const struct bpf_source *bpf = kernel_events_bpf(s->kernel);
@@ -1456,6 +1513,8 @@ static void collect_rest(struct session *s)
 	if (!s->attachment) /* there libraries may have taken their time to leave */
 		s->ended_ns = end_of_run(s);
 	let_watch(s, true);
+	take_arrivals(s); /* of those that ended last */
+	tell_latecomers(s);
 	collect_finish(s->collect, s->ended_ns);
 	take_counters(s);
 }
@@ -1596,6 +1655,7 @@ struct totals session_totals(const struct session *s)
 
 	totals = (struct totals){
 		.ledger = collect_ledger(s->collect),
+		.program = s->program,
 		.command_pid =
 			(uint32_t)(s->attachment ? attachment_first(s->attachment) : s->target.pid),
 		.start_ns = s->start_ns,

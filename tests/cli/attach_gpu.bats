@@ -88,6 +88,15 @@ more_lines()
 	[ "$(wc -l <out.steady)" -gt "$1" ]
 }
 
+# more_lines_of FILE: than when it was first asked about.
+more_lines_of()
+{
+	local -n counted=lines_${1//./_}
+
+	: "${counted:=$(wc -l <"$1")}"
+	[ "$(wc -l <"$1")" -gt "$counted" ]
+}
+
 # look ARGUMENTS...: profile, from its library's hello for some work.
 look()
 {
@@ -111,12 +120,6 @@ is_left()
 		expect_whole
 		expect_line out.folded 'restless_work'
 		is_left "$target"
-		# copies stay mapped: their number is bounded
-		if ((i % 60 == 59)); then
-			expect_undisturbed
-			rm end
-			start_restless
-		fi
 	done
 	expect_undisturbed
 }
@@ -172,6 +175,24 @@ is_left()
 	expect_line out.folded 'steady_work'
 }
 
+@test "spans are the attached program's" {
+	start_steady 20
+	look --otlp spans.json
+	expect_status 0
+	expect_line stderr '^Recorded: [1-9]'
+	expect_line spans.json '"service.name","value":\{"stringValue":"steady"\}'
+	expect_line spans.json '"process.executable.name","value":\{"stringValue":"steady"\}'
+	expect_line spans.json '"stringValue":".*/steady"\},\{"stringValue":"600000"\},\{"stringValue":"20"\}\]'
+}
+
+@test "--wall: the library's threads are not the program's" {
+	start_steady 20
+	look --wall
+	expect_status 0
+	expect_line out.folded '^\[threads of profile\];\[blocked: '
+	if grep -E '^clone3.*flusher_main' out.folded; then return 1; fi
+}
+
 @test "a graph that was made before" {
 	start_steady 20 graph
 	look
@@ -188,6 +209,25 @@ is_left()
 	pkill -KILL -P "$target"
 }
 
+@test "children that end before the library can be brought in are counted" {
+	mkfifo go
+	start out.short sh -c "read line <go; for i in 1 2 3; do '$workloads/launches' 100; done; echo done; sleep 600"
+	start_profile -v -p "$target" -o out.folded
+	wait_until grep -q 'attached to' stderr
+	echo >go
+	wait_until grep -q done out.short
+	kill -INT "$pid"
+	finish_profile
+	expect_status 0
+	pkill -KILL -P "$target"
+	# each of the three: it had ended, or the library came when it ran already
+	local missed late timed
+	missed=$(first_number '^profile: ([0-9]+) process(es)? used CUDA before .*: (its|their) GPU time is missing$')
+	late=$(first_number '^profile: ([0-9]+) process(es)? that started meanwhile .*: GPU time from before is missing$')
+	timed=$(grep -c '^profile: no GPU time: process ' stderr || true)
+	expect_equal processes "$((${missed:-0} + ${late:-0} + timed))" 3
+}
+
 @test "where it cannot be brought in, calls are timed" {
 	needs_command setpriv
 	start out.theirs setpriv --reuid 4242 --regid 4242 --clear-groups "$workloads/steady" 600000
@@ -196,6 +236,58 @@ is_left()
 	expect_status 0
 	expect_line stderr "^profile: no GPU time: process $target runs as another user, .*; its CUDA calls are timed instead$"
 	expect_line out.folded 'cudaLaunchKernel;\[CUDA call, wall time\]steady_work [0-9]+$'
+}
+
+@test "processes that never sleep: calls are timed, and none waits for another" {
+	start out.1 nice -n 10 "$workloads/steady" 600000 10 awake
+	start out.2 nice -n 10 "$workloads/steady" 600000 10 awake
+	wait_until grep -q work out.1
+	wait_until grep -q work out.2
+	start_profile --unit ns -p "${targets[0]},${targets[1]}" -o out.folded
+	for target in "${targets[@]}"; do
+		wait_until grep -q "^profile: no GPU time: process $target has no thread that sleeps where the library could be loaded; its CUDA calls are timed instead$" stderr
+	done
+	wait_until more_lines_of out.1
+	wait_until more_lines_of out.2
+	kill -INT "$pid"
+	finish_profile
+	expect_status 0
+	expect_line stderr '^CUDA calls: [1-9]'
+	expect_line out.folded 'cudaLaunchKernel;\[CUDA call, wall time\]steady_work [0-9]+$'
+}
+
+# finalized_as WHAT: CUPTI is taken out at the end, and this is said; the profile is whole in any case.
+finalized_as()
+{
+	look
+	expect_whole
+	expect_line stderr "process $target: cuptiFinalize: $1"
+}
+
+@test "CUPTI is taken out of the process, if it can be" {
+	start_steady
+	finalized_as 'done in [0-9]+ us$'
+	finalized_as 'done in [0-9]+ us$'
+	is_left "$target"
+	FAKE_CUDA_FINALIZE=blocks start_steady
+	finalized_as 'done in [0-9]+ us$'
+	FAKE_CUDA_FINALIZE=fails start_steady
+	finalized_as 'CUPTI_ERROR_UNKNOWN$'
+	finalized_as 'CUPTI_ERROR_UNKNOWN$'
+	is_left "$target"
+	LD_LIBRARY_PATH=$fake_cuda/12.4:$LD_LIBRARY_PATH start_steady
+	finalized_as 'left out \(.*, CUPTI API version 22\)$'
+	is_left "$target"
+}
+
+@test "CUPTI does not come back: the library leaves without" {
+	FAKE_CUDA_FINALIZE=stays start_steady
+	finalized_as 'not back within 1000 ms$'
+	wait_until more_lines_of out.steady
+	# it is not called any more
+	run_profile --unit ns -p "$target" -d 1 -o out.folded
+	expect_status 0
+	expect_line stderr "^profile: no GPU time: process $target is being profiled already; its CUDA calls are timed instead$"
 }
 
 @test "one profiler at a time: the other one times calls" {

@@ -22,8 +22,10 @@ static struct {
 	cupti_abi_callback callback;
 	void *userdata;
 	uint8_t enabled[4][MAX_CBID]; /* [domain][cbid] */
-	unsigned long misuses;
+	unsigned long misuses, calls;
 } cupti = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static __thread bool is_at_exit; /* in the callback of a call that ends */
 
 static const uint32_t domain_size[4] = {
 	[CUPTI_ABI_DOMAIN_DRIVER_API] = FAKE_DRV_SIZE,
@@ -100,11 +102,14 @@ static void on_api(struct fake_cuda_call *call, uint32_t site)
 		.correlation_id = call->correlation_id,
 	};
 
+	__atomic_add_fetch(&cupti.calls, site == CUPTI_ABI_API_ENTER, __ATOMIC_RELAXED);
 	range_profiler_call(call, site);
-	if (wanted(call->domain, call->cbid, &callback, &userdata)) {
-		call->is_called_for = true;
-		callback(userdata, call->domain, call->cbid, &data);
-	}
+	if (!wanted(call->domain, call->cbid, &callback, &userdata))
+		return;
+	call->is_called_for = true;
+	is_at_exit = site != CUPTI_ABI_API_ENTER;
+	callback(userdata, call->domain, call->cbid, &data);
+	is_at_exit = false;
 }
 
 static void on_activity(const struct fake_cuda_activity *activity)
@@ -360,6 +365,25 @@ FAKE_CUDA_EXPORT int cuptiUnsubscribe(cupti_abi_subscriber subscriber)
 	}
 	pthread_mutex_unlock(&cupti.lock);
 	return err;
+}
+
+/* Its place is documented, not what it does elsewhere. */
+FAKE_CUDA_EXPORT int cuptiFinalize(void)
+{
+	unsigned long calls = __atomic_load_n(&cupti.calls, __ATOMIC_RELAXED);
+
+	if (!is_at_exit)
+		cupti_misuse("cuptiFinalize called elsewhere than at the exit of a CUDA call");
+	if (cupti_setting_is("FAKE_CUDA_FINALIZE", "fails"))
+		return CUPTI_ABI_ERROR_UNKNOWN;
+	while (cupti_setting_is("FAKE_CUDA_FINALIZE", "blocks") &&
+	       __atomic_load_n(&cupti.calls, __ATOMIC_RELAXED) == calls)
+		usleep(1000);
+	while (cupti_setting_is("FAKE_CUDA_FINALIZE", "stays"))
+		pause();
+	cupti_activity_finalize();
+	cuptiUnsubscribe(&cupti);
+	return CUPTI_ABI_SUCCESS;
 }
 
 /* Enable or disable the callbacks [first, end) of a domain. */

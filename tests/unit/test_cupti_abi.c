@@ -122,6 +122,7 @@ SAME(CUPTI_ABI_API_ENTER, CUPTI_API_ENTER);
 SAME(CUPTI_ABI_API_EXIT, CUPTI_API_EXIT);
 
 SAME(CUPTI_ABI_RT_cudaDeviceReset, CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020);
+SAME(CUPTI_ABI_DRV_cuDriverGetVersion, CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion);
 
 /* A field of ours lies where theirs does and is as large. */
 #define FIELD(type, ours, their_type, theirs)                            \

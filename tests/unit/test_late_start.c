@@ -128,6 +128,7 @@ static struct heard *listen_to(const struct program *p)
 					   .entry = GPU_WIRE_BEGIN,
 					   .text = text,
 					   .mark = GPU_WIRE_AT_WORK,
+					   .begins_again = true,
 					   .file_name = "libprofile_cupti.so"};
 
 	assert_non_null(h);
@@ -158,6 +159,34 @@ static bool is_at_work(const struct program *p)
 	snprintf(command, sizeof(command), "grep -q 'memfd:%s' /proc/%d/maps", GPU_WIRE_AT_WORK,
 		 p->pid);
 	return system(command) == 0;
+}
+
+/* How often the library is mapped. */
+static int count_copies(const struct program *p)
+{
+	char command[200], text[32] = "";
+	FILE *output;
+
+	snprintf(command, sizeof(command),
+		 "grep -c ' 00000000 .*memfd:profile-library' /proc/%d/maps", p->pid);
+	output = popen(command, "r");
+	assert_non_null(output);
+	assert_non_null(fgets(text, sizeof(text), output));
+	pclose(output);
+	return (int)strtol(text, NULL, 10);
+}
+
+static int count_files(const struct program *p)
+{
+	char command[200], text[32] = "";
+	FILE *output;
+
+	snprintf(command, sizeof(command), "ls /proc/%d/fd | wc -l", p->pid);
+	output = popen(command, "r");
+	assert_non_null(output);
+	assert_non_null(fgets(text, sizeof(text), output));
+	pclose(output);
+	return (int)strtol(text, NULL, 10);
 }
 
 static void wait_gone(const struct program *p)
@@ -214,6 +243,23 @@ static void test_again_and_again(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < rounds; i++)
 		listen_and_leave(&p);
+	assert_int_equal(count_copies(&p), 1);
+	end(&p);
+}
+
+/* What a visit costs the program that goes on: nothing is loaded or open again. */
+static void test_leaves_nothing(void **state)
+{
+	struct program p = start("1");
+	int files;
+
+	(void)state;
+	listen_and_leave(&p);
+	files = count_files(&p);
+	for (int i = 0; i < 5; i++)
+		listen_and_leave(&p);
+	assert_int_equal(count_copies(&p), 1);
+	assert_int_equal(count_files(&p), files);
 	end(&p);
 }
 
@@ -258,6 +304,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_again_and_again),
+		cmocka_unit_test(test_leaves_nothing),
 		cmocka_unit_test(test_lost_profiler),
 		cmocka_unit_test(test_program_ends),
 	};

@@ -7,7 +7,8 @@
  *
  * MODE: kernel | graph (a graph of one kernel, made at the start) | memory (a kernel, and 1 MiB
  * that is allocated at the start and never freed, and 1 KiB for each) | ahead (all kernels at the
- * start: they run without a pause, and only the last AFTER is right) | endless (a kernel of an hour
+ * start: they run without a pause, and only the last AFTER is right) | awake (never sleeps: it
+ * computes until the next one, and waits for none; AFTER is not right) | endless (a kernel of an hour
  * at the start, on a stream of its own, which is not waited for; exits with 7) | again (then runs
  * itself once more, as long).
  */
@@ -64,6 +65,12 @@ NOINLINE static void launch_endless()
 	GPU_CHECK(GPU_LAUNCH(own, 3600000000000, endless));
 }
 
+static void stay_awake(gpu_ns until)
+{
+	while (now_ns() < until)
+		;
+}
+
 NOINLINE static void allocate(size_t bytes, bool keeps)
 {
 	void *memory;
@@ -79,6 +86,7 @@ int main(int argc, char **argv)
 	pid_t child = 0;
 	long ms = argc > 1 ? atol(argv[1]) : 0, period = argc > 2 ? atol(argv[2]) : 20;
 	const char *mode = argc > 3 ? argv[3] : "kernel", *window = getenv("PROFILE_WINDOW");
+	bool is_awake = strcmp(mode, "awake") == 0;
 
 	if (ms <= 0 || period <= 0) {
 		fprintf(stderr, "usage: %s MS [PERIOD_MS] [MODE]\n", argv[0]);
@@ -103,9 +111,13 @@ int main(int argc, char **argv)
 			launch_work();
 		if (strcmp(mode, "memory") == 0)
 			allocate(1 << 10, false);
-		GPU_CHECK(cudaStreamSynchronize(stream));
+		if (!is_awake)
+			GPU_CHECK(cudaStreamSynchronize(stream));
 		printf("work %llu %llu\n", before, now_ns());
-		usleep((useconds_t)period * 1000);
+		if (is_awake)
+			stay_awake(before + (gpu_ns)period * 1000000u);
+		else
+			usleep((useconds_t)period * 1000);
 	}
 	GPU_CHECK(cudaStreamSynchronize(stream));
 	fflush(stdout);
