@@ -39,8 +39,9 @@ struct function {
 	bool is_sync : 1;    /* waits for the GPU, and launches that it waits for are marked */
 	bool resets_device : 1, starts_range : 1, ends_range : 1;
 	uint8_t size_at, kind_at, kernel_at; /* as in struct api_function */
-	bool is_unknown;  /* only guessed to launch something; reported at its first call */
-	const char *name; /* of launches; of others it is in the callback's data */
+	bool is_unknown;   /* only guessed to launch something; reported at its first call */
+	bool is_of_driver; /* the driver's, for kernels */
+	const char *name;  /* of launches; of others it is in the callback's data */
 };
 static struct {
 	/* of each callback id the runtime's, the driver's: twice the place in the list, which
@@ -60,6 +61,12 @@ _Static_assert(2 * (FUNCTIONS - 1) <= UINT8_MAX, "numbers fit");
 /* What not all callbacks of a launch need: the others need not save registers for it. */
 #define NOT_ALWAYS __attribute__((noinline))
 
+/* What is to be looked at when a launch returns. */
+enum launch_end {
+	MADE_NODE = 1,   /* of a graph */
+	LEARNS_PATH = 2, /* it goes through the runtime, and nothing of the driver was seen */
+};
+
 /*
  * What the calling thread does. One variable: its address is found once a callback. Aligned, and
  * with it all that the library keeps of a thread: on five cache lines, wherever the loader puts it.
@@ -77,9 +84,7 @@ static __thread struct own {
 	bool is_kernel;
 	bool is_in_launch; /* it has not returned */
 	bool owes;         /* a record, but is no kernel */
-	bool made_node;
-	bool learns_path; /* the launch goes through the runtime, and nothing of the driver was seen
-			   */
+	uint8_t ends;      /* how the launch ends: bits of enum launch_end */
 } own __attribute__((aligned(64)));
 
 /* Looked up once: the compiler would do it again at each use. */
@@ -142,6 +147,7 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 		ranges_have_cuda() && begins_with(name, "cudaProfilerStop", "cuProfilerStop");
 	f.is_special = f.resets_device || f.starts_range || f.ends_range;
 	f.is_followed = f.meaning != API_NOTHING || f.waits || f.is_sync || f.is_special;
+	f.is_of_driver = domain == DRV && f.meaning == API_KERNEL;
 	f.runs_graph = known.runs_graph;
 	f.is_plain = !f.waits && !f.runs_graph && !f.is_special && !f.is_unknown;
 	f.size_at = known.size_at;
@@ -250,8 +256,7 @@ struct launch {
 static inline uint32_t take(struct tracer *tracer, const struct launch *launch)
 {
 	return launch_stack_capture(&tracer->sink, launch->function, launch->frame,
-				    launch->data->context_uid,
-				    launch->domain == DRV && launch->called->meaning == API_KERNEL);
+				    launch->data->context_uid, launch->called->is_of_driver);
 }
 
 /* The stack's id, and how long taking it took. */
@@ -380,7 +385,8 @@ static SELDOM void on_new_stack(struct tracer *tracer, struct own *me, const str
 	me->newest_stack = stack;
 	if (launch->called->meaning != API_KERNEL || !of_runtime.may_be_off)
 		return;
-	me->learns_path = launch->domain == RT;
+	if (launch->domain == RT)
+		me->ends |= LEARNS_PATH;
 	if (launch->domain == RT || !(atomic_load(&tracer->phase) & TRACER_IN_DRIVER))
 		return;
 	guest_enter(&guest);
@@ -390,7 +396,7 @@ static SELDOM void on_new_stack(struct tracer *tracer, struct own *me, const str
 
 static SELDOM void learn_path(struct own *me, const void *frame)
 {
-	me->learns_path = false;
+	me->ends &= (uint8_t)~LEARNS_PATH;
 	launch_stack_learn_path(me->stack, me->function ? me->function : "", frame);
 }
 
@@ -399,7 +405,7 @@ static SELDOM void end_learning(struct own *me, const struct cupti_abi_callback_
 {
 	const int *result = data->function_return_value;
 
-	me->learns_path = false;
+	me->ends &= (uint8_t)~LEARNS_PATH;
 	if (result && *result == 0)
 		launch_path_is_missing();
 }
@@ -447,7 +453,7 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 	me->is_kernel = launch->called->meaning == API_KERNEL;
 	me->is_in_launch = true;
 	me->owes = launch->owes || launch->called->meaning == API_GRAPH;
-	me->made_node = false;
+	me->ends = 0;
 	me->launch_domain = launch->domain;
 	me->correlation_id = launch->data->correlation_id;
 	me->visit = visit_now();
@@ -508,7 +514,7 @@ static bool started_nothing(const struct own *me, const struct cupti_abi_callbac
 {
 	const int *result = data->function_return_value;
 
-	return me->made_node || (result && *result != 0);
+	return (me->ends & MADE_NODE) || (result && *result != 0);
 }
 
 static void on_launched(struct tracer *tracer, const struct own *me,
@@ -575,7 +581,7 @@ static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, s
 {
 	uint64_t now = ends_launch && tracer->times_launches ? clock_now_ns() : 0;
 
-	if (ends_launch && me->learns_path)
+	if (ends_launch && (me->ends & LEARNS_PATH))
 		end_learning(me, data);
 	if (f->starts_range)
 		ranges_set_cuda(true);
@@ -599,8 +605,7 @@ static inline void on_exit_of(struct tracer *tracer, const struct function *f, u
 	if (me->domain == domain && me->cbid == cbid)
 		me->function = NULL;
 	if (!f->is_plain || f->meaning == API_NODE ||
-	    (ends_launch &&
-	     (tracer->times_launches || me->learns_path || started_nothing(me, data))))
+	    (ends_launch && (tracer->times_launches || me->ends || started_nothing(me, data))))
 		finish(tracer, f, me, domain, cbid, data, ends_launch);
 }
 
@@ -699,7 +704,7 @@ static inline void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 	if (data->callback_site != CUPTI_ABI_API_ENTER) {
 		on_exit_of(tracer, f, domain, cbid, data);
 	} else if (f->is_plain && domain == DRV && is_nested(me = find_own(), domain, data)) {
-		if (me->learns_path)
+		if (me->ends & LEARNS_PATH)
 			learn_path(me, frame);
 	} else if (f->is_special) {
 		on_special(tracer, f);
@@ -771,7 +776,7 @@ static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_
 {
 	struct gpu_event event = {.type = GPU_EVENT_NODE};
 
-	own.made_node = true;
+	own.ends |= MADE_NODE;
 	/* a call that is captured allocates nothing, whatever records there are of it */
 	if (own.is_in_launch && tracer->follows_memory)
 		followed_memory_note(own.correlation_id);
