@@ -17,7 +17,8 @@ static __thread struct {
 
 static bool is_own(const struct wait_log_call *call)
 {
-	return own.open && own.visit == visit_now() && own.domain == call->domain && own.cbid == call->cbid;
+	return own.open && own.visit == visit_now() && own.domain == call->domain &&
+	       own.cbid == call->cbid;
 }
 
 /*

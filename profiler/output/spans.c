@@ -562,9 +562,7 @@ static int write_all(struct spans *s)
 	s->tracks = trace_model_tracks(s->model);
 	s->first_ns = sums.first_ns < t->start_ns ? sums.first_ns : t->start_ns;
 	s->last_ns = saturated_sum(t->start_ns, t->elapsed_ns);
-	s->command = command_words(t->program   ? t->program
-				   : t->command ? t->command
-						: "");
+	s->command = command_words(t->program ? t->program : t->command ? t->command : "");
 	s->launches = calloc(sums.flows + 1, sizeof(*s->launches));
 	s->outers = calloc(s->tracks->first_count + 1u, sizeof(*s->outers));
 	s->batch = calloc(SPANS_IN_REQUEST, sizeof(*s->batch));

@@ -78,7 +78,7 @@ struct stack_info {
 
 struct totals {
 	const struct ledger *ledger;
-	const char *command;       /* as a shell would read it, cut if it is long */
+	const char *command; /* as a shell would read it, cut if it is long */
 	/* of the first process that was attached to, likewise; NULL: there is a command, or it is
 	 * unknown, as it is in captures */
 	const char *program;

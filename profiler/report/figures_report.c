@@ -124,7 +124,8 @@ static void print_notes(struct log *log, const struct figures *f, const union fi
 
 void figures_report(struct log *log, const struct result *result, unsigned int width)
 {
-	const char *nothing = ledger_has_gpu_time(result->totals.ledger) ? " none" : " not measured";
+	const char *nothing =
+		ledger_has_gpu_time(result->totals.ledger) ? " none" : " not measured";
 	struct figures_list list;
 	int err = figures_of(result, &list);
 

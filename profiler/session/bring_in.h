@@ -45,7 +45,8 @@ struct bring_in_request {
 	size_t library_size;
 	const char *entry; /* name of an exported function: void entry(const char *text) */
 	const char *text;
-	/* a copy that is there may be called again: it maps `mark` in this call, or has not begun */
+	/* a copy that is there may be called again: it maps `mark` in this call, or has not begun
+	 */
 	bool begins_again;
 	/* the search for a thread ends when this becomes true; NULL: it does not */
 	const _Atomic bool *called_off;

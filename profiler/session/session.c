@@ -68,12 +68,12 @@ struct session {
 	struct gpu_pipe *pipe;
 	struct payload payload;
 	struct target target;
-	struct attachment *attachment;   /* in place of a target; NULL: there is one */
-	struct arrivals *arrivals;       /* of the library in its processes; NULL: in none */
-	struct id_map awaited;           /* pids where it has arrived and not said hello */
-	char *program;                   /* the command line of the first of them; NULL: unknown */
-	uint32_t missed, late;           /* new processes to which it came too late, or not at once */
-	struct probes *probes;           /* of launches; NULL: not asked for */
+	struct attachment *attachment; /* in place of a target; NULL: there is one */
+	struct arrivals *arrivals;     /* of the library in its processes; NULL: in none */
+	struct id_map awaited;         /* pids where it has arrived and not said hello */
+	char *program;                 /* the command line of the first of them; NULL: unknown */
+	uint32_t missed, late;         /* new processes to which it came too late, or not at once */
+	struct probes *probes;         /* of launches; NULL: not asked for */
 	struct call_timing *call_timing; /* NULL: it cannot be */
 	struct recording *recording;     /* NULL: not asked for */
 	char injection_lib[PATH_MAX];    /* absolute path of -injection-lib */
@@ -634,7 +634,8 @@ static void take_arrivals(struct session *s)
 			s->late += process && process->id == arrival.id && !process->is_attached;
 			if (process && process->id == arrival.id && process->lacks_gpu_time)
 				log_warn(s->log,
-					 "process %d: the library was brought in after all; from now "
+					 "process %d: the library was brought in after all; from "
+					 "now "
 					 "on its GPU time is measured",
 					 (int)arrival.pid);
 			else
@@ -899,8 +900,8 @@ static void note_program(struct session *s, pid_t pid)
 	uint32_t count = 0;
 	size_t size = 0;
 
-	if (proc_file_read(collect_calls(s->collect), pid, "cmdline", PROGRAM_BYTES, &text, &size) !=
-	    0)
+	if (proc_file_read(collect_calls(s->collect), pid, "cmdline", PROGRAM_BYTES, &text,
+			   &size) != 0)
 		return;
 	for (size_t at = 0; at < size && count < PROGRAM_WORDS; at += strlen(text + at) + 1)
 		words[count++] = text + at;

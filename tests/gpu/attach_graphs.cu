@@ -11,13 +11,13 @@
 
 enum { IN_GRAPH = 20, ALONE = 5 };
 
-#define CHECK(call)                                                              \
-	do {                                                                     \
-		cudaError_t error = (call);                                      \
-		if (error != cudaSuccess) {                                      \
+#define CHECK(call)                                                                    \
+	do {                                                                           \
+		cudaError_t error = (call);                                            \
+		if (error != cudaSuccess) {                                            \
 			fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error)); \
-			exit(1);                                                 \
-		}                                                                \
+			exit(1);                                                       \
+		}                                                                      \
 	} while (0)
 
 __global__ void in_graph(float *x)

@@ -8,9 +8,9 @@
  * MODE: kernel | graph (a graph of one kernel, made at the start) | memory (a kernel, and 1 MiB
  * that is allocated at the start and never freed, and 1 KiB for each) | ahead (all kernels at the
  * start: they run without a pause, and only the last AFTER is right) | awake (never sleeps: it
- * computes until the next one, and waits for none; AFTER is not right) | endless (a kernel of an hour
- * at the start, on a stream of its own, which is not waited for; exits with 7) | again (then runs
- * itself once more, as long).
+ * computes until the next one, and waits for none; AFTER is not right) | endless (a kernel of an
+ * hour at the start, on a stream of its own, which is not waited for; exits with 7) | again (then
+ * runs itself once more, as long).
  */
 #include "gpu.h"
 
