@@ -211,11 +211,11 @@ is_left()
 
 @test "children that end before the library can be brought in are counted" {
 	mkfifo go
-	start out.short sh -c "read line <go; for i in 1 2 3; do '$workloads/launches' 100; done; echo done; sleep 600"
+	start out.short sh -c "read line <go; for i in 1 2 3; do '$workloads/launches' 100; done; echo finished; sleep 600"
 	start_profile -v -p "$target" -o out.folded
 	wait_until grep -q 'attached to' stderr
 	echo >go
-	wait_until grep -q done out.short
+	wait_until grep -q finished out.short
 	kill -INT "$pid"
 	finish_profile
 	expect_status 0
@@ -244,8 +244,8 @@ is_left()
 	wait_until grep -q work out.1
 	wait_until grep -q work out.2
 	start_profile --unit ns -p "${targets[0]},${targets[1]}" -o out.folded
-	for target in "${targets[@]}"; do
-		wait_until grep -q "^profile: no GPU time: process $target has no thread that sleeps where the library could be loaded; its CUDA calls are timed instead$" stderr
+	for each in "${targets[@]}"; do
+		wait_until grep -q "^profile: no GPU time: process $each has no thread that sleeps where the library could be loaded; its CUDA calls are timed instead$" stderr
 	done
 	wait_until more_lines_of out.1
 	wait_until more_lines_of out.2

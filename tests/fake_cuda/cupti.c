@@ -66,6 +66,12 @@ static void after_fork_in_child(void)
 	cupti.forked = true;
 }
 
+static void add_fork_handler(void)
+{
+	pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
+
 bool cupti_forked(void)
 {
 	return cupti.forked;
@@ -151,7 +157,7 @@ static int attach_locked(void)
 		return CUPTI_ABI_ERROR_NOT_INITIALIZED;
 	cupti.driver = get();
 	cupti.attached = true;
-	pthread_atfork(NULL, NULL, after_fork_in_child);
+	pthread_once(&fork_handler, add_fork_handler);
 	cupti.driver->set_hooks(&hooks);
 	return CUPTI_ABI_SUCCESS;
 }
@@ -383,6 +389,10 @@ FAKE_CUDA_EXPORT int cuptiFinalize(void)
 		pause();
 	cupti_activity_finalize();
 	cuptiUnsubscribe(&cupti);
+	pthread_mutex_lock(&cupti.lock);
+	cupti.driver->set_hooks(NULL);
+	cupti.attached = false;
+	pthread_mutex_unlock(&cupti.lock);
 	return CUPTI_ABI_SUCCESS;
 }
 

@@ -36,6 +36,7 @@ static const char source[] =
 	"void stay(const char *text)\n{\n	char c = *text;\n"
 	"	while (read(strtol(text, 0, 10), &c, 1) < 0 && errno == EINTR) ;\n}\n";
 
+static bool begins_again;
 static void *library;
 static size_t library_size;
 
@@ -147,6 +148,7 @@ static enum bring_in_result bring(const struct target *t, const char *entry, cha
 					   .library_size = library_size,
 					   .entry = entry,
 					   .text = text,
+					   .begins_again = begins_again,
 					   .mark = "bring-test",
 					   .file_name = "libbring_test.so"};
 
@@ -617,6 +619,24 @@ static void test_at_work(void **state)
 	}
 }
 
+/* A copy that is there and does not begin is left alone: another one is loaded. */
+static void test_copy_that_does_not_begin(void **state)
+{
+	struct target t = start(read_pipe);
+	char byte;
+
+	(void)state;
+	wait_sleep(t.pid, SYS_read);
+	bring_well(&t);
+	begins_again = true;
+	bring_well(&t);
+	begins_again = false;
+	/* the old one was asked, too */
+	assert_int_equal(read(t.begun[0], &byte, 1), 1);
+	finish(&t, BY_BYTE);
+	assert_int_equal(end(&t), 0);
+}
+
 /* In a mount namespace of its own, from which the profiler's files cannot be seen. */
 static void hide(struct target *t)
 {
@@ -682,6 +702,7 @@ int main(void)
 		cmocka_unit_test(test_killed_profiler),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_at_work),
+		cmocka_unit_test(test_copy_that_does_not_begin),
 		cmocka_unit_test(test_other_mounts),
 	};
 

@@ -611,6 +611,8 @@ THEIRS(cuptiSubscribe, (CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *));
 OURS(cuptiSubscribe, (void **, cupti_abi_callback, void *));
 THEIRS(cuptiUnsubscribe, (CUpti_SubscriberHandle));
 OURS(cuptiUnsubscribe, (void *));
+THEIRS(cuptiFinalize, (void));
+OURS(cuptiFinalize, (void));
 THEIRS(cuptiEnableCallback,
        (uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId));
 OURS(cuptiEnableCallback, (uint32_t, void *, uint32_t, uint32_t));
