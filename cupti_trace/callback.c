@@ -7,7 +7,6 @@
 #include "cupti_trace/call_stats.h"
 #include "cupti_trace/followed_memory.h"
 #include "cupti_trace/counters.h"
-#include "cupti_trace/finalize.h"
 #include "cupti_trace/graph_bodies.h"
 #include "cupti_trace/graph_memory.h"
 #include "cupti_trace/guest.h"
@@ -962,11 +961,8 @@ static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t dom
 {
 	if (domain != CUPTI_ABI_DOMAIN_RESOURCE && (phase & TRACER_PROBES_CALLS))
 		call_probes_on_call(tracer, domain, cbid, cbdata, frame);
-	if (phase == TRACER_OFF) {
-		if (domain != CUPTI_ABI_DOMAIN_RESOURCE)
-			finalize_on_call(domain, cbid, cbdata);
+	if (phase == TRACER_OFF)
 		return;
-	}
 	if ((phase & TRACER_IN_DRIVER) && domain != CUPTI_ABI_DOMAIN_RESOURCE)
 		leave_runtime(domain, cbdata);
 	if (!(phase & TRACER_IDLE) || domain == CUPTI_ABI_DOMAIN_RESOURCE ||
@@ -1135,12 +1131,6 @@ const char *callback_other_subscriber(struct tracer *tracer)
 		tracer->api.cuptiUnsubscribe(subscriber);
 	name[sizeof(name) - 1] = '\0';
 	return name[0] ? name : tracer->api.path;
-}
-
-void callback_disable(struct tracer *tracer)
-{
-	if (tracer->subscribed)
-		enable_all(tracer, 0);
 }
 
 void callback_unsubscribe(struct tracer *tracer)

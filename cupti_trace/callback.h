@@ -38,9 +38,6 @@ void callback_tell_domains(struct tracer *tracer);
 /* Whether the library itself wants to hear of a function, whatever tracers want. */
 bool callback_follows(uint32_t domain, uint32_t cbid);
 
-/* Turns all callbacks off, and stays subscribed. */
-void callback_disable(struct tracer *tracer);
-
 /* Turns every callback off again. */
 void callback_unsubscribe(struct tracer *tracer);
 

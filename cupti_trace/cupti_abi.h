@@ -137,7 +137,6 @@ enum { CUPTI_ABI_API_ENTER = 0, CUPTI_ABI_API_EXIT = 1 };
 
 /* CUpti_runtime_api_trace_cbid: other functions are known by their names (api_function.h). */
 enum { CUPTI_ABI_RT_cudaDeviceReset = 164 };
-enum { CUPTI_ABI_DRV_cuDriverGetVersion = 2 };
 
 /* Every activity record starts with its kind. */
 struct cupti_abi_activity {
@@ -603,7 +602,6 @@ typedef void (*cupti_abi_buffer_completed)(void *context, uint32_t stream_id, ui
 	  (cupti_abi_subscriber * subscriber, cupti_abi_callback callback, void *userdata,        \
 	   struct cupti_abi_subscriber_params *params))                                           \
 	X(cuptiUnsubscribe, 1, (cupti_abi_subscriber subscriber))                                 \
-	X(cuptiFinalize, 0, (void))                                                               \
 	X(cuptiEnableCallback, 1,                                                                 \
 	  (uint32_t enable, cupti_abi_subscriber subscriber, uint32_t domain, uint32_t cbid))     \
 	X(cuptiActivityRegisterCallbacks, 1,                                                      \

@@ -43,7 +43,6 @@
 #include "cupti_trace/counter_output.h"
 #include "cupti_trace/counters.h"
 #include "cupti_trace/exit_guard.h"
-#include "cupti_trace/finalize.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/instance.h"
 #include "cupti_trace/launch_log.h"
@@ -434,10 +433,7 @@ static void turn_off(struct tracer *tracer)
 	if (tracer->stall_period)
 		pc_sampling_end(tracer);
 	call_probes_enable(tracer, 0, callback_follows);
-	if (tracer->is_late)
-		callback_disable(tracer); /* leave() does the rest */
-	else
-		callback_unsubscribe(tracer);
+	callback_unsubscribe(tracer);
 	record_kinds_disable(tracer);
 }
 
@@ -559,23 +555,20 @@ static void start_over(struct tracer *tracer)
 	atomic_store(&tracer->owner, 0);
 }
 
-/* All is off: CUPTI gives back what memory it still has and goes, and the pipe is closed. */
+/*
+ * All is off: CUPTI gives back what memory it still has, and the pipe is closed. cuptiFinalize is
+ * not called: programs with graphs failed after a few visits (docs/attach.md).
+ */
 static void leave(struct tracer *tracer)
 {
-	enum finalize_result result;
-
 	tracer->api.cuptiActivityFlushAll(CUPTI_ABI_FLUSH_FORCED);
-	result = finalize_cupti(tracer, at_work_end);
-	if (result == FINALIZE_LEFT_OUT)
-		callback_unsubscribe(tracer);
 	send_totals(tracer);
 	sink_close(&tracer->sink);
 	buffers_trim(&tracer->buffers);
 	code_map_close();
-	if (end_flusher(tracer) && result != FINALIZE_LATE && !tracer->follows_memory)
+	if (end_flusher(tracer) && !tracer->follows_memory)
 		start_over(tracer);
-	if (result != FINALIZE_LATE)
-		at_work_end();
+	at_work_end();
 }
 
 static void *flusher_main(void *arg)

@@ -256,40 +256,6 @@ is_left()
 	expect_line out.folded 'cudaLaunchKernel;\[CUDA call, wall time\]steady_work [0-9]+$'
 }
 
-# finalized_as WHAT: CUPTI is taken out at the end, and this is said; the profile is whole in any case.
-finalized_as()
-{
-	look
-	expect_whole
-	expect_line stderr "process $target: cuptiFinalize: $1"
-}
-
-@test "CUPTI is taken out of the process, if it can be" {
-	start_steady
-	finalized_as 'done in [0-9]+ us$'
-	finalized_as 'done in [0-9]+ us$'
-	is_left "$target"
-	FAKE_CUDA_FINALIZE=blocks start_steady
-	finalized_as 'done in [0-9]+ us$'
-	FAKE_CUDA_FINALIZE=fails start_steady
-	finalized_as 'CUPTI_ERROR_UNKNOWN$'
-	finalized_as 'CUPTI_ERROR_UNKNOWN$'
-	is_left "$target"
-	LD_LIBRARY_PATH=$fake_cuda/12.4:$LD_LIBRARY_PATH start_steady
-	finalized_as 'left out \(.*, CUPTI API version 22\)$'
-	is_left "$target"
-}
-
-@test "CUPTI does not come back: the library leaves without" {
-	FAKE_CUDA_FINALIZE=stays start_steady
-	finalized_as 'not back within 1000 ms$'
-	wait_until more_lines_of out.steady
-	# it is not called any more
-	run_profile --unit ns -p "$target" -d 1 -o out.folded
-	expect_status 0
-	expect_line stderr "^profile: no GPU time: process $target is being profiled already; its CUDA calls are timed instead$"
-}
-
 @test "one profiler at a time: the other one times calls" {
 	start_steady
 	start_profile -v --unit ns -p "$target" -o first.folded

@@ -536,12 +536,6 @@ FAKE_CUDA_EXPORT int cuptiActivityDisable(uint32_t kind)
 	return CUPTI_ABI_SUCCESS;
 }
 
-void cupti_activity_finalize(void)
-{
-	__atomic_store_n(&activity.kinds, 0, __ATOMIC_RELEASE);
-	cuptiActivityFlushAll(CUPTI_ABI_FLUSH_FORCED);
-}
-
 /* As on a system without managed memory: nothing to count. */
 FAKE_CUDA_EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(struct cupti_abi_uvm_config *config,
 								uint32_t count)

@@ -78,7 +78,6 @@
 
 #define FAKE_DRIVER_FUNCTIONS(X) \
 	X(cuInit, 1) \
-	X(cuDriverGetVersion, 2) \
 	X(cuDeviceGet, 3) \
 	X(cuDeviceGetCount, 4) \
 	X(cuCtxSynchronize, 17) \

@@ -22,10 +22,8 @@ static struct {
 	cupti_abi_callback callback;
 	void *userdata;
 	uint8_t enabled[4][MAX_CBID]; /* [domain][cbid] */
-	unsigned long misuses, calls;
+	unsigned long misuses;
 } cupti = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static __thread bool is_at_exit; /* in the callback of a call that ends */
 
 static const uint32_t domain_size[4] = {
 	[CUPTI_ABI_DOMAIN_DRIVER_API] = FAKE_DRV_SIZE,
@@ -66,12 +64,6 @@ static void after_fork_in_child(void)
 	cupti.forked = true;
 }
 
-static void add_fork_handler(void)
-{
-	pthread_atfork(NULL, NULL, after_fork_in_child);
-}
-static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
-
 bool cupti_forked(void)
 {
 	return cupti.forked;
@@ -108,14 +100,11 @@ static void on_api(struct fake_cuda_call *call, uint32_t site)
 		.correlation_id = call->correlation_id,
 	};
 
-	__atomic_add_fetch(&cupti.calls, site == CUPTI_ABI_API_ENTER, __ATOMIC_RELAXED);
 	range_profiler_call(call, site);
 	if (!wanted(call->domain, call->cbid, &callback, &userdata))
 		return;
 	call->is_called_for = true;
-	is_at_exit = site != CUPTI_ABI_API_ENTER;
 	callback(userdata, call->domain, call->cbid, &data);
-	is_at_exit = false;
 }
 
 static void on_activity(const struct fake_cuda_activity *activity)
@@ -157,7 +146,7 @@ static int attach_locked(void)
 		return CUPTI_ABI_ERROR_NOT_INITIALIZED;
 	cupti.driver = get();
 	cupti.attached = true;
-	pthread_once(&fork_handler, add_fork_handler);
+	pthread_atfork(NULL, NULL, after_fork_in_child);
 	cupti.driver->set_hooks(&hooks);
 	return CUPTI_ABI_SUCCESS;
 }
@@ -371,29 +360,6 @@ FAKE_CUDA_EXPORT int cuptiUnsubscribe(cupti_abi_subscriber subscriber)
 	}
 	pthread_mutex_unlock(&cupti.lock);
 	return err;
-}
-
-/* Its place is documented, not what it does elsewhere. */
-FAKE_CUDA_EXPORT int cuptiFinalize(void)
-{
-	unsigned long calls = __atomic_load_n(&cupti.calls, __ATOMIC_RELAXED);
-
-	if (!is_at_exit)
-		cupti_misuse("cuptiFinalize called elsewhere than at the exit of a CUDA call");
-	if (cupti_setting_is("FAKE_CUDA_FINALIZE", "fails"))
-		return CUPTI_ABI_ERROR_UNKNOWN;
-	while (cupti_setting_is("FAKE_CUDA_FINALIZE", "blocks") &&
-	       __atomic_load_n(&cupti.calls, __ATOMIC_RELAXED) == calls)
-		usleep(1000);
-	while (cupti_setting_is("FAKE_CUDA_FINALIZE", "stays"))
-		pause();
-	cupti_activity_finalize();
-	cuptiUnsubscribe(&cupti);
-	pthread_mutex_lock(&cupti.lock);
-	cupti.driver->set_hooks(NULL);
-	cupti.attached = false;
-	pthread_mutex_unlock(&cupti.lock);
-	return CUPTI_ABI_SUCCESS;
 }
 
 /* Enable or disable the callbacks [first, end) of a domain. */

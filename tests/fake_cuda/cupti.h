@@ -34,9 +34,6 @@ void cupti_misuse(const char *what);
 /* activity.c: work was added to a stream's timeline, or an instant happened. */
 void cupti_activity(const struct fake_cuda_activity *activity);
 
-/* activity.c: cuptiFinalize: no kind of record is enabled any more. */
-void cupti_activity_finalize(void);
-
 /* pc_sampling.c: a kernel was launched that may be sampled. */
 void cupti_pc_sample(const struct fake_cuda_activity *kernel);
 /* What cuptiGetCubinCrc says of this file. */

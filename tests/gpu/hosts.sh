@@ -342,7 +342,6 @@ check_all_hosts() {
 	start exact modules:uprobe -launch-stacks uprobe -- "$hosts/modules_plugin.so"
 	start exact unloaded "$hosts/unloaded_first_plugin.so" "$hosts/unloaded_second_plugin.so"
 	start exact many_ways "$hosts/many_ways_plugin.so"
-	start counted many_ways:graphs "$hosts/many_ways_plugin.so" graphs
 	start exact outlives
 	start ending late_work 0 "$hosts/late_work_plugin.so"
 	start ending exit_in_handler 7

@@ -215,7 +215,7 @@ static void paths_that_are_no_text_are_cleaned(void **state)
 static void all_numbers_of_a_run_are_in_the_table(void **state)
 {
 	const size_t pointers =
-		sizeof(struct ledger *) + 5 * sizeof(char *) /* totals, with what measure has */ +
+		sizeof(struct ledger *) + 6 * sizeof(char *) /* totals, with what measure has */ +
 		sizeof(struct gpu_row *) + 3 * sizeof(uint32_t) + sizeof(struct hash_index) +
 		sizeof(struct api_calls) + 2 * 81 /* ledger.pipe */ + 161 /* ledger.python */ +
 		sizeof(char *) /* unnamed */;

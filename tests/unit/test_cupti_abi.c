@@ -122,7 +122,6 @@ SAME(CUPTI_ABI_API_ENTER, CUPTI_API_ENTER);
 SAME(CUPTI_ABI_API_EXIT, CUPTI_API_EXIT);
 
 SAME(CUPTI_ABI_RT_cudaDeviceReset, CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020);
-SAME(CUPTI_ABI_DRV_cuDriverGetVersion, CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion);
 
 /* A field of ours lies where theirs does and is as large. */
 #define FIELD(type, ours, their_type, theirs)                            \
@@ -611,8 +610,6 @@ THEIRS(cuptiSubscribe, (CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *));
 OURS(cuptiSubscribe, (void **, cupti_abi_callback, void *));
 THEIRS(cuptiUnsubscribe, (CUpti_SubscriberHandle));
 OURS(cuptiUnsubscribe, (void *));
-THEIRS(cuptiFinalize, (void));
-OURS(cuptiFinalize, (void));
 THEIRS(cuptiEnableCallback,
        (uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId));
 OURS(cuptiEnableCallback, (uint32_t, void *, uint32_t, uint32_t));
