@@ -333,20 +333,25 @@ static bool can_do_without_runtime(const struct tracer *tracer)
 	       !tracer->sends_errors && !tracer->marks_waited && !window_is_part(&tracer->window);
 }
 
-/* Under the lock. */
+/*
+ * Under the lock. Callbacks that still come when they are off do no harm: what the runtime's has
+ * begun, the driver's ends (leave_runtime).
+ */
 static void set_runtime(struct tracer *tracer, bool on)
 {
+	of_runtime.is_off = !on;
+	if (!on) {
+		of_runtime.times_off++;
+		launch_path_runtime_is(false, clock_now_ns());
+		atomic_fetch_or(&tracer->phase, TRACER_IN_DRIVER);
+	}
 	for (uint32_t cbid = 1; tracer->subscribed && cbid < CBIDS; cbid++)
 		if (function_of(RT, cbid)->meaning == API_KERNEL)
 			tracer->api.cuptiEnableCallback(on, tracer->subscriber, RT, cbid);
-	of_runtime.is_off = !on;
 	if (on) {
 		atomic_fetch_and(&tracer->phase, ~TRACER_IN_DRIVER);
-	} else {
-		atomic_fetch_or(&tracer->phase, TRACER_IN_DRIVER);
-		of_runtime.times_off++;
+		launch_path_runtime_is(true, clock_now_ns());
 	}
-	launch_path_runtime_is(on, clock_now_ns());
 }
 
 void callback_choose_domains(struct tracer *tracer)
@@ -357,7 +362,9 @@ void callback_choose_domains(struct tracer *tracer)
 	/* once it ends, what is on stays on */
 	if (!of_runtime.may_be_off || (phase & ~TRACER_FLAGS) != TRACER_ON)
 		return;
-	pthread_mutex_lock(&of_runtime.lock);
+	/* whoever ends the subscription may wait for callbacks, of which this may be one */
+	if (pthread_mutex_trylock(&of_runtime.lock) != 0)
+		return;
 	on = (phase & TRACER_PROBES_CALLS) || launch_path_wants_runtime(clock_now_ns());
 	if (on == of_runtime.is_off)
 		set_runtime(tracer, on);
@@ -396,7 +403,7 @@ static SELDOM void on_new_stack(struct tracer *tracer, struct own *me, const str
 static SELDOM void learn_path(struct own *me, const void *frame)
 {
 	me->ends &= (uint8_t)~LEARNS_PATH;
-	launch_stack_learn_path(me->stack, me->function ? me->function : "", frame);
+	launch_stack_learn_path(me->stack, frame);
 }
 
 /* A launch of the runtime returns, and perhaps called nothing of the driver. */
@@ -410,18 +417,24 @@ static SELDOM void end_learning(struct own *me, const struct cupti_abi_callback_
 }
 
 /*
- * Only the driver's functions are followed. The thread may still be in one of the runtime's whose
- * entry was seen, but whose return will not be: the driver's within it takes its place.
+ * Only the driver's launches are followed. The thread may still be in one of the runtime's whose
+ * entry was seen, but whose return may not be: the driver's function within it takes its place. If
+ * another call comes first, that one's return was missed.
  */
-static inline void leave_runtime(uint32_t domain, const struct cupti_abi_callback_data *data)
+static inline void leave_runtime(uint32_t domain, uint32_t cbid,
+				 const struct cupti_abi_callback_data *data)
 {
 	struct own *me = find_own();
 
-	if (domain != DRV || !me->is_in_launch || me->launch_domain != RT ||
-	    me->correlation_id != data->correlation_id)
+	if (domain != DRV || !me->is_in_launch || !me->is_kernel || me->launch_domain != RT)
 		return;
-	me->launch_domain = DRV;
-	me->function = NULL;
+	if (me->correlation_id != data->correlation_id) {
+		me->is_in_launch = false;
+		me->function = NULL;
+		return;
+	}
+	me->launch_domain = me->domain = DRV;
+	me->cbid = cbid;
 }
 
 /* Returns the id of the launch's stack, 0 if it was not taken. */
@@ -476,6 +489,7 @@ static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
 		if (me->until_measured > 0)
 			return on_launch(tracer, me, launch);
 	}
+	launch_path_launched(OWN_COST_EVERY);
 	me->until_measured = OWN_COST_EVERY;
 	mark = own_cost_begin();
 	stack = on_launch(tracer, me, launch);
@@ -964,7 +978,7 @@ static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t dom
 	if (phase == TRACER_OFF)
 		return;
 	if ((phase & TRACER_IN_DRIVER) && domain != CUPTI_ABI_DOMAIN_RESOURCE)
-		leave_runtime(domain, cbdata);
+		leave_runtime(domain, cbid, cbdata);
 	if (!(phase & TRACER_IDLE) || domain == CUPTI_ABI_DOMAIN_RESOURCE ||
 	    follows_idle(domain, cbid, cbdata))
 		on_call(tracer, domain, cbid, cbdata, frame);

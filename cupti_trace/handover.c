@@ -11,6 +11,7 @@
 #include "cupti_trace/python_waiters.h"
 #include "cupti_trace/stolen_time.h"
 #include "cupti_trace/thread_runs.h"
+#include "cupti_trace/visit.h"
 #include "symbolize/hash.h"
 #include "symbolize/text.h"
 
@@ -45,6 +46,7 @@ struct handover_worker {
 	uint64_t list_ns, list_cost_ns; /* the last look at all threads, and what it took */
 	uint32_t fruitless;             /* such looks, one behind the other */
 	bool is_busy;                   /* against signals' handlers that launch */
+	uint32_t visit;                 /* in which what follows was found */
 	bool trusts_clocks;             /* of other threads */
 	uint64_t context;               /* of the launch, as in launchers */
 	uint32_t waiter;                /* among the candidates; HANDOVER_CANDIDATES: none */
@@ -383,6 +385,13 @@ uint32_t handover_find(struct handover_worker *worker, uint32_t context, struct 
 
 	if (worker->is_busy)
 		return 0;
+	if (worker->visit != visit_now()) {
+		/* ids are another profiler's */
+		worker->visit = visit_now();
+		worker->waiter = worker->holds = HANDOVER_CANDIDATES;
+		worker->stack = 0;
+		worker->last_ns = worker->list_ns = 0;
+	}
 	if (atomic_load(&in_use) <= 1 && !atomic_load(&left_out)) {
 		if (still_waits(worker, now)) {
 			worker->last_ns = now;

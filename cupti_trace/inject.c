@@ -1080,6 +1080,11 @@ static void begin(struct tracer *tracer, const char *pipe_path)
 	own_cost_init();
 	read_options(tracer);
 	instance_describe(&instance);
+	if (tracer->has_begun) {
+		/* a thread may have been in a callback when the library left */
+		launch_log_drain(&tracer->sink);
+		launch_stack_start_over();
+	}
 	if (launch_log_init() == 0 &&
 	    sink_open(&tracer->sink, pipe_path, (uint32_t)getpid(), instance.id) == 0) {
 		if (!tracer->has_hooks)

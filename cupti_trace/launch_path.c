@@ -36,15 +36,23 @@ static struct {
 	uint64_t direct[LAUNCH_PATH_DIRECT];  /* call sites */
 	uint32_t direct_count;
 	uint64_t changed_ns; /* when last a way was learned, or the runtime's were turned on */
+	uint64_t on_ns;      /* when they were; 0: from the beginning */
 	uint32_t returns;
 	bool is_on; /* the runtime's callbacks are */
 	bool needs; /* they are needed again */
 	_Atomic bool stays_on;
+	_Atomic uint32_t launches; /* since `changed_ns` */
 } known = {.lock = PTHREAD_MUTEX_INITIALIZER, .is_on = true};
 
 static void stay_on(void)
 {
 	atomic_store(&known.stays_on, true);
+}
+
+static void note_change(uint64_t now_ns)
+{
+	known.changed_ns = now_ns;
+	atomic_store(&known.launches, 0);
 }
 
 static void set_frames(struct frames *frames, const uint64_t *pcs, uint32_t count)
@@ -101,6 +109,16 @@ static const struct user *find_user(const uint64_t *pcs, uint32_t count, uint32_
 	return found;
 }
 
+/* ---- calls of the driver ---- */
+
+static bool has_direct(uint64_t call_site)
+{
+	for (uint32_t i = 0; i < known.direct_count; i++)
+		if (known.direct[i] == call_site)
+			return true;
+	return false;
+}
+
 /* ---- ways and paths ---- */
 
 /* LAUNCH_PATHS_MAX: there is no room. */
@@ -113,7 +131,7 @@ static uint32_t way_of(const char *function, const uint64_t *pcs, uint32_t count
 		at++;
 	if (at < known.way_count || at == LAUNCH_PATHS_MAX)
 		return at;
-	known.changed_ns = now_ns;
+	note_change(now_ns);
 	known.ways[at].function = function;
 	set_frames(&known.ways[at].frames, pcs, count);
 	known.way_count++;
@@ -134,6 +152,11 @@ void launch_path_learn(const char *function, const uint64_t *runtime, uint32_t r
 		return;
 	}
 	pthread_mutex_lock(&known.lock);
+	/* what calls either by an address that it is given shows nothing of either */
+	if (has_direct(runtime[inside])) {
+		pthread_mutex_unlock(&known.lock);
+		return;
+	}
 	way = way_of(function, runtime, inside, now_ns);
 	if (way < LAUNCH_PATHS_MAX)
 		add_user(runtime + inside, runtime_count - inside, way);
@@ -227,29 +250,23 @@ bool launch_path_replace(uint64_t *pcs, uint64_t *sps, uint32_t *count, uint32_t
 	return path;
 }
 
-static bool has_direct(uint64_t call_site)
-{
-	for (uint32_t i = 0; i < known.direct_count; i++)
-		if (known.direct[i] == call_site)
-			return true;
-	return false;
-}
-
 bool launch_path_is_direct(uint64_t call_site, uint64_t now_ns)
 {
 	bool is_direct;
 
 	pthread_mutex_lock(&known.lock);
 	is_direct = has_direct(call_site);
-	if (!is_direct && known.is_on) {
+	/* one that was under way when they were turned on may be in a call of the runtime */
+	if (!is_direct && known.is_on &&
+	    (!known.on_ns || now_ns - known.on_ns >= LAUNCH_PATH_UNDER_WAY_NS)) {
 		is_direct = true;
-		known.changed_ns = now_ns;
+		note_change(now_ns);
 		if (known.direct_count == LAUNCH_PATH_DIRECT)
 			stay_on();
 		else
 			known.direct[known.direct_count++] = call_site;
 	}
-	if (!is_direct)
+	if (!is_direct && !known.is_on)
 		known.needs = true;
 	pthread_mutex_unlock(&known.lock);
 	return is_direct;
@@ -260,6 +277,11 @@ void launch_path_is_missing(void)
 	stay_on();
 }
 
+void launch_path_launched(uint32_t count)
+{
+	atomic_fetch_add_explicit(&known.launches, count, memory_order_relaxed);
+}
+
 bool launch_path_wants_runtime(uint64_t now_ns)
 {
 	bool wants;
@@ -268,7 +290,8 @@ bool launch_path_wants_runtime(uint64_t now_ns)
 		return true;
 	pthread_mutex_lock(&known.lock);
 	wants = known.needs || known.way_count == 0 ||
-		(known.is_on && now_ns - known.changed_ns < LAUNCH_PATH_QUIET_NS);
+		(known.is_on && (now_ns - known.changed_ns < LAUNCH_PATH_QUIET_NS ||
+				 atomic_load(&known.launches) < LAUNCH_PATH_QUIET_LAUNCHES));
 	pthread_mutex_unlock(&known.lock);
 	return wants;
 }
@@ -277,7 +300,8 @@ void launch_path_runtime_is(bool on, uint64_t now_ns)
 {
 	pthread_mutex_lock(&known.lock);
 	if (on && !known.is_on) {
-		known.changed_ns = now_ns;
+		known.on_ns = now_ns;
+		note_change(now_ns);
 		known.needs = false;
 		if (++known.returns >= LAUNCH_PATH_RETURNS)
 			stay_on();

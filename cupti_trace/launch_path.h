@@ -24,7 +24,8 @@
  * on, most often one, keep the stack that was taken: it ends in the driver's function, below
  * libcudart's.
  *
- * Any thread; a lock inside, taken only for stacks that a thread has not seen lately.
+ * Any thread; a lock inside, taken only for stacks that a thread has not seen lately. Callers block
+ * signals and cancellation (guest.h).
  */
 #ifndef CUPTI_TRACE_LAUNCH_PATH_H
 #define CUPTI_TRACE_LAUNCH_PATH_H
@@ -38,6 +39,8 @@
 #define LAUNCH_PATH_DIRECT 256 /* places that call the driver themselves */
 #define LAUNCH_PATH_RETURNS 64 /* how often the runtime's callbacks may come to be needed again */
 #define LAUNCH_PATH_QUIET_NS UINT64_C(200000000)
+#define LAUNCH_PATH_QUIET_LAUNCHES 1000
+#define LAUNCH_PATH_UNDER_WAY_NS UINT64_C(50000000)
 
 /*
  * A launch in both callbacks: the runtime's `function`, whose name lives forever, and the two
@@ -66,10 +69,14 @@ void launch_path_is_missing(void);
 
 /*
  * Whether the runtime's callbacks are to be on: they are at first, and until no new way was seen
- * for LAUNCH_PATH_QUIET_NS. What they see counts once launch_path_runtime_is says that they are on.
+ * for LAUNCH_PATH_QUIET_NS and LAUNCH_PATH_QUIET_LAUNCHES launches. What they see counts once
+ * launch_path_runtime_is says that they are on.
  */
 bool launch_path_wants_runtime(uint64_t now_ns);
 void launch_path_runtime_is(bool on, uint64_t now_ns);
+
+/* So many launches have been made. Any thread, at any time. */
+void launch_path_launched(uint32_t count);
 
 /* How many ways are known. */
 uint32_t launch_path_count(void);

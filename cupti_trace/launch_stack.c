@@ -452,9 +452,7 @@ static void keep_id(struct thread_cache *cache, uint64_t hash, uint32_t id)
 static uint64_t find_call_site(const struct unwind_stack *native)
 {
 	uint64_t site = 0;
-	struct guest guest;
 
-	guest_enter(&guest);
 	pthread_mutex_lock(&table.lock);
 	for (uint32_t i = 0; !site && i < native->count; i++) {
 		const struct code_map_entry *entry = code_map_look(&table.map, native->pcs[i] - 1);
@@ -463,7 +461,6 @@ static uint64_t find_call_site(const struct unwind_stack *native)
 			site = native->pcs[i];
 	}
 	pthread_mutex_unlock(&table.lock);
-	guest_leave(&guest);
 	return site;
 }
 
@@ -487,9 +484,15 @@ static uint32_t count_own_frames(const struct unwind_stack *native)
 static __attribute__((noinline)) bool settle_path(struct unwind_stack *native, uint64_t *sps,
 						  const char **function)
 {
-	return launch_path_replace(native->pcs, sps, &native->count, UNWIND_MAX_FRAMES,
-				   count_own_frames(native), function) ||
-	       launch_path_is_direct(find_call_site(native), clock_now_ns());
+	struct guest guest;
+	bool is_known;
+
+	guest_enter(&guest);
+	is_known = launch_path_replace(native->pcs, sps, &native->count, UNWIND_MAX_FRAMES,
+				       count_own_frames(native), function) ||
+		   launch_path_is_direct(find_call_site(native), clock_now_ns());
+	guest_leave(&guest);
+	return is_known;
 }
 
 /* The launch whose stack is captured. */
@@ -694,12 +697,13 @@ uint32_t launch_stack_capture(struct sink *sink, const char *function, const voi
 	return id;
 }
 
-void launch_stack_learn_path(uint32_t stack, const char *function, const void *frame)
+void launch_stack_learn_path(uint32_t stack, const void *frame)
 {
 	static struct unwind_stack driver; /* under the lock; the program's stacks may be small */
 	struct thread_cache *cache = own.cache;
 	const struct unwind_stack *runtime;
 	struct guest guest;
+	uint32_t at;
 
 	/* the last stack of this thread may be of a launch in a signal's handler */
 	if (!cache || cache->is_capturing || cache->captured_id != stack)
@@ -710,9 +714,10 @@ void launch_stack_learn_path(uint32_t stack, const char *function, const void *f
 	guest_enter(&guest);
 	pthread_mutex_lock(&table.lock);
 	unwind_from(frame, &driver, NULL);
-	if (driver.is_whole)
-		launch_path_learn(function, runtime->pcs, runtime->count, driver.pcs, driver.count,
-				  clock_now_ns());
+	at = place_of(stack);
+	if (driver.is_whole && at < table.count && table.functions[at])
+		launch_path_learn(table.functions[at], runtime->pcs, runtime->count, driver.pcs,
+				  driver.count, clock_now_ns());
 	pthread_mutex_unlock(&table.lock);
 	guest_leave(&guest);
 }

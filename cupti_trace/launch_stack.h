@@ -44,7 +44,7 @@ uint32_t launch_stack_capture(struct sink *sink, const char *function, const voi
  * this thread took, is new: learns how such launches look from the driver. `frame` is the
  * callback's.
  */
-void launch_stack_learn_path(uint32_t stack, const char *function, const void *frame);
+void launch_stack_learn_path(uint32_t stack, const void *frame);
 
 /* The launch function that a stack was sent with; NULL: not known any more. */
 const char *launch_stack_function(uint32_t stack);

@@ -63,11 +63,13 @@ void nvtx_follow(bool stacks, bool choice)
 
 /* ---- threads ---- */
 
-/* A range is ended once: by whoever takes its number out of `started`. */
-static void end_started(struct thread *thread, uint32_t slot)
+/*
+ * Whether a range that was started is chosen. Read before its number is taken out of `started`, by
+ * whoever then ends it: from there on its place may be another range's.
+ */
+static bool is_chosen(struct thread *thread, uint32_t slot)
 {
-	if (atomic_load(&thread->chosen) & UINT64_C(1) << slot)
-		ranges_leave();
+	return atomic_load(&thread->chosen) & UINT64_C(1) << slot;
 }
 
 static void at_thread_end(void *data)
@@ -79,9 +81,12 @@ static void at_thread_end(void *data)
 	for (uint32_t i = 0; i < thread->count; i++)
 		if (thread->ranges[i].is_chosen && !thread->ranges[i].started)
 			ranges_leave();
-	for (uint32_t i = 0; i < NVTX_DEPTH_MAX; i++)
-		if (atomic_exchange(&thread->started[i], 0))
-			end_started(thread, i);
+	for (uint32_t i = 0; i < NVTX_DEPTH_MAX; i++) {
+		bool chosen = is_chosen(thread, i);
+
+		if (atomic_exchange(&thread->started[i], 0) && chosen)
+			ranges_leave();
+	}
 	pthread_mutex_lock(&table.lock);
 	table.free[table.free_count++] = thread->number;
 	pthread_mutex_unlock(&table.lock);
@@ -256,9 +261,14 @@ void nvtx_end(uint64_t range)
 	struct thread *thread =
 		atomic_load(&table.threads[range >> SLOT_BITS & (NVTX_THREADS_MAX - 1)]);
 
-	if (thread && range &&
-	    atomic_compare_exchange_strong(&thread->started[range % NVTX_DEPTH_MAX], &range, 0))
-		end_started(thread, range % NVTX_DEPTH_MAX);
+	uint32_t slot = range % NVTX_DEPTH_MAX;
+	bool chosen;
+
+	if (!thread || !range)
+		return;
+	chosen = is_chosen(thread, slot);
+	if (atomic_compare_exchange_strong(&thread->started[slot], &range, 0) && chosen)
+		ranges_leave();
 }
 
 /* ---- launches ---- */

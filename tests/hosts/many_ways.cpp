@@ -26,7 +26,7 @@ GPU_KERNEL(on_thread)
 GPU_KERNEL(in_graph)
 GPU_KERNEL(refused)
 
-enum { MANY = 20, LEARNING_MS = 700 };
+enum { MANY = 20, LEARNING = 2500, PAUSE_US = 200 };
 
 static long launches;
 static CUfunction spin;
@@ -105,12 +105,12 @@ static void use_thread()
 	launches += MANY;
 }
 
-/* Long enough, and not so many that there is no room. */
+/* Often and long enough. */
 static void let_learn()
 {
-	for (int ms = 0; ms < LEARNING_MS; ms++) {
+	for (int i = 0; i < LEARNING; i++) {
 		launch_at_first();
-		usleep(1000);
+		usleep(PAUSE_US);
 	}
 }
 

@@ -25,12 +25,20 @@ static int set_up(void **state)
 	(void)state;
 	launch_path_forget();
 	launch_path_runtime_is(true, now);
+	now += LAUNCH_PATH_UNDER_WAY_NS;
 	return 0;
+}
+
+/* Until nothing is under way, and for as long as it takes. */
+static void let_pass(void)
+{
+	now += LAUNCH_PATH_QUIET_NS;
+	launch_path_launched(LAUNCH_PATH_QUIET_LAUNCHES);
 }
 
 static void turn_off(void)
 {
-	now += LAUNCH_PATH_QUIET_NS;
+	let_pass();
 	assert_false(launch_path_wants_runtime(now));
 	launch_path_runtime_is(false, now);
 }
@@ -70,6 +78,7 @@ static void on_until_nothing_new_was_seen_for_a_while(void **state)
 	LEARN(launch, runtime, driver);
 	assert_int_equal(launch_path_count(), 1);
 	assert_true(launch_path_wants_runtime(now));
+	launch_path_launched(LAUNCH_PATH_QUIET_LAUNCHES);
 	now += LAUNCH_PATH_QUIET_NS - 1;
 	assert_true(launch_path_wants_runtime(now));
 	/* known: nothing new */
@@ -78,6 +87,9 @@ static void on_until_nothing_new_was_seen_for_a_while(void **state)
 	/* new */
 	LEARN(launch_ex, other_runtime, other_driver);
 	assert_int_equal(launch_path_count(), 2);
+	launch_path_launched(LAUNCH_PATH_QUIET_LAUNCHES - 1);
+	assert_true(launch_path_wants_runtime(now + LAUNCH_PATH_QUIET_NS));
+	launch_path_launched(1);
 	assert_true(launch_path_wants_runtime(now + LAUNCH_PATH_QUIET_NS - 1));
 	assert_false(launch_path_wants_runtime(now + LAUNCH_PATH_QUIET_NS));
 	turn_off();
@@ -198,9 +210,22 @@ static void calls_of_the_driver_are_known_while_all_is_seen(void **state)
 	assert_true(launch_path_wants_runtime(now));
 	assert_false(launch_path_is_direct(342, now));
 	launch_path_runtime_is(true, now);
+	/* a launch that was under way may be in a call of the runtime */
+	assert_false(launch_path_is_direct(342, now));
+	now += LAUNCH_PATH_UNDER_WAY_NS;
 	assert_true(launch_path_is_direct(342, now));
 	turn_off();
 	assert_true(launch_path_is_direct(342, now));
+}
+
+/* An indirect call, of either. */
+static void a_place_that_calls_both_shows_no_path(void **state)
+{
+	(void)state;
+	assert_true(launch_path_is_direct(301, now));
+	LEARN(launch, runtime, driver);
+	assert_int_equal(launch_path_count(), 0);
+	EXPECT_KEPT(driver_off);
 }
 
 static void code_that_was_unmapped_is_forgotten(void **state)
@@ -289,7 +314,7 @@ static void come_back_often(void)
 {
 	LEARN(launch, runtime, driver);
 	for (uint64_t i = 0; i < LAUNCH_PATH_RETURNS; i++) {
-		now += LAUNCH_PATH_QUIET_NS;
+		let_pass();
 		launch_path_runtime_is(false, now);
 		launch_path_is_direct(1000 + i, now);
 		launch_path_runtime_is(true, now);
@@ -318,6 +343,7 @@ int main(void)
 		cmocka_unit_test_setup(a_deep_stack_is_cut_at_its_outer_end, set_up),
 		cmocka_unit_test_setup(the_longest_path_counts, set_up),
 		cmocka_unit_test_setup(calls_of_the_driver_are_known_while_all_is_seen, set_up),
+		cmocka_unit_test_setup(a_place_that_calls_both_shows_no_path, set_up),
 		cmocka_unit_test_setup(code_that_was_unmapped_is_forgotten, set_up),
 		cmocka_unit_test_setup(stays_on_where_it_would_be_wrong_or_in_vain, set_up),
 	};
