@@ -6,7 +6,9 @@
 #define PROFILER_BASE_MEASURE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define MEASURE_RANGES_BYTES 2048 /* of `ranges`, with the end */
 #define MEASURE_RANGES_SEPARATOR "\x1f"
@@ -45,6 +47,15 @@ struct measure {
 	const char *ranges;
 	uint64_t last_ns; /* only the last part of it, so long; 0: all */
 };
+
+/* The names of `ranges` with commas between, cut if there is less room. */
+static inline void measure_range_names(const char *ranges, char *out, size_t size)
+{
+	snprintf(out, size, "%s", ranges);
+	for (char *at = out; *at; at++)
+		if (*at == MEASURE_RANGES_SEPARATOR[0])
+			*at = ',';
+}
 
 /* Which hardware counters are read, and of what. */
 #define COUNTER_REQUEST_METRICS_BYTES 3900

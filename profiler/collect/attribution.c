@@ -553,6 +553,14 @@ static void renumber_origin(void *context, uint32_t *carried)
 		*carried = n->numbers[*carried];
 }
 
+/* Anew. Cannot fail: there were as many. */
+static void index_origins(struct attribution *a)
+{
+	hash_index_clear(&a->origin_index);
+	for (uint32_t i = 0; i < a->origin_count; i++)
+		hash_index_add(&a->origin_index, hash_origin(&a->origins[i]), i);
+}
+
 void attribution_forget_origins(struct attribution *a, struct join *join)
 {
 	struct origin_numbers n = {.count = a->origin_count};
@@ -576,6 +584,7 @@ void attribution_forget_origins(struct attribution *a, struct join *join)
 	allowance_return(a->memory, (size_t)(n.count - left) * (sizeof(struct launch_origin) +
 								HASH_INDEX_ENTRY_BYTES));
 	a->origin_count = left;
+	index_origins(a);
 }
 
 void attribution_visit(struct attribution *a, struct join *join, const struct number_visitor *v)
@@ -590,12 +599,9 @@ void attribution_visit(struct attribution *a, struct join *join, const struct nu
 		join_visit(join, v->stack, v->context);
 		return;
 	}
-	hash_index_clear(&a->origin_index);
-	for (uint32_t i = 0; i < a->origin_count; i++) {
+	for (uint32_t i = 0; i < a->origin_count; i++)
 		visit_stack(v, &a->origins[i].stack);
-		/* cannot fail: there were as many */
-		hash_index_add(&a->origin_index, hash_origin(&a->origins[i]), i);
-	}
+	index_origins(a);
 }
 
 void attribution_advance(struct attribution *a, uint64_t now_ns)

@@ -165,7 +165,7 @@ void collect_set_window(struct collect *c, const struct window *window)
 
 void collect_begin(struct collect *c, uint64_t now_ns)
 {
-	c->began_ns = now_ns;
+	c->began_ns = c->intake.now_ns = now_ns;
 }
 
 const struct window *collect_window(const struct collect *c)

@@ -176,7 +176,7 @@ void intake_finish(struct intake *in, struct window *window)
 {
 	struct ledger_outside *l = &in->ledger->outside;
 	const struct recent_item *item;
-	uint64_t position = 0, inside = 0, inside_ns = 0, after = 0, after_ns = 0;
+	uint64_t position = 0, inside = 0, inside_ns = 0, after = 0, after_ns = 0, left_ns;
 
 	if (!in->recent)
 		return;
@@ -197,15 +197,16 @@ void intake_finish(struct intake *in, struct window *window)
 		if (!is_work(item))
 			continue;
 		inside += is_inside;
-		inside_ns += is_inside ? ns : 0;
+		saturated_add(&inside_ns, is_inside ? ns : 0);
 		after += is_after;
-		after_ns += is_after ? ns : 0;
+		saturated_add(&after_ns, is_after ? ns : 0);
 	}
 	/* what is neither came before, and most of it is forgotten */
 	l->after += after;
 	l->after_ns += after_ns;
 	l->before += in->operations - inside - after;
-	saturated_add(&l->before_ns, in->operation_ns - inside_ns - after_ns);
+	left_ns = saturated_sum(inside_ns, after_ns);
+	saturated_add(&l->before_ns, in->operation_ns > left_ns ? in->operation_ns - left_ns : 0);
 	in->ledger->bounds.out_of_memory += in->lost;
 	intake_release(in);
 }

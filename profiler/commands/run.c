@@ -125,14 +125,16 @@ static const char *part_of_run(const struct options *o, char text[SHOWN_BYTES])
 	/* nothing is left out of processes that run already while they are looked at */
 	const char *delay = o->measure.attached ? NULL : o->delay;
 	const char *duration = o->measure.attached ? NULL : o->duration;
+	char ranges[MEASURE_RANGES_BYTES];
 	const struct {
 		const char *option, *argument;
 	} parts[] = {{"--delay", delay},
 		     {"-d", duration},
 		     {"--last", o->last},
-		     {"--range", o->has_ranges ? o->ranges : NULL}};
+		     {"--range", o->has_ranges ? ranges : NULL}};
 	size_t used = 0;
 
+	measure_range_names(o->ranges, ranges, sizeof(ranges));
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].argument)
 			used += (size_t)snprintf(text + used, SHOWN_BYTES - used, "%s%s %.32s",

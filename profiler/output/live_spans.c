@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/base/saturate.h"
 #include "profiler/output/naming.h"
 #include "symbolize/array.h"
 
@@ -234,7 +235,7 @@ bool live_spans_take(struct live_spans *l, const struct timeline_record *record,
 
 	sums->records++;
 	sums->count[record->kind]++;
-	sums->ns[record->kind] += record->duration_ns;
+	saturated_add(&sums->ns[record->kind], record->duration_ns);
 	if (record->start_ns < sums->first_ns)
 		sums->first_ns = record->start_ns;
 	if (record->kind == TIMELINE_CPU_SAMPLE)

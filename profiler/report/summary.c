@@ -88,10 +88,7 @@ static void report_ranges(struct log *log, const struct measure *m, const struct
 {
 	char names[MEASURE_RANGES_BYTES];
 
-	snprintf(names, sizeof(names), "%s", m->ranges);
-	for (char *at = names; *at; at++)
-		if (*at == MEASURE_RANGES_SEPARATOR[0])
-			*at = ',';
+	measure_range_names(m->ranges, names, sizeof(names));
 	if (l->ranges)
 		log_line(log,
 			 "Recorded: what was in the range %s, which was entered %" PRIu64 " time%s",
@@ -288,9 +285,9 @@ static void report_wall(struct log *log, const struct measure *m, const struct l
 			 time_text(life, (double)wall->in_calls_ns));
 	if (wall->lost)
 		log_warn(log,
-			 "the times of %" PRIu64 " thread%s %s not known, or only in part: there "
-			 "were too many at once",
-			 wall->lost, s(wall->lost), pick(wall->lost, "is", "are"));
+			 "%" PRIu64 " thread%s without times, or only with a part of them: there "
+			 "were too many at once, or they ended last",
+			 wall->lost, s(wall->lost));
 }
 
 /* What threads did for others that wait for them. */

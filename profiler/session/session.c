@@ -655,8 +655,7 @@ static void take_arrivals(struct session *s)
 			if (process && process->id == arrival.id && process->lacks_gpu_time)
 				log_warn(s->log,
 					 "process %d: the library was brought in after all; from "
-					 "now "
-					 "on its GPU time is measured",
+					 "now on its GPU time is measured",
 					 (int)arrival.pid);
 			else
 				log_verbose(s->log, "process %d: the library was brought in",
@@ -1487,9 +1486,10 @@ static void tell_latecomers(struct session *s)
 {
 	if (s->missed)
 		log_warn(s->log,
-			 "%u process%s used CUDA before the library could be brought in: %s GPU "
-			 "time is missing",
-			 s->missed, s->missed == 1 ? "" : "es", s->missed == 1 ? "its" : "their");
+			 "%u process%s had loaded CUDA and ended, or %s left, before the library "
+			 "could be brought in: %s GPU time, if any, is missing",
+			 s->missed, s->missed == 1 ? "" : "es", s->missed == 1 ? "was" : "were",
+			 s->missed == 1 ? "its" : "their");
 	if (s->late)
 		log_warn(s->log,
 			 "%u process%s that started meanwhile had loaded CUDA when the library was "

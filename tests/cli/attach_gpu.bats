@@ -222,7 +222,7 @@ is_left()
 	pkill -KILL -P "$target"
 	# each of the three: it had ended, or the library came when it ran already
 	local missed late timed
-	missed=$(first_number '^profile: ([0-9]+) process(es)? used CUDA before .*: (its|their) GPU time is missing$')
+	missed=$(first_number '^profile: ([0-9]+) process(es)? had loaded CUDA and ended, .*: (its|their) GPU time, if any, is missing$')
 	late=$(first_number '^profile: ([0-9]+) process(es)? that started meanwhile .*: GPU time from before is missing$')
 	timed=$(grep -c '^profile: no GPU time: process ' stderr || true)
 	expect_equal processes "$((${missed:-0} + ${late:-0} + timed))" 3

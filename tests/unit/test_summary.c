@@ -484,8 +484,8 @@ static void times_off_the_cpu(void **state)
 		    "  9 switches, 8 with a stack; 3.000 us of the others is spread over these\n"
 		    "  2.000 us is under [stack not captured]\n"
 		    "  6.000 us more is within timed calls, whose time has it\n"
-		    "profile: the times of 3 threads are not known, or only in part: there were "
-		    "too many at once\n");
+		    "profile: 3 threads without times, or only with a part of them: there were "
+		    "too many at once, or they ended last\n");
 }
 
 /* Where CUPTI cannot be used. */
