@@ -491,16 +491,16 @@ static void kill_target(struct session *s)
 /* Otherwise the signal is the command's. */
 static bool takes_snapshots(const struct session *s)
 {
-	return s->options->measure.last_ns || s->attachment;
+	return s->options->measure.last_ns || s->options->measure.attached;
 }
 
 static void on_signal(struct session *s, const struct supervisor_signal *signal)
 {
-	if (!s->is_running) {
+	if (takes_snapshots(s) && signal->number == SESSION_SNAPSHOT_SIGNAL) {
+		s->is_asked = true; /* it is taken as soon as the run goes on */
+	} else if (!s->is_running) {
 		if (asks_to_end(signal->number))
 			s->early_signal = signal->number;
-	} else if (takes_snapshots(s) && signal->number == SESSION_SNAPSHOT_SIGNAL) {
-		s->is_asked = true;
 	} else if (s->target.ended || s->attachment) {
 		s->stops_leaving |= s->command_ended && asks_to_end(signal->number);
 		s->stops_waiting |= asks_to_end(signal->number);

@@ -184,8 +184,8 @@ has_printed_after()
 	"$workloads/attached" >ready </dev/null 3>&- &
 	target=$!
 	wait_until grep -qx ready ready
-	start_profile --last 1m -o out.folded -p "$target"
-	wait_until signals_taken "$pid"
+	start_profile -v --last 1m -o out.folded -p "$target"
+	wait_until grep -q 'attached to 1 process' stderr
 	kill -USR2 "$pid"
 	wait_until grep -qx 'Snapshot 1 is written' stderr
 	kill -INT "$pid"
