@@ -969,6 +969,14 @@ static inline void on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid
 		on_api(tracer, domain, cbid, cbdata, frame);
 }
 
+/* Whether a call is followed outside of what is recorded, or where launches are in the driver. */
+static NOT_ALWAYS bool is_followed_in(int phase, uint32_t domain, uint32_t cbid, const void *cbdata)
+{
+	if (phase & TRACER_IN_DRIVER)
+		leave_runtime(domain, cbid, cbdata);
+	return !(phase & TRACER_IDLE) || follows_idle(domain, cbid, cbdata);
+}
+
 /* In any phase but TRACER_ON. */
 static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t domain, uint32_t cbid,
 				  const void *cbdata, const void *frame)
@@ -977,10 +985,8 @@ static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t dom
 		call_probes_on_call(tracer, domain, cbid, cbdata, frame);
 	if (phase == TRACER_OFF)
 		return;
-	if ((phase & TRACER_IN_DRIVER) && domain != CUPTI_ABI_DOMAIN_RESOURCE)
-		leave_runtime(domain, cbid, cbdata);
-	if (!(phase & TRACER_IDLE) || domain == CUPTI_ABI_DOMAIN_RESOURCE ||
-	    follows_idle(domain, cbid, cbdata))
+	if (!(phase & (TRACER_IDLE | TRACER_IN_DRIVER)) || domain == CUPTI_ABI_DOMAIN_RESOURCE ||
+	    is_followed_in(phase, domain, cbid, cbdata))
 		on_call(tracer, domain, cbid, cbdata, frame);
 	if ((phase & ~TRACER_FLAGS) == TRACER_LEAVING)
 		tracer_send_late(tracer);
