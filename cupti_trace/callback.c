@@ -981,10 +981,12 @@ static NOT_ALWAYS bool is_followed_in(int phase, uint32_t domain, uint32_t cbid,
 static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t domain, uint32_t cbid,
 				  const void *cbdata, const void *frame)
 {
-	if (domain != CUPTI_ABI_DOMAIN_RESOURCE && (phase & TRACER_PROBES_CALLS))
-		call_probes_on_call(tracer, domain, cbid, cbdata, frame);
-	if (phase == TRACER_OFF)
+	if (phase & TRACER_PROBES_CALLS) {
+		if (domain != CUPTI_ABI_DOMAIN_RESOURCE)
+			call_probes_on_call(tracer, domain, cbid, cbdata, frame);
+	} else if (phase == TRACER_OFF) {
 		return;
+	}
 	if (!(phase & (TRACER_IDLE | TRACER_IN_DRIVER)) || domain == CUPTI_ABI_DOMAIN_RESOURCE ||
 	    is_followed_in(phase, domain, cbid, cbdata))
 		on_call(tracer, domain, cbid, cbdata, frame);

@@ -44,5 +44,5 @@ costs_at_most()
 @test "one launch with its stack, where failed calls are sent" {
 	run_command "$root/tests/bench/price" --prometheus metrics
 	expect_status 0
-	costs_at_most 1330 68 86 15 4
+	costs_at_most 1325 68 86 15 4
 }

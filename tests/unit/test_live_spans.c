@@ -370,7 +370,7 @@ static void random_runs(void **state)
 	expect_the_same_as_at_the_end();
 }
 
-/* More calls than may be held: none waits for ever, and none is lost. */
+/* More calls than may be held: none waits endlessly, and none is lost. */
 static void many_calls_at_once(void **state)
 {
 	(void)state;
