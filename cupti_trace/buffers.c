@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "cupti_trace/at_launch.h"
 #include "cupti_trace/clock.h"
 
 #define ALIGNMENT 64
@@ -253,7 +254,7 @@ void buffers_put(struct buffers *buffers, uint8_t *buffer)
 	pthread_mutex_unlock(&buffers->lock);
 }
 
-bool buffers_are_short(const struct buffers *buffers)
+AT_LAUNCH bool buffers_are_short(const struct buffers *buffers)
 {
 	return __atomic_load_n(&buffers->filled, __ATOMIC_RELAXED) > BUFFERS_HIGH &&
 	       __atomic_load_n(&buffers->hopeless, __ATOMIC_RELAXED) !=

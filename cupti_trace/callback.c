@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "cupti_trace/api_function.h"
+#include "cupti_trace/at_launch.h"
 #include "cupti_trace/call_probes.h"
 #include "cupti_trace/call_stats.h"
 #include "cupti_trace/followed_memory.h"
@@ -58,7 +59,7 @@ _Static_assert(2 * (FUNCTIONS - 1) <= UINT8_MAX, "numbers fit");
 /* What few launches need, kept apart from what each does. */
 #define SELDOM __attribute__((noinline, cold))
 /* What not all callbacks of a launch need: the others need not save registers for it. */
-#define NOT_ALWAYS __attribute__((noinline))
+#define NOT_ALWAYS AT_LAUNCH __attribute__((noinline))
 
 /* What is to be looked at when a launch returns. */
 enum launch_end {
@@ -994,7 +995,7 @@ static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t dom
 		tracer_send_late(tracer);
 }
 
-static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
+static AT_LAUNCH void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
 {
 	struct tracer *tracer = userdata;
 	int phase = atomic_load_explicit(&tracer->phase, memory_order_relaxed);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cupti_trace/at_launch.h"
 #include "cupti_trace/stack_words.h"
 
 #define FIRST_NODES 256u       /* powers of two */
@@ -144,7 +145,7 @@ struct frame_memo *frame_memo_of_thread(uint64_t high, uint32_t generation)
 	return memo;
 }
 
-struct stack_words *frame_memo_words_of_thread(uint32_t generation)
+AT_LAUNCH struct stack_words *frame_memo_words_of_thread(uint32_t generation)
 {
 	return own.memo && own.generation == generation ? &own.words : NULL;
 }

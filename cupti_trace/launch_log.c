@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "cupti_trace/at_launch.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/ticks.h"
 
@@ -297,7 +298,7 @@ static void empty_ring(struct sink *sink, struct ring *ring)
 
 /* The entry that the calling thread fills in next, then publishes; drains its ring if it is
  * full. */
-static struct entry *claim_entry(struct sink *sink, struct ring *ring)
+static AT_LAUNCH struct entry *claim_entry(struct sink *sink, struct ring *ring)
 {
 	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 
@@ -339,7 +340,7 @@ void launch_log_weigh(struct sink *sink, uint32_t correlation_id, uint32_t stand
 	publish_entry(ring);
 }
 
-void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
+AT_LAUNCH void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
 {
 	uint64_t now = ticks_now(); /* before any waiting for room */
 	struct ring *ring = own_ring;

@@ -273,7 +273,7 @@ void nvtx_end(uint64_t range)
 
 /* ---- launches ---- */
 
-bool nvtx_has_open(void)
+AT_LAUNCH bool nvtx_has_open(void)
 {
 	return atomic_load_explicit(&in_use, memory_order_relaxed) && own && own->count > 0;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cupti_trace/at_launch.h"
 #include "symbolize/hash.h"
 
 /* Words for layouts; a stack of 40 frames takes 12 to 24. A layout's place has to fit into 16 bits.
@@ -63,7 +64,7 @@ READS_ANY_STACK static uint64_t word_at(uint64_t frame, uint16_t offset)
 }
 
 /* Two hashes side by side: each step waits for the one before. */
-READS_ANY_STACK static uint64_t hash_of(const struct layout *l)
+READS_ANY_STACK static AT_LAUNCH uint64_t hash_of(const struct layout *l)
 {
 	uint64_t frame = l->frame, even = l->key, odd = ~even;
 	const uint16_t *at = l->offsets, *end = at + l->count;
@@ -89,7 +90,7 @@ static uint16_t *guess_at(const struct stack_words *words, uint64_t frame, uint3
 	return &guesses_of(words)[(what * 0x9e3779b97f4a7c15u >> 40) & (GUESSES(words->size) - 1)];
 }
 
-uint64_t stack_words_guess(struct stack_words *words, uint64_t frame)
+AT_LAUNCH uint64_t stack_words_guess(struct stack_words *words, uint64_t frame)
 {
 	const struct layout *l = NULL;
 	uint32_t place = 0;
