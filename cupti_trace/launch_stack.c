@@ -588,15 +588,6 @@ capture_by_walk(struct sink *sink, const struct site *site, struct thread_cache 
 	return id;
 }
 
-/* Continues the hash of a native stack with that of the Python one. */
-static __attribute__((noinline)) uint64_t hash_python(struct sink *sink, uint64_t hash)
-{
-	struct python_stack stack;
-
-	python_stack_read(sink, &stack);
-	return python_stack_hash(hash, &stack);
-}
-
 /*
  * Sends the stack of a thread that waits for a worker: its Python frames and ranges, below what was
  * below its Python frames at its last launch.
@@ -679,16 +670,16 @@ static inline uint32_t find_stack(struct sink *sink, const char *function, const
 	if (hash) {
 		hash = hash_words(hash, function, handed_from);
 		if (python_stack_is_there())
-			hash = hash_python(sink, hash);
-		if (look_up(cache, hash, &id))
+			hash = python_stack_hash_own(hash);
+		if (hash && look_up(cache, hash, &id))
 			return id;
 	}
 	return capture_by_walk(sink, &(struct site){function, frame, handed_from, of_driver, true},
 			       cache);
 }
 
-uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame,
-			      uint32_t context, bool of_driver)
+AT_LAUNCH uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame,
+					uint32_t context, bool of_driver)
 {
 	uint32_t id = find_stack(sink, function, frame, context, of_driver);
 

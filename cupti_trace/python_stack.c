@@ -238,11 +238,18 @@ static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *
 	return good && stack->count > 0;
 }
 
-bool python_stack_is_there(void)
+AT_LAUNCH bool python_stack_is_there(void)
 {
 	int state = atomic_load_explicit(&python.state, memory_order_acquire);
 
 	return state == PYTHON_CHECKED || state == PYTHON_FOUND;
+}
+
+/* The calling thread's PyThreadState; 0: it has none that may be read. */
+static inline uint64_t own_thread(void)
+{
+	/* an interpreter that shuts down frees the state of daemon threads that still run */
+	return python.is_finalizing() ? 0 : (uint64_t)(uintptr_t)python.this_thread();
 }
 
 bool python_stack_read(struct sink *sink, struct python_stack *stack)
@@ -253,10 +260,7 @@ bool python_stack_read(struct sink *sink, struct python_stack *stack)
 	stack->count = 0;
 	if (!python_stack_is_there())
 		return false;
-	/* an interpreter that shuts down frees the state of daemon threads that still run */
-	if (python.is_finalizing())
-		return false;
-	thread = (uint64_t)(uintptr_t)python.this_thread();
+	thread = own_thread();
 	if (!thread)
 		return false;
 	if (state == PYTHON_FOUND && !read_first(sink, thread, stack)) {
@@ -266,6 +270,17 @@ bool python_stack_read(struct sink *sink, struct python_stack *stack)
 	if (state == PYTHON_CHECKED)
 		python_frames_read(&own_memory, &python.interpreter.offsets, thread, stack);
 	return stack->count > 0;
+}
+
+AT_LAUNCH uint64_t python_stack_hash_own(uint64_t hash)
+{
+	uint64_t thread = own_thread();
+
+	if (!thread)
+		return hash;
+	if (atomic_load_explicit(&python.state, memory_order_acquire) != PYTHON_CHECKED)
+		return 0;
+	return python_frames_hash(&python.interpreter.offsets, thread, python.options.lines, hash);
 }
 
 const struct python_interpreter *python_stack_interpreter(void)
@@ -282,13 +297,8 @@ uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack)
 {
 	bool lines = python.options.lines;
 
-	for (uint32_t i = 0; i < stack->count; i++) {
-		const struct python_frame *f = &stack->frames[i];
-
-		hash = hash_step(hash, f->code, f->mark);
-		if (lines)
-			hash = hash_step(hash, f->place, 0);
-	}
+	for (uint32_t i = 0; i < stack->count; i++)
+		hash = python_frame_hash(hash, &stack->frames[i], lines);
 	return hash;
 }
 

@@ -59,6 +59,12 @@ uint64_t python_stack_thread(void);
 /* Continues a hash with all that identifies this stack. */
 uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack);
 
+/*
+ * The same with the calling thread's stack as python_stack_read would read it, without keeping it.
+ * 0: it has to be read. Only where there is an interpreter.
+ */
+uint64_t python_stack_hash_own(uint64_t hash);
+
 /* Native frames, innermost first. */
 struct python_stack_natives {
 	const uint64_t *pcs;

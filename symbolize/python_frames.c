@@ -71,6 +71,24 @@ bool python_mark_read(const struct python_memory *memory, const struct python_of
 	return load_mark(memory, false, o, code, mark);
 }
 
+/*
+ * What tells the code object from others: the interpreter's number of it, where it has one, which
+ * lies beside what a call has just read. Its names lie elsewhere, and nobody reads them otherwise.
+ */
+static inline __attribute__((always_inline)) bool
+load_identity(const struct python_memory *memory, bool direct, const struct python_offsets *o,
+	      uint64_t code, uint64_t *mark)
+{
+	uint32_t version = 0;
+
+	if (o->code_version != PYTHON_NO_OFFSET &&
+	    (!is_object(code) ||
+	     !load(memory, direct, code + o->code_version, &version, sizeof(version))))
+		return false;
+	*mark = version;
+	return version != 0 || load_mark(memory, direct, o, code, mark);
+}
+
 /* The frame in `f` is the first of an evaluation; the anchor given first is that evaluation's. */
 static void note_entry(struct python_frame *f, uint64_t anchor)
 {
@@ -109,74 +127,86 @@ static inline __attribute__((always_inline)) bool load_place(const struct python
 	return true;
 }
 
-static inline __attribute__((always_inline)) void walk(const struct python_memory *memory,
-						       bool direct, const struct python_offsets *o,
-						       uint64_t thread, uint32_t limit,
-						       struct python_stack *stack)
+/*
+ * Reads the frames into `stack`; with none, continues `hash` with them, as many as there would be in
+ * a stack, and returns it. Always inlined with a constant `direct`, and `stack` or none.
+ */
+static inline __attribute__((always_inline)) uint64_t
+walk(const struct python_memory *memory, bool direct, const struct python_offsets *o,
+     uint64_t thread, uint32_t limit, struct python_stack *stack, uint64_t hash, bool lines)
 {
 	uint64_t at = 0, anchor = 0;
+	struct python_frame read;
+	uint32_t count = 0;
 
-	stack->count = 0;
-	stack->is_whole = false;
+	if (stack) {
+		stack->count = 0;
+		stack->is_whole = false;
+	}
 	if (!is_object(thread) || !load(memory, direct, thread + o->thread_frame, &at, 8))
-		return;
+		return hash;
 	if (o->cframe_frame != PYTHON_NO_OFFSET) {
 		uint64_t cframe = at;
 
 		/* it is on the C stack; a thread that never ran Python has one in its state */
 		if (!is_object(cframe) || !load(memory, direct, cframe + o->cframe_frame, &at, 8))
-			return;
+			return hash;
 	}
 	if (o->thread_anchor != PYTHON_NO_OFFSET &&
 	    (!load(memory, direct, thread + o->thread_anchor, &anchor, 8) || !is_object(anchor)))
-		return;
+		return hash;
 	/* counts shims and incomplete frames too, so that a chain of these alone also ends */
 	for (uint32_t steps = 0; steps < 2 * PYTHON_FRAMES_MAX; steps++) {
-		struct python_frame *f = &stack->frames[stack->count];
+		struct python_frame *f = stack ? &stack->frames[count] : &read;
 		uint64_t frame = at;
 		uint8_t owner = 0;
 
 		if (frame == 0) {
-			stack->is_whole = true;
-			return;
+			if (stack)
+				stack->is_whole = true;
+			return hash;
 		}
 		if (!is_object(frame) || !load(memory, direct, frame + o->frame_previous, &at, 8))
-			return;
+			return hash;
 		if (o->frame_owner != PYTHON_NO_OFFSET &&
 		    !load(memory, direct, frame + o->frame_owner, &owner, 1))
-			return;
+			return hash;
 		if (o->frame_form == PYTHON_FRAME_SHIM && owner >= o->owner_of_shim) {
-			if (stack->count && owner == o->owner_of_shim)
+			if (stack && count && owner == o->owner_of_shim)
 				note_entry(f - 1, frame);
 			continue;
 		}
-		if (stack->count == limit ||
-		    !load(memory, direct, frame + o->frame_code, &f->code, 8))
-			return;
+		if (count == limit || !load(memory, direct, frame + o->frame_code, &f->code, 8))
+			return hash;
 		f->code = untagged(f->code);
 		f->anchor = 0;
 		f->copy = 0;
 		f->is_entry = false;
 		if (!load_place(memory, direct, o, frame, f) ||
-		    !load_mark(memory, direct, o, f->code, &f->mark))
-			return;
-		if (o->frame_form == PYTHON_FRAME_EACH ||
-		    (o->frame_form == PYTHON_FRAME_FLAG && owner)) {
+		    !load_identity(memory, direct, o, f->code, &f->mark))
+			return hash;
+		if (stack && (o->frame_form == PYTHON_FRAME_EACH ||
+			      (o->frame_form == PYTHON_FRAME_FLAG && owner))) {
 			note_entry(f, anchor);
 			if (o->thread_anchor != PYTHON_NO_OFFSET)
 				anchor = next_anchor(memory, direct, o, anchor);
 		}
-		stack->count++;
+		count++;
+		if (stack)
+			stack->count = count;
+		else
+			hash = python_frame_hash(hash, f, lines);
 	}
+	return hash;
 }
 
 void python_frames_read(const struct python_memory *memory, const struct python_offsets *offsets,
 			uint64_t thread, struct python_stack *stack)
 {
 	if (memory->read)
-		walk(memory, false, offsets, thread, PYTHON_FRAMES_MAX, stack);
+		walk(memory, false, offsets, thread, PYTHON_FRAMES_MAX, stack, 0, false);
 	else
-		walk(memory, true, offsets, thread, PYTHON_FRAMES_MAX, stack);
+		walk(memory, true, offsets, thread, PYTHON_FRAMES_MAX, stack, 0, false);
 }
 
 void python_frames_read_some(const struct python_memory *memory,
@@ -184,7 +214,14 @@ void python_frames_read_some(const struct python_memory *memory,
 			     struct python_stack *stack)
 {
 	walk(memory, false, offsets, thread, limit < PYTHON_FRAMES_MAX ? limit : PYTHON_FRAMES_MAX,
-	     stack);
+	     stack, 0, false);
+}
+
+/* At each launch. */
+__attribute__((hot)) uint64_t python_frames_hash(const struct python_offsets *offsets,
+						 uint64_t thread, bool lines, uint64_t hash)
+{
+	return walk(NULL, true, offsets, thread, PYTHON_FRAMES_MAX, NULL, hash, lines);
 }
 
 /* ---- texts ---- */

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "symbolize/hash.h"
 #include "symbolize/python_offsets.h"
 
 /* The injected library has fewer: its lists are on the program's stacks. */
@@ -32,8 +33,7 @@ struct python_memory {
 struct python_frame {
 	uint64_t code;  /* address of the code object */
 	uint64_t place; /* its current instruction, in the version's form: for python_line() */
-	uint64_t mark;  /* with `code`: equal for equal names, even if the memory of a freed code
-			 * object is reused */
+	uint64_t mark;  /* tells it from other code objects in the same memory, one after the other */
 	/*
 	 * Of an entry: an address within the C frame of that loop. 0: not known, or not an entry.
 	 * It tells where this frame belongs among the native ones, whatever the loop's code is.
@@ -58,8 +58,23 @@ void python_frames_read_some(const struct python_memory *memory,
 			     const struct python_offsets *offsets, uint64_t thread, uint32_t limit,
 			     struct python_stack *stack);
 
+/* Continues a hash with a frame; `lines`: frames differ by their instructions, too. */
+static inline uint64_t python_frame_hash(uint64_t hash, const struct python_frame *frame,
+					 bool lines)
+{
+	hash = hash_step(hash, frame->code, frame->mark);
+	return lines ? hash_step(hash, frame->place, 0) : hash;
+}
+
 /*
- * The mark of a code object: the address of its name (the member given by python_mark_text), the
+ * Continues a hash with all frames that python_frames_read would read, without a callback, of the
+ * calling thread.
+ */
+uint64_t python_frames_hash(const struct python_offsets *offsets, uint64_t thread, bool lines,
+			    uint64_t hash);
+
+/*
+ * The mark of a code object by its names: the address of its name (the member given by python_mark_text), the
  * hash stored in the name, the address of its file's name, and its first line. The hash
  * distinguishes names that were at one address one after the other, as happens if a program creates
  * and drops code in a loop; the file tells one module's code, "<module>", from another's.
@@ -84,7 +99,7 @@ static inline uint16_t python_mark_text(const struct python_offsets *offsets)
 							  : offsets->code_name;
 }
 
-/* The mark of the code object at `code`. False: it is not readable. */
+/* That of the code object at `code`. False: it is not readable. */
 bool python_mark_read(const struct python_memory *memory, const struct python_offsets *offsets,
 		      uint64_t code, uint64_t *mark);
 

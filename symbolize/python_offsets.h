@@ -73,6 +73,9 @@ struct python_offsets {
 	uint16_t code_name;
 	uint16_t code_qualname; /* PYTHON_NO_OFFSET: before 3.11 */
 	uint16_t code_first_line;
+	/* A number that no other code object of the interpreter has, or 0. PYTHON_NO_OFFSET: before
+	 * 3.12 */
+	uint16_t code_version;
 	uint16_t code_lines;
 	uint16_t code_instructions; /* PYTHON_NO_OFFSET: not in the object, before 3.11 */
 	/*

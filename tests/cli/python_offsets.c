@@ -125,6 +125,11 @@ int main(void)
 	CHECK(code_filename, PyCodeObject, co_filename);
 	CHECK(code_name, PyCodeObject, co_name);
 	CHECK(code_first_line, PyCodeObject, co_firstlineno);
+#if PY_VERSION_HEX >= 0x030c0000
+	CHECK(code_version, PyCodeObject, co_version);
+#else
+	CHECK_VALUE(code_version, PYTHON_NO_OFFSET);
+#endif
 #if PY_VERSION_HEX >= 0x030a0000
 	CHECK(code_lines, PyCodeObject, co_linetable);
 #else
