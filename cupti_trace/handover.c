@@ -2,15 +2,19 @@
 #include "cupti_trace/handover.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include "cupti_trace/at_launch.h"
 #include "cupti_trace/clock.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/python_waiters.h"
 #include "cupti_trace/stolen_time.h"
 #include "cupti_trace/thread_runs.h"
+#include "cupti_trace/ticks.h"
 #include "cupti_trace/visit.h"
 #include "symbolize/hash.h"
 #include "symbolize/text.h"
@@ -29,6 +33,7 @@ static struct handover_launcher no_room;      /* for all that find none */
 static _Atomic uint32_t in_use;               /* of them */
 static _Atomic uint32_t left_out;             /* threads that found no room among them */
 static _Atomic uint64_t workers[WORKERS_MAX]; /* pthread_self() of each; 0: free */
+static _Atomic uint32_t changes READ_AT_LAUNCH; /* of the candidates, counted after each */
 
 /* What a worker has seen of a candidate. */
 struct sight {
@@ -38,7 +43,22 @@ struct sight {
 	struct thread_runs runs; /* where clocks cannot be relied on */
 };
 
+/*
+ * What a launch looks at while a sole candidate waits: its answer holds until the thread runs, the
+ * candidates change or it is time to look at all threads.
+ */
+struct answer {
+	const volatile struct perf_event_mmap_page *page; /* of the thread's event; NULL: none */
+	uint64_t head;                                    /* of its records, as it was */
+	uint32_t changes, visit;
+	uint32_t stack;
+	uint64_t ticks; /* when it was found */
+};
+
+/* In a child made by fork all bits are 0, for it has not the pages of the events. */
 struct handover_worker {
+	_Alignas(64) struct answer answer;
+	bool is_wiped; /* in such a child; else answers are not kept */
 	char name[NAME_BYTES];
 	uint32_t number;
 	uint64_t self;
@@ -64,26 +84,29 @@ static void free_launcher(struct handover_launcher *launcher, uint64_t self)
 {
 	if (atomic_compare_exchange_strong(&launcher->self, &self, 0))
 		atomic_fetch_sub(&in_use, 1);
+	atomic_fetch_add(&changes, 1);
 }
 
 void handover_launcher_free(struct handover_launcher *launcher)
 {
-	if (launcher == &no_room)
+	if (launcher == &no_room) {
 		atomic_fetch_sub(&left_out, 1);
-	else if (launcher)
+		atomic_fetch_add(&changes, 1);
+	} else if (launcher) {
 		free_launcher(launcher, (uint64_t)pthread_self());
+	}
 }
 
 void handover_worker_free(struct handover_worker *worker)
 {
 	if (!worker)
 		return;
-	for (uint32_t i = 0; i < WORKERS_MAX; i++)
+	for (uint32_t i = 0; worker->self && i < WORKERS_MAX; i++)
 		if (atomic_load(&workers[i]) == worker->self)
 			atomic_store(&workers[i], 0);
-	for (uint32_t i = 0; i < HANDOVER_CANDIDATES; i++)
+	for (uint32_t i = 0; worker->self && i < HANDOVER_CANDIDATES; i++)
 		thread_runs_close(&worker->sights[i].runs);
-	free(worker);
+	munmap(worker, sizeof(*worker));
 }
 
 static bool is_worker_name(const char *name)
@@ -112,9 +135,11 @@ struct handover_worker *handover_worker_new(void)
 
 	if (prctl(PR_GET_NAME, name) != 0 || !is_worker_name(name))
 		return NULL;
-	worker = calloc(1, sizeof(*worker));
-	if (!worker)
+	worker = mmap(NULL, sizeof(*worker), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		      -1, 0);
+	if (worker == MAP_FAILED)
 		return NULL;
+	worker->is_wiped = madvise(worker, sizeof(*worker), MADV_WIPEONFORK) == 0;
 	memcpy(worker->name, name, NAME_BYTES - 1);
 	worker->number = hash_bytes(name, strlen(name));
 	worker->self = (uint64_t)pthread_self();
@@ -125,13 +150,13 @@ struct handover_worker *handover_worker_new(void)
 		worker->sights[i].runs = (struct thread_runs)THREAD_RUNS_NONE;
 	if (take_place(worker->self))
 		return worker;
-	free(worker);
+	munmap(worker, sizeof(*worker));
 	return NULL;
 }
 
 const char *handover_worker_name(const struct handover_worker *worker)
 {
-	return worker->name;
+	return worker->self ? worker->name : NULL;
 }
 
 uint32_t handover_worker_number(const struct handover_worker *worker)
@@ -162,6 +187,7 @@ static struct handover_launcher *add_launcher(const struct python_waiter *waiter
 		atomic_store(&launcher->last_stack, 0);
 		atomic_store(&launcher->contexts, 0);
 		atomic_store(&launcher->is_found, is_found);
+		atomic_fetch_add(&changes, 1);
 		/* somebody else may have added it meanwhile */
 		first = find_launcher(waiter->self);
 		if (first && first != launcher) {
@@ -186,9 +212,11 @@ struct handover_launcher *handover_launcher_new(void)
 		atomic_store(&launcher->thread, own.thread);
 		atomic_store(&launcher->tid, own.tid);
 		atomic_store(&launcher->is_found, false);
+		atomic_fetch_add(&changes, 1);
 		return launcher;
 	}
 	atomic_fetch_add(&left_out, 1);
+	atomic_fetch_add(&changes, 1);
 	return &no_room;
 }
 
@@ -377,14 +405,28 @@ static bool still_waits(const struct handover_worker *worker, uint64_t now_ns)
 	       sight->runs.page && thread_runs_sleeps(&sight->runs);
 }
 
-uint32_t handover_find(struct handover_worker *worker, uint32_t context, struct sink *sink,
-		       handover_name name)
+/* Keeps the answer, if the only candidate has slept since it was seen to wait. */
+static void keep_answer(struct handover_worker *worker, uint32_t seen_changes, uint64_t now_ns)
 {
-	uint64_t now = clock_now_ns();
-	int saved_errno;
+	const struct thread_runs *runs;
 
-	if (worker->is_busy)
-		return 0;
+	if (!worker->is_wiped || atomic_load(&in_use) > 1 || atomic_load(&left_out) ||
+	    !still_waits(worker, now_ns))
+		return;
+	runs = &worker->sights[worker->waiter].runs;
+	worker->answer = (struct answer){.head = runs->head,
+					 .changes = seen_changes,
+					 .visit = worker->visit,
+					 .stack = worker->stack,
+					 .ticks = ticks_now()};
+	/* a handler's launch finds all of it or nothing */
+	atomic_signal_fence(memory_order_seq_cst);
+	worker->answer.page = runs->page;
+}
+
+static uint32_t find(struct handover_worker *worker, uint32_t context, struct sink *sink,
+		     handover_name name, uint64_t now)
+{
 	if (worker->visit != visit_now()) {
 		/* ids are another profiler's */
 		worker->visit = visit_now();
@@ -403,16 +445,43 @@ uint32_t handover_find(struct handover_worker *worker, uint32_t context, struct 
 			return worker->stack;
 		}
 	}
-	worker->is_busy = true;
-	atomic_signal_fence(memory_order_seq_cst);
-	saved_errno = errno;
 	worker->trusts_clocks = !stolen_time_seen(now);
 	worker->last_ns = now;
 	worker->context = handover_context(context);
 	worker->stack = look_again(worker, sink, name);
 	worker->last_ns = clock_now_ns(); /* nobody ran out of work meanwhile */
-	errno = saved_errno;
+	return worker->stack;
+}
+
+static __attribute__((noinline)) uint32_t look(struct handover_worker *worker, uint32_t context,
+					       struct sink *sink, handover_name name)
+{
+	uint32_t seen_changes = atomic_load(&changes), stack;
+	uint64_t now = clock_now_ns();
+	int saved_errno = errno;
+
+	if (worker->is_busy || !worker->self)
+		return 0;
+	worker->is_busy = true;
+	worker->answer.page = NULL;
+	atomic_signal_fence(memory_order_seq_cst);
+	stack = find(worker, context, sink, name, now);
+	keep_answer(worker, seen_changes, worker->last_ns);
 	atomic_signal_fence(memory_order_seq_cst);
 	worker->is_busy = false;
-	return worker->stack;
+	errno = saved_errno;
+	return stack;
+}
+
+AT_LAUNCH uint32_t handover_find(struct handover_worker *worker, uint32_t context,
+				 struct sink *sink, handover_name name)
+{
+	const struct answer *answer = &worker->answer;
+
+	/* a tick is a nanosecond, or less */
+	if (answer->page && answer->page->data_head == answer->head &&
+	    answer->changes == atomic_load_explicit(&changes, memory_order_relaxed) &&
+	    answer->visit == visit_now() && ticks_now() - answer->ticks < LIST_EVERY_NS)
+		return answer->stack;
+	return look(worker, context, sink, name);
 }

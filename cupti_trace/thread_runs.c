@@ -80,7 +80,8 @@ static bool open_event(struct thread_runs *runs, uint32_t tid)
 				       .type = PERF_TYPE_SOFTWARE,
 				       .config = PERF_COUNT_SW_DUMMY,
 				       .exclude_kernel = 1,
-				       .exclude_hv = 1};
+				       .exclude_hv = 1,
+				       .context_switch = 1};
 	void *page;
 	int fd;
 
@@ -92,12 +93,34 @@ static bool open_event(struct thread_runs *runs, uint32_t tid)
 	/* another thread may have closed it, and opened a file: an event's has no type */
 	if (fstat(fd, &st) != 0 || st.st_mode & S_IFMT)
 		return false;
-	page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	/* read-only, so old records make room for new ones */
+	page = mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, fd, 0);
 	close(fd); /* the page keeps the event */
 	if (page == MAP_FAILED)
 		return false;
 	runs->page = page;
 	return true;
+}
+
+/*
+ * Whether the thread was asleep when `*head` bytes had been recorded, as they are now: the last
+ * record says that it left the CPU, and not for others to run (told apart since Linux 4.17). While
+ * there is none, the kernel is asked.
+ */
+static bool was_asleep(const struct thread_runs *runs, uint64_t *head)
+{
+	const volatile struct perf_event_mmap_page *page = runs->page;
+	const volatile struct perf_event_header *records;
+	struct perf_event_header last;
+
+	*head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	if (*head == 0)
+		return is_asleep(runs->tid);
+	records = (const volatile void *)((const volatile char *)page + PAGE);
+	last = records[(*head / sizeof(last) - 1) % (PAGE / sizeof(last))];
+	return last.type == PERF_RECORD_SWITCH && last.size == sizeof(last) &&
+	       last.misc & PERF_RECORD_MISC_SWITCH_OUT &&
+	       !(last.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
 }
 
 /* ---- files ---- */
@@ -140,7 +163,7 @@ void thread_runs_close(struct thread_runs *runs)
 	int saved_errno = errno;
 
 	if (runs->page && !is_child())
-		munmap((void *)(uintptr_t)runs->page, PAGE);
+		munmap((void *)(uintptr_t)runs->page, 2 * PAGE);
 	if (is_own(runs))
 		close(runs->fd);
 	*runs = (struct thread_runs)THREAD_RUNS_NONE;
@@ -163,9 +186,10 @@ static bool note(struct thread_runs *runs, uint32_t tid, bool may_read_file)
 		runs->tid = tid;
 	}
 	if (runs->page) {
-		runs->lock = runs->page->lock;
 		runs->length = 1;
-	} else if (!read_file(runs, runs->text, &runs->length) ||
+		return was_asleep(runs, &runs->head) && thread_runs_sleeps(runs);
+	}
+	if (!read_file(runs, runs->text, &runs->length) ||
 		   sscanf(runs->text, "%*u %*u %llu", &count) != 1 || count == 0) {
 		return false; /* 0: the kernel does not count */
 	}
@@ -199,7 +223,7 @@ bool thread_runs_sleeps(const struct thread_runs *runs)
 	if (!runs->length)
 		return false;
 	if (runs->page)
-		return !is_child() && runs->page->lock == runs->lock;
+		return !is_child() && runs->page->data_head == runs->head;
 	sleeps = read_file(runs, text, &length) && length == runs->length &&
 		 memcmp(text, runs->text, length) == 0;
 	errno = saved_errno;

@@ -3,9 +3,10 @@
  * Whether another thread of the process has run since. Unlike a CPU clock this does not depend on
  * what a host takes away from a virtual machine (stolen_time.h).
  *
- * Where the program may have perf events: by an event of that thread that counts nothing. The
- * kernel changes the event's page whenever it gives the thread a CPU (perf_event_open(2),
- * perf_event_mmap_page.lock), so a look is a load. The thread's switches take 1 to 2 us longer.
+ * Where the program may have perf events: by an event of that thread that counts nothing, but
+ * records when the thread gets a CPU and when it leaves it (perf_event_open(2),
+ * PERF_RECORD_SWITCH, since Linux 4.3), so a look is a load. The thread's switches take 1 to 2 us
+ * longer.
  *
  * Elsewhere, and under a seccomp filter, which may end the program for a system call: by how often
  * it has been given a CPU, which the kernel counts where it also adds up waiting times (the third
@@ -26,9 +27,9 @@ struct perf_event_mmap_page;
 
 struct thread_runs {
 	uint32_t tid;
-	/* of the event; NULL: there is none */
+	/* of the event, before that with its records; NULL: there is none */
 	const volatile struct perf_event_mmap_page *page;
-	uint32_t lock; /* its lock, as noted */
+	uint64_t head; /* how much has been recorded, as noted */
 	int fd;        /* of the file; -1: none */
 	dev_t device;
 	ino_t inode;

@@ -64,6 +64,18 @@ static uint32_t name_stack(struct sink *to, const struct handover_stack *stack)
 	return STACK;
 }
 
+/* In a child made by fork nobody waits for the worker. */
+static void check_child(struct handover_worker *worker)
+{
+	int status;
+	pid_t pid = fork();
+
+	MUST(pid >= 0);
+	if (pid == 0)
+		_exit(handover_find(worker, 1, &sink, name_stack) == 0 ? GOOD : BAD);
+	MUST(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == GOOD);
+}
+
 static void *work(void *name)
 {
 	const struct timespec longer = {.tv_nsec = 100 * HANDOVER_STILL_NS};
@@ -85,6 +97,7 @@ static void *work(void *name)
 
 		MUST(i < 1000);
 		MUST(handover_find(worker, 1, &sink, name_stack) == expected);
+		check_child(worker);
 		MUST(handover_find(worker, 1, &sink, name_stack) == expected);
 		nanosleep(&longer, NULL);
 		quiet = named == before ? quiet + 1 : 0;
