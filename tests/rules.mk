@@ -16,8 +16,9 @@ $(BUILD)/libinject.a: $(inject_src:%.c=$(BUILD)/%.o)
 
 .PHONY: test run-tests unit cli test-browser fuzz fuzz-build mutants programs bench test-gpu bench-gpu
 
+# as many jobs as there are processors, unless told
 test: setup
-	$(Q)$(MAKE) --no-print-directory DEVELOPER=1 run-tests
+	$(Q)$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) DEVELOPER=1 run-tests
 
 run-tests: all unit-build fake_cuda workloads $(BUILD)/tests/browser/pictures
 	$(Q)tests/run
