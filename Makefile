@@ -31,7 +31,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wformat=2 -Wundef $(if $(DEVELOPER),-Werror)
 WARNINGS_C := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes -Wvla
 OPTIMIZE ?= $(if $(SANITIZE),-O1,-O2)
 CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -include scripts/banned.h
-CFLAGS += -std=gnu11 -g $(OPTIMIZE) -fno-omit-frame-pointer $(WARNINGS_C) \
+CFLAGS += -std=gnu11 $(if $(SANITIZE),-g1,-g) $(OPTIMIZE) -fno-omit-frame-pointer $(WARNINGS_C) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 LDFLAGS += $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 LIBS := -lbpf -ldw -lelf -lz -liberty -llzma -lcjson -lm

@@ -279,7 +279,7 @@ os._exit(0)'
 }
 
 # The command: short processes, every fifth of which uses the GPU. Prints by how many KiB of
-# anonymous memory the profiler has grown over 4,000 of them.
+# anonymous memory the profiler has grown over 2,000 of them.
 readonly come_and_go='
 import os, sys, time
 
@@ -297,19 +297,19 @@ def burst(n):
         start("/bin/true") if i % 5 else start(sys.argv[1], "1")
     time.sleep(1)
 
-burst(1000)
+burst(500)
 before = memory()
-burst(4000)
+burst(2000)
 print(memory() - before)'
 
-@test "4,000 short processes leave no memory behind" {
+@test "2,000 short processes leave no memory behind" {
 	local grown
 
 	run_profile -F 199 --by process -o out.folded python3 -c "$come_and_go" "$workloads/launches"
 	expect_status 0
 	expect_totals out.folded
-	expect_line stderr ' 1000 GPU kernels '
+	expect_line stderr ' 500 GPU kernels '
 	grown=$(cat stdout)
 	echo "grew by $grown KiB"
-	[ "$grown" -lt 6500 ]
+	[ "$grown" -lt 3250 ]
 }

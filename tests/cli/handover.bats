@@ -140,7 +140,7 @@ handed_frames()
 		for case in "${cases[@]}"; do
 			echo "$python $case"
 			read -r case preload <<<"$case"
-			COUNT=300 preload=$preload trace "$python" forward "$case"
+			COUNT=100 preload=$preload trace "$python" forward "$case"
 			expect_line out.folded '_engine_run_backward \([^;]*\);\[handed to pt_autograd_0\]'
 			expect_no_line out.folded 'from_left .*\]right |from_right .*\]left '
 			for i in 0 1 2 3; do

@@ -83,19 +83,19 @@ launches_on()
 }
 
 @test "a stopped profiler: records that the command drops are counted exactly" {
-	stop_profiler 10000000 launches_on
+	stop_profiler 5000000 launches_on
 	expect_status 124
 	expect_line stderr '^profile: profile itself read nothing for [0-9.]+ s \(stopped, or no free CPU\): '
 	expect_line stderr '^profile: [0-9]+ writes of traced processes were lost$'
-	expect_equal launches 10000000 \
+	expect_equal launches 5000000 \
 		"$(sed -n 's/^Correlation: \([0-9]*\) matched, \([0-9]*\) unmatched, \([0-9]*\) dropped$/\1 \2 \3/p' stderr |
 			awk '$3 > 0 { print $1 + $2 + $3 }')"
 }
 
 @test "a briefly stopped profiler: the command waits, nothing is lost" {
-	stop_profiler 5000000 sleep 2
+	stop_profiler 3000000 sleep 2
 	expect_status 0
-	expect_line stderr '^Correlation: 5000000 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr '^Correlation: 3000000 matched, 0 unmatched, 0 dropped$'
 	expect_no_line stderr 'read nothing'
 }
 

@@ -238,7 +238,7 @@ static void listen_and_leave(const struct program *p)
 static void test_again_and_again(void **state)
 {
 	struct program p = start("32");
-	uint64_t rounds = unit_rounds(20);
+	uint64_t rounds = unit_rounds(8);
 
 	(void)state;
 	for (uint64_t i = 0; i < rounds; i++)

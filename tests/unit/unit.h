@@ -45,6 +45,12 @@ static inline uint64_t unit_rounds(uint64_t rounds)
 	return unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? (rounds + 9) / 10 : rounds);
 }
 
+/* Of a loop over all places: each, under valgrind every seventh. */
+static inline size_t unit_stride(void)
+{
+	return getenv("UNDER_VALGRIND") ? 7 : 1;
+}
+
 static inline struct prng prng_round(uint64_t round)
 {
 	uint64_t seed = unit_number("UNIT_SEED", 0x5eed) + round;
