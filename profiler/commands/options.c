@@ -332,6 +332,16 @@ static void set_attached(struct options *o)
 	o->measure.delay_ns = o->measure.duration_ns = 0;
 }
 
+/* Of a command or not: who else would say it? */
+static bool check_delay(const struct options *o)
+{
+	if (o->measure.delay_ns == MEASURE_UNTIL_TOLD && !o->control) {
+		complain("--delay start waits for `start` from a FIFO: give it with --control");
+		return false;
+	}
+	return true;
+}
+
 static bool check_wall(const struct options *o)
 {
 	if (o->measure.wall && !o->measure.samples_cpu)
@@ -912,6 +922,10 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return true;
 	case OPT_DELAY:
 		o->delay = argument;
+		if (strcmp(argument, "start") == 0) {
+			o->measure.delay_ns = MEASURE_UNTIL_TOLD;
+			return true;
+		}
 		return set_length("--delay", argument, &o->measure.delay_ns);
 	case OPT_RANGE:
 		return add_range(o, argument);
@@ -1391,7 +1405,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 			goto wrong;
 		return OPTIONS_DIFF;
 	}
-	if (!check_metrics(options))
+	if (!check_metrics(options) || !check_delay(options))
 		goto wrong;
 	if (options->from_count) {
 		if (!check_from(options, of_run))

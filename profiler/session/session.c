@@ -89,6 +89,8 @@ struct session {
 	bool is_copy;            /* in a child of ours: session_complete_copy */
 	bool is_asked;           /* for a snapshot, by a signal */
 	bool has_read_all;       /* that was in the pipe, the last time */
+	bool ends_delay;         /* before processes that run already are looked at */
+	bool was_told_to_begin;  /* session_begin_window */
 	uint32_t interrupts;     /* SIGINTs so far */
 	int early_signal;        /* a signal that ends us before the target ran; 0: none */
 	uint64_t quick_until_ns; /* look often until then */
@@ -550,25 +552,44 @@ static uint64_t unix_ns(void)
 	return now.tv_sec < 0 ? 0 : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Of a part of the run; the library in the command learns it by the variable. */
-static void set_window(struct session *s, char variable[TARGET_VARIABLE_BYTES])
+/* Everybody but libraries, which learn it by the variable or the link (gpu_wire.h). */
+static void apply_window(struct session *s)
 {
 	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
-	const struct measure *m = &s->options->measure;
 
-	variable[0] = '\0';
-	if (m->delay_ns)
-		s->window.from_ns = s->start_ns + m->delay_ns;
-	if (m->duration_ns)
-		s->window.to_ns = s->start_ns + m->delay_ns + m->duration_ns;
-	if (!window_is_part(&s->window))
-		return;
 	collect_set_window(s->collect, &s->window);
 	if (bpf)
 		bpf_source_set_window(bpf, &s->window);
+}
+
+/* Of programs that run already, and of those that start. */
+static void change_window(struct session *s)
+{
+	int err = s->pipe ? payload_set_window(&s->payload, &s->window) : 0;
+
+	apply_window(s);
+	if (err) /* they notice that nobody reads */
+		log_verbose(s->log, "cannot tell libraries what is recorded: %s", strerror(-err));
+}
+
+/* Of a part of the run; the library in the command learns it by the variable. */
+static void set_window(struct session *s, char variable[TARGET_VARIABLE_BYTES])
+{
+	const struct measure *m = &s->options->measure;
+	bool is_put_off = m->delay_ns == MEASURE_UNTIL_TOLD;
+
+	variable[0] = '\0';
+	if (m->delay_ns)
+		s->window.from_ns = is_put_off ? WINDOW_NOT_YET : s->start_ns + m->delay_ns;
+	if (m->duration_ns && !is_put_off)
+		s->window.to_ns = s->start_ns + m->delay_ns + m->duration_ns;
+	if (window_is_part(&s->window))
+		apply_window(s);
+	else if (!s->options->is_controlled)
+		return;
 	if (s->pipe)
 		snprintf(variable, TARGET_VARIABLE_BYTES,
-			 GPU_WIRE_WINDOW_ENV "=%" PRIu64 " %" PRIu64, s->window.from_ns,
+			 GPU_WIRE_WINDOW_ENV "=" GPU_WIRE_WINDOW_FORMAT, s->window.from_ns,
 			 s->window.to_ns);
 }
 
@@ -937,15 +958,19 @@ static void note_program(struct session *s, pid_t pid)
 /* False: a signal has come. */
 static bool await_delay(struct session *s)
 {
-	uint64_t now_ns = monotonic_ns(), until_ns = now_ns + s->options->attach->delay_ns;
+	const struct session_watcher *watcher = &s->options->watcher;
+	uint64_t now_ns = monotonic_ns(), most_ms = watcher->look ? TICK_MS : INT_MAX;
+	uint64_t until_ns = saturated_sum(now_ns, s->options->attach->delay_ns);
 	struct epoll_event ready;
 
-	for (; now_ns < until_ns; now_ns = monotonic_ns()) {
-		uint64_t left_ms = (until_ns - now_ns + 999999) / 1000000;
+	for (; now_ns < until_ns && !s->ends_delay; now_ns = monotonic_ns()) {
+		uint64_t left_ms = (until_ns - now_ns) / 1000000 + 1;
 
 		if (is_called_off(s))
 			return false;
-		epoll_wait(s->epoll, &ready, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX);
+		epoll_wait(s->epoll, &ready, 1, (int)(left_ms < most_ms ? left_ms : most_ms));
+		if (watcher->look)
+			watcher->look(watcher->context, NULL);
 	}
 	return !is_called_off(s);
 }
@@ -1036,16 +1061,11 @@ static int attach(struct session *s)
  */
 static void ask_to_leave(struct session *s)
 {
-	int err;
-
 	if (!s->arrivals)
 		return;
 	arrivals_stop(s->arrivals);
 	s->window.to_ns = s->ended_ns;
-	collect_set_window(s->collect, &s->window);
-	err = payload_ask_to_leave(&s->payload);
-	if (err) /* they notice that nobody reads */
-		log_verbose(s->log, "cannot ask libraries to leave: %s", strerror(-err));
+	change_window(s);
 }
 
 /*
@@ -1543,18 +1563,35 @@ void session_complete_copy(struct session *s, uint64_t until_ns)
 	take_counters(s);
 }
 
+int session_begin_window(struct session *s)
+{
+	const struct measure *m = &s->options->measure;
+	uint64_t now_ns = monotonic_ns(), from_ns = now_ns + WINDOW_NOTICE_NS;
+
+	if (!s->is_running) {
+		s->ends_delay = true;
+		return 0;
+	}
+	if (window_is_over(&s->window, now_ns))
+		return -ESHUTDOWN;
+	if (now_ns >= s->window.from_ns || s->was_told_to_begin)
+		return -EALREADY;
+	s->was_told_to_begin = true;
+	s->window.from_ns = from_ns < s->window.from_ns ? from_ns : s->window.from_ns;
+	s->window.to_ns = m->duration_ns ? saturated_sum(s->window.from_ns, m->duration_ns) : 0;
+	change_window(s);
+	return 0;
+}
+
 void session_stop(struct session *s)
 {
-	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
 	uint64_t now_ns = monotonic_ns();
 
 	s->stops_waiting |= s->attachment != NULL;
 	if (s->attachment || window_is_over(&s->window, now_ns))
 		return;
 	s->window.to_ns = now_ns;
-	collect_set_window(s->collect, &s->window);
-	if (bpf)
-		bpf_source_set_window(bpf, &s->window);
+	change_window(s);
 }
 
 void session_discount_child(struct session *s, uint64_t ns)
@@ -1638,13 +1675,17 @@ void session_note_cost(struct totals *totals)
 	totals->own_memory_bytes = (uint64_t)own.ru_maxrss * 1024;
 }
 
-/* The last seconds are a part like any other, once it is known which they are. */
-static void note_last(const struct session *s, struct measure *m)
+/* The last seconds, or what was begun by `start`, are a part like any other, once it is known
+ * which.
+ */
+static void note_part(const struct session *s, struct measure *m)
 {
 	const struct window *w = collect_window(s->collect);
 	uint64_t from_ns = w->from_ns > s->start_ns ? w->from_ns : s->start_ns;
 	uint64_t to_ns = w->to_ns && w->to_ns < s->ended_ns ? w->to_ns : s->ended_ns;
 
+	if (s->ended_ns && from_ns > s->ended_ns)
+		from_ns = s->ended_ns;
 	m->delay_ns = from_ns - s->start_ns;
 	m->duration_ns = to_ns > from_ns ? to_ns - from_ns : 0;
 }
@@ -1667,8 +1708,9 @@ struct totals session_totals(const struct session *s)
 			has_waited ? waited_cpu_ns(s) : collect_ledger(s->collect)->cpu.used_ns,
 		.measure = s->options->measure,
 		.sample_ns = measure_sample_ns(s->options->measure.frequency_hz)};
-	if (totals.measure.last_ns)
-		note_last(s, &totals.measure);
+	if (totals.measure.last_ns || totals.measure.delay_ns == MEASURE_UNTIL_TOLD ||
+	    s->was_told_to_begin)
+		note_part(s, &totals.measure);
 	session_note_cost(&totals);
 	return totals;
 }
