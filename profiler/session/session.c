@@ -50,6 +50,8 @@
 #define AUXV_BYTES 65536
 #define PROGRAM_BYTES 4096u
 #define PROGRAM_WORDS 256u
+#define TIMES_PATIENCE_NS 1000000000u /* for threads that are about to end */
+#define TIMES_PAUSE_NS 5000000
 #define GOODBYE_PATIENCE_NS 5000000000u /* for programs, when recording is over */
 
 /* What a descriptor watched by the session's epoll is. */
@@ -1460,14 +1462,24 @@ static void take_counters(struct session *s)
 		l->calls.lost = counters.calls - l->calls.timed - l->outside.calls;
 }
 
-/* Threads that run on after the command. */
+/*
+ * Threads that run on after the command. One that is about to end, as those of a library that has
+ * just left, is not listed any more, and its times come when it gives back its CPU.
+ */
 static void take_times(struct session *s)
 {
+	const struct timespec pause = {0, TIMES_PAUSE_NS};
 	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	uint64_t until_ns = monotonic_ns() + TIMES_PATIENCE_NS;
 	struct stack_times times;
 
 	while (bpf && bpf_source_next_times(bpf, &times))
 		end_times(s, &times);
+	drain_kernel_events(s, false);
+	while (bpf && bpf_source_lacks_times(bpf) && monotonic_ns() < until_ns) {
+		nanosleep(&pause, NULL);
+		drain_kernel_events(s, false);
+	}
 }
 
 static uint64_t cpu_ns(const struct rusage *usage)
@@ -1526,7 +1538,6 @@ static void collect_rest(struct session *s)
 	kernel_events_finish(s->kernel);
 	drain_kernel_events(s, false);
 	take_times(s);
-	drain_kernel_events(s, false); /* those that were just about to end */
 	if (bpf)
 		collect_ledger(s->collect)->cpu.in_calls =
 			bpf_source_counters(bpf).samples_in_calls;

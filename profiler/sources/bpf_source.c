@@ -524,6 +524,11 @@ bool bpf_source_next_times(struct bpf_source *s, struct stack_times *times)
 	return s->times_fd >= 0 && read_whole(s->times_fd, times, sizeof(*times));
 }
 
+bool bpf_source_lacks_times(const struct bpf_source *s)
+{
+	return s->bpf->bss->times_are_over && s->bpf->bss->followed_threads > 0;
+}
+
 /* ---- probes ---- */
 
 /* Locations of probes: functions of one file. */
@@ -663,7 +668,7 @@ struct stack_counters bpf_source_counters(const struct bpf_source *s)
 {
 	struct stack_counters counters = s->bpf->bss->counters;
 
-	if (s->bpf->bss->times_are_over && s->bpf->bss->followed_threads > 0)
+	if (bpf_source_lacks_times(s))
 		counters.lost_times += (__u64)s->bpf->bss->followed_threads;
 	return counters;
 }

@@ -75,6 +75,9 @@ void bpf_source_stop_clocks(struct bpf_source *source);
 void bpf_source_stop_times(struct bpf_source *source);
 bool bpf_source_next_times(struct bpf_source *source, struct stack_times *times);
 
+/* Then: whether some have come neither way yet. Threads that are about to end are in no list. */
+bool bpf_source_lacks_times(const struct bpf_source *source);
+
 /* Follows `pid` and all its descendants from now on. 0 or -errno. */
 int bpf_source_track(struct bpf_source *source, pid_t pid);
 
