@@ -107,6 +107,7 @@ struct collect *collect_new(const struct collect_options *options)
 				     options->measure.exact_stalls ? &c->pc_samples : NULL,
 				     options->idle_store ? &c->idle : NULL},
 			     options->measure.waits) == 0) {
+		c->attribution.begins_late = options->measure.attached;
 		limit_memory(c);
 		if (options->measure.max_overhead)
 			attribution_limit_stacks(&c->attribution);

@@ -60,8 +60,8 @@ static void report_outside(struct log *log, const struct ledger_outside *l)
 			 l->unchosen, pick(l->unchosen, " was", "s were"), ms(l->unchosen_ns));
 	if (l->earlier)
 		log_line(log,
-			 "  %" PRIu64 " GPU operation%s launched more than 1 s before (%.3f ms): "
-			 "under [launched before recording]",
+			 "  %" PRIu64 " GPU operation%s launched before launches were recorded "
+			 "(%.3f ms): under [launched before recording]",
 			 l->earlier, pick(l->earlier, " was", "s were"), ms(l->earlier_ns));
 }
 

@@ -193,6 +193,19 @@ is_left()
 	if grep -E '^clone3.*flusher_main' out.folded; then return 1; fi
 }
 
+# Its threads end as we do, and work is under way when it comes and when it goes.
+@test "--strict with --wall: nothing is lost at arriving and leaving" {
+	local i
+
+	start_steady 2
+	for ((i = 0; i < 4; i++)); do
+		look --wall --strict
+		expect_status 0
+		expect_no_line stderr 'without times'
+		expect_line stderr '^Correlation: [1-9][0-9]* matched, 0 unmatched, 0 dropped$'
+	done
+}
+
 @test "a graph that was made before" {
 	start_steady 20 graph
 	look

@@ -108,7 +108,7 @@ expect_seen_left_out()
 		;;
 	esac
 	expect_line out.folded '^\[launched before recording\];\[GPU_Kernel\]steady_work'
-	expect_line stderr 'launched more than 1 s before \([0-9]+\.000 ms\): under \[launched before recording\]$'
+	expect_line stderr 'launched before launches were recorded \([0-9]+\.000 ms\): under \[launched before recording\]$'
 	expect_line stderr '^  [0-9]+ launches are left out: their work had not ended when recording did$'
 	expect_left_out before
 	expect_left_out 'just after'
