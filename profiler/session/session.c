@@ -50,6 +50,7 @@
 #define AUXV_BYTES 65536
 #define PROGRAM_BYTES 4096u
 #define PROGRAM_WORDS 256u
+#define CLOCKS_LATE_NS 50000000u      /* then they say too little of the window, or too much */
 #define TIMES_PATIENCE_NS 1000000000u /* for threads that are about to end */
 #define TIMES_PAUSE_NS 5000000
 #define GOODBYE_PATIENCE_NS 5000000000u /* for programs, when recording is over */
@@ -88,14 +89,15 @@ struct session {
 	bool stops_waiting;   /* for processes that outlive the target, or that we attached to */
 	bool stops_leaving;   /* likewise for libraries that were asked to leave */
 	bool pipe_ended, has_counted_left, has_said_waiting;
-	bool is_copy;            /* in a child of ours: session_complete_copy */
-	bool is_asked;           /* for a snapshot, by a signal */
-	bool has_read_all;       /* that was in the pipe, the last time */
-	bool ends_delay;         /* before processes that run already are looked at */
-	bool was_told_to_begin;  /* session_begin_window */
-	uint32_t interrupts;     /* SIGINTs so far */
-	int early_signal;        /* a signal that ends us before the target ran; 0: none */
-	uint64_t quick_until_ns; /* look often until then */
+	bool is_copy;                /* in a child of ours: session_complete_copy */
+	bool is_asked;               /* for a snapshot, by a signal */
+	bool has_read_all;           /* that was in the pipe, the last time */
+	bool ends_delay;             /* before processes that run already are looked at */
+	bool was_told_to_begin;      /* session_begin_window */
+	bool has_begun, has_stopped; /* the window, and CPU time was read */
+	uint32_t interrupts;         /* SIGINTs so far */
+	int early_signal;            /* a signal that ends us before the target ran; 0: none */
+	uint64_t quick_until_ns;     /* look often until then */
 	uint64_t start_ns, start_unix_ns, ended_ns;
 	uint64_t attached_to_ns;                       /* 0: until something else ends it */
 	struct window window;                          /* the part that is recorded */
@@ -1340,9 +1342,43 @@ static bool has_recorded(struct session *s)
 
 	if (s->attachment || !window_is_over(&s->window, now_ns))
 		return false;
-	kernel_events_stop_samples(s->kernel);
+	if (!s->has_stopped) {
+		s->has_stopped = true;
+		kernel_events_stop_samples(s->kernel);
+		drain_kernel_events(s, false); /* who has ended before */
+		collect_read_clocks(s->collect, now_ns, true);
+		if (now_ns - s->window.to_ns > CLOCKS_LATE_NS)
+			collect_forget_cpu_time(s->collect);
+	}
 	return !s->pipe || s->pipe_ended || s->stops_waiting ||
 	       now_ns - s->window.to_ns >= GOODBYE_PATIENCE_NS || !gpu_pipe_has_running(s->pipe);
+}
+
+/* The time of --delay is over. */
+static void begin_when_due(struct session *s)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	if (s->has_begun || !s->window.from_ns || !window_has(&s->window, now_ns))
+		return;
+	s->has_begun = true;
+	drain_kernel_events(s, false); /* who has ended before */
+	if (now_ns - s->window.from_ns > CLOCKS_LATE_NS)
+		collect_forget_cpu_time(s->collect);
+	else
+		collect_begin_cpu_time(s->collect, now_ns);
+}
+
+/* How long to wait for events: no longer than to the beginning or end of the window. */
+static int tick_until(const struct session *s, int tick_ms)
+{
+	uint64_t now_ns = monotonic_ns(), left_ms;
+	uint64_t next_ns = now_ns < s->window.from_ns ? s->window.from_ns : s->window.to_ns;
+
+	if (next_ns <= now_ns)
+		return tick_ms;
+	left_ms = (next_ns - now_ns) / 1000000 + 1;
+	return left_ms < (uint64_t)tick_ms ? (int)left_ms : tick_ms;
 }
 
 /* What is not counted in each round. */
@@ -1398,13 +1434,14 @@ static void loop(struct session *s)
 		struct epoll_event ready[16];
 		bool ended = has_ended(s);
 		int tick = ended || monotonic_ns() < s->quick_until_ns ? QUICK_TICK_MS : TICK_MS;
-		int n = epoll_wait(s->epoll, ready, 16, tick);
+		int n = epoll_wait(s->epoll, ready, 16, tick_until(s, tick));
 		bool pipe_is_ready = false, kernel_is_ready = false;
 		uint64_t now = monotonic_ns();
 
 		if (now - last_ns > s->longest_round_ns)
 			s->longest_round_ns = now - last_ns;
 		last_ns = now;
+		begin_when_due(s);
 		for (int i = 0; i < n; i++) {
 			if (ready[i].data.u32 == READY_SIGNAL)
 				read_signals(s);
@@ -1703,7 +1740,7 @@ static void note_part(const struct session *s, struct measure *m)
 
 struct totals session_totals(const struct session *s)
 {
-	bool has_waited = !s->attachment && !s->is_copy;
+	bool has_waited = !s->attachment && !s->is_copy && !session_goes_on(s);
 	struct totals totals;
 
 	totals = (struct totals){
