@@ -294,7 +294,6 @@ static const char *needs_command(const struct options *o)
 
 	return m->nvtx                                  ? "--nvtx"
 	       : o->has_ranges                          ? "--range"
-	       : m->idle                                ? "--idle"
 	       : m->stall_period                        ? "--stalls"
 	       : m->counters                            ? "--metrics"
 	       : o->injection_lib                       ? "-injection-lib"
@@ -313,6 +312,10 @@ static bool check_attach(struct options *o, bool has_command)
 		complain("%s profiles processes that already run: no command with it", how);
 	else if (option)
 		complain("%s needs the start of a command: not with %s", option, how);
+	else if (o->measure.idle) /* docs/attach.md */
+		complain("--idle must know all work of a GPU, and the library comes to one process "
+			 "after the other: not with %s; --wall or --waits",
+			 how);
 	else if (o->no_inject && needs_gpu_time(o))
 		complain("%s needs GPU time: not with --no-inject", needs_gpu_time(o));
 	else if (o->record)

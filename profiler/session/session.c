@@ -75,7 +75,10 @@ struct session {
 	struct arrivals *arrivals;     /* of the library in its processes; NULL: in none */
 	struct id_map awaited;         /* pids where it has arrived and not said hello */
 	char *program;                 /* the command line of the first of them; NULL: unknown */
-	uint32_t missed, late;         /* new processes to which it came too late, or not at once */
+	struct id_map missed, users;   /* ids of processes: it came too late; may have used CUDA */
+	uint32_t late;                 /* new processes to which it came, and not at once */
+	struct probes *driver;         /* of who begins to use CUDA; NULL: it is not known */
+	uint64_t driver_probed_ns;     /* the last time that there was a new one */
 	struct probes *probes;         /* of launches; NULL: not asked for */
 	struct call_timing *call_timing; /* NULL: it cannot be */
 	struct recording *recording;     /* NULL: not asked for */
@@ -141,6 +144,9 @@ void session_free(struct session *s)
 	arrivals_free(s->arrivals);
 	free(s->program);
 	id_map_release(&s->awaited);
+	id_map_release(&s->missed);
+	id_map_release(&s->users);
+	probes_free(s->driver);
 	recording_close(s->recording);
 	remove_payload(s);
 	attachment_free(s->attachment);
@@ -653,16 +659,32 @@ static void take_snapshot(struct session *s, const struct stack_snapshot *snapsh
 
 /*
  * Of processes that we attached to, and their descendants: one that has mapped CUDA's driver. The
- * library is brought into it, or its calls are timed by probes. Called once for each program. (What
- * a child of fork has inherited it has not mapped: CUDA does not work there.)
+ * library is brought into it, or its calls are timed by probes. `mapping`: that of the driver;
+ * NULL: it is not known. Once for each program. (What a child of fork has inherited it has not
+ * mapped: CUDA does not work there.)
  */
-static void begin_cuda(struct session *s, struct process *process)
+static void begin_cuda(struct session *s, struct process *process,
+		       const struct code_mapping *mapping)
 {
+	bool is_covered;
+
 	if (!process->has_driver || process->has_begun_cuda || process->ended_ns)
 		return;
 	process->has_begun_cuda = true;
+	is_covered = s->driver && mapping && probes_cover(s->driver, mapping);
+	if (s->driver && !is_covered && probes_scan_process(s->driver, process->pid) > 0)
+		s->driver_probed_ns = monotonic_ns();
+	/* it may have been used before probes could tell */
+	if (!is_covered || process->began_ns <= s->driver_probed_ns)
+		id_map_get(&s->users, process->id);
 	if (!s->arrivals || arrivals_add(s->arrivals, process->id, process->pid) != 0)
 		call_timing_begin(s->call_timing, process);
+}
+
+static void note_user(struct session *s, pid_t pid)
+{
+	if (collect_knows_process(s->collect, pid))
+		id_map_get(&s->users, collect_find_process(s->collect, pid)->id);
 }
 
 /* Where the library could not be brought in, calls are timed. Elsewhere its hello comes. */
@@ -692,7 +714,7 @@ static void take_arrivals(struct session *s)
 		/* it has ended, or runs another program by now */
 		if (!process || process->id != arrival.id || arrival.result == BRING_IN_GONE) {
 			log_verbose(s->log, "%s", arrival.message);
-			s->missed++;
+			id_map_get(&s->missed, arrival.id);
 			continue;
 		}
 		log_warn(s->log, "no GPU time: %s%s", arrival.message,
@@ -721,7 +743,7 @@ static void take_process_event(struct session *s, const struct process_event *ev
 	}
 	call_timing_watch(s->call_timing, event, process);
 	if (s->attachment)
-		begin_cuda(s, process);
+		begin_cuda(s, process, event->type == PROCESS_MAP ? &event->mapping : NULL);
 	pass_on_pythons(s);
 }
 
@@ -780,6 +802,9 @@ static void take_stack(struct session *s, const struct stack_event *event)
 		collect_cpu_used(s->collect, (pid_t)event->pid, event->time_ns,
 				 ((const struct stack_value *)event)->value,
 				 event->flags & STACK_EVENT_EXEC);
+		break;
+	case STACK_EVENT_USES_DRIVER:
+		note_user(s, (pid_t)event->pid);
 		break;
 	default:
 		call_timing_take(s->call_timing, event); /* not recorded */
@@ -929,7 +954,7 @@ static int add_attached(void *session, const struct scanned_process *scanned)
 	if (!process)
 		return -ENOMEM;
 	take_mappings(s, now.pid);
-	begin_cuda(s, process);
+	begin_cuda(s, process, NULL);
 	pass_on_pythons(s);
 	log_verbose(s->log, "attached to process %d (%s), which has %u thread%s", (int)now.pid,
 		    now.comm, now.threads, now.threads == 1 ? "" : "s");
@@ -1046,6 +1071,9 @@ static int attach(struct session *s)
 	if (open_collect(s) != 0 || (s->options->measure.traces_gpu && open_probes(s) != 0) ||
 	    open_arrivals(s) != 0)
 		return EXIT_PROFILER_FAILED;
+	if (s->arrivals && s->call_timing)
+		s->driver = probes_new(PROBE_DRIVER, kernel_events_bpf(s->kernel),
+				       collect_calls(s->collect), s->log);
 	collect_know_tree(s->collect);
 	privilege_lock();
 	if (s->payload.path[0])
@@ -1553,18 +1581,23 @@ static uint64_t end_of_run(const struct session *s)
  */
 static void tell_latecomers(struct session *s)
 {
-	if (s->missed)
+	uint32_t position = 0, id, missed = 0;
+	uint64_t value;
+
+	while (id_map_next(&s->missed, &position, &id, &value))
+		missed += id_map_find(&s->users, id) != NULL;
+	if (missed)
 		log_warn(s->log,
 			 "%u process%s had loaded CUDA and ended, or %s left, before the library "
 			 "could be brought in: %s GPU time, if any, is missing",
-			 s->missed, s->missed == 1 ? "" : "es", s->missed == 1 ? "was" : "were",
-			 s->missed == 1 ? "its" : "their");
+			 missed, missed == 1 ? "" : "es", missed == 1 ? "was" : "were",
+			 missed == 1 ? "its" : "their");
 	if (s->late)
 		log_warn(s->log,
 			 "%u process%s that started meanwhile had loaded CUDA when the library was "
 			 "brought in: GPU time from before is missing",
 			 s->late, s->late == 1 ? "" : "es");
-	collect_ledger(s->collect)->calls.processes += s->missed; /* that have no GPU time */
+	collect_ledger(s->collect)->calls.processes += missed; /* that have no GPU time */
 }
 
 static void collect_rest(struct session *s)

@@ -241,6 +241,32 @@ is_left()
 	expect_equal processes "$((${missed:-0} + ${late:-0} + timed))" 3
 }
 
+# The driver is known from the one that uses it.
+@test "children that have loaded the driver and do not use it lack nothing" {
+	start_steady 20
+	mkfifo go
+	start out.short sh -c "read line <go; for i in 1 2 3 4 5; do LD_PRELOAD='$fake_cuda/libcuda.so.1' true; done; echo finished; read line <go
+		'$workloads/launches' 100; echo used; sleep 600"
+	start_profile -v --strict -p "${targets[0]},$target" -o out.folded
+	wait_until grep -q 'uses CUDA' stderr
+	echo >go
+	wait_until grep -q finished out.short
+	sleep 0.2
+	kill -INT "$pid"
+	finish_profile
+	expect_status 0
+	expect_no_line stderr 'had loaded CUDA and ended'
+	# one that does is counted, wherever it was met
+	start_profile -v -p "${targets[0]},$target" -o out.folded
+	wait_until grep -q 'uses CUDA' stderr
+	echo >go
+	wait_until grep -q used out.short
+	kill -INT "$pid"
+	finish_profile
+	pkill -KILL -P "$target"
+	expect_line stderr "^profile: (1 process (had loaded CUDA and ended|that started meanwhile)|no GPU time: process )"
+}
+
 @test "where it cannot be brought in, calls are timed" {
 	needs_command setpriv
 	start out.theirs setpriv --reuid 4242 --regid 4242 --clear-groups "$workloads/steady" 600000
