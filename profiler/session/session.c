@@ -681,6 +681,7 @@ static void begin_cuda(struct session *s, struct process *process,
 		call_timing_begin(s->call_timing, process);
 }
 
+/* Also before its mapping of the driver is known to us. */
 static void note_user(struct session *s, pid_t pid)
 {
 	if (collect_knows_process(s->collect, pid))
@@ -1756,9 +1757,7 @@ void session_note_cost(struct totals *totals)
 	totals->own_memory_bytes = (uint64_t)own.ru_maxrss * 1024;
 }
 
-/* The last seconds, or what was begun by `start`, are a part like any other, once it is known
- * which.
- */
+/* The last seconds, or what `start` began, are a part like any other, once they are known. */
 static void note_part(const struct session *s, struct measure *m)
 {
 	const struct window *w = collect_window(s->collect);
