@@ -266,7 +266,8 @@ static void without_memory_sums_stay(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-/* What was used before, by processes that go on and by those that have ended, is not of the part. */
+/* What was used before, by processes that go on and by those that have ended, is not of the part.
+ */
 static void a_part_begins_later(void **state)
 {
 	struct bench *b = *state;
