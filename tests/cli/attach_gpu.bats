@@ -244,9 +244,9 @@ is_left()
 # The driver is known from the one that uses it.
 @test "children that have loaded the driver and do not use it lack nothing" {
 	start_steady 20
-	mkfifo go
-	start out.short sh -c "read line <go; for i in 1 2 3 4 5; do LD_PRELOAD='$fake_cuda/libcuda.so.1' true; done; echo finished; read line <go
-		'$workloads/launches' 100; echo used; sleep 600"
+	mkfifo go again
+	start out.short sh -c "read line <go; for i in 1 2 3 4 5; do LD_PRELOAD='$fake_cuda/libcuda.so.1' /bin/true; done; echo finished
+		read line <again; '$workloads/launches' 100; echo used; sleep 600"
 	start_profile -v --strict -p "${targets[0]},$target" -o out.folded
 	wait_until grep -q 'uses CUDA' stderr
 	echo >go
@@ -259,7 +259,7 @@ is_left()
 	# one that does is counted, wherever it was met
 	start_profile -v -p "${targets[0]},$target" -o out.folded
 	wait_until grep -q 'uses CUDA' stderr
-	echo >go
+	echo >again
 	wait_until grep -q used out.short
 	kill -INT "$pid"
 	finish_profile
