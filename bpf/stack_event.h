@@ -44,6 +44,7 @@ enum stack_event_kind {
 	STACK_EVENT_ON_CPU = 11,       /* and is back */
 	STACK_EVENT_THREAD_TIMES = 12, /* a thread has ended, or executed a program (flagged):
 				  what has not been sent of its time until then */
+	STACK_EVENT_USES_DRIVER = 13,  /* a function through which CUDA's driver is entered first */
 };
 
 /* flags */

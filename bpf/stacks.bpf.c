@@ -208,6 +208,18 @@ int leave_subscribe(struct pt_regs *ctx)
 	return 0;
 }
 
+/* A function without which nobody begins to use CUDA's driver. */
+SEC("uprobe")
+int enter_driver(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 pid = current_process(task);
+
+	if (pid && is_in(&tracked, pid))
+		send_value(task, pid, STACK_EVENT_USES_DRIVER, 0, 0);
+	return 0;
+}
+
 /* ---- CPU samples ---- */
 
 /* True inside a timed call; at its first instruction, too, which has the call's stack pointer.

@@ -54,12 +54,10 @@
 #define GPU_WIRE_MEMORY "profile-library"
 
 /*
- * In a process that already ran: the name by which a copy is known to be at work (at_work.h), and
- * the file beside the pipe that asks it to leave. The settings above are lines of a text for
- * GPU_WIRE_BEGIN (inject.c).
+ * In a process that already ran: the name by which a copy is known to be at work (at_work.h). The
+ * settings above are lines of a text for GPU_WIRE_BEGIN (inject.c).
  */
 #define GPU_WIRE_AT_WORK "profile-at-work"
-#define GPU_WIRE_LEAVE "leave"
 #define GPU_WIRE_BEGIN "profile_begin"
 
 /* A program waits so long in a row for room in the pipe, then goes on and drops. */
@@ -89,6 +87,15 @@
  * the end.
  */
 #define GPU_WIRE_WINDOW_ENV "PROFILE_WINDOW"
+
+/*
+ * The symbolic link beside the pipe that points to the same text, once it has changed: reading it
+ * takes no descriptor, and it is replaced as a whole. Libraries look for it every tick if they have
+ * the variable, or were brought into their process: there the end of the window asks them to leave.
+ */
+#define GPU_WIRE_WINDOW_LINK "window"
+#define GPU_WIRE_WINDOW_FORMAT "%" PRIu64 " %" PRIu64
+#define GPU_WIRE_WINDOW_BYTES 48
 
 /*
  * The parts that are recorded (--range): names of NVTX ranges, as frames have them ("message",

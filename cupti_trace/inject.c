@@ -11,9 +11,9 @@
  * In a process that already runs the profiler brings the library in and calls profile_begin with
  * what would be in the environment (profiler/session/bring_in.h). Then all of this is done by
  * threads of ours: contexts, modules and graphs are there already. Such a copy of the library can
- * leave before the process ends: when a file of the name GPU_WIRE_LEAVE lies beside the pipe, its
- * window ends, and when nobody reads the pipe any more, it leaves at once. It stays mapped and does
- * nothing, until the next profiler of the same build calls profile_begin again. One that has
+ * leave before the process ends: when the link GPU_WIRE_WINDOW_LINK beside the pipe says that its
+ * window has ended, and when nobody reads the pipe any more, it leaves at once. It stays mapped and
+ * does nothing, until the next profiler of the same build calls profile_begin again. One that has
  * followed memory, or could not be started, does not begin again: there a new copy is brought in.
  *
  * Where there is no pipe, the library was injected without a profiler, for tracers that attach to
@@ -467,6 +467,36 @@ static void serve_calls(struct tracer *tracer, uint32_t on)
 
 static void send_rest(struct tracer *tracer);
 
+/* "FROM TO". False: it is something else. */
+static bool parse_window(const char *text, struct window *w)
+{
+	char *end;
+
+	w->from_ns = strtoull(text, &end, 10);
+	w->to_ns = *end == ' ' ? strtoull(end, &end, 10) : 0;
+	return end != text && !*end;
+}
+
+/* The profiler may have changed the window. Threads that launch read it meanwhile. */
+static void heed_profiler(struct tracer *tracer)
+{
+	const char *slash = strrchr(tracer->pipe_path, '/');
+	char path[CUPTI_API_PATH_MAX + 32], text[GPU_WIRE_WINDOW_BYTES + 1];
+	struct window w;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%.*s/" GPU_WIRE_WINDOW_LINK,
+		 slash ? (int)(slash - tracer->pipe_path) : 1, slash ? tracer->pipe_path : ".");
+	n = readlink(path, text, sizeof(text) - 1);
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	if (!parse_window(text, &w))
+		return;
+	__atomic_store_n(&tracer->window.to_ns, w.to_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&tracer->window.from_ns, w.from_ns, __ATOMIC_RELAXED);
+}
+
 /* True: what began in the window has been sent, if it has ended, and nothing more will be. */
 static bool follow_window(struct tracer *tracer)
 {
@@ -487,27 +517,6 @@ static bool follow_window(struct tracer *tracer)
 }
 
 /* ---- a copy that was brought in ---- */
-
-/* "leave" beside the pipe. */
-static bool is_asked_to_leave(const struct tracer *tracer)
-{
-	const char *slash = strrchr(tracer->pipe_path, '/');
-	char path[CUPTI_API_PATH_MAX + 32];
-
-	snprintf(path, sizeof(path), "%.*s/" GPU_WIRE_LEAVE,
-		 slash ? (int)(slash - tracer->pipe_path) : 1, slash ? tracer->pipe_path : ".");
-	return access(path, F_OK) == 0;
-}
-
-/* Ends the window when it is time. */
-static void heed_profiler(struct tracer *tracer)
-{
-	uint64_t now = clock_now_ns();
-
-	sink_look_for_reader(&tracer->sink);
-	if (!window_is_over(&tracer->window, now) && is_asked_to_leave(tracer))
-		__atomic_store_n(&tracer->window.to_ns, now, __ATOMIC_RELAXED);
-}
 
 /* The flusher is about to end, unless the process is, which waits for it. */
 static bool end_flusher(struct tracer *tracer)
@@ -580,6 +589,8 @@ static void *flusher_main(void *arg)
 	guest_enter_briefly(&guest); /* all of this thread's time is measured here */
 	for (uint64_t tick = 1; !wait_tick(tracer, TICK_MS); tick++) {
 		if (tracer->is_late)
+			sink_look_for_reader(&tracer->sink);
+		if (tracer->heeds_profiler)
 			heed_profiler(tracer);
 		if (sink_is_off(&tracer->sink)) {
 			turn_off(tracer);
@@ -1025,17 +1036,15 @@ static uint32_t stall_period(const char *text)
 	return n >= PC_SAMPLING_PERIOD_MIN && n <= PC_SAMPLING_PERIOD_MAX ? (uint32_t)n : 0;
 }
 
-/* "FROM TO"; anything else is the whole run. */
-static struct window read_window(const char *text)
+/* Anything that is no window is the whole run. */
+static void read_window(struct tracer *tracer, const char *text)
 {
-	struct window w = {0};
-	char *end;
-
-	if (!text)
-		return w;
-	w.from_ns = strtoull(text, &end, 10);
-	w.to_ns = *end == ' ' ? strtoull(end, &end, 10) : 0;
-	return *end ? (struct window){0} : w;
+	tracer->heeds_profiler = tracer->is_late || text;
+	if (!text || !parse_window(text, &tracer->window))
+		tracer->window = (struct window){0};
+	/* where it is over there is nothing to say; a late copy says hello, and that it leaves */
+	if (text && !tracer->is_late)
+		heed_profiler(tracer);
 }
 
 /* What the profiler asks for. */
@@ -1071,12 +1080,12 @@ static void begin(struct tracer *tracer, const char *pipe_path)
 {
 	struct instance instance;
 
-	tracer->window = read_window(setting(GPU_WIRE_WINDOW_ENV));
+	memcpy(tracer->pipe_path, pipe_path, strlen(pipe_path) + 1);
+	read_window(tracer, setting(GPU_WIRE_WINDOW_ENV));
 	if (window_is_over(&tracer->window, clock_now_ns())) {
 		at_work_end();
 		return;
 	}
-	memcpy(tracer->pipe_path, pipe_path, strlen(pipe_path) + 1);
 	own_cost_init();
 	read_options(tracer);
 	instance_describe(&instance);

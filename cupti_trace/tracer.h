@@ -99,6 +99,7 @@ struct tracer {
 	pthread_cond_t flusher_wake;
 	bool flusher_stop;
 	struct window window;       /* what is recorded */
+	bool heeds_profiler;        /* which may change it */
 	_Atomic bool skips_unended; /* it is over: what has not ended will have no record */
 };
 

@@ -2,7 +2,8 @@
 /*
  * The part of a run that is recorded (--delay, -d), by CLOCK_MONOTONIC in ns: one for all programs,
  * whenever they begin. What begins in it belongs to it, as a whole; what begins at its end does
- * not. The profiler tells it to the library by a variable (gpu_wire.h).
+ * not. The profiler tells it to the library by a variable, and where it changes later, by a link
+ * beside the pipe (gpu_wire.h).
  *
  * In a program the library records a little more, so that what begins in the window is understood:
  * its launches may be from before it, and its records come after it. The profiler leaves that out.
@@ -15,9 +16,14 @@
 
 /* Zero-initialised is all of the run. */
 struct window {
-	uint64_t from_ns;
-	uint64_t to_ns; /* 0: the end of the run */
+	uint64_t from_ns; /* WINDOW_NOT_YET: it has not been said (`start`) */
+	uint64_t to_ns;   /* 0: the end of the run */
 };
+
+#define WINDOW_NOT_YET UINT64_MAX
+
+/* Between saying that it begins and its beginning: by then programs have learned it, each tick. */
+#define WINDOW_NOTICE_NS 100000000u
 
 /* Launches are recorded this long before the window: their work may begin in it. */
 #define WINDOW_LEAD_NS 1000000000u

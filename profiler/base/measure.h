@@ -41,12 +41,16 @@ struct measure {
 	bool devices;          /* their names, and which contexts are MPS clients */
 	bool attached;         /* processes that ran before */
 	bool injects;          /* the library is brought into these; else their calls are timed */
-	uint64_t delay_ns;     /* what is recorded begins this long after the command */
-	uint64_t duration_ns;  /* and lasts this long; 0: to the command's end */
+	/* what is recorded begins this long after the command; MEASURE_UNTIL_TOLD */
+	uint64_t delay_ns;
+	uint64_t duration_ns; /* and lasts this long; 0: to the command's end */
 	/* names of ranges that are recorded, with MEASURE_RANGES_SEPARATOR between; NULL: all */
 	const char *ranges;
 	uint64_t last_ns; /* only the last part of it, so long; 0: all */
 };
+
+/* As a delay: until session_begin_window. */
+#define MEASURE_UNTIL_TOLD UINT64_MAX
 
 /* The names of `ranges` with commas between, cut if there is less room. */
 static inline void measure_range_names(const char *ranges, char *out, size_t size)

@@ -249,13 +249,13 @@ static struct recent_item item_of(const struct gpu_operation *o, uint32_t launch
 
 /*
  * Work without a launch that was launched before any was recorded; the library records those from
- * WINDOW_LEAD_NS before the window on.
+ * WINDOW_LEAD_NS before the window on, or, in a process that already ran, from when it came.
  */
 static bool is_of_earlier(struct attribution *a, const struct gpu_operation *o)
 {
 	const struct process *process = process_of(a, o->process);
 
-	return a->window.from_ns && process && o->correlation_id &&
+	return (a->window.from_ns || a->begins_late) && process && o->correlation_id &&
 	       (!process->first_launch || o->correlation_id < process->first_launch);
 }
 

@@ -65,6 +65,7 @@ struct attribution {
 	uint32_t origin_count, origin_capacity;
 	struct hash_index origin_index;
 	struct window window; /* what begins outside is only counted; empty: everything is inside */
+	bool begins_late;     /* processes ran before: work may have been launched then */
 	bool limits_stacks;
 	bool notes_waited;
 	struct spread spread;

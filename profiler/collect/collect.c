@@ -107,6 +107,7 @@ struct collect *collect_new(const struct collect_options *options)
 				     options->measure.exact_stalls ? &c->pc_samples : NULL,
 				     options->idle_store ? &c->idle : NULL},
 			     options->measure.waits) == 0) {
+		c->attribution.begins_late = options->measure.attached;
 		limit_memory(c);
 		if (options->measure.max_overhead)
 			attribution_limit_stacks(&c->attribution);
@@ -756,7 +757,7 @@ void collect_cpu_used(struct collect *c, pid_t pid, uint64_t time_ns, uint64_t t
 {
 	struct process *process = processes_find_at(&c->processes, pid, time_ns);
 
-	if (process && (is_before || !process->is_ours))
+	if (process && (is_before || !process->is_ours) && !window_is_over(&c->window, time_ns))
 		cpu_time_charge(&c->cpu_time, process, is_before ? time_ns : CPU_TIME_END, total_ns,
 				is_before);
 	/* its threads that ended as we counted them may have been counted */
@@ -778,6 +779,22 @@ void collect_read_clocks(struct collect *c, uint64_t now_ns, bool is_last)
 		}
 		cpu_time_read(&c->cpu_time, (struct process *)(uintptr_t)value, now_ns, is_last);
 	}
+}
+
+void collect_begin_cpu_time(struct collect *c, uint64_t now_ns)
+{
+	uint32_t position = 0, pid;
+	uint64_t value;
+
+	while (id_map_next(&c->processes.by_pid, &position, &pid, &value))
+		cpu_time_read(&c->cpu_time, (struct process *)(uintptr_t)value, now_ns, false);
+	cpu_time_restart(&c->cpu_time);
+	c->has_begun_cpu_time = true;
+}
+
+void collect_forget_cpu_time(struct collect *c)
+{
+	c->has_no_cpu_time = true;
 }
 
 void collect_waited_for(struct collect *c, uint64_t used_ns)
@@ -807,17 +824,18 @@ static void add_rest(struct collect *c, const struct program_time *program)
 			    program->rest_ns);
 }
 
-static void finish_cpu_time(struct collect *c)
+static void finish_cpu_time(struct collect *c, uint64_t now_ns)
 {
 	struct ledger_cpu *cpu = &c->ledger.cpu;
+	bool is_part = c->window.from_ns || window_is_over(&c->window, now_ns);
 
-	/* of a part of a command's run it is not known how much CPU time was used */
-	if (!c->options.measure.samples_cpu || c->options.last_ns || c->options.measure.ranges ||
-	    (window_is_part(&c->window) && !c->options.measure.attached))
+	/* of parts that are known afterwards it is not known how much CPU time was used */
+	if (!c->options.measure.samples_cpu || c->has_no_cpu_time || c->options.last_ns ||
+	    c->options.measure.ranges || (c->window.from_ns && !c->has_begun_cpu_time))
 		return;
 	cpu->not_sampled_ns +=
-		cpu_time_finish(&c->cpu_time, c->waited_ns, cpu->in_calls * c->options.sample_ns,
-				c->options.sample_ns);
+		cpu_time_finish(&c->cpu_time, is_part ? 0 : c->waited_ns,
+				cpu->in_calls * c->options.sample_ns, c->options.sample_ns);
 	cpu->used_ns = c->cpu_time.charged_ns;
 	for (uint32_t i = 0; i < c->cpu_time.count; i++)
 		if (c->cpu_time.programs[i].rest_ns)
@@ -1272,7 +1290,7 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	allocations_finish(&c->allocations);
 	c->ledger.bounds.allocations = c->allocations.use.not_kept;
 	c->ledger.bounds.late_allocations = c->allocations.use.late;
-	finish_cpu_time(c);
+	finish_cpu_time(c, now_ns);
 	if (c->options.idle_store)
 		idle_finish(&c->idle, c->began_ns, now_ns, c->options.sample_ns);
 	finish_last(c, now_ns);

@@ -253,6 +253,12 @@ void collect_cpu_used(struct collect *c, pid_t pid, uint64_t time_ns, uint64_t t
  */
 void collect_read_clocks(struct collect *c, uint64_t now_ns, bool is_last);
 
+/* The window begins: reads the clocks of all, and what they have used until now does not count. */
+void collect_begin_cpu_time(struct collect *c, uint64_t now_ns);
+
+/* It is not known how much was used while something was recorded. */
+void collect_forget_cpu_time(struct collect *c);
+
 /* What the kernel charged to the command and all that was waited for in its tree. */
 void collect_waited_for(struct collect *c, uint64_t used_ns);
 

@@ -26,6 +26,7 @@
 struct collect {
 	struct collect_options options;
 	struct window window;
+	bool has_begun_cpu_time, has_no_cpu_time; /* collect.h: begin, forget */
 	struct ledger ledger;
 	struct cut_stacks cut;
 	struct intern strings;

@@ -124,6 +124,15 @@ void cpu_time_read(struct cpu_time *t, struct process *process, uint64_t now_ns,
 	process->runs_on = is_last;
 }
 
+void cpu_time_restart(struct cpu_time *t)
+{
+	t->charged_ns = t->running_ns = 0;
+	for (uint32_t i = 0; i < t->count; i++) {
+		t->programs[i].charged_ns = 0;
+		t->programs[i].unread_ns = 0;
+	}
+}
+
 void cpu_time_settle(struct cpu_time *t, struct process *process)
 {
 	struct program_time *program;

@@ -74,6 +74,9 @@ void cpu_time_charge(struct cpu_time *t, struct process *process, uint64_t now_n
  */
 void cpu_time_read(struct cpu_time *t, struct process *process, uint64_t now_ns, bool is_last);
 
+/* What was charged until now does not count: what is recorded begins here. */
+void cpu_time_restart(struct cpu_time *t);
+
 /* The process is forgotten. */
 void cpu_time_settle(struct cpu_time *t, struct process *process);
 

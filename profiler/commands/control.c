@@ -53,13 +53,15 @@ static void complain(struct control *c, struct log *log)
 		if (*at < ' ' || *at > '~')
 			*at = '?';
 	if (c->complaints++ < COMPLAINTS_MAX)
-		log_warn(log, "--control: unknown command '%s': snapshot or stop", c->line);
+		log_warn(log, "--control: unknown command '%s': start, snapshot or stop", c->line);
 }
 
 static enum control_command command_of(struct control *c, struct log *log)
 {
 	c->line[c->used] = '\0';
 	c->used = 0;
+	if (strcmp(c->line, "start") == 0)
+		return CONTROL_START;
 	if (strcmp(c->line, "snapshot") == 0)
 		return CONTROL_SNAPSHOT;
 	if (strcmp(c->line, "stop") == 0)

@@ -2,6 +2,7 @@
 /*
  * --control: commands to a run that goes on, one per line, from a FIFO.
  *
+ *   start      begins the recording that --delay puts off
  *   snapshot   writes the result so far
  *   stop       ends the recording, writes the result; the command goes on
  *
@@ -18,7 +19,7 @@
 
 #define CONTROL_LINE_BYTES 64
 
-enum control_command { CONTROL_NONE, CONTROL_SNAPSHOT, CONTROL_STOP };
+enum control_command { CONTROL_NONE, CONTROL_START, CONTROL_SNAPSHOT, CONTROL_STOP };
 
 /* `fd` of -1 is closed. */
 struct control {

@@ -264,7 +264,8 @@ const struct option_entry option_table[] = {
 	 .is_of_run = true,
 	 .topic = TOPIC_CAPTURES,
 	 .text = "begin to record this long after the command's start",
-	 .more = "In seconds, or in ns, us, ms, s or m. What began before is left out."},
+	 .more = "In seconds, or in ns, us, ms, s or m; or \"start\": until --control reads start. "
+		 "What began before is left out."},
 	{.id = 'd',
 	 .name = "duration",
 	 .kind = ARGUMENT_TEXT,
@@ -302,8 +303,9 @@ const struct option_entry option_table[] = {
 	 .argument = "FIFO",
 	 .is_of_run = true,
 	 .topic = TOPIC_CAPTURES,
-	 .text = "read commands from a FIFO while it runs: snapshot, stop",
-	 .more = "A line each. snapshot writes the result so far to all files of -o, with a number "
+	 .text = "read commands from a FIFO while it runs: start, snapshot, stop",
+	 .more = "A line each. start ends the time of --delay, which may be without end: --delay "
+		 "start. snapshot writes the result so far to all files of -o, with a number "
 		 "before the extension: out.1.html. stop ends the recording as -d does. The FIFO "
 		 "is "
 		 "made if it is not there."},

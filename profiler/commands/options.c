@@ -294,7 +294,6 @@ static const char *needs_command(const struct options *o)
 
 	return m->nvtx                                  ? "--nvtx"
 	       : o->has_ranges                          ? "--range"
-	       : m->idle                                ? "--idle"
 	       : m->stall_period                        ? "--stalls"
 	       : m->counters                            ? "--metrics"
 	       : o->injection_lib                       ? "-injection-lib"
@@ -313,6 +312,10 @@ static bool check_attach(struct options *o, bool has_command)
 		complain("%s profiles processes that already run: no command with it", how);
 	else if (option)
 		complain("%s needs the start of a command: not with %s", option, how);
+	else if (o->measure.idle) /* docs/attach.md */
+		complain("--idle must know all work of a GPU, and the library comes to one process "
+			 "after the other: not with %s; --wall or --waits",
+			 how);
 	else if (o->no_inject && needs_gpu_time(o))
 		complain("%s needs GPU time: not with --no-inject", needs_gpu_time(o));
 	else if (o->record)
@@ -330,6 +333,16 @@ static void set_attached(struct options *o)
 	o->attach.delay_ns = o->measure.delay_ns;
 	o->attach.duration_ns = o->measure.duration_ns;
 	o->measure.delay_ns = o->measure.duration_ns = 0;
+}
+
+/* Of a command or not: who else would say it? */
+static bool check_delay(const struct options *o)
+{
+	if (o->measure.delay_ns == MEASURE_UNTIL_TOLD && !o->control) {
+		complain("--delay start waits for `start` from a FIFO: give it with --control");
+		return false;
+	}
+	return true;
 }
 
 static bool check_wall(const struct options *o)
@@ -912,6 +925,10 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return true;
 	case OPT_DELAY:
 		o->delay = argument;
+		if (strcmp(argument, "start") == 0) {
+			o->measure.delay_ns = MEASURE_UNTIL_TOLD;
+			return true;
+		}
 		return set_length("--delay", argument, &o->measure.delay_ns);
 	case OPT_RANGE:
 		return add_range(o, argument);
@@ -1391,7 +1408,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 			goto wrong;
 		return OPTIONS_DIFF;
 	}
-	if (!check_metrics(options))
+	if (!check_metrics(options) || !check_delay(options))
 		goto wrong;
 	if (options->from_count) {
 		if (!check_from(options, of_run))

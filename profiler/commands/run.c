@@ -65,6 +65,7 @@ static struct session_options session_options(const struct options *o)
 		.cuda_lib_count = o->cuda_lib_count,
 		.record = o->record,
 		.place_mask = mask,
+		.is_controlled = o->control != NULL,
 		.watches_load = o->live,
 		.keeps_metrics = o->prometheus != NULL,
 	};
@@ -356,10 +357,44 @@ static void stop(struct run *r)
 		session_stop(r->session);
 }
 
+static void start(struct run *r)
+{
+	switch (session_begin_window(r->session)) {
+	case 0:
+		log_line(&r->log, "Recording begins");
+		break;
+	case -EALREADY:
+		log_warn(&r->log, "start: what is recorded has begun already");
+		break;
+	default:
+		log_warn(&r->log, "start: not after the end of what is recorded; a run has one "
+				  "part");
+	}
+}
+
+/* Before there is anything to look at. */
+static void obey_early(struct run *r)
+{
+	switch (control_next(&r->control, &r->log)) {
+	case CONTROL_START:
+		start(r);
+		break;
+	case CONTROL_SNAPSHOT:
+	case CONTROL_STOP:
+		log_warn(&r->log, "no process is looked at yet: `start`, or Ctrl-C");
+		break;
+	case CONTROL_NONE:
+		break;
+	}
+}
+
 static void obey(struct run *r, const struct session_view *view)
 {
 	session_discount_child(r->session, snapshot_end(&r->snapshots, &r->log, false));
 	switch (control_next(&r->control, &r->log)) {
+	case CONTROL_START:
+		start(r);
+		break;
 	case CONTROL_SNAPSHOT:
 		ask_for_snapshot(r, view);
 		break;
@@ -468,6 +503,10 @@ static void look(void *context, const struct session_view *view)
 {
 	struct run *r = context;
 
+	if (!view) {
+		obey_early(r);
+		return;
+	}
 	if (r->options->live)
 		live_look(&r->live, view);
 	if (span_export_is_due(&r->spans, view->now_ns))

@@ -60,8 +60,8 @@ static void report_outside(struct log *log, const struct ledger_outside *l)
 			 l->unchosen, pick(l->unchosen, " was", "s were"), ms(l->unchosen_ns));
 	if (l->earlier)
 		log_line(log,
-			 "  %" PRIu64 " GPU operation%s launched more than 1 s before (%.3f ms): "
-			 "under [launched before recording]",
+			 "  %" PRIu64 " GPU operation%s launched before launches were recorded "
+			 "(%.3f ms): under [launched before recording]",
 			 l->earlier, pick(l->earlier, " was", "s were"), ms(l->earlier_ns));
 }
 
@@ -160,8 +160,8 @@ static void report_cpu(struct log *log, const struct measure *m, const struct to
 	if (m->wall || m->idle) /* samples stand for what their threads ran */
 		sampled = used > rest ? used - rest : 0;
 
-	/* of a part of the run it is not known how much was used */
-	if (!m->samples_cpu || is_part(m) || m->ranges || used <= 0 ||
+	/* of a part of the run it may not be known how much was used */
+	if (!m->samples_cpu || (is_part(m) && !cpu->used_ns) || m->ranges || used <= 0 ||
 	    (used < 100 * (double)t->sample_ns && rest <= 0))
 		return;
 	log_line(log, "CPU: %.3f s used, %.3f s sampled (%.0f %%)%s", used / 1e9, sampled / 1e9,

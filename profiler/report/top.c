@@ -163,13 +163,14 @@ static void add_busy(struct line *line, const struct busy *busy, uint64_t whole_
 		add_text(line, ", %u more GPUs", busy->device_count - DEVICES);
 }
 
-/* The result is from before the command's end (-d): neither its time nor its CPU time is known. */
+/* The result is from before the command's end (-d): its time is not known. */
 static bool goes_on(const struct totals *t)
 {
-	return t->measure.duration_ns && t->command_cpu_ns == 0;
+	return t->measure.duration_ns &&
+	       t->measure.delay_ns + t->measure.duration_ns <= t->elapsed_ns;
 }
 
-/* Of a part of the run, the CPU time is not known; shares are those of the time that is shown. */
+/* Shares are those of the time that is shown. */
 static void print_times(struct log *log, const struct result *r, const struct digest *d,
 			const struct busy *busy)
 {

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #define LIBRARY_NAME PAYLOAD_LIBRARY_NAME
 #define PIPE_NAME "gpu.pipe"
 #define LOCK_NAME "lock"
+#define NEW_WINDOW_NAME GPU_WIRE_WINDOW_LINK ".new"
 #define FOLDER_PREFIX "profile-"
 #define PIPE_BYTES (1 << 20)
 #define CLEANING_MS 100
@@ -93,8 +95,8 @@ static int take_lock(struct payload *payload)
 static bool is_our_file(const char *name)
 {
 	return strcmp(name, LIBRARY_NAME) == 0 || strcmp(name, PIPE_NAME) == 0 ||
-	       strcmp(name, LOCK_NAME) == 0 || strcmp(name, GPU_WIRE_LEAVE) == 0 ||
-	       starts_with(name, GPU_WIRE_ACK_PREFIX);
+	       strcmp(name, LOCK_NAME) == 0 || strcmp(name, GPU_WIRE_WINDOW_LINK) == 0 ||
+	       strcmp(name, NEW_WINDOW_NAME) == 0 || starts_with(name, GPU_WIRE_ACK_PREFIX);
 }
 
 /* Removes the files we made, or that our library makes; nothing else, and through no link. */
@@ -234,14 +236,15 @@ void payload_close_pipe(struct payload *payload)
 	payload->pipe = -1;
 }
 
-int payload_ask_to_leave(const struct payload *payload)
+int payload_set_window(const struct payload *payload, const struct window *window)
 {
-	int fd = openat(payload->folder, GPU_WIRE_LEAVE,
-			O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	char text[GPU_WIRE_WINDOW_BYTES];
 
-	if (fd < 0)
-		return errno == EEXIST ? 0 : -errno;
-	close(fd);
+	snprintf(text, sizeof(text), GPU_WIRE_WINDOW_FORMAT, window->from_ns, window->to_ns);
+	unlinkat(payload->folder, NEW_WINDOW_NAME, 0); /* left by one that failed */
+	if (symlinkat(text, payload->folder, NEW_WINDOW_NAME) != 0 ||
+	    renameat(payload->folder, NEW_WINDOW_NAME, payload->folder, GPU_WIRE_WINDOW_LINK) != 0)
+		return -errno;
 	return 0;
 }
 

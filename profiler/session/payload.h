@@ -17,6 +17,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "cupti_trace/window.h"
 #include "symbolize/bounded_call.h"
 
 #define PAYLOAD_PATH_MAX 512
@@ -61,8 +62,11 @@ void payload_close_pipe(struct payload *payload);
 int payload_acknowledge(const struct payload *payload, struct bounded_caller *calls,
 			uint64_t instance);
 
-/* Libraries that were brought into processes send what they have and leave them. 0 or -errno. */
-int payload_ask_to_leave(const struct payload *payload);
+/*
+ * Libraries record this window from now on (gpu_wire.h); where it has ended, those that were
+ * brought into processes send what they have, and leave. 0 or -errno.
+ */
+int payload_set_window(const struct payload *payload, const struct window *window);
 
 /* Bytes that are in the pipe and have not been read. */
 uint64_t payload_count_left(const struct payload *payload);

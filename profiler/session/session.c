@@ -50,6 +50,9 @@
 #define AUXV_BYTES 65536
 #define PROGRAM_BYTES 4096u
 #define PROGRAM_WORDS 256u
+#define CLOCKS_LATE_NS 50000000u      /* then they say too little of the window, or too much */
+#define TIMES_PATIENCE_NS 1000000000u /* for threads that are about to end */
+#define TIMES_PAUSE_NS 5000000
 #define GOODBYE_PATIENCE_NS 5000000000u /* for programs, when recording is over */
 
 /* What a descriptor watched by the session's epoll is. */
@@ -72,7 +75,10 @@ struct session {
 	struct arrivals *arrivals;     /* of the library in its processes; NULL: in none */
 	struct id_map awaited;         /* pids where it has arrived and not said hello */
 	char *program;                 /* the command line of the first of them; NULL: unknown */
-	uint32_t missed, late;         /* new processes to which it came too late, or not at once */
+	struct id_map missed, users;   /* ids of processes: it came too late; may have used CUDA */
+	uint32_t late;                 /* new processes to which it came, and not at once */
+	struct probes *driver;         /* of who begins to use CUDA; NULL: it is not known */
+	uint64_t driver_probed_ns;     /* the last time that there was a new one */
 	struct probes *probes;         /* of launches; NULL: not asked for */
 	struct call_timing *call_timing; /* NULL: it cannot be */
 	struct recording *recording;     /* NULL: not asked for */
@@ -86,12 +92,15 @@ struct session {
 	bool stops_waiting;   /* for processes that outlive the target, or that we attached to */
 	bool stops_leaving;   /* likewise for libraries that were asked to leave */
 	bool pipe_ended, has_counted_left, has_said_waiting;
-	bool is_copy;            /* in a child of ours: session_complete_copy */
-	bool is_asked;           /* for a snapshot, by a signal */
-	bool has_read_all;       /* that was in the pipe, the last time */
-	uint32_t interrupts;     /* SIGINTs so far */
-	int early_signal;        /* a signal that ends us before the target ran; 0: none */
-	uint64_t quick_until_ns; /* look often until then */
+	bool is_copy;                /* in a child of ours: session_complete_copy */
+	bool is_asked;               /* for a snapshot, by a signal */
+	bool has_read_all;           /* that was in the pipe, the last time */
+	bool ends_delay;             /* before processes that run already are looked at */
+	bool was_told_to_begin;      /* session_begin_window */
+	bool has_begun, has_stopped; /* the window, and CPU time was read */
+	uint32_t interrupts;         /* SIGINTs so far */
+	int early_signal;            /* a signal that ends us before the target ran; 0: none */
+	uint64_t quick_until_ns;     /* look often until then */
 	uint64_t start_ns, start_unix_ns, ended_ns;
 	uint64_t attached_to_ns;                       /* 0: until something else ends it */
 	struct window window;                          /* the part that is recorded */
@@ -135,6 +144,9 @@ void session_free(struct session *s)
 	arrivals_free(s->arrivals);
 	free(s->program);
 	id_map_release(&s->awaited);
+	id_map_release(&s->missed);
+	id_map_release(&s->users);
+	probes_free(s->driver);
 	recording_close(s->recording);
 	remove_payload(s);
 	attachment_free(s->attachment);
@@ -550,25 +562,44 @@ static uint64_t unix_ns(void)
 	return now.tv_sec < 0 ? 0 : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Of a part of the run; the library in the command learns it by the variable. */
-static void set_window(struct session *s, char variable[TARGET_VARIABLE_BYTES])
+/* Everybody but libraries, which learn it by the variable or the link (gpu_wire.h). */
+static void apply_window(struct session *s)
 {
 	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
-	const struct measure *m = &s->options->measure;
 
-	variable[0] = '\0';
-	if (m->delay_ns)
-		s->window.from_ns = s->start_ns + m->delay_ns;
-	if (m->duration_ns)
-		s->window.to_ns = s->start_ns + m->delay_ns + m->duration_ns;
-	if (!window_is_part(&s->window))
-		return;
 	collect_set_window(s->collect, &s->window);
 	if (bpf)
 		bpf_source_set_window(bpf, &s->window);
+}
+
+/* Of programs that run already, and of those that start. */
+static void change_window(struct session *s)
+{
+	int err = s->pipe ? payload_set_window(&s->payload, &s->window) : 0;
+
+	apply_window(s);
+	if (err) /* they notice that nobody reads */
+		log_verbose(s->log, "cannot tell libraries what is recorded: %s", strerror(-err));
+}
+
+/* Of a part of the run; the library in the command learns it by the variable. */
+static void set_window(struct session *s, char variable[TARGET_VARIABLE_BYTES])
+{
+	const struct measure *m = &s->options->measure;
+	bool is_put_off = m->delay_ns == MEASURE_UNTIL_TOLD;
+
+	variable[0] = '\0';
+	if (m->delay_ns)
+		s->window.from_ns = is_put_off ? WINDOW_NOT_YET : s->start_ns + m->delay_ns;
+	if (m->duration_ns && !is_put_off)
+		s->window.to_ns = s->start_ns + m->delay_ns + m->duration_ns;
+	if (window_is_part(&s->window))
+		apply_window(s);
+	else if (!s->options->is_controlled)
+		return;
 	if (s->pipe)
 		snprintf(variable, TARGET_VARIABLE_BYTES,
-			 GPU_WIRE_WINDOW_ENV "=%" PRIu64 " %" PRIu64, s->window.from_ns,
+			 GPU_WIRE_WINDOW_ENV "=" GPU_WIRE_WINDOW_FORMAT, s->window.from_ns,
 			 s->window.to_ns);
 }
 
@@ -628,16 +659,33 @@ static void take_snapshot(struct session *s, const struct stack_snapshot *snapsh
 
 /*
  * Of processes that we attached to, and their descendants: one that has mapped CUDA's driver. The
- * library is brought into it, or its calls are timed by probes. Called once for each program. (What
- * a child of fork has inherited it has not mapped: CUDA does not work there.)
+ * library is brought into it, or its calls are timed by probes. `mapping`: that of the driver;
+ * NULL: it is not known. Once for each program. (What a child of fork has inherited it has not
+ * mapped: CUDA does not work there.)
  */
-static void begin_cuda(struct session *s, struct process *process)
+static void begin_cuda(struct session *s, struct process *process,
+		       const struct code_mapping *mapping)
 {
+	bool is_covered;
+
 	if (!process->has_driver || process->has_begun_cuda || process->ended_ns)
 		return;
 	process->has_begun_cuda = true;
+	is_covered = s->driver && mapping && probes_cover(s->driver, mapping);
+	if (s->driver && !is_covered && probes_scan_process(s->driver, process->pid) > 0)
+		s->driver_probed_ns = monotonic_ns();
+	/* it may have been used before probes could tell */
+	if (!is_covered || process->began_ns <= s->driver_probed_ns)
+		id_map_get(&s->users, process->id);
 	if (!s->arrivals || arrivals_add(s->arrivals, process->id, process->pid) != 0)
 		call_timing_begin(s->call_timing, process);
+}
+
+/* Also before its mapping of the driver is known to us. */
+static void note_user(struct session *s, pid_t pid)
+{
+	if (collect_knows_process(s->collect, pid))
+		id_map_get(&s->users, collect_find_process(s->collect, pid)->id);
 }
 
 /* Where the library could not be brought in, calls are timed. Elsewhere its hello comes. */
@@ -667,7 +715,7 @@ static void take_arrivals(struct session *s)
 		/* it has ended, or runs another program by now */
 		if (!process || process->id != arrival.id || arrival.result == BRING_IN_GONE) {
 			log_verbose(s->log, "%s", arrival.message);
-			s->missed++;
+			id_map_get(&s->missed, arrival.id);
 			continue;
 		}
 		log_warn(s->log, "no GPU time: %s%s", arrival.message,
@@ -696,7 +744,7 @@ static void take_process_event(struct session *s, const struct process_event *ev
 	}
 	call_timing_watch(s->call_timing, event, process);
 	if (s->attachment)
-		begin_cuda(s, process);
+		begin_cuda(s, process, event->type == PROCESS_MAP ? &event->mapping : NULL);
 	pass_on_pythons(s);
 }
 
@@ -755,6 +803,9 @@ static void take_stack(struct session *s, const struct stack_event *event)
 		collect_cpu_used(s->collect, (pid_t)event->pid, event->time_ns,
 				 ((const struct stack_value *)event)->value,
 				 event->flags & STACK_EVENT_EXEC);
+		break;
+	case STACK_EVENT_USES_DRIVER:
+		note_user(s, (pid_t)event->pid);
 		break;
 	default:
 		call_timing_take(s->call_timing, event); /* not recorded */
@@ -904,7 +955,7 @@ static int add_attached(void *session, const struct scanned_process *scanned)
 	if (!process)
 		return -ENOMEM;
 	take_mappings(s, now.pid);
-	begin_cuda(s, process);
+	begin_cuda(s, process, NULL);
 	pass_on_pythons(s);
 	log_verbose(s->log, "attached to process %d (%s), which has %u thread%s", (int)now.pid,
 		    now.comm, now.threads, now.threads == 1 ? "" : "s");
@@ -937,15 +988,19 @@ static void note_program(struct session *s, pid_t pid)
 /* False: a signal has come. */
 static bool await_delay(struct session *s)
 {
-	uint64_t now_ns = monotonic_ns(), until_ns = now_ns + s->options->attach->delay_ns;
+	const struct session_watcher *watcher = &s->options->watcher;
+	uint64_t now_ns = monotonic_ns(), most_ms = watcher->look ? TICK_MS : INT_MAX;
+	uint64_t until_ns = saturated_sum(now_ns, s->options->attach->delay_ns);
 	struct epoll_event ready;
 
-	for (; now_ns < until_ns; now_ns = monotonic_ns()) {
-		uint64_t left_ms = (until_ns - now_ns + 999999) / 1000000;
+	for (; now_ns < until_ns && !s->ends_delay; now_ns = monotonic_ns()) {
+		uint64_t left_ms = (until_ns - now_ns) / 1000000 + 1;
 
 		if (is_called_off(s))
 			return false;
-		epoll_wait(s->epoll, &ready, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX);
+		epoll_wait(s->epoll, &ready, 1, (int)(left_ms < most_ms ? left_ms : most_ms));
+		if (watcher->look)
+			watcher->look(watcher->context, NULL);
 	}
 	return !is_called_off(s);
 }
@@ -1017,6 +1072,9 @@ static int attach(struct session *s)
 	if (open_collect(s) != 0 || (s->options->measure.traces_gpu && open_probes(s) != 0) ||
 	    open_arrivals(s) != 0)
 		return EXIT_PROFILER_FAILED;
+	if (s->arrivals && s->call_timing)
+		s->driver = probes_new(PROBE_DRIVER, kernel_events_bpf(s->kernel),
+				       collect_calls(s->collect), s->log);
 	collect_know_tree(s->collect);
 	privilege_lock();
 	if (s->payload.path[0])
@@ -1036,16 +1094,11 @@ static int attach(struct session *s)
  */
 static void ask_to_leave(struct session *s)
 {
-	int err;
-
 	if (!s->arrivals)
 		return;
 	arrivals_stop(s->arrivals);
 	s->window.to_ns = s->ended_ns;
-	collect_set_window(s->collect, &s->window);
-	err = payload_ask_to_leave(&s->payload);
-	if (err) /* they notice that nobody reads */
-		log_verbose(s->log, "cannot ask libraries to leave: %s", strerror(-err));
+	change_window(s);
 }
 
 /*
@@ -1318,9 +1371,43 @@ static bool has_recorded(struct session *s)
 
 	if (s->attachment || !window_is_over(&s->window, now_ns))
 		return false;
-	kernel_events_stop_samples(s->kernel);
+	if (!s->has_stopped) {
+		s->has_stopped = true;
+		kernel_events_stop_samples(s->kernel);
+		drain_kernel_events(s, false); /* who has ended before */
+		collect_read_clocks(s->collect, now_ns, true);
+		if (now_ns - s->window.to_ns > CLOCKS_LATE_NS)
+			collect_forget_cpu_time(s->collect);
+	}
 	return !s->pipe || s->pipe_ended || s->stops_waiting ||
 	       now_ns - s->window.to_ns >= GOODBYE_PATIENCE_NS || !gpu_pipe_has_running(s->pipe);
+}
+
+/* The time of --delay is over. */
+static void begin_when_due(struct session *s)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	if (s->has_begun || !s->window.from_ns || !window_has(&s->window, now_ns))
+		return;
+	s->has_begun = true;
+	drain_kernel_events(s, false); /* who has ended before */
+	if (now_ns - s->window.from_ns > CLOCKS_LATE_NS)
+		collect_forget_cpu_time(s->collect);
+	else
+		collect_begin_cpu_time(s->collect, now_ns);
+}
+
+/* How long to wait for events: no longer than to the beginning or end of the window. */
+static int tick_until(const struct session *s, int tick_ms)
+{
+	uint64_t now_ns = monotonic_ns(), left_ms;
+	uint64_t next_ns = now_ns < s->window.from_ns ? s->window.from_ns : s->window.to_ns;
+
+	if (next_ns <= now_ns)
+		return tick_ms;
+	left_ms = (next_ns - now_ns) / 1000000 + 1;
+	return left_ms < (uint64_t)tick_ms ? (int)left_ms : tick_ms;
 }
 
 /* What is not counted in each round. */
@@ -1376,13 +1463,14 @@ static void loop(struct session *s)
 		struct epoll_event ready[16];
 		bool ended = has_ended(s);
 		int tick = ended || monotonic_ns() < s->quick_until_ns ? QUICK_TICK_MS : TICK_MS;
-		int n = epoll_wait(s->epoll, ready, 16, tick);
+		int n = epoll_wait(s->epoll, ready, 16, tick_until(s, tick));
 		bool pipe_is_ready = false, kernel_is_ready = false;
 		uint64_t now = monotonic_ns();
 
 		if (now - last_ns > s->longest_round_ns)
 			s->longest_round_ns = now - last_ns;
 		last_ns = now;
+		begin_when_due(s);
 		for (int i = 0; i < n; i++) {
 			if (ready[i].data.u32 == READY_SIGNAL)
 				read_signals(s);
@@ -1440,14 +1528,24 @@ static void take_counters(struct session *s)
 		l->calls.lost = counters.calls - l->calls.timed - l->outside.calls;
 }
 
-/* Threads that run on after the command. */
+/*
+ * Threads that run on after the command. One that is about to end, as those of a library that has
+ * just left, is not listed any more, and its times come when it gives back its CPU.
+ */
 static void take_times(struct session *s)
 {
+	const struct timespec pause = {0, TIMES_PAUSE_NS};
 	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	uint64_t until_ns = monotonic_ns() + TIMES_PATIENCE_NS;
 	struct stack_times times;
 
 	while (bpf && bpf_source_next_times(bpf, &times))
 		end_times(s, &times);
+	drain_kernel_events(s, false);
+	while (bpf && bpf_source_lacks_times(bpf) && monotonic_ns() < until_ns) {
+		nanosleep(&pause, NULL);
+		drain_kernel_events(s, false);
+	}
 }
 
 static uint64_t cpu_ns(const struct rusage *usage)
@@ -1484,18 +1582,23 @@ static uint64_t end_of_run(const struct session *s)
  */
 static void tell_latecomers(struct session *s)
 {
-	if (s->missed)
+	uint32_t position = 0, id, missed = 0;
+	uint64_t value;
+
+	while (id_map_next(&s->missed, &position, &id, &value))
+		missed += id_map_find(&s->users, id) != NULL;
+	if (missed)
 		log_warn(s->log,
 			 "%u process%s had loaded CUDA and ended, or %s left, before the library "
 			 "could be brought in: %s GPU time, if any, is missing",
-			 s->missed, s->missed == 1 ? "" : "es", s->missed == 1 ? "was" : "were",
-			 s->missed == 1 ? "its" : "their");
+			 missed, missed == 1 ? "" : "es", missed == 1 ? "was" : "were",
+			 missed == 1 ? "its" : "their");
 	if (s->late)
 		log_warn(s->log,
 			 "%u process%s that started meanwhile had loaded CUDA when the library was "
 			 "brought in: GPU time from before is missing",
 			 s->late, s->late == 1 ? "" : "es");
-	collect_ledger(s->collect)->calls.processes += s->missed; /* that have no GPU time */
+	collect_ledger(s->collect)->calls.processes += missed; /* that have no GPU time */
 }
 
 static void collect_rest(struct session *s)
@@ -1506,7 +1609,6 @@ static void collect_rest(struct session *s)
 	kernel_events_finish(s->kernel);
 	drain_kernel_events(s, false);
 	take_times(s);
-	drain_kernel_events(s, false); /* those that were just about to end */
 	if (bpf)
 		collect_ledger(s->collect)->cpu.in_calls =
 			bpf_source_counters(bpf).samples_in_calls;
@@ -1543,18 +1645,35 @@ void session_complete_copy(struct session *s, uint64_t until_ns)
 	take_counters(s);
 }
 
+int session_begin_window(struct session *s)
+{
+	const struct measure *m = &s->options->measure;
+	uint64_t now_ns = monotonic_ns(), from_ns = now_ns + WINDOW_NOTICE_NS;
+
+	if (!s->is_running) {
+		s->ends_delay = true;
+		return 0;
+	}
+	if (window_is_over(&s->window, now_ns))
+		return -ESHUTDOWN;
+	if (now_ns >= s->window.from_ns || s->was_told_to_begin)
+		return -EALREADY;
+	s->was_told_to_begin = true;
+	s->window.from_ns = from_ns < s->window.from_ns ? from_ns : s->window.from_ns;
+	s->window.to_ns = m->duration_ns ? saturated_sum(s->window.from_ns, m->duration_ns) : 0;
+	change_window(s);
+	return 0;
+}
+
 void session_stop(struct session *s)
 {
-	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
 	uint64_t now_ns = monotonic_ns();
 
 	s->stops_waiting |= s->attachment != NULL;
 	if (s->attachment || window_is_over(&s->window, now_ns))
 		return;
 	s->window.to_ns = now_ns;
-	collect_set_window(s->collect, &s->window);
-	if (bpf)
-		bpf_source_set_window(bpf, &s->window);
+	change_window(s);
 }
 
 void session_discount_child(struct session *s, uint64_t ns)
@@ -1638,20 +1757,22 @@ void session_note_cost(struct totals *totals)
 	totals->own_memory_bytes = (uint64_t)own.ru_maxrss * 1024;
 }
 
-/* The last seconds are a part like any other, once it is known which they are. */
-static void note_last(const struct session *s, struct measure *m)
+/* The last seconds, or what `start` began, are a part like any other, once they are known. */
+static void note_part(const struct session *s, struct measure *m)
 {
 	const struct window *w = collect_window(s->collect);
 	uint64_t from_ns = w->from_ns > s->start_ns ? w->from_ns : s->start_ns;
 	uint64_t to_ns = w->to_ns && w->to_ns < s->ended_ns ? w->to_ns : s->ended_ns;
 
+	if (s->ended_ns && from_ns > s->ended_ns)
+		from_ns = s->ended_ns;
 	m->delay_ns = from_ns - s->start_ns;
 	m->duration_ns = to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
 struct totals session_totals(const struct session *s)
 {
-	bool has_waited = !s->attachment && !s->is_copy;
+	bool has_waited = !s->attachment && !s->is_copy && !session_goes_on(s);
 	struct totals totals;
 
 	totals = (struct totals){
@@ -1667,8 +1788,9 @@ struct totals session_totals(const struct session *s)
 			has_waited ? waited_cpu_ns(s) : collect_ledger(s->collect)->cpu.used_ns,
 		.measure = s->options->measure,
 		.sample_ns = measure_sample_ns(s->options->measure.frequency_hz)};
-	if (totals.measure.last_ns)
-		note_last(s, &totals.measure);
+	if (totals.measure.last_ns || totals.measure.delay_ns == MEASURE_UNTIL_TOLD ||
+	    s->was_told_to_begin)
+		note_part(s, &totals.measure);
 	session_note_cost(&totals);
 	return totals;
 }

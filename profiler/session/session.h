@@ -49,7 +49,8 @@ struct session_view {
 
 /*
  * Watches the run (--live, --prometheus, --otlp): called in each round of the loop, at least every
- * 50 ms. Input waits meanwhile, so it should take a few milliseconds at most.
+ * 50 ms. Input waits meanwhile, so it should take a few milliseconds at most. While processes that
+ * run already are not looked at yet (--delay), with a view of NULL: it may begin that.
  */
 struct session_watcher {
 	void (*look)(void *context, const struct session_view *view); /* NULL: nobody does */
@@ -73,6 +74,7 @@ struct session_options {
 	struct timeline *idle_store; /* collect.h; likewise */
 	struct session_watcher watcher;
 	bool watches_load, keeps_metrics; /* collect.h */
+	bool is_controlled;               /* the watcher may change what is recorded */
 };
 
 struct session;
@@ -110,6 +112,13 @@ int session_await(struct session *session);
  * `until_ns` on is not, either.
  */
 void session_complete_copy(struct session *session, uint64_t until_ns);
+
+/*
+ * From a watcher: what is recorded begins WINDOW_NOTICE_NS from now, by which time programs know
+ * it, or earlier, and lasts as long as `measure` says. -EALREADY: it has begun. -ESHUTDOWN: it has
+ * ended.
+ */
+int session_begin_window(struct session *session);
 
 /*
  * From a watcher: what begins later is not recorded. session_run returns when what began before is

@@ -166,7 +166,7 @@ static void choose_programs(const struct bpf_source *s, struct stacks *bpf)
 {
 	const struct bpf_source_options *o = &s->options;
 	struct bpf_program *probes[] = {bpf->progs.enter_function, bpf->progs.leave_function,
-					bpf->progs.leave_subscribe};
+					bpf->progs.leave_subscribe, bpf->progs.enter_driver};
 
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++) {
 		bpf_program__set_autoload(probes[i], o->calls || (i == 0 && o->launches));
@@ -524,6 +524,11 @@ bool bpf_source_next_times(struct bpf_source *s, struct stack_times *times)
 	return s->times_fd >= 0 && read_whole(s->times_fd, times, sizeof(*times));
 }
 
+bool bpf_source_lacks_times(const struct bpf_source *s)
+{
+	return s->bpf->bss->times_are_over && s->bpf->bss->followed_threads > 0;
+}
+
 /* ---- probes ---- */
 
 /* Locations of probes: functions of one file. */
@@ -631,6 +636,8 @@ int bpf_source_probe(struct bpf_source *s, enum bpf_source_probe probe, pid_t pi
 		err = attach(s, s->bpf->progs.leave_function, true, &places);
 	if (probe == PROBE_SUBSCRIBE)
 		err = attach(s, s->bpf->progs.leave_subscribe, true, &places);
+	else if (probe == PROBE_DRIVER)
+		err = attach(s, s->bpf->progs.enter_driver, false, &places);
 	else if (!err)
 		err = attach(s, s->bpf->progs.enter_function, false, &places);
 	free(cookies);
@@ -663,7 +670,7 @@ struct stack_counters bpf_source_counters(const struct bpf_source *s)
 {
 	struct stack_counters counters = s->bpf->bss->counters;
 
-	if (s->bpf->bss->times_are_over && s->bpf->bss->followed_threads > 0)
+	if (bpf_source_lacks_times(s))
 		counters.lost_times += (__u64)s->bpf->bss->followed_threads;
 	return counters;
 }

@@ -27,7 +27,7 @@ struct bpf_source;
 struct bpf_source_options {
 	uint32_t sample_hz; /* 0: no CPU samples */
 	bool launches;      /* PROBE_LAUNCH will be used */
-	bool calls;         /* PROBE_CALL and PROBE_SUBSCRIBE may be */
+	bool calls;         /* all but PROBE_LAUNCH may be */
 	bool threads;       /* STACK_EVENT_THREAD: what creates threads */
 	bool times;         /* where threads' time goes: OFF_CPU, ON_CPU, THREAD_TIMES */
 	bool moments;       /* with times: an ON_CPU for each that is not short, stack or not */
@@ -42,6 +42,7 @@ enum bpf_source_probe {
 	PROBE_LAUNCH,    /* entries: STACK_EVENT_LAUNCH, from followed, not timed processes */
 	PROBE_CALL,      /* entries and returns: STACK_EVENT_CALL, from timed processes */
 	PROBE_SUBSCRIBE, /* returns of cuptiSubscribe: STACK_EVENT_REFUSED, from all followed */
+	PROBE_DRIVER,    /* entries of the driver: STACK_EVENT_USES_DRIVER, from all followed */
 };
 
 /*
@@ -74,6 +75,9 @@ void bpf_source_stop_clocks(struct bpf_source *source);
  */
 void bpf_source_stop_times(struct bpf_source *source);
 bool bpf_source_next_times(struct bpf_source *source, struct stack_times *times);
+
+/* Then: whether some have come neither way yet. Threads that are about to end are in no list. */
+bool bpf_source_lacks_times(const struct bpf_source *source);
 
 /* Follows `pid` and all its descendants from now on. 0 or -errno. */
 int bpf_source_track(struct bpf_source *source, pid_t pid);

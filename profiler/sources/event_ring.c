@@ -88,6 +88,7 @@ static bool is_valid(const struct stack_event *event, size_t size)
 		return is_valid_snapshot((const struct stack_snapshot *)event);
 	case STACK_EVENT_CALL_END:
 	case STACK_EVENT_REFUSED:
+	case STACK_EVENT_USES_DRIVER:
 	case STACK_EVENT_CPU_USED:
 		return size == sizeof(struct stack_value);
 	case STACK_EVENT_ON_CPU:

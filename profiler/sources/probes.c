@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include "profiler/base/cuda_functions.h"
 #include "symbolize/array.h"
 #include "symbolize/elf_file.h"
@@ -23,6 +24,7 @@ struct file_id {
 	dev_t device;
 	ino_t inode;
 	pid_t pid; /* 0: for all processes */
+	bool is_probed;
 };
 
 struct probes {
@@ -95,7 +97,7 @@ static bool add_file(struct probes *p, struct file_id id)
 /* True the first time a file is seen, for this process or for all. */
 static bool is_new_file(struct probes *p, const struct stat *st, pid_t pid)
 {
-	struct file_id id = {st->st_dev, st->st_ino, pid};
+	struct file_id id = {st->st_dev, st->st_ino, pid, false};
 
 	return hash_index_find(&p->index, hash_file(&id), file_equal, p->files, &id) ==
 		       HASH_INDEX_NONE &&
@@ -160,6 +162,10 @@ static uint64_t function_of(enum bpf_source_probe kind, const char *symbol)
 		return cuda_launch_function_of(symbol);
 	case PROBE_CALL:
 		return cuda_function_of(symbol);
+	case PROBE_DRIVER:
+		return strcmp(symbol, "cuInit") == 0 || strcmp(symbol, "cuGetExportTable") == 0 ||
+		       strcmp(symbol, "cuGetProcAddress") == 0 ||
+		       strcmp(symbol, "cuGetProcAddress_v2") == 0;
 	default:
 		return strcmp(symbol, "cuptiSubscribe") == 0 ||
 		       strcmp(symbol, "cuptiSubscribe_v2") == 0;
@@ -232,7 +238,7 @@ static void warn_failure(const struct probes *p, const char *path, int err)
 	static const char *const lost[] = {[PROBE_LAUNCH] = "launches will have no stack",
 					   [PROBE_CALL] = "calls are not timed"};
 
-	if (p->kind != PROBE_SUBSCRIBE && err != ESRCH && err != ENOENT)
+	if (p->kind < PROBE_SUBSCRIBE && err != ESRCH && err != ENOENT)
 		log_warn(p->log, "cannot probe %s: %s; its %s", path, strerror(err), lost[p->kind]);
 }
 
@@ -290,8 +296,13 @@ static int scan_file(struct probes *p, const struct mapped_file *mapped, pid_t o
 	mapped_file_open(p->calls, mapped, &file);
 	if (file.fd < 0)
 		return file.fd;
-	if (file.is_elf && is_new_file(p, &file.st, only))
-		return scan_open_file(p, file.fd, mapped->device, only, mapped->path);
+	if (file.is_elf && is_new_file(p, &file.st, only)) {
+		struct file_id *id = &p->files[p->file_count - 1];
+		int n = scan_open_file(p, file.fd, mapped->device, only, mapped->path);
+
+		id->is_probed = n > 0;
+		return n;
+	}
 	bounded_close(p->calls, file.fd);
 	return file.is_elf ? 0 : -ENOENT;
 }
@@ -299,6 +310,15 @@ static int scan_file(struct probes *p, const struct mapped_file *mapped, pid_t o
 int probes_scan_file(struct probes *p, const char *path)
 {
 	return scan_file(p, &(struct mapped_file){.path = path}, 0);
+}
+
+bool probes_cover(const struct probes *p, const struct code_mapping *mapping)
+{
+	struct file_id id = {makedev(mapping->dev_major, mapping->dev_minor), mapping->inode, 0,
+			     false};
+	uint32_t at = hash_index_find(&p->index, hash_file(&id), file_equal, p->files, &id);
+
+	return at != HASH_INDEX_NONE && p->files[at].is_probed;
 }
 
 int probes_scan_process(struct probes *p, pid_t pid)
@@ -317,7 +337,8 @@ int probes_scan_process(struct probes *p, pid_t pid)
 		struct mapped_file mapped = mapped_file_of(pid, &mapping);
 
 		if (mapped.inode == 0 || mapped.path[0] != '/' ||
-		    (p->kind == PROBE_SUBSCRIBE && !strstr(mapped.path, "/libcupti")))
+		    (p->kind == PROBE_SUBSCRIBE && !strstr(mapped.path, "/libcupti")) ||
+		    (p->kind == PROBE_DRIVER && !strstr(mapped.path, "/libcuda.so")))
 			continue;
 		n = scan_file(p, &mapped, only);
 		probed += n > 0 ? n : 0;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds CUDA functions in the files a process has mapped, and sets probes on them: launch
- * functions, functions whose calls can be timed (cuda_functions.h), or CUPTI's cuptiSubscribe.
+ * functions, functions whose calls can be timed (cuda_functions.h), CUPTI's cuptiSubscribe, or
+ * those of the driver one of which everybody calls first: cuInit, or what finds functions by name,
+ * which the runtime calls.
  *
  * cudart may be linked statically into the program (local symbols in its .symtab), come as a shared
  * library from anywhere, or be absent; programs may call the driver only. So every file with
@@ -10,11 +12,13 @@
 #ifndef PROFILER_SOURCES_PROBES_H
 #define PROFILER_SOURCES_PROBES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include "profiler/sources/bpf_source.h"
 #include "profiler/base/log.h"
 #include "symbolize/bounded_call.h"
+#include "symbolize/symbolizer.h"
 
 struct probes;
 
@@ -28,6 +32,9 @@ void probes_free(struct probes *probes);
  * Call probes are set in that process only, the others in all that map the file.
  */
 int probes_scan_process(struct probes *probes, pid_t pid);
+
+/* Whether the functions of a mapped file are probed in all that map it. */
+bool probes_cover(const struct probes *probes, const struct code_mapping *mapping);
 
 /* Removes the probes set in that process only; its files may be searched again. */
 void probes_forget_process(struct probes *probes, pid_t pid);

@@ -193,6 +193,19 @@ is_left()
 	if grep -E '^clone3.*flusher_main' out.folded; then return 1; fi
 }
 
+# Its threads end as we do, and work is under way when it comes and when it goes.
+@test "--strict with --wall: nothing is lost at arriving and leaving" {
+	local i
+
+	start_steady 2
+	for ((i = 0; i < 4; i++)); do
+		look --wall --strict
+		expect_status 0
+		expect_no_line stderr 'without times'
+		expect_line stderr '^Correlation: [1-9][0-9]* matched, 0 unmatched, 0 dropped$'
+	done
+}
+
 @test "a graph that was made before" {
 	start_steady 20 graph
 	look
@@ -226,6 +239,32 @@ is_left()
 	late=$(first_number '^profile: ([0-9]+) process(es)? that started meanwhile .*: GPU time from before is missing$')
 	timed=$(grep -c '^profile: no GPU time: process ' stderr || true)
 	expect_equal processes "$((${missed:-0} + ${late:-0} + timed))" 3
+}
+
+# The driver is known from the one that uses it.
+@test "children that have loaded the driver and do not use it lack nothing" {
+	start_steady 20
+	mkfifo go again
+	start out.short sh -c "read line <go; for i in 1 2 3 4 5; do LD_PRELOAD='$fake_cuda/libcuda.so.1' /bin/true; done; echo finished
+		read line <again; '$workloads/launches' 100; echo used; sleep 600"
+	start_profile -v --strict -p "${targets[0]},$target" -o out.folded
+	wait_until grep -q 'uses CUDA' stderr
+	echo >go
+	wait_until grep -q finished out.short
+	sleep 0.2
+	kill -INT "$pid"
+	finish_profile
+	expect_status 0
+	expect_no_line stderr 'had loaded CUDA and ended'
+	# one that does is counted, wherever it was met
+	start_profile -v -p "${targets[0]},$target" -o out.folded
+	wait_until grep -q 'uses CUDA' stderr
+	echo >again
+	wait_until grep -q used out.short
+	kill -INT "$pid"
+	finish_profile
+	pkill -KILL -P "$target"
+	expect_line stderr "^profile: (1 process (had loaded CUDA and ended|that started meanwhile)|no GPU time: process )"
 }
 
 @test "where it cannot be brought in, calls are timed" {

@@ -104,6 +104,133 @@ has_printed_after()
 	expect_status 143
 }
 
+now_ns()
+{
+	python3 -c 'import time; print(time.monotonic_ns())'
+}
+
+# work_between FIRST-FROM LAST-FROM FIRST-TO LAST-TO: the GPU time of out.folded is that of the work in a part that began
+# and ended between these times.
+work_between()
+{
+	local ns least most
+
+	read -r least most < <(awk -v from1="$1" -v from2="$2" -v to1="$3" -v to2="$4" '
+		$1 == "work" && $2 >= from2 && $3 < to1 { least++ }
+		$1 == "work" && $3 >= from1 && $2 < to2 { most++ }
+		END { printf "%d %d\n", least, most + 1 }' stdout)
+	ns=$(gpu_ns out.folded)
+	echo "$ns ns, between $least and $most ms are expected"
+	[ $((ns % 1000000)) = 0 ]
+	[ $((ns / 1000000)) -ge "$least" ] && [ $((ns / 1000000)) -le "$most" ]
+}
+
+# Programs learn of it within 100 ms: so much later it begins.
+@test "start, stop: what began between is in the result, and nothing before" {
+	local times=()
+
+	start_profile -gpu-only --control control --delay start --unit ns -o out.folded -o out.profile \
+		"$workloads/steady" 1000000
+	wait_until grep -q work stdout
+	times+=($(($(now_ns) + 100000000)))
+	command_run start
+	wait_until grep -qx 'Recording begins' stderr
+	times+=($(($(now_ns) + 100000000)))
+	wait_until has_printed_after "$((times[1] + 1000000000))"
+	command_run snapshot
+	wait_until grep -qx 'Snapshot 1 is written' stderr
+	times+=("$(now_ns)")
+	command_run start stop start
+	wait_until grep -q '^The command goes on' stderr
+	times+=("$(now_ns)")
+	wait_until has_printed_after "${times[3]}"
+	expect_folded out.folded
+	work_between "${times[@]}"
+	[ "$(gpu_ns out.1.folded)" -gt 0 ]
+	[ "$(gpu_ns out.1.folded)" -le "$(gpu_ns out.folded)" ]
+	expect_line stderr '^profile: start: what is recorded has begun already$'
+	expect_line stderr '^profile: start: not after the end of what is recorded; a run has one part$'
+	expect_line stderr '^Recorded: [0-9.]+ m?s, from [0-9.]+ m?s after the command.s start$'
+	expect_line stderr '^  [0-9]+ GPU operations? began before '
+	kill -TERM "$(child_of "$pid")"
+	finish_profile
+	expect_status 143
+}
+
+@test "start ends the time of --delay early, and -d counts from there" {
+	start_profile --control control --delay 60m -d 1s --unit ns -o out.folded \
+		"$workloads/steady" 1000000 2
+	wait_until grep -q work stdout # in blocks
+	command_run start
+	wait_until grep -q '^The command goes on' stderr
+	kill -TERM "$(child_of "$pid")"
+	finish_profile
+	expect_status 143
+	expect_folded out.folded
+	expect_line stderr '^Recorded: 1\.000 s, from [0-9.]+ m?s after the command.s start$'
+	[ "$(gpu_ns out.folded)" -gt 0 ]
+}
+
+@test "a program that starts after start is told, and one after stop is left alone" {
+	needs_root
+	printf 'until [ -e go ]; do sleep 0.05; done\n%s 100\ntouch first\nuntil [ -e on ]; do sleep 0.05; done\n%s 50\nexit 7\n' \
+		"$workloads/launches" "$workloads/launches" >parts
+	start_profile --control control --delay start --unit ns -o out.folded sh parts
+	command_run start
+	wait_until grep -qx 'Recording begins' stderr
+	sleep 0.2 # until it has begun
+	touch go
+	wait_until test -e first
+	command_run stop
+	wait_until grep -q '^The command goes on' stderr
+	touch on
+	finish_profile
+	expect_status 7
+	expect_equal 'GPU ns' "$(gpu_ns out.folded)" 100000
+	expect_line stderr ' 100 launches, 100 GPU kernels '
+	expect_no_line stderr '^profile: '
+}
+
+@test "start that nobody says, or can say" {
+	start_profile --control control --delay start -d 1 --strict -o out.folded "$workloads/launches" 10
+	finish_profile
+	expect_line stderr '^profile: the command ended after .*, before --delay was over: nothing was recorded$'
+	expect_empty out.folded
+	run_profile --delay start -o out.folded true
+	expect_status 125
+	expect_line stderr '^profile: --delay start waits for `start` from a FIFO: give it with --control$'
+}
+
+@test "start for processes that already run" {
+	local target
+
+	needs_root
+	"$workloads/attached" >ready </dev/null 3>&- &
+	target=$!
+	wait_until grep -qx ready ready
+	start_profile --control control --delay start --unit ns -o out.folded -p "$target"
+	command_run snapshot stop
+	wait_until grep -q 'no process is looked at yet: `start`, or Ctrl-C' stderr
+	[ ! -e out.1.folded ]
+	command_run start
+	wait_until grep -qx 'Recording begins' stderr
+	command_run start
+	wait_until grep -q 'start: what is recorded has begun already' stderr
+	command_run stop
+	finish_profile
+	expect_status 0
+	[ -e out.folded ]
+	start_profile --control control --delay start -o none.folded -p "$target"
+	wait_until test -p control
+	kill -INT "$pid"
+	finish_profile
+	expect_status 130
+	[ ! -e none.folded ]
+	kill -TERM "$target"
+	wait "$target" || status=$?
+	expect_status 7
+}
+
 @test "processes that already run" {
 	local target
 
@@ -140,7 +267,7 @@ has_printed_after()
 	head -c 300000 /dev/zero | tr '\0' x | timeout 60 sh -c 'cat >control'
 	command_run '' $'\033[31mred' 'snapshot now' snapshot
 	wait_until grep -q 'no snapshot: there is no output but standard output' stderr
-	expect_line stderr "unknown command '\?\[31mred'"
+	expect_line stderr "unknown command '\?\[31mred': start, snapshot or stop$"
 	expect_line stderr "unknown command 'snapshot now'"
 	expect_equal 'times that a line was too long' "$(grep -c 'a line is too long' stderr)" 1
 	kill -TERM "$pid"

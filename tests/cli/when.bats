@@ -108,7 +108,7 @@ expect_seen_left_out()
 		;;
 	esac
 	expect_line out.folded '^\[launched before recording\];\[GPU_Kernel\]steady_work'
-	expect_line stderr 'launched more than 1 s before \([0-9]+\.000 ms\): under \[launched before recording\]$'
+	expect_line stderr 'launched before launches were recorded \([0-9]+\.000 ms\): under \[launched before recording\]$'
 	expect_line stderr '^  [0-9]+ launches are left out: their work had not ended when recording did$'
 	expect_left_out before
 	expect_left_out 'just after'
@@ -183,7 +183,7 @@ expect_seen_left_out()
 
 @test "CPU samples of the part alone" {
 	needs_root
-	run_profile -cpu-only -F 200 --delay 500ms -d 1s -o out.profile "$workloads/cpu_mix" 4000
+	run_profile -cpu-only -F 200 --delay 500ms -d 1s -o out.profile -o out.json "$workloads/cpu_mix" 4000
 	expect_status 0
 	expect_line stderr '^Recorded: 1.000 s, from 500.000 ms after'
 	run_profile --from out.profile --unit ns -o all.folded
@@ -192,7 +192,11 @@ expect_seen_left_out()
 	expect_equal before "$(weight_of before.folded)" 0
 	expect_equal after "$(weight_of after.folded)" 0
 	[ "$(weight_of all.folded)" -gt 0 ]
-	expect_no_line all.folded 'not sampled'
+	# samples and what has none add up to what was used then, but for what may be chance
+	used=$(grep -oE '"command_cpu_ns":[0-9]+' out.json | cut -d: -f2)
+	echo "used $used, shown $(weight_of all.folded)"
+	# 0: the machine was so busy that clocks were read late
+	[ "$used" = 0 ] || [ "$(weight_of all.folded)" -gt $((used - 200000000)) ]
 }
 
 @test "a command that ends before" {

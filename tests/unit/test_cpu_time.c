@@ -266,6 +266,25 @@ static void without_memory_sums_stay(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+/* What was used before, by processes that go on and by those that have ended, is not of the part.
+ */
+static void a_part_begins_later(void **state)
+{
+	struct bench *b = *state;
+	struct process *p = start(b, shell), *gone = start(b, tool);
+
+	cpu_time_charge(&b->time, p, 2 * S, 700 * MS, false);
+	cpu_time_charge(&b->time, gone, CPU_TIME_END, 300 * MS, false);
+	cpu_time_restart(&b->time);
+	assert_int_equal(b->time.charged_ns, 0);
+	cpu_time_sampled(&b->time, p, 400 * MS);
+	cpu_time_charge(&b->time, p, CPU_TIME_END, 3700 * MS, false);
+	assert_int_equal(finish(b, 0), 2600 * MS);
+	assert_int_equal(b->time.charged_ns, 3 * S);
+	assert_int_equal(find(b, shell)->rest_ns, 2600 * MS);
+	assert_int_equal(find(b, tool)->rest_ns, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +295,7 @@ int main(void)
 		TEST(our_own_code_is_nobodys),
 		TEST(what_ended_unread_is_shared),
 		TEST(a_running_process_has_a_clock),
+		TEST(a_part_begins_later),
 		TEST(many_programs_count_as_one),
 		TEST(without_memory_sums_stay),
 	};

@@ -8,6 +8,7 @@
 #include "cupti_trace/gpu_wire.h"
 #include "profiler/session/bring_in.h"
 #include "profiler/session/payload.h"
+#include "symbolize/monotonic.h"
 #include "tests/unit/fifo.h"
 
 #define KERNELS 40u /* heard before the library is asked to leave */
@@ -197,12 +198,11 @@ static void wait_gone(const struct program *p)
 
 static void make_leave(const struct heard *h, char *path, size_t size)
 {
-	int fd;
+	char window[GPU_WIRE_WINDOW_BYTES];
 
-	snprintf(path, size, "%s/" GPU_WIRE_LEAVE, h->fifo.folder);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	assert_true(fd >= 0);
-	close(fd);
+	snprintf(window, sizeof(window), GPU_WIRE_WINDOW_FORMAT, UINT64_C(0), monotonic_ns());
+	snprintf(path, size, "%s/" GPU_WIRE_WINDOW_LINK, h->fifo.folder);
+	assert_int_equal(symlink(window, path), 0);
 }
 
 static void forget(struct heard *h)

@@ -593,6 +593,11 @@ static void when_to_record(void **state)
 	assert_int_equal(options.measure.duration_ns, 250000000);
 	assert_run("--duration=1m", "app");
 	assert_int_equal(options.measure.duration_ns, 60000000000);
+	assert_run("--control", "fifo", "--delay", "start", "-d", "1", "app");
+	assert_true(options.measure.delay_ns == MEASURE_UNTIL_TOLD);
+	assert_wrong("--delay", "start", "app");
+	assert_wrong("--delay", "start", "-p", "1");
+	assert_wrong("--control", "fifo", "--wall", "--delay", "start", "app");
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		assert_wrong("-d", wrong[i], "app");
 		assert_wrong("--delay", wrong[i], "app");
