@@ -216,6 +216,59 @@ expect_waits()
 	expect_line out.folded ';\[blocked: '
 }
 
+# expect_split FUNCTION CALL [MOST=1]: the thread's time in the call, waiting for the GPU in whatever
+# way, is at most MOST times what the calls took, and that below the function's own kernel is more
+# than half of what this ran meanwhile.
+expect_split()
+{
+	local known whole inside below
+
+	read -r _ known whole < <(grep "^${1#wait_} " stdout)
+	inside=$(weight_of out.folded ";$1;$2;.*[[](waiting|spinning) for GPU[]]")
+	below=$(weight_of out.folded ";$1;$2;.*[[](waiting|spinning) for GPU[]];[[]GPU_Kernel[]]${1#wait_}_kernel.*;launched at;.*;$1;cudaLaunchKernel")
+	if [ "$below" -le $((known / 2)) ] || [ "$inside" -gt $((${3-1} * whole)) ]; then
+		echo "$1: $below of $known, $inside of $whole"
+		show
+		return 1
+	fi
+}
+
+@test "what ran while threads waited for the GPU, blocked or spinning" {
+	run_profile --wall --by thread --unit ns -o out.folded -o a.profile "$workloads/waits"
+	expect_status 0
+	expect_split wait_stream cudaStreamSynchronize
+	expect_split wait_device cudaDeviceSynchronize
+	expect_split wait_event cudaEventSynchronize
+	expect_split wait_copy cudaMemcpy
+	expect_split wait_thread cudaStreamSynchronize
+	expect_line out.folded ';\[blocked: sleep\];\[waiting for GPU\];\[GPU_Kernel\]'
+	expect_line stderr '^Waits: 32 calls, '
+	# GPU time is there once, and the rest is the threads' own
+	expect_equal 'GPU ns' "$(grep -v 'launched at' out.folded | weight_of - '[[]GPU_Kernel[]]')" 600000000
+	total=$(weight_of out.folded)
+	grep -q "^Wrote .*($total ns: " stderr
+	run_profile --from a.profile --by thread --unit ns -o b.folded
+	diff out.folded b.folded
+	# --waits beside it changes nothing; and CUDA may spin, with samples that stand for more time
+	FAKE_CUDA_SPIN=1 run_profile --wall --waits -F 997 --unit ns -o out.folded "$workloads/waits"
+	expect_status 0
+	expect_split wait_device cudaDeviceSynchronize 2
+	expect_split wait_event cudaEventSynchronize 2
+	expect_line out.folded ';\[spinning for GPU\];\[GPU_Kernel\].*;launched at;'
+	expect_line stderr '^Wrote .* 6000[0-9]* GPU, '
+}
+
+@test "short waits for the GPU, which have no stack each" {
+	run_profile --wall --unit ns -o out.folded "$workloads/waits" 3000 1 30
+	expect_status 0
+	# nearly all of it is spread: over what ran, too
+	expect_line stderr 'switches, [0-9]* with a stack; [0-9.]* m*s of the others is spread'
+	awk '/;cuda[A-Za-z]*Synchronize;.*\[blocked: sleep\]/ { ns += $NF }
+		/;cuda[A-Za-z]*Synchronize;.*\[blocked: sleep\];\[waiting for GPU\]/ { known += $NF }
+		END { exit !(ns > 0 && known > 0.9 * ns) }' out.folded
+	grep -q "^Wrote .*($(weight_of out.folded) ns: " stderr
+}
+
 @test "threads that the program has not started are in a frame each" {
 	run_profile --wall --unit ns -o out.folded "$workloads/launches" 300000 4
 	expect_status 0
@@ -282,9 +335,6 @@ expect_waits()
 	run_profile --wall -gpu-only -o out.folded true
 	expect_status 125
 	expect_line stderr '^profile: --wall needs CPU samples: not with -gpu-only$'
-	run_profile --wall --waits -o out.folded true
-	expect_status 125
-	expect_line stderr '^profile: --wall has the waits for the GPU already: not with --waits$'
 	needs_command setpriv
 	chmod 777 .
 	run_command setpriv --reuid=65534 --regid=65534 --clear-groups "$profile" --wall \
