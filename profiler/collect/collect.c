@@ -866,12 +866,12 @@ static void count_apart(struct collect *c, uint32_t stack, uint64_t ns)
 }
 
 /* The stack of a thread that is blocked, or runnable, below the one that it left the CPU with. */
-static uint32_t stack_blocked(struct collect *c, uint32_t stack, uint32_t kind)
+static uint32_t stack_blocked(struct collect *c, uint32_t stack, uint32_t kind, uint32_t file_type)
 {
 	char text[OFF_CPU_FRAME_BYTES];
 	const char *kept;
 
-	off_cpu_frame(kind, text);
+	off_cpu_frame(kind, file_type, text);
 	kept = collect_text(c, text);
 	return stack_table_push_text(c->stacks, stack, FRAME_MARK,
 				     kept ? kept : MARK_BLOCKED "other]");
@@ -922,12 +922,13 @@ static void add_off_cpu(const struct off_cpu_target *t, uint32_t stack,
 	bool has_rows = c->options.measure.wall || !c->options.idle_store;
 
 	if (times->blocked_ns && has_rows)
-		add_off_cpu_row(t, stack_blocked(c, stack, times->kind), t->left_ns,
-				times->blocked_ns);
+		add_off_cpu_row(t, stack_blocked(c, stack, times->kind, times->file_type),
+				t->left_ns, times->blocked_ns);
 	if (times->runnable_ns && has_rows)
 		add_off_cpu_row(t, stack_runnable(c, stack),
 				saturated_sum(t->left_ns, times->blocked_ns), times->runnable_ns);
-	saturated_add(&c->ledger.wall.off_ns[off_cpu_kind_of(times->kind)], times->blocked_ns);
+	saturated_add(&c->ledger.wall.off_ns[off_cpu_kind_of(times->kind, times->file_type)],
+		      times->blocked_ns);
 	saturated_add(&c->ledger.wall.off_ns[OFF_CPU_RUNNABLE], times->runnable_ns);
 	count_apart(c, stack, saturated_sum(times->blocked_ns, times->runnable_ns));
 }
@@ -971,7 +972,8 @@ void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot)
 	c->ledger.wall.stacks++;
 	collect_note_error(c, off_cpu_leave(&c->off_cpu,
 					    (struct off_cpu_thread){process->id, event->tid},
-					    event->time_ns, stack, apart != NULL));
+					    event->time_ns, stack,
+					    event->flags & STACK_EVENT_FILE_TYPE, apart != NULL));
 }
 
 static void add_part(void *context, uint32_t stack, const struct off_cpu_times *part)
@@ -1005,7 +1007,7 @@ static void spread_off_cpu(struct off_cpu_target *t, const struct off_cpu_times 
 
 /* A whole time off the CPU, whose moment is known. */
 static void add_interval(struct collect *c, const struct off_cpu_target *target, uint32_t stack,
-			 const struct stack_on_cpu *record)
+			 const struct stack_on_cpu *record, uint32_t file_type)
 {
 	struct idle_where where = {target->process->id, target->tid};
 
@@ -1014,7 +1016,7 @@ static void add_interval(struct collect *c, const struct off_cpu_target *target,
 	if (stack == STACK_EMPTY)
 		stack = stack_of_program(c, target->process->comm, MARK_NO_STACK);
 	idle_add_off_cpu(&c->idle, where, record->left_ns, record->blocked_ns,
-			 stack_blocked(c, stack, record->kind));
+			 stack_blocked(c, stack, record->kind, file_type));
 	idle_add_off_cpu(&c->idle, where, saturated_sum(record->left_ns, record->blocked_ns),
 			 record->runnable_ns, stack_runnable(c, stack));
 }
@@ -1024,7 +1026,7 @@ void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record)
 	const struct stack_event *event = &record->event;
 	struct process *process = process_of(c, event);
 	struct off_cpu_times times = {record->kind, record->site, record->blocked_ns,
-				      record->runnable_ns};
+				      record->runnable_ns, 0};
 	struct off_cpu_target target = {
 		.collect = c, .process = process, .tid = event->tid, .left_ns = record->left_ns};
 	uint32_t stack;
@@ -1040,7 +1042,7 @@ void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record)
 		spread_off_cpu(&target, &times);
 		stack = target.most;
 	}
-	add_interval(c, &target, stack, record);
+	add_interval(c, &target, stack, record, times.file_type);
 }
 
 /* What a thread ran since its last sample. */
@@ -1085,7 +1087,7 @@ void collect_thread_times(struct collect *c, const struct stack_thread_times *re
 	for (uint32_t i = 0; i < STACK_OFF_CPU_SUMS; i++)
 		spread_off_cpu(&target, &(struct off_cpu_times){t->sums[i].kind, t->sums[i].site,
 								t->sums[i].blocked_ns,
-								t->sums[i].runnable_ns});
+								t->sums[i].runnable_ns, 0});
 	off_cpu_forget(&c->off_cpu, (struct off_cpu_thread){process->id, record->event.tid});
 	if (c->options.idle_store)
 		idle_end_thread(&c->idle, (struct idle_where){process->id, record->event.tid},

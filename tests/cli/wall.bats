@@ -19,7 +19,7 @@ expect_waits()
 {
 	awk '
 		NR == FNR {
-			kind[$1] = $2; own[$1] = $3; tid[$1] = $4; least[$4] = $5; most[$4] = $6
+			kind[$1] = $2; gsub("_", " ", kind[$1]); own[$1] = $3; tid[$1] = $4; least[$4] = $5; most[$4] = $6
 			next
 		}
 		{
@@ -58,9 +58,9 @@ expect_waits()
 @test "sleepers, readers, those that poll or wait for a lock: as long as they say themselves" {
 	run_profile -cpu-only -F 997 --wall --by thread --unit ns -o out.folded "$workloads/blocked"
 	expect_status 0
-	expect_equal 'functions' "$(wc -l <stdout)" 7
+	expect_equal 'functions' "$(wc -l <stdout)" 8
 	expect_waits out.folded stdout
-	expect_line stderr '^Wall: 9 threads, [0-9.]* s: .* on a CPU, .* blocked \(.*sleep [0-9.]* s.*\), .* runnable$'
+	expect_line stderr '^Wall: 10 threads, [0-9.]* s: .* on a CPU, .* blocked \(.*sleep [0-9.]* s.*\), .* runnable$'
 	expect_line stderr '^  [0-9]* switches, [0-9]* with a stack; .* of the others is spread over these$'
 	expect_line stderr '^Wrote .* CPU, 0 GPU, [0-9]* off the CPU\) to out.folded$'
 }
@@ -231,6 +231,68 @@ expect_split()
 		show
 		return 1
 	fi
+}
+
+@test "what threads read from, or write to" {
+	needs_command python3
+	cat >files.py <<-'END'
+		import fcntl, os, threading, time
+		def late(call, *arguments):
+		    time.sleep(0.05)
+		    call(*arguments)
+		def run(call, *arguments):
+		    thread = threading.Thread(target=late, args=(call, *arguments))
+		    thread.start()
+		    return thread
+		def fifo():
+		    os.mkfifo("fifo")
+		    writer = os.open("fifo", os.O_RDWR)
+		    reader = os.open("fifo", os.O_RDONLY)
+		    t = run(os.write, writer, b"x")
+		    os.read(reader, 1)
+		    t.join()
+		def full():
+		    out, into = os.pipe()
+		    t = run(os.read, out, 1 << 20)
+		    os.write(into, bytes(1 << 16) + b"x")
+		    t.join()
+		def events():
+		    fd = os.eventfd(0)
+		    t = run(os.eventfd_write, fd, 1)
+		    os.eventfd_read(fd)
+		    t.join()
+		def terminal():
+		    master, slave = os.openpty()
+		    t = run(os.write, master, b"x\n")
+		    os.read(slave, 10)
+		    t.join()
+		def disk():
+		    with open("cold", "wb") as f:
+		        f.write(bytes(64 << 20))
+		        os.fsync(f.fileno())
+		    fd = os.open("cold", os.O_RDONLY)
+		    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+		    while os.read(fd, 1 << 20):
+		        pass
+		fifo()
+		full()
+		events()
+		terminal()
+		disk()
+	END
+	run_profile -cpu-only --wall --unit ns -o out.folded -o a.profile python3 files.py
+	expect_status 0
+	expect_line out.folded ';fifo [^;]*;.*read.*\[blocked: read pipe\] [0-9]*$'
+	expect_line out.folded ';full [^;]*;.*write.*\[blocked: write pipe\] [0-9]*$'
+	expect_line out.folded ';events [^;]*;.*read.*\[blocked: read\] [0-9]*$'
+	expect_line out.folded ';terminal [^;]*;.*read.*\[blocked: read device\] [0-9]*$'
+	# a file in memory has nothing to wait for
+	if [ "$(stat -f -c %T .)" != tmpfs ]; then
+		expect_line out.folded ';disk [^;]*;.*read.*\[blocked: read file\] [0-9]*$'
+	fi
+	expect_line stderr '^Wall: .*read pipe [0-9.]* '
+	run_profile --from a.profile -o b.folded
+	expect_line stderr '^Wall: .*read pipe [0-9.]* '
 }
 
 @test "what ran while threads waited for the GPU, blocked or spinning" {
