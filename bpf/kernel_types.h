@@ -100,6 +100,23 @@ struct bpf_iter__task {
 	struct task_struct *task;
 } BPF_CORE_TYPE;
 
+struct inode {
+	unsigned short i_mode;
+} BPF_CORE_TYPE;
+
+struct file {
+	struct inode *f_inode;
+} BPF_CORE_TYPE;
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+} BPF_CORE_TYPE;
+
+struct files_struct {
+	struct fdtable *fdt;
+} BPF_CORE_TYPE;
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -110,6 +127,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
+	struct files_struct *files;
 	unsigned int flags;
 	unsigned long jobctl;
 	void *bpf_storage;

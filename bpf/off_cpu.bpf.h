@@ -359,6 +359,38 @@ static __always_inline __u32 kind_of(struct task_struct *task, struct stack_time
 	return number;
 }
 
+/* Whether the system call reads or writes the file that its first argument is. */
+static __always_inline bool has_file(__u32 number)
+{
+	const __u64 first = 1u << 0 | 1u << 1 |      /* read, write */
+			    1u << 17 | 1u << 18 |    /* pread64, pwrite64 */
+			    1u << 19 | 1u << 20;     /* readv, writev */
+	const __u64 later = 1u << 0 | 1u << 1 |      /* preadv, pwritev */
+			    1ull << 32 | 1ull << 33; /* preadv2, pwritev2 */
+
+	return number < 64 ? first >> number & 1 : number - 295 < 64 && later >> (number - 295) & 1;
+}
+
+/*
+ * What a blocked thread reads or writes, as S_IFMT has it; 0: nothing, or it is not known. (The
+ * call holds the file; its descriptor may have been closed meanwhile, and be another one.)
+ */
+static __always_inline __u32 file_type_of(struct task_struct *task, __u32 kind,
+					  const struct pt_regs *regs)
+{
+	__u32 descriptor = regs->di;
+	struct file *file = 0;
+	struct fdtable *table;
+
+	if (!has_file(kind))
+		return 0;
+	table = BPF_CORE_READ(task, files, fdt);
+	if (descriptor >= BPF_CORE_READ(table, max_fds) ||
+	    bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + descriptor))
+		return 0;
+	return BPF_CORE_READ(file, f_inode, i_mode) & STACK_EVENT_FILE_TYPE;
+}
+
 static __always_inline __u32 site_of(__u32 kind, const struct pt_regs *regs)
 {
 	__u64 site = (regs->sp ^ (regs->ip << 20)) * 0x9e3779b97f4a7c15ull >> 32;
@@ -440,6 +472,7 @@ static __noinline int take_off_cpu(void *ctx, struct task_struct *task, struct s
 	began_ns = taken.sight.time_ns;
 	taken.sight.time_ns = t->since_ns;
 	taken.sight.tid = t->tid;
+	taken.flags |= file_type_of(task, t->kind, &regs);
 	if (takes_kernel_waits)
 		t->has_stack = send_snapshot(&taken, &regs, ctx, 1, STACK_CALL_BYTES);
 	else
@@ -498,6 +531,7 @@ static __always_inline bool send_stack_with_room(struct task_struct *task,
 	describe(&s->event, since_ns, t->pid, t->tid, STACK_EVENT_OFF_CPU, 0, size);
 	bpf_probe_read_kernel(s->event.comm, sizeof(s->event.comm), task->comm);
 	s->event.comm[sizeof(s->event.comm) - 1] = 0;
+	s->event.flags = file_type_of(task, t->kind, regs);
 	s->ran_ns = 0;
 	save_registers(s, regs);
 	s->kernel_at = s->stack_at = at;

@@ -25,12 +25,15 @@ static void add_part(struct attribution *a, uint64_t start_ns, uint32_t stack, u
 
 /* A part of a wait, with the work that ran then, or NULL. */
 static void add_part_of_wait(void *context, const struct waits_wait *wait,
-			     const struct gpu_work_origin *origin, uint64_t ns)
+			     const struct gpu_work_origin *origin, uint64_t from_ns, uint64_t ns)
 {
 	struct attribution *a = context;
 
-	add_part(a, wait->start_ns, compose_wait(&a->compose, wait->stack, origin), wait->place,
-		 ns);
+	if (a->splits_times)
+		wait_times_split(&a->wait_times, wait, origin, from_ns, ns);
+	else
+		add_part(a, wait->start_ns, compose_wait(&a->compose, wait->stack, false, origin),
+			 wait->place, ns);
 }
 
 static void add_part_of_stall(void *context, const struct stalls_stall *stall,
@@ -71,6 +74,7 @@ void attribution_limit(struct attribution *a, struct allowance *memory)
 	a->compose.memory = memory;
 	a->graph_nodes.memory = memory;
 	a->spread.memory = memory;
+	a->wait_times.memory = memory;
 	if (!a->waits)
 		return;
 	waits_limit(a->waits, memory);
@@ -82,6 +86,7 @@ void attribution_release(struct attribution *a)
 	compose_release(&a->compose);
 	graph_nodes_release(&a->graph_nodes);
 	spread_release(&a->spread);
+	wait_times_release(&a->wait_times);
 	waits_free(a->waits);
 	stalls_free(a->stalls);
 	free(a->origins);
@@ -105,6 +110,25 @@ void attribution_limit_stacks(struct attribution *a)
 void attribution_note_waited(struct attribution *a)
 {
 	a->notes_waited = true;
+}
+
+void attribution_split_times(struct attribution *a)
+{
+	a->splits_times = a->waits != NULL;
+	a->wait_times.profile = a->parts.intake->profile;
+	a->wait_times.compose = &a->compose;
+}
+
+void attribution_add_time(struct attribution *a, const struct wait_time *time)
+{
+	if (a->splits_times)
+		wait_times_add(&a->wait_times, time);
+}
+
+void attribution_spread_time(struct attribution *a, uint32_t stack, uint32_t place, uint64_t ns)
+{
+	if (a->splits_times)
+		wait_times_spread(&a->wait_times, stack, place, ns);
 }
 
 /* Where not, a stack is all that there is to know of a launch. */
@@ -516,6 +540,7 @@ void attribution_add_wait(struct attribution *a, const struct process *process, 
 	struct waits_wait wait = {.start_ns = e->start_ns,
 				  .end_ns = e->start_ns + e->duration_ns,
 				  .process = process->id,
+				  .tid = e->tid,
 				  .has_stream = e->has_stream != 0,
 				  .context = e->context_id,
 				  .stream = e->stream_id,
@@ -632,5 +657,6 @@ void attribution_finish(struct attribution *a)
 		return;
 	waits_finish(a->waits);
 	stalls_finish(a->stalls);
-	a->parts.ledger->calls.cut_waits = waits_cut(a->waits);
+	wait_times_finish(&a->wait_times);
+	a->parts.ledger->calls.cut_waits = waits_cut(a->waits) + a->wait_times.cut;
 }

@@ -25,6 +25,7 @@
 #include "profiler/collect/processes.h"
 #include "profiler/collect/spread.h"
 #include "profiler/collect/stalls.h"
+#include "profiler/collect/wait_times.h"
 #include "profiler/collect/waits.h"
 #include "profiler/profile/gpu_load.h"
 #include "profiler/profile/ledger.h"
@@ -59,6 +60,7 @@ struct attribution {
 	struct graph_nodes graph_nodes;
 	struct waits *waits; /* these two NULL: not requested */
 	struct stalls *stalls;
+	struct wait_times wait_times; /* with splits_times: in place of waits as such */
 	/* the process being settled, which is no longer in any table; or NULL */
 	struct process *settling;
 	struct launch_origin *origins;
@@ -68,6 +70,7 @@ struct attribution {
 	bool begins_late;     /* processes ran before: work may have been launched then */
 	bool limits_stacks;
 	bool notes_waited;
+	bool splits_times;
 	struct spread spread;
 	struct allowance *memory; /* NULL: no limit */
 };
@@ -92,6 +95,16 @@ void attribution_limit_stacks(struct attribution *a);
 
 /* To be called first if records of kernels are to say whether their thread waited for them. */
 void attribution_note_waited(struct attribution *a);
+
+/*
+ * To be called first if waits are only to split the times of their threads (wait_times.h), which
+ * are in the profile.
+ */
+void attribution_split_times(struct attribution *a);
+
+/* A time of a thread has been added to the profile; or one whose moments are not known. */
+void attribution_add_time(struct attribution *a, const struct wait_time *time);
+void attribution_spread_time(struct attribution *a, uint32_t stack, uint32_t place, uint64_t ns);
 
 /*
  * The id that the join carries for a launch from this stack (or LAUNCH_UNKNOWN) by this thread: the

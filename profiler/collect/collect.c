@@ -113,6 +113,8 @@ struct collect *collect_new(const struct collect_options *options)
 			attribution_limit_stacks(&c->attribution);
 		if (options->measure.launch_shapes)
 			attribution_note_waited(&c->attribution);
+		if (options->measure.wall)
+			attribution_split_times(&c->attribution);
 		return c;
 	}
 failed:
@@ -579,6 +581,15 @@ static struct process *process_of(struct collect *c, const struct stack_event *e
 static void add_kept_sample(struct collect *c, const struct handovers_sample *sample,
 			    uint32_t stack, uint32_t flags)
 {
+	const struct wait_time time = {.start_ns = sample->time_ns,
+				       .end_ns = sample->time_ns,
+				       .ns = sample->ran_ns,
+				       .process = sample->process,
+				       .tid = sample->tid,
+				       .kind = ROW_CPU,
+				       .stack = stack,
+				       .place = sample->place};
+
 	if (c->options.idle_store)
 		idle_add_sample(&c->idle, (struct idle_where){sample->process, sample->tid},
 				sample->time_ns, stack);
@@ -590,6 +601,7 @@ static void add_kept_sample(struct collect *c, const struct handovers_sample *sa
 						    .stack = stack,
 						    .place = sample->place},
 					 .flags = flags | (sample->is_whole ? INTAKE_WHOLE : 0)});
+	attribution_add_time(&c->attribution, &time);
 }
 
 /* Those of which what their process has said is known by then. */
@@ -872,12 +884,12 @@ static void count_apart(struct collect *c, uint32_t stack, uint64_t ns)
 }
 
 /* The stack of a thread that is blocked, or runnable, below the one that it left the CPU with. */
-static uint32_t stack_blocked(struct collect *c, uint32_t stack, uint32_t kind)
+static uint32_t stack_blocked(struct collect *c, uint32_t stack, uint32_t kind, uint32_t file_type)
 {
 	char text[OFF_CPU_FRAME_BYTES];
 	const char *kept;
 
-	off_cpu_frame(kind, text);
+	off_cpu_frame(kind, file_type, text);
 	kept = collect_text(c, text);
 	return stack_table_push_text(c->stacks, stack, FRAME_MARK,
 				     kept ? kept : MARK_BLOCKED "other]");
@@ -888,20 +900,53 @@ static uint32_t stack_runnable(struct collect *c, uint32_t stack)
 	return stack_table_push_text(c->stacks, stack, FRAME_MARK, MARK_RUNNABLE);
 }
 
+/* Off the CPU: what of a thread's time, and where it goes. */
+struct off_cpu_target {
+	struct collect *collect;
+	const struct process *process;
+	uint32_t tid, place;
+	uint64_t left_ns; /* when that began; 0: there is no one moment */
+	uint32_t most;    /* which stack had the most of what was spread: STACK_EMPTY: none */
+	uint64_t most_ns;
+};
+
+static void add_off_cpu_row(const struct off_cpu_target *t, uint32_t stack, uint64_t from_ns,
+			    uint64_t ns)
+{
+	struct attribution *a = &t->collect->attribution;
+
+	profile_add(t->collect->profile, ROW_WAIT, stack, t->place, ns, 0);
+	if (!t->process->has_spoken) /* it does not say when it waits for a GPU */
+		return;
+	if (!t->left_ns)
+		attribution_spread_time(a, stack, t->place, ns);
+	else
+		attribution_add_time(a, &(struct wait_time){.start_ns = from_ns,
+							    .end_ns = saturated_sum(from_ns, ns),
+							    .ns = ns,
+							    .process = t->process->id,
+							    .tid = t->tid,
+							    .kind = ROW_WAIT,
+							    .stack = stack,
+							    .place = t->place});
+}
+
 /* Adds time off the CPU below the stack that it was with. */
-static void add_off_cpu(struct collect *c, uint32_t stack, uint32_t place,
+static void add_off_cpu(const struct off_cpu_target *t, uint32_t stack,
 			const struct off_cpu_times *times)
 {
+	struct collect *c = t->collect;
 	/* else they are for idle times alone */
 	bool has_rows = c->options.measure.wall || !c->options.idle_store;
 
 	if (times->blocked_ns && has_rows)
-		profile_add(c->profile, ROW_WAIT, stack_blocked(c, stack, times->kind), place,
-			    times->blocked_ns, 0);
+		add_off_cpu_row(t, stack_blocked(c, stack, times->kind, times->file_type),
+				t->left_ns, times->blocked_ns);
 	if (times->runnable_ns && has_rows)
-		profile_add(c->profile, ROW_WAIT, stack_runnable(c, stack), place,
-			    times->runnable_ns, 0);
-	saturated_add(&c->ledger.wall.off_ns[off_cpu_kind_of(times->kind)], times->blocked_ns);
+		add_off_cpu_row(t, stack_runnable(c, stack),
+				saturated_sum(t->left_ns, times->blocked_ns), times->runnable_ns);
+	saturated_add(&c->ledger.wall.off_ns[off_cpu_kind_of(times->kind, times->file_type)],
+		      times->blocked_ns);
 	saturated_add(&c->ledger.wall.off_ns[OFF_CPU_RUNNABLE], times->runnable_ns);
 	count_apart(c, stack, saturated_sum(times->blocked_ns, times->runnable_ns));
 }
@@ -945,24 +990,16 @@ void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot)
 	c->ledger.wall.stacks++;
 	collect_note_error(c, off_cpu_leave(&c->off_cpu,
 					    (struct off_cpu_thread){process->id, event->tid},
-					    event->time_ns, stack, apart != NULL));
+					    event->time_ns, stack,
+					    event->flags & STACK_EVENT_FILE_TYPE, apart != NULL));
 }
-
-/* A thread's time of one kind, and where it goes. */
-struct off_cpu_target {
-	struct collect *collect;
-	const struct process *process;
-	uint32_t place;
-	uint32_t most; /* which stack had the most of what was spread: STACK_EMPTY: none */
-	uint64_t most_ns;
-};
 
 static void add_part(void *context, uint32_t stack, const struct off_cpu_times *part)
 {
 	struct off_cpu_target *t = context;
 	uint64_t ns = saturated_sum(part->blocked_ns, part->runnable_ns);
 
-	add_off_cpu(t->collect, stack, t->place, part);
+	add_off_cpu(t, stack, part);
 	if (ns >= t->most_ns) {
 		t->most_ns = ns;
 		t->most = stack;
@@ -970,34 +1007,34 @@ static void add_part(void *context, uint32_t stack, const struct off_cpu_times *
 }
 
 /* Time off the CPU whose stack was not taken. */
-static void spread_off_cpu(struct off_cpu_target *t, uint32_t tid, const struct off_cpu_times *sum)
+static void spread_off_cpu(struct off_cpu_target *t, const struct off_cpu_times *sum)
 {
 	struct collect *c = t->collect;
 	uint64_t ns = saturated_sum(sum->blocked_ns, sum->runnable_ns);
 
 	if (ns == 0)
 		return;
-	if (off_cpu_spread(&c->off_cpu, (struct off_cpu_thread){t->process->id, tid}, sum, add_part,
-			   t)) {
+	if (off_cpu_spread(&c->off_cpu, (struct off_cpu_thread){t->process->id, t->tid}, sum,
+			   add_part, t)) {
 		saturated_add(&c->ledger.wall.spread_ns, ns);
 		return;
 	}
 	saturated_add(&c->ledger.wall.left_ns, ns);
-	add_off_cpu(c, stack_of_program(c, t->process->comm, MARK_NO_STACK), t->place, sum);
+	add_off_cpu(t, stack_of_program(c, t->process->comm, MARK_NO_STACK), sum);
 }
 
 /* A whole time off the CPU, whose moment is known. */
 static void add_interval(struct collect *c, const struct off_cpu_target *target, uint32_t stack,
-			 const struct stack_on_cpu *record)
+			 const struct stack_on_cpu *record, uint32_t file_type)
 {
-	struct idle_where where = {target->process->id, record->event.tid};
+	struct idle_where where = {target->process->id, target->tid};
 
 	if (!c->options.idle_store)
 		return;
 	if (stack == STACK_EMPTY)
 		stack = stack_of_program(c, target->process->comm, MARK_NO_STACK);
 	idle_add_off_cpu(&c->idle, where, record->left_ns, record->blocked_ns,
-			 stack_blocked(c, stack, record->kind));
+			 stack_blocked(c, stack, record->kind, file_type));
 	idle_add_off_cpu(&c->idle, where, saturated_sum(record->left_ns, record->blocked_ns),
 			 record->runnable_ns, stack_runnable(c, stack));
 }
@@ -1007,8 +1044,9 @@ void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record)
 	const struct stack_event *event = &record->event;
 	struct process *process = process_of(c, event);
 	struct off_cpu_times times = {record->kind, record->site, record->blocked_ns,
-				      record->runnable_ns};
-	struct off_cpu_target target = {.collect = c, .process = process};
+				      record->runnable_ns, 0};
+	struct off_cpu_target target = {
+		.collect = c, .process = process, .tid = event->tid, .left_ns = record->left_ns};
 	uint32_t stack;
 
 	if (!process)
@@ -1016,12 +1054,13 @@ void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record)
 	target.place = collect_place_of(c, process, event->tid);
 	if (off_cpu_return(&c->off_cpu, (struct off_cpu_thread){process->id, event->tid},
 			   record->left_ns, &times, &stack)) {
-		add_off_cpu(c, stack, target.place, &times);
+		add_off_cpu(&target, stack, &times);
 	} else {
-		spread_off_cpu(&target, event->tid, &times);
+		target.left_ns = 0; /* several stacks share it */
+		spread_off_cpu(&target, &times);
 		stack = target.most;
 	}
-	add_interval(c, &target, stack, record);
+	add_interval(c, &target, stack, record, times.file_type);
 }
 
 /* What a thread ran since its last sample. */
@@ -1050,7 +1089,7 @@ void collect_thread_times(struct collect *c, const struct stack_thread_times *re
 {
 	const struct stack_times *t = &record->times;
 	struct process *process = process_of_times(c, &record->event);
-	struct off_cpu_target target = {.collect = c, .process = process};
+	struct off_cpu_target target = {.collect = c, .process = process, .tid = record->event.tid};
 	struct ledger_wall *wall = &c->ledger.wall;
 
 	if (!process)
@@ -1064,10 +1103,9 @@ void collect_thread_times(struct collect *c, const struct stack_thread_times *re
 	if (t->ran_ns > t->sampled_ns)
 		add_unsampled(c, process, target.place, t->ran_ns - t->sampled_ns);
 	for (uint32_t i = 0; i < STACK_OFF_CPU_SUMS; i++)
-		spread_off_cpu(&target, record->event.tid,
-			       &(struct off_cpu_times){t->sums[i].kind, t->sums[i].site,
-						       t->sums[i].blocked_ns,
-						       t->sums[i].runnable_ns});
+		spread_off_cpu(&target, &(struct off_cpu_times){t->sums[i].kind, t->sums[i].site,
+								t->sums[i].blocked_ns,
+								t->sums[i].runnable_ns, 0});
 	off_cpu_forget(&c->off_cpu, (struct off_cpu_thread){process->id, record->event.tid});
 	if (c->options.idle_store)
 		idle_end_thread(&c->idle, (struct idle_where){process->id, record->event.tid},
@@ -1279,10 +1317,10 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	unended = join_count_others_due(c->join, c->window.to_ns);
 	join_finish(c->join);
 	note_unanswered(c, now_ns, unended);
-	attribution_finish(&c->attribution);
 	/* before processes are settled, and with them goes what they have said */
 	handovers_advance(&c->handovers, UINT64_MAX);
 	decide_samples(c, UINT64_MAX, 0);
+	attribution_finish(&c->attribution);
 	pc_samples_split(&c->pc_samples, c->stacks, c->profile, &c->stall_places);
 	while ((process = processes_take_any(&c->processes)))
 		settle(c, process);

@@ -16,7 +16,7 @@
 struct composed_key {
 	struct gpu_work_origin origin;
 	uint32_t waiter; /* NO_WAITER: the work itself */
-	uint32_t padding;
+	uint32_t spins;
 };
 
 struct composed {
@@ -51,7 +51,8 @@ static uint32_t hash_key(const struct composed_key *key)
 	uint64_t hash = hash_step(hash_seed.first, (uint64_t)o->launch << 32 | o->capture,
 				  (uint64_t)o->work << 32 | key->waiter);
 
-	return hash_finish(hash_step(hash, (uintptr_t)o->name, o->memory));
+	return hash_finish(
+		hash_step(hash, (uintptr_t)o->name, (uint64_t)key->spins << 32 | o->memory));
 }
 
 static struct composed_key key_of(const struct gpu_work_origin *origin, uint32_t waiter)
@@ -153,18 +154,21 @@ uint32_t compose_captures(struct compose *c, uint32_t outer, uint32_t inner)
 	return stack;
 }
 
-uint32_t compose_wait(struct compose *c, uint32_t waiter, const struct gpu_work_origin *origin)
+uint32_t compose_wait(struct compose *c, uint32_t waiter, bool spins,
+		      const struct gpu_work_origin *origin)
 {
+	const char *how = spins ? MARK_SPINNING : MARK_WAITING;
 	struct composed_key key;
 	uint32_t at, stack;
 
 	if (!origin)
-		return mark(c, append(c, STACK_EMPTY, waiter), MARK_WAITING);
+		return mark(c, append(c, STACK_EMPTY, waiter), how);
 	key = key_of(origin, waiter);
+	key.spins = spins;
 	at = hash_index_find(&c->index, hash_key(&key), key_equal, c->memo, &key);
 	if (at != HASH_INDEX_NONE)
 		return c->memo[at].stack;
-	stack = mark(c, append(c, STACK_EMPTY, waiter), MARK_WAITING);
+	stack = mark(c, append(c, STACK_EMPTY, waiter), how);
 	stack = append_work(c, stack, origin);
 	if (origin->launch != LAUNCH_NONE_NEEDED)
 		stack = append_launch(c, mark(c, stack, MARK_LAUNCHED), origin);

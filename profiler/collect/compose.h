@@ -7,6 +7,7 @@
  *   launch stack; [graph node captured at]; stack of a conditional node; [graph node captured at];
  *     stack of a node in its body; kernel
  *   waiting call; [waiting for GPU]; kernel; launched at; launch stack; ...
+ *   waiting call; what it computes; [spinning for GPU]; kernel; launched at; launch stack; ...
  *   launch stack; ...; kernel; [waiting for pages]
  *   [stack not sampled]; kernel
  *   call; [CUDA call, wall time]kernel
@@ -14,6 +15,7 @@
 #ifndef PROFILER_COLLECT_COMPOSE_H
 #define PROFILER_COLLECT_COMPOSE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "profiler/profile/stack_table.h"
 #include "symbolize/hash_index.h"
@@ -59,8 +61,11 @@ uint32_t compose_work(struct compose *compose, const struct gpu_work_origin *ori
 /* A node's creation below that of the conditional node that executes its graph. */
 uint32_t compose_captures(struct compose *compose, uint32_t outer, uint32_t inner);
 
-/* The stack of a wait for this work (NULL: unknown) by the call with stack `waiter`. */
-uint32_t compose_wait(struct compose *compose, uint32_t waiter,
+/*
+ * The stack of a wait for this work (NULL: unknown) by the call with stack `waiter`. `spins`: its
+ * thread computes.
+ */
+uint32_t compose_wait(struct compose *compose, uint32_t waiter, bool spins,
 		      const struct gpu_work_origin *origin);
 
 /* The stack of a kernel's wait for pages; `origin` is NULL if the kernel is not known. */

@@ -17,7 +17,7 @@ struct off_cpu_entry {
 	struct off_cpu_thread thread;
 	uint32_t next, previous;
 	uint64_t left_ns; /* 0: it is not off the CPU, or nothing is known of it */
-	uint32_t stack;
+	uint32_t stack, file_type;
 	bool is_apart;
 	uint32_t count, capacity;
 	struct known_stack *known;
@@ -111,7 +111,7 @@ static int get(struct off_cpu *o, struct off_cpu_thread thread, struct off_cpu_e
 }
 
 int off_cpu_leave(struct off_cpu *o, struct off_cpu_thread thread, uint64_t left_ns, uint32_t stack,
-		  bool is_apart)
+		  uint32_t file_type, bool is_apart)
 {
 	struct off_cpu_entry *entry;
 	int err = get(o, thread, &entry);
@@ -120,6 +120,7 @@ int off_cpu_leave(struct off_cpu *o, struct off_cpu_thread thread, uint64_t left
 		return err;
 	entry->left_ns = left_ns;
 	entry->stack = stack;
+	entry->file_type = file_type;
 	entry->is_apart = is_apart;
 	return 0;
 }
@@ -131,7 +132,8 @@ static void know(const struct off_cpu *o, struct off_cpu_entry *entry, uint32_t 
 		struct known_stack *known = &entry->known[i];
 
 		if (known->stack == stack && known->times.kind == times->kind &&
-		    known->times.site == times->site) {
+		    known->times.site == times->site &&
+		    known->times.file_type == times->file_type) {
 			known->times.blocked_ns += times->blocked_ns;
 			known->times.runnable_ns += times->runnable_ns;
 			return;
@@ -146,17 +148,19 @@ static void know(const struct off_cpu *o, struct off_cpu_entry *entry, uint32_t 
 }
 
 bool off_cpu_return(struct off_cpu *o, struct off_cpu_thread thread, uint64_t left_ns,
-		    const struct off_cpu_times *times, uint32_t *stack)
+		    struct off_cpu_times *times, uint32_t *stack)
 {
 	const struct off_cpu_thread all = {thread.process, ANY_THREAD};
 	struct off_cpu_entry *entry = find(o, thread);
-	struct off_cpu_times of_all = *times;
+	struct off_cpu_times of_all;
 
 	if (!entry || left_ns == 0 || entry->left_ns != left_ns)
 		return false;
 	entry->left_ns = 0;
 	*stack = entry->stack;
+	times->file_type = entry->file_type;
 	know(o, entry, *stack, times);
+	of_all = *times;
 	of_all.site = 0; /* sites are a thread's */
 	if (!entry->is_apart)
 		know(o, find(o, all), *stack, &of_all);
@@ -191,6 +195,7 @@ static bool spread(const struct off_cpu_entry *entry, bool of_any_site,
 
 		if (!matches(known, sum, of_any_site))
 			continue;
+		part.file_type = known->times.file_type;
 		up_to += share_of(known);
 		part.blocked_ns = (uint64_t)(up_to * sum->blocked_ns / whole) - blocked_ns;
 		part.runnable_ns = (uint64_t)(up_to * sum->runnable_ns / whole) - runnable_ns;

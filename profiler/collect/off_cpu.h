@@ -32,6 +32,7 @@ struct off_cpu_thread {
 struct off_cpu_times {
 	uint32_t kind, site; /* as in struct stack_off_cpu_sum */
 	uint64_t blocked_ns, runnable_ns;
+	uint32_t file_type; /* what it reads or writes, S_IFMT; 0: not known, as of sums */
 };
 
 struct off_cpu {
@@ -45,18 +46,18 @@ struct off_cpu {
 void off_cpu_release(struct off_cpu *off_cpu);
 
 /*
- * The thread left the CPU then, with this stack. `is_apart`: it is not one of the program's own,
- * and times of other threads are not spread over its stacks.
+ * The thread left the CPU then, with this stack, in a call on a file of that type. `is_apart`: it
+ * is not one of the program's own, and times of other threads are not spread over its stacks.
  */
 int off_cpu_leave(struct off_cpu *off_cpu, struct off_cpu_thread thread, uint64_t left_ns,
-		  uint32_t stack, bool is_apart);
+		  uint32_t stack, uint32_t file_type, bool is_apart);
 
 /*
- * The thread that left the CPU then is back: its stack, which is known from now on. False: its
- * stack did not arrive, or could not be kept.
+ * The thread that left the CPU then is back: its stack, which is known from now on, and what it was
+ * with. False: its stack did not arrive, or could not be kept.
  */
 bool off_cpu_return(struct off_cpu *off_cpu, struct off_cpu_thread thread, uint64_t left_ns,
-		    const struct off_cpu_times *times, uint32_t *stack);
+		    struct off_cpu_times *times, uint32_t *stack);
 
 /* Gets a stack's part of a sum. */
 typedef void (*off_cpu_output)(void *context, uint32_t stack, const struct off_cpu_times *part);

@@ -168,16 +168,17 @@ static uint32_t find_last(const struct waits *w, const struct waits_wait *wait)
 /* ---- deciding ---- */
 
 static void emit_piece(const struct waits *w, const struct waits_wait *wait,
-		       const struct waits_operation *operation, uint64_t ns)
+		       const struct waits_operation *operation, uint64_t from_ns, uint64_t to_ns)
 {
-	if (ns > 0)
-		w->output.piece(w->output.context, wait, operation ? &operation->origin : NULL, ns);
+	if (to_ns > from_ns)
+		w->output.piece(w->output.context, wait, operation ? &operation->origin : NULL,
+				from_ns, to_ns - from_ns);
 }
 
-/* Goes backwards from the wait's end: everything after `until` is decided, except the gaps. */
+/* Goes backwards from the wait's end: everything after `until` is decided. */
 static void decide(struct waits *w, const struct waits_wait *wait)
 {
-	uint64_t left = wait->end_ns - wait->start_ns, until = wait->end_ns;
+	uint64_t until = wait->end_ns;
 
 	for (uint32_t i = find_last(w, wait); i != NONE; i = w->ran[i].earlier) {
 		const struct ran *r = &w->ran[i];
@@ -193,11 +194,11 @@ static void decide(struct waits *w, const struct waits_wait *wait)
 		w->steps_left--;
 		if (from >= to)
 			continue; /* it began after the wait, within the clocks' error */
-		emit_piece(w, wait, &w->ring[r->operation], to - from);
-		left -= to - from;
+		emit_piece(w, wait, NULL, to, until);
+		emit_piece(w, wait, &w->ring[r->operation], from, to);
 		until = from;
 	}
-	emit_piece(w, wait, NULL, left);
+	emit_piece(w, wait, NULL, wait->start_ns, until);
 }
 
 /* Decides the waits for one stream, or those for all, that ended by `until_ns`. */
@@ -277,7 +278,7 @@ int waits_add(struct waits *w, const struct waits_wait *wait)
 		decide_pending(w, UINT64_MAX);
 	if (!array_make_room(&w->pending, w->pending_count, &w->pending_capacity,
 			     sizeof(*w->pending))) {
-		emit_piece(w, wait, NULL, wait->end_ns - wait->start_ns);
+		emit_piece(w, wait, NULL, wait->start_ns, wait->end_ns);
 		return -ENOMEM;
 	}
 	w->pending[w->pending_count++] = *wait;

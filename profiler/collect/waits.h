@@ -48,22 +48,22 @@ struct waits_operation {
 };
 
 /*
- * A thread's wait. `stack` and `place` are only passed through. A wait that does not end after its
- * start has no pieces.
+ * A thread's wait. `tid`, `stack` and `place` are only passed through. A wait that does not end
+ * after its start has no pieces.
  */
 struct waits_wait {
 	uint64_t start_ns, end_ns;
-	uint32_t process;
+	uint32_t process, tid;
 	bool has_stream; /* it waited for this stream only */
 	uint32_t context, stream;
 	uint32_t stack;
 	uint32_t place;
 };
 
-/* Receives the pieces; `origin` is NULL if nothing ran. `ns` is not 0. */
+/* Receives the pieces, the last one first; `origin` is NULL if nothing ran. `ns` is not 0. */
 struct waits_output {
 	void (*piece)(void *context, const struct waits_wait *wait,
-		      const struct gpu_work_origin *origin, uint64_t ns);
+		      const struct gpu_work_origin *origin, uint64_t from_ns, uint64_t ns);
 	void *context;
 };
 

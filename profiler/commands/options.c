@@ -351,8 +351,6 @@ static bool check_wall(const struct options *o)
 		complain("--wall needs CPU samples: not with -gpu-only");
 	else if (o->measure.wall && (o->measure.delay_ns || o->measure.duration_ns))
 		complain("--wall accounts for the whole run: not with --delay or -d");
-	else if (o->measure.wall && o->measure.waits)
-		complain("--wall has the waits for the GPU already: not with --waits");
 	else
 		return true;
 	return false;
@@ -1433,6 +1431,8 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	    !check_prometheus(options) || !check_spans(options) || !check_last(options) ||
 	    !check_ranges(options))
 		goto wrong;
+	if (options->measure.wall && options->measure.traces_gpu && !options->no_inject)
+		options->measure.waits = true; /* what ran while threads waited for it */
 	options->measure.ranges = options->has_ranges ? options->ranges : NULL;
 	options->command = options->measure.attached ? NULL : argv + optind;
 	return OPTIONS_RUN;

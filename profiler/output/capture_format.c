@@ -425,5 +425,13 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.outside.ranges),
 	NUMBER(ledger.outside.unchosen),
 	NUMBER(ledger.outside.unchosen_ns),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_READ_DEVICE]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_READ_FILE]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_READ_PIPE]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_READ_SOCKET]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE_DEVICE]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE_FILE]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE_PIPE]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE_SOCKET]),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -136,8 +136,10 @@ static enum judgement judge(const struct search *s, uint32_t stack)
 /* The stack that a row's thread is blocked with; NONE: it is not, or not for work. */
 static uint32_t wait_stack(const struct search *s, const struct row *row)
 {
-	static const char *const kinds[] = {"futex]",   "epoll]",  "poll]",   "read]",
-					    "receive]", "accept]", "signal]", "io_uring]"};
+	/* what reads a file waits for a disk */
+	static const char *const kinds[] = {
+		"futex]",       "epoll]",   "poll]",   "read]",   "read device]", "read pipe]",
+		"read socket]", "receive]", "accept]", "signal]", "io_uring]"};
 	const struct frame_info *frame;
 	size_t skipped = sizeof(MARK_BLOCKED) - 1;
 	uint32_t outer;

@@ -477,6 +477,20 @@ static uint32_t name_launched(struct naming *n, uint32_t stack)
 
 /* ---- rows ---- */
 
+/* Whether a thread computed that waited for the GPU: the stack ends where that was launched. */
+static bool has_spun(const struct naming *n, uint32_t stack)
+{
+	const struct stack_table *stacks = n->in->stacks;
+	const struct frame *frame = stack_table_frame(stacks, stack);
+
+	if (!frame || !is_boundary(frame))
+		return false;
+	for (; (frame = stack_table_frame(stacks, stack)); stack = stack_table_outer(stacks, stack))
+		if (frame->kind == FRAME_MARK && strcmp(frame->text, MARK_SPINNING) == 0)
+			return true;
+	return false;
+}
+
 static void name_rows(struct naming *n)
 {
 	uint32_t count;
@@ -488,8 +502,9 @@ static void name_rows(struct naming *n)
 		if (rows[i].count == 0 && rows[i].ns == 0)
 			continue;
 		*row = rows[i];
-		row->stack = rows[i].kind == ROW_CPU ? name_whole(n, rows[i].stack)
-						     : name_launched(n, rows[i].stack);
+		row->stack = rows[i].kind == ROW_CPU && !has_spun(n, rows[i].stack)
+				     ? name_whole(n, rows[i].stack)
+				     : name_launched(n, rows[i].stack);
 		n->result.row_count++;
 	}
 }
@@ -649,7 +664,7 @@ static void find_names(struct naming *n)
 
 	n->failed |= !seen;
 	for (uint32_t i = 0; i < row_count && seen; i++)
-		if (rows[i].count)
+		if (rows[i].count || rows[i].ns)
 			want_stack(n, seen, rows[i].stack);
 	for (uint32_t i = 0; i < stack_count && seen && n->in->timeline; i++)
 		if (timeline_kinds_with_stack(n->in->timeline, i))

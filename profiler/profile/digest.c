@@ -119,7 +119,8 @@ void digest_frames(const struct result *r, const struct row *row,
 	if (!frame)
 		frame = &unknown;
 	if (row->kind == ROW_CPU) {
-		frames[DIGEST_FUNCTIONS] = frame;
+		frame = frame_of(r, result_computing_stack(r, row->stack));
+		frames[DIGEST_FUNCTIONS] = frame ? frame : &unknown;
 		return;
 	}
 	caller = digest_site(r, row->stack);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/profile/marks.h"
 #include "symbolize/array.h"
 #include "symbolize/monotonic.h"
 
@@ -172,8 +173,21 @@ static void add_to_frame(struct live_sums *s, const struct stack_table *table,
 	add(&s->frames[frame], row);
 }
 
+/* As result_computing_stack. */
+static uint32_t computing_stack(const struct stack_table *table, uint32_t stack)
+{
+	const struct frame *frame;
+
+	for (uint32_t at = stack; (frame = stack_table_frame(table, at));
+	     at = stack_table_outer(table, at))
+		if (frame->kind == FRAME_MARK && strcmp(frame->text, MARK_SPINNING) == 0)
+			return stack_table_outer(table, at);
+	return stack;
+}
+
 static void add_row(struct live_sums *s, const struct stack_table *table, const struct row *row)
 {
+	struct row computed = *row;
 	uint32_t site;
 
 	if (row->count == 0 || (row->kind != ROW_CPU && row->kind != ROW_GPU))
@@ -188,9 +202,13 @@ static void add_row(struct live_sums *s, const struct stack_table *table, const 
 			add(&s->whole[LIVE_SITES], row);
 		return;
 	}
-	add_to_frame(s, table, row);
-	if (row->kind == ROW_CPU)
+	if (row->kind == ROW_CPU) {
+		computed.stack = computing_stack(table, row->stack);
+		if (computed.stack != STACK_EMPTY)
+			add_to_frame(s, table, &computed);
 		return;
+	}
+	add_to_frame(s, table, row);
 	add(&s->whole[LIVE_SITES], row);
 	site = site_of(s, table, row->stack);
 	if (site == HASH_INDEX_NONE)

@@ -20,6 +20,7 @@
 #define MARK_CAPTURED "[graph node captured at]"
 #define MARK_CAPTURE_UNSEEN "[graph node, capture not seen]"
 #define MARK_WAITING "[waiting for GPU]"
+#define MARK_SPINNING "[spinning for GPU]"           /* a thread that waits for it on a CPU */
 #define MARK_WAITING_FOR_PAGES "[waiting for pages]" /* of kernels */
 #define MARK_WAITING_FOR_RANK "[waiting for rank "   /* of kernels: the rank and "]" */
 #define MARK_BLOCKED "[blocked: "                    /* a thread off the CPU, by what, and "]" */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/profile/off_cpu_kinds.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include "bpf/stack_event.h"
 #include "profiler/profile/marks.h"
@@ -92,22 +94,69 @@ static const uint8_t calls[STACK_OFF_CPU_CALLS] = {
 };
 
 static const char *const names[OFF_CPU_KINDS] = {
-	[OFF_CPU_OTHER] = "other",     [OFF_CPU_RUNNABLE] = "runnable",
-	[OFF_CPU_ACCEPT] = "accept",   [OFF_CPU_CONNECT] = "connect",
-	[OFF_CPU_DISK] = "disk",       [OFF_CPU_EPOLL] = "epoll",
-	[OFF_CPU_EXIT] = "exit",       [OFF_CPU_FILE] = "file",
-	[OFF_CPU_FUTEX] = "futex",     [OFF_CPU_GIL] = "GIL",
-	[OFF_CPU_IOCTL] = "ioctl",     [OFF_CPU_LOCK] = "lock",
-	[OFF_CPU_MEMORY] = "memory",   [OFF_CPU_PAGE_FAULT] = "page fault",
-	[OFF_CPU_POLL] = "poll",       [OFF_CPU_READ] = "read",
-	[OFF_CPU_RECEIVE] = "receive", [OFF_CPU_SEND] = "send",
-	[OFF_CPU_SIGNAL] = "signal",   [OFF_CPU_SLEEP] = "sleep",
-	[OFF_CPU_STOPPED] = "stopped", [OFF_CPU_SYNC] = "sync",
-	[OFF_CPU_URING] = "io_uring",  [OFF_CPU_WAIT] = "wait",
+	[OFF_CPU_OTHER] = "other",
+	[OFF_CPU_RUNNABLE] = "runnable",
+	[OFF_CPU_ACCEPT] = "accept",
+	[OFF_CPU_CONNECT] = "connect",
+	[OFF_CPU_DISK] = "disk",
+	[OFF_CPU_EPOLL] = "epoll",
+	[OFF_CPU_EXIT] = "exit",
+	[OFF_CPU_FILE] = "file",
+	[OFF_CPU_FUTEX] = "futex",
+	[OFF_CPU_GIL] = "GIL",
+	[OFF_CPU_IOCTL] = "ioctl",
+	[OFF_CPU_LOCK] = "lock",
+	[OFF_CPU_MEMORY] = "memory",
+	[OFF_CPU_PAGE_FAULT] = "page fault",
+	[OFF_CPU_POLL] = "poll",
+	[OFF_CPU_READ] = "read",
+	[OFF_CPU_RECEIVE] = "receive",
+	[OFF_CPU_SEND] = "send",
+	[OFF_CPU_SIGNAL] = "signal",
+	[OFF_CPU_SLEEP] = "sleep",
+	[OFF_CPU_STOPPED] = "stopped",
+	[OFF_CPU_SYNC] = "sync",
+	[OFF_CPU_URING] = "io_uring",
+	[OFF_CPU_WAIT] = "wait",
 	[OFF_CPU_WRITE] = "write",
+	[OFF_CPU_READ_DEVICE] = "read device",
+	[OFF_CPU_READ_FILE] = "read file",
+	[OFF_CPU_READ_PIPE] = "read pipe",
+	[OFF_CPU_READ_SOCKET] = "read socket",
+	[OFF_CPU_WRITE_DEVICE] = "write device",
+	[OFF_CPU_WRITE_FILE] = "write file",
+	[OFF_CPU_WRITE_PIPE] = "write pipe",
+	[OFF_CPU_WRITE_SOCKET] = "write socket",
 };
 
-enum off_cpu_kind off_cpu_kind_of(uint32_t number)
+/* A call that reads, or one that writes; event descriptors and the like have no type. */
+static enum off_cpu_kind kind_by_file(bool writes, uint32_t file_type)
+{
+	switch (file_type) {
+	case S_IFREG:
+		return writes ? OFF_CPU_WRITE_FILE : OFF_CPU_READ_FILE;
+	case S_IFIFO:
+		return writes ? OFF_CPU_WRITE_PIPE : OFF_CPU_READ_PIPE;
+	case S_IFSOCK:
+		return writes ? OFF_CPU_WRITE_SOCKET : OFF_CPU_READ_SOCKET;
+	case S_IFCHR:
+	case S_IFBLK:
+		return writes ? OFF_CPU_WRITE_DEVICE : OFF_CPU_READ_DEVICE;
+	default:
+		return writes ? OFF_CPU_WRITE : OFF_CPU_READ;
+	}
+}
+
+static enum off_cpu_kind kind_of_call(uint32_t number, uint32_t file_type)
+{
+	enum off_cpu_kind kind = (enum off_cpu_kind)calls[number];
+
+	return kind == OFF_CPU_READ || kind == OFF_CPU_WRITE
+		       ? kind_by_file(kind == OFF_CPU_WRITE, file_type)
+		       : kind;
+}
+
+enum off_cpu_kind off_cpu_kind_of(uint32_t number, uint32_t file_type)
 {
 	switch (number) {
 	case STACK_OFF_CPU_RUNNABLE:
@@ -124,7 +173,7 @@ enum off_cpu_kind off_cpu_kind_of(uint32_t number)
 	case STACK_OFF_CPU_EXITING:
 		return OFF_CPU_EXIT;
 	default:
-		return number < STACK_OFF_CPU_CALLS ? (enum off_cpu_kind)calls[number]
+		return number < STACK_OFF_CPU_CALLS ? kind_of_call(number, file_type)
 						    : OFF_CPU_OTHER;
 	}
 }
@@ -134,9 +183,9 @@ const char *off_cpu_name(enum off_cpu_kind kind)
 	return names[kind];
 }
 
-void off_cpu_frame(uint32_t number, char text[OFF_CPU_FRAME_BYTES])
+void off_cpu_frame(uint32_t number, uint32_t file_type, char text[OFF_CPU_FRAME_BYTES])
 {
-	enum off_cpu_kind kind = off_cpu_kind_of(number);
+	enum off_cpu_kind kind = off_cpu_kind_of(number, file_type);
 
 	if (kind == OFF_CPU_RUNNABLE)
 		snprintf(text, OFF_CPU_FRAME_BYTES, MARK_RUNNABLE);

@@ -25,7 +25,7 @@ enum off_cpu_kind {
 	OFF_CPU_MEMORY,
 	OFF_CPU_PAGE_FAULT,
 	OFF_CPU_POLL,
-	OFF_CPU_READ,
+	OFF_CPU_READ, /* of something else than the next four */
 	OFF_CPU_RECEIVE,
 	OFF_CPU_SEND,
 	OFF_CPU_SIGNAL,
@@ -34,12 +34,23 @@ enum off_cpu_kind {
 	OFF_CPU_SYNC,
 	OFF_CPU_URING,
 	OFF_CPU_WAIT,
-	OFF_CPU_WRITE,
+	OFF_CPU_WRITE, /* likewise */
+	OFF_CPU_READ_DEVICE,
+	OFF_CPU_READ_FILE,
+	OFF_CPU_READ_PIPE,
+	OFF_CPU_READ_SOCKET,
+	OFF_CPU_WRITE_DEVICE,
+	OFF_CPU_WRITE_FILE,
+	OFF_CPU_WRITE_PIPE,
+	OFF_CPU_WRITE_SOCKET,
 	OFF_CPU_KINDS
 };
 
-/* `number`: an enum stack_off_cpu_kind, or a system call's. */
-enum off_cpu_kind off_cpu_kind_of(uint32_t number);
+/*
+ * `number`: an enum stack_off_cpu_kind, or a system call's. `file_type`: of what it reads or
+ * writes, as S_IFMT in stat(2); 0: unknown.
+ */
+enum off_cpu_kind off_cpu_kind_of(uint32_t number, uint32_t file_type);
 
 /* "futex" */
 const char *off_cpu_name(enum off_cpu_kind kind);
@@ -49,6 +60,6 @@ const char *off_cpu_name(enum off_cpu_kind kind);
  * their number.
  */
 #define OFF_CPU_FRAME_BYTES 40
-void off_cpu_frame(uint32_t number, char text[OFF_CPU_FRAME_BYTES]);
+void off_cpu_frame(uint32_t number, uint32_t file_type, char text[OFF_CPU_FRAME_BYTES]);
 
 #endif

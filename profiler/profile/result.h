@@ -18,6 +18,7 @@
 #include "profiler/profile/counters.h"
 #include "profiler/profile/devices.h"
 #include "profiler/profile/ledger.h"
+#include "profiler/profile/marks.h"
 #include "profiler/profile/memory_use.h"
 #include "profiler/profile/place_names.h"
 #include "profiler/profile/places.h"
@@ -200,6 +201,22 @@ static inline uint32_t result_work_stack(const struct result *result, uint32_t s
 	       result->frames[result->stacks[at].frame].class != CLASS_GPU_KERNEL)
 		at = result->stacks[at].outer;
 	return at != RESULT_ROOT ? at : stack;
+}
+
+/*
+ * The stack of CPU time without what the thread waited for meanwhile, if it spun: that of what it
+ * computed.
+ */
+static inline uint32_t result_computing_stack(const struct result *result, uint32_t stack)
+{
+	const struct frame_info *frame;
+
+	for (uint32_t at = stack; at != RESULT_ROOT; at = result->stacks[at].outer) {
+		frame = &result->frames[result->stacks[at].frame];
+		if (frame->class == CLASS_MARK && strcmp(frame->name, MARK_SPINNING) == 0)
+			return result->stacks[at].outer;
+	}
+	return stack;
 }
 
 /*

@@ -33,6 +33,25 @@ const HOSTILE = [
 ];
 
 const PAGES = {
+	pools: {
+		facts: {command: "./pools"},
+		frames: [
+			{name: "[idle threads of pools]"},
+			{name: "next_task"},
+			{name: "[blocked: futex]"},
+			{name: "main"},
+		],
+		stacks: [
+			{outer: 0, frame: 0},
+			{outer: 1, frame: 1},
+			{outer: 2, frame: 2},
+			{outer: 0, frame: 3},
+		],
+		rows: [
+			{stack: 3, kind: 2, ns: 80},
+			{stack: 4, kind: 0, ns: 20},
+		],
+	},
 	small: {
 		facts: {
 			command: "./app --fast",
@@ -316,6 +335,30 @@ test("a click zooms in, Escape and the back button zoom out", async () => {
 	await browser.evaluate("history.back()");
 	await browser.until('location.hash === "#zoom=2"');
 	await browser.until("document.documentElement.app.views.flame.boxes().length === 3");
+	noProblems();
+});
+
+test("threads that only wait for work are one box, which opens and closes", async () => {
+	const names = async () => (await boxes()).map(box => box.name).sort();
+	const closed = ["all: 100 ns", "main", "▸ [idle threads of pools]"],
+		idle = ["[blocked: futex]", "[idle threads of pools]", "all: 100 ns", "next_task"];
+
+	await browser.open(address("pools"));
+	assert.deepEqual(await names(), closed);
+	await browser.click(...(await pointAt("▸ [idle threads of pools]")));
+	assert.deepEqual(await names(), idle);
+	await browser.key("Escape");
+	assert.deepEqual(await names(), closed);
+	// by keys: the first box is it, and inside is what was closed
+	await browser.evaluate('document.querySelector("canvas").focus()');
+	for (const key of ["Home", "ArrowDown", "ArrowDown"]) await browser.key(key);
+	assert.deepEqual(await names(), idle);
+	// what is searched is seen
+	await browser.key("Escape");
+	await browser.key("/");
+	await browser.type("futex");
+	await browser.until('location.hash.startsWith("#q=")');
+	assert.deepEqual(await names(), [...idle, "main"].sort());
 	noProblems();
 });
 

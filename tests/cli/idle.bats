@@ -66,7 +66,7 @@ expect_sums()
 	expect_equal 'loaders' "$(wc -l <stdout)" 3
 	expect_idle out.folded stdout
 	expect_line out.folded '^\[GPU 0 idle\];.*;load_sleeps;.*;\[blocked: sleep\] '
-	expect_line out.folded '^\[GPU 0 idle\];.*;load_reads;.*;\[blocked: read\] '
+	expect_line out.folded '^\[GPU 0 idle\];.*;load_reads;.*;\[blocked: read pipe\] '
 	expect_line out.folded '^\[GPU 0 idle\];.*;run_step;cudaLaunchKernel;\[launched, not begun\] '
 	expect_line out.folded '^\[GPU 0 idle\];\[before the first operation\];'
 	expect_line out.folded '^\[GPU 0 idle\];\[after the last operation\]'

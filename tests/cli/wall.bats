@@ -19,7 +19,7 @@ expect_waits()
 {
 	awk '
 		NR == FNR {
-			kind[$1] = $2; own[$1] = $3; tid[$1] = $4; least[$4] = $5; most[$4] = $6
+			kind[$1] = $2; gsub("_", " ", kind[$1]); own[$1] = $3; tid[$1] = $4; least[$4] = $5; most[$4] = $6
 			next
 		}
 		{
@@ -58,9 +58,9 @@ expect_waits()
 @test "sleepers, readers, those that poll or wait for a lock: as long as they say themselves" {
 	run_profile -cpu-only -F 997 --wall --by thread --unit ns -o out.folded "$workloads/blocked"
 	expect_status 0
-	expect_equal 'functions' "$(wc -l <stdout)" 7
+	expect_equal 'functions' "$(wc -l <stdout)" 8
 	expect_waits out.folded stdout
-	expect_line stderr '^Wall: 9 threads, [0-9.]* s: .* on a CPU, .* blocked \(.*sleep [0-9.]* s.*\), .* runnable$'
+	expect_line stderr '^Wall: 10 threads, [0-9.]* s: .* on a CPU, .* blocked \(.*sleep [0-9.]* s.*\), .* runnable$'
 	expect_line stderr '^  [0-9]* switches, [0-9]* with a stack; .* of the others is spread over these$'
 	expect_line stderr '^Wrote .* CPU, 0 GPU, [0-9]* off the CPU\) to out.folded$'
 }
@@ -216,6 +216,121 @@ expect_waits()
 	expect_line out.folded ';\[blocked: '
 }
 
+# expect_split FUNCTION CALL [MOST=1]: the thread's time in the call, waiting for the GPU in whatever
+# way, is at most MOST times what the calls took, and that below the function's own kernel is more
+# than half of what this ran meanwhile.
+expect_split()
+{
+	local known whole inside below
+
+	read -r _ known whole < <(grep "^${1#wait_} " stdout)
+	inside=$(weight_of out.folded ";$1;$2;.*[[](waiting|spinning) for GPU[]]")
+	below=$(weight_of out.folded ";$1;$2;.*[[](waiting|spinning) for GPU[]];[[]GPU_Kernel[]]${1#wait_}_kernel.*;launched at;.*;$1;cudaLaunchKernel")
+	if [ "$below" -le $((known / 2)) ] || [ "$inside" -gt $((${3-1} * whole)) ]; then
+		echo "$1: $below of $known, $inside of $whole"
+		show
+		return 1
+	fi
+}
+
+@test "what threads read from, or write to" {
+	needs_command python3
+	cat >files.py <<-'END'
+		import fcntl, os, threading, time
+		def late(call, *arguments):
+		    time.sleep(0.05)
+		    call(*arguments)
+		def run(call, *arguments):
+		    thread = threading.Thread(target=late, args=(call, *arguments))
+		    thread.start()
+		    return thread
+		def fifo():
+		    os.mkfifo("fifo")
+		    writer = os.open("fifo", os.O_RDWR)
+		    reader = os.open("fifo", os.O_RDONLY)
+		    t = run(os.write, writer, b"x")
+		    os.read(reader, 1)
+		    t.join()
+		def full():
+		    out, into = os.pipe()
+		    t = run(os.read, out, 1 << 20)
+		    os.write(into, bytes(1 << 16) + b"x")
+		    t.join()
+		def events():
+		    fd = os.eventfd(0)
+		    t = run(os.eventfd_write, fd, 1)
+		    os.eventfd_read(fd)
+		    t.join()
+		def terminal():
+		    master, slave = os.openpty()
+		    t = run(os.write, master, b"x\n")
+		    os.read(slave, 10)
+		    t.join()
+		def disk():
+		    with open("cold", "wb") as f:
+		        f.write(bytes(64 << 20))
+		        os.fsync(f.fileno())
+		    fd = os.open("cold", os.O_RDONLY)
+		    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+		    while os.read(fd, 1 << 20):
+		        pass
+		fifo()
+		full()
+		events()
+		terminal()
+		disk()
+	END
+	run_profile -cpu-only --wall --unit ns -o out.folded -o a.profile python3 files.py
+	expect_status 0
+	expect_line out.folded ';fifo [^;]*;.*read.*\[blocked: read pipe\] [0-9]*$'
+	expect_line out.folded ';full [^;]*;.*write.*\[blocked: write pipe\] [0-9]*$'
+	expect_line out.folded ';events [^;]*;.*read.*\[blocked: read\] [0-9]*$'
+	expect_line out.folded ';terminal [^;]*;.*read.*\[blocked: read device\] [0-9]*$'
+	# a file in memory has nothing to wait for
+	if [ "$(stat -f -c %T .)" != tmpfs ]; then
+		expect_line out.folded ';disk [^;]*;.*read.*\[blocked: read file\] [0-9]*$'
+	fi
+	expect_line stderr '^Wall: .*read pipe [0-9.]* '
+	run_profile --from a.profile -o b.folded
+	expect_line stderr '^Wall: .*read pipe [0-9.]* '
+}
+
+@test "what ran while threads waited for the GPU, blocked or spinning" {
+	run_profile --wall --by thread --unit ns -o out.folded -o a.profile "$workloads/waits"
+	expect_status 0
+	expect_split wait_stream cudaStreamSynchronize
+	expect_split wait_device cudaDeviceSynchronize
+	expect_split wait_event cudaEventSynchronize
+	expect_split wait_copy cudaMemcpy
+	expect_split wait_thread cudaStreamSynchronize
+	expect_line out.folded ';\[blocked: sleep\];\[waiting for GPU\];\[GPU_Kernel\]'
+	expect_line stderr '^Waits: 32 calls, '
+	# GPU time is there once, and the rest is the threads' own
+	expect_equal 'GPU ns' "$(grep -v 'launched at' out.folded | weight_of - '[[]GPU_Kernel[]]')" 600000000
+	total=$(weight_of out.folded)
+	grep -q "^Wrote .*($total ns: " stderr
+	run_profile --from a.profile --by thread --unit ns -o b.folded
+	diff out.folded b.folded
+	# --waits beside it changes nothing; and CUDA may spin, with samples that stand for more time
+	FAKE_CUDA_SPIN=1 run_profile --wall --waits -F 997 --unit ns -o out.folded "$workloads/waits"
+	expect_status 0
+	expect_split wait_device cudaDeviceSynchronize 2
+	expect_split wait_event cudaEventSynchronize 2
+	expect_line out.folded ';\[spinning for GPU\];\[GPU_Kernel\].*;launched at;'
+	expect_line stderr '^Wrote .* 6000[0-9]* GPU, '
+}
+
+@test "short waits for the GPU, which have no stack each" {
+	run_profile --wall --unit ns -o out.folded "$workloads/waits" 3000 1 30
+	expect_status 0
+	# nearly all of it is spread: over what ran, too
+	expect_line stderr 'switches, [0-9]* with a stack; [0-9.]* m*s of the others is spread'
+	awk '/;cuda[A-Za-z]*Synchronize;.*\[blocked: sleep\]/ { ns += $NF }
+		/;cuda[A-Za-z]*Synchronize;.*\[blocked: sleep\];\[waiting for GPU\]/ { known += $NF }
+		END { exit !(ns > 0 && known > 0.9 * ns) }' out.folded
+	grep -q "^Wrote .*($(weight_of out.folded) ns: " stderr
+}
+
 @test "threads that the program has not started are in a frame each" {
 	run_profile --wall --unit ns -o out.folded "$workloads/launches" 300000 4
 	expect_status 0
@@ -282,9 +397,6 @@ expect_waits()
 	run_profile --wall -gpu-only -o out.folded true
 	expect_status 125
 	expect_line stderr '^profile: --wall needs CPU samples: not with -gpu-only$'
-	run_profile --wall --waits -o out.folded true
-	expect_status 125
-	expect_line stderr '^profile: --wall has the waits for the GPU already: not with --waits$'
 	needs_command setpriv
 	chmod 777 .
 	run_command setpriv --reuid=65534 --regid=65534 --clear-groups "$profile" --wall \

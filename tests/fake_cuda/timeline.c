@@ -117,6 +117,9 @@ void gpu_sleep_until(uint64_t monotonic)
 		.tv_nsec = (long)(monotonic % 1000000000u),
 	};
 
+	if (gpu_config()->spins)
+		while (gpu_now() < monotonic)
+			;
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
 		;
 }

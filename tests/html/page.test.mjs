@@ -643,6 +643,37 @@ test("tables: a wait is no function's own time", () => {
 	);
 });
 
+test("tables: what a thread spins for is not what it computes", () => {
+	const profile = profileOf([
+		[["main", "sync", "[spinning for GPU]", "kernel", "launched at", "main", "launch"], 0, 8],
+		[["main", "sync"], 0, 3],
+	]);
+	const {tree, weights, kinds} = everything(profile),
+		{count, name} = profile.frames,
+		sums = sumFrames(tree, weights, count, name.indexOf("[spinning for GPU]")),
+		rows = tableFunctions(kinds, sums);
+
+	assert.deepEqual(
+		rows.map(row => [name[row.frame], row.own, row.cpu]).filter(([, own]) => own > 0),
+		[["sync", 11, 11]],
+	);
+});
+
+test("pictures: what is closed has nothing inside", () => {
+	const {tree, weights} = everything(
+			profileOf([
+				[["[idle threads of p]", "wait", "poll"], 2, 8],
+				[["main", "work"], 0, 2],
+			]),
+		),
+		graph = makeCallees(tree, weights, null);
+	const nodes = isClosed => layOut(graph, 0, 0, 10, 1000, 400, isClosed).boxes.length;
+
+	assert.equal(nodes(), 6);
+	assert.equal(nodes(node => graph.total[node] === 8), 4);
+	assert.equal(nodes(node => node === 0), 1);
+});
+
 test("tables: threads and streams", () => {
 	const profile = profileOf(
 		[

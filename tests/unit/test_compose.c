@@ -165,19 +165,19 @@ static void a_wait_shows_its_work(void **state)
 	struct bench *b = *state;
 	struct gpu_work_origin origin = kernel_from(b->launch, b->capture, "k");
 
-	expect_text(b, compose_wait(&b->compose, b->waiter, &origin),
+	expect_text(b, compose_wait(&b->compose, b->waiter, false, &origin),
 		    "loop;cudaWait;[waiting for GPU];k;launched at;main;cudaLaunch;"
 		    "[graph node captured at];setup;cudaCapture");
 	origin.capture = CAPTURE_NONE;
-	expect_text(b, compose_wait(&b->compose, b->waiter, &origin),
+	expect_text(b, compose_wait(&b->compose, b->waiter, false, &origin),
 		    "loop;cudaWait;[waiting for GPU];k;launched at;main;cudaLaunch");
 	origin.launch = LAUNCH_UNKNOWN;
-	expect_text(b, compose_wait(&b->compose, b->waiter, &origin),
+	expect_text(b, compose_wait(&b->compose, b->waiter, false, &origin),
 		    "loop;cudaWait;[waiting for GPU];k;launched at;[launch not captured]");
 	origin.launch = LAUNCH_NONE_NEEDED;
-	expect_text(b, compose_wait(&b->compose, b->waiter, &origin),
+	expect_text(b, compose_wait(&b->compose, b->waiter, false, &origin),
 		    "loop;cudaWait;[waiting for GPU];k");
-	expect_text(b, compose_wait(&b->compose, STACK_EMPTY, &origin),
+	expect_text(b, compose_wait(&b->compose, STACK_EMPTY, false, &origin),
 		    "[stack not captured];[waiting for GPU];k");
 }
 
@@ -185,9 +185,9 @@ static void a_wait_for_nothing_that_is_known(void **state)
 {
 	struct bench *b = *state;
 
-	expect_text(b, compose_wait(&b->compose, b->waiter, NULL),
+	expect_text(b, compose_wait(&b->compose, b->waiter, false, NULL),
 		    "loop;cudaWait;[waiting for GPU]");
-	expect_text(b, compose_wait(&b->compose, STACK_EMPTY, NULL),
+	expect_text(b, compose_wait(&b->compose, STACK_EMPTY, false, NULL),
 		    "[stack not captured];[waiting for GPU]");
 }
 
@@ -199,9 +199,9 @@ static void waits_and_work_are_kept_apart(void **state)
 
 	for (int round = 0; round < 3; round++) {
 		expect_text(b, compose_work(&b->compose, &origin), "main;cudaLaunch;k");
-		expect_text(b, compose_wait(&b->compose, b->waiter, &origin),
+		expect_text(b, compose_wait(&b->compose, b->waiter, false, &origin),
 			    "loop;cudaWait;[waiting for GPU];k;launched at;main;cudaLaunch");
-		expect_text(b, compose_wait(&b->compose, b->capture, &origin),
+		expect_text(b, compose_wait(&b->compose, b->capture, false, &origin),
 			    "setup;cudaCapture;[waiting for GPU];k;launched at;main;cudaLaunch");
 	}
 }
@@ -282,7 +282,7 @@ static void random_origins(struct prng *r, struct bench *b, const struct model *
 	if (origin.work == GPU_WORK_ALLOC)
 		origin.memory = (uint32_t)prng_below(r, MEMORY_KINDS);
 	if (is_wait) {
-		stack = compose_wait(&b->compose, m->ids[waiter], &origin);
+		stack = compose_wait(&b->compose, m->ids[waiter], false, &origin);
 		append_text(expected, m->texts[waiter]);
 		append_text(expected, MARK_WAITING);
 		append_text(expected, work_text(&origin));
@@ -296,7 +296,7 @@ static void random_origins(struct prng *r, struct bench *b, const struct model *
 		append_text(expected, work_text(&origin));
 	}
 	EXPECT(r, strcmp(text_of(b->stacks, stack), expected) == 0);
-	EXPECT(r, stack == (is_wait ? compose_wait(&b->compose, m->ids[waiter], &origin)
+	EXPECT(r, stack == (is_wait ? compose_wait(&b->compose, m->ids[waiter], false, &origin)
 				    : compose_work(&b->compose, &origin)));
 }
 

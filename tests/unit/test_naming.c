@@ -307,8 +307,8 @@ static void add_wait(struct naming_bench *b, uint32_t waiter, uint32_t launch, u
 	origin.capture = capture;
 	origin.work = work;
 	origin.name = work == GPU_WORK_KERNEL ? "k" : NULL;
-	profile_add(b->profile, ROW_WAIT, compose_wait(&b->compose, waiter, &origin), PLACE_NOWHERE,
-		    ns, 0);
+	profile_add(b->profile, ROW_WAIT, compose_wait(&b->compose, waiter, false, &origin),
+		    PLACE_NOWHERE, ns, 0);
 }
 
 /* The waited-for work is below its call, with the stack of its own launch. */
@@ -324,8 +324,8 @@ static void waits_show_their_work(void **state)
 	add_wait(b, waiter, launch, capture, GPU_WORK_KERNEL, 8);
 	add_wait(b, waiter, LAUNCH_UNKNOWN, CAPTURE_NONE, GPU_WORK_KERNEL, 4);
 	add_wait(b, waiter, LAUNCH_NONE_NEEDED, CAPTURE_NONE, GPU_WORK_UVM_DTOH, 2);
-	profile_add(b->profile, ROW_WAIT, compose_wait(&b->compose, waiter, NULL), PLACE_NOWHERE, 1,
-		    0);
+	profile_add(b->profile, ROW_WAIT, compose_wait(&b->compose, waiter, false, NULL),
+		    PLACE_NOWHERE, 1, 0);
 	add_kernel(b, launch, "k", 50);
 	n = name_all(b);
 	assert_weight(n.tree, ROW_WAIT, 30, "main", "cudaMemcpy", MARK_WAITING, "[GPU_Kernel]k",
@@ -880,7 +880,7 @@ static struct model_row random_row(struct prng *p, struct naming_bench *b)
 		put_frame(m.path, "[GPU_Kernel]k");
 		break;
 	case ROW_WAIT:
-		stack = compose_wait(&b->compose, stack, NULL);
+		stack = compose_wait(&b->compose, stack, false, NULL);
 		put_frame(m.path, MARK_WAITING);
 		break;
 	case ROW_CALL:

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include "bpf/stack_event.h"
 #include "profiler/profile/marks.h"
@@ -48,10 +49,10 @@ static int teardown(void **state)
 static void add(struct bench *b, struct off_cpu_thread thread, uint32_t stack, uint32_t kind,
 		uint32_t site, uint64_t blocked_ns)
 {
-	const struct off_cpu_times times = {kind, site, blocked_ns, 0};
+	struct off_cpu_times times = {kind, site, blocked_ns, 0, 0};
 	uint32_t found = 0;
 
-	assert_int_equal(off_cpu_leave(&b->off_cpu, thread, 5, stack, false), 0);
+	assert_int_equal(off_cpu_leave(&b->off_cpu, thread, 5, stack, 0, false), 0);
 	assert_true(off_cpu_return(&b->off_cpu, thread, 5, &times, &found));
 	assert_int_equal(found, stack);
 }
@@ -74,27 +75,27 @@ static bool put_out(struct bench *b, struct off_cpu_thread thread, struct off_cp
 static void threads_apart_have_no_times_of_others(void **state)
 {
 	struct bench *b = *state;
-	const struct off_cpu_times times = {SYS_poll, 7, 100, 0};
+	struct off_cpu_times times = {SYS_poll, 7, 100, 0, 0};
 	uint32_t stack = 0;
 
-	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, true), 0);
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, 0, true), 0);
 	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
-	assert_false(put_out(b, two, (struct off_cpu_times){SYS_poll, 7, 50, 0}));
+	assert_false(put_out(b, two, (struct off_cpu_times){SYS_poll, 7, 50, 0, 0}));
 	/* but their own */
-	assert_true(put_out(b, one, (struct off_cpu_times){SYS_poll, 7, 50, 0}));
+	assert_true(put_out(b, one, (struct off_cpu_times){SYS_poll, 7, 50, 0, 0}));
 	assert_int_equal(b->blocked_ns[3], 50);
 }
 
 static void a_return_belongs_to_its_leaving(void **state)
 {
 	struct bench *b = *state;
-	const struct off_cpu_times times = {SYS_futex, 1, 100, 0};
+	struct off_cpu_times times = {SYS_futex, 1, 100, 0, 0};
 	uint32_t stack = 0;
 
 	assert_false(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
-	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, false), 0);
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, 0, false), 0);
 	/* the end of 5 was lost */
-	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 9, 4, false), 0);
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 9, 4, 0, false), 0);
 	assert_false(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
 	assert_false(off_cpu_return(&b->off_cpu, other, 9, &times, &stack));
 	assert_true(off_cpu_return(&b->off_cpu, one, 9, &times, &stack));
@@ -112,29 +113,29 @@ static void a_sum_is_shared_by_what_is_known(void **state)
 	add(b, one, 3, SYS_futex, 8, 1000);
 	add(b, one, 4, SYS_read, 7, 1000);
 	/* its site */
-	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, 4000, 8}));
+	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, 4000, 8, 0}));
 	assert_int_equal(b->blocked_ns[1], 1000);
 	assert_int_equal(b->blocked_ns[2], 3000);
 	assert_int_equal(b->runnable_ns[1], 2);
 	assert_int_equal(b->runnable_ns[2], 6);
 	assert_int_equal(b->blocked_ns[3] + b->blocked_ns[4], 0);
 	/* its kind, for its site is not known */
-	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 9, 1401, 0}));
+	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 9, 1401, 0, 0}));
 	assert_int_equal(b->blocked_ns[1], 100);
 	assert_int_equal(b->blocked_ns[2], 300);
 	assert_int_equal(b->blocked_ns[3], 1001);
 	/* of another thread of the process */
-	assert_true(put_out(b, two, (struct off_cpu_times){SYS_read, 7, 50, 60}));
+	assert_true(put_out(b, two, (struct off_cpu_times){SYS_read, 7, 50, 60, 0}));
 	assert_int_equal(b->blocked_ns[4], 50);
 	assert_int_equal(b->runnable_ns[4], 60);
 	/* not where that was preempted */
 	add(b, one, 5, STACK_OFF_CPU_RUNNABLE, 0, 1000);
-	assert_true(put_out(b, one, (struct off_cpu_times){STACK_OFF_CPU_RUNNABLE, 0, 0, 9}));
+	assert_true(put_out(b, one, (struct off_cpu_times){STACK_OFF_CPU_RUNNABLE, 0, 0, 9, 0}));
 	assert_int_equal(b->runnable_ns[5], 9);
-	assert_false(put_out(b, two, (struct off_cpu_times){STACK_OFF_CPU_RUNNABLE, 0, 0, 9}));
+	assert_false(put_out(b, two, (struct off_cpu_times){STACK_OFF_CPU_RUNNABLE, 0, 0, 9, 0}));
 	/* nobody's */
-	assert_false(put_out(b, one, (struct off_cpu_times){SYS_poll, 7, 50, 0}));
-	assert_false(put_out(b, other, (struct off_cpu_times){SYS_futex, 7, 50, 0}));
+	assert_false(put_out(b, one, (struct off_cpu_times){SYS_poll, 7, 50, 0, 0}));
+	assert_false(put_out(b, other, (struct off_cpu_times){SYS_futex, 7, 50, 0, 0}));
 }
 
 /* The process's are at no site, and a thread's own come first. */
@@ -144,14 +145,14 @@ static void a_thread_is_not_given_what_others_did_where_it_has_its_own(void **st
 
 	add(b, one, 1, SYS_futex, 0, 100);
 	add(b, two, 2, SYS_futex, 7, 1000000);
-	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, 4000, 0}));
+	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, 4000, 0, 0}));
 	assert_int_equal(b->blocked_ns[1], 4000);
 	off_cpu_forget(&b->off_cpu, one);
-	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, 4000, 0}));
+	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, 4000, 0, 0}));
 	assert_true(b->blocked_ns[1] < 2 && b->blocked_ns[1] + b->blocked_ns[2] == 4000);
 	off_cpu_forget_process(&b->off_cpu, 1);
 	assert_int_equal(b->allowance.used, 0);
-	assert_false(put_out(b, two, (struct off_cpu_times){SYS_futex, 7, 4000, 0}));
+	assert_false(put_out(b, two, (struct off_cpu_times){SYS_futex, 7, 4000, 0, 0}));
 }
 
 static void no_more_stacks_than_the_limit_and_sums_hold(void **state)
@@ -162,7 +163,7 @@ static void no_more_stacks_than_the_limit_and_sums_hold(void **state)
 	for (uint32_t i = 1; i < 10; i++)
 		add(b, one, i, SYS_futex, 7, i);
 	assert_int_equal(find(&b->off_cpu, one)->count, OFF_CPU_STACKS_MAX);
-	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, UINT64_MAX, 1}));
+	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, UINT64_MAX, 1, 0}));
 	for (int i = 0; i < STACKS; i++)
 		all += b->blocked_ns[i];
 	assert_true(all == UINT64_MAX);
@@ -172,13 +173,13 @@ static void no_more_stacks_than_the_limit_and_sums_hold(void **state)
 static void without_room_nothing_is_kept(void **state)
 {
 	struct bench *b = *state;
-	const struct off_cpu_times times = {SYS_futex, 1, 100, 0};
+	struct off_cpu_times times = {SYS_futex, 1, 100, 0, 0};
 	uint32_t stack = 0;
 
 	b->allowance.limit = 0;
-	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, false), -ENOSPC);
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, 0, false), -ENOSPC);
 	b->allowance.limit = 2 * THREAD_BYTES; /* the process's */
-	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, false), 0);
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, 0, false), 0);
 	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
 	assert_int_equal(stack, 3);
 	assert_false(put_out(b, one, times));
@@ -214,7 +215,7 @@ static void random_sums(void **state)
 		struct off_cpu_thread thread = {1 + (uint32_t)prng_below(&p, 2),
 						1 + (uint32_t)prng_below(&p, 4)};
 		uint32_t kind = (uint32_t)prng_below(&p, 3), site = (uint32_t)prng_below(&p, 3);
-		struct off_cpu_times sum = {kind, site, prng_bits(&p, 40), prng_bits(&p, 40)};
+		struct off_cpu_times sum = {kind, site, prng_bits(&p, 40), prng_bits(&p, 40), 0};
 		uint64_t blocked_ns = 0, runnable_ns = 0;
 
 		if (prng_chance(&p, 50)) /* stacks of a kind differ from those of others */
@@ -241,27 +242,37 @@ static void names(void **state)
 	static const struct {
 		uint32_t number;
 		const char *text;
-	} cases[] = {{SYS_futex, "[blocked: futex]"},
-		     {SYS_read, "[blocked: read]"},
-		     {SYS_pselect6, "[blocked: poll]"},
-		     {SYS_clock_nanosleep, "[blocked: sleep]"},
-		     {435, "[blocked: wait]"}, /* clone3 */
-		     {SYS_sched_setaffinity, "[blocked: system call 203]"},
-		     {1023, "[blocked: system call 1023]"},
-		     {STACK_OFF_CPU_RUNNABLE, "[runnable]"},
-		     {STACK_OFF_CPU_NEW, "[runnable]"},
-		     {STACK_OFF_CPU_DISK, "[blocked: disk]"},
-		     {STACK_OFF_CPU_PAGE_FAULT, "[blocked: page fault]"},
-		     {STACK_OFF_CPU_STOPPED, "[blocked: stopped]"},
-		     {STACK_OFF_CPU_EXITING, "[blocked: exit]"},
-		     {STACK_OFF_CPU_GIL, "[blocked: GIL]"},
-		     {STACK_OFF_CPU_MIXED, "[blocked: other]"},
-		     {UINT32_MAX, "[blocked: other]"}};
+		uint32_t file_type;
+	} cases[] = {{SYS_futex, "[blocked: futex]", 0},
+		     {SYS_read, "[blocked: read]", 0},
+		     {SYS_read, "[blocked: read file]", S_IFREG},
+		     {SYS_preadv2, "[blocked: read file]", S_IFREG},
+		     {SYS_readv, "[blocked: read socket]", S_IFSOCK},
+		     {SYS_write, "[blocked: write pipe]", S_IFIFO},
+		     {SYS_pwrite64, "[blocked: write device]", S_IFBLK},
+		     {SYS_read, "[blocked: read device]", S_IFCHR},
+		     {SYS_write, "[blocked: write]", 0},
+		     {SYS_futex, "[blocked: futex]", S_IFREG},
+		     {STACK_OFF_CPU_DISK, "[blocked: disk]", S_IFREG},
+		     {SYS_pselect6, "[blocked: poll]", 0},
+		     {SYS_clock_nanosleep, "[blocked: sleep]", 0},
+		     {435, "[blocked: wait]", 0}, /* clone3 */
+		     {SYS_sched_setaffinity, "[blocked: system call 203]", 0},
+		     {1023, "[blocked: system call 1023]", 0},
+		     {STACK_OFF_CPU_RUNNABLE, "[runnable]", 0},
+		     {STACK_OFF_CPU_NEW, "[runnable]", 0},
+		     {STACK_OFF_CPU_DISK, "[blocked: disk]", 0},
+		     {STACK_OFF_CPU_PAGE_FAULT, "[blocked: page fault]", 0},
+		     {STACK_OFF_CPU_STOPPED, "[blocked: stopped]", 0},
+		     {STACK_OFF_CPU_EXITING, "[blocked: exit]", 0},
+		     {STACK_OFF_CPU_GIL, "[blocked: GIL]", 0},
+		     {STACK_OFF_CPU_MIXED, "[blocked: other]", 0},
+		     {UINT32_MAX, "[blocked: other]", 0}};
 	char text[OFF_CPU_FRAME_BYTES];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		off_cpu_frame(cases[i].number, text);
+		off_cpu_frame(cases[i].number, cases[i].file_type, text);
 		assert_string_equal(text, cases[i].text);
 		assert_true(is_wait_mark(text));
 	}

@@ -611,6 +611,14 @@ static void when_to_record(void **state)
 	assert_wrong("--last", "1", "--max-overhead", "2", "app");
 	assert_wrong("--wall", "-d", "1", "app");
 	assert_wrong("--wall=all", "app");
+	assert_run("--wall", "app");
+	assert_true(options.measure.waits);
+	assert_run("--wall", "-cpu-only", "app");
+	assert_false(options.measure.waits);
+	assert_run("--wall", "--waits", "app");
+	assert_wrong("--wall", "--waits", "-cpu-only", "app");
+	assert_run("-p", "1", "--wall", "--no-inject");
+	assert_false(options.measure.waits);
 }
 
 static void what_is_opened_is_a_file_for_browsers(void **state)

@@ -15,13 +15,14 @@ struct bench {
 };
 
 static void note(void *context, const struct waits_wait *wait, const struct gpu_work_origin *origin,
-		 uint64_t ns)
+		 uint64_t from_ns, uint64_t ns)
 {
 	struct bench *b = context;
 	uint32_t number = origin ? origin->launch : 0;
 
 	assert_int_equal(wait->process, PID);
 	assert_true(ns > 0);
+	assert_true(from_ns >= wait->start_ns && from_ns + ns <= wait->end_ns);
 	assert_true(number < MOST);
 	b->ns[number] += ns;
 	b->total += ns;

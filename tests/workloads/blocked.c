@@ -5,6 +5,8 @@
  *
  *   FUNCTION KIND NS TID LEAST MOST
  *
+ * (spaces of a kind are underscores)
+ *
  * and how long its thread existed: at least from its start routine's begin to its end, at most from
  * before it was created until it was joined. With `exec`, a thread waits in one program, then in
  * the next one.
@@ -22,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -42,7 +45,7 @@ static void rest(long ms)
 	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 
-static int slow_pipe[2], ping[2], pong[2];
+static int slow_pipe[2], slow_socket[2], ping[2], pong[2];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((noinline)) static void in_sleep(void)
@@ -78,6 +81,14 @@ __attribute__((noinline)) static void in_read(void)
 	char c;
 
 	if (read(slow_pipe[0], &c, 1) != 1)
+		abort();
+}
+
+__attribute__((noinline)) static void in_socket(void)
+{
+	char c;
+
+	if (read(slow_socket[0], &c, 1) != 1)
 		abort();
 }
 
@@ -165,7 +176,8 @@ static void *serve(void *arg)
 		rest(20);
 		pthread_mutex_unlock(&lock);
 		rest(5);
-		if (i < ROUNDS && write(slow_pipe[1], "x", 1) != 1)
+		if (i < ROUNDS &&
+		    (write(slow_pipe[1], "x", 1) != 1 || write(slow_socket[1], "x", 1) != 1))
 			abort();
 	}
 	return arg;
@@ -236,9 +248,10 @@ int main(int argc, char **argv)
 		{"in_sleep", "sleep", in_sleep, .other = NULL},
 		{"in_short_naps", "sleep", in_short_naps, "in_long_naps", in_long_naps, .ns = 0},
 		{"in_poll", "poll", in_poll, .other = NULL},
-		{"in_read", "read", in_read, .other = NULL},
+		{"in_read", "read_pipe", in_read, .other = NULL},
+		{"in_socket", "read_socket", in_socket, .other = NULL},
 		{"in_lock", "futex", in_lock, .other = NULL},
-		{"in_pings", "read", in_pings, .other = NULL},
+		{"in_pings", "read_pipe", in_pings, .other = NULL},
 	};
 	bool stops = argc == 2 && strcmp(argv[1], "stop") == 0;
 	struct waiter *waiters = stops ? all : all + 1;
@@ -255,7 +268,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: blocked [stop | exec | compat | pings N]\n");
 		return 2;
 	}
-	if (pipe(slow_pipe) != 0 || pipe(ping) != 0 || pipe(pong) != 0)
+	if (pipe(slow_pipe) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, slow_socket) != 0 ||
+	    pipe(ping) != 0 || pipe(pong) != 0)
 		return 1;
 	pthread_create(&answerer, NULL, answer, NULL);
 	if (argc > 2)

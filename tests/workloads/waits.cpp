@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits [ROUNDS=5] [THREADS=2]: threads that wait for kernels of known duration, in each way there
- * is.
+ * waits [ROUNDS=5] [THREADS=2] [KERNEL_US=20000]: threads that wait for kernels of known duration,
+ * in each way there is.
  *
  * In each round main launches a kernel and waits for it: for its stream (wait_stream), the device
  * (wait_device), an event (wait_event), and by a copy on the default stream, which comes after it
@@ -15,13 +15,15 @@
 #include <pthread.h>
 #include <time.h>
 
-enum { KERNEL_NS = 20000000, MOST_THREADS = 64 };
+enum { MOST_THREADS = 64 };
 
 GPU_KERNEL(stream_kernel)
 GPU_KERNEL(device_kernel)
 GPU_KERNEL(event_kernel)
 GPU_KERNEL(copy_kernel)
 GPU_KERNEL(thread_kernel)
+
+static long long kernel_ns = 20000000;
 
 struct sums {
 	long long known, wall;
@@ -39,12 +41,12 @@ static long long now()
 #define LAUNCH_AND_WAIT(sums, stream, kernel, before_wait, call)                         \
 	do {                                                                             \
 		long long launched = now(), waits, known;                                \
-		GPU_CHECK(GPU_LAUNCH(stream, KERNEL_NS, kernel));                        \
+		GPU_CHECK(GPU_LAUNCH(stream, kernel_ns, kernel));                        \
 		before_wait;                                                             \
 		waits = now();                                                           \
 		GPU_CHECK(call);                                                         \
 		(sums).wall += now() - waits;                                            \
-		known = launched + KERNEL_NS - waits; /* it began no sooner than that */ \
+		known = launched + kernel_ns - waits; /* it began no sooner than that */ \
 		(sums).known += known > 0 ? known : 0;                                   \
 	} while (0)
 
@@ -137,8 +139,10 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		rounds = atoi(argv[1]);
-	if (rounds <= 0 || threads < 0 || threads > MOST_THREADS) {
-		fprintf(stderr, "usage: %s [ROUNDS] [THREADS]\n", argv[0]);
+	if (argc > 3)
+		kernel_ns = 1000LL * atoi(argv[3]);
+	if (rounds <= 0 || kernel_ns <= 0 || threads < 0 || threads > MOST_THREADS) {
+		fprintf(stderr, "usage: %s [ROUNDS] [THREADS] [KERNEL_US]\n", argv[0]);
 		return 1;
 	}
 	run_main();

@@ -80,7 +80,7 @@ export function makeBusyView(app) {
 
 		return {
 			whole: weights.total[0],
-			functions: tableFunctions(app.kinds, sumFrames(app.tree, weights, frames.count))
+			functions: tableFunctions(app.kinds, sumFrames(app.tree, weights, frames.count, app.spinning))
 				.filter(({cpu}) => cpu > 0)
 				.sort((a, b) => b.own - a.own || b.total - a.total),
 		};

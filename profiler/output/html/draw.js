@@ -67,8 +67,8 @@ export function ancestor(graph, node, levels) {
 
 // Boxes {node, x, width, row} within the range [from, to] of time, as wide as `width` pixels in
 // all; row 0 is `top`'s. Small ones in a row are one, with node -1. `hidden`: levels that are deeper
-// than `rows`.
-export function layOut(graph, top, from, to, width, rows) {
+// than `rows`. Nothing is shown inside nodes that are closed.
+export function layOut(graph, top, from, to, width, rows, isClosed = () => false) {
 	const boxes = [],
 		stack = [top];
 	const scale = to > from ? width / (to - from) : 0;
@@ -82,6 +82,7 @@ export function layOut(graph, top, from, to, width, rows) {
 
 		if (!(end > x)) continue;
 		boxes.push({node, x, width: end - x, row});
+		if (isClosed(node)) continue;
 		if (row + 1 >= rows) {
 			hidden = Math.max(hidden, graph.levelsBelow(node));
 			continue;

@@ -70,6 +70,7 @@ export function makeFlameView(app) {
 		hidden = 0;
 	let drawing = false,
 		scrollKey = "";
+	const hasIdleThreads = frames.name.map(name => name.startsWith("[idle threads"));
 
 	// ---- the tree that is shown ----
 
@@ -123,6 +124,18 @@ export function makeFlameView(app) {
 			node < graph.total.length &&
 			graph.depth[node] >= graph.depth[outer] &&
 			ancestor(graph, node, graph.depth[node] - graph.depth[outer]) === outer
+		);
+	}
+
+	// What only waits for work is one box until it is zoomed to; or searched, as all is.
+	function isClosed(node) {
+		return (
+			node > 0 &&
+			hasIdleThreads[graph.frame[node]] &&
+			!app.state.inverted &&
+			app.state.frame === "" &&
+			!app.matches &&
+			!isInside(zoom, node)
 		);
 	}
 
@@ -217,11 +230,20 @@ export function makeFlameView(app) {
 
 	function lay() {
 		const width = scroller.clientWidth,
-			key = [graphKey, width, from, to, top].join("|");
+			isWhole = app.matches !== null || app.state.frame !== "",
+			key = [graphKey, width, from, to, zoom, isWhole].join("|");
 
 		if (width === 0) return;
 		if (key !== layoutKey) {
-			({boxes, hidden} = layOut(graph, top, from, to, width, ANCESTORS + ROWS_MAX));
+			({boxes, hidden} = layOut(
+				graph,
+				top,
+				from,
+				to,
+				width,
+				ANCESTORS + ROWS_MAX,
+				isClosed,
+			));
 			rows = indexRows(boxes);
 			rowCount = Math.max(rows.length, 1);
 			layoutKey = key;
@@ -285,7 +307,11 @@ export function makeFlameView(app) {
 	}
 
 	function nameOf(node) {
-		if (node > 0) return frames.shortName[graph.frame[node]] || frames.name[graph.frame[node]];
+		if (node > 0)
+			return (
+				(isClosed(node) ? "▸ " : "") +
+				(frames.shortName[graph.frame[node]] || frames.name[graph.frame[node]])
+			);
 		return `all: ${app.amount(graph.total[0])}`;
 	}
 
@@ -384,7 +410,8 @@ export function makeFlameView(app) {
 		const frame = graph.frame[node],
 			actions = [];
 
-		if (node !== zoom) actions.push(["Zoom in", "Enter", () => zoomTo(node)]);
+		if (node !== zoom)
+			actions.push([isClosed(node) ? "Open" : "Zoom in", "Enter", () => zoomTo(node)]);
 		if (!app.state.inverted) addSource(actions, kernelPath(node));
 		if (node > 0) {
 			actions.push(["Callers", "All callers of this frame (c)", () => showCallers(frame)]);
@@ -548,6 +575,10 @@ export function makeFlameView(app) {
 	function moveIn() {
 		const [first] = graph.children(cursor);
 
+		if (isClosed(cursor)) {
+			zoomTo(cursor);
+			return;
+		}
 		if (first !== undefined && graph.depth[first] - graph.depth[top] < ANCESTORS + ROWS_MAX)
 			moveTo(first);
 	}

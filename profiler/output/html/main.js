@@ -125,7 +125,9 @@ function startApp(profile) {
 		isDark: null,
 		colour: kind => (app.isDark() ? kind.dark : kind.light),
 		frameOf: text => (/^\d+$/.test(text) && +text < profile.frames.count ? +text : 0),
-		sums: () => (sums ??= sumFrames(app.tree, app.weights, profile.frames.count)),
+		spinning: profile.frames.name.indexOf("[spinning for GPU]"),
+		sums: () =>
+			(sums ??= sumFrames(app.tree, app.weights, profile.frames.count, app.spinning)),
 		countBoxes(frame) {
 			let count = 0;
 

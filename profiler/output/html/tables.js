@@ -4,8 +4,9 @@ import {ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, ROW_CALL} from "./data.js";
 import {isKind} from "./kinds.js";
 import {deviceLabels} from "./tree.js";
 
-// By frame: its own sums, and `total` with all that is inside its outermost occurrences.
-export function sumFrames(tree, weights, frameCount) {
+// By frame: its own sums, and `total` with all that is inside its outermost occurrences. What is
+// below the frame `spinning` is the own time of the one around it, which waited for that.
+export function sumFrames(tree, weights, frameCount, spinning = -1) {
 	const make = () => new Float64Array(frameCount);
 	const sums = {
 		own: make(),
@@ -17,6 +18,7 @@ export function sumFrames(tree, weights, frameCount) {
 	};
 	const open = new Uint32Array(frameCount); // how often a frame is on the path
 	const stack = [];
+	let spins = 0; // how many of the path are `spinning`
 
 	const pushChildren = node => {
 		for (let c = tree.first[node]; c < tree.first[node + 1]; c++)
@@ -32,11 +34,14 @@ export function sumFrames(tree, weights, frameCount) {
 		if (top < 0) {
 			// all inside it has been seen
 			open[tree.frame[-top]]--;
+			if (tree.frame[-top] === spinning) spins--;
 			continue;
 		}
 		const frame = tree.frame[top];
 
-		sums.own[frame] += weights.own[top];
+		if (frame === spinning && spins++ === 0 && tree.parent[top] > 0)
+			sums.own[tree.frame[tree.parent[top]]] += weights.total[top];
+		if (spins === 0) sums.own[frame] += weights.own[top];
 		sums.ownWait[frame] +=
 			weights.ownByKind[ROW_WAIT][top] + weights.ownByKind[ROW_IDLE][top];
 		if (open[frame]++ === 0) {

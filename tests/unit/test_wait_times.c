@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What threads did while they waited for the GPU: parts of their rows, with the same sums; what was
+ * spread; limits.
+ */
+#define WAIT_TIMES_MAX 64u
+#include "unit.h"
+#include <stdlib.h>
+#include "profiler/collect/wait_times.c"
+#include "cupti_trace/gpu_work.h"
+
+#define PROCESS 3
+#define THREAD 30
+#define PLACE 2
+
+struct bench {
+	struct stack_table *stacks;
+	struct compose compose;
+	struct profile *profile;
+	struct wait_times w;
+	uint32_t poll, futex, code, launch; /* stacks */
+	struct gpu_work_origin kernel;
+};
+
+static int setup(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	b->stacks = stack_table_new();
+	b->profile = profile_new();
+	compose_init(&b->compose, b->stacks);
+	b->w = (struct wait_times){.profile = b->profile, .compose = &b->compose};
+	b->poll = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_MARK, "poll");
+	b->futex = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_MARK, "futex");
+	b->code = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_MARK, "code");
+	b->launch = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_API, "launch");
+	b->kernel = (struct gpu_work_origin){.launch = b->launch,
+					     .capture = CAPTURE_NONE,
+					     .work = GPU_WORK_KERNEL,
+					     .name = "kernel"};
+	*state = b;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct bench *b = *state;
+
+	wait_times_release(&b->w);
+	profile_free(b->profile);
+	compose_release(&b->compose);
+	stack_table_free(b->stacks);
+	free(b);
+	return 0;
+}
+
+static void blocked(struct bench *b, uint32_t tid, uint32_t stack, uint64_t from, uint64_t to)
+{
+	profile_add(b->profile, ROW_WAIT, stack, PLACE, to - from, 0);
+	wait_times_add(&b->w, &(struct wait_time){.start_ns = from,
+						  .end_ns = to,
+						  .ns = to - from,
+						  .process = PROCESS,
+						  .tid = tid,
+						  .kind = ROW_WAIT,
+						  .stack = stack,
+						  .place = PLACE});
+}
+
+static void sampled(struct bench *b, uint64_t at, uint64_t ns)
+{
+	profile_add(b->profile, ROW_CPU, b->code, PLACE, ns, 0);
+	wait_times_add(&b->w, &(struct wait_time){.start_ns = at,
+						  .end_ns = at,
+						  .ns = ns,
+						  .process = PROCESS,
+						  .tid = THREAD,
+						  .kind = ROW_CPU,
+						  .stack = b->code,
+						  .place = PLACE});
+}
+
+static void waited(struct bench *b, uint64_t start, uint64_t from, uint64_t to, bool ran)
+{
+	wait_times_split(
+		&b->w,
+		&(struct waits_wait){
+			.start_ns = start, .end_ns = 1000, .process = PROCESS, .tid = THREAD},
+		ran ? &b->kernel : NULL, from, to - from);
+}
+
+static struct row row_of(const struct bench *b, enum row_kind kind, uint32_t stack)
+{
+	uint32_t count;
+	const struct row *rows = profile_rows(b->profile, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (rows[i].kind == kind && rows[i].stack == stack)
+			return rows[i];
+	return (struct row){0};
+}
+
+static void expect_row(struct bench *b, enum row_kind kind, uint32_t stack, uint64_t count,
+		       uint64_t ns)
+{
+	struct row row = row_of(b, kind, stack);
+
+	assert_int_equal(row.ns, ns);
+	assert_int_equal(row.count, count);
+}
+
+static uint32_t below(struct bench *b, uint32_t stack, bool spins, bool ran)
+{
+	return compose_wait(&b->compose, stack, spins, ran ? &b->kernel : NULL);
+}
+
+static void what_lies_in_a_wait_is_split(void **state)
+{
+	struct bench *b = *state;
+
+	blocked(b, THREAD, b->futex, 10, 90);   /* before */
+	blocked(b, THREAD, b->poll, 150, 400);  /* in it */
+	blocked(b, THREAD, b->poll, 500, 1100); /* partly */
+	blocked(b, THREAD + 1, b->poll, 150, 400);
+	waited(b, 100, 900, 1000, false);
+	waited(b, 100, 300, 900, true);
+	waited(b, 100, 100, 300, false);
+	expect_row(b, ROW_WAIT, b->futex, 1, 80);
+	expect_row(b, ROW_WAIT, b->poll, 1, 100 + 250);
+	expect_row(b, ROW_WAIT, below(b, b->poll, false, true), 2, 100 + 400);
+	expect_row(b, ROW_WAIT, below(b, b->poll, false, false), 0, 150 + 100);
+	/* a second wait for the same time finds nothing left */
+	waited(b, 100, 100, 450, true);
+	expect_row(b, ROW_WAIT, below(b, b->poll, false, true), 2, 100 + 400);
+	assert_int_equal(b->w.cut, 0);
+}
+
+static void samples_belong_to_their_moment(void **state)
+{
+	struct bench *b = *state;
+
+	sampled(b, 99, 20);
+	sampled(b, 100, 20);
+	sampled(b, 250, 20);
+	sampled(b, 300, 30);
+	waited(b, 100, 300, 400, false);
+	waited(b, 100, 100, 300, true);
+	expect_row(b, ROW_CPU, b->code, 1, 20);
+	expect_row(b, ROW_CPU, below(b, b->code, true, true), 2, 40);
+	expect_row(b, ROW_CPU, below(b, b->code, true, false), 1, 30);
+}
+
+static void what_was_spread_is_split_alike(void **state)
+{
+	struct bench *b = *state;
+
+	blocked(b, THREAD, b->poll, 100, 200);
+	blocked(b, THREAD, b->futex, 200, 300);
+	profile_add(b->profile, ROW_WAIT, b->poll, PLACE, 1001, 0);
+	wait_times_spread(&b->w, b->poll, PLACE, 1001);
+	profile_add(b->profile, ROW_WAIT, b->launch, PLACE, 7, 0);
+	wait_times_spread(&b->w, b->launch, PLACE, 7);
+	waited(b, 100, 175, 190, false);
+	waited(b, 100, 100, 175, true);
+	wait_times_finish(&b->w);
+	expect_row(b, ROW_WAIT, below(b, b->poll, false, true), 1, 75 + 750);
+	expect_row(b, ROW_WAIT, below(b, b->poll, false, false), 0, 15 + 150);
+	expect_row(b, ROW_WAIT, b->poll, 1, 10 + 101); /* of the spread one */
+	expect_row(b, ROW_WAIT, b->futex, 1, 100);
+	expect_row(b, ROW_WAIT, b->launch, 1, 7);
+}
+
+static void the_oldest_times_are_forgotten_and_their_waits_counted(void **state)
+{
+	struct bench *b = *state;
+	const uint64_t step = UINT64_C(10000000000);
+
+	for (uint64_t i = 1; i <= WAIT_TIMES_MAX + 1; i++)
+		blocked(b, THREAD, b->poll, i * step, i * step + 5);
+	assert_true(b->w.count <= WAIT_TIMES_MAX / 2 + 1);
+	waited(b, step, step, step + 5, true);
+	assert_int_equal(b->w.cut, 1);
+	expect_row(b, ROW_WAIT, below(b, b->poll, false, true), 0, 0);
+	waited(b, WAIT_TIMES_MAX * step, WAIT_TIMES_MAX * step, WAIT_TIMES_MAX * step + 5, true);
+	assert_int_equal(b->w.cut, 1);
+	expect_row(b, ROW_WAIT, below(b, b->poll, false, true), 1, 5);
+}
+
+/* A process may say that it waits all the time, over and over. */
+static void steps_are_bounded(void **state)
+{
+	struct bench *b = *state;
+
+	for (uint64_t i = 0; i < WAIT_TIMES_MAX / 2; i++)
+		blocked(b, THREAD, b->poll, 100 + 2 * i, 101 + 2 * i);
+	for (int i = 0; i < 100; i++)
+		waited(b, 100, 100, 1000, true);
+	assert_true(b->w.cut > 90);
+	assert_int_equal(b->w.steps_left, 0);
+	expect_row(b, ROW_WAIT, b->poll, 0, 0);
+	expect_row(b, ROW_WAIT, below(b, b->poll, false, true), WAIT_TIMES_MAX / 2,
+		   WAIT_TIMES_MAX / 2);
+}
+
+static void without_memory_times_stay_where_they_are(void **state)
+{
+	struct bench *b = *state;
+	struct allowance none = {.limit = 0};
+
+	b->w.memory = &none;
+	blocked(b, THREAD, b->poll, 150, 400);
+	wait_times_spread(&b->w, b->poll, PLACE, 10);
+	waited(b, 100, 100, 1000, true);
+	wait_times_finish(&b->w);
+	assert_int_equal(row_of(b, ROW_WAIT, b->poll).ns +
+				 row_of(b, ROW_WAIT, below(b, b->poll, false, true)).ns,
+			 250);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(what_lies_in_a_wait_is_split),
+		TEST(samples_belong_to_their_moment),
+		TEST(what_was_spread_is_split_alike),
+		TEST(the_oldest_times_are_forgotten_and_their_waits_counted),
+		TEST(steps_are_bounded),
+		TEST(without_memory_times_stay_where_they_are),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
