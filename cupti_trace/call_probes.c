@@ -270,16 +270,9 @@ static SELDOM void on_entry(const struct moment *at)
 	}
 }
 
-static int result_of(const struct cupti_abi_callback_data *data)
-{
-	const int *returned = data->function_return_value;
-
-	return returned ? *returned : 0;
-}
-
 static SELDOM void on_exit_of(struct tracer *tracer, const struct moment *at)
 {
-	int result = result_of(at->data);
+	int result = cupti_abi_result(at->data);
 
 	if (result != 0 && tracer->sends_errors && at->called->layout.sort != CALL_OTHER &&
 	    tracer_records_now(tracer))
@@ -314,7 +307,7 @@ void call_probes_on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 			on_entry(&(struct moment){called, data, frame, me});
 	} else if (is_own && me->domain == domain) {
 		me->is_open = false;
-		if (probed || result_of(data) != 0)
+		if (probed || cupti_abi_result(data) != 0)
 			on_exit_of(tracer, &(struct moment){called, data, frame, me});
 	}
 }

@@ -526,16 +526,15 @@ static SELDOM void send_void(struct tracer *tracer, uint32_t correlation_id)
  */
 static bool started_nothing(const struct own *me, const struct cupti_abi_callback_data *data)
 {
-	const int *result = data->function_return_value;
-
-	return (me->ends & MADE_NODE) || (result && *result != 0);
+	return (me->ends & MADE_NODE) || cupti_abi_result(data) != 0;
 }
 
 static void on_launched(struct tracer *tracer, const struct own *me,
 			const struct cupti_abi_callback_data *data, uint64_t now_ns)
 {
 	if (tracer->times_launches)
-		launch_log_end(&tracer->sink, data->correlation_id, now_ns);
+		launch_log_end(&tracer->sink, data->correlation_id, now_ns,
+			       (uint32_t)cupti_abi_result(data));
 	if (!started_nothing(me, data))
 		return;
 	if (me->is_kernel)
@@ -583,9 +582,11 @@ static SELDOM void tell_graph_launch(struct tracer *tracer,
 	guest_leave(&guest);
 }
 
-static SELDOM void on_wait_exit(struct tracer *tracer, uint32_t domain, uint32_t cbid)
+static SELDOM void on_wait_exit(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+				const struct cupti_abi_callback_data *data)
 {
-	wait_log_exit(tracer, &(struct wait_log_call){.domain = domain, .cbid = cbid});
+	wait_log_exit(tracer,
+		      &(struct wait_log_call){.domain = domain, .cbid = cbid, .data = data});
 }
 
 /* What is left to do, but for most calls nothing is. */
@@ -600,7 +601,7 @@ static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, s
 	if (f->starts_range)
 		ranges_set_cuda(true);
 	if (f->waits)
-		on_wait_exit(tracer, domain, cbid);
+		on_wait_exit(tracer, domain, cbid, data);
 	if (f->meaning == API_NODE)
 		graph_bodies_call_ends();
 	if (ends_launch)

@@ -215,6 +215,7 @@ struct gpu_event_launch_end {
 	uint64_t duration_ns; /* since gpu_event_launch.time_ns, on the thread's clock */
 	uint32_t tid;
 	uint32_t correlation_id; /* of the launch */
+	uint32_t error;          /* cudaError_t or CUresult, by the launch's family; 0: none */
 };
 
 /* Nothing runs for 70 years: keeps sums far from overflow. Longer is bad_time. */
@@ -328,6 +329,7 @@ struct gpu_event_wait {
 	uint32_t stack_id;   /* 0: not captured */
 	uint32_t has_stream; /* 1: it waited for this one only */
 	uint32_t context_id, stream_id;
+	uint32_t error; /* cudaError_t or CUresult, by the stack's function; 0: none */
 };
 
 /*

@@ -255,6 +255,7 @@ static void get_launch_end(struct reader *r, struct gpu_event_launch_end *e)
 	e->tid = get_u32(r, "h");
 	e->correlation_id = get_u32(r, "c");
 	e->duration_ns = get_u64(r, "d");
+	e->error = get_u32_or_0(r, "e");
 }
 
 /* Digits of a number up to `max`, from *at on. */
@@ -424,6 +425,7 @@ static void get_wait(struct reader *r, struct gpu_event_wait *e)
 		get_array(r, "v", v, 2, UINT32_MAX);
 	e->context_id = (uint32_t)v[0];
 	e->stream_id = (uint32_t)v[1];
+	e->error = get_u32_or_0(r, "e");
 }
 
 static void get_uuid(struct reader *r, const char *key, uint8_t out[GPU_UUID_BYTES])

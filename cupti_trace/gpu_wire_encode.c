@@ -250,6 +250,8 @@ static void put_launch_end(struct line *l, const struct gpu_event_launch_end *e)
 	put_uint(l, "h", e->tid);
 	put_uint(l, "c", e->correlation_id);
 	put_uint(l, "d", e->duration_ns);
+	if (e->error)
+		put_uint(l, "e", e->error);
 }
 
 static void put_kernel(struct line *l, const struct gpu_event_kernel *e)
@@ -357,6 +359,8 @@ static void put_wait(struct line *l, const struct gpu_event_wait *e)
 		put_uint(l, "k", e->stack_id);
 	if (e->has_stream)
 		put_array(l, "v", (uint64_t[]){e->context_id, e->stream_id}, 2);
+	if (e->error)
+		put_uint(l, "e", e->error);
 }
 
 /* A list of pairs: [1,2,3,4] */

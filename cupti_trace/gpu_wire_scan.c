@@ -86,6 +86,7 @@ static bool scan_launch_end(struct scan *s, struct gpu_event_launch_end *e)
 	e->correlation_id = scan_u32(s);
 	EXPECT(s, ",\"d\":");
 	e->duration_ns = scan_u64(s, INT64_MAX);
+	e->error = TRY(s, ",\"e\":") ? scan_u32(s) : 0;
 	EXPECT(s, "}");
 	return !s->failed && s->at == s->end;
 }
@@ -211,6 +212,7 @@ static bool scan_wait(struct scan *s, struct gpu_event_wait *e)
 		e->stream_id = scan_u32(s);
 		EXPECT(s, "]");
 	}
+	e->error = TRY(s, ",\"e\":") ? scan_u32(s) : 0;
 	EXPECT(s, "}");
 	return !s->failed && s->at == s->end;
 }

@@ -16,7 +16,7 @@ struct entry {
 	uint64_t family : 2; /* enum gpu_launch_family, or one of those below */
 	uint64_t flags : 3;
 	uint32_t correlation_id;
-	uint32_t stack_id;
+	uint32_t stack_id; /* of an end: the error */
 };
 _Static_assert(sizeof(struct entry) == 16, "four to a line");
 #define END_OF_LAUNCH 0
@@ -181,7 +181,8 @@ static void send_end(struct sink *sink, const struct ring *ring, const struct en
 						      ? entry->time - ring->last_ns
 						      : 0,
 			       .tid = ring->tid,
-			       .correlation_id = entry->correlation_id},
+			       .correlation_id = entry->correlation_id,
+			       .error = entry->stack_id},
 	};
 
 	sink_put(sink, &event);
@@ -361,7 +362,7 @@ AT_LAUNCH void launch_log_add(struct sink *sink, const struct gpu_event_launch *
 	publish_entry(ring);
 }
 
-void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns)
+void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns, uint32_t error)
 {
 	struct ring *ring = own_ring;
 	struct entry *entry;
@@ -375,7 +376,8 @@ void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns)
 	if (entry->family == END_OF_LAUNCH || entry->correlation_id != correlation_id)
 		return;
 	entry = claim_entry(sink, ring);
-	*entry = (struct entry){.time = end_ns, .correlation_id = correlation_id};
+	*entry =
+		(struct entry){.time = end_ns, .correlation_id = correlation_id, .stack_id = error};
 	publish_entry(ring);
 }
 

@@ -36,9 +36,10 @@ void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch);
 
 /*
  * Records that the calling thread's last logged launch, if it has this id, returned at `end_ns`
- * (CLOCK_MONOTONIC, below 2^59: 18 years). Without effect for any other launch.
+ * (CLOCK_MONOTONIC, below 2^59: 18 years), with this error, 0 for none. Without effect for any
+ * other launch.
  */
-void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns);
+void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns, uint32_t error);
 
 /*
  * Marks the calling thread's last logged launch, if it has this id: the thread waits for the GPU

@@ -71,6 +71,7 @@ void wait_log_exit(struct tracer *tracer, const struct wait_log_call *call)
 	own.open = false;
 	event.wait = own.wait;
 	event.wait.duration_ns = now - own.wait.start_ns;
+	event.wait.error = (uint32_t)cupti_abi_result(call->data);
 	guest_enter_briefly(&guest);
 	sink_put(&tracer->sink, &event);
 	guest_leave(&guest);

@@ -520,7 +520,8 @@ static void add_whole_wait(struct attribution *a, const struct gpu_event_wait *e
 	struct recent_item item = {.record = {.kind = TIMELINE_WAIT,
 					      .start_ns = e->start_ns,
 					      .duration_ns = e->duration_ns,
-					      .stack = stack},
+					      .stack = stack,
+					      .error = timeline_error(e->error)},
 				   .flags = INTAKE_COUNTS | INTAKE_DRAWN};
 
 	if (e->has_stream) {

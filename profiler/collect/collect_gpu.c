@@ -288,8 +288,7 @@ static void take_launch_end(struct collect *c, const struct process *process,
 {
 	saturated_add(&c->load.launch_ns, e->duration_ns);
 	if (c->options.timeline)
-		open_launches_end(&c->open_launches, collect_place_of(c, process, e->tid),
-				  e->correlation_id, e->duration_ns);
+		open_launches_end(&c->open_launches, collect_place_of(c, process, e->tid), e);
 }
 
 /*

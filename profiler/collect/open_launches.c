@@ -48,14 +48,19 @@ int open_launches_begin(struct open_launches *o, uint32_t process, const struct 
 	return 0;
 }
 
-void open_launches_end(struct open_launches *o, uint32_t place, uint32_t correlation,
-		       uint64_t duration_ns)
+void open_launches_end(struct open_launches *o, uint32_t place,
+		       const struct gpu_event_launch_end *end)
 {
 	uint32_t at = find(o, place);
+	struct timeline_record *record;
 
-	if (at == HASH_INDEX_NONE || o->launches[at].item.record.correlation != correlation)
+	if (at == HASH_INDEX_NONE)
 		return;
-	o->launches[at].item.record.duration_ns = duration_ns;
+	record = &o->launches[at].item.record;
+	if (record->correlation != end->correlation_id)
+		return;
+	record->duration_ns = end->duration_ns;
+	record->error = timeline_error(end->error);
 	finish(o, at);
 }
 

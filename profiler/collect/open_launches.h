@@ -13,6 +13,7 @@
 #define PROFILER_COLLECT_OPEN_LAUNCHES_H
 
 #include <stdint.h>
+#include "cupti_trace/gpu_event.h"
 #include "profiler/collect/intake.h"
 #include "profiler/profile/numbers.h"
 #include "symbolize/hash_index.h"
@@ -40,8 +41,8 @@ int open_launches_begin(struct open_launches *open, uint32_t process,
 			const struct recent_item *item);
 
 /* The call with this id has returned. No effect if the thread's last launch is another. */
-void open_launches_end(struct open_launches *open, uint32_t place, uint32_t correlation,
-		       uint64_t duration_ns);
+void open_launches_end(struct open_launches *open, uint32_t place,
+		       const struct gpu_event_launch_end *end);
 
 /* Shows the numbers in use. */
 void open_launches_visit(struct open_launches *open, const struct number_visitor *visitor);

@@ -78,7 +78,7 @@ static const struct capture_column records[] = {
 	DELTA(timeline_record, graph_node),   COLUMN(timeline_record, place),
 	DELTA(timeline_record, stack),        COLUMN(timeline_record, shape),
 	DELTA(timeline_record, correlation),  COLUMN(timeline_record, work),
-	COLUMN(timeline_record, is_waited)};
+	COLUMN(timeline_record, is_waited),   COLUMN(timeline_record, error)};
 
 static const struct capture_column api_calls[] = {
 	COLUMN(capture_api_call, name),        COLUMN(capture_api_call, family),

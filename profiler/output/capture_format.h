@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "profiler/profile/result.h"
 
 #define CAPTURE_FORMAT "profile capture"
@@ -135,7 +136,7 @@ struct capture_stall_place {
 
 struct capture_column {
 	uint16_t offset;
-	uint8_t size;     /* 1, 4 or 8 bytes */
+	uint8_t size;     /* 1, 2, 4 or 8 bytes */
 	uint8_t is_delta; /* the difference from the last one, as sint64 */
 };
 
@@ -166,7 +167,7 @@ struct capture_numbers {
 
 struct capture_number {
 	uint16_t offset;
-	uint8_t size; /* 1, 4 or 8 bytes */
+	uint8_t size; /* 1, 2, 4 or 8 bytes */
 };
 
 /* The field of each is its position, from 1 on, and never changes: new ones go to the end. */
@@ -176,10 +177,23 @@ extern const uint32_t capture_number_count;
 static inline uint64_t capture_load(const void *from, size_t offset, uint8_t size)
 {
 	const char *at = (const char *)from + offset;
+	uint16_t two;
+	uint32_t four;
+	uint64_t eight;
 
-	return size == 1   ? *(const uint8_t *)at
-	       : size == 4 ? *(const uint32_t *)(const void *)at
-			   : *(const uint64_t *)(const void *)at;
+	switch (size) {
+	case 1:
+		return *(const uint8_t *)at;
+	case 2:
+		memcpy(&two, at, sizeof(two));
+		return two;
+	case 4:
+		memcpy(&four, at, sizeof(four));
+		return four;
+	default:
+		memcpy(&eight, at, sizeof(eight));
+		return eight;
+	}
 }
 
 /* False: the number is too large. */
@@ -189,12 +203,19 @@ static inline bool capture_store(void *to, size_t offset, uint8_t size, uint64_t
 
 	if (size < 8 && value >> (8 * size))
 		return false;
-	if (size == 1)
+	switch (size) {
+	case 1:
 		*(uint8_t *)at = (uint8_t)value;
-	else if (size == 4)
-		*(uint32_t *)(void *)at = (uint32_t)value;
-	else
-		*(uint64_t *)(void *)at = value;
+		break;
+	case 2:
+		memcpy(at, &(uint16_t){(uint16_t)value}, sizeof(uint16_t));
+		break;
+	case 4:
+		memcpy(at, &(uint32_t){(uint32_t)value}, sizeof(uint32_t));
+		break;
+	default:
+		memcpy(at, &value, sizeof(value));
+	}
 	return true;
 }
 

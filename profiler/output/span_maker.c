@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/command_text.h"
+#include "profiler/base/cuda_errors.h"
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/saturate.h"
 #include "profiler/base/stable_hash.h"
@@ -46,6 +47,7 @@ enum { KIND_INTERNAL = 1 };
 #define SCHEMA "https://opentelemetry.io/schemas/1.34.0"
 
 #define NAME_BYTES 256 /* of a span's name */
+#define ERROR_BYTES 24 /* of an error without a name */
 
 /* The outermost call of a thread that may still be going on. */
 struct outer_call {
@@ -291,25 +293,63 @@ static void put_stack(struct span_maker *s, uint32_t stack)
 	otlp_attribute_text(&s->otlp, "code.stacktrace", text);
 }
 
+enum interface { INTERFACE_UNKNOWN, INTERFACE_RUNTIME, INTERFACE_DRIVER };
+
+/* With a runtime that is linked in, the frame is its function. */
+static enum interface interface_of(const struct frame_info *frame)
+{
+	if (!frame || !frame->name ||
+	    (frame->class != CLASS_API && cuda_function_of(frame->name) == CUDA_FUNCTION_NONE))
+		return INTERFACE_UNKNOWN;
+	return trace_is_of_driver(frame->name) ? INTERFACE_DRIVER : INTERFACE_RUNTIME;
+}
+
+/* "cudaErrorInvalidValue"; "error 1234" if it has no name, or its interface is not known. */
+static const char *error_text(const struct span_maker *s, const struct span *span,
+			      char text[ERROR_BYTES])
+{
+	enum interface interface = interface_of(trace_frame(s->result, span->stack));
+	uint32_t code = span->record.error;
+	const char *name = interface == INTERFACE_UNKNOWN
+				   ? NULL
+				   : cuda_error_name(code, interface == INTERFACE_DRIVER);
+
+	if (name)
+		return name;
+	snprintf(text, ERROR_BYTES, "error %u", code);
+	return text;
+}
+
+static void put_status(struct span_maker *s, const char *message)
+{
+	struct otlp *o = &s->otlp;
+
+	otlp_open(o, SPAN_STATUS, "status");
+	otlp_text(o, STATUS_MESSAGE, "message", message);
+	otlp_uint(o, STATUS_CODE, "code", STATUS_ERROR);
+	otlp_close(o);
+}
+
 static void put_call(struct span_maker *s, const struct span *span)
 {
 	static const char *const words[TIMELINE_KINDS] = {
 		[TIMELINE_LAUNCH] = "launch", [TIMELINE_WAIT] = "wait", [TIMELINE_CALL] = "call"};
 	const struct timeline_record *record = &span->record;
-	const struct frame_info *frame = trace_frame(s->result, span->stack);
 	const struct place *place = &s->result->places[record->place];
 	const struct trace_track thread =
 		track_of(TRACK_THREAD, place->part[PLACE_PROCESS], place->part[PLACE_THREAD]);
 	uint32_t tid = trace_track_tid(&thread);
 	char name[TRACE_NAME_BYTES];
+	enum interface interface = interface_of(trace_frame(s->result, span->stack));
+	char error[ERROR_BYTES];
 	struct otlp *o = &s->otlp;
 
 	otlp_attribute_text(o, "cuda.call", words[record->kind]);
-	/* with a runtime that is linked in, the frame is its function */
-	if (frame && frame->name &&
-	    (frame->class == CLASS_API || cuda_function_of(frame->name) != CUDA_FUNCTION_NONE))
+	if (interface != INTERFACE_UNKNOWN)
 		otlp_attribute_text(o, "cuda.api",
-				    trace_is_of_driver(frame->name) ? "driver" : "runtime");
+				    interface == INTERFACE_DRIVER ? "driver" : "runtime");
+	if (record->error)
+		otlp_attribute_text(o, "error.type", error_text(s, span, error));
 	if (tid) {
 		otlp_attribute_uint(o, "thread.id", tid);
 		trace_track_name(s->result, &thread, name);
@@ -327,7 +367,7 @@ static void put_span(struct span_maker *s, const struct span *span)
 	const struct frame_info *frame = trace_frame(s->result, span->stack);
 	const char *whole =
 		frame && frame->short_name ? frame->short_name : trace_kind_word(record->kind);
-	char name[NAME_BYTES + 1];
+	char name[NAME_BYTES + 1], error[ERROR_BYTES];
 
 	shorten(whole, name);
 	open_span(s, span->number, span->parent, name);
@@ -340,6 +380,8 @@ static void put_span(struct span_maker *s, const struct span *span)
 	if (record->correlation)
 		otlp_attribute_uint(&s->otlp, "cuda.correlation_id", record->correlation);
 	otlp_close_attributes(&s->otlp);
+	if (record->kind != TIMELINE_GPU_OPERATION && record->error)
+		put_status(s, error_text(s, span, error));
 	close_span(s, false);
 }
 
@@ -376,10 +418,7 @@ static void put_run(struct span_maker *s, const struct trace_sums *sums)
 	otlp_close_attributes(o);
 	if (is_ended && t->exit_status) {
 		snprintf(message, sizeof(message), "exit status %u", t->exit_status);
-		otlp_open(o, SPAN_STATUS, "status");
-		otlp_text(o, STATUS_MESSAGE, "message", message);
-		otlp_uint(o, STATUS_CODE, "code", STATUS_ERROR);
-		otlp_close(o);
+		put_status(s, message);
 	}
 	close_span(s, s->options->context.has_parent);
 }

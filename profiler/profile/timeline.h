@@ -73,9 +73,16 @@ struct timeline_record {
 	uint32_t work;        /* enum gpu_work, of an operation */
 	uint8_t kind;         /* enum timeline_kind */
 	uint8_t is_waited;    /* 1: of a kernel that its launching thread waited for at once */
-	uint8_t unused[2];
+	uint16_t error; /* of a launch or wait that failed: timeline_error; 0: none is known */
 };
 _Static_assert(sizeof(struct timeline_record) == 56, "records have no gaps");
+
+/* A cudaError_t or CUresult as records have it: all that CUDA has fit, larger ones become the
+ * largest number. */
+static inline uint16_t timeline_error(uint32_t code)
+{
+	return code < UINT16_MAX ? (uint16_t)code : UINT16_MAX;
+}
 
 /* Limits other than those above. */
 struct timeline_limits {

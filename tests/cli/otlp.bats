@@ -139,6 +139,27 @@ expect_all_work()
 	expect_no_line json "^$(grep '^trace ' spans)\$"
 }
 
+@test "calls that fail have the status and the error's name, others none" {
+	needs_schema
+	start_collector 200
+	run_profile -gpu-only --waits -o out.profile --otlp out.jsonl --otlp out.pb --otlp "$url" \
+		"$workloads/launches" 20 4 2 refused
+	expect_status 0
+	read_spans out.jsonl
+	expect_line spans '^failed 20$'
+	expect_equal failures "$(grep '^failure ' spans)" 'failure cudaLaunchKernel cudaErrorInvalidValue'
+	expect_line spans '^status $'
+	grep -v '^requests ' spans >json
+	read_spans out.pb
+	diff json <(grep -v '^requests ' spans)
+	read_spans got/*.pb
+	diff json <(grep -v '^requests ' spans)
+	run_profile --from out.profile --otlp again.jsonl
+	expect_status 0
+	read_spans again.jsonl
+	diff <(grep '^fail' json) <(grep '^fail' spans)
+}
+
 @test "calls have their stacks with --otlp-stacks, and parts of a run have their spans" {
 	needs_schema
 	run_profile -gpu-only -o out.profile --otlp-stacks --otlp out.jsonl "$workloads/launches" 100

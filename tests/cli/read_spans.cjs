@@ -13,6 +13,7 @@ const fs = require('fs');
 const path = require('path');
 
 const SPAN_KIND_INTERNAL = 1;
+const STATUS_ERROR = 2;
 
 // In the encoding of JSON, ids are hexadecimal, unlike in the mapping of protocol buffers.
 function withBytes(value, key) {
@@ -184,6 +185,15 @@ function main(folder, files) {
 	}
 	print('operations', `${operations.length} ${sum(operations)}`);
 	print('linked', linked.length);
+	const failed = spans.filter((span) => 'error.type' in span.attributes);
+
+	// The run's status is of its exit.
+	for (const span of spans.filter((span) => span !== run))
+		assert.deepStrictEqual(span.status, 'error.type' in span.attributes
+			? { message: span.attributes['error.type'], code: STATUS_ERROR } : undefined);
+	print('failed', failed.length);
+	for (const text of new Set(failed.map((span) => `${span.name} ${span.attributes['error.type']}`)))
+		print('failure', text);
 	print('waited', sum(spans.filter((span) => span.attributes['cuda.call'] === 'wait')));
 	print('stacks', spans.filter((span) => 'code.stacktrace' in span.attributes).length);
 	print('processes', new Set(spans.map((span) => span.process['process.pid'])).size);

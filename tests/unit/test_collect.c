@@ -1524,6 +1524,54 @@ static void records_pass_with_their_launches(void **state)
 	timeline_free(timeline);
 }
 
+/* Of launches and waits, and nothing that a process sends becomes another error, or a success. */
+static void failed_calls_have_their_errors(void **state)
+{
+	static const uint32_t sent[] = {0, 1, 700, UINT16_MAX, UINT16_MAX + 1, UINT32_MAX};
+	static const uint16_t kept[] = {0, 1, 700, UINT16_MAX, UINT16_MAX, UINT16_MAX};
+	struct heard heard = {.count = 0};
+	struct timeline *timeline = timeline_new(NULL, NULL);
+	struct collect *c = collect_new(&(struct collect_options){.sample_ns = SAMPLE_NS,
+								  .measure.waits = true,
+								  .place_mask = PLACES_ALL,
+								  .timeline = timeline});
+	struct process *p;
+
+	(void)state;
+	assert_true(c && timeline);
+	timeline_listen(timeline, hear, &heard);
+	p = say_hello(c, PID);
+	for (uint32_t i = 0; i < 6; i++) {
+		struct gpu_event launch = {.type = GPU_EVENT_LAUNCH,
+					   .launch = {.time_ns = 1000 + 100 * i,
+						      .tid = 1,
+						      .correlation_id = i + 1,
+						      .family = GPU_LAUNCH_RUNTIME}};
+		struct gpu_event launch_end = {.type = GPU_EVENT_LAUNCH_END,
+					       .launch_end = {.duration_ns = 5,
+							      .tid = 1,
+							      .correlation_id = i + 1,
+							      .error = sent[i]}};
+		struct gpu_event wait = {.type = GPU_EVENT_WAIT,
+					 .wait = {.start_ns = 1050 + 100 * i,
+						  .duration_ns = 5,
+						  .tid = 1,
+						  .error = sent[i]}};
+
+		send_event(c, p, &launch);
+		send_event(c, p, &launch_end);
+		send_event(c, p, &wait);
+	}
+	collect_finish(c, 10000);
+	assert_int_equal(heard.count, 12);
+	for (uint32_t i = 0; i < heard.count; i++) {
+		assert_int_equal(heard.records[i].kind, i % 2 ? TIMELINE_WAIT : TIMELINE_LAUNCH);
+		assert_int_equal(heard.records[i].error, kept[i / 2]);
+	}
+	collect_free(c);
+	timeline_free(timeline);
+}
+
 static void no_python_was_found(void **state)
 {
 	struct python_found found;
@@ -1578,6 +1626,7 @@ int main(void)
 		TEST(samples_have_places_with_names),
 		TEST(launches_are_counted),
 		TEST(records_pass_with_their_launches),
+		TEST(failed_calls_have_their_errors),
 		TEST(no_python_was_found),
 	};
 

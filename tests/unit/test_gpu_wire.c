@@ -144,6 +144,7 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->wait.has_stream, b->wait.has_stream);
 		assert_int_equal(a->wait.context_id, b->wait.context_id);
 		assert_int_equal(a->wait.stream_id, b->wait.stream_id);
+		assert_int_equal(a->wait.error, b->wait.error);
 		break;
 	case GPU_EVENT_CALLS:
 		assert_same_string(a->calls.function, b->calls.function);
@@ -189,6 +190,7 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->launch_end.duration_ns, b->launch_end.duration_ns);
 		assert_int_equal(a->launch_end.tid, b->launch_end.tid);
 		assert_int_equal(a->launch_end.correlation_id, b->launch_end.correlation_id);
+		assert_int_equal(a->launch_end.error, b->launch_end.error);
 		break;
 	case GPU_EVENT_GRAPH:
 		assert_int_equal(a->graph.number, b->graph.number);
@@ -597,6 +599,8 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			e->wait.context_id = u32(p);
 			e->wait.stream_id = u32(p);
 		}
+		if (prng_chance(p, 50))
+			e->wait.error = u32(p);
 		break;
 	case GPU_EVENT_GRAPH:
 		e->graph.number = u32(p) | 1;
@@ -612,7 +616,8 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			e->voids = (struct gpu_event_void){.correlation_id = u32(p) | 1};
 		break;
 	case GPU_EVENT_LAUNCH_END:
-		e->launch_end = (struct gpu_event_launch_end){prng_bits(p, 61), u32(p), u32(p)};
+		e->launch_end = (struct gpu_event_launch_end){prng_bits(p, 61), u32(p), u32(p),
+							      prng_chance(p, 50) ? u32(p) : 0};
 		break;
 	case GPU_EVENT_CALLS:
 		e->calls = (struct gpu_event_calls){

@@ -23,12 +23,15 @@ struct heard {
 /* No launch lasts so long: an end at a time that the test knows. */
 #define END_NS(number) ((UINT64_C(1) << 58) + (number))
 
+/* Every third launch fails. */
+#define ERROR_OF(number) ((number) % 3 == 1 ? UINT32_MAX - (number) : 0)
+
 static void hear_end(struct heard *h, const struct gpu_event_launch_end *e)
 {
 	uint32_t thread = e->correlation_id >> 16, number = e->correlation_id & 0xffff;
 
 	if (thread >= 64 || number + 1 != h->next[thread] || e->tid != h->tid[thread] ||
-	    e->duration_ns != END_NS(number) - h->last_ns[thread])
+	    e->duration_ns != END_NS(number) - h->last_ns[thread] || e->error != ERROR_OF(number))
 		h->wrong_ends++;
 	else
 		h->ends[thread]++;
@@ -75,7 +78,7 @@ static void *launch(void *worker)
 	struct worker *w = worker;
 
 	/* a thread that has launched nothing ends nothing */
-	launch_log_end(w->sink, w->number << 16, END_NS(0));
+	launch_log_end(w->sink, w->number << 16, END_NS(0), ERROR_OF(0));
 	for (uint32_t i = 0; i < w->count; i++) {
 		uint32_t id = w->number << 16 | i;
 
@@ -83,7 +86,7 @@ static void *launch(void *worker)
 								   .family = GPU_LAUNCH_RUNTIME,
 								   .flags = 0});
 		if (w->ends)
-			launch_log_end(w->sink, id, END_NS(i));
+			launch_log_end(w->sink, id, END_NS(i), ERROR_OF(i));
 	}
 	return NULL;
 }
@@ -210,14 +213,14 @@ static void only_the_last_launch_ends(void **state)
 
 	add(b, 7, 0); /* left some other way: by longjmp, or with its thread */
 	add(b, 7, 1);
-	launch_log_end(&b->sink, 7 << 16 | 0, END_NS(0));
-	launch_log_end(&b->sink, 7 << 16 | 1, END_NS(1));
-	launch_log_end(&b->sink, 7 << 16 | 1, END_NS(1)); /* again */
+	launch_log_end(&b->sink, 7 << 16 | 0, END_NS(0), ERROR_OF(0));
+	launch_log_end(&b->sink, 7 << 16 | 1, END_NS(1), ERROR_OF(1));
+	launch_log_end(&b->sink, 7 << 16 | 1, END_NS(1), ERROR_OF(1)); /* again */
 	launch_log_drain(&b->sink);
-	launch_log_end(&b->sink, 7 << 16 | 1, END_NS(1));
+	launch_log_end(&b->sink, 7 << 16 | 1, END_NS(1), ERROR_OF(1));
 	add(b, 7, 2);
 	launch_log_drain(&b->sink); /* while it is in the call */
-	launch_log_end(&b->sink, 7 << 16 | 2, END_NS(2));
+	launch_log_end(&b->sink, 7 << 16 | 2, END_NS(2), ERROR_OF(2));
 	finish(b);
 	assert_int_equal(b->heard.next[7], 3);
 	assert_int_equal(b->heard.ends[7], 2);
@@ -227,7 +230,7 @@ static void only_the_last_launch_ends(void **state)
 
 static void *end_without_a_launch(void *sink)
 {
-	launch_log_end(sink, 0, END_NS(0));
+	launch_log_end(sink, 0, END_NS(0), ERROR_OF(0));
 	return NULL;
 }
 
@@ -337,7 +340,7 @@ static void weights_go_with_their_launch(void **state)
 	launch_log_weigh(&b->sink, 9 << 16 | 3, 8);
 	launch_log_drain(&b->sink);
 	add_with_stack(b, 3, 3);
-	launch_log_end(&b->sink, 9 << 16 | 3, END_NS(3));
+	launch_log_end(&b->sink, 9 << 16 | 3, END_NS(3), ERROR_OF(3));
 	/* a handler of a signal launches in between */
 	launch_log_weigh(&b->sink, 9 << 16 | 5, 9);
 	add_with_stack(b, 4, 3);
@@ -372,7 +375,7 @@ static void launches_that_are_waited_for_are_marked(void **state)
 	add_with_stack(b, 0, 3);
 	launch_log_waited(&b->sink, 9 << 16 | 0);
 	add_with_stack(b, 1, 3);
-	launch_log_end(&b->sink, 9 << 16 | 1, END_NS(1));
+	launch_log_end(&b->sink, 9 << 16 | 1, END_NS(1), ERROR_OF(1));
 	launch_log_waited(&b->sink, 9 << 16 | 1);
 	add_with_stack(b, 2, 3);
 	add_with_stack(b, 3, 3);
@@ -381,7 +384,7 @@ static void launches_that_are_waited_for_are_marked(void **state)
 	launch_log_drain(&b->sink);
 	launch_log_waited(&b->sink, 9 << 16 | 4); /* it was sent already */
 	add_with_stack(b, 5, 3);
-	launch_log_end(&b->sink, 9 << 16 | 5, END_NS(5));
+	launch_log_end(&b->sink, 9 << 16 | 5, END_NS(5), ERROR_OF(5));
 	for (uint32_t i = 6; i < 3 * LAUNCH_LOG_CAPACITY; i++)
 		add_with_stack(b, i, 3);
 	launch_log_drain(&b->sink);

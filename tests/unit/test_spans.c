@@ -263,6 +263,56 @@ static void calls_within_calls(void **state)
 	cJSON_Delete(requests);
 }
 
+static void add_failed(uint8_t kind, const char *function, enum frame_class class, uint16_t error)
+{
+	static uint64_t start_ns = 2000;
+	uint32_t stack = function ? MADE_STACK(&m.made, "main", function) : RESULT_ROOT;
+
+	if (function)
+		m.made.frames[m.made.stacks[stack].frame].class = class;
+	made_record(&m, (struct timeline_record){.kind = kind,
+						 .start_ns = start_ns += 100,
+						 .duration_ns = 10,
+						 .place = made_place(&m, 1, 12, NOT, NOT),
+						 .stack = stack,
+						 .error = error});
+}
+
+static void calls_that_fail(void **state)
+{
+	static const char *const names[] = {
+		"cudaErrorInvalidValue",
+		"CUDA_ERROR_ILLEGAL_ADDRESS",
+		NULL,
+		"error 65535",
+		"error 700",
+	};
+	cJSON *requests;
+
+	(void)state;
+	add_failed(TIMELINE_LAUNCH, "cudaLaunchKernel", CLASS_API, 1);
+	add_failed(TIMELINE_WAIT, "cuStreamSynchronize", CLASS_API, 700);
+	add_failed(TIMELINE_WAIT, "cudaStreamSynchronize", CLASS_API, 0);
+	add_failed(TIMELINE_LAUNCH, "cudaMemcpy", CLASS_API, UINT16_MAX);
+	add_failed(TIMELINE_LAUNCH, NULL, CLASS_API, 700); /* the stack is not known */
+	requests = write_spans();
+	for (int i = 0; i < 5; i++) {
+		const cJSON *span = span_of(requests, 0, i), *status = item(span, "status");
+		char quoted[64];
+
+		if (!names[i]) {
+			assert_null(status);
+			assert_null(attribute(span, "error.type"));
+			continue;
+		}
+		assert_int_equal(item(status, "code")->valueint, 2);
+		assert_text(status, "message", names[i]);
+		snprintf(quoted, sizeof(quoted), "\"%s\"", names[i]);
+		assert_attribute(span, "error.type", quoted);
+	}
+	cJSON_Delete(requests);
+}
+
 /* All nodes of a graph below its launch, across requests and processes; CPU samples are no spans.
  */
 static void many_operations_of_one_launch(void **state)
@@ -470,6 +520,7 @@ int main(void)
 		TEST(a_launch_and_its_kernel),
 		TEST(what_the_user_says_of_the_resource),
 		TEST(calls_within_calls),
+		TEST(calls_that_fail),
 		TEST(many_operations_of_one_launch),
 		TEST(names_and_stacks),
 		TEST(odd_times),

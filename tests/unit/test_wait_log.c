@@ -187,15 +187,37 @@ static void a_stream_is_reported_if_known(void **state)
 	assert_int_equal(b->waits[2].context_id, 3);
 }
 
+/* What the outermost call returns, whatever those in it do. */
+static void a_wait_has_the_error_of_its_call(void **state)
+{
+	static int failed = 700, in_driver = 999;
+	const struct cupti_abi_callback_data runtime = {.function_return_value = &failed};
+	const struct cupti_abi_callback_data driver = {.function_return_value = &in_driver};
+	struct wait_log_call call = call_of(RT, MEMCPY), inner = call_of(DRV, DRV_MEMCPY);
+	struct bench *b = *state;
+
+	call.data = &runtime;
+	inner.data = &driver;
+	wait_log_enter(&b->tracer, &call, 5);
+	wait_log_enter(&b->tracer, &inner, 5);
+	wait_log_exit(&b->tracer, &inner);
+	wait_log_exit(&b->tracer, &call);
+	enter(b, RT, MEMCPY);
+	leave(b, RT, MEMCPY);
+	finish(b);
+	assert_int_equal(b->count, 2);
+	assert_int_equal(b->waits[0].error, 700);
+	assert_int_equal(b->waits[1].error, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_outermost_call_counts),
-		TEST(unfinished_waits_are_not_sent),
-		TEST(a_cancelled_thread_leaves_no_lock),
-		TEST(a_stream_is_reported_if_known),
+		TEST(the_outermost_call_counts),         TEST(unfinished_waits_are_not_sent),
+		TEST(a_cancelled_thread_leaves_no_lock), TEST(a_stream_is_reported_if_known),
+		TEST(a_wait_has_the_error_of_its_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
