@@ -996,7 +996,8 @@ static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t dom
 		tracer_send_late(tracer);
 }
 
-static AT_LAUNCH void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
+static AT_LAUNCH void on_callback(void *userdata, uint32_t domain, uint32_t cbid,
+				  const void *cbdata)
 {
 	struct tracer *tracer = userdata;
 	int phase = atomic_load_explicit(&tracer->phase, memory_order_relaxed);

@@ -29,10 +29,10 @@
 static const char *const worker_names[] = {GPU_HANDED_TO_PREFIX};
 
 static struct handover_launcher launchers[HANDOVER_CANDIDATES];
-static struct handover_launcher no_room;      /* for all that find none */
-static _Atomic uint32_t in_use;               /* of them */
-static _Atomic uint32_t left_out;             /* threads that found no room among them */
-static _Atomic uint64_t workers[WORKERS_MAX]; /* pthread_self() of each; 0: free */
+static struct handover_launcher no_room;        /* for all that find none */
+static _Atomic uint32_t in_use;                 /* of them */
+static _Atomic uint32_t left_out;               /* threads that found no room among them */
+static _Atomic uint64_t workers[WORKERS_MAX];   /* pthread_self() of each; 0: free */
 static _Atomic uint32_t changes READ_AT_LAUNCH; /* of the candidates, counted after each */
 
 /* What a worker has seen of a candidate. */

@@ -190,7 +190,7 @@ static bool note(struct thread_runs *runs, uint32_t tid, bool may_read_file)
 		return was_asleep(runs, &runs->head) && thread_runs_sleeps(runs);
 	}
 	if (!read_file(runs, runs->text, &runs->length) ||
-		   sscanf(runs->text, "%*u %*u %llu", &count) != 1 || count == 0) {
+	    sscanf(runs->text, "%*u %*u %llu", &count) != 1 || count == 0) {
 		return false; /* 0: the kernel does not count */
 	}
 	/* asleep now, and not given a CPU between these two */

@@ -75,9 +75,10 @@ bool python_mark_read(const struct python_memory *memory, const struct python_of
  * What tells the code object from others: the interpreter's number of it, where it has one, which
  * lies beside what a call has just read. Its names lie elsewhere, and nobody reads them otherwise.
  */
-static inline __attribute__((always_inline)) bool
-load_identity(const struct python_memory *memory, bool direct, const struct python_offsets *o,
-	      uint64_t code, uint64_t *mark)
+static inline __attribute__((always_inline)) bool load_identity(const struct python_memory *memory,
+								bool direct,
+								const struct python_offsets *o,
+								uint64_t code, uint64_t *mark)
 {
 	uint32_t version = 0;
 
@@ -128,8 +129,8 @@ static inline __attribute__((always_inline)) bool load_place(const struct python
 }
 
 /*
- * Reads the frames into `stack`; with none, continues `hash` with them, as many as there would be in
- * a stack, and returns it. Always inlined with a constant `direct`, and `stack` or none.
+ * Reads the frames into `stack`; with none, continues `hash` with them, as many as there would be
+ * in a stack, and returns it. Always inlined with a constant `direct`, and `stack` or none.
  */
 static inline __attribute__((always_inline)) uint64_t
 walk(const struct python_memory *memory, bool direct, const struct python_offsets *o,

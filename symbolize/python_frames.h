@@ -33,7 +33,8 @@ struct python_memory {
 struct python_frame {
 	uint64_t code;  /* address of the code object */
 	uint64_t place; /* its current instruction, in the version's form: for python_line() */
-	uint64_t mark;  /* tells it from other code objects in the same memory, one after the other */
+	uint64_t
+		mark; /* tells it from other code objects in the same memory, one after the other */
 	/*
 	 * Of an entry: an address within the C frame of that loop. 0: not known, or not an entry.
 	 * It tells where this frame belongs among the native ones, whatever the loop's code is.
@@ -74,10 +75,11 @@ uint64_t python_frames_hash(const struct python_offsets *offsets, uint64_t threa
 			    uint64_t hash);
 
 /*
- * The mark of a code object by its names: the address of its name (the member given by python_mark_text), the
- * hash stored in the name, the address of its file's name, and its first line. The hash
- * distinguishes names that were at one address one after the other, as happens if a program creates
- * and drops code in a loop; the file tells one module's code, "<module>", from another's.
+ * The mark of a code object by its names: the address of its name (the member given by
+ * python_mark_text), the hash stored in the name, the address of its file's name, and its first
+ * line. The hash distinguishes names that were at one address one after the other, as happens if a
+ * program creates and drops code in a loop; the file tells one module's code, "<module>", from
+ * another's.
  */
 static inline uint64_t python_mark(uint64_t text, uint64_t text_hash, uint64_t file,
 				   uint32_t first_line)

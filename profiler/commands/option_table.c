@@ -303,7 +303,7 @@ const struct option_entry option_table[] = {
 	 .argument = "FIFO",
 	 .is_of_run = true,
 	 .topic = TOPIC_CAPTURES,
-	 .text = "read commands from a FIFO while it runs: start, snapshot, stop",
+	 .text = "read start, snapshot and stop from a FIFO as it runs",
 	 .more = "A line each. start ends the time of --delay, which may be without end: --delay "
 		 "start. snapshot writes the result so far to all files of -o, with a number "
 		 "before the extension: out.1.html. stop ends the recording as -d does. The FIFO "
