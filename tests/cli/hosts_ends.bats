@@ -120,7 +120,7 @@ kill_at_some_moment()
 # 25 times; a line for each in the file $1
 kill_many()
 {
-	local i text when=(any started)
+	local i text when=(started any)
 
 	for ((i = 0; i < 25; i++)); do
 		text=$(kill_at_some_moment "${when[i % 2]}" "$hosts/outlives" 2>&1)

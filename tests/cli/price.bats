@@ -32,7 +32,7 @@ costs_at_most()
 @test "one launch with its stack" {
 	run_command "$root/tests/bench/price"
 	expect_status 0
-	costs_at_most 975 60 82 13 4
+	costs_at_most 980 60 82 13 4
 }
 
 @test "one launch without its stack" {

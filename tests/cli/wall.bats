@@ -236,8 +236,11 @@ expect_split()
 @test "what threads read from, or write to" {
 	needs_command python3
 	cat >files.py <<-'END'
-		import fcntl, os, threading, time
+		import os, threading, time
+		# once the first thread waits in a read or a write
 		def late(call, *arguments):
+		    while open(f"/proc/self/task/{os.getpid()}/syscall").read().split()[0] not in ("0", "1"):
+		        time.sleep(0.001)
 		    time.sleep(0.05)
 		    call(*arguments)
 		def run(call, *arguments):
@@ -274,6 +277,7 @@ expect_split()
 		    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
 		    while os.read(fd, 1 << 20):
 		        pass
+		time.sleep(1) # until it is known to run Python
 		fifo()
 		full()
 		events()
