@@ -34,6 +34,9 @@ struct bounded_caller {
 	uint64_t abandoned, refused;
 	uint64_t stuck_places[BOUNDED_CALL_MAX_ABANDONED]; /* of abandoned calls */
 	struct budget budget;
+	void (*meanwhile)(void *context); /* NULL: nothing */
+	void *context;
+	pid_t meanwhile_pid; /* in which it was asked for */
 };
 
 struct bounded_caller *bounded_caller_new(unsigned int run_ms)
@@ -195,13 +198,40 @@ static uint64_t used_ns(const struct worker *w)
 	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
+void bounded_caller_do_meanwhile(struct bounded_caller *c, void (*meanwhile)(void *context),
+				 void *context)
+{
+	c->meanwhile = meanwhile;
+	c->context = context;
+	c->meanwhile_pid = getpid();
+}
+
+/* With the worker's lock: waits until it has run its job, or until the deadline. */
+static void wait_for_worker(struct bounded_caller *c, struct worker *w, uint64_t deadline)
+{
+	bool has_meanwhile = c->meanwhile && c->meanwhile_pid == getpid();
+	uint64_t now = monotonic_ns();
+
+	while (w->job && now < deadline) {
+		uint64_t at = now + BOUNDED_CALL_MEANWHILE_MS * UINT64_C(1000000);
+		struct timespec until;
+
+		if (!has_meanwhile || at > deadline)
+			at = deadline;
+		until = (struct timespec){.tv_sec = (time_t)(at / 1000000000u),
+					  .tv_nsec = (long)(at % 1000000000u)};
+		if (pthread_cond_timedwait(&w->changed, &w->lock, &until) != 0 && has_meanwhile) {
+			pthread_mutex_unlock(&w->lock);
+			c->meanwhile(c->context);
+			pthread_mutex_lock(&w->lock);
+		}
+		now = monotonic_ns();
+	}
+}
+
 /* Hands the job over and waits; false: it is late, and the worker was abandoned. */
 static bool run_on_worker(struct bounded_caller *c, struct bounded_job *job, uint64_t deadline)
 {
-	const struct timespec until = {
-		.tv_sec = (time_t)(deadline / 1000000000u),
-		.tv_nsec = (long)(deadline % 1000000000u),
-	};
 	struct worker *w = c->worker;
 	uint64_t start = monotonic_ns(), used = used_ns(w);
 	bool is_done;
@@ -209,8 +239,7 @@ static bool run_on_worker(struct bounded_caller *c, struct bounded_job *job, uin
 	pthread_mutex_lock(&w->lock);
 	w->job = job;
 	pthread_cond_signal(&w->changed);
-	while (w->job && pthread_cond_timedwait(&w->changed, &w->lock, &until) == 0)
-		;
+	wait_for_worker(c, w, deadline);
 	is_done = !w->job;
 	if (!is_done) {
 		bool is_busy = (used_ns(w) - used) * BUSY_PART > monotonic_ns() - start;

@@ -60,6 +60,16 @@ struct bounded_caller *bounded_caller_new(unsigned int run_ms);
  */
 void bounded_caller_free(struct bounded_caller *c);
 
+/* How often, while a call is waited for. */
+#define BOUNDED_CALL_MEANWHILE_MS 10
+
+/*
+ * While this process waits for a call it calls `meanwhile` again and again, so that something else
+ * need not wait, too; it must not make calls itself. NULL: no longer.
+ */
+void bounded_caller_do_meanwhile(struct bounded_caller *c, void (*meanwhile)(void *context),
+				 void *context);
+
 /*
  * Runs `job` and waits for at most `timeout_ms`. 0: it ran; the caller must settle its share
  * (budget_settle) and free the job. Otherwise the caller no longer owns the job: -ETIMEDOUT: it is

@@ -58,7 +58,9 @@
  *    24  mapped files (symbolize/budget.h: MODULES_MAX)
  *    18  65,536 programs that say hello (gpu_pipe.h)
  *   ---
- *   497  while events come in; with --otlp to a collector, up to 190 more (live_spans.h)
+ *   497  while events come in; with --otlp to a collector, up to 190 more (live_spans.h), and as
+ *        long as events wait for a file that is read slowly, up to four times their ring
+ *        (event_ring.h)
  *
  *   300  COLLECT_MEMORY
  *     3  program and libraries

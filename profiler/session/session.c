@@ -136,6 +136,14 @@ static void remove_payload(struct session *s)
 	supervisor_report_folder(s->supervisor, "");
 }
 
+static void close_kernel(struct session *s)
+{
+	if (s->collect)
+		bounded_caller_do_meanwhile(collect_calls(s->collect), NULL, NULL);
+	kernel_events_close(s->kernel);
+	s->kernel = NULL;
+}
+
 void session_free(struct session *s)
 {
 	if (!s)
@@ -152,7 +160,7 @@ void session_free(struct session *s)
 	attachment_free(s->attachment);
 	probes_free(s->probes);
 	call_timing_free(s->call_timing);
-	kernel_events_close(s->kernel);
+	close_kernel(s);
 	gpu_pipe_free(s->pipe);
 	collect_free(s->collect);
 	if (s->kallsyms >= 0)
@@ -216,6 +224,12 @@ static uint32_t places_of_wall(const struct session_options *o)
 	return o->measure.wall ? 1u << PLACE_PROCESS | 1u << PLACE_THREAD : 0;
 }
 
+/* A file on a slow disk takes seconds, in which the ring buffer would be full. */
+static void keep_events(void *kernel)
+{
+	kernel_events_keep(kernel);
+}
+
 static int open_collect(struct session *s)
 {
 	const struct session_options *o = s->options;
@@ -235,6 +249,7 @@ static int open_collect(struct session *s)
 	}
 	collect_set_kallsyms(s->collect, s->kallsyms);
 	s->kallsyms = -1;
+	bounded_caller_do_meanwhile(collect_calls(s->collect), keep_events, s->kernel);
 	return 0;
 }
 
@@ -1722,8 +1737,7 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 	else
 		payload_close_pipe(
 			&s->payload); /* programs that start later look for the library */
-	kernel_events_close(s->kernel);
-	s->kernel = NULL;
+	close_kernel(s);
 	gpu_pipe_free(s->pipe);
 	s->pipe = NULL;
 	return 0;

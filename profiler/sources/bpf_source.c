@@ -661,6 +661,11 @@ const struct stack_event *bpf_source_next(struct bpf_source *s)
 	return event_ring_next(&s->ring);
 }
 
+void bpf_source_keep(struct bpf_source *s)
+{
+	event_ring_keep(&s->ring);
+}
+
 bool bpf_source_has_more(const struct bpf_source *s)
 {
 	return s->ring.has_more;

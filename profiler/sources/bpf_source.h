@@ -147,10 +147,13 @@ int bpf_source_fd(const struct bpf_source *source);
 void bpf_source_fill(struct bpf_source *source);
 
 /*
- * The batch's next event, or NULL at its end. Its size, kind and counts are checked. It points into
- * the ring buffer; the next call frees it.
+ * The batch's next event, or NULL at its end. Its size, kind and counts are checked. The next call
+ * frees it.
  */
 const struct stack_event *bpf_source_next(struct bpf_source *source);
+
+/* Makes room in the ring buffer: event_ring_keep. */
+void bpf_source_keep(struct bpf_source *source);
 
 /* After a batch: the ring buffer holds more events, older than this moment. */
 bool bpf_source_has_more(const struct bpf_source *source);

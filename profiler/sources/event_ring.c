@@ -3,10 +3,20 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define STATE_BITS (BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT)
+
+/* A copy of a record. */
+struct kept_record {
+	struct kept_record *next;
+	uint64_t end; /* its position's end in the ring */
+	uint32_t size;
+	_Alignas(8) unsigned char event[];
+};
 
 int event_ring_map(struct event_ring *r, int fd, size_t size)
 {
@@ -28,6 +38,13 @@ int event_ring_map(struct event_ring *r, int fd, size_t size)
 
 void event_ring_unmap(struct event_ring *r)
 {
+	free(r->current);
+	while (r->first) {
+		struct kept_record *record = r->first;
+
+		r->first = record->next;
+		free(record);
+	}
 	if (r->consumed)
 		munmap(r->consumed, r->page_size);
 	if (r->produced)
@@ -102,27 +119,122 @@ static bool is_valid(const struct stack_event *event, size_t size)
 	}
 }
 
-const struct stack_event *event_ring_next(struct event_ring *r)
+static uint32_t later(uint32_t end, uint32_t at, uint32_t bytes)
 {
-	const struct stack_event *found = NULL;
+	return at + bytes > end ? at + bytes : end;
+}
 
-	__atomic_store_n(r->consumed, r->at, __ATOMIC_RELEASE);
-	while (r->at < r->end && !found) {
-		const unsigned char *record = r->data + (r->at & (r->size - 1));
+/* A snapshot's room is for the largest stack of several sizes; this is what it has. */
+static uint32_t used_bytes(const struct stack_event *event)
+{
+	const struct stack_snapshot *s = (const struct stack_snapshot *)event;
+	uint32_t end = sizeof(*s);
+
+	switch (event->kind) {
+	case STACK_EVENT_CPU_SNAPSHOT:
+	case STACK_EVENT_LAUNCH:
+	case STACK_EVENT_CALL:
+	case STACK_EVENT_THREAD:
+	case STACK_EVENT_OFF_CPU:
+		end = later(end, s->stack_at, s->stack_bytes);
+		end = later(end, s->kernel_at, event->kernel_frames * (uint32_t)sizeof(__u64));
+		if (s->python_at)
+			end = later(end, s->python_at, sizeof(struct stack_python_chain));
+		return end;
+	default:
+		return event->size;
+	}
+}
+
+/* NULL: out of memory. */
+static struct kept_record *copy_of(const struct stack_event *event, uint64_t end)
+{
+	uint32_t size = used_bytes(event);
+	struct kept_record *copy = malloc(sizeof(*copy) + size);
+
+	if (!copy)
+		return NULL;
+	*copy = (struct kept_record){.end = end, .size = size};
+	memcpy(copy->event, event, size);
+	((struct stack_event *)copy->event)->size = size;
+	return copy;
+}
+
+enum taking { TAKING_RECORD, TAKING_END, TAKING_OPEN, TAKING_NO_MEMORY };
+
+/* Takes the ring's next valid record before `end`. */
+static enum taking take(struct event_ring *r, uint64_t end, struct kept_record **taken)
+{
+	enum taking result = TAKING_END;
+
+	while (r->taken < end && result == TAKING_END) {
+		const unsigned char *record = r->data + (r->taken & (r->size - 1));
 		uint32_t head = __atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE);
 		uint32_t size = head & ~STATE_BITS;
+		uint64_t next = r->taken + (BPF_RINGBUF_HDR_SZ + (uint64_t)size + 7) / 8 * 8;
 		const void *event = record + BPF_RINGBUF_HDR_SZ;
 
-		if (head & BPF_RINGBUF_BUSY_BIT) {
-			r->end = r->at;
-			r->has_more = true;
-			break;
+		if (head & BPF_RINGBUF_BUSY_BIT)
+			return TAKING_OPEN;
+		if (!(head & BPF_RINGBUF_DISCARD_BIT) && is_valid(event, size)) {
+			*taken = copy_of(event, next);
+			if (!*taken)
+				return TAKING_NO_MEMORY;
+			result = TAKING_RECORD;
 		}
-		r->at += (BPF_RINGBUF_HDR_SZ + (uint64_t)size + 7) / 8 * 8;
-		if (!(head & BPF_RINGBUF_DISCARD_BIT) && is_valid(event, size))
-			found = event;
+		r->taken = next;
+		__atomic_store_n(r->consumed, r->taken, __ATOMIC_RELEASE);
 	}
-	if (!found)
-		__atomic_store_n(r->consumed, r->at, __ATOMIC_RELEASE);
-	return found;
+	return result;
+}
+
+static struct kept_record *take_kept(struct event_ring *r)
+{
+	struct kept_record *record = r->first;
+
+	if (record->end > r->end)
+		return NULL;
+	r->first = record->next;
+	if (!r->first)
+		r->last = NULL;
+	r->kept_bytes -= record->size;
+	return record;
+}
+
+const struct stack_event *event_ring_next(struct event_ring *r)
+{
+	enum taking result = TAKING_END;
+
+	free(r->current);
+	r->current = NULL;
+	if (r->first)
+		r->current = take_kept(r);
+	else
+		result = take(r, r->end, &r->current);
+	if (result == TAKING_OPEN || result == TAKING_NO_MEMORY) {
+		r->end = r->taken;
+		r->has_more = true;
+	}
+	if (r->current)
+		r->at = r->current->end;
+	else if (r->at < r->end)
+		r->at = r->end;
+	return r->current ? (const struct stack_event *)r->current->event : NULL;
+}
+
+void event_ring_keep(struct event_ring *r)
+{
+	uint64_t end = __atomic_load_n(r->produced, __ATOMIC_ACQUIRE);
+	struct kept_record *record;
+
+	while (r->kept_bytes < EVENT_RING_KEPT * r->size &&
+	       take(r, end, &record) == TAKING_RECORD) {
+		if (r->last)
+			r->last->next = record;
+		else
+			r->first = record;
+		r->last = record;
+		r->kept_bytes += record->size;
+		r->has_more = true;
+	}
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the records of a BPF ring buffer in place, in batches.
+ * Reads the records of a BPF ring buffer, in batches. A record is copied out when it is returned,
+ * so its room is free again however long its reader takes. Where the reader has to wait for
+ * something else, event_ring_keep makes room for what comes meanwhile.
  *
  * The layout is the kernel's (kernel/bpf/ringbuf.c): a page with the consumer position, a page with
  * the producer position, then the data, mapped twice in a row so that no record is split. Positions
@@ -15,15 +17,26 @@
 #include <stdint.h>
 #include "bpf/stack_event.h"
 
+/* Kept records may take so many times the size of the ring. */
+#define EVENT_RING_KEPT 4
+
+struct kept_record;
+
 struct event_ring {
 	uint64_t *consumed;
 	const uint64_t *produced;
 	const unsigned char *data;
 	size_t page_size;
-	size_t size;   /* bytes of data, a power of two */
-	uint64_t at;   /* end of the records returned so far */
-	uint64_t end;  /* of the batch */
-	bool has_more; /* the batch was full, or ended at an unfinished record */
+	size_t size;    /* bytes of data, a power of two */
+	uint64_t at;    /* end of the records returned so far */
+	uint64_t taken; /* end of those that the ring no longer has: returned or kept */
+	uint64_t end;   /* of the batch */
+	bool has_more;  /* the batch was full, or ended at an unfinished record */
+	/* the record that was returned last; owned */
+	struct kept_record *current;
+	/* taken and not yet returned, in order; owned */
+	struct kept_record *first, *last;
+	uint64_t kept_bytes; /* of these */
 };
 
 /*
@@ -37,9 +50,15 @@ void event_ring_unmap(struct event_ring *ring);
 void event_ring_fill(struct event_ring *ring, size_t max);
 
 /*
- * The batch's next record, or NULL at its end. Records with a wrong length for their kind, or
- * counts out of bounds, are skipped. Valid until the next call, which frees it.
+ * The batch's next record, or NULL at its end or out of memory; then has_more is true. Records with
+ * a wrong length for their kind, or counts out of bounds, are skipped. Valid until the next call.
  */
 const struct stack_event *event_ring_next(struct event_ring *ring);
+
+/*
+ * Takes what the ring has out of it, for later batches, as long as there is memory and less than
+ * EVENT_RING_KEPT times the ring's size is kept. What was returned last stays valid.
+ */
+void event_ring_keep(struct event_ring *ring);
 
 #endif

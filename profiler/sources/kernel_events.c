@@ -124,6 +124,12 @@ int kernel_events_fill(struct kernel_events *k)
 	return k->processes ? process_events_read(k->processes) : 0;
 }
 
+void kernel_events_keep(struct kernel_events *k)
+{
+	if (k->bpf)
+		bpf_source_keep(k->bpf);
+}
+
 /* When sampling has stopped and nothing else is recorded, everything is in its ring. */
 static bool is_quiet(const struct kernel_events *k)
 {

@@ -50,6 +50,12 @@ int kernel_events_watch(struct kernel_events *k, int epoll, uint32_t tag);
 int kernel_events_fill(struct kernel_events *k);
 
 /*
+ * While the caller waits for something else: makes room for stacks that are taken meanwhile. What
+ * was returned stays valid.
+ */
+void kernel_events_keep(struct kernel_events *k);
+
+/*
  * Returns all process events up to the last kernel_events_fill, even before stacks that are unread,
  * or being written: a process has just said hello. Holds until the next kernel_events_fill.
  */

@@ -258,6 +258,83 @@ os._exit(0)'
 	done
 }
 
+@test "a program's file that is read slowly: no sample is lost meanwhile" {
+	needs_command gcc
+	# a disk that takes four seconds for the first bytes of `deep` that the profiler wants
+	cat >slow.c <<-'END'
+		#define _GNU_SOURCE
+		#include <dlfcn.h>
+		#include <fcntl.h>
+		#include <stdatomic.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <unistd.h>
+		ssize_t pread64(int fd, void *buffer, size_t size, off_t at)
+		{
+			ssize_t (*real)(int, void *, size_t, off_t) = dlsym(RTLD_NEXT, "pread64");
+			static atomic_int was_read;
+			char link[64], path[4096] = "";
+
+			snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+			if (size > 1000 && readlink(link, path, sizeof(path) - 1) > 5 &&
+			    strcmp(path + strlen(path) - 5, "/deep") == 0 && !atomic_exchange(&was_read, 1)) {
+				close(open("was_slow", O_CREAT | O_WRONLY, 0644));
+				sleep(4);
+			}
+			return real(fd, buffer, size, at);
+		}
+		ssize_t pread(int fd, void *buffer, size_t size, off_t at)
+		{
+			return pread64(fd, buffer, size, at);
+		}
+	END
+	cat >deep.c <<-'END'
+		#include <pthread.h>
+		#include <string.h>
+		#include <time.h>
+		static volatile int sink;
+		static time_t until;
+		__attribute__((noinline)) static void burn(char *bytes)
+		{
+			while (time(0) < until)
+				for (int i = 0; i < 100000; i++)
+					sink += bytes[i & 255];
+		}
+		__attribute__((noinline)) static void deep(int left)
+		{
+			char bytes[1000];
+
+			memset(bytes, left, sizeof(bytes));
+			if (left)
+				deep(left - 1);
+			else
+				burn(bytes);
+			sink += bytes[5];
+		}
+		static void *run(void *argument)
+		{
+			deep(6);
+			return argument;
+		}
+		int main(void)
+		{
+			pthread_t threads[2];
+
+			until = time(0) + 7;
+			for (int i = 0; i < 2; i++)
+				pthread_create(&threads[i], 0, run, 0);
+			for (int i = 0; i < 2; i++)
+				pthread_join(threads[i], 0);
+		}
+	END
+	gcc -O1 -shared -fPIC -o slow.so slow.c -ldl
+	gcc -O1 -pthread -o deep deep.c
+	LD_PRELOAD=$PWD/slow.so run_profile --strict -cpu-only -freq 1000 -o out.folded ./deep
+	[ -e was_slow ]
+	expect_status 0
+	expect_line out.folded ';run;deep;.*;burn'
+}
+
 @test "the profiler itself is not in the profile" {
 	run_profile -cpu-only -F 997 -o out.folded "$workloads/cpu_mix" 300
 	expect_no_line out.folded 'session_run|run_child|target_start|symbolizer'

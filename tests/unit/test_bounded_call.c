@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -271,6 +272,47 @@ static void ends_race_with_deadlines(void **state)
 	assert_int_equal(count_discards(), 0);
 }
 
+static void let_it_return(void *context)
+{
+	if (++*(int *)context == 2)
+		sem_post(&may_return);
+}
+
+/* A call that returns only because of what is done while it is waited for. */
+static void something_else_is_done_meanwhile(void **state)
+{
+	struct bounded_caller *c = bounded_caller_new(LONG_MS);
+	struct work *work = make_work(1, true);
+	int times = 0;
+	pid_t child;
+	int status;
+
+	(void)state;
+	assert_non_null(c);
+	bounded_caller_do_meanwhile(c, let_it_return, &times);
+	assert_int_equal(bounded_call(c, &work->job, LONG_MS), 0);
+	assert_true(times >= 2);
+	assert_int_equal(work->output, 2);
+	budget_settle(bounded_caller_budget(c), &work->job.share, false);
+	free(work);
+	/* not in a child, and no longer than it is wanted */
+	times = 0;
+	child = fork();
+	if (child == 0) {
+		work = make_work(1, true);
+		_exit(bounded_call(c, &work->job, SHORT_MS) != -ETIMEDOUT || times != 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	bounded_caller_do_meanwhile(c, NULL, NULL);
+	work = make_work(1, true);
+	assert_int_equal(bounded_call(c, &work->job, SHORT_MS), -ETIMEDOUT);
+	assert_int_equal(times, 0);
+	sem_post(&may_return);
+	wait_for_discards(1);
+	bounded_caller_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,6 +324,7 @@ int main(void)
 		cmocka_unit_test(a_place_is_not_stuck_where_a_call_was_busy),
 		cmocka_unit_test(late_jobs_keep_their_share),
 		cmocka_unit_test(ends_race_with_deadlines),
+		cmocka_unit_test(something_else_is_done_meanwhile),
 	};
 
 	sem_init(&may_return, 0, 0);

@@ -121,11 +121,10 @@ static void records_come_in_order_and_free_their_room(void **state)
 	event_ring_fill(&m->ring, SIZE);
 	put_value(m, 3); /* after the batch was closed */
 	expect_next(m, 1);
-	assert_int_equal(consumed_of(m), 0); /* it may still be read */
-	expect_next(m, 2);
 	assert_int_equal(consumed_of(m), sizeof(struct stack_value) + 8);
-	expect_end(m, false);
+	expect_next(m, 2);
 	assert_int_equal(consumed_of(m), 2 * (sizeof(struct stack_value) + 8));
+	expect_end(m, false);
 	event_ring_fill(&m->ring, SIZE);
 	expect_next(m, 3);
 	expect_end(m, false);
@@ -146,6 +145,95 @@ static void a_batch_is_bounded(void **state)
 	event_ring_fill(&m->ring, 3 * one);
 	for (uint64_t i = 2; i < 5; i++)
 		expect_next(m, i);
+	expect_end(m, false);
+}
+
+static void what_is_kept_comes_in_the_next_batch(void **state)
+{
+	struct made *m = *state;
+	const struct stack_event *event;
+
+	put_value(m, 1);
+	put_value(m, 2);
+	event_ring_fill(&m->ring, SIZE);
+	event = event_ring_next(&m->ring);
+	put_value(m, 3);
+	event_ring_keep(&m->ring);
+	assert_int_equal(consumed_of(m), m->produced);
+	assert_int_equal(((const struct stack_value *)event)->value, 1);
+	put_value(m, 4);
+	expect_next(m, 2);
+	expect_end(m, true);
+	event_ring_fill(&m->ring, SIZE);
+	expect_next(m, 3);
+	expect_next(m, 4);
+	expect_end(m, false);
+}
+
+/* Beyond the bound records stay in the ring. */
+static void what_is_kept_is_bounded(void **state)
+{
+	struct made *m = *state;
+	uint64_t put = 0, got = 0, kept = 0;
+
+	while (m->produced - consumed_of(m) < SIZE / 2) {
+		while (m->produced - consumed_of(m) < SIZE / 2)
+			put_value(m, put++);
+		event_ring_keep(&m->ring);
+	}
+	kept = m->ring.kept_bytes;
+	assert_in_range(kept, EVENT_RING_KEPT * SIZE,
+			EVENT_RING_KEPT * SIZE + sizeof(struct stack_value));
+	event_ring_fill(&m->ring, 8 * SIZE);
+	while (got < put)
+		expect_next(m, got++);
+	expect_end(m, false);
+	assert_int_equal(m->ring.kept_bytes, 0);
+}
+
+/* Whatever is done in turn, each record comes once and in order. */
+static void each_record_comes_once(void **state)
+{
+	struct made *m = *state;
+	uint64_t put_count = 0, got = 0;
+
+	for (uint64_t round = 0; round < 20000; round++) {
+		struct prng random = prng_round(round);
+		struct stack_value v = value_of(0);
+
+		switch (prng_below(&random, 5)) {
+		case 0:
+			event_ring_fill(&m->ring, prng_below(&random, 2000));
+			break;
+		case 1:
+			event_ring_keep(&m->ring);
+			break;
+		case 2:
+			put(m, &v, sizeof(v), BPF_RINGBUF_DISCARD_BIT);
+			break;
+		case 3:
+			for (uint64_t i = prng_below(&random, 20); i > 0; i--)
+				put_value(m, put_count++);
+			break;
+		default:
+			for (uint64_t i = prng_below(&random, 30); i > 0; i--) {
+				const struct stack_event *event = event_ring_next(&m->ring);
+
+				if (!event)
+					break;
+				EXPECT(&random, ((const struct stack_value *)event)->value == got);
+				got++;
+			}
+		}
+		while (m->produced - consumed_of(m) > SIZE / 2) {
+			event_ring_fill(&m->ring, SIZE);
+			while (event_ring_next(&m->ring))
+				got++;
+		}
+	}
+	event_ring_fill(&m->ring, 8 * SIZE);
+	while (got < put_count)
+		expect_next(m, got++);
 	expect_end(m, false);
 }
 
@@ -282,6 +370,27 @@ static void snapshots_have_their_parts_within(void **state)
 	assert_false(is_taken(m, &w, sizeof(w.snapshot) - 8));
 }
 
+static void room_that_is_not_used_is_not_kept(void **state)
+{
+	const uint32_t used = offsetof(struct whole, stack) + 16;
+	struct made *m = *state;
+	const struct stack_event *event;
+	struct whole w;
+
+	make_whole(&w);
+	w.snapshot.stack_bytes = 16;
+	put(m, &w, sizeof(w), 0);
+	event_ring_keep(&m->ring);
+	assert_int_equal(m->ring.kept_bytes, used);
+	event_ring_fill(&m->ring, SIZE);
+	event = event_ring_next(&m->ring);
+	assert_non_null(event);
+	assert_int_equal(event->size, used);
+	w.snapshot.event.size = used;
+	assert_memory_equal(event, &w, used);
+	expect_end(m, false);
+}
+
 static void other_kinds_have_their_size(void **state)
 {
 	struct made *m = *state;
@@ -346,7 +455,7 @@ static void nonsense_is_skipped(void **state)
 		event_ring_fill(&m->ring, SIZE);
 		event = event_ring_next(&m->ring);
 		EXPECT(&random, event);
-		if (event->size == sizeof(w)) {
+		if (event->size != sizeof(struct stack_value)) {
 			EXPECT(&random, event->kernel_frames <= STACK_EVENT_MAX_FRAMES);
 			expect_next(m, round);
 		} else {
@@ -362,10 +471,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(records_come_in_order_and_free_their_room, begin,
 						end),
 		cmocka_unit_test_setup_teardown(a_batch_is_bounded, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_kept_comes_in_the_next_batch, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_kept_is_bounded, begin, end),
+		cmocka_unit_test_setup_teardown(each_record_comes_once, begin, end),
 		cmocka_unit_test_setup_teardown(an_open_record_ends_a_batch, begin, end),
 		cmocka_unit_test_setup_teardown(discarded_records_are_skipped, begin, end),
 		cmocka_unit_test_setup_teardown(records_reach_over_the_end, begin, end),
 		cmocka_unit_test_setup_teardown(snapshots_have_their_parts_within, begin, end),
+		cmocka_unit_test_setup_teardown(room_that_is_not_used_is_not_kept, begin, end),
 		cmocka_unit_test_setup_teardown(other_kinds_have_their_size, begin, end),
 		cmocka_unit_test_setup_teardown(nonsense_is_skipped, begin, end),
 	};
