@@ -65,8 +65,9 @@ struct span_maker {
 	char **command; /* its words; NULL: not known yet */
 	struct span *batch;
 	uint32_t batch_count;
-	uint64_t operations; /* that have a number */
-	uint64_t last_ns;    /* of all spans */
+	uint64_t operation; /* the number of the last one, had it been alone */
+	uint64_t equals;    /* right before it */
+	uint64_t last_ns;   /* of all spans */
 	struct outer_call *outers;
 	uint32_t outer_count, outer_capacity;
 	struct hash_index outer_index; /* by process and thread */
@@ -547,14 +548,37 @@ static void put_batch(struct span_maker *s)
 
 /* ---- numbers and parents ---- */
 
-/* Numbers that are computed, and not counted, have the highest bit. */
-#define IS_CALL (UINT64_C(1) << 63)
+/* No number is SPAN_OF_RUN. */
+#define IS_OF_RECORD (UINT64_C(1) << 63)
 
 static uint64_t number_of_call(uint32_t kind, uint32_t process, uint32_t which, uint64_t start_ns)
 {
 	const uint64_t key[] = {(uint64_t)process << 32 | which, start_ns, kind};
 
-	return stable_hash(key, sizeof(key)) | IS_CALL;
+	return stable_hash(key, sizeof(key)) | IS_OF_RECORD;
+}
+
+/* Of operations that are equal in all, each after the first has another one. */
+static uint64_t number_of_operation(struct span_maker *s, const struct result *result,
+				    const struct timeline_record *record)
+{
+	const uint32_t *part = result->places[record->place].part;
+	uint64_t key[] = {
+		(uint64_t)part[PLACE_PROCESS] << 32 | record->correlation,
+		(uint64_t)part[PLACE_DEVICE] << 32 | part[PLACE_CONTEXT],
+		(uint64_t)part[PLACE_STREAM] << 32 | record->work,
+		record->start_ns,
+		record->duration_ns,
+		record->bytes,
+		record->graph_node,
+		0,
+	};
+	uint64_t number = stable_hash(key, sizeof(key));
+
+	s->equals = number == s->operation ? s->equals + 1 : 0;
+	s->operation = number;
+	key[sizeof(key) / sizeof(*key) - 1] = s->equals;
+	return (s->equals ? stable_hash(key, sizeof(key)) : number) | IS_OF_RECORD;
 }
 
 uint64_t span_of_launch(uint32_t process, uint32_t correlation, uint64_t start_ns)
@@ -657,7 +681,7 @@ int span_maker_add(struct span_maker *s, const struct result *result, const stru
 
 	*added = *span;
 	added->number = span->record.kind == TIMELINE_GPU_OPERATION
-				? ++s->operations
+				? number_of_operation(s, result, &span->record)
 				: span_of_call(result, &span->record);
 	if (end_ns > s->last_ns)
 		s->last_ns = end_ns;

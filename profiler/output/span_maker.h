@@ -11,10 +11,11 @@
  * is a whole ExportTraceServiceRequest (opentelemetry/proto/collector/trace/v1), with a resource
  *for each process. In memory are one request, and 48 bytes for each thread that made calls.
  *
- * A call's number in the trace is computed from what it is: its process, its correlation id or
- * thread, its start. So an operation knows the number of the call that started it without anything
- * having been kept. Two calls have the same number with a chance of one in 2^63. Operations, which
- * are nobody's parents, are counted.
+ * A span's number in the trace is computed from what it is of: a call's process, its correlation id
+ * or thread, its start; an operation's place on the GPU, its times and its work. So an operation
+ * knows the number of the call that started it without anything having been kept, and a span has
+ *the same id wherever and whenever it is made: in files, at collectors, from a capture. Two spans
+ *have the same number with a chance of one in 2^63.
  *
  * Functions that send return 0; -ENOMEM; or what `put` returned. Then the spans of that request are
  * lost, and the next ones may be added.

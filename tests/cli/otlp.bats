@@ -271,6 +271,45 @@ expect_all_work()
 	expect_line stderr "^Sent $(sed -n 's/^spans //p' spans) spans \(.* in $(grep -c . got/log) requests\) to $url/v1/traces\$"
 }
 
+listens_or_ended()
+{
+	[ -s "$2" ] || ! kill -0 "$1"
+}
+
+@test "a receiver that others wrote has every span, once, below its call, with its status" {
+	local receiver=${RECEIVER_PACKAGE:-$(npm root -g 2>/dev/null || true)/@genkit-ai/telemetry-server} port
+
+	needs_command node
+	needs_command python3
+	if ! [ -e "$receiver/package.json" ]; then
+		skip 'the npm package @genkit-ai/telemetry-server is not installed: see docs/testing.md'
+	fi
+	mkdir store
+	LD_LIBRARY_PATH='' node "$root/tests/cli/receiver.cjs" "$receiver" store 3>&- >receiver.out 2>&1 &
+	collector=$!
+	wait_until listens_or_ended "$collector" store/port
+	port=$(cat store/port)
+	OTEL_EXPORTER_OTLP_PROTOCOL=http/json run_profile -gpu-only --strict --waits -o /dev/null --otlp out.jsonl \
+		--otlp "http://127.0.0.1:$port/api/otlp" "$workloads/launches" 20 4 2 refused
+	expect_status 0
+	run_profile --from out.profile --otlp again.jsonl
+	expect_status 0
+	python3 - <<-'END' >want
+		import json
+		for line in open("out.jsonl"):
+		    for resource in json.loads(line)["resourceSpans"]:
+		        for scope in resource["scopeSpans"]:
+		            for s in scope["spans"]:
+		                print(s["spanId"], s.get("parentSpanId") or "-", s.get("status", {}).get("code", 0), s["name"])
+		                open("trace", "w").write(s["traceId"])
+	END
+	LD_LIBRARY_PATH='' node "$root/tests/cli/receiver.cjs" "$receiver" "$(cat trace)" "$port" >got
+	[ "$(wc -l <want)" -gt 60 ]
+	expect_equal 'failed calls' "$(grep -c ' 2 cudaLaunchKernel$' got)" 20
+	diff <(sort want) <(sort got)
+	expect_line stderr "^Sent $(wc -l <want) spans "
+}
+
 @test "the environment says how a collector is reached" {
 	needs_schema
 	start_collector 200
