@@ -272,14 +272,21 @@ static void put_part(struct json *j, const char *key, uint32_t part)
 		put_number(j, key, part);
 }
 
-static void put_arguments(struct chrome *c, const struct timeline_record *record)
+static void put_arguments(struct chrome *c, const struct trace_event *event)
 {
+	const struct timeline_record *record = event->record;
 	struct trace_operation operation = trace_arguments_of(c->arguments, record);
 	const struct place *place = &c->result->places[record->place];
+	char text[TRACE_ERROR_BYTES];
+	const char *error = trace_error(c->result, record, event->stack, text);
 	struct json *j = &c->json;
 
 	JSON_KEY(j, "args");
 	json_open_object(j);
+	if (error) {
+		JSON_KEY(j, "error");
+		json_text(j, error);
+	}
 	if (record->kind == TIMELINE_GPU_OPERATION) {
 		put_part(j, "device", place->part[PLACE_DEVICE]);
 		put_part(j, "context", place->part[PLACE_CONTEXT]);
@@ -344,7 +351,7 @@ static void put_record(struct chrome *c, const struct trace_event *event)
 	}
 	if (event->kind != TRACE_SAMPLE) {
 		put_flow(c, event);
-		put_arguments(c, record);
+		put_arguments(c, event);
 	}
 	end_event(c);
 }

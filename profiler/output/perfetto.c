@@ -120,6 +120,7 @@ enum annotation {
 	NOTE_LIMITS,
 	NOTE_WAVES,
 	NOTE_BANDWIDTH,
+	NOTE_ERROR,
 	NOTES /* those of metrics follow */
 };
 
@@ -138,6 +139,7 @@ static const char *const notes[NOTES] = {
 	[NOTE_LIMITS] = "occupancy limited by",
 	[NOTE_WAVES] = "waves per SM",
 	[NOTE_BANDWIDTH] = "memory bandwidth (GB/s)",
+	[NOTE_ERROR] = "error",
 };
 
 /* What of something the file has already. */
@@ -634,7 +636,16 @@ static void put_notes(struct perfetto *f, const struct trace_event *event,
 		      const struct trace_operation *operation)
 {
 	const struct timeline_record *record = event->record;
+	char text[TRACE_ERROR_BYTES];
+	const char *error = trace_error(f->result, record, event->stack, text);
+	uint32_t place;
 
+	if (error) {
+		place = protobuf_begin(&f->p, EVENT_ANNOTATION);
+		protobuf_uint(&f->p, ANNOTATION_NAME_IID, NOTE_ERROR);
+		protobuf_text(&f->p, ANNOTATION_TEXT, error);
+		protobuf_end(&f->p, place);
+	}
 	if (event->stack != RESULT_ROOT &&
 	    f->frames[f->result->stacks[event->stack].frame] & HAS_FULL_NAME)
 		put_note(f, NOTE_NAME, ANNOTATION_TEXT_IID,

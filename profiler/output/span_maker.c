@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/command_text.h"
-#include "profiler/base/cuda_errors.h"
-#include "profiler/base/cuda_functions.h"
 #include "profiler/base/saturate.h"
 #include "profiler/base/stable_hash.h"
 #include "profiler/base/version.h"
@@ -47,7 +45,6 @@ enum { KIND_INTERNAL = 1 };
 #define SCHEMA "https://opentelemetry.io/schemas/1.34.0"
 
 #define NAME_BYTES 256 /* of a span's name */
-#define ERROR_BYTES 24 /* of an error without a name */
 
 /* The outermost call of a thread that may still be going on. */
 struct outer_call {
@@ -294,33 +291,6 @@ static void put_stack(struct span_maker *s, uint32_t stack)
 	otlp_attribute_text(&s->otlp, "code.stacktrace", text);
 }
 
-enum interface { INTERFACE_UNKNOWN, INTERFACE_RUNTIME, INTERFACE_DRIVER };
-
-/* With a runtime that is linked in, the frame is its function. */
-static enum interface interface_of(const struct frame_info *frame)
-{
-	if (!frame || !frame->name ||
-	    (frame->class != CLASS_API && cuda_function_of(frame->name) == CUDA_FUNCTION_NONE))
-		return INTERFACE_UNKNOWN;
-	return trace_is_of_driver(frame->name) ? INTERFACE_DRIVER : INTERFACE_RUNTIME;
-}
-
-/* "cudaErrorInvalidValue"; "error 1234" if it has no name, or its interface is not known. */
-static const char *error_text(const struct span_maker *s, const struct span *span,
-			      char text[ERROR_BYTES])
-{
-	enum interface interface = interface_of(trace_frame(s->result, span->stack));
-	uint32_t code = span->record.error;
-	const char *name = interface == INTERFACE_UNKNOWN
-				   ? NULL
-				   : cuda_error_name(code, interface == INTERFACE_DRIVER);
-
-	if (name)
-		return name;
-	snprintf(text, ERROR_BYTES, "error %u", code);
-	return text;
-}
-
 static void put_status(struct span_maker *s, const char *message)
 {
 	struct otlp *o = &s->otlp;
@@ -341,16 +311,17 @@ static void put_call(struct span_maker *s, const struct span *span)
 		track_of(TRACK_THREAD, place->part[PLACE_PROCESS], place->part[PLACE_THREAD]);
 	uint32_t tid = trace_track_tid(&thread);
 	char name[TRACE_NAME_BYTES];
-	enum interface interface = interface_of(trace_frame(s->result, span->stack));
-	char error[ERROR_BYTES];
+	enum trace_interface interface = trace_interface(trace_frame(s->result, span->stack));
+	char error[TRACE_ERROR_BYTES];
 	struct otlp *o = &s->otlp;
 
 	otlp_attribute_text(o, "cuda.call", words[record->kind]);
-	if (interface != INTERFACE_UNKNOWN)
+	if (interface != TRACE_UNKNOWN_API)
 		otlp_attribute_text(o, "cuda.api",
-				    interface == INTERFACE_DRIVER ? "driver" : "runtime");
+				    interface == TRACE_DRIVER_API ? "driver" : "runtime");
 	if (record->error)
-		otlp_attribute_text(o, "error.type", error_text(s, span, error));
+		otlp_attribute_text(o, "error.type",
+				    trace_error(s->result, &span->record, span->stack, error));
 	if (tid) {
 		otlp_attribute_uint(o, "thread.id", tid);
 		trace_track_name(s->result, &thread, name);
@@ -368,7 +339,7 @@ static void put_span(struct span_maker *s, const struct span *span)
 	const struct frame_info *frame = trace_frame(s->result, span->stack);
 	const char *whole =
 		frame && frame->short_name ? frame->short_name : trace_kind_word(record->kind);
-	char name[NAME_BYTES + 1], error[ERROR_BYTES];
+	char name[NAME_BYTES + 1], error[TRACE_ERROR_BYTES];
 
 	shorten(whole, name);
 	open_span(s, span->number, span->parent, name);
@@ -382,7 +353,7 @@ static void put_span(struct span_maker *s, const struct span *span)
 		otlp_attribute_uint(&s->otlp, "cuda.correlation_id", record->correlation);
 	otlp_close_attributes(&s->otlp);
 	if (record->kind != TIMELINE_GPU_OPERATION && record->error)
-		put_status(s, error_text(s, span, error));
+		put_status(s, trace_error(s->result, &span->record, span->stack, error));
 	close_span(s, false);
 }
 

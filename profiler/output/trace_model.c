@@ -4,8 +4,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/base/cuda_errors.h"
+#include "profiler/base/cuda_functions.h"
 #include "profiler/base/radix_sort.h"
 #include "symbolize/array.h"
 #include "symbolize/text.h"
@@ -731,6 +734,31 @@ const struct frame_info *trace_frame(const struct result *result, uint32_t stack
 bool trace_is_of_driver(const char *name)
 {
 	return name && starts_with(name, "cu") && isupper((unsigned char)name[2]);
+}
+
+/* With a runtime that is linked in, the frame is its function. */
+enum trace_interface trace_interface(const struct frame_info *frame)
+{
+	if (!frame || !frame->name ||
+	    (frame->class != CLASS_API && cuda_function_of(frame->name) == CUDA_FUNCTION_NONE))
+		return TRACE_UNKNOWN_API;
+	return trace_is_of_driver(frame->name) ? TRACE_DRIVER_API : TRACE_RUNTIME_API;
+}
+
+const char *trace_error(const struct result *result, const struct timeline_record *record,
+			uint32_t stack, char text[TRACE_ERROR_BYTES])
+{
+	enum trace_interface interface = trace_interface(trace_frame(result, stack));
+	const char *name = NULL;
+
+	if (!record->error)
+		return NULL;
+	if (interface != TRACE_UNKNOWN_API)
+		name = cuda_error_name(record->error, interface == TRACE_DRIVER_API);
+	if (name)
+		return name;
+	snprintf(text, TRACE_ERROR_BYTES, "error %u", record->error);
+	return text;
 }
 
 const char *trace_kind_word(unsigned int kind)

@@ -98,6 +98,19 @@ const struct frame_info *trace_frame(const struct result *result, uint32_t stack
 /* A call of the driver, "cuLaunchKernel", not "cudaLaunchKernel"; NULL: it is none. */
 bool trace_is_of_driver(const char *name);
 
+enum trace_interface { TRACE_UNKNOWN_API, TRACE_RUNTIME_API, TRACE_DRIVER_API };
+
+/* Of which interface the call is that the frame names. NULL is allowed. */
+enum trace_interface trace_interface(const struct frame_info *frame);
+
+/*
+ * Why a launch or a wait failed: "cudaErrorInvalidValue"; "error 1234" if it has no name, or its
+ * interface is not known; NULL: it did not fail. `stack` is the record's in the result.
+ */
+#define TRACE_ERROR_BYTES 24
+const char *trace_error(const struct result *result, const struct timeline_record *record,
+			uint32_t stack, char text[TRACE_ERROR_BYTES]);
+
 /* For records without one: "launch". */
 const char *trace_kind_word(unsigned int kind);
 

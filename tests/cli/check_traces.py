@@ -131,7 +131,7 @@ class Perfetto:
     def argument(self, note):
         name = self.interned["debug_annotation_names"][note["name_iid"][0]]["name"][0]
         texts = [self.interned["debug_annotation_string_values"][i]["str"][0]
-                 for i in note["string_value_iid"]]
+                 for i in note["string_value_iid"]] + note["string_value"]
         value, = texts + note["uint_value"] + note["double_value"]
         return name, value if texts else float(value)
 

@@ -138,6 +138,16 @@ needs_pprof()
 	expect_line imported "^a.speedscope.json	[0-9]+	$(in_summary GPU)	nanoseconds	[0-9]+	GPU: "
 }
 
+@test "calls that fail have the error's name in timelines, also from a capture" {
+	trace_of -o a.profile "$workloads/launches" 20 4 2 refused
+	expect_line sums '^argument error 20$'
+	expect_equal 'JSON' "$(grep -o '"error":"[^"]*"' b.trace.json | sort | uniq -c | tr -s ' ')" \
+		' 20 "error":"cudaErrorInvalidValue"'
+	run_profile --from a.profile -o again.trace.json
+	expect_equal 'from a capture' "$(grep -c '"error":"cudaErrorInvalidValue"' again.trace.json)" \
+		"$(grep -c '"error":"cudaErrorInvalidValue"' b.trace.json)"
+}
+
 @test "protoc and python read the same timeline" {
 	check_traces a
 	expect_line sums "^cpu $(in_summary CPU)\$"
