@@ -116,7 +116,7 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 	}
 	if (left == 0 && !l->not_held_ns) {
 		log_warn(log,
-			 "the command ended after %s, before --delay was over: nothing was "
+			 "the end came after %s, before --delay was over: nothing was "
 			 "recorded",
 			 time_text(length, (double)t->elapsed_ns));
 		return;

@@ -194,7 +194,7 @@ work_between()
 @test "start that nobody says, or can say" {
 	start_profile --control control --delay start -d 1 --strict -o out.folded "$workloads/launches" 10
 	finish_profile
-	expect_line stderr '^profile: the command ended after .*, before --delay was over: nothing was recorded$'
+	expect_line stderr '^profile: the end came after .*, before --delay was over: nothing was recorded$'
 	expect_empty out.folded
 	run_profile --delay start -o out.folded true
 	expect_status 125

@@ -202,7 +202,7 @@ expect_seen_left_out()
 @test "a command that ends before" {
 	run_profile -gpu-only --delay 1m -o out.folded "$workload" 100
 	expect_status 0
-	expect_line stderr '^profile: the command ended after .*, before --delay was over: nothing was recorded$'
+	expect_line stderr '^profile: the end came after .*, before --delay was over: nothing was recorded$'
 	expect_empty out.folded
 	run_profile --delay 1m -o out.folded sh -c 'exit 5'
 	expect_status 5

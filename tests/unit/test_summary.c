@@ -129,7 +129,7 @@ static void a_part_of_the_run(void **state)
 	assert_string_equal(report(b), "Recorded: 250.000 ms, from 1.000 s after the command's "
 				       "start\n" NOTHING);
 	b->totals.elapsed_ns = 999000000;
-	assert_string_equal(report(b), "profile: the command ended after 999.000 ms, before "
+	assert_string_equal(report(b), "profile: the end came after 999.000 ms, before "
 				       "--delay was over: nothing was recorded\n" NOTHING);
 	b->measure.delay_ns = 0;
 	assert_string_equal(report(b), "Recorded: 500.000 ms\n" NOTHING);
