@@ -300,10 +300,13 @@ static void something_else_is_done_meanwhile(void **state)
 	child = fork();
 	if (child == 0) {
 		work = make_work(1, true);
-		_exit(bounded_call(c, &work->job, SHORT_MS) != -ETIMEDOUT || times != 0);
+		/* by a signal: valgrind has its own idea of what a child may leave */
+		if (bounded_call(c, &work->job, SHORT_MS) == -ETIMEDOUT && times == 0)
+			raise(SIGKILL);
+		_exit(1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
+	assert_true(WIFSIGNALED(status));
 	bounded_caller_do_meanwhile(c, NULL, NULL);
 	work = make_work(1, true);
 	assert_int_equal(bounded_call(c, &work->job, SHORT_MS), -ETIMEDOUT);
