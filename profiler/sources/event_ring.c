@@ -81,6 +81,20 @@ static bool is_valid_snapshot(const struct stack_snapshot *s)
 			  chain->count <= STACK_PYTHON_MAX_LINKS);
 }
 
+static bool is_snapshot(const struct stack_event *event)
+{
+	switch (event->kind) {
+	case STACK_EVENT_CPU_SNAPSHOT:
+	case STACK_EVENT_LAUNCH:
+	case STACK_EVENT_CALL:
+	case STACK_EVENT_THREAD:
+	case STACK_EVENT_OFF_CPU:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool is_valid_code(const struct stack_python_code *r)
 {
 	if (r->event.size != STACK_PYTHON_CODE_SIZE && r->event.size != sizeof(*r))
@@ -96,13 +110,9 @@ static bool is_valid(const struct stack_event *event, size_t size)
 {
 	if (size < sizeof(*event) || event->size != size)
 		return false;
-	switch (event->kind) {
-	case STACK_EVENT_CPU_SNAPSHOT:
-	case STACK_EVENT_LAUNCH:
-	case STACK_EVENT_CALL:
-	case STACK_EVENT_THREAD:
-	case STACK_EVENT_OFF_CPU:
+	if (is_snapshot(event))
 		return is_valid_snapshot((const struct stack_snapshot *)event);
+	switch (event->kind) {
 	case STACK_EVENT_CALL_END:
 	case STACK_EVENT_REFUSED:
 	case STACK_EVENT_USES_DRIVER:
@@ -130,20 +140,11 @@ static uint32_t used_bytes(const struct stack_event *event)
 	const struct stack_snapshot *s = (const struct stack_snapshot *)event;
 	uint32_t end = sizeof(*s);
 
-	switch (event->kind) {
-	case STACK_EVENT_CPU_SNAPSHOT:
-	case STACK_EVENT_LAUNCH:
-	case STACK_EVENT_CALL:
-	case STACK_EVENT_THREAD:
-	case STACK_EVENT_OFF_CPU:
-		end = later(end, s->stack_at, s->stack_bytes);
-		end = later(end, s->kernel_at, event->kernel_frames * (uint32_t)sizeof(__u64));
-		if (s->python_at)
-			end = later(end, s->python_at, sizeof(struct stack_python_chain));
-		return end;
-	default:
+	if (!is_snapshot(event))
 		return event->size;
-	}
+	end = later(end, s->stack_at, s->stack_bytes);
+	end = later(end, s->kernel_at, event->kernel_frames * (uint32_t)sizeof(__u64));
+	return s->python_at ? later(end, s->python_at, sizeof(struct stack_python_chain)) : end;
 }
 
 /* NULL: out of memory. */
