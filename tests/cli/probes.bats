@@ -226,6 +226,7 @@ needs_bpftrace()
 	stop_bpftrace
 	kill -KILL "$held"
 	wait "$held" || true
+	cat traced # shown if one of these fails
 	expect_line traced '^    cudaMalloc\+'
 	expect_line traced '^    main\+'
 	expect_line traced '^    _start\+'
