@@ -5,8 +5,11 @@
 #include "profiler/base/saturate.h"
 #include "symbolize/array.h"
 
-/* All times are passed once by the waits of their threads, which do not overlap. */
-#define STEPS (2 * WAIT_TIMES_MAX)
+/*
+ * The pieces of a thread's waits do not overlap, so they pass each of its times once; except for
+ * the first one of each piece, which may reach into many of them and takes no step.
+ */
+#define STEPS WAIT_TIMES_MAX
 
 #define LONGEST_NS (UINT64_C(1) << 38) /* kept where there is room: some minutes */
 
@@ -123,25 +126,33 @@ static void forget_oldest(struct wait_times *w)
 		if (w->times[i].end_ns > from_ns)
 			w->times[left++] = w->times[i];
 	w->count = left;
-	w->forgotten_ns = from_ns;
+	if (w->forgotten_ns < from_ns)
+		w->forgotten_ns = from_ns;
+}
+
+static bool make_room(struct wait_times *w)
+{
+	if (w->count == WAIT_TIMES_MAX)
+		forget_oldest(w);
+	return allowance_extend(w->memory, w->count, &w->paid, sizeof(*w->times)) &&
+	       array_make_room(&w->times, w->count, &w->capacity, sizeof(*w->times));
 }
 
 void wait_times_add(struct wait_times *w, const struct wait_time *time)
 {
-	struct wait_row *row;
+	bool needs_row = time->kind == ROW_WAIT;
+	struct wait_row *row = NULL;
 
 	if (time->ns == 0)
 		return;
-	if (time->kind == ROW_WAIT) {
+	if (needs_row)
 		row = get_row(w, time->stack, time->place);
-		if (row)
-			saturated_add(&row->known_ns, time->ns);
-	}
-	if (w->count == WAIT_TIMES_MAX)
-		forget_oldest(w);
-	if (!allowance_extend(w->memory, w->count, &w->paid, sizeof(*w->times)) ||
-	    !array_make_room(&w->times, w->count, &w->capacity, sizeof(*w->times))) {
-		w->forgotten_ns = time->end_ns;
+	if (row)
+		saturated_add(&row->known_ns, time->ns);
+	/* a row's parts are never more than what is known of it */
+	if ((needs_row && !row) || !make_room(w)) {
+		if (w->forgotten_ns < time->end_ns)
+			w->forgotten_ns = time->end_ns;
 		return;
 	}
 	w->times[w->count] = *time;
@@ -223,25 +234,37 @@ static void move(struct wait_times *w, struct wait_time *t, const struct gpu_wor
 		add_part(w, row, to, ns);
 }
 
+/* Its pieces come one after the other. */
+static void note_cut(struct wait_times *w, const struct waits_wait *wait)
+{
+	if (w->last_cut.process == wait->process && w->last_cut.tid == wait->tid &&
+	    w->last_cut.start_ns == wait->start_ns)
+		return;
+	w->last_cut = *wait;
+	w->cut++;
+}
+
 void wait_times_split(struct wait_times *w, const struct waits_wait *wait,
 		      const struct gpu_work_origin *origin, uint64_t from_ns, uint64_t ns)
 {
 	uint64_t to_ns = from_ns + ns;
+	uint32_t first;
 
 	sort_times(w);
-	if (from_ns < w->forgotten_ns && from_ns == wait->start_ns)
-		w->cut++;
-	for (uint32_t i = find_first(w, wait, from_ns); i < w->count; i++) {
+	if (from_ns < w->forgotten_ns)
+		note_cut(w, wait);
+	first = find_first(w, wait, from_ns);
+	for (uint32_t i = first; i < w->count; i++) {
 		struct wait_time *t = &w->times[i];
 		uint64_t part_ns;
 
 		if (t->process != wait->process || t->tid != wait->tid || t->start_ns >= to_ns)
 			break;
-		if (w->steps_left == 0) {
-			w->cut++;
+		if (i > first && w->steps_left == 0) {
+			note_cut(w, wait);
 			break;
 		}
-		w->steps_left--;
+		w->steps_left -= i > first;
 		part_ns = common(t, from_ns, to_ns);
 		if (part_ns > t->ns) /* waits that overlap */
 			part_ns = t->ns;

@@ -15,8 +15,9 @@
  *
  * Bounded: WAIT_TIMES_MAX times are kept, of all threads, until the waits are decided that they may
  * belong to; sums take from the allowance. Of more the oldest half is forgotten, and stays where it
- * is; so does what is beyond the number of steps that waits which do not overlap can take. Waits
- * that this concerns are counted (`cut`). No I/O. Times are in ns, CLOCK_MONOTONIC.
+ * is; so does a time without memory for its sum, and what takes more steps than waits that do not
+ * overlap can take. Each wait that this may concern is counted once (`cut`). No I/O. Times are in
+ * ns, CLOCK_MONOTONIC.
  */
 #ifndef PROFILER_COLLECT_WAIT_TIMES_H
 #define PROFILER_COLLECT_WAIT_TIMES_H
@@ -60,6 +61,7 @@ struct wait_times {
 	uint32_t part_count, part_capacity;
 	struct hash_index part_index;
 	uint64_t cut;
+	struct waits_wait last_cut;
 };
 
 void wait_times_release(struct wait_times *w);

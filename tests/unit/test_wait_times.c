@@ -193,8 +193,8 @@ static void steps_are_bounded(void **state)
 
 	for (uint64_t i = 0; i < WAIT_TIMES_MAX / 2; i++)
 		blocked(b, THREAD, b->poll, 100 + 2 * i, 101 + 2 * i);
-	for (int i = 0; i < 100; i++)
-		waited(b, 100, 100, 1000, true);
+	for (uint64_t i = 0; i < 100; i++)
+		waited(b, i, 100, 1000, true);
 	assert_true(b->w.cut > 90);
 	assert_int_equal(b->w.steps_left, 0);
 	expect_row(b, ROW_WAIT, b->poll, 0, 0);
@@ -217,6 +217,55 @@ static void without_memory_times_stay_where_they_are(void **state)
 			 250);
 }
 
+/* A row of which some times did not count is not divided by those alone. */
+static void what_was_spread_is_split_alike_after_a_lack_of_memory(void **state)
+{
+	struct bench *b = *state;
+	struct allowance memory = {.limit = 0};
+
+	b->w.memory = &memory;
+	blocked(b, THREAD, b->poll, 100, 200);
+	memory.limit = 1 << 20;
+	profile_add(b->profile, ROW_WAIT, b->poll, PLACE, 1000, 0);
+	wait_times_spread(&b->w, b->poll, PLACE, 1000);
+	waited(b, 100, 100, 200, true);
+	wait_times_finish(&b->w);
+	assert_int_equal(row_of(b, ROW_WAIT, b->poll).ns +
+				 row_of(b, ROW_WAIT, below(b, b->poll, false, true)).ns,
+			 1100);
+	assert_int_equal(b->w.cut, 1);
+}
+
+/* Graphs have many nodes; each that ran is a piece of the wait for all of them. */
+static void pieces_of_one_time_take_no_steps(void **state)
+{
+	struct bench *b = *state;
+
+	blocked(b, THREAD, b->poll, 50, 1000);
+	for (uint64_t at = 1000; at > 100; at--)
+		waited(b, 100, at - 1, at, at % 2);
+	assert_int_equal(b->w.cut, 0);
+	expect_row(b, ROW_WAIT, b->poll, 0, 50);
+	expect_row(b, ROW_WAIT, below(b, b->poll, false, true), 1, 450);
+	expect_row(b, ROW_WAIT, below(b, b->poll, false, false), 0, 450);
+}
+
+static void a_wait_that_is_cut_is_counted_once(void **state)
+{
+	struct bench *b = *state;
+
+	for (uint64_t i = 0; i < WAIT_TIMES_MAX / 2; i++)
+		blocked(b, THREAD, b->poll, 100 + 2 * i, 101 + 2 * i);
+	for (int i = 0; i < 10; i++)
+		waited(b, 100, 100, 1000, true);
+	b->w.cut = 0;
+	waited(b, 90, 500, 1000, true);
+	waited(b, 90, 130, 500, false);
+	waited(b, 90, 110, 130, true);
+	waited(b, 90, 90, 110, true);
+	assert_int_equal(b->w.cut, 1);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -227,6 +276,9 @@ int main(void)
 		TEST(the_oldest_times_are_forgotten_and_their_waits_counted),
 		TEST(steps_are_bounded),
 		TEST(without_memory_times_stay_where_they_are),
+		TEST(what_was_spread_is_split_alike_after_a_lack_of_memory),
+		TEST(pieces_of_one_time_take_no_steps),
+		TEST(a_wait_that_is_cut_is_counted_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
