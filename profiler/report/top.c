@@ -163,11 +163,14 @@ static void add_busy(struct line *line, const struct busy *busy, uint64_t whole_
 		add_text(line, ", %u more GPUs", busy->device_count - DEVICES);
 }
 
-/* The result is from before the command's end (-d): its time is not known. */
+/*
+ * The result is from before the command's end (-d): its time is not known. (A part that lasts to
+ * the end, as that of --last, ends with the run.)
+ */
 static bool goes_on(const struct totals *t)
 {
 	return t->measure.duration_ns &&
-	       t->measure.delay_ns + t->measure.duration_ns <= t->elapsed_ns;
+	       t->measure.delay_ns + t->measure.duration_ns < t->elapsed_ns;
 }
 
 /* Shares are those of the time that is shown. */

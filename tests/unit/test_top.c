@@ -69,6 +69,19 @@ static void a_run_that_goes_on_has_taken_no_time(void **state)
 	assert_null(strstr(text, "The run took"));
 }
 
+/* The part that --last or `start` chose ends with it. */
+static void a_run_whose_last_part_is_shown_has_ended(void **state)
+{
+	struct made_result m;
+
+	(void)state;
+	made_begin(&m);
+	m.result.totals.measure.delay_ns = 3000000000;
+	m.result.totals.measure.duration_ns = 1000000000;
+	m.result.totals.shown = "--last 1 --process a";
+	assert_non_null(strstr(report_of_size(&m, TOP_FULL, 80), "The run took 4.000 s"));
+}
+
 static void each_question_has_a_table(void **state)
 {
 	struct made_result m;
@@ -413,6 +426,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_result_has_no_tables),
 		cmocka_unit_test(a_run_that_goes_on_has_taken_no_time),
+		cmocka_unit_test(a_run_whose_last_part_is_shown_has_ended),
 		cmocka_unit_test(each_question_has_a_table),
 		cmocka_unit_test(a_graph_is_launched_by_its_launch),
 		cmocka_unit_test(folded_code_launches_for_its_caller),
