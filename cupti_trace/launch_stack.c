@@ -558,7 +558,7 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 	}
 	if (stack->native.words) {
 		hash = hash_words(stack->native.words, of->function, stack->handed_from);
-		keep_id(cache, python_stack_hash(hash, &stack->python), id);
+		keep_id(cache, python_stack_hash_numbers(hash, &stack->python), id);
 	}
 	return id;
 }

@@ -302,6 +302,15 @@ uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack)
 	return hash;
 }
 
+uint64_t python_stack_hash_numbers(uint64_t hash, const struct python_stack *stack)
+{
+	bool lines = python.options.lines;
+
+	for (uint32_t i = 0; i < stack->count; i++)
+		hash = python_frame_hash_number(hash, &stack->frames[i], lines);
+	return hash;
+}
+
 /* ---- code objects ---- */
 
 static bool is_known(const void *records, uint32_t position, const void *key)

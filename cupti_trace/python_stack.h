@@ -56,12 +56,15 @@ const struct python_interpreter *python_stack_interpreter(void);
 /* The calling thread's PyThreadState; 0: it has none. Only where there is an interpreter. */
 uint64_t python_stack_thread(void);
 
-/* Continues a hash with all that identifies this stack. */
+/* Continues a hash with all that identifies this stack: by the names of its code. */
 uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack);
 
+/* To recognize it: by the numbers of its code (python_frames.h). */
+uint64_t python_stack_hash_numbers(uint64_t hash, const struct python_stack *stack);
+
 /*
- * The same with the calling thread's stack as python_stack_read would read it, without keeping it.
- * 0: it has to be read. Only where there is an interpreter.
+ * The latter with the calling thread's stack as python_stack_read would read it, without keeping
+ * it. 0: it has to be read. Only where there is an interpreter.
  */
 uint64_t python_stack_hash_own(uint64_t hash);
 

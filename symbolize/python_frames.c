@@ -72,22 +72,20 @@ bool python_mark_read(const struct python_memory *memory, const struct python_of
 }
 
 /*
- * What tells the code object from others: the interpreter's number of it, where it has one, which
- * lies beside what a call has just read. Its names lie elsewhere, and nobody reads them otherwise.
+ * What tells the code object from others: its number, where it has one, which lies beside what a
+ * call has just read; else, or if `needs_mark`, its mark. The names of that lie elsewhere, and
+ * nobody reads them otherwise.
  */
-static inline __attribute__((always_inline)) bool load_identity(const struct python_memory *memory,
-								bool direct,
-								const struct python_offsets *o,
-								uint64_t code, uint64_t *mark)
+static inline __attribute__((always_inline)) bool
+load_identity(const struct python_memory *memory, bool direct, const struct python_offsets *o,
+	      bool needs_mark, struct python_frame *f)
 {
-	uint32_t version = 0;
-
+	f->mark = f->number = 0;
 	if (o->code_version != PYTHON_NO_OFFSET &&
-	    (!is_object(code) ||
-	     !load(memory, direct, code + o->code_version, &version, sizeof(version))))
+	    (!is_object(f->code) ||
+	     !load(memory, direct, f->code + o->code_version, &f->number, sizeof(f->number))))
 		return false;
-	*mark = version;
-	return version != 0 || load_mark(memory, direct, o, code, mark);
+	return (f->number && !needs_mark) || load_mark(memory, direct, o, f->code, &f->mark);
 }
 
 /* The frame in `f` is the first of an evaluation; the anchor given first is that evaluation's. */
@@ -184,7 +182,7 @@ walk(const struct python_memory *memory, bool direct, const struct python_offset
 		f->copy = 0;
 		f->is_entry = false;
 		if (!load_place(memory, direct, o, frame, f) ||
-		    !load_identity(memory, direct, o, f->code, &f->mark))
+		    !load_identity(memory, direct, o, stack != NULL, f))
 			return hash;
 		if (stack && (o->frame_form == PYTHON_FRAME_EACH ||
 			      (o->frame_form == PYTHON_FRAME_FLAG && owner))) {
@@ -196,7 +194,7 @@ walk(const struct python_memory *memory, bool direct, const struct python_offset
 		if (stack)
 			stack->count = count;
 		else
-			hash = python_frame_hash(hash, f, lines);
+			hash = python_frame_hash_number(hash, f, lines);
 	}
 	return hash;
 }

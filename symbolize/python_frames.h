@@ -33,15 +33,16 @@ struct python_memory {
 struct python_frame {
 	uint64_t code;  /* address of the code object */
 	uint64_t place; /* its current instruction, in the version's form: for python_line() */
-	uint64_t
-		mark; /* tells it from other code objects in the same memory, one after the other */
+	uint64_t mark;  /* with `code`: equal for equal names, even if the memory of a freed code
+			 * object is reused */
 	/*
 	 * Of an entry: an address within the C frame of that loop. 0: not known, or not an entry.
 	 * It tells where this frame belongs among the native ones, whatever the loop's code is.
 	 */
 	uint64_t anchor;
-	uint32_t copy; /* of the instructions that `place` is in; 0: the code object's own */
-	bool is_entry; /* a C evaluation loop was entered at this frame */
+	uint32_t copy;   /* of the instructions that `place` is in; 0: the code object's own */
+	uint32_t number; /* which no other code object of the interpreter has; 0: it has none */
+	bool is_entry;   /* a C evaluation loop was entered at this frame */
 };
 
 struct python_stack {
@@ -59,7 +60,11 @@ void python_frames_read_some(const struct python_memory *memory,
 			     const struct python_offsets *offsets, uint64_t thread, uint32_t limit,
 			     struct python_stack *stack);
 
-/* Continues a hash with a frame; `lines`: frames differ by their instructions, too. */
+/*
+ * Continues a hash with a frame; `lines`: frames differ by their instructions, too. By names, code
+ * that is made again from the same text (eval in a loop) is the same. By numbers, which are faster
+ * to read, it is another each time; the mark tells what has none.
+ */
 static inline uint64_t python_frame_hash(uint64_t hash, const struct python_frame *frame,
 					 bool lines)
 {
@@ -67,19 +72,25 @@ static inline uint64_t python_frame_hash(uint64_t hash, const struct python_fram
 	return lines ? hash_step(hash, frame->place, 0) : hash;
 }
 
+static inline uint64_t python_frame_hash_number(uint64_t hash, const struct python_frame *frame,
+						bool lines)
+{
+	hash = hash_step(hash, frame->code, frame->number ? frame->number : frame->mark);
+	return lines ? hash_step(hash, frame->place, 0) : hash;
+}
+
 /*
- * Continues a hash with all frames that python_frames_read would read, without a callback, of the
- * calling thread.
+ * Continues a hash, by numbers, with all frames that python_frames_read would read, without a
+ * callback, of the calling thread.
  */
 uint64_t python_frames_hash(const struct python_offsets *offsets, uint64_t thread, bool lines,
 			    uint64_t hash);
 
 /*
- * The mark of a code object by its names: the address of its name (the member given by
- * python_mark_text), the hash stored in the name, the address of its file's name, and its first
- * line. The hash distinguishes names that were at one address one after the other, as happens if a
- * program creates and drops code in a loop; the file tells one module's code, "<module>", from
- * another's.
+ * The mark of a code object: the address of its name (the member given by python_mark_text), the
+ * hash stored in the name, the address of its file's name, and its first line. The hash
+ * distinguishes names that were at one address one after the other, as happens if a program creates
+ * and drops code in a loop; the file tells one module's code, "<module>", from another's.
  */
 static inline uint64_t python_mark(uint64_t text, uint64_t text_hash, uint64_t file,
 				   uint32_t first_line)
@@ -101,7 +112,7 @@ static inline uint16_t python_mark_text(const struct python_offsets *offsets)
 							  : offsets->code_name;
 }
 
-/* That of the code object at `code`. False: it is not readable. */
+/* The mark of the code object at `code`. False: it is not readable. */
 bool python_mark_read(const struct python_memory *memory, const struct python_offsets *offsets,
 		      uint64_t code, uint64_t *mark);
 

@@ -482,6 +482,27 @@ greenlet_of()
 	done
 }
 
+# From 3.12 on each has a number of its own, in the same memory.
+@test "code that is made again and again from the same text is sent once, and is one stack" {
+	local python
+
+	cat >again.py <<-'END'
+		import runpy, sys
+		sys.argv = [sys.argv[1], "plain"]
+		launch = runpy.run_path(sys.argv[0], run_name="workload")["case_plain"]
+		for _ in range(400):
+		    eval("launch()")
+	END
+	for python in "${pythons[@]}"; do
+		echo "$python"
+		run_profile -gpu-only --record raw -o out.folded "$python" again.py "$script"
+		expect_status 0
+		expect_line stderr '^Correlation: 401 matched, 0 unmatched'
+		[ "$(grep -ac '"t":"pycode"' raw.pipe)" -lt 100 ]
+		[ "$(grep -ac '"t":"stack"' raw.pipe)" -lt 100 ]
+	done
+}
+
 # Code objects sent by the kernel side are bounded, and so are displayed names.
 @test "by uprobe: odd names, and line tables longer than the limit" {
 	local python how line

@@ -244,34 +244,47 @@ static void files_make_a_difference(void **state)
 	}
 }
 
-/* Nor does anything but the interpreter's number, where the code object has one. */
-static void numbers_make_a_difference(void **state)
+static uint64_t hash_of_first(const struct world *w, bool by_number)
+{
+	return by_number ? python_frame_hash_number(1, &w->stack.frames[0], false)
+			 : python_frame_hash(1, &w->stack.frames[0], false);
+}
+
+/* Code that was made again from the same text has the same names, and another number. */
+static void numbers_make_a_difference_and_names_do_not(void **state)
 {
 	uint32_t numbered = 0;
 
 	(void)state;
 	for (size_t v = 0; v < VERSIONS; v++) {
-		uint64_t code, thread, first;
+		uint64_t code, thread, by_name, by_number;
 		struct world w;
 
 		open_world(&w, versions[v]);
+		code = made_code(&w.made, &w.o, "f", "a.py", 1);
+		thread = made_thread(&w.made, &w.o, made_frame(&w.made, &w.o, code, 0, true));
+		if (w.o.code_version != PYTHON_NO_OFFSET)
+			made_put_32(&w.made, code + w.o.code_version, 7);
+		python_frames_read(&w.memory, &w.o, thread, &w.stack);
+		by_name = hash_of_first(&w, false);
+		by_number = hash_of_first(&w, true);
 		if (w.o.code_version == PYTHON_NO_OFFSET) {
+			assert_int_equal(w.stack.frames[0].number, 0);
+			assert_true(by_name == by_number);
 			close_world(&w);
 			continue;
 		}
 		numbered++;
-		code = made_code(&w.made, &w.o, "f", "a.py", 1);
-		thread = made_thread(&w.made, &w.o, made_frame(&w.made, &w.o, code, 0, true));
-		made_put_32(&w.made, code + w.o.code_version, 7);
-		python_frames_read(&w.memory, &w.o, thread, &w.stack);
-		first = w.stack.frames[0].mark;
 		made_put_32(&w.made, code + w.o.code_version, 8);
 		python_frames_read(&w.memory, &w.o, thread, &w.stack);
-		assert_true(w.stack.frames[0].mark != first);
-		made_put_64(&w.made, code + w.o.code_filename, 1); /* not looked at */
+		assert_true(hash_of_first(&w, false) == by_name);
+		assert_true(hash_of_first(&w, true) != by_number);
+		/* where there is a number, names are not looked at */
+		made_put_64(&w.made, code + w.o.code_filename, 1);
 		made_put_32(&w.made, code + w.o.code_version, 7);
 		python_frames_read(&w.memory, &w.o, thread, &w.stack);
-		assert_true(w.stack.frames[0].mark == first);
+		assert_true(hash_of_first(&w, false) != by_name);
+		assert_true(hash_of_first(&w, true) == by_number);
 		close_world(&w);
 	}
 	assert_true(numbered >= 4);
@@ -720,7 +733,7 @@ int main(void)
 		cmocka_unit_test(nonsense_in_runtime_is_refused),
 		cmocka_unit_test(frames_of_every_version),
 		cmocka_unit_test(files_make_a_difference),
-		cmocka_unit_test(numbers_make_a_difference),
+		cmocka_unit_test(numbers_make_a_difference_and_names_do_not),
 		cmocka_unit_test(entries_have_anchors),
 		cmocka_unit_test(incomplete_frames_are_no_entries),
 		cmocka_unit_test(copies_of_instructions_have_the_lines),
