@@ -52,10 +52,9 @@ enum stack_event_kind {
 #define STACK_EVENT_NO_MEMORY 2u /* CPU_SNAPSHOT: an ending thread that has no memory any more */
 #define STACK_EVENT_EXEC 4u      /* CPU_USED, THREAD_TIMES: of the programs before this one */
 #define STACK_EVENT_OVER 16u     /* THREAD_TIMES: when all was over, which is up to since_ns */
-#define STACK_EVENT_FILE_TYPE                                                             \
-	0xf000u                /* OFF_CPU, in a call that reads or writes: S_IFMT of what \
-				*/
-#define STACK_EVENT_OF_PERF 8u /* CPU_SNAPSHOT: the copy of the stack is a perf event's */
+#define STACK_EVENT_OF_PERF 8u   /* CPU_SNAPSHOT: the copy of the stack is a perf event's */
+/* OFF_CPU, in a call that reads or writes: the type of that file, as S_IFMT has it */
+#define STACK_EVENT_FILE_TYPE 0xf000u
 
 struct stack_event {
 	__u64 time_ns;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What each launch reads of the library's state lies together, on one page and few cache lines:
- * between launches the program uses the caches for itself, so each page more costs a miss. The
- * same holds for the code that it runs.
+ * between launches the program uses the caches for itself, so each page more costs a miss. So does
+ * the code that each launch runs.
  */
 #ifndef CUPTI_TRACE_AT_LAUNCH_H
 #define CUPTI_TRACE_AT_LAUNCH_H
 
 #define READ_AT_LAUNCH __attribute__((section("read_at_launch")))
 
-/* So does the code: the linker puts what is hot side by side. */
+/* Of a function: the linker puts those that are hot side by side. */
 #define AT_LAUNCH __attribute__((hot))
 
 #endif

@@ -27,7 +27,7 @@ struct perf_event_mmap_page;
 
 struct thread_runs {
 	uint32_t tid;
-	/* of the event, before that with its records; NULL: there is none */
+	/* of the event; its records are on the next one. NULL: there is none */
 	const volatile struct perf_event_mmap_page *page;
 	uint64_t head; /* how much has been recorded, as noted */
 	int fd;        /* of the file; -1: none */

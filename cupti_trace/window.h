@@ -22,7 +22,7 @@ struct window {
 
 #define WINDOW_NOT_YET UINT64_MAX
 
-/* Between saying that it begins and its beginning: by then programs have learned it, each tick. */
+/* It begins so long after the profiler says so: programs look every tick, and know it by then. */
 #define WINDOW_NOTICE_NS 100000000u
 
 /* Launches are recorded this long before the window: their work may begin in it. */

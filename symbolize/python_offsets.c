@@ -262,7 +262,7 @@ static int read_own_words(uint32_t hex, const struct word_layout *l, struct word
 		.code_name = offset(w, l->code_name),
 		.code_qualname = offset(w, l->code_qualname),
 		.code_first_line = offset(w, l->code_first_line),
-		/* it does not say; five ints behind the line in all versions so far */
+		/* not among them: in all versions so far five ints lie between the line and it */
 		.code_version = (uint16_t)(offset(w, l->code_first_line) + 24),
 		.code_lines = offset(w, l->code_lines),
 		.code_instructions = offset(w, l->code_instructions),

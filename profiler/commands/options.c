@@ -313,8 +313,8 @@ static bool check_attach(struct options *o, bool has_command)
 	else if (option)
 		complain("%s needs the start of a command: not with %s", option, how);
 	else if (o->measure.idle) /* docs/attach.md */
-		complain("--idle must know all work of a GPU, and the library comes to one process "
-			 "after the other: not with %s; --wall or --waits",
+		complain("--idle has to know all the work of a GPU, and the library comes to one "
+			 "process after the other: not with %s; use --wall or --waits",
 			 how);
 	else if (o->no_inject && needs_gpu_time(o))
 		complain("%s needs GPU time: not with --no-inject", needs_gpu_time(o));
@@ -339,7 +339,8 @@ static void set_attached(struct options *o)
 static bool check_delay(const struct options *o)
 {
 	if (o->measure.delay_ns == MEASURE_UNTIL_TOLD && !o->control) {
-		complain("--delay start waits for `start` from a FIFO: give it with --control");
+		complain("--delay start waits for the line `start` in a FIFO: name one with "
+			 "--control");
 		return false;
 	}
 	return true;

@@ -367,8 +367,7 @@ static void start(struct run *r)
 		log_warn(&r->log, "start: what is recorded has begun already");
 		break;
 	default:
-		log_warn(&r->log, "start: not after the end of what is recorded; a run has one "
-				  "part");
+		log_warn(&r->log, "start: recording has ended, and a run has one recorded part");
 	}
 }
 
@@ -381,7 +380,7 @@ static void obey_early(struct run *r)
 		break;
 	case CONTROL_SNAPSHOT:
 	case CONTROL_STOP:
-		log_warn(&r->log, "no process is looked at yet: `start`, or Ctrl-C");
+		log_warn(&r->log, "nothing is recorded yet: write `start`, or press Ctrl-C");
 		break;
 	case CONTROL_NONE:
 		break;

@@ -9,13 +9,13 @@
  *
  * Spans leave in requests of SPANS_IN_REQUEST at most, in the order in which they were added: each
  * is a whole ExportTraceServiceRequest (opentelemetry/proto/collector/trace/v1), with a resource
- *for each process. In memory are one request, and 48 bytes for each thread that made calls.
+ * for each process. In memory are one request, and 48 bytes for each thread that made calls.
  *
  * A span's number in the trace is computed from what it is of: a call's process, its correlation id
  * or thread, its start; an operation's place on the GPU, its times and its work. So an operation
  * knows the number of the call that started it without anything having been kept, and a span has
- *the same id wherever and whenever it is made: in files, at collectors, from a capture. Two spans
- *have the same number with a chance of one in 2^63.
+ * the same id wherever and whenever it is made: in files, at collectors, from a capture. Two spans
+ * have the same number with a chance of one in 2^63.
  *
  * Functions that send return 0; -ENOMEM; or what `put` returned. Then the spans of that request are
  * lost, and the next ones may be added.

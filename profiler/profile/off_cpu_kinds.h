@@ -25,7 +25,7 @@ enum off_cpu_kind {
 	OFF_CPU_MEMORY,
 	OFF_CPU_PAGE_FAULT,
 	OFF_CPU_POLL,
-	OFF_CPU_READ, /* of something else than the next four */
+	OFF_CPU_READ, /* of something that has no kind of its own below */
 	OFF_CPU_RECEIVE,
 	OFF_CPU_SEND,
 	OFF_CPU_SIGNAL,

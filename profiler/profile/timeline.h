@@ -77,7 +77,7 @@ struct timeline_record {
 };
 _Static_assert(sizeof(struct timeline_record) == 56, "records have no gaps");
 
-/* A cudaError_t or CUresult as records have it: all that CUDA has fit, larger ones become the
+/* A cudaError_t or CUresult as records have it. All codes of CUDA fit; larger ones become the
  * largest number. */
 static inline uint16_t timeline_error(uint32_t code)
 {

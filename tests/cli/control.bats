@@ -149,7 +149,7 @@ work_between()
 	[ "$(gpu_ns out.1.folded)" -gt 0 ]
 	[ "$(gpu_ns out.1.folded)" -le "$(gpu_ns out.folded)" ]
 	expect_line stderr '^profile: start: what is recorded has begun already$'
-	expect_line stderr '^profile: start: not after the end of what is recorded; a run has one part$'
+	expect_line stderr '^profile: start: recording has ended, and a run has one recorded part$'
 	expect_line stderr '^Recorded: [0-9.]+ m?s, from [0-9.]+ m?s after the command.s start$'
 	expect_line stderr '^  [0-9]+ GPU operations? began before '
 	kill -TERM "$(child_of "$pid")"
@@ -198,7 +198,7 @@ work_between()
 	expect_empty out.folded
 	run_profile --delay start -o out.folded true
 	expect_status 125
-	expect_line stderr '^profile: --delay start waits for `start` from a FIFO: give it with --control$'
+	expect_line stderr '^profile: --delay start waits for the line `start` in a FIFO: name one with --control$'
 }
 
 @test "start for processes that already run" {
@@ -210,7 +210,7 @@ work_between()
 	wait_until grep -qx ready ready
 	start_profile --control control --delay start --unit ns -o out.folded -p "$target"
 	command_run snapshot stop
-	wait_until grep -q 'no process is looked at yet: `start`, or Ctrl-C' stderr
+	wait_until grep -q 'nothing is recorded yet: write `start`, or press Ctrl-C' stderr
 	[ ! -e out.1.folded ]
 	command_run start
 	wait_until grep -qx 'Recording begins' stderr
