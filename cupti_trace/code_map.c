@@ -13,6 +13,7 @@
 #include "symbolize/text.h"
 
 #define LINE_SIZE 8192
+#define MAPS "/proc/self/maps"
 
 /* Reads hexadecimal or decimal digits at *at, and the one character behind them. */
 static uint64_t take_number(const char **at, unsigned int base)
@@ -93,8 +94,13 @@ static bool is_open(void)
 {
 	struct stat st;
 
-	return file.fd >= 0 && fstat(file.fd, &st) == 0 && st.st_dev == file.device &&
-	       st.st_ino == file.inode;
+	if (file.fd < 0)
+		return false;
+	if (fstat(file.fd, &st) == 0 && st.st_dev == file.device && st.st_ino == file.inode)
+		return true;
+	guest_note_closed();
+	file.fd = -1;
+	return false;
 }
 
 void code_map_close(void)
@@ -117,7 +123,7 @@ static int open_file(void)
 		close(file.fd);
 	}
 	file.owner = getpid();
-	file.fd = guest_open("/proc/self/maps", O_RDONLY);
+	file.fd = guest_open(MAPS, O_RDONLY);
 	if (file.fd >= 0 && fstat(file.fd, &st) == 0) {
 		file.device = st.st_dev;
 		file.inode = st.st_ino;
@@ -126,7 +132,7 @@ static int open_file(void)
 }
 
 /* With the lock held. */
-static int read_lines(struct code_map *map, int fd)
+static void read_lines(struct code_map *map, int fd)
 {
 	static char buffer[LINE_SIZE]; /* not on the program's stacks, which may be small */
 	size_t used = 0;
@@ -138,7 +144,7 @@ static int read_lines(struct code_map *map, int fd)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return n < 0 ? -errno : 0;
+			return;
 		used += (size_t)n;
 		buffer[used] = '\0';
 		while ((newline = memchr(line, '\n', used - (size_t)(line - buffer)))) {
@@ -153,11 +159,24 @@ static int read_lines(struct code_map *map, int fd)
 	}
 }
 
-/* 0 or -errno. */
-static int read_all(struct code_map *map)
+static void read_open_file(struct code_map *map)
 {
-	int fd, err;
+	int fd = open_file();
 
+	if (fd >= 0)
+		read_lines(map, fd);
+}
+
+static void read_apart(void *map)
+{
+	int fd = open(MAPS, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		read_lines(map, fd);
+}
+
+static void read_all(struct code_map *map)
+{
 	if (!map->entries)
 		map->entries = malloc(CODE_MAP_MAX * sizeof(*map->entries));
 	if (!map->paths)
@@ -165,12 +184,11 @@ static int read_all(struct code_map *map)
 	map->count = 0;
 	map->paths_used = 0;
 	if (!map->entries || !map->paths)
-		return -ENOMEM;
+		return;
 	pthread_mutex_lock(&file.lock);
-	fd = open_file();
-	err = fd < 0 ? fd : read_lines(map, fd);
+	if (is_open() || !guest_is_apart() || !guest_run_apart(read_apart, map))
+		read_open_file(map);
 	pthread_mutex_unlock(&file.lock);
-	return err;
 }
 
 static struct code_map_entry *find(struct code_map *map, uint64_t pc)

@@ -3,11 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/futex.h>
+#include <linux/sched.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+#include "cupti_trace/clock.h"
 
 #define HIGHEST_FD 4095 /* a higher one would make the kernel's table of them large */
 #define FEW_FDS 16      /* that many numbers, from the highest down, are tried first */
@@ -94,13 +102,16 @@ static int move_up(int fd)
 	struct stat file;
 	int high;
 
-	if (fstat(fd, &file) != 0)
+	if (fstat(fd, &file) != 0) {
+		guest_note_closed();
 		return -EBADF;
+	}
 	high = copy_up(fd);
 	if (high < 0)
 		return is_file(fd, &file) ? fd : -EBADF;
 	if (!is_file(high, &file)) {
 		close(high);
+		guest_note_closed();
 		return -EBADF;
 	}
 	close_low(fd, &file);
@@ -142,4 +153,114 @@ int guest_open(const char *path, int flags)
 	while (count > 0)
 		close_low(placeholders[--count], &root);
 	return fd < 0 ? -err : move_up(fd);
+}
+
+/* ---- descriptors of our own ---- */
+
+#define APART_STACK (64u << 10)
+
+static _Atomic uint64_t apart_until_ns;
+static _Atomic uint64_t apart_ns = GUEST_APART_FIRST_NS;
+
+void guest_note_closed(void)
+{
+	uint64_t lasts = atomic_load(&apart_ns);
+
+	if (guest_is_apart())
+		return;
+	atomic_store(&apart_ns, lasts * GUEST_APART_FACTOR);
+	atomic_store(&apart_until_ns, clock_now_ns() + lasts);
+}
+
+bool guest_is_apart(void)
+{
+	uint64_t until = atomic_load_explicit(&apart_until_ns, memory_order_relaxed);
+
+	return until != 0 && clock_now_ns() < until;
+}
+
+struct apart {
+	void (*work)(void *data);
+	void *data;
+	bool has_run;
+	int lives; /* cleared by the kernel at the thread's end */
+};
+
+static void run_apart(struct apart *apart)
+{
+	/* no descriptor of the program's is copied, but for the lowest few dozen and for a moment
+	 */
+	if (syscall(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) != 0)
+		return;
+	apart->work(apart->data);
+	apart->has_run = true;
+}
+
+/*
+ * Makes a thread that runs run_apart on the stack that ends at `top`, and ends. It has the caller's
+ * thread-local storage, so until then the caller does nothing but wait. (CLONE_VFORK would do that,
+ * but valgrind ends programs that use it here.) Returns the thread's id or -errno.
+ */
+static long start_apart(char *top, struct apart *apart)
+{
+	const unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
+				    CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID;
+	register int *lives __asm__("r10") = &apart->lives;
+	register long tls __asm__("r8") = 0;
+	void **stack = (void **)top;
+	long tid;
+
+	*--stack = (void *)(uintptr_t)run_apart;
+	*--stack = apart;
+	__asm__ volatile("syscall\n\t"
+			 "test %%rax, %%rax\n\t"
+			 "jnz 1f\n\t"
+			 ".cfi_remember_state\n\t"
+			 ".cfi_undefined rip\n\t"
+			 "xor %%ebp, %%ebp\n\t"
+			 "pop %%rdi\n\t"
+			 "pop %%rax\n\t"
+			 "call *%%rax\n\t"
+			 "xor %%edi, %%edi\n\t"
+			 "mov %[exit], %%eax\n\t"
+			 "syscall\n\t"
+			 "hlt\n\t"
+			 ".cfi_restore_state\n"
+			 "1:"
+			 : "=a"(tid)
+			 : "a"(SYS_clone), "D"(flags), "S"(stack), "d"(0), "r"(lives),
+			   "r"(tls), [exit] "i"(SYS_exit)
+			 : "rcx", "r11", "memory", "cc");
+	return tid;
+}
+
+static void wait_for_end(int *lives)
+{
+	int value;
+
+	while ((value = __atomic_load_n(lives, __ATOMIC_ACQUIRE)) != 0)
+		syscall(SYS_futex, lives, FUTEX_WAIT, value, NULL, NULL, 0);
+}
+
+bool guest_run_apart(void (*work)(void *data), void *data)
+{
+	struct apart apart = {.work = work, .data = data, .lives = 1};
+	char *stack;
+
+	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0)
+		return false; /* a filter may kill who makes a thread in its own way */
+	stack = mmap(NULL, APART_STACK, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (stack == MAP_FAILED)
+		return false;
+	if (start_apart(stack + APART_STACK, &apart) > 0)
+		wait_for_end(&apart.lives);
+	munmap(stack, APART_STACK);
+	return apart.has_run;
+}
+
+void guest_run_with_files(void (*work)(void *data), void *data)
+{
+	if (!guest_is_apart() || !guest_run_apart(work, data))
+		work(data);
 }

@@ -14,6 +14,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include "cupti_trace/own_cost.h"
 
 struct guest {
@@ -40,5 +41,29 @@ int guest_open(const char *path, int flags);
 
 /* Whether none of the standard descriptors is closed: what opens a descriptor gets another one. */
 bool guest_has_standard(void);
+
+/*
+ * A program that closes all its descriptors closes the library's too, and may have a file of its
+ * own under such a number a moment later; Linux has no call that uses or closes a number only if it
+ * is a certain file. Who finds that a descriptor of the library's is gone says so here. For a while
+ * the library then opens nothing among the program's descriptors: GUEST_APART_FIRST_NS, and
+ * GUEST_APART_FACTOR times as long at each further time.
+ */
+void guest_note_closed(void);
+bool guest_is_apart(void);
+#define GUEST_APART_FIRST_NS UINT64_C(10000000000)
+#define GUEST_APART_FACTOR 4
+
+/*
+ * Runs `work` in a thread that has a table of descriptors of its own, empty at first, and lives for
+ * this call alone. The caller waits meanwhile, and shares its thread-local storage, errno too.
+ * Takes some 60 us. Whatever `work` opens is closed at its end. Call between guest_enter and
+ * guest_leave. Returns whether it ran: Linux before 5.9 (close_range(2), CLOSE_RANGE_UNSHARE), a
+ * seccomp filter or a limit of threads may not allow it.
+ */
+bool guest_run_apart(void (*work)(void *data), void *data);
+
+/* Runs `work`, which closes what it opens by guest_open: apart if the library is, here if not. */
+void guest_run_with_files(void (*work)(void *data), void *data);
 
 #endif

@@ -17,6 +17,8 @@
 #include "symbolize/text.h"
 
 #define KEPT_FIRST 16384u
+#define PIPE_FLAGS (O_WRONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW)
+#define NOT_NOW (-EMFILE) /* of several errors of open, this one stands for all that may pass */
 
 static void begin_batch(struct sink *sink)
 {
@@ -50,7 +52,7 @@ static char *add_header(const struct sink *sink, char *batch, size_t used)
 /* A descriptor or -errno. */
 static int open_pipe(const char *path)
 {
-	return guest_open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	return guest_open(path, PIPE_FLAGS);
 }
 
 int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid, uint64_t instance)
@@ -74,6 +76,7 @@ int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid, uint64_t i
 		sink->inode = st.st_ino;
 	}
 	sink->fd = fd;
+	sink->is_on = true;
 	begin_batch(sink);
 	return 0;
 }
@@ -104,36 +107,95 @@ static bool is_there(const struct sink *sink)
 	return stat(sink->path, &st) == 0 && is_same(sink, &st);
 }
 
-/*
- * The program may have closed the pipe: 0 if it is open, -EPIPE if nobody reads it any more,
- * -EAGAIN if it cannot be opened now.
- */
-static int find_pipe(struct sink *sink)
+/* What follows from an error of open: -EPIPE if nobody reads the pipe any more, or NOT_NOW. */
+static int why_not(int error)
 {
-	int fd;
+	/* all else may pass: no descriptor is free, no permission */
+	return error == -ENXIO || error == -ENOENT ? -EPIPE : NOT_NOW;
+}
 
-	if (is_copy(sink))
-		return -EPIPE;
-	if (is_pipe(sink, sink->fd))
-		return 0;
-	fd = open_pipe(sink->path);
-	if (fd >= 0 && is_pipe(sink, fd)) {
+/* Opens it anew among the program's descriptors: 0, -EPIPE or NOT_NOW. */
+static int reopen(struct sink *sink)
+{
+	int fd = open_pipe(sink->path);
+
+	if (fd < 0)
+		return why_not(fd);
+	if (is_pipe(sink, fd)) {
 		sink->fd = fd;
 		return 0;
 	}
-	if (fd >= 0 && is_there(sink))
-		return -EAGAIN; /* closed again meanwhile: it is a file of the program's now */
-	if (fd >= 0)
-		close(fd);
-	/* neither a reader nor a pipe; all else may pass: no descriptor is free, no permission */
-	return fd >= 0 || fd == -ENXIO || fd == -ENOENT ? -EPIPE : -EAGAIN;
+	if (is_there(sink))
+		return NOT_NOW; /* closed again meanwhile: it is a file of the program's now */
+	close(fd);
+	return -EPIPE;
+}
+
+/* Whether it is open among the program's descriptors. */
+static bool is_open(struct sink *sink)
+{
+	if (sink->fd < 0 || is_pipe(sink, sink->fd))
+		return sink->fd >= 0;
+	guest_note_closed();
+	sink->fd = -1;
+	return false;
 }
 
 static void close_pipe(struct sink *sink)
 {
-	if (sink->fd >= 0 && is_pipe(sink, sink->fd))
+	if (is_open(sink))
 		close(sink->fd);
 	sink->fd = -1;
+	sink->is_on = false;
+}
+
+struct attempt {
+	const struct sink *sink;
+	const char *bytes;
+	size_t length;
+	ssize_t result;
+};
+
+static void write_once(struct attempt *attempt, int fd)
+{
+	attempt->result = attempt->length ? write(fd, attempt->bytes, attempt->length) : 0;
+	if (attempt->result < 0)
+		attempt->result = -errno;
+}
+
+static void write_apart(void *data)
+{
+	struct attempt *attempt = data;
+	int fd = open(attempt->sink->path, PIPE_FLAGS | O_CLOEXEC);
+
+	if (fd < 0)
+		attempt->result = why_not(-errno);
+	else if (!is_pipe(attempt->sink, fd))
+		attempt->result = -EPIPE;
+	else
+		write_once(attempt, fd);
+}
+
+/*
+ * One write, or none if `length` is 0: how much was written, or -errno. -EPIPE: nobody reads the
+ * pipe; NOT_NOW: it cannot be opened.
+ */
+static ssize_t try_write(struct sink *sink, const char *bytes, size_t length)
+{
+	struct attempt attempt = {.sink = sink, .bytes = bytes, .length = length};
+	int err;
+
+	if (is_copy(sink))
+		return -EPIPE;
+	if (!is_open(sink)) {
+		if (guest_is_apart() && guest_run_apart(write_apart, &attempt))
+			return attempt.result;
+		err = reopen(sink);
+		if (err)
+			return err;
+	}
+	write_once(&attempt, sink->fd);
+	return attempt.result;
 }
 
 static int64_t now_ms(void)
@@ -141,14 +203,13 @@ static int64_t now_ms(void)
 	return (int64_t)(clock_now_ns() / 1000000);
 }
 
-static void wait_for_room(struct sink *sink, int64_t ms)
+static void wait_for_room(struct sink *sink, bool is_full, int64_t ms)
 {
 	struct pollfd p = {.fd = sink->fd, .events = POLLOUT};
-	bool is_full = errno == EAGAIN;
 
 	__atomic_store_n(&sink->waits, true, __ATOMIC_RELAXED);
 	/* a program without room for any descriptor may not poll */
-	if (!is_full || poll(&p, 1, (int)ms) < 0)
+	if (!is_full || sink->fd < 0 || poll(&p, 1, (int)ms) < 0)
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	__atomic_store_n(&sink->waits, false, __ATOMIC_RELAXED);
 }
@@ -160,24 +221,22 @@ static void wait_for_room(struct sink *sink, int64_t ms)
 static int write_bytes(struct sink *sink, const char *bytes, size_t length)
 {
 	int64_t deadline = now_ms() + (sink->stalled ? 0 : SINK_PATIENCE_MS);
-	int err;
 
-	while ((err = find_pipe(sink)) == 0) {
-		ssize_t n = write(sink->fd, bytes, length);
+	for (;;) {
+		ssize_t n = try_write(sink, bytes, length);
 		int64_t left;
 
 		if (n == (ssize_t)length)
 			return 0;
-		if (n < 0 && errno == EPIPE)
-			return -EPIPE;
-		if (n < 0 && (errno == EINTR || errno == EBADF))
+		if (n == -EPIPE || n == NOT_NOW)
+			return n == -EPIPE ? -EPIPE : -EAGAIN;
+		if (n == -EINTR || n == -EBADF)
 			continue;
 		left = deadline - now_ms();
 		if (left <= 0)
 			return -EAGAIN;
-		wait_for_room(sink, left);
+		wait_for_room(sink, n == -EAGAIN, left);
 	}
-	return err;
 }
 
 /*
@@ -349,7 +408,7 @@ static void send_batch(struct sink *sink)
 	bool is_empty = sink->used == SINK_HEADER_MAX;
 	int err;
 
-	if (sink->fd < 0 || (is_empty && sink->kept_from == sink->kept_end))
+	if (!sink->is_on || (is_empty && sink->kept_from == sink->kept_end))
 		return;
 	err = send_kept(sink);
 	if (!err && !is_empty)
@@ -370,12 +429,12 @@ static void put_locked(struct sink *sink, const struct gpu_event *event)
 {
 	int n;
 
-	if (sink->fd < 0)
+	if (!sink->is_on)
 		return;
 	n = gpu_wire_encode(event, sink->batch + sink->used, sizeof(sink->batch) - sink->used);
 	if (n == -ENOSPC) {
 		send_batch(sink);
-		if (sink->fd < 0)
+		if (!sink->is_on)
 			return;
 		n = gpu_wire_encode(event, sink->batch + sink->used,
 				    sizeof(sink->batch) - sink->used);
@@ -467,7 +526,7 @@ bool sink_is_off(struct sink *sink)
 	bool off;
 
 	pthread_mutex_lock(&sink->lock);
-	off = sink->fd < 0;
+	off = !sink->is_on;
 	pthread_mutex_unlock(&sink->lock);
 	return off;
 }
@@ -484,16 +543,13 @@ bool sink_waits(const struct sink *sink)
 
 void sink_look_for_reader(struct sink *sink)
 {
-	int err;
+	struct pollfd p;
+	bool is_alone;
 
 	pthread_mutex_lock(&sink->lock);
-	err = sink->fd >= 0 ? find_pipe(sink) : 0;
-	if (!err && sink->fd >= 0) {
-		struct pollfd p = {.fd = sink->fd};
-
-		err = poll(&p, 1, 0) > 0 && (p.revents & POLLERR) ? -EPIPE : 0;
-	}
-	if (err == -EPIPE) {
+	is_alone = sink->is_on && try_write(sink, "", 0) == -EPIPE;
+	p = (struct pollfd){.fd = sink->fd};
+	if (is_alone || (sink->fd >= 0 && poll(&p, 1, 0) > 0 && (p.revents & POLLERR))) {
 		close_pipe(sink);
 		sink->broken = true;
 	}

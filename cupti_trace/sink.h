@@ -16,7 +16,8 @@
  * A program may close all descriptors, ours too, and open a file of its own under the number. So
  * before each write, also after waiting for room, the descriptor is compared with the pipe, and the
  * pipe is opened again if it is another file; as long as that fails, batches are given up. (A
- * thread that opens a file between the two calls is not noticed.)
+ * thread that opens a file between the two calls is not noticed.) For a while it is then opened
+ * apart, for each write (guest.h).
  *
  * A child that was made without fork's handlers has a copy of all this, and writes nothing.
  *
@@ -41,7 +42,8 @@
 
 struct sink {
 	pthread_mutex_t lock;
-	int fd;       /* -1: off */
+	bool is_on;
+	int fd;       /* among the program's descriptors; -1: closed, and opened for each write */
 	dev_t device; /* of the pipe, with its inode */
 	ino_t inode;
 	char path[SINK_PATH_MAX];

@@ -20,21 +20,32 @@ static bool is_virtual(void)
 	return !__get_cpuid(1, &a, &b, &c, &d) || c >> 31;
 }
 
-/* In units of USER_HZ; UINT64_MAX: not known. */
-static uint64_t read_stolen(void)
+struct start {
+	char text[256];
+};
+
+static void read_start(void *data)
 {
 	/* whatever is there in a root folder of the program's own */
 	int fd = guest_open("/proc/stat", O_RDONLY | O_NONBLOCK);
-	unsigned long long stolen;
-	char text[256];
+	struct start *start = data;
 	ssize_t size;
 
 	if (fd < 0)
-		return UINT64_MAX;
-	size = read(fd, text, sizeof(text) - 1);
+		return;
+	size = read(fd, start->text, sizeof(start->text) - 1);
 	close(fd);
-	text[size > 0 ? size : 0] = '\0';
-	if (sscanf(text, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &stolen) != 1)
+	start->text[size > 0 ? size : 0] = '\0';
+}
+
+/* In units of USER_HZ; UINT64_MAX: not known. */
+static uint64_t read_stolen(void)
+{
+	struct start start = {""};
+	unsigned long long stolen;
+
+	guest_run_with_files(read_start, &start);
+	if (sscanf(start.text, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &stolen) != 1)
 		return UINT64_MAX;
 	return stolen;
 }

@@ -29,17 +29,31 @@ static int open_of(uint32_t tid, const char *name)
  * says that it runs (proc_pid_syscall(5)). A state of S would not do: it is set before the thread
  * leaves the CPU, which it may then not do.
  */
-static bool is_asleep(uint32_t tid)
+struct sleeper {
+	uint32_t tid;
+	bool is_asleep;
+};
+
+static void look_at(void *data)
 {
-	int fd = open_of(tid, "syscall");
+	struct sleeper *sleeper = data;
+	int fd = open_of(sleeper->tid, "syscall");
 	char text[128];
 	ssize_t size;
 
 	if (fd < 0)
-		return false;
+		return;
 	size = read(fd, text, sizeof(text));
 	close(fd);
-	return size > 0 && text[0] != 'r';
+	sleeper->is_asleep = size > 0 && text[0] != 'r';
+}
+
+static bool is_asleep(uint32_t tid)
+{
+	struct sleeper sleeper = {.tid = tid};
+
+	guest_run_with_files(look_at, &sleeper);
+	return sleeper.is_asleep;
 }
 
 /* ---- events ---- */
@@ -73,7 +87,12 @@ static bool is_child(void)
 	return !word || !*word;
 }
 
-static bool open_event(struct thread_runs *runs, uint32_t tid)
+struct made_event {
+	uint32_t tid;
+	void *page; /* MAP_FAILED: none */
+};
+
+static void make_event(void *data)
 {
 	struct stat st;
 	struct perf_event_attr attr = {.size = PERF_ATTR_SIZE_VER0,
@@ -82,23 +101,29 @@ static bool open_event(struct thread_runs *runs, uint32_t tid)
 				       .exclude_kernel = 1,
 				       .exclude_hv = 1,
 				       .context_switch = 1};
-	void *page;
-	int fd;
+	struct made_event *event = data;
+	int fd = (int)syscall(SYS_perf_event_open, &attr, event->tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	/* another thread may have closed it, and opened a file: an event's has no type */
+	if (fstat(fd, &st) != 0 || st.st_mode & S_IFMT)
+		return;
+	/* read-only, so old records make room for new ones */
+	event->page = mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd); /* the page keeps the event */
+}
+
+static bool open_event(struct thread_runs *runs, uint32_t tid)
+{
+	struct made_event event = {.tid = tid, .page = MAP_FAILED};
 
 	if (is_child() || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0 || !guest_has_standard())
 		return false;
-	fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0)
+	guest_run_with_files(make_event, &event);
+	if (event.page == MAP_FAILED)
 		return false;
-	/* another thread may have closed it, and opened a file: an event's has no type */
-	if (fstat(fd, &st) != 0 || st.st_mode & S_IFMT)
-		return false;
-	/* read-only, so old records make room for new ones */
-	page = mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	close(fd); /* the page keeps the event */
-	if (page == MAP_FAILED)
-		return false;
-	runs->page = page;
+	runs->page = event.page;
 	return true;
 }
 
@@ -129,15 +154,20 @@ static bool is_own(const struct thread_runs *runs)
 {
 	struct stat st;
 
-	return runs->fd >= 0 && fstat(runs->fd, &st) == 0 && st.st_dev == runs->device &&
-	       st.st_ino == runs->inode;
+	if (runs->fd < 0)
+		return false;
+	if (fstat(runs->fd, &st) == 0 && st.st_dev == runs->device && st.st_ino == runs->inode)
+		return true;
+	guest_note_closed();
+	return false;
 }
 
 static bool open_file(struct thread_runs *runs, uint32_t tid)
 {
 	struct stat st;
 
-	runs->fd = open_of(tid, "schedstat");
+	/* it would stay open */
+	runs->fd = guest_is_apart() ? -1 : open_of(tid, "schedstat");
 	if (runs->fd < 0 || fstat(runs->fd, &st) != 0) {
 		runs->fd = -1;
 		return false;

@@ -2,10 +2,15 @@
 /* What the library leaves alone in a thread of its host. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "unit.h"
 #include "cupti_trace/guest.h"
@@ -178,6 +183,101 @@ static void standard_descriptors_are_never_ours(void **state)
 	assert_false(saw_one);
 }
 
+/* ---- descriptors of its own ---- */
+
+struct seen {
+	int lowest;          /* that open gave */
+	int flags_of_theirs; /* of a descriptor of the program's: -1 is none */
+	pid_t pid;
+	int theirs;
+};
+
+static void open_some(void *data)
+{
+	struct seen *seen = data;
+
+	seen->flags_of_theirs = fcntl(seen->theirs, F_GETFD);
+	seen->lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	seen->pid = getpid();
+	errno = EXDEV; /* it shares the caller's */
+}
+
+static void work_apart_has_descriptors_of_its_own(void **state)
+{
+	int ends[2], before, after;
+	struct seen seen = {.lowest = -1};
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	seen.theirs = ends[1];
+	before = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	close(before);
+	for (int i = 0; i < 100; i++) {
+		if (!guest_run_apart(open_some, &seen))
+			skip(); /* Linux before 5.9, or valgrind */
+		assert_int_equal(seen.lowest, 0);
+		assert_int_equal(seen.flags_of_theirs, -1);
+		assert_int_equal(seen.pid, getpid());
+	}
+	after = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(after, before);
+	close(after);
+	/* nobody has kept a copy */
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 0);
+	close(ends[0]);
+}
+
+static void count_thread(void *data)
+{
+	*(pid_t *)data = (pid_t)syscall(SYS_gettid);
+}
+
+/* Whoever is not allowed to make threads as it likes does the work itself. */
+static void a_filter_of_system_calls_is_heeded(void **state)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = {.len = 1, .filter = &allow};
+	pid_t child = fork(), worker = 0;
+	int status = 0;
+
+	(void)state;
+	if (child == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+		    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+			_exit(3);
+		guest_note_closed();
+		if (guest_run_apart(count_thread, &worker) || worker != 0)
+			_exit(1);
+		guest_run_with_files(count_thread, &worker);
+		_exit(worker == getpid() ? 0 : 2);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* In a child: what was noted lasts. */
+static void files_are_used_apart_once_one_was_closed(void **state)
+{
+	pid_t child = fork(), worker = 0;
+	int status = 0;
+
+	(void)state;
+	if (child == 0) {
+		guest_run_with_files(count_thread, &worker);
+		if (guest_is_apart() || worker != getpid())
+			_exit(1);
+		guest_note_closed();
+		if (!guest_is_apart())
+			_exit(2);
+		guest_run_with_files(count_thread, &worker);
+		_exit(worker != getpid() || !guest_run_apart(count_thread, &worker) ? 0 : 3);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +288,9 @@ int main(void)
 		cmocka_unit_test(files_get_high_numbers),
 		cmocka_unit_test(a_small_limit_is_kept),
 		cmocka_unit_test(standard_descriptors_are_never_ours),
+		cmocka_unit_test(work_apart_has_descriptors_of_its_own),
+		cmocka_unit_test(a_filter_of_system_calls_is_heeded),
+		cmocka_unit_test(files_are_used_apart_once_one_was_closed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

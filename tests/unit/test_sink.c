@@ -3,6 +3,9 @@
  * The target's end of the pipe, against a real pipe and readers that are fast, slow, asleep or
  * gone.
  */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include "fifo.h"
 #include "cupti_trace/sink.h"
@@ -58,6 +61,8 @@ static void opening_needs_a_reader(void **state)
 	fifo_remove(&f);
 }
 
+static bool has_filter; /* of system calls: the library makes no threads to use files apart */
+
 /* The program closes all descriptors, and opens files of its own. */
 static void files_of_the_program_are_left_alone(void **state)
 {
@@ -77,11 +82,12 @@ static void files_of_the_program_are_left_alone(void **state)
 	assert_int_equal(dup2(theirs, fd), fd);
 	put_kernels(&sink, 100);
 	sink_flush(&sink);
-	/* it was opened again, under another number */
-	assert_int_not_equal(sink.fd, fd);
+	/* opened apart, or under another number where that cannot be */
+	assert_true(has_filter ? sink.fd >= 200 && sink.fd != fd : sink.fd == -1);
 	assert_false(sink_is_off(&sink));
-	/* and where that cannot be, it is off */
-	assert_int_equal(dup2(theirs, sink.fd), sink.fd);
+	/* and where there is no pipe, it is off */
+	if (sink.fd >= 0)
+		assert_int_equal(dup2(theirs, sink.fd), sink.fd);
 	unlink(f.path);
 	put_kernels(&sink, 1);
 	sink_goodbye(&sink);
@@ -663,6 +669,15 @@ static void a_child_writes_nothing(void **state)
 	fifo_remove(&f);
 }
 
+static bool set_filter(void)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = {.len = 1, .filter = &allow};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -685,5 +700,8 @@ int main(void)
 		cmocka_unit_test(a_child_writes_nothing),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	has_filter = set_filter();
+	return has_filter ? failed + cmocka_run_group_tests(tests, NULL, NULL) : 1;
 }
