@@ -65,14 +65,49 @@ static const char *readable(struct naming *n, const char *symbol)
 
 /* ---- the kernel, the vDSO ---- */
 
+struct ksyms_job {
+	struct bounded_job job;
+	int file; /* -1: to be opened */
+	struct ksyms *ksyms;
+};
+
+static void run_ksyms(struct bounded_job *job)
+{
+	struct ksyms_job *j = (struct ksyms_job *)job;
+
+	if (j->file >= 0)
+		ksyms_read(j->file, &j->ksyms);
+	else
+		ksyms_load(&j->ksyms);
+}
+
+static void discard_ksyms(struct bounded_job *job)
+{
+	ksyms_free(((struct ksyms_job *)job)->ksyms);
+}
+
+/*
+ * Takes the kernel some 100 ms, which is long where stacks arrive meanwhile: so by the worker,
+ * while whoever waits for it makes room for them (bounded_caller_do_meanwhile).
+ */
 static void load_ksyms(struct naming *n)
 {
+	struct bounded_caller *calls = n->modules->files.calls;
+	struct ksyms_job *job = bounded_job_new(sizeof(*job), run_ksyms, discard_ksyms);
+
 	n->tried_ksyms = true;
-	if (n->kallsyms >= 0)
-		ksyms_read(n->kallsyms, &n->ksyms);
-	else
-		ksyms_load(&n->ksyms);
-	naming_set_kallsyms(n, -1);
+	if (!job)
+		return;
+	job->file = n->kallsyms;
+	job->job.fd = n->kallsyms;
+	n->kallsyms = -1;
+	if (bounded_call(calls, &job->job, BOUNDED_CALL_LOAD_MS) != 0)
+		return;
+	budget_settle(bounded_caller_budget(calls), &job->job.share, false);
+	n->ksyms = job->ksyms;
+	if (job->file >= 0)
+		close(job->file);
+	free(job);
 }
 
 static const char *name_of_kernel(struct naming *n, uint64_t address)

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "symbolize/bounded_call.h"
 #include "symbolize/symbolizer.h"
 #include "tests/unit/own_folder.h"
 
@@ -630,12 +632,57 @@ static void test_many_files(void **state)
 	end(s);
 }
 
+/* A pipe in place of the kernel's list: its line comes once somebody has used the time. */
+struct slow_list {
+	int out;
+	_Atomic bool was_used;
+};
+
+static void use_time(void *list)
+{
+	((struct slow_list *)list)->was_used = true;
+}
+
+static void *write_list(void *list)
+{
+	struct slow_list *slow = list;
+
+	for (int i = 0; i < 6000 && !slow->was_used; i++)
+		usleep(10000);
+	dprintf(slow->out, "ffffffff81000000 T first_function\n");
+	close(slow->out);
+	return NULL;
+}
+
+static void the_time_of_reading_kallsyms_can_be_used(void **state)
+{
+	struct symbolizer *s = symbolizer_new();
+	struct slow_list slow = {0};
+	struct code_ref ref;
+	pthread_t writer;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	slow.out = ends[1];
+	symbolizer_set_kallsyms(s, ends[0]);
+	bounded_caller_do_meanwhile(symbolizer_calls(s), use_time, &slow);
+	assert_int_equal(pthread_create(&writer, NULL, write_list, &slow), 0);
+	ref = symbolizer_locate_kernel(s, 0xffffffff81000010);
+	assert_string_equal(symbolizer_name(s, ref, false), "first_function");
+	pthread_join(writer, NULL);
+	assert_true(slow.was_used);
+	assert_int_equal(fcntl(ends[0], F_GETFD), -1);
+	symbolizer_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_this_process),
 		cmocka_unit_test(test_vdso_and_kernel),
 		cmocka_unit_test(test_given_kallsyms),
+		cmocka_unit_test(the_time_of_reading_kallsyms_can_be_used),
 		cmocka_unit_test(test_fork_exec_exit),
 		cmocka_unit_test(test_return_addresses),
 		cmocka_unit_test(test_names_survive_deletion_and_replacement),
