@@ -202,12 +202,19 @@ static struct kept_record *take_kept(struct event_ring *r)
 	return record;
 }
 
+static bool is_filling(const struct event_ring *r)
+{
+	return __atomic_load_n(r->produced, __ATOMIC_RELAXED) - r->taken > r->size / 2;
+}
+
 const struct stack_event *event_ring_next(struct event_ring *r)
 {
 	enum taking result = TAKING_END;
 
 	free(r->current);
 	r->current = NULL;
+	if (is_filling(r))
+		event_ring_keep(r);
 	if (r->first)
 		r->current = take_kept(r);
 	else

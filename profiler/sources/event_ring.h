@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads the records of a BPF ring buffer, in batches. A record is copied out when it is returned,
- * so its room is free again however long its reader takes. Where the reader has to wait for
- * something else, event_ring_keep makes room for what comes meanwhile.
+ * so its room is free again however long its reader takes. Records come in bursts that are faster
+ * than what is done with them: when the ring is more than half full, all that it has is copied out,
+ * to be returned later. Where the reader has to wait for something else, event_ring_keep makes room
+ * for what comes meanwhile.
  *
  * The layout is the kernel's (kernel/bpf/ringbuf.c): a page with the consumer position, a page with
  * the producer position, then the data, mapped twice in a row so that no record is split. Positions

@@ -171,6 +171,28 @@ static void what_is_kept_comes_in_the_next_batch(void **state)
 }
 
 /* Beyond the bound records stay in the ring. */
+static void a_ring_that_fills_is_emptied(void **state)
+{
+	struct made *m = *state;
+	uint64_t put = 0, got = 0, taken;
+
+	while (m->produced <= SIZE / 2)
+		put_value(m, put++);
+	event_ring_fill(&m->ring, SIZE);
+	expect_next(m, got++);
+	assert_int_equal(consumed_of(m), m->produced);
+	/* while there is room enough, each is copied out when it is its turn */
+	taken = m->produced;
+	put_value(m, put++);
+	expect_next(m, got++);
+	assert_int_equal(consumed_of(m), taken);
+	while (got < put - 1)
+		expect_next(m, got++);
+	event_ring_fill(&m->ring, SIZE);
+	expect_next(m, got++);
+	expect_end(m, false);
+}
+
 static void what_is_kept_is_bounded(void **state)
 {
 	struct made *m = *state;
@@ -472,6 +494,7 @@ int main(void)
 						end),
 		cmocka_unit_test_setup_teardown(a_batch_is_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_kept_comes_in_the_next_batch, begin, end),
+		cmocka_unit_test_setup_teardown(a_ring_that_fills_is_emptied, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_kept_is_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(each_record_comes_once, begin, end),
 		cmocka_unit_test_setup_teardown(an_open_record_ends_a_batch, begin, end),
