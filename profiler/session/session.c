@@ -1267,6 +1267,7 @@ static bool read_pipe(struct session *s, uint64_t limit)
 		while ((event = gpu_pipe_next(s->pipe, &tracee, &kernel)))
 			take_gpu_event(s, tracee, event, kernel);
 		got += (uint64_t)n;
+		kernel_events_keep(s->kernel);
 	}
 	s->pipe_ended = n == -EPIPE;
 	if (n < 0 && n != -EPIPE)

@@ -663,7 +663,7 @@ const struct stack_event *bpf_source_next(struct bpf_source *s)
 
 void bpf_source_keep(struct bpf_source *s)
 {
-	event_ring_keep(&s->ring);
+	event_ring_relieve(&s->ring);
 }
 
 bool bpf_source_has_more(const struct bpf_source *s)

@@ -152,7 +152,7 @@ void bpf_source_fill(struct bpf_source *source);
  */
 const struct stack_event *bpf_source_next(struct bpf_source *source);
 
-/* Makes room in the ring buffer: event_ring_keep. */
+/* Makes room in the ring buffer, if there is little: event_ring_relieve. */
 void bpf_source_keep(struct bpf_source *source);
 
 /* After a batch: the ring buffer holds more events, older than this moment. */

@@ -10,9 +10,24 @@
 
 #define STATE_BITS (BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT)
 
+#define BLOCK_BYTES ((size_t)2 << 20) /* a huge page: no record is larger */
+#define SPARE_BLOCKS 8u
+
+/*
+ * Memory for copies, which are made and freed in the order of their records. Taken in large pieces:
+ * a page fault for every other record takes longer than copying them, and several times as long in
+ * some virtual machines.
+ */
+struct kept_block {
+	struct kept_block *next;
+	uint32_t used;    /* bytes, from its beginning */
+	uint32_t records; /* not yet freed */
+};
+
 /* A copy of a record. */
 struct kept_record {
 	struct kept_record *next;
+	struct kept_block *block;
 	uint64_t end; /* its position's end in the ring */
 	uint32_t size;
 	_Alignas(8) unsigned char event[];
@@ -36,15 +51,20 @@ int event_ring_map(struct event_ring *r, int fd, size_t size)
 	return 0;
 }
 
+static void free_blocks(struct kept_block *block)
+{
+	while (block) {
+		struct kept_block *next = block->next;
+
+		free(block);
+		block = next;
+	}
+}
+
 void event_ring_unmap(struct event_ring *r)
 {
-	free(r->current);
-	while (r->first) {
-		struct kept_record *record = r->first;
-
-		r->first = record->next;
-		free(record);
-	}
+	free_blocks(r->blocks);
+	free_blocks(r->spare);
 	if (r->consumed)
 		munmap(r->consumed, r->page_size);
 	if (r->produced)
@@ -108,7 +128,7 @@ static bool is_valid_code(const struct stack_python_code *r)
 /* Whether its length is right for its kind, and fits into `size` bytes. */
 static bool is_valid(const struct stack_event *event, size_t size)
 {
-	if (size < sizeof(*event) || event->size != size)
+	if (size < sizeof(*event) || event->size != size || size > BLOCK_BYTES / 2)
 		return false;
 	if (is_snapshot(event))
 		return is_valid_snapshot((const struct stack_snapshot *)event);
@@ -147,15 +167,79 @@ static uint32_t used_bytes(const struct stack_event *event)
 	return s->python_at ? later(end, s->python_at, sizeof(struct stack_python_chain)) : end;
 }
 
+static struct kept_block *new_block(struct event_ring *r)
+{
+	struct kept_block *block = r->spare;
+
+	if (block) {
+		r->spare = block->next;
+		r->spare_count--;
+	} else {
+		block = aligned_alloc(BLOCK_BYTES, BLOCK_BYTES);
+		if (!block)
+			return NULL;
+		/* neither has to succeed */
+		madvise(block, BLOCK_BYTES, MADV_HUGEPAGE);
+		madvise(block, BLOCK_BYTES, MADV_POPULATE_WRITE);
+	}
+	*block = (struct kept_block){.used = sizeof(*block)};
+	if (r->last_block)
+		r->last_block->next = block;
+	else
+		r->blocks = block;
+	r->last_block = block;
+	return block;
+}
+
 /* NULL: out of memory. */
-static struct kept_record *copy_of(const struct stack_event *event, uint64_t end)
+static struct kept_record *new_record(struct event_ring *r, uint32_t size)
+{
+	uint32_t bytes = (sizeof(struct kept_record) + size + 7) / 8 * 8;
+	struct kept_block *block = r->last_block;
+	struct kept_record *record;
+
+	if (!block || bytes > BLOCK_BYTES - block->used)
+		block = new_block(r);
+	if (!block)
+		return NULL;
+	record = (struct kept_record *)((unsigned char *)block + block->used);
+	*record = (struct kept_record){.block = block, .size = size};
+	block->used += bytes;
+	block->records++;
+	return record;
+}
+
+/* The oldest that there is, or NULL. */
+static void free_record(struct event_ring *r, struct kept_record *record)
+{
+	struct kept_block *block = record ? record->block : NULL;
+
+	if (!block || --block->records > 0)
+		return;
+	if (block == r->last_block) {
+		block->used = sizeof(*block);
+		return;
+	}
+	r->blocks = block->next;
+	if (r->spare_count == SPARE_BLOCKS) {
+		free(block);
+		return;
+	}
+	block->next = r->spare;
+	r->spare = block;
+	r->spare_count++;
+}
+
+/* NULL: out of memory. */
+static struct kept_record *copy_of(struct event_ring *r, const struct stack_event *event,
+				   uint64_t end)
 {
 	uint32_t size = used_bytes(event);
-	struct kept_record *copy = malloc(sizeof(*copy) + size);
+	struct kept_record *copy = new_record(r, size);
 
 	if (!copy)
 		return NULL;
-	*copy = (struct kept_record){.end = end, .size = size};
+	copy->end = end;
 	memcpy(copy->event, event, size);
 	((struct stack_event *)copy->event)->size = size;
 	return copy;
@@ -178,7 +262,7 @@ static enum taking take(struct event_ring *r, uint64_t end, struct kept_record *
 		if (head & BPF_RINGBUF_BUSY_BIT)
 			return TAKING_OPEN;
 		if (!(head & BPF_RINGBUF_DISCARD_BIT) && is_valid(event, size)) {
-			*taken = copy_of(event, next);
+			*taken = copy_of(r, event, next);
 			if (!*taken)
 				return TAKING_NO_MEMORY;
 			result = TAKING_RECORD;
@@ -202,19 +286,13 @@ static struct kept_record *take_kept(struct event_ring *r)
 	return record;
 }
 
-static bool is_filling(const struct event_ring *r)
-{
-	return __atomic_load_n(r->produced, __ATOMIC_RELAXED) - r->taken > r->size / 2;
-}
-
 const struct stack_event *event_ring_next(struct event_ring *r)
 {
 	enum taking result = TAKING_END;
 
-	free(r->current);
+	free_record(r, r->current);
 	r->current = NULL;
-	if (is_filling(r))
-		event_ring_keep(r);
+	event_ring_relieve(r);
 	if (r->first)
 		r->current = take_kept(r);
 	else
@@ -243,6 +321,12 @@ void event_ring_keep(struct event_ring *r)
 			r->first = record;
 		r->last = record;
 		r->kept_bytes += record->size;
-		r->has_more = true;
+		r->has_more = r->has_more || record->end > r->end;
 	}
+}
+
+void event_ring_relieve(struct event_ring *r)
+{
+	if (__atomic_load_n(r->produced, __ATOMIC_RELAXED) - r->taken > r->size / 4)
+		event_ring_keep(r);
 }

@@ -2,9 +2,9 @@
 /*
  * Reads the records of a BPF ring buffer, in batches. A record is copied out when it is returned,
  * so its room is free again however long its reader takes. Records come in bursts that are faster
- * than what is done with them: when the ring is more than half full, all that it has is copied out,
- * to be returned later. Where the reader has to wait for something else, event_ring_keep makes room
- * for what comes meanwhile.
+ * than what is done with them: when more than a quarter of the ring is full, all that it has is
+ * copied out, to be returned later. A reader that does something else for more than a few
+ * milliseconds calls event_ring_relieve meanwhile.
  *
  * The layout is the kernel's (kernel/bpf/ringbuf.c): a page with the consumer position, a page with
  * the producer position, then the data, mapped twice in a row so that no record is split. Positions
@@ -23,6 +23,7 @@
 #define EVENT_RING_KEPT 4
 
 struct kept_record;
+struct kept_block;
 
 struct event_ring {
 	uint64_t *consumed;
@@ -34,11 +35,14 @@ struct event_ring {
 	uint64_t taken; /* end of those that the ring no longer has: returned or kept */
 	uint64_t end;   /* of the batch */
 	bool has_more;  /* the batch was full, or ended at an unfinished record */
-	/* the record that was returned last; owned */
+	/* the record that was returned last */
 	struct kept_record *current;
-	/* taken and not yet returned, in order; owned */
+	/* taken and not yet returned, in order */
 	struct kept_record *first, *last;
 	uint64_t kept_bytes; /* of these */
+	/* memory of the copies, the oldest first, and for later ones; owned */
+	struct kept_block *blocks, *last_block, *spare;
+	uint32_t spare_count;
 };
 
 /*
@@ -62,5 +66,8 @@ const struct stack_event *event_ring_next(struct event_ring *ring);
  * EVENT_RING_KEPT times the ring's size is kept. What was returned last stays valid.
  */
 void event_ring_keep(struct event_ring *ring);
+
+/* The same if more than a quarter of the ring is full. */
+void event_ring_relieve(struct event_ring *ring);
 
 #endif

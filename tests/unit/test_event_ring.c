@@ -176,7 +176,7 @@ static void a_ring_that_fills_is_emptied(void **state)
 	struct made *m = *state;
 	uint64_t put = 0, got = 0, taken;
 
-	while (m->produced <= SIZE / 2)
+	while (m->produced <= SIZE / 4)
 		put_value(m, put++);
 	event_ring_fill(&m->ring, SIZE);
 	expect_next(m, got++);
@@ -392,6 +392,46 @@ static void snapshots_have_their_parts_within(void **state)
 	assert_false(is_taken(m, &w, sizeof(w.snapshot) - 8));
 }
 
+static void check_whole(const struct stack_event *event, uint64_t number)
+{
+	const struct whole *w = (const struct whole *)event;
+
+	assert_int_equal(w->snapshot.registers[0], number);
+	assert_int_equal(w->snapshot.stack_bytes, number * 8 % sizeof(w->stack));
+	for (__u32 at = 0; at < w->snapshot.stack_bytes; at++)
+		assert_int_equal(w->stack[at], (unsigned char)number);
+}
+
+/* Records of all sizes, kept in changing numbers: each is as it was, in order. */
+static void what_is_kept_stays_as_it_was(void **state)
+{
+	struct made *m = *state;
+	const struct stack_event *event;
+	uint64_t number = 0, got = 0;
+	struct whole w;
+
+	make_whole(&w);
+	for (unsigned int round = 0; round < 200; round++) {
+		for (unsigned int i = 0; i < 1 + round * 7 % 30; i++, number++) {
+			w.snapshot.registers[0] = number;
+			w.snapshot.stack_bytes = (__u32)(number * 8 % sizeof(w.stack));
+			memset(w.stack, (int)number, sizeof(w.stack));
+			put(m, &w, sizeof(w), 0);
+		}
+		event_ring_keep(&m->ring);
+		do {
+			event_ring_fill(&m->ring, SIZE / 8);
+			while ((event = event_ring_next(&m->ring)))
+				check_whole(event, got++);
+		} while (m->ring.kept_bytes > 2 * SIZE);
+	}
+	event_ring_fill(&m->ring, 8 * SIZE);
+	while ((event = event_ring_next(&m->ring)))
+		check_whole(event, got++);
+	assert_int_equal(got, number);
+	assert_int_equal(m->ring.kept_bytes, 0);
+}
+
 static void room_that_is_not_used_is_not_kept(void **state)
 {
 	const uint32_t used = offsetof(struct whole, stack) + 16;
@@ -495,6 +535,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_batch_is_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_kept_comes_in_the_next_batch, begin, end),
 		cmocka_unit_test_setup_teardown(a_ring_that_fills_is_emptied, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_kept_stays_as_it_was, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_kept_is_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(each_record_comes_once, begin, end),
 		cmocka_unit_test_setup_teardown(an_open_record_ends_a_batch, begin, end),
