@@ -36,7 +36,8 @@
 #include "symbolize/proc_file.h"
 
 #define TICK_MS 50
-#define QUICK_TICK_MS 5 /* while a program starts: to learn soon what it runs */
+#define DELAY_TICK_MS 250 /* before processes that run already are looked at */
+#define QUICK_TICK_MS 5   /* while a program starts: to learn soon what it runs */
 #define QUICK_NS 300000000u
 #define FIRST_QUICK_NS 100000000u
 #define BATCHES 8             /* of kernel events, between looks at the pipe and for signals */
@@ -1000,15 +1001,18 @@ static void note_program(struct session *s, pid_t pid)
 	free(text);
 }
 
-/* False: a signal has come. */
+/* False: a signal has come. If all processes end meanwhile, it is over. */
 static bool await_delay(struct session *s)
 {
 	const struct session_watcher *watcher = &s->options->watcher;
-	uint64_t now_ns = monotonic_ns(), most_ms = watcher->look ? TICK_MS : INT_MAX;
+	uint64_t now_ns = monotonic_ns(), most_ms = watcher->look ? TICK_MS : DELAY_TICK_MS;
 	uint64_t until_ns = saturated_sum(now_ns, s->options->attach->delay_ns);
 	struct epoll_event ready;
 
-	for (; now_ns < until_ns && !s->ends_delay; now_ns = monotonic_ns()) {
+	if (now_ns < until_ns)
+		log_verbose(s->log, "the processes are looked at after --delay");
+	for (; now_ns < until_ns && !s->ends_delay && !attachment_has_ended(s->attachment);
+	     now_ns = monotonic_ns()) {
 		uint64_t left_ms = (until_ns - now_ns) / 1000000 + 1;
 
 		if (is_called_off(s))

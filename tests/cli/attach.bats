@@ -435,6 +435,26 @@ seen_children()
 	expect_unharmed
 }
 
+@test "--delay: the processes end before, and profile does" {
+	start_target
+	start_profile -v --delay 10000 -p "$target" -o none.folded
+	wait_until grep -q "looked at after --delay" stderr
+	expect_unharmed
+	finish_profile
+	expect_status 125
+	expect_line stderr '^profile: cannot follow the processes: they have ended$'
+	expect_no_file none.folded
+	# the same while nobody writes `start`
+	start_target
+	start_profile -v --control control --delay start -p "$target" -o none.folded
+	wait_until grep -q "looked at after --delay" stderr
+	expect_unharmed
+	finish_profile
+	expect_status 125
+	expect_no_file none.folded
+	expect_no_file control
+}
+
 @test "the profiler is killed: nothing of it stays" {
 	start_launches
 	start_attached 1 -p "$target"
