@@ -167,6 +167,14 @@ struct process *collect_process_event(struct collect *c, const struct process_ev
 struct process *collect_find_process(struct collect *c, pid_t pid);
 
 /*
+ * The process that had the event's pid at its time, which may have ended or executed another
+ * program since: events of processes may be taken before stacks of earlier times
+ * (kernel_events_catch_up). One that is not known is made, as above. NULL: still our own code,
+ * before its exec; or out of memory.
+ */
+struct process *collect_process_of(struct collect *c, const struct stack_event *event);
+
+/*
  * A process that ran before us: what it did until `time_ns`, and the `used_ns` of CPU time that the
  * kernel has charged to it so far, do not count. It has so many threads; its mappings follow as
  * events. NULL: out of memory.

@@ -698,10 +698,12 @@ static void begin_cuda(struct session *s, struct process *process,
 }
 
 /* Also before its mapping of the driver is known to us. */
-static void note_user(struct session *s, pid_t pid)
+static void note_user(struct session *s, const struct stack_event *event)
 {
-	if (collect_knows_process(s->collect, pid))
-		id_map_get(&s->users, collect_find_process(s->collect, pid)->id);
+	const struct process *process = collect_process_of(s->collect, event);
+
+	if (process)
+		id_map_get(&s->users, process->id);
 }
 
 /* Where the library could not be brought in, calls are timed. Elsewhere its hello comes. */
@@ -821,7 +823,7 @@ static void take_stack(struct session *s, const struct stack_event *event)
 				 event->flags & STACK_EVENT_EXEC);
 		break;
 	case STACK_EVENT_USES_DRIVER:
-		note_user(s, (pid_t)event->pid);
+		note_user(s, event);
 		break;
 	default:
 		call_timing_take(s->call_timing, event); /* not recorded */

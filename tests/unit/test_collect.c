@@ -126,6 +126,35 @@ static void a_process_that_has_ended_is_accepted_while_it_is_kept(void **state)
 	collect_free(c);
 }
 
+/* What the kernel reports of a moment is of the process that had the pid then. */
+static void events_are_of_the_process_of_their_time(void **state)
+{
+	const struct process_event fork = {
+		.time_ns = 10, .type = PROCESS_FORK, .pid = 71, .tid = 71, .parent = PID};
+	const struct process_event exec = {
+		.time_ns = 20, .type = PROCESS_EXEC, .pid = 71, .tid = 71};
+	const struct process_event exit = {
+		.time_ns = 30, .type = PROCESS_EXIT, .pid = 71, .tid = 71};
+	struct process_event again = fork;
+	struct collect *c = new_tree();
+	struct process *first, *second, *third;
+
+	(void)state;
+	first = collect_process_event(c, &fork);
+	second = collect_process_event(c, &exec);
+	collect_process_event(c, &exit);
+	again.time_ns = 40;
+	third = collect_process_event(c, &again);
+	assert_true(first && second && third && first != second && second != third);
+	for (uint64_t ns = 10; ns < 50; ns += 5)
+		assert_ptr_equal(
+			collect_process_of(c, &(struct stack_event){.pid = 71, .time_ns = ns}),
+			ns < 20   ? first
+			: ns < 40 ? second
+				  : third);
+	collect_free(c);
+}
+
 /* Without privileges: 0; failures: 1 and 2; 77: cannot be tested. */
 static int say_hello_as_user(struct collect *c)
 {
@@ -1589,6 +1618,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(only_processes_of_the_tree_are_accepted),
+		TEST(events_are_of_the_process_of_their_time),
 		TEST(a_process_that_has_ended_is_accepted_while_it_is_kept),
 		TEST(without_a_tree_our_users_processes_are_accepted),
 		TEST(pids_are_those_of_a_namespace),
