@@ -768,7 +768,9 @@ void collect_cpu_used(struct collect *c, pid_t pid, uint64_t time_ns, uint64_t t
 {
 	struct process *process = processes_find_at(&c->processes, pid, time_ns);
 
-	if (process && (is_before || !process->is_ours) && !window_is_over(&c->window, time_ns))
+	/* one that ended before clocks were read for the last time, or not, for it is known then */
+	if (process && (is_before || !process->is_ours) &&
+	    !window_is_over(&c->window, process->began_ns))
 		cpu_time_charge(&c->cpu_time, process, is_before ? time_ns : CPU_TIME_END, total_ns,
 				is_before);
 	/* its threads that ended as we counted them may have been counted */

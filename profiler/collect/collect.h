@@ -252,7 +252,8 @@ void collect_call_end(struct collect *c, const struct stack_event *event, uint64
 
 /*
  * The process that had this pid at `time_ns`, while it ran or began to end, has used `total_ns`
- * since it began; `is_before`: until it executed its present program, else in all.
+ * since it began; `is_before`: until it executed its present program, else in all. It does not
+ * count if the process began after the window, or its clock was read for the last time.
  */
 void collect_cpu_used(struct collect *c, pid_t pid, uint64_t time_ns, uint64_t total_ns,
 		      bool is_before);

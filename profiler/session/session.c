@@ -1412,11 +1412,15 @@ static void begin_when_due(struct session *s)
 	if (s->has_begun || !s->window.from_ns || !window_has(&s->window, now_ns))
 		return;
 	s->has_begun = true;
-	drain_kernel_events(s, false); /* who has ended before */
-	if (now_ns - s->window.from_ns > CLOCKS_LATE_NS)
+	drain_kernel_events(s, true); /* who has ended before, and who has begun */
+	if (now_ns - s->window.from_ns > CLOCKS_LATE_NS) {
 		collect_forget_cpu_time(s->collect);
-	else
-		collect_begin_cpu_time(s->collect, now_ns);
+		return;
+	}
+	/* twice: what one has used that ends meanwhile is known from the first time */
+	collect_begin_cpu_time(s->collect, now_ns);
+	drain_kernel_events(s, true);
+	collect_begin_cpu_time(s->collect, now_ns);
 }
 
 /* How long to wait for events: no longer than to the beginning or end of the window. */

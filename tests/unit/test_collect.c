@@ -17,7 +17,7 @@ static size_t memory = 300u << 20, allowance = 128u << 20;
 #include "profiler/collect/collect.c"
 #include "profiler/collect/collect_gpu.c"
 
-enum { PID = 70 };
+enum { PID = 70, NO_PID = 1 << 24 };
 
 static int set_allowance(void **state)
 {
@@ -153,6 +153,43 @@ static void events_are_of_the_process_of_their_time(void **state)
 			: ns < 40 ? second
 				  : third);
 	collect_free(c);
+}
+
+/* The CPU time that is used in the window, of a process whose end is reported when it is over. */
+static uint64_t used_by_one_that_ended(uint64_t began_ns, bool has_read_clocks)
+{
+	const uint32_t self = (uint32_t)getpid(); /* whose clock can be read */
+	const struct process_event fork = {.time_ns = began_ns,
+					   .type = PROCESS_FORK,
+					   .pid = self,
+					   .tid = self,
+					   .parent = NO_PID};
+	const struct collect_options options = {.sample_ns = 1, .measure = {.samples_cpu = true}};
+	struct collect *c = collect_new(&options);
+	struct process *process;
+	uint64_t used_ns;
+
+	assert_non_null(c);
+	collect_find_process(c, NO_PID);
+	process = collect_process_event(c, &fork);
+	assert_non_null(process);
+	collect_set_window(c, &(struct window){.to_ns = 100});
+	if (has_read_clocks)
+		collect_read_clocks(c, 105, true);
+	used_ns = process->charged_ns;
+	collect_cpu_used(c, (pid_t)self, 110, used_ns + 1000000000, false);
+	collect_finish(c, 120);
+	used_ns = collect_ledger(c)->cpu.used_ns - used_ns;
+	collect_free(c);
+	return used_ns;
+}
+
+static void cpu_time_of_a_process_that_ends_just_after_the_window(void **state)
+{
+	(void)state;
+	assert_int_equal(used_by_one_that_ended(10, false), 1000000000);
+	assert_int_equal(used_by_one_that_ended(10, true), 0);
+	assert_int_equal(used_by_one_that_ended(105, false), 0);
 }
 
 /* Without privileges: 0; failures: 1 and 2; 77: cannot be tested. */
@@ -1619,6 +1656,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(only_processes_of_the_tree_are_accepted),
 		TEST(events_are_of_the_process_of_their_time),
+		TEST(cpu_time_of_a_process_that_ends_just_after_the_window),
 		TEST(a_process_that_has_ended_is_accepted_while_it_is_kept),
 		TEST(without_a_tree_our_users_processes_are_accepted),
 		TEST(pids_are_those_of_a_namespace),
