@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/session/session.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -862,59 +861,21 @@ static void drain_kernel_events(struct session *s, bool catches_up)
 
 /* ---- processes that already run ---- */
 
-/* Whether the kernel shows this file, which it does not show empty of a thread that has memory. */
-static int may_read(struct session *s, pid_t pid, const char *name)
-{
-	char *text = NULL;
-	size_t size = 0;
-	int err = proc_file_read(collect_calls(s->collect), pid, name, AUXV_BYTES, &text, &size);
-
-	free(err ? NULL : text);
-	if (err == -ENOENT)
-		return -ESRCH;
-	return err ? err : size == 0 ? -ENODATA : 0;
-}
-
-/* Of one of its other threads. -ENODATA: none has memory. */
-static int may_read_threads(struct session *s, pid_t pid)
-{
-	const struct dirent *entry;
-	int err = -ENODATA;
-	char path[64];
-	DIR *list;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	list = opendir(path);
-	while (err == -ENODATA && list && (entry = readdir(list))) {
-		unsigned long tid = strtoul(entry->d_name, NULL, 10);
-
-		if (!tid)
-			continue;
-		snprintf(path, sizeof(path), "task/%lu/auxv", tid);
-		err = may_read(s, pid, path);
-		err = err == -ESRCH ? -ENODATA : err;
-	}
-	if (list)
-		closedir(list);
-	return err;
-}
-
 /*
- * The kernel answers for the user whom we have become: as when they debug it, but only to read.
- * Where the first thread has ended, it has no memory, and the kernel asks nothing: then its others
- * are asked.
+ * The kernel answers for the user whom we have become, as when they debug it, but only to read: it
+ * does not show this file empty of a thread that has memory. Of one without it asks nothing.
  */
 static int may_attach(void *session, pid_t pid)
 {
 	struct session *s = session;
-	int first = may_read(s, pid, "auxv"), err = first;
+	char *text = NULL;
+	size_t size = 0;
+	int err = proc_file_read(collect_calls(s->collect), pid, "auxv", AUXV_BYTES, &text, &size);
 
-	/* Linux says the one or the other of a thread without memory, by its version */
-	if (first == -ENODATA || first == -ESRCH)
-		err = may_read_threads(s, pid);
-	if (err == -ENODATA)
-		err = first == -ESRCH ? -ESRCH : -EACCES;
-	return err;
+	free(err ? NULL : text);
+	if (err == -ENOENT)
+		return -ESRCH;
+	return err ? err : size == 0 ? -EACCES : 0;
 }
 
 static int follow_attached(void *session, pid_t pid)
