@@ -304,7 +304,7 @@ static __noinline __u32 find_sum(struct stack_times *t)
 	for (__u32 i = 0; i < STACK_OFF_CPU_SUMS; i++) {
 		struct stack_off_cpu_sum *s = &t->sums[i];
 
-		if (!s->is_used && i < last) {
+		if (!s->is_used && i < (same == last ? last : STACK_OFF_CPU_SITES)) {
 			s->is_used = 1;
 			s->kind = kind;
 			s->site = site;

@@ -58,6 +58,7 @@ struct answer {
 /* In a child made by fork all bits are 0, for it has not the pages of the events. */
 struct handover_worker {
 	_Alignas(64) struct answer answer;
+	bool is_busy;  /* against signals' handlers that launch */
 	bool is_wiped; /* in such a child; else answers are not kept */
 	char name[NAME_BYTES];
 	uint32_t number;
@@ -65,7 +66,6 @@ struct handover_worker {
 	uint64_t last_ns;               /* of the last launch */
 	uint64_t list_ns, list_cost_ns; /* the last look at all threads, and what it took */
 	uint32_t fruitless;             /* such looks, one behind the other */
-	bool is_busy;                   /* against signals' handlers that launch */
 	uint32_t visit;                 /* in which what follows was found */
 	bool trusts_clocks;             /* of other threads */
 	uint64_t context;               /* of the launch, as in launchers */
@@ -418,10 +418,8 @@ static void keep_answer(struct handover_worker *worker, uint32_t seen_changes, u
 					 .changes = seen_changes,
 					 .visit = worker->visit,
 					 .stack = worker->stack,
-					 .ticks = ticks_now()};
-	/* a handler's launch finds all of it or nothing */
-	atomic_signal_fence(memory_order_seq_cst);
-	worker->answer.page = runs->page;
+					 .ticks = ticks_now(),
+					 .page = runs->page};
 }
 
 static uint32_t find(struct handover_worker *worker, uint32_t context, struct sink *sink,
@@ -460,15 +458,11 @@ static __attribute__((noinline)) uint32_t look(struct handover_worker *worker, u
 	uint64_t now = clock_now_ns();
 	int saved_errno = errno;
 
-	if (worker->is_busy || !worker->self)
+	if (!worker->self)
 		return 0;
-	worker->is_busy = true;
 	worker->answer.page = NULL;
-	atomic_signal_fence(memory_order_seq_cst);
 	stack = find(worker, context, sink, name, now);
 	keep_answer(worker, seen_changes, worker->last_ns);
-	atomic_signal_fence(memory_order_seq_cst);
-	worker->is_busy = false;
 	errno = saved_errno;
 	return stack;
 }
@@ -477,11 +471,21 @@ AT_LAUNCH uint32_t handover_find(struct handover_worker *worker, uint32_t contex
 				 struct sink *sink, handover_name name)
 {
 	const struct answer *answer = &worker->answer;
+	uint32_t stack;
 
+	if (worker->is_busy)
+		return 0;
+	/* a handler's launch could unmap the page, or change the answer */
+	worker->is_busy = true;
+	atomic_signal_fence(memory_order_seq_cst);
 	/* a tick is a nanosecond, or less */
 	if (answer->page && answer->page->data_head == answer->head &&
 	    answer->changes == atomic_load_explicit(&changes, memory_order_relaxed) &&
 	    answer->visit == visit_now() && ticks_now() - answer->ticks < LIST_EVERY_NS)
-		return answer->stack;
-	return look(worker, context, sink, name);
+		stack = answer->stack;
+	else
+		stack = look(worker, context, sink, name);
+	atomic_signal_fence(memory_order_seq_cst);
+	worker->is_busy = false;
+	return stack;
 }

@@ -101,7 +101,7 @@ typedef uint32_t (*handover_name)(struct sink *sink, const struct handover_stack
 
 /*
  * The id of the stack of the thread that waits for the calling worker now, which launches in this
- * context; 0: it is not known.
+ * context; 0: it is not known, or this is a signal's handler that has interrupted the same.
  */
 uint32_t handover_find(struct handover_worker *worker, uint32_t context, struct sink *sink,
 		       handover_name name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/proc_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 
 struct read_job {
 	struct bounded_job job;
-	char path[64];
+	pid_t pid;
+	char name[32];
 	size_t limit;
 	/* results */
 	int err;
@@ -20,14 +22,64 @@ struct read_job {
 	size_t size;
 };
 
-static void run_read(struct bounded_job *opaque)
+static void read_path(struct read_job *job, const char *path)
 {
-	struct read_job *job = (struct read_job *)opaque;
-	int fd = open(job->path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	job->err = fd < 0 ? -errno : read_to_end(fd, job->limit, &job->text, &job->size);
 	if (fd >= 0)
 		close(fd);
+}
+
+/* What the kernel shows, by its version, of a thread that has ended. */
+static bool has_no_memory(const struct read_job *job)
+{
+	return job->err ? job->err == -ESRCH : job->size == 0;
+}
+
+/* Of the first other thread that has memory; what was read before if there is none. */
+static void read_threads(struct read_job *job)
+{
+	struct read_job other = {.limit = job->limit, .err = -ESRCH};
+	const struct dirent *entry;
+	char path[96];
+	DIR *list;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)job->pid);
+	list = opendir(path);
+	while (list && has_no_memory(&other) && (entry = readdir(list))) {
+		unsigned long tid = strtoul(entry->d_name, NULL, 10);
+
+		if (!tid || tid == (unsigned long)job->pid)
+			continue;
+		free(other.text);
+		other.text = NULL;
+		snprintf(path, sizeof(path), "/proc/%d/task/%lu/%s", (int)job->pid, tid, job->name);
+		read_path(&other, path);
+		if (other.err == -ENOENT) /* it has just gone */
+			other.err = -ESRCH;
+	}
+	if (list)
+		closedir(list);
+	if (has_no_memory(&other)) {
+		free(other.text);
+		return;
+	}
+	free(job->text);
+	job->err = other.err;
+	job->text = other.text;
+	job->size = other.size;
+}
+
+static void run_read(struct bounded_job *opaque)
+{
+	struct read_job *job = (struct read_job *)opaque;
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)job->pid, job->name);
+	read_path(job, path);
+	if (has_no_memory(job) && !strchr(job->name, '/'))
+		read_threads(job);
 }
 
 static void discard_read(struct bounded_job *opaque)
@@ -45,7 +97,8 @@ int proc_file_read(struct bounded_caller *calls, pid_t pid, const char *name, si
 		return -ENOMEM;
 	job->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)pid;
 	job->limit = limit;
-	snprintf(job->path, sizeof(job->path), "/proc/%d/%s", (int)pid, name);
+	job->pid = pid;
+	snprintf(job->name, sizeof(job->name), "%s", name);
 	if (calls)
 		err = bounded_call(calls, &job->job, BOUNDED_CALL_OPEN_MS);
 	else

@@ -18,7 +18,8 @@
 /*
  * Reads at most `limit` bytes of /proc/PID/`name` into a malloc'd text, followed by a NUL that
  * `*size` does not include: 0, or -errno; -EBUSY or -ETIMEDOUT: not in time (bounded_call.h).
- * `calls` NULL reads directly, for files that cannot block.
+ * `calls` NULL reads directly, for files that cannot block. Where the first thread has ended and
+ * others run, what comes from their memory is read as that of one of them.
  */
 int proc_file_read(struct bounded_caller *calls, pid_t pid, const char *name, size_t limit,
 		   char **text, size_t *size);

@@ -652,6 +652,8 @@ static void finish_spread(struct attribution *a)
 
 void attribution_finish(struct attribution *a)
 {
+	struct ledger_calls *calls = &a->parts.ledger->calls;
+
 	if (a->limits_stacks)
 		finish_spread(a);
 	if (!a->waits)
@@ -659,5 +661,7 @@ void attribution_finish(struct attribution *a)
 	waits_finish(a->waits);
 	stalls_finish(a->stalls);
 	wait_times_finish(&a->wait_times);
-	a->parts.ledger->calls.cut_waits = waits_cut(a->waits) + a->wait_times.cut;
+	calls->cut_waits = waits_cut(a->waits) + a->wait_times.cut;
+	if (calls->cut_waits > calls->waits) /* both of some */
+		calls->cut_waits = calls->waits;
 }

@@ -566,8 +566,7 @@ struct process *collect_process_event(struct collect *c, const struct process_ev
 
 /* ---- stacks from the kernel ---- */
 
-/* The process of a stack; NULL: still our own code, before its exec. */
-static struct process *process_of(struct collect *c, const struct stack_event *event)
+struct process *collect_process_of(struct collect *c, const struct stack_event *event)
 {
 	struct process *process =
 		processes_find_at(&c->processes, (pid_t)event->pid, event->time_ns);
@@ -703,7 +702,7 @@ static void add_launch_probe(struct collect *c, const struct process *process,
 bool collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot, const char *api)
 {
 	const struct stack_event *event = &snapshot->event;
-	struct process *process = process_of(c, event);
+	struct process *process = collect_process_of(c, event);
 	uint32_t stack;
 	bool is_whole;
 
@@ -722,7 +721,7 @@ bool collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot, 
 void collect_thread(struct collect *c, const struct stack_snapshot *snapshot)
 {
 	const struct stack_event *event = &snapshot->event;
-	struct process *process = process_of(c, event);
+	struct process *process = collect_process_of(c, event);
 
 	if (process)
 		collect_note_error(
@@ -739,7 +738,7 @@ void collect_python_code(struct collect *c, const struct stack_python_code *code
 void collect_addresses(struct collect *c, const struct stack_event *event, const __u64 *frames,
 		       const char *api)
 {
-	struct process *process = process_of(c, event);
+	struct process *process = collect_process_of(c, event);
 	bool is_whole = !(event->flags & STACK_EVENT_TRUNCATED);
 	uint32_t stack;
 
@@ -769,7 +768,9 @@ void collect_cpu_used(struct collect *c, pid_t pid, uint64_t time_ns, uint64_t t
 {
 	struct process *process = processes_find_at(&c->processes, pid, time_ns);
 
-	if (process && (is_before || !process->is_ours) && !window_is_over(&c->window, time_ns))
+	/* one that ended before clocks were read for the last time, or not, for it is known then */
+	if (process && (is_before || !process->is_ours) &&
+	    !window_is_over(&c->window, process->began_ns))
 		cpu_time_charge(&c->cpu_time, process, is_before ? time_ns : CPU_TIME_END, total_ns,
 				is_before);
 	/* its threads that ended as we counted them may have been counted */
@@ -973,7 +974,7 @@ static uint32_t keep_apart(struct collect *c, const char *mark)
 void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot)
 {
 	const struct stack_event *event = &snapshot->event;
-	struct process *process = process_of(c, event);
+	struct process *process = collect_process_of(c, event);
 	const char *apart;
 	uint32_t stack;
 	bool is_whole;
@@ -1042,7 +1043,7 @@ static void add_interval(struct collect *c, const struct off_cpu_target *target,
 void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record)
 {
 	const struct stack_event *event = &record->event;
-	struct process *process = process_of(c, event);
+	struct process *process = collect_process_of(c, event);
 	struct off_cpu_times times = {record->kind, record->site, record->blocked_ns,
 				      record->runnable_ns, 0};
 	struct off_cpu_target target = {
@@ -1077,7 +1078,7 @@ static void add_unsampled(struct collect *c, struct process *process, uint32_t p
 /* The process whose times these are: of its previous program, where it has begun a new one. */
 static struct process *process_of_times(struct collect *c, const struct stack_event *event)
 {
-	struct process *process = process_of(c, event), *previous;
+	struct process *process = collect_process_of(c, event), *previous;
 
 	if (!process || !(event->flags & STACK_EVENT_EXEC) || process->began_ns == 0)
 		return process;
@@ -1128,7 +1129,7 @@ void collect_call(struct collect *c, const struct stack_snapshot *snapshot, cons
 		  int kernel_register)
 {
 	const struct stack_event *event = &snapshot->event;
-	struct process *process = process_of(c, event);
+	struct process *process = collect_process_of(c, event);
 	struct open_call call = {.start_ns = event->time_ns, .tid = event->tid};
 	bool is_whole;
 	struct code_ref kernel;
@@ -1149,7 +1150,7 @@ void collect_call(struct collect *c, const struct stack_snapshot *snapshot, cons
 void collect_call_end(struct collect *c, const struct stack_event *event, uint64_t start_ns,
 		      const char *api)
 {
-	struct process *process = process_of(c, event);
+	struct process *process = collect_process_of(c, event);
 	struct open_call call = {.start_ns = start_ns};
 
 	if (!process)

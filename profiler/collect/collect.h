@@ -167,6 +167,14 @@ struct process *collect_process_event(struct collect *c, const struct process_ev
 struct process *collect_find_process(struct collect *c, pid_t pid);
 
 /*
+ * The process that had the event's pid at its time, which may have ended or executed another
+ * program since: events of processes may be taken before stacks of earlier times
+ * (kernel_events_catch_up). One that is not known is made, as above. NULL: still our own code,
+ * before its exec; or out of memory.
+ */
+struct process *collect_process_of(struct collect *c, const struct stack_event *event);
+
+/*
  * A process that ran before us: what it did until `time_ns`, and the `used_ns` of CPU time that the
  * kernel has charged to it so far, do not count. It has so many threads; its mappings follow as
  * events. NULL: out of memory.
@@ -244,7 +252,8 @@ void collect_call_end(struct collect *c, const struct stack_event *event, uint64
 
 /*
  * The process that had this pid at `time_ns`, while it ran or began to end, has used `total_ns`
- * since it began; `is_before`: until it executed its present program, else in all.
+ * since it began; `is_before`: until it executed its present program, else in all. It does not
+ * count if the process began after the window, or its clock was read for the last time.
  */
 void collect_cpu_used(struct collect *c, pid_t pid, uint64_t time_ns, uint64_t total_ns,
 		      bool is_before);

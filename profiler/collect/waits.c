@@ -22,6 +22,7 @@ struct waits {
 	struct waits_operation *ring;
 	uint32_t count, capacity; /* of the ring, which grows up to `newest`, then wraps */
 	uint32_t next;            /* the next position, once it wraps */
+	uint64_t forgotten_ns;    /* what ended by then may be missing */
 	uint32_t added;           /* since the last pass */
 	struct waits_wait *pending;
 	uint32_t pending_count, pending_capacity;
@@ -179,6 +180,7 @@ static void emit_piece(const struct waits *w, const struct waits_wait *wait,
 static void decide(struct waits *w, const struct waits_wait *wait)
 {
 	uint64_t until = wait->end_ns;
+	bool is_cut = false;
 
 	for (uint32_t i = find_last(w, wait); i != NONE; i = w->ran[i].earlier) {
 		const struct ran *r = &w->ran[i];
@@ -187,10 +189,9 @@ static void decide(struct waits *w, const struct waits_wait *wait)
 
 		if (to <= wait->start_ns)
 			break;
-		if (w->steps_left == 0) {
-			w->cut++;
+		is_cut = w->steps_left == 0;
+		if (is_cut)
 			break;
-		}
 		w->steps_left--;
 		if (from >= to)
 			continue; /* it began after the wait, within the clocks' error */
@@ -198,6 +199,7 @@ static void decide(struct waits *w, const struct waits_wait *wait)
 		emit_piece(w, wait, &w->ring[r->operation], from, to);
 		until = from;
 	}
+	w->cut += is_cut || (until > wait->start_ns && wait->start_ns < w->forgotten_ns);
 	emit_piece(w, wait, NULL, wait->start_ns, until);
 }
 
@@ -264,6 +266,8 @@ int waits_add_operation(struct waits *w, const struct waits_operation *operation
 		w->ring[w->count++] = *operation;
 		return 0;
 	}
+	if (w->forgotten_ns < w->ring[w->next].end_ns)
+		w->forgotten_ns = w->ring[w->next].end_ns;
 	w->ring[w->next] = *operation;
 	w->next = (w->next + 1) % w->newest;
 	return 0;

@@ -24,7 +24,7 @@
  * that, waits are decided early, and pieces whose operation is no longer kept have none. Time is
  * bounded too: waits that are decided together visit at most WAITS_STEPS operations for each one
  * that is kept. This is enough for that many threads that wait all the time; the rest of a wait has
- * no operation, and is counted (waits_cut).
+ * no operation. Each wait that either may concern is counted once (waits_cut).
  */
 #ifndef PROFILER_COLLECT_WAITS_H
 #define PROFILER_COLLECT_WAITS_H
@@ -90,7 +90,7 @@ void waits_visit(struct waits *w, const struct number_visitor *visitor);
 /* The input has ended: decides all waits. */
 void waits_finish(struct waits *w);
 
-/* Waits that were not followed to their beginning (WAITS_STEPS). */
+/* Waits that were not followed to their beginning (WAITS_STEPS, WAITS_OPERATIONS, memory). */
 uint64_t waits_cut(const struct waits *w);
 
 /* Bytes held now. */

@@ -188,8 +188,9 @@ static void report_waits(struct log *log, const struct measure *m, const struct 
 	if (l->calls.cut_waits)
 		log_line(log,
 			 "  only the last part of %" PRIu64 " of them is split by what ran: too "
-			 "much GPU work ran during too many waits at once",
-			 l->calls.cut_waits);
+			 "much GPU work ran during them%s to keep it all",
+			 l->calls.cut_waits,
+			 m->wall ? ", or threads were too often off the CPU," : "");
 }
 
 /* Why devices were idle. */

@@ -397,6 +397,19 @@ void attachment_free(struct attachment *a)
 	free(a);
 }
 
+bool attachment_has_ended(const struct attachment *a)
+{
+	struct scanned_process now;
+	uint32_t position = 0, pid;
+	uint64_t ticks;
+
+	while (id_map_next(&a->roots, &position, &pid, &ticks))
+		if (scanned_process_read((pid_t)pid, &now) == 0 && !now.has_ended &&
+		    is_same(&ticks, &now))
+			return false;
+	return true;
+}
+
 /* ---- following ---- */
 
 /*

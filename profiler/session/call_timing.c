@@ -249,7 +249,7 @@ static void take_refusal(struct call_timing *t, struct process *process, uint64_
 void call_timing_take(struct call_timing *t, const struct stack_event *event)
 {
 	const char *function = cuda_function_name(event->launch_function);
-	struct process *process = t ? collect_find_process(t->collect, (pid_t)event->pid) : NULL;
+	struct process *process = t ? collect_process_of(t->collect, event) : NULL;
 
 	if (!process)
 		return;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/session/session.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -36,7 +35,8 @@
 #include "symbolize/proc_file.h"
 
 #define TICK_MS 50
-#define QUICK_TICK_MS 5 /* while a program starts: to learn soon what it runs */
+#define DELAY_TICK_MS 250 /* before processes that run already are looked at */
+#define QUICK_TICK_MS 5   /* while a program starts: to learn soon what it runs */
 #define QUICK_NS 300000000u
 #define FIRST_QUICK_NS 100000000u
 #define BATCHES 8             /* of kernel events, between looks at the pipe and for signals */
@@ -697,10 +697,12 @@ static void begin_cuda(struct session *s, struct process *process,
 }
 
 /* Also before its mapping of the driver is known to us. */
-static void note_user(struct session *s, pid_t pid)
+static void note_user(struct session *s, const struct stack_event *event)
 {
-	if (collect_knows_process(s->collect, pid))
-		id_map_get(&s->users, collect_find_process(s->collect, pid)->id);
+	const struct process *process = collect_process_of(s->collect, event);
+
+	if (process)
+		id_map_get(&s->users, process->id);
 }
 
 /* Where the library could not be brought in, calls are timed. Elsewhere its hello comes. */
@@ -820,7 +822,7 @@ static void take_stack(struct session *s, const struct stack_event *event)
 				 event->flags & STACK_EVENT_EXEC);
 		break;
 	case STACK_EVENT_USES_DRIVER:
-		note_user(s, (pid_t)event->pid);
+		note_user(s, event);
 		break;
 	default:
 		call_timing_take(s->call_timing, event); /* not recorded */
@@ -859,59 +861,21 @@ static void drain_kernel_events(struct session *s, bool catches_up)
 
 /* ---- processes that already run ---- */
 
-/* Whether the kernel shows this file, which it does not show empty of a thread that has memory. */
-static int may_read(struct session *s, pid_t pid, const char *name)
-{
-	char *text = NULL;
-	size_t size = 0;
-	int err = proc_file_read(collect_calls(s->collect), pid, name, AUXV_BYTES, &text, &size);
-
-	free(err ? NULL : text);
-	if (err == -ENOENT)
-		return -ESRCH;
-	return err ? err : size == 0 ? -ENODATA : 0;
-}
-
-/* Of one of its other threads. -ENODATA: none has memory. */
-static int may_read_threads(struct session *s, pid_t pid)
-{
-	const struct dirent *entry;
-	int err = -ENODATA;
-	char path[64];
-	DIR *list;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	list = opendir(path);
-	while (err == -ENODATA && list && (entry = readdir(list))) {
-		unsigned long tid = strtoul(entry->d_name, NULL, 10);
-
-		if (!tid)
-			continue;
-		snprintf(path, sizeof(path), "task/%lu/auxv", tid);
-		err = may_read(s, pid, path);
-		err = err == -ESRCH ? -ENODATA : err;
-	}
-	if (list)
-		closedir(list);
-	return err;
-}
-
 /*
- * The kernel answers for the user whom we have become: as when they debug it, but only to read.
- * Where the first thread has ended, it has no memory, and the kernel asks nothing: then its others
- * are asked.
+ * The kernel answers for the user whom we have become, as when they debug it, but only to read: it
+ * does not show this file empty of a thread that has memory. Of one without it asks nothing.
  */
 static int may_attach(void *session, pid_t pid)
 {
 	struct session *s = session;
-	int first = may_read(s, pid, "auxv"), err = first;
+	char *text = NULL;
+	size_t size = 0;
+	int err = proc_file_read(collect_calls(s->collect), pid, "auxv", AUXV_BYTES, &text, &size);
 
-	/* Linux says the one or the other of a thread without memory, by its version */
-	if (first == -ENODATA || first == -ESRCH)
-		err = may_read_threads(s, pid);
-	if (err == -ENODATA)
-		err = first == -ESRCH ? -ESRCH : -EACCES;
-	return err;
+	free(err ? NULL : text);
+	if (err == -ENOENT)
+		return -ESRCH;
+	return err ? err : size == 0 ? -EACCES : 0;
 }
 
 static int follow_attached(void *session, pid_t pid)
@@ -1000,15 +964,18 @@ static void note_program(struct session *s, pid_t pid)
 	free(text);
 }
 
-/* False: a signal has come. */
+/* False: a signal has come. If all processes end meanwhile, it is over. */
 static bool await_delay(struct session *s)
 {
 	const struct session_watcher *watcher = &s->options->watcher;
-	uint64_t now_ns = monotonic_ns(), most_ms = watcher->look ? TICK_MS : INT_MAX;
+	uint64_t now_ns = monotonic_ns(), most_ms = watcher->look ? TICK_MS : DELAY_TICK_MS;
 	uint64_t until_ns = saturated_sum(now_ns, s->options->attach->delay_ns);
 	struct epoll_event ready;
 
-	for (; now_ns < until_ns && !s->ends_delay; now_ns = monotonic_ns()) {
+	if (now_ns < until_ns)
+		log_verbose(s->log, "the processes are looked at after --delay");
+	for (; now_ns < until_ns && !s->ends_delay && !attachment_has_ended(s->attachment);
+	     now_ns = monotonic_ns()) {
 		uint64_t left_ms = (until_ns - now_ns) / 1000000 + 1;
 
 		if (is_called_off(s))
@@ -1407,11 +1374,15 @@ static void begin_when_due(struct session *s)
 	if (s->has_begun || !s->window.from_ns || !window_has(&s->window, now_ns))
 		return;
 	s->has_begun = true;
-	drain_kernel_events(s, false); /* who has ended before */
-	if (now_ns - s->window.from_ns > CLOCKS_LATE_NS)
+	drain_kernel_events(s, true); /* who has ended before, and who has begun */
+	if (now_ns - s->window.from_ns > CLOCKS_LATE_NS) {
 		collect_forget_cpu_time(s->collect);
-	else
-		collect_begin_cpu_time(s->collect, now_ns);
+		return;
+	}
+	/* twice: what one has used that ends meanwhile is known from the first time */
+	collect_begin_cpu_time(s->collect, now_ns);
+	drain_kernel_events(s, true);
+	collect_begin_cpu_time(s->collect, now_ns);
 }
 
 /* How long to wait for events: no longer than to the beginning or end of the window. */

@@ -410,6 +410,15 @@ seen_children()
 	as_tester "$profile" -F 997 --as-root -p "$target" -d 2s -o theirs/out.folded
 	expect_status 0
 	expect_line stderr '^Samples: [1-9][0-9]* CPU'
+	# what is mapped is read, which the kernel does not show of the first thread
+	expect_line theirs/out.folded '[;]burn_main( |;)'
+	expect_no_line theirs/out.folded '[[]unknown[]]'
+	kill -KILL "$target"
+	start out.headless env LD_PRELOAD="$fake_cuda/libcuda.so.1" ./headless
+	wait_until grep -q '^State:.*Z' "/proc/$target/status"
+	run_profile -p "$target" -d 200ms -o out.folded
+	expect_status 0
+	expect_line stderr "^profile: no GPU time: process $target goes on without its first thread, which has ended"
 }
 
 @test "a user without privilege is told what it needs" {
@@ -433,6 +442,26 @@ seen_children()
 	expect_status 0
 	expect_samples burn_main
 	expect_unharmed
+}
+
+@test "--delay: the processes end before, and profile does" {
+	start_target
+	start_profile -v --delay 10000 -p "$target" -o none.folded
+	wait_until grep -q "looked at after --delay" stderr
+	expect_unharmed
+	finish_profile
+	expect_status 125
+	expect_line stderr '^profile: cannot follow the processes: they have ended$'
+	expect_no_file none.folded
+	# the same while nobody writes `start`
+	start_target
+	start_profile -v --control control --delay start -p "$target" -o none.folded
+	wait_until grep -q "looked at after --delay" stderr
+	expect_unharmed
+	finish_profile
+	expect_status 125
+	expect_no_file none.folded
+	expect_no_file control
 }
 
 @test "the profiler is killed: nothing of it stays" {

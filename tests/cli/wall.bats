@@ -176,6 +176,51 @@ expect_waits()
 	expect_no_line out.folded ';[^;]*compute[^;]*;.*\[blocked: futex\]'
 }
 
+# A thread has sums for so many kinds and places. Many places of one kind leave room for other kinds.
+@test "a thread that waits at many places, and then for something else" {
+	cat >places.c <<-'END'
+		#include <poll.h>
+		#include <unistd.h>
+		__attribute__((noinline)) static void sleep_at(int depth)
+		{
+			volatile char room[64];
+
+			room[0] = 0;
+			if (depth > 0)
+				sleep_at(depth - 1);
+			for (int i = 0; i < 5; i++)
+				usleep(50);
+			room[1] = room[0];
+		}
+		int main(void)
+		{
+			int ends[2];
+			char byte = 0;
+
+			sleep_at(40);
+			if (pipe(ends) != 0)
+				return 1;
+			for (int i = 0; i < 2000; i++)
+				poll(0, 0, 1);
+			if (fork() == 0) {
+				for (int i = 0; i < 2000 && write(ends[1], &byte, 1) == 1; i++)
+					usleep(200);
+				return 0;
+			}
+			close(ends[1]);
+			while (read(ends[0], &byte, 1) == 1)
+				;
+			return 0;
+		}
+	END
+	gcc -O1 -o places places.c
+	run_profile --wall -cpu-only --unit ns -o out.folded ./places
+	expect_status 0
+	expect_line out.folded ';\[blocked: poll\] '
+	expect_line out.folded ';\[blocked: read pipe\] '
+	expect_no_line out.folded '\[blocked: other\]'
+}
+
 @test "with the functions of the kernel that threads wait in" {
 	run_profile -cpu-only --wall=kernel --unit ns -o out.folded sleep 0.2
 	expect_status 0

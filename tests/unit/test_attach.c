@@ -275,8 +275,12 @@ static void all_have_ended(void **state)
 	request.pids[0] = (uint32_t)first;
 	a = attach_to(&request);
 	assert_non_null(a);
+	assert_false(attachment_has_ended(a));
 	kill(first, SIGKILL);
+	waitid(P_PID, (id_t)first, NULL, WEXITED | WNOWAIT);
+	assert_true(attachment_has_ended(a)); /* nobody has waited for it */
 	waitpid(first, NULL, 0);
+	assert_true(attachment_has_ended(a));
 	assert_int_equal(attachment_follow(a), -ESRCH);
 	attachment_free(a);
 	assert_null(attach_to(&request));

@@ -194,6 +194,22 @@ static void another_program_is_not_timed(void **state)
 	expect_timed(b, false);
 }
 
+/* As after kernel_events_catch_up: its exec is known before a call of earlier. */
+static void a_call_is_of_the_program_that_made_it(void **state)
+{
+	struct bench *b = *state;
+	struct process *now;
+
+	start_timing(b);
+	cudaMemcpy();
+	now = happen(b, PROCESS_EXEC, getpid(), monotonic_ns());
+	assert_ptr_not_equal(now, b->process);
+	take_events(b);
+	assert_int_equal(collect_ledger(b->collect)->calls.timed, 1);
+	assert_int_equal(collect_ledger(b->collect)->calls.processes, 1);
+	assert_false(now->lacks_gpu_time);
+}
+
 static void a_process_that_is_not_followed(void **state)
 {
 	struct bench *b = *state;
@@ -369,6 +385,7 @@ int main(void)
 		TEST(calls_are_timed_from_the_start),
 		TEST(a_program_that_is_traced_is_not_timed),
 		TEST(another_program_is_not_timed),
+		TEST(a_call_is_of_the_program_that_made_it),
 		TEST(a_process_that_is_not_followed),
 		TEST(libraries_that_are_loaded_later),
 		TEST(the_injected_library),

@@ -17,7 +17,7 @@ static size_t memory = 300u << 20, allowance = 128u << 20;
 #include "profiler/collect/collect.c"
 #include "profiler/collect/collect_gpu.c"
 
-enum { PID = 70 };
+enum { PID = 70, NO_PID = 1 << 24 };
 
 static int set_allowance(void **state)
 {
@@ -124,6 +124,72 @@ static void a_process_that_has_ended_is_accepted_while_it_is_kept(void **state)
 	collect_advance(c, 6 + PROCESSES_LINGER_NS);
 	assert_null(say_hello(c, PID));
 	collect_free(c);
+}
+
+/* What the kernel reports of a moment is of the process that had the pid then. */
+static void events_are_of_the_process_of_their_time(void **state)
+{
+	const struct process_event fork = {
+		.time_ns = 10, .type = PROCESS_FORK, .pid = 71, .tid = 71, .parent = PID};
+	const struct process_event exec = {
+		.time_ns = 20, .type = PROCESS_EXEC, .pid = 71, .tid = 71};
+	const struct process_event exit = {
+		.time_ns = 30, .type = PROCESS_EXIT, .pid = 71, .tid = 71};
+	struct process_event again = fork;
+	struct collect *c = new_tree();
+	struct process *first, *second, *third;
+
+	(void)state;
+	first = collect_process_event(c, &fork);
+	second = collect_process_event(c, &exec);
+	collect_process_event(c, &exit);
+	again.time_ns = 40;
+	third = collect_process_event(c, &again);
+	assert_true(first && second && third && first != second && second != third);
+	for (uint64_t ns = 10; ns < 50; ns += 5)
+		assert_ptr_equal(
+			collect_process_of(c, &(struct stack_event){.pid = 71, .time_ns = ns}),
+			ns < 20   ? first
+			: ns < 40 ? second
+				  : third);
+	collect_free(c);
+}
+
+/* The CPU time that is used in the window, of a process whose end is reported when it is over. */
+static uint64_t used_by_one_that_ended(uint64_t began_ns, bool has_read_clocks)
+{
+	const uint32_t self = (uint32_t)getpid(); /* whose clock can be read */
+	const struct process_event fork = {.time_ns = began_ns,
+					   .type = PROCESS_FORK,
+					   .pid = self,
+					   .tid = self,
+					   .parent = NO_PID};
+	const struct collect_options options = {.sample_ns = 1, .measure = {.samples_cpu = true}};
+	struct collect *c = collect_new(&options);
+	struct process *process;
+	uint64_t used_ns;
+
+	assert_non_null(c);
+	collect_find_process(c, NO_PID);
+	process = collect_process_event(c, &fork);
+	assert_non_null(process);
+	collect_set_window(c, &(struct window){.to_ns = 100});
+	if (has_read_clocks)
+		collect_read_clocks(c, 105, true);
+	used_ns = process->charged_ns;
+	collect_cpu_used(c, (pid_t)self, 110, used_ns + 1000000000, false);
+	collect_finish(c, 120);
+	used_ns = collect_ledger(c)->cpu.used_ns - used_ns;
+	collect_free(c);
+	return used_ns;
+}
+
+static void cpu_time_of_a_process_that_ends_just_after_the_window(void **state)
+{
+	(void)state;
+	assert_int_equal(used_by_one_that_ended(10, false), 1000000000);
+	assert_int_equal(used_by_one_that_ended(10, true), 0);
+	assert_int_equal(used_by_one_that_ended(105, false), 0);
 }
 
 /* Without privileges: 0; failures: 1 and 2; 77: cannot be tested. */
@@ -1589,6 +1655,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(only_processes_of_the_tree_are_accepted),
+		TEST(events_are_of_the_process_of_their_time),
+		TEST(cpu_time_of_a_process_that_ends_just_after_the_window),
 		TEST(a_process_that_has_ended_is_accepted_while_it_is_kept),
 		TEST(without_a_tree_our_users_processes_are_accepted),
 		TEST(pids_are_those_of_a_namespace),

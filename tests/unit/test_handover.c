@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whose work a worker does, with every installed libpython, each in a separate process: while a
- * thread waits in the function that PyTorch waits in, and in another one.
+ * thread waits in the function that PyTorch waits in, and in another one. The module is built into
+ * this test, which changes the candidates as other threads do.
  */
 #include "unit.h"
 #include <dlfcn.h>
 #include <glob.h>
 #include <pthread.h>
-#include "cupti_trace/handover.h"
+#include "cupti_trace/handover.c"
+#include <ucontext.h>
 
 #define DEPTH 20
 #define STACK 7 /* the id that it gets */
@@ -76,6 +78,80 @@ static void check_child(struct handover_worker *worker)
 	MUST(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == GOOD);
 }
 
+/* ---- launches in handlers of signals ---- */
+
+#define TRAP 0x100 /* in the flags: SIGTRAP after each instruction */
+#define STEPS_MAX 100000
+
+static struct {
+	struct handover_worker *worker;
+	int left; /* instructions before the one at which a handler launches */
+} trap;
+
+/* By then another thread has taken the place of the one that waited, and has ended, too. */
+static void launch_in_handler(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *interrupted = context;
+	struct handover_launcher *launcher = &launchers[0];
+	uint64_t self = atomic_load(&launcher->self);
+	uint32_t tid = atomic_load(&launcher->tid);
+
+	(void)number;
+	(void)info;
+	if (trap.left-- > 0)
+		return;
+	interrupted->uc_mcontext.gregs[REG_EFL] &= ~TRAP;
+	atomic_store(&launcher->self, self + 1);
+	atomic_store(&launcher->tid, INT32_MAX);
+	atomic_fetch_add(&changes, 1);
+	trap.worker->last_ns = 0;
+	handover_find(trap.worker, 1, &sink, name_stack);
+	for (uint32_t i = 1; i < HANDOVER_CANDIDATES; i++) /* the one that waited, as another */
+		if (atomic_load(&launchers[i].self))
+			free_launcher(&launchers[i], atomic_load(&launchers[i].self));
+	atomic_store(&launcher->self, self);
+	atomic_store(&launcher->tid, tid);
+	atomic_fetch_add(&changes, 1);
+}
+
+/* Whether an answer is kept: on a busy machine it takes a while until the other thread sleeps. */
+static bool keeps_answer(struct handover_worker *worker)
+{
+	const struct timespec longer = {.tv_nsec = 100 * HANDOVER_STILL_NS};
+
+	for (int i = 0; i < 1000 && !worker->answer.page; i++) {
+		handover_find(worker, 1, &sink, name_stack);
+		nanosleep(&longer, NULL);
+	}
+	return worker->answer.page != NULL;
+}
+
+/* A launch, in which a handler launches at every instruction. */
+static void check_handlers(struct handover_worker *worker)
+{
+	const struct sigaction action = {.sa_sigaction = launch_in_handler, .sa_flags = SA_SIGINFO};
+	int steps = 0;
+
+	trap.worker = worker;
+	MUST(sigaction(SIGTRAP, &action, NULL) == 0);
+	for (trap.left = -1; trap.left < 0; steps++) {
+		uint32_t stack;
+
+		MUST(steps < STEPS_MAX);
+		if (!keeps_answer(worker)) {
+			MUST(steps == 0);
+			return; /* there are no events */
+		}
+		trap.left = steps;
+		__asm__ volatile("pushfq; orq %0, (%%rsp); popfq" : : "i"(TRAP) : "memory", "cc");
+		stack = handover_find(worker, 1, &sink, name_stack);
+		__asm__ volatile("pushfq; andq %0, (%%rsp); popfq" : : "i"(~TRAP) : "memory", "cc");
+		MUST(stack == STACK || stack == 0);
+	}
+	MUST(steps > 10);
+	signal(SIGTRAP, SIG_DFL);
+}
+
 static void *work(void *name)
 {
 	const struct timespec longer = {.tv_nsec = 100 * HANDOVER_STILL_NS};
@@ -103,6 +179,8 @@ static void *work(void *name)
 		quiet = named == before ? quiet + 1 : 0;
 	}
 	MUST(is_expected ? named >= 1 : named == 0);
+	if (is_expected && has_launched && !getenv("UNDER_VALGRIND"))
+		check_handlers(worker);
 	handover_worker_free(worker);
 	return NULL;
 }
@@ -206,8 +284,10 @@ static void every_installed_library(void **state)
 			continue;
 		pid = fork();
 		assert_true(pid >= 0);
-		if (pid == 0)
+		if (pid == 0) {
+			signal(SIGSEGV, SIG_DFL); /* cmocka's handler exits */
 			check_library(found.gl_pathv[i]);
+		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		print_message("%s: status %d\n", found.gl_pathv[i], status);
 		assert_true(WIFEXITED(status));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of /proc: of this process, of none, and of one whose memory is locked for ever. */
 #include "unit.h"
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -33,6 +34,58 @@ static void readable_files(void **state)
 	assert_int_equal(proc_pid_inside(getpid()), getpid());
 	assert_int_equal(bounded_caller_count_stuck(calls), 0);
 	bounded_caller_free(calls);
+}
+
+static void *wait_for_ever(void *unused)
+{
+	for (;;)
+		pause();
+	return unused;
+}
+
+static char state_of(pid_t pid)
+{
+	char *text, state;
+	size_t size;
+
+	assert_int_equal(proc_file_read(NULL, pid, "stat", 1000, &text, &size), 0);
+	state = strrchr(text, ')')[2];
+	free(text);
+	return state;
+}
+
+/* It has no memory, but the process has, until it has ended, too. */
+static void a_process_whose_first_thread_has_ended(void **state)
+{
+	const char *const files[] = {"maps", "auxv", "cmdline"};
+	size_t size;
+	char *text;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		pthread_t thread;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pthread_create(&thread, NULL, wait_for_ever, NULL);
+		pthread_exit(NULL);
+	}
+	while (state_of(pid) != 'Z')
+		sched_yield();
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(proc_file_read(NULL, pid, files[i], 4096, &text, &size), 0);
+		assert_true(size > 0);
+		free(text);
+	}
+	kill(pid, SIGKILL);
+	assert_int_equal(waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT), 0);
+	if (proc_file_read(NULL, pid, "maps", 4096, &text, &size) == 0) {
+		assert_int_equal(size, 0);
+		free(text);
+	}
+	waitpid(pid, NULL, 0);
 }
 
 /* A process that waits for ever as the first of a pid namespace; 0: there cannot be one here. */
@@ -148,6 +201,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(readable_files),
+		cmocka_unit_test(a_process_whose_first_thread_has_ended),
 		cmocka_unit_test(pid_in_a_namespace),
 		cmocka_unit_test(memory_that_never_arrives),
 	};

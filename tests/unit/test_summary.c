@@ -451,7 +451,11 @@ static void waits(void **state)
 	expect_line(b, NOTHING,
 		    "Waits: 12 calls, 0.000 ms\n"
 		    "  only the last part of 2 of them is split by what ran: too much GPU work ran "
-		    "during too many waits at once\n");
+		    "during them to keep it all\n");
+	b->measure.wall = true;
+	assert_non_null(strstr(report(b), "  only the last part of 2 of them is split by what ran: "
+					  "too much GPU work ran during them, or threads were too "
+					  "often off the CPU, to keep it all\n"));
 }
 
 static void times_off_the_cpu(void **state)
@@ -740,7 +744,7 @@ static void everything_in_its_order(void **state)
 		"  11 operations are of graph nodes that were made before tracing or out of sight\n"
 		"Waits: 31 calls, 0.000 ms\n"
 		"  only the last part of 32 of them is split by what ran: too much GPU work ran "
-		"during too many waits at once\n"
+		"during them to keep it all\n"
 		"CUDA calls: 33 in 37 processes without GPU time, 0.000 ms of wall time\n"
 		"  7 CPU samples fell into these calls and are not shown: the calls' time covers "
 		"them\n"

@@ -301,6 +301,24 @@ static void time_is_bounded(void **state)
 	assert_int_equal(b->ns[0], TOO_MANY * ALL_NS);
 }
 
+/* Of a wait that is longer than what is kept the beginning has no operation, which is counted. */
+static void operations_that_are_forgotten(void **state)
+{
+	enum { NEWEST = 64, COUNT = 100 };
+	struct bench *b = *state;
+
+	waits_remember(b->waits, NEWEST);
+	for (uint32_t i = 0; i < COUNT; i++)
+		ran(b, 1, 1, i * 100, i * 100 + 100);
+	waited(b, (COUNT - NEWEST) * 100, COUNT * 100); /* all of it is there */
+	waited(b, (COUNT - NEWEST) * 100 - 1, COUNT * 100);
+	waited(b, 0, COUNT * 100);
+	waits_finish(b->waits);
+	assert_int_equal(waits_cut(b->waits), 2);
+	assert_int_equal(b->ns[1], 3 * NEWEST * 100);
+	assert_int_equal(b->ns[0], 1 + (COUNT - NEWEST) * 100);
+}
+
 /* ---- against a model that looks at each moment ---- */
 
 /* A moment is as long as four of them are the clocks' error. */
@@ -381,6 +399,7 @@ int main(void)
 		TEST(waits_are_decided_after_the_records),
 		TEST(memory_is_bounded),
 		TEST(time_is_bounded),
+		TEST(operations_that_are_forgotten),
 		cmocka_unit_test(same_as_a_model),
 	};
 
