@@ -21,7 +21,7 @@
  * the run.
  *
  * Memory, for any input: LIVE_SPANS_WAITING records that wait to be worked on, 64 bytes each (more
- * are lost, and counted); LIVE_SPANS_HELD calls, 96 bytes each (then the older half does not wait
+ * are lost, and counted); LIVE_SPANS_HELD calls, 120 bytes each (then the older half does not wait
  * any longer); one request; copies of the tables above without their texts; and LIVE_SPANS_NAMES
  * bytes of names. Beyond the latter, kernels have no name.
  */

@@ -8,6 +8,7 @@
 #include "profiler/base/saturate.h"
 #include "profiler/base/stable_hash.h"
 #include "profiler/base/version.h"
+#include "profiler/output/span_links.h"
 #include "profiler/output/trace_tracks.h"
 #include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
@@ -30,9 +31,12 @@ enum {
 	SPAN_START,
 	SPAN_END,
 	SPAN_ATTRIBUTES,
-	SPAN_STATUS = 15,
+	SPAN_LINKS = 13,
+	SPAN_DROPPED_LINKS,
+	SPAN_STATUS,
 	SPAN_FLAGS
 };
+enum { LINK_TRACE_ID = 1, LINK_SPAN_ID, LINK_STATE, LINK_ATTRIBUTES, LINK_FLAGS = 6 };
 enum { STATUS_MESSAGE = 2, STATUS_CODE };
 enum { STATUS_ERROR = 2 };
 enum { KIND_INTERNAL = 1 };
@@ -68,7 +72,8 @@ struct span_maker {
 	struct outer_call *outers;
 	uint32_t outer_count, outer_capacity;
 	struct hash_index outer_index; /* by process and thread */
-	const struct result *result;   /* of the call that goes on */
+	struct span_links *links;
+	const struct result *result; /* of the call that goes on */
 	struct written written;
 	int error;
 };
@@ -327,10 +332,38 @@ static void put_call(struct span_maker *s, const struct span *span)
 		trace_track_name(s->result, &thread, name);
 		otlp_attribute_text(o, "thread.name", name);
 	}
+	put_part(s, "cuda.context.id", place->part[PLACE_CONTEXT]);
+	put_part(s, "cuda.stream.id", place->part[PLACE_STREAM]);
 	if (record->kind == TIMELINE_LAUNCH && !record->duration_ns)
 		otlp_attribute_bool(o, "cuda.end_unknown", true);
 	if (s->options->has_stacks && span->stack != RESULT_ROOT)
 		put_stack(s, span->stack);
+}
+
+/* To an operation, which is of this trace and not remote. */
+static void put_link(struct span_maker *s, const struct span *span)
+{
+	const struct trace_context *context = &s->options->context;
+	uint8_t id[SPAN_ID_BYTES];
+	struct otlp *o = &s->otlp;
+
+	if (span->link) {
+		otlp_open_list(o, "links");
+		otlp_open(o, SPAN_LINKS, NULL);
+		otlp_id(o, LINK_TRACE_ID, "traceId", context->trace_id, TRACE_ID_BYTES);
+		trace_context_span_id(context, span->link, id);
+		otlp_id(o, LINK_SPAN_ID, "spanId", id, SPAN_ID_BYTES);
+		if (context->state[0])
+			otlp_text(o, LINK_STATE, "traceState", context->state);
+		otlp_open_attributes(o, LINK_ATTRIBUTES);
+		otlp_attribute_text(o, "cuda.link", "waited_for");
+		otlp_close_attributes(o);
+		otlp_fixed32(o, LINK_FLAGS, "flags", context->flags | FLAG_HAS_REMOTE);
+		otlp_close(o);
+		otlp_close_list(o);
+	}
+	if (span->is_link_dropped)
+		otlp_uint(o, SPAN_DROPPED_LINKS, "droppedLinksCount", 1);
 }
 
 static void put_span(struct span_maker *s, const struct span *span)
@@ -352,6 +385,7 @@ static void put_span(struct span_maker *s, const struct span *span)
 	if (record->correlation)
 		otlp_attribute_uint(&s->otlp, "cuda.correlation_id", record->correlation);
 	otlp_close_attributes(&s->otlp);
+	put_link(s, span);
 	if (record->kind != TIMELINE_GPU_OPERATION && record->error)
 		put_status(s, trace_error(s->result, &span->record, span->stack, error));
 	close_span(s, false);
@@ -613,6 +647,53 @@ uint64_t span_maker_around(struct span_maker *s, const struct result *result,
 	return SPAN_OF_RUN;
 }
 
+/* ---- links ---- */
+
+/* Whether a call waits for all that its context does. */
+static bool waits_for_context(const struct frame_info *frame)
+{
+	static const char *const names[] = {"cudaDeviceSynchronize", "cudaThreadSynchronize",
+					    "cuCtxSynchronize"};
+
+	if (trace_interface(frame) == TRACE_UNKNOWN_API)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(frame->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+uint32_t span_maker_wait(struct span_maker *s, const struct result *result, const struct span *span)
+{
+	const struct timeline_record *record = &span->record;
+	const uint32_t *part = result->places[record->place].part;
+	struct link_stream_key key = {part[PLACE_PROCESS], part[PLACE_CONTEXT], part[PLACE_STREAM]};
+
+	if (record->kind != TIMELINE_WAIT)
+		return 0;
+	if (key.context == PLACE_UNKNOWN || key.stream == PLACE_UNKNOWN) {
+		if (!waits_for_context(trace_frame(result, span->stack)))
+			return 0;
+		key.context = key.stream = SPAN_LINKS_ANY;
+	}
+	return span_links_wait(s->links, key, record->start_ns, end_of(record));
+}
+
+static void link_span(struct span_maker *s, const struct result *result, struct span *span)
+{
+	const uint32_t *part = result->places[span->record.place].part;
+	struct link_stream_key key = {part[PLACE_PROCESS], part[PLACE_CONTEXT], part[PLACE_STREAM]};
+	const struct link_operation operation = {span->launched_ns, end_of(&span->record),
+						 span->number};
+
+	span->link = 0;
+	span->is_link_dropped = false;
+	if (span->wait)
+		span->link = span_links_end(s->links, span->wait, &span->is_link_dropped);
+	if (span->record.kind == TIMELINE_GPU_OPERATION && span->record.duration_ns)
+		span_links_operation(s->links, key, &operation);
+}
+
 /* ---- for callers ---- */
 
 struct span_maker *span_maker_new(const struct span_options *options, enum otlp_encoding encoding,
@@ -627,9 +708,10 @@ struct span_maker *span_maker_new(const struct span_options *options, enum otlp_
 	*s = (struct span_maker){
 		.options = options, .encoding = encoding, .put = put, .context = context};
 	s->batch = calloc(SPANS_IN_REQUEST, sizeof(*s->batch));
-	if (s->batch)
+	s->links = span_links_new();
+	if (s->batch && s->links)
 		return s;
-	free(s);
+	span_maker_free(s);
 	return NULL;
 }
 
@@ -639,6 +721,7 @@ void span_maker_free(struct span_maker *s)
 		return;
 	otlp_release(&s->otlp);
 	hash_index_release(&s->outer_index);
+	span_links_free(s->links);
 	free(s->outers);
 	free(s->command);
 	free(s->batch);
@@ -654,6 +737,7 @@ int span_maker_add(struct span_maker *s, const struct result *result, const stru
 	added->number = span->record.kind == TIMELINE_GPU_OPERATION
 				? number_of_operation(s, result, &span->record)
 				: span_of_call(result, &span->record);
+	link_span(s, result, added);
 	if (end_ns > s->last_ns)
 		s->last_ns = end_ns;
 	return s->batch_count == SPANS_IN_REQUEST ? span_maker_flush(s, result) : 0;

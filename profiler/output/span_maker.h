@@ -9,13 +9,17 @@
  *
  * Spans leave in requests of SPANS_IN_REQUEST at most, in the order in which they were added: each
  * is a whole ExportTraceServiceRequest (opentelemetry/proto/collector/trace/v1), with a resource
- * for each process. In memory are one request, and 48 bytes for each thread that made calls.
+ * for each process. In memory are one request, 48 bytes for each thread that made calls, and 1.4 MB
+ * for links.
  *
  * A span's number in the trace is computed from what it is of: a call's process, its correlation id
  * or thread, its start; an operation's place on the GPU, its times and its work. So an operation
  * knows the number of the call that started it without anything having been kept, and a span has
  * the same id wherever and whenever it is made: in files, at collectors, from a capture. Two spans
  * have the same number with a chance of one in 2^63.
+ *
+ * A call that waited for a stream, or for its process's only context, is linked to the operation
+ * that it waited for (span_links.h), if that was added before it.
  *
  * Functions that send return 0; -ENOMEM; or what `put` returned. Then the spans of that request are
  * lost, and the next ones may be added.
@@ -49,13 +53,16 @@ struct span_options {
 
 #define SPAN_OF_RUN 0u /* the number of the run's own span */
 
-/* A call or an operation. The last three are the maker's. */
+/* A call or an operation. The last five are the maker's. */
 struct span {
 	struct timeline_record record; /* its place is one of the result's */
 	uint32_t stack;                /* of the result: result_record_stack */
+	uint32_t wait;                 /* of a call: what span_maker_wait returned */
+	uint64_t launched_ns;          /* of an operation: when its launch began; 0: unknown */
 	uint64_t parent;               /* a call's number, or SPAN_OF_RUN */
-	uint64_t number;
+	uint64_t number, link;         /* 0: there is no link */
 	uint32_t process, position;
+	bool is_link_dropped;
 };
 
 struct span_maker;
@@ -81,6 +88,13 @@ uint64_t span_of_launch(uint32_t process, uint32_t correlation, uint64_t start_n
  */
 uint64_t span_maker_around(struct span_maker *maker, const struct result *result,
 			   const struct timeline_record *record);
+
+/*
+ * A call that waits is known: to be called before the operations are added that end while it goes
+ * on, or soon after, and the call itself after them. For its field `wait`; of other calls 0.
+ */
+uint32_t span_maker_wait(struct span_maker *maker, const struct result *result,
+			 const struct span *span);
 
 /* `result` may be another one in each call, as long as it has the places and stacks of the spans
  * that wait for their request. */

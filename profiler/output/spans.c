@@ -3,35 +3,80 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "profiler/output/trace_model.h"
+#include "symbolize/array.h"
+
+/* The launch of a flow. */
+struct launched {
+	uint64_t number, start_ns;
+};
 
 struct spans {
 	const struct result *result;
 	struct span_maker *maker;
-	uint64_t *launches; /* by flow: the number of the launch's span */
+	struct launched *launches; /* by flow */
+	/* by track: the call that waits there; none if its kind is another one */
+	struct span *waits;
+	uint32_t wait_count, wait_capacity;
 	int error;
 };
+
+/* A call that waits is added at its end, when its operation has been. 0 or -ENOMEM. */
+static int begin_wait(struct spans *s, uint32_t track, struct span *span)
+{
+	if (track >= s->wait_count) {
+		uint32_t more = track - s->wait_count + 1;
+
+		if (!array_reserve(&s->waits, s->wait_count, more, &s->wait_capacity,
+				   sizeof(*s->waits)))
+			return -ENOMEM;
+		memset(s->waits + s->wait_count, 0, more * sizeof(*s->waits));
+		s->wait_count += more;
+	}
+	span->wait = span_maker_wait(s->maker, s->result, span);
+	s->waits[track] = *span;
+	return 0;
+}
+
+static void end_wait(struct spans *s, uint32_t track)
+{
+	if (track >= s->wait_count || s->waits[track].record.kind != TIMELINE_WAIT)
+		return;
+	s->error = span_maker_add(s->maker, s->result, &s->waits[track]);
+	s->waits[track].record.kind = TIMELINE_CPU_SAMPLE;
+}
 
 static void add_record(struct spans *s, const struct trace_event *event)
 {
 	struct span span = {.record = *event->record, .stack = event->stack, .parent = SPAN_OF_RUN};
 
-	if (span.record.kind != TIMELINE_GPU_OPERATION)
+	if (span.record.kind != TIMELINE_GPU_OPERATION) {
 		span.parent = span_maker_around(s->maker, s->result, &span.record);
-	else if (event->flow_count)
-		span.parent = s->launches[event->first_flow];
+	} else if (event->flow_count) {
+		span.parent = s->launches[event->first_flow].number;
+		span.launched_ns = s->launches[event->first_flow].start_ns;
+	}
 	if (span.record.kind == TIMELINE_LAUNCH)
 		for (uint32_t i = 0; i < event->flow_count; i++)
-			s->launches[event->first_flow + i] = span_of_call(s->result, &span.record);
-	s->error = span_maker_add(s->maker, s->result, &span);
+			s->launches[event->first_flow + i] = (struct launched){
+				span_of_call(s->result, &span.record), span.record.start_ns};
+	if (span.record.kind == TIMELINE_WAIT && event->kind == TRACE_BEGIN)
+		s->error = begin_wait(s, event->track, &span);
+	else
+		s->error = span_maker_add(s->maker, s->result, &span);
 }
 
 static void take_event(void *context, const struct trace_event *event)
 {
 	struct spans *s = context;
 
-	if (!s->error && (event->kind == TRACE_BEGIN || event->kind == TRACE_INSTANT))
+	if (s->error)
+		return;
+	if (event->kind == TRACE_BEGIN || event->kind == TRACE_INSTANT)
 		add_record(s, event);
+	else if (event->kind == TRACE_END)
+		end_wait(s, event->track);
 }
 
 /* 0 or -errno. */
@@ -72,6 +117,7 @@ int spans_write(const struct result *result, const struct span_options *options,
 		*written = span_maker_written(s.maker);
 	span_maker_free(s.maker);
 	free(s.launches);
+	free(s.waits);
 	trace_model_free(model);
 	return err;
 }

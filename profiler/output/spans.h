@@ -9,8 +9,9 @@
  * A call that is within another one of its thread is that one's child. An operation whose launch is
  * not known is a child of the run.
  *
- * Spans are in the order in which they began, the run's last. Besides what the model of the trace
- * takes (trace_model.h), 8 bytes for each operation and one request are in memory.
+ * Spans are in the order in which they began, but calls that wait in the order in which they ended,
+ * and the run's last. In memory are, besides what trace_model.h and span_maker.h say, 16 bytes for
+ * each operation, and a span for each track if there are calls that wait.
  */
 #ifndef PROFILER_OUTPUT_SPANS_H
 #define PROFILER_OUTPUT_SPANS_H

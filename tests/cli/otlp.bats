@@ -160,6 +160,33 @@ expect_all_work()
 	diff <(grep '^fail' json) <(grep '^fail' spans)
 }
 
+@test "waits are linked to the operation that they waited for" {
+	needs_schema
+	start_collector 200
+	run_profile -gpu-only --waits -o out.profile --otlp out.jsonl --otlp out.pb --otlp "$url" \
+		"$workloads/waits" 3 2 300000
+	expect_status 0
+	read_spans out.jsonl
+	# each is the one that a search finds. A busy machine may wait only when all has ended.
+	expect_line spans '^links ([0-9]+) of \1, \1 right$'
+	expect_line spans '^links ([3-9]|1[0-2]) of '
+	expect_line spans '^links_dropped 0$'
+	expect_no_line spans '^link [^ ]* (event|copy)_kernel '
+	expect_no_line spans '^link cudaDeviceSynchronize (stream|thread)_kernel '
+	expect_no_line spans '^link cudaStreamSynchronize device_kernel '
+	grep '^link' spans >json
+	read_spans out.pb
+	diff json <(grep '^link' spans)
+	# what is sent while the run goes on may lack some
+	read_spans got/*.pb
+	expect_line spans '^links [0-9]+ of '
+	expect_no_line spans '^link [^ ]* (event|copy)_kernel '
+	run_profile --from out.profile --otlp again.jsonl
+	expect_status 0
+	read_spans again.jsonl
+	diff json <(grep '^link' spans)
+}
+
 @test "calls have their stacks with --otlp-stacks, and parts of a run have their spans" {
 	needs_schema
 	run_profile -gpu-only -o out.profile --otlp-stacks --otlp out.jsonl "$workloads/launches" 100
