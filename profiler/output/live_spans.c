@@ -570,9 +570,8 @@ static void decide(struct live_spans *l, uint64_t arrival)
 	l->held_count = kept;
 }
 
-static void hold(struct live_spans *l, struct span *span)
+static void hold(struct live_spans *l, const struct span *span)
 {
-	span->wait = span_maker_wait(l->maker, l->result, span);
 	if (l->held_count == LIVE_SPANS_HELD)
 		decide(l, l->arrivals - LIVE_SPANS_HELD / 2);
 	if (l->held_count == LIVE_SPANS_HELD)
@@ -593,10 +592,11 @@ static void make_span(struct live_spans *l, const struct taken *taken)
 	}
 	span.stack = frame && frame <= m->stacks.count ? m->stacks.list[frame - 1] : RESULT_ROOT;
 	if (taken->record.kind != TIMELINE_GPU_OPERATION) {
+		/* its operation's record may come later, at any time */
+		span.is_link_dropped = span_waits_for_stream(l->result, &span.record);
 		hold(l, &span);
 		return;
 	}
-	span.launched_ns = taken->launched_ns;
 	if (taken->launched_ns && taken->record.correlation)
 		span.parent = span_of_launch(m->places.list[span.record.place].part[PLACE_PROCESS],
 					     span.record.correlation, taken->launched_ns);

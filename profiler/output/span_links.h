@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which operation a call waited for: of those that were launched on its stream before the call
- * began, the one that ended last while it went on. Streams run in order, so the call returned when
- * that one had ended.
+ * Which operation a call waited for that waits for one stream: of those that are sure to have been
+ * launched before it began, the one that ended last while it went on.
  *
- * The input: calls that wait, and operations when they have a number, each in about the order in
- * which they end; calls and operations may come in any order relative to each other, as long as a
- * call is not later than the last few operations of its stream. A call is asked for its operation
- * once, when those that it may have waited for have been added. One that waits for a whole context,
- * and not for a stream, has an operation only as long as its process has used no other context: of
- * which context it is, is not known.
+ * The input: operations in the order in which they began; calls when all operations that began
+ * before their ends, and SPAN_LINKS_CLOCK_ERROR_NS after them, have been added. A link that may be
+ * wrong is none. So it is not known what a call waited for if
+ *  - an operation may be the one, but its launch is not known, or went on in another thread when
+ *    the call began: which of the two came first is not known;
+ *  - an operation that was launched before seems to have ended after the call, or so close to its
+ *    beginning that the errors of the clocks decide;
+ *  - it may be an older operation than those that are kept of the stream.
  *
- * Bounded: SPAN_LINKS_WAITS calls at a time, SPAN_LINKS_STREAMS streams of which the last
- * operations are kept, 4 bytes for each process, and steps for each call and operation. A call that
- * there is no room for is told so.
+ * Bounded: 1 KiB for each of SPAN_LINKS_STREAMS streams. Of further ones nothing is known.
  */
 #ifndef PROFILER_OUTPUT_SPAN_LINKS_H
 #define PROFILER_OUTPUT_SPAN_LINKS_H
@@ -21,11 +20,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifndef SPAN_LINKS_WAITS         /* tests use fewer */
-#define SPAN_LINKS_WAITS 8192u   /* 48 bytes each */
-#define SPAN_LINKS_STREAMS 4096u /* 232 bytes each; a multiple of 8 */
-#endif
-#define SPAN_LINKS_ANY UINT32_MAX /* the context and stream of a call that waits for all */
+#define SPAN_LINKS_STREAMS 4096u
+#define SPAN_LINKS_OPERATIONS 32u /* kept of each stream */
+/* Ends of operations and calls are of two clocks (collect/waits.h). */
+#define SPAN_LINKS_CLOCK_ERROR_NS 5000u
 
 struct link_stream_key {
 	uint32_t process, context, stream;
@@ -33,8 +31,9 @@ struct link_stream_key {
 
 /* Times are CLOCK_MONOTONIC, ns. */
 struct link_operation {
-	uint64_t launched_ns, end_ns; /* when its launch began; 0: not known */
-	uint64_t number;              /* not 0 */
+	uint64_t launch_start_ns, launch_end_ns; /* 0: not known */
+	uint64_t end_ns;
+	uint64_t number; /* not 0 */
 };
 
 struct span_links;
@@ -43,15 +42,12 @@ struct span_links;
 struct span_links *span_links_new(void);
 void span_links_free(struct span_links *l);
 
-/* A ticket for span_links_end, never 0. */
-uint32_t span_links_wait(struct span_links *l, struct link_stream_key key, uint64_t start_ns,
-			 uint64_t end_ns);
+/* 0 or -ENOMEM. */
+int span_links_add(struct span_links *l, struct link_stream_key key,
+		   const struct link_operation *operation);
 
-void span_links_operation(struct span_links *l, struct link_stream_key key,
-			  const struct link_operation *operation);
-
-/* The number of the operation that the call waited for; 0: none is known. `*dropped`: there was no
- * room to find out. The ticket is void. */
-uint64_t span_links_end(struct span_links *l, uint32_t ticket, bool *dropped);
+/* The number of the operation that the call waited for; 0: nothing ran, or it is `*unknown`. */
+uint64_t span_links_find(const struct span_links *l, struct link_stream_key key, uint64_t start_ns,
+			 uint64_t end_ns, bool *unknown);
 
 #endif

@@ -8,7 +8,6 @@
 #include "profiler/base/saturate.h"
 #include "profiler/base/stable_hash.h"
 #include "profiler/base/version.h"
-#include "profiler/output/span_links.h"
 #include "profiler/output/trace_tracks.h"
 #include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
@@ -69,11 +68,11 @@ struct span_maker {
 	uint64_t operation; /* the number of the last one, had it been alone */
 	uint64_t equals;    /* right before it */
 	uint64_t last_ns;   /* of all spans */
+	uint64_t last_number;
 	struct outer_call *outers;
 	uint32_t outer_count, outer_capacity;
 	struct hash_index outer_index; /* by process and thread */
-	struct span_links *links;
-	const struct result *result; /* of the call that goes on */
+	const struct result *result;   /* of the call that goes on */
 	struct written written;
 	int error;
 };
@@ -647,51 +646,12 @@ uint64_t span_maker_around(struct span_maker *s, const struct result *result,
 	return SPAN_OF_RUN;
 }
 
-/* ---- links ---- */
-
-/* Whether a call waits for all that its context does. */
-static bool waits_for_context(const struct frame_info *frame)
+bool span_waits_for_stream(const struct result *result, const struct timeline_record *record)
 {
-	static const char *const names[] = {"cudaDeviceSynchronize", "cudaThreadSynchronize",
-					    "cuCtxSynchronize"};
-
-	if (trace_interface(frame) == TRACE_UNKNOWN_API)
-		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(frame->name, names[i]) == 0)
-			return true;
-	return false;
-}
-
-uint32_t span_maker_wait(struct span_maker *s, const struct result *result, const struct span *span)
-{
-	const struct timeline_record *record = &span->record;
 	const uint32_t *part = result->places[record->place].part;
-	struct link_stream_key key = {part[PLACE_PROCESS], part[PLACE_CONTEXT], part[PLACE_STREAM]};
 
-	if (record->kind != TIMELINE_WAIT)
-		return 0;
-	if (key.context == PLACE_UNKNOWN || key.stream == PLACE_UNKNOWN) {
-		if (!waits_for_context(trace_frame(result, span->stack)))
-			return 0;
-		key.context = key.stream = SPAN_LINKS_ANY;
-	}
-	return span_links_wait(s->links, key, record->start_ns, end_of(record));
-}
-
-static void link_span(struct span_maker *s, const struct result *result, struct span *span)
-{
-	const uint32_t *part = result->places[span->record.place].part;
-	struct link_stream_key key = {part[PLACE_PROCESS], part[PLACE_CONTEXT], part[PLACE_STREAM]};
-	const struct link_operation operation = {span->launched_ns, end_of(&span->record),
-						 span->number};
-
-	span->link = 0;
-	span->is_link_dropped = false;
-	if (span->wait)
-		span->link = span_links_end(s->links, span->wait, &span->is_link_dropped);
-	if (span->record.kind == TIMELINE_GPU_OPERATION && span->record.duration_ns)
-		span_links_operation(s->links, key, &operation);
+	return record->kind == TIMELINE_WAIT && record->duration_ns && !record->error &&
+	       part[PLACE_CONTEXT] != PLACE_UNKNOWN && part[PLACE_STREAM] != PLACE_UNKNOWN;
 }
 
 /* ---- for callers ---- */
@@ -708,10 +668,9 @@ struct span_maker *span_maker_new(const struct span_options *options, enum otlp_
 	*s = (struct span_maker){
 		.options = options, .encoding = encoding, .put = put, .context = context};
 	s->batch = calloc(SPANS_IN_REQUEST, sizeof(*s->batch));
-	s->links = span_links_new();
-	if (s->batch && s->links)
+	if (s->batch)
 		return s;
-	span_maker_free(s);
+	free(s);
 	return NULL;
 }
 
@@ -721,7 +680,6 @@ void span_maker_free(struct span_maker *s)
 		return;
 	otlp_release(&s->otlp);
 	hash_index_release(&s->outer_index);
-	span_links_free(s->links);
 	free(s->outers);
 	free(s->command);
 	free(s->batch);
@@ -737,10 +695,15 @@ int span_maker_add(struct span_maker *s, const struct result *result, const stru
 	added->number = span->record.kind == TIMELINE_GPU_OPERATION
 				? number_of_operation(s, result, &span->record)
 				: span_of_call(result, &span->record);
-	link_span(s, result, added);
+	s->last_number = added->number;
 	if (end_ns > s->last_ns)
 		s->last_ns = end_ns;
 	return s->batch_count == SPANS_IN_REQUEST ? span_maker_flush(s, result) : 0;
+}
+
+uint64_t span_maker_number(const struct span_maker *s)
+{
+	return s->last_number;
 }
 
 int span_maker_flush(struct span_maker *s, const struct result *result)

@@ -75,13 +75,19 @@ two_parts()
 	echo 'sh two_parts'
 }
 
+# What was read, without what files alone have: the number of requests is their own, and so are links.
+spans_of_both()
+{
+	grep -Ev '^(requests|links?|links_dropped) ' spans
+}
+
 # The collector has got what is in out.jsonl, which was written at the end: the same spans, once.
 expect_the_same_as_in_the_file()
 {
 	read_spans out.jsonl
-	grep -v '^requests ' spans >written
+	spans_of_both >written
 	read_spans got/*.pb
-	diff written <(grep -v '^requests ' spans)
+	diff written <(spans_of_both)
 }
 
 # The sum of a column of the stand-ins' ground truth, for kinds of work.
@@ -149,11 +155,11 @@ expect_all_work()
 	expect_line spans '^failed 20$'
 	expect_equal failures "$(grep '^failure ' spans)" 'failure cudaLaunchKernel cudaErrorInvalidValue'
 	expect_line spans '^status $'
-	grep -v '^requests ' spans >json
+	spans_of_both >json
 	read_spans out.pb
-	diff json <(grep -v '^requests ' spans)
+	diff json <(spans_of_both)
 	read_spans got/*.pb
-	diff json <(grep -v '^requests ' spans)
+	diff json <(spans_of_both)
 	run_profile --from out.profile --otlp again.jsonl
 	expect_status 0
 	read_spans again.jsonl
@@ -169,18 +175,21 @@ expect_all_work()
 	read_spans out.jsonl
 	# each is the one that a search finds. A busy machine may wait only when all has ended.
 	expect_line spans '^links ([0-9]+) of \1, \1 right$'
-	expect_line spans '^links ([3-9]|1[0-2]) of '
-	expect_line spans '^links_dropped 0$'
-	expect_no_line spans '^link [^ ]* (event|copy)_kernel '
-	expect_no_line spans '^link cudaDeviceSynchronize (stream|thread)_kernel '
-	expect_no_line spans '^link cudaStreamSynchronize device_kernel '
+	expect_line spans '^links [1-9]'
+	expect_no_line spans '^link [^ ]* (event|copy|device)_kernel '
+	expect_no_line spans '^link cudaDeviceSynchronize '
 	grep '^link' spans >json
 	read_spans out.pb
 	diff json <(grep '^link' spans)
-	# what is sent while the run goes on may lack some
+	# while the run goes on, none is certain: each of the 9 waits for a stream says so
 	read_spans got/*.pb
-	expect_line spans '^links [0-9]+ of '
-	expect_no_line spans '^link [^ ]* (event|copy)_kernel '
+	expect_line spans '^links 0 of '
+	expect_line spans '^links_dropped 9$'
+	# of a part, or with losses, none is certain either
+	run_profile --from out.profile --kernel stream_kernel --otlp part.jsonl
+	expect_status 0
+	read_spans part.jsonl
+	expect_line spans '^links 0 of '
 	run_profile --from out.profile --otlp again.jsonl
 	expect_status 0
 	read_spans again.jsonl
@@ -427,12 +436,12 @@ start_receiver()
 	expect_status 7
 	expect_equal 'GPU time' "$(weight_of out.folded)" 150000
 	read_spans out.jsonl
-	grep -v '^requests ' spans >written
+	spans_of_both >written
 	expect_line written '^spans 301$'
 	expect_line written '^linked 150$'
 	expect_line written '^exit 7$'
 	read_spans got/*.jsonl
-	diff written <(grep -v '^requests ' spans)
+	diff written <(spans_of_both)
 	expect_line stderr "^Sent 301 spans \(.* in $(grep -c . got/log) requests\) to "
 }
 

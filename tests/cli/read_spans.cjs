@@ -140,20 +140,21 @@ function sum(spans) {
 		(ns, span) => ns + BigInt(span.endTimeUnixNano) - BigInt(span.startTimeUnixNano), 0n);
 }
 
-// The operation that a call waited for, of all of its stream, or of its process; null: there is none.
+// The operation that a call waited for, as far as launches' ends say; null: there is none, or it is not certain.
 function waitedFor(span, operations, byId) {
 	const { 'cuda.context.id': context, 'cuda.stream.id': stream } = span.attributes;
 	const start = BigInt(span.startTimeUnixNano), end = BigInt(span.endTimeUnixNano) + 5000n;
 	let last = null;
 
-	if (stream === undefined && span.name !== 'cudaDeviceSynchronize') return null;
+	if (stream === undefined) return null;
 	for (const o of operations) {
 		const ends = BigInt(o.endTimeUnixNano), launch = byId.get(o.parentSpanId);
 
-		if (stream !== undefined && (o.attributes['cuda.stream.id'] !== stream ||
-			o.attributes['cuda.context.id'] !== context)) continue;
-		if (launch.attributes['cuda.call'] === undefined || BigInt(launch.startTimeUnixNano) > start ||
-			ends <= start || ends > end || o.startTimeUnixNano === o.endTimeUnixNano) continue;
+		if (o.attributes['cuda.stream.id'] !== stream || o.attributes['cuda.context.id'] !== context ||
+			o.startTimeUnixNano === o.endTimeUnixNano || ends + 5000n <= start ||
+			BigInt(launch.startTimeUnixNano) > start) continue;
+		if (launch.attributes['cuda.call'] === undefined || BigInt(launch.endTimeUnixNano) > start ||
+			ends <= start + 5000n || ends > end) return null;
 		if (last === null || BigInt(last.endTimeUnixNano) <= ends) last = o;
 	}
 	return last;
@@ -193,12 +194,12 @@ function printLinks(spans, operations, byId) {
 	print('links_dropped', spans.reduce((n, span) => n + (span.droppedLinksCount ?? 0), 0));
 }
 
-// Links are not in it: those of a run that goes on lack operations whose records come late.
+// Links are not in it: a run that goes on has none.
 // All spans of calls with their ids, and all others without theirs, as one number.
 function treeOf(spans, run) {
 	const lines = spans.filter((span) => span !== run).map((span) => JSON.stringify({
 		...span,
-		links: undefined,
+		links: undefined, droppedLinksCount: undefined,
 		spanId: 'cuda.call' in span.attributes ? span.spanId : '',
 	}, (key, value) => (typeof value === 'bigint' ? String(value) : value)));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Links of random runs, compared with what a search of all operations finds. */
+/* Links of random runs are right or none; which cases are certain. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,190 +8,167 @@
 
 #include <cmocka.h>
 
-#define SPAN_LINKS_WAITS 16u
-#define SPAN_LINKS_STREAMS 16u
-#include "profiler/output/span_links.c"
+#include "profiler/output/span_links.h"
 
-enum { OPERATIONS = 400, CALLS = 12, STREAMS = 3, ROUNDS = 300 };
+enum { OPERATIONS = 200, ROUNDS = 3000 };
 
-static struct link_operation operations[OPERATIONS];
-static struct link_stream_key streams[OPERATIONS];
-static unsigned int seed;
+#define US 1000u
 
-static uint64_t up_to(uint64_t n)
+static const struct link_stream_key stream = {7, 1, 4};
+
+static void add(struct span_links *l, uint64_t launch_us, uint64_t returned_us, uint64_t end_us,
+		uint64_t number)
 {
-	return (uint64_t)rand_r(&seed) % (n + 1);
+	const struct link_operation o = {launch_us * US, returned_us * US, end_us * US, number};
+
+	assert_int_equal(span_links_add(l, stream, &o), 0);
 }
 
-static struct link_stream_key key(uint32_t context, uint32_t stream)
+static uint64_t find(const struct span_links *l, uint64_t start_us, uint64_t end_us, bool *unknown)
 {
-	return (struct link_stream_key){7, context, stream};
+	return span_links_find(l, stream, start_us * US, end_us * US, unknown);
 }
 
-/* Streams that run in order; launches are made some time before. */
-static void make_operations(void)
+#define assert_link(l, start_us, end_us, number)                                \
+	do {                                                                    \
+		bool unknown_;                                                  \
+		assert_int_equal(find(l, start_us, end_us, &unknown_), number); \
+		assert_false(unknown_);                                         \
+	} while (0)
+
+#define assert_unknown(l, start_us, end_us)                                \
+	do {                                                               \
+		bool unknown_;                                             \
+		assert_int_equal(find(l, start_us, end_us, &unknown_), 0); \
+		assert_true(unknown_);                                     \
+	} while (0)
+
+static void the_last_that_was_launched_before(void **state)
 {
-	uint64_t end[STREAMS] = {0}, now = 1000000;
-
-	for (uint32_t i = 0; i < OPERATIONS; i++) {
-		uint32_t stream = (uint32_t)up_to(STREAMS - 1);
-
-		now += up_to(2000);
-		if (end[stream] < now)
-			end[stream] = now;
-		end[stream] += 1 + up_to(5000);
-		operations[i] = (struct link_operation){now, end[stream], i + 1};
-		streams[i] = key(1, stream);
-	}
-}
-
-/* When the operation ended that a call waited for; 0: there is none. */
-static uint64_t expected(struct link_stream_key of, uint64_t start_ns, uint64_t end_ns)
-{
-	uint64_t last = 0;
-
-	for (uint32_t i = 0; i < OPERATIONS; i++) {
-		const struct link_operation *o = &operations[i];
-
-		if ((of.context == SPAN_LINKS_ANY || is_key(&of, &streams[i])) &&
-		    o->launched_ns <= start_ns && o->end_ns > start_ns &&
-		    o->end_ns <= end_ns + CLOCK_ERROR_NS && o->end_ns >= last)
-			last = o->end_ns;
-	}
-	return last;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-static void links_are_those_of_a_search(void **state)
-{
-	uint32_t found = 0;
+	struct span_links *l = span_links_new();
+	bool unknown;
 
 	(void)state;
-	for (uint32_t round = 1; round <= ROUNDS; round++) {
+	assert_link(l, 100, 200, 0);
+	add(l, 10, 20, 110, 1);
+	add(l, 30, 40, 190, 2);
+	add(l, 150, 160, 198, 3); /* by another thread, meanwhile */
+	assert_link(l, 100, 192, 2);
+	assert_link(l, 100, 186, 2); /* within the clocks' error */
+	assert_link(l, 300, 400, 0);
+	assert_int_equal(
+		span_links_find(l, (struct link_stream_key){7, 1, 5}, 100 * US, 200 * US, &unknown),
+		0);
+	assert_false(unknown);
+	span_links_free(l);
+}
+
+static void what_is_not_certain_is_not_linked(void **state)
+{
+	struct span_links *l = span_links_new();
+
+	(void)state;
+	add(l, 10, 20, 190, 1);
+	assert_unknown(l, 100, 180); /* it seems to have ended later */
+	assert_unknown(l, 187, 200); /* it may have been over */
+	assert_unknown(l, 193, 200);
+	assert_link(l, 196, 200, 0);
+	assert_unknown(l, 15, 200); /* its launch went on */
+	assert_link(l, 9, 200, 0);  /* launched later */
+	add(l, 0, 0, 300, 2);       /* an unknown launch */
+	assert_unknown(l, 100, 300);
+	add(l, 310, 0, 400, 3); /* one whose return is not known */
+	assert_unknown(l, 350, 401);
+	assert_link(l, 305, 310, 0);
+	span_links_free(l);
+}
+
+static void of_many_operations_the_older_ones_are_not_known(void **state)
+{
+	struct span_links *l = span_links_new();
+
+	(void)state;
+	for (uint64_t i = 1; i <= 3 * SPAN_LINKS_OPERATIONS; i++)
+		add(l, 1 + i, 2 + i, 1000 + 10 * i, i);
+	/* the first of those that are kept is 65 */
+	assert_link(l, 1645, 1970, 96);
+	assert_unknown(l, 1644, 1970);
+	assert_unknown(l, 60, 1600);
+	span_links_free(l);
+}
+
+static void of_too_many_streams_some_are_not_known(void **state)
+{
+	struct span_links *l = span_links_new();
+	const struct link_operation o = {1, 2, 200 * US, 9};
+	struct link_stream_key key = stream;
+
+	(void)state;
+	for (key.stream = 100; key.stream <= 100 + SPAN_LINKS_STREAMS; key.stream++) {
+		bool unknown, has_room = key.stream < 100 + SPAN_LINKS_STREAMS;
+
+		assert_int_equal(span_links_add(l, key, &o), 0);
+		assert_int_equal(span_links_find(l, key, 100 * US, 200 * US, &unknown),
+				 has_room ? 9 : 0);
+		assert_true(unknown == !has_room);
+	}
+	span_links_free(l);
+}
+
+/*
+ * A stream in order, launched to by threads whose calls put the operation there at a random moment.
+ * A call waits for the last one that was there when it began.
+ */
+static void links_are_right(void **state)
+{
+	uint32_t linked = 0, unknown_count = 0;
+	unsigned int seed = 1;
+
+	(void)state;
+	for (uint32_t round = 0; round < ROUNDS; round++) {
 		struct span_links *l = span_links_new();
-		uint64_t times[CALLS][2];
-		uint32_t tickets[CALLS];
-		struct link_stream_key of[CALLS];
+		uint64_t now = 1000 * US, end = 0, wait = now + (uint64_t)rand_r(&seed) % 3000000;
+		uint64_t waited_for = 0, until = wait + 1;
+		bool unknown;
+		uint64_t found;
 
-		seed = round;
-		make_operations();
-		for (uint32_t i = 0; i < CALLS; i++)
-			times[i][0] = 1000000 + up_to(400000);
-		qsort(times, CALLS, sizeof(times[0]), compare);
-		for (uint32_t i = 0; i < CALLS; i++) {
-			of[i] = up_to(2) ? key(1, (uint32_t)up_to(STREAMS - 1))
-					 : key(SPAN_LINKS_ANY, SPAN_LINKS_ANY);
-			times[i][1] = times[i][0] + up_to(20000);
-			tickets[i] = span_links_wait(l, of[i], times[i][0], times[i][1]);
-		}
-		for (uint32_t i = 0; i < OPERATIONS; i++)
-			span_links_operation(l, streams[i], &operations[i]);
-		for (uint32_t i = 0; i < CALLS; i++) {
-			bool dropped;
-			uint64_t number = span_links_end(l, tickets[i], &dropped);
+		for (uint64_t i = 1; i <= OPERATIONS; i++) {
+			uint64_t before = (uint64_t)rand_r(&seed) % 20000;
+			struct link_operation o = {.number = i};
 
-			assert_false(dropped);
-			assert_int_equal(number ? operations[number - 1].end_ns : 0,
-					 expected(of[i], times[i][0], times[i][1]));
-			found += number != 0;
+			now += (uint64_t)rand_r(&seed) % 40000; /* now it is in the stream */
+			end = end > now ? end : now;
+			if (now > wait && end > until + SPAN_LINKS_CLOCK_ERROR_NS)
+				break;
+			end += (uint64_t)rand_r(&seed) % 60000 + 1;
+			o.launch_start_ns = now - before;
+			o.launch_end_ns = now + (uint64_t)rand_r(&seed) % 20000;
+			o.end_ns = end;
+			if (now <= wait && end > wait) {
+				waited_for = i;
+				until = end + 2000;
+			}
+			assert_int_equal(span_links_add(l, stream, &o), 0);
 		}
+		found = span_links_find(l, stream, wait, until, &unknown);
+		unknown_count += unknown;
+		linked += found != 0;
+		if (found || !unknown)
+			assert_int_equal(found, waited_for);
 		span_links_free(l);
 	}
-	assert_in_range(found, ROUNDS, ROUNDS * CALLS - 1);
-}
-
-static void operations_that_came_before_are_known(void **state)
-{
-	struct span_links *l = span_links_new();
-	uint32_t ticket;
-	bool dropped;
-
-	(void)state;
-	for (uint64_t i = 1; i <= 20; i++)
-		span_links_operation(l, key(1, 4), &(struct link_operation){i, 100 * i, i});
-	ticket = span_links_wait(l, key(1, 4), 1750, 1901);
-	assert_int_equal(span_links_end(l, ticket, &dropped), 20); /* within the clocks' error */
-	ticket = span_links_wait(l, key(1, 5), 1750, 1901);
-	assert_int_equal(span_links_end(l, ticket, &dropped), 0);
-	ticket = span_links_wait(l, key(1, 4), 2000, 3000);
-	assert_int_equal(span_links_end(l, ticket, &dropped), 0);
-	/* launched after the call began, or at an unknown time */
-	span_links_operation(l, key(1, 4), &(struct link_operation){2501, 2600, 21});
-	span_links_operation(l, key(1, 4), &(struct link_operation){0, 2700, 22});
-	ticket = span_links_wait(l, key(1, 4), 2500, 3000);
-	assert_int_equal(span_links_end(l, ticket, &dropped), 0);
-	span_links_free(l);
-}
-
-static void of_several_contexts_none_is_known(void **state)
-{
-	struct span_links *l = span_links_new();
-	struct link_stream_key all = key(SPAN_LINKS_ANY, SPAN_LINKS_ANY);
-	uint32_t first, second;
-	bool dropped;
-
-	(void)state;
-	span_links_operation(l, key(1, 4), &(struct link_operation){1, 200, 1});
-	first = span_links_wait(l, all, 100, 300);
-	second = span_links_wait(l, all, 100, 300);
-	assert_int_equal(span_links_end(l, first, &dropped), 1);
-	span_links_operation(l, key(2, 4), &(struct link_operation){1, 50, 2});
-	assert_int_equal(span_links_end(l, second, &dropped), 0);
-	assert_false(dropped);
-	/* streams are told apart all the same */
-	first = span_links_wait(l, key(1, 4), 100, 300);
-	assert_int_equal(span_links_end(l, first, &dropped), 1);
-	span_links_free(l);
-}
-
-static void what_finds_no_room_is_dropped(void **state)
-{
-	struct span_links *l = span_links_new();
-	uint32_t tickets[SPAN_LINKS_WAITS + 1];
-	uint32_t count = 0;
-	bool dropped;
-
-	(void)state;
-	for (uint32_t i = 0; i <= SPAN_LINKS_WAITS; i++)
-		tickets[i] = span_links_wait(l, key(1, 4), 100, 200 + i);
-	for (uint32_t i = 0; i <= SPAN_LINKS_WAITS; i++) {
-		span_links_end(l, tickets[i], &dropped);
-		assert_true(dropped == (i == SPAN_LINKS_WAITS));
-	}
-	/* each with a stream of its own: whoever finds a place keeps it */
-	for (uint32_t i = 0; i < SPAN_LINKS_WAITS; i++) {
-		tickets[i] = span_links_wait(l, key(1, 100 + i), 100, 200);
-		span_links_operation(l, key(1, 100 + i), &(struct link_operation){1, 150, 100 + i});
-	}
-	for (uint32_t i = 0; i < SPAN_LINKS_WAITS; i++) {
-		uint64_t number = span_links_end(l, tickets[i], &dropped);
-
-		assert_int_equal(number, dropped ? 0 : 100 + i);
-		count += dropped;
-	}
-	assert_in_range(count, 0, SPAN_LINKS_WAITS - WAYS);
-	/* and all places are free again, for streams that come later */
-	for (uint32_t i = 0; i < 1000; i++) {
-		tickets[0] = span_links_wait(l, key(1, 1000 + i), 100, 200);
-		span_links_operation(l, key(1, 1000 + i), &(struct link_operation){1, 150, 1});
-		assert_int_equal(span_links_end(l, tickets[0], &dropped), 1);
-	}
-	span_links_free(l);
+	assert_in_range(linked, 1, ROUNDS - 1);
+	assert_in_range(unknown_count, 1, ROUNDS - 1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(links_are_those_of_a_search),
-		cmocka_unit_test(operations_that_came_before_are_known),
-		cmocka_unit_test(of_several_contexts_none_is_known),
-		cmocka_unit_test(what_finds_no_room_is_dropped),
+		cmocka_unit_test(the_last_that_was_launched_before),
+		cmocka_unit_test(what_is_not_certain_is_not_linked),
+		cmocka_unit_test(of_many_operations_the_older_ones_are_not_known),
+		cmocka_unit_test(of_too_many_streams_some_are_not_known),
+		cmocka_unit_test(links_are_right),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
