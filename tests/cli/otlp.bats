@@ -519,6 +519,23 @@ start_receiver()
 	expect_equal requests "$(awk '{ printf "%s ", $1 }' got/log | cut -c 1-33)" '429 close 503 200 502 200 200 200'
 }
 
+@test "an answer that is cut counts by its status: spans are not sent twice" {
+	needs_schema
+	start_collector cut/200
+	run_profile -gpu-only --otlp "$url" --otlp out.jsonl "$workloads/launches" 600
+	expect_status 0
+	expect_line stderr '^Sent 1201 spans '
+	expect_no_line stderr 'did not arrive'
+	expect_equal requests "$(wc -l <got/log)" "$(sed -n 's/^Sent 1201 .* in \([0-9]*\) requests.*/\1/p' stderr)"
+	expect_the_same_as_in_the_file
+	kill "$collector"
+	mv got first
+	start_collector cut/400
+	run_profile -gpu-only --otlp "$url" "$workloads/launches" 600
+	expect_status 0
+	expect_line stderr '^profile: 1201 spans did not arrive: .* answered 400$'
+}
+
 @test "a slow collector gets all of it" {
 	needs_schema
 	start_collector slow/700
