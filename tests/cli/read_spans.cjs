@@ -153,11 +153,12 @@ function waitedFor(span, operations, byId) {
 		if (o.attributes['cuda.stream.id'] !== stream || o.attributes['cuda.context.id'] !== context ||
 			o.startTimeUnixNano === o.endTimeUnixNano || ends + 5000n <= start ||
 			BigInt(launch.startTimeUnixNano) > start) continue;
-		if (launch.attributes['cuda.call'] === undefined || BigInt(launch.endTimeUnixNano) > start ||
-			ends <= start + 5000n || ends > end) return null;
+		if (launch.attributes['cuda.call'] === undefined || BigInt(launch.endTimeUnixNano) > start) return null;
 		if (last === null || BigInt(last.endTimeUnixNano) <= ends) last = o;
 	}
-	return last;
+	const ends = last && BigInt(last.endTimeUnixNano);
+
+	return last && ends > start + 5000n && ends <= end ? last : null;
 }
 
 // How many calls are linked, how many a search finds an operation for, and how many are linked to
