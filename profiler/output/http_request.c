@@ -30,6 +30,7 @@ struct http_request {
 	_Atomic int64_t *deadline_ms;
 	struct http_outcome *outcome;
 	size_t answered;
+	bool has_header; /* a whole one, of the last answer so far */
 };
 
 /* ---- setting up ---- */
@@ -72,6 +73,7 @@ static size_t take_field(char *data, size_t one, size_t size, void *context)
 	struct http_request *r = context;
 
 	(void)one;
+	r->has_header = size > 0 && (data[0] == '\r' || data[0] == '\n'); /* the line after it */
 	if (size > 5 && strncasecmp(data, "grpc-", 5) == 0)
 		keep_answer(r->outcome, data, size);
 	return size;
@@ -283,9 +285,9 @@ static void judge(struct http_request *r, int code, struct http_outcome *o)
 	int64_t wait_s = 0;
 
 	r->api.easy_getinfo(r->curl, CURL_API_INFO_RESPONSE_CODE, &o->status);
-	/* an answer counts, also if the rest of its text was not worth waiting for */
-	if (o->status >= 200 && (code == CURL_API_OK || code == CURL_API_WRITE_ERROR ||
-				 r->answered >= HTTP_ANSWER_BYTES)) {
+	/* An answer counts, also if the rest of its text does not come: what a server has taken is
+	 * not sent again. An interim answer (1xx) is none. */
+	if (o->status >= 200 && (code == CURL_API_OK || r->has_header)) {
 		o->is_accepted = o->status < 300;
 		o->is_worth_a_retry = o->status == 429 || (o->status >= 502 && o->status <= 504);
 		r->api.easy_getinfo(r->curl, CURL_API_INFO_RETRY_AFTER, &wait_s);
@@ -311,6 +313,7 @@ void http_request_post(struct http_request *r, const void *body, size_t size,
 	r->outcome = outcome;
 	r->deadline_ms = deadline_ms;
 	r->answered = 0;
+	r->has_header = false;
 	r->curl_error[0] = '\0';
 	r->api.easy_setopt(r->curl, CURL_API_OPT_TIMEOUT_MS, limit);
 	r->api.easy_setopt(r->curl, CURL_API_OPT_CONNECTTIMEOUT_MS, connect);

@@ -592,6 +592,8 @@ static void make_span(struct live_spans *l, const struct taken *taken)
 	}
 	span.stack = frame && frame <= m->stacks.count ? m->stacks.list[frame - 1] : RESULT_ROOT;
 	if (taken->record.kind != TIMELINE_GPU_OPERATION) {
+		/* its operation's record may come later, at any time */
+		span.is_link_dropped = span_waits_for_stream(l->result, &span.record);
 		hold(l, &span);
 		return;
 	}

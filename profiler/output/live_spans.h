@@ -18,10 +18,11 @@
  * Operations become spans at once: their launches are known (join.h waits for them), and a launch's
  * number follows from what it is. A call waits for one to two ticks, because a call around it ends,
  * and so arrives, after it. Of a call that arrives later still, the calls within it are children of
- * the run.
+ * the run. Calls have no links, for it is never sure that all operations before their ends are
+ * known: records of some come seconds late.
  *
  * Memory, for any input: LIVE_SPANS_WAITING records that wait to be worked on, 64 bytes each (more
- * are lost, and counted); LIVE_SPANS_HELD calls, 96 bytes each (then the older half does not wait
+ * are lost, and counted); LIVE_SPANS_HELD calls, 120 bytes each (then the older half does not wait
  * any longer); one request; copies of the tables above without their texts; and LIVE_SPANS_NAMES
  * bytes of names. Beyond the latter, kernels have no name.
  */

@@ -30,9 +30,12 @@ enum {
 	SPAN_START,
 	SPAN_END,
 	SPAN_ATTRIBUTES,
-	SPAN_STATUS = 15,
+	SPAN_LINKS = 13,
+	SPAN_DROPPED_LINKS,
+	SPAN_STATUS,
 	SPAN_FLAGS
 };
+enum { LINK_TRACE_ID = 1, LINK_SPAN_ID, LINK_STATE, LINK_ATTRIBUTES, LINK_FLAGS = 6 };
 enum { STATUS_MESSAGE = 2, STATUS_CODE };
 enum { STATUS_ERROR = 2 };
 enum { KIND_INTERNAL = 1 };
@@ -65,6 +68,7 @@ struct span_maker {
 	uint64_t operation; /* the number of the last one, had it been alone */
 	uint64_t equals;    /* right before it */
 	uint64_t last_ns;   /* of all spans */
+	uint64_t last_number;
 	struct outer_call *outers;
 	uint32_t outer_count, outer_capacity;
 	struct hash_index outer_index; /* by process and thread */
@@ -327,10 +331,38 @@ static void put_call(struct span_maker *s, const struct span *span)
 		trace_track_name(s->result, &thread, name);
 		otlp_attribute_text(o, "thread.name", name);
 	}
+	put_part(s, "cuda.context.id", place->part[PLACE_CONTEXT]);
+	put_part(s, "cuda.stream.id", place->part[PLACE_STREAM]);
 	if (record->kind == TIMELINE_LAUNCH && !record->duration_ns)
 		otlp_attribute_bool(o, "cuda.end_unknown", true);
 	if (s->options->has_stacks && span->stack != RESULT_ROOT)
 		put_stack(s, span->stack);
+}
+
+/* To an operation, which is of this trace and not remote. */
+static void put_link(struct span_maker *s, const struct span *span)
+{
+	const struct trace_context *context = &s->options->context;
+	uint8_t id[SPAN_ID_BYTES];
+	struct otlp *o = &s->otlp;
+
+	if (span->link) {
+		otlp_open_list(o, "links");
+		otlp_open(o, SPAN_LINKS, NULL);
+		otlp_id(o, LINK_TRACE_ID, "traceId", context->trace_id, TRACE_ID_BYTES);
+		trace_context_span_id(context, span->link, id);
+		otlp_id(o, LINK_SPAN_ID, "spanId", id, SPAN_ID_BYTES);
+		if (context->state[0])
+			otlp_text(o, LINK_STATE, "traceState", context->state);
+		otlp_open_attributes(o, LINK_ATTRIBUTES);
+		otlp_attribute_text(o, "cuda.link", "waited_for");
+		otlp_close_attributes(o);
+		otlp_fixed32(o, LINK_FLAGS, "flags", context->flags | FLAG_HAS_REMOTE);
+		otlp_close(o);
+		otlp_close_list(o);
+	}
+	if (span->is_link_dropped)
+		otlp_uint(o, SPAN_DROPPED_LINKS, "droppedLinksCount", 1);
 }
 
 static void put_span(struct span_maker *s, const struct span *span)
@@ -352,6 +384,7 @@ static void put_span(struct span_maker *s, const struct span *span)
 	if (record->correlation)
 		otlp_attribute_uint(&s->otlp, "cuda.correlation_id", record->correlation);
 	otlp_close_attributes(&s->otlp);
+	put_link(s, span);
 	if (record->kind != TIMELINE_GPU_OPERATION && record->error)
 		put_status(s, trace_error(s->result, &span->record, span->stack, error));
 	close_span(s, false);
@@ -613,6 +646,14 @@ uint64_t span_maker_around(struct span_maker *s, const struct result *result,
 	return SPAN_OF_RUN;
 }
 
+bool span_waits_for_stream(const struct result *result, const struct timeline_record *record)
+{
+	const uint32_t *part = result->places[record->place].part;
+
+	return record->kind == TIMELINE_WAIT && record->duration_ns && !record->error &&
+	       part[PLACE_CONTEXT] != PLACE_UNKNOWN && part[PLACE_STREAM] != PLACE_UNKNOWN;
+}
+
 /* ---- for callers ---- */
 
 struct span_maker *span_maker_new(const struct span_options *options, enum otlp_encoding encoding,
@@ -654,9 +695,15 @@ int span_maker_add(struct span_maker *s, const struct result *result, const stru
 	added->number = span->record.kind == TIMELINE_GPU_OPERATION
 				? number_of_operation(s, result, &span->record)
 				: span_of_call(result, &span->record);
+	s->last_number = added->number;
 	if (end_ns > s->last_ns)
 		s->last_ns = end_ns;
 	return s->batch_count == SPANS_IN_REQUEST ? span_maker_flush(s, result) : 0;
+}
+
+uint64_t span_maker_number(const struct span_maker *s)
+{
+	return s->last_number;
 }
 
 int span_maker_flush(struct span_maker *s, const struct result *result)

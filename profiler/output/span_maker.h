@@ -9,13 +9,15 @@
  *
  * Spans leave in requests of SPANS_IN_REQUEST at most, in the order in which they were added: each
  * is a whole ExportTraceServiceRequest (opentelemetry/proto/collector/trace/v1), with a resource
- * for each process. In memory are one request, and 48 bytes for each thread that made calls.
+ * for each process. In memory are one request, 48 bytes for each thread that made calls.
  *
  * A span's number in the trace is computed from what it is of: a call's process, its correlation id
  * or thread, its start; an operation's place on the GPU, its times and its work. So an operation
  * knows the number of the call that started it without anything having been kept, and a span has
  * the same id wherever and whenever it is made: in files, at collectors, from a capture. Two spans
  * have the same number with a chance of one in 2^63.
+ *
+ * A call may be linked to the operation that it waited for: spans.h.
  *
  * Functions that send return 0; -ENOMEM; or what `put` returned. Then the spans of that request are
  * lost, and the next ones may be added.
@@ -54,6 +56,8 @@ struct span {
 	struct timeline_record record; /* its place is one of the result's */
 	uint32_t stack;                /* of the result: result_record_stack */
 	uint64_t parent;               /* a call's number, or SPAN_OF_RUN */
+	uint64_t link;                 /* of a call: the operation's number; 0: none */
+	bool is_link_dropped;          /* there may be one, but it is not known */
 	uint64_t number;
 	uint32_t process, position;
 };
@@ -82,9 +86,15 @@ uint64_t span_of_launch(uint32_t process, uint32_t correlation, uint64_t start_n
 uint64_t span_maker_around(struct span_maker *maker, const struct result *result,
 			   const struct timeline_record *record);
 
+/* Whether a call is a wait, to its end, for one stream that is known. */
+bool span_waits_for_stream(const struct result *result, const struct timeline_record *record);
+
 /* `result` may be another one in each call, as long as it has the places and stacks of the spans
  * that wait for their request. */
 int span_maker_add(struct span_maker *maker, const struct result *result, const struct span *span);
+
+/* The number of the span that was added last. */
+uint64_t span_maker_number(const struct span_maker *maker);
 
 /* Sends what has been added. */
 int span_maker_flush(struct span_maker *maker, const struct result *result);

@@ -9,8 +9,13 @@
  * A call that is within another one of its thread is that one's child. An operation whose launch is
  * not known is a child of the run.
  *
- * Spans are in the order in which they began, the run's last. Besides what the model of the trace
- * takes (trace_model.h), 8 bytes for each operation and one request are in memory.
+ * A call that waited for one stream is linked to the operation that it waited for, if that is
+ * certain (span_links.h) and the run's operations are all there; what is not certain is a dropped
+ * link.
+ *
+ * Spans are in the order in which they began, but calls that may have a link soon after their ends,
+ * and the run's last. In memory are, besides what trace_model.h, span_maker.h and span_links.h say,
+ * 24 bytes for each operation, and a span for each track if calls wait.
  */
 #ifndef PROFILER_OUTPUT_SPANS_H
 #define PROFILER_OUTPUT_SPANS_H

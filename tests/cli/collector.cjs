@@ -8,6 +8,7 @@
 //   200          accepts, like no answer at all
 //   STATUS       refuses, with this status of HTTP; STATUS/SECONDS adds Retry-After
 //   refused/N    accepts, but for N spans
+//   cut/STATUS   answers this, accepts if it is 200, and ends the connection within the answer's body
 //   close        ends the connection without an answer
 //   slow/MS      accepts, after so many milliseconds
 //   never        does not answer
@@ -59,6 +60,9 @@ function answer(request, response, body) {
 		return setTimeout(() => accept(request, response, body), Number(argument));
 	case 'never':
 		return undefined;
+	case 'cut':
+		if (argument === '200') keep(request, body);
+		return request.socket.end(`HTTP/1.1 ${argument} x\r\nContent-Type: text/plain\r\nContent-Length: 99\r\n\r\n`);
 	case 'end':
 		request.socket.destroy();
 		return process.exit(0);

@@ -75,13 +75,19 @@ two_parts()
 	echo 'sh two_parts'
 }
 
+# What was read, without what files alone have: the number of requests is their own, and so are links.
+spans_of_both()
+{
+	grep -Ev '^(requests|links?|links_dropped) ' spans
+}
+
 # The collector has got what is in out.jsonl, which was written at the end: the same spans, once.
 expect_the_same_as_in_the_file()
 {
 	read_spans out.jsonl
-	grep -v '^requests ' spans >written
+	spans_of_both >written
 	read_spans got/*.pb
-	diff written <(grep -v '^requests ' spans)
+	diff written <(spans_of_both)
 }
 
 # The sum of a column of the stand-ins' ground truth, for kinds of work.
@@ -149,15 +155,45 @@ expect_all_work()
 	expect_line spans '^failed 20$'
 	expect_equal failures "$(grep '^failure ' spans)" 'failure cudaLaunchKernel cudaErrorInvalidValue'
 	expect_line spans '^status $'
-	grep -v '^requests ' spans >json
+	spans_of_both >json
 	read_spans out.pb
-	diff json <(grep -v '^requests ' spans)
+	diff json <(spans_of_both)
 	read_spans got/*.pb
-	diff json <(grep -v '^requests ' spans)
+	diff json <(spans_of_both)
 	run_profile --from out.profile --otlp again.jsonl
 	expect_status 0
 	read_spans again.jsonl
 	diff <(grep '^fail' json) <(grep '^fail' spans)
+}
+
+@test "waits are linked to the operation that they waited for" {
+	needs_schema
+	start_collector 200
+	run_profile -gpu-only --waits -o out.profile --otlp out.jsonl --otlp out.pb --otlp "$url" \
+		"$workloads/waits" 3 2 300000
+	expect_status 0
+	read_spans out.jsonl
+	# each is the one that a search finds. A busy machine may wait only when all has ended.
+	expect_line spans '^links ([0-9]+) of \1, \1 right$'
+	expect_line spans '^links [1-9]'
+	expect_no_line spans '^link [^ ]* (event|copy|device)_kernel '
+	expect_no_line spans '^link cudaDeviceSynchronize '
+	grep '^link' spans >json
+	read_spans out.pb
+	diff json <(grep '^link' spans)
+	# while the run goes on, none is certain: each of the 9 waits for a stream says so
+	read_spans got/*.pb
+	expect_line spans '^links 0 of '
+	expect_line spans '^links_dropped 9$'
+	# of a part, or with losses, none is certain either
+	run_profile --from out.profile --kernel stream_kernel --otlp part.jsonl
+	expect_status 0
+	read_spans part.jsonl
+	expect_line spans '^links 0 of '
+	run_profile --from out.profile --otlp again.jsonl
+	expect_status 0
+	read_spans again.jsonl
+	diff json <(grep '^link' spans)
 }
 
 @test "calls have their stacks with --otlp-stacks, and parts of a run have their spans" {
@@ -400,12 +436,12 @@ start_receiver()
 	expect_status 7
 	expect_equal 'GPU time' "$(weight_of out.folded)" 150000
 	read_spans out.jsonl
-	grep -v '^requests ' spans >written
+	spans_of_both >written
 	expect_line written '^spans 301$'
 	expect_line written '^linked 150$'
 	expect_line written '^exit 7$'
 	read_spans got/*.jsonl
-	diff written <(grep -v '^requests ' spans)
+	diff written <(spans_of_both)
 	expect_line stderr "^Sent 301 spans \(.* in $(grep -c . got/log) requests\) to "
 }
 
@@ -481,6 +517,23 @@ start_receiver()
 	read_spans got/*.pb
 	expect_line spans '^spans 1601$'
 	expect_equal requests "$(awk '{ printf "%s ", $1 }' got/log | cut -c 1-33)" '429 close 503 200 502 200 200 200'
+}
+
+@test "an answer that is cut counts by its status: spans are not sent twice" {
+	needs_schema
+	start_collector cut/200
+	run_profile -gpu-only --otlp "$url" --otlp out.jsonl "$workloads/launches" 600
+	expect_status 0
+	expect_line stderr '^Sent 1201 spans '
+	expect_no_line stderr 'did not arrive'
+	expect_equal requests "$(wc -l <got/log)" "$(sed -n 's/^Sent 1201 .* in \([0-9]*\) requests.*/\1/p' stderr)"
+	expect_the_same_as_in_the_file
+	kill "$collector"
+	mv got first
+	start_collector cut/400
+	run_profile -gpu-only --otlp "$url" "$workloads/launches" 600
+	expect_status 0
+	expect_line stderr '^profile: 1201 spans did not arrive: .* answered 400$'
 }
 
 @test "a slow collector gets all of it" {

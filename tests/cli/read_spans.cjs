@@ -140,10 +140,67 @@ function sum(spans) {
 		(ns, span) => ns + BigInt(span.endTimeUnixNano) - BigInt(span.startTimeUnixNano), 0n);
 }
 
+// The operation that a call waited for, as far as launches' ends say; null: there is none, or it is not certain.
+function waitedFor(span, operations, byId) {
+	const { 'cuda.context.id': context, 'cuda.stream.id': stream } = span.attributes;
+	const start = BigInt(span.startTimeUnixNano), end = BigInt(span.endTimeUnixNano) + 5000n;
+	let last = null;
+
+	if (stream === undefined) return null;
+	for (const o of operations) {
+		const ends = BigInt(o.endTimeUnixNano), launch = byId.get(o.parentSpanId);
+
+		if (o.attributes['cuda.stream.id'] !== stream || o.attributes['cuda.context.id'] !== context ||
+			o.startTimeUnixNano === o.endTimeUnixNano || ends + 5000n <= start ||
+			BigInt(launch.startTimeUnixNano) > start) continue;
+		if (launch.attributes['cuda.call'] === undefined || BigInt(launch.endTimeUnixNano) > start) return null;
+		if (last === null || BigInt(last.endTimeUnixNano) <= ends) last = o;
+	}
+	const ends = last && BigInt(last.endTimeUnixNano);
+
+	return last && ends > start + 5000n && ends <= end ? last : null;
+}
+
+// How many calls are linked, how many a search finds an operation for, and how many are linked to
+// that one; and the kernels.
+function printLinks(spans, operations, byId) {
+	const kernels = new Map();
+	let links = 0, found = 0, right = 0;
+
+	for (const span of spans.filter((span) => span.attributes['cuda.call'] !== 'wait'))
+		assert.ok(span.links === undefined && span.droppedLinksCount === undefined);
+	for (const span of spans.filter((span) => span.attributes['cuda.call'] === 'wait')) {
+		const ofProcess = operations.filter((o) => o.process['process.pid'] === span.process['process.pid']);
+		const expected = waitedFor(span, ofProcess, byId);
+
+		found += expected !== null;
+		if (span.links === undefined) continue;
+		assert.strictEqual(span.links.length, 1);
+		const [link] = span.links;
+		const operation = byId.get(link.spanId);
+
+		assert.deepStrictEqual(attributesOf(link), { 'cuda.link': 'waited_for' });
+		assert.strictEqual(link.traceId, span.traceId);
+		assert.strictEqual(link.traceState, span.traceState);
+		assert.strictEqual(link.flags, span.flags);
+		assert.ok('cuda.operation' in operation.attributes);
+		links++;
+		right += expected !== null && expected.endTimeUnixNano === operation.endTimeUnixNano;
+		const names = `${span.name} ${operation.name}`;
+		kernels.set(names, (kernels.get(names) ?? 0) + 1);
+	}
+	print('links', `${links} of ${found}, ${right} right`);
+	for (const [names, count] of [...kernels].sort())
+		print('link', `${names} ${count}`);
+	print('links_dropped', spans.reduce((n, span) => n + (span.droppedLinksCount ?? 0), 0));
+}
+
+// Links are not in it: a run that goes on has none.
 // All spans of calls with their ids, and all others without theirs, as one number.
 function treeOf(spans, run) {
 	const lines = spans.filter((span) => span !== run).map((span) => JSON.stringify({
 		...span,
+		links: undefined, droppedLinksCount: undefined,
 		spanId: 'cuda.call' in span.attributes ? span.spanId : '',
 	}, (key, value) => (typeof value === 'bigint' ? String(value) : value)));
 
@@ -185,6 +242,7 @@ function main(folder, files) {
 	}
 	print('operations', `${operations.length} ${sum(operations)}`);
 	print('linked', linked.length);
+	printLinks(spans, operations, byId);
 	const failed = spans.filter((span) => 'error.type' in span.attributes);
 
 	// The run's status is of its exit.
