@@ -174,6 +174,31 @@ static void get_hello(struct reader *r, struct gpu_event_hello *e)
 	e->is_off = get_u32_or_0(r, "off");
 }
 
+/* A time, of which no sum wraps. */
+static uint64_t get_time(struct reader *r, const char *key)
+{
+	int64_t time = get_exact_int(r, key);
+
+	if (time < 0)
+		r->bad = true;
+	return (uint64_t)time;
+}
+
+static void get_run(struct reader *r, struct gpu_event_run *e)
+{
+	e->time_ns = get_time(r, "s");
+	e->boot = e->host = e->folder = e->arguments = "";
+	if (!member(r, "unix"))
+		return;
+	e->unix_ns = get_time(r, "unix");
+	e->boot = get_string(r, "boot");
+	e->host = get_string(r, "host");
+	e->folder = get_string(r, "cwd");
+	e->arguments = get_string(r, "args");
+	if (!e->unix_ns)
+		r->bad = true;
+}
+
 /* "v": where something ran */
 static void get_where(struct reader *r, uint32_t *device, uint32_t *context, uint32_t *stream)
 {
@@ -729,6 +754,9 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 		break;
 	case GPU_EVENT_RANGE:
 		get_range(r, &e->range);
+		break;
+	case GPU_EVENT_RUN:
+		get_run(r, &e->run);
 		break;
 	case GPU_EVENT_POOL:
 		get_pool(r, &e->pool);

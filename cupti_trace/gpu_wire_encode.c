@@ -149,6 +149,18 @@ static void put_hello(struct line *l, const struct gpu_event_hello *e)
 		put_uint(l, "off", 1);
 }
 
+static void put_run(struct line *l, const struct gpu_event_run *e)
+{
+	put_exact_int(l, "s", (int64_t)e->time_ns);
+	if (!e->unix_ns)
+		return;
+	put_exact_int(l, "unix", (int64_t)e->unix_ns);
+	put_string(l, "boot", e->boot, 40);
+	put_string(l, "host", e->host, 400);
+	put_string(l, "cwd", e->folder, 1200);
+	put_string(l, "args", e->arguments, 2000);
+}
+
 /* A third shorter than decimal, and exact in every JSON reader. */
 static void put_digits(struct line *l, uint64_t value)
 {
@@ -603,6 +615,9 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		break;
 	case GPU_EVENT_RANGE:
 		put_range(l, &e->range);
+		break;
+	case GPU_EVENT_RUN:
+		put_run(l, &e->run);
 		break;
 	case GPU_EVENT_POOL:
 		put_pool(l, &e->pool);

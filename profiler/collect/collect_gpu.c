@@ -63,7 +63,7 @@ static struct process *find_hello_process(const struct collect *c,
 /* Where the kernel reports no tree: whether to accept a program as this process. */
 static bool may_be(const struct collect *c, const struct gpu_event_hello *hello)
 {
-	if (is_foreign(c, hello))
+	if (c->options.is_over || is_foreign(c, hello))
 		return true;
 	return (pid_t)hello->pid > 0 && is_of_our_user((pid_t)hello->pid);
 }
@@ -73,8 +73,9 @@ static bool may_be(const struct collect *c, const struct gpu_event_hello *hello)
 static struct process *start_apart(struct collect *c, const struct gpu_event_hello *hello)
 {
 	pid_t pid = (pid_t)hello->pid;
+	bool is_visible = !c->options.is_over && !is_foreign(c, hello);
 	struct process *process = collect_begin_process(
-		c, processes_start_apart(&c->processes, pid, is_foreign(c, hello) ? 0 : pid));
+		c, processes_start_apart(&c->processes, pid, is_visible ? pid : 0));
 
 	if (!process || process->visible_pid)
 		return process;
@@ -103,7 +104,7 @@ struct process *collect_hello(struct collect *c, const struct gpu_event_hello *h
 		return NULL;
 	process->has_spoken = true;
 	process->tracers++;
-	process->is_traced = hello->wants_ack && !hello->is_off;
+	process->is_traced = !hello->is_off;
 	if (c->metrics)
 		metrics_process(c->metrics, process->id, process->pid, hello->executable);
 	collect_note_process(c, process);
