@@ -136,7 +136,10 @@ struct gpu_event_code {
 	uint64_t inode;       /* 0: no file */
 	uint32_t dev_major, dev_minor;
 	const char *path; /* may be "", "[vdso]" and the like */
+	/* of the file, in hexadecimal digits; only in a trace. "" or NULL: not known */
+	const char *build_id;
 };
+#define GPU_BUILD_ID_DIGITS 128u
 
 /*
  * A Python code object that frames of the stacks to come refer to, by ids from 1. The same function

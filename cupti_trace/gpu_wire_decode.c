@@ -400,7 +400,9 @@ static void get_code(struct reader *r, struct gpu_event_code *e)
 	e->dev_major = (uint32_t)dev[0];
 	e->dev_minor = (uint32_t)dev[1];
 	e->path = get_string(r, "p");
-	if (e->start >= e->end)
+	e->build_id = member(r, "b") ? get_string(r, "b") : "";
+	if (e->start >= e->end || strlen(e->build_id) > GPU_BUILD_ID_DIGITS ||
+	    e->build_id[strspn(e->build_id, "0123456789abcdef")])
 		r->bad = true;
 }
 

@@ -217,7 +217,9 @@ static void put_code(struct line *l, const struct gpu_event_code *e)
 	put_hex(l, "o", e->file_offset);
 	put_hex(l, "ino", e->inode);
 	put_array(l, "dev", (uint64_t[]){e->dev_major, e->dev_minor}, 2);
-	put_string(l, "p", e->path, GPU_WIRE_LINE_MAX - 200);
+	if (e->build_id && e->build_id[0])
+		put_string(l, "b", e->build_id, GPU_BUILD_ID_DIGITS);
+	put_string(l, "p", e->path, GPU_WIRE_LINE_MAX - 400);
 }
 
 static void put_stack(struct line *l, const struct gpu_event_stack *e)

@@ -121,7 +121,8 @@ void collect_goodbye(struct collect *c, struct process *process, uint64_t now_ns
 
 /* ---- stacks, and what they consist of ---- */
 
-static int take_code(struct process *process, const struct gpu_event_code *e)
+static int take_code(const struct collect *c, struct process *process,
+		     const struct gpu_event_code *e)
 {
 	struct code_mapping mapping = {.start = e->start,
 				       .end = e->end,
@@ -130,6 +131,10 @@ static int take_code(struct process *process, const struct gpu_event_code *e)
 				       .dev_minor = e->dev_minor,
 				       .inode = e->inode,
 				       .path = e->path};
+
+	/* files of a process that runs are known by the kernel */
+	if (c->options.is_over && e->build_id && e->build_id[0])
+		mapping.build_id = e->build_id;
 
 	return target_stacks_add_code(&process->sent, &mapping);
 }
@@ -690,7 +695,7 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 {
 	switch (event->type) {
 	case GPU_EVENT_CODE:
-		return take_code(process, &event->code);
+		return take_code(c, process, &event->code);
 	case GPU_EVENT_PYCODE:
 		return take_pycode(c, process, &event->pycode);
 	case GPU_EVENT_NVTX:

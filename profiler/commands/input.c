@@ -119,12 +119,21 @@ void recorded_release(struct recorded *r)
 
 void recorded_report(struct log *log, const struct recorded *r)
 {
+	struct symbolizer_stats stats;
 	struct collected collected;
 
 	if (!r->trace)
 		return;
 	collected = collect_results(trace_reader_collect(r->trace));
 	summary_report_cut(log, collected.cut, collected.symbolizer);
+	stats = symbolizer_stats(collected.symbolizer);
+	if (stats.absent)
+		log_warn(log,
+			 "%" PRIu64 " file%s of the program %s not here, or changed since (%s%s): "
+			 "%s functions have no names",
+			 stats.absent, stats.absent == 1 ? "" : "s",
+			 stats.absent == 1 ? "is" : "are", stats.absent_path,
+			 stats.absent == 1 ? "" : ", ...", stats.absent == 1 ? "its" : "their");
 }
 
 /* ---- folded stacks, or any of them ---- */

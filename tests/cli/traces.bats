@@ -79,6 +79,27 @@ expect_kernels()
 	expect stderr <<<'profile: --inlines: the names in a capture are those of its run'
 }
 
+@test "native functions are named by the program's own files, on whatever machine" {
+	cp "$workloads/launches" app
+	alone ./app 10
+	read_trace -o here.folded
+	expect_line here.folded ';main;.*;launch_all;'
+	# a copy has another inode
+	cp app copy
+	mv copy app
+	read_trace -o copied.folded
+	cmp here.folded copied.folded
+	expect_no_line stderr '^profile: '
+	# another program, in the same file
+	cp "$workloads/inference" other
+	cat other >app
+	read_trace -o out.folded
+	expect_line out.folded ';\[app\];'
+	expect_no_line out.folded 'launch_all|server'
+	expect_line stderr "^profile: 1 file of the program is not here, or changed since \\($PWD/app\\): its functions have no names$"
+	expect_equal ns "$(weight_of out.folded)" 10000
+}
+
 @test "from standard input, compared, and in part" {
 	alone "$workloads/inference" 3
 	cp run.trace before.trace
