@@ -101,13 +101,14 @@ struct gpu_event_hello {
  */
 #define GPU_RUN_WORD_END '\x1f'
 struct gpu_event_run {
-	uint64_t time_ns;      /* CLOCK_MONOTONIC now */
-	uint64_t unix_ns;      /* the same moment since 1970; 0: not known, and so is all below */
-	const char *boot;      /* the kernel's boot id; "": not known, as for those below */
-	const char *host;      /* the machine's name */
-	const char *folder;    /* the working directory */
-	const char *arguments; /* the command line, each word with GPU_RUN_WORD_END behind it; may
-				  be cut */
+	uint64_t time_ns;   /* CLOCK_MONOTONIC now */
+	uint64_t unix_ns;   /* the same moment since 1970; 0: not known, and so is all below */
+	const char *boot;   /* the kernel's boot id; "": not known, as for those below */
+	const char *host;   /* the machine's name */
+	const char *folder; /* the working directory */
+	/* of words, each with GPU_RUN_WORD_END behind it; may be cut */
+	const char *arguments; /* the command line */
+	const char *job;       /* NAME=VALUE: the variables by which launchers number ranks */
 };
 
 struct gpu_event_maps {

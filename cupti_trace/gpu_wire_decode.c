@@ -187,7 +187,7 @@ static uint64_t get_time(struct reader *r, const char *key)
 static void get_run(struct reader *r, struct gpu_event_run *e)
 {
 	e->time_ns = get_time(r, "s");
-	e->boot = e->host = e->folder = e->arguments = "";
+	e->boot = e->host = e->folder = e->arguments = e->job = "";
 	if (!member(r, "unix"))
 		return;
 	e->unix_ns = get_time(r, "unix");
@@ -195,6 +195,8 @@ static void get_run(struct reader *r, struct gpu_event_run *e)
 	e->host = get_string(r, "host");
 	e->folder = get_string(r, "cwd");
 	e->arguments = get_string(r, "args");
+	if (member(r, "job"))
+		e->job = get_string(r, "job");
 	if (!e->unix_ns)
 		r->bad = true;
 }

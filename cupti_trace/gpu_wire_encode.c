@@ -156,9 +156,11 @@ static void put_run(struct line *l, const struct gpu_event_run *e)
 		return;
 	put_exact_int(l, "unix", (int64_t)e->unix_ns);
 	put_string(l, "boot", e->boot, 40);
-	put_string(l, "host", e->host, 400);
-	put_string(l, "cwd", e->folder, 1200);
-	put_string(l, "args", e->arguments, 2000);
+	put_string(l, "host", e->host, 300);
+	put_string(l, "cwd", e->folder, 1000);
+	put_string(l, "args", e->arguments, 1600);
+	if (e->job && e->job[0])
+		put_string(l, "job", e->job, 700);
 }
 
 /* A third shorter than decimal, and exact in every JSON reader. */

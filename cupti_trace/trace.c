@@ -16,6 +16,7 @@
 #define SETTINGS_BYTES 8192
 #define ARGUMENTS_BYTES 2048
 #define BOOT_ID_BYTES 40
+#define JOB_BYTES 512
 
 const char *trace_name(void)
 {
@@ -91,6 +92,38 @@ static void read_arguments(char *text, size_t size)
 			text[i] = GPU_RUN_WORD_END;
 }
 
+/* Those that profiler/base/job_rank.h knows; what does not fit is left out. */
+static void read_job(char *text, size_t size)
+{
+	static const char *const names[] = {"RANK",
+					    "WORLD_SIZE",
+					    "LOCAL_RANK",
+					    "OMPI_COMM_WORLD_RANK",
+					    "OMPI_COMM_WORLD_SIZE",
+					    "OMPI_COMM_WORLD_LOCAL_RANK",
+					    "PMI_RANK",
+					    "PMI_SIZE",
+					    "MPI_LOCALRANKID",
+					    "PMIX_RANK",
+					    "SLURM_PROCID",
+					    "SLURM_NTASKS",
+					    "SLURM_LOCALID"};
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+		int n = value ? snprintf(text + used, size - used, "%s=%.20s%c", names[i], value,
+					 GPU_RUN_WORD_END)
+			      : 0;
+
+		if (n < 0 || (size_t)n >= size - used)
+			text[used] = '\0';
+		else
+			used += (size_t)n;
+	}
+}
+
 /* 0 if the clock stands before 1970. */
 static uint64_t unix_ns(void)
 {
@@ -103,14 +136,15 @@ static uint64_t unix_ns(void)
 void trace_describe_run(struct sink *sink)
 {
 	char boot[BOOT_ID_BYTES], host[HOST_NAME_MAX + 1] = "", folder[PATH_MAX] = "",
-						       arguments[ARGUMENTS_BYTES];
+						       arguments[ARGUMENTS_BYTES], job[JOB_BYTES];
 	struct gpu_event event = {.type = GPU_EVENT_RUN,
 				  .run = {.time_ns = clock_now_ns(),
 					  .unix_ns = unix_ns(),
 					  .boot = boot,
 					  .host = host,
 					  .folder = folder,
-					  .arguments = arguments}};
+					  .arguments = arguments,
+					  .job = job}};
 
 	read_file("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	boot[strcspn(boot, "\n")] = '\0';
@@ -118,6 +152,7 @@ void trace_describe_run(struct sink *sink)
 	if (!getcwd(folder, sizeof(folder)) || folder[0] != '/')
 		folder[0] = '\0';
 	read_arguments(arguments, sizeof(arguments));
+	read_job(job, sizeof(job));
 	sink_put(sink, &event);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/command_text.h"
+#include "profiler/base/job_rank.h"
 #include "profiler/base/saturate.h"
 #include "profiler/session/notices.h"
 #include "profiler/sources/gpu_pipe.h"
@@ -26,6 +27,7 @@ struct trace_reader {
 	uint32_t pid;
 	char *program; /* its executable; NULL: unknown, as those below */
 	struct boot_id boot;
+	struct job_rank job;
 	bool has_run; /* it has described itself: */
 	uint64_t unix_offset_ns;
 	char *command, *folder, *host;
@@ -101,6 +103,34 @@ static char *command_of(const char *arguments)
 	return text;
 }
 
+/* The value of one of NAME=VALUE, NUL-terminated, behind which is an empty one; NULL: not set. */
+static const char *variable_of(const void *context, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *word = context; *word; word += strlen(word) + 1)
+		if (strncmp(word, name, length) == 0 && word[length] == '=')
+			return word + length + 1;
+	return NULL;
+}
+
+static struct job_rank rank_of(const char *job)
+{
+	struct job_rank rank = {.is_known = false};
+	size_t length = strlen(job);
+	char *words = calloc(1, length + 2);
+
+	if (!words)
+		return rank;
+	memcpy(words, job, length);
+	for (size_t i = 0; i < length; i++)
+		if (words[i] == GPU_RUN_WORD_END)
+			words[i] = '\0';
+	job_rank_find_in(&rank, variable_of, words);
+	free(words);
+	return rank;
+}
+
 static void note_time(struct trace_reader *r, uint64_t from_ns, uint64_t length_ns)
 {
 	uint64_t to_ns = saturated_sum(from_ns, length_ns);
@@ -115,6 +145,7 @@ static void describe(struct trace_reader *r, const struct gpu_event_run *e)
 {
 	r->has_run = true;
 	r->boot = boot_id_parse(e->boot);
+	r->job = rank_of(e->job);
 	/* wraps back when it is added to a time */
 	r->unix_offset_ns = e->unix_ns - e->time_ns;
 	r->command = command_of(e->arguments);
@@ -255,5 +286,6 @@ struct totals trace_reader_totals(const struct trace_reader *r)
 					   .counters = r->has_counters,
 					   .alone = true},
 			       .sample_ns = measure_sample_ns(r->frequency_hz),
+			       .job = r->job,
 			       .boot = r->boot};
 }

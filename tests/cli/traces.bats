@@ -127,6 +127,17 @@ expect_kernels()
 	expect_equal processes "$(cut -d';' -f1 out.folded | sort -u | grep -c '^launches ')" 3
 }
 
+@test "the ranks of a job" {
+	for rank in 0 1; do
+		trace=rank-$rank.trace alone env RANK=$rank WORLD_SIZE=2 "$workloads/launches" $((10 + rank))
+	done
+	run_profile --from rank-0.trace rank-1.trace --unit ns --by rank -o out.folded
+	expect_status 0
+	expect_line stderr '^Samples: 21 launches, 21 GPU kernels '
+	expect_equal 'rank 0' "$(sed -n 's/^\[rank 0\];.* //p' out.folded)" 10000
+	expect_equal 'rank 1' "$(sed -n 's/^\[rank 1\];.* //p' out.folded)" 11000
+}
+
 @test "a child of fork writes nothing, and its parent goes on" {
 	alone "$workloads/forks"
 	expect_status 0

@@ -234,6 +234,7 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_same_string(a->run.host, b->run.host);
 		assert_same_string(a->run.folder, b->run.folder);
 		assert_same_string(a->run.arguments, b->run.arguments);
+		assert_same_string(a->run.job, b->run.job);
 		break;
 	case GPU_EVENT_POOL: /* no padding */
 		assert_memory_equal(&a->pool, &b->pool, sizeof(a->pool));
@@ -671,6 +672,7 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			.host = random_string(p, r->strings[0], sizeof(r->strings[0])),
 			.folder = random_string(p, r->strings[1], sizeof(r->strings[1])),
 			.arguments = random_string(p, r->strings[2], sizeof(r->strings[2])),
+			.job = prng_chance(p, 50) ? "RANK=3\x1fWORLD_SIZE=8\x1f" : "",
 		};
 		break;
 	case GPU_EVENT_POOL:

@@ -53,6 +53,8 @@ static void it_describes_this_program(void **state)
 
 	(void)state;
 	assert_true(fd >= 0 && decoder);
+	setenv("PMI_RANK", "5", 1);
+	setenv("SLURM_NTASKS", "0123456789012345678901234567890123456789", 1);
 	assert_int_equal(sink_open_file(&sink, path, 1, 1), 0);
 	trace_describe_run(&sink);
 	trace_tell_time(&sink);
@@ -71,6 +73,8 @@ static void it_describes_this_program(void **state)
 	assert_string_equal(event.run.folder, folder);
 	assert_int_equal(strlen(event.run.boot), 36);
 	assert_non_null(strstr(event.run.arguments, "test_trace\x1f"));
+	assert_non_null(strstr(event.run.job, "PMI_RANK=5\x1f"));
+	assert_non_null(strstr(event.run.job, "SLURM_NTASKS=01234567890123456789\x1f"));
 	line = end + 1;
 	end = strchr(line, '\n');
 	assert_non_null(end);

@@ -14,7 +14,8 @@ static struct log quiet = {.level = LOG_ERRORS};
 #define RUN(time, unix, boot)                                                      \
 	"{\"t\":\"run\",\"s\":\"" time "\",\"unix\":\"" unix "\",\"boot\":\"" boot \
 	"-0000-0000-0000-000000000000\",\"host\":\"h\",\"cwd\":\"/w\","            \
-	"\"args\":\"./app\\u001fa b\\u001f\\u001f\"}\n"
+	"\"args\":\"./app\\u001fa b\\u001f\\u001f\","                              \
+	"\"job\":\"RANK=3\\u001fWORLD_SIZE=8\\u001f\"}\n"
 #define KERNEL(start, ns)                                \
 	"{\"t\":\"k\",\"n\":0,\"s\":" start ",\"d\":" ns \
 	",\"c\":1,\"v\":[0,1,1],\"g\":[1,1,1],\"b\":[1,1,1],\"m\":[0,0],\"r\":1}\n"
@@ -51,6 +52,10 @@ static void a_run_is_described(void **state)
 	assert_string_equal(totals.folder, "/w");
 	assert_string_equal(totals.host, "h");
 	assert_int_equal(totals.command_pid, 7);
+	assert_true(totals.job.is_known);
+	assert_int_equal(totals.job.rank, 3);
+	assert_int_equal(totals.job.size, 8);
+	assert_false(totals.job.has_local);
 	assert_int_equal(totals.start_ns, 1000);
 	assert_int_equal(totals.start_unix_ns, 5000);
 	assert_int_equal(totals.elapsed_ns, 1000);
