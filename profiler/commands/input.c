@@ -46,11 +46,24 @@ void input_explain(struct log *log, const char *path, enum capture_error error)
 	}
 }
 
+static void report_absent(struct log *log, const struct symbolizer_stats *stats)
+{
+	uint64_t n = stats->absent;
+
+	if (n)
+		log_warn(log,
+			 "%" PRIu64 " file%s of the program %s not here, or changed since (%s%s): "
+			 "%s functions have no names",
+			 n, n == 1 ? "" : "s", n == 1 ? "is" : "are", stats->absent_path,
+			 n == 1 ? "" : ", ...", n == 1 ? "its" : "their");
+}
+
 /* False after logging the reason. */
 static bool read_trace(struct log *log, struct recorded *r, FILE *in, const char *path,
 		       const struct options *o, const char *folder)
 {
 	struct naming_options naming = {.raw_names = o->raw_names, .inlines = o->inlines};
+	struct symbolizer_stats stats;
 	struct collected collected;
 	struct totals totals;
 	int err;
@@ -76,7 +89,10 @@ static bool read_trace(struct log *log, struct recorded *r, FILE *in, const char
 	collected = collect_results(trace_reader_collect(r->trace));
 	totals = trace_reader_totals(r->trace);
 	r->result = r->named = result_new(&collected, &naming, &totals);
-	if (!r->result)
+	stats = symbolizer_stats(collected.symbolizer);
+	if (r->result)
+		report_absent(log, &stats);
+	else
 		log_error(log, "out of memory");
 	return r->result;
 }
@@ -119,21 +135,12 @@ void recorded_release(struct recorded *r)
 
 void recorded_report(struct log *log, const struct recorded *r)
 {
-	struct symbolizer_stats stats;
 	struct collected collected;
 
 	if (!r->trace)
 		return;
 	collected = collect_results(trace_reader_collect(r->trace));
 	summary_report_cut(log, collected.cut, collected.symbolizer);
-	stats = symbolizer_stats(collected.symbolizer);
-	if (stats.absent)
-		log_warn(log,
-			 "%" PRIu64 " file%s of the program %s not here, or changed since (%s%s): "
-			 "%s functions have no names",
-			 stats.absent, stats.absent == 1 ? "" : "s",
-			 stats.absent == 1 ? "is" : "are", stats.absent_path,
-			 stats.absent == 1 ? "" : ", ...", stats.absent == 1 ? "its" : "their");
 }
 
 /* ---- folded stacks, or any of them ---- */

@@ -32,7 +32,7 @@ bool recorded_read(struct log *log, struct recorded *recorded, FILE *in, const c
 		   struct allowance *memory);
 void recorded_release(struct recorded *recorded);
 
-/* Logs what the summary says of a trace alone. */
+/* Logs what the summary says of one run's trace alone. */
 void recorded_report(struct log *log, const struct recorded *recorded);
 
 /* Zero-initialise. */

@@ -532,9 +532,7 @@ const struct option_entry option_table[] = {
 	 .name = "inlines",
 	 .topic = TOPIC_NAMES,
 	 .text = "show inlined functions (needs debug information)",
-	 .more = "-g or -g1, in the file or under /usr/lib/debug. Not of captures, which have "
-		 "their "
-		 "names."},
+	 .more = "-g or -g1, in the file or under /usr/lib/debug. Captures have their names."},
 	{.id = OPT_DEBUGINFOD,
 	 .name = "debuginfod",
 	 .is_of_run = true,
@@ -545,7 +543,7 @@ const struct option_entry option_table[] = {
 	 .name = "raw-names",
 	 .topic = TOPIC_NAMES,
 	 .text = "keep kernel names mangled",
-	 .more = "Not of captures, which have their names."},
+	 .more = "Captures have their names."},
 	{.id = OPT_LAUNCH_STACKS,
 	 .name = "launch-stacks",
 	 .kind = ARGUMENT_WORD,

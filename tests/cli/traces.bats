@@ -161,6 +161,19 @@ expect_kernels()
 	expect_line stderr "^Samples: [0-9]* launches, [0-9]* GPU kernels"
 }
 
+@test "programs that must not notice it" {
+	for host in descriptors errno_is_kept fork_handlers forked sandboxed small_stacks; do
+		rm -f run.trace
+		alone "$root/build/tests/hosts/$host"
+		expect_status 0
+		launches=$(sed -n 's/^launches //p' stdout)
+		expect stdout <<<"launches $launches"
+		expect_empty stderr
+		read_trace --strict -o out.folded
+		expect_kernels "$launches"
+	done
+}
+
 @test "a program that is killed, or crashes" {
 	for how in FAKE_CUDA_KILL_AFTER FAKE_CUDA_CRASH_AFTER; do
 		rm -f run.trace

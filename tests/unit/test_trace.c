@@ -4,6 +4,7 @@
 #include "cupti_trace/gpu_wire.h"
 #include "cupti_trace/settings.h"
 #include "cupti_trace/trace.h"
+#include "profiler/base/job_rank.h"
 
 static void it_is_wanted_without_a_profiler_only(void **state)
 {
@@ -86,12 +87,45 @@ static void it_describes_this_program(void **state)
 	unlink(path);
 }
 
+/* Each variable by which a rank may be known is sent. */
+static void ranks_are_known_by_all_variables(void **state)
+{
+	char names[] = JOB_RANK_VARIABLES, *rest = names, *name, text[8192];
+
+	(void)state;
+	while ((name = strsep(&rest, ", "))) {
+		char path[] = "/tmp/profile_unit.XXXXXX", expected[64];
+		struct sink sink;
+		ssize_t n;
+		int fd;
+
+		if (!*name)
+			continue;
+		fd = mkstemp(path);
+		assert_true(fd >= 0);
+		setenv(name, "41", 1);
+		assert_int_equal(sink_open_file(&sink, path, 1, 1), 0);
+		trace_describe_run(&sink);
+		sink_flush(&sink);
+		sink_close(&sink);
+		n = read(fd, text, sizeof(text) - 1);
+		assert_true(n > 0);
+		text[n] = '\0';
+		snprintf(expected, sizeof(expected), "%s=41\\u001f", name);
+		assert_non_null(strstr(text, expected));
+		unsetenv(name);
+		close(fd);
+		unlink(path);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_wanted_without_a_profiler_only),
 		cmocka_unit_test(settings_are_its_own),
 		cmocka_unit_test(it_describes_this_program),
+		cmocka_unit_test(ranks_are_known_by_all_variables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
