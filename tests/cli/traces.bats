@@ -115,6 +115,15 @@ expect_kernels()
 	expect_status 0
 }
 
+@test "a report says only what is known" {
+	alone "$workloads/inference" 3
+	read_trace --report
+	expect_line stderr '^The run took [0-9.]+ m?s, GPU busy 79\.620 ms '
+	expect_line stderr '^The library used [0-9.]+ [mu]s \([0-9.]+ %\) of CPU in the program$'
+	expect_line stderr '^Nothing was lost, and everything was matched\.$'
+	expect_no_line stderr 'profile itself'
+}
+
 @test "%p, and several programs in one file" {
 	trace='each-%p.trace' alone sh -c '"$0" 10; "$0" 20' "$workloads/launches"
 	expect_status 0
