@@ -744,6 +744,7 @@ static void a_full_file_loses_nothing_uncounted(void **state)
 		put_some(&sink, &p);
 		sink_goodbye(&sink);
 		sink_close(&sink);
+		sink_start_over(&sink);
 		reader = read_trace(path, 0);
 		l = collect_ledger(trace_reader_collect(reader));
 		assert_int_equal(l->gpu.kernels + l->gpu.dropped, sink.totals.kernels);
