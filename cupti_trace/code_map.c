@@ -47,25 +47,43 @@ static bool is_cuda_path(const char *path)
 	return false;
 }
 
-/* "start-end perms offset major:minor inode   path" (proc(5)) */
-static void take_line(struct code_map *map, const char *line)
+static bool is_of_file(const struct gpu_event_code *code, const struct gpu_event_code *other)
+{
+	return code->inode && code->inode == other->inode && code->dev_major == other->dev_major &&
+	       code->dev_minor == other->dev_minor;
+}
+
+/*
+ * "start-end perms offset major:minor inode   path" (proc(5)). `head`: the last mapping of a file's
+ * first bytes, which code of the file follows.
+ */
+static void take_line(struct code_map *map, struct gpu_event_code *head, const char *line)
 {
 	uint64_t own = (uint64_t)(uintptr_t)take_line;
 	struct code_map_entry *entry = &map->entries[map->count];
 	struct gpu_event_code *code = &entry->code;
-	const char *at = line;
+	const char *at = line, *permissions;
 	size_t length;
 
 	memset(entry, 0, sizeof(*entry));
 	code->start = take_number(&at, 16);
 	code->end = take_number(&at, 16);
-	if (strlen(at) < 5 || at[2] != 'x')
+	if (strlen(at) < 5)
 		return;
+	permissions = at;
 	at += 5;
 	code->file_offset = take_number(&at, 16);
 	code->dev_major = (uint32_t)take_number(&at, 16);
 	code->dev_minor = (uint32_t)take_number(&at, 16);
 	code->inode = take_number(&at, 10);
+	if (permissions[0] == 'r' && code->file_offset == 0)
+		*head = *code;
+	if (permissions[2] != 'x')
+		return;
+	if (is_of_file(code, head)) {
+		entry->head = head->start;
+		entry->head_end = head->end;
+	}
 	while (*at == ' ')
 		at++;
 	length = strlen(at) + 1;
@@ -135,6 +153,7 @@ static int open_file(void)
 static void read_lines(struct code_map *map, int fd)
 {
 	static char buffer[LINE_SIZE]; /* not on the program's stacks, which may be small */
+	struct gpu_event_code head = {.end = 0};
 	size_t used = 0;
 
 	for (;;) {
@@ -149,7 +168,7 @@ static void read_lines(struct code_map *map, int fd)
 		buffer[used] = '\0';
 		while ((newline = memchr(line, '\n', used - (size_t)(line - buffer)))) {
 			*newline = '\0';
-			take_line(map, line);
+			take_line(map, &head, line);
 			line = newline + 1;
 		}
 		used -= (size_t)(line - buffer);

@@ -18,8 +18,9 @@
 
 struct code_map_entry {
 	struct gpu_event_code code;
-	bool is_cuda; /* CUPTI, the driver, libcudart, or this library */
-	bool sent;    /* for the caller */
+	uint64_t head, head_end; /* where the file's first bytes are mapped; 0: not known */
+	bool is_cuda;            /* CUPTI, the driver, libcudart, or this library */
+	bool sent;               /* for the caller */
 };
 
 struct code_map {

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cupti_trace/guest.h"
+#include "cupti_trace/output_path.h"
 #include "symbolize/text.h"
 
 #define LINE_BYTES 16384
@@ -92,19 +93,14 @@ static void end(struct line *l)
 	}
 }
 
-int counter_output_open(const char *path)
+int counter_output_open(const char *name)
 {
-	const char *mark = strstr(path, "%p");
-	char name[PATH_MAX];
-	int n, fd;
+	char path[PATH_MAX];
+	int err = output_path(name, path, sizeof(path)), fd;
 
-	n = snprintf(name, sizeof(name), "%.*s", mark ? (int)(mark - path) : (int)strlen(path),
-		     path);
-	if (mark && n >= 0 && (size_t)n < sizeof(name))
-		n += snprintf(name + n, sizeof(name) - (size_t)n, "%d%s", (int)getpid(), mark + 2);
-	if (n <= 0 || (size_t)n >= sizeof(name))
-		return -ENAMETOOLONG;
-	fd = guest_open(name, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY);
+	if (err)
+		return err;
+	fd = guest_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY);
 	if (fd < 0)
 		return fd;
 	output_fd = fd;

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Opens the file, which need not exist; "%p" in its name is the process id. 0 or -errno. */
-int counter_output_open(const char *path);
+/* Opens the file (output_path.h), which need not exist. 0 or -errno. */
+int counter_output_open(const char *name);
 
 /* A launch that was measured. Values that are no number are left out. */
 void counter_output_launch(const char *kernel, uint32_t correlation_id, const char *const *metrics,

@@ -53,6 +53,7 @@ enum gpu_event_type {
 	GPU_EVENT_COUNTERS,   /* hardware counters of one launch */
 	GPU_EVENT_UNMEASURED, /* launches whose counters were not read */
 	GPU_EVENT_RANGE,      /* what is recorded begins or ends (--range) */
+	GPU_EVENT_RUN, /* in a trace: what else is known of the program, and what time it is */
 	GPU_EVENT_TYPES
 };
 
@@ -69,7 +70,8 @@ struct gpu_event_batch {
 };
 
 /*
- * `wants_ack`: the process waits, bounded, until the profiler has attached its probes.
+ * `wants_ack`: the process waits, bounded, until the profiler has attached its probes. Not in a
+ * trace, which nobody reads yet.
  * `is_off`: the process cannot use CUPTI, a notice gave the reason; nothing more will come.
  *
  * `pid_namespace` and `start_ticks` distinguish processes that have the same `pid` in different pid
@@ -90,6 +92,23 @@ struct gpu_event_hello {
 	uint64_t clock_error_ns; /* half the window in which the offset was measured */
 	const char *libraries;   /* CUDA libraries mapped, separated by '\n' */
 	uint32_t wants_ack, is_off;
+};
+
+/*
+ * In a trace, a file that the library writes where there is no profiler (INJECTION_TRACE): what the
+ * profiler would know by itself. After the hello, and with nothing but the time before each
+ * goodbye.
+ */
+#define GPU_RUN_WORD_END '\x1f'
+struct gpu_event_run {
+	uint64_t time_ns;   /* CLOCK_MONOTONIC now */
+	uint64_t unix_ns;   /* the same moment since 1970; 0: not known, and so is all below */
+	const char *boot;   /* the kernel's boot id; "": not known, as for those below */
+	const char *host;   /* the machine's name */
+	const char *folder; /* the working directory */
+	/* of words, each with GPU_RUN_WORD_END behind it; may be cut */
+	const char *arguments; /* the command line */
+	const char *job;       /* NAME=VALUE: the variables by which launchers number ranks */
 };
 
 struct gpu_event_maps {
@@ -118,7 +137,10 @@ struct gpu_event_code {
 	uint64_t inode;       /* 0: no file */
 	uint32_t dev_major, dev_minor;
 	const char *path; /* may be "", "[vdso]" and the like */
+	/* of the file, in hexadecimal digits; only in a trace. "" or NULL: not known */
+	const char *build_id;
 };
+#define GPU_BUILD_ID_DIGITS 128u
 
 /*
  * A Python code object that frames of the stacks to come refer to, by ids from 1. The same function
@@ -608,6 +630,7 @@ struct gpu_event {
 		struct gpu_event_error error;
 		struct gpu_event_pool pool;
 		struct gpu_event_range range;
+		struct gpu_event_run run;
 		struct gpu_event_cubin cubin;
 		struct gpu_event_stall stall;
 		struct gpu_event_pcs pcs;

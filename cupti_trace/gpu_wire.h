@@ -79,7 +79,7 @@
 		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k",   \
 			"drops", "notice", "bye", "m", "node", "sum", "nvtx", "w", "device", \
 			"context", "void", "ld", "graph", "api", "error", "pool", "cubin",   \
-			"stall", "pc", "pcs", "metric", "hc", "unmeasured", "range"          \
+			"stall", "pc", "pcs", "metric", "hc", "unmeasured", "range", "run"   \
 	}
 
 /*

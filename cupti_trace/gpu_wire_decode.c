@@ -174,6 +174,33 @@ static void get_hello(struct reader *r, struct gpu_event_hello *e)
 	e->is_off = get_u32_or_0(r, "off");
 }
 
+/* A time, of which no sum wraps. */
+static uint64_t get_time(struct reader *r, const char *key)
+{
+	int64_t time = get_exact_int(r, key);
+
+	if (time < 0)
+		r->bad = true;
+	return (uint64_t)time;
+}
+
+static void get_run(struct reader *r, struct gpu_event_run *e)
+{
+	e->time_ns = get_time(r, "s");
+	e->boot = e->host = e->folder = e->arguments = e->job = "";
+	if (!member(r, "unix"))
+		return;
+	e->unix_ns = get_time(r, "unix");
+	e->boot = get_string(r, "boot");
+	e->host = get_string(r, "host");
+	e->folder = get_string(r, "cwd");
+	e->arguments = get_string(r, "args");
+	if (member(r, "job"))
+		e->job = get_string(r, "job");
+	if (!e->unix_ns)
+		r->bad = true;
+}
+
 /* "v": where something ran */
 static void get_where(struct reader *r, uint32_t *device, uint32_t *context, uint32_t *stream)
 {
@@ -375,7 +402,9 @@ static void get_code(struct reader *r, struct gpu_event_code *e)
 	e->dev_major = (uint32_t)dev[0];
 	e->dev_minor = (uint32_t)dev[1];
 	e->path = get_string(r, "p");
-	if (e->start >= e->end)
+	e->build_id = member(r, "b") ? get_string(r, "b") : "";
+	if (e->start >= e->end || strlen(e->build_id) > GPU_BUILD_ID_DIGITS ||
+	    e->build_id[strspn(e->build_id, "0123456789abcdef")])
 		r->bad = true;
 }
 
@@ -729,6 +758,9 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 		break;
 	case GPU_EVENT_RANGE:
 		get_range(r, &e->range);
+		break;
+	case GPU_EVENT_RUN:
+		get_run(r, &e->run);
 		break;
 	case GPU_EVENT_POOL:
 		get_pool(r, &e->pool);

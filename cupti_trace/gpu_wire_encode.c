@@ -149,6 +149,20 @@ static void put_hello(struct line *l, const struct gpu_event_hello *e)
 		put_uint(l, "off", 1);
 }
 
+static void put_run(struct line *l, const struct gpu_event_run *e)
+{
+	put_exact_int(l, "s", (int64_t)e->time_ns);
+	if (!e->unix_ns)
+		return;
+	put_exact_int(l, "unix", (int64_t)e->unix_ns);
+	put_string(l, "boot", e->boot, 40);
+	put_string(l, "host", e->host, 300);
+	put_string(l, "cwd", e->folder, 1000);
+	put_string(l, "args", e->arguments, 1600);
+	if (e->job && e->job[0])
+		put_string(l, "job", e->job, 700);
+}
+
 /* A third shorter than decimal, and exact in every JSON reader. */
 static void put_digits(struct line *l, uint64_t value)
 {
@@ -205,7 +219,9 @@ static void put_code(struct line *l, const struct gpu_event_code *e)
 	put_hex(l, "o", e->file_offset);
 	put_hex(l, "ino", e->inode);
 	put_array(l, "dev", (uint64_t[]){e->dev_major, e->dev_minor}, 2);
-	put_string(l, "p", e->path, GPU_WIRE_LINE_MAX - 200);
+	if (e->build_id && e->build_id[0])
+		put_string(l, "b", e->build_id, GPU_BUILD_ID_DIGITS);
+	put_string(l, "p", e->path, GPU_WIRE_LINE_MAX - 400);
 }
 
 static void put_stack(struct line *l, const struct gpu_event_stack *e)
@@ -603,6 +619,9 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		break;
 	case GPU_EVENT_RANGE:
 		put_range(l, &e->range);
+		break;
+	case GPU_EVENT_RUN:
+		put_run(l, &e->run);
 		break;
 	case GPU_EVENT_POOL:
 		put_pool(l, &e->pool);

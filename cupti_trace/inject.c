@@ -16,9 +16,10 @@
  * does nothing, until the next profiler of the same build calls profile_begin again. One that has
  * followed memory, or could not be started, does not begin again: there a new copy is brought in.
  *
- * Where there is no pipe, the library was injected without a profiler, for tracers that attach to
- * its probes (probes.h). Then a thread looks for them now and then, and CUPTI is used only as long
- * as there are some.
+ * Where there is no pipe, the library was injected without a profiler. With INJECTION_TRACE it does
+ * as it would with one, and a file takes the pipe's place (sink.h), which `profile --from` reads
+ * later. Otherwise it is for tracers that attach to its probes (probes.h): a thread looks for them
+ * now and then, and CUPTI is used only as long as there are some.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,6 +48,7 @@
 #include "cupti_trace/instance.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
+#include "cupti_trace/output_path.h"
 #include "cupti_trace/own_cost.h"
 #include "cupti_trace/patience.h"
 #include "cupti_trace/pc_sampling.h"
@@ -56,6 +58,7 @@
 #include "cupti_trace/record_kinds.h"
 #include "cupti_trace/settings.h"
 #include "cupti_trace/stack_sampling.h"
+#include "cupti_trace/trace.h"
 #include "cupti_trace/tracer.h"
 #include "cupti_trace/visit.h"
 #include "symbolize/text.h"
@@ -196,6 +199,17 @@ void tracer_ask(struct tracer *tracer, const struct gpu_event *event)
 	pthread_mutex_unlock(&ask_lock);
 }
 
+/* A question, if there is somebody to answer. */
+static void say(struct tracer *tracer, const struct gpu_event *event)
+{
+	if (!tracer->sink.is_file) {
+		tracer_ask(tracer, event);
+		return;
+	}
+	sink_put(&tracer->sink, event);
+	sink_flush(&tracer->sink);
+}
+
 static int note_count(struct dl_phdr_info *info, size_t size, void *data)
 {
 	(void)size;
@@ -253,14 +267,16 @@ static void say_hello(struct tracer *tracer, const struct instance *instance, bo
 			  .clock_offset_ns = tracer->clock.newer.offset_ns,
 			  .clock_error_ns = tracer->clock.newer.error_ns,
 			  .libraries = libraries.text,
-			  .wants_ack = 1,
+			  .wants_ack = !tracer->sink.is_file,
 			  .is_off = !will_trace},
 	};
 
 	executable[n > 0 ? n : 0] = '\0';
 	dl_iterate_phdr(note_library, &libraries);
 	atomic_store(&tracer->code_generation, tracer_count_mapped());
-	tracer_ask(tracer, &event);
+	say(tracer, &event);
+	if (tracer->sink.is_file)
+		trace_describe_run(&tracer->sink);
 	atomic_store(&tracer->has_said_hello, true);
 	send_deferred(tracer);
 }
@@ -656,6 +672,27 @@ static void stop_flusher(struct tracer *tracer)
 
 /* ---- end, fork, start ---- */
 
+/* On stderr: there is no file for it, and the program's user wants to know. */
+static void say_no_output(const char *variable, const char *path, int err)
+{
+	char line[GPU_WIRE_LINE_MAX];
+	int n;
+
+	if (path)
+		n = snprintf(line, sizeof(line), "profile: cannot write %s %s: %s\n", variable,
+			     path,
+			     err == -EEXIST   ? "it is there already, and is no trace"
+			     : err == -EINVAL ? "it is no regular file"
+					      : strerror(-err));
+	else
+		n = snprintf(line, sizeof(line),
+			     "profile: INJECTION_METRICS is set, but %s, the file for them, is "
+			     "not\n",
+			     variable);
+	if (n > 0 && (size_t)n < sizeof(line) && write(STDERR_FILENO, line, (size_t)n) < 0)
+		return; /* nobody reads it */
+}
+
 static void tell_cost(struct tracer *tracer)
 {
 	uint64_t count = atomic_load(&tracer->captures);
@@ -679,6 +716,8 @@ static void send_totals(struct tracer *tracer)
 	if (locked)
 		activity_send_sums(&(struct activity_output){
 			.names = &tracer->names, .tally = &tracer->tally, .sink = &tracer->sink});
+	if (tracer->sink.is_file)
+		trace_tell_time(&tracer->sink);
 	sink_goodbye(&tracer->sink);
 	if (locked)
 		pthread_mutex_unlock(&tracer->record_lock);
@@ -712,6 +751,8 @@ static void say_goodbye(struct tracer *tracer)
 	if (!tracer->is_alone) {
 		send_rest(tracer);
 		send_totals(tracer);
+		if (tracer->sink.error && tracer->verbose)
+			say_no_output(TRACE_ENV, tracer->sink.path, -tracer->sink.error);
 		return;
 	}
 	if (tracer->reads_counters)
@@ -925,24 +966,6 @@ static void *watch_tracers(void *arg)
 	return NULL;
 }
 
-/* On stderr: there is no file for it, and the program's user wants to know. */
-static void say_no_output(const char *path, int err)
-{
-	char line[GPU_WIRE_LINE_MAX];
-	int n;
-
-	if (path)
-		n = snprintf(line, sizeof(line),
-			     "profile: hardware counters: cannot write INJECTION_OUTPUT %s: %s\n",
-			     path, strerror(-err));
-	else
-		n = snprintf(line, sizeof(line),
-			     "profile: hardware counters: INJECTION_METRICS is set, but "
-			     "INJECTION_OUTPUT, the file for them, is not\n");
-	if (n > 0 && (size_t)n < sizeof(line) && write(STDERR_FILENO, line, (size_t)n) < 0)
-		return; /* nobody reads it */
-}
-
 /*
  * Counters for a file, where the program's user asks for them. Not in programs that run with more
  * privilege than their user has.
@@ -959,7 +982,7 @@ static void start_counters_alone(struct tracer *tracer)
 	err = output ? counter_output_open(output) : -ENOENT;
 	if (err) {
 		if (tracer->verbose)
-			say_no_output(output, err);
+			say_no_output("INJECTION_OUTPUT", output, err);
 		return;
 	}
 	read_counters(tracer, metrics, secure_getenv("INJECTION_METRICS_KERNELS"),
@@ -1104,6 +1127,45 @@ static void begin(struct tracer *tracer, const char *pipe_path)
 	}
 }
 
+/* Into a file, in place of a pipe. 0 or -errno: there is none. */
+static int begin_trace(struct tracer *tracer, const char *path)
+{
+	struct instance instance;
+	int err;
+
+	instance_describe(&instance);
+	err = trace_use_settings();
+	if (!err)
+		err = launch_log_init();
+	if (!err)
+		err = sink_open_file(&tracer->sink, path, (uint32_t)getpid(), instance.id);
+	if (err)
+		return err;
+	own_cost_init();
+	read_options(tracer);
+	pthread_atfork(NULL, NULL, on_fork_child);
+	at_work_begin(); /* a profiler that comes later finds CUPTI taken */
+	start(tracer, &instance);
+	return 0;
+}
+
+/* Where the program's user asks for it. False: there is no trace. */
+static bool start_trace(struct tracer *tracer)
+{
+	const char *name = trace_name();
+	char path[SINK_PATH_MAX];
+	int err;
+
+	if (!name)
+		return false;
+	err = output_path(name, path, sizeof(path));
+	if (!err)
+		err = begin_trace(tracer, path);
+	if (err && secure_getenv("INJECTION_VERBOSE"))
+		say_no_output(TRACE_ENV, name, err);
+	return !err;
+}
+
 static bool is_too_long(const char *pipe_path)
 {
 	return pipe_path && strlen(pipe_path) >= sizeof(the_tracer.pipe_path);
@@ -1124,7 +1186,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	guest_enter(&guest);
 	if (pipe_path)
 		begin(tracer, pipe_path);
-	else
+	else if (!start_trace(tracer))
 		start_alone(tracer);
 	guest_leave(&guest);
 	return 1;

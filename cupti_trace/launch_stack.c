@@ -9,6 +9,7 @@
 #include <string.h>
 #include "cupti_trace/at_launch.h"
 #include "cupti_trace/clock.h"
+#include "cupti_trace/build_id.h"
 #include "cupti_trace/code_map.h"
 #include "cupti_trace/code_ranges.h"
 #include "cupti_trace/guest.h"
@@ -251,7 +252,12 @@ static const struct code_map_entry *find_code(struct sink *sink, uint64_t pc)
 
 	if (entry && !entry->sent) {
 		struct gpu_event event = {.type = GPU_EVENT_CODE, .code = entry->code};
+		char build_id[BUILD_ID_TEXT_BYTES];
 
+		if (sink->is_file) {
+			build_id_read(entry->head, entry->head_end, build_id);
+			event.code.build_id = build_id;
+		}
 		sink_put(sink, &event);
 		entry->sent = true;
 	}

@@ -11,6 +11,7 @@
 #include "cupti_trace/nvtx.h"
 #include "cupti_trace/nvtx_abi.h"
 #include "cupti_trace/ranges.h"
+#include "cupti_trace/trace.h"
 
 /* The stack pointer in the caller of the function that this stands in. */
 #define CALLER_SP ((uint64_t)(uintptr_t)__builtin_frame_address(0) + 16)
@@ -160,6 +161,12 @@ static void fill(const struct nvtx_abi_callbacks *callbacks, uint32_t module,
 			*places[i] = functions[i];
 }
 
+/* Frames of launch stacks: a profiler says so, and a trace has all that there is. */
+static bool wants_frames(void)
+{
+	return getenv(GPU_WIRE_NVTX_ENV) || trace_name();
+}
+
 /*
  * NVTX's ranges may be open before the program's first call of CUDA: an interpreter is looked for
  * now. Success is also returned where nothing is done: NVTX then does nothing, silently.
@@ -169,13 +176,13 @@ InitializeInjectionNvtx2(nvtx_abi_get_export_table get_export_table)
 {
 	const struct nvtx_abi_callbacks *callbacks;
 
-	if ((!getenv(GPU_WIRE_NVTX_ENV) && !ranges_have_nvtx()) || !get_export_table)
+	if ((!wants_frames() && !ranges_have_nvtx()) || !get_export_table)
 		return 1;
 	callbacks = get_export_table(NVTX_ABI_TABLE_CALLBACKS);
 	if (!callbacks || callbacks->struct_size < sizeof(*callbacks) || !callbacks->get_table)
 		return 1;
 	python_stack_look(NULL);
-	nvtx_follow(getenv(GPU_WIRE_NVTX_ENV) != NULL, ranges_have_nvtx());
+	nvtx_follow(wants_frames(), ranges_have_nvtx());
 	fill(callbacks, NVTX_ABI_MODULE_CORE, core, NVTX_ABI_CORE_SIZE);
 	fill(callbacks, NVTX_ABI_MODULE_CORE2, core2, NVTX_ABI_CORE2_SIZE);
 	return 1;

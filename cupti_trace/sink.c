@@ -17,14 +17,11 @@
 #include "symbolize/text.h"
 
 #define KEPT_FIRST 16384u
-#define PIPE_FLAGS (O_WRONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW)
 #define NOT_NOW (-EMFILE) /* of several errors of open, this one stands for all that may pass */
 
 static void begin_batch(struct sink *sink)
 {
 	sink->used = SINK_HEADER_MAX;
-	sink->batch_kernels = 0;
-	sink->batch_launches = 0;
 	sink->batch_drops = (struct gpu_event_drops){0};
 }
 
@@ -49,26 +46,52 @@ static char *add_header(const struct sink *sink, char *batch, size_t used)
 	return memcpy(batch + SINK_HEADER_MAX - length, header, (size_t)length);
 }
 
-/* A descriptor or -errno. */
-static int open_pipe(const char *path)
+/* 0: it is a file to which a trace may be added. Or -errno. */
+static int check_file(int fd, struct stat *st)
 {
-	return guest_open(path, PIPE_FLAGS);
+	static const char expected[] = "\n{\"t\":\"batch\",";
+	char start[sizeof(expected) - 1];
+
+	if (fstat(fd, st) != 0)
+		return -errno;
+	if (!S_ISREG(st->st_mode))
+		return -EINVAL;
+	if (st->st_size == 0)
+		return 0;
+	if (pread(fd, start, sizeof(start), 0) != (ssize_t)sizeof(start) ||
+	    memcmp(start, expected, sizeof(start)) != 0)
+		return -EEXIST;
+	return 0;
 }
 
-int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid, uint64_t instance)
+/* For O_NONBLOCK a file is as good as a pipe. */
+static int open_flags(const struct sink *sink)
 {
-	struct stat st;
-	int fd;
+	return (sink->is_file ? O_RDWR | O_APPEND : O_WRONLY) | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
+}
 
+/* 0 or -errno. */
+static int set_up(struct sink *sink, const char *path, uint32_t pid, uint64_t instance)
+{
 	memset(sink, 0, sizeof(*sink));
 	sink->fd = -1;
 	pthread_mutex_init(&sink->lock, NULL);
 	sink->pid = pid;
 	sink->owner = getpid();
 	sink->instance = instance;
-	if (snprintf(sink->path, sizeof(sink->path), "%s", pipe_path) >= (int)sizeof(sink->path))
-		return -ENAMETOOLONG;
-	fd = open_pipe(pipe_path);
+	begin_batch(sink);
+	return snprintf(sink->path, sizeof(sink->path), "%s", path) >= (int)sizeof(sink->path)
+		       ? -ENAMETOOLONG
+		       : 0;
+}
+
+int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid, uint64_t instance)
+{
+	int fd = set_up(sink, pipe_path, pid, instance);
+	struct stat st;
+
+	if (fd == 0)
+		fd = guest_open(sink->path, open_flags(sink));
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) == 0) {
@@ -77,7 +100,34 @@ int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid, uint64_t i
 	}
 	sink->fd = fd;
 	sink->is_on = true;
-	begin_batch(sink);
+	return 0;
+}
+
+/* ---- a file ---- */
+
+int sink_open_file(struct sink *sink, const char *path, uint32_t pid, uint64_t instance)
+{
+	int fd = set_up(sink, path, pid, instance), err;
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	sink->is_file = true;
+	/* to open a device may do something, and a FIFO lets others go on */
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return S_ISLNK(st.st_mode) ? -ELOOP : -EINVAL;
+	fd = guest_open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	if (fd < 0)
+		return fd;
+	err = check_file(fd, &st);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	sink->device = st.st_dev;
+	sink->inode = st.st_ino;
+	sink->fd = fd;
+	sink->is_on = true;
 	return 0;
 }
 
@@ -89,7 +139,8 @@ static bool is_copy(const struct sink *sink)
 
 static bool is_same(const struct sink *sink, const struct stat *st)
 {
-	return S_ISFIFO(st->st_mode) && st->st_dev == sink->device && st->st_ino == sink->inode;
+	return (sink->is_file ? S_ISREG(st->st_mode) : S_ISFIFO(st->st_mode)) &&
+	       st->st_dev == sink->device && st->st_ino == sink->inode;
 }
 
 static bool is_pipe(const struct sink *sink, int fd)
@@ -114,18 +165,27 @@ static int why_not(int error)
 	return error == -ENXIO || error == -ENOENT ? -EPIPE : NOT_NOW;
 }
 
+/* What was opened under the sink's path: a file may have been removed, and left its inode to
+ * another. */
+static bool is_ours(const struct sink *sink, int fd)
+{
+	struct stat st;
+
+	return is_pipe(sink, fd) && (!sink->is_file || check_file(fd, &st) == 0);
+}
+
 /* Opens it anew among the program's descriptors: 0, -EPIPE or NOT_NOW. */
 static int reopen(struct sink *sink)
 {
-	int fd = open_pipe(sink->path);
+	int fd = guest_open(sink->path, open_flags(sink));
 
 	if (fd < 0)
 		return why_not(fd);
-	if (is_pipe(sink, fd)) {
+	if (is_ours(sink, fd)) {
 		sink->fd = fd;
 		return 0;
 	}
-	if (is_there(sink))
+	if (!is_pipe(sink, fd) && is_there(sink))
 		return NOT_NOW; /* closed again meanwhile: it is a file of the program's now */
 	close(fd);
 	return -EPIPE;
@@ -166,11 +226,11 @@ static void write_once(struct attempt *attempt, int fd)
 static void write_apart(void *data)
 {
 	struct attempt *attempt = data;
-	int fd = open(attempt->sink->path, PIPE_FLAGS | O_CLOEXEC);
+	int fd = open(attempt->sink->path, open_flags(attempt->sink) | O_CLOEXEC);
 
 	if (fd < 0)
 		attempt->result = why_not(-errno);
-	else if (!is_pipe(attempt->sink, fd))
+	else if (!is_ours(attempt->sink, fd))
 		attempt->result = -EPIPE;
 	else
 		write_once(attempt, fd);
@@ -216,11 +276,11 @@ static void wait_for_room(struct sink *sink, bool is_full, int64_t ms)
 
 /*
  * One write of it all: 0, -EPIPE, or -EAGAIN when patience ran out. While one waits the program may
- * close the pipe, so each write looks for it.
+ * close the pipe, so each write looks for it. To a file less may be written: `*written`.
  */
-static int write_bytes(struct sink *sink, const char *bytes, size_t length)
+static int write_bytes(struct sink *sink, const char *bytes, size_t length, size_t *written)
 {
-	int64_t deadline = now_ms() + (sink->stalled ? 0 : SINK_PATIENCE_MS);
+	int64_t deadline = now_ms() + (sink->stalled || sink->is_file ? 0 : SINK_PATIENCE_MS);
 
 	for (;;) {
 		ssize_t n = try_write(sink, bytes, length);
@@ -232,6 +292,11 @@ static int write_bytes(struct sink *sink, const char *bytes, size_t length)
 			return n == -EPIPE ? -EPIPE : -EAGAIN;
 		if (n == -EINTR || n == -EBADF)
 			continue;
+		if (sink->is_file) {
+			sink->error = n < 0 ? (int)-n : ENOSPC;
+			*written = n > 0 ? (size_t)n : 0;
+			return -EAGAIN;
+		}
 		left = deadline - now_ms();
 		if (left <= 0)
 			return -EAGAIN;
@@ -240,53 +305,71 @@ static int write_bytes(struct sink *sink, const char *bytes, size_t length)
 }
 
 /*
- * EPIPE comes with a SIGPIPE to the thread that wrote, and that thread may be the application's:
- * it is blocked there; if our write raised one that was not pending before, take it away again.
+ * EPIPE comes with a SIGPIPE to the thread that wrote, a file's limit with a SIGXFSZ, and that
+ * thread may be the application's: it is blocked there; if our write raised one that was not
+ * pending before, take it away again.
  */
-static int write_quietly(struct sink *sink, const char *bytes, size_t length)
+static int write_quietly(struct sink *sink, const char *bytes, size_t length, size_t *written)
 {
 	const struct timespec no_wait = {0, 0};
-	sigset_t pipe_signal, pending;
+	int signal = sink->is_file ? SIGXFSZ : SIGPIPE;
+	sigset_t raised, pending;
 	struct guest guest;
 	bool was_pending;
 	int err;
 
 	guest_enter(&guest);
-	sigemptyset(&pipe_signal);
-	sigaddset(&pipe_signal, SIGPIPE);
+	sigemptyset(&raised);
+	sigaddset(&raised, signal);
 	sigpending(&pending);
-	was_pending = sigismember(&pending, SIGPIPE);
-	err = write_bytes(sink, bytes, length);
-	if (err == -EPIPE && !was_pending)
-		while (sigtimedwait(&pipe_signal, NULL, &no_wait) < 0 && errno == EINTR)
+	was_pending = sigismember(&pending, signal);
+	err = write_bytes(sink, bytes, length, written);
+	if ((sink->is_file ? err != 0 : err == -EPIPE) && !was_pending)
+		while (sigtimedwait(&raised, NULL, &no_wait) < 0 && errno == EINTR)
 			;
 	guest_leave(&guest);
 	return err;
 }
 
-/* ---- what a batch that was given up defined ---- */
+/* ---- what was in a batch that was given up ---- */
+
+static void add_drops(struct gpu_event_drops *to, const struct gpu_event_drops *drops)
+{
+	to->kernels += drops->kernels;
+	to->launches += drops->launches;
+	to->batches += drops->batches;
+	to->unsent_kernels += drops->unsent_kernels;
+	to->unsent_launches += drops->unsent_launches;
+	to->unknown += drops->unknown;
+	to->early += drops->early;
+	to->early_ns += drops->early_ns;
+}
+
+static bool is_of_type(const char *line, enum gpu_event_type type)
+{
+	static const char *const names[] = GPU_WIRE_TYPE_NAMES;
+	static const char start[] = "{\"t\":\"";
+	size_t length = strlen(names[type]);
+
+	line += sizeof(start) - 1;
+	return strncmp(line, names[type], length) == 0 && line[length] == '"';
+}
 
 /* Whether later events may need this line: not what they are themselves, which is counted. */
 static bool is_definition(const char *line, size_t size)
 {
-	static const char *const names[] = GPU_WIRE_TYPE_NAMES;
 	static const enum gpu_event_type others[] = {
 		GPU_EVENT_LAUNCH, GPU_EVENT_LAUNCH_END, GPU_EVENT_KERNEL, GPU_EVENT_WORK,
 		GPU_EVENT_WAIT,   GPU_EVENT_DROPS,      GPU_EVENT_VOID,   GPU_EVENT_ERROR,
 		GPU_EVENT_POOL,   GPU_EVENT_COUNTERS};
-	static const char start[] = "{\"t\":\"", graph_launch[] = "\"c\":";
-	const char *end = line + size;
+	static const char graph_launch[] = "\"c\":";
 
-	line += sizeof(start) - 1;
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		size_t length = strlen(names[others[i]]);
-
-		if (strncmp(line, names[others[i]], length) == 0 && line[length] == '"')
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (is_of_type(line, others[i]))
 			return false;
-	}
 	/* what executes a graph, or a launch of it */
-	return !starts_with(line, names[GPU_EVENT_GRAPH]) ||
-	       !memmem(line, (size_t)(end - line), graph_launch, strlen(graph_launch));
+	return !is_of_type(line, GPU_EVENT_GRAPH) ||
+	       !memmem(line, size, graph_launch, strlen(graph_launch));
 }
 
 static bool make_room(struct sink *sink, size_t length)
@@ -313,7 +396,24 @@ static bool make_room(struct sink *sink, size_t length)
 	return true;
 }
 
-static void keep_definitions(struct sink *sink)
+/* Counts a line that was given up, or keeps it. */
+static void give_up_line(struct sink *sink, const char *line, size_t length)
+{
+	if (is_of_type(line, GPU_EVENT_KERNEL) || is_of_type(line, GPU_EVENT_WORK)) {
+		sink->drops.unsent_kernels++;
+	} else if (is_of_type(line, GPU_EVENT_LAUNCH)) {
+		sink->drops.unsent_launches++;
+	} else if (is_of_type(line, GPU_EVENT_DROPS)) { /* the batch's only one */
+		add_drops(&sink->drops, &sink->batch_drops);
+	} else if (is_definition(line, length) && !make_room(sink, length)) {
+		sink->lost_definitions++;
+	} else if (is_definition(line, length)) {
+		memcpy(sink->kept + sink->kept_end, line, length);
+		sink->kept_end += length;
+	}
+}
+
+static void give_up_lines(struct sink *sink)
 {
 	const char *line = sink->batch + SINK_HEADER_MAX, *end = sink->batch + sink->used;
 
@@ -321,12 +421,7 @@ static void keep_definitions(struct sink *sink)
 		const char *next = memchr(line, '\n', (size_t)(end - line));
 		size_t length = (size_t)(next ? next + 1 - line : end - line);
 
-		if (is_definition(line, length) && !make_room(sink, length)) {
-			sink->lost_definitions++;
-		} else if (is_definition(line, length)) {
-			memcpy(sink->kept + sink->kept_end, line, length);
-			sink->kept_end += length;
-		}
+		give_up_line(sink, line, length);
 		line += length;
 	}
 }
@@ -350,28 +445,47 @@ static size_t fill_kept_batch(struct sink *sink)
 	return used;
 }
 
-/* 0, -EPIPE or -EAGAIN. */
-static int write_lines(struct sink *sink, char *batch, size_t used)
+/* Of that many bytes, those of whole lines. */
+static size_t whole_lines(const char *lines, size_t bytes)
+{
+	const char *last = memrchr(lines, '\n', bytes);
+
+	return last ? (size_t)(last + 1 - lines) : 0;
+}
+
+/*
+ * 0, -EPIPE or -EAGAIN; then `*sent` bytes of the lines were written, whole lines, which only a
+ * file makes other than 0.
+ */
+static int write_lines(struct sink *sink, char *batch, size_t used, size_t *sent)
 {
 	char *start = add_header(sink, batch, used);
-	int err = start ? write_quietly(sink, start, (size_t)(batch + used - start)) : -EPIPE;
+	size_t header, written = 0;
+	int err;
 
-	if (!err) {
+	*sent = 0;
+	if (!start)
+		return -EPIPE;
+	header = (size_t)(batch + SINK_HEADER_MAX - start);
+	err = write_quietly(sink, start, (size_t)(batch + used - start), &written);
+	if (!err)
 		__atomic_store_n(&sink->stalled, false, __ATOMIC_RELAXED);
+	if (err && written >= header)
+		*sent = whole_lines(batch + SINK_HEADER_MAX, written - header);
+	if (!err || written >= header)
 		sink->sequence++;
-	}
 	return err;
 }
 
 static int send_kept(struct sink *sink)
 {
 	while (sink->kept_from < sink->kept_end) {
-		size_t used = fill_kept_batch(sink);
-		int err = write_lines(sink, sink->kept_batch, used);
+		size_t used = fill_kept_batch(sink), sent;
+		int err = write_lines(sink, sink->kept_batch, used, &sent);
 
+		sink->kept_from += err ? sent : used - SINK_HEADER_MAX;
 		if (err)
 			return err;
-		sink->kept_from += used - SINK_HEADER_MAX;
 	}
 	sink->kept_from = 0;
 	sink->kept_end = 0;
@@ -380,25 +494,10 @@ static int send_kept(struct sink *sink)
 
 /* ---- batches ---- */
 
-static void add_drops(struct gpu_event_drops *to, const struct gpu_event_drops *drops)
-{
-	to->kernels += drops->kernels;
-	to->launches += drops->launches;
-	to->batches += drops->batches;
-	to->unsent_kernels += drops->unsent_kernels;
-	to->unsent_launches += drops->unsent_launches;
-	to->unknown += drops->unknown;
-	to->early += drops->early;
-	to->early_ns += drops->early_ns;
-}
-
 static void give_up(struct sink *sink)
 {
 	sink->drops.batches++;
-	sink->drops.unsent_kernels += sink->batch_kernels;
-	sink->drops.unsent_launches += sink->batch_launches;
-	add_drops(&sink->drops, &sink->batch_drops);
-	keep_definitions(sink);
+	give_up_lines(sink);
 	/* leaves a gap in the sequence, which the reader sees */
 	sink->sequence++;
 }
@@ -406,13 +505,20 @@ static void give_up(struct sink *sink)
 static void send_batch(struct sink *sink)
 {
 	bool is_empty = sink->used == SINK_HEADER_MAX;
+	size_t sent = 0;
 	int err;
 
 	if (!sink->is_on || (is_empty && sink->kept_from == sink->kept_end))
 		return;
 	err = send_kept(sink);
 	if (!err && !is_empty)
-		err = write_lines(sink, sink->batch, sink->used);
+		err = write_lines(sink, sink->batch, sink->used, &sent);
+	if (err && sent) {
+		sink->used -= sent;
+		memmove(sink->batch + SINK_HEADER_MAX, sink->batch + SINK_HEADER_MAX + sent,
+			sink->used - SINK_HEADER_MAX);
+		is_empty = sink->used == SINK_HEADER_MAX;
+	}
 	if (err == -EPIPE) {
 		close_pipe(sink);
 		sink->broken = true;
@@ -443,16 +549,13 @@ static void put_locked(struct sink *sink, const struct gpu_event *event)
 		return;
 	sink->used += (size_t)n;
 	if (event->type == GPU_EVENT_KERNEL) {
-		sink->batch_kernels++;
 		sink->totals.kernels++;
 		sink->totals.kernel_ns += event->kernel.duration_ns;
 	} else if (event->type == GPU_EVENT_WORK) {
-		sink->batch_kernels++;
 		sink->totals.kernels++;
 		if (!gpu_work_is_stall(event->work.work))
 			sink->totals.kernel_ns += event->work.duration_ns;
 	} else if (event->type == GPU_EVENT_LAUNCH) {
-		sink->batch_launches++;
 		sink->totals.launches++;
 	} else if (event->type == GPU_EVENT_DROPS) {
 		add_drops(&sink->batch_drops, &event->drops);
@@ -478,9 +581,9 @@ static void report_lost_definitions(struct sink *sink)
 	char detail[128];
 	struct gpu_event event = {.type = GPU_EVENT_NOTICE, .notice = {GPU_NOTICE_OTHER, detail}};
 
-	snprintf(detail, sizeof(detail),
-		 "%" PRIu64 " names and stacks were lost while the profiler did not read",
-		 sink->lost_definitions);
+	snprintf(detail, sizeof(detail), "%" PRIu64 " names and stacks were lost while %s",
+		 sink->lost_definitions,
+		 sink->is_file ? "there was no room for the trace" : "the profiler did not read");
 	sink->lost_definitions = 0;
 	put_locked(sink, &event);
 }

@@ -21,6 +21,12 @@
  *
  * A child that was made without fork's handlers has a copy of all this, and writes nothing.
  *
+ * Or, where there is no profiler, into a file (a trace), to whose end each batch goes, so that
+ * several programs may share one. There nobody waits: what finds no room is given up at once, and
+ * tried again are only the lines that others need. Where a part of a batch was written, what of it
+ * is whole lines counts as sent, and the rest as given up. A file that grows too large for the
+ * program's limit (RLIMIT_FSIZE) causes no signal.
+ *
  * Any thread may call; events of one batch stay in the order of the calls. In a thread of the
  * program call between guest_enter and guest_leave: a lock is held.
  */
@@ -44,6 +50,8 @@ struct sink {
 	pthread_mutex_t lock;
 	bool is_on;
 	int fd;       /* among the program's descriptors; -1: closed, and opened for each write */
+	bool is_file; /* not a pipe: a trace; said below of pipes, it goes for both */
+	int error;    /* of a file, the last one: errno; 0: none */
 	dev_t device; /* of the pipe, with its inode */
 	ino_t inode;
 	char path[SINK_PATH_MAX];
@@ -55,8 +63,6 @@ struct sink {
 	bool broken;  /* no reader any more */
 	size_t used;  /* bytes in batch, with the room for its header */
 	uint64_t sequence;
-	uint64_t batch_kernels; /* kernels and other work in it, to count them if it is given up */
-	uint64_t batch_launches;
 	struct gpu_event_drops batch_drops; /* in the batch; taken back if it is given up */
 	struct gpu_event_drops drops;       /* not yet sent */
 	struct gpu_event_goodbye totals;    /* of all that was handed in, sent or given up */
@@ -73,6 +79,13 @@ struct sink {
  * batch: see gpu_event.h.
  */
 int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid, uint64_t instance);
+
+/*
+ * Opens a file instead, or makes it; with its absolute path it is opened again where the program
+ * has closed it. 0 or -errno. -EINVAL: it is no regular file. -ELOOP: it is a symbolic link.
+ * -EEXIST: it is something else than a trace.
+ */
+int sink_open_file(struct sink *sink, const char *path, uint32_t pid, uint64_t instance);
 
 /* Adds an event to the batch, sending the batch first if it is full. Never fails visibly. */
 void sink_put(struct sink *sink, const struct gpu_event *event);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbolize/elf_file.h"
 #include "symbolize/file_io.h"
 
 struct mapped_file mapped_file_of(pid_t pid, const struct code_mapping *mapping)
@@ -20,16 +21,38 @@ struct mapped_file mapped_file_of(pid_t pid, const struct code_mapping *mapping)
 				    .device =
 					    (uint64_t)mapping->dev_major << 32 | mapping->dev_minor,
 				    .inode = mapping->inode,
+				    .build_id = mapping->build_id,
 				    .path = mapping->path};
 }
 
 struct open_job {
 	struct bounded_job job;
-	struct mapped_file mapped; /* without its path */
+	struct mapped_file mapped; /* without its texts */
 	bool asks_process;         /* its mappings, which may block, as may the device */
 	struct opened_file file;
+	char build_id[BUILD_ID_TEXT]; /* "": not known */
 	char path[];
 };
+
+static bool has_build_id(int fd, const char *expected)
+{
+	char text[BUILD_ID_TEXT] = "";
+	struct elf_file file;
+
+	if (elf_file_open(&file, fd) != 0)
+		return false;
+	elf_file_build_id(&file, text);
+	elf_file_close(&file);
+	return strcmp(text, expected) == 0;
+}
+
+/* Whether the open file is the one that was mapped. */
+static bool is_same(const struct open_job *job)
+{
+	if (job->build_id[0])
+		return has_build_id(job->file.fd, job->build_id);
+	return !job->mapped.inode || job->file.st.st_ino == job->mapped.inode;
+}
 
 /* Opens `path` if it is the file; `length` is snprintf's result. */
 static void try_path(struct open_job *job, const char *path, int length)
@@ -41,7 +64,7 @@ static void try_path(struct open_job *job, const char *path, int length)
 		return;
 	}
 	file->fd = open_regular(path, SYMLINK_FOLLOW, &file->st);
-	if (file->fd >= 0 && job->mapped.inode && file->st.st_ino != job->mapped.inode) {
+	if (file->fd >= 0 && !is_same(job)) {
 		close(file->fd);
 		file->fd = -ESTALE;
 	}
@@ -141,6 +164,8 @@ void mapped_file_open(struct bounded_caller *calls, const struct mapped_file *ma
 	if (!job)
 		return;
 	memcpy(job->path, mapped->path, length);
+	if (mapped->build_id)
+		snprintf(job->build_id, sizeof(job->build_id), "%s", mapped->build_id);
 	job->job.place = mapped->device;
 	job->asks_process = mapped->pid > 0 &&
 			    !bounded_is_stuck(calls, BOUNDED_PLACE_PROCESS | (uint32_t)mapped->pid);

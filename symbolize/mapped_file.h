@@ -4,9 +4,10 @@
  *
  * A file is searched by its mapping (/proc/PID/map_files, which needs privileges), by its path in
  * the root folder of its process, as the process's executable (even if deleted), and by its path
- * here. The result must be the regular file with the mapping's inode: no file is better than
- * another one that replaced it. Device numbers are not compared, since btrfs and overlayfs report
- * others in stat(2) than in /proc/PID/maps.
+ * here. The result must be the regular file with the mapping's inode, or, where that is known, with
+ * its build id, on whatever machine: no file is better than another one that replaced it. Device
+ * numbers are not compared, since btrfs and overlayfs report others in stat(2) than in
+ * /proc/PID/maps.
  */
 #ifndef SYMBOLIZE_MAPPED_FILE_H
 #define SYMBOLIZE_MAPPED_FILE_H
@@ -21,10 +22,11 @@
 #define MAPPED_FILE_DELETED " (deleted)" /* appended by the kernel to such a path */
 
 struct mapped_file {
-	pid_t pid;           /* 0: of no process */
-	uint64_t start, end; /* its mapping; 0: unknown */
-	uint64_t device;     /* as mapped; 0: unknown */
-	uint64_t inode;      /* 0: any */
+	pid_t pid;            /* 0: of no process */
+	uint64_t start, end;  /* its mapping; 0: unknown */
+	uint64_t device;      /* as mapped; 0: unknown */
+	uint64_t inode;       /* 0: any */
+	const char *build_id; /* NULL: not known */
 	const char *path;
 	bool was_deleted;
 };

@@ -237,6 +237,7 @@ bool maps_next(char **text, struct code_mapping *mapping)
 {
 	char *line;
 
+	*mapping = (struct code_mapping){.path = NULL};
 	while ((line = strsep(text, "\n")))
 		if (parse_line(line, mapping))
 			return true;

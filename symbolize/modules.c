@@ -16,16 +16,18 @@ struct key {
 	uint64_t inode;
 	const char *path;
 	size_t path_length;
+	const char *build_id; /* "": not known */
 };
 
 static uint32_t hash_key(const struct key *key)
 {
-	uint32_t numbers[5] = {
+	uint32_t numbers[6] = {
 		key->dev_major,
 		key->dev_minor,
 		(uint32_t)key->inode,
 		(uint32_t)(key->inode >> 32),
 		hash_bytes(key->path, key->path_length),
+		hash_bytes(key->build_id, strlen(key->build_id)),
 	};
 
 	return hash_bytes(numbers, sizeof(numbers));
@@ -39,7 +41,8 @@ static bool has_key(const void *records, uint32_t position, const void *opaque)
 	return module->inode == key->inode && module->dev_major == key->dev_major &&
 	       module->dev_minor == key->dev_minor &&
 	       strncmp(module->path, key->path, key->path_length) == 0 &&
-	       module->path[key->path_length] == '\0';
+	       module->path[key->path_length] == '\0' &&
+	       strcmp(module->build_id ? module->build_id : "", key->build_id) == 0;
 }
 
 /* The fixed module that a mapping belongs to; MODULE_UNKNOWN: it has one of its own. */
@@ -80,23 +83,25 @@ static int append(struct modules *modules, const struct key *key, bool was_delet
 		.state = key->path[0] == '[' ? MODULE_PSEUDO : MODULE_NOT_OPENED,
 		.was_deleted = was_deleted,
 	};
+	uint64_t bytes = key->path_length + strlen(key->build_id);
 	int err;
 
-	if (modules->count >= MODULES_MAX ||
-	    modules->path_bytes + key->path_length > MODULES_MAX_PATH_BYTES)
+	if (modules->count >= MODULES_MAX || modules->path_bytes + bytes > MODULES_MAX_PATH_BYTES)
 		return -ENOSPC;
 	if (!array_make_room(&modules->list, modules->count, &modules->capacity,
 			     sizeof(*modules->list)))
 		return -ENOMEM;
 	module.path = strndup(key->path, key->path_length);
-	if (!module.path)
-		return -ENOMEM;
-	err = hash_index_add(&modules->index, hash_key(key), modules->count);
+	module.build_id = key->build_id[0] ? strdup(key->build_id) : NULL;
+	err = module.path && (module.build_id || !key->build_id[0])
+		      ? hash_index_add(&modules->index, hash_key(key), modules->count)
+		      : -ENOMEM;
 	if (err) {
 		free(module.path);
+		free(module.build_id);
 		return err;
 	}
-	modules->path_bytes += key->path_length;
+	modules->path_bytes += bytes;
 	modules->list[modules->count++] = module;
 	return 0;
 }
@@ -109,6 +114,7 @@ int modules_add(struct modules *modules, const struct code_mapping *mapping, uin
 		.inode = mapping->inode,
 		.path = mapping->path,
 		.path_length = strnlen(mapping->path, PATH_MAX),
+		.build_id = mapping->build_id ? mapping->build_id : "",
 	};
 	size_t suffix = strlen(MAPPED_FILE_DELETED);
 	bool was_deleted = false;
@@ -178,6 +184,7 @@ static bool open_module(struct modules *modules, struct module *module, pid_t pi
 					   .end = entry ? entry->end : 0,
 					   .device = device_of(module),
 					   .inode = module->inode,
+					   .build_id = module->build_id,
 					   .path = module->path,
 					   .was_deleted = module->was_deleted};
 
@@ -223,13 +230,15 @@ uint32_t modules_pin(struct modules *modules, pid_t pid, const struct map_entry 
 	return entry->module;
 }
 
-static void count_unreadable(struct modules *modules, struct module *module, uint32_t index)
+static void count_missed(struct modules *modules, struct module *module, uint32_t index)
 {
-	if (module->is_missed || !module->was_denied)
+	if (module->is_missed)
 		return;
 	module->is_missed = true;
-	if (modules->unreadable++ == 0)
+	if (module->was_denied && modules->unreadable++ == 0)
 		modules->unreadable_first = index;
+	if (!module->was_denied && modules->absent++ == 0)
+		modules->absent_first = index;
 }
 
 int64_t modules_find_file(struct modules *modules, uint32_t index)
@@ -240,7 +249,7 @@ int64_t modules_find_file(struct modules *modules, uint32_t index)
 		try_to_open(modules, module, 0, NULL);
 		module->attempts = MODULES_MAX_ATTEMPTS; /* no further attempts */
 		if (module->state == MODULE_NOT_OPENED)
-			count_unreadable(modules, module, index);
+			count_missed(modules, module, index);
 	}
 	return module && module->state == MODULE_HAS_FILE ? (int64_t)module->file : -1;
 }
@@ -293,8 +302,10 @@ uint32_t modules_read_page(struct modules *modules, uint32_t index, uint64_t off
 void modules_release(struct modules *modules)
 {
 	module_files_release(&modules->files);
-	for (uint32_t i = 0; i < modules->count; i++)
+	for (uint32_t i = 0; i < modules->count; i++) {
 		free(modules->list[i].path);
+		free(modules->list[i].build_id);
+	}
 	free(modules->list);
 	hash_index_release(&modules->index);
 	*modules = (struct modules){0};

@@ -2,7 +2,8 @@
 /*
  * The modules that processes map as code: files, and others.
  *
- * A module is identified by device, inode and path as the kernel prints them for a mapping. Its
+ * A module is identified by device, inode and path as the kernel prints them for a mapping, and by
+ * the build id of its file where that comes with it. Its
  * file is opened when code in it is first seen to run, and kept open until its symbols are loaded,
  * so that naming still works after the file is deleted or replaced (mapped_file.h). Several modules
  * may have one file (module_files.h). At most MODULES_MAX_OPEN files are kept open; others are
@@ -31,14 +32,15 @@ enum module_state {
 };
 
 struct module {
-	char *path; /* as mapped, without " (deleted)" */
+	char *path;     /* as mapped, without " (deleted)" */
+	char *build_id; /* by which its file is known; NULL: by its inode */
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;
 	enum module_state state;
 	uint8_t attempts;
 	bool was_deleted; /* the kernel appended " (deleted)" to the path */
 	bool was_denied;  /* an attempt to open it failed for lack of permission */
-	bool is_missed;   /* it was needed for names, and counted as unreadable */
+	bool is_missed;   /* it was needed for names, and counted below */
 	uint32_t file;    /* position in modules->files */
 };
 
@@ -50,6 +52,8 @@ struct modules {
 	struct module_files files;
 	uint64_t unreadable;       /* needed files that we may not read */
 	uint32_t unreadable_first; /* the module of the first one */
+	uint64_t absent;           /* and those that are not there, or others by now */
+	uint32_t absent_first;
 };
 
 void modules_init(struct modules *modules, struct bounded_caller *calls);

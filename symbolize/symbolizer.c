@@ -350,5 +350,8 @@ struct symbolizer_stats symbolizer_stats(const struct symbolizer *s)
 		.unreadable_path = modules->unreadable
 					   ? modules_path(modules, modules->unreadable_first)
 					   : NULL,
+		.absent = modules->absent,
+		.absent_path =
+			modules->absent ? modules_path(modules, modules->absent_first) : NULL,
 	};
 }

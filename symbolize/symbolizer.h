@@ -47,6 +47,9 @@ struct code_mapping {
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;   /* 0: no file */
 	const char *path; /* as printed by the kernel: a path, "[vdso]", "//anon", "" */
+	/* of the file, in hexadecimal: then it is known by it, and not by its inode. NULL: not
+	 * known */
+	const char *build_id;
 };
 
 struct symbolizer *symbolizer_new(void);
@@ -175,6 +178,8 @@ struct symbolizer_stats {
 	uint64_t stuck;      /* files and processes that did not respond in time, or were skipped */
 	uint64_t unreadable; /* files that we lack the permission to read */
 	const char *unreadable_path; /* the first of them as mapped, any bytes; or NULL */
+	uint64_t absent;             /* files that are not there, or others than were mapped */
+	const char *absent_path;     /* likewise */
 };
 struct symbolizer_stats symbolizer_stats(const struct symbolizer *s);
 

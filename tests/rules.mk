@@ -112,7 +112,7 @@ $(PYTHON_SEEDS): tests/fuzz/seed_python.c tests/rules.mk
 
 # What they call, built once with clang and its sanitizers: the readers of foreign files, the pipe and the collecting
 # side that it writes to, results and all that writes them, the command line. Only what a fuzzer refers to is linked in.
-FUZZED_SRC := $(symbolize_src) profiler/sources/gpu_pipe.c \
+FUZZED_SRC := $(symbolize_src) profiler/sources/gpu_pipe.c profiler/session/trace_reader.c profiler/session/notices.c \
 	$(addprefix cupti_trace/,gpu_wire_decode.c gpu_wire_encode.c gpu_wire_scan.c work_tally.c cubin_lines.c) \
 	$(wildcard $(addprefix profiler/,base/*.c collect/*.c profile/*.c output/*.c report/*.c)) \
 	$(addprefix profiler/commands/,options.c option_table.c output_name.c help.c completion.c gate.c)

@@ -11,14 +11,13 @@ static int digit_of(int c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-struct boot_id boot_id(void)
+struct boot_id boot_id_parse(const char *text)
 {
 	struct boot_id id = {{0, 0}};
-	FILE *file = fopen(BOOT_ID_PATH, "re");
-	int digits = 0, c = EOF;
+	int digits = 0;
 
-	while (file && digits < BOOT_ID_DIGITS && (c = getc(file)) != EOF) {
-		int digit = digit_of(c);
+	for (; *text && digits < BOOT_ID_DIGITS; text++) {
+		int digit = digit_of(*text);
 
 		if (digit >= 0) {
 			uint64_t *part = &id.part[digits++ / (BOOT_ID_DIGITS / 2)];
@@ -26,9 +25,19 @@ struct boot_id boot_id(void)
 			*part = *part << 4 | (uint64_t)digit;
 		}
 	}
+	return digits == BOOT_ID_DIGITS ? id : (struct boot_id){{0, 0}};
+}
+
+struct boot_id boot_id(void)
+{
+	FILE *file = fopen(BOOT_ID_PATH, "re");
+	char text[64] = "";
+
+	if (file && !fgets(text, sizeof(text), file))
+		text[0] = '\0';
 	if (file)
 		fclose(file);
-	return digits == BOOT_ID_DIGITS ? id : (struct boot_id){{0, 0}};
+	return boot_id_parse(text);
 }
 
 uint64_t wall_clock_error_ns(void)

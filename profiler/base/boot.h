@@ -16,6 +16,14 @@ struct boot_id {
 
 struct boot_id boot_id(void);
 
+/* The same of a text with the digits, as the kernel prints it. */
+struct boot_id boot_id_parse(const char *text);
+
+static inline int boot_is_same(const struct boot_id *a, const struct boot_id *b)
+{
+	return a->part[0] == b->part[0] && a->part[1] == b->part[1];
+}
+
 static inline int boot_is_known(const struct boot_id *id)
 {
 	return id->part[0] || id->part[1];

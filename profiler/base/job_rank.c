@@ -28,20 +28,25 @@ static bool parse(const char *text, uint32_t *number)
 	return *text != '\0';
 }
 
-/* False: it is not set, or no number. */
-static bool read_number(const char *variable, uint32_t *number)
+static const char *of_environment(const void *context, const char *variable)
 {
-	const char *text = variable ? getenv(variable) : NULL;
-
-	return text && parse(text, number);
+	(void)context;
+	return getenv(variable);
 }
 
 const char *job_rank_find(struct job_rank *rank)
 {
+	return job_rank_find_in(rank, of_environment, NULL);
+}
+
+const char *job_rank_find_in(struct job_rank *rank,
+			     const char *(*get)(const void *context, const char *variable),
+			     const void *context)
+{
 	*rank = (struct job_rank){.is_known = false};
 	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
 		const struct launcher *l = &launchers[i];
-		const char *text = getenv(l->rank);
+		const char *text = get(context, l->rank), *size, *local;
 		uint32_t number;
 
 		if (!text || !*text)
@@ -50,9 +55,11 @@ const char *job_rank_find(struct job_rank *rank)
 			return l->rank;
 		rank->is_known = true;
 		rank->rank = number;
-		if (read_number(l->size, &number) && number > rank->rank)
+		size = l->size ? get(context, l->size) : NULL;
+		if (size && parse(size, &number) && number > rank->rank)
 			rank->size = number;
-		rank->has_local = read_number(l->local, &number);
+		local = l->local ? get(context, l->local) : NULL;
+		rank->has_local = local && parse(local, &number);
 		rank->local = rank->has_local ? number : 0;
 		return NULL;
 	}

@@ -40,6 +40,7 @@ struct measure {
 	bool exact_stalls;     /* these by launch; kernels run one after the other */
 	bool devices;          /* their names, and which contexts are MPS clients */
 	bool attached;         /* processes that ran before */
+	bool alone;            /* by the library without a profiler: a trace (INJECTION_TRACE) */
 	bool injects;          /* the library is brought into these; else their calls are timed */
 	/* what is recorded begins this long after the command; MEASURE_UNTIL_TOLD */
 	uint64_t delay_ns;

@@ -115,6 +115,11 @@ struct collect_options {
 	 * max_overhead, which are of a whole run.
 	 */
 	uint64_t last_ns;
+	/*
+	 * The run is over, maybe elsewhere (a trace): processes are what they say, and nothing is
+	 * looked up in /proc, where their pids may be others'.
+	 */
+	bool is_over;
 	bool watches_load;  /* for struct collected */
 	bool keeps_metrics; /* likewise */
 };

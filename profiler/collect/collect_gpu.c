@@ -63,7 +63,7 @@ static struct process *find_hello_process(const struct collect *c,
 /* Where the kernel reports no tree: whether to accept a program as this process. */
 static bool may_be(const struct collect *c, const struct gpu_event_hello *hello)
 {
-	if (is_foreign(c, hello))
+	if (c->options.is_over || is_foreign(c, hello))
 		return true;
 	return (pid_t)hello->pid > 0 && is_of_our_user((pid_t)hello->pid);
 }
@@ -73,8 +73,9 @@ static bool may_be(const struct collect *c, const struct gpu_event_hello *hello)
 static struct process *start_apart(struct collect *c, const struct gpu_event_hello *hello)
 {
 	pid_t pid = (pid_t)hello->pid;
+	bool is_visible = !c->options.is_over && !is_foreign(c, hello);
 	struct process *process = collect_begin_process(
-		c, processes_start_apart(&c->processes, pid, is_foreign(c, hello) ? 0 : pid));
+		c, processes_start_apart(&c->processes, pid, is_visible ? pid : 0));
 
 	if (!process || process->visible_pid)
 		return process;
@@ -103,7 +104,7 @@ struct process *collect_hello(struct collect *c, const struct gpu_event_hello *h
 		return NULL;
 	process->has_spoken = true;
 	process->tracers++;
-	process->is_traced = hello->wants_ack && !hello->is_off;
+	process->is_traced = !hello->is_off;
 	if (c->metrics)
 		metrics_process(c->metrics, process->id, process->pid, hello->executable);
 	collect_note_process(c, process);
@@ -120,7 +121,8 @@ void collect_goodbye(struct collect *c, struct process *process, uint64_t now_ns
 
 /* ---- stacks, and what they consist of ---- */
 
-static int take_code(struct process *process, const struct gpu_event_code *e)
+static int take_code(const struct collect *c, struct process *process,
+		     const struct gpu_event_code *e)
 {
 	struct code_mapping mapping = {.start = e->start,
 				       .end = e->end,
@@ -129,6 +131,10 @@ static int take_code(struct process *process, const struct gpu_event_code *e)
 				       .dev_minor = e->dev_minor,
 				       .inode = e->inode,
 				       .path = e->path};
+
+	/* files of a process that runs are known by the kernel */
+	if (c->options.is_over && e->build_id && e->build_id[0])
+		mapping.build_id = e->build_id;
 
 	return target_stacks_add_code(&process->sent, &mapping);
 }
@@ -689,7 +695,7 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 {
 	switch (event->type) {
 	case GPU_EVENT_CODE:
-		return take_code(process, &event->code);
+		return take_code(c, process, &event->code);
 	case GPU_EVENT_PYCODE:
 		return take_pycode(c, process, &event->pycode);
 	case GPU_EVENT_NVTX:

@@ -41,14 +41,36 @@ void target_stacks_release(struct target_stacks *t)
 
 static size_t code_bytes(const struct code_mapping *mapping)
 {
-	return 2 * sizeof(*mapping) + strlen(mapping->path) + 32;
+	return 2 * sizeof(*mapping) + strlen(mapping->path) + 32 +
+	       (mapping->build_id ? strlen(mapping->build_id) + 1 : 0);
+}
+
+/* A copy of its texts in one piece, which begins with the path. */
+static char *copy_texts(const struct code_mapping *mapping)
+{
+	size_t path = strlen(mapping->path) + 1,
+	       build_id = mapping->build_id ? strlen(mapping->build_id) + 1 : 0;
+	char *copy = malloc(path + build_id);
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, mapping->path, path);
+	if (build_id)
+		memcpy(copy + path, mapping->build_id, build_id);
+	return copy;
+}
+
+static bool same_build_id(const struct code_mapping *a, const struct code_mapping *b)
+{
+	return !a->build_id == !b->build_id &&
+	       (!a->build_id || strcmp(a->build_id, b->build_id) == 0);
 }
 
 static bool same_mapping(const struct code_mapping *a, const struct code_mapping *b)
 {
 	return a->start == b->start && a->end == b->end && a->file_offset == b->file_offset &&
 	       a->inode == b->inode && a->dev_major == b->dev_major &&
-	       a->dev_minor == b->dev_minor && strcmp(a->path, b->path) == 0;
+	       a->dev_minor == b->dev_minor && strcmp(a->path, b->path) == 0 && same_build_id(a, b);
 }
 
 /* The first mapping that ends after `address`; code_count if none. */
@@ -97,7 +119,7 @@ int target_stacks_add_code(struct target_stacks *t, const struct code_mapping *m
 	}
 	if (!reserve(t, code_bytes(mapping)))
 		return -ENOSPC;
-	path = strdup(mapping->path);
+	path = copy_texts(mapping);
 	if (!path) {
 		unreserve(t, code_bytes(mapping));
 		return -ENOMEM;
@@ -105,6 +127,7 @@ int target_stacks_add_code(struct target_stacks *t, const struct code_mapping *m
 	memmove(&t->code[at + 1], &t->code[at], (t->code_count++ - at) * sizeof(*t->code));
 	t->code[at] = *mapping;
 	t->code[at].path = path;
+	t->code[at].build_id = mapping->build_id ? path + strlen(path) + 1 : NULL;
 	return 0;
 }
 

@@ -8,7 +8,6 @@
 #include "profiler/commands/compare.h"
 #include "profiler/commands/deliver.h"
 #include "profiler/commands/input.h"
-#include "profiler/output/capture.h"
 #include "profiler/output/merge.h"
 #include "profiler/report/ranks_report.h"
 #include "profiler/report/summary.h"
@@ -24,12 +23,16 @@ struct reading {
 	struct allowance memory;
 };
 
-static int write_outputs(struct reading *r, const struct result *result)
+/* `recorded`: what it is of; NULL: of several. */
+static int write_outputs(struct reading *r, const struct result *result,
+			 const struct recorded *recorded)
 {
 	if (slice_is_part(&r->options->view.slice))
 		log_line(&r->log, "The whole run:");
 	summary_report(&r->log, &result->totals.measure, &result->totals);
 	ranks_report(&r->log, result);
+	if (recorded)
+		recorded_report(&r->log, recorded);
 	return deliver(&r->log, r->options, &r->outputs, &r->opener, &r->spans, result, &r->memory);
 }
 
@@ -59,38 +62,36 @@ static bool needs_timeline(const struct reading *r)
 	return deliver_wants(r->options) & NEEDS_TIMELINE;
 }
 
-/* NULL after logging the reason. */
-static struct profile_capture *read_capture(struct reading *r, const char *path, const char *folder)
+/* False after logging the reason. */
+static bool read_file(struct reading *r, struct recorded *recorded, const char *path,
+		      const char *folder)
 {
 	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-	struct profile_capture *capture;
-	enum capture_error error;
+	bool ok;
 
 	if (!in) {
 		log_error(&r->log, "cannot read %s: %s%s", path, strerror(errno),
 			  r->options->from_count > 1 && errno == ENOENT
 				  ? "; --from takes captures and runs no command"
 				  : "");
-		return NULL;
+		return false;
 	}
 	/* of ranks, always: which one came last in collectives is in all outputs */
-	capture = capture_read(in, folder, needs_timeline(r) || r->options->from_count > 1,
-			       &r->memory, &error);
-	if (!capture)
-		input_explain(&r->log, path, error);
+	ok = recorded_read(&r->log, recorded, in, path, r->options, folder,
+			   needs_timeline(r) || r->options->from_count > 1, &r->memory);
 	if (in != stdin)
 		fclose(in);
-	return capture;
+	return ok;
 }
 
 static int write_one(struct reading *r, const char *folder)
 {
-	struct profile_capture *capture = read_capture(r, r->options->from[0], folder);
+	struct recorded recorded = {.result = NULL};
 	int status = EXIT_PROFILER_FAILED;
 
-	if (capture)
-		status = write_outputs(r, capture_result(capture));
-	capture_free(capture);
+	if (read_file(r, &recorded, r->options->from[0], folder))
+		status = write_outputs(r, recorded.result, &recorded);
+	recorded_release(&recorded);
 	return status;
 }
 
@@ -129,13 +130,14 @@ static void explain_merge(struct reading *r, const struct merge *m, const char *
 /* False after logging the reason. `*m`: NULL once the merge has failed; then it is only read. */
 static bool add_capture(struct reading *r, struct merge **m, const char *path, const char *folder)
 {
-	struct profile_capture *capture = read_capture(r, path, *m ? folder : NULL);
-	const struct result *run = capture ? capture_result(capture) : NULL;
+	struct recorded recorded = {.result = NULL};
+	bool ok = read_file(r, &recorded, path, *m ? folder : NULL);
+	const struct result *run = ok ? recorded.result : NULL;
 	enum merge_error error = run && *m ? merge_add(*m, run, path) : MERGE_OK;
 
 	if (error)
 		explain_merge(r, *m, path, run->totals.job.rank, error);
-	capture_free(capture);
+	recorded_release(&recorded);
 	if (error >= MERGE_TOO_LARGE) {
 		merge_free(*m);
 		*m = NULL;
@@ -171,7 +173,7 @@ static int write_merged(struct reading *r, const char *beside)
 			 "only some ranks measured are not those of the job",
 			 other);
 	if (result)
-		status = write_outputs(r, result);
+		status = write_outputs(r, result, NULL);
 	merge_free(m);
 	return status;
 }

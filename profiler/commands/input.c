@@ -6,15 +6,21 @@
 #include <stdio.h>
 #include <string.h>
 #include "profiler/base/version.h"
+#include "profiler/output/naming.h"
 #include "profiler/output/view.h"
+#include "profiler/report/summary.h"
 
 #define GZIP_FIRST_BYTE 0x1f /* RFC 1952: no folded stack begins with it */
+
+/* ---- captures and traces ---- */
 
 void input_explain(struct log *log, const char *path, enum capture_error error)
 {
 	switch (error) {
 	case CAPTURE_NO_CAPTURE:
-		log_error(log, "%s is not a capture (captures are written with -o FILE.profile)",
+		log_error(log,
+			  "%s is neither a capture (captures are written with -o FILE.profile) nor "
+			  "a trace (INJECTION_TRACE=FILE)",
 			  path);
 		break;
 	case CAPTURE_VERSION_UNKNOWN:
@@ -39,6 +45,105 @@ void input_explain(struct log *log, const char *path, enum capture_error error)
 		log_error(log, "reading %s: %s", path, strerror(errno));
 	}
 }
+
+static void report_absent(struct log *log, const struct symbolizer_stats *stats)
+{
+	uint64_t n = stats->absent;
+
+	if (n)
+		log_warn(log,
+			 "%" PRIu64 " file%s of the program %s not here, or changed since (%s%s): "
+			 "%s functions have no names",
+			 n, n == 1 ? "" : "s", n == 1 ? "is" : "are", stats->absent_path,
+			 n == 1 ? "" : ", ...", n == 1 ? "its" : "their");
+}
+
+/* False after logging the reason. */
+static bool read_trace(struct log *log, struct recorded *r, FILE *in, const char *path,
+		       const struct options *o, const char *folder)
+{
+	struct naming_options naming = {.raw_names = o->raw_names, .inlines = o->inlines};
+	struct symbolizer_stats stats;
+	struct collected collected;
+	struct totals totals;
+	int err;
+
+	r->timeline = folder ? timeline_new(folder, NULL) : NULL;
+	r->trace = trace_reader_new(log, r->timeline, o->measure.frequency_hz);
+	if (!r->trace || (folder && !r->timeline)) {
+		log_error(log, "reading %s: %s", path, strerror(r->trace ? errno : ENOMEM));
+		return false;
+	}
+	err = trace_reader_read(r->trace, in);
+	if (err == -EBADMSG)
+		log_error(log, "%s is no trace: no program says hello in it", path);
+	else if (err)
+		log_error(log, "reading %s: %s", path, strerror(-err));
+	if (err)
+		return false;
+	if (r->timeline) {
+		timeline_finish(r->timeline);
+		collect_ledger(trace_reader_collect(r->trace))->timeline =
+			timeline_stats(r->timeline);
+	}
+	collected = collect_results(trace_reader_collect(r->trace));
+	totals = trace_reader_totals(r->trace);
+	r->result = r->named = result_new(&collected, &naming, &totals);
+	stats = symbolizer_stats(collected.symbolizer);
+	if (r->result)
+		report_absent(log, &stats);
+	else
+		log_error(log, "out of memory");
+	return r->result;
+}
+
+bool recorded_read(struct log *log, struct recorded *r, FILE *in, const char *path,
+		   const struct options *o, const char *folder, bool needs_timeline,
+		   struct allowance *memory)
+{
+	int first = getc(in);
+	enum capture_error error;
+
+	ungetc(first, in);
+	if (first == TRACE_FIRST_BYTE) {
+		if (read_trace(log, r, in, path, o, needs_timeline ? folder : NULL))
+			return true;
+		recorded_release(r);
+		return false;
+	}
+	if (o->inlines || o->raw_names) {
+		log_error(log, "%s: the names in a capture are those of its run",
+			  o->inlines ? "--inlines" : "--raw-names");
+		return false;
+	}
+	r->capture = capture_read(in, folder, needs_timeline, memory, &error);
+	if (r->capture)
+		r->result = capture_result(r->capture);
+	else
+		input_explain(log, path, error);
+	return r->result;
+}
+
+void recorded_release(struct recorded *r)
+{
+	result_free(r->named);
+	trace_reader_free(r->trace);
+	timeline_free(r->timeline);
+	capture_free(r->capture);
+	*r = (struct recorded){.result = NULL};
+}
+
+void recorded_report(struct log *log, const struct recorded *r)
+{
+	struct collected collected;
+
+	if (!r->trace)
+		return;
+	collected = collect_results(trace_reader_collect(r->trace));
+	summary_report_cut(log, collected.cut, collected.symbolizer);
+}
+
+/* ---- folded stacks, or any of them ---- */
 
 static void explain_folded(struct log *log, const char *path, enum folded_error error,
 			   uint64_t line)
@@ -81,19 +186,6 @@ static bool read_folded(struct log *log, struct input *in, FILE *file, struct al
 	return in->folded;
 }
 
-static bool read_capture(struct log *log, struct input *in, FILE *file, const char *folder,
-			 struct allowance *memory)
-{
-	enum capture_error error;
-
-	in->capture = capture_read(file, folder, true, memory, &error);
-	if (in->capture)
-		in->result = capture_result(in->capture);
-	else
-		input_explain(log, in->path, error);
-	return in->capture;
-}
-
 static bool view_input(struct log *log, struct input *in, const struct options *o,
 		       const char *folder, struct allowance *memory)
 {
@@ -127,8 +219,12 @@ bool input_read(struct log *log, struct input *in, const char *path, const struc
 		ok = false;
 	} else {
 		ungetc(first, file);
-		ok = first == GZIP_FIRST_BYTE ? read_capture(log, in, file, folder, memory)
-					      : read_folded(log, in, file, memory);
+		if (first == GZIP_FIRST_BYTE || first == TRACE_FIRST_BYTE)
+			ok = recorded_read(log, &in->recorded, file, path, o, folder, true, memory);
+		else
+			ok = read_folded(log, in, file, memory);
+		if (ok && !in->is_folded)
+			in->result = in->recorded.result;
 	}
 	fclose(file);
 	return ok && view_input(log, in, o, folder, memory);
@@ -137,7 +233,7 @@ bool input_read(struct log *log, struct input *in, const char *path, const struc
 void input_release(struct input *in)
 {
 	view_free(in->view);
-	capture_free(in->capture);
+	recorded_release(&in->recorded);
 	folded_free(in->folded);
 	*in = (struct input){0};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads a run that is over: a capture, or folded stacks; as the options view it.
+ * Reads a run that is over: a capture, a trace, whose names are looked up now, or folded stacks.
  */
 #ifndef PROFILER_COMMANDS_INPUT_H
 #define PROFILER_COMMANDS_INPUT_H
@@ -10,15 +10,37 @@
 #include "profiler/commands/options.h"
 #include "profiler/output/capture.h"
 #include "profiler/output/folded_read.h"
+#include "profiler/session/trace_reader.h"
 
 #define INPUT_MEMORY_MAX ((size_t)2 << 30) /* of all that is read, and what is made of it */
+
+/* A capture or a trace. Zero-initialise. */
+struct recorded {
+	const struct result *result;
+	struct profile_capture *capture; /* NULL: it is a trace, with all below */
+	struct trace_reader *trace;
+	struct timeline *timeline;
+	struct result *named;
+};
+
+/*
+ * Reads it from `in`; `path` is for messages. `folder`, `needs_timeline` and `memory` as in
+ * capture.h. False after logging the reason. It borrows from the options.
+ */
+bool recorded_read(struct log *log, struct recorded *recorded, FILE *in, const char *path,
+		   const struct options *options, const char *folder, bool needs_timeline,
+		   struct allowance *memory);
+void recorded_release(struct recorded *recorded);
+
+/* Logs what the summary says of one run's trace alone. */
+void recorded_report(struct log *log, const struct recorded *recorded);
 
 /* Zero-initialise. */
 struct input {
 	const char *path;
 	const struct result *result; /* as the options view it */
 	bool is_folded;
-	struct profile_capture *capture;
+	struct recorded recorded;
 	struct folded_stacks *folded;
 	struct view *view;
 };

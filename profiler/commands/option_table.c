@@ -129,11 +129,12 @@ const struct option_entry option_table[] = {
 	 .argument = "FILE",
 	 .topic = TOPIC_CAPTURES,
 	 .is_of_files = true,
-	 .text = "read captures (-o FILE.profile) and run no command",
-	 .more = "One holds a whole run, and makes every other output, here or on another "
-		 "machine. - is stdin. -gpu-only and -cpu-only choose a part. Several, as in "
-		 "--from cap.*.profile, are the ranks of a job, and are merged; --by rank keeps "
-		 "them apart."},
+	 .text = "read captures or a trace, and run no command",
+	 .more = "A capture (-o FILE.profile) holds a whole run, and makes every other output, "
+		 "here or on another machine; so does a trace, which the library writes without "
+		 "profile (INJECTION_TRACE). - is stdin. -gpu-only and -cpu-only choose a part. "
+		 "Several, as in --from cap.*.profile, are the ranks of a job, and are merged; "
+		 "--by rank keeps them apart."},
 	{.id = OPT_TIME,
 	 .name = "time",
 	 .kind = ARGUMENT_TEXT,
@@ -529,10 +530,9 @@ const struct option_entry option_table[] = {
 		 "Stacks without such a function stay whole."},
 	{.id = OPT_INLINES,
 	 .name = "inlines",
-	 .is_of_run = true,
 	 .topic = TOPIC_NAMES,
 	 .text = "show inlined functions (needs debug information)",
-	 .more = "-g or -g1, in the file or under /usr/lib/debug."},
+	 .more = "-g or -g1, in the file or under /usr/lib/debug. Captures have their names."},
 	{.id = OPT_DEBUGINFOD,
 	 .name = "debuginfod",
 	 .is_of_run = true,
@@ -541,9 +541,9 @@ const struct option_entry option_table[] = {
 	 .more = "After the command has ended, for 30 s at most. Not with --as-root."},
 	{.id = OPT_RAW_NAMES,
 	 .name = "raw-names",
-	 .is_of_run = true,
 	 .topic = TOPIC_NAMES,
-	 .text = "keep kernel names mangled"},
+	 .text = "keep kernel names mangled",
+	 .more = "Captures have their names."},
 	{.id = OPT_LAUNCH_STACKS,
 	 .name = "launch-stacks",
 	 .kind = ARGUMENT_WORD,

@@ -433,5 +433,6 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE_FILE]),
 	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE_PIPE]),
 	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE_SOCKET]),
+	NUMBER(totals.measure.alone),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -34,6 +34,12 @@ static bool used_gpu(const struct ledger *l)
 	return l->pipe.processes > 0 || l->calls.processes > 0;
 }
 
+/* What the programs wrote to. */
+static const char *stream(const struct measure *m)
+{
+	return m->alone ? "trace" : "pipe";
+}
+
 /* Only a part of the run was recorded. */
 static bool is_part(const struct measure *m)
 {
@@ -369,7 +375,7 @@ static void report_guessed(struct log *log, const struct ledger *l)
 			 guessed, pick(guessed, "is", "are"));
 }
 
-static void report_correlation(struct log *log, const struct ledger *l)
+static void report_correlation(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	const struct ledger_gpu *gpu = &l->gpu;
 
@@ -383,18 +389,18 @@ static void report_correlation(struct log *log, const struct ledger *l)
 			 ms(gpu->unmatched_ns));
 	if (gpu->dropped)
 		log_line(log,
-			 "  %" PRIu64 " operation%s dropped before reaching the profiler: "
+			 "  %" PRIu64 " operation%s dropped before reaching the %s: "
 			 "%s GPU time is not in the profile",
 			 gpu->dropped, pick(gpu->dropped, " was", "s were"),
-			 pick(gpu->dropped, "its", "their"));
+			 m->alone ? "trace" : "profiler", pick(gpu->dropped, "its", "their"));
 	if (gpu->missing)
 		log_line(log, "  %" PRIu64 " operation%s sent but did not arrive", gpu->missing,
 			 pick(gpu->missing, " was", "s were"));
 	if (l->pipe.wrong_totals)
 		log_line(log,
 			 "  %u process%s reported a different sum of GPU time than arrived: "
-			 "something else wrote to the pipe",
-			 l->pipe.wrong_totals, pick(l->pipe.wrong_totals, "", "es"));
+			 "something else wrote to the %s",
+			 l->pipe.wrong_totals, pick(l->pipe.wrong_totals, "", "es"), stream(m));
 	if (gpu->bad_times)
 		log_line(log, "  %" PRIu64 " operation%s no usable timestamps and count%s as 0 ns",
 			 gpu->bad_times, pick(gpu->bad_times, " has", "s have"),
@@ -591,7 +597,7 @@ static void report_calls(struct log *log, const struct measure *m, const struct 
 static void report_gpu(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	if (l->pipe.processes > 0) {
-		report_correlation(log, l);
+		report_correlation(log, m, l);
 		gpu_table_report(log, l);
 		report_odd_launches(log, l);
 	}
@@ -603,7 +609,7 @@ static void report_gpu(struct log *log, const struct measure *m, const struct le
 }
 
 /* "3 CPU samples and 1 launch were dropped: ..." */
-static void report_dropped(struct log *log, const struct ledger *l)
+static void report_dropped(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	uint64_t all = saturated_sum(l->cpu.dropped, l->launches.dropped);
 	char samples[48] = "", launches[48] = "";
@@ -614,7 +620,10 @@ static void report_dropped(struct log *log, const struct ledger *l)
 	if (l->launches.dropped)
 		snprintf(launches, sizeof(launches), "%" PRIu64 " launch%s", l->launches.dropped,
 			 pick(l->launches.dropped, "", "es"));
-	if (all)
+	if (all && m->alone)
+		log_warn(log, "%s %s dropped: there was no room for %s", launches,
+			 pick(all, "was", "were"), pick(all, "it", "them"));
+	else if (all)
 		log_warn(log, "%s%s%s %s dropped: the machine was too busy to read %s in time",
 			 samples, samples[0] && launches[0] ? " and " : "", launches,
 			 pick(all, "was", "were"), pick(all, "it", "them"));
@@ -627,10 +636,12 @@ static void report_broken_off(struct log *log, const struct totals *t)
 
 	if (pipe->without_goodbye)
 		log_warn(log,
-			 "%u traced process%s ended without a goodbye (killed?): up to %s last "
-			 "second of GPU work is missing",
+			 "%u traced process%s ended without a goodbye (killed%s?): up to %s last "
+			 "second of GPU work is missing%s",
 			 pipe->without_goodbye, pick(pipe->without_goodbye, "", "es"),
-			 pick(pipe->without_goodbye, "its", "their"));
+			 t->measure.alone ? ", or the disk full" : "",
+			 pick(pipe->without_goodbye, "its", "their"),
+			 t->measure.alone ? ", or all that found no room" : "");
 	if (t->longest_round_ns >= GPU_WIRE_PATIENCE_MS * UINT64_C(1000000) &&
 	    (pipe->without_goodbye || pipe->lost_batches))
 		log_warn(log,
@@ -655,7 +666,7 @@ static void report_lost_on_the_way(struct log *log, const struct totals *t)
 	uint64_t lost_records = l->processes.lost_records, unknown = l->gpu.unknown_kinds;
 	uint32_t foreign = l->pipe.foreign_versions;
 
-	report_dropped(log, l);
+	report_dropped(log, &t->measure, l);
 	if (not_followed)
 		log_warn(log, "%" PRIu64 " process%s not followed: too many at once", not_followed,
 			 pick(not_followed, " was", "es were"));
@@ -674,8 +685,9 @@ static void report_lost_on_the_way(struct log *log, const struct totals *t)
 	if (foreign)
 		log_warn(log,
 			 "%u process%s sent another protocol version and %s ignored: is "
-			 "-injection-lib from another release?",
-			 foreign, pick(foreign, "", "es"), pick(foreign, "was", "were"));
+			 "%s from another release?",
+			 foreign, pick(foreign, "", "es"), pick(foreign, "was", "were"),
+			 t->measure.alone ? "the library that wrote them" : "-injection-lib");
 	if (unknown)
 		log_warn(log, "%" PRIu64 " CUPTI record%s of an unknown kind %s ignored", unknown,
 			 s(unknown), pick(unknown, "was", "were"));
@@ -684,7 +696,7 @@ static void report_lost_on_the_way(struct log *log, const struct totals *t)
 			 lost_records, pick(lost_records, " was", "s were"));
 }
 
-static void report_bounds(struct log *log, const struct ledger *l)
+static void report_bounds(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	const struct ledger_bounds *b = &l->bounds;
 	uint64_t malformed = l->pipe.malformed, refused = l->pipe.refused;
@@ -713,16 +725,19 @@ static void report_bounds(struct log *log, const struct ledger *l)
 			 pick(b->refused, "was", "were"));
 	if (malformed)
 		log_warn(log,
-			 "%" PRIu64 " malformed line%s in the pipe %s ignored (%" PRIu64
+			 "%" PRIu64 " malformed line%s in the %s %s ignored (%" PRIu64
 			 " too long); %s began: %s",
-			 malformed, s(malformed), pick(malformed, "was", "were"), l->pipe.too_long,
-			 pick(malformed, "it", "the first"), l->pipe.first_malformed);
+			 malformed, s(malformed), stream(m), pick(malformed, "was", "were"),
+			 l->pipe.too_long, pick(malformed, "it", "the first"),
+			 l->pipe.first_malformed);
 	if (refused)
 		log_warn(log,
-			 "%" PRIu64 " line%s in the pipe came from %s not the command's and %s "
+			 "%" PRIu64 " line%s in the %s came from %s %s and %s "
 			 "ignored; %s began: %s",
-			 refused, s(refused),
-			 pick(refused, "a process that is", "processes that are"),
+			 refused, s(refused), stream(m),
+			 pick(refused, "a process that", "processes that"),
+			 m->alone ? "said no hello"
+				  : pick(refused, "is not the command's", "are not the command's"),
 			 pick(refused, "was", "were"), pick(refused, "it", "the first"),
 			 l->pipe.first_refused);
 	if (b->truncated)
@@ -789,6 +804,8 @@ void summary_report(struct log *log, const struct measure *measure, const struct
 {
 	const struct ledger *l = totals->ledger;
 
+	if (measure->alone)
+		log_line(log, "A trace, written without a profiler: no CPU samples in it");
 	report_part(log, measure, totals);
 	report_samples(log, measure, l);
 	report_cpu(log, measure, totals);
@@ -802,7 +819,7 @@ void summary_report(struct log *log, const struct measure *measure, const struct
 	report_guessed(log, l);
 	report_handovers(log, l);
 	report_lost_on_the_way(log, totals);
-	report_bounds(log, l);
+	report_bounds(log, measure, l);
 	report_timeline(log, &l->timeline);
 }
 

@@ -184,7 +184,7 @@ static void print_times(struct log *log, const struct result *r, const struct di
 
 	result_window(r, &from, &to);
 	add_text(&line, "The run took %s", time_text(time, (double)t->elapsed_ns));
-	if (t->measure.samples_cpu || !t->measure.attached) /* it is not known then */
+	if (t->measure.samples_cpu || !(t->measure.attached || t->measure.alone)) /* it is known */
 		add_time(&line, "; CPU ", t->command_cpu_ns, t->elapsed_ns);
 	if (t->shown) {
 		if (!goes_on(t))
@@ -233,6 +233,11 @@ void top_report_cost(struct log *log, const struct totals *t)
 {
 	struct line line = {.used = 0};
 
+	if (t->measure.alone) {
+		add_time(&line, "The library used ", t->ledger->cost.program_ns, t->elapsed_ns);
+		log_line(log, "%s of CPU in the program", line.text);
+		return;
+	}
 	add_time(&line, "profile itself used ", t->own_cpu_ns, t->elapsed_ns);
 	log_line(log, "%s of CPU and %.0f MiB of memory", line.text,
 		 (double)t->own_memory_bytes / (1 << 20));

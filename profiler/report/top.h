@@ -26,7 +26,7 @@ void top_report(struct log *log, const struct result *result, enum top_size size
 
 /*
  * What profiling cost, in one line: after a full report that no summary follows, which would end
- * with the same (summary_report_cost).
+ * with the same (summary_report_cost). Of a trace: what the library did.
  */
 void top_report_cost(struct log *log, const struct totals *totals);
 

@@ -184,6 +184,12 @@ void gpu_pipe_accept(struct gpu_pipe *p, struct tracee *tracee, struct process *
 		!tracee->is_ignored && gpu_pipe_has_graph_time_bug(hello->cupti_version);
 }
 
+void gpu_pipe_ignore(struct tracee *tracee)
+{
+	tracee->is_ignored = true;
+	tracee->is_tracing = false;
+}
+
 /*
  * Launches of one kernel without a record of it; when tracing has ended there will be none. Kernels
  * of a launch on several devices also count as launched, so where those are used there may be more
@@ -407,8 +413,7 @@ static bool take_hello(struct gpu_pipe *p, const struct gpu_event_hello *e)
 		return true;
 	}
 	t->is_ignored = e->version != GPU_WIRE_VERSION;
-	t->is_tracing = e->wants_ack && !e->is_off && !t->is_ignored; /* otherwise the hello
-								       * explains why not */
+	t->is_tracing = !e->is_off && !t->is_ignored; /* otherwise the hello explains why not */
 	p->newcomer = p->current = t;
 	p->batch_is_refused = false;
 	return true;

@@ -71,6 +71,9 @@ const struct gpu_event *gpu_pipe_next(struct gpu_pipe *pipe, struct tracee **tra
 /* Accepts the program of the last hello; it runs in this process. */
 void gpu_pipe_accept(struct gpu_pipe *pipe, struct tracee *tracee, struct process *process);
 
+/* From now on nothing counts that an accepted program sends. */
+void gpu_pipe_ignore(struct tracee *tracee);
+
 /* The process of an accepted program, and its instance id. */
 struct process *tracee_process(const struct tracee *tracee);
 uint64_t tracee_instance(const struct tracee *tracee);

@@ -408,8 +408,8 @@ pprof_weights()
 	expect_equal 'nothing is printed' "$(cat stderr)" ''
 	INJECTION_OUTPUT=/nowhere/out.json INJECTION_METRICS=default INJECTION_VERBOSE=1 "$workloads/launches" 100 2>stderr
 	expect_equal unwritable "$(cat stderr)" \
-		'profile: hardware counters: cannot write INJECTION_OUTPUT /nowhere/out.json: No such file or directory'
+		'profile: cannot write INJECTION_OUTPUT /nowhere/out.json: No such file or directory'
 	INJECTION_METRICS=default INJECTION_VERBOSE=1 "$workloads/launches" 100 2>stderr
-	expect_line stderr '^profile: hardware counters: INJECTION_METRICS is set, but INJECTION_OUTPUT, the file for them, is not$'
+	expect_line stderr '^profile: INJECTION_METRICS is set, but INJECTION_OUTPUT, the file for them, is not$'
 	INJECTION_METRICS=default INJECTION_VERBOSE=1 "$workloads/launches" 100 2>&-
 }

@@ -163,7 +163,7 @@ sum_of()
 	expect_line stderr '^profile: none.profile has no rank'
 	expect_line stderr '^profile: cap.0.profile and same.profile are both of rank 0$'
 	expect_line stderr '^profile: cut.profile ends early'
-	expect_line stderr '^profile: one.0.folded is not a capture'
+	expect_line stderr '^profile: one.0.folded is neither a capture'
 	expect_line stderr '^profile: cannot read missing.profile'
 	expect_line stderr '^profile: 5 of 7 captures cannot be merged: nothing is written$'
 	expect_equal lines "$(wc -l <stderr)" 6

@@ -33,7 +33,7 @@ static void batch_of(struct pipe_bench *b, uint32_t pid, uint64_t instance, uint
 }
 
 static void hello_of(struct pipe_bench *b, uint32_t pid, uint64_t instance, uint32_t version,
-		     uint32_t ack)
+		     bool is_traced)
 {
 	put(b, &(struct gpu_event){.type = GPU_EVENT_HELLO,
 				   .hello = {.version = version,
@@ -45,7 +45,8 @@ static void hello_of(struct pipe_bench *b, uint32_t pid, uint64_t instance, uint
 					     .clock_offset_ns = -5,
 					     .clock_error_ns = 1,
 					     .libraries = "",
-					     .wants_ack = ack}});
+					     .wants_ack = 1,
+					     .is_off = !is_traced}});
 }
 
 /* Most programs are alone under their pid, which is their instance id too. */
@@ -520,7 +521,7 @@ static void untraceable_programs_are_counted(void **state)
 	static const struct {
 		uint32_t cupti_version, ack, is_off;
 	} hellos[] = {{130000, 1, 0}, {130099, 1, 0}, {130100, 1, 0},
-		      {129999, 0, 0}, {0, 1, 1},      {130000, 0, 1}};
+		      {129999, 0, 1}, {0, 1, 1},      {130000, 0, 1}};
 	struct pipe_bench *b = *state;
 	pid_t pids[10] = {0};
 
@@ -538,7 +539,7 @@ static void untraceable_programs_are_counted(void **state)
 						     .is_off = hellos[i].is_off}});
 	}
 	assert_ledger(b, pipe, processes, 6);
-	assert_ledger(b, pipe, without_cupti, 2);
+	assert_ledger(b, pipe, without_cupti, 3);
 	assert_ledger(b, pipe, graph_time_bugs, 3);
 	assert_int_equal(gpu_pipe_list(b->pipe, pids, 10), 3);
 	for (int i = 0; i < 3; i++)

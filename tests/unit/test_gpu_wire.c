@@ -57,6 +57,8 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->code.dev_major, b->code.dev_major);
 		assert_int_equal(a->code.dev_minor, b->code.dev_minor);
 		assert_same_string(a->code.path, b->code.path);
+		assert_string_equal(a->code.build_id ? a->code.build_id : "",
+				    b->code.build_id ? b->code.build_id : "");
 		break;
 	case GPU_EVENT_STACK:
 		assert_int_equal(a->stack.id, b->stack.id);
@@ -222,6 +224,17 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 	case GPU_EVENT_RANGE:
 		assert_int_equal(a->range.time_ns, b->range.time_ns);
 		assert_int_equal(a->range.is_open, b->range.is_open);
+		break;
+	case GPU_EVENT_RUN:
+		assert_int_equal(a->run.time_ns, b->run.time_ns);
+		assert_int_equal(a->run.unix_ns, b->run.unix_ns);
+		if (!a->run.unix_ns)
+			break;
+		assert_same_string(a->run.boot, b->run.boot);
+		assert_same_string(a->run.host, b->run.host);
+		assert_same_string(a->run.folder, b->run.folder);
+		assert_same_string(a->run.arguments, b->run.arguments);
+		assert_same_string(a->run.job, b->run.job);
 		break;
 	case GPU_EVENT_POOL: /* no padding */
 		assert_memory_equal(&a->pool, &b->pool, sizeof(a->pool));
@@ -512,6 +525,8 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			.path = random_string(p, r->strings[0], sizeof(r->strings[0])),
 		};
 		e->code.end = e->code.start + 1 + prng_bits(p, 40);
+		if (prng_chance(p, 50))
+			e->code.build_id = "5f3c0e21a7b94d6688e1c2d3f4a5b6c7d8e9f0a1";
 		break;
 	case GPU_EVENT_STACK:
 		e->stack = (struct gpu_event_stack){
@@ -648,6 +663,17 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 		break;
 	case GPU_EVENT_RANGE:
 		e->range = (struct gpu_event_range){prng_bits(p, 64), (uint32_t)prng_below(p, 2)};
+		break;
+	case GPU_EVENT_RUN:
+		e->run = (struct gpu_event_run){
+			.time_ns = prng_bits(p, 63),
+			.unix_ns = prng_bits(p, 63),
+			.boot = "5c1be0d6-28a6-45a3-a2b6-7fdd58e9ab6f",
+			.host = random_string(p, r->strings[0], sizeof(r->strings[0])),
+			.folder = random_string(p, r->strings[1], sizeof(r->strings[1])),
+			.arguments = random_string(p, r->strings[2], sizeof(r->strings[2])),
+			.job = prng_chance(p, 50) ? "RANK=3\x1fWORLD_SIZE=8\x1f" : "",
+		};
 		break;
 	case GPU_EVENT_POOL:
 		e->pool = (struct gpu_event_pool){prng_bits(p, 64),

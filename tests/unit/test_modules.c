@@ -264,6 +264,45 @@ static void the_build_id_stays(void **state)
 	free_fixture(f);
 }
 
+/* Of a run that is over: any file with the id is the one, and none without it. */
+static void a_file_is_known_by_its_build_id(void **state)
+{
+	static const struct {
+		Elf64_Nhdr header;
+		char name[4];
+		unsigned char id[4];
+	} note = {{4, 4, NT_GNU_BUILD_ID}, "GNU", {0xab, 0xcd, 0xef, 0x01}};
+	const struct made_section sections[] = {
+		{".note.gnu.build-id", SHT_NOTE, 0, sizeof(note), &note, SHF_ALLOC, 0}};
+	struct fixture *f = new_fixture();
+	struct code_mapping mapping;
+	uint32_t module, again, other, none;
+
+	(void)state;
+	make_elf(path_of("known.so"), sections, 1);
+	mapping = mapping_of(path_of("known.so"), 0x10000);
+	mapping.inode += 1000; /* as on another machine */
+	assert_int_equal(modules_add(&f->modules, &mapping, &none), 0);
+	assert_int_equal(modules_find_file(&f->modules, none), -1);
+	mapping.build_id = "abcdef01";
+	assert_int_equal(modules_add(&f->modules, &mapping, &module), 0);
+	assert_int_equal(modules_add(&f->modules, &mapping, &again), 0);
+	assert_int_equal(module, again);
+	assert_int_not_equal(module, none);
+	assert_true(modules_find_file(&f->modules, module) >= 0);
+	/* here the inode is the same, and the file was built again */
+	mapping.inode -= 1000;
+	mapping.build_id = "abcdef02";
+	assert_int_equal(modules_add(&f->modules, &mapping, &other), 0);
+	assert_int_not_equal(module, other);
+	assert_int_equal(modules_find_file(&f->modules, other), -1);
+	assert_int_equal(modules_find_file(&f->modules, other), -1);
+	assert_int_equal(f->modules.absent, 2);
+	assert_int_equal(f->modules.absent_first, none);
+	assert_int_equal(f->modules.unreadable, 0);
+	free_fixture(f);
+}
+
 /* ---- files out of reach ---- */
 
 /* Runs the rest of a test as an ordinary user, in a separate process. */
@@ -612,6 +651,7 @@ int main(void)
 		cmocka_unit_test(freed_tables_are_reloaded),
 		cmocka_unit_test(wanted_names_free_tables),
 		cmocka_unit_test(the_build_id_stays),
+		cmocka_unit_test(a_file_is_known_by_its_build_id),
 		cmocka_unit_test(unreadable_files_are_counted),
 		cmocka_unit_test(deleted_executables_have_names),
 		cmocka_unit_test(a_served_file_has_names),

@@ -6,9 +6,11 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include "fifo.h"
 #include "cupti_trace/sink.h"
+#include "profiler/session/trace_reader.h"
 
 enum { INSTANCE = 0x1234abcd };
 #define ID "\"id\":\"000000001234abcd\","
@@ -678,6 +680,180 @@ static bool set_filter(void)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+/* ---- a file ---- */
+
+static const char *new_file(void)
+{
+	static char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/profile_unit.XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
+	return path;
+}
+
+static struct trace_reader *read_trace(const char *path, int expected)
+{
+	static struct log log = {.level = LOG_ERRORS};
+	struct trace_reader *reader = trace_reader_new(&log, NULL, 50);
+	FILE *in = fopen(path, "re");
+
+	assert_true(reader && in);
+	assert_int_equal(trace_reader_read(reader, in), expected);
+	fclose(in);
+	return reader;
+}
+
+static void set_size_limit(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void put_some(struct sink *sink, struct prng *p)
+{
+	for (uint64_t n = prng_below(p, 200); n > 0; n--) {
+		struct gpu_event launch = {.type = GPU_EVENT_LAUNCH,
+					   .launch = {.time_ns = n, .tid = 1, .family = 1}};
+		struct gpu_event name = {.type = GPU_EVENT_NAME, .name = {1, 0, "kernel"}};
+
+		if (prng_chance(p, 5))
+			sink_put(sink, &name);
+		if (prng_chance(p, 30))
+			sink_put(sink, &launch);
+		put_kernels(sink, (uint32_t)prng_below(p, 4));
+		if (prng_chance(p, 10))
+			sink_flush(sink);
+	}
+}
+
+/* Wherever the file is full, for a while: what is in it and what is said to be lost is all. */
+static void a_full_file_loses_nothing_uncounted(void **state)
+{
+	struct sigaction action = {.sa_handler = count_signal}, old;
+	uint64_t rounds = unit_rounds(100), lost = 0;
+
+	(void)state;
+	pipe_signals = 0;
+	sigaction(SIGXFSZ, &action, &old);
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct prng p = prng_round(round);
+		const char *path = new_file();
+		const struct ledger *l;
+		struct trace_reader *reader;
+		struct sink sink;
+
+		assert_int_equal(sink_open_file(&sink, path, 77, INSTANCE), 0);
+		put_hello(&sink, 77, INSTANCE);
+		put_some(&sink, &p);
+		set_size_limit(prng_below(&p, 30000));
+		put_some(&sink, &p);
+		sink_flush(&sink);
+		put_some(&sink, &p);
+		set_size_limit(RLIM_INFINITY);
+		put_some(&sink, &p);
+		sink_goodbye(&sink);
+		sink_close(&sink);
+		sink_start_over(&sink);
+		reader = read_trace(path, 0);
+		l = collect_ledger(trace_reader_collect(reader));
+		assert_int_equal(l->gpu.kernels + l->gpu.dropped, sink.totals.kernels);
+		assert_int_equal(l->gpu.missing, 0);
+		assert_int_equal(l->launches.kernels + l->launches.dropped, sink.totals.launches);
+		assert_int_equal(l->pipe.without_goodbye, 0);
+		assert_int_equal(!l->pipe.lost_batches, !sink.error);
+		lost += l->gpu.dropped;
+		trace_reader_free(reader);
+		unlink(path);
+	}
+	assert_true(lost > 0);
+	assert_int_equal(pipe_signals, 0);
+	sigaction(SIGXFSZ, &old, NULL);
+}
+
+static void only_a_trace_is_continued(void **state)
+{
+	const char *path = new_file();
+	struct trace_reader *reader;
+	const struct ledger *l;
+	struct stat st;
+	struct sink sink;
+	FILE *out;
+
+	(void)state;
+	assert_int_equal(sink_open_file(&sink, "/dev/null", 1, INSTANCE), -EINVAL);
+	assert_int_equal(sink_open_file(&sink, "/tmp", 1, INSTANCE), -EINVAL);
+	assert_int_equal(sink_open_file(&sink, "/nonexistent/trace", 1, INSTANCE), -ENOENT);
+	out = fopen(path, "we");
+	assert_non_null(out);
+	fputs("\n{\"t\":\"batc", out);
+	fclose(out);
+	assert_int_equal(sink_open_file(&sink, path, 1, INSTANCE), -EEXIST);
+	assert_true(sink_is_off(&sink));
+	put_kernels(&sink, 500);
+	sink_goodbye(&sink);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 11);
+	unlink(path);
+	/* it is made, and continued by others */
+	for (uint32_t i = 1; i <= 3; i++) {
+		assert_int_equal(sink_open_file(&sink, path, i, i), 0);
+		put_hello(&sink, i, i);
+		put_kernels(&sink, 10);
+		sink_goodbye(&sink);
+		sink_close(&sink);
+	}
+	assert_int_equal(symlink(path, "/tmp/profile_unit.link"), 0);
+	assert_int_equal(sink_open_file(&sink, "/tmp/profile_unit.link", 1, INSTANCE), -ELOOP);
+	unlink("/tmp/profile_unit.link");
+	reader = read_trace(path, 0);
+	l = collect_ledger(trace_reader_collect(reader));
+	assert_int_equal(l->gpu.kernels, 30);
+	assert_int_equal(l->pipe.processes, 3);
+	trace_reader_free(reader);
+	unlink(path);
+}
+
+static void a_file_that_is_closed_is_opened_again(void **state)
+{
+	const char *path = new_file();
+	struct trace_reader *reader;
+	struct sink sink;
+	struct stat st;
+	FILE *out;
+
+	(void)state;
+	assert_int_equal(sink_open_file(&sink, path, 1, INSTANCE), 0);
+	put_hello(&sink, 1, INSTANCE);
+	put_kernels(&sink, 10);
+	sink_flush(&sink);
+	close(sink.fd);
+	put_kernels(&sink, 10);
+	sink_goodbye(&sink);
+	assert_false(sink_is_off(&sink));
+	reader = read_trace(path, 0);
+	assert_int_equal(collect_ledger(trace_reader_collect(reader))->gpu.kernels, 20);
+	trace_reader_free(reader);
+	/* another file has taken its name: it is not ours */
+	close(sink.fd);
+	unlink(path);
+	out = fopen(path, "we");
+	assert_non_null(out);
+	fputs("theirs", out);
+	fclose(out);
+	put_kernels(&sink, 10);
+	sink_goodbye(&sink);
+	assert_true(sink_is_off(&sink));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 6);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -698,6 +874,9 @@ int main(void)
 		cmocka_unit_test(a_pipe_that_is_closed_while_it_is_full),
 		cmocka_unit_test(an_abandoned_sink_writes_nothing),
 		cmocka_unit_test(a_child_writes_nothing),
+		cmocka_unit_test(a_full_file_loses_nothing_uncounted),
+		cmocka_unit_test(only_a_trace_is_continued),
+		cmocka_unit_test(a_file_that_is_closed_is_opened_again),
 	};
 
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,15 +7,14 @@
 #include "unsure.h"
 #include "profiler/collect/target_stacks.h"
 
-static char *unsure_strdup(const char *text)
+static void *unsure_malloc(size_t size)
 {
-	return fails_now() ? NULL : strdup(text);
+	return fails_now() ? NULL : malloc(size);
 }
 
 #define array_make_room unsure_make_room
 #define id_map_get unsure_get
-#undef strdup
-#define strdup unsure_strdup
+#define malloc unsure_malloc
 #include "profiler/collect/target_stacks.c"
 
 static struct code_mapping mapping(uint64_t start, uint64_t end, const char *path)

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: MIT
+# Traces: what the library alone writes (INJECTION_TRACE), and what --from makes of them.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	unset NVTX_INJECTION64_PATH INJECTION_METRICS INJECTION_OUTPUT INJECTION_VERBOSE
+	library=$root/build/libprofile_cupti.so
+}
+
+# alone COMMAND...: without a profiler, into run.trace.
+alone()
+{
+	run_command env CUDA_INJECTION64_PATH="$library" INJECTION_TRACE="${trace-run.trace}" "$@"
+}
+
+# read_trace OPTIONS...: nothing but what is expected is said.
+read_trace()
+{
+	run_profile --from "${trace-run.trace}" --unit ns "$@"
+	expect_status 0
+}
+
+# expect_kernels N: all have their launches, and nothing is lost.
+expect_kernels()
+{
+	expect_line stderr "^Samples: $1 launches, $1 GPU kernels "
+	expect_line stderr "^Correlation: $1 matched, 0 unmatched, 0 dropped\$"
+	expect_line work "$all_sums_match"
+	expect_no_line stderr '^profile: '
+}
+
+@test "a trace has what a profiler would have seen" {
+	for program in "inference 10" "gpu_work 3 1 1" graphs "launches 3000 4 2"; do
+		rm -f run.trace
+		# shellcheck disable=SC2086 # words
+		alone "$workloads/"$program
+		expect_status 0
+		expect_empty stderr
+		# shellcheck disable=SC2086
+		run_profile --strict -gpu-only --unit ns -o live.folded "$workloads/"$program
+		expect_status 0
+		grep -v '^Wrote' stderr >live
+		mv work live.work
+		read_trace --strict -o out.folded
+		expect_line stderr '^A trace, written without a profiler: no CPU samples in it$'
+		diff live.folded out.folded
+		diff live.work work
+		diff <(grep '^Samples\|^Correlation' live) <(grep '^Samples\|^Correlation' stderr)
+	done
+}
+
+@test "every format, and captures, which need the trace no more" {
+	alone "$workloads/inference" 3
+	read_trace -o a.profile -o a.folded -o a.html -o a.json -o a.pftrace -o a.svg -o a.pb.gz
+	expect_kernels 222
+	mv stderr of_trace
+	rm run.trace
+	run_profile --from a.profile --unit ns -o b.folded -o b.html -o b.json -o b.pftrace -o b.svg -o b.pb.gz -o b.profile
+	expect_status 0
+	for format in folded html json pftrace svg pb.gz profile; do cmp "a.$format" "b.$format"; done
+	expect_equal 'the summary' "$(grep -v '^Wrote' stderr)" "$(grep -v '^Wrote' of_trace)"
+	python3 - <<-'END'
+		import json
+		run = json.load(open("a.json"))
+		assert run["command"].endswith("inference 3"), run["command"]
+	END
+}
+
+@test "names are looked up when it is read" {
+	alone "$workloads/inference" 1
+	read_trace -o out.folded --raw-names
+	expect_line out.folded '\[GPU_Kernel\]_ZN5model4gemmIfLi128ELi256EEEvy [0-9]+$'
+	read_trace -o inlined.folded --inlines -o out.profile
+	run_profile --from out.profile --inlines -o out.folded
+	expect_status 125
+	expect stderr <<<'profile: --inlines: the names in a capture are those of its run'
+}
+
+@test "native functions are named by the program's own files, on whatever machine" {
+	cp "$workloads/launches" app
+	alone ./app 10
+	read_trace -o here.folded
+	expect_line here.folded ';main;.*;launch_all;'
+	# a copy has another inode
+	cp app copy
+	mv copy app
+	read_trace -o copied.folded
+	cmp here.folded copied.folded
+	expect_no_line stderr '^profile: '
+	# another program, in the same file
+	cp "$workloads/inference" other
+	cat other >app
+	read_trace -o out.folded
+	expect_line out.folded ';\[app\];'
+	expect_no_line out.folded 'launch_all|server'
+	expect_line stderr "^profile: 1 file of the program is not here, or changed since \\($PWD/app\\): its functions have no names$"
+	expect_equal ns "$(weight_of out.folded)" 10000
+}
+
+@test "from standard input, compared, and in part" {
+	alone "$workloads/inference" 3
+	cp run.trace before.trace
+	run_profile --from - --unit ns -o - --kernel softmax
+	expect_status 125 # nothing is there
+	run_command sh -c '"$0" -q --from - --unit ns -o - --kernel softmax <run.trace' "$profile"
+	expect_status 0
+	expect_line stdout 'model::softmax'
+	expect_no_line stdout 'gemm'
+	run_profile --diff before.trace run.trace -o diff.folded
+	expect_status 0
+	run_profile --from run.trace --baseline before.trace --fail-above 1%
+	expect_status 0
+}
+
+@test "a report says only what is known" {
+	alone "$workloads/inference" 3
+	read_trace --report
+	expect_line stderr '^The run took [0-9.]+ m?s, GPU busy 79\.620 ms '
+	expect_line stderr '^The library used [0-9.]+ [mu]s \([0-9.]+ %\) of CPU in the program$'
+	expect_line stderr '^Nothing was lost, and everything was matched\.$'
+	expect_no_line stderr 'profile itself'
+}
+
+@test "%p, and several programs in one file" {
+	trace='each-%p.trace' alone sh -c '"$0" 10; "$0" 20' "$workloads/launches"
+	expect_status 0
+	files=(each-*.trace)
+	expect_equal files "${#files[@]}" 2
+	alone sh -c '"$0" 1000 4 2 & "$0" 2000 4 2; wait; exec "$0" 30' "$workloads/launches"
+	expect_status 0
+	read_trace -o out.folded --by process
+	expect_kernels 3030
+	expect_equal processes "$(cut -d';' -f1 out.folded | sort -u | grep -c '^launches ')" 3
+}
+
+@test "the ranks of a job" {
+	for rank in 0 1; do
+		trace=rank-$rank.trace alone env RANK=$rank WORLD_SIZE=2 "$workloads/launches" $((10 + rank))
+	done
+	run_profile --from rank-0.trace rank-1.trace --unit ns --by rank -o out.folded
+	expect_status 0
+	expect_line stderr '^Samples: 21 launches, 21 GPU kernels '
+	expect_equal 'rank 0' "$(sed -n 's/^\[rank 0\];.* //p' out.folded)" 10000
+	expect_equal 'rank 1' "$(sed -n 's/^\[rank 1\];.* //p' out.folded)" 11000
+}
+
+@test "a child of fork writes nothing, and its parent goes on" {
+	alone "$workloads/forks"
+	expect_status 0
+	cp stdout said
+	run_profile --strict -gpu-only --unit ns -o live.folded "$workloads/forks"
+	read_trace --strict -o out.folded
+	diff live.folded out.folded
+}
+
+@test "the program changes its directory, and closes all descriptors" {
+	mkdir elsewhere
+	alone sh -c 'cd elsewhere; "$0" 10' "$workloads/launches"
+	expect_no_file run.trace
+	trace=elsewhere/run.trace read_trace -o out.folded
+	expect_kernels 10
+	alone "$root/build/tests/hosts/closes_all"
+	expect_status 0
+	launches=$(sed -n 's/^launches //p' stdout)
+	[ "$launches" -gt 0 ]
+	read_trace -o out.folded
+	expect_line stderr "^Samples: [0-9]* launches, [0-9]* GPU kernels"
+}
+
+@test "programs that must not notice it" {
+	for host in descriptors errno_is_kept fork_handlers forked sandboxed small_stacks; do
+		rm -f run.trace
+		alone "$root/build/tests/hosts/$host"
+		expect_status 0
+		launches=$(sed -n 's/^launches //p' stdout)
+		expect stdout <<<"launches $launches"
+		expect_empty stderr
+		read_trace --strict -o out.folded
+		expect_kernels "$launches"
+	done
+}
+
+@test "a program that is killed, or crashes" {
+	for how in FAKE_CUDA_KILL_AFTER FAKE_CUDA_CRASH_AFTER; do
+		rm -f run.trace
+		alone env "$how=3000" "$workloads/inference" 100
+		[ "$status" -ge 128 ]
+		read_trace -o out.folded
+		expect_line stderr '^profile: 1 traced process ended without a goodbye '
+		expect_line stderr '^Samples: [1-9][0-9]* launches, [1-9][0-9]* GPU kernels '
+		expect_line out.folded ';main;server::InferencePipeline::run;'
+	done
+}
+
+@test "a file that is cut anywhere is read up to there" {
+	alone "$workloads/launches" 500
+	size=$(stat -c %s run.trace)
+	for at in 1 40 300 600 5000 $((size / 2)) $((size - 1)); do
+		head -c "$at" run.trace >cut.trace
+		run_profile --from cut.trace --unit ns -o out.folded
+		if [ "$at" -lt 600 ]; then
+			expect_status 125
+			expect stderr <<<'profile: cut.trace is no trace: no program says hello in it'
+		else
+			expect_status 0
+			expect_line stderr '^profile: 1 traced process ended without a goodbye '
+		fi
+	done
+}
+
+@test "no room: the program goes on, and what is lost is said" {
+	run_command sh -c 'ulimit -f 16; CUDA_INJECTION64_PATH=$1 INJECTION_TRACE=run.trace INJECTION_VERBOSE=1 "$0" 3000' \
+		"$workloads/launches" "$library"
+	expect_status 0
+	expect_line stdout '^launches 3000 '
+	expect stderr <<<"profile: cannot write INJECTION_TRACE $PWD/run.trace: File too large"
+	[ "$(stat -c %s run.trace)" -le 16384 ]
+	read_trace -o out.folded
+	expect_line stderr '^profile: 1 traced process ended without a goodbye \(killed, or the disk full\?\): '
+	run_profile --strict --from run.trace -o out.folded
+	expect_status 124
+}
+
+@test "what is no trace is left alone" {
+	echo precious >run.trace
+	alone env INJECTION_VERBOSE=1 "$workloads/launches" 10
+	expect_status 0
+	expect stderr <<<'profile: cannot write INJECTION_TRACE run.trace: it is there already, and is no trace'
+	expect run.trace <<<precious
+	rm run.trace
+	ln -s target run.trace
+	alone env INJECTION_VERBOSE=1 "$workloads/launches" 10
+	expect_status 0
+	expect stderr <<<'profile: cannot write INJECTION_TRACE run.trace: Too many levels of symbolic links'
+	expect_no_file target
+	rm run.trace
+	mkfifo run.trace
+	alone env INJECTION_VERBOSE=1 "$workloads/launches" 10
+	expect_status 0
+	expect stderr <<<'profile: cannot write INJECTION_TRACE run.trace: it is no regular file'
+	trace=/nowhere/run.trace alone env INJECTION_VERBOSE=1 "$workloads/launches" 10
+	expect_status 0
+	expect stderr <<<'profile: cannot write INJECTION_TRACE /nowhere/run.trace: No such file or directory'
+	# only who asks learns it
+	trace=/nowhere/run.trace alone "$workloads/launches" 10
+	expect_status 0
+	expect_empty stderr
+}
+
+@test "an empty file is as good as none, and a trace goes on" {
+	: >run.trace
+	alone "$workloads/launches" 10
+	alone "$workloads/launches" 20
+	read_trace -o out.folded
+	expect_kernels 30
+}
+
+@test "where there is a profiler, it gets everything" {
+	INJECTION_TRACE=run.trace run_profile --strict -gpu-only --unit ns -o out.folded "$workloads/launches" 100
+	expect_status 0
+	expect_line stderr '^Correlation: 100 matched, 0 unmatched, 0 dropped$'
+	expect_no_file run.trace
+}
+
+@test "hardware counters go into the trace" {
+	alone env INJECTION_METRICS=sm__ctas_launched.sum INJECTION_METRICS_LAUNCHES=3 INJECTION_OUTPUT=out.json \
+		"$workloads/launches" 100
+	expect_status 0
+	expect_no_file out.json
+	read_trace -o out.folded -o out.json
+	expect_line stderr '^Counters: 3 of 100 launches were measured$'
+	expect_line out.json 'sm__ctas_launched.sum'
+}
+
+@test "NVTX ranges" {
+	alone env NVTX_INJECTION64_PATH="$library" "$workloads/nvtx_ranges"
+	expect_status 0
+	read_trace -o out.folded
+	expect_line out.folded ';main;outer;nvtx:outer;between;inner;nvtx:inner;cudaLaunchKernel;\[GPU_Kernel\]nested'
+}
+
+@test "Python functions" {
+	needs_python
+	alone python3 "$root/tests/workloads/python_launches.py"
+	expect_status 0
+	read_trace -o out.folded
+	expect_line out.folded 'python_launches\.py'
+}
+
+@test "where CUPTI cannot be used the trace says why" {
+	alone "$workloads/cupti_client" before 20
+	read_trace -o out.folded
+	expect_line stderr '^profile: process [0-9]+: another .*CUPTI'
+}
+
+# said_by PID EXE: a trace of a program that says so.
+said_by()
+{
+	local id=00000000000000aa
+
+	printf '\n{"t":"batch","pid":%s,"id":"%s","seq":0}\n' "$1" "$id"
+	printf '{"t":"hello","version":2,"pid":%s,"id":"%s","exe":"%s","cupti":"","cupti_version":130001,"clock_offset":"0","clock_error":1,"libs":"","ack":0}\n' "$1" "$id" "$2"
+	printf '{"t":"code","s":"1000","e":"2000","o":"0","ino":"1","dev":[0,0],"p":"%s"}\n' "$3"
+	printf '{"t":"stack","i":1,"whole":1,"f":"cudaLaunchKernel","a":"1100"}\n'
+	printf '{"t":"name","i":1,"n":"k"}\n{"t":"l","s":1000,"h":5,"c":1,"f":1,"k":1}\n'
+	printf '{"t":"k","n":1,"s":2000,"d":7,"c":1,"v":[0,1,1],"g":[1,1,1],"b":[1,1,1],"m":[0,0],"r":1}\n'
+}
+
+@test "a hostile trace: pids are not looked up, and no device or FIFO is opened" {
+	mkfifo fifo
+	for path in "$PWD/fifo" /dev/zero /dev/ptmx /proc/self/mem /proc/kmsg ../../etc/passwd ''; do
+		said_by 1 "/x/$(printf 'evil\\u001b[31m')" "$path" >run.trace
+		read_trace -o out.folded --by process,thread
+		expect_line out.folded '^evil\?\[31m 1;\[thread 5\];.*;\[GPU_Kernel\]k 7$'
+	done
+}
+
+@test "rubbish behind the first line, and programs without a hello" {
+	{ echo; head -c 100000 /dev/urandom; } >run.trace
+	run_profile --from run.trace -o out.folded
+	expect_status 125
+	expect stderr <<<'profile: run.trace is no trace: no program says hello in it'
+	{ said_by 7 /x/app /x/app; head -c 100000 /dev/urandom; printf '\n{"t":"batch","pid":8,"id":"00000000000000bb","seq":0}\n{"t":"name","i":1,"n":"k"}\n'; } >run.trace
+	read_trace -o out.folded
+	expect_line out.folded ';\[GPU_Kernel\]k 7$'
+	expect_line stderr '^profile: [0-9]+ malformed lines in the trace were ignored '
+	expect_line stderr '^profile: 1 line in the trace came from a process that said no hello and was ignored; '
+}
+
+@test "programs of another start of the machine are left out" {
+	alone "$workloads/launches" 10
+	sed 's/"boot":"[0-9a-f]*-/"boot":"00000000-/; s/"id":"[0-9a-f]*"/"id":"00000000000000aa"/' run.trace >other.trace
+	cat other.trace >>run.trace
+	read_trace -o out.folded
+	expect_line stderr '^Samples: 10 launches, 10 GPU kernels '
+	expect_line stderr '^profile: 1 program of the trace ran after another start of the machine, '
+}

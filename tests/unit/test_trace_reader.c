@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Traces, as the library writes them and as nobody should. */
+#include "unit.h"
+#include "profiler/session/trace_reader.h"
+
+static struct log quiet = {.level = LOG_ERRORS};
+
+#define BATCH(id) "\n{\"t\":\"batch\",\"pid\":7,\"id\":\"00000000000000" id "\",\"seq\":0}\n"
+#define HELLO(id)                                                                               \
+	BATCH(id)                                                                               \
+	"{\"t\":\"hello\",\"version\":2,\"pid\":7,\"id\":\"00000000000000" id                   \
+	"\",\"exe\":\"/x/app\",\"cupti\":\"\",\"cupti_version\":130001,\"clock_offset\":\"0\"," \
+	"\"clock_error\":1,\"libs\":\"\",\"ack\":0}\n"
+#define RUN(time, unix, boot)                                                      \
+	"{\"t\":\"run\",\"s\":\"" time "\",\"unix\":\"" unix "\",\"boot\":\"" boot \
+	"-0000-0000-0000-000000000000\",\"host\":\"h\",\"cwd\":\"/w\","            \
+	"\"args\":\"./app\\u001fa b\\u001f\\u001f\","                              \
+	"\"job\":\"RANK=3\\u001fWORLD_SIZE=8\\u001f\"}\n"
+#define KERNEL(start, ns)                                \
+	"{\"t\":\"k\",\"n\":0,\"s\":" start ",\"d\":" ns \
+	",\"c\":1,\"v\":[0,1,1],\"g\":[1,1,1],\"b\":[1,1,1],\"m\":[0,0],\"r\":1}\n"
+
+static struct trace_reader *read_text(const char *text, int expected)
+{
+	struct trace_reader *reader = trace_reader_new(&quiet, NULL, 50);
+	FILE *in = fmemopen((char *)(uintptr_t)text, strlen(text), "r");
+
+	assert_true(reader && in);
+	assert_int_equal(trace_reader_read(reader, in), expected);
+	fclose(in);
+	return reader;
+}
+
+static void what_is_no_trace(void **state)
+{
+	(void)state;
+	trace_reader_free(read_text("\n", -EBADMSG));
+	trace_reader_free(read_text("\nrubbish\n", -EBADMSG));
+	trace_reader_free(read_text(BATCH("01") KERNEL("1", "1"), -EBADMSG));
+}
+
+static void a_run_is_described(void **state)
+{
+	struct trace_reader *reader =
+		read_text(HELLO("01") RUN("1000", "5000", "11111111") KERNEL("1200", "30")
+				  KERNEL("1500", "40") "{\"t\":\"run\",\"s\":\"2000\"}\n",
+			  0);
+	struct totals totals = trace_reader_totals(reader);
+
+	(void)state;
+	assert_string_equal(totals.command, "./app 'a b' ''");
+	assert_string_equal(totals.folder, "/w");
+	assert_string_equal(totals.host, "h");
+	assert_int_equal(totals.command_pid, 7);
+	assert_true(totals.job.is_known);
+	assert_int_equal(totals.job.rank, 3);
+	assert_int_equal(totals.job.size, 8);
+	assert_false(totals.job.has_local);
+	assert_int_equal(totals.start_ns, 1000);
+	assert_int_equal(totals.start_unix_ns, 5000);
+	assert_int_equal(totals.elapsed_ns, 1000);
+	assert_true(totals.measure.alone);
+	assert_int_equal(totals.ledger->gpu.kernel_ns, 70);
+	trace_reader_free(reader);
+}
+
+/* Where it was cut, or its first part is gone, its events tell when it was. */
+static void a_run_that_is_not_described(void **state)
+{
+	struct trace_reader *reader =
+		read_text(HELLO("01") KERNEL("1500", "40") KERNEL("1200", "30"), 0);
+	struct totals totals = trace_reader_totals(reader);
+
+	(void)state;
+	assert_string_equal(totals.command, "/x/app");
+	assert_null(totals.folder);
+	assert_int_equal(totals.start_ns, 1200);
+	assert_int_equal(totals.start_unix_ns, 0);
+	assert_int_equal(totals.elapsed_ns, 340);
+	trace_reader_free(reader);
+}
+
+/* The earlier of two began first, whichever comes first in the file. */
+static void several_runs_of_one_clock(void **state)
+{
+	struct trace_reader *reader =
+		read_text(HELLO("01") RUN("1000", "5000", "11111111") KERNEL("1200", "30")
+				  HELLO("02") RUN("400", "4400", "11111111") KERNEL("500", "7"),
+			  0);
+	struct totals totals = trace_reader_totals(reader);
+
+	(void)state;
+	assert_int_equal(totals.start_ns, 400);
+	assert_int_equal(totals.start_unix_ns, 4400);
+	assert_int_equal(totals.elapsed_ns, 830);
+	assert_int_equal(totals.ledger->gpu.kernel_ns, 37);
+	trace_reader_free(reader);
+}
+
+static void another_clock_is_left_out(void **state)
+{
+	struct trace_reader *reader =
+		read_text(HELLO("01") RUN("1000", "5000", "11111111") KERNEL("1200", "30")
+				  HELLO("02") RUN("400", "4400", "22222222") KERNEL("500", "7"),
+			  0);
+	struct totals totals = trace_reader_totals(reader);
+
+	(void)state;
+	assert_int_equal(totals.start_ns, 1000);
+	assert_int_equal(totals.ledger->gpu.kernel_ns, 30);
+	assert_int_equal(totals.ledger->launches.unended, 0);
+	trace_reader_free(reader);
+}
+
+static void no_time_makes_sums_wrap(void **state)
+{
+	struct trace_reader *reader =
+		read_text(HELLO("01") RUN("0", "9223372036854775807", "11111111")
+				  KERNEL("9223372036854775000", "2305843009213693951")
+					  KERNEL("9223372036854775000", "2305843009213693951"),
+			  0);
+	struct totals totals = trace_reader_totals(reader);
+
+	(void)state;
+	assert_true(totals.elapsed_ns < UINT64_C(1) << 61);
+	trace_reader_free(reader);
+	/* negative, too large, no number */
+	trace_reader_free(read_text(HELLO("01") "{\"t\":\"run\",\"s\":\"-1\"}\n"
+						"{\"t\":\"run\",\"s\":\"9223372036854775808\"}\n"
+						"{\"t\":\"run\",\"s\":1}\n",
+				    0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_no_trace),
+		cmocka_unit_test(a_run_is_described),
+		cmocka_unit_test(a_run_that_is_not_described),
+		cmocka_unit_test(several_runs_of_one_clock),
+		cmocka_unit_test(another_clock_is_left_out),
+		cmocka_unit_test(no_time_makes_sums_wrap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
