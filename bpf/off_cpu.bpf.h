@@ -299,22 +299,25 @@ static __always_inline bool is_seldom(struct stack_off_cpu_sum *sum, __u64 now_n
 static __noinline __u32 find_sum(struct stack_times *t)
 {
 	const __u32 last = STACK_OFF_CPU_SUMS - 1;
-	__u32 kind = t->kind, site = t->site, same = last;
+	__u32 kind = t->kind, site = t->site, same = last, next;
 
-	for (__u32 i = 0; i < STACK_OFF_CPU_SUMS; i++) {
-		struct stack_off_cpu_sum *s = &t->sums[i];
+	/* the sums that are used come first */
+	for (next = 0; next < STACK_OFF_CPU_SUMS; next++) {
+		struct stack_off_cpu_sum *s = &t->sums[next];
 
-		if (!s->is_used && i < (same == last ? last : STACK_OFF_CPU_SITES)) {
-			s->is_used = 1;
-			s->kind = kind;
-			s->site = site;
-			return i;
-		}
-		if (s->is_used && s->kind == kind) {
-			if (s->site == site || s->site == STACK_OFF_CPU_ANY_SITE)
-				return i;
-			same = i;
-		}
+		if (!s->is_used)
+			break;
+		if (s->kind != kind)
+			continue;
+		if (s->site == site || s->site == STACK_OFF_CPU_ANY_SITE)
+			return next;
+		same = next;
+	}
+	if (next < (same == last ? last : STACK_OFF_CPU_SITES)) {
+		t->sums[next & last].is_used = 1;
+		t->sums[next & last].kind = kind;
+		t->sums[next & last].site = site;
+		return next;
 	}
 	/* no room: sites of a kind share a sum, or kinds do */
 	t->sums[same & last].is_used = 1;

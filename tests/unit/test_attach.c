@@ -277,7 +277,7 @@ static void all_have_ended(void **state)
 	assert_non_null(a);
 	assert_false(attachment_has_ended(a));
 	kill(first, SIGKILL);
-	waitid(P_PID, (id_t)first, NULL, WEXITED | WNOWAIT);
+	waitid(P_PID, (id_t)first, &(siginfo_t){0}, WEXITED | WNOWAIT);
 	assert_true(attachment_has_ended(a)); /* nobody has waited for it */
 	waitpid(first, NULL, 0);
 	assert_true(attachment_has_ended(a));

@@ -691,6 +691,7 @@ static bool find_interpreter(pid_t pid, struct code_mapping *mapping)
 	bool found = false;
 	FILE *maps;
 
+	*mapping = (struct code_mapping){0};
 	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
 	maps = fopen(name, "re");
 	assert_non_null(maps);
@@ -984,7 +985,7 @@ static void programs_are_quick_to_verify(void **state)
 	options.times = true;
 	total = verified(&options, &programs);
 	assert_in_range(programs, 10, 17);
-	assert_in_range(total, 1000, 90000); /* 85,000 with Linux 6.18 */
+	assert_in_range(total, 1000, 100000); /* 96,000 with Linux 6.18 */
 }
 
 int main(void)

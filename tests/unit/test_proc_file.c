@@ -80,7 +80,7 @@ static void a_process_whose_first_thread_has_ended(void **state)
 		free(text);
 	}
 	kill(pid, SIGKILL);
-	assert_int_equal(waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
 	if (proc_file_read(NULL, pid, "maps", 4096, &text, &size) == 0) {
 		assert_int_equal(size, 0);
 		free(text);

@@ -110,7 +110,9 @@ static void one_that_runs_is_not_noted(void **state)
 	/* it is given a CPU at some time, and is not asleep from then on */
 	while (thread_runs_sleeps(&runs))
 		sched_yield();
-	assert_false(thread_runs_note(&runs, atomic_load(&other.tid), true));
+	/* under valgrind a thread sleeps while another one has its turn */
+	while (thread_runs_note(&runs, atomic_load(&other.tid), true))
+		assert_non_null(getenv("UNDER_VALGRIND"));
 	assert_false(thread_runs_sleeps(&runs));
 	atomic_store(&other.spins, false);
 	await_answer(&other);
