@@ -105,17 +105,3 @@ void engine_service(const struct result *result, const char *given,
 	if (!*service)
 		snprintf(service, ENGINE_SERVICE_BYTES, "unknown_service");
 }
-
-bool engine_answers_page(const void *answer, size_t size, char why[HTTP_WHY_BYTES])
-{
-	const char *text = answer, *end = text + size;
-
-	while (text < end && isspace((unsigned char)*text))
-		text++;
-	if (text == end || *text != '<')
-		return false;
-	snprintf(why, HTTP_WHY_BYTES,
-		 "answered with a page for browsers: it keeps no profiles "
-		 "sent there; docs/push.md shows the URLs");
-	return true;
-}

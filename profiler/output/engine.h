@@ -47,7 +47,7 @@ struct engine {
 	char *(*query)(const struct engine_profile *profile);
 	/* The body. 0 or -errno. */
 	int (*write)(const struct engine_profile *profile, FILE *out);
-	/* As http_post.h has it: whether an answer of 2xx accepts the profile. */
+	/* As http_post.h has it: whether an answer of 2xx accepts the profile. NULL: it does */
 	bool (*accepts)(const void *answer, size_t size, char why[HTTP_WHY_BYTES]);
 };
 
@@ -67,8 +67,5 @@ const char *engine_parse_label(const char *text, struct engine_label *label);
 #define ENGINE_SERVICE_BYTES 256
 void engine_service(const struct result *result, const char *given,
 		    char service[ENGINE_SERVICE_BYTES]);
-
-/* Whether an answer is a page for browsers: the server is none of these engines. */
-bool engine_answers_page(const void *answer, size_t size, char why[HTTP_WHY_BYTES]);
 
 #endif

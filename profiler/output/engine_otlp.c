@@ -36,8 +36,6 @@ static bool accepts(const void *answer, size_t size, char why[HTTP_WHY_BYTES])
 	struct protobuf_reader r = {answer, (const unsigned char *)answer + size, false};
 	struct protobuf_field field;
 
-	if (engine_answers_page(answer, size, why))
-		return false;
 	while (protobuf_next(&r, &field)) {
 		struct protobuf_reader inside;
 

@@ -70,14 +70,8 @@ static int write_body(const struct engine_profile *profile, FILE *out)
 	return pprof_writer.write(profile->result, &options, out, &written);
 }
 
-static bool accepts(const void *answer, size_t size, char why[HTTP_WHY_BYTES])
-{
-	return !engine_answers_page(answer, size, why);
-}
-
 const struct engine engine_pyroscope = {.name = "pyroscope",
 					.path = "/ingest",
 					.content_type = "application/octet-stream",
 					.query = make_query,
-					.write = write_body,
-					.accepts = accepts};
+					.write = write_body};

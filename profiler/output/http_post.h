@@ -7,8 +7,8 @@
  * HTTP_ATTEMPTS times, if the server was not reached or answered 429, 502, 503 or 504: after 250
  * ms, then twice as long each time, less a random part up to half so that many clients do not come
  * back together, or after what Retry-After says, up to HTTP_LONGEST_WAIT_S. Any other answer but
- * 2xx is final. http_post_finish waits for the rest, for a limited time. All that did not arrive is
- * counted.
+ * 2xx is final, and so is 2xx with a page for browsers. http_post_finish waits for the rest, for a
+ * limited time. All that did not arrive is counted.
  *
  * No thread is started before the first body, so that none exists when the command is forked.
  * Several threads may call http_post_send and http_post_wait; all else is for one, that of the

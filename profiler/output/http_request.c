@@ -240,6 +240,12 @@ static const char *hint(long status)
 	}
 }
 
+/* Whatever is sent there, some servers answer with the same page: they did not take it. */
+static bool is_page(const struct http_outcome *o)
+{
+	return o->answer[strspn(o->answer, " \t\r\n")] == '<';
+}
+
 /* The first line of an answer, where it may be shown. */
 static void explain_status(const struct http_request *r, struct http_outcome *o)
 {
@@ -247,6 +253,12 @@ static void explain_status(const struct http_request *r, struct http_outcome *o)
 	size_t size = strcspn(o->answer, "\r\n");
 	bool quotes;
 
+	if (o->status < 300) {
+		snprintf(o->why, sizeof(o->why),
+			 "%.200s answered with a page for browsers: it takes nothing at this path",
+			 r->shown);
+		return;
+	}
 	snprintf(first, sizeof(first), "%.*s", (int)(size < INT32_MAX ? size : 0), o->answer);
 	clean_text(first);
 	quotes = *first && *first != '<' && !http_request_is_secret(r, o->answer);
@@ -288,7 +300,7 @@ static void judge(struct http_request *r, int code, struct http_outcome *o)
 	/* An answer counts, also if the rest of its text does not come: what a server has taken is
 	 * not sent again. An interim answer (1xx) is none. */
 	if (o->status >= 200 && (code == CURL_API_OK || r->has_header)) {
-		o->is_accepted = o->status < 300;
+		o->is_accepted = o->status < 300 && !is_page(o);
 		o->is_worth_a_retry = o->status == 429 || (o->status >= 502 && o->status <= 504);
 		r->api.easy_getinfo(r->curl, CURL_API_INFO_RETRY_AFTER, &wait_s);
 		if (wait_s > 0)

@@ -42,7 +42,7 @@ struct http_request *http_request_new(const struct http_target *target, char why
 
 struct http_outcome {
 	long status;              /* of HTTP; 0: there was no answer */
-	bool is_accepted;         /* 2xx */
+	bool is_accepted;         /* 2xx, and no page for browsers */
 	bool is_worth_a_retry;    /* the server was busy, or not reached */
 	uint32_t wait_s;          /* the server asks for so long a pause; 0: it does not say */
 	char why[HTTP_WHY_BYTES]; /* if it was not accepted: with the server's name */

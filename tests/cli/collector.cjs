@@ -8,6 +8,7 @@
 //   200          accepts, like no answer at all
 //   STATUS       refuses, with this status of HTTP; STATUS/SECONDS adds Retry-After
 //   refused/N    accepts, but for N spans
+//   page         answers 200 with a page, as servers do that are no collectors
 //   cut/STATUS   answers this, accepts if it is 200, and ends the connection within the answer's body
 //   close        ends the connection without an answer
 //   slow/MS      accepts, after so many milliseconds
@@ -58,6 +59,9 @@ function answer(request, response, body) {
 		return accept(request, response, body, Number(argument));
 	case 'slow':
 		return setTimeout(() => accept(request, response, body), Number(argument));
+	case 'page':
+		response.writeHead(200, { 'Content-Type': 'text/html' });
+		return response.end('<!doctype html><title>Traces</title>');
 	case 'never':
 		return undefined;
 	case 'cut':

@@ -566,6 +566,13 @@ start_receiver()
 	expect_line stderr "^profile: $((1201 - there + 1)) spans did not arrive: .*/v1/traces answered 400 \(status 400\)\$"
 }
 
+@test "a collector that answers with a page accepts nothing" {
+	start_collector page
+	run_profile -gpu-only -o out.folded --otlp "$url" "$workloads/launches" 10
+	expect_status 0
+	expect_line stderr '^profile: 21 spans did not arrive: .*/v1/traces answered with a page for browsers: it takes nothing at this path$'
+}
+
 @test "a collector that refuses all is reported while the program runs" {
 	start_collector 400
 	# words

@@ -311,7 +311,7 @@ expect_refused()
 	expect_refused 1 ' answered with a page for browsers: .*'
 	push_from --push "parca+http://127.0.0.1:$port"
 	expect_status 125
-	expect_line stderr 'does not speak gRPC-Web: it is not Parca$'
+	expect_line stderr ' answered with a page for browsers: '
 	push_from --push "otlp+http://127.0.0.1:$port"
 	expect_status 125
 	push_from --push "otlp+http://127.0.0.1:$port/v1/traces"

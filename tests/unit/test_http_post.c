@@ -259,6 +259,25 @@ static void an_endless_answer_is_cut(void **state)
 	free(f);
 }
 
+/* Some servers answer with a page whatever they get. */
+static void a_page_accepts_nothing(void **state)
+{
+	static const char *const answers[] = {
+		"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n\r\n <html",
+		"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{}<html", NULL};
+	struct fixture *f = start(answers);
+
+	(void)state;
+	assert_true(send_text(f, "one", 1));
+	assert_true(send_text(f, "two", 2));
+	finish(f, LONG_MS);
+	check_count(&f->stats.failed, 1, 1, 3);
+	check_count(&f->stats.sent, 1, 2, 3);
+	assert_int_equal(f->server.count, 2);
+	assert_non_null(strstr(f->stats.why, " answered with a page for browsers: "));
+	free(f);
+}
+
 static uint64_t all_but_one(const void *answer, size_t size)
 {
 	assert_int_equal(size, 4);
@@ -480,6 +499,7 @@ int main(void)
 		cmocka_unit_test(other_refusals_are_final),
 		cmocka_unit_test(secrets_are_not_shown),
 		cmocka_unit_test(an_endless_answer_is_cut),
+		cmocka_unit_test(a_page_accepts_nothing),
 		cmocka_unit_test(refused_items_are_counted),
 		cmocka_unit_test(refusals_of_a_protocol_are_heard),
 		cmocka_unit_test(a_silent_server_holds_nobody),
