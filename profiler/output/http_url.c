@@ -4,8 +4,14 @@
 #include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "symbolize/text.h"
+
+static bool is_port(unsigned long number)
+{
+	return number >= 1 && number <= UINT16_MAX;
+}
 
 /* As in RFC 3986, with the port: names, addresses, and [addresses] with a zone. */
 static bool is_host(const char *host, size_t size)
@@ -33,7 +39,7 @@ static bool is_host(const char *host, size_t size)
 		return true;
 	digits = (size_t)(end - colon) - 1;
 	return *colon == ':' && digits >= 1 && digits <= 5 &&
-	       strspn(colon + 1, "0123456789") >= digits;
+	       strspn(colon + 1, "0123456789") >= digits && is_port(strtoul(colon + 1, NULL, 10));
 }
 
 const char *http_url_parse(struct http_url *url, const char *text)

@@ -20,6 +20,7 @@ static void neither_credentials_nor_queries_are_shown(void **state)
 	assert_string_equal(shown("http://me:secret@host/a?key=secret#x"), "http://host/a");
 	assert_string_equal(shown("http://me:a@b@host:1?key=secret"), "http://host:1");
 	assert_string_equal(shown("http://host?x=/@secret"), "http://host");
+	assert_string_equal(shown("http://host:65535/"), "http://host:65535/");
 	assert_string_equal(shown("http://[fe80::1%25eth0]:80/"), "http://[fe80::1%25eth0]:80/");
 }
 
@@ -53,6 +54,8 @@ static void all_else_is_refused(void **state)
 					    "http://host:/",
 					    "http://host:x",
 					    "http://host:123456",
+					    "http://host:65536",
+					    "http://host:0",
 					    "http://[::1",
 					    "http://[]",
 					    "http://[::1]x",
