@@ -273,7 +273,7 @@ enum stack_off_cpu_kind {
 #define STACK_OFF_CPU_FIRST_AHEAD 10000u
 /* Where moments are wanted, those of times of at least this are sent, too, without a stack. */
 #define STACK_OFF_CPU_MOMENT_NS 50000u
-#define STACK_OFF_CPU_SUMS 16 /* of a thread; the last one may be STACK_OFF_CPU_MIXED */
+#define STACK_OFF_CPU_SUMS 16  /* of a thread; the last one may be STACK_OFF_CPU_MIXED */
 #define STACK_OFF_CPU_SITES 12 /* in the others sums are only the first ones of their kinds */
 #define STACK_OFF_CPU_ANY_SITE 0u
 #define STACK_OFF_CPU_DUE_BITS 16
