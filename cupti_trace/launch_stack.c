@@ -59,6 +59,8 @@ static struct {
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_id = 1};
 static _Atomic uint32_t generation READ_AT_LAUNCH = 1;
 
+static _Atomic uint64_t walks; /* since the process began */
+
 /* Not 0: code is about to be unmapped, so each launch looks. Counts down with each check. */
 static _Atomic uint32_t watched_checks READ_AT_LAUNCH;
 static _Atomic uint64_t watched_until_ns; /* at the latest */
@@ -583,6 +585,7 @@ capture_by_walk(struct sink *sink, const struct site *site, struct thread_cache 
 {
 	uint32_t id;
 
+	atomic_fetch_add_explicit(&walks, 1, memory_order_relaxed);
 	if (!cache || cache->is_capturing)
 		return capture_on_stack(sink, site, cache);
 	cache->is_capturing = true;
@@ -717,6 +720,11 @@ void launch_stack_learn_path(uint32_t stack, const void *frame)
 				  driver.count, clock_now_ns());
 	pthread_mutex_unlock(&table.lock);
 	guest_leave(&guest);
+}
+
+uint64_t launch_stack_walks(void)
+{
+	return atomic_load_explicit(&walks, memory_order_relaxed);
 }
 
 const char *launch_stack_function(uint32_t stack)

@@ -49,6 +49,9 @@ void launch_stack_learn_path(uint32_t stack, const void *frame);
 /* The launch function that a stack was sent with; NULL: not known any more. */
 const char *launch_stack_function(uint32_t stack);
 
+/* How many stacks of the process were walked frame by frame, for they were not recognized. */
+uint64_t launch_stack_walks(void);
+
 /* To be called first, and now and then: notices whether code was unmapped or mapped. Any thread. */
 void launch_stack_check_code(struct sink *sink);
 
