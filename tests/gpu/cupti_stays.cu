@@ -4,8 +4,9 @@
  * again, without `profile`. WHAT: nothing (it is not used), subscriber (a subscriber comes and
  * goes, which asks for no callback), kernels (kernels are recorded for a while), finalize (and then
  * cuptiFinalize is called). Prints "WHAT before US meanwhile US after US": medians of a step, which
- * launches a graph of 20 kernels and waits for it. If a call of CUDA fails, the line says so and
- * ends there.
+ * is that of attach_graphs.cu with the same pause after it: a graph of 20 kernels and 5 kernels
+ * launched one by one. The longer the pause, the more of CUPTI has left the caches by the next
+ * step. If a call of CUDA fails, the line says so and ends there.
  */
 #include <algorithm>
 #include <cstdio>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 #include <vector>
 
-enum { KERNELS = 20, STEPS = 400, PAUSE_US = 200, BUFFER_BYTES = 1 << 20 };
+enum { IN_GRAPH = 20, ALONE = 5, STEPS = 400, PAUSE_US = 2000, BUFFER_BYTES = 1 << 20 };
 
 #define CHECK(call)                                              \
 	do {                                                     \
@@ -41,7 +42,7 @@ static double now_us()
 	return t.tv_sec * 1e6 + t.tv_nsec * 1e-3;
 }
 
-static void steps(const char *when, cudaGraphExec_t graph, cudaStream_t stream)
+static void steps(const char *when, cudaGraphExec_t graph, cudaStream_t stream, float *x)
 {
 	std::vector<double> took;
 
@@ -49,6 +50,8 @@ static void steps(const char *when, cudaGraphExec_t graph, cudaStream_t stream)
 		double began_us = now_us();
 
 		CHECK(cudaGraphLaunch(graph, stream));
+		for (int k = 0; k < ALONE; k++)
+			work<<<64, 256, 0, stream>>>(x);
 		CHECK(cudaStreamSynchronize(stream));
 		took.push_back(now_us() - began_us);
 		usleep(PAUSE_US);
@@ -86,28 +89,28 @@ int main(int argc, char **argv)
 	CHECK(cudaMalloc(&x, 1 << 20));
 	CHECK(cudaStreamCreate(&stream));
 	CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-	for (int i = 0; i < KERNELS; i++)
+	for (int i = 0; i < IN_GRAPH; i++)
 		work<<<64, 256, 0, stream>>>(x);
 	CHECK(cudaStreamEndCapture(stream, &graph));
 	CHECK(cudaGraphInstantiate(&exec, graph, 0));
 	printf("%s", what);
-	steps("before", exec, stream);
+	steps("before", exec, stream, x);
 	if (strcmp(what, "subscriber") == 0) {
 		CHECK(cuptiSubscribe(&subscriber, called, NULL));
-		steps("meanwhile", exec, stream);
+		steps("meanwhile", exec, stream, x);
 		CHECK(cuptiUnsubscribe(subscriber));
 	} else if (records) {
 		CHECK(cuptiActivityRegisterCallbacks(give, take));
 		CHECK(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
-		steps("meanwhile", exec, stream);
+		steps("meanwhile", exec, stream, x);
 		CHECK(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
 		CHECK(cuptiActivityFlushAll(1));
 		if (ends)
 			CHECK(cuptiFinalize());
 	} else {
-		steps("meanwhile", exec, stream);
+		steps("meanwhile", exec, stream, x);
 	}
-	steps("after", exec, stream);
+	steps("after", exec, stream, x);
 	printf("\n");
 	return 0;
 }
