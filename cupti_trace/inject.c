@@ -699,8 +699,8 @@ static void tell_cost(struct tracer *tracer)
 
 	if (count > 0)
 		tracer_notice(tracer, GPU_NOTICE_VERBOSE,
-			      "%" PRIu64 " launch stacks took %" PRIu64
-			      " ns each; %" PRIu64 " were walked",
+			      "%" PRIu64 " launch stacks took %" PRIu64 " ns each; %" PRIu64
+			      " were walked",
 			      count, atomic_load(&tracer->capture_ns) / count,
 			      launch_stack_walks());
 	callback_tell_domains(tracer);
