@@ -43,6 +43,7 @@ struct signal_struct {
 /* Of one CPU: what it is to run. */
 struct rq {
 	__u64 clock; /* as of its last change, such as a switch */
+	struct task_struct *curr;
 } BPF_CORE_TYPE;
 
 struct cfs_rq {
@@ -56,8 +57,9 @@ struct sched_entity {
 
 /* By the clocks of the CPUs that the thread waited for. */
 struct sched_info {
-	unsigned long long run_delay;   /* how long it waited, until last_queued */
-	unsigned long long last_queued; /* since when it waits; 0: it does not */
+	unsigned long long run_delay;    /* how long it waited, until last_queued */
+	unsigned long long last_queued;  /* since when it waits; 0: it does not */
+	unsigned long long last_arrival; /* when it was last given a CPU, by that one's clock */
 } BPF_CORE_TYPE;
 
 struct thread_struct {

@@ -565,8 +565,19 @@ static __always_inline bool send_stack_of(struct task_struct *task, const struct
 }
 
 /*
- * Follows a thread that already runs, or is off the CPU. Should it be switched meanwhile, the
- * switch has the last word: `is_off` does not matter where it begins to run or to wait.
+ * Whether the thread has a CPU, as on_switch sees it: the scheduler names the CPU's next thread
+ * before that runs, but clears on_cpu of the one that leaves only behind it.
+ */
+static __always_inline bool has_cpu(const struct task_struct *task)
+{
+	return has_delays() ? BPF_CORE_READ(task, se.cfs_rq, rq, curr) == task
+			    : BPF_CORE_READ(task, on_cpu);
+}
+
+/*
+ * Follows a thread that already runs, or is off the CPU. From where its times are there, on_switch
+ * sees each switch, and has the last word: `is_off` does not matter where it begins to run or to
+ * wait.
  */
 static __always_inline void follow_running(struct task_struct *task, __u32 pid)
 {
@@ -576,7 +587,7 @@ static __always_inline void follow_running(struct task_struct *task, __u32 pid)
 
 	follow_times(task, pid, pid_in_profiler_ns(task), 0);
 	t = times_of(task);
-	if (!t || BPF_CORE_READ(task, on_cpu))
+	if (!t || has_cpu(task))
 		return;
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
 		__builtin_memset(&regs, 0, sizeof(regs));
@@ -588,7 +599,10 @@ static __always_inline void follow_running(struct task_struct *task, __u32 pid)
 	t->site = site_of(t->kind, &regs);
 	choose_sum(t);
 	t->is_off = 1;
-	t->has_stack = send_stack_of(task, t, &regs);
+	if (has_cpu(task)) /* since then */
+		t->is_off = 0;
+	else
+		t->has_stack = send_stack_of(task, t, &regs);
 }
 
 static __noinline bool send_on_cpu(const struct stack_times *t, __u64 left_ns, __u64 now_ns,
@@ -648,6 +662,20 @@ static __always_inline void end_off_cpu(struct task_struct *task, struct stack_t
 		return;
 	sum->blocked_ns += blocked;
 	sum->runnable_ns += now_ns - since - blocked;
+}
+
+/*
+ * The thread runs, but nothing was seen of its coming. A kernel may hide the switches of a process
+ * that it protects, and so who came after it (seen with the agent of a virtual machine). The
+ * scheduler's own account has when that was.
+ */
+static __noinline int end_off_cpu_unseen(struct task_struct *task, struct stack_times *t,
+					 __u64 now_ns)
+{
+	__u64 clock = clock_of(task), came = has_delays() ? task->sched_info.last_arrival : clock;
+
+	end_off_cpu(task, t, clock > came ? now_ns - (clock - came) : now_ns, clock);
+	return 0;
 }
 
 #endif

@@ -282,6 +282,8 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 	if (keeps_times)
 		t = times_of(task);
 	if (t) {
+		if (t->is_off && has_cpu(task))
+			end_off_cpu_unseen(task, t, taken.sight.time_ns);
 		ran_ns = t->ran_ns + taken.sight.time_ns - t->since_ns;
 		/* switches are by another clock, which may be ahead */
 		if ((__s64)(ran_ns - t->sampled_ns) <= 0)
@@ -304,6 +306,8 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, struc
 	struct stack_off_cpu_sum *sum;
 	__u32 state = task->__state;
 
+	if (t->is_off)
+		end_off_cpu_unseen(task, t, now_ns);
 	if (now_ns > t->since_ns) {
 		t->ran_ns += now_ns - t->since_ns;
 		t->since_ns = now_ns;
@@ -434,6 +438,8 @@ int list_times(struct bpf_iter__task *ctx)
 	struct stack_times *t = task ? times_of(task) : 0;
 	__u64 now_ns = bpf_ktime_get_ns(), delay;
 
+	if (t && t->is_off && has_cpu(task))
+		end_off_cpu_unseen(task, t, now_ns);
 	if (t && t->is_off && !t->woken_ns) {
 		delay = delay_of(task, t, now_ns, clock_of(task));
 		t->woken_ns = delay ? now_ns - delay : 0;

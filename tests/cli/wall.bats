@@ -254,6 +254,56 @@ expect_waits()
 	expect_no_line stderr 'without times, or only with a part'
 }
 
+# Some switches may be hidden from what follows them: those of a protected process, as a virtual machine's agent.
+# Who comes after it was asleep until then.
+@test "threads that sleep and are followed while they run use as little CPU as they say" {
+	cat >sleepers.c <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <sys/resource.h>
+		#include <unistd.h>
+		static volatile int is_over;
+		static void *sleep_on(void *unused)
+		{
+			while (!is_over)
+				usleep(400000);
+			return unused;
+		}
+		int main(void)
+		{
+			pthread_attr_t small;
+			pthread_t thread;
+			struct rusage used;
+
+			pthread_attr_init(&small);
+			pthread_attr_setstacksize(&small, 65536);
+			for (int i = 0; i < 3000; i++)
+				if (pthread_create(&thread, &small, sleep_on, NULL) != 0)
+					return 1;
+			puts("ready");
+			fflush(stdout);
+			while (access("over", F_OK) != 0)
+				usleep(20000);
+			getrusage(RUSAGE_SELF, &used);
+			printf("used %ld us\n", (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
+				used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+			return 0;
+		}
+	END
+	gcc -O1 -pthread -o sleepers sleepers.c
+	./sleepers >sleepers.out &
+	wait_until grep -q ready sleepers.out
+	run_profile --wall -cpu-only --unit ns -d 1.5 -p $! -o out.folded
+	touch over
+	wait $!
+	expect_status 0
+	# each sleep that is taken for work is 400 ms
+	awk -v used="$(sed -n 's/^used \([0-9]*\) us$/\1/p' sleepers.out)" '
+		!/\[(blocked: .*|runnable)\] / { ns += $NF }
+		END { print used " us used, " ns " ns are below no wait"; exit !(used > 0 && ns < used * 1000 + 300000000) }
+	' out.folded
+}
+
 @test "with GPU work: its time is as without" {
 	run_profile --wall --unit ns -o out.folded "$workloads/launches" 100 4
 	expect_status 0
