@@ -576,8 +576,7 @@ static __always_inline bool has_cpu(const struct task_struct *task)
 
 /*
  * Follows a thread that already runs, or is off the CPU. From where its times are there, on_switch
- * sees each switch, and has the last word: `is_off` does not matter where it begins to run or to
- * wait.
+ * sees each switch, and has the last word.
  */
 static __always_inline void follow_running(struct task_struct *task, __u32 pid)
 {
