@@ -29,6 +29,15 @@ load hosts
 	expect_line work '^  CUPTI.s own sums: 21 of 21 match'
 }
 
+@test "a program that executes another: what was sent of the first one is there, and that it had no end" {
+	run_profile -gpu-only --unit ns -o out.folded "$hosts/execs"
+	expect_status 0
+	expect stdout <<<'launches 800'
+	expect_line out.folded '\[GPU_Kernel\]before_exec.* 300000$'
+	expect_line out.folded '\[GPU_Kernel\]after_exec.* 500000$'
+	expect_line stderr '^profile: 1 traced process ended without a goodbye '
+}
+
 @test "a daemon that closes all descriptors" {
 	# shellcheck disable=SC2016
 	profile_host sh -c '"$1" "$PWD/done"; while [ ! -e done ]; do sleep 0.05; done; cat done' \
