@@ -57,7 +57,8 @@ static bool reaches_pipe(const struct arrivals *a, struct arrival *arrival)
 	if (process.st_uid != geteuid() && process.st_uid != 0)
 		return refuse(arrival, "runs as another user, who cannot open profile's pipe");
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)arrival->pid);
-	if (stat(path, &theirs) != 0 && errno == ENOENT)
+	arrival->hides_calls = stat(path, &theirs) != 0 && errno == ENOENT;
+	if (arrival->hides_calls)
 		return refuse(arrival, "goes on without its first thread, which has ended");
 	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)arrival->pid, a->payload->pipe_path);
 	if (fstat(a->payload->pipe, &ours) != 0 || stat(path, &theirs) != 0 ||

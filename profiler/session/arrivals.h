@@ -23,6 +23,7 @@ struct arrival {
 	uint32_t id; /* of struct process: tells programs in one process apart */
 	pid_t pid;
 	enum bring_in_result result;
+	bool hides_calls; /* the kernel shows probes nothing of it: it has no first thread */
 	char message[ARRIVALS_MESSAGE_MAX]; /* why it is not there; names the process */
 };
 

@@ -736,7 +736,9 @@ static void take_arrivals(struct session *s)
 			continue;
 		}
 		log_warn(s->log, "no GPU time: %s%s", arrival.message,
-			 s->call_timing ? "; its CUDA calls are timed instead" : "");
+			 !s->call_timing       ? ""
+			 : arrival.hides_calls ? ", so its CUDA calls cannot be timed either"
+					       : "; its CUDA calls are timed instead");
 		if (!process->is_traced)
 			call_timing_begin(s->call_timing, process);
 	}

@@ -418,7 +418,7 @@ seen_children()
 	wait_until grep -q '^State:.*Z' "/proc/$target/status"
 	run_profile -p "$target" -d 200ms -o out.folded
 	expect_status 0
-	expect_line stderr "^profile: no GPU time: process $target goes on without its first thread, which has ended"
+	expect_line stderr "^profile: no GPU time: process $target goes on without its first thread, which has ended, so its CUDA calls cannot be timed either\$"
 }
 
 @test "a user without privilege is told what it needs" {
