@@ -911,6 +911,10 @@ static void finish_ranks(struct merge *m)
 		if (rank->size > t->job.size)
 			t->job.size = rank->size;
 	}
+	/* launchers' variables may contradict each other */
+	for (uint32_t i = 0; t->job.size && i < m->rank_count; i++)
+		if (m->ranks[i].info.rank >= t->job.size)
+			t->job.size = m->ranks[i].info.rank + 1;
 	if (m->rank_count == 0)
 		t->start_ns = 0;
 	t->elapsed_ns = end_ns > t->start_ns ? end_ns - t->start_ns : 0;

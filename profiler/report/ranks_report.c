@@ -320,6 +320,30 @@ static void report_failed(struct log *log, const struct result *r)
 			 r->rank_count, rank_text(rank, r, first), first->exit_status);
 }
 
+/* Ranks of one job agree on its size. */
+static void report_sizes(struct log *log, const struct result *r)
+{
+	const struct rank_info *known = NULL;
+
+	for (uint32_t i = 0; i < r->rank_count && !known; i++)
+		known = r->ranks[i].size ? &r->ranks[i] : NULL;
+	for (uint32_t i = 0; i < r->rank_count && known; i++) {
+		const struct rank_info *rank = &r->ranks[i];
+		char other[32] = "";
+
+		if (rank->size && rank->size != known->size)
+			snprintf(other, sizeof(other), " of %u", rank->size);
+		else if (rank->rank < known->size)
+			continue;
+		log_warn(
+			log,
+			"rank %u is one of %u, but there is a rank %u%s: are these captures of one "
+			"job?",
+			known->rank, known->size, rank->rank, other);
+		return;
+	}
+}
+
 void ranks_report(struct log *log, const struct result *r)
 {
 	struct rank_time *times = r->rank_count ? rank_times(r) : NULL;
@@ -339,6 +363,7 @@ void ranks_report(struct log *log, const struct result *r)
 	report_failed(log, r);
 	free(clocks.list);
 	free(times);
+	report_sizes(log, r);
 	if (missing_text(r, missing, sizeof(missing)))
 		log_warn(log, "no capture of rank %s", missing);
 }

@@ -108,6 +108,23 @@ sum_of()
 	done
 }
 
+@test "ranks that do not agree on the size of their job" {
+	for rank in 0 5; do
+		RANK=$rank WORLD_SIZE=3 LOCAL_RANK=0 run_profile -gpu-only -o "$rank.profile" "$workloads/launches" 5
+		expect_status 0
+	done
+	run_profile --from 0.profile 5.profile -o out.folded
+	expect_status 0
+	expect_line stderr '^Ranks: 2 of 6$'
+	expect_line stderr '^profile: no capture of rank 1 to 4$'
+	expect_line stderr '^profile: rank 0 is one of 3, but there is a rank 5: are these captures of one job[?]$'
+	RANK=1 WORLD_SIZE=8 LOCAL_RANK=0 run_profile -gpu-only -o 1.profile "$workloads/launches" 5
+	run_profile --from 0.profile 1.profile -o out.folded
+	expect_status 0
+	expect_line stderr '^Ranks: 2 of 8$'
+	expect_line stderr '^profile: rank 0 is one of 3, but there is a rank 1 of 8: are these captures of one job[?]$'
+}
+
 @test "--by rank has the capture of each below one frame" {
 	run_profile -q --from cap.*.profile --by rank --unit ns -o job.folded
 	expect_status 0
