@@ -35,8 +35,9 @@
 #include "symbolize/proc_file.h"
 
 #define TICK_MS 50
-#define DELAY_TICK_MS 250 /* before processes that run already are looked at */
-#define QUICK_TICK_MS 5   /* while a program starts: to learn soon what it runs */
+#define DELAY_TICK_MS 250     /* before processes that run already are looked at */
+#define QUICK_TICK_MS 5       /* while a program starts: to learn soon what it runs */
+#define SILENT_NS 1000000000u /* of a traced program without a goodbye, which is worth a line */
 #define QUICK_NS 300000000u
 #define FIRST_QUICK_NS 100000000u
 #define BATCHES 8             /* of kernel events, between looks at the pipe and for signals */
@@ -1181,7 +1182,16 @@ static void take_hello(struct session *s, struct tracee *tracee,
 static void close_tracee(struct session *s, struct tracee *tracee)
 {
 	struct process *process = tracee_process(tracee);
+	uint64_t silent_ns = tracee_silence(tracee);
 
+	/* a library sends all 50 ms if there is something; a killed program may have been idle */
+	if (process && silent_ns > SILENT_NS && !window_is_part(collect_window(s->collect)))
+		log_warn(s->log,
+			 "process %d (%s): nothing came from it in its last %.1f s: if it used "
+			 "the GPU then, that is missing (did it close profile's pipe, and had no "
+			 "right to open it again?)",
+			 (int)process->pid, process->comm ? process->comm : "?",
+			 (double)silent_ns / 1e9);
 	gpu_pipe_close(s->pipe, tracee);
 	if (process)
 		collect_goodbye(s->collect, process, monotonic_ns());

@@ -27,6 +27,7 @@ struct tracee {
 	uint64_t left_ns;        /* last; CLOCK_MONOTONIC */
 	struct gpu_event_goodbye goodbye;
 	uint64_t next_sequence;
+	uint64_t heard_ns;                 /* of its last write, when that was read */
 	uint64_t operations, operation_ns; /* received */
 	uint64_t unsent;                   /* dropped by the sender */
 	/* launches of one kernel each, the kernels they started, lost records */
@@ -167,6 +168,7 @@ static void count_sequence(struct gpu_pipe *p, struct tracee *t, uint64_t sequen
 	if (sequence > t->next_sequence)
 		saturated_add(&p->ledger->pipe.lost_batches, sequence - t->next_sequence);
 	t->next_sequence = sequence + 1;
+	t->heard_ns = monotonic_ns();
 }
 
 void gpu_pipe_accept(struct gpu_pipe *p, struct tracee *tracee, struct process *process)
@@ -232,6 +234,14 @@ static bool ended_in_the_middle(const struct tracee *t)
 {
 	return t->is_tracing &&
 	       (!t->has_left || saturated_sum(t->operations, t->unsent) > t->goodbye.kernels);
+}
+
+uint64_t tracee_silence(const struct tracee *t)
+{
+	uint64_t ended_ns =
+		t->process && t->process->ended_ns ? t->process->ended_ns : monotonic_ns();
+
+	return ended_in_the_middle(t) && ended_ns > t->heard_ns ? ended_ns - t->heard_ns : 0;
 }
 
 /* Before what is recorded: it had nothing to send. */

@@ -79,6 +79,12 @@ struct process *tracee_process(const struct tracee *tracee);
 uint64_t tracee_instance(const struct tracee *tracee);
 
 /*
+ * Of one that has ended without a goodbye, while the input is read as it comes: how long before its
+ * end the last came from it, in ns; 0: it has said goodbye.
+ */
+uint64_t tracee_silence(const struct tracee *tracee);
+
+/*
  * Finds a program whose process ended before `time_ns`, or that said goodbye GPU_PIPE_LEAVE_NS
  * before (the end of its process may be out of sight): it sends nothing more, and is to be closed.
  * UINT64_MAX: any. False: none.

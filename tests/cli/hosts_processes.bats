@@ -38,6 +38,16 @@ load hosts
 	expect_line stderr '^profile: 1 traced process ended without a goodbye '
 }
 
+@test "a program that locks itself out of the pipe: it is said since when" {
+	run_profile -gpu-only --unit ns -o out.folded "$hosts/locked_out"
+	expect_status 3
+	expect stdout <<<'launches 160'
+	expect_line out.folded '\[GPU_Kernel\]before.* 10000$'
+	expect_line stderr '^profile: process [0-9]* \(locked_out\): nothing came from it in its last [1-9][0-9.]* s: '
+	run_profile --strict -gpu-only -o out.folded "$hosts/locked_out"
+	expect_status 124
+}
+
 @test "a daemon that closes all descriptors" {
 	# shellcheck disable=SC2016
 	profile_host sh -c '"$1" "$PWD/done"; while [ ! -e done ]; do sleep 0.05; done; cat done' \
