@@ -88,7 +88,7 @@ static void what_ended_sooner_or_after_the_call_was_not_waited_for(void **state)
 	struct span_links *l = span_links_new();
 
 	(void)state;
-	add(l, 0, 0, 120, 1);   /* an unknown launch */
+	add(l, 0, 0, 120, 1);    /* an unknown launch */
 	add(l, 95, 105, 150, 2); /* one that went on */
 	add(l, 10, 20, 190, 3);
 	assert_link(l, 100, 192, 3);
@@ -96,7 +96,7 @@ static void what_ended_sooner_or_after_the_call_was_not_waited_for(void **state)
 	add(l, 0, 0, 300, 5);
 	assert_link(l, 100, 192, 3);
 	assert_unknown(l, 100, 193); /* it may have been before that */
-	add(l, 97, 107, 190, 6); /* at the same time */
+	add(l, 97, 107, 190, 6);     /* at the same time */
 	assert_unknown(l, 100, 192);
 	span_links_free(l);
 }
