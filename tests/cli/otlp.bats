@@ -580,6 +580,16 @@ start_receiver()
 	expect_line stderr "^profile: $((1201 - there + 1)) spans did not arrive: .*/v1/traces answered 400 \(status 400\)\$"
 }
 
+@test "spans that a collector refuses in a compressed answer are counted" {
+	local requests
+
+	start_collector zipped/1
+	run_profile -gpu-only -o out.folded --otlp "$url" "$workloads/launches" 10
+	expect_status 0
+	requests=$(grep -c . got/log)
+	expect_line stderr "^profile: $requests spans did not arrive: the collector refused them\$"
+}
+
 @test "a collector that answers with a page accepts nothing" {
 	start_collector page
 	run_profile -gpu-only -o out.folded --otlp "$url" "$workloads/launches" 10
