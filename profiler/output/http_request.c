@@ -22,7 +22,8 @@ struct http_request {
 	void *fields; /* of the header, for curl */
 	char *url;
 	uint32_t request_ms;
-	bool has_secret_url; /* credentials or a query in the one that was given */
+	bool has_secrets; /* in the URL that was given or in those of proxies: an answer may repeat
+			     them */
 	char shown[HTTP_URL_BYTES];
 	struct http_headers headers; /* the user's */
 	char curl_error[CURL_API_ERROR_SIZE];
@@ -73,7 +74,10 @@ static size_t take_field(char *data, size_t one, size_t size, void *context)
 	struct http_request *r = context;
 
 	(void)one;
-	r->has_header = size > 0 && (data[0] == '\r' || data[0] == '\n'); /* the line after it */
+	if (size >= 5 && memcmp(data, "HTTP/", 5) == 0)
+		r->has_header = false;
+	else if (size > 0 && (data[0] == '\r' || data[0] == '\n'))
+		r->has_header = true; /* the line after it; fields behind the body change nothing */
 	if (size > 5 && strncasecmp(data, "grpc-", 5) == 0)
 		keep_answer(r->outcome, data, size);
 	return size;
@@ -125,6 +129,21 @@ static char *whole_url(const struct http_url *url, const struct http_target *tar
 	return whole;
 }
 
+/* Of the variables that libcurl reads. */
+static bool has_proxy_secrets(void)
+{
+	static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
+					    "ALL_PROXY"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *proxy = getenv(names[i]);
+
+		if (proxy && strchr(proxy, '@'))
+			return true;
+	}
+	return false;
+}
+
 static bool set_up(struct http_request *r)
 {
 	int (*set)(void *, int, ...) = r->api.easy_setopt;
@@ -137,6 +156,7 @@ static bool set_up(struct http_request *r)
 	       !set(r->curl, CURL_API_OPT_NOSIGNAL, 1L) &&
 	       !set(r->curl, CURL_API_OPT_USERAGENT, "profile/" PROFILE_VERSION) &&
 	       !set(r->curl, CURL_API_OPT_HTTPHEADER, r->fields) &&
+	       !set(r->curl, CURL_API_OPT_ACCEPT_ENCODING, "") && /* all that it can decode */
 	       !set(r->curl, CURL_API_OPT_POST, 1L) &&
 	       !set(r->curl, CURL_API_OPT_ERRORBUFFER, r->curl_error) &&
 	       !set(r->curl, CURL_API_OPT_WRITEFUNCTION, take_answer) &&
@@ -166,7 +186,7 @@ struct http_request *http_request_new(const struct http_target *target, char why
 		snprintf(why, HTTP_WHY_BYTES, "%s", wrong);
 	} else {
 		http_url_show(&url, r->shown, sizeof(r->shown));
-		r->has_secret_url = url.user_size || url.query_size;
+		r->has_secrets = url.user_size || url.query_size || has_proxy_secrets();
 		r->url = whole_url(&url, target);
 		r->request_ms = target->request_ms ? target->request_ms : HTTP_REQUEST_MS;
 		r->curl = r->api.easy_init();
@@ -216,7 +236,7 @@ bool http_request_is_secret(const struct http_request *r, const char *text)
 			word += size;
 		}
 	}
-	return r->has_secret_url; /* how the server spells those is not known */
+	return r->has_secrets; /* how the server spells those is not known */
 }
 
 static const char *hint(long status)
@@ -243,7 +263,10 @@ static const char *hint(long status)
 /* Whatever is sent there, some servers answer with the same page: they did not take it. */
 static bool is_page(const struct http_outcome *o)
 {
-	return o->answer[strspn(o->answer, " \t\r\n")] == '<';
+	static const char mark[] = "\xef\xbb\xbf"; /* of the order of bytes, as files have it */
+	const char *text = o->answer + (starts_with(o->answer, mark) ? strlen(mark) : 0);
+
+	return text[strspn(text, " \t\r\n")] == '<';
 }
 
 /* The first line of an answer, where it may be shown. */
@@ -266,13 +289,23 @@ static void explain_status(const struct http_request *r, struct http_outcome *o)
 		 hint(o->status), quotes ? " (" : "", quotes ? first : "", quotes ? ")" : "");
 }
 
+/* libcurl quotes the URLs of proxies, whole or as much as it has room for. */
+static bool may_quote_url(const char *error)
+{
+	return strstr(error, "://") || strchr(error, '@') ||
+	       strlen(error) >= CURL_API_ERROR_SIZE - 1;
+}
+
 static void explain_failure(const struct http_request *r, int code, struct http_outcome *o)
 {
-	const char *text = *r->curl_error ? r->curl_error : r->api.easy_strerror(code);
+	const char *text = *r->curl_error && !may_quote_url(r->curl_error)
+				   ? r->curl_error
+				   : r->api.easy_strerror(code);
 
 	if (code == CURL_API_ABORTED_BY_CALLBACK || code == CURL_API_OPERATION_TIMEDOUT)
 		text = "no answer in time";
 	snprintf(o->why, sizeof(o->why), "%.200s: %s", r->shown, text);
+	clean_text(o->why);
 }
 
 static bool is_passing(int code)

@@ -5,9 +5,9 @@
  * Only http and https are spoken, no redirect is followed (a body that is meant for one server goes
  * to no other), certificates are verified, and proxies are those of libcurl's environment variables
  * (http_proxy, https_proxy, no_proxy). Of an answer at most HTTP_ANSWER_BYTES are kept and
- * HTTP_ANSWER_LIMIT read; one whose header is whole counts, even if the rest is cut. Texts for the
- * user hold neither credentials nor the query of the URL, and no part of an answer that repeats
- * what we sent for credentials.
+ * HTTP_ANSWER_LIMIT read, both of what libcurl has decompressed; one whose header is whole counts,
+ * even if the rest is cut. Texts for the user hold neither credentials, of the URL or a proxy's,
+ * nor the URL's query, and no part of an answer that repeats what we sent for credentials.
  *
  * Used by one thread at a time; the connection is kept from one request to the next.
  */

@@ -79,32 +79,44 @@ int span_links_add(struct span_links *l, struct link_stream_key key,
 	return 0;
 }
 
+/* Whether it is sure to have been launched before that time. */
+static bool is_before(const struct link_operation *o, uint64_t time_ns)
+{
+	return o->launch_start_ns && o->launch_end_ns && o->launch_end_ns <= time_ns;
+}
+
 uint64_t span_links_find(const struct span_links *l, struct link_stream_key key, uint64_t start_ns,
 			 uint64_t end_ns, bool *unknown)
 {
 	uint64_t ran_until =
 		start_ns > SPAN_LINKS_CLOCK_ERROR_NS ? start_ns - SPAN_LINKS_CLOCK_ERROR_NS : 0;
+	uint64_t sure_from = saturated_sum(start_ns, SPAN_LINKS_CLOCK_ERROR_NS);
+	uint64_t last_end = saturated_sum(end_ns, SPAN_LINKS_CLOCK_ERROR_NS);
 	uint32_t at = find_stream(l, &key);
 	const struct link_operation *last = NULL;
 	const struct stream *s;
+	uint64_t maybe_end; /* the last end of those that may be the one, or may not */
 
 	*unknown = at == HASH_INDEX_NONE && l->count == SPAN_LINKS_STREAMS;
 	if (at == HASH_INDEX_NONE)
 		return 0;
 	s = &l->streams[at];
-	*unknown = s->older_end_ns > ran_until;
+	maybe_end = s->older_end_ns;
 	for (uint32_t i = 0; i < SPAN_LINKS_OPERATIONS && i < s->count; i++) {
 		const struct link_operation *o = &s->recent[i];
 
 		if (o->end_ns <= ran_until || o->launch_start_ns > start_ns)
 			continue; /* it was over, or came later */
-		if (!o->launch_start_ns || !o->launch_end_ns || o->launch_end_ns > start_ns)
-			*unknown = true;
-		if (!last || o->end_ns >= last->end_ns)
-			last = o;
+		if (is_before(o, start_ns)) {
+			if (!last || o->end_ns >= last->end_ns)
+				last = o;
+		} else if (o->end_ns <= last_end && o->end_ns > maybe_end) {
+			maybe_end = o->end_ns; /* else the call did not wait for it */
+		}
 	}
-	if (last && (last->end_ns > saturated_sum(end_ns, SPAN_LINKS_CLOCK_ERROR_NS) ||
-		     last->end_ns <= saturated_sum(start_ns, SPAN_LINKS_CLOCK_ERROR_NS)))
+	if (maybe_end > ran_until && (!last || maybe_end >= last->end_ns))
+		*unknown = true;
+	if (last && (last->end_ns > last_end || last->end_ns <= sure_from))
 		*unknown = true;
 	return last && !*unknown ? last->number : 0;
 }

@@ -6,11 +6,11 @@
  * The input: operations in the order in which they began; calls when all operations that began
  * before their ends, and SPAN_LINKS_CLOCK_ERROR_NS after them, have been added. A link that may be
  * wrong is none. So it is not known what a call waited for if
- *  - an operation may be the one, but its launch is not known, or went on in another thread when
- *    the call began: which of the two came first is not known;
+ *  - another one that ended while the call went on, and no sooner, may be the one: its launch is
+ *    not known, or went on in another thread when the call began, so which came first is not
+ *    known; or it is older than the operations that are kept of the stream;
  *  - an operation that was launched before seems to have ended after the call, or so close to its
- *    beginning that the errors of the clocks decide;
- *  - it may be an older operation than those that are kept of the stream.
+ *    beginning that the errors of the clocks decide.
  *
  * Bounded: 1 KiB for each of SPAN_LINKS_STREAMS streams. Of further ones nothing is known.
  */

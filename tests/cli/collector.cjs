@@ -8,6 +8,7 @@
 //   200          accepts, like no answer at all
 //   STATUS       refuses, with this status of HTTP; STATUS/SECONDS adds Retry-After
 //   refused/N    accepts, but for N spans
+//   zipped/N     the same, in an answer that is compressed
 //   page         answers 200 with a page, as servers do that are no collectors
 //   cut/STATUS   answers this, accepts if it is 200, and ends the connection within the answer's body
 //   close        ends the connection without an answer
@@ -34,15 +35,18 @@ function keep(request, body) {
 	fs.writeFileSync(path.join(folder, name), bytes);
 }
 
-function accept(request, response, body, refused) {
+function accept(request, response, body, refused, isZipped) {
 	const json = request.headers['content-type'] === 'application/json';
 	const message = json
 		? JSON.stringify(refused ? { partialSuccess: { rejectedSpans: String(refused), errorMessage: 'full' } } : {})
 		: Buffer.from(refused ? [10, 2, 8, refused] : []);
 
 	keep(request, body);
-	response.writeHead(200, { 'Content-Type': request.headers['content-type'] });
-	response.end(message);
+	response.writeHead(200, {
+		'Content-Type': request.headers['content-type'],
+		...(isZipped ? { 'Content-Encoding': 'gzip' } : {}),
+	});
+	response.end(isZipped ? zlib.gzipSync(message) : message);
 }
 
 function answer(request, response, body) {
@@ -57,6 +61,8 @@ function answer(request, response, body) {
 		return accept(request, response, body);
 	case 'refused':
 		return accept(request, response, body, Number(argument));
+	case 'zipped':
+		return accept(request, response, body, Number(argument), true);
 	case 'slow':
 		return setTimeout(() => accept(request, response, body), Number(argument));
 	case 'page':

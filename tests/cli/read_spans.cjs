@@ -140,63 +140,99 @@ function sum(spans) {
 		(ns, span) => ns + BigInt(span.endTimeUnixNano) - BigInt(span.startTimeUnixNano), 0n);
 }
 
-// The operation that a call waited for, as far as launches' ends say; null: there is none, or it is not certain.
-function waitedFor(span, operations, byId) {
-	const { 'cuda.context.id': context, 'cuda.stream.id': stream } = span.attributes;
-	const start = BigInt(span.startTimeUnixNano), end = BigInt(span.endTimeUnixNano) + 5000n;
-	let last = null;
+// docs/otlp.md: clocks' errors, and the operations of a stream among which links are looked for.
+const CLOCK_ERROR_NS = 5000n;
+const OPERATIONS_KEPT = 32;
 
-	if (stream === undefined) return null;
-	for (const o of operations) {
-		const ends = BigInt(o.endTimeUnixNano), launch = byId.get(o.parentSpanId);
+const startOf = (span) => BigInt(span.startTimeUnixNano);
+const endOf = (span) => BigInt(span.endTimeUnixNano);
 
-		if (o.attributes['cuda.stream.id'] !== stream || o.attributes['cuda.context.id'] !== context ||
-			o.startTimeUnixNano === o.endTimeUnixNano || ends + 5000n <= start ||
-			BigInt(launch.startTimeUnixNano) > start) continue;
-		if (launch.attributes['cuda.call'] === undefined || BigInt(launch.endTimeUnixNano) > start) return null;
-		if (last === null || BigInt(last.endTimeUnixNano) <= ends) last = o;
-	}
-	const ends = last && BigInt(last.endTimeUnixNano);
+// Whether it was launched before that time: 'yes', 'no', or 'maybe'.
+function wasLaunched(operation, time, byId) {
+	const { attributes: { 'cuda.call': call, 'cuda.end_unknown': isEndUnknown }, ...launch } =
+		byId.get(operation.parentSpanId);
 
-	return last && ends > start + 5000n && ends <= end ? last : null;
+	if (call === undefined) return 'maybe';
+	if (startOf(launch) > time) return 'no';
+	return !isEndUnknown && endOf(launch) <= time ? 'yes' : 'maybe';
 }
 
-// How many calls are linked, how many a search finds an operation for, and how many are linked to
-// that one; and the kernels.
+function latest(operations) {
+	return operations.reduce((end, o) => (endOf(o) > end ? endOf(o) : end), 0n);
+}
+
+// What docs/otlp.md says of a call that waits: the operations of which one is linked (they ended at
+// the same time), 'dropped', or null: there is none.
+function waitedFor(call, operations, byId) {
+	const start = startOf(call), end = endOf(call);
+	const began = operations
+		.filter((o) => startOf(o) < endOf(o) && startOf(o) <= end + CLOCK_ERROR_NS)
+		.sort((a, b) => Number(startOf(a) - startOf(b)));
+	const older = began.slice(0, -OPERATIONS_KEPT);
+	const running = began.slice(-OPERATIONS_KEPT).filter((o) => endOf(o) > start - CLOCK_ERROR_NS);
+	const before = running.filter((o) => wasLaunched(o, start, byId) === 'yes');
+	const perhaps = running.filter((o) => wasLaunched(o, start, byId) === 'maybe' && endOf(o) <= end + CLOCK_ERROR_NS);
+	const last = latest(before), other = latest([...perhaps, ...older]);
+
+	if (other > start - CLOCK_ERROR_NS && other >= last) return 'dropped';
+	if (before.length === 0) return null;
+	if (last <= start + CLOCK_ERROR_NS || last > end + CLOCK_ERROR_NS) return 'dropped';
+	return before.filter((o) => endOf(o) === last);
+}
+
+function checkLink(span, link, byId) {
+	assert.deepStrictEqual(attributesOf(link), { 'cuda.link': 'waited_for' });
+	assert.strictEqual(link.traceId, span.traceId);
+	assert.strictEqual(link.traceState, span.traceState);
+	assert.strictEqual(link.flags, span.flags);
+	assert.ok('cuda.operation' in byId.get(link.spanId).attributes, 'a link leads to an operation of the run');
+}
+
+const streamOf = ({ process, attributes }) =>
+	[process['process.pid'], attributes['cuda.context.id'], attributes['cuda.stream.id']].join();
+
+// Which calls are linked to what, and whether all of the run's are as the definition says. Those of
+// runs that go on, of parts, and with losses are `dropped` in all cases: callers say which they expect.
 function printLinks(spans, operations, byId) {
-	const kernels = new Map();
-	let links = 0, found = 0, right = 0;
+	const kernels = new Map(), streams = new Map();
+	let links = 0, dropped = 0, wrong = 0, allDropped = true;
 
-	for (const span of spans.filter((span) => span.attributes['cuda.call'] !== 'wait'))
-		assert.ok(span.links === undefined && span.droppedLinksCount === undefined);
-	for (const span of spans.filter((span) => span.attributes['cuda.call'] === 'wait')) {
-		const ofProcess = operations.filter((o) => o.process['process.pid'] === span.process['process.pid']);
-		const expected = waitedFor(span, ofProcess, byId);
-
-		found += expected !== null;
-		if (span.links === undefined) continue;
-		assert.strictEqual(span.links.length, 1);
-		const [link] = span.links;
-		const operation = byId.get(link.spanId);
-
-		assert.deepStrictEqual(attributesOf(link), { 'cuda.link': 'waited_for' });
-		assert.strictEqual(link.traceId, span.traceId);
-		assert.strictEqual(link.traceState, span.traceState);
-		assert.strictEqual(link.flags, span.flags);
-		assert.ok('cuda.operation' in operation.attributes);
-		links++;
-		right += expected !== null && expected.endTimeUnixNano === operation.endTimeUnixNano;
-		const names = `${span.name} ${operation.name}`;
-		kernels.set(names, (kernels.get(names) ?? 0) + 1);
+	for (const o of operations) {
+		if (!streams.has(streamOf(o))) streams.set(streamOf(o), []);
+		streams.get(streamOf(o)).push(o);
 	}
-	print('links', `${links} of ${found}, ${right} right`);
+	for (const span of spans) {
+		const { 'cuda.call': call, 'cuda.stream.id': stream, 'error.type': error } = span.attributes;
+		const list = span.links ?? [], isDropped = span.droppedLinksCount !== undefined;
+
+		assert.ok(list.length + (isDropped ? span.droppedLinksCount : 0) <= 1);
+		if (call !== 'wait' || stream === undefined || error !== undefined || startOf(span) === endOf(span)) {
+			assert.ok(list.length === 0 && !isDropped, 'only calls that waited for a stream have links');
+			continue;
+		}
+		const expected = waitedFor(span, streams.get(streamOf(span)) ?? [], byId);
+
+		allDropped &&= isDropped;
+		dropped += isDropped;
+		if (isDropped !== (expected === 'dropped') || (list.length === 1) !== Array.isArray(expected)) wrong++;
+		for (const link of list) {
+			const operation = byId.get(link.spanId), names = `${span.name} ${operation?.name}`;
+
+			checkLink(span, link, byId);
+			if (Array.isArray(expected) && !expected.includes(operation)) wrong++;
+			links++;
+			kernels.set(names, (kernels.get(names) ?? 0) + 1);
+		}
+	}
+	print('links', links);
+	print('links_dropped', dropped);
+	print('links_wrong', wrong === 0 ? 0 : allDropped ? 'all_dropped' : wrong);
 	for (const [names, count] of [...kernels].sort())
 		print('link', `${names} ${count}`);
-	print('links_dropped', spans.reduce((n, span) => n + (span.droppedLinksCount ?? 0), 0));
 }
 
-// Links are not in it: a run that goes on has none.
-// All spans of calls with their ids, and all others without theirs, as one number.
+// All spans of calls with their ids, and all others without theirs, as one number. Links are not in
+// it: a run that goes on has none.
 function treeOf(spans, run) {
 	const lines = spans.filter((span) => span !== run).map((span) => JSON.stringify({
 		...span,

@@ -241,6 +241,39 @@ static void secrets_are_not_shown(void **state)
 	}
 }
 
+/* Neither by libcurl, which quotes what it cannot read, nor by the proxy. */
+static void secrets_of_proxies_are_not_shown(void **state)
+{
+	static const char *const echoes[] = {
+		"HTTP/1.1 400 Bad\r\nContent-Length: 26\r\n\r\nno user hunter22, it says\n", NULL};
+	static const char *const wrong[] = {"http://me:hunter22@127.0.0.1:80 80",
+					    "foo://me:hunter22@127.0.0.1:1", "me:hunter22@"};
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct fixture *f = calloc(1, sizeof(*f));
+		struct http_post_options options;
+		char proxy[64];
+
+		server_start(&f->server, echoes);
+		snprintf(proxy, sizeof(proxy), "http://me:hunter22@127.0.0.1:%u", f->server.port);
+		setenv("http_proxy", i < 3 ? wrong[i] : proxy, 1);
+		options = options_for(f, "", "/");
+		open_with(f, &options);
+		assert_true(send_text(f, "body", 1));
+		http_post_finish(f->post, i < 3 ? 0 : LONG_MS, &f->stats);
+		unsetenv("http_proxy");
+		if (i == 3) {
+			assert_non_null(strstr(f->stats.why, "answered 400"));
+			assert_non_null(strstr(f->server.requests[0].head,
+					       "Authorization: Basic bWU6aHVudGVyMjI="));
+		}
+		assert_null(strstr(f->stats.why, "hunter22"));
+		server_end(&f->server);
+		free(f);
+	}
+}
+
 static void an_endless_answer_is_cut(void **state)
 {
 	static const char *const answers[] = {"HTTP/1.1 200 OK\r\n\r\n.", NULL};
@@ -259,21 +292,39 @@ static void an_endless_answer_is_cut(void **state)
 	free(f);
 }
 
+static void an_answer_cut_behind_its_body_counts(void **state)
+{
+	static const char *const answers[] = {
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+		"2\r\n{}\r\n0\r\nX-Field: x\r\n",
+		NULL};
+	struct fixture *f = start(answers);
+
+	(void)state;
+	assert_true(send_text(f, "body", 1));
+	finish(f, LONG_MS);
+	check_count(&f->stats.sent, 1, 1, 4);
+	assert_int_equal(f->server.count, 1);
+	free(f);
+}
+
 /* Some servers answer with a page whatever they get. */
 static void a_page_accepts_nothing(void **state)
 {
 	static const char *const answers[] = {
 		"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n\r\n <html",
+		"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n\xef\xbb\xbf<html",
 		"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{}<html", NULL};
 	struct fixture *f = start(answers);
 
 	(void)state;
 	assert_true(send_text(f, "one", 1));
 	assert_true(send_text(f, "two", 2));
+	assert_true(send_text(f, "six", 6));
 	finish(f, LONG_MS);
-	check_count(&f->stats.failed, 1, 1, 3);
-	check_count(&f->stats.sent, 1, 2, 3);
-	assert_int_equal(f->server.count, 2);
+	check_count(&f->stats.failed, 2, 3, 6);
+	check_count(&f->stats.sent, 1, 6, 3);
+	assert_int_equal(f->server.count, 3);
 	assert_non_null(strstr(f->stats.why, " answered with a page for browsers: "));
 	free(f);
 }
@@ -498,7 +549,9 @@ int main(void)
 		cmocka_unit_test(not_for_ever),
 		cmocka_unit_test(other_refusals_are_final),
 		cmocka_unit_test(secrets_are_not_shown),
+		cmocka_unit_test(secrets_of_proxies_are_not_shown),
 		cmocka_unit_test(an_endless_answer_is_cut),
+		cmocka_unit_test(an_answer_cut_behind_its_body_counts),
 		cmocka_unit_test(a_page_accepts_nothing),
 		cmocka_unit_test(refused_items_are_counted),
 		cmocka_unit_test(refusals_of_a_protocol_are_heard),

@@ -83,6 +83,24 @@ static void what_is_not_certain_is_not_linked(void **state)
 	span_links_free(l);
 }
 
+static void what_ended_sooner_or_after_the_call_was_not_waited_for(void **state)
+{
+	struct span_links *l = span_links_new();
+
+	(void)state;
+	add(l, 0, 0, 120, 1);    /* an unknown launch */
+	add(l, 95, 105, 150, 2); /* one that went on */
+	add(l, 10, 20, 190, 3);
+	assert_link(l, 100, 192, 3);
+	add(l, 96, 106, 198, 4); /* after the call, and the clocks' error */
+	add(l, 0, 0, 300, 5);
+	assert_link(l, 100, 192, 3);
+	assert_unknown(l, 100, 193); /* it may have been before that */
+	add(l, 97, 107, 190, 6);     /* at the same time */
+	assert_unknown(l, 100, 192);
+	span_links_free(l);
+}
+
 static void of_many_operations_the_older_ones_are_not_known(void **state)
 {
 	struct span_links *l = span_links_new();
@@ -90,10 +108,16 @@ static void of_many_operations_the_older_ones_are_not_known(void **state)
 	(void)state;
 	for (uint64_t i = 1; i <= 3 * SPAN_LINKS_OPERATIONS; i++)
 		add(l, 1 + i, 2 + i, 1000 + 10 * i, i);
-	/* the first of those that are kept is 65 */
+	/* the first of those that are kept is 65; the ones before ended sooner */
 	assert_link(l, 1645, 1970, 96);
-	assert_unknown(l, 1644, 1970);
+	assert_link(l, 110, 1970, 96);
 	assert_unknown(l, 60, 1600);
+	add(l, 100, 101, 1980, 97);
+	for (uint64_t i = 1; i < SPAN_LINKS_OPERATIONS; i++)
+		add(l, 102, 103, 1970, 97 + i);
+	assert_link(l, 110, 1990, 97);
+	add(l, 102, 103, 1970, 200); /* 97 is not kept any more */
+	assert_unknown(l, 110, 1990);
 	span_links_free(l);
 }
 
@@ -166,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_last_that_was_launched_before),
 		cmocka_unit_test(what_is_not_certain_is_not_linked),
+		cmocka_unit_test(what_ended_sooner_or_after_the_call_was_not_waited_for),
 		cmocka_unit_test(of_many_operations_the_older_ones_are_not_known),
 		cmocka_unit_test(of_too_many_streams_some_are_not_known),
 		cmocka_unit_test(links_are_right),
