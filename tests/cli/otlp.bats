@@ -78,7 +78,7 @@ two_parts()
 # What was read, without what files alone have: the number of requests is their own, and so are links.
 spans_of_both()
 {
-	grep -Ev '^(requests|links?|links_dropped) ' spans
+	grep -Ev '^(requests|links?|links_dropped|links_wrong) ' spans
 }
 
 # The collector has got what is in out.jsonl, which was written at the end: the same spans, once.
