@@ -683,7 +683,6 @@ static void say_no_output(const char *variable, const char *path, int err)
 			     path,
 			     err == -EEXIST   ? "it is there already, and is no trace"
 			     : err == -EINVAL ? "it is no regular file"
-			     : err == -EPIPE  ? "it was moved or removed"
 					      : strerror(-err));
 	else
 		n = snprintf(line, sizeof(line),

@@ -17,7 +17,6 @@
 #include "symbolize/text.h"
 
 #define KEPT_FIRST 16384u
-#define MOST_CUTS 64u     /* batches that begin a file and are cut within their first words */
 #define NOT_NOW (-EMFILE) /* of several errors of open, this one stands for all that may pass */
 
 static void begin_batch(struct sink *sink)
@@ -47,34 +46,22 @@ static char *add_header(const struct sink *sink, char *batch, size_t used)
 	return memcpy(batch + SINK_HEADER_MAX - length, header, (size_t)length);
 }
 
-/*
- * 0: it is a file to which a trace may be added: it begins with a batch, or with what was written
- * of one when there was no room for more. Or -errno.
- */
+/* 0: it is a file to which a trace may be added. Or -errno. */
 static int check_file(int fd, struct stat *st)
 {
 	static const char expected[] = "\n{\"t\":\"batch\",";
 	char start[sizeof(expected) - 1];
-	off_t at = 0;
 
 	if (fstat(fd, st) != 0)
 		return -errno;
 	if (!S_ISREG(st->st_mode))
 		return -EINVAL;
-	for (uint32_t i = 0; i < MOST_CUTS; i++) {
-		ssize_t got = pread(fd, start, sizeof(start), at), same = 0;
-
-		if (got < 0)
-			return -errno;
-		while (same < got && start[same] == expected[same])
-			same++;
-		if (same == got)
-			return 0;
-		if (same == 0 || start[same] != expected[0])
-			break;
-		at += same;
-	}
-	return -EEXIST;
+	if (st->st_size == 0)
+		return 0;
+	if (pread(fd, start, sizeof(start), 0) != (ssize_t)sizeof(start) ||
+	    memcmp(start, expected, sizeof(start)) != 0)
+		return -EEXIST;
+	return 0;
 }
 
 /* For O_NONBLOCK a file is as good as a pipe. */
@@ -169,13 +156,6 @@ static bool is_there(const struct sink *sink)
 	struct stat st;
 
 	return stat(sink->path, &st) == 0 && is_same(sink, &st);
-}
-
-static bool is_removed(const struct sink *sink)
-{
-	struct stat st;
-
-	return sink->fd >= 0 && fstat(sink->fd, &st) == 0 && is_same(sink, &st) && st.st_nlink == 0;
 }
 
 /* What follows from an error of open: -EPIPE if nobody reads the pipe any more, or NOT_NOW. */
@@ -308,10 +288,8 @@ static int write_bytes(struct sink *sink, const char *bytes, size_t length, size
 
 		if (n == (ssize_t)length)
 			return 0;
-		if (n == -EPIPE || n == NOT_NOW) {
-			sink->error = (int)-n;
+		if (n == -EPIPE || n == NOT_NOW)
 			return n == -EPIPE ? -EPIPE : -EAGAIN;
-		}
 		if (n == -EINTR || n == -EBADF)
 			continue;
 		if (sink->is_file) {
@@ -643,8 +621,6 @@ void sink_goodbye(struct sink *sink)
 	event.goodbye.own_ns = own_cost_ns();
 	put_locked(sink, &event);
 	flush_locked(sink);
-	if (sink->is_file && is_removed(sink))
-		sink->error = EPIPE;
 	pthread_mutex_unlock(&sink->lock);
 }
 

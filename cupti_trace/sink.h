@@ -51,7 +51,7 @@ struct sink {
 	bool is_on;
 	int fd;       /* among the program's descriptors; -1: closed, and opened for each write */
 	bool is_file; /* not a pipe: a trace; said below of pipes, it goes for both */
-	int error;    /* of a file, the last one: errno, EPIPE: moved or removed; 0: none */
+	int error;    /* of a file, the last one: errno; 0: none */
 	dev_t device; /* of the pipe, with its inode */
 	ino_t inode;
 	char path[SINK_PATH_MAX];

@@ -29,15 +29,6 @@ load hosts
 	expect_line work '^  CUPTI.s own sums: 21 of 21 match'
 }
 
-@test "a program that executes another: what was sent of the first one is there, and that it had no end" {
-	run_profile -gpu-only --unit ns -o out.folded "$hosts/execs"
-	expect_status 0
-	expect stdout <<<'launches 800'
-	expect_line out.folded '\[GPU_Kernel\]before_exec.* 300000$'
-	expect_line out.folded '\[GPU_Kernel\]after_exec.* 500000$'
-	expect_line stderr '^profile: 1 traced process ended without a goodbye '
-}
-
 @test "a program that locks itself out of the pipe: it is said since when" {
 	run_profile -gpu-only --unit ns -o out.folded "$hosts/locked_out"
 	expect_status 3

@@ -183,51 +183,6 @@ expect_kernels()
 	done
 }
 
-@test "what a program executes goes on in the trace" {
-	alone "$root/build/tests/hosts/vforked" 3
-	expect_status 0
-	launches=$(sed -n 's/^launches //p' stdout)
-	read_trace --strict -o out.folded
-	expect_kernels "$launches"
-	rm run.trace
-	alone "$root/build/tests/hosts/execs"
-	expect_status 0
-	expect stdout <<<'launches 800'
-	read_trace -o out.folded
-	expect_line stderr '^Samples: 800 launches, 800 GPU kernels '
-	expect_line stderr '^profile: 1 traced process ended without a goodbye '
-}
-
-@test "none of a program that runs with more privilege than its user has" {
-	needs_command setpriv
-	cat >injected.c <<-'END'
-		#include <dlfcn.h>
-		#include <stdio.h>
-		#include <sys/auxv.h>
-		int main(int argc, char **argv)
-		{
-			void *library = dlopen(argc > 1 ? argv[1] : "", RTLD_NOW);
-			int (*begin)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : 0;
-
-			printf("secure %lu\n", getauxval(AT_SECURE));
-			return begin ? !begin() : 2;
-		}
-	END
-	gcc -o injected injected.c
-	cp "$library" library.so
-	chmod 777 .
-	for mode in 755 4755; do
-		chmod "$mode" injected
-		INJECTION_TRACE=$PWD/$mode.trace INJECTION_VERBOSE=1 \
-			run_command setpriv --reuid 4242 --regid 4242 --clear-groups ./injected "$PWD/library.so"
-		expect_status 0
-		expect_line stdout "^secure $((mode == 4755))\$"
-	done
-	[ -e 755.trace ]
-	expect_no_file 4755.trace
-	expect_empty stderr
-}
-
 @test "a program that is killed, or crashes" {
 	for how in FAKE_CUDA_KILL_AFTER FAKE_CUDA_CRASH_AFTER; do
 		rm -f run.trace
@@ -267,13 +222,6 @@ expect_kernels()
 	expect_line stderr '^profile: 1 traced process ended without a goodbye \(killed, or the disk full\?\): '
 	run_profile --strict --from run.trace -o out.folded
 	expect_status 124
-}
-
-@test "a file that is removed while it is written" {
-	alone env INJECTION_VERBOSE=1 sh -c '"$0" 3000 & until [ -s run.trace ]; do :; done; rm run.trace; wait $!' \
-		"$workloads/launches"
-	expect_status 0
-	expect stderr <<<"profile: cannot write INJECTION_TRACE $PWD/run.trace: it was moved or removed"
 }
 
 @test "what is no trace is left alone" {

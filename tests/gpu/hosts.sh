@@ -320,7 +320,6 @@ check_all_hosts() {
 	start exact forked
 	start exact fork_handlers
 	start exact vforked 3
-	start counted execs
 	start daemon daemon
 	start daemon daemon:later PID
 	start exact namespaces
