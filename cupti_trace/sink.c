@@ -17,6 +17,7 @@
 #include "symbolize/text.h"
 
 #define KEPT_FIRST 16384u
+#define START_BYTES 256u /* of a file, to see whether it is a trace */
 #define NOT_NOW (-EMFILE) /* of several errors of open, this one stands for all that may pass */
 
 static void begin_batch(struct sink *sink)
@@ -46,22 +47,40 @@ static char *add_header(const struct sink *sink, char *batch, size_t used)
 	return memcpy(batch + SINK_HEADER_MAX - length, header, (size_t)length);
 }
 
+/*
+ * Whether a trace begins so: with a header, or one that the end of the file or the next header cuts
+ * short, because the first write had found no room for more.
+ */
+static bool begins_trace(const char *start, size_t length)
+{
+	static const char header[] = "\n{\"t\":\"batch\",";
+	size_t matched = 0;
+
+	for (size_t i = 0; i < length && matched < sizeof(header) - 1; i++) {
+		if (start[i] == header[matched])
+			matched++;
+		else if (start[i] == header[0])
+			matched = 1;
+		else
+			return false;
+	}
+	return true;
+}
+
 /* 0: it is a file to which a trace may be added. Or -errno. */
 static int check_file(int fd, struct stat *st)
 {
-	static const char expected[] = "\n{\"t\":\"batch\",";
-	char start[sizeof(expected) - 1];
+	char start[START_BYTES];
+	ssize_t n;
 
 	if (fstat(fd, st) != 0)
 		return -errno;
 	if (!S_ISREG(st->st_mode))
 		return -EINVAL;
-	if (st->st_size == 0)
-		return 0;
-	if (pread(fd, start, sizeof(start), 0) != (ssize_t)sizeof(start) ||
-	    memcmp(start, expected, sizeof(start)) != 0)
-		return -EEXIST;
-	return 0;
+	n = pread(fd, start, sizeof(start), 0);
+	if (n < 0)
+		return -errno;
+	return begins_trace(start, (size_t)n) ? 0 : -EEXIST;
 }
 
 /* For O_NONBLOCK a file is as good as a pipe. */
