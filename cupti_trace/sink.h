@@ -112,6 +112,12 @@ bool sink_waits(const struct sink *sink);
 /* Turns the sink off if nobody reads the pipe any more, which a write would notice. */
 void sink_look_for_reader(struct sink *sink);
 
+/*
+ * Why a file does not have, or will not keep, all that was put: 0 or the last -errno. -ENOENT: it
+ * was removed, -ESTALE: another file has its name.
+ */
+int sink_file_error(struct sink *sink);
+
 /* Closes the pipe. */
 void sink_close(struct sink *sink);
 

@@ -224,6 +224,62 @@ expect_kernels()
 	expect_status 124
 }
 
+@test "a file that is removed or replaced: the program goes on, and it is said" {
+	alone env INJECTION_VERBOSE=1 "$root/build/tests/hosts/loses_trace" remove
+	expect_status 0
+	expect stderr <<<"profile: cannot write INJECTION_TRACE $PWD/run.trace: No such file or directory"
+	alone env INJECTION_VERBOSE=1 "$root/build/tests/hosts/loses_trace" replace
+	expect_status 0
+	expect stderr <<<"profile: cannot write INJECTION_TRACE $PWD/run.trace: another file has its name now"
+	expect run.trace <<<theirs
+	rm run.trace
+	alone "$root/build/tests/hosts/loses_trace" remove
+	expect_status 0
+	expect_empty stderr
+	# its own file under the number of stderr, which it checks
+	alone env INJECTION_VERBOSE=1 "$root/build/tests/hosts/loses_trace" remove own-stderr
+	expect_status 0
+	expect_empty stderr
+}
+
+@test "nobody reads what is said of a file" {
+	trace=/nowhere/run.trace alone env INJECTION_VERBOSE=1 python3 -c '
+import os, subprocess, sys
+reader, writer = os.pipe()
+os.close(reader)
+sys.exit(abs(subprocess.run(sys.argv[1:], stderr=writer).returncode))' "$workloads/launches" 10
+	expect_status 0
+	expect_line stdout '^launches 10 '
+}
+
+@test "a program that executes others, which use the GPU as well" {
+	alone "$root/build/tests/hosts/executes" 3
+	expect_status 0
+	read_trace -o out.folded
+	# of an image that was replaced no work is lost that it waited for
+	expect_line stderr '^Samples: 30 launches, 30 GPU kernels '
+	expect_line stderr '^profile: 2 traced processes ended without a goodbye '
+}
+
+@test "a program with more privilege than its user has writes none" {
+	needs_root
+	cp "$root/build/tests/hosts/executes" app
+	cp "$library" library.so
+	chmod 755 library.so
+	chmod 777 .
+	for mode in 0755 4755; do
+		rm -f run.trace
+		chown 4242 app
+		chmod "$mode" app
+		library=$PWD/library.so alone env INJECTION_VERBOSE=1 ./app 1
+		expect_status 0
+		expect_line stdout '^launches 10$'
+		expect_empty stderr
+		[ "$mode" = 4755 ] || expect_line run.trace '"t":"hello"'
+	done
+	expect_no_file run.trace
+}
+
 @test "what is no trace is left alone" {
 	echo precious >run.trace
 	alone env INJECTION_VERBOSE=1 "$workloads/launches" 10

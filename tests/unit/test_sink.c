@@ -886,11 +886,36 @@ static void a_file_that_is_closed_is_opened_again(void **state)
 	fputs("theirs", out);
 	fclose(out);
 	put_kernels(&sink, 10);
+	assert_int_equal(sink_file_error(&sink), 0);
 	sink_goodbye(&sink);
 	assert_true(sink_is_off(&sink));
+	assert_int_equal(sink_file_error(&sink), -ESTALE);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_size, 6);
 	unlink(path);
+}
+
+static void a_file_that_is_removed_is_an_error(void **state)
+{
+	(void)state;
+	for (int is_closed = 0; is_closed <= 1; is_closed++) {
+		const char *path = new_file();
+		struct sink sink;
+
+		assert_int_equal(sink_open_file(&sink, path, 1, INSTANCE), 0);
+		put_hello(&sink, 1, INSTANCE);
+		sink_flush(&sink);
+		assert_int_equal(sink_file_error(&sink), 0);
+		unlink(path);
+		if (is_closed)
+			close(sink.fd);
+		put_kernels(&sink, 10);
+		sink_goodbye(&sink);
+		assert_int_equal(sink_is_off(&sink), is_closed);
+		assert_int_equal(sink_file_error(&sink), -ENOENT);
+		sink_close(&sink);
+		sink_start_over(&sink);
+	}
 }
 
 int main(void)
@@ -917,6 +942,7 @@ int main(void)
 		cmocka_unit_test(only_a_trace_is_continued),
 		cmocka_unit_test(a_header_that_was_cut_short_is_a_beginning),
 		cmocka_unit_test(a_file_that_is_closed_is_opened_again),
+		cmocka_unit_test(a_file_that_is_removed_is_an_error),
 		/* from here on it uses no files apart */
 		cmocka_unit_test(a_filter_is_set),
 		cmocka_unit_test(files_of_the_program_are_left_alone),
@@ -925,6 +951,7 @@ int main(void)
 		cmocka_unit_test(threads_share_a_sink),
 		cmocka_unit_test(a_pipe_that_is_closed_while_it_is_full),
 		cmocka_unit_test(a_file_that_is_closed_is_opened_again),
+		cmocka_unit_test(a_file_that_is_removed_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
