@@ -54,13 +54,16 @@ expect_kernels()
 
 @test "every format, and captures, which need the trace no more" {
 	alone "$workloads/inference" 3
-	read_trace -o a.profile -o a.folded -o a.html -o a.json -o a.pftrace -o a.svg -o a.pb.gz
+	formats=(profile folded html json perfetto-trace trace.json speedscope.json svg pb.gz)
+	read_trace "${formats[@]/#/-oa.}"
 	expect_kernels 222
+	# what has a format of its own is none of another's
+	expect_equal 'stacks as text' "$(grep -l ';\[GPU_Kernel\].* [0-9]*$' a.*)" a.folded
 	mv stderr of_trace
 	rm run.trace
-	run_profile --from a.profile --unit ns -o b.folded -o b.html -o b.json -o b.pftrace -o b.svg -o b.pb.gz -o b.profile
+	run_profile --from a.profile --unit ns "${formats[@]/#/-ob.}"
 	expect_status 0
-	for format in folded html json pftrace svg pb.gz profile; do cmp "a.$format" "b.$format"; done
+	for format in "${formats[@]}"; do cmp "a.$format" "b.$format"; done
 	expect_equal 'the summary' "$(grep -v '^Wrote' stderr)" "$(grep -v '^Wrote' of_trace)"
 	python3 - <<-'END'
 		import json
