@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include "cupti_trace/clock.h"
 
@@ -62,6 +63,25 @@ void guest_leave(const struct guest *guest)
 	pthread_setcancelstate(guest->cancel_state, NULL);
 	/* last: a handler that runs here may not come back */
 	pthread_sigmask(SIG_SETMASK, &guest->signals, NULL);
+}
+
+bool guest_is_pending(int signal)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	return sigismember(&pending, signal) == 1;
+}
+
+void guest_take_back(int signal)
+{
+	const struct timespec no_wait = {0, 0};
+	sigset_t raised;
+
+	sigemptyset(&raised);
+	sigaddset(&raised, signal);
+	while (sigtimedwait(&raised, NULL, &no_wait) < 0 && errno == EINTR)
+		;
 }
 
 /* ---- files ---- */

@@ -32,6 +32,14 @@ void guest_enter_briefly(struct guest *guest);
 void guest_leave(const struct guest *guest);
 
 /*
+ * A write that fails may raise a signal in the thread: SIGPIPE, or SIGXFSZ where a file is as large
+ * as it may be. Between guest_enter and guest_leave it waits; guest_take_back removes one that was
+ * not pending before the write, as guest_is_pending said.
+ */
+bool guest_is_pending(int signal);
+void guest_take_back(int signal);
+
+/*
  * Opens a file for the library, close-on-exec: a descriptor or -errno. It may be made (O_CREAT),
  * with what the umask leaves of all rights to read and write. It gets a high number: low
  * ones are the program's. It never is, not even for a moment, one of the standard descriptors,

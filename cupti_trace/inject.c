@@ -596,6 +596,67 @@ static void leave(struct tracer *tracer)
 	at_work_end();
 }
 
+/*
+ * Whether stderr is what it was at the first call: a program that closes it may have a file of its
+ * own under that number.
+ */
+static bool has_first_stderr(void)
+{
+	static struct stat first;
+	static bool is_known;
+	struct stat now = {0};
+	bool is_open = fstat(STDERR_FILENO, &now) == 0;
+
+	if (!is_known)
+		first = now;
+	is_known = true;
+	return is_open && now.st_dev == first.st_dev && now.st_ino == first.st_ino;
+}
+
+/* One write, which raises no signal. Call between guest_enter and guest_leave. */
+static void print(const char *line, size_t length)
+{
+	static const int signals[] = {SIGPIPE, SIGXFSZ};
+	bool were_pending[] = {guest_is_pending(SIGPIPE), guest_is_pending(SIGXFSZ)};
+
+	if (!has_first_stderr() || write(STDERR_FILENO, line, length) >= 0)
+		return;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (!were_pending[i])
+			guest_take_back(signals[i]);
+}
+
+/* On stderr: there is no file for it, and the program's user wants to know. */
+static void say_no_output(const char *variable, const char *path, int err)
+{
+	char line[GPU_WIRE_LINE_MAX];
+	int n;
+
+	if (path)
+		n = snprintf(line, sizeof(line), "profile: cannot write %s %s: %s\n", variable,
+			     path,
+			     err == -EEXIST   ? "it is there already, and is no trace"
+			     : err == -EINVAL ? "it is no regular file"
+			     : err == -ESTALE ? "another file has its name now"
+					      : strerror(-err));
+	else
+		n = snprintf(line, sizeof(line),
+			     "profile: INJECTION_METRICS is set, but %s, the file for them, is "
+			     "not\n",
+			     variable);
+	if (n > 0 && (size_t)n < sizeof(line))
+		print(line, (size_t)n);
+}
+
+/* Why a trace is not complete. */
+static void say_what_failed(struct tracer *tracer)
+{
+	int err = sink_file_error(&tracer->sink);
+
+	if (err && tracer->verbose)
+		say_no_output(TRACE_ENV, tracer->sink.path, err);
+}
+
 static void *flusher_main(void *arg)
 {
 	struct tracer *tracer = arg;
@@ -609,6 +670,7 @@ static void *flusher_main(void *arg)
 		if (tracer->heeds_profiler)
 			heed_profiler(tracer);
 		if (sink_is_off(&tracer->sink)) {
+			say_what_failed(tracer);
 			turn_off(tracer);
 			break;
 		}
@@ -672,27 +734,6 @@ static void stop_flusher(struct tracer *tracer)
 
 /* ---- end, fork, start ---- */
 
-/* On stderr: there is no file for it, and the program's user wants to know. */
-static void say_no_output(const char *variable, const char *path, int err)
-{
-	char line[GPU_WIRE_LINE_MAX];
-	int n;
-
-	if (path)
-		n = snprintf(line, sizeof(line), "profile: cannot write %s %s: %s\n", variable,
-			     path,
-			     err == -EEXIST   ? "it is there already, and is no trace"
-			     : err == -EINVAL ? "it is no regular file"
-					      : strerror(-err));
-	else
-		n = snprintf(line, sizeof(line),
-			     "profile: INJECTION_METRICS is set, but %s, the file for them, is "
-			     "not\n",
-			     variable);
-	if (n > 0 && (size_t)n < sizeof(line) && write(STDERR_FILENO, line, (size_t)n) < 0)
-		return; /* nobody reads it */
-}
-
 static void tell_cost(struct tracer *tracer)
 {
 	uint64_t count = atomic_load(&tracer->captures);
@@ -753,8 +794,7 @@ static void say_goodbye(struct tracer *tracer)
 	if (!tracer->is_alone) {
 		send_rest(tracer);
 		send_totals(tracer);
-		if (tracer->sink.error && tracer->verbose)
-			say_no_output(TRACE_ENV, tracer->sink.path, -tracer->sink.error);
+		say_what_failed(tracer);
 		return;
 	}
 	if (tracer->reads_counters)
@@ -1144,6 +1184,7 @@ static int begin_trace(struct tracer *tracer, const char *path)
 	if (err)
 		return err;
 	own_cost_init();
+	has_first_stderr(); /* it is known from now on */
 	read_options(tracer);
 	pthread_atfork(NULL, NULL, on_fork_child);
 	at_work_begin(); /* a profiler that comes later finds CUPTI taken */

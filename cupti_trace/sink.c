@@ -17,6 +17,7 @@
 #include "symbolize/text.h"
 
 #define KEPT_FIRST 16384u
+#define START_BYTES 256u  /* of a file, to see whether it is a trace */
 #define NOT_NOW (-EMFILE) /* of several errors of open, this one stands for all that may pass */
 
 static void begin_batch(struct sink *sink)
@@ -46,22 +47,40 @@ static char *add_header(const struct sink *sink, char *batch, size_t used)
 	return memcpy(batch + SINK_HEADER_MAX - length, header, (size_t)length);
 }
 
+/*
+ * Whether a trace begins so: with a header, or one that the end of the file or the next header cuts
+ * short, because the first write had found no room for more.
+ */
+static bool begins_trace(const char *start, size_t length)
+{
+	static const char header[] = "\n{\"t\":\"batch\",";
+	size_t matched = 0;
+
+	for (size_t i = 0; i < length && matched < sizeof(header) - 1; i++) {
+		if (start[i] == header[matched])
+			matched++;
+		else if (start[i] == header[0])
+			matched = 1;
+		else
+			return false;
+	}
+	return true;
+}
+
 /* 0: it is a file to which a trace may be added. Or -errno. */
 static int check_file(int fd, struct stat *st)
 {
-	static const char expected[] = "\n{\"t\":\"batch\",";
-	char start[sizeof(expected) - 1];
+	char start[START_BYTES];
+	ssize_t n;
 
 	if (fstat(fd, st) != 0)
 		return -errno;
 	if (!S_ISREG(st->st_mode))
 		return -EINVAL;
-	if (st->st_size == 0)
-		return 0;
-	if (pread(fd, start, sizeof(start), 0) != (ssize_t)sizeof(start) ||
-	    memcmp(start, expected, sizeof(start)) != 0)
-		return -EEXIST;
-	return 0;
+	n = pread(fd, start, sizeof(start), 0);
+	if (n < 0)
+		return -errno;
+	return begins_trace(start, (size_t)n) ? 0 : -EEXIST;
 }
 
 /* For O_NONBLOCK a file is as good as a pipe. */
@@ -158,11 +177,26 @@ static bool is_there(const struct sink *sink)
 	return stat(sink->path, &st) == 0 && is_same(sink, &st);
 }
 
-/* What follows from an error of open: -EPIPE if nobody reads the pipe any more, or NOT_NOW. */
-static int why_not(int error)
+/* Keeps the error of a file; of a pipe there is nobody who would be told. */
+static void note_error(struct sink *sink, int error)
 {
+	if (sink->is_file)
+		sink->error = error;
+}
+
+/* What follows from an errno of open: -EPIPE if nobody reads the pipe any more, or NOT_NOW. */
+static int why_not(struct sink *sink, int error)
+{
+	note_error(sink, error);
 	/* all else may pass: no descriptor is free, no permission */
-	return error == -ENXIO || error == -ENOENT ? -EPIPE : NOT_NOW;
+	return error == ENXIO || error == ENOENT ? -EPIPE : NOT_NOW;
+}
+
+/* Another file has its name. */
+static int is_replaced(struct sink *sink)
+{
+	note_error(sink, ESTALE);
+	return -EPIPE;
 }
 
 /* What was opened under the sink's path: a file may have been removed, and left its inode to
@@ -180,15 +214,15 @@ static int reopen(struct sink *sink)
 	int fd = guest_open(sink->path, open_flags(sink));
 
 	if (fd < 0)
-		return why_not(fd);
+		return why_not(sink, -fd);
 	if (is_ours(sink, fd)) {
 		sink->fd = fd;
 		return 0;
 	}
 	if (!is_pipe(sink, fd) && is_there(sink))
-		return NOT_NOW; /* closed again meanwhile: it is a file of the program's now */
+		return why_not(sink, EBADF); /* closed again: it is a file of the program's now */
 	close(fd);
-	return -EPIPE;
+	return is_replaced(sink);
 }
 
 /* Whether it is open among the program's descriptors. */
@@ -210,7 +244,7 @@ static void close_pipe(struct sink *sink)
 }
 
 struct attempt {
-	const struct sink *sink;
+	struct sink *sink;
 	const char *bytes;
 	size_t length;
 	ssize_t result;
@@ -229,9 +263,9 @@ static void write_apart(void *data)
 	int fd = open(attempt->sink->path, open_flags(attempt->sink) | O_CLOEXEC);
 
 	if (fd < 0)
-		attempt->result = why_not(-errno);
+		attempt->result = why_not(attempt->sink, errno);
 	else if (!is_ours(attempt->sink, fd))
-		attempt->result = -EPIPE;
+		attempt->result = is_replaced(attempt->sink);
 	else
 		write_once(attempt, fd);
 }
@@ -293,7 +327,7 @@ static int write_bytes(struct sink *sink, const char *bytes, size_t length, size
 		if (n == -EINTR || n == -EBADF)
 			continue;
 		if (sink->is_file) {
-			sink->error = n < 0 ? (int)-n : ENOSPC;
+			note_error(sink, n < 0 ? (int)-n : ENOSPC);
 			*written = n > 0 ? (size_t)n : 0;
 			return -EAGAIN;
 		}
@@ -311,22 +345,16 @@ static int write_bytes(struct sink *sink, const char *bytes, size_t length, size
  */
 static int write_quietly(struct sink *sink, const char *bytes, size_t length, size_t *written)
 {
-	const struct timespec no_wait = {0, 0};
 	int signal = sink->is_file ? SIGXFSZ : SIGPIPE;
-	sigset_t raised, pending;
 	struct guest guest;
 	bool was_pending;
 	int err;
 
 	guest_enter(&guest);
-	sigemptyset(&raised);
-	sigaddset(&raised, signal);
-	sigpending(&pending);
-	was_pending = sigismember(&pending, signal);
+	was_pending = guest_is_pending(signal);
 	err = write_bytes(sink, bytes, length, written);
 	if ((sink->is_file ? err != 0 : err == -EPIPE) && !was_pending)
-		while (sigtimedwait(&raised, NULL, &no_wait) < 0 && errno == EINTR)
-			;
+		guest_take_back(signal);
 	guest_leave(&guest);
 	return err;
 }
@@ -657,6 +685,20 @@ void sink_look_for_reader(struct sink *sink)
 		sink->broken = true;
 	}
 	pthread_mutex_unlock(&sink->lock);
+}
+
+int sink_file_error(struct sink *sink)
+{
+	struct stat st;
+	int error;
+
+	pthread_mutex_lock(&sink->lock);
+	error = sink->error;
+	if (!error && sink->is_file && sink->is_on && is_open(sink) && fstat(sink->fd, &st) == 0 &&
+	    st.st_nlink == 0)
+		error = ENOENT;
+	pthread_mutex_unlock(&sink->lock);
+	return -error;
 }
 
 void sink_close(struct sink *sink)

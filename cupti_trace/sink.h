@@ -83,7 +83,7 @@ int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid, uint64_t i
 /*
  * Opens a file instead, or makes it; with its absolute path it is opened again where the program
  * has closed it. 0 or -errno. -EINVAL: it is no regular file. -ELOOP: it is a symbolic link.
- * -EEXIST: it is something else than a trace.
+ * -EEXIST: it is something else than a trace, or the first bytes of one.
  */
 int sink_open_file(struct sink *sink, const char *path, uint32_t pid, uint64_t instance);
 
@@ -111,6 +111,12 @@ bool sink_waits(const struct sink *sink);
 
 /* Turns the sink off if nobody reads the pipe any more, which a write would notice. */
 void sink_look_for_reader(struct sink *sink);
+
+/*
+ * Why a file does not have, or will not keep, all that was put: 0 or the last -errno. -ENOENT: it
+ * was removed, -ESTALE: another file has its name.
+ */
+int sink_file_error(struct sink *sink);
 
 /* Closes the pipe. */
 void sink_close(struct sink *sink);

@@ -54,13 +54,16 @@ expect_kernels()
 
 @test "every format, and captures, which need the trace no more" {
 	alone "$workloads/inference" 3
-	read_trace -o a.profile -o a.folded -o a.html -o a.json -o a.pftrace -o a.svg -o a.pb.gz
+	formats=(profile folded html json perfetto-trace trace.json speedscope.json svg pb.gz)
+	read_trace "${formats[@]/#/-oa.}"
 	expect_kernels 222
+	# what has a format of its own is none of another's
+	expect_equal 'stacks as text' "$(grep -l ';\[GPU_Kernel\].* [0-9]*$' a.*)" a.folded
 	mv stderr of_trace
 	rm run.trace
-	run_profile --from a.profile --unit ns -o b.folded -o b.html -o b.json -o b.pftrace -o b.svg -o b.pb.gz -o b.profile
+	run_profile --from a.profile --unit ns "${formats[@]/#/-ob.}"
 	expect_status 0
-	for format in folded html json pftrace svg pb.gz profile; do cmp "a.$format" "b.$format"; done
+	for format in "${formats[@]}"; do cmp "a.$format" "b.$format"; done
 	expect_equal 'the summary' "$(grep -v '^Wrote' stderr)" "$(grep -v '^Wrote' of_trace)"
 	python3 - <<-'END'
 		import json
@@ -222,6 +225,62 @@ expect_kernels()
 	expect_line stderr '^profile: 1 traced process ended without a goodbye \(killed, or the disk full\?\): '
 	run_profile --strict --from run.trace -o out.folded
 	expect_status 124
+}
+
+@test "a file that is removed or replaced: the program goes on, and it is said" {
+	alone env INJECTION_VERBOSE=1 "$root/build/tests/hosts/loses_trace" remove
+	expect_status 0
+	expect stderr <<<"profile: cannot write INJECTION_TRACE $PWD/run.trace: No such file or directory"
+	alone env INJECTION_VERBOSE=1 "$root/build/tests/hosts/loses_trace" replace
+	expect_status 0
+	expect stderr <<<"profile: cannot write INJECTION_TRACE $PWD/run.trace: another file has its name now"
+	expect run.trace <<<theirs
+	rm run.trace
+	alone "$root/build/tests/hosts/loses_trace" remove
+	expect_status 0
+	expect_empty stderr
+	# its own file under the number of stderr, which it checks
+	alone env INJECTION_VERBOSE=1 "$root/build/tests/hosts/loses_trace" remove own-stderr
+	expect_status 0
+	expect_empty stderr
+}
+
+@test "nobody reads what is said of a file" {
+	trace=/nowhere/run.trace alone env INJECTION_VERBOSE=1 python3 -c '
+import os, subprocess, sys
+reader, writer = os.pipe()
+os.close(reader)
+sys.exit(abs(subprocess.run(sys.argv[1:], stderr=writer).returncode))' "$workloads/launches" 10
+	expect_status 0
+	expect_line stdout '^launches 10 '
+}
+
+@test "a program that executes others, which use the GPU as well" {
+	alone "$root/build/tests/hosts/executes" 3
+	expect_status 0
+	read_trace -o out.folded
+	# of an image that was replaced no work is lost that it waited for
+	expect_line stderr '^Samples: 30 launches, 30 GPU kernels '
+	expect_line stderr '^profile: 2 traced processes ended without a goodbye '
+}
+
+@test "a program with more privilege than its user has writes none" {
+	needs_root
+	cp "$root/build/tests/hosts/executes" app
+	cp "$library" library.so
+	chmod 755 library.so
+	chmod 777 .
+	for mode in 0755 4755; do
+		rm -f run.trace
+		chown 4242 app
+		chmod "$mode" app
+		library=$PWD/library.so alone env INJECTION_VERBOSE=1 ./app 1
+		expect_status 0
+		expect_line stdout '^launches 10$'
+		expect_empty stderr
+		[ "$mode" = 4755 ] || expect_line run.trace '"t":"hello"'
+	done
+	expect_no_file run.trace
 }
 
 @test "what is no trace is left alone" {

@@ -41,7 +41,10 @@ $(HOSTS_DIR)/%: $(HOSTS_SRC)/%.cpp $(HOSTS_HEADERS) $(FAKE_CUDA_DIR)/libcudart.s
 		$(HOSTS_SRC)/rules.mk
 	$(call msg,CXX,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart -ldl
+	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart -ldl $(HOSTS_LDFLAGS)
+
+# is also run with a user's rights of its own, where LD_LIBRARY_PATH does not count
+$(HOSTS_DIR)/executes: HOSTS_LDFLAGS := -Wl,--disable-new-dtags,-rpath,$(abspath $(FAKE_CUDA_DIR))
 
 $(HOSTS_SANITIZED:%=$(HOSTS_DIR)/%): $(HOSTS_DIR)/short_threads_%: $(HOSTS_SRC)/short_threads.cpp \
 		$(HOSTS_HEADERS) $(FAKE_CUDA_DIR)/libcudart.so $(HOSTS_SRC)/rules.mk

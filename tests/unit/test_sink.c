@@ -794,7 +794,7 @@ static void only_a_trace_is_continued(void **state)
 	assert_int_equal(sink_open_file(&sink, "/nonexistent/trace", 1, INSTANCE), -ENOENT);
 	out = fopen(path, "we");
 	assert_non_null(out);
-	fputs("\n{\"t\":\"batc", out);
+	fputs("\n{\"t\":\"bat\r", out);
 	fclose(out);
 	assert_int_equal(sink_open_file(&sink, path, 1, INSTANCE), -EEXIST);
 	assert_true(sink_is_off(&sink));
@@ -820,6 +820,42 @@ static void only_a_trace_is_continued(void **state)
 	assert_int_equal(l->pipe.processes, 3);
 	trace_reader_free(reader);
 	unlink(path);
+}
+
+/* The next program goes on behind what a full disk has left of the first header. */
+static void a_header_that_was_cut_short_is_a_beginning(void **state)
+{
+	(void)state;
+	for (rlim_t room = 0; room < 40; room++) {
+		const char *path = new_file();
+		struct trace_reader *reader;
+		struct stat st;
+		struct sink sink;
+
+		set_size_limit(room);
+		for (uint32_t i = 1; i <= 2; i++) {
+			assert_int_equal(sink_open_file(&sink, path, i, i), 0);
+			put_hello(&sink, i, i);
+			sink_flush(&sink);
+			assert_int_equal(sink.error, i == 1 && room > 0 ? ENOSPC : EFBIG);
+			sink_close(&sink);
+			sink_start_over(&sink);
+		}
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_size, room);
+		set_size_limit(RLIM_INFINITY);
+		for (uint32_t i = 3; i <= 4; i++) {
+			assert_int_equal(sink_open_file(&sink, path, i, i), 0);
+			put_hello(&sink, i, i);
+			put_kernels(&sink, 10);
+			sink_goodbye(&sink);
+			sink_close(&sink);
+		}
+		reader = read_trace(path, 0);
+		assert_int_equal(collect_ledger(trace_reader_collect(reader))->gpu.kernels, 20);
+		trace_reader_free(reader);
+		unlink(path);
+	}
 }
 
 static void a_file_that_is_closed_is_opened_again(void **state)
@@ -850,11 +886,36 @@ static void a_file_that_is_closed_is_opened_again(void **state)
 	fputs("theirs", out);
 	fclose(out);
 	put_kernels(&sink, 10);
+	assert_int_equal(sink_file_error(&sink), 0);
 	sink_goodbye(&sink);
 	assert_true(sink_is_off(&sink));
+	assert_int_equal(sink_file_error(&sink), -ESTALE);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_size, 6);
 	unlink(path);
+}
+
+static void a_file_that_is_removed_is_an_error(void **state)
+{
+	(void)state;
+	for (int is_closed = 0; is_closed <= 1; is_closed++) {
+		const char *path = new_file();
+		struct sink sink;
+
+		assert_int_equal(sink_open_file(&sink, path, 1, INSTANCE), 0);
+		put_hello(&sink, 1, INSTANCE);
+		sink_flush(&sink);
+		assert_int_equal(sink_file_error(&sink), 0);
+		unlink(path);
+		if (is_closed)
+			close(sink.fd);
+		put_kernels(&sink, 10);
+		sink_goodbye(&sink);
+		assert_int_equal(sink_is_off(&sink), is_closed);
+		assert_int_equal(sink_file_error(&sink), -ENOENT);
+		sink_close(&sink);
+		sink_start_over(&sink);
+	}
 }
 
 int main(void)
@@ -879,7 +940,9 @@ int main(void)
 		cmocka_unit_test(a_child_writes_nothing),
 		cmocka_unit_test(a_full_file_loses_nothing_uncounted),
 		cmocka_unit_test(only_a_trace_is_continued),
+		cmocka_unit_test(a_header_that_was_cut_short_is_a_beginning),
 		cmocka_unit_test(a_file_that_is_closed_is_opened_again),
+		cmocka_unit_test(a_file_that_is_removed_is_an_error),
 		/* from here on it uses no files apart */
 		cmocka_unit_test(a_filter_is_set),
 		cmocka_unit_test(files_of_the_program_are_left_alone),
@@ -888,6 +951,7 @@ int main(void)
 		cmocka_unit_test(threads_share_a_sink),
 		cmocka_unit_test(a_pipe_that_is_closed_while_it_is_full),
 		cmocka_unit_test(a_file_that_is_closed_is_opened_again),
+		cmocka_unit_test(a_file_that_is_removed_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
