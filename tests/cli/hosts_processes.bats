@@ -29,6 +29,14 @@ load hosts
 	expect_line work '^  CUPTI.s own sums: 21 of 21 match'
 }
 
+@test "a program that executes itself in its place: only the last one has an end" {
+	run_profile -gpu-only --unit ns -o out.folded "$hosts/executes" 3
+	expect_status 0
+	expect stdout <<<'launches 30'
+	expect_line stderr '^Correlation: 30 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr '^profile: 2 traced processes ended without a goodbye '
+}
+
 @test "a program that locks itself out of the pipe: it is said since when" {
 	run_profile -gpu-only --unit ns -o out.folded "$hosts/locked_out"
 	expect_status 3
