@@ -859,6 +859,7 @@ static int write_perfetto(const struct result *result, const struct writer_optio
 
 const struct writer perfetto_writer = {.name = "perfetto",
 				       .suffix = ".perfetto-trace",
+				       .other_suffix = ".pftrace",
 				       .item = "event",
 				       .needs = NEEDS_TIMELINE,
 				       .write = write_perfetto};

@@ -26,15 +26,17 @@ const struct writer *writer_with_name(const char *name)
 	return NULL;
 }
 
+static bool ends_with(const char *path, const char *suffix)
+{
+	size_t length = strlen(path), n = suffix ? strlen(suffix) : 0;
+
+	return suffix && length >= n && strcasecmp(path + length - n, suffix) == 0;
+}
+
 const struct writer *writer_for_path(const char *path)
 {
-	size_t length = strlen(path);
-
-	for (const struct writer *const *w = writers; *w; w++) {
-		size_t n = strlen((*w)->suffix);
-
-		if (length >= n && strcasecmp(path + length - n, (*w)->suffix) == 0)
+	for (const struct writer *const *w = writers; *w; w++)
+		if (ends_with(path, (*w)->suffix) || ends_with(path, (*w)->other_suffix))
 			return *w;
-	}
 	return writers[0];
 }

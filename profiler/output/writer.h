@@ -30,6 +30,7 @@ struct writer_options {
 
 struct writer {
 	const char *name, *suffix; /* the suffix selects the format: ".folded" */
+	const char *other_suffix;  /* which does, too: others use it for the format; NULL: none */
 	const char *item;          /* what is counted: "stack" */
 	bool has_units;            /* it counts in options.unit_ns; otherwise in ns */
 	bool keeps_all;            /* it gets the result, however the user views it */

@@ -54,7 +54,7 @@ expect_kernels()
 
 @test "every format, and captures, which need the trace no more" {
 	alone "$workloads/inference" 3
-	formats=(profile folded html json perfetto-trace trace.json speedscope.json svg pb.gz)
+	formats=(profile folded html json perfetto-trace pftrace trace.json speedscope.json svg pb.gz)
 	read_trace "${formats[@]/#/-oa.}"
 	expect_kernels 222
 	# what has a format of its own is none of another's
