@@ -187,6 +187,8 @@ static void add_facts(struct page *p, const struct written *written)
 		add_fact(p, kinds[kind], written->total[kind]);
 	if (!l)
 		return;
+	add_fact(p, "program cpu ns", l->cost.program_ns);
+	add_fact(p, "kernel cpu ns", l->cost.kernel_ns);
 	add_fact(p, "cpu samples", l->cpu.samples);
 	add_fact(p, "whole cpu samples", l->cpu.whole);
 	add_fact(p, "kernel launches", l->launches.kernels);

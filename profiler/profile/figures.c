@@ -85,19 +85,20 @@ int figures_of(const struct result *result, struct figures_list *list)
 		bool is_wanted;
 		struct figures *(*make)(const struct result *result);
 		bool is_rare; /* left out where it is empty */
+		bool is_of_run;
 	} all[] = {
-		{result->rank_count > 0, ranks_figures, false},
-		{result->rank_count > 0, ranks_collectives_figures, true},
-		{result->rank_count > 0, ranks_clocks_figures, true},
-		{m->launch_shapes, launch_shapes_figures, false},
-		{m->api, api_calls_figures, false},
-		{m->memory, memory_totals_figures, false},
-		{m->memory, memory_rows_figures, false},
-		{m->memory, memory_pools_figures, true},
-		{m->memory, caching_allocators_figures, true},
-		{m->stall_period != 0, stall_shares_figures, false},
-		{m->counters, counters_figures, false},
-		{m->idle && result->timeline, exposed_figures, true},
+		{result->rank_count > 0, ranks_figures, false, false},
+		{result->rank_count > 0, ranks_collectives_figures, true, false},
+		{result->rank_count > 0, ranks_clocks_figures, true, false},
+		{m->launch_shapes, launch_shapes_figures, false, false},
+		{m->api, api_calls_figures, false, true},
+		{m->memory, memory_totals_figures, false, true},
+		{m->memory, memory_rows_figures, false, true},
+		{m->memory, memory_pools_figures, true, true},
+		{m->memory, caching_allocators_figures, true, true},
+		{m->stall_period != 0, stall_shares_figures, false, false},
+		{m->counters, counters_figures, false, true},
+		{m->idle && result->timeline, exposed_figures, true, false},
 	};
 	int err = 0;
 
@@ -106,12 +107,14 @@ int figures_of(const struct result *result, struct figures_list *list)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct figures *f = all[i].is_wanted ? all[i].make(result) : NULL;
 
-		if (f && all[i].is_rare && f->count == 0)
+		if (f && all[i].is_rare && f->count == 0) {
 			figures_free(f);
-		else if (f)
+		} else if (f) {
+			f->is_of_run = all[i].is_of_run;
 			list->tables[list->count++] = f;
-		else if (all[i].is_wanted)
+		} else if (all[i].is_wanted) {
 			err = -errno;
+		}
 	}
 	return err;
 }

@@ -57,6 +57,7 @@ struct figures {
 	uint32_t count, capacity;
 	uint64_t left_out; /* rows */
 	uint32_t lines;    /* of the report, at most; 0: as it thinks best */
+	bool is_of_run;    /* of the whole run, also where a part of it is shown */
 	struct intern strings;
 };
 

@@ -59,6 +59,7 @@ const PAGES = {
 			"cpu ns": 60,
 			"gpu ns": 140,
 			"own cpu ns": 1e6,
+			"program cpu ns": 3e6,
 		},
 		losses: {"CPU samples dropped": 12},
 		frames: [
@@ -483,6 +484,16 @@ test("a part of a run says so", async () => {
 	assert.deepEqual(await texts(".where"), ["the whole profile"]);
 	await browser.open(address("small", "#kind=gpu"));
 	assert.deepEqual(await texts(".where"), ["everything that passes the filter"]);
+	noProblems();
+});
+
+test("what measuring cost is all there", async () => {
+	await browser.open(address("small", "#view=about"));
+	const text = await browser.evaluate("document.body.textContent");
+
+	assert.match(text, /CPU time in the program, apart from CUPTI3\.00 ms/);
+	assert.match(text, /CPU time of the profiler1\.00 ms/);
+	assert.doesNotMatch(text, /CPU time in the kernel/);
 	noProblems();
 });
 

@@ -58,6 +58,16 @@ for call in json.load(open("out.json"))["api_calls"]:
 assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))["api_calls"]'
 }
 
+@test "where a part is shown, headings say which tables are of the whole run" {
+	run_profile -gpu-only --api --launch-shapes -o out.profile "$workloads/launches" 300
+	expect_status 0
+	expect_line stderr '^CUDA calls:$'
+	run_profile --from out.profile --time 0..1ms -o out.folded
+	expect_status 0
+	expect_line stderr '^CUDA calls, of the whole run:$'
+	expect_line stderr '^Launch shapes:'
+}
+
 @test "runs are compared, and the gate counts all calls" {
 	for run in before after; do
 		run_profile -q -gpu-only --api -o $run.profile "$workloads/launches" 300

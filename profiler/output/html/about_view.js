@@ -133,6 +133,12 @@ export function makeAboutView(app) {
 			{},
 			make("h2", {text: "Cost of measuring"}),
 			table([
+				...[
+					["CPU time in the program, apart from CUPTI", "program cpu ns"],
+					["CPU time in the kernel, to take stacks", "kernel cpu ns"],
+				]
+					.filter(([, fact]) => get(fact) > 0)
+					.map(([label, fact]) => [label, formatTime(get(fact))]),
 				["CPU time of the profiler", formatTime(get("own cpu ns"))],
 				["Peak memory of the profiler", formatBytes(get("own memory bytes"))],
 			]),
