@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include "profiler/base/version.h"
 #include "profiler/commands/completion.h"
 #include "profiler/commands/help.h"
@@ -811,13 +810,6 @@ static bool check_formats(const struct options *o)
 	return true;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), n = strlen(end);
-
-	return length >= n && strcasecmp(text + length - n, end) == 0;
-}
-
 /* False after saying that there are too many. */
 static bool choose_formats(struct options *o)
 {
@@ -835,9 +827,10 @@ static bool choose_formats(struct options *o)
 		return false;
 	}
 	for (uint32_t i = 0; i < o->span_file_count; i++)
-		o->outputs[o->output_count++] = (struct output_choice){
-			o->span_files[i], ends_with(o->span_files[i], ".pb") ? &otlp_protobuf_writer
-									     : &otlp_json_writer};
+		o->outputs[o->output_count++] =
+			(struct output_choice){o->span_files[i], has_suffix(o->span_files[i], ".pb")
+									 ? &otlp_protobuf_writer
+									 : &otlp_json_writer};
 	return true;
 }
 

@@ -29,7 +29,7 @@ static size_t stem_length(const struct output_choice *choice)
 	const char *name = slash ? slash + 1 : path, *dot;
 	size_t length = strlen(name), suffix = strlen(choice->writer->suffix);
 
-	if (length > suffix && strcasecmp(name + length - suffix, choice->writer->suffix) == 0)
+	if (length > suffix && has_suffix(name, choice->writer->suffix))
 		return strlen(path) - suffix;
 	dot = strrchr(name, '.');
 	return dot && dot > name ? (size_t)(dot - path) : strlen(path);

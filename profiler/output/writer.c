@@ -26,7 +26,7 @@ const struct writer *writer_with_name(const char *name)
 	return NULL;
 }
 
-static bool ends_with(const char *path, const char *suffix)
+bool has_suffix(const char *path, const char *suffix)
 {
 	size_t length = strlen(path), n = suffix ? strlen(suffix) : 0;
 
@@ -36,7 +36,7 @@ static bool ends_with(const char *path, const char *suffix)
 const struct writer *writer_for_path(const char *path)
 {
 	for (const struct writer *const *w = writers; *w; w++)
-		if (ends_with(path, (*w)->suffix) || ends_with(path, (*w)->other_suffix))
+		if (has_suffix(path, (*w)->suffix) || has_suffix(path, (*w)->other_suffix))
 			return *w;
 	return writers[0];
 }

@@ -49,6 +49,9 @@ extern const struct writer *const writers[];
 const struct writer *writer_with_name(const char *name);
 const struct writer *writer_for_path(const char *path);
 
+/* Whether a path has this suffix, in whatever case; NULL is no suffix. */
+bool has_suffix(const char *path, const char *suffix);
+
 /* The capture of a run, from which --from writes all others: capture.h. */
 extern const struct writer capture_writer;
 

@@ -236,10 +236,15 @@ static bool ended_in_the_middle(const struct tracee *t)
 	       (!t->has_left || saturated_sum(t->operations, t->unsent) > t->goodbye.kernels);
 }
 
+/* When its process ended; now, if that is not known. */
+static uint64_t end_of(const struct tracee *t)
+{
+	return t->process && t->process->ended_ns ? t->process->ended_ns : monotonic_ns();
+}
+
 uint64_t tracee_silence(const struct tracee *t)
 {
-	uint64_t ended_ns =
-		t->process && t->process->ended_ns ? t->process->ended_ns : monotonic_ns();
+	uint64_t ended_ns = end_of(t);
 
 	return ended_in_the_middle(t) && ended_ns > t->heard_ns ? ended_ns - t->heard_ns : 0;
 }
@@ -248,9 +253,8 @@ uint64_t tracee_silence(const struct tracee *t)
 static bool ended_before(const struct gpu_pipe *p, const struct tracee *t)
 {
 	uint64_t from_ns = collect_window(p->collect)->from_ns;
-	uint64_t ended_ns = t->process ? t->process->ended_ns : 0;
 
-	return from_ns && (ended_ns ? ended_ns : monotonic_ns()) < from_ns;
+	return from_ns && end_of(t) < from_ns;
 }
 
 void gpu_pipe_close(struct gpu_pipe *p, struct tracee *t)
