@@ -93,11 +93,7 @@ static bool is_file(int fd, const struct stat *file)
 	return fstat(fd, &st) == 0 && st.st_dev == file->st_dev && st.st_ino == file->st_ino;
 }
 
-/*
- * Closes a low number, unless another thread of the program has closed all descriptors just now and
- * opened a file of its own there. If it does so between the two calls here, it loses that file.
- */
-static void close_low(int fd, const struct stat *file)
+void guest_close(int fd, const struct stat *file)
 {
 	if (is_file(fd, file))
 		close(fd);
@@ -134,7 +130,7 @@ static int move_up(int fd)
 		guest_note_closed();
 		return -EBADF;
 	}
-	close_low(fd, &file);
+	guest_close(fd, &file);
 	return high;
 }
 
@@ -158,8 +154,26 @@ static int take_standard(int placeholders[STDERR_FILENO + 1], struct stat *root)
 		placeholders[count++] = fd;
 	}
 	if (fd >= 0 && fstat(fd, root) == 0)
-		close_low(fd, root);
+		guest_close(fd, root);
 	return count;
+}
+
+/* SECCOMP_MODE_DISABLED, or SECCOMP_MODE_FILTER in a container */
+static _Atomic int first_seccomp_mode;
+
+static int seccomp_mode(void)
+{
+	return prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
+}
+
+void guest_begin(void)
+{
+	atomic_store(&first_seccomp_mode, seccomp_mode());
+}
+
+bool guest_is_shut_in(void)
+{
+	return seccomp_mode() != atomic_load(&first_seccomp_mode);
 }
 
 int guest_open(const char *path, int flags)
@@ -167,12 +181,32 @@ int guest_open(const char *path, int flags)
 	int placeholders[STDERR_FILENO + 1], count, fd, err;
 	struct stat root;
 
+	if (guest_is_shut_in())
+		return -EPERM;
 	count = take_standard(placeholders, &root);
 	fd = open(path, flags | O_CLOEXEC, 0666);
 	err = errno;
 	while (count > 0)
-		close_low(placeholders[--count], &root);
+		guest_close(placeholders[--count], &root);
 	return fd < 0 ? -err : move_up(fd);
+}
+
+struct guest_root guest_root(void)
+{
+	struct statx st = {.stx_ino = 0};
+
+	if (statx(AT_FDCWD, "/", AT_NO_AUTOMOUNT, STATX_INO | STATX_MNT_ID, &st) != 0)
+		return (struct guest_root){0};
+	return (struct guest_root){
+		.mount = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0,
+		.device = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor,
+		.inode = st.stx_ino,
+	};
+}
+
+bool guest_root_is_same(const struct guest_root *a, const struct guest_root *b)
+{
+	return a->mount == b->mount && a->device == b->device && a->inode == b->inode;
 }
 
 /* ---- descriptors of our own ---- */
@@ -265,16 +299,20 @@ static void wait_for_end(int *lives)
 bool guest_run_apart(void (*work)(void *data), void *data)
 {
 	struct apart apart = {.work = work, .data = data, .lives = 1};
+	sigset_t all, signals;
 	char *stack;
 
-	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0)
+	if (seccomp_mode() != 0)
 		return false; /* a filter may kill who makes a thread in its own way */
 	stack = mmap(NULL, APART_STACK, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED)
 		return false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &signals); /* the thread begins with this mask */
 	if (start_apart(stack + APART_STACK, &apart) > 0)
 		wait_for_end(&apart.lives);
+	pthread_sigmask(SIG_SETMASK, &signals, NULL);
 	munmap(stack, APART_STACK);
 	return apart.has_run;
 }

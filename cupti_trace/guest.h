@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include "cupti_trace/own_cost.h"
 
 struct guest {
@@ -44,8 +45,37 @@ void guest_take_back(int signal);
  * with what the umask leaves of all rights to read and write. It gets a high number: low
  * ones are the program's. It never is, not even for a moment, one of the standard descriptors,
  * should the program have closed them: what another thread prints would get into the file.
+ * -EPERM, without a try: guest_is_shut_in.
  */
 int guest_open(const char *path, int flags);
+
+/*
+ * Closes a descriptor of the library's, unless another thread of the program has closed all of them
+ * just now and opened a file of its own there. If it does so between the two calls of this
+ * function, it loses that file.
+ */
+void guest_close(int fd, const struct stat *file);
+
+/*
+ * Whether a seccomp filter has come over this thread since guest_begin: it may kill the program for
+ * opening a file, and nothing tells beforehand. A filter that was there at the start, as in a
+ * container, let CUDA open its files. (One more on top of that is not noticed.)
+ */
+void guest_begin(void);
+bool guest_is_shut_in(void);
+
+/*
+ * What a path that begins with / means for the calling thread: chroot(2), unshare(2) and setns(2)
+ * can give it a root folder or mounts of its own. The mount of / has another number in each mount
+ * namespace (statx(2), STATX_MNT_ID, since Linux 5.8; 0 before).
+ */
+struct guest_root {
+	uint64_t mount;
+	uint64_t device;
+	uint64_t inode;
+};
+struct guest_root guest_root(void);
+bool guest_root_is_same(const struct guest_root *a, const struct guest_root *b);
 
 /* Whether none of the standard descriptors is closed: what opens a descriptor gets another one. */
 bool guest_has_standard(void);
@@ -64,7 +94,8 @@ bool guest_is_apart(void);
 
 /*
  * Runs `work` in a thread that has a table of descriptors of its own, empty at first, and lives for
- * this call alone. The caller waits meanwhile, and shares its thread-local storage, errno too.
+ * this call alone. The caller waits meanwhile, and shares its thread-local storage, errno too. It
+ * handles no signal, not even one of a fault: the handler would miss the program's descriptors.
  * Takes some 60 us. Whatever `work` opens is closed at its end. Call between guest_enter and
  * guest_leave. Returns whether it ran: Linux before 5.9 (close_range(2), CLOSE_RANGE_UNSHARE), a
  * seccomp filter or a limit of threads may not allow it.

@@ -130,7 +130,8 @@ void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *form
 
 /* ---- asking the profiler ---- */
 
-static int open_ack_pipe(const struct tracer *tracer, char *path, size_t size)
+/* Close it by guest_close with `*file`. -errno: there is none, and no answer. */
+static int open_ack_pipe(const struct tracer *tracer, char *path, size_t size, struct stat *file)
 {
 	const char *slash = strrchr(tracer->pipe_path, '/');
 	int n = snprintf(path, size, "%.*s/" GPU_WIRE_ACK_FORMAT,
@@ -139,7 +140,9 @@ static int open_ack_pipe(const struct tracer *tracer, char *path, size_t size)
 
 	if (n < 0 || (size_t)n >= size)
 		return -ENAMETOOLONG;
-	if (mkfifo(path, 0600) != 0)
+	if (guest_is_shut_in())
+		return -EPERM;
+	if (mkfifo(path, 0600) != 0 || lstat(path, file) != 0)
 		return -errno;
 	/* both ends, so that it neither blocks nor reports end of file before the answer */
 	return guest_open(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW);
@@ -182,18 +185,19 @@ static void wait_for_answer(struct tracer *tracer, int ack)
 void tracer_ask(struct tracer *tracer, const struct gpu_event *event)
 {
 	char path[CUPTI_API_PATH_MAX + 32] = "";
+	struct stat file;
 	bool waits;
 	int ack;
 
 	pthread_mutex_lock(&ask_lock);
 	waits = is_worth_waiting(tracer);
-	ack = guest_is_apart() ? -1 : open_ack_pipe(tracer, path, sizeof(path));
+	ack = guest_is_apart() ? -1 : open_ack_pipe(tracer, path, sizeof(path), &file);
 	sink_put(&tracer->sink, event);
 	sink_flush(&tracer->sink);
 	if (waits && ack >= 0 && !sink_is_off(&tracer->sink))
 		wait_for_answer(tracer, ack);
 	if (ack >= 0) {
-		close(ack);
+		guest_close(ack, &file);
 		unlink(path);
 	}
 	pthread_mutex_unlock(&ask_lock);
@@ -1226,6 +1230,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 		return 1;
 	if (!atomic_compare_exchange_strong(&tracer->owner, &nobody, getpid()))
 		return 1;
+	guest_begin();
 	guest_enter(&guest);
 	if (pipe_path)
 		begin(tracer, pipe_path);
@@ -1241,6 +1246,7 @@ static void *begin_late(void *arg)
 	const char *pipe_path = setting(GPU_WIRE_PIPE_ENV);
 	struct guest guest;
 
+	guest_begin();
 	guest_enter(&guest);
 	begin(tracer, pipe_path);
 	guest_leave(&guest);

@@ -17,7 +17,8 @@
  * before each write, also after waiting for room, the descriptor is compared with the pipe, and the
  * pipe is opened again if it is another file; as long as that fails, batches are given up. (A
  * thread that opens a file between the two calls is not noticed.) For a while it is then opened
- * apart, for each write (guest.h).
+ * apart, for each write (guest.h). A thread with a root folder or mounts of its own may not find
+ * the pipe: that says nothing about the profiler, and only its batches are given up.
  *
  * A child that was made without fork's handlers has a copy of all this, and writes nothing.
  *
@@ -40,6 +41,7 @@
 #include <sys/types.h>
 #include "cupti_trace/gpu_event.h"
 #include "cupti_trace/gpu_wire.h"
+#include "cupti_trace/guest.h"
 
 #define SINK_PATIENCE_MS GPU_WIRE_PATIENCE_MS
 #define SINK_PATH_MAX 1024
@@ -54,6 +56,7 @@ struct sink {
 	int error;    /* of a file, the last one: errno; 0: none */
 	dev_t device; /* of the pipe, with its inode */
 	ino_t inode;
+	struct guest_root root; /* in which the path leads there */
 	char path[SINK_PATH_MAX];
 	uint32_t pid;
 	pid_t owner; /* the process that opened it */

@@ -11,7 +11,8 @@
  * Elsewhere, and under a seccomp filter, which may end the program for a system call: by how often
  * it has been given a CPU, which the kernel counts where it also adds up waiting times (the third
  * number of /proc/PID/task/TID/schedstat, Documentation/scheduler/sched-stats.rst). The file stays
- * open, so that a look is one system call. Should the program close it, or put a file of its own in
+ * open, so that a look is one system call. Should a filter come before it is open
+ * (guest_is_shut_in), or the program close it, or put a file of its own in
  * its place, the thread counts as one that has run.
  *
  * Not thread-safe. In a child made by fork all threads count as having run.

@@ -80,6 +80,14 @@ load hosts
 	expect_launches 300
 }
 
+@test "a sandbox that kills, and all descriptors closed: the program ends as alone" {
+	run_profile -gpu-only --unit ns -o out.folded "$hosts/sandboxed" kill closed
+	expect_status 0
+	expect stdout <<<'launches 300'
+	expect_line out.folded '\[GPU_Kernel\]before.* 99000$'
+	expect_line stderr '^profile: 1 traced process ended without a goodbye '
+}
+
 @test "another root" {
 	mkdir empty
 	profile_host "$hosts/sandboxed" "$PWD/empty"

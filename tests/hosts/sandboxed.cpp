@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sandboxed [HOW]: once CUDA has started it forbids itself, by seccomp(2), to open files and to
- * make threads or processes: that fails with EPERM, or kills it if HOW is "kill". Or it changes its
- * root to an empty folder, if HOW is that folder. Then it launches from stacks that are new, in
- * code that was mapped only now.
+ * sandboxed [HOW [closed]]: once CUDA has started it forbids itself, by seccomp(2), to open files
+ * and to make threads or processes: that fails with EPERM, or kills it if HOW is "kill". Or it
+ * changes its root to an empty folder, if HOW is that folder. "closed": before, it lets all be sent
+ * and closes all descriptors (not on a GPU: the driver does not survive that). Then it launches
+ * from stacks that are new, in code that was mapped only now.
  */
 #include "host.h"
 
@@ -99,6 +100,7 @@ static void launch_in_new_code()
 int main(int argc, char **argv)
 {
 	bool kills = argc > 1 && strcmp(argv[1], "kill") == 0;
+	bool closes = argc > 2 && strcmp(argv[2], "closed") == 0;
 	pthread_t thread;
 
 	GPU_CHECK(cudaDeviceSynchronize());
@@ -107,6 +109,10 @@ int main(int argc, char **argv)
 	HOST_CHECK(pthread_create(&thread, nullptr, launch_in_thread, nullptr) == 0);
 	pthread_join(thread, nullptr);
 	GPU_CHECK(cudaDeviceSynchronize());
+	if (closes) {
+		await_flush();
+		HOST_CHECK(syscall(SYS_close_range, 3, ~0U, 0) == 0);
+	}
 	if (argc > 1 && !kills)
 		HOST_CHECK(chroot(argv[1]) == 0 && chdir("/") == 0);
 	else

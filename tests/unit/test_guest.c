@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -229,6 +230,44 @@ static void work_apart_has_descriptors_of_its_own(void **state)
 	close(ends[0]);
 }
 
+static volatile sig_atomic_t handled_in;
+
+static void note_thread(int signal)
+{
+	(void)signal;
+	handled_in = (int)syscall(SYS_gettid);
+}
+
+static void raise_faults(void *data)
+{
+	kill(getpid(), SIGTRAP);
+	kill(getpid(), SIGABRT);
+	*(int *)data = handled_in;
+}
+
+/*
+ * The signals of faults, sent by others: a handler would write into a descriptor of the program's.
+ * Handled where guest_enter lets them be.
+ */
+static void handlers_of_faults_wait_for_work_apart(void **state)
+{
+	struct sigaction action = {.sa_handler = note_thread}, old[2];
+	int during = -1;
+
+	(void)state;
+	handled_in = 0;
+	sigaction(SIGTRAP, &action, &old[0]);
+	sigaction(SIGABRT, &action, &old[1]);
+	if (guest_run_apart(raise_faults, &during)) {
+		assert_int_equal(during, 0);
+		assert_int_equal(handled_in, getpid());
+	}
+	sigaction(SIGTRAP, &old[0], NULL);
+	sigaction(SIGABRT, &old[1], NULL);
+	if (during < 0)
+		skip(); /* Linux before 5.9, or valgrind */
+}
+
 static void count_thread(void *data)
 {
 	*(pid_t *)data = (pid_t)syscall(SYS_gettid);
@@ -252,6 +291,59 @@ static void a_filter_of_system_calls_is_heeded(void **state)
 			_exit(1);
 		guest_run_with_files(count_thread, &worker);
 		_exit(worker == getpid() ? 0 : 2);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* A filter that kills whoever opens a file. */
+static int forbid_to_open(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = sizeof(filter) / sizeof(filter[0]), .filter = filter};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+			       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0
+		       ? 0
+		       : -1;
+}
+
+static void nothing_is_opened_below_a_filter_that_came_later(void **state)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	(void)state;
+	if (child == 0) {
+		guest_begin();
+		if (guest_is_shut_in() || forbid_to_open() != 0)
+			_exit(1);
+		_exit(guest_is_shut_in() && guest_open("/dev/null", O_RDONLY) == -EPERM ? 0 : 2);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* As in a container, whose filter lets CUDA open its files. */
+static void files_are_opened_below_a_filter_that_was_there(void **state)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = {.len = 1, .filter = &allow};
+	pid_t child = fork();
+	int status = 0;
+
+	(void)state;
+	if (child == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+		    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+			_exit(1);
+		guest_begin();
+		_exit(guest_is_shut_in() || guest_open("/dev/null", O_RDONLY) < 0 ? 2 : 0);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
@@ -289,7 +381,10 @@ int main(void)
 		cmocka_unit_test(a_small_limit_is_kept),
 		cmocka_unit_test(standard_descriptors_are_never_ours),
 		cmocka_unit_test(work_apart_has_descriptors_of_its_own),
+		cmocka_unit_test(handlers_of_faults_wait_for_work_apart),
 		cmocka_unit_test(a_filter_of_system_calls_is_heeded),
+		cmocka_unit_test(nothing_is_opened_below_a_filter_that_came_later),
+		cmocka_unit_test(files_are_opened_below_a_filter_that_was_there),
 		cmocka_unit_test(files_are_used_apart_once_one_was_closed),
 	};
 

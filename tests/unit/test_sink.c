@@ -5,6 +5,7 @@
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -622,6 +623,46 @@ static void a_pipe_that_is_closed_while_it_is_full(void **state)
 	close_while_it_waits(true);
 }
 
+/* A thread with another root folder, where another file may have the pipe's name. */
+static void *flush_in_root(void *data)
+{
+	struct sink *sink = data;
+
+	assert_int_equal(unshare(CLONE_FS), 0);
+	assert_int_equal(chroot("/sys"), 0);
+	sink_flush(sink);
+	sink_look_for_reader(sink);
+	return NULL;
+}
+
+static void a_pipe_is_not_gone_for_who_has_another_root(void **state)
+{
+	struct fifo f;
+	struct sink sink;
+	pthread_t thread;
+
+	(void)state;
+	if (geteuid() != 0 || getenv("UNDER_VALGRIND"))
+		skip(); /* chroot needs root, and valgrind has no unshare */
+	fifo_make(&f, NULL, NULL);
+	assert_int_equal(sink_open(&sink, f.path, 9, INSTANCE), 0);
+	put_hello(&sink, 9, INSTANCE);
+	sink_flush(&sink);
+	close(sink.fd);
+	put_kernels(&sink, 5); /* in one batch */
+	assert_int_equal(pthread_create(&thread, NULL, flush_in_root, &sink), 0);
+	pthread_join(thread, NULL);
+	assert_false(sink_is_off(&sink));
+	fifo_start_reader(&f);
+	put_kernels(&sink, 10);
+	sink_goodbye(&sink);
+	sink_abandon(&sink);
+	fifo_end_reader(&f);
+	assert_int_equal(f.ledger->gpu.kernels, 10);
+	assert_int_equal(f.ledger->gpu.dropped, 5);
+	fifo_remove(&f);
+}
+
 static void an_abandoned_sink_writes_nothing(void **state)
 {
 	struct fifo f;
@@ -681,6 +722,7 @@ static void a_filter_is_set(void **state)
 	has_filter = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
 		     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 	assert_true(has_filter);
+	guest_begin(); /* as in a container, where files are opened all the same */
 }
 
 /* ---- a file ---- */
@@ -936,6 +978,7 @@ int main(void)
 		cmocka_unit_test(processes_never_mix_their_lines),
 		cmocka_unit_test(threads_share_a_sink),
 		cmocka_unit_test(a_pipe_that_is_closed_while_it_is_full),
+		cmocka_unit_test(a_pipe_is_not_gone_for_who_has_another_root),
 		cmocka_unit_test(an_abandoned_sink_writes_nothing),
 		cmocka_unit_test(a_child_writes_nothing),
 		cmocka_unit_test(a_full_file_loses_nothing_uncounted),

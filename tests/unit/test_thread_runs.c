@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "unit.h"
+#include "cupti_trace/guest.h"
 #include "cupti_trace/thread_runs.h"
 
 /* A thread that answers each byte with one, and spins while it should. */
@@ -178,6 +179,10 @@ static void below_a_filter(void **state)
 	thread_runs_close(&runs);
 	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
 	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+	/* it may forbid to open files, so nobody tries, unless it was there from the start */
+	assert_false(thread_runs_note(&runs, atomic_load(&other.tid), true));
+	assert_int_equal(runs.fd, -1);
+	guest_begin();
 	note(&runs, &other);
 	assert_null((const void *)(uintptr_t)runs.page);
 	assert_true(runs.fd >= 0);
