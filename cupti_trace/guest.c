@@ -6,6 +6,7 @@
 #include <linux/close_range.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -158,22 +159,32 @@ static int take_standard(int placeholders[STDERR_FILENO + 1], struct stat *root)
 	return count;
 }
 
-/* SECCOMP_MODE_DISABLED, or SECCOMP_MODE_FILTER in a container */
-static _Atomic int first_seccomp_mode;
+static _Atomic int first_seccomp_mode; /* in a container SECCOMP_MODE_FILTER */
+static _Atomic int first_no_new_privs;
 
 static int seccomp_mode(void)
 {
 	return prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
 }
 
+static int no_new_privs(void)
+{
+	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+}
+
 void guest_begin(void)
 {
 	atomic_store(&first_seccomp_mode, seccomp_mode());
+	atomic_store(&first_no_new_privs, no_new_privs());
 }
 
 bool guest_is_shut_in(void)
 {
-	return seccomp_mode() != atomic_load(&first_seccomp_mode);
+	int mode = seccomp_mode();
+
+	return mode != SECCOMP_MODE_DISABLED &&
+	       (mode != atomic_load(&first_seccomp_mode) ||
+		no_new_privs() != atomic_load(&first_no_new_privs));
 }
 
 int guest_open(const char *path, int flags)
@@ -302,7 +313,7 @@ bool guest_run_apart(void (*work)(void *data), void *data)
 	sigset_t all, signals;
 	char *stack;
 
-	if (seccomp_mode() != 0)
+	if (seccomp_mode() != SECCOMP_MODE_DISABLED)
 		return false; /* a filter may kill who makes a thread in its own way */
 	stack = mmap(NULL, APART_STACK, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);

@@ -59,7 +59,8 @@ void guest_close(int fd, const struct stat *file);
 /*
  * Whether a seccomp filter has come over this thread since guest_begin: it may kill the program for
  * opening a file, and nothing tells beforehand. A filter that was there at the start, as in a
- * container, let CUDA open its files. (One more on top of that is not noticed.)
+ * container, let CUDA open its files. One more on top of that is noticed by what a program without
+ * privilege must set first (PR_SET_NO_NEW_PRIVS), if it was not set before.
  */
 void guest_begin(void);
 bool guest_is_shut_in(void);
