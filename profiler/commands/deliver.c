@@ -466,7 +466,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 		status = EXIT_PROFILER_FAILED;
 	}
 	if (!status && o->strict &&
-	    !strict_check(log, shown->totals.ledger, shown->unnamed.not_kept, lost_spans,
+	    !strict_check(log, &shown->totals, shown->unnamed.not_kept, lost_spans,
 			  not_pushed))
 		status = EXIT_NOT_EXACT;
 	if (!status)

@@ -315,7 +315,7 @@ void top_report(struct log *log, const struct result *result, enum top_size size
 				    tables[i].columns, tables[i].lines[size], width);
 	}
 	if (size == TOP_FULL)
-		strict_report(log, result->totals.ledger, result->unnamed.not_kept);
+		strict_report(log, &result->totals, result->unnamed.not_kept);
 	busy_free(busy);
 	digest_free(d);
 }
