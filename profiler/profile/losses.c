@@ -32,7 +32,7 @@ void losses_visit(const struct ledger *l, bool alone, uint64_t not_kept, loss_vi
 		{"writes of traced processes lost", l->pipe.lost_batches, false},
 		{alone ? "malformed lines in the trace" : "malformed lines in the pipe",
 		 l->pipe.malformed, false},
-		{alone ? "lines in the trace from programs that said no hello"
+		{alone ? "lines in the trace from programs that are not in the profile"
 		       : "lines in the pipe from processes that are not the command's",
 		 l->pipe.refused, false},
 		{alone ? "bytes in the trace not read" : "bytes in the pipe not read", l->pipe.left,
@@ -48,6 +48,7 @@ void losses_visit(const struct ledger *l, bool alone, uint64_t not_kept, loss_vi
 		{"events missing from the timeline", l->timeline.lost, false},
 		{"kernels in the timeline without grid and block", l->timeline.lost_shapes, false},
 		{"kernels in the timeline without their counters", l->counters.unlisted, false},
+		{"programs past the limit on programs at one time", l->bounds.programs, false},
 		{"events lost because memory was short", l->bounds.out_of_memory, false},
 		{"allocations or releases not followed", l->bounds.allocations, false},
 		{"allocations or releases that came too late for exact peaks",

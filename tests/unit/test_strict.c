@@ -72,6 +72,7 @@ static void each_reason_is_reported(void **state)
 	REASON(l.bounds.stacks = 15, "stacks past the limit on distinct stacks: 15");
 	REASON(l.bounds.refused = 15,
 	       "names, mappings or stacks from the program past the limit: 15");
+	REASON(l.bounds.programs = 16, "programs past the limit on programs at one time: 16");
 	REASON(l.bounds.out_of_memory = 15, "events lost because memory was short: 15");
 #undef REASON
 }
@@ -115,7 +116,7 @@ static void losses_of_a_trace_are_in_the_trace(void **state)
 		report(&l, true),
 		"        lost   or not matched\n"
 		"             3   malformed lines in the trace\n"
-		"             2   lines in the trace from programs that said no hello\n");
+		"             2   lines in the trace from programs that are not in the profile\n");
 }
 
 static void several_reasons_are_all_reported(void **state)
