@@ -636,8 +636,8 @@ static void report_broken_off(struct log *log, const struct totals *t)
 
 	if (pipe->without_goodbye)
 		log_warn(log,
-			 "%u traced process%s ended without a goodbye (killed%s?): up to %s last "
-			 "second of GPU work is missing%s",
+			 "%u traced process%s ended without a goodbye (killed%s?): about %s last "
+			 "quarter second of GPU work is missing%s",
 			 pipe->without_goodbye, pick(pipe->without_goodbye, "", "es"),
 			 t->measure.alone ? ", or the disk full" : "",
 			 pick(pipe->without_goodbye, "its", "their"),

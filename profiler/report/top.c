@@ -238,7 +238,7 @@ void top_report_cost(struct log *log, const struct totals *t)
 		log_line(log, "%s of CPU in the program", line.text);
 		return;
 	}
-	add_time(&line, "profile itself used ", t->own_cpu_ns, t->elapsed_ns);
+	add_time(&line, "While it ran, profile itself used ", t->own_cpu_ns, t->elapsed_ns);
 	log_line(log, "%s of CPU and %.0f MiB of memory", line.text,
 		 (double)t->own_memory_bytes / (1 << 20));
 }
