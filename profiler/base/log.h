@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The profiler's messages: on stderr only, one line each, prefixed with "profile: ".
+ * The profiler's messages: on stderr only, one line each, prefixed with "profile: "
+ * where they tell of trouble or of what to do.
  *
  * Lines may quote text that the target chose: names, paths, messages of its libraries. What could
  * control a terminal (control characters, invalid UTF-8) is shown as '?'.
@@ -18,9 +19,9 @@ struct log {
 
 /* Always shown. */
 void log_error(struct log *log, const char *format, ...) LOG_PRINTF;
-/* Not with -q. */
+/* What the user should know, or do. Not with -q. */
 void log_warn(struct log *log, const char *format, ...) LOG_PRINTF;
-/* Without the prefix: the summary. Not with -q. */
+/* Without the prefix: what was done, measured and written. Not with -q. */
 void log_line(struct log *log, const char *format, ...) LOG_PRINTF;
 /* With -v only. */
 void log_verbose(struct log *log, const char *format, ...) LOG_PRINTF;

@@ -366,14 +366,14 @@ static void report_own_code(struct log *log, const struct options *o, const stru
 	if (!o->view.my_code || view_has_own_code(view) || result->row_count == 0)
 		return;
 	if (o->view.my_path_count)
-		log_line(log, "profile: --my-path: no code below these folders ran");
+		log_warn(log, "--my-path: no code below these folders ran");
 	else if (folder)
-		log_line(log,
-			 "profile: --my-code: no code below the working directory ran, %s; name "
+		log_warn(log,
+			 "--my-code: no code below the working directory ran, %s; name "
 			 "your folders with --my-path",
 			 folder);
 	else
-		log_line(log, "profile: --my-code: the working directory is not known; name your "
+		log_warn(log, "--my-code: the working directory is not known; name your "
 			      "folders with --my-path");
 }
 
@@ -388,7 +388,7 @@ static void report_top(struct log *log, const struct options *o, const struct re
 			top_report_cost(&loud, &result->totals);
 	} else if (isatty(STDERR_FILENO) && log->level >= LOG_NORMAL)
 		top_report(log, result, TOP_SHORT, top_width());
-	figures_report(o->report ? &loud : log, result, slice_is_part(&o->view.slice), top_width());
+	figures_report(o->report ? &loud : log, result, top_width());
 }
 
 /* --baseline. 0, or the status to exit with. */
@@ -454,8 +454,8 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 		status = EXIT_PROFILER_FAILED;
 	if (o->output_count > 0 && strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) == 0 &&
 	    isatty(STDERR_FILENO))
-		log_line(log,
-			 "For a report or a picture in the browser: -o FILE.html, -o FILE.svg");
+		log_warn(log,
+			 "for a report or a picture in the browser: -o FILE.html, -o FILE.svg");
 	if (o->view.slice.has_time && result->totals.ledger->timeline.lost) {
 		log_error(log,
 			  "%" PRIu64
@@ -466,8 +466,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 		status = EXIT_PROFILER_FAILED;
 	}
 	if (!status && o->strict &&
-	    !strict_check(log, shown->totals.ledger, shown->unnamed.not_kept, lost_spans,
-			  not_pushed))
+	    !strict_check(log, &shown->totals, shown->unnamed.not_kept, lost_spans, not_pushed))
 		status = EXIT_NOT_EXACT;
 	if (!status)
 		status = compare_with_result(log, o, outputs, shown);

@@ -434,5 +434,6 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE_PIPE]),
 	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE_SOCKET]),
 	NUMBER(totals.measure.alone),
+	NUMBER(ledger.bounds.programs),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -47,6 +47,7 @@
 #include "profiler/output/source_text.h"
 #include "profiler/profile/digest.h"
 #include "profiler/profile/figures.h"
+#include "profiler/profile/losses.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/intern.h"
@@ -141,14 +142,15 @@ static void add_fact(struct page *p, const char *what, uint64_t number)
 }
 
 /* Nothing is said of what was not lost. */
-static void add_loss(struct page *p, uint64_t number, const char *what)
+/* What was lost, or is incomplete. */
+static void add_loss(void *context, const struct loss *loss)
 {
-	if (number == 0)
-		return;
+	struct page *p = context;
+
 	if (!array_make_room(&p->losses, p->loss_count, &p->loss_capacity, sizeof(*p->losses)))
 		p->failed = true;
 	else
-		p->losses[p->loss_count++] = (struct fact){add_text(p, what), number};
+		p->losses[p->loss_count++] = (struct fact){add_text(p, loss->what), loss->count};
 }
 
 /* The words of facts are those that html/about.js looks for. */
@@ -204,43 +206,11 @@ static void add_facts(struct page *p, const struct written *written)
 
 static void add_losses(struct page *p)
 {
-	const struct ledger *l = p->result->totals.ledger;
+	static const struct ledger none;
+	const struct totals *t = &p->result->totals;
 
-	add_loss(p, p->result->unnamed.not_kept, "stacks and names beyond the limit on memory");
-	if (!l)
-		return;
-	add_loss(p, l->gpu.unmatched, "GPU operations without the stack of their launch");
-	add_loss(p, l->gpu.bad_times, "GPU operations without usable times, counted as 0 ns");
-	add_loss(p, l->gpu.sums - l->gpu.equal, "sums of CUPTI that differ from the profile's");
-	add_loss(p, l->gpu.uncompared, "sums of CUPTI that were not compared");
-	add_loss(p, l->gpu.dropped, "GPU operations dropped before they reached the profiler");
-	add_loss(p, l->gpu.missing, "GPU operations sent that did not arrive");
-	add_loss(p, l->gpu.unknown_kinds, "CUPTI records of an unknown kind, ignored");
-	add_loss(p, l->launches.unended, "kernel launches without a record of their kernel");
-	add_loss(p, l->launches.copies_unended, "copies and sets without a record");
-	add_loss(p, l->launches.graphs_unended, "graph launches without any record");
-	add_loss(p, l->launches.dropped, "launches or launch stacks dropped");
-	add_loss(p, l->cpu.dropped, "CPU samples dropped");
-	add_loss(p, l->cpu.after_end, "processes that ran on after the command, not sampled then");
-	add_loss(p, l->calls.lost, "timed CUDA calls lost");
-	add_loss(p, l->processes.lost_records, "records of mappings and processes lost");
-	add_loss(p, l->processes.not_followed, "processes not followed");
-	add_loss(p, l->processes.never_started, "processes in which tracing never started");
-	add_loss(p, l->pipe.without_cupti, "processes without GPU time: CUPTI could not be used");
-	add_loss(p, l->pipe.wrong_totals, "processes whose sum of GPU time differs from arrived");
-	add_loss(p, l->pipe.without_goodbye, "processes that ended before they sent everything");
-	add_loss(p, l->pipe.lost_batches, "writes of traced processes lost");
-	add_loss(p, l->pipe.malformed, "malformed lines in the pipe, ignored");
-	add_loss(p, l->pipe.refused, "lines in the pipe from other processes, ignored");
-	add_loss(p, l->pipe.left, "bytes in the pipe not read");
-	add_loss(p, l->pipe.foreign_versions, "processes with another version of the protocol");
-	add_loss(p, l->bounds.stacks, "stacks beyond the limit, under [too many stacks]");
-	add_loss(p, l->bounds.refused, "names, mappings or stacks beyond the limit, dropped");
-	add_loss(p, l->bounds.truncated, "stacks cut, they begin at [truncated]");
-	add_loss(p, l->python.unordered, "stacks with Python functions in an unknown place");
-	add_loss(p, l->bounds.allocations, "allocations or releases not followed");
-	add_loss(p, l->bounds.late_allocations, "allocations too late for exact peaks");
-	add_loss(p, l->bounds.out_of_memory, "events lost because memory was short");
+	losses_visit(t->ledger ? t->ledger : &none, t->measure.alone, p->result->unnamed.not_kept,
+		     add_loss, p);
 }
 
 /* ---- frames, stacks, places ---- */

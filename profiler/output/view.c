@@ -723,6 +723,7 @@ static void build(struct view *v, const char *folder)
 	v->result.call_stacks = v->call_stacks;
 	v->result.unnamed.not_kept += v->memory.refused;
 	v->result.is_my_code |= v->options->my_code;
+	v->result.is_part |= slice_is_part(&v->options->slice);
 	v->result.totals.shown = v->shown && v->shown[0] ? v->shown + 1 : NULL;
 	if (v->options->slice.has_time) {
 		v->result.shown_from_ns = at(v->base->totals.start_ns, v->options->slice.from_ns);

@@ -107,6 +107,23 @@ const struct frame_info *digest_site(const struct result *r, uint32_t stack)
 	return found;
 }
 
+/*
+ * The function that a thread was in when it left the CPU, without a call of CUDA around it; else
+ * what says why there is none.
+ */
+static const struct frame_info *innermost_code(const struct result *r, uint32_t stack)
+{
+	const struct frame_info *mark = NULL, *frame;
+
+	for (; (frame = frame_of(r, stack)); stack = r->stacks[stack].outer) {
+		if (is_code(frame))
+			return frame;
+		if (frame->class == CLASS_MARK && !mark)
+			mark = frame;
+	}
+	return mark;
+}
+
 static const struct frame_info unknown = {
 	.class = CLASS_MARK, .name = "[unknown]", .short_name = "[unknown]"};
 
@@ -124,6 +141,8 @@ void digest_frames(const struct result *r, const struct row *row,
 		return;
 	}
 	caller = digest_site(r, row->stack);
+	if (!caller && row->kind == ROW_WAIT)
+		caller = innermost_code(r, row->stack);
 	if (!caller)
 		caller = &unknown;
 	if (row->kind == ROW_GPU) {

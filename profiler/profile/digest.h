@@ -7,7 +7,8 @@
  *   sites      GPU work by the program's own function that launched it: the innermost Python
  *              function of the stack, else the one that called CUDA
  *   functions  CPU samples by the function that they fell into
- *   waits      waits for the GPU, and timed calls, by the function that makes them
+ *   waits      waits for the GPU, and timed calls, by the function that makes them; other time off
+ *              the CPU by the innermost Python function, else by the innermost function
  *
  * and, from the timeline, where there is one:
  *

@@ -2,6 +2,7 @@
 #include "profiler/profile/figures.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/profile/caching_allocator.h"
@@ -78,6 +79,17 @@ figures_fill(struct figures *figures, const struct result *result, const void *r
 	return figures;
 }
 
+static void name_whole_run(struct figures *f)
+{
+	char title[128];
+	const char *kept;
+
+	snprintf(title, sizeof(title), "%s, of the whole run", f->title);
+	kept = intern_string(&f->strings, title);
+	if (kept)
+		f->title = kept;
+}
+
 int figures_of(const struct result *result, struct figures_list *list)
 {
 	const struct measure *m = &result->totals.measure;
@@ -110,7 +122,8 @@ int figures_of(const struct result *result, struct figures_list *list)
 		if (f && all[i].is_rare && f->count == 0) {
 			figures_free(f);
 		} else if (f) {
-			f->is_of_run = all[i].is_of_run;
+			if (result->is_part && all[i].is_of_run)
+				name_whole_run(f);
 			list->tables[list->count++] = f;
 		} else if (all[i].is_wanted) {
 			err = -errno;

@@ -57,7 +57,6 @@ struct figures {
 	uint32_t count, capacity;
 	uint64_t left_out; /* rows */
 	uint32_t lines;    /* of the report, at most; 0: as it thinks best */
-	bool is_of_run;    /* of the whole run, also where a part of it is shown */
 	struct intern strings;
 };
 
@@ -98,7 +97,10 @@ struct figures_list {
 	uint32_t count;
 };
 
-/* 0 or -errno: then it has those that could be made. */
+/*
+ * 0 or -errno: then it has those that could be made. Where the result is a part of the run, titles
+ * of tables that are of the whole run say so.
+ */
 int figures_of(const struct result *result, struct figures_list *list);
 void figures_release(struct figures_list *list);
 

@@ -157,6 +157,7 @@ void ledger_visit_losses(const struct ledger *l, uint64_t not_kept, fact_visitor
 		{"stacks_not_kept", l->bounds.stacks + not_kept},
 		{"names_not_kept", l->bounds.refused},
 		{"events_out_of_memory", l->bounds.out_of_memory},
+		{"programs_past_limit", l->bounds.programs},
 		{"allocations_not_followed", l->bounds.allocations},
 		{"stall_samples_dropped", l->stalls.dropped},
 		{"stall_samples_lost", l->stalls.lost},

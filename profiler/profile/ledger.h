@@ -230,6 +230,7 @@ struct ledger_bounds {
 	uint64_t stacks;           /* under "[too many stacks]" */
 	uint64_t refused;          /* names, mappings and stacks from the target */
 	uint64_t out_of_memory;    /* events lost for lack of memory */
+	uint64_t programs;         /* that nothing is known of: more than GPU_PIPE_TRACEES_MAX */
 	uint64_t allocations;      /* not followed (--alloc) */
 	uint64_t late_allocations; /* too late to be in their order: peaks may be wrong */
 	uint64_t truncated; /* stacks cut because they were too deep or could not be unwound */

@@ -128,6 +128,7 @@ static const uint16_t counts[] = {
 	AT(bounds.stacks),
 	AT(bounds.refused),
 	AT(bounds.out_of_memory),
+	AT(bounds.programs),
 	AT(bounds.allocations),
 	AT(bounds.late_allocations),
 	AT(bounds.truncated),

@@ -159,6 +159,7 @@ struct result {
 	uint32_t rank_count;
 	const struct weight *weight;         /* what the rows' ns are; NULL: times */
 	bool is_my_code;                     /* a view with others' code folded (--my-code) */
+	bool is_part;                        /* a view of a part of the run (slice.h) */
 	uint64_t shown_from_ns, shown_to_ns; /* the time that is shown, if not all; else both 0 */
 };
 

@@ -122,7 +122,7 @@ static void print_notes(struct log *log, const struct figures *f, const union fi
 	}
 }
 
-void figures_report(struct log *log, const struct result *result, bool is_part, unsigned int width)
+void figures_report(struct log *log, const struct result *result, unsigned int width)
 {
 	const char *nothing =
 		ledger_has_gpu_time(result->totals.ledger) ? " none" : " not measured";
@@ -133,9 +133,7 @@ void figures_report(struct log *log, const struct result *result, bool is_part, 
 		const struct figures *f = list.tables[i];
 		uint64_t more = f->left_out;
 
-		log_line(log, "%s%s:%s", f->title,
-			 is_part && f->is_of_run ? ", of the whole run" : "",
-			 f->count + more ? "" : nothing);
+		log_line(log, "%s:%s", f->title, f->count + more ? "" : nothing);
 		if (f->count)
 			print_line(log, result, f, NULL, width);
 		for (uint32_t row = 0; row < f->count; row++) {

@@ -5,14 +5,10 @@
 #ifndef PROFILER_REPORT_FIGURES_REPORT_H
 #define PROFILER_REPORT_FIGURES_REPORT_H
 
-#include <stdbool.h>
 #include "profiler/base/log.h"
 #include "profiler/profile/result.h"
 
-/*
- * `is_part`: a part of the run is shown; the headings of tables that are of the whole run say so.
- * `width`: columns of the terminal; what is last in a row is cut to it.
- */
-void figures_report(struct log *log, const struct result *result, bool is_part, unsigned int width);
+/* `width`: columns of the terminal; what is last in a row is cut to it. */
+void figures_report(struct log *log, const struct result *result, unsigned int width);
 
 #endif

@@ -7,16 +7,16 @@
 
 #include <stdbool.h>
 #include "profiler/base/log.h"
-#include "profiler/profile/ledger.h"
+#include "profiler/profile/result.h"
 
 /*
  * Whether that holds; otherwise logs each reason. `not_kept`: stacks and names that naming left
  * out; `lost_spans`: those that a collector did not get; `not_pushed`: engines without the profile.
  */
-bool strict_check(struct log *log, const struct ledger *ledger, uint64_t not_kept,
+bool strict_check(struct log *log, const struct totals *totals, uint64_t not_kept,
 		  uint64_t lost_spans, uint32_t not_pushed);
 
-/* The same as a table of the report. */
-void strict_report(struct log *log, const struct ledger *ledger, uint64_t not_kept);
+/* The same as a table of the report; below it, what is incomplete (losses.h). */
+void strict_report(struct log *log, const struct totals *totals, uint64_t not_kept);
 
 #endif

@@ -636,8 +636,8 @@ static void report_broken_off(struct log *log, const struct totals *t)
 
 	if (pipe->without_goodbye)
 		log_warn(log,
-			 "%u traced process%s ended without a goodbye (killed%s?): up to %s last "
-			 "second of GPU work is missing%s",
+			 "%u traced process%s ended without a goodbye (killed%s?): about %s last "
+			 "quarter second of GPU work is missing%s",
 			 pipe->without_goodbye, pick(pipe->without_goodbye, "", "es"),
 			 t->measure.alone ? ", or the disk full" : "",
 			 pick(pipe->without_goodbye, "its", "their"),
@@ -713,6 +713,11 @@ static void report_bounds(struct log *log, const struct measure *m, const struct
 	if (b->out_of_memory)
 		log_warn(log, "out of memory: %" PRIu64 " event%s lost", b->out_of_memory,
 			 pick(b->out_of_memory, " was", "s were"));
+	if (b->programs)
+		log_warn(log, "%" PRIu64 " program%s not in the profile: no more than 65536 %s",
+			 b->programs, pick(b->programs, " is", "s are"),
+			 m->alone ? "of a trace are read; give each its own (%p)"
+				  : "are followed at one time");
 	if (b->stacks)
 		log_warn(log,
 			 "%" PRIu64 " stack%s exceeded the limit on distinct stacks; %s under "
@@ -736,7 +741,7 @@ static void report_bounds(struct log *log, const struct measure *m, const struct
 			 "ignored; %s began: %s",
 			 refused, s(refused), stream(m),
 			 pick(refused, "a process that", "processes that"),
-			 m->alone ? "said no hello"
+			 m->alone ? b->programs ? "said no hello or are too many" : "said no hello"
 				  : pick(refused, "is not the command's", "are not the command's"),
 			 pick(refused, "was", "were"), pick(refused, "it", "the first"),
 			 l->pipe.first_refused);

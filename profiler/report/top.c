@@ -238,7 +238,7 @@ void top_report_cost(struct log *log, const struct totals *t)
 		log_line(log, "%s of CPU in the program", line.text);
 		return;
 	}
-	add_time(&line, "profile itself used ", t->own_cpu_ns, t->elapsed_ns);
+	add_time(&line, "While it ran, profile itself used ", t->own_cpu_ns, t->elapsed_ns);
 	log_line(log, "%s of CPU and %.0f MiB of memory", line.text,
 		 (double)t->own_memory_bytes / (1 << 20));
 }
@@ -315,7 +315,7 @@ void top_report(struct log *log, const struct result *result, enum top_size size
 				    tables[i].columns, tables[i].lines[size], width);
 	}
 	if (size == TOP_FULL)
-		strict_report(log, result->totals.ledger, result->unnamed.not_kept);
+		strict_report(log, &result->totals, result->unnamed.not_kept);
 	busy_free(busy);
 	digest_free(d);
 }

@@ -146,12 +146,12 @@ static void report(struct log *log, const struct counts *c)
 	if (sum == 0 || (double)sum * 100 < (double)c->all_ns * UNNAMED_CODE_PERCENT)
 		return;
 	if (most == UNKNOWN)
-		log_line(log,
+		log_warn(log,
 			 "%.0f %% of the CPU samples are in generated code without names; "
 			 "docs/troubleshooting.md tells how runtimes give them",
 			 100.0 * (double)sum / (double)c->all_ns);
 	else
-		log_line(log,
+		log_warn(log,
 			 "%.0f %% of the CPU samples are in generated code of %s without names: %s",
 			 100.0 * (double)sum / (double)c->all_ns, runtimes[most].name,
 			 runtimes[most].advice);

@@ -13,10 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "profiler/base/stable_hash.h"
+#include "profiler/session/injection_cache.h"
 #include "profiler/session/payload.h"
 #include "symbolize/file_io.h"
-
-#define LIBRARY_NAME "libprofile_cupti"
 
 /* Up to where a loader maps the library; what follows is for debuggers, and packages strip it. */
 static size_t count_mapped(const unsigned char *library)
@@ -78,8 +77,8 @@ static bool find_installed(char path[INJECTION_PATH_MAX])
 			return false;
 		*slash = '\0';
 	}
-	length = snprintf(path, INJECTION_PATH_MAX, "%s/lib/profile-injection/" LIBRARY_NAME ".so",
-			  self);
+	length = snprintf(path, INJECTION_PATH_MAX,
+			  "%s/lib/profile-injection/" INJECTION_CACHE_NAME ".so", self);
 	return length > 0 && length < INJECTION_PATH_MAX && is_library(path);
 }
 
@@ -115,8 +114,8 @@ static int name_copy(char path[INJECTION_PATH_MAX])
 	if (err)
 		return err;
 	library = payload_library(&size); /* only a name: contents are compared */
-	snprintf(path + n, INJECTION_PATH_MAX - (size_t)n, "/" LIBRARY_NAME "-%016" PRIx64 ".so",
-		 stable_hash(library, size));
+	snprintf(path + n, INJECTION_PATH_MAX - (size_t)n,
+		 "/" INJECTION_CACHE_NAME "-%016" PRIx64 ".so", stable_hash(library, size));
 	return 0;
 }
 
@@ -151,6 +150,16 @@ static int make_copy(const char *path)
 	return err;
 }
 
+/* Where there are copies of other builds already, too old ones go. */
+static void trim_cache(const char *path)
+{
+	char folder[INJECTION_PATH_MAX];
+	const char *slash = strrchr(path, '/');
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
+	injection_cache_trim(folder, slash + 1);
+}
+
 int injection_find(char path[INJECTION_PATH_MAX])
 {
 	int err;
@@ -160,5 +169,12 @@ int injection_find(char path[INJECTION_PATH_MAX])
 	err = name_copy(path);
 	if (err)
 		return err;
-	return is_library(path) ? 0 : make_copy(path);
+	if (is_library(path)) {
+		utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); /* it is in use */
+		return 0;
+	}
+	err = make_copy(path);
+	if (!err)
+		trim_cache(path);
+	return err;
 }

@@ -7,7 +7,7 @@
  * program, if it is the same library as the one in this program. Otherwise a copy is put into
  * profile's folder in the user's cache ($XDG_CACHE_HOME, or .cache in $HOME), under a name by its
  * contents: programs may have another version mapped. What is there is only used if its contents
- * are right.
+ * are right; copies of other builds do not pile up (injection_cache.h).
  */
 #ifndef PROFILER_SESSION_INJECTION_H
 #define PROFILER_SESSION_INJECTION_H

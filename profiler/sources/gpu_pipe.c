@@ -118,13 +118,12 @@ static struct tracee *find_tracee(const struct gpu_pipe *p, uint64_t instance)
 	return at == HASH_INDEX_NONE ? NULL : p->tracees[at];
 }
 
-/* NULL: too many, or no memory. */
+/* NULL: no memory. */
 static struct tracee *add_tracee(struct gpu_pipe *p, uint64_t instance)
 {
 	struct tracee *t = NULL;
 
-	if (p->tracee_count < GPU_PIPE_TRACEES_MAX &&
-	    array_make_room(&p->tracees, p->tracee_count, &p->tracee_capacity,
+	if (array_make_room(&p->tracees, p->tracee_count, &p->tracee_capacity,
 			    sizeof(struct tracee *)))
 		t = calloc(1, sizeof(*t));
 	if (!t || hash_index_add(&p->index, hash_number(instance), p->tracee_count) != 0) {
@@ -421,6 +420,10 @@ static bool take_hello(struct gpu_pipe *p, const struct gpu_event_hello *e)
 
 	if (e->instance != p->batch_instance || e->instance == 0 || find_tracee(p, e->instance))
 		return false;
+	if (p->tracee_count == GPU_PIPE_TRACEES_MAX) {
+		p->ledger->bounds.programs++;
+		return true;
+	}
 	t = add_tracee(p, e->instance);
 	if (!t) {
 		p->ledger->bounds.out_of_memory++;

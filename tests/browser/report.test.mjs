@@ -492,7 +492,7 @@ test("what measuring cost is all there", async () => {
 	const text = await browser.evaluate("document.body.textContent");
 
 	assert.match(text, /CPU time in the program, apart from CUPTI3\.00 ms/);
-	assert.match(text, /CPU time of the profiler1\.00 ms/);
+	assert.match(text, /CPU time of the profiler, while the command ran1\.00 ms/);
 	assert.doesNotMatch(text, /CPU time in the kernel/);
 	noProblems();
 });
@@ -678,6 +678,9 @@ test("every table; a row leads to its frame", async () => {
 		"<img src=x onerror=alert(1)>",
 	]);
 	assert.match((await texts(".table")).join(), /3 more rows left out/);
+	assert.doesNotMatch((await texts(".table")).join(), /does not apply/);
+	await browser.open(address("small", "#view=tables&table=launch_shapes&kind=cpu"));
+	assert.match((await texts(".table")).join(), /The filter does not apply to this table/);
 	await browser.open(address("empty", "#view=tables&table=launch_shapes"));
 	assert.match((await texts(".table")).join(), /No GPU kernels are in the profile/);
 	await browser.open(address("small", "#view=tables&table=functions"));

@@ -62,10 +62,17 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 	run_profile -gpu-only --api --launch-shapes -o out.profile "$workloads/launches" 300
 	expect_status 0
 	expect_line stderr '^CUDA calls:$'
-	run_profile --from out.profile --time 0..1ms -o out.folded
+	run_profile --from out.profile --time 0..1ms -o out.html
 	expect_status 0
 	expect_line stderr '^CUDA calls, of the whole run:$'
 	expect_line stderr '^Launch shapes:'
+	needs_command node
+	node --input-type=module -e "
+		import {readFileSync} from 'node:fs';
+		import {unpackProfile} from '$root/profiler/output/html/data.js';
+		const {figures} = await unpackProfile(readFileSync('out.html', 'utf8').match(/id=\"data\">([^<]*)</)[1]);
+		console.log(figures.map(({title}) => title).join('; '));" >titles
+	expect titles <<<'Launch shapes; CUDA calls, of the whole run'
 }
 
 @test "runs are compared, and the gate counts all calls" {

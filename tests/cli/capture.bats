@@ -179,7 +179,7 @@ part()
 	expect_line stderr '^Compared with a\.profile:$'
 	run_profile --from a.profile --report
 	expect_status 0
-	expect_line stderr '^profile itself used [0-9.]+ [mu]?s '
+	expect_line stderr '^While it ran, profile itself used [0-9.]+ [mu]?s '
 	expect_no_file merged_trace.folded
 }
 

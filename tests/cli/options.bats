@@ -390,7 +390,7 @@ as_nobody()
 @test "on a terminal, the default output mentions reports and pictures" {
 	needs_command script
 	script -qec "'$profile' -cpu-only true" /dev/null >stdout 2>stderr </dev/null
-	expect_line stdout 'For a report or a picture in the browser: -o FILE[.]html, -o FILE[.]svg'
+	expect_line stdout 'profile: for a report or a picture in the browser: -o FILE[.]html, -o FILE[.]svg'
 	script -qec "'$profile' -cpu-only -o out.folded true" /dev/null >stdout 2>stderr </dev/null
 	expect_no_line stdout 'in the browser'
 }

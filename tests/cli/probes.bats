@@ -270,6 +270,66 @@ needs_bpftrace()
 	expect_equal files "$(find .cache -type f)" "${path#"$PWD"/}"
 }
 
+# copy N DAYS: one of another build, last used so many days ago.
+copy()
+{
+	local path
+
+	path=$PWD/.cache/profile/libprofile_cupti-$(printf %016x "$1").so
+	echo "$1" >"$path"
+	touch -d "$2 days ago" "$path"
+}
+
+copies()
+{
+	(cd .cache/profile && find . -mindepth 1 ! -name "${path##*/}" -printf '%f\n' | sed 's/^libprofile_cupti-0*//' | sort)
+}
+
+@test "--print-injection-path: of other builds those stay that were used last, or are in use" {
+	run_command env -u XDG_CACHE_HOME HOME="$PWD" "$profile" --print-injection-path
+	expect_status 0
+	path=$(cat stdout)
+	for i in 1 2 3 4 5 6 7 8 9; do copy $i $((i + 2)); done
+	copy 10 400
+	copy 11 500
+	copy 12 0
+	echo half >.cache/profile/libprofile_cupti-000000000000000d.so.abcdef
+	touch -d '3 days ago' .cache/profile/libprofile_cupti-000000000000000d.so.abcdef
+	echo mine >victim
+	ln -s "$PWD/victim" .cache/profile/libprofile_cupti-000000000000000e.so
+	touch -d '9 years ago' victim .cache/profile/libprofile_cupti-000000000000000f.so.old
+	run_command env -u XDG_CACHE_HOME HOME="$PWD" "$profile" --print-injection-path # its copy is there: none goes
+	expect_equal number "$(copies | wc -l)" 15
+	rm "$path"
+	exec 9<.cache/profile/libprofile_cupti-000000000000000a.so
+	touch -a -d '400 days ago' .cache/profile/libprofile_cupti-000000000000000a.so
+	run_command env -u XDG_CACHE_HOME HOME="$PWD" "$profile" --print-injection-path
+	exec 9<&-
+	expect_status 0
+	expect_empty stderr
+	cmp "$path" "$library"
+	# the file system may not say who has a file open
+	if [ -e .cache/profile/libprofile_cupti-000000000000000b.so ]; then skip 'there are no leases here'; fi
+	expect_equal copies "$(copies | tr '\n' ' ')" '1.so 2.so 3.so 4.so 5.so 6.so 7.so a.so c.so e.so f.so.old '
+	expect_equal victim "$(cat victim)" mine
+}
+
+@test "--print-injection-path: nothing goes in a folder that others may write, or that is a link" {
+	mkdir -p .cache/profile
+	path=none
+	for i in 1 2 3 4 5 6 7 8 9 10; do copy $i 100; done
+	chmod 777 .cache/profile
+	run_command env -u XDG_CACHE_HOME HOME="$PWD" "$profile" --print-injection-path
+	expect_equal number "$(copies | wc -l)" 11
+	rm "$(cat stdout)"
+	chmod 755 .cache/profile
+	mv .cache/profile elsewhere
+	ln -s ../elsewhere .cache/profile
+	run_command env -u XDG_CACHE_HOME HOME="$PWD" "$profile" --print-injection-path
+	expect_status 0
+	expect_equal number "$(find elsewhere -type f | wc -l)" 11
+}
+
 @test "--print-injection-path: the installed library, unless it is another version's" {
 	mkdir -p p/bin p/lib/profile-injection
 	cp "$profile" p/bin/

@@ -104,7 +104,8 @@ total()
 	expect_status 0
 	expect_line stderr '^The run took .*GPU busy '
 	expect_line stderr 'Attention.forward \(train.py\)'
-	expect_line stderr 'Nothing was lost, and everything was matched.'
+	expect_line stderr '^No time was lost, and everything was matched\.$'
+	expect_line stderr '^ +3   stacks cut, which begin at \[truncated\]$'
 }
 
 @test "real stacks fold to the functions of their program" {

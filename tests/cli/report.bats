@@ -25,9 +25,9 @@ squeeze()
 	expect_line stderr '^ 120 108.000 ms 900.000 us 40.7 % model::gemm<float, 128, 256>$'
 	expect_line stderr '^ 360 187.200 ms 520.000 us 70.5 % server::Mlp::forward$'
 	expect_line stderr ' function, on the CPU$'
-	expect_line stderr '^Nothing was lost, and everything was matched.$'
+	expect_line stderr '^(Nothing|No time) was lost, and everything was matched.$' # a stack may be cut
 	# what it cost is in the summary's last line
-	expect_no_line stderr '^profile itself used '
+	expect_no_line stderr '^While it ran, profile itself used '
 	expect_line cost '^Cost: CPU '
 }
 
@@ -52,7 +52,7 @@ squeeze()
 	squeeze stderr
 	expect_line stderr '^ 360 187.200 ms 520.000 us 70.5 % server::Mlp::forward$'
 	expect_no_line stderr 'unknown'
-	expect_line stderr '^profile itself used [0-9.]+ [mu]?s \([0-9.]+ %\) of CPU and [0-9]+ MiB of memory$'
+	expect_line stderr '^While it ran, profile itself used [0-9.]+ [mu]?s \([0-9.]+ %\) of CPU and [0-9]+ MiB of memory$'
 }
 
 @test "--report names losses" {
@@ -61,7 +61,7 @@ squeeze()
 	expect_status 0
 	squeeze stderr
 	expect_line stderr '^ 10 GPU operations dropped$'
-	expect_no_line stderr '^Nothing was lost'
+	expect_no_line stderr ' was lost, and'
 }
 
 @test "-q --report: the report and nothing else" {

@@ -383,9 +383,10 @@ said_by()
 	expect_status 125
 	expect stderr <<<'profile: run.trace is no trace: no program says hello in it'
 	{ said_by 7 /x/app /x/app; head -c 100000 /dev/urandom; printf '\n{"t":"batch","pid":8,"id":"00000000000000bb","seq":0}\n{"t":"name","i":1,"n":"k"}\n'; } >run.trace
-	read_trace -o out.folded
+	read_trace --report -o out.folded
 	expect_line out.folded ';\[GPU_Kernel\]k 7$'
 	expect_line stderr '^profile: [0-9]+ malformed lines in the trace were ignored '
+	expect_line stderr '^ +[0-9]+   malformed lines in the trace$'
 	expect_line stderr '^profile: 1 line in the trace came from a process that said no hello and was ignored; '
 }
 

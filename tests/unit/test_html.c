@@ -493,8 +493,8 @@ static void losses_and_facts_are_there(void **state)
 	assert_int_equal(number_of(&p, &p.facts, "cpu samples"), 41);
 	assert_int_equal(p.losses.count, 2);
 	assert_int_equal(number_of(&p, &p.losses, "CPU samples dropped"), 7);
-	assert_int_equal(number_of(&p, &p.losses, "sums of CUPTI that differ from the profile's"),
-			 2);
+	assert_int_equal(
+		number_of(&p, &p.losses, "CUPTI's own sums that differ from the profile's"), 2);
 	free_page(&p);
 	made_end(&m);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reasons of --strict. */
+/* What was lost: the reasons of --strict, and the report. */
 #include "unit.h"
 #include "profiler/report/strict.h"
 
@@ -7,11 +7,12 @@ static struct capture captured;
 
 static bool check(enum log_level level, const struct ledger *ledger)
 {
+	const struct totals totals = {.ledger = ledger};
 	struct log log = {.level = level};
 	bool is_strict;
 
 	capture_begin(&captured);
-	is_strict = strict_check(&log, ledger, 0, 0, 0);
+	is_strict = strict_check(&log, &totals, 0, 0, 0);
 	capture_end(&captured);
 	return is_strict;
 }
@@ -71,8 +72,51 @@ static void each_reason_is_reported(void **state)
 	REASON(l.bounds.stacks = 15, "stacks past the limit on distinct stacks: 15");
 	REASON(l.bounds.refused = 15,
 	       "names, mappings or stacks from the program past the limit: 15");
+	REASON(l.bounds.programs = 16, "programs past the limit on programs at one time: 16");
 	REASON(l.bounds.out_of_memory = 15, "events lost because memory was short: 15");
 #undef REASON
+}
+
+static const char *report(const struct ledger *ledger, bool alone)
+{
+	const struct totals totals = {.ledger = ledger, .measure = {.alone = alone}};
+	struct log log = {.level = LOG_NORMAL};
+
+	capture_begin(&captured);
+	strict_report(&log, &totals, 0);
+	return capture_end(&captured);
+}
+
+/* What is incomplete is no loss, but "nothing" does not stand beside it. */
+static void the_report_tells_losses_from_what_is_incomplete(void **state)
+{
+	struct ledger l = {.gpu = {.sums = 9, .equal = 9}};
+
+	(void)state;
+	assert_string_equal(report(&l, false), "Nothing was lost, and everything was matched.\n");
+	l.bounds.truncated = 9;
+	assert_string_equal(report(&l, false),
+			    "No time was lost, and everything was matched.\n"
+			    "  incomplete\n"
+			    "             9   stacks cut, which begin at [truncated]\n");
+	l.pipe.malformed = 3;
+	assert_string_equal(report(&l, false),
+			    "        lost   or not matched\n"
+			    "             3   malformed lines in the pipe\n"
+			    "  incomplete\n"
+			    "             9   stacks cut, which begin at [truncated]\n");
+}
+
+static void losses_of_a_trace_are_in_the_trace(void **state)
+{
+	const struct ledger l = {.pipe = {.malformed = 3, .refused = 2}};
+
+	(void)state;
+	assert_string_equal(
+		report(&l, true),
+		"        lost   or not matched\n"
+		"             3   malformed lines in the trace\n"
+		"             2   lines in the trace from programs that are not in the profile\n");
 }
 
 static void several_reasons_are_all_reported(void **state)
@@ -97,6 +141,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_exact_run_passes),
 		cmocka_unit_test(each_reason_is_reported),
+		cmocka_unit_test(the_report_tells_losses_from_what_is_incomplete),
+		cmocka_unit_test(losses_of_a_trace_are_in_the_trace),
 		cmocka_unit_test(several_reasons_are_all_reported),
 	};
 

@@ -578,10 +578,10 @@ static void losses_on_the_way(void **state)
 		 "profile: 2 processes ran on after the command: CPU time after its end is not in "
 		 "the profile\n"},
 		{COUNT(pipe.without_goodbye),
-		 "profile: 1 traced process ended without a goodbye (killed?): up to its last "
-		 "second of GPU work is missing\n",
-		 "profile: 2 traced processes ended without a goodbye (killed?): up to their last "
-		 "second of GPU work is missing\n"},
+		 "profile: 1 traced process ended without a goodbye (killed?): about its last "
+		 "quarter second of GPU work is missing\n",
+		 "profile: 2 traced processes ended without a goodbye (killed?): about their last "
+		 "quarter second of GPU work is missing\n"},
 		{COUNT(pipe.lost_batches), "profile: 1 write of traced processes was lost\n",
 		 "profile: 2 writes of traced processes were lost\n"},
 		{COUNT(pipe.left),
@@ -628,8 +628,8 @@ static void when_the_profiler_itself_was_slow(void **state)
 	b->ledger.pipe.lost_batches = 0;
 	b->ledger.pipe.without_goodbye = 1;
 	expect_line(b,
-		    NOTHING "profile: 1 traced process ended without a goodbye (killed?): up to "
-			    "its last second of GPU work is missing\n",
+		    NOTHING "profile: 1 traced process ended without a goodbye (killed?): about "
+			    "its last quarter second of GPU work is missing\n",
 		    line);
 	b->totals.longest_round_ns = patience_ns - 1;
 	assert_null(strstr(report(b), "read nothing"));
@@ -759,8 +759,8 @@ static void everything_in_its_order(void **state)
 		"profile: 39 processes were not followed: too many at once\n"
 		"profile: 6 processes ran on after the command: CPU time after its end is not in "
 		"the profile\n"
-		"profile: 21 traced processes ended without a goodbye (killed?): up to their last "
-		"second of GPU work is missing\n"
+		"profile: 21 traced processes ended without a goodbye (killed?): about their last "
+		"quarter second of GPU work is missing\n"
 		"profile: 19 writes of traced processes were lost\n"
 		"profile: 18 bytes in the pipe were not read: something went on writing after the "
 		"end\n"

@@ -328,6 +328,28 @@ static void the_short_form_has_few_lines(void **state)
 	assert_non_null(strstr(text, "(36 more)\n"));
 }
 
+/* Without a call of CUDA around it. */
+static void time_off_the_cpu_is_of_a_function(void **state)
+{
+	struct made_result m;
+	uint32_t main, call;
+
+	(void)state;
+	made_begin(&m);
+	main = push(&m, RESULT_ROOT, CLASS_NATIVE, "main");
+	call = push(&m, push(&m, main, CLASS_NATIVE, "wait4"), CLASS_KERNEL_MODE, "do_wait");
+	made_add(&m, push(&m, call, CLASS_WAIT, "[blocked: wait]"), ROW_WAIT, 3000000);
+	made_add(&m, push(&m, main, CLASS_WAIT, "[runnable]"), ROW_WAIT, 1000000);
+	call = push(&m, RESULT_ROOT, CLASS_MARK, "[stack not captured]");
+	made_add(&m, push(&m, call, CLASS_WAIT, "[blocked: file]"), ROW_WAIT, 4000000);
+	assert_string_equal(
+		report(&m, 80),
+		"                     time                 share   waiting, or timed calls, in\n"
+		"                 4.000 ms                50.0 %   [stack not captured]\n"
+		"                 3.000 ms                37.5 %   wait4\n"
+		"                 1.000 ms                12.5 %   main\n");
+}
+
 static void the_cost_is_a_line(void **state)
 {
 	struct log log = {.level = LOG_NORMAL};
@@ -337,8 +359,8 @@ static void the_cost_is_a_line(void **state)
 	(void)state;
 	capture_begin(&captured);
 	top_report_cost(&log, &totals);
-	assert_string_equal(capture_end(&captured),
-			    "profile itself used 40.000 ms (1.0 %) of CPU and 30 MiB of memory\n");
+	assert_string_equal(capture_end(&captured), "While it ran, profile itself used 40.000 ms "
+						    "(1.0 %) of CPU and 30 MiB of memory\n");
 }
 
 static void losses_are_named(void **state)
@@ -435,6 +457,7 @@ int main(void)
 		cmocka_unit_test(names_are_cut_to_the_width),
 		cmocka_unit_test(a_timeline_tells_more),
 		cmocka_unit_test(the_short_form_has_few_lines),
+		cmocka_unit_test(time_off_the_cpu_is_of_a_function),
 		cmocka_unit_test(the_cost_is_a_line),
 		cmocka_unit_test(losses_are_named),
 		cmocka_unit_test(a_timeline_that_lacks_events),

@@ -65,8 +65,10 @@ static void each_runtime_has_its_advice(void **state)
 		add(&m, 1, runtimes[i].module, "[jit]", 62);
 		add(&m, 1, runtimes[i].module, NULL, 38);
 		text = report(&m);
-		assert_int_equal(
-			strncmp(text, "62 % of the CPU samples are in generated code ", 45), 0);
+		assert_int_equal(strncmp(text,
+					 "profile: 62 % of the CPU samples are in generated code ",
+					 54),
+				 0);
 		if (!strstr(text, runtimes[i].expected))
 			fail_msg("'%s' is not in '%s'", runtimes[i].expected, text);
 		made_end(&m);
@@ -86,7 +88,7 @@ static void small_shares_and_names_are_not_mentioned(void **state)
 	add(&m, 1, "/usr/bin/node", "[jit]", 4);
 	assert_string_equal(report(&m), "");
 	add(&m, 1, "/usr/bin/node", "[jit]", 2);
-	assert_int_equal(strncmp(report(&m), "6 %", 3), 0);
+	assert_int_equal(strncmp(report(&m), "profile: 6 %", 12), 0);
 	made_end(&m);
 }
 

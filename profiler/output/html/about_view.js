@@ -139,8 +139,8 @@ export function makeAboutView(app) {
 				]
 					.filter(([, fact]) => get(fact) > 0)
 					.map(([label, fact]) => [label, formatTime(get(fact))]),
-				["CPU time of the profiler", formatTime(get("own cpu ns"))],
-				["Peak memory of the profiler", formatBytes(get("own memory bytes"))],
+				["CPU time of the profiler, while the command ran", formatTime(get("own cpu ns"))],
+				["Peak memory of the profiler, up to then", formatBytes(get("own memory bytes"))],
 			]),
 		),
 		make(

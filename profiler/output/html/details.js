@@ -21,12 +21,16 @@ export function fact(label, value) {
 const KIND_LABELS = ["CPU", "GPU", "waiting", "in CUDA calls", "GPU idle"];
 const COUNT_LABELS = ["samples", "operations", "", "calls", ""]; // a wait is split by what ran
 
-function sayWhole({state, isPart}) {
-	const isFiltered =
+// Whether the page shows less than what its file has.
+export function isFiltered(state) {
+	return (
 		state.kind !== "all" ||
-		["process", "thread", "device", "stream", "time", "idle"].some(key => state[key] !== "");
+		["process", "thread", "device", "stream", "time", "idle"].some(key => state[key] !== "")
+	);
+}
 
-	if (isFiltered) return "everything that passes the filter";
+function sayWhole({state, isPart}) {
+	if (isFiltered(state)) return "everything that passes the filter";
 	return isPart ? "the part of the run in this file" : "the whole profile";
 }
 

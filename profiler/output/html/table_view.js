@@ -23,7 +23,7 @@ import {
 	FIGURE_THOUSANDTHS,
 	FIGURE_TIME,
 } from "./data.js";
-import {placeOfFrame} from "./details.js";
+import {isFiltered, placeOfFrame} from "./details.js";
 import {
 	tableFunctions,
 	tableGpuWork,
@@ -105,6 +105,7 @@ function describeFigures(figure, name) {
 			figure.rows.map(cells => (at >= 0 ? {frame: cells[at], cells} : {cells})),
 		searched: row => row.cells.join(" "),
 		leftOut: figure.leftOut,
+		isFixed: true,
 		sort: String(figure.columns.findIndex(({kind}) => [FIGURE_TIME, FIGURE_BYTES].includes(kind))),
 		none: `${figure.title}: none`,
 	};
@@ -427,6 +428,13 @@ export function makeTableView(app) {
 								: `${table.none}, or the filter hides them.`,
 					}),
 		);
+		if (table.isFixed && isFiltered(state))
+			area.prepend(
+				make("div", {
+					class: "more",
+					text: "The filter does not apply to this table.",
+				}),
+			);
 		if (table.leftOut > 0)
 			area.append(
 				make("div", {
