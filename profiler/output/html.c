@@ -141,8 +141,6 @@ static void add_fact(struct page *p, const char *what, uint64_t number)
 		p->facts[p->fact_count++] = (struct fact){add_text(p, what), number};
 }
 
-/* Nothing is said of what was not lost. */
-/* What was lost, or is incomplete. */
 static void add_loss(void *context, const struct loss *loss)
 {
 	struct page *p = context;
