@@ -402,8 +402,8 @@ static int compare_with_result(struct log *log, const struct options *o,
 }
 
 int deliver(struct log *log, const struct options *o, struct outputs *outputs,
-	    struct opener *opener, struct span_export *spans, const struct result *result,
-	    struct allowance *memory)
+	    struct opener *opener, struct span_export *spans, struct session *session,
+	    const struct result *result, struct allowance *memory)
 {
 	struct delivered d = {.view = NULL, .weighed = {.rows = NULL}};
 	struct view *view = NULL;
@@ -448,7 +448,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	if (span_export_send(spans, log, result_for(&otlp_json_writer, &d), &lost_spans) != 0 &&
 	    !status)
 		status = EXIT_PROFILER_FAILED;
-	not_pushed = push_result(log, o, result_for(&pprof_writer, &d));
+	not_pushed = push_result(log, o, session, result_for(&pprof_writer, &d));
 	/* a command's status is its own, whatever an engine does */
 	if (not_pushed && o->from_count)
 		status = EXIT_PROFILER_FAILED;

@@ -47,11 +47,12 @@ void deliver_show(struct log *log, const struct options *options, struct opener 
 
 /*
  * Prints what is left of the summary, and writes all outputs, even if one fails; with --open, one
- * is shown by the opener, which has been started. Then spans are sent. 0, or the status to exit
- * with, after logging the reason.
+ * is shown by the opener, which has been started. Then spans are sent, and the profile is pushed,
+ * until a signal of the session (NULL: none) ends that. 0, or the status to exit with, after
+ * logging the reason.
  */
 int deliver(struct log *log, const struct options *options, struct outputs *outputs,
-	    struct opener *opener, struct span_export *spans, const struct result *result,
-	    struct allowance *memory);
+	    struct opener *opener, struct span_export *spans, struct session *session,
+	    const struct result *result, struct allowance *memory);
 
 #endif

@@ -33,7 +33,8 @@ static int write_outputs(struct reading *r, const struct result *result,
 	ranks_report(&r->log, result);
 	if (recorded)
 		recorded_report(&r->log, recorded);
-	return deliver(&r->log, r->options, &r->outputs, &r->opener, &r->spans, result, &r->memory);
+	return deliver(&r->log, r->options, &r->outputs, &r->opener, &r->spans, NULL, result,
+		       &r->memory);
 }
 
 /*

@@ -24,7 +24,7 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "A file's extension selects its format, and one run can write several files:\n"
 		 "  .html              a report for the browser: flame graphs and tables\n"
 		 "  .svg               a flame graph as a picture for the browser\n"
-		 "  .folded, or other  folded stacks, for flamegraph.pl and speedscope\n"
+		 "  .folded, or none   folded stacks, for flamegraph.pl and speedscope\n"
 		 "  .pb.gz             for pprof\n"
 		 "  .speedscope.json   for speedscope (www.speedscope.app)\n"
 		 "  .perfetto-trace    when everything happened, for ui.perfetto.dev\n"

@@ -810,7 +810,24 @@ static bool check_formats(const struct options *o)
 	return true;
 }
 
-/* False after saying that there are too many. */
+/* By the file's extension. False after saying which there are. */
+static bool choose_format(struct output_choice *output)
+{
+	char known[256];
+	size_t used = 0;
+
+	output->writer = writer_for_path(output->path);
+	if (output->writer)
+		return true;
+	for (const struct writer *const *w = writers; *w; w++)
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
+					 used ? ", " : "", (*w)->suffix);
+	complain("-o %s: no format has the extension %s; use %s, or choose a format with --format",
+		 output->path, path_extension(output->path), known);
+	return false;
+}
+
+/* False after saying what is wrong: a file's extension, or that there are too many. */
 static bool choose_formats(struct options *o)
 {
 	bool is_for_less = o->from_count &&
@@ -820,8 +837,12 @@ static bool choose_formats(struct options *o)
 	 * other file */
 	if (o->output_count == 0 && !o->diff && !is_for_less)
 		o->outputs[o->output_count++].path = OPTIONS_DEFAULT_OUTPUT;
-	for (uint32_t i = 0; i < o->output_count; i++)
-		o->outputs[i].writer = o->format ? o->format : writer_for_path(o->outputs[i].path);
+	for (uint32_t i = 0; i < o->output_count; i++) {
+		if (o->format)
+			o->outputs[i].writer = o->format;
+		else if (!choose_format(&o->outputs[i]))
+			return false;
+	}
 	if (o->output_count + o->span_file_count > OUTPUTS_MAX) {
 		complain("at most %d -o and --otlp together", OUTPUTS_MAX);
 		return false;

@@ -106,27 +106,56 @@ static bool send(struct push *p, struct log *log, const struct engine_profile *p
 	return true;
 }
 
+/* The waiting for all engines. */
+struct waiting {
+	struct log *log;
+	struct session *session; /* NULL: none */
+	const struct push *push; /* the one that is waited for */
+	unsigned int asked;
+	bool is_interrupted;
+};
+
+static bool ends(void *context)
+{
+	struct waiting *w = context;
+
+	if (++w->asked == 5)
+		log_line(w->log, "Waiting for %s to take the profile; Ctrl-C ends that",
+			 http_post_shown(w->push->post));
+	w->is_interrupted |= w->session && session_ends_sending(w->session);
+	return w->is_interrupted;
+}
+
 /* What became of it. */
-static bool end(struct push *p, struct log *log, int64_t patience_ms, const char *service)
+static bool end(const struct push *p, struct waiting *w, int64_t deadline, const char *service)
 {
 	char server[HTTP_URL_BYTES] = "", size[QUANTITY_BYTES];
+	int64_t left = deadline - now_ms();
 	struct http_post_stats stats;
 
+	w->push = p;
 	if (p->post)
 		snprintf(server, sizeof(server), "%s", http_post_shown(p->post));
-	http_post_finish(p->post, p->is_sent ? patience_ms : 0, &stats);
+	if (p->is_sent && left > 0 && !w->is_interrupted)
+		http_post_wait(p->post, 0, left, ends, w);
+	http_post_finish(p->post, 0, &stats);
 	if (!p->is_sent)
 		return false; /* and why was logged */
-	if (!stats.sent.requests) {
-		log_error(log, "the profile was not pushed: %s", stats.why);
+	if (!stats.sent.requests && w->is_interrupted) {
+		log_error(w->log, "the profile was not pushed: %s: interrupted", server);
 		return false;
 	}
-	log_line(log, "Pushed the profile of %s to %s (%s)", service, server,
+	if (!stats.sent.requests) {
+		log_error(w->log, "the profile was not pushed: %s", stats.why);
+		return false;
+	}
+	log_line(w->log, "Pushed the profile of %s to %s (%s)", service, server,
 		 bytes_text(size, stats.sent_bytes));
 	return true;
 }
 
-uint32_t push_result(struct log *log, const struct options *o, const struct result *result)
+uint32_t push_result(struct log *log, const struct options *o, struct session *session,
+		     const struct result *result)
 {
 	char service[ENGINE_SERVICE_BYTES];
 	struct engine_profile profile = {.result = result,
@@ -134,8 +163,9 @@ uint32_t push_result(struct log *log, const struct options *o, const struct resu
 					 .labels = o->push_labels,
 					 .label_count = o->push_label_count};
 	struct push pushes[OPTIONS_MAX_PUSHES] = {{.engine = NULL}};
+	struct waiting waiting = {.log = log, .session = session};
 	uint32_t failed = 0;
-	int64_t deadline, left;
+	int64_t deadline;
 
 	if (!o->push_count)
 		return 0;
@@ -143,14 +173,18 @@ uint32_t push_result(struct log *log, const struct options *o, const struct resu
 		log_warn(log, "the profile is empty: nothing is pushed");
 		return 0;
 	}
+	if (session)
+		session_begin_sending(session);
 	engine_service(result, getenv("OTEL_SERVICE_NAME"), service);
 	for (uint32_t i = 0; i < o->push_count; i++)
 		pushes[i].is_sent = open_push(&pushes[i], log, o->pushes[i], &profile) &&
 				    send(&pushes[i], log, &profile);
 	deadline = now_ms() + PUSH_PATIENCE_MS;
+	for (uint32_t i = 0; i < o->push_count; i++)
+		if (pushes[i].is_sent)
+			http_post_limit(pushes[i].post, PUSH_PATIENCE_MS);
 	for (uint32_t i = 0; i < o->push_count; i++) {
-		left = deadline - now_ms();
-		failed += !end(&pushes[i], log, left > 0 ? left : 0, service);
+		failed += !end(&pushes[i], &waiting, deadline, service);
 		release(&pushes[i]);
 	}
 	return failed;

@@ -15,6 +15,7 @@
 #include "profiler/commands/options.h"
 #include "profiler/profile/result.h"
 #include "profiler/session/identity.h"
+#include "profiler/session/session.h"
 
 #define PUSH_PATIENCE_MS 30000 /* for all engines together */
 
@@ -24,8 +25,11 @@
  */
 bool push_check(struct log *log, const struct options *options, const struct identity *identity);
 
-/* Pushes it to all engines, and says so. The number of those that did not take it; why is logged.
+/*
+ * Pushes it to all engines, and says so. A signal of the session ends that; NULL: there is none.
+ * The number of those that did not take it; why is logged.
  */
-uint32_t push_result(struct log *log, const struct options *options, const struct result *result);
+uint32_t push_result(struct log *log, const struct options *options, struct session *session,
+		     const struct result *result);
 
 #endif

@@ -213,7 +213,8 @@ static int finish(struct run *r, struct session *session, int status)
 		log_error(&r->log, "out of memory");
 		return EXIT_PROFILER_FAILED;
 	}
-	failed = deliver(&r->log, o, &r->outputs, &r->opener, &r->spans, result, collected.memory);
+	failed = deliver(&r->log, o, &r->outputs, &r->opener, &r->spans, session, result,
+			 collected.memory);
 	result_free(result);
 	report_cost(&r->log, &totals, &start);
 	if (!failed && !wrote_metrics)
@@ -443,7 +444,7 @@ static int run_as_user(struct run *r, struct session *session,
 		return EXIT_PROFILER_FAILED;
 	}
 	r->session = session;
-	status = span_export_open(&r->spans, &r->log, r->options, &r->identity, supervisor) &&
+	status = span_export_open(&r->spans, &r->log, r->options, &r->identity, session) &&
 				 open_timeline(r) && open_idle_store(r) &&
 				 (!r->options->control ||
 				  control_open(&r->control, &r->log, r->options->control))

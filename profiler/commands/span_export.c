@@ -50,16 +50,11 @@ static bool open_post(struct span_export *e, struct log *log, const char *where)
 static bool ends(void *context)
 {
 	struct span_export *e = context;
-	struct supervisor_signal signal;
-	int more = 0;
 
 	if (++e->asked == 5)
-		log_line(e->log, "Waiting for %s to take the spans%s", http_post_shown(e->post),
-			 e->supervisor ? "; Ctrl-C ends that" : "");
-	while (e->supervisor && (more = supervisor_next_signal(e->supervisor, &signal)) == 1)
-		e->is_interrupted |= signal.number == SIGINT || signal.number == SIGTERM ||
-				     signal.number == SIGHUP;
-	e->is_interrupted |= more < 0;
+		log_line(e->log, "Waiting for %s to take the spans; Ctrl-C ends that",
+			 http_post_shown(e->post));
+	e->is_interrupted |= e->session && session_ends_sending(e->session);
 	return e->is_interrupted;
 }
 
@@ -220,7 +215,7 @@ void span_export_hand_over(struct span_export *e, const struct collected *collec
 /* ---- start and end ---- */
 
 bool span_export_open(struct span_export *e, struct log *log, const struct options *options,
-		      const struct identity *identity, const struct supervisor_link *supervisor)
+		      const struct identity *identity, struct session *session)
 {
 	bool is_sampled;
 
@@ -242,7 +237,7 @@ bool span_export_open(struct span_export *e, struct log *log, const struct optio
 		return false;
 	}
 	e->log = log;
-	e->supervisor = supervisor;
+	e->session = session;
 	return open_post(e, log, options->span_server) &&
 	       (!is_sampled || open_live(e, log, options));
 }
@@ -292,8 +287,8 @@ int span_export_send(struct span_export *e, struct log *log, const struct result
 	*lost = 0;
 	if (!e->post)
 		return 0;
-	if (e->supervisor)
-		supervisor_report_written(e->supervisor);
+	if (e->session)
+		session_begin_sending(e->session);
 	snprintf(shown, sizeof(shown), "%s", http_post_shown(e->post));
 	if (e->live) {
 		e->run = result;

@@ -26,7 +26,7 @@
 #include "profiler/output/live_spans.h"
 #include "profiler/profile/result.h"
 #include "profiler/session/identity.h"
-#include "profiler/session/supervisor.h"
+#include "profiler/session/session.h"
 
 #define SPAN_EXPORT_PATIENCE_MS 30000
 #define SPAN_EXPORT_PERIOD_NS UINT64_C(1000000000) /* a tick of live_spans.h */
@@ -37,7 +37,7 @@ struct span_export {
 	struct otel_environment otel;
 	struct http_post *post; /* NULL: no collector was named */
 	int64_t patience_ms;
-	const struct supervisor_link *supervisor; /* whose signals end the sending; NULL: none */
+	struct session *session; /* whose signals end the sending; NULL: none */
 	struct log *log;
 	unsigned int asked;
 	bool is_interrupted;
@@ -59,10 +59,10 @@ bool span_export_is_live(const struct options *options);
 
 /*
  * Before the command runs, so that mistakes show at once. True without --otlp; false after logging
- * the reason. Close it in any case. `supervisor`: NULL: there is none.
+ * the reason. Close it in any case. `session`: NULL: there is none.
  */
 bool span_export_open(struct span_export *e, struct log *log, const struct options *options,
-		      const struct identity *identity, const struct supervisor_link *supervisor);
+		      const struct identity *identity, struct session *session);
 void span_export_close(struct span_export *e);
 
 /*

@@ -162,6 +162,7 @@ out:
 
 const struct writer folded_writer = {.name = "folded",
 				     .suffix = ".folded",
+				     .other_suffix = ".txt",
 				     .item = "stack",
 				     .has_units = true,
 				     .shows_weights = true,

@@ -778,6 +778,7 @@ out:
 
 const struct writer html_writer = {.name = "html",
 				   .suffix = ".html",
+				   .other_suffix = ".htm",
 				   .has_both_names = true,
 				   .item = "frame",
 				   .shows_weights = true,

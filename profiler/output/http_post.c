@@ -380,6 +380,11 @@ bool http_post_wait(struct http_post *p, size_t bytes, int64_t patience_ms,
 	return is_good;
 }
 
+void http_post_limit(struct http_post *p, int64_t patience_ms)
+{
+	atomic_store(&p->deadline_ms, monotonic_ms() + patience_ms);
+}
+
 uint64_t http_post_failed(struct http_post *p, char why[HTTP_WHY_BYTES])
 {
 	uint64_t failed;

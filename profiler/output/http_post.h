@@ -78,6 +78,9 @@ void http_post_count_patience(struct http_post *post);
 bool http_post_wait(struct http_post *post, size_t bytes, int64_t patience_ms,
 		    bool (*ends)(void *context), void *context);
 
+/* From now on all is to be sent in that time: a pause beyond it is not waited for. */
+void http_post_limit(struct http_post *post, int64_t patience_ms);
+
 /* How many bodies were not accepted so far, and why the last of them was not. */
 uint64_t http_post_failed(struct http_post *post, char why[HTTP_WHY_BYTES]);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/output/http_url.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
+#include <net/if.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,24 @@ static bool is_port(unsigned long number)
 	return number >= 1 && number <= UINT16_MAX;
 }
 
+/* Of IPv6, with the name of an interface (IFNAMSIZ) behind % or %25. */
+static bool is_address(const char *text, size_t size)
+{
+	const char *percent = memchr(text, '%', size);
+	size_t length = percent ? (size_t)(percent - text) : size, zone = size - length;
+	char address[INET6_ADDRSTRLEN];
+	struct in6_addr parsed;
+
+	if (length >= sizeof(address))
+		return false;
+	memcpy(address, text, length);
+	address[length] = '\0';
+	if (zone > 2 && memcmp(percent, "%25", 3) == 0)
+		zone -= 2;
+	return inet_pton(AF_INET6, address, &parsed) == 1 && (!percent || zone > 1) &&
+	       zone <= IFNAMSIZ;
+}
+
 /* As in RFC 3986, with the port: names, addresses, and [addresses] with a zone. */
 static bool is_host(const char *host, size_t size)
 {
@@ -22,7 +42,7 @@ static bool is_host(const char *host, size_t size)
 	if (*host == '[') {
 		const char *close = memchr(host, ']', size);
 
-		if (!close || close == host + 1)
+		if (!close || !is_address(host + 1, (size_t)(close - host) - 1))
 			return false;
 		for (const char *c = host + 1; c < close; c++)
 			if (!isalnum((unsigned char)*c) && !strchr(":.%-_", *c))
@@ -40,6 +60,17 @@ static bool is_host(const char *host, size_t size)
 	digits = (size_t)(end - colon) - 1;
 	return *colon == ':' && digits >= 1 && digits <= 5 &&
 	       strspn(colon + 1, "0123456789") >= digits && is_port(strtoul(colon + 1, NULL, 10));
+}
+
+/* As it is, or encoded: there is one @, behind it, and no header has control characters. */
+static bool is_user(const char *user, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (user[i] == '@' ||
+		    (user[i] == '%' && i + 2 < size && (user[i + 1] == '0' || user[i + 1] == '1') &&
+		     isxdigit((unsigned char)user[i + 2])))
+			return false;
+	return true;
 }
 
 const char *http_url_parse(struct http_url *url, const char *text)
@@ -64,6 +95,8 @@ const char *http_url_parse(struct http_url *url, const char *text)
 		url->user_size = (size_t)(at - url->host);
 		url->host = at + 1;
 	}
+	if (!is_user(url->user, url->user_size))
+		return "its user or password has a character that must be encoded (an @ is %40)";
 	url->host_size = (size_t)(end - url->host);
 	if (url->host_size == 0 || !is_host(url->host, url->host_size))
 		return "its host or port is missing or wrong";

@@ -379,6 +379,7 @@ static int write_pprof(const struct result *result, const struct writer_options 
 
 const struct writer pprof_writer = {.name = "pprof",
 				    .suffix = ".pb.gz",
+				    .other_suffix = ".pprof",
 				    .item = "sample",
 				    .shows_weights = true,
 				    .needs = NEEDS_PLACES,

@@ -33,10 +33,18 @@ bool has_suffix(const char *path, const char *suffix)
 	return suffix && length >= n && strcasecmp(path + length - n, suffix) == 0;
 }
 
+const char *path_extension(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot > name && dot[1] ? dot : "";
+}
+
 const struct writer *writer_for_path(const char *path)
 {
 	for (const struct writer *const *w = writers; *w; w++)
 		if (has_suffix(path, (*w)->suffix) || has_suffix(path, (*w)->other_suffix))
 			return *w;
-	return writers[0];
+	return *path_extension(path) ? NULL : writers[0];
 }

@@ -42,12 +42,20 @@ struct writer {
 		     struct written *written);
 };
 
-/* All formats, NULL at the end; the first one is that of a path with another extension. */
+/* All formats, NULL at the end; the first one is that of a path without an extension. */
 extern const struct writer *const writers[];
 
 /* NULL: no format has this name. */
 const struct writer *writer_with_name(const char *name);
+
+/*
+ * By the path's extension; NULL: no format has it, so whoever gave it expects something else. A
+ * name that only begins with a dot has none.
+ */
 const struct writer *writer_for_path(const char *path);
+
+/* From the last dot of the path's name on; "": it has no extension. */
+const char *path_extension(const char *path);
 
 /* Whether a path has this suffix, in whatever case; NULL is no suffix. */
 bool has_suffix(const char *path, const char *suffix);

@@ -87,6 +87,7 @@ struct session {
 	int epoll;
 
 	bool is_running;      /* the gate was opened */
+	bool is_told_to_end;  /* by a signal, since it was asked for last */
 	bool is_orphan;       /* the supervisor was killed: end, quietly */
 	bool abandons_target; /* it cannot be killed: it is another user's by now */
 	bool command_ended;   /* and that has been handled */
@@ -524,6 +525,7 @@ static bool takes_snapshots(const struct session *s)
 
 static void on_signal(struct session *s, const struct supervisor_signal *signal)
 {
+	s->is_told_to_end |= asks_to_end(signal->number);
 	if (takes_snapshots(s) && signal->number == SESSION_SNAPSHOT_SIGNAL) {
 		s->is_asked = true; /* it is taken as soon as the run goes on */
 	} else if (!s->is_running) {
@@ -1739,6 +1741,19 @@ int session_await(struct session *s)
 	}
 	remove_payload(s);
 	return s->is_orphan ? EXIT_PROFILER_FAILED : final_status(s);
+}
+
+void session_begin_sending(struct session *s)
+{
+	supervisor_report_written(s->supervisor);
+	read_signals(s); /* those from before, such as the one that ended the command */
+	s->is_told_to_end = false;
+}
+
+bool session_ends_sending(struct session *s)
+{
+	read_signals(s);
+	return s->is_told_to_end || s->is_orphan;
 }
 
 struct collect *session_collect(struct session *s)

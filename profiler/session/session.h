@@ -104,6 +104,13 @@ int session_run(struct session *session, bool stdout_is_taken, int *exit_status)
 bool session_goes_on(const struct session *session);
 int session_await(struct session *session);
 
+/*
+ * After session_run returned 0, when all outputs are written and something is being sent: whether a
+ * signal has asked since session_begin_sending to end that. Signals reach a command that goes on.
+ */
+void session_begin_sending(struct session *session);
+bool session_ends_sending(struct session *session);
+
 /* After session_run returned 0: what was collected, and how it went. */
 /*
  * From a watcher, in a child of fork(2): completes the child's copy of what was collected, as if

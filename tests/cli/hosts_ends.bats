@@ -103,7 +103,7 @@ kill_at_some_moment()
 
 	shift
 	# shellcheck disable=SC2016
-	"$profile" -q -gpu-only -o "out.$BASHPID" sh -c 'echo started; : >"$0"; "$@"; echo "status $?"' \
+	"$profile" -q -gpu-only -o "out.$BASHPID.folded" sh -c 'echo started; : >"$0"; "$@"; echo "status $?"' \
 		"$mark" "$@" 2>/dev/null 3>&- &
 	profiler=$!
 	while [ "$when" != any ] && [ ! -e "$mark" ]; do sleep 0.01; done

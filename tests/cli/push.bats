@@ -349,7 +349,7 @@ expect_refused()
 	expect_line stderr '^profile: the profile was not pushed: http://no\.such\.host\.invalid/ingest: '
 }
 
-@test "two Ctrl-C end the waiting for a silent server" {
+@test "of a capture, one Ctrl-C ends the waiting for a silent server" {
 	serve silent
 	start_profile --from "$BATS_FILE_TMPDIR/run.profile" --push "http://127.0.0.1:$port"
 	wait_until grep -q . server/requests
@@ -358,16 +358,36 @@ expect_refused()
 	[ "$status" != 0 ]
 }
 
-@test "of a run, two Ctrl-C end it too, and the outputs are there" {
+@test "of a run, one Ctrl-C ends it, and the outputs are there" {
 	serve silent
 	start_profile -gpu-only --unit ns -o a.folded --push "http://127.0.0.1:$port" "$workloads/launches" 10
-	wait_until grep -q . server/requests
-	kill -INT "$pid"
-	wait_until grep -q 'another Ctrl-C gives up' stderr
+	wait_until grep -q '^Waiting for ' stderr
 	kill -INT "$pid"
 	finish_profile
-	expect_status 130
+	expect_status 0
+	expect_line stderr "^Waiting for http://127\.0\.0\.1:$port/ingest to take the profile; Ctrl-C ends that\$"
+	expect_line stderr "^profile: the profile was not pushed: http://127\.0\.0\.1:$port/ingest: interrupted\$"
+	expect_no_line stderr 'no profile was written'
 	[ -s a.folded ]
+}
+
+@test "a command that goes on gets its signals while the profile is pushed" {
+	serve silent
+	cat >goes_on <<-'END'
+		trap 'echo >>got' USR1
+		trap 'exit 7' TERM
+		"$1" 10
+		while :; do sleep 0.1; done
+	END
+	start_profile -gpu-only --unit ns -o a.folded -d 1 --push "http://127.0.0.1:$port" \
+		sh goes_on "$workloads/launches"
+	wait_until grep -q '^Waiting for ' stderr
+	kill -USR1 "$pid"
+	wait_until test -e got
+	kill -TERM "$pid"
+	finish_profile
+	expect_status 7
+	expect_line stderr 'interrupted$'
 }
 
 # ---- where to ----

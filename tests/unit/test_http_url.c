@@ -18,7 +18,7 @@ static void neither_credentials_nor_queries_are_shown(void **state)
 	assert_string_equal(shown("http://host"), "http://host");
 	assert_string_equal(shown("HTTPS://host:4318/v1/traces"), "https://host:4318/v1/traces");
 	assert_string_equal(shown("http://me:secret@host/a?key=secret#x"), "http://host/a");
-	assert_string_equal(shown("http://me:a@b@host:1?key=secret"), "http://host:1");
+	assert_string_equal(shown("http://me:a%40b@host:1?key=secret"), "http://host:1");
 	assert_string_equal(shown("http://host?x=/@secret"), "http://host");
 	assert_string_equal(shown("http://host:65535/"), "http://host:65535/");
 	assert_string_equal(shown("http://[fe80::1%25eth0]:80/"), "http://[fe80::1%25eth0]:80/");
@@ -58,6 +58,11 @@ static void all_else_is_refused(void **state)
 					    "http://host:0",
 					    "http://[::1",
 					    "http://[]",
+					    "http://[1.2.3.4]",
+					    "http://[::1%]",
+					    "http://[::1%25]",
+					    "http://[::1%25an-interface-too-long]",
+					    "http://[0000:0000:0000:0000:0000:0000:0000:0000:0000]",
 					    "http://[::1]x",
 					    "http://ho st/",
 					    "http://host/a b",
@@ -71,6 +76,11 @@ static void all_else_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_non_null(http_url_parse(&url, wrong[i]));
+	assert_string_equal(http_url_parse(&url, "http://me:a@b@host"),
+			    "its user or password has a character that must be encoded (an @ is "
+			    "%40)");
+	assert_non_null(http_url_parse(&url, "http://me%00:a@host"));
+	assert_non_null(http_url_parse(&url, "http://me:%1f@host"));
 	memset(longest, 'a', sizeof(longest));
 	memcpy(longest, "http://", 7);
 	longest[HTTP_URL_BYTES] = '\0';

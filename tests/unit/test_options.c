@@ -144,13 +144,16 @@ static void short_options(void **state)
 
 static void outputs_have_the_format_of_their_ending(void **state)
 {
+	static const char *const unknown[] = {"a.png",  "a.pb",         "a.html.gz",
+					      "d/.x.y", "a.speedscope", "a.%p"};
+
 	(void)state;
 	assert_run("app");
 	assert_int_equal(options.output_count, 1);
 	assert_ptr_equal(options.outputs[0].writer, &folded_writer);
-	assert_run("-o", "a.folded", "-o", "b.other", "-o", ".folded", "app");
+	assert_run("-o", "a.folded", "-o", "b.txt", "-o", ".folded", "app");
 	assert_int_equal(options.output_count, 3);
-	assert_string_equal(options.outputs[1].path, "b.other");
+	assert_string_equal(options.outputs[1].path, "b.txt");
 	for (int i = 0; i < 3; i++)
 		assert_ptr_equal(options.outputs[i].writer, &folded_writer);
 	assert_run("-o", "a.svg", "--format", "folded", "app");
@@ -164,6 +167,15 @@ static void outputs_have_the_format_of_their_ending(void **state)
 	assert_ptr_equal(options.outputs[1].writer, &speedscope_writer);
 	assert_wrong("--format", "Folded", "app");
 	assert_non_null(strstr(captured.text, "--format is one of folded"));
+	assert_run("-o", "a.png", "-o", "b.folded.gz", "--format", "svg", "app");
+	assert_ptr_equal(options.outputs[1].writer, &svg_writer);
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+		assert_wrong("-o", "a.html", "-o", unknown[i], "app");
+		assert_non_null(strstr(captured.text, ": no format has the extension ."));
+		assert_non_null(strstr(captured.text, "; use .folded, .svg, .html, .pb.gz, "));
+		assert_non_null(
+			strstr(captured.text, ".profile, or choose a format with --format"));
+	}
 	assert_wrong("-o", "", "app");
 	assert_non_null(strstr(captured.text, "-o needs a file name, or - for stdout"));
 }

@@ -75,6 +75,16 @@ static void the_extension_selects_the_format(void **state)
 	assert_ptr_equal(writer_for_path("speedscope.json"), &json_summary_writer);
 	assert_ptr_equal(writer_for_path("a.TRACE.json"), &chrome_writer);
 	assert_ptr_equal(writer_for_path("a.perfetto-trace"), &perfetto_writer);
+	assert_ptr_equal(writer_for_path("a.pftrace"), &perfetto_writer);
+	assert_ptr_equal(writer_for_path("a.htm"), &html_writer);
+	assert_ptr_equal(writer_for_path("a.pprof"), &pprof_writer);
+	assert_ptr_equal(writer_for_path("a.TXT"), &folded_writer);
+	assert_null(writer_for_path("a.png"));
+	assert_null(writer_for_path("a.svg/b.html.gz"));
+	assert_null(writer_for_path(".a.b"));
+	assert_ptr_equal(writer_for_path("a.b/c"), writers[0]);
+	assert_ptr_equal(writer_for_path("./.hidden"), writers[0]);
+	assert_ptr_equal(writer_for_path("a."), writers[0]);
 	assert_ptr_equal(writer_for_path("folded"), writers[0]);
 	assert_ptr_equal(writer_for_path(""), writers[0]);
 	assert_ptr_equal(writer_for_path("-"), writers[0]);
