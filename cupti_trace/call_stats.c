@@ -29,6 +29,7 @@ struct totals {
 /* A function, or its copies of one kind. */
 struct called {
 	uint8_t domain, kind; /* as in struct gpu_event_calls */
+	bool tells_error;     /* of another call, which has counted it */
 	const char *name;     /* CUPTI's */
 	struct sums *_Atomic sets[SETS];
 	_Atomic uint32_t codes[ERRORS];      /* of errors; 0: free */
@@ -71,6 +72,7 @@ void call_stats_add_function(uint32_t domain, uint32_t cbid, const char *name)
 		if (called) {
 			called->domain = (uint8_t)(index ? GPU_LAUNCH_DRIVER : GPU_LAUNCH_RUNTIME);
 			called->kind = (uint8_t)kind;
+			called->tells_error = api_function_of(name).tells_error;
 			called->name = name;
 		}
 		functions.list[functions.count++] = called;
@@ -201,7 +203,7 @@ void call_stats_exit(uint32_t domain, uint32_t cbid, const struct cupti_abi_call
 	lower_to(&sums->shortest, ns + 1);
 	if (domain == CUPTI_ABI_DOMAIN_DRIVER_API && outer_correlation == data->correlation_id)
 		add(&sums->nested_ns, ns);
-	if (result && *result != 0)
+	if (result && *result != 0 && !called->tells_error)
 		count_error(called, (uint32_t)*result);
 	else
 		add(&sums->bytes, amount_of(domain, cbid, data));

@@ -58,6 +58,14 @@ for call in json.load(open("out.json"))["api_calls"]:
 assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))["api_calls"]'
 }
 
+@test "a function that tells an earlier error has not failed" {
+	run_profile -gpu-only --api -o out.json "$workloads/memory_use" 1000
+	expect_status 0
+	[ "$(call failed cudaMalloc)" -gt 0 ]
+	expect_equal calls "$(call calls cudaGetLastError)" "$(call failed cudaMalloc)"
+	expect_equal failed "$(call failed cudaGetLastError)" 0
+}
+
 @test "where a part is shown, headings say which tables are of the whole run" {
 	run_profile -gpu-only --api --launch-shapes -o out.profile "$workloads/launches" 300
 	expect_status 0
