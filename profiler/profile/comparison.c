@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/base/cuda_errors.h"
 #include "profiler/profile/digest.h"
 #include "profiler/profile/duration_spread.h"
 #include "profiler/profile/launch_shapes.h"
@@ -401,7 +402,10 @@ static const char *error_name(struct made_comparison *made, const struct api_cal
 	return kept;
 }
 
-/* Each is known: there is no noise in their number. */
+/*
+ * Each is known: there is no noise in their number. How often a program asks for work that is not
+ * ready depends on time alone, and is no failure.
+ */
 static void add_errors(struct made_comparison *made, const struct result *r,
 		       enum comparison_side side, uint32_t run)
 {
@@ -420,7 +424,7 @@ static void add_errors(struct made_comparison *made, const struct result *r,
 			const struct amount amount = {.value = (double)call->errors[n].count,
 						      .count = call->errors[n].count};
 
-			if (amount.count == 0)
+			if (amount.count == 0 || call->errors[n].code == CUDA_ERROR_CODE_NOT_READY)
 				continue;
 			frame->class = CLASS_API;
 			frame->name = frame->short_name = error_name(made, call, n);

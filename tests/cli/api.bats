@@ -175,3 +175,29 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 	expect_status 125
 	expect_line stderr 'there is no such count of errors of whole runs \(--api\)'
 }
+
+@test "asking for work that is not ready is no failure in a comparison" {
+	local program
+
+	cat >polling.py <<-'END'
+		import ctypes, sys
+		cuda = ctypes.CDLL("libcudart.so")
+		memory, event, ms = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_float()
+		assert cuda.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(100)) == 0
+		assert cuda.cudaEventCreate(ctypes.byref(event)) == 0
+		assert cuda.cudaMemsetAsync(memory, 0, ctypes.c_size_t(100), None) == 0
+		assert cuda.cudaEventRecord(event, None) == 0
+		for _ in range(int(sys.argv[1])):
+		    cuda.cudaEventElapsedTime(ctypes.byref(ms), event, event)
+	END
+	program=$(python3 -c 'import sys; print(sys.executable)')
+	for count in 1 100; do
+		FAKE_CUDA_COPY_NS=2000000000 run_profile -gpu-only --api -o "$count.profile" "$program" polling.py "$count"
+		expect_status 0
+		expect_line stderr '^ +Errors: [0-9]+ cudaErrorNotReady$'
+	done
+	run_profile --from 100.profile --baseline 1.profile --fail-above 0% --fail-on errors
+	expect_status 0
+	run_profile --diff 1.profile 100.profile -o out.json
+	python3 -c 'import json; assert json.load(open("out.json"))["cuda_errors"] == []'
+}
