@@ -188,6 +188,8 @@ void call_stats_exit(uint32_t domain, uint32_t cbid, const struct cupti_abi_call
 	const int *result = data->function_return_value;
 	struct called *called = find(domain, cbid, data);
 	struct sums *sums = called ? sums_of(called) : NULL;
+	bool is_nested =
+		domain == CUPTI_ABI_DOMAIN_DRIVER_API && outer_correlation == data->correlation_id;
 
 	if (domain == CUPTI_ABI_DOMAIN_RUNTIME_API)
 		outer_correlation = 0;
@@ -201,12 +203,12 @@ void call_stats_exit(uint32_t domain, uint32_t cbid, const struct cupti_abi_call
 	add(&sums->buckets[gpu_call_bucket(ns)], 1);
 	raise_to(&sums->longest, ns);
 	lower_to(&sums->shortest, ns + 1);
-	if (domain == CUPTI_ABI_DOMAIN_DRIVER_API && outer_correlation == data->correlation_id)
+	if (is_nested)
 		add(&sums->nested_ns, ns);
-	if (result && *result != 0 && !called->tells_error)
-		count_error(called, (uint32_t)*result);
-	else
+	if (!result || *result == 0 || called->tells_error)
 		add(&sums->bytes, amount_of(domain, cbid, data));
+	else if (!is_nested) /* else the runtime's call fails, or the program is not to know */
+		count_error(called, (uint32_t)*result);
 }
 
 /* ---- sending ---- */

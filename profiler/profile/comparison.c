@@ -419,8 +419,7 @@ static void add_errors(struct made_comparison *made, const struct result *r,
 	for (uint32_t i = 0; frame && i < calls->count; i++) {
 		const struct api_call *call = calls->list[i];
 
-		/* a call of the runtime fails where the driver's call inside it fails */
-		for (uint32_t n = 0; call->nested < call->calls && n < API_CALL_ERRORS; n++) {
+		for (uint32_t n = 0; n < API_CALL_ERRORS; n++) {
 			const struct amount amount = {.value = (double)call->errors[n].count,
 						      .count = call->errors[n].count};
 

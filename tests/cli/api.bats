@@ -176,6 +176,27 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 	expect_line stderr 'there is no such count of errors of whole runs \(--api\)'
 }
 
+@test "an error counts once, where the runtime and the driver are both called" {
+	local program
+
+	cat >failing.py <<-'END'
+		import ctypes
+		cuda, runtime = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libcudart.so")
+		memory = ctypes.c_uint64()
+		for _ in range(3):
+		    assert runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(1 << 60)) == 2
+		assert cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(100)) == 0
+	END
+	program=$(python3 -c 'import sys; print(sys.executable)')
+	run_profile -q -gpu-only --api -o out.profile -o out.json "$program" failing.py
+	expect_status 0
+	expect_equal calls "$(call calls cuMemAlloc_v2)" 4
+	expect_equal within "$(call within_runtime cuMemAlloc_v2)" 3
+	expect_equal failed "$(call failed cudaMalloc) $(call failed cuMemAlloc_v2)" '3 0'
+	run_profile --diff out.profile out.profile -o out.json
+	python3 -c 'import json; assert json.load(open("out.json"))["totals"]["errors"]["after"] == 3'
+}
+
 @test "asking for work that is not ready is no failure in a comparison" {
 	local program
 
