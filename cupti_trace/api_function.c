@@ -251,6 +251,7 @@ struct api_function api_function_of(const char *name)
 	if (f.meaning == API_KERNEL && starts_with(base, "LaunchKernelEx"))
 		f.kernel_at = sizeof(void *);
 	f.runs_graph = f.meaning == API_GRAPH && starts_with(base, "GraphLaunch");
+	f.tells_error = starts_with(base, "GetLastError") || starts_with(base, "PeekAtLastError");
 	f.is_stream =
 		length == strlen("StreamSynchronize") && starts_with(base, "StreamSynchronize");
 	if (f.meaning == API_OTHER)

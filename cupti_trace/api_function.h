@@ -32,6 +32,7 @@ struct api_function {
 	bool is_stream;   /* waits for one stream, its first parameter */
 	bool runs_graph;  /* launches the executable graph that its first parameter is */
 	bool is_enqueued; /* by its name it gives work to a stream, whatever that is */
+	bool tells_error; /* returns the error of an earlier call, and has not failed itself */
 	/* of copies and sets whose record can be told from their parameters: see api_function_owes
 	 */
 	uint8_t size_at, kind_at;

@@ -20,9 +20,10 @@
 struct probed {
 	const char *name; /* as programs write it; NULL: no such function */
 	struct call_layout layout;
-	bool is_kernel;  /* launches one, whose name CUPTI gives */
-	bool is_enabled; /* for a probe or for errors */
-	bool is_probed;  /* for a probe of its sort; any thread reads it */
+	bool is_kernel;   /* launches one, whose name CUPTI gives */
+	bool is_enabled;  /* for a probe or for errors */
+	bool is_probed;   /* for a probe of its sort; any thread reads it */
+	bool tells_error; /* of another call, for which it has fired */
 };
 _Static_assert(sizeof(struct probed) == 16, "found by a shift, at each call");
 static struct probed functions[DOMAINS][CBIDS];
@@ -74,6 +75,7 @@ static void index_functions(const struct tracer *tracer)
 			continue;
 		f->layout = call_layout_of(name);
 		f->is_kernel = api_function_of(name).meaning == API_KERNEL;
+		f->tells_error = api_function_of(name).tells_error;
 		f->name = keep_name(name);
 	}
 	is_indexed = true;
@@ -277,7 +279,7 @@ static SELDOM void on_exit_of(struct tracer *tracer, const struct moment *at)
 	if (result != 0 && tracer->sends_errors && at->called->layout.sort != CALL_OTHER &&
 	    tracer_records_now(tracer))
 		send_error(tracer, at, result);
-	if (result != 0 && probe_is_on(PROBE_api_error))
+	if (result != 0 && probe_is_on(PROBE_api_error) && !at->called->tells_error)
 		tell_error(at, result);
 	if (at->called->layout.sort == CALL_ALLOC && result == 0 && probe_is_on(PROBE_malloc))
 		tell_allocation(at);

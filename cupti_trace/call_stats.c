@@ -29,6 +29,7 @@ struct totals {
 /* A function, or its copies of one kind. */
 struct called {
 	uint8_t domain, kind; /* as in struct gpu_event_calls */
+	bool tells_error;     /* of another call, which has counted it */
 	const char *name;     /* CUPTI's */
 	struct sums *_Atomic sets[SETS];
 	_Atomic uint32_t codes[ERRORS];      /* of errors; 0: free */
@@ -71,6 +72,7 @@ void call_stats_add_function(uint32_t domain, uint32_t cbid, const char *name)
 		if (called) {
 			called->domain = (uint8_t)(index ? GPU_LAUNCH_DRIVER : GPU_LAUNCH_RUNTIME);
 			called->kind = (uint8_t)kind;
+			called->tells_error = api_function_of(name).tells_error;
 			called->name = name;
 		}
 		functions.list[functions.count++] = called;
@@ -186,6 +188,8 @@ void call_stats_exit(uint32_t domain, uint32_t cbid, const struct cupti_abi_call
 	const int *result = data->function_return_value;
 	struct called *called = find(domain, cbid, data);
 	struct sums *sums = called ? sums_of(called) : NULL;
+	bool is_nested =
+		domain == CUPTI_ABI_DOMAIN_DRIVER_API && outer_correlation == data->correlation_id;
 
 	if (domain == CUPTI_ABI_DOMAIN_RUNTIME_API)
 		outer_correlation = 0;
@@ -199,12 +203,12 @@ void call_stats_exit(uint32_t domain, uint32_t cbid, const struct cupti_abi_call
 	add(&sums->buckets[gpu_call_bucket(ns)], 1);
 	raise_to(&sums->longest, ns);
 	lower_to(&sums->shortest, ns + 1);
-	if (domain == CUPTI_ABI_DOMAIN_DRIVER_API && outer_correlation == data->correlation_id)
+	if (is_nested)
 		add(&sums->nested_ns, ns);
-	if (result && *result != 0)
-		count_error(called, (uint32_t)*result);
-	else
+	if (!result || *result == 0 || called->tells_error)
 		add(&sums->bytes, amount_of(domain, cbid, data));
+	else if (!is_nested) /* else the runtime's call fails, or the program is not to know */
+		count_error(called, (uint32_t)*result);
 }
 
 /* ---- sending ---- */

@@ -3,6 +3,9 @@
  * Sums of all calls of the runtime and the driver, by function (--api): how often each was called
  * and failed, for how long, and with how many bytes.
  *
+ * An error counts once, as api_error fires (docs/probes.md): not for a call of the driver within
+ * one of the runtime, nor for one that tells an earlier error.
+ *
  * A call's time is from CUPTI's report of its entry to that of its exit, so what a callback of ours
  * takes within it (a launch's stack) is in it, and what follows is not. A call that does not return
  * (its thread was cancelled, longjmp) is counted as called only.

@@ -117,11 +117,37 @@ static bool parse_names(const char *list)
 	return counters.shown > 0;
 }
 
+/* False: it is none. */
+static bool parse_limit(const char *text, uint32_t *limit)
+{
+	unsigned long value = 0;
+	char *end;
+
+	*limit = COUNTERS_LAUNCHES;
+	if (!text || !*text)
+		return true;
+	if (strcmp(text, "all") != 0) {
+		/* saturates; not what strtoul would take before a number */
+		value = strtoul(text, &end, 10);
+		if (*text < '0' || *text > '9' || *end)
+			return false;
+	}
+	*limit = value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+	return true;
+}
+
 bool counters_init(struct tracer *tracer, const struct counters_options *options)
 {
+	uint32_t limit;
+
 	if (!parse_names(options->metrics))
 		return false;
-	if (counter_choice_init(&counters.choice, options->kernels, options->launches) == 0)
+	if (!parse_limit(options->launches, &limit)) {
+		tracer_notice(tracer, GPU_NOTICE_COUNTERS, "'%s' is no number of launches, nor all",
+			      options->launches);
+		return false;
+	}
+	if (counter_choice_init(&counters.choice, options->kernels, limit) == 0)
 		return true;
 	tracer_notice(tracer, GPU_NOTICE_COUNTERS, "'%s' is no regular expression",
 		      options->kernels);

@@ -36,7 +36,8 @@
 struct counters_options {
 	const char *metrics; /* names separated by commas, "default" among them */
 	const char *kernels; /* a pattern of mangled names; NULL: all */
-	uint32_t launches;   /* of each kernel; 0: all */
+	/* how many launches of each kernel; "0", "all": each; NULL or "": COUNTERS_LAUNCHES */
+	const char *launches;
 };
 
 /* Once, before callbacks are enabled. False: it cannot; a notice says why. */

@@ -941,13 +941,9 @@ static bool start_activity(struct tracer *tracer)
 static void read_counters(struct tracer *tracer, const char *metrics, const char *kernels,
 			  const char *launches)
 {
-	uint32_t limit = COUNTERS_LAUNCHES;
-
-	if (launches)
-		limit = (uint32_t)strtoul(launches, NULL, 10); /* 0: all */
 	tracer->reads_counters =
 		metrics &&
-		counters_init(tracer, &(struct counters_options){metrics, kernels, limit});
+		counters_init(tracer, &(struct counters_options){metrics, kernels, launches});
 }
 
 /* ---- without a profiler ---- */

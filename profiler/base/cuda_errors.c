@@ -89,7 +89,7 @@ static const struct {
 	{401, "cudaErrorIllegalState", "CUDA_ERROR_ILLEGAL_STATE"},
 	{402, "cudaErrorLossyQuery", "CUDA_ERROR_LOSSY_QUERY"},
 	{500, "cudaErrorSymbolNotFound", "CUDA_ERROR_NOT_FOUND"},
-	{600, "cudaErrorNotReady", "CUDA_ERROR_NOT_READY"},
+	{CUDA_ERROR_CODE_NOT_READY, "cudaErrorNotReady", "CUDA_ERROR_NOT_READY"},
 	{700, "cudaErrorIllegalAddress", "CUDA_ERROR_ILLEGAL_ADDRESS"},
 	{701, "cudaErrorLaunchOutOfResources", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
 	{702, "cudaErrorLaunchTimeout", "CUDA_ERROR_LAUNCH_TIMEOUT"},

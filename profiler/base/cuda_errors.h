@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What cudaEventQuery and its like return while they would have to wait: not a failure. */
+#define CUDA_ERROR_CODE_NOT_READY 600u
+
 /* "cudaErrorInvalidValue"; NULL: not known. */
 const char *cuda_error_name(uint32_t code, bool is_driver);
 

@@ -439,6 +439,8 @@ static bool has_room(struct allocations *a)
 
 void allocations_add(struct allocations *a, const struct allocation_event *event)
 {
+	if (a->window && window_is_over(a->window, event->time_ns))
+		return;
 	if (!has_room(a)) {
 		sort_pending(a);
 		take_pending(a, a->pending_count / 2 + a->pending_count % 2);

@@ -10,6 +10,9 @@
  * An address that is allocated again was given back: its release was lost, or CUDA has no record of
  * it. Releases of unknown addresses are counted.
  *
+ * What comes after the part of the run that is recorded is left out; memory is followed from the
+ * start, whenever that part begins.
+ *
  * Each event takes constant time, with the peaks of all stacks: a stack's bytes at the peak are
  * noted when they change for the first time after it.
  */
@@ -18,6 +21,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "cupti_trace/window.h"
 #include "profiler/base/allowance.h"
 #include "profiler/profile/memory_use.h"
 #include "symbolize/hash_index.h"
@@ -45,6 +49,7 @@ struct allocations {
 	struct memory_use use;
 	/* for what is kept, and for what only events need; borrowed; NULL: no limit */
 	struct allowance *memory, *passing;
+	const struct window *window; /* what is recorded; borrowed; NULL: all */
 	struct allocation_event *pending;
 	uint32_t pending_count, pending_capacity, pending_paid;
 	uint64_t number, taken_ns; /* all events up to this time have been taken */

@@ -23,6 +23,7 @@ static void limit_memory(struct collect *c)
 	c->place_names.memory = &c->memory;
 	c->allocations.memory = &c->memory;
 	c->allocations.passing = &c->passing;
+	c->allocations.window = &c->window;
 	join_limit(c->join, &c->passing);
 	attribution_limit(&c->attribution, &c->passing);
 	symbolizer_share_memory(c->symbolizer, &c->memory.used, COLLECT_MEMORY);

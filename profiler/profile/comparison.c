@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/base/cuda_errors.h"
 #include "profiler/profile/digest.h"
 #include "profiler/profile/duration_spread.h"
 #include "profiler/profile/launch_shapes.h"
@@ -401,7 +402,10 @@ static const char *error_name(struct made_comparison *made, const struct api_cal
 	return kept;
 }
 
-/* Each is known: there is no noise in their number. */
+/*
+ * Each is known: there is no noise in their number. How often a program asks for work that is not
+ * ready depends on time alone, and is no failure.
+ */
 static void add_errors(struct made_comparison *made, const struct result *r,
 		       enum comparison_side side, uint32_t run)
 {
@@ -415,12 +419,11 @@ static void add_errors(struct made_comparison *made, const struct result *r,
 	for (uint32_t i = 0; frame && i < calls->count; i++) {
 		const struct api_call *call = calls->list[i];
 
-		/* a call of the runtime fails where the driver's call inside it fails */
-		for (uint32_t n = 0; call->nested < call->calls && n < API_CALL_ERRORS; n++) {
+		for (uint32_t n = 0; n < API_CALL_ERRORS; n++) {
 			const struct amount amount = {.value = (double)call->errors[n].count,
 						      .count = call->errors[n].count};
 
-			if (amount.count == 0)
+			if (amount.count == 0 || call->errors[n].code == CUDA_ERROR_CODE_NOT_READY)
 				continue;
 			frame->class = CLASS_API;
 			frame->name = frame->short_name = error_name(made, call, n);

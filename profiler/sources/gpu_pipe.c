@@ -349,13 +349,25 @@ static void drop_piece(struct gpu_pipe *p, struct tracee *t)
 	t->piece_length = 0;
 }
 
-/* False: too long, refused, or out of memory. */
+/* How much of a piece a name has room for, not cut within a character. */
+static size_t fitting_length(size_t length, const char *text)
+{
+	size_t room = NAME_BYTES_MAX - 1 - length, n = strlen(text);
+
+	if (n <= room)
+		return n;
+	for (n = room; n && ((unsigned char)text[n] & 0xc0) == 0x80; n--)
+		;
+	return n;
+}
+
+/* Names that are too long end where there is no more room. False: refused, or out of memory. */
 static bool add_piece(struct gpu_pipe *p, struct tracee *t, const char *text)
 {
-	size_t n = strlen(text), bytes = t->piece ? n : n + 1;
+	size_t n = fitting_length(t->piece_length, text), bytes = t->piece ? n : n + 1;
 	char *piece;
 
-	if (t->piece_length + n >= NAME_BYTES_MAX || !keep_bytes(p, t, bytes))
+	if (!keep_bytes(p, t, bytes))
 		return false;
 	piece = realloc(t->piece, t->piece_length + n + 1);
 	if (!piece) {
@@ -363,7 +375,8 @@ static bool add_piece(struct gpu_pipe *p, struct tracee *t, const char *text)
 		collect_free_bytes(p->collect, bytes);
 		return false;
 	}
-	memcpy(piece + t->piece_length, text, n + 1);
+	memcpy(piece + t->piece_length, text, n);
+	piece[t->piece_length + n] = '\0';
 	t->piece = piece;
 	t->piece_length += n;
 	return true;

@@ -58,6 +58,14 @@ for call in json.load(open("out.json"))["api_calls"]:
 assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))["api_calls"]'
 }
 
+@test "a function that tells an earlier error has not failed" {
+	run_profile -gpu-only --api -o out.json "$workloads/memory_use" 1000
+	expect_status 0
+	[ "$(call failed cudaMalloc)" -gt 0 ]
+	expect_equal calls "$(call calls cudaGetLastError)" "$(call failed cudaMalloc)"
+	expect_equal failed "$(call failed cudaGetLastError)" 0
+}
+
 @test "where a part is shown, headings say which tables are of the whole run" {
 	run_profile -gpu-only --api --launch-shapes -o out.profile "$workloads/launches" 300
 	expect_status 0
@@ -173,4 +181,51 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 	run_profile -q --from after.profile --baseline without.profile --fail-above 0% --fail-on errors
 	expect_status 125
 	expect_line stderr 'there is no such count of errors of whole runs \(--api\)'
+}
+
+@test "an error counts once, where the runtime and the driver are both called" {
+	local program
+
+	cat >failing.py <<-'END'
+		import ctypes
+		cuda, runtime = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libcudart.so")
+		memory = ctypes.c_uint64()
+		for _ in range(3):
+		    assert runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(1 << 60)) == 2
+		assert cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(100)) == 0
+	END
+	program=$(python3 -c 'import sys; print(sys.executable)')
+	run_profile -q -gpu-only --api -o out.profile -o out.json "$program" failing.py
+	expect_status 0
+	expect_equal calls "$(call calls cuMemAlloc_v2)" 4
+	expect_equal within "$(call within_runtime cuMemAlloc_v2)" 3
+	expect_equal failed "$(call failed cudaMalloc) $(call failed cuMemAlloc_v2)" '3 0'
+	run_profile --diff out.profile out.profile -o out.json
+	python3 -c 'import json; assert json.load(open("out.json"))["totals"]["errors"]["after"] == 3'
+}
+
+@test "asking for work that is not ready is no failure in a comparison" {
+	local program
+
+	cat >polling.py <<-'END'
+		import ctypes, sys
+		cuda = ctypes.CDLL("libcudart.so")
+		memory, event, ms = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_float()
+		assert cuda.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(100)) == 0
+		assert cuda.cudaEventCreate(ctypes.byref(event)) == 0
+		assert cuda.cudaMemsetAsync(memory, 0, ctypes.c_size_t(100), None) == 0
+		assert cuda.cudaEventRecord(event, None) == 0
+		for _ in range(int(sys.argv[1])):
+		    cuda.cudaEventElapsedTime(ctypes.byref(ms), event, event)
+	END
+	program=$(python3 -c 'import sys; print(sys.executable)')
+	for count in 1 100; do
+		FAKE_CUDA_COPY_NS=2000000000 run_profile -gpu-only --api -o "$count.profile" "$program" polling.py "$count"
+		expect_status 0
+		expect_line stderr '^ +Errors: [0-9]+ cudaErrorNotReady$'
+	done
+	run_profile --from 100.profile --baseline 1.profile --fail-above 0% --fail-on errors
+	expect_status 0
+	run_profile --diff 1.profile 100.profile -o out.json
+	python3 -c 'import json; assert json.load(open("out.json"))["cuda_errors"] == []'
 }

@@ -401,6 +401,23 @@ pprof_weights()
 	expect_equal notes "$(grep -c '"note"' out.json)" 0
 	INJECTION_OUTPUT=out.json INJECTION_METRICS=default INJECTION_METRICS_KERNELS=other "$workloads/launches" 100
 	expect_equal 'appended, and nothing matched' "$(grep -c '"metrics"' out.json)" 2
+	while read -r launches measured; do
+		rm -f out.json
+		INJECTION_OUTPUT=out.json INJECTION_METRICS=default INJECTION_METRICS_LAUNCHES="$launches" \
+			"$workloads/launches" 20
+		expect_equal "$launches" "$(grep -c '"metrics"' out.json)" "$measured"
+		[ "$measured" -gt 0 ] || expect_line out.json "\"error\":\"'$launches' is no number of launches, nor all\""
+	done <<-END
+		all 20
+		0 20
+		4294967297 5
+		some 0
+		-3 0
+		5x 0
+	END
+	rm out.json
+	INJECTION_OUTPUT=out.json INJECTION_METRICS=default INJECTION_METRICS_LAUNCHES='' "$workloads/launches" 20
+	expect_equal unset "$(grep -c '"metrics"' out.json)" 5
 	# only who asks learns that there is no file
 	INJECTION_OUTPUT=/nowhere/out.json INJECTION_METRICS=default "$workloads/launches" 100 2>stderr
 	INJECTION_METRICS=default "$workloads/launches" 100 2>>stderr

@@ -93,6 +93,13 @@ count()
 	expect_equal launches "$(count api_error ' cudaLaunchKernel 1$')" 20
 }
 
+@test "an error fires once, and not again where the program asks for it" {
+	traced "$workloads/memory_use" 1000
+	expect_status 0
+	[ "$(count api_error ' cudaMalloc ')" -gt 0 ]
+	expect_equal told "$(count api_error ' cudaGetLastError ')" 0
+}
+
 @test "waits fire at their end, with the stream and the time" {
 	traced "$workloads/waits" 3
 	expect_status 0

@@ -157,6 +157,22 @@ expect_seen_left_out()
 	expect_no_line stderr 'followed|too late'
 }
 
+@test "memory is followed to the end of what is recorded" {
+	record -gpu-only --alloc --delay 300ms -d 300ms -o out.json -- 1500 20 memory
+	expect_status 0
+	python3 - <<-'END'
+		import json
+		lines = [line.split() for line in open("stdout")]
+		end = int(next(line[2] for line in lines if line[0] == "window"))
+		work = [(int(line[1]), int(line[2])) for line in lines if line[0] == "work"]
+		(row,) = json.load(open("out.json"))["memory"]
+		# each piece of work allocates once, and one allocation comes before
+		least = 1 + sum(after < end for before, after in work)
+		most = 1 + sum(before < end for before, after in work)
+		assert least <= row["allocations"] <= most, (least, row, most, len(work))
+	END
+}
+
 @test "waits and calls are those of the time that is recorded" {
 	local n
 

@@ -12,6 +12,7 @@
 #define FAKE_RUNTIME_FUNCTIONS(X) \
 	X(cudaGetDeviceCount, 3) \
 	X(cudaGetLastError, 10) \
+	X(cudaPeekAtLastError, 11) \
 	X(cudaSetDevice, 16) \
 	X(cudaGetDevice, 17) \
 	X(cudaMalloc, 20) \

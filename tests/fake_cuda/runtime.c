@@ -73,14 +73,34 @@ CUDART_EXPORT cudaError_t cudaDeviceReset(void)
 	RUNTIME_CALL("cudaDeviceReset", FAKE_RT_cudaDeviceReset, device_reset(driver));
 }
 
+/* As with CUDA, these have callbacks whose result is the error that they tell. */
+static cudaError_t tell_last_error(const char *api, uint32_t cbid, bool reset)
+{
+	const struct fake_cuda_driver *driver;
+	cudaError_t result = cudaSuccess;
+	char params = 0;
+	struct fake_cuda_call call = {.domain = CUPTI_ABI_DOMAIN_RUNTIME_API,
+				      .cbid = cbid,
+				      .name = api,
+				      .params = &params,
+				      .result = &result};
+
+	if (runtime_init(&driver) != cudaSuccess)
+		return runtime_last_error(reset);
+	driver->call_enter(&call);
+	result = runtime_last_error(reset);
+	driver->call_exit(&call);
+	return result;
+}
+
 CUDART_EXPORT cudaError_t cudaGetLastError(void)
 {
-	return runtime_last_error(true);
+	return tell_last_error("cudaGetLastError", FAKE_RT_cudaGetLastError, true);
 }
 
 CUDART_EXPORT cudaError_t cudaPeekAtLastError(void)
 {
-	return runtime_last_error(false);
+	return tell_last_error("cudaPeekAtLastError", FAKE_RT_cudaPeekAtLastError, false);
 }
 
 static const struct {

@@ -394,11 +394,11 @@ static void a_record_without_a_name_counts_too(void **state)
 	assert_int_equal(b->heard.kernels[0].duration_ns, 5);
 }
 
+static const char *const units[] = {"x", "\"", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+
 /* Around the length of a piece, with characters of all lengths across its end, and very long. */
 static void long_names_arrive_whole(void **state)
 {
-	static const char *const units[] = {"x", "\"", "\xc3\xa9", "\xe2\x82\xac",
-					    "\xf0\x9f\x98\x80"};
 	static const size_t sizes[] = {599, 600, 601, 1200, 1201, 2500, 50000};
 	struct bench *b = *state;
 
@@ -417,6 +417,31 @@ static void long_names_arrive_whole(void **state)
 			assert_int_equal(strcmp(b->heard.names[b->heard.count - 1], name), 0);
 			free(name);
 		}
+	}
+	assert_int_equal(b->fifo.ledger->pipe.malformed, 0);
+}
+
+/* Below 64 KiB (docs/wire-format.md), and between characters. */
+static void longer_names_are_cut(void **state)
+{
+	struct bench *b = *state;
+
+	for (size_t u = 0; u < sizeof(units) / sizeof(units[0]); u++) {
+		size_t unit = strlen(units[u]), n = 0, length;
+		char *name = malloc(100001);
+		struct cupti_abi_kernel r = record(name, 5, 6);
+		const char *heard;
+
+		assert_non_null(name);
+		for (; n + unit <= 100000; n += unit)
+			memcpy(name + n, units[u], unit);
+		name[n] = '\0';
+		send(b, &r, 1);
+		heard = b->heard.names[b->heard.count - 1];
+		length = strlen(heard);
+		assert_true(length < 65536 && length + unit >= 65536 && length % unit == 0);
+		assert_int_equal(strncmp(heard, name, length), 0);
+		free(name);
 	}
 	assert_int_equal(b->fifo.ledger->pipe.malformed, 0);
 }
@@ -755,6 +780,7 @@ int main(void)
 		TEST(a_name_is_sent_once),
 		TEST(a_record_without_a_name_counts_too),
 		TEST(long_names_arrive_whole),
+		TEST(longer_names_are_cut),
 		TEST(unknown_records_are_counted),
 		TEST(a_plain_device),
 		TEST(an_instance_of_a_device),

@@ -184,6 +184,34 @@ static void what_has_no_room_is_counted(void **state)
 	allocations_release(&a);
 }
 
+static void what_comes_after_the_recorded_part_is_left_out(void **state)
+{
+	const struct window window = {.from_ns = 20, .to_ns = 30};
+	struct allocation_event e = {.type = ALLOCATION_MADE, .bytes = 7};
+	struct allocations a;
+
+	(void)state;
+	allocations_init(&a);
+	a.window = &window;
+	for (e.time_ns = 10; e.time_ns < 50; e.time_ns++) {
+		e.address = e.time_ns;
+		allocations_add(&a, &e);
+	}
+	e = (struct allocation_event){.type = ALLOCATION_FREE, .time_ns = 30, .address = 10};
+	allocations_add(&a, &e);
+	e.type = ALLOCATION_CONTEXT_ENDS;
+	allocations_add(&a, &e);
+	e = (struct allocation_event){.type = ALLOCATION_POOL, .time_ns = 40, .bytes = 1};
+	allocations_add(&a, &e);
+	allocations_finish(&a);
+	assert_int_equal(a.use.totals[0].allocations, 20);
+	assert_int_equal(a.use.totals[0].left_bytes, 20 * 7);
+	assert_int_equal(a.use.totals[0].peak_ns, 29);
+	assert_int_equal(a.use.totals[0].unknown, 0);
+	assert_int_equal(a.use.pool_count, 0);
+	allocations_release(&a);
+}
+
 /* A process can forge any number: those of another one are not touched. */
 static void addresses_are_of_processes(void **state)
 {
@@ -267,6 +295,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(peaks_are_exact_in_any_order),
+		cmocka_unit_test(what_comes_after_the_recorded_part_is_left_out),
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(what_has_no_room_is_counted),
 		cmocka_unit_test(addresses_are_of_processes),

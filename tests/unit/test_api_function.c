@@ -112,6 +112,9 @@ static void newer_functions_follow_the_same_rules(void **state)
 	assert_true(api_function_of("cudaEnqueueThings_v15000").is_enqueued);
 	assert_false(api_function_of("cudaGetThings_v15000").is_enqueued);
 	assert_false(api_function_of("cudaAsyncThings_v15000").is_enqueued);
+	assert_true(api_function_of("cudaGetLastError_v3020").tells_error);
+	assert_true(api_function_of("cudaPeekAtLastError_v3020").tells_error);
+	assert_false(api_function_of("cudaMalloc_v3020").tells_error);
 	assert_false(api_function_is_new(CUPTI_ABI_DOMAIN_RUNTIME_API, 522));
 	assert_true(api_function_is_new(CUPTI_ABI_DOMAIN_RUNTIME_API, 523));
 	assert_false(api_function_is_new(CUPTI_ABI_DOMAIN_DRIVER_API, 806));

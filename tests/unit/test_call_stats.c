@@ -163,14 +163,23 @@ static void calls_of_the_runtime_are_known_apart(void **state)
 	call_stats_exit(DRV, DRV_MALLOC, &alone.data);
 	call_stats_enter(DRV, 2000, &alone.data);
 	call_stats_exit(DRV, 999, &alone.data);
+	/* an error within counts for the runtime's call alone */
+	outer.result = inner.result = 2;
+	enter(&outer, RT, MALLOC, 12);
+	enter(&inner, DRV, DRV_MALLOC, 12);
+	call_stats_exit(DRV, DRV_MALLOC, &inner.data);
+	call_stats_exit(RT, MALLOC, &outer.data);
 	finish(b);
 	call = find(b, "cuMemAlloc_v2", 0);
-	assert_int_equal(call->calls, 3);
-	assert_int_equal(call->returned, 2);
-	assert_int_equal(call->nested, 1);
+	assert_int_equal(call->calls, 4);
+	assert_int_equal(call->returned, 3);
+	assert_int_equal(call->failed, 0);
+	assert_int_equal(call->nested, 2);
 	assert_true(call->nested_ns > 0 && call->nested_ns < call->ns);
 	assert_int_equal(call->bytes, 2 * 4096);
-	assert_int_equal(find(b, "cudaMalloc", 0)->nested, 0);
+	call = find(b, "cudaMalloc", 0);
+	assert_int_equal(call->nested, 0);
+	assert_int_equal(call->failed, 1);
 }
 
 static void *query_often(void *arg)

@@ -449,10 +449,12 @@ static void a_name_without_end_is_bounded(void **state)
 	for (int i = 0; i < 1000; i++)
 		name(b, 1, 1, piece);
 	name(b, 1, 0, "end");
-	assert_true(LEDGER(b, pipe, malformed) > 0);
+	assert_ledger(b, pipe, malformed, 0);
 	name(b, 2, 0, "next");
 	kernel(b, 2, 1);
 	assert_kernel(b, 1, "next");
+	kernel(b, 1, 1);
+	assert_int_equal(strncmp(b->heard[2].kernel, piece, 99), 0);
 }
 
 static void ids_out_of_range(void **state)
