@@ -206,6 +206,59 @@ is_left()
 	done
 }
 
+# The library takes half a second to leave, in which threads go on. That is not in the profile.
+@test "--wall: threads that switch all the time are as long as one that sleeps" {
+	local i
+
+	cat >yields.c <<-'END'
+		#include <dlfcn.h>
+		#include <pthread.h>
+		#include <sched.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		static void *yield(void *unused)
+		{
+			for (;;)
+				sched_yield();
+			return unused;
+		}
+		int main(void)
+		{
+			pthread_t thread;
+
+			if (!dlopen("libcuda.so.1", RTLD_NOW))
+				return 1;
+			for (long i = 2 * sysconf(_SC_NPROCESSORS_ONLN); i > 0; i--)
+				if (pthread_create(&thread, NULL, yield, NULL) != 0)
+					return 1;
+			puts("ready");
+			fflush(stdout);
+			pause();
+			return 0;
+		}
+	END
+	gcc -O1 -pthread -o yields yields.c
+	start out.yields ./yields
+	wait_until grep -q ready out.yields
+	ls "/proc/$target/task" >threads
+	for ((i = 0; i < 3; i++)); do
+		run_profile -v --wall --by thread --unit ns -p "$target" -d 0.4 -o out.folded
+		expect_status 0
+		expect_line stderr 'the library was brought in$'
+		awk 'NR == FNR { ns["yields " $1] = 0; next }
+			{ thread = $0; sub(/;.*/, "", thread) }
+			thread in ns { ns[thread] += $NF }
+			END {
+				for (thread in ns) {
+					print thread, ns[thread]
+					if (!threads++ || ns[thread] > most) most = ns[thread]
+					if (threads == 1 || ns[thread] < least) least = ns[thread]
+				}
+				exit !(threads > 2 && least > 0 && most < 1.25 * least)
+			}' threads out.folded
+	done
+}
+
 @test "a graph that was made before" {
 	start_steady 20 graph
 	look
