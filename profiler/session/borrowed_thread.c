@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -95,6 +96,13 @@ static bool waits_without_limit(uint64_t number, const uint64_t arguments[6])
 	return false;
 }
 
+/* What has arrived already would be all that a stop lets it return. */
+static bool waits_for_all(uint64_t number, const uint64_t arguments[6])
+{
+	return (number == SYS_recvfrom && arguments[3] & MSG_WAITALL) ||
+	       (number == SYS_recvmsg && arguments[2] & MSG_WAITALL);
+}
+
 static bool read_task(pid_t pid, pid_t tid, const char *file, char *text, size_t size)
 {
 	char name[64], *read = NULL;
@@ -120,7 +128,7 @@ bool borrowed_thread_is_fit(pid_t pid, pid_t tid)
 		   " %" SCNx64,
 		   &number, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5]) != 7)
 		return false;
-	return is_resumed(number) || waits_without_limit(number, a);
+	return (is_resumed(number) && !waits_for_all(number, a)) || waits_without_limit(number, a);
 }
 
 /* A signal that the thread may take now: the system call ended because of it. */
