@@ -618,6 +618,26 @@ static __always_inline void begin_off_cpu(struct task_struct *task, struct stack
 }
 
 /*
+ * The call that a stop has interrupted before the thread was followed, from the code around it:
+ * mov $NUMBER,%eax; syscall. 0: it is not known.
+ */
+static __always_inline __u16 restarted_call(struct task_struct *task, const struct pt_regs *regs)
+{
+	const __u64 syscall_bytes = 2;
+	struct {
+		__u8 move;
+		__u32 number;
+	} __attribute__((packed)) code;
+
+	if (regs->orig_ax != CALL_RESTART ||
+	    bpf_copy_from_user_task(&code, sizeof(code),
+				    (void *)(regs->ip - syscall_bytes - sizeof(code)), task, 0) ||
+	    code.move != 0xb8 || code.number >= STACK_OFF_CPU_CALLS)
+		return 0;
+	return code.number;
+}
+
+/*
  * Follows a thread that already runs, or is off the CPU. Once its times are published, on_switch
  * sees each switch, and has the last word: one that comes unseen, marked as off the CPU, has come
  * when the scheduler says so. One that leaves unseen is still marked as on it.
@@ -635,6 +655,7 @@ static __always_inline void follow_running(struct task_struct *task, __u32 pid)
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
 		__builtin_memset(&regs, 0, sizeof(regs));
 	begin_times(t, pid, pid_in_profiler_ns(task), 0);
+	t->call = restarted_call(task, &regs);
 	if (!has_cpu(task))
 		begin_off_cpu(task, t, pid, &regs);
 	publish_times(task, slot, t, pid);
