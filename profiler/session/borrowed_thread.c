@@ -504,17 +504,6 @@ static bool has_returned(struct borrowed_thread *t, bool *was_entry)
 	return false;
 }
 
-/* In the midst of a call, which goes on by itself. */
-static int abandon(struct borrowed_thread *t)
-{
-	int status;
-
-	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) == 0 &&
-	    wait_stop(t->tid, monotonic_ns() + STOP_NS, &status) == 0)
-		detach(t->tid, delivered(status));
-	return -ETIMEDOUT;
-}
-
 /* A stop outside of system calls: what the registers are set to counts as if nothing had been. */
 static void set_back(struct borrowed_thread *t, int signal)
 {
@@ -524,7 +513,27 @@ static void set_back(struct borrowed_thread *t, int signal)
 	detach(t->tid, signal);
 }
 
-static int follow_call(struct borrowed_thread *t, uint64_t deadline)
+/*
+ * In the midst of a call, which goes on by itself; or before it, for a frozen thread runs nothing:
+ * then the call is taken back.
+ */
+static int abandon(struct borrowed_thread *t, uint64_t function)
+{
+	struct user_regs_struct r;
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) ||
+	    wait_stop(t->tid, monotonic_ns() + STOP_NS, &status) != 0)
+		return -ETIMEDOUT;
+	if (get_registers(t->tid, &r) == 0 && r.rip == function && r.rsp == t->frame) {
+		set_back(t, delivered(status));
+		return -EAGAIN;
+	}
+	detach(t->tid, delivered(status));
+	return -ETIMEDOUT;
+}
+
+static int follow_call(struct borrowed_thread *t, uint64_t function, uint64_t deadline)
 {
 	bool was_entry = t->is_returned; /* rt_sigreturn's end comes next */
 	int signal = 0;
@@ -535,7 +544,7 @@ static int follow_call(struct borrowed_thread *t, uint64_t deadline)
 		if (!err)
 			err = wait_stop(t->tid, deadline, &status);
 		if (err == -ETIMEDOUT)
-			return abandon(t);
+			return abandon(t, function);
 		if (err)
 			return err;
 		signal = delivered(status);
@@ -581,7 +590,7 @@ int borrowed_thread_call(struct borrowed_thread *t, const struct borrowed_call *
 		err = set_signals(t->tid, blocked_in_call());
 	if (err)
 		return err;
-	err = follow_call(t, monotonic_ns() + call->patience_ns);
+	err = follow_call(t, call->function, monotonic_ns() + call->patience_ns);
 	t->is_returned = err == 0;
 	return err;
 }

@@ -330,6 +330,33 @@ is_left()
 	expect_line out.folded 'cudaLaunchKernel;\[CUDA call, wall time\]steady_work [0-9]+$'
 }
 
+@test "a frozen process is left as it was" {
+	needs_mount_namespace
+	mkdir groups
+	run_command unshare -m mount -t cgroup2 none groups
+	if [ "$status" != 0 ]; then skip 'cgroups cannot be mounted here'; fi
+	# shellcheck disable=SC2016
+	run_command unshare -m sh -ec '
+		mount -t cgroup2 none groups
+		"$workloads/steady" 600000 20 >out.steady &
+		group=groups/profile-test-$$
+		trap "kill -KILL $!; wait; rmdir $group" EXIT
+		mkdir $group
+		until grep -q work out.steady; do sleep 0.1; done
+		ls /proc/$!/fd >before
+		echo $! >$group/cgroup.procs
+		echo 1 >$group/cgroup.freeze
+		until grep -q "frozen 1" $group/cgroup.events; do :; done
+		"$profile" -p $! -d 1 -o out.folded
+		echo 0 >$group/cgroup.freeze
+		lines=$(wc -l <out.steady)
+		until [ $(wc -l <out.steady) -gt $((lines + 2)) ]; do sleep 0.1; done
+		ls /proc/$!/fd >after'
+	expect_status 0
+	expect_line stderr '^profile: no GPU time: process [0-9]* has a thread that sleeps, but runs nothing: it may be frozen; '
+	diff before after
+}
+
 @test "processes that never sleep: calls are timed, and none waits for another" {
 	start out.1 nice -n 10 "$workloads/steady" 600000 10 awake
 	start out.2 nice -n 10 "$workloads/steady" 600000 10 awake
