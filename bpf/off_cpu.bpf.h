@@ -43,10 +43,16 @@
 /* Goes on with a call (a sleep, a poll) that a stop has interrupted. */
 #define CALL_RESTART 219
 
-/* Set by the loader where times are wanted, and when the run is over. */
+/* Set by the loader where times are wanted. */
 const volatile unsigned int keeps_times;
 const volatile unsigned int takes_kernel_waits; /* stacks with the kernel's frames */
-unsigned int times_are_over;
+
+/*
+ * And by the reader: threads that already ran when they were to be followed are, and when the run
+ * was over; 0: not yet.
+ */
+unsigned int times_have_begun;
+unsigned long times_over_ns;
 
 /* Set by the loader where the moments of times off the CPU are wanted, too, stacks or not. */
 const volatile unsigned int keeps_moments;
@@ -63,9 +69,12 @@ extern void *bpf_rdonly_cast(const void *pointer, __u32 type) __ksym __weak;
 /* Threads whose times have not been sent. */
 int followed_threads;
 
+#define STACK_NONE 0u    /* nobody has the slot */
+#define STACK_CLAIMED 1u /* its times are being made */
+
 /* The first 64 bytes are one line of the cache, as is each sum. */
 struct slot {
-	__u64 stack;     /* of the thread that has it, task->stack; 0: none has */
+	__u64 stack;     /* of the thread that has it, task->stack, or one of these */
 	__u32 is_shared; /* others lead here, too */
 	__u32 unused;
 	struct stack_times times;
@@ -201,40 +210,57 @@ static __noinline struct stack_times *times_of(struct task_struct *task)
 }
 
 /*
- * For a thread without times; NULL: there is no room. Should two CPUs claim one slot at once, the
- * one that comes first loses it, and its thread counts as lost.
+ * For a thread without times, which are not found before they are published; NULL: there is no
+ * room. `*slot` is 0 where the kernel's storage has them. Should two CPUs claim one slot at once,
+ * the one that comes first loses it, and its thread counts as lost.
  */
-static __always_inline struct stack_times *make_times(struct task_struct *task)
+static __always_inline struct stack_times *make_times(struct task_struct *task, struct slot **slot)
 {
 	__u64 stack = stack_address(task, 0);
-	struct slot *slot = slot_of(stack);
 
-	if (!slot || !stack || followed_threads >= MAX_FOLLOWED)
+	*slot = slot_of(stack);
+	if (!*slot || !stack || followed_threads >= MAX_FOLLOWED)
 		return 0;
-	if (!slot->stack) {
-		slot->stack = stack;
-		return &slot->times;
+	if (!(*slot)->stack) {
+		(*slot)->stack = STACK_CLAIMED;
+		return &(*slot)->times;
 	}
-	slot->is_shared = 1;
+	(*slot)->is_shared = 1;
+	*slot = 0;
 	return bpf_task_storage_get(&more_times, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
+/* From here on another CPU may switch the thread, and change them. */
+static __always_inline void publish_times(struct task_struct *task, struct slot *slot,
+					  struct stack_times *t, __u32 pid)
+{
+	__sync_fetch_and_add(&followed_threads, 1);
+	barrier();
+	t->pid = pid;
+	if (slot)
+		slot->stack = stack_address(task, 0);
+}
+
+static __always_inline void drop_times(struct stack_times *t, struct slot *slot)
+{
+	__sync_fetch_and_add(&followed_threads, -1);
+	t->pid = 0;
+	if (slot)
+		slot->stack = STACK_NONE;
+}
+
 /* The thread's times have been sent. */
-static __always_inline void drop_times(struct task_struct *task, struct stack_times *t)
+static __always_inline void forget_times(struct task_struct *task, struct stack_times *t)
 {
 	__u64 stack = stack_address(task, 0);
 	struct slot *slot = slot_of(stack);
 
-	__sync_fetch_and_add(&followed_threads, -1);
-	t->pid = 0;
-	if (slot && slot->stack == stack)
-		slot->stack = 0;
+	drop_times(t, slot && slot->stack == stack ? slot : 0);
 }
 
 /* Remembered, for a look-up at each futex would cost too much. */
-static __always_inline void note_python(struct stack_times *t)
+static __always_inline void note_python(struct stack_times *t, __u32 pid)
 {
-	__u32 pid = t->pid;
 	const struct stack_python *python = bpf_map_lookup_elem(&pythons, &pid);
 
 	t->python_runtime = python ? python->runtime : 0;
@@ -245,28 +271,28 @@ static __always_inline void note_python(struct stack_times *t)
 static __always_inline void begin_times(struct stack_times *t, __u32 pid, __u32 tid, bool is_new)
 {
 	__builtin_memset(t, 0, sizeof(*t));
-	t->pid = pid;
 	t->tid = tid;
 	t->since_ns = bpf_ktime_get_ns();
 	t->kind = t->sums[0].kind = STACK_OFF_CPU_NEW;
 	t->sums[0].is_used = 1;
 	t->is_off = t->is_runnable = is_new;
 	if (is_new)
-		note_python(t);
+		note_python(t, pid);
 }
 
-/* Follows a thread: a new one, which waits for a CPU, or one that runs. */
+/* Follows a thread: a new one, which waits for a CPU, or the one that runs here. */
 static __always_inline void follow_times(struct task_struct *task, __u32 pid, __u32 tid,
 					 bool is_new)
 {
-	struct stack_times *t = make_times(task);
+	struct slot *slot;
+	struct stack_times *t = make_times(task, &slot);
 
 	if (!t) {
 		COUNT(unfollowed_times);
 		return;
 	}
-	__sync_fetch_and_add(&followed_threads, 1);
 	begin_times(t, pid, tid, is_new);
+	publish_times(task, slot, t, pid);
 }
 
 /* False: the CPU has had too many. */
@@ -421,7 +447,7 @@ static __noinline int end_times(struct task_struct *task, struct stack_times *t,
 {
 	if (!send_times(t, flags))
 		COUNT(lost_times);
-	drop_times(task, t);
+	forget_times(task, t);
 	return 0;
 }
 
@@ -435,10 +461,12 @@ static __always_inline void start_times_over(struct stack_times *t, __u32 pid)
 
 	t->ran_ns += now_ns - t->since_ns;
 	t->since_ns = now_ns;
-	if (send_times(t, STACK_EVENT_EXEC))
+	if (send_times(t, STACK_EVENT_EXEC)) {
 		begin_times(t, pid, pid, 0);
-	else
+		t->pid = pid;
+	} else {
 		t->tid = pid;
+	}
 }
 
 /*
@@ -480,7 +508,7 @@ static __noinline int take_off_cpu(void *ctx, struct task_struct *task, struct s
 		t->has_stack = send_snapshot(&taken, &regs, ctx, 1, STACK_CALL_BYTES);
 	else
 		t->has_stack = send_snapshot(&taken, &regs, ctx, 0, STACK_CALL_BYTES);
-	note_python(t);
+	note_python(t, t->pid);
 	__sync_fetch_and_add(&counters.switch_ns, bpf_ktime_get_ns() - began_ns);
 	return 0;
 }
@@ -574,33 +602,70 @@ static __always_inline bool has_cpu(const struct task_struct *task)
 			    : BPF_CORE_READ(task, on_cpu);
 }
 
+/* What a thread is in that is off the CPU since before it was followed. */
+static __always_inline void begin_off_cpu(struct task_struct *task, struct stack_times *t,
+					  __u32 pid, const struct pt_regs *regs)
+{
+	__u32 state = task->__state;
+
+	note_python(t, pid);
+	t->is_runnable = state == 0 || state == STATE_WAKING;
+	t->delay_ns = has_delays() ? task->sched_info.run_delay : 0;
+	t->kind = kind_of(task, t, state, regs);
+	t->site = site_of(t->kind, regs);
+	choose_sum(t);
+	t->is_off = 1;
+}
+
 /*
- * Follows a thread that already runs, or is off the CPU. From where its times are there, on_switch
- * sees each switch, and has the last word.
+ * The call that a stop has interrupted before the thread was followed, from the code around it:
+ * mov $NUMBER,%eax; syscall. 0: it is not known.
+ */
+static __always_inline __u16 restarted_call(struct task_struct *task, const struct pt_regs *regs)
+{
+	const __u64 syscall_bytes = 2;
+	struct {
+		__u8 move;
+		__u32 number;
+	} __attribute__((packed)) code;
+
+	if (regs->orig_ax != CALL_RESTART ||
+	    bpf_copy_from_user_task(&code, sizeof(code),
+				    (void *)(regs->ip - syscall_bytes - sizeof(code)), task, 0) ||
+	    code.move != 0xb8 || code.number >= STACK_OFF_CPU_CALLS)
+		return 0;
+	return code.number;
+}
+
+/*
+ * Follows a thread that already runs, or is off the CPU. Once its times are published, on_switch
+ * sees each switch, and has the last word: one that comes unseen, marked as off the CPU, has come
+ * when the scheduler says so. One that leaves unseen is still marked as on it.
  */
 static __always_inline void follow_running(struct task_struct *task, __u32 pid)
 {
-	struct stack_times *t;
+	struct slot *slot;
+	struct stack_times *t = make_times(task, &slot);
 	struct pt_regs regs;
-	__u32 state;
 
-	follow_times(task, pid, pid_in_profiler_ns(task), 0);
-	t = times_of(task);
-	if (!t || has_cpu(task))
+	if (!t) {
+		COUNT(unfollowed_times);
 		return;
+	}
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
 		__builtin_memset(&regs, 0, sizeof(regs));
-	note_python(t);
-	state = task->__state;
-	t->is_runnable = state == 0 || state == STATE_WAKING;
-	t->delay_ns = has_delays() ? task->sched_info.run_delay : 0;
-	t->kind = kind_of(task, t, state, &regs);
-	t->site = site_of(t->kind, &regs);
-	choose_sum(t);
-	t->is_off = 1;
-	if (has_cpu(task)) /* since then */
-		t->is_off = 0;
-	else
+	begin_times(t, pid, pid_in_profiler_ns(task), 0);
+	t->call = restarted_call(task, &regs);
+	if (!has_cpu(task))
+		begin_off_cpu(task, t, pid, &regs);
+	publish_times(task, slot, t, pid);
+	if (!t->is_off && !has_cpu(task))
+		begin_off_cpu(task, t, pid, &regs);
+	if (task->__state & STATE_DEAD && t->pid) { /* nobody else will */
+		drop_times(t, slot);
+		return;
+	}
+	if (t->is_off && !has_cpu(task))
 		t->has_stack = send_stack_of(task, t, &regs);
 }
 
@@ -663,17 +728,22 @@ static __always_inline void end_off_cpu(struct task_struct *task, struct stack_t
 	sum->runnable_ns += now_ns - since - blocked;
 }
 
+/* When the thread, which runs, came to its CPU, as the scheduler's own account has it. */
+static __always_inline __u64 arrival_of(const struct task_struct *task, __u64 now_ns)
+{
+	__u64 clock = clock_of(task), came = has_delays() ? task->sched_info.last_arrival : clock;
+
+	return clock > came ? now_ns - (clock - came) : now_ns;
+}
+
 /*
  * The thread runs, but nothing was seen of its coming. A kernel may hide the switches of a process
- * that it protects, and so who came after it (seen with the agent of a virtual machine). The
- * scheduler's own account has when that was.
+ * that it protects, and so who came after it (seen with the agent of a virtual machine).
  */
 static __noinline int end_off_cpu_unseen(struct task_struct *task, struct stack_times *t,
 					 __u64 now_ns)
 {
-	__u64 clock = clock_of(task), came = has_delays() ? task->sched_info.last_arrival : clock;
-
-	end_off_cpu(task, t, clock > came ? now_ns - (clock - came) : now_ns, clock);
+	end_off_cpu(task, t, arrival_of(task, now_ns), clock_of(task));
 	return 0;
 }
 

@@ -271,6 +271,8 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 	taken.sight.pid = pid;
 	if (!pid || !is_in(&tracked, pid) || !is_recorded(samples_from_ns) || !is_due())
 		return 0;
+	if (keeps_times && !times_have_begun)
+		return 0; /* it would stand for time that is not the thread's yet */
 	/* the registers at the entry to the kernel, if the tick came inside it */
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
 		__builtin_memset(&regs, 0, sizeof(regs));
@@ -350,7 +352,7 @@ static __always_inline int switch_threads(void *ctx, struct task_struct *from,
 
 	if (!left && !back)
 		return 0;
-	if (times_are_over) {
+	if (times_over_ns) {
 		if (left && from->__state & STATE_DEAD)
 			end_times(from, left, STACK_EVENT_OVER);
 		return 0;
@@ -396,7 +398,7 @@ int BPF_PROG(on_new_times, struct task_struct *parent, struct task_struct *child
 {
 	__u32 from = process_of(parent), to = process_of(child);
 
-	if (from && to && is_in(&tracked, from) && !times_are_over)
+	if (from && to && is_in(&tracked, from) && !times_over_ns)
 		follow_times(child, to, pid_in_profiler_ns(child), 1);
 	return 0;
 }
@@ -423,9 +425,9 @@ int BPF_PROG(on_exec_times, struct task_struct *task)
 	__u32 pid = process_of(task);
 	struct stack_times *t = times_of(task);
 
-	if (t && !times_are_over)
+	if (t && !times_over_ns)
 		start_times_over(t, pid);
-	else if (!t && pid && is_in(&tracked, pid) && !times_are_over)
+	else if (!t && pid && is_in(&tracked, pid) && !times_over_ns)
 		follow_times(task, pid, pid, 0);
 	return 0;
 }
@@ -438,7 +440,8 @@ int list_times(struct bpf_iter__task *ctx)
 	struct stack_times *t = task ? times_of(task) : 0;
 	__u64 now_ns = bpf_ktime_get_ns(), delay;
 
-	if (t && t->is_off && has_cpu(task))
+	/* one that has come since the end was off the CPU until then */
+	if (t && t->is_off && has_cpu(task) && arrival_of(task, now_ns) < times_over_ns)
 		end_off_cpu_unseen(task, t, now_ns);
 	if (t && t->is_off && !t->woken_ns) {
 		delay = delay_of(task, t, now_ns, clock_of(task));
@@ -446,7 +449,7 @@ int list_times(struct bpf_iter__task *ctx)
 	}
 	if (!t || bpf_seq_write(ctx->meta->seq, t, sizeof(*t)))
 		return 0;
-	drop_times(task, t);
+	forget_times(task, t);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -95,6 +96,13 @@ static bool waits_without_limit(uint64_t number, const uint64_t arguments[6])
 	return false;
 }
 
+/* What has arrived already would be all that a stop lets it return. */
+static bool waits_for_all(uint64_t number, const uint64_t arguments[6])
+{
+	return (number == SYS_recvfrom && arguments[3] & MSG_WAITALL) ||
+	       (number == SYS_recvmsg && arguments[2] & MSG_WAITALL);
+}
+
 static bool read_task(pid_t pid, pid_t tid, const char *file, char *text, size_t size)
 {
 	char name[64], *read = NULL;
@@ -120,7 +128,7 @@ bool borrowed_thread_is_fit(pid_t pid, pid_t tid)
 		   " %" SCNx64,
 		   &number, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5]) != 7)
 		return false;
-	return is_resumed(number) || waits_without_limit(number, a);
+	return (is_resumed(number) && !waits_for_all(number, a)) || waits_without_limit(number, a);
 }
 
 /* A signal that the thread may take now: the system call ended because of it. */
@@ -496,17 +504,6 @@ static bool has_returned(struct borrowed_thread *t, bool *was_entry)
 	return false;
 }
 
-/* In the midst of a call, which goes on by itself. */
-static int abandon(struct borrowed_thread *t)
-{
-	int status;
-
-	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) == 0 &&
-	    wait_stop(t->tid, monotonic_ns() + STOP_NS, &status) == 0)
-		detach(t->tid, delivered(status));
-	return -ETIMEDOUT;
-}
-
 /* A stop outside of system calls: what the registers are set to counts as if nothing had been. */
 static void set_back(struct borrowed_thread *t, int signal)
 {
@@ -516,7 +513,27 @@ static void set_back(struct borrowed_thread *t, int signal)
 	detach(t->tid, signal);
 }
 
-static int follow_call(struct borrowed_thread *t, uint64_t deadline)
+/*
+ * In the midst of a call, which goes on by itself; or before it, for a frozen thread runs nothing:
+ * then the call is taken back.
+ */
+static int abandon(struct borrowed_thread *t, uint64_t function)
+{
+	struct user_regs_struct r;
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) ||
+	    wait_stop(t->tid, monotonic_ns() + STOP_NS, &status) != 0)
+		return -ETIMEDOUT;
+	if (get_registers(t->tid, &r) == 0 && r.rip == function && r.rsp == t->frame) {
+		set_back(t, delivered(status));
+		return -EAGAIN;
+	}
+	detach(t->tid, delivered(status));
+	return -ETIMEDOUT;
+}
+
+static int follow_call(struct borrowed_thread *t, uint64_t function, uint64_t deadline)
 {
 	bool was_entry = t->is_returned; /* rt_sigreturn's end comes next */
 	int signal = 0;
@@ -527,7 +544,7 @@ static int follow_call(struct borrowed_thread *t, uint64_t deadline)
 		if (!err)
 			err = wait_stop(t->tid, deadline, &status);
 		if (err == -ETIMEDOUT)
-			return abandon(t);
+			return abandon(t, function);
 		if (err)
 			return err;
 		signal = delivered(status);
@@ -573,7 +590,7 @@ int borrowed_thread_call(struct borrowed_thread *t, const struct borrowed_call *
 		err = set_signals(t->tid, blocked_in_call());
 	if (err)
 		return err;
-	err = follow_call(t, monotonic_ns() + call->patience_ns);
+	err = follow_call(t, call->function, monotonic_ns() + call->patience_ns);
 	t->is_returned = err == 0;
 	return err;
 }

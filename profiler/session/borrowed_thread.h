@@ -76,12 +76,13 @@ struct borrowed_call {
 /*
  * Calls a function; system_call and system_result then are of the last system call in it, and its
  * data is still there. 0; -ENOBUFS: no room on the stack; -EFAULT: it failed by a signal, and was
- * given up; -ETIMEDOUT: it goes on by itself (above), the thread is no longer borrowed; -ESRCH: the
- * thread has ended.
+ * given up; -ETIMEDOUT: it goes on by itself (above), the thread is no longer borrowed; -EAGAIN: it
+ * has not begun in time, as in a frozen process, and the thread was given back as it was; -ESRCH:
+ * the thread has ended.
  */
 int borrowed_thread_call(struct borrowed_thread *thread, const struct borrowed_call *call);
 
-/* Gives the thread back as it was. Not after -ETIMEDOUT or -ESRCH. */
+/* Gives the thread back as it was. Not after -ETIMEDOUT, -EAGAIN or -ESRCH. */
 void borrowed_thread_release(struct borrowed_thread *thread);
 
 #endif

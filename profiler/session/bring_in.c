@@ -58,6 +58,7 @@ struct bringing {
 	struct symbolizer *symbolizer;
 	struct address_space *space;
 	struct borrowed_thread thread;
+	bool lacks_room; /* on its stack */
 	uint8_t stack[STACK_MAX];
 	struct unwind_frame frames[FRAMES_MAX];
 };
@@ -446,6 +447,8 @@ static bool borrow(struct bringing *b, pid_t tid)
 		err = borrowed_thread_take(&b->thread, b->request->pid, tid);
 		if (err == -EPERM || err == -EACCES)
 			b->result = BRING_IN_DENIED;
+		if (err == -ETIMEDOUT) /* this thread of ours has to end, to let go of it */
+			b->result = BRING_IN_NO_THREAD;
 		if (err)
 			return false;
 		if (look == 0) {
@@ -476,7 +479,7 @@ static bool borrow(struct bringing *b, pid_t tid)
 
 static bool visit_thread(struct bringing *b, pid_t tid)
 {
-	return borrow(b, tid) || b->result == BRING_IN_DENIED;
+	return borrow(b, tid) || b->result != BRING_IN_DONE;
 }
 
 static bool find_thread(struct bringing *b)
@@ -488,8 +491,12 @@ static bool find_thread(struct bringing *b)
 		if (kill(b->request->pid, 0) != 0 && errno == ESRCH)
 			return fail(b, BRING_IN_GONE, "has ended");
 		if (each_thread(b, visit_thread)) {
-			if (b->result != BRING_IN_DENIED)
+			if (b->result == BRING_IN_DONE)
 				return true;
+			if (b->result == BRING_IN_NO_THREAD)
+				return fail(b, BRING_IN_NO_THREAD,
+					    "has a thread that sleeps, but does not stop: it may "
+					    "be frozen");
 			return fail(b, BRING_IN_DENIED, "may not be traced by this user");
 		}
 		nanosleep(&(struct timespec){.tv_nsec = ROUND_NS}, NULL);
@@ -514,8 +521,12 @@ static bool call(struct bringing *b, const struct borrowed_call *what, const cha
 	if (err == -ETIMEDOUT)
 		return fail(b, BRING_IN_LATE, "was busy at %s for more than %d s", step,
 			    (int)(BRING_IN_PATIENCE_NS / 1000000000u));
+	if (err == -EAGAIN)
+		return fail(b, BRING_IN_NO_THREAD,
+			    "has a thread that sleeps, but runs nothing: it may be frozen");
 	borrowed_thread_release(&b->thread);
-	if (err == -ENOBUFS)
+	b->lacks_room = err == -ENOBUFS;
+	if (b->lacks_room)
 		return fail(b, BRING_IN_NO_THREAD, "has too little stack in its sleeping thread");
 	return fail(b, BRING_IN_FAILED, "failed at %s: %s", step, strerror(-err));
 }
@@ -760,8 +771,9 @@ static void *work(void *argument)
 	if (!find_functions(b))
 		return NULL;
 	for (uint32_t i = 0; i < LOADS; i++) {
-		if (!find_thread(b) || load(b) || b->result != BRING_IN_NO_THREAD)
+		if (!find_thread(b) || load(b) || !b->lacks_room)
 			return NULL;
+		b->lacks_room = false;
 		b->result = BRING_IN_DONE;
 	}
 	b->result = BRING_IN_NO_THREAD;

@@ -18,6 +18,7 @@
 #include "profiler/base/measure.h"
 #include "profiler/sources/event_ring.h"
 #include "symbolize/array.h"
+#include "symbolize/monotonic.h"
 
 #define RING_BYTES (32u << 20)
 #define LAUNCHES_RING_BYTES (64u << 20) /* 40 ms of 500,000 launches/s with 2 KiB of stack */
@@ -221,6 +222,7 @@ static int load(struct bpf_source *s)
 	bpf->rodata->times_calls = s->options.calls;
 	bpf->rodata->sends_python_lines = s->options.python_lines;
 	bpf->rodata->keeps_times = s->options.times;
+	bpf->bss->times_have_begun = !s->options.running;
 	bpf->rodata->keeps_moments = s->options.moments;
 	bpf->rodata->takes_kernel_waits = s->options.kernel_waits;
 	choose_map_flags(bpf);
@@ -442,6 +444,8 @@ int bpf_source_follow_threads(struct bpf_source *s)
 		;
 	if (n < 0)
 		err = -errno;
+	if (!err)
+		s->bpf->bss->times_have_begun = 1;
 	if (fd >= 0)
 		close(fd);
 	bpf_link__destroy(link);
@@ -498,7 +502,7 @@ int bpf_source_time_calls(struct bpf_source *s, pid_t pid, bool on)
 
 void bpf_source_stop_times(struct bpf_source *s)
 {
-	s->bpf->bss->times_are_over = 1;
+	s->bpf->bss->times_over_ns = monotonic_ns();
 }
 
 /* Whether the whole of it could be read; the kernel gives as much at once as it has room for. */
@@ -526,7 +530,7 @@ bool bpf_source_next_times(struct bpf_source *s, struct stack_times *times)
 
 bool bpf_source_lacks_times(const struct bpf_source *s)
 {
-	return s->bpf->bss->times_are_over && s->bpf->bss->followed_threads > 0;
+	return s->bpf->bss->times_over_ns && s->bpf->bss->followed_threads > 0;
 }
 
 /* ---- probes ---- */

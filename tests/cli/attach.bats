@@ -208,6 +208,19 @@ seen_children()
 	expect_line stderr '^Wall: 2 threads, '
 }
 
+@test "--wall: a sleep that a stop has interrupted before" {
+	start out.sleep sleep 600
+	wait_until grep -q '^230 ' "/proc/$target/syscall"
+	kill -STOP "$target"
+	wait_until grep -q '^State:.T' "/proc/$target/status"
+	kill -CONT "$target"
+	wait_until grep -q '^219 ' "/proc/$target/syscall"
+	run_profile --wall -cpu-only --unit ns -d 0.2 -p "$target" -o out.folded
+	expect_status 0
+	expect_line out.folded ';\[blocked: sleep\] [0-9]*$'
+	expect_no_line out.folded 'system call'
+}
+
 @test "50 threads" {
 	start_target 0 50
 	run_profile -F 997 --unit ns --by thread -p "$target" -d 3 -o out.folded

@@ -206,6 +206,59 @@ is_left()
 	done
 }
 
+# The library takes half a second to leave, in which threads go on. That is not in the profile.
+@test "--wall: threads that switch all the time are as long as one that sleeps" {
+	local i
+
+	cat >yields.c <<-'END'
+		#include <dlfcn.h>
+		#include <pthread.h>
+		#include <sched.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		static void *yield(void *unused)
+		{
+			for (;;)
+				sched_yield();
+			return unused;
+		}
+		int main(void)
+		{
+			pthread_t thread;
+
+			if (!dlopen("libcuda.so.1", RTLD_NOW))
+				return 1;
+			for (long i = 2 * sysconf(_SC_NPROCESSORS_ONLN); i > 0; i--)
+				if (pthread_create(&thread, NULL, yield, NULL) != 0)
+					return 1;
+			puts("ready");
+			fflush(stdout);
+			pause();
+			return 0;
+		}
+	END
+	gcc -O1 -pthread -o yields yields.c
+	start out.yields ./yields
+	wait_until grep -q ready out.yields
+	ls "/proc/$target/task" >threads
+	for ((i = 0; i < 3; i++)); do
+		run_profile -v --wall --by thread --unit ns -p "$target" -d 0.4 -o out.folded
+		expect_status 0
+		expect_line stderr 'the library was brought in$'
+		awk 'NR == FNR { ns["yields " $1] = 0; next }
+			{ thread = $0; sub(/;.*/, "", thread) }
+			thread in ns { ns[thread] += $NF }
+			END {
+				for (thread in ns) {
+					print thread, ns[thread]
+					if (!threads++ || ns[thread] > most) most = ns[thread]
+					if (threads == 1 || ns[thread] < least) least = ns[thread]
+				}
+				exit !(threads > 2 && least > 0 && most < 1.25 * least)
+			}' threads out.folded
+	done
+}
+
 @test "a graph that was made before" {
 	start_steady 20 graph
 	look
@@ -275,6 +328,33 @@ is_left()
 	expect_status 0
 	expect_line stderr "^profile: no GPU time: process $target runs as another user, .*; its CUDA calls are timed instead$"
 	expect_line out.folded 'cudaLaunchKernel;\[CUDA call, wall time\]steady_work [0-9]+$'
+}
+
+@test "a frozen process is left as it was" {
+	needs_mount_namespace
+	mkdir groups
+	run_command unshare -m mount -t cgroup2 none groups
+	if [ "$status" != 0 ]; then skip 'cgroups cannot be mounted here'; fi
+	# shellcheck disable=SC2016
+	run_command unshare -m sh -ec '
+		mount -t cgroup2 none groups
+		"$workloads/steady" 600000 20 >out.steady &
+		group=groups/profile-test-$$
+		trap "kill -KILL $!; wait; rmdir $group" EXIT
+		mkdir $group
+		until grep -q work out.steady; do sleep 0.1; done
+		ls /proc/$!/fd >before
+		echo $! >$group/cgroup.procs
+		echo 1 >$group/cgroup.freeze
+		until grep -q "frozen 1" $group/cgroup.events; do :; done
+		"$profile" -p $! -d 1 -o out.folded
+		echo 0 >$group/cgroup.freeze
+		lines=$(wc -l <out.steady)
+		until [ $(wc -l <out.steady) -gt $((lines + 2)) ]; do sleep 0.1; done
+		ls /proc/$!/fd >after'
+	expect_status 0
+	expect_line stderr '^profile: no GPU time: process [0-9]* has a thread that sleeps, but runs nothing: it may be frozen; '
+	diff before after
 }
 
 @test "processes that never sleep: calls are timed, and none waits for another" {

@@ -581,6 +581,53 @@ static void test_refusals(void **state)
 	assert_int_equal(end(&t), 0);
 }
 
+static int ends[2]; /* of a connection */
+
+static void receive_all(struct target *t)
+{
+	char bytes[4];
+
+	note(t, recv(ends[0], bytes, sizeof(bytes), MSG_WAITALL));
+}
+
+static void receive_message(struct target *t)
+{
+	char bytes[4];
+	struct iovec v = {bytes, sizeof(bytes)};
+	struct msghdr message = {.msg_iov = &v, .msg_iovlen = 1};
+
+	note(t, recvmsg(ends[0], &message, MSG_WAITALL));
+}
+
+/* A stop would end these with the part that is there. */
+static void test_calls_that_wait_for_all(void **state)
+{
+	static const struct {
+		void (*run)(struct target *t);
+		long number;
+	} calls[] = {{receive_all, SYS_recvfrom}, {receive_message, SYS_recvmsg}};
+	char message[400];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		struct target t;
+
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+		assert_int_equal(write(ends[1], "ab", 2), 2);
+		t = start(calls[i].run);
+		wait_sleep(t.pid, calls[i].number);
+		assert_int_equal(bring(&t, "begin", message), BRING_IN_NO_THREAD);
+		assert_int_equal(write(ends[1], "cd", 2), 2);
+		assert_int_equal(
+			waitid(P_PID, (id_t)t.pid, &(siginfo_t){.si_pid = 0}, WEXITED | WNOWAIT),
+			0);
+		assert_int_equal(t.seen->result, 4);
+		assert_int_equal(end(&t), 0);
+		close(ends[0]);
+		close(ends[1]);
+	}
+}
+
 static void map_mark(struct target *t)
 {
 	int fd = memfd_create("bring-test", 0);
@@ -701,6 +748,7 @@ int main(void)
 		cmocka_unit_test(test_entry_that_stays),
 		cmocka_unit_test(test_killed_profiler),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_calls_that_wait_for_all),
 		cmocka_unit_test(test_at_work),
 		cmocka_unit_test(test_copy_that_does_not_begin),
 		cmocka_unit_test(test_other_mounts),
