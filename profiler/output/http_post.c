@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 #include "profiler/output/gzip.h"
 #include "symbolize/monotonic.h"
 #include "symbolize/text.h"
@@ -411,6 +412,18 @@ static void count_rest(struct http_post *p, struct http_post_stats *stats)
 			 http_request_shown(p->request));
 }
 
+/*
+ * At exit, before what libcurl's libraries do there: that takes from the thread what it works on.
+ * Streams that it may hold are not flushed.
+ */
+static void leave(int status, void *unused)
+{
+	(void)unused;
+	fflush(stdout);
+	fflush(stderr);
+	_exit(status);
+}
+
 void http_post_finish(struct http_post *p, int64_t patience_ms, struct http_post_stats *stats)
 {
 	int64_t deadline = monotonic_ms() + patience_ms;
@@ -432,8 +445,9 @@ void http_post_finish(struct http_post *p, int64_t patience_ms, struct http_post
 	count_rest(p, stats);
 	pthread_mutex_unlock(&p->lock);
 	if (!has_ended) {
-		/* stuck in a name's lookup, it keeps all it works on until the process ends */
+		/* stuck in a name's lookup, say, it keeps all it works on until the process ends */
 		pthread_detach(p->thread);
+		on_exit(leave, NULL);
 		return;
 	}
 	if (p->has_thread)

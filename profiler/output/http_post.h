@@ -89,7 +89,9 @@ const char *http_post_shown(const struct http_post *post);
 
 /*
  * Waits until all is sent, for `patience_ms` at most and a second or two to end what is being
- * sent; counts the rest as dropped and frees. NULL is allowed, for nothing.
+ * sent; counts the rest as dropped and frees. NULL is allowed, for nothing. A thread that does not
+ * end is left alone; then exit(3) ends the process with its status, without exit handlers that were
+ * registered before.
  */
 void http_post_finish(struct http_post *post, int64_t patience_ms, struct http_post_stats *stats);
 

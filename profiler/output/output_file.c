@@ -35,6 +35,39 @@ static int open_stdout(struct output *output)
 	return output->fd < 0 ? -errno : 0;
 }
 
+/*
+ * As fs.protected_symlinks asks of the kernel: in a folder where everybody may make files, a link
+ * is followed if it is ours or the folder's owner's.
+ */
+static bool may_follow(const struct stat *link, const char *folder)
+{
+	struct stat st;
+
+	return link->st_uid == geteuid() ||
+	       (stat(*folder ? folder : ".", &st) == 0 &&
+		((st.st_mode & (S_ISVTX | S_IWOTH)) != (S_ISVTX | S_IWOTH) ||
+		 link->st_uid == st.st_uid));
+}
+
+/* The target of the link at `path`, in `folder`. Its length, 0 if there is no link, or -errno. */
+static ssize_t read_link(const char *path, const char *folder, char target[PATH_MAX])
+{
+	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return 0;
+	if (fstat(fd, &st) == 0 && S_ISLNK(st.st_mode)) {
+		/* of what was looked at, whatever takes its place meanwhile */
+		n = readlinkat(fd, "", target, PATH_MAX - 1);
+		if (n < 0 || !may_follow(&st, folder))
+			n = -EACCES;
+	}
+	close(fd);
+	return n;
+}
+
 /* Where the links at `path` end, though nothing is there. */
 static int follow_links(const char *path, char *end, size_t size)
 {
@@ -43,14 +76,17 @@ static int follow_links(const char *path, char *end, size_t size)
 	if ((size_t)snprintf(end, size, "%s", path) >= size)
 		return -ENAMETOOLONG;
 	for (int i = 0; i < MAX_LINKS; i++) {
-		ssize_t n = readlink(end, target, sizeof(target) - 1);
 		const char *slash = strrchr(end, '/');
 		int length = slash ? (int)(slash - end) + 1 : 0;
+		ssize_t n;
 
-		if (n < 0)
-			return 0;
+		snprintf(folder, sizeof(folder), "%.*s", length, end);
+		n = read_link(end, folder, target);
+		if (n <= 0)
+			return (int)n;
 		target[n] = '\0';
-		snprintf(folder, sizeof(folder), "%.*s", target[0] == '/' ? 0 : length, end);
+		if (target[0] == '/')
+			folder[0] = '\0';
 		if ((size_t)snprintf(end, size, "%s%s", folder, target) >= size)
 			return -ENAMETOOLONG;
 	}

@@ -5,10 +5,11 @@
  *
  * A regular file is written beside the old one, without a name where the file system can do that,
  * and replaces it only when it is complete: whatever ends the profiler, an old file keeps its
- * contents and no empty one is left. Links are followed, even to a file that does not exist yet,
- * and an old file's mode and owner stay. Where no file can be made beside the old one (the folder
- * is not writable, the file is a mount point or another user's), the file itself is written at the
- * end. Devices and FIFOs are written to directly.
+ * contents and no empty one is left. Links are followed, even to a file that does not exist yet
+ * (there not another user's in a folder like /tmp), and an old file's mode and owner stay. Where no
+ * file can be made beside the old one (the folder is not writable, the file is a mount point or
+ * another user's), the file itself is written at the end. Devices and FIFOs are written to
+ * directly.
  */
 #ifndef PROFILER_OUTPUT_OUTPUT_FILE_H
 #define PROFILER_OUTPUT_OUTPUT_FILE_H

@@ -294,6 +294,22 @@ roots_file_is_untouched()
 	roots_file_is_untouched
 }
 
+@test "root follows no link of another user's in a shared folder to a new file" {
+	needs_root
+	mkdir -m 1777 common
+	ln -s ../new.folded common/out.folded
+	chown -h 4249:4249 common/out.folded
+	run_profile -q -cpu-only -o common/out.folded touch has_run
+	expect_status 125
+	expect_line stderr '^profile: cannot write .*common/out\.folded: Permission denied'
+	expect_no_file has_run
+	expect_no_file new.folded
+	chown -h 0:0 common/out.folded
+	run_profile -q -cpu-only -o common/out.folded true
+	expect_status 0
+	[ -f new.folded ]
+}
+
 @test "a link to a place where the user may write is followed" {
 	as_tester true
 	ln -s out.folded theirs/link

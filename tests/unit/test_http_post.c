@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "http_server.h"
 #include "unpack.h"
 #include "profiler/output/curl_api.h"
@@ -408,6 +411,48 @@ static bool ends_when_asked_twice(void *context)
 }
 
 /* As long as a server accepts bodies, one waits for room. */
+/* What exit handlers of libcurl's libraries take away, a thread may be using. */
+static void end_at_once(void)
+{
+	_exit(99);
+}
+
+static void leave_a_stuck_thread(const char *pipe)
+{
+	struct fixture *f = start(NULL);
+	struct http_post_options options = options_for(f, "", "/");
+	struct http_post_stats stats;
+
+	atexit(end_at_once);
+	snprintf(f->url, sizeof(f->url), "https://127.0.0.1:%u/", f->server.port);
+	options.target.ca_file = pipe; /* nobody ever opens its other end */
+	open_with(f, &options);
+	send_text(f, "x", 1);
+	http_post_wait(f->post, 0, 500, NULL, NULL);
+	http_post_finish(f->post, 0, &stats);
+	exit(stats.dropped.requests == 1 ? 3 : 4);
+}
+
+static void a_stuck_thread_does_not_spoil_the_end(void **state)
+{
+	char folder[] = "/tmp/test-http-post-XXXXXX", pipe[64];
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+	pid = fork();
+	if (pid == 0)
+		leave_a_stuck_thread(pipe);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	unlink(pipe);
+	rmdir(folder);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 3);
+}
+
 static void waiting_for_room(void **state)
 {
 	static const char *const answers[] = {
@@ -556,6 +601,7 @@ int main(void)
 		cmocka_unit_test(refused_items_are_counted),
 		cmocka_unit_test(refusals_of_a_protocol_are_heard),
 		cmocka_unit_test(a_silent_server_holds_nobody),
+		cmocka_unit_test(a_stuck_thread_does_not_spoil_the_end),
 		cmocka_unit_test(waiting_for_room),
 		cmocka_unit_test(progress_and_failures),
 		cmocka_unit_test(a_full_queue_drops),
