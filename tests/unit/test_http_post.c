@@ -410,11 +410,10 @@ static bool ends_when_asked_twice(void *context)
 	return ++*(int *)context == 2;
 }
 
-/* As long as a server accepts bodies, one waits for room. */
 /* What exit handlers of libcurl's libraries take away, a thread may be using. */
 static void end_at_once(void)
 {
-	_exit(99);
+	_exit(9);
 }
 
 static void leave_a_stuck_thread(const char *pipe)
@@ -440,6 +439,8 @@ static void a_stuck_thread_does_not_spoil_the_end(void **state)
 	pid_t pid;
 
 	(void)state;
+	if (getenv("UNDER_VALGRIND"))
+		skip(); /* it counts what the child leaves as lost */
 	assert_non_null(mkdtemp(folder));
 	snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
 	assert_int_equal(mkfifo(pipe, 0600), 0);
@@ -453,6 +454,7 @@ static void a_stuck_thread_does_not_spoil_the_end(void **state)
 	assert_int_equal(WEXITSTATUS(status), 3);
 }
 
+/* As long as a server accepts bodies, one waits for room. */
 static void waiting_for_room(void **state)
 {
 	static const char *const answers[] = {
