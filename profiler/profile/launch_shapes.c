@@ -218,6 +218,8 @@ static const char *advice_of(const struct launch_shape *s, char text[ADVICE_BYTE
 	char occupancy[OCCUPANCY_ADVICE_BYTES];
 	const char *first = occupancy_advice(&s->occupancy, occupancy);
 
+	if (!s->occupancy.most_warps)
+		first = "CUPTI did not describe the GPU: occupancy and waves are not known";
 	if (s->waited < LEAST_WAITED || 2 * s->waited < s->count)
 		snprintf(text, ADVICE_BYTES, "%s", first);
 	else

@@ -66,11 +66,21 @@ static void finish(void)
 	made.made.result.timeline = made.timeline;
 }
 
+static const union figure *cell(const struct figures *f, uint32_t row, const char *key)
+{
+	for (uint32_t i = 0; i < f->column_count; i++)
+		if (strcmp(f->columns[i].key, key) == 0)
+			return &figures_row(f, row)[i];
+	fail_msg("no column %s", key);
+	return NULL;
+}
+
 static void sums_up_by_stack_shape_and_device(void **state)
 {
 	uint32_t forward = add_stack(&made, "forward"), backward = add_stack(&made, "backward");
 	uint32_t here = made_place(&made, 1, 12, 0, 7), there = made_place(&made, 1, 12, 1, 7);
 	struct launch_shapes *all;
+	struct figures *f;
 
 	(void)state;
 	add_kernel(&made, forward, here, 1056, 10);
@@ -97,15 +107,12 @@ static void sums_up_by_stack_shape_and_device(void **state)
 	assert_int_equal(all->list[3].occupancy.at_once, 0);
 	assert_int_equal(all->list[3].occupancy.threads, 1056 * 256);
 	launch_shapes_free(all);
-}
-
-static const union figure *cell(const struct figures *f, uint32_t row, const char *key)
-{
-	for (uint32_t i = 0; i < f->column_count; i++)
-		if (strcmp(f->columns[i].key, key) == 0)
-			return &figures_row(f, row)[i];
-	fail_msg("no column %s", key);
-	return NULL;
+	f = launch_shapes_figures(&made.made.result);
+	assert_non_null(f);
+	assert_string_equal(cell(f, 1, "advice")->text, "");
+	assert_string_equal(cell(f, 3, "advice")->text,
+			    "CUPTI did not describe the GPU: occupancy and waves are not known");
+	figures_free(f);
 }
 
 static void is_bounded_and_says_what_is_left_out(void **state)
