@@ -388,7 +388,8 @@ static void report_top(struct log *log, const struct options *o, const struct re
 			top_report_cost(&loud, &result->totals);
 	} else if (isatty(STDERR_FILENO) && log->level >= LOG_NORMAL)
 		top_report(log, result, TOP_SHORT, top_width());
-	figures_report(o->report ? &loud : log, result, slice_is_part(&o->view.slice), top_width());
+	figures_report(o->report ? &loud : log, result, slice_is_part(&o->view.slice), top_width(),
+		       top_is_on_terminal());
 }
 
 /* --baseline. 0, or the status to exit with. */

@@ -11,8 +11,11 @@
 
 /*
  * `is_part`: a part of the run is shown; the headings of tables that are of the whole run say so.
- * `width`: columns of the terminal; what is last in a row is cut to it.
+ * `width`: columns of the terminal; what is last in a row is cut to it. Where it is none, names of
+ * functions, metrics and memory are whole, for scripts and logs; names of kernels, which may be of
+ * any length, are cut all the same.
  */
-void figures_report(struct log *log, const struct result *result, bool is_part, unsigned int width);
+void figures_report(struct log *log, const struct result *result, bool is_part, unsigned int width,
+		    bool is_terminal);
 
 #endif
