@@ -386,9 +386,9 @@ static void report_top(struct log *log, const struct options *o, const struct re
 		top_report(&loud, result, TOP_FULL, top_width());
 		if (o->from_count || log->level < LOG_NORMAL) /* else the summary ends with it */
 			top_report_cost(&loud, &result->totals);
-	} else if (isatty(STDERR_FILENO) && log->level >= LOG_NORMAL)
+	} else if (top_is_on_terminal() && log->level >= LOG_NORMAL)
 		top_report(log, result, TOP_SHORT, top_width());
-	figures_report(o->report ? &loud : log, result, top_width());
+	figures_report(o->report ? &loud : log, result, top_width(), top_is_on_terminal());
 }
 
 /* --baseline. 0, or the status to exit with. */

@@ -10,6 +10,14 @@
 
 #define LINES 10
 #define TEXT_LEAST 24 /* columns for what is last */
+#define TEXT_MOST 160 /* of a text, where no terminal cuts it */
+#define GAP 3         /* before it */
+
+/* What lines are cut to. */
+struct fit {
+	unsigned int width;
+	bool is_terminal;
+};
 
 static const char *cell_text(char text[QUANTITY_BYTES], const struct result *r,
 			     const struct figure_column *column, union figure cell)
@@ -65,7 +73,7 @@ static void print_last(struct log *log, const char *line, const char *text, unsi
 
 /* One line of the table: `row` NULL for its head. */
 static void print_line(struct log *log, const struct result *r, const struct figures *f,
-		       const union figure *row, unsigned int width)
+		       const union figure *row, const struct fit *fit)
 {
 	char line[1024] = "", number[QUANTITY_BYTES];
 	unsigned int used = 0;
@@ -77,8 +85,12 @@ static void print_line(struct log *log, const struct result *r, const struct fig
 		if (c->width == 0 || c->width == FIGURE_ABOVE || c->kind == FIGURE_NOTE)
 			continue;
 		if (c->width == UINT8_MAX) {
-			unsigned int left = width > used + TEXT_LEAST ? width - used : TEXT_LEAST;
+			unsigned int taken = used + GAP, left = TEXT_LEAST;
 
+			if (fit->width > taken + TEXT_LEAST)
+				left = fit->width - taken;
+			if (c->kind == FIGURE_TEXT && !fit->is_terminal)
+				left = TEXT_MOST;
 			print_last(log, line, text, left, c->kind == FIGURE_TEXT);
 			return;
 		}
@@ -122,8 +134,10 @@ static void print_notes(struct log *log, const struct figures *f, const union fi
 	}
 }
 
-void figures_report(struct log *log, const struct result *result, unsigned int width)
+void figures_report(struct log *log, const struct result *result, unsigned int width,
+		    bool is_terminal)
 {
+	const struct fit fit = {width, is_terminal};
 	const char *nothing =
 		ledger_has_gpu_time(result->totals.ledger) ? " none" : " not measured";
 	struct figures_list list;
@@ -135,14 +149,14 @@ void figures_report(struct log *log, const struct result *result, unsigned int w
 
 		log_line(log, "%s:%s", f->title, f->count + more ? "" : nothing);
 		if (f->count)
-			print_line(log, result, f, NULL, width);
+			print_line(log, result, f, NULL, &fit);
 		for (uint32_t row = 0; row < f->count; row++) {
 			if (row >= (f->lines ? f->lines : LINES)) {
 				more += f->count - row;
 				break;
 			}
 			print_above(log, f, row, width);
-			print_line(log, result, f, figures_row(f, row), width);
+			print_line(log, result, f, figures_row(f, row), &fit);
 			print_notes(log, f, figures_row(f, row), width);
 		}
 		if (more)

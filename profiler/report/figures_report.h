@@ -5,10 +5,16 @@
 #ifndef PROFILER_REPORT_FIGURES_REPORT_H
 #define PROFILER_REPORT_FIGURES_REPORT_H
 
+#include <stdbool.h>
 #include "profiler/base/log.h"
 #include "profiler/profile/result.h"
 
-/* `width`: columns of the terminal; what is last in a row is cut to it. */
-void figures_report(struct log *log, const struct result *result, unsigned int width);
+/*
+ * `width`: columns of the terminal; what is last in a row is cut to it. Where it is none, names of
+ * functions, metrics and memory are whole, for scripts and logs; names of kernels, which may be of
+ * any length, are cut all the same.
+ */
+void figures_report(struct log *log, const struct result *result, unsigned int width,
+		    bool is_terminal);
 
 #endif

@@ -110,6 +110,11 @@ unsigned int top_width(void)
 	return size.ws_col;
 }
 
+bool top_is_on_terminal(void)
+{
+	return isatty(STDERR_FILENO);
+}
+
 /* ---- the run's times ---- */
 
 struct line {

@@ -11,6 +11,7 @@
 #ifndef PROFILER_REPORT_TOP_H
 #define PROFILER_REPORT_TOP_H
 
+#include <stdbool.h>
 #include "profiler/base/log.h"
 #include "profiler/profile/result.h"
 
@@ -35,5 +36,6 @@ int top_fitting(const char *name, unsigned int width);
 
 /* The width of the terminal that stderr is; 100 if it is none. */
 unsigned int top_width(void);
+bool top_is_on_terminal(void);
 
 #endif

@@ -178,11 +178,23 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 	expect_line stderr 'hardware counters: .*has no range profiler: that of CUDA 12.6 or later is needed'
 }
 
-@test "names that are too long for the terminal keep their beginning and their end" {
-	run_profile -gpu-only --metrics default -o out.json "$workloads/launches" 100
-	expect_line stderr '   gpu__compute_memory_throughp…tained_elapsed$'
-	expect_line stderr '   sm__warps_active\.avg\.pct_of_…stained_active$'
+@test "names that are too long for a terminal keep their beginning and their end; elsewhere they are whole" {
+	PYTHONPATH=$root/tests/cli PYTHONDONTWRITEBYTECODE=1 profile=$profile workload=$workloads/launches \
+		timeout "$patience" python3 - >stderr <<-'END'
+		import os
+		from terminal import Terminal
+		t = Terminal([os.environ["profile"], "-gpu-only", "--metrics", "default", "-o", "out.json",
+		              os.environ["workload"], "100"], rows=60, columns=100)
+		assert t.finish() == 0
+		print(t.all_text())
+	END
+	# and no line goes on in the next one
+	expect_line stderr '   gpu__compute_memory_throug…ained_elapsed$'
+	expect_line stderr '   sm__warps_active\.avg\.pct_o…tained_active$'
 	expect_line stderr '   l1tex__t_sector_hit_rate\.pct$'
+	run_profile -gpu-only --metrics default -o out.json "$workloads/launches" 100
+	expect_line stderr '   gpu__compute_memory_throughput\.avg\.pct_of_peak_sustained_elapsed$'
+	expect_line stderr '   sm__warps_active\.avg\.pct_of_peak_sustained_active$'
 }
 
 @test "a metric that the GPU does not have" {
