@@ -896,7 +896,7 @@ void summary_report_unnamed(struct log *log, const struct unnamed *u)
 	if (u->stuck)
 		log_warn(log,
 			 "%" PRIu64 " %s could not be read in time (a network or user file "
-			 "system?): some names are missing",
+			 "system, or a busy machine?): some names are missing",
 			 u->stuck, pick(u->stuck, "file or process", "files or processes"));
 	if (u->refused)
 		log_warn(log,

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/base/saturate.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/text.h"
@@ -48,7 +49,7 @@ struct counts {
 	struct process *list;
 	uint32_t count, capacity;
 	struct hash_index index;
-	uint64_t all_ns;
+	uint64_t all_ns, unnamed_samples;
 };
 
 static uint8_t runtime_of(const char *module)
@@ -110,8 +111,10 @@ static bool add_row(struct counts *c, const struct result *r, const struct row *
 	if (!p)
 		return false;
 	c->all_ns += row->ns;
-	if (inside->has_unnamed)
+	if (inside->has_unnamed) {
 		p->unnamed_ns += row->ns;
+		saturated_add(&c->unnamed_samples, row->count);
+	}
 	if (inside->runtime != UNKNOWN)
 		p->runtime_ns[inside->runtime] += row->ns;
 	return true;
@@ -143,7 +146,8 @@ static void report(struct log *log, const struct counts *c)
 			most = i;
 	if (most != UNKNOWN)
 		sum = by_runtime[most];
-	if (sum == 0 || (double)sum * 100 < (double)c->all_ns * UNNAMED_CODE_PERCENT)
+	if (sum == 0 || c->unnamed_samples < UNNAMED_CODE_SAMPLES ||
+	    (double)sum * 100 < (double)c->all_ns * UNNAMED_CODE_PERCENT)
 		return;
 	if (most == UNKNOWN)
 		log_warn(log,

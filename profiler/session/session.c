@@ -1319,11 +1319,15 @@ static bool is_done(struct session *s)
 		return false;
 	if (!s->pipe || s->stops_waiting)
 		return true;
-	if (!gpu_pipe_has_running(s->pipe))
+	if (!gpu_pipe_has_running(s->pipe)) {
 		payload_close_writer(&s->payload);
+		/* whether anybody else has it open is to be known before we say so */
+		s->has_read_all = read_pipe(s, PIPE_CHUNK);
+	}
 	if (s->pipe_ended)
 		return true;
-	if (s->has_said_waiting || monotonic_ns() - s->ended_ns < SAY_WAITING_NS)
+	if (s->has_said_waiting || !s->has_read_all ||
+	    monotonic_ns() - s->ended_ns < SAY_WAITING_NS)
 		return false;
 	s->has_said_waiting = true;
 	count = gpu_pipe_list(s->pipe, pids, LISTED_MAX);

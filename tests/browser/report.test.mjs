@@ -58,6 +58,8 @@ const PAGES = {
 			"elapsed ns": 5e9,
 			"cpu ns": 60,
 			"gpu ns": 140,
+			"wait ns": 33,
+			"idle ns": 22,
 			"own cpu ns": 1e6,
 			"program cpu ns": 3e6,
 		},
@@ -681,8 +683,11 @@ test("every table; a row leads to its frame", async () => {
 	assert.doesNotMatch((await texts(".table")).join(), /does not apply/);
 	await browser.open(address("small", "#view=tables&table=launch_shapes&kind=cpu"));
 	assert.match((await texts(".table")).join(), /The filter does not apply to this table/);
-	await browser.open(address("empty", "#view=tables&table=launch_shapes"));
+	await browser.open(address("empty", "#view=tables&table=kernels"));
 	assert.match((await texts(".table")).join(), /No GPU kernels are in the profile/);
+	// of a program without GPU work
+	await browser.open(address("pools", "#view=tables&table=launch_shapes"));
+	assert.match((await texts(".table th")).join(), /Function/);
 	await browser.open(address("small", "#view=tables&table=functions"));
 	await browser.evaluate('document.querySelector("thead button").click()');
 	assert.equal(
@@ -711,6 +716,8 @@ test("about: the run and its losses", async () => {
 	for (const part of [
 		"./app --fast",
 		"5.00 s",
+		"Waiting33 ns", // for whatever
+		"Idle GPUs22 ns",
 		"CPU samples dropped",
 		"12",
 		"Made-up",

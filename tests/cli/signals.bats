@@ -366,6 +366,32 @@ finish_job()
 	kill -KILL "$(cat survivor)"
 }
 
+@test "a profiler that is slow at the end does not take that for processes that use the GPU" {
+	cat >slow.c <<-'END'
+		#define _GNU_SOURCE
+		#include <dlfcn.h>
+		#include <errno.h>
+		#include <string.h>
+		#include <sys/epoll.h>
+		#include <time.h>
+		int epoll_wait(int fd, struct epoll_event *events, int count, int timeout)
+		{
+			int (*real)(int, struct epoll_event *, int, int) = dlsym(RTLD_NEXT, "epoll_wait");
+			const struct timespec slow = {1, 100000000};
+			int n = real(fd, events, count, timeout);
+
+			if (strcmp(program_invocation_short_name, "profile") == 0)
+				nanosleep(&slow, 0);
+			return n;
+		}
+	END
+	gcc -shared -fPIC -o slow.so slow.c -ldl
+	LD_PRELOAD=$PWD/slow.so run_profile -gpu-only -o out.folded true
+	expect_status 0
+	expect_line stderr 'the command did not use CUDA'
+	expect_no_line stderr 'still use the GPU'
+}
+
 @test "a daemon without CUDA is not waited for" {
 	run_profile -o out.folded \
 		sh -c 'setsid sleep 1000 >/dev/null 2>&1 & echo $! >daemon; exit 4'

@@ -808,7 +808,7 @@ static void names_that_are_missing(void **state)
 		"profile: this user may not read 2 files: their code appears as [name]; the first "
 		"is /opt/lib.so\n"
 		"profile: 2 files or processes could not be read in time (a network or user file "
-		"system?): some names are missing\n"
+		"system, or a busy machine?): some names are missing\n"
 		"profile: 2 symbol tables are too large to read: some code appears as [name]\n"
 		"profile: 2 names take too long to demangle, and stay mangled\n");
 	u.unreadable = 0;
@@ -816,7 +816,7 @@ static void names_that_are_missing(void **state)
 	assert_string_equal(
 		report_unnamed(b, &u),
 		"profile: 1 file or process could not be read in time (a network or user file "
-		"system?): some names are missing\n"
+		"system, or a busy machine?): some names are missing\n"
 		"profile: 1 symbol table is too large to read: some code appears as [name]\n"
 		"profile: 1 name takes too long to demangle, and stays mangled\n");
 	b->log.level = LOG_ERRORS;

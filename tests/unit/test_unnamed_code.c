@@ -82,6 +82,10 @@ static void small_shares_and_names_are_not_mentioned(void **state)
 	(void)state;
 	made_begin(&m);
 	assert_string_equal(report(&m), "");
+	add(&m, 1, "/usr/bin/node", "[jit]", 5); /* all of them, but few */
+	assert_string_equal(report(&m), "");
+	made_end(&m);
+	made_begin(&m);
 	add(&m, 1, "/usr/bin/node", NULL, 50);
 	add(&m, 1, "/usr/bin/node", "fib app.js:1", 46);
 	assert_string_equal(report(&m), "");

@@ -38,8 +38,9 @@ export function makeAboutView(app) {
 	const times = [
 		["CPU", "cpu ns"],
 		["GPU", "gpu ns"],
-		["Waiting for the GPU", "wait ns"],
+		["Waiting", "wait ns"],
 		["In CUDA calls, wall time", "call ns"],
+		["Idle GPUs", "idle ns"],
 	]
 		.filter(([, fact]) => get(fact) > 0)
 		.map(([label, fact]) => [label, formatTime(get(fact))]);
@@ -75,7 +76,7 @@ export function makeAboutView(app) {
 
 	for (let i = 0; i < profile.devices.count; i++)
 		devices.set(profile.devices.label[i], profile.devices.name[i]);
-	const biggest = Math.max(...["cpu ns", "gpu ns", "wait ns", "call ns"].map(get));
+	const biggest = Math.max(...["cpu ns", "gpu ns", "wait ns", "call ns", "idle ns"].map(get));
 
 	element.append(
 		make(

@@ -101,6 +101,8 @@ function startApp(profile) {
 	const whyNotMine = whyNotFolded(profile, fold);
 	const shownTree = () => (app.state.my !== "" && whyNotMine === "" ? fold() : whole);
 	const shownWith = profile.facts.get("shown") ?? "";
+	// of a program without GPU work, that is what there is to see
+	if (!profile.facts.has("weight") && !(profile.facts.get("gpu ns") > 0)) DEFAULTS.table = "functions";
 	const app = {
 		profile,
 		shown: profile, // with the rows of the time that is chosen, and the tree's stacks

@@ -12,6 +12,7 @@ import {
 	plural,
 } from "./format.js";
 import {KINDS} from "./kinds.js";
+import {DEFAULTS} from "./state.js";
 import {
 	FIGURE_BYTES,
 	FIGURE_COUNT,
@@ -182,7 +183,7 @@ export function makeTableView(app) {
 				time(
 					"wait",
 					"Waiting",
-					"For the GPU, inside; or for work that was launched inside",
+					"Of threads, inside; or for work that was launched inside",
 				),
 			],
 			rows: () => tableFunctions(app.kinds, app.sums()),
@@ -356,7 +357,7 @@ export function makeTableView(app) {
 
 	function update() {
 		const {state} = app,
-			table = TABLES[state.table] ?? TABLES.kernels,
+			table = TABLES[state.table] ?? TABLES[DEFAULTS.table],
 			key = [app.filterKey, state.table, state.q, state.sort].join("|");
 		const all = table.rows(),
 			whole = table.whole
