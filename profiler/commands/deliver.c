@@ -453,7 +453,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	if (not_pushed && o->from_count)
 		status = EXIT_PROFILER_FAILED;
 	if (o->output_count > 0 && strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) == 0 &&
-	    isatty(STDERR_FILENO))
+	    top_is_on_terminal())
 		log_warn(log,
 			 "for a report or a picture in the browser: -o FILE.html, -o FILE.svg");
 	if (o->view.slice.has_time && result->totals.ledger->timeline.lost) {
