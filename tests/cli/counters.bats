@@ -380,6 +380,9 @@ pprof_weights()
 	run_profile --list-metrics=nothing_like_it
 	expect_status 125
 	expect_equal 'nothing is listed' "$(wc -c <stdout)" 0
+	run_profile --list-metrics dram
+	expect_status 125
+	expect_line stderr "^profile: --list-metrics runs no command; its pattern is behind =: --list-metrics='dram'\$"
 	run_profile --list-metrics --chip XX100
 	expect_line stderr "knows no chip 'XX100'; it knows GH100$"
 	FAKE_CUDA_DEVICES=0 run_profile --list-metrics
