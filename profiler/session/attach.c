@@ -207,6 +207,12 @@ static void explain_refusal(const struct attachment *a, pid_t pid, int err)
 		log_error(a->log, "process %d has ended", (int)pid);
 	} else if (err != -EACCES && err != -EPERM) {
 		log_error(a->log, "process %d: %s", (int)pid, strerror(-err));
+	} else if (geteuid() == 0) {
+		log_error(
+			a->log,
+			"process %d may not be looked into, not even by root: it has capabilities "
+			"that profile lacks, or a security module protects it",
+			(int)pid);
 	} else {
 		user_of(pid, owner, sizeof(owner));
 		log_error(a->log,
@@ -513,11 +519,11 @@ int attachment_follow(struct attachment *a)
 	if (n < 0)
 		return n;
 	if (a->refused.count)
-		log_warn(a->log,
-			 "%u process%s left out: the user may not look into %s; under sudo, "
-			 "--as-root may",
+		log_warn(a->log, "%u process%s left out: %s may not look into %s%s",
 			 a->refused.count, a->refused.count == 1 ? " is" : "es are",
-			 a->refused.count == 1 ? "it" : "them");
+			 geteuid() == 0 ? "even root" : "the user",
+			 a->refused.count == 1 ? "it" : "them",
+			 geteuid() == 0 ? "" : "; under sudo, --as-root may");
 	return a->count ? 0 : -ESRCH;
 }
 

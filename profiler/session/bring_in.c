@@ -53,6 +53,7 @@ struct bringing {
 	uint64_t loader_call, system_call; /* dlopen or its elder, and syscall(2), in the process */
 	bool is_elder;
 	uint64_t restorer;
+	uint64_t libc, libc_inode; /* where it is mapped, as long as it is the same program */
 	char memory_name[48];
 	uint64_t copy; /* where the same library is mapped that has left; 0: nowhere */
 	struct symbolizer *symbolizer;
@@ -104,6 +105,12 @@ static bool has_shadow_stack(const char *status)
 	return at && (!end || at < end);
 }
 
+/* Each thread has its own. */
+static bool has_limits(const char *status)
+{
+	return status_number(status, "\nSeccomp:") != 0;
+}
+
 static bool judge_status(struct bringing *b, const char *status)
 {
 	pid_t pid = b->request->pid;
@@ -119,7 +126,7 @@ static bool judge_status(struct bringing *b, const char *status)
 			    status_number(status, "\nTracerPid:"));
 	if (state == 'T' || state == 't')
 		return fail(b, BRING_IN_UNSUITED, "is stopped");
-	if (status_number(status, "\nSeccomp:") != 0)
+	if (has_limits(status))
 		return fail(b, BRING_IN_UNSUITED,
 			    "limits its system calls (seccomp); loading a library might end it");
 	if (has_shadow_stack(status))
@@ -214,19 +221,20 @@ static void find_elder(struct bringing *b, uint64_t libc)
 	b->is_elder = b->loader_call != 0;
 }
 
-static void look_at_mapping(struct bringing *b, const struct remote_mapping *m, uint64_t *libc)
+static void look_at_mapping(struct bringing *b, const struct remote_mapping *m)
 {
 	const char *name = base_name(m->path);
 	pid_t pid = b->request->pid;
 
 	if (is_libc(m->path)) {
-		if (m->offset == 0 && !*libc) {
-			*libc = m->start;
+		if (m->offset == 0 && !b->libc) {
+			b->libc = m->start;
+			b->libc_inode = m->inode;
 			b->system_call = remote_function(pid, m->start, "syscall");
 			if (!b->loader_call)
 				b->loader_call = remote_function(pid, m->start, "dlopen");
 		}
-		if (m->is_executable && *libc && !b->restorer)
+		if (m->is_executable && b->libc && !b->restorer)
 			b->restorer = borrowed_thread_find_restorer(pid, m->start, m->end);
 	} else if (!b->loader_call && m->offset == 0 &&
 		   (starts_with(name, "libdl.so") || starts_with(name, "libdl-2."))) {
@@ -285,7 +293,6 @@ static bool find_functions(struct bringing *b)
 	char *text = NULL, *rest;
 	struct remote_mapping m;
 	uint32_t copies = 0;
-	uint64_t libc = 0;
 	bool has_musl = false, is_at_work = false;
 
 	if (!read_maps(b, &text))
@@ -297,7 +304,7 @@ static bool find_functions(struct bringing *b)
 		if (b->request->begins_again && is_same(b, &m))
 			b->copy = m.start;
 		is_at_work |= is_mark(b, &m) || is_file(b, &m);
-		look_at_mapping(b, &m, &libc);
+		look_at_mapping(b, &m);
 	}
 	free(text);
 	if (is_at_work)
@@ -306,12 +313,12 @@ static bool find_functions(struct bringing *b)
 		return fail(b, BRING_IN_UNSUITED,
 			    "has been profiled %u times: it takes no more copies of the library",
 			    copies);
-	if (!libc)
+	if (!b->libc)
 		return fail(b, BRING_IN_UNSUITED,
 			    has_musl ? "has another C library than glibc (musl)"
 				     : "has no C library that could load others (it is static)");
 	if (!b->loader_call)
-		find_elder(b, libc);
+		find_elder(b, b->libc);
 	if (!b->loader_call || !b->system_call || !b->restorer)
 		return fail(b, BRING_IN_UNSUITED, "has a C library without a dlopen to be found");
 	return true;
@@ -421,6 +428,21 @@ static bool stack_is_harmless(struct bringing *b)
 	return true;
 }
 
+/* Of a thread that we hold, so that it gets no other ones. */
+static bool thread_is_free(const struct bringing *b, pid_t tid)
+{
+	char name[64], *status = NULL;
+	size_t size;
+	bool is_free;
+
+	snprintf(name, sizeof(name), "task/%d/status", tid);
+	if (proc_file_read(NULL, b->request->pid, name, 16384, &status, &size) != 0)
+		return false;
+	is_free = !has_limits(status) && !has_shadow_stack(status);
+	free(status);
+	return is_free;
+}
+
 /* A thread that was just released sleeps again when it has had a CPU. */
 static bool becomes_fit(pid_t pid, pid_t tid, uint32_t looks)
 {
@@ -467,7 +489,7 @@ static bool borrow(struct bringing *b, pid_t tid)
 			for (size_t i = 0; i < count; i++)
 				if (is_delicate(b, i))
 					return false;
-		} else if (stack_is_harmless(b)) {
+		} else if (thread_is_free(b, tid) && stack_is_harmless(b)) {
 			b->thread.restorer = b->restorer;
 			return true;
 		} else {
@@ -657,23 +679,30 @@ static bool begin(struct bringing *b, uint64_t entry)
 
 /*
  * We may trace more than the user may: the kernel is asked once more, for the user. As long as we
- * hold one of its threads, the process can become no program with more rights.
+ * hold one of its threads, the process can become no program with more rights. And it may run
+ * another program by now, which has nothing where we found it; from here on, that ends the thread.
  */
 static bool is_still_users(struct bringing *b)
 {
-	char *text = NULL;
-	bool has_any;
+	char *text = NULL, *rest;
+	struct remote_mapping m;
+	bool has_any, is_same_program = false;
 
 	if (!read_maps(b, &text)) {
 		borrowed_thread_release(&b->thread);
 		return false;
 	}
 	has_any = text[0];
+	rest = text;
+	while (!is_same_program && remote_mapping_next(&rest, &m))
+		is_same_program = m.start == b->libc && m.inode == b->libc_inode && is_libc(m.path);
 	free(text);
-	if (has_any)
+	if (is_same_program)
 		return true;
 	borrowed_thread_release(&b->thread);
-	return fail(b, BRING_IN_DENIED, "may not be looked into: its first thread has ended");
+	return has_any ? fail(b, BRING_IN_GONE, "runs another program by now")
+		       : fail(b, BRING_IN_DENIED,
+			      "may not be looked into: its first thread has ended");
 }
 
 static bool has_mark(struct bringing *b)

@@ -74,13 +74,16 @@ struct session {
 	struct target target;
 	struct attachment *attachment; /* in place of a target; NULL: there is one */
 	struct arrivals *arrivals;     /* of the library in its processes; NULL: in none */
+	struct id_map brought;         /* pids where it has arrived, in one program or more */
 	struct id_map awaited;         /* pids where it has arrived and not said hello */
 	char *program;                 /* the command line of the first of them; NULL: unknown */
-	struct id_map missed, users;   /* ids of processes: it came too late; may have used CUDA */
-	uint32_t late;                 /* new processes to which it came, and not at once */
-	struct probes *driver;         /* of who begins to use CUDA; NULL: it is not known */
-	uint64_t driver_probed_ns;     /* the last time that there was a new one */
-	struct probes *probes;         /* of launches; NULL: not asked for */
+	/* ids of processes: it came too late unless it says hello; said hello; may have used CUDA
+	 */
+	struct id_map missed, heard, users;
+	uint32_t late;                   /* new processes to which it came, and not at once */
+	struct probes *driver;           /* of who begins to use CUDA; NULL: it is not known */
+	uint64_t driver_probed_ns;       /* the last time that there was a new one */
+	struct probes *probes;           /* of launches; NULL: not asked for */
 	struct call_timing *call_timing; /* NULL: it cannot be */
 	struct recording *recording;     /* NULL: not asked for */
 	char injection_lib[PATH_MAX];    /* absolute path of -injection-lib */
@@ -153,8 +156,10 @@ void session_free(struct session *s)
 	target_release_resources(&s->target);
 	arrivals_free(s->arrivals);
 	free(s->program);
+	id_map_release(&s->brought);
 	id_map_release(&s->awaited);
 	id_map_release(&s->missed);
+	id_map_release(&s->heard);
 	id_map_release(&s->users);
 	probes_free(s->driver);
 	recording_close(s->recording);
@@ -708,6 +713,17 @@ static void note_user(struct session *s, const struct stack_event *event)
 		id_map_get(&s->users, process->id);
 }
 
+/*
+ * Whether the library is there. One that was meant for the program before may have come into the
+ * one that the process had executed meanwhile.
+ */
+static bool has_arrived(const struct session *s, const struct arrival *arrival)
+{
+	return arrival->result == BRING_IN_DONE ||
+	       (arrival->result == BRING_IN_ALREADY &&
+		id_map_find(&s->brought, (uint32_t)arrival->pid));
+}
+
 /* Where the library could not be brought in, calls are timed. Elsewhere its hello comes. */
 static void take_arrivals(struct session *s)
 {
@@ -718,7 +734,8 @@ static void take_arrivals(struct session *s)
 						  ? collect_find_process(s->collect, arrival.pid)
 						  : NULL;
 
-		if (arrival.result == BRING_IN_DONE) {
+		if (has_arrived(s, &arrival)) {
+			id_map_get(&s->brought, (uint32_t)arrival.pid);
 			s->late += process && process->id == arrival.id && !process->is_attached;
 			if (process && process->id == arrival.id && process->lacks_gpu_time)
 				log_warn(s->log,
@@ -730,6 +747,9 @@ static void take_arrivals(struct session *s)
 					    (int)arrival.pid);
 			if (process && process->id == arrival.id && !process->has_spoken)
 				id_map_get(&s->awaited, (uint32_t)arrival.pid);
+			/* it may end before it has begun; where calls are timed, that is told */
+			if (!process || process->id != arrival.id || !process->lacks_gpu_time)
+				id_map_get(&s->missed, arrival.id);
 			continue;
 		}
 		/* it has ended, or runs another program by now */
@@ -1165,6 +1185,8 @@ static void take_hello(struct session *s, struct tracee *tracee,
 	}
 	gpu_pipe_accept(s->pipe, tracee, process);
 	id_map_remove(&s->awaited, (uint32_t)process->pid);
+	if (s->arrivals)
+		id_map_get(&s->heard, process->id);
 	log_verbose(s->log, "process %d (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
 		    (int)process->pid, hello->executable, hello->cupti_version, hello->cupti_path,
 		    hello->clock_error_ns);
@@ -1591,7 +1613,7 @@ static void tell_latecomers(struct session *s)
 	uint64_t value;
 
 	while (id_map_next(&s->missed, &position, &id, &value))
-		missed += id_map_find(&s->users, id) != NULL;
+		missed += !id_map_find(&s->heard, id) && id_map_find(&s->users, id);
 	if (missed)
 		log_warn(s->log,
 			 "%u process%s had loaded CUDA and ended, or %s left, before the library "

@@ -275,6 +275,93 @@ is_left()
 	pkill -KILL -P "$target"
 }
 
+# A process that ends, or executes another program, as the library comes.
+write_leaver()
+{
+	cat >leaver.c <<-'END'
+		#include <dlfcn.h>
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <unistd.h>
+
+		static void *sleep_on(void *unused)
+		{
+			for (;;)
+				pause();
+			return unused;
+		}
+
+		static int is_there(const char *name)
+		{
+			static char line[4096];
+			FILE *maps = fopen("/proc/self/maps", "r");
+			int found = 0;
+
+			while (!found && maps && fgets(line, sizeof(line), maps))
+				found = strstr(line, name) != NULL;
+			if (maps)
+				fclose(maps);
+			return found;
+		}
+
+		int main(int argc, char **argv)
+		{
+			pthread_t thread;
+			void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+			int (*begin)(unsigned int);
+
+			if (!driver || argc < 3)
+				return 1;
+			*(void **)&begin = dlsym(driver, "cuInit");
+			if (!begin || begin(0) != 0 || pthread_create(&thread, NULL, sleep_on, NULL))
+				return 1;
+			puts("ready");
+			fflush(stdout);
+			while (!is_there("profile-at-work"))
+				;
+			for (volatile long left = 1000 * atol(argv[1]); left > 0; left--)
+				;
+			if (strcmp(argv[2], "exit") == 0)
+				_exit(7);
+			execv(argv[2], argv + 2);
+			return 1;
+		}
+	END
+	gcc -O1 -pthread -o leaver leaver.c
+}
+
+@test "a process that ends as the library comes is counted" {
+	local i
+
+	write_leaver
+	for ((i = 0; i < 8; i++)); do
+		start "out.$i" ./leaver $((i * 50)) exit
+		wait_until grep -q ready "out.$i"
+		run_profile -v -p "$target" -d 10 -o out.folded
+		expect_status 0
+		# it has no GPU time, or has said that it uses CUDA
+		expect_line stderr ' uses CUDA|^profile: 1 process had loaded CUDA and ended, .* is missing$'
+	done
+}
+
+@test "a process that executes another program as the library comes" {
+	local i
+
+	for ((i = 0; i < ${ROUNDS:-10}; i++)); do
+		start out.steady env LD_PRELOAD="$fake_cuda/libcuda.so.1" \
+			sh -c "sleep 0.$((10 + 3 * i)); exec '$workloads/steady' 600000"
+		start_profile -v --unit ns -p "$target" -o out.folded
+		wait_until grep -q "^profile: process $target (.*/steady) uses CUDA" stderr
+		kill -INT "$pid"
+		finish_profile
+		expect_status 0
+		expect_no_line stderr "^profile: no GPU time: process $target "
+		kill -KILL "$target"
+	done
+}
+
 @test "children that end before the library can be brought in are counted" {
 	mkfifo go
 	start out.short sh -c "read line <go; for i in 1 2 3; do '$workloads/launches' 100; done; echo finished; sleep 600"

@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "unit.h"
 
-#include <cmocka.h>
-#include <errno.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "profiler/session/attach.h"
 #include "symbolize/bounded_call.h"
 #include "symbolize/symbolizer.h"
@@ -265,6 +255,38 @@ static void others_are_left_out(void **state)
 	assert_null(attach_to(&request));
 }
 
+/* What sudo and --as-root could change is said only where we are not root already. */
+static void who_may_look_is_told(void **state)
+{
+	struct attach_request request = {.pid_count = 1};
+	bool is_root = geteuid() == 0;
+	static struct capture c;
+	struct attachment *a;
+	pid_t first = start(2);
+
+	(void)state;
+	request.pids[0] = (uint32_t)first;
+	world.refused = first;
+	capture_begin(&c);
+	assert_null(attach_to(&request));
+	capture_end(&c);
+	assert_non_null(strstr(c.text, is_root ? "may not be looked into, not even by root: "
+					       : "under sudo, --as-root may"));
+	assert_int_equal(strstr(c.text, "sudo") == NULL, is_root);
+	world.refused = started[1];
+	quiet.level = LOG_NORMAL;
+	capture_begin(&c);
+	a = attach_to(&request);
+	assert_int_equal(attachment_follow(a), 0);
+	capture_end(&c);
+	quiet.level = LOG_ERRORS;
+	attachment_free(a);
+	assert_string_equal(c.text, is_root ? "profile: 1 process is left out: even root may not "
+					      "look into it\n"
+					    : "profile: 1 process is left out: the user may not "
+					      "look into it; under sudo, --as-root may\n");
+}
+
 static void all_have_ended(void **state)
 {
 	struct attach_request request = {.pid_count = 1};
@@ -335,6 +357,7 @@ int main(void)
 					   TEST(one_that_ends_as_it_is_followed),
 					   TEST(one_that_starts_as_another_is_followed),
 					   TEST(others_are_left_out),
+					   TEST(who_may_look_is_told),
 					   TEST(all_have_ended),
 					   TEST(requests_that_name_nothing),
 					   TEST(texts)};

@@ -581,6 +581,77 @@ static void test_refusals(void **state)
 	assert_int_equal(end(&t), 0);
 }
 
+static void *read_with_limits(void *argument)
+{
+	struct target *t = argument;
+	char byte;
+
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+	syscall(SYS_read, t->go[0], &byte, 1);
+	syscall(SYS_exit, 0);
+	return NULL;
+}
+
+/* The first thread has no limits, and never sleeps. */
+static void limit_a_thread(struct target *t)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, read_with_limits, t);
+	t->seen->result = 1;
+	while (!*(volatile int *)&t->seen->error)
+		;
+}
+
+static void test_thread_with_limits(void **state)
+{
+	char message[400];
+	struct target t = start(limit_a_thread);
+
+	(void)state;
+	while (!*(volatile long *)&t.seen->result)
+		usleep(1000);
+	usleep(100000);
+	assert_int_equal(bring(&t, "begin", message), BRING_IN_NO_THREAD);
+	*(volatile int *)&t.seen->error = 1;
+	assert_int_equal(end(&t), 0);
+}
+
+/* While no thread of its sleeps, it becomes one that does. */
+static void become_another(struct target *t)
+{
+	struct timespec now;
+	time_t begin;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	for (begin = now.tv_sec * 1000 + now.tv_nsec / 1000000, t->seen->result = 1;
+	     now.tv_sec * 1000 + now.tv_nsec / 1000000 < begin + 400;)
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	execlp("cat", "cat", (char *)NULL);
+	_exit(1);
+}
+
+static void test_another_program_meanwhile(void **state)
+{
+	char message[400];
+	int input[2], status;
+	struct target t;
+
+	(void)state;
+	assert_int_equal(pipe(input), 0);
+	assert_true(dup2(input[0], STDIN_FILENO) >= 0);
+	t = start(become_another);
+	while (!*(volatile long *)&t.seen->result)
+		usleep(1000);
+	assert_int_equal(bring(&t, "begin", message), BRING_IN_GONE);
+	assert_non_null(strstr(message, "another program"));
+	kill(t.pid, SIGTERM);
+	status = end(&t);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	close(input[0]);
+	close(input[1]);
+}
+
 static int ends[2]; /* of a connection */
 
 static void receive_all(struct target *t)
@@ -748,6 +819,8 @@ int main(void)
 		cmocka_unit_test(test_entry_that_stays),
 		cmocka_unit_test(test_killed_profiler),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_thread_with_limits),
+		cmocka_unit_test(test_another_program_meanwhile),
 		cmocka_unit_test(test_calls_that_wait_for_all),
 		cmocka_unit_test(test_at_work),
 		cmocka_unit_test(test_copy_that_does_not_begin),
