@@ -628,7 +628,8 @@ static void test_many_files(void **state)
 	assert_true(open_files() <= before + 512);
 	for (unsigned int i = 0; i < FILES; i++)
 		assert_string_equal(symbolizer_name(s, refs[i], false), "in_many");
-	assert_int_equal(open_files(), before);
+	assert_true(open_files() <=
+		    before); /* fewer where one of an earlier test was closed late */
 	end(s);
 }
 
