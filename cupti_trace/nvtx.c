@@ -30,7 +30,6 @@ struct thread {
 	_Atomic uint64_t self; /* its pthread_self(); 0: it has ended */
 	uint32_t count;
 	uint32_t started_count; /* of these */
-	uint64_t slots_used;    /* of `started`, a bit each */
 	uint64_t serial;
 	_Atomic uint64_t started[NVTX_DEPTH_MAX]; /* numbers; 0: free, or ended by some thread */
 	_Atomic uint64_t chosen;                  /* of these, a bit each */
@@ -81,12 +80,10 @@ static void at_thread_end(void *data)
 	for (uint32_t i = 0; i < thread->count; i++)
 		if (thread->ranges[i].is_chosen && !thread->ranges[i].started)
 			ranges_leave();
-	for (uint32_t i = 0; i < NVTX_DEPTH_MAX; i++) {
-		bool chosen = is_chosen(thread, i);
-
-		if (atomic_exchange(&thread->started[i], 0) && chosen)
-			ranges_leave();
-	}
+	/* the chosen ones are the process's, and stay open until some thread ends them */
+	for (uint32_t i = 0; i < NVTX_DEPTH_MAX; i++)
+		if (!is_chosen(thread, i))
+			atomic_store(&thread->started[i], 0);
 	pthread_mutex_lock(&table.lock);
 	table.free[table.free_count++] = thread->number;
 	pthread_mutex_unlock(&table.lock);
@@ -104,7 +101,6 @@ static struct thread *reuse_thread(void)
 
 	thread->count = 0;
 	thread->started_count = 0;
-	thread->slots_used = 0;
 	memset(thread->depth, 0, sizeof(thread->depth));
 	memset(thread->ignored, 0, sizeof(thread->ignored));
 	return thread;
@@ -155,10 +151,7 @@ static void drop(struct thread *thread, uint32_t at)
 {
 	struct range *range = &thread->ranges[at];
 
-	if (range->started) {
-		thread->slots_used &= ~(UINT64_C(1) << range->started % NVTX_DEPTH_MAX);
-		thread->started_count--;
-	}
+	thread->started_count -= range->started != 0;
 	thread->count--;
 	memmove(range, range + 1, (thread->count - at) * sizeof(*range));
 }
@@ -229,6 +222,16 @@ int nvtx_pop(uint32_t domain)
 
 /* ---- started ranges ---- */
 
+/* NVTX_DEPTH_MAX: all are taken, by threads before that had this number, too. */
+static uint32_t free_slot(const struct thread *thread)
+{
+	uint32_t slot = 0;
+
+	while (slot < NVTX_DEPTH_MAX && atomic_load(&thread->started[slot]))
+		slot++;
+	return slot;
+}
+
 uint64_t nvtx_start(uint32_t domain, uint32_t name, uint64_t sp)
 {
 	struct thread *thread = own_thread();
@@ -238,13 +241,12 @@ uint64_t nvtx_start(uint32_t domain, uint32_t name, uint64_t sp)
 	if (!thread)
 		return 0;
 	sweep(thread);
-	if (thread->count == NVTX_DEPTH_MAX)
+	slot = free_slot(thread);
+	if (thread->count == NVTX_DEPTH_MAX || slot == NVTX_DEPTH_MAX)
 		return 0;
-	slot = (uint32_t)__builtin_ctzll(~thread->slots_used);
 	range = open_range(thread, domain, name, sp);
 	range->started = ++thread->serial << (THREAD_BITS + SLOT_BITS) |
 			 (uint64_t)thread->number << SLOT_BITS | slot;
-	thread->slots_used |= UINT64_C(1) << slot;
 	thread->started_count++;
 	if (range->is_chosen) {
 		atomic_fetch_or(&thread->chosen, UINT64_C(1) << slot);

@@ -9,9 +9,10 @@
  * locked, but for the start and end of a thread's use of NVTX and for new names.
  *
  * A range remembers where it was opened (nvtx_place.h), and a launch puts the open ones among its
- * frames. What a thread leaves open at its end is closed then. The list is bounded: ranges deeper
- * than NVTX_DEPTH_MAX are only counted, until their domain is popped back to that depth; the
- * balance of pushes and pops stays right.
+ * frames. What a thread leaves open at its end is closed then, but for started ranges that choose
+ * what is recorded: these are the process's, and any thread may still end them. The list is
+ * bounded: ranges deeper than NVTX_DEPTH_MAX are only counted, until their domain is popped back to
+ * that depth; the balance of pushes and pops stays right.
  */
 #ifndef CUPTI_TRACE_NVTX_H
 #define CUPTI_TRACE_NVTX_H

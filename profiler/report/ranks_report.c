@@ -299,6 +299,11 @@ static void report_late(struct log *log, const struct result *r, const struct ra
 			 "collectives");
 }
 
+static uint64_t rank_end_ns(const struct rank_info *rank)
+{
+	return saturated_sum(rank->start_ns, rank->elapsed_ns);
+}
+
 /* What made a job end is mostly the rank that ended first. */
 static void report_failed(struct log *log, const struct result *r)
 {
@@ -312,7 +317,7 @@ static void report_failed(struct log *log, const struct result *r)
 		if (!k->exit_status)
 			continue;
 		failed++;
-		if (!first || k->start_ns + k->elapsed_ns < first->start_ns + first->elapsed_ns)
+		if (!first || rank_end_ns(k) < rank_end_ns(first))
 			first = k;
 	}
 	if (failed)
@@ -344,6 +349,31 @@ static void report_sizes(struct log *log, const struct result *r)
 	}
 }
 
+/* They run together. A capture that an earlier job left in the folder does not. */
+static void report_times(struct log *log, const struct result *r)
+{
+	const struct rank_info *ended = NULL, *began = NULL;
+	char time[QUANTITY_BYTES];
+
+	for (uint32_t i = 0; i < r->rank_count; i++) {
+		const struct rank_info *k = &r->ranks[i];
+
+		if (!k->has_wall_clock)
+			continue;
+		if (!ended || rank_end_ns(k) < rank_end_ns(ended))
+			ended = k;
+		if (!began || k->start_ns > began->start_ns)
+			began = k;
+	}
+	if (ended && rank_end_ns(ended) < began->start_ns)
+		log_warn(
+			log,
+			"rank %u had ended %s before rank %u began: are these captures of one job?",
+			ended->rank,
+			time_text(time, (double)(began->start_ns - rank_end_ns(ended))),
+			began->rank);
+}
+
 void ranks_report(struct log *log, const struct result *r)
 {
 	struct rank_time *times = r->rank_count ? rank_times(r) : NULL;
@@ -364,6 +394,7 @@ void ranks_report(struct log *log, const struct result *r)
 	free(clocks.list);
 	free(times);
 	report_sizes(log, r);
+	report_times(log, r);
 	if (missing_text(r, missing, sizeof(missing)))
 		log_warn(log, "no capture of rank %s", missing);
 }

@@ -438,7 +438,33 @@ static void fill_frame(const struct borrowed_thread *t, struct frame *f, uint64_
 	memcpy(&f->context.uc_sigmask, &t->signals, sizeof(t->signals));
 }
 
-/* Writes all of it below the thread's stack. 0, or -ENOBUFS. */
+uint64_t borrowed_thread_lowest(const struct borrowed_thread *t)
+{
+	const uint64_t most = RED_ZONE + 64 + 4 * 64 + t->xstate_size + 8 + BORROWED_DATA_MAX +
+			      sizeof(struct frame) + 32 + BORROWED_STACK_BYTES;
+
+	return t->registers.rsp > most ? t->registers.rsp - most : 0;
+}
+
+/*
+ * Into the stopped thread's memory, in words. Not by the process's number: the first thread's is
+ * another program's when a thread of the process has executed one, with more rights perhaps.
+ */
+static int write_words(pid_t tid, uint64_t address, const void *bytes, size_t size)
+{
+	for (size_t done = 0; done < size; done += sizeof(long)) {
+		size_t left = size - done;
+		long word = 0;
+
+		memcpy(&word, (const char *)bytes + done,
+		       left < sizeof(word) ? left : sizeof(word));
+		if (ptrace(PTRACE_POKEDATA, tid, (void *)(uintptr_t)(address + done), (void *)word))
+			return errno == ESRCH ? -ESRCH : -ENOBUFS;
+	}
+	return 0;
+}
+
+/* Writes all of it below the thread's stack. 0, -ENOBUFS, or -ESRCH. */
 static int write_frame(struct borrowed_thread *t, const struct borrowed_call *call)
 {
 	static const uint8_t nothing[BORROWED_STACK_BYTES];
@@ -455,12 +481,14 @@ static int write_frame(struct borrowed_thread *t, const struct borrowed_call *ca
 	fill_frame(t, &frame, at);
 	t->data = (at - BORROWED_DATA_MAX) & ~UINT64_C(63);
 	t->frame = ((t->data - sizeof(frame)) & ~UINT64_C(15)) - 8;
-	if (call->data_size <= BORROWED_DATA_MAX &&
-	    remote_read(t->pid, t->frame - BORROWED_STACK_BYTES, room, BORROWED_STACK_BYTES) &&
-	    remote_write(t->pid, at, xstate, size) &&
-	    (!call->data_size || remote_write(t->pid, t->data, call->data, call->data_size)) &&
-	    remote_write(t->pid, t->frame, &frame, FRAME_SIZE))
-		err = 0;
+	if (call->data_size > BORROWED_DATA_MAX ||
+	    !remote_read(t->pid, t->frame - BORROWED_STACK_BYTES, room, BORROWED_STACK_BYTES))
+		goto out;
+	err = write_words(t->tid, at, xstate, size);
+	if (!err)
+		err = write_words(t->tid, t->data, call->data, call->data_size);
+	if (!err)
+		err = write_words(t->tid, t->frame, &frame, FRAME_SIZE);
 out:
 	free(xstate);
 	free(room);

@@ -74,6 +74,12 @@ struct borrowed_call {
 #define BORROWED_DATA UINT64_C(0xb0770da7a0000000)
 
 /*
+ * How far down its stack calls may write. What is not to be written to there is not refused: they
+ * write as a debugger does.
+ */
+uint64_t borrowed_thread_lowest(const struct borrowed_thread *thread);
+
+/*
  * Calls a function; system_call and system_result then are of the last system call in it, and its
  * data is still there. 0; -ENOBUFS: no room on the stack; -EFAULT: it failed by a signal, and was
  * given up; -ETIMEDOUT: it goes on by itself (above), the thread is no longer borrowed; -EAGAIN: it

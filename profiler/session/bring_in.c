@@ -529,6 +529,13 @@ static bool find_thread(struct bringing *b)
 
 /* ---- loading ---- */
 
+/* Another thread may have more. */
+static bool lack_room(struct bringing *b)
+{
+	b->lacks_room = true;
+	return fail(b, BRING_IN_NO_THREAD, "has too little stack in its sleeping thread");
+}
+
 static bool call(struct bringing *b, const struct borrowed_call *what, const char *step)
 {
 	struct borrowed_call bounded = *what;
@@ -547,9 +554,8 @@ static bool call(struct bringing *b, const struct borrowed_call *what, const cha
 		return fail(b, BRING_IN_NO_THREAD,
 			    "has a thread that sleeps, but runs nothing: it may be frozen");
 	borrowed_thread_release(&b->thread);
-	b->lacks_room = err == -ENOBUFS;
-	if (b->lacks_room)
-		return fail(b, BRING_IN_NO_THREAD, "has too little stack in its sleeping thread");
+	if (err == -ENOBUFS)
+		return lack_room(b);
 	return fail(b, BRING_IN_FAILED, "failed at %s: %s", step, strerror(-err));
 }
 
@@ -678,15 +684,16 @@ static bool begin(struct bringing *b, uint64_t entry)
 }
 
 /*
- * We may trace more than the user may: the kernel is asked once more, for the user. As long as we
- * hold one of its threads, the process can become no program with more rights. And it may run
- * another program by now, which has nothing where we found it; from here on, that ends the thread.
+ * We may trace more than the user may: the kernel is asked once more, for the user. And the process
+ * may run another program by now, which has nothing where we found it. One that it executes from
+ * here on ends the thread that we hold, and all that we do is done to that.
  */
 static bool is_still_users(struct bringing *b)
 {
 	char *text = NULL, *rest;
 	struct remote_mapping m;
-	bool has_any, is_same_program = false;
+	uint64_t top = b->thread.registers.rsp, lowest = borrowed_thread_lowest(&b->thread);
+	bool has_any, is_same_program = false, has_room = true;
 
 	if (!read_maps(b, &text)) {
 		borrowed_thread_release(&b->thread);
@@ -694,12 +701,17 @@ static bool is_still_users(struct bringing *b)
 	}
 	has_any = text[0];
 	rest = text;
-	while (!is_same_program && remote_mapping_next(&rest, &m))
-		is_same_program = m.start == b->libc && m.inode == b->libc_inode && is_libc(m.path);
+	while (remote_mapping_next(&rest, &m)) {
+		is_same_program |=
+			m.start == b->libc && m.inode == b->libc_inode && is_libc(m.path);
+		has_room &= m.is_writable || m.end <= lowest || m.start > top;
+	}
 	free(text);
-	if (is_same_program)
+	if (is_same_program && has_room)
 		return true;
 	borrowed_thread_release(&b->thread);
+	if (is_same_program)
+		return lack_room(b);
 	return has_any ? fail(b, BRING_IN_GONE, "runs another program by now")
 		       : fail(b, BRING_IN_DENIED,
 			      "may not be looked into: its first thread has ended");
@@ -771,7 +783,7 @@ static bool load(struct bringing *b)
 	if (!entry) {
 		borrowed_thread_release(&b->thread);
 		return fail(b, BRING_IN_FAILED,
-			    "did not load the library (is /proc mounted there?)");
+			    "did not load the library (is /proc mounted there, and memory left?)");
 	}
 	if (!begin(b, entry))
 		return false;

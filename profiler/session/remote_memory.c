@@ -25,14 +25,6 @@ bool remote_read(pid_t pid, uint64_t address, void *bytes, size_t size)
 	return remote_read_some(pid, address, bytes, size) == size;
 }
 
-bool remote_write(pid_t pid, uint64_t address, const void *bytes, size_t size)
-{
-	struct iovec ours = {(void *)(uintptr_t)bytes, size};
-	struct iovec theirs = {(void *)(uintptr_t)address, size};
-
-	return process_vm_writev(pid, &ours, 1, &theirs, 1, 0) == (ssize_t)size;
-}
-
 static bool parse_mapping(char *line, struct remote_mapping *m)
 {
 	char permissions[5];
@@ -42,6 +34,7 @@ static bool parse_mapping(char *line, struct remote_mapping *m)
 		   &m->end, permissions, &m->offset, &m->inode, &path) < 5 ||
 	    m->start >= m->end)
 		return false;
+	m->is_writable = strlen(permissions) == 4 && permissions[1] == 'w';
 	m->is_executable = strlen(permissions) == 4 && permissions[2] == 'x';
 	m->path = path ? line + path : "";
 	return true;

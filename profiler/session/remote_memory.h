@@ -15,16 +15,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* All `size` bytes at `address`; false: some cannot be read (or written). */
+/* All `size` bytes at `address`; false: some cannot be read. */
 bool remote_read(pid_t pid, uint64_t address, void *bytes, size_t size);
-bool remote_write(pid_t pid, uint64_t address, const void *bytes, size_t size);
 
 /* As many of them as can be read from the first on. */
 size_t remote_read_some(pid_t pid, uint64_t address, void *bytes, size_t size);
 
 struct remote_mapping {
 	uint64_t start, end, offset, inode;
-	bool is_executable;
+	bool is_writable, is_executable;
 	const char *path; /* "": none */
 };
 

@@ -73,6 +73,56 @@ shown()
 	expect_no_line out.folded 'outside'
 }
 
+@test "a range that one thread starts and another one ends" {
+	needs_command g++
+	cat >handed.cpp <<-'END'
+		#include "tests/workloads/gpu.h"
+		#include "tests/fake_cuda/nvtx.h"
+		#include <thread>
+
+		GPU_KERNEL(outside)
+		GPU_KERNEL(inside)
+
+		static uint64_t ranges[3];
+
+		static void launch(bool is_inside)
+		{
+			if (is_inside)
+				GPU_CHECK(GPU_LAUNCH(0, 1000, inside));
+			else
+				GPU_CHECK(GPU_LAUNCH(0, 1000, outside));
+		}
+
+		int main()
+		{
+			for (int i = 0; i < 3; i++) {
+				launch(i > 0);
+				std::thread([i] { ranges[i] = nvtxRangeStartA("step"); }).join();
+			}
+			/* a thread that has the number of one before it, and ranges of its own */
+			std::thread([] {
+				nvtxRangeEnd(nvtxRangeStartA("step"));
+				nvtxRangeStartA("other");
+			}).join();
+			for (int i = 0; i < 3; i++) {
+				launch(true);
+				std::thread([i] { nvtxRangeEnd(ranges[i]); }).join();
+				nvtxRangeEnd(ranges[i]);
+			}
+			launch(false);
+			std::thread([] { nvtxRangePushA("step"); }).join();
+			launch(false);
+			return cudaDeviceSynchronize() != cudaSuccess;
+		}
+	END
+	g++ -std=gnu++17 -O1 -pthread -I"$root" -o handed handed.cpp -L"$fake_cuda" -lcudart -l:libnvToolsExt.so.1 -ldl
+	in_ranges --range step ./handed
+	expect_equal inside "$(weight_of out.folded 'GPU_Kernel\]inside')" 5000
+	expect_no_line out.folded outside
+	expect_line stderr '^Recorded: what was in the range step, which was entered 2 times$'
+	expect_line stderr '^  3 GPU operations were launched outside '
+}
+
 @test "CPU samples are those of the process meanwhile" {
 	needs_root
 	run_profile --unit ns -F 500 --range cudaProfilerApi -o out.folded "$workloads/in_range" 5

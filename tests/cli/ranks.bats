@@ -125,6 +125,24 @@ sum_of()
 	expect_line stderr '^profile: rank 0 is one of 3, but there is a rank 1 of 8: are these captures of one job[?]$'
 }
 
+@test "a capture that an earlier job has left" {
+	local began='^profile: rank 0 had ended .* before rank 1 began: are these captures of one job[?]$'
+
+	RANK=0 WORLD_SIZE=2 run_profile -gpu-only -o 0.profile "$workloads/launches" 5
+	RANK=1 WORLD_SIZE=2 run_profile -gpu-only -o 1.profile "$workloads/launches" 5
+	run_profile --from 1.profile 0.profile -o out.folded
+	expect_status 0
+	expect_line stderr "$began"
+	# at the same time it is one job
+	mkfifo both
+	RANK=0 WORLD_SIZE=2 "$profile" -q -cpu-only -o 0.profile sh -c 'echo >both; read line <both' 3>&- &
+	RANK=1 WORLD_SIZE=2 run_profile -cpu-only -o 1.profile sh -c 'read line <both; echo >both'
+	wait $!
+	run_profile --from 1.profile 0.profile -o out.folded
+	expect_status 0
+	expect_no_line stderr 'are these captures of one job'
+}
+
 @test "--by rank has the capture of each below one frame" {
 	run_profile -q --from cap.*.profile --by rank --unit ns -o job.folded
 	expect_status 0

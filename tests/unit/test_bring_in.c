@@ -18,6 +18,7 @@
 #include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <time.h>
+#include <ucontext.h>
 #include "profiler/session/borrowed_thread.h"
 #include "profiler/session/bring_in.h"
 #include "profiler/session/remote_memory.h"
@@ -652,6 +653,84 @@ static void test_another_program_meanwhile(void **state)
 	close(input[1]);
 }
 
+/* A stack at an address that the other program maps as well. */
+#define SHARED_PLACE ((void *)0x7ab000000000)
+#define SHARED_SIZE (1u << 20)
+
+static const char other_program[] =
+	"#include <stdlib.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
+	"int main(int argc, char **argv)\n{\n"
+	"	char *p = mmap((void *)0x7ab000000000, 1 << 20, PROT_READ | PROT_WRITE,\n"
+	"		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), c;\n"
+	"	if (argc < 3 || p == MAP_FAILED) return 2;\n"
+	"	if (write(atoi(argv[2]), \"b\", 1) != 1 || read(atoi(argv[1]), &c, 1) != 1) return "
+	"3;\n"
+	"	for (int i = 0; i < 1 << 20; i++) if (p[i]) return 4;\n"
+	"	return 0;\n}\n";
+
+static void *execute_other(void *argument)
+{
+	const struct target *t = argument;
+	char path[160], go[16], begun[16];
+
+	snprintf(path, sizeof(path), "%s/other", folder);
+	snprintf(go, sizeof(go), "%d", t->go[0]);
+	snprintf(begun, sizeof(begun), "%d", t->begun[1]);
+	while (!*(volatile int *)&t->seen->error)
+		usleep(1000);
+	execl(path, path, go, begun, (char *)NULL);
+	_exit(1);
+}
+
+static struct target *pausing;
+
+static void pause_there(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, execute_other, pausing);
+	for (;;)
+		syscall(SYS_pause);
+}
+
+static void pause_elsewhere(struct target *t)
+{
+	static ucontext_t there, here;
+
+	pausing = t;
+	getcontext(&there);
+	there.uc_stack.ss_sp = mmap(SHARED_PLACE, SHARED_SIZE, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	there.uc_stack.ss_size = SHARED_SIZE;
+	makecontext(&there, pause_there, 0);
+	swapcontext(&here, &there);
+}
+
+/* The first thread's number is the other program's then, which may have more rights. */
+static void test_nothing_is_written_into_another_program(void **state)
+{
+	static struct borrowed_thread thread;
+	const struct borrowed_call nothing = {
+		.function = 1, .data = "text", .data_size = 5, .patience_ns = 1000000000};
+	char path[256], byte;
+	struct target t;
+	FILE *file;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/other.c", folder);
+	file = fopen(path, "w");
+	assert_true(file && fputs(other_program, file) >= 0 && fclose(file) == 0);
+	shell("${CC:-cc} -o other other.c");
+	t = start(pause_elsewhere);
+	wait_sleep(t.pid, SYS_pause);
+	assert_int_equal(borrowed_thread_take(&thread, t.pid, t.pid), 0);
+	*(volatile int *)&t.seen->error = 1;
+	assert_int_equal(read(t.begun[0], &byte, 1), 1);
+	assert_int_equal(borrowed_thread_call(&thread, &nothing), -ESRCH);
+	assert_int_equal(write(t.go[1], "b", 1), 1);
+	assert_int_equal(end(&t), 0);
+}
+
 static int ends[2]; /* of a connection */
 
 static void receive_all(struct target *t)
@@ -800,11 +879,13 @@ static void test_mappings(void **state)
 	assert_int_equal(m.offset, 0x1000);
 	assert_int_equal(m.inode, 42);
 	assert_true(m.is_executable);
+	assert_false(m.is_writable);
 	assert_string_equal(m.path, "/a b (deleted)");
 	assert_true(remote_mapping_next(&rest, &m));
 	assert_int_equal(m.start, 0x20);
 	assert_string_equal(m.path, "");
 	assert_false(m.is_executable);
+	assert_true(m.is_writable);
 	assert_false(remote_mapping_next(&rest, &m));
 }
 
@@ -821,6 +902,7 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_thread_with_limits),
 		cmocka_unit_test(test_another_program_meanwhile),
+		cmocka_unit_test(test_nothing_is_written_into_another_program),
 		cmocka_unit_test(test_calls_that_wait_for_all),
 		cmocka_unit_test(test_at_work),
 		cmocka_unit_test(test_copy_that_does_not_begin),
