@@ -28,6 +28,7 @@ struct arrivals {
 	pthread_cond_t wake;
 	pthread_t workers[WORKERS_MAX];
 	uint32_t worker_count, busy; /* threads, and those that are at a process */
+	pid_t at[WORKERS_MAX];       /* these processes */
 	_Atomic bool stops;          /* processes are left alone */
 	bool ends;
 	struct queue waiting, done;
@@ -89,10 +90,15 @@ static void serve(struct arrivals *a, struct waiting w)
 	struct arrival arrival = {.id = w.id, .pid = w.pid};
 	int err = 0;
 
-	a->busy++;
+	a->at[a->busy++] = w.pid;
 	pthread_mutex_unlock(&a->lock);
 	bring(a, &arrival);
 	pthread_mutex_lock(&a->lock);
+	for (uint32_t i = 0; i < a->busy; i++)
+		if (a->at[i] == w.pid)
+			a->at[i] = a->at[a->busy - 1];
+	a->busy--;
+	pthread_cond_broadcast(&a->wake); /* the process may wait for another turn */
 	w.attempts++;
 	/* of a process without a fit thread the caller knows from the first attempt on */
 	if (w.attempts == 1 || arrival.result == BRING_IN_DONE)
@@ -100,7 +106,31 @@ static void serve(struct arrivals *a, struct waiting w)
 	if (!err && arrival.result == BRING_IN_NO_THREAD && w.attempts < ATTEMPTS && !a->stops)
 		err = queue_push(&a->waiting, &w);
 	(void)err; /* out of memory: as if it had ended */
-	a->busy--;
+}
+
+static bool is_under_way(const struct arrivals *a, pid_t pid)
+{
+	for (uint32_t i = 0; i < a->busy; i++)
+		if (a->at[i] == pid)
+			return true;
+	return false;
+}
+
+/*
+ * With the lock. A process that has executed another program may be under way and wait again: one
+ * thread of ours would find it traced by the other.
+ */
+static bool take_next(struct arrivals *a, struct waiting *next)
+{
+	for (uint32_t left = a->stops ? 0 : queue_length(&a->waiting); left > 0; left--) {
+		*next = *(const struct waiting *)queue_front(&a->waiting);
+		queue_pop(&a->waiting);
+		if (!is_under_way(a, next->pid))
+			return true;
+		if (queue_push(&a->waiting, next) != 0)
+			return false; /* out of memory: as if it had ended */
+	}
+	return false;
 }
 
 static void add_worker(struct arrivals *a);
@@ -111,12 +141,9 @@ static void *work(void *argument)
 
 	pthread_mutex_lock(&a->lock);
 	while (!a->ends) {
-		const struct waiting *next = a->stops ? NULL : queue_front(&a->waiting);
+		struct waiting w;
 
-		if (next) {
-			struct waiting w = *next;
-
-			queue_pop(&a->waiting);
+		if (take_next(a, &w)) {
 			/* by this thread, which has the capabilities that are needed */
 			if (queue_length(&a->waiting) && a->busy + 1 == a->worker_count)
 				add_worker(a);

@@ -637,21 +637,26 @@ static void become_another(struct target *t)
 
 static void test_another_program_meanwhile(void **state)
 {
-	char message[400];
+	enum bring_in_result result = BRING_IN_DONE;
+	char message[400] = "";
 	int input[2], status;
-	struct target t;
 
 	(void)state;
 	assert_int_equal(pipe(input), 0);
 	assert_true(dup2(input[0], STDIN_FILENO) >= 0);
-	t = start(become_another);
-	while (!*(volatile long *)&t.seen->result)
-		usleep(1000);
-	assert_int_equal(bring(&t, "begin", message), BRING_IN_GONE);
+	/* on a busy machine it may become another before its functions are found */
+	for (int i = 0; i < 20 && result != BRING_IN_GONE; i++) {
+		struct target t = start(become_another);
+
+		while (!*(volatile long *)&t.seen->result)
+			usleep(1000);
+		result = bring(&t, "begin", message);
+		kill(t.pid, SIGTERM);
+		status = end(&t);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	}
+	assert_int_equal(result, BRING_IN_GONE);
 	assert_non_null(strstr(message, "another program"));
-	kill(t.pid, SIGTERM);
-	status = end(&t);
-	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 	close(input[0]);
 	close(input[1]);
 }
