@@ -433,6 +433,8 @@ static struct process *on_fork(struct collect *c, const struct process_event *ev
 	struct process *parent = processes_find(&c->processes, event->parent);
 	struct process *child, *old;
 
+	if (parent)
+		parent->just_began = false;
 	if (parent && event->pid == event->parent) {
 		if (is_of_before(parent, event))
 			return parent;
@@ -464,6 +466,7 @@ static struct process *on_exec(struct collect *c, struct process *old,
 		c, processes_start(&c->processes, event->pid, event->time_ns, true));
 	if (!process)
 		return NULL;
+	process->just_began = true;
 	if (event->comm[0])
 		process->comm = collect_text(c, event->comm);
 	cpu_time_exec(&c->cpu_time, old, process);
@@ -471,9 +474,18 @@ static struct process *on_exec(struct collect *c, struct process *old,
 	return process;
 }
 
+/*
+ * Of a program that its user may not look into (setuid, unreadable) the kernel closes what others
+ * measure, when it is executed, and reports the end of a thread that goes on. It has done nothing
+ * by then. One that ends there indeed, for lack of memory, counts as running.
+ */
 static void on_exit_thread(struct collect *c, struct process *process,
 			   const struct process_event *event)
 {
+	if (process->just_began) {
+		process->just_began = false;
+		return;
+	}
 	if (process->threads > 0)
 		process->threads--;
 	if (process->threads == 0)
@@ -501,6 +513,7 @@ static void on_map(struct collect *c, struct process *process, const struct proc
 	const char *name = base_name(mapping->path);
 	int err;
 
+	process->just_began = false;
 	/* when recording is over, the library says no hello any more */
 	if (!window_is_over(&c->window, event->time_ns)) {
 		process->has_driver |= starts_with(name, "libcuda.so");

@@ -42,8 +42,9 @@ struct process {
 	const char *comm;                   /* the kernel's name of it, interned; NULL: unknown */
 
 	struct address_space *space;
-	uint32_t python;           /* pythons.h's number of its interpreter; 0: none known */
-	bool has_code;             /* its executable was mapped: the first file that is */
+	uint32_t python; /* pythons.h's number of its interpreter; 0: none known */
+	bool has_code;   /* its executable was mapped: the first file that is */
+	bool just_began; /* a program was executed, and has mapped or started nothing yet */
 	struct target_stacks sent; /* the parts of stacks that it sent */
 	uint32_t first_launch;     /* the least correlation id that was sent; 0: none was */
 	bool has_spoken;           /* a program in it has said hello; further programs are kept

@@ -396,6 +396,31 @@ seen_children()
 	expect_samples burn_main
 }
 
+# As of a setuid program, which sudo and su are.
+@test "under sudo: a program that the user may not read, executed by one of theirs" {
+	cp "$workload" unreadable
+	chmod 711 unreadable
+	mkfifo go
+	chmod 666 go
+	start out.theirs setpriv --reuid 4242 --regid 4242 --clear-groups \
+		sh -c "echo ready; read line <go; exec ./unreadable"
+	wait_until grep -qx ready out.theirs
+	# in the background of a shell of the tester's
+	cat >look.sh <<-END
+		"$profile" -v -F 997 -p $target -o theirs/out.folded 2>theirs/stderr &
+		until grep -q 'attached to 1' theirs/stderr; do sleep 0.1; done
+		echo >go
+		until [ "\$(grep -c ready out.theirs)" = 2 ]; do sleep 0.1; done
+		sleep 1
+		kill -TERM \$! && wait \$!
+	END
+	as_tester sh look.sh
+	expect_status 0
+	expect_line theirs/out.folded 'unreadable|burn_main'
+	[ "$(awk '{ sum += $NF } END { print sum }' theirs/out.folded)" -gt 10 ]
+	kill -KILL "$target"
+}
+
 @test "under sudo: another user's process whose first thread has ended, only with --as-root" {
 	cat >headless.c <<-'END'
 		#include <pthread.h>

@@ -190,6 +190,8 @@ static void another_program_is_not_timed(void **state)
 	expect_timed(b, false);
 	start_timing(b);
 	expect_timed(b, true);
+	happen(b, PROCESS_EXIT, getpid(), monotonic_ns()); /* one with more rights goes on */
+	expect_timed(b, true);
 	happen(b, PROCESS_EXIT, getpid(), monotonic_ns());
 	expect_timed(b, false);
 }

@@ -111,12 +111,17 @@ static void only_processes_of_the_tree_are_accepted(void **state)
 /* Its hello may be read after its end; the pid may belong to another process by then. */
 static void a_process_that_has_ended_is_accepted_while_it_is_kept(void **state)
 {
+	const struct process_event map = {.time_ns = 4,
+					  .type = PROCESS_MAP,
+					  .pid = PID,
+					  .mapping = {.end = 4096, .path = "/bin/program"}};
 	const struct process_event exit = {
 		.time_ns = 5, .type = PROCESS_EXIT, .pid = PID, .tid = PID};
 	struct collect *c = new_tree();
 	struct process *process = collect_find_process(c, PID);
 
 	(void)state;
+	collect_process_event(c, &map);
 	collect_process_event(c, &exit);
 	assert_ptr_equal(say_hello(c, PID), process);
 	assert_true(say_hello(c, PID)->is_apart); /* another program */

@@ -105,12 +105,22 @@ static void a_dropped_return_is_not_timed(void **state)
 	assert_int_equal(collect_ledger(c)->calls.unfinished, 0);
 }
 
+/* What a program does first. */
+static void map_program(struct collect *c)
+{
+	collect_process_event(c, &(struct process_event){.time_ns = 600,
+							 .type = PROCESS_MAP,
+							 .pid = PID,
+							 .mapping = {.path = "/bin/program"}});
+}
+
 static void a_call_ends_with_its_process(void **state)
 {
 	struct collect *c = *state;
 
 	collect_start_target(c, PID);
 	happens(c, PROCESS_EXEC, PID, 500);
+	map_program(c);
 	enter(c, 1, 1000, "cudaFree");
 	happens(c, PROCESS_EXIT, PID + 1, 1200);
 	happens(c, PROCESS_EXIT, PID, 1500);
@@ -144,6 +154,7 @@ static void an_unfinished_call_counts_once(void **state)
 
 	collect_start_target(c, PID);
 	happens(c, PROCESS_EXEC, PID, 500);
+	map_program(c);
 	enter(c, 2, 1000, "cudaFree");
 	happens(c, PROCESS_EXIT, PID, 1500);
 	assert_int_equal(collect_ledger(c)->calls.timed_ns, 500);

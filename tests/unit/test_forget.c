@@ -112,6 +112,9 @@ static void start(struct play *y, uint32_t slot)
 	event.type = PROCESS_EXEC;
 	snprintf(event.comm, sizeof(event.comm), "app");
 	assert_non_null(collect_process_event(y->c, &event));
+	event.type = PROCESS_MAP;
+	event.mapping = (struct code_mapping){.path = "/bin/app"};
+	assert_non_null(collect_process_event(y->c, &event));
 	*program =
 		(struct program){.process = say_hello(y->c, (uint32_t)event.pid), .pid = event.pid};
 	assert_non_null(program->process);

@@ -618,6 +618,36 @@ static void a_process_outlives_its_main_thread(void **state)
 	assert_null(happens(c, 90, PROCESS_EXIT, PID, PID, 0));
 }
 
+/* What a program does first. */
+static void map_program(struct collect *c, uint64_t time_ns)
+{
+	const struct process_event map = {
+		.time_ns = time_ns,
+		.type = PROCESS_MAP,
+		.pid = PID,
+		.tid = PID,
+		.mapping = {.start = 0x1000, .end = 0x2000, .path = "/bin/program"}};
+
+	assert_non_null(collect_process_event(c, &map));
+}
+
+/*
+ * When a program is executed that the user may not look into, the kernel reports an end although it
+ * goes on. The second one is its end.
+ */
+static void a_program_with_more_rights_goes_on(void **state)
+{
+	struct collect *c = *state;
+	struct process *process = happens(c, 10, PROCESS_EXEC, PID, PID, 0);
+
+	happens(c, 10, PROCESS_EXIT, PID, PID, 0);
+	assert_int_equal(process->ended_ns, 0);
+	assert_ptr_equal(collect_find_process(c, PID), process);
+	map_program(c, 11);
+	happens(c, 20, PROCESS_EXIT, PID, PID, 0);
+	assert_int_equal(process->ended_ns, 20);
+}
+
 /*
  * Another thread than the main one executes a program: all others end, it takes the main one's id,
  * and its own end is never recorded.
@@ -636,6 +666,7 @@ static void any_thread_may_execute_a_program(void **state)
 	assert_int_equal(before->ended_ns, 60);
 	assert_int_not_equal(after->id, before->id);
 	assert_int_equal(after->threads, 1);
+	map_program(c, 65);
 	happens(c, 70, PROCESS_EXIT, PID, PID, 0);
 	assert_int_equal(after->ended_ns, 70);
 }
@@ -781,6 +812,7 @@ static void settling_compares_every_sum(void **state)
 	struct process *process = happens(c, 10, PROCESS_EXEC, PID, PID, 0);
 	uint64_t read_ns = 2 * LINGER;
 
+	map_program(c, 15);
 	assert_ptr_equal(say_hello(c, PID), process);
 	happens(c, 20, PROCESS_EXIT, PID, PID, 0);
 	collect_advance(c, read_ns);
@@ -816,6 +848,7 @@ int main(void)
 		TEST(our_own_code_is_not_sampled),
 		TEST(another_program_is_another_process),
 		TEST(a_process_outlives_its_main_thread),
+		TEST(a_program_with_more_rights_goes_on),
 		TEST(any_thread_may_execute_a_program),
 		TEST(a_new_process_replaces_one_with_its_pid),
 		TEST(strangers_are_not_followed),
