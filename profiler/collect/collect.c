@@ -311,6 +311,11 @@ uint32_t collect_place_of(struct collect *c, const struct process *process, uint
 
 /* ---- processes ---- */
 
+void collect_lose_privileged(struct collect *c)
+{
+	c->loses_privileged = true;
+}
+
 void collect_know_tree(struct collect *c)
 {
 	c->knows_tree = true;
@@ -466,7 +471,7 @@ static struct process *on_exec(struct collect *c, struct process *old,
 		c, processes_start(&c->processes, event->pid, event->time_ns, true));
 	if (!process)
 		return NULL;
-	process->just_began = true;
+	process->just_began = !c->loses_privileged;
 	if (event->comm[0])
 		process->comm = collect_text(c, event->comm);
 	cpu_time_exec(&c->cpu_time, old, process);

@@ -156,6 +156,12 @@ struct process *collect_start_target(struct collect *c, pid_t pid);
 void collect_know_tree(struct collect *c);
 
 /*
+ * The records of a program end with its exec if its user may not look into it, as without eBPF:
+ * then it counts as ended. Otherwise it goes on.
+ */
+void collect_lose_privileged(struct collect *c);
+
+/*
  * GPU work is traced: a process that initializes CUDA loads `library` (borrowed; only its file name
  * counts) and says hello. One that loads it, or the CUDA driver, and never says hello is counted
  * when it is settled. `nvtx`: NVTX loads the library too, so that it alone shows nothing.

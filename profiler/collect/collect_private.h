@@ -33,7 +33,8 @@ struct collect {
 	struct allowance memory, target_bytes, passing; /* the latter two are parts of the first */
 	struct processes processes;
 	bool knows_tree;
-	const char *library; /* the injection library's file name; NULL: nothing is traced */
+	bool loses_privileged; /* see collect_lose_privileged */
+	const char *library;   /* the injection library's file name; NULL: nothing is traced */
 	bool nvtx_loads_it;
 	uint64_t hidden_hellos;             /* of processes of the tree that cannot be told apart */
 	struct pid_namespace pid_namespace; /* our own */

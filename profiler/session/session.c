@@ -465,6 +465,8 @@ static int follow_target(struct session *s)
 	}
 	if (kernel_events_know_tree(s->kernel))
 		collect_know_tree(s->collect);
+	if (!has_bpf)
+		collect_lose_privileged(s->collect);
 	if (!collect_start_target(s->collect, s->target.pid))
 		return -ENOMEM;
 	recording_target(s->recording, s->target.pid);

@@ -350,3 +350,16 @@ roots_file_is_untouched()
 	expect_status 0
 	expect_line stderr "^profile: /sys is not mounted here, .*: mount it, as with 'mount -t sysfs none /sys'\. Going on with "
 }
+
+# Its user's events end with its exec, and it does not go on after the command.
+@test "a plain user's program that may not be read ends as all do" {
+	needs_root
+	cp "$workloads/cpu_mix" unreadable
+	chmod 711 unreadable
+	mkdir -p theirs
+	chown 4242:4242 theirs
+	run_command setpriv --reuid 4242 --regid 4242 --clear-groups "$profile" -o theirs/out.folded \
+		sh -c './unreadable >theirs/printed; exit 4'
+	expect_status 4
+	expect_no_line stderr ' ran on after the command'
+}
