@@ -416,3 +416,23 @@ expect_totals()
 	cpu=$(($(weight_of "$file") - gpu))
 	expect_line stderr "^Wrote $(wc -l <"$file") stacks? \($((cpu + gpu)) [a-z]+: $cpu CPU, $gpu GPU\) to "
 }
+
+# signals_reach_it OPTIONS...: sends signals to profile while it sends what the options ask for; the
+# command goes on, and gets them.
+signals_reach_it()
+{
+	cat >goes_on <<-'END'
+		trap 'echo >>got' USR1
+		trap 'exit 7' TERM
+		"$1" 10
+		while :; do sleep 0.1; done
+	END
+	start_profile -gpu-only --unit ns -o a.folded -d 1 "$@" sh goes_on "$workloads/launches"
+	wait_until grep -q '^Waiting for ' stderr
+	kill -USR1 "$pid"
+	wait_until test -e got
+	kill -TERM "$pid"
+	finish_profile
+	expect_status 7
+	expect_line stderr 'interrupted$'
+}

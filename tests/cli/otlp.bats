@@ -677,21 +677,7 @@ start_receiver()
 
 @test "a command that goes on gets its signals while spans are sent" {
 	start_collector never
-	cat >goes_on <<-'END'
-		trap 'echo >>got' USR1
-		trap 'exit 7' TERM
-		"$1" 10
-		while :; do sleep 0.1; done
-	END
-	start_profile -gpu-only --unit ns -o a.folded -d 1 --otlp "$url" \
-		sh goes_on "$workloads/launches"
-	wait_until grep -q '^Waiting for ' stderr
-	kill -USR1 "$pid"
-	wait_until test -e got
-	kill -TERM "$pid"
-	finish_profile
-	expect_status 7
-	expect_line stderr 'interrupted$'
+	signals_reach_it --otlp "$url"
 }
 
 @test "under sudo the user sends the spans, and root never does for another user" {

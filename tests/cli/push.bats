@@ -373,21 +373,7 @@ expect_refused()
 
 @test "a command that goes on gets its signals while the profile is pushed" {
 	serve silent
-	cat >goes_on <<-'END'
-		trap 'echo >>got' USR1
-		trap 'exit 7' TERM
-		"$1" 10
-		while :; do sleep 0.1; done
-	END
-	start_profile -gpu-only --unit ns -o a.folded -d 1 --push "http://127.0.0.1:$port" \
-		sh goes_on "$workloads/launches"
-	wait_until grep -q '^Waiting for ' stderr
-	kill -USR1 "$pid"
-	wait_until test -e got
-	kill -TERM "$pid"
-	finish_profile
-	expect_status 7
-	expect_line stderr 'interrupted$'
+	signals_reach_it --push "http://127.0.0.1:$port"
 }
 
 # ---- where to ----

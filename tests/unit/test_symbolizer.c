@@ -604,18 +604,13 @@ static unsigned int open_files(void)
 	return count;
 }
 
-static void test_many_files(void **state)
+enum { FILES = 600 };
+
+static void name_in_many(struct symbolizer *s, uint64_t text)
 {
-	enum { FILES = 600 };
-	struct symbolizer *s = begin();
 	static struct code_ref refs[FILES];
 	unsigned int before = open_files();
-	uint64_t text;
 
-	(void)state;
-	build_library("many.so", "in_many");
-	shell("for i in $(seq 0 %d); do cp many.so many$i.so; done", FILES - 1);
-	text = text_offset("many.so");
 	for (unsigned int i = 0; i < FILES; i++) {
 		struct mapped m;
 		char file[32];
@@ -628,9 +623,25 @@ static void test_many_files(void **state)
 	assert_true(open_files() <= before + 512);
 	for (unsigned int i = 0; i < FILES; i++)
 		assert_string_equal(symbolizer_name(s, refs[i], false), "in_many");
-	assert_true(open_files() <=
-		    before); /* fewer where one of an earlier test was closed late */
-	end(s);
+}
+
+/* On a busy machine a file of an earlier test may be closed meanwhile: then once more. */
+static void test_many_files(void **state)
+{
+	unsigned int before, after;
+
+	(void)state;
+	build_library("many.so", "in_many");
+	shell("for i in $(seq 0 %d); do cp many.so many$i.so; done", FILES - 1);
+	do {
+		struct symbolizer *s = begin();
+
+		before = open_files();
+		name_in_many(s, text_offset("many.so"));
+		after = open_files();
+		end(s);
+	} while (after < before);
+	assert_int_equal(after, before);
 }
 
 /* A pipe in place of the kernel's list: its line comes once somebody has used the time. */
