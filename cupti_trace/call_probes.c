@@ -67,6 +67,7 @@ static void index_functions(const struct tracer *tracer)
 		uint32_t domain =
 			i % DOMAINS ? CUPTI_ABI_DOMAIN_DRIVER_API : CUPTI_ABI_DOMAIN_RUNTIME_API;
 		struct probed *f = function_of(domain, i / DOMAINS);
+		struct api_function function;
 		const char *name = NULL;
 
 		if (tracer->api.cuptiGetCallbackName(domain, i / DOMAINS, &name) !=
@@ -74,8 +75,9 @@ static void index_functions(const struct tracer *tracer)
 		    !name || strncmp(name, "cu", 2) != 0)
 			continue;
 		f->layout = call_layout_of(name);
-		f->is_kernel = api_function_of(name).meaning == API_KERNEL;
-		f->tells_error = api_function_of(name).tells_error;
+		function = api_function_of(name);
+		f->is_kernel = function.meaning == API_KERNEL;
+		f->tells_error = function.tells_error;
 		f->name = keep_name(name);
 	}
 	is_indexed = true;

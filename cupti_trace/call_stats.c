@@ -58,9 +58,11 @@ void call_stats_add_function(uint32_t domain, uint32_t cbid, const char *name)
 {
 	uint32_t index = index_of(domain), kinds;
 	struct api_amount amount = api_function_amount(name);
+	bool tells_error;
 
 	if (cbid >= CBIDS || functions.first[index][cbid])
 		return;
+	tells_error = api_function_of(name).tells_error;
 	kinds = amount.kind_at ? GPU_CALL_KINDS : 1;
 	if (functions.count + kinds > PLACES)
 		return;
@@ -72,7 +74,7 @@ void call_stats_add_function(uint32_t domain, uint32_t cbid, const char *name)
 		if (called) {
 			called->domain = (uint8_t)(index ? GPU_LAUNCH_DRIVER : GPU_LAUNCH_RUNTIME);
 			called->kind = (uint8_t)kind;
-			called->tells_error = api_function_of(name).tells_error;
+			called->tells_error = tells_error;
 			called->name = name;
 		}
 		functions.list[functions.count++] = called;

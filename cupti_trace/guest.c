@@ -178,6 +178,11 @@ void guest_begin(void)
 	atomic_store(&first_no_new_privs, no_new_privs());
 }
 
+bool guest_has_filter(void)
+{
+	return seccomp_mode() != SECCOMP_MODE_DISABLED;
+}
+
 bool guest_is_shut_in(void)
 {
 	int mode = seccomp_mode();
@@ -215,9 +220,11 @@ struct guest_root guest_root(void)
 	};
 }
 
-bool guest_root_is_same(const struct guest_root *a, const struct guest_root *b)
+bool guest_is_in_root(const struct guest_root *root)
 {
-	return a->mount == b->mount && a->device == b->device && a->inode == b->inode;
+	struct guest_root now = guest_root();
+
+	return now.mount == root->mount && now.device == root->device && now.inode == root->inode;
 }
 
 /* ---- descriptors of our own ---- */
@@ -313,7 +320,7 @@ bool guest_run_apart(void (*work)(void *data), void *data)
 	sigset_t all, signals;
 	char *stack;
 
-	if (seccomp_mode() != SECCOMP_MODE_DISABLED)
+	if (guest_has_filter())
 		return false; /* a filter may kill who makes a thread in its own way */
 	stack = mmap(NULL, APART_STACK, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);

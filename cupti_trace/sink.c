@@ -185,26 +185,19 @@ static void note_error(struct sink *sink, int error)
 		sink->error = error;
 }
 
-/* Whether the path means for this thread what it meant when the pipe was opened. */
-static bool is_in_root(const struct sink *sink)
-{
-	struct guest_root now = guest_root();
-
-	return guest_root_is_same(&sink->root, &now);
-}
-
 /* What follows from an errno of open: -EPIPE if nobody reads the pipe any more, or NOT_NOW. */
 static int why_not(struct sink *sink, int error)
 {
 	note_error(sink, error);
 	/* all else may pass: no descriptor is free, no permission */
-	return error == ENXIO || (error == ENOENT && is_in_root(sink)) ? -EPIPE : NOT_NOW;
+	return error == ENXIO || (error == ENOENT && guest_is_in_root(&sink->root)) ? -EPIPE
+										    : NOT_NOW;
 }
 
 /* Another file has its name. */
 static int is_replaced(struct sink *sink)
 {
-	if (!is_in_root(sink))
+	if (!guest_is_in_root(&sink->root))
 		return NOT_NOW;
 	note_error(sink, ESTALE);
 	return -EPIPE;

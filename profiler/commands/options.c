@@ -1398,9 +1398,9 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		has_baseline |= option == OPT_BASELINE;
 		has_widths |= option == OPT_WIDTHS;
 	}
-	if (options->listed_metrics && optind >= argc)
-		return OPTIONS_LIST_METRICS;
 	if (options->listed_metrics) {
+		if (optind >= argc)
+			return OPTIONS_LIST_METRICS;
 		complain("--list-metrics runs no command; its pattern is behind =: "
 			 "--list-metrics='%s'",
 			 argv[optind]);

@@ -141,12 +141,11 @@ static bool end(const struct push *p, struct waiting *w, int64_t deadline, const
 	http_post_finish(p->post, 0, &stats);
 	if (!p->is_sent)
 		return false; /* and why was logged */
-	if (!stats.sent.requests && w->is_interrupted) {
-		log_error(w->log, "the profile was not pushed: %s: interrupted", server);
-		return false;
-	}
 	if (!stats.sent.requests) {
-		log_error(w->log, "the profile was not pushed: %s", stats.why);
+		if (w->is_interrupted)
+			log_error(w->log, "the profile was not pushed: %s: interrupted", server);
+		else
+			log_error(w->log, "the profile was not pushed: %s", stats.why);
 		return false;
 	}
 	log_line(w->log, "Pushed the profile of %s to %s (%s)", service, server,

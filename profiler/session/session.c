@@ -749,7 +749,8 @@ static void take_arrivals(struct session *s)
 					    (int)arrival.pid);
 			if (process && process->id == arrival.id && !process->has_spoken)
 				id_map_get(&s->awaited, (uint32_t)arrival.pid);
-			/* it may end before it has begun; where calls are timed, that is told */
+			/* it may end before it begins; where calls are timed, another line says so
+			 */
 			if (!process || process->id != arrival.id || !process->lacks_gpu_time)
 				id_map_get(&s->missed, arrival.id);
 			continue;
@@ -1345,7 +1346,7 @@ static bool is_done(struct session *s)
 		return true;
 	if (!gpu_pipe_has_running(s->pipe)) {
 		payload_close_writer(&s->payload);
-		/* whether anybody else has it open is to be known before we say so */
+		/* first find out whether anybody else has it open */
 		s->has_read_all = read_pipe(s, PIPE_CHUNK);
 	}
 	if (s->pipe_ended)
