@@ -111,15 +111,13 @@ void call_probes_enable(struct tracer *tracer, uint32_t probes,
 		uint32_t domain =
 			i % DOMAINS ? CUPTI_ABI_DOMAIN_DRIVER_API : CUPTI_ABI_DOMAIN_RUNTIME_API;
 		struct probed *f = function_of(domain, i / DOMAINS);
-		bool needed = is_needed(tracer, f, probes);
 
 		__atomic_store_n(&f->is_probed, is_probed(f, probes), __ATOMIC_RELAXED);
-		if (needed == f->is_enabled)
+		if (f->is_enabled || !is_needed(tracer, f, probes))
 			continue;
-		f->is_enabled = needed;
+		f->is_enabled = true;
 		if (!is_followed(domain, i / DOMAINS))
-			tracer->api.cuptiEnableCallback(needed, tracer->subscriber, domain,
-							i / DOMAINS);
+			tracer->api.cuptiEnableCallback(1, tracer->subscriber, domain, i / DOMAINS);
 	}
 }
 

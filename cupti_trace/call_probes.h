@@ -15,8 +15,10 @@
 #include "cupti_trace/tracer.h"
 
 /*
- * Has CUPTI report what probes with these bits need, and no longer what others need, unless
- * `is_followed` says that it is wanted anyway. One thread at a time, while subscribed.
+ * Has CUPTI report what probes with these bits need, unless `is_followed` says that it does so
+ * anyway. What other probes needed before is still reported, and does nothing: CUPTI 13.0 confuses
+ * the correlation ids of a thread that is in a call when it is to stop (callback.c). One thread at
+ * a time, while subscribed.
  */
 void call_probes_enable(struct tracer *tracer, uint32_t probes,
 			bool (*is_followed)(uint32_t domain, uint32_t cbid));

@@ -12,7 +12,6 @@
 #include "cupti_trace/graph_memory.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/launch_log.h"
-#include "cupti_trace/launch_path.h"
 #include "cupti_trace/launch_stack.h"
 #include "cupti_trace/own_cost.h"
 #include "cupti_trace/pc_sampling.h"
@@ -39,9 +38,8 @@ struct function {
 	bool is_sync : 1;    /* waits for the GPU, and launches that it waits for are marked */
 	bool resets_device : 1, starts_range : 1, ends_range : 1;
 	uint8_t size_at, kind_at, kernel_at; /* as in struct api_function */
-	bool is_unknown;   /* only guessed to launch something; reported at its first call */
-	bool is_of_driver; /* the driver's, for kernels */
-	const char *name;  /* of launches; of others it is in the callback's data */
+	bool is_unknown;  /* only guessed to launch something; reported at its first call */
+	const char *name; /* of launches; of others it is in the callback's data */
 };
 static struct {
 	/* of each callback id the runtime's, the driver's: twice the place in the list, which
@@ -61,12 +59,6 @@ _Static_assert(2 * (FUNCTIONS - 1) <= UINT8_MAX, "numbers fit");
 /* What not all callbacks of a launch need: the others need not save registers for it. */
 #define NOT_ALWAYS AT_LAUNCH __attribute__((noinline))
 
-/* What is to be looked at when a launch returns. */
-enum launch_end {
-	MADE_NODE = 1,   /* of a graph */
-	LEARNS_PATH = 2, /* it goes through the runtime, and nothing of the driver was seen */
-};
-
 /*
  * What the calling thread does. One variable: its address is found once a callback. Aligned, and
  * with it all that the library keeps of a thread: on five cache lines, wherever the loader puts it.
@@ -76,15 +68,14 @@ static __thread struct own {
 	const char *function; /* NULL: none */
 	uint32_t domain, cbid;
 	/* the launch that was logged last */
-	uint32_t launch_domain, correlation_id, stack;
+	uint32_t launch_domain, correlation_id;
 	uint32_t visit;          /* in which that was */
-	uint32_t newest_stack;   /* of all that its launches had */
 	uint32_t until_measured; /* launches, to the next one */
 	bool has_launched;
 	bool is_kernel;
 	bool is_in_launch; /* it has not returned */
 	bool owes;         /* a record, but is no kernel */
-	uint8_t ends;      /* how the launch ends: bits of enum launch_end */
+	bool made_node;    /* of a graph */
 } own __attribute__((aligned(64)));
 
 /* Looked up once: the compiler would do it again at each use. */
@@ -132,6 +123,8 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	f.is_unknown = known.meaning == API_NOTHING && !known.waits && known.is_enqueued &&
 		       api_function_is_new(domain, cbid);
 	f.meaning = f.is_unknown ? API_OTHER : (uint8_t)known.meaning;
+	if (domain == RT && f.meaning == API_KERNEL && tracer->launches_in_driver)
+		f.meaning = API_NOTHING;
 	if (tracer->follows_memory && f.meaning == API_NOTHING && is_of_memory(domain, name))
 		f.meaning = API_OTHER;
 	if (tracer->kernels_only && f.meaning == API_OTHER && !f.is_unknown)
@@ -147,7 +140,6 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 		ranges_have_cuda() && begins_with(name, "cudaProfilerStop", "cuProfilerStop");
 	f.is_special = f.resets_device || f.starts_range || f.ends_range;
 	f.is_followed = f.meaning != API_NOTHING || f.waits || f.is_sync || f.is_special;
-	f.is_of_driver = domain == DRV && f.meaning == API_KERNEL;
 	f.runs_graph = known.runs_graph;
 	f.is_plain = !f.waits && !f.runs_graph && !f.is_special && !f.is_unknown;
 	f.size_at = known.size_at;
@@ -256,7 +248,7 @@ struct launch {
 static inline uint32_t take(struct tracer *tracer, const struct launch *launch)
 {
 	return launch_stack_capture(&tracer->sink, launch->function, launch->frame,
-				    launch->data->context_uid, launch->called->is_of_driver);
+				    launch->data->context_uid);
 }
 
 /* The stack's id, and how long taking it took. */
@@ -317,127 +309,6 @@ static inline uint32_t capture(struct tracer *tracer, const struct launch *launc
 				     : capture_timed(tracer, launch);
 }
 
-/* ---- launches of the runtime, seen in the driver (launch_path.h) ---- */
-
-/* Whether CUPTI calls for launches of the runtime. */
-static struct {
-	pthread_mutex_t lock;
-	bool may_be_off; /* nothing needs more of them than their stacks and names */
-	bool is_off;
-	uint32_t times_off;
-} of_runtime = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static bool can_do_without_runtime(const struct tracer *tracer)
-{
-	return tracer->captures_stacks && !tracer->is_alone && !tracer->times_launches &&
-	       !tracer->counts_calls && !tracer->follows_memory && !tracer->reads_counters &&
-	       !tracer->sends_errors && !tracer->marks_waited && !window_is_part(&tracer->window);
-}
-
-/*
- * Under the lock. Callbacks that still come when they are off do no harm: what the runtime's has
- * begun, the driver's ends (leave_runtime).
- */
-static void set_runtime(struct tracer *tracer, bool on)
-{
-	of_runtime.is_off = !on;
-	if (!on) {
-		of_runtime.times_off++;
-		launch_path_runtime_is(false, clock_now_ns());
-		atomic_fetch_or(&tracer->phase, TRACER_IN_DRIVER);
-	}
-	for (uint32_t cbid = 1; tracer->subscribed && cbid < CBIDS; cbid++)
-		if (function_of(RT, cbid)->meaning == API_KERNEL)
-			tracer->api.cuptiEnableCallback(on, tracer->subscriber, RT, cbid);
-	if (on) {
-		atomic_fetch_and(&tracer->phase, ~TRACER_IN_DRIVER);
-		launch_path_runtime_is(true, clock_now_ns());
-	}
-}
-
-void callback_choose_domains(struct tracer *tracer)
-{
-	int phase = atomic_load(&tracer->phase);
-	bool on;
-
-	/* once it ends, what is on stays on */
-	if (!of_runtime.may_be_off || (phase & ~TRACER_FLAGS) != TRACER_ON)
-		return;
-	/* whoever ends the subscription may wait for callbacks, of which this may be one */
-	if (pthread_mutex_trylock(&of_runtime.lock) != 0)
-		return;
-	on = (phase & TRACER_PROBES_CALLS) || launch_path_wants_runtime(clock_now_ns());
-	if (on == of_runtime.is_off)
-		set_runtime(tracer, on);
-	pthread_mutex_unlock(&of_runtime.lock);
-}
-
-void callback_tell_domains(struct tracer *tracer)
-{
-	uint32_t times = of_runtime.times_off;
-
-	if (times > 0)
-		tracer_notice(tracer, GPU_NOTICE_VERBOSE,
-			      "CUPTI's callbacks of the runtime's launches were turned off %u "
-			      "time%s; ways through libcudart: %u",
-			      times, times == 1 ? "" : "s", launch_path_count());
-}
-
-/* The thread launches with a stack that is new to it. */
-static SELDOM void on_new_stack(struct tracer *tracer, struct own *me, const struct launch *launch,
-				uint32_t stack)
-{
-	struct guest guest;
-
-	me->newest_stack = stack;
-	if (launch->called->meaning != API_KERNEL || !of_runtime.may_be_off)
-		return;
-	if (launch->domain == RT)
-		me->ends |= LEARNS_PATH;
-	if (launch->domain == RT || !(atomic_load(&tracer->phase) & TRACER_IN_DRIVER))
-		return;
-	guest_enter(&guest);
-	callback_choose_domains(tracer);
-	guest_leave(&guest);
-}
-
-static SELDOM void learn_path(struct own *me, const void *frame)
-{
-	me->ends &= (uint8_t)~LEARNS_PATH;
-	launch_stack_learn_path(me->stack, frame);
-}
-
-/* A launch of the runtime returns, and perhaps called nothing of the driver. */
-static SELDOM void end_learning(struct own *me, const struct cupti_abi_callback_data *data)
-{
-	const int *result = data->function_return_value;
-
-	me->ends &= (uint8_t)~LEARNS_PATH;
-	if (result && *result == 0)
-		launch_path_is_missing();
-}
-
-/*
- * Only the driver's launches are followed. The thread may still be in one of the runtime's whose
- * entry was seen, but whose return may not be: the driver's function within it takes its place. If
- * another call comes first, that one's return was missed.
- */
-static inline void leave_runtime(uint32_t domain, uint32_t cbid,
-				 const struct cupti_abi_callback_data *data)
-{
-	struct own *me = find_own();
-
-	if (domain != DRV || !me->is_in_launch || !me->is_kernel || me->launch_domain != RT)
-		return;
-	if (me->correlation_id != data->correlation_id) {
-		me->is_in_launch = false;
-		me->function = NULL;
-		return;
-	}
-	me->launch_domain = me->domain = DRV;
-	me->cbid = cbid;
-}
-
 /* Returns the id of the launch's stack, 0 if it was not taken. */
 static inline __attribute__((always_inline)) uint32_t
 on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
@@ -466,14 +337,10 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 	me->is_kernel = launch->called->meaning == API_KERNEL;
 	me->is_in_launch = true;
 	me->owes = launch->owes || launch->called->meaning == API_GRAPH;
-	me->ends = 0;
+	me->made_node = false;
 	me->launch_domain = launch->domain;
 	me->correlation_id = launch->data->correlation_id;
 	me->visit = visit_now();
-	me->stack = stack;
-	/* LAUNCH_LOG_SKIPPED is no stack */
-	if ((int32_t)stack > (int32_t)me->newest_stack)
-		on_new_stack(tracer, me, launch, stack);
 	return stack;
 }
 
@@ -490,7 +357,6 @@ static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
 		if (me->until_measured > 0)
 			return on_launch(tracer, me, launch);
 	}
-	launch_path_launched(OWN_COST_EVERY);
 	me->until_measured = OWN_COST_EVERY;
 	mark = own_cost_begin();
 	stack = on_launch(tracer, me, launch);
@@ -526,7 +392,7 @@ static SELDOM void send_void(struct tracer *tracer, uint32_t correlation_id)
  */
 static bool started_nothing(const struct own *me, const struct cupti_abi_callback_data *data)
 {
-	return (me->ends & MADE_NODE) || cupti_abi_result(data) != 0;
+	return me->made_node || cupti_abi_result(data) != 0;
 }
 
 static void on_launched(struct tracer *tracer, const struct own *me,
@@ -596,8 +462,6 @@ static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, s
 {
 	uint64_t now = ends_launch && tracer->times_launches ? clock_now_ns() : 0;
 
-	if (ends_launch && (me->ends & LEARNS_PATH))
-		end_learning(me, data);
 	if (f->starts_range)
 		ranges_set_cuda(true);
 	if (f->waits)
@@ -620,7 +484,7 @@ static inline void on_exit_of(struct tracer *tracer, const struct function *f, u
 	if (me->domain == domain && me->cbid == cbid)
 		me->function = NULL;
 	if (!f->is_plain || f->meaning == API_NODE ||
-	    (ends_launch && (tracer->times_launches || me->ends || started_nothing(me, data))))
+	    (ends_launch && (tracer->times_launches || started_nothing(me, data))))
 		finish(tracer, f, me, domain, cbid, data, ends_launch);
 }
 
@@ -708,7 +572,6 @@ static inline void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 			  const struct cupti_abi_callback_data *data, const void *frame)
 {
 	struct function *f;
-	struct own *me;
 
 	if (cbid >= CBIDS)
 		return;
@@ -718,9 +581,8 @@ static inline void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		return;
 	if (data->callback_site != CUPTI_ABI_API_ENTER) {
 		on_exit_of(tracer, f, domain, cbid, data);
-	} else if (f->is_plain && domain == DRV && is_nested(me = find_own(), domain, data)) {
-		if (me->ends & LEARNS_PATH)
-			learn_path(me, frame);
+	} else if (f->is_plain && is_nested(find_own(), domain, data)) {
+		/* its launch is logged, or its node is made, in the call around it */
 	} else if (f->is_special) {
 		on_special(tracer, f);
 	} else {
@@ -774,24 +636,12 @@ static void on_node_starts(struct tracer *tracer, const struct cupti_abi_graph_d
 		tracer->api.version, tracer->api.path);
 }
 
-/* The function that makes a node: that of the program's call, seen in the driver or not. */
-static const char *node_maker(void)
-{
-	const char *function = NULL;
-
-	if (own.is_in_launch && own.domain == DRV && own.launch_domain == DRV)
-		function = launch_stack_function(own.stack);
-	if (!function)
-		function = own.function;
-	return function ? function : "";
-}
-
 /* The node's work is attributed to the stack that makes the node. */
 static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_data *data)
 {
 	struct gpu_event event = {.type = GPU_EVENT_NODE};
 
-	own.ends |= MADE_NODE;
+	own.made_node = true;
 	/* a call that is captured allocates nothing, whatever records there are of it */
 	if (own.is_in_launch && tracer->follows_memory)
 		followed_memory_note(own.correlation_id);
@@ -800,8 +650,8 @@ static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_
 		return;
 	event.node.time_ns = clock_now_ns();
 	event.node.tid = launch_log_tid();
-	event.node.stack_id = launch_stack_capture(&tracer->sink, node_maker(),
-						   __builtin_frame_address(0), 0, false);
+	event.node.stack_id = launch_stack_capture(&tracer->sink, own.function ? own.function : "",
+						   __builtin_frame_address(0), 0);
 	sink_put(&tracer->sink, &event);
 	graph_bodies_node_created(tracer, data, event.node.id);
 }
@@ -971,14 +821,6 @@ static inline void on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid
 		on_api(tracer, domain, cbid, cbdata, frame);
 }
 
-/* Whether a call is followed outside of what is recorded, or where launches are in the driver. */
-static NOT_ALWAYS bool is_followed_in(int phase, uint32_t domain, uint32_t cbid, const void *cbdata)
-{
-	if (phase & TRACER_IN_DRIVER)
-		leave_runtime(domain, cbid, cbdata);
-	return !(phase & TRACER_IDLE) || follows_idle(domain, cbid, cbdata);
-}
-
 /* In any phase but TRACER_ON. */
 static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t domain, uint32_t cbid,
 				  const void *cbdata, const void *frame)
@@ -989,8 +831,8 @@ static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t dom
 	} else if (phase == TRACER_OFF) {
 		return;
 	}
-	if (!(phase & (TRACER_IDLE | TRACER_IN_DRIVER)) || domain == CUPTI_ABI_DOMAIN_RESOURCE ||
-	    is_followed_in(phase, domain, cbid, cbdata))
+	if (!(phase & TRACER_IDLE) || domain == CUPTI_ABI_DOMAIN_RESOURCE ||
+	    follows_idle(domain, cbid, cbdata))
 		on_call(tracer, domain, cbid, cbdata, frame);
 	if ((phase & ~TRACER_FLAGS) == TRACER_LEAVING)
 		tracer_send_late(tracer);
@@ -1120,6 +962,24 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 					 of_nodes[i]);
 }
 
+#define CUPTI_CALLS_FOR_DRIVER \
+	22 /* CUDA 12.4; that of 11.8 has no callbacks of the driver's launches */
+
+/*
+ * Whether kernels that the program launches through the runtime are followed where that calls the
+ * driver. CUPTI takes four times as long to call for a function of the runtime as for the driver's
+ * inside it (docs/performance.md), and the profiler names the program's call by the stack. Chosen
+ * once: where CUPTI 13.0 stops to call for the runtime's functions while a thread is in one, all
+ * that the thread does from then on has the correlation id of that call.
+ */
+static bool can_follow_in_driver(const struct tracer *tracer)
+{
+	return tracer->api.version >= CUPTI_CALLS_FOR_DRIVER && tracer->captures_stacks &&
+	       !tracer->is_alone && !tracer->times_launches && !tracer->counts_calls &&
+	       !tracer->follows_memory && !tracer->reads_counters && !tracer->sends_errors &&
+	       !tracer->marks_waited;
+}
+
 int callback_subscribe(struct tracer *tracer)
 {
 	bool follows = tracer->counts_calls || tracer->follows_memory || tracer->reads_counters;
@@ -1129,9 +989,7 @@ int callback_subscribe(struct tracer *tracer)
 	if (result != CUPTI_ABI_SUCCESS)
 		return result;
 	tracer->subscribed = true;
-	of_runtime.may_be_off = can_do_without_runtime(tracer);
-	of_runtime.is_off = false;
-	launch_path_runtime_is(true, clock_now_ns());
+	tracer->launches_in_driver = can_follow_in_driver(tracer);
 	index_all_functions(tracer);
 	if (follows)
 		follow_functions(tracer);
@@ -1162,9 +1020,7 @@ void callback_unsubscribe(struct tracer *tracer)
 {
 	if (!tracer->subscribed)
 		return;
-	pthread_mutex_lock(&of_runtime.lock);
 	enable_all(tracer, 0);
 	tracer->api.cuptiUnsubscribe(tracer->subscriber);
 	tracer->subscribed = false;
-	pthread_mutex_unlock(&of_runtime.lock);
 }

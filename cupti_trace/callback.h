@@ -26,15 +26,6 @@ void callback_expect_contexts(struct tracer *tracer);
 /* Sends how many launches since the last time started nothing. */
 void callback_send_voids(struct tracer *tracer);
 
-/*
- * To be called now and then: turns CUPTI's callbacks of the runtime's launch functions off, as far
- * as the driver's do, or on.
- */
-void callback_choose_domains(struct tracer *tracer);
-
-/* Sends a notice of how often they were off (-v). */
-void callback_tell_domains(struct tracer *tracer);
-
 /* Whether the library itself wants to hear of a function, whatever tracers want. */
 bool callback_follows(uint32_t domain, uint32_t cbid);
 

@@ -35,14 +35,12 @@ static uint64_t take_number(const char **at, unsigned int base)
 	return value;
 }
 
-static bool is_cuda_path(const char *path)
+static bool is_cuda_file(const char *name)
 {
-	static const char *const names[] = {"libcuda.so", "libcudart.so", "libcupti.so",
-					    "libprofile_cupti"};
-	const char *base = base_name(path);
+	static const char *const names[] = {"libcuda.so", "libcupti.so", "libprofile_cupti"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (starts_with(base, names[i]))
+		if (starts_with(name, names[i]))
 			return true;
 	return false;
 }
@@ -91,7 +89,9 @@ static void take_line(struct code_map *map, struct gpu_event_code *head, const c
 		return;
 	code->path = memcpy(map->paths + map->paths_used, at, length);
 	map->paths_used += (uint32_t)length;
-	entry->is_cuda = is_cuda_path(at) || (own >= code->start && own < code->end);
+	entry->is_runtime = starts_with(base_name(at), "libcudart.so");
+	entry->is_cuda = entry->is_runtime || is_cuda_file(base_name(at)) ||
+			 (own >= code->start && own < code->end);
 	map->count++;
 }
 

@@ -20,6 +20,7 @@ struct code_map_entry {
 	struct gpu_event_code code;
 	uint64_t head, head_end; /* where the file's first bytes are mapped; 0: not known */
 	bool is_cuda;            /* CUPTI, the driver, libcudart, or this library */
+	bool is_runtime;         /* libcudart */
 	bool sent;               /* for the caller */
 };
 

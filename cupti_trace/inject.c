@@ -682,7 +682,6 @@ static void *flusher_main(void *arg)
 			break;
 		if (probes_on() != tracer->probes)
 			serve_calls(tracer, probes_on());
-		callback_choose_domains(tracer);
 		launch_stack_check_code(&tracer->sink);
 		stack_sampling_tick();
 		/* samples of each launch apart are many more */
@@ -748,7 +747,6 @@ static void tell_cost(struct tracer *tracer)
 			      " were walked",
 			      count, atomic_load(&tracer->capture_ns) / count,
 			      launch_stack_walks());
-	callback_tell_domains(tracer);
 }
 
 /*

@@ -14,12 +14,12 @@
 #include "cupti_trace/code_ranges.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/handover.h"
-#include "cupti_trace/launch_path.h"
 #include "cupti_trace/nvtx.h"
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/unwind.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
+#include "symbolize/text.h"
 
 #define THREAD_SLOTS 512       /* in sets of four, a cache line each */
 #define WATCHED_CHECKS 20      /* of the program's code, after which what was to be unloaded is */
@@ -45,8 +45,7 @@ struct base {
 static struct {
 	pthread_mutex_t lock;
 	struct known_stack *list; /* of this generation */
-	const char **functions;   /* of each; NULL: of none */
-	uint32_t count, capacity, function_capacity;
+	uint32_t count, capacity;
 	struct hash_index index;
 	uint32_t next_id;
 	struct base *bases;
@@ -78,7 +77,6 @@ struct captured {
 struct thread_cache {
 	_Alignas(64) struct known_stack slots[THREAD_SLOTS];
 	bool is_capturing; /* `captured` is in use, of which few pages ever are */
-	uint32_t captured_id;
 	struct captured captured;
 };
 static __thread struct {
@@ -119,7 +117,6 @@ static __attribute__((noinline)) struct thread_cache *make_cache(void)
 		return NULL;
 	memset(cache->slots, 0, sizeof(cache->slots));
 	cache->is_capturing = false;
-	cache->captured_id = 0;
 	if (pthread_setspecific(thread_end, cache) != 0) {
 		free(cache);
 		return NULL;
@@ -146,7 +143,6 @@ static void note_counts(const uint64_t counts[2])
 		if (counts[1] != table.subs) {
 			/* rows and stacks may now mean other code */
 			unwind_forget();
-			launch_path_forget();
 			hash_index_release(&table.index);
 			table.count = table.base_count = table.base_pc_count = 0;
 			atomic_fetch_add(&generation, 1);
@@ -229,11 +225,8 @@ static uint32_t add_stack(uint64_t hash)
 {
 	if (table.count >= LAUNCH_STACKS_MAX ||
 	    !array_make_room(&table.list, table.count, &table.capacity, sizeof(*table.list)) ||
-	    !array_make_room(&table.functions, table.count, &table.function_capacity,
-			     sizeof(*table.functions)) ||
 	    hash_index_add(&table.index, hash_number(hash), table.count) != 0)
 		return 0;
-	table.functions[table.count] = NULL;
 	table.list[table.count++] = (struct known_stack){.hash = hash, .id = table.next_id};
 	return table.next_id++;
 }
@@ -301,22 +294,14 @@ static uint32_t add_base(const struct gpu_event_frame *frames, uint32_t count, b
 	return table.base_count;
 }
 
-/* Where a stack of this generation is; `count`: it is of another one. */
-static uint32_t place_of(uint32_t stack)
+/* That of a stack; NULL: it has none, or is not of this generation. */
+static const struct base *find_base(uint32_t stack)
 {
 	uint32_t at = table.count ? stack - table.list[0].id : 0;
 
-	return at < table.count && table.list[at].id == stack ? at : table.count;
-}
-
-/* That of a stack of this generation; NULL: it has none. */
-static const struct base *find_base(uint32_t stack)
-{
-	uint32_t at = place_of(stack);
-
-	return at == table.count || table.list[at].base == 0
-		       ? NULL
-		       : &table.bases[table.list[at].base - 1];
+	if (at >= table.count || table.list[at].id != stack || table.list[at].base == 0)
+		return NULL;
+	return &table.bases[table.list[at].base - 1];
 }
 
 /* ---- sending ---- */
@@ -327,24 +312,43 @@ static struct {
 	struct python_merged origins[GPU_STACK_MAX_FRAMES];
 } sent;
 
+static bool is_driver_launch(const char *function)
+{
+	return starts_with(function, "cuLaunch");
+}
+
+/* How many frames are left out: those of CUDA's libraries, but for the runtime's function. */
+static uint32_t count_left_out(struct sink *sink, const char *function,
+			       const struct unwind_stack *native)
+{
+	const struct code_map_entry *entry;
+	bool is_runtime = false;
+	uint32_t count = 0;
+
+	while (count < native->count) {
+		entry = find_code(sink, native->pcs[count] - 1);
+		if (!entry || !entry->is_cuda)
+			break;
+		is_runtime = entry->is_runtime;
+		count++;
+	}
+	return is_runtime && is_driver_launch(function) ? count - 1 : count;
+}
+
 /* Returns the stack's base. */
 static uint32_t send_stack(struct sink *sink, uint32_t id, const char *function,
 			   const struct captured *stack)
 {
 	uint32_t base;
 	const uint64_t *pcs = stack->native.pcs;
-	uint32_t first = 0, count = stack->native.count;
+	uint32_t first = count_left_out(sink, function, &stack->native);
+	uint32_t count = stack->native.count;
 	struct python_stack_natives natives = {.is_whole = stack->native.is_whole};
 	struct gpu_event_frame *frames = sent.frames;
 	struct python_merged *origins = sent.origins;
 	struct gpu_event event = {.type = GPU_EVENT_STACK};
 	bool is_cut, is_ordered;
 
-	for (bool inside = true; first < count && inside; first += inside) {
-		const struct code_map_entry *entry = find_code(sink, pcs[first] - 1);
-
-		inside = entry && entry->is_cuda;
-	}
 	natives.pcs = pcs + first;
 	natives.sps = stack->sps + first;
 	natives.count = count - first;
@@ -382,10 +386,8 @@ static uint32_t find_id(struct sink *sink, uint64_t hash, const char *function,
 	guest_enter(&guest);
 	pthread_mutex_lock(&table.lock);
 	id = get_id(hash, &is_new);
-	if (is_new && id) {
-		table.functions[table.count - 1] = function;
+	if (is_new && id)
 		table.list[table.count - 1].base = send_stack(sink, id, function, stack);
-	}
 	pthread_mutex_unlock(&table.lock);
 	guest_leave(&guest);
 	return id;
@@ -456,99 +458,42 @@ static void keep_id(struct thread_cache *cache, uint64_t hash, uint32_t id)
 
 /* ---- capturing ---- */
 
-/* The innermost return address outside of CUDA's libraries; 0: there is none. */
-static uint64_t find_call_site(const struct unwind_stack *native)
-{
-	uint64_t site = 0;
-
-	pthread_mutex_lock(&table.lock);
-	for (uint32_t i = 0; !site && i < native->count; i++) {
-		const struct code_map_entry *entry = code_map_look(&table.map, native->pcs[i] - 1);
-
-		if (!entry || !entry->is_cuda)
-			site = native->pcs[i];
-	}
-	pthread_mutex_unlock(&table.lock);
-	return site;
-}
-
-/* How many frames a stack begins with in this library. */
-static uint32_t count_own_frames(const struct unwind_stack *native)
-{
-	extern const char own_start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
-	extern const char own_end[] __asm__("_etext") __attribute__((visibility("hidden")));
-	uint32_t count = 0;
-
-	while (count < native->count && native->pcs[count] >= (uint64_t)(uintptr_t)own_start &&
-	       native->pcs[count] < (uint64_t)(uintptr_t)own_end)
-		count++;
-	return count;
-}
-
-/*
- * A stack that was taken in the driver: makes it the runtime's if the launch came through that.
- * False: it may have, but is not known to.
- */
-static __attribute__((noinline)) bool settle_path(struct unwind_stack *native, uint64_t *sps,
-						  const char **function)
-{
-	struct guest guest;
-	bool is_known;
-
-	guest_enter(&guest);
-	is_known = launch_path_replace(native->pcs, sps, &native->count, UNWIND_MAX_FRAMES,
-				       count_own_frames(native), function) ||
-		   launch_path_is_direct(find_call_site(native), clock_now_ns());
-	guest_leave(&guest);
-	return is_known;
-}
-
 /* The launch whose stack is captured. */
 struct site {
 	const char *function;
 	const void *frame;
 	uint32_t handed_from;
-	bool of_driver; /* see launch_stack_capture */
-	bool is_known;  /* of_driver: by which way it came */
 };
 
 /*
  * Takes the stack with the NVTX ranges that are open, which are placed by stack pointers. A
  * function of its own, so that other launches do not pay for its stack.
  */
-static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, struct captured *stack,
-							  struct site *site)
+static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, struct captured *stack)
 {
 	unwind_own_stack(&stack->native, stack->sps, UNWIND_MAX_FRAMES);
 	if (stack->native.count == 0)
 		return;
-	if (site->of_driver)
-		site->is_known = settle_path(&stack->native, stack->sps, &site->function);
 	python_stack_read(sink, &stack->python);
 	nvtx_read(&stack->native, stack->sps, &stack->python, &stack->ranges);
 }
 
 static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, struct sink *sink,
-						       const struct site *of,
+						       const struct site *site,
 						       struct thread_cache *cache)
 {
-	struct site site = *of; /* its function may become another */
 	uint64_t hash;
 	uint32_t id;
 
-	site.is_known = true;
-	stack->handed_from = site.handed_from;
+	stack->handed_from = site->handed_from;
 	stack->ranges.count = 0;
 	if (nvtx_has_open()) {
-		capture_with_ranges(sink, stack, &site);
+		capture_with_ranges(sink, stack);
 	} else {
 		/* once: another thread may find the interpreter now */
 		bool has_python = python_stack_is_there();
-		uint64_t *sps = has_python ? stack->sps : NULL;
 
-		unwind_from(site.frame, &stack->native, sps);
-		if (site.of_driver && stack->native.count > 0)
-			site.is_known = settle_path(&stack->native, sps, &site.function);
+		unwind_from(site->frame, &stack->native, has_python ? stack->sps : NULL);
 		stack->python.count = 0;
 		if (has_python)
 			python_stack_read(sink, &stack->python);
@@ -557,15 +502,15 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 		return 0;
 	if (stack->python.count > 0 && !own.launcher && !own.worker && cache)
 		own.launcher = handover_launcher_new();
-	hash = hash_stack(site.function, stack);
-	if (!cache || !site.is_known)
-		return find_id(sink, hash, site.function, stack);
+	hash = hash_stack(site->function, stack);
+	if (!cache)
+		return find_id(sink, hash, site->function, stack);
 	if (!look_up(cache, hash, &id)) {
-		id = find_id(sink, hash, site.function, stack);
+		id = find_id(sink, hash, site->function, stack);
 		keep_id(cache, hash, id);
 	}
 	if (stack->native.words) {
-		hash = hash_words(stack->native.words, of->function, stack->handed_from);
+		hash = hash_words(stack->native.words, site->function, stack->handed_from);
 		keep_id(cache, python_stack_hash_numbers(hash, &stack->python), id);
 	}
 	return id;
@@ -591,7 +536,6 @@ capture_by_walk(struct sink *sink, const struct site *site, struct thread_cache 
 	cache->is_capturing = true;
 	atomic_signal_fence(memory_order_acq_rel);
 	id = capture_into(&cache->captured, sink, site, cache);
-	cache->captured_id = id;
 	atomic_signal_fence(memory_order_acq_rel);
 	cache->is_capturing = false;
 	return id;
@@ -656,7 +600,7 @@ static uint32_t name_waiter(struct sink *sink, const struct handover_stack *stac
 
 /* The id of the calling thread's stack; of a worker's, whose work it is comes first. */
 static inline uint32_t find_stack(struct sink *sink, const char *function, const void *frame,
-				  uint32_t context, bool of_driver)
+				  uint32_t context)
 {
 	struct thread_cache *cache = own.cache ? own.cache : make_cache();
 	uint32_t now, handed_from = 0;
@@ -666,8 +610,7 @@ static inline uint32_t find_stack(struct sink *sink, const char *function, const
 	if (atomic_load_explicit(&watched_checks, memory_order_relaxed))
 		look_for_unload();
 	if (!cache)
-		return capture_by_walk(sink, &(struct site){function, frame, 0, of_driver, true},
-				       NULL);
+		return capture_by_walk(sink, &(struct site){function, frame, 0}, NULL);
 	now = atomic_load_explicit(&generation, memory_order_relaxed);
 	if (own.generation != now) {
 		memset(cache, 0, sizeof(*cache));
@@ -683,62 +626,20 @@ static inline uint32_t find_stack(struct sink *sink, const char *function, const
 		if (hash && look_up(cache, hash, &id))
 			return id;
 	}
-	return capture_by_walk(sink, &(struct site){function, frame, handed_from, of_driver, true},
-			       cache);
+	return capture_by_walk(sink, &(struct site){function, frame, handed_from}, cache);
 }
 
 AT_LAUNCH uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame,
-					uint32_t context, bool of_driver)
+					uint32_t context)
 {
-	uint32_t id = find_stack(sink, function, frame, context, of_driver);
+	uint32_t id = find_stack(sink, function, frame, context);
 
 	if (own.launcher)
 		handover_launcher_note(own.launcher, context, id);
 	return id;
 }
 
-void launch_stack_learn_path(uint32_t stack, const void *frame)
-{
-	static struct unwind_stack driver; /* under the lock; the program's stacks may be small */
-	struct thread_cache *cache = own.cache;
-	const struct unwind_stack *runtime;
-	struct guest guest;
-	uint32_t at;
-
-	/* the last stack of this thread may be of a launch in a signal's handler */
-	if (!cache || cache->is_capturing || cache->captured_id != stack)
-		return;
-	runtime = &cache->captured.native;
-	if (cache->captured.ranges.count > 0 || !runtime->is_whole)
-		return;
-	guest_enter(&guest);
-	pthread_mutex_lock(&table.lock);
-	unwind_from(frame, &driver, NULL);
-	at = place_of(stack);
-	if (driver.is_whole && at < table.count && table.functions[at])
-		launch_path_learn(table.functions[at], runtime->pcs, runtime->count, driver.pcs,
-				  driver.count, clock_now_ns());
-	pthread_mutex_unlock(&table.lock);
-	guest_leave(&guest);
-}
-
 uint64_t launch_stack_walks(void)
 {
 	return atomic_load_explicit(&walks, memory_order_relaxed);
-}
-
-const char *launch_stack_function(uint32_t stack)
-{
-	const char *function = NULL;
-	struct guest guest;
-	uint32_t at;
-
-	guest_enter(&guest);
-	pthread_mutex_lock(&table.lock);
-	at = place_of(stack);
-	if (at < table.count)
-		function = table.functions[at];
-	pthread_mutex_unlock(&table.lock);
-	guest_leave(&guest);
-	return function;
 }

@@ -9,8 +9,13 @@
  * program, or, where libcudart is linked statically, inside it; the profiler drops those by name.
  * Python frames are where the interpreter evaluates them: see python_stack.h. Open NVTX ranges are
  * inside the functions that opened them: see nvtx.h. Stacks of threads that work for another one
- * come below the stack of that one: see handover.h. Stacks that are taken within the driver are the
- * same as those taken at the runtime's function around it: see launch_path.h.
+ * come below the stack of that one: see handover.h.
+ *
+ * A launch through the runtime may be seen where that calls the driver. Its stack then has the
+ * frame of a shared libcudart that is the function the program called: the profiler ends the stack
+ * there, by the frame's name, as it does in a libcudart that is linked statically. A copy of
+ * libcudart without symbols, as NVIDIA's math libraries have it in them, shows its frames and the
+ * driver's function.
  *
  * When code is unmapped, other code may be mapped at the same addresses: then all ids are
  * forgotten, and stacks are sent again. That is noticed at the next check
@@ -32,22 +37,10 @@
  * function's name and must live forever. `frame` is the __builtin_frame_address(0) of the caller,
  * or of a function of the library that it was called from: the stack begins outside that one.
  * `context` is CUPTI's number of the context that is used, or 0: whose work a thread does may
- * follow from it. `of_driver`: a kernel is launched by a function of the driver that CUPTI called
- * for in no other, so the stack may be that of a launch through the runtime (launch_path.h). A new
- * stack is in the sink before this returns.
+ * follow from it. A new stack is in the sink before this returns.
  */
 uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame,
-			      uint32_t context, bool of_driver);
-
-/*
- * To be called in the driver's callback within a launch of the runtime whose stack, the last that
- * this thread took, is new: learns how such launches look from the driver. `frame` is the
- * callback's.
- */
-void launch_stack_learn_path(uint32_t stack, const void *frame);
-
-/* The launch function that a stack was sent with; NULL: not known any more. */
-const char *launch_stack_function(uint32_t stack);
+			      uint32_t context);
 
 /* How many stacks of the process were walked frame by frame, for they were not recognized. */
 uint64_t launch_stack_walks(void);

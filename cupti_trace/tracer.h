@@ -34,9 +34,7 @@ enum tracer_phase {
 	TRACER_PROBES_CALLS = 4,
 	/* with TRACER_ON or TRACER_LEAVING: outside of what is recorded; launches are not logged */
 	TRACER_IDLE = 8,
-	/* with TRACER_ON or TRACER_LEAVING: launches of the runtime are followed in the driver */
-	TRACER_IN_DRIVER = 16,
-	TRACER_FLAGS = TRACER_PROBES_CALLS | TRACER_IDLE | TRACER_IN_DRIVER,
+	TRACER_FLAGS = TRACER_PROBES_CALLS | TRACER_IDLE,
 };
 
 struct tracer {
@@ -53,8 +51,9 @@ struct tracer {
 	bool is_late;    /* was brought into a process that ran already */
 	uint32_t probes; /* those that are served: probes.h */
 	bool verbose;
-	bool limits_stacks;  /* not each launch has a stack: stack_sampling.h */
-	_Atomic pid_t owner; /* the process this state belongs to; another after fork */
+	bool limits_stacks;      /* not each launch has a stack: stack_sampling.h */
+	bool launches_in_driver; /* those through the runtime are followed there: callback.c */
+	_Atomic pid_t owner;     /* the process this state belongs to; another after fork */
 	_Atomic uint64_t captures, capture_ns; /* what that cost; counted when verbose */
 	char pipe_path[CUPTI_API_PATH_MAX];
 	struct cupti_api api;

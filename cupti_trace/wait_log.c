@@ -55,7 +55,7 @@ void wait_log_enter(struct tracer *tracer, const struct wait_log_call *call, uin
 	own.wait.tid = launch_log_tid();
 	own.wait.stack_id = stack ? stack
 				  : launch_stack_capture(&tracer->sink, call->function,
-							 __builtin_frame_address(0), 0, false);
+							 __builtin_frame_address(0), 0);
 	tell_stream(tracer, call);
 	own.wait.start_ns = clock_now_ns();
 }
