@@ -114,17 +114,17 @@ static bool begins_with(const char *name, const char *runtime, const char *drive
 static struct function describe(const struct tracer *tracer, uint32_t domain, uint32_t cbid,
 				const char *name)
 {
-	const struct api_function known = api_function_of(name);
+	struct api_function known = {.meaning = API_NOTHING};
 	struct function f;
 
 	memset(&f, 0, sizeof(f)); /* it is compared as bytes */
 	if (tracer->is_alone)
 		return f;
+	if (domain == DRV || !tracer->is_in_driver)
+		known = api_function_of(name);
 	f.is_unknown = known.meaning == API_NOTHING && !known.waits && known.is_enqueued &&
 		       api_function_is_new(domain, cbid);
 	f.meaning = f.is_unknown ? API_OTHER : (uint8_t)known.meaning;
-	if (domain == RT && f.meaning == API_KERNEL && tracer->launches_in_driver)
-		f.meaning = API_NOTHING;
 	if (tracer->follows_memory && f.meaning == API_NOTHING && is_of_memory(domain, name))
 		f.meaning = API_OTHER;
 	if (tracer->kernels_only && f.meaning == API_OTHER && !f.is_unknown)
@@ -962,22 +962,22 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 					 of_nodes[i]);
 }
 
-#define CUPTI_CALLS_FOR_DRIVER \
-	22 /* CUDA 12.4; that of 11.8 has no callbacks of the driver's launches */
+/* CUDA 12.4. That of 11.8 has no callbacks of the driver's launches. */
+#define CUPTI_CALLS_FOR_DRIVER 22
 
 /*
- * Whether kernels that the program launches through the runtime are followed where that calls the
- * driver. CUPTI takes four times as long to call for a function of the runtime as for the driver's
- * inside it (docs/performance.md), and the profiler names the program's call by the stack. Chosen
- * once: where CUPTI 13.0 stops to call for the runtime's functions while a thread is in one, all
- * that the thread does from then on has the correlation id of that call.
+ * Whether what the program calls of the runtime is followed where that calls the driver: CUPTI
+ * takes four times as long to call for a function of the runtime as for the driver's inside it
+ * (docs/performance.md). The profiler names the program's call by the stack. With CUPTI 13.0 it is
+ * also safer. If CUPTI is to call no longer for the runtime's functions, as when a profiler leaves,
+ * and a thread is in one of them, then all that this thread does later has the correlation id of
+ * that call. So this is chosen once, and nothing is turned off as long as the library is in use.
  */
 static bool can_follow_in_driver(const struct tracer *tracer)
 {
 	return tracer->api.version >= CUPTI_CALLS_FOR_DRIVER && tracer->captures_stacks &&
-	       !tracer->is_alone && !tracer->times_launches && !tracer->counts_calls &&
-	       !tracer->follows_memory && !tracer->reads_counters && !tracer->sends_errors &&
-	       !tracer->marks_waited;
+	       !tracer->counts_calls && !tracer->follows_memory && !tracer->reads_counters &&
+	       !tracer->sends_errors;
 }
 
 int callback_subscribe(struct tracer *tracer)
@@ -989,7 +989,7 @@ int callback_subscribe(struct tracer *tracer)
 	if (result != CUPTI_ABI_SUCCESS)
 		return result;
 	tracer->subscribed = true;
-	tracer->launches_in_driver = can_follow_in_driver(tracer);
+	tracer->is_in_driver = can_follow_in_driver(tracer);
 	index_all_functions(tracer);
 	if (follows)
 		follow_functions(tracer);

@@ -312,12 +312,8 @@ static struct {
 	struct python_merged origins[GPU_STACK_MAX_FRAMES];
 } sent;
 
-static bool is_driver_launch(const char *function)
-{
-	return starts_with(function, "cuLaunch");
-}
-
-/* How many frames are left out: those of CUDA's libraries, but for the runtime's function. */
+/* How many frames are left out: those of CUDA's libraries, but for a function of the runtime that
+ * has called the driver's. */
 static uint32_t count_left_out(struct sink *sink, const char *function,
 			       const struct unwind_stack *native)
 {
@@ -332,7 +328,7 @@ static uint32_t count_left_out(struct sink *sink, const char *function,
 		is_runtime = entry->is_runtime;
 		count++;
 	}
-	return is_runtime && is_driver_launch(function) ? count - 1 : count;
+	return is_runtime && !starts_with(function, "cuda") ? count - 1 : count;
 }
 
 /* Returns the stack's base. */

@@ -11,11 +11,11 @@
  * inside the functions that opened them: see nvtx.h. Stacks of threads that work for another one
  * come below the stack of that one: see handover.h.
  *
- * A launch through the runtime may be seen where that calls the driver. Its stack then has the
- * frame of a shared libcudart that is the function the program called: the profiler ends the stack
- * there, by the frame's name, as it does in a libcudart that is linked statically. A copy of
- * libcudart without symbols, as NVIDIA's math libraries have it in them, shows its frames and the
- * driver's function.
+ * A call of the runtime may be seen where that calls the driver. Its stack then has the frame of a
+ * shared libcudart that is the function the program called: the profiler ends the stack there, by
+ * the frame's name, as it does in a libcudart that is linked statically. A copy of libcudart
+ * without symbols, as NVIDIA's math libraries have it in them, shows its frames and the driver's
+ * function.
  *
  * When code is unmapped, other code may be mapped at the same addresses: then all ids are
  * forgotten, and stacks are sent again. That is noticed at the next check

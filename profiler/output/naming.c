@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cupti_trace/api_function.h"
 #include "profiler/base/cuda_functions.h"
 #include "profiler/output/idle_threads.h"
 #include "profiler/output/named_stacks.h"
@@ -432,6 +433,16 @@ static bool is_boundary(const struct frame *frame)
 	}
 }
 
+/* Whether a frame is the call that ends a stack at which `api` was seen. */
+static bool is_call(const char *name, const char *api)
+{
+	if (cuda_launch_function_of(name) || (api && strcmp(name, api) == 0))
+		return true;
+	/* of the runtime, which has called the driver */
+	return api && !starts_with(api, "cuda") && starts_with(name, "cuda") &&
+	       (cuda_function_of(name) || api_function_of(name).meaning == API_NODE);
+}
+
 /* Puts the names of a frame below `*at`, up to that of a launch: true, and no more is to follow. */
 static bool push_up_to_launch(struct naming *n, uint32_t *at, uint32_t stack, const char *api)
 {
@@ -443,7 +454,7 @@ static bool push_up_to_launch(struct naming *n, uint32_t *at, uint32_t stack, co
 		const char *name = n->frames[frame].name;
 
 		*at = push(n, *at, frame);
-		if (may_end && (cuda_launch_function_of(name) || (api && strcmp(name, api) == 0)))
+		if (may_end && is_call(name, api))
 			return true;
 	}
 	return false;
