@@ -86,6 +86,8 @@
 	X(cuModuleUnload, 22) \
 	X(cuModuleGetFunction, 23) \
 	X(cuMemFreeHost, 38) \
+	X(cuEventRecord, 119) \
+	X(cuEventSynchronize, 121) \
 	X(cuStreamCreate, 124) \
 	X(cuStreamSynchronize, 126) \
 	X(cuMemsetD8Async, 216) \
@@ -125,8 +127,12 @@
 	X(cuLaunchKernel_ptsz, 442) \
 	X(cuLaunchCooperativeKernel, 477) \
 	X(cuLaunchCooperativeKernel_ptsz, 478) \
+	X(cuGraphAddMemcpyNode, 504) \
+	X(cuGraphAddMemsetNode, 506) \
 	X(cuGraphLaunch, 514) \
 	X(cuGraphLaunch_ptsz, 515) \
+	X(cuGraphClone, 523) \
+	X(cuGraphAddChildGraphNode, 525) \
 	X(cuMemAddressReserve, 547) \
 	X(cuMemAddressFree, 548) \
 	X(cuMemCreate, 549) \
@@ -144,8 +150,12 @@
 	X(cuDeviceGetDefaultMemPool, 606) \
 	X(cuDeviceGraphMemTrim, 640) \
 	X(cuDeviceGetGraphMemAttribute, 641) \
+	X(cuGraphInstantiateWithFlags, 643) \
 	X(cuLaunchKernelEx, 652) \
 	X(cuLaunchKernelEx_ptsz, 653) \
+	X(cuGraphAddKernelNode_v2, 689) \
+	X(cuGraphExecUpdate_v2, 696) \
+	X(cuGraphAddNode_v2, 723) \
 	X(cuMemBatchDecompressAsync, 761) \
 	X(cuLaunchKernelNext, 810) \
 	X(cuMemcpyHtoDAsync_v4, 811) \

@@ -247,12 +247,12 @@ struct fake_cuda_driver {
 	struct fake_cuda_context *(*context)(int device);
 	int (*enable_peer)(int device); /* for the current context */
 	bool (*has_context)(void);      /* the calling thread has a live current context */
-	int (*device_synchronize)(void);
+	int (*device_synchronize)(void); /* cuCtxSynchronize */
 	int (*device_reset)(void);
 
 	int (*stream_create)(struct fake_cuda_stream **stream, unsigned int flags);
 	int (*stream_destroy)(struct fake_cuda_stream *stream);
-	int (*stream_synchronize)(struct fake_cuda_stream *stream);
+	int (*stream_synchronize)(struct fake_cuda_stream *stream); /* cuStreamSynchronize */
 	/* The number of a context's stream; INVALID_HANDLE if it is another's. */
 	int (*stream_number)(struct fake_cuda_context *context, struct fake_cuda_stream *stream,
 			     uint32_t *number);

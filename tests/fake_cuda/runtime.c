@@ -245,7 +245,7 @@ CUDART_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream
 		cudaStream_t stream;
 	} params = {event, stream};
 	RUNTIME_CALL("cudaEventRecord", FAKE_RT_cudaEventRecord,
-		     event_record(driver, event, stream));
+		     IN_DRIVER(cuEventRecord, event_record(driver, event, stream)));
 }
 
 static cudaError_t event_wait(const struct fake_cuda_driver *driver, cudaEvent_t event)
@@ -263,7 +263,7 @@ CUDART_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event)
 		cudaEvent_t event;
 	} params = {event};
 	RUNTIME_CALL("cudaEventSynchronize", FAKE_RT_cudaEventSynchronize,
-		     event_wait(driver, event));
+		     IN_DRIVER(cuEventSynchronize, event_wait(driver, event)));
 }
 
 static cudaError_t event_elapsed(const struct fake_cuda_driver *driver, float *ms,

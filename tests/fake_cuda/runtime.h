@@ -51,4 +51,22 @@ void runtime_forget_modules(void);
 	driver->call_exit(&call);                                             \
 	return runtime_error(result)
 
+/* `expression` within the driver's function that NVIDIA's runtime calls there, of like parameters.
+ */
+#define IN_DRIVER(function, expression)                        \
+	({                                                     \
+		cudaError_t inner_ = cudaSuccess;              \
+		struct fake_cuda_call nested_ = {              \
+			.domain = CUPTI_ABI_DOMAIN_DRIVER_API, \
+			.cbid = FAKE_DRV_##function,           \
+			.name = #function,                     \
+			.params = &params,                     \
+			.result = &inner_,                     \
+		};                                             \
+		driver->call_enter(&nested_);                  \
+		inner_ = (expression);                         \
+		driver->call_exit(&nested_);                   \
+		inner_;                                        \
+	})
+
 #endif

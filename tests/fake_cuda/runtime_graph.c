@@ -32,8 +32,9 @@ CUDART_EXPORT cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_
 		cudaGraph_t graph;
 		unsigned long long flags;
 	} params = {exec, graph, flags};
-	RUNTIME_CALL("cudaGraphInstantiate", FAKE_RT_cudaGraphInstantiate,
-		     driver->graph_instantiate(exec, graph));
+	RUNTIME_CALL(
+		"cudaGraphInstantiate", FAKE_RT_cudaGraphInstantiate,
+		IN_DRIVER(cuGraphInstantiateWithFlags, driver->graph_instantiate(exec, graph)));
 }
 
 CUDART_EXPORT cudaError_t cudaGraphDestroy(cudaGraph_t graph)
@@ -100,7 +101,7 @@ CUDART_EXPORT cudaError_t cudaGraphAddKernelNode(NEW_NODE,
 		const struct cudaKernelNodeParams *kernel;
 	} params = {WHERE, kernel};
 	RUNTIME_CALL("cudaGraphAddKernelNode", FAKE_RT_cudaGraphAddKernelNode,
-		     add_kernel(driver, &params.where, kernel));
+		     IN_DRIVER(cuGraphAddKernelNode_v2, add_kernel(driver, &params.where, kernel)));
 }
 
 static cudaError_t add_copy(const struct fake_cuda_driver *driver,
@@ -127,7 +128,8 @@ CUDART_EXPORT cudaError_t cudaGraphAddMemcpyNode1D(NEW_NODE, void *to, const voi
 		enum cudaMemcpyKind kind;
 	} params = {WHERE, to, from, size, kind};
 	RUNTIME_CALL("cudaGraphAddMemcpyNode1D", FAKE_RT_cudaGraphAddMemcpyNode1D,
-		     add_copy(driver, &params.where, to, from, size, kind));
+		     IN_DRIVER(cuGraphAddMemcpyNode,
+			       add_copy(driver, &params.where, to, from, size, kind)));
 }
 
 static cudaError_t add_set(const struct fake_cuda_driver *driver,
@@ -148,7 +150,7 @@ CUDART_EXPORT cudaError_t cudaGraphAddMemsetNode(NEW_NODE, const struct cudaMems
 		const struct cudaMemsetParams *set;
 	} params = {WHERE, set};
 	RUNTIME_CALL("cudaGraphAddMemsetNode", FAKE_RT_cudaGraphAddMemsetNode,
-		     add_set(driver, &params.where, set));
+		     IN_DRIVER(cuGraphAddMemsetNode, add_set(driver, &params.where, set)));
 }
 
 CUDART_EXPORT cudaError_t cudaGraphAddChildGraphNode(NEW_NODE, cudaGraph_t child)
@@ -157,8 +159,9 @@ CUDART_EXPORT cudaError_t cudaGraphAddChildGraphNode(NEW_NODE, cudaGraph_t child
 		struct fake_cuda_new_node where;
 		cudaGraph_t child;
 	} params = {WHERE, child};
-	RUNTIME_CALL("cudaGraphAddChildGraphNode", FAKE_RT_cudaGraphAddChildGraphNode,
-		     driver->graph_add_child(&params.where, child));
+	RUNTIME_CALL(
+		"cudaGraphAddChildGraphNode", FAKE_RT_cudaGraphAddChildGraphNode,
+		IN_DRIVER(cuGraphAddChildGraphNode, driver->graph_add_child(&params.where, child)));
 }
 
 CUDART_EXPORT cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle,
@@ -205,7 +208,7 @@ CUDART_EXPORT cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t gr
 		struct cudaGraphNodeParams *node_params;
 	} params = {node, graph, dependencies, edges, count, node_params};
 	RUNTIME_CALL("cudaGraphAddNode", FAKE_RT_cudaGraphAddNode,
-		     add_node(driver, &where, node_params));
+		     IN_DRIVER(cuGraphAddNode_v2, add_node(driver, &where, node_params)));
 }
 
 CUDART_EXPORT cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
@@ -287,7 +290,8 @@ CUDART_EXPORT cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph)
 		cudaGraph_t *clone;
 		cudaGraph_t graph;
 	} params = {clone, graph};
-	RUNTIME_CALL("cudaGraphClone", FAKE_RT_cudaGraphClone, driver->graph_clone(clone, graph));
+	RUNTIME_CALL("cudaGraphClone", FAKE_RT_cudaGraphClone,
+		     IN_DRIVER(cuGraphClone, driver->graph_clone(clone, graph)));
 }
 
 static cudaError_t update(const struct fake_cuda_driver *driver, cudaGraphExec_t exec,
@@ -312,5 +316,5 @@ CUDART_EXPORT cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t 
 		cudaGraphExecUpdateResultInfo *info;
 	} params = {exec, graph, info};
 	RUNTIME_CALL("cudaGraphExecUpdate", FAKE_RT_cudaGraphExecUpdate,
-		     update(driver, exec, graph, info));
+		     IN_DRIVER(cuGraphExecUpdate_v2, update(driver, exec, graph, info)));
 }
