@@ -46,8 +46,7 @@ inject_src := $(filter-out cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_sc
 	$(addprefix symbolize/,call_site.c cfi.c cfi_program.c cfi_apply.c python_offsets.c python_frames.c \
 	python_loop.c python_merge.c array.c hash.c hash_index.c text.c)
 profiler_src := $(wildcard profiler/*/*.c) \
-	cupti_trace/api_function.c cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_scan.c \
-	cupti_trace/gpu_wire_encode.c \
+	cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_scan.c cupti_trace/gpu_wire_encode.c \
 	cupti_trace/work_tally.c
 
 symbolize_obj := $(symbolize_src:%.c=$(BUILD)/%.o)

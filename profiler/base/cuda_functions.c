@@ -236,3 +236,10 @@ uint16_t cuda_function_of(const char *symbol)
 	return found ? (uint16_t)(LAUNCHES + (size_t)(found - others) + 1)
 		     : cuda_launch_function_of(name);
 }
+
+bool cuda_function_is_runtime(const char *symbol)
+{
+	return starts_with(symbol, "cuda") &&
+	       (cuda_function_of(symbol) || starts_with(symbol, "cudaGraphAdd") ||
+		starts_with(symbol, "cudaGraphClone"));
+}

@@ -25,6 +25,12 @@ uint16_t cuda_function_of(const char *symbol);
 /* The number of the launch function or twin of this very name, or CUDA_FUNCTION_NONE. */
 uint16_t cuda_launch_function_of(const char *symbol);
 
+/*
+ * Whether this is the name of a function of the runtime that launches, waits, copies, sets,
+ * allocates, or makes nodes of graphs.
+ */
+bool cuda_function_is_runtime(const char *symbol);
+
 /* The function's name, as a frame: "cudaMemcpyAsync", "cuLaunchKernelEx_ptsz". Never NULL. */
 const char *cuda_function_name(uint16_t number);
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cupti_trace/api_function.h"
 #include "profiler/base/cuda_functions.h"
 #include "profiler/output/idle_threads.h"
 #include "profiler/output/named_stacks.h"
@@ -439,8 +438,7 @@ static bool is_call(const char *name, const char *api)
 	if (cuda_launch_function_of(name) || (api && strcmp(name, api) == 0))
 		return true;
 	/* of the runtime, which has called the driver */
-	return api && !starts_with(api, "cuda") && starts_with(name, "cuda") &&
-	       (cuda_function_of(name) || api_function_of(name).meaning == API_NODE);
+	return api && !starts_with(api, "cuda") && cuda_function_is_runtime(name);
 }
 
 /* Puts the names of a frame below `*at`, up to that of a launch: true, and no more is to follow. */
