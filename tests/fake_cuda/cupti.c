@@ -84,11 +84,44 @@ static bool wanted(uint32_t domain, uint32_t cbid, cupti_abi_callback *callback,
 	return *callback != NULL;
 }
 
+/*
+ * The runtime's calls that the calling thread is in, as CUPTI sees it: an entry callback begins
+ * one, an exit callback ends it. Turned off in between, it goes on for ever, and all that follows
+ * is within it.
+ */
+static __thread struct {
+	uint32_t depth, correlation_id; /* of the outermost */
+} open_calls;
+
+/* For a callback of the runtime. False: CUPTI takes the thread to be in no call that could end. */
+static bool count_open(const struct fake_cuda_call *call, uint32_t site)
+{
+	if (site == CUPTI_ABI_API_ENTER) {
+		if (open_calls.depth++ == 0)
+			open_calls.correlation_id = call->correlation_id;
+		return true;
+	}
+	if (open_calls.depth == 0)
+		return false;
+	open_calls.depth--;
+	return true;
+}
+
 static void on_api(struct fake_cuda_call *call, uint32_t site)
 {
+	struct cupti_abi_callback_data data;
 	cupti_abi_callback callback;
 	void *userdata;
-	struct cupti_abi_callback_data data = {
+
+	range_profiler_call(call, site);
+	if (site == CUPTI_ABI_API_ENTER && !call->outer && open_calls.depth > 0)
+		call->correlation_id = open_calls.correlation_id;
+	if (!wanted(call->domain, call->cbid, &callback, &userdata))
+		return;
+	if (call->domain == CUPTI_ABI_DOMAIN_RUNTIME_API && !count_open(call, site))
+		return;
+	call->is_called_for = true;
+	data = (struct cupti_abi_callback_data){
 		.callback_site = site,
 		.function_name = call->name,
 		.function_params = call->params,
@@ -99,11 +132,6 @@ static void on_api(struct fake_cuda_call *call, uint32_t site)
 		.correlation_data = &call->correlation_data,
 		.correlation_id = call->correlation_id,
 	};
-
-	range_profiler_call(call, site);
-	if (!wanted(call->domain, call->cbid, &callback, &userdata))
-		return;
-	call->is_called_for = true;
 	callback(userdata, call->domain, call->cbid, &data);
 }
 

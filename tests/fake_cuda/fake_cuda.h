@@ -60,7 +60,8 @@ struct fake_cuda_call {
 	int *result;
 	const char *symbol; /* kernel name of a launch, else NULL */
 
-	uint32_t correlation_id;   /* the outermost call's, shared by all nested calls */
+	/* the outermost call's, shared by all nested calls; at its entry libcupti may change it */
+	uint32_t correlation_id;
 	uint64_t correlation_data; /* scratch for CUPTI's client */
 	bool is_called_for;        /* the client's callback was called at its entry */
 	struct fake_cuda_context *context;

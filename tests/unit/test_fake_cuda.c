@@ -15,6 +15,7 @@
 #include "../fake_cuda/test_client.h"
 
 #include <signal.h>
+#include <stdbool.h>
 
 static void callbacks_come_only_when_enabled_and_nest(void)
 {
@@ -847,6 +848,169 @@ static void losses_cover_all_kinds(void)
 	assert_int_equal(zeros, 13);
 }
 
+/* ---- callbacks that are turned on or off in the middle of a call ---- */
+
+/*
+ * The callbacks of the calling thread's launch: E and X the runtime's entry and exit, D and d the
+ * driver's.
+ */
+static __thread struct {
+	char sites[8];
+	uint32_t id; /* of all of them */
+} launched;
+
+/* Done once, in the callback of this site. */
+static struct {
+	char site;
+	void (*action)(void);
+} midway;
+
+static void on_launch_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
+{
+	const struct cupti_abi_callback_data *d = data;
+	bool exits = d->callback_site == CUPTI_ABI_API_EXIT;
+	char site = domain == CUPTI_ABI_DOMAIN_RUNTIME_API ? "EX"[exits] : "Dd"[exits];
+	size_t n = strlen(launched.sites);
+
+	(void)userdata, (void)cbid;
+	assert_true(n + 1 < sizeof(launched.sites));
+	launched.sites[n] = site;
+	if (n > 0)
+		assert_int_equal(d->correlation_id, launched.id);
+	launched.id = d->correlation_id;
+	if (site == midway.site) {
+		midway.site = 0;
+		midway.action();
+	}
+}
+
+static void turn(uint32_t on)
+{
+	assert_int_equal(cupti.cuptiEnableCallback(on, subscriber, CUPTI_ABI_DOMAIN_RUNTIME_API,
+						   FAKE_RT_cudaLaunchKernel),
+			 0);
+}
+
+static void turn_off(void)
+{
+	turn(0);
+}
+
+static void turn_on(void)
+{
+	turn(1);
+}
+
+static void unsubscribe(void)
+{
+	assert_int_equal(cupti.cuptiUnsubscribe(subscriber), 0);
+}
+
+static void subscribe_to_launches(void)
+{
+	assert_int_equal(cupti.cuptiSubscribe(&subscriber, on_launch_callback, NULL), 0);
+	enable(CUPTI_ABI_DOMAIN_DRIVER_API, FAKE_DRV_cuLaunchKernel);
+}
+
+/* Returns the correlation id of a launch with these callbacks. */
+static uint32_t expect_launch(const char *sites)
+{
+	memset(&launched, 0, sizeof(launched));
+	assert_int_equal(launch(NULL, 1000), 0);
+	assert_string_equal(launched.sites, sites);
+	return launched.id;
+}
+
+static uint32_t expect_launch_when(char site, void (*action)(void), const char *sites)
+{
+	midway.action = action;
+	midway.site = site;
+	return expect_launch(sites);
+}
+
+static void *launch_elsewhere(void *stuck)
+{
+	uint32_t id = expect_launch("Dd");
+
+	assert_int_not_equal(id, *(uint32_t *)stuck);
+	assert_int_not_equal(expect_launch("Dd"), id);
+	return NULL;
+}
+
+/* As measured with CUPTI 13.0. */
+static void a_call_turned_off_midway_goes_on_for_ever(void)
+{
+	uint32_t before, stuck, after, records = 0;
+	pthread_t other;
+
+	subscribe_to_launches();
+	enable_kernels();
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMSET);
+	turn_on();
+	before = expect_launch("EDdX");
+	stuck = expect_launch_when('D', turn_off, "EDd");
+	assert_int_not_equal(stuck, before);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(expect_launch("Dd"), stuck);
+	assert_int_equal(rt.cudaMemset(device_memory(8), 0, 8), 0);
+	assert_int_equal(pthread_create(&other, NULL, launch_elsewhere, &stuck), 0);
+	assert_int_equal(pthread_join(other, NULL), 0);
+
+	flush();
+	assert_int_equal(seen.records, 7);
+	assert_int_equal(seen.works, 1);
+	assert_int_equal(seen.work[0].set.correlation_id, stuck);
+	for (unsigned int i = 0; i < seen.records; i++)
+		records += seen.record[i].correlation_id == stuck;
+	assert_int_equal(records, 4);
+
+	turn_on();
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(expect_launch("EDdX"), stuck);
+	turn_off();
+	assert_int_equal(expect_launch_when('D', turn_on, "DdX"), stuck);
+	after = expect_launch("EDdX");
+	assert_int_not_equal(after, stuck);
+	assert_int_not_equal(expect_launch("EDdX"), after);
+}
+
+static void turning_on_midway_is_harmless(void)
+{
+	uint32_t first, second;
+
+	subscribe_to_launches();
+	first = expect_launch_when('D', turn_on, "Dd");
+	second = expect_launch("EDdX");
+	assert_int_not_equal(second, first);
+	assert_int_not_equal(expect_launch("EDdX"), second);
+}
+
+static void turning_off_at_the_end_is_harmless(void)
+{
+	uint32_t first, second;
+
+	subscribe_to_launches();
+	turn_on();
+	first = expect_launch_when('X', turn_off, "EDdX");
+	second = expect_launch("Dd");
+	assert_int_not_equal(second, first);
+	turn_on();
+	turn_off();
+	assert_int_not_equal(expect_launch("Dd"), second);
+}
+
+/* Not measured: taken to be as turning off. */
+static void unsubscribing_midway_is_turning_off(void)
+{
+	uint32_t stuck;
+
+	subscribe_to_launches();
+	turn_on();
+	stuck = expect_launch_when('D', unsubscribe, "ED");
+	subscribe_to_launches();
+	assert_int_equal(expect_launch("Dd"), stuck);
+}
+
 /* Runs a process that writes its ground truth to a file; returns its text. */
 static void ground_truth(void (*body)(void), char *text, size_t size)
 {
@@ -944,6 +1108,10 @@ int main(void)
 		TEST(devices_without_access_copy_through_the_host),
 		TEST(driver_calls_stand_alone),
 		TEST(losses_cover_all_kinds),
+		TEST(a_call_turned_off_midway_goes_on_for_ever),
+		TEST(turning_on_midway_is_harmless),
+		TEST(turning_off_at_the_end_is_harmless),
+		TEST(unsubscribing_midway_is_turning_off),
 		TEST(totals_cover_all_work),
 	};
 
