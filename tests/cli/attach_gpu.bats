@@ -124,6 +124,23 @@ is_left()
 	expect_undisturbed
 }
 
+# CUPTI 13.0 keeps threads in the calls of the runtime in which it was left, and so does the stand-in.
+@test "attached again to threads that are always in a call: each operation under its function" {
+	FAKE_CUDA_LAUNCH_NS=200000 start out.alternating "$workloads/alternating"
+	for options in '' --waits '' ''; do
+		# shellcheck disable=SC2086 # words
+		run_profile -v --unit ns -gpu-only -p "$target" -d 400ms $options -o out.folded
+		expect_status 0
+		expect_line work "$all_sums_match"
+		grep -E ';\[GPU_(Kernel|Memset)\]' out.folded >work.folded
+		expect_line work.folded ';call_one;cudaLaunchKernel;\[GPU_Kernel\]one'
+		expect_line work.folded ';call_two;cudaLaunchKernel;\[GPU_Kernel\]two'
+		expect_line work.folded ';call_set;cudaMemsetAsync;\[GPU_Memset\]'
+		expect_equal "those elsewhere" '' \
+			"$(grep -Ev '^\[launched before recording\]|;call_(one;.*\]one|two;.*\]two|set;.*Memset\])' work.folded)"
+	done
+}
+
 @test "until the time of -d is over" {
 	start_steady
 	run_profile -v --unit ns -gpu-only -p "$target" -d 10 -o out.folded

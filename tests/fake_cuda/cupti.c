@@ -86,8 +86,8 @@ static bool wanted(uint32_t domain, uint32_t cbid, cupti_abi_callback *callback,
 
 /*
  * The runtime's calls that the calling thread is in, as CUPTI sees it: an entry callback begins
- * one, an exit callback ends it. Turned off in between, it goes on for ever, and all that follows
- * is within it.
+ * one, an exit callback ends it. Turned off in between, it goes on for ever in 13.0, and all that
+ * follows is within it.
  */
 static __thread struct {
 	uint32_t depth, correlation_id; /* of the outermost */
@@ -116,8 +116,12 @@ static void on_api(struct fake_cuda_call *call, uint32_t site)
 	range_profiler_call(call, site);
 	if (site == CUPTI_ABI_API_ENTER && !call->outer && open_calls.depth > 0)
 		call->correlation_id = open_calls.correlation_id;
-	if (!wanted(call->domain, call->cbid, &callback, &userdata))
+	if (!wanted(call->domain, call->cbid, &callback, &userdata)) {
+		if (FAKE_CUPTI_VERSION < 130000 && site == CUPTI_ABI_API_EXIT &&
+		    call->domain == CUPTI_ABI_DOMAIN_RUNTIME_API && call->is_called_for)
+			open_calls.depth--;
 		return;
+	}
 	if (call->domain == CUPTI_ABI_DOMAIN_RUNTIME_API && !count_open(call, site))
 		return;
 	call->is_called_for = true;

@@ -999,7 +999,6 @@ static void turning_off_at_the_end_is_harmless(void)
 	assert_int_not_equal(expect_launch("Dd"), second);
 }
 
-/* Not measured: taken to be as turning off. */
 static void unsubscribing_midway_is_turning_off(void)
 {
 	uint32_t stuck;
