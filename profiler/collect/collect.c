@@ -1311,6 +1311,7 @@ static void note_unanswered(struct collect *c, uint64_t now_ns, uint64_t unended
 	struct join_stats stats = join_stats(c->join);
 	uint64_t known = c->ledger.gpu.dropped, copies, graphs;
 
+	c->ledger.launches.confused = stats.launches_confused;
 	if (c->options.last_ns && window_is_over(&c->window, now_ns)) {
 		saturated_add(&c->ledger.outside.unended, unended);
 		return;

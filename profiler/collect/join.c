@@ -509,7 +509,8 @@ static struct link *launch_link(struct join *c, uint32_t process, uint64_t time_
 	struct link *l = links_find(&c->links, process, correlation_id);
 
 	if (l && l->state != LINK_NO_LAUNCH) {
-		/* the id is reused; the old launch keeps its state */
+		/* the old launch keeps its state; operations may be of either */
+		c->stats.launches_confused++;
 		if (l->state == LINK_UNDECIDED)
 			decide(c, l, STACK_NONE);
 		call_due(c, l);

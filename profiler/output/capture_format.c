@@ -435,5 +435,6 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE_SOCKET]),
 	NUMBER(totals.measure.alone),
 	NUMBER(ledger.bounds.programs),
+	NUMBER(ledger.launches.confused),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

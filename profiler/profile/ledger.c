@@ -131,6 +131,7 @@ void ledger_visit_losses(const struct ledger *l, uint64_t not_kept, fact_visitor
 		{"launches_without_record", l->launches.unended},
 		{"copies_without_record", l->launches.copies_unended},
 		{"graph_launches_without_record", l->launches.graphs_unended},
+		{"launches_confused", l->launches.confused},
 		{"gpu_operations_dropped", l->gpu.dropped},
 		{"gpu_operations_missing", l->gpu.missing},
 		{"gpu_operations_unmatched", l->gpu.unmatched},

@@ -27,6 +27,7 @@ static const uint16_t counts[] = {
 	AT(launches.unended),
 	AT(launches.copies_unended),
 	AT(launches.graphs_unended),
+	AT(launches.confused),
 	AT(launches.handed),
 	AT(launches.apart),
 	AT(gpu.kernels),

@@ -23,6 +23,7 @@ void losses_visit(const struct ledger *l, bool alone, uint64_t not_kept, loss_vi
 		{"kernel launches without a record of their kernel", l->launches.unended, false},
 		{"copies and sets without a record", l->launches.copies_unended, false},
 		{"launches dropped", l->launches.dropped, false},
+		{"launches with the correlation id of another", l->launches.confused, false},
 		{"CPU samples dropped", l->cpu.dropped, false},
 		{"timed CUDA calls lost", l->calls.lost, false},
 		{"processes not followed", l->processes.not_followed, false},

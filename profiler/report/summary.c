@@ -434,6 +434,13 @@ static void report_odd_launches(struct log *log, const struct ledger *l)
 			 "  %" PRIu64 " graph launch%s no record at all: of %s, not ended, or lost",
 			 graphs, pick(graphs, " has", "es have"),
 			 pick(graphs, "an empty graph", "empty graphs"));
+	if (l->launches.confused)
+		log_line(log,
+			 "  %" PRIu64
+			 " launch%s the correlation id of another, so their work may be "
+			 "under the other's stack: CUPTI 13.0 does that to threads in which a "
+			 "profiler has left it",
+			 l->launches.confused, pick(l->launches.confused, " has", "es have"));
 	if (unseen)
 		log_line(log, "  %" PRIu64 " operation%s of %s made before tracing or out of sight",
 			 unseen, pick(unseen, " is", "s are"),

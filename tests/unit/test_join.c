@@ -500,6 +500,7 @@ static void a_reused_id_means_the_new_launch(void **state)
 	join_advance(b->c, 25);
 	assert_stack(b, 0, 1);
 	assert_stack(b, 1, 2);
+	assert_int_equal(join_stats(b->c).launches_confused, 1);
 }
 
 static void an_id_reused_before_the_decision_still_means_the_new_launch(void **state)
@@ -515,6 +516,7 @@ static void an_id_reused_before_the_decision_still_means_the_new_launch(void **s
 	join_advance(b->c, 25);
 	assert_true(b->stack_of[0] == 1 || b->stack_of[0] == STACK_NONE);
 	assert_stack(b, 1, 2);
+	assert_int_equal(join_stats(b->c).launches_confused, 1);
 }
 
 static void ids_of_two_processes_are_apart(void **state)
@@ -531,6 +533,7 @@ static void ids_of_two_processes_are_apart(void **state)
 	join_advance(b->c, 20);
 	assert_stack(b, 0, 2);
 	assert_stack(b, 1, 1);
+	assert_int_equal(join_stats(b->c).launches_confused, 0);
 }
 
 static void the_largest_ids_are_ordinary(void **state)

@@ -52,6 +52,7 @@ static void each_reason_is_reported(void **state)
 	REASON(l.gpu.missing = 5, "GPU operations sent that did not arrive: 5");
 	REASON(l.launches.unended = 5, "kernel launches without a record of their kernel: 5");
 	REASON(l.launches.dropped = 6, "launches dropped: 6");
+	REASON(l.launches.confused = 7, "launches with the correlation id of another: 7");
 	REASON(l.cpu.dropped = 8, "CPU samples dropped: 8");
 	REASON(l.processes.not_followed = 9, "processes not followed: 9");
 	REASON(l.pipe.wrong_totals = 9,
