@@ -246,8 +246,8 @@ struct fake_cuda_driver {
 	int (*get_device)(void);
 	/* A device's primary context, created if necessary; NULL: no such device. */
 	struct fake_cuda_context *(*context)(int device);
-	int (*enable_peer)(int device); /* for the current context */
-	bool (*has_context)(void);      /* the calling thread has a live current context */
+	int (*enable_peer)(int device);  /* for the current context */
+	bool (*has_context)(void);       /* the calling thread has a live current context */
 	int (*device_synchronize)(void); /* cuCtxSynchronize */
 	int (*device_reset)(void);
 
