@@ -99,6 +99,14 @@ exact()
 	expect_line out.folded '\[stripped\+0x[0-9a-f]+\];cuLaunchKernel;'
 }
 
+@test "the same with stacks that are taken in the process" {
+	strip -o stripped "$workloads/launches_static"
+	run_profile -gpu-only --unit ns -o out.folded ./stripped 4000 2 2
+	all_matched 4000 4000
+	expect_equal ns "$(weight_of out.folded ';cuLaunchKernel;')" 4000000
+	expect_line out.folded '\[stripped\+0x[0-9a-f]+\];cuLaunchKernel;'
+}
+
 @test "a stripped program with nothing to probe: [launch not captured], time kept" {
 	strip -o stripped "$workloads/launches_static"
 	FAKE_CUDA_INTERNAL_DRIVER_CALLS=1 run_profile -gpu-only -launch-stacks uprobe \

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many_ways FILE [graphs]: launches through its libcudart for long enough that a tracer may know
- * how those look, and then in ways that it has not seen: from other functions, on other threads,
- * through the copy of libcudart that the library FILE has in it, which is opened only then, and by
- * the driver's own function; with "graphs" also into a graph that is replayed, and with a size that
- * is refused. Again, then: all of it may be known now. Each launch is below the function that made
- * it.
+ * many_ways FILE [graphs]: launches through its libcudart from several functions and on other
+ * threads, through the copy of libcudart that the library FILE has in it, which is opened late, and
+ * by the driver's own function; with "graphs" also into a graph that is replayed, and with a size
+ * that is refused. All of it twice. Each launch is below the function that made it.
  */
 #include "host.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <time.h>
 
 #include "../workloads/ptx.h"
 #define DRIVER_FUNCTIONS(X)    \
@@ -26,7 +23,7 @@ GPU_KERNEL(on_thread)
 GPU_KERNEL(in_graph)
 GPU_KERNEL(refused)
 
-enum { MANY = 20, LEARNING = 2500, PAUSE_US = 200 };
+enum { MANY = 20 };
 
 static long launches;
 static CUfunction spin;
@@ -105,15 +102,6 @@ static void use_thread()
 	launches += MANY;
 }
 
-/* Often and long enough. */
-static void let_learn()
-{
-	for (int i = 0; i < LEARNING; i++) {
-		launch_at_first();
-		usleep(PAUSE_US);
-	}
-}
-
 int main(int argc, char **argv)
 {
 	void (*launch_in_library)(int) = nullptr;
@@ -125,7 +113,8 @@ int main(int argc, char **argv)
 	DRIVER_CHECK(cu.cuModuleLoadData(&module, PTX_MODULE));
 	DRIVER_CHECK(cu.cuModuleGetFunction(&spin, module, "driver_spin"));
 	for (int again = 0; again < 2; again++) {
-		let_learn();
+		for (int i = 0; i < MANY; i++)
+			launch_at_first();
 		for (int i = 0; i < MANY; i++)
 			call_at_depth(i, launch_elsewhere);
 		use_thread();

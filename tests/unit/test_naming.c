@@ -472,17 +472,26 @@ static void a_copy_is_cut_at_its_own_function(void **state)
 {
 	struct naming_bench *b = *state;
 	uint32_t copy = push_code(b, push_code(b, STACK(b, "main"), cudaMemcpy), inner);
-	uint32_t other = bench_call(b, copy, "cuMemcpyHtoD");
+	uint32_t driver = push_code(b, STACK(b, "main"), inner);
 	struct named n;
 
-	copy = bench_call(b, copy, "cudaMemcpy");
-	add_work(b, copy, CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD, NULL, 30);
-	/* a function that is no launch, with another name, must be shown */
-	add_work(b, other, CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD, NULL, 5);
+	add_work(b, bench_call(b, copy, "cudaMemcpy"), CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD, NULL,
+		 30);
+	/* the driver's function that the runtime's called */
+	add_work(b, bench_call(b, copy, "cuMemcpyHtoD_v2"), CAPTURE_NONE, GPU_WORK_MEMCPY_DTOH,
+		 NULL, 7);
+	/* another function of the runtime must be shown, and one of the driver that the program
+	 * calls */
+	add_work(b, bench_call(b, copy, "cudaMemcpyAsync"), CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD,
+		 NULL, 5);
+	add_work(b, bench_call(b, driver, "cuMemcpyHtoD_v2"), CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD,
+		 NULL, 3);
 	n = name_all(b);
 	assert_weight(n.tree, ROW_GPU, 30, "main", "cudaMemcpy", "[GPU_Memcpy HtoD]");
-	assert_weight(n.tree, ROW_GPU, 5, "main", "cudaMemcpy", "inner", "cuMemcpyHtoD",
+	assert_weight(n.tree, ROW_GPU, 7, "main", "cudaMemcpy", "[GPU_Memcpy DtoH]");
+	assert_weight(n.tree, ROW_GPU, 5, "main", "cudaMemcpy", "inner", "cudaMemcpyAsync",
 		      "[GPU_Memcpy HtoD]");
+	assert_weight(n.tree, ROW_GPU, 3, "main", "inner", "cuMemcpyHtoD_v2", "[GPU_Memcpy HtoD]");
 	forget(&n);
 }
 
