@@ -24,6 +24,28 @@ static void variants_are_one_function(void **state)
 		}
 }
 
+static void functions_of_the_runtime(void **state)
+{
+	static const char *const functions[] = {
+		"cudaLaunchKernel",      "cudaLaunchKernelExC_ptsz", "cudaMemcpyAsync_ptsz",
+		"cudaStreamSynchronize", "cudaGraphLaunch",          "cudaGraphAddKernelNode",
+		"cudaGraphClone",
+	};
+	static const char *const others[] = {"cuLaunchKernel",
+					     "cuMemcpyHtoD_v2",
+					     "cudaMemcpyTraced",
+					     "cudaGetDevice",
+					     "cuda",
+					     "",
+					     "main"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		assert_true(cuda_function_is_runtime(functions[i]));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_false(cuda_function_is_runtime(others[i]));
+}
+
 /* For any number from the kernel side. */
 static void every_number_has_one_name(void **state)
 {
@@ -189,6 +211,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(variants_are_one_function),
+		cmocka_unit_test(functions_of_the_runtime),
 		cmocka_unit_test(every_number_has_one_name),
 		cmocka_unit_test(launches_have_variants),
 		cmocka_unit_test(others_are_no_launches),

@@ -1,33 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Four threads launch one kernel from one function and another from another, in turn, and set a
- * byte in a third, until the program is ended. With FAKE_CUDA_LAUNCH_NS they are nearly always
- * within a launch, so whoever leaves the program leaves it there.
+ * byte in a third, until the program is ended. They are nearly always within a launch, so whoever
+ * leaves the program leaves them there: on a GPU because their streams are full, on the stand-ins
+ * with FAKE_CUDA_LAUNCH_NS.
  */
 #include "gpu.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
+#ifdef __CUDACC__
+enum { KERNEL_NS = 20000, PAUSE_US = 0 };
+#else
+enum { KERNEL_NS = 1000, PAUSE_US = 20 };
+#endif
+
 GPU_KERNEL(one)
 GPU_KERNEL(two)
 
+static void pause_a_little()
+{
+	if (PAUSE_US > 0)
+		usleep(PAUSE_US);
+}
+
 NOINLINE static void call_one(cudaStream_t stream)
 {
-	GPU_CHECK(GPU_LAUNCH(stream, 1000, one));
-	usleep(20);
+	GPU_CHECK(GPU_LAUNCH(stream, KERNEL_NS, one));
+	pause_a_little();
 }
 
 NOINLINE static void call_two(cudaStream_t stream)
 {
-	GPU_CHECK(GPU_LAUNCH(stream, 1000, two));
-	usleep(20);
+	GPU_CHECK(GPU_LAUNCH(stream, KERNEL_NS, two));
+	pause_a_little();
 }
 
 NOINLINE static void call_set(cudaStream_t stream, void *memory)
 {
 	GPU_CHECK(cudaMemsetAsync(memory, 0, 1, stream));
-	usleep(20);
+	pause_a_little();
 }
 
 static void *launch_in_turn(void *)
