@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #ifdef __CUDACC__
-enum { KERNEL_NS = 20000, PAUSE_US = 0 };
+enum { KERNEL_NS = 100000, PAUSE_US = 0 };
 #else
 enum { KERNEL_NS = 1000, PAUSE_US = 20 };
 #endif
