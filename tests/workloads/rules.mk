@@ -9,7 +9,7 @@ WORKLOADS_SRC := tests/workloads
 WORKLOADS_DIR := $(BUILD)/tests/workloads
 
 WORKLOADS_CUDA := inference launches durations forks device_reset pyramid gpu_work graphs waits \
-	cupti_client exit_race deep_launches shares launch_shapes steady idle_gpu restless in_range alternating
+	cupti_client exit_race deep_launches shares launch_shapes steady idle_gpu restless in_range alternating looping
 # not for a GPU: what conditions say is the stand-in's own
 WORKLOADS_FAKE := conditionals memory_use
 WORKLOADS_STATIC := inference launches durations gpu_work graphs waits
