@@ -65,7 +65,7 @@ struct sending {
 	uint64_t began_ns, now_ns;
 	_Atomic bool *saw_device;
 	bool addresses, reads_counters, skips_unended;
-	uint64_t recorded_from_ns;
+	uint64_t recorded_from_ns, recorded_to_ns;
 };
 
 /* Clocks differ by less than this, and nothing begins so soon after tracing did. */
@@ -186,17 +186,21 @@ static bool is_unended(const struct sending *s, uint64_t end)
 	return end == 0 && s->skips_unended && !s->reads_counters;
 }
 
-/* Long before the part of the run that is recorded. */
-static bool is_early(const struct sending *s, uint32_t work, uint64_t start_ns,
-		     uint64_t duration_ns)
+/* Long before the part of the run that is recorded, or, where that is known here, after it. */
+static bool is_outside_part(const struct sending *s, uint32_t work, uint64_t start_ns,
+			    uint64_t duration_ns)
 {
-	const struct gpu_event_drops drops = {.early = 1, .early_ns = duration_ns};
+	struct gpu_event_drops drops = {0};
 
-	if (start_ns + duration_ns >= s->recorded_from_ns)
+	if (start_ns + duration_ns < s->recorded_from_ns)
+		drops = (struct gpu_event_drops){.early = 1, .early_ns = duration_ns};
+	else if (s->recorded_to_ns && start_ns >= s->recorded_to_ns)
+		drops = (struct gpu_event_drops){.late = 1, .late_ns = duration_ns};
+	else
 		return false;
 	if (gpu_work_is_memory_call(work) && s->addresses)
 		return false; /* memory is followed from the start */
-	if (!gpu_work_is_instant(work))
+	if (!gpu_work_is_instant(work) && !gpu_work_is_stall(work))
 		sink_count_drops(s->sink, &drops);
 	return true;
 }
@@ -265,7 +269,7 @@ static void send_kernel(const struct sending *s, const struct cupti_abi_kernel *
 	if (is_replay(s, k->correlation_id, k->graph_node_id, true) || is_unended(s, k->end))
 		return;
 	is_timed = convert_times(s, k->start, k->end, &e->start_ns, &e->duration_ns);
-	if (is_timed && is_early(s, GPU_WORK_KERNEL, e->start_ns, e->duration_ns))
+	if (is_timed && is_outside_part(s, GPU_WORK_KERNEL, e->start_ns, e->duration_ns))
 		return;
 	e->name_id = activity_name(s->names, s->sink, k->name);
 	send_launches(s, is_timed, e->start_ns);
@@ -300,7 +304,7 @@ static void send_work(const struct sending *s, const struct gpu_event_work *e, u
 	bool timed = convert_times(s, start, end, &event.work.start_ns, &event.work.duration_ns);
 
 	if (is_unended(s, end) ||
-	    (timed && is_early(s, e->work, event.work.start_ns, event.work.duration_ns)))
+	    (timed && is_outside_part(s, e->work, event.work.start_ns, event.work.duration_ns)))
 		return;
 	event.work.bad_time = !timed;
 	send_launches(s, timed, event.work.start_ns);
@@ -642,7 +646,8 @@ static struct sending sending_to(const struct activity_output *output,
 				.addresses = output->addresses,
 				.reads_counters = output->reads_counters,
 				.skips_unended = output->skips_unended,
-				.recorded_from_ns = output->recorded_from_ns};
+				.recorded_from_ns = output->recorded_from_ns,
+				.recorded_to_ns = output->recorded_to_ns};
 }
 
 void activity_send_memory(const struct activity_output *output, const struct clock_map *clock,

@@ -36,6 +36,7 @@ struct activity_output {
 	bool reads_counters;       /* kernels may have run more than once: counters.h */
 	bool skips_unended;        /* what has not ended is left out: its record will not come */
 	uint64_t recorded_from_ns; /* what ended before is only counted (window.h) */
+	uint64_t recorded_to_ns;   /* likewise what began then or later; 0: there is no end */
 };
 
 void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,

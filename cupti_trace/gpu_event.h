@@ -566,8 +566,9 @@ struct gpu_event_drops {
 	uint64_t unsent_kernels; /* events in these: kernels and other work */
 	uint64_t unsent_launches;
 	uint64_t unknown; /* activity records of a kind nobody asked for */
-	/* no loss: operations that ended long before what is recorded, and their time (window.h) */
-	uint64_t early, early_ns;
+	/* no loss: operations that ended long before what is recorded, or began after it, and their
+	 * time (window.h) */
+	uint64_t early, early_ns, late, late_ns;
 };
 
 enum gpu_notice {

@@ -351,10 +351,14 @@ static void put_drops(struct line *l, const struct gpu_event_drops *e)
 	put_uint(l, "unsent_kernels", e->unsent_kernels);
 	put_uint(l, "unsent_launches", e->unsent_launches);
 	put_uint(l, "unknown", e->unknown);
-	if (!e->early)
-		return;
-	put_uint(l, "early", e->early);
-	put_uint(l, "early_ns", e->early_ns);
+	if (e->early) {
+		put_uint(l, "early", e->early);
+		put_uint(l, "early_ns", e->early_ns);
+	}
+	if (e->late) {
+		put_uint(l, "late", e->late);
+		put_uint(l, "late_ns", e->late_ns);
+	}
 }
 
 static void put_nvtx(struct line *l, const struct gpu_event_nvtx *e)

@@ -349,6 +349,16 @@ static uint64_t recorded_from(const struct tracer *tracer)
 	return tracer->is_late && from < tracer->began_ns ? tracer->began_ns : from;
 }
 
+/*
+ * What begins later has no place in the profile either. A process that goes on after the profiler
+ * may give CUPTI work faster than its records can be sent, so there they are only counted; but what
+ * a wait is for may begin late.
+ */
+static uint64_t recorded_to(const struct tracer *tracer)
+{
+	return tracer->is_late && !tracer->follows_waits ? tracer->window.to_ns : 0;
+}
+
 /* Sends all launches logged so far, then the records of a buffer CUPTI has filled. */
 static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
 {
@@ -359,13 +369,14 @@ static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 		clock = copy_clock(tracer);
 	}
 	pthread_mutex_lock(&tracer->record_lock);
-	activity_send_buffer(
-		&(struct activity_output){
-			&tracer->api, &tracer->names, &tracer->tally, &tracer->sink,
-			tracer->verbose, tracer->began_ns, clock_now_ns(), &tracer->saw_device,
-			tracer->follows_memory, tracer->reads_counters,
-			atomic_load(&tracer->skips_unended), recorded_from(tracer)},
-		&clock, buffer, valid_size);
+	activity_send_buffer(&(struct activity_output){&tracer->api, &tracer->names, &tracer->tally,
+						       &tracer->sink, tracer->verbose,
+						       tracer->began_ns, clock_now_ns(),
+						       &tracer->saw_device, tracer->follows_memory,
+						       tracer->reads_counters,
+						       atomic_load(&tracer->skips_unended),
+						       recorded_from(tracer), recorded_to(tracer)},
+			     &clock, buffer, valid_size);
 	pthread_mutex_unlock(&tracer->record_lock);
 }
 

@@ -375,6 +375,8 @@ static void add_drops(struct gpu_event_drops *to, const struct gpu_event_drops *
 	to->unknown += drops->unknown;
 	to->early += drops->early;
 	to->early_ns += drops->early_ns;
+	to->late += drops->late;
+	to->late_ns += drops->late_ns;
 }
 
 static bool is_of_type(const char *line, enum gpu_event_type type)
@@ -605,6 +607,9 @@ void sink_count_drops(struct sink *sink, const struct gpu_event_drops *drops)
 {
 	pthread_mutex_lock(&sink->lock);
 	add_drops(&sink->drops, drops);
+	/* CUPTI has reported them */
+	sink->totals.kernels += drops->late;
+	sink->totals.kernel_ns += drops->late_ns;
 	pthread_mutex_unlock(&sink->lock);
 }
 

@@ -74,7 +74,7 @@ struct bench {
 	uint64_t began_ns, now_ns;
 	_Atomic bool saw_device;
 	bool follows_memory, reads_counters, skips_unended;
-	uint64_t recorded_from_ns;
+	uint64_t recorded_from_ns, recorded_to_ns;
 };
 
 static int begin(void **state)
@@ -131,11 +131,12 @@ static void send_records(struct bench *b, const void *records, size_t n, size_t 
 	if (n)
 		memcpy(buffer, records, size);
 	record_size = size_of_one;
-	activity_send_buffer(
-		&(struct activity_output){&b->api, &b->names, &b->tally, &b->sink, b->verbose,
-					  b->began_ns, b->now_ns, &b->saw_device, b->follows_memory,
-					  b->reads_counters, b->skips_unended, b->recorded_from_ns},
-		&b->clock, buffer, size);
+	activity_send_buffer(&(struct activity_output){&b->api, &b->names, &b->tally, &b->sink,
+						       b->verbose, b->began_ns, b->now_ns,
+						       &b->saw_device, b->follows_memory,
+						       b->reads_counters, b->skips_unended,
+						       b->recorded_from_ns, b->recorded_to_ns},
+			     &b->clock, buffer, size);
 	free(buffer);
 	sink_flush(&b->sink);
 	fifo_drain(&b->fifo);
@@ -334,6 +335,38 @@ static void work_before_the_recorded_is_counted(void **state)
 	assert_int_equal(b->heard.work.bytes, 7);
 	assert_int_equal(b->fifo.ledger->outside.before, 3);
 	assert_int_equal(b->fifo.ledger->outside.before_ns, ms + 5 * ms - 1 + 2 * ms);
+	assert_int_equal(b->fifo.ledger->gpu.dropped, 0);
+}
+
+static void work_after_the_recorded_is_counted(void **state)
+{
+	const uint64_t ms = 1000000, at = 100 * ms + 400000; /* 100 ms by our clock */
+	const struct cupti_abi_kernel r[] = {
+		record("within", 97 * ms, 98 * ms),
+		record("across", at - 1, at + 5 * ms),
+		record("late", at, at + 3),
+		record("later", at + ms, at + 2 * ms),
+		record("untimed", 0, 0),
+	};
+	const struct cupti_abi_memory memory = {.kind = CUPTI_ABI_ACTIVITY_KIND_MEMORY2,
+						.operation = CUPTI_ABI_MEMORY_RELEASE,
+						.address = 4096,
+						.bytes = 7,
+						.timestamp = 200 * ms};
+	struct bench *b = *state;
+
+	b->recorded_to_ns = 100 * ms;
+	send(b, r, 5);
+	assert_int_equal(b->heard.count, 3);
+	assert_string_equal(b->heard.names[0], "within");
+	assert_string_equal(b->heard.names[1], "across");
+	assert_string_equal(b->heard.names[2], "untimed");
+	assert_int_equal(work_tally_next(&b->tally, &(uint32_t){0})->count, 3);
+	b->follows_memory = true;
+	send_records(b, &memory, 1, sizeof(memory));
+	assert_int_equal(b->heard.work.bytes, 7);
+	assert_int_equal(b->fifo.ledger->outside.after, 2);
+	assert_int_equal(b->fifo.ledger->outside.after_ns, 3 + ms);
 	assert_int_equal(b->fifo.ledger->gpu.dropped, 0);
 }
 
@@ -775,6 +808,7 @@ int main(void)
 		TEST(senseless_times_are_marked),
 		TEST(times_outside_are_marked),
 		TEST(work_before_the_recorded_is_counted),
+		TEST(work_after_the_recorded_is_counted),
 		TEST(what_has_not_ended_can_be_left_out),
 		TEST(drift_does_not_bend_durations),
 		TEST(a_name_is_sent_once),

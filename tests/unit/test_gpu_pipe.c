@@ -966,13 +966,17 @@ static void unended_launches_of_a_part(void **state)
 	kernels(b, 3, 0);
 	feed(b, "{\"t\":\"drops\",\"kernels\":0,\"launches\":0,\"batches\":0,"
 		"\"unsent_kernels\":0,\"unsent_launches\":0,\"unknown\":0,\"early\":5,"
-		"\"early_ns\":70}\n");
-	bye(b, 3, 0);
+		"\"early_ns\":70,\"late\":6,\"late_ns\":80}\n");
+	bye(b, 3 + 6, 80);
 	close_all(b);
 	assert_ledger(b, launches, unended, 0);
 	assert_ledger(b, gpu, dropped, 0);
+	assert_ledger(b, gpu, missing, 0);
+	assert_ledger(b, pipe, wrong_totals, 0);
 	assert_int_equal(b->ledger->outside.before, 5);
 	assert_int_equal(b->ledger->outside.before_ns, 70);
+	/* three kernels came, without times */
+	assert_int_equal(b->ledger->outside.after, 6 + 3);
 	/* the collector has seen no launches of these kernels */
 	assert_int_equal(b->ledger->outside.unended, 10);
 }
