@@ -972,12 +972,15 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
  * also safer. If CUPTI is to call no longer for the runtime's functions, as when a profiler leaves,
  * and a thread is in one of them, then all that this thread does later has the correlation id of
  * that call. So this is chosen once, and nothing is turned off as long as the library is in use.
+ *
+ * A timeline shows the runtime's own calls, also those that it refuses without calling the driver;
+ * but not in a process that goes on, where the next profiler would meet the confused ids.
  */
 static bool can_follow_in_driver(const struct tracer *tracer)
 {
 	return tracer->api.version >= CUPTI_CALLS_FOR_DRIVER && tracer->captures_stacks &&
-	       !tracer->counts_calls && !tracer->follows_memory && !tracer->reads_counters &&
-	       !tracer->sends_errors;
+	       (!tracer->times_launches || tracer->is_late) && !tracer->counts_calls &&
+	       !tracer->follows_memory && !tracer->reads_counters && !tracer->sends_errors;
 }
 
 int callback_subscribe(struct tracer *tracer)

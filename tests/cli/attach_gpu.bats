@@ -127,7 +127,7 @@ is_left()
 # CUPTI 13.0 keeps threads in the calls of the runtime in which it was left, and so does the stand-in.
 @test "attached again to threads that are always in a call: each operation under its function" {
 	FAKE_CUDA_LAUNCH_NS=200000 start out.alternating "$workloads/alternating"
-	for options in '' --waits '' ''; do
+	for options in '' --waits '-o out.trace.json' ''; do
 		# shellcheck disable=SC2086 # words
 		run_profile -v --unit ns -gpu-only -p "$target" -d 400ms $options -o out.folded
 		expect_status 0
