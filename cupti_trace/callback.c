@@ -364,11 +364,14 @@ static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
 	return stack;
 }
 
-/* A runtime call makes the driver's, with the same id: that is one launch, the outer. */
+/*
+ * A runtime call makes the driver's, with the same id: that is one launch, the outer. One that
+ * comes after it with its id is another, of a thread whose ids CUPTI confuses.
+ */
 static bool is_nested(const struct own *me, uint32_t domain,
 		      const struct cupti_abi_callback_data *data)
 {
-	return domain == DRV && me->correlation_id == data->correlation_id &&
+	return domain == DRV && me->is_in_launch && me->correlation_id == data->correlation_id &&
 	       me->visit == visit_now();
 }
 

@@ -268,8 +268,8 @@ static uint32_t number_of_frame(struct page *p, uint32_t frame)
 				  .kind = frame_kind_of(f)};
 	if (f->class == CLASS_FOLDED)
 		key.class = CLASS_NATIVE;
-	/* a runtime that is linked statically: its functions are the program's */
-	if (f->class == CLASS_NATIVE && cuda_launch_function_of(f->name))
+	/* a function of the runtime that has called the driver is the program's call */
+	if (f->class == CLASS_NATIVE && cuda_function_of(f->name))
 		key.class = CLASS_API;
 	add_role(p, f, &key);
 	p->frame_numbers[frame] = add_frame(p, key);

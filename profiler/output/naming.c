@@ -432,13 +432,29 @@ static bool is_boundary(const struct frame *frame)
 	}
 }
 
-/* Whether a frame is the call that ends a stack at which `api` was seen. */
-static bool is_call(const char *name, const char *api)
+/*
+ * The program's own call, at which a launch ends: `api`, or the function of the runtime that called
+ * this of the driver. That is the innermost one: a library may have a cudaMemcpy of its own, which
+ * launches kernels. The path is that of the stack, `count` long.
+ */
+static const char *own_call(struct naming *n, uint32_t count, const char *api)
 {
-	if (cuda_launch_function_of(name) || (api && strcmp(name, api) == 0))
-		return true;
-	/* of the runtime, which has called the driver */
-	return api && !starts_with(api, "cuda") && cuda_function_is_runtime(name);
+	if (!api || starts_with(api, "cuda"))
+		return api;
+	for (uint32_t i = 1; i < count && !n->failed; i++) {
+		uint32_t stack = n->path[i];
+		const struct names *names = names_of(n, stack);
+
+		if (!is_code(stack_table_frame(n->in->stacks, stack)))
+			continue;
+		for (uint32_t k = names->count; k-- > 0;) {
+			const char *name = n->frames[n->list[names->first + k]].name;
+
+			if (cuda_function_is_runtime(name))
+				return name;
+		}
+	}
+	return api;
 }
 
 /* Puts the names of a frame below `*at`, up to that of a launch: true, and no more is to follow. */
@@ -452,7 +468,7 @@ static bool push_up_to_launch(struct naming *n, uint32_t *at, uint32_t stack, co
 		const char *name = n->frames[frame].name;
 
 		*at = push(n, *at, frame);
-		if (may_end && is_call(name, api))
+		if (may_end && (cuda_launch_function_of(name) || (api && strcmp(name, api) == 0)))
 			return true;
 	}
 	return false;
@@ -463,7 +479,7 @@ static uint32_t name_launched(struct naming *n, uint32_t stack)
 {
 	const struct frame *frame = stack_table_frame(n->in->stacks, stack);
 	uint32_t until, count, at;
-	const char *api = frame && frame->kind == FRAME_API ? frame->text : NULL;
+	const char *api = frame && frame->kind == FRAME_API ? frame->text : NULL, *call;
 	bool has_ended = false;
 
 	if (stack == STACK_EMPTY)
@@ -475,8 +491,9 @@ static uint32_t name_launched(struct naming *n, uint32_t stack)
 		until = stack_table_outer(n->in->stacks, until);
 	at = name_launched(n, until);
 	count = list_path(n, stack, until);
+	call = own_call(n, count, api);
 	while (count-- > 1 && !has_ended)
-		has_ended = push_up_to_launch(n, &at, n->path[count], api);
+		has_ended = push_up_to_launch(n, &at, n->path[count], call);
 	/* the call is there already, if a frame with its name ended the walk */
 	if (!has_ended || !api)
 		at = push_names(n, at, stack);

@@ -141,6 +141,17 @@ is_left()
 	done
 }
 
+@test "attached to threads that --api has left in a call: each operation under another's function is counted" {
+	FAKE_CUDA_LAUNCH_NS=200000 start out.alternating "$workloads/alternating"
+	run_profile -gpu-only -p "$target" -d 400ms --api -o out.folded
+	expect_status 0
+	run_profile -v --unit ns -gpu-only -p "$target" -d 400ms -o out.folded
+	expect_status 0
+	expect_line work "$all_sums_match"
+	expect_line out.folded ';call_(one;.*\]two|two;.*\]one|set;.*\](one|two))\('
+	expect_line stderr '^  [0-9]{3,} launches have the correlation id of another, '
+}
+
 @test "until the time of -d is over" {
 	start_steady
 	run_profile -v --unit ns -gpu-only -p "$target" -d 10 -o out.folded

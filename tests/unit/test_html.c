@@ -323,16 +323,18 @@ static void frames_keep_what_is_known(void **state)
 	m.frames[2].short_name = "g<…>";
 	m.frames[2].module = "/lib/libg.so";
 	made_add(&m, stack, ROW_CPU, 1);
+	made_add(&m, MADE_STACK(&m, "cudaMemcpyAsync"), ROW_CPU, 1);
 	p = write_page(&m);
-	assert_int_equal(p.frames.count, 3);
+	assert_int_equal(p.frames.count, 4);
 	assert_int_equal(p.frames.columns[0][0], CLASS_PYTHON);
 	assert_string_equal(text_of(&p, p.frames.columns[3][0]), "/app/m.py");
 	assert_null(text_of(&p, p.frames.columns[4][0]));
 	assert_int_equal(p.frames.columns[5][0], 4);
 	assert_string_equal(text_of(&p, p.frames.columns[2][1]), "g<…>");
 	assert_string_equal(text_of(&p, p.frames.columns[4][1]), "/lib/libg.so");
-	/* in the program itself, where the runtime is linked statically */
+	/* the runtime's function, which has called the driver */
 	assert_int_equal(p.frames.columns[0][2], CLASS_API);
+	assert_int_equal(p.frames.columns[0][3], CLASS_API);
 	assert_int_equal(p.frames.columns[8][0], KIND_PYTHON);
 	assert_int_equal(p.frames.columns[8][2], KIND_API);
 	free_page(&p);

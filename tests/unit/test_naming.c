@@ -495,6 +495,28 @@ static void a_copy_is_cut_at_its_own_function(void **state)
 	forget(&n);
 }
 
+/* What a library's own cudaMemcpy launches is not the runtime's copy. */
+static void a_function_called_like_the_runtimes_cuts_nothing_off(void **state)
+{
+	struct naming_bench *b = *state;
+	uint32_t own = push_code(b, push_code(b, STACK(b, "main"), cudaMemcpy), inner);
+	uint32_t kernel = push_code(b, push_code(b, own, cudaLaunchKernel), inner);
+	uint32_t copy = push_code(b, own, cudaMemcpy);
+	struct named n;
+
+	add_kernel(b, bench_call(b, kernel, "cuLaunchKernel"), "k", 30);
+	/* a call with the library's own name ends at that, wherever it is seen */
+	add_work(b, bench_call(b, copy, "cuMemcpyHtoD_v2"), CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD,
+		 NULL, 7);
+	add_work(b, bench_call(b, own, "cudaMemcpy"), CAPTURE_NONE, GPU_WORK_MEMCPY_DTOH, NULL, 5);
+	n = name_all(b);
+	assert_weight(n.tree, ROW_GPU, 30, "main", "cudaMemcpy", "inner", "cudaLaunchKernel",
+		      "[GPU_Kernel]k");
+	assert_weight(n.tree, ROW_GPU, 7, "main", "cudaMemcpy", "[GPU_Memcpy HtoD]");
+	assert_weight(n.tree, ROW_GPU, 5, "main", "cudaMemcpy", "[GPU_Memcpy DtoH]");
+	forget(&n);
+}
+
 /* Only code is CUDA's: a Python function or a range may be called anything. */
 static void other_frames_end_no_launch(void **state)
 {
@@ -978,6 +1000,7 @@ int main(void)
 		BENCH_TEST(return_addresses_are_named_by_the_call),
 		BENCH_TEST(a_launch_is_cut_at_the_programs_own_call),
 		BENCH_TEST(a_copy_is_cut_at_its_own_function),
+		BENCH_TEST(a_function_called_like_the_runtimes_cuts_nothing_off),
 		BENCH_TEST(other_frames_end_no_launch),
 		BENCH_TEST(each_part_of_a_stack_is_cut),
 		BENCH_TEST(timed_calls_name_their_kernel),
