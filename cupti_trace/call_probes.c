@@ -121,6 +121,20 @@ void call_probes_enable(struct tracer *tracer, uint32_t probes,
 	}
 }
 
+void call_probes_end(struct tracer *tracer, bool (*is_followed)(uint32_t domain, uint32_t cbid))
+{
+	for (uint32_t i = 0; i < DOMAINS * CBIDS; i++) {
+		uint32_t domain =
+			i % DOMAINS ? CUPTI_ABI_DOMAIN_DRIVER_API : CUPTI_ABI_DOMAIN_RUNTIME_API;
+		struct probed *f = function_of(domain, i / DOMAINS);
+
+		__atomic_store_n(&f->is_probed, false, __ATOMIC_RELAXED);
+		if (f->is_enabled && !is_followed(domain, i / DOMAINS))
+			tracer->api.cuptiEnableCallback(0, tracer->subscriber, domain, i / DOMAINS);
+		f->is_enabled = false;
+	}
+}
+
 /* ---- the stack, as a chain of frame pointers ---- */
 
 /* What tracers follow; the kernel's limit on frames is lower by default. */

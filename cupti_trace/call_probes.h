@@ -23,6 +23,9 @@
 void call_probes_enable(struct tracer *tracer, uint32_t probes,
 			bool (*is_followed)(uint32_t domain, uint32_t cbid));
 
+/* The subscription is about to end, and with it all that CUPTI reports; the same thread. */
+void call_probes_end(struct tracer *tracer, bool (*is_followed)(uint32_t domain, uint32_t cbid));
+
 /* A function of the runtime or driver is entered or left; `frame` is the callback's. Any thread. */
 void call_probes_on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 			 const struct cupti_abi_callback_data *data, const void *frame);

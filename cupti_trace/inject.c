@@ -463,7 +463,7 @@ static void turn_off(struct tracer *tracer)
 	atomic_store(&tracer->phase, TRACER_OFF);
 	if (tracer->stall_period)
 		pc_sampling_end(tracer);
-	call_probes_enable(tracer, 0, callback_follows);
+	call_probes_end(tracer, callback_follows);
 	callback_unsubscribe(tracer);
 	record_kinds_disable(tracer);
 }

@@ -127,6 +127,17 @@ count()
 	[ "$(count launch)" -lt "$(awk '$2 ~ /^[0-9]+$/ { n += $2 } END { print n }' totals)" ]
 }
 
+@test "a tracer that comes a second time sees calls again" {
+	PROBE_TRACER_AGAIN=1500 PROBE_TRACER_ONLY=launch,kernel_done traced timeout 5 "$workloads/steady" 600000
+	expect_line fired '^again$'
+	sed '/^again$/,$d' fired >first
+	sed '1,/^again$/d' fired >second
+	for fired in first second; do
+		expect_line "$fired" '^launch '
+		expect_line "$fired" '^kernel_done '
+	done
+}
+
 @test "without tracers the library leaves CUPTI to others" {
 	run_command env CUDA_INJECTION64_PATH="$library" "$workloads/cupti_client" before 20
 	expect_status 0

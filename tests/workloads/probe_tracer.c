@@ -12,7 +12,8 @@
  * Strings are shown as such, in the places that docs/probes.md gives, cut after 60 bytes, spaces as
  * "_". With PROBE_TRACER_STACKS the functions of the stack that the frame pointer leads to follow
  * behind " < ". PROBE_TRACER_ONLY: a comma-separated list of probes. PROBE_TRACER_LATE: after so
- * many ms instead of at once.
+ * many ms instead of at once. PROBE_TRACER_AGAIN: leaves after so many ms, comes again after as
+ * many more, and writes a line "again".
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -38,6 +39,7 @@
 static struct probe {
 	const char *name;
 	uintptr_t at;
+	volatile uint16_t *semaphore;
 	int arguments;
 } probes[PROBES_MOST];
 static int probe_count, output = -1, with_stacks;
@@ -143,7 +145,6 @@ static void trace(const char *note, uintptr_t base)
 	probes[probe_count].at = base + place[0];
 	for (const char *text = name + strlen(name) + 1; (text = strchr(text, '@')); text++)
 		probes[probe_count].arguments++;
-	probe_count++;
 	page = (char *)((base + place[0]) & ~(uintptr_t)4095);
 	/* a no-op of five bytes, in one cache line */
 	if (memcmp((void *)(base + place[0]), "\x0f\x1f\x44\0\0", NOP_BYTES) != 0 ||
@@ -151,7 +152,8 @@ static void trace(const char *note, uintptr_t base)
 		_exit(98);
 	mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
 	*(volatile char *)(base + place[0]) = (char)0xcc;
-	++*(volatile uint16_t *)(base + place[2]);
+	probes[probe_count].semaphore = (volatile uint16_t *)(base + place[2]);
+	++*probes[probe_count++].semaphore;
 }
 
 static void read_notes(const char *file, uintptr_t base)
@@ -204,9 +206,24 @@ static void *attach_late(void *ms)
 	return NULL;
 }
 
+/* The breakpoints stay: where nobody counts himself, nothing comes to them. */
+static void *attach_again(void *ms)
+{
+	usleep((useconds_t)(uintptr_t)ms * 1000);
+	for (int i = 0; i < probe_count; i++)
+		--*probes[i].semaphore;
+	usleep((useconds_t)(uintptr_t)ms * 1000);
+	if (write(output, "again\n", 6) != 6)
+		_exit(96);
+	for (int i = 0; i < probe_count; i++)
+		++*probes[i].semaphore;
+	return NULL;
+}
+
 __attribute__((constructor)) static void begin(void)
 {
 	const char *path = getenv("PROBE_TRACER"), *late = getenv("PROBE_TRACER_LATE");
+	const char *again = getenv("PROBE_TRACER_AGAIN");
 	pthread_t thread;
 
 	if (!path || !getenv("CUDA_INJECTION64_PATH"))
@@ -217,4 +234,6 @@ __attribute__((constructor)) static void begin(void)
 		attach();
 	else
 		pthread_create(&thread, NULL, attach_late, (void *)(uintptr_t)atol(late));
+	if (again)
+		pthread_create(&thread, NULL, attach_again, (void *)(uintptr_t)atol(again));
 }
