@@ -504,13 +504,13 @@ uint64_t join_count_others_due(const struct join *c, uint64_t before_ns)
 
 /* The link of a new launch: added, or found if operations came first. NULL: out of memory. */
 static struct link *launch_link(struct join *c, uint32_t process, uint64_t time_ns,
-				uint32_t correlation_id, int is_graph)
+				uint32_t correlation_id, int is_graph, uint32_t stack)
 {
 	struct link *l = links_find(&c->links, process, correlation_id);
 
 	if (l && l->state != LINK_NO_LAUNCH) {
 		/* the old launch keeps its state; operations may be of either */
-		c->stats.launches_confused++;
+		c->stats.launches_confused += stack == STACK_NONE || stack != l->stack;
 		if (l->state == LINK_UNDECIDED)
 			decide(c, l, STACK_NONE);
 		call_due(c, l);
@@ -549,7 +549,7 @@ int join_launch(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns
 	c->stats.launches++;
 	if (c->launches_held >= c->newest)
 		decide_all_launches(c, true);
-	l = launch_link(c, process, time_ns, correlation_id, is_graph);
+	l = launch_link(c, process, time_ns, correlation_id, is_graph, STACK_NONE);
 	if (l && await_probe(c, process, tid, &launch, l) == 0)
 		return 0;
 	c->stats.launches_unprobed++;
@@ -561,7 +561,7 @@ int join_launch(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns
 int join_launch_with_stack(struct join *c, uint32_t process, uint64_t time_ns,
 			   uint32_t correlation_id, int is_graph, uint32_t stack)
 {
-	struct link *l = launch_link(c, process, time_ns, correlation_id, is_graph);
+	struct link *l = launch_link(c, process, time_ns, correlation_id, is_graph, stack);
 
 	c->stats.launches++;
 	if (!l)

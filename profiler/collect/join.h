@@ -75,7 +75,7 @@ struct join_stats {
 	uint64_t probes_unused; /* nested driver calls, or calls CUPTI did not report */
 	uint64_t launches;
 	uint64_t launches_unprobed; /* launches without a probe */
-	uint64_t launches_confused; /* their ids are also those of earlier launches */
+	uint64_t launches_confused; /* their ids are also those of launches with other stacks */
 	uint64_t operations;
 	uint64_t matched;   /* operations attributed to a stack */
 	uint64_t unmatched; /* operations without a stack */

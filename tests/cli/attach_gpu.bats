@@ -461,12 +461,17 @@ write_leaver()
 		until grep -q work out.steady; do sleep 0.1; done
 		ls /proc/$!/fd >before
 		echo $! >$group/cgroup.procs
-		echo 1 >$group/cgroup.freeze
-		until grep -q "frozen 1" $group/cgroup.events; do :; done
-		# on a busy machine the time to find a thread may be over before one has been tried
+		# it may be frozen within a call of CUDA, and on a busy machine the time to find a thread
+		# may be over before one has been tried
 		for try in 1 2 3 4 5 6 7 8 9 10; do
+			echo 1 >$group/cgroup.freeze
+			until grep -q "frozen 1" $group/cgroup.events; do :; done
 			"$profile" -p $! -d 1 -o out.folded 2>tried || exit
-			! grep -q "no thread that sleeps where the library could be loaded" tried || continue
+			! grep -q "no thread that sleeps where the library could be loaded" tried || {
+				echo 0 >$group/cgroup.freeze
+				sleep 0.1
+				continue
+			}
 			break
 		done
 		cat tried >&2

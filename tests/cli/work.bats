@@ -208,7 +208,10 @@ under_captures()
 
 	while read -r mode function kernels; do
 		expect_equal "ns of $mode under $function" "$(weight_of out.folded \
-			"captured at[]];.*;run_$mode;(.*;)?$function;.*[[]GPU_Kernel[]]")" "${kernels}000"
+			"captured at[]];.*;run_$mode;(.*;)?$function;.*[[]GPU_Kernel[]]")" "${kernels}000" || {
+			cat out.folded
+			return 1
+		}
 		all=$((all + kernels))
 	done < <(awk '{ print $1, $2, 2 * $3 }' stdout)
 	[ "$all" -gt 0 ]

@@ -519,6 +519,20 @@ static void an_id_reused_before_the_decision_still_means_the_new_launch(void **s
 	assert_int_equal(join_stats(b->c).launches_confused, 1);
 }
 
+static void an_id_reused_with_the_same_stack_confuses_nothing(void **state)
+{
+	struct bench *b = *state;
+
+	for (uint64_t i = 0; i < 2; i++) {
+		assert_int_equal(join_launch_with_stack(b->c, PROCESS, 11 + i, 7, 0, 5), 0);
+		operation(b, 7, (uint32_t)i);
+		assert_stack(b, (uint32_t)i, 5);
+	}
+	assert_int_equal(join_stats(b->c).launches_confused, 0);
+	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 13, 7, 0, 6), 0);
+	assert_int_equal(join_stats(b->c).launches_confused, 1);
+}
+
 static void ids_of_two_processes_are_apart(void **state)
 {
 	struct bench *b = *state;
@@ -1335,6 +1349,7 @@ int main(void)
 		DIRECTED(a_graph_without_operations_is_fine),
 		DIRECTED(a_reused_id_means_the_new_launch),
 		DIRECTED(an_id_reused_before_the_decision_still_means_the_new_launch),
+		DIRECTED(an_id_reused_with_the_same_stack_confuses_nothing),
 		DIRECTED(ids_of_two_processes_are_apart),
 		DIRECTED(the_largest_ids_are_ordinary),
 		DIRECTED(an_operation_is_output_with_its_launchs_time),
