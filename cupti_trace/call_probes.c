@@ -102,37 +102,37 @@ static bool is_needed(const struct tracer *tracer, const struct probed *f, uint3
 	       (probes & PROBE_BIT(api_error));
 }
 
+/* What is enabled stays so until the end. */
+static void choose(struct tracer *tracer, uint32_t probes,
+		   bool (*is_followed)(uint32_t domain, uint32_t cbid), bool is_end)
+{
+	for (uint32_t i = 0; i < DOMAINS * CBIDS; i++) {
+		uint32_t domain =
+			i % DOMAINS ? CUPTI_ABI_DOMAIN_DRIVER_API : CUPTI_ABI_DOMAIN_RUNTIME_API;
+		struct probed *f = function_of(domain, i / DOMAINS);
+		bool enable = !is_end && (f->is_enabled || is_needed(tracer, f, probes));
+
+		__atomic_store_n(&f->is_probed, is_probed(f, probes), __ATOMIC_RELAXED);
+		if (enable == f->is_enabled)
+			continue;
+		f->is_enabled = enable;
+		if (!is_followed(domain, i / DOMAINS))
+			tracer->api.cuptiEnableCallback(enable, tracer->subscriber, domain,
+							i / DOMAINS);
+	}
+}
+
 void call_probes_enable(struct tracer *tracer, uint32_t probes,
 			bool (*is_followed)(uint32_t domain, uint32_t cbid))
 {
 	if (!is_indexed && ((probes & PROBES_OF_CALLS) || tracer->sends_errors))
 		index_functions(tracer);
-	for (uint32_t i = 0; i < DOMAINS * CBIDS; i++) {
-		uint32_t domain =
-			i % DOMAINS ? CUPTI_ABI_DOMAIN_DRIVER_API : CUPTI_ABI_DOMAIN_RUNTIME_API;
-		struct probed *f = function_of(domain, i / DOMAINS);
-
-		__atomic_store_n(&f->is_probed, is_probed(f, probes), __ATOMIC_RELAXED);
-		if (f->is_enabled || !is_needed(tracer, f, probes))
-			continue;
-		f->is_enabled = true;
-		if (!is_followed(domain, i / DOMAINS))
-			tracer->api.cuptiEnableCallback(1, tracer->subscriber, domain, i / DOMAINS);
-	}
+	choose(tracer, probes, is_followed, false);
 }
 
 void call_probes_end(struct tracer *tracer, bool (*is_followed)(uint32_t domain, uint32_t cbid))
 {
-	for (uint32_t i = 0; i < DOMAINS * CBIDS; i++) {
-		uint32_t domain =
-			i % DOMAINS ? CUPTI_ABI_DOMAIN_DRIVER_API : CUPTI_ABI_DOMAIN_RUNTIME_API;
-		struct probed *f = function_of(domain, i / DOMAINS);
-
-		__atomic_store_n(&f->is_probed, false, __ATOMIC_RELAXED);
-		if (f->is_enabled && !is_followed(domain, i / DOMAINS))
-			tracer->api.cuptiEnableCallback(0, tracer->subscriber, domain, i / DOMAINS);
-		f->is_enabled = false;
-	}
+	choose(tracer, 0, is_followed, true);
 }
 
 /* ---- the stack, as a chain of frame pointers ---- */
