@@ -1311,7 +1311,6 @@ static void note_unanswered(struct collect *c, uint64_t now_ns, uint64_t unended
 	struct join_stats stats = join_stats(c->join);
 	uint64_t known = c->ledger.gpu.dropped, copies, graphs;
 
-	c->ledger.launches.confused = stats.launches_confused;
 	if (c->options.last_ns && window_is_over(&c->window, now_ns)) {
 		saturated_add(&c->ledger.outside.unended, unended);
 		return;
@@ -1337,6 +1336,7 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	end_calls(c, 0, now_ns);
 	unended = join_count_others_due(c->join, c->window.to_ns);
 	join_finish(c->join);
+	c->ledger.launches.confused = join_stats(c->join).launches_confused;
 	note_unanswered(c, now_ns, unended);
 	/* before processes are settled, and with them goes what they have said */
 	handovers_advance(&c->handovers, UINT64_MAX);

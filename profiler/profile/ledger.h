@@ -45,9 +45,8 @@ struct ledger_launches {
 	uint64_t unended;
 	uint64_t copies_unended; /* copies and sets, likewise */
 	uint64_t graphs_unended; /* of graphs, which may have been empty */
-	uint64_t confused; /* have the correlation id of another: work of either may be the other's
-			    */
-	uint64_t handed, apart; /* as in ledger_cpu */
+	uint64_t confused;       /* their work may be another's, which has the same id */
+	uint64_t handed, apart;  /* as in ledger_cpu */
 	uint32_t probed_functions;
 };
 
