@@ -303,6 +303,15 @@ static void times_outside_are_marked(void **state)
 	assert_int_equal(b->fifo.ledger->pipe.malformed, 0);
 }
 
+static struct cupti_abi_memory released_at(uint64_t timestamp)
+{
+	return (struct cupti_abi_memory){.kind = CUPTI_ABI_ACTIVITY_KIND_MEMORY2,
+					 .operation = CUPTI_ABI_MEMORY_RELEASE,
+					 .address = 4096,
+					 .bytes = 7,
+					 .timestamp = timestamp};
+}
+
 /* What ended before is counted, what is followed from the start is sent all the same. */
 static void work_before_the_recorded_is_counted(void **state)
 {
@@ -314,11 +323,7 @@ static void work_before_the_recorded_is_counted(void **state)
 	};
 	const struct cupti_abi_memset set = {
 		.kind = CUPTI_ABI_ACTIVITY_KIND_MEMSET, .start = 50 * ms, .end = 52 * ms};
-	const struct cupti_abi_memory memory = {.kind = CUPTI_ABI_ACTIVITY_KIND_MEMORY2,
-						.operation = CUPTI_ABI_MEMORY_RELEASE,
-						.address = 4096,
-						.bytes = 7,
-						.timestamp = ms};
+	const struct cupti_abi_memory memory = released_at(ms);
 	struct bench *b = *state;
 
 	b->recorded_from_ns = 100 * ms;
@@ -348,11 +353,7 @@ static void work_after_the_recorded_is_counted(void **state)
 		record("later", at + ms, at + 2 * ms),
 		record("untimed", 0, 0),
 	};
-	const struct cupti_abi_memory memory = {.kind = CUPTI_ABI_ACTIVITY_KIND_MEMORY2,
-						.operation = CUPTI_ABI_MEMORY_RELEASE,
-						.address = 4096,
-						.bytes = 7,
-						.timestamp = 200 * ms};
+	const struct cupti_abi_memory memory = released_at(200 * ms);
 	struct bench *b = *state;
 
 	b->recorded_to_ns = 100 * ms;
