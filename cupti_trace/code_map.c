@@ -60,7 +60,7 @@ static void take_line(struct code_map *map, struct gpu_event_code *head, const c
 	uint64_t own = (uint64_t)(uintptr_t)take_line;
 	struct code_map_entry *entry = &map->entries[map->count];
 	struct gpu_event_code *code = &entry->code;
-	const char *at = line, *permissions;
+	const char *at = line, *permissions, *name;
 	size_t length;
 
 	memset(entry, 0, sizeof(*entry));
@@ -89,9 +89,10 @@ static void take_line(struct code_map *map, struct gpu_event_code *head, const c
 		return;
 	code->path = memcpy(map->paths + map->paths_used, at, length);
 	map->paths_used += (uint32_t)length;
-	entry->is_runtime = starts_with(base_name(at), "libcudart.so");
-	entry->is_cuda = entry->is_runtime || is_cuda_file(base_name(at)) ||
-			 (own >= code->start && own < code->end);
+	name = base_name(at);
+	entry->is_runtime = starts_with(name, "libcudart.so");
+	entry->is_cuda =
+		entry->is_runtime || is_cuda_file(name) || (own >= code->start && own < code->end);
 	map->count++;
 }
 

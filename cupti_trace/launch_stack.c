@@ -312,8 +312,9 @@ static struct {
 	struct python_merged origins[GPU_STACK_MAX_FRAMES];
 } sent;
 
-/* How many frames are left out: those of CUDA's libraries, but for a function of the runtime that
- * has called the driver's. */
+/* How many frames are left out: CUDA's libraries', but for the runtime's function that has called
+ * the driver's.
+ */
 static uint32_t count_left_out(struct sink *sink, const char *function,
 			       const struct unwind_stack *native)
 {

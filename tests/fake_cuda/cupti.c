@@ -86,8 +86,8 @@ static bool wanted(uint32_t domain, uint32_t cbid, cupti_abi_callback *callback,
 
 /*
  * The runtime's calls that the calling thread is in, as CUPTI sees it: an entry callback begins
- * one, an exit callback ends it. Turned off in between, it goes on for ever in 13.0, and all that
- * follows is within it.
+ * one, an exit callback ends it. With 13.0, if it is turned off in between, the call never ends,
+ * and everything that follows is within it.
  */
 static __thread struct {
 	uint32_t depth, correlation_id; /* of the outermost */

@@ -51,8 +51,7 @@ void runtime_forget_modules(void);
 	driver->call_exit(&call);                                             \
 	return runtime_error(result)
 
-/* `expression` within the driver's function that NVIDIA's runtime calls there, of like parameters.
- */
+/* `expression` within the function of the driver that NVIDIA's runtime calls there. */
 #define IN_DRIVER(function, expression)                        \
 	({                                                     \
 		cudaError_t inner_ = cudaSuccess;              \

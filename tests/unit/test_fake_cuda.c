@@ -938,7 +938,7 @@ static void *launch_elsewhere(void *stuck)
 }
 
 /* As measured with CUPTI 13.0. */
-static void a_call_turned_off_midway_goes_on_for_ever(void)
+static void a_call_turned_off_midway_never_ends(void)
 {
 	uint32_t before, stuck, after, records = 0;
 	pthread_t other;
@@ -1107,7 +1107,7 @@ int main(void)
 		TEST(devices_without_access_copy_through_the_host),
 		TEST(driver_calls_stand_alone),
 		TEST(losses_cover_all_kinds),
-		TEST(a_call_turned_off_midway_goes_on_for_ever),
+		TEST(a_call_turned_off_midway_never_ends),
 		TEST(turning_on_midway_is_harmless),
 		TEST(turning_off_at_the_end_is_harmless),
 		TEST(unsubscribing_midway_is_turning_off),
