@@ -48,10 +48,10 @@ const volatile unsigned int keeps_times;
 const volatile unsigned int takes_kernel_waits; /* stacks with the kernel's frames */
 
 /*
- * And by the reader: threads that already ran when they were to be followed are, and when the run
- * was over; 0: not yet.
+ * And by the reader: threads that begin are followed; those that already ran are, too; when the run
+ * was over. 0: not yet.
  */
-unsigned int times_have_begun;
+unsigned int follows_new_threads, times_have_begun;
 unsigned long times_over_ns;
 
 /* Set by the loader where the moments of times off the CPU are wanted, too, stacks or not. */

@@ -398,7 +398,7 @@ int BPF_PROG(on_new_times, struct task_struct *parent, struct task_struct *child
 {
 	__u32 from = process_of(parent), to = process_of(child);
 
-	if (from && to && is_in(&tracked, from) && !times_over_ns)
+	if (from && to && is_in(&tracked, from) && follows_new_threads && !times_over_ns)
 		follow_times(child, to, pid_in_profiler_ns(child), 1);
 	return 0;
 }
@@ -427,7 +427,7 @@ int BPF_PROG(on_exec_times, struct task_struct *task)
 
 	if (t && !times_over_ns)
 		start_times_over(t, pid);
-	else if (!t && pid && is_in(&tracked, pid) && !times_over_ns)
+	else if (!t && pid && is_in(&tracked, pid) && follows_new_threads && !times_over_ns)
 		follow_times(task, pid, pid, 0);
 	return 0;
 }

@@ -61,7 +61,7 @@ struct bounded_caller *bounded_caller_new(unsigned int run_ms);
 void bounded_caller_free(struct bounded_caller *c);
 
 /* How often, while a call is waited for. */
-#define BOUNDED_CALL_MEANWHILE_MS 10
+#define BOUNDED_CALL_MEANWHILE_MS 2
 
 /*
  * While this process waits for a call it calls `meanwhile` again and again, so that something else

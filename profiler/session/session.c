@@ -56,6 +56,10 @@
 #define TIMES_PAUSE_NS 5000000
 #define GOODBYE_PATIENCE_NS 5000000000u /* for programs, when recording is over */
 
+/* For libraries in processes that run already: CUPTI may wait for a busy GPU before it begins. */
+#define LIBRARY_PATIENCE_NS 10000000000u
+#define SAY_LIBRARY_NS 2000000000u
+
 /* What a descriptor watched by the session's epoll is. */
 enum { READY_SIGNAL, READY_TARGET, READY_PIPE, READY_KERNEL };
 
@@ -75,8 +79,9 @@ struct session {
 	struct attachment *attachment; /* in place of a target; NULL: there is one */
 	struct arrivals *arrivals;     /* of the library in its processes; NULL: in none */
 	struct id_map brought;         /* pids where it has arrived, in one program or more */
-	struct id_map awaited;         /* pids where it has arrived and not said hello */
-	char *program;                 /* the command line of the first of them; NULL: unknown */
+	struct id_map expected; /* ids of processes of which it is not known whether it can */
+	struct id_map awaited;  /* pids where it has arrived and not said hello */
+	char *program;          /* the command line of the first of them; NULL: unknown */
 	/* ids of processes: it came too late unless it says hello; said hello; may have used CUDA
 	 */
 	struct id_map missed, heard, users;
@@ -96,13 +101,16 @@ struct session {
 	bool command_ended;   /* and that has been handled */
 	bool stops_waiting;   /* for processes that outlive the target, or that we attached to */
 	bool stops_leaving;   /* likewise for libraries that were asked to leave */
-	bool pipe_ended, has_counted_left, has_said_waiting;
-	bool is_copy;                /* in a child of ours: session_complete_copy */
-	bool is_asked;               /* for a snapshot, by a signal */
-	bool has_read_all;           /* that was in the pipe, the last time */
-	bool ends_delay;             /* before processes that run already are looked at */
-	bool was_told_to_begin;      /* session_begin_window */
+	bool pipe_ended, has_counted_left;
+	bool has_said_waiting;  /* for libraries to begin, or for who uses the GPU after the command
+				 */
+	bool is_copy;           /* in a child of ours: session_complete_copy */
+	bool is_asked;          /* for a snapshot, by a signal */
+	bool has_read_all;      /* that was in the pipe, the last time */
+	bool ends_delay;        /* before processes that run already are looked at */
+	bool was_told_to_begin; /* session_begin_window */
 	bool has_begun, has_stopped; /* the window, and CPU time was read */
+	bool has_failed;             /* and said why: end without a result */
 	uint32_t interrupts;         /* SIGINTs so far */
 	int early_signal;            /* a signal that ends us before the target ran; 0: none */
 	uint64_t quick_until_ns;     /* look often until then */
@@ -157,6 +165,7 @@ void session_free(struct session *s)
 	arrivals_free(s->arrivals);
 	free(s->program);
 	id_map_release(&s->brought);
+	id_map_release(&s->expected);
 	id_map_release(&s->awaited);
 	id_map_release(&s->missed);
 	id_map_release(&s->heard);
@@ -628,6 +637,13 @@ static void set_window(struct session *s, char variable[TARGET_VARIABLE_BYTES])
 			 s->window.to_ns);
 }
 
+static void begin_run(struct session *s)
+{
+	s->start_ns = monotonic_ns();
+	s->start_unix_ns = unix_ns();
+	collect_begin(s->collect, s->start_ns);
+}
+
 static int release_target(struct session *s)
 {
 	char variable[TARGET_VARIABLE_BYTES];
@@ -636,9 +652,7 @@ static int release_target(struct session *s)
 	if (is_called_off(s))
 		return called_off_status(s);
 	s->is_running = true;
-	s->start_ns = monotonic_ns();
-	s->start_unix_ns = unix_ns();
-	collect_begin(s->collect, s->start_ns);
+	begin_run(s);
 	s->quick_until_ns = s->start_ns + FIRST_QUICK_NS; /* then its exec will be known */
 	set_window(s, variable);
 	err = target_release(&s->target, variable);
@@ -704,6 +718,8 @@ static void begin_cuda(struct session *s, struct process *process,
 		id_map_get(&s->users, process->id);
 	if (!s->arrivals || arrivals_add(s->arrivals, process->id, process->pid) != 0)
 		call_timing_begin(s->call_timing, process);
+	else
+		id_map_get(&s->expected, process->id);
 }
 
 /* Also before its mapping of the driver is known to us. */
@@ -736,6 +752,7 @@ static void take_arrivals(struct session *s)
 						  ? collect_find_process(s->collect, arrival.pid)
 						  : NULL;
 
+		id_map_remove(&s->expected, arrival.id);
 		if (has_arrived(s, &arrival)) {
 			id_map_get(&s->brought, (uint32_t)arrival.pid);
 			s->late += process && process->id == arrival.id && !process->is_attached;
@@ -1020,9 +1037,11 @@ static int follow_all(struct session *s)
 	int err;
 
 	s->is_running = true;
-	s->start_ns = monotonic_ns();
-	s->start_unix_ns = unix_ns();
-	collect_begin(s->collect, s->start_ns);
+	begin_run(s);
+	if (s->arrivals) { /* begin_attached */
+		s->window.from_ns = WINDOW_NOT_YET;
+		apply_window(s);
+	}
 	err = attachment_follow(s->attachment);
 	if (err) {
 		log_error(s->log, "cannot follow %s: %s",
@@ -1031,16 +1050,7 @@ static int follow_all(struct session *s)
 			  err == -ESRCH ? "they have ended" : strerror(-err));
 		return err;
 	}
-	err = s->options->measure.wall ? bpf_source_follow_threads(kernel_events_bpf(s->kernel))
-				       : 0;
-	if (err) {
-		log_error(s->log, "--wall of processes that already run: %s",
-			  err == -EOPNOTSUPP ? "Linux 6.1 or later is needed" : strerror(-err));
-		return err;
-	}
 	note_program(s, attachment_first(s->attachment));
-	if (s->options->attach->duration_ns)
-		s->attached_to_ns = monotonic_ns() + s->options->attach->duration_ns;
 	log_verbose(s->log, "attached to %u process%s", attachment_count(s->attachment),
 		    attachment_count(s->attachment) == 1 ? "" : "es");
 	return kernel_events_watch(s->kernel, s->epoll, READY_KERNEL);
@@ -1106,6 +1116,11 @@ static void ask_to_leave(struct session *s)
 {
 	if (!s->arrivals)
 		return;
+	if (!s->has_begun) {
+		s->start_ns = s->window.from_ns = s->ended_ns;
+		log_warn(s->log, "nothing was recorded: it ended before CUPTI had begun in all "
+				 "processes that use CUDA");
+	}
 	arrivals_stop(s->arrivals);
 	s->window.to_ns = s->ended_ns;
 	change_window(s);
@@ -1133,26 +1148,114 @@ static bool attached_have_ended(struct session *s)
 	return true;
 }
 
-/* Whether the library has arrived in a process that runs, and has not said hello. */
-static bool awaits_hello(const struct session *s)
+/*
+ * Processes that run, in which the library has arrived and which have not said hello. `*any`: one
+ * of them.
+ */
+static uint32_t count_awaited(const struct session *s, uint32_t *any)
 {
-	uint32_t position = 0, pid;
+	uint32_t position = 0, pid, count = 0;
 	uint64_t value;
 
-	while (id_map_next(&s->awaited, &position, &pid, &value))
-		if (collect_knows_process(s->collect, (pid_t)pid))
-			return true;
-	return false;
+	while (id_map_next(&s->awaited, &position, &pid, &value)) {
+		if (!collect_knows_process(s->collect, (pid_t)pid))
+			continue;
+		*any = pid;
+		count++;
+	}
+	return count;
 }
 
 /* Whether no library is at work in the processes any more, or is waited for no longer. */
 static bool attached_have_left(struct session *s)
 {
+	uint32_t pid;
+
 	if (!s->arrivals || s->pipe_ended || s->stops_leaving ||
 	    monotonic_ns() - s->ended_ns >= GOODBYE_PATIENCE_NS)
 		return true;
-	return !arrivals_are_busy(s->arrivals) && !awaits_hello(s) &&
+	return !arrivals_are_busy(s->arrivals) && !count_awaited(s, &pid) &&
 	       !gpu_pipe_has_running(s->pipe);
+}
+
+/* ---- what is recorded begins ---- */
+
+/* The time of --delay is over, or that of begin_attached has come. */
+static void begin_window(struct session *s)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	s->has_begun = true;
+	drain_kernel_events(s, true); /* who has ended before, and who has begun */
+	if (now_ns - s->window.from_ns > CLOCKS_LATE_NS) {
+		collect_forget_cpu_time(s->collect);
+		return;
+	}
+	/* twice: what one has used that ends meanwhile is known from the first time */
+	collect_begin_cpu_time(s->collect, now_ns);
+	drain_kernel_events(s, true);
+	collect_begin_cpu_time(s->collect, now_ns);
+}
+
+/* Whether it is not known yet what the library can do in some process, for a while at most. */
+static bool awaits_libraries(struct session *s)
+{
+	uint64_t waited_ns = monotonic_ns() - s->start_ns;
+	uint32_t pid = 0, count = s->expected.count + count_awaited(s, &pid);
+	bool is_long = waited_ns >= LIBRARY_PATIENCE_NS;
+	char text[32];
+
+	if (!count || waited_ns < SAY_LIBRARY_NS)
+		return count > 0;
+	if (count == 1 && pid)
+		snprintf(text, sizeof(text), "process %u", pid);
+	else
+		snprintf(text, sizeof(text), "%u process%s", count, count == 1 ? "" : "es");
+	if (is_long)
+		log_warn(s->log,
+			 "CUPTI has not begun in %s within %d s: GPU time is missing until it has",
+			 text, (int)(LIBRARY_PATIENCE_NS / 1000000000u));
+	else if (!s->has_said_waiting)
+		log_line(s->log, "Waiting for CUPTI to begin in %s", text);
+	s->has_said_waiting = true;
+	return !is_long;
+}
+
+/*
+ * Of processes that run already. With the library, the profile is of the time in which it is in all
+ * of them that use CUDA: what began earlier in one than in others could not be compared. False: it
+ * is still waited for.
+ */
+static bool begin_attached(struct session *s)
+{
+	int err;
+
+	if (s->arrivals) {
+		if (awaits_libraries(s))
+			return false;
+		begin_run(s);
+		s->window.from_ns = s->start_ns;
+		apply_window(s);
+	}
+	err = s->options->measure.wall ? bpf_source_follow_threads(kernel_events_bpf(s->kernel))
+				       : 0;
+	if (err) {
+		log_error(s->log, "--wall of processes that already run: %s",
+			  err == -EOPNOTSUPP ? "Linux 6.1 or later is needed" : strerror(-err));
+		s->has_failed = true;
+	}
+	if (s->options->attach->duration_ns)
+		s->attached_to_ns = s->start_ns + s->options->attach->duration_ns;
+	return true;
+}
+
+static void begin_when_due(struct session *s)
+{
+	if (s->has_begun || (s->attachment && (s->command_ended || !begin_attached(s))))
+		return;
+	s->has_begun = s->attachment != NULL;
+	if (s->window.from_ns && window_has(&s->window, monotonic_ns()))
+		begin_window(s);
 }
 
 /* ---- what the target sends ---- */
@@ -1187,6 +1290,7 @@ static void take_hello(struct session *s, struct tracee *tracee,
 		return;
 	}
 	gpu_pipe_accept(s->pipe, tracee, process);
+	id_map_remove(&s->expected, process->id);
 	id_map_remove(&s->awaited, (uint32_t)process->pid);
 	if (s->arrivals)
 		id_map_get(&s->heard, process->id);
@@ -1202,6 +1306,7 @@ static void take_hello(struct session *s, struct tracee *tracee,
 		call_timing_begin(s->call_timing, process);
 	else
 		call_timing_note_traced(s->call_timing, process);
+	begin_when_due(s); /* its work is recorded from when it is answered */
 	if (hello->wants_ack)
 		acknowledge(s, process, hello->instance);
 }
@@ -1409,25 +1514,6 @@ static bool has_recorded(struct session *s)
 	       now_ns - s->window.to_ns >= GOODBYE_PATIENCE_NS || !gpu_pipe_has_running(s->pipe);
 }
 
-/* The time of --delay is over. */
-static void begin_when_due(struct session *s)
-{
-	uint64_t now_ns = monotonic_ns();
-
-	if (s->has_begun || !s->window.from_ns || !window_has(&s->window, now_ns))
-		return;
-	s->has_begun = true;
-	drain_kernel_events(s, true); /* who has ended before, and who has begun */
-	if (now_ns - s->window.from_ns > CLOCKS_LATE_NS) {
-		collect_forget_cpu_time(s->collect);
-		return;
-	}
-	/* twice: what one has used that ends meanwhile is known from the first time */
-	collect_begin_cpu_time(s->collect, now_ns);
-	drain_kernel_events(s, true);
-	collect_begin_cpu_time(s->collect, now_ns);
-}
-
 /* How long to wait for events: no longer than to the beginning or end of the window. */
 static int tick_until(const struct session *s, int tick_ms)
 {
@@ -1489,10 +1575,13 @@ static void loop(struct session *s)
 	uint64_t drained_ns = monotonic_ns(), last_ns = drained_ns;
 	bool is_over = false;
 
-	while (!is_over && !s->is_orphan) {
+	begin_when_due(s);
+	while (!is_over && !s->is_orphan && !s->has_failed) {
 		struct epoll_event ready[16];
 		bool ended = has_ended(s);
-		int tick = ended || monotonic_ns() < s->quick_until_ns ? QUICK_TICK_MS : TICK_MS;
+		bool is_quick = ended || monotonic_ns() < s->quick_until_ns ||
+				(s->attachment && !s->has_begun);
+		int tick = is_quick ? QUICK_TICK_MS : TICK_MS;
 		int n = epoll_wait(s->epoll, ready, 16, tick_until(s, tick));
 		bool pipe_is_ready = false, kernel_is_ready = false;
 		uint64_t now = monotonic_ns();
@@ -1686,7 +1775,7 @@ int session_begin_window(struct session *s)
 	}
 	if (window_is_over(&s->window, now_ns))
 		return -ESHUTDOWN;
-	if (now_ns >= s->window.from_ns || s->was_told_to_begin)
+	if (now_ns >= s->window.from_ns || s->was_told_to_begin || s->attachment)
 		return -EALREADY;
 	s->was_told_to_begin = true;
 	s->window.from_ns = from_ns < s->window.from_ns ? from_ns : s->window.from_ns;
@@ -1735,7 +1824,7 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 	if (status)
 		return status;
 	loop(s);
-	if (s->is_orphan)
+	if (s->is_orphan || s->has_failed)
 		return EXIT_PROFILER_FAILED;
 	collect_rest(s);
 	*exit_status = final_status(s);

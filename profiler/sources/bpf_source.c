@@ -222,7 +222,7 @@ static int load(struct bpf_source *s)
 	bpf->rodata->times_calls = s->options.calls;
 	bpf->rodata->sends_python_lines = s->options.python_lines;
 	bpf->rodata->keeps_times = s->options.times;
-	bpf->bss->times_have_begun = !s->options.running;
+	bpf->bss->follows_new_threads = bpf->bss->times_have_begun = !s->options.running;
 	bpf->rodata->keeps_moments = s->options.moments;
 	bpf->rodata->takes_kernel_waits = s->options.kernel_waits;
 	choose_map_flags(bpf);
@@ -432,6 +432,7 @@ int bpf_source_follow_threads(struct bpf_source *s)
 
 	if (!follows_threads(&s->options))
 		return -EOPNOTSUPP;
+	s->bpf->bss->follows_new_threads = 1; /* those that the others begin meanwhile */
 	link = bpf_program__attach_iter(s->bpf->progs.follow_threads, NULL);
 	if (!link)
 		return -errno;

@@ -161,6 +161,36 @@ is_left()
 	is_left "$target"
 }
 
+# CUPTI waits for a busy GPU when it is asked for first.
+@test "CUPTI begins late: what is recorded begins with it, and lasts as long as was asked for" {
+	FAKE_CUDA_SUBSCRIBE_MS=2500 start_steady
+	run_profile -v --unit ns -p "$target" -d 2 -o out.folded
+	expect_whole
+	expect_line stderr "^Waiting for CUPTI to begin in process $target\$"
+	expect_line stderr '^Recorded: 2\.[0-9]+ s$'
+}
+
+@test "CUPTI begins too late: what is recorded begins without it" {
+	FAKE_CUDA_SUBSCRIBE_MS=11000 start_steady
+	run_profile -v --unit ns -p "$target" -d 2 -o out.folded
+	expect_whole
+	expect_line stderr "^profile: CUPTI has not begun in process $target within 10 s: GPU time is missing until it has\$"
+	expect_line stderr '^Recorded: 2\.[0-9]+ s$'
+}
+
+@test "CUPTI begins after the end: nothing is recorded, and the next one attaches" {
+	FAKE_CUDA_SUBSCRIBE_MS=1500 start_steady
+	start_profile -p "$target" -d 10 -o none.folded
+	wait_until grep -q profile-at-work "/proc/$target/maps"
+	kill -INT "$pid"
+	finish_profile
+	expect_status 0
+	expect_line stderr '^profile: nothing was recorded: it ended before CUPTI had begun'
+	wait_until is_left "$target"
+	look
+	expect_whole
+}
+
 @test "the profiler is killed, and the next one attaches" {
 	start_restless
 	for ((i = 0; i < 2; i++)); do

@@ -301,10 +301,24 @@ static bool is_refused(void)
 	return !part || (dladdr(&cupti, &info) && info.dli_fname && strstr(info.dli_fname, part));
 }
 
+/* The first subscription waits for the GPU: seconds, where its streams are always full. */
+static void wait_for_gpu(void)
+{
+	static bool has_waited;
+	unsigned long ms = has_waited ? 0 : cupti_env("FAKE_CUDA_SUBSCRIBE_MS");
+	struct timespec left = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+
+	has_waited = true;
+	while (nanosleep(&left, &left) != 0)
+		;
+}
+
 static int subscribe(cupti_abi_subscriber *subscriber, cupti_abi_callback callback, void *userdata)
 {
 	unsigned long forced = is_refused() ? cupti_env("FAKE_CUDA_SUBSCRIBE_ERROR") : 0;
 	int err;
+
+	wait_for_gpu();
 
 	if (!subscriber)
 		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
