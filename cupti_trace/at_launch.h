@@ -12,4 +12,15 @@
 /* Of a function: the linker puts those that are hot side by side. */
 #define AT_LAUNCH __attribute__((hot))
 
+/*
+ * The address of a thread's variable, found once: to the compiler it is cheap enough to be found at
+ * each use. It is a call, of a function far away.
+ */
+#define OF_THREAD(variable)                                      \
+	__extension__({                                          \
+		__typeof__(&(variable)) of_thread = &(variable); \
+		__asm__("" : "+r"(of_thread));                   \
+		of_thread;                                       \
+	})
+
 #endif

@@ -59,6 +59,11 @@ _Static_assert(2 * (FUNCTIONS - 1) <= UINT8_MAX, "numbers fit");
 /* What not all callbacks of a launch need: the others need not save registers for it. */
 #define NOT_ALWAYS AT_LAUNCH __attribute__((noinline))
 
+/* A function of the runtime or the driver: in one register. */
+struct api_id {
+	uint32_t domain, cbid;
+};
+
 /*
  * What the calling thread does. One variable: its address is found once a callback. Aligned, and
  * with it all that the library keeps of a thread: on five cache lines, wherever the loader puts it.
@@ -66,7 +71,7 @@ _Static_assert(2 * (FUNCTIONS - 1) <= UINT8_MAX, "numbers fit");
 static __thread struct own {
 	/* the API function that it is in, the outermost of those subscribed to */
 	const char *function; /* NULL: none */
-	uint32_t domain, cbid;
+	struct api_id id;
 	/* the launch that was logged last */
 	uint32_t launch_domain, correlation_id;
 	uint32_t visit;          /* in which that was */
@@ -77,15 +82,6 @@ static __thread struct own {
 	bool owes;         /* a record, but is no kernel */
 	bool made_node;    /* of a graph */
 } own __attribute__((aligned(64)));
-
-/* Looked up once: the compiler would do it again at each use. */
-static inline struct own *find_own(void)
-{
-	struct own *me = &own;
-
-	__asm__("" : "+r"(me));
-	return me;
-}
 
 /* The name of a launch function; NULL: no room, so the callback's data has to do. */
 static const char *keep_name(const char *cupti_name, size_t *used)
@@ -451,44 +447,43 @@ static SELDOM void tell_graph_launch(struct tracer *tracer,
 	guest_leave(&guest);
 }
 
-static SELDOM void on_wait_exit(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+static SELDOM void on_wait_exit(struct tracer *tracer, struct api_id id,
 				const struct cupti_abi_callback_data *data)
 {
 	wait_log_exit(tracer,
-		      &(struct wait_log_call){.domain = domain, .cbid = cbid, .data = data});
+		      &(struct wait_log_call){.domain = id.domain, .cbid = id.cbid, .data = data});
 }
 
 /* What is left to do, but for most calls nothing is. */
 static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, struct own *me,
-			      uint32_t domain, uint32_t cbid,
-			      const struct cupti_abi_callback_data *data, bool ends_launch)
+			      struct api_id id, const struct cupti_abi_callback_data *data,
+			      bool ends_launch)
 {
 	uint64_t now = ends_launch && tracer->times_launches ? clock_now_ns() : 0;
 
 	if (f->starts_range)
 		ranges_set_cuda(true);
 	if (f->waits)
-		on_wait_exit(tracer, domain, cbid, data);
+		on_wait_exit(tracer, id, data);
 	if (f->meaning == API_NODE)
 		graph_bodies_call_ends();
 	if (ends_launch)
 		on_launched(tracer, me, data, now);
 }
 
-static inline void on_exit_of(struct tracer *tracer, const struct function *f, uint32_t domain,
-			      uint32_t cbid, const struct cupti_abi_callback_data *data)
+static inline void on_exit_of(struct tracer *tracer, const struct function *f, struct own *me,
+			      struct api_id id, const struct cupti_abi_callback_data *data)
 {
-	struct own *me = find_own();
-	bool ends_launch = me->is_in_launch && me->launch_domain == domain &&
+	bool ends_launch = me->is_in_launch && me->launch_domain == id.domain &&
 			   me->correlation_id == data->correlation_id;
 
 	if (ends_launch)
 		me->is_in_launch = false;
-	if (me->domain == domain && me->cbid == cbid)
+	if (me->id.domain == id.domain && me->id.cbid == id.cbid)
 		me->function = NULL;
 	if (!f->is_plain || f->meaning == API_NODE ||
 	    (ends_launch && (tracer->times_launches || started_nothing(me, data))))
-		finish(tracer, f, me, domain, cbid, data, ends_launch);
+		finish(tracer, f, me, id, data, ends_launch);
 }
 
 /* Once for each function: it may launch what is not known to be launched. */
@@ -517,11 +512,10 @@ static SELDOM void on_waited(struct tracer *tracer, struct own *me)
 	me->is_kernel = false; /* once */
 }
 
-static NOT_ALWAYS void on_entry(struct tracer *tracer, struct function *f, uint32_t domain,
-				uint32_t cbid, const struct cupti_abi_callback_data *data,
+static NOT_ALWAYS void on_entry(struct tracer *tracer, struct function *f, struct own *me,
+				struct api_id id, const struct cupti_abi_callback_data *data,
 				const void *frame)
 {
-	struct own *me = find_own();
 	const char *function = name_of(f, data);
 	uint32_t stack = 0;
 
@@ -531,14 +525,14 @@ static NOT_ALWAYS void on_entry(struct tracer *tracer, struct function *f, uint3
 		report_unknown(tracer, f, function);
 	if (!me->function && f->meaning != API_NOTHING) {
 		me->function = function;
-		me->domain = domain;
-		me->cbid = cbid;
+		me->id = id;
 	}
 	if (f->runs_graph && atomic_load(&tracer->has_conditionals))
 		tell_graph_launch(tracer, data);
-	if (f->meaning != API_NODE && f->meaning != API_NOTHING && !is_nested(me, domain, data)) {
+	if (f->meaning != API_NODE && f->meaning != API_NOTHING &&
+	    !is_nested(me, id.domain, data)) {
 		const struct launch launch = {
-			.domain = domain,
+			.domain = id.domain,
 			.called = f,
 			.function = function,
 			.data = data,
@@ -551,11 +545,12 @@ static NOT_ALWAYS void on_entry(struct tracer *tracer, struct function *f, uint3
 					       : on_measured_launch(tracer, me, &launch);
 	}
 	if (f->waits)
-		on_wait_entry(
-			tracer, f,
-			(struct wait_log_call){
-				.domain = domain, .cbid = cbid, .data = data, .function = function},
-			stack);
+		on_wait_entry(tracer, f,
+			      (struct wait_log_call){.domain = id.domain,
+						     .cbid = id.cbid,
+						     .data = data,
+						     .function = function},
+			      stack);
 }
 
 static SELDOM void on_special(struct tracer *tracer, const struct function *f)
@@ -574,7 +569,9 @@ static SELDOM void on_special(struct tracer *tracer, const struct function *f)
 static inline void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 			  const struct cupti_abi_callback_data *data, const void *frame)
 {
+	const struct api_id id = {domain, cbid};
 	struct function *f;
+	struct own *me;
 
 	if (cbid >= CBIDS)
 		return;
@@ -582,14 +579,15 @@ static inline void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 	__asm__("" : "+r"(f)); /* the compiler would reckon it again for each member */
 	if (!f->is_followed)
 		return;
+	me = OF_THREAD(own);
 	if (data->callback_site != CUPTI_ABI_API_ENTER) {
-		on_exit_of(tracer, f, domain, cbid, data);
-	} else if (f->is_plain && is_nested(find_own(), domain, data)) {
+		on_exit_of(tracer, f, me, id, data);
+	} else if (f->is_plain && is_nested(me, domain, data)) {
 		/* its launch is logged, or its node is made, in the call around it */
 	} else if (f->is_special) {
 		on_special(tracer, f);
 	} else {
-		on_entry(tracer, f, domain, cbid, data, frame);
+		on_entry(tracer, f, me, id, data, frame);
 	}
 }
 
@@ -601,7 +599,7 @@ static inline void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 static SELDOM bool follows_idle(uint32_t domain, uint32_t cbid,
 				const struct cupti_abi_callback_data *data)
 {
-	struct own *me = find_own();
+	struct own *me = OF_THREAD(own);
 	struct function *f;
 
 	if (cbid >= CBIDS)
@@ -613,8 +611,7 @@ static SELDOM bool follows_idle(uint32_t domain, uint32_t cbid,
 		return true;
 	if (!me->function && f->meaning != API_NOTHING) {
 		me->function = name_of(f, data);
-		me->domain = domain;
-		me->cbid = cbid;
+		me->id = (struct api_id){domain, cbid};
 	}
 	return false;
 }

@@ -37,12 +37,7 @@ static _Atomic size_t bytes_in_use;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
 static bool has_key;
-/* Most launches need the words alone: they are beside the thread's other variables. */
-static __thread struct {
-	struct frame_memo *memo; /* NULL: none */
-	uint32_t generation;     /* of both */
-	struct stack_words words;
-} own;
+static __thread struct frame_memo_thread own;
 
 /* ---- memory ---- */
 
@@ -107,7 +102,7 @@ static void forget(struct frame_memo *memo)
 	memo->is_full = false;
 }
 
-static struct frame_memo *make(uint64_t high, uint32_t generation)
+static struct frame_memo *make(struct frame_memo_thread *thread, uint64_t high, uint32_t generation)
 {
 	struct frame_memo *memo;
 
@@ -122,32 +117,33 @@ static struct frame_memo *make(uint64_t high, uint32_t generation)
 		free(memo);
 		return NULL;
 	}
-	own.memo = memo;
-	own.generation = generation;
+	thread->memo = memo;
+	thread->generation = generation;
 	return memo;
 }
 
-struct frame_memo *frame_memo_of_thread(uint64_t high, uint32_t generation)
+AT_LAUNCH struct frame_memo_thread *frame_memo_thread(void)
 {
-	struct frame_memo *memo = own.memo;
+	return &own;
+}
+
+struct frame_memo *frame_memo_begin(struct frame_memo_thread *thread, uint64_t high,
+				    uint32_t generation)
+{
+	struct frame_memo *memo = thread->memo;
 
 	if (!memo)
-		return make(high, generation);
-	if (own.generation != generation || memo->high != high) {
+		return make(thread, high, generation);
+	if (thread->generation != generation || memo->high != high) {
 		forget(memo);
-		stack_words_forget(&own.words);
-		own.generation = generation;
+		stack_words_forget(&thread->words);
+		thread->generation = generation;
 		memo->high = high;
 	} else if (memo->is_full) {
 		if (memo->capacity == MOST_NODES || !allocate(memo, memo->capacity * 2))
 			forget(memo);
 	}
 	return memo;
-}
-
-AT_LAUNCH struct stack_words *frame_memo_words_of_thread(uint32_t generation)
-{
-	return own.memo && own.generation == generation ? &own.words : NULL;
 }
 
 /* ---- nodes ---- */

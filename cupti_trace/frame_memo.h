@@ -19,10 +19,19 @@
 #define CUPTI_TRACE_FRAME_MEMO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include "cupti_trace/stack_words.h"
 
 struct frame_memo;
-struct stack_words;
+
+/* What a thread has of its own. Most launches need the words alone: they are with the pointer. */
+struct frame_memo_thread {
+	struct frame_memo *memo; /* NULL: none */
+	uint32_t generation;     /* of both */
+	bool is_in_use;          /* a launch from a signal's handler leaves it alone */
+	struct stack_words words;
+};
 
 struct frame_state {
 	uint64_t pc;
@@ -39,14 +48,22 @@ enum frame_rule {
 	FRAME_OUTERMOST,
 };
 
+/* The calling thread's. */
+struct frame_memo_thread *frame_memo_thread(void);
+
 /*
- * The calling thread's, for a stack that ends at `high`; NULL where there is no memory. What was
+ * The thread's memo, for a stack that ends at `high`; NULL where there is no memory. What was
  * remembered under another `generation` is forgotten.
  */
-struct frame_memo *frame_memo_of_thread(uint64_t high, uint32_t generation);
+struct frame_memo *frame_memo_begin(struct frame_memo_thread *thread, uint64_t high,
+				    uint32_t generation);
 
-/* What the calling thread's stacks are recognized by; NULL: nothing of this generation. */
-struct stack_words *frame_memo_words_of_thread(uint32_t generation);
+/* What the thread's stacks are recognized by; NULL: nothing of this generation. */
+static inline struct stack_words *frame_memo_words(struct frame_memo_thread *thread,
+						   uint32_t generation)
+{
+	return thread->memo && thread->generation == generation ? &thread->words : NULL;
+}
 
 /* The node of a state, made if there is none; 0 when the memo is full or cannot hold it. */
 uint32_t frame_memo_node(struct frame_memo *memo, const struct frame_state *state);

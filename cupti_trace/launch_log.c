@@ -305,7 +305,7 @@ static AT_LAUNCH struct entry *claim_entry(struct sink *sink, struct ring *ring)
 
 	if (head - atomic_load_explicit(&ring->tail, memory_order_acquire) == ring->capacity)
 		empty_ring(sink, ring);
-	return &ring->entries[head % ring->capacity];
+	return &ring->entries[head & (ring->capacity - 1)];
 }
 
 static void publish_entry(struct ring *ring)

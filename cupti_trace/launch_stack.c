@@ -79,7 +79,7 @@ struct thread_cache {
 	bool is_capturing; /* `captured` is in use, of which few pages ever are */
 	struct captured captured;
 };
-static __thread struct {
+static __thread struct own {
 	struct thread_cache *cache;
 	uint32_t generation; /* of what is in it */
 	/* at most one of these; both live until the thread ends */
@@ -596,10 +596,10 @@ static uint32_t name_waiter(struct sink *sink, const struct handover_stack *stac
 }
 
 /* The id of the calling thread's stack; of a worker's, whose work it is comes first. */
-static inline uint32_t find_stack(struct sink *sink, const char *function, const void *frame,
-				  uint32_t context)
+static inline uint32_t find_stack(struct own *me, struct sink *sink, const char *function,
+				  const void *frame, uint32_t context)
 {
-	struct thread_cache *cache = own.cache ? own.cache : make_cache();
+	struct thread_cache *cache = me->cache ? me->cache : make_cache();
 	uint32_t now, handed_from = 0;
 	uint64_t hash;
 	uint32_t id;
@@ -609,12 +609,12 @@ static inline uint32_t find_stack(struct sink *sink, const char *function, const
 	if (!cache)
 		return capture_by_walk(sink, &(struct site){function, frame, 0}, NULL);
 	now = atomic_load_explicit(&generation, memory_order_relaxed);
-	if (own.generation != now) {
+	if (me->generation != now) {
 		memset(cache, 0, sizeof(*cache));
-		own.generation = now;
+		me->generation = now;
 	}
-	if (own.worker)
-		handed_from = handover_find(own.worker, context, sink, name_waiter);
+	if (me->worker)
+		handed_from = handover_find(me->worker, context, sink, name_waiter);
 	hash = nvtx_has_open() ? 0 : unwind_recognize(frame);
 	if (hash) {
 		hash = hash_words(hash, function, handed_from);
@@ -629,10 +629,11 @@ static inline uint32_t find_stack(struct sink *sink, const char *function, const
 AT_LAUNCH uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame,
 					uint32_t context)
 {
-	uint32_t id = find_stack(sink, function, frame, context);
+	struct own *me = OF_THREAD(own);
+	uint32_t id = find_stack(me, sink, function, frame, context);
 
-	if (own.launcher)
-		handover_launcher_note(own.launcher, context, id);
+	if (me->launcher)
+		handover_launcher_note(me->launcher, context, id);
 	return id;
 }
 

@@ -525,13 +525,10 @@ static void walk(struct walk *w, struct unwind_stack *stack)
 	}
 }
 
-/* The thread's memo is in use: a launch from a signal's handler leaves it alone. */
-static __thread bool remembering;
-
 /* The stack was walked to its end: what it will be recognized by. */
-static uint64_t learn(const struct walk *w, uint64_t frame)
+static uint64_t learn(const struct walk *w, struct frame_memo_thread *me, uint64_t frame)
 {
-	struct stack_words *words = frame_memo_words_of_thread(atomic_load(&generation));
+	struct stack_words *words = frame_memo_words(me, atomic_load(&generation));
 	uint16_t offsets[STACK_WORDS_MOST];
 	uint32_t count = 0;
 
@@ -549,7 +546,8 @@ static void walk_own(uint64_t rbp, struct unwind_stack *stack, uint64_t *sps, ui
 {
 	struct walk w = {.exact = false, .sps = sps, .max = max};
 	uint64_t *value;
-	bool nested = remembering;
+	struct frame_memo_thread *me = frame_memo_thread();
+	bool nested = me->is_in_use;
 
 	stack->count = 0;
 	stack->is_whole = false;
@@ -564,18 +562,18 @@ static void walk_own(uint64_t rbp, struct unwind_stack *stack, uint64_t *sps, ui
 	value[CFI_RSP] = rbp + 16;
 	w.rbp_at = rbp;
 	w.registers.known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC;
-	remembering = true;
+	me->is_in_use = true;
 	if (rbp >= own_stack.low && rbp < own_stack.high) {
 		w.memory = (struct memory){rbp, own_stack.high, own_stack.high};
 		if (!nested)
-			w.memo = frame_memo_of_thread(own_stack.high, atomic_load(&generation));
+			w.memo = frame_memo_begin(me, own_stack.high, atomic_load(&generation));
 	} else {
 		w.memory = foreign_stack(rbp, value[CFI_RBP]);
 	}
 	walk(&w, stack);
 	if (learns && stack->is_whole && w.memo)
-		stack->words = learn(&w, rbp);
-	remembering = nested;
+		stack->words = learn(&w, me, rbp);
+	me->is_in_use = nested;
 }
 
 __attribute__((noinline)) void unwind_own_stack(struct unwind_stack *stack, uint64_t *sps,
@@ -591,15 +589,16 @@ void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps)
 
 AT_LAUNCH uint64_t unwind_recognize(const void *frame)
 {
+	struct frame_memo_thread *me = frame_memo_thread();
 	struct stack_words *words;
 	uint64_t hash = 0;
 
-	if (remembering)
+	if (me->is_in_use)
 		return 0;
-	remembering = true;
-	words = frame_memo_words_of_thread(atomic_load_explicit(&generation, memory_order_relaxed));
+	me->is_in_use = true;
+	words = frame_memo_words(me, atomic_load_explicit(&generation, memory_order_relaxed));
 	if (words)
 		hash = stack_words_guess(words, (uint64_t)(uintptr_t)frame);
-	remembering = false;
+	me->is_in_use = false;
 	return hash;
 }
