@@ -76,6 +76,9 @@ static __thread struct own {
 	uint32_t launch_domain, correlation_id;
 	uint32_t visit;          /* in which that was */
 	uint32_t until_measured; /* launches, to the next one */
+	/* of the thread too, once it has launched */
+	struct launch_stack_thread *stacks;
+	const struct launch_log_thread *log;
 	bool has_launched;
 	bool is_kernel;
 	bool is_in_launch; /* it has not returned */
@@ -239,12 +242,13 @@ struct launch {
 	const struct cupti_abi_callback_data *data;
 	bool owes;         /* a record, but is no kernel */
 	const void *frame; /* of the callback */
+	const struct own *me;
 };
 
 static inline uint32_t take(struct tracer *tracer, const struct launch *launch)
 {
-	return launch_stack_capture(&tracer->sink, launch->function, launch->frame,
-				    launch->data->context_uid);
+	return launch_stack_capture(launch->me->stacks, &tracer->sink, launch->function,
+				    launch->frame, launch->data->context_uid);
 }
 
 /* The stack's id, and how long taking it took. */
@@ -322,13 +326,14 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 		/* a batch of copies is many operations */
 		flags = GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_IS_GRAPH |
 			(launch->owes ? GPU_LAUNCH_OWES : 0);
-	launch_log_add(&tracer->sink, &(struct gpu_event_launch){
-					      .correlation_id = launch->data->correlation_id,
-					      .family = launch->domain == RT ? GPU_LAUNCH_RUNTIME
-									     : GPU_LAUNCH_DRIVER,
-					      .flags = flags,
-					      .stack_id = stack,
-				      });
+	launch_log_add(
+		me->log, &tracer->sink,
+		&(struct gpu_event_launch){
+			.correlation_id = launch->data->correlation_id,
+			.family = launch->domain == RT ? GPU_LAUNCH_RUNTIME : GPU_LAUNCH_DRIVER,
+			.flags = flags,
+			.stack_id = stack,
+		});
 	me->until_measured--;
 	me->is_kernel = launch->called->meaning == API_KERNEL;
 	me->is_in_launch = true;
@@ -349,6 +354,8 @@ static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
 
 	if (!me->has_launched) {
 		me->has_launched = true;
+		me->stacks = launch_stack_thread();
+		me->log = launch_log_thread();
 		me->until_measured = own_cost_first(launch_log_tid());
 		if (me->until_measured > 0)
 			return on_launch(tracer, me, launch);
@@ -539,6 +546,7 @@ static NOT_ALWAYS void on_entry(struct tracer *tracer, struct function *f, struc
 			.owes = f->size_at && tracer->records_copies &&
 				api_function_owes(f->size_at, f->kind_at, data->function_params),
 			.frame = frame,
+			.me = me,
 		};
 
 		stack = me->until_measured > 0 ? on_launch(tracer, me, &launch)
@@ -650,7 +658,8 @@ static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_
 		return;
 	event.node.time_ns = clock_now_ns();
 	event.node.tid = launch_log_tid();
-	event.node.stack_id = launch_stack_capture(&tracer->sink, own.function ? own.function : "",
+	event.node.stack_id = launch_stack_capture(launch_stack_thread(), &tracer->sink,
+						   own.function ? own.function : "",
 						   __builtin_frame_address(0), 0);
 	sink_put(&tracer->sink, &event);
 	graph_bodies_node_created(tracer, data, event.node.id);

@@ -122,7 +122,7 @@ static struct frame_memo *make(struct frame_memo_thread *thread, uint64_t high, 
 	return memo;
 }
 
-AT_LAUNCH struct frame_memo_thread *frame_memo_thread(void)
+struct frame_memo_thread *frame_memo_thread(void)
 {
 	return &own;
 }

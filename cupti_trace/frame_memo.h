@@ -48,7 +48,7 @@ enum frame_rule {
 	FRAME_OUTERMOST,
 };
 
-/* The calling thread's. */
+/* The calling thread's, as long as it lives. */
 struct frame_memo_thread *frame_memo_thread(void);
 
 /*

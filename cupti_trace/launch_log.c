@@ -48,8 +48,10 @@ static _Atomic(struct ring *) rings;
 static struct ticks_line line;      /* under drain_lock */
 static _Atomic uint64_t drained_ns; /* the last drain of all rings that is over began then */
 static pthread_key_t thread_end;
-static __thread struct ring *own_ring;
-static __thread bool is_ending; /* the thread: it had a ring, which is orphaned */
+static __thread struct launch_log_thread {
+	struct ring *ring; /* NULL: none yet */
+	bool is_ending;    /* it had one, which is orphaned */
+} own;
 
 /*
  * Held to orphan a ring, and before one is freed. For ThreadSanitizer in the program: it sees locks
@@ -62,8 +64,8 @@ static void orphan(void *ring)
 	struct guest guest;
 
 	guest_enter(&guest);
-	own_ring = NULL;
-	is_ending = true;
+	own.ring = NULL;
+	own.is_ending = true;
 	pthread_mutex_lock(&end_lock);
 	atomic_store(&((struct ring *)ring)->orphaned, true);
 	pthread_mutex_unlock(&end_lock);
@@ -107,7 +109,7 @@ static struct ring *new_ring(void)
 	while (!atomic_compare_exchange_weak(&rings, &ring->next, ring))
 		;
 	pthread_setspecific(thread_end, ring);
-	own_ring = ring;
+	own.ring = ring;
 	return ring;
 }
 
@@ -327,12 +329,12 @@ static void count_lost(struct sink *sink)
 
 static struct ring *make_ring(struct sink *sink)
 {
-	return is_ending ? another_ring(sink) : new_ring();
+	return own.is_ending ? another_ring(sink) : new_ring();
 }
 
 void launch_log_weigh(struct sink *sink, uint32_t correlation_id, uint32_t stands_for)
 {
-	struct ring *ring = own_ring ? own_ring : make_ring(sink);
+	struct ring *ring = own.ring ? own.ring : make_ring(sink);
 
 	if (!ring)
 		return; /* the launch itself is lost, and counted */
@@ -341,10 +343,16 @@ void launch_log_weigh(struct sink *sink, uint32_t correlation_id, uint32_t stand
 	publish_entry(ring);
 }
 
-AT_LAUNCH void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
+struct launch_log_thread *launch_log_thread(void)
+{
+	return &own;
+}
+
+AT_LAUNCH void launch_log_add(const struct launch_log_thread *me, struct sink *sink,
+			      const struct gpu_event_launch *launch)
 {
 	uint64_t now = ticks_now(); /* before any waiting for room */
-	struct ring *ring = own_ring;
+	struct ring *ring = me->ring;
 	struct entry *entry;
 
 	if (!ring)
@@ -364,7 +372,7 @@ AT_LAUNCH void launch_log_add(struct sink *sink, const struct gpu_event_launch *
 
 void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns, uint32_t error)
 {
-	struct ring *ring = own_ring;
+	struct ring *ring = own.ring;
 	struct entry *entry;
 	uint32_t head;
 
@@ -383,7 +391,7 @@ void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns,
 
 void launch_log_waited(struct sink *sink, uint32_t correlation_id)
 {
-	struct ring *ring = own_ring;
+	struct ring *ring = own.ring;
 
 	if (!ring)
 		return;

@@ -31,8 +31,12 @@ int launch_log_init(void);
 /* The stack of the launch that the thread logs next, if it has this id, stands for so many. */
 void launch_log_weigh(struct sink *sink, uint32_t correlation_id, uint32_t stands_for);
 
+/* What the calling thread has of its own, as long as it lives: found once, it is found fast. */
+struct launch_log_thread *launch_log_thread(void);
+
 /* Records that the calling thread entered a launch function now: time and thread are filled in. */
-void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch);
+void launch_log_add(const struct launch_log_thread *me, struct sink *sink,
+		    const struct gpu_event_launch *launch);
 
 /*
  * Records that the calling thread's last logged launch, if it has this id, returned at `end_ns`

@@ -12,6 +12,7 @@
 #include "cupti_trace/build_id.h"
 #include "cupti_trace/code_map.h"
 #include "cupti_trace/code_ranges.h"
+#include "cupti_trace/frame_memo.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/handover.h"
 #include "cupti_trace/nvtx.h"
@@ -79,9 +80,10 @@ struct thread_cache {
 	bool is_capturing; /* `captured` is in use, of which few pages ever are */
 	struct captured captured;
 };
-static __thread struct own {
+static __thread struct launch_stack_thread {
 	struct thread_cache *cache;
-	uint32_t generation; /* of what is in it */
+	struct frame_memo_thread *memo; /* where there is a cache */
+	uint32_t generation;            /* of what is in it */
 	/* at most one of these; both live until the thread ends */
 	struct handover_worker *worker;
 	struct handover_launcher *launcher;
@@ -122,6 +124,7 @@ static __attribute__((noinline)) struct thread_cache *make_cache(void)
 		return NULL;
 	}
 	own.cache = cache;
+	own.memo = frame_memo_thread();
 	own.worker = handover_worker_new();
 	return cache;
 }
@@ -596,8 +599,8 @@ static uint32_t name_waiter(struct sink *sink, const struct handover_stack *stac
 }
 
 /* The id of the calling thread's stack; of a worker's, whose work it is comes first. */
-static inline uint32_t find_stack(struct own *me, struct sink *sink, const char *function,
-				  const void *frame, uint32_t context)
+static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *sink,
+				  const char *function, const void *frame, uint32_t context)
 {
 	struct thread_cache *cache = me->cache ? me->cache : make_cache();
 	uint32_t now, handed_from = 0;
@@ -615,7 +618,7 @@ static inline uint32_t find_stack(struct own *me, struct sink *sink, const char 
 	}
 	if (me->worker)
 		handed_from = handover_find(me->worker, context, sink, name_waiter);
-	hash = nvtx_has_open() ? 0 : unwind_recognize(frame);
+	hash = nvtx_has_open() ? 0 : unwind_recognize(me->memo, frame);
 	if (hash) {
 		hash = hash_words(hash, function, handed_from);
 		if (python_stack_is_there())
@@ -626,10 +629,14 @@ static inline uint32_t find_stack(struct own *me, struct sink *sink, const char 
 	return capture_by_walk(sink, &(struct site){function, frame, handed_from}, cache);
 }
 
-AT_LAUNCH uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame,
-					uint32_t context)
+struct launch_stack_thread *launch_stack_thread(void)
 {
-	struct own *me = OF_THREAD(own);
+	return &own;
+}
+
+AT_LAUNCH uint32_t launch_stack_capture(struct launch_stack_thread *me, struct sink *sink,
+					const char *function, const void *frame, uint32_t context)
+{
 	uint32_t id = find_stack(me, sink, function, frame, context);
 
 	if (me->launcher)

@@ -32,6 +32,9 @@
 /* Distinct stacks of a process until ids are forgotten; further ones get id 0. */
 #define LAUNCH_STACKS_MAX (1u << 18)
 
+/* What the calling thread has of its own, as long as it lives: found once, it is found fast. */
+struct launch_stack_thread *launch_stack_thread(void);
+
 /*
  * The id of the calling thread's stack now; 0 when it cannot be taken. `function` is the launch
  * function's name and must live forever. `frame` is the __builtin_frame_address(0) of the caller,
@@ -39,8 +42,8 @@
  * `context` is CUPTI's number of the context that is used, or 0: whose work a thread does may
  * follow from it. A new stack is in the sink before this returns.
  */
-uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame,
-			      uint32_t context);
+uint32_t launch_stack_capture(struct launch_stack_thread *me, struct sink *sink,
+			      const char *function, const void *frame, uint32_t context);
 
 /* How many stacks of the process were walked frame by frame, for they were not recognized. */
 uint64_t launch_stack_walks(void);

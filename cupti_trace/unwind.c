@@ -587,9 +587,8 @@ void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps)
 	walk_own((uint64_t)(uintptr_t)frame, stack, sps, UNWIND_MAX_FRAMES, true);
 }
 
-AT_LAUNCH uint64_t unwind_recognize(const void *frame)
+AT_LAUNCH uint64_t unwind_recognize(struct frame_memo_thread *me, const void *frame)
 {
-	struct frame_memo_thread *me = frame_memo_thread();
 	struct stack_words *words;
 	uint64_t hash = 0;
 

@@ -43,9 +43,10 @@ void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps);
 /*
  * A keyed hash that tells the calling thread's stacks from `frame` on from each other, without a
  * walk: the same as the `words` of an earlier walk if the stack is the same. 0, or what no walk
- * gave: it has to be walked.
+ * gave: it has to be walked. `me`: the thread's.
  */
-uint64_t unwind_recognize(const void *frame);
+struct frame_memo_thread;
+uint64_t unwind_recognize(struct frame_memo_thread *me, const void *frame);
 
 /* The call-frame information of the loaded code at `pc`. */
 struct cfi_table;

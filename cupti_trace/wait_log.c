@@ -53,9 +53,10 @@ void wait_log_enter(struct tracer *tracer, const struct wait_log_call *call, uin
 	own.domain = call->domain;
 	own.cbid = call->cbid;
 	own.wait.tid = launch_log_tid();
-	own.wait.stack_id = stack ? stack
-				  : launch_stack_capture(&tracer->sink, call->function,
-							 __builtin_frame_address(0), 0);
+	own.wait.stack_id =
+		stack ? stack
+		      : launch_stack_capture(launch_stack_thread(), &tracer->sink, call->function,
+					     __builtin_frame_address(0), 0);
 	tell_stream(tracer, call);
 	own.wait.start_ns = clock_now_ns();
 }

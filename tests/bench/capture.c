@@ -38,10 +38,11 @@ static __attribute__((noinline)) void measure(long rounds)
 	struct unwind_stack stack;
 	double start, warm, clock_ns, after = 0;
 
-	launch_stack_capture(&sink, "bench", __builtin_frame_address(0), 1);
+	launch_stack_capture(launch_stack_thread(), &sink, "bench", __builtin_frame_address(0), 1);
 	start = now_ns();
 	for (long i = 0; i < rounds; i++)
-		launch_stack_capture(&sink, "bench", __builtin_frame_address(0), 1);
+		launch_stack_capture(launch_stack_thread(), &sink, "bench",
+				     __builtin_frame_address(0), 1);
 	warm = (now_ns() - start) / (double)rounds;
 	rounds /= 20;
 	start = now_ns();
@@ -51,7 +52,8 @@ static __attribute__((noinline)) void measure(long rounds)
 	for (long i = 0; i < rounds; i++) {
 		use_caches();
 		start = now_ns();
-		launch_stack_capture(&sink, "bench", __builtin_frame_address(0), 1);
+		launch_stack_capture(launch_stack_thread(), &sink, "bench",
+				     __builtin_frame_address(0), 1);
 		after += now_ns() - start;
 	}
 	unwind_own_stack(&stack, NULL, UNWIND_MAX_FRAMES);

@@ -35,7 +35,7 @@ static double capture(void)
 {
 	double start = now_ns();
 
-	launch_stack_capture(&sink, "bench", __builtin_frame_address(0), 1);
+	launch_stack_capture(launch_stack_thread(), &sink, "bench", __builtin_frame_address(0), 1);
 	return now_ns() - start;
 }
 
@@ -97,7 +97,7 @@ static PyObject *launch(PyObject *self, PyObject *none)
 {
 	(void)self;
 	(void)none;
-	launch_stack_capture(&sink, "bench", __builtin_frame_address(0), 1);
+	launch_stack_capture(launch_stack_thread(), &sink, "bench", __builtin_frame_address(0), 1);
 	Py_RETURN_NONE;
 }
 

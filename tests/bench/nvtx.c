@@ -90,10 +90,11 @@ static __attribute__((noinline)) void measure(long rounds)
 	push("epoch");
 	push("step");
 	push("forward");
-	launch_stack_capture(&sink, "bench", __builtin_frame_address(0), 1);
+	launch_stack_capture(launch_stack_thread(), &sink, "bench", __builtin_frame_address(0), 1);
 	start = now_ns();
 	for (long i = 0; i < rounds / 5; i++)
-		launch_stack_capture(&sink, "bench", __builtin_frame_address(0), 1);
+		launch_stack_capture(launch_stack_thread(), &sink, "bench",
+				     __builtin_frame_address(0), 1);
 	printf("launch stack with three NVTX ranges:     %.0f ns\n",
 	       (now_ns() - start) / (double)(rounds / 5));
 }

@@ -35,7 +35,7 @@ static PyObject *measure(PyObject *self, PyObject *none)
 
 	(void)self;
 	(void)none;
-	launch_stack_capture(&sink, "bench", __builtin_frame_address(0), 1);
+	launch_stack_capture(launch_stack_thread(), &sink, "bench", __builtin_frame_address(0), 1);
 	start = now_ns();
 	for (long i = 0; i < rounds; i++)
 		native_only(&stack);
@@ -46,7 +46,8 @@ static PyObject *measure(PyObject *self, PyObject *none)
 	read = (now_ns() - start) / (double)rounds;
 	start = now_ns();
 	for (long i = 0; i < rounds; i++)
-		launch_stack_capture(&sink, "bench", __builtin_frame_address(0), 1);
+		launch_stack_capture(launch_stack_thread(), &sink, "bench",
+				     __builtin_frame_address(0), 1);
 	all = (now_ns() - start) / (double)rounds;
 	printf("Python %s: %u native frames %.0f ns, %u Python frames %.0f ns, capture %.0f ns\n",
 	       PY_VERSION, stack.count, native, python.count, read, all);

@@ -32,7 +32,7 @@ costs_at_most()
 @test "one launch with its stack" {
 	run_command "$root/tests/bench/price"
 	expect_status 0
-	costs_at_most 885 48 82 12 2
+	costs_at_most 870 48 78 12 2
 }
 
 @test "one launch without its stack" {

@@ -82,9 +82,10 @@ static void *launch(void *worker)
 	for (uint32_t i = 0; i < w->count; i++) {
 		uint32_t id = w->number << 16 | i;
 
-		launch_log_add(w->sink, &(struct gpu_event_launch){.correlation_id = id,
-								   .family = GPU_LAUNCH_RUNTIME,
-								   .flags = 0});
+		launch_log_add(launch_log_thread(), w->sink,
+			       &(struct gpu_event_launch){.correlation_id = id,
+							  .family = GPU_LAUNCH_RUNTIME,
+							  .flags = 0});
 		if (w->ends)
 			launch_log_end(w->sink, id, END_NS(i), ERROR_OF(i));
 	}
@@ -202,8 +203,9 @@ static void ends_follow_their_launches(void **state)
 
 static void add(struct bench *b, uint32_t thread, uint32_t number)
 {
-	launch_log_add(&b->sink, &(struct gpu_event_launch){.correlation_id = thread << 16 | number,
-							    .family = GPU_LAUNCH_RUNTIME});
+	launch_log_add(launch_log_thread(), &b->sink,
+		       &(struct gpu_event_launch){.correlation_id = thread << 16 | number,
+						  .family = GPU_LAUNCH_RUNTIME});
 }
 
 /* What returns must be the last launch, which has not returned yet. */
@@ -275,8 +277,9 @@ static uint32_t launched_at_end;
 static void launch_at_end(void *sink)
 {
 	for (uint32_t i = 0; i < 10; i++)
-		launch_log_add(sink, &(struct gpu_event_launch){.correlation_id = launched_at_end++,
-								.family = GPU_LAUNCH_RUNTIME});
+		launch_log_add(launch_log_thread(), sink,
+			       &(struct gpu_event_launch){.correlation_id = launched_at_end++,
+							  .family = GPU_LAUNCH_RUNTIME});
 	if (launched_at_end < 30)
 		pthread_setspecific(at_end, sink);
 }
@@ -307,12 +310,14 @@ static void family_and_flags_are_passed_through(void **state)
 {
 	struct bench *b = *state;
 
-	launch_log_add(&b->sink, &(struct gpu_event_launch){.correlation_id = 5 << 16,
-							    .family = GPU_LAUNCH_RUNTIME,
-							    .flags = 0});
-	launch_log_add(&b->sink, &(struct gpu_event_launch){.correlation_id = 5 << 16 | 1,
-							    .family = GPU_LAUNCH_DRIVER,
-							    .flags = GPU_LAUNCH_IS_GRAPH});
+	launch_log_add(launch_log_thread(), &b->sink,
+		       &(struct gpu_event_launch){.correlation_id = 5 << 16,
+						  .family = GPU_LAUNCH_RUNTIME,
+						  .flags = 0});
+	launch_log_add(launch_log_thread(), &b->sink,
+		       &(struct gpu_event_launch){.correlation_id = 5 << 16 | 1,
+						  .family = GPU_LAUNCH_DRIVER,
+						  .flags = GPU_LAUNCH_IS_GRAPH});
 	launch_log_drain(&b->sink);
 	launch_log_drain(&b->sink);
 	finish(b);
@@ -323,9 +328,10 @@ static void family_and_flags_are_passed_through(void **state)
 
 static void add_with_stack(struct bench *b, uint32_t number, uint32_t stack)
 {
-	launch_log_add(&b->sink, &(struct gpu_event_launch){.correlation_id = 9 << 16 | number,
-							    .family = GPU_LAUNCH_RUNTIME,
-							    .stack_id = stack});
+	launch_log_add(launch_log_thread(), &b->sink,
+		       &(struct gpu_event_launch){.correlation_id = 9 << 16 | number,
+						  .family = GPU_LAUNCH_RUNTIME,
+						  .stack_id = stack});
 }
 
 /* What a stack stands for goes with its launch, also if the ring is emptied in between. */

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include "cupti_trace/frame_memo.h"
 #include "cupti_trace/unwind.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
@@ -63,7 +64,7 @@ static bool recognizes(void)
  */
 static void assert_recognized(const void *frame)
 {
-	uint64_t words = unwind_recognize(frame);
+	uint64_t words = unwind_recognize(frame_memo_thread(), frame);
 	struct known now = describe(words, taken.pcs + 1, taken.count - 1), *before;
 	static struct unwind_stack stack;
 
