@@ -1792,6 +1792,8 @@ void session_complete_copy(struct session *s, uint64_t until_ns)
 {
 	s->is_copy = true;
 	s->ended_ns = until_ns;
+	if (s->attachment && !s->has_begun) /* nothing was recorded */
+		s->start_ns = until_ns;
 	if (s->options->measure.last_ns && !window_is_over(&s->window, until_ns))
 		end_window_of_copy(s, until_ns);
 	collect_read_clocks(s->collect, s->ended_ns, true);

@@ -235,6 +235,31 @@ start_slow_shell()
 	expect_no_line stderr 'CUPTI has not begun'
 }
 
+@test "a snapshot before CUPTI has begun: nothing is in it, not even time" {
+	start_slow_shell 'exit'
+	start_profile -v -p "$target" -o out.profile
+	wait_until grep -q 'the library was brought in' stderr
+	kill -USR2 "$pid"
+	wait_until grep -q '^Snapshot 1 is written' stderr
+	echo >go
+	finish_profile
+	expect_status 0
+	run_profile --from out.1.profile -o out.folded
+	expect_status 0
+	expect_line stderr 'the processes used 0.000 s of CPU in 0.000 s'
+}
+
+@test "--last, and CUPTI has not begun: a line says that nothing was recorded, and not why else" {
+	start_slow_shell 'exit'
+	start_profile -v -p "$target" --last 2 -o out.folded
+	wait_until grep -q 'the library was brought in' stderr
+	echo >go
+	finish_profile
+	expect_status 0
+	expect_line stderr '^profile: nothing was recorded: it ended before CUPTI had begun'
+	expect_no_line stderr 'before --delay was over'
+}
+
 @test "the profiler is killed, and the next one attaches" {
 	start_restless
 	for ((i = 0; i < 2; i++)); do
