@@ -121,10 +121,11 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 		return;
 	}
 	if (left == 0 && !l->not_held_ns) {
-		log_warn(log,
-			 "the end came after %s, before --delay was over: nothing was "
-			 "recorded",
-			 time_text(length, (double)t->elapsed_ns));
+		if (!m->attached) /* there the session has said so */
+			log_warn(log,
+				 "the end came after %s, before --delay was over: nothing was "
+				 "recorded",
+				 time_text(length, (double)t->elapsed_ns));
 		return;
 	}
 	if (m->duration_ns && m->duration_ns < left)

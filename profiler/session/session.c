@@ -79,13 +79,13 @@ struct session {
 	struct attachment *attachment; /* in place of a target; NULL: there is one */
 	struct arrivals *arrivals;     /* of the library in its processes; NULL: in none */
 	struct id_map brought;         /* pids where it has arrived, in one program or more */
-	struct id_map expected; /* ids of processes of which it is not known whether it can */
-	struct id_map awaited;  /* pids where it has arrived and not said hello */
-	char *program;          /* the command line of the first of them; NULL: unknown */
-	/* ids of processes: it came too late unless it says hello; said hello; may have used CUDA
-	 */
-	struct id_map missed, heard, users;
-	uint32_t late;                   /* new processes to which it came, and not at once */
+	/* By ids of processes, with their pids as values. `expected`: they ran before us, and it is
+	 * not known yet whether it can say hello. `awaited`: it has arrived and not said hello.
+	 * `missed`: it came too late unless it says hello. */
+	struct id_map expected, awaited, missed;
+	struct id_map heard, users;      /* ids: it said hello; may have used CUDA */
+	char *program;                   /* the command line of the first of them; NULL: unknown */
+	uint32_t late;                   /* new processes that said hello in what is recorded */
 	struct probes *driver;           /* of who begins to use CUDA; NULL: it is not known */
 	uint64_t driver_probed_ns;       /* the last time that there was a new one */
 	struct probes *probes;           /* of launches; NULL: not asked for */
@@ -696,6 +696,29 @@ static void take_snapshot(struct session *s, const struct stack_snapshot *snapsh
 		recording_stack(s->recording, s->collect, event, is_launch);
 }
 
+static void note_pid(struct id_map *ids, uint32_t id, pid_t pid)
+{
+	uint64_t *value = id_map_get(ids, id);
+
+	if (value)
+		*value = (uint64_t)pid;
+}
+
+/* The process that runs under this pid; NULL: none does, or it is not known. */
+static struct process *running_process(const struct session *s, pid_t pid)
+{
+	return collect_knows_process(s->collect, pid) ? collect_find_process(s->collect, pid)
+						      : NULL;
+}
+
+/* Whether the process still runs, and the same program. */
+static bool still_runs(const struct session *s, uint32_t id, uint64_t pid)
+{
+	const struct process *process = running_process(s, (pid_t)pid);
+
+	return process && process->id == id;
+}
+
 /*
  * Of processes that we attached to, and their descendants: one that has mapped CUDA's driver. The
  * library is brought into it, or its calls are timed by probes. `mapping`: that of the driver;
@@ -718,8 +741,8 @@ static void begin_cuda(struct session *s, struct process *process,
 		id_map_get(&s->users, process->id);
 	if (!s->arrivals || arrivals_add(s->arrivals, process->id, process->pid) != 0)
 		call_timing_begin(s->call_timing, process);
-	else
-		id_map_get(&s->expected, process->id);
+	else if (process->is_attached)
+		note_pid(&s->expected, process->id, process->pid);
 }
 
 /* Also before its mapping of the driver is known to us. */
@@ -748,14 +771,10 @@ static void take_arrivals(struct session *s)
 	struct arrival arrival;
 
 	while (arrivals_next(s->arrivals, &arrival)) {
-		struct process *process = collect_knows_process(s->collect, arrival.pid)
-						  ? collect_find_process(s->collect, arrival.pid)
-						  : NULL;
+		struct process *process = running_process(s, arrival.pid);
 
-		id_map_remove(&s->expected, arrival.id);
 		if (has_arrived(s, &arrival)) {
 			id_map_get(&s->brought, (uint32_t)arrival.pid);
-			s->late += process && process->id == arrival.id && !process->is_attached;
 			if (process && process->id == arrival.id && process->lacks_gpu_time)
 				log_warn(s->log,
 					 "process %d: the library was brought in after all; from "
@@ -765,17 +784,18 @@ static void take_arrivals(struct session *s)
 				log_verbose(s->log, "process %d: the library was brought in",
 					    (int)arrival.pid);
 			if (process && process->id == arrival.id && !process->has_spoken)
-				id_map_get(&s->awaited, (uint32_t)arrival.pid);
+				note_pid(&s->awaited, arrival.id, arrival.pid);
 			/* it may end before it begins; where calls are timed, another line says so
 			 */
 			if (!process || process->id != arrival.id || !process->lacks_gpu_time)
-				id_map_get(&s->missed, arrival.id);
+				note_pid(&s->missed, arrival.id, arrival.pid);
 			continue;
 		}
+		id_map_remove(&s->expected, arrival.id);
 		/* it has ended, or runs another program by now */
 		if (!process || process->id != arrival.id || arrival.result == BRING_IN_GONE) {
 			log_verbose(s->log, "%s", arrival.message);
-			id_map_get(&s->missed, arrival.id);
+			note_pid(&s->missed, arrival.id, arrival.pid);
 			continue;
 		}
 		log_warn(s->log, "no GPU time: %s%s", arrival.message,
@@ -1148,19 +1168,16 @@ static bool attached_have_ended(struct session *s)
 	return true;
 }
 
-/*
- * Processes that run, in which the library has arrived and which have not said hello. `*any`: one
- * of them.
- */
-static uint32_t count_awaited(const struct session *s, uint32_t *any)
+/* Those of `ids` that run. `*any`: the pid of one. */
+static uint32_t count_running(const struct session *s, const struct id_map *ids, uint32_t *any)
 {
-	uint32_t position = 0, pid, count = 0;
-	uint64_t value;
+	uint32_t position = 0, id, count = 0;
+	uint64_t pid;
 
-	while (id_map_next(&s->awaited, &position, &pid, &value)) {
-		if (!collect_knows_process(s->collect, (pid_t)pid))
+	while (id_map_next(ids, &position, &id, &pid)) {
+		if (!still_runs(s, id, pid))
 			continue;
-		*any = pid;
+		*any = (uint32_t)pid;
 		count++;
 	}
 	return count;
@@ -1174,11 +1191,25 @@ static bool attached_have_left(struct session *s)
 	if (!s->arrivals || s->pipe_ended || s->stops_leaving ||
 	    monotonic_ns() - s->ended_ns >= GOODBYE_PATIENCE_NS)
 		return true;
-	return !arrivals_are_busy(s->arrivals) && !count_awaited(s, &pid) &&
+	return !arrivals_are_busy(s->arrivals) && !count_running(s, &s->awaited, &pid) &&
 	       !gpu_pipe_has_running(s->pipe);
 }
 
 /* ---- what is recorded begins ---- */
+
+/* What has ended before recording begins lacks nothing. */
+static void forget_missed(struct session *s)
+{
+	struct id_map left = {0};
+	uint32_t position = 0, id;
+	uint64_t pid;
+
+	while (id_map_next(&s->missed, &position, &id, &pid))
+		if (still_runs(s, id, pid))
+			note_pid(&left, id, (pid_t)pid);
+	id_map_release(&s->missed);
+	s->missed = left;
+}
 
 /* The time of --delay is over, or that of begin_attached has come. */
 static void begin_window(struct session *s)
@@ -1187,6 +1218,7 @@ static void begin_window(struct session *s)
 
 	s->has_begun = true;
 	drain_kernel_events(s, true); /* who has ended before, and who has begun */
+	forget_missed(s);
 	if (now_ns - s->window.from_ns > CLOCKS_LATE_NS) {
 		collect_forget_cpu_time(s->collect);
 		return;
@@ -1201,16 +1233,16 @@ static void begin_window(struct session *s)
 static bool awaits_libraries(struct session *s)
 {
 	uint64_t waited_ns = monotonic_ns() - s->start_ns;
-	uint32_t pid = 0, count = s->expected.count + count_awaited(s, &pid);
+	uint32_t pid, count = count_running(s, &s->expected, &pid);
 	bool is_long = waited_ns >= LIBRARY_PATIENCE_NS;
 	char text[32];
 
 	if (!count || waited_ns < SAY_LIBRARY_NS)
 		return count > 0;
-	if (count == 1 && pid)
+	if (count == 1)
 		snprintf(text, sizeof(text), "process %u", pid);
 	else
-		snprintf(text, sizeof(text), "%u process%s", count, count == 1 ? "" : "es");
+		snprintf(text, sizeof(text), "%u processes", count);
 	if (is_long)
 		log_warn(s->log,
 			 "CUPTI has not begun in %s within %d s: GPU time is missing until it has",
@@ -1223,8 +1255,9 @@ static bool awaits_libraries(struct session *s)
 
 /*
  * Of processes that run already. With the library, the profile is of the time in which it is in all
- * of them that use CUDA: what began earlier in one than in others could not be compared. False: it
- * is still waited for.
+ * of them that use CUDA: what began earlier in one than in others could not be compared. Those that
+ * start meanwhile are not waited for: others could follow them for ever. False: it is still waited
+ * for.
  */
 static bool begin_attached(struct session *s)
 {
@@ -1291,9 +1324,11 @@ static void take_hello(struct session *s, struct tracee *tracee,
 	}
 	gpu_pipe_accept(s->pipe, tracee, process);
 	id_map_remove(&s->expected, process->id);
-	id_map_remove(&s->awaited, (uint32_t)process->pid);
-	if (s->arrivals)
+	id_map_remove(&s->awaited, process->id);
+	if (s->arrivals) {
 		id_map_get(&s->heard, process->id);
+		s->late += s->has_begun && !process->is_attached;
+	}
 	log_verbose(s->log, "process %d (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
 		    (int)process->pid, hello->executable, hello->cupti_version, hello->cupti_path,
 		    hello->clock_error_ns);
@@ -1757,6 +1792,8 @@ void session_complete_copy(struct session *s, uint64_t until_ns)
 {
 	s->is_copy = true;
 	s->ended_ns = until_ns;
+	if (s->attachment && !s->has_begun) /* nothing was recorded */
+		s->start_ns = until_ns;
 	if (s->options->measure.last_ns && !window_is_over(&s->window, until_ns))
 		end_window_of_copy(s, until_ns);
 	collect_read_clocks(s->collect, s->ended_ns, true);

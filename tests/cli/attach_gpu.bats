@@ -191,6 +191,75 @@ is_left()
 	expect_whole
 }
 
+# start_slow_shell COMMANDS: CUPTI never begins in it. It runs COMMANDS when the pipe `go` is written to.
+start_slow_shell()
+{
+	mkfifo go
+	FAKE_CUDA_SUBSCRIBE_MS=600000 start out.slow env LD_PRELOAD="$fake_cuda/libcuda.so.1" \
+		sh -c "exec 9<>go; echo ready; read line <&9; unset LD_PRELOAD; $1"
+	wait_until grep -q ready out.slow
+}
+
+@test "a process executes another program before CUPTI has begun: it is waited for no longer" {
+	start_slow_shell 'exec sleep 600'
+	start_profile -v -p "$target" -d 0.5 -o out.folded
+	wait_until grep -q 'the library was brought in' stderr
+	echo >go
+	finish_profile
+	expect_status 0
+	expect_no_line stderr 'CUPTI has not begun|had loaded CUDA'
+}
+
+@test "a process ends before CUPTI has begun: the others are recorded, and nothing is missing" {
+	start_slow_shell 'exit'
+	start_steady
+	start_profile -v --unit ns -p "${targets[0]},$target" -d 0.5 -o out.folded
+	wait_until grep -q "process ${targets[0]}: the library was brought in" stderr
+	wait_until grep -q ' uses CUDA' stderr
+	echo >go
+	finish_profile
+	expect_status 0
+	expect_line work "$all_sums_match"
+	expect_line out.folded ';main;launch_work;.*steady_work'
+	expect_no_line stderr 'CUPTI has not begun|had loaded CUDA'
+}
+
+@test "processes that start all the time, and in which CUPTI never begins, are not waited for" {
+	# shellcheck disable=SC2016 # of the shell
+	FAKE_CUDA_SUBSCRIBE_MS=600000 start out.many setsid sh -c 'for i in 1 2 3 4; do
+		(while :; do "$workloads/steady" 300; done) & done; wait'
+	wait_until grep -q work out.many
+	run_profile -v -p "$target" -d 0.5 -o out.folded
+	kill -KILL -- "-$target"
+	expect_status 0
+	expect_no_line stderr 'CUPTI has not begun'
+}
+
+@test "a snapshot before CUPTI has begun: nothing is in it, not even time" {
+	start_slow_shell 'exit'
+	start_profile -v -p "$target" -o out.profile
+	wait_until grep -q 'the library was brought in' stderr
+	kill -USR2 "$pid"
+	wait_until grep -q '^Snapshot 1 is written' stderr
+	echo >go
+	finish_profile
+	expect_status 0
+	run_profile --from out.1.profile -o out.folded
+	expect_status 0
+	expect_line stderr 'the processes used 0.000 s of CPU in 0.000 s'
+}
+
+@test "--last, and CUPTI has not begun: a line says that nothing was recorded, and not why else" {
+	start_slow_shell 'exit'
+	start_profile -v -p "$target" --last 2 -o out.folded
+	wait_until grep -q 'the library was brought in' stderr
+	echo >go
+	finish_profile
+	expect_status 0
+	expect_line stderr '^profile: nothing was recorded: it ended before CUPTI had begun'
+	expect_no_line stderr 'before --delay was over'
+}
+
 @test "the profiler is killed, and the next one attaches" {
 	start_restless
 	for ((i = 0; i < 2; i++)); do
