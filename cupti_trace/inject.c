@@ -162,7 +162,8 @@ static bool is_worth_waiting(const struct tracer *tracer)
 
 static void wait_for_answer(struct tracer *tracer, int ack)
 {
-	uint64_t deadline = clock_now_ns() + ACK_PATIENCE_MS * UINT64_C(1000000);
+	uint64_t ms = tracer->is_late ? LATE_ACK_PATIENCE_MS : ACK_PATIENCE_MS;
+	uint64_t deadline = clock_now_ns() + ms * UINT64_C(1000000);
 	uint64_t now;
 
 	while ((now = clock_now_ns()) < deadline) {
@@ -177,9 +178,9 @@ static void wait_for_answer(struct tracer *tracer, int ack)
 	}
 	tracer->lacks_answer = true;
 	tracer_notice(tracer, GPU_NOTICE_OTHER,
-		      "no answer from the profiler within %d ms; launches before its probes are on "
-		      "are not captured",
-		      ACK_PATIENCE_MS);
+		      "no answer from the profiler within %" PRIu64
+		      " ms; launches before its probes are on are not captured",
+		      ms);
 }
 
 void tracer_ask(struct tracer *tracer, const struct gpu_event *event)

@@ -118,6 +118,8 @@ void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *form
  * answer it waits again only once the profiler has read what was written until then.
  */
 #define ACK_PATIENCE_MS 5000
+/* In a process that runs already, where a thread of ours waits until recording begins. */
+#define LATE_ACK_PATIENCE_MS 15000
 void tracer_ask(struct tracer *tracer, const struct gpu_event *event);
 
 /* How often code was mapped into this process so far. */

@@ -84,6 +84,7 @@ struct session {
 	 * `missed`: it came too late unless it says hello. */
 	struct id_map expected, awaited, missed;
 	struct id_map heard, users;      /* ids: it said hello; may have used CUDA */
+	struct id_map unanswered;        /* by pids: instances that wait until recording begins */
 	char *program;                   /* the command line of the first of them; NULL: unknown */
 	uint32_t late;                   /* new processes that said hello in what is recorded */
 	struct probes *driver;           /* of who begins to use CUDA; NULL: it is not known */
@@ -170,6 +171,7 @@ void session_free(struct session *s)
 	id_map_release(&s->missed);
 	id_map_release(&s->heard);
 	id_map_release(&s->users);
+	id_map_release(&s->unanswered);
 	probes_free(s->driver);
 	recording_close(s->recording);
 	remove_payload(s);
@@ -1128,6 +1130,28 @@ static int attach(struct session *s)
 	return follow_all(s) == 0 ? 0 : EXIT_PROFILER_FAILED;
 }
 
+/* Lets a library that has said hello, or has loaded something, go on. */
+static void answer(struct session *s, pid_t pid, uint64_t instance)
+{
+	int err = payload_acknowledge(&s->payload, collect_calls(s->collect), instance);
+
+	if (err)
+		log_warn(s->log, "cannot acknowledge process %d: %s; it waits some seconds",
+			 (int)pid, strerror(-err));
+}
+
+/* Libraries that have said hello before recording began. */
+static void answer_all(struct session *s)
+{
+	uint32_t position = 0, pid;
+	uint64_t instance;
+
+	while (id_map_next(&s->unanswered, &position, &pid, &instance))
+		if (running_process(s, (pid_t)pid))
+			answer(s, (pid_t)pid, instance);
+	id_map_release(&s->unanswered);
+}
+
 /*
  * What began up to now is in the profile as a whole: libraries send it, and leave. One that is just
  * coming finds this out at once.
@@ -1136,6 +1160,7 @@ static void ask_to_leave(struct session *s)
 {
 	if (!s->arrivals)
 		return;
+	answer_all(s);
 	if (!s->has_begun) {
 		s->start_ns = s->window.from_ns = s->ended_ns;
 		log_warn(s->log, "nothing was recorded: it ended before CUPTI had begun in all "
@@ -1197,13 +1222,15 @@ static bool attached_have_left(struct session *s)
 
 /* ---- what is recorded begins ---- */
 
-/* What has ended before recording begins lacks nothing. */
+/* What has ended before recording begins lacks nothing, unless nothing is left to record. */
 static void forget_missed(struct session *s)
 {
 	struct id_map left = {0};
 	uint32_t position = 0, id;
 	uint64_t pid;
 
+	if (!collect_count_running(s->collect))
+		return;
 	while (id_map_next(&s->missed, &position, &id, &pid))
 		if (still_runs(s, id, pid))
 			note_pid(&left, id, (pid_t)pid);
@@ -1289,25 +1316,32 @@ static void begin_when_due(struct session *s)
 	s->has_begun = s->attachment != NULL;
 	if (s->window.from_ns && window_has(&s->window, monotonic_ns()))
 		begin_window(s);
+	answer_all(s);
 }
 
 /* ---- what the target sends ---- */
 
+/* Nothing is recorded or counted in it until recording begins everywhere. */
+static void put_off_answer(struct session *s, pid_t pid, uint64_t instance)
+{
+	uint64_t *value = id_map_get(&s->unanswered, (uint32_t)pid);
+
+	if (value)
+		*value = instance;
+	else
+		answer(s, pid, instance);
+}
+
 /* A process waits for our probes: attaches them to what it maps, if wanted, and releases it. */
 static void acknowledge(struct session *s, const struct process *process, uint64_t instance)
 {
-	int err;
-
 	if (s->probes) {
 		int n = probes_scan_process(s->probes, process->pid);
 
 		log_verbose(s->log, "process %d: %d launch functions newly probed, %u in all",
 			    (int)process->pid, n > 0 ? n : 0, probes_count(s->probes));
 	}
-	err = payload_acknowledge(&s->payload, collect_calls(s->collect), instance);
-	if (err)
-		log_warn(s->log, "cannot acknowledge process %d: %s; it waits up to 5 s",
-			 (int)process->pid, strerror(-err));
+	answer(s, process->pid, instance);
 }
 
 static void take_hello(struct session *s, struct tracee *tracee,
@@ -1342,7 +1376,11 @@ static void take_hello(struct session *s, struct tracee *tracee,
 	else
 		call_timing_note_traced(s->call_timing, process);
 	begin_when_due(s); /* its work is recorded from when it is answered */
-	if (hello->wants_ack)
+	if (!hello->wants_ack)
+		return;
+	if (s->attachment && !s->has_begun && !s->command_ended)
+		put_off_answer(s, process->pid, hello->instance);
+	else
 		acknowledge(s, process, hello->instance);
 }
 
