@@ -48,8 +48,8 @@ const volatile unsigned int keeps_times;
 const volatile unsigned int takes_kernel_waits; /* stacks with the kernel's frames */
 
 /*
- * And by the reader: threads that begin are followed; those that already ran are, too; when the run
- * was over. 0: not yet.
+ * And by the reader, 0: not yet. Threads that begin are followed; those that already ran are
+ * followed, too; when the run was over.
  */
 unsigned int follows_new_threads, times_have_begun;
 unsigned long times_over_ns;

@@ -13,8 +13,8 @@
 #define AT_LAUNCH __attribute__((hot))
 
 /*
- * The address of a thread's variable, found once: to the compiler it is cheap enough to be found at
- * each use. It is a call, of a function far away.
+ * Finds the address of a thread's variable once. The compiler would find it again at each use,
+ * which calls the loader.
  */
 #define OF_THREAD(variable)                                      \
 	__extension__({                                          \

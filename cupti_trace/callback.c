@@ -76,7 +76,7 @@ static __thread struct own {
 	uint32_t launch_domain, correlation_id;
 	uint32_t visit;          /* in which that was */
 	uint32_t until_measured; /* launches, to the next one */
-	/* of the thread too, once it has launched */
+	/* what other modules keep of the thread; set when it has launched */
 	struct launch_stack_thread *stacks;
 	const struct launch_log_thread *log;
 	bool has_launched;

@@ -25,7 +25,7 @@
 
 struct frame_memo;
 
-/* What a thread has of its own. Most launches need the words alone: they are with the pointer. */
+/* What is kept of a thread. Most launches need the words alone: they are beside the pointer. */
 struct frame_memo_thread {
 	struct frame_memo *memo; /* NULL: none */
 	uint32_t generation;     /* of both */
@@ -48,7 +48,7 @@ enum frame_rule {
 	FRAME_OUTERMOST,
 };
 
-/* The calling thread's, as long as it lives. */
+/* The calling thread's, as long as it lives. Finding it takes a call of the loader. */
 struct frame_memo_thread *frame_memo_thread(void);
 
 /*

@@ -31,7 +31,8 @@ int launch_log_init(void);
 /* The stack of the launch that the thread logs next, if it has this id, stands for so many. */
 void launch_log_weigh(struct sink *sink, uint32_t correlation_id, uint32_t stands_for);
 
-/* What the calling thread has of its own, as long as it lives: found once, it is found fast. */
+/* What is kept of the calling thread, as long as it lives. Finding it takes a call of the loader.
+ */
 struct launch_log_thread *launch_log_thread(void);
 
 /* Records that the calling thread entered a launch function now: time and thread are filled in. */

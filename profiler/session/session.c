@@ -79,8 +79,8 @@ struct session {
 	struct attachment *attachment; /* in place of a target; NULL: there is one */
 	struct arrivals *arrivals;     /* of the library in its processes; NULL: in none */
 	struct id_map brought;         /* pids where it has arrived, in one program or more */
-	/* By ids of processes, with their pids as values. `expected`: they ran before us, and it is
-	 * not known yet whether it can say hello. `awaited`: it has arrived and not said hello.
+	/* By ids of processes, their pids. `expected`: they ran before us, and it is not known yet
+	 * whether the library can say hello there. `awaited`: it has arrived and not said hello.
 	 * `missed`: it came too late unless it says hello. */
 	struct id_map expected, awaited, missed;
 	struct id_map heard, users;      /* ids: it said hello; may have used CUDA */
@@ -103,13 +103,12 @@ struct session {
 	bool stops_waiting;   /* for processes that outlive the target, or that we attached to */
 	bool stops_leaving;   /* likewise for libraries that were asked to leave */
 	bool pipe_ended, has_counted_left;
-	bool has_said_waiting;  /* for libraries to begin, or for who uses the GPU after the command
-				 */
-	bool is_copy;           /* in a child of ours: session_complete_copy */
-	bool is_asked;          /* for a snapshot, by a signal */
-	bool has_read_all;      /* that was in the pipe, the last time */
-	bool ends_delay;        /* before processes that run already are looked at */
-	bool was_told_to_begin; /* session_begin_window */
+	bool has_said_waiting;       /* until libraries begin, or the GPU is used no longer */
+	bool is_copy;                /* in a child of ours: session_complete_copy */
+	bool is_asked;               /* for a snapshot, by a signal */
+	bool has_read_all;           /* that was in the pipe, the last time */
+	bool ends_delay;             /* before processes that run already are looked at */
+	bool was_told_to_begin;      /* session_begin_window */
 	bool has_begun, has_stopped; /* the window, and CPU time was read */
 	bool has_failed;             /* and said why: end without a result */
 	uint32_t interrupts;         /* SIGINTs so far */
