@@ -1255,28 +1255,43 @@ static void begin_window(struct session *s)
 	collect_begin_cpu_time(s->collect, now_ns);
 }
 
+/* Waits no longer for those of `expected`. */
+static void time_silent(struct session *s)
+{
+	uint32_t position = 0, id;
+	uint64_t pid;
+
+	while (id_map_next(&s->expected, &position, &id, &pid)) {
+		if (!still_runs(s, id, pid))
+			continue;
+		log_warn(s->log, "no GPU time: CUPTI has not begun in process %d within %d s%s",
+			 (int)pid, (int)(LIBRARY_PATIENCE_NS / 1000000000u),
+			 s->call_timing ? "; its CUDA calls are timed until it has" : "");
+		call_timing_begin(s->call_timing, running_process(s, (pid_t)pid));
+	}
+	id_map_release(&s->expected);
+}
+
 /* Whether it is not known yet what the library can do in some process, for a while at most. */
 static bool awaits_libraries(struct session *s)
 {
 	uint64_t waited_ns = monotonic_ns() - s->start_ns;
 	uint32_t pid, count = count_running(s, &s->expected, &pid);
-	bool is_long = waited_ns >= LIBRARY_PATIENCE_NS;
 	char text[32];
 
-	if (!count || waited_ns < SAY_LIBRARY_NS)
-		return count > 0;
-	if (count == 1)
-		snprintf(text, sizeof(text), "process %u", pid);
-	else
-		snprintf(text, sizeof(text), "%u processes", count);
-	if (is_long)
-		log_warn(s->log,
-			 "CUPTI has not begun in %s within %d s: GPU time is missing until it has",
-			 text, (int)(LIBRARY_PATIENCE_NS / 1000000000u));
-	else if (!s->has_said_waiting)
+	if (count && waited_ns >= LIBRARY_PATIENCE_NS) {
+		time_silent(s);
+		return false;
+	}
+	if (count && waited_ns >= SAY_LIBRARY_NS && !s->has_said_waiting) {
+		s->has_said_waiting = true;
+		if (count == 1)
+			snprintf(text, sizeof(text), "process %u", pid);
+		else
+			snprintf(text, sizeof(text), "%u processes", count);
 		log_line(s->log, "Waiting for CUPTI to begin in %s", text);
-	s->has_said_waiting = true;
-	return !is_long;
+	}
+	return count > 0;
 }
 
 /*
@@ -1370,6 +1385,10 @@ static void take_hello(struct session *s, struct tracee *tracee,
 			    "process %d: this CUPTI (CUDA 13.0) is known to give wrong "
 			    "times after some 25 million records of graph nodes",
 			    (int)process->pid);
+	if (s->arrivals && !hello->is_off && process->lacks_gpu_time)
+		log_warn(s->log,
+			 "process %d: CUPTI has begun; from now on its GPU time is measured",
+			 (int)process->pid);
 	if (hello->is_off)
 		call_timing_begin(s->call_timing, process);
 	else

@@ -191,11 +191,16 @@ is_left()
 	[ "$calls" -lt $((launches * 3 / 2)) ]
 }
 
-@test "CUPTI begins too late: what is recorded begins without it" {
+@test "CUPTI begins too late: what is recorded begins without it, and calls are timed until it has" {
 	FAKE_CUDA_SUBSCRIBE_MS=11000 start_steady
-	run_profile -v --unit ns -p "$target" -d 2 -o out.folded
-	expect_whole
-	expect_line stderr "^profile: CUPTI has not begun in process $target within 10 s: GPU time is missing until it has\$"
+	run_profile -v --strict --unit ns -p "$target" -d 2 -o out.folded
+	expect_status 124
+	expect_line work "$all_sums_match"
+	expect_line stderr '^profile: --strict: processes without GPU time: 1$'
+	expect_line stderr "^profile: no GPU time: CUPTI has not begun in process $target within 10 s; its CUDA calls are timed until it has\$"
+	expect_line stderr "^profile: process $target: CUPTI has begun; from now on its GPU time is measured\$"
+	expect_line stderr '^CUDA calls: [1-9][0-9]* in 1 process without GPU time, '
+	expect_line out.folded ';main;.*;cudaLaunchKernel;\[CUDA call, wall time\]'
 	expect_line stderr '^Recorded: 2\.[0-9]+ s$'
 }
 
