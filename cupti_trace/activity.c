@@ -66,6 +66,7 @@ struct sending {
 	_Atomic bool *saw_device;
 	bool addresses, reads_counters, skips_unended;
 	uint64_t recorded_from_ns, recorded_to_ns;
+	bool begins_whole;
 };
 
 /* Clocks differ by less than this, and nothing begins so soon after tracing did. */
@@ -190,9 +191,10 @@ static bool is_unended(const struct sending *s, uint64_t end)
 static bool is_outside_part(const struct sending *s, uint32_t work, uint64_t start_ns,
 			    uint64_t duration_ns)
 {
+	uint64_t known_ns = s->begins_whole ? start_ns : start_ns + duration_ns;
 	struct gpu_event_drops drops = {0};
 
-	if (start_ns + duration_ns < s->recorded_from_ns)
+	if (known_ns < s->recorded_from_ns)
 		drops = (struct gpu_event_drops){.early = 1, .early_ns = duration_ns};
 	else if (s->recorded_to_ns && start_ns >= s->recorded_to_ns)
 		drops = (struct gpu_event_drops){.late = 1, .late_ns = duration_ns};
@@ -647,7 +649,8 @@ static struct sending sending_to(const struct activity_output *output,
 				.reads_counters = output->reads_counters,
 				.skips_unended = output->skips_unended,
 				.recorded_from_ns = output->recorded_from_ns,
-				.recorded_to_ns = output->recorded_to_ns};
+				.recorded_to_ns = output->recorded_to_ns,
+				.begins_whole = output->begins_whole};
 }
 
 void activity_send_memory(const struct activity_output *output, const struct clock_map *clock,

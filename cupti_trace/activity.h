@@ -37,6 +37,7 @@ struct activity_output {
 	bool skips_unended;        /* what has not ended is left out: its record will not come */
 	uint64_t recorded_from_ns; /* what ended before is only counted (window.h) */
 	uint64_t recorded_to_ns;   /* likewise what began then or later; 0: there is no end */
+	bool begins_whole;         /* what was under way at recorded_from_ns is only counted, too */
 };
 
 void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,

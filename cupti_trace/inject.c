@@ -351,33 +351,34 @@ static uint64_t recorded_from(const struct tracer *tracer)
 }
 
 /*
- * What begins later has no place in the profile either. A process that goes on after the profiler
- * may give CUPTI work faster than its records can be sent, so there they are only counted; but what
- * a wait is for may begin late.
+ * Whether only what begins while a visit records is sent. A process that goes on after the profiler
+ * may give CUPTI work faster than its records can be sent, so there the rest is only counted; but
+ * what a wait is for may begin early or late.
  */
-static uint64_t recorded_to(const struct tracer *tracer)
+static bool sends_visit_alone(const struct tracer *tracer)
 {
-	return tracer->is_late && !tracer->follows_waits ? tracer->window.to_ns : 0;
+	return tracer->is_late && !tracer->follows_waits;
 }
 
 /* Sends all launches logged so far, then the records of a buffer CUPTI has filled. */
 static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
 {
 	struct clock_map clock = copy_clock(tracer);
+	bool alone = sends_visit_alone(tracer);
 
 	if (clock_was_set(&tracer->api, &clock)) {
 		measure_clock(tracer);
 		clock = copy_clock(tracer);
 	}
 	pthread_mutex_lock(&tracer->record_lock);
-	activity_send_buffer(&(struct activity_output){&tracer->api, &tracer->names, &tracer->tally,
-						       &tracer->sink, tracer->verbose,
-						       tracer->began_ns, clock_now_ns(),
-						       &tracer->saw_device, tracer->follows_memory,
-						       tracer->reads_counters,
-						       atomic_load(&tracer->skips_unended),
-						       recorded_from(tracer), recorded_to(tracer)},
-			     &clock, buffer, valid_size);
+	activity_send_buffer(
+		&(struct activity_output){
+			&tracer->api, &tracer->names, &tracer->tally, &tracer->sink,
+			tracer->verbose, tracer->began_ns, clock_now_ns(), &tracer->saw_device,
+			tracer->follows_memory, tracer->reads_counters,
+			atomic_load(&tracer->skips_unended), recorded_from(tracer),
+			alone ? tracer->window.to_ns : 0, alone},
+		&clock, buffer, valid_size);
 	pthread_mutex_unlock(&tracer->record_lock);
 }
 

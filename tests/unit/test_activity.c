@@ -75,6 +75,7 @@ struct bench {
 	_Atomic bool saw_device;
 	bool follows_memory, reads_counters, skips_unended;
 	uint64_t recorded_from_ns, recorded_to_ns;
+	bool begins_whole;
 };
 
 static int begin(void **state)
@@ -131,12 +132,12 @@ static void send_records(struct bench *b, const void *records, size_t n, size_t 
 	if (n)
 		memcpy(buffer, records, size);
 	record_size = size_of_one;
-	activity_send_buffer(&(struct activity_output){&b->api, &b->names, &b->tally, &b->sink,
-						       b->verbose, b->began_ns, b->now_ns,
-						       &b->saw_device, b->follows_memory,
-						       b->reads_counters, b->skips_unended,
-						       b->recorded_from_ns, b->recorded_to_ns},
-			     &b->clock, buffer, size);
+	activity_send_buffer(
+		&(struct activity_output){&b->api, &b->names, &b->tally, &b->sink, b->verbose,
+					  b->began_ns, b->now_ns, &b->saw_device, b->follows_memory,
+					  b->reads_counters, b->skips_unended, b->recorded_from_ns,
+					  b->recorded_to_ns, b->begins_whole},
+		&b->clock, buffer, size);
 	free(buffer);
 	sink_flush(&b->sink);
 	fifo_drain(&b->fifo);
@@ -341,6 +342,25 @@ static void work_before_the_recorded_is_counted(void **state)
 	assert_int_equal(b->fifo.ledger->outside.before, 3);
 	assert_int_equal(b->fifo.ledger->outside.before_ns, ms + 5 * ms - 1 + 2 * ms);
 	assert_int_equal(b->fifo.ledger->gpu.dropped, 0);
+}
+
+static void work_under_way_can_be_counted_too(void **state)
+{
+	const uint64_t ms = 1000000, at = 100 * ms + 400000; /* 100 ms by our clock */
+	const struct cupti_abi_kernel r[] = {
+		record("under way", at - 1, at + 5 * ms),
+		record("whole", at, at + ms),
+	};
+	struct bench *b = *state;
+
+	b->recorded_from_ns = 100 * ms;
+	b->begins_whole = true;
+	send(b, r, 2);
+	assert_int_equal(b->heard.count, 1);
+	assert_string_equal(b->heard.names[0], "whole");
+	assert_int_equal(work_tally_next(&b->tally, &(uint32_t){0})->count, 1);
+	assert_int_equal(b->fifo.ledger->outside.before, 1);
+	assert_int_equal(b->fifo.ledger->outside.before_ns, 1 + 5 * ms);
 }
 
 static void work_after_the_recorded_is_counted(void **state)
@@ -809,6 +829,7 @@ int main(void)
 		TEST(senseless_times_are_marked),
 		TEST(times_outside_are_marked),
 		TEST(work_before_the_recorded_is_counted),
+		TEST(work_under_way_can_be_counted_too),
 		TEST(work_after_the_recorded_is_counted),
 		TEST(what_has_not_ended_can_be_left_out),
 		TEST(drift_does_not_bend_durations),
