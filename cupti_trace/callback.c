@@ -76,10 +76,9 @@ static __thread struct own {
 	uint32_t launch_domain, correlation_id;
 	uint32_t visit;          /* in which that was */
 	uint32_t until_measured; /* launches, to the next one */
-	/* what other modules keep of the thread; set when it has launched */
+	/* what other modules keep of the thread; NULL: it has launched nothing */
 	struct launch_stack_thread *stacks;
 	const struct launch_log_thread *log;
-	bool has_launched;
 	bool is_kernel;
 	bool is_in_launch; /* it has not returned */
 	bool owes;         /* a record, but is no kernel */
@@ -352,8 +351,7 @@ static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
 	struct own_cost_mark mark;
 	uint32_t stack;
 
-	if (!me->has_launched) {
-		me->has_launched = true;
+	if (!me->stacks) {
 		me->stacks = launch_stack_thread();
 		me->log = launch_log_thread();
 		me->until_measured = own_cost_first(launch_log_tid());

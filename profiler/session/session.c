@@ -705,19 +705,14 @@ static void note_pid(struct id_map *ids, uint32_t id, pid_t pid)
 		*value = (uint64_t)pid;
 }
 
-/* The process that runs under this pid; NULL: none does, or it is not known. */
-static struct process *running_process(const struct session *s, pid_t pid)
+/* NULL: it has ended, or runs another program by now. */
+static struct process *running_process(const struct session *s, uint32_t id, uint64_t pid)
 {
-	return collect_knows_process(s->collect, pid) ? collect_find_process(s->collect, pid)
-						      : NULL;
-}
+	struct process *process = collect_knows_process(s->collect, (pid_t)pid)
+					  ? collect_find_process(s->collect, (pid_t)pid)
+					  : NULL;
 
-/* Whether the process still runs, and the same program. */
-static bool still_runs(const struct session *s, uint32_t id, uint64_t pid)
-{
-	const struct process *process = running_process(s, (pid_t)pid);
-
-	return process && process->id == id;
+	return process && process->id == id ? process : NULL;
 }
 
 /*
@@ -772,11 +767,11 @@ static void take_arrivals(struct session *s)
 	struct arrival arrival;
 
 	while (arrivals_next(s->arrivals, &arrival)) {
-		struct process *process = running_process(s, arrival.pid);
+		struct process *process = running_process(s, arrival.id, (uint64_t)arrival.pid);
 
 		if (has_arrived(s, &arrival)) {
 			id_map_get(&s->brought, (uint32_t)arrival.pid);
-			if (process && process->id == arrival.id && process->lacks_gpu_time)
+			if (process && process->lacks_gpu_time)
 				log_warn(s->log,
 					 "process %d: the library was brought in after all; from "
 					 "now on its GPU time is measured",
@@ -784,17 +779,16 @@ static void take_arrivals(struct session *s)
 			else
 				log_verbose(s->log, "process %d: the library was brought in",
 					    (int)arrival.pid);
-			if (process && process->id == arrival.id && !process->has_spoken)
+			if (process && !process->has_spoken)
 				note_pid(&s->awaited, arrival.id, arrival.pid);
 			/* it may end before it begins; where calls are timed, another line says so
 			 */
-			if (!process || process->id != arrival.id || !process->lacks_gpu_time)
+			if (!process || !process->lacks_gpu_time)
 				note_pid(&s->missed, arrival.id, arrival.pid);
 			continue;
 		}
 		id_map_remove(&s->expected, arrival.id);
-		/* it has ended, or runs another program by now */
-		if (!process || process->id != arrival.id || arrival.result == BRING_IN_GONE) {
+		if (!process || arrival.result == BRING_IN_GONE) {
 			log_verbose(s->log, "%s", arrival.message);
 			note_pid(&s->missed, arrival.id, arrival.pid);
 			continue;
@@ -1146,7 +1140,7 @@ static void answer_all(struct session *s)
 	uint64_t instance;
 
 	while (id_map_next(&s->unanswered, &position, &pid, &instance))
-		if (running_process(s, (pid_t)pid))
+		if (collect_knows_process(s->collect, (pid_t)pid))
 			answer(s, (pid_t)pid, instance);
 	id_map_release(&s->unanswered);
 }
@@ -1199,7 +1193,7 @@ static uint32_t count_running(const struct session *s, const struct id_map *ids,
 	uint64_t pid;
 
 	while (id_map_next(ids, &position, &id, &pid)) {
-		if (!still_runs(s, id, pid))
+		if (!running_process(s, id, pid))
 			continue;
 		*any = (uint32_t)pid;
 		count++;
@@ -1231,7 +1225,7 @@ static void forget_missed(struct session *s)
 	if (!collect_count_running(s->collect))
 		return;
 	while (id_map_next(&s->missed, &position, &id, &pid))
-		if (still_runs(s, id, pid))
+		if (running_process(s, id, pid))
 			note_pid(&left, id, (pid_t)pid);
 	id_map_release(&s->missed);
 	s->missed = left;
@@ -1242,7 +1236,6 @@ static void begin_window(struct session *s)
 {
 	uint64_t now_ns = monotonic_ns();
 
-	s->has_begun = true;
 	drain_kernel_events(s, true); /* who has ended before, and who has begun */
 	forget_missed(s);
 	if (now_ns - s->window.from_ns > CLOCKS_LATE_NS) {
@@ -1262,12 +1255,14 @@ static void time_silent(struct session *s)
 	uint64_t pid;
 
 	while (id_map_next(&s->expected, &position, &id, &pid)) {
-		if (!still_runs(s, id, pid))
+		struct process *process = running_process(s, id, pid);
+
+		if (!process)
 			continue;
 		log_warn(s->log, "no GPU time: CUPTI has not begun in process %d within %d s%s",
 			 (int)pid, (int)(LIBRARY_PATIENCE_NS / 1000000000u),
 			 s->call_timing ? "; its CUDA calls are timed until it has" : "");
-		call_timing_begin(s->call_timing, running_process(s, (pid_t)pid));
+		call_timing_begin(s->call_timing, process);
 	}
 	id_map_release(&s->expected);
 }
@@ -1296,9 +1291,8 @@ static bool awaits_libraries(struct session *s)
 
 /*
  * Of processes that run already. With the library, the profile is of the time in which it is in all
- * of them that use CUDA: what began earlier in one than in others could not be compared. Those that
- * start meanwhile are not waited for: others could follow them for ever. False: it is still waited
- * for.
+ * of them that use CUDA: what began earlier in one than in others could not be compared. Processes
+ * that start meanwhile do not count, since there may always be more. False: not yet.
  */
 static bool begin_attached(struct session *s)
 {
@@ -1325,10 +1319,13 @@ static bool begin_attached(struct session *s)
 
 static void begin_when_due(struct session *s)
 {
-	if (s->has_begun || (s->attachment && (s->command_ended || !begin_attached(s))))
+	bool is_due = !s->has_begun && (s->attachment ? !s->command_ended && begin_attached(s)
+						      : window_has(&s->window, monotonic_ns()));
+
+	if (!is_due)
 		return;
-	s->has_begun = s->attachment != NULL;
-	if (s->window.from_ns && window_has(&s->window, monotonic_ns()))
+	s->has_begun = true;
+	if (s->window.from_ns)
 		begin_window(s);
 	answer_all(s);
 }
