@@ -7,10 +7,15 @@
 #ifndef CUPTI_TRACE_AT_LAUNCH_H
 #define CUPTI_TRACE_AT_LAUNCH_H
 
+#include "symbolize/likely.h"
+
 #define READ_AT_LAUNCH __attribute__((section("read_at_launch")))
 
 /* Of a function: the linker puts those that are hot side by side. */
 #define AT_LAUNCH __attribute__((hot))
+
+/* Of a function that is in a header for the launches' sake. */
+#define WITHIN_LAUNCH inline __attribute__((always_inline))
 
 /*
  * Finds the address of a thread's variable once. The compiler would find it again at each use,

@@ -254,13 +254,6 @@ void buffers_put(struct buffers *buffers, uint8_t *buffer)
 	pthread_mutex_unlock(&buffers->lock);
 }
 
-AT_LAUNCH bool buffers_are_short(const struct buffers *buffers)
-{
-	return __atomic_load_n(&buffers->filled, __ATOMIC_RELAXED) > BUFFERS_HIGH &&
-	       __atomic_load_n(&buffers->hopeless, __ATOMIC_RELAXED) !=
-		       __atomic_load_n(&buffers->returns, __ATOMIC_RELAXED) + 1;
-}
-
 bool buffers_wait(struct buffers *buffers, uint32_t ms, bool *returned)
 {
 	struct timespec until = clock_in_ms(ms);

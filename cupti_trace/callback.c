@@ -34,8 +34,10 @@ struct function {
 	bool is_followed : 1, waits : 1, is_stream : 1, runs_graph : 1;
 	bool is_special : 1; /* neither launches nor waits: the next three */
 	bool is_plain : 1;   /* within another call it does nothing of its own */
-	bool allocates : 1;  /* and each allocation needs its stack */
-	bool is_sync : 1;    /* waits for the GPU, and launches that it waits for are marked */
+	bool launches : 1;
+	bool does_more : 1; /* there is more to do at its entry than a launch */
+	bool allocates : 1; /* and each allocation needs its stack */
+	bool is_sync : 1;   /* waits for the GPU, and launches that it waits for are marked */
 	bool resets_device : 1, starts_range : 1, ends_range : 1;
 	uint8_t size_at, kind_at, kernel_at; /* as in struct api_function */
 	bool is_unknown;  /* only guessed to launch something; reported at its first call */
@@ -140,6 +142,8 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	f.is_followed = f.meaning != API_NOTHING || f.waits || f.is_sync || f.is_special;
 	f.runs_graph = known.runs_graph;
 	f.is_plain = !f.waits && !f.runs_graph && !f.is_special && !f.is_unknown;
+	f.launches = f.meaning != API_NODE && f.meaning != API_NOTHING;
+	f.does_more = f.is_sync || f.is_unknown || f.runs_graph;
 	f.size_at = known.size_at;
 	f.kind_at = known.kind_at;
 	f.kernel_at = known.kernel_at;
@@ -204,7 +208,7 @@ static struct function *function_of(uint32_t domain, uint32_t cbid)
 
 static const char *name_of(const struct function *f, const struct cupti_abi_callback_data *data)
 {
-	if (f->name)
+	if (likely(f->name))
 		return f->name;
 	return data->function_name ? data->function_name : "";
 }
@@ -302,7 +306,7 @@ static __attribute__((noinline)) uint32_t capture_limited(struct tracer *tracer,
 
 static inline uint32_t capture(struct tracer *tracer, const struct launch *launch)
 {
-	if (!tracer->minds_stacks)
+	if (likely(!tracer->minds_stacks))
 		return take(tracer, launch);
 	return tracer->limits_stacks ? capture_limited(tracer, launch)
 				     : capture_timed(tracer, launch);
@@ -317,14 +321,14 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 	if (buffers_are_short(&tracer->buffers))
 		wait_for_buffers(tracer);
 	/* only kernel launches have probes that could take the stack instead */
-	if (tracer->captures_stacks || launch->called->meaning == API_OTHER)
+	if (likely(tracer->captures_stacks || launch->called->meaning == API_OTHER))
 		stack = capture(tracer, launch);
-	if (launch->called->meaning == API_GRAPH)
-		flags = GPU_LAUNCH_IS_GRAPH;
-	else if (launch->called->meaning == API_OTHER)
+	if (unlikely(launch->called->meaning != API_KERNEL))
 		/* a batch of copies is many operations */
-		flags = GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_IS_GRAPH |
-			(launch->owes ? GPU_LAUNCH_OWES : 0);
+		flags = launch->called->meaning == API_GRAPH
+				? GPU_LAUNCH_IS_GRAPH
+				: GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_IS_GRAPH |
+					  (launch->owes ? GPU_LAUNCH_OWES : 0);
 	launch_log_add(
 		me->log, &tracer->sink,
 		&(struct gpu_event_launch){
@@ -369,10 +373,12 @@ static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
  * A runtime call makes the driver's, with the same id: that is one launch, the outer. One that
  * comes after it with its id is another, of a thread whose ids CUPTI confuses.
  */
-static bool is_nested(const struct own *me, uint32_t domain,
-		      const struct cupti_abi_callback_data *data)
+static inline bool is_nested(const struct own *me, uint32_t domain,
+			     const struct cupti_abi_callback_data *data)
 {
-	return domain == DRV && me->is_in_launch && me->correlation_id == data->correlation_id &&
+	if (likely(!me->is_in_launch))
+		return false;
+	return domain == DRV && me->correlation_id == data->correlation_id &&
 	       me->visit == visit_now();
 }
 
@@ -482,12 +488,12 @@ static inline void on_exit_of(struct tracer *tracer, const struct function *f, s
 	bool ends_launch = me->is_in_launch && me->launch_domain == id.domain &&
 			   me->correlation_id == data->correlation_id;
 
-	if (ends_launch)
+	if (likely(ends_launch))
 		me->is_in_launch = false;
-	if (me->id.domain == id.domain && me->id.cbid == id.cbid)
+	if (likely(me->id.domain == id.domain && me->id.cbid == id.cbid))
 		me->function = NULL;
-	if (!f->is_plain || f->meaning == API_NODE ||
-	    (ends_launch && (tracer->times_launches || started_nothing(me, data))))
+	if (unlikely(!f->is_plain || f->meaning == API_NODE ||
+		     (ends_launch && (tracer->times_launches || started_nothing(me, data)))))
 		finish(tracer, f, me, id, data, ends_launch);
 }
 
@@ -517,40 +523,47 @@ static SELDOM void on_waited(struct tracer *tracer, struct own *me)
 	me->is_kernel = false; /* once */
 }
 
-static NOT_ALWAYS void on_entry(struct tracer *tracer, struct function *f, struct own *me,
-				struct api_id id, const struct cupti_abi_callback_data *data,
-				const void *frame)
+/* What an entry has to do besides a launch; for most functions nothing. */
+static SELDOM void do_more(struct tracer *tracer, struct function *f, struct own *me,
+			   const char *function, const struct cupti_abi_callback_data *data)
 {
-	const char *function = name_of(f, data);
-	uint32_t stack = 0;
-
 	if (f->is_sync && me->is_kernel)
 		on_waited(tracer, me);
 	if (f->is_unknown)
 		report_unknown(tracer, f, function);
-	if (!me->function && f->meaning != API_NOTHING) {
+	if (f->runs_graph && atomic_load(&tracer->has_conditionals))
+		tell_graph_launch(tracer, data);
+}
+
+static WITHIN_LAUNCH void on_entry(struct tracer *tracer, struct function *f, struct own *me,
+				   struct api_id id, const struct cupti_abi_callback_data *data,
+				   const void *frame, bool is_nested)
+{
+	const char *function = name_of(f, data);
+	uint32_t stack = 0;
+
+	if (unlikely(f->does_more))
+		do_more(tracer, f, me, function, data);
+	if (likely(!me->function && f->meaning != API_NOTHING)) {
 		me->function = function;
 		me->id = id;
 	}
-	if (f->runs_graph && atomic_load(&tracer->has_conditionals))
-		tell_graph_launch(tracer, data);
-	if (f->meaning != API_NODE && f->meaning != API_NOTHING &&
-	    !is_nested(me, id.domain, data)) {
+	if (likely(f->launches && !is_nested)) {
 		const struct launch launch = {
 			.domain = id.domain,
 			.called = f,
 			.function = function,
 			.data = data,
-			.owes = f->size_at && tracer->records_copies &&
+			.owes = unlikely(f->size_at) && tracer->records_copies &&
 				api_function_owes(f->size_at, f->kind_at, data->function_params),
 			.frame = frame,
 			.me = me,
 		};
 
-		stack = me->until_measured > 0 ? on_launch(tracer, me, &launch)
-					       : on_measured_launch(tracer, me, &launch);
+		stack = likely(me->until_measured > 0) ? on_launch(tracer, me, &launch)
+						       : on_measured_launch(tracer, me, &launch);
 	}
-	if (f->waits)
+	if (unlikely(f->waits))
 		on_wait_entry(tracer, f,
 			      (struct wait_log_call){.domain = id.domain,
 						     .cbid = id.cbid,
@@ -572,29 +585,33 @@ static SELDOM void on_special(struct tracer *tracer, const struct function *f)
 	guest_leave(&guest);
 }
 
-static inline void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
-			  const struct cupti_abi_callback_data *data, const void *frame)
+static WITHIN_LAUNCH void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+				 const struct cupti_abi_callback_data *data, const void *frame)
 {
 	const struct api_id id = {domain, cbid};
 	struct function *f;
 	struct own *me;
+	bool nested;
 
-	if (cbid >= CBIDS)
+	if (unlikely(cbid >= CBIDS))
 		return;
 	f = function_of(domain, cbid);
 	__asm__("" : "+r"(f)); /* the compiler would reckon it again for each member */
-	if (!f->is_followed)
+	if (unlikely(!f->is_followed))
 		return;
 	me = OF_THREAD(own);
 	if (data->callback_site != CUPTI_ABI_API_ENTER) {
 		on_exit_of(tracer, f, me, id, data);
-	} else if (f->is_plain && is_nested(me, domain, data)) {
-		/* its launch is logged, or its node is made, in the call around it */
-	} else if (f->is_special) {
-		on_special(tracer, f);
-	} else {
-		on_entry(tracer, f, me, id, data, frame);
+		return;
 	}
+	nested = is_nested(me, domain, data);
+	/* its launch is logged, or its node is made, in the call around it */
+	if (unlikely(nested) && f->is_plain)
+		return;
+	if (unlikely(f->is_special))
+		on_special(tracer, f);
+	else
+		on_entry(tracer, f, me, id, data, frame, nested);
 }
 
 /*
@@ -819,10 +836,10 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 	guest_leave(&guest);
 }
 
-static inline void on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
-			   const void *cbdata, const void *frame)
+static WITHIN_LAUNCH void on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+				  const void *cbdata, const void *frame)
 {
-	if (domain == CUPTI_ABI_DOMAIN_RESOURCE)
+	if (unlikely(domain == CUPTI_ABI_DOMAIN_RESOURCE))
 		on_resource(tracer, cbid, cbdata);
 	else
 		on_api(tracer, domain, cbid, cbdata, frame);
@@ -851,7 +868,7 @@ static AT_LAUNCH void on_callback(void *userdata, uint32_t domain, uint32_t cbid
 	struct tracer *tracer = userdata;
 	int phase = atomic_load_explicit(&tracer->phase, memory_order_relaxed);
 
-	if (__builtin_expect(phase == TRACER_ON, 1))
+	if (likely(phase == TRACER_ON))
 		on_call(tracer, domain, cbid, cbdata, __builtin_frame_address(0));
 	else
 		on_call_in(tracer, phase, domain, cbid, cbdata, __builtin_frame_address(0));

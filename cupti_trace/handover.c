@@ -473,15 +473,15 @@ AT_LAUNCH uint32_t handover_find(struct handover_worker *worker, uint32_t contex
 	const struct answer *answer = &worker->answer;
 	uint32_t stack;
 
-	if (worker->is_busy)
+	if (unlikely(worker->is_busy))
 		return 0;
 	/* a handler's launch could unmap the page, or change the answer */
 	worker->is_busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	/* a tick is a nanosecond, or less */
-	if (answer->page && answer->page->data_head == answer->head &&
-	    answer->changes == atomic_load_explicit(&changes, memory_order_relaxed) &&
-	    answer->visit == visit_now() && ticks_now() - answer->ticks < LIST_EVERY_NS)
+	if (likely(answer->page && answer->page->data_head == answer->head &&
+		   answer->changes == atomic_load_explicit(&changes, memory_order_relaxed) &&
+		   answer->visit == visit_now() && ticks_now() - answer->ticks < LIST_EVERY_NS))
 		stack = answer->stack;
 	else
 		stack = look(worker, context, sink, name);

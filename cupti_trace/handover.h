@@ -84,7 +84,7 @@ static inline void handover_launcher_note(struct handover_launcher *launcher, ui
 {
 	uint64_t known = atomic_load_explicit(&launcher->contexts, memory_order_relaxed);
 
-	if (handover_context(context) & ~known)
+	if (unlikely(handover_context(context) & ~known))
 		atomic_fetch_or(&launcher->contexts, handover_context(context));
 	atomic_store_explicit(&launcher->last_stack, stack, memory_order_relaxed);
 }

@@ -301,11 +301,12 @@ static void empty_ring(struct sink *sink, struct ring *ring)
 
 /* The entry that the calling thread fills in next, then publishes; drains its ring if it is
  * full. */
-static AT_LAUNCH struct entry *claim_entry(struct sink *sink, struct ring *ring)
+static WITHIN_LAUNCH struct entry *claim_entry(struct sink *sink, struct ring *ring)
 {
 	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 
-	if (head - atomic_load_explicit(&ring->tail, memory_order_acquire) == ring->capacity)
+	if (unlikely(head - atomic_load_explicit(&ring->tail, memory_order_acquire) ==
+		     ring->capacity))
 		empty_ring(sink, ring);
 	return &ring->entries[head & (ring->capacity - 1)];
 }
@@ -355,11 +356,12 @@ AT_LAUNCH void launch_log_add(const struct launch_log_thread *me, struct sink *s
 	struct ring *ring = me->ring;
 	struct entry *entry;
 
-	if (!ring)
+	if (unlikely(!ring)) {
 		ring = make_ring(sink);
-	if (!ring) {
-		count_lost(sink);
-		return;
+		if (!ring) {
+			count_lost(sink);
+			return;
+		}
 	}
 	entry = claim_entry(sink, ring);
 	*entry = (struct entry){.time = now,

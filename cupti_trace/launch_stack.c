@@ -426,7 +426,7 @@ static struct known_stack *thread_slot(struct thread_cache *cache, uint64_t hash
 	struct known_stack *set = &cache->slots[(hash >> 40) % THREAD_SLOTS & ~3u];
 
 	for (uint32_t i = 0; i < 4; i++)
-		if (set[i].hash == hash || set[i].hash == 0)
+		if (likely(set[i].hash == hash || set[i].hash == 0))
 			return &set[i];
 	return &set[hash >> 32 & 3];
 }
@@ -602,28 +602,28 @@ static uint32_t name_waiter(struct sink *sink, const struct handover_stack *stac
 static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *sink,
 				  const char *function, const void *frame, uint32_t context)
 {
-	struct thread_cache *cache = me->cache ? me->cache : make_cache();
+	struct thread_cache *cache = likely(me->cache) ? me->cache : make_cache();
 	uint32_t now, handed_from = 0;
 	uint64_t hash;
 	uint32_t id;
 
-	if (atomic_load_explicit(&watched_checks, memory_order_relaxed))
+	if (unlikely(atomic_load_explicit(&watched_checks, memory_order_relaxed)))
 		look_for_unload();
-	if (!cache)
+	if (unlikely(!cache))
 		return capture_by_walk(sink, &(struct site){function, frame, 0}, NULL);
 	now = atomic_load_explicit(&generation, memory_order_relaxed);
-	if (me->generation != now) {
+	if (unlikely(me->generation != now)) {
 		memset(cache, 0, sizeof(*cache));
 		me->generation = now;
 	}
-	if (me->worker)
+	if (unlikely(me->worker))
 		handed_from = handover_find(me->worker, context, sink, name_waiter);
 	hash = nvtx_has_open() ? 0 : unwind_recognize(me->memo, frame);
-	if (hash) {
+	if (likely(hash)) {
 		hash = hash_words(hash, function, handed_from);
 		if (python_stack_is_there())
 			hash = python_stack_hash_own(hash);
-		if (hash && look_up(cache, hash, &id))
+		if (likely(hash && look_up(cache, hash, &id)))
 			return id;
 	}
 	return capture_by_walk(sink, &(struct site){function, frame, handed_from}, cache);

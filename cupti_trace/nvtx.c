@@ -50,7 +50,7 @@ static struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
 static bool has_key;
-static _Atomic bool in_use READ_AT_LAUNCH;
+_Atomic bool nvtx_in_use READ_AT_LAUNCH;
 static bool in_stacks = true, as_choice;
 static __thread struct thread *own;
 
@@ -141,7 +141,7 @@ static struct thread *own_thread(void)
 	}
 	own = thread;
 	atomic_store(&thread->self, (uint64_t)pthread_self());
-	atomic_store(&in_use, in_stacks);
+	atomic_store(&nvtx_in_use, in_stacks);
 	return thread;
 }
 
@@ -275,9 +275,9 @@ void nvtx_end(uint64_t range)
 
 /* ---- launches ---- */
 
-AT_LAUNCH bool nvtx_has_open(void)
+AT_LAUNCH bool nvtx_thread_has_open(void)
 {
-	return atomic_load_explicit(&in_use, memory_order_relaxed) && own && own->count > 0;
+	return own && own->count > 0;
 }
 
 void nvtx_read(const struct unwind_stack *native, const uint64_t *sps,
@@ -314,7 +314,7 @@ static const struct thread *find_thread(uint64_t self)
 void nvtx_read_of(uint64_t self, const struct python_stack *python, struct nvtx_ranges *out)
 {
 	const struct thread *thread =
-		atomic_load_explicit(&in_use, memory_order_relaxed) ? find_thread(self) : NULL;
+		atomic_load_explicit(&nvtx_in_use, memory_order_relaxed) ? find_thread(self) : NULL;
 	uint32_t count = thread ? thread->count : 0;
 
 	out->count = 0;

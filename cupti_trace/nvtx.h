@@ -17,8 +17,10 @@
 #ifndef CUPTI_TRACE_NVTX_H
 #define CUPTI_TRACE_NVTX_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "cupti_trace/at_launch.h"
 #include "cupti_trace/nvtx_names.h"
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/unwind.h"
@@ -56,8 +58,17 @@ struct nvtx_ranges {
 	} open[NVTX_DEPTH_MAX];          /* in the order of opening */
 };
 
+/* Whether any thread has had ranges that stacks show. */
+extern _Atomic bool nvtx_in_use;
+
+bool nvtx_thread_has_open(void);
+
 /* Whether the calling thread may have open ranges. Nearly free where NVTX is not used. */
-bool nvtx_has_open(void);
+static WITHIN_LAUNCH bool nvtx_has_open(void)
+{
+	return unlikely(atomic_load_explicit(&nvtx_in_use, memory_order_relaxed)) &&
+	       nvtx_thread_has_open();
+}
 
 /* The calling thread's, for a launch with this stack, `sps` being its frames' stack pointers. */
 void nvtx_read(const struct unwind_stack *native, const uint64_t *sps,

@@ -20,22 +20,14 @@
 #define LIBRARY_PATH_MAX 4096
 #define MERGED_MAX (UNWIND_MAX_FRAMES + PYTHON_FRAMES_MAX)
 
-enum python_state {
-	PYTHON_NONE,  /* none found so far */
-	PYTHON_FOUND, /* and its layout not yet verified */
-	PYTHON_CHECKED,
-	PYTHON_UNUSABLE,
-};
-
 struct known_code {
 	uint64_t code, mark;
 };
 
-/* One for the process. All but `state` is written before the state is PYTHON_FOUND, and then stays.
- */
+/* One for the process. All is written before the state is PYTHON_FOUND, and then stays. */
+_Atomic int python_stack_state READ_AT_LAUNCH;
 static struct {
 	pthread_mutex_t lock; /* held while looking and while reporting failures */
-	_Atomic int state;    /* enum python_state */
 	struct python_stack_options options;
 	struct python_interpreter interpreter;
 	struct python_loop loop;
@@ -182,10 +174,10 @@ void python_stack_look(struct sink *sink)
 	void *handle;
 
 	pthread_mutex_lock(&python.lock);
-	if (atomic_load(&python.state) == PYTHON_NONE) {
+	if (atomic_load(&python_stack_state) == PYTHON_NONE) {
 		handle = find_interpreter();
 		if (handle)
-			atomic_store(&python.state, inspect(sink, handle));
+			atomic_store(&python_stack_state, inspect(sink, handle));
 	}
 	send_pending_notice(sink);
 	pthread_mutex_unlock(&python.lock);
@@ -229,20 +221,13 @@ static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *
 	good = check(thread, stack);
 	if (good && stack->count == 0)
 		; /* nothing was seen yet that could be wrong */
-	else if (atomic_compare_exchange_strong(&python.state, &expected,
+	else if (atomic_compare_exchange_strong(&python_stack_state, &expected,
 						good ? PYTHON_CHECKED : PYTHON_UNUSABLE) &&
 		 !good)
 		report_unreadable(sink, (uint32_t)python.interpreter.offsets.version << 16,
 				  "does not keep its frames where it should");
 	guest_leave(&guest);
 	return good && stack->count > 0;
-}
-
-AT_LAUNCH bool python_stack_is_there(void)
-{
-	int state = atomic_load_explicit(&python.state, memory_order_acquire);
-
-	return state == PYTHON_CHECKED || state == PYTHON_FOUND;
 }
 
 /* The calling thread's PyThreadState; 0: it has none that may be read. */
@@ -254,7 +239,7 @@ static inline uint64_t own_thread(void)
 
 bool python_stack_read(struct sink *sink, struct python_stack *stack)
 {
-	int state = atomic_load_explicit(&python.state, memory_order_acquire);
+	int state = atomic_load_explicit(&python_stack_state, memory_order_acquire);
 	uint64_t thread;
 
 	stack->count = 0;
@@ -278,7 +263,7 @@ AT_LAUNCH uint64_t python_stack_hash_own(uint64_t hash)
 
 	if (!thread)
 		return hash;
-	if (atomic_load_explicit(&python.state, memory_order_acquire) != PYTHON_CHECKED)
+	if (atomic_load_explicit(&python_stack_state, memory_order_acquire) != PYTHON_CHECKED)
 		return 0;
 	return python_frames_hash(&python.interpreter.offsets, thread, python.options.lines, hash);
 }

@@ -15,8 +15,10 @@
 #ifndef CUPTI_TRACE_PYTHON_STACK_H
 #define CUPTI_TRACE_PYTHON_STACK_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "cupti_trace/at_launch.h"
 #include "cupti_trace/sink.h"
 #include "cupti_trace/unwind.h"
 #include "symbolize/python_frames.h"
@@ -37,8 +39,21 @@ void python_stack_init(const struct python_stack_options *options);
  */
 void python_stack_look(struct sink *sink);
 
+enum python_state {
+	PYTHON_NONE,  /* none found so far */
+	PYTHON_FOUND, /* and its layout not yet verified */
+	PYTHON_CHECKED,
+	PYTHON_UNUSABLE,
+};
+extern _Atomic int python_stack_state; /* enum python_state */
+
 /* Whether the process has Python frames to read: python_stack_read may return true. */
-bool python_stack_is_there(void);
+static WITHIN_LAUNCH bool python_stack_is_there(void)
+{
+	int state = atomic_load_explicit(&python_stack_state, memory_order_acquire);
+
+	return state == PYTHON_CHECKED || state == PYTHON_FOUND;
+}
 
 /* The calling thread's Python frames now; false if there are none. A few ns a frame. */
 bool python_stack_read(struct sink *sink, struct python_stack *stack);

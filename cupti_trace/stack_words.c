@@ -64,7 +64,7 @@ READS_ANY_STACK static uint64_t word_at(uint64_t frame, uint16_t offset)
 }
 
 /* Two hashes side by side: each step waits for the one before. */
-READS_ANY_STACK static AT_LAUNCH uint64_t hash_of(const struct layout *l)
+READS_ANY_STACK static WITHIN_LAUNCH uint64_t hash_of(const struct layout *l)
 {
 	uint64_t frame = l->frame, even = l->key, odd = ~even;
 	const uint16_t *at = l->offsets, *end = at + l->count;
@@ -90,22 +90,22 @@ static uint16_t *guess_at(const struct stack_words *words, uint64_t frame, uint3
 	return &guesses_of(words)[(what * 0x9e3779b97f4a7c15u >> 40) & (GUESSES(words->size) - 1)];
 }
 
-AT_LAUNCH uint64_t stack_words_guess(struct stack_words *words, uint64_t frame)
+READS_ANY_STACK AT_LAUNCH uint64_t stack_words_guess(struct stack_words *words, uint64_t frame)
 {
-	const struct layout *l = NULL;
-	uint32_t place = 0;
+	const struct layout *l;
+	uint32_t place;
 
 	words->before = words->history;
-	if (!words->memory)
+	if (unlikely(!words->memory))
 		return 0;
-	for (uint32_t i = 0; i < 2; i++) {
-		place = *guess_at(words, frame, i);
+	place = *guess_at(words, frame, 0);
+	l = layout_at(words, place);
+	if (unlikely(l->frame != frame)) {
+		place = *guess_at(words, frame, 1);
 		l = layout_at(words, place);
-		if (l->frame == frame)
-			break;
+		if (l->frame != frame)
+			return 0;
 	}
-	if (l->frame != frame)
-		return 0;
 	words->history = note(words->before, place);
 	return hash_of(l);
 }
@@ -191,8 +191,8 @@ static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key
 	return place;
 }
 
-uint64_t stack_words_learn(struct stack_words *words, uint64_t frame, const uint16_t *offsets,
-			   uint32_t count)
+READS_ANY_STACK uint64_t stack_words_learn(struct stack_words *words, uint64_t frame,
+					   const uint16_t *offsets, uint32_t count)
 {
 	uint64_t key = hash_step(hash_seed.first, frame, count), word;
 	uint32_t place;

@@ -40,13 +40,12 @@ static uint64_t pack(enum row_kind kind, int32_t cfa_offset, int16_t rbp_offset)
 	return (uint64_t)kind << 56 | (uint64_t)(uint16_t)rbp_offset << 32 | (uint32_t)cfa_offset;
 }
 
-/* Changes when rows are forgotten; threads' memos of an older one are not believed. */
-static _Atomic uint32_t generation READ_AT_LAUNCH;
+_Atomic uint32_t unwind_generation READ_AT_LAUNCH;
 
 void unwind_forget(void)
 {
 	row_cache_forget();
-	atomic_fetch_add(&generation, 1);
+	atomic_fetch_add(&unwind_generation, 1);
 }
 
 /* ---- tables ---- */
@@ -528,7 +527,7 @@ static void walk(struct walk *w, struct unwind_stack *stack)
 /* The stack was walked to its end: what it will be recognized by. */
 static uint64_t learn(const struct walk *w, struct frame_memo_thread *me, uint64_t frame)
 {
-	struct stack_words *words = frame_memo_words(me, atomic_load(&generation));
+	struct stack_words *words = frame_memo_words(me, atomic_load(&unwind_generation));
 	uint16_t offsets[STACK_WORDS_MOST];
 	uint32_t count = 0;
 
@@ -566,7 +565,8 @@ static void walk_own(uint64_t rbp, struct unwind_stack *stack, uint64_t *sps, ui
 	if (rbp >= own_stack.low && rbp < own_stack.high) {
 		w.memory = (struct memory){rbp, own_stack.high, own_stack.high};
 		if (!nested)
-			w.memo = frame_memo_begin(me, own_stack.high, atomic_load(&generation));
+			w.memo = frame_memo_begin(me, own_stack.high,
+						  atomic_load(&unwind_generation));
 	} else {
 		w.memory = foreign_stack(rbp, value[CFI_RBP]);
 	}
@@ -585,19 +585,4 @@ __attribute__((noinline)) void unwind_own_stack(struct unwind_stack *stack, uint
 void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps)
 {
 	walk_own((uint64_t)(uintptr_t)frame, stack, sps, UNWIND_MAX_FRAMES, true);
-}
-
-AT_LAUNCH uint64_t unwind_recognize(struct frame_memo_thread *me, const void *frame)
-{
-	struct stack_words *words;
-	uint64_t hash = 0;
-
-	if (me->is_in_use)
-		return 0;
-	me->is_in_use = true;
-	words = frame_memo_words(me, atomic_load_explicit(&generation, memory_order_relaxed));
-	if (words)
-		hash = stack_words_guess(words, (uint64_t)(uintptr_t)frame);
-	me->is_in_use = false;
-	return hash;
 }

@@ -15,10 +15,16 @@
 #ifndef CUPTI_TRACE_UNWIND_H
 #define CUPTI_TRACE_UNWIND_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "cupti_trace/at_launch.h"
+#include "cupti_trace/frame_memo.h"
 
 #define UNWIND_MAX_FRAMES 512
+
+/* Changes when rows are forgotten; threads' memos of an older one are not believed. */
+extern _Atomic uint32_t unwind_generation;
 
 struct unwind_stack {
 	uint32_t count;
@@ -45,8 +51,21 @@ void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps);
  * walk: the same as the `words` of an earlier walk if the stack is the same. 0, or what no walk
  * gave: it has to be walked. `me`: the thread's.
  */
-struct frame_memo_thread;
-uint64_t unwind_recognize(struct frame_memo_thread *me, const void *frame);
+static WITHIN_LAUNCH uint64_t unwind_recognize(struct frame_memo_thread *me, const void *frame)
+{
+	uint32_t now = atomic_load_explicit(&unwind_generation, memory_order_relaxed);
+	struct stack_words *words;
+	uint64_t hash = 0;
+
+	if (unlikely(me->is_in_use))
+		return 0;
+	me->is_in_use = true;
+	words = frame_memo_words(me, now);
+	if (likely(words))
+		hash = stack_words_guess(words, (uint64_t)(uintptr_t)frame);
+	me->is_in_use = false;
+	return hash;
+}
 
 /* The call-frame information of the loaded code at `pc`. */
 struct cfi_table;

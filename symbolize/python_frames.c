@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include "symbolize/likely.h"
 #include "symbolize/text.h"
 
 /* Longest line table read. */
@@ -81,11 +82,11 @@ load_identity(const struct python_memory *memory, bool direct, const struct pyth
 	      bool needs_mark, struct python_frame *f)
 {
 	f->mark = f->number = 0;
-	if (o->code_version != PYTHON_NO_OFFSET &&
-	    (!is_object(f->code) ||
-	     !load(memory, direct, f->code + o->code_version, &f->number, sizeof(f->number))))
+	if (likely(o->code_version != PYTHON_NO_OFFSET) &&
+	    unlikely(!is_object(f->code) || !load(memory, direct, f->code + o->code_version,
+						  &f->number, sizeof(f->number))))
 		return false;
-	return (f->number && !needs_mark) || load_mark(memory, direct, o, f->code, &f->mark);
+	return likely(f->number && !needs_mark) || load_mark(memory, direct, o, f->code, &f->mark);
 }
 
 /* The frame in `f` is the first of an evaluation; the anchor given first is that evaluation's. */
@@ -160,29 +161,32 @@ walk(const struct python_memory *memory, bool direct, const struct python_offset
 		uint64_t frame = at;
 		uint8_t owner = 0;
 
-		if (frame == 0) {
+		if (unlikely(frame == 0)) {
 			if (stack)
 				stack->is_whole = true;
 			return hash;
 		}
-		if (!is_object(frame) || !load(memory, direct, frame + o->frame_previous, &at, 8))
+		if (unlikely(!is_object(frame)) ||
+		    !load(memory, direct, frame + o->frame_previous, &at, 8))
 			return hash;
-		if (o->frame_owner != PYTHON_NO_OFFSET &&
+		if (likely(o->frame_owner != PYTHON_NO_OFFSET) &&
 		    !load(memory, direct, frame + o->frame_owner, &owner, 1))
 			return hash;
-		if (o->frame_form == PYTHON_FRAME_SHIM && owner >= o->owner_of_shim) {
+		if (o->frame_form == PYTHON_FRAME_SHIM && unlikely(owner >= o->owner_of_shim)) {
 			if (stack && count && owner == o->owner_of_shim)
 				note_entry(f - 1, frame);
 			continue;
 		}
-		if (count == limit || !load(memory, direct, frame + o->frame_code, &f->code, 8))
+		if (unlikely(count == limit) ||
+		    !load(memory, direct, frame + o->frame_code, &f->code, 8))
 			return hash;
 		f->code = untagged(f->code);
 		f->anchor = 0;
 		f->copy = 0;
 		f->is_entry = false;
-		if (!load_place(memory, direct, o, frame, f) ||
-		    !load_identity(memory, direct, o, stack != NULL, f))
+		if ((stack || lines) && !load_place(memory, direct, o, frame, f))
+			return hash;
+		if (unlikely(!load_identity(memory, direct, o, stack != NULL, f)))
 			return hash;
 		if (stack && (o->frame_form == PYTHON_FRAME_EACH ||
 			      (o->frame_form == PYTHON_FRAME_FLAG && owner))) {

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "symbolize/hash.h"
+#include "symbolize/likely.h"
 #include "symbolize/python_offsets.h"
 
 /* The injected library has fewer: its lists are on the program's stacks. */
@@ -76,7 +77,7 @@ static inline uint64_t python_frame_hash_number(uint64_t hash, const struct pyth
 						bool lines)
 {
 	hash = hash_step(hash, frame->code, frame->number ? frame->number : frame->mark);
-	return lines ? hash_step(hash, frame->place, 0) : hash;
+	return unlikely(lines) ? hash_step(hash, frame->place, 0) : hash;
 }
 
 /*
