@@ -431,14 +431,16 @@ static struct known_stack *thread_slot(struct thread_cache *cache, uint64_t hash
 	return &set[hash >> 32 & 3];
 }
 
-static inline bool look_up(struct thread_cache *cache, uint64_t hash, uint32_t *id)
+/* Where it was found; NULL: nowhere. */
+static inline const struct known_stack *look_up(struct thread_cache *cache, uint64_t hash,
+						uint32_t *id)
 {
 	const struct known_stack *slot = thread_slot(cache, hash);
 
 	*id = slot->id;
 	/* a launch from a signal's handler may have taken the slot just before */
 	atomic_signal_fence(memory_order_acq_rel);
-	return slot->hash == hash;
+	return likely(slot->hash == hash) ? slot : NULL;
 }
 
 static void keep_id(struct thread_cache *cache, uint64_t hash, uint32_t id)
@@ -604,6 +606,7 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 {
 	struct thread_cache *cache = likely(me->cache) ? me->cache : make_cache();
 	uint32_t now, handed_from = 0;
+	const struct known_stack *found;
 	uint64_t hash;
 	uint32_t id;
 
@@ -623,8 +626,11 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 		hash = hash_words(hash, function, handed_from);
 		if (python_stack_is_there())
 			hash = python_stack_hash_own(hash);
-		if (likely(hash && look_up(cache, hash, &id)))
+		found = likely(hash) ? look_up(cache, hash, &id) : NULL;
+		if (likely(found)) {
+			unwind_recognized(me->memo, found);
 			return id;
+		}
 	}
 	return capture_by_walk(sink, &(struct site){function, frame, handed_from}, cache);
 }

@@ -21,12 +21,13 @@
 #define KEY_PROBES 8
 #define TABLE_WORDS(size) ((GUESSES(size) + KEYS(size)) / 4)
 
-#define AT_ONCE 4u /* offsets in a word */
+#define AT_ONCE 8u /* words that are hashed side by side */
 struct layout {
 	uint64_t frame; /* 0: none. At place 0 there is none */
 	uint64_t key;   /* of frame, count and offsets */
 	uint32_t count; /* a multiple of AT_ONCE: the last offset may be there again */
 	uint32_t padding;
+	const void *found; /* where the caller found what belongs to such a stack, last */
 	uint16_t offsets[];
 };
 #define HEAD_WORDS (sizeof(struct layout) / 8)
@@ -63,18 +64,21 @@ READS_ANY_STACK static uint64_t word_at(uint64_t frame, uint16_t offset)
 	return *(const stack_word *)(uintptr_t)(frame + offset * (uint64_t)STACK_WORDS_UNIT);
 }
 
-/* Two hashes side by side: each step waits for the one before. */
+/* Four hashes side by side: each step waits for the one before. */
 READS_ANY_STACK static WITHIN_LAUNCH uint64_t hash_of(const struct layout *l)
 {
-	uint64_t frame = l->frame, even = l->key, odd = ~even;
+	uint64_t frame = l->frame, a = l->key, b = ~a, c = a << 32 | a >> 32, d = ~c;
 	const uint16_t *at = l->offsets, *end = at + l->count;
 
-	for (; at < end; at += AT_ONCE) {
-		even = hash_step(even, word_at(frame, at[0]), word_at(frame, at[1]));
-		odd = hash_step(odd, word_at(frame, at[2]), word_at(frame, at[3]));
-	}
-	even = hash_step(even, 0, odd);
-	return even ? even : 1;
+	do {
+		a = hash_step(a, word_at(frame, at[0]), word_at(frame, at[1]));
+		b = hash_step(b, word_at(frame, at[2]), word_at(frame, at[3]));
+		c = hash_step(c, word_at(frame, at[4]), word_at(frame, at[5]));
+		d = hash_step(d, word_at(frame, at[6]), word_at(frame, at[7]));
+		at += AT_ONCE;
+	} while (at < end);
+	a = hash_step(hash_step(a, b, c), d, 0);
+	return a ? a : 1;
 }
 
 static uint64_t note(uint64_t history, uint32_t place)
@@ -92,7 +96,7 @@ static uint16_t *guess_at(const struct stack_words *words, uint64_t frame, uint3
 
 READS_ANY_STACK AT_LAUNCH uint64_t stack_words_guess(struct stack_words *words, uint64_t frame)
 {
-	const struct layout *l;
+	struct layout *l;
 	uint32_t place;
 
 	words->before = words->history;
@@ -106,6 +110,8 @@ READS_ANY_STACK AT_LAUNCH uint64_t stack_words_guess(struct stack_words *words, 
 		if (l->frame != frame)
 			return 0;
 	}
+	__builtin_prefetch(l->found);
+	words->found = &l->found;
 	words->history = note(words->before, place);
 	return hash_of(l);
 }
@@ -141,6 +147,7 @@ void stack_words_forget(struct stack_words *words)
 	memset(words->memory, 0, bytes_of(words->size));
 	words->used = HEAD_WORDS;
 	words->history = words->before = 0;
+	words->found = NULL;
 }
 
 void stack_words_release(struct stack_words *words)
@@ -168,7 +175,8 @@ static uint16_t *key_slot(const struct stack_words *words, uint64_t key)
 static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key,
 			 const uint16_t *offsets, uint32_t count)
 {
-	uint32_t taken = (count + AT_ONCE - 1) / AT_ONCE, needed = HEAD_WORDS + taken, place;
+	uint32_t padded = (count + AT_ONCE - 1) / AT_ONCE * AT_ONCE, place;
+	uint32_t needed = HEAD_WORDS + padded * sizeof(*offsets) / sizeof(uint64_t);
 	struct layout *l;
 
 	if (words->memory) {
@@ -183,7 +191,7 @@ static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key
 	place = words->used;
 	words->used += needed;
 	l = layout_at(words, place);
-	*l = (struct layout){.frame = frame, .key = key, .count = taken * AT_ONCE};
+	*l = (struct layout){.frame = frame, .key = key, .count = padded};
 	memcpy(l->offsets, offsets, count * sizeof(*offsets));
 	for (uint32_t i = count; i < l->count; i++)
 		l->offsets[i] = offsets[count - 1];
@@ -197,11 +205,11 @@ READS_ANY_STACK uint64_t stack_words_learn(struct stack_words *words, uint64_t f
 	uint64_t key = hash_step(hash_seed.first, frame, count), word;
 	uint32_t place;
 
-	for (uint32_t i = 0; i < count; i += AT_ONCE) {
+	for (uint32_t i = 0; i < count; i += 4) {
 		uint32_t left = count - i;
 
 		word = 0;
-		memcpy(&word, offsets + i, (left < AT_ONCE ? left : AT_ONCE) * sizeof(*offsets));
+		memcpy(&word, offsets + i, (left < 4 ? left : 4) * sizeof(*offsets));
 		key = hash_step(key, word, 0);
 	}
 	place = place_of(words, frame, key, offsets, count);
@@ -210,5 +218,6 @@ READS_ANY_STACK uint64_t stack_words_learn(struct stack_words *words, uint64_t f
 	for (uint32_t i = 0; i < 2; i++)
 		*guess_at(words, frame, i) = (uint16_t)place;
 	words->history = note(words->before, place);
+	words->found = &layout_at(words, place)->found;
 	return hash_of(layout_at(words, place));
 }

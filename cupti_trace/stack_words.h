@@ -32,6 +32,7 @@ struct stack_words {
 	uint64_t history, before; /* layouts of the last launches; what it was before the last */
 	uint64_t *memory;         /* guesses, the newest layout of each key, layouts */
 	uint32_t size, used;      /* words for layouts, a power of two */
+	const void **found;       /* the last layout's; NULL: it is gone. stack_words_found */
 };
 
 /*
@@ -39,6 +40,16 @@ struct stack_words {
  * for frames that stack_words_learn has had, or that are in the same stack.
  */
 uint64_t stack_words_guess(struct stack_words *words, uint64_t frame);
+
+/*
+ * Where the caller has found what belongs to the stack that was just guessed. When the same layout
+ * is guessed again, this place is fetched into the cache while the stack is read.
+ */
+static inline void stack_words_found(struct stack_words *words, const void *found)
+{
+	if (words->found && *words->found != found)
+		*words->found = found;
+}
 
 /*
  * The stack above `frame` has been walked: the words that decided it lie at these offsets, in

@@ -67,6 +67,14 @@ static WITHIN_LAUNCH uint64_t unwind_recognize(struct frame_memo_thread *me, con
 	return hash;
 }
 
+/* Where the caller has found what belongs to the stack just recognized: stack_words_found. */
+static WITHIN_LAUNCH void unwind_recognized(struct frame_memo_thread *me, const void *found)
+{
+	me->is_in_use = true;
+	stack_words_found(&me->words, found);
+	me->is_in_use = false;
+}
+
 /* The call-frame information of the loaded code at `pc`. */
 struct cfi_table;
 bool unwind_find_table(uint64_t pc, struct cfi_table *table);

@@ -78,11 +78,11 @@ bool python_mark_read(const struct python_memory *memory, const struct python_of
  * nobody reads them otherwise.
  */
 static inline __attribute__((always_inline)) bool
-load_identity(const struct python_memory *memory, bool direct, const struct python_offsets *o,
-	      bool needs_mark, struct python_frame *f)
+load_identity(const struct python_memory *memory, bool direct, bool is_shimmed,
+	      const struct python_offsets *o, bool needs_mark, struct python_frame *f)
 {
 	f->mark = f->number = 0;
-	if (likely(o->code_version != PYTHON_NO_OFFSET) &&
+	if ((is_shimmed || o->code_version != PYTHON_NO_OFFSET) &&
 	    unlikely(!is_object(f->code) || !load(memory, direct, f->code + o->code_version,
 						  &f->number, sizeof(f->number))))
 		return false;
@@ -129,11 +129,13 @@ static inline __attribute__((always_inline)) bool load_place(const struct python
 
 /*
  * Reads the frames into `stack`; with none, continues `hash` with them, as many as there would be
- * in a stack, and returns it. Always inlined with a constant `direct`, and `stack` or none.
+ * in a stack, and returns it. Always inlined with a constant `direct`, `is_shimmed` (known to be of
+ * PYTHON_FRAME_SHIM, whose frames have an owner and whose code has a version), and `stack` or none.
  */
 static inline __attribute__((always_inline)) uint64_t
-walk(const struct python_memory *memory, bool direct, const struct python_offsets *o,
-     uint64_t thread, uint32_t limit, struct python_stack *stack, uint64_t hash, bool lines)
+walk(const struct python_memory *memory, bool direct, bool is_shimmed,
+     const struct python_offsets *o, uint64_t thread, uint32_t limit, struct python_stack *stack,
+     uint64_t hash, bool lines)
 {
 	uint64_t at = 0, anchor = 0;
 	struct python_frame read;
@@ -169,10 +171,11 @@ walk(const struct python_memory *memory, bool direct, const struct python_offset
 		if (unlikely(!is_object(frame)) ||
 		    !load(memory, direct, frame + o->frame_previous, &at, 8))
 			return hash;
-		if (likely(o->frame_owner != PYTHON_NO_OFFSET) &&
+		if ((is_shimmed || o->frame_owner != PYTHON_NO_OFFSET) &&
 		    !load(memory, direct, frame + o->frame_owner, &owner, 1))
 			return hash;
-		if (o->frame_form == PYTHON_FRAME_SHIM && unlikely(owner >= o->owner_of_shim)) {
+		if ((is_shimmed || o->frame_form == PYTHON_FRAME_SHIM) &&
+		    unlikely(owner >= o->owner_of_shim)) {
 			if (stack && count && owner == o->owner_of_shim)
 				note_entry(f - 1, frame);
 			continue;
@@ -186,7 +189,7 @@ walk(const struct python_memory *memory, bool direct, const struct python_offset
 		f->is_entry = false;
 		if ((stack || lines) && !load_place(memory, direct, o, frame, f))
 			return hash;
-		if (unlikely(!load_identity(memory, direct, o, stack != NULL, f)))
+		if (unlikely(!load_identity(memory, direct, is_shimmed, o, stack != NULL, f)))
 			return hash;
 		if (stack && (o->frame_form == PYTHON_FRAME_EACH ||
 			      (o->frame_form == PYTHON_FRAME_FLAG && owner))) {
@@ -207,24 +210,27 @@ void python_frames_read(const struct python_memory *memory, const struct python_
 			uint64_t thread, struct python_stack *stack)
 {
 	if (memory->read)
-		walk(memory, false, offsets, thread, PYTHON_FRAMES_MAX, stack, 0, false);
+		walk(memory, false, false, offsets, thread, PYTHON_FRAMES_MAX, stack, 0, false);
 	else
-		walk(memory, true, offsets, thread, PYTHON_FRAMES_MAX, stack, 0, false);
+		walk(memory, true, false, offsets, thread, PYTHON_FRAMES_MAX, stack, 0, false);
 }
 
 void python_frames_read_some(const struct python_memory *memory,
 			     const struct python_offsets *offsets, uint64_t thread, uint32_t limit,
 			     struct python_stack *stack)
 {
-	walk(memory, false, offsets, thread, limit < PYTHON_FRAMES_MAX ? limit : PYTHON_FRAMES_MAX,
-	     stack, 0, false);
+	walk(memory, false, false, offsets, thread,
+	     limit < PYTHON_FRAMES_MAX ? limit : PYTHON_FRAMES_MAX, stack, 0, false);
 }
 
 /* At each launch. */
 __attribute__((hot)) uint64_t python_frames_hash(const struct python_offsets *offsets,
 						 uint64_t thread, bool lines, uint64_t hash)
 {
-	return walk(NULL, true, offsets, thread, PYTHON_FRAMES_MAX, NULL, hash, lines);
+	if (likely(offsets->frame_form == PYTHON_FRAME_SHIM && !lines))
+		return walk(NULL, true, true, offsets, thread, PYTHON_FRAMES_MAX, NULL, hash,
+			    false);
+	return walk(NULL, true, false, offsets, thread, PYTHON_FRAMES_MAX, NULL, hash, lines);
 }
 
 /* ---- texts ---- */
