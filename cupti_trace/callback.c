@@ -585,25 +585,28 @@ static SELDOM void on_special(struct tracer *tracer, const struct function *f)
 	guest_leave(&guest);
 }
 
-static WITHIN_LAUNCH void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
-				 const struct cupti_abi_callback_data *data, const void *frame)
+/* NULL: none that is followed. */
+static WITHIN_LAUNCH struct function *followed(uint32_t domain, uint32_t cbid)
 {
-	const struct api_id id = {domain, cbid};
 	struct function *f;
+
+	if (unlikely(cbid >= CBIDS))
+		return NULL;
+	f = function_of(domain, cbid);
+	__asm__("" : "+r"(f)); /* the compiler would reckon it again for each member */
+	return likely(f->is_followed) ? f : NULL;
+}
+
+static NOT_ALWAYS void begin_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+				  const struct cupti_abi_callback_data *data)
+{
+	struct function *f = followed(domain, cbid);
 	struct own *me;
 	bool nested;
 
-	if (unlikely(cbid >= CBIDS))
-		return;
-	f = function_of(domain, cbid);
-	__asm__("" : "+r"(f)); /* the compiler would reckon it again for each member */
-	if (unlikely(!f->is_followed))
+	if (unlikely(!f))
 		return;
 	me = OF_THREAD(own);
-	if (data->callback_site != CUPTI_ABI_API_ENTER) {
-		on_exit_of(tracer, f, me, id, data);
-		return;
-	}
 	nested = is_nested(me, domain, data);
 	/* its launch is logged, or its node is made, in the call around it */
 	if (unlikely(nested) && f->is_plain)
@@ -611,7 +614,18 @@ static WITHIN_LAUNCH void on_api(struct tracer *tracer, uint32_t domain, uint32_
 	if (unlikely(f->is_special))
 		on_special(tracer, f);
 	else
-		on_entry(tracer, f, me, id, data, frame, nested);
+		on_entry(tracer, f, me, (struct api_id){domain, cbid}, data,
+			 __builtin_frame_address(0), nested);
+	__asm__ volatile(""); /* the frame stays until the stack was walked */
+}
+
+static NOT_ALWAYS void end_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+				const struct cupti_abi_callback_data *data)
+{
+	const struct function *f = followed(domain, cbid);
+
+	if (likely(f))
+		on_exit_of(tracer, f, OF_THREAD(own), (struct api_id){domain, cbid}, data);
 }
 
 /*
@@ -836,13 +850,19 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 	guest_leave(&guest);
 }
 
+/* What comes last, so that it goes on in place of its caller, and saves registers only if need be.
+ */
 static WITHIN_LAUNCH void on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
-				  const void *cbdata, const void *frame)
+				  const void *cbdata)
 {
+	const struct cupti_abi_callback_data *data = cbdata;
+
 	if (unlikely(domain == CUPTI_ABI_DOMAIN_RESOURCE))
 		on_resource(tracer, cbid, cbdata);
+	else if (data->callback_site == CUPTI_ABI_API_ENTER)
+		begin_call(tracer, domain, cbid, data);
 	else
-		on_api(tracer, domain, cbid, cbdata, frame);
+		end_call(tracer, domain, cbid, data);
 }
 
 /* In any phase but TRACER_ON. */
@@ -857,7 +877,7 @@ static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t dom
 	}
 	if (!(phase & TRACER_IDLE) || domain == CUPTI_ABI_DOMAIN_RESOURCE ||
 	    follows_idle(domain, cbid, cbdata))
-		on_call(tracer, domain, cbid, cbdata, frame);
+		on_call(tracer, domain, cbid, cbdata);
 	if ((phase & ~TRACER_FLAGS) == TRACER_LEAVING)
 		tracer_send_late(tracer);
 }
@@ -868,10 +888,11 @@ static AT_LAUNCH void on_callback(void *userdata, uint32_t domain, uint32_t cbid
 	struct tracer *tracer = userdata;
 	int phase = atomic_load_explicit(&tracer->phase, memory_order_relaxed);
 
-	if (likely(phase == TRACER_ON))
-		on_call(tracer, domain, cbid, cbdata, __builtin_frame_address(0));
-	else
-		on_call_in(tracer, phase, domain, cbid, cbdata, __builtin_frame_address(0));
+	if (likely(phase == TRACER_ON)) {
+		on_call(tracer, domain, cbid, cbdata);
+		return;
+	}
+	on_call_in(tracer, phase, domain, cbid, cbdata, __builtin_frame_address(0));
 	__asm__ volatile(""); /* the frame stays until the stack was walked */
 }
 

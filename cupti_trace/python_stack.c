@@ -233,8 +233,10 @@ static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *
 /* The calling thread's PyThreadState; 0: it has none that may be read. */
 static inline uint64_t own_thread(void)
 {
+	void *thread = python.this_thread();
+
 	/* an interpreter that shuts down frees the state of daemon threads that still run */
-	return python.is_finalizing() ? 0 : (uint64_t)(uintptr_t)python.this_thread();
+	return thread && !python.is_finalizing() ? (uint64_t)(uintptr_t)thread : 0;
 }
 
 bool python_stack_read(struct sink *sink, struct python_stack *stack)
