@@ -12,10 +12,10 @@
 /* Most words are no addresses of code. */
 #define FIRST_ADDRESS 4096u
 #define ADDRESS_END (UINT64_C(1) << 47)
-#define STUB_HOPS 4u       /* of stubs that lead to stubs */
-#define NEAR_WORDS 32u     /* above a return address, that may be where a function begins */
+#define STUB_HOPS 4u        /* of stubs that lead to stubs */
+#define NEAR_WORDS 32u      /* above a return address, that may be where a function begins */
 #define JUMPING_BYTES 2048u /* of functions that are searched for jumps out of them */
-#define CHUNK 256u         /* bytes of code at a time */
+#define CHUNK 256u          /* bytes of code at a time */
 
 /* What one search may cost. */
 #define CALLERS_MOST 24u
@@ -256,9 +256,8 @@ static bool may_call_callee(struct search *s, const uint8_t *code, uint64_t *pc)
 		return false;
 	*pc += length;
 	call = read_call(s, *pc);
-	return call.is_unknown ||
-	       (call.is_call && s->callee.start && find_at(s, call.target, &f) &&
-		may_go_on(s, &f, &s->callee));
+	return call.is_unknown || (call.is_call && s->callee.start && find_at(s, call.target, &f) &&
+				   may_go_on(s, &f, &s->callee));
 }
 
 /* The address behind a call in `f` that `is_wanted`, and that fits; 0: there is none. */
