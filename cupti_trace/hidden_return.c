@@ -17,6 +17,8 @@
 #define JUMPING_BYTES 2048u /* of functions that are searched for jumps out of them */
 #define CHUNK 256u          /* bytes of code at a time */
 
+#define PAGES_KNOWN 8u
+
 /* What one search may cost. */
 #define CALLERS_MOST 24u
 #define FUNCTIONS_MOST 64u
@@ -35,7 +37,8 @@ struct search {
 	void *memory;
 	struct function callee; /* start 0: not known */
 	uint32_t functions_left, rows_left, bytes_left, looks_left;
-	uint64_t second_best; /* 0: none */
+	uint64_t second_best;        /* 0: none */
+	uint64_t pages[PAGES_KNOWN]; /* that can be read, by their last bits; 0: none */
 };
 
 /* The hidden caller's return address, and where it is. */
@@ -45,8 +48,21 @@ struct caller {
 
 /* ---- code ---- */
 
+/* Asks the kernel once a page. */
+static bool can_read(struct search *s, uint64_t page)
+{
+	uint64_t *known = &s->pages[page / PAGE % PAGES_KNOWN];
+
+	if (*known == page)
+		return page != 0;
+	if (!is_readable(page))
+		return false;
+	*known = page;
+	return true;
+}
+
 /* As many bytes from `address` on as can be read, up to `size`. */
-static size_t read_code(uint64_t address, uint8_t *to, size_t size)
+static size_t read_code(struct search *s, uint64_t address, uint8_t *to, size_t size)
 {
 	size_t done = 0;
 
@@ -56,7 +72,7 @@ static size_t read_code(uint64_t address, uint8_t *to, size_t size)
 
 		if (left > size - done)
 			left = size - done;
-		if (!is_readable(at & ~(uint64_t)(PAGE - 1)))
+		if (!can_read(s, at & ~(uint64_t)(PAGE - 1)))
 			break;
 		memcpy(to + done, (const void *)(uintptr_t)at, left);
 		done += left;
@@ -64,9 +80,9 @@ static size_t read_code(uint64_t address, uint8_t *to, size_t size)
 	return done;
 }
 
-static bool read_pointer(uint64_t address, uint64_t *value)
+static bool read_pointer(struct search *s, uint64_t address, uint64_t *value)
 {
-	return read_code(address, (uint8_t *)value, sizeof(*value)) == sizeof(*value);
+	return read_code(s, address, (uint8_t *)value, sizeof(*value)) == sizeof(*value);
 }
 
 /* Where a call of `target` leads to, by way of stubs. */
@@ -79,10 +95,10 @@ static uint64_t follow_stubs(struct search *s, uint64_t target)
 
 		s->looks_left--;
 		if (!code_ranges_have(target) ||
-		    !call_site_read_stub(code, read_code(target, code, sizeof(code)), &stub))
+		    !call_site_read_stub(code, read_code(s, target, code, sizeof(code)), &stub))
 			break;
 		next = target + stub.length + (uint64_t)(int64_t)stub.displacement;
-		if (stub.is_by_word && !read_pointer(next, &next))
+		if (stub.is_by_word && !read_pointer(s, next, &next))
 			break;
 		target = next;
 	}
@@ -117,7 +133,7 @@ static bool may_go_on(struct search *s, const struct function *from, const struc
 	if (size > sizeof(code) || size > s->bytes_left)
 		return true;
 	s->bytes_left -= (uint32_t)size;
-	if (read_code(from->start, code, size) < size)
+	if (read_code(s, from->start, code, size) < size)
 		return true;
 	return leaves ? call_site_may_jump(code, size, from->start, from->start, from->end, true)
 		      : call_site_may_jump(code, size, from->start, to->start, to->end, false);
@@ -138,7 +154,7 @@ static struct call read_call(struct search *s, uint64_t pc)
 	uint64_t target;
 
 	if (pc < FIRST_ADDRESS || pc >= ADDRESS_END || !code_ranges_have(pc - 1) ||
-	    read_code(pc - sizeof(code), code, sizeof(code)) < sizeof(code) ||
+	    read_code(s, pc - sizeof(code), code, sizeof(code)) < sizeof(code) ||
 	    !call_site_read(code, sizeof(code), &site))
 		return call;
 	call.is_call = true;
@@ -146,7 +162,7 @@ static struct call read_call(struct search *s, uint64_t pc)
 	if (site.is_direct && code_ranges_have(target))
 		call.target = follow_stubs(s, target);
 	else if (site.is_by_word &&
-		 read_pointer(pc + (uint64_t)(int64_t)site.word_displacement, &target) &&
+		 read_pointer(s, pc + (uint64_t)(int64_t)site.word_displacement, &target) &&
 		 code_ranges_have(target))
 		call.target = follow_stubs(s, target);
 	else if (site.is_indirect)
@@ -236,7 +252,7 @@ static bool calls_callee(struct search *s, const uint8_t *code, uint64_t *pc)
 	target = *pc + (uint64_t)(int64_t)displacement;
 	if (code[0] != CALL) {
 		s->looks_left--;
-		if (!read_pointer(target, &target))
+		if (!read_pointer(s, target, &target))
 			return false;
 	}
 	return target == s->callee.start || follow_stubs(s, target) == s->callee.start;
@@ -273,7 +289,7 @@ static uint64_t find_call(struct search *s, const struct function *f, const stru
 		if (s->bytes_left < size)
 			return 0;
 		s->bytes_left -= (uint32_t)size;
-		if (read_code(at, code, size + more) < size + more)
+		if (read_code(s, at, code, size + more) < size + more)
 			return 0;
 		memset(code + size + more, 0, sizeof(code) - size - more);
 		for (size_t i = 0; i < size; i++) {
