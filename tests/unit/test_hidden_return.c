@@ -7,52 +7,52 @@
 #include "cupti_trace/code_ranges.h"
 #include "cupti_trace/hidden_return.h"
 
-/*
- * Functions that call one another, each with NAME_back behind its call: with `bytes` on the stack
- * and no frame pointer, or by a frame pointer.
- */
-#define BEGIN(name) ".type " #name ",@function\n" #name ":\n.cfi_startproc\n"
-#define END(name) ".cfi_endproc\n.size " #name ",.-" #name "\n"
-#define CALLER(name, bytes, call)                                                         \
-	BEGIN(name)                                                                       \
-	"sub $" #bytes ",%rsp\n.cfi_adjust_cfa_offset " #bytes "\n" call "\n" #name       \
-	"_back: add $" #bytes ",%rsp\n.cfi_adjust_cfa_offset -" #bytes "\nret\n" END(name)
-#define CALLER_BY_RBP(name, call)                                                         \
-	BEGIN(name)                                                                       \
-	"push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_offset rbp,-16\nmov %rsp,%rbp\n"       \
-	".cfi_def_cfa_register rbp\nsub $32,%rsp\n" call "\n" #name                       \
-	"_back: leave\n.cfi_def_cfa rsp,8\nret\n" END(name)
+#define FUNCTION(name, code)                                                          \
+	__asm__(".text\n.type " #name ",@function\n" #name ":\n.cfi_startproc\n" code \
+		"\n.cfi_endproc\n.size " #name ",.-" #name "\n")
 
-__asm__(".text\n"
-	BEGIN(made_callee) "nop\nret\n" END(made_callee)
-	BEGIN(made_other) "nop\nret\n" END(made_other)
-	"made_stub: endbr64\njmp *made_slot(%rip)\n"
-	"made_stub_of_direct: jmp made_by_word\n"
-	CALLER(made_direct, 24, "call made_callee")
-	CALLER(made_by_stub, 40, "call made_stub")
-	CALLER(made_by_word, 56, "call *made_slot(%rip)")
-	CALLER(made_by_register, 72, "call *%rax")
-	CALLER(made_of_other, 24, "call made_other")
-	CALLER(made_with_two, 88, "call made_other\ncall made_callee\nmade_first: call made_callee")
-	CALLER_BY_RBP(made_with_rbp, "call made_callee")
-	CALLER_BY_RBP(made_register_with_rbp, "call *%rax")
-	/* their callers */
-	CALLER(call_direct, 8, "call made_direct")
-	CALLER(call_by_stub, 8, "call made_by_stub")
-	CALLER(call_by_word, 8, "call made_stub_of_direct")
-	CALLER(call_by_register, 8, "call made_by_register")
-	CALLER(call_of_other, 8, "call made_of_other")
-	CALLER(call_with_two, 8, "call made_with_two")
-	CALLER(call_with_rbp, 8, "call made_with_rbp")
-	CALLER(call_register_with_rbp, 8, "call made_register_with_rbp")
-	CALLER(call_any, 8, "call *%rax")
-	/* theirs; the thread starts here */
-	BEGIN(made_start) ".cfi_undefined rip\ncall call_direct\nback_direct: call call_by_stub\n"
-	"back_by_stub: call call_by_word\nback_by_word: call call_by_register\n"
-	"back_by_register: call call_of_other\nback_of_other: call call_with_two\n"
-	"back_with_two: call call_with_rbp\nback_with_rbp: call call_register_with_rbp\n"
-	"back_register_with_rbp: call *%rax\nback_any: hlt\n" END(made_start)
-	".data\n.balign 8\nmade_slot: .quad made_callee\n.text\n");
+/* Functions that call one another, each with NAME_back behind its call: with this many bytes on
+ * the stack and no frame pointer, or by a frame pointer. */
+#define CALLER(name, bytes, call)                                                                  \
+	FUNCTION(name, "sub $" #bytes ",%rsp\n.cfi_adjust_cfa_offset " #bytes "\n" call "\n" #name \
+		       "_back: add $" #bytes ",%rsp\n.cfi_adjust_cfa_offset -" #bytes "\nret")
+#define CALLER_BY_RBP(name, call)                                                                 \
+	FUNCTION(name, "push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_offset rbp,-16\n"               \
+		       "mov %rsp,%rbp\n.cfi_def_cfa_register rbp\nsub $32,%rsp\n" call "\n" #name \
+		       "_back: leave\n.cfi_def_cfa rsp,8\nret")
+
+FUNCTION(made_callee, "nop\nret");
+FUNCTION(made_other, "nop\nret");
+__asm__("made_stub: endbr64\njmp *made_slot(%rip)\n");
+__asm__("made_stub_of_direct: jmp made_by_word\n");
+__asm__(".data\n.balign 8\nmade_slot: .quad made_callee\n.text\n");
+CALLER(made_direct, 24, "call made_callee");
+CALLER(made_by_stub, 40, "call made_stub");
+CALLER(made_by_word, 56, "call *made_slot(%rip)");
+CALLER(made_by_register, 72, "call *%rax");
+CALLER(made_of_other, 24, "call made_other");
+CALLER(made_with_two, 88, "call made_other\ncall made_callee\nmade_first: call made_callee");
+CALLER_BY_RBP(made_with_rbp, "call made_callee");
+CALLER_BY_RBP(made_register_with_rbp, "call *%rax");
+
+/* their callers */
+CALLER(call_direct, 8, "call made_direct");
+CALLER(call_by_stub, 8, "call made_by_stub");
+CALLER(call_by_word, 8, "call made_stub_of_direct");
+CALLER(call_by_register, 8, "call made_by_register");
+CALLER(call_of_other, 8, "call made_of_other");
+CALLER(call_with_two, 8, "call made_with_two");
+CALLER(call_with_rbp, 8, "call made_with_rbp");
+CALLER(call_register_with_rbp, 8, "call made_register_with_rbp");
+CALLER(call_any, 8, "call *%rax");
+
+/* theirs; the thread starts here */
+#define CALL_FROM_START(name) "call call_" #name "\nback_" #name ": nop\n"
+FUNCTION(made_start,
+	 ".cfi_undefined rip\n" CALL_FROM_START(direct) CALL_FROM_START(by_stub)
+		 CALL_FROM_START(by_word) CALL_FROM_START(by_register) CALL_FROM_START(of_other)
+			 CALL_FROM_START(with_two) CALL_FROM_START(with_rbp)
+				 CALL_FROM_START(register_with_rbp) "call *%rax\nback_any: hlt");
 
 #define CODE(name) extern const char name[] __asm__(#name)
 CODE(made_callee);
@@ -105,8 +105,8 @@ static bool read_stack(void *context, uint64_t address, uint64_t *value)
 /* Of made_callee, which returns to below stack[0]. */
 static const void *find_with(uint64_t callee, uint64_t rbp)
 {
-	struct hidden_return hidden = {.trampoline = 0x7ffff000, .callee = callee, .sp = at(stack),
-				       .rbp = rbp};
+	struct hidden_return hidden = {
+		.trampoline = 0x7ffff000, .callee = callee, .sp = at(stack), .rbp = rbp};
 
 	return (const void *)(uintptr_t)hidden_return_find(&hidden, read_stack, NULL);
 }
@@ -231,7 +231,7 @@ static void nothing_is_found(void **state)
 		for (uint32_t j = 0; j < WORDS; j++) {
 			uint64_t word = (uint64_t)random() << 33 ^ (uint64_t)random() << 11;
 
-			stack[j] = j % 3 == 0 ? word
+			stack[j] = j % 3 == 0   ? word
 				   : j % 3 == 1 ? at(made_callee) + (word >> 20) % 4096
 						: at(&stack[word % WORDS]);
 		}
