@@ -29,7 +29,7 @@
  * right, its line may be another's. A caller without call-frame information, or that is itself
  * called through a register, is not found, unless its address lies near by. Nor is one with more
  * on the stack than HIDDEN_RETURN_WORDS, unless by its frame pointer. Work is bounded, whatever
- * is on the stack: some 20 us are usual, 300 us the most.
+ * is on the stack: 2 us are usual (tests/workloads/launches), half a millisecond is the most.
  *
  * Source: Linux, kernel/events/uprobes.c: prepare_uretprobe, uprobe_get_trampoline_vaddr;
  * arch/x86/kernel/uprobes.c: arch_uretprobe_hijack_return_addr.
