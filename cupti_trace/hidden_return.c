@@ -21,6 +21,9 @@
 
 /* What one search may cost. */
 #define CALLERS_MOST 24u
+#define TRAMPOLINES_MOST 4u
+#define CALLERS_ABOVE_MOST 6u /* one of these */
+#define WORDS_ABOVE 1024u
 #define FUNCTIONS_MOST 64u
 #define ROWS_MOST 96u
 #define BYTES_MOST (128u << 10) /* of code */
@@ -41,9 +44,15 @@ struct search {
 	uint64_t pages[PAGES_KNOWN]; /* that can be read, by their last bits; 0: none */
 };
 
-/* The hidden caller's return address, and where it is. */
+/* What a function goes on with, once the one that it called has returned. */
+struct frame {
+	uint64_t sp, rbp;
+};
+
+/* A function's own return address, and where it is. */
 struct caller {
 	uint64_t pc, at;
+	struct frame frame; /* the function's */
 };
 
 /* ---- code ---- */
@@ -174,7 +183,7 @@ static struct call read_call(struct search *s, uint64_t pc)
 
 /* ---- whether a caller fits ---- */
 
-/* From `pc` of `f`, with what the hidden caller goes on with: its own caller's registers. */
+/* From `pc` of `f`, with what it goes on with there: its caller's registers. */
 static bool leads_to(struct search *s, const struct function *f, uint64_t pc,
 		     const struct caller *caller, struct cfi_registers *registers)
 {
@@ -186,8 +195,8 @@ static bool leads_to(struct search *s, const struct function *f, uint64_t pc,
 	if (cfi_find_row(&f->table, pc - 1, &row) != 0 || row.is_signal_frame)
 		return false;
 	memset(registers, 0, sizeof(*registers));
-	registers->value[CFI_RSP] = s->hidden->sp;
-	registers->value[CFI_RBP] = s->hidden->rbp;
+	registers->value[CFI_RSP] = caller->frame.sp;
+	registers->value[CFI_RBP] = caller->frame.rbp;
 	registers->value[CFI_PC] = pc;
 	registers->known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC;
 	return cfi_apply(&row, registers, s->read, s->memory) == 0 &&
@@ -234,28 +243,32 @@ static bool fits(struct search *s, const struct function *f, uint64_t pc,
 /* ---- the caller's calls ---- */
 
 /*
- * Whether the instruction at `code`, of which 8 bytes can be read, is a call that leads to the
- * function that was left. `*pc`: its address, then the one behind the call.
+ * Where the instruction at `code`, of which 8 bytes can be read, calls to; 0: it is no call whose
+ * target can be read. `*pc`: its address, then the one behind it.
  */
-static bool calls_callee(struct search *s, const uint8_t *code, uint64_t *pc)
+static uint64_t read_target(struct search *s, const uint8_t *code, uint64_t *pc)
 {
 	enum { CALL = 0xe8, GROUP_5 = 0xff, CALL_BY_WORD = 0x15 };
 	uint64_t target;
 	int32_t displacement;
 
-	if (code[0] != CALL && (code[0] != GROUP_5 || code[1] != CALL_BY_WORD))
-		return false;
-	if (s->looks_left == 0)
-		return false;
+	if ((code[0] != CALL && (code[0] != GROUP_5 || code[1] != CALL_BY_WORD)) ||
+	    s->looks_left == 0)
+		return 0;
 	memcpy(&displacement, code + (code[0] == CALL ? 1 : 2), sizeof(displacement));
 	*pc += code[0] == CALL ? 5 : 6;
 	target = *pc + (uint64_t)(int64_t)displacement;
-	if (code[0] != CALL) {
-		s->looks_left--;
-		if (!read_pointer(s, target, &target))
-			return false;
-	}
-	return target == s->callee.start || follow_stubs(s, target) == s->callee.start;
+	if (code[0] == CALL)
+		return target;
+	s->looks_left--;
+	return read_pointer(s, target, &target) ? target : 0;
+}
+
+static bool calls_callee(struct search *s, const uint8_t *code, uint64_t *pc)
+{
+	uint64_t target = read_target(s, code, pc);
+
+	return target && (target == s->callee.start || follow_stubs(s, target) == s->callee.start);
 }
 
 /*
@@ -276,9 +289,25 @@ static bool may_call_callee(struct search *s, const uint8_t *code, uint64_t *pc)
 				   may_go_on(s, &f, &s->callee));
 }
 
-/* The address behind a call in `f` that `is_wanted`, and that fits; 0: there is none. */
+/* The address behind the call at `pc` of `f`, whose bytes are `code`, if it is one that fits. */
+typedef uint64_t try_call(struct search *s, const struct function *f, const struct caller *caller,
+			  const uint8_t *code, uint64_t pc);
+
+static uint64_t try_sure(struct search *s, const struct function *f, const struct caller *caller,
+			 const uint8_t *code, uint64_t pc)
+{
+	return calls_callee(s, code, &pc) && pc <= f->end && fits(s, f, pc, caller) ? pc : 0;
+}
+
+static uint64_t try_possible(struct search *s, const struct function *f,
+			     const struct caller *caller, const uint8_t *code, uint64_t pc)
+{
+	return may_call_callee(s, code, &pc) && pc <= f->end && fits(s, f, pc, caller) ? pc : 0;
+}
+
+/* The first call of `f` for which `try` finds something: that. 0: there is none. */
 static uint64_t find_call(struct search *s, const struct function *f, const struct caller *caller,
-			  bool (*is_wanted)(struct search *, const uint8_t *, uint64_t *))
+			  try_call *try)
 {
 	uint8_t code[CHUNK + 8] = {0};
 
@@ -293,11 +322,12 @@ static uint64_t find_call(struct search *s, const struct function *f, const stru
 			return 0;
 		memset(code + size + more, 0, sizeof(code) - size - more);
 		for (size_t i = 0; i < size; i++) {
-			uint64_t pc = at + i;
+			uint64_t found = 0;
 
-			if ((code[i] == 0xe8 || code[i] == 0xff) && is_wanted(s, code + i, &pc) &&
-			    pc <= f->end && fits(s, f, pc, caller))
-				return pc;
+			if (code[i] == 0xe8 || code[i] == 0xff)
+				found = try(s, f, caller, code + i, at + i);
+			if (found)
+				return found;
 		}
 	}
 	return 0;
@@ -323,10 +353,10 @@ static bool is_above_another(struct search *s, const struct function *f, uint64_
 static uint64_t try_function(struct search *s, const struct function *f,
 			     const struct caller *caller)
 {
-	uint64_t pc = s->callee.start ? find_call(s, f, caller, calls_callee) : 0;
+	uint64_t pc = s->callee.start ? find_call(s, f, caller, try_sure) : 0;
 
 	if (!pc && !s->second_best && !is_above_another(s, f, caller->at))
-		s->second_best = find_call(s, f, caller, may_call_callee);
+		s->second_best = find_call(s, f, caller, try_possible);
 	return pc;
 }
 
@@ -345,7 +375,7 @@ static uint64_t try_words(struct search *s, const struct caller *caller)
 		if (word < FIRST_ADDRESS || word >= ADDRESS_END || !code_ranges_have(word) ||
 		    !find_at(s, word, &f))
 			continue;
-		pc = find_call(s, &f, caller, calls_callee);
+		pc = find_call(s, &f, caller, try_sure);
 		if (pc)
 			return pc;
 	}
@@ -354,13 +384,72 @@ static uint64_t try_words(struct search *s, const struct caller *caller)
 
 static uint64_t try_caller(struct search *s, uint64_t at, uint64_t pc)
 {
-	struct caller caller = {.pc = pc, .at = at};
+	struct caller caller = {.pc = pc, .at = at, .frame = {s->hidden->sp, s->hidden->rbp}};
 	struct call call = read_call(s, pc);
 	struct function f;
 
 	if (call.is_unknown && s->callee.start)
 		return try_words(s, &caller);
 	return call.is_call && find_at(s, call.target, &f) ? try_function(s, &f, &caller) : 0;
+}
+
+/* ---- where the caller's own return address is hidden as well ---- */
+
+/*
+ * A call of a function that is watched, too, which is the hidden caller: it must lead to the one
+ * that was left, and its own return address be where the kernel's is. Then the call at `pc` of `f`
+ * is its caller's.
+ */
+static uint64_t try_watched(struct search *s, const struct function *f, const struct caller *caller,
+			    const uint8_t *code, uint64_t pc)
+{
+	const uint8_t breakpoint = 0xcc;
+	const struct caller hidden = {.pc = s->hidden->trampoline,
+				      .at = caller->frame.sp - 8,
+				      .frame = {s->hidden->sp, s->hidden->rbp}};
+	struct caller above = *caller;
+	struct cfi_registers registers;
+	struct function watched;
+	uint64_t target = read_target(s, code, &pc), found;
+	uint8_t first;
+
+	if (!target || pc > f->end || !code_ranges_have(target))
+		return 0;
+	target = follow_stubs(s, target);
+	if (read_code(s, target, &first, 1) < 1 || first != breakpoint ||
+	    !find_at(s, target, &watched))
+		return 0;
+	found = find_call(s, &watched, &hidden, try_sure);
+	if (!found)
+		found = find_call(s, &watched, &hidden, try_possible);
+	if (!found || !leads_to(s, &watched, found, &hidden, &registers))
+		return 0;
+	above.frame.rbp = registers.value[CFI_RBP];
+	return fits(s, f, pc, &above) ? found : 0;
+}
+
+/* The kernel's address is at `at`: which function has its return address there says its caller. */
+static uint64_t try_trampoline(struct search *s, uint64_t at)
+{
+	uint32_t callers_left = CALLERS_ABOVE_MOST;
+
+	for (uint32_t i = 1; i <= WORDS_ABOVE && callers_left > 0; i++) {
+		struct caller caller = {.at = at + i * UINT64_C(8), .frame = {.sp = at + 8}};
+		struct function f;
+		struct call call;
+		uint64_t found;
+
+		if (!s->read(s->memory, caller.at, &caller.pc))
+			return 0;
+		call = read_call(s, caller.pc);
+		if (!call.is_call || call.is_unknown)
+			continue;
+		callers_left--;
+		found = find_at(s, call.target, &f) ? find_call(s, &f, &caller, try_watched) : 0;
+		if (found)
+			return found;
+	}
+	return 0;
 }
 
 uint64_t hidden_return_find(const struct hidden_return *hidden, cfi_reader read, void *memory)
@@ -373,13 +462,20 @@ uint64_t hidden_return_find(const struct hidden_return *hidden, cfi_reader read,
 			   .bytes_left = BYTES_MOST,
 			   .looks_left = LOOKS_MOST};
 	uint64_t at = hidden->sp, pc, found;
-	uint32_t callers_left = CALLERS_MOST;
+	uint32_t callers_left = CALLERS_MOST, trampolines_left = TRAMPOLINES_MOST;
 
 	if (!hidden->callee || !find_function(&s, hidden->callee, &s.callee))
 		s.callee.start = 0;
 	for (uint32_t i = 0; i < HIDDEN_RETURN_WORDS && callers_left > 0; i++, at += 8) {
 		if (!read(memory, at, &pc))
 			break;
+		if (pc == hidden->trampoline && trampolines_left > 0) {
+			trampolines_left--;
+			found = s.callee.start ? try_trampoline(&s, at) : 0;
+			if (found)
+				return found;
+			continue;
+		}
 		if (pc < FIRST_ADDRESS || pc >= ADDRESS_END || !code_ranges_have(pc - 1) ||
 		    !read_call(&s, pc).is_call)
 			continue;

@@ -22,14 +22,19 @@
  *  - where the one word leads on must make sense, too: else it is one that an earlier call has left
  *    there.
  *
+ * Where tracers watch functions of the runtime and those of the driver that these call, the
+ * caller's own return address is hidden as well: then the kernel's address is the word. Such a
+ * caller begins with the kernel's breakpoint, and is found by the calls of its caller.
+ *
  * If no such call is found, the function may call through a register, or another function that
  * jumps on. Then the address behind any such call stands for it, in the first function that fits.
  *
  * Limits. Of several calls of one function in the same caller the first is taken: the caller is
  * right, its line may be another's. A caller without call-frame information, or that is itself
- * called through a register, is not found, unless its address lies near by. Nor is one with more
- * on the stack than HIDDEN_RETURN_WORDS, unless by its frame pointer. Work is bounded, whatever
- * is on the stack: 2 us are usual (tests/workloads/launches), half a millisecond is the most.
+ * called through a register, is not found, unless its address lies near by; nor one of three in a
+ * row whose return addresses are all hidden. Nor is one with more on the stack than
+ * HIDDEN_RETURN_WORDS, unless by its frame pointer. Work is bounded, whatever is on the stack: 2 us
+ * are usual (tests/workloads/launches), half a millisecond is the most.
  *
  * Source: Linux, kernel/events/uprobes.c: prepare_uretprobe, uprobe_get_trampoline_vaddr;
  * arch/x86/kernel/uprobes.c: arch_uretprobe_hijack_return_addr.

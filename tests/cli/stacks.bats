@@ -87,31 +87,35 @@ needs_return_probes()
 }
 
 # watch_returns FILE PATTERN: as another tracer does, of all functions whose names are like that.
-# In all processes that map the file, so it must be the test's own. Sets $watcher; its input ends
-# with the test, or by stop_watching.
+# In all processes that map the file, so it must be the test's own. Until stop_watching, or the
+# test's end.
 watch_returns()
 {
-	local offsets
+	local offsets input name=${1##*/}
 
 	mapfile -t offsets < <({ nm "$1"; nm -D --without-symbol-versions "$1"; } 2>/dev/null |
 		awk -v like="$2" 'toupper($2) == "T" && $3 ~ like { print $1 }' | sort -u)
 	[ ${#offsets[@]} -gt 0 ]
-	mkfifo watched
-	"$workloads/return_probes" "$(readlink -f "$1")" "${offsets[@]}" <watched >watching 3>&- &
-	watcher=$!
-	exec {watched}>watched
-	wait_until grep -q ready watching
+	mkfifo "$name.watched"
+	"$workloads/return_probes" "$(readlink -f "$1")" "${offsets[@]}" <"$name.watched" >"$name.watching" 3>&- &
+	watchers+=($!)
+	exec {input}>"$name.watched"
+	inputs+=("$input")
+	rm "$name.watched"
+	wait_until grep -q ready "$name.watching"
 }
 
 stop_watching()
 {
-	exec {watched}>&-
-	wait "$watcher"
-	rm watched
+	local input
+
+	for input in "${inputs[@]}"; do exec {input}>&-; done
+	wait "${watchers[@]}"
+	inputs=() watchers=()
 }
 
 # each takes the kernel a tenth of a second to remove
-readonly watched_functions='^cuda(LaunchKernel|GraphLaunch|GraphAddKernelNode|GraphAddNode)$'
+readonly watched_functions='^cu(da)?(LaunchKernel|GraphLaunch|GraphAddKernelNode|GraphAddNode)$'
 
 # as_if_unwatched WORKLOAD [OPTION...]: the same 15 stacks whether returns are watched or not
 as_if_unwatched()
@@ -120,6 +124,7 @@ as_if_unwatched()
 	expect_status 0
 	expect_equal "stacks of $*" "$(wc -l <unwatched.folded)" 15
 	watch_returns cuda/libcudart.so.13 "$watched_functions"
+	watch_returns cuda/libcuda.so.1 "$watched_functions"
 	run_profile -gpu-only --unit ns --raw-names "${@:2}" -o watched.folded "$workloads/$1" all
 	stop_watching
 	expect_status 0

@@ -16,6 +16,11 @@
 #define CALLER(name, bytes, call)                                                                  \
 	FUNCTION(name, "sub $" #bytes ",%rsp\n.cfi_adjust_cfa_offset " #bytes "\n" call "\n" #name \
 		       "_back: add $" #bytes ",%rsp\n.cfi_adjust_cfa_offset -" #bytes "\nret")
+/* With the kernel's breakpoint at its beginning. */
+#define WATCHED(name, bytes, call)                                                                 \
+	FUNCTION(name,                                                                             \
+		 "int3\nsub $" #bytes ",%rsp\n.cfi_adjust_cfa_offset " #bytes "\n" call "\n" #name \
+		 "_back: add $" #bytes ",%rsp\n.cfi_adjust_cfa_offset -" #bytes "\nret")
 #define CALLER_BY_RBP(name, call)                                                                 \
 	FUNCTION(name, "push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_offset rbp,-16\n"               \
 		       "mov %rsp,%rbp\n.cfi_def_cfa_register rbp\nsub $32,%rsp\n" call "\n" #name \
@@ -32,6 +37,8 @@ CALLER(made_by_word, 56, "call *made_slot(%rip)");
 CALLER(made_by_register, 72, "call *%rax");
 CALLER(made_of_other, 24, "call made_other");
 CALLER(made_with_two, 88, "call made_other\ncall made_callee\nmade_first: call made_callee");
+WATCHED(made_watched, 24, "call made_callee");
+WATCHED(made_watched_by_register, 40, "call *%rax");
 CALLER_BY_RBP(made_with_rbp, "call made_callee");
 CALLER_BY_RBP(made_register_with_rbp, "call *%rax");
 
@@ -44,6 +51,12 @@ CALLER(call_of_other, 8, "call made_of_other");
 CALLER(call_with_two, 8, "call made_with_two");
 CALLER(call_with_rbp, 8, "call made_with_rbp");
 CALLER(call_register_with_rbp, 8, "call made_register_with_rbp");
+CALLER(call_watched, 8, "call made_watched");
+CALLER(call_unwatched, 8, "call made_direct");
+CALLER(call_watched_by_register, 16, "call made_watched_by_register");
+CALLER(call_call_watched, 8, "call call_watched");
+CALLER(call_call_unwatched, 8, "call call_unwatched");
+CALLER(call_call_by_register, 8, "call call_watched_by_register");
 CALLER(call_any, 8, "call *%rax");
 
 /* theirs; the thread starts here */
@@ -52,7 +65,9 @@ FUNCTION(made_start,
 	 ".cfi_undefined rip\n" CALL_FROM_START(direct) CALL_FROM_START(by_stub)
 		 CALL_FROM_START(by_word) CALL_FROM_START(by_register) CALL_FROM_START(of_other)
 			 CALL_FROM_START(with_two) CALL_FROM_START(with_rbp)
-				 CALL_FROM_START(register_with_rbp) "call *%rax\nback_any: hlt");
+				 CALL_FROM_START(register_with_rbp) CALL_FROM_START(call_watched)
+					 CALL_FROM_START(call_unwatched) CALL_FROM_START(
+						 call_by_register) "call *%rax\nback_any: hlt");
 
 #define CODE(name) extern const char name[] __asm__(#name)
 CODE(made_callee);
@@ -64,6 +79,14 @@ CODE(made_by_register_back);
 CODE(made_with_rbp_back);
 CODE(made_register_with_rbp_back);
 CODE(made_first);
+CODE(made_watched_back);
+CODE(made_watched_by_register_back);
+CODE(call_call_watched_back);
+CODE(call_call_unwatched_back);
+CODE(call_call_by_register_back);
+CODE(back_call_watched);
+CODE(back_call_unwatched);
+CODE(back_call_by_register);
 CODE(call_direct_back);
 CODE(call_by_stub_back);
 CODE(call_by_word_back);
@@ -102,11 +125,13 @@ static bool read_stack(void *context, uint64_t address, uint64_t *value)
 	return true;
 }
 
+#define TRAMPOLINE 0x7ffff000u
+
 /* Of made_callee, which returns to below stack[0]. */
 static const void *find_with(uint64_t callee, uint64_t rbp)
 {
 	struct hidden_return hidden = {
-		.trampoline = 0x7ffff000, .callee = callee, .sp = at(stack), .rbp = rbp};
+		.trampoline = TRAMPOLINE, .callee = callee, .sp = at(stack), .rbp = rbp};
 
 	return (const void *)(uintptr_t)hidden_return_find(&hidden, read_stack, NULL);
 }
@@ -203,6 +228,31 @@ static void what_earlier_calls_have_left(void **state)
 	assert_ptr_equal(find(), made_direct_back);
 }
 
+/* As where a tracer watches functions of the runtime, and of the driver that these call. */
+static void the_callers_caller_is_hidden_too(void **state)
+{
+	(void)state;
+	make_stack(40, call_call_watched_back, back_call_watched);
+	stack[3] = TRAMPOLINE;
+	assert_ptr_equal(find(), made_watched_back);
+	/* one that an earlier call has left */
+	stack[1] = TRAMPOLINE;
+	assert_ptr_equal(find(), made_watched_back);
+	stack[3] = 0;
+	assert_null(find());
+	/* nobody watches that function */
+	make_stack(40, call_call_unwatched_back, back_call_unwatched);
+	stack[3] = TRAMPOLINE;
+	assert_null(find());
+	/* its call may lead anywhere */
+	make_stack(64, call_call_by_register_back, back_call_by_register);
+	stack[5] = TRAMPOLINE;
+	assert_ptr_equal(find(), made_watched_by_register_back);
+	stack[5] = 0;
+	stack[6] = TRAMPOLINE;
+	assert_null(find());
+}
+
 /* A function that was called through a register is known where its address was kept. */
 static void an_address_near_by(void **state)
 {
@@ -246,6 +296,7 @@ int main(void)
 		cmocka_unit_test(by_the_frame_pointer),
 		cmocka_unit_test(another_frame_between),
 		cmocka_unit_test(what_earlier_calls_have_left),
+		cmocka_unit_test(the_callers_caller_is_hidden_too),
 		cmocka_unit_test(an_address_near_by),
 		cmocka_unit_test(nothing_is_found),
 	};
