@@ -32,7 +32,7 @@
  * Limits. Of several calls of one function in the same caller the first is taken: the caller is
  * right, its line may be another's. A caller without call-frame information, or that is itself
  * called through a register, is not found, unless its address lies near by; nor one of three in a
- * row whose return addresses are all hidden. Nor is one with more on the stack than
+ * row whose return addresses are all hidden; nor one with more on the stack than
  * HIDDEN_RETURN_WORDS, unless by its frame pointer. Work is bounded, whatever is on the stack: 2 us
  * are usual (tests/workloads/launches), half a millisecond is the most.
  *
