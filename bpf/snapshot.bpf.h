@@ -68,8 +68,7 @@ static __always_inline __u32 copy_stack(void *to, const unsigned int limit, __u6
 
 /* ---- return addresses that return probes, of anybody, have replaced ---- */
 
-#define RETURN_PROBES_MOST \
-	8 /* of a thread, the last ones entered: each turn takes time to verify */
+#define RETURN_PROBES_MOST 16 /* of a thread, the last ones entered */
 
 /* Where functions with a return probe return to (the kernel's "[uprobes]" mapping). */
 static __always_inline __u64 trampoline_of(struct task_struct *task)
