@@ -74,6 +74,17 @@ struct uprobes_state {
 	struct xol_area *xol_area;
 } BPF_CORE_TYPE;
 
+/* A function with a return probe that has not returned, the last one first. */
+struct return_instance {
+	unsigned long stack;          /* where its return address is */
+	unsigned long orig_ret_vaddr; /* what that was, before it was replaced */
+	struct return_instance *next;
+} BPF_CORE_TYPE;
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+} BPF_CORE_TYPE;
+
 struct mm_struct {
 	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
@@ -130,6 +141,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct files_struct *files;
+	struct uprobe_task *utask; /* NULL before its first uprobe */
 	unsigned int flags;
 	unsigned long jobctl;
 	void *bpf_storage;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0) */
 /*
  * Sends a struct stack_snapshot (stack_event.h) of the current thread: registers, the chain of
- * Python frames, a copy of the stack. What cannot be read (paged out, unmapped, torn) is 0 or cut.
+ * Python frames, a copy of the stack, as it would be without return probes. What cannot be read
+ * (paged out, unmapped, torn) is 0 or cut.
  */
 #ifndef BPF_SNAPSHOT_BPF_H
 #define BPF_SNAPSHOT_BPF_H
@@ -63,6 +64,117 @@ static __always_inline __u32 copy_stack(void *to, const unsigned int limit, __u6
 		copied = at + page;
 	}
 	return is_known && copied > above ? above : copied;
+}
+
+/* ---- return addresses that return probes, of anybody, have replaced ---- */
+
+#define RETURN_PROBES_MOST 16 /* of a thread, the last ones entered */
+
+/* Where functions with a return probe return to (the kernel's "[uprobes]" mapping). */
+static __always_inline __u64 trampoline_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+}
+
+/* A walk over them. */
+struct return_walk {
+	__u64 task;      /* the thread's struct task_struct */
+	__u64 sp, bytes; /* what was copied of its stack */
+	struct return_instance *next;
+	__u64 trampoline;
+	__u64 at;      /* of the last one: where in the copy */
+	__u64 is, was; /* what is there, and was; ~0: it is not in the copy */
+};
+
+/* False: there are none. */
+__noinline int begin_return_walk(struct return_walk *w)
+{
+	struct return_instance *instance = 0;
+	struct task_struct *task;
+
+	if (!w)
+		return 0;
+	task = (struct task_struct *)w->task;
+	if (!bpf_core_field_exists(task->utask) || !bpf_core_field_exists(instance->stack) ||
+	    !bpf_core_field_exists(instance->orig_ret_vaddr) ||
+	    !bpf_core_field_exists(instance->next))
+		return 0;
+	w->next = BPF_CORE_READ(task, utask, return_instances);
+	if (!w->next)
+		return 0;
+	w->trampoline = trampoline_of(task);
+	return 1;
+}
+
+/* The last function entered comes first. False: it was the last one. */
+__noinline int step_return_walk(struct return_walk *w)
+{
+	struct return_instance *instance;
+
+	if (!w)
+		return 0;
+	instance = w->next;
+	w->at = BPF_CORE_READ(instance, stack) - w->sp;
+	w->is = w->trampoline;
+	w->was = BPF_CORE_READ(instance, orig_ret_vaddr);
+	if (w->at >= w->bytes || w->bytes - w->at < sizeof(__u64) || w->at % sizeof(__u64))
+		w->is = w->was = ~0ull;
+	w->next = BPF_CORE_READ(instance, next);
+	return w->next != 0;
+}
+
+/*
+ * Puts them back into a copy with room for `limit` bytes, a power of two. What a jump (longjmp) has
+ * left behind says nothing of what is there now: only the kernel's address is replaced, by what
+ * came last. Without branches, each of which the verifier would follow in each turn.
+ */
+static __always_inline void restore_each(struct return_walk *w, void *copy, const __u32 limit)
+{
+	if (!begin_return_walk(w))
+		return;
+	for (int i = 0; i < RETURN_PROBES_MOST; i++) {
+		int has_more = step_return_walk(w);
+		__u64 *word = copy + (w->at & (limit - sizeof(*word)));
+		__u64 differs = *word ^ w->is;
+		__u64 all_if_equal = ((differs | -differs) >> 63) - 1;
+
+		*word ^= (*word ^ w->was) & all_if_equal;
+		if (!has_more)
+			return;
+	}
+}
+
+/* Not inlined, so that each is verified once a program, whatever leads to it. */
+#define RESTORE_RETURNS(name, limit)                                                   \
+	struct name##_copy {                                                           \
+		__u8 bytes[limit];                                                     \
+	};                                                                             \
+	__noinline int restore_##name(struct return_walk *w, struct name##_copy *copy) \
+	{                                                                              \
+		if (w && copy)                                                         \
+			restore_each(w, copy, limit);                                  \
+		return 0;                                                              \
+	}
+
+RESTORE_RETURNS(tiny, STACK_TINY_BYTES)
+RESTORE_RETURNS(small, STACK_SMALL_BYTES)
+RESTORE_RETURNS(call, STACK_CALL_BYTES)
+RESTORE_RETURNS(snapshot, STACK_SNAPSHOT_BYTES)
+
+/* The copy becomes what it would be without return probes. `limit`, its room, is constant. */
+static __always_inline void restore_returns(struct task_struct *task, void *copy, const __u32 limit,
+					    __u64 sp, __u32 bytes)
+{
+	struct return_walk w = {.task = (__u64)task, .sp = sp, .bytes = bytes};
+
+	if (limit == STACK_TINY_BYTES)
+		restore_tiny(&w, copy);
+	else if (limit == STACK_SMALL_BYTES)
+		restore_small(&w, copy);
+	else if (limit == STACK_CALL_BYTES)
+		restore_call(&w, copy);
+	else
+		restore_snapshot(&w, copy);
 }
 
 struct taken {
@@ -152,6 +264,8 @@ static __always_inline bool send_with_room(const struct taken *t, const struct p
 		s->event.kernel_frames = kernel > 0 ? kernel / sizeof(__u64) : 0;
 	}
 	s->stack_bytes = copy_stack((void *)s + stack_at, bytes, regs->sp, t->above);
+	restore_returns(bpf_get_current_task_btf(), (void *)s + stack_at, bytes, regs->sp,
+			s->stack_bytes);
 	bpf_ringbuf_submit(s, wakeup_flags(stack_at + bytes));
 	return 1;
 }

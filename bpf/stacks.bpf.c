@@ -112,12 +112,6 @@ static __always_inline bool begin_call(struct thread_state *state, __u64 sp, __u
 	return 1;
 }
 
-/* Where functions with a return probe return to (the kernel's "[uprobes]" mapping). */
-static __always_inline __u64 trampoline_of(struct task_struct *task)
-{
-	return BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
-}
-
 /*
  * Whether a launch counts: not the driver's inside the runtime's that the thread entered last. That
  * entry's return address is then still where it was, above us on the stack, or a return probe's

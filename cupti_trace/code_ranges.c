@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 #include "cupti_trace/clock.h"
 #include "cupti_trace/code_map.h"
 #include "cupti_trace/guest.h"
@@ -16,6 +17,7 @@ static struct {
 	_Atomic uint64_t next_read_ns; /* the map's */
 	_Atomic uint32_t version;      /* odd: ranges are being written */
 	_Atomic uint32_t count;
+	_Atomic uint64_t uprobes;   /* where that mapping begins; 0: there is none */
 	_Atomic bool is_unreadable; /* the mappings, for this process: anything may be code */
 	struct {
 		_Atomic uint64_t start, end;
@@ -69,6 +71,8 @@ static void publish(void)
 	for (uint32_t i = 0; i < known.map.count; i++) {
 		const struct gpu_event_code *code = &known.map.entries[i].code;
 
+		if (code->path && strcmp(code->path, "[uprobes]") == 0)
+			atomic_store_explicit(&known.uprobes, code->start, memory_order_relaxed);
 		if (count == 0 || get(&known.ranges[count - 1].end) != code->start)
 			atomic_store_explicit(&known.ranges[count++].start, code->start,
 					      memory_order_relaxed);
@@ -109,6 +113,16 @@ bool code_ranges_hold(uint64_t pc)
 	if (!is_reading && clock_now_ns() >= get(&known.next_read_ns) && read_again(pc))
 		return true;
 	return atomic_load(&known.is_unreadable);
+}
+
+bool code_ranges_have(uint64_t pc)
+{
+	return is_known(pc);
+}
+
+bool code_ranges_begin_uprobes(uint64_t pc)
+{
+	return code_ranges_hold(pc) && get(&known.uprobes) == pc;
 }
 
 void code_ranges_expire(void)

@@ -12,6 +12,7 @@
 #include "cupti_trace/at_launch.h"
 #include "cupti_trace/code_ranges.h"
 #include "cupti_trace/frame_memo.h"
+#include "cupti_trace/hidden_return.h"
 #include "cupti_trace/readable.h"
 #include "cupti_trace/row_cache.h"
 #include "cupti_trace/stack_words.h"
@@ -315,6 +316,7 @@ struct walk {
 	struct memory memory;
 	struct frame_memo *memo;        /* NULL: none for this stack */
 	bool has_returned;              /* from a signal's stack to the thread's */
+	bool was_hidden;                /* a return address was: what was found is not remembered */
 	bool interrupted;               /* the pc is where a signal came, not a return address */
 	struct cfi_registers registers; /* of the frame being left; see `exact` */
 	uint64_t rbp_at;                /* where rbp's value was read; 0: not from the stack */
@@ -483,6 +485,44 @@ static bool step(struct walk *w, uint64_t row, uint64_t at)
 	}
 }
 
+/* Return addresses are rarely at a page's beginning. */
+static inline bool is_hidden(const struct walk *w)
+{
+	uint64_t pc = w->registers.value[CFI_PC];
+
+	return (pc & (PAGE - 1)) == 0 && !w->interrupted && code_ranges_begin_uprobes(pc);
+}
+
+/*
+ * The last frame is the kernel's, for a return probe: the walk goes on at the caller that it hides,
+ * or at that one's, by the frame pointer. All walk for themselves from here, for the kernel's
+ * address is the same for all callers. False: it goes nowhere.
+ */
+static __attribute__((noinline)) bool step_hidden(struct walk *w, struct unwind_stack *stack)
+{
+	uint64_t *value = w->registers.value, found;
+	uint32_t last = --stack->count;
+	const struct hidden_return hidden = {
+		.trampoline = value[CFI_PC],
+		.callee = last > 0 ? stack->pcs[last - 1] - 1 : 0,
+		.sp = value[CFI_RSP],
+		.rbp = value[CFI_RBP],
+	};
+
+	w->was_hidden = true;
+	found = hidden_return_find(&hidden, read_for_cfi, &w->memory);
+	if (found) {
+		value[CFI_PC] = found;
+		return true;
+	}
+	if (!step_frame_pointer(w))
+		return false;
+	/* return addresses are named by the byte before */
+	stack->pcs[last] = hidden.trampoline + 1;
+	stack->count++;
+	return true;
+}
+
 static void walk(struct walk *w, struct unwind_stack *stack)
 {
 	uint32_t node = 0;
@@ -501,6 +541,12 @@ static void walk(struct walk *w, struct unwind_stack *stack)
 		if (node && frame_memo_is_outermost(w->memo, node)) {
 			stack->is_whole = true;
 			return;
+		}
+		if (is_hidden(w)) {
+			node = 0;
+			if (!step_hidden(w, stack))
+				return;
+			continue;
 		}
 		/* a return address may lie behind the end of its function */
 		at = w->registers.value[CFI_PC] - !w->interrupted;
@@ -571,7 +617,7 @@ static void walk_own(uint64_t rbp, struct unwind_stack *stack, uint64_t *sps, ui
 		w.memory = foreign_stack(rbp, value[CFI_RBP]);
 	}
 	walk(&w, stack);
-	if (learns && stack->is_whole && w.memo)
+	if (learns && stack->is_whole && w.memo && !w.was_hidden)
 		stack->words = learn(&w, me, rbp);
 	me->is_in_use = nested;
 }

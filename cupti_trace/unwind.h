@@ -8,6 +8,7 @@
  * dl_iterate_phdr. Code without tables (a JIT's) is walked by frame pointer where that leads behind
  * a call. Unlike the profiler, it does not search the stack where there is none: that would cost
  * each launch more than all the rest. A step that leads to no code at all ends the walk.
+ * Where a tracer's return probe has replaced a return address, hidden_return.h finds it.
  *
  * Nothing but the thread's own stack is read, and nothing outside its bounds. On a stack that is
  * not the thread's (a coroutine's) the kernel is asked, page by page, whether there is more of it.

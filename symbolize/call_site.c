@@ -5,6 +5,7 @@
 
 enum { OPCODE_CALL = 0xe8, OPCODE_JUMP = 0xe9, OPCODE_JUMP_SHORT = 0xeb, OPCODE_GROUP_5 = 0xff };
 enum { GROUP_5_CALL = 2, GROUP_5_JUMP = 4 };
+enum { MODRM_CALL_BY_WORD = 0x15, MODRM_JUMP_BY_WORD = 0x25 }; /* of group 5: at rip + disp32 */
 
 /* The length of an instruction of one opcode byte with this ModR/M byte and the SIB byte behind. */
 static size_t length_with(uint8_t modrm, uint8_t sib)
@@ -34,17 +35,28 @@ bool call_site_read(const uint8_t *code, size_t size, struct call_site *site)
 		site->is_direct = true;
 		memcpy(&site->displacement, end - 4, sizeof(site->displacement));
 	}
-	for (size_t length = 2; length <= 7 && length <= size; length++) {
-		const uint8_t *at = end - length;
-
-		if (at[0] == OPCODE_GROUP_5 && is_group_5(at[1], GROUP_5_CALL) &&
-		    length_with(at[1], length > 2 ? at[2] : 0) == length)
+	for (size_t length = 2; length <= 7 && length <= size; length++)
+		if (call_site_indirect(end - length, length) == length)
 			site->is_indirect = true;
+	if (size >= 6 && end[-6] == OPCODE_GROUP_5 && end[-5] == MODRM_CALL_BY_WORD) {
+		site->is_by_word = true;
+		memcpy(&site->word_displacement, end - 4, sizeof(site->word_displacement));
 	}
 	return site->is_direct || site->is_indirect;
 }
 
-bool call_site_is_stub(const uint8_t *code, size_t size)
+size_t call_site_indirect(const uint8_t *code, size_t size)
+{
+	size_t length;
+
+	if (size < 2 || code[0] != OPCODE_GROUP_5 || !is_group_5(code[1], GROUP_5_CALL))
+		return 0;
+	length = length_with(code[1], size > 2 ? code[2] : 0);
+	return length <= size ? length : 0;
+}
+
+/* What may stand before a stub's jump: its length. */
+static size_t before_jump(const uint8_t *code, size_t size)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	size_t at = 0;
@@ -53,6 +65,36 @@ bool call_site_is_stub(const uint8_t *code, size_t size)
 		at = sizeof(endbr64);
 	if (at < size && (code[at] == 0xf2 || code[at] == 0x3e)) /* bnd, notrack */
 		at++;
+	return at;
+}
+
+bool call_site_read_stub(const uint8_t *code, size_t size, struct call_stub *stub)
+{
+	size_t at = before_jump(code, size);
+
+	*stub = (struct call_stub){0};
+	if (at + 2 <= size && code[at] == OPCODE_JUMP_SHORT) {
+		stub->displacement = (int8_t)code[at + 1];
+		stub->length = at + 2;
+		return true;
+	}
+	if (at + 2 <= size && code[at] == OPCODE_GROUP_5 && code[at + 1] == MODRM_JUMP_BY_WORD) {
+		stub->is_by_word = true;
+		at++;
+	} else if (at >= size || code[at] != OPCODE_JUMP) {
+		return false;
+	}
+	if (at + 5 > size)
+		return false;
+	memcpy(&stub->displacement, code + at + 1, sizeof(stub->displacement));
+	stub->length = at + 5;
+	return true;
+}
+
+bool call_site_is_stub(const uint8_t *code, size_t size)
+{
+	size_t at = before_jump(code, size);
+
 	if (at < size && (code[at] == OPCODE_JUMP || code[at] == OPCODE_JUMP_SHORT))
 		return true;
 	return at + 1 < size && code[at] == OPCODE_GROUP_5 &&

@@ -21,6 +21,9 @@ struct call_site {
 	bool is_direct;       /* may be a call of the address + displacement */
 	bool is_indirect;     /* may be a call through a register or memory */
 	int32_t displacement; /* from the return address */
+	/* may be a call of what the word at the return address + word_displacement says */
+	bool is_by_word;
+	int32_t word_displacement;
 };
 
 /*
@@ -35,6 +38,20 @@ bool call_site_read(const uint8_t *code, size_t size, struct call_site *site);
  */
 #define CALL_STUB_BYTES 12
 bool call_site_is_stub(const uint8_t *code, size_t size);
+
+/*
+ * Where such code jumps to: the address behind the jump + displacement, or where the word there
+ * says. False: it does something else, or jumps through a register.
+ */
+struct call_stub {
+	size_t length;   /* of the code, with the jump */
+	bool is_by_word; /* the word at that place is the address */
+	int32_t displacement;
+};
+bool call_site_read_stub(const uint8_t *code, size_t size, struct call_stub *stub);
+
+/* The length of the call through a register or memory that `code` begins with; 0: none does. */
+size_t call_site_indirect(const uint8_t *code, size_t size);
 
 /*
  * Whether a function may end with a jump to code in [to, to_end), or (`wants_outside`) with one to

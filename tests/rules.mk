@@ -166,6 +166,15 @@ $(WORKLOADS_DIR)/rank_captures: tests/cli/rank_captures.c $(wildcard tests/unit/
 
 workloads: $(WORKLOADS_DIR)/rank_captures
 
+# ---- another tracer ----
+
+$(WORKLOADS_DIR)/return_probes: tests/cli/return_probes.c Makefile tests/rules.mk
+	$(call msg,TEST,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
+
+workloads: $(WORKLOADS_DIR)/return_probes
+
 # ---- in a browser ----
 
 BROWSER_DIR := $(BUILD)/tests/browser

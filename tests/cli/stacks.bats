@@ -77,6 +77,87 @@ the_same_by_uprobe()
 	the_same_by_uprobe "$workloads/driver_api"
 }
 
+needs_return_probes()
+{
+	needs_root
+	[ -e /sys/bus/event_source/devices/uprobe ] || skip 'the kernel has no uprobes'
+	case $(uname -r) in
+	6.11.* | 6.12.* | 6.13.*) skip 'return probes can kill processes on this kernel' ;;
+	esac
+}
+
+# watch_returns FILE PATTERN: as another tracer does, of all functions whose names are like that.
+# In all processes that map the file, so it must be the test's own. Until stop_watching, or the
+# test's end.
+watch_returns()
+{
+	local offsets input name=${1##*/}
+
+	mapfile -t offsets < <({ nm "$1"; nm -D --without-symbol-versions "$1"; } 2>/dev/null |
+		awk -v like="$2" 'toupper($2) == "T" && $3 ~ like { print $1 }' | sort -u)
+	[ ${#offsets[@]} -gt 0 ]
+	mkfifo "$name.watched"
+	"$workloads/return_probes" "$(readlink -f "$1")" "${offsets[@]}" <"$name.watched" >"$name.watching" 3>&- &
+	watchers+=($!)
+	exec {input}>"$name.watched"
+	inputs+=("$input")
+	rm "$name.watched"
+	wait_until grep -q ready "$name.watching"
+}
+
+stop_watching()
+{
+	local input
+
+	for input in "${inputs[@]}"; do exec {input}>&-; done
+	wait "${watchers[@]}"
+	inputs=() watchers=()
+}
+
+# each takes the kernel a tenth of a second to remove
+readonly watched_functions='^cu(da)?(LaunchKernel|GraphLaunch|GraphAddKernelNode|GraphAddNode)$'
+
+# as_if_unwatched WORKLOAD [OPTION...]: the same 15 stacks whether returns are watched or not
+as_if_unwatched()
+{
+	run_profile -gpu-only --unit ns --raw-names "${@:2}" -o unwatched.folded "$workloads/$1" all
+	expect_status 0
+	expect_equal "stacks of $*" "$(wc -l <unwatched.folded)" 15
+	watch_returns cuda/libcudart.so.13 "$watched_functions"
+	watch_returns cuda/libcuda.so.1 "$watched_functions"
+	run_profile -gpu-only --unit ns --raw-names "${@:2}" -o watched.folded "$workloads/$1" all
+	stop_watching
+	expect_status 0
+	expect_line stacks '^Stacks: 100.0 % of launches are whole, '
+	diff <(sort unwatched.folded) <(sort watched.folded)
+}
+
+@test "return probes of another tracer on CUDA's functions change no stack" {
+	needs_return_probes
+	cp -a "$fake_cuda" cuda
+	export LD_LIBRARY_PATH=$PWD/cuda
+	for workload in conditionals conditionals_frameless; do
+		as_if_unwatched "$workload"
+		as_if_unwatched "$workload" -launch-stacks uprobe
+	done
+}
+
+@test "return probes of another tracer on a program's functions change no CPU sample" {
+	needs_return_probes
+	cp "$workloads/no_frame_pointers" program
+	# those that no exception leaves: it would not get past a return probe
+	watch_returns program 'in_(template|virtual|function|recursion|handler)'
+	run_profile -cpu-only -F 997 -o out.folded ./program 3000
+	stop_watching
+	expect_status 0
+	at_least 'whole stacks' "$(percent 'CPU samples')" 99
+	expect_no_line out.folded '[[]uprobes[]];in_'
+	expect_line out.folded ';main;.*;Nested<unsigned int, 0>::call;in_template[; ]'
+	expect_line out.folded ';main;Circle::draw;in_virtual[; ]'
+	expect_line out.folded ';on_signal;in_handler[; ]'
+	expect_line out.folded ';main;(recurse;){61}in_recursion[; ]'
+}
+
 @test "launch stacks are whole, and the summary says how they were captured" {
 	needs_root
 	run_profile -gpu-only -o out.folded "$workloads/inference" 5

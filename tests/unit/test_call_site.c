@@ -174,6 +174,56 @@ static void stubs_jump(void **state)
 	assert_false(call_site_is_stub(cases[0].code, 0));
 }
 
+static void where_stubs_jump_to(void **state)
+{
+	static const struct {
+		uint8_t code[CALL_STUB_BYTES];
+		struct call_stub stub; /* of length 0: none */
+	} cases[] = {
+		{{0xff, 0x25, 1, 2, 0, 0}, {6, true, 0x201}},
+		{{0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 2, 0, 0, 0}, {10, true, 2}},
+		{{0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 3, 0, 0, 0}, {11, true, 3}},
+		{{0xe9, 0xff, 0xff, 0xff, 0xff}, {5, false, -1}},
+		{{0xf3, 0x0f, 0x1e, 0xfa, 0xeb, 0xfe}, {6, false, -2}},
+		{{0xff, 0xe0}, {0}},
+		{{0xff, 0x15, 1, 2, 3, 4}, {0}},
+		{{0x55, 0xe9}, {0}},
+	};
+	struct call_stub stub;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct call_stub *is = &cases[i].stub;
+
+		assert_int_equal(call_site_read_stub(cases[i].code, CALL_STUB_BYTES, &stub),
+				 is->length > 0);
+		if (is->length == 0)
+			continue;
+		assert_int_equal(stub.length, is->length);
+		assert_int_equal(stub.is_by_word, is->is_by_word);
+		assert_int_equal(stub.displacement, is->displacement);
+		for (size_t size = 0; size < is->length; size++)
+			assert_false(call_site_read_stub(cases[i].code, size, &stub));
+	}
+}
+
+static void calls_by_a_word(void **state)
+{
+	static const uint8_t code[] = {0x90, 0xff, 0x15, 4, 1, 0, 0};
+	struct call_site site;
+
+	(void)state;
+	assert_true(call_site_read(code, sizeof(code), &site));
+	assert_true(site.is_indirect && site.is_by_word && !site.is_direct);
+	assert_int_equal(site.word_displacement, 0x104);
+	assert_int_equal(call_site_indirect(code + 1, 6), 6);
+	assert_int_equal(call_site_indirect(code + 1, 5), 0);
+	assert_int_equal(call_site_indirect(code, 7), 0);
+	assert_int_equal(call_site_indirect((const uint8_t *)"\xff\xd0", 2), 2);
+	assert_int_equal(call_site_indirect((const uint8_t *)"\xff\xd0", 1), 0);
+	assert_int_equal(call_site_indirect((const uint8_t *)"\xff\x54\x24\x08", 4), 4);
+}
+
 /* A function of 16 bytes at 0x1000 that jumps to 0x1040. */
 static void functions_that_end_with_a_jump(void **state)
 {
@@ -207,6 +257,8 @@ int main(void)
 		cmocka_unit_test(what_is_no_call),
 		cmocka_unit_test(nothing_before_the_code_is_read),
 		cmocka_unit_test(stubs_jump),
+		cmocka_unit_test(where_stubs_jump_to),
+		cmocka_unit_test(calls_by_a_word),
 		cmocka_unit_test(functions_that_end_with_a_jump),
 	};
 

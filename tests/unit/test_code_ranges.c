@@ -54,6 +54,24 @@ static void new_code(void **state)
 	munmap(page, 4096);
 }
 
+/* What is asked for without a reading; and no code is taken for the kernel's. */
+static void what_is_known(void **state)
+{
+	char *page;
+
+	(void)state;
+	code_ranges_expire();
+	assert_true(code_ranges_hold(at((const void *)(uintptr_t)getpid)));
+	assert_true(code_ranges_have(at((const void *)(uintptr_t)getpid)));
+	page = map_code();
+	code_ranges_expire();
+	assert_false(code_ranges_begin_uprobes(at(page)));
+	assert_true(code_ranges_have(at(page)));
+	assert_false(code_ranges_have(at(data)));
+	assert_false(code_ranges_begin_uprobes(0));
+	munmap(page, 4096);
+}
+
 /* The file of mappings stays open: the program may close it, and a child has mappings of its own.
  */
 static void mappings_of_whoever_asks(void **state)
@@ -119,6 +137,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_and_data),
 		cmocka_unit_test(new_code),
+		cmocka_unit_test(what_is_known),
 		cmocka_unit_test(how_often_mappings_are_read),
 		cmocka_unit_test(mappings_of_whoever_asks),
 	};

@@ -11,7 +11,7 @@ WORKLOADS_DIR := $(BUILD)/tests/workloads
 WORKLOADS_CUDA := inference launches durations forks device_reset pyramid gpu_work graphs waits \
 	cupti_client exit_race deep_launches shares launch_shapes steady idle_gpu restless in_range alternating looping
 # not for a GPU: what conditions say is the stand-in's own
-WORKLOADS_FAKE := conditionals memory_use
+WORKLOADS_FAKE := conditionals conditionals_frameless memory_use
 WORKLOADS_STATIC := inference launches durations gpu_work graphs waits
 WORKLOADS_PLAIN := attached blocked cpu_mix exits in_step jit_reuse many_threads pools rubbish driver_api newer_cuda decompress stuck_file \
 	stuck_memory
@@ -43,6 +43,12 @@ $(WORKLOADS_DIR)/%.o: $(WORKLOADS_SRC)/%.cpp $(WORKLOADS_SRC)/rules.mk
 	$(call msg,CXX,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -MMD -MP -c -o $@ $<
+
+# the same program, without frame pointers
+$(WORKLOADS_DIR)/conditionals_frameless.o: $(WORKLOADS_SRC)/conditionals.cpp $(WORKLOADS_SRC)/rules.mk
+	$(call msg,CXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -fomit-frame-pointer -MMD -MP -c -o $@ $<
 
 $(addprefix $(WORKLOADS_DIR)/,$(WORKLOADS_CUDA) $(WORKLOADS_FAKE)): $(WORKLOADS_DIR)/%: $(WORKLOADS_DIR)/%.o \
 		$(FAKE_CUDA_DIR)/libcudart.so
