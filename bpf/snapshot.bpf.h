@@ -124,36 +124,38 @@ __noinline int step_return_walk(struct return_walk *w)
 }
 
 /*
- * Puts them back into a copy with room for `limit` bytes, a power of two. What a jump (longjmp) has
- * left behind says nothing of what is there now: only the kernel's address is replaced, by what
- * came last. Without branches, each of which the verifier would follow in each turn.
+ * Puts the next one back into a copy with room for `limit` bytes, a power of two. What a jump
+ * (longjmp) has left behind says nothing of what is there now: only the kernel's address is
+ * replaced, by what came last. Without branches, each of which the verifier would follow.
  */
-static __always_inline void restore_each(struct return_walk *w, void *copy, const __u32 limit)
+static __always_inline int restore_next(struct return_walk *w, void *copy, const __u32 limit)
 {
-	if (!begin_return_walk(w))
-		return;
-	for (int i = 0; i < RETURN_PROBES_MOST; i++) {
-		int has_more = step_return_walk(w);
-		__u64 *word = copy + (w->at & (limit - sizeof(*word)));
-		__u64 differs = *word ^ w->is;
-		__u64 all_if_equal = ((differs | -differs) >> 63) - 1;
+	int has_more = step_return_walk(w);
+	__u64 *word = copy + (w->at & (limit - sizeof(*word)));
+	__u64 differs = *word ^ w->is;
+	__u64 all_if_equal = ((differs | -differs) >> 63) - 1;
 
-		*word ^= (*word ^ w->was) & all_if_equal;
-		if (!has_more)
-			return;
-	}
+	*word ^= (*word ^ w->was) & all_if_equal;
+	return has_more;
 }
 
 /* Not inlined, so that each is verified once a program, whatever leads to it. */
-#define RESTORE_RETURNS(name, limit)                                                   \
-	struct name##_copy {                                                           \
-		__u8 bytes[limit];                                                     \
-	};                                                                             \
-	__noinline int restore_##name(struct return_walk *w, struct name##_copy *copy) \
-	{                                                                              \
-		if (w && copy)                                                         \
-			restore_each(w, copy, limit);                                  \
-		return 0;                                                              \
+#define RESTORE_RETURNS(name, limit)                                                        \
+	struct name##_copy {                                                                \
+		__u8 bytes[limit];                                                          \
+	};                                                                                  \
+	__noinline int restore_next_##name(struct return_walk *w, struct name##_copy *copy) \
+	{                                                                                   \
+		return w && copy ? restore_next(w, copy, limit) : 0;                        \
+	}                                                                                   \
+	__noinline int restore_##name(struct return_walk *w, struct name##_copy *copy)      \
+	{                                                                                   \
+		if (!w || !copy || !begin_return_walk(w))                                   \
+			return 0;                                                           \
+		for (int i = 0; i < RETURN_PROBES_MOST; i++)                                \
+			if (!restore_next_##name(w, copy))                                  \
+				return 0;                                                   \
+		return 0;                                                                   \
 	}
 
 RESTORE_RETURNS(tiny, STACK_TINY_BYTES)
