@@ -32,13 +32,13 @@ costs_at_most()
 @test "one launch with its stack" {
 	run_command "$root/tests/bench/price"
 	expect_status 0
-	costs_at_most 870 48 78 12 2
+	costs_at_most 845 42 78 12 2
 }
 
 @test "one launch without its stack" {
 	run_command "$root/tests/bench/price" --no-stacks
 	expect_status 0
-	costs_at_most 450 30 32 8 4
+	costs_at_most 440 29 32 8 4
 }
 
 @test "one launch with its stack, where failed calls are sent" {
