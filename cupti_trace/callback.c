@@ -87,6 +87,39 @@ static __thread struct own {
 	bool made_node;    /* of a graph */
 } own __attribute__((aligned(64)));
 
+/*
+ * Where `own` lies, from the thread pointer (%fs:0, x86-64 ABI), in each thread; 0: not known. The
+ * loader keeps a library's variables in each thread's static block, at one distance, where there is
+ * room. Only there are they between a thread's stack and its thread pointer. Otherwise, and until
+ * that is seen, each search calls the loader.
+ */
+static _Atomic ptrdiff_t own_distance READ_AT_LAUNCH;
+
+static inline char *thread_pointer(void)
+{
+	char *pointer;
+
+	__asm__("mov %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
+
+void callback_find_own(void)
+{
+	ptrdiff_t distance = (char *)&own - thread_pointer();
+	ptrdiff_t stack = (char *)__builtin_frame_address(0) - thread_pointer();
+
+	if (distance < 0 && distance > stack)
+		atomic_store(&own_distance, distance);
+}
+
+static WITHIN_LAUNCH struct own *own_of_thread(void)
+{
+	ptrdiff_t distance = atomic_load_explicit(&own_distance, memory_order_relaxed);
+
+	return likely(distance) ? (struct own *)(void *)(thread_pointer() + distance)
+				: OF_THREAD(own);
+}
+
 /* The name of a launch function; NULL: no room, so the callback's data has to do. */
 static const char *keep_name(const char *cupti_name, size_t *used)
 {
@@ -606,7 +639,7 @@ static NOT_ALWAYS void begin_call(struct tracer *tracer, uint32_t domain, uint32
 
 	if (unlikely(!f))
 		return;
-	me = OF_THREAD(own);
+	me = own_of_thread();
 	nested = is_nested(me, domain, data);
 	/* its launch is logged, or its node is made, in the call around it */
 	if (unlikely(nested) && f->is_plain)
@@ -625,7 +658,7 @@ static NOT_ALWAYS void end_call(struct tracer *tracer, uint32_t domain, uint32_t
 	const struct function *f = followed(domain, cbid);
 
 	if (likely(f))
-		on_exit_of(tracer, f, OF_THREAD(own), (struct api_id){domain, cbid}, data);
+		on_exit_of(tracer, f, own_of_thread(), (struct api_id){domain, cbid}, data);
 }
 
 /*
@@ -636,7 +669,7 @@ static NOT_ALWAYS void end_call(struct tracer *tracer, uint32_t domain, uint32_t
 static SELDOM bool follows_idle(uint32_t domain, uint32_t cbid,
 				const struct cupti_abi_callback_data *data)
 {
-	struct own *me = OF_THREAD(own);
+	struct own *me = own_of_thread();
 	struct function *f;
 
 	if (cbid >= CBIDS)

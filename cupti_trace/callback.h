@@ -20,6 +20,12 @@ int callback_subscribe(struct tracer *tracer);
  */
 const char *callback_other_subscriber(struct tracer *tracer);
 
+/*
+ * Lets callbacks find what is kept of a thread without the loader. To be called in a thread that
+ * libc has made, on its own stack.
+ */
+void callback_find_own(void);
+
 /* There may be contexts that were made before; what is done for each is done now. */
 void callback_expect_contexts(struct tracer *tracer);
 

@@ -680,6 +680,7 @@ static void *flusher_main(void *arg)
 	struct own_cost_mark mark = own_cost_begin();
 	struct guest guest;
 
+	callback_find_own();
 	guest_enter_briefly(&guest); /* all of this thread's time is measured here */
 	for (uint64_t tick = 1; !wait_tick(tracer, TICK_MS); tick++) {
 		if (tracer->is_late)

@@ -39,7 +39,8 @@ exact()
 	equal_to_truth
 }
 
-@test "100,000 launches by 4 threads on 4 streams each" {
+exact_of_four_threads()
+{
 	run_profile -gpu-only --unit ns -o out.folded "$workloads/launches" 100000 4 4
 	all_matched 100000 100000
 	expect_equal 'GPU ns' "$(weight_of out.folded)" 100000000
@@ -47,6 +48,14 @@ exact()
 		<*>;main;thread_main;launch_all;launch_kernel;cudaLaunchKernel;[GPU_Kernel]tiny(unsigned long long) 25000000
 		<*>;thread_main;launch_all;launch_kernel;cudaLaunchKernel;[GPU_Kernel]tiny(unsigned long long) 75000000
 	END
+}
+
+@test "100,000 launches by 4 threads on 4 streams each" {
+	exact_of_four_threads
+}
+
+@test "the same where the loader has no room for what the library keeps of threads" {
+	GLIBC_TUNABLES=glibc.rtld.optional_static_tls=0 exact_of_four_threads
 }
 
 @test "the same, merged with CPU samples" {

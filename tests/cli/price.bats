@@ -35,6 +35,12 @@ costs_at_most()
 	costs_at_most 845 42 78 12 2
 }
 
+@test "the same where the loader has no room for what the library keeps of threads" {
+	GLIBC_TUNABLES=glibc.rtld.optional_static_tls=0 run_command "$root/tests/bench/price"
+	expect_status 0
+	costs_at_most 890 45 82 16 2
+}
+
 @test "one launch without its stack" {
 	run_command "$root/tests/bench/price" --no-stacks
 	expect_status 0
