@@ -24,7 +24,8 @@
 #define TRAMPOLINES_MOST 4u
 #define CALLERS_ABOVE_MOST 6u /* one of these */
 #define WORDS_ABOVE 1024u
-#define FUNCTIONS_MOST 64u
+#define FRAMES_ABOVE 16u /* a caller that fits */
+#define FUNCTIONS_MOST 96u
 #define ROWS_MOST 96u
 #define BYTES_MOST (128u << 10) /* of code */
 #define LOOKS_MOST 768u         /* at where a call leads */
@@ -204,31 +205,41 @@ static bool leads_to(struct search *s, const struct function *f, uint64_t pc,
 	       registers->value[CFI_PC] == caller->pc;
 }
 
+/* Whether what returns to `pc` may be `f`: it is behind a call that leads there, or may do so. */
+static bool may_return_to(struct search *s, const struct function *f, uint64_t pc)
+{
+	struct call call = read_call(s, pc);
+	struct function other;
+
+	if (!call.is_call) /* but makecontext leaves where a function begins */
+		return find_at(s, pc, &other);
+	return call.is_unknown || call.target == f->start || !find_at(s, call.target, &other) ||
+	       may_go_on(s, &other, f);
+}
+
 /*
  * Whether the walk can go on there: from where a call has led that is over, it would most likely
- * find no return address, or one behind a call of another function.
+ * find no return address, or one behind a call of another function. If all of the calls that led
+ * there are over, it does so only where it comes to what has been called since.
  */
 static bool goes_on(struct search *s, struct cfi_registers *registers)
 {
-	struct function f, other;
-	struct cfi_row row;
-	struct call call;
-	uint64_t pc = registers->value[CFI_PC];
+	for (uint32_t i = 0; i < FRAMES_ABOVE; i++) {
+		struct function f;
+		struct cfi_row row;
+		uint64_t pc = registers->value[CFI_PC];
 
-	if (!find_function(s, pc - 1, &f) || cfi_find_row(&f.table, pc - 1, &row) != 0)
-		return true; /* nothing says so */
-	if (row.is_signal_frame || cfi_apply(&row, registers, s->read, s->memory) != 0)
-		return true;
-	pc = registers->value[CFI_PC];
-	if (pc == 0 || pc == s->hidden->trampoline)
-		return true;
-	if (find_function(s, pc, &other) && other.start == pc)
-		return true; /* as makecontext leaves it */
-	call = read_call(s, pc);
-	if (!call.is_call || call.is_unknown)
-		return call.is_call;
-	return call.target == f.start || !find_at(s, call.target, &other) ||
-	       may_go_on(s, &other, &f);
+		if (!find_function(s, pc - 1, &f) || cfi_find_row(&f.table, pc - 1, &row) != 0)
+			return true; /* nothing says so */
+		if (row.is_signal_frame || cfi_apply(&row, registers, s->read, s->memory) != 0)
+			return true;
+		pc = registers->value[CFI_PC];
+		if (pc == 0 || pc == s->hidden->trampoline)
+			return true;
+		if (!may_return_to(s, &f, pc))
+			return false;
+	}
+	return true;
 }
 
 static bool fits(struct search *s, const struct function *f, uint64_t pc,

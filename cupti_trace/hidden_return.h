@@ -19,8 +19,8 @@
  *  - in that function a call is looked for that leads to the function that was left, and behind
  *    which call-frame information finds just this word as the return address. That is the hidden
  *    address;
- *  - where the one word leads on must make sense, too: else it is one that an earlier call has left
- *    there.
+ *  - where the one word leads on must make sense, too, for some frames: else it is one that an
+ *    earlier call has left there, maybe with all that led to it, in a newer one's variables.
  *
  * Where tracers watch functions of the runtime and those of the driver that these call, the
  * caller's own return address is hidden as well: then the kernel's address is the word. Such a
@@ -33,7 +33,7 @@
  * right, its line may be another's. A caller without call-frame information, or that is itself
  * called through a register, is not found, unless its address lies near by; nor one of three in a
  * row whose return addresses are all hidden; nor one with more on the stack than
- * HIDDEN_RETURN_WORDS, unless by its frame pointer. Work is bounded, whatever is on the stack: 2 us
+ * HIDDEN_RETURN_WORDS, unless by its frame pointer. Work is bounded, whatever is on the stack: 4 us
  * are usual (tests/workloads/launches), half a millisecond is the most.
  *
  * Source: Linux, kernel/events/uprobes.c: prepare_uretprobe, uprobe_get_trampoline_vaddr;

@@ -81,6 +81,7 @@ CODE(made_register_with_rbp_back);
 CODE(made_first);
 CODE(made_watched_back);
 CODE(made_watched_by_register_back);
+CODE(call_unwatched_back);
 CODE(call_call_watched_back);
 CODE(call_call_unwatched_back);
 CODE(call_call_by_register_back);
@@ -223,6 +224,12 @@ static void what_earlier_calls_have_left(void **state)
 	assert_ptr_equal(find(), made_by_word_back);
 	stack[5] = 77;
 	assert_ptr_equal(find(), made_by_word_back);
+	/* and where that one would be called from, but not beyond: a newer call's frame begins
+	 * there */
+	stack[3] = at(call_unwatched_back);
+	stack[5] = at(call_call_unwatched_back);
+	assert_ptr_equal(find(), made_by_word_back);
+	stack[3] = at(call_direct_back);
 	/* all of it is as it would be */
 	stack[5] = at(back_direct);
 	assert_ptr_equal(find(), made_direct_back);
