@@ -30,9 +30,11 @@
  * jumps on. Then the address behind any such call stands for it, in the first function that fits.
  *
  * Limits. Of several calls of one function in the same caller the first is taken: the caller is
- * right, its line may be another's. A caller without call-frame information, or that is itself
- * called through a register, is not found, unless its address lies near by; nor one of three in a
- * row whose return addresses are all hidden; nor one with more on the stack than
+ * right, its line may be another's. Where the caller was jumped to by the function that its return
+ * address is behind a call of, frames that an earlier call has left may fit, too, and are taken:
+ * nothing on the stack tells them from it. A caller without call-frame information, or that is
+ * itself called through a register, is not found, unless its address lies near by; nor one of three
+ * in a row whose return addresses are all hidden; nor one with more on the stack than
  * HIDDEN_RETURN_WORDS, unless by its frame pointer. Work is bounded, whatever is on the stack: 4 us
  * are usual (tests/workloads/launches), half a millisecond is the most.
  *
