@@ -570,7 +570,7 @@ static SELDOM void do_more(struct tracer *tracer, struct function *f, struct own
 
 static WITHIN_LAUNCH void on_entry(struct tracer *tracer, struct function *f, struct own *me,
 				   struct api_id id, const struct cupti_abi_callback_data *data,
-				   const void *frame, bool is_nested)
+				   const void *frame, bool nested)
 {
 	const char *function = name_of(f, data);
 	uint32_t stack = 0;
@@ -581,7 +581,7 @@ static WITHIN_LAUNCH void on_entry(struct tracer *tracer, struct function *f, st
 		me->function = function;
 		me->id = id;
 	}
-	if (likely(f->launches && !is_nested)) {
+	if (likely(f->launches && !nested)) {
 		const struct launch launch = {
 			.domain = id.domain,
 			.called = f,
@@ -669,14 +669,12 @@ static NOT_ALWAYS void end_call(struct tracer *tracer, uint32_t domain, uint32_t
 static SELDOM bool follows_idle(uint32_t domain, uint32_t cbid,
 				const struct cupti_abi_callback_data *data)
 {
-	struct own *me = own_of_thread();
-	struct function *f;
+	const struct function *f = followed(domain, cbid);
+	struct own *me;
 
-	if (cbid >= CBIDS)
+	if (!f)
 		return false;
-	f = function_of(domain, cbid);
-	if (!f->is_followed)
-		return false;
+	me = own_of_thread();
 	if (data->callback_site != CUPTI_ABI_API_ENTER || f->allocates)
 		return true;
 	if (!me->function && f->meaning != API_NOTHING) {

@@ -138,15 +138,14 @@ static bool may_go_on(struct search *s, const struct function *from, const struc
 {
 	uint8_t code[JUMPING_BYTES];
 	size_t size = (size_t)(from->end - from->start);
-	bool leaves = from->table.index != to->table.index; /* by a stub in its own file */
 
 	if (size > sizeof(code) || size > s->bytes_left)
 		return true;
 	s->bytes_left -= (uint32_t)size;
 	if (read_code(s, from->start, code, size) < size)
 		return true;
-	return leaves ? call_site_may_jump(code, size, from->start, from->start, from->end, true)
-		      : call_site_may_jump(code, size, from->start, to->start, to->end, false);
+	return call_site_may_go_on(code, size, from->start, to->start, to->end,
+				   from->table.index != to->table.index);
 }
 
 /* What stands before an address. */
@@ -393,15 +392,15 @@ static uint64_t try_words(struct search *s, const struct caller *caller)
 	return 0;
 }
 
-static uint64_t try_caller(struct search *s, uint64_t at, uint64_t pc)
+/* `pc`, at `at`, is behind that call. */
+static uint64_t try_caller(struct search *s, uint64_t at, uint64_t pc, const struct call *call)
 {
 	struct caller caller = {.pc = pc, .at = at, .frame = {s->hidden->sp, s->hidden->rbp}};
-	struct call call = read_call(s, pc);
 	struct function f;
 
-	if (call.is_unknown && s->callee.start)
+	if (call->is_unknown && s->callee.start)
 		return try_words(s, &caller);
-	return call.is_call && find_at(s, call.target, &f) ? try_function(s, &f, &caller) : 0;
+	return find_at(s, call->target, &f) ? try_function(s, &f, &caller) : 0;
 }
 
 /* ---- where the caller's own return address is hidden as well ---- */
@@ -473,6 +472,7 @@ uint64_t hidden_return_find(const struct hidden_return *hidden, cfi_reader read,
 			   .bytes_left = BYTES_MOST,
 			   .looks_left = LOOKS_MOST};
 	uint64_t at = hidden->sp, pc, found;
+	struct call call;
 	uint32_t callers_left = CALLERS_MOST, trampolines_left = TRAMPOLINES_MOST;
 
 	if (!hidden->callee || !find_function(&s, hidden->callee, &s.callee))
@@ -487,16 +487,17 @@ uint64_t hidden_return_find(const struct hidden_return *hidden, cfi_reader read,
 				return found;
 			continue;
 		}
-		if (pc < FIRST_ADDRESS || pc >= ADDRESS_END || !code_ranges_have(pc - 1) ||
-		    !read_call(&s, pc).is_call)
+		call = read_call(&s, pc);
+		if (!call.is_call)
 			continue;
 		callers_left--;
-		found = try_caller(&s, at, pc);
+		found = try_caller(&s, at, pc, &call);
 		if (found)
 			return found;
 	}
 	if (hidden->rbp >= at && read(memory, hidden->rbp + 8, &pc)) {
-		found = try_caller(&s, hidden->rbp + 8, pc);
+		call = read_call(&s, pc);
+		found = call.is_call ? try_caller(&s, hidden->rbp + 8, pc, &call) : 0;
 		if (found)
 			return found;
 	}

@@ -495,8 +495,8 @@ static inline bool is_hidden(const struct walk *w)
 
 /*
  * The last frame is the kernel's, for a return probe: the walk goes on at the caller that it hides,
- * or at that one's, by the frame pointer. All walk for themselves from here, for the kernel's
- * address is the same for all callers. False: it goes nowhere.
+ * or at that one's, by the frame pointer. Such a stack is walked each time: the kernel's address is
+ * the same for all callers. False: the walk leads nowhere.
  */
 static __attribute__((noinline)) bool step_hidden(struct walk *w, struct unwind_stack *stack)
 {

@@ -61,4 +61,15 @@ size_t call_site_indirect(const uint8_t *code, size_t size);
 bool call_site_may_jump(const uint8_t *code, size_t size, uint64_t start, uint64_t to,
 			uint64_t to_end, bool wants_outside);
 
+/*
+ * Whether the same function may go on in the one at [to, to_end), as compilers end functions. To
+ * another file (`leaves`) it jumps by a stub in its own.
+ */
+static inline bool call_site_may_go_on(const uint8_t *code, size_t size, uint64_t start,
+				       uint64_t to, uint64_t to_end, bool leaves)
+{
+	return leaves ? call_site_may_jump(code, size, start, start, start + size, true)
+		      : call_site_may_jump(code, size, start, to, to_end, false);
+}
+
 #endif

@@ -103,23 +103,20 @@ static bool is_callee(struct walk *w, struct code_ref target, const struct frame
 	       target.offset <= pc.offset && pc.offset - target.offset < most;
 }
 
-/* Whether the function at `target` may go on in `callee` by a jump, as compilers end functions. */
+/* Whether the function at `target` may go on in `callee` by a jump. */
 static bool may_jump(struct walk *w, struct code_ref target, struct cfi_bounds function,
 		     const struct frame_place *callee, struct cfi_bounds to)
 {
 	uint8_t code[JUMPING_BYTES];
 	uint64_t size = function.end - function.start;
-	bool leaves = target.module != callee->code.module; /* by a stub in its own file */
 
 	if (size > sizeof(code))
 		return true;
 	target.offset = function.start;
 	if (!symbolizer_read_code(w->s, target, code, (size_t)size))
 		return true;
-	return leaves ? call_site_may_jump(code, (size_t)size, function.start, function.start,
-					   function.end, true)
-		      : call_site_may_jump(code, (size_t)size, function.start, to.start, to.end,
-					   false);
+	return call_site_may_go_on(code, (size_t)size, function.start, to.start, to.end,
+				   target.module != callee->code.module);
 }
 
 /* Another function than `callee`'s, that does not go on there either. */

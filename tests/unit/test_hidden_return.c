@@ -13,14 +13,13 @@
 
 /* Functions that call one another, each with NAME_back behind its call: with this many bytes on
  * the stack and no frame pointer, or by a frame pointer. */
-#define CALLER(name, bytes, call)                                                                  \
-	FUNCTION(name, "sub $" #bytes ",%rsp\n.cfi_adjust_cfa_offset " #bytes "\n" call "\n" #name \
-		       "_back: add $" #bytes ",%rsp\n.cfi_adjust_cfa_offset -" #bytes "\nret")
-/* With the kernel's breakpoint at its beginning. */
-#define WATCHED(name, bytes, call)                                                                 \
+#define CALLER_AFTER(first, name, bytes, call)                                                     \
 	FUNCTION(name,                                                                             \
-		 "int3\nsub $" #bytes ",%rsp\n.cfi_adjust_cfa_offset " #bytes "\n" call "\n" #name \
-		 "_back: add $" #bytes ",%rsp\n.cfi_adjust_cfa_offset -" #bytes "\nret")
+		 first "sub $" #bytes ",%rsp\n.cfi_adjust_cfa_offset " #bytes "\n" call "\n" #name \
+		       "_back: add $" #bytes ",%rsp\n.cfi_adjust_cfa_offset -" #bytes "\nret")
+#define CALLER(name, bytes, call) CALLER_AFTER("", name, bytes, call)
+/* With the kernel's breakpoint at its beginning. */
+#define WATCHED(name, bytes, call) CALLER_AFTER("int3\n", name, bytes, call)
 #define CALLER_BY_RBP(name, call)                                                                 \
 	FUNCTION(name, "push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_offset rbp,-16\n"               \
 		       "mov %rsp,%rbp\n.cfi_def_cfa_register rbp\nsub $32,%rsp\n" call "\n" #name \
