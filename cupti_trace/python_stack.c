@@ -13,6 +13,7 @@
 #include "cupti_trace/at_launch.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/loaded_python.h"
+#include "cupti_trace/python_thread.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/text.h"
@@ -31,9 +32,8 @@ static struct {
 	struct python_stack_options options;
 	struct python_interpreter interpreter;
 	struct python_loop loop;
-	void *(*this_thread)(void); /* PyGILState_GetThisThreadState */
-	int (*is_finalizing)(void); /* Py_IsFinalizing */
-	char pending_notice[200];   /* a notice that waits for a sink */
+	struct python_thread thread;
+	char pending_notice[200]; /* a notice that waits for a sink */
 	_Atomic bool has_pending_notice;
 } python READ_AT_LAUNCH = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -144,18 +144,17 @@ static enum python_state inspect(struct sink *sink, void *handle)
 	int err;
 
 	python.interpreter.runtime = (uint64_t)(uintptr_t)runtime;
-	python.this_thread = (void *(*)(void))dlsym(handle, "PyGILState_GetThisThreadState");
-	python.is_finalizing = (int (*)(void))dlsym(handle, "Py_IsFinalizing"); /* since 3.13 */
-	if (!python.is_finalizing)
-		python.is_finalizing = (int (*)(void))dlsym(handle, "_Py_IsFinalizing");
+	python.thread.this_thread = (void *(*)(void))dlsym(handle, "PyGILState_GetThisThreadState");
 	python.interpreter.types.code = (uint64_t)(uintptr_t)dlsym(handle, "PyCode_Type");
 	python.interpreter.types.text = (uint64_t)(uintptr_t)dlsym(handle, "PyUnicode_Type");
-	if (!runtime || !hex || !python.this_thread || !python.is_finalizing ||
-	    !python.interpreter.types.code || !python.interpreter.types.text) {
+	if (!runtime || !hex || !python.thread.this_thread || !python.interpreter.types.code ||
+	    !python.interpreter.types.text) {
 		report_unreadable(sink, hex, "lacks symbols that are needed");
 		return PYTHON_UNUSABLE;
 	}
 	err = python_offsets_read(hex, runtime, PYTHON_RUNTIME_BYTES, &python.interpreter.offsets);
+	python.thread.finalizing = (const void *)((const char *)runtime +
+						  python.interpreter.offsets.runtime_finalizing);
 	if (!err &&
 	    (!loaded_python_find_loop((uint64_t)(uintptr_t)runtime, (uint64_t)(uintptr_t)loop,
 				      &python.loop) ||
@@ -211,6 +210,15 @@ static bool check(uint64_t thread, struct python_stack *stack)
 	return stack->is_whole || stack->count == PYTHON_FRAMES_MAX;
 }
 
+static void find_key(uint64_t thread)
+{
+	const void *runtime = (const void *)(uintptr_t)python.interpreter.runtime;
+
+	atomic_store(&python.thread.key,
+		     python_thread_find_key(runtime, python.interpreter.offsets.version,
+					    (const void *)(uintptr_t)thread));
+}
+
 static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *stack)
 {
 	int expected = PYTHON_FOUND;
@@ -219,6 +227,8 @@ static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *
 
 	guest_enter(&guest);
 	good = check(thread, stack);
+	if (good && stack->count > 0)
+		find_key(thread);
 	if (good && stack->count == 0)
 		; /* nothing was seen yet that could be wrong */
 	else if (atomic_compare_exchange_strong(&python_stack_state, &expected,
@@ -230,15 +240,6 @@ static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *
 	return good && stack->count > 0;
 }
 
-/* The calling thread's PyThreadState; 0: it has none that may be read. */
-static inline uint64_t own_thread(void)
-{
-	void *thread = python.this_thread();
-
-	/* an interpreter that shuts down frees the state of daemon threads that still run */
-	return thread && !python.is_finalizing() ? (uint64_t)(uintptr_t)thread : 0;
-}
-
 bool python_stack_read(struct sink *sink, struct python_stack *stack)
 {
 	int state = atomic_load_explicit(&python_stack_state, memory_order_acquire);
@@ -247,7 +248,7 @@ bool python_stack_read(struct sink *sink, struct python_stack *stack)
 	stack->count = 0;
 	if (!python_stack_is_there())
 		return false;
-	thread = own_thread();
+	thread = (uint64_t)(uintptr_t)python_thread_own(&python.thread);
 	if (!thread)
 		return false;
 	if (state == PYTHON_FOUND && !read_first(sink, thread, stack)) {
@@ -261,7 +262,7 @@ bool python_stack_read(struct sink *sink, struct python_stack *stack)
 
 AT_LAUNCH uint64_t python_stack_hash_own(uint64_t hash)
 {
-	uint64_t thread = own_thread();
+	uint64_t thread = (uint64_t)(uintptr_t)python_thread_own(&python.thread);
 
 	if (!thread)
 		return hash;
@@ -272,12 +273,12 @@ AT_LAUNCH uint64_t python_stack_hash_own(uint64_t hash)
 
 const struct python_interpreter *python_stack_interpreter(void)
 {
-	return python_stack_is_there() && !python.is_finalizing() ? &python.interpreter : NULL;
+	return python_stack_is_there() && !*python.thread.finalizing ? &python.interpreter : NULL;
 }
 
 uint64_t python_stack_thread(void)
 {
-	return (uint64_t)(uintptr_t)python.this_thread();
+	return (uint64_t)(uintptr_t)python.thread.this_thread();
 }
 
 uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack)

@@ -16,6 +16,7 @@ static const struct python_offsets tables[] = {
 		.place_form = PYTHON_PLACE_BYTES,
 		.lines_form = PYTHON_LINES_PAIRS,
 		.text_kind_bit = 2,
+		.runtime_finalizing = 16,
 		.runtime_interpreters = 32,
 		.interpreter_next = 0,
 		.interpreter_threads = 8,
@@ -52,6 +53,7 @@ static const struct python_offsets tables[] = {
 		.place_form = PYTHON_PLACE_UNITS,
 		.lines_form = PYTHON_LINES_RANGES,
 		.text_kind_bit = 2,
+		.runtime_finalizing = 16,
 		.runtime_interpreters = 32,
 		.interpreter_next = 0,
 		.interpreter_threads = 8,
@@ -88,6 +90,7 @@ static const struct python_offsets tables[] = {
 		.place_form = PYTHON_PLACE_POINTER,
 		.lines_form = PYTHON_LINES_LOCATIONS,
 		.text_kind_bit = 2,
+		.runtime_finalizing = 24,
 		.runtime_interpreters = 40,
 		.interpreter_next = 0,
 		.interpreter_threads = 16,
@@ -125,6 +128,7 @@ static const struct python_offsets tables[] = {
 		.lines_form = PYTHON_LINES_LOCATIONS,
 		.owner_of_shim = 3,
 		.text_kind_bit = 2,
+		.runtime_finalizing = 24,
 		.runtime_interpreters = 40,
 		.interpreter_next = 0,
 		.interpreter_threads = 72,
@@ -164,7 +168,7 @@ enum { WORD_COOKIE, WORD_VERSION, WORD_FREE_THREADED };
 /* The index of the 64-bit word of each field; unneeded fields are omitted. */
 struct word_layout {
 	uint16_t version;
-	uint8_t runtime_interpreters, interpreter_next, interpreter_threads;
+	uint8_t runtime_finalizing, runtime_interpreters, interpreter_next, interpreter_threads;
 	uint8_t thread_next, thread_id, thread_frame;
 	uint8_t frame_previous, frame_code, frame_place, frame_owner;
 	uint8_t code_filename, code_name, code_qualname, code_lines, code_first_line;
@@ -176,12 +180,12 @@ struct word_layout {
 };
 
 static const struct word_layout layouts[] = {
-	{0x030d, 5,  8,  9,  21, 24, 23, 29, 30, 31, 33, 35, 36,
-	 37,     38, 39, 43, 45, 65, 66, 68, 69, 70, 0,  0},
-	{0x030e, 5,  8,  9,  24, 27, 26, 32, 33, 34, 36, 40, 41,
-	 42,     43, 44, 48, 51, 75, 76, 78, 79, 80, 38, 49},
-	{0x030f, 5,  8,  9,  24, 30, 26, 40, 41, 42, 44, 48, 49,
-	 50,     51, 52, 56, 59, 87, 88, 90, 91, 92, 46, 57},
+	{0x030d, 4,  5,  8,  9,  21, 24, 23, 29, 30, 31, 33, 35,
+	 36,     37, 38, 39, 43, 45, 65, 66, 68, 69, 70, 0,  0},
+	{0x030e, 4,  5,  8,  9,  24, 27, 26, 32, 33, 34, 36, 40,
+	 41,     42, 43, 44, 48, 51, 75, 76, 78, 79, 80, 38, 49},
+	{0x030f, 4,  5,  8,  9,  24, 30, 26, 40, 41, 42, 44, 48,
+	 49,     50, 51, 52, 56, 59, 87, 88, 90, 91, 92, 46, 57},
 };
 
 struct words {
@@ -245,6 +249,7 @@ static int read_own_words(uint32_t hex, const struct word_layout *l, struct word
 		.owner_of_shim = 3,
 		/* without the GIL, 3.14 has a whole byte before it */
 		.text_kind_bit = free_threaded && l->version >= 0x030e ? 8 : 2,
+		.runtime_finalizing = far_offset(w, l->runtime_finalizing),
 		.runtime_interpreters = far_offset(w, l->runtime_interpreters),
 		.interpreter_next = far_offset(w, l->interpreter_next),
 		.interpreter_threads = far_offset(w, l->interpreter_threads),

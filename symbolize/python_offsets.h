@@ -43,8 +43,9 @@ struct python_offsets {
 	uint8_t frame_form;
 	uint8_t place_form;
 	uint8_t lines_form;
-	uint8_t owner_of_shim; /* `frame_owner` of a shim */
-	uint8_t text_kind_bit; /* of a str's state: where its kind begins */
+	uint8_t owner_of_shim;       /* `frame_owner` of a shim */
+	uint8_t text_kind_bit;       /* of a str's state: where its kind begins */
+	uint32_t runtime_finalizing; /* _PyRuntime to the thread that shuts it down, or NULL */
 	/*
 	 * _PyRuntime to its first interpreter, from there to the first thread, and to the next ones
 	 */

@@ -9,7 +9,7 @@
 
 /* The fields of _Py_DebugOffsets in order, as far as they are read. */
 static const char fields_3_13[] =
-	"cookie version free_threaded runtime.size .finalizing runtime.interpreters "
+	"cookie version free_threaded runtime.size runtime.finalizing runtime.interpreters "
 	"interpreter.size "
 	".id interpreter.next interpreter.threads .gc .imports_modules .sysdict .builtins "
 	".ceval_gil "
@@ -23,7 +23,7 @@ static const char fields_3_13[] =
 	".ma_keys .ma_values float.size .ob_fval long.size .lv_tag .ob_digit bytes.size "
 	"bytes.ob_size bytes.ob_sval unicode.size unicode.state unicode.length unicode.ascii_size";
 static const char fields_3_14[] =
-	"cookie version free_threaded runtime.size .finalizing runtime.interpreters "
+	"cookie version free_threaded runtime.size runtime.finalizing runtime.interpreters "
 	"interpreter.size "
 	".id interpreter.next interpreter.threads .threads_main .gc .imports_modules .sysdict "
 	".builtins .ceval_gil "
@@ -40,7 +40,7 @@ static const char fields_3_14[] =
 	"bytes.size bytes.ob_size bytes.ob_sval unicode.size unicode.state unicode.length "
 	"unicode.ascii_size";
 static const char fields_3_15[] =
-	"cookie version free_threaded runtime.size .finalizing runtime.interpreters "
+	"cookie version free_threaded runtime.size runtime.finalizing runtime.interpreters "
 	"interpreter.size "
 	".id interpreter.next interpreter.threads .threads_main .gc .imports_modules .sysdict "
 	".builtins .ceval_gil "
@@ -63,29 +63,18 @@ static const struct {
 	const char *field;
 	uint64_t value;
 } values[] = {
-	{"runtime.interpreters", 632},
-	{"interpreter.next", 7264},
-	{"interpreter.threads", 7344},
-	{"thread.next", 8},
-	{"thread.id", 152},
-	{"thread.current_frame", 72},
-	{"frame.previous", 8},
-	{"frame.executable", 0},
-	{"frame.instr_ptr", 56},
-	{"frame.owner", 70},
-	{"code.filename", 112},
-	{"code.name", 120},
-	{"code.qualname", 128},
-	{"code.linetable", 136},
-	{"code.firstlineno", 68},
-	{"code.adaptive", 200},
-	{"object.type", 8},
-	{"bytes.ob_size", 16},
-	{"bytes.ob_sval", 32},
-	{"unicode.state", 32},
-	{"unicode.length", 16},
-	{"unicode.ascii_size", 40},
-	{"frame.copy", 72},
+	{"runtime.finalizing", 616},  {"runtime.interpreters", 632},
+	{"interpreter.next", 7264},   {"interpreter.threads", 7344},
+	{"thread.next", 8},           {"thread.id", 152},
+	{"thread.current_frame", 72}, {"frame.previous", 8},
+	{"frame.executable", 0},      {"frame.instr_ptr", 56},
+	{"frame.owner", 70},          {"code.filename", 112},
+	{"code.name", 120},           {"code.qualname", 128},
+	{"code.linetable", 136},      {"code.firstlineno", 68},
+	{"code.adaptive", 200},       {"object.type", 8},
+	{"bytes.ob_size", 16},        {"bytes.ob_sval", 32},
+	{"unicode.state", 32},        {"unicode.length", 16},
+	{"unicode.ascii_size", 40},   {"frame.copy", 72},
 	{"code.copies", 192},
 };
 
@@ -126,6 +115,7 @@ static void get_offsets(uint32_t hex, struct python_offsets *o)
 		     hex);
 	assert_int_equal(python_offsets_read(hex, words, sizeof(words), o), 0);
 	assert_int_equal(o->version, hex >> 16);
+	assert_int_equal(o->runtime_finalizing, o->runtime_interpreters - 16);
 }
 
 static void versions_not_known_are_refused(void **state)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The calling thread's Python frames, with every installed libpython, each in a separate process
- * and loaded locally (RTLD_LOCAL): with and without the GIL, in threads without Python, and after
- * the interpreter has ended.
+ * and loaded locally (RTLD_LOCAL): with and without the GIL, in threads without Python, while the
+ * interpreter ends, after that, and after it has begun again.
  */
 #include "unit.h"
 #include <dlfcn.h>
 #include <glob.h>
 #include <pthread.h>
 #include "cupti_trace/python_stack.h"
+#include "cupti_trace/python_thread.h"
 
 #define DEPTH 20
 
@@ -26,7 +27,10 @@ static struct sink sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .broken 
 	X(int, PyObject_SetAttrString, (void *, const char *, void *)) \
 	X(void *, PyLong_FromLong, (long))                             \
 	X(void *, PyEval_SaveThread, (void))                           \
-	X(void, PyEval_RestoreThread, (void *))
+	X(void, PyEval_RestoreThread, (void *))                        \
+	X(int, PyGILState_Ensure, (void))                              \
+	X(void, PyGILState_Release, (int))                             \
+	X(void *, PyGILState_GetThisThreadState, (void))
 
 static struct {
 #define X(result, name, arguments) result(*name) arguments;
@@ -44,6 +48,8 @@ struct method {
 
 static struct python_stack stack, again;
 static int calls;
+static uint32_t runs; /* of the interpreter, with four functions each */
+static void *library;
 
 #define MUST(condition)                                                                         \
 	do {                                                                                    \
@@ -71,6 +77,72 @@ static void check_same(const struct python_stack *a, const struct python_stack *
 		     a->frames[i].mark == b->frames[i].mark);
 }
 
+/* ---- the thread's state ---- */
+
+static struct python_thread thread_state;
+static int (*is_finalizing)(void);
+static _Atomic bool has_state, has_ended;
+
+/* Up to 3.13 by the key, the interpreter's only one. */
+static void find_thread_state(void *handle)
+{
+	const void *runtime = dlsym(handle, "_PyRuntime");
+	const struct python_interpreter *python = python_stack_interpreter();
+	uint16_t version;
+
+	MUST(python);
+	thread_state.this_thread = py.PyGILState_GetThisThreadState;
+	thread_state.finalizing =
+		(const void *)((const char *)runtime + python->offsets.runtime_finalizing);
+	version = python->offsets.version;
+	thread_state.key =
+		python_thread_find_key(runtime, version, py.PyGILState_GetThisThreadState());
+	MUST((thread_state.key != NULL) == (version <= 0x030d));
+	MUST(!python_thread_find_key(runtime, version, runtime)); /* somebody else's */
+	is_finalizing = (int (*)(void))dlsym(handle, "Py_IsFinalizing");
+	if (!is_finalizing)
+		is_finalizing = (int (*)(void))dlsym(handle, "_Py_IsFinalizing");
+	MUST(is_finalizing);
+}
+
+static void check_thread_state(void)
+{
+	MUST(python_thread_own(&thread_state) == py.PyGILState_GetThisThreadState());
+}
+
+static void *with_a_state_for_a_while(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 3; i++) {
+		int held;
+
+		MUST(!python_thread_own(&thread_state));
+		held = py.PyGILState_Ensure();
+		MUST(python_thread_own(&thread_state));
+		check_thread_state();
+		py.PyGILState_Release(held);
+	}
+	MUST(!python_thread_own(&thread_state));
+	return NULL;
+}
+
+/* A daemon, which launches without the GIL until the process ends. */
+static void *with_a_state_to_the_end(void *arg)
+{
+	(void)arg;
+	py.PyGILState_Ensure();
+	py.PyEval_SaveThread();
+	check_thread_state();
+	atomic_store(&has_state, true);
+	while (!atomic_load(&has_ended))
+		if (is_finalizing())
+			MUST(!python_thread_own(&thread_state));
+	MUST(!python_thread_own(&thread_state));
+	return NULL;
+}
+
+/* ---- stacks ---- */
+
 /* Called at the bottom of DEPTH functions, themselves called by sorted()'s key. */
 static void *called(void *self, void *arguments)
 {
@@ -94,6 +166,10 @@ static void *called(void *self, void *arguments)
 	saved = py.PyEval_SaveThread();
 	MUST(python_stack_read(&sink, &again));
 	check_same(&stack, &again);
+	find_thread_state(library);
+	check_thread_state();
+	MUST(pthread_create(&thread, NULL, with_a_state_for_a_while, NULL) == 0);
+	MUST(pthread_join(thread, NULL) == 0);
 	py.PyEval_RestoreThread(saved);
 	MUST(pthread_create(&thread, NULL, without_python, NULL) == 0);
 	MUST(pthread_join(thread, NULL) == 0);
@@ -105,7 +181,7 @@ static void *called(void *self, void *arguments)
 	MUST(!is_cut && is_ordered);
 	for (uint32_t i = 0; i < count; i++)
 		if (frames[i].kind == GPU_FRAME_PYTHON) {
-			MUST(frames[i].value >= 1 && frames[i].value <= 4);
+			MUST(frames[i].value >= 1 && frames[i].value <= 4 * runs);
 			MUST((frames[i].line != 0) == true);
 			python++;
 		}
@@ -116,22 +192,12 @@ static void *called(void *self, void *arguments)
 
 static const struct method method = {"called", called, 4 /* METH_NOARGS */, NULL};
 
-static void check_library(const char *path)
+static void run_python(void)
 {
-	void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL), *module;
+	void *module;
 
-	if (!handle)
-		_exit(NOT_USABLE);
-#define X(result, name, arguments)                           \
-	py.name = (result(*) arguments)dlsym(handle, #name); \
-	if (!py.name)                                        \
-		_exit(NOT_USABLE);
-	PYTHON_FUNCTIONS(X)
-#undef X
-	python_stack_init(&(struct python_stack_options){.lines = true});
-	MUST(!python_stack_read(&sink, &stack)); /* not looked for yet */
-	python_stack_look(&sink);
-	MUST(!python_stack_read(&sink, &stack)); /* not initialised yet */
+	calls = 0;
+	runs++;
 	py.Py_InitializeEx(0);
 	MUST(!python_stack_read(&sink, &stack)); /* runs nothing yet */
 	module = py.PyImport_AddModule("__main__");
@@ -146,6 +212,37 @@ static void check_library(const char *path)
 				   "    sorted([1], key=lambda value: descend(20))\n") == 0);
 	MUST(calls == 3);
 	MUST(!python_stack_read(&sink, &stack));
+}
+
+static void check_library(const char *path)
+{
+	pthread_t daemon;
+	void *saved;
+
+	library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	if (!library)
+		_exit(NOT_USABLE);
+#define X(result, name, arguments)                            \
+	py.name = (result(*) arguments)dlsym(library, #name); \
+	if (!py.name)                                         \
+		_exit(NOT_USABLE);
+	PYTHON_FUNCTIONS(X)
+#undef X
+	python_stack_init(&(struct python_stack_options){.lines = true});
+	MUST(!python_stack_read(&sink, &stack)); /* not looked for yet */
+	python_stack_look(&sink);
+	MUST(!python_stack_read(&sink, &stack)); /* not initialised yet */
+	run_python();
+	saved = py.PyEval_SaveThread();
+	MUST(pthread_create(&daemon, NULL, with_a_state_to_the_end, NULL) == 0);
+	while (!atomic_load(&has_state))
+		;
+	py.PyEval_RestoreThread(saved);
+	py.Py_FinalizeEx();
+	MUST(!python_stack_read(&sink, &stack));
+	atomic_store(&has_ended, true);
+	MUST(pthread_join(daemon, NULL) == 0);
+	run_python();
 	py.Py_FinalizeEx();
 	MUST(!python_stack_read(&sink, &stack));
 	_exit(GOOD);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calling thread's PyThreadState, which a launch needs before it can read Python's frames.
+ *
+ * PyGILState_GetThisThreadState gives it, and Py_IsFinalizing says whether it may still be read:
+ * an interpreter that shuts down frees the states of daemon threads that still run. Between two
+ * launches of a PyTorch program the processor forgets the interpreter's code and tables for these
+ * two calls, so there they take a sixth of the callback. So what they read is read here: up to
+ * Python 3.13 a key of POSIX thread-specific data in _PyRuntime. Later versions keep the state in
+ * a variable of their own, and the function is called.
+ */
+#ifndef CUPTI_TRACE_PYTHON_THREAD_H
+#define CUPTI_TRACE_PYTHON_THREAD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include "symbolize/likely.h"
+
+/* Py_tss_t (Include/cpython/pythread.h). */
+struct python_thread_key {
+	int is_created; /* it is deleted and created again at fork, and when the interpreter ends */
+	pthread_key_t key;
+};
+
+/* Of one interpreter's library. */
+struct python_thread {
+	void *(*this_thread)(void);       /* PyGILState_GetThisThreadState */
+	void *const volatile *finalizing; /* in _PyRuntime; NULL there: it does not shut down */
+	_Atomic(const volatile struct python_thread_key *) key; /* NULL: not known */
+};
+
+/*
+ * The key by which `thread`, the caller's PyThreadState, is found, in _PyRuntime of this version
+ * (0x030b is 3.11). NULL: the version has none, or this build has something else in its place.
+ */
+const volatile struct python_thread_key *
+python_thread_find_key(const void *runtime, uint16_t version, const void *thread);
+
+/* The calling thread's PyThreadState; NULL: it has none that may be read. */
+static inline void *python_thread_own(const struct python_thread *python)
+{
+	const volatile struct python_thread_key *key =
+		atomic_load_explicit(&python->key, memory_order_relaxed);
+	void *thread = NULL;
+
+	if (unlikely(!key))
+		thread = python->this_thread();
+	else if (likely(key->is_created))
+		thread = pthread_getspecific(key->key);
+	return likely(!*python->finalizing) ? thread : NULL;
+}
+
+#endif
