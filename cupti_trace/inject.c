@@ -1068,7 +1068,7 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	ready = set_up_cupti(tracer) && start_activity(tracer);
 	if (ready && tracer->is_late)
 		callback_expect_contexts(tracer);
-	launch_stack_check_code(&tracer->sink);
+	launch_stack_check_code(NULL); /* what is to be said of Python comes after the hello */
 	/* a program that runs already would send before the hello */
 	if (tracer->is_late)
 		say_hello(tracer, instance, ready);
@@ -1076,6 +1076,7 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	atomic_store(&tracer->phase, ready ? TRACER_ON : TRACER_OFF);
 	if (!tracer->is_late)
 		say_hello(tracer, instance, ready);
+	python_stack_look(&tracer->sink);
 	if (!ready) {
 		sink_flush(&tracer->sink);
 		sink_abandon(&tracer->sink);

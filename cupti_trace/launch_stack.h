@@ -49,7 +49,10 @@ uint32_t launch_stack_capture(struct launch_stack_thread *me, struct sink *sink,
 /* How many stacks of the process were walked frame by frame, for they were not recognized. */
 uint64_t launch_stack_walks(void);
 
-/* To be called first, and now and then: notices whether code was unmapped or mapped. Any thread. */
+/*
+ * To be called first, and now and then: notices whether code was unmapped or mapped. Any thread.
+ * `sink` may be NULL (python_stack_look).
+ */
 void launch_stack_check_code(struct sink *sink);
 
 /* Device code is being unloaded, perhaps with the library that holds it. Any thread. */

@@ -25,7 +25,7 @@ struct known_code {
 	uint64_t code, mark;
 };
 
-/* One for the process. All is written before the state is PYTHON_FOUND, and then stays. */
+/* One for the process. Written before the state is PYTHON_FOUND, but for the thread's key. */
 _Atomic int python_stack_state READ_AT_LAUNCH;
 static struct {
 	pthread_mutex_t lock; /* held while looking and while reporting failures */
@@ -33,7 +33,8 @@ static struct {
 	struct python_interpreter interpreter;
 	struct python_loop loop;
 	struct python_thread thread;
-	char pending_notice[200]; /* a notice that waits for a sink */
+	int (*is_finalizing)(void); /* Py_IsFinalizing, for comparison; NULL: not there */
+	char pending_notice[200];   /* a notice that waits for a sink */
 	_Atomic bool has_pending_notice;
 } python READ_AT_LAUNCH = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -55,6 +56,27 @@ void python_stack_init(const struct python_stack_options *options)
 {
 	python.options = *options;
 }
+
+/* ---- memory ---- */
+
+/* How much of it is mapped, up to where a plain load would crash. */
+static size_t read_mapped(uint64_t address, void *buffer, size_t size)
+{
+	struct iovec local = {.iov_base = buffer, .iov_len = size};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = size};
+	ssize_t count = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+
+	return count > 0 ? (size_t)count : 0;
+}
+
+static bool read_safely(void *context, uint64_t address, void *buffer, size_t size)
+{
+	(void)context;
+	return read_mapped(address, buffer, size) == size;
+}
+
+static const struct python_memory safe_memory = {.read = read_safely};
+static const struct python_memory own_memory = {.read = NULL};
 
 /* ---- finding the interpreter ---- */
 
@@ -136,6 +158,20 @@ static void report_unreadable(struct sink *sink, uint32_t hex, const char *what)
 	send_pending_notice(sink);
 }
 
+/* Reads the offsets, and sees that what is loaded plainly at each launch is mapped. */
+static int read_offsets(uint32_t hex, uint64_t runtime)
+{
+	uint64_t words[PYTHON_RUNTIME_BYTES / 8], finalizing;
+	size_t size = read_mapped(runtime, words, sizeof(words));
+	int err = python_offsets_read(hex, words, size, &python.interpreter.offsets);
+
+	finalizing = runtime + python.interpreter.offsets.runtime_finalizing;
+	if (!err && !read_safely(NULL, finalizing, words, sizeof(void *)))
+		err = -EBADMSG;
+	python.thread.finalizing = (void *const volatile *)(uintptr_t)finalizing;
+	return err;
+}
+
 static enum python_state inspect(struct sink *sink, void *handle)
 {
 	const void *runtime = dlsym(handle, "_PyRuntime");
@@ -145,6 +181,9 @@ static enum python_state inspect(struct sink *sink, void *handle)
 
 	python.interpreter.runtime = (uint64_t)(uintptr_t)runtime;
 	python.thread.this_thread = (void *(*)(void))dlsym(handle, "PyGILState_GetThisThreadState");
+	python.is_finalizing = (int (*)(void))dlsym(handle, "Py_IsFinalizing"); /* since 3.13 */
+	if (!python.is_finalizing)
+		python.is_finalizing = (int (*)(void))dlsym(handle, "_Py_IsFinalizing");
 	python.interpreter.types.code = (uint64_t)(uintptr_t)dlsym(handle, "PyCode_Type");
 	python.interpreter.types.text = (uint64_t)(uintptr_t)dlsym(handle, "PyUnicode_Type");
 	if (!runtime || !hex || !python.thread.this_thread || !python.interpreter.types.code ||
@@ -152,9 +191,7 @@ static enum python_state inspect(struct sink *sink, void *handle)
 		report_unreadable(sink, hex, "lacks symbols that are needed");
 		return PYTHON_UNUSABLE;
 	}
-	err = python_offsets_read(hex, runtime, PYTHON_RUNTIME_BYTES, &python.interpreter.offsets);
-	python.thread.finalizing = (const void *)((const char *)runtime +
-						  python.interpreter.offsets.runtime_finalizing);
+	err = read_offsets(hex, python.interpreter.runtime);
 	if (!err &&
 	    (!loaded_python_find_loop((uint64_t)(uintptr_t)runtime, (uint64_t)(uintptr_t)loop,
 				      &python.loop) ||
@@ -184,19 +221,6 @@ void python_stack_look(struct sink *sink)
 
 /* ---- reading ---- */
 
-/* Refuses what is not mapped, where a plain load would crash. */
-static bool read_safely(void *context, uint64_t address, void *buffer, size_t size)
-{
-	struct iovec local = {.iov_base = buffer, .iov_len = size};
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = size};
-
-	(void)context;
-	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
-}
-
-static const struct python_memory safe_memory = {.read = read_safely};
-static const struct python_memory own_memory = {.read = NULL};
-
 /* Reads with care and checks that everything is as expected. */
 static bool check(uint64_t thread, struct python_stack *stack)
 {
@@ -210,7 +234,13 @@ static bool check(uint64_t thread, struct python_stack *stack)
 	return stack->is_whole || stack->count == PYTHON_FRAMES_MAX;
 }
 
-static void find_key(uint64_t thread)
+/* While an interpreter runs, what is beside the member is not NULL. */
+static bool is_finalizing_in_place(void)
+{
+	return !python.is_finalizing || !python.is_finalizing() == !*python.thread.finalizing;
+}
+
+static void keep_key(uint64_t thread)
 {
 	const void *runtime = (const void *)(uintptr_t)python.interpreter.runtime;
 
@@ -226,9 +256,9 @@ static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *
 	bool good;
 
 	guest_enter(&guest);
-	good = check(thread, stack);
+	good = check(thread, stack) && is_finalizing_in_place();
 	if (good && stack->count > 0)
-		find_key(thread);
+		keep_key(thread);
 	if (good && stack->count == 0)
 		; /* nothing was seen yet that could be wrong */
 	else if (atomic_compare_exchange_strong(&python_stack_state, &expected,

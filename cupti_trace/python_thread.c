@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/python_thread.h"
 
-#include <limits.h>
+#include <stddef.h>
 
 /* Where _PyRuntime has it (autoTSSkey, Include/internal/pycore_runtime.h). */
 static const struct place {
@@ -14,14 +14,12 @@ const volatile struct python_thread_key *
 python_thread_find_key(const void *runtime, uint16_t version, const void *thread)
 {
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		const volatile struct python_thread_key *key =
-			(const void *)((const char *)runtime + places[i].offset);
+		const volatile struct python_thread_key *key;
 
-		if (places[i].version == version)
-			return key->is_created == 1 && key->key < PTHREAD_KEYS_MAX &&
-					       pthread_getspecific(key->key) == thread
-				       ? key
-				       : NULL;
+		if (places[i].version != version)
+			continue;
+		key = (const void *)((const char *)runtime + places[i].offset);
+		return key->is_created && pthread_getspecific(key->key) == thread ? key : NULL;
 	}
 	return NULL;
 }

@@ -17,16 +17,20 @@
 #include <stdint.h>
 #include "symbolize/likely.h"
 
-/* Py_tss_t (Include/cpython/pythread.h). */
+/*
+ * Py_tss_t (Include/cpython/pythread.h). It changes, so it is read each time: after a fork there is
+ * another key, after the interpreter has ended none until it begins again.
+ */
 struct python_thread_key {
-	int is_created; /* it is deleted and created again at fork, and when the interpreter ends */
+	int is_created;
 	pthread_key_t key;
 };
 
 /* Of one interpreter's library. */
 struct python_thread {
-	void *(*this_thread)(void);       /* PyGILState_GetThisThreadState */
-	void *const volatile *finalizing; /* in _PyRuntime; NULL there: it does not shut down */
+	void *(*this_thread)(void); /* PyGILState_GetThisThreadState */
+	/* in _PyRuntime; there NULL, but from when it shuts down until it begins again */
+	void *const volatile *finalizing;
 	_Atomic(const volatile struct python_thread_key *) key; /* NULL: not known */
 };
 
@@ -48,6 +52,7 @@ static inline void *python_thread_own(const struct python_thread *python)
 		thread = python->this_thread();
 	else if (likely(key->is_created))
 		thread = pthread_getspecific(key->key);
+	/* read last: from then on the states of other threads are freed */
 	return likely(!*python->finalizing) ? thread : NULL;
 }
 

@@ -619,3 +619,17 @@ os._exit(0)"
 		expect_line short "$begin$path"
 	done
 }
+
+@test "an interpreter that is not what its version says does no harm, and is named" {
+	local version why
+	for version in 3.8.1 3.10.4 3.11.4 3.12.3 3.13.0 3.99.0; do
+		why='is not laid out as it says'
+		if [ $version = 3.99.0 ]; then why='is not known'; fi
+		gcc -shared -fPIC -O1 -DVERSION="\"$version\"" -o odd_python.so "$BATS_TEST_DIRNAME/odd_python.c"
+		run_profile -gpu-only -o out.folded env LD_PRELOAD="$PWD/odd_python.so" "$workloads/launches" 1000
+		expect_status 0
+		expect_line stderr "^profile: process [0-9]*: Python $version $why: Python functions are shown"
+		expect_no_line stderr 'not the command'
+		expect_line stderr '^Correlation: 1000 matched, 0 unmatched, 0 dropped'
+	done
+}

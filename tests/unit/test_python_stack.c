@@ -30,7 +30,10 @@ static struct sink sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .broken 
 	X(void, PyEval_RestoreThread, (void *))                        \
 	X(int, PyGILState_Ensure, (void))                              \
 	X(void, PyGILState_Release, (int))                             \
-	X(void *, PyGILState_GetThisThreadState, (void))
+	X(void *, PyGILState_GetThisThreadState, (void))               \
+	X(void, PyOS_BeforeFork, (void))                               \
+	X(void, PyOS_AfterFork_Parent, (void))                         \
+	X(void, PyOS_AfterFork_Child, (void))
 
 static struct {
 #define X(result, name, arguments) result(*name) arguments;
@@ -99,6 +102,9 @@ static void find_thread_state(void *handle)
 		python_thread_find_key(runtime, version, py.PyGILState_GetThisThreadState());
 	MUST((thread_state.key != NULL) == (version <= 0x030d));
 	MUST(!python_thread_find_key(runtime, version, runtime)); /* somebody else's */
+	/* another build has it elsewhere */
+	MUST(!python_thread_find_key((const char *)runtime + 64, version,
+				     py.PyGILState_GetThisThreadState()));
 	is_finalizing = (int (*)(void))dlsym(handle, "Py_IsFinalizing");
 	if (!is_finalizing)
 		is_finalizing = (int (*)(void))dlsym(handle, "_Py_IsFinalizing");
@@ -108,6 +114,25 @@ static void find_thread_state(void *handle)
 static void check_thread_state(void)
 {
 	MUST(python_thread_own(&thread_state) == py.PyGILState_GetThisThreadState());
+}
+
+/* With the GIL. A child has another key. */
+static void check_thread_state_of_child(void)
+{
+	int status;
+	pid_t pid;
+
+	py.PyOS_BeforeFork();
+	pid = fork();
+	MUST(pid >= 0);
+	if (pid == 0) {
+		py.PyOS_AfterFork_Child();
+		MUST(python_thread_own(&thread_state));
+		check_thread_state();
+		_exit(GOOD);
+	}
+	py.PyOS_AfterFork_Parent();
+	MUST(waitpid(pid, &status, 0) == pid && status == GOOD);
 }
 
 static void *with_a_state_for_a_while(void *arg)
@@ -171,6 +196,7 @@ static void *called(void *self, void *arguments)
 	MUST(pthread_create(&thread, NULL, with_a_state_for_a_while, NULL) == 0);
 	MUST(pthread_join(thread, NULL) == 0);
 	py.PyEval_RestoreThread(saved);
+	check_thread_state_of_child();
 	MUST(pthread_create(&thread, NULL, without_python, NULL) == 0);
 	MUST(pthread_join(thread, NULL) == 0);
 
