@@ -7,10 +7,10 @@
  * ns. With "graph" it is a graph of GRAPH_NODES empty kernels that is launched and waited for, and
  * what is timed is both, ns a node: records of nodes cost the GPU's time, not the CPU's.
  *
- * With "toggled", CUPTI's callbacks are off, on for the runtime, for the driver, or for both, in
- * turn by burst (toggled_cupti.c); a line each, with how much longer than with none a burst of the
- * same turn took: median, and a quarter of them below and above.
- * usage: launch_cost [stack depth = 20] [bursts = 400] [graph | toggled]
+ * With "toggled", CUPTI's callbacks are off, on for the runtime, for the driver, for both, or for
+ * both but empty, in turn by burst (toggled_cupti.c); a line each, with how much longer than with
+ * none a burst of the same turn took: median, and a quarter of them below and above. usage:
+ * launch_cost [stack depth = 20] [bursts = 400] [graph | toggled]
  */
 #include <algorithm>
 #include <cstdio>
@@ -61,9 +61,11 @@ static void time_launches(long depth, long bursts, std::vector<double> &cost)
 /* Which comes first changes from turn to turn. */
 static int time_toggled(long depth, long bursts)
 {
-	static const char *const names[] = {"none", "runtime", "driver", "both"};
+	static const char *const names[] = {"none", "runtime", "driver", "both", "empty"};
+	static const unsigned int wants[] = {0, 1, 2, 3, 7};
+	constexpr long modes = sizeof(wants) / sizeof(wants[0]); /* a prime: each step meets all */
 	auto toggle = (unsigned int (*)(unsigned int))dlsym(RTLD_DEFAULT, "cupti_toggle");
-	std::vector<double> cost[4], more[4];
+	std::vector<double> cost[modes], more[modes];
 
 	cudaFree(nullptr); /* whoever subscribes does so at the start of CUDA */
 	if (!toggle || toggle(0) == 0) {
@@ -71,13 +73,13 @@ static int time_toggled(long depth, long bursts)
 		return 1;
 	}
 	for (long i = 0; i < bursts; i++) {
-		double turn[4];
+		double turn[modes];
 
-		for (long j = 0; j < 4; j++) {
-			long mode = (i + j * (i / 4 % 2 ? 1 : 3)) % 4;
+		for (long j = 0; j < modes; j++) {
+			long mode = (i + j * (1 + i / modes % (modes - 1))) % modes;
 			double start;
 
-			toggle((unsigned int)mode);
+			toggle(wants[mode]);
 			launch_at_depth(depth); /* what turning it on or off has made cold */
 			cudaDeviceSynchronize();
 			start = now_ns();
@@ -85,12 +87,12 @@ static int time_toggled(long depth, long bursts)
 			turn[mode] = (now_ns() - start) / BURST;
 			cudaDeviceSynchronize();
 		}
-		for (int mode = 0; mode < 4; mode++) {
+		for (long mode = 0; mode < modes; mode++) {
 			cost[mode].push_back(turn[mode]);
 			more[mode].push_back(turn[mode] - turn[0]);
 		}
 	}
-	for (int mode = 0; mode < 4; mode++) {
+	for (long mode = 0; mode < modes; mode++) {
 		std::sort(cost[mode].begin(), cost[mode].end());
 		std::sort(more[mode].begin(), more[mode].end());
 		printf("%s %.0f more %.0f (%.0f to %.0f)\n", names[mode], cost[mode][bursts / 2],

@@ -7,7 +7,8 @@
  *
  * It remembers for which functions of the runtime and the driver the subscriber wants to be called.
  * The program, which calls cupti_toggle through dlsym, has these calls on or off while the records
- * of what the GPU does go on: launch_cost and train_toggled.py do that, in turn.
+ * of what the GPU does go on: launch_cost and train_toggled.py do that, in turn. Calls may also end
+ * here, as if the subscriber did nothing: what CUPTI takes to make them.
  */
 #define _GNU_SOURCE
 #include <cupti.h>
@@ -17,9 +18,10 @@
 
 #define CBIDS 1024u
 
-enum { RUNTIME = 1, DRIVER = 2 };
+enum { RUNTIME = 1, DRIVER = 2, EMPTY = 4 };
 
 static CUpti_SubscriberHandle subscriber;
+static CUpti_CallbackFunc subscribers_callback;
 static uint8_t wanted[CBIDS]; /* RUNTIME, DRIVER, both */
 static unsigned int on = RUNTIME | DRIVER;
 
@@ -47,11 +49,22 @@ static CUptiResult enable(uint32_t want, CUpti_CallbackDomain domain, CUpti_Call
 	return function(want, subscriber, domain, id);
 }
 
+/* Its last act is the call, so it is not in the stacks that the subscriber takes. */
+static void CUPTIAPI pass_on(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+			     const void *data)
+{
+	if (!(on & EMPTY) || !bit_of(domain))
+		subscribers_callback(user, domain, id, data);
+}
+
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback, void *user)
 {
 	CUptiResult (*function)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *) =
 		real("cuptiSubscribe");
-	CUptiResult result = function(handle, callback, user);
+	CUptiResult result;
+
+	subscribers_callback = callback;
+	result = function(handle, pass_on, user);
 
 	if (result == CUPTI_SUCCESS)
 		subscriber = *handle;
@@ -69,8 +82,8 @@ CUptiResult cuptiEnableCallback(uint32_t want, CUpti_SubscriberHandle handle,
 	return bit && want && !(on & bit) ? CUPTI_SUCCESS : enable(want, domain, id);
 }
 
-/* WANT: RUNTIME, DRIVER, both or none. Returns how many functions the subscriber wants to be called
- * for, in both domains. */
+/* WANT: RUNTIME, DRIVER, both or none; with EMPTY nothing comes of the calls. Returns how many
+ * functions the subscriber wants to be called for, in both domains. */
 unsigned int cupti_toggle(unsigned int want)
 {
 	unsigned int count = 0;
