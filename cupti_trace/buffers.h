@@ -46,6 +46,7 @@
 struct buffer;
 
 struct buffers {
+	size_t filled; /* bytes, of those held; first, for launches look at it */
 	pthread_mutex_t lock;
 	pthread_cond_t room;                   /* fallen to BUFFERS_LOW */
 	uint64_t calls;                        /* how often */
@@ -55,7 +56,6 @@ struct buffers {
 	uint32_t in_use, being_filled;         /* buffers */
 	uint32_t most_being_filled;            /* so far */
 	size_t held, kept;                     /* bytes with CUPTI or being sent; free */
-	size_t filled;                         /* of those held */
 	uint64_t requests, returns;            /* so far */
 	uint64_t hopeless;                     /* `returns` when waiting was of no use, and 1 */
 	bool may_refuse;                       /* this CUPTI can go without a buffer */

@@ -68,7 +68,7 @@ struct api_id {
 
 /*
  * What the calling thread does. One variable: its address is found once a callback. Aligned, and
- * with it all that the library keeps of a thread: on five cache lines, wherever the loader puts it.
+ * with it all that the library keeps of a thread: on four cache lines, wherever the loader puts it.
  */
 static __thread struct own {
 	/* the API function that it is in, the outermost of those subscribed to */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "cupti_trace/at_launch.h"
@@ -25,17 +26,19 @@ _Static_assert(sizeof(struct entry) == 16, "four to a line");
 _Static_assert((GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_OWES) < 8, "three bits");
 
 struct ring {
-	struct ring *next;
-	uint32_t tid;
-	_Atomic uint32_t head; /* written by the owner */
-	_Atomic uint32_t tail; /* written under drain_lock */
-	_Atomic bool orphaned; /* the owner ended */
-	/* under drain_lock: the weight of the launch with this id; 0: of none */
-	uint32_t weighed_id, weight;
-	uint64_t last_ns; /* of the launch that was sent last */
+	/* a launch's, on one cache line */
+	_Alignas(64) _Atomic uint32_t head; /* written by the owner */
+	_Atomic uint32_t tail;              /* written under drain_lock */
 	/* changed by the owner, under drain_lock */
 	uint32_t capacity;     /* a power of two */
 	struct entry *entries; /* `first`, or allocated */
+
+	uint32_t tid;
+	_Atomic bool orphaned; /* the owner ended */
+	struct ring *next;
+	/* under drain_lock: the weight of the launch with this id; 0: of none */
+	uint32_t weighed_id, weight;
+	uint64_t last_ns; /* of the launch that was sent last */
 	struct entry first[LAUNCH_LOG_FIRST];
 };
 
@@ -98,10 +101,11 @@ uint32_t launch_log_tid(void)
 
 static struct ring *new_ring(void)
 {
-	struct ring *ring = calloc(1, sizeof(*ring));
+	struct ring *ring = aligned_alloc(64, sizeof(*ring));
 
 	if (!ring)
 		return NULL;
+	memset(ring, 0, sizeof(*ring));
 	ring->capacity = LAUNCH_LOG_FIRST;
 	ring->entries = ring->first;
 	ring->tid = launch_log_tid();

@@ -28,11 +28,13 @@ struct known_code {
 /* One for the process. Written before the state is PYTHON_FOUND, but for the thread's key. */
 _Atomic int python_stack_state READ_AT_LAUNCH;
 static struct {
-	pthread_mutex_t lock; /* held while looking and while reporting failures */
+	/* a launch's, on two cache lines */
+	_Alignas(64) struct python_thread thread;
 	struct python_stack_options options;
 	struct python_interpreter interpreter;
+
+	pthread_mutex_t lock; /* held while looking and while reporting failures */
 	struct python_loop loop;
-	struct python_thread thread;
 	int (*is_finalizing)(void); /* Py_IsFinalizing, for comparison; NULL: not there */
 	char pending_notice[200];   /* a notice that waits for a sink */
 	_Atomic bool has_pending_notice;

@@ -109,6 +109,7 @@ READS_ANY_STACK AT_LAUNCH uint64_t stack_words_guess(struct stack_words *words, 
 		l = layout_at(words, place);
 		if (l->frame != frame)
 			return 0;
+		*guess_at(words, frame, 0) = (uint16_t)place; /* the first look finds it now */
 	}
 	__builtin_prefetch(l->found);
 	words->found = &l->found;
