@@ -46,7 +46,7 @@
 struct buffer;
 
 struct buffers {
-	size_t filled; /* bytes, of those held; first, for launches look at it */
+	size_t filled; /* bytes, of those held; first, because each launch reads it */
 	pthread_mutex_t lock;
 	pthread_cond_t room;                   /* fallen to BUFFERS_LOW */
 	uint64_t calls;                        /* how often */

@@ -40,6 +40,7 @@ struct function {
 	bool is_sync : 1;   /* waits for the GPU, and launches that it waits for are marked */
 	bool resets_device : 1, starts_range : 1, ends_range : 1;
 	uint8_t size_at, kind_at, kernel_at; /* as in struct api_function */
+	uint8_t flags;                       /* of its launches */
 	bool is_unknown;  /* only guessed to launch something; reported at its first call */
 	const char *name; /* of launches; of others it is in the callback's data */
 };
@@ -176,6 +177,10 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	f.runs_graph = known.runs_graph;
 	f.is_plain = !f.waits && !f.runs_graph && !f.is_special && !f.is_unknown;
 	f.launches = f.meaning != API_NODE && f.meaning != API_NOTHING;
+	if (f.meaning == API_GRAPH)
+		f.flags = GPU_LAUNCH_IS_GRAPH;
+	else if (f.meaning != API_KERNEL) /* a batch of copies is many operations */
+		f.flags = GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER;
 	f.does_more = f.is_sync || f.is_unknown || f.runs_graph;
 	f.size_at = known.size_at;
 	f.kind_at = known.kind_at;
@@ -349,25 +354,19 @@ static inline uint32_t capture(struct tracer *tracer, const struct launch *launc
 static inline __attribute__((always_inline)) uint32_t
 on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 {
-	uint32_t stack = 0, flags = 0;
+	uint32_t stack = 0;
 
 	if (buffers_are_short(&tracer->buffers))
 		wait_for_buffers(tracer);
 	/* only kernel launches have probes that could take the stack instead */
 	if (likely(tracer->captures_stacks || launch->called->meaning == API_OTHER))
 		stack = capture(tracer, launch);
-	if (unlikely(launch->called->meaning != API_KERNEL))
-		/* a batch of copies is many operations */
-		flags = launch->called->meaning == API_GRAPH
-				? GPU_LAUNCH_IS_GRAPH
-				: GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_IS_GRAPH |
-					  (launch->owes ? GPU_LAUNCH_OWES : 0);
 	launch_log_add(
 		me->log, &tracer->sink,
-		&(struct gpu_event_launch){
+		(struct launch_log_launch){
 			.correlation_id = launch->data->correlation_id,
 			.family = launch->domain == RT ? GPU_LAUNCH_RUNTIME : GPU_LAUNCH_DRIVER,
-			.flags = flags,
+			.flags = launch->called->flags | (launch->owes ? GPU_LAUNCH_OWES : 0),
 			.stack_id = stack,
 		});
 	me->until_measured--;

@@ -354,7 +354,7 @@ struct launch_log_thread *launch_log_thread(void)
 }
 
 AT_LAUNCH void launch_log_add(const struct launch_log_thread *me, struct sink *sink,
-			      const struct gpu_event_launch *launch)
+			      struct launch_log_launch launch)
 {
 	uint64_t now = ticks_now(); /* before any waiting for room */
 	struct ring *ring = me->ring;
@@ -369,10 +369,10 @@ AT_LAUNCH void launch_log_add(const struct launch_log_thread *me, struct sink *s
 	}
 	entry = claim_entry(sink, ring);
 	*entry = (struct entry){.time = now,
-				.family = launch->family,
-				.flags = launch->flags,
-				.correlation_id = launch->correlation_id,
-				.stack_id = launch->stack_id};
+				.family = launch.family,
+				.flags = launch.flags,
+				.correlation_id = launch.correlation_id,
+				.stack_id = launch.stack_id};
 	publish_entry(ring);
 }
 

@@ -35,9 +35,15 @@ void launch_log_weigh(struct sink *sink, uint32_t correlation_id, uint32_t stand
  */
 struct launch_log_thread *launch_log_thread(void);
 
-/* Records that the calling thread entered a launch function now: time and thread are filled in. */
+/* A launch, as in struct gpu_event_launch. Small: it is passed in registers. */
+struct launch_log_launch {
+	uint32_t correlation_id, stack_id;
+	uint8_t family, flags;
+};
+
+/* Records that the calling thread entered a launch function now. */
 void launch_log_add(const struct launch_log_thread *me, struct sink *sink,
-		    const struct gpu_event_launch *launch);
+		    struct launch_log_launch launch);
 
 /*
  * Records that the calling thread's last logged launch, if it has this id, returned at `end_ns`

@@ -236,7 +236,7 @@ static bool check(uint64_t thread, struct python_stack *stack)
 	return stack->is_whole || stack->count == PYTHON_FRAMES_MAX;
 }
 
-/* While an interpreter runs, what is beside the member is not NULL. */
+/* If it were elsewhere, it would not be NULL: what is beside it never is while Python runs. */
 static bool is_finalizing_in_place(void)
 {
 	return !python.is_finalizing || !python.is_finalizing() == !*python.thread.finalizing;

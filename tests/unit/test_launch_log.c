@@ -83,7 +83,7 @@ static void *launch(void *worker)
 		uint32_t id = w->number << 16 | i;
 
 		launch_log_add(launch_log_thread(), w->sink,
-			       &(struct gpu_event_launch){.correlation_id = id,
+			       (struct launch_log_launch){.correlation_id = id,
 							  .family = GPU_LAUNCH_RUNTIME,
 							  .flags = 0});
 		if (w->ends)
@@ -204,7 +204,7 @@ static void ends_follow_their_launches(void **state)
 static void add(struct bench *b, uint32_t thread, uint32_t number)
 {
 	launch_log_add(launch_log_thread(), &b->sink,
-		       &(struct gpu_event_launch){.correlation_id = thread << 16 | number,
+		       (struct launch_log_launch){.correlation_id = thread << 16 | number,
 						  .family = GPU_LAUNCH_RUNTIME});
 }
 
@@ -278,7 +278,7 @@ static void launch_at_end(void *sink)
 {
 	for (uint32_t i = 0; i < 10; i++)
 		launch_log_add(launch_log_thread(), sink,
-			       &(struct gpu_event_launch){.correlation_id = launched_at_end++,
+			       (struct launch_log_launch){.correlation_id = launched_at_end++,
 							  .family = GPU_LAUNCH_RUNTIME});
 	if (launched_at_end < 30)
 		pthread_setspecific(at_end, sink);
@@ -311,11 +311,11 @@ static void family_and_flags_are_passed_through(void **state)
 	struct bench *b = *state;
 
 	launch_log_add(launch_log_thread(), &b->sink,
-		       &(struct gpu_event_launch){.correlation_id = 5 << 16,
+		       (struct launch_log_launch){.correlation_id = 5 << 16,
 						  .family = GPU_LAUNCH_RUNTIME,
 						  .flags = 0});
 	launch_log_add(launch_log_thread(), &b->sink,
-		       &(struct gpu_event_launch){.correlation_id = 5 << 16 | 1,
+		       (struct launch_log_launch){.correlation_id = 5 << 16 | 1,
 						  .family = GPU_LAUNCH_DRIVER,
 						  .flags = GPU_LAUNCH_IS_GRAPH});
 	launch_log_drain(&b->sink);
@@ -329,7 +329,7 @@ static void family_and_flags_are_passed_through(void **state)
 static void add_with_stack(struct bench *b, uint32_t number, uint32_t stack)
 {
 	launch_log_add(launch_log_thread(), &b->sink,
-		       &(struct gpu_event_launch){.correlation_id = 9 << 16 | number,
+		       (struct launch_log_launch){.correlation_id = 9 << 16 | number,
 						  .family = GPU_LAUNCH_RUNTIME,
 						  .stack_id = stack});
 }
