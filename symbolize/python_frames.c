@@ -14,7 +14,10 @@
 /* A plausible object address: in the lower half, aligned, and not in the first page. */
 static bool is_object(uint64_t address)
 {
-	return address >= 4096 && address < (UINT64_C(1) << 47) && (address & 7) == 0;
+	uint64_t above = address - 4096;
+
+	/* turned by three bits, so that what is not aligned is beyond the limit, too */
+	return (above >> 3 | above << 61) < ((UINT64_C(1) << 47) - 4096) >> 3;
 }
 
 /* Always inlined with a constant `direct`: a thread's own frames are read at every launch. */
@@ -163,13 +166,12 @@ walk(const struct python_memory *memory, bool direct, bool is_shimmed,
 		uint64_t frame = at;
 		uint8_t owner = 0;
 
-		if (unlikely(frame == 0)) {
+		if (unlikely(!is_object(frame))) {
 			if (stack)
-				stack->is_whole = true;
+				stack->is_whole = frame == 0;
 			return hash;
 		}
-		if (unlikely(!is_object(frame)) ||
-		    !load(memory, direct, frame + o->frame_previous, &at, 8))
+		if (!load(memory, direct, frame + o->frame_previous, &at, 8))
 			return hash;
 		if ((is_shimmed || o->frame_owner != PYTHON_NO_OFFSET) &&
 		    !load(memory, direct, frame + o->frame_owner, &owner, 1))
