@@ -142,7 +142,7 @@ is_left()
 }
 
 @test "attached to threads that --api has left in a call: each operation under another's function is counted" {
-	FAKE_CUDA_LAUNCH_NS=200000 start out.alternating "$workloads/alternating"
+	FAKE_CUDA_LAUNCH_NS=1000000 start out.alternating "$workloads/alternating"
 	run_profile -gpu-only -p "$target" -d 400ms --api -o out.folded
 	expect_status 0
 	run_profile -v --unit ns -gpu-only -p "$target" -d 400ms -o out.folded
