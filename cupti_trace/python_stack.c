@@ -242,15 +242,6 @@ static bool is_finalizing_in_place(void)
 	return !python.is_finalizing || !python.is_finalizing() == !*python.thread.finalizing;
 }
 
-static void keep_key(uint64_t thread)
-{
-	const void *runtime = (const void *)(uintptr_t)python.interpreter.runtime;
-
-	atomic_store(&python.thread.key,
-		     python_thread_find_key(runtime, python.interpreter.offsets.version,
-					    (const void *)(uintptr_t)thread));
-}
-
 static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *stack)
 {
 	int expected = PYTHON_FOUND;
@@ -260,7 +251,9 @@ static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *
 	guest_enter(&guest);
 	good = check(thread, stack) && is_finalizing_in_place();
 	if (good && stack->count > 0)
-		keep_key(thread);
+		atomic_store(&python.thread.key,
+			     python_thread_find_key(python.interpreter.runtime,
+						    python.interpreter.offsets.version, thread));
 	if (good && stack->count == 0)
 		; /* nothing was seen yet that could be wrong */
 	else if (atomic_compare_exchange_strong(&python_stack_state, &expected,
@@ -280,7 +273,7 @@ bool python_stack_read(struct sink *sink, struct python_stack *stack)
 	stack->count = 0;
 	if (!python_stack_is_there())
 		return false;
-	thread = (uint64_t)(uintptr_t)python_thread_own(&python.thread);
+	thread = python_thread_own(&python.thread);
 	if (!thread)
 		return false;
 	if (state == PYTHON_FOUND && !read_first(sink, thread, stack)) {
@@ -294,7 +287,7 @@ bool python_stack_read(struct sink *sink, struct python_stack *stack)
 
 AT_LAUNCH uint64_t python_stack_hash_own(uint64_t hash)
 {
-	uint64_t thread = (uint64_t)(uintptr_t)python_thread_own(&python.thread);
+	uint64_t thread = python_thread_own(&python.thread);
 
 	if (!thread)
 		return hash;

@@ -10,16 +10,19 @@ static const struct place {
 	{0x0308, 1392}, {0x0309, 584}, {0x030a, 584}, {0x030b, 592}, {0x030c, 1544}, {0x030d, 2160},
 };
 
-const volatile struct python_thread_key *
-python_thread_find_key(const void *runtime, uint16_t version, const void *thread)
+const volatile struct python_thread_key *python_thread_find_key(uint64_t runtime, uint16_t version,
+								uint64_t thread)
 {
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		const volatile struct python_thread_key *key;
 
 		if (places[i].version != version)
 			continue;
-		key = (const void *)((const char *)runtime + places[i].offset);
-		return key->is_created && pthread_getspecific(key->key) == thread ? key : NULL;
+		key = (const void *)(uintptr_t)(runtime + places[i].offset);
+		return key->is_created &&
+				       (uint64_t)(uintptr_t)pthread_getspecific(key->key) == thread
+			       ? key
+			       : NULL;
 	}
 	return NULL;
 }

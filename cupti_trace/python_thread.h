@@ -38,11 +38,11 @@ struct python_thread {
  * The key by which `thread`, the caller's PyThreadState, is found, in _PyRuntime of this version
  * (0x030b is 3.11). NULL: the version has none, or this build has something else in its place.
  */
-const volatile struct python_thread_key *
-python_thread_find_key(const void *runtime, uint16_t version, const void *thread);
+const volatile struct python_thread_key *python_thread_find_key(uint64_t runtime, uint16_t version,
+								uint64_t thread);
 
-/* The calling thread's PyThreadState; NULL: it has none that may be read. */
-static inline void *python_thread_own(const struct python_thread *python)
+/* The calling thread's PyThreadState; 0: it has none that may be read. */
+static inline uint64_t python_thread_own(const struct python_thread *python)
 {
 	const volatile struct python_thread_key *key =
 		atomic_load_explicit(&python->key, memory_order_relaxed);
@@ -53,7 +53,7 @@ static inline void *python_thread_own(const struct python_thread *python)
 	else if (likely(key->is_created))
 		thread = pthread_getspecific(key->key);
 	/* read last: from then on the states of other threads are freed */
-	return likely(!*python->finalizing) ? thread : NULL;
+	return likely(!*python->finalizing) ? (uint64_t)(uintptr_t)thread : 0;
 }
 
 #endif

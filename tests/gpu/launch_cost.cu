@@ -9,8 +9,9 @@
  *
  * With "toggled", CUPTI's callbacks are off, on for the runtime, for the driver, for both, or for
  * both but empty, in turn by burst (toggled_cupti.c); a line each, with how much longer than with
- * none a burst of the same turn took: median, and a quarter of them below and above. usage:
- * launch_cost [stack depth = 20] [bursts = 400] [graph | toggled]
+ * none a burst of the same turn took: median, and a quarter of them below and above.
+ *
+ * usage: launch_cost [stack depth = 20] [bursts = 400] [graph | toggled]
  */
 #include <algorithm>
 #include <cstdio>

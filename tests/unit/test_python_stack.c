@@ -86,25 +86,28 @@ static struct python_thread thread_state;
 static int (*is_finalizing)(void);
 static _Atomic bool has_state, has_ended;
 
+static uint64_t this_thread(void)
+{
+	return (uint64_t)(uintptr_t)py.PyGILState_GetThisThreadState();
+}
+
 /* Up to 3.13 by the key, the interpreter's only one. */
 static void find_thread_state(void *handle)
 {
-	const void *runtime = dlsym(handle, "_PyRuntime");
+	uint64_t runtime = (uint64_t)(uintptr_t)dlsym(handle, "_PyRuntime");
 	const struct python_interpreter *python = python_stack_interpreter();
 	uint16_t version;
 
 	MUST(python);
 	thread_state.this_thread = py.PyGILState_GetThisThreadState;
 	thread_state.finalizing =
-		(const void *)((const char *)runtime + python->offsets.runtime_finalizing);
+		(const void *)(uintptr_t)(runtime + python->offsets.runtime_finalizing);
 	version = python->offsets.version;
-	thread_state.key =
-		python_thread_find_key(runtime, version, py.PyGILState_GetThisThreadState());
+	thread_state.key = python_thread_find_key(runtime, version, this_thread());
 	MUST((thread_state.key != NULL) == (version <= 0x030d));
 	MUST(!python_thread_find_key(runtime, version, runtime)); /* somebody else's */
 	/* another build has it elsewhere */
-	MUST(!python_thread_find_key((const char *)runtime + 64, version,
-				     py.PyGILState_GetThisThreadState()));
+	MUST(!python_thread_find_key(runtime + 64, version, this_thread()));
 	is_finalizing = (int (*)(void))dlsym(handle, "Py_IsFinalizing");
 	if (!is_finalizing)
 		is_finalizing = (int (*)(void))dlsym(handle, "_Py_IsFinalizing");
@@ -113,7 +116,7 @@ static void find_thread_state(void *handle)
 
 static void check_thread_state(void)
 {
-	MUST(python_thread_own(&thread_state) == py.PyGILState_GetThisThreadState());
+	MUST(python_thread_own(&thread_state) == this_thread());
 }
 
 /* With the GIL. A child has another key. */
