@@ -412,10 +412,15 @@ static uint64_t hash_stack(const char *function, const struct captured *stack)
 	return h ? h : 1;
 }
 
-/* Of a stack as it is recognized without a walk, by another number than after one. */
-static uint64_t hash_words(uint64_t words, const char *function, uint32_t handed_from)
+/*
+ * Of a stack as it is recognized without a walk, by another number than after one: of its words and
+ * Python's frames. These are hashed apart, so that neither waits for the other.
+ */
+static uint64_t hash_recognized(uint64_t words, uint64_t python, const char *function,
+				uint32_t handed_from)
 {
-	return hash_step(words, (uint64_t)(uintptr_t)function, 1 | (uint64_t)handed_from << 32);
+	return hash_step(words ^ python, (uint64_t)(uintptr_t)function,
+			 1 | (uint64_t)handed_from << 32);
 }
 
 /* ---- the thread's stacks of late ---- */
@@ -512,8 +517,10 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 		keep_id(cache, hash, id);
 	}
 	if (stack->native.words) {
-		hash = hash_words(stack->native.words, site->function, stack->handed_from);
-		keep_id(cache, python_stack_hash_numbers(hash, &stack->python), id);
+		hash = python_stack_hash_numbers(hash_seed.first, &stack->python);
+		hash = hash_recognized(stack->native.words, hash, site->function,
+				       stack->handed_from);
+		keep_id(cache, hash, id);
 	}
 	return id;
 }
@@ -600,14 +607,34 @@ static uint32_t name_waiter(struct sink *sink, const struct handover_stack *stac
 	return id;
 }
 
+/* Where a stack was found that is none of those that its words were taken for at first. */
+static __attribute__((noinline)) const struct known_stack *
+recognize_again(struct launch_stack_thread *me, struct thread_cache *cache, const struct site *site,
+		uint64_t python, uint32_t *id)
+{
+	const struct known_stack *found = NULL;
+	uint64_t words;
+
+	for (uint32_t wrong = 1; !found; wrong++) {
+		words = unwind_recognize_again(me->memo, site->frame, wrong);
+		if (!words)
+			return NULL;
+		found = look_up(cache,
+				hash_recognized(words, python, site->function, site->handed_from),
+				id);
+	}
+	unwind_recognized_again(me->memo, site->frame);
+	return found;
+}
+
 /* The id of the calling thread's stack; of a worker's, whose work it is comes first. */
 static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *sink,
 				  const char *function, const void *frame, uint32_t context)
 {
 	struct thread_cache *cache = likely(me->cache) ? me->cache : make_cache();
+	uint64_t words, python = hash_seed.first;
 	uint32_t now, handed_from = 0;
 	const struct known_stack *found;
-	uint64_t hash;
 	uint32_t id;
 
 	if (unlikely(atomic_load_explicit(&watched_checks, memory_order_relaxed)))
@@ -621,12 +648,15 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 	}
 	if (unlikely(me->worker))
 		handed_from = handover_find(me->worker, context, sink, name_waiter);
-	hash = nvtx_has_open() ? 0 : unwind_recognize(me->memo, frame);
-	if (likely(hash)) {
-		hash = hash_words(hash, function, handed_from);
-		if (python_stack_is_there())
-			hash = python_stack_hash_own(hash);
-		found = likely(hash) ? look_up(cache, hash, &id) : NULL;
+	words = nvtx_has_open() ? 0 : unwind_recognize(me->memo, frame);
+	if (likely(words) && python_stack_is_there())
+		python = python_stack_hash_own(python);
+	if (likely(words && python)) {
+		found = look_up(cache, hash_recognized(words, python, function, handed_from), &id);
+		if (unlikely(!found))
+			found = recognize_again(me, cache,
+						&(struct site){function, frame, handed_from},
+						python, &id);
 		if (likely(found)) {
 			unwind_recognized(me->memo, found);
 			return id;

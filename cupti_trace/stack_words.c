@@ -15,11 +15,21 @@
 #define MOST_BYTES (16u << 20)           /* of all threads */
 #define HISTORY UINT64_C(0xffffffffffff) /* the last three places */
 
-/* As many guesses as words: a context has one. Fewer keys: a layout takes several words. */
+/*
+ * Places of the layouts that followed, the likelier first. Contexts may share one by chance, and
+ * one may be followed by either.
+ */
+#define GUESS_PLACES 2
+struct guess {
+	uint16_t places[GUESS_PLACES]; /* 0: none */
+};
+#define CONTEXTS 2 /* that a launch has: guess_at */
+
+/* As many guesses as words. Fewer keys: a layout takes several words. */
 #define GUESSES(size) (size)
 #define KEYS(size) ((size) / 8)
 #define KEY_PROBES 8
-#define TABLE_WORDS(size) ((GUESSES(size) + KEYS(size)) / 4)
+#define TABLE_WORDS(size) ((GUESSES(size) * GUESS_PLACES + KEYS(size)) / 4)
 
 #define AT_ONCE 8u /* words that are hashed side by side */
 struct layout {
@@ -34,14 +44,14 @@ struct layout {
 
 static _Atomic size_t bytes_in_use;
 
-static uint16_t *guesses_of(const struct stack_words *w)
+static struct guess *guesses_of(const struct stack_words *w)
 {
-	return (uint16_t *)w->memory;
+	return (struct guess *)w->memory;
 }
 
 static uint16_t *keys_of(const struct stack_words *w)
 {
-	return guesses_of(w) + GUESSES(w->size);
+	return (uint16_t *)(guesses_of(w) + GUESSES(w->size));
 }
 
 static size_t bytes_of(uint32_t size)
@@ -87,34 +97,81 @@ static uint64_t note(uint64_t history, uint32_t place)
 }
 
 /* Where a layout is guessed from: the last launches' (0), or the frame alone (1). */
-static uint16_t *guess_at(const struct stack_words *words, uint64_t frame, uint32_t context)
+static struct guess *guess_at(const struct stack_words *words, uint64_t frame, uint32_t context)
 {
 	uint64_t what = context == 0 ? words->before ^ frame : ~frame;
 
 	return &guesses_of(words)[(what * 0x9e3779b97f4a7c15u >> 40) & (GUESSES(words->size) - 1)];
 }
 
+static void put_first(struct guess *guess, uint32_t place)
+{
+	if (guess->places[0] == place)
+		return;
+	guess->places[1] = guess->places[0];
+	guess->places[0] = (uint16_t)place;
+}
+
+/* The place of the layout behind so many that may be right, too; 0: there is none. */
+static __attribute__((noinline)) uint32_t find_place(const struct stack_words *words,
+						     uint64_t frame, uint32_t behind)
+{
+	uint32_t seen[CONTEXTS * GUESS_PLACES], count = 0;
+
+	for (uint32_t i = 0; i < CONTEXTS * GUESS_PLACES; i++) {
+		uint32_t at = 0;
+
+		seen[count] = guess_at(words, frame, i / GUESS_PLACES)->places[i % GUESS_PLACES];
+		while (seen[at] != seen[count])
+			at++;
+		if (at < count || layout_at(words, seen[count])->frame != frame)
+			continue;
+		if (count == behind)
+			return seen[count];
+		count++;
+	}
+	return 0;
+}
+
+static WITHIN_LAUNCH uint64_t guess_place(struct stack_words *words, uint32_t place)
+{
+	struct layout *l = layout_at(words, place);
+
+	__builtin_prefetch(l->found);
+	words->found = &l->found;
+	words->history = note(words->before, place);
+	return hash_of(l);
+}
+
 READS_ANY_STACK AT_LAUNCH uint64_t stack_words_guess(struct stack_words *words, uint64_t frame)
 {
-	struct layout *l;
 	uint32_t place;
 
 	words->before = words->history;
 	if (unlikely(!words->memory))
 		return 0;
-	place = *guess_at(words, frame, 0);
-	l = layout_at(words, place);
-	if (unlikely(l->frame != frame)) {
-		place = *guess_at(words, frame, 1);
-		l = layout_at(words, place);
-		if (l->frame != frame)
+	place = guess_at(words, frame, 0)->places[0];
+	if (unlikely(layout_at(words, place)->frame != frame)) {
+		place = find_place(words, frame, 0);
+		if (!place)
 			return 0;
-		*guess_at(words, frame, 0) = (uint16_t)place; /* the first look finds it now */
+		put_first(guess_at(words, frame, 0), place);
 	}
-	__builtin_prefetch(l->found);
-	words->found = &l->found;
-	words->history = note(words->before, place);
-	return hash_of(l);
+	return guess_place(words, place);
+}
+
+READS_ANY_STACK uint64_t stack_words_guess_again(struct stack_words *words, uint64_t frame,
+						 uint32_t wrong)
+{
+	uint32_t place = words->memory ? find_place(words, frame, wrong) : 0;
+
+	return place ? guess_place(words, place) : 0;
+}
+
+void stack_words_guessed(struct stack_words *words, uint64_t frame)
+{
+	for (uint32_t i = 0; i < CONTEXTS; i++)
+		put_first(guess_at(words, frame, i), words->history & UINT16_MAX);
 }
 
 /* Makes room: all is forgotten. False where there is no memory. */
@@ -216,8 +273,8 @@ READS_ANY_STACK uint64_t stack_words_learn(struct stack_words *words, uint64_t f
 	place = place_of(words, frame, key, offsets, count);
 	if (!place)
 		return 0;
-	for (uint32_t i = 0; i < 2; i++)
-		*guess_at(words, frame, i) = (uint16_t)place;
+	for (uint32_t i = 0; i < CONTEXTS; i++)
+		put_first(guess_at(words, frame, i), place);
 	words->history = note(words->before, place);
 	words->found = &layout_at(words, place)->found;
 	return hash_of(layout_at(words, place));

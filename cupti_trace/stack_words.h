@@ -7,7 +7,8 @@
  * the same order again and again, so the layout of a stack is guessed from those of the thread's
  * last launches, or else from where the stack ends. Then its words are hashed: if the same words in
  * the same layout were walked before, a walk would lead to the same frames now. If they were not,
- * the guess was wrong or the stack is new, and it has to be walked.
+ * the guess was wrong or the stack is new. The first guess is nearly always right; a walk takes
+ * longer than all the others, so they are tried before it.
  *
  * With a wrong guess the words may be anything, also what nothing was written to; they are all in
  * the stack, whose upper part is the same one. So neither may a sanitizer watch this reading, nor
@@ -40,6 +41,12 @@ struct stack_words {
  * for frames that stack_words_learn has had, or that are in the same stack.
  */
 uint64_t stack_words_guess(struct stack_words *words, uint64_t frame);
+
+/* By another layout: the number of guesses that were wrong says which. 0: there is none left. */
+uint64_t stack_words_guess_again(struct stack_words *words, uint64_t frame, uint32_t wrong);
+
+/* The last guess, made again, was right: in its place it is the first from now on. */
+void stack_words_guessed(struct stack_words *words, uint64_t frame);
 
 /*
  * Where the caller has found what belongs to the stack that was just guessed. When the same layout

@@ -68,6 +68,12 @@ static WITHIN_LAUNCH uint64_t unwind_recognize(struct frame_memo_thread *me, con
 	return hash;
 }
 
+/* The same when `wrong` guesses, the first and those made here, gave what no walk gave. */
+uint64_t unwind_recognize_again(struct frame_memo_thread *me, const void *frame, uint32_t wrong);
+
+/* The last guess, made again, was right. */
+void unwind_recognized_again(struct frame_memo_thread *me, const void *frame);
+
 /* Where the caller has found what belongs to the stack just recognized: stack_words_found. */
 static WITHIN_LAUNCH void unwind_recognized(struct frame_memo_thread *me, const void *found)
 {

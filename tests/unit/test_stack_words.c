@@ -38,6 +38,19 @@ static uint64_t learn(uint32_t frame, uint32_t count, uint32_t step)
 	return stack_words_learn(&words, frame_at(frame), offsets, count);
 }
 
+/* The same, by others than those that the test is about. */
+static uint64_t hash_at(uint32_t frame, uint32_t count, uint32_t step)
+{
+	struct stack_words others = words;
+	uint64_t hash;
+
+	memset(&words, 0, sizeof(words));
+	hash = learn(frame, count, step);
+	stack_words_release(&words);
+	words = others;
+	return hash;
+}
+
 static void the_same_is_recognized(void **state)
 {
 	uint64_t hash;
@@ -150,6 +163,36 @@ static void an_order_is_learnt(void **state)
 	assert_int_equal(least, 0);
 }
 
+/* What follows a loop is another layout than in the loop: one of the guesses is right. */
+static void the_end_of_a_loop_is_guessed(void **state)
+{
+	uint64_t hash, guess;
+	uint32_t wrong, walks = 0, again = 0;
+
+	(void)state;
+	for (uint32_t round = 0; round < 50; round++) {
+		for (uint32_t i = 0; i < 12; i++) {
+			uint32_t step = i < 11 ? 2 : 3;
+
+			guess = stack_words_guess(&words, frame_at(8));
+			hash = hash_at(8, 30, step);
+			for (wrong = 1; guess && guess != hash; wrong++)
+				guess = stack_words_guess_again(&words, frame_at(8), wrong);
+			assert_in_range(wrong, 1, 5);
+			if (!guess) {
+				walks++;
+				assert_true(learn(8, 30, step) == hash);
+			} else if (wrong > 1) {
+				again++;
+				stack_words_guessed(&words, frame_at(8));
+			}
+		}
+	}
+	assert_in_range(walks, 2, 4);
+	assert_in_range(again, 49, 120);
+	assert_true(stack_words_guess_again(&words, frame_at(9), 1) == 0);
+}
+
 /* More layouts than there is memory for: older ones are forgotten, the last is known. */
 static void many_layouts(void **state)
 {
@@ -187,6 +230,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_layout_counts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(another_frame_is_not_guessed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_order_is_learnt, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_end_of_a_loop_is_guessed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(many_layouts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_deepest, set_up, tear_down),
 	};
