@@ -222,10 +222,13 @@ struct handover_launcher *handover_launcher_new(void)
 
 /* ---- looking ---- */
 
+/* `earlier`: what it may be once more; NULL: not known. */
 static bool read_once(struct handover_worker *worker, const struct python_waiter *waiter,
-		      struct handover_stack *stack)
+		      const struct handover_stack *earlier, struct handover_stack *stack)
 {
-	if (!python_waiters_read(waiter, &worker->pieces, &stack->python))
+	if (!(earlier && python_waiters_read_again(waiter, &worker->pieces, &earlier->python,
+						   &stack->python)) &&
+	    !python_waiters_read(waiter, &worker->pieces, &stack->python))
 		return false;
 	nvtx_read_of(waiter->self, &stack->python, &stack->ranges);
 	return true;
@@ -251,15 +254,15 @@ static bool has_not_run(const struct handover_worker *worker, const struct sight
 static bool read_waiter(struct handover_worker *worker, uint32_t i,
 			const struct python_waiter *waiter, uint64_t cpu_ns)
 {
-	struct handover_stack *first = worker->again;
+	struct handover_stack *first = worker->again, *earlier = worker->read;
 
-	if (!read_once(worker, waiter, first))
+	if (!read_once(worker, waiter, worker->holds == i ? earlier : NULL, first))
 		return false;
-	worker->again = worker->read;
+	worker->again = earlier;
 	worker->read = first;
 	worker->holds = HANDOVER_CANDIDATES;
 	if (!has_not_run(worker, &worker->sights[i], waiter, cpu_ns) &&
-	    !(read_once(worker, waiter, worker->again) && is_same(first, worker->again)))
+	    !(read_once(worker, waiter, first, worker->again) && is_same(first, worker->again)))
 		return false;
 	worker->holds = i;
 	return true;
@@ -308,16 +311,21 @@ static bool is_worker(uint64_t self)
 	return false;
 }
 
+static bool is_known_thread(uint64_t self)
+{
+	return !self || is_worker(self) || find_launcher(self);
+}
+
 /* Makes threads that wait and have launched nothing candidates. Whether there are new ones. */
 static bool list_others(struct handover_worker *worker)
 {
 	struct python_waiter found[HANDOVER_CANDIDATES];
-	uint32_t count = python_waiters_list(found, HANDOVER_CANDIDATES, &worker->all_pieces);
+	uint32_t count = python_waiters_list(found, HANDOVER_CANDIDATES, is_known_thread,
+					     &worker->all_pieces);
 	bool has_new = false;
 
 	for (uint32_t i = 0; i < count && i < HANDOVER_CANDIDATES; i++)
-		if (found[i].self && !is_worker(found[i].self) && !find_launcher(found[i].self))
-			has_new |= add_launcher(&found[i], true) != NULL;
+		has_new |= add_launcher(&found[i], true) != NULL;
 	return has_new;
 }
 

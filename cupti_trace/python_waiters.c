@@ -56,14 +56,32 @@ static void refresh(struct python_pieces *p)
 		p->start[slots[--count]] = 0;
 }
 
+/* Where a piece is, or comes: the first free place. All taken: the place where the search begins.
+ */
+static uint32_t place_of(const struct python_pieces *p, uint64_t start)
+{
+	uint32_t first = hash_number(start) % PYTHON_PIECES, free_place = PYTHON_PIECES;
+
+	for (uint32_t n = 0; n < PYTHON_PIECES; n++) {
+		uint32_t i = (first + n) % PYTHON_PIECES;
+
+		if (p->start[i] == start)
+			return i;
+		if (p->start[i] == 0 && free_place == PYTHON_PIECES)
+			free_place = i;
+	}
+	return free_place < PYTHON_PIECES ? free_place : first;
+}
+
 static bool read_by_pieces(void *context, uint64_t address, void *buffer, size_t size)
 {
 	struct python_pieces *p = context;
 	uint64_t start = address & ~(uint64_t)(PYTHON_PIECE_BYTES - 1), at = address - start;
-	uint32_t i = hash_number(start) % PYTHON_PIECES;
+	uint32_t i;
 
 	if (size > PYTHON_PIECE_BYTES - at)
 		return copy(address, buffer, size);
+	i = place_of(p, start);
 	if (p->start[i] != start) {
 		p->start[i] = 0;
 		p->used[i] = false;
@@ -149,6 +167,29 @@ bool python_waiters_read(const struct python_waiter *waiter, struct python_piece
 	return stack->is_whole || stack->count == PYTHON_FRAMES_MAX;
 }
 
+bool python_waiters_read_again(const struct python_waiter *waiter, struct python_pieces *pieces,
+			       const struct python_stack *earlier, struct python_stack *stack)
+{
+	struct reading r;
+
+	stack->count = 0;
+	if (!begin(&r, pieces) || !is_same_thread(&r, waiter))
+		return false;
+	python_frames_read_numbers(&r.memory, &r.python->offsets, waiter->thread, stack);
+	if (stack->count != earlier->count || stack->is_whole != earlier->is_whole)
+		return false;
+	for (uint32_t i = 0; i < stack->count; i++) {
+		struct python_frame *now = &stack->frames[i];
+		const struct python_frame *then = &earlier->frames[i];
+
+		if (now->code != then->code || now->number != then->number ||
+		    (!now->number && now->mark != then->mark))
+			return false;
+		now->mark = then->mark;
+	}
+	return true;
+}
+
 static void describe(struct reading *r, uint64_t thread, struct python_waiter *waiter)
 {
 	const struct python_offsets *o = &r->python->offsets;
@@ -160,8 +201,15 @@ static void describe(struct reading *r, uint64_t thread, struct python_waiter *w
 		waiter->tid = (uint32_t)tid;
 }
 
+static bool is_another(struct reading *r, uint64_t thread, bool (*is_known)(uint64_t self))
+{
+	uint64_t self;
+
+	return !read_word(r, thread + r->python->offsets.thread_id, &self) || !is_known(self);
+}
+
 uint32_t python_waiters_list(struct python_waiter *waiters, uint32_t max,
-			     struct python_pieces *pieces)
+			     bool (*is_known)(uint64_t self), struct python_pieces *pieces)
 {
 	const struct python_offsets *o;
 	uint64_t interpreter = 0, thread;
@@ -177,7 +225,8 @@ uint32_t python_waiters_list(struct python_waiter *waiters, uint32_t max,
 		if (!read_word(&r, interpreter + o->interpreter_threads, &thread))
 			break;
 		while (thread && left-- > 0) {
-			if (is_waiting(&r, thread, &innermost)) {
+			if (is_another(&r, thread, is_known) &&
+			    is_waiting(&r, thread, &innermost)) {
 				if (count < max)
 					describe(&r, thread, &waiters[count]);
 				count++;

@@ -47,9 +47,18 @@ struct python_pieces {
 bool python_waiters_read(const struct python_waiter *waiter, struct python_pieces *pieces,
 			 struct python_stack *stack);
 
-/* Fills in the first `max` threads that wait, of the interpreter's newest 4096. Returns how many.
+/*
+ * The same, where its frames run the code that they ran in an earlier reading, by the code's
+ * numbers: this reads half as much. False: it has to be read the other way.
+ */
+bool python_waiters_read_again(const struct python_waiter *waiter, struct python_pieces *pieces,
+			       const struct python_stack *earlier, struct python_stack *stack);
+
+/*
+ * Fills in the first `max` threads that wait, of the interpreter's newest 4096, but those that are
+ * known already, by their pthread_self(). Returns how many.
  */
 uint32_t python_waiters_list(struct python_waiter *waiters, uint32_t max,
-			     struct python_pieces *pieces);
+			     bool (*is_known)(uint64_t self), struct python_pieces *pieces);
 
 #endif

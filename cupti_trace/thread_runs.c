@@ -204,6 +204,12 @@ static bool is_open(const struct thread_runs *runs, uint32_t tid)
 	return runs->tid == tid && (runs->page ? !is_child() : is_own(runs));
 }
 
+static bool note_event(struct thread_runs *runs)
+{
+	runs->length = 1;
+	return was_asleep(runs, &runs->head) && thread_runs_sleeps(runs);
+}
+
 static bool note(struct thread_runs *runs, uint32_t tid, bool may_read_file)
 {
 	unsigned long long count = 0;
@@ -214,10 +220,8 @@ static bool note(struct thread_runs *runs, uint32_t tid, bool may_read_file)
 			return false;
 		runs->tid = tid;
 	}
-	if (runs->page) {
-		runs->length = 1;
-		return was_asleep(runs, &runs->head) && thread_runs_sleeps(runs);
-	}
+	if (runs->page)
+		return note_event(runs);
 	if (!read_file(runs, runs->text, &runs->length) ||
 	    sscanf(runs->text, "%*u %*u %llu", &count) != 1 || count == 0) {
 		return false; /* 0: the kernel does not count */
@@ -234,9 +238,13 @@ bool thread_runs_note(struct thread_runs *runs, uint32_t tid, bool may_read_file
 	runs->length = 0;
 	if (!tid)
 		return false;
-	guest_enter(&guest);
-	is_noted = note(runs, tid, may_read_file);
-	guest_leave(&guest);
+	if (runs->page && is_open(runs, tid) && runs->page->data_head) {
+		is_noted = note_event(runs); /* without a system call */
+	} else {
+		guest_enter(&guest);
+		is_noted = note(runs, tid, may_read_file);
+		guest_leave(&guest);
+	}
 	if (!is_noted)
 		runs->length = 0;
 	return is_noted;

@@ -133,10 +133,11 @@ static inline __attribute__((always_inline)) bool load_place(const struct python
 /*
  * Reads the frames into `stack`; with none, continues `hash` with them, as many as there would be
  * in a stack, and returns it. Always inlined with a constant `direct`, `is_shimmed` (known to be of
- * PYTHON_FRAME_SHIM, whose frames have an owner and whose code has a version), and `stack` or none.
+ * PYTHON_FRAME_SHIM, whose frames have an owner and whose code has a version), `needs_marks`, and
+ * `stack` or none.
  */
 static inline __attribute__((always_inline)) uint64_t
-walk(const struct python_memory *memory, bool direct, bool is_shimmed,
+walk(const struct python_memory *memory, bool direct, bool is_shimmed, bool needs_marks,
      const struct python_offsets *o, uint64_t thread, uint32_t limit, struct python_stack *stack,
      uint64_t hash, bool lines)
 {
@@ -191,7 +192,7 @@ walk(const struct python_memory *memory, bool direct, bool is_shimmed,
 		f->is_entry = false;
 		if ((stack || lines) && !load_place(memory, direct, o, frame, f))
 			return hash;
-		if (unlikely(!load_identity(memory, direct, is_shimmed, o, stack != NULL, f)))
+		if (unlikely(!load_identity(memory, direct, is_shimmed, o, needs_marks, f)))
 			return hash;
 		if (stack && (o->frame_form == PYTHON_FRAME_EACH ||
 			      (o->frame_form == PYTHON_FRAME_FLAG && owner))) {
@@ -212,17 +213,26 @@ void python_frames_read(const struct python_memory *memory, const struct python_
 			uint64_t thread, struct python_stack *stack)
 {
 	if (memory->read)
-		walk(memory, false, false, offsets, thread, PYTHON_FRAMES_MAX, stack, 0, false);
+		walk(memory, false, false, true, offsets, thread, PYTHON_FRAMES_MAX, stack, 0,
+		     false);
 	else
-		walk(memory, true, false, offsets, thread, PYTHON_FRAMES_MAX, stack, 0, false);
+		walk(memory, true, false, true, offsets, thread, PYTHON_FRAMES_MAX, stack, 0,
+		     false);
 }
 
 void python_frames_read_some(const struct python_memory *memory,
 			     const struct python_offsets *offsets, uint64_t thread, uint32_t limit,
 			     struct python_stack *stack)
 {
-	walk(memory, false, false, offsets, thread,
+	walk(memory, false, false, true, offsets, thread,
 	     limit < PYTHON_FRAMES_MAX ? limit : PYTHON_FRAMES_MAX, stack, 0, false);
+}
+
+void python_frames_read_numbers(const struct python_memory *memory,
+				const struct python_offsets *offsets, uint64_t thread,
+				struct python_stack *stack)
+{
+	walk(memory, false, false, false, offsets, thread, PYTHON_FRAMES_MAX, stack, 0, false);
 }
 
 /* At each launch. */
@@ -230,9 +240,10 @@ __attribute__((hot)) uint64_t python_frames_hash(const struct python_offsets *of
 						 uint64_t thread, bool lines, uint64_t hash)
 {
 	if (likely(offsets->frame_form == PYTHON_FRAME_SHIM && !lines))
-		return walk(NULL, true, true, offsets, thread, PYTHON_FRAMES_MAX, NULL, hash,
+		return walk(NULL, true, true, false, offsets, thread, PYTHON_FRAMES_MAX, NULL, hash,
 			    false);
-	return walk(NULL, true, false, offsets, thread, PYTHON_FRAMES_MAX, NULL, hash, lines);
+	return walk(NULL, true, false, false, offsets, thread, PYTHON_FRAMES_MAX, NULL, hash,
+		    lines);
 }
 
 /* ---- texts ---- */

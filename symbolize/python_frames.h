@@ -61,6 +61,11 @@ void python_frames_read_some(const struct python_memory *memory,
 			     const struct python_offsets *offsets, uint64_t thread, uint32_t limit,
 			     struct python_stack *stack);
 
+/* All frames, but no marks of code that has a number. The memory needs a callback. */
+void python_frames_read_numbers(const struct python_memory *memory,
+				const struct python_offsets *offsets, uint64_t thread,
+				struct python_stack *stack);
+
 /*
  * Continues a hash with a frame; `lines`: frames differ by their instructions, too. By names, code
  * that is made again from the same text (eval in a loop) is the same. By numbers, which are faster

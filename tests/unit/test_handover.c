@@ -152,6 +152,34 @@ static void check_handlers(struct handover_worker *worker)
 	signal(SIGTRAP, SIG_DFL);
 }
 
+static bool is_same_frame(const struct python_frame *a, const struct python_frame *b)
+{
+	return a->code == b->code && a->place == b->place && a->mark == b->mark &&
+	       a->anchor == b->anchor && a->copy == b->copy && a->number == b->number &&
+	       a->is_entry == b->is_entry;
+}
+
+/* Read again, by numbers, the stack is the same in all; one of other code is not taken for it. */
+static void check_reading(struct handover_worker *worker)
+{
+	static struct python_stack stack, again;
+	const struct handover_launcher *launcher = &launchers[worker->waiter];
+	const struct python_waiter waiter = {.self = launcher->self, .thread = launcher->thread};
+	struct python_frame *frame = &stack.frames[DEPTH / 2];
+
+	MUST(worker->waiter < HANDOVER_CANDIDATES);
+	MUST(python_waiters_read(&waiter, &worker->pieces, &stack));
+	MUST(python_waiters_read_again(&waiter, &worker->pieces, &stack, &again));
+	MUST(again.count == stack.count && again.is_whole == stack.is_whole);
+	for (uint32_t i = 0; i < stack.count; i++)
+		MUST(is_same_frame(&stack.frames[i], &again.frames[i]));
+	frame->number ? frame->number++ : frame->mark++;
+	MUST(!python_waiters_read_again(&waiter, &worker->pieces, &stack, &again));
+	frame->number ? frame->number-- : frame->mark--;
+	stack.count--;
+	MUST(!python_waiters_read_again(&waiter, &worker->pieces, &stack, &again));
+}
+
 static void *work(void *name)
 {
 	const struct timespec longer = {.tv_nsec = 100 * HANDOVER_STILL_NS};
@@ -179,6 +207,8 @@ static void *work(void *name)
 		quiet = named == before ? quiet + 1 : 0;
 	}
 	MUST(is_expected ? named >= 1 : named == 0);
+	if (is_expected)
+		check_reading(worker);
 	if (is_expected && has_launched && !getenv("UNDER_VALGRIND"))
 		check_handlers(worker);
 	handover_worker_free(worker);
