@@ -275,7 +275,10 @@ static SELDOM void wait_for_buffers(struct tracer *tracer)
 	guest_leave(&guest);
 }
 
-/* A call of a launch function. */
+/*
+ * A call of a launch function. Functions that are not inlined take it by value: so it is in memory
+ * only for those launches that need them.
+ */
 struct launch {
 	uint32_t domain;
 	const struct function *called;
@@ -293,10 +296,10 @@ static inline uint32_t take(struct tracer *tracer, const struct launch *launch)
 }
 
 /* The stack's id, and how long taking it took. */
-static SELDOM uint32_t capture_timed(struct tracer *tracer, const struct launch *launch)
+static SELDOM uint32_t capture_timed(struct tracer *tracer, struct launch launch)
 {
 	uint64_t start = clock_now_ns();
-	uint32_t id = take(tracer, launch);
+	uint32_t id = take(tracer, &launch);
 
 	atomic_fetch_add(&tracer->captures, 1);
 	atomic_fetch_add(&tracer->capture_ns, clock_now_ns() - start);
@@ -322,22 +325,22 @@ static uint64_t number_of(const struct launch *launch)
  * that of its allocation.
  */
 static __attribute__((noinline)) uint32_t capture_limited(struct tracer *tracer,
-							  const struct launch *launch)
+							  struct launch launch)
 {
 	uint32_t stands_for = 1, id;
 	bool is_timed = false;
 	uint64_t start;
 
-	if (!launch->called->waits && !launch->called->allocates)
-		stands_for = stack_sampling_choose(number_of(launch), &is_timed);
+	if (!launch.called->waits && !launch.called->allocates)
+		stands_for = stack_sampling_choose(number_of(&launch), &is_timed);
 	if (stands_for == 0)
 		return LAUNCH_LOG_SKIPPED;
 	if (stands_for > 1)
-		launch_log_weigh(&tracer->sink, launch->data->correlation_id, stands_for);
+		launch_log_weigh(&tracer->sink, launch.data->correlation_id, stands_for);
 	if (!is_timed)
-		return take(tracer, launch);
+		return take(tracer, &launch);
 	start = clock_now_ns();
-	id = take(tracer, launch);
+	id = take(tracer, &launch);
 	stack_sampling_spent(clock_now_ns() - start);
 	return id;
 }
@@ -346,8 +349,8 @@ static inline uint32_t capture(struct tracer *tracer, const struct launch *launc
 {
 	if (likely(!tracer->minds_stacks))
 		return take(tracer, launch);
-	return tracer->limits_stacks ? capture_limited(tracer, launch)
-				     : capture_timed(tracer, launch);
+	return tracer->limits_stacks ? capture_limited(tracer, *launch)
+				     : capture_timed(tracer, *launch);
 }
 
 /* Returns the id of the launch's stack, 0 if it was not taken. */
@@ -382,7 +385,7 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 
 /* A launch whose time is measured, or the thread's first. */
 static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
-					  const struct launch *launch)
+					  struct launch launch)
 {
 	struct own_cost_mark mark;
 	uint32_t stack;
@@ -392,11 +395,11 @@ static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
 		me->log = launch_log_thread();
 		me->until_measured = own_cost_first(launch_log_tid());
 		if (me->until_measured > 0)
-			return on_launch(tracer, me, launch);
+			return on_launch(tracer, me, &launch);
 	}
 	me->until_measured = OWN_COST_EVERY;
 	mark = own_cost_begin();
-	stack = on_launch(tracer, me, launch);
+	stack = on_launch(tracer, me, &launch);
 	own_cost_end_launch(&mark);
 	return stack;
 }
@@ -567,12 +570,12 @@ static SELDOM void do_more(struct tracer *tracer, struct function *f, struct own
 		tell_graph_launch(tracer, data);
 }
 
-static WITHIN_LAUNCH void on_entry(struct tracer *tracer, struct function *f, struct own *me,
-				   struct api_id id, const struct cupti_abi_callback_data *data,
-				   const void *frame, bool nested)
+/* Returns the id of the launch's stack, 0 if there is none. */
+static WITHIN_LAUNCH uint32_t on_entry(struct tracer *tracer, struct function *f, struct own *me,
+				       struct api_id id, const struct cupti_abi_callback_data *data,
+				       const void *frame, bool nested)
 {
 	const char *function = name_of(f, data);
-	uint32_t stack = 0;
 
 	if (unlikely(f->does_more))
 		do_more(tracer, f, me, function, data);
@@ -580,28 +583,35 @@ static WITHIN_LAUNCH void on_entry(struct tracer *tracer, struct function *f, st
 		me->function = function;
 		me->id = id;
 	}
-	if (likely(f->launches && !nested)) {
-		const struct launch launch = {
-			.domain = id.domain,
-			.called = f,
-			.function = function,
-			.data = data,
-			.owes = unlikely(f->size_at) && tracer->records_copies &&
-				api_function_owes(f->size_at, f->kind_at, data->function_params),
-			.frame = frame,
-			.me = me,
-		};
+	if (unlikely(!f->launches || nested))
+		return 0;
+	const struct launch launch = {
+		.domain = id.domain,
+		.called = f,
+		.function = function,
+		.data = data,
+		.owes = unlikely(f->size_at) && tracer->records_copies &&
+			api_function_owes(f->size_at, f->kind_at, data->function_params),
+		.frame = frame,
+		.me = me,
+	};
+	return likely(me->until_measured > 0) ? on_launch(tracer, me, &launch)
+					      : on_measured_launch(tracer, me, launch);
+}
 
-		stack = likely(me->until_measured > 0) ? on_launch(tracer, me, &launch)
-						       : on_measured_launch(tracer, me, &launch);
-	}
-	if (unlikely(f->waits))
-		on_wait_entry(tracer, f,
-			      (struct wait_log_call){.domain = id.domain,
-						     .cbid = id.cbid,
-						     .data = data,
-						     .function = function},
-			      stack);
+/* Apart from the others, which need not keep all this until the launch is done. */
+static SELDOM void on_entry_that_waits(struct tracer *tracer, struct function *f, struct own *me,
+				       struct api_id id, const struct cupti_abi_callback_data *data,
+				       const void *frame, bool nested)
+{
+	uint32_t stack = on_entry(tracer, f, me, id, data, frame, nested);
+
+	on_wait_entry(tracer, f,
+		      (struct wait_log_call){.domain = id.domain,
+					     .cbid = id.cbid,
+					     .data = data,
+					     .function = name_of(f, data)},
+		      stack);
 }
 
 static SELDOM void on_special(struct tracer *tracer, const struct function *f)
@@ -645,6 +655,9 @@ static NOT_ALWAYS void begin_call(struct tracer *tracer, uint32_t domain, uint32
 		return;
 	if (unlikely(f->is_special))
 		on_special(tracer, f);
+	else if (unlikely(f->waits))
+		on_entry_that_waits(tracer, f, me, (struct api_id){domain, cbid}, data,
+				    __builtin_frame_address(0), nested);
 	else
 		on_entry(tracer, f, me, (struct api_id){domain, cbid}, data,
 			 __builtin_frame_address(0), nested);

@@ -595,7 +595,7 @@ static uint32_t name_waiter(struct sink *sink, const struct handover_stack *stac
 
 	hash = python_stack_hash(hash, &stack->python);
 	hash = nvtx_hash(hash, &stack->ranges);
-	guest_enter(&guest);
+	guest_enter_briefly(&guest);
 	pthread_mutex_lock(&table.lock);
 	base = find_base(stack->last_stack);
 	hash = hash_step(hash, base ? base->hash : 0, 0);

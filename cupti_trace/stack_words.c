@@ -11,9 +11,8 @@
 /* Words for layouts; a stack of 40 frames takes 12 to 24. A layout's place has to fit into 16 bits.
  */
 #define FIRST_SIZE 512u
-#define MOST_SIZE 8192u
-#define MOST_BYTES (16u << 20)           /* of all threads */
-#define HISTORY UINT64_C(0xffffffffffff) /* the last three places */
+#define MOST_SIZE 8192u        /* 13 bits: guess_at */
+#define MOST_BYTES (16u << 20) /* of all threads */
 
 /*
  * Places of the layouts that followed, the likelier first. Contexts may share one by chance, and
@@ -46,7 +45,7 @@ static _Atomic size_t bytes_in_use;
 
 static struct guess *guesses_of(const struct stack_words *w)
 {
-	return (struct guess *)w->memory;
+	return (struct guess *)(w->memory + w->size);
 }
 
 static uint16_t *keys_of(const struct stack_words *w)
@@ -56,12 +55,12 @@ static uint16_t *keys_of(const struct stack_words *w)
 
 static size_t bytes_of(uint32_t size)
 {
-	return (TABLE_WORDS(size) + size) * sizeof(uint64_t);
+	return (size + TABLE_WORDS(size)) * sizeof(uint64_t);
 }
 
 static struct layout *layout_at(const struct stack_words *w, uint32_t place)
 {
-	return (struct layout *)(w->memory + TABLE_WORDS(w->size) + place);
+	return (struct layout *)(w->memory + place);
 }
 
 typedef uint64_t __attribute__((may_alias)) stack_word;
@@ -74,6 +73,16 @@ READS_ANY_STACK static uint64_t word_at(uint64_t frame, uint16_t offset)
 	return *(const stack_word *)(uintptr_t)(frame + offset * (uint64_t)STACK_WORDS_UNIT);
 }
 
+/*
+ * A word takes a step: cheaper than hash_step, and as good for what lies on a stack. The product is
+ * turned because a multiplication carries differences upwards only.
+ */
+READS_ANY_STACK static WITHIN_LAUNCH uint64_t step(uint64_t hash, uint64_t frame, uint16_t offset)
+{
+	hash = (hash ^ word_at(frame, offset)) * hash_seed.second;
+	return hash << 32 | hash >> 32;
+}
+
 /* Four hashes side by side: each step waits for the one before. */
 READS_ANY_STACK static WITHIN_LAUNCH uint64_t hash_of(const struct layout *l)
 {
@@ -81,19 +90,25 @@ READS_ANY_STACK static WITHIN_LAUNCH uint64_t hash_of(const struct layout *l)
 	const uint16_t *at = l->offsets, *end = at + l->count;
 
 	do {
-		a = hash_step(a, word_at(frame, at[0]), word_at(frame, at[1]));
-		b = hash_step(b, word_at(frame, at[2]), word_at(frame, at[3]));
-		c = hash_step(c, word_at(frame, at[4]), word_at(frame, at[5]));
-		d = hash_step(d, word_at(frame, at[6]), word_at(frame, at[7]));
+		a = step(step(a, frame, at[0]), frame, at[4]);
+		b = step(step(b, frame, at[1]), frame, at[5]);
+		c = step(step(c, frame, at[2]), frame, at[6]);
+		d = step(step(d, frame, at[3]), frame, at[7]);
 		at += AT_ONCE;
 	} while (at < end);
 	a = hash_step(hash_step(a, b, c), d, 0);
 	return a ? a : 1;
 }
 
+/* The last three places, in all bits but the lowest 16. */
 static uint64_t note(uint64_t history, uint32_t place)
 {
-	return (history << 16 | place) & HISTORY;
+	return (history | place) << 16;
+}
+
+static uint32_t last_noted(uint64_t history)
+{
+	return history >> 16 & UINT16_MAX;
 }
 
 /* Where a layout is guessed from: the last launches' (0), or the frame alone (1). */
@@ -101,7 +116,7 @@ static struct guess *guess_at(const struct stack_words *words, uint64_t frame, u
 {
 	uint64_t what = context == 0 ? words->before ^ frame : ~frame;
 
-	return &guesses_of(words)[(what * 0x9e3779b97f4a7c15u >> 40) & (GUESSES(words->size) - 1)];
+	return &guesses_of(words)[(what * 0x9e3779b97f4a7c15u >> 51) & (GUESSES(words->size) - 1)];
 }
 
 static void put_first(struct guess *guess, uint32_t place)
@@ -143,6 +158,18 @@ static WITHIN_LAUNCH uint64_t guess_place(struct stack_words *words, uint32_t pl
 	return hash_of(l);
 }
 
+/* Where the likeliest layout is none of this frame. */
+READS_ANY_STACK static __attribute__((noinline)) uint64_t guess_by_frame(struct stack_words *words,
+									 uint64_t frame)
+{
+	uint32_t place = find_place(words, frame, 0);
+
+	if (!place)
+		return 0;
+	put_first(guess_at(words, frame, 0), place);
+	return guess_place(words, place);
+}
+
 READS_ANY_STACK AT_LAUNCH uint64_t stack_words_guess(struct stack_words *words, uint64_t frame)
 {
 	uint32_t place;
@@ -151,12 +178,8 @@ READS_ANY_STACK AT_LAUNCH uint64_t stack_words_guess(struct stack_words *words, 
 	if (unlikely(!words->memory))
 		return 0;
 	place = guess_at(words, frame, 0)->places[0];
-	if (unlikely(layout_at(words, place)->frame != frame)) {
-		place = find_place(words, frame, 0);
-		if (!place)
-			return 0;
-		put_first(guess_at(words, frame, 0), place);
-	}
+	if (unlikely(layout_at(words, place)->frame != frame))
+		return guess_by_frame(words, frame);
 	return guess_place(words, place);
 }
 
@@ -171,7 +194,7 @@ READS_ANY_STACK uint64_t stack_words_guess_again(struct stack_words *words, uint
 void stack_words_guessed(struct stack_words *words, uint64_t frame)
 {
 	for (uint32_t i = 0; i < CONTEXTS; i++)
-		put_first(guess_at(words, frame, i), words->history & UINT16_MAX);
+		put_first(guess_at(words, frame, i), last_noted(words->history));
 }
 
 /* Makes room: all is forgotten. False where there is no memory. */

@@ -31,7 +31,7 @@
 /* Zero-initialised is empty. */
 struct stack_words {
 	uint64_t history, before; /* layouts of the last launches; what it was before the last */
-	uint64_t *memory;         /* guesses, the newest layout of each key, layouts */
+	uint64_t *memory;         /* layouts, guesses, the newest layout of each key */
 	uint32_t size, used;      /* words for layouts, a power of two */
 	const void **found;       /* the last layout's; NULL: it is gone. stack_words_found */
 };

@@ -32,23 +32,23 @@ costs_at_most()
 @test "one launch with its stack" {
 	run_command "$root/tests/bench/price"
 	expect_status 0
-	costs_at_most 817 41 72 11 2
+	costs_at_most 731 37 72 11 2
 }
 
 @test "the same where the loader has no room for what the library keeps of threads" {
 	GLIBC_TUNABLES=glibc.rtld.optional_static_tls=0 run_command "$root/tests/bench/price"
 	expect_status 0
-	costs_at_most 860 44 77 15 2
+	costs_at_most 773 40 77 15 2
 }
 
 @test "one launch without its stack" {
 	run_command "$root/tests/bench/price" --no-stacks
 	expect_status 0
-	costs_at_most 427 29 29 7 4
+	costs_at_most 412 26 29 7 4
 }
 
 @test "one launch with its stack, where failed calls are sent" {
 	run_command "$root/tests/bench/price" --prometheus metrics
 	expect_status 0
-	costs_at_most 1275 54 81 15 4
+	costs_at_most 1192 48 81 15 4
 }

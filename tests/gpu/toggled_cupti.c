@@ -117,7 +117,7 @@ unsigned int cupti_toggle(unsigned int want)
 
 /* ---- blocks of launches ---- */
 
-#define LAUNCHES 64u /* by nvcc's code, in a block */
+#define LAUNCHES 128u /* by nvcc's code, in a block */
 
 /*
  * What lies between two launches of one step of the program, with the calls of one mode. In so many

@@ -3,7 +3,7 @@
 
 usage: train_toggled.py SCRIPT [TURNS = 200 [MODE...]]
 
-SCRIPT, run with the arguments "none 1 1", defines train_step. Each step is cut into blocks of 64 launches, and CUPTI's
+SCRIPT, run with the arguments "none 1 1", defines train_step. Each step is cut into blocks of 128 launches, and CUPTI's
 callbacks are set anew for each block. A turn has as many steps as there are MODEs, and in it the blocks of one place in
 the step have each mode once; which comes first is drawn for each place. MODE: none (always among them), runtime, driver,
 both, and empty: both, but nothing comes of the calls; without any, none and both. Prints a line for each: the median of

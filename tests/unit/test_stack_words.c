@@ -94,9 +94,11 @@ static void each_place_counts(void **state)
 			*a = was_b;
 			*b = was_a;
 			assert_true(stack_words_guess(&words, frame_at(8)) != hash);
-			*a = was_a ^ 64;
-			*b = was_b ^ 64;
-			assert_true(stack_words_guess(&words, frame_at(8)) != hash);
+			for (uint32_t bit = 0; bit < 64; bit++) {
+				*a = was_a ^ UINT64_C(1) << bit;
+				*b = was_b ^ UINT64_C(1) << bit;
+				assert_true(stack_words_guess(&words, frame_at(8)) != hash);
+			}
 			*a = was_a;
 			*b = was_b;
 		}
