@@ -7,17 +7,20 @@
  * ns. With "graph" it is a graph of GRAPH_NODES empty kernels that is launched and waited for, and
  * what is timed is both, ns a node: records of nodes cost the GPU's time, not the CPU's.
  *
- * With "toggled", CUPTI's callbacks are off, on for the runtime, for the driver, for both, or for
- * both but empty, in turn by burst (toggled_cupti.c); a line each, with how much longer than with
- * none a burst of the same turn took: median, and a quarter of them below and above.
+ * With "toggled", CUPTI's callbacks are set to each mode in turn, by burst (toggled_cupti.c): none,
+ * and runtime, driver, both, or empty (both, but nothing comes of the calls). A line each, with how
+ * much longer than with none a burst of the same turn took: the median, the interval that holds the
+ * true one in 95 of 100 runs, and the quarters of the turns.
  *
- * usage: launch_cost [stack depth = 20] [bursts = 400] [graph | toggled]
+ * usage: launch_cost [stack depth = 20] [bursts = 400] [graph | toggled [MODE = both]...]
  */
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <random>
 #include <vector>
 #include <cuda_runtime.h>
 #include <dlfcn.h>
@@ -59,46 +62,79 @@ static void time_launches(long depth, long bursts, std::vector<double> &cost)
 	}
 }
 
-/* Which comes first changes from turn to turn. */
-static int time_toggled(long depth, long bursts)
-{
-	static const char *const names[] = {"none", "runtime", "driver", "both", "empty"};
-	static const unsigned int wants[] = {0, 1, 2, 3, 7};
-	constexpr long modes = sizeof(wants) / sizeof(wants[0]); /* a prime: each step meets all */
-	auto toggle = (unsigned int (*)(unsigned int))dlsym(RTLD_DEFAULT, "cupti_toggle");
-	std::vector<double> cost[modes], more[modes];
+struct mode {
+	const char *name;
+	unsigned int wants; /* for cupti_toggle */
+	std::vector<double> cost, more;
+};
 
+static double part(const std::vector<double> &sorted, double share)
+{
+	double at = share * (double)sorted.size();
+
+	return sorted[(size_t)std::min(std::max(at, 0.0), (double)sorted.size() - 1)];
+}
+
+/* The interval is that of the median by ranks (binomial distribution). */
+static void print_mode(mode &m, long turns)
+{
+	double half = 0.98 / std::sqrt((double)turns);
+
+	std::sort(m.cost.begin(), m.cost.end());
+	std::sort(m.more.begin(), m.more.end());
+	printf("%s %.0f more %.0f (%.0f to %.0f; quarters %.0f to %.0f)\n", m.name,
+	       part(m.cost, 0.5), part(m.more, 0.5), part(m.more, 0.5 - half),
+	       part(m.more, 0.5 + half), part(m.more, 0.25), part(m.more, 0.75));
+}
+
+/* `names`: the modes beside "none". Which comes first is drawn for each turn. */
+static int time_toggled(long depth, long turns, char **names)
+{
+	static const mode all[] = {{"none", 0, {}, {}},
+				   {"runtime", 1, {}, {}},
+				   {"driver", 2, {}, {}},
+				   {"both", 3, {}, {}},
+				   {"empty", 7, {}, {}}};
+	auto toggle = (unsigned int (*)(unsigned int))dlsym(RTLD_DEFAULT, "cupti_toggle");
+	auto want_empty = (void (*)())dlsym(RTLD_DEFAULT, "cupti_toggle_empty");
+	std::vector<mode> modes(1, all[0]);
+	std::vector<size_t> order(1, 0);
+	std::mt19937 random((unsigned int)now_ns());
+
+	for (; *names; names++) {
+		for (const mode &m : all)
+			if (m.wants && strcmp(m.name, *names) == 0)
+				modes.push_back(m);
+		if (want_empty && strcmp(*names, "empty") == 0)
+			want_empty();
+	}
+	if (modes.size() == 1)
+		modes.push_back(all[3]);
 	cudaFree(nullptr); /* whoever subscribes does so at the start of CUDA */
 	if (!toggle || toggle(0) == 0) {
 		fprintf(stderr, "launch_cost: toggled_cupti.c is not here, or nobody subscribed\n");
 		return 1;
 	}
-	for (long i = 0; i < bursts; i++) {
-		double turn[modes];
-
-		for (long j = 0; j < modes; j++) {
-			long mode = (i + j * (1 + i / modes % (modes - 1))) % modes;
+	while (order.size() < modes.size())
+		order.push_back(order.size());
+	for (long i = 0; i < turns; i++) {
+		std::shuffle(order.begin(), order.end(), random);
+		for (size_t at : order) {
 			double start;
 
-			toggle(wants[mode]);
+			toggle(modes[at].wants);
 			launch_at_depth(depth); /* what turning it on or off has made cold */
 			cudaDeviceSynchronize();
 			start = now_ns();
 			launch_at_depth(depth);
-			turn[mode] = (now_ns() - start) / BURST;
+			modes[at].cost.push_back((now_ns() - start) / BURST);
 			cudaDeviceSynchronize();
 		}
-		for (long mode = 0; mode < modes; mode++) {
-			cost[mode].push_back(turn[mode]);
-			more[mode].push_back(turn[mode] - turn[0]);
-		}
+		for (mode &m : modes)
+			m.more.push_back(m.cost.back() - modes[0].cost.back());
 	}
-	for (long mode = 0; mode < modes; mode++) {
-		std::sort(cost[mode].begin(), cost[mode].end());
-		std::sort(more[mode].begin(), more[mode].end());
-		printf("%s %.0f more %.0f (%.0f to %.0f)\n", names[mode], cost[mode][bursts / 2],
-		       more[mode][bursts / 2], more[mode][bursts / 4], more[mode][bursts * 3 / 4]);
-	}
+	for (mode &m : modes)
+		print_mode(m, turns);
 	return cudaGetLastError() != cudaSuccess;
 }
 
@@ -137,7 +173,7 @@ int main(int argc, char **argv)
 	std::vector<double> cost;
 
 	if (argc > 3 && strcmp(argv[3], "toggled") == 0)
-		return time_toggled(depth, bursts);
+		return time_toggled(depth, bursts, argv + 4);
 	if (argc > 3 && strcmp(argv[3], "graph") == 0)
 		time_graph(bursts, cost);
 	else
