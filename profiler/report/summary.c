@@ -440,7 +440,7 @@ static void report_odd_launches(struct log *log, const struct ledger *l)
 			 "  %" PRIu64
 			 " launch%s the correlation id of another, so their work may be "
 			 "under the other's stack: CUPTI 13.0 does that to threads in which a "
-			 "profiler has left it",
+			 "profiler has left it, and CUPTI 11.8 with newer drivers",
 			 l->launches.confused, pick(l->launches.confused, " has", "es have"));
 	if (unseen)
 		log_line(log, "  %" PRIu64 " operation%s of %s made before tracing or out of sight",

@@ -388,10 +388,11 @@ static void operations_and_launches_that_are_odd(void **state)
 		 "or their records were lost\n"},
 		{COUNT(launches.confused),
 		 "  1 launch has the correlation id of another, so their work may be under the "
-		 "other's stack: CUPTI 13.0 does that to threads in which a profiler has left it\n",
+		 "other's stack: CUPTI 13.0 does that to threads in which a profiler has left it, "
+		 "and CUPTI 11.8 with newer drivers\n",
 		 "  2 launches have the correlation id of another, so their work may be under the "
 		 "other's stack: CUPTI 13.0 does that to threads in which a profiler has left "
-		 "it\n"},
+		 "it, and CUPTI 11.8 with newer drivers\n"},
 		{COUNT(gpu.unseen_nodes),
 		 "  1 operation is of a graph node that was made before tracing or out of sight\n",
 		 "  2 operations are of graph nodes that were made before tracing or out of "
