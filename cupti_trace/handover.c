@@ -20,12 +20,9 @@
 #include "symbolize/text.h"
 
 #define WORKERS_MAX 256
-/* Between looks at all threads, at least, and that the first takes at most 1 in so many ns. */
 #define LIST_EVERY_NS 10000000u
-#define LIST_SHARE 2 /* while nobody waits; doubled each time that none is found, so often: */
-#define LIST_DOUBLE 6
-#define LIST_SHARE_ONE 2000 /* while one does, but not longer than this */
-#define LIST_MOST_NS 50000000u
+#define LIST_SHARE 2  /* of the time, at most 1 in so many for looking at all threads */
+#define LIST_DOUBLE 6 /* half of that each time that none is found, so often */
 #define NAME_BYTES 16 /* as the kernel has it */
 
 /* How workers' names begin. */
@@ -55,7 +52,7 @@ struct answer {
 	uint64_t head;                                    /* of its records, as it was */
 	uint32_t changes, visit;
 	uint32_t stack;
-	uint64_t until; /* ticks, when it is time to look at all threads */
+	uint64_t ticks; /* when it was found */
 };
 
 /* In a child made by fork all bits are 0, for it has not the pages of the events. */
@@ -68,7 +65,6 @@ struct handover_worker {
 	uint64_t self;
 	uint64_t last_ns;               /* of the last launch */
 	uint64_t list_ns, list_cost_ns; /* the last look at all threads, and what it took */
-	uint64_t list_pause_ns;         /* to the next one, while one thread waits */
 	uint32_t fruitless;             /* such looks, one behind the other */
 	uint32_t visit;                 /* in which what follows was found */
 	bool trusts_clocks;             /* of other threads */
@@ -361,21 +357,15 @@ static uint32_t count_waiters(struct handover_worker *worker, uint32_t *which)
 	return count;
 }
 
-static uint64_t pause_of(uint64_t cost_ns)
-{
-	if (cost_ns < LIST_EVERY_NS / LIST_SHARE_ONE)
-		return LIST_EVERY_NS;
-	return cost_ns < LIST_MOST_NS / LIST_SHARE_ONE ? cost_ns * LIST_SHARE_ONE : LIST_MOST_NS;
-}
-
 /* The same, and others are looked for if it is time to. */
 static uint32_t count_all_waiters(struct handover_worker *worker, uint32_t *which)
 {
 	uint32_t count = count_waiters(worker, which);
 	uint64_t began;
-	uint64_t pause = count == 1 ? worker->list_pause_ns
-				    : worker->list_cost_ns * LIST_SHARE << worker->fruitless;
+	uint64_t pause = worker->list_cost_ns * LIST_SHARE << worker->fruitless;
 
+	if (count == 1 && pause < LIST_EVERY_NS)
+		pause = LIST_EVERY_NS;
 	if (count > 1 || worker->last_ns - worker->list_ns < pause)
 		return count;
 	began = clock_own_cpu_ns();
@@ -387,7 +377,6 @@ static uint32_t count_all_waiters(struct handover_worker *worker, uint32_t *whic
 		worker->fruitless++;
 	worker->list_ns = clock_now_ns();
 	worker->list_cost_ns = clock_own_cpu_ns() - began;
-	worker->list_pause_ns = pause_of(worker->list_cost_ns);
 	return count;
 }
 
@@ -417,8 +406,7 @@ static bool still_waits(const struct handover_worker *worker, uint64_t now_ns)
 {
 	const struct sight *sight;
 
-	if (worker->waiter == HANDOVER_CANDIDATES ||
-	    now_ns - worker->list_ns >= worker->list_pause_ns)
+	if (worker->waiter == HANDOVER_CANDIDATES || now_ns - worker->list_ns >= LIST_EVERY_NS)
 		return false;
 	sight = &worker->sights[worker->waiter];
 	return sight->waits && sight->self == atomic_load(&launchers[worker->waiter].self) &&
@@ -434,13 +422,11 @@ static void keep_answer(struct handover_worker *worker, uint32_t seen_changes, u
 	    !still_waits(worker, now_ns))
 		return;
 	runs = &worker->sights[worker->waiter].runs;
-	/* a tick is a nanosecond, or less */
 	worker->answer = (struct answer){.head = runs->head,
 					 .changes = seen_changes,
 					 .visit = worker->visit,
 					 .stack = worker->stack,
-					 .until = ticks_now() + worker->list_ns +
-						  worker->list_pause_ns - now_ns,
+					 .ticks = ticks_now(),
 					 .page = runs->page};
 }
 
@@ -500,9 +486,10 @@ AT_LAUNCH uint32_t handover_find(struct handover_worker *worker, uint32_t contex
 	/* a handler's launch could unmap the page, or change the answer */
 	worker->is_busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
+	/* a tick is a nanosecond, or less */
 	if (likely(answer->page && answer->page->data_head == answer->head &&
 		   answer->changes == atomic_load_explicit(&changes, memory_order_relaxed) &&
-		   answer->visit == visit_now() && ticks_now() < answer->until))
+		   answer->visit == visit_now() && ticks_now() - answer->ticks < LIST_EVERY_NS))
 		stack = answer->stack;
 	else
 		stack = look(worker, context, sink, name);

@@ -15,7 +15,7 @@
  * counts, as the kernel's id of it is not known. Candidates are the Python threads that
  * have launched something themselves, as nearly all that call backward have; while there are more
  * than HANDOVER_CANDIDATES, no answer is given. Others are looked for where no candidate waits,
- * else every 10 to 50 ms, by how long that takes.
+ * else every 10 ms.
  *
  * When it is looked at. A thread that has not run since is as it was: its frames and its NVTX
  * ranges. Whether it has run, an event of it says (thread_runs.h), which is a load. Where there are
