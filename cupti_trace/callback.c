@@ -276,8 +276,8 @@ static SELDOM void wait_for_buffers(struct tracer *tracer)
 }
 
 /*
- * A call of a launch function. Functions that are not inlined take it by value: so it is in memory
- * only for those launches that need them.
+ * A call of a launch function. Functions that are not inlined take it by value, so that it is in
+ * memory only where one of them is called.
  */
 struct launch {
 	uint32_t domain;
@@ -599,7 +599,7 @@ static WITHIN_LAUNCH uint32_t on_entry(struct tracer *tracer, struct function *f
 					      : on_measured_launch(tracer, me, launch);
 }
 
-/* Apart from the others, which need not keep all this until the launch is done. */
+/* A function of its own, so that other calls need not keep all this until the launch is done. */
 static SELDOM void on_entry_that_waits(struct tracer *tracer, struct function *f, struct own *me,
 				       struct api_id id, const struct cupti_abi_callback_data *data,
 				       const void *frame, bool nested)

@@ -64,7 +64,7 @@ struct handover_worker {
 	uint32_t number;
 	uint64_t self;
 	uint64_t last_ns;               /* of the last launch */
-	uint64_t list_ns, list_cost_ns; /* the last look at all threads, and what it took */
+	uint64_t list_ns, list_cost_ns; /* the last look at all threads; what one took */
 	uint32_t fruitless;             /* such looks, one behind the other */
 	uint32_t visit;                 /* in which what follows was found */
 	bool trusts_clocks;             /* of other threads */
@@ -368,7 +368,8 @@ static uint32_t count_all_waiters(struct handover_worker *worker, uint32_t *whic
 		pause = LIST_EVERY_NS;
 	if (count > 1 || worker->last_ns - worker->list_ns < pause)
 		return count;
-	began = clock_own_cpu_ns();
+	/* while one waits, the pause does not depend on it */
+	began = count == 0 ? clock_own_cpu_ns() : 0;
 	if (list_others(worker))
 		count = count_waiters(worker, which);
 	if (count > 0)
@@ -376,7 +377,8 @@ static uint32_t count_all_waiters(struct handover_worker *worker, uint32_t *whic
 	else if (worker->fruitless < LIST_DOUBLE)
 		worker->fruitless++;
 	worker->list_ns = clock_now_ns();
-	worker->list_cost_ns = clock_own_cpu_ns() - began;
+	if (began)
+		worker->list_cost_ns = clock_own_cpu_ns() - began;
 	return count;
 }
 

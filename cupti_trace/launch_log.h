@@ -38,7 +38,7 @@ struct launch_log_thread *launch_log_thread(void);
 /* A launch, as in struct gpu_event_launch. Small: it is passed in registers. */
 struct launch_log_launch {
 	uint32_t correlation_id, stack_id;
-	uint32_t family, flags; /* not bytes: these are put together in memory, and waited for */
+	uint32_t family, flags; /* not bytes, which are put together in memory: that takes longer */
 };
 
 /* Records that the calling thread entered a launch function now. */

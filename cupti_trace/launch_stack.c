@@ -607,7 +607,7 @@ static uint32_t name_waiter(struct sink *sink, const struct handover_stack *stac
 	return id;
 }
 
-/* Where a stack was found that is none of those that its words were taken for at first. */
+/* The known stack by one of the other guesses; NULL: there is none. */
 static __attribute__((noinline)) const struct known_stack *
 recognize_again(struct launch_stack_thread *me, struct thread_cache *cache, const struct site *site,
 		uint64_t python, uint32_t *id)

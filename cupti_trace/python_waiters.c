@@ -56,21 +56,26 @@ static void refresh(struct python_pieces *p)
 		p->start[slots[--count]] = 0;
 }
 
-/* Where a piece is, or comes: the first free place. All taken: the place where the search begins.
+/*
+ * Where a piece is. It is nowhere: where it goes, to the first free place, or in place of the first
+ * piece that this reading has not used, or of any.
  */
 static uint32_t place_of(const struct python_pieces *p, uint64_t start)
 {
-	uint32_t first = hash_number(start) % PYTHON_PIECES, free_place = PYTHON_PIECES;
+	uint32_t first = hash_number(start) % PYTHON_PIECES;
+	uint32_t empty = PYTHON_PIECES, unused = PYTHON_PIECES;
 
 	for (uint32_t n = 0; n < PYTHON_PIECES; n++) {
 		uint32_t i = (first + n) % PYTHON_PIECES;
 
 		if (p->start[i] == start)
 			return i;
-		if (p->start[i] == 0 && free_place == PYTHON_PIECES)
-			free_place = i;
+		if (p->start[i] == 0 && empty == PYTHON_PIECES)
+			empty = i;
+		if (!p->used[i] && unused == PYTHON_PIECES)
+			unused = i;
 	}
-	return free_place < PYTHON_PIECES ? free_place : first;
+	return empty < PYTHON_PIECES ? empty : unused < PYTHON_PIECES ? unused : first;
 }
 
 static bool read_by_pieces(void *context, uint64_t address, void *buffer, size_t size)
@@ -79,6 +84,8 @@ static bool read_by_pieces(void *context, uint64_t address, void *buffer, size_t
 	uint64_t start = address & ~(uint64_t)(PYTHON_PIECE_BYTES - 1), at = address - start;
 	uint32_t i;
 
+	if (start == 0) /* it would be taken for a free place */
+		return false;
 	if (size > PYTHON_PIECE_BYTES - at)
 		return copy(address, buffer, size);
 	i = place_of(p, start);
@@ -153,18 +160,28 @@ static bool is_waiting(struct reading *r, uint64_t thread, struct python_stack *
 	return stack->count > 0 && is_in_table(r, &stack->frames[0]);
 }
 
+/* Where code has a number, its mark need not be known. */
+static bool is_same_code(const struct python_frame *a, const struct python_frame *b)
+{
+	return a->code == b->code && a->number == b->number && (a->number || a->mark == b->mark);
+}
+
 bool python_waiters_read(const struct python_waiter *waiter, struct python_pieces *pieces,
 			 struct python_stack *stack)
 {
+	struct python_frame innermost;
 	struct reading r;
 
 	stack->count = 0;
 	if (!begin(&r, pieces) || !is_same_thread(&r, waiter) ||
 	    !is_waiting(&r, waiter->thread, stack))
 		return false;
+	innermost = stack->frames[0];
 	python_frames_read_some(&r.memory, &r.python->offsets, waiter->thread, PYTHON_FRAMES_MAX,
 				stack);
-	return stack->is_whole || stack->count == PYTHON_FRAMES_MAX;
+	/* the thread may have gone on between the two */
+	return stack->count > 0 && is_same_code(&stack->frames[0], &innermost) &&
+	       (stack->is_whole || stack->count == PYTHON_FRAMES_MAX);
 }
 
 bool python_waiters_read_again(const struct python_waiter *waiter, struct python_pieces *pieces,
@@ -179,40 +196,29 @@ bool python_waiters_read_again(const struct python_waiter *waiter, struct python
 	if (stack->count != earlier->count || stack->is_whole != earlier->is_whole)
 		return false;
 	for (uint32_t i = 0; i < stack->count; i++) {
-		struct python_frame *now = &stack->frames[i];
-		const struct python_frame *then = &earlier->frames[i];
-
-		if (now->code != then->code || now->number != then->number ||
-		    (!now->number && now->mark != then->mark))
+		if (!is_same_code(&stack->frames[i], &earlier->frames[i]))
 			return false;
-		now->mark = then->mark;
+		stack->frames[i].mark = earlier->frames[i].mark;
 	}
 	return true;
 }
 
-static void describe(struct reading *r, uint64_t thread, struct python_waiter *waiter)
+static void describe(struct reading *r, uint64_t thread, uint64_t self,
+		     struct python_waiter *waiter)
 {
 	const struct python_offsets *o = &r->python->offsets;
 	uint64_t tid = 0;
 
-	*waiter = (struct python_waiter){.thread = thread};
-	read_word(r, thread + o->thread_id, &waiter->self);
+	*waiter = (struct python_waiter){.thread = thread, .self = self};
 	if (o->version >= NATIVE_ID_VERSION && read_word(r, thread + o->thread_id + 8, &tid))
 		waiter->tid = (uint32_t)tid;
-}
-
-static bool is_another(struct reading *r, uint64_t thread, bool (*is_known)(uint64_t self))
-{
-	uint64_t self;
-
-	return !read_word(r, thread + r->python->offsets.thread_id, &self) || !is_known(self);
 }
 
 uint32_t python_waiters_list(struct python_waiter *waiters, uint32_t max,
 			     bool (*is_known)(uint64_t self), struct python_pieces *pieces)
 {
 	const struct python_offsets *o;
-	uint64_t interpreter = 0, thread;
+	uint64_t interpreter = 0, thread, self;
 	uint32_t count = 0, left = THREADS_MAX;
 	struct python_stack innermost;
 	struct reading r;
@@ -225,10 +231,10 @@ uint32_t python_waiters_list(struct python_waiter *waiters, uint32_t max,
 		if (!read_word(&r, interpreter + o->interpreter_threads, &thread))
 			break;
 		while (thread && left-- > 0) {
-			if (is_another(&r, thread, is_known) &&
+			if (read_word(&r, thread + o->thread_id, &self) && !is_known(self) &&
 			    is_waiting(&r, thread, &innermost)) {
 				if (count < max)
-					describe(&r, thread, &waiters[count]);
+					describe(&r, thread, self, &waiters[count]);
 				count++;
 			}
 			if (!read_word(&r, thread + o->thread_next, &thread))

@@ -55,8 +55,8 @@ bool python_waiters_read_again(const struct python_waiter *waiter, struct python
 			       const struct python_stack *earlier, struct python_stack *stack);
 
 /*
- * Fills in the first `max` threads that wait, of the interpreter's newest 4096, but those that are
- * known already, by their pthread_self(). Returns how many.
+ * Fills in the first `max` threads that wait, of the interpreter's newest 4096, except those that
+ * are known already, by their pthread_self(). Returns how many wait, which may be more than `max`.
  */
 uint32_t python_waiters_list(struct python_waiter *waiters, uint32_t max,
 			     bool (*is_known)(uint64_t self), struct python_pieces *pieces);

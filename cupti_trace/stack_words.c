@@ -11,7 +11,7 @@
 /* Words for layouts; a stack of 40 frames takes 12 to 24. A layout's place has to fit into 16 bits.
  */
 #define FIRST_SIZE 512u
-#define MOST_SIZE 8192u        /* 13 bits: guess_at */
+#define MOST_SIZE 8192u        /* guess_at takes 13 bits of its hash */
 #define MOST_BYTES (16u << 20) /* of all threads */
 
 /*
@@ -74,8 +74,9 @@ READS_ANY_STACK static uint64_t word_at(uint64_t frame, uint16_t offset)
 }
 
 /*
- * A word takes a step: cheaper than hash_step, and as good for what lies on a stack. The product is
- * turned because a multiplication carries differences upwards only.
+ * A word takes a step, which is cheaper than hash_step and as good for addresses. The product is
+ * turned because a multiplication carries differences upwards only. So differences may cancel each
+ * other in bits that no address has: 63 of one word, and 31 of the next in the same hash.
  */
 READS_ANY_STACK static WITHIN_LAUNCH uint64_t step(uint64_t hash, uint64_t frame, uint16_t offset)
 {
@@ -100,7 +101,7 @@ READS_ANY_STACK static WITHIN_LAUNCH uint64_t hash_of(const struct layout *l)
 	return a ? a : 1;
 }
 
-/* The last three places, in all bits but the lowest 16. */
+/* The last three places. The lowest 16 bits are free for the next one. */
 static uint64_t note(uint64_t history, uint32_t place)
 {
 	return (history | place) << 16;
@@ -127,9 +128,9 @@ static void put_first(struct guess *guess, uint32_t place)
 	guess->places[0] = (uint16_t)place;
 }
 
-/* The place of the layout behind so many that may be right, too; 0: there is none. */
+/* The place of the guess with this number, counted from 0 and without repeats; 0: there is none. */
 static __attribute__((noinline)) uint32_t find_place(const struct stack_words *words,
-						     uint64_t frame, uint32_t behind)
+						     uint64_t frame, uint32_t number)
 {
 	uint32_t seen[CONTEXTS * GUESS_PLACES], count = 0;
 
@@ -141,7 +142,7 @@ static __attribute__((noinline)) uint32_t find_place(const struct stack_words *w
 			at++;
 		if (at < count || layout_at(words, seen[count])->frame != frame)
 			continue;
-		if (count == behind)
+		if (count == number)
 			return seen[count];
 		count++;
 	}

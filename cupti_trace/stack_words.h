@@ -42,10 +42,10 @@ struct stack_words {
  */
 uint64_t stack_words_guess(struct stack_words *words, uint64_t frame);
 
-/* By another layout: the number of guesses that were wrong says which. 0: there is none left. */
+/* By another layout; `wrong`: how many guesses were wrong so far. 0: there is none left. */
 uint64_t stack_words_guess_again(struct stack_words *words, uint64_t frame, uint32_t wrong);
 
-/* The last guess, made again, was right: in its place it is the first from now on. */
+/* The last guess, made again, was right: from now on it is tried first there. */
 void stack_words_guessed(struct stack_words *words, uint64_t frame);
 
 /*

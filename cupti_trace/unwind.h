@@ -68,7 +68,7 @@ static WITHIN_LAUNCH uint64_t unwind_recognize(struct frame_memo_thread *me, con
 	return hash;
 }
 
-/* The same when `wrong` guesses, the first and those made here, gave what no walk gave. */
+/* By another guess of the stack's layout; `wrong`: how many were wrong so far. 0: none is left. */
 uint64_t unwind_recognize_again(struct frame_memo_thread *me, const void *frame, uint32_t wrong);
 
 /* The last guess, made again, was right. */

@@ -61,7 +61,7 @@ void python_frames_read_some(const struct python_memory *memory,
 			     const struct python_offsets *offsets, uint64_t thread, uint32_t limit,
 			     struct python_stack *stack);
 
-/* All frames, but no marks of code that has a number. The memory needs a callback. */
+/* All frames, without the marks of code that has a number. The memory needs a callback. */
 void python_frames_read_numbers(const struct python_memory *memory,
 				const struct python_offsets *offsets, uint64_t thread,
 				struct python_stack *stack);

@@ -120,8 +120,9 @@ unsigned int cupti_toggle(unsigned int want)
 #define LAUNCHES 128u /* by nvcc's code, in a block */
 
 /*
- * What lies between two launches of one step of the program, with the calls of one mode. In so many
- * steps as there are modes the block of a place has each once; which comes first is drawn.
+ * What lies between two launches of one step of the program, with the calls of one mode. Over as
+ * many steps as there are modes, the block at a place gets each mode once; which comes first is
+ * drawn.
  */
 struct block {
 	uint32_t place; /* in its step */
