@@ -616,7 +616,7 @@ recognize_again(struct launch_stack_thread *me, struct thread_cache *cache, cons
 	uint64_t words;
 
 	for (uint32_t wrong = 1; !found; wrong++) {
-		words = unwind_recognize_again(me->memo, site->frame, wrong);
+		words = unwind_recognize(me->memo, site->frame, wrong);
 		if (!words)
 			return NULL;
 		found = look_up(cache,
@@ -648,7 +648,7 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 	}
 	if (unlikely(me->worker))
 		handed_from = handover_find(me->worker, context, sink, name_waiter);
-	words = nvtx_has_open() ? 0 : unwind_recognize(me->memo, frame);
+	words = nvtx_has_open() ? 0 : unwind_recognize(me->memo, frame, 0);
 	if (likely(words) && python_stack_is_there())
 		python = python_stack_hash_own(python);
 	if (likely(words && python)) {

@@ -582,21 +582,6 @@ static uint64_t learn(const struct walk *w, struct frame_memo_thread *me, uint64
 	return count ? stack_words_learn(words, frame, offsets, count) : 0;
 }
 
-uint64_t unwind_recognize_again(struct frame_memo_thread *me, const void *frame, uint32_t wrong)
-{
-	struct stack_words *words;
-	uint64_t hash = 0;
-
-	if (me->is_in_use)
-		return 0;
-	me->is_in_use = true;
-	words = frame_memo_words(me, atomic_load(&unwind_generation));
-	if (words)
-		hash = stack_words_guess_again(words, (uint64_t)(uintptr_t)frame, wrong);
-	me->is_in_use = false;
-	return hash;
-}
-
 void unwind_recognized_again(struct frame_memo_thread *me, const void *frame)
 {
 	me->is_in_use = true;

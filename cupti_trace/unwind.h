@@ -49,10 +49,11 @@ void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps);
 
 /*
  * A keyed hash that tells the calling thread's stacks from `frame` on from each other, without a
- * walk: the same as the `words` of an earlier walk if the stack is the same. 0, or what no walk
- * gave: it has to be walked. `me`: the thread's.
+ * walk: the same as the `words` of an earlier walk if the stack is the same. What no walk gave is
+ * a wrong guess; `wrong`: how many were so far. 0: it has to be walked. `me`: the thread's.
  */
-static WITHIN_LAUNCH uint64_t unwind_recognize(struct frame_memo_thread *me, const void *frame)
+static WITHIN_LAUNCH uint64_t unwind_recognize(struct frame_memo_thread *me, const void *frame,
+					       uint32_t wrong)
 {
 	uint32_t now = atomic_load_explicit(&unwind_generation, memory_order_relaxed);
 	struct stack_words *words;
@@ -63,13 +64,12 @@ static WITHIN_LAUNCH uint64_t unwind_recognize(struct frame_memo_thread *me, con
 	me->is_in_use = true;
 	words = frame_memo_words(me, now);
 	if (likely(words))
-		hash = stack_words_guess(words, (uint64_t)(uintptr_t)frame);
+		hash = wrong == 0
+			       ? stack_words_guess(words, (uint64_t)(uintptr_t)frame)
+			       : stack_words_guess_again(words, (uint64_t)(uintptr_t)frame, wrong);
 	me->is_in_use = false;
 	return hash;
 }
-
-/* By another guess of the stack's layout; `wrong`: how many were wrong so far. 0: none is left. */
-uint64_t unwind_recognize_again(struct frame_memo_thread *me, const void *frame, uint32_t wrong);
 
 /* The last guess, made again, was right. */
 void unwind_recognized_again(struct frame_memo_thread *me, const void *frame);

@@ -182,8 +182,8 @@ static void begin_block(uint32_t place)
 
 /*
  * Each block from now on has one of these modes, and is noted in `list`, as long as there is room.
- * Both belong to the caller, until it gives no modes. The program's threads have to launch by
- * turns.
+ * Both belong to the caller, until it gives no modes. The program's threads must take turns to
+ * launch.
  */
 void cupti_blocks(const unsigned int *modes, uint32_t mode_count, struct block *list, size_t most)
 {
