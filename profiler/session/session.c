@@ -115,6 +115,7 @@ struct session {
 	int early_signal;            /* a signal that ends us before the target ran; 0: none */
 	uint64_t quick_until_ns;     /* look often until then */
 	uint64_t start_ns, start_unix_ns, ended_ns;
+	uint64_t unread_at_end;                        /* bytes in the pipe when the command ended */
 	uint64_t attached_to_ns;                       /* 0: until something else ends it */
 	struct window window;                          /* the part that is recorded */
 	uint64_t lost_samples, waiting, next_count_ns; /* for a watcher */
@@ -1468,6 +1469,7 @@ static bool read_pipe(struct session *s, uint64_t limit)
 		got += (uint64_t)n;
 		kernel_events_keep(s->kernel);
 	}
+	s->unread_at_end = n > 0 && s->unread_at_end > got ? s->unread_at_end - got : 0;
 	s->pipe_ended = n == -EPIPE;
 	if (n < 0 && n != -EPIPE)
 		log_warn(s->log, "reading the pipe: %s", strerror(-n));
@@ -1544,7 +1546,8 @@ static bool is_done(struct session *s)
 	}
 	if (s->pipe_ended)
 		return true;
-	if (s->has_said_waiting || !s->has_read_all ||
+	/* behind a process that never stops writing, the pipe is never empty */
+	if (s->has_said_waiting || s->unread_at_end ||
 	    monotonic_ns() - s->ended_ns < SAY_WAITING_NS)
 		return false;
 	s->has_said_waiting = true;
@@ -1570,6 +1573,7 @@ static bool has_ended(struct session *s)
 		return true;
 	s->command_ended = true;
 	s->ended_ns = monotonic_ns();
+	s->unread_at_end = s->pipe ? payload_count_left(&s->payload) : 0;
 	if (s->target.ended)
 		supervisor_report_ended(s->supervisor);
 	if (s->target.end >= 0)

@@ -172,13 +172,13 @@ foreign()
 	expect_line stderr '^profile: 5 lines in the pipe came from processes that are not the command.s and were ignored; '
 }
 
-@test "a writer that never stops: Ctrl-C ends the profiler" {
+@test "writers that never stop: Ctrl-C ends the profiler" {
 	start_profile -gpu-only -o out.folded python3 attack.py endless
 	wait_until grep -qs 'Ctrl-C stops waiting' stderr
 	kill -INT "$pid"
 	finish_profile
 	expect_status 0
-	kill "$(cat stdout)" 2>/dev/null || true
+	kill -- "-$(cat stdout)" 2>/dev/null || true
 	expect_folded out.folded
 	expect_line stderr '^profile: [0-9]+ malformed lines in the pipe were ignored '
 }

@@ -15,7 +15,7 @@ attack.py MODE [PID]: a target that has no GPU and lies to its profiler through 
   order    names and a notice with characters that change the order of a line on a terminal
   labels   thousands of names with quotes, backslashes, newlines, other scripts, of a megabyte, equal at first
   pid      GPU work of process PID
-  endless  starts a process that never stops writing, and ends; prints its pid
+  endless  starts processes that never stop writing, and ends; prints their process group
 
 Each but `pid` and `endless` sends 1,000,000 ns of honest work too.
 """
@@ -289,6 +289,8 @@ def main():
     if mode == "flood":
         fd = os.open(os.environ["PROFILE_PIPE"], os.O_WRONLY)
         print(os.getpid(), flush=True)
+        for _ in range(2):
+            os.fork()
         while True:
             os.write(fd, FLOOD)
     if mode == "endless":
