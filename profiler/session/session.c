@@ -115,9 +115,9 @@ struct session {
 	int early_signal;            /* a signal that ends us before the target ran; 0: none */
 	uint64_t quick_until_ns;     /* look often until then */
 	uint64_t start_ns, start_unix_ns, ended_ns;
-	uint64_t unread_at_end;                        /* bytes in the pipe when the command ended */
-	uint64_t attached_to_ns;                       /* 0: until something else ends it */
-	struct window window;                          /* the part that is recorded */
+	uint64_t unread_at_end;  /* bytes in the pipe when the command ended */
+	uint64_t attached_to_ns; /* 0: until something else ends it */
+	struct window window;    /* the part that is recorded */
 	uint64_t lost_samples, waiting, next_count_ns; /* for a watcher */
 	uint64_t clocks_read_ns;                       /* of processes */
 	uint64_t longest_round_ns;                     /* from one wait for events to the next */

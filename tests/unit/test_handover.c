@@ -48,6 +48,7 @@ static int calls, named;
 static uint32_t frames;
 static bool is_expected;  /* that somebody waits */
 static bool has_launched; /* the one who does */
+static bool has_stepped;  /* through launches: check_handlers */
 
 #define MUST(condition)                                                                         \
 	do {                                                                                    \
@@ -83,6 +84,12 @@ static void check_child(struct handover_worker *worker)
 #define TRAP 0x100 /* in the flags: SIGTRAP after each instruction */
 #define STEPS_MAX 100000
 
+#ifdef __SANITIZE_ADDRESS__
+#define STRIDE 16 /* thousands of instructions */
+#else
+#define STRIDE 1
+#endif
+
 static struct {
 	struct handover_worker *worker;
 	int left; /* instructions before the one at which a handler launches */
@@ -114,41 +121,59 @@ static void launch_in_handler(int number, siginfo_t *info, void *context)
 	atomic_fetch_add(&changes, 1);
 }
 
-/* Whether an answer is kept: on a busy machine it takes a while until the other thread sleeps. */
+/* Whether an answer is at hand. On a busy machine it takes a while until the other thread sleeps.
+ */
 static bool keeps_answer(struct handover_worker *worker)
 {
 	const struct timespec longer = {.tv_nsec = 100 * HANDOVER_STILL_NS};
+	const struct answer *answer = &worker->answer;
 
-	for (int i = 0; i < 1000 && !worker->answer.page; i++) {
+	for (int i = 0; i < 1000; i++) {
 		handover_find(worker, 1, &sink, name_stack);
+		if (answer->page && answer->changes == atomic_load(&changes))
+			return true;
 		nanosleep(&longer, NULL);
 	}
-	return worker->answer.page != NULL;
+	return false;
 }
 
-/* A launch, in which a handler launches at every instruction. */
-static void check_handlers(struct handover_worker *worker)
+/*
+ * A launch, with or without an answer at hand; at its instruction `at` a handler launches. False:
+ * it was over before, and had the answer all the time.
+ */
+static bool launch_and_trap(struct handover_worker *worker, bool has_answer, int at)
+{
+	uint64_t answered = worker->answer.ticks;
+	uint32_t stack;
+
+	if (!has_answer)
+		atomic_fetch_add(&changes, 1);
+	trap.left = at;
+	__asm__ volatile("pushfq; orq %0, (%%rsp); popfq" : : "i"(TRAP) : "memory", "cc");
+	stack = handover_find(worker, 1, &sink, name_stack);
+	__asm__ volatile("pushfq; andq %0, (%%rsp); popfq" : : "i"(~TRAP) : "memory", "cc");
+	MUST(stack == STACK || stack == 0);
+	/* an answer that got too old meanwhile is looked for again */
+	return trap.left < 0 || (has_answer && worker->answer.ticks != answered);
+}
+
+/* At every `stride`-th instruction of a launch; its time goes with the square of their number. */
+static void check_handlers(struct handover_worker *worker, bool has_answer, int stride)
 {
 	const struct sigaction action = {.sa_sigaction = launch_in_handler, .sa_flags = SA_SIGINFO};
-	int steps = 0;
+	int at = 0;
 
 	trap.worker = worker;
 	MUST(sigaction(SIGTRAP, &action, NULL) == 0);
-	for (trap.left = -1; trap.left < 0; steps++) {
-		uint32_t stack;
-
-		MUST(steps < STEPS_MAX);
+	do {
+		MUST(at < STEPS_MAX);
 		if (!keeps_answer(worker)) {
-			MUST(steps == 0);
+			MUST(at == 0);
 			return; /* there are no events */
 		}
-		trap.left = steps;
-		__asm__ volatile("pushfq; orq %0, (%%rsp); popfq" : : "i"(TRAP) : "memory", "cc");
-		stack = handover_find(worker, 1, &sink, name_stack);
-		__asm__ volatile("pushfq; andq %0, (%%rsp); popfq" : : "i"(~TRAP) : "memory", "cc");
-		MUST(stack == STACK || stack == 0);
-	}
-	MUST(steps > 10);
+		at += stride;
+	} while (launch_and_trap(worker, has_answer, at - stride));
+	MUST(at > 10);
 	signal(SIGTRAP, SIG_DFL);
 }
 
@@ -209,8 +234,11 @@ static void *work(void *name)
 	MUST(is_expected ? named >= 1 : named == 0);
 	if (is_expected)
 		check_reading(worker);
-	if (is_expected && has_launched && !getenv("UNDER_VALGRIND"))
-		check_handlers(worker);
+	if (is_expected && has_launched && !has_stepped && !getenv("UNDER_VALGRIND")) {
+		check_handlers(worker, true, 1);
+		check_handlers(worker, false, STRIDE);
+		has_stepped = true;
+	}
 	handover_worker_free(worker);
 	return NULL;
 }
