@@ -4,9 +4,7 @@
  * thread waits in the function that PyTorch waits in, and in another one. The module is built into
  * this test, which changes the candidates as other threads do.
  */
-#include "unit.h"
-#include <dlfcn.h>
-#include <glob.h>
+#include "libpython.h"
 #include <pthread.h>
 #include "cupti_trace/handover.c"
 #include <ucontext.h>
@@ -14,49 +12,13 @@
 #define DEPTH 20
 #define STACK 7 /* the id that it gets */
 
-/* What a process that checks one library exits with. */
-enum { GOOD, BAD, NOT_USABLE };
-
 static struct sink sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .broken = true};
-
-#define PYTHON_FUNCTIONS(X)                                            \
-	X(void, Py_InitializeEx, (int))                                \
-	X(int, Py_FinalizeEx, (void))                                  \
-	X(int, PyRun_SimpleString, (const char *))                     \
-	X(void *, PyImport_AddModule, (const char *))                  \
-	X(void *, PyCFunction_NewEx, (void *, void *, void *))         \
-	X(int, PyObject_SetAttrString, (void *, const char *, void *)) \
-	X(void *, PyLong_FromLong, (long))                             \
-	X(void *, PyEval_SaveThread, (void))                           \
-	X(void, PyEval_RestoreThread, (void *))
-
-static struct {
-#define X(result, name, arguments) result(*name) arguments;
-	PYTHON_FUNCTIONS(X)
-#undef X
-} py;
-
-/* PyMethodDef */
-struct method {
-	const char *name;
-	void *(*function)(void *, void *);
-	int flags;
-	const char *doc;
-};
 
 static int calls, named;
 static uint32_t frames;
 static bool is_expected;  /* that somebody waits */
 static bool has_launched; /* the one who does */
 static bool has_stepped;  /* through launches: check_handlers */
-
-#define MUST(condition)                                                                         \
-	do {                                                                                    \
-		if (!(condition)) {                                                             \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-			_exit(BAD);                                                             \
-		}                                                                               \
-	} while (0)
 
 static uint32_t name_stack(struct sink *to, const struct handover_stack *stack)
 {
@@ -259,8 +221,6 @@ static void *called(void *self, void *arguments)
 	return py.PyLong_FromLong(1);
 }
 
-static const struct method method = {"called", called, 4 /* METH_NOARGS */, NULL};
-
 /* The function `name` in the file of that path calls us, DEPTH calls deep. */
 static void run_in(const char *path, const char *name)
 {
@@ -277,26 +237,15 @@ static void run_in(const char *path, const char *name)
 
 static void check_library(const char *path)
 {
-	void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL), *module;
 	struct handover_launcher *launcher = NULL;
 	struct python_stack own;
 
-	if (!handle)
-		_exit(NOT_USABLE);
-#define X(result, name, arguments)                           \
-	py.name = (result(*) arguments)dlsym(handle, #name); \
-	if (!py.name)                                        \
-		_exit(NOT_USABLE);
-	PYTHON_FUNCTIONS(X)
-#undef X
+	load_libpython(path);
 	python_stack_init(&(struct python_stack_options){.lines = true});
 	python_stack_look(&sink);
 	py.Py_InitializeEx(0);
 	python_stack_read(&sink, &own);
-	module = py.PyImport_AddModule("__main__");
-	MUST(module);
-	py.PyObject_SetAttrString(module, "called",
-				  py.PyCFunction_NewEx((void *)(uintptr_t)&method, NULL, NULL));
+	define_called(called);
 	/* as one that has launched nothing, then as one that has */
 	for (int i = 0; i < 2; i++) {
 		is_expected = true;
@@ -317,44 +266,10 @@ static void check_library(const char *path)
 	_exit(GOOD);
 }
 
-/* 3.7 and older are not known. */
-static bool is_known(const char *path)
-{
-	const char *version = strstr(path, "libpython3.");
-
-	return version && strtoul(version + strlen("libpython3."), NULL, 10) >= 8;
-}
-
 static void every_installed_library(void **state)
 {
-	glob_t found = {0};
-	int checked = 0;
-
 	(void)state;
-	glob("/usr/lib/x86_64-linux-gnu/libpython3.*.so.1.0", 0, NULL, &found);
-	glob("~/.pyenv/versions/3.*/lib/libpython3.*.so.1.0", GLOB_APPEND | GLOB_TILDE, NULL,
-	     &found);
-	for (size_t i = 0; i < found.gl_pathc; i++) {
-		int status;
-		pid_t pid;
-
-		if (!is_known(found.gl_pathv[i]))
-			continue;
-		pid = fork();
-		assert_true(pid >= 0);
-		if (pid == 0) {
-			signal(SIGSEGV, SIG_DFL); /* cmocka's handler exits */
-			check_library(found.gl_pathv[i]);
-		}
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		print_message("%s: status %d\n", found.gl_pathv[i], status);
-		assert_true(WIFEXITED(status));
-		assert_int_not_equal(WEXITSTATUS(status), BAD);
-		checked += WEXITSTATUS(status) == GOOD;
-	}
-	globfree(&found);
-	if (checked == 0)
-		SKIP("no libpython that is known is installed");
+	check_each_libpython(check_library);
 }
 
 static void without_python_nobody_waits(void **state)

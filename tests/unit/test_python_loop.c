@@ -3,9 +3,7 @@
  * Finding the evaluation loop and its far parts: in a libpython if there is one, and in a function
  * of our own that is laid out as compilers do.
  */
-#include "unit.h"
-#include <dlfcn.h>
-#include <glob.h>
+#include "libpython.h"
 #include "cupti_trace/loaded_python.h"
 
 /*
@@ -210,12 +208,9 @@ static void check_library(const char *path)
 
 static void parts_of_installed_libraries(void **state)
 {
-	glob_t found = {0};
+	glob_t found = find_libpythons();
 
 	(void)state;
-	glob("/usr/lib/x86_64-linux-gnu/libpython3.*.so.1.0", 0, NULL, &found);
-	glob("~/.pyenv/versions/3.*/lib/libpython3.*.so.1.0", GLOB_APPEND | GLOB_TILDE, NULL,
-	     &found);
 	for (size_t i = 0; i < found.gl_pathc; i++)
 		check_library(found.gl_pathv[i]);
 	globfree(&found);

@@ -4,63 +4,19 @@
  * and loaded locally (RTLD_LOCAL): with and without the GIL, in threads without Python, while the
  * interpreter ends, after that, and after it has begun again.
  */
-#include "unit.h"
-#include <dlfcn.h>
-#include <glob.h>
+#include "libpython.h"
 #include <pthread.h>
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/python_thread.h"
 
 #define DEPTH 20
 
-/* What a process that checks one library exits with. */
-enum { GOOD, BAD, NOT_USABLE };
-
 static struct sink sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .broken = true};
-
-#define PYTHON_FUNCTIONS(X)                                            \
-	X(void, Py_InitializeEx, (int))                                \
-	X(int, Py_FinalizeEx, (void))                                  \
-	X(int, PyRun_SimpleString, (const char *))                     \
-	X(void *, PyImport_AddModule, (const char *))                  \
-	X(void *, PyCFunction_NewEx, (void *, void *, void *))         \
-	X(int, PyObject_SetAttrString, (void *, const char *, void *)) \
-	X(void *, PyLong_FromLong, (long))                             \
-	X(void *, PyEval_SaveThread, (void))                           \
-	X(void, PyEval_RestoreThread, (void *))                        \
-	X(int, PyGILState_Ensure, (void))                              \
-	X(void, PyGILState_Release, (int))                             \
-	X(void *, PyGILState_GetThisThreadState, (void))               \
-	X(void, PyOS_BeforeFork, (void))                               \
-	X(void, PyOS_AfterFork_Parent, (void))                         \
-	X(void, PyOS_AfterFork_Child, (void))
-
-static struct {
-#define X(result, name, arguments) result(*name) arguments;
-	PYTHON_FUNCTIONS(X)
-#undef X
-} py;
-
-/* PyMethodDef */
-struct method {
-	const char *name;
-	void *(*function)(void *, void *);
-	int flags;
-	const char *doc;
-};
 
 static struct python_stack stack, again;
 static int calls;
 static uint32_t runs; /* of the interpreter, with four functions each */
 static void *library;
-
-#define MUST(condition)                                                                         \
-	do {                                                                                    \
-		if (!(condition)) {                                                             \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-			_exit(BAD);                                                             \
-		}                                                                               \
-	} while (0)
 
 static void *without_python(void *arg)
 {
@@ -220,20 +176,13 @@ static void *called(void *self, void *arguments)
 	return py.PyLong_FromLong(1);
 }
 
-static const struct method method = {"called", called, 4 /* METH_NOARGS */, NULL};
-
 static void run_python(void)
 {
-	void *module;
-
 	calls = 0;
 	runs++;
 	py.Py_InitializeEx(0);
 	MUST(!python_stack_read(&sink, &stack)); /* runs nothing yet */
-	module = py.PyImport_AddModule("__main__");
-	MUST(module);
-	py.PyObject_SetAttrString(module, "called",
-				  py.PyCFunction_NewEx((void *)(uintptr_t)&method, NULL, NULL));
+	define_called(called);
 	MUST(py.PyRun_SimpleString("def descend(depth):\n"
 				   "    return descend(depth - 1) if depth > 1 else bottom()\n"
 				   "def bottom():\n"
@@ -249,15 +198,7 @@ static void check_library(const char *path)
 	pthread_t daemon;
 	void *saved;
 
-	library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-	if (!library)
-		_exit(NOT_USABLE);
-#define X(result, name, arguments)                            \
-	py.name = (result(*) arguments)dlsym(library, #name); \
-	if (!py.name)                                         \
-		_exit(NOT_USABLE);
-	PYTHON_FUNCTIONS(X)
-#undef X
+	library = load_libpython(path);
 	python_stack_init(&(struct python_stack_options){.lines = true});
 	MUST(!python_stack_read(&sink, &stack)); /* not looked for yet */
 	python_stack_look(&sink);
@@ -278,42 +219,10 @@ static void check_library(const char *path)
 	_exit(GOOD);
 }
 
-/* 3.7 and older are not known; their processes end well without Python frames. */
-static bool is_known(const char *path)
-{
-	const char *version = strstr(path, "libpython3.");
-
-	return version && strtoul(version + strlen("libpython3."), NULL, 10) >= 8;
-}
-
 static void every_installed_library(void **state)
 {
-	glob_t found = {0};
-	int checked = 0;
-
 	(void)state;
-	glob("/usr/lib/x86_64-linux-gnu/libpython3.*.so.1.0", 0, NULL, &found);
-	glob("~/.pyenv/versions/3.*/lib/libpython3.*.so.1.0", GLOB_APPEND | GLOB_TILDE, NULL,
-	     &found);
-	for (size_t i = 0; i < found.gl_pathc; i++) {
-		int status;
-		pid_t pid;
-
-		if (!is_known(found.gl_pathv[i]))
-			continue;
-		pid = fork();
-		assert_true(pid >= 0);
-		if (pid == 0)
-			check_library(found.gl_pathv[i]);
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		print_message("%s: status %d\n", found.gl_pathv[i], status);
-		assert_true(WIFEXITED(status));
-		assert_int_not_equal(WEXITSTATUS(status), BAD);
-		checked += WEXITSTATUS(status) == GOOD;
-	}
-	globfree(&found);
-	if (checked == 0)
-		SKIP("no libpython that is known is installed");
+	check_each_libpython(check_library);
 }
 
 static void no_python_is_no_stack(void **state)
