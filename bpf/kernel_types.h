@@ -5,6 +5,11 @@
  * this needs neither kernel headers nor a generated vmlinux.h at build time. Names are the kernel's
  * (include/linux/sched.h, mm_types.h, uprobes.h, pid.h, pid_namespace.h,
  * kernel/events/uprobes.c, arch/x86/include/asm/ptrace.h).
+ *
+ * Pointers among them are read by BPF_CORE_READ, or from a structure that was cast
+ * (bpf_rdonly_cast). Where a program reads one from a structure that newer kernels trust, its
+ * verifier looks for up to four types by their names among all of the kernel's, some 10 ms
+ * (btf_nested_type_is_trusted in kernel/bpf/btf.c).
  */
 #ifndef BPF_KERNEL_TYPES_H
 #define BPF_KERNEL_TYPES_H

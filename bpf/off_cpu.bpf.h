@@ -136,7 +136,20 @@ struct {
 /* What the CPU that the thread is on, or waits for, has read last. */
 static __always_inline __u64 clock_of(const struct task_struct *task)
 {
-	return has_delays() ? task->se.cfs_rq->rq->clock : 0;
+	return has_delays() ? BPF_CORE_READ(task, se.cfs_rq, rq, clock) : 0;
+}
+
+/*
+ * The same without calls, of which there would be three at each switch. `casts`: as for
+ * stack_address.
+ */
+static __always_inline __u64 clock_at_switch(const struct task_struct *task, const bool casts)
+{
+	if (!has_delays())
+		return 0;
+	if (casts)
+		task = bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
+	return task->se.cfs_rq->rq->clock;
 }
 
 /* Reads CLOCK_MONOTONIC beside it. */
@@ -198,7 +211,7 @@ static __always_inline struct stack_times *times_by(struct task_struct *task, __
 		return 0;
 	if (slot->stack == stack && stack) /* none: it has ended */
 		return &slot->times;
-	if (!slot->is_shared || !task->bpf_storage)
+	if (!slot->is_shared || !BPF_CORE_READ(task, bpf_storage))
 		return 0;
 	t = bpf_task_storage_get(&more_times, task, 0, 0);
 	return t && t->pid ? t : 0;
@@ -494,7 +507,7 @@ static __noinline int take_off_cpu(void *ctx, struct task_struct *task, struct s
 	struct pt_regs regs;
 	__u64 began_ns;
 
-	if (!task->mm || !is_stack_due(sum, t->since_ns))
+	if (!is_stack_due(sum, t->since_ns) || !BPF_CORE_READ(task, mm))
 		return 0;
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
 		return 0;
@@ -583,9 +596,9 @@ static __always_inline bool send_stack_of(struct task_struct *task, const struct
 {
 	struct taken taken = {0};
 
-	if (!task->mm)
-		return 0;
 	begin_taking(&taken, task, regs->sp);
+	if (taken.flags & STACK_EVENT_NO_MEMORY)
+		return 0;
 	if (taken.above <= STACK_TINY_BYTES)
 		return send_stack_with_room(task, t, regs, taken.above, STACK_TINY_BYTES);
 	if (taken.above <= STACK_SMALL_BYTES)

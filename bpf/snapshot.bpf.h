@@ -194,7 +194,8 @@ struct taken {
  */
 static __always_inline void begin_taking(struct taken *t, struct task_struct *task, __u64 sp)
 {
-	__u64 first = task->mm->start_stack;
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	__u64 first = BPF_CORE_READ(mm, start_stack);
 	__u64 self = task->thread.fsbase;
 
 	t->sight.time_ns = bpf_ktime_get_ns();
@@ -205,7 +206,7 @@ static __always_inline void begin_taking(struct taken *t, struct task_struct *ta
 		t->above = sizeof(first); /* no instruction of it has run; nothing called it */
 	if (self > sp && self - sp < t->above)
 		t->above = self - sp;
-	if (!task->mm) {
+	if (!mm) {
 		t->flags = STACK_EVENT_NO_MEMORY;
 		t->above = 0;
 	}

@@ -351,7 +351,7 @@ static __always_inline int switch_threads(void *ctx, struct task_struct *from,
 			end_times(from, left, STACK_EVENT_OVER);
 		return 0;
 	}
-	clock = clock_of(from);
+	clock = clock_at_switch(from, casts);
 	now_ns = time_of_switch(clock);
 	if (back)
 		end_off_cpu(to, back, now_ns, clock);
