@@ -13,8 +13,9 @@ setup()
 # function has its share of its thread's time within 3 points, all kinds together, and at most that
 # much blocked; each thread exists as long as it said within 1 %. A thread that others keep off the
 # CPU has longer waits by its own clock, too, and may be kept off it between the clock and the
-# function. Where a hypervisor takes the CPU away, a thread that runs has no samples; and one that
-# has left its last function may take any time to end.
+# function. Where a hypervisor takes the CPU away, a thread that runs has no samples; a sample stands
+# for all that the thread has run since the one before, also where that was in another function; and
+# a thread that has left its last function may take any time to end.
 expect_waits()
 {
 	awk '
@@ -26,7 +27,6 @@ expect_waits()
 			t = $0; sub(/;.*/, "", t); sub(/.* /, "", t)
 			ns[t] += $NF
 			if (index($0, ";wait_often;")) inside[t] += $NF
-			if (index($0, ";[not sampled]")) unsampled[t] += $NF
 			is_inside = 0
 			for (f in own)
 				if (tid[f] == t && index($0, ";" f ";")) {
@@ -35,13 +35,13 @@ expect_waits()
 					if (index($0, ";[blocked: " kind[f] "]")) blocked[f] += $NF
 					else if (index($0, ";[blocked: ") && f != "in_stop") bad = bad f " is blocked in: " $0 "\n"
 				}
-			if (!is_inside && index($0, ";[runnable]")) between[t] += $NF
+			if (!is_inside && !index($0, ";[blocked: ")) outside[t] += $NF
 		}
 		END {
 			for (f in own) {
 				whole = most[tid[f]]
 				functions++
-				if (with[f] + unsampled[tid[f]] + between[tid[f]] < own[f] - 0.03 * whole ||
+				if (with[f] + outside[tid[f]] < own[f] - 0.03 * whole ||
 				    with[f] > own[f] + 0.03 * whole)
 					bad = bad f ": " with[f] " of " own[f] "\n"
 				if (blocked[f] <= 0 || blocked[f] > with[f])
