@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/at_launch.h"
+#include "cupti_trace/readable.h"
 #include "symbolize/hash.h"
 
 /* Words for layouts; a stack of 40 frames takes 12 to 24. A layout's place has to fit into 16 bits.
@@ -30,12 +31,19 @@ struct guess {
 #define KEY_PROBES 8
 #define TABLE_WORDS(size) ((GUESSES(size) * GUESS_PLACES + KEYS(size)) / 4)
 
+/* Where a layout leads to another page. */
+struct gate {
+	uint32_t value;    /* of the last word before, its lower half, when the page was readable */
+	uint16_t at, next; /* that word's offset; that of the first one there */
+};
+
+#define PAGE 4096u
 #define AT_ONCE 8u /* words that are hashed side by side */
 struct layout {
-	uint64_t frame; /* 0: none. At place 0 there is none */
-	uint64_t key;   /* of frame, count and offsets */
-	uint32_t count; /* a multiple of AT_ONCE: the last offset may be there again */
-	uint32_t padding;
+	uint64_t frame;    /* 0: none. At place 0 there is none */
+	uint64_t key;      /* of frame, count and offsets */
+	uint32_t count;    /* a multiple of AT_ONCE: the last offset may be there again */
+	uint32_t gates;    /* behind the offsets */
 	const void *found; /* where the caller found what belongs to such a stack, last */
 	uint16_t offsets[];
 };
@@ -101,6 +109,22 @@ READS_ANY_STACK static WITHIN_LAUNCH uint64_t hash_of(const struct layout *l)
 	return a ? a : 1;
 }
 
+static struct gate *gates_of(struct layout *l)
+{
+	return (struct gate *)(l->offsets + l->count);
+}
+
+/* Whether the words before each other page are those of a stack for which it could be read. */
+READS_ANY_STACK static WITHIN_LAUNCH bool is_open(struct layout *l)
+{
+	const struct gate *gate = gates_of(l), *end = gate + l->gates;
+
+	for (; gate < end; gate++)
+		if (unlikely((uint32_t)word_at(l->frame, gate->at) != gate->value))
+			return false;
+	return true;
+}
+
 /* The last three places. The lowest 16 bits are free for the next one. */
 static uint64_t note(uint64_t history, uint32_t place)
 {
@@ -149,6 +173,19 @@ static __attribute__((noinline)) uint32_t find_place(const struct stack_words *w
 	return 0;
 }
 
+/* Where another stack is there: 0 if a page cannot be read that the layout leads to. */
+READS_ANY_STACK static __attribute__((noinline)) uint64_t hash_readable(struct layout *l)
+{
+	struct gate *gate = gates_of(l), *end = gate + l->gates;
+
+	for (; gate < end; gate++) {
+		if (!is_readable(l->frame + gate->next * (uint64_t)STACK_WORDS_UNIT))
+			return 0;
+		gate->value = (uint32_t)word_at(l->frame, gate->at);
+	}
+	return hash_of(l);
+}
+
 static WITHIN_LAUNCH uint64_t guess_place(struct stack_words *words, uint32_t place)
 {
 	struct layout *l = layout_at(words, place);
@@ -156,7 +193,7 @@ static WITHIN_LAUNCH uint64_t guess_place(struct stack_words *words, uint32_t pl
 	__builtin_prefetch(l->found);
 	words->found = &l->found;
 	words->history = note(words->before, place);
-	return hash_of(l);
+	return likely(is_open(l)) ? hash_of(l) : hash_readable(l);
 }
 
 /* Where the likeliest layout is none of this frame. */
@@ -253,12 +290,40 @@ static uint16_t *key_slot(const struct stack_words *words, uint64_t key)
 	return slot; /* all taken: the last gives way, and its layout may come to be kept twice */
 }
 
+static uint64_t page_of(uint64_t frame, uint16_t offset)
+{
+	return (frame + offset * (uint64_t)STACK_WORDS_UNIT) / PAGE;
+}
+
+/* Puts the gates of a layout into `gates`, unless that is NULL, without values. Their number. */
+static uint32_t find_gates(uint64_t frame, const uint16_t *offsets, uint32_t count,
+			   struct gate *gates)
+{
+	uint64_t page = frame / PAGE;
+	uint32_t found = 0;
+	uint16_t last = 0; /* the word furthest up so far; the caller's frame can be read */
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (page_of(frame, offsets[i]) > page) {
+			page = page_of(frame, offsets[i]);
+			if (gates)
+				gates[found] = (struct gate){.at = last, .next = offsets[i]};
+			found++;
+		}
+		if (offsets[i] > last)
+			last = offsets[i];
+	}
+	return found;
+}
+
 /* The place of a layout, made if there is none; 0: it cannot be kept. */
 static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key,
 			 const uint16_t *offsets, uint32_t count)
 {
 	uint32_t padded = (count + AT_ONCE - 1) / AT_ONCE * AT_ONCE, place;
-	uint32_t needed = HEAD_WORDS + padded * sizeof(*offsets) / sizeof(uint64_t);
+	uint32_t gates = find_gates(frame, offsets, count, NULL);
+	uint32_t needed = HEAD_WORDS + padded * sizeof(*offsets) / sizeof(uint64_t) +
+			  gates * sizeof(struct gate) / sizeof(uint64_t);
 	struct layout *l;
 
 	if (words->memory) {
@@ -273,12 +338,22 @@ static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key
 	place = words->used;
 	words->used += needed;
 	l = layout_at(words, place);
-	*l = (struct layout){.frame = frame, .key = key, .count = padded};
+	*l = (struct layout){.frame = frame, .key = key, .count = padded, .gates = gates};
 	memcpy(l->offsets, offsets, count * sizeof(*offsets));
 	for (uint32_t i = count; i < l->count; i++)
 		l->offsets[i] = offsets[count - 1];
+	find_gates(frame, offsets, count, gates_of(l));
 	*key_slot(words, key) = (uint16_t)place;
 	return place;
+}
+
+/* All words have just been read. */
+READS_ANY_STACK static void note_gates(struct layout *l)
+{
+	struct gate *gate = gates_of(l), *end = gate + l->gates;
+
+	for (; gate < end; gate++)
+		gate->value = (uint32_t)word_at(l->frame, gate->at);
 }
 
 READS_ANY_STACK uint64_t stack_words_learn(struct stack_words *words, uint64_t frame,
@@ -301,5 +376,6 @@ READS_ANY_STACK uint64_t stack_words_learn(struct stack_words *words, uint64_t f
 		put_first(guess_at(words, frame, i), place);
 	words->history = note(words->before, place);
 	words->found = &layout_at(words, place)->found;
+	note_gates(layout_at(words, place));
 	return hash_of(layout_at(words, place));
 }

@@ -41,6 +41,13 @@ load hosts
 		END { exit !(found && more < 8) }' stderr
 }
 
+@test "a coroutine's stack within the thread's own, below a page that cannot be read" {
+	host guarded_stack 1144
+	expect_line stacks '^Stacks: 100\.0 % '
+	expect_equal 'ns in coroutines' "$(weight_of out.folded '^launch_in_coroutine')" 120000
+	expect_equal 'ns elsewhere' "$(weight_of out.folded ';launch_below;launch_in_coroutine')" 1024000
+}
+
 @test "modules of device code: the profiler is asked only where it sets probes" {
 	profile_host --record run "$hosts/modules" "$hosts/modules_plugin.so" 20
 	expect_launches 20

@@ -223,6 +223,39 @@ static void the_deepest(void **state)
 	assert_true(stack_words_guess(&words, frame_at(0)) == hash);
 }
 
+/* Of a page that cannot be read no word is, unless the last one before it is what it was. */
+static void unreadable_pages_are_not_read(void **state)
+{
+	enum { PAGE = 4096 / 8, FIRST = PAGE - 10 };
+	const uint16_t offsets[] = {1, 8, 5, 20, 12, PAGE + 12};
+	uint64_t *pages =
+		mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t frame = (uint64_t)(uintptr_t)&pages[FIRST], hash;
+
+	(void)state;
+	assert_true(pages != MAP_FAILED);
+	hash = stack_words_learn(&words, frame, offsets, 6);
+	for (uint32_t page = 1; page <= 3; page++) {
+		uint32_t before = page == 1 ? 8 : page == 2 ? 20 : PAGE + 12;
+
+		assert_true(stack_words_guess(&words, frame) == hash);
+		assert_int_equal(mprotect(pages + page * PAGE, 4096, PROT_NONE), 0);
+		if (page < 3) {
+			pages[FIRST + before]++;
+			assert_true(stack_words_guess(&words, frame) == 0);
+			pages[FIRST + before]--;
+		} else {
+			assert_true(stack_words_guess(&words, frame) == hash); /* none is there */
+		}
+		assert_int_equal(mprotect(pages + page * PAGE, 4096, PROT_READ | PROT_WRITE), 0);
+		pages[FIRST + before]++;
+		if (page < 3)
+			assert_true(stack_words_guess(&words, frame) != hash);
+		pages[FIRST + before]--;
+	}
+	munmap(pages, 4 * 4096);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +268,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_end_of_a_loop_is_guessed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(many_layouts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_deepest, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(unreadable_pages_are_not_read, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
