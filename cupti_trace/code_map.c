@@ -14,6 +14,7 @@
 
 #define LINE_SIZE 8192
 #define MAPS "/proc/self/maps"
+#define THREAD_MAPS "/proc/thread-self/maps" /* the same, also where the first thread has ended */
 
 /* Reads hexadecimal or decimal digits at *at, and the one character behind them. */
 static uint64_t take_number(const char **at, unsigned int base)
@@ -131,23 +132,49 @@ void code_map_close(void)
 	pthread_mutex_unlock(&file.lock);
 }
 
-/* With the lock held: a descriptor at the file's beginning, or -errno. */
+/* Not if the thread whose file it is has ended. */
+static bool has_lines(int fd)
+{
+	char first;
+
+	return pread(fd, &first, 1, 0) == 1;
+}
+
+/* By either of two functions: a descriptor, or a negative number. */
+static int open_maps(int (*open_one)(const char *path, int flags))
+{
+	int fd = open_one(MAPS, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || has_lines(fd))
+		return fd;
+	close(fd);
+	return open_one(THREAD_MAPS, O_RDONLY | O_CLOEXEC);
+}
+
+/* With the lock held: a descriptor, or -errno. */
 static int open_file(void)
 {
 	struct stat st;
 
 	if (is_open()) {
-		if (file.owner == getpid() && lseek(file.fd, 0, SEEK_SET) == 0)
+		if (file.owner == getpid() && has_lines(file.fd))
 			return file.fd;
 		close(file.fd);
 	}
 	file.owner = getpid();
-	file.fd = guest_open(MAPS, O_RDONLY);
+	file.fd = open_maps(guest_open);
 	if (file.fd >= 0 && fstat(file.fd, &st) == 0) {
 		file.device = st.st_dev;
 		file.inode = st.st_ino;
 	}
 	return file.fd;
+}
+
+void code_map_open(void)
+{
+	pthread_mutex_lock(&file.lock);
+	open_file();
+	pthread_mutex_unlock(&file.lock);
 }
 
 /* With the lock held. */
@@ -156,15 +183,17 @@ static void read_lines(struct code_map *map, int fd)
 	static char buffer[LINE_SIZE]; /* not on the program's stacks, which may be small */
 	struct gpu_event_code head = {.end = 0};
 	size_t used = 0;
+	off_t at = 0;
 
 	for (;;) {
-		ssize_t n = read(fd, buffer + used, sizeof(buffer) - 1 - used);
+		ssize_t n = pread(fd, buffer + used, sizeof(buffer) - 1 - used, at);
 		char *line = buffer, *newline;
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return;
+		at += n;
 		used += (size_t)n;
 		buffer[used] = '\0';
 		while ((newline = memchr(line, '\n', used - (size_t)(line - buffer)))) {
@@ -187,9 +216,14 @@ static void read_open_file(struct code_map *map)
 		read_lines(map, fd);
 }
 
+static int open_plainly(const char *path, int flags)
+{
+	return open(path, flags);
+}
+
 static void read_apart(void *map)
 {
-	int fd = open(MAPS, O_RDONLY | O_CLOEXEC);
+	int fd = open_maps(open_plainly);
 
 	if (fd >= 0)
 		read_lines(map, fd);

@@ -45,6 +45,9 @@ struct code_map_entry *code_map_look(struct code_map *map, uint64_t pc);
 /* Mappings have changed: they are read at the next look. */
 void code_map_expire(struct code_map *map);
 
+/* Opens the file before it is needed: later the program may have shut itself in. */
+void code_map_open(void);
+
 /* Closes the file, which is opened again when it is needed. */
 void code_map_close(void);
 

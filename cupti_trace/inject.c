@@ -1068,6 +1068,8 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	ready = set_up_cupti(tracer) && start_activity(tracer);
 	if (ready && tracer->is_late)
 		callback_expect_contexts(tracer);
+	if (tracer->captures_stacks)
+		code_map_open();
 	launch_stack_check_code(NULL); /* what is to be said of Python comes after the hello */
 	/* a program that runs already would send before the hello */
 	if (tracer->is_late)

@@ -14,6 +14,7 @@
 #include "cupti_trace/guest.h"
 #include "cupti_trace/loaded_python.h"
 #include "cupti_trace/python_thread.h"
+#include "cupti_trace/readable.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/text.h"
@@ -66,7 +67,7 @@ static size_t read_mapped(uint64_t address, void *buffer, size_t size)
 {
 	struct iovec local = {.iov_base = buffer, .iov_len = size};
 	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = size};
-	ssize_t count = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+	ssize_t count = read_own_memory(&local, &remote, 1);
 
 	return count > 0 ? (size_t)count : 0;
 }

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "cupti_trace/python_stack.h"
+#include "cupti_trace/readable.h"
 #include "symbolize/hash.h"
 
 #define THREADS_MAX 4096
@@ -27,7 +28,7 @@ static bool copy(uint64_t address, void *buffer, size_t size)
 	struct iovec local = {.iov_base = buffer, .iov_len = size};
 	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = size};
 
-	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
+	return read_own_memory(&local, &remote, 1) == (ssize_t)size;
 }
 
 /* Copies all pieces that the last reading used, as they are now; the others are dropped. */
@@ -50,7 +51,7 @@ static void refresh(struct python_pieces *p)
 	}
 	if (count == 0)
 		return;
-	bytes = process_vm_readv(getpid(), local, count, remote, count, 0);
+	bytes = read_own_memory(local, remote, count);
 	whole = bytes > 0 ? (uint32_t)bytes / PYTHON_PIECE_BYTES : 0;
 	while (count > whole)
 		p->start[slots[--count]] = 0;

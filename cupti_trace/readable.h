@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether memory of our own process can be read, where a plain load might crash. Another thread may
- * take it away right after.
+ * Memory of our own process where a plain load might crash: whether it can be read, and reading it.
+ * Another thread may take it away right after.
  */
 #ifndef CUPTI_TRACE_READABLE_H
 #define CUPTI_TRACE_READABLE_H
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /*
@@ -24,6 +25,16 @@ static inline bool is_readable(uint64_t address)
 
 	errno = saved_errno;
 	return readable;
+}
+
+/*
+ * process_vm_readv(2). By the calling thread's id: the process's is that of its first thread, which
+ * has no memory once it has ended.
+ */
+static inline ssize_t read_own_memory(const struct iovec *local, const struct iovec *remote,
+				      unsigned long count)
+{
+	return process_vm_readv((pid_t)syscall(SYS_gettid), local, count, remote, count, 0);
 }
 
 #endif

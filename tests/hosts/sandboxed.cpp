@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sandboxed [HOW [closed]]: once CUDA has started it forbids itself, by seccomp(2), to open files
- * and to make threads or processes: that fails with EPERM, or kills it if HOW is "kill". Or it
- * changes its root to an empty folder, if HOW is that folder. "closed": before, it lets all be sent
- * and closes all descriptors (not on a GPU: the driver does not survive that). Then it launches
- * from stacks that are new, in code that was mapped only now.
+ * sandboxed [HOW [closed | first]]: once CUDA has started and a thread has launched it forbids
+ * itself, by seccomp(2), to open files and to make threads or processes: that fails with EPERM, or
+ * kills it if HOW is "kill". Or it changes its root to an empty folder, if HOW is that folder.
+ * "closed": before, it lets all be sent and closes all descriptors (not on a GPU: the driver does
+ * not survive that). "first": nothing is launched before. Then it launches from stacks that are
+ * new, in code that was mapped only now.
  */
 #include "host.h"
 
@@ -101,14 +102,17 @@ int main(int argc, char **argv)
 {
 	bool kills = argc > 1 && strcmp(argv[1], "kill") == 0;
 	bool closes = argc > 2 && strcmp(argv[2], "closed") == 0;
+	bool is_first = argc > 2 && strcmp(argv[2], "first") == 0;
 	pthread_t thread;
 
 	GPU_CHECK(cudaDeviceSynchronize());
 
 	/* in another thread: the main one has not launched yet when the sandbox begins */
-	HOST_CHECK(pthread_create(&thread, nullptr, launch_in_thread, nullptr) == 0);
-	pthread_join(thread, nullptr);
-	GPU_CHECK(cudaDeviceSynchronize());
+	if (!is_first) {
+		HOST_CHECK(pthread_create(&thread, nullptr, launch_in_thread, nullptr) == 0);
+		pthread_join(thread, nullptr);
+		GPU_CHECK(cudaDeviceSynchronize());
+	}
 	if (closes) {
 		await_flush();
 		HOST_CHECK(syscall(SYS_close_range, 3, ~0U, 0) == 0);
