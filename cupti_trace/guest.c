@@ -19,10 +19,25 @@
 #include <unistd.h>
 #include "cupti_trace/clock.h"
 
-#define HIGHEST_FD 4095 /* a higher one would make the kernel's table of them large */
-#define FEW_FDS 16      /* that many numbers, from the highest down, are tried first */
+#define HIGHEST_FD 4095            /* a higher one would make the kernel's table of them large */
+#define DEFAULT_FLOAT_MODE 0x1f80u /* all exceptions masked, none raised (Intel SDM 1, 10.2.3) */
+#define FEW_FDS 16                 /* that many numbers, from the highest down, are tried first */
 
 static __thread unsigned int depth;
+
+/* MXCSR; by hand, because the compiler may use no such registers here. */
+static uint32_t float_mode(void)
+{
+	uint32_t mode;
+
+	__asm__ volatile("stmxcsr %0" : "=m"(mode));
+	return mode;
+}
+
+static void set_float_mode(uint32_t mode)
+{
+	__asm__ volatile("ldmxcsr %0" : : "m"(mode));
+}
 
 static void enter(struct guest *guest, bool is_measured)
 {
@@ -33,6 +48,8 @@ static void enter(struct guest *guest, bool is_measured)
 	if (!guest->is_outermost)
 		return;
 	guest->error = errno;
+	guest->float_mode = float_mode();
+	set_float_mode(DEFAULT_FLOAT_MODE);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guest->cancel_state);
 	sigfillset(&held);
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
@@ -61,6 +78,7 @@ void guest_leave(const struct guest *guest)
 	if (guest->is_measured)
 		own_cost_end(&guest->mark);
 	errno = guest->error;
+	set_float_mode(guest->float_mode);
 	pthread_setcancelstate(guest->cancel_state, NULL);
 	/* last: a handler that runs here may not come back */
 	pthread_sigmask(SIG_SETMASK, &guest->signals, NULL);

@@ -4,7 +4,9 @@
  *
  * Between guest_enter and guest_leave the thread is not cancelled and runs no signal handler: it
  * would go away, or come back through exit, with a lock of ours held. Signals that came meanwhile
- * are handled at guest_leave; those of faults are not held back. errno is afterwards what it was.
+ * are handled at guest_leave; those of faults are not held back. errno is afterwards what it was,
+ * and so is the floating-point mode (MXCSR): a program may have inexact results trapped, or ask
+ * later which of its own were.
  *
  * For whatever takes a lock, makes a system call or waits in a thread of the program; not for what
  * each launch does, since it costs four system calls. May be nested; only the outermost acts.
@@ -22,6 +24,7 @@ struct guest {
 	bool is_outermost;
 	int cancel_state;
 	int error;
+	uint32_t float_mode;
 	sigset_t signals;
 	bool is_measured;
 	struct own_cost_mark mark;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "cupti_trace/at_launch.h"
 #include "cupti_trace/clock.h"
+#include "cupti_trace/guest.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/stack_sampler.h"
 #include "symbolize/hash.h"
@@ -25,13 +26,23 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
 static bool has_key;
 
+/* This computes with floating-point numbers, as making one does. */
+static __attribute__((noinline)) void end_window(struct stack_sampler *s)
+{
+	struct guest guest;
+
+	guest_enter_briefly(&guest);
+	stack_sampler_end_window(s, clock_now_ns());
+	guest_leave(&guest);
+}
+
 static void at_thread_end(void *sampler)
 {
 	struct stack_sampler *s = sampler;
 
 	own.sampler = NULL;
 	if (s->launches >= FEWEST_LAUNCHES)
-		stack_sampler_end_window(s, clock_now_ns());
+		end_window(s);
 	if (stack_sampler_has_measured(s))
 		atomic_store(&first_interval, s->interval);
 	stack_sampler_release(s);
@@ -44,7 +55,7 @@ static void make_key(void)
 }
 
 /* NULL where there is no memory. */
-static __attribute__((noinline)) struct stack_sampler *make_own(void)
+static struct stack_sampler *make(void)
 {
 	struct stack_sampler *s = NULL;
 	uint64_t now = clock_now_ns(), seed;
@@ -61,8 +72,17 @@ static __attribute__((noinline)) struct stack_sampler *make_own(void)
 		free(s);
 		return NULL;
 	}
-	own.sampler = s;
 	return s;
+}
+
+static __attribute__((noinline)) struct stack_sampler *make_own(void)
+{
+	struct guest guest;
+
+	guest_enter_briefly(&guest);
+	own.sampler = make();
+	guest_leave(&guest);
+	return own.sampler;
 }
 
 void stack_sampling_init(uint32_t limit)
@@ -93,7 +113,7 @@ uint32_t stack_sampling_choose(uint64_t kernel, bool *is_timed)
 	now = atomic_load_explicit(&ticks, memory_order_relaxed);
 	if (s->tick != now || stack_sampler_is_due(s)) {
 		s->tick = now;
-		stack_sampler_end_window(s, clock_now_ns());
+		end_window(s);
 	}
 	stands_for = stack_sampler_choose(s, kernel);
 	*is_timed = stands_for > 0 && stack_sampler_times(s);
