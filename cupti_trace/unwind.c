@@ -21,6 +21,7 @@
 
 #define PAGE 4096u
 #define FOREIGN_BYTES (256u << 10) /* of a foreign stack, at most */
+#define RED_ZONE 128u              /* in use below the stack pointer (x86-64 ABI) */
 
 /* ---- rows, packed into one word so that they can be stored at once ---- */
 
@@ -391,7 +392,9 @@ static bool return_to_own_stack(struct walk *w)
 	if (w->has_returned || sp < own_stack.low || sp >= own_stack.high)
 		return false;
 	w->has_returned = true;
-	w->memory = (struct memory){sp, own_stack.high, own_stack.high};
+	/* the signal may have come behind a leave, when rbp's place is below the stack pointer */
+	w->memory = (struct memory){sp - own_stack.low < RED_ZONE ? own_stack.low : sp - RED_ZONE,
+				    own_stack.high, own_stack.high};
 	return true;
 }
 
@@ -517,7 +520,6 @@ static __attribute__((noinline)) bool step_hidden(struct walk *w, struct unwind_
 	}
 	if (!step_frame_pointer(w))
 		return false;
-	/* return addresses are named by the byte before */
 	stack->pcs[last] = hidden.trampoline + 1;
 	stack->count++;
 	return true;
@@ -536,7 +538,7 @@ static void walk(struct walk *w, struct unwind_stack *stack)
 		}
 		if (w->sps)
 			w->sps[stack->count] = w->registers.value[CFI_RSP];
-		stack->pcs[stack->count++] = pc;
+		stack->pcs[stack->count++] = pc + w->interrupted; /* named by the byte before */
 		node = recall(w, node, stack);
 		if (node && frame_memo_is_outermost(w->memo, node)) {
 			stack->is_whole = true;

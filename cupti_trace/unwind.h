@@ -31,7 +31,7 @@ struct unwind_stack {
 	uint32_t count;
 	bool is_whole;  /* ends where the thread starts; else it is cut: too deep, or no way on */
 	uint64_t words; /* what unwind_recognize gives for it; 0: nothing. Only of unwind_from */
-	uint64_t pcs[UNWIND_MAX_FRAMES]; /* innermost first; all are return addresses */
+	uint64_t pcs[UNWIND_MAX_FRAMES]; /* innermost first; named by the byte before each */
 };
 
 /*

@@ -96,6 +96,28 @@ load hosts
 	expect_line out.folded ';main;(launch_inside;){100}cudaLaunchKernel;\[GPU_Kernel\]inside'
 }
 
+# The process's mappings are known all the same.
+@test "another root, or a sandbox, before the first launch" {
+	mkdir empty
+	for how in "$PWD/empty" kill; do
+		profile_host "$hosts/sandboxed" "$how" first
+		expect_launches 200
+		expect_line stacks '^Stacks: 100\.0 % '
+		expect_line out.folded ';main;(launch_inside;){100}cudaLaunchKernel;\[GPU_Kernel\]inside'
+		expect_no_line out.folded '\[unknown\]'
+	done
+}
+
+@test "a process that goes on without its first thread, and then starts CUDA" {
+	host first_thread_ends 300
+	expect_line out.folded ';go_on;launch_alone;cudaLaunchKernel;\[GPU_Kernel\]tiny'
+}
+
+@test "floating-point exceptions that end the program" {
+	host traps_inexact 20000
+	host traps_inexact 20000 --max-overhead 1
+}
+
 # sanitized NAME OPTIONS
 sanitized()
 {

@@ -328,6 +328,10 @@ check_all_hosts() {
 	start exact sandboxed
 	start exact sandboxed:kill kill
 	start exact sandboxed:root "$out/hosts/empty"
+	start exact sandboxed:first "$out/hosts/empty" first
+	start exact first_thread_ends
+	start exact traps_inexact
+	start exact guarded_stack
 	start exact constructor "$hosts/constructor_plugin.so"
 	start exact data_in_rbp 5000
 	start exact data_in_rbp:frames 5000 2
