@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/launch_stack.h"
 
-#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,6 +14,7 @@
 #include "cupti_trace/frame_memo.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/handover.h"
+#include "cupti_trace/loader_count.h"
 #include "cupti_trace/nvtx.h"
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/unwind.h"
@@ -53,8 +53,8 @@ static struct {
 	uint32_t base_count, base_capacity;
 	uint64_t *base_pcs;
 	uint32_t base_pc_count, base_pc_capacity;
-	uint64_t adds, subs; /* what the loader counted when last looked */
-	uint64_t looked;     /* `adds` when Python was looked for */
+	uint64_t loaded, unloaded; /* objects, when last looked */
+	uint64_t looked;           /* `loaded` when Python was looked for */
 	struct code_map map;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_id = 1};
 static _Atomic uint32_t generation READ_AT_LAUNCH = 1;
@@ -64,6 +64,8 @@ static _Atomic uint64_t walks; /* since the process began */
 /* Not 0: code is about to be unmapped, so each launch looks. Counts down with each check. */
 static _Atomic uint32_t watched_checks READ_AT_LAUNCH;
 static _Atomic uint64_t watched_until_ns; /* at the latest */
+/* What the loader had loaded when a launch last looked: more may be in the place of other code. */
+static _Atomic uint64_t peeked_at READ_AT_LAUNCH;
 
 /* All of a thread's stack, as it was captured. */
 struct captured {
@@ -129,29 +131,19 @@ static __attribute__((noinline)) struct thread_cache *make_cache(void)
 	return cache;
 }
 
-static int read_counts(struct dl_phdr_info *info, size_t size, void *data)
-{
-	uint64_t *counts = data;
-
-	(void)size;
-	counts[0] = info->dlpi_adds;
-	counts[1] = info->dlpi_subs;
-	return 1;
-}
-
-static void note_counts(const uint64_t counts[2])
+static void note_counts(const struct loader_count *count)
 {
 	pthread_mutex_lock(&table.lock);
-	if (counts[0] != table.adds || counts[1] != table.subs) {
-		if (counts[1] != table.subs) {
+	if (count->loaded != table.loaded || count->unloaded != table.unloaded) {
+		if (count->unloaded != table.unloaded) {
 			/* rows and stacks may now mean other code */
 			unwind_forget();
 			hash_index_release(&table.index);
 			table.count = table.base_count = table.base_pc_count = 0;
 			atomic_fetch_add(&generation, 1);
 		}
-		table.adds = counts[0];
-		table.subs = counts[1];
+		table.loaded = count->loaded;
+		table.unloaded = count->unloaded;
 		code_map_expire(&table.map);
 		code_ranges_expire();
 	}
@@ -161,21 +153,21 @@ static void note_counts(const uint64_t counts[2])
 void launch_stack_check_code(struct sink *sink)
 {
 	uint32_t checks = atomic_load(&watched_checks);
-	uint64_t counts[2] = {0};
+	struct loader_count count;
 	bool is_new;
 
 	if (checks)
 		atomic_compare_exchange_strong(&watched_checks, &checks, checks - 1);
-	dl_iterate_phdr(read_counts, counts);
+	count = loader_count_read();
 	pthread_mutex_lock(&table.lock);
-	is_new = counts[0] != table.looked;
-	table.looked = counts[0];
+	is_new = count.loaded != table.looked;
+	table.looked = count.loaded;
 	pthread_mutex_unlock(&table.lock);
 	/* takes the loader's lock, which a thread that launches in a constructor holds: not in ours
 	 */
 	if (is_new)
 		python_stack_look(sink);
-	note_counts(counts);
+	note_counts(&count);
 }
 
 void launch_stack_start_over(void)
@@ -199,20 +191,22 @@ void launch_stack_expect_unload(void)
 static __attribute__((noinline)) void look_for_unload(void)
 {
 	static _Atomic uint64_t seen;
-	uint64_t counts[2] = {0};
+	uint64_t peeked = loader_count_peek();
+	struct loader_count count;
 	struct guest guest;
 
 	/* nobody else counts the checks once the program has said goodbye */
-	if (clock_now_ns() > atomic_load(&watched_until_ns)) {
+	if (peeked == atomic_load(&peeked_at) && clock_now_ns() > atomic_load(&watched_until_ns)) {
 		atomic_store(&watched_checks, 0);
 		return;
 	}
 	guest_enter_briefly(&guest);
-	dl_iterate_phdr(read_counts, counts);
-	if (atomic_load(&seen) != counts[1]) {
-		note_counts(counts);
-		atomic_store(&seen, counts[1]);
+	count = loader_count_read();
+	if (atomic_load(&seen) != count.unloaded) {
+		note_counts(&count);
+		atomic_store(&seen, count.unloaded);
 	}
+	atomic_store(&peeked_at, peeked);
 	guest_leave(&guest);
 }
 
@@ -637,7 +631,8 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 	const struct known_stack *found;
 	uint32_t id;
 
-	if (unlikely(atomic_load_explicit(&watched_checks, memory_order_relaxed)))
+	if (unlikely(atomic_load_explicit(&watched_checks, memory_order_relaxed) ||
+		     loader_count_peek() != atomic_load_explicit(&peeked_at, memory_order_relaxed)))
 		look_for_unload();
 	if (unlikely(!cache))
 		return capture_by_walk(sink, &(struct site){function, frame, 0}, NULL);

@@ -75,6 +75,16 @@ load hosts
 		'other_function;cudaLaunchKernel;[GPU_Kernel]other_kernel(unsigned long long) 10000000')"
 }
 
+@test "libraries without kernels take each other's place: each launch below its own" {
+	profile_host "$hosts/swapped" "$hosts/swapped_first_plugin.so" "$hosts/swapped_second_plugin.so"
+	expect_launches 200
+	expect_line stacks '^Stacks: 100\.0 % '
+	for caller in first other; do
+		expect_equal "$caller" \
+			"$(weight_of out.folded ";use;call_back;${caller}_caller;launch;cudaLaunchKernel;")" 100000
+	done
+}
+
 @test "signal handlers on alternate stacks" {
 	profile_host "$hosts/altstack"
 	expect_launches 6600

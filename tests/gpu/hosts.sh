@@ -345,6 +345,7 @@ check_all_hosts() {
 	start exact modules "$hosts/modules_plugin.so"
 	start exact modules:uprobe -launch-stacks uprobe -- "$hosts/modules_plugin.so"
 	start exact unloaded "$hosts/unloaded_first_plugin.so" "$hosts/unloaded_second_plugin.so"
+	start exact swapped "$hosts/swapped_first_plugin.so" "$hosts/swapped_second_plugin.so"
 	start exact many_ways "$hosts/many_ways_plugin.so"
 	start exact outlives
 	start ending late_work 0 "$hosts/late_work_plugin.so"
