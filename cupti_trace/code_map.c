@@ -144,10 +144,11 @@ static bool has_lines(int fd)
 static int open_maps(int (*open_one)(const char *path, int flags))
 {
 	int fd = open_one(MAPS, O_RDONLY | O_CLOEXEC);
+	struct stat st;
 
-	if (fd < 0 || has_lines(fd))
+	if (fd < 0 || fstat(fd, &st) != 0 || has_lines(fd))
 		return fd;
-	close(fd);
+	guest_close(fd, &st);
 	return open_one(THREAD_MAPS, O_RDONLY | O_CLOEXEC);
 }
 
