@@ -139,37 +139,30 @@ static uint64_t convert_by(const struct clock_point *a, const struct clock_point
 	return cupti_ns + (uint64_t)(b->offset_ns + (int64_t)step);
 }
 
-/* The times a record may mean: the latest so far, on its side of the steps and on any. */
-struct possible {
-	uint64_t latest_ns;
-	bool found, fits;
-};
-
-static void consider(struct possible *p, uint64_t ns, uint64_t since_ns, uint64_t until_ns)
+/* If a record may mean this time, on this side of the steps: the latest so far. */
+static void consider(uint64_t *latest_ns, uint64_t ns, uint64_t since_ns, uint64_t until_ns)
 {
-	bool fits = ns + SLACK_NS >= since_ns && ns <= until_ns + SLACK_NS;
-
-	if (p->found && (p->fits > fits || (p->fits == fits && p->latest_ns >= ns)))
-		return;
-	*p = (struct possible){.latest_ns = ns, .found = true, .fits = fits};
+	if (ns + SLACK_NS >= since_ns && ns <= until_ns + SLACK_NS && ns > *latest_ns)
+		*latest_ns = ns;
 }
 
 uint64_t clock_map_convert(const struct clock_map *map, uint64_t cupti_ns, uint64_t now_ns)
 {
 	uint64_t ns = convert_by(&map->older, &map->newer, cupti_ns);
 	uint64_t end = now_ns ? now_ns + SLACK_NS : INT64_MAX;
-	struct possible p = {.found = false};
+	uint64_t latest_ns = 0;
 
 	if (map->steps == 0)
 		return ns;
 	if (ns <= end)
-		consider(&p, ns, map->since_ns, INT64_MAX);
+		consider(&latest_ns, ns, map->since_ns, INT64_MAX);
 	for (uint32_t i = 0; i < map->steps; i++) {
 		const struct clock_era *era = &map->past[i];
 		uint64_t past_ns = convert_by(&era->older, &era->newer, cupti_ns);
 
 		if (past_ns <= end)
-			consider(&p, past_ns, era->since_ns, era->until_ns);
+			consider(&latest_ns, past_ns, era->since_ns, era->until_ns);
 	}
-	return p.found ? p.latest_ns : ns;
+	/* else the clock was set twice before it was measured: it shows nothing between */
+	return latest_ns ? latest_ns : map->past[0].until_ns;
 }

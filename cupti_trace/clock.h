@@ -11,7 +11,8 @@
  *
  * The wall clock may be set, and CUPTI's with it. Times from before such a step and from after it
  * are converted by measurements of their own. One that could be from either is taken as the latest
- * that is not in the future, on its side of the step.
+ * that is not in the future, on its side of the step. One that could be from neither, since the
+ * clock was set again before it was measured, is taken as of the last step.
  */
 #ifndef CUPTI_TRACE_CLOCK_H
 #define CUPTI_TRACE_CLOCK_H

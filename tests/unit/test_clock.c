@@ -197,6 +197,27 @@ static void a_clock_that_is_set_is_followed(void **state)
 	}
 }
 
+/* What ran while it was ahead, for less than until the next measurement. */
+static void a_clock_that_is_set_twice_in_between(void **state)
+{
+	static const uint64_t ahead[] = {600, 86400};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ahead) / sizeof(ahead[0]); i++) {
+		uint64_t now = 1000 * SECOND, was = ahead[i] * SECOND;
+		struct clock_map map = {0};
+
+		clock_map_add(&map, &(struct clock_point){now, 0, 50});
+		clock_map_add(&map, &(struct clock_point){now + SECOND, 0, 50});
+		now += 2 * SECOND;
+		clock_map_add(&map, &(struct clock_point){now - 5 * SECOND, 5 * SECOND, 50});
+		assert_int_equal(map.steps, 1);
+		assert_int_equal(clock_map_convert(&map, now - SECOND / 2 + was, now), now);
+		assert_int_equal(clock_map_convert(&map, now - 5 * SECOND - 5, now), now - 5);
+		assert_int_equal(clock_map_convert(&map, now - SECOND - 5, now), now - SECOND - 5);
+	}
+}
+
 static void a_clock_that_was_set_shows(void **state)
 {
 	struct cupti_api api = {.cuptiGetTimestamp = fake_timestamp};
@@ -221,6 +242,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_clock_that_is_set_is_followed),
+		cmocka_unit_test(a_clock_that_is_set_twice_in_between),
 		cmocka_unit_test(a_clock_that_was_set_shows),
 		cmocka_unit_test(measuring_finds_the_offset),
 		cmocka_unit_test(a_clock_that_fails_is_an_error),
