@@ -295,17 +295,23 @@ static uint64_t page_of(uint64_t frame, uint16_t offset)
 	return (frame + offset * (uint64_t)STACK_WORDS_UNIT) / PAGE;
 }
 
-/* Puts the gates of a layout into `gates`, unless that is NULL, without values. Their number. */
+/*
+ * Puts the gates of a layout into `gates`, unless that is NULL, without values. Their number. Words
+ * lie further and further up, but for rbp's just below the return address of its frame.
+ */
 static uint32_t find_gates(uint64_t frame, const uint16_t *offsets, uint32_t count,
 			   struct gate *gates)
 {
-	uint64_t page = frame / PAGE;
+	uint64_t highest = frame / PAGE, below = highest; /* pages: the last two with words */
 	uint32_t found = 0;
 	uint16_t last = 0; /* the word furthest up so far; the caller's frame can be read */
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (page_of(frame, offsets[i]) > page) {
-			page = page_of(frame, offsets[i]);
+		uint64_t page = page_of(frame, offsets[i]);
+
+		if (page > highest || (page < highest && page > below)) {
+			below = page > highest ? highest : page;
+			highest = page > highest ? page : highest;
 			if (gates)
 				gates[found] = (struct gate){.at = last, .next = offsets[i]};
 			found++;

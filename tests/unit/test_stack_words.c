@@ -223,6 +223,30 @@ static void the_deepest(void **state)
 	assert_true(stack_words_guess(&words, frame_at(0)) == hash);
 }
 
+/* Where rbp's word is on the page below its return address's, and none was there before. */
+static void a_page_between_is_not_read(void **state)
+{
+	enum { PAGE = 4096 / 8 };
+	const uint16_t offsets[] = {1, 8, 2 * PAGE, 2 * PAGE - 1, 2 * PAGE + 5};
+	uint64_t *pages =
+		mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t frame = (uint64_t)(uintptr_t)pages, hash;
+
+	(void)state;
+	assert_true(pages != MAP_FAILED);
+	hash = stack_words_learn(&words, frame, offsets, 5);
+	assert_true(stack_words_guess(&words, frame) == hash);
+	assert_int_equal(mprotect(pages + PAGE, 4096, PROT_NONE), 0);
+	pages[8]++;
+	pages[2 * PAGE]++;
+	assert_true(stack_words_guess(&words, frame) == 0);
+	assert_int_equal(mprotect(pages + PAGE, 4096, PROT_READ | PROT_WRITE), 0);
+	pages[8]--;
+	pages[2 * PAGE]--;
+	assert_true(stack_words_guess(&words, frame) == hash);
+	munmap(pages, 4 * 4096);
+}
+
 /* Of a page that cannot be read no word is, unless the last one before it is what it was. */
 static void unreadable_pages_are_not_read(void **state)
 {
@@ -269,6 +293,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(many_layouts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_deepest, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(unreadable_pages_are_not_read, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_page_between_is_not_read, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
