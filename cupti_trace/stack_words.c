@@ -73,12 +73,17 @@ static struct layout *layout_at(const struct stack_words *w, uint32_t place)
 
 typedef uint64_t __attribute__((may_alias)) stack_word;
 
+static uint64_t address_of(uint64_t frame, uint16_t offset)
+{
+	return frame + offset * (uint64_t)STACK_WORDS_UNIT;
+}
+
 /* With a wrong guess the words may be anything of the thread's stack. */
 #define READS_ANY_STACK __attribute__((no_sanitize_address))
 
 READS_ANY_STACK static uint64_t word_at(uint64_t frame, uint16_t offset)
 {
-	return *(const stack_word *)(uintptr_t)(frame + offset * (uint64_t)STACK_WORDS_UNIT);
+	return *(const stack_word *)(uintptr_t)address_of(frame, offset);
 }
 
 /*
@@ -179,7 +184,7 @@ READS_ANY_STACK static __attribute__((noinline)) uint64_t hash_readable(struct l
 	struct gate *gate = gates_of(l), *end = gate + l->gates;
 
 	for (; gate < end; gate++) {
-		if (!is_readable(l->frame + gate->next * (uint64_t)STACK_WORDS_UNIT))
+		if (!is_readable(address_of(l->frame, gate->next)))
 			return 0;
 		gate->value = (uint32_t)word_at(l->frame, gate->at);
 	}
@@ -290,11 +295,6 @@ static uint16_t *key_slot(const struct stack_words *words, uint64_t key)
 	return slot; /* all taken: the last gives way, and its layout may come to be kept twice */
 }
 
-static uint64_t page_of(uint64_t frame, uint16_t offset)
-{
-	return (frame + offset * (uint64_t)STACK_WORDS_UNIT) / PAGE;
-}
-
 /*
  * Puts the gates of a layout into `gates`, unless that is NULL, without values. Their number. Words
  * lie further and further up, but for rbp's just below the return address of its frame.
@@ -307,7 +307,7 @@ static uint32_t find_gates(uint64_t frame, const uint16_t *offsets, uint32_t cou
 	uint16_t last = 0; /* the word furthest up so far; the caller's frame can be read */
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t page = page_of(frame, offsets[i]);
+		uint64_t page = address_of(frame, offsets[i]) / PAGE;
 
 		if (page > highest || (page < highest && page > below)) {
 			below = page > highest ? highest : page;
@@ -326,10 +326,7 @@ static uint32_t find_gates(uint64_t frame, const uint16_t *offsets, uint32_t cou
 static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key,
 			 const uint16_t *offsets, uint32_t count)
 {
-	uint32_t padded = (count + AT_ONCE - 1) / AT_ONCE * AT_ONCE, place;
-	uint32_t gates = find_gates(frame, offsets, count, NULL);
-	uint32_t needed = HEAD_WORDS + padded * sizeof(*offsets) / sizeof(uint64_t) +
-			  gates * sizeof(struct gate) / sizeof(uint64_t);
+	uint32_t padded = (count + AT_ONCE - 1) / AT_ONCE * AT_ONCE, place, gates, needed;
 	struct layout *l;
 
 	if (words->memory) {
@@ -337,6 +334,9 @@ static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key
 		if (place && layout_at(words, place)->key == key)
 			return place;
 	}
+	gates = find_gates(frame, offsets, count, NULL);
+	needed = HEAD_WORDS + padded * sizeof(*offsets) / sizeof(uint64_t) +
+		 gates * sizeof(struct gate) / sizeof(uint64_t);
 	if ((!words->memory || words->used + needed > words->size) && !grow(words))
 		return 0;
 	if (words->used + needed > words->size)
