@@ -150,6 +150,7 @@ struct task_struct {
 	unsigned int flags;
 	unsigned long jobctl;
 	void *bpf_storage;
+	unsigned int in_execve : 1;
 	unsigned int in_iowait : 1;
 	int on_cpu;
 	void *stack; /* its kernel stack: of no other thread until it is released */

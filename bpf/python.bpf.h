@@ -197,14 +197,36 @@ struct python_walk {
 	__u64 thread; /* 0: before the interpreter's first */
 };
 
-/* A thread's innermost frame; 0: it has none. */
-static __always_inline __u64 innermost_frame(const struct stack_python *p, __u64 thread)
-{
-	__u64 frame = user_word(thread + p->thread_frame);
+#define THREAD_STATE_BYTES 1024 /* at least, with all that is read of it */
 
-	if (p->cframe_frame != STACK_PYTHON_NO_OFFSET)
-		frame = user_word(frame + p->cframe_frame);
-	return frame;
+/*
+ * In 3.11 and 3.12 an evaluation has a structure in its C frame, which names its innermost frame
+ * and the structure of the evaluation around. A thread's outermost one lies in the thread's state,
+ * and names none.
+ */
+struct python_evaluation {
+	__u64 frame, around;
+};
+
+static __always_inline struct python_evaluation read_evaluation(const struct stack_python *p,
+								__u64 structure)
+{
+	struct python_evaluation evaluation = {0};
+
+	bpf_probe_read_user(&evaluation, sizeof(evaluation), (void *)(structure + p->cframe_frame));
+	return evaluation;
+}
+
+static __always_inline bool is_outermost(__u64 structure, __u64 thread)
+{
+	return structure - thread < THREAD_STATE_BYTES;
+}
+
+static __always_inline bool has_frames(const struct stack_python *p, __u64 thread)
+{
+	__u64 at = user_word(thread + p->thread_frame);
+
+	return p->cframe_frame == STACK_PYTHON_NO_OFFSET ? at != 0 : !is_outermost(at, thread);
 }
 
 /*
@@ -220,7 +242,7 @@ __noinline int step_python_walk(const struct stack_python *p, struct python_walk
 					      : walk->interpreter + p->interpreter_threads);
 	if (walk->thread)
 		return user_word(walk->thread + p->thread_id) == sight->self &&
-		       innermost_frame(p, walk->thread);
+		       has_frames(p, walk->thread);
 	walk->interpreter = user_word(walk->interpreter + p->interpreter_next);
 	return 0;
 }
@@ -237,14 +259,15 @@ __noinline int search_python_threads(const struct stack_python *p, struct python
 	return 0;
 }
 
-/* The state of the current thread: where it was before, or from the list of all. */
+/* The state of the current thread: where it was before, or from the list of all. 0: it has none. */
 static __always_inline __u64 find_python_thread(const struct stack_python *p,
-						const struct python_sight *sight)
+						const struct python_sight *sight, bool *is_known)
 {
 	__u32 tid = sight->tid; /* before Linux 6.2 keys have to lie on the stack */
 	__u64 *known = bpf_map_lookup_elem(&python_threads, &tid);
 	struct python_walk walk = {0};
 
+	*is_known = 1;
 	if (known && user_word(*known + p->thread_id) == sight->self)
 		return *known;
 	walk.interpreter = user_word(p->interpreters);
@@ -254,6 +277,7 @@ static __always_inline __u64 find_python_thread(const struct stack_python *p,
 		bpf_map_update_elem(&python_threads, &tid, &walk.thread, BPF_ANY);
 		return walk.thread;
 	}
+	*is_known = !walk.interpreter;
 	return 0;
 }
 
@@ -267,8 +291,13 @@ static __always_inline __u64 find_python_thread(const struct stack_python *p,
 struct python_scratch {
 	__u64 frame;  /* the next one to read; 0: none */
 	__u64 anchor; /* of the evaluation that this frame is in, where shims have none */
-	__u32 state, padding;
-	__u64 is_torn;    /* it cannot be read */
+	__u32 state;
+	__u8 is_torn;  /* it cannot be read, or is one that was read before */
+	__u8 has_exit; /* the chain has left the innermost evaluation, */
+	__u16 padding;
+	__u64 exit;       /* for this frame */
+	__u64 around;     /* the structure of the evaluation around that one */
+	__u64 waymark;    /* a frame that was read, to see a chain that goes round */
 	__u64 start, end; /* the addresses that `frames` is a copy of */
 	__u8 frames[STACK_PYTHON_WINDOW_BYTES];
 	__u8 mark[STACK_PYTHON_MARK_BYTES];
@@ -370,6 +399,29 @@ static __always_inline void leave_copy(const struct stack_python *p, struct stac
 			       user_word(user_word(code + p->code_copies) + 8 + 8 * (__u64)number);
 }
 
+/* Notes where the chain leaves the innermost evaluation, where evaluations have a structure. */
+static __always_inline void note_exit(const struct stack_python *p,
+				      const struct stack_python_link *link,
+				      struct python_scratch *s)
+{
+	bool has_shims = p->owner_of_shim != STACK_PYTHON_NO_OFFSET;
+
+	if (s->has_exit || link->owner < (has_shims ? p->owner_of_shim : p->owner_of_entry))
+		return;
+	s->has_exit = 1;
+	s->exit = s->frame;
+}
+
+/* False: the chain has been at the next frame before. Each power of two sets a new waymark. */
+static __always_inline bool goes_on(struct python_scratch *s, __u32 number)
+{
+	if (s->frame == s->waymark)
+		return 0;
+	if (!(number & (number - 1)))
+		s->waymark = s->frame;
+	return 1;
+}
+
 /*
  * Reads the next link, after sending its code object's name. The number of records sent; -1: the
  * frame cannot be read.
@@ -386,7 +438,7 @@ __noinline int read_link(const struct stack_python *p, struct stack_python_chain
 	if (!p || !chain || !sight || !s)
 		return -1;
 	number = chain->count;
-	if (number >= STACK_PYTHON_MAX_LINKS || !copy_frame(p, s))
+	if (number >= STACK_PYTHON_MAX_LINKS || !goes_on(s, number) || !copy_frame(p, s))
 		return -1;
 	link = &chain->links[number++];
 	chain->count = number;
@@ -402,6 +454,7 @@ __noinline int read_link(const struct stack_python *p, struct stack_python_chain
 	if (p->frame_copy != STACK_PYTHON_NO_OFFSET && sends_python_lines)
 		leave_copy(p, link, s->frame);
 	s->frame = copied_word(s->frames, size, at + p->frame_previous);
+	note_exit(p, link, s);
 	if (!link->code || link->owner >= p->owner_of_shim)
 		return 0;
 	seen = &s->seen[link->code * 0x9e3779b97f4a7c15ull >> 32 & (SEEN_CODES - 1)];
@@ -428,23 +481,90 @@ __noinline int read_links(const struct stack_python *p, struct stack_python_chai
 	return sent;
 }
 
-/* Appends the frames of one state of the thread. The number of records sent. */
-__noinline int read_python_state(const struct stack_python *p, struct stack_python_chain *chain,
-				 const struct python_sight *sight, struct python_scratch *s,
-				 __u64 thread)
+/* Appends the links from a frame on. The number of records sent. */
+__noinline int read_chain(const struct stack_python *p, struct stack_python_chain *chain,
+			  const struct python_sight *sight, struct python_scratch *s)
 {
 	int sent = 0;
 
 	if (!p || !chain || !sight || !s)
 		return 0;
-	s->frame = innermost_frame(p, thread);
-	s->anchor = p->thread_anchor != STACK_PYTHON_NO_OFFSET
-			    ? user_word(thread + p->thread_anchor)
-			    : 0;
-	s->start = s->end = s->is_torn = 0;
+	s->start = s->end = s->exit = s->waymark = 0;
+	s->is_torn = s->has_exit = 0;
+	__builtin_memset(s->seen, 0, sizeof(s->seen));
 	_Static_assert(STACK_PYTHON_MAX_LINKS % LINKS_AT_ONCE == 0, "all of them");
 	for (int i = 0; i < STACK_PYTHON_MAX_LINKS / LINKS_AT_ONCE && s->frame && !s->is_torn; i++)
 		sent += read_links(p, chain, sight, s);
+	return sent;
+}
+
+/*
+ * Whether the chain that was read is an evaluation's: it goes on in the one around. One with too
+ * many links to see that is believed.
+ */
+static __always_inline bool is_evaluations(const struct stack_python *p,
+					   const struct python_scratch *s, __u64 thread)
+{
+	struct python_evaluation around;
+
+	if (!s->has_exit)
+		return s->frame && !s->is_torn;
+	around = read_evaluation(p, s->around);
+	return s->exit == around.frame &&
+	       (s->exit || is_outermost(s->around, thread) || is_outermost(around.around, thread));
+}
+
+/*
+ * As read_chain, from the innermost evaluation. One that is just being entered has put its
+ * structure in place, but not what belongs into it: that is of an earlier call, or anything else.
+ * Most often it names the right one around all the same. If it does not, all that is known of the
+ * thread's frames is that there are some.
+ */
+static __always_inline int read_innermost(const struct stack_python *p,
+					  struct stack_python_chain *chain,
+					  const struct python_sight *sight,
+					  struct python_scratch *s, __u64 thread)
+{
+	__u64 structure = user_word(thread + p->thread_frame);
+	const __u32 first = chain->count;
+	int sent;
+
+	for (int i = 0; i < 2 && !is_outermost(structure, thread); i++) {
+		struct python_evaluation evaluation = read_evaluation(p, structure);
+
+		s->frame = evaluation.frame;
+		s->around = evaluation.around;
+		s->anchor = p->thread_anchor != STACK_PYTHON_NO_OFFSET ? structure : 0;
+		sent = read_chain(p, chain, sight, s);
+		if (is_evaluations(p, s, thread))
+			return sent;
+		chain->count = first;
+		structure = evaluation.around;
+	}
+	s->frame = 0;
+	if (!is_outermost(structure, thread))
+		chain->is_whole = 0;
+	return 0;
+}
+
+/* Appends the frames of one state of the thread. The number of records sent. */
+__noinline int read_python_state(const struct stack_python *p, struct stack_python_chain *chain,
+				 const struct python_sight *sight, struct python_scratch *s,
+				 __u64 thread)
+{
+	int sent;
+
+	if (!p || !chain || !sight || !s)
+		return 0;
+	if (p->cframe_frame != STACK_PYTHON_NO_OFFSET) {
+		sent = read_innermost(p, chain, sight, s, thread);
+	} else {
+		s->frame = user_word(thread + p->thread_frame);
+		s->anchor = p->thread_anchor != STACK_PYTHON_NO_OFFSET
+				    ? user_word(thread + p->thread_anchor)
+				    : 0;
+		sent = read_chain(p, chain, sight, s);
+	}
 	if (s->frame)
 		chain->is_whole = 0;
 	s->state++;
@@ -480,6 +600,7 @@ static __always_inline int read_other_states(const struct stack_python *p,
 __noinline int read_python(const struct stack_python *p, struct stack_python_chain *chain,
 			   const struct python_sight *sight, struct python_scratch *s)
 {
+	bool is_known;
 	__u64 thread;
 	int sent;
 
@@ -487,13 +608,11 @@ __noinline int read_python(const struct stack_python *p, struct stack_python_cha
 		return 0;
 	chain->program = p->program;
 	chain->count = 0;
-	chain->is_whole = 0;
-	thread = find_python_thread(p, sight);
+	thread = find_python_thread(p, sight, &is_known);
+	chain->is_whole = is_known;
 	if (!thread)
 		return 0;
-	chain->is_whole = 1;
 	s->state = 0;
-	__builtin_memset(s->seen, 0, sizeof(s->seen));
 	sent = read_python_state(p, chain, sight, s, thread);
 	return sent + read_other_states(p, chain, sight, s, thread);
 }

@@ -209,6 +209,8 @@ static __always_inline void begin_taking(struct taken *t, struct task_struct *ta
 	if (!mm) {
 		t->flags = STACK_EVENT_NO_MEMORY;
 		t->above = 0;
+	} else if (BPF_CORE_READ_BITFIELD_PROBED(task, in_execve)) {
+		t->flags = STACK_EVENT_IN_EXEC;
 	}
 }
 

@@ -53,6 +53,11 @@ enum stack_event_kind {
 #define STACK_EVENT_EXEC 4u      /* CPU_USED, THREAD_TIMES: of the programs before this one */
 #define STACK_EVENT_OVER 16u     /* THREAD_TIMES: when all was over, which is up to since_ns */
 #define STACK_EVENT_OF_PERF 8u   /* CPU_SNAPSHOT: the copy of the stack is a perf event's */
+/*
+ * Snapshots: the thread executes a program. The old one's memory is gone from some moment on, and
+ * its registers stay until the new one's are set.
+ */
+#define STACK_EVENT_IN_EXEC 32u
 /* OFF_CPU, in a call that reads or writes: the type of that file, as S_IFMT has it */
 #define STACK_EVENT_FILE_TYPE 0xf000u
 

@@ -994,6 +994,7 @@ void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot)
 {
 	const struct stack_event *event = &snapshot->event;
 	struct process *process = collect_process_of(c, event);
+	struct off_cpu_departure departure;
 	const char *apart;
 	uint32_t stack;
 	bool is_whole;
@@ -1008,10 +1009,16 @@ void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot)
 		stack = thread_origins_below(&c->origins, process->id, event->tid, stack);
 	note_thread_of(c, process, event);
 	c->ledger.wall.stacks++;
+	departure = (struct off_cpu_departure){
+		.left_ns = event->time_ns,
+		.stack = stack,
+		.file_type = event->flags & STACK_EVENT_FILE_TYPE,
+		.is_apart = apart != NULL,
+		.is_at_gil = pythons_has_in_runtime(&c->pythons, process->python,
+						    snapshot->registers[CFI_RDI])};
 	collect_note_error(c, off_cpu_leave(&c->off_cpu,
 					    (struct off_cpu_thread){process->id, event->tid},
-					    event->time_ns, stack,
-					    event->flags & STACK_EVENT_FILE_TYPE, apart != NULL));
+					    &departure));
 }
 
 static void add_part(void *context, uint32_t stack, const struct off_cpu_times *part)
@@ -1045,7 +1052,7 @@ static void spread_off_cpu(struct off_cpu_target *t, const struct off_cpu_times 
 
 /* A whole time off the CPU, whose moment is known. */
 static void add_interval(struct collect *c, const struct off_cpu_target *target, uint32_t stack,
-			 const struct stack_on_cpu *record, uint32_t file_type)
+			 const struct stack_on_cpu *record, const struct off_cpu_times *times)
 {
 	struct idle_where where = {target->process->id, target->tid};
 
@@ -1054,7 +1061,7 @@ static void add_interval(struct collect *c, const struct off_cpu_target *target,
 	if (stack == STACK_EMPTY)
 		stack = stack_of_program(c, target->process->comm, MARK_NO_STACK);
 	idle_add_off_cpu(&c->idle, where, record->left_ns, record->blocked_ns,
-			 stack_blocked(c, stack, record->kind, file_type));
+			 stack_blocked(c, stack, times->kind, times->file_type));
 	idle_add_off_cpu(&c->idle, where, saturated_sum(record->left_ns, record->blocked_ns),
 			 record->runnable_ns, stack_runnable(c, stack));
 }
@@ -1080,7 +1087,7 @@ void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record)
 		spread_off_cpu(&target, &times);
 		stack = target.most;
 	}
-	add_interval(c, &target, stack, record, times.file_type);
+	add_interval(c, &target, stack, record, &times);
 }
 
 /* What a thread ran since its last sample. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include "bpf/stack_event.h"
 #include "symbolize/array.h"
 
@@ -16,9 +17,7 @@ struct known_stack {
 struct off_cpu_entry {
 	struct off_cpu_thread thread;
 	uint32_t next, previous;
-	uint64_t left_ns; /* 0: it is not off the CPU, or nothing is known of it */
-	uint32_t stack, file_type;
-	bool is_apart;
+	struct off_cpu_departure departure; /* at 0: it is on the CPU, or nothing is known */
 	uint32_t count, capacity;
 	struct known_stack *known;
 };
@@ -110,19 +109,15 @@ static int get(struct off_cpu *o, struct off_cpu_thread thread, struct off_cpu_e
 	return 0;
 }
 
-int off_cpu_leave(struct off_cpu *o, struct off_cpu_thread thread, uint64_t left_ns, uint32_t stack,
-		  uint32_t file_type, bool is_apart)
+int off_cpu_leave(struct off_cpu *o, struct off_cpu_thread thread,
+		  const struct off_cpu_departure *departure)
 {
 	struct off_cpu_entry *entry;
 	int err = get(o, thread, &entry);
 
-	if (err)
-		return err;
-	entry->left_ns = left_ns;
-	entry->stack = stack;
-	entry->file_type = file_type;
-	entry->is_apart = is_apart;
-	return 0;
+	if (!err)
+		entry->departure = *departure;
+	return err;
 }
 
 static void know(const struct off_cpu *o, struct off_cpu_entry *entry, uint32_t stack,
@@ -154,17 +149,31 @@ bool off_cpu_return(struct off_cpu *o, struct off_cpu_thread thread, uint64_t le
 	struct off_cpu_entry *entry = find(o, thread);
 	struct off_cpu_times of_all;
 
-	if (!entry || left_ns == 0 || entry->left_ns != left_ns)
+	if (!entry || left_ns == 0 || entry->departure.left_ns != left_ns)
 		return false;
-	entry->left_ns = 0;
-	*stack = entry->stack;
-	times->file_type = entry->file_type;
+	entry->departure.left_ns = 0;
+	*stack = entry->departure.stack;
+	times->file_type = entry->departure.file_type;
+	if (times->kind == SYS_futex && entry->departure.is_at_gil)
+		times->kind = STACK_OFF_CPU_GIL;
 	know(o, entry, *stack, times);
 	of_all = *times;
 	of_all.site = 0; /* sites are a thread's */
-	if (!entry->is_apart)
+	if (!entry->departure.is_apart)
 		know(o, find(o, all), *stack, &of_all);
 	return true;
+}
+
+/* Whether the thread waits for Python's global lock at this site. */
+static bool is_gil_at(const struct off_cpu_entry *entry, uint32_t site)
+{
+	for (uint32_t i = 0; i < entry->count; i++) {
+		const struct off_cpu_times *known = &entry->known[i].times;
+
+		if (known->kind == STACK_OFF_CPU_GIL && known->site == site)
+			return true;
+	}
+	return false;
 }
 
 static bool matches(const struct known_stack *known, const struct off_cpu_times *sum,
@@ -207,17 +216,20 @@ static bool spread(const struct off_cpu_entry *entry, bool of_any_site,
 }
 
 bool off_cpu_spread(const struct off_cpu *o, struct off_cpu_thread thread,
-		    const struct off_cpu_times *sum, off_cpu_output output, void *context)
+		    const struct off_cpu_times *times, off_cpu_output output, void *context)
 {
 	const struct off_cpu_thread all = {thread.process, ANY_THREAD};
 	const struct off_cpu_entry *own = find(o, thread), *process = find(o, all);
+	struct off_cpu_times sum = *times;
 
+	if (own && sum.kind == SYS_futex && is_gil_at(own, sum.site))
+		sum.kind = STACK_OFF_CPU_GIL;
 	if (own &&
-	    (spread(own, false, sum, output, context) || spread(own, true, sum, output, context)))
+	    (spread(own, false, &sum, output, context) || spread(own, true, &sum, output, context)))
 		return true;
 	/* what threads of a pool block in is alike, but not where they are preempted */
-	return process && sum->kind != STACK_OFF_CPU_RUNNABLE &&
-	       spread(process, true, sum, output, context);
+	return process && sum.kind != STACK_OFF_CPU_RUNNABLE &&
+	       spread(process, true, &sum, output, context);
 }
 
 static void forget(struct off_cpu *o, uint32_t at)

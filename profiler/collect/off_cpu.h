@@ -8,6 +8,10 @@
  * and site, else of its kind, else, where it was blocked, to those of its process, in proportion to
  * the time that is known of each; sums are exact.
  *
+ * The BPF side tells waits for Python's global lock from other futexes once it knows the process's
+ * interpreter. Until then they are futexes to it; what a stack's registers say of one counts for
+ * all of the thread's at that site.
+ *
  * Bounded: a thread has OFF_CPU_STACKS_MAX known stacks, as has a process; both take from the
  * allowance. Time that is not known of goes to others in the spreading, and is in the profile all
  * the same. No I/O. Times are in ns, CLOCK_MONOTONIC. Errors: 0 or -errno.
@@ -45,16 +49,21 @@ struct off_cpu {
 /* Zero-initialise, then set the allowance. */
 void off_cpu_release(struct off_cpu *off_cpu);
 
-/*
- * The thread left the CPU then, with this stack, in a call on a file of that type. `is_apart`: it
- * is not one of the program's own, and times of other threads are not spread over its stacks.
- */
-int off_cpu_leave(struct off_cpu *off_cpu, struct off_cpu_thread thread, uint64_t left_ns,
-		  uint32_t stack, uint32_t file_type, bool is_apart);
+/* How a thread left the CPU. */
+struct off_cpu_departure {
+	uint64_t left_ns;
+	uint32_t stack;
+	uint32_t file_type; /* of what its call reads or writes, S_IFMT; 0: nothing */
+	bool is_apart;      /* its stack is not the program's: no times of others go to it */
+	bool is_at_gil;     /* if it waits for a futex, that is Python's global lock */
+};
+
+int off_cpu_leave(struct off_cpu *off_cpu, struct off_cpu_thread thread,
+		  const struct off_cpu_departure *departure);
 
 /*
- * The thread that left the CPU then is back: its stack, which is known from now on, and what it was
- * with. False: its stack did not arrive, or could not be kept.
+ * The thread that left the CPU then is back: its stack, which is known from now on. Completes what
+ * it was with. False: its stack did not arrive, or could not be kept.
  */
 bool off_cpu_return(struct off_cpu *off_cpu, struct off_cpu_thread thread, uint64_t left_ns,
 		    struct off_cpu_times *times, uint32_t *stack);

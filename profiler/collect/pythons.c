@@ -181,6 +181,11 @@ static uint64_t address_of(const struct python_image *image, const struct code_m
 	return UINT64_MAX;
 }
 
+static uint32_t runtime_bytes_of(const struct python_image *image)
+{
+	return image->runtime_bytes < RUNTIME_BYTES_MAX ? (uint32_t)image->runtime_bytes : 0;
+}
+
 bool pythons_map(struct pythons *p, pid_t pid, uint32_t *program,
 		 const struct code_mapping *mapping, bool is_executable,
 		 struct stack_python *layout, uint32_t *unknown_hex)
@@ -209,10 +214,19 @@ bool pythons_map(struct pythons *p, pid_t pid, uint32_t *program,
 	*program = p->program_count;
 	python_chain_lay_out(&file->image.offsets, file->image.runtime + mapping->start - address,
 			     *program, layout);
-	layout->runtime_bytes = file->image.runtime_bytes < RUNTIME_BYTES_MAX
-					? (uint32_t)file->image.runtime_bytes
-					: 0;
+	layout->runtime_bytes = runtime_bytes_of(&file->image);
 	return true;
+}
+
+bool pythons_has_in_runtime(const struct pythons *p, uint32_t number, uint64_t address)
+{
+	const struct python_program *program = find_program(p, number);
+	const struct python_image *image;
+
+	if (!program)
+		return false;
+	image = image_of(p, program);
+	return address - (image->runtime + program->bias) < runtime_bytes_of(image);
 }
 
 /* ---- names ---- */
@@ -476,42 +490,61 @@ static enum python_native kind_of(const struct python_image *image, uint32_t mod
 		       : PYTHON_NATIVE_INTERPRETER;
 }
 
+/* Sets what each native frame is. True: one is the interpreter's loop. */
+static bool tell_natives(struct pythons *p, struct address_space *space,
+			 const struct python_program *program, const struct unwind_frame *natives,
+			 uint32_t count, uint8_t kinds[NATIVES_MAX])
+{
+	const struct python_image *image = image_of(p, program);
+	uint64_t address = image->segments[0].address + program->bias;
+	uint32_t module = symbolizer_locate(p->symbolizer, space, address).module;
+	bool has_loop = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		kinds[i] = (uint8_t)kind_of(image, module, &natives[i]);
+		has_loop |= kinds[i] == PYTHON_NATIVE_LOOP;
+	}
+	return has_loop;
+}
+
 uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t number,
 		       const struct stack_snapshot *snapshot, const struct unwind_frame *natives,
 		       uint32_t count, bool is_whole, struct python_sample_frame *out, uint32_t max,
 		       struct python_merge_result *result)
 {
 	const struct stack_python_chain *chain = stack_snapshot_python(snapshot);
-	const struct python_program *program;
+	const struct python_program *program = find_program(p, number);
 	struct python_merged merged[MERGED_MAX];
 	const struct python_image *image;
-	struct python_stack stack;
+	struct python_stack stack = {.is_whole = false};
 	uint8_t kinds[NATIVES_MAX];
 	uint64_t sps[NATIVES_MAX];
 	struct python_merge_input in = {.natives = kinds,
 					.sps = sps,
+					.native_count = count < NATIVES_MAX ? count : NATIVES_MAX,
 					.native_is_whole = is_whole,
 					.keeps_native = p->keeps_native,
 					.python = &stack};
-	uint32_t module, n;
+	bool has_loop;
+	uint32_t n;
 
 	*result = (struct python_merge_result){.is_whole = true, .is_ordered = true};
-	/* it may run another program that the BPF side does not know yet */
-	if (!number || !chain || chain->program != number)
+	if (!program)
 		return 0;
-	program = find_program(p, number);
 	image = image_of(p, program);
-	python_chain_read(chain, &image->offsets, &stack);
-	if (stack.count == 0)
+	/* else the BPF side did not know of this program yet */
+	if (chain && chain->program == number)
+		python_chain_read(chain, &image->offsets, &stack);
+	if (stack.count == 0 && stack.is_whole)
 		return 0;
-	module = symbolizer_locate(p->symbolizer, space, image->segments[0].address + program->bias)
-			 .module;
-	in.has_handlers = python_loop_has_handlers(&image->loop);
-	in.native_count = count < NATIVES_MAX ? count : NATIVES_MAX;
-	for (uint32_t i = 0; i < in.native_count; i++) {
-		kinds[i] = (uint8_t)kind_of(image, module, &natives[i]);
-		sps[i] = natives[i].sp;
+	has_loop = tell_natives(p, space, program, natives, in.native_count, kinds);
+	if (stack.count == 0) {
+		result->is_missing = has_loop;
+		return 0;
 	}
+	in.has_handlers = python_loop_has_handlers(&image->loop);
+	for (uint32_t i = 0; i < in.native_count; i++)
+		sps[i] = natives[i].sp;
 	n = python_merge(&in, merged, max < MERGED_MAX ? max : MERGED_MAX, &result->is_ordered);
 	result->is_whole = stack.is_whole;
 	for (uint32_t i = 0; i < n; i++) {

@@ -59,6 +59,12 @@ bool pythons_map(struct pythons *p, pid_t pid, uint32_t *program,
 		 const struct code_mapping *mapping, bool is_executable,
 		 struct stack_python *layout, uint32_t *unknown_hex);
 
+/*
+ * Whether the address lies in _PyRuntime, where the first interpreter's lock is. `program`: 0:
+ * none.
+ */
+bool pythons_has_in_runtime(const struct pythons *p, uint32_t program, uint64_t address);
+
 /* Sets the name of a code object from now on. 0 or -ENOMEM; invalid records are ignored. */
 int pythons_learn(struct pythons *p, const struct stack_python_code *record);
 
@@ -76,8 +82,9 @@ struct python_sample_frame {
 };
 
 struct python_merge_result {
-	bool is_whole;   /* all of the thread's Python frames are there */
+	bool is_whole;   /* all of the thread's Python frames are there, or none */
 	bool is_ordered; /* and each is known to be where it belongs */
+	bool is_missing; /* none is there, but the interpreter's loop is among the native ones */
 };
 
 /*

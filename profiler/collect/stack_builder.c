@@ -56,6 +56,16 @@ static void count_unordered(struct stack_builder *b, const struct process *proce
 	}
 }
 
+/* Counts what is not known of the stack's Python frames. True: all is. */
+static bool count_python(struct stack_builder *b, const struct process *process,
+			 const struct python_merge_result *python)
+{
+	b->ledger->python.missing += python->is_missing;
+	if (!python->is_ordered)
+		count_unordered(b, process);
+	return python->is_whole && python->is_ordered && !python->is_missing;
+}
+
 static uint32_t finish_below(struct stack_builder *b, uint32_t outer, const struct frames *f,
 			     bool has_root)
 {
@@ -194,20 +204,6 @@ static void add_user(struct stack_builder *b, struct frames *f, struct process *
 		add_code(f, b->unwound[i].code, b->unwound[i].is_return_address);
 }
 
-/* The old program's memory is gone, and its registers stay until the new one's are set. */
-static bool is_in_exec(struct stack_builder *b, const struct stack_snapshot *snapshot)
-{
-	const __u64 *kernel = stack_snapshot_kernel(snapshot);
-
-	for (uint32_t i = snapshot->event.kernel_frames; i-- > 0;) {
-		struct code_ref code = symbolizer_locate_kernel(b->symbolizer, kernel[i]);
-
-		if (strcmp(symbolizer_name(b->symbolizer, code, i > 0), "bprm_execve") == 0)
-			return true;
-	}
-	return false;
-}
-
 /* What a process is called whose thread has no stack of its own. */
 static uint32_t push_program(struct stack_builder *b, const struct process *process)
 {
@@ -220,6 +216,7 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 				bool *is_whole)
 {
 	bool is_gone = (snapshot->event.flags & STACK_EVENT_NO_MEMORY) != 0;
+	bool is_in_exec = (snapshot->event.flags & STACK_EVENT_IN_EXEC) != 0;
 	uint32_t tracing = count_tracing(b, snapshot);
 	struct python_merge_result python;
 	struct frames f;
@@ -230,7 +227,7 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 	symbolizer_set_time(b->symbolizer, snapshot->event.time_ns);
 	if (!is_gone)
 		unwind(b, process, snapshot);
-	if (is_gone || (!reaches_start(b) && is_in_exec(b, snapshot))) {
+	if (is_gone || (is_in_exec && !reaches_start(b))) {
 		b->unwound_count = 0;
 		b->unwound_end = UNWIND_WHOLE;
 		count_end(b);
@@ -241,9 +238,7 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 	add_user(b, &f, process, snapshot, &python);
 	if (api)
 		name_innermost(&f, api);
-	if (!python.is_ordered)
-		count_unordered(b, process);
-	*is_whole = b->unwound_end == UNWIND_WHOLE && python.is_whole && python.is_ordered;
+	*is_whole = count_python(b, process, &python) && b->unwound_end == UNWIND_WHOLE;
 	return finish(b, &f, reaches_start(b) && python.is_whole);
 }
 
@@ -278,8 +273,7 @@ uint32_t stack_builder_creator(struct stack_builder *b, struct process *process,
 	unwind(b, process, snapshot);
 	count_end(b);
 	add_user(b, &f, process, snapshot, &python);
-	if (!python.is_ordered)
-		count_unordered(b, process);
+	count_python(b, process, &python);
 	return finish(b, &f, reaches_start(b) && python.is_whole);
 }
 

@@ -436,5 +436,6 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(totals.measure.alone),
 	NUMBER(ledger.bounds.programs),
 	NUMBER(ledger.launches.confused),
+	NUMBER(ledger.python.missing),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

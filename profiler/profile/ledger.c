@@ -155,6 +155,7 @@ void ledger_visit_losses(const struct ledger *l, uint64_t not_kept, fact_visitor
 		{"stacks_cut_unreadable", l->unwound.ends[UNWIND_UNREADABLE]},
 		{"stacks_cut_loop", l->unwound.ends[UNWIND_LOOP]},
 		{"stacks_guessed", l->unwound.ends[UNWIND_GUESSED]},
+		{"stacks_without_python", l->python.missing},
 		{"stacks_not_kept", l->bounds.stacks + not_kept},
 		{"names_not_kept", l->bounds.refused},
 		{"events_out_of_memory", l->bounds.out_of_memory},

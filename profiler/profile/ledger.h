@@ -210,12 +210,10 @@ struct ledger_counters {
 	uint64_t unlisted; /* of the measured: in sums alone, not in the timeline */
 };
 
-/*
- * Stacks whose Python frames are not known to be where they belong among the native ones; not
- * counted as whole. Of launches each distinct stack counts once.
- */
+/* Stacks that are not counted as whole. Of launches each distinct stack counts once. */
 struct ledger_python {
-	uint64_t unordered;
+	uint64_t missing;     /* the interpreter's loop is there, but no Python frame */
+	uint64_t unordered;   /* Python frames may not be where they belong among the native ones */
 	char first_file[161]; /* the interpreter of the first; "": none, or not known */
 };
 

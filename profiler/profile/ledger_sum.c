@@ -103,6 +103,7 @@ static const uint16_t counts[] = {
 	AT(outside.ranges),
 	AT(outside.unchosen),
 	AT(outside.unchosen_ns),
+	AT(python.missing),
 	AT(python.unordered),
 	AT(cost.program_ns),
 	AT(cost.kernel_ns),

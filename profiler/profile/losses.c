@@ -60,6 +60,7 @@ void losses_visit(const struct ledger *l, bool alone, uint64_t not_kept, loss_vi
 		{"stall samples for which there was no room", l->stalls.lost, false},
 
 		{"stacks cut, which begin at [truncated]", l->bounds.truncated, true},
+		{"stacks without their Python functions", l->python.missing, true},
 		{"stacks with Python functions in an unknown place", l->python.unordered, true},
 		{"mapping records lost: some frames may be [unknown]", l->processes.lost_records,
 		 true},

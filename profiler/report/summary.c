@@ -376,6 +376,16 @@ static void report_guessed(struct log *log, const struct ledger *l)
 			 guessed, pick(guessed, "is", "are"));
 }
 
+static void report_python(struct log *log, const struct ledger *l)
+{
+	if (l->python.missing)
+		log_line(log,
+			 "Stacks: %" PRIu64 " %s without %s Python functions: taken before the "
+			 "interpreter was known, or as a function was entered",
+			 l->python.missing, pick(l->python.missing, "is", "are"),
+			 pick(l->python.missing, "its", "their"));
+}
+
 static void report_correlation(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	const struct ledger_gpu *gpu = &l->gpu;
@@ -830,6 +840,7 @@ void summary_report(struct log *log, const struct measure *measure, const struct
 	report_spread(log, measure, l);
 	report_counters(log, measure, l);
 	report_guessed(log, l);
+	report_python(log, l);
 	report_handovers(log, l);
 	report_lost_on_the_way(log, totals);
 	report_bounds(log, measure, l);

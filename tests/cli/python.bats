@@ -558,6 +558,45 @@ os._exit(0)"
 	done
 }
 
+# A call from C enters an evaluation: there is a moment in which its frames are not those of before
+# any more, and not yet its own. (Some samples are of it.)
+@test "CPU samples of many calls from C: Python functions are the right ones, or counted as missing" {
+	local python all missing counted
+
+	needs_root
+	cat >calls.py <<-'END'
+		import functools, os, time
+		def inner(x): return x
+		def key(a): return inner(a)
+		def add(a, b): return b
+		def dirty():
+		    repr([1, 2.5]); "%s %d" % ("a", 5)
+		def work():
+		    end = time.process_time() + 1
+		    while time.process_time() < end:
+		        for _ in range(200):
+		            list(map(inner, "abcdefgh"))
+		            sorted("abcdefg", key=key)
+		            dirty()
+		            functools.reduce(add, (1, 2, 3, 4))
+		work()
+		os._exit(0)
+	END
+	for python in "${pythons[@]}"; do
+		run_profile -cpu-only -F 5000 -o out.folded "$python" calls.py
+		expect_status 0
+		expect_no_line out.folded '\[Python\]'
+		expect_line out.folded ';work \(calls.py\);([^(]*;)?key \(calls.py\);inner \(calls.py\)'
+		# what calls Python functions has Python functions around
+		all=$(awk '{sum += $NF} END {print sum}' out.folded)
+		missing=$(awk '/;(list_sort|map_next|functools_reduce)[; ]/ && !/\.py\)|\(<frozen/ {sum += $NF}
+			END {print sum + 0}' out.folded)
+		counted=$(sed -n 's/^Stacks: \([0-9]*\) .* without .* Python functions.*/\1/p' stacks)
+		[ "$missing" -le "${counted:-0}" ]
+		[ $((missing * 5)) -lt "$all" ]
+	done
+}
+
 @test "merged: CPU samples and launches of one function share its path" {
 	local cpu gpu
 

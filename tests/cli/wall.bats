@@ -146,8 +146,9 @@ expect_waits()
 	END
 }
 
-@test "Python threads that wait for the global lock, and for a lock of their own" {
-	needs_command python3
+# gil.py: two threads that compute, one that waits for a lock of its own.
+write_gil()
+{
 	cat >gil.py <<-'END'
 		import threading
 		ready = threading.Lock()
@@ -167,6 +168,11 @@ expect_waits()
 		ready.release()
 		waiter.join()
 	END
+}
+
+@test "Python threads that wait for the global lock, and for a lock of their own" {
+	needs_command python3
+	write_gil
 	run_profile -cpu-only --wall --unit ns -o out.folded python3 gil.py
 	expect_status 0
 	expect_line out.folded ';[^;]*compute[^;]*;.*\[blocked: GIL\] [0-9]*$'
@@ -174,6 +180,27 @@ expect_waits()
 	expect_line stderr '^Wall: .*GIL [0-9.]* '
 	# a thread that computes waits for nothing else
 	expect_no_line out.folded ';[^;]*compute[^;]*;.*\[blocked: futex\]'
+}
+
+# The profiler is stopped while the program starts, so that it learns late that this is Python.
+@test "Python threads that wait for the global lock before the interpreter is known" {
+	local total
+
+	needs_command python3
+	write_gil
+	cat >late.sh <<-'END'
+		profiler=$PPID
+		kill -STOP $profiler
+		(sleep 1; kill -CONT $profiler) >/dev/null 2>&1 &
+		exec python3 gil.py
+	END
+	run_profile -cpu-only --wall --unit ns -o out.folded sh late.sh
+	expect_status 0
+	expect_line out.folded ';take_gil;.*\[blocked: GIL\] [0-9]*$'
+	expect_no_line out.folded ';take_gil;.*\[blocked: futex\]'
+	expect_line out.folded '\[blocked: futex\] [0-9]*$'
+	total=$(awk '{sum += $NF} END {printf "%.0f", sum}' out.folded)
+	expect_line stderr "^Wrote .* stacks \\($total ns: "
 }
 
 # A thread has sums for so many kinds and places. Many places of one kind leave room for other kinds.

@@ -21,6 +21,7 @@ struct bench {
 	struct allowance allowance;
 	struct off_cpu off_cpu;
 	uint64_t blocked_ns[STACKS], runnable_ns[STACKS]; /* what was put out */
+	uint32_t kind;                                    /* its kind */
 };
 
 static const struct off_cpu_thread one = {1, 10}, two = {1, 11}, other = {2, 10};
@@ -45,6 +46,12 @@ static int teardown(void **state)
 	return 0;
 }
 
+static int leave(struct bench *b, struct off_cpu_thread thread, uint64_t left_ns, uint32_t stack)
+{
+	return off_cpu_leave(&b->off_cpu, thread,
+			     &(struct off_cpu_departure){.left_ns = left_ns, .stack = stack});
+}
+
 /* A thread was off the CPU with a stack. */
 static void add(struct bench *b, struct off_cpu_thread thread, uint32_t stack, uint32_t kind,
 		uint32_t site, uint64_t blocked_ns)
@@ -52,7 +59,7 @@ static void add(struct bench *b, struct off_cpu_thread thread, uint32_t stack, u
 	struct off_cpu_times times = {kind, site, blocked_ns, 0, 0};
 	uint32_t found = 0;
 
-	assert_int_equal(off_cpu_leave(&b->off_cpu, thread, 5, stack, 0, false), 0);
+	assert_int_equal(leave(b, thread, 5, stack), 0);
 	assert_true(off_cpu_return(&b->off_cpu, thread, 5, &times, &found));
 	assert_int_equal(found, stack);
 }
@@ -63,6 +70,7 @@ static void put(void *context, uint32_t stack, const struct off_cpu_times *part)
 
 	b->blocked_ns[stack] += part->blocked_ns;
 	b->runnable_ns[stack] += part->runnable_ns;
+	b->kind = part->kind;
 }
 
 static bool put_out(struct bench *b, struct off_cpu_thread thread, struct off_cpu_times sum)
@@ -78,12 +86,46 @@ static void threads_apart_have_no_times_of_others(void **state)
 	struct off_cpu_times times = {SYS_poll, 7, 100, 0, 0};
 	uint32_t stack = 0;
 
-	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, 0, true), 0);
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one,
+				       &(struct off_cpu_departure){
+					       .left_ns = 5, .stack = 3, .is_apart = true}),
+			 0);
 	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
 	assert_false(put_out(b, two, (struct off_cpu_times){SYS_poll, 7, 50, 0, 0}));
 	/* but their own */
 	assert_true(put_out(b, one, (struct off_cpu_times){SYS_poll, 7, 50, 0, 0}));
 	assert_int_equal(b->blocked_ns[3], 50);
+}
+
+static void a_futex_is_the_global_lock_where_a_stack_says_so(void **state)
+{
+	struct bench *b = *state;
+	struct off_cpu_departure at_gil = {.left_ns = 5, .stack = 3, .is_at_gil = true};
+	struct off_cpu_times times = {SYS_futex, 7, 100, 0, 0};
+	uint32_t stack = 0;
+
+	add(b, one, 2, SYS_futex, 8, 100);
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, &at_gil), 0);
+	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
+	assert_int_equal(times.kind, STACK_OFF_CPU_GIL);
+	/* what was summed at this site before the interpreter was known */
+	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, 50, 0, 0}));
+	assert_int_equal(b->kind, STACK_OFF_CPU_GIL);
+	assert_int_equal(b->blocked_ns[3], 50);
+	/* and since then */
+	assert_true(put_out(b, one, (struct off_cpu_times){STACK_OFF_CPU_GIL, 7, 60, 0, 0}));
+	assert_int_equal(b->blocked_ns[3], 60);
+	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 8, 70, 0, 0}));
+	assert_int_equal(b->kind, SYS_futex);
+	assert_int_equal(b->blocked_ns[2], 70);
+	assert_true(put_out(b, two, (struct off_cpu_times){STACK_OFF_CPU_GIL, 9, 80, 0, 0}));
+	assert_int_equal(b->blocked_ns[3], 80);
+
+	/* another call, with such an argument */
+	times = (struct off_cpu_times){SYS_poll, 6, 100, 0, 0};
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, &at_gil), 0);
+	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
+	assert_int_equal(times.kind, SYS_poll);
 }
 
 static void a_return_belongs_to_its_leaving(void **state)
@@ -93,9 +135,9 @@ static void a_return_belongs_to_its_leaving(void **state)
 	uint32_t stack = 0;
 
 	assert_false(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
-	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, 0, false), 0);
+	assert_int_equal(leave(b, one, 5, 3), 0);
 	/* the end of 5 was lost */
-	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 9, 4, 0, false), 0);
+	assert_int_equal(leave(b, one, 9, 4), 0);
 	assert_false(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
 	assert_false(off_cpu_return(&b->off_cpu, other, 9, &times, &stack));
 	assert_true(off_cpu_return(&b->off_cpu, one, 9, &times, &stack));
@@ -177,9 +219,9 @@ static void without_room_nothing_is_kept(void **state)
 	uint32_t stack = 0;
 
 	b->allowance.limit = 0;
-	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, 0, false), -ENOSPC);
+	assert_int_equal(leave(b, one, 5, 3), -ENOSPC);
 	b->allowance.limit = 2 * THREAD_BYTES; /* the process's */
-	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, 0, false), 0);
+	assert_int_equal(leave(b, one, 5, 3), 0);
 	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
 	assert_int_equal(stack, 3);
 	assert_false(put_out(b, one, times));
@@ -286,6 +328,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(threads_apart_have_no_times_of_others),
+		TEST(a_futex_is_the_global_lock_where_a_stack_says_so),
 		TEST(a_return_belongs_to_its_leaving),
 		TEST(a_sum_is_shared_by_what_is_known),
 		TEST(a_thread_is_not_given_what_others_did_where_it_has_its_own),
