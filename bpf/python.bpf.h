@@ -503,12 +503,13 @@ __noinline int read_chain(const struct stack_python *p, struct stack_python_chai
  * many links to see that is believed.
  */
 static __always_inline bool is_evaluations(const struct stack_python *p,
+					   const struct stack_python_chain *chain,
 					   const struct python_scratch *s, __u64 thread)
 {
 	struct python_evaluation around;
 
 	if (!s->has_exit)
-		return s->frame && !s->is_torn;
+		return s->frame && chain->count == STACK_PYTHON_MAX_LINKS;
 	around = read_evaluation(p, s->around);
 	return s->exit == around.frame &&
 	       (s->exit || is_outermost(s->around, thread) || is_outermost(around.around, thread));
@@ -536,7 +537,7 @@ static __always_inline int read_innermost(const struct stack_python *p,
 		s->around = evaluation.around;
 		s->anchor = p->thread_anchor != STACK_PYTHON_NO_OFFSET ? structure : 0;
 		sent = read_chain(p, chain, sight, s);
-		if (is_evaluations(p, s, thread))
+		if (is_evaluations(p, chain, s, thread))
 			return sent;
 		chain->count = first;
 		structure = evaluation.around;
