@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "symbolize/text.h"
 
 /* Newest first: a libcupti may be newer than the program's CUDA, not older than the driver's API.
@@ -73,8 +74,11 @@ static bool try_open(struct cupti_api *api, const char *path)
 	int err;
 
 	api->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!api->handle)
+	if (!api->handle) {
+		if (access(path, F_OK) == 0) /* needs no descriptor, as loading does */
+			note_looked(api, dlerror());
 		return false;
+	}
 	if (was_tried(api)) {
 		dlclose(api->handle);
 		return false;

@@ -29,9 +29,13 @@ struct cupti_api {
 #define X(name, required, parameters) int(*name) parameters;
 	CUPTI_ABI_FUNCTIONS(X)
 #undef X
-	uint32_t version;                  /* cuptiGetVersion */
-	char path[CUPTI_API_PATH_MAX];     /* what was loaded */
-	char looked[CUPTI_API_LOOKED_MAX]; /* places tried, separated by '\n', for the error */
+	uint32_t version;              /* cuptiGetVersion */
+	char path[CUPTI_API_PATH_MAX]; /* what was loaded */
+	/*
+	 * For the error, separated by '\n': places tried; files there that could not be loaded, and
+	 * why.
+	 */
+	char looked[CUPTI_API_LOOKED_MAX];
 	/* while loading */
 	const struct cupti_api_use *use;
 	void *tried[CUPTI_API_TRIES_MAX]; /* handles of those passed over */

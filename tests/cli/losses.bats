@@ -138,6 +138,7 @@ without_gpu_time()
 	unshare -m true 2>/dev/null || skip 'mount namespaces cannot be made here'
 	mkdir cuda
 	cp -P "$fake_cuda"/libcuda.so* "$fake_cuda"/libcudart.so* cuda
+	echo 'no library, but there' >cuda/libcupti.so.13
 	# an installed toolkit is out of sight there
 	run_command unshare -m sh -ec '
 		for d in /usr/local /opt; do [ ! -d $d ] || mount -t tmpfs none $d; done
@@ -147,7 +148,7 @@ without_gpu_time()
 	if grep -q 'CUPTI does not work\|uses CUDA; CUPTI' stderr; then
 		skip 'a libcupti of this system is in its library folders'
 	fi
-	without_gpu_time '^profile: process [0-9]+ uses CUDA, but no libcupti was found: no GPU time; .*\. Install CUPTI \(.*\) or set CUDA_HOME\. Looked in: .*/cuda, .*/no/such/toolkit/.*/usr/local/cuda/'
+	without_gpu_time '^profile: process [0-9]+ uses CUDA, but no libcupti was found: no GPU time; .*\. Install CUPTI \(.*\) or set CUDA_HOME\. Looked in: .*/cuda, [^ ]*/cuda/libcupti\.so\.13: [^,]*, .*/no/such/toolkit/.*/usr/local/cuda/'
 }
 
 @test "no device" {
