@@ -193,8 +193,9 @@ static __always_inline int send_if_new(const struct stack_python *p,
 
 /* A walk over all threads of all interpreters of the process. */
 struct python_walk {
-	__u64 interpreter;
-	__u64 thread; /* 0: before the interpreter's first */
+	__u64 interpreter; /* 0: it has ended */
+	__u64 thread;      /* 0: before the interpreter's first */
+	__u64 is_torn;     /* it has ended where it could not go on */
 };
 
 #define THREAD_STATE_BYTES 1024 /* at least, with all that is read of it */
@@ -229,6 +230,22 @@ static __always_inline bool has_frames(const struct stack_python *p, __u64 threa
 	return p->cframe_frame == STACK_PYTHON_NO_OFFSET ? at != 0 : !is_outermost(at, thread);
 }
 
+/* Whether it is the current thread's state, and has frames. One that was released has none. */
+static __always_inline bool is_current(const struct stack_python *p, __u64 thread,
+				       const struct python_sight *sight)
+{
+	return user_word(thread + p->thread_id) == sight->self && has_frames(p, thread);
+}
+
+/* Follows a link of the walk. False: it cannot be read. */
+static __always_inline bool follow_link(struct python_walk *walk, __u64 from, __u64 *to)
+{
+	walk->is_torn = bpf_probe_read_user(to, sizeof(*to), (void *)from) != 0;
+	if (walk->is_torn)
+		walk->interpreter = 0;
+	return !walk->is_torn;
+}
+
 /*
  * On to the next one. 1: it is the current thread. Up to 3.11 the state of a thread that has not
  * begun names its creator, but has no frame.
@@ -236,14 +253,17 @@ static __always_inline bool has_frames(const struct stack_python *p, __u64 threa
 __noinline int step_python_walk(const struct stack_python *p, struct python_walk *walk,
 				const struct python_sight *sight)
 {
+	__u64 from;
+
 	if (!p || !walk || !sight)
 		return 0;
-	walk->thread = user_word(walk->thread ? walk->thread + p->thread_next
-					      : walk->interpreter + p->interpreter_threads);
+	from = walk->thread ? walk->thread + p->thread_next
+			    : walk->interpreter + p->interpreter_threads;
+	if (!follow_link(walk, from, &walk->thread))
+		return 0;
 	if (walk->thread)
-		return user_word(walk->thread + p->thread_id) == sight->self &&
-		       has_frames(p, walk->thread);
-	walk->interpreter = user_word(walk->interpreter + p->interpreter_next);
+		return is_current(p, walk->thread, sight);
+	follow_link(walk, walk->interpreter + p->interpreter_next, &walk->interpreter);
 	return 0;
 }
 
@@ -259,7 +279,10 @@ __noinline int search_python_threads(const struct stack_python *p, struct python
 	return 0;
 }
 
-/* The state of the current thread: where it was before, or from the list of all. 0: it has none. */
+/*
+ * The state of the current thread that has frames: where it was before, or from the list of all. 0:
+ * it has none, or that is not known.
+ */
 static __always_inline __u64 find_python_thread(const struct stack_python *p,
 						const struct python_sight *sight, bool *is_known)
 {
@@ -268,20 +291,22 @@ static __always_inline __u64 find_python_thread(const struct stack_python *p,
 	struct python_walk walk = {0};
 
 	*is_known = 1;
-	if (known && user_word(*known + p->thread_id) == sight->self)
+	if (known && is_current(p, *known, sight))
 		return *known;
-	walk.interpreter = user_word(p->interpreters);
+	follow_link(&walk, p->interpreters, &walk.interpreter);
 	for (int i = 0; i < MAX_THREADS / THREADS_AT_ONCE && walk.interpreter; i++) {
 		if (!search_python_threads(p, &walk, sight))
 			continue;
 		bpf_map_update_elem(&python_threads, &tid, &walk.thread, BPF_ANY);
 		return walk.thread;
 	}
-	*is_known = !walk.interpreter;
+	*is_known = !walk.interpreter && !walk.is_torn;
 	return 0;
 }
 
 #define SEEN_CODES 32 /* a power of two */
+#define KEY_WORDS 8   /* PYTHON_KEY_WORDS */
+#define GOLDEN_RATIO 0x9e3779b97f4a7c15ull
 
 /*
  * Used while a chain is read. Even a short copy of the process's memory takes as long as one of a
@@ -292,15 +317,19 @@ struct python_scratch {
 	__u64 frame;  /* the next one to read; 0: none */
 	__u64 anchor; /* of the evaluation that this frame is in, where shims have none */
 	__u32 state;
-	__u8 is_torn;  /* it cannot be read, or is one that was read before */
-	__u8 has_exit; /* the chain has left the innermost evaluation, */
-	__u16 padding;
+	__u8 is_torn;   /* it cannot be read, or is one that was read before */
+	__u8 is_hidden; /* it looks like a frame's address, and cannot be read */
+	__u8 has_exit;  /* the chain has left the innermost evaluation, */
+	__u8 padding;
 	__u64 exit;       /* for this frame */
 	__u64 around;     /* the structure of the evaluation around that one */
 	__u64 waymark;    /* a frame that was read, to see a chain that goes round */
 	__u64 start, end; /* the addresses that `frames` is a copy of */
 	__u8 frames[STACK_PYTHON_WINDOW_BYTES];
 	__u8 mark[STACK_PYTHON_MARK_BYTES];
+	__u64 words[KEY_WORDS]; /* the last bytes of a str or bytes */
+	__u64 key;              /* what read_key has found */
+	__u64 file, file_key;   /* the last file's name that was looked at */
 	__u16 seen[SEEN_CODES]; /* by code object: the number of a link to it, counted from 1 */
 };
 
@@ -336,20 +365,75 @@ static __always_inline bool copy_frame(const struct stack_python *p, struct pyth
 	return 1;
 }
 
+/*
+ * As python_key(), of a str or bytes whose length and hash are `at` bytes behind its start. Sets
+ * s->key.
+ */
+__noinline int read_key(const struct stack_python *p, struct python_scratch *s, __u64 text,
+			const unsigned int at, const int is_text)
+{
+	const unsigned int room = sizeof(s->words);
+	__u64 head[2], data, bytes, last;
+	__u32 state, kind = 1;
+
+	if (!p || !s)
+		return 0;
+	s->key = text;
+	if (bpf_probe_read_user(head, sizeof(head), (void *)(text + at)))
+		return 0;
+	s->key = head[1];
+	if (head[1] != ~0ull)
+		return 0;
+	data = text + p->bytes_data;
+	if (is_text) {
+		state = user_half(text + p->text_state) >> (p->text_kind_bit & 15);
+		kind = state & 7;
+		data = text + (state >> 4 & 1 ? p->text_ascii_data : p->text_wide_data);
+		s->key = text;
+		if (!(state >> 3 & 1))
+			return 0;
+	}
+	if (head[0] > 0x7fffffff)
+		return 0;
+	bytes = head[0] * kind;
+	last = bytes > room ? room : bytes;
+	__builtin_memset(s->words, 0, room);
+	/* the verifier must see that the compared value is the one used */
+	__asm__ volatile("" : "+r"(last));
+	s->key = text;
+	if (last > room || bpf_probe_read_user(s->words, last, (void *)(data + bytes - last)))
+		return 0;
+	s->key = head[0];
+	for (int i = 0; i < KEY_WORDS; i++) {
+		s->key = (s->key ^ s->words[i]) * GOLDEN_RATIO;
+		s->key ^= s->key >> 32;
+	}
+	return 0;
+}
+
 /* Copies the part of a code object that distinguishes it; as python_mark(). */
 static __always_inline void read_mark(const struct stack_python *p, struct stack_python_link *link,
 				      struct python_scratch *s)
 {
 	const __u32 size = sizeof(s->mark);
-	__u64 code = link->code & ~7ull, bytes = p->mark_bytes, text, file, first_line;
+	__u64 code = link->code & ~7ull, bytes = p->mark_bytes, file;
+	__u32 first_line;
 
 	if (bytes > size || bpf_probe_read_user(s->mark, bytes, (void *)(code + p->mark_from)))
 		__builtin_memset(s->mark, 0, size);
-	text = copied_word(s->mark, size, p->code_text - p->mark_from);
-	first_line = (__u32)copied_word(s->mark, size, p->code_first_line - p->mark_from);
 	file = copied_word(s->mark, size, p->code_filename - p->mark_from);
-	link->mark = text ^ (user_word(text + p->text_hash) ^ file) * 0x9e3779b97f4a7c15ull ^
-		     first_line << 48 ^ first_line;
+	if (file != s->file) { /* most often it is that of the frame before */
+		read_key(p, s, file, p->text_length, 1);
+		s->file = file;
+		s->file_key = s->key;
+	}
+	read_key(p, s, copied_word(s->mark, size, p->code_text - p->mark_from), p->text_length, 1);
+	first_line = copied_word(s->mark, size, p->code_first_line - p->mark_from);
+	link->mark = ((s->key ^ first_line) * GOLDEN_RATIO ^ s->file_key) * GOLDEN_RATIO;
+	if (sends_python_lines) {
+		read_key(p, s, user_word(code + p->code_lines), p->bytes_length, 0);
+		link->mark = (link->mark ^ s->key) * GOLDEN_RATIO;
+	}
 }
 
 /* Takes what was read of the same code object for a link before. */
@@ -438,8 +522,12 @@ __noinline int read_link(const struct stack_python *p, struct stack_python_chain
 	if (!p || !chain || !sight || !s)
 		return -1;
 	number = chain->count;
-	if (number >= STACK_PYTHON_MAX_LINKS || !goes_on(s, number) || !copy_frame(p, s))
+	if (number >= STACK_PYTHON_MAX_LINKS || !goes_on(s, number))
 		return -1;
+	if (!copy_frame(p, s)) {
+		s->is_hidden = !(s->frame & 7) && s->frame >> 12 && !(s->frame >> 47);
+		return -1;
+	}
 	link = &chain->links[number++];
 	chain->count = number;
 	at = s->frame - s->start;
@@ -489,8 +577,8 @@ __noinline int read_chain(const struct stack_python *p, struct stack_python_chai
 
 	if (!p || !chain || !sight || !s)
 		return 0;
-	s->start = s->end = s->exit = s->waymark = 0;
-	s->is_torn = s->has_exit = 0;
+	s->start = s->end = s->exit = s->waymark = s->file = s->file_key = 0;
+	s->is_torn = s->is_hidden = s->has_exit = 0;
 	__builtin_memset(s->seen, 0, sizeof(s->seen));
 	_Static_assert(STACK_PYTHON_MAX_LINKS % LINKS_AT_ONCE == 0, "all of them");
 	for (int i = 0; i < STACK_PYTHON_MAX_LINKS / LINKS_AT_ONCE && s->frame && !s->is_torn; i++)
@@ -541,6 +629,9 @@ static __always_inline int read_innermost(const struct stack_python *p,
 			return sent;
 		chain->count = first;
 		structure = evaluation.around;
+		/* perhaps the frames are there, and their page is just being moved */
+		if (s->is_hidden)
+			chain->is_whole = 0;
 	}
 	s->frame = 0;
 	if (!is_outermost(structure, thread))

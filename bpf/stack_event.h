@@ -125,20 +125,19 @@ struct stack_python {
 	__u16 mark_bytes;
 	__u16 code_text; /* a member that distinguishes code objects at one address */
 	__u16 code_first_line;
-	__u16 text_hash; /* of what `code_text` points to */
 	/* the rest: parts of a code object that are sent */
 	__u16 code_bytes; /* this many from its start */
 	__u16 code_name;
 	__u16 code_qualname; /* STACK_PYTHON_NO_OFFSET: none */
 	__u16 code_filename;
 	__u16 code_lines;
-	__u16 text_head; /* bytes of a str before its characters */
-	__u16 text_length;
+	__u16 text_head;   /* bytes of a str before its characters */
+	__u16 text_length; /* and its hash, behind it */
 	__u16 text_state;
 	__u16 text_kind_bit;
 	__u16 text_ascii_data;
 	__u16 text_wide_data;
-	__u16 bytes_length;
+	__u16 bytes_length; /* likewise */
 	__u16 bytes_data;
 	/* what tells where on the C stack an evaluation is; STACK_PYTHON_NO_OFFSET: a shim does */
 	__u16 thread_anchor;
@@ -148,7 +147,7 @@ struct stack_python {
 	__u16 frame_copy;
 	__u16 code_copies;
 	__u16 code_instructions;
-	__u16 padding[3];
+	__u16 padding[4];
 };
 
 /* One link of the chain of frames. */
@@ -157,7 +156,8 @@ struct stack_python {
 struct stack_python_link {
 	__u64 code;   /* may be tagged */
 	__u64 place;  /* as if in the code object's own instructions */
-	__u64 mark;   /* python_mark() of what could be read; else as if that were 0 */
+	__u64 mark;   /* python_mark() of what could be read; else as if that were 0; where lines
+			 are sent, python_mark_lines() */
 	__u64 anchor; /* of a shim, or of the first frame of an evaluation; 0: none */
 	__u32 owner;
 	__u32 state; /* links of one state of the thread, in one interpreter, have the same */

@@ -24,7 +24,10 @@
 
 struct known_code {
 	uint64_t code, mark;
+	bool is_internal; /* see struct python_code */
 };
+
+#define CODE_INTERNAL UINT32_MAX
 
 /* One for the process. Written before the state is PYTHON_FOUND, but for the thread's key. */
 _Atomic int python_stack_state READ_AT_LAUNCH;
@@ -334,23 +337,28 @@ static bool is_known(const void *records, uint32_t position, const void *key)
 	return a->code == b->code && a->mark == b->mark;
 }
 
-/* The id of a frame's code, sent to the profiler if it was not yet; 0 if it cannot be read. */
+/*
+ * The id of a frame's code, sent to the profiler if it was not yet; 0 if it cannot be read;
+ * CODE_INTERNAL: it is none to be shown.
+ */
 static uint32_t code_id(struct sink *sink, const struct python_frame *f)
 {
 	struct python_code code;
 	struct gpu_event event = {.type = GPU_EVENT_PYCODE};
 	struct known_code key = {.code = f->code, .mark = f->mark};
-	uint32_t hash = hash_bytes(&key, sizeof(key));
+	uint32_t hash = hash_pair(hash_bytes(&key.code, sizeof(key.code)),
+				  hash_bytes(&key.mark, sizeof(key.mark)));
 	uint32_t at = hash_index_find(&known.index, hash, is_known, known.list, &key);
 
 	if (at != HASH_INDEX_NONE)
-		return at + 1;
+		return known.list[at].is_internal ? CODE_INTERNAL : at + 1;
 	if (known.count + 1 >= GPU_PYCODE_MAX_ID ||
 	    python_code_read(&safe_memory, &python.interpreter.offsets, &python.interpreter.types,
 			     f->code, &code) != 0 ||
 	    !array_make_room(&known.list, known.count, &known.capacity, sizeof(key)) ||
 	    hash_index_add(&known.index, hash, known.count) != 0)
 		return 0;
+	key.is_internal = code.is_internal;
 	known.list[known.count++] = key;
 	event.pycode = (struct gpu_event_pycode){.id = known.count,
 						 .name = code.name,
@@ -358,7 +366,7 @@ static uint32_t code_id(struct sink *sink, const struct python_frame *f)
 						 .path = code.path,
 						 .first_line = code.first_line};
 	sink_put(sink, &event);
-	return known.count;
+	return key.is_internal ? CODE_INTERNAL : known.count;
 }
 
 /* ---- merging ---- */
@@ -385,7 +393,7 @@ uint32_t python_stack_merge(struct sink *sink, const struct python_stack_natives
 					.keeps_native = python.options.keeps_native,
 					.has_handlers = python_loop_has_handlers(&python.loop),
 					.python = stack};
-	uint32_t n;
+	uint32_t n, to = 0;
 
 	for (uint32_t i = 0; i < natives->count; i++)
 		kinds[i] = stack->count ? (uint8_t)kind_of(natives->pcs[i]) : PYTHON_NATIVE_OTHER;
@@ -394,18 +402,20 @@ uint32_t python_stack_merge(struct sink *sink, const struct python_stack_natives
 	n = n < max ? n : max;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct python_frame *f = &stack->frames[merged[i].index];
+		uint32_t id = merged[i].is_python ? code_id(sink, f) : 0;
 
-		if (origins)
-			origins[i] = merged[i];
-		if (!merged[i].is_python) {
-			out[i] = (struct gpu_event_frame){.value = natives->pcs[merged[i].index],
-							  .kind = GPU_FRAME_RETURN};
+		if (id == CODE_INTERNAL)
 			continue;
-		}
-		out[i] = (struct gpu_event_frame){.kind = GPU_FRAME_PYTHON,
-						  .value = code_id(sink, f)};
-		if (python.options.lines)
-			out[i].line = python_line(&safe_memory, &python.interpreter.offsets, f);
+		if (origins)
+			origins[to] = merged[i];
+		if (merged[i].is_python)
+			out[to] = (struct gpu_event_frame){.kind = GPU_FRAME_PYTHON, .value = id};
+		else
+			out[to] = (struct gpu_event_frame){.value = natives->pcs[merged[i].index],
+							   .kind = GPU_FRAME_RETURN};
+		if (merged[i].is_python && python.options.lines)
+			out[to].line = python_line(&safe_memory, &python.interpreter.offsets, f);
+		to++;
 	}
-	return n;
+	return to;
 }

@@ -49,30 +49,96 @@ static uint64_t untagged(uint64_t reference)
 	return reference & ~UINT64_C(7);
 }
 
+/* The key of what has this length and these bytes; `text`, where it lies, if they cannot be read.
+ */
+static uint64_t read_contents(const struct python_memory *memory, uint64_t text, uint64_t length,
+			      uint64_t data, uint32_t kind)
+{
+	uint64_t words[PYTHON_KEY_WORDS] = {0}, bytes = length * kind, last = bytes;
+
+	if (last > sizeof(words))
+		last = sizeof(words);
+	return read_any(memory, data + bytes - last, words, last) ? python_key(length, words)
+								  : text;
+}
+
+/* Of a str without a hash. One that is not compact has its characters elsewhere. */
+static __attribute__((noinline)) uint64_t read_text_key(const struct python_memory *memory,
+							const struct python_offsets *o,
+							uint64_t text, uint64_t length)
+{
+	uint32_t state, kind, flags;
+
+	if (!read_any(memory, text + o->text_state, &state, sizeof(state)))
+		return text;
+	kind = state >> o->text_kind_bit & 7;
+	flags = state >> (o->text_kind_bit + 3); /* compact, ascii */
+	if (!(flags & 1) || length > INT32_MAX)
+		return text;
+	return read_contents(memory, text, length,
+			     text + (flags & 2 ? o->text_ascii_data : o->text_wide_data), kind);
+}
+
+/* A length, and the hash behind it. */
+struct hashed {
+	uint64_t length, hash;
+};
+
+static inline __attribute__((always_inline)) uint64_t
+load_text_key(const struct python_memory *memory, bool direct, const struct python_offsets *o,
+	      uint64_t text)
+{
+	static const struct python_memory own = {.read = NULL};
+	struct hashed head;
+
+	if (!is_object(text) || !load(memory, direct, text + o->text_length, &head, sizeof(head)))
+		return text;
+	return likely(head.hash != PYTHON_NO_HASH)
+		       ? head.hash
+		       : read_text_key(direct ? &own : memory, o, text, head.length);
+}
+
 static inline __attribute__((always_inline)) bool load_mark(const struct python_memory *memory,
 							    bool direct,
 							    const struct python_offsets *o,
 							    uint64_t code, uint64_t *mark)
 {
-	uint64_t text, hash, file;
+	uint64_t name, file;
 	uint32_t line;
 
 	if (!is_object(code) ||
-	    !load(memory, direct, code + python_mark_text(o), &text, sizeof(text)) ||
+	    !load(memory, direct, code + python_mark_text(o), &name, sizeof(name)) ||
 	    !load(memory, direct, code + o->code_filename, &file, sizeof(file)) ||
 	    !load(memory, direct, code + o->code_first_line, &line, sizeof(line)))
 		return false;
-	if (!is_object(text) ||
-	    !load(memory, direct, text + python_text_hash(o), &hash, sizeof(hash)))
-		hash = 0;
-	*mark = python_mark(text, hash, file, line);
+	*mark = python_mark(load_text_key(memory, direct, o, name),
+			    load_text_key(memory, direct, o, file), line);
 	return true;
 }
 
-bool python_mark_read(const struct python_memory *memory, const struct python_offsets *o,
-		      uint64_t code, uint64_t *mark)
+static uint64_t read_lines_key(const struct python_memory *memory, const struct python_offsets *o,
+			       uint64_t code)
 {
-	return load_mark(memory, false, o, code, mark);
+	struct hashed head;
+	uint64_t table;
+
+	if (!read_any(memory, code + o->code_lines, &table, sizeof(table)))
+		return 0;
+	if (!is_object(table) || !read_any(memory, table + o->bytes_length, &head, sizeof(head)))
+		return table;
+	if (head.hash != PYTHON_NO_HASH || head.length > INT32_MAX)
+		return head.hash;
+	return read_contents(memory, table, head.length, table + o->bytes_data, 1);
+}
+
+bool python_mark_read(const struct python_memory *memory, const struct python_offsets *o,
+		      uint64_t code, bool lines, uint64_t *mark)
+{
+	if (!load_mark(memory, false, o, code, mark))
+		return false;
+	if (lines)
+		*mark = python_mark_lines(*mark, read_lines_key(memory, o, code));
+	return true;
 }
 
 /*
@@ -320,6 +386,15 @@ static int read_text(const struct python_memory *memory, const struct python_off
 	return 0;
 }
 
+/* Reads two members of a code object. */
+static bool are_same(const struct python_memory *memory, uint64_t one, uint64_t other)
+{
+	uint64_t a, b;
+
+	return read_any(memory, one, &a, sizeof(a)) && read_any(memory, other, &b, sizeof(b)) &&
+	       a == b;
+}
+
 static int read_member(const struct python_memory *memory, const struct python_offsets *o,
 		       const struct python_types *types, uint64_t member, char *out, size_t size,
 		       bool tail)
@@ -349,6 +424,9 @@ int python_code_read(const struct python_memory *memory, const struct python_off
 	if (types->code && type != types->code)
 		return -EBADMSG;
 	out->first_line = line > 0 ? (uint32_t)line : 0;
+	out->is_internal = o->version >= 0x030d &&
+			   are_same(memory, code + o->code_name, code + o->code_filename) &&
+			   are_same(memory, code + o->code_name, code + o->code_qualname);
 	err = read_member(memory, o, types, code + o->code_name, out->name, sizeof(out->name),
 			  false);
 	if (!err)

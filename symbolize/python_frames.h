@@ -93,34 +93,50 @@ uint64_t python_frames_hash(const struct python_offsets *offsets, uint64_t threa
 			    uint64_t hash);
 
 /*
- * The mark of a code object: the address of its name (the member given by python_mark_text), the
- * hash stored in the name, the address of its file's name, and its first line. The hash
- * distinguishes names that were at one address one after the other, as happens if a program creates
- * and drops code in a loop; the file tells one module's code, "<module>", from another's.
+ * What tells a str, or bytes, from others: the hash that it stores (PyASCIIObject and
+ * PyBytesObject, in all versions: after the length); where none was computed yet, that of its
+ * length and last bytes, behind which are zeros.
  */
-static inline uint64_t python_mark(uint64_t text, uint64_t text_hash, uint64_t file,
-				   uint32_t first_line)
+#define PYTHON_KEY_WORDS 8
+#define PYTHON_NO_HASH UINT64_MAX
+
+static inline uint64_t python_key(uint64_t length, const uint64_t words[PYTHON_KEY_WORDS])
 {
-	return text ^ (text_hash ^ file) * 0x9e3779b97f4a7c15u ^ (uint64_t)first_line << 48 ^
-	       first_line;
+	uint64_t key = length;
+
+	for (int i = 0; i < PYTHON_KEY_WORDS; i++) {
+		key = (key ^ words[i]) * 0x9e3779b97f4a7c15u;
+		key ^= key >> 32;
+	}
+	return key;
 }
 
-/* Where a str stores its hash (PyASCIIObject, in all versions: after its length). */
-static inline uint16_t python_text_hash(const struct python_offsets *offsets)
+/*
+ * The mark of a code object: of the keys of its name (the member given by python_mark_text) and its
+ * file's name, and its first line. So code that is made again from the same text has the same, and
+ * other code in the place of code that was dropped has another.
+ */
+static inline uint64_t python_mark(uint64_t name, uint64_t file, uint32_t first_line)
 {
-	return (uint16_t)(offsets->text_length + 8);
+	return ((name ^ first_line) * 0x9e3779b97f4a7c15u ^ file) * 0x9e3779b97f4a7c15u;
 }
 
-/* The offset of the first of them. */
+/* The same where lines are told apart, too: with the key of its table of lines. */
+static inline uint64_t python_mark_lines(uint64_t mark, uint64_t lines)
+{
+	return (mark ^ lines) * 0x9e3779b97f4a7c15u;
+}
+
+/* The offset of a code object's name: the one that says most. */
 static inline uint16_t python_mark_text(const struct python_offsets *offsets)
 {
 	return offsets->code_qualname != PYTHON_NO_OFFSET ? offsets->code_qualname
 							  : offsets->code_name;
 }
 
-/* The mark of the code object at `code`. False: it is not readable. */
+/* The mark of the code object at `code`; `lines`: with lines. False: it is not readable. */
 bool python_mark_read(const struct python_memory *memory, const struct python_offsets *offsets,
-		      uint64_t code, uint64_t *mark);
+		      uint64_t code, bool lines, uint64_t *mark);
 
 /* Types of the interpreter, for checking objects; 0: unknown, not checked. */
 struct python_types {
@@ -130,6 +146,11 @@ struct python_types {
 
 struct python_code {
 	uint32_t first_line;
+	/*
+	 * The interpreter's own, which Python shows nowhere: what calls __init__, from 3.13 on. It
+	 * alone has one object for all of its names.
+	 */
+	bool is_internal;
 	char name[PYTHON_TEXT_MAX];     /* UTF-8 */
 	char qualname[PYTHON_TEXT_MAX]; /* "" before 3.11 */
 	char path[PYTHON_PATH_MAX];     /* co_filename; of a long one, its end */

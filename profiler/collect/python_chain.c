@@ -50,7 +50,7 @@ static void lay_out_code(const struct python_offsets *o, struct stack_python *ou
 {
 	const uint16_t code[] = {o->object_type,   o->code_name,       o->code_filename,
 				 o->code_qualname, o->code_first_line, o->code_lines};
-	const uint16_t text[] = {o->object_type, o->text_length, python_text_hash(o)};
+	const uint16_t text[] = {o->object_type, o->text_length, o->text_length + 8};
 
 	_Static_assert(STACK_PYTHON_NAME_CHARACTERS >= PYTHON_TEXT_MAX &&
 			       STACK_PYTHON_PATH_CHARACTERS >= PYTHON_PATH_MAX,
@@ -94,7 +94,6 @@ void python_chain_lay_out(const struct python_offsets *o, uint64_t runtime, uint
 		o->frame_form == PYTHON_FRAME_SHIM ? o->owner_of_shim : STACK_PYTHON_NO_OFFSET;
 	out->code_text = python_mark_text(o);
 	out->code_first_line = o->code_first_line;
-	out->text_hash = python_text_hash(o);
 	out->thread_anchor = o->thread_anchor;
 	out->anchor_previous = o->anchor_previous;
 	out->owner_of_entry = o->frame_form == PYTHON_FRAME_FLAG;

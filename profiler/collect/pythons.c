@@ -42,6 +42,7 @@ struct python_known_code {
 	struct code_key key;
 	const char *name, *file;       /* interned; NULL: asked for in vain */
 	struct stack_python_code *own; /* the parts needed for lines; or NULL */
+	bool is_internal;              /* see struct python_code */
 };
 
 /* A frame with its line. */
@@ -307,6 +308,7 @@ static void name_code(struct pythons *p, struct python_known_code *known,
 {
 	const char *name = code->qualname[0] ? code->qualname : code->name;
 
+	known->is_internal = code->is_internal;
 	known->name = allowance_intern(p->allowance, p->strings, name);
 	known->file = allowance_intern(p->allowance, p->strings, code->path);
 	if (!known->name || !known->file) /* out of memory, or counted */
@@ -364,6 +366,7 @@ struct code_job {
 	struct code_key key;
 	struct python_offsets offsets;
 	struct python_types types;
+	bool lines; /* marks are with lines */
 	/* results */
 	bool is_there;
 	struct python_code code;
@@ -382,10 +385,11 @@ static void run_code(struct bounded_job *opaque)
 	struct python_memory memory = {.read = read_process, .context = &job->pid};
 	uint64_t mark;
 
-	job->is_there = python_mark_read(&memory, &job->offsets, job->key.code, &mark) &&
-			mark == job->key.mark &&
-			python_code_read(&memory, &job->offsets, &job->types, job->key.code,
-					 &job->code) == 0;
+	job->is_there =
+		python_mark_read(&memory, &job->offsets, job->key.code, job->lines, &mark) &&
+		mark == job->key.mark &&
+		python_code_read(&memory, &job->offsets, &job->types, job->key.code, &job->code) ==
+			0;
 }
 
 /*
@@ -411,6 +415,7 @@ static void ask_process(struct pythons *p, pid_t pid, struct python_known_code *
 	job->key = known->key;
 	job->offsets = image->offsets;
 	job->types = types_of(image, program);
+	job->lines = p->lines;
 	if (bounded_call(calls, &job->job, BOUNDED_CALL_OPEN_MS) != 0)
 		return;
 	if (job->is_there)
@@ -460,6 +465,7 @@ static uint32_t line_of(struct pythons *p, const struct python_offsets *offsets,
 	return line;
 }
 
+/* Without a name: the frame is none to be shown. */
 static struct python_title title_of(struct pythons *p, pid_t pid, uint32_t program,
 				    const struct python_frame *frame)
 {
@@ -467,6 +473,8 @@ static struct python_title title_of(struct pythons *p, pid_t pid, uint32_t progr
 	const struct python_known_code *code = get_code(p, pid, &key);
 	struct python_title title = {.name = PYTHON_UNKNOWN_FRAME};
 
+	if (code && code->is_internal)
+		return (struct python_title){0};
 	if (!code || !code->name)
 		return title;
 	title.name = code->name;
@@ -525,8 +533,8 @@ uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t 
 					.native_is_whole = is_whole,
 					.keeps_native = p->keeps_native,
 					.python = &stack};
+	uint32_t n, to = 0;
 	bool has_loop;
-	uint32_t n;
 
 	*result = (struct python_merge_result){.is_whole = true, .is_ordered = true};
 	if (!program)
@@ -548,12 +556,13 @@ uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t 
 	n = python_merge(&in, merged, max < MERGED_MAX ? max : MERGED_MAX, &result->is_ordered);
 	result->is_whole = stack.is_whole;
 	for (uint32_t i = 0; i < n; i++) {
-		out[i] = (struct python_sample_frame){.index = merged[i].index};
+		out[to] = (struct python_sample_frame){.index = merged[i].index};
 		if (merged[i].is_python)
-			out[i].title = title_of(p, address_space_pid(space), number,
-						&stack.frames[merged[i].index]);
+			out[to].title = title_of(p, address_space_pid(space), number,
+						 &stack.frames[merged[i].index]);
+		to += !merged[i].is_python || out[to].title.name;
 	}
-	return n;
+	return to;
 }
 
 const char *pythons_path(const struct pythons *p, uint32_t number)

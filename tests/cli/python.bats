@@ -58,6 +58,7 @@ expected_frames()
 		exception: case_exception (F) > launch (F)
 		exec: case_exec (F) > <module> (<generated>) > launch (F)
 		generator: case_generator (F) > steps (F) > launch (F)
+		init: case_init (F) > case_init.<locals>.Made.__init__ (F) > launch (F)
 		map: case_map (F) > case_map.<locals>.twice (F) > launch (F)
 		method: case_method (F) > Model.forward (F) > Model.layer (F) > launch (F)
 		plain: case_plain (F) > case_plain.<locals>.inner (F) > launch (F)
@@ -571,6 +572,8 @@ os._exit(0)"
 		def add(a, b): return b
 		def dirty():
 		    repr([1, 2.5]); "%s %d" % ("a", 5)
+		class Made:
+		    def __init__(self, x): inner(x)
 		def work():
 		    end = time.process_time() + 1
 		    while time.process_time() < end:
@@ -579,6 +582,7 @@ os._exit(0)"
 		            sorted("abcdefg", key=key)
 		            dirty()
 		            functools.reduce(add, (1, 2, 3, 4))
+		            Made(1)
 		work()
 		os._exit(0)
 	END
@@ -587,6 +591,8 @@ os._exit(0)"
 		expect_status 0
 		expect_no_line out.folded '\[Python\]'
 		expect_line out.folded ';work \(calls.py\);([^(]*;)?key \(calls.py\);inner \(calls.py\)'
+		expect_line out.folded ';work \(calls.py\);([^(]*;)?(Made\.)?__init__ \(calls.py\);inner '
+		expect_no_line out.folded '__init__ \(__init__\)' # 3.13's own
 		# what calls Python functions has Python functions around
 		all=$(awk '{sum += $NF} END {print sum}' out.folded)
 		missing=$(awk '/;(list_sort|map_next|functools_reduce)[; ]/ && !/\.py\)|\(<frozen/ {sum += $NF}
@@ -594,6 +600,86 @@ os._exit(0)"
 		counted=$(sed -n 's/^Stacks: \([0-9]*\) .* without .* Python functions.*/\1/p' stacks)
 		[ "$missing" -le "${counted:-0}" ]
 		[ $((missing * 5)) -lt "$all" ]
+	done
+}
+
+# A thread that Python did not create has a state of the interpreter only while it runs Python, each
+# time at another address.
+@test "CPU samples of a thread that enters Python again and again" {
+	local python entered named counted
+
+	needs_root
+	cat >enters.c <<-'END'
+		#include <pthread.h>
+		static void (*callback)(void);
+		static void *enter(void *rounds)
+		{
+			for (long i = 0; i < (long)rounds; i++)
+				callback();
+			return 0;
+		}
+		void run(void (*function)(void), long rounds)
+		{
+			pthread_t thread;
+
+			callback = function;
+			if (!pthread_create(&thread, 0, enter, (void *)rounds))
+				pthread_join(thread, 0);
+		}
+	END
+	gcc -g -O0 -fPIC -shared -o enters.so enters.c -pthread
+	cat >enters.py <<-'END'
+		import ctypes, os, time
+		def leaf():
+		    end = time.thread_time() + 0.002
+		    while time.thread_time() < end: pass
+		callback = ctypes.CFUNCTYPE(None)(leaf)
+		ctypes.CDLL("./enters.so").run(callback, ctypes.c_long(300))
+		os._exit(0)
+	END
+	for python in "${pythons[@]}"; do
+		"$python" -c 'import ctypes' 2>/dev/null || continue
+		run_profile -cpu-only -F 2000 -o out.folded "$python" enters.py
+		expect_status 0
+		entered=$(awk '/;enter;/ {sum += $NF} END {print sum + 0}' out.folded)
+		named=$(awk '/;enter;.*leaf \(enters.py\)/ {sum += $NF} END {print sum + 0}' out.folded)
+		counted=$(sed -n 's/^Stacks: \([0-9]*\) .* without .* Python functions.*/\1/p' stacks)
+		[ "$named" -gt 0 ]
+		[ $(((entered - named - ${counted:-0}) * 10)) -lt "$entered" ]
+	done
+}
+
+# Each time, code takes the place of the code that was dropped before, with all of its names.
+@test "CPU samples of code in the place of other code" {
+	local python wrong i
+
+	needs_root
+	for i in 0 1 2 3; do
+		printf 'burn%d()\n' "$i" >"conf_$i.py"
+	done
+	cat >places.py <<-'END'
+		import time
+		def burn():
+		    for _ in range(2000): pass
+		def burn0(): burn()
+		def burn1(): burn()
+		def burn2(): burn()
+		def burn3(): burn()
+		end = time.process_time() + 0.7
+		while time.process_time() < end:
+		    for i in range(4):
+		        path = "conf_%d.py" % i
+		        with open(path) as file:
+		            exec(compile(file.read(), path, "exec"), globals())
+	END
+	for python in "${pythons[@]}"; do
+		run_profile -cpu-only -F 2000 -o out.folded "$python" places.py
+		expect_status 0
+		for i in 0 1 2 3; do
+			expect_line out.folded ";<module> \\(conf_$i.py\\);burn$i \\(places.py\\);burn "
+			wrong=$(grep "<module> (conf_$i.py);burn" out.folded | grep -cv "(conf_$i.py);burn$i " || true)
+			expect_equal "stacks of conf_$i with another's functions" "$wrong" 0
+		done
 	done
 }
 

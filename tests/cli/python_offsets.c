@@ -137,7 +137,8 @@ int main(void)
 #endif
 	CHECK(object_type, PyObject, ob_type);
 	CHECK(text_length, PyASCIIObject, length);
-	check("text_hash", python_text_hash(&o), offsetof(PyASCIIObject, hash));
+	check("hash of a str", o.text_length + 8u, offsetof(PyASCIIObject, hash));
+	check("hash of bytes", o.bytes_length + 8u, offsetof(PyBytesObject, ob_shash));
 	CHECK(text_state, PyASCIIObject, state);
 	CHECK_VALUE(text_ascii_data, sizeof(PyASCIIObject));
 	CHECK_VALUE(text_wide_data, sizeof(PyCompactUnicodeObject));

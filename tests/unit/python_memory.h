@@ -80,6 +80,7 @@ static inline uint64_t made_text(struct made_memory *m, const struct python_offs
 
 	made_put_64(m, text + o->object_type, TEXT_TYPE);
 	made_put_64(m, text + o->text_length, length);
+	made_put_64(m, text + o->text_length + 8, PYTHON_NO_HASH);
 	made_put_32(m, text + o->text_state,
 		    (kind | 1u << 3 | (uint32_t)ascii << 4) << o->text_kind_bit);
 	made_put(m, text + (ascii ? o->text_ascii_data : o->text_wide_data), characters,
@@ -99,6 +100,7 @@ static inline uint64_t made_bytes(struct made_memory *m, const struct python_off
 	uint64_t bytes = made_space(m, 48 + size);
 
 	made_put_64(m, bytes + o->bytes_length, size);
+	made_put_64(m, bytes + o->bytes_length + 8, PYTHON_NO_HASH);
 	made_put(m, bytes + o->bytes_data, data, size);
 	return bytes;
 }

@@ -213,23 +213,122 @@ static void frames_of_every_version(void **state)
 	}
 }
 
-/* As when one module's code is freed and another's takes its place: all are called "<module>". */
-static void files_make_a_difference(void **state)
+static uint64_t mark_of(struct world *w, uint64_t code, bool lines)
 {
+	uint64_t mark = 0;
+
+	assert_true(python_mark_read(&w->memory, &w->o, code, lines, &mark));
+	return mark;
+}
+
+/* Puts other characters where a str has its own; as when it is freed, and another made there. */
+static void put_text(struct world *w, uint64_t member, const char *characters, bool is_ascii)
+{
+	uint64_t text = 0;
+
+	assert_true(made_read(&w->made, member, &text, sizeof(text)));
+	made_put(&w->made, text + (is_ascii ? w->o.text_ascii_data : w->o.text_wide_data),
+		 characters, strlen(characters));
+}
+
+/*
+ * As when one module's code is freed and another's takes its place, names and all: both are called
+ * "<module>".
+ */
+static void texts_make_a_difference_and_addresses_do_not(void **state)
+{
+	static const char long_path[] = "/a/folder/whose/name/is/longer/than/what/is/read/of/it/"
+					"and/another/one/in/it/module.py";
+
 	(void)state;
 	for (size_t v = 0; v < VERSIONS; v++) {
-		uint64_t code, frame, thread, before;
+		uint64_t code, again, frame, thread, before, name = 0;
 		struct world w;
 
 		open_world(&w, versions[v]);
 		code = made_code(&w.made, &w.o, "<module>", "a.py", 1);
+		again = made_code(&w.made, &w.o, "<module>", "a.py", 1);
 		frame = made_frame(&w.made, &w.o, code, 0, true);
 		thread = made_thread(&w.made, &w.o, frame);
 		python_frames_read(&w.memory, &w.o, thread, &w.stack);
 		before = w.stack.frames[0].mark;
-		made_put_64(&w.made, code + w.o.code_filename, made_ascii(&w.made, &w.o, "b.py"));
-		python_frames_read(&w.memory, &w.o, thread, &w.stack);
-		assert_true(w.stack.frames[0].mark != before);
+		assert_true(mark_of(&w, code, false) == before);
+		assert_true(mark_of(&w, again, false) == before);
+		put_text(&w, again + w.o.code_filename, "b.py", true);
+		assert_true(mark_of(&w, again, false) != before);
+		put_text(&w, again + w.o.code_filename, "a.py", true);
+		put_text(&w, again + python_mark_text(&w.o), "<modula>", true);
+		assert_true(mark_of(&w, again, false) != before);
+		put_text(&w, again + python_mark_text(&w.o), "<module>", true);
+		made_put_32(&w.made, again + w.o.code_first_line, 2);
+		assert_true(mark_of(&w, again, false) != before);
+
+		/* a hash stands for the characters */
+		made_put_32(&w.made, again + w.o.code_first_line, 1);
+		assert_true(made_read(&w.made, again + python_mark_text(&w.o), &name, 8));
+		made_put_64(&w.made, name + w.o.text_length + 8, 77);
+		assert_true(mark_of(&w, again, false) != before);
+		before = mark_of(&w, again, false);
+		put_text(&w, again + python_mark_text(&w.o), "other", true);
+		assert_true(mark_of(&w, again, false) == before);
+		made_put_64(&w.made, name + w.o.text_length + 8, 78);
+		assert_true(mark_of(&w, again, false) != before);
+
+		/* of a long text the length, and the end */
+		again = made_code(&w.made, &w.o, "f", long_path, 1);
+		before = mark_of(&w, again, false);
+		assert_true(mark_of(&w, made_code(&w.made, &w.o, "f", long_path + 1, 1), false) !=
+			    before);
+		put_text(&w, again + w.o.code_filename, "/b/folder", true);
+		assert_true(mark_of(&w, again, false) == before);
+		made_put_64(&w.made, again + w.o.code_filename,
+			    made_text(&w.made, &w.o, u"\u4e00\u4e01", 2, 2, false));
+		before = mark_of(&w, again, false);
+		put_text(&w, again + w.o.code_filename, "x", false);
+		assert_true(mark_of(&w, again, false) != before);
+		close_world(&w);
+	}
+}
+
+static void tables_make_a_difference_to_lines(void **state)
+{
+	(void)state;
+	for (size_t v = 0; v < VERSIONS; v++) {
+		uint64_t code, again;
+		struct world w;
+
+		open_world(&w, versions[v]);
+		code = made_code(&w.made, &w.o, "f", "a.py", 1);
+		again = made_code(&w.made, &w.o, "f", "a.py", 1);
+		made_put_64(&w.made, code + w.o.code_lines, made_bytes(&w.made, &w.o, "\1\2", 2));
+		made_put_64(&w.made, again + w.o.code_lines, made_bytes(&w.made, &w.o, "\1\2", 2));
+		assert_true(mark_of(&w, code, true) == mark_of(&w, again, true));
+		made_put_64(&w.made, again + w.o.code_lines, made_bytes(&w.made, &w.o, "\1\3", 2));
+		assert_true(mark_of(&w, code, false) == mark_of(&w, again, false));
+		assert_true(mark_of(&w, code, true) != mark_of(&w, again, true));
+		close_world(&w);
+	}
+}
+
+/* What calls __init__, from 3.13 on. */
+static void the_interpreters_own_code_says_so(void **state)
+{
+	(void)state;
+	for (size_t v = 0; v < VERSIONS; v++) {
+		struct python_code code;
+		uint64_t own, name = 0;
+		struct world w;
+
+		open_world(&w, versions[v]);
+		own = made_code(&w.made, &w.o, "__init__", "__init__", 4);
+		assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, own, &code), 0);
+		assert_false(code.is_internal);
+		assert_true(made_read(&w.made, own + w.o.code_name, &name, 8));
+		made_put_64(&w.made, own + w.o.code_filename, name);
+		if (w.o.code_qualname != PYTHON_NO_OFFSET)
+			made_put_64(&w.made, own + w.o.code_qualname, name);
+		assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, own, &code), 0);
+		assert_int_equal(code.is_internal, w.o.version >= 0x030d);
 		close_world(&w);
 	}
 }
@@ -722,7 +821,9 @@ int main(void)
 		cmocka_unit_test(versions_not_known_are_refused),
 		cmocka_unit_test(nonsense_in_runtime_is_refused),
 		cmocka_unit_test(frames_of_every_version),
-		cmocka_unit_test(files_make_a_difference),
+		cmocka_unit_test(texts_make_a_difference_and_addresses_do_not),
+		cmocka_unit_test(tables_make_a_difference_to_lines),
+		cmocka_unit_test(the_interpreters_own_code_says_so),
 		cmocka_unit_test(numbers_make_a_difference_and_names_do_not),
 		cmocka_unit_test(entries_have_anchors),
 		cmocka_unit_test(incomplete_frames_are_no_entries),

@@ -175,6 +175,19 @@ def case_exception():
         launch("exception")
 
 
+def case_init():
+    class Made:
+        def __init__(self, name):
+            if name:
+                launch(name)
+
+    # from 3.13 on, a call that is made often enough has a frame of the interpreter's own
+    for _ in range(100):
+        Made(None)
+    for i in range(10):
+        Made("init" if i == 9 else None)
+
+
 def case_with():
     class Context:
         def __enter__(self):
