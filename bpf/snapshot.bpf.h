@@ -207,7 +207,7 @@ static __always_inline void begin_taking(struct taken *t, struct task_struct *ta
 	if (self > sp && self - sp < t->above)
 		t->above = self - sp;
 	/* no branch: the verifier would go twice through all that follows */
-	t->flags = STACK_EVENT_IN_EXEC * BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+	t->flags |= STACK_EVENT_IN_EXEC * BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 	if (!mm) {
 		t->flags = STACK_EVENT_NO_MEMORY;
 		t->above = 0;
