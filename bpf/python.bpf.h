@@ -305,7 +305,7 @@ static __always_inline __u64 find_python_thread(const struct stack_python *p,
 }
 
 #define SEEN_CODES 32 /* a power of two */
-#define KEY_WORDS 8   /* PYTHON_KEY_WORDS */
+#define KEY_WORDS 4   /* PYTHON_KEY_WORDS */
 #define GOLDEN_RATIO 0x9e3779b97f4a7c15ull
 
 /*
@@ -372,8 +372,7 @@ static __always_inline bool copy_frame(const struct stack_python *p, struct pyth
 __noinline int read_key(const struct stack_python *p, struct python_scratch *s, __u64 text,
 			const unsigned int at, const int is_text)
 {
-	const unsigned int room = sizeof(s->words);
-	__u64 head[2], data, bytes, last;
+	__u64 head[2], data, bytes, others;
 	__u32 state, kind = 1;
 
 	if (!p || !s)
@@ -396,18 +395,18 @@ __noinline int read_key(const struct stack_python *p, struct python_scratch *s, 
 	if (head[0] > 0x7fffffff)
 		return 0;
 	bytes = head[0] * kind;
-	last = bytes > room ? room : bytes;
-	__builtin_memset(s->words, 0, room);
-	/* the verifier must see that the compared value is the one used */
-	__asm__ volatile("" : "+r"(last));
 	s->key = text;
-	if (last > room || bpf_probe_read_user(s->words, last, (void *)(data + bytes - last)))
+	if (bpf_probe_read_user(s->words, sizeof(s->words),
+				(void *)(data + bytes - sizeof(s->words))))
 		return 0;
+	others = bytes < sizeof(s->words) ? sizeof(s->words) - bytes : 0;
 	s->key = head[0];
-	for (int i = 0; i < KEY_WORDS; i++) {
-		s->key = (s->key ^ s->words[i]) * GOLDEN_RATIO;
-		s->key ^= s->key >> 32;
+	for (unsigned int i = 0; i < KEY_WORDS; i++) {
+		if (others > 8 * i)
+			s->words[i] = others - 8 * i < 8 ? s->words[i] >> 8 * (others - 8 * i) : 0;
+		s->key += s->words[i] * (GOLDEN_RATIO - 2 * i);
 	}
+	s->key ^= s->key >> 32;
 	return 0;
 }
 

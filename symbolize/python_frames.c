@@ -51,32 +51,15 @@ static uint64_t untagged(uint64_t reference)
 
 /* The key of what has this length and these bytes; `text`, where it lies, if they cannot be read.
  */
-static uint64_t read_contents(const struct python_memory *memory, uint64_t text, uint64_t length,
-			      uint64_t data, uint32_t kind)
+static inline __attribute__((always_inline)) uint64_t
+load_contents(const struct python_memory *memory, bool direct, uint64_t text, uint64_t length,
+	      uint64_t data, uint32_t kind)
 {
-	uint64_t words[PYTHON_KEY_WORDS] = {0}, bytes = length * kind, last = bytes;
+	uint64_t words[PYTHON_KEY_WORDS], bytes = length * kind;
 
-	if (last > sizeof(words))
-		last = sizeof(words);
-	return read_any(memory, data + bytes - last, words, last) ? python_key(length, words)
-								  : text;
-}
-
-/* Of a str without a hash. One that is not compact has its characters elsewhere. */
-static __attribute__((noinline)) uint64_t read_text_key(const struct python_memory *memory,
-							const struct python_offsets *o,
-							uint64_t text, uint64_t length)
-{
-	uint32_t state, kind, flags;
-
-	if (!read_any(memory, text + o->text_state, &state, sizeof(state)))
-		return text;
-	kind = state >> o->text_kind_bit & 7;
-	flags = state >> (o->text_kind_bit + 3); /* compact, ascii */
-	if (!(flags & 1) || length > INT32_MAX)
-		return text;
-	return read_contents(memory, text, length,
-			     text + (flags & 2 ? o->text_ascii_data : o->text_wide_data), kind);
+	return load(memory, direct, data + bytes - sizeof(words), words, sizeof(words))
+		       ? python_key(length, bytes, words)
+		       : text;
 }
 
 /* A length, and the hash behind it. */
@@ -84,24 +67,37 @@ struct hashed {
 	uint64_t length, hash;
 };
 
+/* A str that is not compact has its characters elsewhere. */
 static inline __attribute__((always_inline)) uint64_t
 load_text_key(const struct python_memory *memory, bool direct, const struct python_offsets *o,
 	      uint64_t text)
 {
-	static const struct python_memory own = {.read = NULL};
 	struct hashed head;
+	uint32_t state, flags;
 
 	if (!is_object(text) || !load(memory, direct, text + o->text_length, &head, sizeof(head)))
 		return text;
-	return likely(head.hash != PYTHON_NO_HASH)
-		       ? head.hash
-		       : read_text_key(direct ? &own : memory, o, text, head.length);
+	if (likely(head.hash != PYTHON_NO_HASH))
+		return head.hash;
+	if (!load(memory, direct, text + o->text_state, &state, sizeof(state)))
+		return text;
+	state >>= o->text_kind_bit;
+	flags = state >> 3; /* compact, ascii */
+	if (!(flags & 1) || head.length > INT32_MAX)
+		return text;
+	return load_contents(memory, direct, text, head.length,
+			     text + (flags & 2 ? o->text_ascii_data : o->text_wide_data),
+			     state & 7);
 }
 
-static inline __attribute__((always_inline)) bool load_mark(const struct python_memory *memory,
-							    bool direct,
-							    const struct python_offsets *o,
-							    uint64_t code, uint64_t *mark)
+/* The file's name that was looked at last: most often it is the next one's, too. */
+struct last_file {
+	uint64_t text, key;
+};
+
+static inline __attribute__((always_inline)) bool
+load_mark(const struct python_memory *memory, bool direct, const struct python_offsets *o,
+	  uint64_t code, struct last_file *last, uint64_t *mark)
 {
 	uint64_t name, file;
 	uint32_t line;
@@ -111,8 +107,9 @@ static inline __attribute__((always_inline)) bool load_mark(const struct python_
 	    !load(memory, direct, code + o->code_filename, &file, sizeof(file)) ||
 	    !load(memory, direct, code + o->code_first_line, &line, sizeof(line)))
 		return false;
-	*mark = python_mark(load_text_key(memory, direct, o, name),
-			    load_text_key(memory, direct, o, file), line);
+	if (file != last->text)
+		*last = (struct last_file){file, load_text_key(memory, direct, o, file)};
+	*mark = python_mark(load_text_key(memory, direct, o, name), last->key, line);
 	return true;
 }
 
@@ -128,13 +125,16 @@ static uint64_t read_lines_key(const struct python_memory *memory, const struct 
 		return table;
 	if (head.hash != PYTHON_NO_HASH || head.length > INT32_MAX)
 		return head.hash;
-	return read_contents(memory, table, head.length, table + o->bytes_data, 1);
+	return load_contents(memory, memory->read == NULL, table, head.length,
+			     table + o->bytes_data, 1);
 }
 
 bool python_mark_read(const struct python_memory *memory, const struct python_offsets *o,
 		      uint64_t code, bool lines, uint64_t *mark)
 {
-	if (!load_mark(memory, false, o, code, mark))
+	struct last_file none = {0};
+
+	if (!load_mark(memory, false, o, code, &none, mark))
 		return false;
 	if (lines)
 		*mark = python_mark_lines(*mark, read_lines_key(memory, o, code));
@@ -148,14 +148,16 @@ bool python_mark_read(const struct python_memory *memory, const struct python_of
  */
 static inline __attribute__((always_inline)) bool
 load_identity(const struct python_memory *memory, bool direct, bool is_shimmed,
-	      const struct python_offsets *o, bool needs_mark, struct python_frame *f)
+	      const struct python_offsets *o, bool needs_mark, struct last_file *last,
+	      struct python_frame *f)
 {
 	f->mark = f->number = 0;
 	if ((is_shimmed || o->code_version != PYTHON_NO_OFFSET) &&
 	    unlikely(!is_object(f->code) || !load(memory, direct, f->code + o->code_version,
 						  &f->number, sizeof(f->number))))
 		return false;
-	return likely(f->number && !needs_mark) || load_mark(memory, direct, o, f->code, &f->mark);
+	return likely(f->number && !needs_mark) ||
+	       load_mark(memory, direct, o, f->code, last, &f->mark);
 }
 
 /* The frame in `f` is the first of an evaluation; the anchor given first is that evaluation's. */
@@ -208,6 +210,7 @@ walk(const struct python_memory *memory, bool direct, bool is_shimmed, bool need
      uint64_t hash, bool lines)
 {
 	uint64_t at = 0, anchor = 0;
+	struct last_file last = {0};
 	struct python_frame read;
 	uint32_t count = 0;
 
@@ -258,7 +261,7 @@ walk(const struct python_memory *memory, bool direct, bool is_shimmed, bool need
 		f->is_entry = false;
 		if ((stack || lines) && !load_place(memory, direct, o, frame, f))
 			return hash;
-		if (unlikely(!load_identity(memory, direct, is_shimmed, o, needs_marks, f)))
+		if (unlikely(!load_identity(memory, direct, is_shimmed, o, needs_marks, &last, f)))
 			return hash;
 		if (stack && (o->frame_form == PYTHON_FRAME_EACH ||
 			      (o->frame_form == PYTHON_FRAME_FLAG && owner))) {

@@ -95,20 +95,26 @@ uint64_t python_frames_hash(const struct python_offsets *offsets, uint64_t threa
 /*
  * What tells a str, or bytes, from others: the hash that it stores (PyASCIIObject and
  * PyBytesObject, in all versions: after the length); where none was computed yet, that of its
- * length and last bytes, behind which are zeros.
+ * length and the words that end with it, of which `bytes` are its own: objects have as many bytes
+ * before their characters.
  */
-#define PYTHON_KEY_WORDS 8
+#define PYTHON_KEY_WORDS 4
+#define PYTHON_KEY_BYTES (8 * PYTHON_KEY_WORDS)
 #define PYTHON_NO_HASH UINT64_MAX
 
-static inline uint64_t python_key(uint64_t length, const uint64_t words[PYTHON_KEY_WORDS])
+static inline uint64_t python_key(uint64_t length, uint64_t bytes,
+				  const uint64_t words[PYTHON_KEY_WORDS])
 {
-	uint64_t key = length;
+	uint64_t others = bytes < PYTHON_KEY_BYTES ? PYTHON_KEY_BYTES - bytes : 0, key = length;
 
-	for (int i = 0; i < PYTHON_KEY_WORDS; i++) {
-		key = (key ^ words[i]) * 0x9e3779b97f4a7c15u;
-		key ^= key >> 32;
+	for (uint32_t i = 0; i < PYTHON_KEY_WORDS; i++) {
+		uint64_t word = words[i];
+
+		if (others > 8 * i)
+			word = others - 8 * i < 8 ? word >> 8 * (others - 8 * i) : 0;
+		key += word * (0x9e3779b97f4a7c15u - 2 * i);
 	}
-	return key;
+	return key ^ key >> 32;
 }
 
 /*

@@ -263,8 +263,15 @@ static void texts_make_a_difference_and_addresses_do_not(void **state)
 		made_put_32(&w.made, again + w.o.code_first_line, 2);
 		assert_true(mark_of(&w, again, false) != before);
 
-		/* a hash stands for the characters */
+		/* what is before the characters does not count */
 		made_put_32(&w.made, again + w.o.code_first_line, 1);
+		assert_true(made_read(&w.made, again + w.o.code_filename, &name, 8));
+		made_put_32(&w.made, name + w.o.object_type + 4, 12345);
+		if (w.o.text_ascii_data > w.o.text_state + 8)
+			made_put_64(&w.made, name + w.o.text_ascii_data - 8, 12345);
+		assert_true(mark_of(&w, again, false) == before);
+
+		/* a hash stands for the characters */
 		assert_true(made_read(&w.made, again + python_mark_text(&w.o), &name, 8));
 		made_put_64(&w.made, name + w.o.text_length + 8, 77);
 		assert_true(mark_of(&w, again, false) != before);
