@@ -591,7 +591,7 @@ os._exit(0)"
 		expect_status 0
 		expect_no_line out.folded '\[Python\]'
 		expect_line out.folded ';work \(calls.py\);([^(]*;)?key \(calls.py\);inner \(calls.py\)'
-		expect_line out.folded ';work \(calls.py\);([^(]*;)?(Made\.)?__init__ \(calls.py\);inner '
+		expect_line out.folded ';work \(calls.py\);([^(]*;)?(Made\.)?__init__ \(calls.py\)[; ]'
 		expect_no_line out.folded '__init__ \(__init__\)' # 3.13's own
 		# what calls Python functions has Python functions around
 		all=$(awk '{sum += $NF} END {print sum}' out.folded)
