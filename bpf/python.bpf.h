@@ -198,7 +198,8 @@ struct python_walk {
 	__u64 is_torn;     /* it has ended where it could not go on */
 };
 
-#define THREAD_STATE_BYTES 1024 /* at least, with all that is read of it */
+/* What is read of a thread's state lies within; no C stack begins so near behind it. */
+#define THREAD_STATE_BYTES 1024
 
 /*
  * In 3.11 and 3.12 an evaluation has a structure in its C frame, which names its innermost frame
@@ -281,16 +282,17 @@ __noinline int search_python_threads(const struct stack_python *p, struct python
 
 /*
  * The state of the current thread that has frames: where it was before, or from the list of all. 0:
- * it has none, or that is not known.
+ * it has none, or, if the chain is not whole, that is not known.
  */
 static __always_inline __u64 find_python_thread(const struct stack_python *p,
-						const struct python_sight *sight, bool *is_known)
+						struct stack_python_chain *chain,
+						const struct python_sight *sight)
 {
 	__u32 tid = sight->tid; /* before Linux 6.2 keys have to lie on the stack */
 	__u64 *known = bpf_map_lookup_elem(&python_threads, &tid);
 	struct python_walk walk = {0};
 
-	*is_known = 1;
+	chain->is_whole = 1;
 	if (known && is_current(p, *known, sight))
 		return *known;
 	follow_link(&walk, p->interpreters, &walk.interpreter);
@@ -300,7 +302,7 @@ static __always_inline __u64 find_python_thread(const struct stack_python *p,
 		bpf_map_update_elem(&python_threads, &tid, &walk.thread, BPF_ANY);
 		return walk.thread;
 	}
-	*is_known = !walk.interpreter && !walk.is_torn;
+	chain->is_whole = !walk.interpreter && !walk.is_torn;
 	return 0;
 }
 
@@ -380,22 +382,21 @@ __noinline int read_key(const struct stack_python *p, struct python_scratch *s, 
 	s->key = text;
 	if (bpf_probe_read_user(head, sizeof(head), (void *)(text + at)))
 		return 0;
-	s->key = head[1];
-	if (head[1] != ~0ull)
+	if (head[1] != ~0ull) {
+		s->key = head[1];
+		return 0;
+	}
+	if (head[0] > 0x7fffffff)
 		return 0;
 	data = text + p->bytes_data;
 	if (is_text) {
 		state = user_half(text + p->text_state) >> (p->text_kind_bit & 15);
+		if (!(state >> 3 & 1)) /* compact; and then, ascii */
+			return 0;
 		kind = state & 7;
 		data = text + (state >> 4 & 1 ? p->text_ascii_data : p->text_wide_data);
-		s->key = text;
-		if (!(state >> 3 & 1))
-			return 0;
 	}
-	if (head[0] > 0x7fffffff)
-		return 0;
 	bytes = head[0] * kind;
-	s->key = text;
 	if (bpf_probe_read_user(s->words, sizeof(s->words),
 				(void *)(data + bytes - sizeof(s->words))))
 		return 0;
@@ -544,7 +545,7 @@ __noinline int read_link(const struct stack_python *p, struct stack_python_chain
 	note_exit(p, link, s);
 	if (!link->code || link->owner >= p->owner_of_shim)
 		return 0;
-	seen = &s->seen[link->code * 0x9e3779b97f4a7c15ull >> 32 & (SEEN_CODES - 1)];
+	seen = &s->seen[link->code * GOLDEN_RATIO >> 32 & (SEEN_CODES - 1)];
 	if (copy_mark(link, chain, *seen))
 		return 0;
 	*seen = number;
@@ -691,7 +692,6 @@ static __always_inline int read_other_states(const struct stack_python *p,
 __noinline int read_python(const struct stack_python *p, struct stack_python_chain *chain,
 			   const struct python_sight *sight, struct python_scratch *s)
 {
-	bool is_known;
 	__u64 thread;
 	int sent;
 
@@ -699,8 +699,7 @@ __noinline int read_python(const struct stack_python *p, struct stack_python_cha
 		return 0;
 	chain->program = p->program;
 	chain->count = 0;
-	thread = find_python_thread(p, sight, &is_known);
-	chain->is_whole = is_known;
+	thread = find_python_thread(p, chain, sight);
 	if (!thread)
 		return 0;
 	s->state = 0;

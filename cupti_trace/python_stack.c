@@ -346,8 +346,7 @@ static uint32_t code_id(struct sink *sink, const struct python_frame *f)
 	struct python_code code;
 	struct gpu_event event = {.type = GPU_EVENT_PYCODE};
 	struct known_code key = {.code = f->code, .mark = f->mark};
-	uint32_t hash = hash_pair(hash_bytes(&key.code, sizeof(key.code)),
-				  hash_bytes(&key.mark, sizeof(key.mark)));
+	uint32_t hash = hash_bytes(&key, offsetof(struct known_code, is_internal));
 	uint32_t at = hash_index_find(&known.index, hash, is_known, known.list, &key);
 
 	if (at != HASH_INDEX_NONE)
@@ -402,19 +401,22 @@ uint32_t python_stack_merge(struct sink *sink, const struct python_stack_natives
 	n = n < max ? n : max;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct python_frame *f = &stack->frames[merged[i].index];
-		uint32_t id = merged[i].is_python ? code_id(sink, f) : 0;
+		uint32_t id;
 
-		if (id == CODE_INTERNAL)
-			continue;
-		if (origins)
-			origins[to] = merged[i];
-		if (merged[i].is_python)
+		if (merged[i].is_python) {
+			id = code_id(sink, f);
+			if (id == CODE_INTERNAL)
+				continue;
 			out[to] = (struct gpu_event_frame){.kind = GPU_FRAME_PYTHON, .value = id};
-		else
+			if (python.options.lines)
+				out[to].line =
+					python_line(&safe_memory, &python.interpreter.offsets, f);
+		} else {
 			out[to] = (struct gpu_event_frame){.value = natives->pcs[merged[i].index],
 							   .kind = GPU_FRAME_RETURN};
-		if (merged[i].is_python && python.options.lines)
-			out[to].line = python_line(&safe_memory, &python.interpreter.offsets, f);
+		}
+		if (origins)
+			origins[to] = merged[i];
 		to++;
 	}
 	return to;

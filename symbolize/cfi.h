@@ -23,8 +23,8 @@
 enum cfi_register {
 	CFI_RAX = 0,
 	CFI_RBX = 3,
-	CFI_RBP = 6,
 	CFI_RDI = 5,
+	CFI_RBP = 6,
 	CFI_RSP = 7,
 	CFI_R12 = 12,
 	CFI_R15 = 15,

@@ -49,45 +49,41 @@ static uint64_t untagged(uint64_t reference)
 	return reference & ~UINT64_C(7);
 }
 
-/* The key of what has this length and these bytes; `text`, where it lies, if they cannot be read.
+/*
+ * The key of a str, or of bytes; its address, if it cannot be read. A str that is not compact has
+ * its characters elsewhere.
  */
-static inline __attribute__((always_inline)) uint64_t
-load_contents(const struct python_memory *memory, bool direct, uint64_t text, uint64_t length,
-	      uint64_t data, uint32_t kind)
+static inline __attribute__((always_inline)) uint64_t load_key(const struct python_memory *memory,
+							       bool direct,
+							       const struct python_offsets *o,
+							       bool is_text, uint64_t object)
 {
-	uint64_t words[PYTHON_KEY_WORDS], bytes = length * kind;
+	uint64_t at = is_text ? o->text_length : o->bytes_length, data = object + o->bytes_data;
+	uint64_t words[PYTHON_KEY_WORDS], bytes;
+	struct {
+		uint64_t length, hash;
+	} head;
+	uint32_t state, kind = 1;
 
-	return load(memory, direct, data + bytes - sizeof(words), words, sizeof(words))
-		       ? python_key(length, bytes, words)
-		       : text;
-}
-
-/* A length, and the hash behind it. */
-struct hashed {
-	uint64_t length, hash;
-};
-
-/* A str that is not compact has its characters elsewhere. */
-static inline __attribute__((always_inline)) uint64_t
-load_text_key(const struct python_memory *memory, bool direct, const struct python_offsets *o,
-	      uint64_t text)
-{
-	struct hashed head;
-	uint32_t state, flags;
-
-	if (!is_object(text) || !load(memory, direct, text + o->text_length, &head, sizeof(head)))
-		return text;
+	if (!is_object(object) || !load(memory, direct, object + at, &head, sizeof(head)))
+		return object;
 	if (likely(head.hash != PYTHON_NO_HASH))
 		return head.hash;
-	if (!load(memory, direct, text + o->text_state, &state, sizeof(state)))
-		return text;
-	state >>= o->text_kind_bit;
-	flags = state >> 3; /* compact, ascii */
-	if (!(flags & 1) || head.length > INT32_MAX)
-		return text;
-	return load_contents(memory, direct, text, head.length,
-			     text + (flags & 2 ? o->text_ascii_data : o->text_wide_data),
-			     state & 7);
+	if (head.length > INT32_MAX)
+		return object;
+	if (is_text) {
+		if (!load(memory, direct, object + o->text_state, &state, sizeof(state)))
+			return object;
+		state >>= o->text_kind_bit;
+		if (!(state >> 3 & 1)) /* compact; and then, ascii */
+			return object;
+		kind = state & 7;
+		data = object + (state >> 4 & 1 ? o->text_ascii_data : o->text_wide_data);
+	}
+	bytes = head.length * kind;
+	return load(memory, direct, data + bytes - sizeof(words), words, sizeof(words))
+		       ? python_key(head.length, bytes, words)
+		       : object;
 }
 
 /* The file's name that was looked at last: most often it is the next one's, too. */
@@ -108,36 +104,23 @@ load_mark(const struct python_memory *memory, bool direct, const struct python_o
 	    !load(memory, direct, code + o->code_first_line, &line, sizeof(line)))
 		return false;
 	if (file != last->text)
-		*last = (struct last_file){file, load_text_key(memory, direct, o, file)};
-	*mark = python_mark(load_text_key(memory, direct, o, name), last->key, line);
+		*last = (struct last_file){file, load_key(memory, direct, o, true, file)};
+	*mark = python_mark(load_key(memory, direct, o, true, name), last->key, line);
 	return true;
-}
-
-static uint64_t read_lines_key(const struct python_memory *memory, const struct python_offsets *o,
-			       uint64_t code)
-{
-	struct hashed head;
-	uint64_t table;
-
-	if (!read_any(memory, code + o->code_lines, &table, sizeof(table)))
-		return 0;
-	if (!is_object(table) || !read_any(memory, table + o->bytes_length, &head, sizeof(head)))
-		return table;
-	if (head.hash != PYTHON_NO_HASH || head.length > INT32_MAX)
-		return head.hash;
-	return load_contents(memory, memory->read == NULL, table, head.length,
-			     table + o->bytes_data, 1);
 }
 
 bool python_mark_read(const struct python_memory *memory, const struct python_offsets *o,
 		      uint64_t code, bool lines, uint64_t *mark)
 {
 	struct last_file none = {0};
+	uint64_t table = 0;
 
 	if (!load_mark(memory, false, o, code, &none, mark))
 		return false;
+	if (lines && !load(memory, false, code + o->code_lines, &table, sizeof(table)))
+		table = 0;
 	if (lines)
-		*mark = python_mark_lines(*mark, read_lines_key(memory, o, code));
+		*mark = python_mark_lines(*mark, load_key(memory, false, o, false, table));
 	return true;
 }
 

@@ -127,7 +127,7 @@ static inline uint64_t python_mark(uint64_t name, uint64_t file, uint32_t first_
 	return ((name ^ first_line) * 0x9e3779b97f4a7c15u ^ file) * 0x9e3779b97f4a7c15u;
 }
 
-/* The same where lines are told apart, too: with the key of its table of lines. */
+/* The mark of a code object of which the lines count, too: from the key of its table of lines. */
 static inline uint64_t python_mark_lines(uint64_t mark, uint64_t lines)
 {
 	return (mark ^ lines) * 0x9e3779b97f4a7c15u;

@@ -524,7 +524,7 @@ uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t 
 	const struct python_program *program = find_program(p, number);
 	struct python_merged merged[MERGED_MAX];
 	const struct python_image *image;
-	struct python_stack stack = {.is_whole = false};
+	struct python_stack stack; /* large: what is used of it is set */
 	uint8_t kinds[NATIVES_MAX];
 	uint64_t sps[NATIVES_MAX];
 	struct python_merge_input in = {.natives = kinds,
@@ -540,16 +540,17 @@ uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t 
 	if (!program)
 		return 0;
 	image = image_of(p, program);
+	stack.count = 0;
+	stack.is_whole = false;
 	/* else the BPF side did not know of this program yet */
 	if (chain && chain->program == number)
 		python_chain_read(chain, &image->offsets, &stack);
 	if (stack.count == 0 && stack.is_whole)
 		return 0;
 	has_loop = tell_natives(p, space, program, natives, in.native_count, kinds);
-	if (stack.count == 0) {
-		result->is_missing = has_loop;
+	result->is_missing = has_loop && stack.count == 0;
+	if (stack.count == 0)
 		return 0;
-	}
 	in.has_handlers = python_loop_has_handlers(&image->loop);
 	for (uint32_t i = 0; i < in.native_count; i++)
 		sps[i] = natives[i].sp;
