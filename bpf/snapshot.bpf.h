@@ -40,7 +40,7 @@ static __always_inline __u32 copy_stack(void *to, const unsigned int limit, __u6
 {
 	const unsigned int page = STACK_SNAPSHOT_PAGE;
 	__u64 first = page - (sp & (page - 1)), copied;
-	bool is_known = above != ~0ull;
+	bool is_known = above != STACK_ABOVE_UNKNOWN;
 
 	if (above > limit)
 		above = limit;
@@ -181,7 +181,7 @@ static __always_inline void restore_returns(struct task_struct *task, void *copy
 
 struct taken {
 	struct python_sight sight;
-	__u64 above;  /* the most bytes that the stack can have */
+	__u64 above;  /* the bytes that the stack has, or STACK_ABOVE_UNKNOWN */
 	__u64 ran_ns; /* as in struct stack_snapshot */
 	__u32 flags;
 	__u16 kind, function;
@@ -201,7 +201,7 @@ static __always_inline void begin_taking(struct taken *t, struct task_struct *ta
 	t->sight.time_ns = bpf_ktime_get_ns();
 	t->sight.self = self;
 	t->sight.tid = current_tid(task);
-	t->above = first > sp ? first - sp : ~0ull;
+	t->above = first > sp ? first - sp : STACK_ABOVE_UNKNOWN;
 	if (first == sp)
 		t->above = sizeof(first); /* no instruction of it has run; nothing called it */
 	if (self > sp && self - sp < t->above)
@@ -262,6 +262,7 @@ static __always_inline bool send_with_room(const struct taken *t, const struct p
 	s->kernel_at = kernel_at;
 	s->python_at = python ? python_at : 0;
 	s->stack_at = stack_at;
+	s->stack_above = t->above;
 	if (has_kernel) {
 		long kernel = bpf_get_stack(ctx, (void *)s + kernel_at,
 					    STACK_EVENT_MAX_FRAMES * sizeof(__u64), 0);

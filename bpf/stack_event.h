@@ -52,7 +52,6 @@ enum stack_event_kind {
 #define STACK_EVENT_NO_MEMORY 2u /* CPU_SNAPSHOT: an ending thread that has no memory any more */
 #define STACK_EVENT_EXEC 4u      /* CPU_USED, THREAD_TIMES: of the programs before this one */
 #define STACK_EVENT_OVER 16u     /* THREAD_TIMES: when all was over, which is up to since_ns */
-#define STACK_EVENT_OF_PERF 8u   /* CPU_SNAPSHOT: the copy of the stack is a perf event's */
 /*
  * Snapshots: the thread executes a program. The old one's memory is gone from some moment on, and
  * its registers stay until the new one's are set.
@@ -222,11 +221,12 @@ struct stack_python_code {
  * the record, the kernel's frames (of CPU samples, and of waits, if wanted), the chain of Python
  * frames (of processes that run Python), and a copy of the user stack from its stack pointer up. A
  * record has room for as much stack as is in use, or less if that is more than the last of the
- * sizes below.
+ * sizes below. The copy is shorter, too, where memory cannot be read.
  *
  * Registers are in DWARF's order (System V ABI AMD64, figure 3.36), the pc last.
  */
 #define STACK_SNAPSHOT_REGISTERS 17
+#define STACK_ABOVE_UNKNOWN (~0ull)
 #define STACK_SNAPSHOT_PAGE 4096
 #define STACK_TINY_BYTES (2 << 10)
 #define STACK_SMALL_BYTES (8 << 10)
@@ -237,8 +237,10 @@ struct stack_snapshot {
 	struct stack_event event;
 	__u64 ran_ns; /* CPU_SNAPSHOT: the time that it stands for; 0: a sampling period */
 	__u64 registers[STACK_SNAPSHOT_REGISTERS];
-	__u32 kernel_at; /* event.kernel_frames addresses (u64), innermost first */
-	__u32 python_at; /* a struct stack_python_chain; 0: none */
+	__u64 stack_above; /* bytes from the stack pointer up to where the thread's stack begins, or
+			      STACK_ABOVE_UNKNOWN */
+	__u32 kernel_at;   /* event.kernel_frames addresses (u64), innermost first */
+	__u32 python_at;   /* a struct stack_python_chain; 0: none */
 	__u32 stack_at;
 	__u32 stack_bytes;
 };

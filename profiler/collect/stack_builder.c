@@ -128,27 +128,12 @@ static bool is_at_breakpoint(struct stack_builder *b, const struct stack_snapsho
 	return strcmp(symbolizer_name(b->symbolizer, outermost, count > 1), "asm_exc_int3") == 0;
 }
 
-/*
- * Copies in the kernel end where the thread's stack begins, unless they have no room for it, or
- * cannot be read up to there: then they end with a page. Those of perf events go on to the end of
- * the memory.
- */
-static bool has_base(const struct stack_snapshot *snapshot)
-{
-	uint64_t end = snapshot->registers[CFI_RSP] + snapshot->stack_bytes;
-	bool is_of_perf = snapshot->event.kind == STACK_EVENT_CPU_SNAPSHOT &&
-			  snapshot->event.flags & STACK_EVENT_OF_PERF;
-
-	return snapshot->stack_bytes > 0 && !is_of_perf &&
-	       snapshot->stack_bytes != STACK_CALL_BYTES && end % STACK_SNAPSHOT_PAGE != 0;
-}
-
 static void unwind(struct stack_builder *b, struct process *process,
 		   const struct stack_snapshot *snapshot)
 {
 	struct unwind_input input = {.stack = stack_snapshot_stack(snapshot),
 				     .stack_size = snapshot->stack_bytes,
-				     .has_base = has_base(snapshot)};
+				     .has_base = snapshot->stack_bytes == snapshot->stack_above};
 
 	_Static_assert(STACK_SNAPSHOT_REGISTERS == CFI_REGISTERS, "both are DWARF's");
 	for (int i = 0; i < CFI_REGISTERS; i++)

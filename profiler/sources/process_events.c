@@ -379,10 +379,10 @@ static int take_sample(struct process_events *e, const struct record_sample *r, 
 	s->event.pid = r->pid;
 	s->event.tid = r->tid;
 	s->event.kind = STACK_EVENT_CPU_SNAPSHOT;
-	s->event.flags = STACK_EVENT_OF_PERF;
 	for (int i = 0; i < SAMPLE_REGISTER_COUNT; i++)
 		s->registers[dwarf_register[i]] = r->registers[i];
 	s->kernel_at = s->stack_at = sizeof(*s);
+	s->stack_above = STACK_ABOVE_UNKNOWN;
 	s->stack_bytes = (__u32)bytes;
 	memcpy(s + 1, r + 1, bytes);
 	event->time_ns = r->time;

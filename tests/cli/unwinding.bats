@@ -411,6 +411,49 @@ burner()
 	done
 }
 
+# One process in 256 has such a stack.
+@test "a stack that begins at a border of pages" {
+	needs_command musl-gcc
+	cat >border.c <<-'END'
+		#include <stdint.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/personality.h>
+		#include <unistd.h>
+		volatile unsigned long sink;
+		__attribute__((noinline, noclone)) static void burn(void)
+		{
+			for (unsigned long i = 0; i < 300000000; i++)
+				sink = sink + i;
+		}
+		int main(int count, char **arguments)
+		{
+			(void)count;
+			size_t below = (uintptr_t)(arguments - 1) % 4096; /* where the kernel put the count */
+			static char filling[1 << 14] = "1";
+			if (below != 0) { /* again, with so much more above it */
+				const char *last = getenv("FILLING");
+				size_t length = last ? strlen(last) + below : 1;
+				if (length >= sizeof(filling))
+					return 1;
+				memset(filling, '1', length);
+				setenv("FILLING", filling, 1);
+				personality(ADDR_NO_RANDOMIZE);
+				execv("/proc/self/exe", arguments);
+			}
+			printf("%zu\n", below);
+			burn();
+			return 0;
+		}
+	END
+	musl-gcc -O2 -static -o border border.c
+	sample ./border
+	expect_line stdout '^0$'
+	whole_at_least 99
+	share_at_least 99 '^libc_start_main_stage2;main(;|$)'
+}
+
 @test "goroutines end in goexit, and nothing is left out" {
 	needs_command go
 	cat >burner.go <<-'END'

@@ -169,6 +169,7 @@ NOINLINE static void inner_of_test(void)
 	bytes = (size_t)((uintptr_t)stack_end - sp);
 	bytes = bytes < STACK_SNAPSHOT_BYTES ? bytes : STACK_SNAPSHOT_BYTES;
 	copy_stack((const uint64_t *)sp, bytes);
+	snapshot->stack_above = (uintptr_t)stack_end - sp;
 	snapshot->stack_bytes = (__u32)bytes;
 	snapshot->stack_at = offsetof(__typeof__(taken), stack);
 	snapshot->kernel_at = offsetof(__typeof__(taken), kernel);
