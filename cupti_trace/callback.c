@@ -86,6 +86,7 @@ static __thread struct own {
 	bool is_in_launch; /* it has not returned */
 	bool owes;         /* a record, but is no kernel */
 	bool made_node;    /* of a graph */
+	struct own_cost_pace pace;
 } own __attribute__((aligned(64)));
 
 /*
@@ -388,7 +389,7 @@ static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
 					  struct launch launch)
 {
 	struct own_cost_mark mark;
-	uint32_t stack;
+	uint32_t stack, stands_for;
 
 	if (!me->stacks) {
 		me->stacks = launch_stack_thread();
@@ -397,10 +398,10 @@ static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
 		if (me->until_measured > 0)
 			return on_launch(tracer, me, &launch);
 	}
-	me->until_measured = OWN_COST_EVERY;
+	me->until_measured = stands_for = own_cost_next(&me->pace);
 	mark = own_cost_begin();
 	stack = on_launch(tracer, me, &launch);
-	own_cost_end_launch(&mark);
+	own_cost_end_launch(&mark, stands_for);
 	return stack;
 }
 

@@ -45,19 +45,32 @@ void own_cost_end(const struct own_cost_mark *mark)
 	atomic_fetch_add_explicit(&total_ns, spent, memory_order_relaxed);
 }
 
-void own_cost_end_launch(const struct own_cost_mark *mark)
+void own_cost_end_launch(const struct own_cost_mark *mark, uint32_t stands_for)
 {
 	uint64_t spent = since(mark);
 	uint64_t known = slow_ns - mark->slow_ns + clock_ns;
 
 	if (spent > known)
-		atomic_fetch_add_explicit(&total_ns, (spent - known) * OWN_COST_EVERY,
+		atomic_fetch_add_explicit(&total_ns, (spent - known) * stands_for,
 					  memory_order_relaxed);
 }
 
 uint32_t own_cost_first(uint32_t tid)
 {
 	return (uint32_t)(tid * UINT64_C(0x9e3779b97f4a7c15) >> 40) % OWN_COST_EVERY;
+}
+
+uint32_t own_cost_next(struct own_cost_pace *pace)
+{
+	if (pace->every == 0) {
+		pace->every = OWN_COST_EVERY;
+	} else if (pace->count == OWN_COST_SAMPLES && pace->every < OWN_COST_SELDOM) {
+		pace->every *= 2;
+		pace->count = 0;
+	}
+	if (pace->count < OWN_COST_SAMPLES)
+		pace->count++;
+	return pace->every;
 }
 
 uint64_t own_cost_ns(void)

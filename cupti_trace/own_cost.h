@@ -4,8 +4,9 @@
  *
  * What takes a lock or makes a system call (guest.h) is measured each time, and so is the flusher:
  * by the thread's CPU clock, so waiting does not count. What else a launch does at its entry takes
- * less than that clock itself, so one launch in OWN_COST_EVERY of each thread is measured and
- * counts for all. Not measured: what CUPTI does to call the library.
+ * less than that clock itself, so of each thread's launches some are measured: each stands for
+ * those up to the next one. The more are known, the fewer are measured. Not measured: what CUPTI
+ * does to call the library.
  *
  * No locks; any thread.
  */
@@ -14,7 +15,9 @@
 
 #include <stdint.h>
 
-#define OWN_COST_EVERY 128u
+#define OWN_COST_EVERY 128u   /* one launch in so many at first */
+#define OWN_COST_SELDOM 1024u /* in the end */
+#define OWN_COST_SAMPLES 32u  /* behind so many only every second one is */
 
 /* Once, before anything is measured. */
 void own_cost_init(void);
@@ -27,11 +30,20 @@ struct own_cost_mark {
 struct own_cost_mark own_cost_begin(void);
 void own_cost_end(const struct own_cost_mark *mark);
 
-/* The same of a launch that stands for OWN_COST_EVERY; may contain measured parts. */
-void own_cost_end_launch(const struct own_cost_mark *mark);
+/* The same of a launch that stands for so many; may contain measured parts. */
+void own_cost_end_launch(const struct own_cost_mark *mark, uint32_t stands_for);
 
-/* How many launches from now on the first measured one of this thread is; then each EVERYth. */
+/* How often a thread's launches are measured. Zero-initialise. */
+struct own_cost_pace {
+	uint16_t every; /* one in so many; 0: none was yet */
+	uint16_t count; /* measured since it is so */
+};
+
+/* How many launches from now on the first measured one of a thread is. */
 uint32_t own_cost_first(uint32_t tid);
+
+/* One is measured: how many launches behind it the next one is. */
+uint32_t own_cost_next(struct own_cost_pace *pace);
 
 /* All so far. */
 uint64_t own_cost_ns(void);

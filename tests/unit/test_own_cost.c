@@ -47,11 +47,11 @@ static void a_launch_stands_for_many(void **state)
 	slow = own_cost_begin();
 	work(5 * MS);
 	own_cost_end(&slow);
-	own_cost_end_launch(&mark);
+	own_cost_end_launch(&mark, 200);
 	spent = thread_ns() - start;
 	/* the clock itself is left out of the launch's millisecond */
-	assert_in_range(own_cost_ns() - before, 5 * MS + OWN_COST_EVERY * (MS * 9 / 10),
-			5 * MS + OWN_COST_EVERY * (spent - 5 * MS));
+	assert_in_range(own_cost_ns() - before, 5 * MS + 200 * (MS * 9 / 10),
+			5 * MS + 200 * (spent - 5 * MS));
 }
 
 static void a_guest_is_measured_once(void **state)
@@ -86,6 +86,18 @@ static void threads_begin_everywhere(void **state)
 		assert_in_range(seen[i], 50, 200);
 }
 
+static void fewer_are_measured_later(void **state)
+{
+	struct own_cost_pace pace = {0};
+
+	(void)state;
+	for (uint32_t every = OWN_COST_EVERY; every < OWN_COST_SELDOM; every *= 2)
+		for (uint32_t i = 0; i < OWN_COST_SAMPLES; i++)
+			assert_int_equal(own_cost_next(&pace), every);
+	for (uint32_t i = 0; i < 100000; i++)
+		assert_int_equal(own_cost_next(&pace), OWN_COST_SELDOM);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -100,6 +112,7 @@ int main(void)
 		cmocka_unit_test(a_launch_stands_for_many),
 		cmocka_unit_test(a_guest_is_measured_once),
 		cmocka_unit_test(threads_begin_everywhere),
+		cmocka_unit_test(fewer_are_measured_later),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
