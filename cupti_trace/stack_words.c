@@ -31,10 +31,11 @@ struct guess {
 #define KEY_PROBES 8
 #define TABLE_WORDS(size) ((GUESSES(size) * GUESS_PLACES + KEYS(size)) / 4)
 
-/* Where a layout leads to another page. */
+/* Where a layout leads to another page, which could be read for the last few stacks that had it. */
+#define GATE_STACKS 5
 struct gate {
-	uint32_t value;    /* of the last word before, its lower half, when the page was readable */
-	uint16_t at, next; /* that word's offset; that of the first one there */
+	uint16_t at, next;            /* the last word before; the first one there */
+	uint32_t values[GATE_STACKS]; /* the lower half of the former, in each stack */
 };
 
 #define PAGE 4096u
@@ -43,7 +44,8 @@ struct layout {
 	uint64_t frame;    /* 0: none. At place 0 there is none */
 	uint64_t key;      /* of frame, count and offsets */
 	uint32_t count;    /* a multiple of AT_ONCE: the last offset may be there again */
-	uint32_t gates;    /* behind the offsets */
+	uint16_t gates;    /* behind the offsets */
+	uint16_t stacks;   /* that the gates have values of */
 	const void *found; /* where the caller found what belongs to such a stack, last */
 	uint16_t offsets[];
 };
@@ -97,7 +99,10 @@ READS_ANY_STACK static WITHIN_LAUNCH uint64_t step(uint64_t hash, uint64_t frame
 	return hash << 32 | hash >> 32;
 }
 
-/* Four hashes side by side: each step waits for the one before. */
+/*
+ * Four hashes side by side: each step waits for the one before. What differs alike in two of them
+ * does not cancel, for in the end they are multiplied with each other.
+ */
 READS_ANY_STACK static WITHIN_LAUNCH uint64_t hash_of(const struct layout *l)
 {
 	uint64_t frame = l->frame, a = l->key, b = ~a, c = a << 32 | a >> 32, d = ~c;
@@ -110,7 +115,7 @@ READS_ANY_STACK static WITHIN_LAUNCH uint64_t hash_of(const struct layout *l)
 		d = step(step(d, frame, at[3]), frame, at[7]);
 		at += AT_ONCE;
 	} while (at < end);
-	a = hash_step(hash_step(a, b, c), d, 0);
+	a = hash_step(hash_step(a, 0, b), c, d);
 	return a ? a : 1;
 }
 
@@ -120,12 +125,12 @@ static struct gate *gates_of(struct layout *l)
 }
 
 /* Whether the words before each other page are those of a stack for which it could be read. */
-READS_ANY_STACK static WITHIN_LAUNCH bool is_open(struct layout *l)
+READS_ANY_STACK static WITHIN_LAUNCH bool is_open(struct layout *l, uint32_t stack)
 {
 	const struct gate *gate = gates_of(l), *end = gate + l->gates;
 
 	for (; gate < end; gate++)
-		if (unlikely((uint32_t)word_at(l->frame, gate->at) != gate->value))
+		if (unlikely((uint32_t)word_at(l->frame, gate->at) != gate->values[stack]))
 			return false;
 	return true;
 }
@@ -178,16 +183,42 @@ static __attribute__((noinline)) uint32_t find_place(const struct stack_words *w
 	return 0;
 }
 
-/* Where another stack is there: 0 if a page cannot be read that the layout leads to. */
-READS_ANY_STACK static __attribute__((noinline)) uint64_t hash_readable(struct layout *l)
+/* Which of the gates' stacks this is; as many as there are: none. */
+READS_ANY_STACK static uint32_t find_stack(struct layout *l)
+{
+	uint32_t stack = 0;
+
+	while (stack < l->stacks && !is_open(l, stack))
+		stack++;
+	return stack;
+}
+
+/* This one, by its place, comes first; the others move on. If it is new, the last gives way. */
+READS_ANY_STACK static void put_stack_first(struct layout *l, uint32_t place)
 {
 	struct gate *gate = gates_of(l), *end = gate + l->gates;
 
+	if (place == GATE_STACKS)
+		place--;
+	if (place == l->stacks)
+		l->stacks++;
 	for (; gate < end; gate++) {
+		for (uint32_t i = place; i > 0; i--)
+			gate->values[i] = gate->values[i - 1];
+		gate->values[0] = (uint32_t)word_at(l->frame, gate->at);
+	}
+}
+
+/* Where another stack is there: 0 if a page cannot be read that the layout leads to. */
+READS_ANY_STACK static __attribute__((noinline)) uint64_t hash_readable(struct layout *l)
+{
+	const struct gate *gate = gates_of(l), *end = gate + l->gates;
+	uint32_t stack = find_stack(l);
+
+	for (; stack == l->stacks && gate < end; gate++)
 		if (!is_readable(address_of(l->frame, gate->next)))
 			return 0;
-		gate->value = (uint32_t)word_at(l->frame, gate->at);
-	}
+	put_stack_first(l, stack);
 	return hash_of(l);
 }
 
@@ -198,7 +229,7 @@ static WITHIN_LAUNCH uint64_t guess_place(struct stack_words *words, uint32_t pl
 	__builtin_prefetch(l->found);
 	words->found = &l->found;
 	words->history = note(words->before, place);
-	return likely(is_open(l)) ? hash_of(l) : hash_readable(l);
+	return likely(is_open(l, 0)) ? hash_of(l) : hash_readable(l);
 }
 
 /* Where the likeliest layout is none of this frame. */
@@ -344,7 +375,7 @@ static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key
 	place = words->used;
 	words->used += needed;
 	l = layout_at(words, place);
-	*l = (struct layout){.frame = frame, .key = key, .count = padded, .gates = gates};
+	*l = (struct layout){.frame = frame, .key = key, .count = padded, .gates = (uint16_t)gates};
 	memcpy(l->offsets, offsets, count * sizeof(*offsets));
 	for (uint32_t i = count; i < l->count; i++)
 		l->offsets[i] = offsets[count - 1];
@@ -353,19 +384,11 @@ static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key
 	return place;
 }
 
-/* All words have just been read. */
-READS_ANY_STACK static void note_gates(struct layout *l)
-{
-	struct gate *gate = gates_of(l), *end = gate + l->gates;
-
-	for (; gate < end; gate++)
-		gate->value = (uint32_t)word_at(l->frame, gate->at);
-}
-
 READS_ANY_STACK uint64_t stack_words_learn(struct stack_words *words, uint64_t frame,
 					   const uint16_t *offsets, uint32_t count)
 {
 	uint64_t key = hash_step(hash_seed.first, frame, count), word;
+	struct layout *l;
 	uint32_t place;
 
 	for (uint32_t i = 0; i < count; i += 4) {
@@ -378,10 +401,11 @@ READS_ANY_STACK uint64_t stack_words_learn(struct stack_words *words, uint64_t f
 	place = place_of(words, frame, key, offsets, count);
 	if (!place)
 		return 0;
+	l = layout_at(words, place);
 	for (uint32_t i = 0; i < CONTEXTS; i++)
 		put_first(guess_at(words, frame, i), place);
 	words->history = note(words->before, place);
-	words->found = &layout_at(words, place)->found;
-	note_gates(layout_at(words, place));
-	return hash_of(layout_at(words, place));
+	words->found = &l->found;
+	put_stack_first(l, find_stack(l)); /* its pages have just been read */
+	return hash_of(l);
 }

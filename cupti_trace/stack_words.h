@@ -15,9 +15,9 @@
  * valgrind what follows from it.
  *
  * A program may have another stack within the thread's own, a coroutine's, with an unreadable page
- * above it, where other frames were before. So of each page that a layout leads to the last word
- * before it is kept, and while that is the same the page counts as readable: a walk would lead
- * there. Else the kernel is asked.
+ * above it, where other frames were before. So of the last few stacks of a layout the last word
+ * before each page that it leads to is kept; while these are those of one of them, the pages count
+ * as readable: a walk would lead there. Else the kernel is asked.
  *
  * The hash is keyed (symbolize/hash.h) and covers the layout. Layouts hold for the code that was
  * loaded when they were learnt: see stack_words_forget.

@@ -1,11 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks by their words: a made-up stack is recognized if it is the same, and only then. */
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "unit.h"
 #include "cupti_trace/stack_words.h"
 
-#define WORDS 4096
+#define WORDS (1u << 20)
+/* Guesses that share a place share it at all addresses near by. */
+#define FAR_APART (WORDS / 20)
 
 static uint64_t stack[WORDS];
+static uint32_t asked; /* the kernel, for a page */
+
+/* In place of the C library's. */
+long syscall(long number, ...)
+{
+	register long fourth __asm__("r10");
+	long first, second, third, result;
+	va_list more;
+
+	va_start(more, number);
+	first = va_arg(more, long);
+	second = va_arg(more, long);
+	third = va_arg(more, long);
+	fourth = va_arg(more, long);
+	va_end(more);
+	asked += number == SYS_rt_sigprocmask;
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(first), "S"(second), "d"(third), "r"(fourth)
+			 : "rcx", "r11", "memory");
+	if (result >= 0)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
 static struct stack_words words;
 
 static int set_up(void **state)
@@ -157,7 +189,7 @@ static void an_order_is_learnt(void **state)
 
 	(void)state;
 	for (uint32_t frame = 1; frame <= 10; frame++) {
-		uint32_t wrong = repeat_order(frame);
+		uint32_t wrong = repeat_order(frame * FAR_APART);
 
 		least = wrong < least ? wrong : least;
 		stack_words_release(&words);
@@ -298,6 +330,72 @@ static void unreadable_pages_are_not_read(void **state)
 	munmap(pages, 4 * 4096);
 }
 
+/* The kernel is asked for each stack once, not each time that another one was before. */
+static void stacks_take_turns(void **state)
+{
+	enum { PAGE = 4096 / 8, FIRST = PAGE - 10, STACKS = 4 };
+	const uint16_t offsets[] = {1, 8, 20};
+	uint64_t *pages =
+		mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t frame = (uint64_t)(uintptr_t)&pages[FIRST], hash[STACKS];
+
+	(void)state;
+	assert_true(pages != MAP_FAILED);
+	stack_words_learn(&words, frame, offsets, 3);
+	asked = 0;
+	for (uint32_t i = 0; i < STACKS; i++) {
+		pages[FIRST + 8] = i;
+		hash[i] = stack_words_guess(&words, frame);
+	}
+	assert_int_equal(asked, STACKS - 1); /* the first is the one that was learnt */
+	for (uint32_t i = 0; i < 100; i++) {
+		uint32_t turn = i * 7 / 3 % STACKS;
+
+		pages[FIRST + 8] = turn;
+		assert_true(stack_words_guess(&words, frame) == hash[turn]);
+	}
+	assert_int_equal(asked, STACKS - 1);
+	/* but for more and more of them, and for one that has come to be forgotten */
+	for (uint32_t i = 0; i < 100; i++) {
+		pages[FIRST + 8] = 1000 + i;
+		assert_true(stack_words_guess(&words, frame) != 0);
+	}
+	assert_int_equal(asked, STACKS - 1 + 100);
+	pages[FIRST + 8] = 0;
+	assert_true(stack_words_guess(&words, frame) == hash[0]);
+	assert_int_equal(asked, STACKS + 100);
+	munmap(pages, 2 * 4096);
+}
+
+/* Words that none of the known stacks has together. */
+static void a_mixture_is_asked_for(void **state)
+{
+	enum { PAGE = 4096 / 8, FIRST = PAGE - 10 };
+	const uint16_t offsets[] = {1, 8, 20, PAGE + 12};
+	uint64_t *pages =
+		mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t frame = (uint64_t)(uintptr_t)&pages[FIRST];
+
+	(void)state;
+	assert_true(pages != MAP_FAILED);
+	pages[FIRST + 8] = pages[FIRST + 20] = 1;
+	stack_words_learn(&words, frame, offsets, 4);
+	pages[FIRST + 8] = pages[FIRST + 20] = 2;
+	stack_words_guess(&words, frame);
+	asked = 0;
+	pages[FIRST + 8] = pages[FIRST + 20] = 1;
+	stack_words_guess(&words, frame);
+	assert_int_equal(asked, 0);
+	pages[FIRST + 20] = 2;
+	stack_words_guess(&words, frame);
+	assert_int_equal(asked, 2);
+	/* zeros are no stack that was there */
+	pages[FIRST + 8] = pages[FIRST + 20] = 0;
+	stack_words_guess(&words, frame);
+	assert_int_equal(asked, 4);
+	munmap(pages, 3 * 4096);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,6 +409,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(many_layouts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_deepest, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(unreadable_pages_are_not_read, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(stacks_take_turns, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_mixture_is_asked_for, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_page_between_is_not_read, set_up, tear_down),
 	};
 
