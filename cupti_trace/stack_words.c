@@ -31,21 +31,27 @@ struct guess {
 #define KEY_PROBES 8
 #define TABLE_WORDS(size) ((GUESSES(size) * GUESS_PLACES + KEYS(size)) / 4)
 
-/* Where a layout leads to another page, which could be read for the last few stacks that had it. */
+/*
+ * Where a layout leads to another page. Of the last few stacks that were walked, or recognized, and
+ * had the layout, the hash of all words before: with these a walk would lead there.
+ */
 #define GATE_STACKS 5
 struct gate {
-	uint16_t at, next;            /* the last word before; the first one there */
-	uint32_t values[GATE_STACKS]; /* the lower half of the former, in each stack */
+	uint16_t next;                /* the first word there */
+	uint16_t end;                 /* how many words there are up to the next gate */
+	uint32_t passed[GATE_STACKS]; /* 0: none */
 };
 
 #define PAGE 4096u
-#define AT_ONCE 8u /* words that are hashed side by side */
+#define AT_ONCE                                                                          \
+	4u /* words that are hashed side by side; up to a gate, the last one is repeated \
+	    */
 struct layout {
 	uint64_t frame;    /* 0: none. At place 0 there is none */
 	uint64_t key;      /* of frame, count and offsets */
-	uint32_t count;    /* a multiple of AT_ONCE: the last offset may be there again */
-	uint16_t gates;    /* behind the offsets */
-	uint16_t stacks;   /* that the gates have values of */
+	uint16_t count;    /* of offsets, a multiple of AT_ONCE */
+	uint16_t first;    /* likewise, up to the first gate */
+	uint32_t gates;    /* behind the offsets */
 	const void *found; /* where the caller found what belongs to such a stack, last */
 	uint16_t offsets[];
 };
@@ -93,30 +99,11 @@ READS_ANY_STACK static uint64_t word_at(uint64_t frame, uint16_t offset)
  * turned because a multiplication carries differences upwards only. So differences may cancel each
  * other in bits that no address has: 63 of one word, and 31 of the next in the same hash.
  */
-READS_ANY_STACK static WITHIN_LAUNCH uint64_t step(uint64_t hash, uint64_t frame, uint16_t offset)
+READS_ANY_STACK static WITHIN_LAUNCH uint64_t step(uint64_t hash, uint64_t seed, uint64_t frame,
+						   uint16_t offset)
 {
-	hash = (hash ^ word_at(frame, offset)) * hash_seed.second;
+	hash = (hash ^ word_at(frame, offset)) * seed;
 	return hash << 32 | hash >> 32;
-}
-
-/*
- * Four hashes side by side: each step waits for the one before. What differs alike in two of them
- * does not cancel, for in the end they are multiplied with each other.
- */
-READS_ANY_STACK static WITHIN_LAUNCH uint64_t hash_of(const struct layout *l)
-{
-	uint64_t frame = l->frame, a = l->key, b = ~a, c = a << 32 | a >> 32, d = ~c;
-	const uint16_t *at = l->offsets, *end = at + l->count;
-
-	do {
-		a = step(step(a, frame, at[0]), frame, at[4]);
-		b = step(step(b, frame, at[1]), frame, at[5]);
-		c = step(step(c, frame, at[2]), frame, at[6]);
-		d = step(step(d, frame, at[3]), frame, at[7]);
-		at += AT_ONCE;
-	} while (at < end);
-	a = hash_step(hash_step(a, 0, b), c, d);
-	return a ? a : 1;
 }
 
 static struct gate *gates_of(struct layout *l)
@@ -124,15 +111,67 @@ static struct gate *gates_of(struct layout *l)
 	return (struct gate *)(l->offsets + l->count);
 }
 
-/* Whether the words before each other page are those of a stack for which it could be read. */
-READS_ANY_STACK static WITHIN_LAUNCH bool is_open(struct layout *l, uint32_t stack)
+/* The hash is that of a stack that a walk has led through the gate. */
+static void note_passed(struct gate *gate, uint32_t hash)
 {
-	const struct gate *gate = gates_of(l), *end = gate + l->gates;
+	uint32_t i = 0;
 
-	for (; gate < end; gate++)
-		if (unlikely((uint32_t)word_at(l->frame, gate->at) != gate->values[stack]))
-			return false;
-	return true;
+	while (i < GATE_STACKS - 1 && gate->passed[i] != hash)
+		i++;
+	for (; i > 0; i--)
+		gate->passed[i] = gate->passed[i - 1];
+	gate->passed[0] = hash;
+}
+
+/* Where the stack is not the first one. */
+static __attribute__((noinline)) bool may_pass(struct gate *gate, uint64_t frame, uint32_t hash,
+					       bool *is_new)
+{
+	for (uint32_t i = 1; i < GATE_STACKS; i++)
+		if (gate->passed[i] == hash) {
+			gate->passed[i] = gate->passed[0];
+			gate->passed[0] = hash;
+			return true;
+		}
+	*is_new = true;
+	return is_readable(address_of(frame, gate->next));
+}
+
+/*
+ * Four hashes side by side: each step waits for the one before. What differs alike in two of them
+ * does not cancel, for they have different weight at gates, and in the end they are multiplied with
+ * each other. `was_read`, which is constant: so were all words, by a walk or the like of one. Else
+ * 0 if a page cannot be read, and *is_new becomes true if the kernel was asked.
+ */
+READS_ANY_STACK static inline __attribute__((always_inline)) uint64_t
+hash_of(struct layout *l, const bool was_read, bool *is_new)
+{
+	uint64_t frame = l->frame, seed = hash_seed.second, a = l->key, b = ~a,
+		 c = a << 32 | a >> 32, d = ~c;
+	struct gate *gate = gates_of(l), *last = gate + l->gates;
+	const uint16_t *at = l->offsets, *end = at + l->first;
+
+	for (;; gate++) {
+		uint32_t hash;
+
+		do {
+			a = step(a, seed, frame, at[0]);
+			b = step(b, seed, frame, at[1]);
+			c = step(c, seed, frame, at[2]);
+			d = step(d, seed, frame, at[3]);
+			at += AT_ONCE;
+		} while (at != end);
+		if (gate == last)
+			break;
+		end = l->offsets + gate->end;
+		hash = (uint32_t)(a + 3 * b + 5 * c + 9 * d) | 1;
+		if (was_read)
+			note_passed(gate, hash);
+		else if (unlikely(hash != gate->passed[0]) && !may_pass(gate, frame, hash, is_new))
+			return 0;
+	}
+	a = hash_step(hash_step(a, 0, b), c, d);
+	return a ? a : 1;
 }
 
 /* The last three places. The lowest 16 bits are free for the next one. */
@@ -183,45 +222,6 @@ static __attribute__((noinline)) uint32_t find_place(const struct stack_words *w
 	return 0;
 }
 
-/* Which of the gates' stacks this is; as many as there are: none. */
-READS_ANY_STACK static uint32_t find_stack(struct layout *l)
-{
-	uint32_t stack = 0;
-
-	while (stack < l->stacks && !is_open(l, stack))
-		stack++;
-	return stack;
-}
-
-/* This one, by its place, comes first; the others move on. If it is new, the last gives way. */
-READS_ANY_STACK static void put_stack_first(struct layout *l, uint32_t place)
-{
-	struct gate *gate = gates_of(l), *end = gate + l->gates;
-
-	if (place == GATE_STACKS)
-		place--;
-	if (place == l->stacks)
-		l->stacks++;
-	for (; gate < end; gate++) {
-		for (uint32_t i = place; i > 0; i--)
-			gate->values[i] = gate->values[i - 1];
-		gate->values[0] = (uint32_t)word_at(l->frame, gate->at);
-	}
-}
-
-/* Where another stack is there: 0 if a page cannot be read that the layout leads to. */
-READS_ANY_STACK static __attribute__((noinline)) uint64_t hash_readable(struct layout *l)
-{
-	const struct gate *gate = gates_of(l), *end = gate + l->gates;
-	uint32_t stack = find_stack(l);
-
-	for (; stack == l->stacks && gate < end; gate++)
-		if (!is_readable(address_of(l->frame, gate->next)))
-			return 0;
-	put_stack_first(l, stack);
-	return hash_of(l);
-}
-
 static WITHIN_LAUNCH uint64_t guess_place(struct stack_words *words, uint32_t place)
 {
 	struct layout *l = layout_at(words, place);
@@ -229,7 +229,13 @@ static WITHIN_LAUNCH uint64_t guess_place(struct stack_words *words, uint32_t pl
 	__builtin_prefetch(l->found);
 	words->found = &l->found;
 	words->history = note(words->before, place);
-	return likely(is_open(l, 0)) ? hash_of(l) : hash_readable(l);
+	return hash_of(l, false, &words->is_new);
+}
+
+READS_ANY_STACK __attribute__((noinline)) void stack_words_note_new(struct stack_words *words)
+{
+	words->is_new = false;
+	hash_of(layout_at(words, last_noted(words->history)), true, NULL);
 }
 
 /* Where the likeliest layout is none of this frame. */
@@ -303,6 +309,7 @@ void stack_words_forget(struct stack_words *words)
 	words->used = HEAD_WORDS;
 	words->history = words->before = 0;
 	words->found = NULL;
+	words->is_new = false;
 }
 
 void stack_words_release(struct stack_words *words)
@@ -326,38 +333,61 @@ static uint16_t *key_slot(const struct stack_words *words, uint64_t key)
 	return slot; /* all taken: the last gives way, and its layout may come to be kept twice */
 }
 
+struct extent {
+	uint32_t words, gates;
+};
+
+/* A part of the words ends: up to a gate, or to the last. */
+static void end_part(struct layout *l, struct extent *e)
+{
+	for (; e->words % AT_ONCE; e->words++)
+		if (l)
+			l->offsets[e->words] = l->offsets[e->words - 1];
+	if (l && e->gates == 0)
+		l->first = (uint16_t)e->words;
+	else if (l)
+		gates_of(l)[e->gates - 1].end = (uint16_t)e->words;
+}
+
 /*
- * Puts the gates of a layout into `gates`, unless that is NULL, without values. Their number. Words
- * lie further and further up, but for rbp's just below the return address of its frame.
+ * How many words and gates a layout has; puts them into it, unless it is NULL. Words lie further
+ * and further up, but for rbp's just below the return address of its frame. To the first one any
+ * walk leads.
  */
-static uint32_t find_gates(uint64_t frame, const uint16_t *offsets, uint32_t count,
-			   struct gate *gates)
+static struct extent lay_out(uint64_t frame, const uint16_t *offsets, uint32_t count,
+			     struct layout *l)
 {
 	uint64_t highest = frame / PAGE, below = highest; /* pages: the last two with words */
-	uint32_t found = 0;
-	uint16_t last = 0; /* the word furthest up so far; the caller's frame can be read */
+	struct extent e = {0};
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t page = address_of(frame, offsets[i]) / PAGE;
+		bool is_new = page > highest || (page < highest && page > below);
 
-		if (page > highest || (page < highest && page > below)) {
+		if (is_new) {
 			below = page > highest ? highest : page;
 			highest = page > highest ? page : highest;
-			if (gates)
-				gates[found] = (struct gate){.at = last, .next = offsets[i]};
-			found++;
 		}
-		if (offsets[i] > last)
-			last = offsets[i];
+		if (is_new && i > 0) {
+			end_part(l, &e);
+			if (l)
+				gates_of(l)[e.gates] = (struct gate){.next = offsets[i]};
+			e.gates++;
+		}
+		if (l)
+			l->offsets[e.words] = offsets[i];
+		e.words++;
 	}
-	return found;
+	end_part(l, &e);
+	return e;
 }
 
 /* The place of a layout, made if there is none; 0: it cannot be kept. */
 static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key,
 			 const uint16_t *offsets, uint32_t count)
 {
-	uint32_t padded = (count + AT_ONCE - 1) / AT_ONCE * AT_ONCE, place, gates, needed;
+	uint32_t place, needed;
+	struct extent e;
 	struct layout *l;
 
 	if (words->memory) {
@@ -365,9 +395,9 @@ static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key
 		if (place && layout_at(words, place)->key == key)
 			return place;
 	}
-	gates = find_gates(frame, offsets, count, NULL);
-	needed = HEAD_WORDS + padded * sizeof(*offsets) / sizeof(uint64_t) +
-		 gates * sizeof(struct gate) / sizeof(uint64_t);
+	e = lay_out(frame, offsets, count, NULL);
+	needed = HEAD_WORDS + e.words * sizeof(*offsets) / sizeof(uint64_t) +
+		 e.gates * sizeof(struct gate) / sizeof(uint64_t);
 	if ((!words->memory || words->used + needed > words->size) && !grow(words))
 		return 0;
 	if (words->used + needed > words->size)
@@ -375,11 +405,9 @@ static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key
 	place = words->used;
 	words->used += needed;
 	l = layout_at(words, place);
-	*l = (struct layout){.frame = frame, .key = key, .count = padded, .gates = (uint16_t)gates};
-	memcpy(l->offsets, offsets, count * sizeof(*offsets));
-	for (uint32_t i = count; i < l->count; i++)
-		l->offsets[i] = offsets[count - 1];
-	find_gates(frame, offsets, count, gates_of(l));
+	*l = (struct layout){
+		.frame = frame, .key = key, .count = (uint16_t)e.words, .gates = e.gates};
+	lay_out(frame, offsets, count, l);
 	*key_slot(words, key) = (uint16_t)place;
 	return place;
 }
@@ -406,6 +434,5 @@ READS_ANY_STACK uint64_t stack_words_learn(struct stack_words *words, uint64_t f
 		put_first(guess_at(words, frame, i), place);
 	words->history = note(words->before, place);
 	words->found = &l->found;
-	put_stack_first(l, find_stack(l)); /* its pages have just been read */
-	return hash_of(l);
+	return hash_of(l, true, NULL);
 }

@@ -15,9 +15,9 @@
  * valgrind what follows from it.
  *
  * A program may have another stack within the thread's own, a coroutine's, with an unreadable page
- * above it, where other frames were before. So of the last few stacks of a layout the last word
- * before each page that it leads to is kept; while these are those of one of them, the pages count
- * as readable: a walk would lead there. Else the kernel is asked.
+ * above it, where other frames were before, whose words may still be there. So a page counts as
+ * readable only if all words before it are, by their hash, those of a stack that was walked, one of
+ * the last few of this layout: then a walk would lead there. Else the kernel is asked.
  *
  * The hash is keyed (symbolize/hash.h) and covers the layout. Layouts hold for the code that was
  * loaded when they were learnt: see stack_words_forget.
@@ -27,7 +27,9 @@
 #ifndef CUPTI_TRACE_STACK_WORDS_H
 #define CUPTI_TRACE_STACK_WORDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include "symbolize/likely.h"
 
 #define STACK_WORDS_MOST 1024u   /* of one stack */
 #define STACK_WORDS_UNIT 8u      /* bytes that an offset counts */
@@ -39,6 +41,7 @@ struct stack_words {
 	uint64_t *memory;         /* layouts, guesses, the newest layout of each key */
 	uint32_t size, used;      /* words for layouts, a power of two */
 	const void **found;       /* the last layout's; NULL: it is gone. stack_words_found */
+	bool is_new;              /* by the last guesses: the kernel was asked for a page */
 };
 
 /*
@@ -53,12 +56,17 @@ uint64_t stack_words_guess_again(struct stack_words *words, uint64_t frame, uint
 /* The last guess, made again, was right: from now on it is tried first there. */
 void stack_words_guessed(struct stack_words *words, uint64_t frame);
 
+/* The last guess was right, and the kernel was asked: next time it is not. */
+void stack_words_note_new(struct stack_words *words);
+
 /*
- * Where the caller has found what belongs to the stack that was just guessed. When the same layout
- * is guessed again, this place is fetched into the cache while the stack is read.
+ * The last guess was right, and this is where the caller has found what belongs to the stack. When
+ * the same layout is guessed again, this place is fetched into the cache while the stack is read.
  */
 static inline void stack_words_found(struct stack_words *words, const void *found)
 {
+	if (unlikely(words->is_new))
+		stack_words_note_new(words);
 	if (words->found && *words->found != found)
 		*words->found = found;
 }

@@ -48,6 +48,20 @@ load hosts
 	expect_equal 'ns elsewhere' "$(weight_of out.folded ';launch_below;launch_in_coroutine')" 1024000
 }
 
+@test "likewise, with words of earlier calls between the page and the coroutine's stack" {
+	host stale_words 6186
+	expect_line stacks '^Stacks: 100\.0 % '
+	expect_equal 'ns in coroutines' "$(weight_of out.folded '^launch_in_coroutine')" 180000
+	expect_equal 'ns elsewhere' "$(weight_of out.folded ';launch_below;launch_in_coroutine')" 6006000
+}
+
+@test "likewise, where only the saved frame pointer tells which stack it is" {
+	host variable_frames 630
+	expect_line stacks '^Stacks: 100\.0 % '
+	expect_equal 'ns in coroutines' "$(weight_of out.folded '^launch_there')" 30000
+	expect_equal 'ns elsewhere' "$(weight_of out.folded ';descend;launch_there')" 600000
+}
+
 @test "modules of device code: the profiler is asked only where it sets probes" {
 	profile_host --record run "$hosts/modules" "$hosts/modules_plugin.so" 20
 	expect_launches 20

@@ -332,6 +332,8 @@ check_all_hosts() {
 	start exact first_thread_ends
 	start exact traps_inexact
 	start exact guarded_stack
+	start exact stale_words
+	start exact variable_frames
 	start exact constructor "$hosts/constructor_plugin.so"
 	start exact data_in_rbp 5000
 	start exact data_in_rbp:frames 5000 2
