@@ -290,7 +290,8 @@ static struct sample sample_of(pid_t pid, uint64_t time_ns)
 				       .kernel_frames = 2,
 				       .size = sizeof(s)},
 			     .kernel_at = offsetof(struct sample, kernel),
-			     .stack_at = sizeof(s)},
+			     .stack_at = sizeof(s),
+			     .stack_above = STACK_ABOVE_UNKNOWN},
 		.kernel = {0xffffffff81000130, 0xffffffff81000130},
 	};
 
