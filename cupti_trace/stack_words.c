@@ -43,9 +43,8 @@ struct gate {
 };
 
 #define PAGE 4096u
-#define AT_ONCE                                                                          \
-	4u /* words that are hashed side by side; up to a gate, the last one is repeated \
-	    */
+/* Words that are hashed side by side. Before a gate, and at the end, the last one is repeated. */
+#define AT_ONCE 4u
 struct layout {
 	uint64_t frame;    /* 0: none. At place 0 there is none */
 	uint64_t key;      /* of frame, count and offsets */
