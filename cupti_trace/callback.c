@@ -86,7 +86,7 @@ static __thread struct own {
 	bool is_in_launch; /* it has not returned */
 	bool owes;         /* a record, but is no kernel */
 	bool made_node;    /* of a graph */
-	struct own_cost_pace pace;
+	uint32_t measured; /* launches */
 } own __attribute__((aligned(64)));
 
 /*
@@ -398,7 +398,7 @@ static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
 		if (me->until_measured > 0)
 			return on_launch(tracer, me, &launch);
 	}
-	me->until_measured = stands_for = own_cost_next(&me->pace);
+	me->until_measured = stands_for = own_cost_next(me->measured++);
 	mark = own_cost_begin();
 	stack = on_launch(tracer, me, &launch);
 	own_cost_end_launch(&mark, stands_for);

@@ -60,17 +60,11 @@ uint32_t own_cost_first(uint32_t tid)
 	return (uint32_t)(tid * UINT64_C(0x9e3779b97f4a7c15) >> 40) % OWN_COST_EVERY;
 }
 
-uint32_t own_cost_next(struct own_cost_pace *pace)
+uint32_t own_cost_next(uint32_t measured)
 {
-	if (pace->every == 0) {
-		pace->every = OWN_COST_EVERY;
-	} else if (pace->count == OWN_COST_SAMPLES && pace->every < OWN_COST_SELDOM) {
-		pace->every *= 2;
-		pace->count = 0;
-	}
-	if (pace->count < OWN_COST_SAMPLES)
-		pace->count++;
-	return pace->every;
+	uint32_t doubled = measured / OWN_COST_SAMPLES;
+
+	return OWN_COST_EVERY << (doubled < OWN_COST_DOUBLED ? doubled : OWN_COST_DOUBLED);
 }
 
 uint64_t own_cost_ns(void)

@@ -15,9 +15,9 @@
 
 #include <stdint.h>
 
-#define OWN_COST_EVERY 128u   /* one launch in so many at first */
-#define OWN_COST_SELDOM 1024u /* in the end */
-#define OWN_COST_SAMPLES 32u  /* behind so many only every second one is */
+#define OWN_COST_EVERY 128u  /* one launch in so many at first */
+#define OWN_COST_SAMPLES 32u /* behind so many only every second one is; */
+#define OWN_COST_DOUBLED 3u  /* so often */
 
 /* Once, before anything is measured. */
 void own_cost_init(void);
@@ -33,17 +33,11 @@ void own_cost_end(const struct own_cost_mark *mark);
 /* The same of a launch that stands for so many; may contain measured parts. */
 void own_cost_end_launch(const struct own_cost_mark *mark, uint32_t stands_for);
 
-/* How often a thread's launches are measured. Zero-initialise. */
-struct own_cost_pace {
-	uint16_t every; /* one in so many; 0: none was yet */
-	uint16_t count; /* measured since it is so */
-};
-
 /* How many launches from now on the first measured one of a thread is. */
 uint32_t own_cost_first(uint32_t tid);
 
-/* One is measured: how many launches behind it the next one is. */
-uint32_t own_cost_next(struct own_cost_pace *pace);
+/* How many launches behind a measured one the next one is, if `measured` came before it. */
+uint32_t own_cost_next(uint32_t measured);
 
 /* All so far. */
 uint64_t own_cost_ns(void);

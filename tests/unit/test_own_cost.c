@@ -88,14 +88,16 @@ static void threads_begin_everywhere(void **state)
 
 static void fewer_are_measured_later(void **state)
 {
-	struct own_cost_pace pace = {0};
+	const uint32_t seldom = OWN_COST_EVERY << OWN_COST_DOUBLED;
+	uint32_t measured = 0;
 
 	(void)state;
-	for (uint32_t every = OWN_COST_EVERY; every < OWN_COST_SELDOM; every *= 2)
+	for (uint32_t every = OWN_COST_EVERY; every < seldom; every *= 2)
 		for (uint32_t i = 0; i < OWN_COST_SAMPLES; i++)
-			assert_int_equal(own_cost_next(&pace), every);
+			assert_int_equal(own_cost_next(measured++), every);
 	for (uint32_t i = 0; i < 100000; i++)
-		assert_int_equal(own_cost_next(&pace), OWN_COST_SELDOM);
+		assert_int_equal(own_cost_next(measured++), seldom);
+	assert_int_equal(own_cost_next(UINT32_MAX), seldom);
 }
 
 static int set_up(void **state)

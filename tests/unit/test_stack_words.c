@@ -55,6 +55,15 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static uint64_t *map_pages(size_t count)
+{
+	uint64_t *pages = mmap(NULL, count * 4096, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(pages != MAP_FAILED);
+	return pages;
+}
+
 static uint64_t frame_at(uint32_t word)
 {
 	return (uint64_t)(uintptr_t)&stack[word];
@@ -278,12 +287,10 @@ static void a_page_between_is_not_read(void **state)
 {
 	enum { PAGE = 4096 / 8 };
 	const uint16_t offsets[] = {1, 8, 2 * PAGE, 2 * PAGE - 1, 2 * PAGE + 5};
-	uint64_t *pages =
-		mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t *pages = map_pages(4);
 	uint64_t frame = (uint64_t)(uintptr_t)pages, hash;
 
 	(void)state;
-	assert_true(pages != MAP_FAILED);
 	hash = stack_words_learn(&words, frame, offsets, 5);
 	assert_true(stack_words_guess(&words, frame) == hash);
 	assert_int_equal(mprotect(pages + PAGE, 4096, PROT_NONE), 0);
@@ -302,12 +309,10 @@ static void unreadable_pages_are_not_read(void **state)
 {
 	enum { PAGE = 4096 / 8, FIRST = PAGE - 10 };
 	const uint16_t offsets[] = {1, 8, 5, 20, 12, PAGE + 12};
-	uint64_t *pages =
-		mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t *pages = map_pages(4);
 	uint64_t frame = (uint64_t)(uintptr_t)&pages[FIRST], hash;
 
 	(void)state;
-	assert_true(pages != MAP_FAILED);
 	hash = stack_words_learn(&words, frame, offsets, 6);
 	for (uint32_t page = 1; page <= 3; page++) {
 		uint32_t before = page == 1 ? 8 : page == 2 ? 20 : PAGE + 12;
@@ -335,12 +340,10 @@ static void each_word_before_a_page_counts(void **state)
 {
 	enum { PAGE = 4096 / 8, FIRST = PAGE - 40, COUNT = 12 };
 	const uint16_t offsets[COUNT] = {1, 4, 3, 9, 7, 12, 20, 18, 30, 28, 45, 44};
-	uint64_t *pages =
-		mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t *pages = map_pages(2);
 	uint64_t frame = (uint64_t)(uintptr_t)&pages[FIRST], hash;
 
 	(void)state;
-	assert_true(pages != MAP_FAILED);
 	for (uint32_t i = 0; i < 40; i++)
 		pages[FIRST + i] = i * 4711;
 	hash = stack_words_learn(&words, frame, offsets, COUNT);
@@ -370,12 +373,10 @@ static void stacks_take_turns(void **state)
 {
 	enum { PAGE = 4096 / 8, FIRST = PAGE - 10, STACKS = 4 };
 	const uint16_t offsets[] = {1, 8, 20};
-	uint64_t *pages =
-		mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t *pages = map_pages(2);
 	uint64_t frame = (uint64_t)(uintptr_t)&pages[FIRST], hash[STACKS];
 
 	(void)state;
-	assert_true(pages != MAP_FAILED);
 	stack_words_learn(&words, frame, offsets, 3);
 	asked = 0;
 	for (uint32_t i = 0; i < STACKS; i++) {
@@ -407,12 +408,10 @@ static void what_was_no_stack_is_asked_for(void **state)
 {
 	enum { PAGE = 4096 / 8, FIRST = PAGE - 10 };
 	const uint16_t offsets[] = {1, 8, 20, PAGE + 12};
-	uint64_t *pages =
-		mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t *pages = map_pages(3);
 	uint64_t frame = (uint64_t)(uintptr_t)&pages[FIRST];
 
 	(void)state;
-	assert_true(pages != MAP_FAILED);
 	pages[FIRST + 8] = pages[FIRST + 20] = 1;
 	stack_words_learn(&words, frame, offsets, 4);
 	pages[FIRST + 8] = pages[FIRST + 20] = 2;
