@@ -139,11 +139,11 @@ static __attribute__((noinline)) bool may_pass(struct gate *gate, uint64_t frame
 /*
  * Four hashes side by side: each step waits for the one before. What differs alike in two of them
  * does not cancel, for they have different weight at gates, and in the end they are multiplied with
- * each other. `was_read`, which is constant: so were all words, by a walk or the like of one. Else
- * 0 if a page cannot be read, and *is_new becomes true if the kernel was asked.
+ * each other. 0: a page cannot be read. *is_new becomes true if the kernel was asked; NULL: all
+ * words were read by a walk, or were found to be those of one, which is noted.
  */
-READS_ANY_STACK static inline __attribute__((always_inline)) uint64_t
-hash_of(struct layout *l, const bool was_read, bool *is_new)
+READS_ANY_STACK static inline __attribute__((always_inline)) uint64_t hash_of(struct layout *l,
+									      bool *is_new)
 {
 	uint64_t frame = l->frame, seed = hash_seed.second, a = l->key, b = ~a,
 		 c = a << 32 | a >> 32, d = ~c;
@@ -164,7 +164,7 @@ hash_of(struct layout *l, const bool was_read, bool *is_new)
 			break;
 		end = l->offsets + gate->end;
 		hash = (uint32_t)(a + 3 * b + 5 * c + 9 * d) | 1;
-		if (was_read)
+		if (!is_new)
 			note_passed(gate, hash);
 		else if (unlikely(hash != gate->passed[0]) && !may_pass(gate, frame, hash, is_new))
 			return 0;
@@ -228,13 +228,13 @@ static WITHIN_LAUNCH uint64_t guess_place(struct stack_words *words, uint32_t pl
 	__builtin_prefetch(l->found);
 	words->found = &l->found;
 	words->history = note(words->before, place);
-	return hash_of(l, false, &words->is_new);
+	return hash_of(l, &words->is_new);
 }
 
 READS_ANY_STACK __attribute__((noinline)) void stack_words_note_new(struct stack_words *words)
 {
 	words->is_new = false;
-	hash_of(layout_at(words, last_noted(words->history)), true, NULL);
+	hash_of(layout_at(words, last_noted(words->history)), NULL);
 }
 
 /* Where the likeliest layout is none of this frame. */
@@ -433,5 +433,5 @@ READS_ANY_STACK uint64_t stack_words_learn(struct stack_words *words, uint64_t f
 		put_first(guess_at(words, frame, i), place);
 	words->history = note(words->before, place);
 	words->found = &l->found;
-	return hash_of(l, true, NULL);
+	return hash_of(l, NULL);
 }
