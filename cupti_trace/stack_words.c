@@ -38,8 +38,8 @@ struct guess {
 #define GATE_STACKS 5
 struct gate {
 	uint16_t next;                /* the first word there */
-	uint16_t end;                 /* how many words there are up to the next gate */
-	uint32_t passed[GATE_STACKS]; /* 0: none */
+	uint16_t count;               /* of words up to the next gate, a multiple of AT_ONCE */
+	uint32_t passed[GATE_STACKS]; /* 0: none, most likely */
 };
 
 #define PAGE 4096u
@@ -48,8 +48,8 @@ struct gate {
 struct layout {
 	uint64_t frame;    /* 0: none. At place 0 there is none */
 	uint64_t key;      /* of frame, count and offsets */
-	uint16_t count;    /* of offsets, a multiple of AT_ONCE */
-	uint16_t first;    /* likewise, up to the first gate */
+	uint16_t count;    /* of offsets */
+	uint16_t first;    /* of those up to the first gate */
 	uint32_t gates;    /* behind the offsets */
 	const void *found; /* where the caller found what belongs to such a stack, last */
 	uint16_t offsets[];
@@ -94,15 +94,25 @@ READS_ANY_STACK static uint64_t word_at(uint64_t frame, uint16_t offset)
 }
 
 /*
- * A word takes a step, which is cheaper than hash_step and as good for addresses. The product is
- * turned because a multiplication carries differences upwards only. So differences may cancel each
- * other in bits that no address has: 63 of one word, and 31 of the next in the same hash.
+ * A word takes a step, which is cheaper than hash_step and as good for addresses: the hash is a
+ * polynomial of the words in the secret multiplier, which is odd. So what differs in one word is
+ * never lost, nor in a word that is repeated, but for the highest bit. What differs in two words
+ * cancels by chance alone, which is small: where neither differs in its n lowest bits, that many of
+ * the hash's 64 are missing.
  */
 READS_ANY_STACK static WITHIN_LAUNCH uint64_t step(uint64_t hash, uint64_t seed, uint64_t frame,
 						   uint16_t offset)
 {
-	hash = (hash ^ word_at(frame, offset)) * seed;
-	return hash << 32 | hash >> 32;
+	return (hash + word_at(frame, offset)) * seed;
+}
+
+/*
+ * Of four such hashes. What differs alike in two does not cancel, for the weights are odd and
+ * large, and differ. The highest bits depend on all words.
+ */
+static WITHIN_LAUNCH uint64_t join(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	return a * 0x2c6fe96f + b * 0x5851f42d + c * 0x6c8e9cf5 + d;
 }
 
 static struct gate *gates_of(struct layout *l)
@@ -123,8 +133,7 @@ static void note_passed(struct gate *gate, uint32_t hash)
 }
 
 /* Where the stack is not the first one. */
-static __attribute__((noinline)) bool may_pass(struct gate *gate, uint64_t frame, uint32_t hash,
-					       bool *is_new)
+static bool may_pass(struct gate *gate, uint64_t frame, uint32_t hash, bool *is_new)
 {
 	for (uint32_t i = 1; i < GATE_STACKS; i++)
 		if (gate->passed[i] == hash) {
@@ -136,14 +145,20 @@ static __attribute__((noinline)) bool may_pass(struct gate *gate, uint64_t frame
 	return is_readable(address_of(frame, gate->next));
 }
 
+/* How words are read. */
+enum reading {
+	READ_QUICKLY,  /* no gate's stack is another than last time; else as the next one */
+	READ_BY_GATES, /* *is_new becomes true if the kernel was asked */
+	READ_KNOWN,    /* by a walk, or they were found to be those of one, which is noted */
+};
+static uint64_t hash_by_gates(struct layout *l, bool *is_new);
+
 /*
- * Four hashes side by side: each step waits for the one before. What differs alike in two of them
- * does not cancel, for they have different weight at gates, and in the end they are multiplied with
- * each other. 0: a page cannot be read. *is_new becomes true if the kernel was asked; NULL: all
- * words were read by a walk, or were found to be those of one, which is noted.
+ * Four hashes side by side: each step waits for the one before. 0: a page cannot be read. Always
+ * inlined with a constant `reading`.
  */
-READS_ANY_STACK static inline __attribute__((always_inline)) uint64_t hash_of(struct layout *l,
-									      bool *is_new)
+READS_ANY_STACK static inline __attribute__((always_inline)) uint64_t
+hash_words(struct layout *l, enum reading reading, bool *is_new)
 {
 	uint64_t frame = l->frame, seed = hash_seed.second, a = l->key, b = ~a,
 		 c = a << 32 | a >> 32, d = ~c;
@@ -162,15 +177,31 @@ READS_ANY_STACK static inline __attribute__((always_inline)) uint64_t hash_of(st
 		} while (at != end);
 		if (gate == last)
 			break;
-		end = l->offsets + gate->end;
-		hash = (uint32_t)(a + 3 * b + 5 * c + 9 * d) | 1;
-		if (!is_new)
+		end = at + gate->count;
+		hash = (uint32_t)(join(a, b, c, d) >> 32);
+		if (reading == READ_KNOWN)
 			note_passed(gate, hash);
-		else if (unlikely(hash != gate->passed[0]) && !may_pass(gate, frame, hash, is_new))
+		else if (likely(hash == gate->passed[0]))
+			continue;
+		else if (reading == READ_QUICKLY)
+			return hash_by_gates(l, is_new);
+		else if (!may_pass(gate, frame, hash, is_new))
 			return 0;
 	}
-	a = hash_step(hash_step(a, 0, b), c, d);
+	a = join(a, b, c, d);
 	return a ? a : 1;
+}
+
+/* A function of its own: what reads quickly then needs nothing but registers. */
+READS_ANY_STACK static __attribute__((noinline)) uint64_t hash_by_gates(struct layout *l,
+									bool *is_new)
+{
+	return hash_words(l, READ_BY_GATES, is_new);
+}
+
+READS_ANY_STACK static __attribute__((noinline)) uint64_t hash_known(struct layout *l)
+{
+	return hash_words(l, READ_KNOWN, NULL);
 }
 
 /* The last three places. The lowest 16 bits are free for the next one. */
@@ -228,13 +259,13 @@ static WITHIN_LAUNCH uint64_t guess_place(struct stack_words *words, uint32_t pl
 	__builtin_prefetch(l->found);
 	words->found = &l->found;
 	words->history = note(words->before, place);
-	return hash_of(l, &words->is_new);
+	return hash_words(l, READ_QUICKLY, &words->is_new);
 }
 
-READS_ANY_STACK __attribute__((noinline)) void stack_words_note_new(struct stack_words *words)
+__attribute__((noinline)) void stack_words_note_new(struct stack_words *words)
 {
 	words->is_new = false;
-	hash_of(layout_at(words, last_noted(words->history)), NULL);
+	hash_known(layout_at(words, last_noted(words->history)));
 }
 
 /* Where the likeliest layout is none of this frame. */
@@ -334,6 +365,7 @@ static uint16_t *key_slot(const struct stack_words *words, uint64_t key)
 
 struct extent {
 	uint32_t words, gates;
+	uint32_t part; /* how many words came before the last gate */
 };
 
 /* A part of the words ends: up to a gate, or to the last. */
@@ -345,7 +377,8 @@ static void end_part(struct layout *l, struct extent *e)
 	if (l && e->gates == 0)
 		l->first = (uint16_t)e->words;
 	else if (l)
-		gates_of(l)[e->gates - 1].end = (uint16_t)e->words;
+		gates_of(l)[e->gates - 1].count = (uint16_t)(e->words - e->part);
+	e->part = e->words;
 }
 
 /*
@@ -411,8 +444,8 @@ static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key
 	return place;
 }
 
-READS_ANY_STACK uint64_t stack_words_learn(struct stack_words *words, uint64_t frame,
-					   const uint16_t *offsets, uint32_t count)
+uint64_t stack_words_learn(struct stack_words *words, uint64_t frame, const uint16_t *offsets,
+			   uint32_t count)
 {
 	uint64_t key = hash_step(hash_seed.first, frame, count), word;
 	struct layout *l;
@@ -433,5 +466,5 @@ READS_ANY_STACK uint64_t stack_words_learn(struct stack_words *words, uint64_t f
 		put_first(guess_at(words, frame, i), place);
 	words->history = note(words->before, place);
 	words->found = &l->found;
-	return hash_of(l, NULL);
+	return hash_known(l);
 }
