@@ -303,23 +303,36 @@ static void empty_ring(struct sink *sink, struct ring *ring)
 	guest_leave(&guest);
 }
 
-/* The entry that the calling thread fills in next, then publishes; drains its ring if it is
- * full. */
-static WITHIN_LAUNCH struct entry *claim_entry(struct sink *sink, struct ring *ring)
+/* By the owner. */
+static WITHIN_LAUNCH uint32_t head_of(const struct ring *ring)
 {
-	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+	return atomic_load_explicit(&ring->head, memory_order_relaxed);
+}
 
-	if (unlikely(head - atomic_load_explicit(&ring->tail, memory_order_acquire) ==
-		     ring->capacity))
-		empty_ring(sink, ring);
+static WITHIN_LAUNCH bool is_full(const struct ring *ring, uint32_t head)
+{
+	return head - atomic_load_explicit(&ring->tail, memory_order_acquire) == ring->capacity;
+}
+
+static WITHIN_LAUNCH struct entry *entry_at(const struct ring *ring, uint32_t head)
+{
 	return &ring->entries[head & (ring->capacity - 1)];
 }
 
-static void publish_entry(struct ring *ring)
+/* The entry that the calling thread fills in next, then publishes; drains its ring if it is
+ * full. */
+static struct entry *claim_entry(struct sink *sink, struct ring *ring)
 {
-	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+	uint32_t head = head_of(ring);
 
-	atomic_store_explicit(&ring->head, head + 1, memory_order_release);
+	if (is_full(ring, head))
+		empty_ring(sink, ring);
+	return entry_at(ring, head);
+}
+
+static WITHIN_LAUNCH void publish_entry(struct ring *ring)
+{
+	atomic_store_explicit(&ring->head, head_of(ring) + 1, memory_order_release);
 }
 
 /* Memory ran out. */
@@ -353,26 +366,43 @@ struct launch_log_thread *launch_log_thread(void)
 	return &own;
 }
 
+static WITHIN_LAUNCH void write_launch(struct entry *entry, const struct launch_log_launch *launch,
+				       uint64_t now)
+{
+	*entry = (struct entry){.time = now,
+				.family = launch->family,
+				.flags = launch->flags,
+				.correlation_id = launch->correlation_id,
+				.stack_id = launch->stack_id};
+}
+
+/* The thread's first launch, or its ring is full, or there is no counter. */
+static __attribute__((noinline)) void add_slowly(struct ring *ring, struct sink *sink,
+						 struct launch_log_launch launch)
+{
+	uint64_t now = ticks_now(); /* before any waiting for room */
+
+	if (!ring)
+		ring = make_ring(sink);
+	if (!ring) {
+		count_lost(sink);
+		return;
+	}
+	write_launch(claim_entry(sink, ring), &launch, now);
+	publish_entry(ring);
+}
+
 AT_LAUNCH void launch_log_add(const struct launch_log_thread *me, struct sink *sink,
 			      struct launch_log_launch launch)
 {
-	uint64_t now = ticks_now(); /* before any waiting for room */
 	struct ring *ring = me->ring;
-	struct entry *entry;
+	uint32_t head = likely(ring) ? head_of(ring) : 0;
 
-	if (unlikely(!ring)) {
-		ring = make_ring(sink);
-		if (!ring) {
-			count_lost(sink);
-			return;
-		}
+	if (unlikely(!ring || is_full(ring, head) || !ticks_source.is_counter)) {
+		add_slowly(ring, sink, launch);
+		return;
 	}
-	entry = claim_entry(sink, ring);
-	*entry = (struct entry){.time = now,
-				.family = launch.family,
-				.flags = launch.flags,
-				.correlation_id = launch.correlation_id,
-				.stack_id = launch.stack_id};
+	write_launch(entry_at(ring, head), &launch, ticks_counted());
 	publish_entry(ring);
 }
 
@@ -380,13 +410,11 @@ void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns,
 {
 	struct ring *ring = own.ring;
 	struct entry *entry;
-	uint32_t head;
 
 	if (!ring)
 		return;
 	/* the owner alone writes entries, so the last one is still there, drained or not */
-	head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-	entry = &ring->entries[(head - 1) % ring->capacity];
+	entry = entry_at(ring, head_of(ring) - 1);
 	if (entry->family == END_OF_LAUNCH || entry->correlation_id != correlation_id)
 		return;
 	entry = claim_entry(sink, ring);

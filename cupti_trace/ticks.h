@@ -34,12 +34,16 @@ extern struct ticks_source ticks_source;
 /* To be called once, before ticks_now. */
 void ticks_init(void);
 
+/* Where the source is a counter. */
+static inline uint64_t ticks_counted(void)
+{
+	return __builtin_ia32_rdtsc() - ticks_source.base;
+}
+
 /* Any thread. Below 2^59 for six years. */
 static inline uint64_t ticks_now(void)
 {
-	if (ticks_source.is_counter)
-		return __builtin_ia32_rdtsc() - ticks_source.base;
-	return clock_now_ns();
+	return ticks_source.is_counter ? ticks_counted() : clock_now_ns();
 }
 
 /* What was read at the same time. */
