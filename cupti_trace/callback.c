@@ -35,9 +35,11 @@ struct function {
 	bool is_special : 1; /* neither launches nor waits: the next three */
 	bool is_plain : 1;   /* within another call it does nothing of its own */
 	bool launches : 1;
-	bool does_more : 1; /* there is more to do at its entry than a launch */
-	bool allocates : 1; /* and each allocation needs its stack */
-	bool is_sync : 1;   /* waits for the GPU, and launches that it waits for are marked */
+	bool does_more : 1;  /* there is more to do at its entry than a launch */
+	bool is_usual : 1;   /* a launch, and nothing more to do at its entry; it has a name here */
+	bool ends_alone : 1; /* if its launch succeeds, there is nothing to do at its exit */
+	bool allocates : 1;  /* and each allocation needs its stack */
+	bool is_sync : 1;    /* waits for the GPU, and launches that it waits for are marked */
 	bool resets_device : 1, starts_range : 1, ends_range : 1;
 	uint8_t size_at, kind_at, kernel_at; /* as in struct api_function */
 	uint8_t flags;                       /* of its launches */
@@ -86,6 +88,7 @@ static __thread struct own {
 	bool is_in_launch; /* it has not returned */
 	bool owes;         /* a record, but is no kernel */
 	bool made_node;    /* of a graph */
+	bool ends_alone;   /* as in struct function, and no node was made */
 	uint32_t measured; /* launches */
 } own __attribute__((aligned(64)));
 
@@ -178,11 +181,14 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	f.runs_graph = known.runs_graph;
 	f.is_plain = !f.waits && !f.runs_graph && !f.is_special && !f.is_unknown;
 	f.launches = f.meaning != API_NODE && f.meaning != API_NOTHING;
+	f.ends_alone = f.is_plain && f.launches && !tracer->times_launches;
 	if (f.meaning == API_GRAPH)
 		f.flags = GPU_LAUNCH_IS_GRAPH;
 	else if (f.meaning != API_KERNEL) /* a batch of copies is many operations */
 		f.flags = GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER;
 	f.does_more = f.is_sync || f.is_unknown || f.runs_graph;
+	f.is_usual = (f.meaning == API_KERNEL || f.meaning == API_GRAPH) && f.is_plain &&
+		     !f.does_more && !known.size_at;
 	f.size_at = known.size_at;
 	f.kind_at = known.kind_at;
 	f.kernel_at = known.kernel_at;
@@ -223,6 +229,7 @@ static void index_functions(const struct tracer *tracer, bool of_launches, size_
 			continue;
 		if (of_launches)
 			f.name = keep_name(name, used);
+		f.is_usual &= f.name != NULL;
 		functions.number[cbid][domain == DRV] = number_function(&f);
 	}
 }
@@ -278,17 +285,18 @@ static SELDOM void wait_for_buffers(struct tracer *tracer)
 
 /*
  * A call of a launch function. Functions that are not inlined take it by value, so that it is in
- * memory only where one of them is called.
+ * memory only where one of them is called; for that it has no padding either.
  */
 struct launch {
-	uint32_t domain;
 	const struct function *called;
 	const char *function; /* its name */
 	const struct cupti_abi_callback_data *data;
-	bool owes;         /* a record, but is no kernel */
 	const void *frame; /* of the callback */
 	const struct own *me;
+	uint32_t domain;
+	uint32_t owes; /* it owes a record, but is no kernel: 1, else 0 */
 };
+_Static_assert(sizeof(struct launch) == 5 * sizeof(void *) + 2 * sizeof(uint32_t), "no padding");
 
 static inline uint32_t take(struct tracer *tracer, const struct launch *launch)
 {
@@ -378,6 +386,7 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 	me->is_in_launch = true;
 	me->owes = launch->owes || launch->called->meaning == API_GRAPH;
 	me->made_node = false;
+	me->ends_alone = launch->called->ends_alone;
 	me->launch_domain = launch->domain;
 	me->correlation_id = launch->data->correlation_id;
 	me->visit = visit_now();
@@ -525,7 +534,7 @@ static inline void on_exit_of(struct tracer *tracer, const struct function *f, s
 			   me->correlation_id == data->correlation_id;
 
 	if (likely(ends_launch))
-		me->is_in_launch = false;
+		me->is_in_launch = me->ends_alone = false;
 	if (likely(me->id.domain == id.domain && me->id.cbid == id.cbid))
 		me->function = NULL;
 	if (unlikely(!f->is_plain || f->meaning == API_NODE ||
@@ -571,19 +580,26 @@ static SELDOM void do_more(struct tracer *tracer, struct function *f, struct own
 		tell_graph_launch(tracer, data);
 }
 
+/* The thread is in this function, unless it is in one around it. */
+static WITHIN_LAUNCH void note_function(struct own *me, const char *function, struct api_id id)
+{
+	if (unlikely(me->function))
+		return;
+	me->function = function;
+	me->id = id;
+}
+
 /* Returns the id of the launch's stack, 0 if there is none. */
-static WITHIN_LAUNCH uint32_t on_entry(struct tracer *tracer, struct function *f, struct own *me,
-				       struct api_id id, const struct cupti_abi_callback_data *data,
-				       const void *frame, bool nested)
+static uint32_t on_entry(struct tracer *tracer, struct function *f, struct own *me,
+			 struct api_id id, const struct cupti_abi_callback_data *data,
+			 const void *frame, bool nested)
 {
 	const char *function = name_of(f, data);
 
 	if (unlikely(f->does_more))
 		do_more(tracer, f, me, function, data);
-	if (likely(!me->function && f->meaning != API_NOTHING)) {
-		me->function = function;
-		me->id = id;
-	}
+	if (f->meaning != API_NOTHING)
+		note_function(me, function, id);
 	if (unlikely(!f->launches || nested))
 		return 0;
 	const struct launch launch = {
@@ -640,38 +656,81 @@ static WITHIN_LAUNCH struct function *followed(uint32_t domain, uint32_t cbid)
 	return likely(f->is_followed) ? f : NULL;
 }
 
-static NOT_ALWAYS void begin_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
-				  const struct cupti_abi_callback_data *data)
+/* What is no usual launch, or within another call. */
+static NOT_ALWAYS void begin_other_call(struct tracer *tracer, struct function *f, struct own *me,
+					struct api_id id,
+					const struct cupti_abi_callback_data *data,
+					const void *frame)
 {
-	struct function *f = followed(domain, cbid);
-	struct own *me;
-	bool nested;
+	bool nested = is_nested(me, id.domain, data);
 
-	if (unlikely(!f))
-		return;
-	me = own_of_thread();
-	nested = is_nested(me, domain, data);
 	/* its launch is logged, or its node is made, in the call around it */
 	if (unlikely(nested) && f->is_plain)
 		return;
 	if (unlikely(f->is_special))
 		on_special(tracer, f);
 	else if (unlikely(f->waits))
-		on_entry_that_waits(tracer, f, me, (struct api_id){domain, cbid}, data,
-				    __builtin_frame_address(0), nested);
+		on_entry_that_waits(tracer, f, me, id, data, frame, nested);
 	else
-		on_entry(tracer, f, me, (struct api_id){domain, cbid}, data,
-			 __builtin_frame_address(0), nested);
+		on_entry(tracer, f, me, id, data, frame, nested);
+}
+
+static NOT_ALWAYS void begin_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+				  const struct cupti_abi_callback_data *data)
+{
+	const void *frame = __builtin_frame_address(0);
+	struct api_id id = {domain, cbid};
+	struct function *f = followed(domain, cbid);
+	struct own *me;
+
+	if (unlikely(!f))
+		return;
+	me = own_of_thread();
+	if (likely(f->is_usual && !me->is_in_launch && me->until_measured > 0)) {
+		const struct launch launch = {.domain = domain,
+					      .called = f,
+					      .function = f->name,
+					      .data = data,
+					      .frame = frame,
+					      .me = me};
+
+		note_function(me, f->name, id);
+		on_launch(tracer, me, &launch);
+	} else {
+		begin_other_call(tracer, f, me, id, data, frame);
+	}
 	__asm__ volatile(""); /* the frame stays until the stack was walked */
+}
+
+/* What most launches end with. */
+static WITHIN_LAUNCH bool is_end_of_launch(const struct own *me, struct api_id id,
+					   const struct cupti_abi_callback_data *data)
+{
+	return me->ends_alone && me->correlation_id == data->correlation_id &&
+	       me->launch_domain == id.domain && me->id.cbid == id.cbid &&
+	       me->id.domain == id.domain && cupti_abi_result(data) == 0;
+}
+
+static NOT_ALWAYS void end_other_call(struct tracer *tracer, struct own *me, struct api_id id,
+				      const struct cupti_abi_callback_data *data)
+{
+	const struct function *f = followed(id.domain, id.cbid);
+
+	if (likely(f))
+		on_exit_of(tracer, f, me, id, data);
 }
 
 static NOT_ALWAYS void end_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 				const struct cupti_abi_callback_data *data)
 {
-	const struct function *f = followed(domain, cbid);
+	struct own *me = own_of_thread();
 
-	if (likely(f))
-		on_exit_of(tracer, f, own_of_thread(), (struct api_id){domain, cbid}, data);
+	if (unlikely(!is_end_of_launch(me, (struct api_id){domain, cbid}, data))) {
+		end_other_call(tracer, me, (struct api_id){domain, cbid}, data);
+		return;
+	}
+	me->is_in_launch = me->ends_alone = false;
+	me->function = NULL;
 }
 
 /*
@@ -690,10 +749,8 @@ static SELDOM bool follows_idle(uint32_t domain, uint32_t cbid,
 	me = own_of_thread();
 	if (data->callback_site != CUPTI_ABI_API_ENTER || f->allocates)
 		return true;
-	if (!me->function && f->meaning != API_NOTHING) {
-		me->function = name_of(f, data);
-		me->id = (struct api_id){domain, cbid};
-	}
+	if (f->meaning != API_NOTHING)
+		note_function(me, name_of(f, data), (struct api_id){domain, cbid});
 	return false;
 }
 
@@ -723,6 +780,7 @@ static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_
 	struct gpu_event event = {.type = GPU_EVENT_NODE};
 
 	own.made_node = true;
+	own.ends_alone = false;
 	/* a call that is captured allocates nothing, whatever records there are of it */
 	if (own.is_in_launch && tracer->follows_memory)
 		followed_memory_note(own.correlation_id);
