@@ -626,7 +626,7 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 				  const char *function, const void *frame, uint32_t context)
 {
 	struct thread_cache *cache = likely(me->cache) ? me->cache : make_cache();
-	uint64_t words, python = hash_seed.first;
+	uint64_t words, python = hash_seed.first, innermost = 0;
 	uint32_t now, handed_from = 0;
 	const struct known_stack *found;
 	uint32_t id;
@@ -643,10 +643,12 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 	}
 	if (unlikely(me->worker))
 		handed_from = handover_find(me->worker, context, sink, name_waiter);
+	if (likely(python_stack_is_there()))
+		innermost = python_stack_innermost();
 	words = nvtx_has_open() ? 0 : unwind_recognize(me->memo, frame, 0);
-	if (likely(words) && python_stack_is_there())
-		python = python_stack_hash_own(python);
-	if (likely(words && python)) {
+	if (likely(words) && likely(innermost))
+		python = python_stack_hash_from(innermost, python);
+	if (likely(words) && likely(python)) {
 		found = look_up(cache, hash_recognized(words, python, function, handed_from), &id);
 		if (unlikely(!found))
 			found = recognize_again(me, cache,

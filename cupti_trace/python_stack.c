@@ -289,15 +289,26 @@ bool python_stack_read(struct sink *sink, struct python_stack *stack)
 	return stack->count > 0;
 }
 
-AT_LAUNCH uint64_t python_stack_hash_own(uint64_t hash)
+AT_LAUNCH uint64_t python_stack_innermost(void)
 {
-	uint64_t thread = python_thread_own(&python.thread);
+	uint64_t thread = python_thread_own(&python.thread), frame;
 
 	if (!thread)
-		return hash;
-	if (atomic_load_explicit(&python_stack_state, memory_order_acquire) != PYTHON_CHECKED)
 		return 0;
-	return python_frames_hash(&python.interpreter.offsets, thread, python.options.lines, hash);
+	if (unlikely(atomic_load_explicit(&python_stack_state, memory_order_acquire) !=
+		     PYTHON_CHECKED))
+		return PYTHON_STACK_UNKNOWN;
+	frame = python_frames_innermost(&python.interpreter.offsets, thread);
+	__builtin_prefetch((const void *)(uintptr_t)frame);
+	return frame;
+}
+
+AT_LAUNCH uint64_t python_stack_hash_from(uint64_t innermost, uint64_t hash)
+{
+	if (unlikely(innermost == PYTHON_STACK_UNKNOWN))
+		return 0;
+	return python_frames_hash(&python.interpreter.offsets, innermost, python.options.lines,
+				  hash);
 }
 
 const struct python_interpreter *python_stack_interpreter(void)

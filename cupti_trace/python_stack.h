@@ -79,9 +79,13 @@ uint64_t python_stack_hash_numbers(uint64_t hash, const struct python_stack *sta
 
 /*
  * The latter with the calling thread's stack as python_stack_read would read it, without keeping
- * it. 0: it has to be read. Only where there is an interpreter.
+ * it, in two steps: where it begins (0: nowhere), and the hash (0: it has to be read). Only where
+ * there is an interpreter. What the first step reads the processor waits for, one word after the
+ * other; what is done between the two needs no time meanwhile.
  */
-uint64_t python_stack_hash_own(uint64_t hash);
+#define PYTHON_STACK_UNKNOWN UINT64_C(1)
+uint64_t python_stack_innermost(void);
+uint64_t python_stack_hash_from(uint64_t innermost, uint64_t hash);
 
 /* Native frames, innermost first. */
 struct python_stack_natives {

@@ -181,38 +181,49 @@ static inline __attribute__((always_inline)) bool load_place(const struct python
 	return true;
 }
 
+/* Where the walk begins: the innermost frame, 0 if there is none. False: it cannot be read. */
+static inline __attribute__((always_inline)) bool load_innermost(const struct python_memory *memory,
+								 bool direct,
+								 const struct python_offsets *o,
+								 uint64_t thread, uint64_t *frame)
+{
+	uint64_t cframe;
+
+	if (!is_object(thread) || !load(memory, direct, thread + o->thread_frame, frame, 8))
+		return false;
+	if (o->cframe_frame == PYTHON_NO_OFFSET)
+		return true;
+	/* it is on the C stack; a thread that never ran Python has one in its state */
+	cframe = *frame;
+	return is_object(cframe) && load(memory, direct, cframe + o->cframe_frame, frame, 8);
+}
+
+/* The anchor of the innermost evaluation; 0: frames of this version have none. */
+static inline __attribute__((always_inline)) bool load_anchor(const struct python_memory *memory,
+							      bool direct,
+							      const struct python_offsets *o,
+							      uint64_t thread, uint64_t *anchor)
+{
+	*anchor = 0;
+	return o->thread_anchor == PYTHON_NO_OFFSET ||
+	       (load(memory, direct, thread + o->thread_anchor, anchor, 8) && is_object(*anchor));
+}
+
 /*
- * Reads the frames into `stack`; with none, continues `hash` with them, as many as there would be
- * in a stack, and returns it. Always inlined with a constant `direct`, `is_shimmed` (known to be of
- * PYTHON_FRAME_SHIM, whose frames have an owner and whose code has a version), `needs_marks`, and
- * `stack` or none.
+ * Reads the frames from `at` on into `stack`; with none, continues `hash` with them, as many as
+ * there would be in a stack, and returns it. Always inlined with a constant `direct`, `is_shimmed`
+ * (known to be of PYTHON_FRAME_SHIM, whose frames have an owner and whose code has a version),
+ * `needs_marks`, and `stack` or none.
  */
 static inline __attribute__((always_inline)) uint64_t
 walk(const struct python_memory *memory, bool direct, bool is_shimmed, bool needs_marks,
-     const struct python_offsets *o, uint64_t thread, uint32_t limit, struct python_stack *stack,
-     uint64_t hash, bool lines)
+     const struct python_offsets *o, uint64_t at, uint64_t anchor, uint32_t limit,
+     struct python_stack *stack, uint64_t hash, bool lines)
 {
-	uint64_t at = 0, anchor = 0;
 	struct last_file last = {0};
 	struct python_frame read;
 	uint32_t count = 0;
 
-	if (stack) {
-		stack->count = 0;
-		stack->is_whole = false;
-	}
-	if (!is_object(thread) || !load(memory, direct, thread + o->thread_frame, &at, 8))
-		return hash;
-	if (o->cframe_frame != PYTHON_NO_OFFSET) {
-		uint64_t cframe = at;
-
-		/* it is on the C stack; a thread that never ran Python has one in its state */
-		if (!is_object(cframe) || !load(memory, direct, cframe + o->cframe_frame, &at, 8))
-			return hash;
-	}
-	if (o->thread_anchor != PYTHON_NO_OFFSET &&
-	    (!load(memory, direct, thread + o->thread_anchor, &anchor, 8) || !is_object(anchor)))
-		return hash;
 	/* counts shims and incomplete frames too, so that a chain of these alone also ends */
 	for (uint32_t steps = 0; steps < 2 * PYTHON_FRAMES_MAX; steps++) {
 		struct python_frame *f = stack ? &stack->frames[count] : &read;
@@ -261,40 +272,64 @@ walk(const struct python_memory *memory, bool direct, bool is_shimmed, bool need
 	return hash;
 }
 
+static inline __attribute__((always_inline)) void read_stack(const struct python_memory *memory,
+							     bool direct, bool needs_marks,
+							     const struct python_offsets *o,
+							     uint64_t thread, uint32_t limit,
+							     struct python_stack *stack)
+{
+	uint64_t at, anchor;
+
+	stack->count = 0;
+	stack->is_whole = false;
+	if (load_innermost(memory, direct, o, thread, &at) &&
+	    load_anchor(memory, direct, o, thread, &anchor))
+		walk(memory, direct, false, needs_marks, o, at, anchor, limit, stack, 0, false);
+}
+
 void python_frames_read(const struct python_memory *memory, const struct python_offsets *offsets,
 			uint64_t thread, struct python_stack *stack)
 {
 	if (memory->read)
-		walk(memory, false, false, true, offsets, thread, PYTHON_FRAMES_MAX, stack, 0,
-		     false);
+		read_stack(memory, false, true, offsets, thread, PYTHON_FRAMES_MAX, stack);
 	else
-		walk(memory, true, false, true, offsets, thread, PYTHON_FRAMES_MAX, stack, 0,
-		     false);
+		read_stack(memory, true, true, offsets, thread, PYTHON_FRAMES_MAX, stack);
 }
 
 void python_frames_read_some(const struct python_memory *memory,
 			     const struct python_offsets *offsets, uint64_t thread, uint32_t limit,
 			     struct python_stack *stack)
 {
-	walk(memory, false, false, true, offsets, thread,
-	     limit < PYTHON_FRAMES_MAX ? limit : PYTHON_FRAMES_MAX, stack, 0, false);
+	read_stack(memory, false, true, offsets, thread,
+		   limit < PYTHON_FRAMES_MAX ? limit : PYTHON_FRAMES_MAX, stack);
 }
 
 void python_frames_read_numbers(const struct python_memory *memory,
 				const struct python_offsets *offsets, uint64_t thread,
 				struct python_stack *stack)
 {
-	walk(memory, false, false, false, offsets, thread, PYTHON_FRAMES_MAX, stack, 0, false);
+	read_stack(memory, false, false, offsets, thread, PYTHON_FRAMES_MAX, stack);
 }
 
-/* At each launch. */
+/* At each launch; so is the next. */
+__attribute__((hot)) uint64_t python_frames_innermost(const struct python_offsets *offsets,
+						      uint64_t thread)
+{
+	uint64_t frame, anchor;
+
+	return load_innermost(NULL, true, offsets, thread, &frame) &&
+			       load_anchor(NULL, true, offsets, thread, &anchor)
+		       ? frame
+		       : 0;
+}
+
 __attribute__((hot)) uint64_t python_frames_hash(const struct python_offsets *offsets,
-						 uint64_t thread, bool lines, uint64_t hash)
+						 uint64_t innermost, bool lines, uint64_t hash)
 {
 	if (likely(offsets->frame_form == PYTHON_FRAME_SHIM && !lines))
-		return walk(NULL, true, true, false, offsets, thread, PYTHON_FRAMES_MAX, NULL, hash,
-			    false);
-	return walk(NULL, true, false, false, offsets, thread, PYTHON_FRAMES_MAX, NULL, hash,
+		return walk(NULL, true, true, false, offsets, innermost, 0, PYTHON_FRAMES_MAX, NULL,
+			    hash, false);
+	return walk(NULL, true, false, false, offsets, innermost, 0, PYTHON_FRAMES_MAX, NULL, hash,
 		    lines);
 }
 

@@ -85,11 +85,14 @@ static inline uint64_t python_frame_hash_number(uint64_t hash, const struct pyth
 	return unlikely(lines) ? hash_step(hash, frame->place, 0) : hash;
 }
 
+/* The calling thread's innermost frame, without a callback; 0: it has none. */
+uint64_t python_frames_innermost(const struct python_offsets *offsets, uint64_t thread);
+
 /*
- * Continues a hash, by numbers, with all frames that python_frames_read would read, without a
- * callback, of the calling thread.
+ * Continues a hash, by numbers, with all frames that python_frames_read would read, the calling
+ * thread's from `innermost` on, without a callback.
  */
-uint64_t python_frames_hash(const struct python_offsets *offsets, uint64_t thread, bool lines,
+uint64_t python_frames_hash(const struct python_offsets *offsets, uint64_t innermost, bool lines,
 			    uint64_t hash);
 
 /*
