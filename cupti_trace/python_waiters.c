@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/readable.h"
-#include "symbolize/hash.h"
 
 #define THREADS_MAX 4096
 #define INTERPRETERS_MAX 16
@@ -31,75 +30,71 @@ static bool copy(uint64_t address, void *buffer, size_t size)
 	return read_own_memory(&local, &remote, 1) == (ssize_t)size;
 }
 
-/* Copies all pieces that the last reading used, as they are now; the others are dropped. */
+/*
+ * Copies all pieces that the last reading used, as they are now; the others are dropped. They lie
+ * in the order in which they were first read.
+ */
 static void refresh(struct python_pieces *p)
 {
-	struct iovec local[PYTHON_PIECES], remote[PYTHON_PIECES];
-	uint32_t slots[PYTHON_PIECES], count = 0, whole;
-	ssize_t bytes;
+	struct iovec pieces[PYTHON_PIECES];
+	uint32_t count = 0;
+	ssize_t bytes = 0;
 
-	for (uint32_t i = 0; i < PYTHON_PIECES; i++) {
-		if (p->used[i]) {
-			slots[count] = i;
-			local[count] = (struct iovec){p->bytes[i], PYTHON_PIECE_BYTES};
-			remote[count++] =
-				(struct iovec){(void *)(uintptr_t)p->start[i], PYTHON_PIECE_BYTES};
-		} else {
-			p->start[i] = 0;
-		}
-		p->used[i] = false;
+	for (uint32_t i = 0; i < p->count; i++) {
+		if (!p->used[i])
+			continue;
+		p->start[count] = p->start[i];
+		pieces[count++] = (struct iovec){.iov_base = (void *)(uintptr_t)p->start[i],
+						 .iov_len = PYTHON_PIECE_BYTES};
 	}
-	if (count == 0)
-		return;
-	bytes = read_own_memory(local, remote, count);
-	whole = bytes > 0 ? (uint32_t)bytes / PYTHON_PIECE_BYTES : 0;
-	while (count > whole)
-		p->start[slots[--count]] = 0;
+	if (count > 0)
+		bytes = gather_own_memory(p->bytes, count * PYTHON_PIECE_BYTES, pieces, count);
+	p->count = bytes > 0 ? (uint32_t)bytes / PYTHON_PIECE_BYTES : 0;
+	p->last = 0;
+	memset(p->used, 0, sizeof(p->used));
 }
 
-/*
- * Where a piece is. It is nowhere: where it goes, to the first free place, or in place of the first
- * piece that this reading has not used, or of any.
- */
-static uint32_t place_of(const struct python_pieces *p, uint64_t start)
+/* Where a new piece goes: in place of the first that this reading has not used, or of any. */
+static uint32_t place_of_new(struct python_pieces *p)
 {
-	uint32_t first = hash_number(start) % PYTHON_PIECES;
-	uint32_t empty = PYTHON_PIECES, unused = PYTHON_PIECES;
+	uint32_t i = 0;
 
-	for (uint32_t n = 0; n < PYTHON_PIECES; n++) {
-		uint32_t i = (first + n) % PYTHON_PIECES;
+	if (p->count < PYTHON_PIECES)
+		return p->count++;
+	while (i < PYTHON_PIECES && p->used[i])
+		i++;
+	return i < PYTHON_PIECES ? i : 0;
+}
 
-		if (p->start[i] == start)
-			return i;
-		if (p->start[i] == 0 && empty == PYTHON_PIECES)
-			empty = i;
-		if (!p->used[i] && unused == PYTHON_PIECES)
-			unused = i;
+/* The piece that starts there; NULL: it cannot be read. */
+static const unsigned char *find_piece(struct python_pieces *p, uint64_t start)
+{
+	uint32_t at = p->last;
+
+	for (uint32_t n = 0; n < p->count && p->start[at] != start; n++)
+		at = at + 1 < p->count ? at + 1 : 0;
+	if (at >= p->count || p->start[at] != start) {
+		at = place_of_new(p);
+		p->start[at] = copy(start, p->bytes[at], PYTHON_PIECE_BYTES) ? start : 0;
 	}
-	return empty < PYTHON_PIECES ? empty : unused < PYTHON_PIECES ? unused : first;
+	p->last = at;
+	p->used[at] = p->start[at] != 0;
+	return p->used[at] ? p->bytes[at] : NULL;
 }
 
 static bool read_by_pieces(void *context, uint64_t address, void *buffer, size_t size)
 {
-	struct python_pieces *p = context;
 	uint64_t start = address & ~(uint64_t)(PYTHON_PIECE_BYTES - 1), at = address - start;
-	uint32_t i;
+	const unsigned char *piece;
 
-	if (start == 0) /* it would be taken for a free place */
+	if (start == 0) /* where nothing is */
 		return false;
 	if (size > PYTHON_PIECE_BYTES - at)
 		return copy(address, buffer, size);
-	i = place_of(p, start);
-	if (p->start[i] != start) {
-		p->start[i] = 0;
-		p->used[i] = false;
-		if (!copy(start, p->bytes[i], PYTHON_PIECE_BYTES))
-			return false;
-		p->start[i] = start;
-	}
-	p->used[i] = true;
-	memcpy(buffer, p->bytes[i] + at, size);
-	return true;
+	piece = find_piece(context, start);
+	if (piece)
+		memcpy(buffer, piece + at, size);
+	return piece;
 }
 
 struct reading {

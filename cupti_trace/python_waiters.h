@@ -31,12 +31,14 @@ struct python_waiter {
 };
 
 #define PYTHON_PIECES 64
-#define PYTHON_PIECE_BYTES 1024u /* a page is a multiple of it */
+#define PYTHON_PIECE_BYTES 512u /* a page is a multiple of it */
 
 /* Zero-initialise. */
 struct python_pieces {
-	uint64_t start[PYTHON_PIECES]; /* 0: none */
-	bool used[PYTHON_PIECES];      /* by the last reading */
+	uint32_t count;
+	uint32_t last;                 /* the one that was looked at last */
+	uint64_t start[PYTHON_PIECES]; /* 0: it could not be read */
+	bool used[PYTHON_PIECES];      /* by this reading, or the last */
 	unsigned char bytes[PYTHON_PIECES][PYTHON_PIECE_BYTES];
 };
 
