@@ -84,12 +84,13 @@ $(BUILD)/%.o: %.c Makefile
 # The injection library: never sanitized, for it runs inside other people's programs. Its little
 # thread-local storage is reached by descriptors, if the compiler knows them: a few instructions and
 # no table where the loader has room for it in each thread's static block, which it usually has.
-# Where it has not, glibc before 2.40 may lose vector registers, so the library uses none.
+# Where it has not, glibc before 2.40 may lose vector registers, so the library uses none. Functions
+# of others are called without a stub: it would be one cache line more at each launch.
 DESCRIPTORS := -mtls-dialect=gnu2 -mgeneral-regs-only
 DESCRIPTORS := $(shell echo 'int i;' | $(CC) $(DESCRIPTORS) -c -x c - -o /dev/null 2>/dev/null && \
 	echo $(DESCRIPTORS))
 INJECT_CFLAGS = $(filter-out -fsanitize%,$(filter-out -fno-sanitize%,$(CFLAGS))) -fPIC \
-	-fvisibility=hidden -DPYTHON_FRAMES_MAX=256 $(DESCRIPTORS)
+	-fvisibility=hidden -fno-plt -DPYTHON_FRAMES_MAX=256 $(DESCRIPTORS)
 # have no such storage, but numbers with a fraction
 $(addprefix $(BUILD)/pic/cupti_trace/,clock.o stack_sampler.o counter_output.o counted_times.o): DESCRIPTORS :=
 $(BUILD)/pic/%.o: %.c Makefile
