@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -48,6 +49,7 @@ struct supervisor {
 	int signals;   /* signalfd */
 	int relay;     /* to the worker */
 	int reports;   /* from the worker */
+	int is_user;   /* eventfd for the worker */
 	bool is_writing, has_warned;
 	bool is_done;
 	int status;          /* of the worker, once done */
@@ -107,7 +109,12 @@ static void report(const struct supervisor_link *link, enum report_kind kind, in
 
 void supervisor_report_user(const struct supervisor_link *link)
 {
+	struct pollfd answer[] = {{.fd = link->is_user, .events = POLLIN},
+				  {.fd = link->signals}}; /* for its end */
+
 	report(link, REPORT_USER, 0, "");
+	while (poll(answer, 2, -1) < 0)
+		;
 }
 
 void supervisor_report_folder(const struct supervisor_link *link, const char *path)
@@ -145,6 +152,7 @@ static void become_user(struct supervisor *s)
 	privilege_lock();
 	if (!err)
 		privilege_drop_all();
+	eventfd_write(s->is_user, 1);
 }
 
 /*
@@ -443,14 +451,16 @@ int supervisor_run(struct log *log, const struct identity *identity,
 	sigaddset(&blocked, SIGPIPE); /* an error of write() instead; so is SIGXFSZ, one of ours */
 	sigprocmask(SIG_BLOCK, &blocked, NULL);
 	s.signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (s.signals < 0 || pipe2(relay, O_CLOEXEC | O_NONBLOCK) != 0 ||
+	s.is_user = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s.signals < 0 || s.is_user < 0 || pipe2(relay, O_CLOEXEC | O_NONBLOCK) != 0 ||
 	    pipe2(reports, O_CLOEXEC | O_NONBLOCK) != 0)
 		goto failed;
 	s.worker = fork();
 	if (s.worker < 0)
 		goto failed;
 	if (s.worker == 0) {
-		struct supervisor_link link = {.signals = relay[0], .reports = reports[1]};
+		struct supervisor_link link = {
+			.signals = relay[0], .reports = reports[1], .is_user = s.is_user};
 
 		close(s.signals);
 		close(relay[1]);

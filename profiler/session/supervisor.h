@@ -7,7 +7,7 @@
  * not made for hostile input, and may sit in a read that no signal ends (a file on a FUSE mount).
  * The supervisor reads nothing but signals and the worker's reports, so that Ctrl-C ends the
  * command within two seconds whatever the worker is doing. It gives up privilege when the worker
- * does, and needs none.
+ * does, before there is a target, and needs none.
  *
  * Signals that would end the supervisor (except those that faults raise, and except those that we
  * were started with ignored) are collected there and sent to the worker, which blocks them and
@@ -44,6 +44,7 @@
 struct supervisor_link {
 	int signals; /* readable when there are signals, or when the supervisor has gone */
 	int reports;
+	int is_user; /* eventfd: the supervisor has given up privilege */
 };
 
 struct supervisor_signal {
@@ -86,10 +87,10 @@ int supervisor_run(struct log *log, const struct identity *identity,
 int supervisor_next_signal(const struct supervisor_link *link, struct supervisor_signal *signal);
 
 /*
- * Reports: we are the user now; this is the private folder, to be removed if we cannot ("": it is
- * gone); this is the target, a child that has not been waited for; it has ended; names are looked
- * up and outputs are written from now on; that is done, and what follows ends at a signal, which we
- * take.
+ * Reports: we are the user now (returns when the supervisor is, too, or has been killed); this is
+ * the private folder, to be removed if we cannot ("": it is gone); this is the target, a child that
+ * has not been waited for; it has ended; names are looked up and outputs are written from now on;
+ * that is done, and what follows ends at a signal, which we take.
  */
 void supervisor_report_user(const struct supervisor_link *link);
 void supervisor_report_target(const struct supervisor_link *link, pid_t pid);
