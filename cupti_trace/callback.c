@@ -35,8 +35,8 @@ struct function {
 	bool is_special : 1; /* neither launches nor waits: the next three */
 	bool is_plain : 1;   /* within another call it does nothing of its own */
 	bool launches : 1;
-	bool does_more : 1;  /* there is more to do at its entry than a launch */
-	bool is_usual : 1;   /* a launch, and nothing more to do at its entry; it has a name here */
+	bool does_more : 1; /* there is more to do at its entry than a launch */
+	bool is_usual : 1;  /* it launches a kernel, there is no more to do, and its name is here */
 	bool ends_alone : 1; /* if its launch succeeds, there is nothing to do at its exit */
 	bool allocates : 1;  /* and each allocation needs its stack */
 	bool is_sync : 1;    /* waits for the GPU, and launches that it waits for are marked */
@@ -187,8 +187,7 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	else if (f.meaning != API_KERNEL) /* a batch of copies is many operations */
 		f.flags = GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER;
 	f.does_more = f.is_sync || f.is_unknown || f.runs_graph;
-	f.is_usual = (f.meaning == API_KERNEL || f.meaning == API_GRAPH) && f.is_plain &&
-		     !f.does_more && !known.size_at;
+	f.is_usual = f.meaning == API_KERNEL && f.is_plain && !f.does_more;
 	f.size_at = known.size_at;
 	f.kind_at = known.kind_at;
 	f.kernel_at = known.kernel_at;

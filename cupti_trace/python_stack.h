@@ -80,8 +80,8 @@ uint64_t python_stack_hash_numbers(uint64_t hash, const struct python_stack *sta
 /*
  * The latter with the calling thread's stack as python_stack_read would read it, without keeping
  * it, in two steps: where it begins (0: nowhere), and the hash (0: it has to be read). Only where
- * there is an interpreter. What the first step reads the processor waits for, one word after the
- * other; what is done between the two needs no time meanwhile.
+ * there is an interpreter. The processor waits for what the first step reads, one word after the
+ * other; what the caller does between the two takes no time of its own.
  */
 #define PYTHON_STACK_UNKNOWN UINT64_C(1)
 uint64_t python_stack_innermost(void);

@@ -147,15 +147,15 @@ static bool may_pass(struct gate *gate, uint64_t frame, uint32_t hash, bool *is_
 
 /* How words are read. */
 enum reading {
-	READ_QUICKLY,  /* no gate's stack is another than last time; else as the next one */
+	READ_QUICKLY,  /* as long as each gate's stack is that of last time; else by gates */
 	READ_BY_GATES, /* *is_new becomes true if the kernel was asked */
 	READ_KNOWN,    /* by a walk, or they were found to be those of one, which is noted */
 };
 static uint64_t hash_by_gates(struct layout *l, bool *is_new);
 
 /*
- * Four hashes side by side: each step waits for the one before. 0: a page cannot be read. Always
- * inlined with a constant `reading`.
+ * Four hashes side by side, for each step waits for the one before. 0: a page cannot be read.
+ * Always inlined with a constant `reading`.
  */
 READS_ANY_STACK static inline __attribute__((always_inline)) uint64_t
 hash_words(struct layout *l, enum reading reading, bool *is_new)
