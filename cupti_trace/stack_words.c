@@ -107,12 +107,15 @@ READS_ANY_STACK static WITHIN_LAUNCH uint64_t step(uint64_t hash, uint64_t seed,
 }
 
 /*
- * Of four such hashes. What differs alike in two does not cancel, for the weights are odd and
- * large, and differ. The highest bits depend on all words.
+ * Of four such hashes. Words that stand at the same step of two have the same power of the
+ * multiplier: so that no differences of theirs are known to cancel, the weights are secret, too.
+ * The highest bits depend on all words.
  */
 static WITHIN_LAUNCH uint64_t join(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
-	return a * 0x2c6fe96f + b * 0x5851f42d + c * 0x6c8e9cf5 + d;
+	const uint64_t *weights = hash_seed.weights;
+
+	return a * weights[0] + b * weights[1] + c * weights[2] + d;
 }
 
 static struct gate *gates_of(struct layout *l)

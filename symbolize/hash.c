@@ -4,9 +4,17 @@
 #include <sys/auxv.h>
 #include <sys/random.h>
 
-struct hash_seed hash_seed = {0x9e3779b97f4a7c15u, 0xd1342543de82ef95u};
+struct hash_seed hash_seed __attribute__((aligned(64))) = {
+	/* one cache line */
+	0x9e3779b97f4a7c15u,
+	0xd1342543de82ef95u,
+	{0xaf251af3b0f025b5u, 0xb564ef22ec7aece7u, 0x9fb21c651e98df25u},
+};
 
-/* Where getrandom does not answer, the kernel's 16 random bytes for each program have to do. */
+/*
+ * Where getrandom does not answer, the kernel's 16 random bytes for each program have to do; then
+ * the weights are public.
+ */
 __attribute__((constructor)) static void draw_seed(void)
 {
 	const void *given = (const void *)(uintptr_t)getauxval(AT_RANDOM);
@@ -15,6 +23,9 @@ __attribute__((constructor)) static void draw_seed(void)
 	if (getrandom(&drawn, sizeof(drawn), GRND_NONBLOCK) == (ssize_t)sizeof(drawn))
 		hash_seed = drawn;
 	else if (given)
-		memcpy(&hash_seed, given, sizeof(hash_seed));
+		memcpy(&hash_seed, given, offsetof(struct hash_seed, weights));
 	hash_seed.second |= 1;
+	hash_seed.weights[0] = (hash_seed.weights[0] & ~UINT64_C(3)) | 1;
+	hash_seed.weights[1] |= 3;
+	hash_seed.weights[2] = (hash_seed.weights[2] & ~UINT64_C(3)) | 1;
 }

@@ -16,9 +16,14 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Drawn before main(), not changed later; the second is odd. */
+/*
+ * Drawn before main(), not changed later; all but the first are odd. The weights are for hashes
+ * that are joined by adding them up: four, of which the last has the weight 1. Those of the last
+ * two, and of all, are in sum twice an odd number, and so loses no more than the highest bit what
+ * is in each of these hashes alike.
+ */
 struct hash_seed {
-	uint64_t first, second;
+	uint64_t first, second, weights[3];
 };
 extern struct hash_seed hash_seed;
 

@@ -8,7 +8,7 @@
 
 static struct hash_seed seed_of(struct prng *p)
 {
-	return (struct hash_seed){prng_u64(p), prng_u64(p) | 1};
+	return (struct hash_seed){.first = prng_u64(p), .second = prng_u64(p) | 1};
 }
 
 /* The longest time that one of the hashes takes to find its slot, in steps. */

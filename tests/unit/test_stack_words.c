@@ -124,7 +124,7 @@ static void each_word_counts(void **state)
 }
 
 /*
- * Neither two words exchanged nor the same change of two may cancel out. Where two differ in their
+ * Neither two words exchanged nor like changes of two may cancel out. Where two differ in their
  * highest bits alone they may, by chance, but then they are no two addresses of one program.
  */
 #define LOW_BITS 36
@@ -145,6 +145,13 @@ static void each_place_counts(void **state)
 				*a = was_a ^ UINT64_C(1) << bit;
 				*b = was_b ^ UINT64_C(1) << bit;
 				assert_true(stack_words_guess(&words, frame_at(8)) != hash);
+			}
+			for (uint64_t up = 1; up <= 9; up++) {
+				for (uint64_t down = 1; down <= 9; down++) {
+					*a = was_a + 16 * up;
+					*b = was_b - 16 * down;
+					assert_true(stack_words_guess(&words, frame_at(8)) != hash);
+				}
 			}
 			*a = was_a;
 			*b = was_b;
