@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "cupti_trace/guest.h"
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/readable.h"
 
@@ -24,10 +25,9 @@ static const struct {
 
 static bool copy(uint64_t address, void *buffer, size_t size)
 {
-	struct iovec local = {.iov_base = buffer, .iov_len = size};
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = size};
+	const struct iovec piece = {.iov_base = (void *)(uintptr_t)address, .iov_len = size};
 
-	return read_own_memory(&local, &remote, 1) == (ssize_t)size;
+	return read_own_memory(buffer, size, &piece, 1) == (ssize_t)size;
 }
 
 /*
@@ -38,6 +38,7 @@ static void refresh(struct python_pieces *p)
 {
 	struct iovec pieces[PYTHON_PIECES];
 	uint32_t count = 0;
+	size_t wanted;
 	ssize_t bytes = 0;
 
 	for (uint32_t i = 0; i < p->count; i++) {
@@ -47,8 +48,10 @@ static void refresh(struct python_pieces *p)
 		pieces[count++] = (struct iovec){.iov_base = (void *)(uintptr_t)p->start[i],
 						 .iov_len = PYTHON_PIECE_BYTES};
 	}
+	wanted = count * PYTHON_PIECE_BYTES;
 	if (count > 0)
-		bytes = gather_own_memory(p->bytes, count * PYTHON_PIECE_BYTES, pieces, count);
+		bytes = guest_has_filter() ? read_own_memory(p->bytes, wanted, pieces, count)
+					   : gather_own_memory(p->bytes, wanted, pieces, count);
 	p->count = bytes > 0 ? (uint32_t)bytes / PYTHON_PIECE_BYTES : 0;
 	p->last = 0;
 	memset(p->used, 0, sizeof(p->used));
@@ -103,9 +106,10 @@ struct reading {
 	struct python_memory memory;
 };
 
+/* A seccomp filter that has come meanwhile may end the program for what reading takes. */
 static bool begin(struct reading *r, struct python_pieces *pieces)
 {
-	*r = (struct reading){.python = python_stack_interpreter(),
+	*r = (struct reading){.python = guest_is_shut_in() ? NULL : python_stack_interpreter(),
 			      .pieces = pieces,
 			      .memory = {.read = read_by_pieces, .context = pieces}};
 	if (r->python)

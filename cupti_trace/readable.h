@@ -28,9 +28,21 @@ static inline bool is_readable(uint64_t address)
 }
 
 /*
- * Copies pieces, one behind the other, to `to`. Returns how many bytes were copied before one that
- * cannot be read; -1: none, or one is no address of a program. To read by process_vm_readv, the
- * kernel looks up and holds each page that is read, which takes it longer than to copy them. By
+ * process_vm_readv(2): copies pieces, one behind the other, to `to`. Returns how many bytes were
+ * copied before one that cannot be read; -1: none. By the calling thread's id: the process's is
+ * that of its first thread, which has no memory once it has ended.
+ */
+static inline ssize_t read_own_memory(void *to, size_t bytes, const struct iovec *pieces,
+				      unsigned long count)
+{
+	struct iovec all = {.iov_base = to, .iov_len = bytes};
+
+	return process_vm_readv((pid_t)syscall(SYS_gettid), &all, 1, pieces, count, 0);
+}
+
+/*
+ * The same in less time, where no seccomp filter might end the program for it. To read, the kernel
+ * looks up and holds each page that is read, which takes it longer than to copy them. By
  * process_vm_writev we write to ourselves: then it does so with the pages of `to`, and reads as in
  * any system call. Not by that function of libc: in a program built with AddressSanitizer it is
  * another, which ends the program if a piece holds what only its owner may read.
@@ -41,16 +53,6 @@ static inline ssize_t gather_own_memory(void *to, size_t bytes, const struct iov
 	struct iovec all = {.iov_base = to, .iov_len = bytes};
 
 	return syscall(SYS_process_vm_writev, syscall(SYS_gettid), pieces, count, &all, 1UL, 0UL);
-}
-
-/*
- * process_vm_readv(2). By the calling thread's id: the process's is that of its first thread, which
- * has no memory once it has ended.
- */
-static inline ssize_t read_own_memory(const struct iovec *local, const struct iovec *remote,
-				      unsigned long count)
-{
-	return process_vm_readv((pid_t)syscall(SYS_gettid), local, count, remote, count, 0);
 }
 
 #endif

@@ -64,6 +64,27 @@ handed_frames()
 	done
 }
 
+# Where the program may be ended for it, no other thread's memory is read; nor by a call that a filter
+# of before could refuse and that reading does not need.
+@test "system calls for which the program is ended" {
+	local python
+
+	for python in "${pythons[@]}"; do
+		echo "$python"
+		trace "$python" forward single shut_in
+		expect_equal 'GPU ns' "$(weight_of out.folded)" 6000
+		diff - <(handed_frames | grep -v 'after\|forward') <<-'END'
+			alone:  1000
+			late: case_shut_in > inside > launch 1000
+			single: case_single > B > [handed to pt_autograd_0] 2000
+		END
+		REFUSED=311 trace "$python" forward single
+		diff - <(handed_frames | grep -v 'after\|forward') <<-'END'
+			single: case_single > B > [handed to pt_autograd_0] 2000
+		END
+	done
+}
+
 @test "a pass within a pass, and Python on the worker" {
 	local python
 

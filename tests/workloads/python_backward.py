@@ -2,9 +2,11 @@
 """python_backward.py CASE...: hands launches to threads named pt_autograd_N and waits for them, as
 PyTorch's backward pass does: with libautograd_engine.so (its path is in AUTOGRAD_ENGINE), and a
 package that has the names of PyTorch's files. Each kernel takes 1000 ns and has a name of its own.
-Runs on Python 3.8 and later, without other modules."""
+Runs on Python 3.8 and later, without other modules. REFUSED: numbers of system calls for which
+the kernel ends the program, from the start."""
 import ctypes
 import os
+import struct
 import sys
 import threading
 import time
@@ -15,6 +17,7 @@ from torch.autograd import graph  # noqa: E402
 
 NAMES = ("single again other first second thread outer inner recomputed own_python alone late nvtx "
          "nested_range burnt forward left right after many reused_0 reused_1 reused_2 reused_3").split()
+PROCESS_VM_READV, PROCESS_VM_WRITEV = 310, 311  # x86-64
 cuda = ctypes.CDLL("libcuda.so.1")
 module, context = ctypes.c_void_p(), ctypes.c_void_p()
 
@@ -31,8 +34,31 @@ def launch(name, where=None):
     check(cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None))
 
 
+def refuse(*calls):
+    """From now on the kernel ends the program for these system calls, by any thread."""
+    PR_SET_NO_NEW_PRIVS, SYS_seccomp, SET_MODE_FILTER, TSYNC = 38, 317, 1, 1  # x86-64
+    LOAD, JUMP_IF_EQUAL, RETURN, ALLOW, KILL_PROCESS = 0x20, 0x15, 0x06, 0x7fff0000, 0x80000000
+    steps = [(LOAD, 0, 0, 0)]
+    for i, call in enumerate(calls):
+        steps.append((JUMP_IF_EQUAL, len(calls) - i, 0, call))
+    steps += [(RETURN, 0, 0, ALLOW), (RETURN, 0, 0, KILL_PROCESS)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+    program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code)))
+    libc = ctypes.CDLL(None)
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.syscall(SYS_seccomp, SET_MODE_FILTER, TSYNC, program):
+        sys.exit("no filter")
+
+
 def case_single():
     backward("k:single@0 k:single@0")
+
+
+def case_shut_in():
+    def inside():
+        launch("late")
+        backward("k:alone@0")
+    refuse(PROCESS_VM_READV, PROCESS_VM_WRITEV)
+    inside()
 
 
 def case_other():
@@ -202,6 +228,8 @@ def main(cases):
 
 
 if __name__ == "__main__":
+    if os.environ.get("REFUSED"):
+        refuse(*map(int, os.environ["REFUSED"].split()))
     kernels = "\n".join(f"{name}=1000" for name in NAMES)
     check(graph.engine.start_engine(kernels.encode()))
     check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
