@@ -526,15 +526,27 @@ static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, s
 		on_launched(tracer, me, data, now);
 }
 
+/* It is the call whose launch was logged last. */
+static WITHIN_LAUNCH bool has_launched(const struct own *me, struct api_id id,
+				       const struct cupti_abi_callback_data *data)
+{
+	return me->launch_domain == id.domain && me->correlation_id == data->correlation_id;
+}
+
+/* It is the outermost call. */
+static WITHIN_LAUNCH bool is_outermost(const struct own *me, struct api_id id)
+{
+	return me->id.domain == id.domain && me->id.cbid == id.cbid;
+}
+
 static inline void on_exit_of(struct tracer *tracer, const struct function *f, struct own *me,
 			      struct api_id id, const struct cupti_abi_callback_data *data)
 {
-	bool ends_launch = me->is_in_launch && me->launch_domain == id.domain &&
-			   me->correlation_id == data->correlation_id;
+	bool ends_launch = me->is_in_launch && has_launched(me, id, data);
 
 	if (likely(ends_launch))
 		me->is_in_launch = me->ends_alone = false;
-	if (likely(me->id.domain == id.domain && me->id.cbid == id.cbid))
+	if (likely(is_outermost(me, id)))
 		me->function = NULL;
 	if (unlikely(!f->is_plain || f->meaning == API_NODE ||
 		     (ends_launch && (tracer->times_launches || started_nothing(me, data)))))
@@ -705,9 +717,8 @@ static NOT_ALWAYS void begin_call(struct tracer *tracer, uint32_t domain, uint32
 static WITHIN_LAUNCH bool is_end_of_launch(const struct own *me, struct api_id id,
 					   const struct cupti_abi_callback_data *data)
 {
-	return me->ends_alone && me->correlation_id == data->correlation_id &&
-	       me->launch_domain == id.domain && me->id.cbid == id.cbid &&
-	       me->id.domain == id.domain && cupti_abi_result(data) == 0;
+	return me->ends_alone && has_launched(me, id, data) && is_outermost(me, id) &&
+	       cupti_abi_result(data) == 0;
 }
 
 static NOT_ALWAYS void end_other_call(struct tracer *tracer, struct own *me, struct api_id id,

@@ -4,8 +4,8 @@
 #include <sys/auxv.h>
 #include <sys/random.h>
 
+/* On one cache line. */
 struct hash_seed hash_seed __attribute__((aligned(64))) = {
-	/* one cache line */
 	0x9e3779b97f4a7c15u,
 	0xd1342543de82ef95u,
 	{0xaf251af3b0f025b5u, 0xb564ef22ec7aece7u, 0x9fb21c651e98df25u},

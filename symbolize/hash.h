@@ -17,10 +17,10 @@
 #include <string.h>
 
 /*
- * Drawn before main(), not changed later; all but the first are odd. The weights are for hashes
- * that are joined by adding them up: four, of which the last has the weight 1. Those of the last
- * two, and of all, are in sum twice an odd number, and so loses no more than the highest bit what
- * is in each of these hashes alike.
+ * Drawn before main(), not changed later; all but the first are odd. The weights are for four
+ * hashes that are added up, the last with the weight 1. The sum of the last two weights, and that
+ * of all, is twice an odd number: so a difference that all of these hashes share loses its highest
+ * bit at most.
  */
 struct hash_seed {
 	uint64_t first, second, weights[3];
