@@ -90,9 +90,39 @@ struct uprobe_task {
 	struct return_instance *return_instances;
 } BPF_CORE_TYPE;
 
+/* Ids of users and groups, and sets of capabilities, are structures with one number. */
+typedef struct {
+	__u32 val;
+} kernel_id_t;
+
+typedef struct {
+	__u64 val; /* two of 32 bits before Linux 6.3 */
+} kernel_cap_t;
+
+struct user_namespace {
+	struct user_namespace *parent;
+	kernel_id_t owner;
+} BPF_CORE_TYPE;
+
+struct cred {
+	kernel_id_t uid, gid, suid, sgid, euid, egid;
+	kernel_cap_t cap_permitted;
+	struct user_namespace *user_ns;
+} BPF_CORE_TYPE;
+
+typedef struct {
+	__u64 bits;
+} mm_flags_t;
+
 struct mm_struct {
 	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
+	struct user_namespace *user_ns; /* whose capabilities reach it */
+	mm_flags_t flags;               /* since Linux 6.18 */
+} BPF_CORE_TYPE;
+
+struct mm_struct___with_number {
+	unsigned long flags;
 } BPF_CORE_TYPE;
 
 /* For its first member, which is a number. */
@@ -144,6 +174,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
+	const struct cred *real_cred; /* what others may do with it goes by */
 	struct signal_struct *signal;
 	struct files_struct *files;
 	struct uprobe_task *utask; /* NULL before its first uprobe */

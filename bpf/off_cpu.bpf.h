@@ -305,6 +305,7 @@ static __always_inline void follow_times(struct task_struct *task, __u32 pid, __
 		return;
 	}
 	begin_times(t, pid, tid, is_new);
+	t->is_hidden = !may_look_into(task);
 	publish_times(task, slot, t, pid);
 }
 
@@ -388,6 +389,8 @@ static __always_inline __u32 kind_of(struct task_struct *task, struct stack_time
 		return STACK_OFF_CPU_RUNNABLE;
 	if (state & (STATE_STOPPED | STATE_TRACED | STATE_FROZEN) || task->jobctl & JOB_FREEZE)
 		return STACK_OFF_CPU_STOPPED;
+	if (t->is_hidden)
+		return STACK_OFF_CPU_OTHER_CALL;
 	if ((__s64)number < 0)
 		return BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? STACK_OFF_CPU_DISK
 								      : STACK_OFF_CPU_PAGE_FAULT;
@@ -433,11 +436,13 @@ static __always_inline __u32 file_type_of(struct task_struct *task, __u32 kind,
 	return BPF_CORE_READ(file, f_inode, i_mode) & STACK_EVENT_FILE_TYPE;
 }
 
-static __always_inline __u32 site_of(__u32 kind, const struct pt_regs *regs)
+static __always_inline __u32 site_of(const struct stack_times *t, const struct pt_regs *regs)
 {
 	__u64 site = (regs->sp ^ (regs->ip << 20)) * 0x9e3779b97f4a7c15ull >> 32;
 
-	return kind == STACK_OFF_CPU_RUNNABLE || site == 0 ? STACK_OFF_CPU_ANY_SITE : site;
+	return t->kind == STACK_OFF_CPU_RUNNABLE || t->is_hidden || site == 0
+		       ? STACK_OFF_CPU_ANY_SITE
+		       : site;
 }
 
 /* Up to since_ns. */
@@ -468,7 +473,8 @@ static __noinline int end_times(struct task_struct *task, struct stack_times *t,
  * The thread runs a new program, as its process's first: what it did in the old one belongs to
  * that. Without room in the ring, the new one has it.
  */
-static __always_inline void start_times_over(struct stack_times *t, __u32 pid)
+static __always_inline void start_times_over(struct task_struct *task, struct stack_times *t,
+					     __u32 pid)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 
@@ -480,6 +486,7 @@ static __always_inline void start_times_over(struct stack_times *t, __u32 pid)
 	} else {
 		t->tid = pid;
 	}
+	t->is_hidden = !may_look_into(task);
 }
 
 /*
@@ -516,7 +523,9 @@ static __noinline int take_off_cpu(void *ctx, struct task_struct *task, struct s
 	began_ns = taken.sight.time_ns;
 	taken.sight.time_ns = t->since_ns;
 	taken.sight.tid = t->tid;
-	taken.flags |= file_type_of(task, t->kind, &regs);
+	t->is_hidden = taken.is_hidden;
+	if (!t->is_hidden)
+		taken.flags |= file_type_of(task, t->kind, &regs);
 	if (takes_kernel_waits)
 		t->has_stack = send_snapshot(&taken, &regs, ctx, 1, STACK_CALL_BYTES);
 	else
@@ -598,7 +607,7 @@ static __always_inline bool send_stack_of(struct task_struct *task, const struct
 	struct taken taken = {0};
 
 	begin_taking(&taken, task, regs->sp);
-	if (taken.flags & STACK_EVENT_NO_MEMORY)
+	if (taken.is_hidden || taken.flags & STACK_EVENT_NO_MEMORY)
 		return 0;
 	if (taken.above <= STACK_TINY_BYTES)
 		return send_stack_with_room(task, t, regs, taken.above, STACK_TINY_BYTES);
@@ -627,7 +636,7 @@ static __always_inline void begin_off_cpu(struct task_struct *task, struct stack
 	t->is_runnable = state == 0 || state == STATE_WAKING;
 	t->delay_ns = has_delays() ? task->sched_info.run_delay : 0;
 	t->kind = kind_of(task, t, state, regs);
-	t->site = site_of(t->kind, regs);
+	t->site = site_of(t, regs);
 	choose_sum(t);
 	t->is_off = 1;
 }
@@ -670,7 +679,9 @@ static __always_inline void follow_running(struct task_struct *task, __u32 pid)
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
 		__builtin_memset(&regs, 0, sizeof(regs));
 	begin_times(t, pid, pid_in_profiler_ns(task), 0);
-	t->call = restarted_call(task, &regs);
+	t->is_hidden = !may_look_into(task);
+	if (!t->is_hidden)
+		t->call = restarted_call(task, &regs);
 	if (!has_cpu(task))
 		begin_off_cpu(task, t, pid, &regs);
 	publish_times(task, slot, t, pid);

@@ -30,6 +30,29 @@ struct {
 	__type(value, struct stack_python);
 } pythons SEC(".maps");
 
+/* The processes that are followed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PROCESSES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* process id */
+	__type(value, struct stack_process);
+} tracked SEC(".maps");
+
+static __always_inline struct stack_program *program_of(__u32 pid)
+{
+	struct stack_process *process = bpf_map_lookup_elem(&tracked, &pid);
+
+	return process ? &process->program : 0;
+}
+
+/* Returns whether the layout is of this program, not of an earlier one in the same process. */
+static __always_inline bool is_layout_of(const struct stack_python *p,
+					 const struct stack_program *now)
+{
+	return now->before_ns < p->began_ns && p->began_ns < now->began_ns;
+}
+
 /* Where a thread's state was found last. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

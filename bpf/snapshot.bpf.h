@@ -7,6 +7,7 @@
 #ifndef BPF_SNAPSHOT_BPF_H
 #define BPF_SNAPSHOT_BPF_H
 
+#include "access.bpf.h"
 #include "python.bpf.h"
 
 /* DWARF's numbers: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 pc. */
@@ -182,9 +183,12 @@ static __always_inline void restore_returns(struct task_struct *task, void *copy
 struct taken {
 	struct python_sight sight;
 	__u64 above;  /* the bytes that the stack has, or STACK_ABOVE_UNKNOWN */
+	__u64 mm;     /* the thread's memory, the kernel's struct */
 	__u64 ran_ns; /* as in struct stack_snapshot */
 	__u32 flags;
 	__u16 kind, function;
+	__u8 is_hidden;  /* the user may not look into the task */
+	__u8 is_in_exec; /* the task executes another program */
 };
 
 /*
@@ -201,17 +205,42 @@ static __always_inline void begin_taking(struct taken *t, struct task_struct *ta
 	t->sight.time_ns = bpf_ktime_get_ns();
 	t->sight.self = self;
 	t->sight.tid = current_tid(task);
+	t->mm = (__u64)mm;
 	t->above = first > sp ? first - sp : STACK_ABOVE_UNKNOWN;
 	if (first == sp)
 		t->above = sizeof(first); /* no instruction of it has run; nothing called it */
 	if (self > sp && self - sp < t->above)
 		t->above = self - sp;
 	/* no branch: the verifier would go twice through all that follows */
-	t->flags |= STACK_EVENT_IN_EXEC * BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+	t->is_in_exec = BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+	t->flags |= STACK_EVENT_IN_EXEC * t->is_in_exec;
 	if (!mm) {
 		t->flags = STACK_EVENT_NO_MEMORY;
 		t->above = 0;
 	}
+	t->is_hidden = !may_look_into(task);
+	t->flags |= STACK_EVENT_NO_ACCESS * t->is_hidden;
+}
+
+/* Sends a snapshot of a task that the user may not look into. 0: the ring has no room. */
+__noinline int send_hidden(const struct taken *t)
+{
+	const __u32 size = sizeof(struct stack_snapshot);
+	struct stack_snapshot *s;
+
+	if (!t)
+		return 0;
+	s = bpf_ringbuf_reserve(&events, size, 0);
+	if (!s)
+		return 0;
+	__builtin_memset(s, 0, size);
+	describe(&s->event, t->sight.time_ns, t->sight.pid, t->sight.tid, t->kind, t->function,
+		 size);
+	s->event.flags = t->flags;
+	s->ran_ns = t->ran_ns;
+	s->kernel_at = s->stack_at = size;
+	bpf_ringbuf_submit(s, wakeup_flags(size));
+	return 1;
 }
 
 /*
@@ -290,13 +319,32 @@ static __always_inline bool send_fitting(const struct taken *t, const struct pt_
 	return send_with_room(t, regs, ctx, has_kernel, python, limit);
 }
 
+/*
+ * Returns 1 if the layout is of the process's program. While another one is executed, its memory
+ * may be there already.
+ */
+__noinline int has_python(const struct taken *t, const struct stack_python *python)
+{
+	const struct stack_program *program;
+	__u32 pid;
+
+	if (!t || !python)
+		return 0;
+	pid = t->sight.pid; /* before Linux 6.2 keys have to lie on the stack */
+	program = program_of(pid);
+	return program && is_layout_of(python, program) && (!t->is_in_exec || t->mm == program->mm);
+}
+
 /* False: the ring has no room. */
 static __always_inline bool send_snapshot(const struct taken *t, const struct pt_regs *regs,
 					  void *ctx, const bool has_kernel, const __u32 limit)
 {
-	const struct stack_python *python = bpf_map_lookup_elem(&pythons, &t->sight.pid);
+	const struct stack_python *python;
 
-	if (python)
+	if (t->is_hidden)
+		return send_hidden(t);
+	python = bpf_map_lookup_elem(&pythons, &t->sight.pid);
+	if (python && has_python(t, python))
 		return send_fitting(t, regs, ctx, has_kernel, python, limit);
 	return send_fitting(t, regs, ctx, has_kernel, 0, limit);
 }

@@ -57,6 +57,11 @@ enum stack_event_kind {
  * its registers stay until the new one's are set.
  */
 #define STACK_EVENT_IN_EXEC 32u
+/*
+ * The user may not look into the process (access.bpf.h): a snapshot has no registers, no stack and
+ * no frames. CPU_USED of an exec: so it is for the new program.
+ */
+#define STACK_EVENT_NO_ACCESS 64u
 /* OFF_CPU, in a call that reads or writes: the type of that file, as S_IFMT has it */
 #define STACK_EVENT_FILE_TYPE 0xf000u
 
@@ -89,6 +94,20 @@ struct stack_value {
 #define STACK_PROBE_LAUNCH 0x10000u
 #define STACK_PROBE_DRIVER 0x20000u /* of the driver: does not count inside a runtime launch */
 
+/* ---- processes that are followed ---- */
+
+/* The program that a process runs. */
+struct stack_program {
+	__u64 began_ns;  /* when BPF saw its exec or fork, which is after perf's record of that */
+	__u64 before_ns; /* likewise of the program before; 0: it was not followed */
+	__u64 mm;        /* its memory, the kernel's struct; 0: unknown */
+};
+
+struct stack_process {
+	__u64 self; /* the kernel's struct signal_struct of the process; 0: unknown */
+	struct stack_program program;
+};
+
 /* ---- Python ---- */
 
 /*
@@ -105,6 +124,8 @@ struct stack_python {
 	__u64 interpreters; /* address of the pointer to the first interpreter's state */
 	__u64 program;      /* code objects are sent once per program; a fork shares its parent's */
 	__u64 runtime;      /* _PyRuntime; the lock of the first interpreter is in it */
+	__u64 began_ns;     /* when the process's program began, by perf's record of its exec or
+			       fork; 1: before it was followed. Frames of no other program are read */
 	__u32 runtime_bytes;
 	__u32 interpreter_next;
 	__u32 interpreter_threads;
@@ -146,7 +167,6 @@ struct stack_python {
 	__u16 frame_copy;
 	__u16 code_copies;
 	__u16 code_instructions;
-	__u16 padding[4];
 };
 
 /* One link of the chain of frames. */
@@ -308,7 +328,7 @@ struct stack_times {
 	__u8 is_off;
 	__u8 is_runnable; /* off the CPU, and not blocked */
 	__u8 has_stack, is_in_call;
-	__u8 unused;
+	__u8 is_hidden;       /* the user may not look into the process */
 	__u16 call;           /* the last system call that it was blocked in */
 	__u64 python_runtime; /* the address of _PyRuntime */
 	__u32 python_bytes;   /* of it; 0: not known to run Python */

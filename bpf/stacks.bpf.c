@@ -36,14 +36,6 @@ static __always_inline bool is_recorded(__u64 from_ns)
 	return now >= from_ns && (!recorded_to_ns || now < recorded_to_ns);
 }
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_PROCESSES);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u32);   /* process id */
-	__type(value, __u64); /* the kernel's struct of it; 0: unknown */
-} tracked SEC(".maps");
-
 struct ending {
 	__u64 time_ns;
 	__u32 pid;
@@ -198,7 +190,7 @@ int leave_subscribe(struct pt_regs *ctx)
 	__u32 pid = current_process(task);
 
 	if ((int)ctx->ax == CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && pid && is_in(&tracked, pid))
-		send_value(task, pid, STACK_EVENT_REFUSED, 0, ctx->ip);
+		send_value(task, pid, STACK_EVENT_REFUSED, 0, may_look_into(task) ? ctx->ip : 0);
 	return 0;
 }
 
@@ -321,7 +313,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, struc
 	t->has_stack = 0;
 	t->is_runnable = is_preempted || state == 0 || state == STATE_WAKING;
 	t->kind = kind_of(task, t, state, regs);
-	t->site = site_of(t->kind, regs);
+	t->site = site_of(t, regs);
 	t->is_in_call = is_in_call(task, t->pid, regs->sp);
 	if (t->is_in_call)
 		return;
@@ -420,7 +412,7 @@ int BPF_PROG(on_exec_times, struct task_struct *task)
 	struct stack_times *t = times_of(task);
 
 	if (t && !times_over_ns)
-		start_times_over(t, pid);
+		start_times_over(task, t, pid);
 	else if (!t && pid && is_in(&tracked, pid) && follows_new_threads && !times_over_ns)
 		follow_times(task, pid, pid, 0);
 	return 0;
@@ -465,26 +457,32 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	__u32 from = process_of(parent), to = process_of(child);
-	struct stack_python *python;
-	__u64 self;
+	struct stack_process begun = {.program = {.began_ns = bpf_ktime_get_ns()}};
+	struct stack_process *creator;
+	struct stack_python python, *known;
 
 	/* a new thread has its creator's process id */
 	if (!to || from == to)
 		return 0;
-	if (!from || !is_in(&tracked, from)) {
+	creator = from ? bpf_map_lookup_elem(&tracked, &from) : 0;
+	if (!creator) {
 		/* it may have been the id of a process that is not released yet */
 		if (is_in(&tracked, to))
 			forget(to);
 		return 0;
 	}
-	self = signal_of(child);
-	if (bpf_map_update_elem(&tracked, &to, &self, BPF_ANY))
+	begun.self = signal_of(child);
+	begun.program.mm = (__u64)BPF_CORE_READ(child, mm);
+	if (bpf_map_update_elem(&tracked, &to, &begun, BPF_ANY))
 		COUNT(untracked_processes);
-	python = bpf_map_lookup_elem(&pythons, &from);
-	if (python)
-		bpf_map_update_elem(&pythons, &to, python, BPF_ANY);
-	else
+	known = bpf_map_lookup_elem(&pythons, &from);
+	if (known && is_layout_of(known, &creator->program)) {
+		python = *known;
+		python.began_ns = 1; /* the child's program, as far as it goes back */
+		bpf_map_update_elem(&pythons, &to, &python, BPF_ANY);
+	} else {
 		bpf_map_delete_elem(&pythons, &to);
+	}
 	return 0;
 }
 
@@ -499,11 +497,13 @@ int BPF_PROG(on_thread, struct task_struct *parent, struct task_struct *child)
 
 	if (!pid || pid != process_of(child) || !is_in(&tracked, pid))
 		return 0;
+	if (!may_look_into(task))
+		return 0; /* its origin stays unknown */
 	taken.sight.pid = pid;
-	taken.flags = pid_in_profiler_ns(child);
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
 		__builtin_memset(&regs, 0, sizeof(regs));
 	begin_taking(&taken, task, regs.sp);
+	taken.flags = pid_in_profiler_ns(child);
 	if (!send_snapshot(&taken, &regs, ctx, 0, STACK_CALL_BYTES))
 		COUNT(dropped_threads);
 	__sync_fetch_and_add(&counters.sample_ns, bpf_ktime_get_ns() - taken.sight.time_ns);
@@ -517,18 +517,37 @@ static __always_inline __u64 used_ns(struct task_struct *task)
 	       BPF_CORE_READ(task, se.sum_exec_runtime);
 }
 
+/* Notes that the process runs another program, and drops the layout of the one before. */
+static __always_inline void begin_program(struct task_struct *task, __u32 pid, __u64 now_ns,
+					  struct stack_program *program)
+{
+	struct stack_python *python = bpf_map_lookup_elem(&pythons, &pid);
+
+	program->before_ns = program->began_ns;
+	program->began_ns = now_ns;
+	program->mm = (__u64)BPF_CORE_READ(task, mm);
+	if (python && !is_layout_of(python, program))
+		bpf_map_delete_elem(&pythons, &pid);
+}
+
 /* A new program in the process starts over: it may be able to use CUPTI. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
-	__u32 pid = process_of(task);
+	__u32 pid = process_of(task), flags = STACK_EVENT_EXEC;
+	struct stack_program *program = pid ? program_of(pid) : 0;
+	__u64 now_ns = bpf_ktime_get_ns();
 
 	bpf_task_storage_delete(&threads, task);
 	if (!pid)
 		return 0;
 	bpf_map_delete_elem(&timed, &pid);
-	if (is_in(&tracked, pid))
-		send_used(task, pid, bpf_ktime_get_ns(), STACK_EVENT_EXEC, used_ns(task));
+	if (!program)
+		return 0;
+	begin_program(task, pid, now_ns, program);
+	if (!may_look_into(task))
+		flags |= STACK_EVENT_NO_ACCESS;
+	send_used(task, pid, now_ns, flags, used_ns(task));
 	return 0;
 }
 
@@ -556,7 +575,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {
-	__u64 self = signal_of(task), *now;
+	struct stack_process *now;
+	__u64 self = signal_of(task);
 	struct ending *end = bpf_map_lookup_elem(&ending, &self);
 	struct ending ended;
 
@@ -567,7 +587,7 @@ int BPF_PROG(on_free, struct task_struct *task)
 	send_used(task, ended.pid, ended.time_ns, 0,
 		  BPF_CORE_READ(task, signal, sum_sched_runtime));
 	now = bpf_map_lookup_elem(&tracked, &ended.pid);
-	if (now && (*now == self || *now == 0))
+	if (now && (now->self == self || now->self == 0))
 		forget(ended.pid);
 	return 0;
 }

@@ -508,6 +508,8 @@ static void look_for_python(struct collect *c, struct process *process,
 			 &found.layout, &found.unknown_hex) &&
 	    !found.unknown_hex)
 		return;
+	/* BPF saw it before we did */
+	found.layout.began_ns = process->is_attached ? 1 : process->began_ns;
 	if (array_make_room(&c->found, c->found_count, &c->found_capacity, sizeof(found)))
 		c->found[c->found_count++] = found;
 }

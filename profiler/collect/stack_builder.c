@@ -200,7 +200,8 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 				const struct stack_snapshot *snapshot, const char *api,
 				bool *is_whole)
 {
-	bool is_gone = (snapshot->event.flags & STACK_EVENT_NO_MEMORY) != 0;
+	bool is_hidden = (snapshot->event.flags & STACK_EVENT_NO_ACCESS) != 0;
+	bool is_gone = is_hidden || (snapshot->event.flags & STACK_EVENT_NO_MEMORY) != 0;
 	bool is_in_exec = (snapshot->event.flags & STACK_EVENT_IN_EXEC) != 0;
 	uint32_t tracing = count_tracing(b, snapshot);
 	struct python_merge_result python;
@@ -217,6 +218,10 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 		b->unwound_end = UNWIND_WHOLE;
 		count_end(b);
 		*is_whole = true;
+		if (is_hidden && api)
+			add_text(&f, FRAME_API, api);
+		if (is_hidden)
+			add_text(&f, FRAME_MARK, MARK_NO_ACCESS);
 		return stack_table_add(b->stacks, push_program(b, process), f.list, f.count);
 	}
 	count_end(b);

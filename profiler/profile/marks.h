@@ -11,7 +11,8 @@
 
 #define MARK_TRUNCATED "[truncated]" /* outermost: the stack is cut there */
 #define MARK_NO_STACK "[stack not captured]"
-#define MARK_NO_PROGRAM "[process]" /* whose name is not known */
+#define MARK_NO_PROGRAM "[process]"  /* whose name is not known */
+#define MARK_NO_ACCESS "[no access]" /* the user may not look into the process */
 #define MARK_NOT_SAMPLED "[not sampled]"
 #define MARK_NO_LAUNCH "[launch not captured]"
 #define MARK_KERNEL_LAUNCH "[launched by a kernel]"

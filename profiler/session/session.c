@@ -379,7 +379,7 @@ static int open_recording(struct session *s)
 {
 	if (!s->options->record)
 		return 0;
-	s->recording = recording_open(s->options->record);
+	s->recording = recording_open(s->options->record, kernel_events_bpf(s->kernel) != NULL);
 	if (s->recording)
 		return 0;
 	log_error(s->log, "cannot record to %s.pipe and .events: %s", s->options->record,
@@ -815,11 +815,8 @@ static void take_process_event(struct session *s, const struct process_event *ev
 	if (!process)
 		return;
 	recording_process_event(s->recording, event);
-	if (event->type == PROCESS_EXEC) {
+	if (event->type == PROCESS_EXEC)
 		s->quick_until_ns = monotonic_ns() + QUICK_NS;
-		if (kernel_events_bpf(s->kernel)) /* its layout of Python was the old program's */
-			bpf_source_set_python(kernel_events_bpf(s->kernel), event->pid, NULL);
-	}
 	call_timing_watch(s->call_timing, event, process);
 	if (s->attachment)
 		begin_cuda(s, process, event->type == PROCESS_MAP ? &event->mapping : NULL);
@@ -878,6 +875,9 @@ static void take_stack(struct session *s, const struct stack_event *event)
 		collect_python_code(s->collect, (const struct stack_python_code *)event);
 		break;
 	case STACK_EVENT_CPU_USED:
+		if (event->flags & STACK_EVENT_EXEC)
+			recording_access(s->recording, (pid_t)event->pid,
+					 !(event->flags & STACK_EVENT_NO_ACCESS));
 		collect_cpu_used(s->collect, (pid_t)event->pid, event->time_ns,
 				 ((const struct stack_value *)event)->value,
 				 event->flags & STACK_EVENT_EXEC);

@@ -416,11 +416,22 @@ static int take_from(struct bpf_map *map, pid_t pid)
 	return err == -ENOENT ? 0 : err;
 }
 
+/* Lets the BPF side know the calling thread's user. */
+static int set_viewer(struct bpf_source *s)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+
+	return s->bpf->bss->viewer.is_known
+		       ? 0
+		       : bpf_prog_test_run_opts(bpf_program__fd(s->bpf->progs.find_viewer), &run);
+}
+
 int bpf_source_track(struct bpf_source *s, pid_t pid)
 {
-	__u64 unknown = 0;
+	const struct stack_process begun = {.program.began_ns = monotonic_ns()};
+	int err = set_viewer(s);
 
-	return put_in(s->bpf->maps.tracked, pid, &unknown, sizeof(unknown));
+	return err ? err : put_in(s->bpf->maps.tracked, pid, &begun, sizeof(begun));
 }
 
 int bpf_source_follow_threads(struct bpf_source *s)
@@ -468,7 +479,7 @@ bool bpf_source_follows_any(const struct bpf_source *s)
 bool bpf_source_follows(const struct bpf_source *s, pid_t pid)
 {
 	__u32 key = (__u32)pid;
-	__u64 value;
+	struct stack_process value;
 
 	return bpf_map__lookup_elem(s->bpf->maps.tracked, &key, sizeof(key), &value, sizeof(value),
 				    0) == 0;
@@ -476,8 +487,6 @@ bool bpf_source_follows(const struct bpf_source *s, pid_t pid)
 
 int bpf_source_set_python(struct bpf_source *s, pid_t pid, const struct stack_python *python)
 {
-	if (!python)
-		return take_from(s->bpf->maps.pythons, pid);
 	/* if the process has ended, nobody would remove the entry again */
 	if (!bpf_source_follows(s, pid))
 		return -ESRCH;

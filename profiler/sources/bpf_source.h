@@ -79,7 +79,10 @@ bool bpf_source_next_times(struct bpf_source *source, struct stack_times *times)
 /* Then: whether some have come neither way yet. Threads that are about to end are in no list. */
 bool bpf_source_lacks_times(const struct bpf_source *source);
 
-/* Follows `pid` and all its descendants from now on. 0 or -errno. */
+/*
+ * Follows `pid` and all its descendants from now on. The user whose processes may be looked into
+ * (bpf/access.bpf.h) is the one that the calling thread runs as at the first call. 0 or -errno.
+ */
 int bpf_source_track(struct bpf_source *source, pid_t pid);
 
 /*
@@ -99,7 +102,7 @@ bool bpf_source_follows(const struct bpf_source *source, pid_t pid);
 
 /*
  * From now on stacks of `pid` include its Python frames, read according to `python`, and its code
- * objects are sent. NULL: stops this, as when it executes another program. 0 or -errno; -ESRCH if
+ * objects are sent, as long as it runs the program that `python` is of. 0 or -errno; -ESRCH if
  * `pid` is not followed (any more).
  */
 int bpf_source_set_python(struct bpf_source *source, pid_t pid, const struct stack_python *python);

@@ -7,15 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
+#include "profiler/base/id_map.h"
 
 enum { KIND_SAMPLE = 1, KIND_LAUNCH = 2, FLAG_CUT = 1 };
 
 #define STACK_FRAMES_MAX 512 /* of a recorded stack, without the kernel's */
 
+#define HELD_MAX_BYTES (1u << 20) /* of mappings, until it is known whether they are recorded */
+
 struct recording {
 	FILE *pipe;
 	FILE *events;
-	int err; /* why the pipe's bytes could not all be written: -errno */
+	int err;               /* why the pipe's bytes could not all be written: -errno */
+	bool tells_access;     /* recording_access is called */
+	struct id_map waiting; /* by pid: mappings of a new program, a struct held */
+	struct id_map hidden;  /* pids of processes that the user may not look into */
+};
+
+/* Lines that are recorded if the user may look into the process. */
+struct held {
+	size_t bytes;
+	char *lines; /* ends with a NUL */
 };
 
 static FILE *open_file(const char *prefix, const char *suffix)
@@ -30,12 +42,13 @@ static FILE *open_file(const char *prefix, const char *suffix)
 	return fopen(path, "we");
 }
 
-struct recording *recording_open(const char *prefix)
+struct recording *recording_open(const char *prefix, bool tells_access)
 {
 	struct recording *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
+	r->tells_access = tells_access;
 	r->pipe = open_file(prefix, "pipe");
 	if (r->pipe)
 		r->events = open_file(prefix, "events");
@@ -58,12 +71,24 @@ static int close_file(FILE *file)
 	return fclose(file) != 0 && !err ? -errno : err;
 }
 
+static void free_held(struct held *held)
+{
+	free(held->lines);
+	free(held);
+}
+
 int recording_close(struct recording *r)
 {
+	uint32_t position = 0, pid;
 	int err, pipe_err, events_err;
+	uint64_t value;
 
 	if (!r)
 		return 0;
+	while (id_map_next(&r->waiting, &position, &pid, &value))
+		free_held((struct held *)(uintptr_t)value);
+	id_map_release(&r->waiting);
+	id_map_release(&r->hidden);
 	err = r->err;
 	pipe_err = close_file(r->pipe);
 	events_err = close_file(r->events);
@@ -86,17 +111,112 @@ void recording_target(struct recording *r, pid_t pid)
 		fprintf(r->events, "target %d\n", (int)pid);
 }
 
-static void record_map(struct recording *r, const struct process_event *e)
+/* ---- mappings of programs that the user may look into ---- */
+
+/* Takes out what waits for this process; NULL: nothing does. */
+static struct held *take_held(struct recording *r, pid_t pid)
+{
+	const uint64_t *value = id_map_find(&r->waiting, (uint32_t)pid);
+	struct held *held = value ? (struct held *)(uintptr_t)*value : NULL;
+
+	id_map_remove(&r->waiting, (uint32_t)pid);
+	return held;
+}
+
+static void drop_held(struct recording *r, pid_t pid)
+{
+	struct held *held = take_held(r, pid);
+
+	if (held)
+		free_held(held);
+}
+
+/* Holds the mappings of a new program from here on. Without memory for that they are left out. */
+static void begin_program(struct recording *r, pid_t pid)
+{
+	struct held *held;
+	uint64_t *value;
+
+	drop_held(r, pid);
+	id_map_get(&r->hidden, (uint32_t)pid);
+	held = calloc(1, sizeof(*held));
+	value = held ? id_map_get(&r->waiting, (uint32_t)pid) : NULL;
+	if (value)
+		*value = (uint64_t)(uintptr_t)held;
+	else
+		free(held);
+}
+
+static void hold(struct held *held, const char *line, size_t bytes)
+{
+	char *lines = held->bytes + bytes < HELD_MAX_BYTES
+			      ? realloc(held->lines, held->bytes + bytes + 1)
+			      : NULL;
+
+	if (!lines)
+		return;
+	held->lines = lines;
+	memcpy(lines + held->bytes, line, bytes + 1);
+	held->bytes += bytes;
+}
+
+void recording_access(struct recording *r, pid_t pid, bool may_look)
+{
+	struct held *held;
+
+	if (!r)
+		return;
+	held = take_held(r, pid);
+	if (may_look) {
+		id_map_remove(&r->hidden, (uint32_t)pid);
+		if (held && held->lines)
+			fputs(held->lines, r->events);
+	}
+	if (held)
+		free_held(held);
+}
+
+/* Lets a child of fork be as its parent is. */
+static void inherit_access(struct recording *r, pid_t parent, pid_t child)
+{
+	drop_held(r, child);
+	if (id_map_find(&r->hidden, (uint32_t)parent))
+		id_map_get(&r->hidden, (uint32_t)child);
+	else
+		id_map_remove(&r->hidden, (uint32_t)child);
+}
+
+static void write_map(FILE *to, const struct process_event *e)
 {
 	const struct code_mapping *m = &e->mapping;
 
-	fprintf(r->events,
-		"map %" PRIu64 " %d %" PRIx64 " %" PRIx64 " %" PRIx64 " %u %u %" PRIu64 " ",
+	fprintf(to, "map %" PRIu64 " %d %" PRIx64 " %" PRIx64 " %" PRIx64 " %u %u %" PRIu64 " ",
 		e->time_ns, (int)e->pid, m->start, m->end, m->file_offset, m->dev_major,
 		m->dev_minor, m->inode);
 	for (const char *p = m->path; *p; p++)
-		fputc(*p == '\n' ? '?' : *p, r->events);
-	fputc('\n', r->events);
+		fputc(*p == '\n' ? '?' : *p, to);
+	fputc('\n', to);
+}
+
+static void record_map(struct recording *r, const struct process_event *e)
+{
+	const uint64_t *waits = id_map_find(&r->waiting, (uint32_t)e->pid);
+	char *line = NULL;
+	size_t bytes = 0;
+	FILE *stream;
+
+	if (!waits) {
+		if (!id_map_find(&r->hidden, (uint32_t)e->pid))
+			write_map(r->events, e);
+		return;
+	}
+	stream = open_memstream(&line, &bytes);
+	if (!stream)
+		return;
+	write_map(stream, e);
+	if (fclose(stream) == 0)
+		hold((struct held *)(uintptr_t)*waits, line, bytes);
+	free(line);
 }
 
 void recording_process_event(struct recording *r, const struct process_event *e)
@@ -105,14 +225,18 @@ void recording_process_event(struct recording *r, const struct process_event *e)
 		return;
 	switch (e->type) {
 	case PROCESS_FORK:
-		if (e->parent == e->pid)
+		if (e->parent == e->pid) {
 			fprintf(r->events, "thread %" PRIu64 " %d %d\n", e->time_ns, (int)e->pid,
 				(int)e->tid);
-		else
+		} else {
+			inherit_access(r, e->parent, e->pid);
 			fprintf(r->events, "fork %" PRIu64 " %d %d\n", e->time_ns, (int)e->parent,
 				(int)e->pid);
+		}
 		break;
 	case PROCESS_EXEC:
+		if (r->tells_access)
+			begin_program(r, e->pid);
 		fprintf(r->events, "exec %" PRIu64 " %d\n", e->time_ns, (int)e->pid);
 		break;
 	case PROCESS_EXIT:

@@ -18,7 +18,9 @@
  * FLAGS is 1 for a truncated stack. There are USER unwound addresses, innermost first, then KERNEL
  * zeros: kernel addresses are confidential.
  *
- * A recording contains paths and addresses of the target, but none of its data.
+ * A recording contains paths and addresses of the target, but none of its data. It has no mappings
+ * of programs that the user may not look into (bpf/access.bpf.h). That is known soon after an exec,
+ * so mappings wait for it.
  */
 #ifndef PROFILER_SOURCES_RECORDING_H
 #define PROFILER_SOURCES_RECORDING_H
@@ -28,8 +30,11 @@
 
 struct recording;
 
-/* NULL with errno set if the files cannot be created. */
-struct recording *recording_open(const char *prefix);
+/*
+ * Returns NULL with errno set if the files cannot be created. `tells_access`: each exec is followed
+ * by recording_access.
+ */
+struct recording *recording_open(const char *prefix, bool tells_access);
 
 /* 0, or -errno if anything could not be written. NULL is allowed. */
 int recording_close(struct recording *recording);
@@ -38,6 +43,9 @@ int recording_close(struct recording *recording);
 void recording_pipe(struct recording *recording, const void *bytes, size_t size);
 void recording_target(struct recording *recording, pid_t pid);
 void recording_process_event(struct recording *recording, const struct process_event *event);
+
+/* Notes whether the user may look into the program that the process has just executed. */
+void recording_access(struct recording *recording, pid_t pid, bool may_look);
 
 /* A sample or launch, after `collect` has unwound it. */
 void recording_stack(struct recording *recording, const struct collect *collect,

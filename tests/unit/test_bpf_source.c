@@ -608,8 +608,7 @@ static int work_as_nobody(struct bpf_source *s, const char *path)
 		return 2; /* still privileged */
 	if (bpf_source_track(s, getpid()) != 0 || !bpf_source_follows(s, getpid()))
 		return 3;
-	if (bpf_source_set_python(s, getpid(), &python) != 0 ||
-	    bpf_source_set_python(s, getpid(), NULL) != 0)
+	if (bpf_source_set_python(s, getpid(), &python) != 0)
 		return 4;
 	if (probe(s, PROBE_LAUNCH, 0, (uintptr_t)runtime_launch, "cudaLaunchKernel", path) != 0)
 		return 5;
@@ -790,16 +789,19 @@ static void sample_python(void (*run)(void), bool lines, bool deaf, const char *
 	struct child child = start_child(run);
 	struct code_mapping mapping;
 	struct stack_python layout;
+	uint64_t began_ns;
 	uint32_t unknown;
 
 	begin_names(names, child.pid, lines, deaf);
 	assert_int_equal(bpf_source_track(s, child.pid), 0);
+	began_ns = now_ns();
 	release_child(&child);
 	/* its own code runs: it is no more this program, and the interpreter is mapped */
 	while (!find_interpreter(child.pid, &mapping))
 		usleep(1000);
 	assert_true(pythons_map(&names->pythons, child.pid, &names->program, &mapping, false,
 				&layout, &unknown));
+	layout.began_ns = began_ns;
 	assert_int_equal(bpf_source_set_python(s, child.pid, &layout), 0);
 	await_named_stack(s, names, child.pid, function);
 	end_child(&child);
@@ -818,6 +820,103 @@ static void expect_forward(bool lines, uint32_t line)
 	assert_string_equal(title->file, "<string>");
 	assert_int_equal(title->line, line);
 	end_names(&names);
+}
+
+#define SAMPLES_OF_EXECUTED 20
+
+/* Executes itself when the file is there: another program, and the same interpreter. */
+static char go_on[64];
+
+static void run_twice(void)
+{
+	execl(PYTHON, PYTHON, "-c",
+	      "import os, sys\n"
+	      "def wait():\n"
+	      " while not os.path.exists(sys.argv[1]): pass\n"
+	      "wait()\n"
+	      "os.execv(sys.executable, [sys.executable, '-c', 'while True: pass'])\n",
+	      go_on, NULL);
+}
+
+/* The time of the process's next exec, as BPF saw it. */
+static uint64_t await_exec(struct bpf_source *s, pid_t pid)
+{
+	const struct stack_snapshot *event;
+
+	do
+		event = await(s, STACK_EVENT_CPU_USED, pid);
+	while (!(event->event.flags & STACK_EVENT_EXEC));
+	return event->event.time_ns;
+}
+
+/* How many of the next samples have Python frames. */
+static uint32_t count_python(struct bpf_source *s, pid_t pid)
+{
+	const struct stack_python_chain *chain;
+	uint32_t count = 0;
+
+	for (int i = 0; i < SAMPLES_OF_EXECUTED; i++) {
+		chain = stack_snapshot_python(await(s, STACK_EVENT_CPU_SNAPSHOT, pid));
+		count += chain && chain->count > 0;
+	}
+	return count;
+}
+
+/*
+ * A layout is good for one program of a process: the next one may keep anything at those addresses,
+ * and may have more rights than the user.
+ */
+static void layouts_end_with_their_program(void **state)
+{
+	struct bpf_source *s = open_source(&(struct bpf_source_options){.sample_hz = 500});
+	uint64_t began_ns, executed_ns;
+	struct code_mapping mapping;
+	struct stack_python layout;
+	struct names names;
+	struct child child;
+	uint32_t unknown;
+
+	(void)state;
+	if (access(PYTHON, X_OK) != 0)
+		SKIP(PYTHON " is not installed");
+	snprintf(go_on, sizeof(go_on), "/tmp/test_bpf_source_%d", (int)getpid());
+	child = start_child(run_twice);
+	begin_names(&names, child.pid, false, false);
+	assert_int_equal(bpf_source_track(s, child.pid), 0);
+	began_ns = now_ns();
+	release_child(&child);
+	await_exec(s, child.pid);
+	while (!find_interpreter(child.pid, &mapping))
+		usleep(1000);
+	assert_true(pythons_map(&names.pythons, child.pid, &names.program, &mapping, false, &layout,
+				&unknown));
+	layout.began_ns = began_ns;
+	assert_int_equal(bpf_source_set_python(s, child.pid, &layout), 0);
+	while (count_python(s, child.pid) == 0)
+		;
+	fclose(fopen(go_on, "we"));
+	executed_ns = await_exec(s, child.pid);
+	unlink(go_on);
+	assert_int_equal(count_python(s, child.pid), 0);
+	/* nor if it comes too late */
+	assert_int_equal(bpf_source_set_python(s, child.pid, &layout), 0);
+	assert_int_equal(count_python(s, child.pid), 0);
+	layout.began_ns = executed_ns + 1;
+	assert_int_equal(bpf_source_set_python(s, child.pid, &layout), 0);
+	assert_int_equal(count_python(s, child.pid), 0);
+	/* the layout of the new program is read: the interpreter may lie elsewhere */
+	while (!find_interpreter(child.pid, &mapping))
+		usleep(1000);
+	names.program = 0;
+	assert_true(pythons_map(&names.pythons, child.pid, &names.program, &mapping, false, &layout,
+				&unknown));
+	layout.began_ns = executed_ns - 1;
+	assert_int_equal(bpf_source_set_python(s, child.pid, &layout), 0);
+	while (count_python(s, child.pid) == 0)
+		;
+	end_child(&child);
+	end_names(&names);
+	bpf_source_close(s);
 }
 
 static void python_functions_have_names(void **state)
@@ -1002,6 +1101,7 @@ int main(void)
 		cmocka_unit_test(a_refused_subscriber_is_reported),
 		cmocka_unit_test(unrequested_probes_are_refused),
 		cmocka_unit_test(all_but_opening_works_as_nobody_with_two_capabilities),
+		cmocka_unit_test(layouts_end_with_their_program),
 		cmocka_unit_test(python_functions_have_names),
 		cmocka_unit_test(every_function_of_a_deep_python_stack_has_its_name),
 		cmocka_unit_test(all_time_of_a_thread_is_reported_once),

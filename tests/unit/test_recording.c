@@ -359,7 +359,7 @@ static void recordings_can_be_replayed(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(prefix, sizeof(prefix), "%s/run", folder);
-	recording = recording_open(prefix);
+	recording = recording_open(prefix, false);
 	assert_non_null(recording);
 	record_run(c, recording);
 	assert_int_equal(recording_close(recording), 0);
@@ -397,6 +397,72 @@ static void recordings_can_be_replayed(void **state)
 	collect_free(again);
 }
 
+static void record_exec(struct recording *r, pid_t pid, uint64_t time_ns, const char *path)
+{
+	struct process_event event = {.time_ns = time_ns, .type = PROCESS_EXEC, .pid = pid};
+
+	recording_process_event(r, &event);
+	event.type = PROCESS_MAP;
+	event.mapping = (struct code_mapping){.start = 0x1000, .end = 0x2000, .path = path};
+	recording_process_event(r, &event);
+}
+
+static void record_fork(struct recording *r, pid_t parent, pid_t child)
+{
+	recording_process_event(
+		r, &(struct process_event){.type = PROCESS_FORK, .pid = child, .parent = parent});
+}
+
+static void record_map(struct recording *r, pid_t pid, const char *path)
+{
+	recording_process_event(
+		r, &(struct process_event){.type = PROCESS_MAP,
+					   .pid = pid,
+					   .mapping = {.start = 1, .end = 2, .path = path}});
+}
+
+static void mappings_of_hidden_programs_are_left_out(void **state)
+{
+	char folder[] = "/tmp/test_recording_XXXXXX", prefix[64], path[80], *events;
+	struct recording *recording;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(prefix, sizeof(prefix), "%s/run", folder);
+	recording = recording_open(prefix, true);
+	assert_non_null(recording);
+	record_map(recording, 1, "/before");
+	record_exec(recording, 1, 1, "/open");
+	recording_access(recording, 1, true);
+	record_map(recording, 1, "/open_later");
+	record_exec(recording, 1, 2, "/secret");
+	record_fork(recording, 1, 2); /* of another process with this pid: not known yet */
+	recording_access(recording, 1, false);
+	record_map(recording, 1, "/secret_later");
+	record_fork(recording, 1, 3);
+	record_map(recording, 3, "/secret_childs");
+	record_exec(recording, 3, 3, "/childs");
+	recording_access(recording, 3, true);
+	record_exec(recording, 1, 4, "/unknown"); /* it is not told any more */
+	assert_int_equal(recording_close(recording), 0);
+	snprintf(path, sizeof(path), "%s.events", prefix);
+	events = take_file(path);
+	snprintf(path, sizeof(path), "%s.pipe", prefix);
+	free(take_file(path));
+	assert_int_equal(rmdir(folder), 0);
+	assert_string_equal(events, "map 0 1 1 2 0 0 0 0 /before\n"
+				    "exec 1 1\n"
+				    "map 1 1 1000 2000 0 0 0 0 /open\n"
+				    "map 0 1 1 2 0 0 0 0 /open_later\n"
+				    "exec 2 1\n"
+				    "fork 0 1 2\n"
+				    "fork 0 1 3\n"
+				    "exec 3 3\n"
+				    "map 3 3 1000 2000 0 0 0 0 /childs\n"
+				    "exec 4 1\n");
+	free(events);
+}
+
 static void nothing_is_recorded_without_a_recording(void **state)
 {
 	struct collect *c = new_collect();
@@ -406,7 +472,7 @@ static void nothing_is_recorded_without_a_recording(void **state)
 	assert_int_equal(recording_close(NULL), 0);
 	collect_free(c);
 	errno = 0;
-	assert_null(recording_open("/tmp/no such folder/run"));
+	assert_null(recording_open("/tmp/no such folder/run", false));
 	assert_int_equal(errno, ENOENT);
 }
 
@@ -424,7 +490,7 @@ static void a_full_disk_is_noticed(void **state)
 	snprintf(path, sizeof(path), "%s/run.events", folder);
 	assert_int_equal(symlink("/dev/full", path), 0);
 	snprintf(path, sizeof(path), "%s/run", folder);
-	recording = recording_open(path);
+	recording = recording_open(path, false);
 	assert_non_null(recording);
 	record_run(c, recording);
 	assert_int_equal(recording_close(recording), -ENOSPC);
@@ -448,6 +514,7 @@ int main(void)
 		cmocka_unit_test(any_seed_of_the_hashes),
 		cmocka_unit_test(bad_lines_are_refused),
 		cmocka_unit_test(recordings_can_be_replayed),
+		cmocka_unit_test(mappings_of_hidden_programs_are_left_out),
 		cmocka_unit_test(nothing_is_recorded_without_a_recording),
 		cmocka_unit_test(a_full_disk_is_noticed),
 	};

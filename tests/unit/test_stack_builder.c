@@ -417,6 +417,28 @@ static void a_process_in_exec_or_at_its_end(void **state)
 
 /* ---- recordings ---- */
 
+/* A process that the user may not look into: its name, and what its launches are called. */
+static void a_process_that_is_hidden(void **state)
+{
+	struct bench *b = *state;
+	bool is_whole = false;
+	uint32_t stack;
+
+	outer_of_test();
+	b->self->comm = "secretive";
+	snapshot->stack_bytes = 0;
+	snapshot->event.flags = STACK_EVENT_NO_ACCESS;
+	stack = build(b, NULL, &is_whole);
+	assert_true(is_whole);
+	assert_int_equal(b->builder.unwound_count, 0);
+	assert_int_equal(depth_of(b, stack), 2);
+	assert_string_equal(frame_at(b, stack, 0)->text, MARK_NO_ACCESS);
+	assert_string_equal(frame_at(b, stack, 1)->text, "secretive");
+	stack = build(b, "cudaLaunchKernel", &is_whole);
+	assert_int_equal(depth_of(b, stack), 3);
+	assert_string_equal(frame_at(b, stack, 0)->text, "cudaLaunchKernel");
+}
+
 static void a_recorded_stack(void **state)
 {
 	struct bench *b = *state;
@@ -620,6 +642,7 @@ int main(void)
 		TEST(the_entry_of_a_function),
 		TEST(at_a_breakpoint_the_pc_is_behind_it),
 		TEST(a_process_in_exec_or_at_its_end),
+		TEST(a_process_that_is_hidden),
 		TEST(a_recorded_stack),
 		TEST(a_recorded_launch),
 		TEST(a_stack_that_was_sent),
