@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cupti_trace/clock.h"
+#include "symbolize/guarded_path.h"
 
 #define HIGHEST_FD 4095            /* a higher one would make the kernel's table of them large */
 #define DEFAULT_FLOAT_MODE 0x1f80u /* all exceptions masked, none raised (Intel SDM 1, 10.2.3) */
@@ -212,17 +213,21 @@ bool guest_is_shut_in(void)
 
 int guest_open(const char *path, int flags)
 {
-	int placeholders[STDERR_FILENO + 1], count, fd, err;
+	int placeholders[STDERR_FILENO + 1], count, fd;
 	struct stat root;
 
 	if (guest_is_shut_in())
 		return -EPERM;
 	count = take_standard(placeholders, &root);
-	fd = open(path, flags | O_CLOEXEC, 0666);
-	err = errno;
+	if (flags & O_CREAT) {
+		fd = guarded_open(path, flags, 0666);
+	} else {
+		fd = open(path, flags | O_CLOEXEC);
+		fd = fd < 0 ? -errno : fd;
+	}
 	while (count > 0)
 		guest_close(placeholders[--count], &root);
-	return fd < 0 ? -err : move_up(fd);
+	return fd < 0 ? fd : move_up(fd);
 }
 
 struct guest_root guest_root(void)

@@ -45,7 +45,8 @@ void guest_take_back(int signal);
 
 /*
  * Opens a file for the library, close-on-exec: a descriptor or -errno. It may be made (O_CREAT),
- * with what the umask leaves of all rights to read and write. It gets a high number: low
+ * with what the umask leaves of all rights to read and write, where nothing of another user's is in
+ * the way (guarded_path.h). It gets a high number: low
  * ones are the program's. It never is, not even for a moment, one of the standard descriptors,
  * should the program have closed them: what another thread prints would get into the file.
  * -EPERM, without a try: guest_is_shut_in.

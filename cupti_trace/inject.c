@@ -61,6 +61,7 @@
 #include "cupti_trace/trace.h"
 #include "cupti_trace/tracer.h"
 #include "cupti_trace/visit.h"
+#include "symbolize/guarded_path.h"
 #include "symbolize/text.h"
 
 #define OLDEST_CUPTI 18          /* CUDA 11.8: the record layouts in cupti_abi.h */
@@ -655,7 +656,7 @@ static void say_no_output(const char *variable, const char *path, int err)
 			     err == -EEXIST   ? "it is there already, and is no trace"
 			     : err == -EINVAL ? "it is no regular file"
 			     : err == -ESTALE ? "another file has its name now"
-					      : strerror(-err));
+					      : guarded_error(-err));
 	else
 		n = snprintf(line, sizeof(line),
 			     "profile: INJECTION_METRICS is set, but %s, the file for them, is "

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "profiler/base/exit_status.h"
@@ -229,13 +231,16 @@ static int read_and_compare(struct comparing *c, const struct identity *identity
 	struct options with_writers = *c->options;
 	struct outputs outputs = {.count = 0};
 	char folder[DELIVER_FOLDER_BYTES];
+	const struct deliver_patience patience = {.awaits = "it is written when there is one"};
 	const char *timelines;
-	int status = EXIT_PROFILER_FAILED;
+	int status;
 
 	for (uint32_t i = 0; i < with_writers.output_count; i++)
 		with_writers.outputs[i].writer = writer_of(with_writers.outputs[i].writer);
-	if (!deliver_open(&c->log, &with_writers, identity, &outputs))
+	status = deliver_open(&c->log, &with_writers, identity, &patience, &outputs);
+	if (status)
 		return status;
+	status = EXIT_PROFILER_FAILED;
 	deliver_folder(&outputs, folder);
 	timelines = timeline_folder(&c->log, folder);
 	if (read_side(c, SIDE_BEFORE, &c->options->before, timelines) &&
@@ -312,9 +317,17 @@ static struct comparing *new_comparing(const struct log *log, const struct optio
 	return c;
 }
 
+/* Ends us when our parent does: a FIFO may keep us waiting. False: it has ended. */
+static bool end_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	return getppid() == parent;
+}
+
 bool compare_check_baselines(struct log *log, const struct options *o,
 			     const struct identity *identity)
 {
+	const pid_t parent = getpid();
 	struct comparing *c;
 	pid_t pid;
 	int status;
@@ -329,7 +342,8 @@ bool compare_check_baselines(struct log *log, const struct options *o,
 		whole.view = (struct view_options){.by = {.count = 0}};
 		c = new_comparing(log, &whole);
 		_exit(c && privilege_become_user(identity, false) == 0 &&
-				      privilege_drop_all() == 0 && read_baselines(c, NULL)
+				      privilege_drop_all() == 0 && end_with(parent) &&
+				      read_baselines(c, NULL)
 			      ? 0
 			      : EXIT_PROFILER_FAILED);
 	}

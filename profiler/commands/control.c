@@ -5,45 +5,66 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define BYTES_AT_ONCE 65536u
 #define COMPLAINTS_MAX 16u
 
+/* Makes the FIFO, and finds it. 0 or -errno. */
+static int make_fifo(struct control *c)
+{
+	struct guarded_path *g = &c->place;
+
+	if (mkfifoat(g->folder, g->name, 0600) != 0)
+		return -errno;
+	c->is_ours = true;
+	g->found = openat(g->folder, g->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (g->found < 0 || fstat(g->found, &g->st) != 0)
+		return -errno;
+	return g->st.st_uid == geteuid() ? 0 : -GUARDED_OTHERS;
+}
+
 bool control_open(struct control *c, struct log *log, const char *path)
 {
-	struct stat st;
+	int err;
 
-	*c = (struct control){.path = path, .fd = -1};
-	c->is_ours = mkfifo(path, 0600) == 0;
-	if (!c->is_ours && errno != EEXIST) {
-		log_error(log, "--control: cannot make the FIFO %s: %s", path, strerror(errno));
+	*c = (struct control){.fd = -1};
+	err = guarded_find(&c->place, path, 0);
+	if (!err && c->place.found < 0) {
+		err = make_fifo(c);
+		if (err && !c->is_ours) {
+			log_error(log, "--control: cannot make the FIFO %s: %s", path,
+				  guarded_error(-err));
+			return false;
+		}
+	}
+	if (!err && !S_ISFIFO(c->place.st.st_mode)) {
+		log_error(log, "--control: %s is not a FIFO; name one, or a file that is not there",
+			  path);
 		return false;
 	}
 	/* for writing, too: so it stays open when a writer closes it */
-	c->fd = open(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	if (c->fd < 0) {
-		log_error(log, "--control: cannot open %s: %s", path, strerror(errno));
-		return false;
-	}
-	if (fstat(c->fd, &st) == 0 && S_ISFIFO(st.st_mode))
-		return true;
-	log_error(log, "--control: %s is not a FIFO; name one, or a file that is not there", path);
-	return false;
+	if (!err)
+		c->fd = err = guarded_open_found(&c->place, O_RDWR | O_NONBLOCK);
+	if (err < 0)
+		log_error(log, "--control: cannot open %s: %s; name another FIFO", path,
+			  guarded_error(-err));
+	return c->fd >= 0;
 }
 
 void control_close(struct control *c)
 {
-	struct stat ours, there;
+	const struct guarded_path *g = &c->place;
+	struct stat there;
 
-	if (c->fd < 0)
-		return;
-	if (c->is_ours && fstat(c->fd, &ours) == 0 && lstat(c->path, &there) == 0 &&
-	    ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
-		unlink(c->path);
-	close(c->fd);
+	if (c->is_ours && fstatat(g->folder, g->name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    g->st.st_dev == there.st_dev && g->st.st_ino == there.st_ino)
+		unlinkat(g->folder, g->name, 0);
+	guarded_release(&c->place);
+	if (c->fd >= 0)
+		close(c->fd);
 	c->fd = -1;
+	c->is_ours = false;
 }
 
 /* Bytes of a terminal's control are not shown. */

@@ -6,8 +6,9 @@
  *   snapshot   writes the result so far
  *   stop       ends the recording, writes the result; the command goes on
  *
- * A FIFO that is not there is made, for its owner alone, and removed at the end. Whoever may write
- * to it controls the run, and nothing else: lines are untrusted, and longer ones than
+ * A FIFO that is not there is made, for its owner alone, and removed at the end. One that another
+ * user has put in the way is refused (guarded_path.h). Whoever may write to it controls the run,
+ * and nothing else: lines are untrusted, and longer ones than
  * CONTROL_LINE_BYTES are skipped. Writers come and go; none is waited for.
  */
 #ifndef PROFILER_COMMANDS_CONTROL_H
@@ -16,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "profiler/base/log.h"
+#include "symbolize/guarded_path.h"
 
 #define CONTROL_LINE_BYTES 64
 
@@ -23,8 +25,8 @@ enum control_command { CONTROL_NONE, CONTROL_START, CONTROL_SNAPSHOT, CONTROL_ST
 
 /* `fd` of -1 is closed. */
 struct control {
-	const char *path; /* borrowed */
 	int fd;
+	struct guarded_path place;
 	bool is_ours;    /* we made it */
 	bool is_skipped; /* the rest of a line that is too long */
 	char line[CONTROL_LINE_BYTES], bytes[4096];

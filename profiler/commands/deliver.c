@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,10 @@
 #include "profiler/report/summary.h"
 #include "profiler/report/top.h"
 #include "profiler/report/unnamed_code.h"
+#include "symbolize/guarded_path.h"
+
+#define READER_POLL_MS 20
+#define READER_QUIET_MS 500 /* who reads may be about to start */
 
 unsigned int deliver_needs(const struct options *o)
 {
@@ -54,19 +59,52 @@ void deliver_folder(const struct outputs *outputs, char folder[DELIVER_FOLDER_BY
 		snprintf(folder, DELIVER_FOLDER_BYTES, "%s", access(".", W_OK) == 0 ? "." : "/tmp");
 }
 
-bool deliver_open(struct log *log, const struct options *o, const struct identity *identity,
-		  struct outputs *outputs)
+/* Waits for a moment. 0, or the status to exit with. */
+static int pause_for_reader(const struct deliver_patience *patience)
 {
-	uint32_t failed;
-	int err = outputs_open(outputs, o->outputs, o->output_count, &failed);
-	const char *path = err ? o->outputs[failed].path : NULL;
+	const struct supervisor_link *supervisor = patience->supervisor;
+	struct pollfd signals = {.fd = supervisor ? supervisor->signals : -1, .events = POLLIN};
+	struct supervisor_signal signal;
+	int result = 0;
 
-	if (!err && push_check(log, o, identity))
-		return true;
-	if (!err) {
-		outputs_cancel(outputs);
-		return false;
+	poll(&signals, 1, READER_POLL_MS);
+	while (supervisor && (result = supervisor_next_signal(supervisor, &signal)) == 1)
+		if (signal.number == SIGINT || signal.number == SIGTERM ||
+		    signal.number == SIGHUP || signal.number == SIGQUIT)
+			return EXIT_SIGNAL_BASE + signal.number;
+	return result < 0 ? EXIT_PROFILER_FAILED : 0;
+}
+
+/* The outputs are opened as far as the FIFO number `failed`. 0, -errno, or the status to exit with.
+ */
+static int await_readers(struct log *log, const struct options *o,
+			 const struct deliver_patience *patience, struct outputs *outputs,
+			 uint32_t *failed)
+{
+	uint32_t awaited = *failed;
+	int err = -EAGAIN;
+
+	for (uint32_t ms = 0; err == -EAGAIN; ms += READER_POLL_MS) {
+		int status = pause_for_reader(patience);
+
+		if (status)
+			return status;
+		if (ms == READER_QUIET_MS)
+			/* with -q, too: nothing else happens */
+			log_error(log, "waiting for a reader of the FIFO %s; %s. Ctrl-C ends this",
+				  o->outputs[awaited].path, patience->awaits);
+		err = outputs_go_on(outputs, o->output_count, failed);
+		if (err == -EAGAIN && *failed != awaited) {
+			awaited = *failed;
+			ms = 0;
+		}
 	}
+	return err;
+}
+
+static void explain_open(struct log *log, const struct identity *identity, const char *path,
+			 int err)
+{
 	if (err == -EBUSY)
 		log_error(log, "-o %s is given twice, or two -o name the same file", path);
 	else if (identity->other && (err == -EACCES || err == -EPERM))
@@ -76,8 +114,23 @@ bool deliver_open(struct log *log, const struct options *o, const struct identit
 			  path, identity->shown, strerror(-err));
 	else
 		log_error(log, "cannot write %s: %s; choose another file with -o", path,
-			  strerror(-err));
-	return false;
+			  err == -EAGAIN ? "nobody reads this FIFO" : guarded_error(-err));
+}
+
+int deliver_open(struct log *log, const struct options *o, const struct identity *identity,
+		 const struct deliver_patience *patience, struct outputs *outputs)
+{
+	uint32_t failed;
+	int err = outputs_open(outputs, o->outputs, o->output_count, &failed);
+
+	if (err == -EAGAIN && patience)
+		err = await_readers(log, o, patience, outputs, &failed);
+	if (!err && push_check(log, o, identity))
+		return 0;
+	if (err < 0)
+		explain_open(log, identity, o->outputs[failed].path, err);
+	outputs_cancel(outputs);
+	return err > 0 ? err : EXIT_PROFILER_FAILED;
 }
 
 /* A sample as long as the run's, so that each of its samples counts one. */

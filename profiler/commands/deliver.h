@@ -13,6 +13,7 @@
 #include "profiler/commands/span_export.h"
 #include "profiler/output/outputs.h"
 #include "profiler/session/identity.h"
+#include "profiler/session/supervisor.h"
 
 /*
  * Enum writer_needs: what outputs and the view of them need of a result, and what they and the
@@ -30,9 +31,19 @@ uint32_t deliver_place_mask(const struct options *options);
 #define DELIVER_FOLDER_BYTES 64
 void deliver_folder(const struct outputs *outputs, char folder[DELIVER_FOLDER_BYTES]);
 
-/* Opens the outputs, as that user. False after logging the reason. */
-bool deliver_open(struct log *log, const struct options *options, const struct identity *identity,
-		  struct outputs *outputs);
+/* How long a FIFO that nobody reads yet is waited for. */
+struct deliver_patience {
+	/* until it sends a signal that ends processes; NULL: these end us anyway */
+	const struct supervisor_link *supervisor;
+	const char *awaits; /* for people: what has to wait */
+};
+
+/*
+ * Opens the outputs, as that user. 0, or the status to exit with, after logging the reason.
+ * `patience` of NULL: nobody waits for a reader.
+ */
+int deliver_open(struct log *log, const struct options *options, const struct identity *identity,
+		 const struct deliver_patience *patience, struct outputs *outputs);
 
 /*
  * The status to exit with after an output was written to `path` with `err` (-errno), logging a

@@ -67,7 +67,7 @@ static bool needs_timeline(const struct reading *r)
 static bool read_file(struct reading *r, struct recorded *recorded, const char *path,
 		      const char *folder)
 {
-	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+	FILE *in = strcmp(path, "-") == 0 ? stdin : input_open(&r->log, path);
 	bool ok;
 
 	if (!in) {
@@ -181,11 +181,14 @@ static int write_merged(struct reading *r, const char *beside)
 
 static int read_and_write(struct reading *r, const struct identity *identity)
 {
+	const struct deliver_patience patience = {.awaits = "it is written when there is one"};
 	char folder[DELIVER_FOLDER_BYTES];
-	int status = EXIT_PROFILER_FAILED;
+	int status;
 
-	if (!deliver_open(&r->log, r->options, identity, &r->outputs))
+	status = deliver_open(&r->log, r->options, identity, &patience, &r->outputs);
+	if (status)
 		return status;
+	status = EXIT_PROFILER_FAILED;
 	if (span_export_open(&r->spans, &r->log, r->options, identity, NULL) &&
 	    find_folder(r, folder))
 		status = (r->options->from_count == 1 ? write_one

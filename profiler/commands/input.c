@@ -2,14 +2,21 @@
 #include "profiler/commands/input.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
 #include "profiler/base/version.h"
 #include "profiler/output/naming.h"
 #include "profiler/output/view.h"
 #include "profiler/report/summary.h"
 
+#define WRITER_QUIET_MS 500  /* who writes may be about to start */
 #define GZIP_FIRST_BYTE 0x1f /* RFC 1952: no folded stack begins with it */
 
 /* ---- captures and traces ---- */
@@ -202,10 +209,40 @@ static bool view_input(struct log *log, struct input *in, const struct options *
 	return in->view;
 }
 
+/* Whether opening it for reading waits for a writer. */
+static bool is_fifo(int fd)
+{
+	struct statfs system;
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && fstatfs(fd, &system) == 0 &&
+	       system.f_type != PIPEFS_MAGIC;
+}
+
+FILE *input_open(struct log *log, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct pollfd writer = {.fd = fd, .events = POLLIN};
+	FILE *file;
+
+	if (fd < 0)
+		return NULL;
+	if (is_fifo(fd) && poll(&writer, 1, WRITER_QUIET_MS) == 0) {
+		log_error(log, "waiting for a writer of the FIFO %s. Ctrl-C ends this", path);
+		while (poll(&writer, 1, -1) < 0 && errno == EINTR)
+			;
+	}
+	fcntl(fd, F_SETFL, 0);
+	file = fdopen(fd, "r");
+	if (!file)
+		close(fd);
+	return file;
+}
+
 bool input_read(struct log *log, struct input *in, const char *path, const struct options *o,
 		const char *folder, struct allowance *memory)
 {
-	FILE *file = fopen(path, "re");
+	FILE *file = input_open(log, path);
 	int first = file ? getc(file) : EOF;
 	bool ok;
 

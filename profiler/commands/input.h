@@ -35,6 +35,12 @@ void recorded_release(struct recorded *recorded);
 /* Logs what the summary says of one run's trace alone. */
 void recorded_report(struct log *log, const struct recorded *recorded);
 
+/*
+ * Opens a file that was named for reading; a writer of a FIFO is waited for, with a message. NULL
+ * with errno.
+ */
+FILE *input_open(struct log *log, const char *path);
+
 /* Zero-initialise. */
 struct input {
 	const char *path;

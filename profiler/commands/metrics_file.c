@@ -9,6 +9,7 @@
 #include "profiler/output/output_file.h"
 #include "profiler/output/prometheus.h"
 #include "profiler/session/privilege.h"
+#include "symbolize/guarded_path.h"
 
 static int write_file(const char *path, const char *text, size_t size)
 {
@@ -67,9 +68,9 @@ bool metrics_file_start(struct metrics_file *f, struct log *log, const char *pat
 	struct output output;
 	int err = output_open(&output, path);
 
-	if (err) {
+	if (err && err != -EAGAIN) {
 		log_error(log, "cannot write %s: %s; choose another file with --prometheus", path,
-			  strerror(-err));
+			  guarded_error(-err));
 		return false;
 	}
 	output_cancel(&output);
@@ -138,10 +139,10 @@ void metrics_file_look(struct metrics_file *f, const struct collected *collected
 		f->next_ns = now_ns + METRICS_PERIOD_S * UINT64_C(1000000000);
 	}
 	pthread_mutex_unlock(&f->lock);
-	if (err && !f->has_reported) {
+	if (err && err != -EAGAIN && !f->has_reported) {
 		f->has_reported = true;
 		log_warn(f->log, "cannot write %s: %s; trying again every %u s", f->path,
-			 strerror(-err), METRICS_PERIOD_S);
+			 guarded_error(-err), METRICS_PERIOD_S);
 	}
 }
 
@@ -182,6 +183,7 @@ bool metrics_file_end(struct metrics_file *f, const struct collected *collected)
 		pthread_detach(f->writer);
 	if (!err)
 		return true;
-	log_error(f->log, "writing %s: %s", f->path, strerror(-err));
+	log_error(f->log, "writing %s: %s", f->path,
+		  err == -EAGAIN ? "nobody reads this FIFO" : guarded_error(-err));
 	return false;
 }

@@ -7,7 +7,7 @@
  * the user that the command runs as. A thread writes it, because a disk may be slow, and the
  * command waits for a profiler that does not read its events. If the thread is still busy when the
  * next file is due, that one is left out. A file that cannot be written is reported once, and tried
- * again.
+ * again. A FIFO gets the metrics of a moment at which somebody reads it; nobody is waited for.
  */
 #ifndef PROFILER_COMMANDS_METRICS_FILE_H
 #define PROFILER_COMMANDS_METRICS_FILE_H

@@ -297,7 +297,7 @@ static int write_snapshot(struct run *r, uint64_t until_ns)
 	if (r->timeline)
 		timeline_listen(r->timeline, NULL, NULL);
 	r->outputs = (struct outputs){0};
-	if (!deliver_open(&r->log, &options, &r->identity, &r->outputs))
+	if (deliver_open(&r->log, &options, &r->identity, NULL, &r->outputs) != 0)
 		return status;
 	deliver_folder(&r->outputs, folder);
 	if ((!r->timeline || timeline_part(r->timeline, folder) == 0) &&
@@ -427,6 +427,9 @@ static int await_command(struct run *r, struct session *session,
 static int run_as_user(struct run *r, struct session *session,
 		       const struct supervisor_link *supervisor)
 {
+	const struct deliver_patience patience = {
+		supervisor, r->options->measure.attached ? "recording begins when there is one"
+							 : "the command starts when there is one"};
 	int status, exit_status = 0,
 		    err = privilege_become_user(&r->identity, r->options->measure.injects);
 
@@ -436,8 +439,9 @@ static int run_as_user(struct run *r, struct session *session,
 		return EXIT_PROFILER_FAILED;
 	}
 	supervisor_report_user(supervisor);
-	if (!deliver_open(&r->log, r->options, &r->identity, &r->outputs))
-		return EXIT_PROFILER_FAILED;
+	status = deliver_open(&r->log, r->options, &r->identity, &patience, &r->outputs);
+	if (status)
+		return status;
 	if (r->options->prometheus &&
 	    !metrics_file_start(&r->metrics, &r->log, r->options->prometheus)) {
 		outputs_cancel(&r->outputs);
@@ -571,7 +575,7 @@ int run(const struct options *options, const struct inherited *inherited)
 			.inherited = inherited,
 			.session_options = session_options(options),
 			.log.level = options->level,
-			.control.fd = -1,
+			.control = {.fd = -1, .place = {.folder = -1, .found = -1}},
 			.opener = {-1}};
 
 	switch (identity_find(&r.identity, options->as_root)) {

@@ -2,9 +2,11 @@
 #include "profiler/commands/snapshot.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,11 +72,15 @@ bool snapshot_options(struct options *copy, const struct options *o, uint32_t nu
 
 int snapshot_start(struct snapshots *s)
 {
+	const pid_t parent = getpid();
 	pid_t child;
 
 	if (s->child)
 		return -EBUSY;
 	child = fork();
+	/* what it writes to may block for ever */
+	if (child == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent))
+		_exit(EXIT_FAILURE);
 	if (child < 0)
 		return -errno;
 	s->count++;

@@ -3,15 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
+#include <inttypes.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 #include "symbolize/file_io.h"
+#include "symbolize/guarded_path.h"
 
 #define STREAM_BYTES (1u << 20) /* large writes are far cheaper in page caches */
-
-#define MAX_LINKS 40 /* as many as the kernel follows */
-#define MAX_NAMES 100
 
 /* ---- what a path leads to ---- */
 
@@ -35,82 +34,6 @@ static int open_stdout(struct output *output)
 	return output->fd < 0 ? -errno : 0;
 }
 
-/*
- * As fs.protected_symlinks asks of the kernel: in a folder where everybody may make files, a link
- * is followed if it is ours or the folder's owner's.
- */
-static bool may_follow(const struct stat *link, const char *folder)
-{
-	struct stat st;
-
-	return link->st_uid == geteuid() ||
-	       (stat(*folder ? folder : ".", &st) == 0 &&
-		((st.st_mode & (S_ISVTX | S_IWOTH)) != (S_ISVTX | S_IWOTH) ||
-		 link->st_uid == st.st_uid));
-}
-
-/* The target of the link at `path`, in `folder`. Its length, 0 if there is no link, or -errno. */
-static ssize_t read_link(const char *path, const char *folder, char target[PATH_MAX])
-{
-	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-	ssize_t n = 0;
-
-	if (fd < 0)
-		return 0;
-	if (fstat(fd, &st) == 0 && S_ISLNK(st.st_mode)) {
-		/* of what was looked at, whatever takes its place meanwhile */
-		n = readlinkat(fd, "", target, PATH_MAX - 1);
-		if (n < 0 || !may_follow(&st, folder))
-			n = -EACCES;
-	}
-	close(fd);
-	return n;
-}
-
-/* Where the links at `path` end, though nothing is there. */
-static int follow_links(const char *path, char *end, size_t size)
-{
-	char target[PATH_MAX], folder[PATH_MAX];
-
-	if ((size_t)snprintf(end, size, "%s", path) >= size)
-		return -ENAMETOOLONG;
-	for (int i = 0; i < MAX_LINKS; i++) {
-		const char *slash = strrchr(end, '/');
-		int length = slash ? (int)(slash - end) + 1 : 0;
-		ssize_t n;
-
-		snprintf(folder, sizeof(folder), "%.*s", length, end);
-		n = read_link(end, folder, target);
-		if (n <= 0)
-			return (int)n;
-		target[n] = '\0';
-		if (target[0] == '/')
-			folder[0] = '\0';
-		if ((size_t)snprintf(end, size, "%s%s", folder, target) >= size)
-			return -ENAMETOOLONG;
-	}
-	return -ELOOP;
-}
-
-/* Opens the folder of `path`, which ends in the file's name, and notes the name. */
-static int open_folder(struct output *output, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	char folder[PATH_MAX];
-
-	if (!name[0])
-		return slash ? -EISDIR : -ENOENT;
-	if ((size_t)snprintf(output->name, sizeof(output->name), "%s", name) >=
-	    sizeof(output->name))
-		return -ENAMETOOLONG;
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 2,
-		 slash ? path : "./");
-	output->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return output->folder < 0 ? -errno : 0;
-}
-
 /* A file mounted by itself cannot be replaced. */
 static bool is_mount_point(const struct output *output)
 {
@@ -122,26 +45,28 @@ static bool is_mount_point(const struct output *output)
 
 /* ---- the file that takes its place ---- */
 
-static void number_temporary(struct output *output, int i)
+/* By chance, so that nobody can take it in advance. 0 or -errno. */
+static int name_temporary(struct output *output)
 {
-	snprintf(output->temporary, sizeof(output->temporary), ".profile-%d-%d", (int)getpid(), i);
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+		return -errno;
+	snprintf(output->temporary, sizeof(output->temporary), ".profile-%016" PRIx64, number);
+	return 0;
 }
 
 static int create_named(struct output *output)
 {
-	int fd = -1;
+	int fd = name_temporary(output);
 
-	for (int i = 0; fd < 0 && i < MAX_NAMES; i++) {
-		number_temporary(output, i);
+	if (fd == 0) {
 		fd = openat(output->folder, output->temporary,
 			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-		if (fd < 0 && errno != EEXIST)
-			break;
+		fd = fd < 0 ? -errno : fd;
 	}
-	if (fd < 0) {
+	if (fd < 0)
 		output->temporary[0] = '\0';
-		return -errno;
-	}
 	return fd;
 }
 
@@ -167,7 +92,7 @@ static void remove_temporary(struct output *output)
 	output->temporary[0] = '\0';
 }
 
-/* With the old file's owner and mode. 0 or -errno. */
+/* With the old file's owner and rights. 0 or -errno. */
 static int create(struct output *output)
 {
 	const struct stat *old = &output->old;
@@ -181,7 +106,7 @@ static int create(struct output *output)
 	if (!output->is_new && (fstat(fd, &st) != 0 ||
 				((st.st_uid != old->st_uid || st.st_gid != old->st_gid) &&
 				 fchown(fd, old->st_uid, old->st_gid) != 0) ||
-				fchmod(fd, old->st_mode & 07777) != 0)) {
+				fchmod(fd, old->st_mode & 0777) != 0)) {
 		remove_temporary(output);
 		close(fd);
 		return -EPERM;
@@ -220,10 +145,11 @@ static int put_in_place(struct output *output)
 		if (err != -EEXIST)
 			return err;
 		/* a name cannot be linked over another, only renamed */
-		for (int i = 0; err == -EEXIST && i < MAX_NAMES; i++) {
-			number_temporary(output, i);
+		err = name_temporary(output);
+		if (!err)
 			err = give_name(output, output->temporary);
-		}
+		if (err)
+			output->temporary[0] = '\0';
 	}
 	if (!err && renameat(output->folder, output->temporary, output->folder, output->name))
 		err = -errno;
@@ -235,22 +161,13 @@ static int put_in_place(struct output *output)
 
 /* ---- opening ---- */
 
-/* `output->fd` is a regular file: from now on its successor is, if there can be one. */
+/* `output->fd` is the regular file that was found: from now on its successor is, if there can be
+ * one. */
 static void plan_to_replace(struct output *output)
 {
-	char self[64], path[PATH_MAX];
 	int old = output->fd;
-	struct stat st;
-	ssize_t n;
 
-	/* what has been opened, whatever the path leads to by now */
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", old);
-	n = readlink(self, path, sizeof(path) - 1);
-	path[n > 0 ? n : 0] = '\0';
-	if (open_folder(output, path) == 0 &&
-	    fstatat(output->folder, output->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    st.st_dev == output->old.st_dev && st.st_ino == output->old.st_ino &&
-	    !is_mount_point(output)) {
+	if (!is_mount_point(output)) {
 		output->fd = -1;
 		if (try_to_create(output) == 0) {
 			close(old);
@@ -258,47 +175,62 @@ static void plan_to_replace(struct output *output)
 		}
 		output->fd = old;
 	}
-	if (output->folder >= 0)
-		close(output->folder);
+	close(output->folder);
 	output->folder = -1;
 }
 
-static int open_existing(struct output *output, const char *path)
+/* Takes the folder over. */
+static void take_folder(struct output *output, struct guarded_path *g)
 {
-	output->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	if (output->fd < 0 || fstat(output->fd, &output->old) != 0)
+	snprintf(output->name, sizeof(output->name), "%s", g->name);
+	output->folder = g->folder;
+	g->folder = -1;
+}
+
+static int open_existing(struct output *output, struct guarded_path *g)
+{
+	/* without waiting for anybody */
+	output->fd = guarded_open_found(g, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+	if (output->fd == -ENXIO && S_ISFIFO(g->st.st_mode))
+		return -EAGAIN;
+	if (output->fd < 0)
+		return output->fd;
+	if (fcntl(output->fd, F_SETFL, 0) != 0 || fstat(output->fd, &output->old) != 0)
 		return -errno;
-	if (S_ISREG(output->old.st_mode))
+	if (S_ISREG(output->old.st_mode) && !g->is_handed) {
+		take_folder(output, g);
 		plan_to_replace(output);
+	}
 	return 0;
 }
 
-static int open_new(struct output *output, const char *path)
+static int open_new(struct output *output, struct guarded_path *g)
 {
-	char end[PATH_MAX];
-	int err = follow_links(path, end, sizeof(end));
-
 	output->is_new = true;
-	if (!err)
-		err = open_folder(output, end);
-	return err ? err : try_to_create(output);
+	take_folder(output, g);
+	return try_to_create(output);
+}
+
+static int open_path(struct output *output, const char *path)
+{
+	struct guarded_path g;
+	int err = guarded_find(&g, path, 0);
+
+	if (!err && g.found < 0)
+		err = open_new(output, &g);
+	else if (!err)
+		err = leads_to_stdout(&g.st) ? open_stdout(output) : open_existing(output, &g);
+	guarded_release(&g);
+	return err;
 }
 
 int output_open(struct output *output, const char *path)
 {
-	struct stat st;
 	int err;
 
 	memset(output, 0, sizeof(*output));
 	output->fd = output->folder = -1;
-	if (strcmp(path, "-") == 0)
-		err = open_stdout(output);
-	else if (stat(path, &st) != 0)
-		err = errno == ENOENT ? open_new(output, path) : -errno;
-	else if (leads_to_stdout(&st))
-		err = open_stdout(output);
-	else
-		err = open_existing(output, path);
+	err = strcmp(path, "-") == 0 ? open_stdout(output) : open_path(output, path);
 	if (err)
 		output_cancel(output);
 	return err;

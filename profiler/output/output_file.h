@@ -5,11 +5,12 @@
  *
  * A regular file is written beside the old one, without a name where the file system can do that,
  * and replaces it only when it is complete: whatever ends the profiler, an old file keeps its
- * contents and no empty one is left. Links are followed, even to a file that does not exist yet
- * (there not another user's in a folder like /tmp), and an old file's mode and owner stay. Where no
- * file can be made beside the old one (the folder is not writable, the file is a mount point or
- * another user's), the file itself is written at the end. Devices and FIFOs are written to
- * directly.
+ * contents and no empty one is left. Links are followed, even to a file that does not exist yet,
+ * and an old file's rights and owner stay; what other users have put in the way is refused
+ * (guarded_path.h). Where no file can be made beside the old one (the folder is not writable, the
+ * file is a mount point or another user's), and for a descriptor (/dev/fd/3), the file itself is
+ * written at the end. Devices and FIFOs are written to directly. A temporary name is a random
+ * number.
  */
 #ifndef PROFILER_OUTPUT_OUTPUT_FILE_H
 #define PROFILER_OUTPUT_OUTPUT_FILE_H
@@ -39,7 +40,8 @@ struct output {
 
 /*
  * "-" is stdout, and so is every path that leads there (/dev/stdout, the file that the shell opened
- * for it). 0 or -errno.
+ * for it). Waits for nobody. 0 or -errno, which guarded_error explains; -EAGAIN: it is a FIFO that
+ * nobody reads yet.
  */
 int output_open(struct output *output, const char *path);
 

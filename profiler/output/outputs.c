@@ -49,6 +49,13 @@ int outputs_open(struct outputs *o, const struct output_choice *choices, uint32_
 	for (*failed = 0; *failed < count; (*failed)++)
 		if (is_fifo_twice(choices, *failed))
 			return -EBUSY;
+	return outputs_go_on(o, count, failed);
+}
+
+int outputs_go_on(struct outputs *o, uint32_t count, uint32_t *failed)
+{
+	const struct output_choice *choices = o->choices;
+
 	while (o->count < count) {
 		uint32_t at = o->count;
 		int err = output_open(&o->files[at], choices[at].path);
@@ -58,6 +65,8 @@ int outputs_open(struct outputs *o, const struct output_choice *choices, uint32_
 		for (uint32_t i = 0; i < at && !err; i++)
 			if (is_same(&o->files[i], &o->files[at]))
 				err = -EBUSY;
+		if (err == -EAGAIN)
+			return err;
 		if (err) {
 			outputs_cancel(o);
 			return err;

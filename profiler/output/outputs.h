@@ -30,10 +30,12 @@ unsigned int outputs_need(const struct output_choice *choices, uint32_t count);
 
 /*
  * Opens them all. 0 or -errno, of the choice number `*failed`; -EBUSY: it is stdout, or the same
- * file, for the second time. Nothing is open then.
+ * file, for the second time. Nothing is open then; but with -EAGAIN those before it are: it is a
+ * FIFO that nobody reads yet. outputs_go_on tries again, from there on.
  */
 int outputs_open(struct outputs *outputs, const struct output_choice *choices, uint32_t count,
 		 uint32_t *failed);
+int outputs_go_on(struct outputs *outputs, uint32_t count, uint32_t *failed);
 
 /* One of them leads to stdout, so the target's own has to go elsewhere. */
 bool outputs_take_stdout(const struct outputs *outputs);

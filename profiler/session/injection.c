@@ -87,6 +87,19 @@ static int make_folder(const char *path)
 	return mkdir(path, 0755) == 0 || errno == EEXIST ? 0 : -errno;
 }
 
+/* Makes the folder of copies. 0; -EPERM: others could replace what is in it; or -errno. */
+static int make_own_folder(const char *path)
+{
+	int err = make_folder(path);
+	struct stat st;
+
+	if (err)
+		return err;
+	if (stat(path, &st) != 0)
+		return -errno;
+	return (st.st_uid != geteuid() && st.st_uid != 0) || st.st_mode & S_IWOTH ? -EPERM : 0;
+}
+
 /* Where the copy is to be; its folder is made. */
 static int name_copy(char path[INJECTION_PATH_MAX])
 {
@@ -110,7 +123,7 @@ static int name_copy(char path[INJECTION_PATH_MAX])
 	if (err)
 		return err;
 	n += snprintf(path + n, INJECTION_PATH_MAX - (size_t)n, "/profile");
-	err = make_folder(path);
+	err = make_own_folder(path);
 	if (err)
 		return err;
 	library = payload_library(&size); /* only a name: contents are compared */

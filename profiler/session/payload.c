@@ -26,6 +26,7 @@
 #define PIPE_BYTES (1 << 20)
 #define CLEANING_MS 100
 #define ACKNOWLEDGE_MS 1000
+#define UNMAPPED 65534 /* whom a user namespace does not know, root outside of it above all */
 
 /* The injection library, in .rodata by payload_blob.S. */
 extern const unsigned char payload_blob[];
@@ -164,10 +165,43 @@ void payload_remove_stale(const struct payload *payload, struct bounded_caller *
 		free(cleaning);
 }
 
+/*
+ * Whether only we, root and whoever the folder belongs to may rename what is in it. Another could
+ * put a library in the place of ours. 0 or -errno.
+ */
+static int check_parent(const char *parent)
+{
+	struct stat st;
+
+	if (stat(parent, &st) != 0)
+		return -errno;
+	if (st.st_uid != geteuid() && st.st_uid != 0 &&
+	    !(st.st_uid == UNMAPPED && st.st_mode & S_ISVTX))
+		return -EPERM;
+	return st.st_mode & S_IWOTH && !(st.st_mode & S_ISVTX) ? -EPERM : 0;
+}
+
+/* What was made, and not what somebody has put in its place. */
+static int open_own_folder(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 0777) == 0700)
+		return fd;
+	close(fd);
+	return -EPERM;
+}
+
 static int try_place(struct payload *payload, const char *parent)
 {
-	int err, n = snprintf(payload->path, sizeof(payload->path), "%s/" FOLDER_PREFIX "XXXXXX",
-			      parent);
+	int err = check_parent(parent), n;
+
+	if (err)
+		return err;
+	n = snprintf(payload->path, sizeof(payload->path), "%s/" FOLDER_PREFIX "XXXXXX", parent);
 
 	if (n < 0 || (size_t)n >= sizeof(payload->path))
 		return -ENAMETOOLONG;
@@ -177,8 +211,8 @@ static int try_place(struct payload *payload, const char *parent)
 	}
 	snprintf(payload->library, sizeof(payload->library), "%s/" LIBRARY_NAME, payload->path);
 	snprintf(payload->pipe_path, sizeof(payload->pipe_path), "%s/" PIPE_NAME, payload->path);
-	payload->folder = open(payload->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	err = payload->folder < 0 ? -errno : take_lock(payload);
+	payload->folder = open_own_folder(payload->path);
+	err = payload->folder < 0 ? payload->folder : take_lock(payload);
 	if (!err)
 		err = write_library(payload->folder);
 	if (!err)
@@ -216,7 +250,9 @@ int payload_create(struct payload *payload)
 			return 0;
 		snprintf(payload->tried + used, sizeof(payload->tried) - used, "%s%s (%s)",
 			 used ? ", " : "", places[i],
-			 err == -EACCES ? "no execution or no access" : strerror(-err));
+			 err == -EACCES  ? "no execution or no access"
+			 : err == -EPERM ? "others may rename what is in it"
+					 : strerror(-err));
 	}
 	return err;
 }

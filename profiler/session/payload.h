@@ -3,7 +3,8 @@
  * The files that the target needs for the run: a private folder (0700) with the injection library
  * and the named pipe, made when we have already become the target's user.
  *
- * The folder must be on a file system from which code can be mapped; several places are tried. The
+ * The folder must be on a file system from which code can be mapped, and in a folder in which other
+ * users cannot rename it; several places are tried. Its name is random. The
  * target can change the folder's contents at any time: files are only ever created, opened and
  * removed relative to the folder's descriptor, never through links, and the pipe is opened once, by
  * us, before the target runs.

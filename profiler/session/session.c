@@ -30,6 +30,7 @@
 #include "profiler/sources/kernel_events.h"
 #include "profiler/sources/probes.h"
 #include "profiler/sources/recording.h"
+#include "symbolize/guarded_path.h"
 #include "symbolize/maps.h"
 #include "symbolize/monotonic.h"
 #include "symbolize/proc_file.h"
@@ -382,8 +383,8 @@ static int open_recording(struct session *s)
 	s->recording = recording_open(s->options->record, kernel_events_bpf(s->kernel) != NULL);
 	if (s->recording)
 		return 0;
-	log_error(s->log, "cannot record to %s.pipe and .events: %s", s->options->record,
-		  strerror(errno));
+	log_error(s->log, "cannot record to %s.pipe and .events: %s; choose another --record",
+		  s->options->record, guarded_error(errno));
 	return -EACCES;
 }
 

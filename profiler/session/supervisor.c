@@ -134,11 +134,14 @@ void supervisor_report_ended(const struct supervisor_link *link)
 
 void supervisor_report_writing(const struct supervisor_link *link)
 {
+	/* a FIFO whose reader does not read would keep us when there is nobody to give up */
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	report(link, REPORT_WRITING, 0, "");
 }
 
 void supervisor_report_written(const struct supervisor_link *link)
 {
+	prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
 	report(link, REPORT_WRITTEN, 0, "");
 }
 

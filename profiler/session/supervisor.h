@@ -22,8 +22,9 @@
  * kills the target, if it still lives, and the worker, or leaves it where it is stuck; the exit
  * status is 130.
  *
- * When the supervisor is killed with SIGKILL, the worker notices and ends quietly. When the worker
- * is killed, the supervisor logs that and removes the private folder.
+ * When the supervisor is killed with SIGKILL, the worker notices and ends quietly; while it writes,
+ * the kernel ends it. When the worker is killed, the supervisor logs that and removes the private
+ * folder.
  */
 #ifndef PROFILER_SESSION_SUPERVISOR_H
 #define PROFILER_SESSION_SUPERVISOR_H

@@ -2,12 +2,15 @@
 #include "profiler/sources/recording.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/id_map.h"
+#include "symbolize/guarded_path.h"
 
 enum { KIND_SAMPLE = 1, KIND_LAUNCH = 2, FLAG_CUT = 1 };
 
@@ -33,13 +36,23 @@ struct held {
 static FILE *open_file(const char *prefix, const char *suffix)
 {
 	char path[4096];
-	int n = snprintf(path, sizeof(path), "%s.%s", prefix, suffix);
+	int n = snprintf(path, sizeof(path), "%s.%s", prefix, suffix), fd;
+	FILE *file;
 
 	if (n < 0 || (size_t)n >= sizeof(path)) {
 		errno = ENAMETOOLONG;
 		return NULL;
 	}
-	return fopen(path, "we");
+	fd = guarded_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY, 0666);
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	fcntl(fd, F_SETFL, 0);
+	file = fdopen(fd, "w");
+	if (!file)
+		close(fd);
+	return file;
 }
 
 struct recording *recording_open(const char *prefix, bool tells_access)
