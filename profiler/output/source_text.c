@@ -14,6 +14,7 @@
 #include "symbolize/array.h"
 #include "symbolize/bounded_call.h"
 #include "symbolize/file_io.h"
+#include "symbolize/guarded_path.h"
 #include "symbolize/text.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -116,9 +117,6 @@ static bool real_path(int fd, char path[PATH_MAX])
 
 static enum source_state read_text(struct read_job *job, int fd, const struct stat *st)
 {
-	/* its writer, who may be anyone, could want to see in our report what only root may read */
-	if (geteuid() == 0 && !(st->st_mode & S_IROTH))
-		return SOURCE_NOT_FOUND;
 	job->written_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 	if ((uint64_t)st->st_size > SOURCE_TEXT_FILE)
 		return SOURCE_TOO_LARGE;
@@ -151,6 +149,25 @@ static enum source_state read_found(struct read_job *job, int found)
 	return state;
 }
 
+/*
+ * Opens it as a path alone. A descriptor or -errno. Whoever wrote the name may be anyone, and could
+ * want to see in root's report what only root can reach.
+ */
+static int find(const struct read_job *job)
+{
+	struct guarded_path g;
+	int fd, err;
+
+	if (geteuid() != 0)
+		return open(job->path, O_PATH | O_CLOEXEC);
+	err = guarded_find_public(&g, job->path);
+	fd = err ? err : g.found;
+	if (!err)
+		g.found = -1;
+	guarded_release(&g);
+	return fd;
+}
+
 static void run_read(struct bounded_job *opaque)
 {
 	struct read_job *job = (struct read_job *)opaque;
@@ -159,7 +176,7 @@ static void run_read(struct bounded_job *opaque)
 	job->state = SOURCE_NOT_FOUND;
 	if (!bounded_drop_capabilities())
 		return;
-	found = open(job->path, O_PATH | O_CLOEXEC);
+	found = find(job);
 	if (found < 0)
 		return;
 	job->state = read_found(job, found);

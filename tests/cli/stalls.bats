@@ -314,6 +314,28 @@ compile_kernel()
 	run_profile -q -gpu-only --stalls -o out.html "$launches" 100
 	expect_status 0
 	expect_equal root "$(embedded out.html)" 'k.cu state 1'
+	# folders count, whoever's they are
+	chmod 644 source/k.cu
+	for owner in 0 4249; do
+		chmod 700 source
+		chown $owner source
+		for how in '' '--from out.profile'; do
+			# shellcheck disable=SC2086 # words
+			if [ -n "$how" ]; then
+				run_profile -q $how -o out.html
+			else
+				run_profile -q -gpu-only --stalls -o out.html "$launches" 100
+			fi
+			expect_status 0
+			expect_equal "a private folder, $how" "$(embedded out.html)" 'k.cu state 1'
+		done
+		chmod 711 source
+		run_profile -q -gpu-only --stalls -o out.html "$launches" 100
+		expect_line <(embedded out.html) '^k.cu state 0$'
+	done
+	chmod 755 source
+	chmod 600 source/k.cu
+	chown 0 source
 	chown 4249 source/k.cu
 	rm theirs/out.html
 	run_command env SUDO_UID=4249 SUDO_GID=4249 "$profile" -q -gpu-only --stalls -o theirs/out.html "$launches" 100

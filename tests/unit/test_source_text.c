@@ -9,6 +9,7 @@
 
 #include "made_result.h"
 #include "own_folder.h"
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 static struct made_result m;
@@ -318,14 +319,35 @@ static void root_reads_only_what_all_may(void **state)
 	assert_int_equal(state_of(in_folder("private.cu")), SOURCE_NOT_FOUND);
 	shell("chmod 644 private.cu");
 	assert_int_equal(state_of(in_folder("private.cu")), SOURCE_READ);
-	/* folders are others' business, but for root's own */
-	shell("mkdir home && cp private.cu home && chmod 700 home");
-	assert_int_equal(state_of(in_folder("home/private.cu")), SOURCE_READ);
-	shell("ln -s home/private.cu link.cu && chown 4249 home");
+	/* folders count, root's own, too, and however the path leads through them */
+	shell("mkdir -p home/deep && cp private.cu home && chmod 700 home");
+	shell("ln -s home/private.cu link.cu && ln -s ../private.cu home/out.cu && ln -s home way");
 	assert_int_equal(state_of(in_folder("home/private.cu")), SOURCE_NOT_FOUND);
-	assert_int_equal(state_of(in_folder("link.cu")), SOURCE_NOT_FOUND);
-	shell("chmod 711 home");
-	assert_int_equal(state_of(in_folder("link.cu")), SOURCE_READ);
+	path_count = 0;
+	for (int owner = 0; owner <= 4249; owner += 4249) {
+		static const char *const ways[] = {
+			"home/private.cu",    "link.cu",
+			"home/../private.cu", "home/deep/../../private.cu",
+			"home/out.cu",        "way/private.cu"};
+
+		shell("chown %d home", owner);
+		for (int mode = 0700; mode <= 0755; mode += 011) {
+			shell("chmod %o home", (unsigned int)mode);
+			for (size_t i = 0; i < COUNT(ways); i++) {
+				path_count = 0;
+				assert_int_equal(state_of(in_folder(ways[i])),
+						 mode % 010 & 1 ? SOURCE_READ : SOURCE_NOT_FOUND);
+			}
+		}
+	}
+	/* a user whom only an ACL, or only the group's rights keep out, is one of all */
+	shell("chmod 604 private.cu");
+	assert_int_equal(state_of(in_folder("private.cu")), SOURCE_NOT_FOUND);
+	shell("chmod 644 private.cu");
+	if (system("command -v setfacl >/dev/null") == 0) {
+		shell("cp private.cu acl.cu && setfacl -m u:4250:- acl.cu");
+		assert_int_equal(state_of(in_folder("acl.cu")), SOURCE_NOT_FOUND);
+	}
 	/* and as another user it is the kernel that decides */
 	shell("chmod 640 private.cu && cp private.cu theirs.cu && chmod 400 theirs.cu &&"
 	      "chown 4249 theirs.cu");
@@ -428,6 +450,12 @@ static void long_names_are_not_found(void **state)
 	free(path);
 }
 
+/* Root reads nothing in a private one. */
+static int make_public_folder(void **state)
+{
+	return make_folder(state) == 0 ? chmod(folder, 0755) : -1;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -447,5 +475,5 @@ int main(void)
 		cmocka_unit_test(long_names_are_not_found),
 	};
 
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return cmocka_run_group_tests(tests, make_public_folder, remove_folder);
 }
