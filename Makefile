@@ -57,7 +57,8 @@ inject_last := $(addprefix cupti_trace/,call_probes.c call_params.c probes.c)
 inject_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(inject_first) \
 	$(filter-out $(inject_first) $(inject_last),$(inject_src)) $(inject_last))
 profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o) $(BUILD)/profiler/session/payload_blob.o \
-	$(BUILD)/profiler/output/svg_blob.o $(BUILD)/profiler/output/html_blob.o
+	$(BUILD)/profiler/output/svg_blob.o $(BUILD)/profiler/output/html_blob.o \
+	$(BUILD)/profiler/output/html_difference_blob.o
 
 PROFILE := $(if $(SANITIZE),$(BUILD)/profile,profile)
 
@@ -114,6 +115,20 @@ $(BUILD)/profiler/output/svg_blob.o: profiler/output/svg_blob.S $(wildcard profi
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -DSVG_STYLE='"profiler/output/svg/style.css"' \
 		-DSVG_SCRIPT='"profiler/output/svg/script.js"' -c -o $@ $<
+
+difference_parts := profiler/output/svg/script.js profiler/output/svg/style.css profiler/output/html/difference.css
+
+$(BUILD)/profiler/output/difference_policy: profiler/output/html/policy $(difference_parts) Makefile
+	$(call msg,PAGE,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)profiler/output/html/policy $(difference_parts) > $@
+
+$(BUILD)/profiler/output/html_difference_blob.o: profiler/output/html_difference_blob.S \
+		$(BUILD)/profiler/output/difference_policy profiler/output/html/difference.css Makefile
+	$(call msg,AS,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -DDIFFERENCE_STYLE='"profiler/output/html/difference.css"' \
+		-DDIFFERENCE_POLICY='"$(BUILD)/profiler/output/difference_policy"' -c -o $@ $<
 
 # ---- the page of html reports ----
 

@@ -2,7 +2,8 @@
 /*
  * What changed between runs, as a page for browsers: totals, tables of what changed most, and the
  * differential picture (svg.c), which brings its own script. The page needs no network, and loads
- * nothing.
+ * nothing: its Content-Security-Policy allows its own script and styles alone, by their hashes
+ * (html/policy).
  */
 #include "profiler/output/writer.h"
 
@@ -17,22 +18,9 @@
 #define COMMAND_CHARACTERS 2000
 #define ROWS 30 /* of a table */
 
-static const char style[] =
-	":root{color-scheme:light dark;font:14px/1.5 system-ui,sans-serif}"
-	"body{margin:0 auto;padding:16px;max-width:1240px}"
-	"h1{font-size:18px}h2{font-size:15px;margin:24px 0 4px}"
-	"code{overflow-wrap:anywhere}"
-	".wide{overflow-x:auto}"
-	"table{border-collapse:collapse;width:100%}"
-	"th,td{padding:2px 8px;text-align:right;white-space:nowrap;"
-	"border-bottom:1px solid color-mix(in srgb,currentColor 15%,transparent);"
-	"font-variant-numeric:tabular-nums}"
-	"th:last-child,td:last-child{text-align:left;white-space:normal;overflow-wrap:anywhere}"
-	"td:last-child{font-family:ui-monospace,monospace}"
-	".noise,.same{opacity:.6}"
-	".more{color:#b2182b}.less{color:#2166ac}"
-	"@media(prefers-color-scheme:dark){.more{color:#f4a582}.less{color:#92c5de}}"
-	"svg{max-width:100%;height:auto;margin-top:8px}";
+/* The page's style, and what its policy allows, in .rodata by html_difference_blob.S. */
+extern const char difference_style[], difference_style_end[];
+extern const char difference_policy[], difference_policy_end[];
 
 struct page {
 	const struct comparison *comparison;
@@ -212,11 +200,11 @@ static int write_page(const struct result *result, const struct writer_options *
 
 	fprintf(out,
 		"<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-		"script-src 'unsafe-inline'; style-src 'unsafe-inline'\">\n"
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"%.*s\">\n"
 		"<meta name=\"viewport\" content=\"width=device-width\">\n"
-		"<title>What changed</title>\n<style>%s</style>\n<h1>What changed</h1>\n",
-		style);
+		"<title>What changed</title>\n<style>%.*s</style>\n<h1>What changed</h1>\n",
+		(int)(difference_policy_end - difference_policy), difference_policy,
+		(int)(difference_style_end - difference_style), difference_style);
 	put_side(&p, "Before", SIDE_BEFORE);
 	put_side(&p, "After", SIDE_AFTER);
 	fprintf(out,

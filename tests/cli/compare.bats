@@ -283,6 +283,47 @@ field()
 	expect_no_line d.html '(src|href)='
 }
 
+# policy_of FILE: which of the page's scripts and styles its policy allows, by their hashes
+policy_of()
+{
+	node --input-type=module -e "
+		import {createHash} from 'node:crypto';
+		import {readFileSync} from 'node:fs';
+		const page = readFileSync('$1', 'utf8');
+		const [, policy] = page.match(/http-equiv=.Content-Security-Policy. content=\"([^\"]*)\"/);
+		for (const [, name, text] of page.matchAll(/<(script|style)>([^]*?)<\/\\1>/g)) {
+			const source = text.replace(/^<!\[CDATA\[|\]\]>$/g, '');
+			const hash = createHash('sha256').update(source).digest('base64');
+			const list = policy.split('; ').find(part => part.startsWith(name + '-src '));
+			console.log(name, list.split(' ').includes('\'sha256-' + hash + '\''));
+		}
+		console.log(policy.replace(/sha256-[A-Za-z0-9+\/=]{44}/g, 'HASH'));"
+}
+
+@test "a difference's page forbids everything but its own script and styles" {
+	needs_command node
+	run_profile -q --diff 100.profile 100.profile -o d.html
+	expect_status 0
+	policy_of d.html >policy
+	expect policy <<-'EOF'
+	style true
+	style true
+	script true
+	default-src 'none'; script-src 'HASH'; style-src 'HASH' 'HASH'
+	EOF
+	expect_no_line d.html ' (on[a-z]+|style)="|unsafe-inline'
+}
+
+@test "a difference's script runs in a browser, and one that was put there does not" {
+	needs_command "${CHROMIUM:-chromium}"
+	run_profile -q --diff 100.profile 100.profile -o d.html
+	sed '/<h1>/s/$/<script>document.body.dataset.foreign = "ran"<\/script>/' d.html >changed.html
+	timeout 300 "${CHROMIUM:-chromium}" --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" \
+		--dump-dom "file://$PWD/changed.html" >dom 2>messages 3>&-
+	expect_line dom 'data-ready="true"'
+	expect_no_line dom 'data-foreign'
+}
+
 @test "a part of the run: what its ends cut is noise" {
 	local captures=$root/tests/captures
 	run_profile --diff "$captures/h200_torch_eager.profile" "$captures/h200_torch_loader.profile" \
