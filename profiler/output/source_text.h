@@ -10,8 +10,8 @@
  *	- its own name, where links lead to it, ends like one of source: "x.cu", "x.py";
  *	- it is a regular file, neither below /proc, /sys or /dev nor of such a file system;
  *	  nothing else is even opened;
- *	- others may read it by its mode, if we are root (no user to become, --as-root), who like
- *	  everyone has no power here over files in others' private folders;
+ *	- everybody can reach and read it, folders included, if we are root (no user to become,
+ *	  --as-root): then so could the user of the process that named it (guarded_path.h);
  *	- it has at most SOURCE_TEXT_FILE bytes, which are UTF-8 without NUL.
  *
  * A relative name is below the command's working directory: line tables that ptxas writes have no
