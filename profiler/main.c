@@ -7,6 +7,7 @@
 #include "profiler/commands/injection_path.h"
 #include "profiler/commands/list_metrics.h"
 #include "profiler/commands/run.h"
+#include "profiler/session/privilege.h"
 
 /* Whoever reads our messages may leave before the outputs are written; and a file may be too large.
  */
@@ -19,11 +20,16 @@ static void prefer_errors_to_signals(void)
 int main(int argc, char **argv)
 {
 	struct inherited inherited;
+	enum options_result asked;
 	struct options options;
 	int status = EXIT_PROFILER_FAILED;
 
 	inherited_note(&inherited);
-	switch (options_parse(argc, argv, &options)) {
+	asked = options_parse(argc, argv, &options);
+	/* only runs need what setcap has given; until here nothing was opened */
+	if (asked != OPTIONS_RUN && privilege_drop_all() != 0)
+		asked = OPTIONS_WRONG;
+	switch (asked) {
 	case OPTIONS_RUN:
 		status = run(&options, &inherited);
 		break;

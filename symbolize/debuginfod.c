@@ -3,12 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,7 +20,8 @@
 
 #define CLIENT "debuginfod-find"
 #define NOT_STARTED 127
-#define KILL_MS 200 /* wait after killing */
+#define KILL_MS 200                    /* wait after killing */
+#define FILE_LIMIT (UINT64_C(4) << 30) /* of a debug file */
 
 static __thread int64_t left_ms;
 static __thread bool ran_out;
@@ -49,6 +54,17 @@ static bool is_possible(void)
 	       !is_borrowed_root();
 }
 
+/* Gives up root's capabilities: the client loads libraries by its environment. */
+static bool drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+	/* user 0 would get them back with the client */
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       syscall(SYS_capset, &header, none) == 0;
+}
+
 /*
  * Becomes the client, in its own process group, with default signals and its output to `output`.
  * Closes everything else: the client may be stuck where it cannot be killed.
@@ -56,6 +72,7 @@ static bool is_possible(void)
 static void run_client(const char *build_id, int output)
 {
 	const struct sigaction by_default = {.sa_handler = SIG_DFL};
+	const struct rlimit limit = {FILE_LIMIT, FILE_LIMIT};
 	int null = open("/dev/null", O_RDWR);
 	sigset_t none;
 
@@ -68,7 +85,9 @@ static void run_client(const char *build_id, int output)
 	dup2(null, STDERR_FILENO);
 	dup2(output, STDOUT_FILENO);
 	close_range(STDERR_FILENO + 1, ~0u, 0);
-	execlp(CLIENT, CLIENT, "debuginfo", build_id, (char *)NULL);
+	setrlimit(RLIMIT_FSIZE, &limit); /* fails where there is a lower one */
+	if (drop_capabilities())
+		execlp(CLIENT, CLIENT, "debuginfo", build_id, (char *)NULL);
 	_exit(NOT_STARTED);
 }
 

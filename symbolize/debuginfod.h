@@ -6,7 +6,8 @@
  * has asked for it, whatever the environment has: some distributions set DEBUGINFOD_URLS for
  * everyone. It is never done with privilege: the client is searched in PATH, reads the environment
  * and writes a cache in the home folder, which are the caller's under sudo, doas and pkexec, and in
- * set-user-id programs.
+ * set-user-id programs. Nor does root's: the client has no capability. It writes no file of more
+ * than 4 GiB.
  *
  * All queries together have one budget of time. When it is used up the client is killed with its
  * process group, and not started again, nor if it cannot be started. The client itself remembers

@@ -237,7 +237,8 @@ static int read_and_compare(struct comparing *c, const struct identity *identity
 
 	for (uint32_t i = 0; i < with_writers.output_count; i++)
 		with_writers.outputs[i].writer = writer_of(with_writers.outputs[i].writer);
-	status = deliver_open(&c->log, &with_writers, identity, &patience, &outputs);
+	status = deliver_open(&c->log, &with_writers, identity, &patience, &(struct helper){0},
+			      &outputs);
 	if (status)
 		return status;
 	status = EXIT_PROFILER_FAILED;

@@ -118,14 +118,15 @@ static void explain_open(struct log *log, const struct identity *identity, const
 }
 
 int deliver_open(struct log *log, const struct options *o, const struct identity *identity,
-		 const struct deliver_patience *patience, struct outputs *outputs)
+		 const struct deliver_patience *patience, const struct helper *helper,
+		 struct outputs *outputs)
 {
 	uint32_t failed;
 	int err = outputs_open(outputs, o->outputs, o->output_count, &failed);
 
 	if (err == -EAGAIN && patience)
 		err = await_readers(log, o, patience, outputs, &failed);
-	if (!err && push_check(log, o, identity))
+	if (!err && push_check(log, o, identity, helper))
 		return 0;
 	if (err < 0)
 		explain_open(log, identity, o->outputs[failed].path, err);
@@ -455,8 +456,8 @@ static int compare_with_result(struct log *log, const struct options *o,
 }
 
 int deliver(struct log *log, const struct options *o, struct outputs *outputs,
-	    struct opener *opener, struct span_export *spans, struct session *session,
-	    const struct result *result, struct allowance *memory)
+	    struct opener *opener, struct span_export *spans, const struct helper *helper,
+	    struct session *session, const struct result *result, struct allowance *memory)
 {
 	struct delivered d = {.view = NULL, .weighed = {.rows = NULL}};
 	struct view *view = NULL;
@@ -501,7 +502,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	if (span_export_send(spans, log, result_for(&otlp_json_writer, &d), &lost_spans) != 0 &&
 	    !status)
 		status = EXIT_PROFILER_FAILED;
-	not_pushed = push_result(log, o, session, result_for(&pprof_writer, &d));
+	not_pushed = push_result(log, o, helper, session, result_for(&pprof_writer, &d));
 	/* a command's status is its own, whatever an engine does */
 	if (not_pushed && o->from_count)
 		status = EXIT_PROFILER_FAILED;

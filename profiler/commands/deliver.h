@@ -12,6 +12,7 @@
 #include "profiler/commands/options.h"
 #include "profiler/commands/span_export.h"
 #include "profiler/output/outputs.h"
+#include "profiler/session/helper.h"
 #include "profiler/session/identity.h"
 #include "profiler/session/supervisor.h"
 
@@ -40,10 +41,11 @@ struct deliver_patience {
 
 /*
  * Opens the outputs, as that user. 0, or the status to exit with, after logging the reason.
- * `patience` of NULL: nobody waits for a reader.
+ * `patience` of NULL: nobody waits for a reader. `helper`: which --push needs.
  */
 int deliver_open(struct log *log, const struct options *options, const struct identity *identity,
-		 const struct deliver_patience *patience, struct outputs *outputs);
+		 const struct deliver_patience *patience, const struct helper *helper,
+		 struct outputs *outputs);
 
 /*
  * The status to exit with after an output was written to `path` with `err` (-errno), logging a
@@ -63,7 +65,7 @@ void deliver_show(struct log *log, const struct options *options, struct opener 
  * logging the reason.
  */
 int deliver(struct log *log, const struct options *options, struct outputs *outputs,
-	    struct opener *opener, struct span_export *spans, struct session *session,
-	    const struct result *result, struct allowance *memory);
+	    struct opener *opener, struct span_export *spans, const struct helper *helper,
+	    struct session *session, const struct result *result, struct allowance *memory);
 
 #endif

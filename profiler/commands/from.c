@@ -8,6 +8,7 @@
 #include "profiler/commands/compare.h"
 #include "profiler/commands/deliver.h"
 #include "profiler/commands/input.h"
+#include "profiler/commands/services.h"
 #include "profiler/output/merge.h"
 #include "profiler/report/ranks_report.h"
 #include "profiler/report/summary.h"
@@ -20,6 +21,7 @@ struct reading {
 	struct outputs outputs;
 	struct opener opener;     /* with --open */
 	struct span_export spans; /* with --otlp */
+	struct helper helper;     /* with --otlp or --push */
 	struct allowance memory;
 };
 
@@ -33,8 +35,8 @@ static int write_outputs(struct reading *r, const struct result *result,
 	ranks_report(&r->log, result);
 	if (recorded)
 		recorded_report(&r->log, recorded);
-	return deliver(&r->log, r->options, &r->outputs, &r->opener, &r->spans, NULL, result,
-		       &r->memory);
+	return deliver(&r->log, r->options, &r->outputs, &r->opener, &r->spans, &r->helper, NULL,
+		       result, &r->memory);
 }
 
 /*
@@ -183,18 +185,25 @@ static int read_and_write(struct reading *r, const struct identity *identity)
 {
 	const struct deliver_patience patience = {.awaits = "it is written when there is one"};
 	char folder[DELIVER_FOLDER_BYTES];
-	int status;
+	int status = EXIT_PROFILER_FAILED, err;
 
-	status = deliver_open(&r->log, r->options, identity, &patience, &r->outputs);
+	/* we are the user by now, if root called by sudo */
+	err = services_start(&r->helper, r->options, &(struct identity){.other = false});
+	if (err) {
+		log_error(&r->log, "cannot start a process: %s", strerror(-err));
+		return status;
+	}
+	status = deliver_open(&r->log, r->options, identity, &patience, &r->helper, &r->outputs);
 	if (status)
 		return status;
 	status = EXIT_PROFILER_FAILED;
-	if (span_export_open(&r->spans, &r->log, r->options, identity, NULL) &&
+	if (span_export_open(&r->spans, &r->log, r->options, identity, &r->helper, NULL) &&
 	    find_folder(r, folder))
 		status = (r->options->from_count == 1 ? write_one
 						      : write_merged)(r, folder[0] ? folder : NULL);
 	span_export_close(&r->spans);
 	outputs_cancel(&r->outputs);
+	helper_end(&r->helper);
 	return status;
 }
 

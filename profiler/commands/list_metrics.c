@@ -8,6 +8,7 @@
 #include <string.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/base/log.h"
+#include "profiler/session/capabilities.h"
 #include "profiler/session/identity.h"
 #include "profiler/session/metric_library.h"
 #include "profiler/session/target_environment.h"
@@ -107,6 +108,9 @@ int list_metrics(const struct options *o)
 
 	if (!err)
 		err = identity_become(&identity);
+	/* it loads libraries by the caller's environment; as root, too */
+	if (!err)
+		err = capabilities_keep(0);
 	if (err) {
 		log_error(&log, "cannot become the user who called sudo: %s", strerror(-err));
 		return EXIT_PROFILER_FAILED;

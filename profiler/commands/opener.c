@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "profiler/session/apart.h"
 #include "profiler/session/privilege.h"
 
 #define STANDARD_COMMAND "xdg-open"
@@ -81,21 +82,6 @@ static struct answer execute(const char *path)
 	return wait_for(child);
 }
 
-/* Standard descriptors lead nowhere; the socket's number is 3. */
-static bool keep_only(int *socket)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int kept = fcntl(*socket, F_DUPFD_CLOEXEC, 4);
-
-	if (null < 0 || kept < 0)
-		return false;
-	for (int fd = 0; fd < 3; fd++)
-		dup2(null, fd);
-	*socket = dup3(kept, 3, O_CLOEXEC);
-	syscall(SYS_close_range, 4, ~0u, 0); /* before Linux 5.9 what was inherited stays open */
-	return *socket == 3;
-}
-
 /* sudo leaves out what leads to the user's session. */
 static void find_session(void)
 {
@@ -115,7 +101,8 @@ static void be_opener(int socket, const struct identity *identity,
 
 	setsid();
 	inherited_restore(inherited);
-	if (!keep_only(&socket) || identity_become(identity) != 0 || privilege_drop_all() != 0)
+	if (!apart_keep_only(&socket) || identity_become(identity) != 0 ||
+	    privilege_drop_all() != 0)
 		_exit(1);
 	find_session();
 	/* a path and its NUL, or nothing */

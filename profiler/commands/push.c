@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "profiler/commands/services.h"
 #include "profiler/output/engine.h"
 #include "profiler/output/http_post.h"
 #include "profiler/output/http_url.h"
@@ -21,7 +22,7 @@ struct push {
 };
 
 /* False after logging the reason. */
-static bool open_push(struct push *p, struct log *log, const char *url,
+static bool open_push(struct push *p, struct log *log, const struct helper *helper, const char *url,
 		      const struct engine_profile *profile)
 {
 	struct http_post_options options = {.target.headers = getenv(TARGET_ENVIRONMENT_SECRET)};
@@ -33,6 +34,7 @@ static bool open_push(struct push *p, struct log *log, const char *url,
 		log_error(log, "--push takes the URL of an engine that keeps profiles: %s", wrong);
 		return false;
 	}
+	options.connector = services_http(helper);
 	options.target.url = p->address;
 	options.target.content_type = p->engine->content_type;
 	options.target.request_ms = PUSH_PATIENCE_MS; /* of a large profile, too */
@@ -57,7 +59,8 @@ static void release(struct push *p)
 
 /* ---- before the run ---- */
 
-bool push_check(struct log *log, const struct options *o, const struct identity *identity)
+bool push_check(struct log *log, const struct options *o, const struct identity *identity,
+		const struct helper *helper)
 {
 	bool is_good = true;
 
@@ -70,7 +73,7 @@ bool push_check(struct log *log, const struct options *o, const struct identity 
 		struct push p = {.engine = NULL};
 		struct http_post_stats stats;
 
-		is_good = open_push(&p, log, o->pushes[i], NULL);
+		is_good = open_push(&p, log, helper, o->pushes[i], NULL);
 		http_post_finish(p.post, 0, &stats);
 		release(&p);
 	}
@@ -153,8 +156,8 @@ static bool end(const struct push *p, struct waiting *w, int64_t deadline, const
 	return true;
 }
 
-uint32_t push_result(struct log *log, const struct options *o, struct session *session,
-		     const struct result *result)
+uint32_t push_result(struct log *log, const struct options *o, const struct helper *helper,
+		     struct session *session, const struct result *result)
 {
 	char service[ENGINE_SERVICE_BYTES];
 	struct engine_profile profile = {.result = result,
@@ -176,7 +179,7 @@ uint32_t push_result(struct log *log, const struct options *o, struct session *s
 		session_begin_sending(session);
 	engine_service(result, getenv("OTEL_SERVICE_NAME"), service);
 	for (uint32_t i = 0; i < o->push_count; i++)
-		pushes[i].is_sent = open_push(&pushes[i], log, o->pushes[i], &profile) &&
+		pushes[i].is_sent = open_push(&pushes[i], log, helper, o->pushes[i], &profile) &&
 				    send(&pushes[i], log, &profile);
 	deadline = now_ms() + PUSH_PATIENCE_MS;
 	for (uint32_t i = 0; i < o->push_count; i++)

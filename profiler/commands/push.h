@@ -14,6 +14,7 @@
 #include "profiler/base/log.h"
 #include "profiler/commands/options.h"
 #include "profiler/profile/result.h"
+#include "profiler/session/helper.h"
 #include "profiler/session/identity.h"
 #include "profiler/session/session.h"
 
@@ -23,13 +24,14 @@
  * Before the command runs, so that mistakes show at once. True if nothing is to be pushed; false
  * after logging the reason.
  */
-bool push_check(struct log *log, const struct options *options, const struct identity *identity);
+bool push_check(struct log *log, const struct options *options, const struct identity *identity,
+		const struct helper *helper);
 
 /*
  * Pushes it to all engines, and says so. A signal of the session ends that; NULL: there is none.
  * The number of those that did not take it; why is logged.
  */
-uint32_t push_result(struct log *log, const struct options *options, struct session *session,
-		     const struct result *result);
+uint32_t push_result(struct log *log, const struct options *options, const struct helper *helper,
+		     struct session *session, const struct result *result);
 
 #endif

@@ -19,6 +19,7 @@
 #include "profiler/commands/live.h"
 #include "profiler/commands/metrics_file.h"
 #include "profiler/commands/opener.h"
+#include "profiler/commands/services.h"
 #include "profiler/commands/snapshot.h"
 #include "profiler/output/naming.h"
 #include "profiler/output/outputs.h"
@@ -27,6 +28,7 @@
 #include "profiler/session/privilege.h"
 #include "profiler/session/session.h"
 #include "profiler/session/supervisor.h"
+#include "profiler/session/target.h"
 
 struct run {
 	const struct options *options;
@@ -41,6 +43,7 @@ struct run {
 	struct metrics_file metrics; /* with --prometheus */
 	struct opener opener;        /* with --open */
 	struct span_export spans;    /* with --otlp */
+	struct helper helper;        /* with --otlp or --push */
 	struct control control;      /* with --control */
 	struct snapshots snapshots;
 	struct session *session;       /* as long as it is watched */
@@ -145,13 +148,16 @@ static const char *part_of_run(const struct options *o, char text[SHOWN_BYTES])
 }
 
 /* The cost of the run; with -v, of its parts. */
-static void report_cost(struct log *log, const struct totals *totals, const struct timespec *start)
+static void report_cost(struct run *r, const struct totals *totals, const struct timespec *start)
 {
+	struct log *log = &r->log;
 	struct totals now = *totals;
 	struct timespec end;
 
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	session_note_cost(&now);
+	if (r->helper.pid)
+		now.own_cpu_ns += target_used_ns(r->helper.pid);
 	summary_report_cost(log, &now);
 	log_verbose(log, "%s used %.3f s of CPU in %.3f s; profile used %.3f s meanwhile",
 		    totals->measure.attached ? "the processes" : "the command",
@@ -213,10 +219,10 @@ static int finish(struct run *r, struct session *session, int status)
 		log_error(&r->log, "out of memory");
 		return EXIT_PROFILER_FAILED;
 	}
-	failed = deliver(&r->log, o, &r->outputs, &r->opener, &r->spans, session, result,
-			 collected.memory);
+	failed = deliver(&r->log, o, &r->outputs, &r->opener, &r->spans, &r->helper, session,
+			 result, collected.memory);
 	result_free(result);
-	report_cost(&r->log, &totals, &start);
+	report_cost(r, &totals, &start);
 	if (!failed && !wrote_metrics)
 		failed = EXIT_PROFILER_FAILED;
 	return failed ? failed : status;
@@ -297,7 +303,7 @@ static int write_snapshot(struct run *r, uint64_t until_ns)
 	if (r->timeline)
 		timeline_listen(r->timeline, NULL, NULL);
 	r->outputs = (struct outputs){0};
-	if (deliver_open(&r->log, &options, &r->identity, NULL, &r->outputs) != 0)
+	if (deliver_open(&r->log, &options, &r->identity, NULL, &r->helper, &r->outputs) != 0)
 		return status;
 	deliver_folder(&r->outputs, folder);
 	if ((!r->timeline || timeline_part(r->timeline, folder) == 0) &&
@@ -439,7 +445,8 @@ static int run_as_user(struct run *r, struct session *session,
 		return EXIT_PROFILER_FAILED;
 	}
 	supervisor_report_user(supervisor);
-	status = deliver_open(&r->log, r->options, &r->identity, &patience, &r->outputs);
+	status =
+		deliver_open(&r->log, r->options, &r->identity, &patience, &r->helper, &r->outputs);
 	if (status)
 		return status;
 	if (r->options->prometheus &&
@@ -448,7 +455,8 @@ static int run_as_user(struct run *r, struct session *session,
 		return EXIT_PROFILER_FAILED;
 	}
 	r->session = session;
-	status = span_export_open(&r->spans, &r->log, r->options, &r->identity, session) &&
+	status = span_export_open(&r->spans, &r->log, r->options, &r->identity, &r->helper,
+				  session) &&
 				 open_timeline(r) && open_idle_store(r) &&
 				 (!r->options->control ||
 				  control_open(&r->control, &r->log, r->options->control))
@@ -474,12 +482,19 @@ static int run_as_user(struct run *r, struct session *session,
 static int work(const struct supervisor_link *supervisor, void *context)
 {
 	struct run *r = context;
-	struct session *session =
-		session_new(&r->session_options, r->inherited, supervisor, &r->log);
-	int status;
+	struct session *session;
+	int status, err;
 
+	/* before anything is open that needs privilege */
+	err = services_start(&r->helper, r->options, &r->identity);
+	if (err) {
+		log_error(&r->log, "cannot start a process: %s", strerror(-err));
+		return EXIT_PROFILER_FAILED;
+	}
+	session = session_new(&r->session_options, r->inherited, supervisor, &r->log);
 	if (!session) {
 		log_error(&r->log, "out of memory");
+		helper_end(&r->helper);
 		return EXIT_PROFILER_FAILED;
 	}
 	privilege_raise_limits();
@@ -488,6 +503,7 @@ static int work(const struct supervisor_link *supervisor, void *context)
 		status = run_as_user(r, session, supervisor);
 	if (r->options->live)
 		live_end(&r->live);
+	helper_end(&r->helper);
 	session_free(session);
 	timeline_free(r->timeline);
 	timeline_free(r->idle_store);
@@ -580,6 +596,11 @@ int run(const struct options *options, const struct inherited *inherited)
 
 	switch (identity_find(&r.identity, options->as_root)) {
 	case 0:
+		if (r.identity.lookup_error)
+			log_warn(&r.log,
+				 "looking up %s failed: %s; the command runs with group %u alone",
+				 r.identity.shown, strerror(-r.identity.lookup_error),
+				 r.identity.gid);
 		if (!check_debuginfod(&r) || !compare_check_baselines(&r.log, options, &r.identity))
 			return EXIT_PROFILER_FAILED;
 		return supervise(&r);

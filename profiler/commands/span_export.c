@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/commands/services.h"
 #include "profiler/output/otlp_answer.h"
 #include "profiler/report/quantity.h"
 #include "profiler/session/privilege.h"
@@ -17,7 +18,8 @@ static void begin_thread(void)
 	privilege_lower_priority();
 }
 
-static bool open_post(struct span_export *e, struct log *log, const char *where)
+static bool open_post(struct span_export *e, struct log *log, const struct helper *helper,
+		      const char *where)
 {
 	struct otel_collector collector;
 	char why[HTTP_WHY_BYTES];
@@ -34,6 +36,7 @@ static bool open_post(struct span_export *e, struct log *log, const char *where)
 				   .ca_file = collector.ca_file,
 				   .request_ms = collector.request_ms,
 				   .is_compressed = collector.is_compressed},
+			.connector = services_http(helper),
 			.queue_bytes = 2 * SPAN_EXPORT_QUEUE_BYTES,
 			.count_refused = otlp_answer_refused,
 			.begin_thread = begin_thread},
@@ -215,7 +218,8 @@ void span_export_hand_over(struct span_export *e, const struct collected *collec
 /* ---- start and end ---- */
 
 bool span_export_open(struct span_export *e, struct log *log, const struct options *options,
-		      const struct identity *identity, struct session *session)
+		      const struct identity *identity, const struct helper *helper,
+		      struct session *session)
 {
 	bool is_sampled;
 
@@ -238,7 +242,7 @@ bool span_export_open(struct span_export *e, struct log *log, const struct optio
 	}
 	e->log = log;
 	e->session = session;
-	return open_post(e, log, options->span_server) &&
+	return open_post(e, log, helper, options->span_server) &&
 	       (!is_sampled || open_live(e, log, options));
 }
 

@@ -25,6 +25,7 @@
 #include "profiler/output/http_post.h"
 #include "profiler/output/live_spans.h"
 #include "profiler/profile/result.h"
+#include "profiler/session/helper.h"
 #include "profiler/session/identity.h"
 #include "profiler/session/session.h"
 
@@ -59,10 +60,11 @@ bool span_export_is_live(const struct options *options);
 
 /*
  * Before the command runs, so that mistakes show at once. True without --otlp; false after logging
- * the reason. Close it in any case. `session`: NULL: there is none.
+ * the reason. Close it in any case. `helper`: makes the requests. `session`: NULL: there is none.
  */
 bool span_export_open(struct span_export *e, struct log *log, const struct options *options,
-		      const struct identity *identity, struct session *session);
+		      const struct identity *identity, const struct helper *helper,
+		      struct session *session);
 void span_export_close(struct span_export *e);
 
 /*

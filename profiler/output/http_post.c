@@ -18,7 +18,6 @@
 
 #define FIRST_PAUSE_MS 250u
 #define ASKING_MS 200
-#define ENDING_MS 2500 /* what the thread may take after the deadline until it is left alone */
 
 struct body {
 	struct body *next;
@@ -28,7 +27,7 @@ struct body {
 };
 
 struct http_post {
-	struct http_request *request; /* the thread's, once there is one */
+	struct http_channel *channel; /* the thread's, once there is one */
 	struct http_post_options options;
 	struct http_outcome outcome; /* the thread's */
 	_Atomic int64_t deadline_ms;
@@ -39,11 +38,16 @@ struct http_post {
 	/* under the lock */
 	struct body *first, **last; /* the first one may be on its way */
 	size_t queued_bytes;
-	bool is_closing, has_ended;
+	bool is_closing;
 	int64_t accepted_ms; /* when a body was accepted last; 0: never */
 	int64_t since_ms;    /* since when patience counts; 0: since it is asked for */
 	struct http_post_stats stats;
 };
+
+const char *http_post_shown(const struct http_post *p)
+{
+	return http_channel_shown(p->channel)->server;
+}
 
 static void count(struct http_count *count, const struct body *body)
 {
@@ -146,7 +150,7 @@ static void try_often(struct http_post *p, const void *data, size_t size)
 	bool again = true;
 
 	for (unsigned int attempt = 1; again; attempt++) {
-		http_request_post(p->request, data, size, &p->deadline_ms, &p->outcome);
+		http_channel_post(p->channel, data, size, &p->deadline_ms, &p->outcome);
 		pthread_mutex_lock(&p->lock);
 		again = wait_for_retry(p, attempt);
 		pthread_mutex_unlock(&p->lock);
@@ -164,7 +168,8 @@ static void count_outcome(struct http_post *p, const struct body *body, size_t s
 		memcpy(stats->why, p->outcome.why, sizeof(stats->why));
 		return;
 	}
-	p->accepted_ms = monotonic_ms();
+	if (!p->outcome.is_cut)
+		p->accepted_ms = monotonic_ms();
 	count(&stats->sent, body);
 	stats->sent_bytes += sent_bytes;
 	if (refused > body->items)
@@ -182,12 +187,12 @@ static void check_answer(struct http_post *p)
 	if (p->options.accepts(o->answer, o->answer_size, why))
 		return;
 	o->is_accepted = false;
-	if (http_request_is_secret(p->request, why))
+	if (http_shown_is_secret(http_channel_shown(p->channel), why))
 		snprintf(why, sizeof(why),
 			 "refused it, in words that are not shown: they may "
 			 "hold credentials");
 	clean_text(why);
-	snprintf(o->why, sizeof(o->why), "%.200s %.300s", http_request_shown(p->request), why);
+	snprintf(o->why, sizeof(o->why), "%.200s %.300s", http_post_shown(p), why);
 }
 
 static void deliver(struct http_post *p, const struct body *body)
@@ -247,8 +252,6 @@ static void *send_bodies(void *arg)
 		drop_first(p);
 		pthread_cond_broadcast(&p->changed);
 	}
-	p->has_ended = true;
-	pthread_cond_broadcast(&p->changed);
 	pthread_mutex_unlock(&p->lock);
 	return NULL;
 }
@@ -276,8 +279,8 @@ struct http_post *http_post_new(const struct http_post_options *options, char wh
 	snprintf(why, HTTP_WHY_BYTES, "out of memory");
 	if (!p)
 		return NULL;
-	p->request = http_request_new(&options->target, why);
-	if (!p->request) {
+	p->channel = http_channel_new(&options->target, &options->connector, why);
+	if (!p->channel) {
 		free(p);
 		return NULL;
 	}
@@ -322,8 +325,7 @@ bool http_post_send(struct http_post *p, void *data, size_t size, uint64_t items
 	}
 	if (why) {
 		count(&p->stats.dropped, &given);
-		snprintf(p->stats.why, sizeof(p->stats.why), "%.200s: %s",
-			 http_request_shown(p->request), why);
+		snprintf(p->stats.why, sizeof(p->stats.why), "%.200s: %s", http_post_shown(p), why);
 	}
 	pthread_mutex_unlock(&p->lock);
 	if (!why)
@@ -397,64 +399,32 @@ uint64_t http_post_failed(struct http_post *p, char why[HTTP_WHY_BYTES])
 	return failed;
 }
 
-const char *http_post_shown(const struct http_post *p)
-{
-	return http_request_shown(p->request);
-}
-
-/* With the lock. */
 static void count_rest(struct http_post *p, struct http_post_stats *stats)
 {
 	for (const struct body *body = p->first; body; body = body->next)
 		count(&stats->dropped, body);
 	if (p->first && !*stats->why)
 		snprintf(stats->why, sizeof(stats->why), "%.200s: no answer in time",
-			 http_request_shown(p->request));
-}
-
-/*
- * At exit, before what libcurl's libraries do there: that takes from the thread what it works on.
- * Streams that it may hold are not flushed.
- */
-static void leave(int status, void *unused)
-{
-	(void)unused;
-	fflush(stdout);
-	fflush(stderr);
-	_exit(status);
+			 http_post_shown(p));
 }
 
 void http_post_finish(struct http_post *p, int64_t patience_ms, struct http_post_stats *stats)
 {
-	int64_t deadline = monotonic_ms() + patience_ms;
-	struct timespec end = at_ms(deadline + ENDING_MS);
-	bool has_ended;
-
 	*stats = (struct http_post_stats){0};
 	if (!p)
 		return;
-	atomic_store(&p->deadline_ms, deadline);
+	http_post_limit(p, patience_ms);
 	pthread_mutex_lock(&p->lock);
 	p->is_closing = true;
 	pthread_cond_broadcast(&p->changed);
-	while (p->has_thread && !p->has_ended)
-		if (pthread_cond_timedwait(&p->changed, &p->lock, &end) == ETIMEDOUT)
-			break;
-	has_ended = p->has_ended || !p->has_thread;
-	*stats = p->stats;
-	count_rest(p, stats);
 	pthread_mutex_unlock(&p->lock);
-	if (!has_ended) {
-		/* stuck in a name's lookup, say, it keeps all it works on until the process ends */
-		pthread_detach(p->thread);
-		on_exit(leave, NULL);
-		return;
-	}
 	if (p->has_thread)
 		pthread_join(p->thread, NULL);
+	*stats = p->stats;
+	count_rest(p, stats);
 	while (p->first)
 		drop_first(p);
-	http_request_free(p->request);
+	http_channel_free(p->channel);
 	pthread_mutex_destroy(&p->lock);
 	pthread_cond_destroy(&p->changed);
 	free(p);

@@ -12,8 +12,8 @@
  *
  * No thread is started before the first body, so that none exists when the command is forked.
  * Several threads may call http_post_send and http_post_wait; all else is for one, that of the
- * session. http_request.h says what is sent, and
- * what is not.
+ * session. The requests are made by another
+ * process (http_channel.h). http_request.h says what is sent, and what is not.
  */
 #ifndef PROFILER_OUTPUT_HTTP_POST_H
 #define PROFILER_OUTPUT_HTTP_POST_H
@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "profiler/output/http_request.h"
+#include "profiler/output/http_channel.h"
 
 #define HTTP_ATTEMPTS 5
 #define HTTP_LONGEST_WAIT_S 60
@@ -29,8 +29,9 @@
 #define HTTP_PATIENCE_MS 10000 /* for http_post_finish, unless there is a reason for another */
 
 struct http_post_options {
-	struct http_target target; /* copied; the thread compresses bodies where it says so */
-	size_t queue_bytes;        /* 0: HTTP_QUEUE_BYTES */
+	struct http_target target;       /* copied; the thread compresses bodies where it says so */
+	struct http_connector connector; /* with the process that makes the requests */
+	size_t queue_bytes;              /* 0: HTTP_QUEUE_BYTES */
 	/* On the thread: whether an answer of 2xx means that the body was accepted; if not, `why`
 	 * is to follow the server's name. NULL: it does */
 	bool (*accepts)(const void *answer, size_t size, char why[HTTP_WHY_BYTES]);
@@ -70,9 +71,10 @@ size_t http_post_queued(struct http_post *post);
 
 /*
  * Waits until no more than so many bytes are queued, as long as the server accepts bodies. False:
- * it has accepted none for `patience_ms`, whether bodies fail or wait; or `ends` has returned true,
- * which is asked several times a second (NULL: nobody is). Patience counts from each call on, or
- * over all calls, from http_post_count_patience on, and again from each body that is accepted.
+ * it has accepted none for `patience_ms`, whether bodies fail or wait, or has answered only in
+ * part; or `ends` has returned true, which is asked several times a second (NULL: nobody is).
+ * Patience counts from each call on, or over all calls, from http_post_count_patience on, and again
+ * from each body that is accepted.
  */
 void http_post_count_patience(struct http_post *post);
 bool http_post_wait(struct http_post *post, size_t bytes, int64_t patience_ms,
@@ -89,9 +91,7 @@ const char *http_post_shown(const struct http_post *post);
 
 /*
  * Waits until all is sent, for `patience_ms` at most and a second or two to end what is being
- * sent; counts the rest as dropped and frees. NULL is allowed, for nothing. A thread that does not
- * end is left alone; then exit(3) ends the process with its status, without exit handlers that were
- * registered before.
+ * sent; counts the rest as dropped and frees. NULL is allowed, for nothing.
  */
 void http_post_finish(struct http_post *post, int64_t patience_ms, struct http_post_stats *stats);
 

@@ -7,13 +7,10 @@
 #include <string.h>
 #include "profiler/base/version.h"
 #include "profiler/output/curl_api.h"
-#include "profiler/output/http_headers.h"
-#include "profiler/output/http_url.h"
 #include "symbolize/monotonic.h"
 #include "symbolize/text.h"
 
 #define QUOTED_BYTES 160 /* of an answer, for the user */
-#define SECRET_BYTES 4   /* what is shorter is no credential */
 #define LONGEST_WAIT_S 3600
 
 struct http_request {
@@ -22,16 +19,14 @@ struct http_request {
 	void *fields; /* of the header, for curl */
 	char *url;
 	uint32_t request_ms;
-	bool has_secrets; /* in the URL that was given or in those of proxies: an answer may repeat
-			     them */
-	char shown[HTTP_URL_BYTES];
-	struct http_headers headers; /* the user's */
+	struct http_shown shown;
 	char curl_error[CURL_API_ERROR_SIZE];
 	/* of the attempt */
-	_Atomic int64_t *deadline_ms;
+	bool (*ends)(void *context);
+	void *context;
 	struct http_outcome *outcome;
 	size_t answered;
-	bool has_header; /* a whole one, of the last answer so far */
+	int64_t header_ms; /* when the header of the last answer so far was whole; 0: it is not */
 };
 
 /* ---- setting up ---- */
@@ -54,8 +49,8 @@ static bool add_fields(struct http_request *r, const struct http_target *target)
 		return false;
 	if (target->is_compressed && !add_field(r, "Content-Encoding: gzip"))
 		return false;
-	for (uint32_t i = 0; i < r->headers.count; i++)
-		if (!add_field(r, r->headers.lines[i]))
+	for (uint32_t i = 0; i < r->shown.headers.count; i++)
+		if (!add_field(r, r->shown.headers.lines[i]))
 			return false;
 	return add_field(r, "Expect:"); /* we do not wait for leave to send the body */
 }
@@ -69,29 +64,46 @@ static void keep_answer(struct http_outcome *o, const char *data, size_t size)
 	o->answer[o->answer_size] = '\0';
 }
 
+/* Too much ends the transfer, which may have its status already. */
+static size_t count_answer(struct http_request *r, size_t size)
+{
+	r->answered += size;
+	return r->answered > HTTP_ANSWER_LIMIT ? 0 : size;
+}
+
 static size_t take_field(char *data, size_t one, size_t size, void *context)
 {
 	struct http_request *r = context;
 
 	(void)one;
 	if (size >= 5 && memcmp(data, "HTTP/", 5) == 0)
-		r->has_header = false;
+		r->header_ms = 0;
 	else if (size > 0 && (data[0] == '\r' || data[0] == '\n'))
-		r->has_header = true; /* the line after it; fields behind the body change nothing */
+		r->header_ms = monotonic_ms(); /* the line after it */
 	if (size > 5 && strncasecmp(data, "grpc-", 5) == 0)
 		keep_answer(r->outcome, data, size);
-	return size;
+	return count_answer(r, size);
 }
 
-/* What is kept: the beginning. Too much ends the transfer, which then has its status already. */
+/* What is kept: the beginning. */
 static size_t take_answer(char *data, size_t one, size_t size, void *context)
 {
 	struct http_request *r = context;
 
 	(void)one;
 	keep_answer(r->outcome, data, size);
-	r->answered += size;
-	return r->answered > HTTP_ANSWER_LIMIT ? 0 : size;
+	return count_answer(r, size);
+}
+
+/* Whether all was sent and answered some time ago, but for the end of the answer's text. */
+static bool drips(const struct http_request *r)
+{
+	long status = 0;
+
+	if (!r->header_ms || monotonic_ms() < r->header_ms + HTTP_ANSWER_MS)
+		return false;
+	r->api.easy_getinfo(r->curl, CURL_API_INFO_RESPONSE_CODE, &status);
+	return status >= 200; /* no interim answer, nor a proxy's */
 }
 
 /* Not 0: give up. curl asks at least once a second. */
@@ -102,9 +114,7 @@ static int is_too_late(void *context, int64_t to_receive, int64_t received, int6
 
 	(void)to_receive;
 	(void)received;
-	(void)to_send;
-	(void)sent;
-	return monotonic_ms() >= atomic_load(r->deadline_ms);
+	return (sent >= to_send && drips(r)) || r->ends(r->context);
 }
 
 /* As the curl command does; its library knows only the system's certificates. */
@@ -127,21 +137,6 @@ static char *whole_url(const struct http_url *url, const struct http_target *tar
 		     target->query ? target->query : "") < 0)
 		return NULL;
 	return whole;
-}
-
-/* Of the variables that libcurl reads. */
-static bool has_proxy_secrets(void)
-{
-	static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
-					    "ALL_PROXY"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const char *proxy = getenv(names[i]);
-
-		if (proxy && strchr(proxy, '@'))
-			return true;
-	}
-	return false;
 }
 
 static bool set_up(struct http_request *r)
@@ -171,36 +166,26 @@ static bool set_up(struct http_request *r)
 struct http_request *http_request_new(const struct http_target *target, char why[HTTP_WHY_BYTES])
 {
 	struct http_request *r = calloc(1, sizeof(*r));
-	const char *wrong = NULL;
 	struct http_url url;
 
 	snprintf(why, HTTP_WHY_BYTES, "out of memory");
-	if (!r)
+	if (!r || !http_shown_read(&r->shown, target->url, target->headers, why)) {
+		http_request_free(r);
 		return NULL;
-	if ((wrong = http_url_parse(&url, target->url))) {
-		snprintf(why, HTTP_WHY_BYTES, "the URL: %s", wrong);
-	} else if ((wrong = http_headers_add(&r->headers, target->headers))) {
-		snprintf(why, HTTP_WHY_BYTES, "the headers: %s", wrong);
-	} else if (!curl_api_load(&r->api)) {
-		wrong = CURL_API_MISSING;
-		snprintf(why, HTTP_WHY_BYTES, "%s", wrong);
-	} else {
-		http_url_show(&url, r->shown, sizeof(r->shown));
-		r->has_secrets = url.user_size || url.query_size || has_proxy_secrets();
-		r->url = whole_url(&url, target);
-		r->request_ms = target->request_ms ? target->request_ms : HTTP_REQUEST_MS;
-		r->curl = r->api.easy_init();
 	}
-	if (!wrong && r->url && r->curl && add_fields(r, target) && trust(r, target->ca_file) &&
-	    set_up(r))
+	if (!curl_api_load(&r->api)) {
+		snprintf(why, HTTP_WHY_BYTES, "%s", CURL_API_MISSING);
+		http_request_free(r);
+		return NULL;
+	}
+	http_url_parse(&url, target->url);
+	r->url = whole_url(&url, target);
+	r->request_ms = target->request_ms ? target->request_ms : HTTP_REQUEST_MS;
+	r->curl = r->api.easy_init();
+	if (r->url && r->curl && add_fields(r, target) && trust(r, target->ca_file) && set_up(r))
 		return r;
 	http_request_free(r);
 	return NULL;
-}
-
-const char *http_request_shown(const struct http_request *request)
-{
-	return request->shown;
 }
 
 void http_request_free(struct http_request *r)
@@ -211,33 +196,12 @@ void http_request_free(struct http_request *r)
 		r->api.easy_cleanup(r->curl);
 	if (r->fields)
 		r->api.slist_free_all(r->fields);
-	http_headers_release(&r->headers);
+	http_shown_release(&r->shown);
 	free(r->url);
 	free(r);
 }
 
 /* ---- what became of it ---- */
-
-static bool contains(const char *text, const char *secret, size_t size)
-{
-	return size >= SECRET_BYTES && memmem(text, strlen(text), secret, size);
-}
-
-bool http_request_is_secret(const struct http_request *r, const char *text)
-{
-	for (uint32_t i = 0; i < r->headers.count; i++) {
-		const char *word = r->headers.lines[i] + strcspn(r->headers.lines[i], ":;");
-
-		while (*(word += strspn(word, ":; \t"))) {
-			size_t size = strcspn(word, ":; \t");
-
-			if (contains(text, word, size))
-				return true;
-			word += size;
-		}
-	}
-	return r->has_secrets; /* how the server spells those is not known */
-}
 
 static const char *hint(long status)
 {
@@ -279,13 +243,13 @@ static void explain_status(const struct http_request *r, struct http_outcome *o)
 	if (o->status < 300) {
 		snprintf(o->why, sizeof(o->why),
 			 "%.200s answered with a page for browsers: it takes nothing at this path",
-			 r->shown);
+			 r->shown.server);
 		return;
 	}
 	snprintf(first, sizeof(first), "%.*s", (int)(size < INT32_MAX ? size : 0), o->answer);
 	clean_text(first);
-	quotes = *first && *first != '<' && !http_request_is_secret(r, o->answer);
-	snprintf(o->why, sizeof(o->why), "%.200s answered %ld%s%s%s%s", r->shown, o->status,
+	quotes = *first && *first != '<' && !http_shown_is_secret(&r->shown, o->answer);
+	snprintf(o->why, sizeof(o->why), "%.200s answered %ld%s%s%s%s", r->shown.server, o->status,
 		 hint(o->status), quotes ? " (" : "", quotes ? first : "", quotes ? ")" : "");
 }
 
@@ -304,7 +268,7 @@ static void explain_failure(const struct http_request *r, int code, struct http_
 
 	if (code == CURL_API_ABORTED_BY_CALLBACK || code == CURL_API_OPERATION_TIMEDOUT)
 		text = "no answer in time";
-	snprintf(o->why, sizeof(o->why), "%.200s: %s", r->shown, text);
+	snprintf(o->why, sizeof(o->why), "%.200s: %s", r->shown.server, text);
 	clean_text(o->why);
 }
 
@@ -332,8 +296,9 @@ static void judge(struct http_request *r, int code, struct http_outcome *o)
 	r->api.easy_getinfo(r->curl, CURL_API_INFO_RESPONSE_CODE, &o->status);
 	/* An answer counts, also if the rest of its text does not come: what a server has taken is
 	 * not sent again. An interim answer (1xx) is none. */
-	if (o->status >= 200 && (code == CURL_API_OK || r->has_header)) {
+	if (o->status >= 200 && (code == CURL_API_OK || r->header_ms)) {
 		o->is_accepted = o->status < 300 && !is_page(o);
+		o->is_cut = code != CURL_API_OK;
 		o->is_worth_a_retry = o->status == 429 || (o->status >= 502 && o->status <= 504);
 		r->api.easy_getinfo(r->curl, CURL_API_INFO_RETRY_AFTER, &wait_s);
 		if (wait_s > 0)
@@ -347,18 +312,18 @@ static void judge(struct http_request *r, int code, struct http_outcome *o)
 	explain_failure(r, code, o);
 }
 
-void http_request_post(struct http_request *r, const void *body, size_t size,
-		       _Atomic int64_t *deadline_ms, struct http_outcome *outcome)
+void http_request_post(struct http_request *r, const void *body, size_t size, int64_t limit_ms,
+		       bool (*ends)(void *context), void *context, struct http_outcome *outcome)
 {
-	int64_t left = atomic_load(deadline_ms) - monotonic_ms();
-	long limit = (long)(left < 1 ? 1 : left < r->request_ms ? left : r->request_ms);
+	long limit = (long)(limit_ms < 1 ? 1 : limit_ms < r->request_ms ? limit_ms : r->request_ms);
 	long connect = limit < HTTP_CONNECT_MS ? limit : HTTP_CONNECT_MS;
 
 	*outcome = (struct http_outcome){0};
 	r->outcome = outcome;
-	r->deadline_ms = deadline_ms;
+	r->ends = ends;
+	r->context = context;
 	r->answered = 0;
-	r->has_header = false;
+	r->header_ms = 0;
 	r->curl_error[0] = '\0';
 	r->api.easy_setopt(r->curl, CURL_API_OPT_TIMEOUT_MS, limit);
 	r->api.easy_setopt(r->curl, CURL_API_OPT_CONNECTTIMEOUT_MS, connect);

@@ -5,25 +5,25 @@
  * Only http and https are spoken, no redirect is followed (a body that is meant for one server goes
  * to no other), certificates are verified, and proxies are those of libcurl's environment variables
  * (http_proxy, https_proxy, no_proxy). Of an answer at most HTTP_ANSWER_BYTES are kept and
- * HTTP_ANSWER_LIMIT read, both of what libcurl has decompressed; one whose header is whole counts,
- * even if the rest is cut. Texts for the user hold neither credentials, of the URL or a proxy's,
- * nor the URL's query, and no part of an answer that repeats what we sent for credentials.
+ * HTTP_ANSWER_LIMIT read, of its header as it comes and of its text as libcurl has decompressed it;
+ * and its text may take HTTP_ANSWER_MS. One whose header is whole counts, even if the rest is cut.
  *
- * Used by one thread at a time; the connection is kept from one request to the next.
+ * It loads libcurl, so it is used in a process without capabilities: http_channel.h. By one thread
+ * at a time; the connection is kept from one request to the next.
  */
 #ifndef PROFILER_OUTPUT_HTTP_REQUEST_H
 #define PROFILER_OUTPUT_HTTP_REQUEST_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "profiler/output/http_shown.h"
 
 #define HTTP_ANSWER_BYTES 4096u
 #define HTTP_ANSWER_LIMIT (1u << 20)
+#define HTTP_ANSWER_MS 2000   /* for an answer's text, from its header on */
 #define HTTP_REQUEST_MS 10000 /* one attempt, unless told otherwise or the deadline is earlier */
 #define HTTP_CONNECT_MS 5000
-#define HTTP_WHY_BYTES 512
 
 struct http_request;
 
@@ -43,6 +43,7 @@ struct http_request *http_request_new(const struct http_target *target, char why
 struct http_outcome {
 	long status;              /* of HTTP; 0: there was no answer */
 	bool is_accepted;         /* 2xx, and no page for browsers */
+	bool is_cut;              /* the end of the answer did not come, or not soon */
 	bool is_worth_a_retry;    /* the server was busy, or not reached */
 	uint32_t wait_s;          /* the server asks for so long a pause; 0: it does not say */
 	char why[HTTP_WHY_BYTES]; /* if it was not accepted: with the server's name */
@@ -52,16 +53,13 @@ struct http_outcome {
 	size_t answer_size;
 };
 
-/* Ends soon after `deadline_ms` (monotonic_ms) even if that is moved meanwhile. */
+/*
+ * Ends after `limit_ms` at the latest, or soon after `ends` returns true, which is asked once a
+ * second or more often.
+ */
 void http_request_post(struct http_request *request, const void *body, size_t size,
-		       _Atomic int64_t *deadline_ms, struct http_outcome *outcome);
-
-/* The server and path without credentials and query. */
-const char *http_request_shown(const struct http_request *request);
-
-/* Whether a text from the server repeats any word that may be a credential: it is not for the
- * user's eyes. */
-bool http_request_is_secret(const struct http_request *request, const char *text);
+		       int64_t limit_ms, bool (*ends)(void *context), void *context,
+		       struct http_outcome *outcome);
 
 void http_request_free(struct http_request *request);
 

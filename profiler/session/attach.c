@@ -181,22 +181,32 @@ static bool find_cgroup(struct attachment *a)
 	return false;
 }
 
+/* By /etc/passwd alone: whatever else knows users' names is in libraries, and we have capabilities.
+ */
+static void name_user(uid_t uid, char *name, size_t size)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	const struct passwd *user = NULL;
+
+	snprintf(name, size, "user %u", (unsigned int)uid);
+	while (file && (user = fgetpwent(file)) && user->pw_uid != uid)
+		;
+	if (user)
+		snprintf(name, size, "%s", user->pw_name);
+	if (file)
+		fclose(file);
+}
+
 static void user_of(pid_t pid, char *name, size_t size)
 {
-	const struct passwd *user;
 	char path[32];
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	if (stat(path, &st) != 0) {
-		snprintf(name, size, "another user");
-		return;
-	}
-	user = getpwuid(st.st_uid);
-	if (user)
-		snprintf(name, size, "%s", user->pw_name);
+	if (stat(path, &st) == 0)
+		name_user(st.st_uid, name, size);
 	else
-		snprintf(name, size, "user %u", (unsigned int)st.st_uid);
+		snprintf(name, size, "another user");
 }
 
 static void explain_refusal(const struct attachment *a, pid_t pid, int err)

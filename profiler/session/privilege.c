@@ -3,20 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-/* Linux 5.8; not in the headers of older systems. */
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#define CAP_BPF 39
-#endif
-
-#define CAPABILITY(n) (UINT64_C(1) << (n))
+#include "profiler/session/capabilities.h"
 
 void privilege_raise_limits(void)
 {
@@ -50,22 +41,6 @@ int privilege_open_kallsyms(void)
 	return open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 }
 
-/* Of those that are permitted only these stay, and are in effect; nothing can be inherited. */
-static int keep_capabilities(uint64_t kept)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-
-	if (syscall(SYS_capget, &header, data) != 0)
-		return -errno;
-	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-		data[i].permitted &= (uint32_t)(kept >> 32 * i);
-		data[i].effective = data[i].permitted;
-		data[i].inheritable = 0;
-	}
-	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
-}
-
 static bool stays_root(const struct identity *identity)
 {
 	return !identity->other && geteuid() == 0;
@@ -84,7 +59,7 @@ int privilege_become_user(const struct identity *identity, bool traces)
 		return -errno;
 	err = identity_become(identity);
 	if (!err)
-		err = keep_capabilities(kept);
+		err = capabilities_keep(kept);
 	prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
 	/*
 	 * The kernel has closed us to other processes of the user, and the target, forked next,
@@ -95,19 +70,9 @@ int privilege_become_user(const struct identity *identity, bool traces)
 	return err;
 }
 
-/* The effective capabilities of the calling thread. */
-static uint64_t find_capabilities(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
-
-	syscall(SYS_capget, &header, data);
-	return (uint64_t)data[1].effective << 32 | data[0].effective;
-}
-
 bool privilege_is_admin(void)
 {
-	return find_capabilities() & CAPABILITY(CAP_SYS_ADMIN);
+	return capabilities_effective() & CAPABILITY(CAP_SYS_ADMIN);
 }
 
 void privilege_lock(void)
@@ -118,7 +83,7 @@ void privilege_lock(void)
 
 int privilege_drop_thread(void)
 {
-	return geteuid() == 0 ? 0 : keep_capabilities(0);
+	return geteuid() == 0 ? 0 : capabilities_keep(0);
 }
 
 int privilege_drop_all(void)
@@ -126,7 +91,7 @@ int privilege_drop_all(void)
 	if (geteuid() == 0)
 		return 0;
 	/* without any, perf events of the target are allowed only while it is dumpable */
-	if (find_capabilities())
+	if (capabilities_effective())
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	return keep_capabilities(0);
+	return capabilities_keep(0);
 }

@@ -9,6 +9,9 @@
  *
  *   what                                  needs                          when
  *   ------------------------------------  -----------------------------  ----------------------
+ *   the user's name and groups looked up  nothing: by a process without  0. before that
+ *                                         capabilities (apart.h)
+ *   the helper for HTTP started           nothing; the user's            0. before that
  *   limits raised: descriptors up to the  CAP_SYS_RESOURCE for locked    1. first
  *   hard limit, locked memory             memory above the hard limit
  *   the worker's priority raised, while   CAP_SYS_NICE, or RLIMIT_NICE   1. first
@@ -33,6 +36,12 @@
  * Root that nobody called through sudo, and root with --as-root, stays root with all capabilities:
  * there is no other user to become, and the target is the same user. For it the functions below
  * change nothing else than they state.
+ *
+ * Other commands than a run or an attach give up file capabilities before they open anything.
+ *
+ * No process of which a thread has a capability opens a library that it was not linked with: those
+ * of NSS, libcurl and CUPTI are opened by processes apart (apart.h, helper.h), or where nothing is
+ * left. That holds for root, too.
  *
  * Capabilities belong to a thread: become_user and drop_all change the calling thread only, and a
  * thread gets those of the one that starts it.

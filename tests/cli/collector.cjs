@@ -11,6 +11,8 @@
 //   zipped/N     the same, in an answer that is compressed
 //   page         answers 200 with a page, as servers do that are no collectors
 //   cut/STATUS   answers this, accepts if it is 200, and ends the connection within the answer's body
+//   drip/WHAT    answers 200 and then a byte from time to time, for ever: of its header, or accepts and
+//                drips its body
 //   close        ends the connection without an answer
 //   slow/MS      accepts, after so many milliseconds
 //   never        does not answer
@@ -73,6 +75,10 @@ function answer(request, response, body) {
 	case 'cut':
 		if (argument === '200') keep(request, body);
 		return request.socket.end(`HTTP/1.1 ${argument} x\r\nContent-Type: text/plain\r\nContent-Length: 99\r\n\r\n`);
+	case 'drip':
+		if (argument === 'body') keep(request, body);
+		request.socket.write(`HTTP/1.1 200 OK\r\n${argument === 'body' ? '\r\n' : 'X-Field: '}`);
+		return setInterval(() => request.socket.write('x'), 50);
 	case 'end':
 		request.socket.destroy();
 		return process.exit(0);

@@ -214,10 +214,18 @@ worker_of()
 # The process that the profiler $1 runs; nothing while there is none.
 child_of()
 {
-	local worker
+	local worker child children=''
 
 	worker=$(worker_of "$1")
-	if [ -n "$worker" ]; then first_child "$worker"; fi
+	if [ -n "$worker" ]; then
+		read -r children 2>/dev/null <"/proc/$worker/task/$worker/children" || true
+	fi
+	for child in $children; do
+		if ! grep -qsx profile-helper "/proc/$child/comm"; then
+			echo "$child"
+			return
+		fi
+	done
 }
 
 # is_traced PID: the injection library is in it.

@@ -551,6 +551,42 @@ start_receiver()
 	expect_line stderr '^profile: 1201 spans did not arrive: .* answered 400$'
 }
 
+# Ten minutes for a request: nothing but the limit of an answer ends it.
+@test "a collector whose answers drip for ever gets the spans, once, and holds nobody" {
+	needs_schema
+	start_collector drip/body
+	OTEL_EXPORTER_OTLP_TIMEOUT=600000 \
+		run_profile -gpu-only --otlp "$url" --otlp out.jsonl "$workloads/launches" 600
+	expect_status 0
+	expect_line stderr '^Sent 1201 spans '
+	expect_no_line stderr 'did not arrive'
+	expect_equal requests "$(wc -l <got/log)" "$(sed -n 's/^Sent 1201 .* in \([0-9]*\) requests.*/\1/p' stderr)"
+	expect_the_same_as_in_the_file
+	kill "$collector"
+	mv got first
+	start_collector drip/header
+	OTEL_EXPORTER_OTLP_TIMEOUT=300 run_profile -gpu-only --otlp "$url" "$workloads/launches" 10
+	expect_status 0
+	expect_line stderr '^profile: 21 spans did not arrive: .*: no answer in time, 5 times$'
+}
+
+@test "a killed helper costs the spans, is said, and nothing else" {
+	local helper
+
+	start_collector 200
+	# words
+	# shellcheck disable=SC2046
+	start_profile -gpu-only --unit ns --strict -o out.folded --otlp "$url" $(two_parts)
+	wait_until test -e first
+	helper=$(pgrep -x -P "$(worker_of "$pid")" profile-helper)
+	kill -KILL "$helper"
+	touch go
+	finish_profile
+	expect_status 124
+	expect_equal 'GPU time' "$(weight_of out.folded)" 150000
+	expect_line stderr '^profile: [0-9]+ spans did not arrive: .*: profile-helper, the process that sends, has ended$'
+}
+
 @test "a slow collector gets all of it" {
 	needs_schema
 	start_collector slow/700

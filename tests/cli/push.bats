@@ -299,6 +299,13 @@ expect_refused()
 	expect_equal requests "$(wc -l <server/requests)" 1
 }
 
+@test "an answer that drips for ever counts by its status" {
+	serve drip
+	push_from --push "http://127.0.0.1:$port"
+	expect_status 0
+	expect_equal requests "$(wc -l <server/requests)" 1
+}
+
 @test "a redirect is not followed" {
 	serve redirect=file:///etc/passwd
 	push_from --push "http://127.0.0.1:$port"

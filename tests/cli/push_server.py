@@ -13,6 +13,7 @@ was in it, decompressed, to FOLDER/profile.1 ... BEHAVIOUR is what it does inste
     times=K,status=N    only to the first K requests
     silent, closing     it answers nothing: keeps the connection, or closes it
     endless             its answer has no end
+    drip                nor has it here, and it comes slowly
     page                it answers with a page, as servers do that fall back on their pages
     grpc=N:MESSAGE      gRPC's status, in the header of an answer without a message
     partial=N:MESSAGE   OTLP's partial success
@@ -130,13 +131,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 time.sleep(1)
         elif what == "closing":
             self.close_connection = True
-        elif what == "endless":
+        elif what in ("endless", "drip"):
             self.send_response(200)
             self.end_headers()
             self.close_connection = True
             try:
                 while True:
-                    self.wfile.write(b"." * 4096)
+                    self.wfile.write(b"." * (1 if what == "drip" else 4096))
+                    if what == "drip":
+                        time.sleep(0.05)
             except OSError:
                 pass
         elif what == "page":

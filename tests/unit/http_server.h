@@ -32,6 +32,7 @@ struct http_server {
 	const char *const *answers; /* NULL at the end */
 	bool is_silent;             /* it takes connections and says nothing */
 	bool is_endless;            /* it repeats the answer's last byte until the client goes */
+	bool drips;                 /* and slowly */
 	_Atomic bool ends;
 	struct server_request requests[64];
 	_Atomic unsigned int count;
@@ -87,8 +88,10 @@ static inline void server_answer(struct http_server *s, int client, const char *
 		left -= (size_t)sent;
 	}
 	while (s->is_endless && !atomic_load(&s->ends) &&
-	       send(client, "................................", 32, MSG_NOSIGNAL) > 0)
-		;
+	       send(client, "................................", s->drips ? 1 : 32, MSG_NOSIGNAL) >
+		       0)
+		if (s->drips)
+			poll(NULL, 0, 50);
 }
 
 static inline void *server_run(void *arg)

@@ -6,9 +6,27 @@
 #include "unpack.h"
 #include "profiler/output/curl_api.h"
 #include "profiler/output/http_post.h"
+#include "profiler/session/helper.h"
 
 #define LONG_MS 60000 /* more than any test takes */
 #define ANSWER(status) "HTTP/1.1 " status "\r\nContent-Length: 0\r\n\r\n"
+
+/* The requests are made by the process that makes them for the command. */
+static struct helper helper;
+
+static int connect_helper(const void *context)
+{
+	return helper_connect(context, 0);
+}
+
+static bool start_helper(void)
+{
+	static helper_service *const services[] = {http_channel_serve};
+	const struct identity ourselves = {.other = false};
+
+	helper_end(&helper);
+	return helper_start(&helper, &ourselves, services, 1) == 0;
+}
 
 static const char *const ok[] = {SERVER_OK, NULL};
 
@@ -24,7 +42,8 @@ static struct http_post_options options_for(struct fixture *f, const char *useri
 {
 	snprintf(f->url, sizeof(f->url), "http://%s127.0.0.1:%u%s", userinfo, f->server.port, path);
 	return (struct http_post_options){
-		.target = {.url = f->url, .content_type = "application/x-test"}};
+		.target = {.url = f->url, .content_type = "application/x-test"},
+		.connector = {connect_helper, &helper}};
 }
 
 static void open_with(struct fixture *f, const struct http_post_options *options)
@@ -261,6 +280,7 @@ static void secrets_of_proxies_are_not_shown(void **state)
 		server_start(&f->server, echoes);
 		snprintf(proxy, sizeof(proxy), "http://me:hunter22@127.0.0.1:%u", f->server.port);
 		setenv("http_proxy", i < 3 ? wrong[i] : proxy, 1);
+		assert_true(start_helper()); /* with that environment */
 		options = options_for(f, "", "/");
 		open_with(f, &options);
 		assert_true(send_text(f, "body", 1));
@@ -275,6 +295,7 @@ static void secrets_of_proxies_are_not_shown(void **state)
 		server_end(&f->server);
 		free(f);
 	}
+	assert_true(start_helper());
 }
 
 static void an_endless_answer_is_cut(void **state)
@@ -410,48 +431,90 @@ static bool ends_when_asked_twice(void *context)
 	return ++*(int *)context == 2;
 }
 
-/* What exit handlers of libcurl's libraries take away, a thread may be using. */
-static void end_at_once(void)
-{
-	_exit(9);
-}
-
-static void leave_a_stuck_thread(const char *pipe)
-{
-	struct fixture *f = start(NULL);
-	struct http_post_options options = options_for(f, "", "/");
-	struct http_post_stats stats;
-
-	atexit(end_at_once);
-	snprintf(f->url, sizeof(f->url), "https://127.0.0.1:%u/", f->server.port);
-	options.target.ca_file = pipe; /* nobody ever opens its other end */
-	open_with(f, &options);
-	send_text(f, "x", 1);
-	http_post_wait(f->post, 0, 500, NULL, NULL);
-	http_post_finish(f->post, 0, &stats);
-	exit(stats.dropped.requests == 1 ? 3 : 4);
-}
-
-static void a_stuck_thread_does_not_spoil_the_end(void **state)
+/* In libcurl, where no timeout ends it. */
+static void a_request_that_is_stuck_holds_nobody(void **state)
 {
 	char folder[] = "/tmp/test-http-post-XXXXXX", pipe[64];
-	int status;
-	pid_t pid;
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct http_post_options options;
 
 	(void)state;
-	if (getenv("UNDER_VALGRIND"))
-		skip(); /* it counts what the child leaves as lost */
 	assert_non_null(mkdtemp(folder));
 	snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
 	assert_int_equal(mkfifo(pipe, 0600), 0);
-	pid = fork();
-	if (pid == 0)
-		leave_a_stuck_thread(pipe);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
+	server_start(&f->server, NULL);
+	options = options_for(f, "", "/");
+	snprintf(f->url, sizeof(f->url), "https://127.0.0.1:%u/", f->server.port);
+	options.target.ca_file = pipe; /* nobody ever opens its other end */
+	open_with(f, &options);
+	assert_true(send_text(f, "body", 5));
+	assert_false(http_post_wait(f->post, 0, 300, NULL, NULL));
+	finish(f, 0);
+	check_count(&f->stats.failed, 1, 5, 4);
+	assert_non_null(strstr(f->stats.why, "no answer in time"));
 	unlink(pipe);
 	rmdir(folder);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 3);
+	free(f);
+}
+
+/* Its process was killed, which the user can do. */
+static void a_helper_that_has_ended_is_said(void **state)
+{
+	struct fixture *f = start(ok);
+
+	(void)state;
+	helper_end(&helper);
+	assert_true(send_text(f, "body", 5));
+	assert_true(send_text(f, "more", 6));
+	finish(f, LONG_MS);
+	check_count(&f->stats.failed, 2, 11, 8);
+	assert_non_null(strstr(f->stats.why, "/take: profile-helper, the process that sends, has "
+					     "ended"));
+	free(f);
+}
+
+/* It counts by its status; and those behind it are not kept waiting. */
+static void an_answer_that_drips_is_cut(void **state)
+{
+	static const char *const answers[] = {"HTTP/1.1 200 OK\r\n\r\n.", NULL};
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct http_post_options options;
+
+	(void)state;
+	f->server.is_endless = true;
+	f->server.drips = true;
+	server_start(&f->server, answers);
+	options = options_for(f, "", "/");
+	options.target.request_ms = UINT32_MAX;
+	open_with(f, &options);
+	assert_true(send_text(f, "one", 1));
+	assert_true(send_text(f, "two", 1));
+	finish(f, INT32_MAX);
+	check_count(&f->stats.sent, 2, 2, 6);
+	free(f);
+}
+
+/* Nor does it renew the patience with a server that takes bodies. */
+static void answers_that_drip_use_up_patience(void **state)
+{
+	static const char *const answers[] = {"HTTP/1.1 200 OK\r\n\r\n.", NULL};
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct http_post_options options;
+
+	(void)state;
+	f->server.is_endless = true;
+	f->server.drips = true;
+	server_start(&f->server, answers);
+	options = options_for(f, "", "/");
+	open_with(f, &options);
+	http_post_count_patience(f->post);
+	for (int i = 0; i < 4; i++)
+		assert_true(send_text(f, "body", 1));
+	assert_false(http_post_wait(f->post, 0, 3 * HTTP_ANSWER_MS / 2, NULL, NULL));
+	finish(f, 0);
+	assert_int_equal(f->stats.sent.items + f->stats.failed.items + f->stats.dropped.items, 4);
+	assert_true(f->stats.dropped.items > 0);
+	free(f);
 }
 
 /* As long as a server accepts bodies, one waits for room. */
@@ -548,7 +611,8 @@ static void a_closed_port_is_said(void **state)
 static void what_cannot_be_sent_to_is_refused_at_once(void **state)
 {
 	struct http_post_options options = {
-		.target = {.url = "file:///etc/passwd", .content_type = "a/b"}};
+		.target = {.url = "file:///etc/passwd", .content_type = "a/b"},
+		.connector = {connect_helper, &helper}};
 	char why[HTTP_WHY_BYTES];
 	struct http_post_stats stats;
 	struct http_post *post;
@@ -587,6 +651,7 @@ static void pauses_grow_and_differ(void **state)
 int main(void)
 {
 	struct curl_api api; /* all but one test need it */
+	int status;
 	const struct CMUnitTest without[] = {cmocka_unit_test(pauses_grow_and_differ)};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bodies_arrive_in_order),
@@ -603,18 +668,25 @@ int main(void)
 		cmocka_unit_test(refused_items_are_counted),
 		cmocka_unit_test(refusals_of_a_protocol_are_heard),
 		cmocka_unit_test(a_silent_server_holds_nobody),
-		cmocka_unit_test(a_stuck_thread_does_not_spoil_the_end),
+		cmocka_unit_test(a_request_that_is_stuck_holds_nobody),
+		cmocka_unit_test(an_answer_that_drips_is_cut),
+		cmocka_unit_test(answers_that_drip_use_up_patience),
 		cmocka_unit_test(waiting_for_room),
 		cmocka_unit_test(progress_and_failures),
 		cmocka_unit_test(a_full_queue_drops),
 		cmocka_unit_test(a_closed_port_is_said),
 		cmocka_unit_test(what_cannot_be_sent_to_is_refused_at_once),
 		cmocka_unit_test(pauses_grow_and_differ),
+		cmocka_unit_test(a_helper_that_has_ended_is_said),
 	};
 
 	unsetenv("http_proxy");
 	unsetenv("all_proxy");
 	if (!curl_api_load(&api))
 		return cmocka_run_group_tests(without, NULL, NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (!start_helper())
+		return 1;
+	status = cmocka_run_group_tests(tests, NULL, NULL);
+	helper_end(&helper);
+	return status;
 }

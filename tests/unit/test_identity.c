@@ -103,7 +103,7 @@ static void sudo_names_the_user(void **state)
 	assert_true(id.other);
 	assert_int_equal(id.uid, 4000000001);
 	assert_int_equal(id.gid, 4000000002);
-	assert_string_equal(id.name, "");
+	assert_string_equal(id.account.name, "");
 	assert_string_equal(id.shown, "user 4000000001");
 	assert_false(id.keeps_root);
 	assert_int_equal(identity_find(&id, true), 0); /* --as-root */
@@ -117,7 +117,7 @@ static void sudo_names_the_user(void **state)
 	snprintf(number, sizeof(number), "%u", nobody->pw_uid);
 	sudo(number, number);
 	assert_int_equal(identity_find(&id, false), 0);
-	assert_string_equal(id.name, "nobody");
+	assert_string_equal(id.account.name, "nobody");
 	assert_string_equal(id.shown, "nobody");
 }
 
@@ -158,7 +158,12 @@ static int in_child(const struct identity *id, const char *home)
 static void becoming_the_user_is_for_good(void **state)
 {
 	struct identity id = {
-		.other = true, .uid = 4000000001, .gid = 4000000002, .home = "/home/them"};
+		.other = true,
+		.uid = 4000000001,
+		.gid = 4000000002,
+		.account.home = "/home/them",
+		.root.name = "root",
+	};
 	const struct passwd *root = getpwuid(0);
 	char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
 
@@ -167,11 +172,12 @@ static void becoming_the_user_is_for_good(void **state)
 		free(home);
 		SKIP("needs root");
 	}
+	snprintf(id.root.home, sizeof(id.root.home), "%s", root->pw_dir);
 	setenv("HOME", "/somewhere/else", 1); /* set on purpose: it stays */
 	assert_int_equal(in_child(&id, "/somewhere/else"), 0);
 	setenv("HOME", root->pw_dir, 1); /* set by sudo */
 	assert_int_equal(in_child(&id, "/home/them"), 0);
-	id.home[0] = '\0'; /* nothing is known of theirs */
+	id.account.home[0] = '\0'; /* nothing is known of theirs */
 	assert_int_equal(in_child(&id, root->pw_dir), 0);
 	if (home)
 		setenv("HOME", home, 1);
