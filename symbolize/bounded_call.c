@@ -6,12 +6,18 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include "symbolize/monotonic.h"
+#include "symbolize/proc_file.h"
 
+#define LOOK_MS 10              /* how often it is looked whether a call sleeps */
+#define NAP_NS (BOUNDED_CALL_NAP_MS * UINT64_C(1000000))
+#define STAT_BYTES 1024
 #define WORKER_STACK (8u << 20) /* address space; unused pages cost nothing */
 #define BUSY_PART 8             /* at least this part of the time: the call was not waiting */
 
@@ -24,13 +30,16 @@ struct worker {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct bounded_job *job; /* the current job; NULL: none */
-	bool is_abandoned, must_end;
+	pid_t tid;
+	bool keeps_capabilities, is_abandoned, must_end;
 };
 
 struct bounded_caller {
 	struct worker *worker; /* NULL: none has been started */
 	pid_t pid;             /* in which it was started: a child of fork has no threads of it */
 	uint64_t left_ns;      /* remaining time to wait for calls */
+	uint64_t sleep_ns;     /* remaining time for them to sleep */
+	bool limits_sleep, keeps_capabilities;
 	uint64_t abandoned, refused;
 	uint64_t stuck_places[BOUNDED_CALL_MAX_ABANDONED]; /* of abandoned calls */
 	struct budget budget;
@@ -119,7 +128,8 @@ static void *work(void *opaque)
 	struct worker *w = opaque;
 	struct bounded_job *job;
 
-	if (geteuid() != 0)
+	w->tid = gettid();
+	if (geteuid() != 0 && !w->keeps_capabilities)
 		bounded_drop_capabilities();
 	while ((job = wait_for_job(w))) {
 		job->run(job);
@@ -151,13 +161,14 @@ static int start_thread(struct worker *w)
 	return -err;
 }
 
-static struct worker *start_worker(void)
+static struct worker *start_worker(bool keeps_capabilities)
 {
 	struct worker *w = calloc(1, sizeof(*w));
 	pthread_condattr_t attributes;
 
 	if (!w)
 		return NULL;
+	w->keeps_capabilities = keeps_capabilities;
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->changed, &attributes);
@@ -206,17 +217,74 @@ void bounded_caller_do_meanwhile(struct bounded_caller *c, void (*meanwhile)(voi
 	c->meanwhile_pid = getpid();
 }
 
-/* With the worker's lock: waits until it has run its job, or until the deadline. */
+void bounded_caller_limit_sleep(struct bounded_caller *c, unsigned int ms)
+{
+	c->limits_sleep = true;
+	c->sleep_ns = ms * UINT64_C(1000000);
+}
+
+void bounded_caller_keep_capabilities(struct bounded_caller *c)
+{
+	c->keeps_capabilities = true;
+}
+
+/* A call without a moment of CPU time since then; `looked_ns`: when that was seen last. */
+struct nap {
+	uint64_t since_ns, looked_ns, used_ns;
+};
+
+/* Whether the worker wants a CPU that others have. */
+static bool is_runnable(pid_t tid)
+{
+	char name[48], *text = NULL;
+	const char *state;
+	bool is_runnable;
+	size_t size;
+
+	snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
+	if (proc_file_read(NULL, getpid(), name, STAT_BYTES, &text, &size) != 0)
+		return false;
+	state = strrchr(text, ')');
+	is_runnable = state && state[1] && state[2] == 'R';
+	free(text);
+	return is_runnable;
+}
+
+/*
+ * With the worker's lock. Whether the call has slept for longer than it may. Where this thread has
+ * not run either, the machine is busy, or this process was stopped.
+ */
+static bool sleeps_too_long(struct bounded_caller *c, const struct worker *w, struct nap *nap,
+			    uint64_t now)
+{
+	uint64_t used = used_ns(w), slept_ns = now - nap->since_ns;
+	bool is_nap = slept_ns >= NAP_NS, has_run = now - nap->looked_ns < NAP_NS;
+
+	nap->looked_ns = now;
+	if (has_run && used == nap->used_ns && (!is_nap || !is_runnable(w->tid)))
+		return is_nap && slept_ns >= c->sleep_ns / 2;
+	if (has_run && used != nap->used_ns && is_nap)
+		c->sleep_ns -= slept_ns < c->sleep_ns ? slept_ns : c->sleep_ns;
+	*nap = (struct nap){now, now, used};
+	return false;
+}
+
+/*
+ * With the worker's lock: waits until it has run its job, until the deadline, or until it has slept
+ * for too long.
+ */
 static void wait_for_worker(struct bounded_caller *c, struct worker *w, uint64_t deadline)
 {
 	bool has_meanwhile = c->meanwhile && c->meanwhile_pid == getpid();
 	uint64_t now = monotonic_ns();
+	struct nap nap = {now, now, used_ns(w)};
 
 	while (w->job && now < deadline) {
-		uint64_t at = now + BOUNDED_CALL_MEANWHILE_MS * UINT64_C(1000000);
+		uint64_t at = now + (has_meanwhile ? BOUNDED_CALL_MEANWHILE_MS : LOOK_MS) *
+					    UINT64_C(1000000);
 		struct timespec until;
 
-		if (!has_meanwhile || at > deadline)
+		if ((!has_meanwhile && !c->limits_sleep) || at > deadline)
 			at = deadline;
 		until = (struct timespec){.tv_sec = (time_t)(at / 1000000000u),
 					  .tv_nsec = (long)(at % 1000000000u)};
@@ -226,6 +294,10 @@ static void wait_for_worker(struct bounded_caller *c, struct worker *w, uint64_t
 			pthread_mutex_lock(&w->lock);
 		}
 		now = monotonic_ns();
+		if (w->job && c->limits_sleep && sleeps_too_long(c, w, &nap, now)) {
+			c->sleep_ns /= 2;
+			break;
+		}
 	}
 }
 
@@ -251,6 +323,7 @@ static bool run_on_worker(struct bounded_caller *c, struct bounded_job *job, uin
 		budget_settle(&c->budget, &job->share, true);
 		c->stuck_places[c->abandoned++] = is_busy ? 0 : job->place;
 		c->worker = NULL;
+		job->is_late = true;
 		w->is_abandoned = true;
 		pthread_detach(w->thread);
 	}
@@ -275,7 +348,7 @@ static int prepare(struct bounded_caller *c, const struct bounded_job *job)
 		c->worker = NULL;
 	if (!c->worker && c->abandoned < BOUNDED_CALL_MAX_ABANDONED && c->left_ns > 0) {
 		c->pid = getpid();
-		c->worker = start_worker();
+		c->worker = start_worker(c->keeps_capabilities);
 	}
 	if (c->worker && c->left_ns > 0)
 		return 0;

@@ -13,6 +13,10 @@
  * (budget.h); beyond the limits every call is refused at once. So is every further call for a place
  * where one was abandoned, unless that was busy computing: this says nothing of the place.
  *
+ * A timeout leaves a large file on a slow disk its time. Where the caller has little itself, it also
+ * limits how long calls may sleep without a moment of CPU time in between
+ * (bounded_caller_limit_sleep): a disk answers every few milliseconds, one who never will does not.
+ *
  * Not thread-safe: one thread makes the calls.
  */
 #ifndef SYMBOLIZE_BOUNDED_CALL_H
@@ -33,6 +37,7 @@ struct bounded_job {
 	void (*discard)(struct bounded_job *job); /* frees results that come too late; or NULL */
 	_Atomic uint64_t place; /* 0, or the place that may be stuck; `run` may change it */
 	int fd;                 /* -1, or a descriptor that the worker closes if the job is late */
+	_Atomic bool is_late;   /* nobody waits for it any more: `run` may end early */
 	struct budget_share share; /* its part of the budget; opened by the call */
 };
 
@@ -59,6 +64,19 @@ struct bounded_caller *bounded_caller_new(unsigned int run_ms);
  * Abandoned calls remain until they return or the process ends. NULL is allowed.
  */
 void bounded_caller_free(struct bounded_caller *c);
+
+/*
+ * Abandons calls that sleep: all calls together may for `ms`, one for half of what is left. Sleeps
+ * of less than BOUNDED_CALL_NAP_MS do not count.
+ */
+void bounded_caller_limit_sleep(struct bounded_caller *c, unsigned int ms);
+#define BOUNDED_CALL_NAP_MS 50
+
+/*
+ * Lets workers keep the capabilities of the thread that makes the first call: for system calls that
+ * need them. What may block should be done on another worker where it needs none.
+ */
+void bounded_caller_keep_capabilities(struct bounded_caller *c);
 
 /* How often, while a call is waited for. */
 #define BOUNDED_CALL_MEANWHILE_MS 2

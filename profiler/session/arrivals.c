@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "cupti_trace/gpu_wire.h"
 #include "profiler/base/queue.h"
+#include "symbolize/bounded_call.h"
 
 #define ATTEMPTS 10u /* where no thread can be borrowed; each takes BRING_IN_SEARCH_NS */
 #define WORKERS_MAX 32u
@@ -18,7 +19,7 @@
 struct waiting {
 	uint32_t id;
 	pid_t pid;
-	uint32_t attempts;
+	uint32_t attempts, first_thread;
 };
 
 struct arrivals {
@@ -30,6 +31,7 @@ struct arrivals {
 	uint32_t worker_count, busy; /* threads, and those that are at a process */
 	pid_t at[WORKERS_MAX];       /* these processes */
 	_Atomic bool stops;          /* processes are left alone */
+	_Atomic bool has_stuck;      /* threads that nobody waits for look at `stops` */
 	bool ends;
 	struct queue waiting, done;
 };
@@ -42,11 +44,61 @@ static bool refuse(struct arrival *arrival, const char *why)
 	return false;
 }
 
+/* What the process's own root folder has, which may be of a file system that never answers. */
+struct look {
+	struct bounded_job job;
+	bool lacks_root; /* its first thread has ended */
+	bool has_pipe;
+	struct stat ours;
+	char root[64], path[PAYLOAD_PATH_MAX + 96];
+};
+
+static void run_look(struct bounded_job *opaque)
+{
+	struct look *look = (struct look *)opaque;
+	struct stat theirs;
+
+	look->lacks_root = stat(look->root, &theirs) != 0 && errno == ENOENT;
+	look->has_pipe = !look->lacks_root && stat(look->path, &theirs) == 0 &&
+			 look->ours.st_dev == theirs.st_dev && look->ours.st_ino == theirs.st_ino;
+}
+
+static bool look_for_pipe(const struct arrivals *a, struct bounded_caller *calls,
+			  struct arrival *arrival)
+{
+	struct look *look = calls ? bounded_job_new(sizeof(*look), run_look, NULL) : NULL;
+	bool lacks_root, has_pipe;
+
+	if (!look || fstat(a->payload->pipe, &look->ours) != 0) {
+		free(look);
+		return refuse(arrival, "cannot be looked into: out of memory");
+	}
+	bounded_caller_limit_sleep(calls, BRING_IN_SLEEP_MS);
+	snprintf(look->root, sizeof(look->root), "/proc/%d/root", (int)arrival->pid);
+	snprintf(look->path, sizeof(look->path), "%s%s", look->root, a->payload->pipe_path);
+	if (bounded_call(calls, &look->job, BOUNDED_CALL_OPEN_MS) != 0) {
+		refuse(arrival, "has a root folder, or a folder for temporary files, that does "
+				"not answer (a FUSE or network file system whose server is gone?)");
+		arrival->result = BRING_IN_STUCK;
+		return false;
+	}
+	lacks_root = look->lacks_root;
+	has_pipe = look->has_pipe;
+	free(look);
+	arrival->hides_calls = lacks_root;
+	if (lacks_root)
+		return refuse(arrival, "goes on without its first thread, which has ended");
+	return has_pipe ||
+	       refuse(arrival, "sees other files (a container?), and not profile's pipe");
+}
+
 /* Whether the process can open the pipe by the path that its library is given. */
 static bool reaches_pipe(const struct arrivals *a, struct arrival *arrival)
 {
-	char path[PAYLOAD_PATH_MAX + 96];
-	struct stat ours, theirs, process;
+	struct bounded_caller *calls;
+	struct stat process;
+	char path[64];
+	bool reaches;
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)arrival->pid);
 	if (stat(path, &process) != 0) {
@@ -57,18 +109,13 @@ static bool reaches_pipe(const struct arrivals *a, struct arrival *arrival)
 	/* root opens any */
 	if (process.st_uid != geteuid() && process.st_uid != 0)
 		return refuse(arrival, "runs as another user, who cannot open profile's pipe");
-	snprintf(path, sizeof(path), "/proc/%d/root", (int)arrival->pid);
-	arrival->hides_calls = stat(path, &theirs) != 0 && errno == ENOENT;
-	if (arrival->hides_calls)
-		return refuse(arrival, "goes on without its first thread, which has ended");
-	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)arrival->pid, a->payload->pipe_path);
-	if (fstat(a->payload->pipe, &ours) != 0 || stat(path, &theirs) != 0 ||
-	    ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
-		return refuse(arrival, "sees other files (a container?), and not profile's pipe");
-	return true;
+	calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	reaches = look_for_pipe(a, calls, arrival);
+	bounded_caller_free(calls);
+	return reaches;
 }
 
-static void bring(const struct arrivals *a, struct arrival *arrival)
+static void bring(struct arrivals *a, struct waiting *w, struct arrival *arrival)
 {
 	struct bring_in_request request = {.pid = arrival->pid,
 					   .entry = GPU_WIRE_BEGIN,
@@ -76,12 +123,16 @@ static void bring(const struct arrivals *a, struct arrival *arrival)
 					   .mark = GPU_WIRE_AT_WORK,
 					   .begins_again = true,
 					   .called_off = &a->stops,
+					   .first_thread = w->first_thread,
 					   .file_name = PAYLOAD_LIBRARY_NAME};
 
 	if (!reaches_pipe(a, arrival))
 		return;
 	request.library = payload_library(&request.library_size);
-	arrival->result = bring_in(&request, arrival->message, sizeof(arrival->message));
+	arrival->result = bring_in(&request, arrival->message);
+	w->first_thread = request.first_thread;
+	if (arrival->result == BRING_IN_STUCK)
+		a->has_stuck = true;
 }
 
 /* With the lock, which is given up meanwhile. */
@@ -92,7 +143,7 @@ static void serve(struct arrivals *a, struct waiting w)
 
 	a->at[a->busy++] = w.pid;
 	pthread_mutex_unlock(&a->lock);
-	bring(a, &arrival);
+	bring(a, &w, &arrival);
 	pthread_mutex_lock(&a->lock);
 	for (uint32_t i = 0; i < a->busy; i++)
 		if (a->at[i] == w.pid)
@@ -201,7 +252,9 @@ void arrivals_free(struct arrivals *a)
 	pthread_cond_broadcast(&a->wake);
 	pthread_mutex_unlock(&a->lock);
 	for (uint32_t i = 0; i < a->worker_count; i++)
-		pthread_join(a->workers[i], NULL);
+		pthread_join(a->workers[i], NULL); /* bring_in has deadlines */
+	if (a->has_stuck)
+		return; /* threads that are stuck work on it */
 	queue_release(&a->waiting);
 	queue_release(&a->done);
 	pthread_cond_destroy(&a->wake);

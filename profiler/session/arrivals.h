@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Brings the injection library into processes that already run, on threads of its own: bring_in
- * blocks for a second where a process is busy, and processes do not wait for each other.
+ * blocks for a second where a process is busy or does not answer, and processes do not wait for each
+ * other.
  *
  * A process without a thread that could be borrowed is reported as such after the first attempt,
  * and tried again for some seconds: it may be reported a second time, then as done. The pipe must
@@ -17,7 +18,7 @@
 #include "profiler/session/bring_in.h"
 #include "profiler/session/payload.h"
 
-#define ARRIVALS_MESSAGE_MAX 400
+#define ARRIVALS_MESSAGE_MAX BRING_IN_MESSAGE_MAX
 
 struct arrival {
 	uint32_t id; /* of struct process: tells programs in one process apart */
@@ -35,7 +36,10 @@ struct arrivals;
  */
 struct arrivals *arrivals_new(const struct payload *payload, const char *text);
 
-/* Waits for the processes that are under way, for some seconds at most. NULL is allowed. */
+/*
+ * Waits for the processes that are under way, for two seconds at most. What is stuck in the kernel
+ * remains until the process ends. NULL is allowed.
+ */
 void arrivals_free(struct arrivals *a);
 
 /* Puts a process at the end of the queue. 0 or -errno. */

@@ -20,7 +20,9 @@
 #include "symbolize/monotonic.h"
 #include "symbolize/proc_file.h"
 
-#define STOP_NS 200000000u /* for a thread that sleeps, to stop */
+#define STOP_NS 200000000u       /* for a thread that sleeps, to stop */
+#define HURRY_NS 300000000u      /* for a call that goes on when it is told to hurry */
+#define HURRY_LOOK_NS 50000000u
 #define RED_ZONE 128u
 #define CODE_64 0x33u
 #define FLAGS_CLEARED UINT64_C(0x40500) /* direction, traps, alignment checks */
@@ -243,7 +245,7 @@ static uint64_t number_in_code(const struct borrowed_thread *t)
 	uint8_t code[7];
 	uint32_t number;
 
-	if (!remote_read(t->pid, t->registers.rip - sizeof(code), code, sizeof(code)) ||
+	if (!remote_read(t->memory, t->registers.rip - sizeof(code), code, sizeof(code)) ||
 	    code[0] != 0xb8)
 		return SYS_restart_syscall;
 	memcpy(&number, code + 1, sizeof(number));
@@ -273,7 +275,7 @@ static bool settle(struct borrowed_thread *t)
 
 	if ((int64_t)r->orig_rax < 0 || (r->cs & 0xffff) != CODE_64)
 		return false;
-	if (!remote_read(t->pid, r->rip - sizeof(code), code, sizeof(code)) || code[0] != 0x0f ||
+	if (!remote_read(t->memory, r->rip - sizeof(code), code, sizeof(code)) || code[0] != 0x0f ||
 	    code[1] != 0x05)
 		return false;
 	if (is_restart(r->rax))
@@ -331,14 +333,15 @@ int borrowed_thread_take(struct borrowed_thread *t, pid_t pid, pid_t tid)
 
 /* ---- calling ---- */
 
-uint64_t borrowed_thread_find_restorer(pid_t pid, uint64_t start, uint64_t end)
+uint64_t borrowed_thread_find_restorer(const struct remote_memory *memory, uint64_t start,
+				       uint64_t end)
 {
 	/* mov $15,%rax; syscall */
 	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
 	uint8_t page[4096 + sizeof(code)];
 
-	for (uint64_t at = start; at < end; at += 4096) {
-		size_t n = remote_read_some(pid, at, page, sizeof(page));
+	for (uint64_t at = start; at < end && !remote_memory_is_stuck(memory); at += 4096) {
+		size_t n = remote_read_some(memory, at, page, sizeof(page));
 		const uint8_t *found = n ? memmem(page, n, code, sizeof(code)) : NULL;
 
 		if (found)
@@ -467,23 +470,22 @@ static int write_words(pid_t tid, uint64_t address, const void *bytes, size_t si
 /* Writes all of it below the thread's stack. 0, -ENOBUFS, or -ESRCH. */
 static int write_frame(struct borrowed_thread *t, const struct borrowed_call *call)
 {
-	static const uint8_t nothing[BORROWED_STACK_BYTES];
-	uint8_t *xstate = malloc(sizeof(t->xstate) + 64), *room = malloc(sizeof(nothing));
-	uint64_t at = (t->registers.rsp - RED_ZONE - 64) & ~UINT64_C(63);
+	const uint64_t lowest = borrowed_thread_lowest(t), top = t->registers.rsp;
+	uint8_t *xstate = malloc(sizeof(t->xstate) + 64), *room = malloc(top - lowest);
+	uint64_t at = (top - RED_ZONE - 64) & ~UINT64_C(63);
 	int err = -ENOBUFS;
 	struct frame frame;
 	size_t size;
 
-	if (!xstate || !room)
+	/* all of it is there, and answers */
+	if (!xstate || !room || !lowest || call->data_size > BORROWED_DATA_MAX ||
+	    !remote_read(t->memory, lowest, room, top - lowest))
 		goto out;
 	size = frame_xstate(t, xstate);
 	at = (at - size) & ~UINT64_C(63);
 	fill_frame(t, &frame, at);
 	t->data = (at - BORROWED_DATA_MAX) & ~UINT64_C(63);
 	t->frame = ((t->data - sizeof(frame)) & ~UINT64_C(15)) - 8;
-	if (call->data_size > BORROWED_DATA_MAX ||
-	    !remote_read(t->pid, t->frame - BORROWED_STACK_BYTES, room, BORROWED_STACK_BYTES))
-		goto out;
 	err = write_words(t->tid, at, xstate, size);
 	if (!err)
 		err = write_words(t->tid, t->data, call->data, call->data_size);
@@ -561,6 +563,25 @@ static int abandon(struct borrowed_thread *t, uint64_t function)
 	return -ETIMEDOUT;
 }
 
+/* The next stop in a call. Waits in pieces, for it may be told to hurry. */
+static int await_stop(struct borrowed_thread *t, uint64_t *deadline, int *status)
+{
+	bool hurried = false;
+
+	for (;;) {
+		uint64_t now = monotonic_ns(), until = now + HURRY_LOOK_NS;
+		int err = wait_stop(t->tid, until < *deadline ? until : *deadline, status);
+
+		if (err != -ETIMEDOUT || monotonic_ns() > *deadline)
+			return err;
+		if (!hurried && t->hurries && *t->hurries) {
+			hurried = true;
+			if (now + HURRY_NS < *deadline)
+				*deadline = now + HURRY_NS;
+		}
+	}
+}
+
 static int follow_call(struct borrowed_thread *t, uint64_t function, uint64_t deadline)
 {
 	bool was_entry = t->is_returned; /* rt_sigreturn's end comes next */
@@ -570,7 +591,7 @@ static int follow_call(struct borrowed_thread *t, uint64_t function, uint64_t de
 		int status, err = resume(t->tid, PTRACE_SYSCALL, signal);
 
 		if (!err)
-			err = wait_stop(t->tid, deadline, &status);
+			err = await_stop(t, &deadline, &status);
 		if (err == -ETIMEDOUT)
 			return abandon(t, function);
 		if (err)

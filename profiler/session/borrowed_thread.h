@@ -16,7 +16,8 @@
  * begin again here, which is right where they wait without a limit: borrowed_thread_is_fit.
  *
  * One thread of ours does all of this for a borrowed thread: ptrace's rule. Where that ends, the
- * kernel lets go of what it has borrowed.
+ * kernel lets go of what it has borrowed. A thread that waits for a page of the process cannot end;
+ * so memory is read by another (remote_memory.h), and written only where it has just been read.
  */
 #ifndef PROFILER_SESSION_BORROWED_THREAD_H
 #define PROFILER_SESSION_BORROWED_THREAD_H
@@ -26,6 +27,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/user.h>
+#include "profiler/session/remote_memory.h"
 
 #define BORROWED_ARGUMENTS 6
 #define BORROWED_DATA_MAX 16384u        /* bytes for a call, on the thread's stack */
@@ -33,6 +35,8 @@
 #define BORROWED_XSTATE_MAX (64u << 10) /* bytes of vectors and the like */
 
 struct borrowed_thread {
+	const struct remote_memory *memory; /* of its process; set by the caller */
+	const _Atomic bool *hurries;        /* calls end soon when it becomes true; or NULL */
 	pid_t pid, tid;
 	uint64_t restorer;                 /* where a call returns to */
 	struct user_regs_struct registers; /* what the thread goes on with */
@@ -57,11 +61,12 @@ bool borrowed_thread_is_fit(pid_t pid, pid_t tid);
  * Stops the thread. 0; -EAGAIN: not in such a system call by then, it runs on; -EPERM, -ESRCH;
  * -ETIMEDOUT: it does not stop, and is let go with the thread of ours that has asked.
  */
-/* `thread` is zero-initialised before the first. */
+/* `thread` is zero-initialised before the first, but for what the caller sets. */
 int borrowed_thread_take(struct borrowed_thread *thread, pid_t pid, pid_t tid);
 
 /* Where the code of rt_sigreturn is within [start, end) of the C library's code; 0: nowhere. */
-uint64_t borrowed_thread_find_restorer(pid_t pid, uint64_t start, uint64_t end);
+uint64_t borrowed_thread_find_restorer(const struct remote_memory *memory, uint64_t start,
+				       uint64_t end);
 
 struct borrowed_call {
 	uint64_t function;

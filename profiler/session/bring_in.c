@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -45,10 +44,10 @@
 #endif
 
 struct bringing {
-	const struct bring_in_request *request;
+	struct bounded_job job;
+	struct bring_in_request copy_of_request, *request;
 	enum bring_in_result result;
-	char *message;
-	size_t message_size;
+	char message[BRING_IN_MESSAGE_MAX];
 
 	uint64_t loader_call, system_call; /* dlopen or its elder, and syscall(2), in the process */
 	bool is_elder;
@@ -58,10 +57,14 @@ struct bringing {
 	uint64_t copy; /* where the same library is mapped that has left; 0: nowhere */
 	struct symbolizer *symbolizer;
 	struct address_space *space;
+	struct bounded_caller *calls; /* the symbolizer's: all that reads the process's files */
+	struct remote_memory memory;
 	struct borrowed_thread thread;
-	bool lacks_room; /* on its stack */
+	uint64_t search_until_ns, load_until_ns;
+	bool thread_is_taken, lacks_room; /* on its stack */
 	uint8_t stack[STACK_MAX];
 	struct unwind_frame frames[FRAMES_MAX];
+	char text[BRING_IN_TEXT_MAX];
 };
 
 static bool fail(struct bringing *b, enum bring_in_result result, const char *format, ...)
@@ -69,15 +72,23 @@ static bool fail(struct bringing *b, enum bring_in_result result, const char *fo
 
 static bool fail(struct bringing *b, enum bring_in_result result, const char *format, ...)
 {
-	char text[400];
+	char text[BRING_IN_MESSAGE_MAX - 24];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	b->result = result;
-	snprintf(b->message, b->message_size, "process %d %s", b->request->pid, text);
+	snprintf(b->message, sizeof(b->message), "process %d %s", b->request->pid, text);
 	return false;
+}
+
+static bool fail_stuck(struct bringing *b, const char *what)
+{
+	return fail(b, BRING_IN_STUCK,
+		    "has %s that does not answer (a FUSE or network file system whose server is "
+		    "gone?)",
+		    what);
 }
 
 /* ---- whether the process is one into which a library can be brought ---- */
@@ -134,25 +145,50 @@ static bool judge_status(struct bringing *b, const char *status)
 	return true;
 }
 
-static bool judge_program(struct bringing *b)
+struct program_job {
+	struct bounded_job job;
+	pid_t pid;
+	int err;
+	uint8_t header[20];
+};
+
+static void run_program(struct bounded_job *opaque)
 {
-	uint8_t header[20] = {0};
+	struct program_job *job = (struct program_job *)opaque;
 	char path[64];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", b->request->pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", job->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 && errno == ENOENT)
-		return fail(b, BRING_IN_UNSUITED,
-			    "has no program: it has ended, or is the kernel's");
-	if (fd < 0)
-		return fail(b, BRING_IN_DENIED, "may not be looked into: %s", strerror(errno));
-	if (pread(fd, header, sizeof(header), 0) != sizeof(header))
-		header[EI_CLASS] = 0;
+	if (fd < 0) {
+		job->err = errno;
+		return;
+	}
+	if (pread(fd, job->header, sizeof(job->header), 0) != sizeof(job->header))
+		job->header[EI_CLASS] = 0;
 	close(fd);
-	if (header[EI_CLASS] != ELFCLASS64 || header[18] != EM_X86_64)
-		return fail(b, BRING_IN_UNSUITED, "is not a 64-bit x86 program");
-	return true;
+}
+
+static bool judge_program(struct bringing *b)
+{
+	struct program_job *job = bounded_job_new(sizeof(*job), run_program, NULL);
+	bool fits = false;
+
+	if (!job)
+		return fail(b, BRING_IN_FAILED, "cannot be looked into: out of memory");
+	job->pid = b->request->pid;
+	if (bounded_call(b->calls, &job->job, BOUNDED_CALL_OPEN_MS) != 0)
+		return fail_stuck(b, "a program file");
+	if (job->err == ENOENT)
+		fail(b, BRING_IN_UNSUITED, "has no program: it has ended, or is the kernel's");
+	else if (job->err)
+		fail(b, BRING_IN_DENIED, "may not be looked into: %s", strerror(job->err));
+	else if (job->header[EI_CLASS] != ELFCLASS64 || job->header[18] != EM_X86_64)
+		fail(b, BRING_IN_UNSUITED, "is not a 64-bit x86 program");
+	else
+		fits = true;
+	free(job);
+	return fits;
 }
 
 /* A thread that shares its memory is another process: as a child of vfork does until it executes.
@@ -167,20 +203,39 @@ static bool judge_sharing(struct bringing *b, const char *status)
 	return true;
 }
 
+/* Whether a thread is still searched for. */
+static bool may_search(const struct bringing *b)
+{
+	const _Atomic bool *called_off = b->request->called_off;
+
+	return monotonic_ns() < b->search_until_ns && !(called_off && *called_off) &&
+	       !b->job.is_late;
+}
+
+/*
+ * Visits the process's threads from the first one of the request on, which becomes the one behind
+ * those visited: so a process of very many has all of them looked at, in several rounds.
+ */
 static bool each_thread(struct bringing *b, bool (*visit)(struct bringing *b, pid_t tid))
 {
 	char path[64];
-	struct dirent *entry;
+	struct dirent *entry = NULL;
+	uint32_t at = 0, *next = &b->request->first_thread;
 	bool found = false;
 	DIR *folder;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", b->request->pid);
 	folder = opendir(path);
-	while (folder && !found && (entry = readdir(folder))) {
+	while (folder && !found && may_search(b) && (entry = readdir(folder))) {
 		long tid = strtol(entry->d_name, NULL, 10);
 
-		found = tid > 0 && visit(b, (pid_t)tid);
+		if (tid <= 0 || at++ < *next)
+			continue;
+		*next = at;
+		found = visit(b, (pid_t)tid);
 	}
+	if (!entry)
+		*next = 0;
 	if (folder)
 		closedir(folder);
 	return found;
@@ -217,39 +272,39 @@ static bool is_musl(const char *path)
 
 static void find_elder(struct bringing *b, uint64_t libc)
 {
-	b->loader_call = remote_function(b->request->pid, libc, "__libc_dlopen_mode");
+	b->loader_call = remote_function(&b->memory, libc, "__libc_dlopen_mode");
 	b->is_elder = b->loader_call != 0;
 }
 
 static void look_at_mapping(struct bringing *b, const struct remote_mapping *m)
 {
 	const char *name = base_name(m->path);
-	pid_t pid = b->request->pid;
 
 	if (is_libc(m->path)) {
 		if (m->offset == 0 && !b->libc) {
 			b->libc = m->start;
 			b->libc_inode = m->inode;
-			b->system_call = remote_function(pid, m->start, "syscall");
+			b->system_call = remote_function(&b->memory, m->start, "syscall");
 			if (!b->loader_call)
-				b->loader_call = remote_function(pid, m->start, "dlopen");
+				b->loader_call = remote_function(&b->memory, m->start, "dlopen");
 		}
 		if (m->is_executable && b->libc && !b->restorer)
-			b->restorer = borrowed_thread_find_restorer(pid, m->start, m->end);
+			b->restorer = borrowed_thread_find_restorer(&b->memory, m->start, m->end);
 	} else if (!b->loader_call && m->offset == 0 &&
 		   (starts_with(name, "libdl.so") || starts_with(name, "libdl-2."))) {
-		b->loader_call = remote_function(pid, m->start, "dlopen");
+		b->loader_call = remote_function(&b->memory, m->start, "dlopen");
 	}
 }
 
 static bool read_maps(struct bringing *b, char **text)
 {
 	size_t size;
-	int err = proc_file_read(symbolizer_calls(b->symbolizer), b->request->pid, "maps",
-				 PROC_FILE_MAX_MAPS, text, &size);
+	int err = proc_file_read(b->calls, b->request->pid, "maps", PROC_FILE_MAX_MAPS, text, &size);
 
 	if (err == -EACCES || err == -EPERM)
 		return fail(b, BRING_IN_DENIED, "may not be looked into: %s", strerror(-err));
+	if (err == -ETIMEDOUT || err == -EBUSY)
+		return fail_stuck(b, "memory");
 	if (err)
 		return fail(b, BRING_IN_GONE, "has mappings that cannot be read: %s",
 			    strerror(-err));
@@ -319,6 +374,8 @@ static bool find_functions(struct bringing *b)
 				     : "has no C library that could load others (it is static)");
 	if (!b->loader_call)
 		find_elder(b, b->libc);
+	if (remote_memory_is_stuck(&b->memory))
+		return fail_stuck(b, "memory");
 	if (!b->loader_call || !b->system_call || !b->restorer)
 		return fail(b, BRING_IN_UNSUITED, "has a C library without a dlopen to be found");
 	return true;
@@ -418,7 +475,7 @@ static bool stack_is_harmless(struct bringing *b)
 	enum unwind_end end;
 	size_t count;
 
-	input.stack_size = remote_read_some(b->request->pid, r->rsp, b->stack, sizeof(b->stack));
+	input.stack_size = remote_read_some(&b->memory, r->rsp, b->stack, sizeof(b->stack));
 	count = symbolizer_unwind(b->symbolizer, b->space, &input, b->frames, FRAMES_MAX, &end);
 	if (end != UNWIND_WHOLE && end != UNWIND_GUESSED)
 		return false;
@@ -475,7 +532,7 @@ static bool borrow(struct bringing *b, pid_t tid)
 			return false;
 		if (look == 0) {
 			struct user_regs_struct copy = *r;
-			size_t n = remote_read_some(b->request->pid, r->rsp, b->stack,
+			size_t n = remote_read_some(&b->memory, r->rsp, b->stack,
 						    sizeof(b->stack));
 			struct unwind_input input = {.registers = unwind_registers(&copy),
 						     .stack = b->stack,
@@ -491,6 +548,7 @@ static bool borrow(struct bringing *b, pid_t tid)
 					return false;
 		} else if (thread_is_free(b, tid) && stack_is_harmless(b)) {
 			b->thread.restorer = b->restorer;
+			b->thread_is_taken = true;
 			return true;
 		} else {
 			borrowed_thread_release(&b->thread);
@@ -501,28 +559,43 @@ static bool borrow(struct bringing *b, pid_t tid)
 
 static bool visit_thread(struct bringing *b, pid_t tid)
 {
-	return borrow(b, tid) || b->result != BRING_IN_DONE;
+	return borrow(b, tid) || b->result != BRING_IN_DONE ||
+	       remote_memory_is_stuck(&b->memory);
+}
+
+/* Whether the program's memory is gone, though the process is not. */
+static bool runs_another(struct bringing *b)
+{
+	uint8_t byte;
+
+	return !remote_read(&b->memory, b->libc, &byte, 1) && !remote_memory_is_stuck(&b->memory);
 }
 
 static bool find_thread(struct bringing *b)
 {
-	uint64_t deadline = monotonic_ns() + BRING_IN_SEARCH_NS;
-	const _Atomic bool *called_off = b->request->called_off;
-
+	b->thread_is_taken = false;
 	do {
+		bool found;
+
 		if (kill(b->request->pid, 0) != 0 && errno == ESRCH)
 			return fail(b, BRING_IN_GONE, "has ended");
-		if (each_thread(b, visit_thread)) {
-			if (b->result == BRING_IN_DONE)
-				return true;
-			if (b->result == BRING_IN_NO_THREAD)
-				return fail(b, BRING_IN_NO_THREAD,
-					    "has a thread that sleeps, but does not stop: it may "
-					    "be frozen");
+		if (runs_another(b))
+			return fail(b, BRING_IN_GONE, "runs another program by now");
+		found = each_thread(b, visit_thread);
+		if (found && b->thread_is_taken)
+			return true;
+		if (remote_memory_is_stuck(&b->memory))
+			return fail_stuck(b, "memory");
+		if (b->result == BRING_IN_NO_THREAD)
+			return fail(b, BRING_IN_NO_THREAD,
+				    "has a thread that sleeps, but does not stop: it may be "
+				    "frozen");
+		if (found)
 			return fail(b, BRING_IN_DENIED, "may not be traced by this user");
-		}
 		nanosleep(&(struct timespec){.tv_nsec = ROUND_NS}, NULL);
-	} while (monotonic_ns() < deadline && !(called_off && *called_off));
+	} while (may_search(b));
+	if (bounded_caller_count_stuck(b->calls))
+		return fail_stuck(b, "a mapped file");
 	return fail(b, BRING_IN_NO_THREAD,
 		    "has no thread that sleeps where the library could be loaded");
 }
@@ -539,21 +612,32 @@ static bool lack_room(struct bringing *b)
 static bool call(struct bringing *b, const struct borrowed_call *what, const char *step)
 {
 	struct borrowed_call bounded = *what;
+	uint64_t now = monotonic_ns();
 	int err;
 
-	bounded.patience_ns = BRING_IN_PATIENCE_NS;
+	if (b->job.is_late) { /* nobody waits for it any more: the thread is given back */
+		borrowed_thread_release(&b->thread);
+		return fail(b, BRING_IN_STUCK, "answers too late");
+	}
+	if (!b->load_until_ns)
+		b->load_until_ns = now + BRING_IN_PATIENCE_NS;
+	bounded.patience_ns = b->load_until_ns > now ? b->load_until_ns - now : 0;
 	err = borrowed_thread_call(&b->thread, &bounded);
 	if (!err)
 		return true;
 	if (err == -ESRCH)
 		return fail(b, BRING_IN_GONE, "has ended meanwhile");
 	if (err == -ETIMEDOUT)
-		return fail(b, BRING_IN_LATE, "was busy at %s for more than %d s", step,
-			    (int)(BRING_IN_PATIENCE_NS / 1000000000u));
+		return fail(b, BRING_IN_LATE,
+			    "was busy at %s for too long (another of its threads may be loading a "
+			    "library)",
+			    step);
 	if (err == -EAGAIN)
 		return fail(b, BRING_IN_NO_THREAD,
 			    "has a thread that sleeps, but runs nothing: it may be frozen");
 	borrowed_thread_release(&b->thread);
+	if (remote_memory_is_stuck(&b->memory))
+		return fail_stuck(b, "memory");
 	if (err == -ENOBUFS)
 		return lack_room(b);
 	return fail(b, BRING_IN_FAILED, "failed at %s: %s", step, strerror(-err));
@@ -610,11 +694,12 @@ static int fill_memory(struct bringing *b, int theirs, uint64_t *inode)
 
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink != 0 || st.st_size != 0)
+	/* sealed or not, it is memory: of another file, stat(2) may wait for who serves it */
+	if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink != 0 || st.st_size != 0)
 		err = -EBADF; /* the program has put another file there */
 	else if (!write_all(fd, b->request->library, b->request->library_size))
 		err = -EIO;
-	*inode = st.st_ino;
+	*inode = err ? 0 : st.st_ino;
 	close(fd);
 	return err;
 }
@@ -631,7 +716,7 @@ static uint64_t find_entry(struct bringing *b, uint64_t inode)
 	rest = text;
 	while (!entry && remote_mapping_next(&rest, &m))
 		if (m.inode == inode && is_ours(&m))
-			entry = remote_function(b->request->pid, m.start, b->request->entry);
+			entry = remote_function(&b->memory, m.start, b->request->entry);
 	free(text);
 	return entry;
 }
@@ -735,7 +820,7 @@ static bool has_mark(struct bringing *b)
 /* True: the copy that is there is at work, or the thread is gone; `*done` tells which. */
 static bool begin_again(struct bringing *b, bool *done)
 {
-	uint64_t entry = remote_function(b->request->pid, b->copy, b->request->entry);
+	uint64_t entry = remote_function(&b->memory, b->copy, b->request->entry);
 
 	*done = false;
 	b->copy = 0; /* once */
@@ -794,63 +879,108 @@ static bool load(struct bringing *b)
 
 /* ---- all of it ---- */
 
-static void *work(void *argument)
+static void run(struct bounded_job *opaque)
 {
-	struct bringing *b = argument;
+	struct bringing *b = (struct bringing *)opaque;
+	int err;
 
-	if (!judge(b))
-		return NULL;
 	b->symbolizer = symbolizer_new();
 	b->space = b->symbolizer ? address_space_new(1, b->request->pid, false) : NULL;
 	if (!b->space) {
 		fail(b, BRING_IN_FAILED, "cannot be looked into: out of memory");
-		return NULL;
+		return;
 	}
+	b->calls = symbolizer_calls(b->symbolizer);
+	bounded_caller_limit_sleep(b->calls, BRING_IN_SLEEP_MS);
+	if (!judge(b))
+		return;
+	err = remote_memory_open(&b->memory, b->request->pid, b->calls);
+	if (err) {
+		fail(b, err == -ESRCH || err == -ENOENT ? BRING_IN_GONE : BRING_IN_DENIED,
+		     "may not be looked into: %s", strerror(-err));
+		return;
+	}
+	b->thread.memory = &b->memory;
+	b->thread.hurries = b->request->called_off;
+	b->search_until_ns = monotonic_ns() + BRING_IN_SEARCH_NS;
 	b->result = BRING_IN_DONE;
 	snprintf(b->memory_name, sizeof(b->memory_name), MEMORY_NAME_FORMAT,
 		 stable_hash(b->request->library, b->request->library_size));
 	if (!find_functions(b))
-		return NULL;
+		return;
 	for (uint32_t i = 0; i < LOADS; i++) {
 		if (!find_thread(b) || load(b) || !b->lacks_room)
-			return NULL;
+			return;
 		b->lacks_room = false;
 		b->result = BRING_IN_DONE;
 	}
 	b->result = BRING_IN_NO_THREAD;
-	return NULL;
 }
 
-enum bring_in_result bring_in(const struct bring_in_request *request, char *message, size_t size)
+static void release(struct bounded_job *opaque)
 {
-	struct bringing *b = calloc(1, sizeof(*b));
-	enum bring_in_result result = BRING_IN_FAILED;
-	sigset_t all, old;
-	pthread_t thread;
-	int err = b ? 0 : ENOMEM;
+	struct bringing *b = (struct bringing *)opaque;
+
+	remote_memory_close(&b->memory);
+	address_space_free(b->space);
+	symbolizer_free(b->symbolizer);
+}
+
+/*
+ * The thread that traces sleeps for longer only where it waits for a lock of the process. What it
+ * waits for itself it looks at every some milliseconds.
+ */
+static int run_apart(struct bringing *b)
+{
+	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	int err;
+
+	if (!calls) {
+		release(&b->job);
+		free(b);
+		return -ENOMEM;
+	}
+	bounded_caller_keep_capabilities(calls);
+	bounded_caller_limit_sleep(calls, BRING_IN_SLEEP_MS);
+	err = bounded_call(calls, &b->job, BOUNDED_CALL_RUN_MS);
+	bounded_caller_free(calls); /* lets go of what it has traced */
+	return err;
+}
+
+enum bring_in_result bring_in(struct bring_in_request *request, char *message)
+{
+	struct bringing *b = bounded_job_new(sizeof(*b), run, release);
+	enum bring_in_result result;
+	int err = b ? 0 : -ENOMEM;
 
 	message[0] = '\0';
-	if (b && strlen(request->text) >= BRING_IN_TEXT_MAX)
-		err = E2BIG;
+	if (b && strlen(request->text) >= BRING_IN_TEXT_MAX) {
+		err = -E2BIG;
+		free(b);
+	}
 	if (!err) {
-		b->request = request;
-		b->message = message;
-		b->message_size = size;
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &old);
-		err = pthread_create(&thread, NULL, work, b);
-		pthread_sigmask(SIG_SETMASK, &old, NULL);
+		b->memory.fd = -1;
+		b->copy_of_request = *request;
+		b->request = &b->copy_of_request;
+		snprintf(b->text, sizeof(b->text), "%s", request->text);
+		b->request->text = b->text;
+		b->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)request->pid;
+		err = run_apart(b);
 	}
-	if (err) {
-		snprintf(message, size, "process %d: %s", request->pid, strerror(err));
-	} else {
-		pthread_join(thread, NULL);
-		result = b->result;
-	}
-	if (b) {
-		address_space_free(b->space);
-		symbolizer_free(b->symbolizer);
-	}
+	if (err == -ETIMEDOUT)
+		snprintf(message, BRING_IN_MESSAGE_MAX,
+			 "process %d does not answer: what is asked of it waits for another of its "
+			 "threads, or for a file system whose server is gone",
+			 request->pid);
+	else if (err)
+		snprintf(message, BRING_IN_MESSAGE_MAX, "process %d: %s", request->pid,
+			 strerror(-err));
+	if (err)
+		return err == -ETIMEDOUT ? BRING_IN_STUCK : BRING_IN_FAILED;
+	snprintf(message, BRING_IN_MESSAGE_MAX, "%s", b->message);
+	request->first_thread = b->request->first_thread;
+	result = b->result;
+	release(&b->job);
 	free(b);
 	return result;
 }

@@ -15,6 +15,13 @@
  *
  * A profiler that is killed meanwhile leaves no thread stopped, and none with wrong registers. A
  * library may then be loaded that nobody has started.
+ *
+ * The process's memory and files may never answer: its pages may be of a file system that its user
+ * serves, its locks may be held for ever. All that may wait for them has a deadline; what is late is
+ * abandoned with the thread that waits (bounded_call.h). Files and memory are read by a thread
+ * without capabilities (except root's). The thread that traces keeps CAP_SYS_PTRACE, also where it is
+ * abandoned: in ptrace(2), pidfd_getfd(2), kcmp(2) and the opening of /proc/PID/mem, each of which
+ * asks for that right, and may wait for a lock of the process.
  */
 #ifndef PROFILER_SESSION_BRING_IN_H
 #define PROFILER_SESSION_BRING_IN_H
@@ -33,10 +40,12 @@ enum bring_in_result {
 	BRING_IN_NO_THREAD, /* none was where it could be borrowed, for BRING_IN_SEARCH_NS */
 	BRING_IN_FAILED,    /* it does not take the library */
 	BRING_IN_LATE,      /* its loader is busy; the library may come later */
+	BRING_IN_STUCK,     /* its memory or its files do not answer */
 };
 
 #define BRING_IN_SEARCH_NS 1000000000u   /* to find a thread */
-#define BRING_IN_PATIENCE_NS 2000000000u /* for each step then */
+#define BRING_IN_PATIENCE_NS 1000000000u /* for all that is called in it then */
+#define BRING_IN_SLEEP_MS 600u           /* for memory and files that do not answer, in all */
 #define BRING_IN_TEXT_MAX 12288u         /* bytes of settings, with their end */
 
 struct bring_in_request {
@@ -48,18 +57,25 @@ struct bring_in_request {
 	/* a copy that is there may be called again: it maps `mark` in this call, or has not begun
 	 */
 	bool begins_again;
-	/* the search for a thread ends when this becomes true; NULL: it does not */
+	/* the search for a thread ends when this becomes true, and calls do soon; NULL: never. It
+	 * has to stay after BRING_IN_STUCK */
 	const _Atomic bool *called_off;
+	/* where the search begins, among the process's threads; and where another one should */
+	uint32_t first_thread;
 	const char *mark; /* of unnamed memory that a process maps as long as a copy is at work */
 	/* of the library's file in programs that were started with it, which have it at work for
 	 * good */
 	const char *file_name;
 };
 
+#define BRING_IN_MESSAGE_MAX 400
+
 /*
- * `message` says in one line why it was not done, and names the process. Blocks for a few
- * milliseconds, usually; in a thread of its own, so that the caller's children are left alone.
+ * `message`, of BRING_IN_MESSAGE_MAX bytes, says in one line why it was not done, and names the
+ * process. Blocks for a few milliseconds, usually; in a thread of its own, so that the caller's
+ * children are left alone. `library`, `entry`, `mark` and `file_name` have to stay after
+ * BRING_IN_STUCK.
  */
-enum bring_in_result bring_in(const struct bring_in_request *request, char *message, size_t size);
+enum bring_in_result bring_in(struct bring_in_request *request, char *message);
 
 #endif

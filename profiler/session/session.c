@@ -56,6 +56,8 @@
 #define TIMES_PATIENCE_NS 1000000000u /* for threads that are about to end */
 #define TIMES_PAUSE_NS 5000000
 #define GOODBYE_PATIENCE_NS 5000000000u /* for programs, when recording is over */
+#define SILENT_PATIENCE_NS 1200000000u  /* likewise, for those that run already and send nothing */
+#define ATTACHED_SLEEP_MS 600           /* for their files and memory, should they not answer */
 
 /* For libraries in processes that run already: CUPTI may wait for a busy GPU before it begins. */
 #define LIBRARY_PATIENCE_NS 10000000000u
@@ -268,6 +270,8 @@ static int open_collect(struct session *s)
 	}
 	collect_set_kallsyms(s->collect, s->kallsyms);
 	s->kallsyms = -1;
+	if (o->attach)
+		bounded_caller_limit_sleep(collect_calls(s->collect), ATTACHED_SLEEP_MS);
 	bounded_caller_do_meanwhile(collect_calls(s->collect), keep_events, s->kernel);
 	return 0;
 }

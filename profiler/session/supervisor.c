@@ -388,7 +388,7 @@ static int explain_death(struct supervisor *s)
 static void bury_worker(struct supervisor *s)
 {
 	struct pollfd end = {.fd = s->worker_fd >= 0 ? s->worker_fd : s->reports};
-	int64_t until = monotonic_ms() + SUPERVISOR_PATIENCE_MS, left;
+	int64_t until = monotonic_ms() + SUPERVISOR_BURY_MS, left;
 
 	end.events = POLLIN;
 	while ((left = until - monotonic_ms()) > 0 && poll(&end, 1, (int)left) <= 0)

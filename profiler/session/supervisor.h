@@ -37,6 +37,7 @@
 #include "profiler/session/identity.h"
 
 #define SUPERVISOR_PATIENCE_MS 1500
+#define SUPERVISOR_BURY_MS 500 /* for a worker that has reported its end, to be gone */
 #define SUPERVISOR_TASK_MS                                                    \
 	200 /* for what the user's files or terminal may block; twice at most \
 	     */

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "profiler/base/measure.h"
 #include "profiler/sources/event_ring.h"
 #include "symbolize/array.h"
+#include "symbolize/bounded_call.h"
 #include "symbolize/monotonic.h"
 
 #define RING_BYTES (32u << 20)
@@ -44,6 +46,8 @@ struct uprobe_multi_attr {
 	__u32 padding;
 };
 
+#define PROBING_SLEEP_MS 2000 /* one of its calls half of it: other CPUs are waited for, too */
+
 /* An attachment of a program. */
 struct kept_link {
 	pid_t pid; /* the only process probed; 0: permanent */
@@ -51,18 +55,23 @@ struct kept_link {
 	struct bpf_link *link;
 };
 
+struct kept_links {
+	struct kept_link *list;
+	uint32_t count, capacity;
+};
+
 struct bpf_source {
 	struct bpf_source_options options;
 	struct stacks *bpf;
 	struct event_ring ring;
-	struct kept_link *links;
-	uint32_t link_count, link_capacity;
+	struct kept_links links;
 	int *clocks;
 	uint32_t clock_count, clock_capacity;
 	uint64_t varied_ns;         /* when the clocks got another period last */
 	struct bpf_link *all_times; /* lists the times of threads that have not ended */
 	int times_fd;               /* the list; -1: not opened */
-	bool has_multi;             /* supports multi-probe links */
+	struct bounded_caller *probing; /* sets and removes probes; NULL: there were none */
+	bool has_multi;                 /* supports multi-probe links */
 	bool has_probes;
 };
 
@@ -83,20 +92,73 @@ static void remove_link(const struct kept_link *link)
 }
 
 /* 0, or -ENOMEM: the link is removed. */
-static int keep(struct bpf_source *s, struct kept_link link)
+static int keep(struct kept_links *links, struct kept_link link)
 {
-	if (!array_make_room(&s->links, s->link_count, &s->link_capacity, sizeof(link))) {
+	if (!array_make_room(&links->list, links->count, &links->capacity, sizeof(link))) {
 		remove_link(&link);
 		return -ENOMEM;
 	}
-	s->links[s->link_count++] = link;
+	links->list[links->count++] = link;
 	return 0;
 }
 
 /* `link` is libbpf's result: NULL with errno set if attaching failed. */
-static int keep_link(struct bpf_source *s, pid_t pid, struct bpf_link *link)
+static int keep_link(struct kept_links *links, pid_t pid, struct bpf_link *link)
 {
-	return link ? keep(s, (struct kept_link){pid, -1, link}) : -errno;
+	return link ? keep(links, (struct kept_link){pid, -1, link}) : -errno;
+}
+
+/*
+ * To set or remove a probe the kernel takes the lock on the mappings of each process that maps the
+ * file, and may read the file. Either may never be. NULL: out of memory.
+ */
+static struct bounded_caller *probing(struct bpf_source *s)
+{
+	if (s->probing)
+		return s->probing;
+	s->probing = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	if (s->probing) {
+		bounded_caller_keep_capabilities(s->probing);
+		bounded_caller_limit_sleep(s->probing, PROBING_SLEEP_MS);
+	}
+	return s->probing;
+}
+
+struct removal {
+	struct bounded_job job;
+	uint32_t count;
+	struct kept_link links[];
+};
+
+static void run_removal(struct bounded_job *opaque)
+{
+	struct removal *removal = (struct removal *)opaque;
+
+	for (uint32_t i = 0; i < removal->count; i++)
+		remove_link(&removal->links[i]);
+}
+
+/* Removes those of a process. What is stuck or has no memory ends with this process. */
+static void remove_links(struct bpf_source *s, pid_t pid)
+{
+	struct bounded_caller *calls = probing(s);
+	struct removal *removal =
+		calls ? bounded_job_new(sizeof(*removal) + s->links.count * sizeof(*s->links.list),
+					run_removal, NULL)
+		      : NULL;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; removal && i < s->links.count; i++) {
+		if (s->links.list[i].pid == pid)
+			removal->links[removal->count++] = s->links.list[i];
+		else
+			s->links.list[kept++] = s->links.list[i];
+	}
+	if (!removal)
+		return;
+	s->links.count = kept;
+	if (bounded_call(calls, &removal->job, BOUNDED_CALL_LOAD_MS) == 0)
+		free(removal);
 }
 
 static void explain_load(int err, char *error, size_t size)
@@ -264,7 +326,7 @@ static int follow_times(struct bpf_source *s)
 		return -errno;
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]) && programs[i] && !err; i++)
-		err = keep_link(s, 0, bpf_program__attach(programs[i]));
+		err = keep_link(&s->links, 0, bpf_program__attach(programs[i]));
 	return err;
 }
 
@@ -275,9 +337,9 @@ static int follow_processes(struct bpf_source *s)
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]) && !err; i++)
-		err = keep_link(s, 0, bpf_program__attach(programs[i]));
+		err = keep_link(&s->links, 0, bpf_program__attach(programs[i]));
 	if (!err && s->options.threads)
-		err = keep_link(s, 0, bpf_program__attach(s->bpf->progs.on_thread));
+		err = keep_link(&s->links, 0, bpf_program__attach(s->bpf->progs.on_thread));
 	return !err && s->options.times ? follow_times(s) : err;
 }
 
@@ -384,13 +446,21 @@ out:
 
 void bpf_source_close(struct bpf_source *s)
 {
+	bool is_stuck;
+
 	if (!s)
 		return;
 	bpf_source_stop_clocks(s);
 	free(s->clocks);
-	for (uint32_t i = 0; i < s->link_count; i++)
-		remove_link(&s->links[i]);
-	free(s->links);
+	while (s->probing && s->links.count > 0 && !bounded_caller_count_stuck(s->probing))
+		remove_links(s, s->links.list[0].pid);
+	is_stuck = s->probing && bounded_caller_count_stuck(s->probing);
+	bounded_caller_free(s->probing);
+	if (is_stuck)
+		return; /* a thread that is stuck works on it */
+	for (uint32_t i = 0; i < s->links.count; i++)
+		remove_link(&s->links.list[i]);
+	free(s->links.list);
 	if (s->times_fd >= 0)
 		close(s->times_fd);
 	bpf_link__destroy(s->all_times);
@@ -545,51 +615,87 @@ bool bpf_source_lacks_times(const struct bpf_source *s)
 
 /* ---- probes ---- */
 
-/* Locations of probes: functions of one file. */
-struct places {
+/* Programs that are attached to functions of one file, and the links that this gives. */
+struct attaching {
+	struct bounded_job job; /* with the file */
+	bool has_multi;
+	struct {
+		struct bpf_program *program;
+		bool at_return;
+	} parts[2];
+	uint32_t part_count;
 	pid_t pid; /* 0: in all processes */
-	const char *path;
-	const uint64_t *offsets;
-	const uint64_t *cookies;
+	uint64_t *offsets, *cookies;
 	uint32_t count;
+	struct kept_links links;
+	int err;
 };
 
-static int attach_multi(struct bpf_source *s, struct bpf_program *program, bool at_return,
-			const struct places *places)
+static int attach_multi(struct attaching *a, struct bpf_program *program, bool at_return,
+			const char *path)
 {
 	struct uprobe_multi_attr attr = {
 		.prog_fd = (__u32)bpf_program__fd(program),
 		.attach_type = ATTACH_UPROBE_MULTI,
-		.path = (__u64)(uintptr_t)places->path,
-		.offsets = (__u64)(uintptr_t)places->offsets,
-		.cookies = (__u64)(uintptr_t)places->cookies,
-		.count = places->count,
+		.path = (__u64)(uintptr_t)path,
+		.offsets = (__u64)(uintptr_t)a->offsets,
+		.cookies = (__u64)(uintptr_t)a->cookies,
+		.count = a->count,
 		.flags = at_return ? UPROBE_MULTI_RETURN : 0,
-		.pid = (__u32)places->pid,
+		.pid = (__u32)a->pid,
 	};
 	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 
-	return fd < 0 ? -errno : keep(s, (struct kept_link){places->pid, fd, NULL});
+	return fd < 0 ? -errno : keep(&a->links, (struct kept_link){a->pid, fd, NULL});
 }
 
-static int attach(struct bpf_source *s, struct bpf_program *program, bool at_return,
-		  const struct places *places)
+static int attach(struct attaching *a, struct bpf_program *program, bool at_return)
 {
-	pid_t pid = places->pid;
+	char path[64];
 	int err = 0;
 
-	if (s->has_multi)
-		return attach_multi(s, program, at_return, places);
-	for (uint32_t i = 0; i < places->count && !err; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = places->cookies[i],
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", a->job.fd);
+	if (a->has_multi)
+		return attach_multi(a, program, at_return, path);
+	for (uint32_t i = 0; i < a->count && !err && !a->job.is_late; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = a->cookies[i],
 			    .retprobe = at_return);
 
-		err = keep_link(s, pid,
-				bpf_program__attach_uprobe_opts(program, pid ? pid : -1,
-								places->path, places->offsets[i],
-								&opts));
+		err = keep_link(&a->links, a->pid,
+				bpf_program__attach_uprobe_opts(program, a->pid ? a->pid : -1, path,
+								a->offsets[i], &opts));
 	}
 	return err;
+}
+
+static void run_attaching(struct bounded_job *opaque)
+{
+	struct attaching *a = (struct attaching *)opaque;
+
+	for (uint32_t i = 0; i < a->part_count && !a->err; i++)
+		a->err = attach(a, a->parts[i].program, a->parts[i].at_return);
+}
+
+static void release_attaching(struct attaching *a)
+{
+	free(a->offsets);
+	free(a->cookies);
+	free(a->links.list);
+}
+
+static void discard_attaching(struct bounded_job *opaque)
+{
+	struct attaching *a = (struct attaching *)opaque;
+
+	for (uint32_t i = 0; i < a->links.count; i++)
+		remove_link(&a->links.list[i]);
+	release_attaching(a);
+}
+
+static void add_part(struct attaching *a, struct bpf_program *program, bool at_return)
+{
+	a->parts[a->part_count].program = program;
+	a->parts[a->part_count++].at_return = at_return;
 }
 
 static uint64_t *make_cookies(enum bpf_source_probe probe, const uint64_t *functions,
@@ -619,43 +725,70 @@ bool bpf_source_probes_need_admin(const struct bpf_source *s)
 
 void bpf_source_remove_probes(struct bpf_source *s, pid_t pid)
 {
-	uint32_t kept = 0;
+	for (uint32_t i = 0; i < s->links.count; i++)
+		if (s->links.list[i].pid == pid) {
+			remove_links(s, pid);
+			return;
+		}
+}
 
-	for (uint32_t i = 0; i < s->link_count; i++) {
-		if (s->links[i].pid == pid)
-			remove_link(&s->links[i]);
-		else
-			s->links[kept++] = s->links[i];
-	}
-	s->link_count = kept;
+/* Runs it, keeps the links, and frees it. */
+static int run_probing(struct bpf_source *s, struct attaching *a)
+{
+	struct bounded_caller *calls = probing(s);
+	int err = calls ? bounded_call(calls, &a->job, BOUNDED_CALL_LOAD_MS) : -ENOMEM;
+
+	if (err == -ETIMEDOUT || err == -EBUSY) /* then it has no memory of its own, or keeps it */
+		return err;
+	for (uint32_t i = 0; !err && i < a->links.count; i++)
+		err = keep(&s->links, a->links.list[i]);
+	if (!err)
+		err = a->err;
+	close(a->job.fd);
+	release_attaching(a);
+	free(a);
+	return err;
 }
 
 int bpf_source_probe(struct bpf_source *s, enum bpf_source_probe probe, pid_t pid, const char *path,
 		     const uint64_t *offsets, const uint64_t *functions, uint32_t count)
 {
-	struct places places = {.pid = pid, .path = path, .offsets = offsets, .count = count};
-	uint64_t *cookies;
-	int err = 0;
+	struct attaching *a;
 
 	if (count == 0)
 		return 0;
 	if (probe == PROBE_LAUNCH ? !s->options.launches : !s->options.calls)
 		return -EOPNOTSUPP;
-	places.cookies = cookies = make_cookies(probe, functions, count);
-	if (!cookies)
+	a = bounded_job_new(sizeof(*a), run_attaching, discard_attaching);
+	if (!a)
 		return -ENOMEM;
+	a->has_multi = s->has_multi;
+	a->pid = pid;
+	a->count = count;
+	a->cookies = make_cookies(probe, functions, count);
+	a->offsets = calloc(count, sizeof(*offsets));
+	a->job.fd = open(path, O_PATH | O_CLOEXEC); /* of a descriptor, this asks nobody */
+	if (!a->cookies || !a->offsets || a->job.fd < 0) {
+		int err = a->job.fd < 0 ? -errno : -ENOMEM;
+
+		if (a->job.fd >= 0)
+			close(a->job.fd);
+		release_attaching(a);
+		free(a);
+		return err;
+	}
+	memcpy(a->offsets, offsets, count * sizeof(*offsets));
 	s->has_probes = true;
 	/* returns first: an entry without its return would stay open for ever */
 	if (probe == PROBE_CALL)
-		err = attach(s, s->bpf->progs.leave_function, true, &places);
+		add_part(a, s->bpf->progs.leave_function, true);
 	if (probe == PROBE_SUBSCRIBE)
-		err = attach(s, s->bpf->progs.leave_subscribe, true, &places);
+		add_part(a, s->bpf->progs.leave_subscribe, true);
 	else if (probe == PROBE_DRIVER)
-		err = attach(s, s->bpf->progs.enter_driver, false, &places);
-	else if (!err)
-		err = attach(s, s->bpf->progs.enter_function, false, &places);
-	free(cookies);
-	return err;
+		add_part(a, s->bpf->progs.enter_driver, false);
+	else
+		add_part(a, s->bpf->progs.enter_function, false);
+	return run_probing(s, a);
 }
 
 /* ---- events ---- */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include "profiler/base/cuda_functions.h"
 #include "symbolize/array.h"
 #include "symbolize/elf_file.h"
@@ -19,6 +20,7 @@
 
 #define MAX_FOUND 1024 /* functions per file */
 #define MAX_FILES 65536
+#define FUSE_SUPER_MAGIC 0x65735546
 
 struct file_id {
 	dev_t device;
@@ -46,6 +48,7 @@ struct search {
 	uint64_t functions[MAX_FOUND];
 	unsigned char first[MAX_FOUND]; /* the first byte of each */
 	uint32_t count;
+	bool is_served; /* by a program (FUSE) */
 };
 
 struct probes *probes_new(enum bpf_source_probe kind, struct bpf_source *source,
@@ -206,7 +209,9 @@ static void run_search(struct bounded_job *opaque)
 {
 	struct search *search = (struct search *)opaque;
 	struct elf_file file;
+	struct statfs fs;
 
+	search->is_served = fstatfs(search->job.fd, &fs) == 0 && fs.f_type == FUSE_SUPER_MAGIC;
 	if (elf_file_open(&file, search->job.fd) != 0)
 		return;
 	file.share = &search->job.share;
@@ -239,7 +244,25 @@ static void warn_failure(const struct probes *p, const char *path, int err)
 					   [PROBE_CALL] = "calls are not timed"};
 
 	if (p->kind < PROBE_SUBSCRIBE && err != ESRCH && err != ENOENT)
-		log_warn(p->log, "cannot probe %s: %s; its %s", path, strerror(err), lost[p->kind]);
+		log_warn(p->log, "cannot probe %s: %s; its %s", path,
+			 err == ETIMEDOUT || err == EBUSY
+				 ? "the kernel waits for the file, or for a process that maps it"
+				 : strerror(err),
+			 lost[p->kind]);
+}
+
+/*
+ * The kernel reads the file while no process of the machine can fork: a FUSE server that does not
+ * answer would stop all of them.
+ */
+static int refuse_served(struct probes *p, const char *path)
+{
+	if (p->kind < PROBE_SUBSCRIBE)
+		log_warn(p->log,
+			 "%s is not probed: it lies on a FUSE file system, whose server the kernel "
+			 "would wait for; copy it to another one",
+			 path);
+	return -EOPNOTSUPP;
 }
 
 /*
@@ -253,6 +276,8 @@ static int attach(struct probes *p, struct search *search, pid_t only, const cha
 
 	if (search->count == 0)
 		return -ENOENT;
+	if (search->is_served)
+		return refuse_served(p, shown_path);
 	if (p->kind == PROBE_LAUNCH)
 		log_probes(p, search, shown_path);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", search->job.fd);

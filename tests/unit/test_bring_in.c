@@ -154,7 +154,7 @@ static enum bring_in_result bring(const struct target *t, const char *entry, cha
 					   .file_name = "libbring_test.so"};
 
 	snprintf(text, sizeof(text), "%d", strcmp(entry, "stay") == 0 ? t->go[0] : t->begun[1]);
-	return bring_in(&request, message, 400);
+	return bring_in(&request, message);
 }
 
 static void bring_well(const struct target *t)
@@ -717,6 +717,8 @@ static void pause_elsewhere(struct target *t)
 /* The first thread's number is the other program's then, which may have more rights. */
 static void test_nothing_is_written_into_another_program(void **state)
 {
+	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	struct remote_memory memory;
 	static struct borrowed_thread thread;
 	const struct borrowed_call nothing = {
 		.function = 1, .data = "text", .data_size = 5, .patience_ns = 1000000000};
@@ -731,10 +733,18 @@ static void test_nothing_is_written_into_another_program(void **state)
 	shell("${CC:-cc} -o other other.c");
 	t = start(pause_elsewhere);
 	wait_sleep(t.pid, SYS_pause);
+	assert_int_equal(remote_memory_open(&memory, t.pid, calls), 0);
+	thread.memory = &memory;
 	assert_int_equal(borrowed_thread_take(&thread, t.pid, t.pid), 0);
 	*(volatile int *)&t.seen->error = 1;
 	assert_int_equal(read(t.begun[0], &byte, 1), 1);
+	/* nor can it be read by what was opened before */
+	assert_false(remote_read(&memory, (uint64_t)(uintptr_t)SHARED_PLACE, &byte, 1));
+	remote_memory_close(&memory);
+	assert_int_equal(remote_memory_open(&memory, t.pid, calls), 0);
 	assert_int_equal(borrowed_thread_call(&thread, &nothing), -ESRCH);
+	remote_memory_close(&memory);
+	bounded_caller_free(calls);
 	assert_int_equal(write(t.go[1], "b", 1), 1);
 	assert_int_equal(end(&t), 0);
 }

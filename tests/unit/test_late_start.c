@@ -143,10 +143,10 @@ static struct heard *listen_to(const struct program *p)
 		 GPU_WIRE_STACKS_ENV, GPU_WIRE_DEVICES_ENV);
 	fifo_start_reader(&h->fifo);
 	h->from_ns = now_ns();
-	if (bring_in(&request, message, sizeof(message)) != BRING_IN_DONE)
+	if (bring_in(&request, message) != BRING_IN_DONE)
 		fail_msg("%s", message);
 	/* while it is at work no other one comes */
-	if (bring_in(&request, message, sizeof(message)) != BRING_IN_ALREADY)
+	if (bring_in(&request, message) != BRING_IN_ALREADY)
 		fail_msg("twice: %s", message);
 	return h;
 }
