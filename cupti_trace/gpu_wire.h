@@ -60,6 +60,10 @@
 #define GPU_WIRE_AT_WORK "profile-at-work"
 #define GPU_WIRE_BEGIN "profile_begin"
 
+/* There: names of the thread that begins; while it looks for CUPTI's files, and in CUPTI. */
+#define GPU_WIRE_SEARCHING "profile-begin"
+#define GPU_WIRE_IN_CUPTI "profile-cupti"
+
 /* A program waits so long in a row for room in the pipe, then goes on and drops. */
 #define GPU_WIRE_PATIENCE_MS 5000
 

@@ -891,6 +891,8 @@ static int begin_cupti(void *context, struct cupti_api *api)
 
 	if (api->version < OLDEST_CUPTI)
 		return TOO_OLD;
+	if (tracer->is_late)
+		pthread_setname_np(pthread_self(), GPU_WIRE_IN_CUPTI);
 	tracer->clock = (struct clock_map){.steps = 0};
 	measure_clock(tracer);
 	/* without a profiler CUPTI is used again and again, and may still have buffers */
@@ -1293,6 +1295,6 @@ __attribute__((visibility("default"))) void profile_begin(const char *text)
 		at_work_end();
 		return;
 	}
-	pthread_setname_np(thread, "profile-begin");
+	pthread_setname_np(thread, GPU_WIRE_SEARCHING);
 	pthread_detach(thread);
 }

@@ -15,7 +15,8 @@
 #include "symbolize/monotonic.h"
 #include "symbolize/proc_file.h"
 
-#define LOOK_MS 10              /* how often it is looked whether a call sleeps */
+#define LOOK_MS 10 /* how often it is looked whether a call sleeps */
+#define LATE_LOOK_NS (2 * LOOK_MS * UINT64_C(1000000))
 #define NAP_NS (BOUNDED_CALL_NAP_MS * UINT64_C(1000000))
 #define STAT_BYTES 1024
 #define WORKER_STACK (8u << 20) /* address space; unused pages cost nothing */
@@ -228,9 +229,9 @@ void bounded_caller_keep_capabilities(struct bounded_caller *c)
 	c->keeps_capabilities = true;
 }
 
-/* A call without a moment of CPU time since then; `looked_ns`: when that was seen last. */
+/* A call without a moment of CPU time. */
 struct nap {
-	uint64_t since_ns, looked_ns, used_ns;
+	uint64_t looked_ns, slept_ns, used_ns;
 };
 
 /* Whether the worker wants a CPU that others have. */
@@ -251,21 +252,24 @@ static bool is_runnable(pid_t tid)
 }
 
 /*
- * With the worker's lock. Whether the call has slept for longer than it may. Where this thread has
- * not run either, the machine is busy, or this process was stopped.
+ * With the worker's lock. Whether the call has slept for longer than it may. Where this thread is
+ * late itself, the machine is busy, or this process was stopped: then the time counts less.
  */
 static bool sleeps_too_long(struct bounded_caller *c, const struct worker *w, struct nap *nap,
 			    uint64_t now)
 {
-	uint64_t used = used_ns(w), slept_ns = now - nap->since_ns;
-	bool is_nap = slept_ns >= NAP_NS, has_run = now - nap->looked_ns < NAP_NS;
+	uint64_t used = used_ns(w), since_ns = now - nap->looked_ns;
+	bool is_nap;
 
 	nap->looked_ns = now;
-	if (has_run && used == nap->used_ns && (!is_nap || !is_runnable(w->tid)))
-		return is_nap && slept_ns >= c->sleep_ns / 2;
-	if (has_run && used != nap->used_ns && is_nap)
-		c->sleep_ns -= slept_ns < c->sleep_ns ? slept_ns : c->sleep_ns;
-	*nap = (struct nap){now, now, used};
+	if (used == nap->used_ns)
+		nap->slept_ns += since_ns < LATE_LOOK_NS ? since_ns : LATE_LOOK_NS;
+	is_nap = nap->slept_ns >= NAP_NS;
+	if (used == nap->used_ns && (!is_nap || !is_runnable(w->tid)))
+		return is_nap && nap->slept_ns >= c->sleep_ns / 2;
+	if (used != nap->used_ns && is_nap)
+		c->sleep_ns -= nap->slept_ns < c->sleep_ns ? nap->slept_ns : c->sleep_ns;
+	*nap = (struct nap){.looked_ns = now, .used_ns = used};
 	return false;
 }
 
@@ -277,7 +281,7 @@ static void wait_for_worker(struct bounded_caller *c, struct worker *w, uint64_t
 {
 	bool has_meanwhile = c->meanwhile && c->meanwhile_pid == getpid();
 	uint64_t now = monotonic_ns();
-	struct nap nap = {now, now, used_ns(w)};
+	struct nap nap = {.looked_ns = now, .used_ns = used_ns(w)};
 
 	while (w->job && now < deadline) {
 		uint64_t at = now + (has_meanwhile ? BOUNDED_CALL_MEANWHILE_MS : LOOK_MS) *

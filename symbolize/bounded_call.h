@@ -13,8 +13,8 @@
  * (budget.h); beyond the limits every call is refused at once. So is every further call for a place
  * where one was abandoned, unless that was busy computing: this says nothing of the place.
  *
- * A timeout leaves a large file on a slow disk its time. Where the caller has little itself, it also
- * limits how long calls may sleep without a moment of CPU time in between
+ * A timeout leaves a large file on a slow disk its time. Where the caller has little itself, it
+ * also limits how long calls may sleep without a moment of CPU time in between
  * (bounded_caller_limit_sleep): a disk answers every few milliseconds, one who never will does not.
  *
  * Not thread-safe: one thread makes the calls.
@@ -70,7 +70,7 @@ void bounded_caller_free(struct bounded_caller *c);
  * of less than BOUNDED_CALL_NAP_MS do not count.
  */
 void bounded_caller_limit_sleep(struct bounded_caller *c, unsigned int ms);
-#define BOUNDED_CALL_NAP_MS 50
+#define BOUNDED_CALL_NAP_MS 100
 
 /*
  * Lets workers keep the capabilities of the thread that makes the first call: for system calls that

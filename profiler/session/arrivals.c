@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/session/arrivals.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,7 +12,10 @@
 #include <unistd.h>
 #include "cupti_trace/gpu_wire.h"
 #include "profiler/base/queue.h"
+#include "symbolize/array.h"
 #include "symbolize/bounded_call.h"
+#include "symbolize/monotonic.h"
+#include "symbolize/proc_file.h"
 
 #define ATTEMPTS 10u /* where no thread can be borrowed; each takes BRING_IN_SEARCH_NS */
 #define WORKERS_MAX 32u
@@ -20,6 +24,14 @@ struct waiting {
 	uint32_t id;
 	pid_t pid;
 	uint32_t attempts, first_thread;
+};
+
+/* The thread of a library that has come into a process, as it was seen last. */
+struct beginning {
+	uint32_t id; /* the process's */
+	pid_t tid;   /* 0: not found */
+	char ran[64];
+	uint64_t since_ns, looked_ns;
 };
 
 struct arrivals {
@@ -34,6 +46,8 @@ struct arrivals {
 	_Atomic bool has_stuck;      /* threads that nobody waits for look at `stops` */
 	bool ends;
 	struct queue waiting, done;
+	struct beginning *beginnings; /* the caller's alone */
+	uint32_t beginning_count, beginning_capacity;
 };
 
 static bool refuse(struct arrival *arrival, const char *why)
@@ -78,7 +92,8 @@ static bool look_for_pipe(const struct arrivals *a, struct bounded_caller *calls
 	snprintf(look->path, sizeof(look->path), "%s%s", look->root, a->payload->pipe_path);
 	if (bounded_call(calls, &look->job, BOUNDED_CALL_OPEN_MS) != 0) {
 		refuse(arrival, "has a root folder, or a folder for temporary files, that does "
-				"not answer (a FUSE or network file system whose server is gone?)");
+				"not answer (restart the server of that FUSE or network file "
+				"system, or unmount it)");
 		arrival->result = BRING_IN_STUCK;
 		return false;
 	}
@@ -115,7 +130,8 @@ static bool reaches_pipe(const struct arrivals *a, struct arrival *arrival)
 	return reaches;
 }
 
-static void bring(struct arrivals *a, struct waiting *w, struct arrival *arrival)
+static void bring(struct arrivals *a, struct waiting *w, struct symbolizer **symbolizer,
+		  struct arrival *arrival)
 {
 	struct bring_in_request request = {.pid = arrival->pid,
 					   .entry = GPU_WIRE_BEGIN,
@@ -124,6 +140,7 @@ static void bring(struct arrivals *a, struct waiting *w, struct arrival *arrival
 					   .begins_again = true,
 					   .called_off = &a->stops,
 					   .first_thread = w->first_thread,
+					   .symbolizer = *symbolizer,
 					   .file_name = PAYLOAD_LIBRARY_NAME};
 
 	if (!reaches_pipe(a, arrival))
@@ -131,19 +148,20 @@ static void bring(struct arrivals *a, struct waiting *w, struct arrival *arrival
 	request.library = payload_library(&request.library_size);
 	arrival->result = bring_in(&request, arrival->message);
 	w->first_thread = request.first_thread;
+	*symbolizer = request.symbolizer;
 	if (arrival->result == BRING_IN_STUCK)
 		a->has_stuck = true;
 }
 
 /* With the lock, which is given up meanwhile. */
-static void serve(struct arrivals *a, struct waiting w)
+static void serve(struct arrivals *a, struct waiting w, struct symbolizer **symbolizer)
 {
 	struct arrival arrival = {.id = w.id, .pid = w.pid};
 	int err = 0;
 
 	a->at[a->busy++] = w.pid;
 	pthread_mutex_unlock(&a->lock);
-	bring(a, &w, &arrival);
+	bring(a, &w, symbolizer, &arrival);
 	pthread_mutex_lock(&a->lock);
 	for (uint32_t i = 0; i < a->busy; i++)
 		if (a->at[i] == w.pid)
@@ -189,6 +207,7 @@ static void add_worker(struct arrivals *a);
 static void *work(void *argument)
 {
 	struct arrivals *a = argument;
+	struct symbolizer *symbolizer = NULL; /* as long as process follows process */
 
 	pthread_mutex_lock(&a->lock);
 	while (!a->ends) {
@@ -198,12 +217,15 @@ static void *work(void *argument)
 			/* by this thread, which has the capabilities that are needed */
 			if (queue_length(&a->waiting) && a->busy + 1 == a->worker_count)
 				add_worker(a);
-			serve(a, w);
+			serve(a, w, &symbolizer);
 		} else {
+			symbolizer_free(symbolizer); /* idle, it waits for nothing */
+			symbolizer = NULL;
 			pthread_cond_wait(&a->wake, &a->lock);
 		}
 	}
 	pthread_mutex_unlock(&a->lock);
+	symbolizer_free(symbolizer);
 	return NULL;
 }
 
@@ -259,6 +281,7 @@ void arrivals_free(struct arrivals *a)
 	queue_release(&a->done);
 	pthread_cond_destroy(&a->wake);
 	pthread_mutex_destroy(&a->lock);
+	free(a->beginnings);
 	free(a->text);
 	free(a);
 }
@@ -289,6 +312,95 @@ bool arrivals_next(struct arrivals *a, struct arrival *arrival)
 	}
 	pthread_mutex_unlock(&a->lock);
 	return next != NULL;
+}
+
+/* ---- libraries that have come ---- */
+
+static bool read_task(pid_t pid, pid_t tid, const char *file, char text[64])
+{
+	char name[48], *read = NULL;
+	size_t length = 0;
+
+	snprintf(name, sizeof(name), "task/%d/%s", (int)tid, file);
+	if (proc_file_read(NULL, pid, name, 63, &read, &length) != 0)
+		return false;
+	memcpy(text, read, length + 1);
+	text[strcspn(text, "\n")] = '\0';
+	free(read);
+	return true;
+}
+
+static bool is_beginner(const char *comm)
+{
+	return strcmp(comm, GPU_WIRE_SEARCHING) == 0 || strcmp(comm, GPU_WIRE_IN_CUPTI) == 0;
+}
+
+static pid_t find_beginner(pid_t pid)
+{
+	const struct dirent *entry;
+	char path[64], comm[64];
+	pid_t found = 0;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	folder = opendir(path);
+	while (folder && !found && (entry = readdir(folder))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0 && read_task(pid, tid, "comm", comm) && is_beginner(comm))
+			found = tid;
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+/* Whether the thread does not run, for another reason than CUPTI's. */
+static bool rests(struct beginning *b, pid_t pid)
+{
+	char comm[64], ran[64], stat[64];
+	const char *state;
+	bool has_run;
+
+	if (!read_task(pid, b->tid, "comm", comm) || !is_beginner(comm) ||
+	    !read_task(pid, b->tid, "schedstat", ran) || !read_task(pid, b->tid, "stat", stat))
+		return true;
+	state = strrchr(stat, ')');
+	has_run = strcmp(ran, b->ran) != 0;
+	snprintf(b->ran, sizeof(b->ran), "%s", ran);
+	if (state && state[1] && (state[2] == 'T' || state[2] == 't'))
+		return true;
+	return !has_run && strcmp(comm, GPU_WIRE_SEARCHING) == 0 && state && state[1] &&
+	       state[2] != 'R';
+}
+
+/* NULL: no memory. */
+static struct beginning *find_beginning(struct arrivals *a, uint32_t id)
+{
+	for (uint32_t i = 0; i < a->beginning_count; i++)
+		if (a->beginnings[i].id == id)
+			return &a->beginnings[i];
+	if (!array_make_room(&a->beginnings, a->beginning_count, &a->beginning_capacity,
+			     sizeof(*a->beginnings)))
+		return NULL;
+	a->beginnings[a->beginning_count] =
+		(struct beginning){.id = id, .since_ns = monotonic_ns()};
+	return &a->beginnings[a->beginning_count++];
+}
+
+bool arrivals_is_stuck(struct arrivals *a, uint32_t id, pid_t pid)
+{
+	struct beginning *b = find_beginning(a, id);
+	uint64_t now = monotonic_ns();
+
+	if (!b || now - b->looked_ns < ARRIVALS_LOOK_NS)
+		return false;
+	b->looked_ns = now;
+	if (!b->tid)
+		b->tid = find_beginner(pid);
+	if (b->tid && !rests(b, pid))
+		b->since_ns = now;
+	return now - b->since_ns >= ARRIVALS_STUCK_NS;
 }
 
 void arrivals_stop(struct arrivals *a)

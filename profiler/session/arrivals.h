@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Brings the injection library into processes that already run, on threads of its own: bring_in
- * blocks for a second where a process is busy or does not answer, and processes do not wait for each
- * other.
+ * blocks for a second where a process is busy or does not answer, and processes do not wait for
+ * each other.
  *
  * A process without a thread that could be borrowed is reported as such after the first attempt,
  * and tried again for some seconds: it may be reported a second time, then as done. The pipe must
@@ -47,6 +47,15 @@ int arrivals_add(struct arrivals *a, uint32_t id, pid_t pid);
 
 /* The next process that was dealt with. False: none by now. NULL is allowed. */
 bool arrivals_next(struct arrivals *a, struct arrival *arrival);
+
+/*
+ * Whether the library has come into a process and cannot begin there: its thread is stopped or has
+ * ended, or looks for CUPTI's files and sleeps without a moment of CPU time. To be asked again and
+ * again; true after ARRIVALS_STUCK_NS of that at the earliest.
+ */
+bool arrivals_is_stuck(struct arrivals *a, uint32_t id, pid_t pid);
+#define ARRIVALS_STUCK_NS 600000000u
+#define ARRIVALS_LOOK_NS 100000000u /* between two looks at one */
 
 /*
  * Those that still wait are left alone, and reported as gone. So are those whose threads are being

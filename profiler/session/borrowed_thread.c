@@ -20,9 +20,10 @@
 #include "symbolize/monotonic.h"
 #include "symbolize/proc_file.h"
 
-#define STOP_NS 200000000u       /* for a thread that sleeps, to stop */
-#define HURRY_NS 300000000u      /* for a call that goes on when it is told to hurry */
-#define HURRY_LOOK_NS 50000000u
+#define STOP_NS 200000000u  /* for a thread that sleeps, to stop */
+#define HURRY_NS 300000000u /* for a call that goes on when it is told to hurry */
+#define SLEEP_NS 700000000u /* in a call, without a moment of CPU time */
+#define CALL_LOOK_NS 50000000u
 #define RED_ZONE 128u
 #define CODE_64 0x33u
 #define FLAGS_CLEARED UINT64_C(0x40500) /* direction, traps, alignment checks */
@@ -131,6 +132,17 @@ bool borrowed_thread_is_fit(pid_t pid, pid_t tid)
 		   &number, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5]) != 7)
 		return false;
 	return (is_resumed(number) && !waits_for_all(number, a)) || waits_without_limit(number, a);
+}
+
+static bool is_runnable(pid_t pid, pid_t tid)
+{
+	char text[512];
+	const char *state;
+
+	if (!read_task(pid, tid, "stat", text, sizeof(text)))
+		return false;
+	state = strrchr(text, ')');
+	return state && state[1] && state[2] == 'R';
 }
 
 /* A signal that the thread may take now: the system call ended because of it. */
@@ -563,13 +575,18 @@ static int abandon(struct borrowed_thread *t, uint64_t function)
 	return -ETIMEDOUT;
 }
 
-/* The next stop in a call. Waits in pieces, for it may be told to hurry. */
+/*
+ * The next stop in a call. Waits in pieces, for it may be told to hurry; and no longer than
+ * SLEEP_NS while the thread does not run: it waits for a lock, or for a file that may never answer.
+ */
 static int await_stop(struct borrowed_thread *t, uint64_t *deadline, int *status)
 {
+	char ran[64] = "", now_ran[64];
+	uint64_t ran_ns = monotonic_ns();
 	bool hurried = false;
 
 	for (;;) {
-		uint64_t now = monotonic_ns(), until = now + HURRY_LOOK_NS;
+		uint64_t now = monotonic_ns(), until = now + CALL_LOOK_NS;
 		int err = wait_stop(t->tid, until < *deadline ? until : *deadline, status);
 
 		if (err != -ETIMEDOUT || monotonic_ns() > *deadline)
@@ -578,6 +595,13 @@ static int await_stop(struct borrowed_thread *t, uint64_t *deadline, int *status
 			hurried = true;
 			if (now + HURRY_NS < *deadline)
 				*deadline = now + HURRY_NS;
+		}
+		if (!read_task(t->pid, t->tid, "schedstat", now_ran, sizeof(now_ran)) ||
+		    strcmp(ran, now_ran) != 0 || is_runnable(t->pid, t->tid)) {
+			memcpy(ran, now_ran, sizeof(ran));
+			ran_ns = now;
+		} else if (now - ran_ns > SLEEP_NS) {
+			return -ETIMEDOUT;
 		}
 	}
 }

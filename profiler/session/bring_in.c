@@ -57,7 +57,7 @@ struct bringing {
 	uint64_t copy; /* where the same library is mapped that has left; 0: nowhere */
 	struct symbolizer *symbolizer;
 	struct address_space *space;
-	struct bounded_caller *calls; /* the symbolizer's: all that reads the process's files */
+	struct bounded_caller *calls; /* for its memory; files are read by the symbolizer's */
 	struct remote_memory memory;
 	struct borrowed_thread thread;
 	uint64_t search_until_ns, load_until_ns;
@@ -86,8 +86,8 @@ static bool fail(struct bringing *b, enum bring_in_result result, const char *fo
 static bool fail_stuck(struct bringing *b, const char *what)
 {
 	return fail(b, BRING_IN_STUCK,
-		    "has %s that does not answer (a FUSE or network file system whose server is "
-		    "gone?)",
+		    "has %s that does not answer (restart the server of that FUSE or network file "
+		    "system, or unmount it)",
 		    what);
 }
 
@@ -299,7 +299,8 @@ static void look_at_mapping(struct bringing *b, const struct remote_mapping *m)
 static bool read_maps(struct bringing *b, char **text)
 {
 	size_t size;
-	int err = proc_file_read(b->calls, b->request->pid, "maps", PROC_FILE_MAX_MAPS, text, &size);
+	int err =
+		proc_file_read(b->calls, b->request->pid, "maps", PROC_FILE_MAX_MAPS, text, &size);
 
 	if (err == -EACCES || err == -EPERM)
 		return fail(b, BRING_IN_DENIED, "may not be looked into: %s", strerror(-err));
@@ -532,8 +533,7 @@ static bool borrow(struct bringing *b, pid_t tid)
 			return false;
 		if (look == 0) {
 			struct user_regs_struct copy = *r;
-			size_t n = remote_read_some(&b->memory, r->rsp, b->stack,
-						    sizeof(b->stack));
+			size_t n = remote_read_some(&b->memory, r->rsp, b->stack, sizeof(b->stack));
 			struct unwind_input input = {.registers = unwind_registers(&copy),
 						     .stack = b->stack,
 						     .stack_size = n};
@@ -559,8 +559,7 @@ static bool borrow(struct bringing *b, pid_t tid)
 
 static bool visit_thread(struct bringing *b, pid_t tid)
 {
-	return borrow(b, tid) || b->result != BRING_IN_DONE ||
-	       remote_memory_is_stuck(&b->memory);
+	return borrow(b, tid) || b->result != BRING_IN_DONE || remote_memory_is_stuck(&b->memory);
 }
 
 /* Whether the program's memory is gone, though the process is not. */
@@ -594,7 +593,7 @@ static bool find_thread(struct bringing *b)
 			return fail(b, BRING_IN_DENIED, "may not be traced by this user");
 		nanosleep(&(struct timespec){.tv_nsec = ROUND_NS}, NULL);
 	} while (may_search(b));
-	if (bounded_caller_count_stuck(b->calls))
+	if (bounded_caller_count_stuck(symbolizer_calls(b->symbolizer)))
 		return fail_stuck(b, "a mapped file");
 	return fail(b, BRING_IN_NO_THREAD,
 		    "has no thread that sleeps where the library could be loaded");
@@ -695,7 +694,8 @@ static int fill_memory(struct bringing *b, int theirs, uint64_t *inode)
 	if (fd < 0)
 		return fd;
 	/* sealed or not, it is memory: of another file, stat(2) may wait for who serves it */
-	if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink != 0 || st.st_size != 0)
+	if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    st.st_nlink != 0 || st.st_size != 0)
 		err = -EBADF; /* the program has put another file there */
 	else if (!write_all(fd, b->request->library, b->request->library_size))
 		err = -EIO;
@@ -884,14 +884,18 @@ static void run(struct bounded_job *opaque)
 	struct bringing *b = (struct bringing *)opaque;
 	int err;
 
-	b->symbolizer = symbolizer_new();
-	b->space = b->symbolizer ? address_space_new(1, b->request->pid, false) : NULL;
+	b->calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	if (!b->symbolizer && b->calls)
+		b->symbolizer = symbolizer_new();
+	b->space = b->symbolizer && b->calls
+			   ? address_space_new((uint32_t)b->request->pid, b->request->pid, false)
+			   : NULL;
 	if (!b->space) {
 		fail(b, BRING_IN_FAILED, "cannot be looked into: out of memory");
 		return;
 	}
-	b->calls = symbolizer_calls(b->symbolizer);
 	bounded_caller_limit_sleep(b->calls, BRING_IN_SLEEP_MS);
+	bounded_caller_limit_sleep(symbolizer_calls(b->symbolizer), BRING_IN_SLEEP_MS);
 	if (!judge(b))
 		return;
 	err = remote_memory_open(&b->memory, b->request->pid, b->calls);
@@ -924,6 +928,7 @@ static void release(struct bounded_job *opaque)
 	remote_memory_close(&b->memory);
 	address_space_free(b->space);
 	symbolizer_free(b->symbolizer);
+	bounded_caller_free(b->calls);
 }
 
 /*
@@ -964,13 +969,15 @@ enum bring_in_result bring_in(struct bring_in_request *request, char *message)
 		b->request = &b->copy_of_request;
 		snprintf(b->text, sizeof(b->text), "%s", request->text);
 		b->request->text = b->text;
+		b->symbolizer = request->symbolizer;
+		request->symbolizer = NULL;
 		b->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)request->pid;
 		err = run_apart(b);
 	}
 	if (err == -ETIMEDOUT)
 		snprintf(message, BRING_IN_MESSAGE_MAX,
-			 "process %d does not answer: what is asked of it waits for another of its "
-			 "threads, or for a file system whose server is gone",
+			 "process %d does not answer: a thread of it holds a lock, or waits for a "
+			 "FUSE or network file system (restart its server, or unmount it)",
 			 request->pid);
 	else if (err)
 		snprintf(message, BRING_IN_MESSAGE_MAX, "process %d: %s", request->pid,
@@ -980,6 +987,10 @@ enum bring_in_result bring_in(struct bring_in_request *request, char *message)
 	snprintf(message, BRING_IN_MESSAGE_MAX, "%s", b->message);
 	request->first_thread = b->request->first_thread;
 	result = b->result;
+	if (b->symbolizer && !bounded_caller_count_stuck(symbolizer_calls(b->symbolizer))) {
+		request->symbolizer = b->symbolizer;
+		b->symbolizer = NULL;
+	}
 	release(&b->job);
 	free(b);
 	return result;

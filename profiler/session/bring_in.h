@@ -17,11 +17,11 @@
  * library may then be loaded that nobody has started.
  *
  * The process's memory and files may never answer: its pages may be of a file system that its user
- * serves, its locks may be held for ever. All that may wait for them has a deadline; what is late is
- * abandoned with the thread that waits (bounded_call.h). Files and memory are read by a thread
- * without capabilities (except root's). The thread that traces keeps CAP_SYS_PTRACE, also where it is
- * abandoned: in ptrace(2), pidfd_getfd(2), kcmp(2) and the opening of /proc/PID/mem, each of which
- * asks for that right, and may wait for a lock of the process.
+ * serves, its locks may be held for ever. All that may wait for them has a deadline; what is late
+ * is abandoned with the thread that waits (bounded_call.h). Files and memory are read by a thread
+ * without capabilities (except root's). The thread that traces keeps CAP_SYS_PTRACE, also where it
+ * is abandoned: in ptrace(2), pidfd_getfd(2), kcmp(2) and the opening of /proc/PID/mem, each of
+ * which asks for that right, and may wait for a lock of the process.
  */
 #ifndef PROFILER_SESSION_BRING_IN_H
 #define PROFILER_SESSION_BRING_IN_H
@@ -30,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "symbolize/symbolizer.h"
 
 enum bring_in_result {
 	BRING_IN_DONE,
@@ -44,7 +45,7 @@ enum bring_in_result {
 };
 
 #define BRING_IN_SEARCH_NS 1000000000u   /* to find a thread */
-#define BRING_IN_PATIENCE_NS 1000000000u /* for all that is called in it then */
+#define BRING_IN_PATIENCE_NS 2000000000u /* for all that is called in it then */
 #define BRING_IN_SLEEP_MS 600u           /* for memory and files that do not answer, in all */
 #define BRING_IN_TEXT_MAX 12288u         /* bytes of settings, with their end */
 
@@ -62,6 +63,9 @@ struct bring_in_request {
 	const _Atomic bool *called_off;
 	/* where the search begins, among the process's threads; and where another one should */
 	uint32_t first_thread;
+	/* NULL, or that of an earlier call: then files that both map are read once. It belongs to
+	 * the call meanwhile; NULL afterwards if a file did not answer */
+	struct symbolizer *symbolizer;
 	const char *mark; /* of unnamed memory that a process maps as long as a copy is at work */
 	/* of the library's file in programs that were started with it, which have it at work for
 	 * good */

@@ -119,6 +119,7 @@ struct session {
 	uint64_t quick_until_ns;     /* look often until then */
 	uint64_t start_ns, start_unix_ns, ended_ns;
 	uint64_t unread_at_end;  /* bytes in the pipe when the command ended */
+	uint64_t read_ns;        /* when some were read last */
 	uint64_t attached_to_ns; /* 0: until something else ends it */
 	struct window window;    /* the part that is recorded */
 	uint64_t lost_samples, waiting, next_count_ns; /* for a watcher */
@@ -767,6 +768,17 @@ static bool has_arrived(const struct session *s, const struct arrival *arrival)
 		id_map_find(&s->brought, (uint32_t)arrival->pid));
 }
 
+/* A process without GPU time: its calls are timed, where that can be. */
+static void count_untraced(struct session *s, struct process *process)
+{
+	if (s->call_timing) {
+		call_timing_begin(s->call_timing, process);
+		return;
+	}
+	collect_ledger(s->collect)->calls.processes += !process->lacks_gpu_time;
+	process->lacks_gpu_time = true;
+}
+
 /* Where the library could not be brought in, calls are timed. Elsewhere its hello comes. */
 static void take_arrivals(struct session *s)
 {
@@ -804,7 +816,7 @@ static void take_arrivals(struct session *s)
 			 : arrival.hides_calls ? ", so its CUDA calls cannot be timed either"
 					       : "; its CUDA calls are timed instead");
 		if (!process->is_traced)
-			call_timing_begin(s->call_timing, process);
+			count_untraced(s, process);
 	}
 }
 
@@ -970,16 +982,34 @@ static bool knows_attached(void *session, pid_t pid)
 	return collect_knows_process(s->collect, pid);
 }
 
-/* As if it mapped now all that it has mapped. Without them they are read when one is needed. */
-static void take_mappings(struct session *s, pid_t pid)
+/* What it has mapped is not known, so neither whether it uses CUDA. */
+static void note_unanswered(struct session *s, struct process *process)
 {
+	if (!s->options->measure.traces_gpu)
+		return;
+	log_warn(s->log,
+		 "no GPU time: process %d does not answer: a thread of it holds a lock, or waits "
+		 "for "
+		 "a FUSE or network file system (restart its server, or unmount it)",
+		 (int)process->pid);
+	collect_ledger(s->collect)->calls.processes += !process->lacks_gpu_time;
+	process->lacks_gpu_time = true;
+}
+
+/* As if it mapped now all that it has mapped. Without them they are read when one is needed. */
+static void take_mappings(struct session *s, struct process *process)
+{
+	pid_t pid = process->pid;
 	struct process_event event = {
 		.type = PROCESS_MAP, .pid = pid, .tid = pid, .time_ns = monotonic_ns()};
 	char *text, *rest;
 	size_t size;
+	int err = proc_file_read(collect_calls(s->collect), pid, "maps", PROC_FILE_MAX_MAPS, &text,
+				 &size);
 
-	if (proc_file_read(collect_calls(s->collect), pid, "maps", PROC_FILE_MAX_MAPS, &text,
-			   &size) != 0)
+	if (err == -ETIMEDOUT || err == -EBUSY)
+		note_unanswered(s, process);
+	if (err)
 		return;
 	rest = text;
 	while (maps_next(&rest, &event.mapping))
@@ -999,7 +1029,7 @@ static int add_attached(void *session, const struct scanned_process *scanned)
 	process = collect_attach(s->collect, now.pid, now.comm, now.threads, time_ns, used_ns);
 	if (!process)
 		return -ENOMEM;
-	take_mappings(s, now.pid);
+	take_mappings(s, process);
 	begin_cuda(s, process, NULL);
 	pass_on_pythons(s);
 	log_verbose(s->log, "attached to process %d (%s), which has %u thread%s", (int)now.pid,
@@ -1210,10 +1240,12 @@ static uint32_t count_running(const struct session *s, const struct id_map *ids,
 /* Whether no library is at work in the processes any more, or is waited for no longer. */
 static bool attached_have_left(struct session *s)
 {
+	uint64_t now_ns = monotonic_ns();
+	uint64_t heard_ns = s->read_ns > s->ended_ns ? s->read_ns : s->ended_ns;
 	uint32_t pid;
 
 	if (!s->arrivals || s->pipe_ended || s->stops_leaving ||
-	    monotonic_ns() - s->ended_ns >= GOODBYE_PATIENCE_NS)
+	    now_ns - s->ended_ns >= GOODBYE_PATIENCE_NS || now_ns - heard_ns >= SILENT_PATIENCE_NS)
 		return true;
 	return !arrivals_are_busy(s->arrivals) && !count_running(s, &s->awaited, &pid) &&
 	       !gpu_pipe_has_running(s->pipe);
@@ -1254,34 +1286,63 @@ static void begin_window(struct session *s)
 	collect_begin_cpu_time(s->collect, now_ns);
 }
 
-/* Waits no longer for those of `expected`. */
-static void time_silent(struct session *s)
+/* Waits no longer for a process: it has no GPU time, `why`. */
+static void time_silent(struct session *s, struct process *process, const char *why)
+{
+	log_warn(s->log, "no GPU time: CUPTI has not begun in process %d %s%s", (int)process->pid,
+		 why, s->call_timing ? "; its CUDA calls are timed until it has" : "");
+	count_untraced(s, process);
+	id_map_remove(&s->missed, process->id); /* this line says it */
+}
+
+static void time_all_silent(struct session *s)
+{
+	uint32_t position = 0, id;
+	char why[32];
+	uint64_t pid;
+
+	snprintf(why, sizeof(why), "within %d s", (int)(LIBRARY_PATIENCE_NS / 1000000000u));
+	while (id_map_next(&s->expected, &position, &id, &pid)) {
+		struct process *process = running_process(s, id, pid);
+
+		if (process)
+			time_silent(s, process, why);
+	}
+	id_map_release(&s->expected);
+}
+
+/* Those where the library has come and cannot begin, whatever CUPTI does. */
+static void time_stuck(struct session *s)
 {
 	uint32_t position = 0, id;
 	uint64_t pid;
 
-	while (id_map_next(&s->expected, &position, &id, &pid)) {
+	while (id_map_next(&s->awaited, &position, &id, &pid)) {
 		struct process *process = running_process(s, id, pid);
 
-		if (!process)
+		if (!process || !id_map_find(&s->expected, id) ||
+		    !arrivals_is_stuck(s->arrivals, id, process->pid))
 			continue;
-		log_warn(s->log, "no GPU time: CUPTI has not begun in process %d within %d s%s",
-			 (int)pid, (int)(LIBRARY_PATIENCE_NS / 1000000000u),
-			 s->call_timing ? "; its CUDA calls are timed until it has" : "");
-		call_timing_begin(s->call_timing, process);
+		time_silent(s, process,
+			    "(it is stopped, or waits for a file that does not answer: restart the "
+			    "server of that FUSE or network file system, or unmount it)");
+		id_map_remove(&s->expected, id);
+		id_map_remove(&s->awaited, id);
+		position = 0; /* the map has changed */
 	}
-	id_map_release(&s->expected);
 }
 
 /* Whether it is not known yet what the library can do in some process, for a while at most. */
 static bool awaits_libraries(struct session *s)
 {
 	uint64_t waited_ns = monotonic_ns() - s->start_ns;
-	uint32_t pid, count = count_running(s, &s->expected, &pid);
+	uint32_t pid, count;
 	char text[32];
 
+	time_stuck(s);
+	count = count_running(s, &s->expected, &pid);
 	if (count && waited_ns >= LIBRARY_PATIENCE_NS) {
-		time_silent(s);
+		time_all_silent(s);
 		return false;
 	}
 	if (count && waited_ns >= SAY_LIBRARY_NS && !s->has_said_waiting) {
@@ -1474,6 +1535,8 @@ static bool read_pipe(struct session *s, uint64_t limit)
 		got += (uint64_t)n;
 		kernel_events_keep(s->kernel);
 	}
+	if (got)
+		s->read_ns = monotonic_ns();
 	s->unread_at_end = n > 0 && s->unread_at_end > got ? s->unread_at_end - got : 0;
 	s->pipe_ended = n == -EPIPE;
 	if (n < 0 && n != -EPIPE)

@@ -46,7 +46,10 @@ struct uprobe_multi_attr {
 	__u32 padding;
 };
 
+#define PROBING_RUN_MS 3000   /* for all probes: each takes longer the more processes have others */
 #define PROBING_SLEEP_MS 2000 /* one of its calls half of it: other CPUs are waited for, too */
+#define CLOSING_MS 500        /* what takes longer goes on without us */
+#define ALL_PROCESSES (-1)
 
 /* An attachment of a program. */
 struct kept_link {
@@ -67,9 +70,9 @@ struct bpf_source {
 	struct kept_links links;
 	int *clocks;
 	uint32_t clock_count, clock_capacity;
-	uint64_t varied_ns;         /* when the clocks got another period last */
-	struct bpf_link *all_times; /* lists the times of threads that have not ended */
-	int times_fd;               /* the list; -1: not opened */
+	uint64_t varied_ns;             /* when the clocks got another period last */
+	struct bpf_link *all_times;     /* lists the times of threads that have not ended */
+	int times_fd;                   /* the list; -1: not opened */
 	struct bounded_caller *probing; /* sets and removes probes; NULL: there were none */
 	bool has_multi;                 /* supports multi-probe links */
 	bool has_probes;
@@ -116,7 +119,7 @@ static struct bounded_caller *probing(struct bpf_source *s)
 {
 	if (s->probing)
 		return s->probing;
-	s->probing = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	s->probing = bounded_caller_new(PROBING_RUN_MS);
 	if (s->probing) {
 		bounded_caller_keep_capabilities(s->probing);
 		bounded_caller_limit_sleep(s->probing, PROBING_SLEEP_MS);
@@ -138,8 +141,11 @@ static void run_removal(struct bounded_job *opaque)
 		remove_link(&removal->links[i]);
 }
 
-/* Removes those of a process. What is stuck or has no memory ends with this process. */
-static void remove_links(struct bpf_source *s, pid_t pid)
+/*
+ * Removes those of a process, or of all. False: what is stuck, comes too late or has no memory ends
+ * with this process.
+ */
+static bool remove_links(struct bpf_source *s, pid_t pid, unsigned int ms)
 {
 	struct bounded_caller *calls = probing(s);
 	struct removal *removal =
@@ -148,17 +154,19 @@ static void remove_links(struct bpf_source *s, pid_t pid)
 		      : NULL;
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; removal && i < s->links.count; i++) {
-		if (s->links.list[i].pid == pid)
+	if (!removal)
+		return false;
+	for (uint32_t i = 0; i < s->links.count; i++) {
+		if (pid == ALL_PROCESSES || s->links.list[i].pid == pid)
 			removal->links[removal->count++] = s->links.list[i];
 		else
 			s->links.list[kept++] = s->links.list[i];
 	}
-	if (!removal)
-		return;
 	s->links.count = kept;
-	if (bounded_call(calls, &removal->job, BOUNDED_CALL_LOAD_MS) == 0)
-		free(removal);
+	if (bounded_call(calls, &removal->job, ms) != 0)
+		return false;
+	free(removal);
+	return true;
 }
 
 static void explain_load(int err, char *error, size_t size)
@@ -446,18 +454,19 @@ out:
 
 void bpf_source_close(struct bpf_source *s)
 {
-	bool is_stuck;
+	bool is_left = false;
 
 	if (!s)
 		return;
 	bpf_source_stop_clocks(s);
 	free(s->clocks);
-	while (s->probing && s->links.count > 0 && !bounded_caller_count_stuck(s->probing))
-		remove_links(s, s->links.list[0].pid);
-	is_stuck = s->probing && bounded_caller_count_stuck(s->probing);
-	bounded_caller_free(s->probing);
-	if (is_stuck)
-		return; /* a thread that is stuck works on it */
+	if (s->probing) {
+		is_left = bounded_caller_count_stuck(s->probing) ||
+			  !remove_links(s, ALL_PROCESSES, CLOSING_MS);
+		bounded_caller_free(s->probing);
+	}
+	if (is_left)
+		return; /* a thread may be at work on it */
 	for (uint32_t i = 0; i < s->links.count; i++)
 		remove_link(&s->links.list[i]);
 	free(s->links.list);
@@ -727,7 +736,7 @@ void bpf_source_remove_probes(struct bpf_source *s, pid_t pid)
 {
 	for (uint32_t i = 0; i < s->links.count; i++)
 		if (s->links.list[i].pid == pid) {
-			remove_links(s, pid);
+			remove_links(s, pid, BOUNDED_CALL_LOAD_MS);
 			return;
 		}
 }

@@ -122,8 +122,8 @@ int bpf_source_time_calls(struct bpf_source *source, pid_t pid, bool on);
 /*
  * Sets probes in a file: at `offsets[i]`, reported as function `functions[i]` (cuda_functions.h).
  * `path` may be any path that leads to the file now. With `pid`, only in that process, until
- * bpf_source_remove_probes; 0: in all that map the file. 0 or -errno; -ETIMEDOUT, -EBUSY: the kernel
- * waits for the file, or for a process that maps it; no further probes are set or removed then.
+ * bpf_source_remove_probes; 0: in all that map the file. 0 or -errno; -ETIMEDOUT, -EBUSY: it takes
+ * the kernel too long, which may wait for the file or for processes that map it.
  */
 int bpf_source_probe(struct bpf_source *source, enum bpf_source_probe probe, pid_t pid,
 		     const char *path, const uint64_t *offsets, const uint64_t *functions,

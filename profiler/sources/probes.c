@@ -38,6 +38,7 @@ struct probes {
 	uint32_t file_count, file_capacity;
 	struct hash_index index;
 	uint32_t probed;
+	bool has_said_late;
 };
 
 /* A file's search and its results. */
@@ -238,17 +239,21 @@ static void log_probes(struct probes *p, const struct search *search, const char
 }
 
 /* A process that ended before its files were probed loses nothing. */
-static void warn_failure(const struct probes *p, const char *path, int err)
+static void warn_failure(struct probes *p, const char *path, int err)
 {
 	static const char *const lost[] = {[PROBE_LAUNCH] = "launches will have no stack",
 					   [PROBE_CALL] = "calls are not timed"};
+	bool is_late = err == ETIMEDOUT || err == EBUSY;
 
-	if (p->kind < PROBE_SUBSCRIBE && err != ESRCH && err != ENOENT)
-		log_warn(p->log, "cannot probe %s: %s; its %s", path,
-			 err == ETIMEDOUT || err == EBUSY
-				 ? "the kernel waits for the file, or for a process that maps it"
-				 : strerror(err),
-			 lost[p->kind]);
+	if (p->kind >= PROBE_SUBSCRIBE || err == ESRCH || err == ENOENT ||
+	    (is_late && p->has_said_late))
+		return;
+	p->has_said_late |= is_late;
+	log_warn(p->log, "cannot probe %s: %s; its %s", path,
+		 is_late ? "the kernel takes too long (it waits for the file, or for one of many "
+			   "processes that map it)"
+			 : strerror(err),
+		 lost[p->kind]);
 }
 
 /*

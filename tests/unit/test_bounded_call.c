@@ -9,7 +9,11 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -316,6 +320,155 @@ static void something_else_is_done_meanwhile(void **state)
 	bounded_caller_free(c);
 }
 
+/* ---- calls that sleep ---- */
+
+struct sleeper {
+	struct bounded_job job;
+	uint64_t compute_ns; /* CPU time */
+	unsigned int naps;   /* then so many, or until nobody waits */
+	unsigned int nap_ms;
+	bool was_late;
+};
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void run_sleeper(struct bounded_job *opaque)
+{
+	struct sleeper *s = (struct sleeper *)opaque;
+
+	while (own_cpu_ns() < s->compute_ns)
+		;
+	for (unsigned int i = 0; i < s->naps && !s->job.is_late; i++)
+		usleep(s->nap_ms * 1000);
+	s->was_late = s->job.is_late;
+}
+
+static void discard_sleeper(struct bounded_job *opaque)
+{
+	assert_true(((struct sleeper *)opaque)->was_late);
+	sem_post(&discarded);
+}
+
+static struct sleeper *make_sleeper(uint64_t compute_ns, unsigned int naps, unsigned int nap_ms)
+{
+	struct sleeper *s = bounded_job_new(sizeof(*s), run_sleeper, discard_sleeper);
+
+	assert_non_null(s);
+	s->compute_ns = compute_ns;
+	s->naps = naps;
+	s->nap_ms = nap_ms;
+	return s;
+}
+
+/* Without the limit it would take the timeout, a minute. */
+static void test_a_call_that_sleeps_is_abandoned(void **state)
+{
+	struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	struct work *work = make_work(1, true);
+
+	(void)state;
+	bounded_caller_limit_sleep(c, 200);
+	work->job.place = 7;
+	assert_int_equal(bounded_call(c, &work->job, LONG_MS), -ETIMEDOUT);
+	assert_true(bounded_is_stuck(c, 7));
+	sem_post(&may_return);
+	wait_for_discards(1);
+	bounded_caller_free(c);
+}
+
+static void test_a_call_that_computes_is_not(void **state)
+{
+	struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	struct sleeper *s = make_sleeper(500000000, 0, 0);
+
+	(void)state;
+	bounded_caller_limit_sleep(c, 200);
+	assert_int_equal(bounded_call(c, &s->job, LONG_MS), 0);
+	free(s);
+	bounded_caller_free(c);
+}
+
+/* Each answer comes before the time of one is over; all together they take too long. */
+static void test_naps_add_up(void **state)
+{
+	struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	struct sleeper *s = make_sleeper(0, UINT32_MAX, 150);
+
+	(void)state;
+	bounded_caller_limit_sleep(c, 400);
+	assert_int_equal(bounded_call(c, &s->job, LONG_MS), -ETIMEDOUT);
+	wait_for_discards(1);
+	bounded_caller_free(c);
+}
+
+struct asker {
+	struct bounded_job job;
+	uint32_t effective;
+};
+
+static void run_asker(struct bounded_job *opaque)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, data) == 0)
+		((struct asker *)opaque)->effective = data[0].effective;
+}
+
+static uint32_t ask(bool keeps)
+{
+	struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	struct asker *asker = bounded_job_new(sizeof(*asker), run_asker, NULL);
+	uint32_t effective = UINT32_MAX;
+
+	if (keeps)
+		bounded_caller_keep_capabilities(c);
+	if (bounded_call(c, &asker->job, LONG_MS) == 0)
+		effective = asker->effective;
+	free(asker);
+	bounded_caller_free(c);
+	return effective;
+}
+
+/* A user with one capability: workers have it only where they are told to keep it. */
+static int ask_as_user(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	const uint32_t ptrace = 1u << CAP_SYS_PTRACE;
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {
+		{.effective = ptrace, .permitted = ptrace}};
+
+	if (prctl(PR_SET_KEEPCAPS, 1) != 0 || syscall(SYS_setresuid, 4242, 4242, 4242) != 0 ||
+	    syscall(SYS_capset, &header, data) != 0)
+		return 77;
+	if (ask(false) != 0)
+		return 1;
+	return ask(true) == ptrace ? 0 : 2;
+}
+
+static void test_capabilities_are_kept_where_told(void **state)
+{
+	pid_t child;
+	int status;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(ask_as_user());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +481,10 @@ int main(void)
 		cmocka_unit_test(late_jobs_keep_their_share),
 		cmocka_unit_test(ends_race_with_deadlines),
 		cmocka_unit_test(something_else_is_done_meanwhile),
+		cmocka_unit_test(test_a_call_that_sleeps_is_abandoned),
+		cmocka_unit_test(test_a_call_that_computes_is_not),
+		cmocka_unit_test(test_naps_add_up),
+		cmocka_unit_test(test_capabilities_are_kept_where_told),
 	};
 
 	sem_init(&may_return, 0, 0);
