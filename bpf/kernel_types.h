@@ -42,6 +42,7 @@ struct signal_struct {
 		int counter;
 	} live;
 	int nr_threads;
+	int group_exit_code; /* 0: no thread has ended all of them */
 	unsigned long long sum_sched_runtime;
 } BPF_CORE_TYPE;
 
@@ -184,6 +185,7 @@ struct task_struct {
 	unsigned int in_execve : 1;
 	unsigned int in_iowait : 1;
 	int on_cpu;
+	int exit_code;
 	void *stack; /* its kernel stack: of no other thread until it is released */
 	char comm[16];
 } BPF_CORE_TYPE;

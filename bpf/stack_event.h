@@ -62,6 +62,9 @@ enum stack_event_kind {
  * no frames. CPU_USED of an exec: so it is for the new program.
  */
 #define STACK_EVENT_NO_ACCESS 64u
+/* CPU_USED: the process ends, with this wait status (wait(2)) in the upper half of the flags. */
+#define STACK_EVENT_ENDS 128u
+#define STACK_EVENT_STATUS_AT 16
 /* OFF_CPU, in a call that reads or writes: the type of that file, as S_IFMT has it */
 #define STACK_EVENT_FILE_TYPE 0xf000u
 

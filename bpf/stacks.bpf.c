@@ -551,6 +551,14 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	return 0;
 }
 
+/* Of a process whose last thread ends. */
+static __always_inline __u32 wait_status_of(struct task_struct *task)
+{
+	__u32 of_group = BPF_CORE_READ(task, signal, group_exit_code);
+
+	return (of_group ? of_group : (__u32)BPF_CORE_READ(task, exit_code)) & 0xffff;
+}
+
 /* Since Linux 6.16 before the thread gives back its memory, until then after it. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
@@ -565,7 +573,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	if (leader != task) /* it has ended, and is released last */
 		used += BPF_CORE_READ(leader, se.sum_exec_runtime);
 	end.time_ns = bpf_ktime_get_ns();
-	send_used(task, end.pid, end.time_ns, 0, used);
+	send_used(task, end.pid, end.time_ns,
+		  STACK_EVENT_ENDS | wait_status_of(task) << STACK_EVENT_STATUS_AT, used);
 	if (bpf_map_update_elem(&ending, &self, &end, BPF_ANY))
 		forget(end.pid);
 	return 0;

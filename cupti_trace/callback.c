@@ -17,6 +17,7 @@
 #include "cupti_trace/pc_sampling.h"
 #include "cupti_trace/ranges.h"
 #include "cupti_trace/stack_sampling.h"
+#include "cupti_trace/sync_flush.h"
 #include "cupti_trace/virtual_memory.h"
 #include "cupti_trace/visit.h"
 #include "cupti_trace/wait_log.h"
@@ -40,6 +41,7 @@ struct function {
 	bool ends_alone : 1; /* if its launch succeeds, there is nothing to do at its exit */
 	bool allocates : 1;  /* and each allocation needs its stack */
 	bool is_sync : 1;    /* waits for the GPU, and launches that it waits for are marked */
+	bool flushes : 1;    /* waits for the GPU: what has ended is sent before it returns */
 	bool resets_device : 1, starts_range : 1, ends_range : 1;
 	uint8_t size_at, kind_at, kernel_at; /* as in struct api_function */
 	uint8_t flags;                       /* of its launches */
@@ -170,6 +172,7 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	f.allocates = tracer->follows_memory && (known.allocates || is_of_memory(domain, name));
 	f.waits = known.waits && tracer->follows_waits;
 	f.is_sync = known.waits && !known.allocates && tracer->marks_waited;
+	f.flushes = known.waits && !known.allocates;
 	f.is_stream = known.is_stream;
 	f.resets_device = domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset;
 	f.starts_range =
@@ -177,9 +180,9 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	f.ends_range =
 		ranges_have_cuda() && begins_with(name, "cudaProfilerStop", "cuProfilerStop");
 	f.is_special = f.resets_device || f.starts_range || f.ends_range;
-	f.is_followed = f.meaning != API_NOTHING || f.waits || f.is_sync || f.is_special;
+	f.is_followed = f.meaning != API_NOTHING || f.waits || f.flushes || f.is_special;
 	f.runs_graph = known.runs_graph;
-	f.is_plain = !f.waits && !f.runs_graph && !f.is_special && !f.is_unknown;
+	f.is_plain = !f.waits && !f.flushes && !f.runs_graph && !f.is_special && !f.is_unknown;
 	f.launches = f.meaning != API_NODE && f.meaning != API_NOTHING;
 	f.ends_alone = f.is_plain && f.launches && !tracer->times_launches;
 	if (f.meaning == API_GRAPH)
@@ -509,6 +512,18 @@ static SELDOM void on_wait_exit(struct tracer *tracer, struct api_id id,
 		      &(struct wait_log_call){.domain = id.domain, .cbid = id.cbid, .data = data});
 }
 
+/* The outermost call has waited for the GPU. */
+static SELDOM void send_finished(struct tracer *tracer)
+{
+	struct guest guest;
+
+	if (atomic_load(&tracer->phase) != TRACER_ON)
+		return;
+	guest_enter(&guest);
+	sync_flush(tracer);
+	guest_leave(&guest);
+}
+
 /* What is left to do, but for most calls nothing is. */
 static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, struct own *me,
 			      struct api_id id, const struct cupti_abi_callback_data *data,
@@ -524,6 +539,8 @@ static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, s
 		graph_bodies_call_ends();
 	if (ends_launch)
 		on_launched(tracer, me, data, now);
+	if (f->flushes && !me->function && cupti_abi_result(data) == 0)
+		send_finished(tracer);
 }
 
 /* It is the call whose launch was logged last. */

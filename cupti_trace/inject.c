@@ -66,8 +66,8 @@
 
 #define OLDEST_CUPTI 18          /* CUDA 11.8: the record layouts in cupti_abi.h */
 #define CUPTI_REFUSAL_IS_SAFE 27 /* CUDA 12.9: can go without a buffer */
-#define TICK_MS 50               /* launches go out this often */
-#define TICKS_PER_FLUSH 5        /* activity records this often: 250 ms */
+#define TICK_MS 50               /* launches and activity records go out this often */
+#define TICKS_PER_FETCH 5        /* PC samples this often: 250 ms */
 #define IDLE_TICK_MS 250         /* without a profiler, tracers are looked for this often */
 
 int InitializeInjection(void);
@@ -471,19 +471,51 @@ static void turn_off(struct tracer *tracer)
 	record_kinds_disable(tracer);
 }
 
-/* Sleeps one tick; true when it is time to end. */
-static bool wait_tick(struct tracer *tracer, uint32_t ms)
+/* Sleeps until then; true when it is time to end. With `early` less if a flush is wanted. */
+static bool sleep_until(struct tracer *tracer, const struct timespec *until, bool early)
 {
-	struct timespec until = clock_in_ms(ms);
+	int err = 0;
 	bool stop;
 
 	pthread_mutex_lock(&tracer->flusher_lock);
-	if (!tracer->flusher_stop)
-		pthread_cond_clockwait(&tracer->flusher_wake, &tracer->flusher_lock,
-				       CLOCK_MONOTONIC, &until);
+	while (!err && !tracer->flusher_stop && !(early && atomic_load(&tracer->wants_flush)))
+		err = pthread_cond_clockwait(&tracer->flusher_wake, &tracer->flusher_lock,
+					     CLOCK_MONOTONIC, until);
 	stop = tracer->flusher_stop;
 	pthread_mutex_unlock(&tracer->flusher_lock);
 	return stop;
+}
+
+void tracer_flush_soon(struct tracer *tracer)
+{
+	if (atomic_exchange(&tracer->wants_flush, true))
+		return;
+	pthread_mutex_lock(&tracer->flusher_lock);
+	pthread_cond_signal(&tracer->flusher_wake);
+	pthread_mutex_unlock(&tracer->flusher_lock);
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+/* Sleeps one tick, but for the flushes that are wanted meanwhile; true when it is time to end. */
+static bool wait_tick(struct tracer *tracer, uint32_t ms)
+{
+	struct timespec until = clock_in_ms(ms), pause;
+
+	while (!sleep_until(tracer, &until, true)) {
+		if (!atomic_exchange(&tracer->wants_flush, false))
+			return false;
+		tracer_flush(tracer, false);
+		pause = clock_in_ms(FLUSH_PAUSE_MS);
+		if (!is_before(&pause, &until))
+			return false;
+		if (sleep_until(tracer, &pause, false))
+			return true;
+	}
+	return true;
 }
 
 /* Makes CUPTI's callbacks those that the probes with these bits need. */
@@ -700,15 +732,11 @@ static void *flusher_main(void *arg)
 		launch_stack_check_code(&tracer->sink);
 		stack_sampling_tick();
 		/* samples of each launch apart are many more */
-		if (tracer->stall_period && (tracer->exact_stalls || tick % TICKS_PER_FLUSH == 0))
+		if (tracer->stall_period && (tracer->exact_stalls || tick % TICKS_PER_FETCH == 0))
 			pc_sampling_fetch(tracer);
-		if (tick % TICKS_PER_FLUSH == 0) {
-			tracer_flush(tracer, false);
-			ask_for_devices(tracer, 0);
-		} else {
-			launch_log_drain(&tracer->sink);
-			sink_flush(&tracer->sink);
-		}
+		tracer_flush(tracer, false);
+		sink_beat(&tracer->sink);
+		ask_for_devices(tracer, 0);
 		own_cost_end(&mark);
 		mark = own_cost_begin();
 	}
@@ -1008,7 +1036,7 @@ static void *watch_tracers(void *arg)
 	struct guest guest;
 
 	guest_enter_briefly(&guest);
-	for (uint64_t tick = 1; !wait_tick(tracer, ms); tick++) {
+	while (!wait_tick(tracer, ms)) {
 		if (probes_on() != tracer->probes)
 			serve_alone(tracer, probes_on());
 		ms = IDLE_TICK_MS;
@@ -1016,8 +1044,7 @@ static void *watch_tracers(void *arg)
 			continue;
 		ms = TICK_MS;
 		launch_stack_check_code(&tracer->sink);
-		if (tick % TICKS_PER_FLUSH == 0)
-			tracer_flush(tracer, false);
+		tracer_flush(tracer, false);
 	}
 	guest_leave(&guest);
 	return NULL;

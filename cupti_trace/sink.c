@@ -502,8 +502,10 @@ static int write_lines(struct sink *sink, char *batch, size_t used, size_t *sent
 		return -EPIPE;
 	header = (size_t)(batch + SINK_HEADER_MAX - start);
 	err = write_quietly(sink, start, (size_t)(batch + used - start), &written);
-	if (!err)
+	if (!err) {
 		__atomic_store_n(&sink->stalled, false, __ATOMIC_RELAXED);
+		sink->written_ns = clock_now_ns();
+	}
 	if (err && written >= header)
 		*sent = whole_lines(batch + SINK_HEADER_MAX, written - header);
 	if (!err || written >= header)
@@ -643,6 +645,20 @@ void sink_flush(struct sink *sink)
 {
 	pthread_mutex_lock(&sink->lock);
 	flush_locked(sink);
+	pthread_mutex_unlock(&sink->lock);
+}
+
+void sink_beat(struct sink *sink)
+{
+	size_t sent;
+
+	pthread_mutex_lock(&sink->lock);
+	if (sink->is_on && !sink->is_file && sink->fd >= 0 && !sink->stalled &&
+	    sink->used == SINK_HEADER_MAX &&
+	    clock_now_ns() - sink->written_ns > SINK_BEAT_MS * UINT64_C(1000000)) {
+		write_lines(sink, sink->batch, sink->used, &sent);
+		begin_batch(sink);
+	}
 	pthread_mutex_unlock(&sink->lock);
 }
 

@@ -66,6 +66,7 @@ struct sink {
 	bool broken;  /* no reader any more */
 	size_t used;  /* bytes in batch, with the room for its header */
 	uint64_t sequence;
+	uint64_t written_ns;                /* when the last batch was written */
 	struct gpu_event_drops batch_drops; /* in the batch; taken back if it is given up */
 	struct gpu_event_drops drops;       /* not yet sent */
 	struct gpu_event_goodbye totals;    /* of all that was handed in, sent or given up */
@@ -98,6 +99,13 @@ void sink_count_drops(struct sink *sink, const struct gpu_event_drops *drops);
 
 /* Sends what is in the batch, and the drops if there are any. */
 void sink_flush(struct sink *sink);
+
+/*
+ * Writes an empty batch if nothing was written for SINK_BEAT_MS: the reader then knows that silence
+ * is idleness. Only into a pipe that is open.
+ */
+#define SINK_BEAT_MS 100
+void sink_beat(struct sink *sink);
 
 /* Sends the goodbye with the totals, and flushes. */
 void sink_goodbye(struct sink *sink);

@@ -97,6 +97,7 @@ struct tracer {
 	pthread_mutex_t flusher_lock;
 	pthread_cond_t flusher_wake;
 	bool flusher_stop;
+	_Atomic bool wants_flush;   /* before its next tick */
 	struct window window;       /* what is recorded */
 	bool heeds_profiler;        /* which may change it */
 	_Atomic bool skips_unended; /* it is over: what has not ended will have no record */
@@ -137,5 +138,9 @@ void tracer_send_late(struct tracer *tracer);
 
 /* Makes CUPTI hand over complete records, or with `all` every record. */
 void tracer_flush(struct tracer *tracer, bool all);
+
+/* Has the flusher thread do so for complete records, FLUSH_PAUSE_MS after its last time. */
+#define FLUSH_PAUSE_MS 2
+void tracer_flush_soon(struct tracer *tracer);
 
 #endif

@@ -466,6 +466,7 @@ static struct process *on_exec(struct collect *c, struct process *old,
 {
 	struct process *process;
 
+	old->is_replaced = true;
 	collect_end_process(c, old, event->time_ns);
 	process = collect_begin_process(
 		c, processes_start(&c->processes, event->pid, event->time_ns, true));
@@ -797,6 +798,16 @@ void collect_cpu_used(struct collect *c, pid_t pid, uint64_t time_ns, uint64_t t
 	/* its threads that ended as we counted them may have been counted */
 	if (process && process->is_attached && !is_before)
 		collect_end_process(c, process, time_ns);
+}
+
+void collect_wait_status(struct collect *c, pid_t pid, uint64_t time_ns, int status)
+{
+	struct process *process = processes_find_at(&c->processes, pid, time_ns);
+
+	if (!process)
+		return;
+	process->has_status = true;
+	process->wait_status = status;
 }
 
 void collect_read_clocks(struct collect *c, uint64_t now_ns, bool is_last)

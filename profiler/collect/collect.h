@@ -259,6 +259,9 @@ void collect_call(struct collect *c, const struct stack_snapshot *snapshot, cons
 void collect_call_end(struct collect *c, const struct stack_event *event, uint64_t start_ns,
 		      const char *api);
 
+/* The process that had this pid then ends with this status, as wait(2) gives it. */
+void collect_wait_status(struct collect *c, pid_t pid, uint64_t time_ns, int status);
+
 /* ---- CPU time by the kernel's account (cpu_time.h) ---- */
 
 /*

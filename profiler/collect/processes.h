@@ -33,11 +33,14 @@ struct process {
 	pid_t visible_pid; /* in our pid namespace, for /proc; 0: unknown */
 	uint64_t began_ns; /* 0: before it was known */
 	uint64_t ended_ns; /* 0: running */
-	uint32_t threads;  /* running ones, by the kernel's records */
-	bool is_ours;      /* the target before its exec: our own code */
-	bool is_guessed;   /* known only by a stack */
-	bool is_attached;  /* it ran before us: `threads` may be too many */
-	bool is_apart;     /* known only from the pipe; the kernel's records belong to another */
+	bool is_replaced;  /* it ended because its process executed another program */
+	bool has_status;   /* `wait_status` is known, as wait(2) gives it */
+	int wait_status;
+	uint32_t threads; /* running ones, by the kernel's records */
+	bool is_ours;     /* the target before its exec: our own code */
+	bool is_guessed;  /* known only by a stack */
+	bool is_attached; /* it ran before us: `threads` may be too many */
+	bool is_apart;    /* known only from the pipe; the kernel's records belong to another */
 	struct pid_namespace pid_namespace; /* read when needed; id 0: not yet */
 	const char *comm;                   /* the kernel's name of it, interned; NULL: unknown */
 

@@ -437,5 +437,9 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.bounds.programs),
 	NUMBER(ledger.launches.confused),
 	NUMBER(ledger.python.missing),
+	NUMBER(ledger.pipe.killed),
+	NUMBER(ledger.pipe.exited),
+	NUMBER(ledger.pipe.killed_launches),
+	NUMBER(ledger.pipe.exited_launches),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -142,6 +142,8 @@ void ledger_visit_losses(const struct ledger *l, uint64_t not_kept, fact_visitor
 		{"writes_lost", l->pipe.lost_batches},
 		{"bytes_left_in_pipe", l->pipe.left},
 		{"processes_without_goodbye", l->pipe.without_goodbye},
+		{"processes_killed", l->pipe.killed},
+		{"processes_exited_at_once", l->pipe.exited},
 		{"processes_not_followed", l->processes.not_followed},
 		{"processes_never_traced", l->processes.never_started},
 		{"mapping_records_lost", l->processes.lost_records},

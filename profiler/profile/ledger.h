@@ -87,16 +87,20 @@ struct ledger_gpu {
 
 /* The pipe, and the processes that write to it. */
 struct ledger_pipe {
-	uint64_t lines;            /* all except empty ones */
-	uint64_t malformed;        /* not an event: ignored */
-	uint64_t too_long;         /* of these, longer than the maximum */
-	uint64_t refused;          /* from processes outside the target, or unknown senders */
-	uint64_t left;             /* bytes left in the pipe when reading had to end */
-	uint64_t lost_batches;     /* gaps in a process's sequence of writes */
-	uint32_t processes;        /* that said hello */
-	uint32_t without_cupti;    /* of these, reported by their hello as untraceable */
-	uint32_t graph_time_bugs;  /* of these, whose CUPTI gives wrong times in long graph runs */
-	uint32_t without_goodbye;  /* ended otherwise: killed, or _exit */
+	uint64_t lines;           /* all except empty ones */
+	uint64_t malformed;       /* not an event: ignored */
+	uint64_t too_long;        /* of these, longer than the maximum */
+	uint64_t refused;         /* from processes outside the target, or unknown senders */
+	uint64_t left;            /* bytes left in the pipe when reading had to end */
+	uint64_t lost_batches;    /* gaps in a process's sequence of writes */
+	uint32_t processes;       /* that said hello */
+	uint32_t without_cupti;   /* of these, reported by their hello as untraceable */
+	uint32_t graph_time_bugs; /* of these, whose CUPTI gives wrong times in long graph runs */
+	uint32_t without_goodbye; /* ended otherwise */
+	uint32_t killed;          /* of these, by a signal */
+	uint32_t exited;          /* of these, by _exit or exec */
+	uint64_t killed_launches; /* of kernels, by these processes, without a record */
+	uint64_t exited_launches;
 	uint32_t wrong_totals;     /* whose sum of ns differs from what was received */
 	uint32_t foreign_versions; /* with another protocol version; ignored */
 	char first_malformed[81];

@@ -143,13 +143,15 @@ static const uint16_t counts[] = {
 	AT(unwound.ends[UNWIND_NOT_CODE]),
 	AT(unwound.ends[UNWIND_UNREADABLE]),
 	AT(unwound.ends[UNWIND_LOOP]),
+	AT(pipe.killed_launches),
+	AT(pipe.exited_launches),
 };
 
 /* Those of 32. */
 static const uint16_t small_counts[] = {
 	AT(pipe.processes),       AT(pipe.without_cupti), AT(pipe.graph_time_bugs),
 	AT(pipe.without_goodbye), AT(pipe.wrong_totals),  AT(pipe.foreign_versions),
-	AT(calls.processes),
+	AT(calls.processes),      AT(pipe.killed),        AT(pipe.exited),
 };
 
 static void add_counts(struct ledger *sum, const struct ledger *more)

@@ -9,6 +9,14 @@ static uint64_t without_gpu_time(const struct ledger *l)
 							  : l->pipe.without_cupti;
 }
 
+/* One that ended by _exit lacks the launches that have no record, which count by themselves. */
+static uint64_t unknown_ends(const struct ledger *l)
+{
+	uint64_t known = (uint64_t)l->pipe.killed + l->pipe.exited;
+
+	return l->pipe.without_goodbye > known ? l->pipe.without_goodbye - known : 0;
+}
+
 void losses_visit(const struct ledger *l, bool alone, uint64_t not_kept, loss_visitor visit,
 		  void *context)
 {
@@ -29,7 +37,8 @@ void losses_visit(const struct ledger *l, bool alone, uint64_t not_kept, loss_vi
 		{"processes not followed", l->processes.not_followed, false},
 		{"processes that reported a different sum of GPU time than arrived",
 		 l->pipe.wrong_totals, false},
-		{"traced processes that ended without a goodbye", l->pipe.without_goodbye, false},
+		{"traced processes that were killed", l->pipe.killed, false},
+		{"traced processes that ended without a goodbye", unknown_ends(l), false},
 		{"writes of traced processes lost", l->pipe.lost_batches, false},
 		{alone ? "malformed lines in the trace" : "malformed lines in the pipe",
 		 l->pipe.malformed, false},

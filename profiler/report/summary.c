@@ -647,19 +647,59 @@ static void report_dropped(struct log *log, const struct measure *m, const struc
 			 pick(all, "was", "were"), pick(all, "it", "them"));
 }
 
+#define LAUNCHES_TEXT_BYTES 80
+
+/* "; 12 of their kernel launches have no record" */
+static const char *launches_text(char text[LAUNCHES_TEXT_BYTES], uint32_t processes,
+				 uint64_t launches)
+{
+	text[0] = '\0';
+	if (launches)
+		snprintf(text, LAUNCHES_TEXT_BYTES,
+			 "; %" PRIu64 " of %s kernel launches %s no record", launches,
+			 pick(processes, "its", "their"), pick(launches, "has", "have"));
+	return text;
+}
+
+/* Processes that ended without a goodbye, by what ended them. */
+static void report_ends(struct log *log, const struct ledger_pipe *pipe, bool alone)
+{
+	uint64_t known = (uint64_t)pipe->killed + pipe->exited;
+	uint32_t others =
+		pipe->without_goodbye > known ? pipe->without_goodbye - (uint32_t)known : 0;
+	char text[LAUNCHES_TEXT_BYTES];
+
+	if (pipe->killed)
+		log_warn(log, "%u traced process%s killed: GPU work of %s last 50 ms is missing%s",
+			 pipe->killed, pick(pipe->killed, " was", "es were"),
+			 pick(pipe->killed, "its", "their"),
+			 launches_text(text, pipe->killed, pipe->killed_launches));
+	if (pipe->exited_launches)
+		log_warn(log,
+			 "%u traced process%s ended by _exit or exec before %s work was done%s",
+			 pipe->exited, pick(pipe->exited, "", "es"),
+			 pick(pipe->exited, "its", "their"),
+			 launches_text(text, pipe->exited, pipe->exited_launches));
+	else if (pipe->exited)
+		log_line(log,
+			 "%u traced process%s ended by _exit or exec: what %s launched in the last "
+			 "50 ms and did not wait for is missing, if anything",
+			 pipe->exited, pick(pipe->exited, "", "es"),
+			 pick(pipe->exited, "it", "they"));
+	if (others)
+		log_warn(log,
+			 "%u traced process%s ended without a goodbye (killed%s?): GPU work of "
+			 "%s last 50 ms is missing%s",
+			 others, pick(others, "", "es"), alone ? ", or the disk full" : "",
+			 pick(others, "its", "their"), alone ? ", or all that found no room" : "");
+}
+
 /* What did not arrive from traced processes, and why. */
 static void report_broken_off(struct log *log, const struct totals *t)
 {
 	const struct ledger_pipe *pipe = &t->ledger->pipe;
 
-	if (pipe->without_goodbye)
-		log_warn(log,
-			 "%u traced process%s ended without a goodbye (killed%s?): about %s last "
-			 "quarter second of GPU work is missing%s",
-			 pipe->without_goodbye, pick(pipe->without_goodbye, "", "es"),
-			 t->measure.alone ? ", or the disk full" : "",
-			 pick(pipe->without_goodbye, "its", "their"),
-			 t->measure.alone ? ", or all that found no room" : "");
+	report_ends(log, pipe, t->measure.alone);
 	if (t->longest_round_ns >= GPU_WIRE_PATIENCE_MS * UINT64_C(1000000) &&
 	    (pipe->without_goodbye || pipe->lost_batches))
 		log_warn(log,

@@ -895,6 +895,9 @@ static void take_stack(struct session *s, const struct stack_event *event)
 		if (event->flags & STACK_EVENT_EXEC)
 			recording_access(s->recording, (pid_t)event->pid,
 					 !(event->flags & STACK_EVENT_NO_ACCESS));
+		if (event->flags & STACK_EVENT_ENDS)
+			collect_wait_status(s->collect, (pid_t)event->pid, event->time_ns,
+					    (int)(event->flags >> STACK_EVENT_STATUS_AT));
 		collect_cpu_used(s->collect, (pid_t)event->pid, event->time_ns,
 				 ((const struct stack_value *)event)->value,
 				 event->flags & STACK_EVENT_EXEC);
@@ -1471,7 +1474,6 @@ static void close_tracee(struct session *s, struct tracee *tracee)
 	struct process *process = tracee_process(tracee);
 	uint64_t silent_ns = tracee_silence(tracee);
 
-	/* a library sends all 50 ms if there is something; a killed program may have been idle */
 	if (process && silent_ns > SILENT_NS && !window_is_part(collect_window(s->collect)))
 		log_warn(s->log,
 			 "process %d (%s): nothing came from it in its last %.1f s: if it used "
@@ -1642,8 +1644,10 @@ static bool has_ended(struct session *s)
 	s->command_ended = true;
 	s->ended_ns = monotonic_ns();
 	s->unread_at_end = s->pipe ? payload_count_left(&s->payload) : 0;
-	if (s->target.ended)
+	if (s->target.ended) {
 		supervisor_report_ended(s->supervisor);
+		collect_wait_status(s->collect, s->target.pid, s->ended_ns, s->target.wait_status);
+	}
 	if (s->target.end >= 0)
 		epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->target.end, NULL);
 	/* CPU samples end with the command; what it left behind is counted */

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "cupti_trace/gpu_wire.h"
 #include "profiler/base/id_map.h"
@@ -256,6 +257,22 @@ static bool ended_before(const struct gpu_pipe *p, const struct tracee *t)
 	return from_ns && end_of(t) < from_ns;
 }
 
+/* Counts one that ended without a goodbye, by what ended it. */
+static void count_end(struct ledger *l, const struct tracee *t)
+{
+	const struct process *process = t->process;
+
+	l->pipe.without_goodbye++;
+	if (process && process->has_status && WIFSIGNALED(process->wait_status)) {
+		l->pipe.killed++;
+		saturated_add(&l->pipe.killed_launches, without_record(t));
+	} else if (process && (process->has_status || process->is_replaced) &&
+		   tracee_silence(t) < GPU_PIPE_SILENT_NS) {
+		l->pipe.exited++;
+		saturated_add(&l->pipe.exited_launches, without_record(t));
+	}
+}
+
 void gpu_pipe_close(struct gpu_pipe *p, struct tracee *t)
 {
 	count_missing(p, t);
@@ -266,7 +283,7 @@ void gpu_pipe_close(struct gpu_pipe *p, struct tracee *t)
 	else if (!ended_before(p, t))
 		p->ledger->launches.unended += without_record(t);
 	if (ended_in_the_middle(t) && !ended_before(p, t)) {
-		p->ledger->pipe.without_goodbye++;
+		count_end(p->ledger, t);
 		if (t->process)
 			t->process->lacks_sums = true;
 	}

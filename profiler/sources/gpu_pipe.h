@@ -85,6 +85,12 @@ uint64_t tracee_instance(const struct tracee *tracee);
 uint64_t tracee_silence(const struct tracee *tracee);
 
 /*
+ * A library writes at least every SINK_BEAT_MS (cupti_trace/sink.h). One that was silent for so
+ * long before its end may have lost the pipe: it is not known whether all that was waited for came.
+ */
+#define GPU_PIPE_SILENT_NS 250000000u
+
+/*
  * Finds a program whose process ended before `time_ns`, or that said goodbye GPU_PIPE_LEAVE_NS
  * before (the end of its process may be out of sight): it sends nothing more, and is to be closed.
  * UINT64_MAX: any. False: none.

@@ -12,14 +12,14 @@ leaves()
 	expect_no_line stderr 'fake'
 }
 
-# What had not been sent is missing, which the summary says, and --strict.
+# expect_told HOW MESSAGE: what was launched and not waited for is missing, which the summary says, and --strict.
 expect_told()
 {
-	expect_line stderr '^profile: 1 traced process ended without a goodbye '
+	expect_line stderr "$2"
 	# "Samples: N launches, M GPU kernels", "K kernel launches have no record"
 	awk '/^Samples: / { launches = $2; kernels = $4 }
-		/ kernel launch(es)? ha(s|ve) no record/ { missing = $1 }
-		END { exit !(kernels > 0 && launches == kernels + missing) }' stderr || { show; return 1; }
+		/^  [0-9]+ kernel launch(es)? ha(s|ve) no record/ { missing = $1 }
+		END { exit !(kernels >= 2000 && launches == kernels + missing) }' stderr || { show; return 1; }
 	expect_equal ns "$(weight_of out.folded)" \
 		"$(sed -n 's/^Samples: .* \([0-9]*\) GPU kernels .*/\1/p' stderr)000"
 	status=0
@@ -28,31 +28,58 @@ expect_told()
 	expect_status 124
 }
 
-@test "_exit: the summary says what is missing" {
+# All that a synchronizing call had returned for is there.
+expect_all()
+{
+	expect_line stderr '^Correlation: 2000 matched, 0 unmatched, 0 dropped$'
+	expect_no_line stderr 'no record'
+	expect_equal ns "$(weight_of out.folded)" 2000000
+}
+
+readonly exited='^1 traced process ended by _exit or exec: what it launched in the last 50 ms and did not wait for is'
+readonly killed='^profile: 1 traced process was killed: GPU work of its last 50 ms is missing'
+
+@test "_exit: all that was waited for is there" {
 	leaves _exit 5
-	expect_told _exit
+	expect_all
+	expect_line stderr "$exited"
+	run_profile --strict -gpu-only -o out.folded "$hosts/leaves" _exit
+	expect_status 5
 }
 
 @test "quick_exit: nothing is missing" {
 	leaves quick_exit 5
-	expect_line stderr '^Correlation: 2000 matched, 0 unmatched, 0 dropped$'
+	expect_all
 	expect_line work "$all_sums_match"
 	expect_no_line stderr '^profile: '
 }
 
-@test "abort: the summary says what is missing" {
+@test "a system call that ends the process, exec, abort and a signal: all that was waited for is there" {
+	leaves exit_group 5
+	expect_all
+	expect_line stderr "$exited"
+	leaves exec 0
+	expect_all
+	expect_line stderr "$exited"
 	leaves abort 134
-	expect_told abort
+	expect_all
+	expect_line stderr "$killed"
+	leaves term 143
+	expect_all
+	expect_line stderr "$killed"
+	leaves kill 137
+	expect_all
+	expect_line stderr "$killed"
 }
 
 @test "a stack that is used up: the summary says what is missing" {
 	leaves overflow 139
-	expect_told overflow
+	expect_told overflow "$killed"
 }
 
 @test "a stack that is used up, and a handler on another: the summary says what is missing" {
 	leaves caught 5
-	expect_told caught
+	expect_told caught '^profile: 1 traced process ended by _exit or exec before its work was done; [1-9]'
 }
 
 # on_small_disk COMMAND...: 64 KiB in the folder `small`

@@ -34,7 +34,7 @@ load hosts
 	expect_status 0
 	expect stdout <<<'launches 30'
 	expect_line stderr '^Correlation: 30 matched, 0 unmatched, 0 dropped$'
-	expect_line stderr '^profile: 2 traced processes ended without a goodbye '
+	expect_line stderr '^2 traced processes ended by _exit or exec: '
 }
 
 @test "a program that locks itself out of the pipe: it is said since when" {
@@ -85,7 +85,7 @@ load hosts
 	expect_status 0
 	expect stdout <<<'launches 300'
 	expect_line out.folded '\[GPU_Kernel\]before.* 99000$'
-	expect_line stderr '^profile: 1 traced process ended without a goodbye '
+	expect_line stderr 'traced process ended (without a goodbye|by _exit or exec)'
 }
 
 @test "another root" {

@@ -42,7 +42,7 @@ ends_early()
 
 	expect_status "$1"
 	expect_line stderr '^Samples: [0-9]+ CPU, [1-9][0-9]* launches, [1-9][0-9]* GPU kernels '
-	expect_line stderr '^profile: 1 traced process ended without a goodbye \(killed\?\): '
+	expect_line stderr '^profile: 1 traced process was killed: GPU work of its last 50 ms is missing'
 	expect_folded out.folded
 	expect_totals out.folded
 	kernels=$(sed -n 's/^Samples: .*, \([0-9]*\) GPU kernels .*/\1/p' stderr)

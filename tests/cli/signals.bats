@@ -290,7 +290,7 @@ finish_job()
 	expect_status $((128 + 9))
 	expect_line stderr '^Samples: [1-9][0-9]* CPU, [1-9][0-9]* launches, [1-9][0-9]* GPU kernels'
 	expect_line stderr '^Correlation: [1-9][0-9]* matched, [0-9]+ unmatched, 0 dropped$'
-	expect_line stderr 'ended without a goodbye \(killed\?\): about its last quarter second of GPU work is missing$'
+	expect_line stderr 'was killed: GPU work of its last 50 ms is missing'
 	expect_folded out.folded
 	expect_totals out.folded
 	expect_line out.folded ';cudaLaunchKernel;\[GPU_Kernel\]model::gemm'

@@ -505,7 +505,7 @@ not_exact()
 }
 
 @test "--strict: a killed target" {
-	FAKE_CUDA_KILL_AFTER=6 not_exact 137 'traced processes that ended without a goodbye: 1' \
+	FAKE_CUDA_KILL_AFTER=6 not_exact 137 'traced processes that were killed: 1' \
 		"$workloads/gpu_work" 1 1 3 4 3
 	expect_no_line work 'not the same'
 }

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * leaves HOW: launches 1,000 times, waits for the work and until it is reported, prints so,
- * launches 1,000 times more, and leaves by _exit, quick_exit, abort; or by using up its stack:
- * "overflow", or "caught" with a handler on an alternate stack that leaves by _exit(5).
+ * launches 1,000 times more, waits for that, and leaves at once: by _exit, quick_exit, exit_group
+ * (the system call), exec (of true), abort, term or kill (signals); or by using up its stack, in
+ * which it launches on: "overflow", or "caught" with a handler on an alternate stack that leaves by
+ * _exit(5).
  */
 #include "host.h"
 
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 GPU_KERNEL(first)
 GPU_KERNEL(last)
@@ -56,8 +60,16 @@ int main(int argc, char **argv)
 		_exit(5);
 	if (strcmp(how, "quick_exit") == 0)
 		quick_exit(5);
+	if (strcmp(how, "exit_group") == 0)
+		syscall(SYS_exit_group, 5);
+	if (strcmp(how, "exec") == 0)
+		execlp("true", "true", nullptr);
 	if (strcmp(how, "abort") == 0)
 		abort();
+	if (strcmp(how, "term") == 0)
+		raise(SIGTERM);
+	if (strcmp(how, "kill") == 0)
+		raise(SIGKILL);
 	if (strcmp(how, "caught") == 0)
 		catch_fault();
 	use_up_stack(nullptr);

@@ -58,6 +58,8 @@ static void each_reason_is_reported(void **state)
 	REASON(l.pipe.wrong_totals = 9,
 	       "processes that reported a different sum of GPU time than arrived: 9");
 	REASON(l.pipe.without_goodbye = 10, "traced processes that ended without a goodbye: 10");
+	REASON(l.pipe.without_goodbye = l.pipe.killed = 10,
+	       "traced processes that were killed: 10");
 	REASON(l.pipe.lost_batches = 11, "writes of traced processes lost: 11");
 	REASON(l.pipe.malformed = 12, "malformed lines in the pipe: 12");
 	REASON(l.pipe.refused = 13,

@@ -585,10 +585,10 @@ static void losses_on_the_way(void **state)
 		 "profile: 2 processes ran on after the command: CPU time after its end is not in "
 		 "the profile\n"},
 		{COUNT(pipe.without_goodbye),
-		 "profile: 1 traced process ended without a goodbye (killed?): about its last "
-		 "quarter second of GPU work is missing\n",
-		 "profile: 2 traced processes ended without a goodbye (killed?): about their last "
-		 "quarter second of GPU work is missing\n"},
+		 "profile: 1 traced process ended without a goodbye (killed?): GPU work of its "
+		 "last 50 ms is missing\n",
+		 "profile: 2 traced processes ended without a goodbye (killed?): GPU work of their "
+		 "last 50 ms is missing\n"},
 		{COUNT(pipe.lost_batches), "profile: 1 write of traced processes was lost\n",
 		 "profile: 2 writes of traced processes were lost\n"},
 		{COUNT(pipe.left),
@@ -610,6 +610,35 @@ static void losses_on_the_way(void **state)
 	};
 
 	CHECK_COUNTS(*state, NOTHING, cases);
+}
+
+/* By what ended them: a signal, _exit or exec, or nobody knows what. */
+static void ends_of_programs(void **state)
+{
+	struct bench *b = *state;
+	struct ledger_pipe *pipe = &b->ledger.pipe;
+
+	pipe->without_goodbye = pipe->killed = 1;
+	assert_string_equal(report(b), NOTHING "profile: 1 traced process was killed: GPU work of "
+					       "its last 50 ms is missing\n");
+	pipe->without_goodbye = pipe->killed = 2;
+	pipe->killed_launches = 7;
+	assert_string_equal(report(b),
+			    NOTHING "profile: 2 traced processes were killed: GPU work of their "
+				    "last 50 ms is missing; 7 of their kernel launches have no "
+				    "record\n");
+	pipe->killed = pipe->killed_launches = 0;
+	pipe->without_goodbye = pipe->exited = 1;
+	assert_string_equal(report(b), NOTHING
+			    "1 traced process ended by _exit or exec: what it launched in "
+			    "the last 50 ms and did not wait for is missing, if anything\n");
+	pipe->exited_launches = 1;
+	assert_string_equal(report(b),
+			    NOTHING "profile: 1 traced process ended by _exit or exec before its "
+				    "work was done; 1 of its kernel launches has no record\n");
+	pipe->without_goodbye = 3;
+	pipe->killed = 1;
+	assert_non_null(strstr(report(b), "1 traced process ended without a goodbye"));
 }
 
 static void print_slow(char *line, size_t size, uint64_t ns)
@@ -635,8 +664,8 @@ static void when_the_profiler_itself_was_slow(void **state)
 	b->ledger.pipe.lost_batches = 0;
 	b->ledger.pipe.without_goodbye = 1;
 	expect_line(b,
-		    NOTHING "profile: 1 traced process ended without a goodbye (killed?): about "
-			    "its last quarter second of GPU work is missing\n",
+		    NOTHING "profile: 1 traced process ended without a goodbye (killed?): GPU work "
+			    "of its last 50 ms is missing\n",
 		    line);
 	b->totals.longest_round_ns = patience_ns - 1;
 	assert_null(strstr(report(b), "read nothing"));
@@ -766,8 +795,8 @@ static void everything_in_its_order(void **state)
 		"profile: 39 processes were not followed: too many at once\n"
 		"profile: 6 processes ran on after the command: CPU time after its end is not in "
 		"the profile\n"
-		"profile: 21 traced processes ended without a goodbye (killed?): about their last "
-		"quarter second of GPU work is missing\n"
+		"profile: 21 traced processes ended without a goodbye (killed?): GPU work of their "
+		"last 50 ms is missing\n"
 		"profile: 19 writes of traced processes were lost\n"
 		"profile: 18 bytes in the pipe were not read: something went on writing after the "
 		"end\n"
@@ -1041,6 +1070,7 @@ int main(void)
 		TEST(calls_that_were_timed),
 		TEST(losses_between_the_kernel_and_us),
 		TEST(losses_on_the_way),
+		TEST(ends_of_programs),
 		TEST(when_the_profiler_itself_was_slow),
 		TEST(data_beyond_the_bounds),
 		TEST(lines_that_are_not_ours),
