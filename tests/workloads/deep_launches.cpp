@@ -3,13 +3,16 @@
  * deep_launches N [MAPS]: N launches of a tiny kernel from one place, below DEPTH functions, of
  * which every second has a frame pointer. Writes into the file MAPS where the two functions are
  * that it calls right before and after each launch, and /proc/self/maps: so that a tool which sees
- * each instruction knows what belongs to one launch (tests/bench/price).
+ * each instruction knows what belongs to one launch (tests/bench/price). With MAPS the launches are
+ * a thread's, whose stack has the same place in its pages wherever the environment's variables end.
  */
 #include "gpu.h"
 
+#include <alloca.h>
+#include <pthread.h>
 #include <string.h>
 
-enum { DEPTH = 28, TINY_NS = 1000 };
+enum { DEPTH = 28, TINY_NS = 1000, PAGE = 4096 };
 
 GPU_KERNEL(tiny)
 
@@ -87,17 +90,36 @@ static int write_maps(const char *path)
 	return fclose(out);
 }
 
+/* From the beginning of a page on. */
+static void *launch_in_thread(void *n)
+{
+	volatile char *unused = (char *)alloca((uintptr_t)__builtin_frame_address(0) % PAGE + 1);
+
+	unused[0] = 1;
+	below<DEPTH>::without_frame_pointer(*(long *)n);
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
+	pthread_t thread;
+	long n;
+
 	if (argc < 2) {
 		fprintf(stderr, "usage: %s N [MAPS]\n", argv[0]);
 		return 1;
 	}
 	/* the runtime loads the driver here, which loads the library */
 	GPU_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-	if (argc > 2 && write_maps(argv[2]) != 0)
-		return 2;
-	below<DEPTH>::without_frame_pointer(atol(argv[1]));
+	n = atol(argv[1]);
+	if (argc > 2) {
+		if (write_maps(argv[2]) != 0 ||
+		    pthread_create(&thread, NULL, launch_in_thread, &n) != 0 ||
+		    pthread_join(thread, NULL) != 0)
+			return 2;
+	} else {
+		below<DEPTH>::without_frame_pointer(n);
+	}
 	GPU_CHECK(cudaDeviceSynchronize());
 	return 0;
 }
