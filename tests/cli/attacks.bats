@@ -3,7 +3,7 @@
 
 load helpers
 
-readonly most_memory=500 # MiB, of the profiler and of all it starts
+readonly most_memory=500 # MiB, of the profiler's processes: attack.py's are apart
 
 setup()
 {
@@ -11,7 +11,7 @@ setup()
 	needs_root
 	needs_command python3
 	cp "$BATS_TEST_DIRNAME/../workloads/attack.py" .
-	# runs a command; writes the most memory that any process of it used, MiB, into the file peak
+	# runs a command; writes the most memory that any process of it used of which its parent knows, MiB, into the file peak
 	cat >measure <<-'END'
 		import resource, subprocess, sys
 		status = subprocess.call(sys.argv[1:])

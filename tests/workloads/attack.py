@@ -21,6 +21,7 @@ Each but `pid` and `endless` sends 1,000,000 ns of honest work too.
 """
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -212,10 +213,18 @@ def line_table(folder, files):
     return struct.pack("<IHI", 6 + len(header) + len(program), 2, len(header)) + header + program
 
 
+def compressed_zeros(mebibytes):
+    """Of which none but the first is ever in memory."""
+    stream = zlib.compressobj(9, wbits=-15)
+    piece = stream.compress(bytes(1 << 20)) + stream.flush(zlib.Z_FULL_FLUSH)
+    checksum = (mebibytes << 20) % 65521 << 16 | 1
+    return b"\x78\xda" + piece * mebibytes + stream.flush() + struct.pack(">I", checksum)
+
+
 def attack_cubins(pipe):
     pipe.name(1, "f")
     pipe.send('{"t":"stall","i":1,"n":"smsp__pcsamp_warps_issue_stalled_\\u001b[31m<b>;"}')
-    big = struct.pack("<IIQQ", 1, 0, 700 << 20, 1) + zlib.compress(bytes(700 << 20), 9)
+    big = struct.pack("<IIQQ", 1, 0, 700 << 20, 1) + compressed_zeros(700)
     for crc, image in enumerate((
             made_cubin((".debug_line", line_table(b"d" * 200000, 20000), 0)),
             made_cubin((".debug_line", line_table(b"d", 1), 0), (".debug_str", big, 0x800)),
@@ -284,6 +293,18 @@ def attack_pid(pipe):
 FLOOD = ('\n{"t":"batch","pid":1,"id":"00000000c0ffee01","seq":1}\n' + '{"t":"k","pid":1}\n' * 200).encode()
 
 
+def go_apart():
+    """Goes on in a child of which nobody asks what it used: a process that ignores SIGCHLD is not told."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    reader, writer = os.pipe()
+    if os.fork():
+        os.close(writer)
+        sys.exit(os.read(reader, 1) != b"\0")
+    os.close(reader)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    return writer
+
+
 def main():
     mode = sys.argv[1]
     if mode == "flood":
@@ -298,12 +319,14 @@ def main():
                                  stdout=subprocess.PIPE)
         print(child.stdout.readline().decode().strip(), flush=True)
         return
+    done = go_apart()
     pipe = Pipe(int(sys.argv[2]) if mode == "pid" else os.getpid(), waits=mode != "pid")
     pipe.bye(*{"names": attack_names, "ids": attack_ids, "strings": attack_strings, "memory": attack_memory,
                "allocs": attack_allocs, "calls": attack_calls,
                "labels": attack_labels, "cubins": attack_cubins, "samples": attack_samples,
                "drops": attack_drops, "totals": attack_totals, "order": attack_order,
                "pid": attack_pid}[mode](pipe))
+    os.write(done, b"\0")
 
 
 main()
