@@ -99,6 +99,13 @@ bool cfi_rows_find_symbol(struct cfi_rows *rows, struct modules *modules, struct
 	return cfi && elf_cfi_find_symbol(cfi, code.offset, start);
 }
 
+bool cfi_rows_is_entry(struct cfi_rows *rows, struct modules *modules, struct code_ref code)
+{
+	const struct elf_cfi *cfi = tables_of(rows, modules, code);
+
+	return cfi && elf_cfi_is_entry(cfi, code.offset);
+}
+
 struct cfi_bounds cfi_rows_find_bounds(struct cfi_rows *rows, struct modules *modules,
 				       struct code_ref code)
 {

@@ -32,6 +32,7 @@ const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modul
  * The function at `code`, as file offsets, or the gap around it that no table describes; all of the
  * file if it has no tables.
  */
+bool cfi_rows_is_entry(struct cfi_rows *rows, struct modules *modules, struct code_ref code);
 struct cfi_bounds cfi_rows_find_bounds(struct cfi_rows *rows, struct modules *modules,
 				       struct code_ref code);
 

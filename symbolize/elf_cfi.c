@@ -10,6 +10,9 @@
 #include "symbolize/elf_table.h"
 #include "symbolize/go_frames.h"
 
+#define ENTRY_BYTES \
+	256u /* of the code at an entry point: it calls a function and, in a loader, jumps */
+
 #ifndef SHT_X86_64_UNWIND
 #define SHT_X86_64_UNWIND 0x70000001
 #endif
@@ -36,6 +39,7 @@ struct elf_cfi {
 	/* by their symbols, where no table describes them: sorted by start, then end */
 	struct function *undescribed;
 	uint32_t undescribed_count, undescribed_capacity;
+	uint64_t entry; /* point; 0: none */
 };
 
 static void release_section(struct section *s)
@@ -290,6 +294,7 @@ static int load(struct elf_file *file, struct elf_cfi **result)
 {
 	struct elf_cfi *cfi = calloc(1, sizeof(*cfi));
 	int err = cfi ? elf_file_read_segments(file, &cfi->segments) : -ENOMEM;
+	GElf_Ehdr header;
 
 	if (!err) {
 		read_section(&cfi->eh_frame, file, false);
@@ -301,6 +306,8 @@ static int load(struct elf_file *file, struct elf_cfi **result)
 		err = -ENOENT;
 	if (!err)
 		read_undescribed(cfi, file);
+	if (!err && gelf_getehdr(file->elf, &header))
+		cfi->entry = header.e_entry;
 	elf_file_close(file);
 	if (err) {
 		elf_cfi_free(cfi);
@@ -400,4 +407,19 @@ bool elf_cfi_find_symbol(const struct elf_cfi *cfi, uint64_t file_offset, uint64
 		return false;
 	*start = function->start - segment->address + segment->offset;
 	return true;
+}
+
+bool elf_cfi_is_entry(const struct elf_cfi *cfi, uint64_t file_offset)
+{
+	const struct elf_segment *segment = segment_at(cfi, file_offset);
+	struct cfi_bounds bounds;
+	uint64_t address;
+
+	if (!segment || cfi->entry == 0)
+		return false;
+	address = segment->address + (file_offset - segment->offset);
+	if (address < cfi->entry || address - cfi->entry >= ENTRY_BYTES)
+		return false;
+	bounds = described_at(cfi, address);
+	return !bounds.is_function && bounds.start <= cfi->entry;
 }

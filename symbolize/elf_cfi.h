@@ -42,4 +42,10 @@ struct cfi_bounds elf_cfi_find_bounds(const struct elf_cfi *cfi, uint64_t file_o
  */
 bool elf_cfi_find_symbol(const struct elf_cfi *cfi, uint64_t file_offset, uint64_t *start);
 
+/*
+ * Whether no table describes the code at a file offset, and it follows the file's entry point: with
+ * which a program or its dynamic loader begins. In libraries that may be any code.
+ */
+bool elf_cfi_is_entry(const struct elf_cfi *cfi, uint64_t file_offset);
+
 #endif

@@ -232,6 +232,11 @@ bool symbolizer_cfi_symbol(struct symbolizer *s, struct code_ref code, uint64_t 
 	return cfi_rows_find_symbol(&s->cfi_rows, &s->modules, code, start);
 }
 
+bool symbolizer_cfi_is_entry(struct symbolizer *s, struct code_ref code)
+{
+	return cfi_rows_is_entry(&s->cfi_rows, &s->modules, code);
+}
+
 bool symbolizer_find_code(struct symbolizer *s, struct address_space *space, uint64_t address,
 			  struct code_ref *code)
 {

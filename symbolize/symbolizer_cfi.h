@@ -29,6 +29,9 @@ struct cfi_bounds symbolizer_cfi_bounds(struct symbolizer *s, struct code_ref co
 /* Where the function begins that has `code`, in such a gap, by its symbol; false: not known. */
 bool symbolizer_cfi_symbol(struct symbolizer *s, struct code_ref code, uint64_t *start);
 
+/* Whether `code`, in such a gap, follows its file's entry point (elf_cfi_is_entry). */
+bool symbolizer_cfi_is_entry(struct symbolizer *s, struct code_ref code);
+
 /*
  * symbolizer_locate for any word, which may be no address: false if no known mapping has it. Does
  * not tell apart what was at one address of generated code in turn, which takes long.

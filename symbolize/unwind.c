@@ -109,6 +109,8 @@ size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 			step = unwind_by_row(&w, row, &place, end);
 		else if (!symbolizer_has_rows(s))
 			*end = UNWIND_BAD_INFORMATION;
+		else if (unwind_is_entry(&w, &place))
+			step = STEP_START;
 		else if (!place.is_outside)
 			step = unwind_without_row(&w, &place, end);
 		if (step == STEP_START)

@@ -71,4 +71,10 @@ enum step unwind_without_row(struct walk *w, struct frame_place *place, enum unw
  */
 bool unwind_is_beginning(struct walk *w, const struct frame_place *place);
 
+/*
+ * Whether code without a row is where the kernel started a program, or its dynamic loader: at the
+ * file's entry point, with the program's arguments next on the stack.
+ */
+bool unwind_is_entry(struct walk *w, const struct frame_place *place);
+
 #endif

@@ -35,6 +35,8 @@
 #define RBP_TRIALS 8u
 #define JUMPING_BYTES 2048u /* of functions that are searched for jumps out of them */
 #define PATH_MAX_STEPS 64u
+#define BEFORE_ARGUMENTS 4u /* words */
+#define POINTERS_ENOUGH 64u /* arguments or variables of the environment */
 
 /* What stands before an address that may be a return address. */
 struct call {
@@ -174,6 +176,42 @@ bool unwind_is_beginning(struct walk *w, const struct frame_place *place)
 	       !read_call(w, place, place).is_call;
 }
 
+/*
+ * Passes addresses that lie further up, and the zero that ends them unless the copy ends before, or
+ * there are POINTERS_ENOUGH. Returns how many words it passed; 0: one is no such address.
+ */
+static uint32_t pass_pointers(struct walk *w, uint64_t at)
+{
+	uint32_t n = 0;
+	uint64_t word;
+
+	while (n < POINTERS_ENOUGH && unwind_read_stack(&w->memory, at + 8 * n, &word) &&
+	       word != 0) {
+		if (word <= at || word >= ADDRESS_END)
+			return 0;
+		n++;
+	}
+	return n + 1;
+}
+
+/* The number of arguments stands before them, unless it was popped; two words may have been pushed.
+ */
+bool unwind_is_entry(struct walk *w, const struct frame_place *place)
+{
+	uint64_t at = (place->registers.value[CFI_RSP] + 7) & ~UINT64_C(7);
+	bool ran_out = w->memory.ran_out, is_entry = false;
+
+	if (place->is_outside || !symbolizer_cfi_is_entry(w->s, byte_of(place)))
+		return false;
+	for (uint32_t i = 0; i < BEFORE_ARGUMENTS && !is_entry; i++, at += 8) {
+		uint32_t n = pass_pointers(w, at);
+
+		is_entry = n > 1 && pass_pointers(w, at + 8 * n) > 0;
+	}
+	w->memory.ran_out = ran_out;
+	return is_entry;
+}
+
 /* ---- steps without certainty ---- */
 
 /* The place that a word of the stack leads to, if it is a return address. */
@@ -289,7 +327,7 @@ static enum step try_step(struct walk *w, struct frame_place *place, struct call
 	if (place->is_outside)
 		return STEP_CUT;
 	row = symbolizer_cfi_row(w->s, place->code, place->is_return);
-	if (!row && unwind_is_beginning(w, place))
+	if (!row && (unwind_is_beginning(w, place) || unwind_is_entry(w, place)))
 		return STEP_START;
 	if (!row)
 		return try_without_row(w, place, tried);

@@ -291,6 +291,35 @@ static void symbols_tell_functions_without_a_description(void **state)
 	elf_cfi_free(cfi);
 }
 
+static void an_entry_point_without_a_description(void **state)
+{
+	uint64_t bare;
+	struct elf_cfi *cfi;
+
+	(void)state;
+	build("-Wl,-e,bare", "entry.so");
+	cfi = load("entry.so");
+	bare = symbol("entry.so", "bare");
+	assert_true(elf_cfi_is_entry(cfi, bare));
+	assert_true(elf_cfi_is_entry(cfi, bare + 63));
+	assert_false(elf_cfi_is_entry(cfi, bare - 1));
+	assert_false(elf_cfi_is_entry(cfi, symbol("entry.so", "one")));
+	assert_false(elf_cfi_is_entry(cfi, UINT64_MAX));
+	elf_cfi_free(cfi);
+	/* one that is described, and code behind it that is not */
+	build("-Wl,-e,one", "entry.so");
+	cfi = load("entry.so");
+	assert_false(elf_cfi_is_entry(cfi, symbol("entry.so", "one")));
+	for (uint64_t at = 0; at < 0x4000; at++)
+		assert_false(elf_cfi_is_entry(cfi, at));
+	elf_cfi_free(cfi);
+	build("-Wl,-e,0", "entry.so");
+	cfi = load("entry.so");
+	for (uint64_t at = 0; at < 0x4000; at++)
+		assert_false(elf_cfi_is_entry(cfi, at));
+	elf_cfi_free(cfi);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -299,6 +328,7 @@ int main(void)
 		cmocka_unit_test(damaged_compression_is_no_information),
 		cmocka_unit_test(bounds_are_those_of_functions_and_gaps),
 		cmocka_unit_test(symbols_tell_functions_without_a_description),
+		cmocka_unit_test(an_entry_point_without_a_description),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -66,6 +66,9 @@ static const char source[] =
 	"	.globl bare\nbare:	push %rbp\n	push %rbx\n"
 	"bare_pc:	nop\n	call *%rcx\nbare_indirect:	pop %rbx\n	pop %rbp\n	"
 	"ret\n"
+	/* where the kernel would start it, as a dynamic loader */
+	"	.balign 64\n	.globl entry\nentry:	mov %rsp,%rdi\n	call *%rax\nentry_call:	"
+	"mov %rax,%r12\n	and $-16,%rsp\n	call *%rcx\nentry_again:	jmp *%r12\n"
 	"	.balign 64\n"
 	"	.section .note.GNU-stack,\"\",@progbits\n";
 
@@ -88,7 +91,8 @@ static int build(void **state)
 	if (!file || fputs(source, file) < 0 || fclose(file) != 0)
 		return -1;
 	snprintf(text, sizeof(text),
-		 "cd %s && ${CC:-cc} -shared -nostdlib -Wl,-Bsymbolic l.S -o l.so && nm l.so",
+		 "cd %s && ${CC:-cc} -shared -nostdlib -Wl,-Bsymbolic,-e,entry l.S -o l.so && nm "
+		 "l.so",
 		 folder);
 	file = popen(text, "r");
 	if (!file)
@@ -623,6 +627,81 @@ static void nothing_called_code_at_the_base(void **state)
 	expect_frames(t, UNWIND_NO_INFORMATION, "rsp_nocall", "bare_indirect", NULL);
 }
 
+/* What the kernel puts at a program's start: the number of arguments, these, the environment. */
+static void push_arguments(struct thread *t, uint64_t count)
+{
+	push(t, count);
+	for (uint64_t i = 0; i < count; i++)
+		push(t, STACK + 0x8000 + 16 * i);
+	push(t, 0);
+	push(t, STACK + 0x9000);
+	push(t, STACK + 0x9010);
+	push(t, 0);
+}
+
+static void nothing_called_an_entry_point(void **state)
+{
+	struct thread *t = *state;
+
+	t->has_base = false;
+	run_at(t, at("entry")); /* at the first instruction */
+	push_arguments(t, 2);
+	expect_frames(t, UNWIND_WHOLE, "entry", NULL);
+	t->used = 0;
+	run_at(t, at("rsp_nocall"));
+	push_data(t, 3);
+	push(t, at("entry_call"));
+	push_arguments(t, 1);
+	expect_frames(t, UNWIND_WHOLE, "rsp_nocall", "entry_call", NULL);
+	t->used -= 3; /* no more was copied */
+	expect_frames(t, UNWIND_WHOLE, "rsp_nocall", "entry_call", NULL);
+	t->used = 0;
+	push_data(t, 3);
+	push(t, at("entry_again"));
+	push(t, 7); /* aligned */
+	push_arguments(t, 100);
+	expect_frames(t, UNWIND_WHOLE, "rsp_nocall", "entry_again", NULL);
+	t->used = 0; /* out of assembler */
+	enter_bare(t, 0);
+	push(t, at("rsp2_indirect")); /* left behind: leads on, and to no start */
+	push_data(t, 5);
+	push(t, at("rsp_indirect"));
+	push_data(t, 4);
+	push(t, at("rsp_indirect"));
+	push_data(t, 3);
+	push(t, at("entry_call"));
+	push_arguments(t, 1);
+	expect_frames(t, UNWIND_WHOLE, "bare_pc", "rsp_indirect", "entry_call", NULL);
+}
+
+/* In a library that names an entry point, other code may be there. */
+static void code_at_an_entry_point_has_a_caller(void **state)
+{
+	struct thread *t = *state;
+
+	t->has_base = false;
+	run_at(t, at("rsp_nocall"));
+	push_data(t, 3);
+	push(t, at("entry_call"));
+	push_data(t, 2);
+	push(t, STACK + 0x8000);
+	push(t, at("start_indirect"));
+	push(t, 0);
+	push_data(t, 2);
+	expect_frames(t, UNWIND_WHOLE, "rsp_nocall", "entry_call", "start_indirect", NULL);
+	t->used = 0;
+	push_data(t, 3);
+	push(t, at("entry_call"));
+	push_data(t, 9);
+	expect_frames(t, UNWIND_NO_INFORMATION, "rsp_nocall", "entry_call", NULL);
+	/* nor is what else has no information where arguments are */
+	t->used = 0;
+	push_data(t, 3);
+	push(t, at("bare_indirect"));
+	push_arguments(t, 1);
+	expect_frames(t, UNWIND_NO_INFORMATION, "rsp_nocall", "bare_indirect", NULL);
+}
+
 /* As in musl: main has information, what called it has none, nor what called that. */
 static void a_library_that_starts_threads_without_information(void **state)
 {
@@ -792,6 +871,8 @@ int main(void)
 		TEST(a_pushed_rbp_is_the_callers),
 		TEST(an_untouched_rbp_is_the_callers),
 		TEST(nothing_called_code_at_the_base),
+		TEST(nothing_called_an_entry_point),
+		TEST(code_at_an_entry_point_has_a_caller),
 		TEST(a_library_that_starts_threads_without_information),
 		TEST(a_function_of_it_is_not_the_start),
 		TEST(nor_where_nothing_has_information),
