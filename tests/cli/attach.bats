@@ -411,7 +411,7 @@ seen_children()
 		until grep -q 'attached to 1' theirs/stderr; do sleep 0.1; done
 		echo >go
 		until [ "\$(grep -c ready out.theirs)" = 2 ]; do sleep 0.1; done
-		sleep 1
+		until [ "\$(awk '{ print \$14 }' "/proc/$target/stat")" -ge 50 ]; do sleep 0.1; done
 		kill -TERM \$! && wait \$!
 	END
 	as_tester sh look.sh

@@ -181,7 +181,7 @@ is_left()
 	launches=$(first_number '^Samples: .* ([0-9]+) launches, .*')
 	calls=$(first_number '^ *([0-9]+) .* cudaLaunchKernel$')
 	# a library learns up to 50 ms later that recording is over
-	[ "$launches" -gt 50 ]
+	[ "$launches" -gt 10 ]
 	[ "$calls" -ge "$launches" ]
 	[ "$calls" -lt $((launches * 3 / 2)) ]
 }

@@ -382,7 +382,7 @@ print(memory() - before)'
 @test "2,000 short processes leave no memory behind" {
 	local grown
 
-	run_profile -F 199 --by process -o out.folded python3 -c "$come_and_go" "$workloads/launches"
+	run_command "${in_small_pages[@]}" "$profile" -F 199 --by process -o out.folded python3 -c "$come_and_go" "$workloads/launches"
 	expect_status 0
 	expect_totals out.folded
 	expect_line stderr ' 500 GPU kernels '

@@ -32,7 +32,8 @@ load hosts
 }
 
 @test "stacks of the program's own making: whole up to where they begin, no memory is kept" {
-	profile_host "$hosts/coroutines" 500 100
+	needs_command python3
+	profile_host "${in_small_pages[@]}" "$hosts/coroutines" 500 100
 	expect_launches 1200
 	expect_line stacks '^Stacks: 100\.0 % '
 	expect_line out.folded '^coroutine;(nested;){21}launch_many;cudaLaunchKernel;\[GPU_Kernel\]from_coroutine'

@@ -139,7 +139,7 @@ has_printed_after()
 	wait_until grep -q work stdout
 	kill -USR2 "$pid"
 	wait_until grep -qx 'Snapshot 1 is written' stderr
-	expect_no_line out.1.folded 'endless'
+	expect_no_line out.1.folded '\[GPU_Kernel\]endless'
 	run_profile --from out.1.profile -o again.json
 	kill -KILL "$(child_of "$pid")"
 	finish_profile

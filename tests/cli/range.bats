@@ -58,7 +58,7 @@ shown()
 @test "between cudaProfilerStart and cudaProfilerStop, whichever thread launches" {
 	in_ranges --range cudaProfilerApi -o out.profile -o out.trace.json "$workloads/in_range" 3
 	expect_equal inside "$(weight_of out.folded 'GPU_Kernel\]inside')" 15000
-	expect_no_line out.folded 'outside|not captured'
+	expect_no_line out.folded '\[GPU_Kernel\]outside|_outside[; ]|not captured'
 	expect_line stderr '^Recorded: what was in the range cudaProfilerApi, which was entered 3 times$'
 	expect_line stderr '^  16 GPU operations were launched outside \(0.016 ms\): left out$'
 	expect_line stderr ' 15 launches, 15 GPU kernels '
@@ -70,7 +70,7 @@ shown()
 @test "a range that stays open" {
 	in_ranges --range cudaProfilerApi "$workloads/in_range" 2 open
 	expect_equal inside "$(weight_of out.folded 'GPU_Kernel\]inside')" 10000
-	expect_no_line out.folded 'outside'
+	expect_no_line out.folded '\[GPU_Kernel\]outside|_outside[; ]'
 }
 
 @test "a range that one thread starts and another one ends" {
@@ -118,7 +118,7 @@ shown()
 	g++ -std=gnu++17 -O1 -pthread -I"$root" -o handed handed.cpp -L"$fake_cuda" -lcudart -l:libnvToolsExt.so.1 -ldl
 	in_ranges --range step ./handed
 	expect_equal inside "$(weight_of out.folded 'GPU_Kernel\]inside')" 5000
-	expect_no_line out.folded outside
+	expect_no_line out.folded '\[GPU_Kernel\]outside'
 	expect_line stderr '^Recorded: what was in the range step, which was entered 2 times$'
 	expect_line stderr '^  3 GPU operations were launched outside '
 }
@@ -129,13 +129,13 @@ shown()
 	expect_status 0
 	expect_equal inside "$(weight_of out.folded 'GPU_Kernel\]inside')" 25000
 	[ "$(weight_of out.folded ';burn_inside')" -gt 0 ]
-	expect_no_line out.folded 'burn_outside|not sampled'
+	expect_no_line out.folded 'burn_outside|\[not sampled'
 }
 
 @test "with --last, and in snapshots" {
 	in_ranges --range cudaProfilerApi --last 1m "$workloads/in_range" 2
 	expect_equal inside "$(weight_of out.folded 'GPU_Kernel\]inside')" 10000
-	expect_no_line out.folded 'outside'
+	expect_no_line out.folded '\[GPU_Kernel\]outside|_outside[; ]'
 }
 
 @test "a range that nobody enters" {
@@ -150,7 +150,7 @@ shown()
 	in_ranges --range cudaProfilerApi --by process sh -c \
 		"'$workloads/in_range' 1 & '$workloads/launches' 10; wait"
 	expect_equal inside "$(weight_of out.folded 'GPU_Kernel\]inside')" 5000
-	expect_no_line out.folded '^launches|outside'
+	expect_no_line out.folded '^launches|\[GPU_Kernel\]outside|_outside[; ]'
 }
 
 @test "what it does not go with" {

@@ -134,7 +134,7 @@ expect_each_way()
 @test "no waits without --waits" {
 	run_profile -gpu-only --unit ns -o out.folded "$workload"
 	expect_status 0
-	expect_no_line out.folded 'waiting|launched at|Synchronize'
+	expect_no_line out.folded '\[waiting|launched at|cuda[A-Za-z]*Synchronize'
 	expect_no_line stderr 'wait|Wait'
 	expect_totals out.folded
 	run_profile -gpu-only -o out.folded sh -c 'echo "<${PROFILE_WAITS-unset}>"'

@@ -433,7 +433,7 @@ static void mutate(const char *flags, uint64_t first_round, uint64_t rounds)
 			if (prng_chance(&p, 3))
 				EXPECT(&p, ftruncate(fd, (off_t)prng_below(&p, length)) == 0);
 			close(fd);
-			alarm(20); /* a mutant must not keep us */
+			alarm(600); /* a mutant must not keep us */
 			ask_everywhere("mutant");
 			alarm(0);
 		}
