@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include "profiler/base/cuda_functions.h"
 #include "profiler/collect/pythons.h"
@@ -1071,6 +1072,16 @@ static uint32_t verified(const struct bpf_source_options *options, uint32_t *pro
 	return total;
 }
 
+/* Close to what Linux 6.18 goes through; the verifiers of other kernels are better or worse at it.
+ */
+static uint32_t verified_most(uint32_t most)
+{
+	struct utsname name;
+
+	assert_int_equal(uname(&name), 0);
+	return strncmp(name.release, "6.18.", 5) == 0 ? most : 2 * most;
+}
+
 static void programs_are_quick_to_verify(void **state)
 {
 	struct bpf_source_options options = {.sample_hz = 50, .launches = true, .calls = true};
@@ -1080,11 +1091,11 @@ static void programs_are_quick_to_verify(void **state)
 	assert_in_range(programs, 6, 12);
 	if (total == 0)
 		SKIP("before Linux 5.16 the kernel does not tell");
-	assert_in_range(total, 1000, 31000); /* 28,600 with Linux 6.18 */
+	assert_in_range(total, 1000, verified_most(31000)); /* 28,600 */
 	options.times = true;
 	total = verified(&options, &programs);
 	assert_in_range(programs, 10, 17);
-	assert_in_range(total, 1000, 106000); /* 93,000 with Linux 6.18 */
+	assert_in_range(total, 1000, verified_most(106000)); /* 93,000 */
 }
 
 int main(void)
