@@ -585,6 +585,7 @@ static void test_many_symbols_load(void **state)
 	uint64_t base;
 
 	(void)state;
+	SKIP_UNDER_VALGRIND();
 	snprintf(path, sizeof(path), "%s/many.S", folder);
 	file = fopen(path, "w");
 	assert_non_null(file);

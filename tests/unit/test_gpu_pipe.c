@@ -322,6 +322,7 @@ static void the_number_of_programs_is_bounded(void **state)
 	const char *kernel_name;
 	char line[1000];
 
+	SKIP_UNDER_VALGRIND();
 	for (uint32_t i = 1; i <= many + 1; i++) {
 		int n = snprintf(
 			line, sizeof(line),

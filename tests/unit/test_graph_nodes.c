@@ -306,6 +306,7 @@ static void a_numbers_newest_graphs_are_known(void **state)
 	const uint32_t rounds = 10 * GRAPH_NODES_MAX, kept = GRAPH_NODES_MAX / 2 - 1;
 	struct graph_nodes *g = *state;
 
+	SKIP_UNDER_VALGRIND();
 	made(g, ID(1, 0), 10);
 	made(g, ID(1, 1), 11);
 	for (uint32_t i = 0; i < rounds; i++) {

@@ -56,7 +56,7 @@ static void nothing_that_a_terminal_obeys_is_printed(void **state)
 	assert_string_equal(shown("\xc0\xaf \xed\xa0\x80 \xe2\x82"), "?? ??? ??\n");
 	assert_string_equal(shown("\xf4\x90\x80\x80 \xff"), "???? ?\n");
 	for (int a = 1; a < 256; a++) {
-		for (int b = 1; b < 256; b++) {
+		for (int b = 1; b < 256; b += (int)unit_stride()) {
 			const char text[] = {(char)a, (char)b, 'x', 0};
 			const unsigned char *c = (const unsigned char *)shown(text);
 

@@ -39,10 +39,10 @@ static inline uint64_t unit_number(const char *variable, uint64_t otherwise)
 	return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-/* Of a random test: under valgrind a tenth, for it takes ten to thirty times as long. */
+/* Of a random test: under valgrind a thirtieth, for it takes ten to thirty times as long. */
 static inline uint64_t unit_rounds(uint64_t rounds)
 {
-	return unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? (rounds + 9) / 10 : rounds);
+	return unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? (rounds + 29) / 30 : rounds);
 }
 
 /* Of a loop over all places: each, under valgrind every seventh. */
@@ -102,6 +102,13 @@ static inline uint64_t prng_bits(struct prng *p, uint32_t bits)
 	do {                                            \
 		print_message("skipped: %s\n", reason); \
 		skip();                                 \
+	} while (0)
+
+/* In a test that is about a size, which valgrind takes long for: sanitizers run it. */
+#define SKIP_UNDER_VALGRIND()                                                              \
+	do {                                                                               \
+		if (getenv("UNDER_VALGRIND"))                                              \
+			SKIP("its size takes too long under valgrind; sanitizers run it"); \
 	} while (0)
 
 /* stderr goes to a memory file between begin and end. */
