@@ -21,6 +21,7 @@
 #include "symbolize/proc_file.h"
 
 #define STOP_NS 200000000u  /* for a thread that sleeps, to stop */
+#define EXEC_NS 2000000000u /* for an exec to come to its stop */
 #define HURRY_NS 300000000u /* for a call that goes on when it is told to hurry */
 #define SLEEP_NS 700000000u /* in a call, without a moment of CPU time */
 #define CALL_LOOK_NS 50000000u
@@ -164,26 +165,6 @@ static bool has_signal(pid_t pid, pid_t tid, uint64_t blocked)
 
 /* ---- stops ---- */
 
-/* Waits for the next one. 0, -ESRCH: it has ended; -ETIMEDOUT. */
-static int wait_stop(pid_t tid, uint64_t deadline_ns, int *status)
-{
-	long pause_ns = 20000;
-
-	for (;;) {
-		pid_t n = waitpid(tid, status, WNOHANG | __WALL | __WNOTHREAD);
-
-		if (n == tid)
-			return WIFSTOPPED(*status) ? 0 : -ESRCH;
-		if (n < 0 && errno != EINTR)
-			return -ESRCH;
-		if (monotonic_ns() > deadline_ns)
-			return -ETIMEDOUT;
-		nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
-		if (pause_ns < 1000000)
-			pause_ns *= 2;
-	}
-}
-
 static bool is_event_stop(int status)
 {
 	return status >> 16 == PTRACE_EVENT_STOP;
@@ -203,6 +184,55 @@ static int resume(pid_t tid, int how, int signal)
 static void detach(pid_t tid, int signal)
 {
 	ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal);
+}
+
+/*
+ * Lets go of a thread that executes another program as a process's first thread, whose id it then
+ * has. -ESRCH; -ETIMEDOUT: it has not come so far, and is let go with our thread.
+ */
+static int let_go_of_first(pid_t pid)
+{
+	uint64_t deadline_ns = monotonic_ns() + EXEC_NS;
+	int status;
+
+	for (;;) {
+		pid_t n = waitpid(pid, &status, WNOHANG | __WALL | __WNOTHREAD);
+
+		if (n == pid && WIFSTOPPED(status))
+			detach(pid, 0);
+		if (n == pid || (n < 0 && errno != EINTR)) /* ECHILD: it is not traced by us */
+			return -ESRCH;
+		if (monotonic_ns() > deadline_ns)
+			return -ETIMEDOUT;
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+}
+
+/*
+ * Waits for the next stop. 0; -ETIMEDOUT; -ESRCH: the thread has ended, or runs another program,
+ * which may have more rights than the user: then it was let go, and nothing of it is touched.
+ */
+static int wait_stop(const struct borrowed_thread *t, uint64_t deadline_ns, int *status)
+{
+	long pause_ns = 20000;
+
+	for (;;) {
+		pid_t n = waitpid(t->tid, status, WNOHANG | __WALL | __WNOTHREAD);
+
+		if (n == t->tid && WIFSTOPPED(*status) && *status >> 16 == PTRACE_EVENT_EXEC) {
+			detach(t->tid, 0);
+			return -ESRCH;
+		}
+		if (n == t->tid)
+			return WIFSTOPPED(*status) ? 0 : -ESRCH;
+		if (n < 0 && errno != EINTR)
+			return t->tid == t->pid ? -ESRCH : let_go_of_first(t->pid);
+		if (monotonic_ns() > deadline_ns)
+			return -ETIMEDOUT;
+		nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
+		if (pause_ns < 1000000)
+			pause_ns *= 2;
+	}
 }
 
 static int get_registers(pid_t tid, struct user_regs_struct *registers)
@@ -323,11 +353,12 @@ int borrowed_thread_take(struct borrowed_thread *t, pid_t pid, pid_t tid)
 	t->pid = pid;
 	t->tid = tid;
 	t->is_returned = false;
-	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD))
+	/* an exec stops it, whatever it had to do before: what it runs then is never touched */
+	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)))
 		return -errno;
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
 		return -errno;
-	err = wait_stop(tid, deadline, &status);
+	err = wait_stop(t, deadline, &status);
 	if (err)
 		return err;
 	if (!is_event_stop(status) || WSTOPSIG(status) != SIGTRAP) {
@@ -565,7 +596,7 @@ static int abandon(struct borrowed_thread *t, uint64_t function)
 	int status;
 
 	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) ||
-	    wait_stop(t->tid, monotonic_ns() + STOP_NS, &status) != 0)
+	    wait_stop(t, monotonic_ns() + STOP_NS, &status) != 0)
 		return -ETIMEDOUT;
 	if (get_registers(t->tid, &r) == 0 && r.rip == function && r.rsp == t->frame) {
 		set_back(t, delivered(status));
@@ -587,7 +618,7 @@ static int await_stop(struct borrowed_thread *t, uint64_t *deadline, int *status
 
 	for (;;) {
 		uint64_t now = monotonic_ns(), until = now + CALL_LOOK_NS;
-		int err = wait_stop(t->tid, until < *deadline ? until : *deadline, status);
+		int err = wait_stop(t, until < *deadline ? until : *deadline, status);
 
 		if (err != -ETIMEDOUT || monotonic_ns() > *deadline)
 			return err;
@@ -684,7 +715,7 @@ static void leave_call(struct borrowed_thread *t)
 	set_signals(t->tid, t->signals);
 	if (set_registers(t->tid, &r) != 0 || ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) ||
 	    resume(t->tid, PTRACE_CONT, 0) != 0 ||
-	    wait_stop(t->tid, monotonic_ns() + STOP_NS, &status) != 0)
+	    wait_stop(t, monotonic_ns() + STOP_NS, &status) != 0)
 		return; /* it has ended */
 	set_back(t, delivered(status));
 }

@@ -892,9 +892,8 @@ static void take_stack(struct session *s, const struct stack_event *event)
 		collect_python_code(s->collect, (const struct stack_python_code *)event);
 		break;
 	case STACK_EVENT_CPU_USED:
-		if (event->flags & STACK_EVENT_EXEC)
-			recording_access(s->recording, (pid_t)event->pid,
-					 !(event->flags & STACK_EVENT_NO_ACCESS));
+		if (event->flags & STACK_EVENT_NO_ACCESS)
+			recording_no_access(s->recording, (pid_t)event->pid);
 		if (event->flags & STACK_EVENT_ENDS)
 			collect_wait_status(s->collect, (pid_t)event->pid, event->time_ns,
 					    (int)(event->flags >> STACK_EVENT_STATUS_AT));

@@ -16,21 +16,20 @@ enum { KIND_SAMPLE = 1, KIND_LAUNCH = 2, FLAG_CUT = 1 };
 
 #define STACK_FRAMES_MAX 512 /* of a recorded stack, without the kernel's */
 
-#define HELD_MAX_BYTES (1u << 20) /* of mappings, until it is known whether they are recorded */
+#define HELD_MAX_BYTES (4u << 20) /* of mappings of one process */
 
 struct recording {
 	FILE *pipe;
 	FILE *events;
 	int err;               /* why the pipe's bytes could not all be written: -errno */
-	bool tells_access;     /* recording_access is called */
-	struct id_map waiting; /* by pid: mappings of a new program, a struct held */
-	struct id_map hidden;  /* pids of processes that the user may not look into */
+	bool holds_maps;       /* until a stack shows that the user may look into the process */
+	struct id_map waiting; /* by pid: what is held, a struct held */
 };
 
 /* Lines that are recorded if the user may look into the process. */
 struct held {
 	size_t bytes;
-	char *lines; /* ends with a NUL */
+	char *lines;
 };
 
 static FILE *open_file(const char *prefix, const char *suffix)
@@ -55,13 +54,13 @@ static FILE *open_file(const char *prefix, const char *suffix)
 	return file;
 }
 
-struct recording *recording_open(const char *prefix, bool tells_access)
+struct recording *recording_open(const char *prefix, bool holds_maps)
 {
 	struct recording *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
-	r->tells_access = tells_access;
+	r->holds_maps = holds_maps;
 	r->pipe = open_file(prefix, "pipe");
 	if (r->pipe)
 		r->events = open_file(prefix, "events");
@@ -101,7 +100,6 @@ int recording_close(struct recording *r)
 	while (id_map_next(&r->waiting, &position, &pid, &value))
 		free_held((struct held *)(uintptr_t)value);
 	id_map_release(&r->waiting);
-	id_map_release(&r->hidden);
 	err = r->err;
 	pipe_err = close_file(r->pipe);
 	events_err = close_file(r->events);
@@ -144,59 +142,55 @@ static void drop_held(struct recording *r, pid_t pid)
 		free_held(held);
 }
 
-/* Holds the mappings of a new program from here on. Without memory for that they are left out. */
-static void begin_program(struct recording *r, pid_t pid)
+static void write_held(struct recording *r, pid_t pid)
 {
-	struct held *held;
-	uint64_t *value;
+	struct held *held = take_held(r, pid);
 
-	drop_held(r, pid);
-	id_map_get(&r->hidden, (uint32_t)pid);
-	held = calloc(1, sizeof(*held));
-	value = held ? id_map_get(&r->waiting, (uint32_t)pid) : NULL;
-	if (value)
-		*value = (uint64_t)(uintptr_t)held;
-	else
-		free(held);
+	if (!held)
+		return;
+	fwrite(held->lines, 1, held->bytes, r->events);
+	free_held(held);
 }
 
-static void hold(struct held *held, const char *line, size_t bytes)
+/* Without memory, or with too many of them, lines are left out. */
+static void hold(struct recording *r, pid_t pid, const char *lines, size_t bytes)
 {
-	char *lines = held->bytes + bytes < HELD_MAX_BYTES
-			      ? realloc(held->lines, held->bytes + bytes + 1)
-			      : NULL;
+	uint64_t *value = id_map_get(&r->waiting, (uint32_t)pid);
+	struct held *held;
+	char *grown;
 
-	if (!lines)
+	if (!value)
 		return;
-	held->lines = lines;
-	memcpy(lines + held->bytes, line, bytes + 1);
+	held = *value ? (struct held *)(uintptr_t)*value : calloc(1, sizeof(*held));
+	*value = (uint64_t)(uintptr_t)held;
+	if (!held) {
+		id_map_remove(&r->waiting, (uint32_t)pid);
+		return;
+	}
+	grown = held->bytes + bytes < HELD_MAX_BYTES ? realloc(held->lines, held->bytes + bytes)
+						     : NULL;
+	if (!grown)
+		return;
+	held->lines = grown;
+	memcpy(grown + held->bytes, lines, bytes);
 	held->bytes += bytes;
 }
 
-void recording_access(struct recording *r, pid_t pid, bool may_look)
+void recording_no_access(struct recording *r, pid_t pid)
 {
-	struct held *held;
-
-	if (!r)
-		return;
-	held = take_held(r, pid);
-	if (may_look) {
-		id_map_remove(&r->hidden, (uint32_t)pid);
-		if (held && held->lines)
-			fputs(held->lines, r->events);
-	}
-	if (held)
-		free_held(held);
+	if (r)
+		drop_held(r, pid);
 }
 
-/* Lets a child of fork be as its parent is. */
-static void inherit_access(struct recording *r, pid_t parent, pid_t child)
+/* Lets a child of fork have what waits for its parent. */
+static void inherit_held(struct recording *r, pid_t parent, pid_t child)
 {
+	const uint64_t *value = id_map_find(&r->waiting, (uint32_t)parent);
+	const struct held *held = value ? (const struct held *)(uintptr_t)*value : NULL;
+
 	drop_held(r, child);
-	if (id_map_find(&r->hidden, (uint32_t)parent))
-		id_map_get(&r->hidden, (uint32_t)child);
-	else
-		id_map_remove(&r->hidden, (uint32_t)child);
+	if (held && held->bytes)
+		hold(r, child, held->lines, held->bytes);
 }
 
 static void write_map(FILE *to, const struct process_event *e)
@@ -213,14 +207,12 @@ static void write_map(FILE *to, const struct process_event *e)
 
 static void record_map(struct recording *r, const struct process_event *e)
 {
-	const uint64_t *waits = id_map_find(&r->waiting, (uint32_t)e->pid);
 	char *line = NULL;
 	size_t bytes = 0;
 	FILE *stream;
 
-	if (!waits) {
-		if (!id_map_find(&r->hidden, (uint32_t)e->pid))
-			write_map(r->events, e);
+	if (!r->holds_maps) {
+		write_map(r->events, e);
 		return;
 	}
 	stream = open_memstream(&line, &bytes);
@@ -228,7 +220,7 @@ static void record_map(struct recording *r, const struct process_event *e)
 		return;
 	write_map(stream, e);
 	if (fclose(stream) == 0)
-		hold((struct held *)(uintptr_t)*waits, line, bytes);
+		hold(r, e->pid, line, bytes);
 	free(line);
 }
 
@@ -242,14 +234,13 @@ void recording_process_event(struct recording *r, const struct process_event *e)
 			fprintf(r->events, "thread %" PRIu64 " %d %d\n", e->time_ns, (int)e->pid,
 				(int)e->tid);
 		} else {
-			inherit_access(r, e->parent, e->pid);
+			inherit_held(r, e->parent, e->pid);
 			fprintf(r->events, "fork %" PRIu64 " %d %d\n", e->time_ns, (int)e->parent,
 				(int)e->pid);
 		}
 		break;
 	case PROCESS_EXEC:
-		if (r->tells_access)
-			begin_program(r, e->pid);
+		drop_held(r, e->pid);
 		fprintf(r->events, "exec %" PRIu64 " %d\n", e->time_ns, (int)e->pid);
 		break;
 	case PROCESS_EXIT:
@@ -274,6 +265,8 @@ void recording_stack(struct recording *r, const struct collect *collect,
 
 	if (!r)
 		return;
+	if (!(e->flags & (STACK_EVENT_NO_ACCESS | STACK_EVENT_IN_EXEC | STACK_EVENT_NO_MEMORY)))
+		write_held(r, (pid_t)e->pid);
 	frames = collect_last_frames(collect, &count, &is_whole);
 	fprintf(r->events, "stack %" PRIu64 " %u %u %d %u %d %u %u", (uint64_t)e->time_ns, e->pid,
 		e->tid, is_launch ? KIND_LAUNCH : KIND_SAMPLE, e->launch_function,

@@ -19,8 +19,8 @@
  * zeros: kernel addresses are confidential.
  *
  * A recording contains paths and addresses of the target, but none of its data. It has no mappings
- * of programs that the user may not look into (bpf/access.bpf.h). That is known soon after an exec,
- * so mappings wait for it.
+ * of programs that the user may not look into (bpf/access.bpf.h): mappings wait for the first stack
+ * of the process that shows that the user may, even if the record of an exec was lost.
  */
 #ifndef PROFILER_SOURCES_RECORDING_H
 #define PROFILER_SOURCES_RECORDING_H
@@ -31,10 +31,10 @@
 struct recording;
 
 /*
- * Returns NULL with errno set if the files cannot be created. `tells_access`: each exec is followed
- * by recording_access.
+ * Returns NULL with errno set if the files cannot be created. `holds_maps`: stacks say whether the
+ * user may look into their process, as BPF's do.
  */
-struct recording *recording_open(const char *prefix, bool tells_access);
+struct recording *recording_open(const char *prefix, bool holds_maps);
 
 /* 0, or -errno if anything could not be written. NULL is allowed. */
 int recording_close(struct recording *recording);
@@ -44,8 +44,8 @@ void recording_pipe(struct recording *recording, const void *bytes, size_t size)
 void recording_target(struct recording *recording, pid_t pid);
 void recording_process_event(struct recording *recording, const struct process_event *event);
 
-/* Notes whether the user may look into the program that the process has just executed. */
-void recording_access(struct recording *recording, pid_t pid, bool may_look);
+/* Drops mappings that wait: the process has executed a program that the user may not look into. */
+void recording_no_access(struct recording *recording, pid_t pid);
 
 /* A sample or launch, after `collect` has unwound it. */
 void recording_stack(struct recording *recording, const struct collect *collect,

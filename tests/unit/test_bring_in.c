@@ -4,6 +4,7 @@
  * had been, whatever state a process is in.
  */
 #include "unit.h"
+#include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -749,6 +750,96 @@ static void test_nothing_is_written_into_another_program(void **state)
 	assert_int_equal(end(&t), 0);
 }
 
+/* What the borrowed thread is made to call: it becomes a program that may have more rights. */
+static int executed_go;
+
+static void become_executed(void)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "read -r _ <&%d; exit 7", executed_go);
+	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	_exit(1);
+}
+
+static void *pause_in_thread(void *argument)
+{
+	for (;;)
+		syscall(SYS_pause);
+	return argument;
+}
+
+static void pause_alone(struct target *t)
+{
+	executed_go = t->go[0];
+	pause_in_thread(NULL);
+}
+
+static void pause_in_another(struct target *t)
+{
+	pthread_t thread;
+
+	executed_go = t->go[0];
+	pthread_create(&thread, NULL, pause_in_thread, NULL);
+	pthread_join(thread, NULL);
+}
+
+static pid_t second_thread_of(pid_t pid)
+{
+	char path[64];
+	pid_t second = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	while (!second) {
+		DIR *tasks = opendir(path);
+		struct dirent *entry;
+
+		assert_non_null(tasks);
+		while ((entry = readdir(tasks))) {
+			pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+			if (tid > 0 && tid != pid)
+				second = tid;
+		}
+		closedir(tasks);
+	}
+	return second;
+}
+
+/* The call executes another program. It is let go at once, untouched, whatever the call was. */
+static void expect_let_go(void (*run)(struct target *t), bool is_first)
+{
+	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	struct remote_memory memory;
+	static struct borrowed_thread thread;
+	const struct borrowed_call call = {.function = (uint64_t)(uintptr_t)become_executed,
+					   .data = "text",
+					   .data_size = 5,
+					   .patience_ns = 10000000000};
+	struct target t = start(run);
+	pid_t tid = is_first ? t.pid : second_thread_of(t.pid);
+	int status;
+
+	wait_sleep(tid, SYS_pause);
+	assert_int_equal(remote_memory_open(&memory, t.pid, calls), 0);
+	memset(&thread, 0, sizeof(thread));
+	thread.memory = &memory;
+	assert_int_equal(borrowed_thread_take(&thread, t.pid, tid), 0);
+	assert_int_equal(borrowed_thread_call(&thread, &call), -ESRCH);
+	remote_memory_close(&memory);
+	bounded_caller_free(calls);
+	assert_int_equal(write(t.go[1], "go\n", 3), 3);
+	status = end(&t);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+static void test_a_call_that_executes_another_program(void **state)
+{
+	(void)state;
+	expect_let_go(pause_alone, true);
+	expect_let_go(pause_in_another, false);
+}
+
 static int ends[2]; /* of a connection */
 
 static void receive_all(struct target *t)
@@ -921,6 +1012,7 @@ int main(void)
 		cmocka_unit_test(test_thread_with_limits),
 		cmocka_unit_test(test_another_program_meanwhile),
 		cmocka_unit_test(test_nothing_is_written_into_another_program),
+		cmocka_unit_test(test_a_call_that_executes_another_program),
 		cmocka_unit_test(test_calls_that_wait_for_all),
 		cmocka_unit_test(test_at_work),
 		cmocka_unit_test(test_copy_that_does_not_begin),

@@ -422,46 +422,70 @@ static void record_map(struct recording *r, pid_t pid, const char *path)
 					   .mapping = {.start = 1, .end = 2, .path = path}});
 }
 
+/* A stack of the process, with these flags. */
+static void record_stack(struct recording *r, const struct collect *c, pid_t pid, uint32_t flags)
+{
+	recording_stack(r, c,
+			&(struct stack_event){.time_ns = 9, .pid = (uint32_t)pid, .flags = flags},
+			false);
+}
+
 static void mappings_of_hidden_programs_are_left_out(void **state)
 {
 	char folder[] = "/tmp/test_recording_XXXXXX", prefix[64], path[80], *events;
 	struct recording *recording;
+	struct collect *c = new_collect();
 
 	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(prefix, sizeof(prefix), "%s/run", folder);
 	recording = recording_open(prefix, true);
 	assert_non_null(recording);
-	record_map(recording, 1, "/before");
 	record_exec(recording, 1, 1, "/open");
-	recording_access(recording, 1, true);
+	record_fork(recording, 1, 2); /* has its mappings, too */
+	record_stack(recording, c, 1, 0);
 	record_map(recording, 1, "/open_later");
+	record_stack(recording, c, 1, 0);
+	record_stack(recording, c, 2, 0);
+	/* while it executes the next program nothing is known of that */
 	record_exec(recording, 1, 2, "/secret");
-	record_fork(recording, 1, 2); /* of another process with this pid: not known yet */
-	recording_access(recording, 1, false);
+	record_stack(recording, c, 1, STACK_EVENT_IN_EXEC);
+	recording_no_access(recording, 1);
 	record_map(recording, 1, "/secret_later");
+	record_stack(recording, c, 1, STACK_EVENT_NO_ACCESS);
 	record_fork(recording, 1, 3);
-	record_map(recording, 3, "/secret_childs");
+	record_stack(recording, c, 3, STACK_EVENT_NO_ACCESS);
 	record_exec(recording, 3, 3, "/childs");
-	recording_access(recording, 3, true);
-	record_exec(recording, 1, 4, "/unknown"); /* it is not told any more */
+	record_stack(recording, c, 3, 0);
+	/* the record of its exec was lost */
+	record_map(recording, 3, "/unseen_secret");
+	recording_no_access(recording, 3);
+	record_stack(recording, c, 3, STACK_EVENT_NO_ACCESS);
 	assert_int_equal(recording_close(recording), 0);
 	snprintf(path, sizeof(path), "%s.events", prefix);
 	events = take_file(path);
 	snprintf(path, sizeof(path), "%s.pipe", prefix);
 	free(take_file(path));
 	assert_int_equal(rmdir(folder), 0);
-	assert_string_equal(events, "map 0 1 1 2 0 0 0 0 /before\n"
-				    "exec 1 1\n"
-				    "map 1 1 1000 2000 0 0 0 0 /open\n"
-				    "map 0 1 1 2 0 0 0 0 /open_later\n"
-				    "exec 2 1\n"
+	assert_string_equal(events, "exec 1 1\n"
 				    "fork 0 1 2\n"
+				    "map 1 1 1000 2000 0 0 0 0 /open\n"
+				    "stack 9 1 0 1 0 0 0 0\n"
+				    "map 0 1 1 2 0 0 0 0 /open_later\n"
+				    "stack 9 1 0 1 0 0 0 0\n"
+				    "map 1 1 1000 2000 0 0 0 0 /open\n"
+				    "stack 9 2 0 1 0 0 0 0\n"
+				    "exec 2 1\n"
+				    "stack 9 1 0 1 0 0 0 0\n"
+				    "stack 9 1 0 1 0 0 0 0\n"
 				    "fork 0 1 3\n"
+				    "stack 9 3 0 1 0 0 0 0\n"
 				    "exec 3 3\n"
 				    "map 3 3 1000 2000 0 0 0 0 /childs\n"
-				    "exec 4 1\n");
+				    "stack 9 3 0 1 0 0 0 0\n"
+				    "stack 9 3 0 1 0 0 0 0\n");
 	free(events);
+	collect_free(c);
 }
 
 static void nothing_is_recorded_without_a_recording(void **state)
