@@ -8,7 +8,9 @@
  * piece of the stack (unwind_scan.c says which of several). Reads nothing else from the process;
  * code is read from its file.
  *
- * A stack is whole when it ends where threads begin, and each step there was certain.
+ * A stack is whole when it ends where threads begin, and each step there was certain. A program and
+ * its dynamic loader begin at their files' entry points, with the program's arguments next on the
+ * stack.
  */
 #ifndef SYMBOLIZE_UNWIND_H
 #define SYMBOLIZE_UNWIND_H

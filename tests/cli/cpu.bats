@@ -45,9 +45,9 @@ within_points()
 }
 
 @test "a program that forks, starts threads and executes itself: known shares, many samples" {
-	run_profile -cpu-only -F 997 -o out.folded "$workloads/cpu_mix" 8000
+	run_profile -cpu-only -F 997 -o out.folded "$workloads/cpu_mix" 5000
 	expect_status 0
-	expect stdout <<<'main_work 1600 thread_work 2000 child_work 2400 reexec_work 2000'
+	expect stdout <<<'main_work 1000 thread_work 1250 child_work 1500 reexec_work 1250'
 	expect_folded out.folded
 	expect_totals out.folded
 	shares_of out.folded

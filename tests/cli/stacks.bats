@@ -32,7 +32,7 @@ leaf_share()
 
 @test "CPU samples of a program without frame pointers: whole, in order, in known shares" {
 	needs_root
-	run_profile -cpu-only -F 997 -o out.folded "$workloads/no_frame_pointers" 6000
+	run_profile -cpu-only -F 997 -o out.folded "$workloads/no_frame_pointers" 3000
 	expect_status 0
 	cat stacks
 	at_least 'whole stacks' "$(percent 'CPU samples')" 99
