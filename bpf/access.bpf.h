@@ -138,10 +138,10 @@ __noinline int is_open(const struct looked_at *at)
 	    !owns_userns(userns))
 		return 0;
 	mm = BPF_CORE_READ(task, mm);
-	return !mm || is_dumpable(mm) || owns_userns((__u64)BPF_CORE_READ(mm, user_ns));
+	return mm && (is_dumpable(mm) || owns_userns((__u64)BPF_CORE_READ(mm, user_ns)));
 }
 
-/* Returns whether the user may look into the task. One that has no memory has none to see. */
+/* Returns whether the user may look into the task, which has memory: without, that is not known. */
 static __always_inline bool may_look_into(const struct task_struct *task)
 {
 	const struct looked_at at = {(__u64)task};

@@ -192,6 +192,22 @@ struct taken {
 };
 
 /*
+ * Returns 1 if a process whose thread has given back its memory was open to the user before that.
+ * One that has memory, and is not open, is remembered as such.
+ */
+__noinline int was_open(__u32 pid, int has_memory)
+{
+	__u32 key = pid; /* before Linux 6.2 keys have to lie on the stack */
+	struct stack_process *process = bpf_map_lookup_elem(&tracked, &key);
+
+	if (!process)
+		return 0;
+	if (has_memory)
+		process->is_open = 0;
+	return process->is_open;
+}
+
+/*
  * The process's first stack ends where its arguments begin, a thread's at the C library's
  * data of the thread. A stack anywhere else does not reach across either. At a process's first
  * instruction there is none: the number of arguments stands for it.
@@ -218,7 +234,7 @@ static __always_inline void begin_taking(struct taken *t, struct task_struct *ta
 		t->flags = STACK_EVENT_NO_MEMORY;
 		t->above = 0;
 	}
-	t->is_hidden = !may_look_into(task);
+	t->is_hidden = !may_look_into(task) && !was_open(t->sight.pid, mm != 0);
 	t->flags |= STACK_EVENT_NO_ACCESS * t->is_hidden;
 }
 

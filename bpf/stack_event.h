@@ -107,7 +107,8 @@ struct stack_program {
 };
 
 struct stack_process {
-	__u64 self; /* the kernel's struct signal_struct of the process; 0: unknown */
+	__u64 self;    /* the kernel's struct signal_struct of the process; 0: unknown */
+	__u64 is_open; /* the user may look into it, as far as was seen: for when it ends */
 	struct stack_program program;
 };
 

@@ -143,6 +143,8 @@ int enter_function(struct pt_regs *ctx)
 	if (is_launch && !is_recorded(launches_from_ns))
 		return 0;
 	begin_taking(&taken, task, ctx->sp);
+	if (taken.is_hidden)
+		return 0;
 	state = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!state) {
 		/* and it will be missing */
@@ -201,7 +203,7 @@ int enter_driver(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 pid = current_process(task);
 
-	if (pid && is_in(&tracked, pid))
+	if (pid && is_in(&tracked, pid) && may_look_into(task))
 		send_value(task, pid, STACK_EVENT_USES_DRIVER, 0, 0);
 	return 0;
 }
@@ -472,6 +474,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	}
 	begun.self = signal_of(child);
+	begun.is_open = may_look_into(child);
 	begun.program.mm = (__u64)BPF_CORE_READ(child, mm);
 	if (bpf_map_update_elem(&tracked, &to, &begun, BPF_ANY))
 		COUNT(untracked_processes);
@@ -535,17 +538,18 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
 	__u32 pid = process_of(task), flags = STACK_EVENT_EXEC;
-	struct stack_program *program = pid ? program_of(pid) : 0;
+	struct stack_process *process = pid ? bpf_map_lookup_elem(&tracked, &pid) : 0;
 	__u64 now_ns = bpf_ktime_get_ns();
 
 	bpf_task_storage_delete(&threads, task);
 	if (!pid)
 		return 0;
 	bpf_map_delete_elem(&timed, &pid);
-	if (!program)
+	if (!process)
 		return 0;
-	begin_program(task, pid, now_ns, program);
-	if (!may_look_into(task))
+	begin_program(task, pid, now_ns, &process->program);
+	process->is_open = may_look_into(task);
+	if (!process->is_open)
 		flags |= STACK_EVENT_NO_ACCESS;
 	send_used(task, pid, now_ns, flags, used_ns(task));
 	return 0;

@@ -4,14 +4,16 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/statfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define UNMAPPED 65534 /* whom a user namespace does not know, root outside of it above all */
-#define MAX_LINKS 40   /* as many as the kernel follows */
-#define MAX_TRIES 10   /* somebody makes and removes the file meanwhile */
+#define UNMAPPED 65534       /* stands for users whom a user namespace does not know */
+#define MAP_BYTES (64 << 10) /* of /proc/self/uid_map: 340 lines at most */
+#define MAX_LINKS 40         /* as many as the kernel follows */
+#define MAX_TRIES 10         /* somebody makes and removes the file meanwhile */
 
 struct walk {
 	struct guarded_path *end;
@@ -28,6 +30,25 @@ struct walk {
 static bool is_other(uid_t uid)
 {
 	return uid != geteuid() && uid != 0;
+}
+
+bool guarded_is_unmapped(uid_t uid)
+{
+	char *text = uid == UNMAPPED ? malloc(MAP_BYTES) : NULL, *line;
+	int fd = text ? open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC) : -1;
+	ssize_t n = fd >= 0 ? read(fd, text, MAP_BYTES - 1) : 0;
+	unsigned int inside, outside, count;
+	bool is_known = n <= 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (n > 0)
+		text[n] = '\0';
+	for (line = n > 0 ? text : NULL; line && *line; line = strchr(line, '\n'), line += !!line)
+		is_known |= sscanf(line, "%u %u %u", &inside, &outside, &count) == 3 &&
+			    uid >= inside && uid - inside < count;
+	free(text);
+	return !is_known;
 }
 
 static bool is_shared(const struct stat *folder)
@@ -65,7 +86,12 @@ static int check_name(struct walk *w, const struct stat *folder, const struct st
 		if (!is_link && st->st_nlink > 1)
 			return -GUARDED_LINKED;
 	}
-	if (is_link && is_other(st->st_uid) && st->st_uid != UNMAPPED) {
+	/* a second name for a file of somebody else than the folder's owner, who may have made it
+	 */
+	if (!is_link && !S_ISDIR(st->st_mode) && st->st_nlink > 1 && is_other(folder->st_uid) &&
+	    st->st_uid != folder->st_uid)
+		return -GUARDED_LINKED;
+	if (is_link && is_other(st->st_uid) && !guarded_is_unmapped(st->st_uid)) {
 		w->has_foreign_link = true;
 		w->foreign = st->st_uid;
 	}
@@ -205,8 +231,8 @@ static int walk_name(struct walk *w, bool is_last, int flags)
 	is_special = is_link && is_proc(g->folder);
 	if (is_link && is_last && flags & O_NOFOLLOW && w->rest[w->at] != '/')
 		err = -ELOOP;
-	if (!err && is_special && w->is_public)
-		err = -EACCES;
+	if (!err && is_special && (w->is_public || w->has_foreign_link))
+		err = w->is_public ? -EACCES : -GUARDED_OTHERS;
 	if (!err && !is_special && (w->is_public || strcmp(g->name, "..") != 0))
 		err = check_name(w, &folder, &g->st, is_last);
 	if (!err && is_link && !is_special)

@@ -11,15 +11,17 @@
  *
  *	- in a shared folder, links, files and FIFOs of others (GUARDED_OTHERS), and a file or FIFO
  *	  that has a second name (GUARDED_LINKED);
- *	- anywhere, a link of another user that leads to what is ours; for root, to what is not that
- *	  user's (GUARDED_OTHERS).
+ *	- in another user's folder, a second name of what is not that user's (GUARDED_LINKED);
+ *	- anywhere, a link of another user that leads to what is ours, or to a descriptor of a
+ *	  process; for root, to what is not that user's (GUARDED_OTHERS).
  *
  * Ours is what belongs to our effective user; what belongs to root is no other user's. Other users'
  * folders and what is in them may be used: who names them, means them. Links of /proc, to which
  * /dev/stdout and /dev/fd/N lead, are descriptors that were handed to us, and are followed.
  *
  * What was looked at is what is opened: a name that leads to something else meanwhile is an error
- * (-ESTALE). No memory is allocated.
+ * (-ESTALE). No memory stays
+ * allocated.
  */
 #ifndef SYMBOLIZE_GUARDED_PATH_H
 #define SYMBOLIZE_GUARDED_PATH_H
@@ -28,6 +30,12 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <sys/stat.h>
+
+/*
+ * Whether this is the number that the kernel shows for users whom our user namespace does not know,
+ * root outside of it above all. It may be a user of its own (nobody) elsewhere.
+ */
+bool guarded_is_unmapped(uid_t uid);
 
 /* No call for files returns these. */
 #define GUARDED_OTHERS EREMCHG

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "cupti_trace/gpu_wire.h"
 #include "symbolize/file_io.h"
+#include "symbolize/guarded_path.h"
 #include "symbolize/text.h"
 
 #define LIBRARY_NAME PAYLOAD_LIBRARY_NAME
@@ -26,7 +27,6 @@
 #define PIPE_BYTES (1 << 20)
 #define CLEANING_MS 100
 #define ACKNOWLEDGE_MS 1000
-#define UNMAPPED 65534 /* whom a user namespace does not know, root outside of it above all */
 
 /* The injection library, in .rodata by payload_blob.S. */
 extern const unsigned char payload_blob[];
@@ -176,7 +176,7 @@ static int check_parent(const char *parent)
 	if (stat(parent, &st) != 0)
 		return -errno;
 	if (st.st_uid != geteuid() && st.st_uid != 0 &&
-	    !(st.st_uid == UNMAPPED && st.st_mode & S_ISVTX))
+	    !(guarded_is_unmapped(st.st_uid) && st.st_mode & S_ISVTX))
 		return -EPERM;
 	return st.st_mode & S_IWOTH && !(st.st_mode & S_ISVTX) ? -EPERM : 0;
 }

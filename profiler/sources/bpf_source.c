@@ -507,7 +507,7 @@ static int set_viewer(struct bpf_source *s)
 
 int bpf_source_track(struct bpf_source *s, pid_t pid)
 {
-	const struct stack_process begun = {.program.began_ns = monotonic_ns()};
+	const struct stack_process begun = {.is_open = 1, .program.began_ns = monotonic_ns()};
 	int err = set_viewer(s);
 
 	return err ? err : put_in(s->bpf->maps.tracked, pid, &begun, sizeof(begun));

@@ -47,8 +47,11 @@ make_programs()
 		expect_line theirs/out.folded "is_${name}[^;]*;(is_$name;)?\[no access\] "
 	done
 	expect_line theirs/out.folded '^is_open.*;_start;.*;main;secret_work '
-	expect_no_line theirs/out.folded '^is_(setuid|setgid|unreadable|capable).*(_start|secret|main)'
-	expect_no_line theirs/out.folded '^is_closed.*secret'
+	# nothing else, at their end either
+	for name in setuid setgid unreadable capable; do
+		expect_no_line theirs/out.folded "^is_${name}[^;]*;is_$name;[^[]"
+	done
+	expect_no_line theirs/out.folded '^is_closed.*(secret|do_exit)'
 }
 
 @test "with file capabilities the same, also where threads wait, and who began them" {
@@ -71,8 +74,6 @@ make_programs()
 	as_tester "$profile" -q -cpu-only -F 997 --record theirs/run -o theirs/out.folded ./work
 	expect_status 0
 	expect_line theirs/run.events '^map .*/is_open$'
-	# it was open when it began
-	expect_line theirs/run.events '^map .*/is_closed$'
 	expect_no_line theirs/run.events '/is_(setuid|setgid|unreadable|capable)'
 }
 

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -319,7 +320,8 @@ static void processes_are_followed_to_their_end(void **state)
 			continue;
 		}
 		if (e->kind == STACK_EVENT_CPU_USED) {
-			assert_int_equal(e->flags, 0);
+			/* as its last thread began to end; and when all was released */
+			assert_int_equal(e->flags, reports ? 0 : STACK_EVENT_ENDS);
 			used = ((const struct stack_value *)e)->value;
 			reports++;
 			continue;
@@ -357,11 +359,48 @@ static void execs_are_reported(void **state)
 	assert_int_equal(used->event.flags, STACK_EVENT_EXEC);
 	before = used->value;
 	used = (const struct stack_value *)await(s, STACK_EVENT_CPU_USED, child.pid);
-	assert_int_equal(used->event.flags, 0);
+	assert_int_equal(used->event.flags, STACK_EVENT_ENDS);
 	assert_true(used->value >= before);
 	used = (const struct stack_value *)await(s, STACK_EVENT_CPU_USED, child.pid);
 	assert_true(used->value >= before);
 	bpf_source_close(s);
+}
+
+static void exit_with_3(void)
+{
+	_exit(3);
+}
+
+static void abort_at_once(void)
+{
+	const struct rlimit none = {0, 0};
+
+	setrlimit(RLIMIT_CORE, &none);
+	abort();
+}
+
+/* The status that BPF reports is the one that wait(2) gives. */
+static void expect_status(void (*run)(void))
+{
+	struct bpf_source *s = open_source(&(struct bpf_source_options){.sample_hz = 50});
+	struct child child = start_child(run);
+	const struct stack_value *ends;
+	int status;
+
+	assert_int_equal(bpf_source_track(s, child.pid), 0);
+	release_child(&child);
+	assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+	ends = (const struct stack_value *)await(s, STACK_EVENT_CPU_USED, child.pid);
+	assert_true(ends->event.flags & STACK_EVENT_ENDS);
+	assert_int_equal(ends->event.flags >> STACK_EVENT_STATUS_AT, status);
+	bpf_source_close(s);
+}
+
+static void ends_have_their_status(void **state)
+{
+	(void)state;
+	expect_status(exit_with_3);
+	expect_status(abort_at_once);
 }
 
 static void descendants_are_sampled_and_others_are_not(void **state)
@@ -598,6 +637,25 @@ static bool comes_next(struct bpf_source *s, uint16_t kind)
 	return event && event->kind == kind;
 }
 
+static void *drop_and_launch(void *unused)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {{0}};
+
+	if (syscall(SYS_capset, &head, none) == 0)
+		runtime_launch(1);
+	return unused;
+}
+
+/* In a thread, which alone gives them up. */
+static void launch_without_capabilities(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, drop_and_launch, NULL) == 0)
+		pthread_join(thread, NULL);
+}
+
 /* What the profiler does while the target runs; returns the number of failures. */
 static int work_as_nobody(struct bpf_source *s, const char *path)
 {
@@ -609,11 +667,13 @@ static int work_as_nobody(struct bpf_source *s, const char *path)
 		return 2; /* still privileged */
 	if (bpf_source_track(s, getpid()) != 0 || !bpf_source_follows(s, getpid()))
 		return 3;
+	/* as the profiler is while it runs; and the program has no capabilities */
+	prctl(PR_SET_DUMPABLE, 1);
 	if (bpf_source_set_python(s, getpid(), &python) != 0)
 		return 4;
 	if (probe(s, PROBE_LAUNCH, 0, (uintptr_t)runtime_launch, "cudaLaunchKernel", path) != 0)
 		return 5;
-	runtime_launch(1);
+	launch_without_capabilities();
 	if (!comes_next(s, STACK_EVENT_LAUNCH))
 		return 6;
 	if (!bpf_source_may_probe_returns())
@@ -621,7 +681,7 @@ static int work_as_nobody(struct bpf_source *s, const char *path)
 	if (probe(s, PROBE_CALL, getpid(), (uintptr_t)runtime_launch, "cudaLaunchKernel", path) ||
 	    bpf_source_time_calls(s, getpid(), true) != 0)
 		return 7;
-	runtime_launch(1);
+	launch_without_capabilities();
 	return comes_next(s, STACK_EVENT_CALL) && comes_next(s, STACK_EVENT_CALL_END) ? 0 : 8;
 }
 
@@ -1091,7 +1151,7 @@ static void programs_are_quick_to_verify(void **state)
 	assert_in_range(programs, 6, 12);
 	if (total == 0)
 		SKIP("before Linux 5.16 the kernel does not tell");
-	assert_in_range(total, 1000, verified_most(31000)); /* 28,600 */
+	assert_in_range(total, 1000, verified_most(33000)); /* 31,600 */
 	options.times = true;
 	total = verified(&options, &programs);
 	assert_in_range(programs, 10, 17);
@@ -1104,6 +1164,7 @@ int main(void)
 		cmocka_unit_test(children_are_sampled),
 		cmocka_unit_test(processes_are_followed_to_their_end),
 		cmocka_unit_test(execs_are_reported),
+		cmocka_unit_test(ends_have_their_status),
 		cmocka_unit_test(descendants_are_sampled_and_others_are_not),
 		cmocka_unit_test(samples_in_the_kernel_have_both_stacks),
 		cmocka_unit_test(a_clock_takes_one_descriptor_a_cpu),

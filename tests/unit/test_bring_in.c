@@ -144,6 +144,7 @@ static void wait_sleep(pid_t pid, long number)
 
 static enum bring_in_result bring(const struct target *t, const char *entry, char *message)
 {
+	enum bring_in_result result;
 	char text[32];
 	struct bring_in_request request = {.pid = t->pid,
 					   .library = library,
@@ -155,7 +156,9 @@ static enum bring_in_result bring(const struct target *t, const char *entry, cha
 					   .file_name = "libbring_test.so"};
 
 	snprintf(text, sizeof(text), "%d", strcmp(entry, "stay") == 0 ? t->go[0] : t->begun[1]);
-	return bring_in(&request, message);
+	result = bring_in(&request, message);
+	symbolizer_free(request.symbolizer);
+	return result;
 }
 
 static void bring_well(const struct target *t)

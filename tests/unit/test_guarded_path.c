@@ -117,7 +117,11 @@ static void second_names_are_refused(void **state)
 	assert_int_equal(opened_as(0, "s/fifo", O_RDWR), GUARDED_LINKED);
 	shell("grep -q precious mine");
 	assert_int_equal(opened_as(0, "plain/file", O_WRONLY | O_CREAT | O_TRUNC), 0);
-	shell("test ! -s mine");
+	shell("test ! -s mine; echo precious >mine; mkdir home; ln mine home/file; : >home/own;"
+	      "ln home/own home/twice; chown 4247 home home/own");
+	assert_int_equal(opened_as(0, "home/file", O_WRONLY | O_CREAT | O_TRUNC), GUARDED_LINKED);
+	shell("grep -q precious mine");
+	assert_int_equal(opened_as(0, "home/twice", O_WRONLY | O_CREAT | O_TRUNC), 0);
 }
 
 static void links_of_others_lead_to_nothing_of_ours(void **state)
@@ -145,6 +149,22 @@ static void links_of_others_lead_to_nothing_of_ours(void **state)
 	shell("chown -h 0 home/out home/way");
 	assert_int_equal(try_as(WE, "home/out"), 0);
 	assert_int_equal(try_as(WE, "home/way/new"), 0);
+}
+
+/* Nor to what a process has open; nobody is a user like others, where there is one. */
+static void links_of_others_lead_to_no_descriptor(void **state)
+{
+	(void)state;
+	if (!is_root())
+		skip();
+	shell("mkdir home; : >roots; ln -s /proc/1/fd/0 home/fd; ln -s /proc/1/root/etc/passwd "
+	      "home/root;"
+	      "ln -s ../roots home/nobodys; chown -hR 4247 home; chown -h 65534 home/nobodys");
+	assert_int_equal(try_as(0, "home/fd"), GUARDED_OTHERS);
+	assert_int_equal(try_as(0, "home/root"), GUARDED_OTHERS);
+	assert_int_equal(try_as(0, "home/nobodys"),
+			 guarded_is_unmapped(65534) ? 0 : GUARDED_OTHERS);
+	assert_false(guarded_is_unmapped(OTHER));
 }
 
 static void descriptors_are_followed(void **state)
@@ -249,6 +269,7 @@ int main(void)
 		cmocka_unit_test(own_names_are_used),
 		cmocka_unit_test(second_names_are_refused),
 		cmocka_unit_test(links_of_others_lead_to_nothing_of_ours),
+		cmocka_unit_test(links_of_others_lead_to_no_descriptor),
 		cmocka_unit_test(descriptors_are_followed),
 		cmocka_unit_test(paths_are_the_kernels),
 		cmocka_unit_test(what_has_changed_meanwhile_is_not_opened),

@@ -148,6 +148,7 @@ static struct heard *listen_to(const struct program *p)
 	/* while it is at work no other one comes */
 	if (bring_in(&request, message) != BRING_IN_ALREADY)
 		fail_msg("twice: %s", message);
+	symbolizer_free(request.symbolizer);
 	return h;
 }
 

@@ -10,6 +10,7 @@
 
 #include <alloca.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <string.h>
 
 enum { DEPTH = 28, TINY_NS = 1000, PAGE = 4096 };

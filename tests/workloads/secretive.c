@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * secretive [CPU_MS=300] [closed]: no CUDA. Works in secret_work, and waits in secret_wait, in a
- * thread, too. "closed": first makes itself undumpable, so that its user may not look into it.
- * Prints where secret_work is.
+ * thread, too, and ends with much memory, which the kernel takes a while to take back. "closed":
+ * first makes itself undumpable, so that its user may not look into it. Prints where secret_work
+ * is.
  */
 #include "burn.h"
 
@@ -34,6 +35,7 @@ static void *secret_thread(void *arg)
 
 int main(int argc, char **argv)
 {
+	static char memory[128 << 20];
 	unsigned long ms = argc > 1 ? strtoul(argv[1], NULL, 10) : 300;
 	pthread_t thread;
 
@@ -41,6 +43,8 @@ int main(int argc, char **argv)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	printf("%p\n", (void *)secret_work);
 	fflush(stdout);
+	memset(memory, 1, sizeof(memory));
+	__asm__ volatile("" : : "r"(memory) : "memory");
 	secret_work(ms / 3);
 	secret_wait();
 	if (pthread_create(&thread, NULL, secret_thread, &ms) != 0)
