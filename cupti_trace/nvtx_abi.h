@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The part of NVTX's binary interface to tools that is used, declared here so that building needs
- * no NVTX headers. Source: NVTX 3, nvtx3/nvToolsExt.h and nvtx3/nvtxDetail/nvtxTypes.h. Where those
- * are installed, tests/unit/test_nvtx_abi.c compares every value, offset and signature.
+ * no NVTX headers. Source: NVTX 3, nvtx3/nvToolsExt.h, nvtx3/nvToolsExtPayload.h, and
+ * nvtxTypes.h and nvtxExtTypes.h in nvtx3/nvtxDetail. Where those are installed,
+ * tests/unit/test_nvtx_abi.c compares every value, offset and signature.
  *
  * NVTX lies in the program itself. At its first call there it loads the library that
  * NVTX_INJECTION64_PATH names and calls its InitializeInjectionNvtx2 with a function that hands out
  * tables. The table NVTX_ABI_TABLE_CALLBACKS has a function that gives, for each module, an array
  * of places of function pointers: what the tool puts there is called from then on, what it leaves
  * alone does nothing. A program may hold several copies of NVTX; each does this for itself.
+ *
+ * Each extension of NVTX does the same at its own first call, after NVTX itself, and calls
+ * InitializeInjectionNvtxExtension with a description of its tables. That of payloads has functions
+ * which push, pop, start and end ranges of NVTX's own domains: a range that one interface opened
+ * may be closed by the other.
  */
 #ifndef CUPTI_TRACE_NVTX_ABI_H
 #define CUPTI_TRACE_NVTX_ABI_H
@@ -89,8 +95,84 @@ struct nvtx_abi_callbacks {
 
 typedef const void *(*nvtx_abi_get_export_table)(uint32_t table);
 
+/* ---- extensions ---- */
+
+enum { NVTX_ABI_EXTENSION_PAYLOAD = 2 };
+
+/* Places in the table of NVTX_ABI_EXTENSION_PAYLOAD. */
+enum {
+	NVTX_ABI_PAYLOAD_SCHEMA_REGISTER = 0,
+	NVTX_ABI_PAYLOAD_ENUM_REGISTER = 1,
+	NVTX_ABI_RANGE_PUSH_PAYLOAD = 3,
+	NVTX_ABI_RANGE_POP_PAYLOAD = 4,
+	NVTX_ABI_RANGE_START_PAYLOAD = 5,
+	NVTX_ABI_RANGE_END_PAYLOAD = 6,
+	NVTX_ABI_PAYLOAD_SIZE = 7,
+};
+
+/* nvtxExtModuleSegment_t. A slot with 0 is free: what the tool puts there is called. */
+struct nvtx_abi_segment {
+	size_t id;
+	size_t slot_count;
+	intptr_t *slots;
+};
+
+/* nvtxExtModuleInfo_t. A later version may be longer: `struct_size` is what the caller has. */
+struct nvtx_abi_extension {
+	uint16_t version;
+	uint16_t struct_size;
+	uint16_t module; /* NVTX_ABI_EXTENSION_PAYLOAD, or one that is not followed */
+	uint16_t compatibility;
+	size_t segment_count;
+	struct nvtx_abi_segment *segments;
+	intptr_t (*get_export)(uint32_t function);
+	const void *info;
+};
+
+/* nvtxPayloadData_t */
+struct nvtx_abi_payload {
+	uint64_t schema;
+	size_t size; /* SIZE_MAX: not given */
+	const void *data;
+};
+
+/* nvtxPayloadSchemaAttr_t and nvtxPayloadEnumAttr_t, of which fields are set by their masks. */
+struct nvtx_abi_schema {
+	uint64_t fields;
+	const char *name;
+	uint64_t type;
+	uint64_t flags;
+	const struct nvtx_abi_entry *entries;
+	size_t entry_count;
+	size_t size;
+	size_t alignment;
+	uint64_t id;
+	void *extension;
+};
+
+struct nvtx_abi_enumeration {
+	uint64_t fields;
+	const char *name;
+	const void *entries;
+	size_t entry_count;
+	size_t size;
+	uint64_t id;
+	void *extension;
+};
+
+#define NVTX_ABI_SCHEMA_HAS_ID (UINT64_C(1) << 8)
+#define NVTX_ABI_ENUMERATION_HAS_ID (UINT64_C(1) << 5)
+
+/* Ids of schemas from here on are the tool's; those below, the program's. */
+#define NVTX_ABI_SCHEMA_FIRST_OF_TOOL (UINT64_C(1) << 32)
+
+/* ---- exports ---- */
+
 /* What this library exports to NVTX 3, and to libnvToolsExt.so of NVTX 2. 1: success. */
 int InitializeInjectionNvtx2(nvtx_abi_get_export_table get_export_table);
 int InitializeInjectionNvtx(nvtx_abi_get_export_table get_export_table);
+
+/* The same to extensions of NVTX 3. */
+int InitializeInjectionNvtxExtension(struct nvtx_abi_extension *extension);
 
 #endif

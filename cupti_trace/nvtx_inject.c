@@ -5,7 +5,11 @@
  * Only ranges are followed; marks, names of categories, threads and CUDA objects keep doing
  * nothing. Of attributes, message and colour are read. Domains and registered strings are known by
  * small numbers, which are handed out as pointers; one that we did not hand out does no harm.
+ *
+ * Of the payload extension, ranges are followed; payloads are not read, so that a range that is
+ * opened with nothing but a payload has no message.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include "cupti_trace/gpu_wire.h"
 #include "cupti_trace/nvtx.h"
@@ -124,6 +128,67 @@ static void *domain_create_wide(const wchar_t *name)
 	return (void *)(uintptr_t)nvtx_domain_wide(name);
 }
 
+/* ---- the payload extension ---- */
+
+static int range_push_payload(const void *domain, const struct nvtx_abi_payload *payloads,
+			      size_t count)
+{
+	uint32_t number = domain_of(domain);
+
+	(void)payloads;
+	(void)count;
+	return nvtx_push(number, nvtx_name(number, NULL, 0), CALLER_SP);
+}
+
+static int range_pop_payload(const void *domain, const struct nvtx_abi_payload *payloads,
+			     size_t count)
+{
+	(void)payloads;
+	(void)count;
+	return nvtx_pop(domain_of(domain));
+}
+
+static uint64_t range_start_payload(const void *domain, const struct nvtx_abi_payload *payloads,
+				    size_t count)
+{
+	uint32_t number = domain_of(domain);
+
+	(void)payloads;
+	(void)count;
+	return nvtx_start(number, nvtx_name(number, NULL, 0), CALLER_SP);
+}
+
+static void range_end_payload(const void *domain, uint64_t range,
+			      const struct nvtx_abi_payload *payloads, size_t count)
+{
+	(void)domain;
+	(void)payloads;
+	(void)count;
+	nvtx_end(range);
+}
+
+/* Returns the program's id of a schema, or else a new one. */
+static uint64_t schema_id(bool has_id, uint64_t id)
+{
+	static _Atomic uint64_t next = NVTX_ABI_SCHEMA_FIRST_OF_TOOL;
+
+	return has_id ? id : atomic_fetch_add(&next, 1);
+}
+
+static uint64_t schema_register(const void *domain, const struct nvtx_abi_schema *schema)
+{
+	(void)domain;
+	return schema ? schema_id(schema->fields & NVTX_ABI_SCHEMA_HAS_ID, schema->id) : 0;
+}
+
+static uint64_t enumeration_register(const void *domain, const struct nvtx_abi_enumeration *e)
+{
+	(void)domain;
+	return e ? schema_id(e->fields & NVTX_ABI_ENUMERATION_HAS_ID, e->id) : 0;
+}
+
+/* ---- tables ---- */
+
 #define AS_FUNCTION(f) ((nvtx_abi_function)(f))
 
 static const nvtx_abi_function core[NVTX_ABI_CORE_SIZE] = {
@@ -148,6 +213,15 @@ static const nvtx_abi_function core2[NVTX_ABI_CORE2_SIZE] = {
 	[NVTX_ABI_DOMAIN_CREATE_W] = AS_FUNCTION(domain_create_wide),
 };
 
+static const nvtx_abi_function payload[NVTX_ABI_PAYLOAD_SIZE] = {
+	[NVTX_ABI_PAYLOAD_SCHEMA_REGISTER] = AS_FUNCTION(schema_register),
+	[NVTX_ABI_PAYLOAD_ENUM_REGISTER] = AS_FUNCTION(enumeration_register),
+	[NVTX_ABI_RANGE_PUSH_PAYLOAD] = AS_FUNCTION(range_push_payload),
+	[NVTX_ABI_RANGE_POP_PAYLOAD] = AS_FUNCTION(range_pop_payload),
+	[NVTX_ABI_RANGE_START_PAYLOAD] = AS_FUNCTION(range_start_payload),
+	[NVTX_ABI_RANGE_END_PAYLOAD] = AS_FUNCTION(range_end_payload),
+};
+
 static void fill(const struct nvtx_abi_callbacks *callbacks, uint32_t module,
 		 const nvtx_abi_function *functions, unsigned int count)
 {
@@ -168,21 +242,31 @@ static bool wants_frames(void)
 }
 
 /*
- * NVTX's ranges may be open before the program's first call of CUDA: an interpreter is looked for
- * now. Success is also returned where nothing is done: NVTX then does nothing, silently.
+ * Whether NVTX's calls are followed. Its ranges may be open before the program's first call of
+ * CUDA: an interpreter is looked for now.
  */
+static bool begin(void)
+{
+	if (!wants_frames() && !ranges_have_nvtx())
+		return false;
+	python_stack_look(NULL);
+	nvtx_follow(wants_frames(), ranges_have_nvtx());
+	return true;
+}
+
+/* Success is also returned where nothing is done: NVTX then does nothing, silently. */
 __attribute__((visibility("default"))) int
 InitializeInjectionNvtx2(nvtx_abi_get_export_table get_export_table)
 {
 	const struct nvtx_abi_callbacks *callbacks;
 
-	if ((!wants_frames() && !ranges_have_nvtx()) || !get_export_table)
+	if (!get_export_table)
 		return 1;
 	callbacks = get_export_table(NVTX_ABI_TABLE_CALLBACKS);
 	if (!callbacks || callbacks->struct_size < sizeof(*callbacks) || !callbacks->get_table)
 		return 1;
-	python_stack_look(NULL);
-	nvtx_follow(wants_frames(), ranges_have_nvtx());
+	if (!begin())
+		return 1;
 	fill(callbacks, NVTX_ABI_MODULE_CORE, core, NVTX_ABI_CORE_SIZE);
 	fill(callbacks, NVTX_ABI_MODULE_CORE2, core2, NVTX_ABI_CORE2_SIZE);
 	return 1;
@@ -196,4 +280,25 @@ __attribute__((visibility("default"))) int
 InitializeInjectionNvtx(nvtx_abi_get_export_table get_export_table)
 {
 	return InitializeInjectionNvtx2(get_export_table);
+}
+
+/*
+ * Extensions that are not followed, such as those of memory and of counters, keep doing nothing.
+ * Each calls this for itself, before any of its functions.
+ */
+__attribute__((visibility("default"))) int
+InitializeInjectionNvtxExtension(struct nvtx_abi_extension *extension)
+{
+	const struct nvtx_abi_segment *segment;
+
+	if (!extension ||
+	    extension->struct_size < offsetof(struct nvtx_abi_extension, get_export) ||
+	    extension->module != NVTX_ABI_EXTENSION_PAYLOAD || extension->segment_count == 0 ||
+	    !extension->segments || !extension->segments->slots || !begin())
+		return 1;
+	segment = &extension->segments[0];
+	for (size_t i = 0; i < NVTX_ABI_PAYLOAD_SIZE && i < segment->slot_count; i++)
+		if (payload[i])
+			segment->slots[i] = (intptr_t)payload[i];
+	return 1;
 }

@@ -48,6 +48,72 @@ expect_ranges()
 	expect_ranges
 }
 
+# NCCL opens ranges with attributes and closes them with a payload; NVIDIA's headers are in the program.
+@test "ranges that are closed with a payload, by NVTX's own headers" {
+	local include=${CUDA_HOME:-/usr/local/cuda}/include
+
+	[ -e "$include/nvtx3/nvToolsExtPayload.h" ] || skip "no NVTX headers in $include"
+	cat >payload.cpp <<-'END'
+		#include <nvtx3/nvToolsExtPayload.h>
+		#include "tests/workloads/gpu.h"
+		#include <cstring>
+
+		GPU_KERNEL(inside)
+		GPU_KERNEL(after)
+
+		static nvtxEventAttributes_t attributes(nvtxStringHandle_t name)
+		{
+			nvtxEventAttributes_t a;
+
+			memset(&a, 0, sizeof(a));
+			a.version = NVTX_VERSION;
+			a.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+			a.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+			a.message.registered = name;
+			return a;
+		}
+
+		int main()
+		{
+			nvtxDomainHandle_t nccl = nvtxDomainCreateA("NCCL");
+			nvtxStringHandle_t name = nvtxDomainRegisterStringA(nccl, "ncclCommInitRankConfig");
+			nvtxPayloadSchemaEntry_t entries[1] = {};
+			nvtxPayloadSchemaAttr_t schema = {};
+			nvtxEventAttributes_t a = attributes(name);
+			int rank = 5;
+
+			entries[0].type = NVTX_PAYLOAD_ENTRY_TYPE_INT;
+			schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+					   NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+					   NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
+					   NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
+			schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+			schema.entries = entries;
+			schema.numEntries = 1;
+			schema.schemaId = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START + 7;
+			nvtxPayloadData_t data = {nvtxPayloadSchemaRegister(nccl, &schema), sizeof(rank), &rank};
+			nvtxDomainRangePushEx(nccl, &a);
+			GPU_CHECK(GPU_LAUNCH(nullptr, 1000, inside));
+			int depth = nvtxRangePopPayload(nccl, &data, 1);
+			printf("%d %d\n", data.schemaId == schema.schemaId, depth);
+			nvtxRangeId_t range = nvtxDomainRangeStartEx(nccl, &a);
+			GPU_CHECK(GPU_LAUNCH(nullptr, 2000, inside));
+			nvtxRangeEndPayload(nccl, range, &data, 1);
+			GPU_CHECK(GPU_LAUNCH(nullptr, 4000, after));
+			printf("%d\n", nvtxRangePopPayload(nccl, &data, 1));
+			return cudaDeviceSynchronize() != cudaSuccess;
+		}
+	END
+	g++ -std=gnu++17 -O1 -pthread -I"$root" -isystem "$include" -o payload payload.cpp \
+		-L"$fake_cuda" -lcudart -ldl
+	trace ./payload
+	expect_equal stdout "$(cat stdout)" $'1 0\n-2'
+	expect out.folded <<-'END'
+		<*>;main;cudaLaunchKernel;[GPU_Kernel]after(unsigned long long) 4000
+		<*>;main;nvtx:NCCL:ncclCommInitRankConfig;cudaLaunchKernel;[GPU_Kernel]inside(unsigned long long) 3000
+	END
+}
+
 @test "no ranges without --nvtx" {
 	run_profile -gpu-only --unit ns -o out.folded "$workload"
 	expect_status 0

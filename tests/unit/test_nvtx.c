@@ -348,6 +348,88 @@ static void many_started_ranges(void **state)
 	}
 }
 
+/* ---- the payload extension ---- */
+
+#define SLOTS_OF_PROGRAM 63
+
+static int describe_extension(uint16_t size, uint16_t module, size_t slot_count, intptr_t *slots)
+{
+	struct nvtx_abi_segment segment = {.slot_count = slot_count, .slots = slots};
+	struct nvtx_abi_extension extension = {.version = 3,
+					       .struct_size = size,
+					       .module = module,
+					       .segment_count = 1,
+					       .segments = &segment};
+
+	memset(slots, 0, SLOTS_OF_PROGRAM * sizeof(*slots));
+	return InitializeInjectionNvtxExtension(&extension);
+}
+
+static uint32_t count_filled(const intptr_t *slots)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < SLOTS_OF_PROGRAM; i++)
+		n += slots[i] != 0;
+	return n;
+}
+
+#define PAYLOAD(result, place, ...) ((result(*)(void *, __VA_ARGS__))slots[NVTX_ABI_##place])
+
+static void ranges_closed_with_a_payload(void **state)
+{
+	struct nvtx_abi_attributes a = attributes(NVTX_ABI_MESSAGE_ASCII, "init");
+	struct nvtx_abi_payload data = {.schema = 1, .size = 1, .data = "x"};
+	intptr_t slots[SLOTS_OF_PROGRAM];
+	void *domain = create("NCCL");
+	uint64_t range;
+
+	(void)state;
+	assert_int_equal(describe_extension(sizeof(struct nvtx_abi_extension),
+					    NVTX_ABI_EXTENSION_PAYLOAD, SLOTS_OF_PROGRAM, slots),
+			 1);
+	assert_int_equal(count_filled(slots), 6);
+	/* what is opened with attributes, as NCCL does it, and what is opened with a payload */
+	push("outer");
+	assert_int_equal(domain_push(domain, &a), 0);
+	assert_int_equal(PAYLOAD(int, RANGE_PUSH_PAYLOAD, void *, size_t)(domain, &data, 1), 1);
+	assert_int_equal(PAYLOAD(int, RANGE_POP_PAYLOAD, void *, size_t)(domain, &data, 1), 1);
+	assert_int_equal(PAYLOAD(int, RANGE_POP_PAYLOAD, void *, size_t)(domain, NULL, 0), 0);
+	expect_open("outer");
+	assert_int_equal(PAYLOAD(int, RANGE_POP_PAYLOAD, void *, size_t)(domain, &data, 1),
+			 NVTX_ABI_NO_PUSH_POP_TRACKING);
+	range = start("started");
+	expect_open("outer", "started");
+	PAYLOAD(void, RANGE_END_PAYLOAD, uint64_t, void *, size_t)(domain, range, &data, 1);
+	range = PAYLOAD(uint64_t, RANGE_START_PAYLOAD, void *, size_t)(NULL, &data, 1);
+	expect_open("outer", "[unnamed]");
+	end(range);
+	expect_open("outer");
+	/* the default domain */
+	assert_int_equal(PAYLOAD(int, RANGE_POP_PAYLOAD, void *, size_t)(NULL, &data, 1), 0);
+	expect_none_open();
+}
+
+static void extensions_that_are_not_followed(void **state)
+{
+	const uint16_t size = sizeof(struct nvtx_abi_extension), payloads = 2;
+	intptr_t slots[SLOTS_OF_PROGRAM];
+
+	(void)state;
+	assert_int_equal(InitializeInjectionNvtxExtension(NULL), 1);
+	assert_int_equal(describe_extension(size, 1, SLOTS_OF_PROGRAM, slots), 1);
+	assert_int_equal(count_filled(slots), 0);
+	assert_int_equal(describe_extension(8, payloads, SLOTS_OF_PROGRAM, slots), 1);
+	assert_int_equal(count_filled(slots), 0);
+	/* a program with an older, shorter table */
+	assert_int_equal(describe_extension(size, payloads, 5, slots), 1);
+	assert_int_equal(count_filled(slots), 4);
+	unsetenv(GPU_WIRE_NVTX_ENV);
+	assert_int_equal(describe_extension(size, payloads, SLOTS_OF_PROGRAM, slots), 1);
+	assert_int_equal(count_filled(slots), 0);
+	setenv(GPU_WIRE_NVTX_ENV, "1", 1);
+}
+
 /* ---- places ---- */
 
 static struct seen seen;
@@ -572,6 +654,8 @@ int main(void)
 		cmocka_unit_test(too_deep_ranges_keep_the_balance),
 		cmocka_unit_test(threads_have_their_own_ranges_and_may_end_others),
 		cmocka_unit_test(many_started_ranges),
+		cmocka_unit_test(ranges_closed_with_a_payload),
+		cmocka_unit_test(extensions_that_are_not_followed),
 		cmocka_unit_test(ranges_are_inside_the_function_that_opened_them),
 		cmocka_unit_test(another_place_is_another_stack),
 		cmocka_unit_test(ranges_go_between_frames),

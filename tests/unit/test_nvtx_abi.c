@@ -12,6 +12,10 @@
 #define NVTX_SUPPORT_STATIC_INJECTION_LIBRARY 1
 #include <nvtx3/nvToolsExt.h>
 #define HAVE_NVTX 1
+#if __has_include(<nvtx3/nvToolsExtPayload.h>)
+#include <nvtx3/nvToolsExtPayload.h>
+#define HAVE_PAYLOADS 1
+#endif
 #endif
 
 #ifdef HAVE_NVTX
@@ -110,9 +114,132 @@ static void nvtx_calls_us(void **state)
 
 #endif
 
+/* ---- the payload extension ---- */
+
+#ifdef HAVE_PAYLOADS
+
+SAME(NVTX_ABI_EXTENSION_PAYLOAD, NVTX_EXT_PAYLOAD_MODULEID);
+SAME(NVTX_ABI_PAYLOAD_SCHEMA_REGISTER, NVTX3EXT_CBID_nvtxPayloadSchemaRegister);
+SAME(NVTX_ABI_PAYLOAD_ENUM_REGISTER, NVTX3EXT_CBID_nvtxPayloadEnumRegister);
+SAME(NVTX_ABI_RANGE_PUSH_PAYLOAD, NVTX3EXT_CBID_nvtxRangePushPayload);
+SAME(NVTX_ABI_RANGE_POP_PAYLOAD, NVTX3EXT_CBID_nvtxRangePopPayload);
+SAME(NVTX_ABI_RANGE_START_PAYLOAD, NVTX3EXT_CBID_nvtxRangeStartPayload);
+SAME(NVTX_ABI_RANGE_END_PAYLOAD, NVTX3EXT_CBID_nvtxRangeEndPayload);
+SAME(NVTX_ABI_SCHEMA_HAS_ID, NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID);
+SAME(NVTX_ABI_ENUMERATION_HAS_ID, NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID);
+SAME(NVTX_ABI_SCHEMA_FIRST_OF_TOOL, NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START);
+
+#define FIELD_OF(our_type, ours, their_type, theirs)                         \
+	SAME(offsetof(struct our_type, ours), offsetof(their_type, theirs)); \
+	SAME(sizeof(((struct our_type *)0)->ours), sizeof(((their_type *)0)->theirs))
+#define SEGMENT(ours, theirs) FIELD_OF(nvtx_abi_segment, ours, nvtxExtModuleSegment_t, theirs)
+SEGMENT(id, segmentId);
+SEGMENT(slot_count, slotCount);
+SEGMENT(slots, functionSlots);
+SAME(sizeof(struct nvtx_abi_segment), sizeof(nvtxExtModuleSegment_t));
+
+#define EXTENSION(ours, theirs) FIELD_OF(nvtx_abi_extension, ours, nvtxExtModuleInfo_t, theirs)
+EXTENSION(version, nvtxVer);
+EXTENSION(struct_size, structSize);
+EXTENSION(module, moduleId);
+EXTENSION(compatibility, compatId);
+EXTENSION(segment_count, segmentsCount);
+EXTENSION(segments, segments);
+EXTENSION(get_export, getExportFunction);
+EXTENSION(info, extInfo);
+SAME(sizeof(struct nvtx_abi_extension), sizeof(nvtxExtModuleInfo_t));
+
+#define PAYLOAD(ours, theirs) FIELD_OF(nvtx_abi_payload, ours, nvtxPayloadData_t, theirs)
+PAYLOAD(schema, schemaId);
+PAYLOAD(size, size);
+PAYLOAD(data, payload);
+SAME(sizeof(struct nvtx_abi_payload), sizeof(nvtxPayloadData_t));
+
+#define SCHEMA(ours, theirs) FIELD_OF(nvtx_abi_schema, ours, nvtxPayloadSchemaAttr_t, theirs)
+SCHEMA(fields, fieldMask);
+SCHEMA(name, name);
+SCHEMA(type, type);
+SCHEMA(flags, flags);
+SCHEMA(entries, entries);
+SCHEMA(entry_count, numEntries);
+SCHEMA(size, payloadStaticSize);
+SCHEMA(alignment, packAlign);
+SCHEMA(id, schemaId);
+
+#define ENUMERATION(ours, theirs) \
+	FIELD_OF(nvtx_abi_enumeration, ours, nvtxPayloadEnumAttr_t, theirs)
+ENUMERATION(fields, fieldMask);
+ENUMERATION(name, name);
+ENUMERATION(entries, entries);
+ENUMERATION(entry_count, numEntries);
+ENUMERATION(size, sizeOfEnum);
+ENUMERATION(id, schemaId);
+
+static int give_to_us(nvtxExtModuleInfo_t *module)
+{
+	return InitializeInjectionNvtxExtension((struct nvtx_abi_extension *)module);
+}
+
+static void payload_extension_calls_us(void **state)
+{
+	static const nvtxPayloadSchemaEntry_t entries[] = {
+		{.type = NVTX_PAYLOAD_ENTRY_TYPE_INT, .name = "rank"}};
+	static const nvtxPayloadEnum_t values[] = {{.name = "one", .value = 1}};
+	nvtxPayloadSchemaAttr_t schema = {.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+						       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES,
+					  .entries = entries,
+					  .numEntries = 1};
+	nvtxPayloadEnumAttr_t values_of = {.entries = values, .numEntries = 1};
+	int rank = 3;
+	nvtxPayloadData_t data = {.size = sizeof(rank), .payload = &rank};
+	nvtxDomainHandle_t domain;
+	nvtxRangeId_t range;
+	uint64_t id;
+
+	(void)state;
+	InitializeInjectionNvtx2_fnptr = InitializeInjectionNvtx2;
+	InitializeInjectionNvtxExtension_fnptr = give_to_us;
+	domain = nvtxDomainCreateA("NCCL");
+	/* the extension is asked for at its first call */
+	data.schemaId = nvtxPayloadSchemaRegister(domain, &schema);
+	assert_true(data.schemaId >= NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START);
+	id = nvtxPayloadSchemaRegister(domain, &schema);
+	assert_true(id > data.schemaId);
+	assert_true(nvtxPayloadEnumRegister(domain, &values_of) > id);
+	schema.fieldMask |= NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
+	schema.schemaId = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START + 5;
+	assert_int_equal(nvtxPayloadSchemaRegister(domain, &schema), schema.schemaId);
+	values_of.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID;
+	values_of.schemaId = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START + 6;
+	assert_int_equal(nvtxPayloadEnumRegister(domain, &values_of), values_of.schemaId);
+
+	assert_int_equal(nvtxRangePopPayload(domain, &data, 1), NVTX_NO_PUSH_POP_TRACKING);
+	assert_int_equal(nvtxRangePushPayload(domain, &data, 1), 0);
+	assert_int_equal(nvtxRangePushPayload(domain, &data, 1), 1);
+	assert_int_equal(nvtxRangePopPayload(domain, &data, 1), 1);
+	assert_int_equal(nvtxDomainRangePop(domain), 0);
+	range = nvtxRangeStartPayload(domain, &data, 1);
+	assert_int_not_equal(range, 0);
+	nvtxRangeEndPayload(domain, range, &data, 1);
+	nvtxMarkPayload(domain, &data, 1);
+	assert_int_equal(nvtxDomainIsEnabled(domain), 1);
+}
+
+#else
+
+static void payload_extension_calls_us(void **state)
+{
+	(void)state;
+	print_message("SKIP: built without the headers of NVTX's payload extension\n");
+	skip();
+}
+
+#endif
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(nvtx_calls_us)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(nvtx_calls_us),
+					   cmocka_unit_test(payload_extension_calls_us)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
