@@ -7,12 +7,14 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <libiberty/demangle.h>
+#include "symbolize/stable_symbol.h"
 #include "symbolize/text.h"
 
 /*
@@ -415,23 +417,69 @@ static void cut_clone_notes(char *output)
 		*note = '\0';
 }
 
-/* The first `prefix` bytes of the stem, what else is shown, and what was cut off. Frees the stem.
- */
-static char *finish(char *stem, size_t prefix, const char *shown, bool is_plt)
+static bool is_word(char c)
 {
-	char *result = NULL;
+	return isalnum((unsigned char)c) || c == '_';
+}
 
-	if (asprintf(&result, "%.*s%s%s", (int)prefix, stem, shown, is_plt ? "@plt" : "") < 0)
-		result = NULL;
-	free(stem);
+/* Removes what stands for a translation unit in names of what is static in it (stable_symbol.h). */
+static void cut_internal(char *output)
+{
+	static const char scope[] = STABLE_SYMBOL_INTERNAL "::";
+	char *to = output;
+
+	for (const char *from = output; *from;) {
+		if (starts_with(from, scope) && (to == output || !is_word(to[-1])))
+			from += strlen(scope);
+		else
+			*to++ = *from++;
+	}
+	*to = '\0';
+}
+
+/* The first `prefix` bytes of the symbol, what else is shown, and what was cut off. */
+static char *finish(const struct stable_symbol *symbol, size_t prefix, const char *shown,
+		    bool is_plt)
+{
+	char region[48] = "", *result = NULL;
+
+	if (symbol->line)
+		snprintf(region, sizeof(region), "::{OpenMP line %lu}", symbol->line);
+	if (asprintf(&result, "%.*s%s%s%s", (int)prefix, symbol->text, shown, region,
+		     is_plt ? "@plt" : "") < 0)
+		return NULL;
+	return result;
+}
+
+static char *demangle_symbol(struct demangler *d, const struct stable_symbol *symbol,
+			     enum demangle_style style, bool is_plt)
+{
+	size_t prefix = starts_with(symbol->text, DEVICE_STUB) ? strlen(DEVICE_STUB) : 0;
+	struct job job = {.style = style, .mangled = symbol->text + prefix};
+	char *result;
+
+	if (!starts_with(job.mangled, "_Z") && !starts_with(job.mangled, "_R"))
+		return finish(symbol, 0, symbol->text, is_plt);
+	job.output = malloc(DEMANGLE_MAX_OUTPUT + 1);
+	if (!job.output)
+		return NULL;
+	run_in_time(d, &job);
+	if (job.done && job.length > 0) {
+		job.output[job.length] = '\0';
+		cut_clone_notes(job.output);
+		cut_internal(job.output);
+		result = finish(symbol, prefix, job.output, is_plt);
+	} else {
+		result = finish(symbol, 0, symbol->text, is_plt);
+	}
+	free(job.output);
 	return result;
 }
 
 char *demangle(struct demangler *d, const char *name, enum demangle_style style)
 {
-	struct job job = {.style = style};
+	struct stable_symbol symbol;
 	char *stem, *result;
-	size_t prefix;
 	bool is_plt;
 
 	if (strlen(name) > DEMANGLE_MAX_INPUT)
@@ -439,24 +487,9 @@ char *demangle(struct demangler *d, const char *name, enum demangle_style style)
 	stem = stem_of(name, &is_plt);
 	if (!stem)
 		return NULL;
-	prefix = starts_with(stem, DEVICE_STUB) ? strlen(DEVICE_STUB) : 0;
-	job.mangled = stem + prefix;
-	if (!starts_with(job.mangled, "_Z") && !starts_with(job.mangled, "_R"))
-		return finish(stem, 0, stem, is_plt);
-
-	job.output = malloc(DEMANGLE_MAX_OUTPUT + 1);
-	if (!job.output) {
-		free(stem);
-		return NULL;
-	}
-	run_in_time(d, &job);
-	if (job.done && job.length > 0) {
-		job.output[job.length] = '\0';
-		cut_clone_notes(job.output);
-		result = finish(stem, prefix, job.output, is_plt);
-	} else {
-		result = finish(stem, 0, stem, is_plt);
-	}
-	free(job.output);
+	symbol = stable_symbol(stem);
+	result = symbol.text ? demangle_symbol(d, &symbol, style, is_plt) : NULL;
+	free(symbol.text);
+	free(stem);
 	return result;
 }

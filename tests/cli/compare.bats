@@ -45,6 +45,52 @@ field()
 	expect_line d.svg '<g class="more1"><title>'
 }
 
+# build HASH: the kernels of a program as nvcc -rdc=true and clang name them in one build.
+build()
+{
+	cat >"build_$1.py" <<-END
+		import ctypes
+
+		cuda = ctypes.CDLL("libcuda.so.1")
+		context, module, function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+		unit = "_$1_12_rdc_names_cu_main"
+		names = [f"__nv_static_30_{unit}__Z13static_kernelPi",
+		         f"__nv_static_30_{unit}__ZN41_GLOBAL__N_{unit}11anon_kernelEPi",
+		         f"__omp_offloading_10302_$1__Z3fooPi_l12"]
+		cuda.cuInit(0)
+		cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+		cuda.cuCtxSetCurrent(context)
+		cuda.cuModuleLoadData(ctypes.byref(module), "\\n".join(
+		    ["FAKE_CUDA_MODULE"] + [name + "=1000" for name in names] + [""]).encode())
+		for name in names:
+		    cuda.cuModuleGetFunction(ctypes.byref(function), module, name.encode())
+		    cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None)
+		cuda.cuCtxSynchronize()
+	END
+	run_profile -gpu-only --unit ns -o "$1.profile" -o "$1.folded" python3 "build_$1.py"
+	expect_status 0
+}
+
+@test "kernels that compilers name by a hash of the build have the same row" {
+	needs_command python3
+	build ce6f4918
+	build 4eb551b2
+	sed -n 's/.*\(\[GPU_Kernel\]\)/\1/p' ce6f4918.folded | sort >kernels
+	expect kernels <<-'END'
+		[GPU_Kernel](anonymous namespace)::anon_kernel(int*) 1000
+		[GPU_Kernel]foo(int*)::{OpenMP line 12} 1000
+		[GPU_Kernel]static_kernel(int*) 1000
+	END
+	run_profile --diff ce6f4918.profile 4eb551b2.profile -o d.json
+	expect_status 0
+	expect_equal 'kernels' "$(field d.json 'sorted((k["before"], k["after"]) for k in d["kernels"])')" \
+		'[(1000, 1000), (1000, 1000), (1000, 1000)]'
+	expect_line stderr ' same +static_kernel$'
+	run_profile -gpu-only --raw-names --unit ns -o raw.folded python3 build_4eb551b2.py
+	expect_line raw.folded '\[GPU_Kernel\]__nv_static_30__4eb551b2_12_rdc_names_cu_main__Z13static_kernelPi 1000$'
+	expect_line raw.folded '\[GPU_Kernel\]__omp_offloading_10302_4eb551b2__Z3fooPi_l12 1000$'
+}
+
 @test "a run does not differ from itself" {
 	run_profile --diff 100.profile 100.profile -o d.svg
 	expect_status 0

@@ -11,18 +11,73 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+#define LONGEST 40 /* piece */
+
 /* Pieces of names; the rest of the 256 bytes are themselves. */
 static const char *const pieces[] = {
-	"_Z",  "_R",  "S_",  "S0_", "S1_",   "T_",    "T0_",  "Dp",      "sZ",   "sp",   "I",
-	"E",   "N",   "J",   "X",   "L",     "PFv",   "cv",   "1A",      "1f",   "v",    "i",
-	"Nv",  "C1a", "B_",  "B0_", "B1_",   "TB",    "u3_a", "u9",      "M",    "G_",   "Gzzzz_",
-	"DG",  "_C1", "L_E", "K",   "17h",   "Y",     "F",    "R",       "Lb1E", "sZT_", "DT",
-	"dec", "cl",  "fp_", "il",  "_ZNK3", "Li0EE", "St",   "6vector",
+	"_Z",
+	"_R",
+	"S_",
+	"S0_",
+	"S1_",
+	"T_",
+	"T0_",
+	"Dp",
+	"sZ",
+	"sp",
+	"I",
+	"E",
+	"N",
+	"J",
+	"X",
+	"L",
+	"PFv",
+	"cv",
+	"1A",
+	"1f",
+	"v",
+	"i",
+	"Nv",
+	"C1a",
+	"B_",
+	"B0_",
+	"B1_",
+	"TB",
+	"u3_a",
+	"u9",
+	"M",
+	"G_",
+	"Gzzzz_",
+	"DG",
+	"_C1",
+	"L_E",
+	"K",
+	"17h",
+	"Y",
+	"F",
+	"R",
+	"Lb1E",
+	"sZT_",
+	"DT",
+	"dec",
+	"cl",
+	"fp_",
+	"il",
+	"_ZNK3",
+	"Li0EE",
+	"St",
+	"6vector",
+	"26_GLOBAL__N__ce6f4918_3_k_c",
+	"24_INTERNAL_ce6f4918_3_k_c",
+	"__nv_static_15__ce6f4918_3_k_c_",
+	"__omp_offloading_1_a_",
+	"_l12",
+	"_ZL19__device_stub__Z1fv",
 };
 
 static char *spell(const uint8_t *data, size_t size)
 {
-	char *name = malloc(size * 8 + 1), *end = name;
+	char *name = malloc(size * LONGEST + 1), *end = name;
 
 	if (!name)
 		abort();

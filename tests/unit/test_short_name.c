@@ -87,6 +87,7 @@ static void namespaces_without_a_name_are_elided(void **state)
 		{"at::native::(anonymous namespace)::fill", "at::native::fill"},
 		{"at::(anonymous namespace)::(anonymous namespace)::wrap", "at::wrap"},
 		{"(anonymous namespace)::work(int)", "work"},
+		{"foo(int*)::{OpenMP line 12}", "foo::{OpenMP line 12}"},
 		{"std::__cxx11::basic_string<char>::append(char)",
 		 "std::basic_string<" E ">::append"},
 		{"std::__1::vector<int>::push_back(int)", "std::vector<" E ">::push_back"},

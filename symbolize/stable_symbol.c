@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/stable_symbol.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolize/text.h"
+
+#define NV_STATIC "__nv_static_"
+#define DEVICE_STUB "__device_stub_"
+#define OPENMP "__omp_offloading_"
+
+/* An id ends with a hash, with the name of a function, or with a process id behind the hash. */
+#define TAIL_MAX 64
+
+#define DIGITS_MAX 5 /* of a length */
+
+/* ---- pieces ---- */
+
+static bool is_hexadecimal(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* Behind at least `least` hexadecimal digits and a '_'; NULL: there are none. */
+static const char *after_hexadecimal(const char *at, size_t least)
+{
+	size_t n = 0;
+
+	while (is_hexadecimal(at[n]))
+		n++;
+	return n >= least && at[n] == '_' ? at + n + 1 : NULL;
+}
+
+/* Behind a number and a '_'; NULL: there is none. */
+static const char *after_number(const char *at, size_t *value)
+{
+	size_t n = 0;
+
+	for (*value = 0; isdigit((unsigned char)at[n]) && n < DIGITS_MAX; n++)
+		*value = *value * 10 + (size_t)(at[n] - '0');
+	return n > 0 && at[n] == '_' ? at + n + 1 : NULL;
+}
+
+/* ---- ids of translation units ---- */
+
+/*
+ * Behind "ce6f4918_12_rdc_names_cu", or the same with "44_tmpxft_00000a8e_" before it: a hash, a
+ * length, and the name of a file that has this length. NULL: it is something else.
+ */
+static const char *after_unit(const char *at)
+{
+	const char *next;
+	size_t length;
+
+	at += *at == '_';
+	next = after_number(at, &length);
+	if (next && starts_with(next, "tmpxft_"))
+		at = next;
+	if (starts_with(at, "tmpxft_")) {
+		at = after_hexadecimal(at + strlen("tmpxft_"), 8);
+		if (!at)
+			return NULL;
+	}
+	at = after_hexadecimal(at, 8);
+	at = at ? after_number(at, &length) : NULL;
+	return at && strnlen(at, length) == length ? at + length : NULL;
+}
+
+/*
+ * What stands for the identifier at `at`, that is behind its length; NULL: the identifier itself.
+ * *least: it is so long, or longer by what TAIL_MAX allows.
+ */
+static const char *unit_name(const char *at, size_t *least)
+{
+	const char *end = NULL, *name = NULL;
+
+	if (starts_with(at, "_GLOBAL__N_")) {
+		end = after_unit(at + strlen("_GLOBAL__N_"));
+		name = "12_GLOBAL__N_1";
+	} else if (starts_with(at, STABLE_SYMBOL_INTERNAL)) {
+		end = after_unit(at + strlen(STABLE_SYMBOL_INTERNAL));
+		name = "10" STABLE_SYMBOL_INTERNAL;
+	}
+	*least = end ? (size_t)(end - at) : 0;
+	return end ? name : NULL;
+}
+
+/*
+ * How many of the digits that end the text are the length of the identifier behind it, of at least
+ * `least` bytes: others belong to the identifier before. 0: none. *length: what they say.
+ */
+static size_t length_digits(const char *text, size_t count, size_t least, size_t *length)
+{
+	size_t digits = 0;
+
+	while (digits < DIGITS_MAX && digits < count &&
+	       isdigit((unsigned char)text[count - digits - 1]))
+		digits++;
+	for (; digits > 0; digits--) {
+		const char *at = text + count - digits;
+
+		*length = strtoul(at, NULL, 10);
+		if (*at != '0' && *length >= least && *length <= least + TAIL_MAX)
+			return digits;
+	}
+	return 0;
+}
+
+/*
+ * Replaces ids in a mangled name, in place: what stands for them is shorter. Each distinct id is
+ * still an identifier of its own, so that references to earlier parts ("S1_") stay right.
+ */
+static void replace_units(char *text)
+{
+	const char *from = text;
+	char *to = text;
+
+	while (*from) {
+		size_t least, length, digits, count = (size_t)(to - text);
+		const char *name = *from == '_' ? unit_name(from, &least) : NULL;
+
+		digits = name ? length_digits(text, count, least, &length) : 0;
+		if (digits == 0 || strnlen(from, length) < length) {
+			*to++ = *from++;
+			continue;
+		}
+		to -= digits;
+		memcpy(to, name, strlen(name));
+		to += strlen(name);
+		from += length;
+	}
+	*to = '\0';
+}
+
+/* ---- what is around a symbol ---- */
+
+/* "__nv_static_30_", 30 bytes, "_" */
+static const char *after_static(const char *symbol)
+{
+	const char *at = symbol + strlen(NV_STATIC);
+	size_t length;
+
+	if (!starts_with(symbol, NV_STATIC))
+		return symbol;
+	at = after_number(at, &length);
+	if (!at || strnlen(at, length) < length || at[length] != '_' || !at[length + 1])
+		return symbol;
+	return at + length + 1;
+}
+
+/* "_ZL33__device_stub__Z13static_kernelPiPi": the identifier, of *length bytes */
+static const char *stub(const char *symbol, size_t *length)
+{
+	const char *at = symbol;
+	char *end;
+	unsigned long said;
+
+	*length = strlen(symbol);
+	if (!starts_with(symbol, "_Z"))
+		return symbol;
+	at += 2 + (symbol[2] == 'L');
+	said = isdigit((unsigned char)*at) ? strtoul(at, &end, 10) : 0;
+	if (said <= strlen(DEVICE_STUB) || !starts_with(end, DEVICE_STUB) ||
+	    strnlen(end, said) < said)
+		return symbol;
+	*length = said;
+	return end;
+}
+
+/* Before "_l12" or "_l12_3" at the end of a name of `length` bytes; 0: it has no such end. */
+static size_t before_line(const char *name, size_t length, unsigned long *line)
+{
+	for (int numbers = 0; numbers < 2; numbers++) {
+		size_t digits = 0;
+
+		while (digits < length && isdigit((unsigned char)name[length - digits - 1]))
+			digits++;
+		if (digits == 0 || digits > 9 || digits + 1 >= length)
+			return 0;
+		length -= digits + 1;
+		if (name[length] == 'l' && name[length - 1] == '_') {
+			*line = strtoul(name + length + 1, NULL, 10);
+			return *line ? length - 1 : 0;
+		}
+		if (name[length] != '_')
+			return 0;
+	}
+	return 0;
+}
+
+/* "__omp_offloading_10302_1a2b3c__Z3fooPi_l12": the function, of *length bytes */
+static const char *openmp_function(const char *symbol, size_t *length, unsigned long *line)
+{
+	const char *at;
+	size_t stem;
+
+	*line = 0;
+	if (!starts_with(symbol, OPENMP))
+		return symbol;
+	at = after_hexadecimal(symbol + strlen(OPENMP), 1);
+	at = at ? after_hexadecimal(at, 1) : NULL;
+	stem = at ? before_line(at, *length - (size_t)(at - symbol), line) : 0;
+	if (stem == 0) {
+		*line = 0;
+		return symbol;
+	}
+	*length = stem;
+	return at;
+}
+
+struct stable_symbol stable_symbol(const char *symbol)
+{
+	struct stable_symbol out;
+	size_t length;
+
+	symbol = stub(after_static(symbol), &length);
+	symbol = openmp_function(symbol, &length, &out.line);
+	out.text = strndup(symbol, length);
+	if (out.text && (starts_with(out.text, "_Z") || starts_with(out.text, DEVICE_STUB "_Z")))
+		replace_units(out.text);
+	return out;
+}
