@@ -569,6 +569,9 @@ struct gpu_event_drops {
 	/* no loss: operations that ended long before what is recorded, or began after it, and their
 	 * time (window.h) */
 	uint64_t early, early_ns, late, late_ns;
+	/* NVTX ranges that are not in stacks by their names: past a limit; shown with N for the
+	 * numbers in them (nvtx_names.h) */
+	uint64_t ranges, folded_ranges;
 };
 
 enum gpu_notice {

@@ -706,6 +706,8 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 		e->drops.early_ns = get_u64_or_0(r, "early_ns");
 		e->drops.late = get_u64_or_0(r, "late");
 		e->drops.late_ns = get_u64_or_0(r, "late_ns");
+		e->drops.ranges = get_u64_or_0(r, "ranges");
+		e->drops.folded_ranges = get_u64_or_0(r, "folded_ranges");
 		break;
 	case GPU_EVENT_NOTICE:
 		e->notice.code = get_u32(r, "code");

@@ -359,6 +359,10 @@ static void put_drops(struct line *l, const struct gpu_event_drops *e)
 		put_uint(l, "late", e->late);
 		put_uint(l, "late_ns", e->late_ns);
 	}
+	if (e->ranges)
+		put_uint(l, "ranges", e->ranges);
+	if (e->folded_ranges)
+		put_uint(l, "folded_ranges", e->folded_ranges);
 }
 
 static void put_nvtx(struct line *l, const struct gpu_event_nvtx *e)

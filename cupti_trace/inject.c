@@ -48,6 +48,7 @@
 #include "cupti_trace/instance.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
+#include "cupti_trace/nvtx.h"
 #include "cupti_trace/output_path.h"
 #include "cupti_trace/own_cost.h"
 #include "cupti_trace/patience.h"
@@ -441,6 +442,7 @@ void tracer_flush(struct tracer *tracer, bool all)
 	callback_send_voids(tracer);
 	call_stats_send(&tracer->sink);
 	counters_send(&tracer->sink);
+	nvtx_count_missing(&tracer->sink);
 	sink_flush(&tracer->sink);
 }
 
@@ -608,6 +610,7 @@ static void start_over(struct tracer *tracer)
 	atomic_fetch_add(&visit_number, 1);
 	launch_log_drain(&tracer->sink);
 	call_stats_send(&tracer->sink);
+	nvtx_count_missing(&tracer->sink);
 	launch_stack_start_over();
 	pthread_mutex_lock(&tracer->record_lock);
 	names_release(&tracer->names);

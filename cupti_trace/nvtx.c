@@ -52,6 +52,7 @@ static pthread_key_t thread_end;
 static bool has_key;
 _Atomic bool nvtx_in_use READ_AT_LAUNCH;
 static bool in_stacks = true, as_choice;
+static _Atomic uint64_t past_limit, folded; /* ranges since nvtx_count_missing */
 static __thread struct thread *own;
 
 void nvtx_follow(bool stacks, bool choice)
@@ -167,10 +168,22 @@ static void sweep(struct thread *thread)
 	}
 }
 
+/* Counts a range that stacks do not show by its name. `is_open`: they show it at all. */
+static void count_missing(uint32_t domain, uint32_t name, bool is_open)
+{
+	if (!in_stacks)
+		return;
+	if (!is_open || name == NVTX_TOO_MANY || domain == NVTX_DOMAINS_MAX - 1)
+		atomic_fetch_add_explicit(&past_limit, 1, memory_order_relaxed);
+	else if (nvtx_name_is_folded(name))
+		atomic_fetch_add_explicit(&folded, 1, memory_order_relaxed);
+}
+
 static struct range *open_range(struct thread *thread, uint32_t domain, uint32_t name, uint64_t sp)
 {
 	struct range *range = &thread->ranges[thread->count];
 
+	count_missing(domain, name, true);
 	range->name = name;
 	range->domain = domain;
 	range->started = 0;
@@ -185,15 +198,19 @@ int nvtx_push(uint32_t domain, uint32_t name, uint64_t sp)
 {
 	struct thread *thread = own_thread();
 
-	if (!thread)
+	if (!thread) {
+		count_missing(domain, name, false);
 		return NVTX_ABI_NO_PUSH_POP_TRACKING;
+	}
 	if (thread->started_count > 0)
 		sweep(thread);
 	/* what is not in the list is always the last of its domain: pop could not know otherwise */
-	if (thread->ignored[domain] > 0 || thread->count == NVTX_DEPTH_MAX)
+	if (thread->ignored[domain] > 0 || thread->count == NVTX_DEPTH_MAX) {
 		thread->ignored[domain]++;
-	else if (open_range(thread, domain, name, sp)->is_chosen)
+		count_missing(domain, name, false);
+	} else if (open_range(thread, domain, name, sp)->is_chosen) {
 		ranges_enter();
+	}
 	return (int)thread->depth[domain]++;
 }
 
@@ -238,12 +255,13 @@ uint64_t nvtx_start(uint32_t domain, uint32_t name, uint64_t sp)
 	struct range *range;
 	uint32_t slot;
 
-	if (!thread)
+	if (thread)
+		sweep(thread);
+	slot = thread ? free_slot(thread) : NVTX_DEPTH_MAX;
+	if (slot == NVTX_DEPTH_MAX || thread->count == NVTX_DEPTH_MAX) {
+		count_missing(domain, name, false);
 		return 0;
-	sweep(thread);
-	slot = free_slot(thread);
-	if (thread->count == NVTX_DEPTH_MAX || slot == NVTX_DEPTH_MAX)
-		return 0;
+	}
 	range = open_range(thread, domain, name, sp);
 	range->started = ++thread->serial << (THREAD_BITS + SLOT_BITS) |
 			 (uint64_t)thread->number << SLOT_BITS | slot;
@@ -271,6 +289,15 @@ void nvtx_end(uint64_t range)
 	chosen = is_chosen(thread, slot);
 	if (atomic_compare_exchange_strong(&thread->started[slot], &range, 0) && chosen)
 		ranges_leave();
+}
+
+void nvtx_count_missing(struct sink *sink)
+{
+	struct gpu_event_drops drops = {.ranges = atomic_exchange(&past_limit, 0),
+					.folded_ranges = atomic_exchange(&folded, 0)};
+
+	if (drops.ranges || drops.folded_ranges)
+		sink_count_drops(sink, &drops);
 }
 
 /* ---- launches ---- */

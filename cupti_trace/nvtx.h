@@ -49,6 +49,12 @@ int nvtx_pop(uint32_t domain);
 uint64_t nvtx_start(uint32_t domain, uint32_t name, uint64_t sp);
 void nvtx_end(uint64_t range);
 
+/*
+ * Counts in the sink what was opened since the last such call and is not in stacks by its name:
+ * ranges past a limit, and those with a folded one.
+ */
+void nvtx_count_missing(struct sink *sink);
+
 /* The open ranges of a launch's thread and where they belong: see nvtx_place.h. */
 struct nvtx_ranges {
 	uint32_t count;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/nvtx_names.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -9,6 +10,11 @@
 #include "symbolize/text.h"
 
 #define SLOTS (NVTX_NAMES_MAX * 2) /* a power of two */
+
+#define FAMILIES NVTX_NAMES_MAX /* a power of two */
+#define FOR_FAMILIES (NVTX_NAMES_MAX - NVTX_NAMES_MAX / 4)
+
+#define FOLDED 0x8000u /* in the domain of a name: it is a family's */
 
 struct name {
 	const char *text;
@@ -24,6 +30,8 @@ static struct {
 	pthread_mutex_t lock;                  /* of adding */
 	_Atomic uint32_t slots[SLOTS];         /* ids; 0: free */
 	struct name names[NVTX_NAMES_MAX + 2]; /* by id */
+	/* of families, by hash: names that are not folded. Several may share a place. */
+	uint16_t members[FAMILIES];
 	uint32_t count;
 	char bytes[NVTX_NAME_BYTES];
 	size_t used;
@@ -127,26 +135,125 @@ static uint32_t find(uint32_t hash, uint32_t domain, const char *text, size_t le
 	}
 }
 
+/* 0: there is no room. Locked. */
+static uint32_t add_name(uint32_t hash, uint32_t domain, const char *text, size_t length,
+			 uint32_t color)
+{
+	uint32_t at, id = find(hash, domain, text, length, &at);
+	const char *copy = id || table.count == NVTX_NAMES_MAX ? NULL : keep(text, length);
+
+	if (!copy)
+		return id;
+	id = ++table.count;
+	table.names[id] = (struct name){.hash = hash,
+					.text = copy,
+					.length = (uint16_t)length,
+					.domain = (uint16_t)domain,
+					.color = color};
+	atomic_store_explicit(&table.slots[at], id, memory_order_release);
+	return id;
+}
+
+/* ---- families ---- */
+
+static size_t count_hexadecimal(const char *at)
+{
+	size_t n = 0;
+
+	while (isxdigit((unsigned char)at[n]))
+		n++;
+	return n;
+}
+
+/* The length of a UUID that begins here; 0: none does. */
+static size_t uuid_at(const char *at)
+{
+	static const uint8_t groups[] = {8, 4, 4, 4, 12};
+	size_t length = 0;
+
+	for (size_t i = 0; i < sizeof(groups); i++) {
+		if (count_hexadecimal(at + length) != groups[i])
+			return 0;
+		length += groups[i];
+		if (i + 1 < sizeof(groups) && at[length++] != '-')
+			return 0;
+	}
+	return isalnum((unsigned char)at[length]) ? 0 : length;
+}
+
+/* The length of a word that is a number as a whole; 0: it is none. */
+static size_t number_at(const char *at)
+{
+	size_t prefix = at[0] == '0' && (at[1] == 'x' || at[1] == 'X') ? 2 : 0;
+	size_t digits = count_hexadecimal(at + prefix), uuid = uuid_at(at);
+
+	if (uuid)
+		return uuid;
+	if (isalnum((unsigned char)at[prefix + digits]) || digits < (prefix ? 1 : 8))
+		return 0;
+	/* "facade" and the like may be words */
+	return prefix || strcspn(at, "0123456789") < digits ? prefix + digits : 0;
+}
+
+/* "step 12345" as "step N", of the same length at most. Whether there was a number. */
+static bool fold(const char *text, size_t length, char out[NVTX_TEXT_MAX + 1], size_t *size)
+{
+	char copy[NVTX_TEXT_MAX + 1];
+	bool found = false;
+	size_t n = 0;
+
+	memcpy(copy, text, length);
+	copy[length] = '\0';
+	for (size_t i = 0; i < length;) {
+		bool is_start = i == 0 || !isalnum((unsigned char)copy[i - 1]);
+		size_t number = is_start ? number_at(copy + i) : 0;
+
+		if (number == 0)
+			number = strspn(copy + i, "0123456789");
+		found |= number > 0;
+		out[n++] = number ? 'N' : copy[i];
+		i += number ? number : 1;
+	}
+	out[n] = '\0';
+	*size = n;
+	return found;
+}
+
+/* Whether a family has had its part of what is left, of names and of their bytes. Locked. */
+static bool is_large(uint32_t members, size_t length)
+{
+	size_t names = table.count < FOR_FAMILIES ? FOR_FAMILIES - table.count : 0;
+	size_t part = sizeof(table.bytes) - sizeof(table.bytes) / 4;
+	size_t bytes = table.used < part ? part - table.used : 0;
+
+	return members >= names / 4 || members >= bytes / (length + 1) / 4;
+}
+
+/* Adds a message, or its folded one in its place. */
 static uint32_t add(uint32_t hash, uint32_t domain, const char *text, size_t length, uint32_t color)
 {
-	const char *copy;
-	uint32_t id, at;
+	char folded[NVTX_TEXT_MAX + 1];
+	size_t size;
+	bool has_number = fold(text, length, folded, &size);
+	uint32_t key = has_number ? hash_text(domain | FOLDED, folded, size) : 0;
+	uint16_t *members = &table.members[key & (FAMILIES - 1)];
+	uint32_t at, id = has_number ? find(key, domain | FOLDED, folded, size, &at) : 0;
 
+	if (id)
+		return id;
 	pthread_mutex_lock(&table.lock);
 	id = find(hash, domain, text, length, &at);
-	copy = id || table.count == NVTX_NAMES_MAX ? NULL : keep(text, length);
-	if (copy) {
-		id = ++table.count;
-		table.names[id] = (struct name){.hash = hash,
-						.text = copy,
-						.length = (uint16_t)length,
-						.domain = (uint16_t)domain,
-						.color = color};
-		atomic_store_explicit(&table.slots[at], id, memory_order_release);
+	if (!id && has_number && is_large(*members, length)) {
+		id = add_name(key, domain | FOLDED, folded, size, color);
+	} else if (!id) {
+		id = add_name(hash, domain, text, length, color);
+		*members += has_number && id;
 	}
 	pthread_mutex_unlock(&table.lock);
 	return id ? id : NVTX_TOO_MANY;
 }
+
+/* ---- look-up ---- */
 
 uint32_t nvtx_name(uint32_t domain, const char *message, uint32_t color)
 {
@@ -174,7 +281,13 @@ uint32_t nvtx_name_registered(uint32_t domain, uint64_t id, uint32_t color)
 	name = id > 0 && id <= NVTX_NAMES_MAX ? &table.names[id] : NULL;
 	if (!name || !name->text)
 		return nvtx_name(domain, NULL, color);
-	return name->domain == domain ? (uint32_t)id : nvtx_name(domain, name->text, color);
+	return (name->domain & ~FOLDED) == domain ? (uint32_t)id
+						  : nvtx_name(domain, name->text, color);
+}
+
+bool nvtx_name_is_folded(uint32_t id)
+{
+	return table.names[id].domain & FOLDED;
 }
 
 /* ---- sending ---- */
@@ -188,7 +301,7 @@ void nvtx_name_send(struct sink *sink, uint32_t id)
 	if (name->sent)
 		return;
 	name->sent = true;
-	event.nvtx.domain = name->domain ? table.domains[name->domain] : "";
+	event.nvtx.domain = name->domain & ~FOLDED ? table.domains[name->domain & ~FOLDED] : "";
 	event.nvtx.name = id == NVTX_TOO_MANY ? "[too many NVTX ranges]" : name->text;
 	event.nvtx.color = name->color;
 	sink_put(sink, &event);

@@ -4,8 +4,15 @@
  * contain ranges as numbers.
  *
  * A look-up takes no lock: names are only added, and a name is complete before its id can be found.
- * Memory is bounded; a message that comes when it is used up, or past the number of names, has the
- * one id NVTX_TOO_MANY. Messages are copied: the program may change or free them. What is longer
+ * Memory is bounded. Many programs number their messages ("step 12345"), so that these would use it
+ * up, and names that come later would find no room. So messages that differ only in numbers are a
+ * family: once it has a fifth of the room that is left to families, its further messages are folded
+ * into one name, "step N". Numbers are runs of digits, hexadecimal ones of 8 digits and more or
+ * behind 0x, and UUIDs. A quarter of the names is left to messages that are folded or have no
+ * numbers. A message that comes when memory is used up, or past the number of names, has the one id
+ * NVTX_TOO_MANY. An id never changes its meaning: ranges that are open keep their names.
+ *
+ * Messages are copied: the program may change or free them. What is longer
  * than NVTX_TEXT_MAX is cut between characters. Wide messages are turned into UTF-8.
  *
  * One instance for the process. The functions may be called by any thread; only nvtx_name_send is
@@ -14,6 +21,7 @@
 #ifndef CUPTI_TRACE_NVTX_NAMES_H
 #define CUPTI_TRACE_NVTX_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <wchar.h>
 #include "cupti_trace/sink.h"
@@ -41,6 +49,9 @@ uint32_t nvtx_name_wide(uint32_t domain, const wchar_t *message, uint32_t color)
 
 /* The same by an id, of any domain, or a number that is none. */
 uint32_t nvtx_name_registered(uint32_t domain, uint64_t id, uint32_t color);
+
+/* Whether a name stands for messages that differ in numbers. */
+bool nvtx_name_is_folded(uint32_t id);
 
 /* Sends the name of an id, unless it was sent. */
 void nvtx_name_send(struct sink *sink, uint32_t id);

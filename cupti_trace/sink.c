@@ -377,6 +377,8 @@ static void add_drops(struct gpu_event_drops *to, const struct gpu_event_drops *
 	to->early_ns += drops->early_ns;
 	to->late += drops->late;
 	to->late_ns += drops->late_ns;
+	to->ranges += drops->ranges;
+	to->folded_ranges += drops->folded_ranges;
 }
 
 static bool is_of_type(const char *line, enum gpu_event_type type)

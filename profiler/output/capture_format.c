@@ -441,5 +441,7 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.pipe.exited),
 	NUMBER(ledger.pipe.killed_launches),
 	NUMBER(ledger.pipe.exited_launches),
+	NUMBER(ledger.bounds.ranges),
+	NUMBER(ledger.bounds.folded_ranges),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

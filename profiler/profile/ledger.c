@@ -171,6 +171,8 @@ void ledger_visit_losses(const struct ledger *l, uint64_t not_kept, fact_visitor
 		{"allocations_late", l->bounds.late_allocations},
 		{"thread_times_lost", l->wall.lost},
 		{"idle_records_lost", l->idle.lost},
+		{"nvtx_ranges_without_name", l->bounds.ranges},
+		{"nvtx_ranges_folded", l->bounds.folded_ranges},
 	};
 
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)

@@ -236,6 +236,8 @@ struct ledger_bounds {
 	uint64_t programs;         /* that nothing is known of: more than GPU_PIPE_TRACEES_MAX */
 	uint64_t allocations;      /* not followed (--alloc) */
 	uint64_t late_allocations; /* too late to be in their order: peaks may be wrong */
+	uint64_t ranges;           /* of NVTX, past a limit in the program: not by their names */
+	uint64_t folded_ranges;    /* of NVTX, with N for the numbers in their names */
 	uint64_t truncated; /* stacks cut because they were too deep or could not be unwound */
 };
 

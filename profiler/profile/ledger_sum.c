@@ -133,6 +133,8 @@ static const uint16_t counts[] = {
 	AT(bounds.programs),
 	AT(bounds.allocations),
 	AT(bounds.late_allocations),
+	AT(bounds.ranges),
+	AT(bounds.folded_ranges),
 	AT(bounds.truncated),
 	AT(unwound.ends[UNWIND_WHOLE]),
 	AT(unwound.ends[UNWIND_GUESSED]),

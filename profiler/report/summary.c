@@ -786,6 +786,19 @@ static void report_bounds(struct log *log, const struct measure *m, const struct
 			 b->refused,
 			 pick(b->refused, "name, mapping or stack", "names, mappings or stacks"),
 			 pick(b->refused, "was", "were"));
+	if (b->ranges)
+		log_warn(log,
+			 "%" PRIu64 " NVTX range%s went past a limit of --nvtx: %s not in stacks "
+			 "by %s",
+			 b->ranges, s(b->ranges), pick(b->ranges, "it is", "they are"),
+			 pick(b->ranges, "its name", "their names"));
+	if (b->folded_ranges)
+		log_warn(log,
+			 "%" PRIu64 " NVTX range%s %s N in place of the numbers in %s: too many "
+			 "names differ in these alone",
+			 b->folded_ranges, s(b->folded_ranges),
+			 pick(b->folded_ranges, "has", "have"),
+			 pick(b->folded_ranges, "its name", "their names"));
 	if (malformed)
 		log_warn(log,
 			 "%" PRIu64 " malformed line%s in the %s %s ignored (%" PRIu64

@@ -477,6 +477,8 @@ static void take_drops(struct gpu_pipe *p, struct tracee *t, const struct gpu_ev
 	saturated_add(&p->ledger->outside.before_ns, e->early_ns);
 	saturated_add(&p->ledger->outside.after, e->late);
 	saturated_add(&p->ledger->outside.after_ns, e->late_ns);
+	saturated_add(&p->ledger->bounds.ranges, e->ranges);
+	saturated_add(&p->ledger->bounds.folded_ranges, e->folded_ranges);
 	saturated_add(&t->operations, e->late);
 	saturated_add(&t->operation_ns, e->late_ns);
 	saturated_add(&t->unsent, e->unsent_kernels);

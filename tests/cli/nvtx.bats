@@ -114,6 +114,70 @@ expect_ranges()
 	END
 }
 
+# many COUNT: as many launches, each in a range of a name of its own, then ten in "decode".
+many()
+{
+	needs_command g++
+	cat >many.cpp <<-'END'
+		#include "tests/workloads/gpu.h"
+		#include "tests/fake_cuda/nvtx.h"
+		#include <cstdlib>
+		#include <string>
+
+		GPU_KERNEL(warm)
+		GPU_KERNEL(interesting)
+
+		static std::string name(int i, bool is_word)
+		{
+			std::string text = "request ";
+
+			if (!is_word)
+				return text + std::to_string(i);
+			for (; i > 0; i /= 20)
+				text += (char)('a' + i % 20);
+			return text;
+		}
+
+		int main(int, char **argv)
+		{
+			nvtxRangePushA("serve");
+			for (int i = 0; i < atoi(argv[1]); i++) {
+				nvtxRangePushA(name(i, argv[2]).c_str());
+				GPU_CHECK(GPU_LAUNCH(nullptr, 1000, warm));
+				nvtxRangePop();
+			}
+			for (int i = 0; i < 10; i++) {
+				nvtxRangePushA("decode");
+				GPU_CHECK(GPU_LAUNCH(nullptr, 1000000, interesting));
+				nvtxRangePop();
+			}
+			return cudaDeviceSynchronize() != cudaSuccess;
+		}
+	END
+	g++ -std=gnu++17 -O1 -pthread -I"$root" -o many many.cpp -L"$fake_cuda" -lcudart -l:libnvToolsExt.so.1 -ldl
+	run_profile -gpu-only --unit ns --nvtx --strict -o out.folded -o out.json ./many "$@"
+}
+
+@test "more numbered names than there is room for leave room for the names that come later" {
+	many 40000
+	expect_status 0
+	expect_equal decode "$(weight_of out.folded ';main;nvtx:serve;nvtx:decode;cudaLaunchKernel;')" 10000000
+	expect_equal requests "$(weight_of out.folded ';main;nvtx:serve;nvtx:request [0-9N]+;cudaLaunchKernel;')" 40000000
+	expect_line out.folded ';nvtx:serve;nvtx:request 0;'
+	expect_line out.folded ';nvtx:serve;nvtx:request N;'
+	expect_line stderr '^profile: [0-9]+ NVTX ranges have N in place of the numbers in their names: too many names differ in these alone$'
+	expect_line out.json '"nvtx_ranges_without_name":0,'
+}
+
+@test "names past the limit are counted, and are a loss" {
+	many 40000 words
+	expect_status 124
+	expect_line stderr '^profile: 23627 NVTX ranges went past a limit of --nvtx: they are not in stacks by their names$'
+	expect_line stderr '^profile: --strict: NVTX ranges past a limit, without their names: 23627$'
+	expect_equal rest "$(weight_of out.folded ';main;nvtx:serve;nvtx:\[too many NVTX ranges\];cudaLaunchKernel;')" 33617000
+	expect_equal all "$(weight_of out.folded ';main;nvtx:serve;nvtx:[^;]*;cudaLaunchKernel;')" 50000000
+}
+
 @test "no ranges without --nvtx" {
 	run_profile -gpu-only --unit ns -o out.folded "$workload"
 	expect_status 0

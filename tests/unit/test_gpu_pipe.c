@@ -967,7 +967,7 @@ static void unended_launches_of_a_part(void **state)
 	kernels(b, 3, 0);
 	feed(b, "{\"t\":\"drops\",\"kernels\":0,\"launches\":0,\"batches\":0,"
 		"\"unsent_kernels\":0,\"unsent_launches\":0,\"unknown\":0,\"early\":5,"
-		"\"early_ns\":70,\"late\":6,\"late_ns\":80}\n");
+		"\"early_ns\":70,\"late\":6,\"late_ns\":80,\"ranges\":8,\"folded_ranges\":9}\n");
 	bye(b, 3 + 6, 80);
 	close_all(b);
 	assert_ledger(b, launches, unended, 0);
@@ -977,6 +977,8 @@ static void unended_launches_of_a_part(void **state)
 	assert_int_equal(b->ledger->outside.before, 5);
 	assert_int_equal(b->ledger->outside.before_ns, 70);
 	assert_int_equal(b->ledger->outside.after, 6);
+	assert_ledger(b, bounds, ranges, 8);
+	assert_ledger(b, bounds, folded_ranges, 9);
 	/* the collector has seen no launches of these kernels */
 	assert_int_equal(b->ledger->outside.unended, 10);
 }

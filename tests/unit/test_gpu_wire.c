@@ -720,6 +720,8 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			.early_ns = prng_bits(p, EXACT_BITS),
 			.late = 1 + prng_bits(p, EXACT_BITS - 1),
 			.late_ns = prng_bits(p, EXACT_BITS),
+			.ranges = prng_bits(p, EXACT_BITS),
+			.folded_ranges = prng_bits(p, EXACT_BITS),
 		};
 		break;
 	case GPU_EVENT_NOTICE:

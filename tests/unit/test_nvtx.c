@@ -20,6 +20,7 @@ static void forget_names(void)
 	pthread_mutex_lock(&table.lock);
 	memset(table.slots, 0, sizeof(table.slots));
 	memset(table.names, 0, sizeof(table.names));
+	memset(table.members, 0, sizeof(table.members));
 	table.count = 0;
 	table.used = 0;
 	atomic_store(&table.domain_count, 0);
@@ -223,30 +224,62 @@ static void messages_are_copied_and_cut(void **state)
 	pop();
 }
 
+/* A message without numbers: each number as letters. */
+static const char *word_of(uint32_t number, size_t length)
+{
+	static char text[NVTX_TEXT_MAX + 1];
+
+	memset(text, 'x', length);
+	text[length] = '\0';
+	for (size_t i = 0; number > 0; number /= 20)
+		text[i++] = (char)('a' + number % 20);
+	return text;
+}
+
+/* Opens and closes a range; its id. */
+static uint32_t use(uint32_t domain, uint32_t id)
+{
+	nvtx_push(domain, id, 0);
+	nvtx_pop(domain);
+	return id;
+}
+
+static void expect_missing(uint64_t ranges, uint64_t folded_ranges)
+{
+	struct gpu_event_drops drops;
+
+	nvtx_count_missing(&sink);
+	drops = sink.drops;
+	sink.drops = (struct gpu_event_drops){0};
+	assert_int_equal(drops.ranges, ranges);
+	assert_int_equal(drops.folded_ranges, folded_ranges);
+}
+
+static void forget_missing(void)
+{
+	nvtx_count_missing(&sink);
+	sink.drops = (struct gpu_event_drops){0};
+}
+
 static void too_many_names_share_one(void **state)
 {
-	uint32_t first = nvtx_name(0, "first", 0), id = 0;
+	uint32_t first, id = 0;
 	char text[32];
 
 	(void)state;
-	for (int i = 0; i < (int)NVTX_NAMES_MAX + 10; i++) {
-		snprintf(text, sizeof(text), "%d", i);
-		id = nvtx_name(0, text, 0);
-	}
+	forget_names();
+	forget_missing();
+	first = nvtx_name(0, "first", 0);
+	for (uint32_t i = 0; i < NVTX_NAMES_MAX + 9; i++)
+		id = use(0, nvtx_name(0, word_of(i, 8), 0));
 	assert_int_equal(id, NVTX_TOO_MANY);
+	expect_missing(10, 0);
 	assert_int_equal(nvtx_name(0, "first", 0), first);
 	nvtx_name_send(&sink, id);
 	forget_names();
 	/* memory ends before their number */
-	for (int i = 0; i < 4000; i++) {
-		char longer[NVTX_TEXT_MAX + 1];
-
-		memset(longer, 'x', sizeof(longer) - 1);
-		longer[sizeof(longer) - 1] = '\0';
-		snprintf(longer, 20, "%d", i);
-		longer[strlen(longer)] = 'x';
-		id = nvtx_name(0, longer, 0);
-	}
+	for (uint32_t i = 0; i < 4000; i++)
+		id = nvtx_name(0, word_of(i, NVTX_TEXT_MAX), 0);
 	assert_int_equal(id, NVTX_TOO_MANY);
 	assert_int_equal(nvtx_name_registered(3, NVTX_TOO_MANY, 0), NVTX_TOO_MANY);
 	forget_names();
@@ -254,6 +287,106 @@ static void too_many_names_share_one(void **state)
 		snprintf(text, sizeof(text), "domain %d", i);
 		assert_int_equal(nvtx_domain(text), i < 255 ? i + 1 : 255);
 	}
+	forget_names();
+}
+
+#define EXPECT_NAME(id, expected) assert_string_equal(table.names[id].text, expected)
+
+static void numbered_names_leave_room_for_others(void **state)
+{
+	uint32_t first = 0, id = 0, own = 0;
+	char text[64];
+
+	(void)state;
+	forget_names();
+	forget_missing();
+	for (int i = 0; i < 100000; i++) {
+		snprintf(text, sizeof(text), "request %d", i);
+		id = use(0, nvtx_name(0, text, 0));
+		first = i == 0 ? id : first;
+		own += !nvtx_name_is_folded(id);
+	}
+	EXPECT_NAME(id, "request N");
+	assert_in_range(own, NVTX_NAMES_MAX / 8, NVTX_NAMES_MAX / 4);
+	expect_missing(0, 100000 - own);
+	/* those that have a name of their own keep it, and it is not the program's own "request N"
+	 */
+	assert_int_equal(nvtx_name(0, "request 0", 0), first);
+	EXPECT_NAME(first, "request 0");
+	assert_int_not_equal(nvtx_name(0, "request N", 0), id);
+	/* other domains and messages have room */
+	EXPECT_NAME(nvtx_name(3, "request 77777", 0), "request 77777");
+	EXPECT_NAME(nvtx_name(0, "decode", 0), "decode");
+	assert_int_equal(nvtx_name_registered(0, id, 0), id);
+	/* many families */
+	for (int i = 0; i < 200000; i++) {
+		snprintf(text, sizeof(text), "%c%c step %d", 'a' + i % 20, 'a' + i / 20 % 20,
+			 i / 400);
+		assert_int_not_equal(use(0, nvtx_name(0, text, 0)), NVTX_TOO_MANY);
+	}
+	assert_int_not_equal(nvtx_name(0, "another", 0), NVTX_TOO_MANY);
+	nvtx_count_missing(&sink);
+	assert_int_equal(sink.drops.ranges, 0);
+	assert_true(sink.drops.folded_ranges > 0);
+	sink.drops = (struct gpu_event_drops){0};
+	forget_names();
+}
+
+static void expect_folded(const char *text, const char *expected)
+{
+	char out[NVTX_TEXT_MAX + 1];
+	size_t size;
+
+	assert_int_equal(fold(text, strlen(text), out, &size), strcmp(text, expected) != 0);
+	assert_string_equal(out, expected);
+	assert_int_equal(size, strlen(expected));
+}
+
+static void numbers_in_names(void **state)
+{
+	(void)state;
+	expect_folded("", "");
+	expect_folded("decode", "decode");
+	expect_folded("step 12345", "step N");
+	expect_folded("layer3.conv1: 0.25", "layerN.convN: N.N");
+	expect_folded("at 0x7ffd12ab, 0xZ", "at N, NxZ");
+	expect_folded("id 3f2a9c01ee", "id N");
+	expect_folded("id 3f2a9", "id NfNaN");
+	expect_folded("deadbeef facade", "deadbeef facade");
+	expect_folded("req-3f2a9c01-aaaa-4bcd-9f00-0123456789ab!", "req-N!");
+	expect_folded("aaaaaaaa-aaaa-bbbb-cccc-dddddddddddd", "N");
+	expect_folded("gr\xc3\xb6\xc3\x9f"
+		      "e 5",
+		      "gr\xc3\xb6\xc3\x9f"
+		      "e N");
+	expect_folded("0x", "Nx");
+	expect_folded("7", "N");
+}
+
+static void what_goes_past_other_limits_is_counted(void **state)
+{
+	char text[32];
+	uint32_t last = 0;
+
+	(void)state;
+	forget_missing();
+	for (int i = 0; i < NVTX_DEPTH_MAX + 3; i++)
+		push("deep");
+	assert_int_equal(start("no room"), 0);
+	while (pop() > 0)
+		;
+	expect_missing(4, 0);
+	for (int i = 0; i < 300; i++) {
+		snprintf(text, sizeof(text), "domain %d", i);
+		last = nvtx_domain(text);
+	}
+	use(last, nvtx_name(last, "in the last one", 0));
+	expect_missing(1, 0);
+	/* nobody looks */
+	nvtx_follow(false, true);
+	use(0, NVTX_TOO_MANY);
+	nvtx_follow(true, false);
+	expect_missing(0, 0);
 	forget_names();
 }
 
@@ -651,6 +784,9 @@ int main(void)
 		cmocka_unit_test(messages_of_all_kinds),
 		cmocka_unit_test(messages_are_copied_and_cut),
 		cmocka_unit_test(too_many_names_share_one),
+		cmocka_unit_test(numbered_names_leave_room_for_others),
+		cmocka_unit_test(numbers_in_names),
+		cmocka_unit_test(what_goes_past_other_limits_is_counted),
 		cmocka_unit_test(too_deep_ranges_keep_the_balance),
 		cmocka_unit_test(threads_have_their_own_ranges_and_may_end_others),
 		cmocka_unit_test(many_started_ranges),

@@ -28,6 +28,7 @@ static void an_exact_run_passes(void **state)
 	(void)state;
 	/* none of these is a loss */
 	l.bounds.truncated = 5;
+	l.bounds.folded_ranges = 5;
 	l.gpu.unseen_nodes = 5; /* their time is in the profile */
 	assert_true(check(LOG_NORMAL, &l));
 	assert_string_equal(captured.text, "");
@@ -76,6 +77,7 @@ static void each_reason_is_reported(void **state)
 	REASON(l.bounds.refused = 15,
 	       "names, mappings or stacks from the program past the limit: 15");
 	REASON(l.bounds.programs = 16, "programs past the limit on programs at one time: 16");
+	REASON(l.bounds.ranges = 17, "NVTX ranges past a limit, without their names: 17");
 	REASON(l.bounds.out_of_memory = 15, "events lost because memory was short: 15");
 #undef REASON
 }

@@ -687,6 +687,16 @@ static void data_beyond_the_bounds(void **state)
 		 "dropped\n",
 		 "profile: 2 names, mappings or stacks from the program exceeded the limit and "
 		 "were dropped\n"},
+		{COUNT(bounds.ranges),
+		 "profile: 1 NVTX range went past a limit of --nvtx: it is not in stacks by its "
+		 "name\n",
+		 "profile: 2 NVTX ranges went past a limit of --nvtx: they are not in stacks by "
+		 "their names\n"},
+		{COUNT(bounds.folded_ranges),
+		 "profile: 1 NVTX range has N in place of the numbers in its name: too many names "
+		 "differ in these alone\n",
+		 "profile: 2 NVTX ranges have N in place of the numbers in their names: too many "
+		 "names differ in these alone\n"},
 		{COUNT(bounds.truncated),
 		 "profile: 1 stack is cut where it was too deep or could not be followed; it "
 		 "begins at [truncated]\n",
