@@ -80,6 +80,9 @@ struct nvtx_abi_attributes {
 
 enum { NVTX_ABI_COLOR_ARGB = 1 };
 
+/* A payload type: `payload` is the address of `reserved` payloads (struct nvtx_abi_payload). */
+#define NVTX_ABI_PAYLOAD_EXTENDED ((int32_t)0xdfbd0009)
+
 enum {
 	NVTX_ABI_MESSAGE_ASCII = 1, /* in practice UTF-8 */
 	NVTX_ABI_MESSAGE_WIDE = 2,
@@ -136,6 +139,41 @@ struct nvtx_abi_payload {
 	const void *data;
 };
 
+/* nvtxPayloadSchemaEntry_t */
+struct nvtx_abi_entry {
+	uint64_t flags;
+	uint64_t type; /* one of those below, another one, or a schema */
+	const char *name;
+	const char *description;
+	uint64_t detail; /* of an array: its length */
+	uint64_t offset; /* 0: behind the entry before, by its alignment */
+	const void *semantics;
+	const void *reserved;
+};
+
+/* Flags of an entry. */
+#define NVTX_ABI_ENTRY_IS_POINTER (UINT64_C(1) << 1)
+#define NVTX_ABI_ENTRY_ARRAY (UINT64_C(7) << 4)    /* mask: the kind of array */
+#define NVTX_ABI_ENTRY_MEANING (UINT64_C(3) << 10) /* mask: what it is of the event */
+
+enum {
+	NVTX_ABI_ENTRY_ARRAY_FIXED = 1 << 4,
+	NVTX_ABI_ENTRY_ARRAY_ZERO = 2 << 4, /* up to a zero */
+	NVTX_ABI_ENTRY_IS_MESSAGE = 1 << 10,
+};
+
+/* Types of an entry. */
+enum {
+	NVTX_ABI_ENTRY_CHAR = 1,
+	NVTX_ABI_ENTRY_CHAR8 = 25,
+	NVTX_ABI_ENTRY_CHAR32 = 27, /* the last of C's own types */
+	NVTX_ABI_ENTRY_CATEGORY = 68,
+	NVTX_ABI_ENTRY_TEXT = 75, /* pointers */
+	NVTX_ABI_ENTRY_TEXT_UTF8 = 76,
+	NVTX_ABI_ENTRY_TEXT_UTF32 = 78,
+	NVTX_ABI_ENTRY_REGISTERED = 80,
+};
+
 /* nvtxPayloadSchemaAttr_t and nvtxPayloadEnumAttr_t, of which fields are set by their masks. */
 struct nvtx_abi_schema {
 	uint64_t fields;
@@ -145,7 +183,7 @@ struct nvtx_abi_schema {
 	const struct nvtx_abi_entry *entries;
 	size_t entry_count;
 	size_t size;
-	size_t alignment;
+	size_t alignment; /* of entries, at most, if NVTX_ABI_SCHEMA_HAS_ALIGNMENT */
 	uint64_t id;
 	void *extension;
 };
@@ -160,6 +198,7 @@ struct nvtx_abi_enumeration {
 	void *extension;
 };
 
+#define NVTX_ABI_SCHEMA_HAS_ALIGNMENT (UINT64_C(1) << 7)
 #define NVTX_ABI_SCHEMA_HAS_ID (UINT64_C(1) << 8)
 #define NVTX_ABI_ENUMERATION_HAS_ID (UINT64_C(1) << 5)
 

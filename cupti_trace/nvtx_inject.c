@@ -6,14 +6,14 @@
  * nothing. Of attributes, message and colour are read. Domains and registered strings are known by
  * small numbers, which are handed out as pointers; one that we did not hand out does no harm.
  *
- * Of the payload extension, ranges are followed; payloads are not read, so that a range that is
- * opened with nothing but a payload has no message.
+ * Of the payload extension, ranges are followed; of payloads, the message is read where there is no
+ * other (nvtx_payload.h).
  */
-#include <stdatomic.h>
 #include <stdlib.h>
 #include "cupti_trace/gpu_wire.h"
 #include "cupti_trace/nvtx.h"
 #include "cupti_trace/nvtx_abi.h"
+#include "cupti_trace/nvtx_payload.h"
 #include "cupti_trace/ranges.h"
 #include "cupti_trace/trace.h"
 
@@ -43,6 +43,10 @@ static uint32_t name_of(uint32_t domain, const struct nvtx_abi_attributes *a)
 		return nvtx_name_registered(domain, (uint64_t)(uintptr_t)a->message.registered,
 					    color);
 	default:
+		if (a->payload_type == NVTX_ABI_PAYLOAD_EXTENDED && a->reserved > 0)
+			return nvtx_payload_name(
+				domain, (const struct nvtx_abi_payload *)(uintptr_t)a->payload,
+				(size_t)a->reserved);
 		return nvtx_name(domain, NULL, color);
 	}
 }
@@ -135,9 +139,7 @@ static int range_push_payload(const void *domain, const struct nvtx_abi_payload 
 {
 	uint32_t number = domain_of(domain);
 
-	(void)payloads;
-	(void)count;
-	return nvtx_push(number, nvtx_name(number, NULL, 0), CALLER_SP);
+	return nvtx_push(number, nvtx_payload_name(number, payloads, count), CALLER_SP);
 }
 
 static int range_pop_payload(const void *domain, const struct nvtx_abi_payload *payloads,
@@ -153,9 +155,7 @@ static uint64_t range_start_payload(const void *domain, const struct nvtx_abi_pa
 {
 	uint32_t number = domain_of(domain);
 
-	(void)payloads;
-	(void)count;
-	return nvtx_start(number, nvtx_name(number, NULL, 0), CALLER_SP);
+	return nvtx_start(number, nvtx_payload_name(number, payloads, count), CALLER_SP);
 }
 
 static void range_end_payload(const void *domain, uint64_t range,
@@ -167,24 +167,16 @@ static void range_end_payload(const void *domain, uint64_t range,
 	nvtx_end(range);
 }
 
-/* Returns the program's id of a schema, or else a new one. */
-static uint64_t schema_id(bool has_id, uint64_t id)
-{
-	static _Atomic uint64_t next = NVTX_ABI_SCHEMA_FIRST_OF_TOOL;
-
-	return has_id ? id : atomic_fetch_add(&next, 1);
-}
-
 static uint64_t schema_register(const void *domain, const struct nvtx_abi_schema *schema)
 {
-	(void)domain;
-	return schema ? schema_id(schema->fields & NVTX_ABI_SCHEMA_HAS_ID, schema->id) : 0;
+	return nvtx_schema(domain_of(domain), schema);
 }
 
-static uint64_t enumeration_register(const void *domain, const struct nvtx_abi_enumeration *e)
+static uint64_t enumeration_register(const void *domain,
+				     const struct nvtx_abi_enumeration *enumeration)
 {
 	(void)domain;
-	return e ? schema_id(e->fields & NVTX_ABI_ENUMERATION_HAS_ID, e->id) : 0;
+	return nvtx_enumeration(enumeration);
 }
 
 /* ---- tables ---- */

@@ -52,6 +52,7 @@ expect_ranges()
 @test "ranges that are closed with a payload, by NVTX's own headers" {
 	local include=${CUDA_HOME:-/usr/local/cuda}/include
 
+	needs_command g++
 	[ -e "$include/nvtx3/nvToolsExtPayload.h" ] || skip "no NVTX headers in $include"
 	cat >payload.cpp <<-'END'
 		#include <nvtx3/nvToolsExtPayload.h>
@@ -99,6 +100,18 @@ expect_ranges()
 			nvtxRangeId_t range = nvtxDomainRangeStartEx(nccl, &a);
 			GPU_CHECK(GPU_LAUNCH(nullptr, 2000, inside));
 			nvtxRangeEndPayload(nccl, range, &data, 1);
+			struct { int rank; const char *text; } event = {5, "in the payload"};
+			nvtxPayloadSchemaEntry_t parts[2] = {};
+			parts[0].type = NVTX_PAYLOAD_ENTRY_TYPE_INT;
+			parts[1].type = NVTX_PAYLOAD_ENTRY_TYPE_CSTRING;
+			parts[1].flags = NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE;
+			schema.fieldMask &= ~(uint64_t)NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
+			schema.entries = parts;
+			schema.numEntries = 2;
+			nvtxPayloadData_t named = {nvtxPayloadSchemaRegister(nccl, &schema), sizeof(event), &event};
+			nvtxRangePushPayload(nccl, &named, 1);
+			GPU_CHECK(GPU_LAUNCH(nullptr, 5000, inside));
+			nvtxRangePopPayload(nccl, &data, 1);
 			GPU_CHECK(GPU_LAUNCH(nullptr, 4000, after));
 			printf("%d\n", nvtxRangePopPayload(nccl, &data, 1));
 			return cudaDeviceSynchronize() != cudaSuccess;
@@ -110,6 +123,7 @@ expect_ranges()
 	expect_equal stdout "$(cat stdout)" $'1 0\n-2'
 	expect out.folded <<-'END'
 		<*>;main;cudaLaunchKernel;[GPU_Kernel]after(unsigned long long) 4000
+		<*>;main;nvtx:NCCL:in the payload;cudaLaunchKernel;[GPU_Kernel]inside(unsigned long long) 5000
 		<*>;main;nvtx:NCCL:ncclCommInitRankConfig;cudaLaunchKernel;[GPU_Kernel]inside(unsigned long long) 3000
 	END
 }
