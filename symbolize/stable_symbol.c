@@ -47,26 +47,27 @@ static const char *after_number(const char *at, size_t *value)
 /* ---- ids of translation units ---- */
 
 /*
- * Behind "ce6f4918_12_rdc_names_cu", or the same with "44_tmpxft_00000a8e_" before it: a hash, a
- * length, and the name of a file that has this length. NULL: it is something else.
+ * Behind "ce6f4918_12_rdc_names_cu": a hash, a length, and the name of a file that has this length;
+ * or "14_coords_cpp1_ii_7126c51d", as older versions have it: the hash is last. NULL: it is
+ * something else.
  */
 static const char *after_unit(const char *at)
 {
-	const char *next;
-	size_t length;
+	const char *hash, *name;
+	size_t length, n = 0;
 
 	at += *at == '_';
-	next = after_number(at, &length);
-	if (next && starts_with(next, "tmpxft_"))
-		at = next;
-	if (starts_with(at, "tmpxft_")) {
-		at = after_hexadecimal(at + strlen("tmpxft_"), 8);
-		if (!at)
-			return NULL;
-	}
-	at = after_hexadecimal(at, 8);
-	at = at ? after_number(at, &length) : NULL;
-	return at && strnlen(at, length) == length ? at + length : NULL;
+	hash = after_hexadecimal(at, 8);
+	name = after_number(hash ? hash : at, &length);
+	if (!name || strnlen(name, length) < length)
+		return NULL;
+	name += length;
+	if (hash)
+		return name;
+	/* what is behind the hash may be a digit, of the next length */
+	while (n < 8 && name[0] == '_' && is_hexadecimal(name[1 + n]))
+		n++;
+	return n == 8 ? name + 9 : NULL;
 }
 
 /*

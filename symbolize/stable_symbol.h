@@ -9,7 +9,7 @@
  *    "41_GLOBAL__N__ce6f4918_12_rdc_names_cu_main" becomes "12_GLOBAL__N_1", the one of other
  *    compilers; "37_INTERNAL_0bb0beb5_7_more_cu_e22fa7bb" becomes the namespace
  *    STABLE_SYMBOL_INTERNAL, which is to be removed from the demangled name. Ids of older versions
- *    ("_GLOBAL__N__44_tmpxft_00000a8e_00000000_10_kernel_cpp1_ii_e2d3f4a5") as well.
+ *    ("_GLOBAL__N__41_tmpxft_00000a8e_00000000_6_kernel_cpp1_ii_e2d3f4a5") as well.
  *  - The signature around the host functions that launch such kernels, "_ZL33__device_stub__Z...":
  *    the identifier remains, "__device_stub_" and the kernel's symbol.
  *  - clang's device and inode number of the source in kernels of OpenMP:

@@ -112,10 +112,16 @@ static void units_become_what_other_compilers_write(void **state)
 	expect("_ZN3ns041_GLOBAL__N__ce6f4918_12_rdc_names_cu_main11anon_kernelEPi",
 	       "_ZN3ns012_GLOBAL__N_111anon_kernelEPi");
 	/* of older versions of nvcc */
-	expect("_ZN66_GLOBAL__N__55_tmpxft_00000a8e_00000000_10_kernel_cpp1_ii_e2d3f4a55thereEv",
-	       "_ZN12_GLOBAL__N_15thereEv");
-	expect("_ZN64_INTERNAL_49_tmpxft_00000a8e_00000000_7_mm_cpp1_ii_e2d3f4a5_99995thereEv",
+	expect("_ZN84_GLOBAL__N__60_tmpxft_00007dcf_00000000_11_Distributions_compute_75_cpp1_ii_"
+	       "c3aa7ee643distribution_elementwise_grid_stride_kernelIdEEvT_",
+	       "_ZN12_GLOBAL__N_143distribution_elementwise_grid_stride_kernelIdEEvT_");
+	expect("_ZN68_INTERNAL_46_tmpxft_0001a605_00000000_6_cabana_code_cpp1_ii_a54055bf5thereEv",
 	       "_ZN10_INTERNAL_5thereEv");
+	expect_name("__nv_static_59__46_tmpxft_0001a605_00000000_6_cabana_code_cpp1_ii_a54055bf__ZN"
+		    "6Kokkos4Impl6launchIiEEvT_",
+		    DEMANGLE_SIGNATURE, "Kokkos::Impl::launch<int>(int)");
+	expect_name("__nv_static_27__14_coords_cpp1_ii_7126c51d__Z4stepPi", DEMANGLE_SIGNATURE,
+		    "step(int*)");
 }
 
 static void host_functions_of_kernels(void **state)
@@ -147,6 +153,8 @@ static void regions_of_openmp(void **state)
 		    "foo(int*)::{OpenMP line 12}");
 	expect_name("__omp_offloading_fd00_5e1_main_l7_1", DEMANGLE_SIGNATURE,
 		    "main::{OpenMP line 7}");
+	expect_name("__omp_offloading_10303_4e2ec6__Z4main_l21", DEMANGLE_SIGNATURE,
+		    "main::{OpenMP line 21}");
 	expect_same("__omp_offloading_");
 	expect_same("__omp_offloading_10302");
 	expect_same("__omp_offloading_10302_1a2b3c_");
