@@ -12,7 +12,10 @@
 #define SLOTS (NVTX_NAMES_MAX * 2) /* a power of two */
 
 #define FAMILIES NVTX_NAMES_MAX /* a power of two */
-#define FOR_FAMILIES (NVTX_NAMES_MAX - NVTX_NAMES_MAX / 4)
+
+/* Of a number of names or bytes: for messages with numbers, and with folded ones besides. */
+#define FOR_NUMBERED(number) ((number) - (number) / 4)
+#define FOR_FOLDED(number) ((number) - (number) / 8)
 
 #define FOLDED 0x8000u /* in the domain of a name: it is a family's */
 
@@ -222,11 +225,18 @@ static bool fold(const char *text, size_t length, char out[NVTX_TEXT_MAX + 1], s
 /* Whether a family has had its part of what is left, of names and of their bytes. Locked. */
 static bool is_large(uint32_t members, size_t length)
 {
-	size_t names = table.count < FOR_FAMILIES ? FOR_FAMILIES - table.count : 0;
-	size_t part = sizeof(table.bytes) - sizeof(table.bytes) / 4;
-	size_t bytes = table.used < part ? part - table.used : 0;
+	size_t names = FOR_NUMBERED(NVTX_NAMES_MAX), bytes = FOR_NUMBERED(NVTX_NAME_BYTES);
 
+	names = table.count < names ? names - table.count : 0;
+	bytes = table.used < bytes ? bytes - table.used : 0;
 	return members >= names / 4 || members >= bytes / (length + 1) / 4;
+}
+
+/* Whether what is left is for messages without numbers. Locked. */
+static bool is_reserved(void)
+{
+	return table.count >= FOR_FOLDED(NVTX_NAMES_MAX) ||
+	       table.used >= FOR_FOLDED(NVTX_NAME_BYTES);
 }
 
 /* Adds a message, or its folded one in its place. */
@@ -244,7 +254,8 @@ static uint32_t add(uint32_t hash, uint32_t domain, const char *text, size_t len
 	pthread_mutex_lock(&table.lock);
 	id = find(hash, domain, text, length, &at);
 	if (!id && has_number && is_large(*members, length)) {
-		id = add_name(key, domain | FOLDED, folded, size, color);
+		id = is_reserved() ? find(key, domain | FOLDED, folded, size, &at)
+				   : add_name(key, domain | FOLDED, folded, size, color);
 	} else if (!id) {
 		id = add_name(hash, domain, text, length, color);
 		*members += has_number && id;

@@ -8,9 +8,10 @@
  * up, and names that come later would find no room. So messages that differ only in numbers are a
  * family: once it has a fifth of the room that is left to families, its further messages are folded
  * into one name, "step N". Numbers are runs of digits, hexadecimal ones of 8 digits and more or
- * behind 0x, and UUIDs. A quarter of the names is left to messages that are folded or have no
- * numbers. A message that comes when memory is used up, or past the number of names, has the one id
- * NVTX_TOO_MANY. An id never changes its meaning: ranges that are open keep their names.
+ * behind 0x, and UUIDs. A quarter of the room is left to messages that are folded or have no
+ * numbers, an eighth to the latter alone: names that are random are each a family. A message that
+ * comes when memory is used up, or past the number of names, has the one id NVTX_TOO_MANY. An id
+ * never changes its meaning: ranges that are open keep their names.
  *
  * Messages are copied: the program may change or free them. What is longer
  * than NVTX_TEXT_MAX is cut between characters. Wide messages are turned into UTF-8.

@@ -300,7 +300,7 @@ static void numbered_names_leave_room_for_others(void **state)
 	(void)state;
 	forget_names();
 	forget_missing();
-	for (int i = 0; i < 100000; i++) {
+	for (int i = 0; i < 30000; i++) {
 		snprintf(text, sizeof(text), "request %d", i);
 		id = use(0, nvtx_name(0, text, 0));
 		first = i == 0 ? id : first;
@@ -308,7 +308,7 @@ static void numbered_names_leave_room_for_others(void **state)
 	}
 	EXPECT_NAME(id, "request N");
 	assert_in_range(own, NVTX_NAMES_MAX / 8, NVTX_NAMES_MAX / 4);
-	expect_missing(0, 100000 - own);
+	expect_missing(0, 30000 - own);
 	/* those that have a name of their own keep it, and it is not the program's own "request N"
 	 */
 	assert_int_equal(nvtx_name(0, "request 0", 0), first);
@@ -319,7 +319,7 @@ static void numbered_names_leave_room_for_others(void **state)
 	EXPECT_NAME(nvtx_name(0, "decode", 0), "decode");
 	assert_int_equal(nvtx_name_registered(0, id, 0), id);
 	/* many families */
-	for (int i = 0; i < 200000; i++) {
+	for (int i = 0; i < 60000; i++) {
 		snprintf(text, sizeof(text), "%c%c step %d", 'a' + i % 20, 'a' + i / 20 % 20,
 			 i / 400);
 		assert_int_not_equal(use(0, nvtx_name(0, text, 0)), NVTX_TOO_MANY);
@@ -329,6 +329,31 @@ static void numbered_names_leave_room_for_others(void **state)
 	assert_int_equal(sink.drops.ranges, 0);
 	assert_true(sink.drops.folded_ranges > 0);
 	sink.drops = (struct gpu_event_drops){0};
+	forget_names();
+}
+
+static void random_names_leave_room_for_others(void **state)
+{
+	struct prng r = prng_round(1);
+	char text[NVTX_TEXT_MAX + 1];
+	uint32_t id = 0;
+
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		size_t length = round ? 500 : 20; /* memory ends, or their number */
+
+		forget_names();
+		for (int i = 0; i < (round ? 4000 : 30000); i++) {
+			for (size_t j = 0; j < length; j++)
+				text[j] =
+					"0123456789abcdefghijklmnopqrstuvwxyz-"[prng_below(&r, 37)];
+			text[0] = '1';
+			text[length] = '\0';
+			id = nvtx_name(0, text, 0);
+		}
+		assert_int_equal(id, NVTX_TOO_MANY);
+		EXPECT_NAME(nvtx_name(0, "decode", 0), "decode");
+	}
 	forget_names();
 }
 
@@ -785,6 +810,7 @@ int main(void)
 		cmocka_unit_test(messages_are_copied_and_cut),
 		cmocka_unit_test(too_many_names_share_one),
 		cmocka_unit_test(numbered_names_leave_room_for_others),
+		cmocka_unit_test(random_names_leave_room_for_others),
 		cmocka_unit_test(numbers_in_names),
 		cmocka_unit_test(what_goes_past_other_limits_is_counted),
 		cmocka_unit_test(too_deep_ranges_keep_the_balance),
