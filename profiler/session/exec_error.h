@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why a command could not be run. The kernel also reports "no such file" (ENOENT) if the file
- * exists but the interpreter or loader that it names does not.
+ * Why a command could not be run, and the line that would have worked.
+ *
+ *   cannot run ./busy.py: it has no permission to execute; write: profile [options] python3 ./busy.py
+ *
+ * The kernel also reports "no such file" (ENOENT) if the file exists but the interpreter or loader
+ * that it names does not.
  */
 #ifndef PROFILER_SESSION_EXEC_ERROR_H
 #define PROFILER_SESSION_EXEC_ERROR_H
@@ -9,9 +13,10 @@
 #include "profiler/base/log.h"
 
 /*
- * Logs why execvp(command) failed with `err` (an errno), and returns the shells' exit status for
- * it: 127 for a command that does not exist, 126 for one that cannot be run.
+ * Logs why execvp of these NULL-terminated words failed with `err` (an errno), and returns the
+ * shells' exit status for it: 127 for a command that does not exist, 126 for one that cannot be
+ * run. Looks for what was meant in the working directory and along PATH.
  */
-int exec_error_explain(struct log *log, const char *command, int err);
+int exec_error_explain(struct log *log, char *const *command, int err);
 
 #endif

@@ -664,7 +664,7 @@ static int release_target(struct session *s)
 	s->quick_until_ns = s->start_ns + FIRST_QUICK_NS; /* then its exec will be known */
 	set_window(s, variable);
 	err = target_release(&s->target, variable);
-	return err ? exec_error_explain(s->log, s->options->command[0], -err) : 0;
+	return err ? exec_error_explain(s->log, s->options->command, -err) : 0;
 }
 
 /* ---- what the kernel reports ---- */
@@ -1980,6 +1980,18 @@ static int final_status(const struct session *s)
 	return session_goes_on(s) ? 0 : EXIT_SIGNAL_BASE + SIGINT;
 }
 
+/* A command that exits with 128 + N says itself why. */
+static void report_killed(const struct session *s)
+{
+	int signal = s->target.ended ? target_killed_by(&s->target) : 0;
+	const char *name = sigabbrev_np(signal);
+
+	if (name)
+		log_warn(s->log, "the command was killed by SIG%s (%d)", name, signal);
+	else if (signal)
+		log_warn(s->log, "the command was killed by signal %d", signal);
+}
+
 int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 {
 	int status = s->options->attach ? attach(s) : set_up(s, stdout_is_taken);
@@ -1992,6 +2004,7 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 	if (s->is_orphan || s->has_failed)
 		return EXIT_PROFILER_FAILED;
 	collect_rest(s);
+	report_killed(s);
 	*exit_status = final_status(s);
 	status = recording_close(s->recording);
 	s->recording = NULL;
@@ -2023,6 +2036,7 @@ int session_await(struct session *s)
 			read_signals(s);
 	}
 	remove_payload(s);
+	report_killed(s);
 	return s->is_orphan ? EXIT_PROFILER_FAILED : final_status(s);
 }
 

@@ -159,10 +159,15 @@ int target_signal(const struct target *target, int signal)
 	return errno == EPERM ? -EPERM : 0;
 }
 
+int target_killed_by(const struct target *target)
+{
+	return WIFSIGNALED(target->wait_status) ? WTERMSIG(target->wait_status) : 0;
+}
+
 int target_exit_status(const struct target *target)
 {
-	if (WIFSIGNALED(target->wait_status))
-		return EXIT_SIGNAL_BASE + WTERMSIG(target->wait_status);
+	if (target_killed_by(target))
+		return EXIT_SIGNAL_BASE + target_killed_by(target);
 	return WEXITSTATUS(target->wait_status);
 }
 

@@ -54,6 +54,9 @@ void target_init(struct target *target);
 /* Sends a signal to the program itself, if it lives. 0, or -EPERM: it has become another user. */
 int target_signal(const struct target *target, int signal);
 
+/* The signal that killed it; 0: it exited. */
+int target_killed_by(const struct target *target);
+
 /* The exit status to pass on: its own, or 128 + the signal that killed it. */
 int target_exit_status(const struct target *target);
 

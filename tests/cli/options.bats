@@ -166,12 +166,33 @@ wrong_usage()
 	[ -e out.folded ]
 }
 
+@test "a command that a signal killed is named with it; one that exits with such a status is not" {
+	needs_root
+	run_profile -o out.folded "$workloads/exits" segv
+	expect_status 139
+	expect_line stderr '^profile: the command was killed by SIGSEGV \(11\)$'
+	run_profile -o out.folded sh -c 'kill -40 $$'
+	expect_status 168
+	expect_line stderr '^profile: the command was killed by signal 40$'
+	run_profile -o out.folded sh -c 'exit 139'
+	expect_status 139
+	if grep -q killed stderr; then false; fi
+	# after the time of -d, too: then the command goes on without profile's looking
+	run_profile -d 100ms -o out.folded sh -c 'sleep 1; kill -TERM $$'
+	expect_status 143
+	expect_line stderr '^profile: the command was killed by SIGTERM \(15\)$'
+}
+
 @test "126: the command cannot be run" {
 	needs_root
 	echo text >text
 	run_profile -o out.folded ./text
 	expect_status 126
-	expect stderr <<<'profile: cannot run ./text: Permission denied'
+	expect stderr <<<'profile: cannot run ./text: it has no permission to execute; if it is a program, give it: chmod +x ./text'
+	printf '#!/usr/bin/env python3\n' >busy.py
+	run_profile -o out.folded ./busy.py --lr '1 2'
+	expect_status 126
+	expect stderr <<<"profile: cannot run ./busy.py: it has no permission to execute (chmod +x gives it); write: profile [options] python3 ./busy.py --lr '1 2'"
 	run_profile -o out.folded /
 	expect_status 126
 	expect_no_file out.folded
@@ -196,6 +217,10 @@ wrong_usage()
 	run_profile -o out.folded no-such-command-here
 	expect_status 127
 	expect stderr <<<'profile: no-such-command-here: command not found'
+	printf '#!/usr/bin/env python3\n' >busy.py
+	run_profile -o out.folded busy.py
+	expect_status 127
+	expect stderr <<<'profile: busy.py: command not found: PATH does not lead here; write: profile [options] python3 busy.py'
 	run_profile -o out.folded ./no-such-command-here
 	expect_status 127
 	expect_no_file out.folded

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Why a command could not be run: the message, and the status. */
 #include "unit.h"
+#include <limits.h>
 #include "profiler/session/exec_error.h"
 
 static struct capture captured;
@@ -21,15 +22,20 @@ static const char *script(const char *first_line)
 	return path;
 }
 
-static int explain(const char *command, int err)
+static int explain_words(char *const *words, int err)
 {
 	struct log log = {.level = LOG_ERRORS};
 	int status;
 
 	capture_begin(&captured);
-	status = exec_error_explain(&log, command, err);
+	status = exec_error_explain(&log, words, err);
 	capture_end(&captured);
 	return status;
+}
+
+static int explain(const char *command, int err)
+{
+	return explain_words((char *[]){(char *)command, NULL}, err);
 }
 
 #define assert_said(words) assert_non_null(strstr(captured.text, words))
@@ -47,7 +53,16 @@ static void commands_that_may_not_be_run(void **state)
 {
 	(void)state;
 	assert_int_equal(explain("/etc/passwd", EACCES), 126);
-	assert_string_equal(captured.text, "profile: cannot run /etc/passwd: Permission denied\n");
+	assert_string_equal(captured.text,
+			    "profile: cannot run /etc/passwd: it has no permission to execute; if "
+			    "it is a program, give it: chmod +x /etc/passwd\n");
+	assert_int_equal(explain(folder, EACCES), 126);
+	assert_said(": it is a folder; name a program in it\n");
+	/* executable, and the kernel refuses it all the same: a file system without exec */
+	assert_int_equal(explain(script("#!/bin/sh\n"), EACCES), 126);
+	assert_said("/test-script: Permission denied\n");
+	assert_int_equal(explain("true", EPERM), 126);
+	assert_string_equal(captured.text, "profile: cannot run true: Operation not permitted\n");
 }
 
 static void interpreters_that_do_not_exist(void **state)
@@ -64,6 +79,110 @@ static void interpreters_that_do_not_exist(void **state)
 	assert_int_equal(explain(script("\177ELF"), ENOENT), 126);
 	assert_said("the loader that it needs does not exist here\n");
 	assert_int_equal(explain(script(""), ENOENT), 126);
+}
+
+/* A file there, with what it begins with and its mode; the working directory is there, too. */
+static void make(const char *name, const char *text, mode_t mode)
+{
+	FILE *f = fopen(name, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	assert_int_equal(chmod(name, mode), 0);
+}
+
+#define assert_line(words, error, status, line)                                                  \
+	do {                                                                                     \
+		assert_int_equal(                                                                \
+			explain_words((char *const *)(const char *const[]){words, NULL}, error), \
+			status);                                                                 \
+		assert_said("; write: profile [options] " line "\n");                            \
+	} while (0)
+#define WORDS(...) __VA_ARGS__
+
+/* What the message shows can be run. */
+static void the_line_that_would_have_worked(void **state)
+{
+	static const struct {
+		const char *first, *name, *line;
+	} scripts[] = {
+		{"#!/usr/bin/env python3\n", "busy.py", "python3 ./busy.py"},
+		{"#!/usr/bin/env -S A=1 python3 -u\n", "busy", "python3 ./busy"},
+		{"#! /bin/sh -e\n", "job", "/bin/sh ./job"},
+		{"#!/no/such/python\n", "old.py", "python3 ./old.py"},
+		{"#!/usr/bin/env\n", "env.sh", "sh ./env.sh"},
+		{"import os\n", "x.py", "python3 ./x.py"},
+		{"", "x.R", "Rscript ./x.R"},
+	};
+	char here[PATH_MAX];
+
+	(void)state;
+	assert_non_null(getcwd(here, sizeof(here)));
+	assert_int_equal(chdir(folder), 0);
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+		char path[64], line[128];
+
+		snprintf(path, sizeof(path), "./%s", scripts[i].name);
+		snprintf(line, sizeof(line), "; write: profile [options] %s --lr '1 2'\n",
+			 scripts[i].line);
+		make(path, scripts[i].first, 0644);
+		assert_int_equal(
+			explain_words((char *[]){path, (char *)"--lr", (char *)"1 2", NULL},
+				      EACCES),
+			126);
+		assert_said(line);
+		/* likewise without "./" */
+		assert_int_equal(
+			explain_words((char *[]){path + 2, (char *)"--lr", (char *)"1 2", NULL},
+				      ENOENT),
+			127);
+		assert_said(
+			": command not found: PATH does not lead here; write: profile [options] ");
+		unlink(path);
+	}
+	make("tool", "#!/bin/sh\n", 0755);
+	assert_line(WORDS("tool", "-x"), ENOENT, 127, "./tool -x");
+	unlink("tool");
+	make("notes.txt", "a text\n", 0644);
+	assert_int_equal(explain("notes.txt", ENOENT), 127);
+	assert_string_equal(captured.text, "profile: notes.txt: command not found\n");
+	unlink("notes.txt");
+	assert_line(WORDS("python3 x.py --lr 1"), ENOENT, 127, "sh -c 'python3 x.py --lr 1'");
+	assert_line(WORDS("A=1", "true"), ENOENT, 127, "env A=1 true");
+	assert_int_equal(explain("source", ENOENT), 127);
+	assert_said("; write: profile [options] sh -c 'source ...'\n");
+	assert_int_equal(explain("record", ENOENT), 127);
+	assert_said("; profile has no subcommands: ");
+	assert_int_equal(chdir(here), 0);
+}
+
+/* A slip in a name, of PATH or with its folder. */
+static void what_was_meant(void **state)
+{
+	char *before = strdup(getenv("PATH")), path[128];
+
+	(void)state;
+	script("#!/bin/sh\n");
+	snprintf(path, sizeof(path), "/no/such::%s", folder);
+	setenv("PATH", path, 1);
+	assert_int_equal(explain("tset-script", ENOENT), 127);
+	assert_string_equal(captured.text, "profile: tset-script: command not found; did you mean "
+					   "test-script?\n");
+	snprintf(path, sizeof(path), "%s/test-scrpt", folder);
+	assert_int_equal(explain(path, ENOENT), 127);
+	assert_said("/test-script?\n");
+	chmod(script("#!/bin/sh\n"), 0644); /* not a command */
+	assert_int_equal(explain("tset-script", ENOENT), 127);
+	assert_string_equal(captured.text, "profile: tset-script: command not found\n");
+	setenv("SUDO_UID", "4242", 1);
+	assert_int_equal(explain("tset-script", ENOENT), 127);
+	assert_said("; sudo replaces PATH: give the command's path, as in \"$(command -v ");
+	unsetenv("SUDO_UID");
+	unsetenv("PATH");
+	assert_int_equal(explain("tset-script", ENOENT), 127);
+	setenv("PATH", before, 1);
+	free(before);
 }
 
 /* Found along PATH, as execvp looks for it. */
@@ -100,6 +219,7 @@ static void only_regular_files_are_read(void **state)
 static int begin(void **state)
 {
 	(void)state;
+	unsetenv("SUDO_UID");
 	return mkdtemp(folder) ? 0 : -1;
 }
 
@@ -119,6 +239,8 @@ int main(void)
 		cmocka_unit_test(commands_that_do_not_exist),
 		cmocka_unit_test(commands_that_may_not_be_run),
 		cmocka_unit_test(interpreters_that_do_not_exist),
+		cmocka_unit_test(the_line_that_would_have_worked),
+		cmocka_unit_test(what_was_meant),
 		cmocka_unit_test(scripts_of_the_path),
 		cmocka_unit_test(only_regular_files_are_read),
 	};

@@ -213,6 +213,7 @@ static void signals_reach_it(void **state)
 	target_signal(&t, SIGCONT);
 	wait_for_end(&t);
 	assert_int_equal(target_exit_status(&t), 128 + SIGTERM);
+	assert_int_equal(target_killed_by(&t), SIGTERM);
 	target_signal(&t, SIGTERM); /* no target: not even a process that has that number now */
 	target_release_resources(&t);
 }
@@ -331,6 +332,7 @@ static void its_end_can_be_waited_for(void **state)
 		assert_int_equal(poll(&end, 1, -1), 1);
 		assert_true(target_poll(&t));
 		assert_int_equal(target_exit_status(&t), 4);
+		assert_int_equal(target_killed_by(&t), 0);
 	}
 	target_release_resources(&t);
 	if (t.end < 0 && !t.ended)
