@@ -5,9 +5,10 @@
 #include <string.h>
 #include "profiler/commands/option_table.h"
 
+/* Other names of an option stand without its letter. */
 static bool has_letter(const struct option_entry *e)
 {
-	return e->id < OPT_GPU_ONLY;
+	return e->id < OPT_GPU_ONLY && e->text;
 }
 
 /* `text`, with a backslash before each of `special`, and `quote` for a single quote. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -105,8 +106,17 @@ static int await_readers(struct log *log, const struct options *o,
 static void explain_open(struct log *log, const struct identity *identity, const char *path,
 			 int err)
 {
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) : 0, path);
 	if (err == -EBUSY)
 		log_error(log, "-o %s is given twice, or two -o name the same file", path);
+	else if (err == -ENOENT && folder[0] && access(folder, F_OK) != 0)
+		log_error(log,
+			  "cannot write %s: the folder %s does not exist; make it (mkdir -p), or "
+			  "choose another file with -o",
+			  path, folder);
 	else if (identity->other && (err == -EACCES || err == -EPERM))
 		log_error(log,
 			  "cannot write %s as %s: %s; choose a file that this user may write with "

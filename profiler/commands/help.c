@@ -221,20 +221,29 @@ static void print_option(FILE *out, const struct option_entry *e)
 	print_words(out, e->text, TEXT_COLUMN);
 }
 
+/* With all that there is to say about it. */
+static void print_option_in_depth(FILE *out, const struct option_entry *e)
+{
+	print_option(out, e);
+	if (e->kind == ARGUMENT_WORD) {
+		fprintf(out, "%*s", TEXT_COLUMN, "");
+		print_names(out, e->argument, e->words, TEXT_COLUMN);
+	}
+	if (e->more) {
+		fprintf(out, "%*s", TEXT_COLUMN, "");
+		print_words(out, e->more, TEXT_COLUMN);
+	}
+}
+
 static void print_options(FILE *out, enum help_topic topic, bool in_depth)
 {
 	for (const struct option_entry *e = option_table; e->id; e++) {
 		if (e->topic != topic || !e->text)
 			continue;
-		print_option(out, e);
-		if (in_depth && e->kind == ARGUMENT_WORD) {
-			fprintf(out, "%*s", TEXT_COLUMN, "");
-			print_names(out, e->argument, e->words, TEXT_COLUMN);
-		}
-		if (in_depth && e->more) {
-			fprintf(out, "%*s", TEXT_COLUMN, "");
-			print_words(out, e->more, TEXT_COLUMN);
-		}
+		if (in_depth)
+			print_option_in_depth(out, e);
+		else
+			print_option(out, e);
 	}
 }
 
@@ -282,6 +291,7 @@ void help_overview(FILE *out)
 	}
 	fputc('\n', out);
 	print_names(out, "TOPIC", option_entry('h')->words, 0);
+	fputs("\nOne option: profile --help --wall\n", out);
 	fputs("\n"
 	      "Long options take one dash or two; with two they may be shortened.\n"
 	      "Exit status: the command's own; 128+N if signal N killed it; 123 by\n"
@@ -318,4 +328,49 @@ bool help_topic(const char *name, FILE *out)
 		is_known = true;
 	}
 	return is_known;
+}
+
+/* By a letter, a whole name, or the beginning of one; NULL: none, or several. */
+static const struct option_entry *find_option(const char *word)
+{
+	size_t dashes = strspn(word, "-"), length;
+	const struct option_entry *found = NULL;
+
+	word += dashes;
+	length = strlen(word);
+	if (length == 0 || dashes > 2)
+		return NULL;
+	if (length == 1 && dashes < 2 && option_entry(word[0])->id)
+		return option_entry(word[0]);
+	for (const struct option_entry *e = option_table; e->id; e++) {
+		if (!e->name || strncmp(e->name, word, length) != 0)
+			continue;
+		if (!e->name[length])
+			return option_entry(e->id);
+		if (found && found->id != e->id)
+			return NULL;
+		found = option_entry(e->id);
+	}
+	return dashes == 1 ? NULL : found;
+}
+
+bool help_option(const char *name, FILE *out)
+{
+	const struct option_entry *option = find_option(name);
+	const char *before = "Also";
+
+	if (!option)
+		return false;
+	print_option_in_depth(out, option);
+	for (const struct option_entry *e = option_table; e->id; e++) {
+		if (e->id != option->id || e == option)
+			continue;
+		fprintf(out, "%*s%s --%s", before[0] == 'A' ? TEXT_COLUMN : 0, "", before, e->name);
+		before = ",";
+	}
+	if (before[0] == ',')
+		fputs(".\n", out);
+	fprintf(out, "\nMore: profile --help %s, man profile\n",
+		option_entry('h')->words[option->topic]);
+	return true;
 }

@@ -20,4 +20,7 @@ void help_overview(FILE *out);
 /* One topic, or "all" of them. False, and nothing is printed: there is none of this name. */
 bool help_topic(const char *name, FILE *out);
 
+/* One option: "wall", "--wall", "-o"; names with two dashes or none may be shortened. Likewise. */
+bool help_option(const char *name, FILE *out);
+
 #endif

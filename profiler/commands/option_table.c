@@ -28,6 +28,7 @@ static const char *const topics[] = {
 const struct option_entry option_table[] = {
 	/* ---- output ---- */
 	{.id = 'o',
+	 .name = "output",
 	 .kind = ARGUMENT_FILE,
 	 .argument = "FILE",
 	 .topic = TOPIC_OUTPUT,
@@ -35,6 +36,9 @@ const struct option_entry option_table[] = {
 	 .more = "The default is merged_trace.folded. The file is replaced when the new contents "
 		 "are complete, or not at all. In its name %r stands for the rank in a job, %h for "
 		 "the host, %p for the pid of profile, %% for a percent sign."},
+	{.id = 'o', .name = "out", .kind = ARGUMENT_FILE},
+	{.id = 'o', .name = "outfile", .kind = ARGUMENT_FILE},
+	{.id = 'o', .name = "output-file", .kind = ARGUMENT_FILE},
 	{.id = OPT_FORMAT,
 	 .name = "format",
 	 .kind = ARGUMENT_WORD,
@@ -356,6 +360,9 @@ const struct option_entry option_table[] = {
 	 .topic = TOPIC_CPU,
 	 .text = "CPU samples per second on each CPU (default 50)",
 	 .more = "From 1 to 10000."},
+	{.id = 'F', .name = "frequency", .kind = ARGUMENT_TEXT},
+	{.id = 'F', .name = "rate", .kind = ARGUMENT_TEXT},
+	{.id = 'F', .name = "sampling-frequency", .kind = ARGUMENT_TEXT},
 	{.id = OPT_THREAD_ORIGIN,
 	 .name = "thread-origin",
 	 .is_of_run = true,
@@ -445,6 +452,10 @@ const struct option_entry option_table[] = {
 	 .topic = TOPIC_GPU,
 	 .text = "print which metrics the GPU has, and run no command",
 	 .more = "Those whose name or description matches; with \"=\" before the pattern."},
+	{.id = OPT_LIST_METRICS,
+	 .name = "query-metrics",
+	 .kind = ARGUMENT_TEXT,
+	 .is_optional = true},
 	{.id = OPT_CHIP,
 	 .name = "chip",
 	 .kind = ARGUMENT_TEXT,
@@ -580,8 +591,8 @@ const struct option_entry option_table[] = {
 	 .text = "under sudo: run all as root, not as the invoking user",
 	 .more = "Both the command and profile."},
 	/* ---- diagnostics ---- */
-	{.id = 'v', .topic = TOPIC_DIAGNOSTICS, .text = "be verbose"},
-	{.id = 'q', .topic = TOPIC_DIAGNOSTICS, .text = "print only errors"},
+	{.id = 'v', .name = "verbose", .topic = TOPIC_DIAGNOSTICS, .text = "be verbose"},
+	{.id = 'q', .name = "quiet", .topic = TOPIC_DIAGNOSTICS, .text = "print only errors"},
 	{.id = OPT_RECORD,
 	 .name = "record",
 	 .kind = ARGUMENT_FILE,
@@ -614,7 +625,7 @@ const struct option_entry option_table[] = {
 	 .argument = "TOPIC",
 	 .words = topics,
 	 .topic = TOPIC_HELP,
-	 .text = "print this overview, or more on one topic"},
+	 .text = "print this overview, or more on a topic or an option"},
 	{.id = OPT_COMPLETION,
 	 .name = "completion",
 	 .kind = ARGUMENT_WORD,

@@ -128,7 +128,7 @@ struct option_entry {
 	bool is_of_run;      /* of no use with --from: the run is over */
 	bool is_of_files;    /* files follow in place of a command */
 	bool takes_one_dash; /* help shows it with one: -gpu-only */
-	const char *text;    /* for --help; NULL: an older name of the option before it */
+	const char *text;    /* for --help; NULL: another name of the option before it */
 	const char *more;    /* further sentences, for the topic; NULL: none */
 };
 

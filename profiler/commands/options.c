@@ -13,6 +13,7 @@
 #include "profiler/commands/option_table.h"
 #include "profiler/commands/otel_environment.h"
 #include "profiler/commands/output_name.h"
+#include "profiler/commands/slips.h"
 #include "profiler/output/http_url.h"
 #include "profiler/output/spans.h"
 
@@ -1229,15 +1230,37 @@ static bool is_long_option(const char *word)
 	return false;
 }
 
-/* How many options' names begin as this word does. */
-static int count_beginning_as(const char *word)
+/* A word that is an option with all its letters: "-o", "-vq", "-gpu-only", "--wall=user". */
+static bool is_option(const char *word)
 {
-	size_t length = strcspn(word, "=");
-	int count = 0;
+	if (word[0] != '-' || !word[1])
+		return false;
+	return word[1] == '-' ? word[2] && is_long_option(word + 1)
+			      : is_long_option(word) || (!word[2] && option_entry(word[1])->id);
+}
 
-	for (const struct option *o = option_table_long(); o->name; o++)
-		count += strncmp(o->name, word, length) == 0;
-	return count;
+static void explain_unknown(const char *word)
+{
+	char hint[SLIP_TEXT_BYTES];
+
+	slip_hint(word, hint);
+	complain("unrecognized option '%s'%s%s", word,
+		 !hint[0]                       ? ""
+		 : strncmp(hint, "did", 3) == 0 ? "; "
+						: ": ",
+		 hint);
+}
+
+/* The option of `optopt` lacks its argument. */
+static void explain_missing(const char *shown, const char *instead)
+{
+	const char *argument = option_entry(optopt)->argument;
+
+	if (instead)
+		complain("option '%s' requires an argument, %s: the option '%s' follows it", shown,
+			 argument, instead);
+	else
+		complain("option '%s' requires an argument: %s", shown, argument);
 }
 
 /*
@@ -1247,18 +1270,22 @@ static int count_beginning_as(const char *word)
  */
 static void explain(const char *word, bool is_long)
 {
-	if (!is_long && option_entry(optopt)->id)
-		complain("option requires an argument -- '%c'", optopt);
-	else if (!is_long)
-		complain("invalid option -- '%c'", optopt);
-	else if (optopt && option_entry(optopt)->kind == ARGUMENT_NONE)
+	char letter[] = {'-', (char)optopt, '\0'}, text[SLIP_TEXT_BYTES];
+
+	if (!is_long && option_entry(optopt)->id) {
+		explain_missing(letter, NULL);
+	} else if (!is_long) {
+		slip_hint(letter, text);
+		complain("invalid option -- '%c'%s%s", optopt, text[0] ? ": " : "", text);
+	} else if (optopt && option_entry(optopt)->kind == ARGUMENT_NONE) {
 		complain("option '%.*s' doesn't allow an argument", (int)strcspn(word, "="), word);
-	else if (optopt)
-		complain("option '%s' requires an argument", word);
-	else if (count_beginning_as(word + strspn(word, "-")) > 1)
-		complain("option '%s' is ambiguous", word);
-	else
-		complain("unrecognized option '%s'", word);
+	} else if (optopt) {
+		explain_missing(word, NULL);
+	} else if (slip_candidates(word, text) > 1) {
+		complain("option '%s' is ambiguous: %s", word, text);
+	} else {
+		explain_unknown(word);
+	}
 }
 
 /*
@@ -1273,18 +1300,27 @@ static int next_option(int argc, char **argv)
 	int option;
 
 	opterr = 0;
+	if (is_long && word[1] == '-' && slip_misleads(word)) {
+		explain_unknown(word);
+		return '?';
+	}
 	if (is_long && word[1] != '-') {
 		option = getopt_long_only(argc, argv, letters, names, NULL);
 	} else if (!word || word[0] != '-' || is_long || !word[1] ||
 		   (word[1] != ':' && strchr(letters + 1, word[1]))) {
 		option = getopt_long(argc, argv, letters, names, NULL);
 	} else {
-		complain("unrecognized option '%s'", word);
+		explain_unknown(word);
 		return '?';
 	}
 	if (option == '?')
 		explain(word, is_long);
-	return option;
+	if (option <= 0 || option == '?' || !optarg || optarg != argv[optind - 1] ||
+	    !is_option(optarg))
+		return option;
+	optopt = option;
+	explain_missing(word, optarg);
+	return '?';
 }
 
 /*
@@ -1312,6 +1348,19 @@ static int next_word(const struct options *o, int argc, char **argv, bool *has_b
 	}
 }
 
+/* False after saying that the command begins with a hyphen that is none: "—wall". */
+static bool check_command(char **argv, int at)
+{
+	int hyphen = slip_hyphen(argv[at]);
+
+	/* behind "--" it is a command, whatever it is called */
+	if (!hyphen || strcmp(argv[at - 1], "--") == 0)
+		return true;
+	complain("'%s' begins with a dash of printed text; type a hyphen: -%s", argv[at],
+		 argv[at] + hyphen);
+	return false;
+}
+
 /* What was asked for has been printed: whether it was written, too. */
 static enum options_result printed(void)
 {
@@ -1321,20 +1370,36 @@ static enum options_result printed(void)
 	return OPTIONS_WRONG;
 }
 
-/* --help, --help TOPIC, --help=TOPIC */
+/* --help, --help TOPIC, --help OPTION, --help=TOPIC */
 static enum options_result print_help(const char *topic)
 {
-	char list[WORDS_BYTES];
+	char list[WORDS_BYTES], hint[SLIP_TEXT_BYTES];
 
 	if (!topic) {
 		help_overview(stdout);
 		return printed();
 	}
-	if (help_topic(topic, stdout))
+	if (help_topic(topic, stdout) || help_option(topic, stdout))
 		return printed();
+	slip_hint(topic, hint);
 	join(option_entry('h')->words, list);
-	complain("no help on '%s'; the topics are %s", topic, list);
+	if (hint[0])
+		complain("no help on '%s': %s", topic, hint);
+	else
+		complain("no help on '%s'; name an option, or a topic: %s", topic, list);
 	return OPTIONS_WRONG;
+}
+
+/* What follows the option -h or --help, and is not the command's: a topic, or an option. */
+static const char *topic_of(const char *next)
+{
+	if (!next || next[0] != '-')
+		return next;
+	/* "-vh" is the word itself, and "-- command" ends the options */
+	if (strcmp(next, "--") == 0 || strcmp(next, "-") == 0 || strcmp(next, "--help") == 0 ||
+	    (next[1] != '-' && !is_long_option(next) && strchr(next, 'h')))
+		return NULL;
+	return next;
 }
 
 static bool print_completion(const char *shell)
@@ -1378,7 +1443,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		if (option == 'h') {
 			const char *next = optind < argc ? argv[optind] : NULL;
 
-			return print_help(optarg || !next || next[0] == '-' ? optarg : next);
+			return print_help(optarg ? optarg : topic_of(next));
 		}
 		if (option == OPT_COMPLETION) {
 			if (!print_completion(optarg))
@@ -1410,6 +1475,8 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		complain("--push-label is for --push");
 		goto wrong;
 	}
+	if (optind < argc && !options->diff && !check_command(argv, optind))
+		goto wrong;
 	if (!choose_formats(options) || !check_open(options))
 		goto wrong;
 	if (options->span_stacks && !has_spans(options)) {
@@ -1460,6 +1527,34 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 wrong:
 	fprintf(stderr, "Try 'profile --help'.\n");
 	return OPTIONS_WRONG;
+}
+
+/* The name of a file in "-oFILE", "--output=FILE", or behind "-o"; NULL: none. */
+static const char *output_of(char *const *word)
+{
+	if (strcmp(word[0], "-o") == 0 || strcmp(word[0], "--output") == 0)
+		return word[1];
+	if (strncmp(word[0], "--output=", 9) == 0)
+		return word[0] + 9;
+	return strncmp(word[0], "-o", 2) == 0 ? word[0] + 2 : NULL;
+}
+
+char *const *options_misplaced_output(const struct options *o)
+{
+	/* scripts write .json of their own */
+	if (!o->command || o->output_count != 1 ||
+	    strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) != 0)
+		return NULL;
+	for (char *const *word = o->command + 1; word[-1] && *word; word++) {
+		const char *path = output_of(word);
+		const struct writer *writer = path ? writer_for_path(path) : NULL;
+
+		if (strcmp(*word, "--") == 0)
+			break;
+		if (writer && writer != &json_summary_writer && has_suffix(path, writer->suffix))
+			return word;
+	}
+	return NULL;
 }
 
 void options_release(struct options *options)

@@ -117,6 +117,12 @@ enum options_result {
 enum options_result options_parse(int argc, char **argv, struct options *options);
 void options_release(struct options *options);
 
+/*
+ * Where an output of profile seems to be among the command's own words, "-o FILE.html" or
+ * "--output=FILE.svg", though there is no -o before the command. NULL: nowhere.
+ */
+char *const *options_misplaced_output(const struct options *options);
+
 /* The first file that a browser shows; NULL: there is none. */
 const struct output_choice *options_shown(const struct options *options);
 

@@ -24,6 +24,7 @@
 #include "profiler/output/naming.h"
 #include "profiler/output/outputs.h"
 #include "profiler/report/summary.h"
+#include "profiler/session/exec_error.h"
 #include "profiler/session/identity.h"
 #include "profiler/session/privilege.h"
 #include "profiler/session/session.h"
@@ -585,6 +586,36 @@ static int supervise(struct run *r)
 	return status;
 }
 
+/* The words are the command's, whatever they mean to it: this is a hint. */
+static void hint_at_misplaced_output(struct log *log, const struct options *o)
+{
+	char *const *output = options_misplaced_output(o);
+	size_t count = 0, at, length;
+	char **words, *line = NULL;
+
+	/* a command that is none has its own message */
+	if (!output || exec_error_is_subcommand(o->command[0]))
+		return;
+	while (o->command[count])
+		count++;
+	words = calloc(count + 1, sizeof(*words));
+	if (!words)
+		return;
+	at = (size_t)(output - o->command);
+	length = strchr(output[0], '.') ? 1 : 2; /* the file is in the same word, or in the next */
+	memcpy(words, output, length * sizeof(*words));
+	memcpy(words + length, o->command, at * sizeof(*words));
+	memcpy(words + length + at, output + length, (count - at - length) * sizeof(*words));
+	line = command_text(words);
+	if (line)
+		log_warn(log,
+			 "%s%s%s stands behind the command, and so is the command's own; for an "
+			 "output of profile write: profile [options] %s",
+			 output[0], length == 2 ? " " : "", length == 2 ? output[1] : "", line);
+	free(line);
+	free(words);
+}
+
 int run(const struct options *options, const struct inherited *inherited)
 {
 	struct run r = {.options = options,
@@ -601,6 +632,7 @@ int run(const struct options *options, const struct inherited *inherited)
 				 "looking up %s failed: %s; the command runs with group %u alone",
 				 r.identity.shown, strerror(-r.identity.lookup_error),
 				 r.identity.gid);
+		hint_at_misplaced_output(&r.log, options);
 		if (!check_debuginfod(&r) || !compare_check_baselines(&r.log, options, &r.identity))
 			return EXIT_PROFILER_FAILED;
 		return supervise(&r);

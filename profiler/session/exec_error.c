@@ -238,6 +238,14 @@ static bool is_one_of(const char *word, const char *const *list)
 	return false;
 }
 
+bool exec_error_is_subcommand(const char *word)
+{
+	static const char *const subcommands[] = {"record",  "launch", "report", "start", "run",
+						  "profile", "attach", "stats",  "dump",  NULL};
+
+	return is_one_of(word, subcommands);
+}
+
 /* "NAME=value" */
 static bool is_assignment(const char *word)
 {
@@ -270,9 +278,6 @@ static bool explain_here(struct log *log, char *const *command)
 
 static void explain_not_found(struct log *log, char *const *command)
 {
-	/* what other profilers have before a command */
-	static const char *const subcommands[] = {"record",  "launch", "report", "start", "run",
-						  "profile", "attach", "stats",  "dump",  NULL};
 	static const char *const of_shells[] = {"source", ".",    "export", "ulimit",
 						"alias",  "eval", "exec",   "module",
 						"cd",     "set",  NULL};
@@ -294,11 +299,12 @@ static void explain_not_found(struct log *log, char *const *command)
 			"%s: command not found: shells have it built in; write: profile [options] "
 			"sh -c '%s ...'",
 			name, name);
-	} else if (is_one_of(name, subcommands)) {
-		log_error(log,
-			  "%s: command not found; profile has no subcommands: the options and the "
-			  "command follow it, as in: profile -o out.html ./app",
-			  name);
+	} else if (strcmp(name, "help") == 0 || strcmp(name, "version") == 0) {
+		log_error(log, "%s; write: profile --%s", wrong, name);
+	} else if (exec_error_is_subcommand(name) && command[1]) {
+		snprintf(wrong, sizeof(wrong), "%s: command not found: profile has no subcommands",
+			 name);
+		log_line_for(log, wrong, (const char *const[2]){NULL}, command + 1);
 	} else if (find_nearest(name, &nearest, meant), meant[0]) {
 		log_error(log, "%s; did you mean %s?", wrong, meant);
 	} else if (getenv("SUDO_UID")) {

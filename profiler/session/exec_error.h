@@ -2,7 +2,8 @@
 /*
  * Why a command could not be run, and the line that would have worked.
  *
- *   cannot run ./busy.py: it has no permission to execute; write: profile [options] python3 ./busy.py
+ *   cannot run ./busy.py: it has no permission to execute; write: profile [options] python3
+ * ./busy.py
  *
  * The kernel also reports "no such file" (ENOENT) if the file exists but the interpreter or loader
  * that it names does not.
@@ -10,6 +11,7 @@
 #ifndef PROFILER_SESSION_EXEC_ERROR_H
 #define PROFILER_SESSION_EXEC_ERROR_H
 
+#include <stdbool.h>
 #include "profiler/base/log.h"
 
 /*
@@ -18,5 +20,8 @@
  * run. Looks for what was meant in the working directory and along PATH.
  */
 int exec_error_explain(struct log *log, char *const *command, int err);
+
+/* Whether other profilers have such a word before a command: "record". */
+bool exec_error_is_subcommand(const char *word);
 
 #endif

@@ -38,8 +38,8 @@ wrong_usage()
 	run_profile --help
 	expect_status 0
 	expect_empty stderr
-	for option in '-o FILE' -gpu-only -cpu-only '-F, --freq HZ' '--unit UNIT' --raw-names --inlines --debuginfod \
-		'-injection-lib PATH' '-cuda-lib PATH' --as-root --flame -v -q --version '-h, --help'; do
+	for option in '-o, --output FILE' -gpu-only -cpu-only '-F, --freq HZ' '--unit UNIT' --raw-names --inlines --debuginfod \
+		'-injection-lib PATH' '-cuda-lib PATH' --as-root --flame -v -q --version '-h, --help' '-v, --verbose' '-q, --quiet'; do
 		expect_line stdout "^  .*$option"
 	done
 	cp stdout long
@@ -69,8 +69,43 @@ wrong_usage()
 	run_profile -h nonsense
 	expect_status 125
 	expect_empty stdout
-	expect stderr <<<"profile: no help on 'nonsense'; the topics are ${topics// /, }"
+	expect stderr <<<"profile: no help on 'nonsense'; name an option, or a topic: ${topics// /, }"
 	expect_no_file x
+}
+
+@test "--help OPTION explains one option" {
+	run_profile --help --wall
+	expect_status 0
+	expect_empty stderr
+	expect_line stdout '^  --wall\[=STACKS\] '
+	expect_line stdout '^ +STACKS is one of user, kernel$'
+	expect_line stdout '^More: profile --help cpu, man profile$'
+	mv stdout wall
+	for word in wall wal --wal -wall; do
+		run_profile --help $word
+		expect_status 0
+		cmp stdout wall
+	done
+	for word in -F F freq --rate -frequency; do
+		run_profile -h $word
+		expect_status 0
+		expect_line stdout '^  -F, --freq HZ '
+		expect_line stdout '^ +Also --frequency, --rate, --sampling-frequency\.$'
+	done
+	run_profile --help waits # the topic; the option has dashes
+	expect_line stdout '^Waiting$'
+	run_profile --help --waits
+	expect_line stdout '^  --waits '
+	run_profile --help --walll
+	expect_status 125
+	expect stderr <<<"profile: no help on '--walll': did you mean --wall?"
+	run_profile --help
+	mv stdout overview
+	for words in '-vh' '--help -- true' '-hv'; do
+		# shellcheck disable=SC2086
+		run_profile $words
+		cmp stdout overview
+	done
 }
 
 @test "profile alone says what it is" {
@@ -95,13 +130,49 @@ wrong_usage()
 	wrong_usage "<*>profile: unrecognized option '-bogus'" -bogus touch has_run
 	wrong_usage "<*>profile: unrecognized option '-x'" -x touch has_run
 	# not --as-root, nor a part of a longer name
-	wrong_usage "profile: unrecognized option '-a'" -a touch has_run
+	wrong_usage "profile: unrecognized option '-a': <*>" -a touch has_run
 	wrong_usage "profile: unrecognized option '-P'" -P 1234
+	wrong_usage "profile: unrecognized option '--nvtxx'; did you mean --nvtx?" --nvtxx touch has_run
+	wrong_usage "profile: unrecognized option '--gpu': -gpu-only is GPU time alone; CPU and GPU time together need no option" \
+		--gpu touch has_run
+	wrong_usage "profile: option '--me' is ambiguous: --metrics, --metrics-kernels or --metrics-launches" \
+		--me default touch has_run
+	wrong_usage "profile: '–o' begins with a dash of printed text; type a hyphen: -o" –o x touch has_run
 }
 
 @test "options without their value" {
-	wrong_usage "<*>profile: option '--freq' requires an argument" --freq
-	wrong_usage "<*>profile: option requires an argument -- 'o'" -o
+	wrong_usage "profile: option '--freq' requires an argument: HZ" --freq
+	wrong_usage "profile: option '-o' requires an argument: FILE" -o
+	wrong_usage "profile: option '-o' requires an argument, FILE: the option '--wall' follows it" -o --wall touch has_run
+}
+
+@test "names that other profilers have" {
+	needs_root
+	for options in '--output out.svg' '--output=out.svg' '-output out.svg' '--out out.svg' '--outfile out.svg'; do
+		# shellcheck disable=SC2086
+		run_profile -q $options --rate 99 touch has_run
+		expect_status 0
+		[ -e has_run ]
+		expect_line out.svg '^<svg'
+		rm out.svg has_run
+	done
+}
+
+@test "an output behind the command is the command's: a hint says how to write it" {
+	needs_root
+	hint='behind the command'
+	run_profile echo x -o a.html
+	expect_status 0
+	expect stdout <<<'x -o a.html'
+	expect_line stderr "^profile: -o a.html stands behind the command, and so is the command's own; for an output of profile write: profile \[options\] -o a.html echo x$"
+	run_profile true --output=a.svg
+	expect_line stderr "^profile: --output=a.svg stands .* write: profile \[options\] --output=a.svg true$"
+	for words in '-o out.folded true -o a.html' 'true -o a.json' 'true -o a' 'true -- -o a.html' 'true -o' \
+		'-q true -o a.html' 'record -o a.html'; do
+		# shellcheck disable=SC2086
+		run_profile $words
+		if grep "$hint" stderr; then echo "$words"; false; fi
+	done
 }
 
 @test "bad numbers" {
@@ -290,7 +361,7 @@ as_nobody()
 	needs_root
 	run_profile -o no/such/folder/out.folded touch has_run
 	expect_status 125
-	expect stderr <<<'profile: cannot write no/such/folder/out.folded: No such file or directory; choose another file with -o'
+	expect stderr <<<'profile: cannot write no/such/folder/out.folded: the folder no/such/folder does not exist; make it (mkdir -p), or choose another file with -o'
 	run_profile -o / touch has_run
 	expect_status 125
 	expect stderr <<<'profile: cannot write /: Is a directory; choose another file with -o'

@@ -152,8 +152,11 @@ static void the_line_that_would_have_worked(void **state)
 	assert_line(WORDS("A=1", "true"), ENOENT, 127, "env A=1 true");
 	assert_int_equal(explain("source", ENOENT), 127);
 	assert_said("; write: profile [options] sh -c 'source ...'\n");
-	assert_int_equal(explain("record", ENOENT), 127);
-	assert_said("; profile has no subcommands: ");
+	assert_line(WORDS("record", "-o", "a.svg", "--", "true"), ENOENT, 127, "-o a.svg -- true");
+	assert_said("record: command not found: profile has no subcommands; write: ");
+	assert_int_equal(explain("help", ENOENT), 127);
+	assert_string_equal(captured.text,
+			    "profile: help: command not found; write: profile --help\n");
 	assert_int_equal(chdir(here), 0);
 }
 

@@ -57,10 +57,10 @@ static void texts_fit_a_line(void **state)
 	}
 }
 
-/* An older name has its option right before it, and the same kind of argument. */
-static void older_names_follow_their_option(void **state)
+/* Another name has its option right before it, and the same kind of argument. */
+static void other_names_follow_their_option(void **state)
 {
-	uint32_t older = 0;
+	uint32_t others = 0;
 
 	(void)state;
 	for (const struct option_entry *e = option_table; e->id; e++) {
@@ -68,12 +68,13 @@ static void older_names_follow_their_option(void **state)
 
 		if (e == first)
 			continue;
-		older++;
+		others++;
 		assert_null(e->text);
 		assert_true(e[-1].id == e->id);
 		assert_int_equal(e->kind, first->kind);
+		assert_true(e->is_optional == first->is_optional);
 	}
-	assert_int_equal(older, 1);
+	assert_int_equal(others, 8);
 }
 
 static enum options_result parse_with(const struct option_entry *e, const char *word)
@@ -187,6 +188,35 @@ static void other_topics_print_nothing(void **state)
 	assert_string_equal(page, "");
 }
 
+/* Every option by itself, under all of its names. */
+static void an_option_has_its_own_help(void **state)
+{
+	char word[OPTION_SHOWN_BYTES];
+
+	(void)state;
+	for (const struct option_entry *e = option_table; e->id; e++) {
+		const struct option_entry *main_entry = option_entry(e->id);
+
+		snprintf(word, sizeof(word), "--%s", e->name);
+		CATCH(assert_true(help_option(word, out)));
+		assert_narrow(page);
+		if (!strstr(page, main_entry->text) || !strstr(page, "\nMore: profile --help "))
+			fail_msg("--help %s", word);
+		for (const struct option_entry *o = option_table; o->id; o++)
+			if (o->text && o != main_entry && strstr(page, o->text))
+				fail_msg("--help %s explains --%s", word, o->name);
+	}
+	CATCH(assert_true(help_option("-d", out)));
+	CATCH(assert_true(help_option("max-ov", out)));
+	CATCH(assert_false(help_option("-max-ov", out)));
+	CATCH(assert_false(help_option("--m", out)));
+	CATCH(assert_false(help_option("--d", out)));
+	CATCH(assert_false(help_option("---wall", out)));
+	CATCH(assert_false(help_option("", out)));
+	CATCH(assert_false(help_option("--", out)));
+	assert_string_equal(page, "");
+}
+
 static void the_first_page_is_short(void **state)
 {
 	uint32_t lines = 0;
@@ -235,13 +265,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_fit_a_line),
-		cmocka_unit_test(older_names_follow_their_option),
+		cmocka_unit_test(other_names_follow_their_option),
 		cmocka_unit_test(words_are_what_the_parser_accepts),
 		cmocka_unit_test(formats_are_those_of_the_writers),
 		cmocka_unit_test(the_overview_has_every_option),
 		cmocka_unit_test(a_topic_has_its_options),
 		cmocka_unit_test(all_topics_are_one_after_the_other),
 		cmocka_unit_test(other_topics_print_nothing),
+		cmocka_unit_test(an_option_has_its_own_help),
 		cmocka_unit_test(the_first_page_is_short),
 		cmocka_unit_test(the_manual_has_every_option),
 	};

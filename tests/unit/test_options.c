@@ -250,14 +250,96 @@ static void outputs_are_not_endless(void **state)
 static void abbreviations_that_are_clear(void **state)
 {
 	(void)state;
-	assert_run("--gpu", "app");
+	assert_run("--gpu-o", "app");
 	assert_true(options.measure.traces_gpu && !options.measure.samples_cpu);
 	assert_run("--raw", "--as", "app");
 	assert_true(options.raw_names && options.as_root);
 	assert_wrong("--live=x", "app");
 	assert_non_null(strstr(captured.text, "option '--live' doesn't allow an argument"));
 	assert_wrong("--cu", "x", "app"); /* cupti-lib or cuda-lib */
-	assert_non_null(strstr(captured.text, "ambiguous"));
+	assert_non_null(strstr(captured.text, "ambiguous: -cuda-lib or --cupti-lib\n"));
+	/* these measure less than their words say */
+	assert_wrong("--gpu", "app");
+	assert_wrong("--gp", "app");
+	assert_wrong("--cpu=0", "app");
+	assert_wrong("--kernels", "gemm", "app");
+	assert_wrong("--native", "app");
+	assert_wrong("--python", "app");
+}
+
+static void options_of_other_profilers(void **state)
+{
+	static const char *const outputs[] = {"-o",        "--output",      "--out",
+					      "--outfile", "--output-file", "-output"};
+	static const char *const rates[] = {"-F", "--freq", "--frequency", "--rate",
+					    "--sampling-frequency"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+		assert_run(outputs[i], "x.svg", "app");
+		assert_string_equal(options.outputs[0].path, "x.svg");
+		assert_command("app");
+	}
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		assert_run(rates[i], "99", "app");
+		assert_int_equal(options.measure.frequency_hz, 99);
+	}
+	assert_run("--verbose", "app");
+	assert_int_equal(options.level, LOG_VERBOSE);
+	assert_run("--quiet", "app");
+	assert_int_equal(options.level, LOG_ERRORS);
+	assert_run("--duration", "2", "app");
+	assert_run("--pid", "1234");
+}
+
+static void an_option_is_no_argument(void **state)
+{
+	static const char *const options_behind[] = {"--wall", "--wall=user", "-gpu-only", "-q"};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		assert_wrong("-o", options_behind[i], "app");
+		assert_non_null(strstr(captured.text, "option '-o' requires an argument, FILE: "));
+	}
+	assert_run("-o", "--wal", "app"); /* no option in full */
+	assert_run("-o", "-", "app");
+	assert_run("--output=--wall", "app");
+	assert_string_equal(options.outputs[0].path, "--wall");
+	assert_run("--trim-to=-q", "app");
+}
+
+static void a_hyphen_of_printed_text_begins_no_command(void **state)
+{
+	(void)state;
+	assert_wrong("\u2013o", "x.svg", "app");
+	assert_wrong("\u2014gpu-only", "app");
+	assert_wrong("-q", "\u2212F", "9", "app");
+	assert_run("--", "\u2014app");
+	assert_run("app", "\u2014x");
+}
+
+/* What the command's own words may mean. */
+static void outputs_behind_the_command(void **state)
+{
+	(void)state;
+	assert_run("app", "-o", "a.html");
+	assert_ptr_equal(options_misplaced_output(&options), options.command + 1);
+	assert_run("app", "x", "--output=a.folded", "y");
+	assert_ptr_equal(options_misplaced_output(&options), options.command + 2);
+	assert_run("app", "-oa.perfetto-trace");
+	assert_non_null(options_misplaced_output(&options));
+	assert_run("-o", "x", "app", "-o", "a.html");
+	assert_null(options_misplaced_output(&options));
+	assert_run("app", "-o", "a.json");
+	assert_null(options_misplaced_output(&options));
+	assert_run("app", "-o", "a.png");
+	assert_null(options_misplaced_output(&options));
+	assert_run("app", "--", "-o", "a.html");
+	assert_null(options_misplaced_output(&options));
+	assert_run("app", "-o");
+	assert_null(options_misplaced_output(&options));
+	assert_run("-p", "1234");
+	assert_null(options_misplaced_output(&options));
 }
 
 /* What the command line has may come from others. */
@@ -291,7 +373,7 @@ static void one_dash_takes_whole_names_only(void **state)
 		char message[64];
 
 		assert_wrong(slips[i], "1234", "app");
-		snprintf(message, sizeof(message), "profile: unrecognized option '%s'\n", slips[i]);
+		snprintf(message, sizeof(message), "profile: unrecognized option '%s'", slips[i]);
 		assert_memory_equal(captured.text, message, strlen(message));
 	}
 	assert_wrong("-va", "app"); /* short options together: -v, and none that is called -a */
@@ -417,7 +499,8 @@ static void help_knows_its_topics(void **state)
 	(void)state;
 	assert_int_equal(PARSE("--help", "nonsense"), OPTIONS_WRONG);
 	assert_non_null(
-		strstr(captured.text, "no help on 'nonsense'; the topics are output, captures"));
+		strstr(captured.text,
+		       "no help on 'nonsense'; name an option, or a topic: output, captures"));
 	assert_ptr_equal(strchr(captured.text, '\n') + 1, strchr(captured.text, '\0'));
 	assert_int_equal(PARSE("-help", "app"), OPTIONS_WRONG);
 	assert_int_equal(PARSE("-h", "app"), OPTIONS_WRONG);
@@ -532,8 +615,9 @@ static void output_of(const char *option, char *text, size_t size)
 static void help_and_version_go_to_stdout(void **state)
 {
 	static const char *const asks[] = {"-h", "--help", "-help", "--version", "-version"};
-	static const char *const mentioned[] = {"-o FILE",   "-gpu-only", "-F, --freq HZ", "-v ",
-						"--version", "125",       "126",           "127"};
+	static const char *const mentioned[] = {
+		"-o, --output FILE", "-gpu-only", "-F, --freq HZ", "-v, ",
+		"--version",         "125",       "126",           "127"};
 	char text[8192];
 
 	(void)state;
@@ -713,6 +797,10 @@ int main(void)
 		cmocka_unit_test(spans_for_a_collector),
 		cmocka_unit_test(outputs_are_not_endless),
 		cmocka_unit_test(abbreviations_that_are_clear),
+		cmocka_unit_test(options_of_other_profilers),
+		cmocka_unit_test(an_option_is_no_argument),
+		cmocka_unit_test(a_hyphen_of_printed_text_begins_no_command),
+		cmocka_unit_test(outputs_behind_the_command),
 		cmocka_unit_test(one_dash_takes_whole_names_only),
 		cmocka_unit_test(words_do_not_control_the_terminal),
 		cmocka_unit_test(the_injection_library_has_an_older_name),

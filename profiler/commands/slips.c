@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/commands/slips.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "profiler/base/near_word.h"
+#include "profiler/commands/option_table.h"
+
+#define SHOWN_CANDIDATES 6
+
+/*
+ * What other tools call it, or what profile does without an option. Options that are the same under
+ * another name are in option_table.c.
+ */
+static const struct habit {
+	const char *name, *hint;
+} habits[] = {
+	{"gpu", "-gpu-only is GPU time alone; CPU and GPU time together need no option"},
+	{"cpu", "-cpu-only is CPU time alone; CPU and GPU time together need no option"},
+	{"kernels", "did you mean --kernels-only, or --kernel NAME?"},
+	{"cuda", "GPU work is traced without an option: leave it out"},
+	{"all", "everything is in the profile without an option: leave it out"},
+	{"native", "native functions are shown without an option; --native-python keeps the "
+		   "interpreter's own"},
+	{"python", "Python functions are shown without an option; --python-lines adds lines"},
+	/* perf */
+	{"g", "stacks are always taken: leave it out"},
+	{"call-graph", "stacks are always taken: leave it out"},
+	{"a", "profile follows a command, or running processes: -p, --name or --cgroup"},
+	{"all-cpus", "profile follows a command, or running processes: -p, --name or --cgroup"},
+	{"C", "profile follows processes on all CPUs: leave it out"},
+	{"e", "CPU time is sampled by a clock (-F); to set a variable: profile [options] env "
+	      "NAME=VALUE ./app"},
+	{"event", "CPU time is sampled by a clock: -F sets its frequency; --metrics reads counters "
+		  "of the GPU"},
+	{"c", "CPU samples are taken by time: -F sets how many per second; --range, --delay and -d "
+	      "choose when"},
+	{"count", "CPU samples are taken by time: -F sets how many per second"},
+	{"period", "CPU samples are taken by time: -F sets how many per second"},
+	{"interval", "CPU samples are taken by time: -F sets how many per second"},
+	{"tid", "-p PID profiles the process, and --thread TID shows one thread of it"},
+	{"u", "--name REGEX or --cgroup PATH choose running processes"},
+	{"uid", "--name REGEX or --cgroup PATH choose running processes"},
+	{"no-inherit", "descendants are always profiled; --process shows one"},
+	{"i", "to read a capture: --from FILE"},
+	{"D", "did you mean --delay?"},
+	/* nsys */
+	{"t",
+	 "GPU work is traced without an option; --api, --nvtx and --wall add to it, --by thread "
+	 "separates threads"},
+	{"trace", "GPU work is traced without an option; --api, --nvtx and --wall add to it"},
+	{"s", "CPU samples and descendants are in the profile without an option; -gpu-only leaves "
+	      "CPU samples out"},
+	{"sample", "CPU samples are taken without an option; -gpu-only leaves them out"},
+	{"b", "stacks are always taken: leave it out"},
+	{"backtrace", "stacks are always taken: leave it out"},
+	{"python-backtrace", "Python functions are shown without an option: leave it out"},
+	{"python-sampling", "Python functions are shown without an option: leave it out"},
+	{"capture-range", "did you mean --range NAME (cudaProfilerApi, or an NVTX range)?"},
+	{"f", "a file of that name is replaced: leave it out; --format chooses a format"},
+	{"force-overwrite", "a file of that name is replaced: leave it out"},
+	{"overwrite", "a file of that name is replaced: leave it out"},
+	{"force", "a file of that name is replaced: leave it out"},
+	{"w", "the command's own output stays as it is: leave it out"},
+	{"show-output", "the command's own output stays as it is: leave it out"},
+	{"env-var", "to set a variable: profile [options] env NAME=VALUE ./app"},
+	{"env", "to set a variable: profile [options] env NAME=VALUE ./app"},
+	{"y", "did you mean --delay?"},
+	{"stats", "did you mean --report?"},
+	{"summary", "did you mean --report?"},
+	{"print-summary", "did you mean --report?"},
+	{"export", "the extension of -o FILE selects the format; it may be repeated"},
+	{"cuda-memory-usage", "did you mean --alloc?"},
+	{"memory", "did you mean --alloc?"},
+	{"cuda-graph-trace", "did you mean --graph?"},
+	{"cuda-um-cpu-page-faults", "did you mean --unified-memory?"},
+	{"cuda-um-gpu-page-faults", "did you mean --unified-memory?"},
+	{"gpu-metrics-devices", "did you mean --metrics?"},
+	/* ncu */
+	{"k", "--kernel NAME shows some kernels, --metrics-kernels REGEX measures some"},
+	{"kernel-name", "--kernel NAME shows some kernels, --metrics-kernels REGEX measures some"},
+	{"launch-count", "did you mean --metrics-launches?"},
+	{"set", "did you mean --metrics default?"},
+	{"section", "did you mean --metrics default?"},
+	{"csv", "tables as data: -o FILE.json"},
+	{"page", "tables on the screen: --report"},
+	/* py-spy, rocprof */
+	{"r", "did you mean -F?"},
+	{"n", "native functions are shown without an option: leave it out"},
+	{"subprocesses", "descendants are always profiled: leave it out"},
+	{"children", "descendants are always profiled: leave it out"},
+	{"threads", "did you mean --by thread?"},
+	{"gil", "--wall shows what threads wait for, the lock of Python's interpreter, too"},
+	{"nonblocking", "programs are never stopped: leave it out"},
+	{"attach", "did you mean -p PID, or --name REGEX?"},
+	{"kernel-trace", "GPU work is traced without an option: leave it out"},
+	{"hip-trace", "GPU work is traced without an option: leave it out"},
+	{"sys-trace", "GPU work is traced without an option: leave it out"},
+	{"runtime-trace", "did you mean --api?"},
+	/* any */
+	{"O", "did you mean -o?"},
+	{"V", "did you mean --version?"},
+	{"?", "did you mean --help?"},
+	{"flamegraph", "the extension selects the format: -o FILE.html or -o FILE.svg"},
+	{"html", "the extension selects the format: -o FILE.html"},
+	{"svg", "the extension selects the format: -o FILE.svg"},
+	{"json", "the extension selects the format: -o FILE.json"},
+	{"timeline", "the extension selects the format: -o FILE.perfetto-trace, or -o FILE.html"},
+};
+
+/* The name in a word: without dashes and value. */
+static void name_of(const char *word, char name[NEAR_WORD_MAX + 1])
+{
+	word += strspn(word, "-");
+	snprintf(name, NEAR_WORD_MAX + 1, "%.*s", (int)strcspn(word, "="), word);
+}
+
+static const char *habit(const char *name)
+{
+	for (size_t i = 0; i < sizeof(habits) / sizeof(habits[0]); i++)
+		if (strcmp(habits[i].name, name) == 0)
+			return habits[i].hint;
+	return NULL;
+}
+
+static bool is_option(const char *name)
+{
+	for (const struct option_entry *e = option_table; e->id; e++)
+		if (e->name && strcmp(e->name, name) == 0)
+			return true;
+	return false;
+}
+
+/* ---- several options ---- */
+
+/* Which ones, each once, and how many more there are. */
+struct choices {
+	const struct option_entry *list[SHOWN_CANDIDATES];
+	int count;
+};
+
+static void choose(struct choices *c, const struct option_entry *e)
+{
+	int shown = c->count < SHOWN_CANDIDATES ? c->count : SHOWN_CANDIDATES;
+
+	for (int i = 0; i < shown; i++)
+		if (c->list[i]->id == e->id)
+			return;
+	if (c->count < SHOWN_CANDIDATES)
+		c->list[c->count] = e;
+	c->count++;
+}
+
+/* "--a, --b or --c" */
+static void print_choices(const struct choices *c, char text[SLIP_TEXT_BYTES])
+{
+	int shown = c->count < SHOWN_CANDIDATES ? c->count : SHOWN_CANDIDATES;
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < shown && used < SLIP_TEXT_BYTES; i++)
+		used += (size_t)snprintf(text + used, SLIP_TEXT_BYTES - used, "%s%s%s",
+					 i == 0                                ? ""
+					 : i == shown - 1 && shown == c->count ? " or "
+									       : ", ",
+					 c->list[i]->takes_one_dash ? "-" : "--", c->list[i]->name);
+	if (c->count > shown && used < SLIP_TEXT_BYTES)
+		snprintf(text + used, SLIP_TEXT_BYTES - used, " or others");
+}
+
+static void find_beginnings(const char *name, struct choices *c)
+{
+	for (const struct option_entry *e = option_table; e->id; e++)
+		if (e->name && strncmp(e->name, name, strlen(name)) == 0)
+			choose(c, e);
+}
+
+int slip_candidates(const char *word, char text[SLIP_TEXT_BYTES])
+{
+	struct choices c = {.count = 0};
+	char name[NEAR_WORD_MAX + 1];
+
+	name_of(word, name);
+	find_beginnings(name, &c);
+	print_choices(&c, text);
+	return c.count;
+}
+
+/* ---- what was meant ---- */
+
+/* By slips, of which there may be `limit`. */
+static void find_nearest(const char *name, unsigned int limit, struct choices *c)
+{
+	unsigned int least = limit + 1;
+
+	for (const struct option_entry *e = option_table; e->id; e++) {
+		unsigned int slips = e->name ? near_word_slips(name, e->name) : least + 1;
+
+		if (slips > least || slips > limit)
+			continue;
+		if (slips < least)
+			c->count = 0;
+		least = slips;
+		choose(c, e);
+	}
+}
+
+/* Whether `part` is one of the words between hyphens, or several. */
+static bool has_part(const char *name, const char *part)
+{
+	size_t length = strlen(part);
+
+	for (const char *at = name; (at = strstr(at, part)); at++)
+		if ((at == name || at[-1] == '-') && (!at[length] || at[length] == '-'))
+			return true;
+	return false;
+}
+
+static void find_parts(const char *name, struct choices *c)
+{
+	for (const struct option_entry *e = option_table; e->id; e++)
+		if (e->name && strlen(name) > 2 && strlen(e->name) > 2 &&
+		    (has_part(e->name, name) || has_part(name, e->name)))
+			choose(c, e);
+}
+
+void slip_hint(const char *word, char text[SLIP_TEXT_BYTES])
+{
+	struct choices c = {.count = 0};
+	char name[NEAR_WORD_MAX + 1], list[SLIP_TEXT_BYTES];
+	const char *hint;
+
+	text[0] = '\0';
+	if (strlen(word) > NEAR_WORD_MAX + 2)
+		return;
+	name_of(word, name);
+	hint = habit(name);
+	if (hint) {
+		snprintf(text, SLIP_TEXT_BYTES, "%s", hint);
+		return;
+	}
+	/* the surest first */
+	find_nearest(name, near_word_limit(name) > 0, &c);
+	if (c.count == 0 && strlen(name) > 2)
+		find_beginnings(name, &c);
+	if (c.count == 0)
+		find_parts(name, &c);
+	if (c.count == 0)
+		find_nearest(name, near_word_limit(name), &c);
+	if (c.count == 0)
+		return;
+	print_choices(&c, list);
+	snprintf(text, SLIP_TEXT_BYTES, "did you mean %.200s?", list);
+}
+
+bool slip_misleads(const char *word)
+{
+	static const char only[] = "-only";
+	char name[NEAR_WORD_MAX + 1];
+	struct choices c = {.count = 0};
+	size_t length;
+
+	name_of(word, name);
+	if (!name[0] || is_option(name))
+		return false;
+	if (name[1] && habit(name)) /* a letter has one dash */
+		return true;
+	/* such an option leaves out what the word does not speak of */
+	find_beginnings(name, &c);
+	if (c.count != 1)
+		return false;
+	length = strlen(c.list[0]->name);
+	return length > strlen(only) &&
+	       strcmp(c.list[0]->name + length - strlen(only), only) == 0 &&
+	       strlen(name) < length - strlen("nly");
+}
+
+int slip_hyphen(const char *word)
+{
+	/* U+2010 to U+2015, and the minus sign U+2212 */
+	const unsigned char *at = (const unsigned char *)word;
+
+	return at[0] == 0xe2 && ((at[1] == 0x80 && at[2] >= 0x90 && at[2] <= 0x95) ||
+				 (at[1] == 0x88 && at[2] == 0x92))
+		       ? 3
+		       : 0;
+}
