@@ -247,7 +247,9 @@ const struct option_entry option_table[] = {
 	 .topic = TOPIC_ATTACH,
 	 .text = "all running processes with such a name",
 	 .more = "An extended regular expression, which matches anywhere in the kernel's name of "
-		 "the process, as for pgrep, or in the base name of what it was started as."},
+		 "the process, as for pgrep, in what it was started as or its title, or in the "
+		 "name of the script or module that an interpreter runs: train.py. Without "
+		 "folders, unless the expression has a slash."},
 	{.id = OPT_CGROUP,
 	 .name = "cgroup",
 	 .kind = ARGUMENT_FILE,

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pwd.h>
 #include <regex.h>
 #include <stdio.h>
@@ -12,10 +13,11 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include "profiler/session/process_names.h"
 #include "symbolize/proc_file.h"
 #include "symbolize/text.h"
 
-#define CMDLINE_BYTES 4096
+#define CMDLINE_BYTES 65536
 #define CGROUP_DEPTH 32
 #define CGROUP_PATH_BYTES 4096
 #define CGROUP_MAGIC 0x27e0eb
@@ -72,29 +74,42 @@ char *attach_text(const struct attach_request *r)
 
 /* ---- what was asked for ---- */
 
-/* The base name of what the process was started as, up to `size` bytes; "": unknown. */
-static void read_command(const struct attachment *a, pid_t pid, char *name, size_t size)
+/* The link does not lead through the file system. */
+static void read_program(pid_t pid, char exe[PATH_MAX])
 {
-	char *text = NULL;
-	size_t length;
+	char link[32];
+	ssize_t n;
 
-	name[0] = '\0';
-	if (proc_file_read(a->calls, pid, "cmdline", CMDLINE_BYTES, &text, &length) != 0)
-		return;
-	snprintf(name, size, "%s", base_name(text));
-	free(text);
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	n = readlink(link, exe, PATH_MAX - 1);
+	exe[n > 0 ? n : 0] = '\0';
+}
+
+static bool is_matched(const struct attachment *a, const char *name)
+{
+	return regexec(&a->name, name, 0, NULL, 0) == 0;
 }
 
 static bool has_name(const struct attachment *a, const struct scanned_process *p)
 {
-	char command[CMDLINE_BYTES];
+	struct process_names names;
+	char *cmdline = NULL, exe[PATH_MAX];
+	bool is_found = false;
+	size_t size;
 
 	if (!a->has_name || p->is_kernel || p->has_ended)
 		return false;
-	if (regexec(&a->name, p->comm, 0, NULL, 0) == 0)
+	if (is_matched(a, p->comm))
 		return true;
-	read_command(a, p->pid, command, sizeof(command));
-	return command[0] && regexec(&a->name, command, 0, NULL, 0) == 0;
+	if (proc_file_read(a->calls, p->pid, "cmdline", CMDLINE_BYTES, &cmdline, &size) != 0)
+		return false;
+	read_program(p->pid, exe);
+	process_names_find(&names, p->comm, base_name(exe), cmdline, size,
+			   strchr(a->request->name, '/'));
+	for (uint32_t i = 0; i < names.count && !is_found; i++)
+		is_found = is_matched(a, names.list[i]);
+	free(cmdline);
+	return is_found;
 }
 
 static int add_root(struct attachment *a, uint32_t pid, uint64_t start_ticks)
@@ -371,7 +386,11 @@ static bool check_request(struct attachment *a)
 	if (r->pid_count)
 		log_error(a->log, "process %u has ended", r->pids[0]);
 	else if (r->name)
-		log_error(a->log, "no process is named like '%s'", r->name);
+		log_error(a->log,
+			  "no process is named like '%s'; its name in the kernel (comm), what it "
+			  "was started as or its title (argv[0]), and the script or module of an "
+			  "interpreter were compared: ps -eo pid,comm,args shows them",
+			  r->name);
 	else
 		log_error(a->log, "--cgroup %s: there is no process in it", r->cgroup);
 	return false;

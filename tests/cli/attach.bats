@@ -308,7 +308,7 @@ seen_children()
 	expect_line out.folded "^atd$$ $target;"
 	run_profile --name 'no such process here' -d 1 -o none.folded
 	expect_status 125
-	expect_line stderr "^profile: no process is named like 'no such process here'$"
+	expect_line stderr "^profile: no process is named like 'no such process here'; its name in the kernel \(comm\), what it was started as or its title \(argv\[0\]\), and the script or module of an interpreter were compared: ps -eo pid,comm,args shows them$"
 	expect_no_file none.folded
 	run_profile --name '(' -o none.folded
 	expect_status 125
@@ -316,6 +316,58 @@ seen_children()
 	run_command "./prof$$" --name "prof$$" -d 1 -o none.folded
 	expect_status 125
 	expect_line stderr '^profile: no process is named like '
+}
+
+@test "--name: titles, and the scripts and modules of interpreters" {
+	local name
+
+	needs_command python3
+	mkdir -p "exp$$"
+	cat >"exp$$/titled$$.py" <<-'END'
+		import ctypes, sys, time
+		# as setproctitle does: over the arguments, and the kernel's name
+		if len(sys.argv) > 1:
+		    title = sys.argv[1].encode()
+		    with open('/proc/self/stat') as f:
+		        fields = f.read().rsplit(')', 1)[1].split()
+		    start, end = int(fields[45]), int(fields[46])
+		    room = end - start
+		    libc = ctypes.CDLL(None)
+		    ctypes.memmove(start, title[:room - 1] + b'\0' * (room - len(title[:room - 1])), room)
+		    libc.prctl(15, title[:15], 0, 0, 0)
+		print('ready', flush=True)
+		end = time.time() + 600
+		while time.time() < end: sum(range(1000))
+	END
+	: >"exp$$/__init__.py"
+	# finds NAME COMMAND...: while the command runs, --name NAME finds it
+	finds()
+	{
+		local name=$1 titled
+
+		shift
+		rm -f out.title
+		"$@" >out.title 2>&1 </dev/null 3>&- &
+		titled=$!
+		wait_until grep -q ready out.title
+		run_profile -F 997 --no-inject --by process --name "$name" -d 200ms -o out.folded
+		kill "$titled"
+		wait "$titled" || true
+		[ "$status" = 0 ] || { cat stderr; echo "$name" finds not "$*"; return 1; }
+		expect_line out.folded " $titled;"
+	}
+	finds "worker-$$/rank 3" python3 "exp$$/titled$$.py" "worker-$$/rank 3 of a job"
+	finds "^/srv/model-$$/x" python3 "exp$$/titled$$.py" "/srv/model-$$/x is a very long title"
+	finds "a-long-title-of-$$\$" python3 "exp$$/titled$$.py" "a-long-title-of-$$"
+	finds "^titled$$\\.py\$" python3 -u -W ignore "exp$$/titled$$.py"
+	finds "^exp$$/titled" python3 "exp$$/titled$$.py"
+	finds "$PWD/exp$$/" python3 "$PWD/exp$$/titled$$.py"
+	finds "^exp$$\\.titled$$\$" python3 -um "exp$$.titled$$"
+	# an argument, and a folder of an absolute path, are no names
+	for name in "arg$$" "exp$$"; do
+		run_profile -F 997 --no-inject --name "$name" -d 200ms -o out.folded
+		expect_status 125
+	done
 }
 
 @test "--cgroup: its processes, and those of groups in it" {

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/session/process_names.h"
+
+#include <string.h>
+#include "symbolize/text.h"
+
+#define COMM_LENGTH 15 /* the kernel cuts it (TASK_COMM_LEN) */
+
+/* How interpreters are told what to run. */
+static const struct interpreter {
+	const char *name;           /* a version may follow */
+	const char *with_value;     /* letters of options whose value may be the next argument */
+	const char *module;         /* the letter of the option with a module or a file; "": none */
+	const char *inline_code;    /* letters of options that have the code itself */
+	const char *long_values[6]; /* long options whose value is the next argument */
+} interpreters[] = {
+	{"python", "WXQ", "m", "c", {"--check-hash-based-pycs"}},
+	{"pypy", "WXQ", "m", "c", {NULL}},
+	{"perl", "IMmDF", "", "eE", {NULL}},
+	{"ruby", "IrEC", "", "e", {NULL}},
+	{"node", "rC", "", "ep", {"--require", "--import", "--loader", "--experimental-loader"}},
+	{"php", "dcz", "f", "rBRE", {NULL}},
+	{"lua", "l", "", "e", {NULL}},
+	{"julia", "JCptLH", "", "eE", {NULL}},
+	{"Rscript", "", "", "e", {NULL}},
+	{"sh", "oO", "", "c", {NULL}},
+	{"dash", "oO", "", "c", {NULL}},
+	{"bash", "oO", "", "c", {"--rcfile", "--init-file"}},
+	{"zsh", "oO", "", "c", {NULL}},
+	{"ksh", "oO", "", "c", {NULL}},
+	{"java",
+	 "",
+	 "",
+	 "",
+	 {"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules"}},
+};
+
+/* "python3.13", "perl5.36.0", "python3-dbg" */
+static const struct interpreter *interpreter_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++) {
+		size_t length = strlen(interpreters[i].name);
+
+		if (strncmp(name, interpreters[i].name, length) != 0)
+			continue;
+		if (!name[length] || strchr("0123456789-.", name[length]))
+			return &interpreters[i];
+	}
+	return NULL;
+}
+
+/* The argument behind this one; NULL: it is the last. */
+static const char *next_argument(const char *argument, const char *end)
+{
+	const char *next = argument + strlen(argument) + 1;
+
+	return next < end ? next : NULL;
+}
+
+static bool takes_next(const struct interpreter *interpreter, const char *argument)
+{
+	const size_t count = sizeof(interpreter->long_values) / sizeof(interpreter->long_values[0]);
+
+	for (size_t i = 0; i < count && interpreter->long_values[i]; i++)
+		if (strcmp(argument, interpreter->long_values[i]) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * What the interpreter runs: the first argument that is no option, and no option's value. NULL:
+ * code of the command line, of standard input, or nothing.
+ */
+static const char *find_script(const struct interpreter *in, const char *argument, const char *end)
+{
+	while ((argument = next_argument(argument, end))) {
+		bool skips = false;
+
+		if (argument[0] != '-' && !(argument[0] == '+' && strchr(in->with_value, 'O')))
+			return argument[0] ? argument : NULL;
+		if (strcmp(argument, "-") == 0)
+			return NULL;
+		if (strcmp(argument, "--") == 0 || strcmp(argument, "-jar") == 0)
+			return next_argument(argument, end);
+		if (takes_next(in, argument)) {
+			skips = true;
+		} else if (argument[1] != '-') {
+			for (const char *c = argument + 1; *c; c++) {
+				if (strchr(in->inline_code, *c))
+					return NULL;
+				if (strchr(in->module, *c))
+					return c[1] ? c + 1 : next_argument(argument, end);
+				if (!strchr(in->with_value, *c))
+					continue;
+				skips = !c[1];
+				break;
+			}
+		}
+		if (skips)
+			argument = next_argument(argument, end);
+		if (!argument)
+			break;
+	}
+	return NULL;
+}
+
+/* Without folders, and as a whole where that is wanted. */
+static void add(struct process_names *names, const char *text, bool whole)
+{
+	const char *base = base_name(text);
+
+	if (base[0])
+		names->list[names->count++] = base;
+	if (text != base && whole)
+		names->list[names->count++] = text;
+}
+
+/* Whether a text is the absolute path of the program, and no title that begins like one. */
+static bool is_path(const char *text, const char *comm, const char *exe)
+{
+	const char *base = base_name(text);
+
+	return text[0] == '/' && !strchr(text, ' ') &&
+	       (strncmp(base, comm, COMM_LENGTH) == 0 || strcmp(base, exe) == 0);
+}
+
+void process_names_find(struct process_names *names, const char *comm, const char *exe,
+			const char *cmdline, size_t size, bool with_paths)
+{
+	const struct interpreter *interpreter;
+	const char *script;
+
+	names->count = 0;
+	if (size == 0)
+		return;
+	add(names, cmdline, with_paths || !is_path(cmdline, comm, exe));
+	interpreter = interpreter_named(base_name(cmdline) + (cmdline[0] == '-'));
+	script = interpreter ? find_script(interpreter, cmdline, cmdline + size) : NULL;
+	if (script)
+		add(names, script, with_paths || script[0] != '/');
+}
