@@ -314,6 +314,7 @@ uint32_t collect_place_of(struct collect *c, const struct process *process, uint
 void collect_lose_privileged(struct collect *c)
 {
 	c->loses_privileged = true;
+	c->builder.reads_no_python = true;
 }
 
 void collect_know_tree(struct collect *c)

@@ -61,6 +61,7 @@ static bool count_python(struct stack_builder *b, const struct process *process,
 			 const struct python_merge_result *python)
 {
 	b->ledger->python.missing += python->is_missing;
+	b->ledger->python.unread += python->is_missing && b->reads_no_python;
 	if (!python->is_ordered)
 		count_unordered(b, process);
 	return python->is_whole && python->is_ordered && !python->is_missing;

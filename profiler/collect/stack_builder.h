@@ -33,6 +33,7 @@ struct stack_builder {
 	struct ledger *ledger;
 	struct cut_stacks *cut;
 	bool has_breakpoints; /* probes are set in processes */
+	bool reads_no_python; /* for want of privilege */
 
 	/* the user part of the last snapshot, innermost first: for recordings */
 	struct unwind_frame unwound[STACK_BUILDER_UNWOUND];

@@ -221,19 +221,48 @@ static void fail(struct log *log, const struct gates *g, const struct comparison
 	annotate(message);
 }
 
+/* Why no run has this time, and what to do. */
+static const char *no_time(const struct gate *gate, const struct comparison *c)
+{
+	static const char *const totals[COMPARISON_TOTALS] = {
+		[TOTAL_GPU] =
+			"no run has GPU time: no process used CUDA, or it was not traced, as the "
+			"summary of the run says; to compare another time: --fail-on cpu",
+		[TOTAL_CPU] =
+			"no run has CPU time: -gpu-only, or samples are not permitted, as the "
+			"summary of the run says; to compare another time: --fail-on gpu",
+		[TOTAL_WAITING] = "no run has waiting time: --waits or --wall measures it",
+		[TOTAL_IDLE] = "no run has idle GPUs: --idle measures it",
+		[TOTAL_API] = "no run has CUDA calls: --api measures them",
+		[TOTAL_WALL] = "no run took any time",
+	};
+
+	if (gate->has_pattern)
+		return "nothing has such a name, before or after; --report lists what there is";
+	if (gate->total == TOTAL_GPU && !c->first[SIDE_BEFORE]->measure.traces_gpu &&
+	    !c->first[SIDE_AFTER]->measure.traces_gpu)
+		return "no run has GPU time: -cpu-only left it out; to compare another time: "
+		       "--fail-on cpu";
+	return totals[gate->total] ? totals[gate->total] : "no run has it";
+}
+
 /* What is missing, so that a change of 0 says nothing; NULL: nothing. */
-static const char *missing(const struct comparison *c, const struct change *change)
+static const char *missing(const struct gate *gate, const struct comparison *c,
+			   const struct change *change)
 {
 	const struct measure *before = &c->first[SIDE_BEFORE]->measure;
 	const struct measure *after = &c->first[SIDE_AFTER]->measure;
 
 	switch (change->unit) {
 	case CHANGE_OF_BYTES:
-		return before->memory && after->memory ? NULL : "memory in all runs (--alloc)";
+		return before->memory && after->memory
+			       ? NULL
+			       : "not all runs have it: --alloc follows memory, before and after";
 	case CHANGE_OF_ERRORS:
-		return c->has_errors ? NULL : "count of errors of whole runs (--api)";
+		return c->has_errors ? NULL
+				     : "not all runs counted errors, from start to end: --api does";
 	default:
-		return change->before > 0 || change->after > 0 ? NULL : "time";
+		return change->before > 0 || change->after > 0 ? NULL : no_time(gate, c);
 	}
 }
 
@@ -248,10 +277,9 @@ static int check(struct log *log, const struct gates *g, const struct gate *gate
 	if (gate->has_pattern)
 		found = comparison_matching(c, gate->table, &gate->pattern, &change);
 	name_of(gate, found, name);
-	lacks = missing(c, &change);
+	lacks = missing(gate, c, &change);
 	if (lacks) {
-		log_error(log, "--fail-on %s: there is no such %s, before or after", gate->text,
-			  lacks);
+		log_error(log, "--fail-on %s: %s", gate->text, lacks);
 		return EXIT_PROFILER_FAILED;
 	}
 	if (!is_above(g, &change)) {

@@ -1361,6 +1361,22 @@ static bool check_command(char **argv, int at)
 	return false;
 }
 
+/* What a shell makes of "--baseline old-*.profile". */
+static void explain_baselines(const struct options *o, const char *word)
+{
+	const char *last = o->before.paths[o->before.count - 1];
+
+	complain("--baseline takes one file, and '%s' follows it; write --baseline before each: "
+		 "--baseline %s --baseline %s",
+		 word, last, word);
+}
+
+/* Whether a file of this name is one that runs are compared with, and no command. */
+static bool is_capture(const char *path)
+{
+	return has_suffix(path, capture_writer.suffix) || has_suffix(path, folded_writer.suffix);
+}
+
 /* What was asked for has been printed: whether it was written, too. */
 static enum options_result printed(void)
 {
@@ -1415,7 +1431,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 {
 	const struct option_entry *of_run = NULL;
 	bool has_border = false, has_baseline = false, has_widths = false;
-	int option;
+	int option, behind_baseline = 0;
 
 	memset(options, 0, sizeof(*options));
 	options->measure = (struct measure){
@@ -1430,6 +1446,10 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	argv[0] = (char *)"profile"; /* the prefix of getopt's messages, as of ours */
 	while ((option = next_word(options, argc, argv, &has_border)) != -1) {
 		if (option == OPERAND && !options->diff) {
+			if (optind == behind_baseline) {
+				explain_baselines(options, argv[optind]);
+				goto wrong;
+			}
 			if (!add_capture(options, argv[optind++]))
 				goto wrong;
 			continue;
@@ -1460,7 +1480,10 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 			goto wrong;
 		if (option_entry(option)->is_of_run)
 			of_run = option_entry(option);
-		has_baseline |= option == OPT_BASELINE;
+		if (option == OPT_BASELINE) {
+			has_baseline = true;
+			behind_baseline = optind;
+		}
 		has_widths |= option == OPT_WIDTHS;
 	}
 	if (options->listed_metrics) {
@@ -1477,6 +1500,11 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	}
 	if (optind < argc && !options->diff && !check_command(argv, optind))
 		goto wrong;
+	if (optind < argc && optind == behind_baseline && !options->diff &&
+	    is_capture(argv[optind])) {
+		explain_baselines(options, argv[optind]);
+		goto wrong;
+	}
 	if (!choose_formats(options) || !check_open(options))
 		goto wrong;
 	if (options->span_stacks && !has_spans(options)) {

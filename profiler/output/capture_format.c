@@ -443,5 +443,6 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.pipe.exited_launches),
 	NUMBER(ledger.bounds.ranges),
 	NUMBER(ledger.bounds.folded_ranges),
+	NUMBER(ledger.python.unread),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

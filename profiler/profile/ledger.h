@@ -217,6 +217,7 @@ struct ledger_counters {
 /* Stacks that are not counted as whole. Of launches each distinct stack counts once. */
 struct ledger_python {
 	uint64_t missing;     /* the interpreter's loop is there, but no Python frame */
+	uint64_t unread;      /* of these: for want of privilege */
 	uint64_t unordered;   /* Python frames may not be where they belong among the native ones */
 	char first_file[161]; /* the interpreter of the first; "": none, or not known */
 };

@@ -104,6 +104,7 @@ static const uint16_t counts[] = {
 	AT(outside.unchosen),
 	AT(outside.unchosen_ns),
 	AT(python.missing),
+	AT(python.unread),
 	AT(python.unordered),
 	AT(cost.program_ns),
 	AT(cost.kernel_ns),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/gpu_wire.h"
+#include "profiler/base/capability_advice.h"
 #include "profiler/base/saturate.h"
 #include "profiler/profile/marks.h"
 #include "profiler/report/gpu_table.h"
@@ -378,12 +379,20 @@ static void report_guessed(struct log *log, const struct ledger *l)
 
 static void report_python(struct log *log, const struct ledger *l)
 {
-	if (l->python.missing)
+	uint64_t missing = l->python.missing;
+	uint64_t unread = l->python.unread < missing ? l->python.unread : missing;
+
+	missing -= unread;
+	if (unread)
+		log_line(log,
+			 "Stacks: %" PRIu64 " %s without %s Python functions, which profile may "
+			 "not read: " CAPABILITY_ADVICE,
+			 unread, pick(unread, "is", "are"), pick(unread, "its", "their"));
+	if (missing)
 		log_line(log,
 			 "Stacks: %" PRIu64 " %s without %s Python functions: taken before the "
 			 "interpreter was known, or as a function was entered",
-			 l->python.missing, pick(l->python.missing, "is", "are"),
-			 pick(l->python.missing, "its", "their"));
+			 missing, pick(missing, "is", "are"), pick(missing, "its", "their"));
 }
 
 static void report_correlation(struct log *log, const struct measure *m, const struct ledger *l)

@@ -15,6 +15,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 #include "bpf/stacks.skel.h"
+#include "profiler/base/capability_advice.h"
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/measure.h"
 #include "profiler/sources/event_ring.h"
@@ -172,9 +173,7 @@ static bool remove_links(struct bpf_source *s, pid_t pid, unsigned int ms)
 static void explain_load(int err, char *error, size_t size)
 {
 	if (err == -EPERM) /* EACCES means that the program was rejected */
-		snprintf(error, size,
-			 "loading eBPF programs is not permitted; run with sudo, or give the "
-			 "binary CAP_BPF and CAP_PERFMON");
+		snprintf(error, size, "loading eBPF programs is not permitted; " CAPABILITY_ADVICE);
 	else if (access("/sys/kernel", F_OK) != 0)
 		snprintf(error, size,
 			 "/sys is not mounted here, where the kernel's types are "
@@ -442,8 +441,7 @@ struct bpf_source *bpf_source_open(const struct bpf_source_options *options, cha
 	if (!err)
 		return s;
 	snprintf(error, error_size, "cannot start the sampling clock: %s%s", strerror(-err),
-		 err == -EACCES || err == -EPERM ? "; run with sudo, or give the binary CAP_PERFMON"
-						 : "");
+		 err == -EACCES || err == -EPERM ? "; " CAPABILITY_ADVICE : "");
 	bpf_source_close(s);
 	return NULL;
 out:

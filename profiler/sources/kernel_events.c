@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include "profiler/base/capability_advice.h"
 #include "profiler/sources/process_events.h"
 #include "symbolize/monotonic.h"
 
@@ -41,10 +42,10 @@ static int open_bpf(struct kernel_events *k, const struct kernel_events_options 
 			 "cannot follow what processes map: the limit of locked memory is too low; "
 			 "raise it (ulimit -l), run with sudo, or give the binary CAP_IPC_LOCK");
 	else
-		snprintf(error, error_size,
-			 "cannot follow what processes map: perf_event_open: %s; run with sudo, or "
-			 "give the binary CAP_PERFMON",
-			 strerror(-err));
+		snprintf(
+			error, error_size,
+			"cannot follow what processes map: perf_event_open: %s; " CAPABILITY_ADVICE,
+			strerror(-err));
 	bpf_source_close(k->bpf);
 	k->bpf = NULL;
 	/* without samples, BPF would only have timed calls */

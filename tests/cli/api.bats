@@ -180,7 +180,7 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 	python3 -c 'import json; assert json.load(open("out.json"))["cuda_errors"] == []'
 	run_profile -q --from after.profile --baseline without.profile --fail-above 0% --fail-on errors
 	expect_status 125
-	expect_line stderr 'there is no such count of errors of whole runs \(--api\)'
+	expect_line stderr '^profile: --fail-on errors: not all runs counted errors, from start to end: --api does$'
 }
 
 @test "an error counts once, where the runtime and the driver are both called" {

@@ -516,7 +516,7 @@ seen_children()
 	needs_command setpriv
 	run_command setpriv --reuid=65534 --regid=65534 --clear-groups "$profile" -p "$target" -o /dev/null
 	expect_status 125
-	expect_line stderr '^profile: processes that already run: loading eBPF programs is not permitted; run with sudo, or give the binary CAP_BPF and CAP_PERFMON$'
+	expect_line stderr "^profile: processes that already run: loading eBPF programs is not permitted; $advice\$"
 	expect_unharmed
 }
 

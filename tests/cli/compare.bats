@@ -269,7 +269,37 @@ build()
 	expect_status 125
 	run_profile -q --from 110.profile --baseline 100.profile --fail-above 5% --fail-on cpu -o x.folded
 	expect_status 125
-	expect_line stderr 'there is no such time'
+	expect_line stderr '^profile: --fail-on cpu: no run has CPU time: -gpu-only, or samples are not permitted, as the summary of the run says; to compare another time: --fail-on gpu$'
+	run_profile -q --from 110.profile --baseline 100.profile --fail-above 5% --fail-on waiting -o x.folded
+	expect_status 125
+	expect_line stderr '^profile: --fail-on waiting: no run has waiting time: --waits or --wall measures it$'
+}
+
+@test "--fail-on gpu of runs without GPU time: says so" {
+	needs_root
+	run_profile -q -cpu-only -F 997 -o cpu.profile sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
+	run_profile -q --from cpu.profile --baseline cpu.profile --fail-above 5% -o x.folded
+	expect_status 125
+	expect_line stderr '^profile: --fail-on gpu: no run has GPU time: -cpu-only left it out; to compare another time: --fail-on cpu$'
+	run_profile -q -F 997 -o no_cuda.profile sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
+	run_profile -q --from no_cuda.profile --baseline no_cuda.profile --fail-above 5% --fail-on gpu -o x.folded
+	expect_status 125
+	expect_line stderr '^profile: --fail-on gpu: no run has GPU time: no process used CUDA, or it was not traced, as the summary of the run says; to compare another time: --fail-on cpu$'
+}
+
+@test "--baseline old-*.profile is several words: it takes one" {
+	message="--baseline takes one file, and '104.profile' follows it; write --baseline before each: --baseline 100.profile --baseline 104.profile"
+	for words in '--from 110.profile --baseline 100.profile 104.profile' '--baseline 100.profile 104.profile true' \
+		'--baseline=100.profile 104.profile -q true' '--baseline 100.profile 104.profile --fail-above 5% true' \
+		'-p 1 --baseline 100.profile 104.profile'; do
+		# shellcheck disable=SC2086
+		run_profile $words
+		expect_status 125
+		expect_line stderr "^profile: $message$"
+	done
+	run_profile --from 110.profile 104.profile --baseline 100.profile # ranks, which these are not
+	expect_status 125
+	expect_line stderr 'has no rank'
 }
 
 @test "GitHub gets an annotation" {

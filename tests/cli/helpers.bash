@@ -12,6 +12,12 @@ export root profile workloads fake_cuda
 # Against hangs alone: on a busy machine what takes 30 seconds elsewhere may take minutes. Nothing is timed against it.
 readonly patience=600
 
+# What messages advise where privilege is missing: profiler/base/capability_advice.h, and docs/.
+# shellcheck disable=SC2034 # tests use it
+readonly setcap_line='setcap cap_bpf,cap_perfmon,cap_syslog=ep profile'
+# shellcheck disable=SC2034
+readonly advice="run with sudo, or give the file capabilities: $setcap_line"
+
 needs_root()
 {
 	if [ "$(id -u)" != 0 ]; then

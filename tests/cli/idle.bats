@@ -135,6 +135,6 @@ expect_sums()
 	run_command setpriv --reuid=65534 --regid=65534 --clear-groups "$profile" --idle \
 		-o out.folded touch ran
 	expect_status 125
-	expect_line stderr '^profile: --idle: .*run with sudo, or give the binary CAP_BPF and CAP_PERFMON$'
+	expect_line stderr "^profile: --idle: .*; $advice\$"
 	expect_no_file ran
 }

@@ -136,7 +136,7 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 	# another shape of the same kernel is not it
 	run_profile -q --from 20.profile --baseline 10.profile --fail-above 50% --fail-on 'shape=tiny.*grid 8x4'
 	expect_status 125
-	expect_line stderr 'there is no such time, before or after$'
+	expect_line stderr 'nothing has such a name, before or after; --report lists what there is$'
 	# not where a run did not ask
 	run_profile -q -gpu-only -o without.profile "$workloads/launch_shapes" 10
 	run_profile --diff without.profile 20.profile -o out.json

@@ -308,11 +308,35 @@ as_nobody()
 	run_command setpriv --reuid=65534 --regid=65534 --clear-groups ./profile "$@"
 }
 
+@test "without privileges: Python functions are missing for that, and the line says so" {
+	[ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip 'kernel.perf_event_paranoid is above 2'
+	needs_root
+	needs_command setpriv
+	for python in "$(command -v python3)" /usr/bin/python3 ''; do
+		if [ "$python" ] && setpriv --reuid=65534 --regid=65534 --clear-groups "$python" -c '' 2>/dev/null; then
+			break
+		fi
+	done
+	[ "$python" ] || skip 'there is no interpreter that others can run'
+	as_nobody -F 997 -o open/out.profile "$python" -c 'for i in range(3000000): sum((i, 1))'
+	expect_status 0
+	expect_line stacks "^Stacks: [0-9]+ (is|are) without (its|their) Python functions, which profile may not read: $advice$"
+	expect_no_line stacks 'interpreter was known'
+	run_profile --from open/out.profile -o x.folded # a capture knows it, too
+	expect_line stacks "which profile may not read: $advice$"
+}
+
+@test "docs and messages have one line for setcap" {
+	for file in security troubleshooting; do
+		expect_line "$root/docs/$file.md" "$setcap_line"
+	done
+}
+
 @test "125: launch probes without privileges" {
 	as_nobody -launch-stacks uprobe -o open/out.folded touch open/has_run
 	expect_status 125
 	expect_empty stdout
-	expect stderr <<<'profile: loading eBPF programs is not permitted; run with sudo, or give the binary CAP_BPF and CAP_PERFMON'
+	expect stderr <<<"profile: loading eBPF programs is not permitted; $advice"
 	expect_no_file open/has_run
 	expect_no_file open/out.folded
 }
@@ -321,8 +345,8 @@ as_nobody()
 	[ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip 'kernel.perf_event_paranoid is above 2'
 	as_nobody -F 997 -o open/out.folded ./inference 20
 	expect_status 0
-	expect stderr <<-'END'
-		profile: loading eBPF programs is not permitted; run with sudo, or give the binary CAP_BPF and CAP_PERFMON. Going on with CPU samples of user code only, without Python functions
+	expect stderr <<-END
+		profile: loading eBPF programs is not permitted; $advice. Going on with CPU samples of user code only, without Python functions
 		Samples: <N> CPU, 1480 launches, 1480 GPU kernels (530.800 ms)
 		Correlation: 1480 matched, 0 unmatched, 0 dropped
 		Wrote <N> stack<s> (<N> sample<s>: <N> CPU, 529 GPU) to open/out.folded

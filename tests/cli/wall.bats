@@ -534,6 +534,6 @@ expect_split()
 	run_command setpriv --reuid=65534 --regid=65534 --clear-groups "$profile" --wall \
 		-cpu-only -o out.folded touch ran
 	expect_status 125
-	expect_line stderr '^profile: --wall: .*run with sudo, or give the binary CAP_BPF and CAP_PERFMON$'
+	expect_line stderr "^profile: --wall: .*; $advice\$"
 	expect_no_file ran
 }

@@ -369,6 +369,30 @@ static void missing_operations(void **state)
 			    "  2 operations were sent but did not arrive\n");
 }
 
+/* Of stacks without their Python functions, those that nobody could read have their own line. */
+static void python_functions_that_may_not_be_read(void **state)
+{
+	struct bench *b = *state;
+	const char *text;
+
+	b->ledger.python.missing = 5;
+	text = report(b);
+	assert_non_null(strstr(text, "Stacks: 5 are without their Python functions: taken before"));
+	assert_null(strstr(text, "which profile may not read"));
+	b->ledger.python.unread = 5;
+	text = report(b);
+	assert_non_null(strstr(text, "Stacks: 5 are without their Python functions, which profile "
+				     "may not read: run with sudo, or give the file capabilities: "
+				     "setcap cap_bpf,cap_perfmon,cap_syslog=ep profile\n"));
+	assert_null(strstr(text, "taken before"));
+	b->ledger.python.unread = 4;
+	text = report(b);
+	assert_non_null(strstr(text, "Stacks: 4 are without their Python functions, which"));
+	assert_non_null(strstr(text, "Stacks: 1 is without its Python functions: taken before"));
+	b->ledger.python.unread = UINT64_MAX; /* a capture may say anything */
+	assert_non_null(strstr(report(b), "Stacks: 5 are without their Python functions, which"));
+}
+
 static void operations_and_launches_that_are_odd(void **state)
 {
 	static const struct count_case cases[] = {
@@ -1072,6 +1096,7 @@ int main(void)
 		TEST(what_was_handed_over),
 		TEST(operations_that_are_not_matched),
 		TEST(missing_operations),
+		TEST(python_functions_that_may_not_be_read),
 		TEST(operations_and_launches_that_are_odd),
 		TEST(a_known_bug_of_cupti),
 		TEST(the_table_of_gpu_work),
