@@ -25,6 +25,7 @@ int main(int argc, char **argv)
 	int status = EXIT_PROFILER_FAILED;
 
 	inherited_note(&inherited);
+	dropped_environment_note(&inherited.dropped, argc, argv);
 	asked = options_parse(argc, argv, &options);
 	/* only runs need what setcap has given; until here nothing was opened */
 	if (asked != OPTIONS_RUN && privilege_drop_all() != 0)

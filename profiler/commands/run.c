@@ -616,6 +616,18 @@ static void hint_at_misplaced_output(struct log *log, const struct options *o)
 	free(words);
 }
 
+static void report_dropped(struct log *log, const struct dropped_environment *dropped)
+{
+	char names[512];
+
+	dropped_environment_names(dropped, names, sizeof(names));
+	if (dropped->count)
+		log_verbose(log,
+			    "the dynamic loader dropped %s, for the file of profile has "
+			    "capabilities; the command has them again",
+			    names);
+}
+
 int run(const struct options *options, const struct inherited *inherited)
 {
 	struct run r = {.options = options,
@@ -627,6 +639,7 @@ int run(const struct options *options, const struct inherited *inherited)
 
 	switch (identity_find(&r.identity, options->as_root)) {
 	case 0:
+		report_dropped(&r.log, &inherited->dropped);
 		if (r.identity.lookup_error)
 			log_warn(&r.log,
 				 "looking up %s failed: %s; the command runs with group %u alone",

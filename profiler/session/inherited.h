@@ -7,13 +7,15 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include "profiler/session/dropped_environment.h"
 
 struct inherited {
 	sigset_t mask;
 	struct sigaction child_end; /* SIGCHLD's: default or ignored, the only ones exec leaves */
 	struct rlimit files;        /* RLIMIT_NOFILE, RLIMIT_MEMLOCK: see privilege.h */
 	struct rlimit locked_memory;
-	int nice; /* see privilege.h */
+	int nice;                           /* see privilege.h */
+	struct dropped_environment dropped; /* main notes it, for it has the arguments */
 };
 
 /*

@@ -64,6 +64,7 @@ static void run_child(const struct target_options *options, int gate, int report
 	unsetenv(TARGET_ENVIRONMENT_SECRET);
 	privilege_drop_all();
 	inherited_restore(options->inherited);
+	dropped_environment_restore(&options->inherited->dropped);
 	execvp(options->command[0], options->command);
 	give_up(report, errno);
 }

@@ -146,6 +146,30 @@ with_file_capabilities()
 	expect_line stderr '^Samples: [0-9]+ CPU$'
 }
 
+@test "setcap: the command has the variables that the dynamic loader drops, and profile does not" {
+	local line
+
+	cat >print_variables <<-'END'
+		#!/bin/sh
+		echo "$LD_LIBRARY_PATH|$TMPDIR|$ODD|$CUDA_INJECTION64_PATH"
+	END
+	chmod 755 print_variables
+	export ODD='a=b'
+	LD_LIBRARY_PATH=/odd/place:/other TMPDIR=$PWD/open \
+		with_file_capabilities cap_bpf,cap_perfmon,cap_syslog -v -o open/out.folded ./print_variables
+	expect_status 0
+	IFS='|' read -ra line <stdout
+	[ "${line[0]}" = /odd/place:/other ]
+	[ "${line[1]}" = "$PWD/open" ]
+	[ "${line[2]}" = a=b ]
+	# its own folder is not where the caller says
+	[[ ${line[3]} == /* && ${line[3]} != "$PWD/open"/* ]]
+	expect_line stderr '^profile: the dynamic loader dropped (LD_LIBRARY_PATH, TMPDIR|TMPDIR, LD_LIBRARY_PATH), for the file of profile has capabilities; the command has them again$'
+	# where there is nothing to drop, nothing comes back
+	run_profile -q -cpu-only -o open/out.folded env -u ODD sh -c 'echo "${TMPDIR-none}"'
+	[ "$(cat stdout)" = "${TMPDIR-none}" ]
+}
+
 @test "two capabilities suffice for probes: launch stacks and timed calls" {
 	as_tester "$profile" -gpu-only -launch-stacks uprobe --unit ns -o theirs/out.folded \
 		"$workloads/launches" 10
