@@ -153,8 +153,8 @@ static bool set_length(const char *option, const char *text, uint64_t *ns)
 {
 	if (slice_parse_duration(text, ns))
 		return true;
-	complain("%s takes a time above 0, in seconds or with a unit, like 2, 1.5 or 500ms, not "
-		 "'%s'",
+	complain("%s takes a time above 0, in seconds or with a unit (ns, us, ms, s, m), like 2, "
+		 "1.5 or 500ms, not '%s'",
 		 option, text);
 	return false;
 }

@@ -262,7 +262,10 @@ static bool check_pid(struct attachment *a, pid_t pid)
 	if (is_own(a, pid)) {
 		log_error(a->log, "process %d is profile itself", (int)pid);
 	} else if (scanned_process_read(pid, &p) != 0) {
-		log_error(a->log, "there is no process %d", (int)pid);
+		log_error(a->log,
+			  "there is no process %d here; ps -e lists those there are, and --name "
+			  "finds one by its name",
+			  (int)pid);
 	} else if (p.is_kernel) {
 		log_error(a->log, "process %d (%s) is a thread of the kernel", (int)pid, p.comm);
 	} else if (p.has_ended) {

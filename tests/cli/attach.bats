@@ -408,7 +408,7 @@ seen_children()
 	gone=$!
 	wait "$gone"
 	cat >cases <<-END
-		-p $gone|there is no process $gone
+		-p $gone|there is no process $gone here; ps -e lists those there are, and --name finds one by its name
 		-p 2|process 2 (kthreadd) is a thread of the kernel
 		-p $thread|$thread is a thread of process $target: use -p $target
 		-p 1,x|-p takes numbers of processes, separated by commas, not '1,x'
