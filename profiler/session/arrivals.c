@@ -31,7 +31,7 @@ struct beginning {
 	uint32_t id; /* the process's */
 	pid_t tid;   /* 0: not found */
 	char ran[64];
-	uint64_t since_ns, looked_ns;
+	uint64_t looked_ns, rested_ns; /* when it was looked at; how long it has rested then */
 };
 
 struct arrivals {
@@ -384,23 +384,25 @@ static struct beginning *find_beginning(struct arrivals *a, uint32_t id)
 			     sizeof(*a->beginnings)))
 		return NULL;
 	a->beginnings[a->beginning_count] =
-		(struct beginning){.id = id, .since_ns = monotonic_ns()};
+		(struct beginning){.id = id, .looked_ns = monotonic_ns()};
 	return &a->beginnings[a->beginning_count++];
 }
 
 bool arrivals_is_stuck(struct arrivals *a, uint32_t id, pid_t pid)
 {
 	struct beginning *b = find_beginning(a, id);
-	uint64_t now = monotonic_ns();
+	uint64_t now = monotonic_ns(), passed_ns = b ? now - b->looked_ns : 0;
 
-	if (!b || now - b->looked_ns < ARRIVALS_LOOK_NS)
+	if (!b || passed_ns < ARRIVALS_LOOK_NS)
 		return false;
 	b->looked_ns = now;
 	if (!b->tid)
 		b->tid = find_beginner(pid);
+	/* where this thread is late itself, the machine is busy */
+	b->rested_ns += passed_ns < 2 * ARRIVALS_LOOK_NS ? passed_ns : 2 * ARRIVALS_LOOK_NS;
 	if (b->tid && !rests(b, pid))
-		b->since_ns = now;
-	return now - b->since_ns >= ARRIVALS_STUCK_NS;
+		b->rested_ns = 0;
+	return b->rested_ns >= ARRIVALS_STUCK_NS;
 }
 
 void arrivals_stop(struct arrivals *a)

@@ -47,9 +47,12 @@ struct uprobe_multi_attr {
 	__u32 padding;
 };
 
-#define PROBING_RUN_MS 3000   /* for all probes: each takes longer the more processes have others */
-#define PROBING_SLEEP_MS 2000 /* one of its calls half of it: other CPUs are waited for, too */
-#define CLOSING_MS 500        /* what takes longer goes on without us */
+#define PROBING_RUN_MS 60000 /* for all probes: each takes longer the more processes have others \
+			      */
+/* One of its calls half of it: other CPUs are waited for, too. */
+#define PROBING_SLEEP_MS 20000
+#define ATTACHED_PROBING_SLEEP_MS 2000 /* in processes that run already, where it ends in time */
+#define CLOSING_MS 500                 /* what takes longer goes on without us */
 #define ALL_PROCESSES (-1)
 
 /* An attachment of a program. */
@@ -123,7 +126,9 @@ static struct bounded_caller *probing(struct bpf_source *s)
 	s->probing = bounded_caller_new(PROBING_RUN_MS);
 	if (s->probing) {
 		bounded_caller_keep_capabilities(s->probing);
-		bounded_caller_limit_sleep(s->probing, PROBING_SLEEP_MS);
+		bounded_caller_limit_sleep(s->probing, s->options.running
+							       ? ATTACHED_PROBING_SLEEP_MS
+							       : PROBING_SLEEP_MS);
 	}
 	return s->probing;
 }
