@@ -115,7 +115,7 @@ $(PYTHON_SEEDS): tests/fuzz/seed_python.c tests/rules.mk
 FUZZED_SRC := $(symbolize_src) profiler/sources/gpu_pipe.c profiler/session/trace_reader.c profiler/session/notices.c \
 	$(addprefix cupti_trace/,gpu_wire_decode.c gpu_wire_encode.c gpu_wire_scan.c work_tally.c cubin_lines.c) \
 	$(wildcard $(addprefix profiler/,base/*.c collect/*.c profile/*.c output/*.c report/*.c)) \
-	$(addprefix profiler/commands/,options.c option_table.c output_name.c help.c completion.c gate.c)
+	$(addprefix profiler/commands/,options.c option_table.c slips.c output_name.c help.c completion.c gate.c)
 FUZZED_OBJ := $(FUZZED_SRC:%.c=$(FUZZ_DIR)/of/%.o)
 # compiled in half the time of -O1, and two thirds as fast; FUZZ_OPTIMIZE=-O1 in a clean tree for long runs
 FUZZ_OPTIMIZE ?= -O0

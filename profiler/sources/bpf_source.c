@@ -47,8 +47,9 @@ struct uprobe_multi_attr {
 	__u32 padding;
 };
 
-#define PROBING_RUN_MS 60000 /* for all probes: each takes longer the more processes have others \
-			      */
+#define PROBING_RUN_MS                                                            \
+	60000 /* for all probes: each takes longer the more processes have others \
+	       */
 /* One of its calls half of it: other CPUs are waited for, too. */
 #define PROBING_SLEEP_MS 20000
 #define ATTACHED_PROBING_SLEEP_MS 2000 /* in processes that run already, where it ends in time */

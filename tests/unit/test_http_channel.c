@@ -147,7 +147,8 @@ static void one_that_ends_is_begun_again(void **state)
 		assert_string_equal(outcome.why, "http://host/path: profile-helper, the process "
 						 "that sends, has ended");
 	}
-	assert_int_equal(other.started, 2);
+	/* its end may be seen before a request is sent, or by that */
+	assert_in_range(other.started, 2, 3);
 	end(&other, channel);
 }
 
