@@ -559,6 +559,11 @@ int attachment_follow(struct attachment *a)
 	return a->count ? 0 : -ESRCH;
 }
 
+bool attachment_was_refused(const struct attachment *a)
+{
+	return a->refused.count > 0;
+}
+
 uint32_t attachment_count(const struct attachment *a)
 {
 	return a->count;

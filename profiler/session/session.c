@@ -1100,7 +1100,11 @@ static int follow_all(struct session *s)
 		log_error(s->log, "cannot follow %s: %s",
 			  attachment_count(s->attachment) ? "all of the processes"
 							  : "the processes",
-			  err == -ESRCH ? "they have ended" : strerror(-err));
+			  err != -ESRCH ? strerror(-err)
+			  : attachment_was_refused(s->attachment)
+				  ? "this user may not look into them; run profile as their user, "
+				    "or as root"
+				  : "they have ended");
 		return err;
 	}
 	note_program(s, attachment_first(s->attachment));

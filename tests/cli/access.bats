@@ -117,3 +117,17 @@ make_programs()
 	expect_line open/out.folded ';?is_setuid;\[no access\] '
 	expect_no_line open/out.folded secret
 }
+
+@test "processes that the user may not look into are not said to have ended" {
+	mkdir -m 777 open
+	cp "$profile" .
+	setcap cap_bpf,cap_perfmon=ep ./profile
+	cp "$(command -v sleep)" sleeps_of_root
+	./sleeps_of_root 600 3>&- &
+	sleeper=$!
+	run_command setpriv --reuid=65534 --regid=65534 --clear-groups ./profile -cpu-only --name sleeps_of_root -d 1 \
+		-o open/out.folded
+	kill $sleeper
+	expect_status 125
+	expect_line stderr 'cannot follow the processes: this user may not look into them'
+}
