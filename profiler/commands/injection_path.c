@@ -25,6 +25,11 @@ int injection_path_print(void)
 	err = injection_find(path);
 	if (err && !path[0])
 		log_error(&log, "there is no folder for the library: HOME is not set");
+	else if (err == -EPERM)
+		log_error(&log,
+			  "%s is not used: other users may change what is in it, or it is theirs; "
+			  "take their right to write (chmod go-w), or set XDG_CACHE_HOME",
+			  path);
 	else if (err)
 		log_error(&log, "cannot make %s: %s", path, strerror(-err));
 	if (err)
