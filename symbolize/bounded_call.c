@@ -83,6 +83,7 @@ static struct bounded_job *wait_for_job(struct worker *w)
 	struct bounded_job *job;
 
 	pthread_mutex_lock(&w->lock);
+	w->tid = gettid();
 	while (!w->job && !w->must_end)
 		pthread_cond_wait(&w->changed, &w->lock);
 	job = w->job;
@@ -129,7 +130,6 @@ static void *work(void *opaque)
 	struct worker *w = opaque;
 	struct bounded_job *job;
 
-	w->tid = gettid();
 	if (geteuid() != 0 && !w->keeps_capabilities)
 		bounded_drop_capabilities();
 	while ((job = wait_for_job(w))) {
@@ -243,8 +243,8 @@ static bool is_runnable(pid_t tid)
 	size_t size;
 
 	snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
-	if (proc_file_read(NULL, getpid(), name, STAT_BYTES, &text, &size) != 0)
-		return false;
+	if (!tid || proc_file_read(NULL, getpid(), name, STAT_BYTES, &text, &size) != 0)
+		return true; /* it has not run yet; or nobody says that it sleeps */
 	state = strrchr(text, ')');
 	is_runnable = state && state[1] && state[2] == 'R';
 	free(text);
@@ -398,6 +398,11 @@ void bounded_close(struct bounded_caller *c, int fd)
 struct budget *bounded_caller_budget(struct bounded_caller *c)
 {
 	return &c->budget;
+}
+
+bool bounded_caller_has_abandoned(const struct bounded_caller *c)
+{
+	return c->abandoned > 0;
 }
 
 uint64_t bounded_caller_count_stuck(const struct bounded_caller *c)

@@ -118,4 +118,7 @@ struct budget *bounded_caller_budget(struct bounded_caller *c);
 /* The number of calls that were abandoned or refused, except those for a place that is stuck. */
 uint64_t bounded_caller_count_stuck(const struct bounded_caller *c);
 
+/* Whether a call was abandoned, and may still work on what it was given. */
+bool bounded_caller_has_abandoned(const struct bounded_caller *c);
+
 #endif

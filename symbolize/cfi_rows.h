@@ -32,9 +32,11 @@ const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modul
  * The function at `code`, as file offsets, or the gap around it that no table describes; all of the
  * file if it has no tables.
  */
-bool cfi_rows_is_entry(struct cfi_rows *rows, struct modules *modules, struct code_ref code);
 struct cfi_bounds cfi_rows_find_bounds(struct cfi_rows *rows, struct modules *modules,
 				       struct code_ref code);
+
+/* Returns whether the code follows its file's entry point: elf_cfi_is_entry. */
+bool cfi_rows_is_entry(struct cfi_rows *rows, struct modules *modules, struct code_ref code);
 
 /* Where the function at `code` begins, as a file offset, by its symbol: elf_cfi_find_symbol. */
 bool cfi_rows_find_symbol(struct cfi_rows *rows, struct modules *modules, struct code_ref code,

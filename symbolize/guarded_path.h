@@ -5,9 +5,9 @@
  *
  * In a shared folder, one with the sticky bit in which a group or everybody may make files (/tmp),
  * any user can take a name in advance: by a file or a FIFO of theirs, by a link, or by a second
- *name (hard link) of a file of ours. So a path is walked name after name, and each name is looked
- *at before it is used, whatever the kernel is set to do about that (fs.protected_symlinks,
- *_regular, _fifos, _hardlinks). Refused are
+ * name (hard link) of a file of ours. So a path is walked name after name, and each name is looked
+ * at before it is used. The kernel may do so, too, or not (fs.protected_symlinks and the like).
+ * Refused are
  *
  *	- in a shared folder, links, files and FIFOs of others (GUARDED_OTHERS), and a file or FIFO
  *	  that has a second name (GUARDED_LINKED);

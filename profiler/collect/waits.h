@@ -19,7 +19,7 @@
  * waits for one kernel or copy each, the operation ended at least 2.2 us before its wait.
  *
  * A wait is decided WAITS_PATIENCE_NS after its end, when its operations have been reported
- * (records arrive 250 ms late or more), or at the end of the run. Memory is bounded: the last
+ * (records arrive 50 ms late or more), or at the end of the run. Memory is bounded: the last
  * WAITS_OPERATIONS operations and as many waits are kept, over all processes, at most 34 MB. Beyond
  * that, waits are decided early, and pieces whose operation is no longer kept have none. Time is
  * bounded too: waits that are decided together visit at most WAITS_STEPS operations for each one

@@ -194,8 +194,10 @@ static int read_and_write(struct reading *r, const struct identity *identity)
 		return status;
 	}
 	status = deliver_open(&r->log, r->options, identity, &patience, &r->helper, &r->outputs);
-	if (status)
+	if (status) {
+		helper_end(&r->helper);
 		return status;
+	}
 	status = EXIT_PROFILER_FAILED;
 	if (span_export_open(&r->spans, &r->log, r->options, identity, &r->helper, NULL) &&
 	    find_folder(r, folder))

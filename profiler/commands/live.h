@@ -27,7 +27,7 @@
 #define LIVE_PERIOD_NS 1000000000u
 #define LIVE_STEP_NS 2000000u
 #define LIVE_PASS_SHARE 100u   /* a pass over the rows takes at most one part of so many */
-#define LIVE_LAG_NS 500000000u /* records of GPU work come up to 250 ms late, in batches */
+#define LIVE_LAG_NS 500000000u /* records of GPU work come 50 ms late or more, in batches */
 
 struct live {
 	struct measure measure;

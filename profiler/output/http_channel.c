@@ -118,9 +118,10 @@ static void hang_up(struct http_channel *c)
 }
 
 /* 0; -EPROTO: the other end cannot do it, and says why; or no connection. */
-static int open_connection(struct http_channel *c, char why[HTTP_WHY_BYTES])
+static int open_connection(struct http_channel *c, _Atomic int64_t *deadline_ms,
+			   char why[HTTP_WHY_BYTES])
 {
-	const struct time_limit limit = {NULL, monotonic_ms() + HTTP_CHANNEL_PATIENCE_MS};
+	const struct time_limit limit = {deadline_ms, monotonic_ms() + HTTP_CHANNEL_PATIENCE_MS};
 	struct opened opened;
 	int err;
 
@@ -180,7 +181,7 @@ struct http_channel *http_channel_new(const struct http_target *target,
 	c->socket = -1;
 	/* one that does not answer is tried again for each request */
 	if (http_shown_read(&c->shown, target->url, target->headers, why) &&
-	    keep_target(c, target) && open_connection(c, why) != -EPROTO)
+	    keep_target(c, target) && open_connection(c, NULL, why) != -EPROTO)
 		return c;
 	http_channel_free(c);
 	return NULL;
@@ -258,7 +259,7 @@ void http_channel_post(struct http_channel *c, const void *body, size_t size,
 
 	*outcome = (struct http_outcome){0};
 	if (c->socket < 0)
-		err = open_connection(c, outcome->why);
+		err = open_connection(c, deadline_ms, outcome->why);
 	if (!err)
 		err = request(c, body, size, deadline_ms, &result);
 	if (!err || err == -ESHUTDOWN)

@@ -10,6 +10,7 @@
 #include "symbolize/file_io.h"
 #include "symbolize/guarded_path.h"
 
+#define TRIES 10                /* to open a file that others replace */
 #define STREAM_BYTES (1u << 20) /* large writes are far cheaper in page caches */
 
 /* ---- what a path leads to ---- */
@@ -45,13 +46,13 @@ static bool is_mount_point(const struct output *output)
 
 /* ---- the file that takes its place ---- */
 
-/* By chance, so that nobody can take it in advance. 0 or -errno. */
+/* Chooses a random name, so that nobody can take it in advance. 0 or -errno. */
 static int name_temporary(struct output *output)
 {
 	uint64_t number;
 
-	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
-		return -errno;
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return -EIO;
 	snprintf(output->temporary, sizeof(output->temporary), ".profile-%016" PRIx64, number);
 	return 0;
 }
@@ -226,13 +227,16 @@ static int open_path(struct output *output, const char *path)
 
 int output_open(struct output *output, const char *path)
 {
-	int err;
+	int err = -ESTALE;
 
-	memset(output, 0, sizeof(*output));
-	output->fd = output->folder = -1;
-	err = strcmp(path, "-") == 0 ? open_stdout(output) : open_path(output, path);
-	if (err)
-		output_cancel(output);
+	/* another process may replace the file meanwhile */
+	for (int i = 0; err == -ESTALE && i < TRIES; i++) {
+		memset(output, 0, sizeof(*output));
+		output->fd = output->folder = -1;
+		err = strcmp(path, "-") == 0 ? open_stdout(output) : open_path(output, path);
+		if (err)
+			output_cancel(output);
+	}
 	return err;
 }
 

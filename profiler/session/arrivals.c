@@ -358,15 +358,16 @@ static pid_t find_beginner(pid_t pid)
 /* Whether the thread does not run, for another reason than CUPTI's. */
 static bool rests(struct beginning *b, pid_t pid)
 {
-	char comm[64], ran[64], stat[64];
+	char comm[64], ran[64] = "", stat[64];
 	const char *state;
 	bool has_run;
 
 	if (!read_task(pid, b->tid, "comm", comm) || !is_beginner(comm) ||
-	    !read_task(pid, b->tid, "schedstat", ran) || !read_task(pid, b->tid, "stat", stat))
+	    !read_task(pid, b->tid, "stat", stat))
 		return true;
 	state = strrchr(stat, ')');
-	has_run = strcmp(ran, b->ran) != 0;
+	/* a kernel without this file does not tell whether it runs */
+	has_run = !read_task(pid, b->tid, "schedstat", ran) || strcmp(ran, b->ran) != 0;
 	snprintf(b->ran, sizeof(b->ran), "%s", ran);
 	if (state && state[1] && (state[2] == 'T' || state[2] == 't'))
 		return true;

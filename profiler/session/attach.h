@@ -80,9 +80,9 @@ int attachment_follow(struct attachment *a);
 
 /* How many were added so far, and the first of them; 0: none. */
 uint32_t attachment_count(const struct attachment *a);
-
-/* Whether some process was left out since the user may not look into it. */
-bool attachment_was_refused(const struct attachment *a);
 pid_t attachment_first(const struct attachment *a);
+
+/* Returns whether some process was left out since the user may not look into it. */
+bool attachment_was_refused(const struct attachment *a);
 
 #endif

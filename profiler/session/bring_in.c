@@ -955,6 +955,7 @@ static int run_apart(struct bringing *b)
 enum bring_in_result bring_in(struct bring_in_request *request, char *message)
 {
 	struct bringing *b = bounded_job_new(sizeof(*b), run, release);
+	struct symbolizer *given = request->symbolizer;
 	enum bring_in_result result;
 	int err = b ? 0 : -ENOMEM;
 
@@ -969,11 +970,13 @@ enum bring_in_result bring_in(struct bring_in_request *request, char *message)
 		b->request = &b->copy_of_request;
 		snprintf(b->text, sizeof(b->text), "%s", request->text);
 		b->request->text = b->text;
-		b->symbolizer = request->symbolizer;
+		b->symbolizer = given;
 		request->symbolizer = NULL;
 		b->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)request->pid;
 		err = run_apart(b);
 	}
+	if (err == -EBUSY) /* it did not begin: nobody else has it */
+		request->symbolizer = given;
 	if (err == -ETIMEDOUT)
 		snprintf(message, BRING_IN_MESSAGE_MAX,
 			 "process %d does not answer: a thread of it holds a lock, or waits for a "

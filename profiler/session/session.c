@@ -57,6 +57,7 @@
 #define TIMES_PAUSE_NS 5000000
 #define GOODBYE_PATIENCE_NS 5000000000u /* for programs, when recording is over */
 #define SILENT_PATIENCE_NS 1200000000u  /* likewise, for those that run already and send nothing */
+#define NAMING_SLEEP_MS 10000           /* for files, when recording is over */
 #define ATTACHED_SLEEP_MS 600           /* for their files and memory, should they not answer */
 
 /* For libraries in processes that run already: CUPTI may wait for a busy GPU before it begins. */
@@ -2015,6 +2016,8 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 	if (status)
 		log_warn(s->log, "the recording is incomplete: %s", strerror(-status));
 	setpriority(PRIO_PROCESS, 0, s->inherited->nice);
+	if (s->attachment) /* names are looked up in files that may lie on a slow disk */
+		bounded_caller_limit_sleep(collect_calls(s->collect), NAMING_SLEEP_MS);
 	arrivals_free(s->arrivals); /* its thread has capabilities */
 	s->arrivals = NULL;
 	/* before names are looked up, which takes a moment: free what the run needed */

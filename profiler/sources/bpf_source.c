@@ -465,8 +465,8 @@ void bpf_source_close(struct bpf_source *s)
 	bpf_source_stop_clocks(s);
 	free(s->clocks);
 	if (s->probing) {
-		is_left = bounded_caller_count_stuck(s->probing) ||
-			  !remove_links(s, ALL_PROCESSES, CLOSING_MS);
+		is_left = !remove_links(s, ALL_PROCESSES, CLOSING_MS) ||
+			  bounded_caller_has_abandoned(s->probing);
 		bounded_caller_free(s->probing);
 	}
 	if (is_left)
@@ -749,9 +749,14 @@ void bpf_source_remove_probes(struct bpf_source *s, pid_t pid)
 static int run_probing(struct bpf_source *s, struct attaching *a)
 {
 	struct bounded_caller *calls = probing(s);
+	struct attaching refused = *a; /* its memory and descriptor, if it is not run */
 	int err = calls ? bounded_call(calls, &a->job, BOUNDED_CALL_LOAD_MS) : -ENOMEM;
 
-	if (err == -ETIMEDOUT || err == -EBUSY) /* then it has no memory of its own, or keeps it */
+	if (err == -EBUSY) {
+		close(refused.job.fd);
+		release_attaching(&refused);
+	}
+	if (err == -ETIMEDOUT || err == -EBUSY) /* a late job keeps what is its own */
 		return err;
 	for (uint32_t i = 0; !err && i < a->links.count; i++)
 		err = keep(&s->links, a->links.list[i]);

@@ -16,12 +16,14 @@ enum { KIND_SAMPLE = 1, KIND_LAUNCH = 2, FLAG_CUT = 1 };
 
 #define STACK_FRAMES_MAX 512 /* of a recorded stack, without the kernel's */
 
-#define HELD_MAX_BYTES (4u << 20) /* of mappings of one process */
+#define HELD_MAX_BYTES \
+	(32u << 20) /* of mappings that wait, of all processes; others are left out */
 
 struct recording {
 	FILE *pipe;
 	FILE *events;
 	int err;               /* why the pipe's bytes could not all be written: -errno */
+	size_t held_bytes;     /* of all that waits */
 	bool holds_maps;       /* until a stack shows that the user may look into the process */
 	struct id_map waiting; /* by pid: what is held, a struct held */
 };
@@ -138,8 +140,10 @@ static void drop_held(struct recording *r, pid_t pid)
 {
 	struct held *held = take_held(r, pid);
 
-	if (held)
+	if (held) {
+		r->held_bytes -= held->bytes;
 		free_held(held);
+	}
 }
 
 static void write_held(struct recording *r, pid_t pid)
@@ -149,6 +153,7 @@ static void write_held(struct recording *r, pid_t pid)
 	if (!held)
 		return;
 	fwrite(held->lines, 1, held->bytes, r->events);
+	r->held_bytes -= held->bytes;
 	free_held(held);
 }
 
@@ -167,13 +172,14 @@ static void hold(struct recording *r, pid_t pid, const char *lines, size_t bytes
 		id_map_remove(&r->waiting, (uint32_t)pid);
 		return;
 	}
-	grown = held->bytes + bytes < HELD_MAX_BYTES ? realloc(held->lines, held->bytes + bytes)
-						     : NULL;
+	grown = r->held_bytes + bytes < HELD_MAX_BYTES ? realloc(held->lines, held->bytes + bytes)
+						       : NULL;
 	if (!grown)
 		return;
 	held->lines = grown;
 	memcpy(grown + held->bytes, lines, bytes);
 	held->bytes += bytes;
+	r->held_bytes += bytes;
 }
 
 void recording_no_access(struct recording *r, pid_t pid)
@@ -244,6 +250,8 @@ void recording_process_event(struct recording *r, const struct process_event *e)
 		fprintf(r->events, "exec %" PRIu64 " %d\n", e->time_ns, (int)e->pid);
 		break;
 	case PROCESS_EXIT:
+		if (e->tid == e->pid)
+			drop_held(r, e->pid);
 		fprintf(r->events, "exit %" PRIu64 " %d %d\n", e->time_ns, (int)e->pid,
 			(int)e->tid);
 		break;
@@ -265,7 +273,9 @@ void recording_stack(struct recording *r, const struct collect *collect,
 
 	if (!r)
 		return;
-	if (!(e->flags & (STACK_EVENT_NO_ACCESS | STACK_EVENT_IN_EXEC | STACK_EVENT_NO_MEMORY)))
+	if (e->flags & STACK_EVENT_NO_ACCESS)
+		drop_held(r, (pid_t)e->pid);
+	else if (!(e->flags & (STACK_EVENT_IN_EXEC | STACK_EVENT_NO_MEMORY)))
 		write_held(r, (pid_t)e->pid);
 	frames = collect_last_frames(collect, &count, &is_whole);
 	fprintf(r->events, "stack %" PRIu64 " %u %u %d %u %d %u %u", (uint64_t)e->time_ns, e->pid,
