@@ -1284,12 +1284,17 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	return 1;
 }
 
+/* Held until the thread that begins has its first name: the thread sets the next one. */
+static pthread_mutex_t naming = PTHREAD_MUTEX_INITIALIZER;
+
 static void *begin_late(void *arg)
 {
 	struct tracer *tracer = arg;
 	const char *pipe_path = setting(GPU_WIRE_PIPE_ENV);
 	struct guest guest;
 
+	pthread_mutex_lock(&naming);
+	pthread_mutex_unlock(&naming);
 	guest_begin();
 	guest_enter(&guest);
 	begin(tracer, pipe_path);
@@ -1321,10 +1326,12 @@ __attribute__((visibility("default"))) void profile_begin(const char *text)
 	if (!pipe_path || is_too_long(pipe_path))
 		return;
 	at_work_begin();
-	if (pthread_create(&thread, NULL, begin_late, tracer) != 0) {
+	pthread_mutex_lock(&naming);
+	if (pthread_create(&thread, NULL, begin_late, tracer) == 0) {
+		pthread_setname_np(thread, GPU_WIRE_SEARCHING);
+		pthread_detach(thread);
+	} else {
 		at_work_end();
-		return;
 	}
-	pthread_setname_np(thread, GPU_WIRE_SEARCHING);
-	pthread_detach(thread);
+	pthread_mutex_unlock(&naming);
 }
