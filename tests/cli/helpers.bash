@@ -154,6 +154,7 @@ as_tester()
 # Processes that still run when a test fails are killed in teardown.
 start_profile()
 {
+	rm -f stdout stderr # who waits for a line must not read the run before
 	env --default-signal=INT,QUIT "$profile" "$@" >stdout 2>stderr </dev/null 3>&- &
 	pid=$!
 }
