@@ -268,8 +268,8 @@ needs_bpftrace()
 	wait "$held" || true
 	cat traced # shown if one of these fails
 	expect_line traced '^    cudaMalloc\+'
-	expect_line traced '^    main\+'
-	expect_line traced '^    _start\+'
+	# of the thread that is the first to release, which has allocated before
+	expect_line traced '^    (thread_)?main(\(void\*\))?\+'
 	expect_line traced '^, gpu_work\]: [1-9][0-9]*$'
 }
 
