@@ -18,7 +18,6 @@
 #define LOOK_MS 10 /* how often it is looked whether a call sleeps */
 #define LATE_LOOK_NS (2 * LOOK_MS * UINT64_C(1000000))
 #define NAP_NS (BOUNDED_CALL_NAP_MS * UINT64_C(1000000))
-#define STAT_BYTES 1024
 #define WORKER_STACK (8u << 20) /* address space; unused pages cost nothing */
 #define BUSY_PART 8             /* at least this part of the time: the call was not waiting */
 
@@ -234,21 +233,13 @@ struct nap {
 	uint64_t looked_ns, slept_ns, used_ns;
 };
 
-/* Whether the worker wants a CPU that others have. */
+/* Returns whether the worker wants a CPU that others have. */
 static bool is_runnable(pid_t tid)
 {
-	char name[48], *text = NULL;
-	const char *state;
-	bool is_runnable;
-	size_t size;
+	const char state = tid ? proc_thread_state(getpid(), tid) : '\0';
 
-	snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
-	if (!tid || proc_file_read(NULL, getpid(), name, STAT_BYTES, &text, &size) != 0)
-		return true; /* it has not run yet; or nobody says that it sleeps */
-	state = strrchr(text, ')');
-	is_runnable = state && state[1] && state[2] == 'R';
-	free(text);
-	return is_runnable;
+	return !state ||
+	       state == 'R'; /* unknown: it has not run yet; or nobody says that it sleeps */
 }
 
 /*

@@ -316,22 +316,12 @@ bool arrivals_next(struct arrivals *a, struct arrival *arrival)
 
 /* ---- libraries that have come ---- */
 
-static bool read_task(pid_t pid, pid_t tid, const char *file, char text[64])
+/* Reads the thread's name; returns whether it is one of the thread that begins. */
+static bool is_beginner(pid_t pid, pid_t tid, char comm[64])
 {
-	char name[48], *read = NULL;
-	size_t length = 0;
-
-	snprintf(name, sizeof(name), "task/%d/%s", (int)tid, file);
-	if (proc_file_read(NULL, pid, name, 63, &read, &length) != 0)
+	if (!proc_thread_read(pid, tid, "comm", comm, 64))
 		return false;
-	memcpy(text, read, length + 1);
-	text[strcspn(text, "\n")] = '\0';
-	free(read);
-	return true;
-}
-
-static bool is_beginner(const char *comm)
-{
+	comm[strcspn(comm, "\n")] = '\0';
 	return strcmp(comm, GPU_WIRE_SEARCHING) == 0 || strcmp(comm, GPU_WIRE_IN_CUPTI) == 0;
 }
 
@@ -347,7 +337,7 @@ static pid_t find_beginner(pid_t pid)
 	while (folder && !found && (entry = readdir(folder))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (tid > 0 && read_task(pid, tid, "comm", comm) && is_beginner(comm))
+		if (tid > 0 && is_beginner(pid, tid, comm))
 			found = tid;
 	}
 	if (folder)
@@ -355,24 +345,22 @@ static pid_t find_beginner(pid_t pid)
 	return found;
 }
 
-/* Whether the thread does not run, for another reason than CUPTI's. */
+/* Returns whether the thread does not run, for another reason than CUPTI's. */
 static bool rests(struct beginning *b, pid_t pid)
 {
-	char comm[64], ran[64] = "", stat[64];
-	const char *state;
+	char comm[64], ran[64] = "", state;
 	bool has_run;
 
-	if (!read_task(pid, b->tid, "comm", comm) || !is_beginner(comm) ||
-	    !read_task(pid, b->tid, "stat", stat))
+	if (!is_beginner(pid, b->tid, comm))
 		return true;
-	state = strrchr(stat, ')');
+	state = proc_thread_state(pid, b->tid);
+	if (!state || state == 'T' || state == 't')
+		return true;
 	/* a kernel without this file does not tell whether it runs */
-	has_run = !read_task(pid, b->tid, "schedstat", ran) || strcmp(ran, b->ran) != 0;
+	has_run = !proc_thread_read(pid, b->tid, "schedstat", ran, sizeof(ran)) ||
+		  strcmp(ran, b->ran) != 0;
 	snprintf(b->ran, sizeof(b->ran), "%s", ran);
-	if (state && state[1] && (state[2] == 'T' || state[2] == 't'))
-		return true;
-	return !has_run && strcmp(comm, GPU_WIRE_SEARCHING) == 0 && state && state[1] &&
-	       state[2] != 'R';
+	return !has_run && strcmp(comm, GPU_WIRE_SEARCHING) == 0 && state != 'R';
 }
 
 /* NULL: no memory. */

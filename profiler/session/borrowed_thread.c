@@ -107,26 +107,12 @@ static bool waits_for_all(uint64_t number, const uint64_t arguments[6])
 	       (number == SYS_recvmsg && arguments[2] & MSG_WAITALL);
 }
 
-static bool read_task(pid_t pid, pid_t tid, const char *file, char *text, size_t size)
-{
-	char name[64], *read = NULL;
-	size_t length = 0;
-
-	snprintf(name, sizeof(name), "task/%d/%s", tid, file);
-	if (proc_file_read(NULL, pid, name, size - 1, &read, &length) != 0)
-		return false;
-	memcpy(text, read, length);
-	text[length] = '\0';
-	free(read);
-	return true;
-}
-
 bool borrowed_thread_is_fit(pid_t pid, pid_t tid)
 {
 	uint64_t a[6], number;
 	char text[512];
 
-	if (!read_task(pid, tid, "syscall", text, sizeof(text)) ||
+	if (!proc_thread_read(pid, tid, "syscall", text, sizeof(text)) ||
 	    sscanf(text,
 		   "%" SCNu64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
 		   " %" SCNx64,
@@ -135,24 +121,13 @@ bool borrowed_thread_is_fit(pid_t pid, pid_t tid)
 	return (is_resumed(number) && !waits_for_all(number, a)) || waits_without_limit(number, a);
 }
 
-static bool is_runnable(pid_t pid, pid_t tid)
-{
-	char text[512];
-	const char *state;
-
-	if (!read_task(pid, tid, "stat", text, sizeof(text)))
-		return false;
-	state = strrchr(text, ')');
-	return state && state[1] && state[2] == 'R';
-}
-
 /* A signal that the thread may take now: the system call ended because of it. */
 static bool has_signal(pid_t pid, pid_t tid, uint64_t blocked)
 {
 	static const char *const lines[] = {"\nSigPnd:", "\nShdPnd:"};
 	char text[8192];
 
-	if (!read_task(pid, tid, "status", text, sizeof(text)))
+	if (!proc_thread_read(pid, tid, "status", text, sizeof(text)))
 		return true;
 	for (size_t i = 0; i < COUNT(lines); i++) {
 		const char *line = strstr(text, lines[i]);
@@ -627,8 +602,8 @@ static int await_stop(struct borrowed_thread *t, uint64_t *deadline, int *status
 			if (now + HURRY_NS < *deadline)
 				*deadline = now + HURRY_NS;
 		}
-		if (!read_task(t->pid, t->tid, "schedstat", now_ran, sizeof(now_ran)) ||
-		    strcmp(ran, now_ran) != 0 || is_runnable(t->pid, t->tid)) {
+		if (!proc_thread_read(t->pid, t->tid, "schedstat", now_ran, sizeof(now_ran)) ||
+		    strcmp(ran, now_ran) != 0 || proc_thread_state(t->pid, t->tid) == 'R') {
 			memcpy(ran, now_ran, sizeof(ran));
 			ran_ns = now;
 		} else if (now - ran_ns > SLEEP_NS) {
