@@ -22,17 +22,6 @@ teardown()
 	fi
 }
 
-
-# start OUTPUT COMMAND...: in the background; sets $target.
-start()
-{
-	printed=$1
-	shift
-	"$@" >"$printed" 2>&1 </dev/null 3>&- &
-	target=$!
-	targets+=("$target")
-}
-
 # start_target [ARGUMENTS...]: of the workload; sets $target when it runs, and $printed.
 start_target()
 {

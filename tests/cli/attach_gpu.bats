@@ -20,17 +20,6 @@ teardown()
 	fi
 }
 
-# start OUTPUT COMMAND...: in the background; sets $target.
-start()
-{
-	local printed=$1
-
-	shift
-	"$@" >"$printed" 2>&1 </dev/null 3>&- &
-	target=$!
-	targets+=("$target")
-}
-
 start_steady()
 {
 	start out.steady "$workloads/steady" 600000 "$@"

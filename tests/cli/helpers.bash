@@ -223,6 +223,17 @@ worker_of()
 	first_child "$1"
 }
 
+# start OUTPUT COMMAND...: in the background; sets $target and $printed, and adds to $targets.
+# shellcheck disable=SC2034
+start()
+{
+	printed=$1
+	shift
+	"$@" >"$printed" 2>&1 </dev/null 3>&- &
+	target=$!
+	targets+=("$target")
+}
+
 # The process that the profiler $1 runs; nothing while there is none.
 child_of()
 {

@@ -30,17 +30,6 @@ serve()
 	if ! grep -qx ready served; then skip "$(cat served)"; fi
 }
 
-# start OUTPUT COMMAND...: in the background; sets $target.
-start()
-{
-	local printed=$1
-
-	shift
-	"$@" >"$printed" 2>&1 </dev/null 3>&- &
-	target=$!
-	targets+=("$target")
-}
-
 start_steady()
 {
 	start "$1" env LD_LIBRARY_PATH="$2$fake_cuda" "${3-$workloads/steady}" 600000
