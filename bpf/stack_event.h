@@ -102,7 +102,7 @@ struct stack_value {
 /* The program that a process runs. */
 struct stack_program {
 	__u64 began_ns;  /* when BPF saw its exec or fork, which is after perf's record of that */
-	__u64 before_ns; /* likewise of the program before; 0: it was not followed */
+	__u64 before_ns; /* began_ns of the program before; 0: it was not followed */
 	__u64 mm;        /* its memory, the kernel's struct; 0: unknown */
 };
 

@@ -555,7 +555,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	return 0;
 }
 
-/* Of a process whose last thread ends. */
+/* Returns the wait status of a process whose last thread ends. */
 static __always_inline __u32 wait_status_of(struct task_struct *task)
 {
 	__u32 of_group = BPF_CORE_READ(task, signal, group_exit_code);

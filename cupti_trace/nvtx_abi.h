@@ -211,7 +211,7 @@ struct nvtx_abi_enumeration {
 int InitializeInjectionNvtx2(nvtx_abi_get_export_table get_export_table);
 int InitializeInjectionNvtx(nvtx_abi_get_export_table get_export_table);
 
-/* The same to extensions of NVTX 3. */
+/* Exported to extensions of NVTX 3. 1: success. */
 int InitializeInjectionNvtxExtension(struct nvtx_abi_extension *extension);
 
 #endif

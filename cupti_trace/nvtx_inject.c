@@ -234,8 +234,8 @@ static bool wants_frames(void)
 }
 
 /*
- * Whether NVTX's calls are followed. Its ranges may be open before the program's first call of
- * CUDA: an interpreter is looked for now.
+ * Follows NVTX's calls where something needs them; returns whether it does. Ranges may be open
+ * before the program's first call of CUDA: an interpreter is looked for now.
  */
 static bool begin(void)
 {

@@ -13,7 +13,7 @@
 
 #define FAMILIES NVTX_NAMES_MAX /* a power of two */
 
-/* Of a number of names or bytes: for messages with numbers, and with folded ones besides. */
+/* Parts of a limit of names or bytes: for messages with numbers, and with folded ones besides. */
 #define FOR_NUMBERED(number) ((number) - (number) / 4)
 #define FOR_FOLDED(number) ((number) - (number) / 8)
 
@@ -222,7 +222,7 @@ static bool fold(const char *text, size_t length, char out[NVTX_TEXT_MAX + 1], s
 	return found;
 }
 
-/* Whether a family has had its part of what is left, of names and of their bytes. Locked. */
+/* Returns whether a family has had its part of the names and bytes that are left. Locked. */
 static bool is_large(uint32_t members, size_t length)
 {
 	size_t names = FOR_NUMBERED(NVTX_NAMES_MAX), bytes = FOR_NUMBERED(NVTX_NAME_BYTES);
@@ -232,7 +232,7 @@ static bool is_large(uint32_t members, size_t length)
 	return members >= names / 4 || members >= bytes / (length + 1) / 4;
 }
 
-/* Whether what is left is for messages without numbers. Locked. */
+/* Returns whether what is left is for messages without numbers. Locked. */
 static bool is_reserved(void)
 {
 	return table.count >= FOR_FOLDED(NVTX_NAMES_MAX) ||

@@ -49,9 +49,9 @@ int arrivals_add(struct arrivals *a, uint32_t id, pid_t pid);
 bool arrivals_next(struct arrivals *a, struct arrival *arrival);
 
 /*
- * Whether the library has come into a process and cannot begin there: its thread is stopped or has
- * ended, or looks for CUPTI's files and sleeps without a moment of CPU time. To be asked again and
- * again; true after ARRIVALS_STUCK_NS of that at the earliest.
+ * Returns whether the library has come into a process and cannot begin there: its thread is stopped
+ * or has ended, or looks for CUPTI's files and sleeps without a moment of CPU time. To be asked
+ * again and again; true after ARRIVALS_STUCK_NS of that at the earliest.
  */
 bool arrivals_is_stuck(struct arrivals *a, uint32_t id, pid_t pid);
 #define ARRIVALS_STUCK_NS 600000000u
