@@ -132,10 +132,21 @@ void supervisor_report_ended(const struct supervisor_link *link)
 	report(link, REPORT_ENDED, 0, "");
 }
 
+/* False from the moment that its descriptors close, which is before its children are told of its
+ * death. */
+static bool supervisor_lives(const struct supervisor_link *link)
+{
+	struct pollfd end = {.fd = link->signals};
+
+	return poll(&end, 1, 0) == 0;
+}
+
 void supervisor_report_writing(const struct supervisor_link *link)
 {
-	/* a FIFO whose reader does not read would keep us when there is nobody to give up */
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	/* a FIFO whose reader does not read would keep us when there is nobody to give up; what a
+	 * supervisor that has ended leaves to be written is written */
+	if (supervisor_lives(link))
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	report(link, REPORT_WRITING, 0, "");
 }
 
