@@ -38,7 +38,7 @@ struct buffer {
 	size_t count, limit, capacity; /* records: in it, at most, room for in `entries` */
 	struct entry *entries;
 	uint64_t last_end;
-	bool queued_by_flush, forced;
+	bool awaited, forced; /* by a flush */
 	struct buffer *next;
 };
 
@@ -68,9 +68,10 @@ static struct {
 	struct holder *holders, common; /* of the threads; of all of them */
 	bool shared;                    /* only `common` is used */
 	pthread_key_t thread_end;
-	struct buffer *queue, **queue_end;   /* to hand over when complete */
-	unsigned long queued_n, delivered_n; /* buffers ever queued by a flush, and handed over */
-	struct fake_cuda_activity late[64];  /* FAKE_CUDA_DEVICE_RECORDS=late */
+	struct buffer *queue, **queue_end;    /* to hand over when complete */
+	struct buffer *in_delivery;           /* out of the queue, with the client */
+	unsigned long awaited_n, delivered_n; /* buffers ever awaited by a flush, and handed over */
+	struct fake_cuda_activity late[64];   /* FAKE_CUDA_DEVICE_RECORDS=late */
 	uint32_t late_count;
 } activity = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -111,8 +112,6 @@ static void hand_over(struct buffer *b)
 {
 	write_times(b);
 	activity.completed(NULL, STREAM_ID_NOISE, b->data, b->size, b->used);
-	free(b->entries);
-	free(b);
 }
 
 static void end_thread(void *holder)
@@ -196,7 +195,6 @@ static void *worker_main(void *unused)
 	for (;;) {
 		struct buffer *b = activity.queue;
 		uint64_t now = driver()->now();
-		bool by_flush;
 
 		if (!activity.flush_period)
 			next_flush = 0;
@@ -218,14 +216,17 @@ static void *worker_main(void *unused)
 		activity.queue = b->next;
 		if (!activity.queue)
 			activity.queue_end = &activity.queue;
-		by_flush = b->queued_by_flush;
+		activity.in_delivery = b;
 		pthread_mutex_unlock(&activity.lock);
 		hand_over(b);
 		pthread_mutex_lock(&activity.lock);
-		if (by_flush) {
+		activity.in_delivery = NULL;
+		if (b->awaited) {
 			activity.delivered_n++;
 			pthread_cond_broadcast(&activity.delivered);
 		}
+		free(b->entries);
+		free(b);
 	}
 	return NULL;
 }
@@ -548,21 +549,28 @@ FAKE_CUDA_EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(struct cupti_abi
 	return err ? err : FAKE_CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED;
 }
 
+/* With the lock held. */
+static void await(struct buffer *b)
+{
+	if (!b->awaited)
+		activity.awaited_n++;
+	b->awaited = true;
+}
+
 /* With the lock held: mark what this flush must wait for. */
 static void flush_mark(bool forced)
 {
 	uint64_t now = driver()->now();
 
 	queue_all(forced, now);
+	if (activity.in_delivery)
+		await(activity.in_delivery);
 	for (struct buffer *b = activity.queue; b; b = b->next) {
 		if (forced)
 			b->forced = true;
 		else if (!complete(b, now))
 			break; /* those after it wait their turn */
-		if (!b->queued_by_flush) {
-			b->queued_by_flush = true;
-			activity.queued_n++;
-		}
+		await(b);
 	}
 }
 
@@ -591,7 +599,7 @@ FAKE_CUDA_EXPORT int cuptiActivityFlushAll(uint32_t flag)
 			write_late();
 		flush_mark(flag & CUPTI_ABI_FLUSH_FORCED);
 		pthread_cond_signal(&activity.work);
-		target = activity.queued_n;
+		target = activity.awaited_n;
 		while (activity.delivered_n < target)
 			pthread_cond_wait(&activity.delivered, &activity.lock);
 	}
