@@ -249,7 +249,8 @@ static void count_received(struct attribution *a, const struct gpu_operation *o)
 }
 
 /* What there is to count of it, by the launch's stack and that of its graph's node. */
-static struct recent_item item_of(const struct gpu_operation *o, uint32_t launch, uint32_t capture)
+static struct recent_item item_of(const struct attribution *a, const struct gpu_operation *o,
+				  uint32_t launch, uint32_t capture)
 {
 	struct recent_item item = {.record = {.kind = TIMELINE_GPU_OPERATION,
 					      .start_ns = o->start_ns,
@@ -257,7 +258,7 @@ static struct recent_item item_of(const struct gpu_operation *o, uint32_t launch
 					      .bytes = o->bytes,
 					      .work = o->work},
 				   .flags = INTAKE_COUNTS,
-				   .device = o->device};
+				   .device = devices_key(a->parts.devices, o->process, o->device)};
 
 	item.flags |= launch != LAUNCH_UNKNOWN ? INTAKE_MATCHED : 0;
 	item.flags |= o->bad_time ? INTAKE_BAD_TIME : 0;
@@ -336,7 +337,7 @@ static void add_operation(struct attribution *a, const struct gpu_operation *o,
 			  const struct launch_origin *launch, uint64_t launched_ns,
 			  uint32_t capture, uint32_t stack, uint32_t place)
 {
-	struct recent_item item = item_of(o, launch->stack, capture);
+	struct recent_item item = item_of(a, o, launch->stack, capture);
 	struct timeline_record *r = &item.record;
 
 	r->graph_node = o->graph_node;
@@ -467,7 +468,7 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 		return;
 	/* what only counts: it has no time, or is shown as a wait */
 	if (gpu_work_is_stall(o->work) || (is_instant && !a->parts.intake->timeline && !follows)) {
-		struct recent_item item = item_of(o, launch.stack, CAPTURE_NONE);
+		struct recent_item item = item_of(a, o, launch.stack, CAPTURE_NONE);
 
 		if (is_inside)
 			intake_add(a->parts.intake, &item);
@@ -507,7 +508,8 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 					    .device = o->device,
 					    .launch = compose_launch(&a->compose, launch.stack)});
 	if (a->parts.load && !o->bad_time)
-		gpu_load_run(a->parts.load, o->device, o->start_ns, o->duration_ns);
+		gpu_load_run(a->parts.load, devices_key(a->parts.devices, o->process, o->device),
+			     o->start_ns, o->duration_ns);
 	if (a->limits_stacks)
 		share(a, &launch, &origin, o, stack, place);
 }

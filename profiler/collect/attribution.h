@@ -46,6 +46,7 @@ struct attribution_parts {
 	struct intake *intake;
 	struct places *places;
 	struct ledger *ledger;
+	struct devices *devices;
 	struct allowance *allowance;       /* for sums by stream */
 	struct gpu_load *load;             /* NULL: not requested */
 	struct allocations *allocations;   /* likewise */

@@ -102,7 +102,8 @@ struct collect *collect_new(const struct collect_options *options)
 	    attribution_init(&c->attribution,
 			     &(struct attribution_parts){
 				     &c->processes, c->stacks, &c->intake, &c->places, &c->ledger,
-				     &c->target_bytes, options->watches_load ? &c->load : NULL,
+				     &c->devices, &c->target_bytes,
+				     options->watches_load ? &c->load : NULL,
 				     options->measure.memory ? &c->allocations : NULL,
 				     options->measure.counters ? &c->measurements : NULL,
 				     options->measure.exact_stalls ? &c->pc_samples : NULL,
@@ -1248,7 +1249,7 @@ static void settle(struct collect *c, struct process *process)
 	off_cpu_forget_process(&c->off_cpu, process->id);
 	gpu_load_forget(&c->load, process->id);
 	measurements_forget(&c->measurements, process->id);
-	while (c->options.measure.devices && (sum = work_tally_next(&process->counted, &at)))
+	while ((sum = work_tally_next(&process->counted, &at)))
 		devices_use(&c->devices, process->id, sum->key.device);
 	count_untraced(c, process);
 	cpu_time_settle(&c->cpu_time, process);
@@ -1371,6 +1372,7 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	c->ledger.bounds.allocations = c->allocations.use.not_kept;
 	c->ledger.bounds.late_allocations = c->allocations.use.late;
 	finish_cpu_time(c, now_ns);
+	devices_make_labels(&c->devices);
 	if (c->options.idle_store)
 		idle_finish(&c->idle, c->began_ns, now_ns, c->options.sample_ns);
 	finish_last(c, now_ns);
@@ -1386,6 +1388,7 @@ static bool keeps_records(const struct collect *c)
 
 struct collected collect_results(struct collect *c)
 {
+	devices_make_labels(&c->devices);
 	return (struct collected){.stacks = c->stacks,
 				  .profile = c->profile,
 				  .places = &c->places,

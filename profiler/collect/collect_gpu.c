@@ -476,7 +476,8 @@ static void watch_memory(struct collect *c, const struct process *process,
 	if (!c->options.watches_load || !gpu_memory_is_device(e->destination_memory) ||
 	    !gpu_work_is_memory_call(e->work))
 		return;
-	gpu_load_allocate(&c->load, process->id, e->device_id,
+	gpu_load_allocate(&c->load, process->id,
+			  devices_key(&c->devices, process->id, e->device_id),
 			  e->work == GPU_WORK_ALLOC ? bytes : -bytes);
 }
 

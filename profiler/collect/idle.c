@@ -275,26 +275,13 @@ static uint32_t push(const struct finishing *f, uint32_t outer, const char *text
 	return stack_table_push_text(f->idle->parts.stacks, outer, FRAME_MARK, text);
 }
 
-/* "GPU 0"; with the UUID's beginning where another device has this label, too. */
 static void name_root(const struct finishing *f, uint32_t number, char text[ROOT_BYTES])
 {
-	const struct devices *devices = f->idle->parts.devices;
 	const struct root *root = &f->roots[number];
-	const struct device *device = devices_find(devices, root->process, root->id);
-	char label[DEVICE_LABEL_BYTES], other[DEVICE_LABEL_BYTES], uuid[DEVICE_UUID_BYTES] = "";
-	bool is_alone = true;
+	char label[DEVICE_LABEL_BYTES];
 
-	devices_label(devices, root->process, root->id, label);
-	for (uint32_t i = 0; i < device_count(f->idle); i++) {
-		if (i == number || !f->devices[i].is_used)
-			continue;
-		devices_label(devices, f->roots[i].process, f->roots[i].id, other);
-		is_alone = is_alone && strcmp(label, other) != 0;
-	}
-	if (!is_alone && device)
-		device_uuid(device, uuid);
-	snprintf(text, ROOT_BYTES, MARK_IDLE_START "%s%s%.12s" MARK_IDLE_END, label,
-		 uuid[0] ? " " : "", uuid);
+	devices_label(f->idle->parts.devices, root->process, root->id, label);
+	snprintf(text, ROOT_BYTES, MARK_IDLE_START "%s" MARK_IDLE_END, label);
 }
 
 static void make_roots(struct finishing *f)

@@ -29,7 +29,7 @@
 struct recent_item {
 	struct timeline_record record;
 	uint32_t flags;  /* the caller's, like the next */
-	uint32_t device; /* of a GPU operation */
+	uint32_t device; /* of a GPU operation: devices_key() */
 };
 _Static_assert(sizeof(struct recent_item) == 64, "4 million in RECENT_BYTES");
 

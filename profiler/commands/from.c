@@ -31,7 +31,7 @@ static int write_outputs(struct reading *r, const struct result *result,
 {
 	if (slice_is_part(&r->options->view.slice))
 		log_line(&r->log, "The whole run:");
-	summary_report(&r->log, &result->totals.measure, &result->totals);
+	summary_report(&r->log, &result->totals.measure, &result->totals, result->device_names);
 	ranks_report(&r->log, result);
 	if (recorded)
 		recorded_report(&r->log, recorded);

@@ -96,12 +96,14 @@ static void take_devices(struct live_numbers *n, const struct session_view *view
 	for (uint32_t i = 0; i < load->count; i++) {
 		const struct gpu_load_device *d = &load->devices[i];
 
-		n->devices[n->device_count++] = (struct live_device){
-			.number = d->number,
+		struct live_device *shown = &n->devices[n->device_count++];
+
+		*shown = (struct live_device){
 			.busy = tenths_of_percent(gpu_load_busy(d, from, until), until - from),
 			.busy_so_far = tenths_of_percent(d->busy_ns, n->elapsed_ns),
-			.memory = gpu_load_memory(load, d->number),
+			.memory = gpu_load_memory(load, d->key),
 		};
+		devices_label_of_key(view->collected.devices, d->key, shown->label);
 	}
 }
 

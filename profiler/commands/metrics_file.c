@@ -105,7 +105,7 @@ static char *make_text(const struct collected *collected, size_t *size)
 
 	if (!stream)
 		return NULL;
-	prometheus_write(stream, collected->metrics, collected->ledger);
+	prometheus_write(stream, collected->metrics, collected->ledger, collected->devices);
 	if (fclose(stream) == 0)
 		return text;
 	free(text);

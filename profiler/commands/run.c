@@ -58,7 +58,7 @@ static struct session_options session_options(const struct options *o)
 	uint32_t mask = deliver_place_mask(o);
 	struct measure measure = o->measure;
 
-	measure.devices = (mask & 1u << PLACE_DEVICE) || o->level == LOG_VERBOSE || measure.idle;
+	measure.devices = measure.traces_gpu;
 	return (struct session_options){
 		.command = o->command,
 		.attach = measure.attached ? &o->attach : NULL,
@@ -201,7 +201,7 @@ static int finish(struct run *r, struct session *session, int status)
 	wrote_metrics = metrics_file_end(&r->metrics, &collected);
 	if (r->identity.keeps_root && !o->measure.attached)
 		log_line(&r->log, "The command ran as root: --as-root");
-	summary_report(&r->log, &totals.measure, &totals);
+	summary_report(&r->log, &totals.measure, &totals, collected.devices);
 	summary_report_cut(&r->log, collected.cut, collected.symbolizer);
 	if (o->debuginfod)
 		log_line(&r->log, "Asking the servers in DEBUGINFOD_URLS for debug files, for 30 s "

@@ -61,11 +61,13 @@ static const struct capture_column rows[] = {COLUMN(row, kind),  DELTA(row, stac
 					     COLUMN(row, place), COLUMN(row, count),
 					     COLUMN(row, ns),    COLUMN(row, bytes)};
 static const struct capture_column gpu_rows[] = {
-	COLUMN(gpu_row, device),       COLUMN(gpu_row, work),      COLUMN(gpu_row, count),
-	COLUMN(gpu_row, ns),           COLUMN(gpu_row, bytes),     COLUMN(gpu_row, unmatched),
-	COLUMN(gpu_row, unmatched_ns), COLUMN(gpu_row, bad_times), COLUMN(gpu_row, staged),
-	COLUMN(gpu_row, before),       COLUMN(gpu_row, before_ns), COLUMN(gpu_row, after),
-	COLUMN(gpu_row, after_ns)};
+	COLUMN(capture_gpu_row, row.device),       COLUMN(capture_gpu_row, row.work),
+	COLUMN(capture_gpu_row, row.count),        COLUMN(capture_gpu_row, row.ns),
+	COLUMN(capture_gpu_row, row.bytes),        COLUMN(capture_gpu_row, row.unmatched),
+	COLUMN(capture_gpu_row, row.unmatched_ns), COLUMN(capture_gpu_row, row.bad_times),
+	COLUMN(capture_gpu_row, row.staged),       COLUMN(capture_gpu_row, row.before),
+	COLUMN(capture_gpu_row, row.before_ns),    COLUMN(capture_gpu_row, row.after),
+	COLUMN(capture_gpu_row, row.after_ns),     COLUMN(capture_gpu_row, process)};
 static const struct capture_column shapes[] = {
 	COLUMN(timeline_shape, grid[0]),       COLUMN(timeline_shape, grid[1]),
 	COLUMN(timeline_shape, grid[2]),       COLUMN(timeline_shape, block[0]),
@@ -132,7 +134,7 @@ static const struct capture_column stall_places[] = {
 
 #define SMALL(type) _Static_assert(sizeof(struct type) <= CAPTURE_STRUCT_MAX, "fits into a block")
 SMALL(capture_device);
-SMALL(gpu_row);
+SMALL(capture_gpu_row);
 SMALL(timeline_record);
 SMALL(memory_pool);
 
@@ -149,7 +151,7 @@ const struct capture_table capture_tables[CAPTURE_TABLES] = {
 	TABLE(THREADS, capture_thread, threads),
 	TABLE(DEVICES, capture_device, devices),
 	TABLE(ROWS, row, rows),
-	TABLE(GPU_ROWS, gpu_row, gpu_rows),
+	TABLE(GPU_ROWS, capture_gpu_row, gpu_rows),
 	TABLE(SHAPES, timeline_shape, shapes),
 	TABLE(RECORDS, timeline_record, records),
 	TABLE(API_CALLS, capture_api_call, api_calls),

@@ -96,6 +96,12 @@ struct capture_device {
 	struct gpu_limits limits;
 };
 
+/* `row.device` is the number of the process's device. */
+struct capture_gpu_row {
+	struct gpu_row row;
+	uint32_t process; /* 0: the device of that number, of whatever process */
+};
+
 struct capture_api_call {
 	uint32_t name, family, kind;
 	uint64_t calls, ns, bytes, nested, nested_ns, shortest_ns, longest_ns;

@@ -302,17 +302,19 @@ static void add_row(struct profile_capture *c, const struct row *row)
 		*added = *row;
 }
 
-static void add_gpu_row(struct profile_capture *c, const struct gpu_row *row)
+static void add_gpu_row(struct profile_capture *c, const struct capture_gpu_row *row)
 {
 	struct gpu_row *added;
 
-	if (row->work >= GPU_WORKS) {
+	if (row->row.work >= GPU_WORKS) {
 		fail(c, CAPTURE_DAMAGED);
 		return;
 	}
-	added = add(c, &c->gpu_rows, sizeof(*row));
-	if (added)
-		*added = *row;
+	added = add(c, &c->gpu_rows, sizeof(*added));
+	if (added) {
+		*added = row->row;
+		added->device = devices_key(&c->devices, row->process, row->row.device);
+	}
 }
 
 static void add_shape(struct profile_capture *c, const struct timeline_shape *shape)
@@ -848,6 +850,7 @@ static void finish(struct profile_capture *c)
 	r->process_count = c->place_names.process_count;
 	r->threads = c->place_names.threads;
 	r->thread_count = c->place_names.thread_count;
+	devices_make_labels(&c->devices);
 	r->devices = c->devices.list;
 	r->device_count = c->devices.count;
 	r->ranks = c->ranks.items;

@@ -263,6 +263,19 @@ static void put_devices(struct writing *w)
 	}
 }
 
+static void put_gpu_rows(struct writing *w, const struct ledger_gpu *gpu)
+{
+	for (uint32_t i = 0; i < gpu->row_count && !w->error; i++) {
+		const struct device *device =
+			devices_of_key(w->result->device_names, gpu->rows[i].device);
+		struct capture_gpu_row row = {.row = gpu->rows[i]};
+
+		row.row.device = device ? device->id : DEVICES_NO_KEY;
+		row.process = device ? device->process : 0;
+		put(w, CAPTURE_GPU_ROWS, &row);
+	}
+}
+
 static void put_ranks(struct writing *w)
 {
 	const struct result *r = w->result;
@@ -466,7 +479,7 @@ static void put_capture(struct writing *w)
 	put_ranks(w);
 	put_all(w, CAPTURE_ROWS, r->rows, r->row_count);
 	if (ledger)
-		put_all(w, CAPTURE_GPU_ROWS, ledger->gpu.rows, ledger->gpu.row_count);
+		put_gpu_rows(w, &ledger->gpu);
 	put_timeline(w);
 	if (ledger)
 		put_calls(w, &ledger->api);

@@ -683,36 +683,6 @@ static void release(struct page *p)
 	source_text_release(&p->sources);
 }
 
-/*
- * Each process numbers the devices that it sees. In the page one label is one device: that which
- * the first process has for it, with a part of the UUID if others have the same for another one.
- */
-static void label_devices(const struct result *r, char (*labels)[DEVICE_LABEL_BYTES])
-{
-	for (uint32_t i = 0; i < r->device_count; i++)
-		device_label(&r->devices[i], labels[i]);
-	for (uint32_t i = 0; i < r->device_count; i++) {
-		const struct device *device = &r->devices[i];
-		size_t length = strlen(labels[i]);
-		bool is_alone = true;
-
-		for (uint32_t k = 0; k < r->device_count && is_alone; k++)
-			is_alone = device_is_same(device, &r->devices[k]) ||
-				   !device_is_named_same(device, &r->devices[k]);
-		if (!is_alone && device_has_uuid(device))
-			snprintf(labels[i] + length, DEVICE_LABEL_BYTES - length,
-				 " (%02x%02x%02x%02x)", device->uuid[0], device->uuid[1],
-				 device->uuid[2], device->uuid[3]);
-	}
-	for (uint32_t i = 0; i < r->device_count; i++) {
-		uint32_t first = 0;
-
-		while (!device_is_same(&r->devices[first], &r->devices[i]))
-			first++;
-		memmove(labels[i], labels[first], DEVICE_LABEL_BYTES);
-	}
-}
-
 /* Labels of the devices, one after the other, and their numbers as texts. */
 static bool add_place_names(struct page *p, char (**labels)[DEVICE_LABEL_BYTES], uint32_t **numbers)
 {
@@ -722,8 +692,8 @@ static bool add_place_names(struct page *p, char (**labels)[DEVICE_LABEL_BYTES],
 	*numbers = calloc(r->device_count + 1, sizeof(**numbers));
 	if (!*labels || !*numbers)
 		return false;
-	label_devices(r, *labels);
 	for (uint32_t i = 0; i < r->device_count; i++) {
+		device_label(&r->devices[i], (*labels)[i]);
 		(*numbers)[i] = add_text(p, (*labels)[i]);
 		add_text(p, r->devices[i].name);
 	}

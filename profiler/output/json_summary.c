@@ -9,6 +9,7 @@
 #include "profiler/output/json.h"
 #include "profiler/profile/digest.h"
 #include "profiler/profile/figures.h"
+#include "profiler/profile/gpu_rows.h"
 #include "profiler/profile/work_names.h"
 
 #define VERSION 1
@@ -57,15 +58,28 @@ static void put_table(struct json *j, const char *key, const char *count_key,
 	json_close_array(j);
 }
 
-static void put_work(struct json *j, const struct ledger_gpu *gpu)
+static void put_device(struct json *j, const struct gpu_work_row *row)
+{
+	char uuid[DEVICE_UUID_BYTES] = "";
+
+	if (row->device) {
+		put_number(j, "device", row->device->number);
+		device_uuid(row->device, uuid);
+	}
+	put_text(j, "gpu", row->label);
+	if (uuid[0])
+		put_text(j, "uuid", uuid);
+}
+
+static void put_work(struct json *j, const struct gpu_work_rows *rows)
 {
 	begin_list(j, "gpu_work");
-	for (uint32_t i = 0; i < gpu->row_count; i++) {
-		const struct gpu_row *row = &gpu->rows[i];
+	for (uint32_t i = 0; i < rows->count; i++) {
+		const struct gpu_row *row = &rows->list[i].sum;
 
 		json_break_line(j);
 		json_open_object(j);
-		put_number(j, "device", row->device);
+		put_device(j, &rows->list[i]);
 		put_text(j, "kind", work_word(row->work));
 		put_number(j, "operations", row->count);
 		put_number(j, "ns", row->ns);
@@ -200,18 +214,22 @@ static int write_summary(const struct result *result, const struct writer_option
 {
 	struct digest *d = digest_new(result);
 	struct json j = json_begin(out);
+	struct gpu_work_rows rows;
 	int err;
 
 	(void)options;
 	*written = written_in_ns(result);
-	if (!d)
+	if (!gpu_work_rows_init(&rows, &result->totals.ledger->gpu, result->device_names) || !d) {
+		gpu_work_rows_release(&rows);
+		digest_free(d);
 		return -ENOMEM;
+	}
 	written->items = d->kernels.count;
 	json_open_object(&j);
 	put_run(&j, &result->totals);
 	put_totals(&j, written->total, d, result->totals.ledger);
 	put_stacks(&j, &result->totals);
-	put_work(&j, &result->totals.ledger->gpu);
+	put_work(&j, &rows);
 	put_table(&j, "kernels", "calls", &d->kernels);
 	put_table(&j, "other_gpu_work", "operations", &d->copies);
 	put_table(&j, "launch_sites", "operations", &d->sites);
@@ -221,6 +239,7 @@ static int write_summary(const struct result *result, const struct writer_option
 	put_losses(&j, result->totals.ledger, result->unnamed.not_kept);
 	json_close_object(&j);
 	json_end(&j);
+	gpu_work_rows_release(&rows);
 	digest_free(d);
 	return err ? err : ferror(out) ? -EIO : 0;
 }

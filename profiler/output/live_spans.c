@@ -477,6 +477,7 @@ static void learn_devices(struct mirror *m, const struct news *n)
 	devices_release(&m->devices);
 	for (uint32_t i = 0; i < n->devices.count; i++)
 		devices_add(&m->devices, &n->devices.list[i]);
+	devices_make_labels(&m->devices);
 }
 
 static struct frame own_frame(struct mirror *m, const struct new_frame *new)

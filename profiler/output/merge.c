@@ -659,6 +659,24 @@ static void add_totals(struct adding *a)
 	saturated_add(&sum->own_memory_bytes, t->own_memory_bytes);
 }
 
+static bool add_gpu_rows(struct adding *a)
+{
+	const struct ledger_gpu *gpu = &a->run->totals.ledger->gpu;
+
+	for (uint32_t i = 0; i < gpu->row_count; i++) {
+		const struct device *device =
+			devices_of_key(a->run->device_names, gpu->rows[i].device);
+		struct gpu_row row = gpu->rows[i];
+
+		row.device = device ? devices_key(&a->m->devices, process_of(a, device->process),
+						  device->id)
+				    : DEVICES_NO_KEY;
+		if (!ledger_add_row(&a->m->ledger, &row))
+			return false;
+	}
+	return true;
+}
+
 static void add_losses(struct adding *a)
 {
 	struct merge *m = a->m;
@@ -667,7 +685,8 @@ static void add_losses(struct adding *a)
 	struct timeline_stats *timeline = &m->ledger.timeline;
 	const struct timeline_stats *lost = &a->run->totals.ledger->timeline;
 
-	if (!ledger_sum_add(&m->ledger, a->run->totals.ledger, &m->memory, keep_name, m))
+	if (!ledger_sum_add(&m->ledger, a->run->totals.ledger, &m->memory, keep_name, m) ||
+	    !add_gpu_rows(a))
 		fail(m, MERGE_TOO_LARGE);
 	saturated_add(&timeline->records, lost->records);
 	saturated_add(&timeline->lost, lost->lost);
@@ -1088,6 +1107,7 @@ static void finish_tables(struct merge *m)
 	r->process_count = m->names.process_count;
 	r->threads = m->names.threads;
 	r->thread_count = m->names.thread_count;
+	devices_make_labels(&m->devices);
 	r->devices = m->devices.list;
 	r->device_count = m->devices.count;
 	r->place_names = &m->names;

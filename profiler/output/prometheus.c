@@ -24,16 +24,31 @@ static void put_value(FILE *out, const char *text)
 	}
 }
 
+/* Returns what is known of the device of a process, which is a place in the list. */
+static const struct device *find_device(const struct metrics *m, const struct devices *devices,
+					uint32_t process, uint32_t device)
+{
+	const struct device *found = NULL;
+
+	for (uint32_t i = 0; i < m->id_count && !found; i++)
+		if (m->ids[i].at == process)
+			found = devices_find(devices, m->ids[i].id, device);
+	return found;
+}
+
 /* The labels of a sample. Those that are NULL are left out. */
 struct labels {
 	const struct metrics_process *process;
 	uint32_t device;
 	bool has_device;
-	const char *name, *value; /* one more; name: NULL: none */
+	const struct device *found; /* NULL: nothing is known of the device */
+	const char *name, *value;   /* one more; name: NULL: none */
 };
 
 static void put_labels(FILE *out, const struct labels *l)
 {
+	char uuid[DEVICE_UUID_BYTES];
+
 	fprintf(out, "pid=\"%d\",process=\"", (int)l->process->pid);
 	put_value(out, l->process->name);
 	fputc('"', out);
@@ -41,6 +56,8 @@ static void put_labels(FILE *out, const struct labels *l)
 		fprintf(out, ",device=\"other\"");
 	else if (l->has_device)
 		fprintf(out, ",device=\"%" PRIu32 "\"", l->device);
+	if (l->found && device_has_uuid(l->found))
+		fprintf(out, ",uuid=\"%s\"", device_uuid(l->found, uuid));
 	if (l->name) {
 		fprintf(out, ",%s=\"", l->name);
 		put_value(out, l->value);
@@ -100,31 +117,37 @@ static void put_histogram(FILE *out, const char *name, const struct labels *l,
 
 /* ---- kernels ---- */
 
-static struct labels labels_of_kernel(const struct metrics *m, const struct metrics_kernel *k)
+static struct labels labels_of_kernel(const struct metrics *m, const struct devices *devices,
+				      const struct metrics_kernel *k)
 {
-	return (struct labels){&m->processes[k->process], k->device, true, "kernel", k->name};
+	return (struct labels){&m->processes[k->process],
+			       k->device,
+			       true,
+			       find_device(m, devices, k->process, k->device),
+			       "kernel",
+			       k->name};
 }
 
-static void put_kernels(FILE *out, const struct metrics *m)
+static void put_kernels(FILE *out, const struct metrics *m, const struct devices *devices)
 {
 	describe(out, "kernel_duration_seconds", "histogram",
 		 "How long kernels ran on the GPU, by kernel.");
 	for (uint32_t i = 0; i < m->kernel_count; i++) {
-		struct labels l = labels_of_kernel(m, &m->kernels[i]);
+		struct labels l = labels_of_kernel(m, devices, &m->kernels[i]);
 
 		put_histogram(out, "kernel_duration_seconds", &l, &m->kernels[i].durations,
 			      &metrics_durations, true);
 	}
 	describe(out, "kernel_grid_blocks", "histogram", "Blocks of the grids of kernels.");
 	for (uint32_t i = 0; i < m->kernel_count; i++) {
-		struct labels l = labels_of_kernel(m, &m->kernels[i]);
+		struct labels l = labels_of_kernel(m, devices, &m->kernels[i]);
 
 		put_histogram(out, "kernel_grid_blocks", &l, &m->kernels[i].blocks, &metrics_blocks,
 			      false);
 	}
 	describe(out, "kernel_block_threads", "histogram", "Threads of the blocks of kernels.");
 	for (uint32_t i = 0; i < m->kernel_count; i++) {
-		struct labels l = labels_of_kernel(m, &m->kernels[i]);
+		struct labels l = labels_of_kernel(m, devices, &m->kernels[i]);
 
 		put_histogram(out, "kernel_block_threads", &l, &m->kernels[i].threads,
 			      &metrics_threads, false);
@@ -132,7 +155,7 @@ static void put_kernels(FILE *out, const struct metrics *m)
 	describe(out, "kernels_untimed_total", "counter",
 		 "Kernels of which CUPTI gave no usable times: not in their durations.");
 	for (uint32_t i = 0; i < m->kernel_count; i++) {
-		struct labels l = labels_of_kernel(m, &m->kernels[i]);
+		struct labels l = labels_of_kernel(m, devices, &m->kernels[i]);
 
 		if (m->kernels[i].untimed)
 			put_count(out, "kernels_untimed_total", &l, m->kernels[i].untimed);
@@ -150,25 +173,30 @@ static bool has_bytes(const struct metrics_work *w)
 	       gpu_work_is_memory_call(w->work);
 }
 
-static struct labels labels_of_work(const struct metrics *m, const struct metrics_work *w)
+static struct labels labels_of_work(const struct metrics *m, const struct devices *devices,
+				    const struct metrics_work *w)
 {
-	return (struct labels){&m->processes[w->process], w->device, true, "operation",
+	return (struct labels){&m->processes[w->process],
+			       w->device,
+			       true,
+			       find_device(m, devices, w->process, w->device),
+			       "operation",
 			       work_word(w->work)};
 }
 
-static void put_works(FILE *out, const struct metrics *m)
+static void put_works(FILE *out, const struct metrics *m, const struct devices *devices)
 {
 	describe(out, "operations_total", "counter",
 		 "Work of the GPU other than kernels, and memory calls.");
 	for (uint32_t i = 0; i < m->work_count; i++) {
-		struct labels l = labels_of_work(m, &m->works[i]);
+		struct labels l = labels_of_work(m, devices, &m->works[i]);
 
 		put_count(out, "operations_total", &l, m->works[i].sizes.count);
 	}
 	describe(out, "operation_seconds_total", "counter",
 		 "Time of the GPU in that work; page faults hold up kernels, in whose time it is.");
 	for (uint32_t i = 0; i < m->work_count; i++) {
-		struct labels l = labels_of_work(m, &m->works[i]);
+		struct labels l = labels_of_work(m, devices, &m->works[i]);
 
 		if (!gpu_work_is_instant(m->works[i].work))
 			put_seconds(out, "operation_seconds_total", &l, m->works[i].ns);
@@ -176,14 +204,14 @@ static void put_works(FILE *out, const struct metrics *m)
 	describe(out, "operation_bytes_total", "counter",
 		 "Bytes copied, set, migrated, allocated, released.");
 	for (uint32_t i = 0; i < m->work_count; i++) {
-		struct labels l = labels_of_work(m, &m->works[i]);
+		struct labels l = labels_of_work(m, devices, &m->works[i]);
 
 		if (has_bytes(&m->works[i]))
 			put_count(out, "operation_bytes_total", &l, m->works[i].sizes.sum);
 	}
 	describe(out, "copy_bytes", "histogram", "Sizes of copies.");
 	for (uint32_t i = 0; i < m->work_count; i++) {
-		struct labels l = labels_of_work(m, &m->works[i]);
+		struct labels l = labels_of_work(m, devices, &m->works[i]);
 
 		if (gpu_work_is_copy(m->works[i].work))
 			put_histogram(out, "copy_bytes", &l, &m->works[i].sizes, &metrics_sizes,
@@ -264,11 +292,12 @@ static void put_run(FILE *out, const struct metrics *m, const struct ledger *led
 	fprintf(out, "profile_kernels_other_total %" PRIu64 "\n", m->other_kernels);
 }
 
-void prometheus_write(FILE *out, const struct metrics *metrics, const struct ledger *ledger)
+void prometheus_write(FILE *out, const struct metrics *metrics, const struct ledger *ledger,
+		      const struct devices *devices)
 {
 	put_run(out, metrics, ledger);
 	put_launches(out, metrics);
 	put_errors(out, metrics);
-	put_kernels(out, metrics);
-	put_works(out, metrics);
+	put_kernels(out, metrics, devices);
+	put_works(out, metrics, devices);
 }

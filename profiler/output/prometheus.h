@@ -10,10 +10,12 @@
 #define PROFILER_OUTPUT_PROMETHEUS_H
 
 #include <stdio.h>
+#include "profiler/profile/devices.h"
 #include "profiler/profile/ledger.h"
 #include "profiler/profile/metrics.h"
 
-/* Errors show in the stream. */
-void prometheus_write(FILE *out, const struct metrics *metrics, const struct ledger *ledger);
+/* Writes all metrics. `devices`: of the processes. Errors show in the stream. */
+void prometheus_write(FILE *out, const struct metrics *metrics, const struct ledger *ledger,
+		      const struct devices *devices);
 
 #endif

@@ -148,9 +148,7 @@ static int by_label(const void *a, const void *b)
 
 	device_label(x->device, one);
 	device_label(y->device, other);
-	if (strlen(one) != strlen(other)) /* "GPU 10" after "GPU 9" */
-		return strlen(one) < strlen(other) ? -1 : 1;
-	return strcmp(one, other);
+	return device_label_compare(one, other);
 }
 
 /* From spans in order of devices. */

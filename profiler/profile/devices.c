@@ -39,9 +39,29 @@ static int get(struct devices *d, uint32_t process, uint32_t id, struct device *
 	if (!array_make_room(&d->list, d->count, &d->capacity, sizeof(**device)) ||
 	    hash_index_add(&d->index, hash_pair(process, id), d->count) != 0)
 		return -ENOMEM;
-	*device = &d->list[d->count++];
-	**device = (struct device){.process = process, .id = id};
+	d->is_labelled = false;
+	*device = &d->list[d->count];
+	**device = (struct device){.process = process,
+				   .id = id,
+				   .key = d->next_key++,
+				   .first = d->count++,
+				   .number = id};
 	return 0;
+}
+
+/* Finds the first entry of the same device, now that its UUID is known. */
+static void settle(struct devices *d, struct device *device)
+{
+	uint32_t own = (uint32_t)(device - d->list);
+
+	d->is_labelled = false;
+	device->first = 0;
+	while (device->first < own && (!device_has_uuid(&d->list[device->first]) ||
+				       !device_is_same(&d->list[device->first], device)))
+		device->first++;
+	for (uint32_t i = own + 1; i < d->count && device->first == own; i++)
+		if (device_has_uuid(&d->list[i]) && device_is_same(&d->list[i], device))
+			d->list[i].first = own;
 }
 
 /* GPU names are plain text; other bytes did not come from CUPTI. */
@@ -65,7 +85,14 @@ int devices_add(struct devices *d, const struct device *device)
 	if (d->count == count)
 		return -EINVAL;
 	*added = *device;
+	added->first = count;
+	added->key = d->next_key - 1;
+	added->is_referred_to = false;
+	added->number = device->id;
+	added->label[0] = '\0';
 	copy_name(added->name, sizeof(added->name), device->name);
+	if (device_has_uuid(added))
+		settle(d, added);
 	return 0;
 }
 
@@ -83,6 +110,8 @@ int devices_describe(struct devices *d, uint32_t process, const struct gpu_event
 	device->limits = event->limits;
 	memcpy(device->uuid, event->uuid, sizeof(device->uuid));
 	copy_name(device->name, sizeof(device->name), event->name);
+	if (device_has_uuid(device))
+		settle(d, device);
 	return 0;
 }
 
@@ -91,8 +120,10 @@ int devices_note_context(struct devices *d, uint32_t process, const struct gpu_e
 	struct device *device;
 	int err = get(d, process, event->device_id, &device);
 
-	if (device && event->is_mps)
+	if (device && event->is_mps) {
 		device->is_mps = true;
+		d->is_labelled = false;
+	}
 	return err;
 }
 
@@ -101,8 +132,10 @@ void devices_use(struct devices *d, uint32_t process, uint32_t id)
 	struct device *device;
 
 	get(d, process, id, &device);
-	if (device)
+	if (device && !device->is_used) {
 		device->is_used = true;
+		d->is_labelled = false;
+	}
 }
 
 bool device_has_uuid(const struct device *device)
@@ -120,11 +153,6 @@ static bool is_same_instance(const struct device *a, const struct device *b)
 		(a->gpu_instance == b->gpu_instance && a->compute_instance == b->compute_instance));
 }
 
-bool device_is_named_same(const struct device *a, const struct device *b)
-{
-	return a->id == b->id && is_same_instance(a, b);
-}
-
 bool device_is_same(const struct device *a, const struct device *b)
 {
 	bool has_uuid = device_has_uuid(a);
@@ -134,20 +162,81 @@ bool device_is_same(const struct device *a, const struct device *b)
 	return has_uuid ? memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0 : a->id == b->id;
 }
 
-void device_label(const struct device *device, char label[DEVICE_LABEL_BYTES])
+static void plain_label(const struct device *device, char label[DEVICE_LABEL_BYTES])
 {
 	char mig[32] = "";
 
 	if (device->is_mig)
 		snprintf(mig, sizeof(mig), " MIG %u/%u", device->gpu_instance,
 			 device->compute_instance);
-	snprintf(label, DEVICE_LABEL_BYTES, "GPU %u%s%s", device->id, mig,
+	snprintf(label, DEVICE_LABEL_BYTES, "GPU %u%s%s", device->number, mig,
 		 device->is_mps ? " MPS" : "");
+}
+
+void device_label(const struct device *device, char label[DEVICE_LABEL_BYTES])
+{
+	struct device unlabelled = {.id = device->id, .number = device->id};
+
+	if (device->label[0]) {
+		snprintf(label, DEVICE_LABEL_BYTES, "%s", device->label);
+		return;
+	}
+	unlabelled.is_mig = device->is_mig;
+	unlabelled.is_mps = device->is_mps;
+	unlabelled.gpu_instance = device->gpu_instance;
+	unlabelled.compute_instance = device->compute_instance;
+	plain_label(&unlabelled, label);
 }
 
 const struct device *devices_find(const struct devices *d, uint32_t process, uint32_t id)
 {
 	return find(d, process, id);
+}
+
+static bool is_entry(const struct device *device, uint32_t process, uint32_t id)
+{
+	return device->process == process && device->id == id;
+}
+
+uint32_t devices_key(struct devices *d, uint32_t process, uint32_t id)
+{
+	struct device *device;
+
+	if (d->last < d->count && is_entry(&d->list[d->last], process, id))
+		device = &d->list[d->last];
+	else
+		get(d, process, id, &device);
+	if (!device)
+		return DEVICES_NO_KEY;
+	d->last = (uint32_t)(device - d->list);
+	device = &d->list[device->first];
+	if (!device->is_referred_to) {
+		device->is_referred_to = true;
+		d->is_labelled = false;
+	}
+	return device->key;
+}
+
+static int by_key(const void *key, const void *device)
+{
+	uint32_t wanted = *(const uint32_t *)key, found = ((const struct device *)device)->key;
+
+	return wanted < found ? -1 : wanted > found;
+}
+
+const struct device *devices_of_key(const struct devices *d, uint32_t key)
+{
+	return d && d->count ? bsearch(&key, d->list, d->count, sizeof(*d->list), by_key) : NULL;
+}
+
+void devices_label_of_key(const struct devices *d, uint32_t key, char label[DEVICE_LABEL_BYTES])
+{
+	const struct device *device = devices_of_key(d, key);
+
+	if (device)
+		device_label(device, label);
+	else
+		snprintf(label, DEVICE_LABEL_BYTES, "other GPUs");
 }
 
 const char *device_uuid(const struct device *device, char text[DEVICE_UUID_BYTES])
@@ -164,6 +253,123 @@ const char *device_uuid(const struct device *device, char text[DEVICE_UUID_BYTES
 	return text;
 }
 
+/* ---- labels ---- */
+
+static int by_label(const void *a, const void *b)
+{
+	const struct device *x = *(const struct device *const *)a;
+	const struct device *y = *(const struct device *const *)b;
+	int order = strcmp(x->label, y->label);
+
+	return order ? order : memcmp(x->uuid, y->uuid, sizeof(x->uuid));
+}
+
+/* Adds as much of the UUID as tells these devices, in order of UUIDs, apart. */
+static void add_uuids(struct device **devices, uint32_t count)
+{
+	enum { BEGINNING = 4 };
+	bool is_short = true;
+
+	for (uint32_t i = 1; i < count; i++)
+		is_short = is_short && memcmp(devices[i - 1]->uuid, devices[i]->uuid, BEGINNING);
+	for (uint32_t i = 0; i < count; i++) {
+		size_t length = strlen(devices[i]->label);
+		char text[DEVICE_UUID_BYTES];
+
+		device_uuid(devices[i], text);
+		snprintf(devices[i]->label + length, DEVICE_LABEL_BYTES - length,
+			 is_short ? " (%.8s)" : " (%s)", text + strlen("GPU-"));
+	}
+}
+
+/* Gives first entries the largest number that their device has in a process. */
+static void collect_numbers(struct devices *d)
+{
+	for (uint32_t i = 0; i < d->count; i++)
+		d->list[i].number = d->list[i].id;
+	for (uint32_t i = 0; i < d->count; i++) {
+		const struct device *device = &d->list[i];
+		struct device *first = &d->list[device->first];
+
+		if (device->id > first->number)
+			first->number = device->id;
+	}
+}
+
+/* Marks first entries of devices that something ran on, or that are shared; true: any is used. */
+static bool mark_used(const struct devices *d, bool *is_used, bool *is_mps)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < d->count; i++) {
+		bool has_run = d->list[i].is_used || d->list[i].is_referred_to;
+
+		is_used[d->list[i].first] |= has_run;
+		is_mps[d->list[i].first] |= d->list[i].is_mps;
+		any |= has_run;
+	}
+	return any;
+}
+
+/* Makes those of first entries; `firsts` has room for all. */
+static void label_firsts(struct devices *d, struct device **firsts, const bool *is_used,
+			 const bool *is_mps, bool any_used)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < d->count; i++) {
+		struct device named = d->list[i];
+
+		if (named.first != i)
+			continue;
+		named.is_mps = is_mps[i];
+		plain_label(&named, d->list[i].label);
+		/* those that nothing ran on are in nobody's way */
+		if (is_used[i] || !any_used)
+			firsts[count++] = &d->list[i];
+	}
+	if (count)
+		qsort(firsts, count, sizeof(struct device *), by_label);
+	for (uint32_t from = 0, to; from < count; from = to) {
+		to = from + 1;
+		while (to < count && strcmp(firsts[to]->label, firsts[from]->label) == 0)
+			to++;
+		/* one that is not described may be any of these */
+		while (from < to && !device_has_uuid(firsts[from]))
+			from++;
+		if (to - from > 1)
+			add_uuids(firsts + from, to - from);
+	}
+}
+
+void devices_make_labels(struct devices *d)
+{
+	struct device **firsts;
+	bool *is_used, *is_mps, any_used;
+
+	if (d->is_labelled)
+		return;
+	firsts = calloc(d->count + (size_t)1, sizeof(*firsts));
+	is_used = calloc(d->count + (size_t)1, sizeof(*is_used));
+	is_mps = calloc(d->count + (size_t)1, sizeof(*is_mps));
+	if (firsts && is_used && is_mps) {
+		any_used = mark_used(d, is_used, is_mps);
+		collect_numbers(d);
+		label_firsts(d, firsts, is_used, is_mps, any_used);
+		for (uint32_t i = 0; i < d->count; i++) {
+			const struct device *first = &d->list[d->list[i].first];
+
+			d->list[i].number = first->number;
+			if (first != &d->list[i])
+				memcpy(d->list[i].label, first->label, DEVICE_LABEL_BYTES);
+		}
+		d->is_labelled = true;
+	}
+	free(firsts);
+	free(is_used);
+	free(is_mps);
+}
+
 void devices_label(const struct devices *d, uint32_t process, uint32_t id,
 		   char label[DEVICE_LABEL_BYTES])
 {
@@ -172,20 +378,31 @@ void devices_label(const struct devices *d, uint32_t process, uint32_t id,
 	device_label(device ? device : &unknown, label);
 }
 
+int device_label_compare(const char *a, const char *b)
+{
+	return strverscmp(a, b);
+}
+
 void devices_forget(struct devices *d, bool (*is_in_use)(const void *context, uint32_t process),
 		    const void *context)
 {
 	uint32_t left = 0;
 
+	d->is_labelled = false; /* places in the list change */
 	hash_index_clear(&d->index);
 	for (uint32_t i = 0; i < d->count; i++) {
 		const struct device *device = &d->list[i];
 
-		if (!is_in_use(context, device->process))
+		if (!device->is_referred_to && !is_in_use(context, device->process))
 			continue;
 		/* cannot fail: there were more */
 		hash_index_add(&d->index, hash_pair(device->process, device->id), left);
-		d->list[left++] = *device;
+		d->list[left] = *device;
+		d->list[left].first = left;
+		left++;
 	}
 	d->count = left;
+	for (uint32_t i = 0; i < left; i++)
+		if (device_has_uuid(&d->list[i]) && d->list[i].first == i)
+			settle(d, &d->list[i]);
 }

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of the devices that processes run work on: "GPU 0", "GPU 0 MIG 3/0" for a MIG instance (the
- * ids of its GPU instance and compute instance), "GPU 0 MPS" if the process shares the GPU through
- * the MPS server; with CUPTI's name and the UUID.
+ * The devices that processes run work on, and their labels.
  *
- * Device ids are per process, so a device is identified by process and id. CUPTI's description may
- * arrive after operations on the device, so fetch labels at the end.
+ * CUDA numbers devices anew in each process, after CUDA_VISIBLE_DEVICES. An entry is a number of a
+ * process. Entries with one UUID, and one MIG instance, are one device. Entries without a UUID are
+ * one device if they have one number.
+ *
+ * A label is "GPU 0", "GPU 0 MIG 3/0" for a MIG instance (the ids of its GPU instance and compute
+ * instance), or "GPU 0 MPS" for a GPU that is shared through the MPS server. The number is the
+ * largest that a process uses for the device: a process that sees fewer devices has smaller ones.
+ * Devices whose labels would be equal have the beginning of their UUIDs: "GPU 0 (6b1ad9c5)".
+ *
+ * CUPTI's description may arrive after operations on the device, so labels are made at the end.
  *
  * Bounded by DEVICES_MAX over all processes; further devices are shown by number only.
  */
@@ -21,7 +27,7 @@
 #define DEVICES_MAX 16384u
 #endif
 
-#define DEVICE_LABEL_BYTES 64
+#define DEVICE_LABEL_BYTES 128
 #define DEVICE_NAME_BYTES 128
 
 struct device {
@@ -33,13 +39,23 @@ struct device {
 	uint8_t uuid[GPU_UUID_BYTES]; /* all 0: unknown */
 	char name[DEVICE_NAME_BYTES];
 	struct gpu_limits limits;
+	/* set by struct devices */
+	uint32_t key;
+	bool is_referred_to;            /* by its key */
+	uint32_t first;                 /* entry of the same device: a place in the list */
+	uint32_t number;                /* in the label */
+	char label[DEVICE_LABEL_BYTES]; /* "": not made yet */
 };
+
+#define DEVICES_NO_KEY UINT32_MAX
 
 /* Zero-initialised is empty. */
 struct devices {
-	struct device *list;
+	struct device *list; /* in order of keys */
 	uint32_t count, capacity;
 	struct hash_index index;
+	uint32_t next_key, last; /* `last`: place of the entry whose key was asked for */
+	bool is_labelled;        /* nothing has changed since */
 };
 
 void devices_release(struct devices *d);
@@ -56,15 +72,24 @@ int devices_add(struct devices *d, const struct device *device);
 /* Work ran on the device. */
 void devices_use(struct devices *d, uint32_t process, uint32_t id);
 
-/*
- * Whether two processes mean the same one: by their UUIDs; without UUIDs, by their numbers.
- * Instances of MIG are devices of their own.
- */
+/* Makes the labels of all devices; without memory they stay numbers. */
+void devices_make_labels(struct devices *d);
+
+/* Returns true if two processes mean the same one. */
 bool device_is_same(const struct device *a, const struct device *b);
 bool device_has_uuid(const struct device *device);
 
-/* Whether their labels are the same, but for MPS. */
-bool device_is_named_same(const struct device *a, const struct device *b);
+/*
+ * Returns a key of a process's device, which stays its key. Processes that share a device get one
+ * key as soon as it is described. DEVICES_NO_KEY: there are too many devices, or no memory.
+ */
+uint32_t devices_key(struct devices *d, uint32_t process, uint32_t id);
+
+/* NULL: there is no such key. */
+const struct device *devices_of_key(const struct devices *d, uint32_t key);
+
+/* Copies the label; "other GPUs" where there is no such key. */
+void devices_label_of_key(const struct devices *d, uint32_t key, char label[DEVICE_LABEL_BYTES]);
 
 /* NULL: nothing is known of it. */
 const struct device *devices_find(const struct devices *d, uint32_t process, uint32_t id);
@@ -73,12 +98,15 @@ const struct device *devices_find(const struct devices *d, uint32_t process, uin
 #define DEVICE_UUID_BYTES 48
 const char *device_uuid(const struct device *device, char text[DEVICE_UUID_BYTES]);
 
-/* The name of a device; by process and number, whether it is known or not. */
+/* Copies the label of a device; by process and number, also of one that is not known. */
 void device_label(const struct device *device, char label[DEVICE_LABEL_BYTES]);
 void devices_label(const struct devices *d, uint32_t process, uint32_t id,
 		   char label[DEVICE_LABEL_BYTES]);
 
-/* Forgets those of processes that are not in use. */
+/* Orders labels: "GPU 10" after "GPU 9". */
+int device_label_compare(const char *a, const char *b);
+
+/* Forgets those of processes that are not in use, but for those that keys refer to. */
 void devices_forget(struct devices *d, bool (*is_in_use)(const void *context, uint32_t process),
 		    const void *context);
 

@@ -14,17 +14,17 @@ void gpu_load_release(struct gpu_load *load)
 }
 
 /* NULL: there are too many, or no memory. */
-static struct gpu_load_device *find_device(struct gpu_load *load, uint32_t number)
+static struct gpu_load_device *find_device(struct gpu_load *load, uint32_t key)
 {
 	struct gpu_load_device *d;
 
 	for (uint32_t i = 0; i < load->count; i++)
-		if (load->devices[i].number == number)
+		if (load->devices[i].key == key)
 			return &load->devices[i];
 	if (load->count == GPU_LOAD_DEVICES)
 		return NULL;
 	d = &load->devices[load->count];
-	*d = (struct gpu_load_device){.number = number,
+	*d = (struct gpu_load_device){.key = key,
 				      .spans = calloc(GPU_LOAD_SPANS, sizeof(*d->spans))};
 	if (!d->spans)
 		return NULL;

@@ -8,8 +8,7 @@
  * is exact as long as an operation overlaps no more than the GPU_LOAD_SPANS newest busy spans; what
  * lies before those is taken to be known.
  *
- * Devices have CUPTI's numbers, which are those of each process: the load of devices with the same
- * number in several processes is put together, as in the summary. Times are CLOCK_MONOTONIC in ns.
+ * Devices have the keys of struct devices. Times are CLOCK_MONOTONIC in ns.
  * Bounded by GPU_LOAD_DEVICES and GPU_LOAD_OWNERS; work and memory beyond that are not shown.
  */
 #ifndef PROFILER_PROFILE_GPU_LOAD_H
@@ -29,7 +28,7 @@ struct gpu_load_span {
 };
 
 struct gpu_load_device {
-	uint32_t number;
+	uint32_t key;
 	uint64_t busy_ns; /* since the run began */
 	uint64_t floor_ns;
 	struct gpu_load_span *spans; /* disjoint, in order of time */

@@ -5,8 +5,8 @@
 #include "cupti_trace/gpu_work.h"
 #include "symbolize/array.h"
 
-/* Devices have small numbers; claims of others share a row. */
-#define ROWS_MAX 4096u
+/* A process whose devices are not described has keys of its own; what is beyond shares a row. */
+#define ROWS_MAX 65536u
 
 void ledger_release(struct ledger *ledger)
 {
@@ -62,23 +62,28 @@ bool ledger_total_add(struct ledger_total *total, uint64_t count, uint64_t ns, u
 	return true;
 }
 
+void gpu_row_add(struct gpu_row *sum, const struct gpu_row *more)
+{
+	sum->count += more->count;
+	sum->ns += more->ns;
+	sum->bytes += more->bytes;
+	sum->unmatched += more->unmatched;
+	sum->unmatched_ns += more->unmatched_ns;
+	sum->bad_times += more->bad_times;
+	sum->staged += more->staged;
+	sum->before += more->before;
+	sum->before_ns += more->before_ns;
+	sum->after += more->after;
+	sum->after_ns += more->after_ns;
+}
+
 bool ledger_add_row(struct ledger *ledger, const struct gpu_row *work)
 {
 	struct gpu_row *row = row_of(&ledger->gpu, work->device, work->work);
 
 	if (!row)
 		return false;
-	row->count += work->count;
-	row->ns += work->ns;
-	row->bytes += work->bytes;
-	row->unmatched += work->unmatched;
-	row->unmatched_ns += work->unmatched_ns;
-	row->bad_times += work->bad_times;
-	row->staged += work->staged;
-	row->before += work->before;
-	row->before_ns += work->before_ns;
-	row->after += work->after;
-	row->after_ns += work->after_ns;
+	gpu_row_add(row, work);
 	return true;
 }
 

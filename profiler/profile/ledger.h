@@ -52,7 +52,8 @@ struct ledger_launches {
 
 /* GPU work of one kind on devices with one number, over all processes. */
 struct gpu_row {
-	uint32_t device, work; /* enum gpu_work */
+	uint32_t device; /* devices_key(); in a capture of before, its number */
+	uint32_t work;   /* enum gpu_work */
 	uint64_t count, ns, bytes;
 	uint64_t unmatched, unmatched_ns; /* of these, without a launch */
 	uint64_t bad_times;               /* no usable timestamps: 0 ns */
@@ -298,6 +299,9 @@ void ledger_visit_losses(const struct ledger *ledger, uint64_t not_kept, fact_vi
 
 /* Adds to the row of a device and kind alone; false: out of memory. */
 bool ledger_add_row(struct ledger *ledger, const struct gpu_row *work);
+
+/* Adds to the counts of a row those of another one. */
+void gpu_row_add(struct gpu_row *sum, const struct gpu_row *more);
 
 /* Adds work in the profile to the row of its device and kind, and to the counts of all work. */
 void ledger_add_work(struct ledger *ledger, const struct gpu_row *work);

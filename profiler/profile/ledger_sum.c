@@ -255,9 +255,6 @@ bool ledger_sum_add(struct ledger *sum, const struct ledger *more, struct allowa
 	if (!add_totals(&sum->measured, &more->measured) ||
 	    !add_totals(&sum->reported, &more->reported))
 		return false;
-	for (uint32_t i = 0; i < more->gpu.row_count; i++)
-		if (!ledger_add_row(sum, &more->gpu.rows[i]))
-			return false;
 	for (uint32_t i = 0; i < more->api.count; i++)
 		if (!add_call(&sum->api, more->api.list[i], memory, keep, context))
 			return false;

@@ -184,7 +184,11 @@ bool live_reader_begin(struct live_reader *r, const char *bytes, size_t size,
 	r->at = bytes;
 	r->end = bytes + size;
 	r->file_count = 0;
-	return get(r, numbers, sizeof(*numbers)) && numbers->device_count <= GPU_LOAD_DEVICES;
+	if (!get(r, numbers, sizeof(*numbers)) || numbers->device_count > GPU_LOAD_DEVICES)
+		return false;
+	for (uint32_t i = 0; i < numbers->device_count; i++)
+		numbers->devices[i].label[DEVICE_LABEL_BYTES - 1] = '\0';
+	return true;
 }
 
 bool live_reader_table(struct live_reader *r, struct live_sum *whole, uint32_t *count)

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "profiler/profile/devices.h"
 #include "profiler/profile/gpu_load.h"
 #include "profiler/profile/live_sums.h"
 #include "profiler/profile/stack_table.h"
@@ -23,7 +24,7 @@
 #define LIVE_NO_VALUE UINT64_MAX /* of the numbers below: not known in this run */
 
 struct live_device {
-	uint32_t number;
+	char label[DEVICE_LABEL_BYTES];
 	uint32_t busy, busy_so_far; /* in tenths of a percent */
 	uint64_t memory;            /* allocated, bytes */
 };

@@ -5,22 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/profile/gpu_rows.h"
 #include "profiler/profile/work_names.h"
 #include "profiler/report/quantity.h"
 
 #define DEVICE_LINES_MAX 64
 
 /* ---- the table ---- */
-
-static int by_device_and_work(const void *a, const void *b)
-{
-	const struct gpu_row *x = *(const struct gpu_row *const *)a;
-	const struct gpu_row *y = *(const struct gpu_row *const *)b;
-
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return x->work < y->work ? -1 : x->work > y->work;
-}
 
 struct notes {
 	char text[400]; /* five, of at most 80 bytes each */
@@ -45,9 +36,10 @@ static void add_note(struct notes *notes, uint64_t count, const char *what, cons
 		notes->text[notes->used] = '\0';
 }
 
-static void report_row(struct log *log, const struct gpu_row *row)
+static void report_row(struct log *log, const struct gpu_work_row *shown, int width)
 {
-	char time[32] = "", bytes[32] = "", line[600];
+	char time[32] = "", bytes[32] = "", line[800];
+	const struct gpu_row *row = &shown->sum;
 	unsigned int work = row->work;
 	bool has_time = !gpu_work_is_instant(work);
 	struct notes notes = {.used = 0};
@@ -67,8 +59,8 @@ static void report_row(struct log *log, const struct gpu_row *row)
 	add_note(&notes, row->after, "after tracing", has_time ? &row->after_ns : NULL);
 	if (has_time)
 		snprintf(time, sizeof(time), "%.3f ms", (double)row->ns / 1e6);
-	n = snprintf(line, sizeof(line), "  GPU %u  %-15s %9" PRIu64 " %15s  %12s%s", row->device,
-		     work_word(work), row->count, time, bytes, notes.text);
+	n = snprintf(line, sizeof(line), "  %-*s  %-15s %9" PRIu64 " %15s  %12s%s", width,
+		     shown->label, work_word(work), row->count, time, bytes, notes.text);
 	while (n > 0 && n < (int)sizeof(line) && line[n - 1] == ' ')
 		line[--n] = '\0';
 	log_line(log, "%s", line);
@@ -98,21 +90,22 @@ static void report_check(struct log *log, const struct ledger_gpu *gpu)
 			 gpu->uncompared);
 }
 
-void gpu_table_report(struct log *log, const struct ledger *ledger)
+void gpu_table_report(struct log *log, const struct ledger *ledger, const struct devices *devices)
 {
 	const struct ledger_gpu *gpu = &ledger->gpu;
-	const struct gpu_row **rows = calloc(gpu->row_count + 1, sizeof(struct gpu_row *));
+	struct gpu_work_rows rows;
+	int width = 0;
 
-	if (rows && (gpu->row_count > 0 || gpu->sums > 0)) {
-		for (uint32_t i = 0; i < gpu->row_count; i++)
-			rows[i] = &gpu->rows[i];
-		qsort(rows, gpu->row_count, sizeof(struct gpu_row *), by_device_and_work);
+	if (gpu_work_rows_init(&rows, gpu, devices) && (gpu->row_count > 0 || gpu->sums > 0)) {
 		log_line(log, "GPU work:");
-		for (uint32_t i = 0; i < gpu->row_count; i++)
-			report_row(log, rows[i]);
+		for (uint32_t i = 0; i < rows.count; i++)
+			if ((int)strlen(rows.list[i].label) > width)
+				width = (int)strlen(rows.list[i].label);
+		for (uint32_t i = 0; i < rows.count; i++)
+			report_row(log, &rows.list[i], width);
 		report_check(log, gpu);
 	}
-	free(rows);
+	gpu_work_rows_release(&rows);
 }
 
 /* ---- devices ---- */
@@ -125,7 +118,7 @@ struct device_line {
 static int by_label(const void *a, const void *b)
 {
 	const struct device_line *x = a, *y = b;
-	int order = strcmp(x->label, y->label);
+	int order = device_label_compare(x->label, y->label);
 
 	if (!order)
 		order = memcmp(x->device->uuid, y->device->uuid, sizeof(x->device->uuid));

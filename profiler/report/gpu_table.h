@@ -8,8 +8,8 @@
 #include "profiler/base/log.h"
 #include "profiler/profile/result.h"
 
-/* One line per device and kind, then how many of CUPTI's sums match. */
-void gpu_table_report(struct log *log, const struct ledger *ledger);
+/* Prints one line per device and kind, then how many of CUPTI's sums match. */
+void gpu_table_report(struct log *log, const struct ledger *ledger, const struct devices *devices);
 
 /* The devices that were used, each on a line, of all processes together (-v). */
 void gpu_table_report_devices(struct log *log, const struct result *result);

@@ -130,7 +130,7 @@ static void add_device(struct block *b, const struct live_device *d)
 
 	if (!line)
 		return;
-	add_part(b, line, "GPU %" PRIu32 " %5.1f %% busy", d->number, d->busy / 10.0);
+	add_part(b, line, "%s %5.1f %% busy", d->label, d->busy / 10.0);
 	add_part(b, line, "%.1f %% so far", d->busy_so_far / 10.0);
 	if (d->memory)
 		add_part(b, line, "%s allocated", bytes_text(memory, d->memory));
@@ -395,7 +395,7 @@ void live_screen_plain(const struct live_numbers *n, char *line, size_t size)
 	for (uint32_t i = 0; i < n->device_count; i++) {
 		const struct live_device *d = &n->devices[i];
 
-		add_plain(line, size, " GPU %" PRIu32 " %.1f %% busy (%.1f %% so far),", d->number,
+		add_plain(line, size, " %s %.1f %% busy (%.1f %% so far),", d->label,
 			  d->busy / 10.0, d->busy_so_far / 10.0);
 		if (d->memory)
 			add_plain(line, size, " %s allocated,", bytes_text(memory, d->memory));

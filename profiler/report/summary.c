@@ -621,11 +621,12 @@ static void report_calls(struct log *log, const struct measure *m, const struct 
 			 c->lost, pick(c->lost, "was", "were"), pick(c->lost, "it", "them"));
 }
 
-static void report_gpu(struct log *log, const struct measure *m, const struct ledger *l)
+static void report_gpu(struct log *log, const struct measure *m, const struct ledger *l,
+		       const struct devices *devices)
 {
 	if (l->pipe.processes > 0) {
 		report_correlation(log, m, l);
-		gpu_table_report(log, l);
+		gpu_table_report(log, l, devices);
 		report_odd_launches(log, l);
 	}
 	report_waits(log, m, l);
@@ -885,7 +886,8 @@ static void report_timeline(struct log *log, const struct timeline_stats *t)
 			 why);
 }
 
-void summary_report(struct log *log, const struct measure *measure, const struct totals *totals)
+void summary_report(struct log *log, const struct measure *measure, const struct totals *totals,
+		    const struct devices *devices)
 {
 	const struct ledger *l = totals->ledger;
 
@@ -897,7 +899,7 @@ void summary_report(struct log *log, const struct measure *measure, const struct
 	report_wall(log, measure, l);
 	report_idle(log, measure, l);
 	if (measure->traces_gpu)
-		report_gpu(log, measure, l);
+		report_gpu(log, measure, l, devices);
 	report_stacks(log, l);
 	report_spread(log, measure, l);
 	report_counters(log, measure, l);

@@ -12,8 +12,10 @@
 #include "profiler/profile/result.h"
 #include "symbolize/symbolizer.h"
 
-/* Printed before names are looked up, which takes a moment. */
-void summary_report(struct log *log, const struct measure *measure, const struct totals *totals);
+/* Printed before names are looked up, which takes a moment. `devices`: those of the ledger's rows.
+ */
+void summary_report(struct log *log, const struct measure *measure, const struct totals *totals,
+		    const struct devices *devices);
 
 /* With -v: for what reasons stacks are cut, and in which files most of them. */
 void summary_report_cut(struct log *log, const struct cut_stacks *cut,

@@ -99,7 +99,7 @@ readonly all_sums_match="^  CUPTI's own sums: ([0-9]+) of \\1 match"
 # The table of GPU work goes to the file `work`, which tests of differing sums examine.
 split_work()
 {
-	local table='^GPU work:$\|^  GPU [0-9]* \|^  CUPTI.s own sums: '
+	local table='^GPU work:$\|^  GPU [0-9]\|^  CUPTI.s own sums: '
 
 	grep "$table" stderr >work || true
 	if [ -s work ]; then sed -i "/$table/d" stderr; fi

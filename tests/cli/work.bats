@@ -44,10 +44,11 @@ other_work_of_totals()
 # from the ground truth.
 rows_of()
 {
-	awk 'function word() { return $3 == "memcpy" ? "memcpy " $4 : $3 }
+	sed 's/^  GPU [0-9].*  \(kernels\|memcpy\|memset\) /GPU N \1 /' "$1" |
+		awk 'function word() { return $3 == "memcpy" ? "memcpy " $4 : $3 }
 		$1 == "GPU" && $3 ~ /^(kernels|memcpy|memset)$/ {
 			at = $3 == "memcpy" ? 5 : 4; count[word()] += $at }
-		END { for (k in count) printf "%s %.0f\n", k, count[k] }' "$1" | sort
+		END { for (k in count) printf "%s %.0f\n", k, count[k] }' | sort
 }
 
 rows_of_totals()
@@ -446,6 +447,51 @@ called()
 	exact_run --by device bash -c 'FAKE_CUDA_MIG=1/0 "$0" 10; FAKE_CUDA_MIG=4/0 exec "$0" 10' \
 		"$workloads/launches"
 	expect_equal ns "$(weight_of out.folded '^GPU 0 MIG 4/0;')" 10000
+}
+
+# one process for each GPU, as launchers of jobs start them
+each_its_gpu()
+{
+	cat >each <<-'END'
+		for gpu in "$@"; do CUDA_VISIBLE_DEVICES=$gpu "$app" 10 & done; wait
+	END
+	FAKE_CUDA_DEVICES=2 app=$workloads/launches exact_run --by device -o out.json -o out.html "${options[@]}" \
+		-- bash each "$@"
+	cut -d';' -f1 out.folded | sort -u >names
+}
+
+@test "--by device: processes that each see one GPU as number 0" {
+	options=(--prometheus out.prom -o out.trace.json -o out.profile)
+	each_its_gpu 0 1
+	expect names <<-'END'
+		GPU 0 (10111213-1415-1617-1819-1a1b1c1d1e00)
+		GPU 0 (10111213-1415-1617-1819-1a1b1c1d1e01)
+	END
+	# the stand-in's GPUs differ in the last byte of their UUIDs
+	for gpu in 0 1; do
+		uuid=GPU-10111213-1415-1617-1819-1a1b1c1d1e0$gpu
+		expect_equal "ns of GPU $gpu" "$(weight_of out.folded "1e0$gpu);")" 10000
+		expect_equal "JSON of GPU $gpu" "$(node -p '
+			JSON.parse(require("fs").readFileSync("out.json")).gpu_work.
+			filter((row) => row.uuid === process.argv[1]).
+			map((row) => [row.kind, row.ns, row.operations, row.gpu.includes(row.uuid.slice(4))].join(" ")).join()' \
+			"$uuid")" 'kernels 10000 10 true'
+		expect_line work "GPU 0 \\(${uuid#GPU-}\\)  kernels +10 "
+		grep -q "profile_kernel_duration_seconds_count{.*device=\"0\",uuid=\"$uuid\",.*} 10\$" out.prom
+		grep -q "GPU 0 (${uuid#GPU-})" out.trace.json
+	done
+	run_profile -q --from out.profile --unit ns --by device -o again.folded
+	cmp out.folded again.folded
+	run_profile -q --from out.profile --unit ns --device 1e01 --by device -o part.folded
+	expect_equal 'the second' "$(cut -d';' -f1 part.folded | sort -u)" "$(tail -n 1 names)"
+}
+
+@test "--by device: processes that see one GPU, and the same GPUs in another order" {
+	options=()
+	each_its_gpu 1 1
+	expect_equal names "$(cat names)" 'GPU 0'
+	each_its_gpu 0,1 1,0
+	expect_equal names "$(wc -l <names)" 2
 }
 
 @test "no record of devices, or an unreadable one: numbers, and a message with -v" {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "records.h"
+#include "visible.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,20 +188,29 @@ static void fill_graph(struct graph_record *r, const struct fake_cuda_activity *
 #endif
 }
 
+/* Returns the GPU that the program sees under this number. */
+static int gpu_of(uint32_t device)
+{
+	enum { GPUS = 8 };
+	int gpus[GPUS];
+
+	return (int)device < fake_cuda_visible(GPUS, gpus) ? gpus[device] : (int)device;
+}
+
 /* FAKE_CUDA_MIG: "GPU INSTANCE/COMPUTE INSTANCE" of device 0; other devices are not instances. */
 static bool mig_of(uint32_t device, unsigned int *gpu, unsigned int *compute)
 {
 	const char *text = getenv("FAKE_CUDA_MIG");
 
 	*gpu = *compute = UINT32_MAX;
-	return device == 0 && text && sscanf(text, "%u/%u", gpu, compute) == 2;
+	return gpu_of(device) == 0 && text && sscanf(text, "%u/%u", gpu, compute) == 2;
 }
 
 static void fill_uuid(uint8_t *uuid, uint8_t first, uint32_t device)
 {
 	for (uint32_t i = 0; i < 16; i++)
 		uuid[i] = (uint8_t)(first + i);
-	uuid[15] = (uint8_t)device;
+	uuid[15] = (uint8_t)gpu_of(device);
 }
 
 static void fill_device(struct device_record *r, uint32_t device)

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "timeline.h"
 #include "../../cupti_trace/cupti_abi.h"
+#include "visible.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,6 +64,7 @@ static void config_read(void)
 	config.devices = devices < 0                 ? 0
 			 : devices > GPU_MAX_DEVICES ? GPU_MAX_DEVICES
 						     : (int)devices;
+	config.devices = fake_cuda_visible(config.devices, NULL);
 	config.totals = env_text("FAKE_CUDA_TOTALS");
 }
 

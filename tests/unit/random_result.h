@@ -146,6 +146,7 @@ static inline void random_begin(struct prng *p, struct random_result *r)
 	m->result.process_count = m->place_names.process_count;
 	m->result.threads = m->place_names.threads;
 	m->result.thread_count = m->place_names.thread_count;
+	devices_make_labels(&m->devices);
 	m->result.devices = m->devices.list;
 	m->result.device_count = m->devices.count;
 	m->result.timeline = r->timeline;

@@ -22,6 +22,7 @@ static uint32_t bound = ATTRIBUTION_ORIGINS_MAX;
 
 struct bench {
 	struct processes processes;
+	struct devices devices;
 	struct process *process;
 	struct stack_table *stacks;
 	struct profile *profile;
@@ -62,13 +63,13 @@ static struct bench *new_bench(uint32_t mask, bool follows_waits)
 	b->intake = (struct intake){.profile = b->profile, .ledger = &b->ledger};
 	b->process->sent.allowance = &b->allowance;
 	assert_int_equal(places_init(&b->places, mask), 0);
-	assert_int_equal(
-		attribution_init(&b->attribution,
-				 &(struct attribution_parts){&b->processes, b->stacks, &b->intake,
-							     &b->places, &b->ledger, &b->allowance,
-							     NULL, NULL, NULL, &b->samples, NULL},
-				 follows_waits),
-		0);
+	assert_int_equal(attribution_init(&b->attribution,
+					  &(struct attribution_parts){
+						  &b->processes, b->stacks, &b->intake, &b->places,
+						  &b->ledger, &b->devices, &b->allowance, NULL,
+						  NULL, NULL, &b->samples, NULL},
+					  follows_waits),
+			 0);
 	b->launch = push_call(b, "cudaLaunch");
 	b->capture = push_call(b, "cudaCapture");
 	b->waiter = push_call(b, "cudaWait");
@@ -87,6 +88,7 @@ static void free_bench(struct bench *b)
 	profile_free(b->profile);
 	stack_table_free(b->stacks);
 	ledger_release(&b->ledger);
+	devices_release(&b->devices);
 	free(b);
 }
 
@@ -160,12 +162,19 @@ static void expect_place(const struct bench *b, const struct row *row, uint32_t 
 /* What the run holds of its device 2; NULL: nothing. */
 static const struct gpu_row *total_of(const struct bench *b, uint32_t work)
 {
+	static struct gpu_row sum;
 	const struct ledger_gpu *gpu = &b->ledger.gpu;
+	const struct gpu_row *found = NULL;
 
-	for (uint32_t i = 0; i < gpu->row_count; i++)
-		if (gpu->rows[i].device == 2 && gpu->rows[i].work == work)
-			return &gpu->rows[i];
-	return NULL;
+	sum = (struct gpu_row){.work = work};
+	for (uint32_t i = 0; i < gpu->row_count; i++) {
+		if (devices_of_key(&b->devices, gpu->rows[i].device)->id != 2 ||
+		    gpu->rows[i].work != work)
+			continue;
+		gpu_row_add(&sum, &gpu->rows[i]);
+		found = &sum;
+	}
+	return found;
 }
 
 /* What is in the process's books under a stream of its device 2 and context 3. */

@@ -1134,8 +1134,11 @@ static void random_programs(struct prng *r)
 	EXPECT(r, ledger->gpu.sums == keys || (ledger->gpu.sums < keys && ledger->gpu.uncompared));
 	EXPECT(r, c->target_bytes.refused > 0 ||
 			  (ledger->gpu.sums == keys && !ledger->gpu.uncompared));
-	EXPECT(r, !work || (ledger->gpu.row_count == 1 && ledger->gpu.rows[0].ns == ns_seen &&
-			    ledger->gpu.rows[0].count == work));
+	for (uint32_t i = 0; i < ledger->gpu.row_count; i++) {
+		work -= ledger->gpu.rows[i].count;
+		ns_seen -= ledger->gpu.rows[i].ns;
+	}
+	EXPECT(r, work == 0 && ns_seen == 0);
 	collect_free(c);
 }
 

@@ -47,6 +47,7 @@ static const char *use(struct devices *d, uint32_t process, uint32_t id)
 	static char label[DEVICE_LABEL_BYTES];
 
 	devices_use(d, process, id);
+	devices_make_labels(d);
 	devices_label(d, process, id, label);
 	return label;
 }
@@ -167,12 +168,15 @@ static void many_are_cut(void **state)
 static void names_are_cleaned_and_cut(void **state)
 {
 	static char name[3000];
+	struct gpu_event_device second;
 
 	memset(name, 'x', sizeof(name) - 1);
+	second = plain(1, name);
+	second.uuid[0] = 7;
 	describe(*state, 1,
 		 plain(0, "a\x1b[2J\n\xc2\x9b;\x7f"
 			  "b"));
-	describe(*state, 1, plain(1, name));
+	describe(*state, 1, second);
 	use(*state, 1, 0);
 	use(*state, 1, 1);
 	name[127] = '\0';
@@ -258,6 +262,97 @@ static void devices_of_processes_that_are_not_in_use_are_forgotten(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+static struct gpu_event_device gpu(uint32_t id, uint8_t first, uint8_t last)
+{
+	return (struct gpu_event_device){
+		.id = id, .name = "Some GPU", .uuid = {first, 2, 3, 4, [15] = last}};
+}
+
+static const char *label(const struct devices *d, uint32_t process, uint32_t id)
+{
+	static char text[DEVICE_LABEL_BYTES];
+
+	devices_label(d, process, id, text);
+	return text;
+}
+
+/* One GPU for each process, of which each is number 0. */
+static void devices_of_one_number_have_their_uuids(void **state)
+{
+	struct devices *d = *state;
+
+	describe(d, 1, gpu(0, 0xa1, 1));
+	describe(d, 2, gpu(0, 0xb1, 1));
+	describe(d, 3, gpu(0, 0xa1, 1));
+	use(d, 1, 0);
+	assert_string_equal(use(d, 3, 0), "GPU 0"); /* nothing has run on the other */
+	assert_string_equal(use(d, 2, 0), "GPU 0 (b1020304)");
+	assert_string_equal(label(d, 3, 0), "GPU 0 (a1020304)");
+	/* the beginnings do not tell these apart */
+	describe(d, 4, gpu(0, 0xa1, 9));
+	use(d, 4, 0);
+	assert_string_equal(label(d, 1, 0), "GPU 0 (a1020304-0000-0000-0000-000000000001)");
+	assert_string_equal(label(d, 4, 0), "GPU 0 (a1020304-0000-0000-0000-000000000009)");
+	/* one whose UUID is not known is neither */
+	assert_string_equal(use(d, 5, 0), "GPU 0");
+}
+
+/* CUDA_VISIBLE_DEVICES=1 of two: the process that sees both has the number that people know. */
+static void a_device_has_its_largest_number(void **state)
+{
+	struct devices *d = *state;
+
+	describe(d, 1, gpu(0, 0xb1, 1));
+	describe(d, 2, gpu(0, 0xa1, 1));
+	describe(d, 2, gpu(1, 0xb1, 1));
+	use(d, 2, 0);
+	assert_string_equal(use(d, 1, 0), "GPU 1");
+	assert_string_equal(label(d, 2, 1), "GPU 1");
+	assert_string_equal(label(d, 2, 0), "GPU 0");
+	assert_int_equal(devices_key(d, 1, 0), devices_key(d, 2, 1));
+	assert_int_not_equal(devices_key(d, 1, 0), devices_key(d, 2, 0));
+	/* in another order */
+	describe(d, 3, gpu(0, 0xb1, 1));
+	describe(d, 3, gpu(1, 0xa1, 1));
+	devices_make_labels(d);
+	assert_string_equal(label(d, 1, 0), "GPU 1 (b1020304)");
+	assert_string_equal(label(d, 3, 1), "GPU 1 (a1020304)");
+}
+
+static bool is_third(const void *context, uint32_t process)
+{
+	(void)context;
+	return process == 3;
+}
+
+/* A description may be late, and processes may be forgotten. */
+static void keys_stay(void **state)
+{
+	struct devices *d = *state;
+	uint32_t early = devices_key(d, 1, 0), other;
+	char text[DEVICE_LABEL_BYTES];
+
+	assert_int_not_equal(devices_key(d, 2, 0), early);
+	describe(d, 1, gpu(0, 0xa1, 1));
+	assert_int_equal(devices_key(d, 1, 0), early);
+	describe(d, 3, gpu(4, 0xa1, 1));
+	assert_int_equal(devices_key(d, 3, 4), early);
+	describe(d, 5, gpu(5, 0xb1, 1));
+	describe(d, 3, gpu(6, 0xb1, 1));
+	devices_forget(d, is_third, NULL);
+	assert_null(devices_find(d, 5, 5));
+	assert_non_null(devices_of_key(d, early));
+	assert_int_equal(devices_key(d, 3, 4), early);
+	other = devices_key(d, 3, 6);
+	devices_make_labels(d);
+	devices_label_of_key(d, early, text);
+	assert_string_equal(text, "GPU 4");
+	devices_label_of_key(d, other, text);
+	assert_string_equal(text, "GPU 6");
+	devices_label_of_key(d, devices_key(d, 7, GPU_DEVICE_MAX_ID), text);
+	assert_string_equal(text, "other GPUs");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +370,9 @@ int main(void)
 		TEST(labels_show_known_parts),
 		TEST(there_are_bounds),
 		TEST(devices_of_processes_that_are_not_in_use_are_forgotten),
+		TEST(devices_of_one_number_have_their_uuids),
+		TEST(a_device_has_its_largest_number),
+		TEST(keys_stay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

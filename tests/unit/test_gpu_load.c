@@ -13,7 +13,7 @@ static void work_on_several_streams_counts_once(void **state)
 	(void)state;
 	gpu_load_run(&load, 3, 100, 50);
 	assert_int_equal(load.count, 1);
-	assert_int_equal(d->number, 3);
+	assert_int_equal(d->key, 3);
 	assert_int_equal(d->busy_ns, 50);
 	gpu_load_run(&load, 3, 120, 50); /* partly */
 	assert_int_equal(d->busy_ns, 70);

@@ -359,13 +359,13 @@ static void begin_launches(struct launches *l, struct naming_bench *b, const cha
 	keep_what_is_needed(b);
 	l->allowance.limit = 1 << 20;
 	l->intake = (struct intake){.profile = b->profile, .ledger = &b->ledger};
-	assert_int_equal(
-		attribution_init(&l->a,
-				 &(struct attribution_parts){&l->processes, b->stacks, &l->intake,
-							     &b->places, &b->ledger, &l->allowance,
-							     NULL, NULL, NULL, NULL, NULL},
-				 false),
-		0);
+	assert_int_equal(attribution_init(&l->a,
+					  &(struct attribution_parts){
+						  &l->processes, b->stacks, &l->intake, &b->places,
+						  &b->ledger, &b->devices, &l->allowance, NULL,
+						  NULL, NULL, NULL, NULL},
+					  false),
+			 0);
 }
 
 static void run_kernel(struct launches *l, uint32_t origin)

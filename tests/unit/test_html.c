@@ -423,22 +423,21 @@ static void one_label_is_one_device(void **state)
 		{.process = 1, .id = 0, .is_described = true, .uuid = {0xab, 0xcd, 1, 2, 3}},
 		{.process = 2, .id = 0, .is_described = true, .uuid = {0xab, 0xcd, 1, 3}},
 		{.process = 3, .id = 1, .is_described = true, .uuid = {0xab, 0xcd, 1, 2, 3}},
-		{.process = 3, .id = 2, .is_described = true, .uuid = {7}},
+		{.process = 3, .id = 0, .is_described = true, .uuid = {7}},
 		{.process = 4, .id = 3},
 		{.process = 5, .id = 3},
 	};
-	const char *const labels[] = {"GPU 0 (abcd0102)",
-				      "GPU 0 (abcd0103)",
-				      "GPU 0 (abcd0102)",
-				      "GPU 2",
-				      "GPU 3",
-				      "GPU 3"};
+	const char *const labels[] = {
+		"GPU 1", "GPU 0 (abcd0103)", "GPU 1", "GPU 0 (07000000)", "GPU 3", "GPU 3"};
 	struct made_result m;
 	struct page p;
 
 	(void)state;
 	made_begin(&m);
-	m.result.devices = devices;
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(devices_add(&m.devices, &devices[i]), 0);
+	devices_make_labels(&m.devices);
+	m.result.devices = m.devices.list;
 	m.result.device_count = 6;
 	p = write_page(&m);
 	for (int i = 0; i < 6; i++)

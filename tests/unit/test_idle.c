@@ -197,9 +197,10 @@ static void devices_of_one_label(void **state)
 		assert_int_equal(devices_describe(&b->devices, process, &event), 0);
 		ran(b, process, 12, 0, START, START, START + 100 * process);
 	}
+	devices_make_labels(&b->devices);
 	idle_finish(&b->idle, START, START + 1000, 1000);
-	assert_int_equal(sum_below(b, "[GPU 0 GPU-01010101 idle];"), 900);
-	assert_int_equal(sum_below(b, "[GPU 0 GPU-02020202 idle];"), 800);
+	assert_int_equal(sum_below(b, "[GPU 0 (01010101) idle];"), 900);
+	assert_int_equal(sum_below(b, "[GPU 0 (02020202) idle];"), 800);
 	end(b);
 }
 

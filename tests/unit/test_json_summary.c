@@ -112,8 +112,7 @@ static void launch_stacks(void **state)
 
 static void all_sums_and_losses(void **state)
 {
-	struct gpu_row work = {.device = 1,
-			       .work = GPU_WORK_MEMCPY_HTOD,
+	struct gpu_row work = {.work = GPU_WORK_MEMCPY_HTOD,
 			       .count = 4,
 			       .ns = 40,
 			       .bytes = 4096,
@@ -130,6 +129,7 @@ static void all_sums_and_losses(void **state)
 	(void)state;
 	ledger.cost = (struct ledger_cost){8, 9, 10};
 	made_begin(&m);
+	work.device = devices_key(&m.devices, 7, 1);
 	m.result.totals = (struct totals){.ledger = &ledger,
 					  .command = "./app 'a b'",
 					  .start_unix_ns = 6,

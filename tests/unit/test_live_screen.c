@@ -19,7 +19,7 @@ static struct live_view made_view(void)
 			    .calls = 40,
 			    .lost = 3,
 			    .device_count = 1,
-			    .devices = {{.number = 0,
+			    .devices = {{.label = "GPU 0",
 					 .busy = 632,
 					 .busy_so_far = 41,
 					 .memory = UINT64_C(3) << 29}}},
@@ -178,9 +178,11 @@ static void many_devices_are_put_together(void **state)
 
 	(void)state;
 	v.numbers.device_count = 8;
-	for (uint32_t i = 0; i < 8; i++)
+	for (uint32_t i = 0; i < 8; i++) {
 		v.numbers.devices[i] =
-			(struct live_device){.number = i, .busy = 100 * i, .busy_so_far = 500};
+			(struct live_device){.label = "", .busy = 100 * i, .busy_so_far = 500};
+		snprintf(v.numbers.devices[i].label, DEVICE_LABEL_BYTES, "GPU %u", i);
+	}
 	assert_non_null(strstr(draw(&v, &s, 80, 14),
 			       "GPU 2  20.0 % busy  50.0 % so far\n"
 			       "5 more GPUs  50.0 % busy on average  50.0 % so far\n"));

@@ -6,6 +6,7 @@
 #include "profiler/output/prometheus.h"
 
 static char *text; /* the last one written */
+static struct devices devices;
 
 static const char *write_metrics(const struct metrics *m)
 {
@@ -17,7 +18,7 @@ static const char *write_metrics(const struct metrics *m)
 	text = NULL;
 	out = open_memstream(&text, &size);
 	assert_non_null(out);
-	prometheus_write(out, m, &ledger);
+	prometheus_write(out, m, &ledger, &devices);
 	assert_int_equal(fclose(out), 0);
 	return text;
 }

@@ -261,9 +261,9 @@ static void other_work_has_its_own_frames(void **state)
 	/* work without a time is only counted */
 	assert_int_equal(
 		attribution_init(&a,
-				 &(struct attribution_parts){&processes, b->stacks, &intake,
-							     &b->places, &b->ledger, &allowance,
-							     NULL, NULL, NULL, NULL, NULL},
+				 &(struct attribution_parts){
+					 &processes, b->stacks, &intake, &b->places, &b->ledger,
+					 &b->devices, &allowance, NULL, NULL, NULL, NULL, NULL},
 				 false),
 		0);
 	attribution_add(&a, launch, 0, &alloc);

@@ -12,6 +12,7 @@ struct bench {
 	struct totals totals;
 	struct measure measure;
 	struct log log;
+	struct devices devices;
 };
 
 static struct capture captured;
@@ -35,6 +36,7 @@ static int end(void **state)
 	struct bench *b = *state;
 
 	ledger_release(&b->ledger);
+	devices_release(&b->devices);
 	free(b);
 	return 0;
 }
@@ -42,7 +44,7 @@ static int end(void **state)
 static char *report(struct bench *b)
 {
 	capture_begin(&captured);
-	summary_report(&b->log, &b->measure, &b->totals);
+	summary_report(&b->log, &b->measure, &b->totals, &b->devices);
 	capture_end(&captured);
 	return captured.text;
 }
@@ -446,8 +448,11 @@ static void a_known_bug_of_cupti(void **state)
 static void the_table_of_gpu_work(void **state)
 {
 	struct bench *b = *state;
-	const struct gpu_row row = {
-		.work = GPU_WORK_MEMSET, .count = 3, .ns = 1500000, .bytes = 2048};
+	const struct gpu_row row = {.device = devices_key(&b->devices, 1, 0),
+				    .work = GPU_WORK_MEMSET,
+				    .count = 3,
+				    .ns = 1500000,
+				    .bytes = 2048};
 
 	ledger_add_work(&b->ledger, &row);
 	b->ledger.gpu.sums = b->ledger.gpu.equal = 1;
