@@ -469,7 +469,7 @@ static int take_sections(const struct elf_file *file, struct budget_share *share
 		name = elf_strptr(file->elf, names, header.sh_name);
 		if (header.sh_type == SHT_NOBITS || !name || !is_debug_section(name))
 			continue;
-		if (strcmp(name, ".debug_info") == 0)
+		if (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0)
 			found = true;
 		if (header.sh_size > file->size || header.sh_offset > file->size - header.sh_size)
 			return -ENOEXEC;

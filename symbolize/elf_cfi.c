@@ -71,6 +71,14 @@ static char *read_named(const struct elf_file *file, const char *name, GElf_Shdr
 	return NULL;
 }
 
+/* Reads .debug_frame, under its name or that of the old compressed form: as read_named. */
+static char *read_debug_frame(const struct elf_file *file, GElf_Shdr *header)
+{
+	if (elf_file_find_section(file, SHT_PROGBITS, ".zdebug_frame", header))
+		return elf_file_read_compressed(file, header);
+	return read_named(file, ".debug_frame", header);
+}
+
 /* An index under construction. */
 struct indexing {
 	struct section *section;
@@ -131,7 +139,8 @@ static void read_section(struct section *s, const struct elf_file *file, bool is
 {
 	GElf_Shdr header;
 
-	s->frames = read_named(file, is_debug_frame ? ".debug_frame" : ".eh_frame", &header);
+	s->frames = is_debug_frame ? read_debug_frame(file, &header)
+				   : read_named(file, ".eh_frame", &header);
 	if (!s->frames)
 		return;
 	s->table.frames = (const uint8_t *)s->frames;

@@ -2,6 +2,7 @@
 #include "symbolize/elf_file.h"
 
 #include <elfutils/libdwelf.h>
+#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,28 +171,50 @@ static char *unpack(const char *packed, size_t size, uint64_t unpacked_size)
 	return NULL;
 }
 
+/*
+ * Where the compressed data begins, and its unpacked size; 0: compressed another way. The old form,
+ * in sections named .zdebug_*, is "ZLIB" and the size in big-endian order.
+ */
+static size_t read_packed_header(const struct elf_file *file, const GElf_Shdr *header,
+				 const char *packed, uint64_t *unpacked_size)
+{
+	Elf64_Chdr how;
+	uint64_t size;
+
+	if (!(header->sh_flags & SHF_COMPRESSED)) {
+		if (header->sh_size <= ELF_FILE_OLD_PACKED || memcmp(packed, "ZLIB", 4) != 0)
+			return 0;
+		memcpy(&size, packed + 4, sizeof(size));
+		*unpacked_size = be64toh(size);
+		return ELF_FILE_OLD_PACKED;
+	}
+	if (header->sh_size <= sizeof(how) || gelf_getclass(file->elf) != ELFCLASS64)
+		return 0;
+	memcpy(&how, packed, sizeof(how));
+	*unpacked_size = how.ch_size;
+	return how.ch_type == ELFCOMPRESS_ZLIB ? sizeof(how) : 0;
+}
+
 char *elf_file_read_compressed(const struct elf_file *file, GElf_Shdr *header)
 {
 	GElf_Shdr raw = *header;
-	Elf64_Chdr how;
+	uint64_t size = 0;
 	char *packed, *copy = NULL;
+	size_t start;
 
 	raw.sh_flags &= ~(Elf64_Xword)SHF_COMPRESSED;
-	packed = raw.sh_size > sizeof(how) && gelf_getclass(file->elf) == ELFCLASS64
-			 ? elf_file_read_section(file, &raw)
-			 : NULL;
+	packed = elf_file_read_section(file, &raw);
 	if (!packed)
 		return NULL;
-	memcpy(&how, packed, sizeof(how));
-	if (how.ch_type == ELFCOMPRESS_ZLIB && how.ch_size > 0 &&
-	    budget_take(file->share, how.ch_size)) {
-		copy = unpack(packed + sizeof(how), raw.sh_size - sizeof(how), how.ch_size);
+	start = read_packed_header(file, header, packed, &size);
+	if (start && size > 0 && size < UINT64_MAX && budget_take(file->share, size)) {
+		copy = unpack(packed + start, raw.sh_size - start, size);
 		if (!copy)
-			budget_return(file->share, how.ch_size);
+			budget_return(file->share, size);
 	}
 	elf_file_free_section(file, &raw, packed);
 	if (copy)
-		header->sh_size = how.ch_size;
+		header->sh_size = size;
 	return copy;
 }
 

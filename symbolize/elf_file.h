@@ -44,9 +44,11 @@ char *elf_file_read_section(const struct elf_file *file, const GElf_Shdr *header
 void elf_file_free_section(const struct elf_file *file, const GElf_Shdr *header, char *copy);
 
 /*
- * The same for a section that is compressed by zlib, unpacked: `header` gets its true size. NULL
- * also for another way of compression.
+ * Does the same for a section that is compressed by zlib, unpacked: `header` gets its true size.
+ * The section is marked SHF_COMPRESSED (gABI, chapter 4), or is named .zdebug_*, as GNU tools did
+ * before (ELF_FILE_OLD_PACKED bytes of header). NULL also for another way of compression.
  */
+#define ELF_FILE_OLD_PACKED 12
 char *elf_file_read_compressed(const struct elf_file *file, GElf_Shdr *header);
 
 #define BUILD_ID_MAX 64 /* bytes */

@@ -390,11 +390,20 @@ static void name_packed(void)
 		{".debug_abbrev", SHT_PROGBITS, 0, 4, "\1\x11\0", 0, 0},
 		{".debug_str", SHT_PROGBITS, 0, 700 * MIB, NULL, 0, 0},
 	};
+	static const char old_packed[44] = "ZLIB\0\0\0\x19"; /* the size, in big-endian order */
+	const struct made_section old[] = {
+		{".zdebug_info", SHT_PROGBITS, 0, 44, old_packed, 0, 0},
+		{".debug_abbrev", SHT_PROGBITS, 0, 4, "\1\x11\0", 0, 0},
+		{".debug_str", SHT_PROGBITS, 0, 8, NULL, 0, 0},
+	};
 	const char *const *chain;
 
 	make_elf(path_of("packed.so"), sections, 3);
 	EXPECT(symbolizer_names(s, code_in("packed.so", 8), false, &chain) == 1);
 	EXPECT(symbolizer_stats(s).refused == 1);
+	make_elf(path_of("old.so"), old, 3);
+	EXPECT(symbolizer_names(s, code_in("old.so", 8), false, &chain) == 1);
+	EXPECT(symbolizer_stats(s).refused == 2);
 }
 
 static void sections_that_unpack_without_end(void **state)

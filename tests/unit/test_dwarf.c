@@ -219,6 +219,28 @@ static void separate_debug_files(void **state)
 	assert_int_equal(check_all("part", "whole", FUNCTIONS), 4);
 }
 
+/* As objcopy made them before sections were marked as compressed; addr2line cannot read these. */
+static void old_compressed_sections(void **state)
+{
+	static const char *const flags[] = {"-gdwarf-5", "-gdwarf-4"};
+	char path[256];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/marked", folder);
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		shell("${CC:-cc} -O2 -g %s -Wl,--build-id=none -o whole c.c && "
+		      "objcopy --compress-debug-sections=zlib-gnu whole z",
+		      flags[i]);
+		shell("readelf -SW z | grep -q zdebug_info || touch marked");
+		if (access(path, F_OK) == 0)
+			SKIP("objcopy makes no .zdebug_ sections any more");
+		assert_int_equal(check_all("z", "whole", FUNCTIONS), 4);
+		shell("objcopy --only-keep-debug z part.debug && strip -o part whole && "
+		      "objcopy --add-gnu-debuglink=part.debug part");
+		assert_int_equal(check_all("part", "whole", FUNCTIONS), 4);
+	}
+}
+
 static void debug_files_of_servers(void **state)
 {
 	static const char *const callers[] = {"SUDO_UID", "DOAS_USER", "PKEXEC_UID"};
@@ -518,6 +540,7 @@ int main(void)
 		cmocka_unit_test(with_clang_as_well),
 		cmocka_unit_test(link_time_optimisation),
 		cmocka_unit_test(separate_debug_files),
+		cmocka_unit_test(old_compressed_sections),
 		cmocka_unit_test(debug_files_of_servers),
 		cmocka_unit_test(nothing_to_read),
 		cmocka_unit_test(depth_is_bounded),
