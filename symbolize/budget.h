@@ -42,6 +42,7 @@
 #define ELF_FILE_MAX_SECTION_NAMES (UINT64_C(16) << 20) /* bytes */
 #define DEBUGDATA_MEMORY (UINT64_C(32) << 20)           /* to unpack .gnu_debugdata */
 #define DEBUG_FILE_MAX_CHECKED (INT64_C(1) << 30)       /* read to compute a checksum */
+#define DEBUG_FILE_MAX_EARLY (INT64_C(64) << 20)        /* the same while the command runs */
 #define DEBUGINFOD_RUN_MS 30000                         /* for all queries of a run */
 
 #define DWARF_MAX_DEPTH 64 /* inlined functions at one address; the deepest one has the rest */

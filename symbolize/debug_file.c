@@ -3,6 +3,7 @@
 
 #include <elfutils/libdwelf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,10 @@
 struct wanted {
 	const unsigned char *build_id; /* NULL: none */
 	size_t build_id_size;
-	char *link;   /* the name in .gnu_debuglink; NULL: none */
-	uint32_t crc; /* if there is a link */
+	char *link;        /* the name in .gnu_debuglink; NULL: none */
+	uint32_t crc;      /* if there is a link */
+	int root;          /* the folder that names begin at; -1: our root */
+	off_t max_checked; /* bytes: larger files are taken (in `root`) or refused unchecked */
 };
 
 /*
@@ -45,7 +48,7 @@ static void read_link(struct wanted *wanted, const struct elf_file *program)
 	wanted->link = link;
 }
 
-static bool crc_matches(int fd, uint32_t expected)
+static bool crc_matches(int fd, const struct wanted *wanted)
 {
 	unsigned char buffer[65536];
 	uint64_t offset = 0;
@@ -54,6 +57,8 @@ static bool crc_matches(int fd, uint32_t expected)
 
 	if (fstat(fd, &st) != 0 || st.st_size > DEBUG_FILE_MAX_CHECKED)
 		return false;
+	if (st.st_size > wanted->max_checked)
+		return true; /* checked when it is loaded */
 
 	for (;;) {
 		ssize_t got = pread(fd, buffer, sizeof(buffer), (off_t)offset);
@@ -63,7 +68,7 @@ static bool crc_matches(int fd, uint32_t expected)
 		if (got < 0)
 			return false;
 		if (got == 0)
-			return crc == expected;
+			return crc == wanted->crc;
 		crc = crc32(crc, buffer, (uInt)got);
 		offset += (uint64_t)got;
 	}
@@ -85,7 +90,7 @@ static bool is_the_wanted(int fd, const struct wanted *wanted)
 	elf_file_close(&file);
 	if (known)
 		return same;
-	return wanted->link && crc_matches(fd, wanted->crc);
+	return wanted->link && crc_matches(fd, wanted);
 }
 
 static int try_path(const char *path, int length, const struct wanted *wanted)
@@ -95,7 +100,8 @@ static int try_path(const char *path, int length, const struct wanted *wanted)
 
 	if (length < 0 || length >= PATH_MAX)
 		return -ENOENT;
-	fd = open_regular(path, SYMLINK_FOLLOW, &st);
+	fd = wanted->root >= 0 ? open_regular_in(wanted->root, path, &st)
+			       : open_regular(path, SYMLINK_FOLLOW, &st);
 	if (fd < 0)
 		return fd;
 	if (is_the_wanted(fd, wanted))
@@ -149,22 +155,49 @@ static int open_by_link(const struct wanted *wanted, const char *program, const 
 	return try_path(path, length, wanted);
 }
 
-int debug_file_open(const struct elf_file *program, struct debug_file_search *search)
+/* Call free(3) for the link. */
+static struct wanted wanted_of(const struct elf_file *program)
 {
-	struct wanted wanted = {0};
+	struct wanted wanted = {.root = -1, .max_checked = DEBUG_FILE_MAX_CHECKED};
 	const void *id = NULL;
-	ssize_t size;
-	int fd;
+	ssize_t size = dwelf_elf_gnu_build_id(program->elf, &id);
 
-	size = dwelf_elf_gnu_build_id(program->elf, &id);
 	if (size > 0 && size <= BUILD_ID_MAX) {
 		wanted.build_id = id;
 		wanted.build_id_size = (size_t)size;
 	}
 	read_link(&wanted, program);
-	fd = open_by_build_id(&wanted, search->root);
+	return wanted;
+}
+
+static int open_by_names(const struct wanted *wanted, const struct debug_file_search *search)
+{
+	int fd = open_by_build_id(wanted, search->root);
+
+	return fd < 0 ? open_by_link(wanted, search->path, search->root) : fd;
+}
+
+int debug_file_find_in(int root, const struct elf_file *program, struct debug_file_search *search)
+{
+	struct wanted wanted = wanted_of(program);
+	int fd;
+
+	wanted.root = root;
+	wanted.max_checked = DEBUG_FILE_MAX_EARLY;
+	fd = open_by_names(&wanted, search);
+	free(wanted.link);
+	return fd < 0 ? -ENOENT : fd;
+}
+
+int debug_file_open(const struct elf_file *program, struct debug_file_search *search)
+{
+	struct wanted wanted = wanted_of(program);
+	int fd = -ENOENT;
+
+	if (search->has_handed && is_the_wanted(search->handed, &wanted))
+		fd = fcntl(search->handed, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
-		fd = open_by_link(&wanted, search->path, search->root);
+		fd = open_by_names(&wanted, search);
 	if (fd < 0 && search->answer[0])
 		fd = try_path(search->answer, (int)strlen(search->answer), &wanted);
 	if (fd < 0 && !hex_of(&wanted, search->build_id))

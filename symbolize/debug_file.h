@@ -5,9 +5,10 @@
  * In gdb's order ("Separate Debug Files" in its manual): by build id under
  * ROOT/.build-id/xx/yyyy.debug; then the file that .gnu_debuglink names, in the program's folder,
  * in its .debug/, and in ROOT/<the program's folder>. A file whose build id differs is refused;
- * without build ids the link's CRC-32 must match. Finally, if the user allows it, a debuginfod
- * server is queried (debuginfod.h). This takes long, and other calls may have a deadline, so the
- * caller does it between two attempts:
+ * without build ids the link's CRC-32 must match. A process with a root folder of its own
+ * (a container) has these files there: process_debug.h. Finally, if the user allows it, a
+ * debuginfod server is queried (debuginfod.h). This takes long, and other calls may have a
+ * deadline, so the caller does it between two attempts:
  *
  * 	do
  * 		err = elf_syms_load(fd, &search, ...);
@@ -28,7 +29,16 @@ struct debug_file_search {
 	char build_id[BUILD_ID_TEXT]; /* "": nothing to query */
 	char answer[PATH_MAX];        /* path from debuginfod; "": none yet */
 	bool has_asked;
+	bool has_handed;
+	int handed; /* what debug_file_find_in found: tried first; borrowed */
 };
+
+/*
+ * Finds the debug file of `program` with the folder `root`, a descriptor, as the root of all names
+ * (file_io.h): a descriptor, or -ENOENT. The caller closes it, or hands it to a later search as
+ * `handed`. A checksum is computed here for small files only; debug_file_open refuses the others.
+ */
+int debug_file_find_in(int root, const struct elf_file *program, struct debug_file_search *search);
 
 /*
  * A descriptor of the debug file of `program`, or -ENOENT: then the search has the build id to

@@ -3,17 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define FIRST_BUFFER 65536
 
-int open_regular(const char *path, enum symlink_rule rule, struct stat *st)
+/* Opens what `found` is, a descriptor of a path alone, and closes it. */
+static int open_found(int found, struct stat *st)
 {
-	int nofollow = rule == SYMLINK_REFUSE ? O_NOFOLLOW : 0;
-	int found = open(path, O_PATH | O_CLOEXEC | nofollow), fd;
 	char self[64];
+	int fd;
 
 	if (found < 0)
 		return -errno;
@@ -28,6 +30,21 @@ int open_regular(const char *path, enum symlink_rule rule, struct stat *st)
 	}
 	close(found);
 	return fd;
+}
+
+int open_regular(const char *path, enum symlink_rule rule, struct stat *st)
+{
+	int nofollow = rule == SYMLINK_REFUSE ? O_NOFOLLOW : 0;
+
+	return open_found(open(path, O_PATH | O_CLOEXEC | nofollow), st);
+}
+
+int open_regular_in(int root, const char *path, struct stat *st)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+
+	return open_found((int)syscall(SYS_openat2, root, path, &how, sizeof(how)), st);
 }
 
 int read_exactly(int fd, void *buffer, size_t size, uint64_t offset)

@@ -25,6 +25,12 @@ enum symlink_rule {
  */
 int open_regular(const char *path, enum symlink_rule rule, struct stat *st);
 
+/*
+ * Does the same with the folder `root`, a descriptor, as the root of all names: neither ".." nor a
+ * link leads out of it, and no link of /proc is followed (openat2(2), RESOLVE_IN_ROOT).
+ */
+int open_regular_in(int root, const char *path, struct stat *st);
+
 /* Reads exactly `size` bytes at `offset`: 0, -EIO at the file's end, or -errno. */
 int read_exactly(int fd, void *buffer, size_t size, uint64_t offset);
 

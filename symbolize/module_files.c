@@ -32,6 +32,8 @@ void module_files_release(struct module_files *files)
 		free(file->build_id);
 		if (file->fd >= 0)
 			bounded_close(files->calls, file->fd);
+		if (file->debug_fd >= 0)
+			bounded_close(files->calls, file->debug_fd);
 	}
 	free(files->list);
 	hash_index_release(&files->index);
@@ -43,7 +45,7 @@ static int64_t append(struct module_files *files, const struct file_id *id, uint
 	if (!array_make_room(&files->list, files->count, &files->capacity, sizeof(*files->list)) ||
 	    hash_index_add(&files->index, hash, files->count) != 0)
 		return -ENOMEM;
-	files->list[files->count] = (struct module_file){.id = *id, .fd = -1};
+	files->list[files->count] = (struct module_file){.id = *id, .fd = -1, .debug_fd = -1};
 	return files->count++;
 }
 
@@ -85,6 +87,16 @@ int64_t module_files_add(struct module_files *files, int fd, const struct stat *
 	return position;
 }
 
+void module_files_add_debug(struct module_files *files, struct module_file *file, int debug_fd)
+{
+	if (file->debug_fd < 0 && files->open < MODULES_MAX_OPEN) {
+		file->debug_fd = debug_fd;
+		files->open++;
+	} else {
+		bounded_close(files->calls, debug_fd);
+	}
+}
+
 /* The descriptor has a new owner. */
 static void forget_fd(struct module_files *files, struct module_file *file, int fd)
 {
@@ -92,6 +104,14 @@ static void forget_fd(struct module_files *files, struct module_file *file, int 
 		file->fd = -1;
 		files->open--;
 	}
+}
+
+/* Leaves it to a late job, which may be reading it. */
+static void forget_debug_fd(struct module_files *files, struct module_file *file)
+{
+	if (file->debug_fd >= 0)
+		files->open--;
+	file->debug_fd = -1;
 }
 
 /* ---- loading ---- */
@@ -135,7 +155,8 @@ static void free_tables(struct bounded_job *opaque)
 	job->dwarf = NULL;
 }
 
-static struct load_job *new_load_job(enum table_kind kind, int fd, const struct file_place *place)
+static struct load_job *new_load_job(const struct module_file *file, enum table_kind kind, int fd,
+				     const struct file_place *place)
 {
 	size_t length = strlen(place->path);
 	struct load_job *job = bounded_job_new(sizeof(*job) + length + 1, run_load, free_tables);
@@ -146,7 +167,10 @@ static struct load_job *new_load_job(enum table_kind kind, int fd, const struct 
 	job->job.place = place->device;
 	job->kind = kind;
 	memcpy(job->path, place->path, length);
-	job->search = (struct debug_file_search){.path = job->path, .root = DEBUG_FILE_ROOT};
+	job->search = (struct debug_file_search){.path = job->path,
+						 .root = DEBUG_FILE_ROOT,
+						 .has_handed = file->debug_fd >= 0,
+						 .handed = file->debug_fd};
 	return job;
 }
 
@@ -182,7 +206,7 @@ static int run_load_job(struct module_files *files, struct file_table *table, st
 static struct load_job *load(struct module_files *files, struct module_file *file,
 			     enum table_kind kind, int fd, const struct file_place *place)
 {
-	struct load_job *job = new_load_job(kind, fd, place);
+	struct load_job *job = new_load_job(file, kind, fd, place);
 	int err = job ? 0 : -ENOMEM;
 
 	while (!err) {
@@ -190,10 +214,12 @@ static struct load_job *load(struct module_files *files, struct module_file *fil
 		if (err || !debug_file_ask(&job->search))
 			break;
 	}
-	if (err == -ETIMEDOUT)
+	if (err == -ETIMEDOUT) {
 		forget_fd(files, file, fd);
-	else
+		forget_debug_fd(files, file);
+	} else {
 		release_fd(files, file, fd, err || kind != TABLE_SYMS);
+	}
 	return err ? NULL : job;
 }
 

@@ -40,6 +40,7 @@ struct file_table {
 struct module_file {
 	struct file_id id;
 	int fd;                /* -1: not kept open */
+	int debug_fd;          /* its debug file in a process's root folder; -1: none */
 	char *build_id;        /* known once syms were loaded; in hexadecimal; NULL: none */
 	struct elf_syms *syms; /* NULL: not loaded, or none; the same for those below */
 	const char **names;    /* naming.c's name of each symbol, or NULL so far; by symbol index */
@@ -66,6 +67,9 @@ void module_files_release(struct module_files *files);
  * many.
  */
 int64_t module_files_add(struct module_files *files, int fd, const struct stat *st);
+
+/* Takes a descriptor of the file's debug file (process_debug.h), and keeps it if there is room. */
+void module_files_add_debug(struct module_files *files, struct module_file *file, int debug_fd);
 
 /* The path of a file, and its device as mapped. */
 struct file_place {

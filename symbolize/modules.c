@@ -9,6 +9,7 @@
 
 #include "symbolize/array.h"
 #include "symbolize/mapped_file.h"
+#include "symbolize/process_debug.h"
 #include "symbolize/text.h"
 
 struct key {
@@ -198,6 +199,7 @@ static void try_to_open(struct modules *modules, struct module *module, pid_t pi
 {
 	struct opened_file file;
 	int64_t position;
+	int debug;
 
 	if (module->attempts >= MODULES_MAX_ATTEMPTS)
 		return;
@@ -209,11 +211,16 @@ static void try_to_open(struct modules *modules, struct module *module, pid_t pi
 		bounded_close(modules->files.calls, file.fd);
 		return;
 	}
+	debug = process_debug_open(modules->files.calls, pid, file.fd, module->path);
 	position = module_files_add(&modules->files, file.fd, &file.st);
 	if (position >= 0) {
 		module->state = MODULE_HAS_FILE;
 		module->file = (uint32_t)position;
 	}
+	if (debug >= 0 && position >= 0)
+		module_files_add_debug(&modules->files, &modules->files.list[position], debug);
+	else if (debug >= 0)
+		bounded_close(modules->files.calls, debug);
 }
 
 uint32_t modules_pin(struct modules *modules, pid_t pid, const struct map_entry *entry)

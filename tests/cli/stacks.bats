@@ -254,6 +254,36 @@ as_if_unwatched()
 	expect_line stripped.folded ';\[inlines\+0x[0-9a-f]+\] '
 }
 
+# The files are gone with the namespace when names are looked up.
+@test "separate debug files in the mount namespace of a container: names and inlined functions" {
+	local place
+
+	needs_root
+	needs_command objcopy
+	unshare -m true 2>/dev/null || skip 'mount namespaces cannot be made here'
+	mkdir box
+	cat >boxed.c <<-'END'
+		volatile unsigned long sink;
+		__attribute__((always_inline)) static inline void inner(void)
+		{ for (unsigned long i = 0; i < 300000000; i++) sink += i; }
+		__attribute__((noinline)) static void outer(void) { inner(); sink++; }
+		int main(void) { outer(); return 0; }
+	END
+	"${CC:-cc}" -O2 -g -Wl,--build-id=0x1122334455667788 -o whole boxed.c
+	objcopy --only-keep-debug whole boxed.debug
+	strip -o boxed whole
+	objcopy --add-gnu-debuglink=boxed.debug boxed
+	mv boxed.debug files.debug
+	for place in boxed.debug .debug/boxed.debug /usr/lib/debug/.build-id/11/22334455667788.debug; do
+		run_profile -cpu-only -F 997 --inlines -o box.folded unshare -m sh -ec '
+			work=$PWD; mount -t tmpfs none box; cp boxed box; cd box
+			[ "${1#/}" = "$1" ] || { mkdir -p /usr/lib/debug; mount -t tmpfs none /usr/lib/debug; }
+			mkdir -p "$(dirname "$1")"; cp "$work/files.debug" "$1"; exec ./boxed' sh "$place"
+		expect_status 0
+		expect_line box.folded ';main;outer;inner '
+	done
+}
+
 # Built with all of its symbols removed: names are those of the table that its runtime needs.
 @test "a stripped Go program has names, linked by Go and by the C compiler" {
 	local mode
