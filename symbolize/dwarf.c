@@ -48,6 +48,7 @@ struct dwarf {
 	struct unit *units;
 	uint32_t unit_count, unit_capacity;
 	struct range_table table; /* ids are positions in `units` */
+	enum dwarf_unread unread;
 };
 
 struct range_list {
@@ -226,6 +227,12 @@ static void read_unit(struct dwarf *dwarf, struct unit *unit, struct budget_shar
 
 /* ---- names ---- */
 
+static void note_unread(struct dwarf *dwarf, enum dwarf_unread kind)
+{
+	if (dwarf->unread == DWARF_UNREAD_NOTHING)
+		dwarf->unread = kind;
+}
+
 /* A string that ends with its section: in a broken file it may not, which libdw does not check. */
 static const char *string_inside(const Elf_Data *section, const void *at)
 {
@@ -236,7 +243,7 @@ static const char *string_inside(const Elf_Data *section, const void *at)
 	return at;
 }
 
-static const char *string_of(const struct dwarf *dwarf, Dwarf_Die *entry, unsigned int name)
+static const char *string_of(struct dwarf *dwarf, Dwarf_Die *entry, unsigned int name)
 {
 	Dwarf_Attribute attribute;
 	const void *at;
@@ -246,6 +253,7 @@ static const char *string_of(const struct dwarf *dwarf, Dwarf_Die *entry, unsign
 	switch (dwarf_whatform(&attribute)) {
 	case DW_FORM_GNU_strp_alt:
 	case DW_FORM_strp_sup:
+		note_unread(dwarf, DWARF_UNREAD_COMMON);
 		return NULL; /* libdw would open the other file */
 	case DW_FORM_string:
 		return string_inside(dwarf->entries, attribute.valp);
@@ -257,7 +265,7 @@ static const char *string_of(const struct dwarf *dwarf, Dwarf_Die *entry, unsign
 	}
 }
 
-static bool follow(Dwarf_Die *entry, unsigned int name, Dwarf_Die *target)
+static bool follow(struct dwarf *dwarf, Dwarf_Die *entry, unsigned int name, Dwarf_Die *target)
 {
 	Dwarf_Attribute attribute;
 
@@ -271,6 +279,11 @@ static bool follow(Dwarf_Die *entry, unsigned int name, Dwarf_Die *target)
 	case DW_FORM_ref_udata:
 	case DW_FORM_ref_addr:
 		return dwarf_formref_die(&attribute, target) != NULL;
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8:
+		note_unread(dwarf, DWARF_UNREAD_COMMON);
+		return false;
 	default:
 		return false;
 	}
@@ -292,8 +305,8 @@ static const char *name_of(struct dwarf *dwarf, Dwarf_Off offset)
 			return name;
 		if (!plain)
 			plain = string_of(dwarf, &entry, DW_AT_name);
-		if (!follow(&entry, DW_AT_abstract_origin, &target) &&
-		    !follow(&entry, DW_AT_specification, &target))
+		if (!follow(dwarf, &entry, DW_AT_abstract_origin, &target) &&
+		    !follow(dwarf, &entry, DW_AT_specification, &target))
 			break;
 		entry = target;
 	}
@@ -393,6 +406,8 @@ static int add_units(struct dwarf *dwarf, struct budget_share *share)
 	       take_unit(dwarf, share, unit)) {
 		if (type == DW_UT_compile || type == DW_UT_partial)
 			err = add_unit(dwarf, &entry, &ranges, share);
+		else if (type == DW_UT_skeleton)
+			note_unread(dwarf, DWARF_UNREAD_SPLIT);
 	}
 	if (err == -ENOMEM) {
 		free(ranges.list);
@@ -536,12 +551,37 @@ static int find_section(const struct dwarf *dwarf, const char *plain, const char
 	return 0;
 }
 
+/* Whether a section is still packed, which libdw unpacks when it begins: it did not know how. */
+static bool is_still_packed(const struct dwarf *dwarf)
+{
+	Elf_Scn *section = NULL;
+	size_t names = 0;
+
+	if (elf_getshdrstrndx(dwarf->file.elf, &names) != 0)
+		return false;
+	while ((section = elf_nextscn(dwarf->file.elf, section))) {
+		GElf_Shdr header;
+		GElf_Chdr how;
+		const char *name;
+
+		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_COMPRESSED))
+			continue;
+		name = elf_strptr(dwarf->file.elf, names, header.sh_name);
+		if (name && is_debug_section(name) && gelf_getchdr(section, &how) &&
+		    how.ch_type != ELFCOMPRESS_ZLIB)
+			return true;
+	}
+	return false;
+}
+
 /* Makes libdw read the sections. Afterwards nothing may touch the file. */
 static int read_sections(struct dwarf *dwarf)
 {
 	int err;
 
 	dwarf->debug = dwarf_begin_elf(dwarf->file.elf, DWARF_C_READ, NULL);
+	if (is_still_packed(dwarf))
+		note_unread(dwarf, DWARF_UNREAD_COMPRESSED);
 	if (!dwarf->debug || elf_cntl(dwarf->file.elf, ELF_C_FDDONE) != 0)
 		return -ENOEXEC;
 	close(dwarf->fd);
@@ -571,12 +611,17 @@ int dwarf_load(int fd, struct debug_file_search *search, struct budget_share *sh
 		err = read_sections(dwarf);
 	if (!err)
 		err = index_units(dwarf, share);
-	if (err) {
+	if (err && dwarf->unread == DWARF_UNREAD_NOTHING) {
 		dwarf_free(dwarf);
 		return err;
 	}
 	*result = dwarf;
 	return 0;
+}
+
+enum dwarf_unread dwarf_unread(const struct dwarf *dwarf)
+{
+	return dwarf->unread;
 }
 
 void dwarf_free(struct dwarf *dwarf)

@@ -20,7 +20,8 @@ struct dwarf;
 /*
  * Loads the index of the file open as `fd`, which is not needed afterwards. `search` and `share`
  * are as for elf_syms_load. 0; -ENOENT: no DWARF; -ENOEXEC: not an ELF program or library, or
- * unreadable DWARF; -ENOSPC: share exceeded; -ENOMEM; -errno. The caller frees it.
+ * unreadable DWARF; -ENOSPC: share exceeded; -ENOMEM; -errno. The caller frees it. Without any
+ * function where all of it is dwarf_unread.
  */
 int dwarf_load(int fd, struct debug_file_search *search, struct budget_share *share,
 	       struct dwarf **dwarf);
@@ -33,6 +34,17 @@ int dwarf_load(int fd, struct debug_file_search *search, struct budget_share *sh
  */
 size_t dwarf_find(struct dwarf *dwarf, struct budget_share *share, uint64_t address,
 		  const char *names[DWARF_MAX_DEPTH]);
+
+/* DWARF that is there and not read. */
+enum dwarf_unread {
+	DWARF_UNREAD_NOTHING,
+	DWARF_UNREAD_SPLIT,      /* in .dwo files or a .dwp file (-gsplit-dwarf) */
+	DWARF_UNREAD_COMMON,     /* names in a file that dwz made for several programs */
+	DWARF_UNREAD_COMPRESSED, /* in a way that libdw does not know here (zstd) */
+};
+
+/* The first kind that was met, by loading or a lookup. */
+enum dwarf_unread dwarf_unread(const struct dwarf *dwarf);
 
 void dwarf_free(struct dwarf *dwarf);
 

@@ -92,6 +92,8 @@ static void add_batch(struct inline_names *inlines, const struct inline_tools *t
 			addresses[i] = 0;
 	is_known = file && file->dwarf && file->syms &&
 		   module_file_find_inlined(files, file, addresses, count, &found);
+	if (file)
+		modules_note_unread(tools->modules, refs[0].module, file);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t names = is_known ? found.counts[i] : 0;
 

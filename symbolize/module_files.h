@@ -46,6 +46,7 @@ struct module_file {
 	const char **names;    /* naming.c's name of each symbol, or NULL so far; by symbol index */
 	struct elf_cfi *cfi;
 	struct dwarf *dwarf;
+	bool is_unread; /* its dwarf_unread was counted */
 	struct file_table tables[TABLE_KINDS];
 };
 

@@ -292,6 +292,19 @@ struct module_file *modules_load(struct modules *modules, uint32_t index, enum t
 	return file;
 }
 
+void modules_note_unread(struct modules *modules, uint32_t index, struct module_file *file)
+{
+	enum dwarf_unread kind = file->dwarf ? dwarf_unread(file->dwarf) : DWARF_UNREAD_NOTHING;
+
+	if (kind == DWARF_UNREAD_NOTHING || file->is_unread)
+		return;
+	file->is_unread = true;
+	if (modules->unread++ == 0) {
+		modules->unread_first = index;
+		modules->unread_kind = kind;
+	}
+}
+
 uint32_t modules_read_page(struct modules *modules, uint32_t index, uint64_t offset,
 			   uint8_t bytes[MODULES_PAGE])
 {

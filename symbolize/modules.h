@@ -54,6 +54,9 @@ struct modules {
 	uint32_t unreadable_first; /* the module of the first one */
 	uint64_t absent;           /* and those that are not there, or others by now */
 	uint32_t absent_first;
+	uint64_t unread; /* files with DWARF that is not read */
+	uint32_t unread_first;
+	enum dwarf_unread unread_kind; /* of the first */
 };
 
 void modules_init(struct modules *modules, struct bounded_caller *calls);
@@ -97,5 +100,8 @@ uint32_t modules_read_page(struct modules *modules, uint32_t index, uint64_t off
 			   uint8_t bytes[MODULES_PAGE]);
 
 void modules_release(struct modules *modules);
+
+/* Counts the file of a module whose DWARF was loaded, once, if some of that is not read. */
+void modules_note_unread(struct modules *modules, uint32_t index, struct module_file *file);
 
 #endif

@@ -358,5 +358,9 @@ struct symbolizer_stats symbolizer_stats(const struct symbolizer *s)
 		.absent = modules->absent,
 		.absent_path =
 			modules->absent ? modules_path(modules, modules->absent_first) : NULL,
+		.unread = modules->unread,
+		.unread_path =
+			modules->unread ? modules_path(modules, modules->unread_first) : NULL,
+		.unread_kind = modules->unread_kind,
 	};
 }

@@ -180,6 +180,9 @@ struct symbolizer_stats {
 	const char *unreadable_path; /* the first of them as mapped, any bytes; or NULL */
 	uint64_t absent;             /* files that are not there, or others than were mapped */
 	const char *absent_path;     /* likewise */
+	uint64_t unread;             /* files whose inlined functions are not read (dwarf.h) */
+	const char *unread_path;     /* likewise */
+	uint8_t unread_kind;         /* of the first: enum dwarf_unread */
 };
 struct symbolizer_stats symbolizer_stats(const struct symbolizer *s);
 

@@ -446,5 +446,8 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.bounds.ranges),
 	NUMBER(ledger.bounds.folded_ranges),
 	NUMBER(ledger.python.unread),
+	NUMBER(unnamed.unread),
+	NUMBER(unnamed.unread_kind),
+	NUMBER(unread_path),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -167,7 +167,7 @@ struct capture_numbers {
 	struct ledger ledger;
 	struct unnamed unnamed;
 	uint32_t command, shown, unreadable_path, first_malformed, first_refused, first_python,
-		folder, host; /* texts */
+		folder, host, unread_path; /* texts */
 	uint64_t counters_not_kept;
 };
 

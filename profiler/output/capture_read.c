@@ -817,6 +817,7 @@ static void finish(struct profile_capture *c)
 	r->totals.ledger = ledger;
 	r->unnamed = n->unnamed;
 	r->unnamed.unreadable_path = text_of(c, n->unreadable_path);
+	r->unnamed.unread_path = text_of(c, n->unread_path);
 	copy_text(ledger->pipe.first_malformed, sizeof(ledger->pipe.first_malformed),
 		  text_of(c, n->first_malformed));
 	copy_text(ledger->pipe.first_refused, sizeof(ledger->pipe.first_refused),

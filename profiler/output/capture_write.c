@@ -432,6 +432,7 @@ static void put_numbers(struct writing *w)
 	numbers.host = text_number(w, r->totals.host);
 	numbers.counters_not_kept = r->counters ? r->counters->not_kept : 0;
 	numbers.unreadable_path = text_number(w, r->unnamed.unreadable_path);
+	numbers.unread_path = text_number(w, r->unnamed.unread_path);
 	if (r->totals.ledger) {
 		numbers.ledger = *r->totals.ledger;
 		numbers.first_malformed = text_number(w, r->totals.ledger->pipe.first_malformed);

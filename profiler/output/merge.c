@@ -699,6 +699,11 @@ static void add_losses(struct adding *a)
 	saturated_add(&sum->mangled, more->mangled);
 	saturated_add(&sum->not_asked, more->not_asked);
 	saturated_add(&sum->not_kept, more->not_kept);
+	saturated_add(&sum->unread, more->unread);
+	if (!sum->unread_path) {
+		sum->unread_path = keep(m, more->unread_path);
+		sum->unread_kind = more->unread_kind;
+	}
 	if (!sum->unreadable_path)
 		sum->unreadable_path = keep(m, more->unreadable_path);
 }

@@ -711,7 +711,10 @@ static struct unnamed count_unnamed(const struct symbolizer *symbolizer)
 				.refused = stats.refused,
 				.stuck = stats.stuck,
 				.mangled = stats.mangled,
-				.not_asked = debuginfod_not_asked()};
+				.not_asked = debuginfod_not_asked(),
+				.unread = stats.unread,
+				.unread_kind = stats.unread_kind,
+				.unread_path = stats.unread_path};
 }
 
 /* `table`: the address of a pointer to `count` elements. False: out of memory. */

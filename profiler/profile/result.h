@@ -111,6 +111,9 @@ struct unnamed {
 	uint64_t mangled;            /* names that take too long to demangle */
 	uint64_t not_asked;          /* debug files that servers were not asked for in time */
 	uint64_t not_kept;           /* stacks and names beyond the memory that there is */
+	uint64_t unread;             /* files with debug information that is not read */
+	uint64_t unread_kind;        /* of the first: enum dwarf_unread (symbolize/dwarf.h) */
+	const char *unread_path;     /* the first; any bytes */
 };
 
 /* What rows have in place of times (--weight). */

@@ -12,6 +12,7 @@
 #include "profiler/profile/marks.h"
 #include "profiler/report/gpu_table.h"
 #include "profiler/report/quantity.h"
+#include "symbolize/dwarf.h"
 
 /* Singular or plural. */
 static const char *pick(uint64_t count, const char *one, const char *many)
@@ -968,6 +969,25 @@ void summary_report_idle_threads(struct log *log, const struct result *result)
 
 /* ---- names ---- */
 
+/* Says where the debug information is that is not read, and what to do. */
+static void report_unread(struct log *log, const struct unnamed *u)
+{
+	static const char *const texts[] = {
+		[DWARF_UNREAD_SPLIT] = "is in .dwo files: build without -gsplit-dwarf",
+		[DWARF_UNREAD_COMMON] = "is partly in a file that dwz made for several programs: "
+					"use a debug file that dwz -m has not shortened",
+		[DWARF_UNREAD_COMPRESSED] = "is compressed in a way that is not known here: "
+					    "objcopy --decompress-debug-sections FILE",
+	};
+
+	if (u->unread == 0 || !u->unread_path || u->unread_kind == DWARF_UNREAD_NOTHING ||
+	    u->unread_kind >= sizeof(texts) / sizeof(texts[0]))
+		return;
+	log_warn(log,
+		 "inlined functions are missing in %" PRIu64 " file%s: debug information of %s %s",
+		 u->unread, s(u->unread), u->unread_path, texts[u->unread_kind]);
+}
+
 void summary_report_unnamed(struct log *log, const struct unnamed *u)
 {
 	if (u->unreadable)
@@ -976,6 +996,7 @@ void summary_report_unnamed(struct log *log, const struct unnamed *u)
 			 "%s",
 			 u->unreadable, s(u->unreadable), pick(u->unreadable, "its", "their"),
 			 pick(u->unreadable, "it is", "the first is"), u->unreadable_path);
+	report_unread(log, u);
 	if (u->stuck)
 		log_warn(log,
 			 "%" PRIu64 " %s could not be read in time (a network or user file "

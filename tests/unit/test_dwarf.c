@@ -241,6 +241,42 @@ static void old_compressed_sections(void **state)
 	}
 }
 
+/* Loads this file; looks up all of its code; returns what was met that is not read. */
+static enum dwarf_unread unread_in(const char *name)
+{
+	const char *names[DWARF_MAX_DEPTH];
+	enum dwarf_unread unread;
+	struct dwarf *dwarf;
+
+	assert_int_equal(load(name, &dwarf), 0);
+	for (uint64_t address = 0x1000; address < 0x2000; address++)
+		dwarf_find(dwarf, NULL, address, names);
+	unread = dwarf_unread(dwarf);
+	dwarf_free(dwarf);
+	return unread;
+}
+
+static void what_is_not_read_is_told(void **state)
+{
+	(void)state;
+	shell("${CC:-cc} -O2 -g -o c c.c");
+	assert_int_equal(unread_in("c"), DWARF_UNREAD_NOTHING);
+	shell("${CC:-cc} -O2 -g -gsplit-dwarf -o split c.c");
+	assert_int_equal(unread_in("split"), DWARF_UNREAD_SPLIT);
+	shell("${CC:-cc} -O2 -g -gdwarf-4 -gsplit-dwarf -o split c.c");
+	assert_int_equal(unread_in("split"), DWARF_UNREAD_SPLIT);
+}
+
+static void a_common_file_of_dwz_is_told(void **state)
+{
+	(void)state;
+	if (system("command -v dwz >/dev/null") != 0)
+		SKIP("there is no dwz");
+	shell("${CC:-cc} -O2 -g -o one c.c && sed s/plain/other/ c.c >d.c && "
+	      "${CC:-cc} -O2 -g -o two d.c && dwz -m common one two");
+	assert_int_equal(unread_in("one"), DWARF_UNREAD_COMMON);
+}
+
 static void debug_files_of_servers(void **state)
 {
 	static const char *const callers[] = {"SUDO_UID", "DOAS_USER", "PKEXEC_UID"};
@@ -541,6 +577,8 @@ int main(void)
 		cmocka_unit_test(link_time_optimisation),
 		cmocka_unit_test(separate_debug_files),
 		cmocka_unit_test(old_compressed_sections),
+		cmocka_unit_test(what_is_not_read_is_told),
+		cmocka_unit_test(a_common_file_of_dwz_is_told),
 		cmocka_unit_test(debug_files_of_servers),
 		cmocka_unit_test(nothing_to_read),
 		cmocka_unit_test(depth_is_bounded),

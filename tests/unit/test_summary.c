@@ -894,7 +894,14 @@ static void names_that_are_missing(void **state)
 		"system, or a busy machine?): some names are missing\n"
 		"profile: 1 symbol table is too large to read: some code appears as [name]\n"
 		"profile: 1 name takes too long to demangle, and stays mangled\n");
+	u = (struct unnamed){.unread = 2, .unread_kind = 1, .unread_path = "/opt/app"};
+	assert_string_equal(report_unnamed(b, &u),
+			    "profile: inlined functions are missing in 2 files: debug information "
+			    "of /opt/app is in .dwo files: build without -gsplit-dwarf\n");
+	u.unread_kind = 99; /* of a damaged capture */
+	assert_string_equal(report_unnamed(b, &u), "");
 	b->log.level = LOG_ERRORS;
+	u.stuck = 1;
 	assert_string_equal(report_unnamed(b, &u), "");
 }
 
