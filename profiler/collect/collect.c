@@ -49,6 +49,8 @@ struct collect *collect_new(const struct collect_options *options)
 	c->options = *options;
 	c->memory.limit = COLLECT_MEMORY;
 	c->target_bytes = (struct allowance){.limit = COLLECT_TARGET_BYTES, .outer = &c->memory};
+	c->rename_bytes =
+		(struct allowance){.limit = COLLECT_RENAME_BYTES, .outer = &c->target_bytes};
 	c->passing = (struct allowance){.limit = COLLECT_MEMORY, .outer = &c->memory};
 	c->pid_namespace = pid_namespace_own();
 	c->open_launches.intake = &c->intake;
@@ -237,6 +239,7 @@ void collect_renew_name_texts(struct collect *c)
 	uint32_t processes = names->process_count, threads = names->thread_count;
 	const char **texts = malloc((processes + threads + 1) * sizeof(*texts));
 	struct intern left = {0}, old = c->name_texts;
+	size_t freed, of_renames;
 	bool has_all = texts != NULL;
 
 	for (uint32_t i = 0; has_all && i < processes + threads; i++) {
@@ -254,26 +257,59 @@ void collect_renew_name_texts(struct collect *c)
 	for (uint32_t i = 0; i < threads; i++)
 		names->threads[i].name = texts[processes + i];
 	free(texts);
-	allowance_return(&c->target_bytes, old.bytes - left.bytes);
+	freed = old.bytes - left.bytes;
+	of_renames = freed < c->rename_bytes.used ? freed : c->rename_bytes.used;
+	allowance_return(&c->rename_bytes, of_renames);
+	allowance_return(&c->target_bytes, freed - of_renames);
 	c->name_texts = left;
 	intern_release(&old);
 }
 
-void collect_note_process(struct collect *c, const struct process *process)
+static const char *keep_new_name(struct collect *c, const char *text)
+{
+	return allowance_intern(&c->rename_bytes, &c->name_texts, text);
+}
+
+static void put_process_name(struct collect *c, const struct process *process, char *text,
+			     size_t size)
+{
+	if (process->visible_pid)
+		proc_names_process(collect_calls(c), process->pid,
+				   process->renamed[0] ? process->renamed : process->comm,
+				   process->comm, text, size);
+	else
+		snprintf(text, size, "%s %d", process->comm, (int)process->pid);
+}
+
+void collect_note_process(struct collect *c, struct process *process)
 {
 	struct process_info info = {.id = process->id, .pid = process->pid};
 	char text[256];
 
 	if (!distinguishes(c, PLACE_PROCESS) || place_names_process(&c->place_names, process->id))
 		return;
-	if (process->visible_pid)
-		proc_names_process(collect_calls(c), process->pid, process->comm, text,
-				   sizeof(text));
-	else
-		snprintf(text, sizeof(text), "%s %d", process->comm, (int)process->pid);
+	put_process_name(c, process, text, sizeof(text));
 	info.name = keep_name(c, text);
 	if (info.name)
 		place_names_add_process(&c->place_names, &info);
+}
+
+/* Renames a process whose first thread has this name. */
+static void rename_process(struct collect *c, struct process *process, const char *comm)
+{
+	const char *before = process->renamed[0] ? process->renamed : process->comm;
+	char text[256];
+	const char *name;
+
+	if (!comm[0] || (before && strcmp(before, comm) == 0))
+		return;
+	snprintf(process->renamed, sizeof(process->renamed), "%s", comm);
+	if (!place_names_process(&c->place_names, process->id))
+		return;
+	put_process_name(c, process, text, sizeof(text));
+	name = keep_new_name(c, text);
+	if (name)
+		place_names_rename_process(&c->place_names, process->id, name);
 }
 
 /* `comm`, `earlier`: as in proc_names.h, of the thread `tid` of process `pid`. */
@@ -292,22 +328,84 @@ static void name_thread(struct collect *c, const struct process *process, pid_t 
 		place_names_add_thread(&c->place_names, &info);
 }
 
-void collect_note_thread(struct collect *c, const struct process *process, uint32_t tid)
+/* Renames a thread that is noted. */
+static void rename_thread(struct collect *c, const struct process *process, uint32_t tid,
+			  const char *comm)
 {
-	collect_note_process(c, process);
-	name_thread(c, process, process->visible_pid, tid, NULL, NULL);
+	const struct thread_info *info = place_names_thread(&c->place_names, process->id, tid);
+	char text[256];
+	const char *name;
+
+	if (!info || !comm[0])
+		return;
+	proc_names_thread(process->visible_pid, (pid_t)tid, comm, NULL, text, sizeof(text));
+	if (strcmp(text, info->name) == 0)
+		return;
+	name = keep_new_name(c, text);
+	if (name)
+		place_names_rename_thread(&c->place_names, process->id, tid, name);
 }
 
-uint32_t collect_place_of(struct collect *c, const struct process *process, uint32_t tid)
+/* Keeps a rename for the time that its thread spends from then on. */
+static void on_comm(struct collect *c, struct process *process, const struct process_event *event)
+{
+	uint32_t tid = (uint32_t)event->tid;
+
+	if (distinguishes(c, PLACE_PROCESS) && event->tid == event->pid)
+		collect_note_error(c, renames_add(&process->renames, &c->target_bytes,
+						  RENAMES_OF_PROCESS, event->time_ns, event->comm));
+	if (!distinguishes(c, PLACE_THREAD))
+		return;
+	if (place_names_thread(&c->place_names, process->id, tid))
+		collect_note_error(c, renames_add(&process->renames, &c->target_bytes, tid,
+						  event->time_ns, event->comm));
+	else
+		name_thread(c, process, process->pid, tid, event->comm, NULL);
+}
+
+void collect_note_thread(struct collect *c, struct process *process, const struct thread_use *use)
+{
+	bool knows_comm = use->comm && use->comm[0];
+	char comm[PROCESS_COMM_BYTES];
+
+	if (renames_take(&process->renames, &c->target_bytes, RENAMES_OF_PROCESS, use->time_ns,
+			 comm))
+		rename_process(c, process, comm);
+	if (knows_comm && (pid_t)use->tid == process->visible_pid)
+		rename_process(c, process, use->comm);
+	collect_note_process(c, process);
+	if (renames_take(&process->renames, &c->target_bytes, use->tid, use->time_ns, comm))
+		rename_thread(c, process, use->tid, comm);
+	if (knows_comm)
+		rename_thread(c, process, use->tid, use->comm);
+	name_thread(c, process, process->visible_pid, use->tid, knows_comm ? use->comm : NULL,
+		    NULL);
+}
+
+uint32_t collect_place_of(struct collect *c, struct process *process, const struct thread_use *use)
 {
 	struct place place = place_unknown();
 
 	if (!distinguishes(c, PLACE_PROCESS) && !distinguishes(c, PLACE_THREAD))
 		return PLACE_NOWHERE;
-	collect_note_thread(c, process, tid);
+	collect_note_thread(c, process, use);
 	place.part[PLACE_PROCESS] = process->id;
-	place.part[PLACE_THREAD] = tid;
+	place.part[PLACE_THREAD] = use->tid;
 	return places_add(&c->places, &place);
+}
+
+/* A thread at the moment of a record that has its name. */
+static struct thread_use use_of(const struct stack_event *event)
+{
+	return (struct thread_use){event->tid, event->time_ns, event->comm};
+}
+
+static uint32_t place_at(struct collect *c, struct process *process,
+			 const struct stack_event *event)
+{
+	const struct thread_use use = use_of(event);
+
+	return collect_place_of(c, process, &use);
 }
 
 /* ---- processes ---- */
@@ -494,6 +592,7 @@ static void on_exit_thread(struct collect *c, struct process *process,
 		process->just_began = false;
 		return;
 	}
+	renames_forget(&process->renames, &c->target_bytes, (uint32_t)event->tid);
 	if (process->threads > 0)
 		process->threads--;
 	if (process->threads == 0)
@@ -573,7 +672,7 @@ struct process *collect_process_event(struct collect *c, const struct process_ev
 	case PROCESS_EXEC:
 		return on_exec(c, process, event);
 	case PROCESS_COMM:
-		name_thread(c, process, process->pid, (uint32_t)event->tid, event->comm, NULL);
+		on_comm(c, process, event);
 		break;
 	case PROCESS_MAP:
 		on_map(c, process, event);
@@ -697,7 +796,7 @@ static void add_sample(struct collect *c, struct process *process, const struct 
 						.process = process->id,
 						.tid = event->tid,
 						.stack = stack,
-						.place = collect_place_of(c, process, event->tid),
+						.place = place_at(c, process, event),
 						.is_whole = is_whole};
 
 	cpu_time_sampled(&c->cpu_time, process, ran_ns);
@@ -709,12 +808,13 @@ static void add_sample(struct collect *c, struct process *process, const struct 
 }
 
 /* A probe saw the entry of a launch function. */
-static void add_launch_probe(struct collect *c, const struct process *process,
+static void add_launch_probe(struct collect *c, struct process *process,
 			     const struct stack_event *event, uint32_t stack, bool is_whole)
 {
 	bool is_driver = cuda_function_is_driver(event->launch_function);
+	const struct thread_use use = use_of(event);
 
-	collect_note_thread(c, process, event->tid);
+	collect_note_thread(c, process, &use);
 	stack = thread_origins_below(&c->origins, process->id, event->tid, stack);
 	c->ledger.launches.by_probe++;
 	c->ledger.launches.whole += is_whole;
@@ -986,14 +1086,6 @@ static void add_off_cpu(const struct off_cpu_target *t, uint32_t stack,
 	count_apart(c, stack, saturated_sum(times->blocked_ns, times->runnable_ns));
 }
 
-/* Threads that only wait may be gone when they are read of. */
-static void note_thread_of(struct collect *c, const struct process *process,
-			   const struct stack_event *event)
-{
-	collect_note_process(c, process);
-	name_thread(c, process, process->visible_pid, event->tid, NULL, event->comm);
-}
-
 static uint32_t keep_apart(struct collect *c, const char *mark)
 {
 	uint32_t stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK, mark);
@@ -1009,6 +1101,7 @@ void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot)
 {
 	const struct stack_event *event = &snapshot->event;
 	struct process *process = collect_process_of(c, event);
+	const struct thread_use use = use_of(event);
 	struct off_cpu_departure departure;
 	const char *apart;
 	uint32_t stack;
@@ -1022,7 +1115,7 @@ void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot)
 		stack = keep_apart(c, apart);
 	else
 		stack = thread_origins_below(&c->origins, process->id, event->tid, stack);
-	note_thread_of(c, process, event);
+	collect_note_thread(c, process, &use);
 	c->ledger.wall.stacks++;
 	departure = (struct off_cpu_departure){
 		.left_ns = event->time_ns,
@@ -1093,7 +1186,7 @@ void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record)
 
 	if (!process)
 		return;
-	target.place = collect_place_of(c, process, event->tid);
+	target.place = place_at(c, process, event);
 	if (off_cpu_return(&c->off_cpu, (struct off_cpu_thread){process->id, event->tid},
 			   record->left_ns, &times, &stack)) {
 		add_off_cpu(&target, stack, &times);
@@ -1132,12 +1225,15 @@ void collect_thread_times(struct collect *c, const struct stack_thread_times *re
 	const struct stack_times *t = &record->times;
 	struct process *process = process_of_times(c, &record->event);
 	struct off_cpu_target target = {.collect = c, .process = process, .tid = record->event.tid};
+	struct thread_use use = {.tid = record->event.tid};
 	struct ledger_wall *wall = &c->ledger.wall;
 
 	if (!process)
 		return;
-	note_thread_of(c, process, &record->event);
-	target.place = collect_place_of(c, process, record->event.tid);
+	/* a name that it got when all was done counts only where there is no other */
+	use.comm = place_names_thread(&c->place_names, process->id, use.tid) ? NULL
+									     : record->event.comm;
+	target.place = collect_place_of(c, process, &use);
 	wall->threads += !(record->event.flags & STACK_EVENT_EXEC);
 	saturated_add(&wall->switches, t->switches);
 	saturated_add(&wall->ran_ns, t->ran_ns);
@@ -1179,7 +1275,7 @@ void collect_call(struct collect *c, const struct stack_snapshot *snapshot, cons
 		return;
 	c->builder.has_breakpoints = true;
 	call.process = process->id;
-	call.place = collect_place_of(c, process, event->tid);
+	call.place = place_at(c, process, event);
 	call.stack = stack_builder_snapshot(&c->builder, process, snapshot, api, &is_whole);
 	call.stack = thread_origins_below(&c->origins, process->id, event->tid, call.stack);
 	call.stack = compose_call(
@@ -1199,7 +1295,7 @@ void collect_call_end(struct collect *c, const struct stack_event *event, uint64
 	if (!open_calls_leave(&c->open_calls, event->tid, start_ns, &call)) {
 		/* its entry was dropped: its time counts under the function alone */
 		c->ledger.calls.without_stack++;
-		call.place = collect_place_of(c, process, event->tid);
+		call.place = place_at(c, process, event);
 		call.stack = compose_call(
 			&c->attribution.compose,
 			stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_API, api), NULL);
@@ -1377,7 +1473,7 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 		idle_finish(&c->idle, c->began_ns, now_ns, c->options.sample_ns);
 	finish_last(c, now_ns);
 	c->ledger.bounds.stacks = stack_table_refused(c->stacks);
-	c->ledger.bounds.refused = c->target_bytes.refused;
+	c->ledger.bounds.refused = c->target_bytes.refused + c->rename_bytes.refused;
 	free_passing(c);
 }
 

@@ -91,6 +91,10 @@
 #ifndef COLLECT_TARGET_BYTES
 #define COLLECT_TARGET_BYTES (128u << 20)
 #endif
+/* Of these, names of threads and processes that replace others. */
+#ifndef COLLECT_RENAME_BYTES
+#define COLLECT_RENAME_BYTES (4u << 20)
+#endif
 
 /*
  * Frames of a stack to which the stack of a thread that works for it is added, at most: the

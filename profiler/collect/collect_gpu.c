@@ -263,8 +263,20 @@ bool collect_wants_thread(struct collect *c, const struct process *process,
 
 /* ---- launches ---- */
 
+/* Notes the names of a thread that called CUDA at this time. */
+static void note_caller(struct collect *c, struct process *process, uint32_t tid, uint64_t time_ns)
+{
+	collect_note_thread(c, process, &(struct thread_use){tid, time_ns, NULL});
+}
+
+static uint32_t place_of_call(struct collect *c, struct process *process, uint32_t tid,
+			      uint64_t time_ns)
+{
+	return collect_place_of(c, process, &(struct thread_use){tid, time_ns, NULL});
+}
+
 /* A launch call begins: for the timeline, it lasts. `flags`: intake.h's. */
-static void begin_launch(struct collect *c, const struct process *process,
+static void begin_launch(struct collect *c, struct process *process,
 			 const struct gpu_event_launch *e, uint32_t stack, uint32_t flags)
 {
 	bool is_inside = window_has(&c->window, e->time_ns);
@@ -276,7 +288,7 @@ static void begin_launch(struct collect *c, const struct process *process,
 	if (is_inside && !(e->flags & GPU_LAUNCH_IS_OTHER))
 		launch.flags |= INTAKE_KERNEL;
 	if (c->intake.recent && is_inside) /* for as long, the thread's name is kept */
-		launch.record.place = collect_place_of(c, process, e->tid);
+		launch.record.place = place_of_call(c, process, e->tid, e->time_ns);
 	if (!c->options.timeline || !is_inside) {
 		intake_add(&c->intake, &launch);
 		return;
@@ -285,16 +297,16 @@ static void begin_launch(struct collect *c, const struct process *process,
 	if (stack == LAUNCH_SKIPPED)
 		stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK, MARK_SKIPPED);
 	launch.record.stack = stack == LAUNCH_UNKNOWN ? STACK_EMPTY : stack;
-	launch.record.place = collect_place_of(c, process, e->tid);
+	launch.record.place = place_of_call(c, process, e->tid, e->time_ns);
 	collect_note_error(c, open_launches_begin(&c->open_launches, process->id, &launch));
 }
 
-static void take_launch_end(struct collect *c, const struct process *process,
+static void take_launch_end(struct collect *c, struct process *process,
 			    const struct gpu_event_launch_end *e)
 {
 	saturated_add(&c->load.launch_ns, e->duration_ns);
 	if (c->options.timeline)
-		open_launches_end(&c->open_launches, collect_place_of(c, process, e->tid), e);
+		open_launches_end(&c->open_launches, place_of_call(c, process, e->tid, 0), e);
 }
 
 /*
@@ -343,7 +355,7 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 
 	if (!process->first_launch || e->correlation_id < process->first_launch)
 		process->first_launch = e->correlation_id;
-	collect_note_thread(c, process, e->tid);
+	note_caller(c, process, e->tid, e->time_ns);
 	stack = stack_of(c, process, e, &flags);
 	begin_launch(c, process, e, stack, flags);
 	if (stack == LAUNCH_UNKNOWN && !is_other) {
@@ -563,7 +575,7 @@ static void take_wait(struct collect *c, struct process *process, const struct g
 
 	if (find_stack(process, e->stack_id, &stack, &is_whole))
 		stack = below_origin(c, process, e->tid, e->stack_id, stack);
-	collect_note_thread(c, process, e->tid); /* its name is readable only while it lives */
+	note_caller(c, process, e->tid, e->start_ns); /* its name is readable only while it lives */
 	attribution_add_wait(&c->attribution, process, stack, e);
 }
 

@@ -52,7 +52,8 @@ struct collect {
 	uint32_t clock_position; /* up to here processes' clocks have been read in this turn */
 	struct places places;
 	struct place_names place_names;
-	struct intern name_texts; /* of these, from the allowance for targets */
+	struct intern name_texts;      /* of these, from the allowance for targets */
+	struct allowance rename_bytes; /* a part of it: those of names that replace others */
 	struct devices devices;
 	struct open_calls open_calls;
 	struct open_launches open_launches;
@@ -94,14 +95,21 @@ void collect_visit_sent(struct process *process, const struct number_visitor *vi
 
 /* ---- places ---- */
 
+/* A thread whose time was spent, for the names that it had then. */
+struct thread_use {
+	uint32_t tid;
+	uint64_t time_ns; /* its renames until then count; 0: none */
+	const char *comm; /* the kernel's name of it at that time; NULL or "": unknown */
+};
+
 /* Notes the names of a process, and of one of its threads, while they are alive. */
-void collect_note_process(struct collect *c, const struct process *process);
-void collect_note_thread(struct collect *c, const struct process *process, uint32_t tid);
+void collect_note_process(struct collect *c, struct process *process);
+void collect_note_thread(struct collect *c, struct process *process, const struct thread_use *use);
 
 /* Frees texts of names that were forgotten. */
 void collect_renew_name_texts(struct collect *c);
 
 /* The place of a thread, as far as rows distinguish it; notes its names. */
-uint32_t collect_place_of(struct collect *c, const struct process *process, uint32_t tid);
+uint32_t collect_place_of(struct collect *c, struct process *process, const struct thread_use *use);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/collect/process_event.h"
 #include "symbolize/proc_file.h"
 #include "symbolize/text.h"
 
@@ -60,10 +61,17 @@ static void put_name(const char *name, const char *kind, pid_t id, char *out, si
 		snprintf(out, size, "[%s %d]", kind, (int)id);
 }
 
-void proc_names_process(struct bounded_caller *calls, pid_t pid, const char *comm, char *out,
-			size_t size)
+/* Whether the kernel's name of a process is that of a file, which it cuts. */
+static bool is_name_of(const char *comm, const char *path)
+{
+	return strncmp(comm, base_name(path), PROCESS_COMM_BYTES - 1) == 0;
+}
+
+void proc_names_process(struct bounded_caller *calls, pid_t pid, const char *comm,
+			const char *program, char *out, size_t size)
 {
 	char read[COMM_SIZE], *cmdline = NULL;
+	bool is_new = comm && comm[0] && !(program && strcmp(comm, program) == 0);
 	const char *script = NULL;
 	size_t length;
 
@@ -73,6 +81,8 @@ void proc_names_process(struct bounded_caller *calls, pid_t pid, const char *com
 	}
 	if (proc_file_read(calls, pid, "cmdline", CMDLINE_MAX, &cmdline, &length) == 0)
 		script = script_of(cmdline, length);
+	if (script && is_new && !is_name_of(comm, cmdline) && !is_name_of(comm, script))
+		script = NULL;
 	put_name(script ? script : comm, "process", pid, out, size);
 	free(cmdline);
 }

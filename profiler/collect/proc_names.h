@@ -9,11 +9,12 @@
 
 /*
  * "train.py 4711": the script of an interpreter, else the kernel's name of the process. `comm`:
- * that name if it is known, or NULL. "[process 4711]" if it is gone and has no name. `calls` reads
- * the arguments; if they do not come in time, the name omits them.
+ * that name if it is known, or NULL; `program`: what it was when the program began, or NULL. One
+ * that renamed itself has its own name in place of its script's. "[process 4711]" if it is gone and
+ * has no name. `calls` reads the arguments; if they do not come in time, the name omits them.
  */
-void proc_names_process(struct bounded_caller *calls, pid_t pid, const char *comm, char *out,
-			size_t size);
+void proc_names_process(struct bounded_caller *calls, pid_t pid, const char *comm,
+			const char *program, char *out, size_t size);
 
 /*
  * Likewise for a thread: "loader 4712", "[thread 4712]". `earlier`: a name that it has had, for

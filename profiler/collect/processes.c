@@ -63,6 +63,7 @@ void process_free(struct process *process)
 		return;
 	if (process->sent.allowance)
 		allowance_return(process->sent.allowance, process->tally_bytes);
+	renames_release(&process->renames, process->sent.allowance);
 	address_space_free(process->space);
 	chosen_release(&process->chosen);
 	target_stacks_release(&process->sent);
@@ -195,6 +196,7 @@ struct process *processes_fork(struct processes *p, const struct process *parent
 		return NULL;
 	process->is_ours = parent->is_ours;
 	process->comm = parent->comm;
+	memcpy(process->renamed, parent->renamed, sizeof(process->renamed));
 	process->python = parent->python;
 	return enter(p, process, time_ns);
 }

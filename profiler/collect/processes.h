@@ -23,6 +23,7 @@
 #include "profiler/collect/pid_namespace.h"
 #include "profiler/collect/process_event.h"
 #include "profiler/collect/pythons.h"
+#include "profiler/collect/renames.h"
 #include "profiler/collect/target_stacks.h"
 
 #define PROCESSES_LINGER_NS 3000000000u
@@ -42,7 +43,10 @@ struct process {
 	bool is_attached; /* it ran before us: `threads` may be too many */
 	bool is_apart;    /* known only from the pipe; the kernel's records belong to another */
 	struct pid_namespace pid_namespace; /* read when needed; id 0: not yet */
-	const char *comm;                   /* the kernel's name of it, interned; NULL: unknown */
+	const char *comm; /* of its program, by the kernel, interned; NULL: unknown */
+	/* the kernel's name of its first thread, while its time was spent; "": as the program's */
+	char renamed[PROCESS_COMM_BYTES];
+	struct renames renames; /* from the allowance of `sent` */
 
 	struct address_space *space;
 	uint32_t python; /* pythons.h's number of its interpreter; 0: none known */

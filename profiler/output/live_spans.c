@@ -52,6 +52,7 @@ struct news {
 /* How much of each table has been handed over. */
 struct handed {
 	uint32_t places, processes, threads, shapes, frames;
+	uint32_t renames; /* of these processes and threads: after one, all are handed over */
 	uint32_t *frame_numbers; /* by the collected frame's; 0: not yet */
 	uint32_t frame_number_count;
 	LIST(struct device) devices;
@@ -368,6 +369,10 @@ static bool add_tables(struct live_spans *l, const struct collected *in,
 	struct handed *h = &l->handed;
 	struct news *n = &l->news;
 
+	if (h->renames != in->place_names->renames) {
+		h->renames = in->place_names->renames;
+		h->processes = h->threads = n->processes.count = n->threads.count = 0;
+	}
 	return ADD_NEW(&n->places, in->places->list, in->places->count, &h->places) &&
 	       ADD_NEW(&n->processes, in->place_names->processes, in->place_names->process_count,
 		       &h->processes) &&
@@ -509,6 +514,18 @@ static void learn_frame(struct live_spans *l, const struct new_frame *new)
 		m->stacks.list[m->stacks.count++] = stack;
 }
 
+static void learn_process(struct mirror *m, const struct process_info *info)
+{
+	if (!place_names_rename_process(&m->place_names, info->id, info->name))
+		place_names_add_process(&m->place_names, info);
+}
+
+static void learn_thread(struct mirror *m, const struct thread_info *info)
+{
+	if (!place_names_rename_thread(&m->place_names, info->process, info->tid, info->name))
+		place_names_add_thread(&m->place_names, info);
+}
+
 static void learn(struct live_spans *l, const struct news *n)
 {
 	struct mirror *m = &l->mirror;
@@ -517,9 +534,9 @@ static void learn(struct live_spans *l, const struct news *n)
 	learn_shapes(m, n);
 	learn_devices(m, n);
 	for (uint32_t i = 0; i < n->processes.count; i++)
-		place_names_add_process(&m->place_names, &n->processes.list[i]);
+		learn_process(m, &n->processes.list[i]);
 	for (uint32_t i = 0; i < n->threads.count; i++)
-		place_names_add_thread(&m->place_names, &n->threads.list[i]);
+		learn_thread(m, &n->threads.list[i]);
 	for (uint32_t i = 0; i < n->frames.count; i++)
 		learn_frame(l, &n->frames.list[i]);
 	result_refresh(l->result);

@@ -70,6 +70,29 @@ void place_names_add_thread(struct place_names *n, const struct thread_info *inf
 		n->threads[n->thread_count++] = *info;
 }
 
+bool place_names_rename_process(struct place_names *n, uint32_t id, const char *name)
+{
+	const struct process_info *info = place_names_process(n, id);
+
+	if (!info)
+		return false;
+	n->renames += info->name != name;
+	n->processes[info - n->processes].name = name;
+	return true;
+}
+
+bool place_names_rename_thread(struct place_names *n, uint32_t process, uint32_t tid,
+			       const char *name)
+{
+	const struct thread_info *info = place_names_thread(n, process, tid);
+
+	if (!info)
+		return false;
+	n->renames += info->name != name;
+	n->threads[info - n->threads].name = name;
+	return true;
+}
+
 static void forget_threads(struct place_names *n, const bool *stays)
 {
 	uint32_t left = 0;

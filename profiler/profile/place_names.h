@@ -2,9 +2,9 @@
 /*
  * Names of processes and threads, for outputs that distinguish them.
  *
- * A name is read when its process or thread is first seen: "train.py 4711" for an interpreter's
- * script, "name 4711" for others, "[process 4711]" if it was already gone. Texts are interned by
- * the caller.
+ * Each has one name, the newest that it had while its time was spent: "train.py 4711" for an
+ * interpreter's script, "name 4711" for others, "[process 4711]" if it was gone before its name was
+ * known. Texts are interned by the caller.
  */
 #ifndef PROFILER_PROFILE_PLACE_NAMES_H
 #define PROFILER_PROFILE_PLACE_NAMES_H
@@ -39,6 +39,7 @@ struct place_names {
 	struct thread_info *threads;
 	uint32_t thread_count, thread_capacity;
 	struct hash_index thread_index;
+	uint32_t renames;         /* how often a name was replaced */
 	struct allowance *memory; /* borrowed; NULL: no limit */
 	struct job_rank job;      /* of processes that have no rank themselves */
 };
@@ -59,6 +60,11 @@ const struct thread_info *place_names_thread(const struct place_names *names, ui
  * name. */
 void place_names_add_process(struct place_names *names, const struct process_info *info);
 void place_names_add_thread(struct place_names *names, const struct thread_info *info);
+
+/* Replaces a name. False: the process or thread is not noted. */
+bool place_names_rename_process(struct place_names *names, uint32_t id, const char *name);
+bool place_names_rename_thread(struct place_names *names, uint32_t process, uint32_t tid,
+			       const char *name);
 
 /*
  * Forgets processes that are not in use, and threads that are in none of the places. False: out of

@@ -340,6 +340,31 @@ os._exit(0)'
 	expect_no_line out.folded 'session_run|run_child|target_start|symbolizer'
 }
 
+# The newest name that a thread or process had while its time was spent.
+expect_newest_names()
+{
+	expect_line out.folded '^renamed [0-9]+;by-itself [0-9]+;.*;work[ ;]'
+	expect_line out.folded '^renamed [0-9]+;by-another [0-9]+;.*;work[ ;]'
+	expect_line out.folded '^renamed [0-9]+;task-[0-9]+ [0-9]+;.*;work[ ;]'
+	expect_line out.folded '^forked [0-9]+;forked [0-9]+;.*;work[ ;]'
+	[ "$(grep -o ';task-[^;]*' out.folded | sort -u | wc -l)" = 1 ]
+	expect_no_line out.folded ';renamed [0-9]+;.*;work[ ;]'
+}
+
+@test "threads and processes that are renamed" {
+	run_profile -cpu-only -F 997 --by process,thread -o out.folded -o out.profile "$workloads/renamed"
+	expect_status 0
+	expect_newest_names
+	run_profile --from out.profile --format chrome -o out.trace
+	expect_status 0
+	for name in by-itself by-another forked; do
+		grep -q "\"name\":\"$name [0-9]*\"" out.trace || { echo "no $name"; return 1; }
+	done
+	run_profile --wall -cpu-only --by process,thread -o out.folded "$workloads/renamed"
+	expect_status 0
+	expect_newest_names
+}
+
 @test "a command that exits immediately" {
 	run_profile -F 10000 -o out.folded true
 	expect_status 0

@@ -1448,7 +1448,7 @@ static void samples_have_places_with_names(void **state)
 		event.tid = i < 1 ? 71 : i < 3 ? 72 : NOBODY;
 		collect_addresses(c, &event, &address, NULL);
 	}
-	memcpy(comm.comm, "renamed", 8); /* the first name stays */
+	memcpy(comm.comm, "renamed", 8); /* no time is spent under it */
 	collect_process_event(c, &comm);
 	collect_finish(c, 10);
 	in = collect_results(c);

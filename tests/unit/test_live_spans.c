@@ -300,6 +300,30 @@ static void a_launch_and_its_kernel(void **state)
 	expect_the_same_as_at_the_end();
 }
 
+static void a_renamed_thread(void **state)
+{
+	const struct timeline_record launches[] = {
+		call_of(TIMELINE_LAUNCH, 1, 12, 2000, 10, 1),
+		call_of(TIMELINE_LAUNCH, 1, 12, 9000, 10, 2),
+	};
+
+	(void)state;
+	name_process(1);
+	place_names_add_thread(&run.b->place_names,
+			       &(struct thread_info){.process = 1, .tid = 12, .name = "old 12"});
+	take(&launches[0], 0);
+	tick();
+	tick();
+	assert_int_equal(count_of("\"old\""), 1);
+	assert_true(place_names_rename_thread(&run.b->place_names, 1, 12, "new 12"));
+	take(&launches[1], 0);
+	tick();
+	tick();
+	assert_int_equal(count_of("\"old\""), 1);
+	assert_int_equal(count_of("\"new\""), 1);
+	end_run();
+}
+
 /* Those around it end, and so arrive, later: up to a tick. */
 static void calls_within_calls(void **state)
 {
@@ -539,6 +563,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_launch_and_its_kernel),
+		TEST(a_renamed_thread),
 		TEST(calls_within_calls),
 		TEST(random_runs),
 		TEST(many_calls_at_once),

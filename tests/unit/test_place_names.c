@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include "profiler/collect/collect.h"
+#include "profiler/collect/collect_private.h"
 
 #define NOBODY 4194305 /* above the largest pid_max */
 
@@ -140,7 +140,115 @@ static void no_names_unless_requested(void **state)
 	collect_free(c);
 }
 
-/* The names of the first look stay. */
+/* A process whose first thread is at work, in the kernel's record, at this time. */
+static void sample_named(struct collect *c, pid_t tid, uint64_t time_ns, const char *comm)
+{
+	struct stack_event event = {.pid = NOBODY, .tid = (uint32_t)tid, .time_ns = time_ns};
+
+	snprintf(event.comm, sizeof(event.comm), "%s", comm);
+	collect_addresses(c, &event, NULL, NULL);
+}
+
+static void rename_at(struct collect *c, pid_t tid, uint64_t time_ns, const char *comm)
+{
+	struct process_event event = {
+		.type = PROCESS_COMM, .pid = NOBODY, .tid = tid, .time_ns = time_ns};
+
+	snprintf(event.comm, sizeof(event.comm), "%s", comm);
+	collect_process_event(c, &event);
+}
+
+static void a_renamed_process_has_its_newest_name(void **state)
+{
+	struct collect *c = collect_with(THREAD);
+	uint32_t id = collect_find_process(c, NOBODY)->id;
+
+	(void)state;
+	happen(c, PROCESS_EXEC, NOBODY, NOBODY, "app");
+	id = collect_find_process(c, NOBODY)->id;
+	sample_named(c, NOBODY, 5, "");
+	assert_string_equal(process_name(c, id), with_id("app", NOBODY));
+	rename_at(c, NOBODY, 10, "worker");
+	/* no time has been spent under it yet */
+	assert_string_equal(process_name(c, id), with_id("app", NOBODY));
+	sample_named(c, NOBODY, 9, "");
+	assert_string_equal(process_name(c, id), with_id("app", NOBODY));
+	/* time of another thread is the process's, too */
+	sample_named(c, NOBODY + 1, 10, "helper");
+	assert_string_equal(process_name(c, id), with_id("worker", NOBODY));
+	assert_string_equal(thread_name(c, id, NOBODY + 1), with_id("helper", NOBODY + 1));
+	sample_named(c, NOBODY, 11, "");
+	assert_string_equal(thread_name(c, id, NOBODY), with_id("worker", NOBODY));
+	/* what the record has is the name, even where the rename was not seen */
+	sample_named(c, NOBODY, 12, "unseen");
+	assert_string_equal(process_name(c, id), with_id("unseen", NOBODY));
+	assert_string_equal(thread_name(c, id, NOBODY), with_id("unseen", NOBODY));
+	/* nothing follows */
+	rename_at(c, NOBODY, 20, "over");
+	rename_at(c, NOBODY + 1, 20, "over");
+	collect_finish(c, 30);
+	assert_string_equal(process_name(c, id), with_id("unseen", NOBODY));
+	assert_string_equal(thread_name(c, id, NOBODY + 1), with_id("helper", NOBODY + 1));
+	assert_int_equal(collect_results(c).place_names->process_count, 1);
+	assert_int_equal(collect_results(c).place_names->thread_count, 2);
+	collect_free(c);
+}
+
+static void a_fork_has_its_parents_name(void **state)
+{
+	struct collect *c = collect_with(THREAD);
+	const struct process_event fork = {
+		.type = PROCESS_FORK, .pid = NOBODY + 5, .parent = NOBODY, .time_ns = 20};
+	uint32_t id;
+
+	(void)state;
+	collect_find_process(c, NOBODY);
+	happen(c, PROCESS_EXEC, NOBODY, NOBODY, "app");
+	sample_named(c, NOBODY, 5, "master");
+	id = collect_process_event(c, &fork)->id;
+	collect_note_process(c, collect_find_process(c, NOBODY + 5));
+	assert_string_equal(process_name(c, id), with_id("master", NOBODY + 5));
+	collect_free(c);
+}
+
+/* A pool whose threads take a name for each task. */
+static void names_without_end_are_bounded_and_counted(void **state)
+{
+	enum { TASKS = 2 * COLLECT_RENAME_BYTES / INTERN_ENTRY_BYTES };
+	struct collect *c = collect_with(THREAD);
+	char name[16];
+
+	(void)state;
+	collect_find_process(c, NOBODY);
+	for (uint32_t i = 0; i < TASKS; i++) {
+		snprintf(name, sizeof(name), "task-%u", i);
+		sample_named(c, NOBODY + 1, 5 + i, name);
+	}
+	assert_in_range(c->rename_bytes.used, COLLECT_RENAME_BYTES / 2, COLLECT_RENAME_BYTES);
+	assert_int_not_equal(c->rename_bytes.refused, 0);
+	assert_int_equal(collect_results(c).place_names->thread_count, 1);
+	collect_finish(c, 5 + TASKS);
+	assert_int_equal(collect_ledger(c)->bounds.refused, c->rename_bytes.refused);
+	collect_free(c);
+}
+
+static void names_of_the_table_are_replaced(void **state)
+{
+	struct place_names names = {0};
+
+	(void)state;
+	assert_false(place_names_rename_process(&names, 1, "b 7"));
+	assert_false(place_names_rename_thread(&names, 1, 7, "b 7"));
+	place_names_add_process(&names, &(struct process_info){.id = 1, .pid = 7, .name = "a 7"});
+	place_names_add_thread(&names, &(struct thread_info){1, 8, "a 8"});
+	assert_true(place_names_rename_process(&names, 1, "b 7"));
+	assert_true(place_names_rename_thread(&names, 1, 8, "b 8"));
+	assert_string_equal(place_names_process(&names, 1)->name, "b 7");
+	assert_string_equal(place_names_thread(&names, 1, 8)->name, "b 8");
+	assert_int_equal(names.renames, 2);
+	place_names_release(&names);
+}
+
 static void names_are_read_once(void **state)
 {
 	struct collect *c = collect_with(THREAD);
@@ -152,7 +260,6 @@ static void names_are_read_once(void **state)
 	sample(c, getpid(), getpid());
 	id = collect_find_process(c, getpid())->id;
 	assert_int_equal(prctl(PR_SET_NAME, "late"), 0);
-	happen(c, PROCESS_COMM, getpid(), getpid(), "late");
 	for (int i = 0; i < 100; i++)
 		sample(c, getpid(), getpid());
 	assert_string_equal(process_name(c, id), with_id("early", getpid()));
@@ -244,6 +351,10 @@ int main(void)
 		cmocka_unit_test(many_are_kept_apart),
 		cmocka_unit_test(no_names_unless_requested),
 		cmocka_unit_test(names_are_read_once),
+		cmocka_unit_test(a_renamed_process_has_its_newest_name),
+		cmocka_unit_test(a_fork_has_its_parents_name),
+		cmocka_unit_test(names_without_end_are_bounded_and_counted),
+		cmocka_unit_test(names_of_the_table_are_replaced),
 		cmocka_unit_test(a_program_is_named_when_it_says_hello),
 		cmocka_unit_test(names_move_no_cursor_and_break_no_line),
 		cmocka_unit_test(ended_processes_are_named_by_their_records),

@@ -173,7 +173,7 @@ static void memory_that_never_arrives(void **state)
 		assert_int_equal(proc_file_read(calls, process, files[i], 4096, &unused, &size),
 				 i == 0 ? -ETIMEDOUT : -EBUSY);
 	assert_int_equal(bounded_caller_count_stuck(calls), 1);
-	proc_names_process(calls, process, NULL, text, sizeof(text));
+	proc_names_process(calls, process, NULL, NULL, text, sizeof(text));
 	snprintf(want, sizeof(want), "stuck_memory %d", (int)process);
 	assert_string_equal(text, want);
 	assert_int_equal(proc_pid_inside(process), process);

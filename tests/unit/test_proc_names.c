@@ -25,12 +25,17 @@ static const char *with_id(const char *name, pid_t id)
 	return out;
 }
 
-static const char *process_name(pid_t pid, const char *comm)
+static const char *process_name_of(pid_t pid, const char *comm, const char *program)
 {
 	static char text[256];
 
-	proc_names_process(NULL, pid, comm, text, sizeof(text));
+	proc_names_process(NULL, pid, comm, program, text, sizeof(text));
 	return text;
+}
+
+static const char *process_name(pid_t pid, const char *comm)
+{
+	return process_name_of(pid, comm, NULL);
 }
 
 static const char *thread_name_or(pid_t pid, pid_t tid, const char *comm, const char *earlier)
@@ -159,6 +164,11 @@ static void an_interpreter_is_its_script(void **state)
 	NAME("t;r\n.py", "python", "a;b/t;r\n.py");
 	NAME("train.py", "python3", "-W", "ignore", "-X", "dev", "-O", "train.py");
 	NAME_WITH("python3", "train.py", "python3", "train.py");
+	/* the kernel's name is the script's, cut */
+	NAME_WITH("a_script_of_lon", "a_script_of_long_name.py", "/usr/bin/python3",
+		  "./a_script_of_long_name.py");
+	/* it has renamed itself */
+	NAME_WITH("trainer", "trainer", "python3", "train.py");
 	/* no script: the name of the program */
 	NAME("exe", "python3", "-c", "print(1)");
 	NAME("exe", "python3", "-u", "-m", "module", "x.py");
@@ -174,7 +184,8 @@ static void a_long_name_is_cut(void **state)
 	char script[5000], want[201], small[16];
 
 	(void)state;
-	proc_names_process(NULL, NOBODY, "longer than there is room for", small, sizeof(small));
+	proc_names_process(NULL, NOBODY, "longer than there is room for", NULL, small,
+			   sizeof(small));
 	assert_string_equal(small, "longer than the");
 	if (getenv("UNDER_VALGRIND"))
 		SKIP("valgrind runs no program under another's name");
