@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <libiberty/demangle.h>
+#include "symbolize/ocaml_symbol.h"
 #include "symbolize/stable_symbol.h"
 #include "symbolize/text.h"
 
@@ -485,6 +486,11 @@ char *demangle(struct demangler *d, const char *name, enum demangle_style style)
 	if (strlen(name) > DEMANGLE_MAX_INPUT)
 		return strdup(name);
 	stem = stem_of(name, &is_plt);
+	if (stem && style == DEMANGLE_FUNCTION && !is_plt && ocaml_symbol_is(stem)) {
+		result = ocaml_symbol_name(stem);
+		free(stem);
+		return result;
+	}
 	if (!stem)
 		return NULL;
 	symbol = stable_symbol(stem);

@@ -2,7 +2,8 @@
 /*
  * Demangles linker symbols (C++ Itanium ABI, Rust legacy and v0) with libiberty, also those in the
  * names of nvcc's host functions of kernels. What differs between builds of one program is left out
- * (stable_symbol.h). A kernel of OpenMP is named by its function: "foo(int*)::{OpenMP line 12}".
+ * (stable_symbol.h). Names of OCaml are those of ocaml_symbol.h. A kernel of OpenMP is named by its
+ * function: "foo(int*)::{OpenMP line 12}".
  *
  * Symbols come from untrusted files, so length, output and CPU time are limited (budget.h); beyond
  * a limit the name stays mangled. A timer of the thread's CPU time watches CPU time; its signal

@@ -394,7 +394,7 @@ uint32_t collect_place_of(struct collect *c, struct process *process, const stru
 	return places_add(&c->places, &place);
 }
 
-/* A thread at the moment of a record that has its name. */
+/* Describes a thread at the moment of a record that has its name. */
 static struct thread_use use_of(const struct stack_event *event)
 {
 	return (struct thread_use){event->tid, event->time_ns, event->comm};

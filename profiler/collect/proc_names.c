@@ -61,7 +61,7 @@ static void put_name(const char *name, const char *kind, pid_t id, char *out, si
 		snprintf(out, size, "[%s %d]", kind, (int)id);
 }
 
-/* Whether the kernel's name of a process is that of a file, which it cuts. */
+/* Tells whether the kernel's name of a process is that of a file, which it cuts. */
 static bool is_name_of(const char *comm, const char *path)
 {
 	return strncmp(comm, base_name(path), PROCESS_COMM_BYTES - 1) == 0;

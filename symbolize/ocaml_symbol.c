@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/ocaml_symbol.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/text.h"
+
+#define PREFIX "caml"
+
+static bool is_identifier(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '\'';
+}
+
+static int hex_digit(char c)
+{
+	const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+/* Returns the character of an operator that "$xx" stands for; 0: it is none. */
+static char decode(const char *at)
+{
+	int high = at[0] == '$' ? hex_digit(at[1]) : -1, low = high < 0 ? -1 : hex_digit(at[2]);
+	int c = low < 0 ? 0 : high << 4 | low;
+
+	return c && strchr("!$%&*+-./:<=>?@^|~#", c) ? (char)c : '\0';
+}
+
+/* Returns the length of a separator of two parts; 0: there is none here. */
+static size_t separator(const char *at)
+{
+	return at[0] == '.' ? 1 : at[0] == '_' && at[1] == '_' ? 2 : 0;
+}
+
+/* Tells whether the last part is that of code: it ends with "_", a number; or it is the unit's own.
+ */
+static bool is_code(const char *part)
+{
+	size_t length = strlen(part), digits = length;
+
+	while (digits > 0 && isdigit((unsigned char)part[digits - 1]))
+		digits--;
+	return strcmp(part, "entry") == 0 ||
+	       (digits < length && digits > 1 && part[digits - 1] == '_');
+}
+
+bool ocaml_symbol_is(const char *symbol)
+{
+	const char *at = symbol + strlen(PREFIX), *part = NULL;
+
+	if (!starts_with(symbol, PREFIX) || !isupper((unsigned char)*at))
+		return false;
+	while (*at) {
+		size_t length = separator(at);
+
+		if (length) {
+			at += length;
+			part = at;
+		} else if (decode(at)) {
+			at += 3;
+		} else if (is_identifier(*at)) {
+			at++;
+		} else {
+			return false;
+		}
+	}
+	return part && is_code(part);
+}
+
+char *ocaml_symbol_name(const char *symbol)
+{
+	const char *at = symbol + strlen(PREFIX);
+	char *name = malloc(strlen(symbol) + 1), *to = name;
+
+	if (!name)
+		return NULL;
+	while (*at) {
+		size_t length = separator(at);
+
+		if (length) {
+			*to++ = '.';
+			at += length;
+		} else if (*at == '$') {
+			*to++ = decode(at);
+			at += 3;
+		} else {
+			*to++ = *at++;
+		}
+	}
+	*to = '\0';
+	return name;
+}
