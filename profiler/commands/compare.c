@@ -208,6 +208,7 @@ static int compare_inputs(struct comparing *c, struct outputs *outputs)
 {
 	const struct result *results[SIDES][COMPARISON_RUNS_MAX];
 	struct comparison_options options = {.shown = c->options->widths,
+					     .is_normalized = c->options->normalize,
 					     .is_weights = c->inputs[SIDE_BEFORE][0].is_folded,
 					     .memory = &c->memory};
 	struct comparison *comparison;

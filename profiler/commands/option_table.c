@@ -189,6 +189,13 @@ const struct option_entry option_table[] = {
 		 "Options may follow the files. -o writes .html, .svg, .folded or .json; without "
 		 "it "
 		 "there is the report alone."},
+	{.id = OPT_NORMALIZE,
+	 .name = "normalize",
+	 .topic = TOPIC_COMPARE,
+	 .text = "compare shares of all CPU time, of all GPU time, not times",
+	 .more = "For runs of different lengths. Times of each run are scaled to the totals of "
+		 "those "
+		 "after. With --diff."},
 	{.id = OPT_WIDTHS,
 	 .name = "widths",
 	 .kind = ARGUMENT_WORD,

@@ -1099,6 +1099,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_DIFF:
 		o->diff = true;
 		return true;
+	case OPT_NORMALIZE:
+		o->normalize = true;
+		return true;
 	case OPT_WIDTHS:
 		return set_widths(o, argument);
 	case OPT_BASELINE:
@@ -1513,6 +1516,10 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	}
 	if (!check_gates(options) || (has_widths && !check_widths(options)))
 		goto wrong;
+	if (options->normalize && !options->diff) {
+		complain("--normalize is for comparing runs: --diff BEFORE AFTER");
+		goto wrong;
+	}
 	if (!check_weight(options))
 		goto wrong;
 	if (options->diff) {

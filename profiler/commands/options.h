@@ -53,6 +53,7 @@ struct options {
 	uint32_t name_count;
 	bool diff;                      /* compare `before` with `after`, and run no command */
 	struct run_files before, after; /* without `diff`, `before` has the baselines */
+	bool normalize;                 /* compare shares */
 	enum comparison_side widths;    /* of a picture of both */
 	struct gates gates;             /* --fail-above */
 	struct output_choice outputs[OUTPUTS_MAX]; /* none with `diff`, or captures for a report or

@@ -93,19 +93,41 @@ static void close_table(const struct page *p)
 	fprintf(p->out, "</tbody></table></div>\n");
 }
 
+static const char *const total_names[COMPARISON_TOTALS] = {
+	[TOTAL_GPU] = "GPU time",
+	[TOTAL_CPU] = "CPU time",
+	[TOTAL_WAITING] = "waiting, and timed calls",
+	[TOTAL_IDLE] = "idle GPUs",
+	[TOTAL_API] = "CUDA calls",
+	[TOTAL_WALL] = "the run",
+	[TOTAL_PEAK] = "memory at the peak",
+	[TOTAL_LEFT] = "memory never freed",
+	[TOTAL_ERRORS] = "CUDA calls that failed"};
+
+/* Tells what the lengths of the runs mean for the rows. */
+static void put_length(const struct page *p)
+{
+	const struct comparison *c = p->comparison;
+	enum comparison_total total;
+
+	if (c->is_normalized) {
+		fprintf(p->out,
+			"<p>Shares are compared (<code>--normalize</code>): times below the totals "
+			"are scaled to the same total of each kind (CPU, GPU), that after.</p>\n");
+		return;
+	}
+	if (!comparison_differs_in_length(c, &total))
+		return;
+	fprintf(p->out, "<p>The runs differ in length (%s: ", total_names[total]);
+	put_amount(p, &c->totals[total], c->totals[total].before, false);
+	fprintf(p->out, " before, ");
+	put_amount(p, &c->totals[total], c->totals[total].after, false);
+	fprintf(p->out, " after), and each row with them; if one did more work, "
+			"<code>--normalize</code> compares shares.</p>\n");
+}
+
 static void put_totals(const struct page *p)
 {
-	static const char *const names[COMPARISON_TOTALS] = {
-		[TOTAL_GPU] = "GPU time",
-		[TOTAL_CPU] = "CPU time",
-		[TOTAL_WAITING] = "waiting, and timed calls",
-		[TOTAL_IDLE] = "idle GPUs",
-		[TOTAL_API] = "CUDA calls",
-		[TOTAL_WALL] = "the run",
-		[TOTAL_PEAK] = "memory at the peak",
-		[TOTAL_LEFT] = "memory never freed",
-		[TOTAL_ERRORS] = "CUDA calls that failed"};
-
 	open_table(p, "Totals", "of");
 	for (int i = 0; i < COMPARISON_TOTALS; i++) {
 		const struct change *change = &p->comparison->totals[i];
@@ -113,7 +135,7 @@ static void put_totals(const struct page *p)
 		if (change->before <= 0 && change->after <= 0)
 			continue;
 		put_change(p, change);
-		fprintf(p->out, "%s\n", names[i]);
+		fprintf(p->out, "%s\n", total_names[i]);
 	}
 	close_table(p);
 }
@@ -208,7 +230,11 @@ static int write_page(const struct result *result, const struct writer_options *
 	put_side(&p, "Before", SIDE_BEFORE);
 	put_side(&p, "After", SIDE_AFTER);
 	fprintf(out,
-		"<p>Noise: 19 of 20 differences that mean nothing are smaller than this.</p>\n");
+		"<p>Noise: 19 of 20 differences that mean nothing are smaller than this, one by "
+		"one. "
+		"Of many rows some are beyond it by chance: a row is called <em>noise</em> unless "
+		"at most 1 in 20 of those that are not is a false discovery.</p>\n");
+	put_length(&p);
 	put_totals(&p);
 	fprintf(out, "<h2>By stack</h2>\n");
 	err = put_picture(&p, result, options, written);

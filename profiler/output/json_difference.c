@@ -10,7 +10,7 @@
 #include "profiler/output/json.h"
 #include "profiler/profile/comparison.h"
 
-#define VERSION 1
+#define VERSION 2
 
 #define NUMBER_MAX 9e18 /* a bound may be larger than all times together */
 
@@ -18,6 +18,12 @@ static void put_number(struct json *j, const char *key, double value)
 {
 	json_key(j, key);
 	json_int(j, (int64_t)round(fmax(-NUMBER_MAX, fmin(value, NUMBER_MAX))));
+}
+
+static void put_probability(struct json *j, const char *key, double value)
+{
+	json_key(j, key);
+	json_real(j, value);
 }
 
 static void put_text(struct json *j, const char *key, const char *text)
@@ -36,6 +42,10 @@ static void put_change(struct json *j, const struct change *change)
 	put_number(j, "difference", round(change->after) - round(change->before));
 	if (change->has_bound)
 		put_number(j, "bound", ceil(change->bound));
+	if (change->has_bound) {
+		put_probability(j, "p", change->p);
+		put_probability(j, "q", change->q);
+	}
 	json_key(j, "significant");
 	json_bool(j, change->is_significant);
 }
@@ -135,6 +145,8 @@ static int write_difference(const struct result *result, const struct writer_opt
 	json_key(&j, "version");
 	json_uint(&j, VERSION);
 	put_text(&j, "unit", c->is_weights ? "weight" : "ns");
+	json_key(&j, "normalized");
+	json_bool(&j, c->is_normalized);
 	put_side(&j, "before", c, SIDE_BEFORE);
 	put_side(&j, "after", c, SIDE_AFTER);
 	put_totals(&j, c);

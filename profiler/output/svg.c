@@ -223,6 +223,11 @@ static void write_change(const struct picture *p, const struct change *change)
 		fprintf(p->out, " (%+.1f %%)", difference / change->before * 100);
 	if (change->is_significant)
 		fprintf(p->out, ", beyond the noise of %s", amount_text(p, bound, change->bound));
+	else if (!change->has_bound)
+		fprintf(p->out, ", noise unknown");
+	else if (fabs(difference) > change->bound)
+		fprintf(p->out, ", of so many frames it may be noise (of one: %s)",
+			amount_text(p, bound, change->bound));
 	else
 		fprintf(p->out, ", within the noise of %s", amount_text(p, bound, change->bound));
 }
@@ -341,12 +346,20 @@ static const struct change *change_of_box(const struct picture *p, uint32_t box)
 	return &p->comparison->changes[p->boxes[box].node];
 }
 
+/* Returns the kind of change; none for all together, whose difference is that of the lengths of the
+ * runs: words tell it. */
+static enum change_kind change_kind_of_box(const struct picture *p, uint32_t box)
+{
+	return p->boxes[box].node == RESULT_ROOT ? CHANGE_NOISE
+						 : change_kind_of(change_of_box(p, box));
+}
+
 /* What the colours of a box mean: its kind of frame, or of change. The legend has one after the
  * other. */
 static int colour_of(const struct picture *p, uint32_t box)
 {
 	if (p->comparison)
-		return (int)change_kind_of(change_of_box(p, box));
+		return (int)change_kind_of_box(p, box);
 	return (int)frame_kind_of(&p->result->frames[p->nodes[p->boxes[box].node].frame]);
 }
 
@@ -772,7 +785,7 @@ static void write_changes(const struct picture *p)
 			i == 0  ? ""
 			: i % 8 ? ","
 				: ",\n",
-			c->before, c->after, c->bound, (int)change_kind_of(c));
+			c->before, c->after, c->bound, (int)change_kind_of_box(p, i));
 	}
 	fprintf(p->out, "]");
 }

@@ -2,20 +2,9 @@
 #include "profiler/profile/change.h"
 
 #include <math.h>
+#include "profiler/profile/significance.h"
 
-/* Quantile 0.975 of Student's t with so many degrees of freedom. */
-static double student(uint32_t freedom)
-{
-	static const double quantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
-					   2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-					   2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
-					   2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
-	const uint32_t count = sizeof(quantiles) / sizeof(quantiles[0]);
-
-	return freedom <= count ? quantiles[freedom - 1] : freedom < 60 ? 2.042 : 2.0;
-}
-
-#define NORMAL 1.96 /* the same of the normal distribution */
+#define NORMAL 1.96 /* quantile 0.975 of the normal distribution */
 
 static double mean_of(const double *values, uint32_t count)
 {
@@ -67,29 +56,89 @@ const char *change_verdict_word(enum change_verdict verdict)
 	return words[verdict];
 }
 
-struct change change_of(const uint32_t runs[SIDES], const double *values,
+void change_judge(struct change *c, double q)
+{
+	c->q = q;
+	c->is_significant = c->has_bound && !is_equal(c) && q <= SIGNIFICANCE_LEVEL;
+}
+
+/* Returns how likely a difference as large is where this is the variance of it. */
+static double probability_of(double difference, double variance)
+{
+	if (variance <= 0)
+		return difference == 0 ? 1 : 0;
+	return significance_of_normal(difference / sqrt(variance));
+}
+
+/* Returns how likely counting alone makes the difference; `variance` is that of counting. */
+static double counting_probability(const struct change_base *base, const struct side_sum *sides,
+				   double difference, double variance)
+{
+	uint64_t before = sides[SIDE_BEFORE].count, after = sides[SIDE_AFTER].count;
+
+	/* counts that hold other things as well, or that do not tell the time */
+	if (sides[SIDE_BEFORE].measured > 0 || sides[SIDE_AFTER].measured > 0 ||
+	    sides[SIDE_BEFORE].is_estimated || sides[SIDE_AFTER].is_estimated)
+		return probability_of(difference, variance);
+	if (base->all[SIDE_BEFORE] > 0 && base->all[SIDE_AFTER] > 0)
+		return significance_of_shares(before, base->all[SIDE_BEFORE], after,
+					      base->all[SIDE_AFTER]);
+	if (base->exposure[SIDE_BEFORE] > 0 && base->exposure[SIDE_AFTER] > 0)
+		return significance_of_counts(before, after, base->exposure[SIDE_BEFORE],
+					      base->exposure[SIDE_AFTER]);
+	return probability_of(difference, variance);
+}
+
+/* Of several runs: their spread, and at least that of counting. */
+static void judge_runs(struct change *c, const struct change_base *base, const double *values,
+		       const struct side_sum *sides, double sampled)
+{
+	uint32_t b = base->runs[SIDE_BEFORE], a = base->runs[SIDE_AFTER], freedom = a + b - SIDES;
+	double squares = squares_of(values, b, c->before) + squares_of(values + b, a, c->after);
+	double error = sqrt(squares / freedom * (1.0 / a + 1.0 / b));
+
+	c->bound = fmax(student_quantile(SIGNIFICANCE_LEVEL / 2, freedom) * error,
+			NORMAL * sqrt(sampled));
+	c->is_exact = c->bound <= 0;
+	if (is_equal(c))
+		return;
+	c->p = error > 0 ? significance_of_student(change_difference(c) / error, freedom) : 0;
+	if (sampled > 0)
+		c->p = fmax(c->p, counting_probability(base, sides, change_difference(c), sampled));
+}
+
+static void judge_one_run(struct change *c, const struct change_base *base,
+			  const struct side_sum *sides, double sampled, double measured)
+{
+	c->bound = NORMAL * sqrt(sampled + measured);
+	c->is_exact = c->bound <= 0;
+	/* what ran once shows no spread of its own */
+	c->has_bound = measured <= 0 || c->count[SIDE_BEFORE] > 1 || c->count[SIDE_AFTER] > 1;
+	if (is_equal(c) || !c->has_bound)
+		return;
+	c->p = measured <= 0 && sampled > 0
+		       ? counting_probability(base, sides, change_difference(c), sampled)
+		       : probability_of(change_difference(c), sampled + measured);
+}
+
+struct change change_of(const struct change_base *base, const double *values,
 			const struct side_sum *sides)
 {
-	uint32_t b = runs[SIDE_BEFORE], a = runs[SIDE_AFTER];
-	struct change c = {.before = mean_of(values, b),
-			   .after = mean_of(values + b, a),
-			   .count = {sides[SIDE_BEFORE].count, sides[SIDE_AFTER].count},
-			   .has_bound = true};
-	double sampled = sides[SIDE_BEFORE].sampled / ((double)b * b) +
-			 sides[SIDE_AFTER].sampled / ((double)a * a);
-	double measured = sides[SIDE_BEFORE].measured / ((double)b * b) +
-			  sides[SIDE_AFTER].measured / ((double)a * a);
+	double b = base->runs[SIDE_BEFORE], a = base->runs[SIDE_AFTER];
+	struct change c = {
+		.before = mean_of(values, base->runs[SIDE_BEFORE]),
+		.after = mean_of(values + base->runs[SIDE_BEFORE], base->runs[SIDE_AFTER]),
+		.count = {sides[SIDE_BEFORE].count, sides[SIDE_AFTER].count},
+		.has_bound = true,
+		.p = 1};
+	double sampled = sides[SIDE_BEFORE].sampled / (b * b) + sides[SIDE_AFTER].sampled / (a * a);
+	double measured =
+		sides[SIDE_BEFORE].measured / (b * b) + sides[SIDE_AFTER].measured / (a * a);
 
-	if (a + b > SIDES) {
-		uint32_t freedom = a + b - SIDES;
-		double squares =
-			squares_of(values, b, c.before) + squares_of(values + b, a, c.after);
-
-		c.bound = fmax(student(freedom) * sqrt(squares / freedom * (1.0 / a + 1.0 / b)),
-			       NORMAL * sqrt(sampled));
-	} else {
-		c.bound = NORMAL * sqrt(sampled + measured);
-	}
-	c.is_significant = !is_equal(&c) && fabs(change_difference(&c)) > c.bound;
+	if (a + b > SIDES)
+		judge_runs(&c, base, values, sides, sampled);
+	else
+		judge_one_run(&c, base, sides, sampled, measured);
+	change_judge(&c, c.p);
 	return c;
 }

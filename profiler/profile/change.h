@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A difference between two sides, each of one run or several, and its bound: one within it is
- * noise. 19 of 20 differences that are only noise lie within it, where these hold:
+ * A difference between two sides, each of one run or several, its bound, and how likely it is to be
+ * chance (significance.h). 19 of 20 differences that are only noise lie within the bound, where
+ * these hold:
  *
  *   one run a side    Of n CPU samples, sqrt(n) is the standard deviation (Poisson). GPU operations
  *                     and CUDA calls vary as the timeline shows: by the spread of the durations
@@ -12,6 +13,9 @@
  *                     in it.
  *   several runs      The spread of the runs, by Student's t; for CPU samples at least the bound
  *                     above.
+ *
+ * Counts of samples are tested exactly, by their exposures; with normalized amounts, as shares of
+ * all. Nothing is claimed of an operation that ran once a side: it shows no spread.
  */
 #ifndef PROFILER_PROFILE_CHANGE_H
 #define PROFILER_PROFILE_CHANGE_H
@@ -30,11 +34,14 @@ enum change_unit {
 };
 
 struct change {
-	double before, after; /* means */
-	double bound;
+	double before, after;  /* means */
+	double bound;          /* of this difference alone, at 95 % */
+	double p;              /* how likely chance alone makes such a difference */
+	double q;              /* the rate of false discoveries among all rows (comparison.h) */
 	uint64_t count[SIDES]; /* samples or operations of all runs together */
-	bool has_bound;        /* it is known; otherwise it is 0 */
-	bool is_significant;   /* the difference is beyond the bound */
+	bool has_bound;        /* the noise is known; otherwise nothing is claimed, and p is 1 */
+	bool is_exact;         /* nothing varied: any difference is one */
+	bool is_significant;   /* q is SIGNIFICANCE_LEVEL at most */
 	enum change_unit unit;
 };
 
@@ -46,7 +53,7 @@ static inline double change_difference(const struct change *change)
 /* What to call a difference, everywhere. */
 enum change_verdict {
 	CHANGED_NOT,        /* equal */
-	CHANGED_BY_CHANCE,  /* within the bound */
+	CHANGED_BY_CHANCE,  /* not significant */
 	CHANGED_PERHAPS,    /* there is no bound */
 	CHANGED_TO_NEW,     /* nothing before */
 	CHANGED_TO_NOTHING, /* nothing after */
@@ -63,10 +70,23 @@ const char *change_verdict_word(enum change_verdict verdict);
 struct side_sum {
 	double sampled, measured; /* variances: of counting samples; of durations */
 	uint64_t count;
+	bool is_estimated; /* some time has no whole sample: counts say less than variances */
 };
 
-/* `values` by run, those before first; `sides` by side; `runs`: how many a side has. */
-struct change change_of(const uint32_t runs[SIDES], const double *values,
+/* What counts of samples refer to. */
+struct change_base {
+	uint32_t runs[SIDES];
+	/* samples that the same mean time gives, in any unit; not positive: not known */
+	double exposure[SIDES];
+	/* all samples of the kind; 0: amounts are compared, not shares */
+	uint64_t all[SIDES];
+};
+
+/* `values` by run, those before first; `sides` by side. */
+struct change change_of(const struct change_base *base, const double *values,
 			const struct side_sum *sides);
+
+/* Tells what `q` says of the difference. */
+void change_judge(struct change *change, double q);
 
 #endif

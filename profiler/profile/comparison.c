@@ -10,6 +10,7 @@
 #include "profiler/profile/digest.h"
 #include "profiler/profile/duration_spread.h"
 #include "profiler/profile/launch_shapes.h"
+#include "profiler/profile/significance.h"
 #include "profiler/profile/unnamed_files.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
@@ -61,6 +62,7 @@ struct amount {
 	double value;
 	double sampled, measured; /* variance: of counting samples; of durations */
 	uint64_t count;
+	bool is_estimated; /* as in side_sum */
 };
 
 /* Of things that are numbered: a value for each run, and sums for each side. */
@@ -78,6 +80,8 @@ struct maker {
 	struct unnamed_files unnamed;
 	/* by stack, alone and then with all inside it; by enum comparison_total */
 	struct amounts stacks, totals;
+	/* by run: what scales its times, 1 unless they are normalized */
+	double scale[SIDES * COMPARISON_RUNS_MAX][COMPARISON_TOTALS];
 	double *kind_ns; /* by stack and kind: of the side that is shown */
 	uint64_t *kind_count;
 	uint32_t kind_capacity;
@@ -133,6 +137,7 @@ static void amounts_add(struct maker *m, struct amounts *a, uint32_t at, enum co
 	sum->sampled += amount->sampled;
 	sum->measured += amount->measured;
 	sum->count += amount->count;
+	sum->is_estimated |= amount->is_estimated;
 }
 
 /* To thing `to`, all of thing `from`. */
@@ -149,6 +154,7 @@ static void amounts_move(struct amounts *to, uint32_t at, const struct amounts *
 		sum->sampled += more->sampled;
 		sum->measured += more->measured;
 		sum->count += more->count;
+		sum->is_estimated |= more->is_estimated;
 	}
 }
 
@@ -179,6 +185,7 @@ static struct amount amount_of(const struct maker *m, const struct duration_spre
 
 	if (row->ns == 0)
 		return amount;
+	amount.is_estimated = row->count == 0;
 	if (m->comparison->is_weights)
 		amount.sampled = duration_spread_variance(NULL, 1, row->count, amount.value);
 	else if (row->kind == ROW_CPU) /* where a cut shortened samples, at least one whole one's */
@@ -190,6 +197,24 @@ static struct amount amount_of(const struct maker *m, const struct duration_spre
 						 s->relative, row->count, amount.value);
 	else
 		amount.measured = duration_spread_variance(NULL, 1, row->count, amount.value);
+	return amount;
+}
+
+static const enum comparison_total total_of_kind[ROW_KINDS] = {[ROW_CPU] = TOTAL_CPU,
+							       [ROW_GPU] = TOTAL_GPU,
+							       [ROW_WAIT] = TOTAL_WAITING,
+							       [ROW_CALL] = TOTAL_WAITING,
+							       [ROW_IDLE] = TOTAL_IDLE};
+
+/* Returns what an amount is after its run's scale of that total. */
+static struct amount scaled(const struct maker *m, struct amount amount, enum comparison_side side,
+			    uint32_t run, enum comparison_total total)
+{
+	double scale = m->scale[number_of_run(m, side, run)][total];
+
+	amount.value *= scale;
+	amount.sampled *= scale * scale;
+	amount.measured *= scale * scale;
 	return amount;
 }
 
@@ -257,6 +282,7 @@ struct made_comparison {
 	struct frame_info *allocators[SIDES][COMPARISON_RUNS_MAX]; /* with kinds of memory */
 	struct intern made_names;                                  /* of these three */
 	bool has_shapes;                                           /* all runs */
+	struct change_base bases[COMPARISON_TABLES];               /* for comparison_matching */
 };
 
 static bool entry_equal(const void *records, uint32_t position, const void *key)
@@ -301,16 +327,11 @@ static void add_to_table(struct made_comparison *made, enum comparison_tables nu
 	add_common(made, number, common_frame(&made->maker, frame), side, run, amount);
 }
 
-static void add_row(struct made_comparison *made, const struct result *r,
-		    const struct duration_spreads *spreads, const struct row *row,
-		    enum comparison_side side, uint32_t run)
+static void add_row(struct made_comparison *made, const struct result *r, const struct row *row,
+		    const struct amount *whole, enum comparison_side side, uint32_t run)
 {
-	static const enum comparison_total totals[ROW_KINDS] = {[ROW_CPU] = TOTAL_CPU,
-								[ROW_GPU] = TOTAL_GPU,
-								[ROW_WAIT] = TOTAL_WAITING,
-								[ROW_CALL] = TOTAL_WAITING,
-								[ROW_IDLE] = TOTAL_IDLE};
-	struct amount amount = amount_of(&made->maker, spreads, row);
+	enum comparison_total total = total_of_kind[row->kind];
+	struct amount amount = scaled(&made->maker, *whole, side, run, total);
 	const struct frame_info *frames[DIGEST_TABLES];
 
 	digest_frames(r, row, frames);
@@ -318,7 +339,7 @@ static void add_row(struct made_comparison *made, const struct result *r,
 		if (frames[i])
 			add_to_table(made, (enum comparison_tables)i, frames[i], side, run,
 				     &amount);
-	amounts_add(&made->maker, &made->maker.totals, totals[row->kind], side, run, &amount);
+	amounts_add(&made->maker, &made->maker.totals, total, side, run, whole);
 }
 
 /* All calls below one stack. */
@@ -333,6 +354,7 @@ static void add_calls(struct made_comparison *made, const struct result *r,
 		return;
 	amount.measured = duration_spread_variance(s, 1, s->count, amount.value);
 	amounts_add(&made->maker, &made->maker.totals, TOTAL_API, side, run, &amount);
+	amount = scaled(&made->maker, amount, side, run, TOTAL_API);
 	if (stack != RESULT_ROOT)
 		add_to_table(made, COMPARED_CALLS, &r->frames[r->stacks[stack].frame], side, run,
 			     &amount);
@@ -382,6 +404,7 @@ static void add_all_calls(struct made_comparison *made, const struct result *r,
 		frames[i] = (struct frame_info){
 			.class = CLASS_API, .name = call->name, .short_name = call->name};
 		amounts_add(&made->maker, &made->maker.totals, TOTAL_API, side, run, &amount);
+		amount = scaled(&made->maker, amount, side, run, TOTAL_API);
 		add_to_table(made, COMPARED_CALLS, &frames[i], side, run, &amount);
 	}
 }
@@ -493,6 +516,7 @@ static void add_shape(struct made_comparison *made, const struct result *r,
 	amount.measured = duration_spread_variance(
 		spreads->operations ? &spreads->operations[shape->stack] : NULL, spreads->relative,
 		shape->count, amount.value);
+	amount = scaled(&made->maker, amount, side, run, TOTAL_GPU);
 	add_to_table(made, COMPARED_SHAPES, frame, side, run, &amount);
 }
 
@@ -539,6 +563,107 @@ static int by_change(const void *a, const void *b, void *entries)
 	return strcmp(x->frame->name, y->frame->name);
 }
 
+/* Returns what the counts of a table are compared by: `total` is that of its kind. */
+static struct change_base base_of(const struct made_comparison *made, enum comparison_total total)
+{
+	const struct maker *m = &made->maker;
+	const struct comparison *c = &made->comparison;
+	const struct side_sum *sides = &m->totals.sides[(size_t)TOTAL_CPU * SIDES];
+	const struct side_sum *kind = &m->totals.sides[(size_t)total * SIDES];
+	struct change_base base = {.runs = {c->runs[SIDE_BEFORE], c->runs[SIDE_AFTER]}};
+
+	for (int side = 0; side < SIDES; side++) {
+		double ns = 0;
+
+		for (uint32_t i = 0; i < c->runs[side]; i++)
+			ns += m->totals.values[(size_t)TOTAL_CPU * m->run_count +
+					       number_of_run(m, (enum comparison_side)side, i)];
+		/* samples by time: another rate gives more of them */
+		if (c->is_weights)
+			base.exposure[side] = c->runs[side];
+		else if (ns > 0 && sides[side].count > 0)
+			base.exposure[side] = c->runs[side] * (double)sides[side].count / ns;
+		if (c->is_normalized)
+			base.all[side] = kind[side].count;
+	}
+	for (int side = 0; side < SIDES; side++) /* a side without any samples is as the other */
+		if (base.exposure[side] <= 0)
+			base.exposure[side] = base.exposure[!side] / c->runs[!side] * c->runs[side];
+	return base;
+}
+
+/* Returns the total that the entries of a table are parts of. */
+static enum comparison_total total_of_table(int number)
+{
+	static const enum comparison_total totals[COMPARISON_TABLES] = {
+		[COMPARED_KERNELS] = TOTAL_GPU,   [COMPARED_COPIES] = TOTAL_GPU,
+		[COMPARED_SITES] = TOTAL_GPU,     [COMPARED_FUNCTIONS] = TOTAL_CPU,
+		[COMPARED_WAITS] = TOTAL_WAITING, [COMPARED_CALLS] = TOTAL_API,
+		[COMPARED_SHAPES] = TOTAL_GPU,    [COMPARED_PEAK] = TOTAL_PEAK,
+		[COMPARED_LEFT] = TOTAL_LEFT,     [COMPARED_ERRORS] = TOTAL_ERRORS};
+
+	return totals[number];
+}
+
+static void judge_table(struct made_comparison *made, int number)
+{
+	struct comparison_table *t = &made->comparison.tables[number];
+	const struct amounts *amounts = &made->tables[number].amounts;
+	struct change_base base = made->bases[number] = base_of(made, total_of_table(number));
+	uint32_t runs = made->maker.run_count;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		t->entries[i].change = change_of(&base, amounts->values + (size_t)i * runs,
+						 amounts->sides + (size_t)i * SIDES);
+		t->entries[i].change.unit = comparison_table_unit((enum comparison_tables)number);
+	}
+}
+
+/* Controls false discoveries among changes that may be chance. `list` is by pointer. */
+static void control(struct maker *m, struct change *const *list, uint32_t count)
+{
+	double *p = malloc((count + 1u) * sizeof(*p));
+	uint32_t tested = 0;
+
+	if (!p) {
+		m->error = ENOMEM;
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (list[i]->has_bound && !list[i]->is_exact)
+			p[tested++] = list[i]->p;
+	if (significance_control(p, tested) != 0)
+		m->error = ENOMEM;
+	tested = 0;
+	for (uint32_t i = 0; i < count && !m->error; i++)
+		if (list[i]->has_bound && !list[i]->is_exact)
+			change_judge(list[i], p[tested++]);
+	free(p);
+}
+
+static void judge_tables(struct made_comparison *made)
+{
+	struct comparison_table *tables = made->comparison.tables;
+	struct change **list;
+	uint32_t count = 0;
+
+	for (int i = 0; i < COMPARISON_TABLES; i++) {
+		judge_table(made, i);
+		count += tables[i].count;
+	}
+	list = malloc((count + 1u) * sizeof(struct change *));
+	if (!list) {
+		made->maker.error = ENOMEM;
+		return;
+	}
+	count = 0;
+	for (int i = 0; i < COMPARISON_TABLES; i++)
+		for (uint32_t at = 0; at < tables[i].count; at++)
+			list[count++] = &tables[i].entries[at].change;
+	control(&made->maker, list, count);
+	free(list);
+}
+
 static void finish_table(struct made_comparison *made, int number)
 {
 	struct comparison_table *t = &made->comparison.tables[number];
@@ -553,13 +678,8 @@ static void finish_table(struct made_comparison *made, int number)
 		free(sorted);
 		return;
 	}
-	for (uint32_t i = 0; i < t->count; i++) {
+	for (uint32_t i = 0; i < t->count; i++)
 		order[i] = i;
-		t->entries[i].change = change_of(made->comparison.runs,
-						 making->amounts.values + (size_t)i * m->run_count,
-						 making->amounts.sides + (size_t)i * SIDES);
-		t->entries[i].change.unit = comparison_table_unit((enum comparison_tables)number);
-	}
 	if (t->count > 0)
 		qsort_r(order, t->count, sizeof(*order), by_change, t->entries);
 	for (uint32_t i = 0; i < t->count; i++)
@@ -624,7 +744,7 @@ uint32_t comparison_matching(const struct comparison *comparison, enum compariso
 			     run_count);
 		found++;
 	}
-	*change = found ? change_of(comparison->runs, values, sides) : (struct change){0};
+	*change = found ? change_of(&made->bases[table], values, sides) : (struct change){0};
 	change->unit = comparison_table_unit(table);
 	return found;
 }
@@ -871,7 +991,8 @@ static void add_run(struct made_comparison *made, enum comparison_side side, uin
 		const struct row *row = &r->rows[i];
 		struct amount amount = amount_of(m, &spreads, row);
 
-		add_row(made, r, &spreads, row, side, run);
+		add_row(made, r, row, &amount, side, run);
+		amount = scaled(m, amount, side, run, total_of_kind[row->kind]);
 		add_to_stack(made, numbers[row->stack], row, &amount, side, run, is_shown);
 	}
 	if (counts_calls(r))
@@ -899,14 +1020,23 @@ static struct change *change_stacks(struct made_comparison *made)
 {
 	uint32_t count = made->comparison.result.stack_count;
 	struct change *changes = malloc(count * sizeof(*changes));
+	struct change **list = malloc(count * sizeof(*list));
+	struct change_base base = base_of(made, TOTAL_CPU);
 	struct maker *m = &made->maker;
 
-	if (!changes)
+	if (made->comparison.is_normalized && made->comparison.is_weights)
+		for (int side = 0; side < SIDES; side++) /* stacks have all kinds of weights */
+			base.all[side] += m->totals.sides[(size_t)TOTAL_GPU * SIDES + side].count;
+	if (!changes || !list)
 		m->error = ENOMEM;
-	for (uint32_t i = 0; changes && i < count; i++)
-		changes[i] = change_of(made->comparison.runs,
-				       m->stacks.values + (size_t)i * m->run_count,
+	for (uint32_t i = 0; changes && list && i < count; i++) {
+		changes[i] = change_of(&base, m->stacks.values + (size_t)i * m->run_count,
 				       m->stacks.sides + (size_t)i * SIDES);
+		list[i] = &changes[i];
+	}
+	if (changes && list)
+		control(m, list, count);
+	free(list);
 	return changes;
 }
 
@@ -954,19 +1084,105 @@ static void make_rows(struct made_comparison *made, uint32_t runs)
 static void make_totals(struct made_comparison *made)
 {
 	struct maker *m = &made->maker;
+	struct change_base base;
 
-	if (!amounts_reach(m, &m->totals, COMPARISON_TOTALS - 1))
-		return;
+	base = base_of(made, TOTAL_CPU);
+	base.all[SIDE_BEFORE] = base.all[SIDE_AFTER] = 0; /* totals are compared as they are */
 	for (int i = 0; i < COMPARISON_TOTALS; i++) {
 		struct change *total = &made->comparison.totals[i];
 
-		*total = change_of(made->comparison.runs,
-				   m->totals.values + (size_t)i * m->run_count,
+		*total = change_of(&base, m->totals.values + (size_t)i * m->run_count,
 				   m->totals.sides + (size_t)i * SIDES);
 		total->unit = comparison_total_unit((enum comparison_total)i);
 	}
 	/* one run does not show how much the next would differ */
-	made->comparison.totals[TOTAL_WALL].has_bound = m->run_count > SIDES;
+	if (m->run_count == SIDES) {
+		made->comparison.totals[TOTAL_WALL].has_bound = false;
+		change_judge(&made->comparison.totals[TOTAL_WALL], 1);
+	}
+}
+
+/* Returns the total of a kind in a run, before anything is scaled. */
+static double unscaled_total(const struct result *r, enum comparison_total total,
+			     const struct duration_spreads *spreads)
+{
+	double ns = 0;
+
+	for (uint32_t i = 0; i < r->row_count && total != TOTAL_API; i++)
+		if (total_of_kind[r->rows[i].kind] == total)
+			ns += (double)r->rows[i].ns;
+	if (total != TOTAL_API)
+		return ns;
+	if (!counts_calls(r)) {
+		for (uint32_t i = 0; spreads->calls && i < r->stack_count; i++)
+			ns += spreads->calls[i].mean * (double)spreads->calls[i].count;
+		return ns;
+	}
+	for (uint32_t i = 0; i < r->totals.ledger->api.count; i++) {
+		const struct api_call *call = r->totals.ledger->api.list[i];
+
+		ns += call->nested < call->calls && call->nested_ns < call->ns
+			      ? (double)(call->ns - call->nested_ns)
+			      : 0;
+	}
+	return ns;
+}
+
+/* Scales the times of each run to the mean total of those after. */
+static void set_scales(struct made_comparison *made)
+{
+	static const enum comparison_total kinds[] = {TOTAL_GPU, TOTAL_CPU, TOTAL_WAITING,
+						      TOTAL_IDLE, TOTAL_API};
+	struct maker *m = &made->maker;
+	const uint32_t *runs = made->comparison.runs;
+	double mean[COMPARISON_TOTALS] = {0};
+
+	for (uint32_t i = 0; i < m->run_count; i++)
+		for (int k = 0; k < COMPARISON_TOTALS; k++)
+			m->scale[i][k] = 1;
+	for (uint32_t i = 0; i < m->run_count && made->comparison.is_normalized; i++) {
+		bool is_before = i < runs[SIDE_BEFORE];
+		const struct result *r = is_before ? m->results[SIDE_BEFORE][i]
+						   : m->results[SIDE_AFTER][i - runs[SIDE_BEFORE]];
+		struct duration_spreads spreads;
+		int error = duration_spreads_read(&spreads, r);
+
+		if (error)
+			m->error = error;
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]) && !error; k++) {
+			double ns = unscaled_total(r, kinds[k], &spreads);
+
+			m->scale[i][kinds[k]] = ns;
+			mean[kinds[k]] += is_before ? 0 : ns / runs[SIDE_AFTER];
+		}
+		duration_spreads_release(&spreads);
+	}
+	for (uint32_t i = 0; i < m->run_count && made->comparison.is_normalized; i++)
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+			double *scale = &m->scale[i][kinds[k]];
+
+			*scale = *scale > 0 && mean[kinds[k]] > 0 ? mean[kinds[k]] / *scale : 1;
+		}
+}
+
+#define LENGTH_RATIO 1.2 /* a program that one function made slower is of about the same length */
+
+bool comparison_differs_in_length(const struct comparison *c, enum comparison_total *total)
+{
+	static const enum comparison_total totals[] = {TOTAL_CPU, TOTAL_GPU, TOTAL_WALL};
+
+	for (size_t i = 0; i < sizeof(totals) / sizeof(totals[0]); i++) {
+		const struct change *change = &c->totals[totals[i]];
+
+		*total = totals[i];
+		if (change->before <= 0 || change->after <= 0 ||
+		    (change->has_bound && !change->is_significant))
+			continue;
+		if (fmax(change->before, change->after) >
+		    LENGTH_RATIO * fmin(change->before, change->after))
+			return true;
+	}
+	return false;
 }
 
 static void compare_all(struct made_comparison *made, enum comparison_side shown)
@@ -979,9 +1195,12 @@ static void compare_all(struct made_comparison *made, enum comparison_side shown
 	note_unnamed(m);
 	made->comparison.has_errors = all_count_calls(m);
 	made->has_shapes = all_have_shapes(m);
+	set_scales(made);
 	for (int side = 0; side < SIDES; side++)
 		for (uint32_t i = 0; i < made->comparison.runs[side] && !m->error; i++)
 			add_run(made, (enum comparison_side)side, i, (int)shown == side);
+	if (!m->error && amounts_reach(m, &m->totals, COMPARISON_TOTALS - 1))
+		judge_tables(made);
 	for (int i = 0; i < COMPARISON_TABLES && !m->error; i++)
 		finish_table(made, i);
 	if (!m->error)
@@ -1018,6 +1237,7 @@ struct comparison *comparison_new(const struct result *const *before, uint32_t b
 		return NULL;
 	c = &made->comparison;
 	c->is_weights = options->is_weights;
+	c->is_normalized = options->is_normalized;
 	c->shown = options->shown;
 	c->first[SIDE_BEFORE] = &before[0]->totals;
 	c->first[SIDE_AFTER] = &after[0]->totals;

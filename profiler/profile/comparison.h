@@ -4,7 +4,14 @@
  * launch sites, functions, CUDA calls and their errors, launch shapes, allocations, and every
  * stack. Each side is one run or several; amounts are means of a side's runs.
  *
- * Each difference has a bound: one within it is noise (change.h).
+ * Each difference has a bound, and a probability of chance alone (change.h). Of all rows of the
+ * tables together, and of all stacks together, false discoveries are controlled: among those called
+ * significant, 1 in 20 is not, on average (significance_control). What is known exactly is not part
+ * of that, and totals are judged one by one.
+ *
+ * Normalized, shares are compared: the times of each run are scaled to the same total of their kind
+ * (CPU, GPU, waiting, idle GPUs, CUDA calls), which is the mean of the runs after. Totals, memory
+ * and errors are as they were.
  *
  * Kernels are compared by their full names; those that only one side has, by what their variants
  * have in common (kernel_match.h), all of a family together. Functions without a name are compared
@@ -87,6 +94,7 @@ const char *comparison_total_word(enum comparison_total total);
 struct comparison {
 	bool has_errors;            /* of calls: all runs counted them, over their whole time */
 	bool is_weights;            /* of folded stacks; there is no time */
+	bool is_normalized;         /* times of rows and stacks are scaled */
 	enum comparison_side shown; /* whose times `result` has */
 	uint32_t runs[SIDES];
 	const struct totals *first[SIDES]; /* of the first run of each side */
@@ -105,6 +113,7 @@ struct comparison {
 struct comparison_options {
 	enum comparison_side shown;
 	bool is_weights;
+	bool is_normalized;
 	struct allowance *memory; /* what stacks and frames are taken from; NULL: no limit */
 };
 
@@ -117,6 +126,13 @@ struct comparison *comparison_new(const struct result *const *before, uint32_t b
 				  const struct result *const *after, uint32_t after_count,
 				  const struct comparison_options *options);
 void comparison_free(struct comparison *comparison);
+
+/*
+ * Finds a total by which the sides are of another length, so that each row differs for that reason
+ * alone. False: there is none.
+ */
+bool comparison_differs_in_length(const struct comparison *comparison,
+				  enum comparison_total *total);
 
 /*
  * All entries of a table whose frames match a pattern, together. The number of them; 0: none, and

@@ -38,6 +38,28 @@ const char *changes_total_name(enum comparison_total total)
 	return names[total];
 }
 
+bool changes_length_note(char note[CHANGES_NOTE_BYTES], const struct comparison *c)
+{
+	enum comparison_total total;
+	char before[CHANGES_TEXT_BYTES], after[CHANGES_TEXT_BYTES];
+
+	if (c->is_normalized) {
+		snprintf(note, CHANGES_NOTE_BYTES,
+			 "Shares are compared (--normalize): times below the totals are scaled to "
+			 "the same total of each kind (CPU, GPU), that after");
+		return true;
+	}
+	if (!comparison_differs_in_length(c, &total))
+		return false;
+	snprintf(note, CHANGES_NOTE_BYTES,
+		 "The runs differ in length (%s: %s before, %s after), and each row with them; if "
+		 "one did more work, --normalize compares shares",
+		 changes_total_name(total),
+		 changes_amount(before, c, &c->totals[total], c->totals[total].before),
+		 changes_amount(after, c, &c->totals[total], c->totals[total].after));
+	return true;
+}
+
 static void print_change(struct log *log, const struct comparison *c, const struct change *change,
 			 const char *word, const char *name, unsigned int width, const char *note)
 {
@@ -89,7 +111,7 @@ static void print_rest(struct log *log, const struct comparison_table *t, uint32
 	for (uint32_t i = shown; i < t->count; i++)
 		beyond += t->entries[i].change.is_significant;
 	if (t->count > shown)
-		log_line(log, "%62s(%u more, %u of them beyond the noise)", "", t->count - shown,
+		log_line(log, "%62s(%u more, %u of them significant)", "", t->count - shown,
 			 beyond);
 }
 
@@ -127,10 +149,14 @@ void changes_report(struct log *log, const struct comparison *c, uint32_t lines,
 		[COMPARED_LEFT] = "memory never freed, allocated by",
 		[COMPARED_ERRORS] = "CUDA call that failed"};
 
+	char note[CHANGES_NOTE_BYTES];
+
 	width = width > COLUMNS_WIDTH + NAME_WIDTH_MIN ? width - COLUMNS_WIDTH : NAME_WIDTH_MIN;
 	if (c->is_weights)
 		log_line(log, "Folded stacks have no unit: these are weights as given, taken as "
 			      "counts of samples");
+	if (changes_length_note(note, c))
+		log_line(log, "%s", note);
 	log_line(log, "%10s %10s %11s %8s %10s  %5s total", "before", "after", "difference", "",
 		 "noise", "");
 	for (int i = 0; i < COMPARISON_TOTALS; i++) {

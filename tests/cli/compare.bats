@@ -110,9 +110,9 @@ build()
 	needs_command python3
 	run_profile -q --diff 100.profile 104.profile -- 104.profile 110.profile -o d.json
 	expect_status 0
-	# t(2) = 4.303, times sqrt((2000^2 * 2 + 3000^2 * 2) / 2), times sqrt(1/2 + 1/2)
+	# t(2) = 4.30265, times sqrt((2000^2 * 2 + 3000^2 * 2) / 2), times sqrt(1/2 + 1/2)
 	expect_equal 'difference, bound' "$(field d.json '[d["totals"]["gpu"][k] for k in ("difference", "bound", "significant")]')" \
-		'[5000, 15515, False]'
+		'[5000, 15514, False]'
 	expect_equal 'runs' "$(field d.json 'd["before"]["runs"], d["after"]["runs"]')" '(2, 2)'
 }
 
@@ -171,6 +171,31 @@ build()
 	expect_no_line d.svg '<title>&lt;new&gt;'
 }
 
+@test "runs of different lengths: a line says so, and --normalize compares shares" {
+	needs_command python3
+	printf 'main;f 100\nmain;g 100\n' >short.folded
+	printf 'main;f 301\nmain;g 299\n' >long.folded
+	run_profile --diff short.folded long.folded -o d.json -o d.html
+	expect_status 0
+	expect_line stderr '^The runs differ in length \(CPU time: 200 before, 600 after\).*--normalize compares shares$'
+	expect_line d.html '^<p>The runs differ in length \(CPU time: 200 before, 600 after\)'
+	expect_equal 'significant' "$(field d.json '[d["normalized"]] + [f["significant"] for f in d["functions"]]')" '[False, True, True]'
+	# the root has no colour, whatever it differs by
+	expect_line d.html '"changes":\[200,600,55,4,' # of the kinds, the fifth: no change
+	run_profile --diff short.folded long.folded --normalize -o d.json -o d.html -o d.folded
+	expect_status 0
+	expect_no_line stderr 'differ in length'
+	expect_line stderr '^Shares are compared \(--normalize\)'
+	expect_line stderr ' 300 +301 +\+1 +\+0\.3 % +.* noise f$'
+	expect_line d.html '^<p>Shares are compared'
+	expect_equal 'rows' "$(field d.json 'd["normalized"], sorted((f["name"], f["before"], f["after"], f["significant"], f["q"]) for f in d["functions"])')" \
+		"(True, [('f', 300, 301, False, 1), ('g', 300, 299, False, 1)])"
+	expect_equal 'sums' "$(awk '{ b += $(NF - 1); a += $NF } END { print b, a }' d.folded)" '600 600'
+	# a run is as long as itself
+	run_profile --diff long.folded long.folded
+	expect_no_line stderr 'differ in length'
+}
+
 @test "what cannot be compared is refused in one line" {
 	echo 'main 1' >a.folded
 	printf 'main 1\nno weight\n' >bad.folded
@@ -194,6 +219,7 @@ build()
 		['--diff 100.profile 100.profile -o d.pb.gz']='writes .html, .svg, .folded or .json, not pprof'
 		['--diff 100.profile 100.profile --waits']='--waits is for one run'
 		['--diff 100.profile 100.profile --from 100.profile']='--from is for one run'
+		['--normalize true']='--normalize is for comparing runs'
 		['--diff 100.profile --baseline 100.profile']='--baseline is for one run'
 		['--fail-above 5% true']='needs a --baseline'
 		['--baseline 100.profile --fail-on gpu true']='--fail-on needs --fail-above'
@@ -253,7 +279,7 @@ build()
 @test "a rise within the noise does not fail" {
 	run_profile --from 110.profile --baseline 100.profile --baseline 104.profile --fail-above 5% -o x.folded
 	expect_status 0
-	expect_line stderr '^profile: GPU time rose by 7\.8 % .*, above 5%, but within the noise of 44\.015 us: this does not fail$'
+	expect_line stderr '^profile: GPU time rose by 7\.8 % .*, above 5%, but within the noise of 44\.016 us: this does not fail$'
 }
 
 @test "--fail-on chooses what may fail" {

@@ -65,13 +65,15 @@ static void samples_vary_as_their_root(void **state)
 	add_samples(&a, MADE_STACK(&a, "main", "f"), 121);
 	add_samples(&b, MADE_STACK(&b, "main", "g"), 100);
 	add_samples(&a, MADE_STACK(&a, "main", "g"), 150);
-	add_samples(&a, MADE_STACK(&a, "main", "new"), 3);
-	add_samples(&a, MADE_STACK(&a, "main", "surely new"), 4);
+	add_samples(&a, MADE_STACK(&a, "main", "new"), 4);
+	add_samples(&a, MADE_STACK(&a, "main", "surely new"), 8);
 	c = compare_two(&b, &a);
 	e = entry(c, COMPARED_FUNCTIONS, "f");
 	/* 1.96 * sqrt(100 + 121) samples */
 	assert_true(fabs(e->change.bound - 29137) < 1);
 	assert_true(change_difference(&e->change) == 21000);
+	/* exact, given the sum of both; of rates, all rows have a part */
+	assert_true(fabs(e->change.p - 0.1783815705682226) < 1e-9 && e->change.q >= e->change.p);
 	assert_false(e->change.is_significant);
 	assert_true(entry(c, COMPARED_FUNCTIONS, "g")->change.is_significant);
 	assert_false(entry(c, COMPARED_FUNCTIONS, "new")->change.is_significant);
@@ -80,9 +82,112 @@ static void samples_vary_as_their_root(void **state)
 	assert_int_equal(change_kind_of(&e->change), CHANGE_NEW);
 	assert_false(e->is_on[SIDE_BEFORE]);
 	/* of all, in the picture too: main has all of it */
-	assert_true(c->totals[TOTAL_CPU].before == 200000 && c->totals[TOTAL_CPU].after == 278000);
-	assert_true(c->changes[RESULT_ROOT].after == 278000);
-	assert_true(c->changes[1].after == 278000 && c->own[1].after == 0);
+	assert_true(c->totals[TOTAL_CPU].before == 200000 && c->totals[TOTAL_CPU].after == 283000);
+	assert_true(c->changes[RESULT_ROOT].after == 283000);
+	assert_true(c->changes[1].after == 283000 && c->own[1].after == 0);
+	comparison_free(c);
+	made_end(&b);
+	made_end(&a);
+}
+
+static struct comparison *compare_shares(const struct made_result *before,
+					 const struct made_result *after)
+{
+	const struct comparison_options shares = {.shown = SIDE_AFTER, .is_normalized = true};
+	const struct result *b = &before->result, *a = &after->result;
+	struct comparison *c = comparison_new(&b, 1, &a, 1, &shares);
+
+	assert_non_null(c);
+	return c;
+}
+
+/* Runs of one mix, the second one three times as long. */
+static void shares_do_not_depend_on_length(void **state)
+{
+	struct made_result b, a;
+	enum comparison_total total;
+	struct comparison *c;
+
+	(void)state;
+	made_begin(&b);
+	made_begin(&a);
+	add_samples(&b, MADE_STACK(&b, "main", "f"), 100);
+	add_samples(&a, MADE_STACK(&a, "main", "f"), 300);
+	add_samples(&b, MADE_STACK(&b, "main", "g"), 100);
+	add_samples(&a, MADE_STACK(&a, "main", "g"), 300);
+	add_kernel(&b, "[GPU_Kernel]k", 10, 1000);
+	add_kernel(&a, "[GPU_Kernel]k", 10, 4000);
+	c = compare_two(&b, &a);
+	assert_true(entry(c, COMPARED_FUNCTIONS, "f")->change.is_significant);
+	assert_true(comparison_differs_in_length(c, &total) && total == TOTAL_CPU);
+	comparison_free(c);
+	c = compare_shares(&b, &a);
+	assert_int_equal(change_verdict(&entry(c, COMPARED_FUNCTIONS, "f")->change), CHANGED_NOT);
+	assert_true(entry(c, COMPARED_FUNCTIONS, "g")->change.before == 300000);
+	assert_int_equal(change_verdict(&entry(c, COMPARED_KERNELS, "[GPU_Kernel]k")->change),
+			 CHANGED_NOT);
+	assert_int_equal(change_verdict(&c->changes[RESULT_ROOT]), CHANGED_NOT);
+	/* totals are as they were */
+	assert_true(c->totals[TOTAL_CPU].before == 200000 && c->totals[TOTAL_CPU].is_significant);
+	comparison_free(c);
+	/* a share that grew */
+	add_samples(&a, MADE_STACK(&a, "main", "h"), 60);
+	c = compare_shares(&b, &a);
+	assert_true(entry(c, COMPARED_FUNCTIONS, "h")->change.is_significant);
+	assert_false(entry(c, COMPARED_FUNCTIONS, "f")->change.is_significant);
+	comparison_free(c);
+	made_end(&b);
+	made_end(&a);
+}
+
+/* Of very many rows, one may differ by 1 of 7 samples: that is no discovery. */
+static void one_of_many_rows_is_chance(void **state)
+{
+	static char names[224][8];
+	struct made_result b, a;
+	struct comparison *c;
+
+	(void)state;
+	made_begin(&b);
+	made_begin(&a);
+	for (int i = 0; i < 224; i++) {
+		snprintf(names[i], sizeof(names[i]), "f%d", i);
+		add_samples(&b, MADE_STACK(&b, names[i]), i == 0 ? 1 : 4);
+		add_samples(&a, MADE_STACK(&a, names[i]), i == 0 ? 9 : 4);
+	}
+	c = compare_two(&b, &a);
+	/* alone it would be: beyond the bound, and p below 0.05 */
+	assert_true(entry(c, COMPARED_FUNCTIONS, "f0")->change.p < 0.05);
+	assert_int_equal(change_verdict(&entry(c, COMPARED_FUNCTIONS, "f0")->change),
+			 CHANGED_BY_CHANCE);
+	for (uint32_t i = 0; i < c->result.stack_count; i++)
+		assert_int_equal(change_kind_of(&c->changes[i]), CHANGE_NOISE);
+	comparison_free(c);
+	made_end(&b);
+	made_end(&a);
+}
+
+/* Samples of another rate count for other times. */
+static void rates_may_differ(void **state)
+{
+	struct made_result b, a;
+	struct row row = {.kind = ROW_CPU, .count = 1000, .ns = 250000};
+	struct comparison *c;
+
+	(void)state;
+	made_begin(&b);
+	made_begin(&a);
+	add_samples(&b, MADE_STACK(&b, "f"), 250);
+	row.stack = MADE_STACK(&a, "f");
+	made_add_at(&a, &row, place_unknown());
+	add_samples(&b, MADE_STACK(&b, "g"), 100);
+	row = (struct row){.kind = ROW_CPU, .count = 480, .ns = 120000};
+	row.stack = MADE_STACK(&a, "g");
+	made_add_at(&a, &row, place_unknown());
+	c = compare_two(&b, &a);
+	assert_int_equal(change_verdict(&entry(c, COMPARED_FUNCTIONS, "f")->change), CHANGED_NOT);
+	/* 100 of 1 against 480 of 4: far from the 0 of counts alone */
+	assert_true(entry(c, COMPARED_FUNCTIONS, "g")->change.p > 0.05);
 	comparison_free(c);
 	made_end(&b);
 	made_end(&a);
@@ -167,7 +272,9 @@ static void operations_vary_as_they_did(void **state)
 	/* it is taken to vary as the others: 213,333 in 8 million before, 9.3 million after */
 	e = entry(c, COMPARED_KERNELS, "[GPU_Kernel]once");
 	assert_true(e->change.bound > 1.96 * 300 && e->change.bound < 1.96 * 400);
-	assert_true(e->change.is_significant);
+	/* but shows no spread of its own: nothing is claimed */
+	assert_false(e->change.has_bound || e->change.is_significant);
+	assert_int_equal(change_verdict(&e->change), CHANGED_PERHAPS);
 	comparison_free(c);
 	timed_end(&b);
 	timed_end(&a);
@@ -575,8 +682,10 @@ static void formats_have_both_sides(void **state)
 	text = write_with(&json_difference_writer, c);
 	assert_non_null(strstr(text, "\"name\":\"f;g\",\"short_name\":\"f;g\",\"before\":100000,"
 				     "\"after\":200000,\"difference\":100000,\"bound\":33949,"
-				     "\"significant\":true,\"count_before\":100,"
+				     "\"p\":"));
+	assert_non_null(strstr(text, ",\"significant\":true,\"count_before\":100,"
 				     "\"count_after\":200,\"matched_by\":\"name\""));
+	assert_non_null(strstr(text, "\"normalized\":false"));
 	assert_non_null(strstr(text, "\"difference\":-50000"));
 	assert_non_null(strstr(text, "\"matched_by\":\"gone\""));
 	assert_null(strstr(text, "\xe2\x80\xa8"));
@@ -716,6 +825,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_vary_as_their_root),
+		cmocka_unit_test(shares_do_not_depend_on_length),
+		cmocka_unit_test(one_of_many_rows_is_chance),
+		cmocka_unit_test(rates_may_differ),
 		cmocka_unit_test(operations_vary_as_they_did),
 		cmocka_unit_test(what_a_cut_leaves_is_chance),
 		cmocka_unit_test(without_durations_all_of_it_may_be_noise),
