@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/exit_status.h"
+#include "profiler/profile/significance.h"
 #include "profiler/report/changes.h"
 
 #define NAME_BYTES 128
@@ -266,6 +267,80 @@ static const char *missing(const struct gate *gate, const struct comparison *c,
 	}
 }
 
+/* Returns the natural logarithm; `log` is that of messages here. */
+static double natural(double value)
+{
+	return log(value);
+}
+
+#define ENOUGH_MAX 32 /* baselines to ask for */
+
+/* Returns how much a run may exceed `count` baselines by chance, as a ratio less 1. */
+static double excess(double deviation, uint32_t count, uint32_t after)
+{
+	return expm1(student_quantile(SIGNIFICANCE_LEVEL, count - 1) * deviation *
+		     sqrt(1.0 / after + 1.0 / count));
+}
+
+/* Says how many baselines would do, where chance is above the limit. */
+static void advise(struct log *log, double deviation, uint32_t count, uint32_t after, double limit)
+{
+	uint32_t enough = count;
+
+	while (enough <= ENOUGH_MAX && excess(deviation, enough, after) > limit)
+		enough++;
+	if (enough <= ENOUGH_MAX)
+		log_warn(log,
+			 "%u baselines show rises above %.1f %%; with about %u more, of %.1f %%",
+			 count, 100 * excess(deviation, count, after), enough - count, 100 * limit);
+	else
+		log_warn(log,
+			 "%u baselines show rises above %.1f %%; more do not help, these runs "
+			 "differ "
+			 "too much: raise --fail-above, or make the machine quieter",
+			 count, 100 * excess(deviation, count, after));
+}
+
+/* Checks the CPU time that the kernel charged. */
+static int check_charged(struct log *log, const struct gates *g, const struct comparison *c)
+{
+	const uint32_t b = c->runs[SIDE_BEFORE], a = c->runs[SIDE_AFTER];
+	double before = 0, after = 0, squares = 0, deviation, above, limit;
+	struct change change = {.unit = CHANGE_OF_TIME, .has_bound = b > 1};
+	char text[160], bound[CHANGES_TEXT_BYTES];
+
+	for (uint32_t i = 0; i < b; i++)
+		before += natural(c->charged_cpu[i]) / b;
+	for (uint32_t i = 0; i < a; i++)
+		after += natural(c->charged_cpu[b + i]) / a;
+	for (uint32_t i = 0; i < b; i++)
+		squares += pow(natural(c->charged_cpu[i]) - before, 2);
+	change.before = exp(before);
+	change.after = exp(after);
+	limit = g->is_percent ? g->limit / 100 : g->limit / change.before;
+	deviation = b > 1 ? sqrt(squares / (b - 1)) : 0;
+	above = b > 1 ? excess(deviation, b, a) : 0;
+	change.bound = above * change.before;
+	describe(c, &change, text);
+	if (!is_above(g, &change)) {
+		log_line(log, "CPU time %s: not above %s", text, g->limit_text);
+	} else if (b > 1 && change_difference(&change) <= change.bound) {
+		log_warn(log,
+			 "CPU time %s, above %s, but within the noise of %s: this does not fail",
+			 text, g->limit_text, changes_amount(bound, c, &change, change.bound));
+	} else {
+		fail(log, g, c, &change, "CPU time");
+		if (b == 1)
+			log_error(log,
+				  "one baseline does not show how CPU time differs from run to "
+				  "run, so the limit alone decides: give several --baseline");
+		return EXIT_SLOWER;
+	}
+	if (b > 1 && above > limit)
+		advise(log, deviation, b, a, limit);
+	return 0;
+}
+
 static int check(struct log *log, const struct gates *g, const struct gate *gate,
 		 const struct comparison *c)
 {
@@ -282,6 +357,8 @@ static int check(struct log *log, const struct gates *g, const struct gate *gate
 		log_error(log, "--fail-on %s: %s", gate->text, lacks);
 		return EXIT_PROFILER_FAILED;
 	}
+	if (!gate->has_pattern && gate->total == TOTAL_CPU && c->has_charged_cpu)
+		return check_charged(log, g, c);
 	if (!is_above(g, &change)) {
 		describe(c, &change, text);
 		log_line(log, "%s %s: not above %s", name, text, g->limit_text);

@@ -5,6 +5,12 @@
  *
  * A time fails if it rose by more than the limit and by more than its noise. Entries that match a
  * pattern count together.
+ *
+ * The CPU time of whole runs is that which the kernel charged. Several baselines tell how runs
+ * differ: a rise fails if it is above the upper limit of the prediction interval for the mean of
+ * the runs after, of the logarithms, by Student's t, one-sided at 95 % (Hahn and Meeker 1991,
+ * Statistical Intervals, section 4.7). One baseline tells nothing of that: the limit alone decides,
+ * and a line says so.
  */
 #ifndef PROFILER_COMMANDS_GATE_H
 #define PROFILER_COMMANDS_GATE_H

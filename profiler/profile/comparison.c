@@ -1185,6 +1185,32 @@ bool comparison_differs_in_length(const struct comparison *c, enum comparison_to
 	return false;
 }
 
+/* Returns 0 if it is not known, or the result has a part of the run. */
+static double charged_cpu(const struct result *r)
+{
+	const struct totals *t = &r->totals;
+	const struct measure *m = &t->measure;
+
+	if (!t->ledger || t->shown || m->ranges || !m->samples_cpu)
+		return 0;
+	if (t->ledger->cpu.used_ns)
+		return (double)t->ledger->cpu.used_ns;
+	return m->delay_ns || m->duration_ns || m->last_ns ? 0 : (double)t->command_cpu_ns;
+}
+
+static void note_charged_cpu(struct made_comparison *made)
+{
+	struct comparison *c = &made->comparison;
+	uint32_t count = 0;
+
+	c->has_charged_cpu = true;
+	for (int side = 0; side < SIDES; side++)
+		for (uint32_t i = 0; i < c->runs[side]; i++) {
+			c->charged_cpu[count] = charged_cpu(made->maker.results[side][i]);
+			c->has_charged_cpu &= c->charged_cpu[count++] > 0;
+		}
+}
+
 static void compare_all(struct made_comparison *made, enum comparison_side shown)
 {
 	struct maker *m = &made->maker;
@@ -1196,6 +1222,7 @@ static void compare_all(struct made_comparison *made, enum comparison_side shown
 	made->comparison.has_errors = all_count_calls(m);
 	made->has_shapes = all_have_shapes(m);
 	set_scales(made);
+	note_charged_cpu(made);
 	for (int side = 0; side < SIDES; side++)
 		for (uint32_t i = 0; i < made->comparison.runs[side] && !m->error; i++)
 			add_run(made, (enum comparison_side)side, i, (int)shown == side);

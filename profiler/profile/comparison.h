@@ -100,6 +100,10 @@ struct comparison {
 	const struct totals *first[SIDES]; /* of the first run of each side */
 	struct comparison_table tables[COMPARISON_TABLES];
 	struct change totals[COMPARISON_TOTALS];
+	/* CPU time in ns by run, those before first, as the kernel charged it: without the error of
+	 * sampling. Only if it is known of all whole runs */
+	bool has_charged_cpu;
+	double charged_cpu[SIDES * COMPARISON_RUNS_MAX];
 	const struct comparison_name *names;
 	/*
 	 * All stacks of both sides as one result, in which each stack is another path of names,

@@ -313,6 +313,26 @@ build()
 	expect_line stderr '^profile: --fail-on gpu: no run has GPU time: no process used CUDA, or it was not traced, as the summary of the run says; to compare another time: --fail-on cpu$'
 }
 
+@test "--fail-on cpu: the time that the kernel charged, and what baselines tell of it" {
+	needs_root
+	for times in 1 1 12; do
+		run_profile -q -cpu-only -o "cpu$((++number)).profile" sh -c "i=0; while [ \$i -lt ${times}00000 ]; do i=\$((i + 1)); done"
+		expect_status 0
+	done
+	run_profile --from cpu1.profile --baseline cpu1.profile --fail-above 5% --fail-on cpu -o x.folded
+	expect_status 0
+	expect_line stderr '^CPU time stayed at .*: not above 5%$'
+	run_profile -q --from cpu3.profile --baseline cpu1.profile --fail-above 5% --fail-on cpu -o x.folded
+	expect_status 123
+	expect_line stderr '^profile: CPU time rose by .*, above 5%; the noise is not known from one run$'
+	expect_line stderr '^profile: one baseline does not show how CPU time differs from run to run'
+	# the spread of these two is larger than any limit
+	run_profile --from cpu3.profile --baseline cpu1.profile --baseline cpu3.profile --fail-above 5% --fail-on cpu -o x.folded
+	expect_status 0
+	expect_line stderr 'within the noise of .*: this does not fail$'
+	expect_line stderr '^profile: 2 baselines show rises above .*raise --fail-above'
+}
+
 @test "--baseline old-*.profile is several words: it takes one" {
 	message="--baseline takes one file, and '104.profile' follows it; write --baseline before each: --baseline 100.profile --baseline 104.profile"
 	for words in '--from 110.profile --baseline 100.profile 104.profile' '--baseline 100.profile 104.profile true' \
