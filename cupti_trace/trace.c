@@ -105,9 +105,13 @@ static void read_job(char *text, size_t size)
 					    "PMI_SIZE",
 					    "MPI_LOCALRANKID",
 					    "PMIX_RANK",
+					    "FLUX_TASK_RANK",
+					    "FLUX_JOB_SIZE",
+					    "FLUX_TASK_LOCAL_ID",
 					    "SLURM_PROCID",
 					    "SLURM_NTASKS",
-					    "SLURM_LOCALID"};
+					    "SLURM_LOCALID",
+					    "JOB_COMPLETION_INDEX"};
 	size_t used = 0;
 
 	text[0] = '\0';

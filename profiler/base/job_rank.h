@@ -3,13 +3,16 @@
  * The rank of a process in a parallel job, as its launcher says in the environment.
  *
  * The first of these variables that is set and not empty counts. torchrun's comes first, for it
- * also runs within a job of Slurm, and Slurm's last, for it also starts the launchers of others:
+ * also runs within a job of Slurm. Slurm's and Kubernetes' come last: both start the launchers of
+ * others:
  *
  *	RANK                    torchrun, and others that start PyTorch
  *	OMPI_COMM_WORLD_RANK    Open MPI
  *	PMI_RANK                MPICH, Intel MPI, srun --mpi=pmi2
  *	PMIX_RANK               srun --mpi=pmix
+ *	FLUX_TASK_RANK          flux run
  *	SLURM_PROCID            srun
+ *	JOB_COMPLETION_INDEX    an indexed job of Kubernetes, whose pods do not know their number
  *
  * The number of ranks and the rank within its machine are those of the same launcher. The
  * environment is the user's, so it may hold anything: ranks are decimal digits and nothing else.
@@ -21,7 +24,9 @@
 #include <stdint.h>
 
 #define JOB_RANK_MAX 9999999u
-#define JOB_RANK_VARIABLES "RANK, OMPI_COMM_WORLD_RANK, PMI_RANK, PMIX_RANK, SLURM_PROCID"
+#define JOB_RANK_VARIABLES                                  \
+	"RANK, OMPI_COMM_WORLD_RANK, PMI_RANK, PMIX_RANK, " \
+	"FLUX_TASK_RANK, SLURM_PROCID, JOB_COMPLETION_INDEX"
 
 struct job_rank {
 	bool is_known;

@@ -1327,6 +1327,13 @@ static void discount_hidden(struct collect *c)
 	*count -= *count < c->hidden_hellos ? *count : c->hidden_hellos;
 }
 
+/* Returns true if results ask for a device by its process and number. */
+static bool asks_for_devices(const struct collect_options *o)
+{
+	return (o->place_mask & 1u << PLACE_DEVICE) || o->measure.memory || o->keeps_metrics ||
+	       o->idle_store;
+}
+
 /* Settles and frees a process that sends nothing more. */
 static void settle(struct collect *c, struct process *process)
 {
@@ -1347,6 +1354,8 @@ static void settle(struct collect *c, struct process *process)
 	measurements_forget(&c->measurements, process->id);
 	while ((sum = work_tally_next(&process->counted, &at)))
 		devices_use(&c->devices, process->id, sum->key.device);
+	if (!asks_for_devices(&c->options))
+		devices_end_process(&c->devices, process->id);
 	count_untraced(c, process);
 	cpu_time_settle(&c->cpu_time, process);
 	ledger_settle(&c->ledger, (uint32_t)process->pid, &process->counted,

@@ -192,7 +192,7 @@ const struct option_entry option_table[] = {
 	{.id = OPT_NORMALIZE,
 	 .name = "normalize",
 	 .topic = TOPIC_COMPARE,
-	 .text = "compare shares of all CPU time, of all GPU time, not times",
+	 .text = "compare shares of CPU and of GPU time, not times",
 	 .more = "For runs of different lengths. Times of each run are scaled to the totals of "
 		 "those "
 		 "after. With --diff."},

@@ -34,7 +34,8 @@ static struct device *find(const struct devices *d, uint32_t process, uint32_t i
 static int get(struct devices *d, uint32_t process, uint32_t id, struct device **device)
 {
 	*device = find(d, process, id);
-	if (*device || id >= GPU_DEVICE_MAX_ID || d->count == DEVICES_MAX)
+	/* there is always room for those of no process */
+	if (*device || id >= GPU_DEVICE_MAX_ID || (process != 0 && d->count >= DEVICES_MAX))
 		return 0;
 	if (!array_make_room(&d->list, d->count, &d->capacity, sizeof(**device)) ||
 	    hash_index_add(&d->index, hash_pair(process, id), d->count) != 0)
@@ -62,6 +63,17 @@ static void settle(struct devices *d, struct device *device)
 	for (uint32_t i = own + 1; i < d->count && device->first == own; i++)
 		if (device_has_uuid(&d->list[i]) && device_is_same(&d->list[i], device))
 			d->list[i].first = own;
+}
+
+/* Finds the device, or that of no process with this number if it is not described. NULL: no room.
+ */
+static struct device *find_described(struct devices *d, uint32_t process, uint32_t id)
+{
+	struct device *device = find(d, process, id);
+
+	if (!device || !device->is_described)
+		get(d, 0, id, &device);
+	return device;
 }
 
 /* GPU names are plain text; other bytes did not come from CUPTI. */
@@ -131,7 +143,7 @@ void devices_use(struct devices *d, uint32_t process, uint32_t id)
 {
 	struct device *device;
 
-	get(d, process, id, &device);
+	device = find_described(d, process, id);
 	if (device && !device->is_used) {
 		device->is_used = true;
 		d->is_labelled = false;
@@ -202,10 +214,11 @@ uint32_t devices_key(struct devices *d, uint32_t process, uint32_t id)
 {
 	struct device *device;
 
-	if (d->last < d->count && is_entry(&d->list[d->last], process, id))
+	if (d->last < d->count && is_entry(&d->list[d->last], process, id) &&
+	    device_has_uuid(&d->list[d->last]))
 		device = &d->list[d->last];
 	else
-		get(d, process, id, &device);
+		device = find_described(d, process, id);
 	if (!device)
 		return DEVICES_NO_KEY;
 	d->last = (uint32_t)(device - d->list);
@@ -381,6 +394,16 @@ void devices_label(const struct devices *d, uint32_t process, uint32_t id,
 int device_label_compare(const char *a, const char *b)
 {
 	return strverscmp(a, b);
+}
+
+static bool is_another(const void *context, uint32_t process)
+{
+	return process != *(const uint32_t *)context;
+}
+
+void devices_end_process(struct devices *d, uint32_t process)
+{
+	devices_forget(d, is_another, &process);
 }
 
 void devices_forget(struct devices *d, bool (*is_in_use)(const void *context, uint32_t process),

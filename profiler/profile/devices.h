@@ -4,7 +4,7 @@
  *
  * CUDA numbers devices anew in each process, after CUDA_VISIBLE_DEVICES. An entry is a number of a
  * process. Entries with one UUID, and one MIG instance, are one device. Entries without a UUID are
- * one device if they have one number.
+ * one device if they have one number: they have the keys of process 0, which is none.
  *
  * A label is "GPU 0", "GPU 0 MIG 3/0" for a MIG instance (the ids of its GPU instance and compute
  * instance), or "GPU 0 MPS" for a GPU that is shared through the MPS server. The number is the
@@ -80,8 +80,9 @@ bool device_is_same(const struct device *a, const struct device *b);
 bool device_has_uuid(const struct device *device);
 
 /*
- * Returns a key of a process's device, which stays its key. Processes that share a device get one
- * key as soon as it is described. DEVICES_NO_KEY: there are too many devices, or no memory.
+ * Returns the key of a process's device, which stays that device's. All devices of one number that
+ * are not described have one key, also before they are. DEVICES_NO_KEY: there is no such number, or
+ * no memory.
  */
 uint32_t devices_key(struct devices *d, uint32_t process, uint32_t id);
 
@@ -102,6 +103,9 @@ const char *device_uuid(const struct device *device, char text[DEVICE_UUID_BYTES
 void device_label(const struct device *device, char label[DEVICE_LABEL_BYTES]);
 void devices_label(const struct devices *d, uint32_t process, uint32_t id,
 		   char label[DEVICE_LABEL_BYTES]);
+
+/* Forgets those of a process, but for those that keys refer to. */
+void devices_end_process(struct devices *d, uint32_t process);
 
 /* Orders labels: "GPU 10" after "GPU 9". */
 int device_label_compare(const char *a, const char *b);

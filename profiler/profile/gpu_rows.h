@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * GPU work by device and kind, as the summary and JSON show it. The ledger has rows by key of a
- * device (devices.h); a device that was described late has several keys, and its rows are put
- * together here.
+ * device (devices.h). Keys with one label, as those of a device that was described late, are one.
  */
 #ifndef PROFILER_PROFILE_GPU_ROWS_H
 #define PROFILER_PROFILE_GPU_ROWS_H

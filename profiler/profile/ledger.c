@@ -5,8 +5,8 @@
 #include "cupti_trace/gpu_work.h"
 #include "symbolize/array.h"
 
-/* A process whose devices are not described has keys of its own; what is beyond shares a row. */
-#define ROWS_MAX 65536u
+/* There are few devices; claims of others share a row. */
+#define ROWS_MAX 4096u
 
 void ledger_release(struct ledger *ledger)
 {

@@ -142,7 +142,7 @@ void gpu_table_report_devices(struct log *log, const struct result *result)
 	uint32_t count = 0, shown = 0;
 
 	for (uint32_t i = 0; lines && i < result->device_count; i++) {
-		if (!result->devices[i].is_used)
+		if (!result->devices[i].is_used && !result->devices[i].is_referred_to)
 			continue;
 		device_label(&result->devices[i], lines[count].label);
 		lines[count++].device = &result->devices[i];

@@ -48,7 +48,7 @@ measure()
 		"$(awk '$2 == "memcpy" { n += $6 } END { print n }' totals)"
 	expect_equal 'other seconds' "$(value 'operation_seconds_total{')" \
 		"$(awk '$2 ~ /memcpy|memset/ { n += $5 } END { printf "%.10g\n", n / 1e9 }' totals)"
-	expect_line out.prom '^profile_kernel_duration_seconds_count\{pid="[0-9]+",process="gpu_work",device="0",kernel="node_kernel\(unsigned long long\)"\} 10000$'
+	expect_line out.prom '^profile_kernel_duration_seconds_count\{pid="[0-9]+",process="gpu_work",device="0",uuid="GPU-[0-9a-f-]+",kernel="node_kernel\(unsigned long long\)"\} 10000$'
 	expect_line out.prom '^profile_kernel_duration_seconds_bucket\{.*kernel="driver_spin",le="5e-06"\} 160$'
 	expect_line out.prom '^profile_kernel_block_threads_bucket\{.*kernel="driver_spin",le="32"\} 160$'
 	expect_line out.prom '^profile_operations_total\{.*,operation="allocations"\} 51$'

@@ -21,7 +21,7 @@ setup()
 {
 	needs_root
 	enter_test_folder
-	unset RANK WORLD_SIZE LOCAL_RANK OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK SLURM_PROCID
+	unset RANK WORLD_SIZE LOCAL_RANK OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK SLURM_PROCID FLUX_TASK_RANK JOB_COMPLETION_INDEX
 	cp "$BATS_FILE_TMPDIR"/{cap.*,one.*,statuses} .
 	expect_equal statuses "$(tr '\n' ' ' <statuses)" '0 0 0 0 '
 }

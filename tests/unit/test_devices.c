@@ -229,14 +229,14 @@ static void there_are_bounds(void **state)
 	assert_int_equal(d->count, 0);
 	assert_string_equal(use(d, 1, GPU_DEVICE_MAX_ID - 1), "GPU 255");
 	assert_int_equal(d->count, 1);
-	for (uint32_t i = 0; i < DEVICES_MAX + 1000; i++)
-		use(d, i, 0);
+	for (uint32_t i = 1; i < DEVICES_MAX + 1000; i++)
+		assert_int_equal(devices_describe(d, i, &(struct gpu_event_device){.name = ""}), 0);
 	assert_int_equal(d->count, DEVICES_MAX);
 	/* later ones have only their number */
 	describe(d, DEVICES_MAX + 5, mig(0, 1, 1));
 	assert_int_equal(devices_note_context(d, DEVICES_MAX + 5, &context), 0);
 	assert_string_equal(use(d, DEVICES_MAX + 5, 0), "GPU 0");
-	assert_int_equal(d->count, DEVICES_MAX);
+	assert_int_equal(d->count, DEVICES_MAX + 1); /* of no process */
 	/* and those that were there before can still be described */
 	describe(d, 5, mig(0, 1, 1));
 	assert_string_equal(use(d, 5, 0), "GPU 0 MIG 1/1");
@@ -253,7 +253,9 @@ static void devices_of_processes_that_are_not_in_use_are_forgotten(void **state)
 	struct devices *d = *state;
 
 	for (uint32_t process = 1; process <= 10; process++)
-		devices_use(d, process, 7);
+		assert_int_equal(devices_describe(d, process,
+						  &(struct gpu_event_device){.id = 7, .name = ""}),
+				 0);
 	devices_forget(d, is_even, NULL);
 	assert_int_equal(d->count, 5);
 	for (uint32_t process = 1; process <= 10; process++)
@@ -329,26 +331,31 @@ static bool is_third(const void *context, uint32_t process)
 static void keys_stay(void **state)
 {
 	struct devices *d = *state;
-	uint32_t early = devices_key(d, 1, 0), other;
+	uint32_t early = devices_key(d, 1, 4), key, other;
 	char text[DEVICE_LABEL_BYTES];
 
-	assert_int_not_equal(devices_key(d, 2, 0), early);
-	describe(d, 1, gpu(0, 0xa1, 1));
-	assert_int_equal(devices_key(d, 1, 0), early);
+	assert_int_equal(devices_key(d, 2, 4), early); /* not told apart yet */
+	describe(d, 1, gpu(4, 0xa1, 1));
+	key = devices_key(d, 1, 4);
+	assert_int_not_equal(key, early);
+	assert_int_equal(devices_key(d, 2, 4), early);
 	describe(d, 3, gpu(4, 0xa1, 1));
-	assert_int_equal(devices_key(d, 3, 4), early);
+	assert_int_equal(devices_key(d, 3, 4), key);
 	describe(d, 5, gpu(5, 0xb1, 1));
 	describe(d, 3, gpu(6, 0xb1, 1));
 	devices_forget(d, is_third, NULL);
 	assert_null(devices_find(d, 5, 5));
-	assert_non_null(devices_of_key(d, early));
-	assert_int_equal(devices_key(d, 3, 4), early);
+	assert_int_equal(devices_key(d, 3, 4), key);
 	other = devices_key(d, 3, 6);
+	devices_end_process(d, 3);
+	assert_null(devices_find(d, 3, 4));
 	devices_make_labels(d);
-	devices_label_of_key(d, early, text);
+	devices_label_of_key(d, key, text);
 	assert_string_equal(text, "GPU 4");
 	devices_label_of_key(d, other, text);
 	assert_string_equal(text, "GPU 6");
+	devices_label_of_key(d, early, text);
+	assert_string_equal(text, "GPU 4");
 	devices_label_of_key(d, devices_key(d, 7, GPU_DEVICE_MAX_ID), text);
 	assert_string_equal(text, "other GPUs");
 }

@@ -7,9 +7,19 @@
 #include "profiler/base/job_rank.h"
 #include "profiler/commands/output_name.h"
 
-static const char *const variables[] = {
-	"RANK",     "OMPI_COMM_WORLD_RANK", "PMI_RANK",   "PMIX_RANK", "SLURM_PROCID",
-	"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "WORLD_SIZE", "LOCAL_RANK"};
+static const char *const variables[] = {"RANK",
+					"OMPI_COMM_WORLD_RANK",
+					"PMI_RANK",
+					"PMIX_RANK",
+					"FLUX_TASK_RANK",
+					"SLURM_PROCID",
+					"JOB_COMPLETION_INDEX",
+					"FLUX_JOB_SIZE",
+					"FLUX_TASK_LOCAL_ID",
+					"PMI_SIZE",
+					"OMPI_COMM_WORLD_SIZE",
+					"WORLD_SIZE",
+					"LOCAL_RANK"};
 
 static int clear(void **state)
 {
@@ -69,7 +79,7 @@ static void launchers_have_an_order(void **state)
 	struct job_rank rank;
 
 	(void)state;
-	for (int i = 4; i >= 0; i--) {
+	for (int i = 6; i >= 0; i--) {
 		char number[4];
 
 		snprintf(number, sizeof(number), "%d", i);
@@ -92,6 +102,27 @@ static void launchers_have_an_order(void **state)
 	assert_true(rank.is_known);
 	assert_false(rank.has_local);
 	assert_int_equal(rank.size, 0);
+}
+
+/* The pods of an indexed job do not know how many they are. */
+static void flux_and_kubernetes_have_ranks(void **state)
+{
+	struct job_rank rank;
+
+	(void)state;
+	set("JOB_COMPLETION_INDEX", "0");
+	assert_null(job_rank_find(&rank));
+	assert_true(rank.is_known && !rank.has_local);
+	assert_int_equal(rank.rank, 0);
+	assert_int_equal(rank.size, 0);
+	set("FLUX_TASK_RANK", "5");
+	set("FLUX_JOB_SIZE", "6");
+	set("FLUX_TASK_LOCAL_ID", "1");
+	assert_null(job_rank_find(&rank));
+	assert_int_equal(rank.rank, 5);
+	assert_int_equal(rank.size, 6);
+	assert_true(rank.has_local);
+	assert_int_equal(rank.local, 1);
 }
 
 static void what_is_no_rank_is_refused(void **state)
@@ -130,6 +161,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(ranks_are_in_names, clear),
 		cmocka_unit_test_setup(launchers_have_an_order, clear),
+		cmocka_unit_test_setup(flux_and_kubernetes_have_ranks, clear),
 		cmocka_unit_test_setup(what_is_no_rank_is_refused, clear),
 		cmocka_unit_test_setup(other_letters_are_refused, clear),
 	};
