@@ -495,7 +495,9 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 		report_own_code(log, o, result, view);
 		if (grouping_has_rank(&o->view.by) && result->rank_count == 0 &&
 		    !result->totals.job.is_known)
-			log_warn(log, "--by rank: none of %s was set, so there are no ranks",
+			log_warn(log,
+				 "--by rank: none of %s was set, so there are no "
+				 "ranks; " JOB_RANK_ADVICE,
 				 JOB_RANK_VARIABLES);
 		if (o->view.trim_to.text && !view_has_root(view) && result->row_count > 0)
 			log_warn(log, "--trim-to: no function in the profile matches '%s'",

@@ -107,7 +107,7 @@ static void explain_merge(struct reading *r, const struct merge *m, const char *
 	case MERGE_NO_RANK:
 		log_error(&r->log,
 			  "%s has no rank, so it cannot be merged with others: none of %s was set "
-			  "in its run",
+			  "in its run; " JOB_RANK_ADVICE,
 			  path, JOB_RANK_VARIABLES);
 		break;
 	case MERGE_SAME_RANK:

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define TIMEOUT_MAX_MS 600000
 
@@ -15,6 +16,18 @@ static const char *otel_variable(const char *name)
 	const char *value = getenv(name);
 
 	return value && *value ? value : NULL;
+}
+
+bool otel_environment_disables(struct log *log)
+{
+	const char *value = otel_variable("OTEL_SDK_DISABLED");
+
+	if (!value || strcasecmp(value, "false") == 0)
+		return false;
+	if (strcasecmp(value, "true") == 0)
+		return true;
+	log_warn(log, "OTEL_SDK_DISABLED is neither true nor false: spans are sent");
+	return false;
 }
 
 /* ---- attributes of the resource ---- */

@@ -33,6 +33,12 @@ struct otel_environment {
 bool otel_environment_read(struct otel_environment *environment, struct log *log);
 void otel_environment_release(struct otel_environment *environment);
 
+/*
+ * Returns whether OTEL_SDK_DISABLED is "true" in any case: nothing is sent to a collector then.
+ * Files are written, for the command line names them.
+ */
+bool otel_environment_disables(struct log *log);
+
 #define OTEL_FROM_ENVIRONMENT "env"
 
 /* How a collector is reached. Texts are the environment's. */

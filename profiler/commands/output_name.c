@@ -32,8 +32,7 @@ static bool put_rank(FILE *out, char error[OUTPUT_NAME_ERROR_BYTES])
 		return refuse(error, "%%r is the rank, but %s is not a number from 0 to %u", wrong,
 			      JOB_RANK_MAX);
 	if (!rank.is_known)
-		return refuse(error,
-			      "%%r is the rank, but none of %s is set; under sudo use sudo -E",
+		return refuse(error, "%%r is the rank, but none of %s is set; " JOB_RANK_ADVICE,
 			      JOB_RANK_VARIABLES);
 	fprintf(out, "%u", rank.rank);
 	return true;

@@ -221,9 +221,11 @@ bool span_export_open(struct span_export *e, struct log *log, const struct optio
 		      const struct identity *identity, const struct helper *helper,
 		      struct session *session)
 {
-	bool is_sampled;
+	bool is_sampled, sends = options->span_server && !otel_environment_disables(log);
 
-	if (options->span_file_count == 0 && !options->span_server)
+	if (options->span_server && !sends)
+		log_line(log, "No spans are sent: OTEL_SDK_DISABLED is true");
+	if (options->span_file_count == 0 && !sends)
 		return true;
 	if (!otel_environment_read(&e->otel, log))
 		return false;
@@ -232,7 +234,7 @@ bool span_export_open(struct span_export *e, struct log *log, const struct optio
 	if (!is_sampled)
 		log_warn(log, "the trace in TRACEPARENT is not sampled: there will be no spans; "
 			      "unset it for a trace of their own");
-	if (!options->span_server)
+	if (!sends)
 		return true;
 	if (identity->keeps_root) {
 		log_error(log, "--otlp: spans are not sent by root on behalf of another user: not "

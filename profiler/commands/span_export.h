@@ -36,7 +36,7 @@
 /* Zero-initialised is closed. Does not move while it is open. */
 struct span_export {
 	struct otel_environment otel;
-	struct http_post *post; /* NULL: no collector was named */
+	struct http_post *post; /* NULL: no collector was named, or none is to be used */
 	int64_t patience_ms;
 	struct session *session; /* whose signals end the sending; NULL: none */
 	struct log *log;

@@ -365,6 +365,22 @@ start_receiver()
 	expect_line stderr "^Sent $(wc -l <want) spans "
 }
 
+@test "OTEL_SDK_DISABLED: nothing is sent, files are written" {
+	needs_schema
+	start_collector 200
+	OTEL_SDK_DISABLED=TRUE run_profile -gpu-only --strict -o out.profile --otlp out.jsonl --otlp "$url" \
+		"$workloads/launches" 10
+	expect_status 0
+	expect_line stderr '^No spans are sent: OTEL_SDK_DISABLED is true$'
+	expect_no_line stderr '^Sent '
+	expect_equal 'requests' "$(cat got/log got/*.jsonl 2>/dev/null | grep -c . || true)" 0
+	read_spans out.jsonl
+	expect_line spans '^kernels 10 '
+	OTEL_SDK_DISABLED=true run_command "$profile" --from out.profile --otlp env
+	expect_status 0
+	expect_line stderr '^No spans are sent: OTEL_SDK_DISABLED is true$'
+}
+
 @test "the environment says how a collector is reached" {
 	needs_schema
 	start_collector 200

@@ -73,7 +73,7 @@ sum_of()
 @test "names that cannot be made are refused in one line" {
 	run_profile -o 'cap.%r.profile' touch has_run
 	expect_status 125
-	expect_line stderr '^profile: -o: %r is the rank, but none of RANK, .* is set'
+	expect_line stderr '^profile: -o: %r is the rank, but none of RANK, .* is set; set RANK and WORLD_SIZE for each rank; '
 	for rank in ../x 1/2 -1 x 99999999; do
 		run_profile_of "$rank" -o 'cap.%r.profile' touch has_run
 		expect_status 125
@@ -160,7 +160,7 @@ sum_of()
 	expect_equal others "$(grep -vc '^\[rank 2\];' one.folded)" 0
 	run_profile --by rank -o none.folded true
 	expect_status 0
-	expect_line stderr '^profile: --by rank: none of RANK, .* was set, so there are no ranks$'
+	expect_line stderr '^profile: --by rank: none of RANK, .* was set, so there are no ranks; set RANK and WORLD_SIZE for each rank; under sudo use sudo -E$'
 	run_profile_of 5 -q --by rank -o run.folded "$workloads/launches" 10
 	expect_equal others "$(grep -vc '^\[rank 5\];' run.folded)" 0
 }
@@ -195,7 +195,7 @@ sum_of()
 	run_profile --from cap.0.profile none.profile same.profile cut.profile one.0.folded \
 		missing.profile cap.2.profile -o job.html
 	expect_status 125
-	expect_line stderr '^profile: none.profile has no rank'
+	expect_line stderr '^profile: none.profile has no rank, .*; set RANK and WORLD_SIZE for each rank; '
 	expect_line stderr '^profile: cap.0.profile and same.profile are both of rank 0$'
 	expect_line stderr '^profile: cut.profile ends early'
 	expect_line stderr '^profile: one.0.folded is neither a capture'

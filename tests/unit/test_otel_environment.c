@@ -9,6 +9,7 @@ static struct capture captured;
 
 static const char *const names[] = {"TRACEPARENT",
 				    "TRACESTATE",
+				    "OTEL_SDK_DISABLED",
 				    "OTEL_SERVICE_NAME",
 				    "OTEL_RESOURCE_ATTRIBUTES",
 				    "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -215,6 +216,32 @@ static void wrong_values_are_left_out(void **state)
 	assert_string_equal(captured.text, "");
 }
 
+static void it_may_be_disabled(void **state)
+{
+	static const struct {
+		const char *value;
+		bool disables, is_wrong;
+	} cases[] = {
+		{"true", true, false},   {"TRUE", true, false}, {"True", true, false},
+		{"false", false, false}, {"", false, false},    {"False", false, false},
+		{"1", false, true},      {"yes", false, true},  {"true ", false, true},
+	};
+
+	(void)state;
+	assert_false(otel_environment_disables(&logger));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bool disables;
+
+		setenv("OTEL_SDK_DISABLED", cases[i].value, 1);
+		capture_begin(&captured);
+		disables = otel_environment_disables(&logger);
+		capture_end(&captured);
+		assert_int_equal(disables, cases[i].disables);
+		assert_int_equal(strstr(captured.text, "neither true nor false") != NULL,
+				 cases[i].is_wrong);
+	}
+}
+
 static int end(void **state)
 {
 	(void)state;
@@ -229,7 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(attributes_of_the_resource), TEST(the_trace),
 		TEST(where_the_collector_is),     TEST(how_it_is_reached),
-		TEST(wrong_values_are_left_out),
+		TEST(wrong_values_are_left_out),  TEST(it_may_be_disabled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end);
