@@ -6,6 +6,7 @@
 #include <string.h>
 #include "cupti_trace/gpu_wire.h"
 #include "profiler/base/cuda_functions.h"
+#include "profiler/base/process_names.h"
 #include "profiler/base/saturate.h"
 #include "profiler/collect/proc_names.h"
 #include "profiler/profile/marks.h"
@@ -301,7 +302,8 @@ static void rename_process(struct collect *c, struct process *process, const cha
 	char text[256];
 	const char *name;
 
-	if (!comm[0] || (before && strcmp(before, comm) == 0))
+	if (!comm[0] || (before && strcmp(before, comm) == 0) ||
+	    (process->is_loaded && process_names_is_loader(comm)))
 		return;
 	snprintf(process->renamed, sizeof(process->renamed), "%s", comm);
 	if (!place_names_process(&c->place_names, process->id))
@@ -458,6 +460,16 @@ struct process *collect_find_process(struct collect *c, pid_t pid)
 	return process;
 }
 
+/* Notes the kernel's name of the program that a process runs. */
+static void set_program(struct collect *c, struct process *process, const char *comm)
+{
+	char loaded[PROCESS_COMM_BYTES];
+
+	process->is_loaded = process->visible_pid &&
+			     proc_names_loaded(collect_calls(c), process->pid, comm, loaded);
+	process->comm = collect_text(c, process->is_loaded ? loaded : comm);
+}
+
 struct process *collect_attach(struct collect *c, pid_t pid, const char *comm, uint32_t threads,
 			       uint64_t time_ns, uint64_t used_ns)
 {
@@ -470,7 +482,7 @@ struct process *collect_attach(struct collect *c, pid_t pid, const char *comm, u
 	process->began_ns = process->read_ns = time_ns;
 	process->threads = threads ? threads : 1;
 	process->charged_ns = used_ns;
-	process->comm = collect_text(c, comm);
+	set_program(c, process, comm);
 	return process;
 }
 
@@ -574,7 +586,7 @@ static struct process *on_exec(struct collect *c, struct process *old,
 		return NULL;
 	process->just_began = !c->loses_privileged;
 	if (event->comm[0])
-		process->comm = collect_text(c, event->comm);
+		set_program(c, process, event->comm);
 	cpu_time_exec(&c->cpu_time, old, process);
 	note_thread_begins(c, process, event->pid, event->time_ns);
 	return process;

@@ -1,42 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/collect/proc_names.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/collect/process_event.h"
+#include "profiler/base/process_names.h"
 #include "symbolize/proc_file.h"
 #include "symbolize/text.h"
 
 #define COMM_SIZE 64
 #define CMDLINE_MAX 4095 /* bytes read */
-
-/* Python's options that take their value as a separate argument. */
-static bool takes_value(const char *option)
-{
-	return strcmp(option, "-W") == 0 || strcmp(option, "-X") == 0 ||
-	       strcmp(option, "--check-hash-based-pycs") == 0;
-}
-
-/* An interpreter's script: the first argument that is not an option. */
-static const char *script_of(const char *cmdline, size_t length)
-{
-	const char *name = base_name(cmdline), *at = cmdline + strlen(cmdline) + 1;
-
-	if (!starts_with(name, "python"))
-		return NULL;
-	while (at < cmdline + length && *at == '-') {
-		bool skips_next = takes_value(at);
-
-		if (strcmp(at, "-c") == 0 || strcmp(at, "-m") == 0)
-			return NULL;
-		at += strlen(at) + 1;
-		if (skips_next && at < cmdline + length)
-			at += strlen(at) + 1;
-	}
-	return at < cmdline + length && *at ? base_name(at) : NULL;
-}
+#define NAME_BYTES 256   /* of a program; names are cut */
 
 /* A task's own name, or "". */
 static void read_comm(pid_t pid, pid_t tid, char out[COMM_SIZE])
@@ -67,12 +41,19 @@ static bool is_name_of(const char *comm, const char *path)
 	return strncmp(comm, base_name(path), PROCESS_COMM_BYTES - 1) == 0;
 }
 
+/* Copies what an interpreter or a loader runs, cut; "": nothing. */
+static void put_program(const struct process_names *names, char out[NAME_BYTES])
+{
+	snprintf(out, NAME_BYTES, "%.*s", (int)names->program_bytes,
+		 names->program ? names->program : "");
+}
+
 void proc_names_process(struct bounded_caller *calls, pid_t pid, const char *comm,
 			const char *program, char *out, size_t size)
 {
-	char read[COMM_SIZE], *cmdline = NULL;
 	bool is_new = comm && comm[0] && !(program && strcmp(comm, program) == 0);
-	const char *script = NULL;
+	struct process_names names = {.program = NULL};
+	char read[COMM_SIZE], script[NAME_BYTES], *cmdline = NULL;
 	size_t length;
 
 	if (!comm) {
@@ -80,11 +61,30 @@ void proc_names_process(struct bounded_caller *calls, pid_t pid, const char *com
 		comm = read;
 	}
 	if (proc_file_read(calls, pid, "cmdline", CMDLINE_MAX, &cmdline, &length) == 0)
-		script = script_of(cmdline, length);
-	if (script && is_new && !is_name_of(comm, cmdline) && !is_name_of(comm, script))
-		script = NULL;
-	put_name(script ? script : comm, "process", pid, out, size);
+		process_names_find(&names, comm, "", cmdline, length, false);
+	put_program(&names, script);
+	if (script[0] && is_new && !is_name_of(comm, cmdline) && !is_name_of(comm, script))
+		script[0] = '\0';
+	put_name(script[0] ? script : comm, "process", pid, out, size);
 	free(cmdline);
+}
+
+bool proc_names_loaded(struct bounded_caller *calls, pid_t pid, const char *comm,
+		       char out[PROCESS_COMM_BYTES])
+{
+	struct process_names names = {.program = NULL};
+	char program[NAME_BYTES], *cmdline;
+	size_t length;
+
+	if (!process_names_is_loader(comm) ||
+	    proc_file_read(calls, pid, "cmdline", CMDLINE_MAX, &cmdline, &length) != 0)
+		return false;
+	if (is_name_of(comm, cmdline)) /* else it runs another program by now */
+		process_names_find(&names, comm, "", cmdline, length, false);
+	put_program(&names, program);
+	snprintf(out, PROCESS_COMM_BYTES, "%.*s", PROCESS_COMM_BYTES - 1, program);
+	free(cmdline);
+	return out[0] != '\0';
 }
 
 void proc_names_thread(pid_t pid, pid_t tid, const char *comm, const char *earlier, char *out,

@@ -3,15 +3,18 @@
 #ifndef PROFILER_COLLECT_PROC_NAMES_H
 #define PROFILER_COLLECT_PROC_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include "profiler/collect/process_event.h"
 #include "symbolize/bounded_call.h"
 
 /*
- * "train.py 4711": the script of an interpreter, else the kernel's name of the process. `comm`:
- * that name if it is known, or NULL; `program`: what it was when the program began, or NULL. One
- * that renamed itself has its own name in place of its script's. "[process 4711]" if it is gone and
- * has no name. `calls` reads the arguments; if they do not come in time, the name omits them.
+ * "train.py 4711": the script or module of an interpreter, or the program of a dynamic loader
+ * (process_names.h), else the kernel's name of the process. `comm`: that name if it is known, or
+ * NULL; `program`: what it was when the program began, or NULL. One that renamed itself has its own
+ * name in place of its script's. "[process 4711]" if it is gone and has no name. `calls` reads the
+ * arguments; if they do not come in time, the name omits them.
  */
 void proc_names_process(struct bounded_caller *calls, pid_t pid, const char *comm,
 			const char *program, char *out, size_t size);
@@ -22,5 +25,12 @@ void proc_names_process(struct bounded_caller *calls, pid_t pid, const char *com
  */
 void proc_names_thread(pid_t pid, pid_t tid, const char *comm, const char *earlier, char *out,
 		       size_t size);
+
+/*
+ * Where `comm`, the kernel's name of a process, is a dynamic loader's, puts the name that the
+ * kernel gives to the program that the loader runs. False: another program, or none.
+ */
+bool proc_names_loaded(struct bounded_caller *calls, pid_t pid, const char *comm,
+		       char out[PROCESS_COMM_BYTES]);
 
 #endif

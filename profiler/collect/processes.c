@@ -196,6 +196,7 @@ struct process *processes_fork(struct processes *p, const struct process *parent
 		return NULL;
 	process->is_ours = parent->is_ours;
 	process->comm = parent->comm;
+	process->is_loaded = parent->is_loaded;
 	memcpy(process->renamed, parent->renamed, sizeof(process->renamed));
 	process->python = parent->python;
 	return enter(p, process, time_ns);

@@ -76,6 +76,7 @@ struct process {
 	uint64_t read_ns;    /* when that was known last */
 	bool has_executed;   /* its pid was another program's before */
 	bool runs_on;        /* after the command */
+	bool is_loaded;      /* `comm` is the program's that a dynamic loader runs */
 
 	struct process *next;   /* in the table's list of ended processes */
 	struct process *before; /* that had the same pid, and has ended */

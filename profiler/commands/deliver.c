@@ -117,6 +117,11 @@ static void explain_open(struct log *log, const struct identity *identity, const
 			  "cannot write %s: the folder %s does not exist; make it (mkdir -p), or "
 			  "choose another file with -o",
 			  path, folder);
+	else if (path[0] != '/' && !getcwd(folder, sizeof(folder)) && errno == ENOENT)
+		log_error(log,
+			  "cannot write %s: the current folder has been deleted; change to another "
+			  "one (cd), or choose a file with -o that begins with /",
+			  path);
 	else if (identity->other && (err == -EACCES || err == -EPERM))
 		log_error(log,
 			  "cannot write %s as %s: %s; choose a file that this user may write with "

@@ -98,8 +98,12 @@ static int create(struct output *output)
 {
 	const struct stat *old = &output->old;
 	struct stat st;
-	int fd = create_unnamed(output);
+	int fd;
 
+	/* a folder that was deleted may take a file without a name, and then no name for it */
+	if (fstat(output->folder, &st) == 0 && st.st_nlink == 0)
+		return -ENOENT;
+	fd = create_unnamed(output);
 	if (fd == -EOPNOTSUPP)
 		fd = create_named(output);
 	if (fd < 0)

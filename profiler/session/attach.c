@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-#include "profiler/session/process_names.h"
+#include "profiler/base/process_names.h"
 #include "symbolize/proc_file.h"
 #include "symbolize/text.h"
 

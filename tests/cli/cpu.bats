@@ -351,6 +351,27 @@ expect_newest_names()
 	expect_no_line out.folded ';renamed [0-9]+;.*;work[ ;]'
 }
 
+@test "processes are called what the dynamic loader, or Python by -m or from an archive, runs" {
+	needs_root
+	local loader
+
+	loader=$(readelf -l "$profile" | sed -n 's/.*interpreter: \(.*\)]$/\1/p')
+	run_profile -cpu-only -F 997 --by process -o out.folded "$loader" "$workloads/renamed"
+	expect_status 0
+	expect_line out.folded '^renamed [0-9]+;'
+	expect_no_line out.folded '^ld-'
+	needs_command python3
+	mkdir -p pkg
+	echo 'sum(range(10**7))' >pkg/__main__.py
+	python3 -m zipapp pkg -o app.pyz
+	run_profile -cpu-only -F 997 --by process -o out.folded "$(python3 -c 'import sys; print(sys.executable)')" -m pkg
+	expect_status 0
+	expect_line out.folded '^pkg [0-9]+;'
+	run_profile -cpu-only -F 997 --by process -o out.folded "$(python3 -c 'import sys; print(sys.executable)')" app.pyz
+	expect_status 0
+	expect_line out.folded '^app\.pyz [0-9]+;'
+}
+
 @test "threads and processes that are renamed" {
 	run_profile -cpu-only -F 997 --by process,thread -o out.folded -o out.profile "$workloads/renamed"
 	expect_status 0

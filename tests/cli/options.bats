@@ -381,6 +381,15 @@ as_nobody()
 	expect_line stderr '^profile: loading eBPF programs is not permitted; .* Going on with '
 }
 
+@test "125: an output in a deleted folder is found before the command runs" {
+	needs_root
+	mkdir gone
+	run_command sh -c 'cd gone && rmdir ../gone && exec "$@"' sh "$profile" -o out.folded touch "$PWD/has_run"
+	expect_status 125
+	expect stderr <<<'profile: cannot write out.folded: the current folder has been deleted; change to another one (cd), or choose a file with -o that begins with /'
+	expect_no_file has_run
+}
+
 @test "125: an unwritable output is found before the command runs" {
 	needs_root
 	run_profile -o no/such/folder/out.folded touch has_run

@@ -164,6 +164,12 @@ static void an_interpreter_is_its_script(void **state)
 	NAME("t;r\n.py", "python", "a;b/t;r\n.py");
 	NAME("train.py", "python3", "-W", "ignore", "-X", "dev", "-O", "train.py");
 	NAME_WITH("python3", "train.py", "python3", "train.py");
+	NAME("pkg.serve", "python3", "-u", "-m", "pkg.serve", "x.py");
+	NAME("app.pyz", "python3", "dist/app.pyz");
+	NAME("train.sh", "bash", "train.sh");
+	NAME("app", "/lib64/ld-linux-x86-64.so.2", "--library-path", "lib", "./app");
+	NAME_WITH("ld-linux-x86-64", "app", "/lib64/ld-linux-x86-64.so.2", "./app");
+	NAME_WITH("renamed", "renamed", "/lib64/ld-linux-x86-64.so.2", "./app");
 	/* the kernel's name is the script's, cut */
 	NAME_WITH("a_script_of_lon", "a_script_of_long_name.py", "/usr/bin/python3",
 		  "./a_script_of_long_name.py");
@@ -171,12 +177,41 @@ static void an_interpreter_is_its_script(void **state)
 	NAME_WITH("trainer", "trainer", "python3", "train.py");
 	/* no script: the name of the program */
 	NAME("exe", "python3", "-c", "print(1)");
-	NAME("exe", "python3", "-u", "-m", "module", "x.py");
 	NAME("exe", "python3");
 	NAME("exe", "python3", "-W");
 	NAME("exe", "python3", "");
-	NAME("exe", "bash", "train.sh");
+	NAME("exe", "bash", "-c", "train.sh");
+	NAME("exe", "./app", "train.py");
 	NAME_WITH("python3", "python3", "python3", "-c", "print(1)");
+}
+
+/* What the kernel had called the program of a dynamic loader; "": it is none. */
+static void expect_loaded(const char *want, const char *comm, const char *const *argv)
+{
+	pid_t pid = start(argv);
+	char got[PROCESS_COMM_BYTES] = "";
+	bool is_loaded = proc_names_loaded(NULL, pid, comm, got);
+
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_string_equal(is_loaded ? got : "", want);
+}
+
+#define LOADED(comm, want, ...) expect_loaded(want, comm, (const char *const[]){__VA_ARGS__, NULL})
+
+static void a_loader_is_its_program(void **state)
+{
+	char none[PROCESS_COMM_BYTES];
+
+	(void)state;
+	assert_false(proc_names_loaded(NULL, NOBODY, "ld.so", none));
+	if (getenv("UNDER_VALGRIND"))
+		SKIP("valgrind runs no program under another's name");
+	LOADED("ld-linux-x86-64", "app", "/lib64/ld-linux-x86-64.so.2", "./app");
+	LOADED("ld.so", "a_program_of_lo", "ld.so", "bin/a_program_of_long_name");
+	LOADED("ld.so", "", "ld.so", "--list");
+	LOADED("app", "", "ld.so", "./app");
+	LOADED("ld-linux-x86-64", "", "python3", "train.py"); /* it runs another program by now */
 }
 
 static void a_long_name_is_cut(void **state)
@@ -205,6 +240,7 @@ int main(void)
 		cmocka_unit_test(a_name_ends_with_its_line),
 		cmocka_unit_test(unknown_devices_have_their_number),
 		cmocka_unit_test(an_interpreter_is_its_script),
+		cmocka_unit_test(a_loader_is_its_program),
 		cmocka_unit_test(a_long_name_is_cut),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The names by which people know a process. */
 #include "unit.h"
-#include "profiler/session/process_names.h"
+#include "profiler/base/process_names.h"
 
 /* The names of a command line whose arguments end with '|', with commas between. */
 static const char *names_of(const char *comm, const char *exe, const char *arguments,
@@ -55,6 +55,16 @@ static void scripts_and_modules(void **state)
 		{"./app|train.py|", "app,./app"},
 		{"build/app|", "app,build/app"},
 		{"sudo|python3|x.py|", "sudo"},
+		{"ld-linux-x86-64.so.2|./app|-v|", "ld-linux-x86-64.so.2,app,./app"},
+		{"ld-linux-aarch64.so.1|--preload|a.so|--argv0|x|/a/app|",
+		 "ld-linux-aarch64.so.1,app"},
+		{"ld-musl-x86_64.so.1|--library-path=/a|--|/a/app|", "ld-musl-x86_64.so.1,app"},
+		{"ld.so|--inhibit-cache|/usr/bin/python3|-m|pkg.serve|", "ld.so,python3,pkg.serve"},
+		{"ld.so|/lib/ld.so|./app|", "ld.so,ld.so,app,./app"},
+		{"ld.so|ld.so|a/ld.so|a/ld.so|a/app|", "ld.so,ld.so,ld.so,a/ld.so,ld.so,a/ld.so"},
+		{"ld.so|--list|", "ld.so"},
+		{"ld.so|--audit|", "ld.so"},
+		{"ld.gold|a.o|", "ld.gold"},
 		{"", ""},
 		{"||", ""},
 		{"python3||x.py|", "python3"},
@@ -68,6 +78,43 @@ static void scripts_and_modules(void **state)
 
 		if (strcmp(names, cases[i][1]) != 0)
 			fail_msg("'%s': %s, not %s", cases[i][0], names, cases[i][1]);
+	}
+}
+
+/* What the process runs, as the process is called. */
+static void the_best_name(void **state)
+{
+	static const char *const cases[][2] = {
+		{"python3|-u|exp/train.py|", "train.py"},
+		{"python3|-m|pkg.serve|", "pkg.serve"},
+		{"python3|dist/app.pyz|", "app.pyz"},
+		{"python3|src/app//|x|", "app"},
+		{"python3|.|", ""},
+		{"python3|../|", ""},
+		{"python3|/|", ""},
+		{"python3|-c|code|", ""},
+		{"python3|.hidden|", ".hidden"},
+		{"ld.so|./app|", "app"},
+		{"ld.so|python3|x.py|", "x.py"},
+		{"ld.so|python3|-c|code|", "python3"},
+		{"ld.so|", ""},
+		{"./app|x.py|", ""},
+		{"", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct process_names names;
+		char line[64], *got;
+
+		snprintf(line, sizeof(line), "%s", cases[i][0]);
+		for (char *c = line; *c; c++)
+			*c = *c == '|' ? '\0' : *c;
+		process_names_find(&names, "", "", line, strlen(cases[i][0]), false);
+		got = strndup(names.program ? names.program : "", names.program_bytes);
+		if (strcmp(got, cases[i][1]) != 0)
+			fail_msg("'%s': '%s', not '%s'", cases[i][0], got, cases[i][1]);
+		free(got);
 	}
 }
 
@@ -104,6 +151,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scripts_and_modules),
+		cmocka_unit_test(the_best_name),
 		cmocka_unit_test(titles_are_whole),
 		cmocka_unit_test(absolute_paths_are_for_those_who_ask),
 	};

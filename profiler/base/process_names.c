@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "profiler/session/process_names.h"
+#include "profiler/base/process_names.h"
 
 #include <string.h>
 #include "symbolize/text.h"
@@ -12,7 +12,7 @@ static const struct interpreter {
 	const char *with_value;     /* letters of options whose value may be the next argument */
 	const char *module;         /* the letter of the option with a module or a file; "": none */
 	const char *inline_code;    /* letters of options that have the code itself */
-	const char *long_values[6]; /* long options whose value is the next argument */
+	const char *long_values[7]; /* long options whose value is the next argument */
 } interpreters[] = {
 	{"python", "WXQ", "m", "c", {"--check-hash-based-pycs"}},
 	{"pypy", "WXQ", "m", "c", {NULL}},
@@ -35,9 +35,31 @@ static const struct interpreter {
 	 {"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules"}},
 };
 
+/* As an interpreter: options of glibc's and musl's. */
+static const struct interpreter loader = {
+	.with_value = "",
+	.module = "",
+	.inline_code = "",
+	.long_values = {"--library-path", "--preload", "--argv0", "--audit", "--inhibit-rpath",
+			"--glibc-hwcaps-prepend", "--glibc-hwcaps-mask"},
+};
+
+/* "ld-linux-x86-64.so.2", "ld64.so.2", "ld-musl-x86_64.so.1", "ld.so", "ld-2.31.so" */
+bool process_names_is_loader(const char *name)
+{
+	const char *const starts[] = {"ld-linux", "ld64.so", "ld-musl-", "ld.so", "ld-2."};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (starts_with(name, starts[i]))
+			return true;
+	return false;
+}
+
 /* "python3.13", "perl5.36.0", "python3-dbg" */
 static const struct interpreter *interpreter_named(const char *name)
 {
+	if (process_names_is_loader(name))
+		return &loader;
 	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++) {
 		size_t length = strlen(interpreters[i].name);
 
@@ -115,6 +137,22 @@ static void add(struct process_names *names, const char *text, bool whole)
 		names->list[names->count++] = text;
 }
 
+/* Takes its last component as what the process runs. A folder (python3 app/) may end with '/'. */
+static void set_program(struct process_names *names, const char *path)
+{
+	size_t end = strlen(path), at;
+
+	while (end > 0 && path[end - 1] == '/')
+		end--;
+	at = end;
+	while (at > 0 && path[at - 1] != '/')
+		at--;
+	names->program = path + at;
+	names->program_bytes = end - at;
+	if (end == at || strspn(path + at, ".") >= end - at) /* "/", ".", "..": no name */
+		names->program = NULL;
+}
+
 /* Whether a text is the absolute path of the program, and no title that begins like one. */
 static bool is_path(const char *text, const char *comm, const char *exe)
 {
@@ -128,14 +166,21 @@ void process_names_find(struct process_names *names, const char *comm, const cha
 			const char *cmdline, size_t size, bool with_paths)
 {
 	const struct interpreter *interpreter;
-	const char *script;
+	const char *argument = cmdline;
 
 	names->count = 0;
+	names->program = NULL;
+	names->program_bytes = 0;
 	if (size == 0)
 		return;
 	add(names, cmdline, with_paths || !is_path(cmdline, comm, exe));
 	interpreter = interpreter_named(base_name(cmdline) + (cmdline[0] == '-'));
-	script = interpreter ? find_script(interpreter, cmdline, cmdline + size) : NULL;
-	if (script)
-		add(names, script, with_paths || script[0] != '/');
+	while (interpreter && names->count + 2 <= PROCESS_NAMES_MAX &&
+	       (argument = find_script(interpreter, argument, cmdline + size))) {
+		add(names, argument, with_paths || argument[0] != '/');
+		set_program(names, argument);
+		/* a loader may run an interpreter */
+		interpreter =
+			interpreter == &loader ? interpreter_named(base_name(argument)) : NULL;
+	}
 }
