@@ -9,7 +9,6 @@ export const WORK_KERNEL = 0,
 const COLLECTIVE = /^(\[GPU_Kernel\])?(void )?nccl/i,
 	COPY = /^\[GPU_(Memcpy|Memset|UVM)/;
 export const MOST_AT_ONCE = 8; // and more
-export const COLUMNS_BESIDE = 3;
 
 // By frame, what kind of work it is.
 export function worksOfFrames(frames) {
@@ -148,19 +147,14 @@ export function sumBusy(store, lanes, from, to, workOf, passes = null) {
 	};
 }
 
-// By column of a chart of [from, to), the share of time in which it was busy: of the time of the
-// column and of those beside it. Steps about as long as a column would draw a pattern of their own.
+// By column of a chart of [from, to), the share of its time in which it was busy, exactly.
 export function busyColumns(measure, from, to, width) {
 	const scale = (to - from) / width;
 
-	return Float64Array.from({length: width}, (_, x) => {
-		const first = Math.max(x - COLUMNS_BESIDE, 0),
-			end = Math.min(x + COLUMNS_BESIDE + 1, width);
-
-		return (
-			measure.overlap(from + first * scale, from + end * scale) / ((end - first) * scale)
-		);
-	});
+	return Float64Array.from(
+		{length: width},
+		(_, x) => measure.overlap(from + x * scale, from + (x + 1) * scale) / scale,
+	);
 }
 
 // The longest gaps {start, end}, as positions, the longest first.
