@@ -484,26 +484,35 @@ function resize() {
 
 // ---- search ----
 
+// Returns null for a text that is no regular expression.
+function expressionOf(text) {
+	try {
+		return new RegExp(text, 'iu');
+	} catch {
+		return null;
+	}
+}
+
+const isKind = (text) => text.toLowerCase().startsWith('kind:');
+
 // Whether a name matches: a regular expression; as plain text if it is none; "kind:" a kind.
 function nameMatcher(text) {
 	const lower = text.toLowerCase();
 
-	if (lower.startsWith('kind:'))
+	if (isKind(text))
 		return (name) => data.kinds[name[2]][1].toLowerCase().includes(lower.slice(5).trim());
-	try {
-		const expression = new RegExp(text, 'iu');
+	const expression = expressionOf(text);
 
+	if (expression)
 		return (name) => expression.test(name[0]);
-	} catch {
-		return (name) => name[0].toLowerCase().includes(lower);
-	}
+	return (name) => name[0].toLowerCase().includes(lower);
 }
 
 // The same of a box. In a comparison the legend has kinds of changes, and so has "kind:".
 function matcher(text) {
 	const lower = text.toLowerCase();
 
-	if (data.changes && lower.startsWith('kind:'))
+	if (data.changes && isKind(text))
 		return (box) => changeOf(box).kind[1].includes(lower.slice(5).trim());
 	const found = data.names.map(nameMatcher(text));
 
@@ -563,7 +572,10 @@ function showResult() {
 
 	if (zoom)
 		text += `; here ${shareText(here.ns, total[zoom])}`;
-	panel.result.textContent = all.frames ? text : 'nothing found';
+	const isText = !isKind(query) && !expressionOf(query);
+
+	panel.result.textContent = (isText ? 'read as text, no regular expression: ' : '') +
+		(all.frames ? text : 'nothing found');
 }
 
 // ---- details ----
@@ -685,7 +697,8 @@ function makePanel() {
 	const body = makeHtml(frame, 'div', {className: 'panel'});
 	const input = makeHtml(body, 'input', {
 		type: 'search', placeholder: 'Search ( / )', spellcheck: false, autocomplete: 'off',
-		title: 'A regular expression, or kind:NAME for a kind of the legend. Escape clears it.'});
+		title: 'A regular expression, or kind:NAME for a kind of the legend. ' +
+			'Enter leaves it as it is, Escape clears it.'});
 	const reset = makeHtml(body, 'button', {
 		type: 'button', textContent: 'Reset', title: 'Show everything (Escape)'});
 
@@ -809,6 +822,8 @@ function onKey(event) {
 		panel.input.select();
 	} else if (event.key === 'Escape') {
 		escape();
+		panel.input.blur();
+	} else if (isTyping && event.key === 'Enter' && !event.isComposing) {
 		panel.input.blur();
 	} else if (isTyping || event.ctrlKey || event.altKey || event.metaKey) {
 		return;
