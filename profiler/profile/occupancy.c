@@ -102,6 +102,22 @@ static double idle_in_tail(const struct occupancy *o)
 	return 1 - waves / all;
 }
 
+/* The part of all lanes of a block's warps that have no thread. */
+static double idle_lanes(const struct occupancy *o)
+{
+	uint64_t lanes = round_up(o->block_threads, WARP);
+
+	return (double)(lanes - o->block_threads) / (double)lanes;
+}
+
+/* Returns which launch would occupy more multiprocessors: a block of one warp cannot be divided. */
+static const char *more_blocks(const struct occupancy *o)
+{
+	if (o->block_threads > WARP)
+		return "more or smaller blocks";
+	return o->block_threads == WARP ? "more blocks" : "more blocks, each of 32 threads or more";
+}
+
 const char *occupancy_advice(const struct occupancy *o, char text[OCCUPANCY_ADVICE_BYTES])
 {
 	char limits[OCCUPANCY_LIMITS_BYTES];
@@ -112,15 +128,15 @@ const char *occupancy_advice(const struct occupancy *o, char text[OCCUPANCY_ADVI
 		return text;
 	if (o->blocks < o->multiprocessors)
 		snprintf(text, OCCUPANCY_ADVICE_BYTES,
-			 "%" PRIu64 " of %" PRIu32 " multiprocessors have no block: launch more "
-			 "or smaller blocks",
-			 o->multiprocessors - o->blocks, o->multiprocessors);
-	else if (o->blocks > o->at_once && idle_in_tail(o) >= 0.2)
+			 "%" PRIu64 " of %" PRIu32 " multiprocessors have no block: launch %s",
+			 o->multiprocessors - o->blocks, o->multiprocessors, more_blocks(o));
+	else if (o->blocks > o->at_once && idle_in_tail(o) >= 0.2 &&
+		 idle_in_tail(o) >= idle_lanes(o))
 		snprintf(text, OCCUPANCY_ADVICE_BYTES,
 			 "the last wave has %" PRIu64 " of %" PRIu64 " blocks, so %.0f %% of the "
 			 "GPU idles: fit the grid to whole waves",
 			 occupancy_tail(o), o->at_once, 100 * idle_in_tail(o));
-	else if ((double)o->block_threads <= 0.75 * (double)lanes)
+	else if (idle_lanes(o) >= 0.25)
 		snprintf(text, OCCUPANCY_ADVICE_BYTES,
 			 "%" PRIu64 " of the %" PRIu64 " threads of a block's warps do nothing: "
 			 "use a multiple of %u threads",

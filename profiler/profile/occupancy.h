@@ -58,8 +58,9 @@ static inline uint64_t occupancy_tail(const struct occupancy *o)
 const char *occupancy_limits_text(unsigned int limits, char text[OCCUPANCY_LIMITS_BYTES]);
 
 /*
- * What another launch shape would gain, the most important thing alone, as a sentence without its
- * full stop; "": nothing, by these numbers.
+ * Returns what another launch shape would gain, the most important thing alone, as a sentence
+ * without its full stop; "": nothing, by these numbers. Blocks of up to a warp are never to be
+ * smaller.
  */
 #define OCCUPANCY_ADVICE_BYTES 192
 const char *occupancy_advice(const struct occupancy *o, char text[OCCUPANCY_ADVICE_BYTES]);

@@ -97,6 +97,36 @@ static void advises(void **state)
 	assert_string_equal(occupancy_advice(&o, text), "");
 }
 
+/* Blocks of a warp cannot be divided, and smaller ones have threads that do nothing. */
+static void never_advises_blocks_of_less_than_a_warp(void **state)
+{
+	static const struct {
+		uint32_t blocks, threads;
+		const char *advice;
+	} launches[] = {
+		{1, 1,
+		 "131 of 132 multiprocessors have no block: launch more blocks, each of 32 threads "
+		 "or more"},
+		{131, 31,
+		 "1 of 132 multiprocessors have no block: launch more blocks, each of 32 threads "
+		 "or more"},
+		{2, 32, "130 of 132 multiprocessors have no block: launch more blocks"},
+		{2, 33, "130 of 132 multiprocessors have no block: launch more or smaller blocks"},
+		/* more than one wave: idle threads of warps cost more than its tail */
+		{132 * 32 + 1, 1,
+		 "31 of the 32 threads of a block's warps do nothing: use a multiple of 32 "
+		 "threads"},
+	};
+	char text[OCCUPANCY_ADVICE_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]); i++) {
+		struct occupancy o = of(launches[i].blocks, launches[i].threads, 32, 0);
+
+		assert_string_equal(occupancy_advice(&o, text), launches[i].advice);
+	}
+}
+
 #ifdef HAS_HEADER
 static void agrees_with_nvidias_header(void **state)
 {
@@ -171,6 +201,7 @@ int main(void)
 		cmocka_unit_test(agrees_with_calculations_by_hand),
 		cmocka_unit_test(numbers_of_programs_overflow_nothing),
 		cmocka_unit_test(advises),
+		cmocka_unit_test(never_advises_blocks_of_less_than_a_warp),
 #ifdef HAS_HEADER
 		cmocka_unit_test(agrees_with_nvidias_header),
 #endif
