@@ -950,8 +950,11 @@ test("draw: boxes cover the row, small ones are one", () => {
 	]);
 	const {tree, weights} = everything(profile),
 		graph = makeCallees(tree, weights, null);
-	const {boxes} = layOut(graph, 0, 0, 10000, 1000, 400),
+	const {boxes, narrow} = layOut(graph, 0, 0, 10000, 1000, 400),
 		rows = indexRows(boxes);
+
+	assert.equal(narrow.count, 1000);
+	assert.ok(Math.abs(narrow.part - 1000) < 1e-6);
 
 	assert.equal(rows.length, 3);
 	assert.deepEqual(
@@ -967,6 +970,18 @@ test("draw: boxes cover the row, small ones are one", () => {
 	const zoomed = layOut(graph, 0, 9000, 10000, 1000, 400);
 
 	assert.equal(indexRows(zoomed.boxes)[2].length, 1000);
+	assert.deepEqual(zoomed.narrow, {count: 0, part: 0});
+	// what is inside a small frame is part of it
+	const deep = everything(
+		profileOf([
+			[["main", "tiny", "inner", "innermost"], 0, 1],
+			[["main", "big"], 0, 9999],
+		]),
+	);
+	const {narrow: outermost} = layOut(makeCallees(deep.tree, deep.weights, null), 0, 0, 10000, 100, 9);
+
+	assert.equal(outermost.count, 1);
+	assert.ok(Math.abs(outermost.part - 1) < 1e-6);
 	assert.equal(ancestor(graph, 2, 1), 1);
 	assert.equal(ancestor(graph, 2, 50), 0);
 });

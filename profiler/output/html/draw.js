@@ -67,11 +67,13 @@ export function ancestor(graph, node, levels) {
 
 // Boxes {node, x, width, row} within the range [from, to] of time, as wide as `width` pixels in
 // all; row 0 is `top`'s. Small ones in a row are one, with node -1. `hidden`: levels that are deeper
-// than `rows`. Nothing is shown inside nodes that are closed.
+// than `rows`. `narrow`: how many frames are in small ones, and their part of the range; what is
+// inside a small frame is not counted again. Nothing is shown inside nodes that are closed.
 export function layOut(graph, top, from, to, width, rows, isClosed = () => false) {
 	const boxes = [],
 		stack = [top];
 	const scale = to > from ? width / (to - from) : 0;
+	const narrow = {count: 0, part: 0};
 	let hidden = 0;
 
 	while (stack.length > 0) {
@@ -99,7 +101,14 @@ export function layOut(graph, top, from, to, width, rows, isClosed = () => false
 			if (right - left >= SMALLEST) {
 				stack.push(child);
 				small = null;
-			} else if (small) {
+				continue;
+			}
+			// one that the range cuts is narrow only if it is so as a whole
+			if (graph.total[child] * scale < SMALLEST) {
+				narrow.count++;
+				narrow.part += (right - left) / scale;
+			}
+			if (small) {
 				small.width = right - small.x;
 			} else {
 				small = {node: -1, x: left, width: right - left, row: row + 1};
@@ -107,7 +116,7 @@ export function layOut(graph, top, from, to, width, rows, isClosed = () => false
 			}
 		}
 	}
-	return {boxes, hidden};
+	return {boxes, hidden, narrow};
 }
 
 // Boxes by row, from left to right, for finding what is under the pointer.

@@ -9,6 +9,7 @@ import {makeCallers} from "./callers.js";
 import {
 	ANCESTORS,
 	ROWS_MAX,
+	SMALLEST,
 	ancestor,
 	boxAt,
 	indexRows,
@@ -67,7 +68,8 @@ export function makeFlameView(app) {
 		rows = [],
 		rowCount = 1,
 		layoutKey = "",
-		hidden = 0;
+		hidden = 0,
+		narrow = {count: 0, part: 0};
 	let drawing = false,
 		scrollKey = "";
 	const hasIdleThreads = frames.name.map(name => name.startsWith("[idle threads"));
@@ -235,7 +237,7 @@ export function makeFlameView(app) {
 
 		if (width === 0) return;
 		if (key !== layoutKey) {
-			({boxes, hidden} = layOut(
+			({boxes, hidden, narrow} = layOut(
 				graph,
 				top,
 				from,
@@ -274,6 +276,11 @@ export function makeFlameView(app) {
 				app.state.inverted
 					? "more callers further in: zoom in to see them"
 					: `${plural(hidden, "level")} further in: zoom in to see ${hidden === 1 ? "it" : "them"}`,
+			);
+		if (narrow.count > 0)
+			texts.push(
+				`${plural(narrow.count, "frame")} narrower than ${SMALLEST} pixels: ` +
+					`${app.amount(narrow.part)}, zoom in to see ${narrow.count === 1 ? "it" : "them"}`,
 			);
 		deeper.textContent = texts.join(" · ");
 		deeper.hidden = texts.length === 0;
