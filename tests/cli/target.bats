@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the profiled command can notice of the profiler: only three variables. And its identity.
+# What the profiled command can notice of the profiler: only four variables. And its identity.
 
 load helpers
 
@@ -40,13 +40,13 @@ self_as_is()
 	diff expected got
 }
 
-@test "merged: the command sees three more variables and no other difference" {
+@test "merged: the command sees four more variables and no other difference" {
 	self_as_is
 	in_odd_surroundings "$profile" -q -o ../out.folded \
 		"$workloads/exits" self one '' 'two words' >got
 	expect_equal 'variables of ours' "$(grep -cE \
-		'^environment (CUDA_INJECTION64_PATH=/|PROFILE_PIPE=/|PROFILE_STACKS=1)' got)" 3
-	grep -vE '^environment (CUDA_INJECTION64_PATH|PROFILE_PIPE|PROFILE_STACKS)=' got | diff expected -
+		'^environment (CUDA_INJECTION64_PATH=/|PROFILE_PIPE=/|PROFILE_STACKS=1|PROFILE_DEVICES=1)' got)" 4
+	grep -vE '^environment (CUDA_INJECTION64_PATH|PROFILE_PIPE|PROFILE_STACKS|PROFILE_DEVICES)=' got | diff expected -
 }
 
 @test "stdin, stdout and stderr are the command's own" {
