@@ -45,6 +45,19 @@ struct labels {
 	const char *name, *value;   /* one more; name: NULL: none */
 };
 
+/* Returns those of work on a device of a process, which is a place in the list. */
+static struct labels labels_of(const struct metrics *m, const struct devices *devices,
+			       uint32_t process, uint32_t device, const char *name,
+			       const char *value)
+{
+	return (struct labels){.process = &m->processes[process],
+			       .device = device,
+			       .has_device = true,
+			       .found = find_device(m, devices, process, device),
+			       .name = name,
+			       .value = value};
+}
+
 static void put_labels(FILE *out, const struct labels *l)
 {
 	char uuid[DEVICE_UUID_BYTES];
@@ -120,12 +133,7 @@ static void put_histogram(FILE *out, const char *name, const struct labels *l,
 static struct labels labels_of_kernel(const struct metrics *m, const struct devices *devices,
 				      const struct metrics_kernel *k)
 {
-	return (struct labels){&m->processes[k->process],
-			       k->device,
-			       true,
-			       find_device(m, devices, k->process, k->device),
-			       "kernel",
-			       k->name};
+	return labels_of(m, devices, k->process, k->device, "kernel", k->name);
 }
 
 static void put_kernels(FILE *out, const struct metrics *m, const struct devices *devices)
@@ -176,12 +184,7 @@ static bool has_bytes(const struct metrics_work *w)
 static struct labels labels_of_work(const struct metrics *m, const struct devices *devices,
 				    const struct metrics_work *w)
 {
-	return (struct labels){&m->processes[w->process],
-			       w->device,
-			       true,
-			       find_device(m, devices, w->process, w->device),
-			       "operation",
-			       work_word(w->work)};
+	return labels_of(m, devices, w->process, w->device, "operation", work_word(w->work));
 }
 
 static void put_works(FILE *out, const struct metrics *m, const struct devices *devices)
