@@ -28,7 +28,7 @@
 	"RANK, OMPI_COMM_WORLD_RANK, PMI_RANK, PMIX_RANK, " \
 	"FLUX_TASK_RANK, SLURM_PROCID, JOB_COMPLETION_INDEX"
 
-/* What to do where none of them is set, as the end of a message. */
+/* Ends a message that none of these variables is set. */
 #define JOB_RANK_ADVICE "set RANK and WORLD_SIZE for each rank; under sudo use sudo -E"
 
 struct job_rank {

@@ -22,9 +22,9 @@ struct process_names {
 	const char *list[PROCESS_NAMES_MAX]; /* in the command line */
 	uint32_t count;
 	/*
-	 * What an interpreter or a dynamic loader runs, the best of the names: `program_bytes`
-	 * bytes in the command line, without folders. NULL: the process is neither, or runs what
-	 * has no name.
+	 * The best name: that of the program which an interpreter or a dynamic loader runs. It
+	 * has `program_bytes` bytes in the command line, and no folders. NULL: the process is
+	 * neither, or its program has no name.
 	 */
 	const char *program;
 	size_t program_bytes;

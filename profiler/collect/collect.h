@@ -91,7 +91,7 @@
 #ifndef COLLECT_TARGET_BYTES
 #define COLLECT_TARGET_BYTES (128u << 20)
 #endif
-/* Of these, names of threads and processes that replace others. */
+/* Limits the part of these bytes that new names of threads and processes take. */
 #ifndef COLLECT_RENAME_BYTES
 #define COLLECT_RENAME_BYTES (4u << 20)
 #endif

@@ -27,8 +27,8 @@ void proc_names_thread(pid_t pid, pid_t tid, const char *comm, const char *earli
 		       size_t size);
 
 /*
- * Where `comm`, the kernel's name of a process, is a dynamic loader's, puts the name that the
- * kernel gives to the program that the loader runs. False: another program, or none.
+ * Finds the program that a dynamic loader runs, and copies the name that the kernel would give
+ * it. `comm` is the kernel's name of the process. False: the process is no loader, or runs none.
  */
 bool proc_names_loaded(struct bounded_caller *calls, pid_t pid, const char *comm,
 		       char out[PROCESS_COMM_BYTES]);

@@ -194,8 +194,7 @@ const struct option_entry option_table[] = {
 	 .topic = TOPIC_COMPARE,
 	 .text = "compare shares of CPU and of GPU time, not times",
 	 .more = "For runs of different lengths. Times of each run are scaled to the totals of "
-		 "those "
-		 "after. With --diff."},
+		 "those after. With --diff."},
 	{.id = OPT_WIDTHS,
 	 .name = "widths",
 	 .kind = ARGUMENT_WORD,

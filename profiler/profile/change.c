@@ -89,7 +89,7 @@ static double counting_probability(const struct change_base *base, const struct 
 	return probability_of(difference, variance);
 }
 
-/* Of several runs: their spread, and at least that of counting. */
+/* Judges several runs by their spread, which is at least that of counting. */
 static void judge_runs(struct change *c, const struct change_base *base, const double *values,
 		       const struct side_sum *sides, double sampled)
 {

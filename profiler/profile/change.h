@@ -73,7 +73,7 @@ struct side_sum {
 	bool is_estimated; /* some time has no whole sample: counts say less than variances */
 };
 
-/* What counts of samples refer to. */
+/* The runs, time and totals that counts of samples refer to. */
 struct change_base {
 	uint32_t runs[SIDES];
 	/* samples that the same mean time gives, in any unit; not positive: not known */

@@ -132,8 +132,10 @@ void supervisor_report_ended(const struct supervisor_link *link)
 	report(link, REPORT_ENDED, 0, "");
 }
 
-/* False from the moment that its descriptors close, which is before its children are told of its
- * death. */
+/*
+ * Returns whether the supervisor lives. Its descriptors close before its children get their death
+ * signal, so this turns false first.
+ */
 static bool supervisor_lives(const struct supervisor_link *link)
 {
 	struct pollfd end = {.fd = link->signals};

@@ -15,7 +15,7 @@
 static struct bounded_caller *calls;
 static pid_t jailed; /* its root folder is jail/ of the test's folder; -1: none can be made */
 
-/* Enters the jail and says so; not if that takes a right that is not to be had. */
+/* Enters the jail and writes a byte to `ready`; exits before that where a right is missing. */
 static void live_in_jail(int ready)
 {
 	char path[256];
