@@ -128,7 +128,7 @@ host_lossy() {
 	[ -e "$name.status" ] || return 0
 	check_true "host $name: the summary says what is missing" "$(launches_of "$name")" \
 		"$(awk '/^Samples: / { sub(/[0-9]* CPU, /, ""); l = $2; k = $4 }
-			/kernel launch(es)? ha(s|ve) no record/ { n = $1 }
+			/^ *[0-9]+ kernel launch(es)? ha(s|ve) no record/ { n = $1 }
 			/^Correlation: / { d = $6 }
 			END { print l + 0 " <= " k + n + d " && " k + 0 " > 0" }' "$name.log")"
 }
