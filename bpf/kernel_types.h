@@ -179,6 +179,9 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct files_struct *files;
 	struct uprobe_task *utask; /* NULL before its first uprobe */
+	/* the stack for signal handlers (sigaltstack), as the program has set it: any numbers */
+	unsigned long sas_ss_sp;
+	unsigned long sas_ss_size;
 	unsigned int flags;
 	unsigned long jobctl;
 	void *bpf_storage;

@@ -590,6 +590,8 @@ static __always_inline bool send_stack_with_room(struct task_struct *task,
 	s->kernel_at = s->stack_at = at;
 	s->python_at = 0;
 	s->stack_above = above;
+	s->interrupted_start = s->interrupted_above = 0;
+	s->interrupted_at = s->interrupted_bytes = 0;
 	s->stack_bytes = copy_stack_of(task, (void *)s + at, bytes, regs->sp, above);
 	restore_returns(task, (void *)s + at, bytes, regs->sp, s->stack_bytes);
 	if (t->since_ns != since_ns || !t->is_off) { /* it has gone on */

@@ -8,6 +8,7 @@
 #define BPF_SNAPSHOT_BPF_H
 
 #include "access.bpf.h"
+#include "interrupted.bpf.h"
 #include "python.bpf.h"
 
 /* DWARF's numbers: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 pc. */
@@ -162,6 +163,7 @@ static __always_inline int restore_next(struct return_walk *w, void *copy, const
 RESTORE_RETURNS(tiny, STACK_TINY_BYTES)
 RESTORE_RETURNS(small, STACK_SMALL_BYTES)
 RESTORE_RETURNS(call, STACK_CALL_BYTES)
+RESTORE_RETURNS(handler, STACK_HANDLER_BYTES)
 RESTORE_RETURNS(snapshot, STACK_SNAPSHOT_BYTES)
 
 /* The copy becomes what it would be without return probes. `limit`, its room, is constant. */
@@ -176,13 +178,17 @@ static __always_inline void restore_returns(struct task_struct *task, void *copy
 		restore_small(&w, copy);
 	else if (limit == STACK_CALL_BYTES)
 		restore_call(&w, copy);
+	else if (limit == STACK_HANDLER_BYTES)
+		restore_handler(&w, copy);
 	else
 		restore_snapshot(&w, copy);
 }
 
 struct taken {
 	struct python_sight sight;
-	__u64 above;  /* the bytes that the stack has, or STACK_ABOVE_UNKNOWN */
+	__u64 above; /* the bytes that the stack has, or STACK_ABOVE_UNKNOWN */
+	__u64 first; /* where the process's first stack begins; 0: it has no memory */
+	struct interrupted interrupted;
 	__u64 mm;     /* the thread's memory, the kernel's struct */
 	__u64 ran_ns; /* as in struct stack_snapshot */
 	__u32 flags;
@@ -208,10 +214,22 @@ __noinline int was_open(__u32 pid, int has_memory)
 }
 
 /*
- * The process's first stack ends where its arguments begin, a thread's at the C library's
- * data of the thread. A stack anywhere else does not reach across either. At a process's first
- * instruction there is none: the number of arguments stands for it.
+ * Returns the bytes from the stack pointer to where the stack begins, or STACK_ABOVE_UNKNOWN. The
+ * process's first stack ends where its arguments begin (`first`), a thread's at the C library's
+ * data of the thread (`self`). A stack anywhere else does not reach across either. At a process's
+ * first instruction there is none: the number of arguments stands for it.
  */
+static __always_inline __u64 above_of(__u64 first, __u64 self, __u64 sp)
+{
+	__u64 above = first > sp ? first - sp : STACK_ABOVE_UNKNOWN;
+
+	if (first == sp)
+		above = sizeof(first); /* no instruction of it has run; nothing called it */
+	if (self > sp && self - sp < above)
+		above = self - sp;
+	return above;
+}
+
 static __always_inline void begin_taking(struct taken *t, struct task_struct *task, __u64 sp)
 {
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
@@ -222,11 +240,11 @@ static __always_inline void begin_taking(struct taken *t, struct task_struct *ta
 	t->sight.self = self;
 	t->sight.tid = current_tid(task);
 	t->mm = (__u64)mm;
-	t->above = first > sp ? first - sp : STACK_ABOVE_UNKNOWN;
-	if (first == sp)
-		t->above = sizeof(first); /* no instruction of it has run; nothing called it */
-	if (self > sp && self - sp < t->above)
-		t->above = self - sp;
+	t->first = first;
+	t->above = above_of(first, self, sp);
+	t->interrupted.sp = sp;
+	t->interrupted.low = task->sas_ss_sp;
+	t->interrupted.bytes = task->sas_ss_size;
 	/* no branch: the verifier would go twice through all that follows */
 	t->is_in_exec = BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 	t->flags |= STACK_EVENT_IN_EXEC * t->is_in_exec;
@@ -282,57 +300,110 @@ static __always_inline void *reserve_with_python(const struct taken *t,
 	return behind;
 }
 
-/* `has_kernel`: with the kernel's frames, of `ctx`. Sizes and conditions are constant. */
-static __always_inline bool send_with_room(const struct taken *t, const struct pt_regs *regs,
-					   void *ctx, const bool has_kernel,
-					   const struct stack_python *python, const __u32 bytes)
+/* Copies a stack of the current thread as it would be without return probes; returns the bytes. */
+static __always_inline __u32 copy_and_restore(void *to, const __u32 limit, __u64 sp, __u64 above)
+{
+	__u32 copied = copy_stack(to, limit, sp, above);
+
+	restore_returns(bpf_get_current_task_btf(), to, limit, sp, copied);
+	return copied;
+}
+
+/* Copies an alternate stack and behind it, in so much room, the interrupted one. */
+#define COPY_BOTH_STACKS(name, limit)                                                         \
+	struct both_##name##_stacks {                                                         \
+		__u8 handler[STACK_HANDLER_BYTES];                                            \
+		__u8 stack[limit];                                                            \
+	};                                                                                    \
+	__noinline int copy_both_##name##_stacks(struct both_##name##_stacks *to,             \
+						 struct interrupted *i)                       \
+	{                                                                                     \
+		if (!to || !i)                                                                \
+			return 0;                                                             \
+		i->handler_copied = copy_and_restore(to->handler, STACK_HANDLER_BYTES, i->sp, \
+						     i->low + i->bytes - i->sp);              \
+		i->copied = copy_and_restore(to->stack, limit, i->start, i->above);           \
+		return 0;                                                                     \
+	}
+
+COPY_BOTH_STACKS(call, STACK_CALL_BYTES)
+COPY_BOTH_STACKS(snapshot, STACK_SNAPSHOT_BYTES)
+
+static __always_inline void copy_both_stacks(void *to, const __u32 limit, struct interrupted *i)
+{
+	if (limit == STACK_CALL_BYTES)
+		copy_both_call_stacks(to, i);
+	else
+		copy_both_snapshot_stacks(to, i);
+}
+
+/*
+ * `has_kernel`: with the kernel's frames, of `ctx`. `handler_bytes`: the room for an alternate
+ * stack, besides `bytes` for the interrupted one; 0: for a stack that no such signal interrupted.
+ * Sizes and conditions are constant.
+ */
+static __always_inline bool send_with_room(struct taken *t, const struct pt_regs *regs, void *ctx,
+					   const bool has_kernel, const struct stack_python *python,
+					   const __u32 handler_bytes, const __u32 bytes)
 {
 	const __u32 kernel_at = sizeof(struct stack_snapshot);
 	const __u32 python_at =
 		kernel_at + (has_kernel ? STACK_EVENT_MAX_FRAMES * sizeof(__u64) : 0);
 	const __u32 stack_at = python_at + (python ? sizeof(struct stack_python_chain) : 0);
+	const __u32 interrupted_at = stack_at + handler_bytes, size = interrupted_at + bytes;
 	struct stack_snapshot *s;
 
 	if (python)
-		s = reserve_with_python(t, python, python_at, stack_at, stack_at + bytes);
+		s = reserve_with_python(t, python, python_at, stack_at, size);
 	else
-		s = bpf_ringbuf_reserve(&events, stack_at + bytes, 0);
+		s = bpf_ringbuf_reserve(&events, size, 0);
 	if (!s)
 		return 0;
 	describe(&s->event, t->sight.time_ns, t->sight.pid, t->sight.tid, t->kind, t->function,
-		 stack_at + bytes);
+		 size);
 	s->event.flags = t->flags;
 	s->ran_ns = t->ran_ns;
 	save_registers(s, regs);
 	s->kernel_at = kernel_at;
 	s->python_at = python ? python_at : 0;
 	s->stack_at = stack_at;
-	s->stack_above = t->above;
+	s->stack_above = handler_bytes ? STACK_ABOVE_UNKNOWN : t->above;
+	s->interrupted_start = s->interrupted_above = 0;
+	s->interrupted_at = s->interrupted_bytes = 0;
 	if (has_kernel) {
 		long kernel = bpf_get_stack(ctx, (void *)s + kernel_at,
 					    STACK_EVENT_MAX_FRAMES * sizeof(__u64), 0);
 
 		s->event.kernel_frames = kernel > 0 ? kernel / sizeof(__u64) : 0;
 	}
-	s->stack_bytes = copy_stack((void *)s + stack_at, bytes, regs->sp, t->above);
-	restore_returns(bpf_get_current_task_btf(), (void *)s + stack_at, bytes, regs->sp,
-			s->stack_bytes);
-	bpf_ringbuf_submit(s, wakeup_flags(stack_at + bytes));
+	if (handler_bytes) {
+		copy_both_stacks((void *)s + stack_at, bytes, &t->interrupted);
+		s->interrupted_start = t->interrupted.start;
+		s->interrupted_above = t->interrupted.above;
+		s->interrupted_at = interrupted_at;
+		s->stack_bytes = t->interrupted.handler_copied;
+		s->interrupted_bytes = t->interrupted.copied;
+	} else {
+		s->stack_bytes = copy_and_restore((void *)s + stack_at, bytes, regs->sp, t->above);
+	}
+	bpf_ringbuf_submit(s, wakeup_flags(size));
 	return 1;
 }
 
 /* In a record with enough room for the stack, or in the largest. */
-static __always_inline bool send_fitting(const struct taken *t, const struct pt_regs *regs,
-					 void *ctx, const bool has_kernel,
-					 const struct stack_python *python, const __u32 limit)
+static __always_inline bool send_fitting(struct taken *t, const struct pt_regs *regs, void *ctx,
+					 const bool has_kernel, const struct stack_python *python,
+					 const __u32 limit)
 {
+	if (t->interrupted.start)
+		return send_with_room(t, regs, ctx, has_kernel, python, STACK_HANDLER_BYTES, limit);
 	if (t->above <= STACK_TINY_BYTES)
-		return send_with_room(t, regs, ctx, has_kernel, python, STACK_TINY_BYTES);
+		return send_with_room(t, regs, ctx, has_kernel, python, 0, STACK_TINY_BYTES);
 	if (t->above <= STACK_SMALL_BYTES)
-		return send_with_room(t, regs, ctx, has_kernel, python, STACK_SMALL_BYTES);
+		return send_with_room(t, regs, ctx, has_kernel, python, 0, STACK_SMALL_BYTES);
 	if (limit > STACK_CALL_BYTES && t->above <= STACK_CALL_BYTES)
-		return send_with_room(t, regs, ctx, has_kernel, python, STACK_CALL_BYTES);
-	return send_with_room(t, regs, ctx, has_kernel, python, limit);
+		return send_with_room(t, regs, ctx, has_kernel, python, 0, STACK_CALL_BYTES);
+	return send_with_room(t, regs, ctx, has_kernel, python, 0, limit);
 }
 
 /*
@@ -352,13 +423,15 @@ __noinline int has_python(const struct taken *t, const struct stack_python *pyth
 }
 
 /* False: the ring has no room. */
-static __always_inline bool send_snapshot(const struct taken *t, const struct pt_regs *regs,
-					  void *ctx, const bool has_kernel, const __u32 limit)
+static __always_inline bool send_snapshot(struct taken *t, const struct pt_regs *regs, void *ctx,
+					  const bool has_kernel, const __u32 limit)
 {
 	const struct stack_python *python;
 
 	if (t->is_hidden)
 		return send_hidden(t);
+	if (is_on_alternate_stack(&t->interrupted) && find_interrupted(&t->interrupted))
+		t->interrupted.above = above_of(t->first, t->sight.self, t->interrupted.start);
 	python = bpf_map_lookup_elem(&pythons, &t->sight.pid);
 	if (python && has_python(t, python))
 		return send_fitting(t, regs, ctx, has_kernel, python, limit);

@@ -247,6 +247,9 @@ struct stack_python_code {
  * record has room for as much stack as is in use, or less if that is more than the last of the
  * sizes below. The copy is shorter, too, where memory cannot be read.
  *
+ * In a signal handler on an alternate stack (sigaltstack) there are two copies: of that stack up to
+ * its end, and of the stack that the signal interrupted.
+ *
  * Registers are in DWARF's order (System V ABI AMD64, figure 3.36), the pc last.
  */
 #define STACK_SNAPSHOT_REGISTERS 17
@@ -256,6 +259,9 @@ struct stack_python_code {
 #define STACK_SMALL_BYTES (8 << 10)
 #define STACK_CALL_BYTES (32 << 10) /* the most for launches and calls, which are many */
 #define STACK_SNAPSHOT_BYTES (128 << 10)
+#define STACK_HANDLER_BYTES (64 << 10) /* the most of an alternate stack, besides these */
+/* Code may use so many bytes below its stack pointer (System V ABI AMD64, 3.2.2). */
+#define STACK_RED_ZONE 128
 
 struct stack_snapshot {
 	struct stack_event event;
@@ -267,6 +273,15 @@ struct stack_snapshot {
 	__u32 python_at;   /* a struct stack_python_chain; 0: none */
 	__u32 stack_at;
 	__u32 stack_bytes;
+	/*
+	 * The copy of an interrupted stack: the address that it begins at, STACK_RED_ZONE below the
+	 * interrupted stack pointer, or up to two pages further up where those cannot be read;
+	 * bytes from there up to where the thread's stack begins, or STACK_ABOVE_UNKNOWN.
+	 */
+	__u64 interrupted_start;
+	__u64 interrupted_above;
+	__u32 interrupted_at;
+	__u32 interrupted_bytes; /* 0: there is no such copy */
 };
 
 /* ---- time off the CPU (--wall) ---- */
@@ -373,6 +388,11 @@ static inline const struct stack_python_chain *stack_snapshot_python(const struc
 static inline const void *stack_snapshot_stack(const struct stack_snapshot *s)
 {
 	return (const char *)s + s->stack_at;
+}
+
+static inline const void *stack_snapshot_interrupted(const struct stack_snapshot *s)
+{
+	return (const char *)s + s->interrupted_at;
 }
 #endif
 

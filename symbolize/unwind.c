@@ -19,6 +19,19 @@ bool unwind_read_stack(void *context, uint64_t address, uint64_t *value)
 	return true;
 }
 
+/* Goes over to the interrupted stack, if the walk has left its signal's frame for it. */
+static void follow_interrupted(struct walk *w, uint64_t sp)
+{
+	const struct stack_memory *to = &w->interrupted;
+
+	if (!to->size || sp - w->memory.start < w->memory.size ||
+	    sp + UNWIND_BELOW_STACK < to->start || (sp >= to->start && sp - to->start >= to->size))
+		return;
+	w->memory = *to;
+	w->has_base = w->interrupted_has_base;
+	w->interrupted.size = 0;
+}
+
 enum step unwind_by_row(struct walk *w, const struct cfi_row *row, struct frame_place *place,
 			enum unwind_end *why)
 {
@@ -42,8 +55,11 @@ enum step unwind_by_row(struct walk *w, const struct cfi_row *row, struct frame_
 	 */
 	else if (place->registers.value[CFI_RSP] <= sp && !was_signal)
 		*why = UNWIND_LOOP;
-	else
+	else {
+		if (was_signal)
+			follow_interrupted(w, place->registers.value[CFI_RSP]);
 		return STEP_ON;
+	}
 	return STEP_CUT;
 }
 
@@ -77,7 +93,11 @@ size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 		.memory = {.start = input->registers.value[CFI_RSP],
 			   .bytes = input->stack,
 			   .size = input->stack_size},
+		.interrupted = {.start = input->interrupted.start,
+				.bytes = input->interrupted.stack,
+				.size = input->interrupted.stack_size},
 		.has_base = input->has_base,
+		.interrupted_has_base = input->interrupted.has_base,
 		.steps_left = UNWIND_TRIAL_STEPS,
 		.words_left = UNWIND_SCAN_WORDS,
 		.trial_words_left = UNWIND_SCAN_WORDS,

@@ -20,12 +20,24 @@
 #include "symbolize/cfi.h"
 #include "symbolize/symbolizer.h"
 
+/*
+ * Memory of the stack that a signal interrupted whose handler runs on another one (sigaltstack).
+ * May begin below the interrupted stack pointer, or a little above where memory begins there.
+ */
+struct unwind_interrupted {
+	uint64_t start;
+	const void *stack;
+	size_t stack_size; /* bytes; 0: there is none */
+	bool has_base;     /* as in struct unwind_input */
+};
+
 struct unwind_input {
 	struct cfi_registers registers; /* at the snapshot */
 	const void *stack;              /* memory at registers' rsp and above */
 	size_t stack_size;              /* bytes */
 	bool has_base; /* the memory ends where the thread's stack begins: nothing called from there
 			*/
+	struct unwind_interrupted interrupted;
 };
 
 struct unwind_frame {

@@ -30,7 +30,8 @@ struct walk {
 	struct symbolizer *s;
 	struct address_space *space;
 	struct stack_memory memory;
-	bool has_base;
+	struct stack_memory interrupted; /* followed from the signal's frame on; size 0: none */
+	bool has_base, interrupted_has_base;
 	bool is_guessed;     /* a step had two answers */
 	bool trusts_rbp;     /* frame pointers were followed to the thread's start already */
 	uint32_t steps_left; /* of trials */
@@ -46,6 +47,9 @@ struct frame_place {
 	bool by_row;     /* found by call-frame information */
 	bool is_outside; /* the pc is in no mapped code */
 };
+
+/* How far an interrupted stack pointer may be below memory that can be read (a stack overflow). */
+#define UNWIND_BELOW_STACK 8192u
 
 enum step { STEP_ON, STEP_START, STEP_CUT };
 

@@ -336,8 +336,18 @@ static enum step try_step(struct walk *w, struct frame_place *place, struct call
 	return step;
 }
 
+/* Tells whether signal handlers return there, which nothing has called. */
+static bool is_restorer(struct walk *w, const struct frame_place *place)
+{
+	const struct cfi_row *row =
+		place->is_outside ? NULL : symbolizer_cfi_row(w->s, place->code, place->is_return);
+
+	return row && row->is_signal_frame;
+}
+
 /*
- * Where a step of a trial has led: the first one must lead behind a call, or to where stacks begin.
+ * Where a step of a trial has led: the first one must lead behind a call, to where stacks begin, or
+ * to where signal handlers return.
  * Later on it is noted whether the call can have led to the frame that was left.
  */
 static bool check_step(struct walk *w, struct caller *c, const struct frame_place *from,
@@ -355,12 +365,14 @@ static bool check_step(struct walk *w, struct caller *c, const struct frame_plac
 	call = read_call(w, to, from);
 	if (call.is_of_other && !c->broken_at)
 		c->broken_at = at;
-	return c->steps > 0 || call.is_call || call.is_unreadable || unwind_is_beginning(w, to);
+	return c->steps > 0 || call.is_call || call.is_unreadable || unwind_is_beginning(w, to) ||
+	       is_restorer(w, to);
 }
 
 /* Walks on from a candidate; notes which of the `others` its walk passes. */
-static void try_out(struct walk *w, struct caller *c, struct caller *others, uint32_t count)
+static void walk_on(struct walk *w, struct caller *c, struct caller *others, uint32_t count)
 {
+	uint64_t stack = w->memory.start;
 	struct frame_place place = c->place, from = c->place;
 	enum step step;
 
@@ -381,8 +393,22 @@ static void try_out(struct walk *w, struct caller *c, struct caller *others, uin
 	}
 	c->reaches_start = step == STEP_START;
 	/* what is above that belongs to the thread's beginning */
-	for (uint32_t i = 0; i < count && c->reaches_start; i++)
+	for (uint32_t i = 0; i < count && c->reaches_start && w->memory.start == stack; i++)
 		others[i].is_passed |= others[i].at >= place.registers.value[CFI_RSP];
+}
+
+/* The same, and the walk stays on its stack, wherever the trial went. */
+static void try_out(struct walk *w, struct caller *c, struct caller *others, uint32_t count)
+{
+	struct stack_memory memory = w->memory, interrupted = w->interrupted;
+	bool has_base = w->has_base, ran_out;
+
+	walk_on(w, c, others, count);
+	ran_out = w->memory.ran_out;
+	w->memory = memory;
+	w->memory.ran_out = ran_out;
+	w->interrupted = interrupted;
+	w->has_base = has_base;
 }
 
 /* ---- choosing ---- */

@@ -136,6 +136,13 @@ static void unwind(struct stack_builder *b, struct process *process,
 				     .stack_size = snapshot->stack_bytes,
 				     .has_base = snapshot->stack_bytes == snapshot->stack_above};
 
+	if (snapshot->interrupted_bytes)
+		input.interrupted = (struct unwind_interrupted){
+			.start = snapshot->interrupted_start,
+			.stack = stack_snapshot_interrupted(snapshot),
+			.stack_size = snapshot->interrupted_bytes,
+			.has_base = snapshot->interrupted_bytes == snapshot->interrupted_above};
+
 	_Static_assert(STACK_SNAPSHOT_REGISTERS == CFI_REGISTERS, "both are DWARF's");
 	for (int i = 0; i < CFI_REGISTERS; i++)
 		input.registers.value[i] = snapshot->registers[i];

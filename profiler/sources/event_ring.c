@@ -93,6 +93,8 @@ static bool is_valid_snapshot(const struct stack_snapshot *s)
 
 	if (s->event.size < sizeof(*s) || !lies_within(s, s->stack_at, s->stack_bytes) ||
 	    s->stack_bytes > STACK_SNAPSHOT_BYTES ||
+	    !lies_within(s, s->interrupted_at, s->interrupted_bytes) ||
+	    s->interrupted_bytes > STACK_SNAPSHOT_BYTES ||
 	    s->event.kernel_frames > STACK_EVENT_MAX_FRAMES ||
 	    !lies_within(s, s->kernel_at, s->event.kernel_frames * sizeof(__u64)))
 		return false;
@@ -163,6 +165,8 @@ static uint32_t used_bytes(const struct stack_event *event)
 	if (!is_snapshot(event))
 		return event->size;
 	end = later(end, s->stack_at, s->stack_bytes);
+	if (s->interrupted_bytes)
+		end = later(end, s->interrupted_at, s->interrupted_bytes);
 	end = later(end, s->kernel_at, event->kernel_frames * (uint32_t)sizeof(__u64));
 	return s->python_at ? later(end, s->python_at, sizeof(struct stack_python_chain)) : end;
 }

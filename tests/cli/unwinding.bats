@@ -564,3 +564,47 @@ burner()
 	expect_line out.json '"stacks_cut_no_information":[1-9][0-9]*'
 	expect_no_line stacks 'cut in'
 }
+
+# awk has no {6}
+levels='descend;descend;descend;descend;descend;descend;deep_work'
+
+# in_handlers CASE PATTERN: a handler on an alternate stack, below what PATTERN matches
+in_handlers()
+{
+	sample "$workloads/handlers" "$1"
+	share_at_least 98 "$2;.*raise.*;on_signal;(.*;)?in_handler(;|$)"
+	whole_at_least 98
+}
+
+@test "a signal's handler on an alternate stack, and all that it interrupts" {
+	local case
+
+	for case in apart below nested large; do
+		in_handlers $case ";main;run;$levels"
+	done
+	share_at_least 98 ';on_signal;with_much_stack;in_handler(;|$)'
+	in_handlers within ";main;run_within;run;$levels"
+	in_handlers thread ";start_thread;run;$levels"
+	in_handlers coroutine "^in_coroutine;run;$levels"
+}
+
+@test "a stack that has overflowed, whose pointer leads nowhere" {
+	sample "$workloads/handlers" overflow
+	share_at_least 98 ';start_thread;run;(overflow;)+.*;on_signal;in_handler(;|$)'
+	whole_at_least 98
+}
+
+@test "an alternate stack that is in use without a signal" {
+	sample "$workloads/handlers" unused
+	share_at_least 98 ";main;(run_unused;)?$levels;in_handler(;|$)"
+	whole_at_least 98
+}
+
+@test "interrupted stack pointers that are none: cut at the signal, and nothing else is read" {
+	local case
+
+	for case in kernel null code; do
+		sample "$workloads/handlers" $case
+		share_at_least 98 '^\[truncated\];(.*;)?on_signal;with_stack_pointer;in_handler(;|$)'
+	done
+}

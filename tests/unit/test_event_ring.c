@@ -381,6 +381,10 @@ static void snapshots_have_their_parts_within(void **state)
 	EXPECT_REFUSED(w.snapshot.stack_bytes = UINT32_MAX);
 	EXPECT_REFUSED(w.snapshot.stack_at += 8);
 	EXPECT_REFUSED(w.snapshot.stack_at = UINT32_MAX - 7);
+	EXPECT_REFUSED(w.snapshot.interrupted_at = sizeof(w) - 8;
+		       w.snapshot.interrupted_bytes = 16);
+	EXPECT_REFUSED(w.snapshot.interrupted_bytes = UINT32_MAX);
+	EXPECT_REFUSED(w.snapshot.interrupted_at = 4; w.snapshot.interrupted_bytes = 16);
 	EXPECT_REFUSED(w.snapshot.event.kernel_frames++);
 	EXPECT_REFUSED(w.snapshot.kernel_at = sizeof(w) - 8);
 	EXPECT_REFUSED(w.snapshot.kernel_at++);
@@ -450,6 +454,31 @@ static void room_that_is_not_used_is_not_kept(void **state)
 	assert_int_equal(event->size, used);
 	w.snapshot.event.size = used;
 	assert_memory_equal(event, &w, used);
+	expect_end(m, false);
+}
+
+/* Two copies of stacks: room behind the first one is kept for the second one's place. */
+static void an_interrupted_stack_is_kept(void **state)
+{
+	const uint32_t half = STACK_TINY_BYTES / 2,
+		       used = offsetof(struct whole, stack) + half + 24;
+	struct made *m = *state;
+	const struct stack_event *event;
+	struct whole w;
+
+	make_whole(&w);
+	w.snapshot.stack_bytes = 16;
+	w.snapshot.interrupted_at = w.snapshot.stack_at + half;
+	w.snapshot.interrupted_bytes = 24;
+	memset(w.stack + half, 7, 24);
+	put(m, &w, sizeof(w), 0);
+	event_ring_keep(&m->ring);
+	event_ring_fill(&m->ring, SIZE);
+	event = event_ring_next(&m->ring);
+	assert_non_null(event);
+	assert_int_equal(event->size, used);
+	assert_memory_equal(stack_snapshot_interrupted((const struct stack_snapshot *)event),
+			    w.stack + half, 24);
 	expect_end(m, false);
 }
 
@@ -543,6 +572,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(records_reach_over_the_end, begin, end),
 		cmocka_unit_test_setup_teardown(snapshots_have_their_parts_within, begin, end),
 		cmocka_unit_test_setup_teardown(room_that_is_not_used_is_not_kept, begin, end),
+		cmocka_unit_test_setup_teardown(an_interrupted_stack_is_kept, begin, end),
 		cmocka_unit_test_setup_teardown(other_kinds_have_their_size, begin, end),
 		cmocka_unit_test_setup_teardown(nonsense_is_skipped, begin, end),
 	};

@@ -121,6 +121,7 @@ struct thread {
 	uint32_t used;
 	struct cfi_registers registers;
 	bool has_base;
+	struct unwind_interrupted interrupted;
 	struct unwind_frame frames[FRAMES];
 	size_t count, max;
 	enum unwind_end end;
@@ -192,7 +193,8 @@ static void unwind(struct thread *t)
 	struct unwind_input input = {.registers = t->registers,
 				     .stack = t->words,
 				     .stack_size = 8 * (size_t)t->used,
-				     .has_base = t->has_base};
+				     .has_base = t->has_base,
+				     .interrupted = t->interrupted};
 
 	t->count = symbolizer_unwind(t->symbolizer, t->space, &input, t->frames, t->max, &t->end);
 }
@@ -305,6 +307,118 @@ static void a_signal_came_on_a_stack_below(void **state)
 	unwind(t);
 	assert_int_equal(t->count, 3);
 	assert_int_equal(t->frames[2].address, at("rsp2_again"));
+	assert_int_equal(t->end, UNWIND_UNREADABLE);
+}
+
+#define INTERRUPTED UINT64_C(0x7fff00001000) /* another stack */
+
+/*
+ * A handler in the restorer's frame, which interrupts rsp2_again with this stack pointer; the other
+ * stack's words lead from INTERRUPTED to start.
+ */
+static void interrupt(struct thread *t, uint64_t sp)
+{
+	static uint64_t other[8];
+
+	memset(other, 0, sizeof(other));
+	other[5] = at("start_indirect");
+	t->interrupted = (struct unwind_interrupted){.start = INTERRUPTED,
+						     .stack = other,
+						     .stack_size = sizeof(other),
+						     .has_base = true};
+	push(t, at("restorer") + 1); /* rsp is at the interrupted registers then */
+	push(t, at("rsp2_again"));
+	push(t, sp);
+	push_data(t, 3);
+}
+
+static void a_signal_interrupts_another_stack(void **state)
+{
+	struct thread *t = *state;
+
+	run_at(t, at("rsp_nocall"));
+	push_data(t, 3);
+	interrupt(t, INTERRUPTED);
+	unwind(t);
+	assert_int_equal(t->end, UNWIND_WHOLE);
+	assert_int_equal(t->count, 4);
+	assert_int_equal(t->frames[2].address, at("rsp2_again"));
+	assert_int_equal(t->frames[2].sp, INTERRUPTED);
+	assert_false(t->frames[2].is_return_address);
+	assert_int_equal(t->frames[3].address, at("start_indirect"));
+}
+
+/* The stack has overflowed: what can be read of it begins above the stack pointer. */
+static void an_interrupted_stack_begins_above_its_pointer(void **state)
+{
+	struct thread *t = *state;
+	uint64_t word = at("start_indirect");
+
+	run_at(t, at("rsp_nocall"));
+	push_data(t, 3);
+	interrupt(t, INTERRUPTED - 40);
+	t->interrupted.stack = &word;
+	t->interrupted.stack_size = sizeof(word);
+	unwind(t);
+	assert_int_equal(t->end, UNWIND_WHOLE);
+	assert_int_equal(t->count, 4);
+}
+
+/* A walk that is on trial goes over, too, and what was found on the handler's stack stays there. */
+static void code_without_information_in_a_handler(void **state)
+{
+	struct thread *t = *state;
+
+	run_at(t, at("bare_pc"));
+	push_data(t, 2);
+	push(t, at("rsp_bare"));
+	push_data(t, 3);
+	interrupt(t, INTERRUPTED);
+	unwind(t);
+	assert_int_equal(t->end, UNWIND_WHOLE);
+	assert_int_equal(t->count, 5);
+	assert_int_equal(t->frames[1].address, at("rsp_bare"));
+	assert_int_equal(t->frames[3].address, at("rsp2_again"));
+	assert_int_equal(t->frames[4].address, at("start_indirect"));
+}
+
+static void interrupted_stack_pointers_that_lead_elsewhere(void **state)
+{
+	const uint64_t pointers[] = {0,
+				     8,
+				     INTERRUPTED - 8200,
+				     INTERRUPTED + 64,
+				     UINT64_MAX - 7,
+				     UINT64_C(0xffffffff81000000)};
+	struct thread *t = *state;
+
+	for (size_t i = 0; i < sizeof(pointers) / sizeof(pointers[0]); i++) {
+		t->used = 0;
+		run_at(t, at("rsp_nocall"));
+		push_data(t, 3);
+		interrupt(t, pointers[i]);
+		unwind(t);
+		assert_int_equal(t->count, 3);
+		assert_true(t->end == UNWIND_UNREADABLE || t->end == UNWIND_SHORT_COPY);
+	}
+}
+
+/* From the interrupted stack no walk comes back. */
+static void a_signals_frame_on_the_interrupted_stack(void **state)
+{
+	uint64_t other[16] = {0};
+	struct thread *t = *state;
+
+	run_at(t, at("rsp_nocall"));
+	push_data(t, 3);
+	interrupt(t, INTERRUPTED);
+	other[5] = at("restorer") + 1;
+	other[6] = at("rsp2_again");
+	other[7] = STACK;
+	t->interrupted.stack = other;
+	t->interrupted.stack_size = sizeof(other);
+	unwind(t);
+	assert_int_equal(t->count, 5);
 	assert_int_equal(t->end, UNWIND_UNREADABLE);
 }
 
@@ -836,6 +950,12 @@ static void any_stack_has_an_end(void **state)
 		t->registers.value[CFI_RSP] = STACK + (prng_chance(&p, 10) ? 3 : 0);
 		t->registers.known = (uint32_t)prng_u64(&p) | 1u << CFI_RSP | 1u << CFI_PC;
 		t->has_base = prng_chance(&p, 50);
+		t->interrupted = (struct unwind_interrupted){
+			.start = prng_chance(&p, 50) ? STACK + 8 * prng_below(&p, 300)
+						     : any_word(&p),
+			.stack = t->words,
+			.stack_size = 8 * prng_below(&p, 200),
+			.has_base = prng_chance(&p, 50)};
 		t->max = prng_below(&p, FRAMES) + 1;
 		unwind(t);
 		EXPECT(&p, t->count <= t->max);
@@ -853,6 +973,11 @@ int main(void)
 		TEST(a_function_that_nothing_called),
 		TEST(a_signal_interrupts_at_a_pc_on_any_stack),
 		TEST(a_signal_came_on_a_stack_below),
+		TEST(a_signal_interrupts_another_stack),
+		TEST(an_interrupted_stack_begins_above_its_pointer),
+		TEST(code_without_information_in_a_handler),
+		TEST(interrupted_stack_pointers_that_lead_elsewhere),
+		TEST(a_signals_frame_on_the_interrupted_stack),
 		TEST(the_reasons_of_cuts),
 		TEST(tables_that_take_too_long),
 		TEST(a_direct_call_of_it_is_the_caller),
