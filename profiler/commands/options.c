@@ -1430,6 +1430,18 @@ static bool print_completion(const char *shell)
 	return number >= 0;
 }
 
+/* Names the option that has taken the last word, which may have been meant as the command. */
+static void complain_no_command(int argc, char *const *argv)
+{
+	const char *last = argv[argc - 1], *option = argc > 2 ? argv[argc - 2] : "";
+
+	if (option[0] == '-' && option[1] && last[0] != '-')
+		complain("no command to run: '%s' is what %s takes; the command comes behind it",
+			 last, option);
+	else
+		complain("no command to run");
+}
+
 enum options_result options_parse(int argc, char **argv, struct options *options)
 {
 	const struct option_entry *of_run = NULL;
@@ -1544,7 +1556,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		complain("--no-inject is for processes that already run: -p, --name or --cgroup");
 		goto wrong;
 	} else if (optind >= argc) {
-		complain("no command to run");
+		complain_no_command(argc, argv);
 		goto wrong;
 	}
 	choose_launch_stacks(options);

@@ -98,6 +98,8 @@ static const struct habit {
 	{"sys-trace", "GPU work is traced without an option: leave it out"},
 	{"runtime-trace", "did you mean --api?"},
 	/* any */
+	{"timeout", "did you mean --duration?"},
+	{"time-limit", "did you mean --duration?"},
 	{"O", "did you mean -o?"},
 	{"V", "did you mean --version?"},
 	{"?", "did you mean --help?"},

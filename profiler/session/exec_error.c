@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/session/exec_error.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -238,12 +239,30 @@ static bool is_one_of(const char *word, const char *const *list)
 	return false;
 }
 
+/* Other profilers' words before a command. */
+static const char *const running[] = {"record", "launch", "start", "run", "profile", NULL};
+/* Other profilers' words before a file, and before a process's number. */
+static const char *const reading[] = {"report", "stats",   "dump",   "script", "annotate",
+				      "view",   "analyze", "export", NULL};
+static const char *const attaching[] = {"attach", "top", NULL};
+
 bool exec_error_is_subcommand(const char *word)
 {
-	static const char *const subcommands[] = {"record",  "launch", "report", "start", "run",
-						  "profile", "attach", "stats",  "dump",  NULL};
+	return is_one_of(word, running) || is_one_of(word, reading) || is_one_of(word, attaching);
+}
 
-	return is_one_of(word, subcommands);
+static void explain_subcommand(struct log *log, char *const *command)
+{
+	char wrong[WRONG_BYTES];
+
+	snprintf(wrong, sizeof(wrong), "%s: command not found: profile has no subcommands",
+		 command[0]);
+	if (is_one_of(command[0], reading) && !is_program(command[1]))
+		log_line_for(log, wrong, (const char *const[2]){"--from"}, command + 1);
+	else if (is_one_of(command[0], attaching) && isdigit((unsigned char)command[1][0]))
+		log_line_for(log, wrong, (const char *const[2]){"-p"}, command + 1);
+	else
+		log_line_for(log, wrong, (const char *const[2]){NULL}, command + 1);
 }
 
 /* "NAME=value" */
@@ -302,9 +321,7 @@ static void explain_not_found(struct log *log, char *const *command)
 	} else if (strcmp(name, "help") == 0 || strcmp(name, "version") == 0) {
 		log_error(log, "%s; write: profile --%s", wrong, name);
 	} else if (exec_error_is_subcommand(name) && command[1]) {
-		snprintf(wrong, sizeof(wrong), "%s: command not found: profile has no subcommands",
-			 name);
-		log_line_for(log, wrong, (const char *const[2]){NULL}, command + 1);
+		explain_subcommand(log, command);
 	} else if (find_nearest(name, &nearest, meant), meant[0]) {
 		log_error(log, "%s; did you mean %s?", wrong, meant);
 	} else if (getenv("SUDO_UID")) {

@@ -123,6 +123,8 @@ wrong_usage()
 @test "no command" {
 	wrong_usage 'profile: no command to run' -q
 	wrong_usage 'profile: no command to run' -o x --
+	wrong_usage "profile: no command to run: 'x.html' is what -o takes; the command comes behind it" -q -o x.html
+	wrong_usage "profile: no command to run: './app' is what --kernel takes; the command comes behind it" --kernel ./app
 }
 
 @test "unknown options" {

@@ -154,6 +154,15 @@ static void the_line_that_would_have_worked(void **state)
 	assert_said("; write: profile [options] sh -c 'source ...'\n");
 	assert_line(WORDS("record", "-o", "a.svg", "--", "true"), ENOENT, 127, "-o a.svg -- true");
 	assert_said("record: command not found: profile has no subcommands; write: ");
+	assert_line(WORDS("record", "./app"), ENOENT, 127, "./app");
+	assert_line(WORDS("report", "a.profile"), ENOENT, 127, "--from a.profile");
+	assert_line(WORDS("stats", "a.profile", "-o", "b.html"), ENOENT, 127,
+		    "--from a.profile -o b.html");
+	make("tool", "#!/bin/sh\n", 0755);
+	assert_line(WORDS("report", "./tool"), ENOENT, 127, "./tool");
+	unlink("tool");
+	assert_line(WORDS("attach", "12"), ENOENT, 127, "-p 12");
+	assert_line(WORDS("attach", "true"), ENOENT, 127, "true");
 	assert_int_equal(explain("help", ENOENT), 127);
 	assert_string_equal(captured.text,
 			    "profile: help: command not found; write: profile --help\n");
