@@ -14,11 +14,18 @@ CUDA_INCLUDE := $(wildcard $(CUDA_HOME)/include)
 # the injection library's modules, for the unit tests; only what a test refers to is linked in
 $(BUILD)/libinject.a: $(inject_src:%.c=$(BUILD)/%.o)
 
-.PHONY: test run-tests unit cli test-browser fuzz fuzz-build mutants programs bench test-gpu bench-gpu
+.PHONY: test quick quick-build run-tests unit cli test-browser fuzz fuzz-build mutants programs bench test-gpu bench-gpu
 
 # as many jobs as there are processors, unless told
 test: setup
 	$(Q)$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) DEVELOPER=1 run-tests
+
+# while one works on it: some minutes from nothing, and as many jobs as there are processors
+quick:
+	$(Q)$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) DEVELOPER=1 quick-build
+	$(Q)tests/run quick
+
+quick-build: all unit-build fake_cuda workloads
 
 run-tests: all unit-build fake_cuda workloads $(BUILD)/tests/browser/pictures
 	$(Q)tests/run

@@ -40,6 +40,7 @@ make_programs()
 	chmod 755 work
 }
 
+# bats test_tags=quick
 @test "under sudo: of programs with other rights nothing but their times is shown" {
 	as_tester "$profile" -q -cpu-only -F 997 --by process -o theirs/out.folded ./work
 	expect_status 0

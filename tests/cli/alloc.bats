@@ -70,6 +70,7 @@ expect_same_bytes()
 	done
 }
 
+# bats test_tags=quick
 @test "threads, and memory that is never freed" {
 	run_profile -gpu-only --alloc -o out.json "$workload" 400 7 8 left
 	expect_status 0

@@ -20,6 +20,7 @@ for call in json.load(open("out.json"))["api_calls"]:
         print(call[sys.argv[1]])' "$1" "$2"
 }
 
+# bats test_tags=quick
 @test "all calls are counted, once in each interface" {
 	run_profile -gpu-only --api -o out.json "$workloads/launches" 1000
 	expect_status 0

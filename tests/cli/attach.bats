@@ -91,6 +91,7 @@ burnt()
 	[ "$(cpu_ms "$1")" -ge "$2" ]
 }
 
+# bats test_tags=quick
 @test "one process, for the time of -d: it goes on, and profile ends with 0" {
 	start_target
 	run_profile -F 997 --unit ns -p "$target" -d 500ms -o out.folded -o out.html -o out.profile

@@ -141,6 +141,7 @@ is_left()
 	expect_line stderr '^  [0-9]{3,} launches have the correlation id of another, '
 }
 
+# bats test_tags=quick
 @test "until the time of -d is over" {
 	start_steady
 	run_profile -v --unit ns -gpu-only -p "$target" -d 10 -o out.folded

@@ -39,6 +39,7 @@ no_longer_than_the_workload_saw()
 	fi
 }
 
+# bats test_tags=quick
 @test "an earlier client of CUPTI: its name is reported, and calls are timed" {
 	run_profile -gpu-only --unit ns -o out.folded "$workloads/cupti_client" before 200
 	expect_status 0

@@ -24,6 +24,7 @@ setup()
 	expect_status 0
 }
 
+# bats test_tags=quick
 @test "a capture writes every format as the run did" {
 	mv stderr of_run
 	run_profile --from a.profile --unit ns -o b.folded -o b.json -o b.svg -o b.pb.gz \

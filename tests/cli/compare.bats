@@ -28,6 +28,7 @@ field()
 	python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
 }
 
+# bats test_tags=quick
 @test "two captures are compared" {
 	needs_command python3
 	run_profile --diff 100.profile 110.profile -o d.svg -o d.folded -o d.json

@@ -33,6 +33,7 @@ has_printed_after()
 	awk -v time="$1" '$1 == "work" && $2 > time { found = 1 } END { exit !found }' stdout
 }
 
+# bats test_tags=quick
 @test "a snapshot has what was until then, and the result has all" {
 	local file
 

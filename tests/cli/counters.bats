@@ -23,6 +23,7 @@ for row in json.load(open("out.json"))["hardware_counters"]:
         break' "$@"
 }
 
+# bats test_tags=quick
 @test "chosen launches are measured, and no GPU time is counted twice" {
 	run_profile -gpu-only --unit ns --metrics sm__ctas_launched.sum,gpu__time_duration.sum -o out.json \
 		-o out.folded "$workloads/launches" 1000

@@ -56,6 +56,7 @@ within_points()
 
 # By chance alone a share of 1000 samples is off by 1.4 points, and the difference of two by 2: five
 # times that is allowed.
+# bats test_tags=quick
 @test "known shares at 50 Hz, like perf record -F 50 -g at the same time" {
 	needs_command perf
 	perf record -q -F 50 -g -o perf.data true || skip 'perf cannot record here'

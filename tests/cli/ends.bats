@@ -23,6 +23,7 @@ workers()
 	expect_equal ns "$(weight_of out.folded)" 30000000
 }
 
+# bats test_tags=quick
 @test "processes of multiprocessing: fork, spawn, forkserver" {
 	for method in fork spawn forkserver; do
 		workers $method process

@@ -59,6 +59,7 @@ needs_pprof()
 	}
 }
 
+# bats test_tags=quick
 @test "the summary has a line for each file" {
 	sed -n '/^Wrote/p' stderr >written
 	expect written <<-'END'
@@ -70,6 +71,7 @@ needs_pprof()
 	END
 }
 
+# bats test_tags=quick
 @test "the JSON is well-formed, and adds up" {
 	needs_command python3
 	python3 -m json.tool a.speedscope.json >/dev/null

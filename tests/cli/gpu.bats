@@ -64,6 +64,7 @@ exact_of_four_threads()
 	expect_equal 'GPU samples' "$(weight_of out.folded '\[GPU_Kernel\]')" 5
 }
 
+# bats test_tags=quick
 @test "each kind of launch, with shared and static runtime" {
 	while read -r mode launches kernels function made; do
 		for program in launches launches_static; do

@@ -39,6 +39,7 @@ handed_frames()
 	}' out.folded | LC_ALL=C sort
 }
 
+# bats test_tags=quick
 @test "a worker's launches are below the thread that waits for them" {
 	local python
 

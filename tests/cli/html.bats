@@ -39,6 +39,7 @@ read_timeline()
 		console.log($2);"
 }
 
+# bats test_tags=quick
 @test "a report is a page that forbids everything but itself" {
 	run_profile -q -gpu-only -o out.html "$workloads/launches" 100
 	expect_status 0
@@ -48,6 +49,7 @@ read_timeline()
 	expect_no_line out.html 'https?:'
 }
 
+# bats test_tags=quick
 @test "a report holds all time, with places, whatever the unit" {
 	needs_command node
 	run_profile -q -gpu-only --unit us -o out.html -o out.folded "$workloads/launches" 2000

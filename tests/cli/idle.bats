@@ -82,6 +82,7 @@ expect_sums()
 	expect_idle out.folded stdout
 }
 
+# bats test_tags=quick
 @test "two devices, each by itself" {
 	run_profile --idle -F 997 --unit ns -o out.folded -o out.json "$workloads/idle_gpu" devices
 	expect_status 0

@@ -47,6 +47,7 @@ expect_within()
 	END
 }
 
+# bats test_tags=quick
 @test "the result has the last seconds before the end" {
 	local last left
 

@@ -20,6 +20,7 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
         print(shape[sys.argv[1]])' "$1" "$2"
 }
 
+# bats test_tags=quick
 @test "grids, occupancy and waves, and what could be better where" {
 	needs_command python3
 	run_profile -gpu-only --launch-shapes -o out.json -o out.html "$workload" 10

@@ -42,6 +42,7 @@ def without_keys(*command, **more):
 $(cat)" 3>&-
 }
 
+# bats test_tags=quick
 @test "the block shows numbers and tables, and the program's output stays above it" {
 	needs_root
 	on_terminal <<-'EOF'

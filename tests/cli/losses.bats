@@ -9,6 +9,7 @@ setup()
 	needs_root
 }
 
+# bats test_tags=quick
 @test "records that CUPTI drops" {
 	FAKE_CUDA_DROP_EVERY=10 run_profile -gpu-only --unit ns -o out.folded \
 		"$workloads/launches" 1000 2 2
@@ -56,6 +57,7 @@ ends_early()
 	ends_early $((128 + 9))
 }
 
+# bats test_tags=quick
 @test "a command that crashes in the middle" {
 	FAKE_CUDA_CRASH_AFTER=6000 run_profile --unit ns -o out.folded "$workloads/inference" 200
 	ends_early $((128 + 11))

@@ -119,6 +119,7 @@ view()
 	expect_equal 'all time' "$(weight_of stdout)" 7000
 }
 
+# bats test_tags=quick
 @test "own functions, packages and calls are what is left" {
 	expect_line full.folded '^_start;.*;<module> \(train.py\);main \(train.py\);.*_call_impl \(module.py\)'
 	view --my-code --names short

@@ -38,6 +38,7 @@ expect_ranges()
 	END
 }
 
+# bats test_tags=quick
 @test "ranges of all kinds, inside the functions that opened them" {
 	trace "$workload"
 	expect_ranges

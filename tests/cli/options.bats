@@ -25,6 +25,7 @@ wrong_usage()
 	expect_no_file merged_trace.folded
 }
 
+# bats test_tags=quick
 @test "--version" {
 	run_profile --version
 	expect_status 0
@@ -34,6 +35,7 @@ wrong_usage()
 	expect_status 0
 }
 
+# bats test_tags=quick
 @test "--help names every option" {
 	run_profile --help
 	expect_status 0
@@ -127,6 +129,7 @@ wrong_usage()
 	wrong_usage "profile: no command to run: './app' is what --kernel takes; the command comes behind it" --kernel ./app
 }
 
+# bats test_tags=quick
 @test "unknown options" {
 	wrong_usage "<*>profile: unrecognized option '--bogus'" --bogus touch has_run
 	wrong_usage "<*>profile: unrecognized option '-bogus'" -bogus touch has_run

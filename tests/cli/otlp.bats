@@ -112,6 +112,7 @@ expect_all_work()
 		"$(awk '/^(launch|wait|call|operations) / { n += $2 } END { print n + 1 }' spans)"
 }
 
+# bats test_tags=quick
 @test "all calls and operations are spans, in JSON and in protocol buffers, and from a capture" {
 	needs_schema
 	FAKE_CUDA_TOTALS=$PWD/totals run_profile -gpu-only --waits --unit ns -o out.folded \

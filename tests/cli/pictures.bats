@@ -30,6 +30,7 @@ ns_of()
 	echo "${ns:-0}"
 }
 
+# bats test_tags=quick
 @test "a picture and folded stacks of one run have the same totals" {
 	run_profile --waits --unit ns -o out.folded -o out.svg "$workloads/inference" 5
 	expect_status 0

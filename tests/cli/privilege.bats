@@ -58,6 +58,7 @@ fake_debuginfod()
 	chmod 755 bin/debuginfod-find
 }
 
+# bats test_tags=quick
 @test "under sudo: the user with two capabilities while the command runs, with none afterwards" {
 	make_stripped_program
 	fake_debuginfod

@@ -33,6 +33,7 @@ measure()
 	run_profile -gpu-only --unit ns -o out.folded --prometheus out.prom "$@"
 }
 
+# bats test_tags=quick
 @test "all work is in the file, once" {
 	FAKE_CUDA_TOTALS=$PWD/totals measure "$workloads/gpu_work"
 	expect_status 0

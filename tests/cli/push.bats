@@ -72,6 +72,7 @@ sum_of()
 
 # ---- what arrives ----
 
+# bats test_tags=quick
 @test "Pyroscope gets all times, with name, labels and time in the query" {
 	needs_command go
 	serve

@@ -85,6 +85,7 @@ expected_of_version()
 	fi
 }
 
+# bats test_tags=quick
 @test "all kinds of Python frames, in order" {
 	local python cases
 

@@ -23,6 +23,7 @@ shown()
 	sed 's/^.*;main;/main;/; s/^.*;in_thread;/in_thread;/; s/(unsigned long long)//' out.folded
 }
 
+# bats test_tags=quick
 @test "what is launched in an NVTX range, pushed or started, of any domain" {
 	in_ranges --range direct "$workloads/nvtx_ranges"
 	expect_line stdout '^0 1 1 0 -2$'

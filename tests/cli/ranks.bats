@@ -88,6 +88,7 @@ sum_of()
 	[ ! -e has_run ]
 }
 
+# bats test_tags=quick
 @test "a job has every nanosecond of its ranks once" {
 	run_profile --from cap.*.profile --unit ns -o job.folded -o job.json -o job.html -o job.pb.gz
 	expect_status 0

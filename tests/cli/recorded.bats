@@ -23,6 +23,7 @@ total()
 	awk -v name="$1" -v column="$2" '$1 == name { print $column }' "$root/tests/captures/totals"
 }
 
+# bats test_tags=quick
 @test "every capture of a real run has its totals" {
 	local count=0
 

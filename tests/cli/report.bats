@@ -15,6 +15,7 @@ squeeze()
 	mv "$1.squeezed" "$1"
 }
 
+# bats test_tags=quick
 @test "--report: times, tables, losses and cost, behind the summary" {
 	needs_root
 	run_profile --report --unit ns -o x.folded "$workloads/inference" 10

@@ -33,6 +33,7 @@ counted()
 	expect_line stderr '^Correlation: 40 matched, '
 }
 
+# bats test_tags=quick
 @test "broken JSON" {
 	rubbish json
 	counted '3[67][0-9]' 0

@@ -22,6 +22,7 @@ state_is()
 	[ "$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$1/status")" = "$2" ]
 }
 
+# bats test_tags=quick
 @test "SIGINT goes to the command; the profile is written" {
 	start_ready -o out.folded "$workloads/exits" sleep
 	kill -INT "$pid"

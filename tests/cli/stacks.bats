@@ -69,6 +69,7 @@ the_same_by_uprobe()
 	diff inprocess.stacks uprobe.stacks
 }
 
+# bats test_tags=quick
 @test "launch stacks are the same in the process and by uprobe" {
 	needs_root
 	the_same_by_uprobe "$workloads/pyramid" 2

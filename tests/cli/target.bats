@@ -40,6 +40,7 @@ self_as_is()
 	diff expected got
 }
 
+# bats test_tags=quick
 @test "merged: the command sees four more variables and no other difference" {
 	self_as_is
 	in_odd_surroundings "$profile" -q -o ../out.folded \
@@ -49,6 +50,7 @@ self_as_is()
 	grep -vE '^environment (CUDA_INJECTION64_PATH|PROFILE_PIPE|PROFILE_STACKS|PROFILE_DEVICES)=' got | diff expected -
 }
 
+# bats test_tags=quick
 @test "stdin, stdout and stderr are the command's own" {
 	status=0
 	printf 'one\0two\n' | "$profile" -q -o out.folded \

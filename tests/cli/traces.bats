@@ -32,6 +32,7 @@ expect_kernels()
 	expect_no_line stderr '^profile: '
 }
 
+# bats test_tags=quick
 @test "a trace has what a profiler would have seen" {
 	for program in "inference 10" "gpu_work 3 1 1" graphs "launches 3000 4 2"; do
 		rm -f run.trace

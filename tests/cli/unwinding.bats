@@ -208,6 +208,7 @@ expect_kernels()
 	expect_kernels 98
 }
 
+# bats test_tags=quick
 @test "the same called from C with frame pointers" {
 	make_kernels -O2 -fno-omit-frame-pointer
 	sample ./kernels

@@ -72,6 +72,7 @@ expect_each_way()
 	expect_no_line out.folded ';cu[A-Z][A-Za-z_0-9]*;\[waiting for GPU\]'
 }
 
+# bats test_tags=quick
 @test "each way to wait, shared and static runtime" {
 	for program in waits waits_static; do
 		waits -gpu-only "$workloads/$program"

@@ -452,6 +452,7 @@ expect_split()
 	expect_line stderr '^Wrote .* 6000[0-9]* GPU, '
 }
 
+# bats test_tags=quick
 @test "short waits for the GPU, which have no stack each" {
 	run_profile --wall --unit ns -o out.folded "$workloads/waits" 3000 1 30
 	expect_status 0

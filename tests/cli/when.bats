@@ -64,6 +64,7 @@ expect_seen_left_out()
 	if [ "$seen" != 0 ]; then expect_left_out "$1"; fi
 }
 
+# bats test_tags=quick
 @test "a part in the middle of a run" {
 	record -gpu-only --delay 0.4 -d 300ms -- 1500
 	expect_status 0

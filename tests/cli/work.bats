@@ -82,6 +82,7 @@ streams_of_totals()
 
 # ---- copies, sets, allocations ----
 
+# bats test_tags=quick
 @test "kernels, copies and sets: every nanosecond, by kind" {
 	exact_run "$workloads/gpu_work"
 	expect stdout <<<'kernels 10320 memcpys 1330 memsets 370 graph_nodes 10100 allocations 51 releases 51'
