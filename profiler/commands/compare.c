@@ -21,6 +21,7 @@
 
 #define LINES 10         /* of each table, with --diff and with --report */
 #define BASELINE_LINES 5 /* at the end of a run */
+#define WIDTH 100        /* of these where stderr is no terminal */
 
 struct comparing {
 	const struct options *options;
@@ -198,7 +199,7 @@ static int report_and_write(struct comparing *c, struct outputs *outputs,
 			warn_of_losses(&c->log, c->inputs[side][i].path, c->inputs[side][i].result);
 	warn_of_measures(&c->log, c->inputs[SIDE_BEFORE][0].result, c->inputs[SIDE_AFTER][0].result,
 			 c->inputs[SIDE_AFTER][0].path);
-	changes_report(&c->log, comparison, LINES, top_width());
+	changes_report(&c->log, comparison, LINES, top_width(WIDTH));
 	status = write_all(c, outputs, comparison);
 	slower = gates_check(&c->log, &c->options->gates, comparison);
 	return status ? status : slower;
@@ -371,7 +372,7 @@ static int report_baselines(struct comparing *c, const struct result *after,
 	log_line(&c->log, "Compared with %s%s:", first->path,
 		 c->count[SIDE_BEFORE] > 1 ? " and others" : "");
 	changes_report(&c->log, comparison, c->options->report ? LINES : BASELINE_LINES,
-		       top_width());
+		       top_width(WIDTH));
 	return gates_check(&c->log, &c->options->gates, comparison);
 }
 

@@ -452,12 +452,12 @@ static void report_top(struct log *log, const struct options *o, const struct re
 	struct log loud = {.level = LOG_NORMAL};
 
 	if (o->report) {
-		top_report(&loud, result, TOP_FULL, top_width());
+		top_report(&loud, result, TOP_FULL, top_width(TOP_WIDTH));
 		if (o->from_count || log->level < LOG_NORMAL) /* else the summary ends with it */
 			top_report_cost(&loud, &result->totals);
 	} else if (top_is_on_terminal() && log->level >= LOG_NORMAL)
-		top_report(log, result, TOP_SHORT, top_width());
-	figures_report(o->report ? &loud : log, result, top_width(), top_is_on_terminal());
+		top_report(log, result, TOP_SHORT, top_width(TOP_WIDTH));
+	figures_report(o->report ? &loud : log, result, top_width(TOP_WIDTH), top_is_on_terminal());
 }
 
 /* --baseline. 0, or the status to exit with. */

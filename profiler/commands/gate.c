@@ -68,10 +68,18 @@ bool gates_parse(const char *text, struct gates *g, char error[GATE_ERROR_BYTES]
 	static const struct {
 		const char *word;
 		enum comparison_tables table;
-	} tables[] = {{"kernel=", COMPARED_KERNELS}, {"function=", COMPARED_FUNCTIONS},
-		      {"site=", COMPARED_SITES},     {"call=", COMPARED_CALLS},
-		      {"shape=", COMPARED_SHAPES},   {"peak=", COMPARED_PEAK},
-		      {"left=", COMPARED_LEFT},      {"errors=", COMPARED_ERRORS}};
+		bool is_total;
+	} tables[] = {
+		{"kernel=", COMPARED_KERNELS, false},
+		{"function=", COMPARED_FUNCTIONS, false},
+		{"function-total=", COMPARED_FUNCTIONS, true},
+		{"site=", COMPARED_SITES, false},
+		{"call=", COMPARED_CALLS, false},
+		{"shape=", COMPARED_SHAPES, false},
+		{"peak=", COMPARED_PEAK, false},
+		{"left=", COMPARED_LEFT, false},
+		{"errors=", COMPARED_ERRORS, false},
+	};
 	struct gate *gate = &g->list[g->count];
 
 	if (g->count == GATES_MAX) {
@@ -93,6 +101,7 @@ bool gates_parse(const char *text, struct gates *g, char error[GATE_ERROR_BYTES]
 			continue;
 		gate->has_pattern = true;
 		gate->table = tables[i].table;
+		gate->is_total = tables[i].is_total;
 		if (!parse_pattern(text + n, gate, error))
 			return false;
 		g->count++;
@@ -100,7 +109,7 @@ bool gates_parse(const char *text, struct gates *g, char error[GATE_ERROR_BYTES]
 	}
 	snprintf(error, GATE_ERROR_BYTES,
 		 "it is gpu, cpu, waiting, idle, api, wall, peak, left, errors, or with =REGEX "
-		 "kernel, function, site, call, shape, peak, left or errors");
+		 "kernel, function, function-total, site, call, shape, peak, left or errors");
 	return false;
 }
 
@@ -174,8 +183,11 @@ static void annotate(const char *message)
 static void name_of(const struct gate *gate, uint32_t found, char name[NAME_BYTES])
 {
 	if (gate->has_pattern)
-		snprintf(name, NAME_BYTES, "%s of %.80s (%u matching)", unit_word(unit_of(gate)),
-			 gate->text, found);
+		snprintf(name, NAME_BYTES, "%s%s of %.80s (%u matching)",
+			 gate->table != COMPARED_FUNCTIONS ? ""
+			 : gate->is_total                  ? "total "
+							   : "own ",
+			 unit_word(unit_of(gate)), gate->text, found);
 	else
 		snprintf(name, NAME_BYTES, "%s", changes_total_name(gate->total));
 }
@@ -223,7 +235,7 @@ static void fail(struct log *log, const struct gates *g, const struct comparison
 }
 
 /* Why no run has this time, and what to do. */
-static const char *no_time(const struct gate *gate, const struct comparison *c)
+static const char *no_time(const struct gate *gate, const struct comparison *c, uint32_t found)
 {
 	static const char *const totals[COMPARISON_TOTALS] = {
 		[TOTAL_GPU] =
@@ -238,6 +250,12 @@ static const char *no_time(const struct gate *gate, const struct comparison *c)
 		[TOTAL_WALL] = "no run took any time",
 	};
 
+	if (gate->is_total && found)
+		return "no run has CPU time in such a function; to compare GPU work by who "
+		       "launched it: --fail-on site=REGEX";
+	if (gate->has_pattern && gate->table == COMPARED_FUNCTIONS && !gate->is_total)
+		return "no sample fell into a function of such a name, before or after; for its "
+		       "time with what it calls: --fail-on function-total=REGEX";
 	if (gate->has_pattern)
 		return "nothing has such a name, before or after; --report lists what there is";
 	if (gate->total == TOTAL_GPU && !c->first[SIDE_BEFORE]->measure.traces_gpu &&
@@ -248,7 +266,7 @@ static const char *no_time(const struct gate *gate, const struct comparison *c)
 }
 
 /* What is missing, so that a change of 0 says nothing; NULL: nothing. */
-static const char *missing(const struct gate *gate, const struct comparison *c,
+static const char *missing(const struct gate *gate, const struct comparison *c, uint32_t found,
 			   const struct change *change)
 {
 	const struct measure *before = &c->first[SIDE_BEFORE]->measure;
@@ -263,7 +281,7 @@ static const char *missing(const struct gate *gate, const struct comparison *c,
 		return c->has_errors ? NULL
 				     : "not all runs counted errors, from start to end: --api does";
 	default:
-		return change->before > 0 || change->after > 0 ? NULL : no_time(gate, c);
+		return change->before > 0 || change->after > 0 ? NULL : no_time(gate, c, found);
 	}
 }
 
@@ -349,10 +367,14 @@ static int check(struct log *log, const struct gates *g, const struct gate *gate
 	const char *lacks;
 	char name[NAME_BYTES], text[160], bound[CHANGES_TEXT_BYTES];
 
-	if (gate->has_pattern)
+	if (gate->is_total && comparison_matching_totals(c, &gate->pattern, &found, &change) != 0) {
+		log_error(log, "--fail-on %s: out of memory", gate->text);
+		return EXIT_PROFILER_FAILED;
+	}
+	if (gate->has_pattern && !gate->is_total)
 		found = comparison_matching(c, gate->table, &gate->pattern, &change);
 	name_of(gate, found, name);
-	lacks = missing(gate, c, &change);
+	lacks = missing(gate, c, found, &change);
 	if (lacks) {
 		log_error(log, "--fail-on %s: %s", gate->text, lacks);
 		return EXIT_PROFILER_FAILED;

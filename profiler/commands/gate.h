@@ -4,7 +4,7 @@
  * baseline.
  *
  * A time fails if it rose by more than the limit and by more than its noise. Entries that match a
- * pattern count together.
+ * pattern count together. Of functions on the CPU, own or total time can be chosen.
  *
  * The CPU time of whole runs is that which the kernel charged. Several baselines tell how runs
  * differ: a rise fails if it is above the upper limit of the prediction interval for the mean of
@@ -27,6 +27,7 @@
 struct gate {
 	const char *text; /* "gpu", "kernel=gemm"; borrowed */
 	bool has_pattern;
+	bool is_total; /* of functions: with what they call */
 	enum comparison_total total;
 	enum comparison_tables table;
 	regex_t pattern;
@@ -49,7 +50,7 @@ struct gates {
 bool gates_parse_limit(const char *text, struct gates *gates);
 
 /* False: `error` says why. */
-#define GATE_ERROR_BYTES 160
+#define GATE_ERROR_BYTES 200
 bool gates_parse(const char *text, struct gates *gates, char error[GATE_ERROR_BYTES]);
 
 /* False: the limit is none of what one of them compares, and `error` says so. */

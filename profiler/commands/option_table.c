@@ -226,8 +226,9 @@ const struct option_entry option_table[] = {
 	 .text = "which time: gpu (default), cpu, kernel=REGEX, ...",
 	 .more = "gpu, cpu, waiting, idle (GPUs, with --idle), api (CUDA calls), wall, peak and "
 		 "left (memory of all kinds, with --alloc), errors (failed calls, with --api), "
-		 "kernel=REGEX, function=REGEX, "
-		 "site=REGEX (launched by), call=REGEX, shape=REGEX (kernels with grid and block, "
+		 "kernel=REGEX, function=REGEX (own CPU time), function-total=REGEX (with what it "
+		 "calls), site=REGEX (launched by), call=REGEX, shape=REGEX (kernels with grid and "
+		 "block, "
 		 "with --launch-shapes), peak=REGEX and left=REGEX (memory by kind and "
 		 "allocating function: pinned host: load), "
 		 "errors=REGEX (by call and error). "

@@ -160,7 +160,7 @@ static void put_table(const struct page *p, enum comparison_tables number)
 		[COMPARED_KERNELS] = "GPU kernels",
 		[COMPARED_COPIES] = "Other GPU work",
 		[COMPARED_SITES] = "Launched by",
-		[COMPARED_FUNCTIONS] = "Functions, on the CPU",
+		[COMPARED_FUNCTIONS] = "Functions, by their own CPU time",
 		[COMPARED_WAITS] = "Waits, and timed calls",
 		[COMPARED_CALLS] = "CUDA calls",
 		[COMPARED_SHAPES] = "Launch shapes",

@@ -51,6 +51,8 @@ static void put_table(struct json *j, const char *key, const char *count_key,
 		if (count_key)
 			put_number(j, count_key, e->count);
 		put_number(j, "ns", e->ns);
+		if (e->total_ns)
+			put_number(j, "total_ns", e->total_ns);
 		if (e->bytes)
 			put_number(j, "bytes", e->bytes);
 		json_close_object(j);

@@ -74,7 +74,7 @@ struct amounts {
 
 struct maker {
 	struct comparison *comparison;
-	const struct result *const *results[SIDES];
+	const struct result *results[SIDES][COMPARISON_RUNS_MAX];
 	uint32_t run_count; /* of both sides */
 	struct kernel_matches kernels;
 	struct unnamed_files unnamed;
@@ -749,6 +749,80 @@ uint32_t comparison_matching(const struct comparison *comparison, enum compariso
 	return found;
 }
 
+enum frame_match { MATCH_UNKNOWN, MATCHES_NOT, MATCHES_PATTERN };
+
+/* Returns true if the innermost frame, or a function around it, matches. */
+static bool has_match(const struct result *r, uint32_t stack, const unsigned char *matches)
+{
+	bool is_innermost = true;
+
+	for (; stack != RESULT_ROOT; stack = r->stacks[stack].outer, is_innermost = false) {
+		uint32_t frame = r->stacks[stack].frame;
+
+		if (matches[frame] == MATCHES_PATTERN &&
+		    (is_innermost || digest_is_function(&r->frames[frame])))
+			return true;
+	}
+	return false;
+}
+
+static int add_matching_stacks(struct maker *m, struct amounts *sum, const regex_t *pattern,
+			       enum comparison_side side, uint32_t run)
+{
+	const struct result *r = m->results[side][run];
+	const double sample = (double)r->totals.sample_ns;
+	const struct duration_spreads spreads = {.sample = sample * sample};
+	unsigned char *matches = calloc(r->frame_count + 1u, sizeof(*matches));
+
+	if (!matches)
+		return -ENOMEM;
+	for (uint32_t i = RESULT_ROOT + 1; i < r->stack_count; i++) {
+		uint32_t frame = r->stacks[i].frame;
+		const struct frame_info *common =
+			unnamed_files_frame(&m->unnamed, &r->frames[frame]);
+
+		if (matches[frame] == MATCH_UNKNOWN)
+			matches[frame] = regexec(pattern, common->name, 0, NULL, 0) == 0
+						 ? MATCHES_PATTERN
+						 : MATCHES_NOT;
+	}
+	for (uint32_t i = 0; i < r->row_count; i++) {
+		const struct row *row = &r->rows[i];
+		struct amount amount;
+
+		if (row->kind != ROW_CPU ||
+		    !has_match(r, result_computing_stack(r, row->stack), matches))
+			continue;
+		amount = amount_of(m, &spreads, row);
+		amount = scaled(m, amount, side, run, TOTAL_CPU);
+		amounts_add(m, sum, 0, side, run, &amount);
+	}
+	free(matches);
+	return 0;
+}
+
+int comparison_matching_totals(const struct comparison *comparison, const regex_t *pattern,
+			       uint32_t *found, struct change *change)
+{
+	struct made_comparison *made = (void *)comparison;
+	const struct result *all = &comparison->result;
+	double values[SIDES * COMPARISON_RUNS_MAX] = {0};
+	struct side_sum sides[SIDES] = {{0}};
+	struct amounts sum = {.values = values, .sides = sides, .capacity = 1};
+	int error = 0;
+
+	*found = 0;
+	for (uint32_t i = 0; i < all->frame_count; i++)
+		*found += digest_is_function(&all->frames[i]) &&
+			  regexec(pattern, all->frames[i].name, 0, NULL, 0) == 0;
+	for (int side = 0; side < SIDES; side++)
+		for (uint32_t i = 0; i < comparison->runs[side] && !error; i++)
+			error = add_matching_stacks(&made->maker, &sum, pattern,
+						    (enum comparison_side)side, i);
+	*change = change_of(&made->bases[COMPARED_FUNCTIONS], values, sides);
+	return error;
+}
+
 /* ---- stacks ---- */
 
 static bool frame_equal(const void *records, uint32_t position, const void *key)
@@ -1271,9 +1345,10 @@ struct comparison *comparison_new(const struct result *const *before, uint32_t b
 	c->runs[SIDE_BEFORE] = before_count;
 	c->runs[SIDE_AFTER] = after_count;
 	made->maker = (struct maker){.comparison = c,
-				     .results = {before, after},
 				     .run_count = before_count + after_count,
 				     .memory = options->memory};
+	memcpy(made->maker.results[SIDE_BEFORE], before, before_count * sizeof(*before));
+	memcpy(made->maker.results[SIDE_AFTER], after, after_count * sizeof(*after));
 	c->result = options->shown == SIDE_AFTER ? *after[0] : *before[0];
 	c->result.timeline = NULL;
 	c->result.frame_count = c->result.stack_count = c->result.row_count = 0;

@@ -145,4 +145,11 @@ bool comparison_differs_in_length(const struct comparison *comparison,
 uint32_t comparison_matching(const struct comparison *comparison, enum comparison_tables table,
 			     const regex_t *pattern, struct change *change);
 
+/*
+ * Finds the total CPU time of the functions that match a pattern: of all stacks with at least one
+ * of them, once each. `found` is the number of functions. 0, or -ENOMEM.
+ */
+int comparison_matching_totals(const struct comparison *comparison, const regex_t *pattern,
+			       uint32_t *found, struct change *change);
+
 #endif

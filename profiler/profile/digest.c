@@ -26,21 +26,29 @@ static void add(struct digest_entry *to, const struct row *row)
 	to->bytes += row->bytes;
 }
 
-/* Without memory for an entry the row is only in the whole, and so in the last line. */
-static void add_row(struct digest_table *t, const struct frame_info *frame, const struct row *row)
+/* Returns the frame's entry, a new one if need be. NULL: there is no memory for it. */
+static struct digest_entry *entry_of(struct digest_table *t, const struct frame_info *frame)
 {
 	uint32_t hash = hash_bytes(frame->name, strlen(frame->name));
 	uint32_t at = hash_index_find(&t->index, hash, entry_equal, t->entries, frame);
 
-	add(&t->whole, row);
 	if (at == HASH_INDEX_NONE &&
 	    array_make_room(&t->entries, t->count, &t->capacity, sizeof(*t->entries)) &&
 	    hash_index_add(&t->index, hash, t->count) == 0) {
 		at = t->count++;
 		t->entries[at] = (struct digest_entry){.frame = frame};
 	}
-	if (at != HASH_INDEX_NONE)
-		add(&t->entries[at], row);
+	return at != HASH_INDEX_NONE ? &t->entries[at] : NULL;
+}
+
+/* Without memory for an entry the row is only in the whole, and so in the last line. */
+static void add_row(struct digest_table *t, const struct frame_info *frame, const struct row *row)
+{
+	struct digest_entry *entry = entry_of(t, frame);
+
+	add(&t->whole, row);
+	if (entry)
+		add(entry, row);
 }
 
 /* The longest first; equal ones by name, so that the report is the same each time. */
@@ -50,6 +58,8 @@ static int by_time(const void *a, const void *b)
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
+	if (x->total_ns != y->total_ns)
+		return x->total_ns < y->total_ns ? 1 : -1;
 	return strcmp(x->frame->name, y->frame->name);
 }
 
@@ -127,6 +137,73 @@ static const struct frame_info *innermost_code(const struct result *r, uint32_t 
 static const struct frame_info unknown = {
 	.class = CLASS_MARK, .name = "[unknown]", .short_name = "[unknown]"};
 
+bool digest_is_function(const struct frame_info *frame)
+{
+	return frame->class == CLASS_NATIVE || frame->class == CLASS_PYTHON ||
+	       frame->class == CLASS_JIT || frame->class == CLASS_KERNEL_MODE ||
+	       frame->class == CLASS_API || frame->class == CLASS_FOLDED;
+}
+
+/* ---- total times ---- */
+
+/* Finds entries without their names, and tells which ones a stack has had already. */
+struct totals_maker {
+	uint32_t *by_frame; /* the entry's position and 1; 0: not known yet */
+	uint64_t stacks;    /* so far */
+};
+
+static struct digest_entry *entry_of_frame(struct totals_maker *m, struct digest_table *t,
+					   const struct result *r, uint32_t frame)
+{
+	struct digest_entry *entry;
+
+	if (m->by_frame[frame])
+		return &t->entries[m->by_frame[frame] - 1];
+	entry = entry_of(t, &r->frames[frame]);
+	if (entry)
+		m->by_frame[frame] = (uint32_t)(entry - t->entries) + 1;
+	return entry;
+}
+
+/* Adds a stack's time to the total of each function in it, once, and of what it fell into. */
+static void add_totals(struct totals_maker *m, struct digest_table *t, const struct result *r,
+		       uint32_t stack, uint64_t ns)
+{
+	struct digest_entry *entry;
+	bool is_innermost = true;
+
+	m->stacks++;
+	if (stack == RESULT_ROOT) {
+		entry = entry_of(t, &unknown);
+		if (entry)
+			entry->total_ns += ns;
+	}
+	for (; stack != RESULT_ROOT; stack = r->stacks[stack].outer, is_innermost = false) {
+		uint32_t frame = r->stacks[stack].frame;
+
+		if (!is_innermost && !digest_is_function(&r->frames[frame]))
+			continue;
+		entry = entry_of_frame(m, t, r, frame);
+		if (!entry || entry->last_stack == m->stacks)
+			continue;
+		entry->last_stack = m->stacks;
+		entry->total_ns += ns;
+	}
+}
+
+static bool totals_begin(struct totals_maker *m, const struct result *r)
+{
+	*m = (struct totals_maker){.by_frame = calloc(r->frame_count + 1u, sizeof(uint32_t))};
+	return m->by_frame;
+}
+
+static void totals_end(struct totals_maker *m)
+{
+	free(m->by_frame);
+}
+
+/* ---- from rows ---- */
+
 void digest_frames(const struct result *r, const struct row *row,
 		   const struct frame_info *frames[DIGEST_TABLES])
 {
@@ -178,11 +255,21 @@ static void sort(struct digest_table *t)
 struct digest *digest_new(const struct result *result)
 {
 	struct digest *d = calloc(1, sizeof(*d));
+	struct totals_maker totals;
 
-	if (!d)
+	if (!d || !totals_begin(&totals, result)) {
+		free(d);
 		return NULL;
-	for (uint32_t i = 0; i < result->row_count; i++)
-		add_to_digest(d, result, &result->rows[i]);
+	}
+	for (uint32_t i = 0; i < result->row_count; i++) {
+		const struct row *row = &result->rows[i];
+
+		add_to_digest(d, result, row);
+		if (row->kind == ROW_CPU)
+			add_totals(&totals, &d->functions, result,
+				   result_computing_stack(result, row->stack), row->ns);
+	}
+	totals_end(&totals);
 	sort(&d->kernels);
 	sort(&d->copies);
 	sort(&d->sites);
@@ -194,10 +281,12 @@ struct digest *digest_new(const struct result *result)
 /* ---- from the timeline ---- */
 
 /* Waits go to a table of their own, for merge_waits. */
-static void add_record(struct digest *d, struct digest_table *waits, const struct result *r,
-		       const struct busy *busy, const struct timeline_record *record)
+static void add_record(struct digest *d, struct digest_table *waits, struct totals_maker *totals,
+		       const struct result *r, const struct busy *busy,
+		       const struct timeline_record *record)
 {
-	const struct frame_info *frame = frame_of(r, result_record_stack(r, record));
+	uint32_t stack = result_record_stack(r, record);
+	const struct frame_info *frame = frame_of(r, stack);
 	struct row row = {.count = 1, .ns = record->duration_ns};
 
 	if (!frame)
@@ -214,8 +303,10 @@ static void add_record(struct digest *d, struct digest_table *waits, const struc
 		/* one that began before the part of the run is not of its rows' count */
 		row.count = record->start_ns != r->shown_from_ns ||
 			    record->duration_ns >= r->totals.sample_ns;
-		if (busy && !busy_at(busy, record->start_ns))
-			add_row(&d->idle, frame, &row);
+		if (!busy || busy_at(busy, record->start_ns))
+			break;
+		add_row(&d->idle, frame, &row);
+		add_totals(totals, &d->idle, r, stack, row.ns);
 		break;
 	default:
 		break;
@@ -257,12 +348,18 @@ int digest_add_timeline(struct digest *d, const struct result *result, const str
 	struct timeline_reader *reader = timeline_reader_new(result->timeline);
 	struct digest_table waits = {.count = 0};
 	const struct timeline_record *record;
+	struct totals_maker totals;
 	int more;
 
 	if (!reader)
 		return -errno;
+	if (!totals_begin(&totals, result)) {
+		timeline_reader_free(reader);
+		return -ENOMEM;
+	}
 	while ((more = timeline_reader_next(reader, &record)) == 1)
-		add_record(d, &waits, result, busy, record);
+		add_record(d, &waits, &totals, result, busy, record);
+	totals_end(&totals);
 	timeline_reader_free(reader);
 	merge_waits(&d->calls, &waits);
 	empty(&waits);

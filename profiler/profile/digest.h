@@ -6,18 +6,21 @@
  *   copies     and other GPU work that is no kernel, by kind
  *   sites      GPU work by the program's own function that launched it: the innermost Python
  *              function of the stack, else the one that called CUDA
- *   functions  CPU samples by the function that they fell into
- *   waits      waits for the GPU, and timed calls, by the function that makes them; other time off
- *              the CPU by the innermost Python function, else by the innermost function
+ *   functions  CPU samples by the function that they fell into: its own time. Its total time is
+ * that of all samples whose stacks have it, once each, however often it calls itself. So callers
+ * that no sample fell into have entries, too waits      waits for the GPU, and timed calls, by the
+ * function that makes them; other time off the CPU by the innermost Python function, else by the
+ * innermost function
  *
  * and, from the timeline, where there is one:
  *
  *   calls      CUDA calls that launch or wait, by name, with the time until they return
- *   idle       CPU samples that were taken while no GPU worked, by function
+ *   idle       CPU samples that were taken while no GPU worked, by function, likewise
  */
 #ifndef PROFILER_PROFILE_DIGEST_H
 #define PROFILER_PROFILE_DIGEST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "profiler/profile/result.h"
 #include "symbolize/hash_index.h"
@@ -26,6 +29,8 @@
 struct digest_entry {
 	const struct frame_info *frame; /* one of them */
 	uint64_t count, ns, bytes;
+	uint64_t total_ns;   /* of functions: with what they call */
+	uint64_t last_stack; /* while it is made */
 };
 
 struct digest_table {
@@ -44,6 +49,9 @@ struct digest {
  * the call. It is one of the stack's frames; NULL: none is known.
  */
 const struct frame_info *digest_site(const struct result *result, uint32_t stack);
+
+/* Returns true for a frame that has total time: a function, or a package of folded ones. */
+bool digest_is_function(const struct frame_info *frame);
 
 /* The frames that a row counts under, by table; NULL: it is not in that table. */
 enum digest_tables {

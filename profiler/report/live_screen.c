@@ -208,7 +208,7 @@ static void add_heading(struct block *b, enum live_table table)
 {
 	static const char *const names[] = {[LIVE_KERNELS] = "GPU work",
 					    [LIVE_SITES] = "launched by",
-					    [LIVE_FUNCTIONS] = "CPU function"};
+					    [LIVE_FUNCTIONS] = "CPU function (own time)"};
 	struct terminal_line *line = new_line(b, TERMINAL_BOLD);
 	char text[PART_BYTES];
 

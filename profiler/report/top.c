@@ -16,9 +16,8 @@
 #define LINES 10
 #define GAPS 3
 #define DEVICES 8
-#define DEFAULT_WIDTH 100
 #define NAME_WIDTH_MIN 24
-#define COLUMNS_WIDTH 54 /* of what stands before the names */
+#define COLUMNS_WIDTH 52 /* of what stands before the names, at most */
 
 /* ---- lines ---- */
 
@@ -56,9 +55,26 @@ static double share(uint64_t part, uint64_t whole)
 enum columns {
 	COLUMNS_WORK,    /* number, time, mean */
 	COLUMNS_COPIES,  /* number, time, bytes a second */
-	COLUMNS_SAMPLES, /* number, time */
+	COLUMNS_SAMPLES, /* number, own time, total time with a share of its own */
 	COLUMNS_TIME     /* time */
 };
+
+/* Total times overlap: they have no rest. */
+static void print_function(struct log *log, const struct digest_table *t,
+			   const struct digest_entry *e, const char *name, unsigned int width)
+{
+	char own[24], total[24] = "", percent[24] = "";
+	int bytes = top_fitting(name, width);
+
+	time_text(own, (double)e->ns);
+	if (e->frame) {
+		time_text(total, (double)e->total_ns);
+		snprintf(percent, sizeof(percent), "%.1f %%", share(e->total_ns, t->whole.ns));
+	}
+	log_line(log, "  %8" PRIu64 " %11s %5.1f %% %11s %7s  %.*s%s", e->count, own,
+		 share(e->ns, t->whole.ns), total, percent, bytes, name,
+		 name[bytes] ? "\xe2\x80\xa6" : "");
+}
 
 static void print_entry(struct log *log, const struct digest_table *t, enum columns columns,
 			const struct digest_entry *e, const char *name, unsigned int width)
@@ -66,6 +82,10 @@ static void print_entry(struct log *log, const struct digest_table *t, enum colu
 	char number[24] = "", total[24], third[24] = "";
 	int bytes = top_fitting(name, width);
 
+	if (columns == COLUMNS_SAMPLES) {
+		print_function(log, t, e, name, width);
+		return;
+	}
 	time_text(total, (double)e->ns);
 	if (columns != COLUMNS_TIME)
 		snprintf(number, sizeof(number), "%" PRIu64, e->count);
@@ -80,7 +100,7 @@ static void print_entry(struct log *log, const struct digest_table *t, enum colu
 static void print_table(struct log *log, const struct digest_table *t, const char *title,
 			const char *note, enum columns columns, uint32_t lines, unsigned int width)
 {
-	struct digest_entry rest = t->whole;
+	struct digest_entry rest = t->whole; /* without a frame */
 	uint32_t shown = t->count < lines ? t->count : lines;
 	char text[40];
 
@@ -101,12 +121,12 @@ static void print_table(struct log *log, const struct digest_table *t, const cha
 	print_entry(log, t, columns, &rest, text, width);
 }
 
-unsigned int top_width(void)
+unsigned int top_width(unsigned int otherwise)
 {
 	struct winsize size;
 
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-		return DEFAULT_WIDTH;
+		return otherwise;
 	return size.ws_col;
 }
 
@@ -273,13 +293,12 @@ static const struct {
 	 {3, LINES},
 	 false},
 	{offsetof(struct digest, functions),
-	 "     samples         time                 share   function, on the CPU",
+	 "   samples    own time   share  total time   share  function, on the CPU",
 	 COLUMNS_SAMPLES,
 	 {4, LINES},
 	 false},
 	{offsetof(struct digest, idle),
-	 "     samples         time                 share   function, on the CPU, while no GPU "
-	 "worked",
+	 "   samples    own time   share  total time   share  function, while no GPU worked",
 	 COLUMNS_SAMPLES,
 	 {0, LINES},
 	 true},

@@ -3,7 +3,9 @@
  * The report of a run: its times, then where most of them went, a table for each question that
  * digest.h answers, and what was lost.
  *
- * A table ends with a line for all that it leaves out, so that it adds up to the run's total.
+ * A table ends with a line for all that it leaves out, so that it adds up to the run's total. The
+ * functions on the CPU have their own time, which adds up, and their total time with what they
+ * call.
  *
  * GPU time is the sum of the operations' times; with a timeline, there is also the time that each
  * GPU worked, where work of several streams counts once (busy.h).
@@ -34,8 +36,9 @@ void top_report_cost(struct log *log, const struct totals *totals);
 /* How many bytes of a name fit into so many columns, with room for an ellipsis if not all do. */
 int top_fitting(const char *name, unsigned int width);
 
-/* The width of the terminal that stderr is; 100 if it is none. */
-unsigned int top_width(void);
+/* Returns the width of the terminal that stderr is; `otherwise` if it is none. */
+#define TOP_WIDTH 80 /* of the report */
+unsigned int top_width(unsigned int otherwise);
 bool top_is_on_terminal(void);
 
 #endif

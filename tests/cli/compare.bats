@@ -302,6 +302,27 @@ build()
 	expect_line stderr '^profile: --fail-on waiting: no run has waiting time: --waits or --wall measures it$'
 }
 
+@test "--fail-on function= is own time, function-total= that with what it calls" {
+	printf '%s\n' 'main;walk 100' 'main;walk;walk;read 300' 'main;walk;visit;walk 100' 'main;other 900' >before.folded
+	printf '%s\n' 'main;walk 100' 'main;walk;walk;read 600' 'main;walk;visit;walk 100' 'main;other 900' >after.folded
+	run_profile --diff before.folded after.folded --fail-above 5% --fail-on 'function=^walk$'
+	expect_status 0
+	expect_line stderr '^own time of function=\^walk\$ \(1 matching\) stayed at 200: not above 5%$'
+	# each stack once, though the function is in it several times, or several match
+	run_profile -q --diff before.folded after.folded --fail-above 5% --fail-on 'function-total=^walk$' --fail-on 'function-total=^(walk|read)$'
+	expect_status 123
+	expect_line stderr '^profile: total time of function-total=\^walk\$ \(1 matching\) rose by 60\.0 % \(500 to 800\), above 5%'
+	expect_line stderr '^profile: total time of .*read.* \(2 matching\) rose by 60\.0 % \(500 to 800\), above 5%'
+	run_profile -q --diff before.folded after.folded --fail-above 5% --fail-on 'function-total=^other$'
+	expect_status 0
+	run_profile -q --diff before.folded after.folded --fail-above 5% --fail-on 'function=^main$'
+	expect_status 125
+	expect_line stderr '^profile: --fail-on function=\^main\$: no sample fell into .* function-total=REGEX$'
+	run_profile -q --diff before.folded after.folded --fail-above 5% --fail-on 'function-total=none'
+	expect_status 125
+	expect_line stderr ': nothing has such a name, before or after'
+}
+
 @test "--fail-on gpu of runs without GPU time: says so" {
 	needs_root
 	run_profile -q -cpu-only -F 997 -o cpu.profile sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
@@ -452,6 +473,6 @@ policy_of()
 	run_profile --diff "$captures/h200_torch_eager.profile" "$captures/h200_torch_loader.profile" \
 		--time 1..2 --fail-above 5% --fail-on 'function=PyObject_Free' --fail-on wall
 	expect_status 0
-	expect_line stderr '^profile: time of function=PyObject_Free .* within the noise of .* ms: this does not fail$'
+	expect_line stderr '^profile: own time of function=PyObject_Free .* within the noise of .* ms: this does not fail$'
 	expect_line stderr '^time of the run stayed at 1\.000 s: not above 5%$'
 }

@@ -25,7 +25,7 @@ squeeze()
 	expect_line stderr '^No GPU worked for '
 	expect_line stderr '^ 120 108.000 ms 900.000 us 40.7 % model::gemm<float, 128, 256>$'
 	expect_line stderr '^ 360 187.200 ms 520.000 us 70.5 % server::Mlp::forward$'
-	expect_line stderr ' function, on the CPU$'
+	expect_line stderr ' own time share total time share function, on the CPU$'
 	expect_line stderr '^(Nothing|No time) was lost, and everything was matched.$' # a stack may be cut
 	# what it cost is in the summary's last line
 	expect_no_line stderr '^While it ran, profile itself used '
@@ -134,7 +134,7 @@ busy()
 	squeeze stderr
 	expect_line stderr '^The run took .*, GPU busy 265.400 ms \([0-9.]+ %\), GPU work 265.400 ms \(sum\)$'
 	expect_line stderr '^No GPU worked for [0-9.]+ ms \([0-9.]+ %\); longest: [0-9.]+ ms (at [0-9]|from the start)'
-	expect_line stderr ' function, on the CPU, while no GPU worked$'
+	expect_line stderr ' own time share total time share function, while no GPU worked$'
 	expect_line stderr '^ 10 [0-9.]+ ms [0-9.]+ ms [0-9.]+ % cudaStreamSynchronize$'
 	# the kernels alone take 265 ms: not all of them are in the first 200; none may be
 	busy ..200ms

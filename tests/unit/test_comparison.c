@@ -52,6 +52,45 @@ static const struct comparison_entry *entry(const struct comparison *c,
 	return NULL;
 }
 
+/* Each stack counts once, however many of its functions match, and however often. */
+static void total_times_are_of_stacks(void **state)
+{
+	struct made_result b, a;
+	struct change change;
+	struct comparison *c;
+	regex_t pattern;
+	uint32_t found, stack;
+
+	(void)state;
+	made_begin(&b);
+	made_begin(&a);
+	add_samples(&b, MADE_STACK(&b, "main", "walk", "walk", "read"), 100);
+	add_samples(&b, MADE_STACK(&b, "main", "other"), 1000);
+	add_samples(&a, MADE_STACK(&a, "main", "walk", "walk", "read"), 200);
+	add_samples(&a, MADE_STACK(&a, "main", "walker"), 50);
+	add_samples(&a, MADE_STACK(&a, "main", "other"), 1000);
+	/* ranges and work of the GPU are no functions */
+	stack = MADE_STACK(&a, "main", "walked");
+	a.frames[a.stacks[stack].frame].class = CLASS_NVTX;
+	add_samples(&a, made_push(&a, stack, "other"), 7);
+	add_kernel(&a, "[GPU_Kernel]walk", 1, 1000000);
+	c = compare_two(&b, &a);
+	assert_int_equal(regcomp(&pattern, "^walk", REG_EXTENDED), 0);
+	assert_int_equal(comparison_matching_totals(c, &pattern, &found, &change), 0);
+	assert_int_equal(found, 2);
+	assert_true(change.before == 100000 && change.after == 250000);
+	assert_true(change.count[SIDE_BEFORE] == 100 && change.count[SIDE_AFTER] == 250);
+	assert_true(change.is_significant);
+	regfree(&pattern);
+	assert_int_equal(regcomp(&pattern, "none", REG_EXTENDED), 0);
+	assert_int_equal(comparison_matching_totals(c, &pattern, &found, &change), 0);
+	assert_true(found == 0 && change.before == 0 && change.after == 0);
+	regfree(&pattern);
+	comparison_free(c);
+	made_end(&b);
+	made_end(&a);
+}
+
 static void samples_vary_as_their_root(void **state)
 {
 	struct made_result b, a;
@@ -825,6 +864,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_vary_as_their_root),
+		cmocka_unit_test(total_times_are_of_stacks),
 		cmocka_unit_test(shares_do_not_depend_on_length),
 		cmocka_unit_test(one_of_many_rows_is_chance),
 		cmocka_unit_test(rates_may_differ),

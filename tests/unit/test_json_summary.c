@@ -172,6 +172,8 @@ static void all_sums_and_losses(void **state)
 	assert_string_equal(text_of(item, "file"), "/app/a.py");
 	assert_int_equal(number(item, "ns"), 140);
 	assert_int_equal(number(cJSON_GetArrayItem(list(tree, "functions", 1), 0), "samples"), 1);
+	assert_int_equal(number(cJSON_GetArrayItem(list(tree, "functions", 1), 0), "total_ns"),
+			 number(cJSON_GetArrayItem(list(tree, "functions", 1), 0), "ns"));
 	item = cJSON_GetArrayItem(list(tree, "waits", 1), 0);
 	assert_null(cJSON_GetObjectItem(item, "calls"));
 	item = cJSON_GetArrayItem(list(tree, "gpu_work", 1), 0);

@@ -86,7 +86,7 @@ static void eighty_columns(void **state)
 		"*       time   share     calls        mean  launched by\n"
 		"    3.000 s 100.0 %      1000    3.000 ms  server::Mlp::forward\n"
 		"   1.000 ms   0.0 %      3001      333 ns  step (train.py)\n"
-		"*       time   share   samples              CPU function\n"
+		"*       time   share   samples              CPU function (own time)\n"
 		" 160.000 ms  80.0 %         8              tokenize\n"
 		"  40.000 ms  20.0 %         2              [libcuda.so.1]\n"
 		"*q quit  space pause  s sort: time  1 GPU work  2 sites  3 CPU  0 all\n");

@@ -109,10 +109,42 @@ static void each_question_has_a_table(void **state)
 		"  operations         time          mean   share   launched by\n"
 		"           3     3.000 us      1.000 us  75.0 %   step (train.py)\n"
 		"           1     1.000 us      1.000 us  25.0 %   main\n"
-		"     samples         time                 share   function, on the CPU\n"
-		"           1    40.000 ms               100.0 %   main\n"
+		"   samples    own time   share  total time   share  function, on the CPU\n"
+		"         1   40.000 ms 100.0 %   40.000 ms 100.0 %  main\n"
 		"                     time                 share   waiting, or timed calls, in\n"
 		"                  1.500 s               100.0 %   main\n");
+}
+
+/* Own times add up; a total has each sample once, though its function calls itself. */
+static void functions_have_own_and_total_time(void **state)
+{
+	struct made_result m;
+	uint32_t main, walk, place;
+
+	(void)state;
+	made_begin(&m);
+	place = push(&m, RESULT_ROOT, CLASS_PLACE, "[thread 1]");
+	main = push(&m, place, CLASS_NATIVE, "main");
+	walk = push(&m, push(&m, main, CLASS_NATIVE, "walk"), CLASS_NATIVE, "walk");
+	made_add(&m, walk, ROW_CPU, 60000000);
+	walk = push(&m, push(&m, walk, CLASS_PYTHON, "visit (a.py)"), CLASS_NATIVE, "walk");
+	made_add(&m, push(&m, walk, CLASS_KERNEL_MODE, "do_read"), ROW_CPU, 30000000);
+	/* what a thread waits for meanwhile takes no time of its own */
+	walk = push(&m, push(&m, main, CLASS_NATIVE, "spin"), CLASS_MARK, MARK_SPINNING);
+	made_add(&m, push(&m, walk, CLASS_GPU_KERNEL, "add"), ROW_CPU, 10000000);
+	made_add(&m, push(&m, RESULT_ROOT, CLASS_MARK, "[not sampled]"), ROW_CPU, 100000000);
+	/* the GPU's time is none of the CPU's */
+	made_add(&m, push(&m, push(&m, main, CLASS_API, "cudaLaunchKernel"), CLASS_GPU_WORK, "w"),
+		 ROW_GPU, 5);
+	assert_non_null(
+		strstr(report(&m, 80),
+		       "   samples    own time   share  total time   share  function, on the CPU\n"
+		       "         1  100.000 ms  50.0 %  100.000 ms  50.0 %  [not sampled]\n"
+		       "         1   60.000 ms  30.0 %   90.000 ms  45.0 %  walk\n"
+		       "         1   30.000 ms  15.0 %   30.000 ms  15.0 %  do_read\n"
+		       "         1   10.000 ms   5.0 %   10.000 ms   5.0 %  spin\n"
+		       "         0        0 ns   0.0 %  100.000 ms  50.0 %  main\n"
+		       "         0        0 ns   0.0 %   30.000 ms  15.0 %  visit (a.py)\n"));
 }
 
 /* The node of a graph counts for the function that launched the graph. */
@@ -180,11 +212,11 @@ static void what_is_left_out_is_summed(void **state)
 			 (i % 25 + 1) * 1000);
 	}
 	text = report(&m, 80);
-	assert_non_null(strstr(text, "           2    50.000 us                 7.7 %   f24\n"));
-	assert_non_null(strstr(text, "           2    32.000 us                 4.9 %   f15\n"));
+	assert_non_null(strstr(text, "         2   50.000 us   7.7 %   50.000 us   7.7 %  f24\n"));
+	assert_non_null(strstr(text, "         2   32.000 us   4.9 %   32.000 us   4.9 %  f15\n"));
 	assert_null(strstr(text, "   f14\n"));
 	assert_non_null(
-		strstr(text, "          30   240.000 us                36.9 %   (15 more)\n"));
+		strstr(text, "        30  240.000 us  36.9 %                      (15 more)\n"));
 }
 
 static void names_are_cut_to_the_width(void **state)
@@ -291,7 +323,7 @@ static void a_timeline_tells_more(void **state)
 				"No GPU worked for 2.500 s (62.5 %); longest: 1.500 s at 2.500 s, "
 				"1.000 s from the start\n"));
 	assert_non_null(strstr(text, "while no GPU worked\n"
-				     "           1    20.000 ms               100.0 %   load\n"));
+				     "         1   20.000 ms 100.0 %   20.000 ms 100.0 %  load\n"));
 	assert_non_null(strstr(text,
 			       "CUDA call\n"
 			       "           2    12.000 us      6.000 us  92.3 %   "
@@ -450,6 +482,7 @@ int main(void)
 		cmocka_unit_test(a_run_that_goes_on_has_taken_no_time),
 		cmocka_unit_test(a_run_whose_last_part_is_shown_has_ended),
 		cmocka_unit_test(each_question_has_a_table),
+		cmocka_unit_test(functions_have_own_and_total_time),
 		cmocka_unit_test(a_graph_is_launched_by_its_launch),
 		cmocka_unit_test(folded_code_launches_for_its_caller),
 		cmocka_unit_test(a_launch_without_a_stack_is_unknown),
