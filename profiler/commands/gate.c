@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/exit_status.h"
-#include "profiler/profile/significance.h"
+#include "profiler/commands/options.h"
+#include "profiler/profile/rise.h"
 #include "profiler/report/changes.h"
 
 #define NAME_BYTES 128
 #define LIMIT_MAX 1e15
+#define REMEDY_BYTES 192
 
 bool gates_parse_limit(const char *text, struct gates *g)
 {
@@ -192,13 +194,6 @@ static void name_of(const struct gate *gate, uint32_t found, char name[NAME_BYTE
 		snprintf(name, NAME_BYTES, "%s", changes_total_name(gate->total));
 }
 
-static bool is_above(const struct gates *g, const struct change *c)
-{
-	double limit = g->is_percent ? c->before * g->limit / 100 : g->limit;
-
-	return change_difference(c) > limit;
-}
-
 /* "rose by 12.0 % (1.000 ms to 1.120 ms)"; "stayed at 1.000 ms" */
 static void describe(const struct comparison *c, const struct change *change, char text[160])
 {
@@ -221,7 +216,8 @@ static void fail(struct log *log, const struct gates *g, const struct comparison
 		 const struct change *change, const char *name)
 {
 	char text[160], bound[CHANGES_TEXT_BYTES], message[512];
-	bool is_exact = change->unit != CHANGE_OF_TIME && change->has_bound && change->bound <= 0;
+	const bool is_time = change->unit == CHANGE_OF_TIME;
+	bool is_exact = !is_time && change->has_bound && change->bound <= 0;
 
 	describe(c, change, text);
 	changes_amount(bound, c, change, change->bound);
@@ -232,6 +228,9 @@ static void fail(struct log *log, const struct gates *g, const struct comparison
 		 is_exact ? "" : bound);
 	log_error(log, "%s", message);
 	annotate(message);
+	if (is_time && !c->is_weights && c->runs[SIDE_BEFORE] == 1)
+		log_error(log, "one baseline does not show how times differ from run to run: give "
+			       "several --baseline");
 }
 
 /* Why no run has this time, and what to do. */
@@ -285,116 +284,111 @@ static const char *missing(const struct gate *gate, const struct comparison *c, 
 	}
 }
 
-/* Returns the natural logarithm; `log` is that of messages here. */
-static double natural(double value)
+/* Returns the rate of samples to ask for, such as 199; 0: there is none so high. */
+static double rate_of(const struct comparison *c, double samples)
 {
-	return log(value);
+	double ns = fmax((double)c->first[SIDE_BEFORE]->sample_ns,
+			 (double)c->first[SIDE_AFTER]->sample_ns);
+	double hz = ns > 0 ? 100 * ceil((1e9 / ns * samples + 1) / 100) - 1 : 0;
+
+	return hz <= OPTIONS_MAX_FREQUENCY ? hz : 0;
 }
 
-#define ENOUGH_MAX 32 /* baselines to ask for */
-
-/* Returns how much a run may exceed `count` baselines by chance, as a ratio less 1. */
-static double excess(double deviation, uint32_t count, uint32_t after)
+/* "-F 199, runs 4 times as long, or 3 more baselines would show it": what makes noise the target */
+static const char *remedy(char text[REMEDY_BYTES], const struct comparison *c,
+			  const struct rise *rise, double target)
 {
-	return expm1(student_quantile(SIGNIFICANCE_LEVEL, count - 1) * deviation *
-		     sqrt(1.0 / after + 1.0 / count));
-}
+	const double samples = c->is_weights ? 0 : rise_samples_needed(rise, target);
+	const double rate = samples > 0 && rise->is_sampled ? rate_of(c, samples) : 0;
+	const uint32_t runs = rise_runs_needed(rise, target);
+	char ways[3][48];
+	int count = 0;
 
-/* Says how many baselines would do, where chance is above the limit. */
-static void advise(struct log *log, double deviation, uint32_t count, uint32_t after, double limit)
-{
-	uint32_t enough = count;
-
-	while (enough <= ENOUGH_MAX && excess(deviation, enough, after) > limit)
-		enough++;
-	if (enough <= ENOUGH_MAX)
-		log_warn(log,
-			 "%u baselines show rises above %.1f %%; with about %u more, of %.1f %%",
-			 count, 100 * excess(deviation, count, after), enough - count, 100 * limit);
+	if (rate > 0)
+		snprintf(ways[count++], sizeof(ways[0]), "-F %.0f in all runs", rate);
+	if (samples > 0)
+		snprintf(ways[count++], sizeof(ways[0]), "runs %g times as long",
+			 ceil(samples * 10) / 10);
+	if (runs > 0)
+		snprintf(ways[count++], sizeof(ways[0]), "%u more baseline%s",
+			 runs - rise->runs[SIDE_BEFORE],
+			 runs - rise->runs[SIDE_BEFORE] == 1 ? "" : "s");
+	if (count == 0)
+		snprintf(text, REMEDY_BYTES, "%s: raise --fail-above%s",
+			 rise->runs[SIDE_BEFORE] > 1
+				 ? "more baselines do not help, these runs "
+				   "differ too much"
+				 : "one run has too few samples or operations of it",
+			 rise->runs[SIDE_BEFORE] > 1 ? ", or make the machine quieter" : "");
 	else
-		log_warn(log,
-			 "%u baselines show rises above %.1f %%; more do not help, these runs "
-			 "differ "
-			 "too much: raise --fail-above, or make the machine quieter",
-			 count, 100 * excess(deviation, count, after));
+		snprintf(text, REMEDY_BYTES, "%s%s%s%s%s would show it", ways[0],
+			 count > 2   ? ", "
+			 : count > 1 ? " or "
+				     : "",
+			 count > 1 ? ways[1] : "", count > 2 ? ", or " : "",
+			 count > 2 ? ways[2] : "");
+	return text;
 }
 
-/* Checks the CPU time that the kernel charged. */
-static int check_charged(struct log *log, const struct gates *g, const struct comparison *c)
+/* Says what there is of the gate by run. 0; or EXIT_PROFILER_FAILED, and `values` are not set. */
+static int values_of(struct log *log, const struct gate *gate, const struct comparison *c,
+		     uint32_t *found, struct run_values *values)
 {
-	const uint32_t b = c->runs[SIDE_BEFORE], a = c->runs[SIDE_AFTER];
-	double before = 0, after = 0, squares = 0, deviation, above, limit;
-	struct change change = {.unit = CHANGE_OF_TIME, .has_bound = b > 1};
-	char text[160], bound[CHANGES_TEXT_BYTES];
-
-	for (uint32_t i = 0; i < b; i++)
-		before += natural(c->charged_cpu[i]) / b;
-	for (uint32_t i = 0; i < a; i++)
-		after += natural(c->charged_cpu[b + i]) / a;
-	for (uint32_t i = 0; i < b; i++)
-		squares += pow(natural(c->charged_cpu[i]) - before, 2);
-	change.before = exp(before);
-	change.after = exp(after);
-	limit = g->is_percent ? g->limit / 100 : g->limit / change.before;
-	deviation = b > 1 ? sqrt(squares / (b - 1)) : 0;
-	above = b > 1 ? excess(deviation, b, a) : 0;
-	change.bound = above * change.before;
-	describe(c, &change, text);
-	if (!is_above(g, &change)) {
-		log_line(log, "CPU time %s: not above %s", text, g->limit_text);
-	} else if (b > 1 && change_difference(&change) <= change.bound) {
-		log_warn(log,
-			 "CPU time %s, above %s, but within the noise of %s: this does not fail",
-			 text, g->limit_text, changes_amount(bound, c, &change, change.bound));
-	} else {
-		fail(log, g, c, &change, "CPU time");
-		if (b == 1)
-			log_error(log,
-				  "one baseline does not show how CPU time differs from run to "
-				  "run, so the limit alone decides: give several --baseline");
-		return EXIT_SLOWER;
+	*found = 0;
+	if (!gate->has_pattern) {
+		*values = comparison_total(c, gate->total);
+	} else if (!gate->is_total) {
+		*found = comparison_matching(c, gate->table, &gate->pattern, values);
+	} else if (comparison_matching_totals(c, &gate->pattern, found, values) != 0) {
+		log_error(log, "--fail-on %s: out of memory", gate->text);
+		return EXIT_PROFILER_FAILED;
 	}
-	if (b > 1 && above > limit)
-		advise(log, deviation, b, a, limit);
 	return 0;
 }
 
 static int check(struct log *log, const struct gates *g, const struct gate *gate,
 		 const struct comparison *c)
 {
-	struct change change = gate->has_pattern ? (struct change){0} : c->totals[gate->total];
-	uint32_t found = 0;
+	uint32_t found;
+	struct run_values values;
+	struct rise rise;
+	struct change change;
 	const char *lacks;
-	char name[NAME_BYTES], text[160], bound[CHANGES_TEXT_BYTES];
+	double limit, difference;
+	char name[NAME_BYTES], text[160], bound[CHANGES_TEXT_BYTES], ways[REMEDY_BYTES];
 
-	if (gate->is_total && comparison_matching_totals(c, &gate->pattern, &found, &change) != 0) {
-		log_error(log, "--fail-on %s: out of memory", gate->text);
+	if (values_of(log, gate, c, &found, &values) != 0)
 		return EXIT_PROFILER_FAILED;
-	}
-	if (gate->has_pattern && !gate->is_total)
-		found = comparison_matching(c, gate->table, &gate->pattern, &change);
+	rise = rise_of(&values);
+	change = (struct change){.before = rise.before,
+				 .after = rise.after,
+				 .bound = rise.bound,
+				 .has_bound = rise.has_bound,
+				 .unit = unit_of(gate)};
 	name_of(gate, found, name);
 	lacks = missing(gate, c, found, &change);
 	if (lacks) {
 		log_error(log, "--fail-on %s: %s", gate->text, lacks);
 		return EXIT_PROFILER_FAILED;
 	}
-	if (!gate->has_pattern && gate->total == TOTAL_CPU && c->has_charged_cpu)
-		return check_charged(log, g, c);
-	if (!is_above(g, &change)) {
-		describe(c, &change, text);
+	limit = g->is_percent ? rise.before * g->limit / 100 : g->limit;
+	difference = change_difference(&change);
+	describe(c, &change, text);
+	changes_amount(bound, c, &change, rise.bound);
+	if (difference > limit && (!rise.has_bound || difference > rise.bound)) {
+		fail(log, g, c, &change, name);
+		return EXIT_SLOWER;
+	}
+	remedy(ways, c, &rise, fmax(limit, difference));
+	if (difference > limit)
+		log_warn(log, "%s %s, above %s, but within the noise of %s: this does not fail; %s",
+			 name, text, g->limit_text, bound, ways);
+	else
 		log_line(log, "%s %s: not above %s", name, text, g->limit_text);
-		return 0;
-	}
-	if (change.has_bound && !change.is_significant) {
-		describe(c, &change, text);
-		log_warn(log, "%s %s, above %s, but within the noise of %s: this does not fail",
-			 name, text, g->limit_text,
-			 changes_amount(bound, c, &change, change.bound));
-		return 0;
-	}
-	fail(log, g, c, &change, name);
-	return EXIT_SLOWER;
+	if (difference <= limit && limit > 0 && rise.bound > limit)
+		log_warn(log, "%s: a rise above %s may be within the noise, which is up to %s; %s",
+			 name, g->limit_text, bound, ways);
+	return 0;
 }
 
 int gates_check(struct log *log, const struct gates *g, const struct comparison *c)

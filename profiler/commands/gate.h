@@ -3,14 +3,14 @@
  * Whether a program became too slow: --fail-above and --fail-on, checked on a comparison with a
  * baseline.
  *
- * A time fails if it rose by more than the limit and by more than its noise. Entries that match a
- * pattern count together. Of functions on the CPU, own or total time can be chosen.
+ * A time fails if it rose by more than the limit and by more than its noise (rise.h), which the
+ * runs before tell. Entries that match a pattern count together. Of functions on the CPU, own or
+ * total time can be chosen. CPU time of whole runs is that which the kernel charged
+ * (comparison.h).
  *
- * The CPU time of whole runs is that which the kernel charged. Several baselines tell how runs
- * differ: a rise fails if it is above the upper limit of the prediction interval for the mean of
- * the runs after, of the logarithms, by Student's t, one-sided at 95 % (Hahn and Meeker 1991,
- * Statistical Intervals, section 4.7). One baseline tells nothing of that: the limit alone decides,
- * and a line says so.
+ * Where the noise is above the limit, a line says what would show such a rise: a higher rate of
+ * samples, longer runs, or more baselines. One baseline does not show how runs differ: a line says
+ * so where a time fails.
  */
 #ifndef PROFILER_COMMANDS_GATE_H
 #define PROFILER_COMMANDS_GATE_H

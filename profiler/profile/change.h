@@ -73,6 +73,15 @@ struct side_sum {
 	bool is_estimated; /* some time has no whole sample: counts say less than variances */
 };
 
+/* What a total, or all that matches a pattern, has by run. */
+#define COMPARISON_RUNS_MAX 32 /* a side */
+struct run_values {
+	uint32_t runs[SIDES];
+	double values[SIDES * COMPARISON_RUNS_MAX]; /* those before first */
+	struct side_sum sides[SIDES];
+	bool is_one_value; /* one a run, which does not show by how much the next differs */
+};
+
 /* The runs, time and totals that counts of samples refer to. */
 struct change_base {
 	uint32_t runs[SIDES];

@@ -282,7 +282,8 @@ struct made_comparison {
 	struct frame_info *allocators[SIDES][COMPARISON_RUNS_MAX]; /* with kinds of memory */
 	struct intern made_names;                                  /* of these three */
 	bool has_shapes;                                           /* all runs */
-	struct change_base bases[COMPARISON_TABLES];               /* for comparison_matching */
+	bool has_charged_cpu;                                      /* all runs, whole ones */
+	double charged_cpu[SIDES * COMPARISON_RUNS_MAX];           /* by run, those before first */
 };
 
 static bool entry_equal(const void *records, uint32_t position, const void *key)
@@ -609,7 +610,7 @@ static void judge_table(struct made_comparison *made, int number)
 {
 	struct comparison_table *t = &made->comparison.tables[number];
 	const struct amounts *amounts = &made->tables[number].amounts;
-	struct change_base base = made->bases[number] = base_of(made, total_of_table(number));
+	struct change_base base = base_of(made, total_of_table(number));
 	uint32_t runs = made->maker.run_count;
 
 	for (uint32_t i = 0; i < t->count; i++) {
@@ -720,16 +721,62 @@ static void name_kernels(struct made_comparison *made)
 	free(entries);
 }
 
+static struct run_values no_values(const struct comparison *c)
+{
+	return (struct run_values){.runs = {c->runs[SIDE_BEFORE], c->runs[SIDE_AFTER]}};
+}
+
+struct run_values comparison_total(const struct comparison *comparison, enum comparison_total total)
+{
+	const struct made_comparison *made = (const void *)comparison;
+	const struct maker *m = &made->maker;
+	struct run_values v = no_values(comparison);
+	const bool is_charged = total == TOTAL_CPU && made->has_charged_cpu;
+
+	v.is_one_value = total == TOTAL_WALL || is_charged;
+	memcpy(v.values,
+	       is_charged ? made->charged_cpu : m->totals.values + (size_t)total * m->run_count,
+	       m->run_count * sizeof(*v.values));
+	if (!is_charged)
+		memcpy(v.sides, m->totals.sides + (size_t)total * SIDES, sizeof(v.sides));
+	return v;
+}
+
+/*
+ * Makes sums of samples shares of the charged time. The variance is that of a share: a function
+ * that has all samples has all the time.
+ */
+static void charge(const struct made_comparison *made, struct run_values *v)
+{
+	const struct maker *m = &made->maker;
+	const double *sampled = m->totals.values + (size_t)TOTAL_CPU * m->run_count;
+
+	if (!made->has_charged_cpu || made->comparison.is_normalized)
+		return;
+	for (uint32_t side = 0, at = 0; side < SIDES; side++) {
+		double part = 0, whole = 0, scale;
+
+		for (uint32_t i = 0; i < v->runs[side]; i++, at++) {
+			double by = sampled[at] > 0 ? made->charged_cpu[at] / sampled[at] : 1;
+
+			v->values[at] *= by;
+			part += v->values[at];
+			whole += made->charged_cpu[at];
+		}
+		scale = part < whole ? 1 - part / whole : 0;
+		v->sides[side].sampled *= scale;
+	}
+}
+
 uint32_t comparison_matching(const struct comparison *comparison, enum comparison_tables table,
-			     const regex_t *pattern, struct change *change)
+			     const regex_t *pattern, struct run_values *v)
 {
 	const struct made_comparison *made = (const void *)comparison;
 	const struct comparison_table *t = &comparison->tables[table];
 	uint32_t run_count = made->maker.run_count, found = 0;
-	double values[SIDES * COMPARISON_RUNS_MAX] = {0};
-	struct side_sum sides[SIDES] = {{0}};
-	struct amounts sum = {.values = values, .sides = sides};
+	struct amounts sum = {.values = v->values, .sides = v->sides};
 
+	*v = no_values(comparison);
 	for (uint32_t i = 0; i < t->count; i++) {
 		const struct comparison_entry *e = &t->entries[i];
 		bool matches = regexec(pattern, e->frame->name, 0, NULL, 0) == 0;
@@ -744,8 +791,8 @@ uint32_t comparison_matching(const struct comparison *comparison, enum compariso
 			     run_count);
 		found++;
 	}
-	*change = found ? change_of(&made->bases[table], values, sides) : (struct change){0};
-	change->unit = comparison_table_unit(table);
+	if (table == COMPARED_FUNCTIONS)
+		charge(made, v);
 	return found;
 }
 
@@ -802,15 +849,14 @@ static int add_matching_stacks(struct maker *m, struct amounts *sum, const regex
 }
 
 int comparison_matching_totals(const struct comparison *comparison, const regex_t *pattern,
-			       uint32_t *found, struct change *change)
+			       uint32_t *found, struct run_values *v)
 {
 	struct made_comparison *made = (void *)comparison;
 	const struct result *all = &comparison->result;
-	double values[SIDES * COMPARISON_RUNS_MAX] = {0};
-	struct side_sum sides[SIDES] = {{0}};
-	struct amounts sum = {.values = values, .sides = sides, .capacity = 1};
+	struct amounts sum = {.values = v->values, .sides = v->sides, .capacity = 1};
 	int error = 0;
 
+	*v = no_values(comparison);
 	*found = 0;
 	for (uint32_t i = 0; i < all->frame_count; i++)
 		*found += digest_is_function(&all->frames[i]) &&
@@ -819,7 +865,7 @@ int comparison_matching_totals(const struct comparison *comparison, const regex_
 		for (uint32_t i = 0; i < comparison->runs[side] && !error; i++)
 			error = add_matching_stacks(&made->maker, &sum, pattern,
 						    (enum comparison_side)side, i);
-	*change = change_of(&made->bases[COMPARED_FUNCTIONS], values, sides);
+	charge(made, v);
 	return error;
 }
 
@@ -1274,14 +1320,13 @@ static double charged_cpu(const struct result *r)
 
 static void note_charged_cpu(struct made_comparison *made)
 {
-	struct comparison *c = &made->comparison;
 	uint32_t count = 0;
 
-	c->has_charged_cpu = true;
+	made->has_charged_cpu = true;
 	for (int side = 0; side < SIDES; side++)
-		for (uint32_t i = 0; i < c->runs[side]; i++) {
-			c->charged_cpu[count] = charged_cpu(made->maker.results[side][i]);
-			c->has_charged_cpu &= c->charged_cpu[count++] > 0;
+		for (uint32_t i = 0; i < made->comparison.runs[side]; i++) {
+			made->charged_cpu[count] = charged_cpu(made->maker.results[side][i]);
+			made->has_charged_cpu &= made->charged_cpu[count++] > 0;
 		}
 }
 
@@ -1321,7 +1366,6 @@ static void release_maker(struct maker *m)
 	hash_index_release(&m->frame_index);
 	hash_index_release(&m->stack_index);
 	amounts_release(&m->stacks);
-	amounts_release(&m->totals);
 	free(m->kind_ns);
 	free(m->kind_count);
 }
@@ -1379,6 +1423,7 @@ void comparison_free(struct comparison *comparison)
 		hash_index_release(&made->tables[i].index);
 		amounts_release(&made->tables[i].amounts);
 	}
+	amounts_release(&made->maker.totals);
 	allowance_return(made->maker.memory, made->maker.taken);
 	unnamed_files_release(&made->maker.unnamed);
 	for (int side = 0; side < SIDES; side++)

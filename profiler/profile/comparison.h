@@ -30,8 +30,6 @@
 #include "profiler/profile/kernel_match.h"
 #include "profiler/profile/result.h"
 
-#define COMPARISON_RUNS_MAX 32 /* a side */
-
 /* "name", "template", "numbers" */
 const char *comparison_match_word(enum comparison_match match);
 
@@ -100,10 +98,6 @@ struct comparison {
 	const struct totals *first[SIDES]; /* of the first run of each side */
 	struct comparison_table tables[COMPARISON_TABLES];
 	struct change totals[COMPARISON_TOTALS];
-	/* CPU time in ns by run, those before first, as the kernel charged it: without the error of
-	 * sampling. Only if it is known of all whole runs */
-	bool has_charged_cpu;
-	double charged_cpu[SIDES * COMPARISON_RUNS_MAX];
 	const struct comparison_name *names;
 	/*
 	 * All stacks of both sides as one result, in which each stack is another path of names,
@@ -139,17 +133,27 @@ bool comparison_differs_in_length(const struct comparison *comparison,
 				  enum comparison_total *total);
 
 /*
- * All entries of a table whose frames match a pattern, together. The number of them; 0: none, and
- * `change` is all 0.
+ * Returns a total by run. CPU time of whole runs is that which the kernel charged, if it is known
+ * of all: it has no error of sampling.
  */
-uint32_t comparison_matching(const struct comparison *comparison, enum comparison_tables table,
-			     const regex_t *pattern, struct change *change);
+struct run_values comparison_total(const struct comparison *comparison,
+				   enum comparison_total total);
 
 /*
- * Finds the total CPU time of the functions that match a pattern: of all stacks with at least one
- * of them, once each. `found` is the number of functions. 0, or -ENOMEM.
+ * Sums up, by run, all entries of a table whose frames match a pattern. Returns the number of them;
+ * 0: none, and `values` are all 0.
+ *
+ * Functions have their share of the samples of the charged CPU time, where that is known as above:
+ * runs with more samples than time, by chance, do not count as slower.
+ */
+uint32_t comparison_matching(const struct comparison *comparison, enum comparison_tables table,
+			     const regex_t *pattern, struct run_values *values);
+
+/*
+ * Finds the total CPU time of the functions that match a pattern, likewise: of all stacks with at
+ * least one of them, once each. `found` is the number of functions. 0, or -ENOMEM.
  */
 int comparison_matching_totals(const struct comparison *comparison, const regex_t *pattern,
-			       uint32_t *found, struct change *change);
+			       uint32_t *found, struct run_values *values);
 
 #endif

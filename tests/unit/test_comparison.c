@@ -56,7 +56,7 @@ static const struct comparison_entry *entry(const struct comparison *c,
 static void total_times_are_of_stacks(void **state)
 {
 	struct made_result b, a;
-	struct change change;
+	struct run_values v;
 	struct comparison *c;
 	regex_t pattern;
 	uint32_t found, stack;
@@ -76,19 +76,65 @@ static void total_times_are_of_stacks(void **state)
 	add_kernel(&a, "[GPU_Kernel]walk", 1, 1000000);
 	c = compare_two(&b, &a);
 	assert_int_equal(regcomp(&pattern, "^walk", REG_EXTENDED), 0);
-	assert_int_equal(comparison_matching_totals(c, &pattern, &found, &change), 0);
+	assert_int_equal(comparison_matching_totals(c, &pattern, &found, &v), 0);
 	assert_int_equal(found, 2);
-	assert_true(change.before == 100000 && change.after == 250000);
-	assert_true(change.count[SIDE_BEFORE] == 100 && change.count[SIDE_AFTER] == 250);
-	assert_true(change.is_significant);
+	assert_true(v.values[0] == 100000 && v.values[1] == 250000);
+	assert_true(v.sides[SIDE_BEFORE].count == 100 && v.sides[SIDE_AFTER].count == 250);
 	regfree(&pattern);
 	assert_int_equal(regcomp(&pattern, "none", REG_EXTENDED), 0);
-	assert_int_equal(comparison_matching_totals(c, &pattern, &found, &change), 0);
-	assert_true(found == 0 && change.before == 0 && change.after == 0);
+	assert_int_equal(comparison_matching_totals(c, &pattern, &found, &v), 0);
+	assert_true(found == 0 && v.values[0] == 0 && v.values[1] == 0);
 	regfree(&pattern);
 	comparison_free(c);
 	made_end(&b);
 	made_end(&a);
+}
+
+/* A function's time is its share of what the kernel charged; one with all samples has all of it. */
+static void functions_have_shares_of_the_charged_time(void **state)
+{
+	struct ledger ledgers[] = {{.cpu.used_ns = 990000}, {.cpu.used_ns = 2000000}};
+	struct made_result made[2];
+	struct run_values v;
+	struct comparison *c;
+	regex_t pattern;
+	uint32_t found;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		made_begin(&made[i]);
+		add_samples(&made[i], MADE_STACK(&made[i], "main", "f"), 400);
+		add_samples(&made[i], MADE_STACK(&made[i], "main", "g"), 600);
+		made[i].result.totals.measure.samples_cpu = true;
+		made[i].result.totals.ledger = &ledgers[i];
+	}
+	c = compare_two(&made[0], &made[1]);
+	assert_int_equal(regcomp(&pattern, "^f$", REG_EXTENDED), 0);
+	assert_int_equal(comparison_matching(c, COMPARED_FUNCTIONS, &pattern, &v), 1);
+	assert_true(fabs(v.values[0] - 396000) < 1 && fabs(v.values[1] - 800000) < 1);
+	/* 400 samples of 1000 ns, and 600 of 1000 are of others */
+	assert_true(fabs(v.sides[SIDE_BEFORE].sampled - 400e6 * 0.6) < 1);
+	regfree(&pattern);
+	assert_int_equal(regcomp(&pattern, "^main$", REG_EXTENDED), 0);
+	assert_int_equal(comparison_matching_totals(c, &pattern, &found, &v), 0);
+	assert_true(found == 1 && fabs(v.values[0] - 990000) < 1);
+	assert_true(v.sides[SIDE_BEFORE].sampled < 1 && v.sides[SIDE_BEFORE].count == 1000);
+	regfree(&pattern);
+	v = comparison_total(c, TOTAL_CPU);
+	assert_true(v.values[0] == 990000 && v.values[1] == 2000000 && v.is_one_value);
+	comparison_free(c);
+	/* not of a part of the run */
+	made[1].result.totals.shown = "--time 1..2";
+	c = compare_two(&made[0], &made[1]);
+	v = comparison_total(c, TOTAL_CPU);
+	assert_true(v.values[0] == 1000000 && v.sides[SIDE_AFTER].sampled > 0 && !v.is_one_value);
+	assert_int_equal(regcomp(&pattern, "^f$", REG_EXTENDED), 0);
+	assert_int_equal(comparison_matching(c, COMPARED_FUNCTIONS, &pattern, &v), 1);
+	assert_true(v.values[0] == 400000 && v.sides[SIDE_BEFORE].sampled == 400e6);
+	regfree(&pattern);
+	comparison_free(c);
+	made_end(&made[0]);
+	made_end(&made[1]);
 }
 
 static void samples_vary_as_their_root(void **state)
@@ -458,7 +504,7 @@ static void variants_of_kernels_are_matched(void **state)
 	struct made_result b, a;
 	const struct comparison_entry *e;
 	struct comparison *c;
-	struct change change;
+	struct run_values v;
 	regex_t pattern;
 
 	(void)state;
@@ -497,8 +543,8 @@ static void variants_of_kernels_are_matched(void **state)
 	assert_int_equal(c->result.stack_count, 2 + 6);
 	/* patterns see the names of both sides */
 	assert_int_equal(regcomp(&pattern, "gemm<128|_fused_", REG_EXTENDED | REG_NOSUB), 0);
-	assert_int_equal(comparison_matching(c, COMPARED_KERNELS, &pattern, &change), 2);
-	assert_true(change.before == 1005 && change.after == 956);
+	assert_int_equal(comparison_matching(c, COMPARED_KERNELS, &pattern, &v), 2);
+	assert_true(v.values[0] == 1005 && v.values[1] == 956);
 	regfree(&pattern);
 	comparison_free(c);
 	made_end(&b);
@@ -821,7 +867,7 @@ static void memory_is_compared_by_kind(void **state)
 						    {"load", "load", "[app+0x30]", "tune"}};
 	struct made_result made[2];
 	const struct comparison_entry *e;
-	struct change change;
+	struct run_values v;
 	struct comparison *c;
 	regex_t pattern;
 
@@ -852,8 +898,8 @@ static void memory_is_compared_by_kind(void **state)
 	assert_true(e->change.before == 7 && e->change.after == 9 && e->change.is_significant);
 	assert_true(c->totals[TOTAL_PEAK].before == 62 && c->totals[TOTAL_LEFT].before == 17);
 	assert_int_equal(regcomp(&pattern, "^pinned host: ", REG_EXTENDED | REG_NOSUB), 0);
-	assert_int_equal(comparison_matching(c, COMPARED_LEFT, &pattern, &change), 1);
-	assert_true(change.before == 7 && change.after == 9);
+	assert_int_equal(comparison_matching(c, COMPARED_LEFT, &pattern, &v), 1);
+	assert_true(v.values[0] == 7 && v.values[1] == 9);
 	regfree(&pattern);
 	comparison_free(c);
 	for (int side = 0; side < 2; side++)
@@ -865,6 +911,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_vary_as_their_root),
 		cmocka_unit_test(total_times_are_of_stacks),
+		cmocka_unit_test(functions_have_shares_of_the_charged_time),
 		cmocka_unit_test(shares_do_not_depend_on_length),
 		cmocka_unit_test(one_of_many_rows_is_chance),
 		cmocka_unit_test(rates_may_differ),
