@@ -48,14 +48,32 @@ static bool is_part(const struct measure *m)
 	return m->delay_ns || m->duration_ns || m->last_ns;
 }
 
-/* What was recorded and is left out, or has no launch. */
-static void report_outside(struct log *log, const struct ledger_outside *l)
+/*
+ * Returns whether work behind the part that is recorded is worth a line. Half a second of it is
+ * always seen, so only where it is half of what was recorded or more may the part be misplaced.
+ */
+static bool is_notable_after(const struct log *log, const struct ledger *l)
 {
+	uint64_t recorded_ns = 0;
+
+	for (uint32_t i = 0; i < l->gpu.row_count; i++)
+		saturated_add(&recorded_ns, l->gpu.rows[i].ns);
+	return l->outside.after &&
+	       (log->level >= LOG_VERBOSE || l->outside.after_ns >= recorded_ns / 2);
+}
+
+/* Reports what was recorded and is left out, or has no launch. */
+static void report_outside(struct log *log, const struct ledger *ledger)
+{
+	const struct ledger_outside *l = &ledger->outside;
+
 	if (l->before)
 		log_line(log, "  %" PRIu64 " GPU operation%s began before (%.3f ms): left out",
 			 l->before, s(l->before), ms(l->before_ns));
-	if (l->after)
-		log_line(log, "  %" PRIu64 " GPU operation%s began just after (%.3f ms): left out",
+	if (is_notable_after(log, ledger))
+		log_line(log,
+			 "  %" PRIu64 " GPU operation%s began just after recording "
+			 "ended (%.3f ms): left out",
 			 l->after, s(l->after), ms(l->after_ns));
 	if (l->unended)
 		log_line(log,
@@ -74,9 +92,10 @@ static void report_outside(struct log *log, const struct ledger_outside *l)
 }
 
 /* The last part of the run; what was lost, and how stacks were taken, is said of all of it. */
-static void report_last(struct log *log, const struct measure *m, const struct ledger_outside *l,
+static void report_last(struct log *log, const struct measure *m, const struct ledger *ledger,
 			uint64_t length_ns)
 {
+	const struct ledger_outside *l = &ledger->outside;
 	char from[QUANTITY_BYTES], length[QUANTITY_BYTES], wanted[QUANTITY_BYTES];
 
 	log_line(log, "Recorded: the last %s, from %s after the %s",
@@ -88,7 +107,7 @@ static void report_last(struct log *log, const struct measure *m, const struct l
 			 "forgotten",
 			 time_text(wanted, (double)(length_ns + l->not_held_ns)),
 			 time_text(length, (double)l->not_held_ns));
-	report_outside(log, l);
+	report_outside(log, ledger);
 }
 
 /* What programs chose by their ranges. */
@@ -115,11 +134,12 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 	if (m->ranges)
 		report_ranges(log, m, l);
 	if (!is_part(m)) { /* there is something of processes that already ran, and after `stop` */
-		if (!m->ranges && (l->before || l->after || l->unended || l->earlier))
+		if (!m->ranges &&
+		    (l->before || is_notable_after(log, t->ledger) || l->unended || l->earlier))
 			log_line(log, "Recorded: %s",
 				 m->attached ? time_text(length, (double)t->elapsed_ns)
 					     : "until `stop`");
-		report_outside(log, l);
+		report_outside(log, t->ledger);
 		return;
 	}
 	if (left == 0 && !l->not_held_ns) {
@@ -133,14 +153,14 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 	if (m->duration_ns && m->duration_ns < left)
 		left = m->duration_ns;
 	if (m->last_ns) {
-		report_last(log, m, l, left);
+		report_last(log, m, t->ledger, left);
 		return;
 	}
 	if (m->delay_ns)
 		snprintf(from, sizeof(from), ", from %s after the command's start",
 			 time_text(length, (double)m->delay_ns));
 	log_line(log, "Recorded: %s%s", time_text(length, (double)left), from);
-	report_outside(log, l);
+	report_outside(log, t->ledger);
 }
 
 static void report_samples(struct log *log, const struct measure *m, const struct ledger *l)

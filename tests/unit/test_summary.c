@@ -108,8 +108,9 @@ static void a_part_of_the_run(void **state)
 	static const struct count_case cases[] = {
 		{COUNT(outside.before), "  1 GPU operation began before (0.000 ms): left out\n",
 		 "  2 GPU operations began before (0.000 ms): left out\n"},
-		{COUNT(outside.after), "  1 GPU operation began just after (0.000 ms): left out\n",
-		 "  2 GPU operations began just after (0.000 ms): left out\n"},
+		{COUNT(outside.after),
+		 "  1 GPU operation began just after recording ended (0.000 ms): left out\n",
+		 "  2 GPU operations began just after recording ended (0.000 ms): left out\n"},
 		{COUNT(outside.unended),
 		 "  1 launch is left out: its work had not ended when recording did\n",
 		 "  2 launches are left out: their work had not ended when recording did\n"},
@@ -135,6 +136,31 @@ static void a_part_of_the_run(void **state)
 				       "--delay was over: nothing was recorded\n" NOTHING);
 	b->measure.delay_ns = 0;
 	assert_string_equal(report(b), "Recorded: 500.000 ms\n" NOTHING);
+}
+
+/* Work behind the part is always seen. It has a line where it is half of what was recorded. */
+static void work_after_the_part(void **state)
+{
+	const struct gpu_row rows[] = {{.work = GPU_WORK_KERNEL, .count = 1, .ns = 60000000},
+				       {.work = GPU_WORK_MEMSET, .count = 1, .ns = 40000000}};
+	const char *line = "  7 GPU operations began just after recording ended (49.000 ms): left "
+			   "out\n";
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_true(ledger_add_row(&b->ledger, &rows[i]));
+	b->ledger.outside.after = 7;
+	b->ledger.outside.after_ns = 49000000;
+	b->measure.attached = true;
+	assert_null(strstr(report(b), "just after"));
+	assert_null(strstr(report(b), "Recorded: "));
+	b->measure.duration_ns = b->totals.elapsed_ns = 200000000;
+	assert_null(strstr(report(b), "just after"));
+	b->log.level = LOG_VERBOSE;
+	assert_non_null(strstr(report(b), line));
+	b->log.level = LOG_NORMAL;
+	b->ledger.outside.after_ns = 50000000;
+	assert_non_null(strstr(report(b), "just after recording ended (50.000 ms)"));
 }
 
 /* ---- samples ---- */
@@ -1098,6 +1124,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_part_of_the_run),
+		TEST(work_after_the_part),
 		TEST(one_of_each),
 		TEST(launches_without_a_stack_of_their_own),
 		TEST(a_program_without_a_gpu_has_no_lines_of_zeros),
