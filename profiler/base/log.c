@@ -4,13 +4,23 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+#include "profiler/base/wrap.h"
 #include "symbolize/text.h"
 
-/* In one write, so that it does not mix with what the target prints. */
+/* Returns the columns of the terminal that stderr is; 0: it is none, or they are not known. */
+static unsigned int terminal_width(void)
+{
+	struct winsize size;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* Prints in one write, so that it does not mix with what the target prints. */
 static void print(const char *prefix, const char *format, va_list args)
 {
-	char line[8192];
+	char line[8192], wrapped[2 * sizeof(line)];
 	int n = snprintf(line, sizeof(line), "%s", prefix);
 	int m = vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, args);
 	size_t end = (size_t)n + (m < 0 ? 0 : (size_t)m);
@@ -19,9 +29,9 @@ static void print(const char *prefix, const char *format, va_list args)
 		end = sizeof(line) - 2;
 	line[end] = '\0';
 	clean_text(line); /* may become shorter */
-	end = strlen(line);
-	line[end++] = '\n';
-	if (write(STDERR_FILENO, line, end) < 0)
+	end = wrap_line(line, terminal_width(), wrapped, sizeof(wrapped) - 1);
+	wrapped[end++] = '\n';
+	if (write(STDERR_FILENO, wrapped, end) < 0)
 		return; /* nowhere to complain */
 }
 

@@ -3,6 +3,9 @@
  * The profiler's messages: on stderr only, one line each, prefixed with "profile: "
  * where they tell of trouble or of what to do.
  *
+ * Where stderr is a terminal, a message that is wider is broken at its words (wrap.h). Elsewhere it
+ * is one line, so that scripts find it.
+ *
  * Lines may quote text that the target chose: names, paths, messages of its libraries. What could
  * control a terminal (control characters, invalid UTF-8) is shown as '?'.
  */
