@@ -1093,6 +1093,7 @@ static void what_it_cost(void **state)
 {
 	struct bench *b = *state;
 
+	b->totals.command_cpu_ns = 1000000000;
 	b->totals.own_cpu_ns = 61250000;
 	b->totals.own_memory_bytes = 68 << 20;
 	b->ledger.cost = (struct ledger_cost){
@@ -1111,13 +1112,56 @@ static void what_it_cost(void **state)
 	summary_report_cost(&b->log, &b->totals);
 	capture_end(&captured);
 	assert_string_equal(captured.text,
-			    "Cost: CPU 145.000 ms in the program, 90.500 us in the kernel, "
-			    "61.250 ms in profile; memory 68.0 MiB, pipe 1.5 MiB\n"
-			    "Cost: CPU at least 145.000 ms in the program, 90.500 us in the "
-			    "kernel, 61.250 ms in profile; memory 68.0 MiB, pipe 1.5 MiB\n"
-			    "Cost: CPU 90.500 us in the kernel, 61.250 ms in profile; memory 68.0 "
-			    "MiB, pipe 1.5 MiB\n"
+			    "Cost: CPU 145.000 ms in the program (14.5 % of its CPU time), 90.500 "
+			    "us in the operating system's kernel, 61.250 ms in profile; memory "
+			    "68.0 MiB, pipe 1.5 MiB\n"
+			    "Cost: CPU at least 145.000 ms in the program (14.5 % of its CPU "
+			    "time), 90.500 us in the operating system's kernel, 61.250 ms in "
+			    "profile; memory 68.0 MiB, pipe 1.5 MiB\n"
+			    "Cost: CPU 90.500 us in the operating system's kernel, 61.250 ms in "
+			    "profile; memory 68.0 MiB, pipe 1.5 MiB\n"
 			    "Cost: CPU 61.250 ms in profile; memory 68.0 MiB\n");
+}
+
+static const char *cost(struct bench *b)
+{
+	capture_begin(&captured);
+	summary_report_cost(&b->log, &b->totals);
+	return capture_end(&captured);
+}
+
+/* The library's time is a part of the programs': no more than that, where both are of one run. */
+static void the_cost_in_the_program_is_a_part_of_its_time(void **state)
+{
+	struct bench *b = *state;
+	struct measure *measure = &b->totals.measure;
+	const char *alone = "Cost: CPU 998.000 ms in the program (from its start to its end, "
+			    "recorded or not), ";
+
+	b->ledger.cost.program_ns = 998000000;
+	b->ledger.cpu.used_ns = 786000000;
+	assert_non_null(strstr(cost(b), "Cost: CPU 786.000 ms in the program (100.0 % of its CPU "
+					"time), "));
+	/* the processes' time is that of a part */
+	b->ledger.cpu.after_end = 1;
+	assert_ptr_equal(strstr(cost(b), alone), captured.text);
+	b->ledger.cpu.after_end = 0;
+	measure->attached = true;
+	assert_ptr_equal(strstr(cost(b), alone), captured.text);
+	measure->attached = false;
+	measure->duration_ns = 1;
+	assert_ptr_equal(strstr(cost(b), alone), captured.text);
+	measure->duration_ns = 0;
+	measure->ranges = "step";
+	assert_ptr_equal(strstr(cost(b), alone), captured.text);
+	measure->ranges = NULL;
+	/* without samples: of those that were waited for */
+	b->ledger.cpu.used_ns = 0;
+	assert_ptr_equal(strstr(cost(b), alone), captured.text);
+	b->totals.command_cpu_ns = 500000000;
+	assert_ptr_equal(strstr(cost(b), alone), captured.text);
+	b->totals.command_cpu_ns = 1996000000;
+	assert_non_null(strstr(cost(b), "998.000 ms in the program (50.0 % of its CPU time), "));
 }
 
 int main(void)
@@ -1156,6 +1200,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sampled_time_is_compared_with_used_time, begin,
 						end),
 		TEST(what_it_cost),
+		TEST(the_cost_in_the_program_is_a_part_of_its_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
