@@ -2,6 +2,7 @@
 #include "profiler/base/columns.h"
 
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include "symbolize/text.h"
 
 struct range {
@@ -107,4 +108,11 @@ unsigned int columns_of(const char *text)
 
 	columns_fit(text, (unsigned int)-1, &taken);
 	return taken;
+}
+
+unsigned int columns_of_terminal(int fd)
+{
+	struct winsize size;
+
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }

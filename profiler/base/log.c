@@ -4,18 +4,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
+#include "profiler/base/columns.h"
 #include "profiler/base/wrap.h"
 #include "symbolize/text.h"
-
-/* Returns the columns of the terminal that stderr is; 0: it is none, or they are not known. */
-static unsigned int terminal_width(void)
-{
-	struct winsize size;
-
-	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
 
 /* Prints in one write, so that it does not mix with what the target prints. */
 static void print(const char *prefix, const char *format, va_list args)
@@ -29,7 +21,7 @@ static void print(const char *prefix, const char *format, va_list args)
 		end = sizeof(line) - 2;
 	line[end] = '\0';
 	clean_text(line); /* may become shorter */
-	end = wrap_line(line, terminal_width(), wrapped, sizeof(wrapped) - 1);
+	end = wrap_line(line, columns_of_terminal(STDERR_FILENO), wrapped, sizeof(wrapped) - 1);
 	wrapped[end++] = '\n';
 	if (write(STDERR_FILENO, wrapped, end) < 0)
 		return; /* nowhere to complain */

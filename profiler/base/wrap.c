@@ -2,15 +2,7 @@
 #include "profiler/base/wrap.h"
 
 #include <string.h>
-
-static size_t columns_of(const char *text, size_t length)
-{
-	size_t columns = 0;
-
-	for (size_t i = 0; i < length; i++)
-		columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-	return columns;
-}
+#include "profiler/base/columns.h"
 
 static size_t copy(const char *line, char *wrapped, size_t size)
 {
@@ -21,36 +13,45 @@ static size_t copy(const char *line, char *wrapped, size_t size)
 	return length;
 }
 
+/* Returns where the words end that fit into so many columns: behind the first one at least. */
+static size_t end_of_words(const char *text, unsigned int width)
+{
+	unsigned int taken;
+	size_t first = strspn(text, " "), end = columns_fit(text, width, &taken);
+
+	first += strcspn(text + first, " ");
+	if (!text[end] || end <= first)
+		return text[end] ? first : end;
+	while (text[end] != ' ')
+		end--;
+	while (text[end - 1] == ' ')
+		end--;
+	return end;
+}
+
 size_t wrap_line(const char *line, unsigned int width, char *wrapped, size_t size)
 {
-	size_t indent = strspn(line, " "), used = 0, columns = 0, at = 0;
+	size_t indent = strspn(line, " "), used = 0, at = 0;
 	size_t hanging = indent + 2 < width / 2 ? indent + 2 : width / 2;
 
-	if (width < WRAP_WIDTH_MIN || columns_of(line, strlen(line)) <= width)
+	if (width < WRAP_WIDTH_MIN || columns_of(line) <= width)
 		return copy(line, wrapped, size);
-	while (line[at]) {
-		size_t spaces = strspn(line + at, " ");
-		size_t word = strcspn(line + at + spaces, " ");
-		size_t length = columns_of(line + at + spaces, word);
+	while (line[at] && line[at + strspn(line + at, " ")]) {
+		size_t before = at > 0 ? hanging + 1 : 0; /* the newline, and the indent */
+		size_t length, left;
 
-		if (word == 0)
-			break; /* spaces at the end */
-		if (used + spaces + word + hanging + 2 > size)
+		at += at > 0 ? strspn(line + at, " ") : 0;
+		left = at > 0 ? width - hanging : width;
+		length = end_of_words(line + at, (unsigned int)left);
+		if (used + before + length >= size)
 			return copy(line, wrapped, size);
-		if (at > 0 && columns + spaces + length > width) {
-			wrapped[used++] = '\n';
-			memset(wrapped + used, ' ', hanging);
-			used += hanging;
-			columns = hanging;
-		} else {
-			memset(wrapped + used, ' ', spaces);
-			used += spaces;
-			columns += spaces;
+		if (before > 0) {
+			wrapped[used] = '\n';
+			memset(wrapped + used + 1, ' ', hanging);
 		}
-		memcpy(wrapped + used, line + at + spaces, word);
-		used += word;
-		columns += length;
-		at += spaces + word;
+		memcpy(wrapped + used + before, line + at, length);
+		used += before + length;
+		at += length;
 	}
 	wrapped[used] = '\0';
 	return used;

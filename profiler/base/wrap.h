@@ -9,7 +9,7 @@
 
 /*
  * Copies `line`, in UTF-8 and without a newline, and puts newlines in place of spaces so that no
- * line has more than `width` columns (one a character). Lines after the first are indented by two
+ * line has more than `width` columns (columns.h). Lines after the first are indented by two
  * columns more than the first. A word that is longer, as a path may be, stays whole. Returns the
  * length without the end; text that `size` has no room for, and a width below WRAP_WIDTH_MIN, 0 for
  * an unknown one included, leave the line as it is, cut to `size`.

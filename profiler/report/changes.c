@@ -7,8 +7,8 @@
 #include "profiler/report/quantity.h"
 #include "profiler/report/top.h"
 
-#define NAME_WIDTH_MIN 24
-#define COLUMNS_WIDTH 62 /* of what stands before the names */
+#define NAME_WIDTH_MIN 20
+#define COLUMNS_WIDTH 60 /* of what stands before the names */
 #define NOTE_BYTES 96
 
 const char *changes_amount(char text[CHANGES_TEXT_BYTES], const struct comparison *c,
@@ -141,7 +141,7 @@ void changes_report(struct log *log, const struct comparison *c, uint32_t lines,
 		[COMPARED_KERNELS] = "GPU kernel",
 		[COMPARED_COPIES] = "other GPU work",
 		[COMPARED_SITES] = "launched by",
-		[COMPARED_FUNCTIONS] = "function, own CPU time",
+		[COMPARED_FUNCTIONS] = "function, own time",
 		[COMPARED_WAITS] = "waiting, or timed calls, in",
 		[COMPARED_CALLS] = "CUDA call",
 		[COMPARED_SHAPES] = "launch shape",

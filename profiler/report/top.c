@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
+#include "profiler/base/columns.h"
 #include "profiler/profile/busy.h"
 #include "profiler/profile/digest.h"
 #include "profiler/report/quantity.h"
@@ -30,21 +30,14 @@ static const char *rate_text(char text[24], const struct digest_entry *e)
 	return text;
 }
 
-/* In whole characters. */
 int top_fitting(const char *name, unsigned int width)
 {
-	unsigned int columns = 0;
-	size_t at = 0;
+	unsigned int taken;
+	size_t all = strlen(name);
 
-	for (; name[at]; at++) {
-		if (((unsigned char)name[at] & 0xc0) == 0x80)
-			continue;
-		if (columns++ == width - 1)
-			break;
-	}
-	if (!name[at] || strlen(name + at) == 1)
-		return (int)strlen(name);
-	return (int)at;
+	if (columns_fit(name, width, &taken) == all)
+		return (int)all;
+	return (int)columns_fit(name, width > 0 ? width - 1 : 0, &taken);
 }
 
 static double share(uint64_t part, uint64_t whole)
@@ -123,11 +116,9 @@ static void print_table(struct log *log, const struct digest_table *t, const cha
 
 unsigned int top_width(unsigned int otherwise)
 {
-	struct winsize size;
+	unsigned int columns = columns_of_terminal(STDERR_FILENO);
 
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-		return otherwise;
-	return size.ws_col;
+	return columns ? columns : otherwise;
 }
 
 bool top_is_on_terminal(void)

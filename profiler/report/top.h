@@ -33,7 +33,8 @@ void top_report(struct log *log, const struct result *result, enum top_size size
  */
 void top_report_cost(struct log *log, const struct totals *totals);
 
-/* How many bytes of a name fit into so many columns, with room for an ellipsis if not all do. */
+/* Returns how many bytes of a name fit into so many columns (columns.h), with room for an ellipsis
+ * if not all do. */
 int top_fitting(const char *name, unsigned int width);
 
 /* Returns the width of the terminal that stderr is; `otherwise` if it is none. */

@@ -56,6 +56,17 @@ static void a_character_is_one_column(void **state)
 		"\xc3\xa9\xc3\xa9\xc3\xa9 \xe2\x80\xa6\xe2\x80\xa6\n  abcdefghijklmn");
 }
 
+static void wide_characters_are_two_columns(void **state)
+{
+	(void)state;
+	assert_string_equal(
+		wrap("\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97 abcdefghijk", 20),
+		"\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97 abcdefghijk");
+	assert_string_equal(
+		wrap("\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97 abcdefghijkl", 20),
+		"\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97\n  abcdefghijkl");
+}
+
 /* Of any text all words are there in their order, and nothing is written past the room. */
 static void any_text_fits_into_its_room(void **state)
 {
@@ -93,6 +104,7 @@ int main(void)
 		cmocka_unit_test(some_lines_stay_whole),
 		cmocka_unit_test(long_words_stay_whole),
 		cmocka_unit_test(a_character_is_one_column),
+		cmocka_unit_test(wide_characters_are_two_columns),
 		cmocka_unit_test(any_text_fits_into_its_room),
 	};
 
