@@ -388,8 +388,8 @@ const struct option_entry option_table[] = {
 	 .topic = TOPIC_CPU,
 	 .text = "time off the CPU, too: blocked in what, or runnable",
 	 .more = "Each thread's time adds up to its life. Waits for the GPU are split as with "
-		 "--waits. --wall=kernel: with the kernel's functions that it waits in. Needs "
-		 "root, or CAP_BPF and CAP_PERFMON."},
+		 "--waits. --wall=kernel: with the operating system's functions that it waits in. "
+		 "Needs root, or CAP_BPF and CAP_PERFMON."},
 	{.id = OPT_IDLE,
 	 .name = "idle",
 	 .is_of_run = true,

@@ -199,9 +199,9 @@ static void report_cpu(struct log *log, const struct measure *m, const struct to
 		log_warn(log, "%.0f %% of the CPU time has no sample: %s", 100 * rest / used,
 			 2 * (double)cpu->dropped * (double)t->sample_ns > rest
 				 ? "samples were dropped, see below"
-				 : "time in exec and exit, or, without root, in the kernel, or "
-				   "of threads and processes that ran for less than a "
-				   "sampling period");
+				 : "time in exec and exit, or, without root, in the operating "
+				   "system, or of threads and processes that ran for less "
+				   "than a sampling period");
 }
 
 static void report_waits(struct log *log, const struct measure *m, const struct ledger *l)
@@ -1175,7 +1175,7 @@ void summary_report_cost(struct log *log, const struct totals *totals)
 	if (traced->processes > traced->without_goodbye)
 		cost_in_program(program, sizeof(program), totals);
 	if (cost->kernel_ns > 0)
-		snprintf(kernel, sizeof(kernel), "%s in the operating system's kernel, ",
+		snprintf(kernel, sizeof(kernel), "%s in the operating system, ",
 			 time_text(text, (double)cost->kernel_ns));
 	if (cost->pipe_bytes > 0)
 		snprintf(pipe, sizeof(pipe), ", pipe %s", bytes_text(text, cost->pipe_bytes));

@@ -40,8 +40,8 @@ void summary_report_written(struct log *log, const struct measure *measure,
 			    const struct totals *totals, const struct summary_written *written);
 
 /*
- * Reports what the run cost, after everything else: in the program, in the operating system's
- * kernel, in the profiler, whose own CPU time and memory `totals` has up to now. The time in the
+ * Reports what the run cost, after everything else: in the program, in the operating system, in
+ * the profiler, whose own CPU time and memory `totals` has up to now. The time in the
  * program has its share of the programs' CPU time, and is at most that; where the latter is known
  * for a part of their run alone (-p, -d, processes that outlive the command), it has none.
  */

@@ -267,7 +267,8 @@ static bool check_pid(struct attachment *a, pid_t pid)
 			  "finds one by its name",
 			  (int)pid);
 	} else if (p.is_kernel) {
-		log_error(a->log, "process %d (%s) is a thread of the kernel", (int)pid, p.comm);
+		log_error(a->log, "process %d (%s) is a thread of the operating system", (int)pid,
+			  p.comm);
 	} else if (p.has_ended) {
 		log_error(a->log, "process %d (%s) has ended", (int)pid, p.comm);
 	} else if ((process = scanned_process_of(pid)) != pid && process) {
@@ -390,7 +391,7 @@ static bool check_request(struct attachment *a)
 		log_error(a->log, "process %u has ended", r->pids[0]);
 	else if (r->name)
 		log_error(a->log,
-			  "no process is named like '%s'; its name in the kernel (comm), what it "
+			  "no process is named like '%s'; its name (comm), what it "
 			  "was started as or its title (argv[0]), and the script or module of an "
 			  "interpreter were compared: ps -eo pid,comm,args shows them",
 			  r->name);

@@ -180,7 +180,8 @@ static bool judge_program(struct bringing *b)
 	if (bounded_call(b->calls, &job->job, BOUNDED_CALL_OPEN_MS) != 0)
 		return fail_stuck(b, "a program file");
 	if (job->err == ENOENT)
-		fail(b, BRING_IN_UNSUITED, "has no program: it has ended, or is the kernel's");
+		fail(b, BRING_IN_UNSUITED,
+		     "has no program: it has ended, or is the operating system's");
 	else if (job->err)
 		fail(b, BRING_IN_DENIED, "may not be looked into: %s", strerror(job->err));
 	else if (job->header[EI_CLASS] != ELFCLASS64 || job->header[18] != EM_X86_64)

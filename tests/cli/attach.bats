@@ -298,7 +298,7 @@ seen_children()
 	expect_line out.folded "^atd$$ $target;"
 	run_profile --name 'no such process here' -d 1 -o none.folded
 	expect_status 125
-	expect_line stderr "^profile: no process is named like 'no such process here'; its name in the kernel \(comm\), what it was started as or its title \(argv\[0\]\), and the script or module of an interpreter were compared: ps -eo pid,comm,args shows them$"
+	expect_line stderr "^profile: no process is named like 'no such process here'; its name \(comm\), what it was started as or its title \(argv\[0\]\), and the script or module of an interpreter were compared: ps -eo pid,comm,args shows them$"
 	expect_no_file none.folded
 	run_profile --name '(' -o none.folded
 	expect_status 125
@@ -399,7 +399,7 @@ seen_children()
 	wait "$gone"
 	cat >cases <<-END
 		-p $gone|there is no process $gone here; ps -e lists those there are, and --name finds one by its name
-		-p 2|process 2 (kthreadd) is a thread of the kernel
+		-p 2|process 2 (kthreadd) is a thread of the operating system
 		-p $thread|$thread is a thread of process $target: use -p $target
 		-p 1,x|-p takes numbers of processes, separated by commas, not '1,x'
 		-p 0|-p takes numbers of processes, separated by commas, not '0'

@@ -36,7 +36,7 @@ squeeze()
 	needs_root
 	run_profile -F 500 -o x.folded -o x.json "$workloads/launches" 20000 2
 	expect_status 0
-	expect_line cost '^Cost: CPU [0-9.]+ [mu]?s in the program \([0-9.]+ % of its CPU time\), [0-9.]+ [mun]?s in the operating system.s kernel, [0-9.]+ m?s in profile; memory [0-9.]+ MiB, pipe 3.[0-9] MiB$'
+	expect_line cost '^Cost: CPU .* in the program .*; memory [0-9.]+ MiB, pipe 3.[0-9] MiB$'
 	python3 - <<-'EOF'
 		import json
 		run = json.load(open("x.json"))

@@ -1113,12 +1113,12 @@ static void what_it_cost(void **state)
 	capture_end(&captured);
 	assert_string_equal(captured.text,
 			    "Cost: CPU 145.000 ms in the program (14.5 % of its CPU time), 90.500 "
-			    "us in the operating system's kernel, 61.250 ms in profile; memory "
+			    "us in the operating system, 61.250 ms in profile; memory "
 			    "68.0 MiB, pipe 1.5 MiB\n"
 			    "Cost: CPU at least 145.000 ms in the program (14.5 % of its CPU "
-			    "time), 90.500 us in the operating system's kernel, 61.250 ms in "
+			    "time), 90.500 us in the operating system, 61.250 ms in "
 			    "profile; memory 68.0 MiB, pipe 1.5 MiB\n"
-			    "Cost: CPU 90.500 us in the operating system's kernel, 61.250 ms in "
+			    "Cost: CPU 90.500 us in the operating system, 61.250 ms in "
 			    "profile; memory 68.0 MiB, pipe 1.5 MiB\n"
 			    "Cost: CPU 61.250 ms in profile; memory 68.0 MiB\n");
 }

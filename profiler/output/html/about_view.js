@@ -136,7 +136,7 @@ export function makeAboutView(app) {
 			table([
 				...[
 					["CPU time in the program, apart from CUPTI", "program cpu ns"],
-					["CPU time in the kernel, to take stacks", "kernel cpu ns"],
+					["CPU time in the operating system, to take stacks", "kernel cpu ns"],
 				]
 					.filter(([, fact]) => get(fact) > 0)
 					.map(([label, fact]) => [label, formatTime(get(fact))]),
