@@ -10,7 +10,7 @@
 #include "symbolize/text.h"
 
 /* Prints in one write, so that it does not mix with what the target prints. */
-static void print(const char *prefix, const char *format, va_list args)
+static void print(unsigned int width, const char *prefix, const char *format, va_list args)
 {
 	char line[8192], wrapped[2 * sizeof(line)];
 	int n = snprintf(line, sizeof(line), "%s", prefix);
@@ -21,19 +21,20 @@ static void print(const char *prefix, const char *format, va_list args)
 		end = sizeof(line) - 2;
 	line[end] = '\0';
 	clean_text(line); /* may become shorter */
-	end = wrap_line(line, columns_of_terminal(STDERR_FILENO), wrapped, sizeof(wrapped) - 1);
+	end = wrap_line(line, width, wrapped, sizeof(wrapped) - 1);
 	wrapped[end++] = '\n';
 	if (write(STDERR_FILENO, wrapped, end) < 0)
 		return; /* nowhere to complain */
 }
 
-#define PRINT(prefix, format)                \
-	do {                                 \
-		va_list args;                \
-		va_start(args, format);      \
-		print(prefix, format, args); \
-		va_end(args);                \
+#define PRINT_WITHIN(width, prefix, format)         \
+	do {                                        \
+		va_list args;                       \
+		va_start(args, format);             \
+		print(width, prefix, format, args); \
+		va_end(args);                       \
 	} while (0)
+#define PRINT(prefix, format) PRINT_WITHIN(columns_of_terminal(STDERR_FILENO), prefix, format)
 
 void log_error(struct log *log, const char *format, ...)
 {
@@ -51,6 +52,12 @@ void log_line(struct log *log, const char *format, ...)
 {
 	if (log->level >= LOG_NORMAL)
 		PRINT("", format);
+}
+
+void log_row(struct log *log, const char *format, ...)
+{
+	if (log->level >= LOG_NORMAL)
+		PRINT_WITHIN(0, "", format);
 }
 
 void log_verbose(struct log *log, const char *format, ...)

@@ -7,8 +7,8 @@
 #include "profiler/report/quantity.h"
 #include "profiler/report/top.h"
 
-#define NAME_WIDTH_MIN 20
-#define COLUMNS_WIDTH 60 /* of what stands before the names */
+#define NAME_WIDTH_MIN 19
+#define COLUMNS_WIDTH 61 /* of what stands before the names */
 #define NOTE_BYTES 96
 
 const char *changes_amount(char text[CHANGES_TEXT_BYTES], const struct comparison *c,
@@ -76,8 +76,8 @@ static void print_change(struct log *log, const struct comparison *c, const stru
 		snprintf(percent, sizeof(percent), "%+.1f %%", difference / change->before * 100);
 	if (change->has_bound)
 		changes_amount(bound, c, change, change->bound);
-	log_line(log, "%10s %10s %11s %8s %10s  %-5s %.*s%s%s", before, after, by, percent, bound,
-		 word, bytes, name, name[bytes] ? "\xe2\x80\xa6" : "", note);
+	log_row(log, "%10s %10s %11s %8s %10s  %-5s %.*s%s%s", before, after, by, percent, bound,
+		word, bytes, name, name[bytes] ? "\xe2\x80\xa6" : "", note);
 }
 
 /* Unless the numbers beside it say it already. */
@@ -111,8 +111,7 @@ static void print_rest(struct log *log, const struct comparison_table *t, uint32
 	for (uint32_t i = shown; i < t->count; i++)
 		beyond += t->entries[i].change.is_significant;
 	if (t->count > shown)
-		log_line(log, "%62s(%u more, %u of them significant)", "", t->count - shown,
-			 beyond);
+		log_row(log, "%55s(%u more, %u significant)", "", t->count - shown, beyond);
 }
 
 static void print_table(struct log *log, const struct comparison *c,
@@ -123,8 +122,8 @@ static void print_table(struct log *log, const struct comparison *c,
 
 	if (t->count == 0)
 		return;
-	log_line(log, "%10s %10s %11s %8s %10s  %5s %s", "before", "after", "difference", "",
-		 "noise", "", title);
+	log_row(log, "%10s %10s %11s %8s %10s  %5s %s", "before", "after", "difference", "",
+		"noise", "", title);
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct comparison_entry *e = &t->entries[i];
 		char note[NOTE_BYTES];
@@ -157,8 +156,8 @@ void changes_report(struct log *log, const struct comparison *c, uint32_t lines,
 			      "counts of samples");
 	if (changes_length_note(note, c))
 		log_line(log, "%s", note);
-	log_line(log, "%10s %10s %11s %8s %10s  %5s total", "before", "after", "difference", "",
-		 "noise", "");
+	log_row(log, "%10s %10s %11s %8s %10s  %5s total", "before", "after", "difference", "",
+		"noise", "");
 	for (int i = 0; i < COMPARISON_TOTALS; i++) {
 		const struct change *change = &c->totals[i];
 

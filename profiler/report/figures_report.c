@@ -60,7 +60,7 @@ static void print_last(struct log *log, const char *line, const char *text, unsi
 	const char *end = text + strlen(text);
 
 	if (!text[bytes]) {
-		log_line(log, "%s   %s", line, text);
+		log_row(log, "%s   %s", line, text);
 		return;
 	}
 	bytes = top_fitting(text, columns - last);
@@ -68,7 +68,7 @@ static void print_last(struct log *log, const char *line, const char *text, unsi
 		do
 			end--;
 		while (((unsigned char)*end & 0xc0) == 0x80);
-	log_line(log, "%s   %.*s\xe2\x80\xa6%s", line, bytes, text, end);
+	log_row(log, "%s   %.*s\xe2\x80\xa6%s", line, bytes, text, end);
 }
 
 /* One line of the table: `row` NULL for its head. */
@@ -99,7 +99,7 @@ static void print_line(struct log *log, const struct result *r, const struct fig
 			used += (unsigned int)snprintf(line + used, sizeof(line) - used, " %*s",
 						       c->width, text);
 	}
-	log_line(log, "%s", line);
+	log_row(log, "%s", line);
 }
 
 /* What the row shares with the one before, if that is not printed yet. */
@@ -115,8 +115,8 @@ static void print_above(struct log *log, const struct figures *f, uint32_t row, 
 		    (last && strcmp(last[i].text, this[i].text) == 0))
 			continue;
 		bytes = top_fitting(this[i].text, width);
-		log_line(log, "  %.*s%s", bytes, this[i].text,
-			 this[i].text[bytes] ? "\xe2\x80\xa6" : "");
+		log_row(log, "  %.*s%s", bytes, this[i].text,
+			this[i].text[bytes] ? "\xe2\x80\xa6" : "");
 	}
 }
 
@@ -129,8 +129,8 @@ static void print_notes(struct log *log, const struct figures *f, const union fi
 		if (f->columns[i].kind != FIGURE_NOTE || !row[i].text[0])
 			continue;
 		bytes = top_fitting(row[i].text, 2 * width);
-		log_line(log, "             %s: %.*s%s", f->columns[i].label, bytes, row[i].text,
-			 row[i].text[bytes] ? "\xe2\x80\xa6" : "");
+		log_row(log, "             %s: %.*s%s", f->columns[i].label, bytes, row[i].text,
+			row[i].text[bytes] ? "\xe2\x80\xa6" : "");
 	}
 }
 
@@ -160,7 +160,7 @@ void figures_report(struct log *log, const struct result *result, unsigned int w
 			print_notes(log, f, figures_row(f, row), width);
 		}
 		if (more)
-			log_line(log, "             (%" PRIu64 " more)", more);
+			log_row(log, "             (%" PRIu64 " more)", more);
 	}
 	if (err)
 		log_warn(log, "a table of the report could not be made: %s", strerror(-err));

@@ -64,9 +64,9 @@ static void print_function(struct log *log, const struct digest_table *t,
 		time_text(total, (double)e->total_ns);
 		snprintf(percent, sizeof(percent), "%.1f %%", share(e->total_ns, t->whole.ns));
 	}
-	log_line(log, "  %8" PRIu64 " %11s %5.1f %% %11s %7s  %.*s%s", e->count, own,
-		 share(e->ns, t->whole.ns), total, percent, bytes, name,
-		 name[bytes] ? "\xe2\x80\xa6" : "");
+	log_row(log, "  %8" PRIu64 " %11s %5.1f %% %11s %7s  %.*s%s", e->count, own,
+		share(e->ns, t->whole.ns), total, percent, bytes, name,
+		name[bytes] ? "\xe2\x80\xa6" : "");
 }
 
 static void print_entry(struct log *log, const struct digest_table *t, enum columns columns,
@@ -86,8 +86,8 @@ static void print_entry(struct log *log, const struct digest_table *t, enum colu
 		rate_text(third, e);
 	else if (columns == COLUMNS_WORK)
 		time_text(third, e->count ? (double)e->ns / (double)e->count : 0);
-	log_line(log, "  %10s %12s %13s %5.1f %%   %.*s%s", number, total, third,
-		 share(e->ns, t->whole.ns), bytes, name, name[bytes] ? "\xe2\x80\xa6" : "");
+	log_row(log, "  %10s %12s %13s %5.1f %%   %.*s%s", number, total, third,
+		share(e->ns, t->whole.ns), bytes, name, name[bytes] ? "\xe2\x80\xa6" : "");
 }
 
 static void print_table(struct log *log, const struct digest_table *t, const char *title,
@@ -99,7 +99,7 @@ static void print_table(struct log *log, const struct digest_table *t, const cha
 
 	if (t->whole.count == 0 && t->whole.ns == 0)
 		return;
-	log_line(log, "%s%s", title, note);
+	log_row(log, "%s%s", title, note);
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct digest_entry *e = &t->entries[i];
 

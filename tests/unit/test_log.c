@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
+#include <pty.h>
+#include "profiler/base/columns.h"
 #include "profiler/base/log.h"
 
 static struct capture captured;
@@ -118,6 +120,37 @@ static void long_lines_are_cut(void **state)
 	assert_true(strlen(capture_end(&captured)) <= 8192);
 }
 
+/* Sentences break at words there, and rows of tables do not. */
+static void a_terminal_has_a_width(void **state)
+{
+	struct winsize size = {.ws_row = 24, .ws_col = 24};
+	struct log log = {.level = LOG_NORMAL};
+	int saved = dup(STDERR_FILENO), terminal, shown_on;
+	char text[256];
+	ssize_t n;
+
+	(void)state;
+	assert_int_equal(openpty(&terminal, &shown_on, NULL, NULL, &size), 0);
+	assert_int_equal(columns_of_terminal(shown_on), 24);
+	dup2(shown_on, STDERR_FILENO);
+	log_warn(&log, "one two three four five");
+	log_row(&log, "  1.000 ms  2.000 ms  main");
+	size.ws_col = 0; /* not known */
+	ioctl(shown_on, TIOCSWINSZ, &size);
+	log_line(&log, "one two three four five six");
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	n = read(terminal, text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = '\0';
+	assert_string_equal(text, "profile: one two three\r\n  four five\r\n"
+				  "  1.000 ms  2.000 ms  main\r\n"
+				  "one two three four five six\r\n");
+	close(shown_on);
+	close(terminal);
+	assert_int_equal(columns_of_terminal(-1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +158,7 @@ int main(void)
 		cmocka_unit_test(nothing_that_a_terminal_obeys_is_printed),
 		cmocka_unit_test(a_cut_leaves_no_half_character),
 		cmocka_unit_test(long_lines_are_cut),
+		cmocka_unit_test(a_terminal_has_a_width),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
