@@ -282,6 +282,16 @@ build()
 	run_profile --from 110.profile --baseline 100.profile --baseline 104.profile --fail-above 5% -o x.folded
 	expect_status 0
 	expect_line stderr '^profile: GPU time rose by 7\.8 % .*, above 5%, but within the noise of 21\.871 us: this does not fail; 2 more baselines would show it$'
+	# what passes may be a rise that these baselines would not show
+	run_profile --from 104.profile --baseline 100.profile --baseline 110.profile --fail-above 5% -o x.folded
+	expect_status 0
+	expect_line stderr '^GPU time fell by 1\.0 % \(105\.000 us to 104\.000 us\): not above 5%$'
+	expect_line stderr '^profile: GPU time: a rise above 5% may be within the noise, which is up to 54\.[0-9]+ us; more baselines do not help, these runs differ too much: raise --fail-above, or make the machine quieter$'
+	printf 'main;hot 50\nmain 50\n' >before.folded
+	printf 'main;hot 65\nmain 50\n' >after.folded
+	run_profile --diff before.folded after.folded --fail-above 5% --fail-on function=hot
+	expect_status 0
+	expect_line stderr 'but within the noise of 18: this does not fail; one run has too few samples or operations of it: raise --fail-above$'
 }
 
 @test "--fail-on chooses what may fail" {
