@@ -978,9 +978,8 @@ static void add_rest(struct collect *c, const struct program_time *program)
 
 	if (program->process)
 		place.part[PLACE_PROCESS] = program->process;
-	profile_add_several(c->profile, ROW_CPU, stack, places_add(&c->places, &place),
-			    (program->rest_ns + c->options.sample_ns / 2) / c->options.sample_ns,
-			    program->rest_ns);
+	profile_add_time(c->profile, ROW_CPU, stack, places_add(&c->places, &place),
+			 program->rest_ns);
 }
 
 static void finish_cpu_time(struct collect *c, uint64_t now_ns)
@@ -1215,8 +1214,8 @@ static void add_unsampled(struct collect *c, struct process *process, uint32_t p
 {
 	if (ns == 0)
 		return;
-	profile_add(c->profile, ROW_CPU, stack_of_program(c, process->comm, MARK_NOT_SAMPLED),
-		    place, ns, 0);
+	profile_add_time(c->profile, ROW_CPU, stack_of_program(c, process->comm, MARK_NOT_SAMPLED),
+			 place, ns);
 	cpu_time_sampled(&c->cpu_time, process, ns);
 	saturated_add(&c->ledger.cpu.not_sampled_ns, ns);
 }

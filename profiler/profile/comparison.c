@@ -188,9 +188,12 @@ static struct amount amount_of(const struct maker *m, const struct duration_spre
 	amount.is_estimated = row->count == 0;
 	if (m->comparison->is_weights)
 		amount.sampled = duration_spread_variance(NULL, 1, row->count, amount.value);
-	else if (row->kind == ROW_CPU) /* where a cut shortened samples, at least one whole one's */
-		amount.sampled = fmax(duration_spread_variance(NULL, 1, row->count, amount.value),
-				      s->sample);
+	else if (row->kind == ROW_CPU) /* where a cut shortened samples, at least one whole one's;
+					  time without a sample is as exact as samples of it */
+		amount.sampled = fmax(
+			row->count ? duration_spread_variance(NULL, 1, row->count, amount.value)
+				   : amount.value * sqrt(s->sample),
+			s->sample);
 	else if (row->kind == ROW_GPU)
 		amount.measured =
 			duration_spread_variance(s->operations ? &s->operations[row->stack] : NULL,

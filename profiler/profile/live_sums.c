@@ -160,7 +160,7 @@ static void add_to_frame(struct live_sums *s, const struct stack_table *table,
 {
 	uint32_t frame = stack_table_frame_number(table, row->stack);
 
-	if (s->frames[frame].count == 0) {
+	if (s->frames[frame].count == 0 && s->frames[frame].ns == 0) {
 		if (!array_make_room(&s->listed, s->listed_count, &s->listed_capacity,
 				     sizeof(*s->listed))) {
 			s->is_whole = false;
@@ -190,7 +190,7 @@ static void add_row(struct live_sums *s, const struct stack_table *table, const 
 	struct row computed = *row;
 	uint32_t site;
 
-	if (row->count == 0 || (row->kind != ROW_CPU && row->kind != ROW_GPU))
+	if ((row->count == 0 && row->ns == 0) || (row->kind != ROW_CPU && row->kind != ROW_GPU))
 		return;
 	if (row->kind == ROW_CPU)
 		add(&s->whole[LIVE_FUNCTIONS], row);
@@ -263,7 +263,7 @@ static void offer(struct live_pick *heap, uint32_t *count, uint32_t max, const s
 {
 	struct live_pick *into;
 
-	if (sum->count == 0)
+	if (sum->count == 0 && sum->ns == 0)
 		return;
 	if (*count < max) {
 		into = &heap[(*count)++];

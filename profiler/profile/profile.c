@@ -104,6 +104,12 @@ void profile_add_several(struct profile *p, enum row_kind kind, uint32_t stack, 
 	add(p, kind, stack, place, count ? count : 1, ns, 0);
 }
 
+void profile_add_time(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place,
+		      uint64_t ns)
+{
+	add(p, kind, stack, place, 0, ns, 0);
+}
+
 bool profile_move(struct profile *p, enum row_kind kind, uint32_t place, uint32_t from, uint32_t to,
 		  const struct row *amounts)
 {

@@ -35,7 +35,8 @@ struct row {
 	uint32_t stack; /* stack_table.h */
 	uint32_t place; /* places.h */
 	uint32_t unused;
-	uint64_t count; /* samples, operations, parts of waits, calls */
+	uint64_t count; /* samples, operations, parts of waits, calls; 0 of time that no sample
+			   stands for */
 	uint64_t ns;
 	uint64_t bytes; /* of GPU work */
 };
@@ -56,6 +57,10 @@ void profile_add(struct profile *profile, enum row_kind kind, uint32_t stack, ui
 /* Adds `count` at once, together `ns`; at least one. */
 void profile_add_several(struct profile *profile, enum row_kind kind, uint32_t stack,
 			 uint32_t place, uint64_t count, uint64_t ns);
+
+/* Adds time that nothing countable stands for: "[not sampled]" is no sample. */
+void profile_add_time(struct profile *profile, enum row_kind kind, uint32_t stack, uint32_t place,
+		      uint64_t ns);
 
 /*
  * Moves a part of what one row has to another, at the same place. False: it has less, for it was

@@ -1052,7 +1052,7 @@ static void report_empty(struct log *log, const struct measure *m, const struct 
 		log_warn(log, "the profile is empty: nothing of the run is left with %s", t->shown);
 	else if (w->unit && w->written.exact_ns > 0)
 		log_warn(log, "all of it is less than one %s: use --unit us or --unit ns",
-			 strcmp(w->unit, "samples") == 0 ? "sample" : "unit");
+			 strcmp(w->unit, "samples") == 0 ? "sample's period" : "unit");
 	else if (m->samples_cpu)
 		log_warn(log,
 			 "the profile is empty: %s used %.3f s of CPU in %.3f s, and no "
@@ -1063,16 +1063,27 @@ static void report_empty(struct log *log, const struct measure *m, const struct 
 		log_warn(log, "the profile is empty: no GPU time was recorded");
 }
 
-/* "12 samples", "3.250 s" */
-static const char *amount(char text[48], uint64_t amount, const char *unit, bool named)
+/* "3.250 s"; in units, "12" */
+static const char *amount(char text[48], uint64_t amount, const char *unit)
 {
 	if (!unit)
 		snprintf(text, 48, "%.3f s", (double)amount / 1e9);
-	else if (!named)
-		snprintf(text, 48, "%" PRIu64, amount);
 	else
-		snprintf(text, 48, "%" PRIu64 " %.*s", amount,
-			 (int)(strlen(unit) - (amount == 1 && strcmp(unit, "samples") == 0)), unit);
+		snprintf(text, 48, "%" PRIu64, amount);
+	return text;
+}
+
+/* "3.250 s", "3250 us"; "12 x 20 ms" in periods of samples, for not all of it was sampled. */
+static const char *whole_amount(char text[96], uint64_t total, const char *unit,
+				const struct totals *t)
+{
+	char count[48];
+
+	amount(count, total, unit);
+	if (unit && strcmp(unit, "samples") == 0)
+		snprintf(text, 96, "%s x %.4g ms", count, (double)t->sample_ns / 1e6);
+	else
+		snprintf(text, 96, "%s%s%s", count, unit ? " " : "", unit ? unit : "");
 	return text;
 }
 
@@ -1087,11 +1098,11 @@ static void report_omitted(struct log *log, const struct summary_written *w)
 	if (count == 0 || w->written.items == 0)
 		return;
 	log_line(log,
-		 "  %" PRIu64 " more %s%s to 0 %s (%.3f ms%s) and %s not in it; the sum includes "
+		 "  %" PRIu64 " more %s%s to 0 (%.3f ms%s) and %s not in it; the sum includes "
 		 "%s time",
-		 count, w->item, pick(count, " rounds", "s round"), w->unit,
-		 w->written.omitted_ns / 1e6, pick(count, "", " altogether"),
-		 pick(count, "is", "are"), pick(count, "its", "their"));
+		 count, w->item, pick(count, " rounds", "s round"), w->written.omitted_ns / 1e6,
+		 pick(count, "", " altogether"), pick(count, "is", "are"),
+		 pick(count, "its", "their"));
 }
 
 void summary_report_written(struct log *log, const struct measure *measure,
@@ -1099,19 +1110,20 @@ void summary_report_written(struct log *log, const struct measure *measure,
 {
 	uint64_t total = 0;
 	char text[6][48], waiting[64] = "", calling[64] = "", idle[64] = "";
+	char whole[96];
 
 	for (int kind = 0; kind < ROW_KINDS; kind++)
 		total += w->written.total[kind];
 	if (measure->waits || measure->wall)
 		snprintf(waiting, sizeof(waiting), ", %s %s",
-			 amount(text[0], w->written.total[ROW_WAIT], w->unit, false),
+			 amount(text[0], w->written.total[ROW_WAIT], w->unit),
 			 measure->wall ? "off the CPU" : "waiting");
 	if (w->written.total[ROW_IDLE])
 		snprintf(idle, sizeof(idle), ", %s of idle GPUs",
-			 amount(text[5], w->written.total[ROW_IDLE], w->unit, false));
+			 amount(text[5], w->written.total[ROW_IDLE], w->unit));
 	if (w->written.total[ROW_CALL])
 		snprintf(calling, sizeof(calling), ", %s in CUDA calls",
-			 amount(text[1], w->written.total[ROW_CALL], w->unit, false));
+			 amount(text[1], w->written.total[ROW_CALL], w->unit));
 	if (w->weight) {
 		log_line(log, "Wrote %" PRIu64 " %s%s (%s) to %s", w->written.items, w->item,
 			 s(w->written.items), weight_text(text[0], w->weight, total), w->file);
@@ -1120,9 +1132,9 @@ void summary_report_written(struct log *log, const struct measure *measure,
 	if (total == 0 && (w->is_first || w->written.exact_ns > 0))
 		report_empty(log, measure, totals, w);
 	log_line(log, "Wrote %" PRIu64 " %s%s (%s: %s CPU, %s GPU%s%s%s) to %s", w->written.items,
-		 w->item, s(w->written.items), amount(text[2], total, w->unit, true),
-		 amount(text[3], w->written.total[ROW_CPU], w->unit, false),
-		 amount(text[4], w->written.total[ROW_GPU], w->unit, false), waiting, calling, idle,
+		 w->item, s(w->written.items), whole_amount(whole, total, w->unit, totals),
+		 amount(text[3], w->written.total[ROW_CPU], w->unit),
+		 amount(text[4], w->written.total[ROW_GPU], w->unit), waiting, calling, idle,
 		 w->file);
 	report_omitted(log, w);
 	if (w->written.source_lines)

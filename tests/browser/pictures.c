@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pictures FOLDER: writes the pictures that the browser's tests look at: small.svg and flame.svg of
- * one known tree, hostile.svg, deep.svg, empty.svg, many.svg of 50,000 frames, and difference.svg.
+ * one known tree, unsampled.svg, hostile.svg, deep.svg, empty.svg, many.svg of 50,000 frames, and
+ * difference.svg.
  */
 #include "tests/unit/made_result.h"
 #include "profiler/output/writer.h"
@@ -83,6 +84,23 @@ static void write_small(void)
 	add(&m, push(&m, api, CLASS_NATIVE, "narrow"), ROW_CPU, 1, 30000, 0);
 	write_picture(&m, "small", false);
 	write_picture(&m, "flame", true);
+	made_end(&m);
+}
+
+/* Two samples, CPU time that none stands for, GPU time, an idle GPU. */
+static void write_unsampled(void)
+{
+	struct made_result m;
+	uint32_t main_stack, none;
+
+	made_begin(&m);
+	main_stack = push(&m, RESULT_ROOT, CLASS_NATIVE, "main");
+	add(&m, main_stack, ROW_CPU, 2, 40000000, 0);
+	none = push(&m, RESULT_ROOT, CLASS_MARK, "app");
+	add(&m, push(&m, none, CLASS_MARK, MARK_NOT_SAMPLED), ROW_CPU, 0, 30000000, 0);
+	add(&m, push(&m, main_stack, CLASS_GPU_KERNEL, "[GPU_Kernel]k"), ROW_GPU, 7, 20000000, 0);
+	add(&m, push(&m, RESULT_ROOT, CLASS_IDLE, "[GPU 0 idle]"), ROW_IDLE, 4, 10000000, 0);
+	write_picture(&m, "unsampled", false);
 	made_end(&m);
 }
 
@@ -226,6 +244,7 @@ int main(int argc, char **argv)
 	}
 	folder = argv[1];
 	write_small();
+	write_unsampled();
 	write_hostile();
 	write_deep();
 	write_empty();

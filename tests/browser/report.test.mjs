@@ -52,6 +52,18 @@ const PAGES = {
 			{stack: 4, kind: 0, ns: 20},
 		],
 	},
+	unsampled: {
+		facts: {"cpu ns": 70e6, "sample ns": 20e6},
+		frames: [{name: "main"}, {name: "[not sampled]"}],
+		stacks: [
+			{outer: 0, frame: 0},
+			{outer: 0, frame: 1},
+		],
+		rows: [
+			{stack: 1, kind: 0, ns: 40e6, count: 2},
+			{stack: 2, kind: 0, ns: 30e6, count: 0},
+		],
+	},
 	small: {
 		facts: {
 			command: "./app --fast",
@@ -376,6 +388,25 @@ test("hovering says what a box is", async () => {
 	for (const fact of ["total100 ns (50.0 %)", "own100 ns", "operations10", "mean10 ns"])
 		assert.ok(facts.includes(fact), facts);
 	assert.match((await texts(".tip")).join(), /gemm<float, 64>100 ns · 50.0 %/);
+	noProblems();
+});
+
+test("only samples are counted as samples", async () => {
+	const factsOf = async box => {
+		await browser.move(...(await pointAt(box)));
+		await browser.until(
+			`document.querySelector(".details .name").textContent.includes(${JSON.stringify(box.split(":")[0])})`,
+		);
+		return texts(".details .facts div");
+	};
+
+	await browser.open(address("unsampled"));
+	assert.ok((await factsOf("all: 70.0 ms")).includes("samples2"));
+	assert.ok((await factsOf("main")).includes("samples2"));
+	assert.deepEqual(
+		(await factsOf("[not sampled]")).filter(fact => /sample|operation/.test(fact)),
+		[],
+	);
 	noProblems();
 });
 

@@ -204,7 +204,7 @@ wrong_usage()
 		expect_status 0
 		expect stderr <<-'END'
 			Samples: <N> CPU
-			Wrote <N> stack<s> (<N> sample<s>: <N> CPU, 0 GPU) to out.folded
+			Wrote <N> stack<s> (<N> x <F> ms: <N> CPU, 0 GPU) to out.folded
 		END
 	done
 }
@@ -556,7 +556,7 @@ as_nobody()
 		requests 3 kernels 222 gpu_ns 79620000 cpu_ns 36000000
 		Samples: 222 launches, 222 GPU kernels (79.620 ms)
 		Correlation: 222 matched, 0 unmatched, 0 dropped
-		Wrote <N> stack<s> (4 samples: 0 CPU, 4 GPU) to standard output
+		Wrote <N> stack<s> (4 x 20 ms: 0 CPU, 4 GPU) to standard output
 	END
 }
 
@@ -587,12 +587,12 @@ as_nobody()
 	expect stderr <<-'END'
 		Samples: <N> CPU
 		profile: the command did not use CUDA: this profile has CPU time only
-		Wrote <N> stack<s> (<N> sample<s>: <N> CPU, 0 GPU) to out.folded
+		Wrote <N> stack<s> (<N> x <F> ms: <N> CPU, 0 GPU) to out.folded
 	END
 	run_profile -gpu-only -o out.folded ls -d /
 	expect stderr <<-'END'
 		profile: the command did not use CUDA: the profile is empty
-		Wrote 0 stacks (0 samples: 0 CPU, 0 GPU) to out.folded
+		Wrote 0 stacks (0 x 20 ms: 0 CPU, 0 GPU) to out.folded
 	END
 	expect_empty out.folded
 }

@@ -103,7 +103,7 @@ squeeze()
 @test "stacks that round to nothing are counted, with their time" {
 	needs_root
 	run_profile -gpu-only -o x.folded "$workloads/inference" 3
-	expect omitted <<<'  5 more stacks round to 0 samples (9.420 ms altogether) and are not in it; the sum includes their time'
+	expect omitted <<<'  5 more stacks round to 0 (9.420 ms altogether) and are not in it; the sum includes their time'
 	cp omitted said
 	run_profile -gpu-only --unit us -o all.folded "$workloads/inference" 3
 	expect_empty omitted

@@ -117,7 +117,7 @@ expect_each_way()
 @test "units: waits add up separately" {
 	run_profile -gpu-only --waits -o out.folded "$workload"
 	expect_status 0
-	expect_line stderr "^Wrote [0-9]+ stacks \([0-9]+ samples: 0 CPU, 30 GPU, $(weight_of out.folded 'waiting for GPU') waiting\) to "
+	expect_line stderr "^Wrote [0-9]+ stacks \([0-9]+ x 20 ms: 0 CPU, 30 GPU, $(weight_of out.folded 'waiting for GPU') waiting\) to "
 }
 
 @test "threads that never return from waiting" {

@@ -74,6 +74,18 @@ static void send_kernel(struct collect *c, struct process *p, uint32_t correlati
 						  .correlation_id = correlation}});
 }
 
+/* How many samples there are. */
+static uint64_t cpu_count(struct collect *c)
+{
+	uint64_t sum = 0;
+	uint32_t count;
+	const struct row *rows = profile_rows(collect_results(c).profile, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		sum += rows[i].kind == ROW_CPU ? rows[i].count : 0;
+	return sum;
+}
+
 static void expect_profile(struct collect *c, const char *expected)
 {
 	struct written written;
@@ -1382,6 +1394,7 @@ static void a_threads_times_add_up(void **state)
 	assert_int_equal(wall->spread_ns, 10000);
 	assert_int_equal(wall->left_ns, 4000);
 	assert_int_equal(collect_ledger(c)->cpu.not_sampled_ns, 3000);
+	assert_int_equal(cpu_count(c), 1);
 	expect_profile(c, "[process];[not sampled] 3000\n"
 			  "[process];[stack not captured];[blocked: read] 3000\n"
 			  "[process];[stack not captured];[runnable] 1000\n"

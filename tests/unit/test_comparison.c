@@ -278,6 +278,30 @@ static void rates_may_differ(void **state)
 	made_end(&a);
 }
 
+/* CPU time without a sample is as exact as if there were samples of it. */
+static void time_without_a_sample_has_a_bound(void **state)
+{
+	struct made_result b, a;
+	struct row row = {.kind = ROW_CPU, .ns = 400000};
+	struct comparison *c;
+
+	(void)state;
+	made_begin(&b);
+	made_begin(&a);
+	b.result.totals.sample_ns = a.result.totals.sample_ns = 1000;
+	row.stack = MADE_STACK(&b, "[not sampled]");
+	made_add_at(&b, &row, place_unknown());
+	row.ns = 500000;
+	row.stack = MADE_STACK(&a, "[not sampled]");
+	made_add_at(&a, &row, place_unknown());
+	c = compare_two(&b, &a);
+	assert_true(fabs(entry(c, COMPARED_FUNCTIONS, "[not sampled]")->change.bound -
+			 1.96 * 1000 * sqrt(400 + 500)) < 100);
+	comparison_free(c);
+	made_end(&b);
+	made_end(&a);
+}
+
 /* Operations of given durations below one stack, with their records. */
 struct timed {
 	struct made_result made;
@@ -915,6 +939,7 @@ int main(void)
 		cmocka_unit_test(shares_do_not_depend_on_length),
 		cmocka_unit_test(one_of_many_rows_is_chance),
 		cmocka_unit_test(rates_may_differ),
+		cmocka_unit_test(time_without_a_sample_has_a_bound),
 		cmocka_unit_test(operations_vary_as_they_did),
 		cmocka_unit_test(what_a_cut_leaves_is_chance),
 		cmocka_unit_test(without_durations_all_of_it_may_be_noise),

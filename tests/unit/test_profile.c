@@ -300,6 +300,28 @@ static void sums_are_exact(void **state)
 	}
 }
 
+/* Samples alone are samples. */
+static void time_without_a_sample_counts_none(void **state)
+{
+	struct profile *p = profile_new();
+	const struct row *rows;
+	uint32_t count;
+
+	(void)state;
+	assert_non_null(p);
+	profile_add_time(p, ROW_CPU, 7, 3, 500);
+	profile_add_time(p, ROW_CPU, 7, 3, 11);
+	rows = profile_rows(p, &count);
+	assert_int_equal(rows[count - 1].stack, 7);
+	assert_int_equal(rows[count - 1].ns, 511);
+	assert_int_equal(rows[count - 1].count, 0);
+	profile_add(p, ROW_CPU, 7, 3, 20, 0);
+	rows = profile_rows(p, &count);
+	assert_int_equal(rows[count - 1].ns, 531);
+	assert_int_equal(rows[count - 1].count, 1);
+	profile_free(p);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, free_bounds)
 
 int main(void)
@@ -313,6 +335,7 @@ int main(void)
 		TEST(the_bound_is_half_a_million),
 		TEST(past_the_bound_only_kinds_are_kept_apart),
 		TEST(without_memory_there_is_none),
+		TEST(time_without_a_sample_counts_none),
 		TEST(sums_are_exact),
 	};
 

@@ -950,30 +950,37 @@ static void the_written_output(void **state)
 		.unit = "samples",
 		.written = {.items = 11, .total = {[ROW_CPU] = 36, [ROW_GPU] = 80}, .exact_ns = 1}};
 
+	b->totals.sample_ns = 20000000;
 	assert_string_equal(report_written(b, &w),
-			    "Wrote 11 stacks (116 samples: 36 CPU, 80 GPU) to app.folded\n");
+			    "Wrote 11 stacks (116 x 20 ms: 36 CPU, 80 GPU) to app.folded\n");
 	w.written.items = 1;
 	w.written.total[ROW_CPU] = 1;
 	w.written.total[ROW_GPU] = 0;
 	assert_string_equal(report_written(b, &w),
-			    "Wrote 1 stack (1 sample: 1 CPU, 0 GPU) to app.folded\n");
+			    "Wrote 1 stack (1 x 20 ms: 1 CPU, 0 GPU) to app.folded\n");
 	w.unit = "us";
 	assert_string_equal(report_written(b, &w),
 			    "Wrote 1 stack (1 us: 1 CPU, 0 GPU) to app.folded\n");
+	/* of another rate */
+	b->totals.sample_ns = 1003009;
+	w.unit = "samples";
+	assert_string_equal(report_written(b, &w),
+			    "Wrote 1 stack (1 x 1.003 ms: 1 CPU, 0 GPU) to app.folded\n");
+	b->totals.sample_ns = 20000000;
+	w.unit = "us";
 	w.written.omitted = 1;
 	w.written.omitted_ns = 400;
 	assert_string_equal(report_written(b, &w),
 			    "Wrote 1 stack (1 us: 1 CPU, 0 GPU) to app.folded\n"
-			    "  1 more stack rounds to 0 us (0.000 ms) and is not in it; the sum "
+			    "  1 more stack rounds to 0 (0.000 ms) and is not in it; the sum "
 			    "includes its time\n");
 	w.unit = "samples";
 	w.written.omitted = 5;
 	w.written.omitted_ns = 9420000;
-	assert_string_equal(
-		report_written(b, &w),
-		"Wrote 1 stack (1 sample: 1 CPU, 0 GPU) to app.folded\n"
-		"  5 more stacks round to 0 samples (9.420 ms altogether) and are not in it; "
-		"the sum includes their time\n");
+	assert_string_equal(report_written(b, &w),
+			    "Wrote 1 stack (1 x 20 ms: 1 CPU, 0 GPU) to app.folded\n"
+			    "  5 more stacks round to 0 (9.420 ms altogether) and are not in it; "
+			    "the sum includes their time\n");
 	w.written.omitted = 0;
 	w.unit = "ns";
 	w.file = "standard output";
@@ -1000,13 +1007,14 @@ static void waits_and_calls_are_written_too(void **state)
 						.total = {1, 2, 3, 4}, /* by enum row_kind */
 						.exact_ns = 1}};
 
-	assert_string_equal(report_written(b, &w), "Wrote 4 stacks (10 samples: 1 CPU, 2 GPU, 4 in "
+	b->totals.sample_ns = 20000000;
+	assert_string_equal(report_written(b, &w), "Wrote 4 stacks (10 x 20 ms: 1 CPU, 2 GPU, 4 in "
 						   "CUDA calls) to x\n");
 	b->measure.waits = true;
-	assert_string_equal(report_written(b, &w), "Wrote 4 stacks (10 samples: 1 CPU, 2 GPU, 3 "
+	assert_string_equal(report_written(b, &w), "Wrote 4 stacks (10 x 20 ms: 1 CPU, 2 GPU, 3 "
 						   "waiting, 4 in CUDA calls) to x\n");
 	w.written.total[ROW_WAIT] = w.written.total[ROW_CALL] = 0;
-	assert_string_equal(report_written(b, &w), "Wrote 4 stacks (3 samples: 1 CPU, 2 GPU, 0 "
+	assert_string_equal(report_written(b, &w), "Wrote 4 stacks (3 x 20 ms: 1 CPU, 2 GPU, 0 "
 						   "waiting) to x\n");
 }
 
@@ -1022,9 +1030,11 @@ static void an_empty_profile_says_why(void **state)
 				    .written.exact_ns = 999};
 
 	b->totals.elapsed_ns = 1234567890;
-	assert_string_equal(report_written(b, &w),
-			    "profile: all of it is less than one sample: use --unit us or --unit "
-			    "ns\n" WROTE_NONE("samples"));
+	b->totals.sample_ns = 20000000;
+	assert_string_equal(
+		report_written(b, &w),
+		"profile: all of it is less than one sample's period: use --unit us or --unit "
+		"ns\n" WROTE_NONE("x 20 ms"));
 	w.unit = "us";
 	assert_string_equal(
 		report_written(b, &w),

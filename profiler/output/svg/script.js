@@ -621,7 +621,7 @@ function describeChange(table, box) {
 function describe(box) {
 	const table = makeHtml(document.createDocumentFragment(), 'table', {});
 	const kind = kindOf(box), place = placeOf(box), outer = parent[box];
-	const nouns = ['sample', 'operation', 'part', 'call'];
+	const nouns = ['sample', 'operation', 'part', 'call', ''];
 
 	tip.body.replaceChildren();
 	makeHtml(tip.body, 'b', {textContent: cutText(fullName(box), 700)});
@@ -632,10 +632,13 @@ function describe(box) {
 	if (own[box] > 0)
 		row(table, 'own ' + amountWord, amountText(own[box]), shareText(own[box], total[0]) + ' of all');
 	for (let k = 0; k < rowKinds; k++) {
-		if (countOf[k][box] === 0)
+		if (nsOf[k][box] === 0 && countOf[k][box] === 0)
 			continue;
+		// CPU time without a sample has a time alone, and so has idle time
+		const isCounted = !data.weights && nouns[k] && countOf[k][box] > 0;
+
 		row(table, data.rowKinds[k], amountText(nsOf[k][box]),
-			data.weights ? '' : countText(countOf[k][box], nouns[k]),
+			isCounted ? countText(countOf[k][box], nouns[k]) : '',
 			k === 1 && bytes[box] > 0 ? bytesText(bytes[box]) : '');
 	}
 	if (data.changes)
