@@ -946,6 +946,7 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 			graph_memory_context_begins(tracer, data->context);
 		if (tracer->stall_period)
 			pc_sampling_context_created(tracer, data->context);
+		wait_log_context_created();
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING:
 		if (tracer->follows_memory) {

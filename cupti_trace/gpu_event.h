@@ -347,6 +347,7 @@ struct gpu_event_sum {
 struct gpu_event_wait {
 	uint64_t start_ns;
 	uint64_t duration_ns; /* on the thread's clock, CLOCK_MONOTONIC */
+	uint64_t computed_ns; /* of it, on a CPU: computing, or spinning for the GPU; 0: unknown */
 	uint32_t tid;
 	uint32_t stack_id;   /* 0: not captured */
 	uint32_t has_stream; /* 1: it waited for this one only */

@@ -447,6 +447,7 @@ static void get_wait(struct reader *r, struct gpu_event_wait *e)
 
 	e->start_ns = get_u64(r, "s");
 	e->duration_ns = get_u64(r, "d");
+	e->computed_ns = get_u64_or_0(r, "u");
 	e->tid = get_u32(r, "h");
 	e->stack_id = get_u32_or_0(r, "k");
 	e->has_stream = member(r, "v") != NULL;

@@ -378,6 +378,8 @@ static void put_wait(struct line *l, const struct gpu_event_wait *e)
 {
 	put_uint(l, "s", e->start_ns);
 	put_uint(l, "d", e->duration_ns);
+	if (e->computed_ns)
+		put_uint(l, "u", e->computed_ns);
 	put_uint(l, "h", e->tid);
 	if (e->stack_id)
 		put_uint(l, "k", e->stack_id);

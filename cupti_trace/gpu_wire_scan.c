@@ -202,6 +202,7 @@ static bool scan_wait(struct scan *s, struct gpu_event_wait *e)
 	e->start_ns = scan_u64(s, INT64_MAX);
 	EXPECT(s, ",\"d\":");
 	e->duration_ns = scan_u64(s, INT64_MAX);
+	e->computed_ns = TRY(s, ",\"u\":") ? scan_u64(s, INT64_MAX) : 0;
 	EXPECT(s, ",\"h\":");
 	e->tid = scan_u32(s);
 	e->stack_id = TRY(s, ",\"k\":") ? scan_u32(s) : 0;

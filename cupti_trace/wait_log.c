@@ -12,8 +12,16 @@ static __thread struct {
 	bool open;
 	uint32_t visit; /* in which it was opened */
 	uint32_t domain, cbid;
+	uint64_t ran_ns; /* what the thread had run when the wait began; 0: unknown */
 	struct gpu_event_wait wait;
 } own;
+
+/* What it waits for begins now. */
+static void begin(void)
+{
+	own.wait.start_ns = clock_now_ns();
+	own.ran_ns = clock_own_cpu_ns();
+}
 
 static bool is_own(const struct wait_log_call *call)
 {
@@ -58,20 +66,31 @@ void wait_log_enter(struct tracer *tracer, const struct wait_log_call *call, uin
 		      : launch_stack_capture(launch_stack_thread(), &tracer->sink, call->function,
 					     __builtin_frame_address(0), 0);
 	tell_stream(tracer, call);
-	own.wait.start_ns = clock_now_ns();
+	begin();
+}
+
+void wait_log_context_created(void)
+{
+	if (own.open && own.visit == visit_now())
+		begin();
 }
 
 void wait_log_exit(struct tracer *tracer, const struct wait_log_call *call)
 {
 	struct gpu_event event = {.type = GPU_EVENT_WAIT};
-	uint64_t now = clock_now_ns();
+	uint64_t ran_ns;
 	struct guest guest;
 
 	if (!is_own(call))
 		return;
 	own.open = false;
+	ran_ns = clock_own_cpu_ns();
 	event.wait = own.wait;
-	event.wait.duration_ns = now - own.wait.start_ns;
+	event.wait.duration_ns = clock_now_ns() - own.wait.start_ns;
+	if (own.ran_ns && ran_ns > own.ran_ns)
+		event.wait.computed_ns = ran_ns - own.ran_ns;
+	if (event.wait.computed_ns > event.wait.duration_ns) /* two clocks */
+		event.wait.computed_ns = event.wait.duration_ns;
 	event.wait.error = (uint32_t)cupti_abi_result(call->data);
 	guest_enter_briefly(&guest);
 	sink_put(&tracer->sink, &event);

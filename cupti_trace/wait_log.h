@@ -7,7 +7,10 @@
  * call contains a driver call) the outermost one passed on counts.
  *
  * A call's time begins when CUPTI has reported its entry and its stack has been taken, and ends
- * when CUPTI reports its exit: what the tracing costs is not in it. It is sent when it ends. A call
+ * when CUPTI reports its exit: what the tracing costs is not in it. Where the call creates a
+ * context, as the first one of a program does, its time begins when there is one: that is no wait
+ * for the GPU. What the thread ran on a CPU meanwhile is known by its CPU clock. It is sent when it
+ * ends. A call
  * that does not end, because its thread was cancelled or the process exits meanwhile, is not sent;
  * when its thread enters the same function again, that is a new call.
  */
@@ -32,6 +35,9 @@ struct wait_log_call {
  * another reason; 0: none was.
  */
 void wait_log_enter(struct tracer *tracer, const struct wait_log_call *call, uint32_t stack);
+
+/* The calling thread has created a context. */
+void wait_log_context_created(void);
 
 /* The calling thread leaves it. */
 void wait_log_exit(struct tracer *tracer, const struct wait_log_call *call);

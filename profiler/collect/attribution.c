@@ -25,15 +25,16 @@ static void add_part(struct attribution *a, uint64_t start_ns, uint32_t stack, u
 
 /* A part of a wait, with the work that ran then, or NULL. */
 static void add_part_of_wait(void *context, const struct waits_wait *wait,
-			     const struct gpu_work_origin *origin, uint64_t from_ns, uint64_t ns)
+			     const struct waits_piece *piece)
 {
 	struct attribution *a = context;
 
 	if (a->splits_times)
-		wait_times_split(&a->wait_times, wait, origin, from_ns, ns);
-	else
-		add_part(a, wait->start_ns, compose_wait(&a->compose, wait->stack, false, origin),
-			 wait->place, ns);
+		wait_times_split(&a->wait_times, wait, piece->origin, piece->from_ns, piece->ns);
+	if (!a->splits_all_times && piece->off_cpu_ns)
+		add_part(a, wait->start_ns,
+			 compose_wait(&a->compose, wait->stack, false, piece->origin), wait->place,
+			 piece->off_cpu_ns);
 }
 
 static void add_part_of_stall(void *context, const struct stalls_stall *stall,
@@ -112,11 +113,24 @@ void attribution_note_waited(struct attribution *a)
 	a->notes_waited = true;
 }
 
-void attribution_split_times(struct attribution *a)
+static void split_samples(struct attribution *a)
 {
 	a->splits_times = a->waits != NULL;
 	a->wait_times.profile = a->parts.intake->profile;
 	a->wait_times.compose = &a->compose;
+}
+
+void attribution_expect_cpu_time(struct attribution *a, bool splits_samples)
+{
+	a->has_cpu_time = true;
+	if (splits_samples)
+		split_samples(a);
+}
+
+void attribution_split_times(struct attribution *a)
+{
+	split_samples(a);
+	a->splits_all_times = a->splits_times;
 }
 
 void attribution_add_time(struct attribution *a, const struct wait_time *time)
@@ -516,12 +530,21 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 
 /* ---- waits ---- */
 
+/* Returns what of the wait is in the profile as CPU time. */
+static uint64_t computed_in(const struct attribution *a, const struct gpu_event_wait *e)
+{
+	if (!a->has_cpu_time || a->splits_all_times) /* the latter has no waits as such */
+		return 0;
+	return e->computed_ns < e->duration_ns ? e->computed_ns : e->duration_ns;
+}
+
 static void add_whole_wait(struct attribution *a, const struct gpu_event_wait *e, uint32_t stack,
-			   struct place place)
+			   struct place place, uint64_t computed_ns)
 {
 	struct recent_item item = {.record = {.kind = TIMELINE_WAIT,
 					      .start_ns = e->start_ns,
 					      .duration_ns = e->duration_ns,
+					      .bytes = computed_ns,
 					      .stack = stack,
 					      .error = timeline_error(e->error)},
 				   .flags = INTAKE_COUNTS | INTAKE_DRAWN};
@@ -542,6 +565,7 @@ void attribution_add_wait(struct attribution *a, const struct process *process, 
 	struct place place = place_unknown();
 	struct waits_wait wait = {.start_ns = e->start_ns,
 				  .end_ns = e->start_ns + e->duration_ns,
+				  .computed_ns = computed_in(a, e),
 				  .process = process->id,
 				  .tid = e->tid,
 				  .has_stream = e->has_stream != 0,
@@ -554,7 +578,7 @@ void attribution_add_wait(struct attribution *a, const struct process *process, 
 	place.part[PLACE_PROCESS] = process->id;
 	place.part[PLACE_THREAD] = e->tid;
 	wait.place = places_add(a->parts.places, &place);
-	add_whole_wait(a, e, stack, place);
+	add_whole_wait(a, e, stack, place, wait.computed_ns);
 	if (waits_add(a->waits, &wait) != 0)
 		ledger->bounds.out_of_memory++;
 }

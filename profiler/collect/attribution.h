@@ -61,7 +61,8 @@ struct attribution {
 	struct graph_nodes graph_nodes;
 	struct waits *waits; /* these two NULL: not requested */
 	struct stalls *stalls;
-	struct wait_times wait_times; /* with splits_times: in place of waits as such */
+	struct wait_times wait_times; /* with splits_times; with splits_all_times in place of waits
+					 as such */
 	/* the process being settled, which is no longer in any table; or NULL */
 	struct process *settling;
 	struct launch_origin *origins;
@@ -71,7 +72,8 @@ struct attribution {
 	bool begins_late;     /* processes ran before: work may have been launched then */
 	bool limits_stacks;
 	bool notes_waited;
-	bool splits_times;
+	bool splits_times, splits_all_times; /* of samples; and those off the CPU */
+	bool has_cpu_time;
 	struct spread spread;
 	struct allowance *memory; /* NULL: no limit */
 };
@@ -96,6 +98,13 @@ void attribution_limit_stacks(struct attribution *a);
 
 /* To be called first if records of kernels are to say whether their thread waited for them. */
 void attribution_note_waited(struct attribution *a);
+
+/*
+ * To be called first if the CPU time of threads is in the profile: then what of a wait its thread
+ * computed is no wait. With `splits_samples`, samples of it get what they waited for
+ * (wait_times.h).
+ */
+void attribution_expect_cpu_time(struct attribution *a, bool splits_samples);
 
 /*
  * To be called first if waits are only to split the times of their threads (wait_times.h), which

@@ -118,6 +118,8 @@ struct collect *collect_new(const struct collect_options *options)
 			attribution_limit_stacks(&c->attribution);
 		if (options->measure.launch_shapes)
 			attribution_note_waited(&c->attribution);
+		if (options->measure.samples_cpu) /* --last has rows at the end alone */
+			attribution_expect_cpu_time(&c->attribution, !options->last_ns);
 		if (options->measure.wall)
 			attribution_split_times(&c->attribution);
 		return c;

@@ -76,7 +76,8 @@ static void count(struct intake *in, const struct recent_item *item)
 		break;
 	case TIMELINE_WAIT:
 		calls->waits++;
-		calls->wait_ns += ns;
+		calls->wait_ns += timeline_off_cpu_ns(&item->record);
+		calls->wait_computed_ns += ns - timeline_off_cpu_ns(&item->record);
 		break;
 	case TIMELINE_CALL:
 		calls->timed++;

@@ -222,6 +222,9 @@ static void move(struct wait_times *w, struct wait_time *t, const struct gpu_wor
 
 	bool counts = t->counts && (origin || ns == t->ns);
 
+	/* it computes, or what it spins for is not known */
+	if (t->kind == ROW_CPU && !origin)
+		return;
 	if (!profile_move(w->profile, t->kind, t->place, t->stack, to,
 			  &(struct row){.count = counts, .ns = ns}))
 		return;

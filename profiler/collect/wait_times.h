@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What threads did while they waited for the GPU, by what ran there meanwhile (--wall).
+ * What threads did while they waited for the GPU, by what ran there meanwhile (--wall; CPU samples
+ * with --waits, too).
  *
  * The time of a thread is in the profile already: blocked, waiting for a CPU, or computing, if CUDA
  * spins. What of it lies in a call that waits for the GPU is moved below its own stack, there,
@@ -8,6 +9,9 @@
  *
  *   call; ...; [blocked: poll]; [waiting for GPU]; kernel; launched at; launch stack
  *   call; ...; [spinning for GPU]; kernel; launched at; launch stack
+ *
+ * A sample at a moment at which nothing ran on the GPU stays where it is: there the call computes,
+ * as one that allocates does.
  *
  * A CPU sample stands for its moment: it belongs to one piece as a whole. Times off the CPU without
  * a moment, which were spread over a stack, are split at the end like those of the same thread and

@@ -168,20 +168,54 @@ static uint32_t find_last(const struct waits *w, const struct waits_wait *wait)
 
 /* ---- deciding ---- */
 
-static void emit_piece(const struct waits *w, const struct waits_wait *wait,
-		       const struct waits_operation *operation, uint64_t from_ns, uint64_t to_ns)
+/* What becomes of a wait's pieces: they are measured, then output. */
+struct cutter {
+	const struct waits *w;
+	const struct waits_wait *wait;
+	bool outputs;
+	uint64_t ns[2];       /* measured: at which nothing ran, at which something did */
+	uint64_t computed[2]; /* the thread's CPU time in these */
+	uint64_t passed[2];   /* of `ns`, output */
+};
+
+/* The part of `computed` that is within the first `ns` of `whole`. */
+static uint64_t share(uint64_t computed, uint64_t ns, uint64_t whole)
 {
-	if (to_ns > from_ns)
-		w->output.piece(w->output.context, wait, operation ? &operation->origin : NULL,
-				from_ns, to_ns - from_ns);
+	return whole ? (uint64_t)((unsigned __int128)computed * ns / whole) : 0;
 }
 
-/* Goes backwards from the wait's end: everything after `until` is decided. */
-static void decide(struct waits *w, const struct waits_wait *wait)
+static void take_piece(struct cutter *c, const struct waits_operation *operation, uint64_t from_ns,
+		       uint64_t to_ns)
 {
-	uint64_t until = wait->end_ns;
-	bool is_cut = false;
+	struct waits_piece piece = {.origin = operation ? &operation->origin : NULL,
+				    .from_ns = from_ns};
+	int kind = operation != NULL;
+	uint64_t before = c->passed[kind];
 
+	if (to_ns <= from_ns)
+		return;
+	piece.ns = to_ns - from_ns;
+	if (!c->outputs) {
+		c->ns[kind] += piece.ns;
+		return;
+	}
+	c->passed[kind] += piece.ns;
+	piece.off_cpu_ns = piece.ns - (share(c->computed[kind], c->passed[kind], c->ns[kind]) -
+				       share(c->computed[kind], before, c->ns[kind]));
+	c->w->output.piece(c->w->output.context, c->wait, &piece);
+}
+
+/*
+ * Goes backwards from the wait's end: everything after `until` is decided. At most `steps`
+ * operations are visited; returns how many were, and in `left_ns` from where on.
+ */
+static uint64_t visit_pieces(struct cutter *c, uint64_t steps, bool *is_cut, uint64_t *left_ns)
+{
+	const struct waits *w = c->w;
+	const struct waits_wait *wait = c->wait;
+	uint64_t until = wait->end_ns, visited = 0;
+
+	*is_cut = false;
 	for (uint32_t i = find_last(w, wait); i != NONE; i = w->ran[i].earlier) {
 		const struct ran *r = &w->ran[i];
 		uint64_t from = r->start_ns > wait->start_ns ? r->start_ns : wait->start_ns;
@@ -189,18 +223,51 @@ static void decide(struct waits *w, const struct waits_wait *wait)
 
 		if (to <= wait->start_ns)
 			break;
-		is_cut = w->steps_left == 0;
-		if (is_cut)
+		*is_cut = visited == steps;
+		if (*is_cut)
 			break;
-		w->steps_left--;
+		visited++;
 		if (from >= to)
 			continue; /* it began after the wait, within the clocks' error */
-		emit_piece(w, wait, NULL, to, until);
-		emit_piece(w, wait, &w->ring[r->operation], from, to);
+		take_piece(c, NULL, to, until);
+		take_piece(c, &w->ring[r->operation], from, to);
 		until = from;
 	}
+	take_piece(c, NULL, wait->start_ns, until);
+	*left_ns = until;
+	return visited;
+}
+
+static void decide(struct waits *w, const struct waits_wait *wait)
+{
+	struct cutter c = {.w = w, .wait = wait};
+	uint64_t computed = wait->computed_ns, until, visited;
+	bool is_cut;
+
+	if (computed > wait->end_ns - wait->start_ns)
+		computed = wait->end_ns - wait->start_ns;
+	if (computed) {
+		visit_pieces(&c, w->steps_left, &is_cut, &until);
+		c.computed[0] = computed < c.ns[0] ? computed : c.ns[0];
+		c.computed[1] = computed - c.computed[0];
+	}
+	c.outputs = true;
+	visited = visit_pieces(&c, w->steps_left, &is_cut, &until);
+	w->steps_left -= visited;
 	w->cut += is_cut || (until > wait->start_ns && wait->start_ns < w->forgotten_ns);
-	emit_piece(w, wait, NULL, wait->start_ns, until);
+}
+
+/* Of a wait that cannot be kept. */
+static void output_whole(const struct waits *w, const struct waits_wait *wait)
+{
+	const struct waits_piece piece = {
+		.from_ns = wait->start_ns,
+		.ns = wait->end_ns - wait->start_ns,
+		.off_cpu_ns = wait->computed_ns < wait->end_ns - wait->start_ns
+				      ? wait->end_ns - wait->start_ns - wait->computed_ns
+				      : 0};
+
+	w->output.piece(w->output.context, wait, &piece);
 }
 
 /* Decides the waits for one stream, or those for all, that ended by `until_ns`. */
@@ -282,7 +349,7 @@ int waits_add(struct waits *w, const struct waits_wait *wait)
 		decide_pending(w, UINT64_MAX);
 	if (!array_make_room(&w->pending, w->pending_count, &w->pending_capacity,
 			     sizeof(*w->pending))) {
-		emit_piece(w, wait, NULL, wait->start_ns, wait->end_ns);
+		output_whole(w, wait);
 		return -ENOMEM;
 	}
 	w->pending[w->pending_count++] = *wait;

@@ -18,6 +18,9 @@
  * WAITS_CLOCK_ERROR_NS after the wait that it delayed. This is generous: on an H200, in 74,538
  * waits for one kernel or copy each, the operation ended at least 2.2 us before its wait.
  *
+ * A thread may compute in such a call, or spin for the GPU: that part of a wait is CPU time. It is
+ * taken first from moments at which nothing ran on the GPU, and from all others in proportion.
+ *
  * A wait is decided WAITS_PATIENCE_NS after its end, when its operations have been reported
  * (records arrive 50 ms late or more), or at the end of the run. Memory is bounded: the last
  * WAITS_OPERATIONS operations and as many waits are kept, over all processes, at most 34 MB. Beyond
@@ -53,6 +56,7 @@ struct waits_operation {
  */
 struct waits_wait {
 	uint64_t start_ns, end_ns;
+	uint64_t computed_ns; /* of it, the thread was on a CPU */
 	uint32_t process, tid;
 	bool has_stream; /* it waited for this stream only */
 	uint32_t context, stream;
@@ -60,10 +64,20 @@ struct waits_wait {
 	uint32_t place;
 };
 
-/* Receives the pieces, the last one first; `origin` is NULL if nothing ran. `ns` is not 0. */
+/*
+ * A part of a wait. Its `off_cpu_ns` of all pieces are the wait without what the thread computed,
+ * to the ns.
+ */
+struct waits_piece {
+	const struct gpu_work_origin *origin; /* NULL: nothing ran */
+	uint64_t from_ns, ns;                 /* when; not 0 */
+	uint64_t off_cpu_ns;                  /* of it */
+};
+
+/* Receives the pieces, the last one first. */
 struct waits_output {
 	void (*piece)(void *context, const struct waits_wait *wait,
-		      const struct gpu_work_origin *origin, uint64_t from_ns, uint64_t ns);
+		      const struct waits_piece *piece);
 	void *context;
 };
 

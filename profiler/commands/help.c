@@ -93,10 +93,12 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "--waits adds the time that threads spend in calls that wait for the GPU, as "
 		 "[waiting for GPU] under the call, and below it what ran at that time and where "
 		 "that was launched.",
-		 "It counts synchronization, copies that block, and allocations. A thread that "
-		 "sleeps there has no CPU samples. One that computes or spins in the driver, as in "
-		 "the first cudaMalloc, has them: then the time is there as CPU time, too. Waiting "
-		 "is a third kind of time in the graph, and the summary lists it separately."},
+		 "It counts synchronization, copies that block, and allocations, from the moment "
+		 "at "
+		 "which there is a CUDA context. What a thread computes there, or spins, is CPU "
+		 "time and no wait: its samples are below [spinning for GPU] where work ran. With "
+		 "-gpu-only, which has no CPU time, it is all a wait. Waiting is a third kind of "
+		 "time in the graph, and the summary lists it separately."},
 	[TOPIC_NAMES] =
 		{"Stacks and names", "Stacks and names",
 		 "Names come from symbols of files, separate debug files, debuginfod servers (with "

@@ -449,5 +449,6 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(unnamed.unread),
 	NUMBER(unnamed.unread_kind),
 	NUMBER(unread_path),
+	NUMBER(ledger.calls.wait_computed_ns),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

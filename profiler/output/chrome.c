@@ -300,7 +300,7 @@ static void put_arguments(struct chrome *c, const struct trace_event *event)
 		put_shape(j, operation.shape);
 	if (operation.limits)
 		put_occupancy(j, &operation);
-	if (record->bytes)
+	if (record->bytes && record->kind != TIMELINE_WAIT)
 		put_number(j, "bytes", record->bytes);
 	if (operation.bytes_per_ns) {
 		JSON_KEY(j, "memory bandwidth (GB/s)");

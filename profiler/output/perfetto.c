@@ -650,7 +650,7 @@ static void put_notes(struct perfetto *f, const struct trace_event *event,
 	    f->frames[f->result->stacks[event->stack].frame] & HAS_FULL_NAME)
 		put_note(f, NOTE_NAME, ANNOTATION_TEXT_IID,
 			 f->result->stacks[event->stack].frame + UINT64_C(1));
-	if (record->bytes)
+	if (record->bytes && record->kind != TIMELINE_WAIT)
 		put_note(f, NOTE_BYTES, ANNOTATION_UINT, record->bytes);
 	if (operation->bytes_per_ns)
 		put_real_note(f, NOTE_BANDWIDTH, operation->bytes_per_ns);

@@ -159,7 +159,9 @@ static int survey(struct trace_model *m, uint64_t *times, uint8_t *uses)
 		times[i] = record->start_ns;
 		m->order[i] = i;
 		m->sums.count[record->kind]++;
-		m->sums.ns[record->kind] += record->duration_ns;
+		m->sums.ns[record->kind] += record->kind == TIMELINE_WAIT
+						    ? timeline_off_cpu_ns(record)
+						    : record->duration_ns;
 		if (record->start_ns < m->sums.first_ns)
 			m->sums.first_ns = record->start_ns;
 		if (record->place >= m->result->place_count)

@@ -291,6 +291,7 @@ static uint64_t at(uint64_t origin_ns, uint64_t ns)
 static bool cut(const struct view *v, struct timeline_record *record, bool *begins)
 {
 	const struct slice *s = &v->options->slice;
+	const struct timeline_record whole = *record;
 	uint64_t origin = v->base->totals.start_ns, from, to, end;
 
 	*begins = true;
@@ -308,6 +309,13 @@ static bool cut(const struct view *v, struct timeline_record *record, bool *begi
 	}
 	if (end > to)
 		record->duration_ns = to - record->start_ns;
+	if (record->kind == TIMELINE_WAIT) { /* parts that adjoin add up */
+		uint64_t before = record->start_ns - whole.start_ns;
+
+		record->bytes = record->duration_ns -
+				(timeline_off_cpu_until(&whole, before + record->duration_ns) -
+				 timeline_off_cpu_until(&whole, before));
+	}
 	return true;
 }
 
@@ -362,8 +370,11 @@ static void add_record(struct view *v, const struct timeline_record *record, boo
 	if (record->kind == TIMELINE_LAUNCH ||
 	    (record->kind == TIMELINE_GPU_OPERATION && gpu_work_is_instant(record->work)))
 		return; /* as in the rows of a whole run */
-	if (record->kind == TIMELINE_WAIT)
+	if (record->kind == TIMELINE_WAIT) {
 		stack = waiting(v, stack);
+		row.ns = timeline_off_cpu_ns(record);
+		row.bytes = 0;
+	}
 	waited.ns = part_before(record, wait.until_ns);
 	row.ns -= waited.ns;
 	row.stack = append(v, group_of(v, record->place), stack);

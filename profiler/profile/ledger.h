@@ -111,8 +111,9 @@ struct ledger_pipe {
 /* Calls that waited for the GPU (--waits), and calls timed for lack of GPU time. */
 struct ledger_calls {
 	uint64_t waits, wait_ns;
-	uint64_t cut_waits; /* of these, only the last part is split by operation: waits.h,
-			       wait_times.h */
+	uint64_t wait_computed_ns; /* in these calls, which is CPU time and not in wait_ns */
+	uint64_t cut_waits;        /* of these, only the last part is split by operation: waits.h,
+				      wait_times.h */
 	uint64_t timed, timed_ns;
 	uint64_t without_stack; /* of the timed ones, those whose entry was dropped */
 	uint64_t unfinished;    /* of these, those that lasted until their process ended */

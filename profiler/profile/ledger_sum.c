@@ -53,6 +53,7 @@ static const uint16_t counts[] = {
 	AT(pipe.lost_batches),
 	AT(calls.waits),
 	AT(calls.wait_ns),
+	AT(calls.wait_computed_ns),
 	AT(calls.cut_waits),
 	AT(calls.timed),
 	AT(calls.timed_ns),

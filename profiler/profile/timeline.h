@@ -63,7 +63,7 @@ struct timeline_shape {
 struct timeline_record {
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	uint64_t duration_ns;
-	uint64_t bytes;       /* of an operation */
+	uint64_t bytes;       /* of an operation; of a wait, the ns that its thread computed */
 	uint64_t graph_node;  /* of an operation that a graph started */
 	uint32_t place;       /* thread; for an operation, the thread that launched it and the
 			       * stream */
@@ -76,6 +76,21 @@ struct timeline_record {
 	uint16_t error; /* of a launch or wait that failed: timeline_error; 0: none is known */
 };
 _Static_assert(sizeof(struct timeline_record) == 56, "records have no gaps");
+
+/* What of the first `ns` of a wait is no CPU time: all of it alike, for the moments are unknown. */
+static inline uint64_t timeline_off_cpu_until(const struct timeline_record *wait, uint64_t ns)
+{
+	uint64_t computed = wait->bytes < wait->duration_ns ? wait->bytes : wait->duration_ns;
+
+	if (ns >= wait->duration_ns)
+		return wait->duration_ns - computed;
+	return ns - (uint64_t)((unsigned __int128)computed * ns / wait->duration_ns);
+}
+
+static inline uint64_t timeline_off_cpu_ns(const struct timeline_record *wait)
+{
+	return timeline_off_cpu_until(wait, wait->duration_ns);
+}
 
 /* A cudaError_t or CUresult as records have it. All codes of CUDA fit; larger ones become the
  * largest number. */

@@ -214,6 +214,10 @@ static void report_waits(struct log *log, const struct measure *m, const struct 
 	}
 	log_line(log, "Waits: %" PRIu64 " call%s, %.3f ms", l->calls.waits, s(l->calls.waits),
 		 ms(l->calls.wait_ns));
+	if (l->calls.wait_computed_ns)
+		log_line(log,
+			 "  and %.3f ms in them on a CPU, computing or spinning, which is CPU time",
+			 ms(l->calls.wait_computed_ns));
 	if (l->calls.cut_waits)
 		log_line(log,
 			 "  only the last part of %" PRIu64 " of them is split by what ran: too "

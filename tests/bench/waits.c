@@ -26,14 +26,12 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void add_up(void *context, const struct waits_wait *wait,
-		   const struct gpu_work_origin *origin, uint64_t ns)
+static void add_up(void *context, const struct waits_wait *wait, const struct waits_piece *piece)
 {
 	struct sum *sum = context;
 
 	(void)wait;
-	(void)origin;
-	sum->ns += ns;
+	sum->ns += piece->ns;
 	sum->pieces++;
 }
 

@@ -31,7 +31,7 @@ expect_wait_totals()
 	gpu=$(grep -v '\[waiting for GPU\]' "$file" | weight_of - '\[GPU_[A-Z][^;]*$')
 	ms=$(printf '%d.%03d' $((wait / 1000000)) $((wait / 1000 % 1000)))
 	expect_line stderr "^Wrote $(wc -l <"$file") stacks \($all ns: $((all - wait - gpu)) CPU, $gpu GPU, $wait waiting\) to "
-	# rounded, not cut
+	# rounded, not cut; what was CPU time is apart
 	expect_line stderr '^Waits: [0-9]+ calls?, [0-9]+\.[0-9]{3} ms$'
 	awk -v said="$(sed -n 's/^Waits: .*, \(.*\) ms$/\1/p' stderr)" -v is="$ms" \
 		'BEGIN { exit !(said - is < 0.0011 && is - said < 0.0011) }'
@@ -130,6 +130,38 @@ expect_each_way()
 		kill -KILL $!' "$workload"
 	expect_line stderr '^Waits: [0-9]+ calls'
 	expect_folded out.folded
+}
+
+@test "the call that creates the context does not wait for the GPU" {
+	local wait
+
+	# that takes a second in cudaMalloc; behind it, the call itself is short
+	FAKE_CUDA_CONTEXT_NS=1000000000 waits -gpu-only "$workload" 1 1
+	expect_line out.folded ';main;cudaMalloc;\[waiting for GPU\] [0-9]+$'
+	wait=$(weight_of out.folded ';main;cudaMalloc;[[]waiting for GPU[]]')
+	if [ "$wait" -ge 1000000000 ]; then
+		echo "$wait ns of a wait in cudaMalloc"
+		show
+		return 1
+	fi
+}
+
+@test "a thread that spins for the GPU: CPU time, below what it spins for, and no wait" {
+	local spun wait
+
+	FAKE_CUDA_SPIN=1 waits -F 997 "$workload"
+	# what was on a CPU and what was not are the time of the calls, as the workload measures it
+	expect_line stderr '^  and [0-9.]+ ms in them on a CPU, computing or spinning, which is CPU time$'
+	expect_line out.folded ';\[spinning for GPU\];\[GPU_Kernel\].*;launched at;.*;cudaLaunchKernel [0-9]+$'
+	spun=$(sed -n 's/^  and \([0-9]*\)\.\([0-9]*\) ms in them on a CPU.*/\1\2/p' stderr)
+	wait=$(weight_of out.folded ';wait_[a-z]*;.*[[]waiting for GPU[]]')
+	awk -v on="$spun" -v off="$wait" 'NR > 0 && $1 != "threads" { wall += $3 }
+		END { exit !(on * 1000 + off < wall + 5e6) }' stdout # and cudaMalloc, cudaFree
+	# without samples, nothing else has that time
+	FAKE_CUDA_SPIN=1 waits -gpu-only "$workload"
+	expect_each_way
+	expect_no_line stderr 'on a CPU, computing'
+	expect_no_line out.folded 'spinning'
 }
 
 @test "no waits without --waits" {

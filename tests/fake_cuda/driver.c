@@ -475,6 +475,11 @@ static bool has_context(void)
 	return gpu_current() != NULL;
 }
 
+static bool makes_context_late(void)
+{
+	return gpu_config()->context > 0;
+}
+
 static uint32_t context_id(const struct fake_cuda_context *context)
 {
 	return gpu_place(context).context_id;
@@ -503,6 +508,7 @@ FAKE_CUDA_EXPORT const struct fake_cuda_driver *fake_cuda_get_driver(void)
 		.get_device = gpu_get_device,
 		.context = gpu_context,
 		.has_context = has_context,
+		.makes_context_late = makes_context_late,
 		.device_synchronize = cuCtxSynchronize,
 		.device_reset = gpu_device_reset,
 		.stream_create = gpu_stream_create,

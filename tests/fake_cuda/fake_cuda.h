@@ -246,9 +246,10 @@ struct fake_cuda_driver {
 	int (*get_device)(void);
 	/* A device's primary context, created if necessary; NULL: no such device. */
 	struct fake_cuda_context *(*context)(int device);
-	int (*enable_peer)(int device);  /* for the current context */
-	bool (*has_context)(void);       /* the calling thread has a live current context */
-	int (*device_synchronize)(void); /* cuCtxSynchronize */
+	int (*enable_peer)(int device);   /* for the current context */
+	bool (*has_context)(void);        /* the calling thread has a live current context */
+	bool (*makes_context_late)(void); /* within the call that needs it: FAKE_CUDA_CONTEXT_NS */
+	int (*device_synchronize)(void);  /* cuCtxSynchronize */
 	int (*device_reset)(void);
 
 	int (*stream_create)(struct fake_cuda_stream **stream, unsigned int flags);

@@ -21,6 +21,8 @@
  * cudaError_t; `driver` is usable if and only if that is 0.
  */
 cudaError_t runtime_init(const struct fake_cuda_driver **driver);
+/* The last of these alone, where contexts are made late. */
+cudaError_t runtime_make_context(const struct fake_cuda_driver *driver);
 /* Keep an error for cudaGetLastError; returns it. */
 cudaError_t runtime_error(cudaError_t error);
 cudaError_t runtime_last_error(bool reset);
@@ -47,7 +49,9 @@ void runtime_forget_modules(void);
 	if (result)                                                           \
 		return runtime_error(result);                                 \
 	driver->call_enter(&call);                                            \
-	result = (expression);                                                \
+	result = runtime_make_context(driver);                                \
+	if (!result)                                                          \
+		result = (expression);                                        \
 	driver->call_exit(&call);                                             \
 	return runtime_error(result)
 

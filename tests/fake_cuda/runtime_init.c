@@ -87,6 +87,11 @@ cudaError_t runtime_init(const struct fake_cuda_driver **driver)
 	err = d->init(0);
 	if (err)
 		return err;
+	return d->makes_context_late() ? cudaSuccess : runtime_make_context(d);
+}
+
+cudaError_t runtime_make_context(const struct fake_cuda_driver *d)
+{
 	return d->has_context() ? cudaSuccess : d->set_device(d->get_device());
 }
 

@@ -172,6 +172,17 @@ static void describe(const struct fake_cuda_context *c, int device)
 	driver_notify_activity(&a);
 }
 
+/* The thread computes, then it sleeps. */
+static void take_time(uint64_t ns)
+{
+	uint64_t begun = gpu_now();
+
+	while (gpu_now() < begun + ns / 2)
+		;
+	if (ns)
+		gpu_sleep_until(begun + ns);
+}
+
 struct fake_cuda_context *gpu_context(int device)
 {
 	struct fake_cuda_context *c;
@@ -187,6 +198,7 @@ struct fake_cuda_context *gpu_context(int device)
 	c = primary[device];
 	pthread_mutex_unlock(&gpu_lock);
 	if (created && c) {
+		take_time(gpu_config()->context);
 		describe(c, device);
 		driver_notify_resource(CUPTI_ABI_RESOURCE_CONTEXT_CREATED, c, NULL, NULL);
 	}

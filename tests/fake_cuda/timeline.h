@@ -72,7 +72,8 @@ struct gpu_config {
 	uint64_t clock_offset;
 	int64_t drift_ppm;
 	uint64_t latency, launch;
-	bool spins; /* who waits for it computes */
+	uint64_t context; /* creating one takes so long, half of it on a CPU */
+	bool spins;       /* who waits for it computes */
 	uint64_t default_duration;
 	uint64_t copy_duration, copy_bytes_per_us;
 	uint64_t kill_after, crash_after;

@@ -49,6 +49,7 @@ static void config_read(void)
 	config.drift_ppm = env_number("FAKE_CUDA_DRIFT_PPM", 0);
 	config.latency = (uint64_t)env_number("FAKE_CUDA_LATENCY_NS", 2000);
 	config.launch = (uint64_t)env_number("FAKE_CUDA_LAUNCH_NS", 0);
+	config.context = (uint64_t)env_number("FAKE_CUDA_CONTEXT_NS", 0);
 	config.spins = env_number("FAKE_CUDA_SPIN", 0) != 0;
 	config.default_duration = (uint64_t)env_number("FAKE_CUDA_KERNEL_NS", 1000);
 	config.copy_duration = (uint64_t)env_number("FAKE_CUDA_COPY_NS", 2000);

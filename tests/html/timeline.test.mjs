@@ -42,7 +42,8 @@ import {
 	parseState,
 } from "../../profiler/output/html/state.js";
 
-const GPU = 2;
+const GPU = 2,
+	WAIT = 3;
 
 async function build(made, partRecords) {
 	const profile = readProfile(encodeProfile(made));
@@ -494,9 +495,13 @@ test("the profile of a part of the time: each span weighs its part", async () =>
 				ns = countInside(intervals, record.start, record.start + record.duration);
 
 			if (kind < 0 || ns === 0) continue;
-			const key = `${record.stack} ${kind} ${record.place}`;
+			const key = `${record.stack} ${kind} ${record.place}`,
+				computed =
+					record.kind === WAIT
+						? Math.round(Math.min(record.bytes ?? 0, record.duration) * (ns / record.duration))
+						: 0;
 
-			expected.set(key, (expected.get(key) ?? 0) + ns);
+			expected.set(key, (expected.get(key) ?? 0) + ns - computed);
 		}
 		assert.deepEqual(
 			new Map(
@@ -508,6 +513,22 @@ test("the profile of a part of the time: each span weighs its part", async () =>
 			new Map([...expected].sort()),
 		);
 	}
+});
+
+test("a part of a wait is without what its thread computed", async () => {
+	const made = {
+		facts: {"elapsed ns": 1000},
+		frames: [{name: "cudaDeviceSynchronize"}],
+		stacks: [{outer: 0, frame: 0}],
+		rows: [{stack: 1, kind: 2, ns: 60}],
+		timeline: {records: [{kind: WAIT, start: 100, duration: 100, stack: 1, place: -1, bytes: 40}]},
+	};
+	const timeline = await build(made),
+		ns = (from, to) => Array.from(sliceRows(timeline, makeMeasure({start: [from], end: [to]})).ns);
+
+	assert.deepEqual(ns(0, 1000), [60]);
+	assert.deepEqual(ns(100, 150), [30]);
+	assert.deepEqual(ns(150, 1000), [30]);
 });
 
 test("all the time is all of the profile, but for waits", async () => {

@@ -103,6 +103,8 @@ static inline void random_record(struct prng *p, struct random_result *r)
 			record.duration_ns = 0;
 		break;
 	case TIMELINE_WAIT:
+		record.bytes = prng_below(p, record.duration_ns + 1);
+		row.ns -= record.bytes;
 		record.error = (uint16_t)prng_bits(p, 16);
 		row.stack = random_push(p, m, record.stack, CLASS_WAIT, MARK_WAITING);
 		break;

@@ -141,6 +141,7 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 	case GPU_EVENT_WAIT:
 		assert_int_equal(a->wait.start_ns, b->wait.start_ns);
 		assert_int_equal(a->wait.duration_ns, b->wait.duration_ns);
+		assert_int_equal(a->wait.computed_ns, b->wait.computed_ns);
 		assert_int_equal(a->wait.tid, b->wait.tid);
 		assert_int_equal(a->wait.stack_id, b->wait.stack_id);
 		assert_int_equal(a->wait.has_stream, b->wait.has_stream);
@@ -606,6 +607,7 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 		e->wait = (struct gpu_event_wait){
 			.start_ns = prng_bits(p, TIME_BITS),
 			.duration_ns = prng_bits(p, 61),
+			.computed_ns = prng_bits(p, 61),
 			.tid = u32(p),
 			.stack_id = u32(p),
 		};

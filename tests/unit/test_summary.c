@@ -505,6 +505,11 @@ static void waits(void **state)
 	assert_string_equal(report(b), NOTHING); /* not requested */
 	b->measure.waits = true;
 	expect_line(b, NOTHING, "Waits: 1 call, 1.500 ms\n");
+	b->ledger.calls.wait_computed_ns = 250000;
+	expect_line(b, NOTHING,
+		    "Waits: 1 call, 1.500 ms\n"
+		    "  and 0.250 ms in them on a CPU, computing or spinning, which is CPU time\n");
+	b->ledger.calls.wait_computed_ns = 0;
 	b->ledger.calls.waits = 0;
 	b->ledger.calls.wait_ns = 0;
 	expect_line(b, NOTHING, "Waits: 0 calls, 0.000 ms\n");

@@ -287,7 +287,12 @@ static uint64_t part_of(const struct timeline_record *record, uint64_t from, uin
 
 	start = start < from ? from : start;
 	end = end > to ? to : end;
-	return end > start ? end - start : 0;
+	if (end <= start)
+		return 0;
+	if (record->kind == TIMELINE_WAIT)
+		return timeline_off_cpu_until(record, end - record->start_ns) -
+		       timeline_off_cpu_until(record, start - record->start_ns);
+	return end - start;
 }
 
 static void check_times(struct prng *p, const struct random_result *r)

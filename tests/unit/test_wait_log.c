@@ -210,14 +210,71 @@ static void a_wait_has_the_error_of_its_call(void **state)
 	assert_int_equal(b->waits[1].error, 0);
 }
 
+/* Until the thread has run for so long. */
+static void compute(uint64_t ns)
+{
+	uint64_t until = clock_own_cpu_ns() + ns;
+
+	while (clock_own_cpu_ns() < until)
+		;
+}
+
+/* By the thread's own clock, however busy the machine is. */
+static void what_the_thread_computes_is_known(void **state)
+{
+	struct bench *b = *state;
+
+	if (!clock_own_cpu_ns()) {
+		print_message("no CPU clock of threads\n");
+		skip();
+	}
+	enter(b, RT, MEMCPY);
+	compute(2000000);
+	leave(b, RT, MEMCPY);
+	enter(b, RT, DEVICE_SYNC);
+	nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+	leave(b, RT, DEVICE_SYNC);
+	finish(b);
+	assert_int_equal(b->count, 2);
+	assert_true(b->waits[0].computed_ns >= 2000000);
+	assert_true(b->waits[0].computed_ns <= b->waits[0].duration_ns);
+	assert_true(b->waits[1].computed_ns < b->waits[1].duration_ns);
+}
+
+/* What a call does until there is a context is no wait for a GPU. */
+static void a_wait_begins_when_there_is_a_context(void **state)
+{
+	struct bench *b = *state;
+	uint64_t created;
+
+	wait_log_context_created(); /* in no call that is followed */
+	enter(b, RT, MEMCPY);
+	compute(2000000);
+	created = clock_now_ns();
+	wait_log_context_created();
+	enter(b, DRV, DRV_MEMCPY);
+	leave(b, DRV, DRV_MEMCPY);
+	leave(b, RT, MEMCPY);
+	wait_log_context_created();
+	finish(b);
+	assert_int_equal(b->count, 1);
+	assert_true(b->waits[0].start_ns >= created);
+	assert_true(b->waits[0].start_ns + b->waits[0].duration_ns <= clock_now_ns());
+	assert_true(b->waits[0].computed_ns <= b->waits[0].duration_ns);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_outermost_call_counts),         TEST(unfinished_waits_are_not_sent),
-		TEST(a_cancelled_thread_leaves_no_lock), TEST(a_stream_is_reported_if_known),
+		TEST(the_outermost_call_counts),
+		TEST(unfinished_waits_are_not_sent),
+		TEST(a_cancelled_thread_leaves_no_lock),
+		TEST(a_stream_is_reported_if_known),
 		TEST(a_wait_has_the_error_of_its_call),
+		TEST(what_the_thread_computes_is_known),
+		TEST(a_wait_begins_when_there_is_a_context),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

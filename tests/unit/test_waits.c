@@ -9,23 +9,28 @@
 /* Pieces by the operation's launch (a number here); 0: none ran. */
 struct bench {
 	struct waits *waits;
-	uint64_t ns[MOST];
-	uint64_t total;
+	uint64_t ns[MOST], off_cpu_ns[MOST];
+	uint64_t total, off_cpu;
 	uint32_t pieces;
 };
 
-static void note(void *context, const struct waits_wait *wait, const struct gpu_work_origin *origin,
-		 uint64_t from_ns, uint64_t ns)
+static void note(void *context, const struct waits_wait *wait, const struct waits_piece *piece)
 {
 	struct bench *b = context;
-	uint32_t number = origin ? origin->launch : 0;
+	uint32_t number = piece->origin ? piece->origin->launch : 0;
+	uint64_t from_ns = piece->from_ns, ns = piece->ns;
 
 	assert_int_equal(wait->process, PID);
 	assert_true(ns > 0);
 	assert_true(from_ns >= wait->start_ns && from_ns + ns <= wait->end_ns);
 	assert_true(number < MOST);
+	assert_true(piece->off_cpu_ns <= ns);
+	if (!wait->computed_ns)
+		assert_int_equal(piece->off_cpu_ns, ns);
 	b->ns[number] += ns;
 	b->total += ns;
+	b->off_cpu_ns[number] += piece->off_cpu_ns;
+	b->off_cpu += piece->off_cpu_ns;
 	b->pieces++;
 }
 
@@ -96,6 +101,76 @@ static void a_wait_is_split_by_operation(void **state)
 	assert_int_equal(b->ns[4], 0);
 	assert_int_equal(b->ns[0], 50);
 	assert_int_equal(b->total, 100);
+}
+
+static void waited_and_computed(struct bench *b, uint64_t from, uint64_t to, uint64_t computed)
+{
+	assert_int_equal(waits_add(b->waits, &(struct waits_wait){.start_ns = from,
+								  .end_ns = to,
+								  .computed_ns = computed,
+								  .process = PID}),
+			 0);
+}
+
+/* What a thread computes in a call is CPU time: first where nothing ran. */
+static void what_it_computes_is_no_wait(void **state)
+{
+	struct bench *b = *state;
+
+	ran(b, 1, 1, 110, 130);
+	ran(b, 2, 1, 140, 180);
+	waited_and_computed(b, 100, 200, 30);
+	waits_finish(b->waits);
+	assert_int_equal(b->ns[0], 40);
+	assert_int_equal(b->off_cpu_ns[0], 10);
+	assert_int_equal(b->off_cpu_ns[1], 20);
+	assert_int_equal(b->off_cpu_ns[2], 40);
+}
+
+/* A thread that spins has nothing but CPU time; one that spins for a half, a half. */
+static void spinning_is_no_wait(void **state)
+{
+	struct bench *b = *state;
+
+	ran(b, 1, 1, 100, 160);
+	ran(b, 2, 1, 160, 190);
+	waited_and_computed(b, 100, 200, 100);
+	waits_finish(b->waits);
+	assert_int_equal(b->total, 100);
+	assert_int_equal(b->off_cpu, 0);
+	/* 10 where nothing ran, 45 of the 90 in which it did */
+	waited_and_computed(b, 100, 200, 55);
+	waits_finish(b->waits);
+	assert_int_equal(b->off_cpu_ns[0], 0);
+	assert_int_equal(b->off_cpu_ns[1] + b->off_cpu_ns[2], 45);
+	assert_true(b->off_cpu_ns[1] == 30 || b->off_cpu_ns[2] == 15);
+	/* more than there is, as a program may say */
+	waited_and_computed(b, 100, 200, UINT64_MAX);
+	waits_finish(b->waits);
+	assert_int_equal(b->off_cpu, 45);
+}
+
+/* To the ns, whatever the parts. */
+static void what_is_left_is_exact(void **state)
+{
+	struct bench *b = *state;
+	struct prng r = prng_round(7);
+	uint64_t left = 0;
+
+	for (uint32_t i = 1; i < 200; i++) {
+		uint64_t from = prng_below(&r, 10000);
+
+		ran(b, i, 1, from, from + 1 + prng_below(&r, 300));
+	}
+	for (uint32_t i = 0; i < 200; i++) {
+		uint64_t from = prng_below(&r, 10000), ns = 1 + prng_below(&r, 3000);
+		uint64_t computed = prng_below(&r, 4000);
+
+		waited_and_computed(b, from, from + ns, computed);
+		left += computed < ns ? ns - computed : 0;
+	}
+	waits_finish(b->waits);
+	assert_int_equal(b->off_cpu, left);
 }
 
 /* The order in which records and waits arrive does not matter. */
@@ -388,6 +463,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_wait_is_split_by_operation),
+		TEST(what_it_computes_is_no_wait),
+		TEST(spinning_is_no_wait),
+		TEST(what_is_left_is_exact),
 		TEST(order_of_arrival_does_not_matter),
 		TEST(the_last_to_end_gets_the_moment),
 		TEST(later_ends_delay_nothing),

@@ -127,6 +127,12 @@ export function sliceRows(timeline, measure, kinds = null) {
 				const row = rowOf(spans.stack[i], spans.place[i], kind),
 					part = ns / spans.duration[i];
 
+				if (spans.kind[i] === SPAN_WAIT) {
+					// without what its thread computed, which is CPU time
+					rows.ns[row] += ns - Math.round(Math.min(spans.bytes[i], spans.duration[i]) * part);
+					rows.operations[row] += spans.number[i] === 1 ? 1 : Math.max(1, Math.round(spans.number[i] * part));
+					continue;
+				}
 				rows.ns[row] += ns;
 				// of a sum of many, as many as are in the part
 				rows.operations[row] +=

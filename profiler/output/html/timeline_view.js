@@ -753,7 +753,9 @@ export function makeTimelineView(app) {
 				fact("registers", `${shape[8]} a thread`),
 			);
 		}
-		if (store.bytes[i] > 0)
+		if (store.kind[i] === SPAN_WAIT && store.bytes[i] > 0)
+			facts.push(fact("of it on a CPU", formatTime(store.bytes[i])));
+		else if (store.bytes[i] > 0)
 			facts.push(
 				fact("bytes", formatBytes(store.bytes[i])),
 				fact("rate", formatRate(store.bytes[i], store.duration[i])),
