@@ -327,7 +327,9 @@ const struct option_entry option_table[] = {
 	 .name = "gpu-only",
 	 .topic = TOPIC_GPU,
 	 .takes_one_dash = true,
-	 .text = "GPU time only, under the stacks that launched it"},
+	 .text = "GPU time only, under the stacks that launched it",
+	 .more = "A run has no CPU samples then; --waits adds waiting all the same. With --from, "
+		 "it leaves out waiting, timed calls and idle time, too."},
 	{.id = OPT_KERNELS_ONLY,
 	 .name = "kernels-only",
 	 .is_of_run = true,

@@ -1136,11 +1136,11 @@ static bool check_open(const struct options *o)
 	return false;
 }
 
-/* -gpu-only and -cpu-only choose a part of what is read. */
+/* -gpu-only and -cpu-only choose a part of what is read: no waits, timed calls, idle time. */
 static void slice_kinds(struct options *o)
 {
 	if (!o->measure.samples_cpu)
-		o->view.slice.kinds = ~(1u << ROW_CPU);
+		o->view.slice.kinds = 1u << ROW_GPU;
 	if (!o->measure.traces_gpu)
 		o->view.slice.kinds = 1u << ROW_CPU;
 }

@@ -242,13 +242,36 @@ static void write_runs(const struct picture *p)
 		p->comparison->shown == SIDE_AFTER ? "after" : "before");
 }
 
+/* "CPU and GPU time, waiting": all that the total is of. */
+static void write_kinds(const struct picture *p)
+{
+	static const char *const others[ROW_KINDS] = {
+		[ROW_WAIT] = "waiting", [ROW_CALL] = "CUDA calls", [ROW_IDLE] = "idle GPUs"};
+	const double *ns = p->boxes[0].all.ns;
+	const char *before = "";
+
+	if (ns[ROW_CPU] > 0 || ns[ROW_GPU] > 0) {
+		fprintf(p->out, "%s time",
+			ns[ROW_GPU] <= 0   ? "CPU"
+			: ns[ROW_CPU] <= 0 ? "GPU"
+					   : "CPU and GPU");
+		before = ", ";
+	}
+	for (int kind = 0; kind < ROW_KINDS; kind++) {
+		if (!others[kind] || ns[kind] <= 0)
+			continue;
+		fprintf(p->out, "%s%s", before, others[kind]);
+		before = ", ";
+	}
+	fprintf(p->out, " by stack");
+}
+
 static void write_title(const struct picture *p)
 {
 	const char *command = p->result->totals.command ? p->result->totals.command
 			      : p->comparison           ? "Folded stacks"
 							: "";
 	char ran[TEXT_BYTES], frames[TEXT_BYTES];
-	const double *ns = p->boxes[0].all.ns;
 	const struct weight *weight = p->result->weight;
 
 	fprintf(p->out, "<title>");
@@ -269,10 +292,7 @@ static void write_title(const struct picture *p)
 		markup_xml(p->out, weight->title, NAME_CHARACTERS);
 		fprintf(p->out, " by stack%s%s", weight->note[0] ? ", " : "", weight->note);
 	} else
-		fprintf(p->out, "%s time by stack",
-			ns[ROW_GPU] <= 0   ? "CPU"
-			: ns[ROW_CPU] <= 0 ? "GPU"
-					   : "CPU and GPU");
+		write_kinds(p);
 	if (p->result->totals.elapsed_ns && !p->comparison)
 		fprintf(p->out, " · ran %s", time_text(ran, (double)p->result->totals.elapsed_ns));
 	if (p->result->totals.shown) {

@@ -1118,7 +1118,7 @@ void summary_report_written(struct log *log, const struct measure *measure,
 
 	for (int kind = 0; kind < ROW_KINDS; kind++)
 		total += w->written.total[kind];
-	if (measure->waits || measure->wall)
+	if (measure->waits || measure->wall || w->written.total[ROW_WAIT])
 		snprintf(waiting, sizeof(waiting), ", %s %s",
 			 amount(text[0], w->written.total[ROW_WAIT], w->unit),
 			 measure->wall ? "off the CPU" : "waiting");

@@ -67,7 +67,9 @@ part()
 }
 
 @test "kinds, places and kernels can be told apart" {
-	expect_equal 'CPU and GPU' $(($(part -cpu-only) + $(part -gpu-only))) "$(weight_of a.folded)"
+	expect_equal 'GPU' "$(part -gpu-only)" "$(grep -v 'waiting for GPU\|spinning for GPU' a.folded | weight_of - '\[GPU_[A-Z][^;]*$')"
+	expect_equal 'CPU, GPU and waiting' \
+		$(($(part -cpu-only) + $(part -gpu-only) + $(weight_of a.folded '\[waiting for GPU\]'))) "$(weight_of a.folded)"
 	expect_equal 'another process' "$(part --process 1)" 0
 	expect_equal 'the process' "$(part --process inference)" "$(weight_of a.folded)"
 	expect_equal 'kernels' "$(part --kernel softmax)" \

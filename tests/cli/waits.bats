@@ -146,6 +146,27 @@ expect_each_way()
 	fi
 }
 
+@test "-gpu-only of a capture is GPU time and nothing else, in all outputs" {
+	local gpu
+
+	run_profile --waits -o all.profile "$workload" 1 1
+	run_profile --from all.profile -gpu-only --unit ns -o gpu.folded -o gpu.json -o gpu.svg -o gpu.speedscope.json
+	expect_status 0
+	gpu=$(weight_of gpu.folded)
+	expect_equal 'GPU time' "$gpu" "$(run_profile --from all.profile --unit ns -o - && grep -v '\[waiting for GPU\]\|\[spinning' stdout |
+		weight_of - '\[GPU_[A-Z][^;]*$')"
+	run_profile --from all.profile -gpu-only --unit ns -o gpu.folded
+	expect_line stderr "^Wrote [0-9]+ stacks \($gpu ns: 0 CPU, $gpu GPU, 0 waiting\) to gpu\.folded$"
+	expect_no_line gpu.folded 'waiting|spinning'
+	expect_line gpu.json "\"gpu_ns\": *$gpu,"
+	expect_line gpu.json '"waiting_ns": *0,'
+	expect_line gpu.svg "class=\"sum\".* data-ns=\"$gpu\""
+	expect_line gpu.svg '>GPU time by stack · '
+	# a run that was asked for waits has them, and says so
+	run_profile -gpu-only --waits --unit ns -o gpu.svg "$workload" 1 1
+	expect_line gpu.svg '>GPU time, waiting by stack · '
+}
+
 @test "a thread that spins for the GPU: CPU time, below what it spins for, and no wait" {
 	local spun wait
 

@@ -213,7 +213,8 @@ static void totals_are_the_trees(void **state)
 	assert_true(ns[ROW_CPU] == 2000000001.0 && ns[ROW_GPU] == 1000000002.0);
 	assert_non_null(strstr(text, ">/opt/bin/app --fast</text>"));
 	assert_non_null(strstr(text, "<title>/opt/bin/app --fast</title>"));
-	assert_non_null(strstr(text, "CPU and GPU time by stack · ran 1.234 s · 5 frames"));
+	assert_non_null(
+		strstr(text, "CPU and GPU time, waiting by stack · ran 1.234 s · 5 frames"));
 	assert_non_null(strstr(text, ">CPU 2.000 s  66.7 %</text>"));
 	assert_non_null(strstr(text, ">waiting 200.0 µs  &lt; 0.01 %</text>"));
 	assert_non_null(strstr(text, "<title>work\n2.000 s, 66.7 %; own 2.000 s</title>"));
