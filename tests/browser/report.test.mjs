@@ -714,9 +714,19 @@ test("every table; a row leads to its frame", async () => {
 	assert.doesNotMatch((await texts(".table")).join(), /does not apply/);
 	await browser.open(address("small", "#view=tables&table=launch_shapes&kind=cpu"));
 	assert.match((await texts(".table")).join(), /The filter does not apply to this table/);
-	await browser.open(address("empty", "#view=tables&table=kernels"));
+	await browser.open(address("small", "#view=tables&table=kernels&kind=cpu"));
 	assert.match((await texts(".table")).join(), /No GPU kernels are in the profile/);
-	// of a program without GPU work
+	// of a program without GPU work, there are no tables of it; old links lead to what there is
+	const tabs = async () => (await texts(".table-tabs button")).filter(tab => tab !== "My code");
+
+	await browser.open(address("empty", "#view=tables&table=kernels"));
+	assert.deepEqual(await tabs(), ["Functions"]);
+	await browser.open(address("unsampled", "#view=tables&table=streams"));
+	assert.deepEqual(await tabs(), ["Functions"]);
+	assert.deepEqual(await texts('.table-tabs button[aria-pressed="true"]'), ["Functions"]);
+	assert.deepEqual(await texts("nav button"), ["Flame graph", "Tables", "About"]);
+	await browser.open(address("unsampled", "#view=about"));
+	assert.doesNotMatch((await texts(".about")).join(), /GPU|[Ww]aiting/);
 	await browser.open(address("pools", "#view=tables&table=launch_shapes"));
 	assert.match((await texts(".table th")).join(), /Function/);
 	await browser.open(address("small", "#view=tables&table=functions"));

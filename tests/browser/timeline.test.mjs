@@ -89,6 +89,11 @@ const PAGES = {
 		...small,
 		timeline: {records: small.timeline.records.filter(({kind}) => kind === 0)},
 	},
+	cpu_only: {
+		...small,
+		rows: small.rows.filter(({kind}) => kind === 0),
+		timeline: {records: small.timeline.records.filter(({kind}) => kind === 0)},
+	},
 	hostile: {
 		...small,
 		facts: {...small.facts, command: HOSTILE[0]},
@@ -558,16 +563,20 @@ test("idle times lead to the flame graph and the timeline", async () => {
 test("what is missing is said", async () => {
 	const said = () => texts(".timeline .message:not([hidden]), .timeline .deeper:not([hidden])");
 
-	await open("none", "#view=timeline");
-	assert.match((await said()).join(), /has no timeline/);
-	await open("none", "#view=busy");
-	assert.match((await texts(".busy .message")).join(), /has no timeline/);
+	// what the file does not have is no view of it; old links lead to the first one
+	for (const view of ["timeline", "busy"]) {
+		await open("none", `#view=${view}`);
+		assert.deepEqual(await texts("nav button"), ["Flame graph", "Tables", "About"]);
+		assert.deepEqual(await texts('nav button[aria-pressed="true"]'), ["Flame graph"]);
+	}
 	await open("lost", "#view=timeline");
 	assert.match((await said()).join(), /empty: 12 events are missing \(No space left on device\)/);
 	await open("lost", "#view=busy");
 	assert.match((await texts(".busy .message")).join(), /12 events are missing/);
 	await open("cpu", "#view=busy");
 	assert.match((await texts(".busy .message")).join(), /No GPU work is in the timeline/);
+	await open("cpu_only", "#view=busy");
+	assert.deepEqual(await texts("nav button"), ["Flame graph", "Tables", "Timeline", "About"]);
 	await open("cpu", "#view=timeline");
 	assert.equal((await boxes()).length, 1);
 	await open("summed", "#view=timeline");

@@ -32,6 +32,7 @@ import {
 import {foldStacks, whyNotFolded} from "../../profiler/output/html/own_code.js";
 import {makeCallers} from "../../profiler/output/html/callers.js";
 import {
+	contentOf,
 	sumFrames,
 	tableFunctions,
 	tableGpuWork,
@@ -1084,4 +1085,22 @@ test("page: one script without imports, allowed by its hash alone", () => {
 	assert.match(page, /default-src 'none'/);
 	assert.doesNotMatch(page, /https?:|\bon\w+="|style="/);
 	assert.match(page, /<script type="application\/octet-stream" id="data">$/);
+});
+
+test("what a report shows is what there is", () => {
+	const content = (paths, hasTimeline = false) => contentOf(profileOf(paths), hasTimeline);
+
+	assert.deepEqual(content([[["main"], 0, 1]]), {
+		gpu: false,
+		kernels: false,
+		copies: false,
+		threads: false,
+		timeline: false,
+	});
+	// a kernel that CPU time was spun for is no GPU work
+	assert.equal(content([[["sync", "[spinning for GPU]", [GPU_KERNEL, "[GPU_Kernel]k"]], 0, 1]]).kernels, false);
+	assert.equal(content([[["main", [GPU_KERNEL, "[GPU_Kernel]k"]], 1, 1]]).kernels, true);
+	assert.equal(content([[["main", [GPU_KERNEL, "[GPU_Kernel]k"]], 1, 1]]).copies, false);
+	assert.equal(content([[[[GPU_WORK, "[GPU_UVM HtoD]"]], 1, 1]]).copies, true);
+	assert.equal(content([[["main"], 0, 1]], true).timeline, true);
 });

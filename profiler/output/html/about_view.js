@@ -95,11 +95,11 @@ export function makeAboutView(app) {
 			facts.has("weight")
 				? make("p", {text: `Stacks are drawn by ${facts.get("weight")}, not by time.`})
 				: table(times.length > 0 ? times : [["All", "none"]]),
-			make("p", {
-				hidden: facts.has("weight"),
-				text:
-					"CPU, GPU and waiting time can overlap, so their sum is not wall time.",
-			}),
+			!facts.has("weight") && times.length > 1
+				? make("p", {
+						text: "CPU, GPU and waiting time can overlap, so their sum is not wall time.",
+					})
+				: null,
 			biggest > 2 ** 53 ? make("p", {text: "Sums above 104 days are rounded."}) : null,
 		),
 		make(

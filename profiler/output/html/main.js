@@ -13,7 +13,7 @@ import {
 	searchFrames,
 	weigh,
 } from "./tree.js";
-import {placeNames, sumFrames} from "./tables.js";
+import {contentOf, placeNames, sumFrames} from "./tables.js";
 import {DEFAULTS, formatState, parseRange, parseState} from "./state.js";
 import {SPAN_SAMPLE, makeTimelineBuilder} from "./timeline.js";
 import {foldStacks, whyNotFolded} from "./own_code.js";
@@ -101,10 +101,13 @@ function startApp(profile) {
 	const whyNotMine = whyNotFolded(profile, fold);
 	const shownTree = () => (app.state.my !== "" && whyNotMine === "" ? fold() : whole);
 	const shownWith = profile.facts.get("shown") ?? "";
-	// of a program without GPU work, that is what there is to see
-	if (!profile.facts.has("weight") && !(profile.facts.get("gpu ns") > 0)) DEFAULTS.table = "functions";
+	const content = contentOf(profile, document.querySelector("script.timeline") !== null);
+	// of a program without kernels, that is what there is to see
+	if (!content.kernels || (!profile.facts.has("weight") && !(profile.facts.get("gpu ns") > 0)))
+		DEFAULTS.table = "functions";
 	const app = {
 		profile,
+		content, // what of it there is: views and tables without are left out
 		shown: profile, // with the rows of the time that is chosen, and the tree's stacks
 		timeline: null, // until it has been read
 		timelineStatus: "Reading the timeline…", // why there is none
@@ -549,8 +552,9 @@ function startApp(profile) {
 	app.isDark = startTheme(() => views[app.state.view].recolour());
 	views.flame = {label: "Flame graph", ...makeFlameView(app)};
 	views.tables = {label: "Tables", ...makeTableView(app)};
-	views.timeline = {label: "Timeline", ...makeTimelineView(app)};
-	views.busy = {label: "GPU busy", ...makeBusyView(app)};
+	if (content.timeline) views.timeline = {label: "Timeline", ...makeTimelineView(app)};
+	if (content.timeline && content.gpu) views.busy = {label: "GPU busy", ...makeBusyView(app)};
+	byId("help-timeline").hidden = !content.timeline;
 	if (profile.sources.length > 0) views.source = {label: "Source", ...makeSourceView(app)};
 	views.about = {label: "About", ...makeAboutView(app)};
 	const command = profile.facts.get("command");

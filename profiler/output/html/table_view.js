@@ -246,6 +246,15 @@ export function makeTableView(app) {
 		},
 	};
 
+	const without = {
+		kernels: !app.content.kernels,
+		copies: !app.content.copies,
+		sites: !app.content.gpu,
+		streams: !app.content.gpu,
+		threads: !app.content.threads,
+	};
+
+	for (const [key, isWithout] of Object.entries(without)) if (isWithout) delete TABLES[key];
 	for (const figure of app.profile.figures ?? []) TABLES[figure.key] = describeFigures(figure, name);
 
 	function matches(table, row) {
@@ -258,7 +267,7 @@ export function makeTableView(app) {
 			tabs,
 			...makeChoice(
 				Object.entries(TABLES).map(([key, table]) => [key, table.label]),
-				app.state.table,
+				TABLES[app.state.table] ? app.state.table : DEFAULTS.table,
 				table => app.set({table, sort: ""}),
 			),
 		);
@@ -369,7 +378,8 @@ export function makeTableView(app) {
 		const columns = table.columns.filter(({key}) =>
 			["cpu", "gpu", "wait"].includes(key)
 				? isMixed && hasValues(key)
-				: !["bytes", "rate"].includes(key) || hasValues("bytes"),
+				: (!["bytes", "rate"].includes(key) || hasValues("bytes")) &&
+					(key !== "operations" || hasValues(key)),
 		);
 		const wanted = state.sort.replace(/^-/, "") || table.sort || "ns";
 		const sorted =

@@ -1,8 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Sums by frame and by place, for tables.
 import {ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, ROW_CALL} from "./data.js";
-import {isKind} from "./kinds.js";
+import {isKind, kindsOfFrames} from "./kinds.js";
 import {deviceLabels} from "./tree.js";
+
+// What there is to show in the whole profile, by any of its weights: {gpu, kernels, copies, threads,
+// timeline}. Views and tables of what there is not are left out.
+export function contentOf(profile, hasTimeline) {
+	const {places, frames, rows, weights = []} = profile;
+	const gpu = [rows, ...weights.map(weight => weight.rows)].some(list => list.kind.includes(ROW_GPU));
+	const kinds = gpu ? Array.from(kindsOfFrames(frames)) : [];
+
+	return {
+		gpu,
+		kernels: kinds.some(kind => isKind(kind, "gpu")),
+		copies: kinds.some(kind => isKind(kind, "copy")),
+		threads: Array.from(places.process).some(process => process >= 0),
+		timeline: hasTimeline,
+	};
+}
 
 // By frame: its own sums, and `total` with all that is inside its outermost occurrences. What is
 // below the frame `spinning` is the own time of the one around it, which waited for that.
