@@ -297,6 +297,22 @@ void collect_note_process(struct collect *c, struct process *process)
 		place_names_add_process(&c->place_names, &info);
 }
 
+void collect_name_program(struct collect *c, struct process *process, const char *program)
+{
+	const char *kept = process->visible_pid ? NULL : collect_text(c, program), *name;
+	char text[256];
+
+	if (!kept)
+		return;
+	process->comm = kept;
+	if (!place_names_process(&c->place_names, process->id))
+		return;
+	put_process_name(c, process, text, sizeof(text));
+	name = keep_new_name(c, text);
+	if (name)
+		place_names_rename_process(&c->place_names, process->id, name);
+}
+
 /* Renames a process whose first thread has this name. */
 static void rename_process(struct collect *c, struct process *process, const char *comm)
 {

@@ -299,6 +299,9 @@ void collect_waited_for(struct collect *c, uint64_t used_ns);
  */
 struct process *collect_hello(struct collect *c, const struct gpu_event_hello *hello);
 
+/* Names a process that is known from hellos alone by the program that it runs. */
+void collect_name_program(struct collect *c, struct process *process, const char *program);
+
 /* The program says goodbye, or is known to be gone: it sends nothing more. */
 void collect_goodbye(struct collect *c, struct process *process, uint64_t now_ns);
 

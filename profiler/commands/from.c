@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/compare.h"
@@ -25,12 +26,14 @@ struct reading {
 	struct allowance memory;
 };
 
-/* `recorded`: what it is of; NULL: of several. */
+/* `recorded`: what it is of, `traces` of them; NULL: of several runs. */
 static int write_outputs(struct reading *r, const struct result *result,
-			 const struct recorded *recorded)
+			 const struct recorded *recorded, uint32_t traces)
 {
 	if (slice_is_part(&r->options->view.slice))
 		log_line(&r->log, "The whole run:");
+	if (traces > 1)
+		log_line(&r->log, "%u traces, as processes of one program:", traces);
 	summary_report(&r->log, &result->totals.measure, &result->totals, result->device_names);
 	ranks_report(&r->log, result);
 	if (recorded)
@@ -65,35 +68,134 @@ static bool needs_timeline(const struct reading *r)
 	return deliver_wants(r->options) & NEEDS_TIMELINE;
 }
 
-/* False after logging the reason. */
-static bool read_file(struct reading *r, struct recorded *recorded, const char *path,
-		      const char *folder)
-{
-	FILE *in = strcmp(path, "-") == 0 ? stdin : input_open(&r->log, path);
-	bool ok;
+/* ---- the files ---- */
 
-	if (!in) {
-		log_error(&r->log, "cannot read %s: %s%s", path, strerror(errno),
-			  r->options->from_count > 1 && errno == ENOENT
-				  ? "; --from takes captures and runs no command"
-				  : "");
-		return false;
-	}
-	/* of ranks, always: which one came last in collectives is in all outputs */
-	ok = recorded_read(&r->log, recorded, in, path, r->options, folder,
-			   needs_timeline(r) || r->options->from_count > 1, &r->memory);
-	if (in != stdin)
-		fclose(in);
-	return ok;
+/*
+ * Files that are one run: a capture, or the traces of processes that have a rank in common, or all
+ * none. The same memory holds the lists of all runs.
+ */
+struct run {
+	struct source **sources;
+	uint32_t count;
+};
+
+struct files {
+	struct source *sources; /* as the options have them */
+	struct source **lists;
+	struct run *runs;
+	uint32_t count, run_count;
+	uint32_t wrong; /* cannot be read or merged: the reason was logged */
+};
+
+static void release_files(struct files *f)
+{
+	for (uint32_t i = 0; f->sources && i < f->count; i++)
+		source_release(&f->sources[i]);
+	free(f->sources);
+	free(f->lists);
+	free(f->runs);
 }
 
-static int write_one(struct reading *r, const char *folder)
+static void explain_clock(struct reading *r, const struct source *first, const struct source *other)
 {
+	if (first->head.job.is_known)
+		log_error(&r->log,
+			  "%s and %s are both of rank %u, but of two machines, or of two starts of "
+			  "one",
+			  first->path, other->path, first->head.job.rank);
+	else
+		log_error(&r->log,
+			  "%s and %s are of two machines, or of two starts of one, so nothing "
+			  "places them in time: only traces with ranks can be merged "
+			  "then; " JOB_RANK_ADVICE,
+			  first->path, other->path);
+}
+
+/* Puts the sources that belong to one run behind each other. */
+static void find_runs(struct reading *r, struct files *f)
+{
+	bool *is_taken = calloc(f->count, sizeof(*is_taken));
+	uint32_t used = 0;
+
+	if (!is_taken) {
+		log_error(&r->log, "out of memory");
+		f->wrong = f->count;
+		return;
+	}
+	for (uint32_t i = 0; i < f->count; i++) {
+		struct source *first = &f->sources[i];
+		struct run *run = &f->runs[f->run_count];
+
+		if (is_taken[i] || !first->path)
+			continue;
+		run->sources = f->lists + used;
+		for (uint32_t k = i; k < f->count; k++) {
+			struct source *s = &f->sources[k];
+
+			if (is_taken[k] || !s->path || (k > i && !source_is_of_same(first, s)))
+				continue;
+			is_taken[k] = true;
+			if (source_has_other_clock(first, s)) {
+				explain_clock(r, first, s);
+				f->wrong++;
+				continue;
+			}
+			f->lists[used++] = s;
+			run->count++;
+		}
+		f->run_count++;
+	}
+	free(is_taken);
+}
+
+/* All are looked at, so that all that are wrong are named at once. False: out of memory. */
+static bool look_at_files(struct reading *r, struct files *f)
+{
+	f->count = r->options->from_count;
+	f->sources = calloc(f->count, sizeof(*f->sources));
+	f->lists = calloc(f->count, sizeof(struct source *));
+	f->runs = calloc(f->count, sizeof(*f->runs));
+	if (!f->sources || !f->lists || !f->runs) {
+		log_error(&r->log, "out of memory");
+		return false;
+	}
+	for (uint32_t i = 0; i < f->count; i++) {
+		if (source_look(&r->log, &f->sources[i], r->options->from[i], r->options))
+			continue;
+		source_release(&f->sources[i]);
+		f->wrong++;
+	}
+	find_runs(r, f);
+	return true;
+}
+
+/* Returns how many files are at fault, after logging the reasons. */
+static uint32_t read_run(struct reading *r, struct recorded *recorded, const struct run *run,
+			 const char *folder, bool with_timeline)
+{
+	return recorded_read_sources(&r->log, recorded, run->sources, run->count, r->options,
+				     folder, with_timeline, &r->memory);
+}
+
+static void explain_files(struct reading *r, uint32_t wrong, uint32_t count)
+{
+	log_error(&r->log, "%u of %u files cannot be merged: nothing is written", wrong, count);
+}
+
+/* All files that can be read are of one run. */
+static int write_one(struct reading *r, const struct files *f, const char *folder)
+{
+	const struct run *run = f->run_count ? &f->runs[0] : NULL;
 	struct recorded recorded = {.result = NULL};
 	int status = EXIT_PROFILER_FAILED;
+	uint32_t wrong = f->wrong;
 
-	if (read_file(r, &recorded, r->options->from[0], folder))
-		status = write_outputs(r, recorded.result, &recorded);
+	if (run)
+		wrong += read_run(r, &recorded, run, folder, needs_timeline(r));
+	if (wrong && f->count > 1)
+		explain_files(r, wrong, f->count);
+	if (!wrong)
+		status = write_outputs(r, recorded.result, &recorded, run->count);
 	recorded_release(&recorded);
 	return status;
 }
@@ -130,31 +232,38 @@ static void explain_merge(struct reading *r, const struct merge *m, const char *
 	}
 }
 
-/* False after logging the reason. `*m`: NULL once the merge has failed; then it is only read. */
-static bool add_capture(struct reading *r, struct merge **m, const char *path, const char *folder)
+/*
+ * Returns how many files are at fault, after logging the reasons. `*m`: NULL once the merge has
+ * failed; then they are only read.
+ */
+static uint32_t add_run(struct reading *r, struct merge **m, const struct run *run,
+			const char *folder)
 {
 	struct recorded recorded = {.result = NULL};
-	bool ok = read_file(r, &recorded, path, *m ? folder : NULL);
-	const struct result *run = ok ? recorded.result : NULL;
-	enum merge_error error = run && *m ? merge_add(*m, run, path) : MERGE_OK;
+	const char *path = run->sources[0]->path;
+	/* always the timeline: which rank came last in collectives is in all outputs */
+	uint32_t wrong = read_run(r, &recorded, run, *m ? folder : NULL, true);
+	const struct result *result = recorded.result;
+	enum merge_error error = !wrong && *m ? merge_add(*m, result, path) : MERGE_OK;
 
-	if (error)
-		explain_merge(r, *m, path, run->totals.job.rank, error);
+	if (error) {
+		explain_merge(r, *m, path, result->totals.job.rank, error);
+		wrong = run->count;
+	}
 	recorded_release(&recorded);
 	if (error >= MERGE_TOO_LARGE) {
 		merge_free(*m);
 		*m = NULL;
 	}
-	return run && !error;
+	return wrong;
 }
 
-/* All are looked at, so that all that are wrong are named at once. */
-static int write_merged(struct reading *r, const char *beside)
+static int write_merged(struct reading *r, const struct files *f, const char *beside)
 {
 	struct merge *m = merge_new(needs_timeline(r) ? beside : NULL, &r->memory);
 	const struct result *result = NULL;
 	int status = EXIT_PROFILER_FAILED;
-	uint32_t wrong = 0, other;
+	uint32_t wrong = f->wrong, other;
 
 	if (!m) {
 		log_error(&r->log, "preparing to merge: %s", strerror(errno));
@@ -163,11 +272,10 @@ static int write_merged(struct reading *r, const char *beside)
 	if (!beside)
 		log_warn(&r->log, "no temporary file can be made beside the output or in /tmp, so "
 				  "nothing says which ranks wait for others in collectives");
-	for (uint32_t i = 0; i < r->options->from_count; i++)
-		wrong += !add_capture(r, &m, r->options->from[i], beside);
+	for (uint32_t i = 0; i < f->run_count; i++)
+		wrong += add_run(r, &m, &f->runs[i], beside);
 	if (wrong)
-		log_error(&r->log, "%u of %u captures cannot be merged: nothing is written", wrong,
-			  r->options->from_count);
+		explain_files(r, wrong, f->count);
 	else if (!(result = merge_finish(m)))
 		input_explain(&r->log, "the job", CAPTURE_TOO_LARGE);
 	if (result && merge_has_other_measure(m, &other))
@@ -176,8 +284,19 @@ static int write_merged(struct reading *r, const char *beside)
 			 "only some ranks measured are not those of the job",
 			 other);
 	if (result)
-		status = write_outputs(r, result, NULL);
+		status = write_outputs(r, result, NULL, 0);
 	merge_free(m);
+	return status;
+}
+
+static int write_files(struct reading *r, const char *folder)
+{
+	struct files files = {.count = 0};
+	int status = EXIT_PROFILER_FAILED;
+
+	if (look_at_files(r, &files))
+		status = (files.run_count > 1 ? write_merged : write_one)(r, &files, folder);
+	release_files(&files);
 	return status;
 }
 
@@ -201,8 +320,7 @@ static int read_and_write(struct reading *r, const struct identity *identity)
 	status = EXIT_PROFILER_FAILED;
 	if (span_export_open(&r->spans, &r->log, r->options, identity, &r->helper, NULL) &&
 	    find_folder(r, folder))
-		status = (r->options->from_count == 1 ? write_one
-						      : write_merged)(r, folder[0] ? folder : NULL);
+		status = write_files(r, folder[0] ? folder : NULL);
 	span_export_close(&r->spans);
 	outputs_cancel(&r->outputs);
 	helper_end(&r->helper);

@@ -7,6 +7,7 @@
 #include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -66,28 +67,39 @@ static void report_absent(struct log *log, const struct symbolizer_stats *stats)
 }
 
 /* False after logging the reason. */
-static bool read_trace(struct log *log, struct recorded *r, FILE *in, const char *path,
-		       const struct options *o, const char *folder)
+static bool begin_traces(struct log *log, struct recorded *r, const char *path,
+			 const struct options *o, const char *folder)
+{
+	r->timeline = folder ? timeline_new(folder, NULL) : NULL;
+	r->trace = trace_reader_new(log, r->timeline, o->measure.frequency_hz);
+	if (r->trace && (!folder || r->timeline))
+		return true;
+	log_error(log, "reading %s: %s", path, strerror(r->trace ? errno : ENOMEM));
+	return false;
+}
+
+/* False after logging the reason. */
+static bool add_trace(struct log *log, struct recorded *r, FILE *in, const char *path,
+		      const struct trace_head *head)
+{
+	int err = trace_reader_read(r->trace, in, head);
+
+	if (err == -EBADMSG)
+		log_error(log, "%s is no trace: no program says hello in it", path);
+	else if (err)
+		log_error(log, "reading %s: %s", path, strerror(-err));
+	return !err;
+}
+
+/* False after logging the reason. */
+static bool finish_traces(struct log *log, struct recorded *r, const struct options *o)
 {
 	struct naming_options naming = {.raw_names = o->raw_names, .inlines = o->inlines};
 	struct symbolizer_stats stats;
 	struct collected collected;
 	struct totals totals;
-	int err;
 
-	r->timeline = folder ? timeline_new(folder, NULL) : NULL;
-	r->trace = trace_reader_new(log, r->timeline, o->measure.frequency_hz);
-	if (!r->trace || (folder && !r->timeline)) {
-		log_error(log, "reading %s: %s", path, strerror(r->trace ? errno : ENOMEM));
-		return false;
-	}
-	err = trace_reader_read(r->trace, in);
-	if (err == -EBADMSG)
-		log_error(log, "%s is no trace: no program says hello in it", path);
-	else if (err)
-		log_error(log, "reading %s: %s", path, strerror(-err));
-	if (err)
-		return false;
+	trace_reader_finish(r->trace);
 	if (r->timeline) {
 		timeline_finish(r->timeline);
 		collect_ledger(trace_reader_collect(r->trace))->timeline =
@@ -113,7 +125,8 @@ bool recorded_read(struct log *log, struct recorded *r, FILE *in, const char *pa
 
 	ungetc(first, in);
 	if (first == TRACE_FIRST_BYTE) {
-		if (read_trace(log, r, in, path, o, needs_timeline ? folder : NULL))
+		if (begin_traces(log, r, path, o, needs_timeline ? folder : NULL) &&
+		    add_trace(log, r, in, path, NULL) && finish_traces(log, r, o))
 			return true;
 		recorded_release(r);
 		return false;
@@ -138,6 +151,113 @@ void recorded_release(struct recorded *r)
 	timeline_free(r->timeline);
 	capture_free(r->capture);
 	*r = (struct recorded){.result = NULL};
+}
+
+/* ---- sources ---- */
+
+/* NULL after logging the reason. */
+static FILE *open_source(struct log *log, const char *path, const struct options *o)
+{
+	FILE *in = strcmp(path, "-") == 0 ? stdin : input_open(log, path);
+
+	if (!in)
+		log_error(log, "cannot read %s: %s%s", path, strerror(errno),
+			  o->from_count > 1 && errno == ENOENT
+				  ? "; --from takes captures and traces, and runs no command"
+				  : "");
+	return in;
+}
+
+static void close_source(FILE *in)
+{
+	if (in && in != stdin)
+		fclose(in);
+}
+
+bool source_look(struct log *log, struct source *s, const char *path, const struct options *o)
+{
+	FILE *in = open_source(log, path, o);
+	int first = in ? getc(in) : EOF, err = 0;
+
+	s->path = path;
+	if (!in)
+		return false;
+	ungetc(first, in);
+	s->is_trace = first == TRACE_FIRST_BYTE;
+	if (s->is_trace)
+		err = trace_head_read(&s->head, in);
+	if (err) {
+		log_error(log, "reading %s: %s", path, strerror(-err));
+		close_source(in);
+		return false;
+	}
+	if (in == stdin || lseek(fileno(in), 0, SEEK_CUR) < 0) {
+		s->in = in;
+		return true;
+	}
+	fclose(in);
+	free(s->head.bytes);
+	s->head.bytes = NULL;
+	s->head.count = 0;
+	return true;
+}
+
+void source_release(struct source *s)
+{
+	trace_head_release(&s->head);
+	close_source(s->in);
+	*s = (struct source){.path = NULL};
+}
+
+bool source_is_of_same(const struct source *a, const struct source *b)
+{
+	return a->is_trace && b->is_trace && a->head.job.is_known == b->head.job.is_known &&
+	       a->head.job.rank == b->head.job.rank;
+}
+
+bool source_has_other_clock(const struct source *a, const struct source *b)
+{
+	return boot_is_known(&a->head.boot) && boot_is_known(&b->head.boot) &&
+	       !boot_is_same(&a->head.boot, &b->head.boot);
+}
+
+/* Takes the source's file, which is to be closed. NULL after logging the reason. */
+static FILE *take_file(struct log *log, struct source *s, const struct options *o)
+{
+	FILE *in = s->in ? s->in : open_source(log, s->path, o);
+
+	s->in = NULL;
+	return in;
+}
+
+uint32_t recorded_read_sources(struct log *log, struct recorded *r, struct source *const *sources,
+			       uint32_t count, const struct options *o, const char *folder,
+			       bool needs_timeline, struct allowance *memory)
+{
+	uint32_t wrong = 0;
+
+	if (!sources[0]->is_trace) {
+		FILE *in = take_file(log, sources[0], o);
+		bool ok = in && recorded_read(log, r, in, sources[0]->path, o, folder,
+					      needs_timeline, memory);
+
+		close_source(in);
+		return !ok;
+	}
+	if (!begin_traces(log, r, sources[0]->path, o, needs_timeline ? folder : NULL))
+		return count;
+	for (uint32_t i = 0; i < count; i++) {
+		struct source *s = sources[i];
+		FILE *in = take_file(log, s, o);
+
+		wrong += !in || !add_trace(log, r, in, s->path, s->head.bytes ? &s->head : NULL);
+		close_source(in);
+	}
+	if (!wrong && !finish_traces(log, r, o))
+		wrong = 1;
+	if (wrong)
+		recorded_release(r);
+	return wrong;
 }
 
 void recorded_report(struct log *log, const struct recorded *r)

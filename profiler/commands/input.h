@@ -32,6 +32,34 @@ bool recorded_read(struct log *log, struct recorded *recorded, FILE *in, const c
 		   struct allowance *memory);
 void recorded_release(struct recorded *recorded);
 
+/* A file that was looked at, so that it is known what it is read with. Zero-initialise. */
+struct source {
+	const char *path;
+	bool is_trace; /* else a capture, or neither */
+	struct trace_head head;
+	FILE *in; /* where it cannot be read twice, behind the head of a trace; NULL: opened anew */
+};
+
+/* Opens and looks at it. False after logging the reason. */
+bool source_look(struct log *log, struct source *source, const char *path,
+		 const struct options *options);
+void source_release(struct source *source);
+
+/* Whether both are traces that may be of one program's processes: of one rank, or without one. */
+bool source_is_of_same(const struct source *a, const struct source *b);
+
+/* Whether the clocks of two traces differ for certain. */
+bool source_has_other_clock(const struct source *a, const struct source *b);
+
+/*
+ * Reads sources as one: a capture, or traces. The rest as with recorded_read. Returns how many
+ * sources are at fault, after logging the reason for each; then there is no result.
+ */
+uint32_t recorded_read_sources(struct log *log, struct recorded *recorded,
+			       struct source *const *sources, uint32_t count,
+			       const struct options *options, const char *folder,
+			       bool needs_timeline, struct allowance *memory);
+
 /* Logs what the summary says of one run's trace alone. */
 void recorded_report(struct log *log, const struct recorded *recorded);
 

@@ -138,7 +138,8 @@ const struct option_entry option_table[] = {
 		 "here or on another machine; so does a trace, which the library writes without "
 		 "profile (INJECTION_TRACE). - is stdin. -gpu-only and -cpu-only choose a part. "
 		 "Several, as in --from cap.*.profile, are the ranks of a job, and are merged; "
-		 "--by rank keeps them apart."},
+		 "--by rank keeps them apart. Traces without a rank, as in --from app-*.trace, are "
+		 "processes of one program; --by process keeps them apart."},
 	{.id = OPT_TIME,
 	 .name = "time",
 	 .kind = ARGUMENT_TEXT,

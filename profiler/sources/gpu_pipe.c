@@ -51,6 +51,9 @@ struct gpu_pipe {
 	struct tracee *newcomer; /* its hello was returned, and not yet answered */
 	struct tracee *current;  /* the sender of this batch; NULL: unknown */
 	bool batch_is_refused;   /* from a program that was not accepted, hence not malformed */
+	bool batch_is_repeat;    /* gpu_pipe_leave_out_repeats: it has been read */
+	bool leaves_out_repeats;
+	uint64_t repeats;
 	bool batch_is_bounded;
 	uint64_t batch_left; /* remaining bytes of this batch, if so */
 	uint64_t batch_sequence, batch_instance;
@@ -439,7 +442,10 @@ static void begin_batch(struct gpu_pipe *p, const struct gpu_event_batch *e)
 	p->batch_instance = e->instance;
 	p->batch_sequence = e->sequence;
 	p->batch_is_refused = !p->current; /* until a hello identifies the sender */
-	if (p->current)
+	p->batch_is_repeat =
+		p->leaves_out_repeats && p->current && e->sequence < p->current->next_sequence;
+	p->repeats += p->batch_is_repeat;
+	if (p->current && !p->batch_is_repeat)
 		count_sequence(p, p->current, e->sequence);
 }
 
@@ -584,15 +590,22 @@ static void note_refused(struct gpu_pipe *p, const char *line, size_t length)
 	note_line(p->ledger->pipe.first_refused, line, length);
 }
 
+static void leave(struct gpu_pipe *p)
+{
+	p->current = NULL;
+	p->batch_is_refused = false;
+	p->batch_is_repeat = false;
+	p->batch_is_bounded = false;
+	p->batch_instance = 0;
+}
+
 /* Bytes beyond a batch's length come from another writer, even if they look valid. */
 static void leave_batch(struct gpu_pipe *p, size_t length)
 {
 	if (!p->batch_is_bounded)
 		return;
 	if (length + 1 > p->batch_left) {
-		p->current = NULL;
-		p->batch_is_refused = false;
-		p->batch_instance = 0;
+		leave(p);
 	} else {
 		p->batch_left -= length + 1;
 	}
@@ -615,6 +628,8 @@ static bool take_line(struct gpu_pipe *p, const char *line, size_t length)
 		begin_batch(p, &event->batch);
 		return false;
 	}
+	if (p->batch_is_repeat)
+		return false;
 	if (event->type == GPU_EVENT_HELLO) {
 		if (take_hello(p, &event->hello))
 			return p->newcomer != NULL;
@@ -753,6 +768,16 @@ int gpu_pipe_fill(struct gpu_pipe *p, int fd, const char **bytes)
 	return (int)n;
 }
 
+void gpu_pipe_leave_out_repeats(struct gpu_pipe *p)
+{
+	p->leaves_out_repeats = true;
+}
+
+uint64_t gpu_pipe_repeats(const struct gpu_pipe *p)
+{
+	return p->repeats;
+}
+
 void gpu_pipe_finish(struct gpu_pipe *p)
 {
 	refuse_newcomer(p);
@@ -761,4 +786,6 @@ void gpu_pipe_finish(struct gpu_pipe *p)
 		note_malformed(p, p->line, p->line_length);
 	}
 	p->line_length = 0;
+	p->skipping = false;
+	leave(p);
 }

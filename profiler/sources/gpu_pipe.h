@@ -116,7 +116,18 @@ bool gpu_pipe_has_running(const struct gpu_pipe *pipe);
 /* How many launches of one kernel, of programs that run, have no record of their kernel yet. */
 uint64_t gpu_pipe_waiting(const struct gpu_pipe *pipe);
 
-/* The input has ended: an unfinished last line counts as malformed. */
+/*
+ * From now on a write of a known program counts once, however often it is in the input: files may
+ * have parts in common. A program numbers its writes in order, so one that it has passed is a
+ * repeat. gpu_pipe_repeats: how many writes were left out.
+ */
+void gpu_pipe_leave_out_repeats(struct gpu_pipe *pipe);
+uint64_t gpu_pipe_repeats(const struct gpu_pipe *pipe);
+
+/*
+ * The input, or one file of several, has ended: an unfinished last line counts as malformed. What
+ * comes next, if anything, begins a line, and a batch.
+ */
 void gpu_pipe_finish(struct gpu_pipe *pipe);
 
 #endif

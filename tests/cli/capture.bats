@@ -126,7 +126,7 @@ part()
 	expect_line stderr '--waits cannot be used with --from: it applies only to a run'
 	run_profile --from a.profile true
 	expect_status 125
-	expect_line stderr '^profile: cannot read true: .*; --from takes captures and runs no command$'
+	expect_line stderr '^profile: cannot read true: .*; --from takes captures and traces, and runs no command$'
 }
 
 @test "outputs are written even if nobody reads the messages" {

@@ -201,7 +201,7 @@ sum_of()
 	expect_line stderr '^profile: cut.profile ends early'
 	expect_line stderr '^profile: one.0.folded is neither a capture'
 	expect_line stderr '^profile: cannot read missing.profile'
-	expect_line stderr '^profile: 5 of 7 captures cannot be merged: nothing is written$'
+	expect_line stderr '^profile: 5 of 7 files cannot be merged: nothing is written$'
 	expect_equal lines "$(wc -l <stderr)" 6
 	[ ! -e job.html ]
 }

@@ -140,6 +140,152 @@ expect_kernels()
 	expect_equal processes "$(cut -d';' -f1 out.folded | sort -u | grep -c '^launches ')" 3
 }
 
+# workers of one program: five processes, two of which run at once
+make_workers()
+{
+	trace='app-%p.trace' alone sh -c '"$0" 10; "$0" 20 & "$0" 40 4 2; wait; "$0" 80; exec "$0" 160' \
+		"$workloads/launches"
+	expect_status 0
+	workers=(app-*.trace)
+	expect_equal files "${#workers[@]}" 5
+}
+
+@test "traces of one program's workers are its processes" {
+	make_workers
+	run_profile --strict --from "${workers[@]}" --unit ns --by process -o out.folded -o out.json
+	expect_status 0
+	expect_line stderr '^5 traces, as processes of one program:$'
+	expect_kernels 310
+	for file in "${workers[@]}"; do
+		trace=$file read_trace -o one.folded --by process
+		cat one.folded >>want
+	done
+	diff <(sort want) <(sort out.folded)
+	expect_equal processes "$(cut -d';' -f1 out.folded | sort -u | grep -cE '^launches [0-9]+$')" 5
+	expect_equal ranks "$(jq 'has("ranks")' out.json)" false
+	# the order is not that of the shell's *
+	run_profile --from "${workers[4]}" "${workers[2]}" "${workers[0]}" "${workers[3]}" "${workers[1]}" \
+		--unit ns --by process -o other.folded -o other.json
+	expect_status 0
+	diff <(sort out.folded) <(sort other.folded)
+	expect_equal command "$(jq .command other.json)" "$(jq .command out.json)"
+	[[ $(jq -r .command out.json) = */launches\ 10 ]]
+}
+
+@test "workers' traces share one clock" {
+	make_workers
+	run_profile -q --from "${workers[@]}" -o all.trace.json
+	expect_status 0
+	for file in "${workers[@]}"; do run_profile -q --from "$file" -o "$file.json"; done
+	python3 - all.trace.json "${workers[@]/%/.json}" <<-'END'
+		import json, re, sys
+		def times(path):
+		    # of each process: when its kernels began and how long they took
+		    events = json.load(open(path))["traceEvents"]
+		    names = {e["pid"]: e["args"]["name"] for e in events if e.get("name") == "process_name"}
+		    found = {}
+		    for e in events:
+		        if e.get("ph") == "X" and e["name"].startswith("tiny"):
+		            found.setdefault(names[e["pid"]], []).append((e["ts"], e["dur"]))
+		    return {name: sorted(list) for name, list in found.items()}
+		whole = times(sys.argv[1])
+		parts = [part for path in sys.argv[2:] for part in times(path).items()]
+		assert sum(map(len, whole.values())) == 310, {n: len(l) for n, l in whole.items()}
+		for name, kernels in parts:
+		    of_it = [k for n, k in whole.items() if n == name]
+		    assert len(of_it) == 1, (name, list(whole))
+		    # each from its own start: the distances are the same
+		    first = kernels[0][0], of_it[0][0][0]
+		    for own, merged in zip(kernels, of_it[0]):
+		        assert abs((own[0] - first[0]) - (merged[0] - first[1])) < 0.01, (name, own, merged)
+		        assert own[1] == merged[1]
+		# the first program had ended when the last began
+		order = sorted(whole.values(), key=lambda list: list[0][0])
+		assert len(order[0]) == 10 and len(order[-2]) == 80 and len(order[-1]) == 160
+		assert order[0][-1][0] < min(list[0][0] for list in order[1:])
+		assert max(list[-1][0] for list in order[:-1]) < order[-1][0][0]
+	END
+}
+
+@test "what is in several traces counts once" {
+	make_workers
+	cat "${workers[@]}" >all.trace
+	head -c 3000 all.trace >begun.trace
+	run_profile --from all.trace begun.trace "${workers[1]}" "${workers[1]}" --unit ns -o out.folded
+	expect_status 0
+	expect_line stderr '^Samples: 310 launches, 310 GPU kernels '
+	expect_line stderr '^profile: [0-9]+ writes of the traces are in them more than once, '
+	expect_equal ns "$(weight_of out.folded)" 310000
+	# through pipes, which can be read only once
+	run_command bash -c '"$0" --from <(cat "$1") - --unit ns -o out.folded <"$2"' \
+		"$profile" "${workers[0]}" "${workers[1]}"
+	expect_status 0
+	trace=${workers[0]} read_trace -o first.folded
+	trace=${workers[1]} read_trace -o second.folded
+	expect_equal ns "$(weight_of out.folded)" $(($(weight_of first.folded) + $(weight_of second.folded)))
+}
+
+@test "losses of workers are summed, and files that are no traces all named" {
+	make_workers
+	for file in "${workers[1]}" "${workers[3]}"; do
+		head -c $(($(stat -c %s "$file") - 150)) "$file" >short
+		mv short "$file"
+	done
+	run_profile --from "${workers[@]}" --unit ns -o out.folded
+	expect_status 0
+	expect_line stderr '^profile: 2 traced processes ended without a goodbye '
+	run_profile --strict --from "${workers[@]}" --unit ns -o out.folded
+	expect_status 124
+	said_by 7 /x/app /x/app | head -c 100 >begun.trace
+	run_profile --from "${workers[0]}" begun.trace missing.trace "${workers[2]}" -o none.folded
+	expect_status 125
+	expect_line stderr '^profile: begun.trace is no trace: no program says hello in it$'
+	expect_line stderr '^profile: cannot read missing.trace: '
+	expect_line stderr '^profile: 2 of 4 files cannot be merged: nothing is written$'
+	expect_no_file none.folded
+}
+
+@test "traces of processes with one pid, and of other clocks" {
+	said_by 7 /x/app /x/app >one.trace
+	said_by 7 /x/app /x/app | sed 's/00000000000000aa/00000000000000bb/' >two.trace
+	run_profile --from one.trace two.trace --unit ns --by process -o out.folded
+	expect_status 0
+	expect_equal ns "$(weight_of out.folded)" 14
+	alone "$workloads/launches" 10
+	sed 's/"boot":"[0-9a-f]*-/"boot":"00000000-/; s/"id":"[0-9a-f]*"/"id":"00000000000000aa"/' run.trace >other.trace
+	run_profile --from run.trace other.trace -o none.folded
+	expect_status 125
+	expect_line stderr '^profile: run.trace and other.trace are of two machines, or of two starts of one, .*; set RANK and WORLD_SIZE '
+	expect_no_file none.folded
+}
+
+@test "workers of ranks, and of none beside them" {
+	for rank in 0 1 1; do
+		trace='rank-%p.trace' alone env RANK=$rank WORLD_SIZE=2 "$workloads/launches" $((10 + rank))
+	done
+	run_profile --from rank-*.trace --unit ns --by rank,process -o out.folded
+	expect_status 0
+	expect_line stderr '^Ranks: 2 of 2$'
+	expect_equal 'processes' "$(cut -d';' -f1,2 out.folded | sort -u | grep -c '^\[rank [01]\];rank [01]: launches ')" 3
+	expect_equal ns "$(weight_of out.folded)" 32000
+	trace=alone.trace alone "$workloads/launches" 5
+	run_profile --from rank-*.trace alone.trace -o none.folded
+	expect_status 125
+	expect_line stderr '^profile: alone.trace has no rank, '
+	expect_line stderr '^profile: 1 of 4 files cannot be merged: nothing is written$'
+}
+
+@test "processes in traces are named by the script that they run" {
+	needs_python
+	cp "$root/tests/workloads/python_launches.py" worker.py
+	trace='app-%p.trace' alone python3 ./worker.py
+	expect_status 0
+	trace='app-%p.trace' alone python3 ./worker.py
+	run_profile --from app-*.trace --by process -o out.folded --unit ns
+	expect_status 0
+	expect_equal processes "$(cut -d';' -f1 out.folded | sort -u | grep -cE '^worker\.py [0-9]+$')" 2
+}
+
 @test "the ranks of a job" {
 	for rank in 0 1; do
 		trace=rank-$rank.trace alone env RANK=$rank WORLD_SIZE=2 "$workloads/launches" $((10 + rank))

@@ -26,9 +26,22 @@ static struct trace_reader *read_text(const char *text, int expected)
 	FILE *in = fmemopen((char *)(uintptr_t)text, strlen(text), "r");
 
 	assert_true(reader && in);
-	assert_int_equal(trace_reader_read(reader, in), expected);
+	assert_int_equal(trace_reader_read(reader, in, NULL), expected);
 	fclose(in);
+	trace_reader_finish(reader);
 	return reader;
+}
+
+/* Its beginning of `bytes` bytes is read before. */
+static void read_more(struct trace_reader *reader, const char *text, size_t bytes, int expected)
+{
+	struct trace_head head = {(char *)(uintptr_t)text, bytes, {0}, {{0, 0}}};
+	FILE *in = fmemopen((char *)(uintptr_t)text, strlen(text), "r");
+
+	assert_non_null(in);
+	assert_int_equal(fseek(in, (long)bytes, SEEK_SET), 0);
+	assert_int_equal(trace_reader_read(reader, in, bytes ? &head : NULL), expected);
+	fclose(in);
 }
 
 static void what_is_no_trace(void **state)
@@ -97,6 +110,71 @@ static void several_runs_of_one_clock(void **state)
 	trace_reader_free(reader);
 }
 
+#define FIRST HELLO("01") RUN("1000", "5000", "11111111") KERNEL("1200", "30")
+#define SECOND HELLO("02") RUN("400", "4400", "11111111") KERNEL("500", "7")
+
+/* Files are read as one, whose last line may be a part of one. */
+static void several_files(void **state)
+{
+	struct trace_reader *reader = trace_reader_new(&quiet, NULL, 50);
+	struct totals totals;
+
+	(void)state;
+	read_more(reader, FIRST "{\"t\":\"k\",\"n", 100, 0);
+	read_more(reader, SECOND, 0, 0);
+	read_more(reader, BATCH("03"), 0, -EBADMSG);
+	trace_reader_finish(reader);
+	totals = trace_reader_totals(reader);
+	assert_int_equal(totals.start_ns, 400);
+	assert_int_equal(totals.start_unix_ns, 4400);
+	assert_int_equal(totals.ledger->gpu.kernel_ns, 37);
+	assert_int_equal(totals.ledger->pipe.processes, 2);
+	assert_int_equal(totals.ledger->pipe.malformed, 1);
+	trace_reader_free(reader);
+}
+
+/* Writes that two files have in common count once, and the rest of a longer one counts. */
+static void a_file_twice(void **state)
+{
+	static const char next[] =
+		"\n{\"t\":\"batch\",\"pid\":7,\"id\":\"0000000000000001\",\"seq\":1}\n";
+	struct trace_reader *reader = trace_reader_new(&quiet, NULL, 50);
+	struct totals totals;
+	char longer[4096];
+
+	(void)state;
+	snprintf(longer, sizeof(longer), "%s%s%s", FIRST, next, KERNEL("1500", "200"));
+	read_more(reader, FIRST, 0, 0);
+	read_more(reader, FIRST, 0, 0);
+	read_more(reader, longer, strlen(longer), 0);
+	read_more(reader, longer, 0, 0);
+	trace_reader_finish(reader);
+	totals = trace_reader_totals(reader);
+	assert_int_equal(totals.ledger->gpu.kernel_ns, 230);
+	assert_int_equal(totals.ledger->pipe.processes, 1);
+	assert_int_equal(totals.ledger->pipe.malformed, 0);
+	assert_int_equal(totals.ledger->pipe.refused, 0);
+	assert_int_equal(totals.ledger->pipe.lost_batches, 0);
+	trace_reader_free(reader);
+}
+
+static void a_beginning(void **state)
+{
+	struct trace_head head = {NULL};
+	FILE *in = fmemopen((char *)(uintptr_t)FIRST, strlen(FIRST), "r");
+	struct boot_id boot = boot_id_parse("11111111-0000-0000-0000-000000000000");
+
+	(void)state;
+	assert_int_equal(trace_head_read(&head, in), 0);
+	fclose(in);
+	assert_true(head.job.is_known);
+	assert_int_equal(head.job.rank, 3);
+	assert_true(boot_is_same(&head.boot, &boot));
+	assert_int_equal(head.count, strlen(FIRST));
+	assert_memory_equal(head.bytes, FIRST, head.count);
+	trace_head_release(&head);
+}
+
 static void another_clock_is_left_out(void **state)
 {
 	struct trace_reader *reader =
@@ -138,6 +216,9 @@ int main(void)
 		cmocka_unit_test(a_run_is_described),
 		cmocka_unit_test(a_run_that_is_not_described),
 		cmocka_unit_test(several_runs_of_one_clock),
+		cmocka_unit_test(several_files),
+		cmocka_unit_test(a_file_twice),
+		cmocka_unit_test(a_beginning),
 		cmocka_unit_test(another_clock_is_left_out),
 		cmocka_unit_test(no_time_makes_sums_wrap),
 	};
