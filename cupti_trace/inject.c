@@ -443,6 +443,7 @@ void tracer_flush(struct tracer *tracer, bool all)
 	call_stats_send(&tracer->sink);
 	counters_send(&tracer->sink);
 	nvtx_count_missing(&tracer->sink);
+	nvtx_tell_others(&tracer->sink);
 	sink_flush(&tracer->sink);
 }
 

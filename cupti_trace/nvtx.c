@@ -17,6 +17,8 @@
 _Static_assert(NVTX_DEPTH_MAX == 1 << SLOT_BITS, "a slot for each range of a thread");
 _Static_assert(NVTX_THREADS_MAX == 1 << THREAD_BITS, "a number for each thread");
 
+#define OTHERS_MAX 9 /* one more than the summary lists */
+
 struct range {
 	uint32_t name;
 	uint32_t domain;
@@ -53,6 +55,8 @@ static bool has_key;
 _Atomic bool nvtx_in_use READ_AT_LAUNCH;
 static bool in_stacks = true, as_choice;
 static _Atomic uint64_t past_limit, folded; /* ranges since nvtx_count_missing */
+static _Atomic uint32_t others[OTHERS_MAX]; /* names of ranges that choose nothing; 0: free */
+static _Atomic uint32_t others_told;
 static __thread struct thread *own;
 
 void nvtx_follow(bool stacks, bool choice)
@@ -179,6 +183,19 @@ static void count_missing(uint32_t domain, uint32_t name, bool is_open)
 		atomic_fetch_add_explicit(&folded, 1, memory_order_relaxed);
 }
 
+/* Notes a range that chooses nothing, by its name, while there is room for one more. */
+static void note_other(uint32_t name)
+{
+	for (uint32_t i = 0; i < OTHERS_MAX; i++) {
+		uint32_t noted = atomic_load_explicit(&others[i], memory_order_relaxed);
+
+		if (noted == name ||
+		    (!noted &&
+		     (atomic_compare_exchange_strong(&others[i], &noted, name) || noted == name)))
+			return;
+	}
+}
+
 static struct range *open_range(struct thread *thread, uint32_t domain, uint32_t name, uint64_t sp)
 {
 	struct range *range = &thread->ranges[thread->count];
@@ -188,6 +205,8 @@ static struct range *open_range(struct thread *thread, uint32_t domain, uint32_t
 	range->domain = domain;
 	range->started = 0;
 	range->is_chosen = as_choice && ranges_match(name);
+	if (as_choice && !range->is_chosen)
+		note_other(name);
 	if (in_stacks)
 		nvtx_place_take(&range->place, sp);
 	thread->count++;
@@ -298,6 +317,17 @@ void nvtx_count_missing(struct sink *sink)
 
 	if (drops.ranges || drops.folded_ranges)
 		sink_count_drops(sink, &drops);
+}
+
+void nvtx_tell_others(struct sink *sink)
+{
+	uint32_t at = atomic_load(&others_told), name;
+
+	while (at < OTHERS_MAX && (name = atomic_load(&others[at])))
+		if (atomic_compare_exchange_strong(&others_told, &at, at + 1)) {
+			nvtx_name_tell(sink, name);
+			at++;
+		}
 }
 
 /* ---- launches ---- */

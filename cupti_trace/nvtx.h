@@ -55,6 +55,12 @@ void nvtx_end(uint64_t range);
  */
 void nvtx_count_missing(struct sink *sink);
 
+/*
+ * Sends the first names of ranges that were opened and choose nothing, where ranges choose what is
+ * recorded: each once, some in all, whether stacks have them or not.
+ */
+void nvtx_tell_others(struct sink *sink);
+
 /* The open ranges of a launch's thread and where they belong: see nvtx_place.h. */
 struct nvtx_ranges {
 	uint32_t count;

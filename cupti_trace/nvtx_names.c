@@ -305,13 +305,20 @@ bool nvtx_name_is_folded(uint32_t id)
 
 void nvtx_name_send(struct sink *sink, uint32_t id)
 {
-	struct gpu_event event = {.type = GPU_EVENT_NVTX, .nvtx.id = id};
 	struct name *name = &table.names[id];
 
-	_Static_assert(NVTX_TOO_MANY < GPU_NVTX_MAX_ID, "each id fits the wire");
 	if (name->sent)
 		return;
 	name->sent = true;
+	nvtx_name_tell(sink, id);
+}
+
+void nvtx_name_tell(struct sink *sink, uint32_t id)
+{
+	struct gpu_event event = {.type = GPU_EVENT_NVTX, .nvtx.id = id};
+	const struct name *name = &table.names[id];
+
+	_Static_assert(NVTX_TOO_MANY < GPU_NVTX_MAX_ID, "each id fits the wire");
 	event.nvtx.domain = name->domain & ~FOLDED ? table.domains[name->domain & ~FOLDED] : "";
 	event.nvtx.name = id == NVTX_TOO_MANY ? "[too many NVTX ranges]" : name->text;
 	event.nvtx.color = name->color;

@@ -57,4 +57,7 @@ bool nvtx_name_is_folded(uint32_t id);
 /* Sends the name of an id, unless it was sent. */
 void nvtx_name_send(struct sink *sink, uint32_t id);
 
+/* Sends it in any case, from any thread. */
+void nvtx_name_tell(struct sink *sink, uint32_t id);
+
 #endif

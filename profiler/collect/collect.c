@@ -273,8 +273,8 @@ static const char *keep_new_name(struct collect *c, const char *text)
 	return allowance_intern(&c->rename_bytes, &c->name_texts, text);
 }
 
-static void put_process_name(struct collect *c, const struct process *process, char *text,
-			     size_t size)
+void collect_put_process_name(struct collect *c, const struct process *process, char *text,
+			      size_t size)
 {
 	if (process->visible_pid)
 		proc_names_process(collect_calls(c), process->pid,
@@ -291,7 +291,7 @@ void collect_note_process(struct collect *c, struct process *process)
 
 	if (!distinguishes(c, PLACE_PROCESS) || place_names_process(&c->place_names, process->id))
 		return;
-	put_process_name(c, process, text, sizeof(text));
+	collect_put_process_name(c, process, text, sizeof(text));
 	info.name = keep_name(c, text);
 	if (info.name)
 		place_names_add_process(&c->place_names, &info);
@@ -307,7 +307,7 @@ void collect_name_program(struct collect *c, struct process *process, const char
 	process->comm = kept;
 	if (!place_names_process(&c->place_names, process->id))
 		return;
-	put_process_name(c, process, text, sizeof(text));
+	collect_put_process_name(c, process, text, sizeof(text));
 	name = keep_new_name(c, text);
 	if (name)
 		place_names_rename_process(&c->place_names, process->id, name);
@@ -326,7 +326,7 @@ static void rename_process(struct collect *c, struct process *process, const cha
 	snprintf(process->renamed, sizeof(process->renamed), "%s", comm);
 	if (!place_names_process(&c->place_names, process->id))
 		return;
-	put_process_name(c, process, text, sizeof(text));
+	collect_put_process_name(c, process, text, sizeof(text));
 	name = keep_new_name(c, text);
 	if (name)
 		place_names_rename_process(&c->place_names, process->id, name);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* What traced programs send: hello, events of their GPU work, goodbye. */
 #include "profiler/collect/collect_private.h"
+#include "profiler/collect/ranges_seen.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -157,6 +158,8 @@ static int take_nvtx(struct collect *c, struct process *process, const struct gp
 	const char *interned;
 	char *text = NULL;
 
+	if (c->options.measure.ranges)
+		ranges_seen_other(&c->ledger.outside, e->domain, e->name);
 	if (asprintf(&text, "nvtx:%s%s%s", e->domain, e->domain[0] ? ":" : "", e->name) < 0)
 		return -ENOMEM;
 	interned = collect_text(c, text);
@@ -433,6 +436,16 @@ static bool is_chosen(const struct collect *c, const struct gpu_operation *o)
 	return process && chosen_has(&process->chosen, o->start_ns);
 }
 
+static void leave_out(struct collect *c, const struct gpu_operation *o)
+{
+	struct process *process = processes_get(&c->processes, o->process);
+	uint64_t before = c->ledger.outside.unchosen;
+
+	attribution_leave_out(&c->attribution, o);
+	if (process && c->ledger.outside.unchosen > before)
+		ranges_seen_leave_out(&c->ledger.outside, process);
+}
+
 /*
  * CUPTI gives each launch a correlation id from 1 on: another node without one was launched by a
  * kernel, which no thread of the program did.
@@ -440,7 +453,7 @@ static bool is_chosen(const struct collect *c, const struct gpu_operation *o)
 static int take_operation(struct collect *c, struct gpu_operation *o)
 {
 	if (o->graph_node == 0 && !is_chosen(c, o)) {
-		attribution_leave_out(&c->attribution, o);
+		leave_out(c, o);
 		return 0;
 	}
 	if (o->graph_node == 0)
@@ -448,7 +461,7 @@ static int take_operation(struct collect *c, struct gpu_operation *o)
 	if (graph_nodes_has_bodies(&c->attribution.graph_nodes))
 		o->correlation_id = launch_of_node(c, o);
 	if (!is_chosen(c, o)) {
-		attribution_leave_out(&c->attribution, o);
+		leave_out(c, o);
 		return 0;
 	}
 	if (o->correlation_id)
@@ -521,7 +534,7 @@ static int take_work(struct collect *c, const struct process *process,
 		return take_operation(c, &operation);
 	operation.correlation_id = 0;
 	if (!is_chosen(c, &operation)) {
-		attribution_leave_out(&c->attribution, &operation);
+		leave_out(c, &operation);
 		return 0;
 	}
 	attribution_add(&c->attribution, LAUNCH_NONE_NEEDED, 0, &operation);
@@ -612,8 +625,13 @@ static void end_context(struct collect *c, const struct process *process,
 static int take_range(struct collect *c, struct process *process, const struct gpu_event_range *e)
 {
 	int begins = chosen_note(&process->chosen, e->time_ns, e->is_open);
+	char name[256];
 
 	c->ledger.outside.ranges += begins > 0;
+	if (begins > 0 && ranges_seen_enter(&c->ledger.outside, process)) {
+		collect_put_process_name(c, process, name, sizeof(name));
+		ranges_seen_name(&c->ledger.outside, name);
+	}
 	return begins < 0 ? begins : 0;
 }
 

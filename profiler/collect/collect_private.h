@@ -106,6 +106,10 @@ struct thread_use {
 void collect_note_process(struct collect *c, struct process *process);
 void collect_note_thread(struct collect *c, struct process *process, const struct thread_use *use);
 
+/* Writes the name that a process has now, with its pid. */
+void collect_put_process_name(struct collect *c, const struct process *process, char *text,
+			      size_t size);
+
 /* Frees texts of names that were forgotten. */
 void collect_renew_name_texts(struct collect *c);
 

@@ -68,6 +68,8 @@ struct process {
 
 	bool has_begun_cuda;  /* of those that ran before us: see session.c */
 	struct chosen chosen; /* when it is recorded, with --range */
+	bool has_entered;     /* it has chosen a part (ranges_seen.h) */
+	bool works_outside;   /* GPU work of it is in no such part */
 	bool lacks_gpu_time;  /* it made CUDA calls, or was to be traced */
 
 	/* cpu_time.h's numbers of what it runs, and of what ran under its pid before; 0: none */

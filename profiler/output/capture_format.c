@@ -450,5 +450,7 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(unnamed.unread_kind),
 	NUMBER(unread_path),
 	NUMBER(ledger.calls.wait_computed_ns),
+	NUMBER(ledger.outside.entered),
+	NUMBER(ledger.outside.only_outside),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -192,6 +192,8 @@ static inline uint64_t ledger_idle_ns(const struct ledger_idle *l)
 	       l->after_ns;
 }
 
+#define LEDGER_NAMES_BYTES 480 /* of a list of names */
+
 /* What was seen of the run outside of the part that is recorded (--delay, -d, --last, --range). */
 struct ledger_outside {
 	uint64_t before, before_ns; /* GPU operations with a duration that began before it */
@@ -203,6 +205,9 @@ struct ledger_outside {
 	uint64_t unended;
 	/* with --range: how often what is recorded began; operations launched outside of that */
 	uint64_t ranges, unchosen, unchosen_ns;
+	uint64_t entered, only_outside; /* processes that entered one; others with operations */
+	/* lists of names (ranges_seen.h), not in captures: of processes, of other ranges */
+	char entered_by[LEDGER_NAMES_BYTES], other_ranges[LEDGER_NAMES_BYTES];
 	uint64_t not_held_ns; /* of the last seconds (--last): their begin, for lack of room */
 };
 

@@ -104,6 +104,8 @@ static const uint16_t counts[] = {
 	AT(outside.ranges),
 	AT(outside.unchosen),
 	AT(outside.unchosen_ns),
+	AT(outside.entered),
+	AT(outside.only_outside),
 	AT(python.missing),
 	AT(python.unread),
 	AT(python.unordered),

@@ -84,6 +84,12 @@ static void report_outside(struct log *log, const struct ledger *ledger)
 	if (l->unchosen)
 		log_line(log, "  %" PRIu64 " GPU operation%s launched outside (%.3f ms): left out",
 			 l->unchosen, pick(l->unchosen, " was", "s were"), ms(l->unchosen_ns));
+	if (l->only_outside && l->entered)
+		log_line(log,
+			 "  %" PRIu64 " process%s never entered a range: all of %s GPU work is "
+			 "among these",
+			 l->only_outside, pick(l->only_outside, "", "es"),
+			 pick(l->only_outside, "its", "their"));
 	if (l->earlier)
 		log_line(log,
 			 "  %" PRIu64 " GPU operation%s launched before launches were recorded "
@@ -113,15 +119,20 @@ static void report_last(struct log *log, const struct measure *m, const struct l
 /* What programs chose by their ranges. */
 static void report_ranges(struct log *log, const struct measure *m, const struct ledger_outside *l)
 {
-	char names[MEASURE_RANGES_BYTES];
+	char names[MEASURE_RANGES_BYTES], by[sizeof(l->entered_by) + 80] = "";
+	uint64_t all = l->entered + l->only_outside;
 
 	measure_range_names(m->ranges, names, sizeof(names));
-	if (l->ranges)
-		log_line(log,
-			 "Recorded: what was in the range %s, which was entered %" PRIu64 " time%s",
-			 names, l->ranges, s(l->ranges));
-	else
-		log_warn(log, "no process entered the range %s: nothing was recorded", names);
+	if (!l->ranges) {
+		log_warn(log, "no process entered the range %s: nothing was recorded%s%s", names,
+			 l->other_ranges[0] ? "; these were entered: " : "", l->other_ranges);
+		return;
+	}
+	if (all > 1)
+		snprintf(by, sizeof(by), ", by %" PRIu64 " of %" PRIu64 " processes: %s",
+			 l->entered, all, l->entered_by);
+	log_line(log, "Recorded: what was in the range %s, which was entered %" PRIu64 " time%s%s",
+		 names, l->ranges, s(l->ranges), by);
 }
 
 /* Which part of the run, and what was seen of the rest. */

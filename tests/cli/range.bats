@@ -147,6 +147,71 @@ shown()
 	expect_empty out.folded
 }
 
+@test "a range that nobody enters: the message has those that were entered" {
+	for option in '' --nvtx; do
+		# shellcheck disable=SC2086 # words
+		run_profile -gpu-only $option --range forwards -o out.folded "$workloads/nvtx_ranges"
+		expect_status 0
+		expect_line stderr '^profile: no process entered the range forwards: nothing was recorded; these were entered: (.*, )?train:forward(, |$)'
+		expect_line stderr '; these were entered: (.*, )?outer(, |$)'
+		expect_no_line stderr '; these were entered: .*forwards'
+	done
+}
+
+@test "more ranges than the message has room for, and unreadable names" {
+	needs_command g++
+	cat >many.cpp <<-'END'
+		#include "tests/workloads/gpu.h"
+		#include "tests/fake_cuda/nvtx.h"
+		#include <string>
+
+		GPU_KERNEL(outside)
+
+		int main()
+		{
+			for (int i = 0; i < 3000; i++) {
+				nvtxRangePushA(("a\033[31m" + std::string(i % 2, ',') + std::to_string(i)).c_str());
+				GPU_CHECK(GPU_LAUNCH(0, 1000, outside));
+				nvtxRangePop();
+			}
+			return cudaDeviceSynchronize() != cudaSuccess;
+		}
+	END
+	g++ -std=gnu++17 -O1 -I"$root" -o many many.cpp -L"$fake_cuda" -lcudart -l:libnvToolsExt.so.1 -ldl
+	run_profile -gpu-only --range step -o out.folded ./many
+	expect_status 0
+	expect_line stderr '; these were entered: a\?\[31m0, a\?\[31m,1, a\?\[31m2, a\?\[31m,3, a\?\[31m4, a\?\[31m,5, a\?\[31m6, a\?\[31m,7, \.\.\.$'
+}
+
+@test "the message says which of several processes entered the range" {
+	# three that never do, one that does, and one that does no work
+	in_ranges --range cudaProfilerApi sh -c \
+		"for n in 1 2 3; do '$workloads/launches' 10 & done; '$workloads/in_range' 2; true; wait"
+	expect_line stderr '^Recorded: what was in the range cudaProfilerApi, which was entered 2 times, by 1 of 4 processes: in_range [0-9]+$'
+	expect_line stderr '^  3 processes never entered a range: all of their GPU work is among these$'
+	expect_line stderr '^  43 GPU operations were launched outside '
+	in_ranges --range cudaProfilerApi sh -c "'$workloads/in_range' 1 & '$workloads/in_range' 1 & '$workloads/launches' 5; wait"
+	expect_line stderr ', by 2 of 3 processes: in_range [0-9]+, in_range [0-9]+$'
+	expect_line stderr '^  1 process never entered a range: all of its GPU work is among these$'
+	in_ranges --range cudaProfilerApi sh -c "'$workloads/in_range' 1 & '$workloads/in_range' 1; wait"
+	expect_line stderr ', by 2 of 2 processes: in_range '
+	expect_no_line stderr 'never entered'
+	run_profile -gpu-only --range cudaProfilerApi -o out.folded sh -c "'$workloads/launches' 5; '$workloads/launches' 5"
+	expect_line stderr '^profile: no process entered the range cudaProfilerApi: nothing was recorded$'
+}
+
+@test "many processes enter the range" {
+	in_ranges --range cudaProfilerApi sh -c "for n in 1 2 3 4 5 6 7 8 9 10; do '$workloads/in_range' 1; done"
+	expect_line stderr ', by 10 of 10 processes: (in_range [0-9]+, ){8}\.\.\.$'
+}
+
+@test "a process that starts others in the range is not they" {
+	needs_python
+	cp "$root/tests/workloads/python_launches.py" worker.py
+	in_ranges --range cudaProfilerApi sh -c "'$workloads/in_range' 1; python3 worker.py"
+	expect_line stderr ', by 1 of 2 processes: in_range [0-9]+$'
+}
+
 @test "several processes choose for themselves" {
 	in_ranges --range cudaProfilerApi --by process sh -c \
 		"'$workloads/in_range' 1 & '$workloads/launches' 10; wait"

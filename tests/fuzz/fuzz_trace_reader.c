@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a trace: read, named and written in several formats, whole and in part. What its
- * rows have is what the ledger counts.
+ * Any bytes as two traces of one program: read, named and written in several formats, whole and in
+ * part. What its rows have is what the ledger counts.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -71,19 +71,33 @@ static void use(struct trace_reader *reader, struct timeline *timeline)
 	result_free(result);
 }
 
+/* Its beginning is looked at first. */
+static bool read_bytes(struct trace_reader *reader, const uint8_t *data, size_t size)
+{
+	FILE *in = size ? fmemopen((void *)(uintptr_t)data, size, "r") : NULL;
+	struct trace_head head = {NULL};
+	bool ok =
+		in && trace_head_read(&head, in) == 0 && trace_reader_read(reader, in, &head) == 0;
+
+	trace_head_release(&head);
+	if (in)
+		fclose(in);
+	return ok;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct log log = {.level = LOG_ERRORS};
 	struct timeline *timeline = timeline_new("/dev/shm", NULL);
 	struct trace_reader *reader = trace_reader_new(&log, timeline, 50);
-	FILE *in = size ? fmemopen((void *)(uintptr_t)data, size, "r") : NULL;
 
 	if (!timeline || !reader)
 		abort();
-	if (in && trace_reader_read(reader, in) == 0)
+	/* the second half once more */
+	if (read_bytes(reader, data, size) + read_bytes(reader, data + size / 2, size - size / 2)) {
+		trace_reader_finish(reader);
 		use(reader, timeline);
-	if (in)
-		fclose(in);
+	}
 	trace_reader_free(reader);
 	timeline_free(timeline);
 	return 0;

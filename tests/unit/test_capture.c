@@ -218,7 +218,7 @@ static void all_numbers_of_a_run_are_in_the_table(void **state)
 		sizeof(struct ledger *) + 6 * sizeof(char *) /* totals, with what measure has */ +
 		sizeof(struct gpu_row *) + 3 * sizeof(uint32_t) + sizeof(struct hash_index) +
 		sizeof(struct api_calls) + 2 * 81 /* ledger.pipe */ + 161 /* ledger.python */ +
-		2 * sizeof(char *) /* unnamed */;
+		2 * LEDGER_NAMES_BYTES /* ledger.outside */ + 2 * sizeof(char *) /* unnamed */;
 	size_t covered = 0, all = 0;
 	unsigned char *seen = calloc(1, sizeof(struct capture_numbers));
 
