@@ -181,6 +181,44 @@ static void report_written(struct log *log, const struct options *o, uint32_t at
 			 "  it holds the whole run, not only the part that other outputs show");
 }
 
+/* The other output of this format; NULL: none was asked for, or it failed. */
+static const char *path_with(const struct options *o, const struct writer *writer,
+			     const int *errors)
+{
+	for (uint32_t i = 0; i < o->output_count; i++)
+		if (o->outputs[i].writer == writer && !errors[i])
+			return o->outputs[i].path;
+	return NULL;
+}
+
+/* Says which output to have instead of one that is larger than its readers take. */
+static void report_large(struct log *log, const struct options *o, uint32_t at,
+			 const struct written *written, const int *errors)
+{
+	const struct output_choice *choice = &o->outputs[at];
+	const struct writer *writer = choice->writer, *smaller = writer->smaller;
+	const char *other = smaller ? path_with(o, smaller, errors) : NULL;
+	const char *name = strcmp(choice->path, "-") == 0 ? "standard output" : choice->path;
+	bool has_name = has_suffix(choice->path, writer->suffix);
+	int stem = (int)(strlen(choice->path) - (has_name ? strlen(writer->suffix) : 0));
+
+	if (!smaller || written->bytes <= writer->readable_bytes)
+		return;
+	if (other)
+		log_warn(log,
+			 "%s has %.0f MB, and viewers in browsers read %.0f at most: %s has the "
+			 "same",
+			 name, (double)written->bytes / 1e6, (double)writer->readable_bytes / 1e6,
+			 other);
+	else
+		log_warn(
+			log,
+			"%s has %.0f MB, and viewers in browsers read %.0f at most; the same takes "
+			"a third or less as -o %.*s%s",
+			name, (double)written->bytes / 1e6, (double)writer->readable_bytes / 1e6,
+			has_name ? stem : 4, has_name ? choice->path : "FILE", smaller->suffix);
+}
+
 /* ---- room for the outputs ---- */
 
 /* A result whose timeline may lose records while outputs are written. */
@@ -384,7 +422,7 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 		.unit_ns = d->shown.result.weight ? 1 : unit_ns(o->unit, &d->run.result.totals),
 		.root_at_bottom = o->root_at_bottom,
 		.spans = &spans->otel.spans};
-	struct written written[OUTPUTS_MAX];
+	struct written written[OUTPUTS_MAX] = {{.items = 0}};
 	int errors[OUTPUTS_MAX], status = 0;
 
 	engine_service(&d->run.result, getenv("OTEL_SERVICE_NAME"), service);
@@ -398,6 +436,7 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 
 		if (!errors[i])
 			report_written(log, o, i, result_for(writer, d), &written[i]);
+		report_large(log, o, i, &written[i], errors);
 		status = deliver_status(log, o->outputs[i].path, errors[i], status);
 	}
 	deliver_show(log, o, opener, errors);

@@ -25,6 +25,12 @@
 #include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
 
+/*
+ * Readers in browsers parse the document as one string, and V8's have at most 2^29 - 24 characters
+ * (v8::String::kMaxLength).
+ */
+#define READABLE_BYTES UINT64_C(500000000)
+
 /* Numbers of processes and threads that Linux does not give: its own are below PID_MAX_LIMIT. */
 #define OWN_NUMBERS (UINT32_C(1) << 22)
 
@@ -509,6 +515,7 @@ static int write_chrome(const struct result *result, const struct writer_options
 	}
 	if (c.failed)
 		err = -ENOMEM;
+	written->bytes = json_bytes(&c.json);
 	free(c.pids);
 	free(c.stacks);
 	free(c.launches);
@@ -524,4 +531,6 @@ const struct writer chrome_writer = {.name = "chrome",
 				     .suffix = ".trace.json",
 				     .item = "event",
 				     .needs = NEEDS_TIMELINE,
+				     .smaller = &perfetto_writer,
+				     .readable_bytes = READABLE_BYTES,
 				     .write = write_chrome};

@@ -16,6 +16,7 @@ struct json json_begin(FILE *out)
 static void flush(struct json *j)
 {
 	fwrite_unlocked(j->text, 1, j->length, j->out);
+	j->passed += j->length;
 	j->length = 0;
 }
 
@@ -32,6 +33,7 @@ static void put_bytes(struct json *j, const void *bytes, size_t length)
 		flush(j);
 	if (length > sizeof(j->text)) {
 		fwrite_unlocked(bytes, 1, length, j->out);
+		j->passed += length;
 		return;
 	}
 	memcpy(j->text + j->length, bytes, length);

@@ -24,6 +24,7 @@
 struct json {
 	FILE *out;
 	bool needs_comma; /* something precedes in the object or array */
+	uint64_t passed;  /* bytes that are in the stream */
 	unsigned int length;
 	char text[4096]; /* not in the stream yet */
 };
@@ -32,6 +33,12 @@ struct json json_begin(FILE *out);
 
 /* Ends the last line, and writes out what is left. */
 void json_end(struct json *j);
+
+/* How many bytes were written so far. */
+static inline uint64_t json_bytes(const struct json *j)
+{
+	return j->passed + j->length;
+}
 
 void json_open_object(struct json *j);
 void json_close_object(struct json *j);

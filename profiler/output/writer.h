@@ -37,6 +37,9 @@ struct writer {
 	bool has_both_names;       /* it shows short names as well */
 	bool shows_weights;        /* it can show others than times (result.h) */
 	unsigned int needs;        /* enum writer_needs */
+	/* which format has the same in less room, where what reads this one has a limit */
+	const struct writer *smaller;
+	uint64_t readable_bytes; /* this limit; the writer then counts its bytes */
 	/* 0 or -errno; the caller also flushes `out` and checks its errors. */
 	int (*write)(const struct result *result, const struct writer_options *options, FILE *out,
 		     struct written *written);

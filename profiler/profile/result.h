@@ -255,6 +255,7 @@ struct written {
 	double omitted_ns;         /* their time; `total` includes it */
 	uint64_t source_lines;     /* of the program's source, in `source_files` files */
 	uint64_t source_files;
+	uint64_t bytes; /* of the output, where its size matters (writer.h); 0: not counted */
 };
 
 /* Of a format without units: all rows, and no items yet. */

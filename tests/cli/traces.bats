@@ -524,6 +524,29 @@ said_by()
 	done
 }
 
+@test "a .trace.json that viewers in browsers cannot read is said to be one" {
+	# 150,000 kernels with names of 3,500 characters: some 550 MB, which go nowhere
+	said_by 1 /x/app /x/app | sed '/"t":"name"/,$d' >run.trace
+	python3 - >>run.trace <<-'END'
+		print('{"t":"name","i":1,"n":"%s"}' % ("k" * 3500))
+		for i in range(150000):
+		    print('{"t":"k","n":1,"s":%d,"d":7,"c":%d,"v":[0,1,1],"g":[1,1,1],"b":[1,1,1],"m":[0,0],"r":1}'
+		          % (2000 + 10 * i, i + 1))
+	END
+	ln -s /dev/null big.trace.json
+	read_trace -o big.trace.json
+	expect_line stderr '^profile: big\.trace\.json has 5[0-9][0-9] MB, and viewers in browsers read 500 at most; the same takes a third or less as -o big\.perfetto-trace$'
+	run_command bash -c '"$0" --from run.trace --format chrome -o - 2>stderr.txt | wc -c' "$profile"
+	expect_line stderr.txt "^profile: standard output has $(($(cat stdout) / 1000000)) MB, .* as -o FILE\.perfetto-trace\$"
+	read_trace -o big.trace.json -o small.pftrace
+	expect_line stderr '^profile: big\.trace\.json has 5[0-9][0-9] MB, .*: small\.pftrace has the same$'
+	# less than that
+	head -n 100000 run.trace >short.trace
+	run_profile --from short.trace -o big.trace.json
+	expect_status 0
+	expect_no_line stderr ' MB, and viewers'
+}
+
 @test "rubbish behind the first line, and programs without a hello" {
 	{ echo; head -c 100000 /dev/urandom; } >run.trace
 	run_profile --from run.trace -o out.folded
