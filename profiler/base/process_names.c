@@ -71,6 +71,11 @@ static const struct interpreter *interpreter_named(const char *name)
 	return NULL;
 }
 
+bool process_names_is_interpreter(const char *name)
+{
+	return interpreter_named(name) != NULL;
+}
+
 /* The argument behind this one; NULL: it is the last. */
 static const char *next_argument(const char *argument, const char *end)
 {

@@ -36,6 +36,9 @@ struct process_names {
  */
 bool process_names_is_loader(const char *name);
 
+/* Tells whether a file name is that of an interpreter or a dynamic loader. */
+bool process_names_is_interpreter(const char *name);
+
 /*
  * `comm` is the kernel's name of the process, `exe` its program's without folders ("": unknown).
  * `cmdline` has `size` bytes, with a NUL behind each argument and another one at the end. The names

@@ -7,6 +7,8 @@
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
 #include "profiler/output/frame_kind.h"
+#include "profiler/output/plain_path.h"
+#include "profiler/output/started_code.h"
 #include "symbolize/text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -14,7 +16,7 @@
 struct code_roles {
 	char *folder; /* NULL: not known */
 	char **own;   /* absolute, without "." and "..", and no slash at the end: "/" is "" */
-	uint32_t own_count;
+	uint32_t own_count, own_max;
 };
 
 static bool starts_with_any(const char *text, const char *const *prefixes, size_t count)
@@ -26,37 +28,6 @@ static bool starts_with_any(const char *text, const char *const *prefixes, size_
 }
 
 /* ---- paths ---- */
-
-/* Appends a path's components to an absolute one; "." and ".." as if nothing were a link. */
-static size_t append_path(char *to, size_t length, const char *path)
-{
-	while (*path) {
-		size_t n = strcspn(path, "/");
-
-		if (n == 2 && path[0] == '.' && path[1] == '.') {
-			while (length > 0 && to[--length] != '/')
-				;
-		} else if (n > 0 && !(n == 1 && path[0] == '.')) {
-			to[length++] = '/';
-			memcpy(to + length, path, n);
-			length += n;
-		}
-		path += n + (path[n] == '/');
-	}
-	to[length] = '\0';
-	return length;
-}
-
-/* To be freed; NULL: out of memory, or relative to what is not known. */
-static char *absolute_path(const char *folder, const char *path)
-{
-	size_t room = strlen(path) + (folder ? strlen(folder) : 0) + 3;
-	char *text = path[0] == '/' || folder ? malloc(room) : NULL;
-
-	if (text)
-		append_path(text, path[0] == '/' ? 0 : append_path(text, 0, folder), path);
-	return text;
-}
 
 /* What comes behind `folder` in the path: "lib/a.so"; NULL: it is not below it. */
 static const char *below(const char *folder, const char *path)
@@ -267,7 +238,7 @@ static enum code_role role_of_python(const struct code_roles *roles, const struc
 
 	if (!frame->file || frame->file[0] == '<')
 		return role_of_unfiled(frame->file ? frame->file : "", label);
-	path = absolute_path(roles->folder, frame->file);
+	path = plain_path(roles->folder, frame->file);
 	if (!path) /* relative to the working directory, wherever that is */
 		return ROLE_OWN;
 	if (is_python_glue(frame, path)) {
@@ -398,7 +369,7 @@ enum code_role code_role_of(const struct code_roles *roles, const struct frame_i
 /* The path, and where it leads to now, if that is elsewhere. False: out of memory. */
 static bool add_own(struct code_roles *r, const char *path)
 {
-	char *absolute = absolute_path(r->folder, path), *real;
+	char *absolute = plain_path(r->folder, path), *real;
 
 	if (!absolute) /* or not known: nothing is below it */
 		return path[0] != '/' && !r->folder;
@@ -411,6 +382,61 @@ static bool add_own(struct code_roles *r, const char *path)
 	return true;
 }
 
+/*
+ * Whether a folder is others', even of what was started: bin folders of the system and of
+ * environments have launchers, and packages are packages.
+ */
+static bool is_others(const char *folder)
+{
+	static const char *const systems[] = {"/usr/local/", "/usr/", "/"};
+	char *path = NULL, *at;
+	bool others, is_bin;
+
+	if (asprintf(&path, "%s/.", folder) < 0)
+		return true;
+	others = in_packages(path) || in_standard_library(path);
+	for (size_t i = 0; i < COUNT(systems); i++)
+		if (starts_with(path, systems[i])) {
+			const char *rest = path + strlen(systems[i]);
+
+			others |= is_system_folder(rest) && !starts_with(rest, "dev/shm/") &&
+				  !starts_with(rest, "run/user/");
+			break;
+		}
+	is_bin = strcmp(base_name(folder), "bin") == 0;
+	/* a hidden folder in which something was started is meant, unless it is an environment */
+	for (at = path + 1; strchr(at, '/'); at = strchr(at, '/') + 1)
+		others |= is_foreign_folder(at) &&
+			  (at[0] != '.' || is_bin || starts_with(at, ".venv"));
+	free(path);
+	return others;
+}
+
+static bool add_started(void *context, const char *folder)
+{
+	struct code_roles *r = context;
+	char *path = plain_path(NULL, folder);
+
+	if (!path)
+		return false;
+	for (uint32_t i = 0; i < r->own_count; i++)
+		if (strcmp(r->own[i], path) == 0) {
+			free(path);
+			return true;
+		}
+	if (r->own_count == r->own_max || is_others(path)) {
+		free(path);
+		return true;
+	}
+	r->own[r->own_count++] = path;
+	return true;
+}
+
+bool code_roles_add_started(struct code_roles *roles, const struct result *result)
+{
+	return started_code_visit(result, add_started, roles);
+}
+
 struct code_roles *code_roles_new(const char *const *paths, uint32_t count, const char *folder)
 {
 	struct code_roles *r = calloc(1, sizeof(*r));
@@ -418,8 +444,9 @@ struct code_roles *code_roles_new(const char *const *paths, uint32_t count, cons
 
 	if (!r)
 		return NULL;
-	r->own = calloc(2 * (size_t)count + 2, sizeof(*r->own));
-	r->folder = folder ? absolute_path(NULL, folder) : NULL;
+	r->own_max = 2 * count + 2 + STARTED_WORDS_MAX;
+	r->own = calloc(r->own_max, sizeof(*r->own));
+	r->folder = folder ? plain_path(NULL, folder) : NULL;
 	is_made = r->own && (r->folder || !folder);
 	for (uint32_t i = 0; i < count && is_made; i++)
 		is_made = add_own(r, paths[i]);
@@ -442,4 +469,14 @@ void code_roles_free(struct code_roles *r)
 	free(r->own);
 	free(r->folder);
 	free(r);
+}
+
+struct code_roles *code_roles_of_result(const struct result *result)
+{
+	struct code_roles *roles = code_roles_new(NULL, 0, result->totals.folder);
+
+	if (!roles || code_roles_add_started(roles, result))
+		return roles;
+	code_roles_free(roles);
+	return NULL;
 }

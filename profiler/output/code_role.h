@@ -2,7 +2,8 @@
 /*
  * What a frame is to users who look for their own code (--my-code).
  *
- * Own is code of files below given folders, whether Python or native: but not what package
+ * Own is code of files below given folders, or below the working directory and the folders of what
+ * was started, whether Python or native: but not what package
  * managers, environments and systems keep there (site-packages, lib/python3.11, .venv, miniconda3,
  * below "/" also /usr and the like), and not the parts of an own file that a compiler made of the
  * headers of others: the standard library of C++, PyTorch's dispatcher, pybind11. Code that a JIT
@@ -48,6 +49,15 @@ struct code_roles;
  */
 struct code_roles *code_roles_new(const char *const *paths, uint32_t count, const char *folder);
 void code_roles_free(struct code_roles *roles);
+
+/*
+ * Makes the folders of what the command of a result started own, too (started_code.h), unless
+ * they are those of packages, or bin folders of the system or an environment. False: out of memory.
+ */
+bool code_roles_add_started(struct code_roles *roles, const struct result *result);
+
+/* Without any folders that the user gave: the working directory, and what was started. */
+struct code_roles *code_roles_of_result(const struct result *result);
 
 /* `label`: of what may be folded, "[torch]", cut if it is long. */
 enum code_role code_role_of(const struct code_roles *roles, const struct frame_info *frame,

@@ -650,7 +650,7 @@ static bool allocate(struct page *p)
 	memset(p->stack_numbers, 0xff, r->stack_count * sizeof(*p->stack_numbers));
 	memset(p->place_numbers, 0xff, p->placed->place_count * sizeof(*p->place_numbers));
 	if (!r->is_my_code) {
-		p->roles = code_roles_new(NULL, 0, r->totals.folder);
+		p->roles = code_roles_of_result(r);
 		if (!p->roles)
 			return false;
 	}

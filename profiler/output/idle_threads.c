@@ -256,7 +256,7 @@ static void decide(struct search *s, bool *is_idle)
 int idle_threads_find(const struct result *result, bool *is_idle)
 {
 	struct search s = {.result = result,
-			   .roles = code_roles_new(NULL, 0, result->totals.folder),
+			   .roles = code_roles_of_result(result),
 			   .judgements = calloc(result->stack_count + 1u, 1),
 			   .alike = calloc(result->stack_count + 1u, sizeof(*s.alike)),
 			   .lives = calloc(result->place_count + 1u, sizeof(*s.lives)),

@@ -188,9 +188,10 @@ of_capture_ns()
 
 @test "where no code is own, the page says so" {
 	needs_command node
-	mkdir empty
+	mkdir -p empty/.venv/bin
 	cd empty
-	run_profile -q -gpu-only -o x.html "$workloads/launches" 10
+	cp "$workloads/launches" .venv/bin
+	run_profile -q -gpu-only -o x.html .venv/bin/launches 10
 	expect_status 0
 	expect_line <(fold_report x.html 'console.log(reason)') '^No code below the working directory '
 	cp "$workloads/launches" .

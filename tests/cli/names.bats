@@ -150,12 +150,53 @@ END
 	run_profile -gpu-only --my-code --unit ns -o x.folded mine/launches 100
 	expect_no_line stderr 'my-code'
 	expect_line x.folded '^main;'
-	mkdir empty
+	mkdir empty env/bin
+	mv mine/launches env/bin/
 	cd empty
-	run_profile -gpu-only --my-code --unit ns -o x.folded ../mine/launches 100
+	mkdir -p .venv
+	mv ../env/bin .venv/
+	run_profile -gpu-only --my-code --unit ns -o x.folded .venv/bin/launches 100
 	expect_status 0
 	expect_line stderr "^profile: --my-code: no code below the working directory ran, $PWD; name "
 	expect_equal 'all time' "$(weight_of x.folded)" 100000
+}
+
+@test "what was started is own, wherever one stands" {
+	local here=$PWD
+
+	export PYTHONPATH=$here/env/lib/python3.99/site-packages
+	mkdir empty
+	cp "$workloads/launches" mine/app
+	touch mine/__init__.py
+	printf 'import runpy, sys\nsys.argv = sys.argv[1:]\nsys.path.insert(0, sys.argv[0].rsplit("/", 1)[0])\nrunpy.run_path(sys.argv[0], run_name="__main__")\n' >launcher
+	for command in "python3 $here/mine/train.py" "python3 $here/empty/../mine/train.py" "bash $here/run.sh" \
+		"env PYTHONPATH=$PYTHONPATH:$here:$here/mine python3 -m mine.train" "sh -c 'true; python3 $here/mine/train.py'" \
+		"python3 $here/launcher $here/mine/train.py"; do
+		printf 'python3 %s/mine/train.py; true\n' "$here" >run.sh
+		cd /var
+		eval "run_profile -q -gpu-only --my-code --unit ns -o $here/x.folded -o $here/x.profile $command"
+		expect_status 0
+		cd "$here"
+		expect_line x.folded '(^|;)main \(train.py\);Trainer.step \(train.py\);Block.forward \(gpt.py\);'
+		expect_no_line x.folded '\[mine\]|\[models\]'
+		expect_equal 'all time' "$(weight_of x.folded)" 7000
+		# a capture says the same, wherever it is read
+		run_profile -q --from x.profile --my-code --unit ns -o -
+		cmp stdout x.folded
+	done
+	for command in "$here/mine/app 100" "env A=1 $here/mine/app 100" "env PATH=$here/mine:$PATH app 100"; do
+		cd /var
+		eval "run_profile -gpu-only --my-code --unit ns -o $here/x.folded $command"
+		cd "$here"
+		expect_line x.folded '^main;.*launch_all.*;launch_kernel;cudaLaunchKernel;'
+		expect_no_line stderr 'my-code'
+	done
+	# folders that are named are all
+	cd /var
+	run_profile -q -gpu-only --my-path "$here/mine/models" --unit ns -o "$here/x.folded" python3 "$here/mine/train.py"
+	cd "$here"
+	expect_line x.folded '^Block.forward \(gpt.py\);'
+	expect_no_line x.folded '\(train.py\)'
 }
 
 @test "stacks begin where they are trimmed" {

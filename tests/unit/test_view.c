@@ -740,7 +740,7 @@ static void check_folding(struct prng *p, const struct result *base)
 	static const char *const patterns[] = {"forward", "^(main|at::)", "_", "none at all"};
 	struct view_options options = {.my_code = true};
 	char error[SLICE_ERROR_BYTES];
-	struct code_roles *roles = code_roles_new(NULL, 0, base->totals.folder);
+	struct code_roles *roles = code_roles_of_result(base);
 	struct view *view;
 	const struct result *shown;
 	bool trims = prng_chance(p, 50);
@@ -787,7 +787,7 @@ static void check_folded_records(struct prng *p, const struct random_result *r)
 {
 	struct view_options options = {.my_code = true};
 	const struct result *base = &r->made.result, *shown;
-	struct code_roles *roles = code_roles_new(NULL, 0, base->totals.folder);
+	struct code_roles *roles = code_roles_of_result(base);
 	struct view *view = open_view(base, &options);
 
 	shown = view_result(view);
