@@ -322,6 +322,7 @@ static __always_inline __u64 find_python_thread(const struct stack_python *p,
 	for (int i = 0; i < MAX_THREADS / THREADS_AT_ONCE && walk.interpreter; i++) {
 		if (!search_python_threads(p, &walk, sight))
 			continue;
+		chain->is_first = !known;
 		bpf_map_update_elem(&python_threads, &tid, &walk.thread, BPF_ANY);
 		return walk.thread;
 	}
@@ -722,6 +723,7 @@ __noinline int read_python(const struct stack_python *p, struct stack_python_cha
 		return 0;
 	chain->program = p->program;
 	chain->count = 0;
+	chain->is_first = 0;
 	thread = find_python_thread(p, chain, sight);
 	if (!thread)
 		return 0;

@@ -351,7 +351,9 @@ static __always_inline bool send_with_room(struct taken *t, const struct pt_regs
 		kernel_at + (has_kernel ? STACK_EVENT_MAX_FRAMES * sizeof(__u64) : 0);
 	const __u32 stack_at = python_at + (python ? sizeof(struct stack_python_chain) : 0);
 	const __u32 interrupted_at = stack_at + handler_bytes, size = interrupted_at + bytes;
+	const struct stack_python_chain *chain;
 	struct stack_snapshot *s;
+	unsigned long wakeup;
 
 	if (python)
 		s = reserve_with_python(t, python, python_at, stack_at, size);
@@ -386,7 +388,12 @@ static __always_inline bool send_with_room(struct taken *t, const struct pt_regs
 	} else {
 		s->stack_bytes = copy_and_restore((void *)s + stack_at, bytes, regs->sp, t->above);
 	}
-	bpf_ringbuf_submit(s, wakeup_flags(size));
+	chain = (void *)s + python_at;
+	wakeup = wakeup_flags(size);
+	/* the thread's name is read from it while it runs, which may not be for long */
+	if (python && chain->is_first)
+		wakeup = BPF_RB_FORCE_WAKEUP;
+	bpf_ringbuf_submit(s, wakeup);
 	return 1;
 }
 

@@ -190,7 +190,8 @@ struct stack_python_link {
 struct stack_python_chain {
 	__u64 program; /* whose layout it was read by */
 	__u32 count;
-	__u32 is_whole; /* it was read to its end */
+	__u16 is_whole; /* it was read to its end */
+	__u16 is_first; /* no frames of the thread were read lately */
 	struct stack_python_link links[STACK_PYTHON_MAX_LINKS];
 };
 

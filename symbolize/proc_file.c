@@ -112,13 +112,14 @@ int proc_file_read(struct bounded_caller *calls, pid_t pid, const char *name, si
 	return err;
 }
 
-pid_t proc_pid_inside(pid_t pid)
+/* Reads the innermost id of a status(5) file. */
+static pid_t read_inside(pid_t pid, const char *file)
 {
 	char *text, *at, *end;
 	pid_t inside = 0;
 	size_t size;
 
-	if (proc_file_read(NULL, pid, "status", 65536, &text, &size) != 0)
+	if (proc_file_read(NULL, pid, file, 65536, &text, &size) != 0)
 		return 0;
 	at = strstr(text, "\nNSpid:");
 	if (at) {
@@ -134,6 +135,19 @@ pid_t proc_pid_inside(pid_t pid)
 	}
 	free(text);
 	return inside;
+}
+
+pid_t proc_pid_inside(pid_t pid)
+{
+	return read_inside(pid, "status");
+}
+
+pid_t proc_tid_inside(pid_t pid, pid_t tid)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "task/%d/status", (int)tid);
+	return read_inside(pid, name);
 }
 
 bool proc_thread_read(pid_t pid, pid_t tid, const char *file, char *text, size_t size)

@@ -38,4 +38,7 @@ char proc_thread_state(pid_t pid, pid_t tid);
 /* The pid of a living process in its own pid namespace (pid_namespaces(7)); 0: unknown. */
 pid_t proc_pid_inside(pid_t pid);
 
+/* Likewise the id of a thread. */
+pid_t proc_tid_inside(pid_t pid, pid_t tid);
+
 #endif

@@ -407,6 +407,12 @@ static int read_text(const struct python_memory *memory, const struct python_off
 	return 0;
 }
 
+int python_text_read(const struct python_memory *memory, const struct python_offsets *o,
+		     const struct python_types *types, uint64_t text, char *out, size_t size)
+{
+	return is_object(text) ? read_text(memory, o, types, text, out, size, false) : -EBADMSG;
+}
+
 /* Reads two members of a code object. */
 static bool are_same(const struct python_memory *memory, uint64_t one, uint64_t other)
 {

@@ -165,6 +165,13 @@ struct python_code {
 	char path[PYTHON_PATH_MAX];     /* co_filename; of a long one, its end */
 };
 
+/*
+ * Reads a str into `out` of `size` bytes as UTF-8, cut between characters. 0; -EFAULT: unreadable;
+ * -EBADMSG: not a str.
+ */
+int python_text_read(const struct python_memory *memory, const struct python_offsets *offsets,
+		     const struct python_types *types, uint64_t text, char *out, size_t size);
+
 /* Reads a code object. 0; -EFAULT: unreadable; -EBADMSG: not a code object. */
 int python_code_read(const struct python_memory *memory, const struct python_offsets *offsets,
 		     const struct python_types *types, uint64_t code, struct python_code *out);

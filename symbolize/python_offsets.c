@@ -11,7 +11,7 @@
 
 static const struct python_offsets tables[] = {
 	{
-		.version = 0x0308, /* 3.9 is the same */
+		.version = 0x0308,
 		.frame_form = PYTHON_FRAME_EACH,
 		.place_form = PYTHON_PLACE_BYTES,
 		.lines_form = PYTHON_LINES_PAIRS,
@@ -20,6 +20,7 @@ static const struct python_offsets tables[] = {
 		.runtime_interpreters = 32,
 		.interpreter_next = 0,
 		.interpreter_threads = 8,
+		.interpreter_modules = 56,
 		.thread_next = 8,
 		.thread_id = 176,
 		.thread_frame = 24,
@@ -39,7 +40,9 @@ static const struct python_offsets tables[] = {
 		.code_instructions = PYTHON_NO_OFFSET,
 		.frame_copy = PYTHON_NO_OFFSET,
 		.code_copies = PYTHON_NO_OFFSET,
+		.object_bytes = 16,
 		.object_type = 8,
+		.type_keys = 872,
 		.text_length = 16,
 		.text_state = 32,
 		.text_ascii_data = 48,
@@ -57,6 +60,7 @@ static const struct python_offsets tables[] = {
 		.runtime_interpreters = 32,
 		.interpreter_next = 0,
 		.interpreter_threads = 8,
+		.interpreter_modules = 856,
 		.thread_next = 8,
 		.thread_id = 176,
 		.thread_frame = 24,
@@ -76,7 +80,9 @@ static const struct python_offsets tables[] = {
 		.code_instructions = PYTHON_NO_OFFSET,
 		.frame_copy = PYTHON_NO_OFFSET,
 		.code_copies = PYTHON_NO_OFFSET,
+		.object_bytes = 16,
 		.object_type = 8,
+		.type_keys = 872,
 		.text_length = 16,
 		.text_state = 32,
 		.text_ascii_data = 48,
@@ -94,6 +100,7 @@ static const struct python_offsets tables[] = {
 		.runtime_interpreters = 40,
 		.interpreter_next = 0,
 		.interpreter_threads = 16,
+		.interpreter_modules = 888,
 		.thread_next = 8,
 		.thread_id = 152,
 		.thread_frame = 56,
@@ -113,7 +120,9 @@ static const struct python_offsets tables[] = {
 		.code_instructions = 184,
 		.frame_copy = PYTHON_NO_OFFSET,
 		.code_copies = PYTHON_NO_OFFSET,
+		.object_bytes = 16,
 		.object_type = 8,
+		.type_keys = 872,
 		.text_length = 16,
 		.text_state = 32,
 		.text_ascii_data = 48,
@@ -132,6 +141,7 @@ static const struct python_offsets tables[] = {
 		.runtime_interpreters = 40,
 		.interpreter_next = 0,
 		.interpreter_threads = 72,
+		.interpreter_modules = 944,
 		.thread_next = 8,
 		.thread_id = 136,
 		.thread_frame = 56,
@@ -151,7 +161,9 @@ static const struct python_offsets tables[] = {
 		.code_instructions = 192,
 		.frame_copy = PYTHON_NO_OFFSET,
 		.code_copies = PYTHON_NO_OFFSET,
+		.object_bytes = 16,
 		.object_type = 8,
+		.type_keys = 880,
 		.text_length = 16,
 		.text_state = 32,
 		.text_ascii_data = 40,
@@ -177,15 +189,17 @@ struct word_layout {
 	uint8_t bytes_length, bytes_data;
 	uint8_t text_state, text_length, text_ascii_size;
 	uint8_t frame_copy, code_copies; /* 0: not there */
+	uint8_t interpreter_modules, object_bytes;
+	uint16_t type_keys; /* itself: the words have it from 3.15 on alone; with the GIL */
 };
 
 static const struct word_layout layouts[] = {
-	{0x030d, 4,  5,  8,  9,  21, 24, 23, 29, 30, 31, 33, 35,
-	 36,     37, 38, 39, 43, 45, 65, 66, 68, 69, 70, 0,  0},
-	{0x030e, 4,  5,  8,  9,  24, 27, 26, 32, 33, 34, 36, 40,
-	 41,     42, 43, 44, 48, 51, 75, 76, 78, 79, 80, 38, 49},
-	{0x030f, 4,  5,  8,  9,  24, 30, 26, 40, 41, 42, 44, 48,
-	 49,     50, 51, 52, 56, 59, 87, 88, 90, 91, 92, 46, 57},
+	{0x030d, 4,  5,  8,  9,  21, 24, 23, 29, 30, 31, 33, 35, 36, 37,
+	 38,     39, 43, 45, 65, 66, 68, 69, 70, 0,  0,  11, 44, 880},
+	{0x030e, 4,  5,  8,  9,  24, 27, 26, 32, 33, 34, 36, 40, 41, 42,
+	 43,     44, 48, 51, 75, 76, 78, 79, 80, 38, 49, 12, 50, 880},
+	{0x030f, 4,  5,  8,  9,  24, 30, 26, 40, 41, 42, 44, 48, 49, 50,
+	 51,     52, 56, 59, 87, 88, 90, 91, 92, 46, 57, 12, 58, 888},
 };
 
 struct words {
@@ -273,7 +287,11 @@ static int read_own_words(uint32_t hex, const struct word_layout *l, struct word
 		.code_instructions = offset(w, l->code_instructions),
 		.frame_copy = has_copies ? offset(w, l->frame_copy) : PYTHON_NO_OFFSET,
 		.code_copies = has_copies ? offset(w, l->code_copies) : PYTHON_NO_OFFSET,
+		.interpreter_modules = far_offset(w, l->interpreter_modules),
+		.object_bytes = offset(w, l->object_bytes),
 		.object_type = offset(w, l->object_type),
+		/* each class begins with the head of an object */
+		.type_keys = (uint16_t)(l->type_keys + offset(w, l->object_bytes) - 16),
 		.text_length = offset(w, l->text_length),
 		.text_state = offset(w, l->text_state),
 		.text_ascii_data = offset(w, l->text_ascii_size),
@@ -307,6 +325,10 @@ int python_offsets_read(uint32_t hex, const void *runtime, size_t size,
 		if (tables[i].version == (version == 0x0309 ? 0x0308 : version)) {
 			*offsets = tables[i];
 			offsets->version = version;
+			if (version == 0x0309) {
+				offsets->interpreter_modules = 856;
+				offsets->type_keys = 864;
+			}
 			return 0;
 		}
 	}

@@ -52,6 +52,7 @@ struct python_offsets {
 	uint32_t runtime_interpreters;
 	uint32_t interpreter_next;
 	uint32_t interpreter_threads;
+	uint32_t interpreter_modules; /* to the dictionary sys.modules */
 	uint16_t thread_next;
 	uint16_t thread_id; /* pthread_self() of the thread */
 	/* PyThreadState: the innermost frame, or from it to _PyCFrame and the frame there */
@@ -85,8 +86,10 @@ struct python_offsets {
 	 */
 	uint16_t frame_copy; /* PYTHON_NO_OFFSET: no copies */
 	uint16_t code_copies;
-	/* PyObject, str, bytes */
+	/* PyObject, the type of a class, str, bytes */
+	uint16_t object_bytes; /* what all objects begin with */
 	uint16_t object_type;
+	uint16_t type_keys; /* to the keys that its instances share */
 	uint16_t text_length;
 	uint16_t text_state;
 	uint16_t text_ascii_data; /* of an ASCII string */

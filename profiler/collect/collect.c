@@ -11,6 +11,8 @@
 #include "profiler/collect/proc_names.h"
 #include "profiler/profile/marks.h"
 #include "symbolize/array.h"
+#include "symbolize/monotonic.h"
+#include "symbolize/proc_file.h"
 #include "symbolize/text.h"
 
 #define CLOCKS_AT_ONCE 256u /* of processes: some 100 us */
@@ -51,6 +53,8 @@ struct collect *collect_new(const struct collect_options *options)
 	c->memory.limit = COLLECT_MEMORY;
 	c->target_bytes = (struct allowance){.limit = COLLECT_TARGET_BYTES, .outer = &c->memory};
 	c->rename_bytes =
+		(struct allowance){.limit = COLLECT_RENAME_BYTES, .outer = &c->target_bytes};
+	c->thread_name_bytes =
 		(struct allowance){.limit = COLLECT_RENAME_BYTES, .outer = &c->target_bytes};
 	c->passing = (struct allowance){.limit = COLLECT_MEMORY, .outer = &c->memory};
 	c->pid_namespace = pid_namespace_own();
@@ -332,38 +336,90 @@ static void rename_process(struct collect *c, struct process *process, const cha
 		place_names_rename_process(&c->place_names, process->id, name);
 }
 
+/*
+ * Returns the interpreter's name of a thread, if that is to be shown at this time (0: now), or
+ * NULL. `comm`: the kernel's at that time; NULL: unknown.
+ */
+static const char *interpreters_name(struct process *process, uint32_t tid, uint64_t time_ns,
+				     const char *comm)
+{
+	bool inherited = !process->is_attached;
+	char read[PROCESS_COMM_BYTES];
+
+	if (!process->thread_names.by_thread.count)
+		return NULL;
+	if (!inherited && !comm && process->visible_pid) {
+		proc_names_comm(process->visible_pid, (pid_t)tid, read);
+		comm = read[0] ? read : NULL;
+	}
+	/* threads that began before us have told nothing of their renames */
+	if (!inherited && comm)
+		inherited = (process->comm && strcmp(comm, process->comm) == 0) ||
+			    strcmp(comm, process->renamed) == 0 || process_names_is_loader(comm);
+	return thread_names_choose(&process->thread_names, tid, time_ns, comm, inherited);
+}
+
 /* `comm`, `earlier`: as in proc_names.h, of the thread `tid` of process `pid`. */
-static void name_thread(struct collect *c, const struct process *process, pid_t pid, uint32_t tid,
+static void name_thread(struct collect *c, struct process *process, pid_t pid, uint32_t tid,
 			const char *comm, const char *earlier)
 {
 	struct thread_info info = {.process = process->id, .tid = tid};
+	const char *own;
 	char text[256];
 
 	if (!distinguishes(c, PLACE_THREAD) ||
 	    place_names_thread(&c->place_names, process->id, tid))
 		return;
-	proc_names_thread(pid, (pid_t)tid, comm, earlier, text, sizeof(text));
+	own = interpreters_name(process, tid, 0, comm);
+	proc_names_thread(pid, (pid_t)tid, own ? own : comm, earlier, text, sizeof(text));
 	info.name = keep_name(c, text);
 	if (info.name)
 		place_names_add_thread(&c->place_names, &info);
 }
 
-/* Renames a thread that is noted. */
-static void rename_thread(struct collect *c, const struct process *process, uint32_t tid,
-			  const char *comm)
+/* Replaces the name of a thread that is noted. */
+static void show_thread_name(struct collect *c, const struct process *process,
+			     const struct thread_info *info, const char *name)
 {
-	const struct thread_info *info = place_names_thread(&c->place_names, process->id, tid);
+	const uint32_t tid = info->tid;
 	char text[256];
-	const char *name;
+	const char *kept;
 
-	if (!info || !comm[0])
-		return;
-	proc_names_thread(process->visible_pid, (pid_t)tid, comm, NULL, text, sizeof(text));
+	proc_names_thread(process->visible_pid, (pid_t)tid, name, NULL, text, sizeof(text));
 	if (strcmp(text, info->name) == 0)
 		return;
-	name = keep_new_name(c, text);
+	kept = keep_new_name(c, text);
+	if (kept)
+		place_names_rename_thread(&c->place_names, process->id, tid, kept);
+}
+
+/*
+ * Renames a thread that is noted. `comm`: the kernel's name of it at this time; NULL: unknown, then
+ * only the interpreter's counts.
+ */
+static void rename_thread(struct collect *c, struct process *process, uint32_t tid,
+			  uint64_t time_ns, const char *comm)
+{
+	const struct thread_info *info = place_names_thread(&c->place_names, process->id, tid);
+	const char *name;
+
+	if (!info || (!comm && !thread_names_waits(&process->thread_names, tid, time_ns)))
+		return;
+	name = interpreters_name(process, tid, time_ns, comm);
+	if (!name)
+		name = comm;
+	if (name && name[0])
+		show_thread_name(c, process, info, name);
+}
+
+/* Shows the first name that the interpreter is known to have given to a thread. */
+static void show_first_name(struct collect *c, struct process *process, uint32_t tid)
+{
+	const struct thread_info *info = place_names_thread(&c->place_names, process->id, tid);
+	const char *name = info ? interpreters_name(process, tid, 0, NULL) : NULL;
+
 	if (name)
-		place_names_rename_thread(&c->place_names, process->id, tid, name);
+		show_thread_name(c, process, info, name);
 }
 
 /* Keeps a rename for the time that its thread spends from then on. */
@@ -376,11 +432,29 @@ static void on_comm(struct collect *c, struct process *process, const struct pro
 						  RENAMES_OF_PROCESS, event->time_ns, event->comm));
 	if (!distinguishes(c, PLACE_THREAD))
 		return;
+	if (process->python)
+		collect_note_error(c,
+				   thread_names_set_comm(&process->thread_names, tid, event->comm));
 	if (place_names_thread(&c->place_names, process->id, tid))
 		collect_note_error(c, renames_add(&process->renames, &c->target_bytes, tid,
 						  event->time_ns, event->comm));
 	else
 		name_thread(c, process, process->pid, tid, event->comm, NULL);
+}
+
+/* Notes by which id a thread of a Python process in another pid namespace knows itself. */
+static void note_inner_id(struct collect *c, struct process *process, uint32_t tid)
+{
+	pid_t inner;
+
+	if (!process->python || !process->visible_pid || !process->pid_namespace.id ||
+	    process->pid_namespace.id == c->pid_namespace.id || !distinguishes(c, PLACE_THREAD) ||
+	    thread_names_has_inner(&process->thread_names, tid))
+		return;
+	inner = proc_tid_inside(process->visible_pid, (pid_t)tid);
+	if (inner)
+		collect_note_error(
+			c, thread_names_set_inner(&process->thread_names, tid, (uint32_t)inner));
 }
 
 void collect_note_thread(struct collect *c, struct process *process, const struct thread_use *use)
@@ -394,12 +468,13 @@ void collect_note_thread(struct collect *c, struct process *process, const struc
 	if (knows_comm && (pid_t)use->tid == process->visible_pid)
 		rename_process(c, process, use->comm);
 	collect_note_process(c, process);
-	if (renames_take(&process->renames, &c->target_bytes, use->tid, use->time_ns, comm))
-		rename_thread(c, process, use->tid, comm);
-	if (knows_comm)
-		rename_thread(c, process, use->tid, use->comm);
+	process->has_spent = true;
+	note_inner_id(c, process, use->tid);
 	name_thread(c, process, process->visible_pid, use->tid, knows_comm ? use->comm : NULL,
 		    NULL);
+	if (renames_take(&process->renames, &c->target_bytes, use->tid, use->time_ns, comm))
+		rename_thread(c, process, use->tid, use->time_ns, comm);
+	rename_thread(c, process, use->tid, use->time_ns, knows_comm ? use->comm : NULL);
 }
 
 uint32_t collect_place_of(struct collect *c, struct process *process, const struct thread_use *use)
@@ -451,6 +526,8 @@ struct process *collect_begin_process(struct collect *c, struct process *process
 {
 	if (process)
 		process->sent.allowance = &c->target_bytes;
+	if (process)
+		process->thread_names.allowance = &c->thread_name_bytes;
 	else
 		c->ledger.bounds.out_of_memory++;
 	return process;
@@ -574,6 +651,8 @@ static struct process *on_fork(struct collect *c, const struct process_event *ev
 		if (is_of_before(parent, event))
 			return parent;
 		parent->threads++;
+		thread_names_forget(&parent->thread_names, (uint32_t)event->tid);
+		parent->has_spent = true;
 		note_thread_begins(c, parent, event->tid, event->time_ns);
 		return parent;
 	}
@@ -623,10 +702,101 @@ static void on_exit_thread(struct collect *c, struct process *process,
 		return;
 	}
 	renames_forget(&process->renames, &c->target_bytes, (uint32_t)event->tid);
+	thread_names_end(&process->thread_names, (uint32_t)event->tid);
 	if (process->threads > 0)
 		process->threads--;
 	if (process->threads == 0)
 		collect_end_process(c, process, event->time_ns);
+}
+
+/* ---- what Python calls its threads ---- */
+
+#define NAMES_AT_ONCE_NS 1000000u /* of reading, then other processes wait for the next turn */
+#define NAMES_SHARE 64u           /* reading a process again waits for so many times as long */
+
+struct named_threads {
+	struct collect *c;
+	struct process *process;
+	uint64_t time_ns;
+	struct id_map by_inner; /* threads in another pid namespace */
+	bool has_other_ids;
+};
+
+static void learn_thread_name(void *context, const struct python_thread_name *name)
+{
+	struct named_threads *n = context;
+	uint32_t tid = name->tid;
+	int err;
+
+	if (n->has_other_ids) {
+		const uint64_t *outer = id_map_find(&n->by_inner, tid);
+
+		if (!outer)
+			return;
+		tid = (uint32_t)*outer;
+	}
+	err = thread_names_learn(&n->process->thread_names, tid, n->time_ns, name->text);
+	if (err == 1)
+		show_first_name(n->c, n->process, tid);
+	else
+		collect_note_error(n->c, err);
+}
+
+/* Sets by_inner. False: threads of this process cannot be told apart. */
+static bool know_ids(struct named_threads *n)
+{
+	struct pid_namespace *own = &n->c->pid_namespace, *its = &n->process->pid_namespace;
+
+	if (n->process->is_apart) /* it is known only by what it says itself */
+		return true;
+	if (!its->id)
+		*its = pid_namespace_of(n->process->pid);
+	n->has_other_ids = its->id != own->id;
+	if (!its->id || its->id == PID_NAMESPACE_HIDDEN)
+		return false;
+	if (n->has_other_ids)
+		collect_note_error(n->c,
+				   thread_names_by_inner(&n->process->thread_names, &n->by_inner));
+	return true;
+}
+
+static void read_thread_names(struct collect *c, struct process *process)
+{
+	struct named_threads names = {.c = c, .process = process, .time_ns = monotonic_ns()};
+	uint64_t used_ns = 0;
+
+	if (!process->places_of_threads)
+		process->places_of_threads = calloc(1, sizeof(*process->places_of_threads));
+	process->has_spent = false;
+	if (process->places_of_threads && know_ids(&names)) {
+		pythons_read_threads(&c->pythons, process->visible_pid, process->python,
+				     process->places_of_threads, &used_ns, learn_thread_name,
+				     &names);
+	}
+	id_map_release(&names.by_inner);
+	process->reads_names_ns = names.time_ns + NAMES_SHARE * used_ns;
+}
+
+void collect_read_thread_names(struct collect *c)
+{
+	const uint64_t now_ns = monotonic_ns();
+	uint64_t value;
+	uint32_t id;
+
+	if (!distinguishes(c, PLACE_THREAD) || c->options.is_over)
+		return;
+	while (monotonic_ns() - now_ns < NAMES_AT_ONCE_NS) {
+		struct process *process;
+
+		if (!id_map_next(&c->processes.by_id, &c->names_position, &id, &value)) {
+			c->names_position = 0;
+			return;
+		}
+		process = (struct process *)(uintptr_t)value;
+		if (process->python && process->has_spent && process->visible_pid &&
+		    !process->ended_ns && process->reads_names_ns <= now_ns)
+			read_thread_names(c, process);
+	}
 }
 
 static void look_for_python(struct collect *c, struct process *process,
@@ -644,6 +814,17 @@ static void look_for_python(struct collect *c, struct process *process,
 	found.layout.began_ns = process->is_attached ? 1 : process->began_ns;
 	if (array_make_room(&c->found, c->found_count, &c->found_capacity, sizeof(found)))
 		c->found[c->found_count++] = found;
+}
+
+void collect_know_python(struct collect *c, struct process *process,
+			 const struct code_mapping *mapping)
+{
+	struct stack_python layout;
+	uint32_t unknown_hex;
+
+	if (!process->python && process->visible_pid && !c->options.is_over)
+		pythons_map(&c->pythons, process->visible_pid, &process->python, mapping, false,
+			    &layout, &unknown_hex);
 }
 
 static void on_map(struct collect *c, struct process *process, const struct process_event *event)
@@ -1511,7 +1692,8 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 		idle_finish(&c->idle, c->began_ns, now_ns, c->options.sample_ns);
 	finish_last(c, now_ns);
 	c->ledger.bounds.stacks = stack_table_refused(c->stacks);
-	c->ledger.bounds.refused = c->target_bytes.refused + c->rename_bytes.refused;
+	c->ledger.bounds.refused =
+		c->target_bytes.refused + c->rename_bytes.refused + c->thread_name_bytes.refused;
 	free_passing(c);
 }
 

@@ -91,7 +91,8 @@
 #ifndef COLLECT_TARGET_BYTES
 #define COLLECT_TARGET_BYTES (128u << 20)
 #endif
-/* Limits the part of these bytes that new names of threads and processes take. */
+/* Limits the part of these bytes that new names of threads and processes take; likewise the names
+ * that interpreters give to threads. */
 #ifndef COLLECT_RENAME_BYTES
 #define COLLECT_RENAME_BYTES (4u << 20)
 #endif
@@ -216,6 +217,12 @@ struct python_found {
 	struct stack_python layout;
 };
 bool collect_next_python(struct collect *c, struct python_found *found);
+
+/*
+ * Reads the names that Python gives its threads from some of the running processes, in turn: about
+ * 1 ms in each call. Called some 20 times a second, it follows threads that live for so long.
+ */
+void collect_read_thread_names(struct collect *c);
 
 /* ---- stacks from the kernel ---- */
 

@@ -122,8 +122,7 @@ void collect_goodbye(struct collect *c, struct process *process, uint64_t now_ns
 
 /* ---- stacks, and what they consist of ---- */
 
-static int take_code(const struct collect *c, struct process *process,
-		     const struct gpu_event_code *e)
+static int take_code(struct collect *c, struct process *process, const struct gpu_event_code *e)
 {
 	struct code_mapping mapping = {.start = e->start,
 				       .end = e->end,
@@ -136,7 +135,7 @@ static int take_code(const struct collect *c, struct process *process,
 	/* files of a process that runs are known by the kernel */
 	if (c->options.is_over && e->build_id && e->build_id[0])
 		mapping.build_id = e->build_id;
-
+	collect_know_python(c, process, &mapping);
 	return target_stacks_add_code(&process->sent, &mapping);
 }
 

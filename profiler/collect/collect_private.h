@@ -49,11 +49,13 @@ struct collect {
 	struct forget forget;
 	struct cpu_time cpu_time;
 	uint64_t waited_ns;      /* CPU time of all that was waited for; 0: not known yet */
+	uint32_t names_position; /* up to here names of threads have been read in this turn */
 	uint32_t clock_position; /* up to here processes' clocks have been read in this turn */
 	struct places places;
 	struct place_names place_names;
-	struct intern name_texts;      /* of these, from the allowance for targets */
-	struct allowance rename_bytes; /* a part of it: those of names that replace others */
+	struct intern name_texts; /* of these, from the allowance for targets */
+	/* parts of it: of names that replace others; of those that interpreters give to threads */
+	struct allowance rename_bytes, thread_name_bytes;
 	struct devices devices;
 	struct open_calls open_calls;
 	struct open_launches open_launches;
@@ -101,6 +103,10 @@ struct thread_use {
 	uint64_t time_ns; /* its renames until then count; 0: none */
 	const char *comm; /* the kernel's name of it at that time; NULL or "": unknown */
 };
+
+/* Looks for an interpreter in what a process says it has mapped, where the kernel says nothing. */
+void collect_know_python(struct collect *c, struct process *process,
+			 const struct code_mapping *mapping);
 
 /* Notes the names of a process, and of one of its threads, while they are alive. */
 void collect_note_process(struct collect *c, struct process *process);

@@ -87,6 +87,14 @@ bool proc_names_loaded(struct bounded_caller *calls, pid_t pid, const char *comm
 	return out[0] != '\0';
 }
 
+void proc_names_comm(pid_t pid, pid_t tid, char out[PROCESS_COMM_BYTES])
+{
+	char read[COMM_SIZE];
+
+	read_comm(pid, tid, read);
+	snprintf(out, PROCESS_COMM_BYTES, "%.*s", PROCESS_COMM_BYTES - 1, read);
+}
+
 void proc_names_thread(pid_t pid, pid_t tid, const char *comm, const char *earlier, char *out,
 		       size_t size)
 {

@@ -26,6 +26,9 @@ void proc_names_process(struct bounded_caller *calls, pid_t pid, const char *com
 void proc_names_thread(pid_t pid, pid_t tid, const char *comm, const char *earlier, char *out,
 		       size_t size);
 
+/* Copies the kernel's name of a thread; "": it is gone. */
+void proc_names_comm(pid_t pid, pid_t tid, char out[PROCESS_COMM_BYTES]);
+
 /*
  * Finds the program that a dynamic loader runs, and copies the name that the kernel would give
  * it. `comm` is the kernel's name of the process. False: the process is no loader, or runs none.

@@ -64,6 +64,8 @@ void process_free(struct process *process)
 	if (process->sent.allowance)
 		allowance_return(process->sent.allowance, process->tally_bytes);
 	renames_release(&process->renames, process->sent.allowance);
+	thread_names_release(&process->thread_names);
+	free(process->places_of_threads);
 	address_space_free(process->space);
 	chosen_release(&process->chosen);
 	target_stacks_release(&process->sent);

@@ -25,6 +25,8 @@
 #include "profiler/collect/pythons.h"
 #include "profiler/collect/renames.h"
 #include "profiler/collect/target_stacks.h"
+#include "profiler/collect/thread_names.h"
+#include "symbolize/python_threads.h"
 
 #define PROCESSES_LINGER_NS 3000000000u
 
@@ -47,6 +49,11 @@ struct process {
 	/* the kernel's name of its first thread, while its time was spent; "": as the program's */
 	char renamed[PROCESS_COMM_BYTES];
 	struct renames renames; /* from the allowance of `sent` */
+	/* the interpreter's names of threads; where they are, NULL: not read yet */
+	struct thread_names thread_names;
+	struct python_threads_places *places_of_threads;
+	uint64_t reads_names_ns; /* when they are read again, if time was spent until then */
+	bool has_spent;          /* or begun a thread, since they were read */
 
 	struct address_space *space;
 	uint32_t python; /* pythons.h's number of its interpreter; 0: none known */

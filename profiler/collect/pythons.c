@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 #include "profiler/collect/python_chain.h"
 #include "symbolize/array.h"
 #include "symbolize/mapped_file.h"
@@ -564,6 +565,78 @@ uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t 
 		to += !merged[i].is_python || out[to].title.name;
 	}
 	return to;
+}
+
+/* ---- names of threads ---- */
+
+struct threads_job {
+	struct bounded_job job;
+	pid_t pid;
+	uint64_t runtime;
+	struct python_offsets offsets;
+	struct python_types types;
+	struct python_threads_places places;
+	/* results */
+	uint64_t used_ns;
+	struct python_threads threads;
+};
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static bool read_in_time(void *context, uint64_t address, void *buffer, size_t size)
+{
+	struct threads_job *job = context;
+
+	return !job->job.is_late && read_process(&job->pid, address, buffer, size);
+}
+
+static void run_threads(struct bounded_job *opaque)
+{
+	struct threads_job *job = (struct threads_job *)opaque;
+	struct python_memory memory = {.read = read_in_time, .context = job};
+	const uint64_t begun_ns = own_cpu_ns();
+
+	python_threads_read(&memory, &job->offsets, &job->types, job->runtime, &job->places,
+			    &job->threads);
+	job->used_ns = own_cpu_ns() - begun_ns;
+}
+
+int pythons_read_threads(struct pythons *p, pid_t pid, uint32_t number,
+			 struct python_threads_places *places, uint64_t *used_ns,
+			 pythons_thread_visitor visit, void *context)
+{
+	const struct python_program *program = find_program(p, number);
+	const struct python_image *image;
+	struct threads_job *job;
+	int err;
+
+	if (!program || pid == 0)
+		return -ENOENT;
+	job = bounded_job_new(sizeof(*job), run_threads, NULL);
+	if (!job)
+		return -ENOMEM;
+	image = image_of(p, program);
+	job->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)pid;
+	job->pid = pid;
+	job->runtime = image->runtime + program->bias;
+	job->offsets = image->offsets;
+	job->types = types_of(image, program);
+	job->places = *places;
+	err = bounded_call(symbolizer_calls(p->symbolizer), &job->job, BOUNDED_CALL_OPEN_MS);
+	if (err)
+		return err;
+	*places = job->places;
+	*used_ns = job->used_ns;
+	for (uint32_t i = 0; i < job->threads.count; i++)
+		visit(context, &job->threads.names[i]);
+	free(job);
+	return 0;
 }
 
 const char *pythons_path(const struct pythons *p, uint32_t number)

@@ -20,6 +20,7 @@
 #include "symbolize/intern.h"
 #include "symbolize/python_image.h"
 #include "symbolize/python_merge.h"
+#include "symbolize/python_threads.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/unwind.h"
 
@@ -95,6 +96,16 @@ uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t 
 		       const struct stack_snapshot *snapshot, const struct unwind_frame *natives,
 		       uint32_t count, bool is_whole, struct python_sample_frame *out, uint32_t max,
 		       struct python_merge_result *result);
+
+/*
+ * Reads the names of a process's threads from its memory, with a deadline, and shows each.
+ * `places`: of an earlier reading of the same program; `used_ns`: the CPU time that it took. 0, or
+ * -errno: they could not be read.
+ */
+typedef void (*pythons_thread_visitor)(void *context, const struct python_thread_name *name);
+int pythons_read_threads(struct pythons *p, pid_t pid, uint32_t program,
+			 struct python_threads_places *places, uint64_t *used_ns,
+			 pythons_thread_visitor visit, void *context);
 
 /* The file of a process's interpreter; NULL: unknown. */
 const char *pythons_path(const struct pythons *p, uint32_t program);

@@ -1581,6 +1581,7 @@ static void collect_round(struct session *s)
 	take_arrivals(s);
 	collect_advance(s->collect, kernel_events_until(s->kernel));
 	collect_set_time(s->collect, begun_ns);
+	collect_read_thread_names(s->collect);
 }
 
 /* Counts what the command left behind and what runs on, once that is known. */

@@ -217,6 +217,58 @@ sys.exit(7)' "$script"
 	if [ $checked = 0 ]; then skip 'no headers of a Python are installed'; fi
 }
 
+@test "threads have the names that Python gives them" {
+	local python threads name
+
+	needs_root
+	threads='db-writer named-longer-than-the-kernel-keeps größe-名前 after own-name many own shared slots container'
+	for python in "${pythons[@]}"; do
+		echo "$python"
+		run_profile -cpu-only -F 500 --by thread -o out.folded "$python" \
+			"$workloads/../../../tests/workloads/python_thread_names.py"
+		expect_status 0
+		for name in $threads in-child first-thread; do
+			expect_line out.folded "^$name [0-9]+;"
+		done
+		expect_no_line out.folded '^(not-this|before|Thread-1|MainThread) '
+	done
+}
+
+@test "threads have the names that Python gives them: attached, in another pid namespace, GPU time alone" {
+	local name names=$workloads/../../../tests/workloads/python_thread_names.py
+
+	needs_root
+	"${pythons[0]}" "$names" &
+	until [ "$(find /proc/$!/task -mindepth 1 -maxdepth 1 | wc -l)" -gt 10 ]; do sleep 0.01; done
+	run_profile -p $! -cpu-only -F 500 --by thread -o out.folded
+	expect_status 0
+	wait
+	for name in db-writer own-name many in-child; do
+		expect_line out.folded "^$name [0-9]+;"
+	done
+	expect_no_line out.folded '^not-this '
+	unshare --fork --pid --mount-proc true || skip 'no pid namespace can be made'
+	run_profile -cpu-only -F 500 --by thread -o out.folded \
+		unshare --fork --pid --mount-proc "${pythons[0]}" "$names"
+	expect_status 0
+	for name in db-writer own-name many; do
+		expect_line out.folded "^$name [0-9]+;"
+	done
+	run_profile -gpu-only --unit ns --by thread -o out.folded "${pythons[0]}" -c '
+import runpy, sys, threading, time
+path = sys.argv[1]
+def launch():
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        sys.argv = [path, "plain"]
+        runpy.run_path(path, run_name="__main__")
+thread = threading.Thread(target=launch, name="trainer")
+thread.start()
+thread.join()' "$script"
+	expect_status 0
+	expect_line out.folded '^trainer [0-9]+;'
+}
+
 # chains_of FILE: "SAMPLES FRAME > FRAME", functions of the workload only, those of one chain summed.
 chains_of()
 {

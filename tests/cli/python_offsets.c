@@ -11,7 +11,9 @@
 #include <stdio.h>
 #if PY_VERSION_HEX >= 0x030b0000
 #include <internal/pycore_frame.h>
+#include <internal/pycore_dict.h>
 #include <internal/pycore_interp.h>
+#include <internal/pycore_object.h>
 #endif
 #if PY_VERSION_HEX >= 0x03090000
 #include <internal/pycore_interp.h>
@@ -52,6 +54,38 @@ static void check(const char *what, unsigned long got, unsigned long wanted)
 #define CHECK(field, type, member) check(#field, o.field, offsetof(type, member))
 #define CHECK_VALUE(field, value) check(#field, o.field, value)
 
+/* The members that symbolize/python_threads.c derives from the size of what objects begin with. */
+static void check_objects(unsigned long head)
+{
+	check("a type's size", head + 16, offsetof(PyTypeObject, tp_basicsize));
+	check("a type's flags", head + 152, offsetof(PyTypeObject, tp_flags));
+	check("a type's place of attributes", head + 272, offsetof(PyTypeObject, tp_dictoffset));
+	check("the keys of a dictionary", head + 16, offsetof(PyDictObject, ma_keys));
+	check("the values of a dictionary", head + 24, offsetof(PyDictObject, ma_values));
+#if PY_VERSION_HEX >= 0x030c0000
+	check("the size of an int", head, offsetof(PyLongObject, long_value.lv_tag));
+	check("the digits of an int", head + 8, offsetof(PyLongObject, long_value.ob_digit));
+#else
+	check("the digits of an int", head + 8, offsetof(PyLongObject, ob_digit));
+#endif
+#if PY_VERSION_HEX >= 0x030d0000
+	check("the place of values", 8, offsetof(struct _dictvalues, values));
+#ifdef Py_GIL_DISABLED
+	check("the place of attributes", -8ul, MANAGED_DICT_OFFSET);
+#else
+	check("the place of attributes", -24ul, MANAGED_DICT_OFFSET);
+#endif
+#endif
+#if PY_VERSION_HEX >= 0x030b0000
+	check("the bytes of indices", 9, offsetof(PyDictKeysObject, dk_log2_index_bytes));
+	check("the kind of keys", 10, offsetof(PyDictKeysObject, dk_kind));
+	check("the number of keys", 24, offsetof(PyDictKeysObject, dk_nentries));
+	check("the indices of keys", 32, offsetof(PyDictKeysObject, dk_indices));
+	check("a key with its hash", 24, sizeof(PyDictKeyEntry));
+	check("a key", 16, sizeof(PyDictUnicodeEntry));
+#endif
+}
+
 int main(void)
 {
 	union {
@@ -72,6 +106,11 @@ int main(void)
 	CHECK(interpreter_threads, PyInterpreterState, threads.head);
 #else
 	CHECK(interpreter_threads, PyInterpreterState, tstate_head);
+#endif
+#if PY_VERSION_HEX >= 0x030c0000
+	CHECK(interpreter_modules, PyInterpreterState, imports.modules);
+#else
+	CHECK(interpreter_modules, PyInterpreterState, modules);
 #endif
 	CHECK(thread_next, PyThreadState, next);
 	CHECK(thread_id, PyThreadState, thread_id);
@@ -135,7 +174,10 @@ int main(void)
 #else
 	CHECK(code_lines, PyCodeObject, co_lnotab);
 #endif
+	CHECK_VALUE(object_bytes, sizeof(PyObject));
 	CHECK(object_type, PyObject, ob_type);
+	CHECK(type_keys, PyHeapTypeObject, ht_cached_keys);
+	check_objects(o.object_bytes);
 	CHECK(text_length, PyASCIIObject, length);
 	check("hash of a str", o.text_length + 8u, offsetof(PyASCIIObject, hash));
 	check("hash of bytes", o.bytes_length + 8u, offsetof(PyBytesObject, ob_shash));

@@ -11,7 +11,7 @@
 static const char fields_3_13[] =
 	"cookie version free_threaded runtime.size runtime.finalizing runtime.interpreters "
 	"interpreter.size "
-	".id interpreter.next interpreter.threads .gc .imports_modules .sysdict .builtins "
+	".id interpreter.next interpreter.threads .gc interpreter.modules .sysdict .builtins "
 	".ceval_gil "
 	".gil_runtime_state .enabled .locked .holder thread.size .prev thread.next .interp "
 	"thread.current_frame thread.id .native_thread_id .datastack_chunk .status frame.size "
@@ -25,7 +25,7 @@ static const char fields_3_13[] =
 static const char fields_3_14[] =
 	"cookie version free_threaded runtime.size runtime.finalizing runtime.interpreters "
 	"interpreter.size "
-	".id interpreter.next interpreter.threads .threads_main .gc .imports_modules .sysdict "
+	".id interpreter.next interpreter.threads .threads_main .gc interpreter.modules .sysdict "
 	".builtins .ceval_gil "
 	".gil_runtime_state .enabled .locked .holder .code_object_generation .tlbc_generation "
 	"thread.size .prev thread.next .interp thread.current_frame thread.id .native_thread_id "
@@ -42,7 +42,7 @@ static const char fields_3_14[] =
 static const char fields_3_15[] =
 	"cookie version free_threaded runtime.size runtime.finalizing runtime.interpreters "
 	"interpreter.size "
-	".id interpreter.next interpreter.threads .threads_main .gc .imports_modules .sysdict "
+	".id interpreter.next interpreter.threads .threads_main .gc interpreter.modules .sysdict "
 	".builtins .ceval_gil "
 	".gil_runtime_state .enabled .locked .holder .code_object_generation .tlbc_generation "
 	"thread.size .prev thread.next .interp thread.current_frame .base_frame "
@@ -75,7 +75,8 @@ static const struct {
 	{"bytes.ob_size", 16},        {"bytes.ob_sval", 32},
 	{"unicode.state", 32},        {"unicode.length", 16},
 	{"unicode.ascii_size", 40},   {"frame.copy", 72},
-	{"code.copies", 192},
+	{"code.copies", 192},         {"interpreter.modules", 7656},
+	{"object.size", 16},
 };
 
 /* The start of _PyRuntime of an interpreter with these offsets. */
