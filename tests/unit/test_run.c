@@ -118,7 +118,7 @@ static void units_are_as_requested(void **state)
 
 	assert_int_equal(PROFILE(b, "-o", "out", "-cpu-only", "-F", "1000", "sh", "-c", BURN), 0);
 	assert_int_equal(sscanf(b->said, "Samples: %lu CPU", &samples), 1);
-	snprintf(written, sizeof(written), "(%lu samples: %lu CPU", samples, samples);
+	snprintf(written, sizeof(written), "(%lu x 1 ms: %lu CPU", samples, samples);
 	expect_said(b, written);
 	assert_int_equal(PROFILE(b, "-o", "out", "-cpu-only", "-F", "1000", "--unit", "ns", "sh",
 				 "-c", BURN),

@@ -745,7 +745,7 @@ static struct trace_reader *read_trace(const char *path, int expected)
 	FILE *in = fopen(path, "re");
 
 	assert_true(reader && in);
-	assert_int_equal(trace_reader_read(reader, in), expected);
+	assert_int_equal(trace_reader_read(reader, in, NULL), expected);
 	fclose(in);
 	return reader;
 }
