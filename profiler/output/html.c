@@ -46,7 +46,7 @@
 #include "profiler/output/page_weights.h"
 #include "profiler/output/source_text.h"
 #include "profiler/profile/digest.h"
-#include "profiler/profile/figures.h"
+#include "profiler/profile/figures_list.h"
 #include "profiler/profile/losses.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"

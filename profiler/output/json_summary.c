@@ -8,7 +8,7 @@
 #include <errno.h>
 #include "profiler/output/json.h"
 #include "profiler/profile/digest.h"
-#include "profiler/profile/figures.h"
+#include "profiler/profile/figures_list.h"
 #include "profiler/profile/gpu_rows.h"
 #include "profiler/profile/work_names.h"
 

@@ -8,6 +8,7 @@
 #include "profiler/base/cuda_errors.h"
 #include "profiler/base/saturate.h"
 #include "profiler/profile/figures.h"
+#include "profiler/profile/result.h"
 #include "symbolize/array.h"
 
 void api_calls_release(struct api_calls *calls)

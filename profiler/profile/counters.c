@@ -9,6 +9,7 @@
 #include "cupti_trace/metric_list.h"
 #include "profiler/base/saturate.h"
 #include "profiler/profile/figures.h"
+#include "profiler/profile/result.h"
 #include "symbolize/array.h"
 #include "symbolize/hash.h"
 #include "symbolize/text.h"

@@ -11,8 +11,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/profile/result.h"
 #include "symbolize/intern.h"
+
+struct result;
 
 #ifndef FIGURES_ROWS_MAX /* tests use a smaller one */
 #define FIGURES_ROWS_MAX 1000u
@@ -89,19 +90,5 @@ struct figures *
 figures_fill(struct figures *figures, const struct result *result, const void *records,
 	     uint32_t count, size_t size, int (*compare)(const void *a, const void *b),
 	     void (*add)(struct figures *f, const struct result *r, const void *record));
-
-/* Those that the run, or who views it, asked for (totals.measure). */
-#define FIGURES_MAX 12
-struct figures_list {
-	struct figures *tables[FIGURES_MAX];
-	uint32_t count;
-};
-
-/*
- * 0 or -errno: then it has those that could be made. Where the result is a part of the run, titles
- * of tables that are of the whole run say so.
- */
-int figures_of(const struct result *result, struct figures_list *list);
-void figures_release(struct figures_list *list);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "profiler/base/saturate.h"
 #include "profiler/profile/marks.h"
+#include "profiler/profile/result.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/text.h"

@@ -5,6 +5,7 @@
 #define LAUNCH_SHAPES_MAX 6u
 #include "profiler/profile/figures.c"
 #include "profiler/profile/launch_shapes.c"
+#include "profiler/profile/figures_list.h"
 
 static void add_waited(struct made_timeline *m, uint32_t stack, uint32_t place, uint32_t blocks,
 		       uint64_t ns, bool is_waited)
