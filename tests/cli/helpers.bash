@@ -445,7 +445,7 @@ expect_totals()
 
 	gpu=$(weight_of "$file" '\[GPU_[A-Z][^;]*$')
 	cpu=$(($(weight_of "$file") - gpu))
-	expect_line stderr "^Wrote $(wc -l <"$file") stacks? \($((cpu + gpu)) [a-z]+: $cpu CPU, $gpu GPU\) to "
+	expect_line stderr "^Wrote $(wc -l <"$file") stacks? \($((cpu + gpu)) ([a-z]+|x [0-9.]+ ms): $cpu CPU, $gpu GPU\) to "
 }
 
 # signals_reach_it OPTIONS...: sends signals to profile while it sends what the options ask for; the
