@@ -171,14 +171,63 @@ export function shiftColour(colour, amount) {
 		.join("")}`;
 }
 
-// What is read best on a colour: "#rrggbb", black or white.
-export function textOn(colour) {
-	const [red, green, blue] = [1, 3, 5].map(at => {
-		const value = parseInt(colour.slice(at, at + 2), 16) / 255;
+// Of what is no frame, with the page that boxes are drawn on (style.css).
+export const BOX_COLOURS = {
+	light: {page: "#ffffff", text: "#1d1c1a", small: "#8a8790", root: "#ebe9e4", strong: "#111111"},
+	dark: {page: "#161618", text: "#f4f2ee", small: "#8a8790", root: "#3d3c40", strong: "#ffffff"},
+};
+export const DIM = 0.28; // opacity of boxes that are not wanted
+
+function channels(colour) {
+	return [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16));
+}
+
+// "#rrggbb" drawn on another with an opacity.
+export function mixColours(colour, ground, opacity) {
+	const below = channels(ground);
+
+	return `#${channels(colour)
+		.map((value, i) =>
+			Math.round(value * opacity + below[i] * (1 - opacity))
+				.toString(16)
+				.padStart(2, "0"),
+		)
+		.join("")}`;
+}
+
+// Relative luminance, by WCAG 2.2 (www.w3.org/TR/WCAG22/#dfn-relative-luminance).
+function luminance(colour) {
+	const [red, green, blue] = channels(colour).map(channel => {
+		const value = channel / 255;
 
 		return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
 	});
 
-	// equal contrast with both at a luminance of 0.18
-	return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? "#161514" : "#ffffff";
+	return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+// Contrast ratio of two colours, 1 to 21, by WCAG 2.2.
+export function contrast(a, b) {
+	const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+
+	return (high + 0.05) / (low + 0.05);
+}
+
+export const CONTRAST = 4.5; // of text, at least: WCAG 2.2, level AA
+
+// What is read best on a colour: black or white. One of them has a contrast of 4.58 with any.
+export function textOn(colour) {
+	return contrast(colour, "#000000") >= contrast(colour, "#ffffff") ? "#000000" : "#ffffff";
+}
+
+// The same of what is not wanted: as faint as can be read.
+export function faintTextOn(colour) {
+	const text = textOn(colour);
+
+	for (let opacity = 0.6; opacity < 1; opacity += 0.05) {
+		const faint = mixColours(text, colour, opacity);
+
+		if (contrast(faint, colour) >= CONTRAST) return faint;
+	}
+	return text;
 }

@@ -8,6 +8,8 @@ import {makeCallees, outermost, rankNames} from "./tree.js";
 import {makeCallers} from "./callers.js";
 import {
 	ANCESTORS,
+	BOX_COLOURS,
+	DIM,
 	ROWS_MAX,
 	SMALLEST,
 	ancestor,
@@ -18,6 +20,8 @@ import {
 	placeTip,
 	prepareCanvas,
 	shadeOf,
+	faintTextOn,
+	mixColours,
 	shiftColour,
 	textOn,
 } from "./draw.js";
@@ -329,13 +333,14 @@ export function makeFlameView(app) {
 			(app.matches ? !app.matches[frame] : style.selected >= 0 && frame !== style.selected);
 		const width = Math.max(box.width - (box.width > 3 ? 1 : 0), 0.5);
 
-		context.globalAlpha = dim || box.node < 0 ? 0.28 : 1;
+		context.globalAlpha = box.node < 0 ? DIM : 1;
 		const colour =
 			frame >= 0
 				? colourOf(frame)
 				: {fill: box.node < 0 ? style.small : style.root, text: style.text};
+		const fill = dim ? mixColours(colour.fill, style.page, DIM) : colour.fill;
 
-		context.fillStyle = colour.fill;
+		context.fillStyle = fill;
 		context.fillRect(box.x, y, width, ROW - 1);
 		if (box.node >= 0 && box.width > 20) {
 			const label = cutName(
@@ -343,8 +348,7 @@ export function makeFlameView(app) {
 				text => textWidth(text) <= box.width - 2 * PADDING,
 			);
 
-			context.globalAlpha = dim ? 0.6 : 1;
-			context.fillStyle = dim ? style.text : colour.text;
+			context.fillStyle = dim ? faintTextOn(fill) : colour.text;
 			if (label) context.fillText(label, box.x + PADDING, y + ROW / 2);
 		}
 		context.globalAlpha = 1;
@@ -368,11 +372,11 @@ export function makeFlameView(app) {
 
 		if (!graph || width === 0 || height === 0) return;
 		prepareCanvas(canvas, width, height);
-		const style = app.isDark()
-			? {text: "#f4f2ee", small: "#8a8790", root: "#3d3c40", strong: "#ffffff"}
-			: {text: "#1d1c1a", small: "#8a8790", root: "#ebe9e4", strong: "#111111"};
-		style.selected =
-			app.state.frame !== "" && !app.state.inverted ? app.frameOf(app.state.frame) : -1;
+		const style = {
+			...BOX_COLOURS[app.isDark() ? "dark" : "light"],
+			selected:
+				app.state.frame !== "" && !app.state.inverted ? app.frameOf(app.state.frame) : -1,
+		};
 		const scroll = scroller.scrollTop,
 			a = rowAt(scroll),
 			b = rowAt(scroll + height);

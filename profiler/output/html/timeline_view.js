@@ -14,7 +14,16 @@ import {KINDS} from "./kinds.js";
 import {cutName} from "./names.js";
 import {placesThatPass} from "./tree.js";
 import {placeNames} from "./tables.js";
-import {makeTextWidth, placeTip, prepareCanvas, shadeOf, shiftColour, textOn} from "./draw.js";
+import {
+	faintTextOn,
+	makeTextWidth,
+	mixColours,
+	placeTip,
+	prepareCanvas,
+	shadeOf,
+	shiftColour,
+	textOn,
+} from "./draw.js";
 import {fact, placeOfFrame} from "./details.js";
 import {formatRange, parseRange} from "./state.js";
 import {SPAN_CALL, SPAN_LAUNCH, SPAN_OPERATION, SPAN_WAIT, operationsOf} from "./timeline.js";
@@ -416,8 +425,10 @@ export function makeTimelineView(app) {
 				return;
 			}
 			flush();
-			context.globalAlpha = alpha;
-			context.fillStyle = colour.fill;
+			const fill = mixColours(colour.fill, look.page, alpha);
+
+			context.globalAlpha = 1;
+			context.fillStyle = fill;
 			context.fillRect(at, y, width - 1, box);
 			if (width < 22) return;
 			const name =
@@ -427,8 +438,7 @@ export function makeTimelineView(app) {
 			const label = cutName(name, text => textWidth(text) <= width - 9);
 
 			if (!label) return;
-			context.globalAlpha = isBright ? 1 : 0.5;
-			context.fillStyle = isBright ? colour.text : look.text;
+			context.fillStyle = isBright ? textOn(fill) : faintTextOn(fill);
 			context.fillText(label, at + 4, y + box / 2 + 0.5);
 		});
 		flush();
