@@ -85,7 +85,8 @@ extern const struct writer pprof_writer;
 /* The profiles of OpenTelemetry: otlp_profiles.h. */
 extern const struct writer otlp_profiles_writer;
 
-/* The JSON of speedscope: all, then each thread and each stream of a device alone. */
+/* The JSON of speedscope: all, then each thread and each stream of a device alone, in order of time
+ * where that is known. */
 extern const struct writer speedscope_writer;
 
 /* When everything happened, for the timeline of ui.perfetto.dev: docs/timelines.md. */

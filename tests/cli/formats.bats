@@ -84,7 +84,7 @@ needs_pprof()
 		    assert all(0 <= f < len(file["shared"]["frames"]) for s in profile["samples"] for f in s)
 		kinds = {}
 		for profile in file["profiles"]:
-		    kind = profile["name"].split(":")[0]
+		    kind = profile["name"].split(":")[0].split(",")[0]
 		    kinds[kind] = kinds.get(kind, 0) + profile["endValue"]
 		print(*(kinds[kind] for kind in ("All", "CPU", "GPU", "Waiting")))
 	END
@@ -95,7 +95,46 @@ needs_pprof()
 @test "each thread and stream has a profile in the JSON" {
 	expect_line a.speedscope.json '"name":"CPU: inference [0-9]+, inference [0-9]+"'
 	expect_line a.speedscope.json '"name":"GPU: inference [0-9]+, GPU 0, context 1, stream [0-9]+"'
-	expect_line a.speedscope.json '"name":"Waiting: inference [0-9]+, inference [0-9]+"'
+	# what a thread waited for is known as sums
+	expect_line a.speedscope.json '"name":"Waiting: inference [0-9]+, inference [0-9]+, by stack"'
+}
+
+@test "samples in the JSON are in order of time, as in the timeline" {
+	needs_command python3
+	LD_LIBRARY_PATH=$fake_cuda run_profile -gpu-only -o t.speedscope.json -o t.trace.json -o t.profile "$workloads/inference" 3
+	run_profile -q --from t.profile --by device -o by.speedscope.json
+	python3 - <<-'END'
+		import json
+		events = json.load(open("t.trace.json"))
+		events = events["traceEvents"] if isinstance(events, dict) else events
+		work = sorted((e["ts"], e["name"], round(e["dur"] * 1000)) for e in events if e.get("cat") == "kernel")
+		merged = []
+		for _, name, ns in work:
+		    if merged and merged[-1][0] == name:
+		        merged[-1][1] += ns
+		    else:
+		        merged.append([name, ns])
+		assert len(merged) > 20, (len(merged), events[:3])
+		for file in "t.speedscope.json", "by.speedscope.json":
+		    file = json.load(open(file))
+		    frames = [f["name"] for f in file["shared"]["frames"]]
+		    for profile in file["profiles"]:
+		        assert profile["type"] == "sampled" and not profile["name"].endswith("by stack"), profile["name"]
+		        listed = []
+		        for stack, ns in zip(profile["samples"], profile["weights"]):
+		            full = frames[stack[-1]]
+		            name = max((m for m, _ in merged if full.startswith("[GPU_Kernel]" + m)), key=len)
+		            if listed and name == listed[-1][0]:
+		                listed[-1][1] += ns
+		            else:
+		                listed.append([name, ns])
+		        assert listed == merged, (listed[:5], merged[:5])
+	END
+	# of a part without moments, none is claimed
+	run_profile -q --from t.profile -gpu-only -o part.speedscope.json
+	expect_line part.speedscope.json '"name":"All"'
+	run_profile -q -o w.speedscope.json -cpu-only --wall sleep 0.1
+	expect_line w.speedscope.json '"name":"All, by stack"'
 }
 
 @test "go tool pprof reads the same times" {
@@ -136,7 +175,7 @@ needs_pprof()
 	all=$(weight_of a.folded)
 	expect_line imported "^a.folded	1	$all	none	"
 	expect_line imported "^a.pb.gz	1	$(in_summary GPU)	nanoseconds	"
-	expect_line imported "^a.speedscope.json	[0-9]+	$all	nanoseconds	[0-9]+	All\$"
+	expect_line imported "^a.speedscope.json	[0-9]+	$all	nanoseconds	[0-9]+	All, by stack\$"
 	expect_line imported "^a.speedscope.json	[0-9]+	$(in_summary GPU)	nanoseconds	[0-9]+	GPU: "
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is written is parsed again, by cJSON. */
 #include "made_result.h"
+#include "own_folder.h"
 #include <cjson/cJSON.h>
 #include "profiler/output/writer.h"
 
@@ -118,7 +119,7 @@ static void the_format_is_known_by_its_name(void **state)
 	(void)state;
 	assert_string_equal(speedscope_writer.name, "speedscope");
 	assert_string_equal(speedscope_writer.suffix, ".speedscope.json");
-	assert_int_equal(speedscope_writer.needs, NEEDS_PLACES);
+	assert_int_equal(speedscope_writer.needs, NEEDS_TIMELINE);
 	assert_false(speedscope_writer.has_units);
 }
 
@@ -149,7 +150,7 @@ static void stacks_are_a_tree_in_order(void **state)
 	tree = write_and_parse(&m, &written);
 	assert_string_equal(text_of(tree, "name"), "./app \"x\"");
 	all = profile(tree, 0);
-	assert_string_equal(text_of(all, "name"), "All");
+	assert_string_equal(text_of(all, "name"), "All, by stack");
 	assert_int_equal(total_of(tree, all), 127);
 	assert_int_equal(written.items, 5);
 	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(all, "samples")), 5);
@@ -161,11 +162,11 @@ static void stacks_are_a_tree_in_order(void **state)
 	assert_string_equal(path_of(tree, all, 4), "other;deep");
 	/* nothing is known of places: one for each kind */
 	assert_int_equal(profile_count(tree), 1 + ROW_KINDS);
-	assert_int_equal(total_of(tree, profile_named(tree, "CPU")), 14);
-	assert_int_equal(total_of(tree, profile_named(tree, "GPU")), 1);
-	assert_int_equal(total_of(tree, profile_named(tree, "Waiting")), 16);
-	assert_int_equal(total_of(tree, profile_named(tree, "CUDA calls")), 32);
-	assert_int_equal(total_of(tree, profile_named(tree, "Idle")), 64);
+	assert_int_equal(total_of(tree, profile_named(tree, "CPU, by stack")), 14);
+	assert_int_equal(total_of(tree, profile_named(tree, "GPU, by stack")), 1);
+	assert_int_equal(total_of(tree, profile_named(tree, "Waiting, by stack")), 16);
+	assert_int_equal(total_of(tree, profile_named(tree, "CUDA calls, by stack")), 32);
+	assert_int_equal(total_of(tree, profile_named(tree, "Idle, by stack")), 64);
 	assert_int_equal(written.total[ROW_CPU], 14);
 	assert_int_equal(written.total[ROW_GPU], 1);
 	assert_true(written.exact_ns == 127);
@@ -183,10 +184,12 @@ static void threads_and_streams_have_their_own(void **state)
 		{{1, 13, 0, 1, 8}},
 		{{2, 13, 0, 1, 8}},
 	};
-	static const char *const names[] = {"CPU: app 4711, main 12", "CPU: app 4711, [thread 13]",
-					    "GPU: app 4711, GPU 0, context 1, stream 7",
-					    "GPU: app 4711, GPU 0, context 1, stream 8",
-					    "GPU: GPU 0, context 1, stream 8"};
+	/* no timeline: nothing has an order of time, and nothing claims one */
+	static const char *const names[] = {"CPU: app 4711, main 12, by stack",
+					    "CPU: app 4711, [thread 13], by stack",
+					    "GPU: app 4711, GPU 0, context 1, stream 7, by stack",
+					    "GPU: app 4711, GPU 0, context 1, stream 8, by stack",
+					    "GPU: GPU 0, context 1, stream 8, by stack"};
 	static const uint64_t ns[] = {1, 2, 12, 16, 32};
 	struct row row = {.count = 1};
 	struct written written;
@@ -212,6 +215,190 @@ static void threads_and_streams_have_their_own(void **state)
 		assert_int_equal(total_of(tree, profile_named(tree, names[i])), ns[i]);
 	cJSON_Delete(tree);
 	made_end(&m);
+}
+
+/* ---- with a timeline ---- */
+
+static const struct place thread = {{1, 12, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN}};
+static const struct place stream = {{1, 12, 0, 1, 7}};
+
+static void timed_begin(struct made_result *m)
+{
+	made_begin(m);
+	m->result.timeline = timeline_new(folder, NULL);
+	assert_non_null(m->result.timeline);
+}
+
+static void timed_end(struct made_result *m)
+{
+	timeline_free(m->result.timeline);
+	made_end(m);
+}
+
+static void add_row(struct made_result *m, enum row_kind kind, uint32_t stack, struct place place,
+		    uint64_t ns)
+{
+	const struct row row = {.kind = kind, .stack = stack, .count = 1, .ns = ns};
+
+	made_add_at(m, &row, place);
+}
+
+static void add_record(struct made_result *m, enum timeline_kind kind, uint32_t stack,
+		       struct place place, uint64_t start_ns, uint64_t ns)
+{
+	const struct timeline_record record = {.kind = (uint8_t)kind,
+					       .stack = stack,
+					       .place = places_add(&m->places, &place),
+					       .start_ns = start_ns,
+					       .duration_ns = ns};
+
+	assert_int_equal(timeline_add(m->result.timeline, &record), 0);
+}
+
+static void expect_samples(const cJSON *tree, const cJSON *profile, const char *const *paths,
+			   const double *weights, int count)
+{
+	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(profile, "samples")), count);
+	for (int i = 0; i < count; i++) {
+		assert_string_equal(path_of(tree, profile, i), paths[i]);
+		assert_true(weight_of(profile, i) == weights[i]);
+	}
+}
+
+/* A thread that is in f, in g, and in f again; the records come as they come. */
+static void add_run(struct made_result *m, uint32_t *f, uint32_t *g)
+{
+	uint32_t main_stack = made_push(m, RESULT_ROOT, "main"), k;
+
+	*f = made_push(m, main_stack, "f");
+	*g = made_push(m, main_stack, "g");
+	k = made_push(m, *g, "[GPU_Kernel]k");
+	add_row(m, ROW_CPU, *f, thread, 60);
+	add_row(m, ROW_CPU, *g, thread, 20);
+	add_row(m, ROW_GPU, k, stream, 7);
+	add_record(m, TIMELINE_CPU_SAMPLE, *f, thread, 500, 20);
+	add_record(m, TIMELINE_GPU_OPERATION, k, stream, 350, 7);
+	add_record(m, TIMELINE_CPU_SAMPLE, *f, thread, 100, 20);
+	add_record(m, TIMELINE_LAUNCH, *g, thread, 340, 5); /* weighs nothing */
+	add_record(m, TIMELINE_CPU_SAMPLE, *g, thread, 300, 20);
+	add_record(m, TIMELINE_CPU_SAMPLE, *f, thread, 200, 20);
+}
+
+static void samples_are_in_order_of_time(void **state)
+{
+	static const char *const paths[] = {"main;f", "main;g", "main;g;[GPU_Kernel]k", "main;f"};
+	static const char *const own[] = {"main;f", "main;g", "main;f"};
+	struct written written;
+	struct made_result m;
+	uint32_t f, g;
+	cJSON *tree;
+
+	(void)state;
+	timed_begin(&m);
+	add_run(&m, &f, &g);
+	assert_int_equal(timeline_finish(m.result.timeline), 0);
+	tree = write_and_parse(&m, &written);
+	assert_int_equal(profile_count(tree), 3);
+	assert_string_equal(text_of(profile(tree, 0), "name"), "All");
+	expect_samples(tree, profile(tree, 0), paths, (const double[]){40, 20, 7, 20}, 4);
+	expect_samples(tree, profile_named(tree, "CPU: [thread 12]"), own,
+		       (const double[]){40, 20, 20}, 3);
+	expect_samples(tree, profile_named(tree, "GPU: GPU 0, context 1, stream 7"), paths + 2,
+		       (const double[]){7}, 1);
+	assert_int_equal(written.items, 3); /* stacks */
+	cJSON_Delete(tree);
+	timed_end(&m);
+}
+
+/* Nor has a row an order of which a record was lost; and none claims one. */
+static void what_has_no_time_is_apart(void **state)
+{
+	static const char *const timed[] = {"main;f", "main;g", "main;g;[GPU_Kernel]k", "main;f"};
+	static const char *const untimed[] = {"app;[not sampled]", "lost"};
+	struct written written;
+	struct made_result m;
+	uint32_t f, g, lost;
+	cJSON *tree;
+
+	(void)state;
+	timed_begin(&m);
+	add_run(&m, &f, &g);
+	add_row(&m, ROW_CPU, MADE_STACK(&m, "app", "[not sampled]"), thread, 5);
+	lost = made_push(&m, RESULT_ROOT, "lost");
+	add_row(&m, ROW_CPU, lost, thread, 40);
+	add_record(&m, TIMELINE_CPU_SAMPLE, lost, thread, 50, 20);
+	add_row(&m, ROW_WAIT, made_push(&m, f, "[waiting for GPU]"), thread, 9);
+	add_record(&m, TIMELINE_WAIT, f, thread, 600, 9);
+	assert_int_equal(timeline_finish(m.result.timeline), 0);
+	tree = write_and_parse(&m, &written);
+	assert_string_equal(text_of(profile(tree, 0), "name"), "All, by stack");
+	assert_int_equal(total_of(tree, profile(tree, 0)), 87 + 5 + 40 + 9);
+	assert_string_equal(text_of(profile(tree, 1), "name"), "All with a time");
+	expect_samples(tree, profile(tree, 1), timed, (const double[]){40, 20, 7, 20}, 4);
+	expect_samples(tree, profile_named(tree, "CPU: [thread 12], by stack"), untimed,
+		       (const double[]){5, 40}, 2);
+	assert_int_equal(total_of(tree, profile_named(tree, "CPU: [thread 12]")), 80);
+	assert_int_equal(total_of(tree, profile_named(tree, "Waiting: [thread 12], by stack")), 9);
+	assert_int_equal(profile_count(tree), 6);
+	cJSON_Delete(tree);
+	timed_end(&m);
+}
+
+/* Records do not have the frames that --by puts at the root of rows. */
+static void root_frames_of_places_hide_no_time(void **state)
+{
+	static const char *const paths[] = {"GPU 0;f", "GPU 0;g", "GPU 0;f"};
+	struct written written;
+	struct made_result m;
+	uint32_t group, f[2], g[2];
+	cJSON *tree;
+
+	(void)state;
+	timed_begin(&m);
+	group = made_push(&m, RESULT_ROOT, "GPU 0");
+	m.frames[m.result.frame_count - 1].class = CLASS_PLACE;
+	f[0] = made_push(&m, group, "f");
+	g[0] = made_push(&m, group, "g");
+	f[1] = made_push(&m, RESULT_ROOT, "f");
+	g[1] = made_push(&m, RESULT_ROOT, "g");
+	/* the same frames */
+	m.stacks[f[1]].frame = m.stacks[f[0]].frame;
+	m.stacks[g[1]].frame = m.stacks[g[0]].frame;
+	add_row(&m, ROW_GPU, f[0], stream, 3);
+	add_row(&m, ROW_GPU, g[0], stream, 4);
+	add_record(&m, TIMELINE_GPU_OPERATION, g[1], stream, 20, 4);
+	add_record(&m, TIMELINE_GPU_OPERATION, f[1], stream, 30, 2);
+	add_record(&m, TIMELINE_GPU_OPERATION, f[1], stream, 10, 1);
+	assert_int_equal(timeline_finish(m.result.timeline), 0);
+	tree = write_and_parse(&m, &written);
+	assert_string_equal(text_of(profile(tree, 0), "name"), "All");
+	expect_samples(tree, profile(tree, 0), paths, (const double[]){1, 4, 2}, 3);
+	cJSON_Delete(tree);
+	timed_end(&m);
+}
+
+/* A file of too many would not open: then there is no order. */
+static void too_many_have_no_order(void **state)
+{
+	struct written written;
+	struct made_result m;
+	uint64_t count = (1u << 18) + 1;
+	cJSON *tree;
+	uint32_t f;
+
+	(void)state;
+	timed_begin(&m);
+	f = made_push(&m, RESULT_ROOT, "f");
+	add_row(&m, ROW_CPU, f, thread, count);
+	for (uint64_t i = 0; i < count; i++)
+		add_record(&m, TIMELINE_CPU_SAMPLE, f, thread, i, 1);
+	assert_int_equal(timeline_finish(m.result.timeline), 0);
+	tree = write_and_parse(&m, &written);
+	assert_string_equal(text_of(profile(tree, 0), "name"), "All, by stack");
+	assert_int_equal(profile_count(tree), 2);
+	assert_int_equal(total_of(tree, profile(tree, 1)), count);
+	cJSON_Delete(tree);
+	timed_end(&m);
 }
 
 static void frames_have_files_and_lines(void **state)
@@ -401,6 +588,10 @@ int main(void)
 		cmocka_unit_test(the_format_is_known_by_its_name),
 		cmocka_unit_test(stacks_are_a_tree_in_order),
 		cmocka_unit_test(threads_and_streams_have_their_own),
+		cmocka_unit_test(samples_are_in_order_of_time),
+		cmocka_unit_test(what_has_no_time_is_apart),
+		cmocka_unit_test(root_frames_of_places_hide_no_time),
+		cmocka_unit_test(too_many_have_no_order),
 		cmocka_unit_test(frames_have_files_and_lines),
 		cmocka_unit_test(an_empty_profile),
 		cmocka_unit_test(hostile_names),
@@ -409,5 +600,5 @@ int main(void)
 		cmocka_unit_test(a_full_disk_is_an_error),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
