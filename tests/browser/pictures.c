@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pictures FOLDER: writes the pictures that the browser's tests look at: small.svg and flame.svg of
- * one known tree, unsampled.svg, hostile.svg, deep.svg, empty.svg, many.svg of 50,000 frames, and
+ * one known tree, unsampled.svg, narrow.svg,
+ * hostile.svg, deep.svg, empty.svg, many.svg of 50,000 frames, and
  * difference.svg.
  */
 #include "tests/unit/made_result.h"
@@ -101,6 +102,24 @@ static void write_unsampled(void)
 	add(&m, push(&m, main_stack, CLASS_GPU_KERNEL, "[GPU_Kernel]k"), ROW_GPU, 7, 20000000, 0);
 	add(&m, push(&m, RESULT_ROOT, CLASS_IDLE, "[GPU 0 idle]"), ROW_IDLE, 4, 10000000, 0);
 	write_picture(&m, "unsampled", false);
+	made_end(&m);
+}
+
+/* Forty frames of 0.05 %, each narrower than a pixel, the largest first. */
+static void write_narrow(void)
+{
+	static char text[40][16];
+	struct made_result m;
+	uint32_t main_stack;
+
+	made_begin(&m);
+	main_stack = push(&m, RESULT_ROOT, CLASS_NATIVE, "main");
+	add(&m, push(&m, main_stack, CLASS_NATIVE, "wide"), ROW_CPU, 1, 980000000, 0);
+	for (uint32_t i = 0; i < 40; i++) {
+		snprintf(text[i], sizeof(text[i]), "small_%u", i);
+		add(&m, push(&m, main_stack, CLASS_NATIVE, text[i]), ROW_CPU, 1, 500000 - i, 0);
+	}
+	write_picture(&m, "narrow", false);
 	made_end(&m);
 }
 
@@ -245,6 +264,7 @@ int main(int argc, char **argv)
 	folder = argv[1];
 	write_small();
 	write_unsampled();
+	write_narrow();
 	write_hostile();
 	write_deep();
 	write_empty();

@@ -646,18 +646,38 @@ function describe(box) {
 	if (leftOut[box])
 		row(table, 'left out', amountText(rest[box]), countText(leftOut[box], 'frame') + ' inside');
 	tip.body.appendChild(table);
+	return table;
 }
 
-function describeFiller(filler) {
+// The frame there, among those that are drawn as one; -1: one that was left out.
+function frameIn(filler, ns) {
+	for (let child = filler.first; child < end[filler.box]; child = end[child])
+		if (ns < start[child] + total[child])
+			return child;
+	return -1;
+}
+
+// The frame under the pointer as any other, and what it is drawn with.
+function describeFiller(filler, ns) {
+	const child = frameIn(filler, ns);
 	const frames = end[filler.box] - filler.first + leftOut[filler.box];
+	const what = countText(frames, 'frame') + ' too narrow to draw';
+	const where = 'inside ' + cutText(shortName(filler.box), 300);
+	let table;
 
-	tip.body.replaceChildren();
-	makeHtml(tip.body, 'b', {textContent: countText(frames, 'frame') + ' too narrow to draw'});
-	makeHtml(tip.body, 'i', {textContent: 'inside ' + cutText(shortName(filler.box), 300)});
-	const table = makeHtml(tip.body, 'table', {});
-
-	row(table, amountWord, amountText(filler.to - filler.from),
-		shareText(filler.to - filler.from, total[0]) + ' of all');
+	if (child >= 0) {
+		table = describe(child);
+		table.before(makeHtml(tip.body, 'i',
+			{textContent: (frames === 1 ? '' : 'one of ') + what + ', ' + where}));
+	} else {
+		tip.body.replaceChildren();
+		makeHtml(tip.body, 'b', {textContent: what});
+		makeHtml(tip.body, 'i', {textContent: where});
+		table = makeHtml(tip.body, 'table', {});
+	}
+	if (child < 0 || frames > 1)
+		row(table, child < 0 ? amountWord : 'all of these', amountText(filler.to - filler.from),
+			shareText(filler.to - filler.from, total[0]) + ' of all');
 }
 
 // Beside a point of the window, but within it.
@@ -848,8 +868,11 @@ function onMove(event) {
 	if (rect.box === undefined)
 		return;
 	if (rect.filler) {
+		const {left, width: wide} = rect.getBoundingClientRect();
+		const {from, to} = rect.filler;
+
 		setOver(-1);
-		describeFiller(rect.filler);
+		describeFiller(rect.filler, from + (event.clientX - left) / wide * (to - from));
 	} else if (rect.box !== over || tip.frame.getAttribute('visibility') === 'hidden') {
 		setOver(rect.box);
 		describe(rect.box);
