@@ -518,7 +518,7 @@ void collect_know_tree(struct collect *c)
 
 void collect_expect_hellos(struct collect *c, const char *library, bool nvtx)
 {
-	c->library = base_name(library);
+	c->library = c->builder.library = base_name(library);
 	c->nvtx_loads_it = nvtx;
 }
 
@@ -1209,8 +1209,7 @@ static const char *find_mark_apart(const struct collect *c)
 	const char *path = stack_builder_start_module(&c->builder);
 	const char *name = path ? base_name(path) : "";
 
-	if ((c->library && strcmp(name, c->library) == 0) ||
-	    starts_with(name, "memfd:" GPU_WIRE_MEMORY))
+	if (stack_builder_is_library(&c->builder, name))
 		return MARK_THREADS_OF_PROFILE;
 	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
 		if (starts_with(name, drivers[i]))

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "cupti_trace/gpu_wire.h"
 #include "profiler/profile/marks.h"
 #include "symbolize/text.h"
 
@@ -85,6 +86,66 @@ static uint32_t finish(struct stack_builder *b, const struct frames *f, bool has
 const char *stack_builder_text(struct stack_builder *b, const char *text)
 {
 	return allowance_intern(b->allowance, b->strings, text);
+}
+
+/* ---- the library in the program ---- */
+
+bool stack_builder_is_library(const struct stack_builder *b, const char *name)
+{
+	size_t length = b->library ? strlen(b->library) : 0;
+
+	/* in processes that were attached to; copies for programs that run without a profiler */
+	if (starts_with(name, "memfd:" GPU_WIRE_MEMORY) || starts_with(name, "libprofile_cupti"))
+		return true;
+	return length && strncmp(name, b->library, length) == 0 &&
+	       (!name[length] || strcmp(name + length, " (deleted)") == 0);
+}
+
+static bool is_of_library(struct stack_builder *b, const struct frame *frame)
+{
+	uint32_t module = frame->code.module;
+	struct stack_builder_module *known = &b->modules[module % STACK_BUILDER_MODULES];
+	const char *path;
+
+	if ((frame->kind != FRAME_CODE && frame->kind != FRAME_RETURN) || module <= MODULE_JIT)
+		return false;
+	if (!known->is_known || known->module != module) {
+		path = symbolizer_module_path(b->symbolizer, module);
+		*known = (struct stack_builder_module){
+			module, true, path && stack_builder_is_library(b, base_name(path))};
+	}
+	return known->is_library;
+}
+
+/* The frame that a signal interrupted, from the outermost of these on; `inner`: there is none. */
+static uint32_t find_interrupted(const struct frames *f, uint32_t outer, uint32_t inner)
+{
+	for (uint32_t i = outer; i > inner; i--)
+		if (f->list[i].kind == FRAME_CODE)
+			return i;
+	return inner;
+}
+
+/* The first `kernel` frames are the kernel's, and the next one is exact, though not interrupted. */
+static void fold_library(struct stack_builder *b, struct frames *f, uint32_t kernel)
+{
+	uint32_t end = f->count;
+
+	while (end-- > 0) {
+		uint32_t inner;
+
+		if (!is_of_library(b, &f->list[end]))
+			continue;
+		inner = find_interrupted(f, end, kernel);
+		inner = inner > kernel ? inner : 0;
+		memset(&f->list[inner], 0, sizeof(f->list[inner]));
+		f->list[inner].kind = FRAME_MARK;
+		f->list[inner].text = MARK_LIBRARY;
+		memmove(&f->list[inner + 1], &f->list[end + 1],
+			(f->count - end - 1) * sizeof(*f->list));
+		f->count -= end - inner;
+		end = inner;
+	}
 }
 
 /* ---- snapshots ---- */
@@ -234,6 +295,7 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 	}
 	count_end(b);
 	add_user(b, &f, process, snapshot, &python);
+	fold_library(b, &f, snapshot->event.kernel_frames - tracing);
 	if (api)
 		name_innermost(&f, api);
 	*is_whole = count_python(b, process, &python) && b->unwound_end == UNWIND_WHOLE;
@@ -287,6 +349,7 @@ uint32_t stack_builder_addresses(struct stack_builder *b, struct process *proces
 	symbolizer_set_time(b->symbolizer, event->time_ns);
 	for (uint32_t i = 0; i < event->user_frames && i < STACK_BUILDER_UNWOUND; i++)
 		add_code(&f, symbolizer_locate(b->symbolizer, process->space, addresses[i]), i > 0);
+	fold_library(b, &f, api ? 0 : event->kernel_frames);
 	if (api)
 		name_innermost(&f, api);
 	return finish(b, &f, !(event->flags & STACK_EVENT_TRUNCATED));

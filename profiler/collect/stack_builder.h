@@ -4,6 +4,9 @@
  * captured itself. Locates addresses in the current address space of the process, and inserts
  * Python frames. A stack that does not reach the thread's start begins at "[truncated]", and is
  * counted with the reason; one that does so by a guess is counted, and not whole.
+ *
+ * In samples the library that is in the process is one frame, MARK_LIBRARY, with all that it calls:
+ * this is the profile's work, and not the program's. A signal handler that interrupts it is not.
  */
 #ifndef PROFILER_COLLECT_STACK_BUILDER_H
 #define PROFILER_COLLECT_STACK_BUILDER_H
@@ -22,6 +25,7 @@
 #include "symbolize/unwind.h"
 
 #define STACK_BUILDER_UNWOUND 512 /* native frames of a snapshot */
+#define STACK_BUILDER_MODULES 256
 
 /* All pointers are borrowed. */
 struct stack_builder {
@@ -32,6 +36,7 @@ struct stack_builder {
 	struct allowance *allowance; /* for data from targets */
 	struct ledger *ledger;
 	struct cut_stacks *cut;
+	const char *library;  /* file name of the library in processes; NULL: there is none */
 	bool has_breakpoints; /* probes are set in processes */
 	bool reads_no_python; /* for want of privilege */
 
@@ -39,7 +44,15 @@ struct stack_builder {
 	struct unwind_frame unwound[STACK_BUILDER_UNWOUND];
 	uint32_t unwound_count;
 	enum unwind_end unwound_end;
+
+	struct stack_builder_module {
+		uint32_t module;
+		bool is_known, is_library;
+	} modules[STACK_BUILDER_MODULES]; /* a cache, by number */
 };
+
+/* Whether a file's name, without folders, is that of the library, as processes have mapped it. */
+bool stack_builder_is_library(const struct stack_builder *b, const char *name);
 
 /* A text from a target, interned; NULL: refused, or out of memory. */
 const char *stack_builder_text(struct stack_builder *b, const char *text);

@@ -40,6 +40,8 @@
 #define MARK_CALL "[CUDA call, wall time]"       /* followed by the kernel's name, if known */
 #define MARK_HANDED_TO "[handed to %s]"          /* a thread that works for the one above */
 #define MARK_THREAD_STARTED "[started a thread]" /* what follows is that thread's stack */
+/* what a sample has of the library in the program, and all that it calls */
+#define MARK_LIBRARY "[profile's library]"
 /* all that is off the CPU of threads that are not the program's own: by what, below it */
 #define MARK_THREADS_OF_PROFILE "[threads of profile]"
 #define MARK_THREADS_OF_DRIVER "[threads of CUPTI and the driver]"

@@ -330,6 +330,29 @@ $(cat)" 3>&-
 	EOF
 }
 
+@test "the library in the program is one line, here and everywhere" {
+	needs_root
+	on_terminal <<-'EOF'
+	t = without_keys('-F', '997', '-o', 'x.json', '-o', 'x.profile', '--report', 'sh', '-c',
+	                 './until_seen %s/launches 400000' % workloads, columns=120)
+	t.wait(lambda: any("  [profile's library]" in line for line in block_of(t)))
+	block = block_of(t)
+	assert sum("[profile's library]" in line for line in block) == 1, block
+	assert not any(re.search(r'  (sink_|launch_log_|gpu_wire_|put_u64|put_key)', l) for l in block), block
+	seen()
+	assert t.finish() == 0
+	text = t.all_text()
+	rows = [l for l in text.split('\n') if re.search(r"^ +[0-9]+ +[0-9.]+ m?s +[0-9.]+ %   \[profile's library\]$", l)]
+	assert 1 <= len(rows) <= 2, text # of all time, and of that without a GPU
+	EOF
+	expect_line x.folded "[^;];\[profile's library\] [0-9]+\$"
+	# with all that it calls
+	expect_no_line x.folded "profile's library\];|;(sink_|launch_log_|gpu_wire_|put_u64|put_key)"
+	jq -e '[.functions[] | select(.name == "[profile'"'"'s library]")] | length == 1' x.json
+	run_profile -q --from x.profile --unit ns --my-code -o my.folded
+	expect_line my.folded "\[profile's library\] [0-9]+\$"
+}
+
 @test "with CPU samples alone there is no GPU" {
 	needs_root
 	run_profile --live -cpu-only -o x.folded timeout 2.5 sh -c 'while :; do :; done'

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks from snapshots (of this test itself), from recordings, and as processes send them. */
 #include "unit.h"
+#include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include "profiler/collect/stack_builder.h"
 #include "profiler/profile/marks.h"
+#include "symbolize/text.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
 
@@ -242,6 +245,85 @@ static void a_snapshot_is_unwound(void **state)
 		assert_memory_equal(&b->builder.unwound[i].code, &frame_at(b, stack, i)->code,
 				    sizeof(struct code_ref));
 	assert_int_equal(build(b, NULL, &is_whole), stack);
+}
+
+/* The program of this test takes the library's part: main is in it, and calls others. */
+static const char *own_name(void)
+{
+	static char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	assert_true(n > 0);
+	path[n] = '\0';
+	return base_name(path);
+}
+
+static void the_library_is_one_frame(void **state)
+{
+	struct bench *b = *state;
+	bool is_whole = false;
+	uint32_t stack;
+
+	b->builder.library = own_name();
+	outer_of_test();
+	taken.kernel[0] = KERNEL_TRAP + 0x110;
+	snapshot->event.kernel_frames = 1;
+	stack = build(b, NULL, &is_whole);
+	assert_true(is_whole);
+	/* from _start on, with the kernel */
+	assert_string_equal(text_of(b, stack), MARK_LIBRARY);
+	assert_int_equal(frame_at(b, stack, 0)->kind, FRAME_MARK);
+	assert_true(depth_of(b, stack) < b->builder.unwound_count);
+	/* another name, or none: all frames */
+	memset(b->builder.modules, 0, sizeof(b->builder.modules));
+	b->builder.library = "test_stack";
+	assert_null(strstr(text_of(b, build(b, NULL, &is_whole)), MARK_LIBRARY));
+	memset(b->builder.modules, 0, sizeof(b->builder.modules));
+	b->builder.library = NULL;
+	assert_null(strstr(text_of(b, build(b, NULL, &is_whole)), MARK_LIBRARY));
+}
+
+static void take_in_handler(int number)
+{
+	(void)number;
+	outer_of_test();
+}
+
+/* The handler is the program's, and what it calls is not the library's work. */
+static void a_signal_interrupts_the_library(void **state)
+{
+	struct sigaction action = {.sa_handler = take_in_handler}, before;
+	struct bench *b = *state;
+	bool is_whole = false;
+	const char *text, *rest;
+
+	assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+	raise(SIGUSR1);
+	sigaction(SIGUSR1, &before, NULL);
+	b->builder.library = own_name();
+	text = text_of(b, build(b, NULL, &is_whole));
+	/* here it is of the same file, so it is another visit of the library */
+	rest = strstr(text, MARK_LIBRARY ";");
+	assert_non_null(rest);
+	rest += strlen(MARK_LIBRARY ";");
+	assert_true(ends_with(rest, ";" MARK_LIBRARY));
+	assert_int_equal(strcspn(rest, ";") + strlen(";" MARK_LIBRARY), strlen(rest));
+}
+
+static void names_of_the_library(void **state)
+{
+	struct bench *b = *state;
+
+	b->builder.library = "other.so";
+	assert_true(stack_builder_is_library(&b->builder, "other.so"));
+	assert_true(stack_builder_is_library(&b->builder, "other.so (deleted)"));
+	assert_true(stack_builder_is_library(&b->builder, "libprofile_cupti.so"));
+	assert_true(stack_builder_is_library(&b->builder, "libprofile_cupti-0123456789abcdef.so"));
+	assert_false(stack_builder_is_library(&b->builder, "other.so.1"));
+	assert_false(stack_builder_is_library(&b->builder, "another.so"));
+	assert_false(stack_builder_is_library(&b->builder, ""));
+	b->builder.library = NULL;
+	assert_false(stack_builder_is_library(&b->builder, ""));
 }
 
 /* What was unwound, recorded and replayed is the same stack. */
@@ -635,6 +717,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_snapshot_is_unwound),
+		TEST(the_library_is_one_frame),
+		TEST(a_signal_interrupts_the_library),
+		TEST(names_of_the_library),
 		TEST(a_recording_of_it_is_the_same),
 		TEST(a_snapshot_that_is_too_small_is_cut),
 		TEST(a_stack_that_is_too_deep_is_cut),
