@@ -522,6 +522,20 @@ void collect_expect_hellos(struct collect *c, const char *library, bool nvtx)
 	c->nvtx_loads_it = nvtx;
 }
 
+/*
+ * What begins after the clocks were read for the last time has no CPU time that counts. One that
+ * began before, and was not known by then, is read now, if it has not ended.
+ */
+static void settle_clock(struct collect *c, struct process *process)
+{
+	if (!c->clocks_end_ns || !process)
+		return;
+	if (process->began_ns >= c->clocks_end_ns)
+		process->runs_on = true;
+	else
+		cpu_time_read(&c->cpu_time, process, c->clocks_end_ns, true);
+}
+
 struct process *collect_begin_process(struct collect *c, struct process *process)
 {
 	if (process)
@@ -552,6 +566,7 @@ struct process *collect_find_process(struct collect *c, pid_t pid)
 	process = collect_begin_process(c, processes_start(&c->processes, pid, 0, false));
 	if (process)
 		process->is_guessed = true;
+	settle_clock(c, process);
 	return process;
 }
 
@@ -666,6 +681,7 @@ static struct process *on_fork(struct collect *c, const struct process_event *ev
 		return NULL;
 	child = collect_begin_process(
 		c, processes_fork(&c->processes, parent, event->pid, event->time_ns));
+	settle_clock(c, child);
 	note_thread_begins(c, child, event->pid, event->time_ns);
 	return child;
 }
@@ -685,6 +701,7 @@ static struct process *on_exec(struct collect *c, struct process *old,
 	if (event->comm[0])
 		set_program(c, process, event->comm);
 	cpu_time_exec(&c->cpu_time, old, process);
+	process->runs_on = old->runs_on || (c->clocks_end_ns && event->time_ns >= c->clocks_end_ns);
 	note_thread_begins(c, process, event->pid, event->time_ns);
 	return process;
 }
@@ -1128,8 +1145,10 @@ void collect_read_clocks(struct collect *c, uint64_t now_ns, bool is_last)
 	uint32_t pid, left = is_last ? UINT32_MAX : CLOCKS_AT_ONCE;
 	uint64_t value;
 
-	if (is_last)
+	if (is_last) {
 		c->clock_position = 0;
+		c->clocks_end_ns = now_ns;
+	}
 	while (left-- > 0) {
 		if (!id_map_next(&c->processes.by_pid, &c->clock_position, &pid, &value)) {
 			c->clock_position = 0;

@@ -51,6 +51,7 @@ struct collect {
 	uint64_t waited_ns;      /* CPU time of all that was waited for; 0: not known yet */
 	uint32_t names_position; /* up to here names of threads have been read in this turn */
 	uint32_t clock_position; /* up to here processes' clocks have been read in this turn */
+	uint64_t clocks_end_ns;  /* when clocks were read for the last time; 0: not yet */
 	struct places places;
 	struct place_names place_names;
 	struct intern name_texts; /* of these, from the allowance for targets */

@@ -393,6 +393,86 @@ finish_job()
 	expect_no_line stderr 'still use the GPU'
 }
 
+@test "a daemon that goes on using the GPU: CPU time after the command's end is no part of the total" {
+	needs_root
+	needs_command g++
+	cat >late.cpp <<-'END'
+		#include "tests/workloads/gpu.h"
+		#include <ctime>
+		#include <string>
+		#include <sys/wait.h>
+		#include <thread>
+
+		GPU_KERNEL(in_daemon)
+
+		static volatile long sum;
+
+		static void burn(double seconds)
+		{
+			struct timespec now;
+
+			do {
+				for (int i = 0; i < 10000; i++)
+					sum = sum + i;
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+			} while ((double)now.tv_sec + (double)now.tv_nsec / 1e9 < seconds);
+		}
+
+		static void launch()
+		{
+			for (int i = 0; i < 100; i++)
+				GPU_CHECK(GPU_LAUNCH(nullptr, 1000, in_daemon));
+			GPU_CHECK(cudaDeviceSynchronize());
+		}
+
+		/* late HOW COMMAND: works, lets the command end, and works on when it has */
+		int main(int, char **argv)
+		{
+			std::string how = argv[1];
+			pid_t command = atoi(argv[2]);
+
+			if (how == "executed") {
+				burn(3);
+				return 0;
+			}
+			if (daemon(1, 1) != 0)
+				return 1;
+			burn(1);
+			launch();
+			fclose(fopen("ready", "w"));
+			while (kill(command, 0) == 0)
+				usleep(10000);
+			usleep(300000);
+			if (how == "thread")
+				std::thread(burn, 3).join();
+			if (how != "thread" && fork() == 0) {
+				if (how == "exec")
+					execl(argv[0], argv[0], "executed", "0", nullptr);
+				burn(3);
+				_exit(0);
+			}
+			while (wait(nullptr) > 0)
+				;
+			launch();
+			return 0;
+		}
+	END
+	g++ -std=gnu++17 -O1 -pthread -I"$root" -o late late.cpp -L"$fake_cuda" -lcudart
+	for how in thread fork exec; do
+		rm -f ready
+		# shellcheck disable=SC2016 # sh's variables
+		run_profile -F 499 -o out.folded -o out.json \
+			sh -c './late "$0" $$; while [ ! -e ready ]; do sleep 0.05; done' "$how"
+		expect_status 0
+		expect_line stderr ' 200 launches, 200 GPU kernels '
+		expect_line stderr '^profile: 1 process ran on after the command: CPU time after its end is not in the profile$'
+		expect_no_line stderr 'has no sample|not sampled'
+		expect_no_line out.folded 'not sampled'
+		# 1 s and what the library and the start take; 4 s were used in all
+		jq -e '.processes_cpu_ns >= 1e9 and .processes_cpu_ns < 3e9' out.json
+	done
+}
+
 @test "a daemon without CUDA is not waited for" {
 	run_profile -o out.folded \
 		sh -c 'setsid sleep 1000 >/dev/null 2>&1 & echo $! >daemon; exit 4'

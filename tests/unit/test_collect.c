@@ -209,6 +209,54 @@ static void cpu_time_of_a_process_that_ends_just_after_the_window(void **state)
 	assert_int_equal(used_by_one_that_ended(105, false), 0);
 }
 
+/*
+ * The CPU time of a process, forked at `began_ns`, that counts when clocks were read for the last
+ * time at 100, before the fork was known, and its end is reported at 200.
+ */
+static uint64_t used_after_the_end(uint32_t pid, uint64_t began_ns, uint64_t exec_ns)
+{
+	const struct process_event fork = {.time_ns = began_ns,
+					   .type = PROCESS_FORK,
+					   .pid = pid,
+					   .tid = pid,
+					   .parent = NO_PID};
+	const struct process_event exec = {
+		.time_ns = exec_ns, .type = PROCESS_EXEC, .pid = pid, .tid = pid, .comm = "late"};
+	const struct collect_options options = {.sample_ns = 1, .measure = {.samples_cpu = true}};
+	struct collect *c = collect_new(&options);
+	struct process *process;
+	uint64_t used_ns;
+
+	assert_non_null(c);
+	collect_find_process(c, NO_PID);
+	if (exec_ns) /* it is known when it executes another program */
+		collect_process_event(c, &fork);
+	collect_read_clocks(c, 100, true);
+	process = collect_process_event(c, exec_ns ? &exec : &fork);
+	assert_non_null(process);
+	used_ns = process->charged_ns;
+	collect_cpu_used(c, (pid_t)pid, 200, used_ns + 1000000000, false);
+	collect_finish(c, 300);
+	used_ns = collect_ledger(c)->cpu.used_ns - used_ns;
+	collect_free(c);
+	return used_ns;
+}
+
+static void cpu_time_of_processes_that_begin_after_the_end(void **state)
+{
+	const uint32_t self = (uint32_t)getpid(), gone = NO_PID - 1;
+
+	(void)state;
+	assert_int_equal(used_after_the_end(self, 110, 0), 0);
+	assert_int_equal(used_after_the_end(gone, 110, 0), 0);
+	/* it began before: up to now, or if it has ended all */
+	assert_int_equal(used_after_the_end(self, 90, 0), 0);
+	assert_int_equal(used_after_the_end(gone, 90, 0), 1000000000);
+	/* it runs on, and another program in it */
+	assert_int_equal(used_after_the_end(self, 10, 110), 0);
+	assert_int_equal(used_after_the_end(self, 10, 90), 0);
+}
+
 /* Without privileges: 0; failures: 1 and 2; 77: cannot be tested. */
 static int say_hello_as_user(struct collect *c)
 {
@@ -1678,6 +1726,7 @@ int main(void)
 		TEST(only_processes_of_the_tree_are_accepted),
 		TEST(events_are_of_the_process_of_their_time),
 		TEST(cpu_time_of_a_process_that_ends_just_after_the_window),
+		TEST(cpu_time_of_processes_that_begin_after_the_end),
 		TEST(a_process_that_has_ended_is_accepted_while_it_is_kept),
 		TEST(without_a_tree_our_users_processes_are_accepted),
 		TEST(pids_are_those_of_a_namespace),
