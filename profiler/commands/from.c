@@ -24,6 +24,7 @@ struct reading {
 	struct span_export spans; /* with --otlp */
 	struct helper helper;     /* with --otlp or --push */
 	struct allowance memory;
+	bool has_explained_runs;
 };
 
 /* `recorded`: what it is of, `traces` of them; NULL: of several runs. */
@@ -202,9 +203,28 @@ static int write_one(struct reading *r, const struct files *f, const char *folde
 
 /* ---- several ---- */
 
+/* What was meant by several files and a baseline: the first is the run, and the rest baselines. */
+static void explain_runs(struct reading *r)
+{
+	const struct options *o = r->options;
+
+	if (!r->has_explained_runs)
+		log_error(
+			&r->log,
+			"%s and %s are several runs, and no ranks of one job, which --from merges; "
+			"to compare with several baselines write --baseline before each: "
+			"--from %s --baseline %s --baseline %s",
+			o->from[0], o->from[1], o->from[0], o->from[1], o->before.paths[0]);
+	r->has_explained_runs = true;
+}
+
 static void explain_merge(struct reading *r, const struct merge *m, const char *path, uint32_t rank,
 			  enum merge_error error)
 {
+	if (r->options->before.count && (error == MERGE_NO_RANK || error == MERGE_SAME_RANK)) {
+		explain_runs(r);
+		return;
+	}
 	switch (error) {
 	case MERGE_NO_RANK:
 		log_error(&r->log,

@@ -54,6 +54,14 @@ void input_explain(struct log *log, const char *path, enum capture_error error)
 	}
 }
 
+const char *input_pattern_hint(const char *path, int err)
+{
+	return err == ENOENT && strpbrk(path, "*?[")
+		       ? "; the shell found no such files, or replaces no pattern there, as in "
+			 "quotes and behind =: name each file, --baseline before each"
+		       : "";
+}
+
 static void report_absent(struct log *log, const struct symbolizer_stats *stats)
 {
 	uint64_t n = stats->absent;
@@ -368,7 +376,8 @@ bool input_read(struct log *log, struct input *in, const char *path, const struc
 
 	in->path = path;
 	if (!file) {
-		log_error(log, "cannot read %s: %s", path, strerror(errno));
+		log_error(log, "cannot read %s: %s%s", path, strerror(errno),
+			  input_pattern_hint(path, errno));
 		return false;
 	}
 	if (first == EOF && ferror(file)) {

@@ -87,6 +87,9 @@ bool input_read(struct log *log, struct input *input, const char *path,
 		const struct options *options, const char *folder, struct allowance *memory);
 void input_release(struct input *input);
 
+/* What to do about a file that is not there by a name like "old-*.profile"; "": nothing. */
+const char *input_pattern_hint(const char *path, int err);
+
 /* Logs why a capture cannot be read. */
 void input_explain(struct log *log, const char *path, enum capture_error error);
 

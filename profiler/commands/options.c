@@ -1377,7 +1377,8 @@ static void explain_baselines(const struct options *o, const char *word)
 /* Whether a file of this name is one that runs are compared with, and no command. */
 static bool is_capture(const char *path)
 {
-	return has_suffix(path, capture_writer.suffix) || has_suffix(path, folded_writer.suffix);
+	return has_suffix(path, capture_writer.suffix) || has_suffix(path, folded_writer.suffix) ||
+	       has_suffix(path, ".trace");
 }
 
 /* What was asked for has been printed: whether it was written, too. */

@@ -375,9 +375,37 @@ build()
 		expect_status 125
 		expect_line stderr "^profile: $message$"
 	done
-	run_profile --from 110.profile 104.profile --baseline 100.profile # ranks, which these are not
+	cp 100.profile 100.trace
+	run_profile --baseline 100.trace 104.trace true
+	expect_status 125
+	expect_line stderr "'104.trace' follows it; write --baseline before each"
+	# --from takes several files, and these are no ranks
+	for words in '--from 110.profile 104.profile --baseline 100.profile' \
+		'--baseline 100.profile --from 110.profile 104.profile' \
+		'--from 110.profile --baseline 100.profile -o x.folded 104.profile'; do
+		# shellcheck disable=SC2086
+		run_profile $words
+		expect_status 125
+		expect stderr <<-'END'
+			profile: 110.profile and 104.profile are several runs, and no ranks of one job, which --from merges; to compare with several baselines write --baseline before each: --from 110.profile --baseline 104.profile --baseline 100.profile
+			profile: 2 of 2 files cannot be merged: nothing is written
+		END
+	done
+	run_profile --from 110.profile --baseline 104.profile --baseline 100.profile -o x.folded
+	expect_status 0
+	# each in a job of its own
+	for name in a b c; do
+		RANK=0 WORLD_SIZE=1 run_profile -q -cpu-only -o $name.profile true
+	done
+	run_profile --from a.profile b.profile --baseline c.profile -o x.folded
+	expect_status 125
+	expect_line stderr '^profile: a.profile and b.profile are several runs, .*: --from a.profile --baseline b.profile --baseline c.profile$'
+	run_profile --from 110.profile 104.profile -o x.folded
 	expect_status 125
 	expect_line stderr 'has no rank'
+	run_profile --from 110.profile '--baseline=10?.profile' -o x.folded
+	expect_status 125
+	expect_line stderr '^profile: cannot read 10\?.profile: .*; the shell found no such files, .*: name each file, --baseline before each$'
 }
 
 @test "GitHub gets an annotation" {
