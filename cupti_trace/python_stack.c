@@ -15,6 +15,7 @@
 #include "cupti_trace/loaded_python.h"
 #include "cupti_trace/python_thread.h"
 #include "cupti_trace/readable.h"
+#include "cupti_trace/unwind.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/text.h"
@@ -405,7 +406,7 @@ static uint32_t code_id(struct sink *sink, const struct python_frame *f)
 static enum python_native kind_of(uint64_t pc)
 {
 	if (pc <= python.loop.module_start || pc > python.loop.module_end)
-		return PYTHON_NATIVE_OTHER;
+		return unwind_is_trampoline(pc) ? PYTHON_NATIVE_TRAMPOLINE : PYTHON_NATIVE_OTHER;
 	return python_loop_holds(&python.loop, pc) ? PYTHON_NATIVE_LOOP : PYTHON_NATIVE_INTERPRETER;
 }
 

@@ -18,6 +18,7 @@
 #include "cupti_trace/stack_words.h"
 #include "symbolize/call_site.h"
 #include "symbolize/cfi.h"
+#include "symbolize/python_trampoline.h"
 
 #define PAGE 4096u
 #define FOREIGN_BYTES (256u << 10) /* of a foreign stack, at most */
@@ -202,6 +203,37 @@ static bool is_behind_call(uint64_t pc)
 	return true;
 }
 
+/* In a row: a bit that pack() leaves free. */
+#define IS_TRAMPOLINE (UINT64_C(1) << 48)
+
+/* The form of the trampoline that `pc` returns to, in executable memory. */
+static enum python_trampoline_form trampoline_at(uint64_t pc)
+{
+	uint8_t code[PYTHON_TRAMPOLINE_BEFORE + PYTHON_TRAMPOLINE_BEHIND];
+	uint64_t start = pc - PYTHON_TRAMPOLINE_BEFORE;
+
+	if (!is_readable(start) || !is_readable(start + sizeof(code) - 1))
+		return PYTHON_TRAMPOLINE_NONE;
+	memcpy(code, (const void *)(uintptr_t)start, sizeof(code));
+	return python_trampoline_around(code);
+}
+
+bool unwind_is_trampoline(uint64_t pc)
+{
+	return row_cache_get(pc - 1) & IS_TRAMPOLINE;
+}
+
+/* The row of code without a table, in executable memory. */
+static uint64_t row_of_generated(uint64_t pc)
+{
+	enum python_trampoline_form form = trampoline_at(pc + 1);
+
+	if (form == PYTHON_TRAMPOLINE_NONE)
+		return pack(ROW_FRAME_POINTER, 0, 0);
+	return pack(ROW_RSP, 16, form == PYTHON_TRAMPOLINE_BY_RBP ? -16 : CFI_RBP_SAME) |
+	       IS_TRAMPOLINE;
+}
+
 static uint64_t look_up(uint64_t pc, struct cfi_row *full)
 {
 	static const enum row_kind kinds[] = {
@@ -214,7 +246,7 @@ static uint64_t look_up(uint64_t pc, struct cfi_row *full)
 	if (!read_row(pc, full)) {
 		if (read_row(pc + 1, full) && !is_behind_call(pc + 1))
 			return pack(ROW_BEGINNING, 0, 0);
-		return pack(code_ranges_hold(pc) ? ROW_FRAME_POINTER : ROW_NOWHERE, 0, 0);
+		return code_ranges_hold(pc) ? row_of_generated(pc) : pack(ROW_NOWHERE, 0, 0);
 	}
 	if (!cfi_simplify(full, &simple))
 		return pack(ROW_FULL, 0, 0);

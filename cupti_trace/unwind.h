@@ -47,6 +47,9 @@ void unwind_own_stack(struct unwind_stack *stack, uint64_t *sps, uint32_t max);
  */
 void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps);
 
+/* Whether a return address of a walk is in a trampoline of CPython's (python_trampoline.h). */
+bool unwind_is_trampoline(uint64_t pc);
+
 /*
  * A keyed hash that tells the calling thread's stacks from `frame` on from each other, without a
  * walk: the same as the `words` of an earlier walk if the stack is the same. What no walk gave is

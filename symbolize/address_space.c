@@ -30,7 +30,18 @@ struct address_space *address_space_new(uint32_t id, pid_t pid, bool is_complete
 
 struct address_space *address_space_fork(const struct address_space *parent, uint32_t id, pid_t pid)
 {
-	return make(id, pid, parent->is_complete, map_table_share(parent->maps));
+	struct address_space *space =
+		make(id, pid, parent->is_complete, map_table_share(parent->maps));
+
+	if (space)
+		space->trampolines = parent->trampolines;
+	return space;
+}
+
+void address_space_set_trampolines(struct address_space *space,
+				   const struct python_trampolines *trampolines)
+{
+	space->trampolines = *trampolines;
 }
 
 pid_t address_space_pid(const struct address_space *space)

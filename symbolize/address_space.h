@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "symbolize/maps.h"
+#include "symbolize/python_trampoline.h"
 #include "symbolize/symbolizer.h"
 
 struct address_space {
@@ -25,6 +26,7 @@ struct address_space {
 	struct map_table *maps;    /* one reference; never NULL */
 	uint64_t next_snapshot_ns; /* CLOCK_MONOTONIC; no earlier snapshot for a missed address */
 	uint64_t snapshot_wait_ns;
+	struct python_trampolines trampolines;
 };
 
 /*

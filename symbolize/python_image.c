@@ -10,9 +10,23 @@
 
 #define LOOP_BYTES_MAX (4u << 20)
 
-enum { SYMBOL_RUNTIME, SYMBOL_VERSION, SYMBOL_LOOP, SYMBOL_CODE, SYMBOL_TEXT, SYMBOLS };
-static const char *const names[SYMBOLS] = {"_PyRuntime", "Py_Version", "_PyEval_EvalFrameDefault",
-					   "PyCode_Type", "PyUnicode_Type"};
+enum {
+	SYMBOL_RUNTIME,
+	SYMBOL_VERSION,
+	SYMBOL_LOOP,
+	SYMBOL_CODE,
+	SYMBOL_TEXT,
+	SYMBOL_TRAMPOLINE,
+	SYMBOL_TRAMPOLINE_END,
+	SYMBOLS
+};
+static const char *const names[SYMBOLS] = {"_PyRuntime",
+					   "Py_Version",
+					   "_PyEval_EvalFrameDefault",
+					   "PyCode_Type",
+					   "PyUnicode_Type",
+					   "_Py_trampoline_func_start",
+					   "_Py_trampoline_func_end"};
 
 bool python_image_is_candidate(const char *path)
 {
@@ -204,6 +218,17 @@ static void find_loop(struct reader *r, struct python_image *image)
 	free(code);
 }
 
+/* Reads the piece that trampolines are copies of. */
+static void find_trampoline(struct reader *r, struct python_image *image)
+{
+	uint64_t start = r->symbols[SYMBOL_TRAMPOLINE].st_value;
+	uint64_t size = r->symbols[SYMBOL_TRAMPOLINE_END].st_value - start;
+	uint8_t code[PYTHON_TRAMPOLINE_BYTES];
+
+	if (start && size <= sizeof(code) && read_at(r, start, code, size) == 0)
+		image->trampoline = python_trampoline_read(code, size);
+}
+
 int python_image_read(int fd, const char *path, struct budget_share *share,
 		      struct python_image *image)
 {
@@ -225,6 +250,7 @@ int python_image_read(int fd, const char *path, struct budget_share *share,
 	if (!err) {
 		find_segments(&r, image);
 		find_loop(&r, image);
+		find_trampoline(&r, image);
 		if (image->segment_count == 0 ||
 		    (image->loop.count == 0 && !python_offsets_have_anchors(&image->offsets)))
 			err = -ENOEXEC;

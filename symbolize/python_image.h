@@ -11,6 +11,7 @@
 #include "symbolize/budget.h"
 #include "symbolize/python_loop.h"
 #include "symbolize/python_offsets.h"
+#include "symbolize/python_trampoline.h"
 
 #define PYTHON_SEGMENTS 4
 
@@ -27,6 +28,7 @@ struct python_image {
 	struct python_segment {
 		uint64_t address, offset, size;
 	} segments[PYTHON_SEGMENTS];
+	enum python_trampoline_form trampoline;
 	struct python_loop loop; /* may be unknown if python_offsets_have_anchors() */
 };
 

@@ -175,6 +175,8 @@ static uint32_t place_rest(struct merge *m)
 
 static void append(struct merge *m, bool is_python, uint32_t index)
 {
+	if (!is_python && kind_of(m, index) == PYTHON_NATIVE_TRAMPOLINE && !m->in->keeps_native)
+		return;
 	if (m->count < m->max)
 		m->out[m->count++] = (struct python_merged){is_python, index};
 }

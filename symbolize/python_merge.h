@@ -14,6 +14,8 @@
  * else the outermost ones are, which belong to another greenlet or interpreter. If a chain is
  * truncated, they are paired from the innermost outwards.
  *
+ * Trampolines are left out: each stands for a Python function that has a frame of its own.
+ *
  * Python frames that belong to no native frame become the outermost if the native stack is
  * truncated, or if they are on another C stack. Else they are placed inside the first frame of the
  * interpreter that another module called: main, or the start of a thread. No frame is ever lost or
@@ -30,6 +32,7 @@ enum python_native {
 	PYTHON_NATIVE_OTHER = 0,
 	PYTHON_NATIVE_INTERPRETER, /* in the interpreter's own code */
 	PYTHON_NATIVE_LOOP,        /* of this code, in the evaluation loop */
+	PYTHON_NATIVE_TRAMPOLINE,  /* generated code that calls a loop (python_trampoline.h) */
 };
 
 struct python_merge_input {

@@ -80,6 +80,11 @@ void address_space_free(struct address_space *space);
 /* The process, as /proc numbers it; 0: unknown. */
 pid_t address_space_pid(const struct address_space *space);
 
+/* The process runs an interpreter whose calls may lead through such code. */
+struct python_trampolines;
+void address_space_set_trampolines(struct address_space *space,
+				   const struct python_trampolines *trampolines);
+
 /*
  * The process mapped code; the new mapping replaces what it overlaps. 0; -ENOSPC: a limit is
  * reached (maps.h, modules.h), so that the code has no name; -EINVAL, -ENOMEM.

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include "symbolize/address_space.h"
 #include "symbolize/unwind_private.h"
 
 bool unwind_read_stack(void *context, uint64_t address, uint64_t *value)
@@ -77,6 +78,25 @@ static void locate(struct walk *w, struct frame_place *place)
 	place->is_outside = place->code.module == MODULE_UNKNOWN;
 }
 
+/* The row of generated code that is known by its form; `callee`: the frame before, or NULL. */
+static const struct cfi_row *row_of_trampoline(struct walk *w, const struct frame_place *place,
+					       const struct unwind_frame *callee,
+					       struct cfi_row *row)
+{
+	uint64_t called = 0;
+
+	if (place->code.module != MODULE_JIT)
+		return NULL;
+	if (place->is_return && callee)
+		called = callee->address + !callee->is_return_address;
+	else if (place->is_return)
+		return NULL;
+	return python_trampoline_find_row(&w->space->trampolines, &place->registers, called,
+					  unwind_read_stack, &w->memory, row)
+		       ? row
+		       : NULL;
+}
+
 static enum unwind_end start_of(const struct walk *w)
 {
 	return w->is_guessed ? UNWIND_GUESSED : UNWIND_WHOLE;
@@ -109,6 +129,8 @@ size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 	for (; count < max; count++) {
 		uint64_t pc = place.registers.value[CFI_PC];
 		const struct cfi_row *row;
+		struct cfi_row generated;
+		bool is_trampoline = false;
 		enum step step = STEP_CUT;
 
 		*end = start_of(&w);
@@ -116,12 +138,18 @@ size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 			return count; /* clone and makecontext store a zero there */
 		locate(&w, &place);
 		row = symbolizer_cfi_row(s, place.code, place.is_return);
+		if (!row) {
+			row = row_of_trampoline(&w, &place, count ? &frames[count - 1] : NULL,
+						&generated);
+			is_trampoline = row != NULL;
+		}
 		if (!row && symbolizer_has_rows(s) && unwind_is_beginning(&w, &place))
 			return count;
 		frames[count] = (struct unwind_frame){
 			.code = place.code,
 			.address = pc,
 			.sp = place.registers.value[CFI_RSP],
+			.is_trampoline = is_trampoline,
 			.is_return_address = place.is_return,
 		};
 		*end = UNWIND_NOT_CODE;

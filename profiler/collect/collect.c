@@ -827,6 +827,7 @@ static void look_for_python(struct collect *c, struct process *process,
 			 &found.layout, &found.unknown_hex) &&
 	    !found.unknown_hex)
 		return;
+	pythons_place_trampolines(&c->pythons, process->python, process->space);
 	/* BPF saw it before we did */
 	found.layout.began_ns = process->is_attached ? 1 : process->began_ns;
 	if (array_make_room(&c->found, c->found_count, &c->found_capacity, sizeof(found)))

@@ -220,6 +220,26 @@ bool pythons_map(struct pythons *p, pid_t pid, uint32_t *program,
 	return true;
 }
 
+void pythons_place_trampolines(const struct pythons *p, uint32_t number,
+			       struct address_space *space)
+{
+	const struct python_program *program = find_program(p, number);
+	struct python_trampolines trampolines = {0};
+	struct python_loop *loop = &trampolines.loop;
+
+	if (!program)
+		return;
+	trampolines.form = image_of(p, program)->trampoline;
+	*loop = image_of(p, program)->loop;
+	loop->module_start += program->bias;
+	loop->module_end += program->bias;
+	for (uint32_t i = 0; i < loop->count; i++) {
+		loop->parts[i].start += program->bias;
+		loop->parts[i].end += program->bias;
+	}
+	address_space_set_trampolines(space, &trampolines);
+}
+
 bool pythons_has_in_runtime(const struct pythons *p, uint32_t number, uint64_t address)
 {
 	const struct python_program *program = find_program(p, number);
@@ -491,6 +511,8 @@ static struct python_title title_of(struct pythons *p, pid_t pid, uint32_t progr
 static enum python_native kind_of(const struct python_image *image, uint32_t module,
 				  const struct unwind_frame *frame)
 {
+	if (frame->is_trampoline)
+		return PYTHON_NATIVE_TRAMPOLINE;
 	if (frame->code.module != module)
 		return PYTHON_NATIVE_OTHER;
 	/* the loop's ranges are for return addresses: add one to an exact address */

@@ -60,6 +60,10 @@ bool pythons_map(struct pythons *p, pid_t pid, uint32_t *program,
 		 const struct code_mapping *mapping, bool is_executable,
 		 struct stack_python *layout, uint32_t *unknown_hex);
 
+/* Tells the unwinder of trampolines that a process's interpreter may make (python_trampoline.h). */
+void pythons_place_trampolines(const struct pythons *p, uint32_t program,
+			       struct address_space *space);
+
 /*
  * Whether the address lies in _PyRuntime, where the first interpreter's lock is. `program`: 0:
  * none.

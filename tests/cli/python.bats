@@ -324,6 +324,43 @@ chains_of()
 	done
 }
 
+@test "python -X perf and -X perf_jit: stacks as without, and no trampolines" {
+	local python cases setting checked=0
+
+	needs_root
+	cases=$(expected_frames | sed 's/:.*//')
+	touch before
+	for python in "${pythons[@]}"; do
+		for setting in PYTHONPERFSUPPORT PYTHON_PERF_JIT_SUPPORT; do
+			if ! env $setting=1 "$python" -c 'import sys; sys.exit(not sys.is_stack_trampoline_active())' \
+				2>/dev/null; then continue; fi
+			echo "$python $setting"
+			checked=$((checked + 1))
+			export $setting=1
+			# shellcheck disable=SC2086
+			trace "$python" $cases
+			diff <(expected_of_version "$(minor_of "$python")" | LC_ALL=C sort) \
+				<(python_frames out.folded)
+			expect_no_line out.folded 'py::|truncated'
+			run_profile -cpu-only -F 500 -o out.folded "$python" \
+				"$workloads/../../../tests/workloads/python_burn.py" 0.15
+			unset $setting
+			expect_status 0
+			expect_no_line stderr 'are guessed'
+			expect_no_line out.folded 'py::|truncated.*spin \('
+			chains_of out.folded >chains
+			expect_line chains ' > burn_nested > Nested.outer > Nested.middle > Nested.inner > spin$'
+			expect_line chains ' > burn_generator > produce > spin$'
+			expect_line chains ' > burn_sorted > key > spin$'
+			expect_line chains '^[0-9]+ repeat > burn_thread > spin$'
+			expect_line chains ' > repeat > burn_child > spin$'
+			expect_no_line out.folded 'spin \(python_burn.py\);.*;burn_'
+		done
+	done
+	find /tmp -maxdepth 1 \( -name 'perf-*.map' -o -name 'jit-*.dump' \) -newer before -delete
+	if [ $checked = 0 ]; then skip 'no Python has trampolines'; fi
+}
+
 # chain_lines: the stacks without the name of the workload's file, one on each line.
 chain_lines()
 {

@@ -72,6 +72,8 @@ static void installed_interpreters_are_read(void **state)
 		assert_int_equal(image.offsets.version, 0x300 + minor);
 		assert_true(image.runtime && image.code_type && image.text_type);
 		assert_true(image.runtime_bytes > 500);
+		assert_true(minor >= 12 || image.trampoline == PYTHON_TRAMPOLINE_NONE);
+		print_message("trampolines of form %d\n", (int)image.trampoline);
 		for (uint32_t k = 0; k < loop->count; k++) {
 			const struct python_segment *segment = &image.segments[0];
 			uint64_t start = loop->parts[k].start - segment->address + segment->offset;

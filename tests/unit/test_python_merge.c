@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Merging native and Python frames. Stacks are written innermost first: natives as letters ('.'
- * other, 'i' the interpreter's, 'E' its loop), Python frames as 'p' and, where a loop was entered,
- * 'P'. A result names natives by their letter and Python frames by digits; a '?' before it: the
- * order is not known.
+ * other, 'i' the interpreter's, 'E' its loop, 't' a trampoline), Python frames as 'p' and, where a
+ * loop was entered, 'P'. A result names natives by their letter and Python frames by digits; a '?'
+ * before it: the order is not known.
  *
  * A model of a thread that calls, enters loops, and switches between greenlets, interpreters and
  * stacks tells for random stacks where each frame belongs.
@@ -74,6 +74,7 @@ static const char *merge_text(const struct merged_text *t)
 		sps[i] = FIRST_SP + FRAME_BYTES * i;
 		kinds[i] = t->natives[i] == 'E'   ? PYTHON_NATIVE_LOOP
 			   : t->natives[i] == 'i' ? PYTHON_NATIVE_INTERPRETER
+			   : t->natives[i] == 't' ? PYTHON_NATIVE_TRAMPOLINE
 						  : PYTHON_NATIVE_OTHER;
 	}
 	n = python_merge(&in, out, t->max, &is_ordered);
@@ -105,6 +106,15 @@ static void loops_become_frames(void **state)
 	assert_string_equal(MERGED("..Eiii.", "pppP"), "..0123iii.");
 	assert_string_equal(MERGED("E", "P"), "0");
 	assert_string_equal(KEPT("..Eiii.", "ppP"), "..012Eiii.");
+}
+
+static void trampolines_are_dropped(void **state)
+{
+	(void)state;
+	assert_string_equal(MERGED("..Etii.", "P"), "..0ii.");
+	assert_string_equal(MERGED("tiEtiiEti.", "PP"), "i01i.");
+	assert_string_equal(AT("EtiEti.", "A..A...", "PP"), "01i.");
+	assert_string_equal(KEPT("..Eti.", "P"), "..0Eti.");
 }
 
 static void interpreter_frames_between_are_dropped(void **state)
@@ -490,6 +500,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loops_become_frames),
+		cmocka_unit_test(trampolines_are_dropped),
 		cmocka_unit_test(interpreter_frames_between_are_dropped),
 		cmocka_unit_test(no_python_leaves_all),
 		cmocka_unit_test(too_many_loops_stay),

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include "unit.h"
+#include "symbolize/python_trampoline.h"
+
+#define BY_RSP 0x48, 0x83, 0xec, 0x08, 0xff, 0xd1, 0x48, 0x83, 0xc4, 0x08, 0xc3
+#define BY_RBP 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd1, 0x5d, 0xc3
+#define ENDBR64 0xf3, 0x0f, 0x1e, 0xfa
+
+static void forms_in_files(void **state)
+{
+	static const struct {
+		uint8_t code[16];
+		size_t size;
+		enum python_trampoline_form form;
+	} cases[] = {
+		{{BY_RSP}, 11, PYTHON_TRAMPOLINE_BY_RSP},
+		{{BY_RBP}, 8, PYTHON_TRAMPOLINE_BY_RBP},
+		{{ENDBR64, BY_RSP}, 15, PYTHON_TRAMPOLINE_BY_RSP},
+		{{ENDBR64, BY_RBP}, 12, PYTHON_TRAMPOLINE_BY_RBP},
+		{{0x90, BY_RSP}, 12, PYTHON_TRAMPOLINE_NONE},
+		{{0x55, 0x48, 0x89, 0xe5, 0xff, 0xd2, 0x5d, 0xc3}, 8, PYTHON_TRAMPOLINE_NONE},
+		{{0}, 0, PYTHON_TRAMPOLINE_NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(python_trampoline_read(cases[i].code, cases[i].size),
+				 cases[i].form);
+		for (size_t size = 0; size < cases[i].size; size++) { /* valgrind watches it */
+			uint8_t *cut = malloc(size + 1);
+
+			memcpy(cut, cases[i].code, size);
+			assert_int_equal(python_trampoline_read(cut, size), PYTHON_TRAMPOLINE_NONE);
+			free(cut);
+		}
+	}
+}
+
+static void forms_around_a_return_address(void **state)
+{
+	const uint8_t by_rsp[] = {BY_RSP}, by_rbp[] = {BY_RBP, 0, 0, 0};
+	const uint8_t other[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd1, 0x48, 0x83, 0xc4, 0x10, 0xc3};
+
+	(void)state;
+	assert_int_equal(python_trampoline_around(by_rsp), PYTHON_TRAMPOLINE_BY_RSP);
+	assert_int_equal(python_trampoline_around(by_rbp), PYTHON_TRAMPOLINE_BY_RBP);
+	assert_int_equal(python_trampoline_around(other), PYTHON_TRAMPOLINE_NONE);
+}
+
+#define STACK 0x7ffe0000u /* a multiple of 16 */
+#define LOOP 0x401100u
+#define CALLER 0x402000u
+#define ELSEWHERE 0x900000u
+
+static uint64_t words[8];
+
+static bool read_word(void *context, uint64_t address, uint64_t *value)
+{
+	(void)context;
+	if (address < STACK || address - STACK >= sizeof(words))
+		return false;
+	*value = words[(address - STACK) / 8];
+	return true;
+}
+
+static struct python_trampolines trampolines_of(enum python_trampoline_form form)
+{
+	return (struct python_trampolines){.form = form,
+					   .loop = {.count = 1,
+						    .parts = {{0x401000, 0x401fff}},
+						    .module_start = 0x400000,
+						    .module_end = 0x500000}};
+}
+
+/* Sets `*registers` to the caller's. False: it is no trampoline. */
+static bool leave(struct python_trampolines *t, uint64_t sp, uint64_t callee,
+		  struct cfi_registers *registers)
+{
+	struct cfi_row row;
+
+	*registers = (struct cfi_registers){.known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC};
+	registers->value[CFI_RSP] = sp;
+	registers->value[CFI_RBP] = 7;
+	registers->value[CFI_PC] = ELSEWHERE;
+	if (!python_trampoline_find_row(t, registers, callee, read_word, NULL, &row))
+		return false;
+	assert_int_equal(cfi_apply(&row, registers, read_word, NULL), 0);
+	return true;
+}
+
+static void callers_of_trampolines(void **state)
+{
+	struct python_trampolines t = trampolines_of(PYTHON_TRAMPOLINE_BY_RSP);
+	struct cfi_registers r;
+
+	(void)state;
+	words[0] = 9;
+	words[1] = CALLER;
+	assert_false(leave(&t, STACK, ELSEWHERE, &r)); /* it has not called the loop */
+	assert_false(leave(&t, STACK + 8, LOOP, &r));  /* no stack pointer behind a call */
+	assert_false(leave(&t, STACK, 0, &r));         /* none was seen yet */
+	assert_true(leave(&t, STACK, LOOP, &r));
+	assert_int_equal(r.value[CFI_PC], CALLER);
+	assert_int_equal(r.value[CFI_RSP], STACK + 16);
+	assert_int_equal(r.value[CFI_RBP], 7);
+	words[1] = ELSEWHERE;
+	assert_false(leave(&t, STACK, LOOP, &r)); /* another's code has called it */
+	assert_false(leave(&t, STACK + sizeof(words), LOOP, &r));
+	words[1] = CALLER;
+	t = trampolines_of(PYTHON_TRAMPOLINE_BY_RBP);
+	assert_true(leave(&t, STACK, LOOP, &r));
+	assert_int_equal(r.value[CFI_PC], CALLER);
+	assert_int_equal(r.value[CFI_RBP], 9);
+	t = trampolines_of(PYTHON_TRAMPOLINE_NONE);
+	assert_false(leave(&t, STACK, LOOP, &r));
+}
+
+static void interrupted_trampolines(void **state)
+{
+	struct python_trampolines t = trampolines_of(PYTHON_TRAMPOLINE_BY_RBP);
+	struct cfi_registers r;
+
+	(void)state;
+	words[0] = 9;
+	words[1] = CALLER;
+	words[2] = ELSEWHERE;
+	assert_true(leave(&t, STACK, LOOP, &r));
+	assert_true(leave(&t, STACK + 8, 0, &r)); /* before its first instruction, or at its last */
+	assert_int_equal(r.value[CFI_PC], CALLER);
+	assert_int_equal(r.value[CFI_RSP], STACK + 16);
+	assert_int_equal(r.value[CFI_RBP], 7);
+	assert_true(leave(&t, STACK, 0, &r)); /* in between */
+	assert_int_equal(r.value[CFI_RSP], STACK + 16);
+	assert_int_equal(r.value[CFI_RBP], 9);
+	assert_false(leave(&t, STACK + 4, 0, &r));
+	assert_false(leave(&t, STACK + 16, 0, &r));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(forms_in_files),
+		cmocka_unit_test(forms_around_a_return_address),
+		cmocka_unit_test(callers_of_trampolines),
+		cmocka_unit_test(interrupted_trampolines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
