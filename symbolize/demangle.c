@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include <libiberty/demangle.h>
+#include <stdatomic.h>
+#include "symbolize/cython_symbol.h"
 #include "symbolize/ocaml_symbol.h"
 #include "symbolize/stable_symbol.h"
 #include "symbolize/text.h"
@@ -66,7 +68,10 @@ struct job {
 	int limits;   /* 0 or DMGL_NO_RECURSE_LIMIT */
 	char *output; /* DEMANGLE_MAX_OUTPUT + 1 bytes */
 	size_t length;
-	bool decodes; /* libiberty may hold a block */
+	bool decodes;     /* libiberty may hold a block */
+	bool allocates;   /* libiberty does, all the time: it is stopped when it does, not by a tick
+			   */
+	size_t allocated; /* bytes, ever */
 	bool done;
 	bool is_late;
 	volatile sig_atomic_t ticks;
@@ -98,7 +103,7 @@ static void on_tick(int number)
 	if (!job)
 		return;
 	job->ticks++;
-	if (job->ticks >= NAME_TICKS + (job->decodes ? SILENT_TICKS : 0))
+	if (!job->allocates && job->ticks >= NAME_TICKS + (job->decodes ? SILENT_TICKS : 0))
 		siglongjmp(job->end, 1);
 }
 
@@ -207,6 +212,98 @@ uint64_t demangler_count_slow(const struct demangler *d)
 	return d->slow;
 }
 
+/* ---- names of D ---- */
+
+/*
+ * libiberty's functions for D keep their text in memory of xmalloc and xrealloc, whose own end the
+ * process without memory. These take their place. In them no lock is held, so that a name can be
+ * aborted here: for its time, or its size. What it holds then is lost, so this happens a few times.
+ */
+#define D_MAX_ALLOCATED (16u * DEMANGLE_MAX_OUTPUT) /* bytes; a text grows by doubling */
+#define D_MAX_ABORTED 16
+
+static _Atomic unsigned int d_aborted;
+
+static void allow_allocation(size_t size)
+{
+	struct job *job = running;
+
+	if (!job || !job->allocates)
+		return;
+	if (job->ticks >= NAME_TICKS || size > D_MAX_ALLOCATED - job->allocated) {
+		d_aborted++;
+		siglongjmp(job->end, 1);
+	}
+	job->allocated += size;
+}
+
+void *xmalloc(size_t size)
+{
+	void *block;
+
+	allow_allocation(size);
+	block = malloc(size ? size : 1);
+	if (!block)
+		allow_allocation(SIZE_MAX);
+	return block;
+}
+
+void *xrealloc(void *old, size_t size)
+{
+	void *block;
+
+	allow_allocation(size);
+	block = realloc(old, size ? size : 1);
+	if (!block)
+		allow_allocation(SIZE_MAX);
+	return block;
+}
+
+/* Removes the parameters at the end: "a.f!("x)").f(int)" -> "a.f!("x)").f". */
+static void cut_parameters(char *name)
+{
+	char *last = NULL;
+	int depth = 0;
+
+	if (!name[0] || name[strlen(name) - 1] != ')')
+		return;
+	for (char *at = name; *at; at++) {
+		if (*at == '"') { /* of a template's argument */
+			at = strchr(at + 1, '"');
+			if (!at)
+				return;
+		} else if (*at == '(') {
+			if (depth++ == 0)
+				last = at;
+		} else if (*at == ')') {
+			depth--;
+		}
+	}
+	if (last && last > name && last[-1] != '!')
+		*last = '\0';
+}
+
+static bool run_dlang(struct job *job)
+{
+	char *name;
+	size_t length;
+
+	if (d_aborted >= D_MAX_ABORTED)
+		return false;
+	job->allocates = true;
+	name = dlang_demangle(job->mangled, DMGL_ANSI | DMGL_PARAMS);
+	job->allocates = false;
+	length = name ? strlen(name) : 0;
+	if (length > 0 && length <= DEMANGLE_MAX_OUTPUT) {
+		if (job->style == DEMANGLE_FUNCTION)
+			cut_parameters(name);
+		job->length = strlen(name);
+		memcpy(job->output, name, job->length);
+	}
+	free(name);
+	return job->length > 0;
+}
+
 /* ---- libiberty ---- */
 
 /* libiberty prints such bytes of a Rust name only from a decoded identifier. */
@@ -263,6 +360,8 @@ static bool run_libiberty(struct job *job)
 
 	if (job->style == DEMANGLE_SIGNATURE)
 		options |= DMGL_PARAMS | DMGL_RET_DROP;
+	if (starts_with(job->mangled, "_D"))
+		return run_dlang(job);
 	job->decodes = may_decode(job->mangled, &is_too_long);
 	if (is_too_long)
 		return false;
@@ -459,7 +558,8 @@ static char *demangle_symbol(struct demangler *d, const struct stable_symbol *sy
 	struct job job = {.style = style, .mangled = symbol->text + prefix};
 	char *result;
 
-	if (!starts_with(job.mangled, "_Z") && !starts_with(job.mangled, "_R"))
+	if (!starts_with(job.mangled, "_Z") && !starts_with(job.mangled, "_R") &&
+	    !starts_with(job.mangled, "_D"))
 		return finish(symbol, 0, symbol->text, is_plt);
 	job.output = malloc(DEMANGLE_MAX_OUTPUT + 1);
 	if (!job.output)
@@ -479,6 +579,12 @@ static char *demangle_symbol(struct demangler *d, const struct stable_symbol *sy
 
 char *demangle(struct demangler *d, const char *name, enum demangle_style style)
 {
+	return demangle_in(d, name, style, NULL);
+}
+
+char *demangle_in(struct demangler *d, const char *name, enum demangle_style style,
+		  const char *file)
+{
 	struct stable_symbol symbol;
 	char *stem, *result;
 	bool is_plt;
@@ -493,6 +599,11 @@ char *demangle(struct demangler *d, const char *name, enum demangle_style style)
 	}
 	if (!stem)
 		return NULL;
+	result = style == DEMANGLE_FUNCTION && !is_plt ? cython_symbol_name(stem, file) : NULL;
+	if (result) {
+		free(stem);
+		return result;
+	}
 	symbol = stable_symbol(stem);
 	result = symbol.text ? demangle_symbol(d, &symbol, style, is_plt) : NULL;
 	free(symbol.text);

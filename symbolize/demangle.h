@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Demangles linker symbols (C++ Itanium ABI, Rust legacy and v0) with libiberty, also those in the
- * names of nvcc's host functions of kernels. What differs between builds of one program is left out
- * (stable_symbol.h). Names of OCaml are those of ocaml_symbol.h. A kernel of OpenMP is named by its
- * function: "foo(int*)::{OpenMP line 12}".
+ * Demangles linker symbols (C++ Itanium ABI, Rust legacy and v0, D) with libiberty, also those in
+ * the names of nvcc's host functions of kernels. What differs between builds of one program is left
+ * out (stable_symbol.h). Names of OCaml and Cython are those of ocaml_symbol.h, cython_symbol.h. A
+ * kernel of OpenMP is named by its function: "foo(int*)::{OpenMP line 12}".
  *
  * Symbols come from untrusted files, so length, output and CPU time are limited (budget.h); beyond
  * a limit the name stays mangled. A timer of the thread's CPU time watches CPU time; its signal
@@ -40,6 +40,10 @@ void demangler_free(struct demangler *d);
  * limit. NULL only when out of memory.
  */
 char *demangle(struct demangler *d, const char *name, enum demangle_style style);
+
+/* The same of a symbol in the file of this path, which names of Cython depend on. NULL: unknown. */
+char *demangle_in(struct demangler *d, const char *name, enum demangle_style style,
+		  const char *file);
 
 /* The number of names that stayed mangled for lack of time. */
 uint64_t demangler_count_slow(const struct demangler *d);

@@ -38,8 +38,9 @@ static const struct inline_list *find_list(const struct inline_names *inlines, s
 
 /* Adds demangled names; leaves out what does not fit. */
 static uint32_t add_names(struct inline_names *inlines, const struct inline_tools *tools,
-			  char *const *raw, uint32_t count)
+			  uint32_t module, char *const *raw, uint32_t count)
 {
+	const char *file = modules_path(tools->modules, module);
 	uint32_t added = 0;
 
 	if (inlines->name_count + count > NAMES_MAX_INLINED ||
@@ -47,7 +48,8 @@ static uint32_t add_names(struct inline_names *inlines, const struct inline_tool
 			   sizeof(*inlines->names)))
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
-		char *name = raw[i] ? demangle(tools->demangler, raw[i], DEMANGLE_FUNCTION) : NULL;
+		char *name = raw[i] ? demangle_in(tools->demangler, raw[i], DEMANGLE_FUNCTION, file)
+				    : NULL;
 		const char *interned = name ? intern_string(tools->strings, name) : NULL;
 
 		free(name);
@@ -67,7 +69,7 @@ static void add_list(struct inline_names *inlines, const struct inline_tools *to
 			     sizeof(*inlines->lists)) ||
 	    hash_index_add(&inlines->index, hash_bytes(&ref, sizeof(ref)), inlines->count) != 0)
 		return;
-	list.count = add_names(inlines, tools, raw, count);
+	list.count = add_names(inlines, tools, ref.module, raw, count);
 	inlines->name_count += list.count;
 	inlines->lists[inlines->count++] = list;
 }

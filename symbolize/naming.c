@@ -48,8 +48,8 @@ void naming_set_kallsyms(struct naming *n, int fd)
 	n->kallsyms = fd;
 }
 
-/* The demangled symbol, interned; NULL: out of memory, or over the limit. */
-static const char *readable(struct naming *n, const char *symbol)
+/* The demangled symbol of a file (NULL: none), interned; NULL: out of memory, or over the limit. */
+static const char *readable(struct naming *n, const char *symbol, const char *file)
 {
 	const char *result;
 	char *name;
@@ -57,7 +57,7 @@ static const char *readable(struct naming *n, const char *symbol)
 	if (strnlen(symbol, DEMANGLE_MAX_INPUT + 1) > DEMANGLE_MAX_INPUT)
 		name = strndup(symbol, NAME_MAX_BYTES);
 	else
-		name = demangle(n->demangler, symbol, DEMANGLE_FUNCTION);
+		name = demangle_in(n->demangler, symbol, DEMANGLE_FUNCTION, file);
 	result = name ? intern_string(&n->names, name) : NULL;
 	free(name);
 	return result;
@@ -117,7 +117,7 @@ static const char *name_of_kernel(struct naming *n, uint64_t address)
 	if (!n->tried_ksyms)
 		load_ksyms(n);
 	symbol = n->ksyms ? ksyms_find(n->ksyms, address) : NULL;
-	return symbol ? readable(n, symbol) : NULL;
+	return symbol ? readable(n, symbol, NULL) : NULL;
 }
 
 /* All 64-bit processes of a kernel have the same vDSO, so ours provides the names. */
@@ -141,7 +141,7 @@ static const char *name_of_vdso(struct naming *n, uint64_t offset)
 		load_vdso(n);
 	if (!n->vdso || !elf_syms_find(n->vdso, offset, &symbol))
 		return NULL;
-	return readable(n, symbol.name);
+	return readable(n, symbol.name, NULL);
 }
 
 /* ---- generated code ---- */
@@ -169,8 +169,8 @@ static const char *name_of_plt(struct naming *n, const char *target)
 	/* here, not after demangling, because versions ("@@V") are removed there */
 	if (strnlen(target, DEMANGLE_MAX_INPUT) == DEMANGLE_MAX_INPUT ||
 	    asprintf(&name, "%s@plt", target) < 0)
-		return readable(n, target);
-	result = readable(n, name);
+		return readable(n, target, NULL);
+	result = readable(n, name, NULL);
 	free(name);
 	return result;
 }
@@ -185,7 +185,9 @@ static const char *name_of_file(struct naming *n, struct code_ref ref)
 		return NULL;
 	name = &file->names[symbol.index];
 	if (!*name)
-		*name = symbol.is_plt ? name_of_plt(n, symbol.name) : readable(n, symbol.name);
+		*name = symbol.is_plt
+				? name_of_plt(n, symbol.name)
+				: readable(n, symbol.name, modules_path(n->modules, ref.module));
 	return *name;
 }
 

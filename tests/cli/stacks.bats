@@ -375,3 +375,63 @@ as_if_unwatched()
 	[ "$status" = 0 ] || skip "this Java has no -XX:+DumpPerfMapAtExit"
 	expect_line java.folded 'Spin\.turning'
 }
+
+@test "functions of Cython, D and OCaml have readable names" {
+	needs_command gcc
+	mkdir folder
+	# names that their compilers make
+	cat >other.c <<-'END'
+		#include <time.h>
+		#define NAMED(name) __asm__(name) __attribute__((noinline, noclone))
+		static volatile unsigned long sum;
+		void work(void) NAMED("camlUnit__work_12");
+		void in_d(void) NAMED("_D2dd__T1STiZQf__T4workVAyaa3_686f74ZQtMFNbNiNfiZm");
+		void method(void) NAMED("__pyx_pw_3cyx_4node_1meth");
+		void work(void)
+		{
+			struct timespec t;
+			do {
+				for (int i = 0; i < 100000; i++) sum += i;
+				clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+			} while (t.tv_sec == 0 && t.tv_nsec < 300000000);
+			sum++;
+		}
+		void in_d(void) { work(); sum++; }
+		void method(void) { in_d(); sum++; }
+		int main(void) { method(); return 0; }
+	END
+	gcc -O1 -o folder/cyx other.c
+	run_profile -cpu-only -F 500 -o out.folded folder/cyx
+	expect_status 0
+	expect_line out.folded ';main;node\.meth \(cyx\.pyx\);dd\.S!\(int\)\.S\.work!\("hot"\)\.work;Unit\.work_12 '
+}
+
+@test "what Cython compiled" {
+	local include python=/usr/bin/python3
+
+	needs_command gcc
+	needs_command cython3
+	include=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+	if [ ! -e "$include/Python.h" ]; then skip 'no headers of Python are installed'; fi
+	cat >cyx.pyx <<-'END'
+		# cython: language_level=3
+		import time
+		cdef double inner(long n):
+		    cdef double s = 0
+		    cdef long i
+		    for i in range(n):
+		        s += i * 0.5
+		    return s
+		class K:
+		    def meth(self, double seconds):
+		        end = time.process_time() + seconds
+		        while time.process_time() < end:
+		            inner(100000)
+	END
+	cython3 cyx.pyx
+	gcc -w -O2 -fPIC -shared -I"$include" cyx.c -o cyx.so
+	run_profile -cpu-only -F 500 -o out.folded "$python" -c 'import cyx; cyx.K().meth(0.3)'
+	expect_status 0
+	expect_line out.folded ';K\.meth \(cyx\.pyx\)'
+	expect_no_line out.folded '__pyx_p[wf]_'
+}

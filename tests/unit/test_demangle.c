@@ -471,6 +471,78 @@ static void test_exponential_decoded_rust(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_demangler, free_demangler)
 
+static void test_d(void **state)
+{
+	static const char *const cases[][2] = {
+		{"_Dmain", "D main"},
+		{"_D2dd__T1STiZQf__T4workVAyaa3_686f74ZQtMFNbNiNfiZm",
+		 "dd.S!(int).S.work!(\"hot\").work"},
+		{"_D2dd4mainFZ9__lambda3FNbNiNfiZm", "dd.main().__lambda3"},
+		{"_D2dd__T5templS_DQp4mainFZ9__lambda3FNbNiNfiZmTiZQBpQq",
+		 "dd.templ!(dd.main().__lambda3(int), int).templ"},
+		/* texts with parentheses; with a quote, parameters stay */
+		{"_D2dd__T1fVAyaa2_2829Z1fFiZv", "dd.f!(\"()\").f"},
+		{"_D2dd__T1fVAyaa4_2829225cZ1fFiZv", "dd.f!(\"()\"\\\").f(int)"},
+		{"_D2dd1fFiZv.cold", "dd.f"},
+		{"_D", "_D"},
+		{"_D2d", "_D2d"},
+		{"_Device_start", "_Device_start"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *name = demangle(demangler, cases[i][0], DEMANGLE_FUNCTION);
+
+		assert_string_equal(name, cases[i][1]);
+		free(name);
+	}
+}
+
+/* Each parameter is two of the one before. What an aborted name holds is lost. */
+static void test_exponential_d(void **state)
+{
+	(void)state;
+	if (getenv("UNDER_VALGRIND"))
+		return;
+	for (unsigned int levels = 1; levels < 60; levels++) {
+		char mangled[512], *end = stpcpy(mangled, "_D1fFB2iiB2QgQi"), *name;
+
+		for (unsigned int i = 0; i < levels; i++)
+			end = stpcpy(end, "B2QiQk");
+		stpcpy(end, "Zv");
+		name = demangle(demangler, mangled, DEMANGLE_SIGNATURE);
+		assert_non_null(name);
+		assert_true(strlen(name) <= DEMANGLE_MAX_OUTPUT);
+		/* after some such names none is tried any more */
+		assert_true(strcmp(name, mangled) == 0 || levels < 16);
+		assert_true(strncmp(name, "f(", 2) == 0 || levels > 8);
+		free(name);
+	}
+}
+
+static void test_deep_d(void **state)
+{
+	char mangled[16000], *name;
+
+	(void)state;
+	for (size_t length = 900; length < sizeof(mangled); length += 15000) {
+		size_t at = (size_t)snprintf(mangled, sizeof(mangled), "_D1fF");
+
+		memset(mangled + at, 'A', length - at);
+		snprintf(mangled + length, sizeof(mangled) - length, "iZv");
+		name = demangle(demangler, mangled, DEMANGLE_FUNCTION);
+		assert_non_null(name);
+		free(name);
+	}
+}
+
+/* For sanitizers: see symbolize/demangle.c. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:xmalloc\nleak:xrealloc\n";
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -491,6 +563,9 @@ int main(void)
 		TEST(test_a_caller_that_blocks_all_signals),
 		TEST(test_other_handlers_run_to_their_end),
 		TEST(test_exponential_decoded_rust),
+		TEST(test_d),
+		TEST(test_deep_d),
+		TEST(test_exponential_d),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
