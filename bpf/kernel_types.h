@@ -151,15 +151,18 @@ struct bpf_iter__task {
 
 struct inode {
 	unsigned short i_mode;
+	unsigned int i_rdev; /* of a device: its major number << 20 | its minor number */
 } BPF_CORE_TYPE;
 
 struct file {
 	struct inode *f_inode;
+	const struct cred *f_cred; /* of the thread that opened it, which it keeps */
 } BPF_CORE_TYPE;
 
 struct fdtable {
-	unsigned int max_fds;
+	unsigned int max_fds; /* a multiple of the bits of a word */
 	struct file **fd;
+	unsigned long *open_fds; /* a bit for each descriptor */
 } BPF_CORE_TYPE;
 
 struct files_struct {
@@ -176,6 +179,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	const struct cred *real_cred; /* what others may do with it goes by */
+	const struct cred *cred; /* what it does goes by: threads share it, a child has its own */
 	struct signal_struct *signal;
 	struct files_struct *files;
 	struct uprobe_task *utask; /* NULL before its first uprobe */

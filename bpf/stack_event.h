@@ -65,6 +65,16 @@ enum stack_event_kind {
 /* CPU_USED: the process ends, with this wait status (wait(2)) in the upper half of the flags. */
 #define STACK_EVENT_ENDS 128u
 #define STACK_EVENT_STATUS_AT 16
+/*
+ * CPU_USED of an end, of a process that the user may look into: its descriptors were looked at.
+ * Some are open of a device that users of the GPU open (gpu_devices); how often the process has
+ * opened it itself, 0 to 3, by the credentials that it ends with. The rest it has inherited, or
+ * opened before it changed its credentials.
+ */
+#define STACK_EVENT_LOOKED 256u
+#define STACK_EVENT_HAS_GPU 512u
+#define STACK_EVENT_OPENED_AT 10
+#define STACK_EVENT_OPENED_MAX 3u
 /* OFF_CPU, in a call that reads or writes: the type of that file, as S_IFMT has it */
 #define STACK_EVENT_FILE_TYPE 0xf000u
 

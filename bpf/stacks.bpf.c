@@ -13,6 +13,7 @@
 #include "ring.bpf.h"
 #include "off_cpu.bpf.h"
 #include "python.bpf.h"
+#include "open_devices.bpf.h"
 #include "sampling_clock.h"
 #include "snapshot.bpf.h"
 #include "stack_event.h"
@@ -570,15 +571,22 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	struct ending end = {.pid = process_of(task)};
 	__u64 self = signal_of(task), used = used_ns(task);
+	struct stack_process *process;
+	__u32 flags = STACK_EVENT_ENDS;
 
 	/* the last thread takes the process with it */
-	if (!end.pid || BPF_CORE_READ(task, signal, live.counter) != 0 || !is_in(&tracked, end.pid))
+	if (!end.pid || BPF_CORE_READ(task, signal, live.counter) != 0)
 		return 0;
+	process = bpf_map_lookup_elem(&tracked, &end.pid);
+	if (!process)
+		return 0;
+	if (viewer.is_known && (viewer.uid == 0 || process->is_open))
+		flags |= open_devices_of(task);
 	if (leader != task) /* it has ended, and is released last */
 		used += BPF_CORE_READ(leader, se.sum_exec_runtime);
 	end.time_ns = bpf_ktime_get_ns();
-	send_used(task, end.pid, end.time_ns,
-		  STACK_EVENT_ENDS | wait_status_of(task) << STACK_EVENT_STATUS_AT, used);
+	send_used(task, end.pid, end.time_ns, flags | wait_status_of(task) << STACK_EVENT_STATUS_AT,
+		  used);
 	if (bpf_map_update_elem(&ending, &self, &end, BPF_ANY))
 		forget(end.pid);
 	return 0;

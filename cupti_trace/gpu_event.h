@@ -589,7 +589,6 @@ enum gpu_notice {
 	GPU_NOTICE_NO_STALLS,        /* detail: CUPTI's error, and what it is about */
 	GPU_NOTICE_COUNTERS,         /* detail: why hardware counters are not read */
 	/* found out by the profiler itself */
-	GPU_NOTICE_NOT_INJECTED,  /* detail: the library that the driver loads instead, or "" */
 	GPU_NOTICE_OTHER_REFUSED, /* detail: the library that asked for CUPTI and was refused */
 	GPU_NOTICES
 };

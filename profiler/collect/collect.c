@@ -852,11 +852,13 @@ static void on_map(struct collect *c, struct process *process, const struct proc
 	int err;
 
 	process->just_began = false;
+	untraced_note_file(&process->libc, name);
 	/* when recording is over, the library says no hello any more */
 	if (!window_is_over(&c->window, event->time_ns)) {
 		process->has_driver |= starts_with(name, "libcuda.so");
 		process->has_injection |= c->library && strcmp(name, c->library) == 0;
 	}
+	process->has_nvml |= starts_with(name, "libnvidia-ml.so");
 	err = symbolizer_map(c->symbolizer, process->space, mapping);
 	c->target_bytes.refused += err == -ENOSPC;
 	collect_note_error(c, err);
@@ -1139,6 +1141,18 @@ void collect_wait_status(struct collect *c, pid_t pid, uint64_t time_ns, int sta
 		return;
 	process->has_status = true;
 	process->wait_status = status;
+}
+
+void collect_open_devices(struct collect *c, pid_t pid, uint64_t time_ns, bool has_device,
+			  uint32_t opened)
+{
+	struct process *process = processes_find_at(&c->processes, pid, time_ns);
+
+	if (!process)
+		return;
+	process->looked_at_end = true;
+	process->has_device = has_device;
+	process->opened = opened;
 }
 
 void collect_read_clocks(struct collect *c, uint64_t now_ns, bool is_last)
@@ -1534,26 +1548,66 @@ void collect_call_end(struct collect *c, const struct stack_event *event, uint64
 
 /* ---- time ---- */
 
+/* Counts a process that used the GPU by its cause, or one that may have. */
+static void count_cause(struct collect *c, const struct process *process, bool has_begun)
+{
+	const struct untraced_use use = {.has_called = has_begun || process->lacks_gpu_time,
+					 .is_exact = process->looked_at_end,
+					 .has_device = process->has_device,
+					 .opened = process->opened,
+					 .has_nvml = process->has_nvml};
+	struct ledger *l = &c->ledger;
+
+	switch (untraced_judge(&use, process->obstacle)) {
+	case UNTRACED_LACKS:
+		l->processes.causes[process->obstacle]++;
+		l->calls.processes += !process->lacks_gpu_time;
+		break;
+	case UNTRACED_MAY_LACK:
+		/* a child's devices are its parent's, as far as is known */
+		l->processes.untraced += process->has_driver;
+		break;
+	case UNTRACED_IS_IDLE:
+		break;
+	}
+}
+
 /* Where GPU work should have been traced, or may have been, and no hello came. */
 static void count_untraced(struct collect *c, const struct process *process)
 {
-	struct ledger_processes *l = &c->ledger.processes;
+	bool has_begun = process->has_injection && !c->nvtx_loads_it;
 
-	if (!c->library || process->has_spoken || process->lacks_gpu_time)
+	if (!c->library || process->has_spoken)
 		return;
-	if (process->has_injection && !c->nvtx_loads_it)
-		l->never_started++;
-	else if (process->has_driver)
-		l->untraced++;
+	if (has_begun && process->obstacle <= UNTRACED_NOT_FOUND)
+		c->ledger.processes.never_started += !process->lacks_gpu_time;
+	else if (has_begun || process->has_driver || process->inherits_driver)
+		count_cause(c, process, has_begun);
+}
+
+static void take_from(uint64_t *count, uint64_t *left)
+{
+	uint64_t taken = *count < *left ? *count : *left;
+
+	*count -= taken;
+	*left -= taken;
 }
 
 /* Some of these did say hello; which ones is not known. */
 static void discount_hidden(struct collect *c)
 {
 	struct ledger_processes *l = &c->ledger.processes;
-	uint64_t *count = c->nvtx_loads_it ? &l->untraced : &l->never_started;
+	uint64_t left = c->hidden_hellos, lacking;
 
-	*count -= *count < c->hidden_hellos ? *count : c->hidden_hellos;
+	if (!c->nvtx_loads_it) {
+		take_from(&l->never_started, &left);
+		return;
+	}
+	take_from(&l->untraced, &left);
+	lacking = left;
+	take_from(&l->causes[UNTRACED_NOT_FOUND], &left);
+	take_from(&l->causes[UNTRACED_NOT_KNOWN], &left);
+	c->ledger.calls.processes -= (uint32_t)(lacking - left);
 }
 
 /* Returns true if results ask for a device by its process and number. */

@@ -273,6 +273,13 @@ void collect_call_end(struct collect *c, const struct stack_event *event, uint64
 /* The process that had this pid then ends with this status, as wait(2) gives it. */
 void collect_wait_status(struct collect *c, pid_t pid, uint64_t time_ns, int status);
 
+/*
+ * Such a process has a device of the GPU open as it ends, or not; `opened`: so many opened by
+ * itself (stack_event.h).
+ */
+void collect_open_devices(struct collect *c, pid_t pid, uint64_t time_ns, bool has_device,
+			  uint32_t opened);
+
 /* ---- CPU time by the kernel's account (cpu_time.h) ---- */
 
 /*

@@ -199,6 +199,9 @@ struct process *processes_fork(struct processes *p, const struct process *parent
 	process->is_ours = parent->is_ours;
 	process->comm = parent->comm;
 	process->is_loaded = parent->is_loaded;
+	process->libc = parent->libc;
+	process->inherits_driver = parent->has_driver || parent->inherits_driver;
+	process->obstacle = parent->obstacle;
 	memcpy(process->renamed, parent->renamed, sizeof(process->renamed));
 	process->python = parent->python;
 	return enter(p, process, time_ns);

@@ -26,6 +26,7 @@
 #include "profiler/collect/renames.h"
 #include "profiler/collect/target_stacks.h"
 #include "profiler/collect/thread_names.h"
+#include "profiler/profile/untraced.h"
 #include "symbolize/python_threads.h"
 
 #define PROCESSES_LINGER_NS 3000000000u
@@ -67,6 +68,14 @@ struct process {
 	bool is_traced;            /* and its GPU work comes through the pipe */
 	/* libraries that it has mapped itself, not inherited: libcuda, our injection library */
 	bool has_driver, has_injection;
+	bool inherits_driver, has_nvml; /* libcuda of its parent; libnvidia-ml, its own */
+	struct untraced_libc libc;
+	/* what was found when it had mapped libcuda, or its parent had (session/obstacles.h) */
+	bool has_obstacle; /* that was looked for */
+	enum untraced_cause obstacle;
+	/* its open devices of the GPU were looked at; at its end, too; how many it had opened */
+	bool looked, looked_at_end, has_device;
+	uint32_t opened;
 
 	/* the profile's sums of its GPU work, and CUPTI's sums at its end */
 	struct work_tally counted, reported;

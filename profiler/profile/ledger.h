@@ -15,6 +15,7 @@
 #include "profiler/profile/api_calls.h"
 #include "profiler/profile/off_cpu_kinds.h"
 #include "profiler/profile/timeline.h"
+#include "profiler/profile/untraced.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/unwind.h"
 
@@ -126,11 +127,13 @@ struct ledger_processes {
 	uint64_t not_followed; /* descendants beyond the limit */
 	uint64_t lost_threads; /* without the stack that created them (--thread-origin) */
 	/*
-	 * Without a hello, and not in ledger_calls.processes. The first loaded our library, as the
-	 * driver does in cuInit. The others loaded the driver alone, and may not have called
-	 * cuInit.
+	 * Without a hello. The first loaded our library, as the driver does in cuInit. The others
+	 * loaded the driver alone, and it is not known whether they used the GPU. Neither is in
+	 * ledger_calls.processes.
 	 */
 	uint64_t never_started, untraced;
+	/* those that used it, by what kept the library out; all in ledger_calls.processes */
+	uint64_t causes[UNTRACED_CAUSES];
 };
 
 /* Work of launches without a stack of their own (--max-overhead): collect/spread.h. */

@@ -583,30 +583,74 @@ static void report_stalls(struct log *log, const struct measure *m, const struct
 			 pick(stalls->cubins_left_out, "is", "are"));
 }
 
+/* Returns what to do, as a sentence without a full stop. */
+static const char *remedy_of(enum untraced_cause cause)
+{
+	static const char *const remedies[UNTRACED_CAUSES] = {
+		[UNTRACED_NOT_KNOWN] =
+			"It ended at once, or belongs to another user: then run profile with sudo",
+		[UNTRACED_NOT_FOUND] = "See docs/troubleshooting.md, and what -v says of it",
+		[UNTRACED_OTHER_LIBC] = "Run it with glibc",
+		[UNTRACED_OLD_LIBC] = "Build profile on that system, or on one as old",
+		[UNTRACED_NO_VARIABLE] =
+			"Pass it on, and all that begin with PROFILE_ or INJECTION_: env -i, sudo, "
+			"service managers and launchers drop them",
+		[UNTRACED_OTHER_LIBRARY] = "Run without that tool (nsys, ncu, compute-sanitizer)",
+		[UNTRACED_OTHER_FILES] = "Set TMPDIR to a folder that it sees, too: bubblewrap, "
+					 "systemd's PrivateTmp "
+					 "and containers have a /tmp of their own",
+		[UNTRACED_OTHER_USER] = "Run profile as that user",
+		[UNTRACED_NO_EXEC] = "Set TMPDIR to a folder on another file system",
+		[UNTRACED_FILTERED] = "Run it without its sandbox",
+		[UNTRACED_NO_PIPE_NAMED] = "Pass on all variables that begin with PROFILE_",
+		[UNTRACED_NO_PIPE] = "Leave the folder of profile's files as it is",
+		[UNTRACED_SECURE] = "Run it as its owner, or without its capabilities",
+		[UNTRACED_PIPE_CLOSED] = "Leave the folder of profile's files as it is",
+	};
+
+	return remedies[cause];
+}
+
 /* Processes that should have been traced, or may have: each with what to do. */
 static void report_untraced(struct log *log, const struct ledger_processes *p)
 {
 	if (p->never_started)
 		log_warn(log,
 			 "tracing never started in %" PRIu64 " process%s that initialized CUDA: %s "
-			 "GPU time is not in the profile. Is PROFILE_PIPE passed on to %s, and may "
-			 "%s open that pipe?",
+			 "GPU time is not in the profile. No cause was found: see "
+			 "docs/troubleshooting.md",
 			 p->never_started, pick(p->never_started, "", "es"),
-			 pick(p->never_started, "its", "their"),
-			 pick(p->never_started, "it", "them"),
-			 pick(p->never_started, "it", "they"));
+			 pick(p->never_started, "its", "their"));
+	for (enum untraced_cause cause = 0; cause < UNTRACED_CAUSES; cause++)
+		if (p->causes[cause])
+			log_warn(log,
+				 "%" PRIu64 " process%s used the GPU and %s not traced: %s. %s",
+				 p->causes[cause], pick(p->causes[cause], "", "es"),
+				 pick(p->causes[cause], "was", "were"), untraced_cause_text(cause),
+				 remedy_of(cause));
 	if (p->untraced)
 		log_warn(log,
-			 "%" PRIu64 " process%s loaded the CUDA driver but %s not traced: was "
-			 "cuInit called, and is CUDA_INJECTION64_PATH passed on to %s?",
+			 "%" PRIu64 " process%s loaded the CUDA driver and %s not traced; whether "
+			 "%s used the GPU is not known: sudo and -v tell more",
 			 p->untraced, pick(p->untraced, "", "es"), pick(p->untraced, "was", "were"),
-			 pick(p->untraced, "it", "them"));
+			 pick(p->untraced, "it", "they"));
+}
+
+/* Processes of `causes`: all of them without GPU time. */
+static uint64_t count_causes(const struct ledger_processes *p)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < UNTRACED_CAUSES; i++)
+		sum = saturated_sum(sum, p->causes[i]);
+	return sum;
 }
 
 /* What a profile without a GPU part is then. */
 static void report_no_gpu(struct log *log, const struct measure *m, const struct ledger *l)
 {
-	if (used_gpu(l) || l->processes.never_started || l->processes.untraced)
+	if (used_gpu(l) || l->processes.never_started || l->processes.untraced ||
+	    count_causes(&l->processes))
 		return;
 	if (m->attached) {
 		if (!m->samples_cpu)
@@ -628,6 +672,8 @@ static void report_calls(struct log *log, const struct measure *m, const struct 
 
 	if (c->processes == 0)
 		return;
+	if (!c->timed && !c->lost && c->processes <= count_causes(&l->processes))
+		return; /* another line tells of them, and that their calls were not timed */
 	if (m->attached && !m->injects)
 		log_line(log, "GPU time is not measured with --no-inject; the wall time of CUDA "
 			      "calls is shown instead");

@@ -9,11 +9,8 @@
 #include "profiler/base/id_map.h"
 #include "profiler/sources/probes.h"
 #include "symbolize/monotonic.h"
-#include "symbolize/proc_file.h"
 #include "symbolize/text.h"
 
-#define INJECTION_ENV "CUDA_INJECTION64_PATH="
-#define ENVIRONMENT_MAX (4u << 20) /* bytes looked through */
 #define CHANGED_MAX 64
 
 struct call_timing {
@@ -21,14 +18,13 @@ struct call_timing {
 	struct collect *collect;
 	struct notices *notices;
 	struct log *log;
-	const char *library;
 	struct probes *calls, *subscribes;
 	struct id_map timed;                          /* pid -> since when, ns */
 	uint32_t changed[CHANGED_MAX], changed_count; /* pids that mapped something: look again */
 };
 
 struct call_timing *call_timing_new(struct bpf_source *bpf, struct collect *collect,
-				    struct notices *notices, struct log *log, const char *library)
+				    struct notices *notices, struct log *log)
 {
 	struct call_timing *t = calloc(1, sizeof(*t));
 	struct bounded_caller *calls = collect_calls(collect);
@@ -39,7 +35,6 @@ struct call_timing *call_timing_new(struct bpf_source *bpf, struct collect *coll
 				  .collect = collect,
 				  .notices = notices,
 				  .log = log,
-				  .library = library,
 				  .calls = probes_new(PROBE_CALL, bpf, calls, log),
 				  .subscribes = probes_new(PROBE_SUBSCRIBE, bpf, calls, log)};
 	if (t->calls && t->subscribes)
@@ -129,57 +124,6 @@ void call_timing_note_traced(struct call_timing *t, struct process *process)
 		probes_scan_process(t->subscribes, process->pid);
 }
 
-/* ---- another tool's library instead of ours ---- */
-
-/*
- * What the driver will load there: a path, "" for nothing, NULL if that is not known. Programs that
- * show a title instead of their arguments also overwrite their environment: unless all of it is
- * "NAME=VALUE", it is not used.
- */
-static char *injection_of(struct call_timing *t, pid_t pid)
-{
-	char *text = NULL, *found = NULL;
-	bool is_sound = true;
-	size_t size, at = 0;
-
-	if (proc_file_read(collect_calls(t->collect), pid, "environ", ENVIRONMENT_MAX, &text,
-			   &size) != 0 ||
-	    size == 0) {
-		free(text); /* it has ended, or is not ours to read, or keeps us waiting */
-		return NULL;
-	}
-	while (at < size && is_sound) {
-		is_sound = strchr(text + at, '=') > text + at;
-		if (!found && starts_with(text + at, INJECTION_ENV))
-			found = strdup(text + at + strlen(INJECTION_ENV));
-		at += strlen(text + at) + 1;
-	}
-	if (is_sound && !found)
-		found = strdup("");
-	if (!is_sound) {
-		free(found);
-		found = NULL;
-	}
-	free(text);
-	return found;
-}
-
-/*
- * The driver is mapped: will it load our library? The environment is that of the process's start;
- * later changes are not visible. If our library says hello after all, its calls are not timed.
- */
-static void judge_injection(struct call_timing *t, const struct process *process)
-{
-	char *found = process->is_traced ? NULL : injection_of(t, process->pid);
-	struct gpu_event_notice notice = {.code = GPU_NOTICE_NOT_INJECTED, .detail = found};
-
-	if (found && strcmp(found, t->library) != 0) {
-		notices_add(t->notices, (uint32_t)process->pid, &notice);
-		start_timing(t, process->pid);
-	}
-	free(found);
-}
-
 /* ---- mappings ---- */
 
 static bool maps_library(const struct process_event *event, const char *name)
@@ -211,8 +155,9 @@ void call_timing_watch(struct call_timing *t, const struct process_event *event,
 		end_timing(t, pid, event->time_ns);
 	if (event->type != PROCESS_MAP)
 		return;
-	if (t->library && maps_library(event, "libcuda.so") && !is_timed(t, pid))
-		judge_injection(t, process);
+	if (maps_library(event, "libcuda.so") && !process->is_traced && !is_timed(t, pid) &&
+	    untraced_is_obstacle(process->obstacle))
+		start_timing(t, pid);
 	if (is_timed(t, pid) || maps_library(event, "libcupti.so"))
 		mark_changed(t, pid);
 }

@@ -17,16 +17,19 @@
 
 struct call_timing;
 
-/* All are borrowed; `library` is the path that the driver should load. NULL: out of memory. */
+/* All are borrowed. NULL: out of memory. */
 struct call_timing *call_timing_new(struct bpf_source *bpf, struct collect *collect,
-				    struct notices *notices, struct log *log, const char *library);
+				    struct notices *notices, struct log *log);
 void call_timing_free(struct call_timing *t);
 
 /* After a process's hello: it cannot be traced; or it is traced. */
 void call_timing_begin(struct call_timing *t, struct process *process);
 void call_timing_note_traced(struct call_timing *t, struct process *process);
 
-/* An event of a process of the tree, after it was taken in. */
+/*
+ * An event of a process of the tree, after it was taken in, and after obstacles_watch: one that
+ * maps the driver and cannot be traced is timed. If our library says hello after all, it is not.
+ */
 void call_timing_watch(struct call_timing *t, const struct process_event *event,
 		       struct process *process);
 

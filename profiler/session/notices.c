@@ -53,20 +53,6 @@ static const char *describe_fallback(const struct notices *n)
 	return texts[n->fallback];
 }
 
-static void add_not_injected(const struct notices *n, uint32_t pid, const char *detail)
-{
-	if (detail[0])
-		log_warn(n->log,
-			 "process %u has another tool's injection library "
-			 "(CUDA_INJECTION64_PATH is %s): %s",
-			 pid, detail, describe_fallback(n));
-	else
-		log_warn(n->log,
-			 "process %u was started without CUDA_INJECTION64_PATH, which names "
-			 "profile's injection library (was its environment replaced?): %s",
-			 pid, describe_fallback(n));
-}
-
 /* Each name once. */
 static void add_new_function(struct notices *n, uint32_t pid, const char *name)
 {
@@ -179,9 +165,6 @@ void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice 
 	case GPU_NOTICE_CUPTI_ERROR:
 		log_warn(n->log, "process %u: CUPTI failed: %s. %s", pid, describe_fallback(n),
 			 detail);
-		break;
-	case GPU_NOTICE_NOT_INJECTED:
-		add_not_injected(n, pid, detail);
 		break;
 	case GPU_NOTICE_OTHER_REFUSED:
 		log_warn(

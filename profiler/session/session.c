@@ -22,6 +22,7 @@
 #include "profiler/session/call_timing.h"
 #include "profiler/session/exec_error.h"
 #include "profiler/session/notices.h"
+#include "profiler/session/obstacles.h"
 #include "profiler/session/payload.h"
 #include "profiler/session/privilege.h"
 #include "profiler/session/target.h"
@@ -95,6 +96,7 @@ struct session {
 	uint64_t driver_probed_ns;       /* the last time that there was a new one */
 	struct probes *probes;           /* of launches; NULL: not asked for */
 	struct call_timing *call_timing; /* NULL: it cannot be */
+	struct obstacles *obstacles;     /* NULL: not looked for, in processes that ran before us */
 	struct recording *recording;     /* NULL: not asked for */
 	char injection_lib[PATH_MAX];    /* absolute path of -injection-lib */
 	int epoll;
@@ -183,6 +185,7 @@ void session_free(struct session *s)
 	attachment_free(s->attachment);
 	probes_free(s->probes);
 	call_timing_free(s->call_timing);
+	obstacles_free(s->obstacles);
 	close_kernel(s);
 	gpu_pipe_free(s->pipe);
 	collect_free(s->collect);
@@ -314,8 +317,7 @@ static int open_probes(struct session *s)
 		s->notices.fallback = FALLBACK_NEEDS_ROOT;
 		return 0;
 	}
-	s->call_timing = call_timing_new(bpf, s->collect, &s->notices, s->log,
-					 s->options->attach ? NULL : library_of(s));
+	s->call_timing = call_timing_new(bpf, s->collect, &s->notices, s->log);
 	if (!s->call_timing)
 		return -ENOMEM;
 	s->notices.fallback = FALLBACK_TIMES_CALLS;
@@ -359,6 +361,22 @@ static int open_pipe(struct session *s)
 	return watch(s, s->payload.pipe, READY_PIPE);
 }
 
+/* What a library that the user names needs is not known. */
+static int open_obstacles(struct session *s)
+{
+	size_t size;
+	const unsigned char *library = payload_library(&size);
+
+	s->obstacles = obstacles_new(
+		s->collect, s->log,
+		&(struct obstacles_options){
+			.library = library_of(s),
+			.pipe = s->payload.pipe_path,
+			.needed_glibc_minor =
+				s->options->injection_lib ? 0 : untraced_glibc_of(library, size)});
+	return s->obstacles ? 0 : -ENOMEM;
+}
+
 static int open_gpu_side(struct session *s)
 {
 	const char *library = s->options->injection_lib;
@@ -376,7 +394,9 @@ static int open_gpu_side(struct session *s)
 		return err;
 	collect_expect_hellos(s->collect, library_of(s),
 			      s->options->measure.nvtx || s->options->measure.ranges);
-	err = open_probes(s);
+	err = open_obstacles(s);
+	if (!err)
+		err = open_probes(s);
 	if (err == -ENOMEM)
 		log_error(s->log, "out of memory");
 	return err;
@@ -835,6 +855,7 @@ static void take_process_event(struct session *s, const struct process_event *ev
 	recording_process_event(s->recording, event);
 	if (event->type == PROCESS_EXEC)
 		s->quick_until_ns = monotonic_ns() + QUICK_NS;
+	obstacles_watch(s->obstacles, event, process);
 	call_timing_watch(s->call_timing, event, process);
 	if (s->attachment)
 		begin_cuda(s, process, event->type == PROCESS_MAP ? &event->mapping : NULL);
@@ -898,6 +919,11 @@ static void take_stack(struct session *s, const struct stack_event *event)
 		if (event->flags & STACK_EVENT_ENDS)
 			collect_wait_status(s->collect, (pid_t)event->pid, event->time_ns,
 					    (int)(event->flags >> STACK_EVENT_STATUS_AT));
+		if (event->flags & STACK_EVENT_LOOKED)
+			collect_open_devices(s->collect, (pid_t)event->pid, event->time_ns,
+					     event->flags & STACK_EVENT_HAS_GPU,
+					     event->flags >> STACK_EVENT_OPENED_AT &
+						     STACK_EVENT_OPENED_MAX);
 		collect_cpu_used(s->collect, (pid_t)event->pid, event->time_ns,
 				 ((const struct stack_value *)event)->value,
 				 event->flags & STACK_EVENT_EXEC);
@@ -1567,6 +1593,8 @@ static void collect_round(struct session *s)
 	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
 	uint64_t begun_ns = monotonic_ns();
 
+	if (!s->is_copy)
+		obstacles_look(s->obstacles, begun_ns);
 	if (bpf)
 		bpf_source_vary_clocks(bpf, begun_ns);
 	else if (!s->command_ended && begun_ns - s->clocks_read_ns >= TICK_MS * 1000000u) {
@@ -1906,6 +1934,7 @@ static void collect_rest(struct session *s)
 	let_watch(s, true);
 	take_arrivals(s); /* of those that ended last */
 	tell_latecomers(s);
+	obstacles_finish(s->obstacles);
 	collect_finish(s->collect, s->ended_ns);
 	take_counters(s);
 }
@@ -1931,6 +1960,7 @@ void session_complete_copy(struct session *s, uint64_t until_ns)
 	if (s->options->measure.last_ns && !window_is_over(&s->window, until_ns))
 		end_window_of_copy(s, until_ns);
 	collect_read_clocks(s->collect, s->ended_ns, true);
+	obstacles_finish(s->obstacles);
 	collect_finish(s->collect, s->ended_ns);
 	take_counters(s);
 }

@@ -17,6 +17,7 @@
 #include "bpf/stacks.skel.h"
 #include "profiler/base/capability_advice.h"
 #include "profiler/base/cuda_functions.h"
+#include "profiler/base/gpu_devices.h"
 #include "profiler/base/measure.h"
 #include "profiler/sources/event_ring.h"
 #include "symbolize/array.h"
@@ -285,6 +286,7 @@ static int load(struct bpf_source *s)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
 	struct stacks *bpf = stacks__open();
+	struct gpu_devices devices;
 	int err;
 
 	if (!bpf)
@@ -299,6 +301,8 @@ static int load(struct bpf_source *s)
 	bpf->rodata->keeps_times = s->options.times;
 	bpf->bss->follows_new_threads = bpf->bss->times_have_begun = !s->options.running;
 	bpf->rodata->keeps_moments = s->options.moments;
+	devices = gpu_devices_read();
+	memcpy((void *)bpf->rodata->gpu_devices, devices.ids, sizeof(devices.ids));
 	bpf->rodata->takes_kernel_waits = s->options.kernel_waits;
 	choose_map_flags(bpf);
 	choose_programs(s, bpf);

@@ -10,6 +10,7 @@
 #include "cuda_driver_subset.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,15 @@ static void load_injection_library(void)
 		initialize();
 }
 
+/* Like the driver, keeps it open to the end, and not in other programs. */
+static void open_device(void)
+{
+	const char *path = getenv("FAKE_CUDA_DEVICE");
+
+	if (path && *path && open(path, O_RDWR | O_CLOEXEC) < 0)
+		abort(); /* a test's mistake */
+}
+
 FAKE_CUDA_EXPORT int cuInit(unsigned int flags)
 {
 	int err = 0;
@@ -123,6 +133,7 @@ FAKE_CUDA_EXPORT int cuInit(unsigned int flags)
 		} else {
 			pthread_atfork(NULL, NULL, after_fork_in_child);
 			__atomic_store_n(&init_state, INIT_STARTING, __ATOMIC_RELEASE);
+			open_device();
 			load_injection_library();
 			__atomic_store_n(&init_state, INIT_DONE, __ATOMIC_RELEASE);
 			driver_notify_resource(FAKE_RESOURCE_CU_INIT_FINISHED, NULL, NULL, NULL);

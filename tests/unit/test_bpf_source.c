@@ -321,7 +321,8 @@ static void processes_are_followed_to_their_end(void **state)
 		}
 		if (e->kind == STACK_EVENT_CPU_USED) {
 			/* as its last thread began to end; and when all was released */
-			assert_int_equal(e->flags, reports ? 0 : STACK_EVENT_ENDS);
+			assert_int_equal(e->flags,
+					 reports ? 0 : STACK_EVENT_ENDS | STACK_EVENT_LOOKED);
 			used = ((const struct stack_value *)e)->value;
 			reports++;
 			continue;
@@ -359,7 +360,7 @@ static void execs_are_reported(void **state)
 	assert_int_equal(used->event.flags, STACK_EVENT_EXEC);
 	before = used->value;
 	used = (const struct stack_value *)await(s, STACK_EVENT_CPU_USED, child.pid);
-	assert_int_equal(used->event.flags, STACK_EVENT_ENDS);
+	assert_int_equal(used->event.flags, STACK_EVENT_ENDS | STACK_EVENT_LOOKED);
 	assert_true(used->value >= before);
 	used = (const struct stack_value *)await(s, STACK_EVENT_CPU_USED, child.pid);
 	assert_true(used->value >= before);

@@ -8,7 +8,6 @@
 #include "profiler/session/call_timing.h"
 #include "symbolize/monotonic.h"
 
-#define OURS "/ours/libprofile_cupti.so"
 #define MULTIPLE_SUBSCRIBERS 39 /* CUPTI's "no" */
 
 /* ---- functions that are found in this program, as in one that has CUDA's runtime in it ---- */
@@ -53,7 +52,7 @@ static int begin(void **state)
 		print_error("%s\n", error);
 		return -1;
 	}
-	b->timing = call_timing_new(b->source, b->collect, &b->notices, &b->log, OURS);
+	b->timing = call_timing_new(b->source, b->collect, &b->notices, &b->log);
 	b->process = collect_find_process(b->collect, getpid());
 	snprintf(b->folder, sizeof(b->folder), "/tmp/profile_unit.XXXXXX");
 	return b->timing && b->process && mkdtemp(b->folder) ? 0 : -1;
@@ -244,80 +243,31 @@ static void libraries_that_are_loaded_later(void **state)
 	dlclose(library);
 }
 
-/* ---- another tool in our place ---- */
+/* ---- what cannot be traced ---- */
 
-/* A process that was started with this environment. */
-static pid_t spawn(const char *const *environment)
-{
-	int ends[2];
-	char byte;
-	pid_t pid;
-
-	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		execle("/bin/sleep", "sleep", "1000", NULL, environment);
-		_exit(1);
-	}
-	close(ends[1]);
-	assert_int_equal(read(ends[0], &byte, 1), 0); /* it has been executed */
-	close(ends[0]);
-	return pid;
-}
-
-static void end_child(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
-static void the_injected_library(void **state)
+static void a_process_that_cannot_be_traced_is_timed(void **state)
 {
 	static const struct {
-		const char *environment[3];
-		const char *said; /* NULL: ours */
-	} cases[] = {
-		{{"A=1", "CUDA_INJECTION64_PATH=" OURS}, NULL},
-		{{"A=1", "CUDA_INJECTION64_PATH=/other.so"}, "/other.so"},
-		{{"CUDA_INJECTION64_PATH=" OURS "2"}, OURS "2"},
-		{{"A=1", "B=CUDA_INJECTION64_PATH=" OURS}, "process"},
-		/* an overwritten environment says nothing */
-		{{"worker: idle", "A=1"}, NULL},
-	};
+		enum untraced_cause obstacle;
+		bool is_traced, is_timed;
+	} cases[] = {{UNTRACED_NOT_KNOWN, false, false},
+		     {UNTRACED_NOT_FOUND, false, false},
+		     {UNTRACED_FILTERED, false, false},
+		     {UNTRACED_NO_VARIABLE, true, false},
+		     {UNTRACED_NO_VARIABLE, false, true}};
 	struct bench *b = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		pid_t pid = spawn(cases[i].environment);
-		const char *said;
-
-		memset(b->notices.seen, 0, sizeof(b->notices.seen));
-		assert_string_equal(map(b, pid, "/lib/libcudart.so"), "");
-		said = map(b, pid, "/lib/libcuda.so.1");
-		assert_int_equal(b->notices.seen[GPU_NOTICE_NOT_INJECTED], !!cases[i].said);
-		if (cases[i].said)
-			assert_non_null(strstr(said, cases[i].said));
-		else
-			assert_string_equal(said, "");
-		/* once a program */
-		map(b, pid, "/lib/libcuda.so.1");
-		assert_int_equal(b->notices.seen[GPU_NOTICE_NOT_INJECTED], !!cases[i].said);
-		happen(b, PROCESS_EXEC, pid, monotonic_ns());
-		map(b, pid, "/lib/libcuda.so.1");
-		assert_int_equal(b->notices.seen[GPU_NOTICE_NOT_INJECTED], 2 * !!cases[i].said);
-		end_child(pid);
+		b->process->obstacle = cases[i].obstacle;
+		b->process->is_traced = cases[i].is_traced;
+		map(b, getpid(), "/lib/libcudart.so");
+		expect_timed(b, false);
+		map(b, getpid(), "/lib/libcuda.so.1");
+		expect_timed(b, cases[i].is_timed);
 	}
-}
-
-static void processes_that_need_no_look(void **state)
-{
-	struct bench *b = *state;
-	pid_t pid = spawn((const char *const[]){"A=1", NULL});
-
-	end_child(pid);
-	assert_string_equal(map(b, pid, "/lib/libcuda.so.1"), "");
-	b->process->is_traced = true;
-	assert_string_equal(map(b, getpid(), "/lib/libcuda.so.1"), "");
+	/* it has said hello after all */
+	call_timing_note_traced(b->timing, b->process);
+	expect_timed(b, false);
 }
 
 /* ---- others that want CUPTI ---- */
@@ -390,8 +340,7 @@ int main(void)
 		TEST(a_call_is_of_the_program_that_made_it),
 		TEST(a_process_that_is_not_followed),
 		TEST(libraries_that_are_loaded_later),
-		TEST(the_injected_library),
-		TEST(processes_that_need_no_look),
+		TEST(a_process_that_cannot_be_traced_is_timed),
 		TEST(refused_clients_are_named),
 		TEST(cupti_that_is_loaded_later),
 	};

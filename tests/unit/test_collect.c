@@ -515,6 +515,61 @@ static void a_process_without_a_hello_is_counted(void **state)
 	expect_untraced(c, 2, 1);
 }
 
+/* Processes that the kernel looked at when they ended, and what was in the way there. */
+static void what_used_the_gpu_is_counted_by_its_cause(void **state)
+{
+	struct collect *c = new_traced_tree(false);
+	const struct ledger *l = collect_ledger(c);
+	struct process *process;
+
+	(void)state;
+	for (pid_t pid = 71; pid < 78; pid++) {
+		happens(c, PROCESS_FORK, pid);
+		map_driver(c, pid);
+		collect_find_process(c, pid)->obstacle = UNTRACED_OTHER_FILES;
+		collect_open_devices(c, pid, 5, pid > 71, pid > 72 ? 1 : 0);
+	}
+	collect_open_devices(c, 99, 5, true, 1); /* a process that is not known */
+	/* 71 opened none, 72 inherited one, 73 and 74 opened one */
+	collect_find_process(c, 74)->obstacle = UNTRACED_NOT_FOUND;
+	process = collect_find_process(c, 75); /* its library was loaded: tracing never started */
+	process->has_injection = true;
+	process = collect_find_process(c, 76); /* its calls were timed */
+	process->lacks_gpu_time = true;
+	collect_ledger(c)->calls.processes++;
+	process = collect_find_process(c, 77); /* it watches the GPU */
+	process->has_nvml = true;
+	collect_finish(c, 10);
+	assert_int_equal(l->processes.untraced, 2);
+	assert_int_equal(l->processes.never_started, 0);
+	assert_int_equal(l->processes.causes[UNTRACED_OTHER_FILES], 3);
+	assert_int_equal(l->processes.causes[UNTRACED_NOT_FOUND], 1);
+	assert_int_equal(l->calls.processes, 4);
+	collect_free(c);
+}
+
+/* Its parent mapped the driver, and never used it. */
+static void a_child_that_uses_its_parents_driver(void **state)
+{
+	struct collect *c = new_traced_tree(false);
+	const struct ledger *l = collect_ledger(c);
+
+	(void)state;
+	map_driver(c, PID);
+	collect_find_process(c, PID)->obstacle = UNTRACED_NO_VARIABLE;
+	for (pid_t pid = 71; pid < 74; pid++)
+		happens(c, PROCESS_FORK, pid);
+	collect_open_devices(c, 71, 5, true, 1);
+	collect_open_devices(c, 72, 5, true, 0);
+	collect_open_devices(c, 73, 5, false, 0);
+	collect_open_devices(c, PID, 6, false, 0);
+	collect_finish(c, 10);
+	assert_int_equal(l->processes.untraced, 0);
+	assert_int_equal(l->processes.causes[UNTRACED_NO_VARIABLE], 1);
+	assert_int_equal(l->calls.processes, 1);
+	collect_free(c);
+}
+
 static void it_is_counted_when_it_is_settled(void **state)
 {
 	struct collect *c = new_traced_tree(false);
@@ -1733,6 +1788,8 @@ int main(void)
 		TEST(a_process_is_found_in_its_namespace),
 		TEST(a_hidden_process_is_named_by_its_hello),
 		TEST(a_process_without_a_hello_is_counted),
+		TEST(what_used_the_gpu_is_counted_by_its_cause),
+		TEST(a_child_that_uses_its_parents_driver),
 		TEST(it_is_counted_when_it_is_settled),
 		TEST(what_a_parent_or_another_program_mapped_is_not_its_own),
 		TEST(with_nvtx_the_library_alone_shows_nothing),

@@ -248,25 +248,52 @@ static void a_program_without_a_gpu_has_no_lines_of_zeros(void **state)
 }
 
 /* Alone, and beside others that were. */
+/* Its own, with what to do; and what all of them have in common is not said twice. */
+static void each_cause_has_a_line(struct bench *b)
+{
+	char line[128];
+
+	for (enum untraced_cause cause = 0; cause < UNTRACED_CAUSES; cause++) {
+		const char *text, *at;
+
+		b->ledger.processes.causes[cause] = 3;
+		b->ledger.calls.processes = 3;
+		text = report(b);
+		snprintf(line, sizeof(line),
+			 "profile: 3 processes used the GPU and were not traced: %s. ",
+			 untraced_cause_text(cause));
+		at = strstr(text, line);
+		assert_non_null(at);
+		assert_true(strlen(at) > strlen(line) + 10);
+		assert_null(strstr(text, "CUDA calls:"));
+		b->ledger.calls.timed = 1;
+		assert_non_null(strstr(report(b), "CUDA calls: 1 in 3 processes"));
+		b->ledger.calls.timed = 0;
+		b->ledger.calls.processes = 0;
+		b->ledger.processes.causes[cause] = 0;
+	}
+}
+
 static void processes_that_were_not_traced(void **state)
 {
 	struct bench *b = *state;
 	static const struct count_case cases[] = {
 		{COUNT(processes.never_started),
 		 "profile: tracing never started in 1 process that initialized CUDA: its GPU time "
-		 "is "
-		 "not in the profile. Is PROFILE_PIPE passed on to it, and may it open that "
-		 "pipe?\n",
+		 "is not in the profile. No cause was found: see docs/troubleshooting.md\n",
 		 "profile: tracing never started in 2 processes that initialized CUDA: their GPU "
 		 "time "
-		 "is not in the profile. Is PROFILE_PIPE passed on to them, and may they open that "
-		 "pipe?\n"},
+		 "is not in the profile. No cause was found: see docs/troubleshooting.md\n"},
 		{COUNT(processes.untraced),
-		 "profile: 1 process loaded the CUDA driver but was not traced: was cuInit called, "
-		 "and is CUDA_INJECTION64_PATH passed on to it?\n",
-		 "profile: 2 processes loaded the CUDA driver but were not traced: was cuInit "
-		 "called, "
-		 "and is CUDA_INJECTION64_PATH passed on to them?\n"},
+		 "profile: 1 process loaded the CUDA driver and was not traced; whether it used "
+		 "the GPU is not known: sudo and -v tell more\n",
+		 "profile: 2 processes loaded the CUDA driver and were not traced; whether they "
+		 "used the GPU is not known: sudo and -v tell more\n"},
+		{COUNT(processes.causes[UNTRACED_OTHER_LIBC]),
+		 "profile: 1 process used the GPU and was not traced: another C library than "
+		 "glibc. Run it with glibc\n",
+		 "profile: 2 processes used the GPU and were not traced: another C library than "
+		 "glibc. Run it with glibc\n"},
 	};
 
 	CHECK_COUNTS(b, NOTHING, cases);
@@ -276,6 +303,7 @@ static void processes_that_were_not_traced(void **state)
 		expect_line(b, "Samples: 0 CPU\n", cases[i].one);
 		set(b, &cases[i], 0);
 	}
+	each_cause_has_a_line(b);
 	b->measure.traces_gpu = false;
 	b->ledger.processes.never_started = b->ledger.processes.untraced = 1;
 	assert_string_equal(report(b), "Samples: 0 CPU\n");

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* What is read of real processes. */
+#include "unit.h"
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include "profiler/session/obstacles.h"
+
+struct bench {
+	struct log log;
+	struct collect *collect;
+	struct obstacles *obstacles;
+	struct capture captured;
+	char folder[64], library[96], pipe[96];
+};
+
+static int begin(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+	FILE *file;
+
+	if (!b)
+		return -1;
+	*state = b;
+	b->log.level = LOG_VERBOSE;
+	snprintf(b->folder, sizeof(b->folder), "/tmp/profile_unit.XXXXXX");
+	if (!mkdtemp(b->folder))
+		return -1;
+	snprintf(b->library, sizeof(b->library), "%s/ours.so", b->folder);
+	snprintf(b->pipe, sizeof(b->pipe), "%s/pipe", b->folder);
+	file = fopen(b->library, "w");
+	if (!file || fclose(file) != 0 || mkfifo(b->pipe, 0600) != 0)
+		return -1;
+	b->collect = collect_new(&(struct collect_options){.sample_ns = 1});
+	b->obstacles = obstacles_new(b->collect, &b->log,
+				     &(struct obstacles_options){.library = b->library,
+								 .pipe = b->pipe,
+								 .needed_glibc_minor = 34});
+	return b->collect && b->obstacles ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	struct bench *b = *state;
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s", b->folder);
+	obstacles_free(b->obstacles);
+	collect_free(b->collect);
+	free(b);
+	return system(command);
+}
+
+/* A process with this environment, once it has been executed; `prepare` runs in it before. */
+static pid_t spawn(char *const *environment, void (*prepare)(void))
+{
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also where a test fails */
+		if (prepare)
+			prepare();
+		execle("/bin/sleep", "sleep", "1000", NULL, environment);
+		_exit(1);
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 0);
+	close(ends[0]);
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Of a process that maps this file: what is in the way. */
+static struct process *map(struct bench *b, pid_t pid, const char *path)
+{
+	const struct process_event event = {
+		.type = PROCESS_MAP, .pid = pid, .tid = pid, .mapping = {.path = path}};
+	struct process *process = collect_find_process(b->collect, pid);
+
+	assert_non_null(process);
+	process->is_guessed = false;
+	assert_non_null(collect_process_event(b->collect, &event));
+	capture_begin(&b->captured);
+	obstacles_watch(b->obstacles, &event, process);
+	capture_end(&b->captured);
+	return process;
+}
+
+static void expect_cause(struct bench *b, char *const *environment, void (*prepare)(void),
+			 enum untraced_cause cause)
+{
+	pid_t pid = spawn(environment, prepare);
+	struct process *process = map(b, pid, "/lib/libcudart.so");
+
+	assert_false(process->has_obstacle);
+	process = map(b, pid, "/lib/libcuda.so.1");
+	assert_true(process->has_obstacle);
+	assert_string_equal(untraced_cause_text(process->obstacle), untraced_cause_text(cause));
+	assert_true(cause == UNTRACED_NOT_FOUND ||
+		    strstr(b->captured.text, untraced_cause_text(cause)));
+	assert_int_equal(process->opened, 0);
+	end_child(pid);
+}
+
+static void what_the_environment_says(void **state)
+{
+	struct bench *b = *state;
+	char ours[128], pipe[128], longer[144], hidden[144];
+
+	snprintf(ours, sizeof(ours), "CUDA_INJECTION64_PATH=%s", b->library);
+	snprintf(pipe, sizeof(pipe), "PROFILE_PIPE=%s", b->pipe);
+	snprintf(longer, sizeof(longer), "%s2", ours);
+	snprintf(hidden, sizeof(hidden), "B=%s", ours);
+	expect_cause(b, (char *[]){"A=1", ours, pipe, NULL}, NULL, UNTRACED_NOT_FOUND);
+	expect_cause(b, (char *[]){"A=1", pipe, NULL}, NULL, UNTRACED_NO_VARIABLE);
+	expect_cause(b, (char *[]){"CUDA_INJECTION64_PATH=", pipe, NULL}, NULL,
+		     UNTRACED_NO_VARIABLE);
+	expect_cause(b, (char *[]){hidden, pipe, NULL}, NULL, UNTRACED_NO_VARIABLE);
+	expect_cause(b, (char *[]){pipe, "CUDA_INJECTION64_PATH=/tool.so", NULL}, NULL,
+		     UNTRACED_OTHER_LIBRARY);
+	assert_non_null(strstr(b->captured.text, "CUDA_INJECTION64_PATH=/tool.so"));
+	expect_cause(b, (char *[]){longer, pipe, NULL}, NULL, UNTRACED_OTHER_LIBRARY);
+	expect_cause(b, (char *[]){ours, NULL}, NULL, UNTRACED_NO_PIPE_NAMED);
+	/* what a program wrote over its environment says nothing */
+	expect_cause(b, (char *[]){"worker: idle", ours, pipe, NULL}, NULL, UNTRACED_NOT_KNOWN);
+}
+
+static void what_its_files_say(void **state)
+{
+	struct bench *b = *state;
+	char ours[128], pipe[128], kept[128];
+	char *const environment[] = {ours, pipe, NULL};
+
+	snprintf(ours, sizeof(ours), "CUDA_INJECTION64_PATH=%s", b->library);
+	snprintf(pipe, sizeof(pipe), "PROFILE_PIPE=%s", b->pipe);
+	assert_int_equal(unlink(b->pipe), 0);
+	expect_cause(b, environment, NULL, UNTRACED_NO_PIPE);
+	assert_int_equal(mkfifo(b->pipe, 0600), 0);          /* another one */
+	snprintf(kept, sizeof(kept), "%s.kept", b->library); /* or its number comes again */
+	assert_int_equal(rename(b->library, kept), 0);
+	expect_cause(b, environment, NULL, UNTRACED_OTHER_FILES);
+	assert_int_equal(mkdir(b->library, 0700), 0);
+	expect_cause(b, environment, NULL, UNTRACED_OTHER_FILES);
+	assert_int_equal(rmdir(b->library), 0);
+}
+
+static void filter_calls(void)
+{
+	struct sock_filter allows[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	const struct sock_fprog program = {1, allows};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
+		_exit(1);
+}
+
+static void a_filter_that_the_profiler_has_not(void **state)
+{
+	struct bench *b = *state;
+	char ours[128], pipe[128];
+
+	snprintf(ours, sizeof(ours), "CUDA_INJECTION64_PATH=%s", b->library);
+	snprintf(pipe, sizeof(pipe), "PROFILE_PIPE=%s", b->pipe);
+	expect_cause(b, (char *[]){ours, pipe, NULL}, filter_calls, UNTRACED_FILTERED);
+}
+
+/* Its look is once a program; it is not looked at again when it has ended. */
+static void a_process_that_has_ended(void **state)
+{
+	struct bench *b = *state;
+	pid_t pid = spawn((char *[]){"A=1", NULL}, NULL);
+	struct process *process = map(b, pid, "/lib/libcuda.so.1");
+
+	assert_int_equal(process->obstacle, UNTRACED_NO_VARIABLE);
+	process->obstacle = UNTRACED_NOT_FOUND;
+	map(b, pid, "/lib/libcuda.so.1");
+	assert_int_equal(process->obstacle, UNTRACED_NOT_FOUND);
+	obstacles_look(b->obstacles, 1);        /* from then on */
+	obstacles_look(b->obstacles, 50000000); /* not yet */
+	assert_int_equal(process->obstacle, UNTRACED_NOT_FOUND);
+	obstacles_look(b->obstacles, 100000001);
+	assert_int_equal(process->obstacle, UNTRACED_NO_VARIABLE);
+	process->obstacle = UNTRACED_NOT_FOUND;
+	obstacles_finish(b->obstacles);
+	assert_int_equal(process->obstacle, UNTRACED_NO_VARIABLE);
+	end_child(pid);
+	process->obstacle = UNTRACED_NOT_FOUND;
+	process->has_spoken = true;
+	obstacles_finish(b->obstacles);
+	assert_int_equal(process->obstacle, UNTRACED_NOT_FOUND);
+}
+
+static void a_process_that_is_gone(void **state)
+{
+	struct bench *b = *state;
+	pid_t pid = spawn((char *[]){"A=1", NULL}, NULL);
+
+	end_child(pid);
+	assert_int_equal(map(b, pid, "/lib/libcuda.so.1")->obstacle, UNTRACED_NOT_KNOWN);
+}
+
+static void nothing_is_looked_for(void **state)
+{
+	struct bench *b = *state;
+	const struct process_event event = {.type = PROCESS_MAP,
+					    .mapping = {.path = "/lib/libcuda.so.1"}};
+
+	obstacles_watch(NULL, &event, collect_find_process(b->collect, getpid()));
+	obstacles_look(NULL, 1);
+	obstacles_finish(NULL);
+	obstacles_free(NULL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_the_environment_says),
+		TEST(what_its_files_say),
+		TEST(a_filter_that_the_profiler_has_not),
+		TEST(a_process_that_has_ended),
+		TEST(a_process_that_is_gone),
+		TEST(nothing_is_looked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
