@@ -1152,7 +1152,8 @@ void collect_open_devices(struct collect *c, pid_t pid, uint64_t time_ns, bool h
 		return;
 	process->looked_at_end = true;
 	process->has_device = has_device;
-	process->opened = opened;
+	if (opened > process->opened) /* it may have closed what a look has seen */
+		process->opened = opened;
 }
 
 void collect_read_clocks(struct collect *c, uint64_t now_ns, bool is_last)

@@ -200,6 +200,7 @@ struct process *processes_fork(struct processes *p, const struct process *parent
 	process->comm = parent->comm;
 	process->is_loaded = parent->is_loaded;
 	process->libc = parent->libc;
+	process->inherits_nvml = parent->has_nvml || parent->inherits_nvml;
 	process->inherits_driver = parent->has_driver || parent->inherits_driver;
 	process->obstacle = parent->obstacle;
 	memcpy(process->renamed, parent->renamed, sizeof(process->renamed));

@@ -68,14 +68,15 @@ struct process {
 	bool is_traced;            /* and its GPU work comes through the pipe */
 	/* libraries that it has mapped itself, not inherited: libcuda, our injection library */
 	bool has_driver, has_injection;
-	bool inherits_driver, has_nvml; /* libcuda of its parent; libnvidia-ml, its own */
+	bool has_nvml;                       /* libnvidia-ml, likewise */
+	bool inherits_driver, inherits_nvml; /* its parent had mapped them */
 	struct untraced_libc libc;
 	/* what was found when it had mapped libcuda, or its parent had (session/obstacles.h) */
 	bool has_obstacle; /* that was looked for */
 	enum untraced_cause obstacle;
-	/* its open devices of the GPU were looked at; at its end, too; how many it had opened */
-	bool looked, looked_at_end, has_device;
+	/* how many devices of the GPU it was seen to have opened; what it had when it ended */
 	uint32_t opened;
+	bool looked_at_end, has_device;
 
 	/* the profile's sums of its GPU work, and CUPTI's sums at its end */
 	struct work_tally counted, reported;

@@ -24,6 +24,7 @@
 #define AUXV_BYTES 65536
 #define STATUS_BYTES 65536
 #define FIRST_LOOK_NS 100000000u
+#define TELL_NS 3000000000u /* the last pause; then it has run twice as long */
 #define LONGEST_NS 60000000000u
 #define DESCRIPTORS_MAX 65536u
 
@@ -44,6 +45,7 @@ struct obstacles {
 	uint32_t filters; /* of system calls, in this process */
 	struct silent *silent;
 	uint32_t count, capacity;
+	bool has_told[UNTRACED_CAUSES];
 };
 
 /* ---- files ---- */
@@ -58,7 +60,6 @@ struct look {
 	/* results */
 	bool knows_files, sees_library, is_noexec, sees_pipe;
 	mode_t pipe_mode;
-	bool knows_devices;
 	uint32_t opened;
 };
 
@@ -113,7 +114,6 @@ static void look_for_devices(struct look *look)
 	const struct dirent *entry;
 	uint32_t seen = 0;
 
-	look->knows_devices = folder != NULL;
 	while (folder && seen++ < DESCRIPTORS_MAX && (entry = readdir(folder)))
 		look->opened += entry->d_name[0] != '.' &&
 				is_gpu_device(look, dirfd(folder), entry->d_name);
@@ -291,11 +291,14 @@ void obstacles_free(struct obstacles *o)
 	free(o);
 }
 
+/* What it has inherited does not count. */
 static void note_look(struct process *process, const struct look *look)
 {
-	process->looked |= look->knows_devices;
-	if (look->opened > process->opened)
-		process->opened = look->opened;
+	uint32_t opened =
+		look->opened > process->inherits_nvml ? look->opened - process->inherits_nvml : 0;
+
+	if (opened > process->opened)
+		process->opened = opened;
 }
 
 static void find_obstacle(struct obstacles *o, struct process *process)
@@ -377,6 +380,18 @@ static void look_again(struct obstacles *o, struct process *process)
 	free(look);
 }
 
+/* In a long run, before its end: of the first process with each cause. */
+static void tell(struct obstacles *o, const struct process *process)
+{
+	bool uses = process->lacks_gpu_time || process->opened > process->has_nvml;
+
+	if (!uses || o->has_told[process->obstacle])
+		return;
+	o->has_told[process->obstacle] = true;
+	log_warn(o->log, "process %d (%s) uses the GPU and is not traced: %s", (int)process->pid,
+		 process->comm ? process->comm : "?", untraced_cause_text(process->obstacle));
+}
+
 void obstacles_look(struct obstacles *o, uint64_t now_ns)
 {
 	uint32_t kept = 0;
@@ -389,6 +404,8 @@ void obstacles_look(struct obstacles *o, uint64_t now_ns)
 			continue;
 		if (silent.due_ns && silent.due_ns <= now_ns) {
 			look_again(o, process);
+			if (silent.pause_ns >= TELL_NS)
+				tell(o, process);
 			if (silent.pause_ns < LONGEST_NS)
 				silent.pause_ns *= 2;
 		}

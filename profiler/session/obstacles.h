@@ -36,7 +36,7 @@ void obstacles_watch(struct obstacles *o, const struct process_event *event,
 
 /*
  * To be called often: looks again at a process after 0.1 s, then each time after twice as long, to
- * a minute.
+ * a minute. Warns of one that uses the GPU when it has run for some seconds so.
  */
 void obstacles_look(struct obstacles *o, uint64_t now_ns);
 

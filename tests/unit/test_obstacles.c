@@ -202,6 +202,43 @@ static void a_process_that_has_ended(void **state)
 	assert_int_equal(process->obstacle, UNTRACED_NOT_FOUND);
 }
 
+/* In a long run the user learns of it before the end, once a cause. */
+static void a_process_that_uses_the_gpu_for_long(void **state)
+{
+	struct bench *b = *state;
+	pid_t pids[2];
+	uint64_t now_ns = 1;
+	uint32_t told = 0;
+
+	b->log.level = LOG_NORMAL;
+	for (int i = 0; i < 2; i++) {
+		pids[i] = spawn((char *[]){"A=1", NULL}, NULL);
+		map(b, pids[i], "/lib/libcuda.so.1")->opened = (uint32_t)i;
+	}
+	for (; now_ns < 20000000000u; now_ns += 100000000u) {
+		const char *text;
+
+		capture_begin(&b->captured);
+		obstacles_look(b->obstacles, now_ns);
+		text = capture_end(&b->captured);
+		if (text[0]) {
+			char expected[128];
+
+			snprintf(expected, sizeof(expected),
+				 "profile: process %d (?) uses the GPU and is not traced: no "
+				 "CUDA_INJECTION64_PATH in the environment\n",
+				 (int)pids[1]);
+			assert_string_equal(text, expected);
+			assert_true(now_ns > 3000000000u);
+			told++;
+			collect_find_process(b->collect, pids[0])->lacks_gpu_time = true;
+		}
+	}
+	assert_int_equal(told, 1);
+	end_child(pids[0]);
+	end_child(pids[1]);
+}
+
 static void a_process_that_is_gone(void **state)
 {
 	struct bench *b = *state;
@@ -232,6 +269,7 @@ int main(void)
 		TEST(what_its_files_say),
 		TEST(a_filter_that_the_profiler_has_not),
 		TEST(a_process_that_has_ended),
+		TEST(a_process_that_uses_the_gpu_for_long),
 		TEST(a_process_that_is_gone),
 		TEST(nothing_is_looked_for),
 	};
