@@ -45,6 +45,7 @@ static __always_inline void look_at_file(struct descriptor_walk *w, struct file 
 	w->opened += (__u64)BPF_CORE_READ(file, f_cred) == w->cred;
 }
 
+/* Looks at the next descriptor of a word. */
 __noinline int look_at_descriptor(struct descriptor_walk *w)
 {
 	struct file *file = 0;
@@ -58,6 +59,7 @@ __noinline int look_at_descriptor(struct descriptor_walk *w)
 	return w->open != 0;
 }
 
+/* Looks at the next 64 descriptors. */
 __noinline int look_at_word(struct descriptor_walk *w)
 {
 	if (!w || !w->left || w->opened >= STACK_EVENT_OPENED_MAX ||
@@ -72,6 +74,7 @@ __noinline int look_at_word(struct descriptor_walk *w)
 	return 1;
 }
 
+/* Looks at the next DESCRIPTOR_WORDS words. */
 __noinline int look_at_block(struct descriptor_walk *w)
 {
 	int i = 0;

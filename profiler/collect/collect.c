@@ -1586,6 +1586,7 @@ static void count_untraced(struct collect *c, const struct process *process)
 		count_cause(c, process, has_begun);
 }
 
+/* Moves as much as there is of `*left` out of `*count`. */
 static void take_from(uint64_t *count, uint64_t *left)
 {
 	uint64_t taken = *count < *left ? *count : *left;

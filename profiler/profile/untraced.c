@@ -50,7 +50,7 @@ void untraced_note_file(struct untraced_libc *libc, const char *name)
 		libc->glibc_minor = minor_of(name + strlen(GLIBC_FILE));
 }
 
-/* Names of versions are texts in the library. */
+/* Finds the names of versions, which are texts in the library. */
 uint32_t untraced_glibc_of(const void *library, uint64_t size)
 {
 	const char *at = library, *end = at + size;
@@ -100,7 +100,7 @@ enum untraced_cause untraced_find_cause(const struct untraced_signs *s)
 	return s->knows_variable && s->knows_files ? UNTRACED_NOT_FOUND : UNTRACED_NOT_KNOWN;
 }
 
-/* NVML accounts for one that is open. */
+/* Returns whether CUDA was used; NVML accounts for one device that is open. */
 static bool has_used(const struct untraced_use *use)
 {
 	return use->has_called || use->opened > use->has_nvml;

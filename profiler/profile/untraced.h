@@ -37,6 +37,7 @@ struct untraced_libc {
 	uint32_t glibc_minor; /* 31: of glibc 2.31; 0: unknown, which 2.34 and later are */
 };
 
+/* Notes a file that the process maps, by its name without folders. */
 void untraced_note_file(struct untraced_libc *libc, const char *name);
 
 /* The minor version of the newest glibc that this library asks for; 0: of none. */
@@ -60,7 +61,7 @@ struct untraced_signs {
  */
 enum untraced_cause untraced_find_cause(const struct untraced_signs *signs);
 
-/* Returns whether it is sure to prevent tracing. */
+/* Returns whether the cause is sure to prevent tracing. */
 static inline bool untraced_is_obstacle(enum untraced_cause cause)
 {
 	return cause > UNTRACED_NOT_FOUND && cause != UNTRACED_FILTERED;
@@ -81,6 +82,7 @@ enum untraced_verdict {
 	UNTRACED_LACKS,    /* it used CUDA, and that is missing */
 };
 
+/* Returns the verdict. Where nothing is in the way, use that was not seen did not happen. */
 enum untraced_verdict untraced_judge(const struct untraced_use *use, enum untraced_cause cause);
 
 #endif

@@ -636,7 +636,7 @@ static void report_untraced(struct log *log, const struct ledger_processes *p)
 			 pick(p->untraced, "it", "they"));
 }
 
-/* Processes of `causes`: all of them without GPU time. */
+/* Counts processes of all causes. */
 static uint64_t count_causes(const struct ledger_processes *p)
 {
 	uint64_t sum = 0;

@@ -93,7 +93,7 @@ static void look_for_library(struct look *look)
 		close(fd);
 }
 
-/* Without asking the file system's server. */
+/* Returns whether a descriptor is one of the GPU, without asking the server of a file system. */
 static bool is_gpu_device(const struct look *look, int folder, const char *name)
 {
 	struct statx st;
@@ -132,7 +132,7 @@ static void run_look(struct bounded_job *opaque)
 	look_for_pipe(look);
 }
 
-/* NULL: it does not answer, or out of memory. */
+/* Looks at a process; the caller frees the result. NULL: no answer in time, or out of memory. */
 static struct look *look_at(struct obstacles *o, pid_t pid, bool wants_files)
 {
 	struct look *look = bounded_job_new(sizeof(*look), run_look, NULL);
@@ -221,7 +221,7 @@ static bool is_secure(struct obstacles *o, pid_t pid)
 
 /* ---- the state ---- */
 
-/* The number behind a name of /proc/PID/status; `otherwise`: there is none. */
+/* Returns the number behind a name of /proc/PID/status; `otherwise`: there is none. */
 static unsigned long status_number(const char *text, const char *name, unsigned long otherwise)
 {
 	const char *line = strstr(text, name);
@@ -229,7 +229,7 @@ static unsigned long status_number(const char *text, const char *name, unsigned 
 	return line ? strtoul(line + strlen(name), NULL, 10) : otherwise;
 }
 
-/* Filters in force (since Linux 5.9; before, whether there are any). */
+/* Counts filters in force (before Linux 5.9: 1 if there are any). */
 static uint32_t count_filters(const char *status)
 {
 	unsigned long mode = status_number(status, "\nSeccomp:", 0);
@@ -291,7 +291,7 @@ void obstacles_free(struct obstacles *o)
 	free(o);
 }
 
-/* What it has inherited does not count. */
+/* Notes open devices, without those that the process has inherited. */
 static void note_look(struct process *process, const struct look *look)
 {
 	uint32_t opened =
@@ -323,7 +323,7 @@ static void find_obstacle(struct obstacles *o, struct process *process)
 	process->obstacle = untraced_find_cause(&signs);
 }
 
-/* NULL: it has ended, runs another program by now, or is traced. */
+/* Returns the process; NULL: it has ended, runs another program by now, or is traced. */
 static struct process *still_silent(const struct obstacles *o, const struct silent *silent)
 {
 	struct process *process = collect_knows_process(o->collect, silent->pid)
@@ -365,7 +365,8 @@ void obstacles_watch(struct obstacles *o, const struct process_event *event,
 	add_silent(o, process);
 }
 
-/* A process that nothing was found of may have changed. */
+/* Looks at devices, and again for an obstacle where none was found: the process may have changed.
+ */
 static void look_again(struct obstacles *o, struct process *process)
 {
 	struct look *look;
@@ -380,7 +381,7 @@ static void look_again(struct obstacles *o, struct process *process)
 	free(look);
 }
 
-/* In a long run, before its end: of the first process with each cause. */
+/* Warns before the end of a long run, of the first process with each cause. */
 static void tell(struct obstacles *o, const struct process *process)
 {
 	bool uses = process->lacks_gpu_time || process->opened > process->has_nvml;

@@ -361,7 +361,7 @@ static int open_pipe(struct session *s)
 	return watch(s, s->payload.pipe, READY_PIPE);
 }
 
-/* What a library that the user names needs is not known. */
+/* Begins to look for obstacles; what a library that the user names needs is not known. */
 static int open_obstacles(struct session *s)
 {
 	size_t size;

@@ -106,7 +106,7 @@ static void load_injection_library(void)
 		initialize();
 }
 
-/* Like the driver, keeps it open to the end, and not in other programs. */
+/* Opens the device; like the driver, keeps it to the end, and not in other programs. */
 static void open_device(void)
 {
 	const char *path = getenv("FAKE_CUDA_DEVICE");
