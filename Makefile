@@ -40,23 +40,23 @@ all: profile $(if $(SANITIZE),,$(BUILD)/libprofile_cupti.so)
 
 # ---- what is made of what ----
 
-symbolize_src := $(wildcard symbolize/*.c)
+symbolize_src := $(wildcard symbolize/*.c symbolize/util/*.c)
 # the injection library shares with symbolize/ the readers of call frames, calls and Python, tables, paths and UTF-8
-inject_src := $(filter-out cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_scan.c,$(wildcard cupti_trace/*.c)) \
+inject_src := $(filter-out cupti_trace/wire/gpu_wire_decode.c cupti_trace/wire/gpu_wire_scan.c,$(wildcard cupti_trace/*/*.c)) \
 	$(addprefix symbolize/,call_site.c cfi.c cfi_program.c cfi_apply.c python_offsets.c python_frames.c \
-	python_loop.c python_merge.c python_trampoline.c array.c guarded_path.c hash.c hash_index.c text.c)
+	python_loop.c python_merge.c python_trampoline.c $(addprefix util/,array.c guarded_path.c hash.c hash_index.c text.c))
 profiler_src := $(wildcard profiler/*/*.c) \
-	cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_scan.c cupti_trace/gpu_wire_encode.c \
-	cupti_trace/work_tally.c
+	cupti_trace/wire/gpu_wire_decode.c cupti_trace/wire/gpu_wire_scan.c cupti_trace/wire/gpu_wire_encode.c \
+	cupti_trace/wire/work_tally.c
 
 symbolize_obj := $(symbolize_src:%.c=$(BUILD)/%.o)
 # callback first: what it looks up at each launch is then on one page with what at_launch.h is about; last what launches
 # seldom need, so that it does not lie between what they do
-inject_first := cupti_trace/callback.c
-inject_last := $(addprefix cupti_trace/,call_probes.c call_params.c probes.c)
+inject_first := cupti_trace/main/callback.c
+inject_last := $(addprefix cupti_trace/launch/,call_probes.c call_params.c probes.c)
 inject_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(inject_first) \
 	$(filter-out $(inject_first) $(inject_last),$(inject_src)) $(inject_last))
-profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o) $(BUILD)/profiler/session/payload_blob.o \
+profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o) $(BUILD)/profiler/attach/payload_blob.o \
 	$(BUILD)/profiler/output/svg_blob.o $(BUILD)/profiler/output/html_blob.o \
 	$(BUILD)/profiler/output/html_difference_blob.o
 
@@ -93,7 +93,7 @@ DESCRIPTORS := $(shell echo 'int i;' | $(CC) $(DESCRIPTORS) -c -x c - -o /dev/nu
 INJECT_CFLAGS = $(filter-out -fsanitize%,$(filter-out -fno-sanitize%,$(CFLAGS))) -fPIC \
 	-fvisibility=hidden -fno-plt -DPYTHON_FRAMES_MAX=256 $(DESCRIPTORS)
 # have no such storage, but numbers with a fraction
-$(addprefix $(BUILD)/pic/cupti_trace/,clock.o stack_sampler.o counter_output.o counted_times.o): DESCRIPTORS :=
+$(addprefix $(BUILD)/pic/cupti_trace/,core/clock.o launch/stack_sampler.o hw/counter_output.o hw/counted_times.o): DESCRIPTORS :=
 $(BUILD)/pic/%.o: %.c Makefile
 	$(call msg,CC,$< (pic))
 	$(Q)mkdir -p $(@D)
@@ -105,7 +105,7 @@ $(BUILD)/libprofile_cupti.so: $(inject_obj) cupti_trace/exports.map
 		-Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -Wl,-z,noexecstack -pthread -ldl
 
 # .incbin is not seen by -MMD: the embedded file is named here
-$(BUILD)/profiler/session/payload_blob.o: profiler/session/payload_blob.S $(BUILD)/libprofile_cupti.so Makefile
+$(BUILD)/profiler/attach/payload_blob.o: profiler/attach/payload_blob.S $(BUILD)/libprofile_cupti.so Makefile
 	$(call msg,AS,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -DPAYLOAD_FILE='"$(BUILD)/libprofile_cupti.so"' -c -o $@ $<
@@ -215,7 +215,7 @@ $(BUILD)/portable/profile: $(BUILD)/profiler/main.o $(BUILD)/libprofiler.a $(BUI
 bindir ?= $(prefix)/bin
 mandir ?= $(prefix)/share/man
 docdir ?= $(prefix)/share/doc/profile
-# profile looks for its library here, from its own folder: profiler/session/injection.h
+# profile looks for its library here, from its own folder: profiler/attach/injection.h
 libdir ?= $(prefix)/lib/profile-injection
 bashdir ?= $(prefix)/share/bash-completion/completions
 zshdir ?= $(prefix)/share/zsh/site-functions

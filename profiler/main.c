@@ -7,7 +7,7 @@
 #include "profiler/commands/injection_path.h"
 #include "profiler/commands/list_metrics.h"
 #include "profiler/commands/run.h"
-#include "profiler/session/privilege.h"
+#include "profiler/run/privilege.h"
 
 /* Whoever reads our messages may leave before the outputs are written; and a file may be too large.
  */

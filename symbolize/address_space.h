@@ -17,7 +17,7 @@
 
 #include "symbolize/maps.h"
 #include "symbolize/python_trampoline.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/code_ref.h"
 
 struct address_space {
 	uint32_t id; /* the owner's id of the process, not 0: separates JIT code of processes */

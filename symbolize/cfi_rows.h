@@ -12,7 +12,7 @@
 #include "symbolize/cfi.h"
 #include "symbolize/elf_cfi.h"
 #include "symbolize/modules.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/code_ref.h"
 
 struct cfi_rows {
 	struct cfi_cached_row *cache;

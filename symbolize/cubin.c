@@ -7,7 +7,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 #include "symbolize/line_table_bounds.h"
 
 #ifndef EM_CUDA

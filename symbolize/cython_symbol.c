@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 #define PARTS_MAX 32
 

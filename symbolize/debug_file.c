@@ -12,7 +12,7 @@
 #include <zlib.h>
 
 #include "symbolize/debuginfod.h"
-#include "symbolize/file_io.h"
+#include "symbolize/util/file_io.h"
 
 struct wanted {
 	const unsigned char *build_id; /* NULL: none */

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "symbolize/monotonic.h"
+#include "symbolize/util/monotonic.h"
 
 #define CLIENT "debuginfod-find"
 #define NOT_STARTED 127

@@ -18,7 +18,7 @@
 #include "symbolize/cython_symbol.h"
 #include "symbolize/ocaml_symbol.h"
 #include "symbolize/stable_symbol.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 /*
  * libiberty's own limits refuse names longer than about 1 KiB, which template-heavy GPU kernels

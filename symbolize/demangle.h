@@ -17,7 +17,7 @@
 #define SYMBOLIZE_DEMANGLE_H
 
 #include <stdint.h>
-#include "symbolize/budget.h"
+#include "symbolize/util/budget.h"
 
 #define DEMANGLE_SIGNAL (SIGRTMAX - 3)
 

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "symbolize/budget.h"
+#include "symbolize/util/budget.h"
 #include "symbolize/debug_file.h"
 
 struct dwarf;

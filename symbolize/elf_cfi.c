@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/elf_table.h"
 #include "symbolize/go_frames.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-#include "symbolize/file_io.h"
+#include "symbolize/util/file_io.h"
 
 /*
  * Checks a value that libelf trusts: if the header's own 16-bit count is 0, it allocates as many

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 #include "symbolize/cfi.h"
 
 #ifndef SHT_X86_64_UNWIND

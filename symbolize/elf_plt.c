@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 #define STUB_SIZE 16
 #define SHORT_STUB_SIZE 8 /* in .plt.got without IBT */

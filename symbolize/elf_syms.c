@@ -10,7 +10,7 @@
 #include "symbolize/elf_file.h"
 #include "symbolize/elf_functions.h"
 #include "symbolize/elf_table.h"
-#include "symbolize/range_table.h"
+#include "symbolize/util/range_table.h"
 
 /*
  * Names in a hostile file can all be as long as the file; aliases are compared up to this length.

@@ -31,7 +31,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "symbolize/budget.h"
+#include "symbolize/util/budget.h"
 #include "symbolize/debug_file.h"
 
 #define ELF_SYMS_UNSIZED_MAX 4096

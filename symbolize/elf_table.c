@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 /* The needed parts of a section header, by index: avoids a lookup per symbol. */
 struct section {

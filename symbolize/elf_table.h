@@ -7,7 +7,7 @@
 #define SYMBOLIZE_ELF_TABLE_H
 
 #include "symbolize/elf_file.h"
-#include "symbolize/range_table.h"
+#include "symbolize/util/range_table.h"
 
 struct elf_candidate {
 	uint64_t address;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 #define PLACES_AT_ONCE 4096 /* per call, which has a deadline */
 

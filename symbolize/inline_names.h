@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "symbolize/demangle.h"
-#include "symbolize/hash_index.h"
-#include "symbolize/intern.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/intern.h"
 #include "symbolize/modules.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/code_ref.h"
 
 struct inline_list; /* the functions inlined at one place */
 

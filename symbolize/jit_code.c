@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 #include "symbolize/jitdump.h"
 #include "symbolize/mapped_file.h"
-#include "symbolize/monotonic.h"
+#include "symbolize/util/monotonic.h"
 #include "symbolize/perf_map.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 /* A user address has 47 bits, or 56 with five page-table levels: those have no generation. */
 #define ADDRESS_BITS 48

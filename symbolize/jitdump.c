@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "symbolize/array.h"
-#include "symbolize/file_io.h"
-#include "symbolize/hash_index.h"
-#include "symbolize/text.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/file_io.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/text.h"
 
 #define MAGIC 0x4a695444 /* "JiTD" in big endian, as written by a little endian machine */
 #define VERSION 1

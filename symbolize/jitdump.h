@@ -21,7 +21,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "symbolize/budget.h"
+#include "symbolize/util/budget.h"
 
 struct jitdump;
 

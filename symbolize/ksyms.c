@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/file_io.h"
+#include "symbolize/util/file_io.h"
 
 struct ksym {
 	uint64_t address;

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "symbolize/budget.h"
+#include "symbolize/util/budget.h"
 
 struct ksyms;
 

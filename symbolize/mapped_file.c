@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "symbolize/elf_file.h"
-#include "symbolize/file_io.h"
+#include "symbolize/util/file_io.h"
 
 struct mapped_file mapped_file_of(pid_t pid, const struct code_mapping *mapping)
 {

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/array.h"
-#include "symbolize/budget.h"
-#include "symbolize/text.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/budget.h"
+#include "symbolize/util/text.h"
 
 struct map_table *map_table_new(void)
 {

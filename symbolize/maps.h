@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbolize/symbolizer.h"
+#include "symbolize/code_ref.h"
 
 /* Linux's default vm.max_map_count is 65530; beyond this -ENOSPC. */
 #define MAP_TABLE_MAX 65536

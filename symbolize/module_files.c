@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 void module_files_init(struct module_files *files, struct bounded_caller *calls)
 {

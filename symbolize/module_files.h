@@ -17,12 +17,12 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "symbolize/bounded_call.h"
-#include "symbolize/budget.h"
+#include "symbolize/util/bounded_call.h"
+#include "symbolize/util/budget.h"
 #include "symbolize/dwarf.h"
 #include "symbolize/elf_cfi.h"
 #include "symbolize/elf_syms.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/hash_index.h"
 
 struct file_id {
 	uint64_t device, inode, size;

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 #include "symbolize/mapped_file.h"
 #include "symbolize/process_debug.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 struct key {
 	uint32_t dev_major, dev_minor;

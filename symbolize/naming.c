@@ -9,9 +9,9 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 #include "symbolize/ksyms.h"
-#include "symbolize/monotonic.h"
+#include "symbolize/util/monotonic.h"
 #include "symbolize/place_name.h"
 
 struct named_ref {

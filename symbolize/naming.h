@@ -12,12 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "symbolize/demangle.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/hash_index.h"
 #include "symbolize/inline_names.h"
-#include "symbolize/intern.h"
+#include "symbolize/util/intern.h"
 #include "symbolize/jit_code.h"
 #include "symbolize/modules.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/code_ref.h"
 
 struct named_ref;
 

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbolize/proc_file.h"
-#include "symbolize/range_table.h"
-#include "symbolize/file_io.h"
-#include "symbolize/text.h"
+#include "symbolize/util/proc_file.h"
+#include "symbolize/util/range_table.h"
+#include "symbolize/util/file_io.h"
+#include "symbolize/util/text.h"
 
 struct perf_map {
 	char *text;   /* storage of the names */

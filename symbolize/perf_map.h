@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "symbolize/budget.h"
+#include "symbolize/util/budget.h"
 
 struct perf_map;
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 char *place_name(const char *path, const uint64_t *start)
 {

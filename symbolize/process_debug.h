@@ -12,7 +12,7 @@
 #define SYMBOLIZE_PROCESS_DEBUG_H
 
 #include <sys/types.h>
-#include "symbolize/bounded_call.h"
+#include "symbolize/util/bounded_call.h"
 
 /*
  * Opens the debug file of the ELF file open as `fd`, which process `pid` knows by `path`. Returns a

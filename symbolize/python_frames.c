@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include "symbolize/likely.h"
-#include "symbolize/text.h"
+#include "symbolize/util/likely.h"
+#include "symbolize/util/text.h"
 
 /* Longest line table read. */
 #define LINES_MAX (1u << 20)

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "symbolize/hash.h"
-#include "symbolize/likely.h"
+#include "symbolize/util/hash.h"
+#include "symbolize/util/likely.h"
 #include "symbolize/python_offsets.h"
 
 /* The injected library has fewer: its lists are on the program's stacks. */

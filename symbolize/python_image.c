@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/elf_file.h"
-#include "symbolize/file_io.h"
-#include "symbolize/text.h"
+#include "symbolize/util/file_io.h"
+#include "symbolize/util/text.h"
 
 #define LOOP_BYTES_MAX (4u << 20)
 

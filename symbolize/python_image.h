@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "symbolize/budget.h"
+#include "symbolize/util/budget.h"
 #include "symbolize/python_loop.h"
 #include "symbolize/python_offsets.h"
 #include "symbolize/python_trampoline.h"

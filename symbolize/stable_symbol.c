@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 #define NV_STATIC "__nv_static_"
 #define DEVICE_STUB "__device_stub_"

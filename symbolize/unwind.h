@@ -18,7 +18,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "symbolize/cfi.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/code_ref.h"
+
+struct address_space;
+struct symbolizer;
 
 /*
  * Memory of the stack that a signal interrupted whose handler runs on another one (sigaltstack).

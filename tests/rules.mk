@@ -55,7 +55,7 @@ $(UNIT_DIR)/%: tests/unit/%.c $(BUILD)/libinject.a $(BUILD)/libprofiler.a \
 # the interface that is declared, compared with the headers of each CUPTI that is there
 CUPTI_OTHERS := $(if $(CUDA_INCLUDE),$(patsubst build/cupti/%/include,%,$(wildcard build/cupti/*/include)))
 $(UNIT_DIR)/test_cupti_abi: $(CUPTI_OTHERS:%=$(UNIT_DIR)/cupti_abi_%.compared)
-$(UNIT_DIR)/cupti_abi_%.compared: tests/unit/test_cupti_abi.c cupti_trace/cupti_abi.h \
+$(UNIT_DIR)/cupti_abi_%.compared: tests/unit/test_cupti_abi.c cupti_trace/core/cupti_abi.h \
 		tests/fake_cuda/layouts.h tests/rules.mk
 	$(call msg,COMPARE,$< with CUPTI $*)
 	$(Q)mkdir -p $(@D)
@@ -119,9 +119,9 @@ $(PYTHON_SEEDS): tests/fuzz/seed_python.c tests/rules.mk
 
 # What they call, built once with clang and its sanitizers: the readers of foreign files, the pipe and the collecting
 # side that it writes to, results and all that writes them, the command line. Only what a fuzzer refers to is linked in.
-FUZZED_SRC := $(symbolize_src) profiler/sources/gpu_pipe.c profiler/session/trace_reader.c profiler/session/notices.c \
-	$(addprefix cupti_trace/,gpu_wire_decode.c gpu_wire_encode.c gpu_wire_scan.c work_tally.c cubin_lines.c) \
-	$(wildcard $(addprefix profiler/,base/*.c collect/*.c profile/*.c output/*.c report/*.c)) \
+FUZZED_SRC := $(symbolize_src) profiler/sources/gpu_pipe.c profiler/run/trace_reader.c profiler/attach/notices.c \
+	$(addprefix cupti_trace/wire/,gpu_wire_decode.c gpu_wire_encode.c gpu_wire_scan.c work_tally.c) cupti_trace/hw/cubin_lines.c \
+	$(wildcard $(addprefix profiler/,base/*.c join/*.c cpu/*.c addons/*.c profile/*.c output/*.c report/*.c)) \
 	$(addprefix profiler/commands/,options.c option_table.c slips.c output_name.c help.c completion.c gate.c)
 FUZZED_OBJ := $(FUZZED_SRC:%.c=$(FUZZ_DIR)/of/%.o)
 # compiled in half the time of -O1, and two thirds as fast; FUZZ_OPTIMIZE=-O1 in a clean tree for long runs

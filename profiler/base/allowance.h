@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "symbolize/intern.h"
+#include "symbolize/util/intern.h"
 
 struct allowance {
 	size_t limit; /* bytes */

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 #include <sys/ioctl.h>
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 struct range {
 	uint32_t first, last;

@@ -2,8 +2,8 @@
 /*
  * How many columns text takes on a terminal, what of it fits, and how many the terminal has.
  *
- * For clean UTF-8 (clean_text in symbolize/text.h). Wide characters (East Asian, emoji) take two
- * columns and combining ones none, by ranges of Unicode 15; terminals differ in a few of them.
+ * For clean UTF-8 (clean_text in symbolize/util/text.h). Wide characters (East Asian, emoji) take
+ * two columns and combining ones none, by ranges of Unicode 15; terminals differ in a few of them.
  */
 #ifndef PROFILER_BASE_COLUMNS_H
 #define PROFILER_BASE_COLUMNS_H

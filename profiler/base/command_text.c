@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 /* In quotes if a shell would read something else into it. */
 static void add_word(FILE *out, const char *word)

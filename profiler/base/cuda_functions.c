@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 #define STREAM_TWIN "_ptsz"
 

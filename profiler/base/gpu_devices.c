@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "symbolize/file_io.h"
+#include "symbolize/util/file_io.h"
 
 #define NVIDIA_MAJOR 195
 #define CONTROL_MINOR 255

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 char *host_name(void)
 {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "profiler/base/columns.h"
 #include "profiler/base/wrap.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 /* Prints in one write, so that it does not mix with what the target prints. */
 static void print(unsigned int width, const char *prefix, const char *format, va_list args)

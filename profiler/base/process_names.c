@@ -2,7 +2,7 @@
 #include "profiler/base/process_names.h"
 
 #include <string.h>
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 #define COMM_LENGTH 15 /* the kernel cuts it (TASK_COMM_LEN) */
 

@@ -17,7 +17,7 @@
 #include "profiler/profile/comparison.h"
 #include "profiler/report/changes.h"
 #include "profiler/report/top.h"
-#include "profiler/session/privilege.h"
+#include "profiler/run/privilege.h"
 
 #define LINES 10         /* of each table, with --diff and with --report */
 #define BASELINE_LINES 5 /* at the end of a run */

@@ -7,8 +7,8 @@
 #define PROFILER_COMMANDS_COMPARE_H
 
 #include "profiler/commands/options.h"
-#include "profiler/session/identity.h"
-#include "profiler/session/inherited.h"
+#include "profiler/run/identity.h"
+#include "profiler/run/inherited.h"
 
 /* Returns the exit status, after logging any error. */
 int compare(const struct options *options, const struct inherited *inherited);

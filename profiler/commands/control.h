@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "profiler/base/log.h"
-#include "symbolize/guarded_path.h"
+#include "symbolize/util/guarded_path.h"
 
 #define CONTROL_LINE_BYTES 64
 

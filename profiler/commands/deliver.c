@@ -21,7 +21,7 @@
 #include "profiler/report/summary.h"
 #include "profiler/report/top.h"
 #include "profiler/report/unnamed_code.h"
-#include "symbolize/guarded_path.h"
+#include "symbolize/util/guarded_path.h"
 
 #define READER_POLL_MS 20
 #define READER_QUIET_MS 500 /* who reads may be about to start */

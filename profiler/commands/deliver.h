@@ -12,9 +12,9 @@
 #include "profiler/commands/options.h"
 #include "profiler/commands/span_export.h"
 #include "profiler/output/outputs.h"
-#include "profiler/session/helper.h"
-#include "profiler/session/identity.h"
-#include "profiler/session/supervisor.h"
+#include "profiler/run/helper.h"
+#include "profiler/run/identity.h"
+#include "profiler/run/supervisor.h"
 
 /*
  * Enum writer_needs: what outputs and the view of them need of a result, and what they and the

@@ -13,8 +13,8 @@
 #include "profiler/output/merge.h"
 #include "profiler/report/ranks_report.h"
 #include "profiler/report/summary.h"
-#include "profiler/session/identity.h"
-#include "profiler/session/privilege.h"
+#include "profiler/run/identity.h"
+#include "profiler/run/privilege.h"
 
 struct reading {
 	const struct options *options;

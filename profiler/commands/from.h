@@ -9,7 +9,7 @@
 #define PROFILER_COMMANDS_FROM_H
 
 #include "profiler/commands/options.h"
-#include "profiler/session/inherited.h"
+#include "profiler/run/inherited.h"
 
 /* Returns the exit status, after logging any error. */
 int from(const struct options *options, const struct inherited *inherited);

@@ -6,8 +6,8 @@
 #include <string.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/base/log.h"
-#include "profiler/session/identity.h"
-#include "profiler/session/injection.h"
+#include "profiler/run/identity.h"
+#include "profiler/attach/injection.h"
 
 int injection_path_print(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --print-injection-path: prints where the injection library is (session/injection.h), as the user
+ * --print-injection-path: prints where the injection library is (attach/injection.h), as the user
  * who called sudo, because it may be put into that user's cache.
  */
 #ifndef PROFILER_COMMANDS_INJECTION_PATH_H

@@ -10,7 +10,7 @@
 #include "profiler/commands/options.h"
 #include "profiler/output/capture.h"
 #include "profiler/output/folded_read.h"
-#include "profiler/session/trace_reader.h"
+#include "profiler/run/trace_reader.h"
 
 #define INPUT_MEMORY_MAX ((size_t)2 << 30) /* of all that is read, and what is made of it */
 

@@ -8,10 +8,10 @@
 #include <string.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/base/log.h"
-#include "profiler/session/capabilities.h"
-#include "profiler/session/identity.h"
-#include "profiler/session/metric_library.h"
-#include "profiler/session/target_environment.h"
+#include "profiler/run/capabilities.h"
+#include "profiler/run/identity.h"
+#include "profiler/run/metric_library.h"
+#include "profiler/run/target_environment.h"
 
 #define CHIP_BYTES 64
 

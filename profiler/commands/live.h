@@ -20,9 +20,9 @@
 #include "profiler/base/log.h"
 #include "profiler/base/terminal.h"
 #include "profiler/profile/live_message.h"
-#include "profiler/session/identity.h"
-#include "profiler/session/session.h"
-#include "profiler/session/supervisor.h"
+#include "profiler/run/identity.h"
+#include "profiler/run/session.h"
+#include "profiler/run/supervisor.h"
 
 #define LIVE_PERIOD_NS 1000000000u
 #define LIVE_STEP_NS 2000000u

@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include "profiler/output/live_names.h"
 #include "profiler/report/live_screen.h"
-#include "profiler/session/privilege.h"
-#include "profiler/session/supervisor.h"
+#include "profiler/run/privilege.h"
+#include "profiler/run/supervisor.h"
 
 #define TICK_MS 100 /* between looks at the terminal's size */
 

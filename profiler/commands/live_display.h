@@ -10,7 +10,7 @@
 #define PROFILER_COMMANDS_LIVE_DISPLAY_H
 
 #include "profiler/base/terminal.h"
-#include "profiler/session/identity.h"
+#include "profiler/run/identity.h"
 
 /*
  * Shows messages that come through `data` until it is closed, and obeys `control`, the other end of

@@ -8,8 +8,8 @@
 #include <time.h>
 #include "profiler/output/output_file.h"
 #include "profiler/output/prometheus.h"
-#include "profiler/session/privilege.h"
-#include "symbolize/guarded_path.h"
+#include "profiler/run/privilege.h"
+#include "symbolize/util/guarded_path.h"
 
 static int write_file(const char *path, const char *text, size_t size)
 {

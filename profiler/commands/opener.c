@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "profiler/session/apart.h"
-#include "profiler/session/privilege.h"
+#include "profiler/run/apart.h"
+#include "profiler/run/privilege.h"
 
 #define STANDARD_COMMAND "xdg-open"
 

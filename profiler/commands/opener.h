@@ -13,8 +13,8 @@
 #define PROFILER_COMMANDS_OPENER_H
 
 #include "profiler/base/log.h"
-#include "profiler/session/identity.h"
-#include "profiler/session/inherited.h"
+#include "profiler/run/identity.h"
+#include "profiler/run/inherited.h"
 
 /* How long a browser's start may take to fail. */
 #define OPENER_PATIENCE_MS 1000

@@ -14,7 +14,7 @@
 #include "profiler/output/outputs.h"
 #include "profiler/output/view.h"
 #include "profiler/output/weighed.h"
-#include "profiler/session/attach.h"
+#include "profiler/attach/attach.h"
 
 #define OPTIONS_DEFAULT_OUTPUT "merged_trace.folded"
 #define OPTIONS_DEFAULT_FREQUENCY 50

@@ -11,7 +11,7 @@
 #include "profiler/output/http_post.h"
 #include "profiler/output/http_url.h"
 #include "profiler/report/quantity.h"
-#include "profiler/session/target_environment.h"
+#include "profiler/run/target_environment.h"
 
 /* One --push, while the profile is sent. */
 struct push {

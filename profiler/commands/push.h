@@ -14,9 +14,9 @@
 #include "profiler/base/log.h"
 #include "profiler/commands/options.h"
 #include "profiler/profile/result.h"
-#include "profiler/session/helper.h"
-#include "profiler/session/identity.h"
-#include "profiler/session/session.h"
+#include "profiler/run/helper.h"
+#include "profiler/run/identity.h"
+#include "profiler/run/session.h"
 
 #define PUSH_PATIENCE_MS 30000 /* for all engines together */
 

@@ -24,12 +24,12 @@
 #include "profiler/output/naming.h"
 #include "profiler/output/outputs.h"
 #include "profiler/report/summary.h"
-#include "profiler/session/exec_error.h"
-#include "profiler/session/identity.h"
-#include "profiler/session/privilege.h"
-#include "profiler/session/session.h"
-#include "profiler/session/supervisor.h"
-#include "profiler/session/target.h"
+#include "profiler/run/exec_error.h"
+#include "profiler/run/identity.h"
+#include "profiler/run/privilege.h"
+#include "profiler/run/session.h"
+#include "profiler/run/supervisor.h"
+#include "profiler/run/target.h"
 
 struct run {
 	const struct options *options;

@@ -6,7 +6,7 @@
 #define PROFILER_COMMANDS_RUN_H
 
 #include "profiler/commands/options.h"
-#include "profiler/session/inherited.h"
+#include "profiler/run/inherited.h"
 
 /*
  * Returns the exit status, after logging any error. It returns in two processes (supervisor.h),

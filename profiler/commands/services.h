@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the helper (session/helper.h) does for the commands: requests by HTTP, for --otlp URL and
+ * What the helper (run/helper.h) does for the commands: requests by HTTP, for --otlp URL and
  * --push. A further library, as NVML, is one more line in the table.
  */
 #ifndef PROFILER_COMMANDS_SERVICES_H
@@ -8,7 +8,7 @@
 
 #include "profiler/commands/options.h"
 #include "profiler/output/http_channel.h"
-#include "profiler/session/helper.h"
+#include "profiler/run/helper.h"
 
 /* Starts the helper if the options need one. In a process of one thread. 0 or -errno. */
 int services_start(struct helper *helper, const struct options *options,

@@ -9,7 +9,7 @@
 #include "profiler/commands/services.h"
 #include "profiler/output/otlp_answer.h"
 #include "profiler/report/quantity.h"
-#include "profiler/session/privilege.h"
+#include "profiler/run/privilege.h"
 
 /* Of both threads: the program does not wait for them, nor do they take its CPUs. */
 static void begin_thread(void)

@@ -25,9 +25,9 @@
 #include "profiler/output/http_post.h"
 #include "profiler/output/live_spans.h"
 #include "profiler/profile/result.h"
-#include "profiler/session/helper.h"
-#include "profiler/session/identity.h"
-#include "profiler/session/session.h"
+#include "profiler/run/helper.h"
+#include "profiler/run/identity.h"
+#include "profiler/run/session.h"
 
 #define SPAN_EXPORT_PATIENCE_MS 30000
 #define SPAN_EXPORT_PERIOD_NS UINT64_C(1000000000) /* a tick of live_spans.h */

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/array.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
 
 struct call_tree {
 	struct call_node *nodes;

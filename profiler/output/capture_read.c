@@ -10,8 +10,8 @@
 #include "profiler/output/protobuf.h"
 #include "profiler/profile/clock_fit.h"
 #include "profiler/profile/work_names.h"
-#include "symbolize/array.h"
-#include "symbolize/text.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/text.h"
 
 #define DEPTH_MAX 65536u               /* frames of a stack */
 #define DEPTHS_MAX (UINT64_C(1) << 29) /* of all rows: formats write each row's stack out */

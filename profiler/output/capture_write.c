@@ -9,7 +9,7 @@
 #include "profiler/output/gzip.h"
 #include "profiler/output/protobuf.h"
 #include "profiler/output/writer.h"
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 struct writing {
 	const struct result *result;

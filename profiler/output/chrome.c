@@ -23,7 +23,7 @@
 #include "profiler/output/trace_model.h"
 #include "profiler/profile/occupancy.h"
 #include "profiler/profile/work_names.h"
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 /*
  * Readers in browsers parse the document as one string, and V8's have at most 2^29 - 24 characters

@@ -9,7 +9,7 @@
 #include "profiler/output/frame_kind.h"
 #include "profiler/output/plain_path.h"
 #include "profiler/output/started_code.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -7,7 +7,7 @@
 #include <strings.h>
 #include "profiler/base/command_text.h"
 #include "profiler/output/http_url.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 static const struct engine *const engines[] = {&engine_pyroscope, &engine_parca, &engine_otlp};
 

@@ -9,7 +9,7 @@
 #include "profiler/output/call_tree.h"
 #include "profiler/output/rounding.h"
 #include "profiler/profile/comparison.h"
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 struct walk {
 	const struct call_node *nodes;

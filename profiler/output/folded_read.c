@@ -10,11 +10,11 @@
 #include "profiler/profile/memory_use.h"
 #include "profiler/profile/ranks.h"
 #include "profiler/profile/work_names.h"
-#include "symbolize/array.h"
-#include "symbolize/hash_index.h"
-#include "symbolize/intern.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/intern.h"
 #include "symbolize/place_name.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 struct folded_stacks {
 	struct result result; /* what the caller sees */

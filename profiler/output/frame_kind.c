@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 /* A name begins with one of these, and ends there or goes on as a version or a clone. */
 static const char *const starts[] = {

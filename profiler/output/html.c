@@ -36,7 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
-#include "profiler/base/saturate.h"
+#include "symbolize/util/saturate.h"
 #include "profiler/base/version.h"
 #include "profiler/output/code_role.h"
 #include "profiler/output/deflated.h"
@@ -48,9 +48,9 @@
 #include "profiler/profile/digest.h"
 #include "profiler/profile/figures_list.h"
 #include "profiler/profile/losses.h"
-#include "symbolize/array.h"
-#include "symbolize/hash_index.h"
-#include "symbolize/intern.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/intern.h"
 
 #define DATA_FORMAT 7
 #define NONE UINT32_MAX

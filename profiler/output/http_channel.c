@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "symbolize/monotonic.h"
-#include "symbolize/text.h"
+#include "symbolize/util/monotonic.h"
+#include "symbolize/util/text.h"
 
 #define ASKING_MS 200 /* how often a deadline is looked at again */
 #define STRINGS 5

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Has another process make requests by HTTP, one without capabilities, which loads libcurl: that of
- * session/helper.h, over one connection with it for each server.
+ * run/helper.h, over one connection with it for each server.
  *
  * Nothing waits for that process longer than for the server: one that hangs, or was killed, is a
  * server that was not reached, and the text says so. The next request begins a new connection. What

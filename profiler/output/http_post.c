@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "profiler/output/gzip.h"
-#include "symbolize/monotonic.h"
-#include "symbolize/text.h"
+#include "symbolize/util/monotonic.h"
+#include "symbolize/util/text.h"
 
 #define FIRST_PAUSE_MS 250u
 #define ASKING_MS 200

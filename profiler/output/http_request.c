@@ -7,8 +7,8 @@
 #include <string.h>
 #include "profiler/base/version.h"
 #include "profiler/output/curl_api.h"
-#include "symbolize/monotonic.h"
-#include "symbolize/text.h"
+#include "symbolize/util/monotonic.h"
+#include "symbolize/util/text.h"
 
 #define QUOTED_BYTES 160 /* of an answer, for the user */
 #define LONGEST_WAIT_S 3600

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 static bool is_port(unsigned long number)
 {

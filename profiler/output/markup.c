@@ -2,7 +2,7 @@
 #include "profiler/output/markup.h"
 
 #include <stdbool.h>
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 #define REPLACEMENT 0xfffdu
 #define ELLIPSIS 0x2026u

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/array.h"
-#include "symbolize/text.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/text.h"
 
 #define PAGE UINT64_C(4096)
 

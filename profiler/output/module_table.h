@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/profile/result.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/hash_index.h"
 
 struct module_entry {
 	const char *path;     /* as in frames: any bytes */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include "profiler/base/allowance.h"
 #include "profiler/profile/result.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/hash_index.h"
 
 /* Of a budget: a stack with its index, and then with its node in a writer's tree, its weights in
  * units, and what is needed to round them. An inlined frame is one beside those collected. */

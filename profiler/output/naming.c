@@ -10,12 +10,12 @@
 #include "profiler/output/short_name.h"
 #include "profiler/profile/marks.h"
 #include "profiler/profile/work_names.h"
-#include "symbolize/array.h"
-#include "symbolize/budget.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/budget.h"
 #include "symbolize/debuginfod.h"
 #include "symbolize/demangle.h"
-#include "symbolize/intern.h"
-#include "symbolize/text.h"
+#include "symbolize/util/intern.h"
+#include "symbolize/util/text.h"
 
 #define NONE UINT32_MAX
 #define NONE_BYTE 0xff /* four of them are NONE */

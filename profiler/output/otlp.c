@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 /* opentelemetry/proto/common/v1/common.proto */
 enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2 };

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
-#include "symbolize/file_io.h"
-#include "symbolize/guarded_path.h"
+#include "symbolize/util/file_io.h"
+#include "symbolize/util/guarded_path.h"
 
 #define TRIES 10                /* to open a file that others replace */
 #define STREAM_BYTES (1u << 20) /* large writes are far cheaper in page caches */

@@ -26,7 +26,7 @@
 #include "profiler/output/trace_model.h"
 #include "profiler/profile/occupancy.h"
 #include "profiler/profile/work_names.h"
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 enum { TRACE_PACKET = 1 };
 enum {

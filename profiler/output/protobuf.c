@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/array.h"
-#include "symbolize/text.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/text.h"
 
 #define VARINT_MAX 10 /* bytes */
 #define FIELD_MAX ((1u << 29) - 1)

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 #define ELLIPSIS "\xe2\x80\xa6"
 #define NESTING_MAX 256

@@ -11,11 +11,11 @@
 #include <strings.h>
 #include <sys/statfs.h>
 #include <unistd.h>
-#include "symbolize/array.h"
-#include "symbolize/bounded_call.h"
-#include "symbolize/file_io.h"
-#include "symbolize/guarded_path.h"
-#include "symbolize/text.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/bounded_call.h"
+#include "symbolize/util/file_io.h"
+#include "symbolize/util/guarded_path.h"
+#include "symbolize/util/text.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 #define ELLIPSIS "\xe2\x80\xa6"

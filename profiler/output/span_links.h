@@ -22,7 +22,7 @@
 
 #define SPAN_LINKS_STREAMS 4096u
 #define SPAN_LINKS_OPERATIONS 32u /* kept of each stream */
-/* Ends of operations and calls are of two clocks (collect/waits.h). */
+/* Ends of operations and calls are of two clocks (addons/waits.h). */
 #define SPAN_LINKS_CLOCK_ERROR_NS 5000u
 
 struct link_stream_key {

@@ -19,9 +19,9 @@
 #include <string.h>
 #include "profiler/output/grouping.h"
 #include "profiler/output/json.h"
-#include "symbolize/array.h"
-#include "symbolize/hash.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash.h"
+#include "symbolize/util/hash_index.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 

@@ -7,7 +7,7 @@
 #include "profiler/base/command_text.h"
 #include "profiler/base/process_names.h"
 #include "profiler/output/plain_path.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 #define DELETED " (deleted)" /* proc(5): maps */
 

@@ -12,8 +12,8 @@
 #include "profiler/output/frame_kind.h"
 #include "profiler/output/frame_label.h"
 #include "profiler/output/markup.h"
-#include "symbolize/array.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
 
 /* All in pixels. svg/script.js has the same numbers where it draws the same. */
 #define WIDTH 1200.0

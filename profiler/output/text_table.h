@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "symbolize/hash_index.h"
-#include "symbolize/intern.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/intern.h"
 
 /* Zero-initialised is empty. */
 struct text_table {

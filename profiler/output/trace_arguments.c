@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "profiler/base/radix_sort.h"
+#include "symbolize/util/radix_sort.h"
 #include "profiler/profile/occupancy.h"
 
 enum { KNOWN_SHAPES = 1024 }; /* a power of two */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 #define OF_STREAM (1u << TIMELINE_GPU_OPERATION)
 #define OF_WAITS (1u << TIMELINE_WAIT)

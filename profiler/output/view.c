@@ -9,8 +9,8 @@
 #include "profiler/output/writer.h"
 #include "profiler/profile/marks.h"
 #include "profiler/profile/work_names.h"
-#include "symbolize/array.h"
-#include "symbolize/text.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/text.h"
 
 #define NONE VIEW_NONE
 #define ENDS (UINT32_MAX - 1) /* of a stack to be mapped: that of a row or a record */

@@ -8,8 +8,8 @@
 
 #include "profiler/output/named_stacks.h"
 #include "profiler/output/view.h"
-#include "symbolize/hash_index.h"
-#include "symbolize/intern.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/intern.h"
 
 #define VIEW_NONE HASH_INDEX_NONE
 

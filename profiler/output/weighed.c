@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/base/saturate.h"
+#include "symbolize/util/saturate.h"
 #include "profiler/output/rounding.h"
 
 #define MOST 0x1p63

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_errors.h"
-#include "profiler/base/saturate.h"
+#include "symbolize/util/saturate.h"
 #include "profiler/profile/figures.h"
 #include "profiler/profile/result.h"
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 void api_calls_release(struct api_calls *calls)
 {

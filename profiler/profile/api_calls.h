@@ -13,9 +13,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "cupti_trace/gpu_event.h"
+#include "cupti_trace/wire/gpu_event.h"
 #include "profiler/base/allowance.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/hash_index.h"
 
 #ifndef API_CALLS_MAX /* tests use a smaller one */
 #define API_CALLS_MAX 4096u

@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/base/radix_sort.h"
+#include "symbolize/util/radix_sort.h"
 #include "profiler/profile/work_names.h"
-#include "symbolize/array.h"
-#include "symbolize/hash_index.h"
-#include "symbolize/text.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/text.h"
 
 #define WORDS (COLLECTIVES_LINES_MAX / 64)
 #define BEFORE_MAX 64u /* operations that ended just before one, which are compared with it */

@@ -12,9 +12,9 @@
 #include "profiler/profile/launch_shapes.h"
 #include "profiler/profile/significance.h"
 #include "profiler/profile/unnamed_files.h"
-#include "symbolize/array.h"
-#include "symbolize/hash_index.h"
-#include "symbolize/intern.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/intern.h"
 
 _Static_assert((int)COMPARED_WAITS == (int)DIGEST_WAITS &&
 		       (int)COMPARED_KERNELS == (int)DIGEST_KERNELS,

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cupti_trace/metric_list.h"
-#include "profiler/base/saturate.h"
+#include "cupti_trace/hw/metric_list.h"
+#include "symbolize/util/saturate.h"
 #include "profiler/profile/figures.h"
 #include "profiler/profile/result.h"
-#include "symbolize/array.h"
-#include "symbolize/hash.h"
-#include "symbolize/text.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash.h"
+#include "symbolize/util/text.h"
 
 void counters_release(struct counter_table *c)
 {

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/hash_index.h"
 
 #define COUNTERS_METRICS_MAX 256u /* of all programs */
 #ifndef COUNTERS_ROWS_MAX         /* tests use a smaller one */

@@ -10,7 +10,7 @@
 #define PROFILER_PROFILE_CUT_STACKS_H
 
 #include <stdint.h>
-#include "profiler/base/id_map.h"
+#include "symbolize/util/id_map.h"
 #include "symbolize/unwind.h"
 
 #define CUT_STACKS_MAX 4096u

@@ -20,8 +20,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "cupti_trace/gpu_event.h"
-#include "symbolize/hash_index.h"
+#include "cupti_trace/wire/gpu_event.h"
+#include "symbolize/util/hash_index.h"
 
 #ifndef DEVICES_MAX /* tests use a smaller one */
 #define DEVICES_MAX 16384u

@@ -6,8 +6,8 @@
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
 #include "profiler/profile/busy.h"
-#include "symbolize/array.h"
-#include "symbolize/text.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/text.h"
 
 /* ---- sums by name ---- */
 

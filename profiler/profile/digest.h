@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/profile/result.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/hash_index.h"
 
 /* All rows with a frame of this name and class. */
 struct digest_entry {

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include "cupti_trace/gpu_work.h"
+#include "cupti_trace/wire/gpu_work.h"
 #include "profiler/profile/busy.h"
 #include "profiler/profile/collectives.h"
 

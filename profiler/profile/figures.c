@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 struct figures *figures_new(const char *key, const char *title, const struct figure_column *columns,
 			    uint32_t column_count)

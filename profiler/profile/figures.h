@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "symbolize/intern.h"
+#include "symbolize/util/intern.h"
 
 struct result;
 

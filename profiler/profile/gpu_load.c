@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 void gpu_load_release(struct gpu_load *load)
 {

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 #define PREFIX "[GPU_Kernel]"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/profile/kernel_family.h"
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 void kernel_matches_release(struct kernel_matches *m)
 {

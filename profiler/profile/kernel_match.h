@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include "profiler/profile/change.h"
 #include "profiler/profile/result.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/hash_index.h"
 
 /* By which a frame or kernel is the same on both sides. */
 enum comparison_match { MATCHED_BY_NAME, MATCHED_BY_TEMPLATE, MATCHED_BY_NUMBERS, MATCHES };

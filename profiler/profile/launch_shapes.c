@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/profile/digest.h"
-#include "symbolize/array.h"
-#include "symbolize/text.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/text.h"
 
 #define LEAST_WAITED 10 /* launches: fewer are no pattern */
 

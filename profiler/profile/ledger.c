@@ -2,8 +2,8 @@
 #include "profiler/profile/ledger.h"
 
 #include <stdlib.h>
-#include "cupti_trace/gpu_work.h"
-#include "symbolize/array.h"
+#include "cupti_trace/wire/gpu_work.h"
+#include "symbolize/util/array.h"
 
 /* There are few devices; claims of others share a row. */
 #define ROWS_MAX 4096u

@@ -11,12 +11,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "cupti_trace/work_tally.h"
+#include "cupti_trace/wire/work_tally.h"
 #include "profiler/profile/api_calls.h"
 #include "profiler/profile/off_cpu_kinds.h"
 #include "profiler/profile/timeline.h"
 #include "profiler/profile/untraced.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/hash_index.h"
 #include "symbolize/unwind.h"
 
 /* CPU samples, and stacks that were copied and unwound by the profiler. */
@@ -136,7 +136,7 @@ struct ledger_processes {
 	uint64_t causes[UNTRACED_CAUSES];
 };
 
-/* Work of launches without a stack of their own (--max-overhead): collect/spread.h. */
+/* Work of launches without a stack of their own (--max-overhead): join/spread.h. */
 struct ledger_spread {
 	uint64_t operations, ns;
 	uint64_t borrowed_ns;   /* of it, what no error is known of */
@@ -144,7 +144,7 @@ struct ledger_spread {
 	uint64_t error_ns;      /* the greatest standard error of a stack */
 };
 
-/* PC samples of kernels (--stalls): collect/pc_samples.h. */
+/* PC samples of kernels (--stalls): addons/pc_samples.h. */
 struct ledger_stalls {
 	uint32_t period;          /* one every 2^n cycles; 0: none came */
 	uint64_t taken;           /* with all that follow but `with_lines`, as CUPTI counts */
@@ -163,7 +163,7 @@ struct ledger_stalls {
 	uint64_t mean_ns; /* of `split_ns`, of launches without samples of their own */
 };
 
-/* Where the time of threads went (--wall): collect/off_cpu.h. */
+/* Where the time of threads went (--wall): cpu/off_cpu.h. */
 struct ledger_wall {
 	uint64_t threads, switches; /* how often they left a CPU */
 	uint64_t stacks;            /* of these, with a stack */

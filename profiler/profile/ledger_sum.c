@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 #include <string.h>
-#include "profiler/base/saturate.h"
+#include "symbolize/util/saturate.h"
 
 #define AT(member) offsetof(struct ledger, member)
 

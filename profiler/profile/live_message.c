@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 /* ---- writing ---- */
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/profile/marks.h"
-#include "symbolize/array.h"
-#include "symbolize/monotonic.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/monotonic.h"
 
 #define STEP_ROWS 256u /* between looks at the clock */
 

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/profile/collected.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/hash_index.h"
 
 #define LIVE_SITE_FRAMES 8u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What --live shows at one moment: numbers, and three tables with names. Names are any clean text
- * (symbolize/text.h); equal names of a table are one line.
+ * (symbolize/util/text.h); equal names of a table are one line.
  */
 #ifndef PROFILER_PROFILE_LIVE_VIEW_H
 #define PROFILER_PROFILE_LIVE_VIEW_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/profile/losses.h"
 
-#include "profiler/base/saturate.h"
+#include "symbolize/util/saturate.h"
 
 static uint64_t without_gpu_time(const struct ledger *l)
 {

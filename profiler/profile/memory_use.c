@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cupti_trace/gpu_work.h"
+#include "cupti_trace/wire/gpu_work.h"
 #include "profiler/profile/caching_allocator.h"
 #include "profiler/profile/figures.h"
 #include "profiler/profile/launch_shapes.h"

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/base/saturate.h"
-#include "profiler/base/stable_hash.h"
-#include "symbolize/text.h"
+#include "symbolize/util/saturate.h"
+#include "symbolize/util/stable_hash.h"
+#include "symbolize/util/text.h"
 
 #define LABELS_BYTES (1u << 20)
 

@@ -16,9 +16,9 @@
 
 #include <stdint.h>
 #include <sys/types.h>
-#include "cupti_trace/gpu_event.h"
+#include "cupti_trace/wire/gpu_event.h"
 #include "symbolize/demangle.h"
-#include "symbolize/intern.h"
+#include "symbolize/util/intern.h"
 
 #define METRICS_PROCESSES 64u
 #define METRICS_IDS 256u

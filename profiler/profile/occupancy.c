@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "profiler/base/saturate.h"
+#include "symbolize/util/saturate.h"
 
 #define WARP 32u
 #define REGISTERS_AT_ONCE 256u /* of a warp */

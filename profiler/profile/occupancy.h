@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "cupti_trace/gpu_event.h"
+#include "cupti_trace/wire/gpu_event.h"
 #include "profiler/profile/timeline.h"
 
 /* What keeps more blocks from a multiprocessor; several if they allow the same number. */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include "profiler/profile/places.h"
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 void place_names_release(struct place_names *n)
 {

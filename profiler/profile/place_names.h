@@ -14,7 +14,7 @@
 #include <sys/types.h>
 #include "profiler/base/allowance.h"
 #include "profiler/base/job_rank.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/hash_index.h"
 
 struct process_info {
 	uint32_t id; /* as in places */

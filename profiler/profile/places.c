@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/profile/numbers.h"
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 static bool place_equal(const void *records, uint32_t position, const void *key)
 {

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 #include "profiler/base/allowance.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/hash_index.h"
 
 #ifndef PLACES_MAX /* tests use a smaller one */
 #define PLACES_MAX (1u << 18)

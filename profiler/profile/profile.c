@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include "profiler/profile/places.h"
 #include "profiler/profile/stack_table.h"
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 struct profile {
 	struct row *rows; /* the first ROW_KINDS rows are for what does not fit */

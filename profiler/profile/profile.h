@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/hash_index.h"
 
 #ifndef PROFILE_ROWS_MAX /* tests use a smaller one */
 #define PROFILE_ROWS_MAX (1u << 19)

@@ -7,7 +7,7 @@
 #include "profiler/profile/collectives.h"
 #include "profiler/profile/figures.h"
 #include "profiler/profile/marks.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 static int compare(const void *key, const void *rank)
 {

@@ -102,7 +102,7 @@ struct totals {
 	uint64_t wall_error_ns;    /* how far start_unix_ns may be off; 0: unknown */
 };
 
-/* What could not be named, or only in part (symbolize/budget.h). */
+/* What could not be named, or only in part (symbolize/util/budget.h). */
 struct unnamed {
 	uint64_t unreadable;         /* files that we may not read */
 	const char *unreadable_path; /* the first of them; any bytes */

@@ -5,8 +5,8 @@
 #include <string.h>
 #include "profiler/profile/marks.h"
 #include "profiler/profile/numbers.h"
-#include "symbolize/array.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
 
 #define NONE UINT32_MAX
 

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/base/saturate.h"
+#include "symbolize/util/saturate.h"
 #include "profiler/profile/marks.h"
 #include "profiler/profile/result.h"
-#include "symbolize/array.h"
-#include "symbolize/hash_index.h"
-#include "symbolize/text.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/text.h"
 
 #define NO_LINE UINT32_MAX
 #define LINES_SHOWN 3u

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
-#include "symbolize/array.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
 
 enum {
 	BUFFER_RECORDS = (1 << 20) / sizeof(struct timeline_record),

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 #include "symbolize/place_name.h"
 
 struct unnamed_file {

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/profile/result.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/hash_index.h"
 
 struct unnamed_file;
 

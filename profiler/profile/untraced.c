@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 #define GLIBC_FILE "libc-2." /* of glibc before 2.34; then it is libc.so.6 itself */
 #define GLIBC_VERSION "GLIBC_2."

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Why the GPU work of a process was not traced: what was seen of the process, judged. Reads
- * nothing itself (session/obstacles.h does, and the kernel's side at a process's end).
+ * nothing itself (run/obstacles.h does, and the kernel's side at a process's end).
  */
 #ifndef PROFILER_PROFILE_UNTRACED_H
 #define PROFILER_PROFILE_UNTRACED_H

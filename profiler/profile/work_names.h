@@ -3,7 +3,7 @@
 #ifndef PROFILER_PROFILE_WORK_NAMES_H
 #define PROFILER_PROFILE_WORK_NAMES_H
 
-#include "cupti_trace/gpu_work.h"
+#include "cupti_trace/wire/gpu_work.h"
 
 /*
  * "[GPU_Memcpy HtoD]"; for kernels only the prefix "[GPU_Kernel]". Never NULL; one address per

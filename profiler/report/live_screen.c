@@ -8,7 +8,7 @@
 #include <string.h>
 #include "profiler/base/columns.h"
 #include "profiler/report/quantity.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 #define ROWS_MIN 8     /* of a terminal, for a block */
 #define ROWS_LEFT 5    /* at least, for the program's output; or a third of all */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/base/saturate.h"
+#include "symbolize/util/saturate.h"
 #include "profiler/report/quantity.h"
 
 #define GAPS_SHOWN 4

@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cupti_trace/gpu_wire.h"
+#include "cupti_trace/wire/gpu_wire.h"
 #include "profiler/base/capability_advice.h"
-#include "profiler/base/saturate.h"
+#include "symbolize/util/saturate.h"
 #include "profiler/profile/marks.h"
 #include "profiler/report/gpu_table.h"
 #include "profiler/report/quantity.h"
 #include "symbolize/dwarf.h"
+#include "symbolize/symbolizer.h"
 
 /* Singular or plural. */
 static const char *pick(uint64_t count, const char *one, const char *many)

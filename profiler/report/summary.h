@@ -10,7 +10,7 @@
 #include "profiler/base/measure.h"
 #include "profiler/profile/cut_stacks.h"
 #include "profiler/profile/result.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/code_ref.h"
 
 /* Printed before names are looked up, which takes a moment. `devices`: those of the ledger's rows.
  */

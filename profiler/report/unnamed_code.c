@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/base/saturate.h"
-#include "symbolize/array.h"
-#include "symbolize/hash_index.h"
-#include "symbolize/text.h"
+#include "symbolize/util/saturate.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/text.h"
 
 /* By the beginning of a file's name, which ends there or goes on with one of these. */
 #define FILE_ENDS ".-0123456789"

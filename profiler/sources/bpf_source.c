@@ -20,9 +20,9 @@
 #include "profiler/base/gpu_devices.h"
 #include "profiler/base/measure.h"
 #include "profiler/sources/event_ring.h"
-#include "symbolize/array.h"
-#include "symbolize/bounded_call.h"
-#include "symbolize/monotonic.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/bounded_call.h"
+#include "symbolize/util/monotonic.h"
 
 #define RING_BYTES (32u << 20)
 #define LAUNCHES_RING_BYTES (64u << 20) /* 40 ms of 500,000 launches/s with 2 KiB of stack */

@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "bpf/stack_event.h"
-#include "cupti_trace/window.h"
+#include "cupti_trace/wire/window.h"
 
 struct bpf_source;
 

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "cupti_trace/gpu_wire.h"
-#include "profiler/base/id_map.h"
-#include "profiler/base/saturate.h"
-#include "symbolize/array.h"
-#include "symbolize/hash_index.h"
-#include "symbolize/monotonic.h"
+#include "cupti_trace/wire/gpu_wire.h"
+#include "symbolize/util/id_map.h"
+#include "symbolize/util/saturate.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/monotonic.h"
 
 #define NAME_IDS_MAX 65536
 #define NAME_BYTES_MAX 65536

@@ -21,8 +21,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "cupti_trace/gpu_event.h"
-#include "profiler/collect/collect.h"
+#include "cupti_trace/wire/gpu_event.h"
+#include "profiler/join/collect.h"
 
 /* Frame for kernels whose name did not arrive. */
 #define GPU_PIPE_NAME_LOST "[kernel name lost]"
@@ -85,8 +85,9 @@ uint64_t tracee_instance(const struct tracee *tracee);
 uint64_t tracee_silence(const struct tracee *tracee);
 
 /*
- * A library writes at least every SINK_BEAT_MS (cupti_trace/sink.h). One that was silent for so
- * long before its end may have lost the pipe: it is not known whether all that was waited for came.
+ * A library writes at least every SINK_BEAT_MS (cupti_trace/core/sink.h). One that was silent for
+ * so long before its end may have lost the pipe: it is not known whether all that was waited for
+ * came.
  */
 #define GPU_PIPE_SILENT_NS 250000000u
 

@@ -8,7 +8,7 @@
 #include <sys/epoll.h>
 #include "profiler/base/capability_advice.h"
 #include "profiler/sources/process_events.h"
-#include "symbolize/monotonic.h"
+#include "symbolize/util/monotonic.h"
 
 /* An event may reach its ring this long after its time. */
 #define SLACK_NS 20000000u

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/collect/process_event.h"
+#include "profiler/cpu/process_event.h"
 #include "profiler/sources/bpf_source.h"
 
 struct kernel_events;

@@ -10,13 +10,13 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include "profiler/base/cuda_functions.h"
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 #include "symbolize/elf_file.h"
-#include "symbolize/file_io.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/file_io.h"
+#include "symbolize/util/hash_index.h"
 #include "symbolize/mapped_file.h"
 #include "symbolize/maps.h"
-#include "symbolize/proc_file.h"
+#include "symbolize/util/proc_file.h"
 
 #define MAX_FOUND 1024 /* functions per file */
 #define MAX_FILES 65536

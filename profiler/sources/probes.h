@@ -17,7 +17,7 @@
 #include <sys/types.h>
 #include "profiler/sources/bpf_source.h"
 #include "profiler/base/log.h"
-#include "symbolize/bounded_call.h"
+#include "symbolize/util/bounded_call.h"
 #include "symbolize/symbolizer.h"
 
 struct probes;

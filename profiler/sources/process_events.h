@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 #include <sys/types.h>
-#include "profiler/collect/process_event.h"
+#include "profiler/cpu/process_event.h"
 
 struct process_events;
 

@@ -26,7 +26,7 @@
 #define PROFILER_SOURCES_RECORDING_H
 
 #include <stddef.h>
-#include "profiler/collect/collect.h"
+#include "profiler/join/collect.h"
 
 struct recording;
 

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include "cupti_trace/launch_stack.h"
-#include "cupti_trace/unwind.h"
+#include "cupti_trace/launch/launch_stack.h"
+#include "cupti_trace/unwind/unwind.h"
 
 #define COLD_BYTES (1u << 20)
 

@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
-#include "cupti_trace/handover.h"
-#include "cupti_trace/launch_stack.h"
+#include "cupti_trace/launch/handover.h"
+#include "cupti_trace/launch/launch_stack.h"
 
 static struct sink sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .broken = true};
 static long rounds = 100000;

@@ -4,7 +4,7 @@
  * work, 50,000 places in code; and choosing and writing what is shown.
  */
 #include "profiler/profile/live_message.h"
-#include "symbolize/monotonic.h"
+#include "symbolize/util/monotonic.h"
 
 #define ROWS 200000u
 #define DEPTH 30u

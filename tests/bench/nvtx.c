@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include "cupti_trace/gpu_wire.h"
-#include "cupti_trace/launch_stack.h"
-#include "cupti_trace/nvtx_abi.h"
+#include "cupti_trace/wire/gpu_wire.h"
+#include "cupti_trace/launch/launch_stack.h"
+#include "cupti_trace/launch/nvtx_abi.h"
 
 static struct sink sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .broken = true};
 static nvtx_abi_function core[NVTX_ABI_CORE_SIZE], core2[NVTX_ABI_CORE2_SIZE];

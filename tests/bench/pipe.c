@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
-#include "cupti_trace/gpu_wire.h"
+#include "cupti_trace/wire/gpu_wire.h"
 #include "profiler/base/cuda_functions.h"
-#include "profiler/collect/collect.h"
+#include "profiler/join/collect.h"
 #include "profiler/sources/gpu_pipe.h"
 
 enum { ROUNDS = 5, LAUNCHES = 200000, PID = 4711, DEPTH = 30, DISTINCT = 500 };

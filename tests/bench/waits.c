@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The time to split waits by operation (profiler/collect/waits): 200,000 operations on 16 streams,
+ * The time to split waits by operation (profiler/addons/waits): 200,000 operations on 16 streams,
  * and 50,000 waits of 64 threads that wait all the time, half of them for one stream. Then the
  * worst case that a program can send: as many waits that all last from the first operation to the
  * last. `make bench`.
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include "profiler/collect/waits.h"
+#include "profiler/addons/waits.h"
 
 enum { OPERATIONS = 200000, STREAMS = 16, WAITS = 50000, THREADS = 64, LASTS_NS = 10000 };
 enum { RUN_NS = OPERATIONS / STREAMS * LASTS_NS };

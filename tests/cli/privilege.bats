@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The profiler's identity and rights at each moment, and attempts of others to abuse them.
-# profiler/session/privilege.h has the table.
+# profiler/run/privilege.h has the table.
 
 load helpers
 

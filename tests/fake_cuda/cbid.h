@@ -6,7 +6,7 @@
 #ifndef TESTS_FAKE_CUDA_CBID_H
 #define TESTS_FAKE_CUDA_CBID_H
 
-#include "../../cupti_trace/cupti_abi.h"
+#include "../../cupti_trace/core/cupti_abi.h"
 
 /* clang-format off */
 #define FAKE_RUNTIME_FUNCTIONS(X) \

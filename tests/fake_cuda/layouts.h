@@ -14,7 +14,7 @@
 #ifndef TESTS_FAKE_CUDA_LAYOUTS_H
 #define TESTS_FAKE_CUDA_LAYOUTS_H
 
-#include "../../cupti_trace/cupti_abi.h"
+#include "../../cupti_trace/core/cupti_abi.h"
 
 #ifndef FAKE_CUPTI_VERSION
 #define FAKE_CUPTI_VERSION 130001

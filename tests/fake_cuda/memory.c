@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "memory.h"
 #include "driver.h"
-#include "../../cupti_trace/cupti_abi.h"
+#include "../../cupti_trace/core/cupti_abi.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #define TESTS_FAKE_CUDA_NVTX_H
 
 #include <stdint.h>
-#include "../../cupti_trace/nvtx_abi.h"
+#include "../../cupti_trace/launch/nvtx_abi.h"
 
 #ifdef __cplusplus
 extern "C" {

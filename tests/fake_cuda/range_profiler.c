@@ -16,7 +16,7 @@
 #include <time.h>
 
 #if FAKE_CUPTI_VERSION >= 24
-#include "../../cupti_trace/profiler_abi.h"
+#include "../../cupti_trace/hw/profiler_abi.h"
 
 #define CHIP "GH100"
 enum { METRICS = 11, PROFILERS = 64, PENDING = 16 };

@@ -4,7 +4,7 @@
 #define TESTS_FAKE_CUDA_RANGE_PROFILER_H
 
 #include "fake_cuda.h"
-#include "../../cupti_trace/profiler_abi.h"
+#include "../../cupti_trace/hw/profiler_abi.h"
 
 /* An API call of the program. */
 void range_profiler_call(const struct fake_cuda_call *call, uint32_t site);

@@ -2,7 +2,7 @@
 /* Settings from the environment, and the ground truth that a process writes. */
 #define _GNU_SOURCE
 #include "timeline.h"
-#include "../../cupti_trace/cupti_abi.h"
+#include "../../cupti_trace/core/cupti_abi.h"
 #include "visible.h"
 
 #include <errno.h>

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "profiler/base/cuda_functions.h"
-#include "profiler/collect/collect.h"
+#include "profiler/join/collect.h"
 #include "profiler/sources/gpu_pipe.h"
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

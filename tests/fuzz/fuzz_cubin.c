@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cupti_trace/cubin_lines.h"
+#include "cupti_trace/hw/cubin_lines.h"
 #include "symbolize/cubin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

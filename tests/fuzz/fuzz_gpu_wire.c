@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cupti_trace/gpu_wire.h"
+#include "cupti_trace/wire/gpu_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "profiler/collect/join.h"
+#include "profiler/join/join.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include "profiler/output/naming.h"
 #include "profiler/output/view.h"
 #include "profiler/output/writer.h"
-#include "profiler/session/trace_reader.h"
+#include "profiler/run/trace_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

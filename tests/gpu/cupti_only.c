@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cupti_trace/api_function.h"
+#include "cupti_trace/core/api_function.h"
 
 /* what a CUPTI may not have */
 #pragma weak cuptiActivityEnableHWTrace

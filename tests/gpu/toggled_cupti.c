@@ -2,8 +2,8 @@
 /*
  * What being called at launches costs, measured within one process: rounds of two processes differ
  * by more than what a callback takes. To be built as a file "libcupti.so", linked with the real
- * libcupti, and preloaded: then it is the libcupti that profile finds (cupti_trace/cupti_api.h),
- * and what it does not define comes from the real one.
+ * libcupti, and preloaded: then it is the libcupti that profile finds
+ * (cupti_trace/core/cupti_api.h), and what it does not define comes from the real one.
  *
  * It remembers for which functions of the runtime and the driver the subscriber wants to be called.
  * The program, which finds the functions below through dlsym, has these calls on or off while the

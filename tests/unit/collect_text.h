@@ -7,7 +7,7 @@
 #define TESTS_UNIT_COLLECT_TEXT_H
 
 #include "unit.h"
-#include "profiler/collect/collect.h"
+#include "profiler/join/collect.h"
 #include "profiler/output/naming.h"
 #include "profiler/output/writer.h"
 #include "profiler/sources/gpu_pipe.h"

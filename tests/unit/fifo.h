@@ -13,7 +13,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include "unit.h"
-#include "cupti_trace/gpu_wire.h"
+#include "cupti_trace/wire/gpu_wire.h"
 #include "profiler/sources/gpu_pipe.h"
 
 enum { FIFO_PROGRAMS_MAX = 16 };

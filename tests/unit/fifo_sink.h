@@ -4,7 +4,7 @@
 #define TESTS_UNIT_FIFO_SINK_H
 
 #include "fifo.h"
-#include "cupti_trace/sink.h"
+#include "cupti_trace/core/sink.h"
 
 /* A thread reads and passes each event to `heard`. */
 static inline void fifo_open_sink(struct fifo *f, struct sink *sink, fifo_handler heard,

@@ -5,7 +5,7 @@
 
 #include "unit.h"
 #include "profiler/profile/result.h"
-#include "symbolize/array.h"
+#include "symbolize/util/array.h"
 
 /* Zero-initialise, then made_begin. */
 struct made_result {

@@ -4,12 +4,12 @@
 #define TESTS_UNIT_NAMING_BENCH_H
 
 #include "unit.h"
-#include "profiler/collect/compose.h"
+#include "profiler/profile/compose.h"
 #include "profiler/output/call_tree.h"
 #include "profiler/output/naming.h"
 #include "profiler/profile/marks.h"
 #include "profiler/profile/work_names.h"
-#include "symbolize/intern.h"
+#include "symbolize/util/intern.h"
 
 struct naming_bench {
 	struct stack_table *stacks;

@@ -4,7 +4,7 @@
 #define TESTS_UNIT_PIPE_BENCH_H
 
 #include "unit.h"
-#include "cupti_trace/gpu_wire.h"
+#include "cupti_trace/wire/gpu_wire.h"
 #include "profiler/sources/gpu_pipe.h"
 
 enum { HEARD_MAX = 100, PROCESSES_MAX = 1024 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Activity records of a stand-in for CUPTI, through a real pipe, as the profiler reads them. */
 #include "fifo.h"
-#include "cupti_trace/activity.h"
-#include "cupti_trace/counted_times.h"
+#include "cupti_trace/main/activity.h"
+#include "cupti_trace/hw/counted_times.h"
 
 enum { HEARD_MAX = 40 };
 

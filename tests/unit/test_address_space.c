@@ -5,7 +5,8 @@
  */
 #include "unit.h"
 #include "symbolize/address_space.h"
-#include "symbolize/monotonic.h"
+#include "symbolize/util/monotonic.h"
+#include "symbolize/symbolizer.h"
 
 #define GHOST 0x3fff0000 /* above the largest pid_max: nothing in /proc */
 

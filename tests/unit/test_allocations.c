@@ -2,7 +2,7 @@
 /* Memory at the peak and left, compared with a count that looks at everything after each event. */
 #include "unit.h"
 #define ALLOCATIONS_PENDING 4096u
-#include "profiler/collect/allocations.c"
+#include "profiler/addons/allocations.c"
 
 #define ADDRESSES 24u
 #define STACKS 5u

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "unit.h"
-#include "profiler/session/apart.h"
+#include "profiler/run/apart.h"
 
 #define LONG_MS 60000
 

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cupti_trace/api_function.h"
-#include "cupti_trace/cupti_abi.h"
+#include "cupti_trace/core/api_function.h"
+#include "cupti_trace/core/cupti_abi.h"
 
 struct known {
 	const char *name;

@@ -2,8 +2,8 @@
 #include "unit.h"
 
 #include <sys/prctl.h>
-#include "profiler/session/attach.h"
-#include "symbolize/bounded_call.h"
+#include "profiler/attach/attach.h"
+#include "symbolize/util/bounded_call.h"
 #include "symbolize/symbolizer.h"
 
 #define PROCESSES 64

@@ -6,7 +6,7 @@
  */
 #include "unit.h"
 #include "unsure.h"
-#include "profiler/collect/attribution.h"
+#include "profiler/join/attribution.h"
 #include "profiler/profile/marks.h"
 
 static const uint32_t real_bound = ATTRIBUTION_ORIGINS_MAX;
@@ -16,7 +16,7 @@ static uint32_t bound = ATTRIBUTION_ORIGINS_MAX;
 
 #define array_make_room unsure_make_room
 #define hash_index_add unsure_add
-#include "profiler/collect/attribution.c"
+#include "profiler/join/attribution.c"
 
 #define ALL ((1u << PLACE_PARTS) - 1)
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "symbolize/bounded_call.h"
+#include "symbolize/util/bounded_call.h"
 
 #define LONG_MS 60000 /* for calls that return at once */
 #define SHORT_MS 20   /* for calls that never do */

@@ -17,7 +17,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include "profiler/base/cuda_functions.h"
-#include "profiler/collect/pythons.h"
+#include "profiler/cpu/pythons.h"
 #include "profiler/sources/bpf_source.h"
 #include "symbolize/address_space.h"
 

@@ -20,9 +20,9 @@
 #include <linux/seccomp.h>
 #include <time.h>
 #include <ucontext.h>
-#include "profiler/session/borrowed_thread.h"
-#include "profiler/session/bring_in.h"
-#include "profiler/session/remote_memory.h"
+#include "profiler/attach/borrowed_thread.h"
+#include "profiler/attach/bring_in.h"
+#include "profiler/attach/remote_memory.h"
 #include "tests/unit/own_folder.h"
 
 /* The entry point writes a byte into the descriptor that the text names, and leaves other bits of

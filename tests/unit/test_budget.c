@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "symbolize/budget.h"
+#include "symbolize/util/budget.h"
 #include "symbolize/maps.h"
 #include "symbolize/symbolizer.h"
 #include "tests/unit/made_elf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include "unit.h"
-#include "cupti_trace/buffers.h"
+#include "cupti_trace/core/buffers.h"
 
 static uint8_t *get(struct buffers *b)
 {

@@ -2,8 +2,8 @@
 /* Build ids in this process's memory: of real files, and of memory that is no such file. */
 #include "unit.h"
 #include <elf.h>
-#include "cupti_trace/build_id.h"
-#include "cupti_trace/code_map.h"
+#include "cupti_trace/core/build_id.h"
+#include "cupti_trace/unwind/code_map.h"
 
 #define SIZE 16384u
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include <string.h>
-#include "cupti_trace/call_params.h"
+#include "cupti_trace/launch/call_params.h"
 
 static void sorts_are_known_by_name(void **state)
 {

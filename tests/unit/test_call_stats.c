@@ -2,7 +2,7 @@
 /* Sums of calls: by function and kind, over threads, errors, nesting, and only what is new sent. */
 #include "fifo_sink.h"
 #include <pthread.h>
-#include "cupti_trace/call_stats.h"
+#include "cupti_trace/launch/call_stats.h"
 #include "profiler/profile/api_calls.h"
 
 enum {

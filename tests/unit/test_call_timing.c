@@ -5,8 +5,8 @@
  */
 #include "unit.h"
 #include <dlfcn.h>
-#include "profiler/session/call_timing.h"
-#include "symbolize/monotonic.h"
+#include "profiler/attach/call_timing.h"
+#include "symbolize/util/monotonic.h"
 
 #define MULTIPLE_SUBSCRIBERS 39 /* CUPTI's "no" */
 

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "unit.h"
-#include "profiler/session/capabilities.h"
+#include "profiler/run/capabilities.h"
 
 #define TWO (CAPABILITY(CAP_BPF) | CAPABILITY(CAP_PERFMON))
 

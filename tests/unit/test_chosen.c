@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts that a process chooses, beside a model of them. */
 #include "unit.h"
-#include "profiler/collect/chosen.h"
+#include "profiler/cpu/chosen.h"
 
 static void nothing_is_chosen_at_first(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Conversion between a made-up CUPTI clock and CLOCK_MONOTONIC. */
 #include "unit.h"
-#include "cupti_trace/clock.h"
+#include "cupti_trace/core/clock.h"
 
 #define SECOND UINT64_C(1000000000)
 #define TODAY UINT64_C(1750000000000000000) /* CUPTI's clock counts from 1970 */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What is code and what is not, in this process; new code; how often mappings are read. */
 #include "unit.h"
-#include "cupti_trace/code_map.h"
-#include "cupti_trace/code_ranges.h"
+#include "cupti_trace/unwind/code_map.h"
+#include "cupti_trace/unwind/code_ranges.h"
 
 static char data[4096];
 

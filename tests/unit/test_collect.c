@@ -11,11 +11,11 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include "cupti_trace/gpu_wire.h"
+#include "cupti_trace/wire/gpu_wire.h"
 
 static size_t memory = 300u << 20, allowance = 128u << 20;
-#include "profiler/collect/collect.c"
-#include "profiler/collect/collect_gpu.c"
+#include "profiler/join/collect.c"
+#include "profiler/join/collect_gpu.c"
 
 enum { PID = 70, NO_PID = 1 << 24 };
 

@@ -5,15 +5,15 @@
  */
 #include "unit.h"
 #include "unsure.h"
-#include "cupti_trace/gpu_work.h"
-#include "profiler/collect/compose.h"
+#include "cupti_trace/wire/gpu_work.h"
+#include "profiler/profile/compose.h"
 #include "profiler/profile/marks.h"
 #include "profiler/profile/memory_use.h"
 #include "profiler/profile/work_names.h"
 
 #define array_make_room unsure_make_room
 #define hash_index_add unsure_add
-#include "profiler/collect/compose.c"
+#include "profiler/profile/compose.c"
 
 struct bench {
 	struct stack_table *stacks;

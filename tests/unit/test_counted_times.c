@@ -2,7 +2,7 @@
 /* When measured kernels ran. */
 #include <math.h>
 #include "unit.h"
-#include "cupti_trace/counted_times.h"
+#include "cupti_trace/hw/counted_times.h"
 
 static uint64_t start, duration;
 

@@ -2,7 +2,7 @@
 /* Which launches are measured: the first, second, fourth and so on of each kernel, up to a limit.
  */
 #include "unit.h"
-#include "cupti_trace/counter_choice.h"
+#include "cupti_trace/hw/counter_choice.h"
 
 /* The launches of `name` that are measured, of so many, as bits. */
 static uint64_t launch(struct counter_choice *c, const char *name, uint32_t count)

@@ -7,7 +7,7 @@
 #include "unsure.h"
 
 #define array_make_room unsure_make_room
-#include "profiler/collect/cpu_time.c"
+#include "profiler/cpu/cpu_time.c"
 
 #define MS UINT64_C(1000000)
 #define S (1000 * MS)

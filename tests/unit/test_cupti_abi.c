@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares cupti_trace/cupti_abi.h with NVIDIA's headers, if they are installed.
+ * Compares cupti_trace/core/cupti_abi.h with NVIDIA's headers, if they are installed.
  *
  * Values, sizes, offsets and signatures are compared while compiling: with a CUDA Toolkit (-isystem
  * its include folder) a mistake does not build. Without one the test is skipped. This file is also
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "../../cupti_trace/cupti_abi.h"
+#include "../../cupti_trace/core/cupti_abi.h"
 
 #if defined(__has_include) && __has_include(<cupti.h>) && __has_include(<cuda.h>)
 #include <cupti.h>

@@ -2,7 +2,7 @@
 /* Why a command could not be run: the message, and the status. */
 #include "unit.h"
 #include <limits.h>
-#include "profiler/session/exec_error.h"
+#include "profiler/run/exec_error.h"
 
 static struct capture captured;
 static char folder[] = "/tmp/profile_unit.XXXXXX";

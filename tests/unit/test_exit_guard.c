@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "cupti_trace/exit_guard.c"
+#include "cupti_trace/core/exit_guard.c"
 #include "unit.h"
 
 static int out; /* letters of the functions that ran */

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "../../cupti_trace/cupti_abi.h"
+#include "../../cupti_trace/core/cupti_abi.h"
 
 #define KINDS 64
 #define PATHS 32

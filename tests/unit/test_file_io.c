@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <sys/inotify.h>
 #include <sys/wait.h>
-#include "symbolize/file_io.h"
+#include "symbolize/util/file_io.h"
 #include "tests/unit/own_folder.h"
 
 static char path[256];

@@ -2,7 +2,7 @@
 /* Calls whose memory is followed otherwise: known until many more have come. */
 #include "unit.h"
 #define FOLLOWED_CALLS_MAX 64u
-#include "cupti_trace/followed_memory.c"
+#include "cupti_trace/memory/followed_memory.c"
 
 static void the_last_calls_are_known(void **state)
 {

@@ -12,11 +12,11 @@
 #define INTAKE_SLACK_NS UINT64_C(100000)
 #define AHEAD_NS 1000u
 #include "collect_text.h"
-#include "profiler/collect/recent.c"
-#include "profiler/collect/intake.c"
-#include "profiler/collect/collect.c"
-#include "profiler/collect/collect_gpu.c"
-#include "profiler/collect/forget.c"
+#include "profiler/join/recent.c"
+#include "profiler/join/intake.c"
+#include "profiler/join/collect.c"
+#include "profiler/join/collect_gpu.c"
+#include "profiler/join/forget.c"
 
 enum {
 	PROCESSES = 4,

@@ -4,7 +4,7 @@
  * the counts.
  */
 #include "pipe_bench.h"
-#include "symbolize/monotonic.h"
+#include "symbolize/util/monotonic.h"
 
 /* All that are left end without a goodbye. */
 static void close_all(struct pipe_bench *b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of GPU work, and its report on CUPTI's own sums. */
 #include "unit.h"
-#include "cupti_trace/gpu_work.h"
+#include "cupti_trace/wire/gpu_work.h"
 #include "profiler/report/gpu_table.h"
 
 static struct capture captured;

@@ -6,7 +6,7 @@
  * canonical form) are exact up to 2^53, and drawn from that range.
  */
 #include "unit.h"
-#include "cupti_trace/gpu_wire.h"
+#include "cupti_trace/wire/gpu_wire.h"
 
 #define EXACT_BITS 53
 #define TIME_BITS 63 /* the reader takes times and sums below 2^63 */

@@ -4,7 +4,7 @@
  * launch it belongs to, for clones, moved nodes, nesting, and numbers that are used again.
  */
 #include "unit.h"
-#include "profiler/collect/graph_nodes.h"
+#include "profiler/join/graph_nodes.h"
 
 enum { P = 7, OTHER = 8, TID = 1 };
 

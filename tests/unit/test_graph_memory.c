@@ -2,7 +2,7 @@
 /* What graphs hold, as the driver says: what is more is an allocation, what is less a release. */
 #include "unit.h"
 #define GRAPH_MEMORY_PIECES 4u
-#include "cupti_trace/graph_memory.c"
+#include "cupti_trace/memory/graph_memory.c"
 
 enum { LAUNCH_ID = 514, TRIM_ID = 640, RUNTIME_ID = 270 };
 #define DRV CUPTI_ABI_DOMAIN_DRIVER_API

@@ -9,7 +9,7 @@
 #define GRAPH_NODES_GRAPHS_MAX 4096u
 #define GRAPH_NODES_OLDER_MAX 3000u
 #define GRAPH_CHILDREN_MAX 64
-#include "profiler/collect/graph_nodes.c"
+#include "profiler/join/graph_nodes.c"
 
 enum { PROCESS = 100, OTHER = 200, TID = 101 };
 #define UNKNOWN GRAPH_NODES_UNKNOWN

@@ -4,7 +4,7 @@
  * distinguished places, and launches that carry their thread.
  */
 #include "naming_bench.h"
-#include "profiler/collect/attribution.h"
+#include "profiler/join/attribution.h"
 #include "profiler/output/view.h"
 
 static struct view_options options; /* the order under test */

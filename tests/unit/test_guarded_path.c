@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What other users have put in the way of a file that is to be written; most of it needs root. */
-#include "symbolize/guarded_path.h"
+#include "symbolize/util/guarded_path.h"
 
 #include "unit.h"
 #include "own_folder.h"

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "unit.h"
-#include "cupti_trace/guest.h"
+#include "cupti_trace/core/guest.h"
 
 static volatile sig_atomic_t handled;
 

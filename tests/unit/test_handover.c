@@ -6,7 +6,7 @@
  */
 #include "libpython.h"
 #include <pthread.h>
-#include "cupti_trace/handover.c"
+#include "cupti_trace/launch/handover.c"
 #include <ucontext.h>
 
 #define DEPTH 20

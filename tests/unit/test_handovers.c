@@ -5,7 +5,7 @@
 #include "unit.h"
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/collect/handovers.h"
+#include "profiler/join/handovers.h"
 
 #define P 7
 #define T 70

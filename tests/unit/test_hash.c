@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Hashes whose collisions nobody can choose. */
 #include "unit.h"
-#include "symbolize/hash.h"
+#include "symbolize/util/hash.h"
 
 #define KEYS 1024u
 #define SLOTS (2 * KEYS)

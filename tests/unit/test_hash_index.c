@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* An index of an array from which elements are taken by moving the last one into the hole. */
 #include "unit.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/hash_index.h"
 
 enum { KEYS = 100 };
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "unit.h"
-#include "profiler/session/helper.h"
+#include "profiler/run/helper.h"
 
 #define USER 12345
 #define GROUP 23456

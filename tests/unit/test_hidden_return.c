@@ -4,8 +4,8 @@
  * of the caller, and by nothing that only looks like it.
  */
 #include "unit.h"
-#include "cupti_trace/code_ranges.h"
-#include "cupti_trace/hidden_return.h"
+#include "cupti_trace/unwind/code_ranges.h"
+#include "cupti_trace/unwind/hidden_return.h"
 
 #define FUNCTION(name, code)                                                          \
 	__asm__(".text\n.type " #name ",@function\n" #name ":\n.cfi_startproc\n" code \

@@ -7,7 +7,7 @@
 #include "profiler/output/frame_kind.h"
 #include "profiler/output/source_text.h"
 #include "profiler/output/writer.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 #define BEGIN "<script type=\"application/octet-stream\" id=\"data\">"
 #define TIMELINE "class=\"timeline\">"

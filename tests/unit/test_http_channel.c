@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "unit.h"
 #include "profiler/output/http_channel.h"
-#include "symbolize/monotonic.h"
+#include "symbolize/util/monotonic.h"
 
 #define OPENED_BYTES (4 + HTTP_WHY_BYTES)
 

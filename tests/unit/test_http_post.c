@@ -6,7 +6,7 @@
 #include "unpack.h"
 #include "profiler/output/curl_api.h"
 #include "profiler/output/http_post.h"
-#include "profiler/session/helper.h"
+#include "profiler/run/helper.h"
 
 #define LONG_MS 60000 /* more than any test takes */
 #define ANSWER(status) "HTTP/1.1 " status "\r\nContent-Length: 0\r\n\r\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Maps of ids that somebody else chose: single rules, then random changes beside a plain array. */
 #include "unit.h"
-#include "profiler/base/id_map.h"
+#include "symbolize/util/id_map.h"
 
 static void an_empty_map_has_nothing(void **state)
 {

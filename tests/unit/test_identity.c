@@ -3,7 +3,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include "unit.h"
-#include "profiler/session/identity.h"
+#include "profiler/run/identity.h"
 
 static void sudo(const char *uid, const char *gid)
 {

@@ -3,9 +3,9 @@
 #include "made_timeline.h"
 #define IDLE_SEGMENT_RECORDS 16u
 #define IDLE_SEGMENT_MAX 1000u
-#include "profiler/collect/idle.c"
+#include "profiler/addons/idle.c"
 #include "profiler/profile/busy.h"
-#include "symbolize/intern.h"
+#include "symbolize/util/intern.h"
 
 #define START 1000u
 #define RUN 100000u

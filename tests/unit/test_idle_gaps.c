@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Time of idle devices: exact sums, charged to what the launching threads did. */
 #include "unit.h"
-#include "profiler/collect/idle_gaps.h"
+#include "profiler/addons/idle_gaps.h"
 
 #define MOST 64
 #define MS UINT64_C(1000000)

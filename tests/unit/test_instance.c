@@ -30,7 +30,7 @@ static ssize_t chosen_getrandom(void *out, size_t size, unsigned int flags)
 }
 
 #define getrandom chosen_getrandom
-#include "cupti_trace/instance.c"
+#include "cupti_trace/core/instance.c"
 #undef getrandom
 
 static struct instance describe(int how)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What is added to a profile at once, and what of it when only the last part is wanted. */
 #include "unit.h"
-#include "cupti_trace/gpu_work.h"
-#include "profiler/collect/intake.h"
+#include "cupti_trace/wire/gpu_work.h"
+#include "profiler/join/intake.h"
 #include "profiler/profile/places.h"
 #include "profiler/profile/stack_table.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rules of profiler/collect/join.h one by one, then random ground truths against them.
+ * The rules of profiler/join/join.h one by one, then random ground truths against them.
  *
  * In the directed tests, times are in ns, a stack is a number chosen by the test, and attributions
  * are looked up by the operation's own number.
  */
 #include "unit.h"
-#include "profiler/collect/join.h"
+#include "profiler/join/join.h"
 
 #define MS UINT64_C(1000000)
 #define LOST UINT64_MAX /* not attributed */

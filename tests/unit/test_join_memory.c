@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What join remembers and for how long: random streams against the promises of
- * profiler/collect/join.h and profiler/collect/join_links.h, with small numbers; then true ones.
+ * profiler/join/join.h and profiler/join/join_links.h, with small numbers; then true ones.
  */
 #include "unit.h"
-#include "profiler/collect/join.h"
+#include "profiler/join/join.h"
 
 /* ---- random streams ---- */
 

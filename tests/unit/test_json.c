@@ -2,7 +2,7 @@
 #include "unit.h"
 #include <cjson/cJSON.h>
 #include "profiler/output/json.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 static char *text;
 static size_t text_size;

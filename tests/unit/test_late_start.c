@@ -5,10 +5,10 @@
  */
 #include "unit.h"
 #include <signal.h>
-#include "cupti_trace/gpu_wire.h"
-#include "profiler/session/bring_in.h"
-#include "profiler/session/payload.h"
-#include "symbolize/monotonic.h"
+#include "cupti_trace/wire/gpu_wire.h"
+#include "profiler/attach/bring_in.h"
+#include "profiler/attach/payload.h"
+#include "symbolize/util/monotonic.h"
 #include "tests/unit/fifo.h"
 
 #define KERNELS 40u /* heard before the library is asked to leave */

@@ -5,7 +5,7 @@
  * half).
  */
 #include "fifo_sink.h"
-#include "cupti_trace/launch_log.h"
+#include "cupti_trace/launch/launch_log.h"
 
 enum { THREADS = 8, LAUNCHES = 3 * LAUNCH_LOG_CAPACITY + 17 };
 

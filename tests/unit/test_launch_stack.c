@@ -18,7 +18,7 @@ static void at_fence(void)
 
 #undef atomic_signal_fence
 #define atomic_signal_fence(order) (at_fence(), __atomic_signal_fence(order))
-#include "cupti_trace/launch_stack.c"
+#include "cupti_trace/launch/launch_stack.c"
 
 static struct thread_cache cache;
 static uint64_t outer, inner;

@@ -4,7 +4,7 @@
  * those it reported.
  */
 #include "unit.h"
-#include "cupti_trace/gpu_work.h"
+#include "cupti_trace/wire/gpu_work.h"
 #include "profiler/profile/ledger.h"
 
 enum { PID = 10 };

@@ -3,7 +3,7 @@
 #include "unit.h"
 #include "profiler/base/columns.h"
 #include "profiler/report/live_screen.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 static struct terminal_line lines[TERMINAL_LINES_MAX];
 static struct live_line kernels[3], sites[2], functions[2];

@@ -2,7 +2,7 @@
 /* The loader's count: seen without asking it, in this C library, while objects come and go. */
 #include "unit.h"
 #include <dlfcn.h>
-#include "cupti_trace/loader_count.h"
+#include "cupti_trace/core/loader_count.h"
 
 /* Loads a library that is not there yet, and unloads it. */
 static void load_and_unload(void)

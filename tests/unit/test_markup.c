@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 #include "profiler/output/markup.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 typedef void (*writes_text)(FILE *out, const char *text, size_t limit);
 

@@ -2,7 +2,7 @@
 /* Counters and stacks of kernels find each other, whichever comes first, in bounded memory. */
 #include "unit.h"
 #include <math.h>
-#include "profiler/collect/measurements.h"
+#include "profiler/addons/measurements.h"
 
 struct bench {
 	struct counter_table counters;

@@ -2,7 +2,7 @@
 /* Metrics: where values fall, how many labels there may be, and how they are written. */
 #include "unit.h"
 
-#include "cupti_trace/gpu_work.h"
+#include "cupti_trace/wire/gpu_work.h"
 #include "profiler/output/prometheus.h"
 
 static char *text; /* the last one written */

@@ -2,7 +2,7 @@
 #include "unit.h"
 #include <sys/mman.h>
 #include <unistd.h>
-#include "cupti_trace/names.h"
+#include "cupti_trace/core/names.h"
 
 static void put_text(char *to, const char *text)
 {

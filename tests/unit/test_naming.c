@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names for collected data: texts, code of this program, and unknown code. */
 #include "naming_bench.h"
-#include "profiler/collect/attribution.h"
+#include "profiler/join/attribution.h"
 
 /* The stack of work that was launched from `launch`; `capture`: where its graph's node was made. */
 static uint32_t work_stack(struct naming_bench *b, uint32_t launch, uint32_t capture, uint32_t work,

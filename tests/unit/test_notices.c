@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What reaches the user's terminal: notices of the target, and log lines. */
 #include "unit.h"
-#include "profiler/session/notices.h"
+#include "profiler/attach/notices.h"
 
 static const char *shown(enum log_level level, uint32_t code, const char *detail)
 {

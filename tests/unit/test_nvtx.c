@@ -6,10 +6,10 @@
 #include "unit.h"
 #include <pthread.h>
 #include <wchar.h>
-#include "cupti_trace/nvtx.h"
-#include "cupti_trace/nvtx_abi.h"
-#include "cupti_trace/nvtx_names.c"
-#include "cupti_trace/nvtx_place.h"
+#include "cupti_trace/launch/nvtx.h"
+#include "cupti_trace/launch/nvtx_abi.h"
+#include "cupti_trace/launch/nvtx_names.c"
+#include "cupti_trace/launch/nvtx_place.h"
 
 static nvtx_abi_function core[NVTX_ABI_CORE_SIZE], core2[NVTX_ABI_CORE2_SIZE];
 static nvtx_abi_function *core_places[NVTX_ABI_CORE_SIZE], *core2_places[NVTX_ABI_CORE2_SIZE];

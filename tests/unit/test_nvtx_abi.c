@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares cupti_trace/nvtx_abi.h with NVTX's headers, if they are installed, and runs them
+ * Compares cupti_trace/launch/nvtx_abi.h with NVTX's headers, if they are installed, and runs them
  * together: this program then uses NVTX, with our functions in its tables.
  */
 #include "unit.h"
 
-#include "cupti_trace/gpu_wire.h"
-#include "cupti_trace/nvtx_abi.h"
+#include "cupti_trace/wire/gpu_wire.h"
+#include "cupti_trace/launch/nvtx_abi.h"
 
 #if defined(__has_include) && __has_include(<nvtx3/nvToolsExt.h>)
 #define NVTX_SUPPORT_STATIC_INJECTION_LIBRARY 1

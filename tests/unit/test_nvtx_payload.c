@@ -2,8 +2,8 @@
 /* Messages of NVTX ranges that are opened with a payload. */
 #include "unit.h"
 #include <wchar.h>
-#include "cupti_trace/nvtx_names.h"
-#include "cupti_trace/nvtx_payload.c"
+#include "cupti_trace/launch/nvtx_names.h"
+#include "cupti_trace/launch/nvtx_payload.c"
 
 #define MESSAGE NVTX_ABI_ENTRY_IS_MESSAGE
 #define FIXED NVTX_ABI_ENTRY_ARRAY_FIXED

@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include "profiler/session/obstacles.h"
+#include "profiler/run/obstacles.h"
 
 struct bench {
 	struct log log;

@@ -13,7 +13,7 @@
 #include "bpf/stack_event.h"
 #include "profiler/profile/marks.h"
 #include "profiler/profile/off_cpu_kinds.h"
-#include "profiler/collect/off_cpu.c"
+#include "profiler/cpu/off_cpu.c"
 
 #define STACKS 16
 

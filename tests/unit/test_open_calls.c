@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Timed calls that have not returned: single rules, then random threads beside a plain array. */
 #include "unit.h"
-#include "profiler/collect/open_calls.h"
+#include "profiler/join/open_calls.h"
 
 enum { PROCESS = 1, OTHER = 2 };
 

@@ -2,7 +2,7 @@
 /* Names of files that the library writes alone. */
 #include "unit.h"
 #include <limits.h>
-#include "cupti_trace/output_path.h"
+#include "cupti_trace/core/output_path.h"
 
 static void expect_path(const char *name, const char *expected)
 {

@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <time.h>
 #include "unit.h"
-#include "cupti_trace/guest.h"
-#include "cupti_trace/own_cost.h"
+#include "cupti_trace/core/guest.h"
+#include "cupti_trace/core/own_cost.h"
 
 #define MS 1000000u
 

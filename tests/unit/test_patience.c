@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiting at exit: what is free is taken, what is not is given up. */
 #define PATIENCE_MS 20
-#include "cupti_trace/patience.c" /* not the library's */
+#include "cupti_trace/core/patience.c" /* not the library's */
 #include "unit.h"
 
 static void a_free_lock_is_taken(void **state)

@@ -3,8 +3,8 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include "unit.h"
-#include "cupti_trace/gpu_wire.h"
-#include "profiler/session/payload.h"
+#include "cupti_trace/wire/gpu_wire.h"
+#include "profiler/attach/payload.h"
 
 struct bench {
 	char parent[64]; /* TMPDIR */

@@ -4,7 +4,7 @@
 #define PC_SAMPLES_MAX 4096u
 #define PC_SAMPLES_OFFSETS 4096u
 #define PC_SAMPLES_PARTS 2000u
-#include "profiler/collect/pc_samples.c"
+#include "profiler/addons/pc_samples.c"
 
 #define CUBIN "build/tests/cubins/lines.cubin"
 

@@ -3,8 +3,8 @@
 #include "fifo_sink.h"
 #include <elf.h>
 #define PC_SUMS_MAX 64u
-#include "cupti_trace/cubin_lines.h"
-#include "cupti_trace/pc_sums.c"
+#include "cupti_trace/hw/cubin_lines.h"
+#include "cupti_trace/hw/pc_sums.c"
 
 enum { NAMES = 4, PCS = 8, STALLS = 3 };
 

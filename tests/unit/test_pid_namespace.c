@@ -6,7 +6,7 @@
 #include "unit.h"
 #include <sched.h>
 #include <sys/prctl.h>
-#include "profiler/collect/pid_namespace.h"
+#include "profiler/cpu/pid_namespace.h"
 
 #define NOBODY 65534
 #define NO_PROCESS 0x3fff0000 /* above the largest pid_max */

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include "profiler/collect/collect_private.h"
+#include "profiler/join/collect_private.h"
 
 #define NOBODY 4194305 /* above the largest pid_max */
 

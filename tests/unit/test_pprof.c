@@ -4,7 +4,7 @@
 #include "protobuf_reader.h"
 #include "unpack.h"
 #include "profiler/output/writer.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 static const struct writer_options no_options = {.unit_ns = 20e6};
 

@@ -4,7 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include "unit.h"
-#include "profiler/session/privilege.h"
+#include "profiler/run/privilege.h"
 
 #define USER 12345
 #define GROUP 23456

@@ -6,8 +6,8 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include "profiler/collect/proc_names.h"
-#include "symbolize/proc_file.h"
+#include "profiler/cpu/proc_names.h"
+#include "symbolize/util/proc_file.h"
 
 #define WORKLOADS "build/tests/workloads/"
 #define NOBODY 4194305 /* above the largest pid_max */

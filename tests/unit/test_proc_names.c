@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include "profiler/collect/proc_names.h"
+#include "profiler/cpu/proc_names.h"
 
 /* A process started as another program's name: it only waits. */
 #define WAITS_ENV "TEST_PROC_NAMES_WAITS"

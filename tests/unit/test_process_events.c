@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include "profiler/sources/process_events.c"
-#include "symbolize/monotonic.h"
+#include "symbolize/util/monotonic.h"
 
 static struct process_events *open_events(void)
 {

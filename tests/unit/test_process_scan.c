@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "profiler/session/process_scan.h"
+#include "profiler/attach/process_scan.h"
 
 #define TAIL " 5 6 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 3 0 987654321012 9 10"
 

@@ -6,7 +6,7 @@
 #include "collect_text.h"
 #include "heap.h"
 #include "unsure.h"
-#include "profiler/collect/processes.h"
+#include "profiler/cpu/processes.h"
 #include "symbolize/address_space.h"
 
 static void *unsure_calloc(size_t count, size_t size)
@@ -28,7 +28,7 @@ static struct address_space *unsure_fork(const struct address_space *parent, uin
 #define calloc unsure_calloc
 #define address_space_new unsure_space
 #define address_space_fork unsure_fork
-#include "profiler/collect/processes.c"
+#include "profiler/cpu/processes.c"
 #undef calloc
 
 #define LINGER ((uint64_t)PROCESSES_LINGER_NS)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares cupti_trace/profiler_abi.h with NVIDIA's headers, if they are installed: while
+ * Compares cupti_trace/hw/profiler_abi.h with NVIDIA's headers, if they are installed: while
  * compiling, so that a mistake does not build. And calls the host functions of a real libcupti,
  * which need no GPU, through our own code.
  */
 #include "unit.h"
 #include <dlfcn.h>
-#include "cupti_trace/counter_host.h"
-#include "cupti_trace/cupti_abi.h"
+#include "cupti_trace/hw/counter_host.h"
+#include "cupti_trace/core/cupti_abi.h"
 
 #if defined(__has_include) && __has_include(<cupti_range_profiler.h>) && __has_include(<cuda.h>)
 #include <cupti.h>

@@ -4,7 +4,7 @@
  * of our own that is laid out as compilers do.
  */
 #include "libpython.h"
-#include "cupti_trace/loaded_python.h"
+#include "cupti_trace/python/loaded_python.h"
 
 /*
  * A function with a frame of 64 bytes whose cold part is in another section, with call frame

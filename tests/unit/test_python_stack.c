@@ -6,8 +6,8 @@
  */
 #include "libpython.h"
 #include <pthread.h>
-#include "cupti_trace/python_stack.h"
-#include "cupti_trace/python_thread.h"
+#include "cupti_trace/python/python_stack.h"
+#include "cupti_trace/python/python_thread.h"
 
 #define DEPTH 20
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
-#include "profiler/base/queue.h"
+#include "symbolize/util/queue.h"
 
 struct element {
 	uint64_t time_ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "profiler/base/radix_sort.h"
+#include "symbolize/util/radix_sort.h"
 
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which processes chose what is recorded, and the lists of names. */
 #include "unit.h"
-#include "profiler/collect/ranges_seen.h"
+#include "profiler/cpu/ranges_seen.h"
 
 static void a_process_counts_once(void **state)
 {

@@ -5,7 +5,7 @@
 
 #define RECENT_PIECE 8u
 #define RECENT_BYTES (16u * (24 + 64 * RECENT_PIECE))
-#include "profiler/collect/recent.c"
+#include "profiler/join/recent.c"
 
 #define ITEMS_MAX (16u * RECENT_PIECE)
 

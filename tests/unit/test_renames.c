@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "unit.h"
-#include "profiler/collect/renames.h"
+#include "profiler/cpu/renames.h"
 
 static void renames_wait_for_time(void **state)
 {

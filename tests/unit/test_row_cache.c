@@ -3,7 +3,7 @@
 #include "unit.h"
 #include <pthread.h>
 #include <stdatomic.h>
-#include "cupti_trace/row_cache.h"
+#include "cupti_trace/unwind/row_cache.h"
 
 #define THREADS 4
 #define CROWD 11 /* pcs that want the same 8 slots */

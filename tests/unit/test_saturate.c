@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums that do not fit. */
 #include "unit.h"
-#include "profiler/base/saturate.h"
+#include "symbolize/util/saturate.h"
 
 static void a_sum_ends_at_the_largest_number(void **state)
 {

@@ -6,8 +6,8 @@
 #include "unit.h"
 #include <dirent.h>
 #include "profiler/base/exit_status.h"
-#include "profiler/session/session.h"
-#include "symbolize/monotonic.h"
+#include "profiler/run/session.h"
+#include "symbolize/util/monotonic.h"
 
 /* What a run left, where the test can see it. */
 struct outcome {

@@ -10,8 +10,8 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include "fifo.h"
-#include "cupti_trace/sink.h"
-#include "profiler/session/trace_reader.h"
+#include "cupti_trace/core/sink.h"
+#include "profiler/run/trace_reader.h"
 
 enum { INSTANCE = 0x1234abcd };
 #define ID "\"id\":\"000000001234abcd\","

@@ -6,6 +6,7 @@
 #include "unit.h"
 #include <sys/sysmacros.h>
 #include "symbolize/unwind.h"
+#include "symbolize/symbolizer.h"
 #include "tests/unit/own_folder.h"
 
 #define GHOST 0x3fff0000 /* above the largest pid_max */

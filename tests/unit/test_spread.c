@@ -7,7 +7,7 @@
 #include <math.h>
 #include "unit.h"
 #include "unsure.h"
-#include "profiler/collect/spread.h"
+#include "profiler/join/spread.h"
 
 static const uint32_t real_bound = SPREAD_MAX;
 static uint32_t bound = SPREAD_MAX;
@@ -16,7 +16,7 @@ static uint32_t bound = SPREAD_MAX;
 
 #define array_make_room unsure_make_room
 #define hash_index_add unsure_add
-#include "profiler/collect/spread.c"
+#include "profiler/join/spread.c"
 
 enum { STACKS = 64, PLACES = 8, BASES = 4 };
 

@@ -6,9 +6,9 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include "profiler/collect/stack_builder.h"
+#include "profiler/cpu/stack_builder.h"
 #include "profiler/profile/marks.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
 

@@ -5,7 +5,7 @@
  * that is launched seldom keeps all of its stacks.
  */
 #include "unit.h"
-#include "cupti_trace/stack_sampler.h"
+#include "cupti_trace/launch/stack_sampler.h"
 
 #define US 1000u
 #define MS 1000000u

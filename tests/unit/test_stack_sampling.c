@@ -5,7 +5,7 @@
  */
 #include <pthread.h>
 #include "unit.h"
-#include "cupti_trace/stack_sampling.h"
+#include "cupti_trace/launch/stack_sampling.h"
 
 static uint32_t stands_for, taken;
 

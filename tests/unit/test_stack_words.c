@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "unit.h"
-#include "cupti_trace/stack_words.h"
+#include "cupti_trace/unwind/stack_words.h"
 
 #define WORDS (1u << 20)
 /* Guesses that share a place share it at all addresses near by. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Page faults and the kernels that ran meanwhile: pieces add up, and are correct. */
 #include "unit.h"
-#include "profiler/collect/stalls.h"
+#include "profiler/addons/stalls.h"
 
 #define MOST 4096
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "unit.h"
 #include "own_folder.h"
-#include "cupti_trace/stolen_time.h"
+#include "cupti_trace/core/stolen_time.h"
 
 #define BEGIN UINT64_C(1000000000000)
 #define EVERY STOLEN_TIME_EVERY_NS

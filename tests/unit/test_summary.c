@@ -4,7 +4,7 @@
  * order.
  */
 #include "unit.h"
-#include "cupti_trace/gpu_wire.h"
+#include "cupti_trace/wire/gpu_wire.h"
 #include "profiler/report/summary.h"
 
 struct bench {

@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include "unit.h"
-#include "profiler/session/supervisor.h"
+#include "profiler/run/supervisor.h"
 
 /* What supervisor, worker and test see of each other. */
 struct shared {

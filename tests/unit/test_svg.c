@@ -2,7 +2,7 @@
 #include "made_result.h"
 #include <ctype.h>
 #include "profiler/output/writer.h"
-#include "symbolize/text.h"
+#include "symbolize/util/text.h"
 
 static const struct writer_options options = {.unit_ns = 1};
 

@@ -24,7 +24,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "symbolize/bounded_call.h"
+#include "symbolize/util/bounded_call.h"
 #include "symbolize/symbolizer.h"
 #include "tests/unit/own_folder.h"
 

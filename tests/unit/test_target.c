@@ -2,8 +2,8 @@
 /* Real programs behind the gate. */
 #include <poll.h>
 #include "unit.h"
-#include "profiler/session/privilege.h"
-#include "profiler/session/target.h"
+#include "profiler/run/privilege.h"
+#include "profiler/run/target.h"
 
 static struct inherited inherited; /* as main() was started */
 

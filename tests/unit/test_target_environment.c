@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The variables that the target gets: which, and that long paths are whole. */
 #include "unit.h"
-#include "cupti_trace/gpu_wire.h"
-#include "profiler/session/target_environment.h"
+#include "cupti_trace/wire/gpu_wire.h"
+#include "profiler/run/target_environment.h"
 
 static const char library[] = "/a folder/libprofile_cupti.so", pipe_path[] = "/a folder/gpu.pipe";
 

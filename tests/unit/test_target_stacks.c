@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 #include "unsure.h"
-#include "profiler/collect/target_stacks.h"
+#include "profiler/cpu/target_stacks.h"
 
 static void *unsure_malloc(size_t size)
 {
@@ -15,7 +15,7 @@ static void *unsure_malloc(size_t size)
 #define array_make_room unsure_make_room
 #define id_map_get unsure_get
 #define malloc unsure_malloc
-#include "profiler/collect/target_stacks.c"
+#include "profiler/cpu/target_stacks.c"
 
 static struct code_mapping mapping(uint64_t start, uint64_t end, const char *path)
 {

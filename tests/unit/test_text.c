@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "symbolize/intern.h"
-#include "symbolize/text.h"
+#include "symbolize/util/intern.h"
+#include "symbolize/util/text.h"
 
 static void expect(const char *text, const char *expected)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "unit.h"
-#include "profiler/collect/thread_names.h"
+#include "profiler/cpu/thread_names.h"
 
 #define INHERITED true
 #define LONG_NAME "a-name-that-is-long"

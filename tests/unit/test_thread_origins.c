@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/collect/thread_origins.h"
+#include "profiler/cpu/thread_origins.h"
 
 #define P 7
 

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "unit.h"
-#include "cupti_trace/guest.h"
-#include "cupti_trace/thread_runs.h"
+#include "cupti_trace/core/guest.h"
+#include "cupti_trace/core/thread_runs.h"
 
 /* A thread that answers each byte with one, and spins while it should. */
 struct other {

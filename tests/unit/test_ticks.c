@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ticks become CLOCK_MONOTONIC: exactly on made-up lines, and within the clock of this machine. */
 #include "unit.h"
-#include "cupti_trace/ticks.h"
+#include "cupti_trace/core/ticks.h"
 
 #define MS UINT64_C(1000000)
 

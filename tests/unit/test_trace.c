@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What a trace has besides what a profiler is sent: when it is wanted, and what of. */
 #include "unit.h"
-#include "cupti_trace/gpu_wire.h"
-#include "cupti_trace/settings.h"
-#include "cupti_trace/trace.h"
+#include "cupti_trace/wire/gpu_wire.h"
+#include "cupti_trace/core/settings.h"
+#include "cupti_trace/main/trace.h"
 #include "profiler/base/job_rank.h"
 
 static void it_is_wanted_without_a_profiler_only(void **state)

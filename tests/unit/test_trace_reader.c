@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Traces, as the library writes them and as nobody should. */
 #include "unit.h"
-#include "profiler/session/trace_reader.h"
+#include "profiler/run/trace_reader.h"
 
 static struct log quiet = {.level = LOG_ERRORS};
 

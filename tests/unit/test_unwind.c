@@ -9,8 +9,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include "cupti_trace/frame_memo.h"
-#include "cupti_trace/unwind.h"
+#include "cupti_trace/unwind/frame_memo.h"
+#include "cupti_trace/unwind/unwind.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
 

@@ -2,7 +2,7 @@
 /* Physical memory by its handles and mappings: when it is given back, and what fails. */
 #include "unit.h"
 #define VIRTUAL_MEMORY_MAX 64u
-#include "cupti_trace/virtual_memory.c"
+#include "cupti_trace/memory/virtual_memory.c"
 
 enum { CREATE_ID = 549, RELEASE_ID, MAP_ID, UNMAP_ID, RETAIN_ID = 565 };
 

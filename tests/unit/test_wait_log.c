@@ -3,8 +3,8 @@
  * Calls that wait, as CUPTI reports them: the outermost counts, and unfinished ones are not sent.
  */
 #include "fifo_sink.h"
-#include "cupti_trace/launch_log.h"
-#include "cupti_trace/wait_log.h"
+#include "cupti_trace/launch/launch_log.h"
+#include "cupti_trace/launch/wait_log.h"
 
 enum {
 	RT = CUPTI_ABI_DOMAIN_RUNTIME_API,

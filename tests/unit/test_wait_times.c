@@ -6,8 +6,8 @@
 #define WAIT_TIMES_MAX 64u
 #include "unit.h"
 #include <stdlib.h>
-#include "profiler/collect/wait_times.c"
-#include "cupti_trace/gpu_work.h"
+#include "profiler/addons/wait_times.c"
+#include "cupti_trace/wire/gpu_work.h"
 
 #define PROCESS 3
 #define THREAD 30

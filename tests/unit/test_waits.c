@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* GPU work during waits: pieces add up, and are correct. */
 #include "unit.h"
-#include "profiler/collect/waits.h"
+#include "profiler/addons/waits.h"
 
 #define PID 7
 #define MOST 4096

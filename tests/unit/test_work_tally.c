@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 #include "unsure.h"
-#include "cupti_trace/work_tally.h"
+#include "cupti_trace/wire/work_tally.h"
 
 static const uint32_t real_bound = WORK_TALLY_MAX;
 static uint32_t bound = 100;
@@ -14,7 +14,7 @@ static uint32_t bound = 100;
 
 #define array_make_room unsure_make_room
 #define hash_index_add unsure_add
-#include "cupti_trace/work_tally.c"
+#include "cupti_trace/wire/work_tally.c"
 
 static struct work_key key_of(uint32_t device, uint32_t context, uint32_t stream, uint32_t work)
 {

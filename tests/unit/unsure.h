@@ -12,9 +12,9 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/base/id_map.h"
-#include "symbolize/array.h"
-#include "symbolize/hash_index.h"
+#include "symbolize/util/id_map.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
 
 /* The one that fails, counted from now; 0: none does. */
 static uint32_t failing_allocation;

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shows other profilers that a copy of the library that was brought in is at work in this process:
+ * by a mapping of the name GPU_WIRE_AT_WORK in /proc/PID/maps, which children do not inherit. (Not
+ * by a thread's name, which CUPTI's threads inherit, nor by a descriptor, which programs close.)
+ */
+#ifndef CUPTI_TRACE_CORE_AT_WORK_H
+#define CUPTI_TRACE_CORE_AT_WORK_H
+
+/* Shows it, as far as the system lets us. */
+void at_work_begin(void);
+
+/* Without effect if it is not shown. */
+void at_work_end(void);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting at exit for a thread that may sit inside CUPTI, or wait for room in the pipe: exit must
+ * not hang on it, so after PATIENCE_MS it goes on without.
+ *
+ * It tries again and again: ThreadSanitizer knows no function that waits for a lock or a thread by
+ * a clock that cannot be set.
+ */
+#ifndef CUPTI_TRACE_CORE_PATIENCE_H
+#define CUPTI_TRACE_CORE_PATIENCE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifndef PATIENCE_MS /* tests have less */
+#define PATIENCE_MS 2000
+#endif
+
+/* Takes the lock. False: another thread still has it. */
+bool patience_lock(pthread_mutex_t *lock);
+
+/* The same with another limit, not at exit. */
+bool patience_lock_for(pthread_mutex_t *lock, uint32_t ms);
+
+/* Joins the thread. False: it still runs. */
+bool patience_join(pthread_t thread);
+
+#endif

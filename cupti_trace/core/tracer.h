@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one state of the injection library: one traced process, from the driver's initialization to
+ * its exit. inject.c starts and stops it, callback.c and the buffer hooks feed it.
+ */
+#ifndef CUPTI_TRACE_CORE_TRACER_H
+#define CUPTI_TRACE_CORE_TRACER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+#include "cupti_trace/core/buffers.h"
+#include "cupti_trace/core/clock.h"
+#include "cupti_trace/core/cupti_api.h"
+#include "cupti_trace/core/names.h"
+#include "cupti_trace/core/sink.h"
+#include "cupti_trace/wire/window.h"
+#include "cupti_trace/wire/work_tally.h"
+
+/* Notices from before the hello, by the one thread that starts the library. */
+#define DEFERRED_NOTICES_MAX 8
+struct deferred_notice {
+	enum gpu_notice code;
+	char *detail;
+};
+
+enum tracer_phase {
+	TRACER_OFF, /* hooks do nothing */
+	TRACER_ON,
+	TRACER_LEAVING, /* the goodbye was sent: what comes later is sent at once */
+	TRACER_ALONE,   /* there is no profiler; hooks fire probes */
+	/* with one of those above: calls fire probes */
+	TRACER_PROBES_CALLS = 4,
+	/* with TRACER_ON or TRACER_LEAVING: outside of what is recorded; launches are not logged */
+	TRACER_IDLE = 8,
+	TRACER_FLAGS = TRACER_PROBES_CALLS | TRACER_IDLE,
+};
+
+struct tracer {
+	/* read at each launch */
+	_Atomic int phase;    /* enum tracer_phase */
+	bool captures_stacks; /* stacks of kernel launches are taken here, not by probes */
+	bool minds_stacks;    /* they are limited, or timed */
+	bool times_launches;  /* ends of launches are sent */
+	struct buffers buffers;
+
+	bool has_begun;  /* CUPTI has been used */
+	bool is_alone;   /* was started without a profiler, for tracers */
+	bool has_hooks;  /* handlers of forks and exits */
+	bool is_late;    /* was brought into a process that ran already */
+	uint32_t probes; /* those that are served: probes.h */
+	bool verbose;
+	bool limits_stacks;  /* not each launch has a stack: stack_sampling.h */
+	bool is_in_driver;   /* the functions of the runtime are followed there: callback.c */
+	_Atomic pid_t owner; /* the process this state belongs to; another after fork */
+	_Atomic uint64_t captures, capture_ns; /* what that cost; counted when verbose */
+	char pipe_path[CUPTI_API_PATH_MAX];
+	struct cupti_api api;
+	cupti_abi_subscriber subscriber;
+	bool subscribed;
+	struct sink sink;
+	_Atomic bool has_said_hello;
+	bool lacks_answer; /* the last question that was waited for; under the lock of questions */
+	struct deferred_notice deferred[DEFERRED_NOTICES_MAX];
+	uint32_t deferred_count;
+	pthread_mutex_t clock_lock;
+	struct clock_map clock;
+	uint64_t began_ns;           /* records were asked for then */
+	pthread_mutex_t record_lock; /* names, tally, and the order of records in the pipe */
+	struct names names;
+	struct work_tally tally;
+	bool records_copies;    /* CUPTI records copies and sets */
+	bool kernels_only;      /* only records of kernels */
+	bool unified_memory;    /* records of its migrations and page faults */
+	bool describes_devices; /* devices and contexts are sent */
+	bool whole_graphs;      /* a graph launch is one record, not one of each node */
+	bool device_graphs;     /* graphs that kernels launch are recorded, too */
+	bool counts_calls;      /* all calls are summed up: call_stats.h */
+	bool follows_memory;    /* each piece of memory: virtual_memory.h */
+	bool marks_waited;      /* launches after which their thread waits at once are marked */
+	bool sends_errors;      /* calls that fail are sent */
+	bool reads_counters;    /* of chosen launches: counters.h */
+	bool follows_waits;     /* calls that wait for the GPU are sent: wait_log.h */
+	uint32_t stall_period;  /* PC samples every 2^n cycles: pc_sampling.h; 0: none */
+	bool exact_stalls;      /* they say which launch they are of; kernels run one by one */
+	_Atomic bool watches_uvm, reported_device_launch;
+	_Atomic bool has_conditionals;        /* the program has made conditional nodes */
+	_Atomic bool has_context, saw_device; /* a context was made, a device's record came */
+	_Atomic bool wants_devices;           /* and has not been asked for again */
+	_Atomic uint64_t void_launches;       /* not yet sent: callback_send_voids */
+	_Atomic bool has_left;                /* the exit handler was called */
+	_Atomic bool has_late_work;           /* logged after the goodbye */
+	_Atomic uint64_t code_generation;     /* dlpi_adds that the profiler knows */
+	pthread_t flusher;
+	bool flusher_runs;
+	pthread_mutex_t flusher_lock;
+	pthread_cond_t flusher_wake;
+	bool flusher_stop;
+	_Atomic bool wants_flush;   /* before its next tick */
+	struct window window;       /* what is recorded */
+	bool heeds_profiler;        /* which may change it */
+	_Atomic bool skips_unended; /* it is over: what has not ended will have no record */
+};
+
+/* Whether what begins now is in the part of the run that is recorded. */
+static inline bool tracer_records_now(const struct tracer *tracer)
+{
+	return !window_is_part(&tracer->window) || window_has(&tracer->window, clock_now_ns());
+}
+
+/* Sends the profiler a notice about this process. */
+void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * Sends `event` (a hello or maps event that requests an acknowledgement) and waits until the
+ * profiler has answered, is gone, or ACK_PATIENCE_MS have passed. After one question without an
+ * answer it waits again only once the profiler has read what was written until then.
+ */
+#define ACK_PATIENCE_MS 5000
+/* In a process that runs already, where a thread of ours waits until recording begins. */
+#define LATE_ACK_PATIENCE_MS 15000
+void tracer_ask(struct tracer *tracer, const struct gpu_event *event);
+
+/* How often code was mapped into this process so far. */
+uint64_t tracer_count_mapped(void);
+
+/* Sends an allocation or release that CUPTI has no record of, at a time of CUPTI's clock. */
+void tracer_send_memory(struct tracer *tracer, const struct gpu_event_work *event,
+			uint64_t timestamp);
+
+/* Sends that a context, by its handle, ends now. */
+void tracer_send_context_end(struct tracer *tracer, void *context);
+
+/* Sends what a hook has logged after the goodbye. */
+void tracer_send_late(struct tracer *tracer);
+
+/* Makes CUPTI hand over complete records, or with `all` every record. */
+void tracer_flush(struct tracer *tracer, bool all);
+
+/* Has the flusher thread do so for complete records, FLUSH_PAUSE_MS after its last time. */
+#define FLUSH_PAUSE_MS 2
+void tracer_flush_soon(struct tracer *tracer);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sends what a cubin says about source lines (nvcc -lineinfo; Triton and numba write it, too): its
+ * section headers, symbols and line tables. The profiler reads them; here only section names are.
+ *
+ * Format: ELF, as in the System V ABI; line tables in .debug_line, names of inlined functions in
+ * .debug_str, and relocations of addresses in .rela.debug_line (or .rel.debug_line).
+ */
+#ifndef CUPTI_TRACE_HW_CUBIN_LINES_H
+#define CUPTI_TRACE_HW_CUBIN_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "cupti_trace/core/sink.h"
+
+/* What is sent of a cubin, at most: its sections together. */
+#ifndef CUBIN_LINES_MAX /* tests use a smaller one */
+#define CUBIN_LINES_MAX (16u << 20)
+#endif
+
+/* The bytes to send; 0: it has no line table, or is no such file. */
+size_t cubin_lines_size(const char *cubin, size_t size);
+
+/* Sends them. */
+void cubin_lines_send(const char *cubin, size_t size, uint64_t crc, struct sink *sink);
+
+#endif

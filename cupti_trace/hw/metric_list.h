@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Contract: which metrics of hardware counters there are. The injection library knows those of a
+ * GPU by CUPTI, so the command loads the library into itself and calls this function of it
+ * (--list-metrics).
+ */
+#ifndef CUPTI_TRACE_HW_METRIC_LIST_H
+#define CUPTI_TRACE_HW_METRIC_LIST_H
+
+#include <stddef.h>
+
+enum metric_type { METRIC_COUNTER, METRIC_RATIO, METRIC_THROUGHPUT, METRIC_TYPES };
+
+/* Those that "default" stands for. */
+#define METRIC_LIST_DEFAULT                                                                      \
+	"sm__throughput.avg.pct_of_peak_sustained_elapsed",                                      \
+		"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",              \
+		"sm__warps_active.avg.pct_of_peak_sustained_active",                             \
+		"l1tex__t_sector_hit_rate.pct", "lts__t_sector_hit_rate.pct", "dram__bytes.sum", \
+		"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",                \
+		"sm__cycles_elapsed.max"
+
+struct metric_visitor {
+	void *context;
+	/* once, before all others: "GH100" */
+	void (*chip)(void *context, const char *name);
+	/* what metrics of a type are asked for by, behind their names: ".sum", ".avg.per_second" */
+	void (*rollup)(void *context, enum metric_type type, const char *suffix);
+	/* a metric without these; texts are "" where CUPTI has none */
+	void (*metric)(void *context, enum metric_type type, const char *name, const char *unit,
+		       const char *description);
+};
+
+/*
+ * Visits all metrics of a chip, or with NULL of this machine's first GPU. 0, or -errno: then
+ * `error` has a sentence.
+ */
+#define METRIC_LIST_ERROR_BYTES 4096
+typedef int metric_list_function(const char *chip, const struct metric_visitor *visitor,
+				 char error[METRIC_LIST_ERROR_BYTES]);
+#define METRIC_LIST_SYMBOL "profile_list_metrics"
+
+#endif

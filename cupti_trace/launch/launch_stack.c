@@ -1,0 +1,683 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/launch/launch_stack.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/clock.h"
+#include "cupti_trace/core/build_id.h"
+#include "cupti_trace/unwind/code_map.h"
+#include "cupti_trace/unwind/code_ranges.h"
+#include "cupti_trace/unwind/frame_memo.h"
+#include "cupti_trace/core/guest.h"
+#include "cupti_trace/launch/handover.h"
+#include "cupti_trace/core/loader_count.h"
+#include "cupti_trace/launch/nvtx.h"
+#include "cupti_trace/python/python_stack.h"
+#include "cupti_trace/unwind/unwind.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/text.h"
+
+#define THREAD_SLOTS 512       /* in sets of four, a cache line each */
+#define WATCHED_CHECKS 20      /* of the program's code, after which what was to be unloaded is */
+#define WATCHED_NS 1500000000u /* this long at most */
+
+struct known_stack {
+	uint64_t hash; /* 0: free */
+	uint32_t id;
+	uint32_t base; /* in the table: what is below its Python frames, counted from 1; 0: none */
+};
+
+/* Native frames below all Python frames of a stack. */
+struct base {
+	uint64_t hash;
+	uint32_t first, count; /* in base_pcs */
+	bool is_whole;
+};
+
+/*
+ * One instance for the process, like the library itself. `generation` changes whenever ids are
+ * forgotten; thread caches of an older one are not believed.
+ */
+static struct {
+	pthread_mutex_t lock;
+	struct known_stack *list; /* of this generation */
+	uint32_t count, capacity;
+	struct hash_index index;
+	uint32_t next_id;
+	struct base *bases;
+	uint32_t base_count, base_capacity;
+	uint64_t *base_pcs;
+	uint32_t base_pc_count, base_pc_capacity;
+	uint64_t loaded, unloaded; /* objects, when last looked */
+	uint64_t looked;           /* `loaded` when Python was looked for */
+	struct code_map map;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_id = 1};
+static _Atomic uint32_t generation READ_AT_LAUNCH = 1;
+
+static _Atomic uint64_t walks; /* since the process began */
+
+/* Not 0: code is about to be unmapped, so each launch looks. Counts down with each check. */
+static _Atomic uint32_t watched_checks READ_AT_LAUNCH;
+static _Atomic uint64_t watched_until_ns; /* at the latest */
+/* What the loader had loaded when a launch last looked: more may be in the place of other code. */
+static _Atomic uint64_t peeked_at READ_AT_LAUNCH;
+
+/* All of a thread's stack, as it was captured. */
+struct captured {
+	struct unwind_stack native;
+	uint64_t sps[UNWIND_MAX_FRAMES]; /* set where there are Python frames or ranges */
+	struct python_stack python;
+	struct nvtx_ranges ranges;
+	uint32_t handed_from; /* the id of the stack of the thread that waits for it; 0: none */
+};
+
+/* A thread's stacks of late, freed at its end. */
+struct thread_cache {
+	_Alignas(64) struct known_stack slots[THREAD_SLOTS];
+	bool is_capturing; /* `captured` is in use, of which few pages ever are */
+	struct captured captured;
+};
+static __thread struct launch_stack_thread {
+	struct thread_cache *cache;
+	struct frame_memo_thread *memo; /* where there is a cache */
+	uint32_t generation;            /* of what is in it */
+	/* at most one of these; both live until the thread ends */
+	struct handover_worker *worker;
+	struct handover_launcher *launcher;
+} own;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_end;
+static bool has_key;
+
+static void at_thread_end(void *cache)
+{
+	own.cache = NULL;
+	handover_worker_free(own.worker);
+	own.worker = NULL;
+	handover_launcher_free(own.launcher);
+	own.launcher = NULL;
+	free(cache);
+}
+
+static void make_key(void)
+{
+	has_key = pthread_key_create(&thread_end, at_thread_end) == 0;
+}
+
+/* NULL where there is no memory. */
+static __attribute__((noinline)) struct thread_cache *make_cache(void)
+{
+	struct thread_cache *cache = NULL;
+
+	pthread_once(&once, make_key);
+	if (has_key)
+		cache = aligned_alloc(64, sizeof(*cache));
+	if (!cache)
+		return NULL;
+	memset(cache->slots, 0, sizeof(cache->slots));
+	cache->is_capturing = false;
+	if (pthread_setspecific(thread_end, cache) != 0) {
+		free(cache);
+		return NULL;
+	}
+	own.cache = cache;
+	own.memo = frame_memo_thread();
+	own.worker = handover_worker_new();
+	return cache;
+}
+
+static void note_counts(const struct loader_count *count)
+{
+	pthread_mutex_lock(&table.lock);
+	if (count->loaded != table.loaded || count->unloaded != table.unloaded) {
+		if (count->unloaded != table.unloaded) {
+			/* rows and stacks may now mean other code */
+			unwind_forget();
+			hash_index_release(&table.index);
+			table.count = table.base_count = table.base_pc_count = 0;
+			atomic_fetch_add(&generation, 1);
+		}
+		table.loaded = count->loaded;
+		table.unloaded = count->unloaded;
+		code_map_expire(&table.map);
+		code_ranges_expire();
+	}
+	pthread_mutex_unlock(&table.lock);
+}
+
+void launch_stack_check_code(struct sink *sink)
+{
+	uint32_t checks = atomic_load(&watched_checks);
+	struct loader_count count;
+	bool is_new;
+
+	if (checks)
+		atomic_compare_exchange_strong(&watched_checks, &checks, checks - 1);
+	count = loader_count_read();
+	pthread_mutex_lock(&table.lock);
+	is_new = count.loaded != table.looked;
+	table.looked = count.loaded;
+	pthread_mutex_unlock(&table.lock);
+	/* takes the loader's lock, which a thread that launches in a constructor holds: not in ours
+	 */
+	if (is_new)
+		python_stack_look(sink);
+	note_counts(&count);
+}
+
+void launch_stack_start_over(void)
+{
+	pthread_mutex_lock(&table.lock);
+	hash_index_release(&table.index);
+	table.count = table.base_count = table.base_pc_count = 0;
+	atomic_fetch_add(&generation, 1);
+	code_map_expire(&table.map);
+	python_stack_start_over();
+	pthread_mutex_unlock(&table.lock);
+}
+
+void launch_stack_expect_unload(void)
+{
+	atomic_store(&watched_until_ns, clock_now_ns() + WATCHED_NS);
+	atomic_store(&watched_checks, WATCHED_CHECKS);
+}
+
+/* Python needs no look here: what has just been mapped is checked soon. */
+static __attribute__((noinline)) void look_for_unload(void)
+{
+	static _Atomic uint64_t seen;
+	uint64_t peeked = loader_count_peek();
+	struct loader_count count;
+	struct guest guest;
+
+	/* nobody else counts the checks once the program has said goodbye */
+	if (peeked == atomic_load(&peeked_at) && clock_now_ns() > atomic_load(&watched_until_ns)) {
+		atomic_store(&watched_checks, 0);
+		return;
+	}
+	guest_enter_briefly(&guest);
+	count = loader_count_read();
+	if (atomic_load(&seen) != count.unloaded) {
+		note_counts(&count);
+		atomic_store(&seen, count.unloaded);
+	}
+	atomic_store(&peeked_at, peeked);
+	guest_leave(&guest);
+}
+
+/* ---- known stacks ---- */
+
+static bool is_known(const void *records, uint32_t position, const void *key)
+{
+	return ((const struct known_stack *)records)[position].hash == *(const uint64_t *)key;
+}
+
+/* The id of a new stack; 0: there are too many. */
+static uint32_t add_stack(uint64_t hash)
+{
+	if (table.count >= LAUNCH_STACKS_MAX ||
+	    !array_make_room(&table.list, table.count, &table.capacity, sizeof(*table.list)) ||
+	    hash_index_add(&table.index, hash_number(hash), table.count) != 0)
+		return 0;
+	table.list[table.count++] = (struct known_stack){.hash = hash, .id = table.next_id};
+	return table.next_id++;
+}
+
+/* The id of a stack, under the lock; 0: it cannot be kept. A new one is the last of the list. */
+static uint32_t get_id(uint64_t hash, bool *is_new)
+{
+	uint32_t at = hash_index_find(&table.index, hash_number(hash), is_known, table.list, &hash);
+
+	*is_new = at == HASH_INDEX_NONE;
+	return *is_new ? add_stack(hash) : table.list[at].id;
+}
+
+/* The mapping of a pc, sent to the profiler if it was not yet. */
+static const struct code_map_entry *find_code(struct sink *sink, uint64_t pc)
+{
+	struct code_map_entry *entry = code_map_look(&table.map, pc);
+
+	if (entry && !entry->sent) {
+		struct gpu_event event = {.type = GPU_EVENT_CODE, .code = entry->code};
+		char build_id[BUILD_ID_TEXT_BYTES];
+
+		if (sink->is_file) {
+			build_id_read(entry->head, entry->head_end, build_id);
+			event.code.build_id = build_id;
+		}
+		sink_put(sink, &event);
+		entry->sent = true;
+	}
+	return entry;
+}
+
+/* ---- what is below the Python frames ---- */
+
+#define BASES_MAX 4096u /* of one generation; further stacks have none */
+
+/* Keeps the native frames outside of the outermost Python frame, for the thread's handovers. */
+static uint32_t add_base(const struct gpu_event_frame *frames, uint32_t count, bool is_whole)
+{
+	struct base base = {.first = table.base_pc_count, .is_whole = is_whole};
+	uint32_t first = count, at = 0;
+
+	while (first > 0 && frames[first - 1].kind == GPU_FRAME_RETURN)
+		first--;
+	if (first == 0)
+		return 0; /* no Python frame */
+	base.count = count - first;
+	base.hash = hash_step(hash_seed.first, base.count, is_whole);
+	for (uint32_t i = first; i < count; i++)
+		base.hash = hash_step(base.hash, frames[i].value, 0);
+	while (at < table.base_count && table.bases[at].hash != base.hash)
+		at++;
+	if (at < table.base_count)
+		return at + 1;
+	if (at == BASES_MAX ||
+	    !array_make_room(&table.bases, at, &table.base_capacity, sizeof(base)))
+		return 0;
+	for (uint32_t i = first; i < count; i++) {
+		if (!array_make_room(&table.base_pcs, table.base_pc_count, &table.base_pc_capacity,
+				     sizeof(*table.base_pcs)))
+			return 0;
+		table.base_pcs[table.base_pc_count++] = frames[i].value;
+	}
+	table.bases[table.base_count++] = base;
+	return table.base_count;
+}
+
+/* That of a stack; NULL: it has none, or is not of this generation. */
+static const struct base *find_base(uint32_t stack)
+{
+	uint32_t at = table.count ? stack - table.list[0].id : 0;
+
+	if (at >= table.count || table.list[at].id != stack || table.list[at].base == 0)
+		return NULL;
+	return &table.bases[table.list[at].base - 1];
+}
+
+/* ---- sending ---- */
+
+/* Under the table's lock; not on the program's stacks, which may be small. */
+static struct {
+	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
+	struct python_merged origins[GPU_STACK_MAX_FRAMES];
+} sent;
+
+/* How many frames are left out: CUDA's libraries', but for the runtime's function that has called
+ * the driver's.
+ */
+static uint32_t count_left_out(struct sink *sink, const char *function,
+			       const struct unwind_stack *native)
+{
+	const struct code_map_entry *entry;
+	bool is_runtime = false;
+	uint32_t count = 0;
+
+	while (count < native->count) {
+		entry = find_code(sink, native->pcs[count] - 1);
+		if (!entry || !entry->is_cuda)
+			break;
+		is_runtime = entry->is_runtime;
+		count++;
+	}
+	return is_runtime && !starts_with(function, "cuda") ? count - 1 : count;
+}
+
+/* Returns the stack's base. */
+static uint32_t send_stack(struct sink *sink, uint32_t id, const char *function,
+			   const struct captured *stack)
+{
+	uint32_t base;
+	const uint64_t *pcs = stack->native.pcs;
+	uint32_t first = count_left_out(sink, function, &stack->native);
+	uint32_t count = stack->native.count;
+	struct python_stack_natives natives = {.is_whole = stack->native.is_whole};
+	struct gpu_event_frame *frames = sent.frames;
+	struct python_merged *origins = sent.origins;
+	struct gpu_event event = {.type = GPU_EVENT_STACK};
+	bool is_cut, is_ordered;
+
+	natives.pcs = pcs + first;
+	natives.sps = stack->sps + first;
+	natives.count = count - first;
+	event.stack.count = python_stack_merge(sink, &natives, &stack->python, frames, origins,
+					       GPU_STACK_MAX_FRAMES, &is_cut, &is_ordered);
+	/* where the order is not known, what is below the Python frames is neither */
+	base = is_ordered ? add_base(frames, event.stack.count, stack->native.is_whole && !is_cut)
+			  : 0;
+	if (stack->ranges.count > 0)
+		event.stack.count = nvtx_insert(sink, &stack->ranges, first, origins, frames,
+						event.stack.count, &is_cut);
+	for (uint32_t i = 0; i < event.stack.count; i++)
+		if (frames[i].kind == GPU_FRAME_RETURN)
+			find_code(sink, frames[i].value - 1);
+	event.stack.id = id;
+	event.stack.function = function;
+	event.stack.is_whole = stack->native.is_whole && !is_cut;
+	event.stack.is_unordered = !is_ordered;
+	event.stack.frames = frames;
+	event.stack.handed_from = stack->handed_from;
+	if (own.worker)
+		event.stack.handed_to = handover_worker_name(own.worker);
+	sink_put(sink, &event);
+	return base;
+}
+
+/* The id of a stack that this thread has not seen lately. */
+static uint32_t find_id(struct sink *sink, uint64_t hash, const char *function,
+			const struct captured *stack)
+{
+	struct guest guest;
+	uint32_t id;
+	bool is_new;
+
+	guest_enter(&guest);
+	pthread_mutex_lock(&table.lock);
+	id = get_id(hash, &is_new);
+	if (is_new && id)
+		table.list[table.count - 1].base = send_stack(sink, id, function, stack);
+	pthread_mutex_unlock(&table.lock);
+	guest_leave(&guest);
+	return id;
+}
+
+static uint64_t hash_stack(const char *function, const struct captured *stack)
+{
+	uint64_t h = hash_seed.first ^ (uint64_t)(uintptr_t)function;
+	const uint64_t *pcs = stack->native.pcs;
+	uint32_t count = stack->native.count, i;
+
+	/* two at a time: each step waits for the one before */
+	for (i = 0; i + 1 < count; i += 2)
+		h = hash_step(h, pcs[i], pcs[i + 1]);
+	if (i < count)
+		h = hash_step(h, pcs[i], 0);
+	h = python_stack_hash(h, &stack->python);
+	if (stack->ranges.count > 0)
+		h = nvtx_hash(h, &stack->ranges);
+	if (own.worker)
+		h = hash_step(h, stack->handed_from, handover_worker_number(own.worker));
+	return h ? h : 1;
+}
+
+/*
+ * Of a stack as it is recognized without a walk, by another number than after one: of its words and
+ * Python's frames. These are hashed apart, so that neither waits for the other.
+ */
+static uint64_t hash_recognized(uint64_t words, uint64_t python, const char *function,
+				uint32_t handed_from)
+{
+	return hash_step(words ^ python, (uint64_t)(uintptr_t)function,
+			 1 | (uint64_t)handed_from << 32);
+}
+
+/* ---- the thread's stacks of late ---- */
+
+/* The place of a stack in the thread's cache: its own, or the one that gives way to it. */
+static struct known_stack *thread_slot(struct thread_cache *cache, uint64_t hash)
+{
+	struct known_stack *set = &cache->slots[(hash >> 40) % THREAD_SLOTS & ~3u];
+
+	for (uint32_t i = 0; i < 4; i++)
+		if (likely(set[i].hash == hash || set[i].hash == 0))
+			return &set[i];
+	return &set[hash >> 32 & 3];
+}
+
+/* Where it was found; NULL: nowhere. */
+static inline const struct known_stack *look_up(struct thread_cache *cache, uint64_t hash,
+						uint32_t *id)
+{
+	const struct known_stack *slot = thread_slot(cache, hash);
+
+	*id = slot->id;
+	/* a launch from a signal's handler may have taken the slot just before */
+	atomic_signal_fence(memory_order_acq_rel);
+	return likely(slot->hash == hash) ? slot : NULL;
+}
+
+static void keep_id(struct thread_cache *cache, uint64_t hash, uint32_t id)
+{
+	struct known_stack *slot = thread_slot(cache, hash);
+
+	/* a launch from a signal's handler finds either stack under its own hash, or none */
+	slot->hash = 0;
+	atomic_signal_fence(memory_order_acq_rel);
+	slot->id = id;
+	atomic_signal_fence(memory_order_acq_rel);
+	slot->hash = hash;
+	atomic_signal_fence(memory_order_acq_rel);
+	if (slot->id != id)
+		slot->hash = 0; /* one has used the same slot meanwhile */
+}
+
+/* ---- capturing ---- */
+
+/* The launch whose stack is captured. */
+struct site {
+	const char *function;
+	const void *frame;
+	uint32_t handed_from;
+};
+
+/*
+ * Takes the stack with the NVTX ranges that are open, which are placed by stack pointers. A
+ * function of its own, so that other launches do not pay for its stack.
+ */
+static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, struct captured *stack)
+{
+	unwind_own_stack(&stack->native, stack->sps, UNWIND_MAX_FRAMES);
+	if (stack->native.count == 0)
+		return;
+	python_stack_read(sink, &stack->python);
+	nvtx_read(&stack->native, stack->sps, &stack->python, &stack->ranges);
+}
+
+static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, struct sink *sink,
+						       const struct site *site,
+						       struct thread_cache *cache)
+{
+	uint64_t hash;
+	uint32_t id;
+
+	stack->handed_from = site->handed_from;
+	stack->ranges.count = 0;
+	if (nvtx_has_open()) {
+		capture_with_ranges(sink, stack);
+	} else {
+		/* once: another thread may find the interpreter now */
+		bool has_python = python_stack_is_there();
+
+		unwind_from(site->frame, &stack->native, has_python ? stack->sps : NULL);
+		stack->python.count = 0;
+		if (has_python)
+			python_stack_read(sink, &stack->python);
+	}
+	if (stack->native.count == 0)
+		return 0;
+	if (stack->python.count > 0 && !own.launcher && !own.worker && cache)
+		own.launcher = handover_launcher_new();
+	hash = hash_stack(site->function, stack);
+	if (!cache)
+		return find_id(sink, hash, site->function, stack);
+	if (!look_up(cache, hash, &id)) {
+		id = find_id(sink, hash, site->function, stack);
+		keep_id(cache, hash, id);
+	}
+	if (stack->native.words) {
+		hash = python_stack_hash_numbers(hash_seed.first, &stack->python);
+		hash = hash_recognized(stack->native.words, hash, site->function,
+				       stack->handed_from);
+		keep_id(cache, hash, id);
+	}
+	return id;
+}
+
+/* A launch from the handler of a signal that came during another's capture, or without memory. */
+static __attribute__((noinline)) uint32_t
+capture_on_stack(struct sink *sink, const struct site *site, struct thread_cache *cache)
+{
+	struct captured stack; /* large: what counts is set */
+
+	return capture_into(&stack, sink, site, cache);
+}
+
+static __attribute__((noinline)) uint32_t
+capture_by_walk(struct sink *sink, const struct site *site, struct thread_cache *cache)
+{
+	uint32_t id;
+
+	atomic_fetch_add_explicit(&walks, 1, memory_order_relaxed);
+	if (!cache || cache->is_capturing)
+		return capture_on_stack(sink, site, cache);
+	cache->is_capturing = true;
+	atomic_signal_fence(memory_order_acq_rel);
+	id = capture_into(&cache->captured, sink, site, cache);
+	atomic_signal_fence(memory_order_acq_rel);
+	cache->is_capturing = false;
+	return id;
+}
+
+/*
+ * Sends the stack of a thread that waits for a worker: its Python frames and ranges, below what was
+ * below its Python frames at its last launch.
+ */
+static void send_waiter(struct sink *sink, uint32_t id, const struct handover_stack *stack)
+{
+	const struct base *base = find_base(stack->last_stack);
+	struct gpu_event_frame *frames = sent.frames;
+	struct python_merged *origins = sent.origins;
+	struct gpu_event event = {.type = GPU_EVENT_STACK};
+	const struct python_stack_natives none = {0};
+	uint32_t natives = base ? base->count : 0, count;
+	bool is_cut, is_ordered; /* the Python frames have their order; what is outside follows */
+
+	count = python_stack_merge(sink, &none, &stack->python, frames, origins,
+				   GPU_STACK_MAX_FRAMES, &is_cut, &is_ordered);
+	for (uint32_t i = 0; i < natives && count < GPU_STACK_MAX_FRAMES; i++) {
+		uint64_t pc = table.base_pcs[base->first + i];
+
+		find_code(sink, pc - 1);
+		origins[count] = (struct python_merged){.index = i};
+		frames[count++] = (struct gpu_event_frame){.value = pc, .kind = GPU_FRAME_RETURN};
+	}
+	is_cut |= count < stack->python.count + natives;
+	if (stack->ranges.count > 0)
+		count = nvtx_insert(sink, &stack->ranges, 0, origins, frames, count, &is_cut);
+	event.stack.count = count;
+	event.stack.id = id;
+	event.stack.function = "";
+	event.stack.is_whole = stack->python.is_whole && base && base->is_whole && !is_cut;
+	event.stack.frames = frames;
+	sink_put(sink, &event);
+}
+
+/* A handover_name. */
+static uint32_t name_waiter(struct sink *sink, const struct handover_stack *stack)
+{
+	uint64_t hash = hash_step(hash_seed.first, 3, 0);
+	const struct base *base;
+	struct guest guest;
+	uint32_t id;
+	bool is_new;
+
+	hash = python_stack_hash(hash, &stack->python);
+	hash = nvtx_hash(hash, &stack->ranges);
+	guest_enter_briefly(&guest);
+	pthread_mutex_lock(&table.lock);
+	base = find_base(stack->last_stack);
+	hash = hash_step(hash, base ? base->hash : 0, 0);
+	id = get_id(hash, &is_new);
+	if (is_new && id)
+		send_waiter(sink, id, stack);
+	pthread_mutex_unlock(&table.lock);
+	guest_leave(&guest);
+	return id;
+}
+
+/* The known stack by one of the other guesses; NULL: there is none. */
+static __attribute__((noinline)) const struct known_stack *
+recognize_again(struct launch_stack_thread *me, struct thread_cache *cache, const struct site *site,
+		uint64_t python, uint32_t *id)
+{
+	const struct known_stack *found = NULL;
+	uint64_t words;
+
+	for (uint32_t wrong = 1; !found; wrong++) {
+		words = unwind_recognize(me->memo, site->frame, wrong);
+		if (!words)
+			return NULL;
+		found = look_up(cache,
+				hash_recognized(words, python, site->function, site->handed_from),
+				id);
+	}
+	unwind_recognized_again(me->memo, site->frame);
+	return found;
+}
+
+/* The id of the calling thread's stack; of a worker's, whose work it is comes first. */
+static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *sink,
+				  const char *function, const void *frame, uint32_t context)
+{
+	struct thread_cache *cache = likely(me->cache) ? me->cache : make_cache();
+	uint64_t words, python = hash_seed.first, innermost = 0;
+	uint32_t now, handed_from = 0;
+	const struct known_stack *found;
+	uint32_t id;
+
+	if (unlikely(atomic_load_explicit(&watched_checks, memory_order_relaxed) ||
+		     loader_count_peek() != atomic_load_explicit(&peeked_at, memory_order_relaxed)))
+		look_for_unload();
+	if (unlikely(!cache))
+		return capture_by_walk(sink, &(struct site){function, frame, 0}, NULL);
+	now = atomic_load_explicit(&generation, memory_order_relaxed);
+	if (unlikely(me->generation != now)) {
+		memset(cache, 0, sizeof(*cache));
+		me->generation = now;
+	}
+	if (unlikely(me->worker))
+		handed_from = handover_find(me->worker, context, sink, name_waiter);
+	if (likely(python_stack_is_there()))
+		innermost = python_stack_innermost();
+	words = nvtx_has_open() ? 0 : unwind_recognize(me->memo, frame, 0);
+	if (likely(words) && likely(innermost))
+		python = python_stack_hash_from(innermost, python);
+	if (likely(words) && likely(python)) {
+		found = look_up(cache, hash_recognized(words, python, function, handed_from), &id);
+		if (unlikely(!found))
+			found = recognize_again(me, cache,
+						&(struct site){function, frame, handed_from},
+						python, &id);
+		if (likely(found)) {
+			unwind_recognized(me->memo, found);
+			return id;
+		}
+	}
+	return capture_by_walk(sink, &(struct site){function, frame, handed_from}, cache);
+}
+
+struct launch_stack_thread *launch_stack_thread(void)
+{
+	return &own;
+}
+
+AT_LAUNCH uint32_t launch_stack_capture(struct launch_stack_thread *me, struct sink *sink,
+					const char *function, const void *frame, uint32_t context)
+{
+	uint32_t id = find_stack(me, sink, function, frame, context);
+
+	if (me->launcher)
+		handover_launcher_note(me->launcher, context, id);
+	return id;
+}
+
+uint64_t launch_stack_walks(void)
+{
+	return atomic_load_explicit(&walks, memory_order_relaxed);
+}

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/launch/nvtx.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/launch/nvtx_abi.h"
+#include "cupti_trace/launch/nvtx_place.h"
+#include "cupti_trace/launch/ranges.h"
+#include "symbolize/util/hash.h"
+
+/* The number of a started range: serial number, thread, place in the thread's `started`. */
+#define SLOT_BITS 6
+#define THREAD_BITS 12
+_Static_assert(NVTX_DEPTH_MAX == 1 << SLOT_BITS, "a slot for each range of a thread");
+_Static_assert(NVTX_THREADS_MAX == 1 << THREAD_BITS, "a number for each thread");
+
+#define OTHERS_MAX 9 /* one more than the summary lists */
+
+struct range {
+	uint32_t name;
+	uint32_t domain;
+	uint64_t started; /* its number; 0: it was pushed */
+	bool is_chosen;   /* it chooses what is recorded */
+	struct nvtx_place place;
+};
+
+struct thread {
+	uint32_t number;
+	_Atomic uint64_t self; /* its pthread_self(); 0: it has ended */
+	uint32_t count;
+	uint32_t started_count; /* of these */
+	uint64_t serial;
+	_Atomic uint64_t started[NVTX_DEPTH_MAX]; /* numbers; 0: free, or ended by some thread */
+	_Atomic uint64_t chosen;                  /* of these, a bit each */
+	uint32_t depth[NVTX_DOMAINS_MAX];         /* pushed and not popped */
+	uint32_t ignored[NVTX_DOMAINS_MAX];       /* the last of these, that are not in the list */
+	struct range ranges[NVTX_DEPTH_MAX];
+};
+
+/* Threads by number. Freed ones are reused but never released: late ends may look at them. */
+static struct {
+	pthread_mutex_t lock;
+	struct thread *_Atomic threads[NVTX_THREADS_MAX];
+	uint32_t count;
+	uint32_t free[NVTX_THREADS_MAX]; /* numbers of threads that have ended */
+	uint32_t free_count;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_end;
+static bool has_key;
+_Atomic bool nvtx_in_use READ_AT_LAUNCH;
+static bool in_stacks = true, as_choice;
+static _Atomic uint64_t past_limit, folded; /* ranges since nvtx_count_missing */
+static _Atomic uint32_t others[OTHERS_MAX]; /* names of ranges that choose nothing; 0: free */
+static _Atomic uint32_t others_told;
+static __thread struct thread *own;
+
+void nvtx_follow(bool stacks, bool choice)
+{
+	in_stacks = stacks;
+	as_choice = choice;
+}
+
+/* ---- threads ---- */
+
+/*
+ * Whether a range that was started is chosen. Read before its number is taken out of `started`, by
+ * whoever then ends it: from there on its place may be another range's.
+ */
+static bool is_chosen(struct thread *thread, uint32_t slot)
+{
+	return atomic_load(&thread->chosen) & UINT64_C(1) << slot;
+}
+
+static void at_thread_end(void *data)
+{
+	struct thread *thread = data;
+
+	own = NULL;
+	atomic_store(&thread->self, 0);
+	for (uint32_t i = 0; i < thread->count; i++)
+		if (thread->ranges[i].is_chosen && !thread->ranges[i].started)
+			ranges_leave();
+	/* the chosen ones are the process's, and stay open until some thread ends them */
+	for (uint32_t i = 0; i < NVTX_DEPTH_MAX; i++)
+		if (!is_chosen(thread, i))
+			atomic_store(&thread->started[i], 0);
+	pthread_mutex_lock(&table.lock);
+	table.free[table.free_count++] = thread->number;
+	pthread_mutex_unlock(&table.lock);
+}
+
+static void make_key(void)
+{
+	has_key = pthread_key_create(&thread_end, at_thread_end) == 0;
+}
+
+/* Of one that has ended, but for what keeps the numbers of ranges apart. */
+static struct thread *reuse_thread(void)
+{
+	struct thread *thread = table.threads[table.free[--table.free_count]];
+
+	thread->count = 0;
+	thread->started_count = 0;
+	memset(thread->depth, 0, sizeof(thread->depth));
+	memset(thread->ignored, 0, sizeof(thread->ignored));
+	return thread;
+}
+
+static struct thread *new_thread(void)
+{
+	struct thread *thread = NULL;
+
+	pthread_mutex_lock(&table.lock);
+	if (table.free_count > 0) {
+		thread = reuse_thread();
+	} else if (table.count < NVTX_THREADS_MAX) {
+		thread = calloc(1, sizeof(*thread));
+		if (thread) {
+			thread->number = table.count;
+			atomic_store(&table.threads[table.count++], thread);
+		}
+	}
+	pthread_mutex_unlock(&table.lock);
+	return thread;
+}
+
+/* The calling thread's; NULL if there is no room for one more. */
+static struct thread *own_thread(void)
+{
+	struct thread *thread = own;
+
+	if (thread)
+		return thread;
+	pthread_once(&once, make_key);
+	thread = has_key ? new_thread() : NULL;
+	if (!thread)
+		return NULL;
+	if (pthread_setspecific(thread_end, thread) != 0) {
+		at_thread_end(thread);
+		return NULL;
+	}
+	own = thread;
+	atomic_store(&thread->self, (uint64_t)pthread_self());
+	atomic_store(&nvtx_in_use, in_stacks);
+	return thread;
+}
+
+/* ---- the list ---- */
+
+static void drop(struct thread *thread, uint32_t at)
+{
+	struct range *range = &thread->ranges[at];
+
+	thread->started_count -= range->started != 0;
+	thread->count--;
+	memmove(range, range + 1, (thread->count - at) * sizeof(*range));
+}
+
+/* Drops those that some thread has ended. */
+static void sweep(struct thread *thread)
+{
+	for (uint32_t i = thread->count; i-- > 0 && thread->started_count > 0;) {
+		uint64_t started = thread->ranges[i].started;
+
+		if (started && atomic_load(&thread->started[started % NVTX_DEPTH_MAX]) != started)
+			drop(thread, i);
+	}
+}
+
+/* Counts a range that stacks do not show by its name. `is_open`: they show it at all. */
+static void count_missing(uint32_t domain, uint32_t name, bool is_open)
+{
+	if (!in_stacks)
+		return;
+	if (!is_open || name == NVTX_TOO_MANY || domain == NVTX_DOMAINS_MAX - 1)
+		atomic_fetch_add_explicit(&past_limit, 1, memory_order_relaxed);
+	else if (nvtx_name_is_folded(name))
+		atomic_fetch_add_explicit(&folded, 1, memory_order_relaxed);
+}
+
+/* Notes a range that chooses nothing, by its name, while there is room for one more. */
+static void note_other(uint32_t name)
+{
+	for (uint32_t i = 0; i < OTHERS_MAX; i++) {
+		uint32_t noted = atomic_load_explicit(&others[i], memory_order_relaxed);
+
+		if (noted == name ||
+		    (!noted &&
+		     (atomic_compare_exchange_strong(&others[i], &noted, name) || noted == name)))
+			return;
+	}
+}
+
+static struct range *open_range(struct thread *thread, uint32_t domain, uint32_t name, uint64_t sp)
+{
+	struct range *range = &thread->ranges[thread->count];
+
+	count_missing(domain, name, true);
+	range->name = name;
+	range->domain = domain;
+	range->started = 0;
+	range->is_chosen = as_choice && ranges_match(name);
+	if (as_choice && !range->is_chosen)
+		note_other(name);
+	if (in_stacks)
+		nvtx_place_take(&range->place, sp);
+	thread->count++;
+	return range;
+}
+
+int nvtx_push(uint32_t domain, uint32_t name, uint64_t sp)
+{
+	struct thread *thread = own_thread();
+
+	if (!thread) {
+		count_missing(domain, name, false);
+		return NVTX_ABI_NO_PUSH_POP_TRACKING;
+	}
+	if (thread->started_count > 0)
+		sweep(thread);
+	/* what is not in the list is always the last of its domain: pop could not know otherwise */
+	if (thread->ignored[domain] > 0 || thread->count == NVTX_DEPTH_MAX) {
+		thread->ignored[domain]++;
+		count_missing(domain, name, false);
+	} else if (open_range(thread, domain, name, sp)->is_chosen) {
+		ranges_enter();
+	}
+	return (int)thread->depth[domain]++;
+}
+
+int nvtx_pop(uint32_t domain)
+{
+	struct thread *thread = own;
+
+	if (!thread || thread->depth[domain] == 0)
+		return NVTX_ABI_NO_PUSH_POP_TRACKING;
+	if (thread->ignored[domain] > 0) {
+		thread->ignored[domain]--;
+		return (int)--thread->depth[domain];
+	}
+	for (uint32_t i = thread->count; i-- > 0;) {
+		const struct range *range = &thread->ranges[i];
+
+		if (range->domain == domain && !range->started) {
+			if (range->is_chosen)
+				ranges_leave();
+			drop(thread, i);
+			break;
+		}
+	}
+	return (int)--thread->depth[domain];
+}
+
+/* ---- started ranges ---- */
+
+/* NVTX_DEPTH_MAX: all are taken, by threads before that had this number, too. */
+static uint32_t free_slot(const struct thread *thread)
+{
+	uint32_t slot = 0;
+
+	while (slot < NVTX_DEPTH_MAX && atomic_load(&thread->started[slot]))
+		slot++;
+	return slot;
+}
+
+uint64_t nvtx_start(uint32_t domain, uint32_t name, uint64_t sp)
+{
+	struct thread *thread = own_thread();
+	struct range *range;
+	uint32_t slot;
+
+	if (thread)
+		sweep(thread);
+	slot = thread ? free_slot(thread) : NVTX_DEPTH_MAX;
+	if (slot == NVTX_DEPTH_MAX || thread->count == NVTX_DEPTH_MAX) {
+		count_missing(domain, name, false);
+		return 0;
+	}
+	range = open_range(thread, domain, name, sp);
+	range->started = ++thread->serial << (THREAD_BITS + SLOT_BITS) |
+			 (uint64_t)thread->number << SLOT_BITS | slot;
+	thread->started_count++;
+	if (range->is_chosen) {
+		atomic_fetch_or(&thread->chosen, UINT64_C(1) << slot);
+		ranges_enter();
+	} else {
+		atomic_fetch_and(&thread->chosen, ~(UINT64_C(1) << slot));
+	}
+	atomic_store(&thread->started[slot], range->started);
+	return range->started;
+}
+
+void nvtx_end(uint64_t range)
+{
+	struct thread *thread =
+		atomic_load(&table.threads[range >> SLOT_BITS & (NVTX_THREADS_MAX - 1)]);
+
+	uint32_t slot = range % NVTX_DEPTH_MAX;
+	bool chosen;
+
+	if (!thread || !range)
+		return;
+	chosen = is_chosen(thread, slot);
+	if (atomic_compare_exchange_strong(&thread->started[slot], &range, 0) && chosen)
+		ranges_leave();
+}
+
+void nvtx_count_missing(struct sink *sink)
+{
+	struct gpu_event_drops drops = {.ranges = atomic_exchange(&past_limit, 0),
+					.folded_ranges = atomic_exchange(&folded, 0)};
+
+	if (drops.ranges || drops.folded_ranges)
+		sink_count_drops(sink, &drops);
+}
+
+void nvtx_tell_others(struct sink *sink)
+{
+	uint32_t at = atomic_load(&others_told), name;
+
+	while (at < OTHERS_MAX && (name = atomic_load(&others[at])))
+		if (atomic_compare_exchange_strong(&others_told, &at, at + 1)) {
+			nvtx_name_tell(sink, name);
+			at++;
+		}
+}
+
+/* ---- launches ---- */
+
+AT_LAUNCH bool nvtx_thread_has_open(void)
+{
+	return own && own->count > 0;
+}
+
+void nvtx_read(const struct unwind_stack *native, const uint64_t *sps,
+	       const struct python_stack *python, struct nvtx_ranges *out)
+{
+	struct thread *thread = own;
+
+	sweep(thread);
+	out->count = thread->count;
+	for (uint32_t i = 0; i < thread->count; i++) {
+		const struct range *range = &thread->ranges[i];
+		bool is_unchanged;
+
+		out->open[i].name = range->name;
+		out->open[i].python = nvtx_place_python(&range->place, python, &is_unchanged);
+		out->open[i].native =
+			is_unchanged ? nvtx_place_native(&range->place, native, sps) : UINT32_MAX;
+	}
+}
+
+static const struct thread *find_thread(uint64_t self)
+{
+	for (uint32_t i = 0; i < NVTX_THREADS_MAX; i++) {
+		const struct thread *thread = atomic_load(&table.threads[i]);
+
+		if (!thread)
+			return NULL;
+		if (atomic_load(&thread->self) == self)
+			return thread;
+	}
+	return NULL;
+}
+
+void nvtx_read_of(uint64_t self, const struct python_stack *python, struct nvtx_ranges *out)
+{
+	const struct thread *thread =
+		atomic_load_explicit(&nvtx_in_use, memory_order_relaxed) ? find_thread(self) : NULL;
+	uint32_t count = thread ? thread->count : 0;
+
+	out->count = 0;
+	for (uint32_t i = 0; i < count && i < NVTX_DEPTH_MAX; i++) {
+		const struct range *range = &thread->ranges[i];
+		uint64_t started = range->started;
+		bool is_unchanged;
+
+		if (!range->name ||
+		    (started && atomic_load(&thread->started[started % NVTX_DEPTH_MAX]) != started))
+			continue;
+		out->open[out->count].name = range->name;
+		out->open[out->count].native = UINT32_MAX;
+		out->open[out->count++].python =
+			nvtx_place_python(&range->place, python, &is_unchanged);
+	}
+}
+
+uint64_t nvtx_hash(uint64_t hash, const struct nvtx_ranges *ranges)
+{
+	for (uint32_t i = 0; i < ranges->count; i++) {
+		uint64_t place = (uint64_t)ranges->open[i].native << 32 | ranges->open[i].python;
+
+		hash = hash_step(hash, ranges->open[i].name, place);
+	}
+	return hash;
+}
+
+/*
+ * Before which of the frames a range goes: inside both its native and its Python frame. The
+ * interpreter's own frames may have given way to Python's: then the next one outwards counts.
+ */
+static uint32_t find_position(const struct python_merged *origins, uint32_t count, uint32_t native,
+			      uint32_t python)
+{
+	uint32_t i = 0;
+
+	while (i < count && origins[i].index < (origins[i].is_python ? python : native))
+		i++;
+	return i;
+}
+
+uint32_t nvtx_insert(struct sink *sink, const struct nvtx_ranges *ranges, uint32_t first,
+		     const struct python_merged *origins, struct gpu_event_frame *frames,
+		     uint32_t count, bool *is_cut)
+{
+	/* not on the program's stacks, which may be small */
+	static struct gpu_event_frame out[GPU_STACK_MAX_FRAMES + NVTX_DEPTH_MAX];
+	static uint32_t positions[NVTX_DEPTH_MAX];
+	uint32_t position = count, n = 0, next = ranges->count;
+
+	for (uint32_t i = 0; i < ranges->count; i++) {
+		uint32_t native = ranges->open[i].native;
+		uint32_t at = find_position(origins, count, native > first ? native - first : 0,
+					    ranges->open[i].python);
+
+		/* never outside of one that was opened before */
+		position = at < position ? at : position;
+		positions[i] = position;
+	}
+	for (uint32_t i = 0; i <= count; i++) {
+		for (; next > 0 && positions[next - 1] == i; next--) {
+			uint32_t name = ranges->open[next - 1].name;
+
+			nvtx_name_send(sink, name);
+			out[n++] = (struct gpu_event_frame){.kind = GPU_FRAME_NVTX, .value = name};
+		}
+		if (i < count)
+			out[n++] = frames[i];
+	}
+	*is_cut |= n > GPU_STACK_MAX_FRAMES;
+	n = n < GPU_STACK_MAX_FRAMES ? n : GPU_STACK_MAX_FRAMES;
+	memcpy(frames, out, n * sizeof(*out));
+	return n;
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/launch/nvtx_names.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include "symbolize/util/hash.h"
+#include "symbolize/util/text.h"
+
+#define SLOTS (NVTX_NAMES_MAX * 2) /* a power of two */
+
+#define FAMILIES NVTX_NAMES_MAX /* a power of two */
+
+/* Parts of a limit of names or bytes: for messages with numbers, and with folded ones besides. */
+#define FOR_NUMBERED(number) ((number) - (number) / 4)
+#define FOR_FOLDED(number) ((number) - (number) / 8)
+
+#define FOLDED 0x8000u /* in the domain of a name: it is a family's */
+
+struct name {
+	const char *text;
+	uint32_t hash;
+	uint16_t length;
+	uint16_t domain;
+	uint32_t color;
+	bool sent;
+};
+
+/* Static and never freed: untouched pages cost nothing where NVTX is not used. */
+static struct {
+	pthread_mutex_t lock;                  /* of adding */
+	_Atomic uint32_t slots[SLOTS];         /* ids; 0: free */
+	struct name names[NVTX_NAMES_MAX + 2]; /* by id */
+	/* of families, by hash: names that are not folded. Several may share a place. */
+	uint16_t members[FAMILIES];
+	uint32_t count;
+	char bytes[NVTX_NAME_BYTES];
+	size_t used;
+	const char *_Atomic domains[NVTX_DOMAINS_MAX];
+	_Atomic uint32_t domain_count; /* without the default one */
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint32_t hash_text(uint32_t domain, const char *text, size_t length)
+{
+	return hash_pair(domain, hash_bytes(text, length));
+}
+
+/* The length of a text, cut between characters. */
+static size_t length_of(const char *text)
+{
+	size_t length = strnlen(text, NVTX_TEXT_MAX + 1);
+
+	if (length <= NVTX_TEXT_MAX)
+		return length;
+	length = NVTX_TEXT_MAX;
+	while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
+		length--;
+	return length;
+}
+
+static const char *narrow(const wchar_t *text, char out[NVTX_TEXT_MAX + 5])
+{
+	size_t n = 0;
+
+	if (!text)
+		return NULL;
+	for (; *text && n <= NVTX_TEXT_MAX; text++)
+		n += put_utf8((uint32_t)*text, out + n);
+	out[n] = '\0';
+	return out;
+}
+
+/* A copy that lives as long as the process; NULL when the memory is used up. Locked. */
+static const char *keep(const char *text, size_t length)
+{
+	char *copy = table.bytes + table.used;
+
+	if (length + 1 > sizeof(table.bytes) - table.used)
+		return NULL;
+	memcpy(copy, text, length);
+	copy[length] = '\0';
+	table.used += length + 1;
+	return copy;
+}
+
+/* ---- domains ---- */
+
+uint32_t nvtx_domain(const char *name)
+{
+	uint32_t number, count;
+	const char *copy;
+
+	if (!name || !*name)
+		return 0;
+	pthread_mutex_lock(&table.lock);
+	count = atomic_load(&table.domain_count);
+	for (number = 1; number <= count; number++)
+		if (strncmp(table.domains[number], name, NVTX_TEXT_MAX) == 0)
+			break;
+	if (number > count && number < NVTX_DOMAINS_MAX) {
+		copy = number == NVTX_DOMAINS_MAX - 1 ? "[too many NVTX domains]"
+						      : keep(name, length_of(name));
+		table.domains[number] = copy ? copy : "[too many NVTX domains]";
+		atomic_store(&table.domain_count, number);
+	}
+	pthread_mutex_unlock(&table.lock);
+	return number < NVTX_DOMAINS_MAX ? number : NVTX_DOMAINS_MAX - 1;
+}
+
+uint32_t nvtx_domain_wide(const wchar_t *name)
+{
+	char text[NVTX_TEXT_MAX + 5];
+
+	return nvtx_domain(narrow(name, text));
+}
+
+/* ---- messages ---- */
+
+static bool is_same(const struct name *name, uint32_t hash, uint32_t domain, const char *text,
+		    size_t length)
+{
+	return name->hash == hash && name->domain == domain && name->length == length &&
+	       memcmp(name->text, text, length) == 0;
+}
+
+/* The id, or 0 and the free slot where it belongs. */
+static uint32_t find(uint32_t hash, uint32_t domain, const char *text, size_t length, uint32_t *at)
+{
+	uint32_t id;
+
+	/* half of the slots stay free, so this ends */
+	for (*at = hash & (SLOTS - 1);; *at = (*at + 1) & (SLOTS - 1)) {
+		id = atomic_load_explicit(&table.slots[*at], memory_order_acquire);
+		if (id == 0 || is_same(&table.names[id], hash, domain, text, length))
+			return id;
+	}
+}
+
+/* 0: there is no room. Locked. */
+static uint32_t add_name(uint32_t hash, uint32_t domain, const char *text, size_t length,
+			 uint32_t color)
+{
+	uint32_t at, id = find(hash, domain, text, length, &at);
+	const char *copy = id || table.count == NVTX_NAMES_MAX ? NULL : keep(text, length);
+
+	if (!copy)
+		return id;
+	id = ++table.count;
+	table.names[id] = (struct name){.hash = hash,
+					.text = copy,
+					.length = (uint16_t)length,
+					.domain = (uint16_t)domain,
+					.color = color};
+	atomic_store_explicit(&table.slots[at], id, memory_order_release);
+	return id;
+}
+
+/* ---- families ---- */
+
+static size_t count_hexadecimal(const char *at)
+{
+	size_t n = 0;
+
+	while (isxdigit((unsigned char)at[n]))
+		n++;
+	return n;
+}
+
+/* The length of a UUID that begins here; 0: none does. */
+static size_t uuid_at(const char *at)
+{
+	static const uint8_t groups[] = {8, 4, 4, 4, 12};
+	size_t length = 0;
+
+	for (size_t i = 0; i < sizeof(groups); i++) {
+		if (count_hexadecimal(at + length) != groups[i])
+			return 0;
+		length += groups[i];
+		if (i + 1 < sizeof(groups) && at[length++] != '-')
+			return 0;
+	}
+	return isalnum((unsigned char)at[length]) ? 0 : length;
+}
+
+/* The length of a word that is a number as a whole; 0: it is none. */
+static size_t number_at(const char *at)
+{
+	size_t prefix = at[0] == '0' && (at[1] == 'x' || at[1] == 'X') ? 2 : 0;
+	size_t digits = count_hexadecimal(at + prefix), uuid = uuid_at(at);
+
+	if (uuid)
+		return uuid;
+	if (isalnum((unsigned char)at[prefix + digits]) || digits < (prefix ? 1 : 8))
+		return 0;
+	/* "facade" and the like may be words */
+	return prefix || strcspn(at, "0123456789") < digits ? prefix + digits : 0;
+}
+
+/* "step 12345" as "step N", of the same length at most. Whether there was a number. */
+static bool fold(const char *text, size_t length, char out[NVTX_TEXT_MAX + 1], size_t *size)
+{
+	char copy[NVTX_TEXT_MAX + 1];
+	bool found = false;
+	size_t n = 0;
+
+	memcpy(copy, text, length);
+	copy[length] = '\0';
+	for (size_t i = 0; i < length;) {
+		bool is_start = i == 0 || !isalnum((unsigned char)copy[i - 1]);
+		size_t number = is_start ? number_at(copy + i) : 0;
+
+		if (number == 0)
+			number = strspn(copy + i, "0123456789");
+		found |= number > 0;
+		out[n++] = number ? 'N' : copy[i];
+		i += number ? number : 1;
+	}
+	out[n] = '\0';
+	*size = n;
+	return found;
+}
+
+/* Returns whether a family has had its part of the names and bytes that are left. Locked. */
+static bool is_large(uint32_t members, size_t length)
+{
+	size_t names = FOR_NUMBERED(NVTX_NAMES_MAX), bytes = FOR_NUMBERED(NVTX_NAME_BYTES);
+
+	names = table.count < names ? names - table.count : 0;
+	bytes = table.used < bytes ? bytes - table.used : 0;
+	return members >= names / 4 || members >= bytes / (length + 1) / 4;
+}
+
+/* Returns whether what is left is for messages without numbers. Locked. */
+static bool is_reserved(void)
+{
+	return table.count >= FOR_FOLDED(NVTX_NAMES_MAX) ||
+	       table.used >= FOR_FOLDED(NVTX_NAME_BYTES);
+}
+
+/* Adds a message, or its folded one in its place. */
+static uint32_t add(uint32_t hash, uint32_t domain, const char *text, size_t length, uint32_t color)
+{
+	char folded[NVTX_TEXT_MAX + 1];
+	size_t size;
+	bool has_number = fold(text, length, folded, &size);
+	uint32_t key = has_number ? hash_text(domain | FOLDED, folded, size) : 0;
+	uint16_t *members = &table.members[key & (FAMILIES - 1)];
+	uint32_t at, id = has_number ? find(key, domain | FOLDED, folded, size, &at) : 0;
+
+	if (id)
+		return id;
+	pthread_mutex_lock(&table.lock);
+	id = find(hash, domain, text, length, &at);
+	if (!id && has_number && is_large(*members, length)) {
+		id = is_reserved() ? find(key, domain | FOLDED, folded, size, &at)
+				   : add_name(key, domain | FOLDED, folded, size, color);
+	} else if (!id) {
+		id = add_name(hash, domain, text, length, color);
+		*members += has_number && id;
+	}
+	pthread_mutex_unlock(&table.lock);
+	return id ? id : NVTX_TOO_MANY;
+}
+
+/* ---- look-up ---- */
+
+uint32_t nvtx_name(uint32_t domain, const char *message, uint32_t color)
+{
+	const char *text = message ? message : "[unnamed]";
+	size_t length = length_of(text);
+	uint32_t hash = hash_text(domain, text, length);
+	uint32_t at, id = find(hash, domain, text, length, &at);
+
+	return id ? id : add(hash, domain, text, length, color);
+}
+
+uint32_t nvtx_name_wide(uint32_t domain, const wchar_t *message, uint32_t color)
+{
+	char text[NVTX_TEXT_MAX + 5];
+
+	return nvtx_name(domain, narrow(message, text), color);
+}
+
+uint32_t nvtx_name_registered(uint32_t domain, uint64_t id, uint32_t color)
+{
+	const struct name *name;
+
+	if (id == NVTX_TOO_MANY)
+		return NVTX_TOO_MANY;
+	name = id > 0 && id <= NVTX_NAMES_MAX ? &table.names[id] : NULL;
+	if (!name || !name->text)
+		return nvtx_name(domain, NULL, color);
+	return (name->domain & ~FOLDED) == domain ? (uint32_t)id
+						  : nvtx_name(domain, name->text, color);
+}
+
+bool nvtx_name_is_folded(uint32_t id)
+{
+	return table.names[id].domain & FOLDED;
+}
+
+/* ---- sending ---- */
+
+void nvtx_name_send(struct sink *sink, uint32_t id)
+{
+	struct name *name = &table.names[id];
+
+	if (name->sent)
+		return;
+	name->sent = true;
+	nvtx_name_tell(sink, id);
+}
+
+void nvtx_name_tell(struct sink *sink, uint32_t id)
+{
+	struct gpu_event event = {.type = GPU_EVENT_NVTX, .nvtx.id = id};
+	const struct name *name = &table.names[id];
+
+	_Static_assert(NVTX_TOO_MANY < GPU_NVTX_MAX_ID, "each id fits the wire");
+	event.nvtx.domain = name->domain & ~FOLDED ? table.domains[name->domain & ~FOLDED] : "";
+	event.nvtx.name = id == NVTX_TOO_MANY ? "[too many NVTX ranges]" : name->text;
+	event.nvtx.color = name->color;
+	sink_put(sink, &event);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of the program that are recorded where they are chosen by name (--range): while an NVTX
+ * range of one of the names is open on any thread, or between cudaProfilerStart and
+ * cudaProfilerStop. Several add up: it is recorded while at least one is open.
+ *
+ * Outside of them the phase has TRACER_IDLE: launches are not logged, and a launch costs no more
+ * than outside of a window. Each beginning and end is sent (GPU_EVENT_RANGE), for samples that the
+ * kernel takes.
+ *
+ * Names are numbered once (nvtx_names.h), so a push compares numbers. One instance for the process;
+ * any thread may call these. A child of fork is not traced, and nothing changes there.
+ */
+#ifndef CUPTI_TRACE_LAUNCH_RANGES_H
+#define CUPTI_TRACE_LAUNCH_RANGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "cupti_trace/wire/gpu_wire.h"
+
+struct tracer;
+
+/* Reads the setting, once: whether parts are chosen, and whether by these. */
+bool ranges_are_chosen(void);
+bool ranges_have_nvtx(void);
+bool ranges_have_cuda(void);
+
+/* Whether an NVTX range of this name is one of them. */
+bool ranges_match(uint32_t name);
+
+/* One of them begins, or ends, on whichever thread. */
+void ranges_enter(void);
+void ranges_leave(void);
+
+/* cudaProfilerStart has returned, or cudaProfilerStop is called; again has no effect. */
+void ranges_set_cuda(bool is_on);
+
+/* The hello has been sent: what is open already is sent, and what begins and ends from now on. */
+void ranges_begin(struct tracer *tracer);
+
+#endif

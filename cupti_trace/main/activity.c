@@ -1,0 +1,667 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/main/activity.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include "cupti_trace/memory/followed_memory.h"
+#include "cupti_trace/hw/counted_times.h"
+#include "cupti_trace/hw/counters.h"
+#include "cupti_trace/launch/launch_log.h"
+#include "cupti_trace/launch/probes.h"
+
+/* How records are sent, and what is known of all of them. */
+struct sending {
+	const struct clock_map *clock;
+	struct names *names;
+	struct work_tally *tally;
+	struct sink *sink;
+	bool verbose;
+	uint64_t began_ns, now_ns;
+	_Atomic bool *saw_device;
+	bool addresses, reads_counters, skips_unended;
+	uint64_t recorded_from_ns, recorded_to_ns;
+	bool begins_whole;
+};
+
+/* Clocks differ by less than this, and nothing begins so soon after tracing did. */
+#define CLOCK_SLACK_NS 1000000u
+
+/* When something ran. False: CUPTI gave no usable times. */
+static bool convert_times(const struct sending *s, uint64_t start, uint64_t end, uint64_t *start_ns,
+			  uint64_t *duration_ns)
+{
+	/* CUPTI writes 0 for "unknown" and, rarely, an end before the start */
+	if (start == 0 || end < start || end - start >= GPU_EVENT_DURATION_LIMIT_NS)
+		return false;
+	*start_ns = clock_map_convert(s->clock, start, s->now_ns);
+	if (*start_ns > INT64_MAX)
+		*start_ns = 0;      /* before the machine started: no time the wire can carry */
+	*duration_ns = end - start; /* as measured: not bent by the clock conversion */
+	return true;
+}
+
+/*
+ * The launch of what began at `start_ns` comes before it in the sink. It was logged before that,
+ * give or take the difference of clocks, and in any case before the buffer was complete.
+ */
+static void send_launches(const struct sending *s, bool timed, uint64_t start_ns)
+{
+	uint64_t until = start_ns + CLOCK_SLACK_NS;
+
+	launch_log_drain_until(s->sink, timed && until < s->now_ns ? until : s->now_ns);
+}
+
+/* enum gpu_outside */
+static uint32_t outside(const struct sending *s, uint64_t start_ns, uint64_t duration_ns)
+{
+	if (start_ns + CLOCK_SLACK_NS < s->began_ns)
+		return GPU_BEFORE_TRACING;
+	if (s->now_ns && start_ns + duration_ns > s->now_ns + CLOCK_SLACK_NS)
+		return GPU_AFTER_TRACING;
+	return GPU_IN_TIME;
+}
+
+static void count(const struct sending *s, const struct work_key *key, uint64_t ns, uint64_t bytes)
+{
+	struct work_sum *sum = work_tally_get(s->tally, key);
+
+	if (!sum)
+		return;
+	sum->count++;
+	sum->ns += ns;
+	sum->bytes += bytes;
+}
+
+/* ---- probes ---- */
+
+#define SELDOM __attribute__((noinline, cold))
+
+/* 0 if the times are not known. */
+static uint64_t end_of(uint64_t start_ns, uint64_t duration_ns, bool bad_time)
+{
+	return bad_time ? 0 : start_ns + duration_ns;
+}
+
+static SELDOM void tell_kernel(const struct sending *s, const struct gpu_event_kernel *e)
+{
+	const char *name =
+		e->name_id == NAMES_OVERFLOW_ID ? NULL : names_text(s->names, e->name_id);
+
+	probe_fire_kernel_done((const uint64_t[]){e->correlation_id, probe_text(name), e->device_id,
+						  e->stream_id, e->bad_time ? 0 : e->start_ns,
+						  end_of(e->start_ns, e->duration_ns, e->bad_time)},
+			       NULL);
+}
+
+static const char *copy_name(uint32_t work)
+{
+	static const char *const names[] = {
+		[GPU_WORK_MEMCPY_HTOD] = "HtoD", [GPU_WORK_MEMCPY_DTOH] = "DtoH",
+		[GPU_WORK_MEMCPY_HTOA] = "HtoA", [GPU_WORK_MEMCPY_ATOH] = "AtoH",
+		[GPU_WORK_MEMCPY_ATOA] = "AtoA", [GPU_WORK_MEMCPY_ATOD] = "AtoD",
+		[GPU_WORK_MEMCPY_DTOA] = "DtoA", [GPU_WORK_MEMCPY_DTOD] = "DtoD",
+		[GPU_WORK_MEMCPY_HTOH] = "HtoH", [GPU_WORK_MEMCPY_PTOP] = "PtoP",
+	};
+
+	return work == GPU_WORK_MEMCPY_OTHER ? "other" : names[work];
+}
+
+static SELDOM void tell_work(const struct gpu_event_work *e)
+{
+	uint64_t start = e->bad_time ? 0 : e->start_ns;
+	uint64_t end = end_of(e->start_ns, e->duration_ns, e->bad_time);
+
+	if (e->work == GPU_WORK_MEMSET && probe_is_on(PROBE_memset_done))
+		probe_fire_memset_done((const uint64_t[]){e->correlation_id, e->bytes, e->device_id,
+							  e->stream_id, start, end},
+				       NULL);
+	else if (gpu_work_is_copy(e->work) && probe_is_on(PROBE_memcpy_done))
+		probe_fire_memcpy_done((const uint64_t[]){e->correlation_id,
+							  probe_text(copy_name(e->work)), e->bytes,
+							  e->device_id, start, end},
+				       NULL);
+}
+
+/* ---- records ---- */
+
+/* Of what CUPTI did to run a kernel again: not the program's work. */
+static bool is_replay(const struct sending *s, uint32_t correlation_id, uint64_t graph_node_id,
+		      bool is_kernel)
+{
+	return s->reads_counters && graph_node_id == 0 &&
+	       counters_is_replay(correlation_id, is_kernel);
+}
+
+/*
+ * CUPTI hands over incomplete records when it is asked for all. A measured kernel's times come from
+ * elsewhere.
+ */
+static bool is_unended(const struct sending *s, uint64_t end)
+{
+	return end == 0 && s->skips_unended && !s->reads_counters;
+}
+
+/* Long before the part of the run that is recorded, or, where that is known here, after it. */
+static bool is_outside_part(const struct sending *s, uint32_t work, uint64_t start_ns,
+			    uint64_t duration_ns)
+{
+	uint64_t known_ns = s->begins_whole ? start_ns : start_ns + duration_ns;
+	struct gpu_event_drops drops = {0};
+
+	if (known_ns < s->recorded_from_ns)
+		drops = (struct gpu_event_drops){.early = 1, .early_ns = duration_ns};
+	else if (s->recorded_to_ns && start_ns >= s->recorded_to_ns)
+		drops = (struct gpu_event_drops){.late = 1, .late_ns = duration_ns};
+	else
+		return false;
+	if (gpu_work_is_memory_call(work) && s->addresses)
+		return false; /* memory is followed from the start */
+	if (!gpu_work_is_instant(work) && !gpu_work_is_stall(work))
+		sink_count_drops(s->sink, &drops);
+	return true;
+}
+
+/* A kernel that is being measured: its times come when its launch call returns. */
+static struct {
+	bool is_held;
+	struct gpu_event event;
+} held;
+
+static void finish_kernel(const struct sending *s, const struct gpu_event *event)
+{
+	const struct gpu_event_kernel *e = &event->kernel;
+
+	if (probe_is_on(PROBE_kernel_done))
+		tell_kernel(s, e);
+	count(s,
+	      &(struct work_key){.device = e->device_id,
+				 .context = e->context_id,
+				 .stream = e->stream_id,
+				 .work = GPU_WORK_KERNEL},
+	      e->duration_ns, 0);
+	sink_put(s->sink, event);
+}
+
+/* Its times are those that were counted; false: they are yet to come. */
+static bool take_counted(struct gpu_event_kernel *e)
+{
+	enum counted_time time =
+		counted_times_find(e->correlation_id, &e->start_ns, &e->duration_ns);
+
+	e->bad_time = time != COUNTED_KNOWN;
+	return time != COUNTED_PENDING;
+}
+
+/* If there is one, and its times are known, or it is the last moment. */
+static SELDOM void send_held(const struct sending *s, bool is_last)
+{
+	if (!held.is_held || !(take_counted(&held.event.kernel) || is_last))
+		return;
+	held.is_held = false;
+	finish_kernel(s, &held.event);
+}
+
+/* A kernel without times. */
+static SELDOM void send_untimed(const struct sending *s, struct gpu_event *event)
+{
+	struct gpu_event_kernel *e = &event->kernel;
+
+	e->bad_time = 1;
+	if (!s->reads_counters || e->graph_node_id || take_counted(e)) {
+		finish_kernel(s, event);
+		return;
+	}
+	send_held(s, true); /* of a launch whose call has not returned, but there is another */
+	held.is_held = true;
+	held.event = *event;
+}
+
+static void send_kernel(const struct sending *s, const struct cupti_abi_kernel *k)
+{
+	struct gpu_event event = {.type = GPU_EVENT_KERNEL};
+	struct gpu_event_kernel *e = &event.kernel;
+	bool is_timed;
+
+	if (is_replay(s, k->correlation_id, k->graph_node_id, true) || is_unended(s, k->end))
+		return;
+	is_timed = convert_times(s, k->start, k->end, &e->start_ns, &e->duration_ns);
+	if (is_timed && is_outside_part(s, GPU_WORK_KERNEL, e->start_ns, e->duration_ns))
+		return;
+	e->name_id = names_send(s->names, s->sink, k->name);
+	send_launches(s, is_timed, e->start_ns);
+	if (is_timed)
+		e->outside = outside(s, e->start_ns, e->duration_ns);
+	e->correlation_id = k->correlation_id;
+	e->device_id = k->device_id;
+	e->context_id = k->context_id;
+	e->stream_id = k->stream_id;
+	e->grid[0] = (uint32_t)k->grid_x;
+	e->grid[1] = (uint32_t)k->grid_y;
+	e->grid[2] = (uint32_t)k->grid_z;
+	e->block[0] = (uint32_t)k->block_x;
+	e->block[1] = (uint32_t)k->block_y;
+	e->block[2] = (uint32_t)k->block_z;
+	e->static_shared = (uint32_t)k->static_shared_memory;
+	e->dynamic_shared = (uint32_t)k->dynamic_shared_memory;
+	e->registers = k->registers_per_thread;
+	e->graph_id = k->graph_id;
+	e->graph_node_id = k->graph_node_id;
+	if (is_timed)
+		finish_kernel(s, &event);
+	else
+		send_untimed(s, &event);
+}
+
+/* Other work: `e` holds all but the times. */
+static void send_work(const struct sending *s, const struct gpu_event_work *e, uint64_t start,
+		      uint64_t end)
+{
+	struct gpu_event event = {.type = GPU_EVENT_WORK, .work = *e};
+	bool timed = convert_times(s, start, end, &event.work.start_ns, &event.work.duration_ns);
+
+	if (is_unended(s, end) ||
+	    (timed && is_outside_part(s, e->work, event.work.start_ns, event.work.duration_ns)))
+		return;
+	event.work.bad_time = !timed;
+	send_launches(s, timed, event.work.start_ns);
+	if (timed)
+		event.work.outside = outside(s, event.work.start_ns, event.work.duration_ns);
+	/* the wire carries 63 bits: more bytes than that cannot have been moved */
+	if (event.work.bytes > INT64_MAX)
+		event.work.bytes = 0;
+	if (event.work.graph_node_id > INT64_MAX)
+		event.work.graph_node_id = 0;
+	if (probe_is_on(PROBE_memcpy_done) || probe_is_on(PROBE_memset_done))
+		tell_work(&event.work);
+	count(s,
+	      &(struct work_key){.device = e->device_id,
+				 .context = e->context_id,
+				 .stream = e->stream_id,
+				 .work = e->work},
+	      event.work.duration_ns, event.work.bytes);
+	sink_put(s->sink, &event);
+}
+
+static uint32_t work_of_copy(uint8_t copy_kind)
+{
+	/* both list the ten kinds in one order */
+	return copy_kind >= CUPTI_ABI_MEMCPY_HTOD && copy_kind <= CUPTI_ABI_MEMCPY_PTOP
+		       ? GPU_WORK_MEMCPY_HTOD + (uint32_t)copy_kind - CUPTI_ABI_MEMCPY_HTOD
+		       : GPU_WORK_MEMCPY_OTHER;
+}
+
+static void send_memcpy(const struct sending *s, const struct cupti_abi_memcpy *m)
+{
+	_Static_assert(GPU_WORK_MEMCPY_PTOP - GPU_WORK_MEMCPY_HTOD ==
+			       CUPTI_ABI_MEMCPY_PTOP - CUPTI_ABI_MEMCPY_HTOD,
+		       "see work_of_copy");
+	if (is_replay(s, m->correlation_id, m->graph_node_id, false))
+		return;
+	send_work(s,
+		  &(struct gpu_event_work){.work = work_of_copy(m->copy_kind),
+					   .bytes = m->bytes,
+					   .correlation_id = m->correlation_id,
+					   .device_id = m->device_id,
+					   .context_id = m->context_id,
+					   .stream_id = m->stream_id,
+					   .graph_id = m->graph_id,
+					   .graph_node_id = m->graph_node_id,
+					   .source_memory = m->source_kind,
+					   .destination_memory = m->destination_kind},
+		  m->start, m->end);
+}
+
+/* The record is the same up to the stream. */
+static void send_memcpy_peer(const struct sending *s, const struct cupti_abi_memcpy_peer *m)
+{
+	enum { SHARED = offsetof(struct cupti_abi_memcpy_peer, source_device_id) };
+	struct cupti_abi_memcpy copy = {0};
+
+	_Static_assert(SHARED == offsetof(struct cupti_abi_memcpy, correlation_id),
+		       "the same layout");
+	memcpy(&copy, m, SHARED);
+	copy.correlation_id = m->correlation_id;
+	copy.graph_id = m->graph_id;
+	copy.graph_node_id = m->graph_node_id;
+	send_memcpy(s, &copy);
+}
+
+static void send_memset(const struct sending *s, const struct cupti_abi_memset *m)
+{
+	if (is_replay(s, m->correlation_id, m->graph_node_id, false))
+		return;
+	send_work(s,
+		  &(struct gpu_event_work){.work = GPU_WORK_MEMSET,
+					   .bytes = m->bytes,
+					   .correlation_id = m->correlation_id,
+					   .device_id = m->device_id,
+					   .context_id = m->context_id,
+					   .stream_id = m->stream_id,
+					   .graph_id = m->graph_id,
+					   .graph_node_id = m->graph_node_id,
+					   .destination_memory = m->memory_kind},
+		  m->start, m->end);
+}
+
+static void send_pool_event(const struct sending *s, struct gpu_event_pool *e, uint64_t timestamp)
+{
+	uint64_t duration_ns;
+
+	if (!s->addresses || !e->address ||
+	    !convert_times(s, timestamp, timestamp, &e->time_ns, &duration_ns))
+		return;
+	if (e->held > INT64_MAX || e->used > INT64_MAX)
+		return; /* no such pool */
+	sink_put(s->sink, &(struct gpu_event){.type = GPU_EVENT_POOL, .pool = *e});
+}
+
+/* The pool that memory comes from, or goes back to. */
+static void send_pool_of(const struct sending *s, const struct cupti_abi_memory *m)
+{
+	if (m->pool_type == CUPTI_ABI_POOL_LOCAL)
+		send_pool_event(s,
+				&(struct gpu_event_pool){.address = m->pool_address,
+							 .held = m->pool_size,
+							 .used = m->pool_used,
+							 .keeps = m->pool_release_threshold,
+							 .device_id = m->device_id,
+							 .memory = m->memory_kind},
+				m->timestamp);
+}
+
+static void send_memory(const struct sending *s, const struct cupti_abi_memory *m)
+{
+	if (s->addresses && followed_memory_has(m->correlation_id))
+		return; /* it was sent when the call returned */
+	send_pool_of(s, m);
+	send_work(s,
+		  &(struct gpu_event_work){.work = m->operation == CUPTI_ABI_MEMORY_RELEASE
+							   ? GPU_WORK_FREE
+							   : GPU_WORK_ALLOC,
+					   .bytes = m->bytes,
+					   .correlation_id = m->correlation_id,
+					   .device_id = m->device_id,
+					   .context_id = m->context_id,
+					   .stream_id = m->stream_id,
+					   .destination_memory = m->memory_kind,
+					   .address = s->addresses ? m->address : 0},
+		  m->timestamp, m->timestamp);
+}
+
+static void send_pool(const struct sending *s, const struct cupti_abi_memory_pool *p)
+{
+	bool is_gone = p->operation == CUPTI_ABI_POOL_DESTROYED;
+
+	if (p->type == CUPTI_ABI_POOL_LOCAL)
+		send_pool_event(s,
+				&(struct gpu_event_pool){.address = p->address,
+							 .held = is_gone ? 0 : p->size,
+							 .used = is_gone ? 0 : p->used,
+							 .keeps = p->release_threshold,
+							 .device_id = p->device_id},
+				p->timestamp);
+}
+
+static uint32_t work_of_uvm(uint32_t counter_kind)
+{
+	switch (counter_kind) {
+	case CUPTI_ABI_UVM_BYTES_HTOD:
+		return GPU_WORK_UVM_HTOD;
+	case CUPTI_ABI_UVM_BYTES_DTOH:
+		return GPU_WORK_UVM_DTOH;
+	case CUPTI_ABI_UVM_BYTES_DTOD:
+		return GPU_WORK_UVM_DTOD;
+	case CUPTI_ABI_UVM_GPU_PAGE_FAULTS:
+		return GPU_WORK_UVM_GPU_FAULTS;
+	case CUPTI_ABI_UVM_CPU_PAGE_FAULTS:
+		return GPU_WORK_UVM_CPU_FAULT;
+	default:
+		return GPU_WORK_UVM_OTHER;
+	}
+}
+
+static void send_uvm(const struct sending *s, const struct cupti_abi_uvm *u)
+{
+	uint32_t work = work_of_uvm(u->counter_kind);
+	bool to_device = work == GPU_WORK_UVM_HTOD || work == GPU_WORK_UVM_DTOD;
+	bool counts = work != GPU_WORK_UVM_CPU_FAULT && work != GPU_WORK_UVM_OTHER;
+
+	send_work(
+		s,
+		&(struct gpu_event_work){.work = work,
+					 .bytes = counts ? u->value : 0, /* else an address */
+					 .device_id = to_device ? u->destination_id : u->source_id,
+					 .stream_id = u->stream_id},
+		u->start, work == GPU_WORK_UVM_CPU_FAULT ? u->start : u->end);
+}
+
+static void send_graph(const struct sending *s, const struct cupti_abi_graph_trace *g)
+{
+	send_work(s,
+		  &(struct gpu_event_work){.work = GPU_WORK_GRAPH,
+					   .correlation_id = g->correlation_id,
+					   .device_id = g->device_id,
+					   .context_id = g->context_id,
+					   .stream_id = g->stream_id,
+					   .graph_id = g->graph_id},
+		  g->start, g->end);
+}
+
+static void send_device_graph(const struct sending *s, const struct cupti_abi_device_graph_trace *g)
+{
+	send_work(s,
+		  &(struct gpu_event_work){.work = GPU_WORK_DEVICE_GRAPH,
+					   .device_id = g->device_id,
+					   .context_id = g->context_id,
+					   .stream_id = (uint32_t)g->stream_id,
+					   .graph_id = g->graph_id},
+		  g->start, g->end);
+}
+
+static void send_decompress(const struct sending *s, const struct cupti_abi_decompress *d)
+{
+	send_work(s,
+		  &(struct gpu_event_work){.work = GPU_WORK_DECOMPRESS,
+					   .bytes = d->source_bytes,
+					   .correlation_id = d->correlation_id,
+					   .device_id = d->device_id,
+					   .context_id = d->context_id,
+					   .stream_id = d->stream_id},
+		  d->start, d->end);
+}
+
+/*
+ * Whether it is the layout that is known: a warp has had 32 threads ever since, and a block between
+ * 512 and 1024.
+ */
+static bool is_device(const struct cupti_abi_device *d)
+{
+	return d->threads_per_warp == 32 && d->max_block_threads >= 512 &&
+	       d->max_block_threads <= 65536 && d->max_block_x >= 512 &&
+	       d->compute_capability_major >= 1 && d->compute_capability_major < 1000 &&
+	       d->id < GPU_DEVICE_MAX_ID && d->is_cuda_visible <= 1 && d->is_mig_enabled <= 1 &&
+	       d->name;
+}
+
+static void report_unknown_device(const struct sending *s)
+{
+	struct gpu_event event = {
+		.type = GPU_EVENT_NOTICE,
+		.notice = {GPU_NOTICE_VERBOSE,
+			   "a CUPTI record of a device has another layout than is known: devices "
+			   "have numbers only"},
+	};
+
+	if (s->verbose)
+		sink_put(s->sink, &event);
+}
+
+static void send_device(const struct sending *s, const struct cupti_abi_device *d)
+{
+	struct gpu_event event = {.type = GPU_EVENT_DEVICE};
+	struct gpu_event_device *e = &event.device;
+
+	if (!is_device(d)) {
+		report_unknown_device(s);
+		return;
+	}
+	if (s->saw_device)
+		atomic_store(s->saw_device, true);
+	if (!d->is_cuda_visible)
+		return; /* nothing can run there, and its number may be another's */
+	e->id = d->id;
+	e->name = d->name;
+	e->is_mig = d->is_mig_enabled && d->gpu_instance_id != UINT32_MAX &&
+		    d->compute_instance_id != UINT32_MAX;
+	if (e->is_mig) {
+		e->gpu_instance = d->gpu_instance_id;
+		e->compute_instance = d->compute_instance_id;
+	}
+	memcpy(e->uuid, e->is_mig ? d->mig_uuid : d->uuid, sizeof(e->uuid));
+	e->limits = (struct gpu_limits){.multiprocessors = d->multiprocessors,
+					.warps = d->max_warps,
+					.blocks = d->max_blocks,
+					.registers = d->max_registers,
+					.shared_bytes = d->max_shared_memory,
+					.major = d->compute_capability_major,
+					.minor = d->compute_capability_minor};
+	sink_put(s->sink, &event);
+}
+
+/* Most contexts need no description. */
+static void send_context(const struct sending *s, const struct cupti_abi_context *c)
+{
+	struct gpu_event event = {
+		.type = GPU_EVENT_CONTEXT,
+		.context = {.id = c->context_id, .device_id = c->device_id, .is_mps = 1},
+	};
+
+	if (c->compute_api == CUPTI_ABI_COMPUTE_API_CUDA_MPS && c->device_id < GPU_DEVICE_MAX_ID)
+		sink_put(s->sink, &event);
+}
+
+/* False: a kind that was not asked for. */
+static bool send_record(const struct sending *s, const struct cupti_abi_activity *record)
+{
+	const void *r = record;
+
+	switch (record->kind) {
+	case CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+	case CUPTI_ABI_ACTIVITY_KIND_KERNEL:
+		send_kernel(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY:
+		send_memcpy(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY2:
+		send_memcpy_peer(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMSET:
+		send_memset(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMORY2:
+		send_memory(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL:
+		send_pool(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+		send_uvm(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE:
+		send_graph(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE:
+		send_device_graph(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS:
+		send_decompress(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_DEVICE:
+		send_device(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_CONTEXT:
+		send_context(s, r);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static struct sending sending_to(const struct activity_output *output,
+				 const struct clock_map *clock)
+{
+	return (struct sending){.clock = clock,
+				.names = output->names,
+				.tally = output->tally,
+				.sink = output->sink,
+				.verbose = output->verbose,
+				.began_ns = output->began_ns,
+				.now_ns = output->now_ns,
+				.saw_device = output->saw_device,
+				.addresses = output->addresses,
+				.reads_counters = output->reads_counters,
+				.skips_unended = output->skips_unended,
+				.recorded_from_ns = output->recorded_from_ns,
+				.recorded_to_ns = output->recorded_to_ns,
+				.begins_whole = output->begins_whole};
+}
+
+void activity_send_memory(const struct activity_output *output, const struct clock_map *clock,
+			  const struct gpu_event_work *event, uint64_t timestamp)
+{
+	const struct sending sending = sending_to(output, clock);
+
+	send_work(&sending, event, timestamp, timestamp);
+}
+
+void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,
+			  uint8_t *buffer, size_t valid_size)
+{
+	const struct sending sending = sending_to(output, clock);
+	struct cupti_abi_activity *record = NULL;
+	struct gpu_event_drops drops = {0};
+
+	send_held(&sending, false);
+	while (output->api->cuptiActivityGetNextRecord(buffer, valid_size, &record) ==
+	       CUPTI_ABI_SUCCESS)
+		if (!send_record(&sending, record))
+			drops.unknown++;
+	if (drops.unknown)
+		sink_count_drops(output->sink, &drops);
+}
+
+static void send_sum(struct sink *sink, const struct work_sum *sum)
+{
+	struct gpu_event event = {.type = GPU_EVENT_SUM,
+				  .sum = {.device_id = sum->key.device,
+					  .context_id = sum->key.context,
+					  .stream_id = sum->key.stream,
+					  .work = sum->key.work,
+					  .count = sum->count,
+					  .ns = sum->ns,
+					  .bytes = sum->bytes}};
+
+	sink_put(sink, &event);
+}
+
+void activity_send_sums(const struct activity_output *output)
+{
+	const struct sending sending = sending_to(output, NULL);
+	struct work_tally *tally = output->tally;
+	struct sink *sink = output->sink;
+	struct work_sum rest = {.key = {WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST, 0}};
+
+	send_held(&sending, true);
+	for (uint32_t i = 0; i < tally->count; i++) {
+		struct work_sum *sum = &tally->sums[i];
+
+		if (sum->count > 0)
+			send_sum(sink, sum);
+		*sum = (struct work_sum){.key = sum->key};
+	}
+	/* where memory ran out even the rest may be missing: an empty one marks missing sums */
+	for (; tally->overflowed && rest.key.work < GPU_WORKS; rest.key.work++)
+		send_sum(sink, &rest);
+}

@@ -1,0 +1,1204 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/main/callback.h"
+
+#include <string.h>
+#include "cupti_trace/core/api_function.h"
+#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/launch/call_probes.h"
+#include "cupti_trace/launch/call_stats.h"
+#include "cupti_trace/memory/followed_memory.h"
+#include "cupti_trace/hw/counters.h"
+#include "cupti_trace/launch/graph_bodies.h"
+#include "cupti_trace/memory/graph_memory.h"
+#include "cupti_trace/core/guest.h"
+#include "cupti_trace/launch/launch_log.h"
+#include "cupti_trace/launch/launch_stack.h"
+#include "cupti_trace/core/own_cost.h"
+#include "cupti_trace/hw/pc_sampling.h"
+#include "cupti_trace/launch/ranges.h"
+#include "cupti_trace/launch/stack_sampling.h"
+#include "cupti_trace/main/sync_flush.h"
+#include "cupti_trace/memory/virtual_memory.h"
+#include "cupti_trace/core/visit.h"
+#include "cupti_trace/launch/wait_log.h"
+#include "symbolize/util/hash.h"
+
+#define RT CUPTI_ABI_DOMAIN_RUNTIME_API
+#define DRV CUPTI_ABI_DOMAIN_DRIVER_API
+
+/* What a launch looks up: functions of the two domains, by callback id. */
+#define CBIDS 1024
+#define FUNCTIONS 128
+#define NAMES_ROOM 1024
+struct function {
+	uint8_t meaning; /* enum api_meaning */
+	bool is_followed : 1, waits : 1, is_stream : 1, runs_graph : 1;
+	bool is_special : 1; /* neither launches nor waits: the next three */
+	bool is_plain : 1;   /* within another call it does nothing of its own */
+	bool launches : 1;
+	bool does_more : 1; /* there is more to do at its entry than a launch */
+	bool is_usual : 1;  /* it launches a kernel, there is no more to do, and its name is here */
+	bool ends_alone : 1; /* if its launch succeeds, there is nothing to do at its exit */
+	bool allocates : 1;  /* and each allocation needs its stack */
+	bool is_sync : 1;    /* waits for the GPU, and launches that it waits for are marked */
+	bool flushes : 1;    /* waits for the GPU: what has ended is sent before it returns */
+	bool resets_device : 1, starts_range : 1, ends_range : 1;
+	uint8_t size_at, kind_at, kernel_at; /* as in struct api_function */
+	uint8_t flags;                       /* of its launches */
+	bool is_unknown;  /* only guessed to launch something; reported at its first call */
+	const char *name; /* of launches; of others it is in the callback's data */
+};
+static struct {
+	/* of each callback id the runtime's, the driver's: twice the place in the list, which
+	 * saves an instruction */
+	uint8_t number[CBIDS][2];
+	/* functions that are alike have one entry; 0 is not followed. First those that launch: all
+	 * that they need is on one page */
+	struct function list[FUNCTIONS];
+	uint32_t count;
+	char names[NAMES_ROOM]; /* of those that launch */
+	bool follows_all;       /* for --api */
+} functions;
+_Static_assert(2 * (FUNCTIONS - 1) <= UINT8_MAX, "numbers fit");
+
+/* What few launches need, kept apart from what each does. */
+#define SELDOM __attribute__((noinline, cold))
+/* What not all callbacks of a launch need: the others need not save registers for it. */
+#define NOT_ALWAYS AT_LAUNCH __attribute__((noinline))
+
+/* A function of the runtime or the driver: in one register. */
+struct api_id {
+	uint32_t domain, cbid;
+};
+
+/*
+ * What the calling thread does. One variable: its address is found once a callback. Aligned, and
+ * with it all that the library keeps of a thread: on four cache lines, wherever the loader puts it.
+ */
+static __thread struct own {
+	/* the API function that it is in, the outermost of those subscribed to */
+	const char *function; /* NULL: none */
+	struct api_id id;
+	/* the launch that was logged last */
+	uint32_t launch_domain, correlation_id;
+	uint32_t visit;          /* in which that was */
+	uint32_t until_measured; /* launches, to the next one */
+	/* what other modules keep of the thread; NULL: it has launched nothing */
+	struct launch_stack_thread *stacks;
+	const struct launch_log_thread *log;
+	bool is_kernel;
+	bool is_in_launch; /* it has not returned */
+	bool owes;         /* a record, but is no kernel */
+	bool made_node;    /* of a graph */
+	bool ends_alone;   /* as in struct function, and no node was made */
+	uint32_t measured; /* launches */
+} own __attribute__((aligned(64)));
+
+/*
+ * Where `own` lies, from the thread pointer (%fs:0, x86-64 ABI), in each thread; 0: not known. The
+ * loader keeps a library's variables in each thread's static block, at one distance, where there is
+ * room. Only there are they between a thread's stack and its thread pointer. Otherwise, and until
+ * that is seen, each search calls the loader.
+ */
+static _Atomic ptrdiff_t own_distance READ_AT_LAUNCH;
+
+static inline char *thread_pointer(void)
+{
+	char *pointer;
+
+	__asm__("mov %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
+
+void callback_find_own(void)
+{
+	ptrdiff_t distance = (char *)&own - thread_pointer();
+	ptrdiff_t stack = (char *)__builtin_frame_address(0) - thread_pointer();
+
+	if (distance < 0 && distance > stack)
+		atomic_store(&own_distance, distance);
+}
+
+static WITHIN_LAUNCH struct own *own_of_thread(void)
+{
+	ptrdiff_t distance = atomic_load_explicit(&own_distance, memory_order_relaxed);
+
+	return likely(distance) ? (struct own *)(void *)(thread_pointer() + distance)
+				: OF_THREAD(own);
+}
+
+/* The name of a launch function; NULL: no room, so the callback's data has to do. */
+static const char *keep_name(const char *cupti_name, size_t *used)
+{
+	char *kept = functions.names + *used;
+
+	if (*used + strlen(cupti_name) >= sizeof(functions.names))
+		return NULL;
+	api_function_name(cupti_name, kept, sizeof(functions.names) - *used);
+	*used += strlen(kept) + 1;
+	return kept;
+}
+
+/* Memory that CUPTI may have no records of is followed by this function's calls. */
+static bool is_of_memory(uint32_t domain, const char *name)
+{
+	return (domain == DRV && virtual_memory_has(name)) || graph_memory_has(name);
+}
+
+static bool begins_with(const char *name, const char *runtime, const char *driver)
+{
+	return strncmp(name, runtime, strlen(runtime)) == 0 ||
+	       strncmp(name, driver, strlen(driver)) == 0;
+}
+
+static struct function describe(const struct tracer *tracer, uint32_t domain, uint32_t cbid,
+				const char *name)
+{
+	struct api_function known = {.meaning = API_NOTHING};
+	struct function f;
+
+	memset(&f, 0, sizeof(f)); /* it is compared as bytes */
+	if (tracer->is_alone)
+		return f;
+	if (domain == DRV || !tracer->is_in_driver)
+		known = api_function_of(name);
+	f.is_unknown = known.meaning == API_NOTHING && !known.waits && known.is_enqueued &&
+		       api_function_is_new(domain, cbid);
+	f.meaning = f.is_unknown ? API_OTHER : (uint8_t)known.meaning;
+	if (tracer->follows_memory && f.meaning == API_NOTHING && is_of_memory(domain, name))
+		f.meaning = API_OTHER;
+	if (tracer->kernels_only && f.meaning == API_OTHER && !f.is_unknown)
+		f.meaning = API_NOTHING;
+	f.allocates = tracer->follows_memory && (known.allocates || is_of_memory(domain, name));
+	f.waits = known.waits && tracer->follows_waits;
+	f.is_sync = known.waits && !known.allocates && tracer->marks_waited;
+	f.flushes = known.waits && !known.allocates;
+	f.is_stream = known.is_stream;
+	f.resets_device = domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset;
+	f.starts_range =
+		ranges_have_cuda() && begins_with(name, "cudaProfilerStart", "cuProfilerStart");
+	f.ends_range =
+		ranges_have_cuda() && begins_with(name, "cudaProfilerStop", "cuProfilerStop");
+	f.is_special = f.resets_device || f.starts_range || f.ends_range;
+	f.is_followed = f.meaning != API_NOTHING || f.waits || f.flushes || f.is_special;
+	f.runs_graph = known.runs_graph;
+	f.is_plain = !f.waits && !f.flushes && !f.runs_graph && !f.is_special && !f.is_unknown;
+	f.launches = f.meaning != API_NODE && f.meaning != API_NOTHING;
+	f.ends_alone = f.is_plain && f.launches && !tracer->times_launches;
+	if (f.meaning == API_GRAPH)
+		f.flags = GPU_LAUNCH_IS_GRAPH;
+	else if (f.meaning != API_KERNEL) /* a batch of copies is many operations */
+		f.flags = GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER;
+	f.does_more = f.is_sync || f.is_unknown || f.runs_graph;
+	f.is_usual = f.meaning == API_KERNEL && f.is_plain && !f.does_more;
+	f.size_at = known.size_at;
+	f.kind_at = known.kind_at;
+	f.kernel_at = known.kernel_at;
+	return f;
+}
+
+/*
+ * Some 60 of all known functions differ. Each unknown one has an entry of its own, so that each is
+ * reported, as long as they leave room for those.
+ */
+static uint8_t number_function(const struct function *f)
+{
+	bool is_own = f->is_unknown && functions.count < FUNCTIONS / 2;
+	uint32_t at = 1;
+
+	while (at < functions.count && (is_own || memcmp(&functions.list[at], f, sizeof(*f)) != 0))
+		at++;
+	if (at == FUNCTIONS)
+		return 0;
+	if (at == functions.count)
+		memcpy(&functions.list[functions.count++], f, sizeof(*f));
+	return (uint8_t)(2 * at);
+}
+
+static void index_functions(const struct tracer *tracer, bool of_launches, size_t *used)
+{
+	for (uint32_t i = 2; i < 2 * CBIDS; i++) {
+		uint32_t cbid = i / 2, domain = i % 2 ? DRV : RT;
+		const char *name = NULL;
+		struct function f;
+
+		if (tracer->api.cuptiGetCallbackName(domain, cbid, &name) != CUPTI_ABI_SUCCESS ||
+		    !name)
+			continue;
+		f = describe(tracer, domain, cbid, name);
+		if ((f.meaning == API_KERNEL || f.meaning == API_GRAPH) != of_launches ||
+		    !f.is_followed)
+			continue;
+		if (of_launches)
+			f.name = keep_name(name, used);
+		f.is_usual &= f.name != NULL;
+		functions.number[cbid][domain == DRV] = number_function(&f);
+	}
+}
+
+static void index_all_functions(const struct tracer *tracer)
+{
+	size_t used = 0;
+
+	memset(&functions, 0, sizeof(functions));
+	functions.count = 1;
+	functions.follows_all = tracer->counts_calls;
+	index_functions(tracer, true, &used);
+	index_functions(tracer, false, &used);
+}
+
+static struct function *function_of(uint32_t domain, uint32_t cbid)
+{
+	uint64_t number = functions.number[cbid][domain == DRV];
+
+	return (struct function *)((char *)functions.list + number * (sizeof(struct function) / 2));
+}
+
+static const char *name_of(const struct function *f, const struct cupti_abi_callback_data *data)
+{
+	if (likely(f->name))
+		return f->name;
+	return data->function_name ? data->function_name : "";
+}
+
+#define ROOM_PATIENCE_MS 250
+
+/*
+ * Too many filled buffers: the profiler is behind. Let the launching thread wait a little, here,
+ * where no lock of CUPTI is held, instead of losing records; longer only while the sink, which has
+ * a limit of its own, waits too. If none comes back meanwhile, the GPU itself may wait for this
+ * thread.
+ */
+static SELDOM void wait_for_buffers(struct tracer *tracer)
+{
+	bool returned = true, has_room = false;
+	struct guest guest;
+
+	if (sink_is_stalled(&tracer->sink))
+		return;
+	guest_enter(&guest);
+	do
+		has_room = buffers_wait(&tracer->buffers, ROOM_PATIENCE_MS, &returned);
+	while (!has_room && sink_waits(&tracer->sink) && !sink_is_stalled(&tracer->sink));
+	if (!has_room && !returned && !sink_is_stalled(&tracer->sink))
+		buffers_give_up_waiting(&tracer->buffers);
+	guest_leave(&guest);
+}
+
+/*
+ * A call of a launch function. Functions that are not inlined take it by value, so that it is in
+ * memory only where one of them is called; for that it has no padding either.
+ */
+struct launch {
+	const struct function *called;
+	const char *function; /* its name */
+	const struct cupti_abi_callback_data *data;
+	const void *frame; /* of the callback */
+	const struct own *me;
+	uint32_t domain;
+	uint32_t owes; /* it owes a record, but is no kernel: 1, else 0 */
+};
+_Static_assert(sizeof(struct launch) == 5 * sizeof(void *) + 2 * sizeof(uint32_t), "no padding");
+
+static inline uint32_t take(struct tracer *tracer, const struct launch *launch)
+{
+	return launch_stack_capture(launch->me->stacks, &tracer->sink, launch->function,
+				    launch->frame, launch->data->context_uid);
+}
+
+/* The stack's id, and how long taking it took. */
+static SELDOM uint32_t capture_timed(struct tracer *tracer, struct launch launch)
+{
+	uint64_t start = clock_now_ns();
+	uint32_t id = take(tracer, &launch);
+
+	atomic_fetch_add(&tracer->captures, 1);
+	atomic_fetch_add(&tracer->capture_ns, clock_now_ns() - start);
+	return id;
+}
+
+/* A number of what is launched: a kernel, a graph, copies of one kind by one function. */
+static uint64_t number_of(const struct launch *launch)
+{
+	const struct function *f = launch->called;
+	const uint8_t *params = launch->data->function_params;
+	uint64_t what = 0;
+
+	if (params && f->meaning != API_OTHER)
+		memcpy(&what, params + f->kernel_at, sizeof(what));
+	else if (params && f->kind_at)
+		memcpy(&what, params + f->kind_at, sizeof(int32_t));
+	return hash_step(hash_seed.first, what, (uint64_t)(uintptr_t)launch->function);
+}
+
+/*
+ * What waits for the GPU is not in a hurry, and its wait needs the stack; memory is followed by
+ * that of its allocation.
+ */
+static __attribute__((noinline)) uint32_t capture_limited(struct tracer *tracer,
+							  struct launch launch)
+{
+	uint32_t stands_for = 1, id;
+	bool is_timed = false;
+	uint64_t start;
+
+	if (!launch.called->waits && !launch.called->allocates)
+		stands_for = stack_sampling_choose(number_of(&launch), &is_timed);
+	if (stands_for == 0)
+		return LAUNCH_LOG_SKIPPED;
+	if (stands_for > 1)
+		launch_log_weigh(&tracer->sink, launch.data->correlation_id, stands_for);
+	if (!is_timed)
+		return take(tracer, &launch);
+	start = clock_now_ns();
+	id = take(tracer, &launch);
+	stack_sampling_spent(clock_now_ns() - start);
+	return id;
+}
+
+static inline uint32_t capture(struct tracer *tracer, const struct launch *launch)
+{
+	if (likely(!tracer->minds_stacks))
+		return take(tracer, launch);
+	return tracer->limits_stacks ? capture_limited(tracer, *launch)
+				     : capture_timed(tracer, *launch);
+}
+
+/* Returns the id of the launch's stack, 0 if it was not taken. */
+static inline __attribute__((always_inline)) uint32_t
+on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
+{
+	uint32_t stack = 0;
+
+	if (buffers_are_short(&tracer->buffers))
+		wait_for_buffers(tracer);
+	/* only kernel launches have probes that could take the stack instead */
+	if (likely(tracer->captures_stacks || launch->called->meaning == API_OTHER))
+		stack = capture(tracer, launch);
+	launch_log_add(
+		me->log, &tracer->sink,
+		(struct launch_log_launch){
+			.correlation_id = launch->data->correlation_id,
+			.family = launch->domain == RT ? GPU_LAUNCH_RUNTIME : GPU_LAUNCH_DRIVER,
+			.flags = launch->called->flags | (launch->owes ? GPU_LAUNCH_OWES : 0),
+			.stack_id = stack,
+		});
+	me->until_measured--;
+	me->is_kernel = launch->called->meaning == API_KERNEL;
+	me->is_in_launch = true;
+	me->owes = launch->owes || launch->called->meaning == API_GRAPH;
+	me->made_node = false;
+	me->ends_alone = launch->called->ends_alone;
+	me->launch_domain = launch->domain;
+	me->correlation_id = launch->data->correlation_id;
+	me->visit = visit_now();
+	return stack;
+}
+
+/* A launch whose time is measured, or the thread's first. */
+static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
+					  struct launch launch)
+{
+	struct own_cost_mark mark;
+	uint32_t stack, stands_for;
+
+	if (!me->stacks) {
+		me->stacks = launch_stack_thread();
+		me->log = launch_log_thread();
+		me->until_measured = own_cost_first(launch_log_tid());
+		if (me->until_measured > 0)
+			return on_launch(tracer, me, &launch);
+	}
+	me->until_measured = stands_for = own_cost_next(me->measured++);
+	mark = own_cost_begin();
+	stack = on_launch(tracer, me, &launch);
+	own_cost_end_launch(&mark, stands_for);
+	return stack;
+}
+
+/*
+ * A runtime call makes the driver's, with the same id: that is one launch, the outer. One that
+ * comes after it with its id is another, of a thread whose ids CUPTI confuses.
+ */
+static inline bool is_nested(const struct own *me, uint32_t domain,
+			     const struct cupti_abi_callback_data *data)
+{
+	if (likely(!me->is_in_launch))
+		return false;
+	return domain == DRV && me->correlation_id == data->correlation_id &&
+	       me->visit == visit_now();
+}
+
+/* It owes nothing; behind the launch itself. */
+static SELDOM void send_void(struct tracer *tracer, uint32_t correlation_id)
+{
+	const struct gpu_event event = {.type = GPU_EVENT_VOID,
+					.voids = {.correlation_id = correlation_id}};
+	struct guest guest;
+
+	guest_enter(&guest);
+	launch_log_drain(&tracer->sink);
+	sink_put(&tracer->sink, &event);
+	guest_leave(&guest);
+}
+
+/*
+ * The launch has returned, at `now_ns` if launches are timed. It started no kernel if it failed, or
+ * if a stream is captured, where it makes a node of a graph instead. Every other launch must have a
+ * record.
+ */
+static bool started_nothing(const struct own *me, const struct cupti_abi_callback_data *data)
+{
+	return me->made_node || cupti_abi_result(data) != 0;
+}
+
+static void on_launched(struct tracer *tracer, const struct own *me,
+			const struct cupti_abi_callback_data *data, uint64_t now_ns)
+{
+	if (tracer->times_launches)
+		launch_log_end(&tracer->sink, data->correlation_id, now_ns,
+			       (uint32_t)cupti_abi_result(data));
+	if (!started_nothing(me, data))
+		return;
+	if (me->is_kernel)
+		atomic_fetch_add(&tracer->void_launches, 1);
+	else if (me->owes)
+		send_void(tracer, data->correlation_id);
+}
+
+void callback_send_voids(struct tracer *tracer)
+{
+	struct gpu_event event = {
+		.type = GPU_EVENT_VOID,
+		.voids = {.launches = atomic_exchange(&tracer->void_launches, 0)},
+	};
+
+	if (event.voids.launches)
+		sink_put(&tracer->sink, &event);
+}
+
+/* ---- conditional nodes ---- */
+
+static bool follows_nodes(const struct tracer *tracer)
+{
+	return tracer->api.cuptiGetGraphNodeId && !tracer->whole_graphs;
+}
+
+/* CUPTI does not say which launch the work of a body belongs to, only in which graph it is. */
+static SELDOM void tell_graph_launch(struct tracer *tracer,
+				     const struct cupti_abi_callback_data *data)
+{
+	struct gpu_event event = {
+		.type = GPU_EVENT_GRAPH,
+		.graph = {.correlation_id = data->correlation_id, .time_ns = clock_now_ns()}};
+	struct guest guest;
+	void *exec = NULL;
+
+	if (!follows_nodes(tracer) || !tracer->api.cuptiGetGraphExecId || !data->function_params)
+		return;
+	memcpy(&exec, data->function_params, sizeof(exec));
+	if (!exec ||
+	    tracer->api.cuptiGetGraphExecId(exec, &event.graph.number) != CUPTI_ABI_SUCCESS)
+		return;
+	guest_enter(&guest);
+	sink_put(&tracer->sink, &event);
+	guest_leave(&guest);
+}
+
+static SELDOM void on_wait_exit(struct tracer *tracer, struct api_id id,
+				const struct cupti_abi_callback_data *data)
+{
+	wait_log_exit(tracer,
+		      &(struct wait_log_call){.domain = id.domain, .cbid = id.cbid, .data = data});
+}
+
+/* The outermost call has waited for the GPU. */
+static SELDOM void send_finished(struct tracer *tracer)
+{
+	struct guest guest;
+
+	if (atomic_load(&tracer->phase) != TRACER_ON)
+		return;
+	guest_enter(&guest);
+	sync_flush(tracer);
+	guest_leave(&guest);
+}
+
+/* What is left to do, but for most calls nothing is. */
+static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, struct own *me,
+			      struct api_id id, const struct cupti_abi_callback_data *data,
+			      bool ends_launch)
+{
+	uint64_t now = ends_launch && tracer->times_launches ? clock_now_ns() : 0;
+
+	if (f->starts_range)
+		ranges_set_cuda(true);
+	if (f->waits)
+		on_wait_exit(tracer, id, data);
+	if (f->meaning == API_NODE)
+		graph_bodies_call_ends();
+	if (ends_launch)
+		on_launched(tracer, me, data, now);
+	if (f->flushes && !me->function && cupti_abi_result(data) == 0)
+		send_finished(tracer);
+}
+
+/* It is the call whose launch was logged last. */
+static WITHIN_LAUNCH bool has_launched(const struct own *me, struct api_id id,
+				       const struct cupti_abi_callback_data *data)
+{
+	return me->launch_domain == id.domain && me->correlation_id == data->correlation_id;
+}
+
+/* It is the outermost call. */
+static WITHIN_LAUNCH bool is_outermost(const struct own *me, struct api_id id)
+{
+	return me->id.domain == id.domain && me->id.cbid == id.cbid;
+}
+
+static inline void on_exit_of(struct tracer *tracer, const struct function *f, struct own *me,
+			      struct api_id id, const struct cupti_abi_callback_data *data)
+{
+	bool ends_launch = me->is_in_launch && has_launched(me, id, data);
+
+	if (likely(ends_launch))
+		me->is_in_launch = me->ends_alone = false;
+	if (likely(is_outermost(me, id)))
+		me->function = NULL;
+	if (unlikely(!f->is_plain || f->meaning == API_NODE ||
+		     (ends_launch && (tracer->times_launches || started_nothing(me, data)))))
+		finish(tracer, f, me, id, data, ends_launch);
+}
+
+/* Once for each function: it may launch what is not known to be launched. */
+static SELDOM void report_unknown(struct tracer *tracer, struct function *f, const char *name)
+{
+	struct guest guest;
+
+	if (!__atomic_exchange_n(&f->is_unknown, false, __ATOMIC_RELAXED))
+		return;
+	guest_enter(&guest);
+	tracer_notice(tracer, GPU_NOTICE_NEW_FUNCTION, "%s", name);
+	guest_leave(&guest);
+}
+
+static SELDOM void on_wait_entry(struct tracer *tracer, const struct function *f,
+				 struct wait_log_call call, uint32_t stack)
+{
+	call.is_stream = f->is_stream;
+	wait_log_enter(tracer, &call, stack);
+}
+
+/* The thread waits for the kernel that it launched last, or for what came after it. */
+static SELDOM void on_waited(struct tracer *tracer, struct own *me)
+{
+	launch_log_waited(&tracer->sink, me->correlation_id);
+	me->is_kernel = false; /* once */
+}
+
+/* What an entry has to do besides a launch; for most functions nothing. */
+static SELDOM void do_more(struct tracer *tracer, struct function *f, struct own *me,
+			   const char *function, const struct cupti_abi_callback_data *data)
+{
+	if (f->is_sync && me->is_kernel)
+		on_waited(tracer, me);
+	if (f->is_unknown)
+		report_unknown(tracer, f, function);
+	if (f->runs_graph && atomic_load(&tracer->has_conditionals))
+		tell_graph_launch(tracer, data);
+}
+
+/* The thread is in this function, unless it is in one around it. */
+static WITHIN_LAUNCH void note_function(struct own *me, const char *function, struct api_id id)
+{
+	if (unlikely(me->function))
+		return;
+	me->function = function;
+	me->id = id;
+}
+
+/* Returns the id of the launch's stack, 0 if there is none. */
+static uint32_t on_entry(struct tracer *tracer, struct function *f, struct own *me,
+			 struct api_id id, const struct cupti_abi_callback_data *data,
+			 const void *frame, bool nested)
+{
+	const char *function = name_of(f, data);
+
+	if (unlikely(f->does_more))
+		do_more(tracer, f, me, function, data);
+	if (f->meaning != API_NOTHING)
+		note_function(me, function, id);
+	if (unlikely(!f->launches || nested))
+		return 0;
+	const struct launch launch = {
+		.domain = id.domain,
+		.called = f,
+		.function = function,
+		.data = data,
+		.owes = unlikely(f->size_at) && tracer->records_copies &&
+			api_function_owes(f->size_at, f->kind_at, data->function_params),
+		.frame = frame,
+		.me = me,
+	};
+	return likely(me->until_measured > 0) ? on_launch(tracer, me, &launch)
+					      : on_measured_launch(tracer, me, launch);
+}
+
+/* A function of its own, so that other calls need not keep all this until the launch is done. */
+static SELDOM void on_entry_that_waits(struct tracer *tracer, struct function *f, struct own *me,
+				       struct api_id id, const struct cupti_abi_callback_data *data,
+				       const void *frame, bool nested)
+{
+	uint32_t stack = on_entry(tracer, f, me, id, data, frame, nested);
+
+	on_wait_entry(tracer, f,
+		      (struct wait_log_call){.domain = id.domain,
+					     .cbid = id.cbid,
+					     .data = data,
+					     .function = name_of(f, data)},
+		      stack);
+}
+
+static SELDOM void on_special(struct tracer *tracer, const struct function *f)
+{
+	struct guest guest;
+
+	if (f->ends_range)
+		ranges_set_cuda(false);
+	if (!f->resets_device)
+		return;
+	guest_enter(&guest);
+	tracer_flush(tracer, false);
+	guest_leave(&guest);
+}
+
+/* NULL: none that is followed. */
+static WITHIN_LAUNCH struct function *followed(uint32_t domain, uint32_t cbid)
+{
+	struct function *f;
+
+	if (unlikely(cbid >= CBIDS))
+		return NULL;
+	f = function_of(domain, cbid);
+	__asm__("" : "+r"(f)); /* the compiler would reckon it again for each member */
+	return likely(f->is_followed) ? f : NULL;
+}
+
+/* What is no usual launch, or within another call. */
+static NOT_ALWAYS void begin_other_call(struct tracer *tracer, struct function *f, struct own *me,
+					struct api_id id,
+					const struct cupti_abi_callback_data *data,
+					const void *frame)
+{
+	bool nested = is_nested(me, id.domain, data);
+
+	/* its launch is logged, or its node is made, in the call around it */
+	if (unlikely(nested) && f->is_plain)
+		return;
+	if (unlikely(f->is_special))
+		on_special(tracer, f);
+	else if (unlikely(f->waits))
+		on_entry_that_waits(tracer, f, me, id, data, frame, nested);
+	else
+		on_entry(tracer, f, me, id, data, frame, nested);
+}
+
+static NOT_ALWAYS void begin_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+				  const struct cupti_abi_callback_data *data)
+{
+	const void *frame = __builtin_frame_address(0);
+	struct api_id id = {domain, cbid};
+	struct function *f = followed(domain, cbid);
+	struct own *me;
+
+	if (unlikely(!f))
+		return;
+	me = own_of_thread();
+	if (likely(f->is_usual && !me->is_in_launch && me->until_measured > 0)) {
+		const struct launch launch = {.domain = domain,
+					      .called = f,
+					      .function = f->name,
+					      .data = data,
+					      .frame = frame,
+					      .me = me};
+
+		note_function(me, f->name, id);
+		on_launch(tracer, me, &launch);
+	} else {
+		begin_other_call(tracer, f, me, id, data, frame);
+	}
+	__asm__ volatile(""); /* the frame stays until the stack was walked */
+}
+
+/* What most launches end with. */
+static WITHIN_LAUNCH bool is_end_of_launch(const struct own *me, struct api_id id,
+					   const struct cupti_abi_callback_data *data)
+{
+	return me->ends_alone && has_launched(me, id, data) && is_outermost(me, id) &&
+	       cupti_abi_result(data) == 0;
+}
+
+static NOT_ALWAYS void end_other_call(struct tracer *tracer, struct own *me, struct api_id id,
+				      const struct cupti_abi_callback_data *data)
+{
+	const struct function *f = followed(id.domain, id.cbid);
+
+	if (likely(f))
+		on_exit_of(tracer, f, me, id, data);
+}
+
+static NOT_ALWAYS void end_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+				const struct cupti_abi_callback_data *data)
+{
+	struct own *me = own_of_thread();
+
+	if (unlikely(!is_end_of_launch(me, (struct api_id){domain, cbid}, data))) {
+		end_other_call(tracer, me, (struct api_id){domain, cbid}, data);
+		return;
+	}
+	me->is_in_launch = me->ends_alone = false;
+	me->function = NULL;
+}
+
+/*
+ * Outside of what is recorded: true if the call is followed all the same. Those that began before
+ * are ended, and with --alloc it is known who allocates. Of others only the function is noted, for
+ * it may make nodes of a graph.
+ */
+static SELDOM bool follows_idle(uint32_t domain, uint32_t cbid,
+				const struct cupti_abi_callback_data *data)
+{
+	const struct function *f = followed(domain, cbid);
+	struct own *me;
+
+	if (!f)
+		return false;
+	me = own_of_thread();
+	if (data->callback_site != CUPTI_ABI_API_ENTER || f->allocates)
+		return true;
+	if (f->meaning != API_NOTHING)
+		note_function(me, name_of(f, data), (struct api_id){domain, cbid});
+	return false;
+}
+
+/* ---- graphs ---- */
+
+#define CUPTI_RECORDS_BODIES 26 /* CUDA 12.8 */
+
+static void on_node_starts(struct tracer *tracer, const struct cupti_abi_graph_data *data)
+{
+	bool has_had = atomic_load(&tracer->has_conditionals);
+
+	graph_bodies_node_starts(tracer, data);
+	/* what CUPTI cannot tell of conditional nodes is said once */
+	if (has_had || !atomic_load(&tracer->has_conditionals) ||
+	    tracer->api.version >= CUPTI_RECORDS_BODIES)
+		return;
+	tracer_notice(
+		tracer, GPU_NOTICE_NOT_RECORDED,
+		"kernels within conditional nodes of graphs: CUPTI API version %u (%s) leaves "
+		"out most of them, that of CUDA 12.8 and later has them",
+		tracer->api.version, tracer->api.path);
+}
+
+/* The node's work is attributed to the stack that makes the node. */
+static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_data *data)
+{
+	struct gpu_event event = {.type = GPU_EVENT_NODE};
+
+	own.made_node = true;
+	own.ends_alone = false;
+	/* a call that is captured allocates nothing, whatever records there are of it */
+	if (own.is_in_launch && tracer->follows_memory)
+		followed_memory_note(own.correlation_id);
+	if (!follows_nodes(tracer) || !data ||
+	    tracer->api.cuptiGetGraphNodeId(data->node, &event.node.id) != 0)
+		return;
+	event.node.time_ns = clock_now_ns();
+	event.node.tid = launch_log_tid();
+	event.node.stack_id = launch_stack_capture(launch_stack_thread(), &tracer->sink,
+						   own.function ? own.function : "",
+						   __builtin_frame_address(0), 0);
+	sink_put(&tracer->sink, &event);
+	graph_bodies_node_created(tracer, data, event.node.id);
+}
+
+/* Follows the creation of the same node by CUDA itself, when it instantiates or clones. */
+static void on_node_cloned(struct tracer *tracer, const struct cupti_abi_graph_data *data)
+{
+	struct gpu_event event = {.type = GPU_EVENT_NODE};
+
+	if (!data || tracer->api.cuptiGetGraphNodeId(data->node, &event.node.id) != 0 ||
+	    tracer->api.cuptiGetGraphNodeId(data->original_node, &event.node.origin) != 0)
+		return;
+	event.node.tid = launch_log_tid();
+	sink_put(&tracer->sink, &event);
+	graph_bodies_node_cloned(data, event.node.id);
+}
+
+/* ---- unified memory ---- */
+
+#define MOST_DEVICES 64
+
+/* Has CUPTI watch unified memory on all devices, once there is a context. */
+static void watch_unified_memory(struct tracer *tracer)
+{
+	static const uint32_t kinds[] = {CUPTI_ABI_UVM_BYTES_HTOD, CUPTI_ABI_UVM_BYTES_DTOH,
+					 CUPTI_ABI_UVM_BYTES_DTOD, CUPTI_ABI_UVM_GPU_PAGE_FAULTS,
+					 CUPTI_ABI_UVM_CPU_PAGE_FAULTS};
+	const struct cupti_api *api = &tracer->api;
+	bool any = false;
+
+	if (!tracer->unified_memory || !api->cuptiActivityConfigureUnifiedMemoryCounter ||
+	    atomic_exchange(&tracer->watches_uvm, true))
+		return;
+	for (uint32_t device = 0; device < MOST_DEVICES; device++) {
+		int result = CUPTI_ABI_SUCCESS;
+
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+			struct cupti_abi_uvm_config config = {
+				.scope = CUPTI_ABI_UVM_SCOPE_PROCESS_SINGLE_DEVICE,
+				.kind = kinds[i],
+				.device_id = device,
+				.enable = 1,
+			};
+
+			result = api->cuptiActivityConfigureUnifiedMemoryCounter(&config, 1);
+			if (result == CUPTI_ABI_SUCCESS)
+				any = true;
+			else if (i == 0)
+				break; /* no such device, or none that can */
+		}
+		if (result != CUPTI_ABI_SUCCESS && !any)
+			break;
+		if (result == CUPTI_ABI_ERROR_INVALID_DEVICE)
+			break;
+	}
+	if (any)
+		api->cuptiActivityEnable(CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+}
+
+void callback_expect_contexts(struct tracer *tracer)
+{
+	watch_unified_memory(tracer);
+	atomic_store(&tracer->has_context, true);
+}
+
+/*
+ * New device code was loaded, perhaps by a library that brought its own copy of the runtime: where
+ * probes take the stacks, its launch functions get some before it is called.
+ */
+static void on_module_loaded(struct tracer *tracer)
+{
+	uint64_t now;
+	struct gpu_event event = {.type = GPU_EVENT_MAPS, .maps = {.wants_ack = 1}};
+
+	if (tracer->captures_stacks)
+		return;
+	now = tracer_count_mapped();
+	event.maps.generation = now;
+	if (atomic_exchange(&tracer->code_generation, now) != now)
+		tracer_ask(tracer, &event);
+}
+
+/*
+ * Device code that launches kernels itself has NVIDIA's device runtime linked in. CUPTI reports
+ * nothing of those kernels (seen with 13.0 on an H100; asking for CUPTI_ACTIVITY_KIND_CDP_KERNEL is
+ * refused there), and a kernel that launches others ends before they do.
+ */
+static void look_for_device_launches(struct tracer *tracer,
+				     const struct cupti_abi_module_data *data)
+{
+	static const char mark[] = "__cudaCDP2LaunchDevice";
+
+	if (!data || !data->cubin || atomic_load(&tracer->reported_device_launch) ||
+	    !memmem(data->cubin, data->cubin_size, mark, sizeof(mark) - 1))
+		return;
+	if (!atomic_exchange(&tracer->reported_device_launch, true))
+		tracer_notice(tracer, GPU_NOTICE_DEVICE_LAUNCH, "%s", "");
+}
+
+static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
+			       const struct cupti_abi_resource_data *data)
+{
+	struct guest guest;
+
+	guest_enter(&guest);
+	switch (cbid) {
+	case CUPTI_ABI_RESOURCE_MODULE_LOADED:
+		look_for_device_launches(tracer, data->descriptor);
+		if (tracer->stall_period)
+			pc_sampling_module_loaded(tracer, data->descriptor);
+		on_module_loaded(tracer);
+		break;
+	case CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING:
+		launch_stack_expect_unload();
+		if (tracer->stall_period)
+			pc_sampling_module_goes(tracer);
+		pthread_mutex_lock(&tracer->record_lock);
+		names_module_goes(&tracer->names);
+		pthread_mutex_unlock(&tracer->record_lock);
+		break;
+	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
+		atomic_store(&tracer->has_context, true);
+		watch_unified_memory(tracer);
+		if (tracer->follows_memory)
+			graph_memory_context_begins(tracer, data->context);
+		if (tracer->stall_period)
+			pc_sampling_context_created(tracer, data->context);
+		wait_log_context_created();
+		break;
+	case CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING:
+		if (tracer->follows_memory) {
+			tracer_send_context_end(tracer, data->context);
+			graph_memory_context_ends(data->context);
+		}
+		if (tracer->stall_period)
+			pc_sampling_context_ends(tracer, data->context);
+		if (tracer->reads_counters)
+			counters_context_goes(data->context);
+		tracer_flush(tracer, false);
+		break;
+	case CUPTI_ABI_RESOURCE_GRAPH_CREATED:
+		graph_bodies_graph_created(tracer, data->descriptor);
+		break;
+	case CUPTI_ABI_RESOURCE_GRAPHNODE_CREATE_STARTING:
+		on_node_starts(tracer, data->descriptor);
+		break;
+	case CUPTI_ABI_RESOURCE_GRAPHEXEC_CREATED:
+		graph_bodies_exec_created(tracer);
+		break;
+	case CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED:
+		on_node_created(tracer, data->descriptor);
+		break;
+	case CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED:
+		on_node_cloned(tracer, data->descriptor);
+		break;
+	default:
+		break;
+	}
+	guest_leave(&guest);
+}
+
+/* What comes last, so that it goes on in place of its caller, and saves registers only if need be.
+ */
+static WITHIN_LAUNCH void on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+				  const void *cbdata)
+{
+	const struct cupti_abi_callback_data *data = cbdata;
+
+	if (unlikely(domain == CUPTI_ABI_DOMAIN_RESOURCE))
+		on_resource(tracer, cbid, cbdata);
+	else if (data->callback_site == CUPTI_ABI_API_ENTER)
+		begin_call(tracer, domain, cbid, data);
+	else
+		end_call(tracer, domain, cbid, data);
+}
+
+/* In any phase but TRACER_ON. */
+static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t domain, uint32_t cbid,
+				  const void *cbdata, const void *frame)
+{
+	if (phase & TRACER_PROBES_CALLS) {
+		if (domain != CUPTI_ABI_DOMAIN_RESOURCE)
+			call_probes_on_call(tracer, domain, cbid, cbdata, frame);
+	} else if (phase == TRACER_OFF) {
+		return;
+	}
+	if (!(phase & TRACER_IDLE) || domain == CUPTI_ABI_DOMAIN_RESOURCE ||
+	    follows_idle(domain, cbid, cbdata))
+		on_call(tracer, domain, cbid, cbdata);
+	if ((phase & ~TRACER_FLAGS) == TRACER_LEAVING)
+		tracer_send_late(tracer);
+}
+
+static AT_LAUNCH void on_callback(void *userdata, uint32_t domain, uint32_t cbid,
+				  const void *cbdata)
+{
+	struct tracer *tracer = userdata;
+	int phase = atomic_load_explicit(&tracer->phase, memory_order_relaxed);
+
+	if (likely(phase == TRACER_ON)) {
+		on_call(tracer, domain, cbid, cbdata);
+		return;
+	}
+	on_call_in(tracer, phase, domain, cbid, cbdata, __builtin_frame_address(0));
+	__asm__ volatile(""); /* the frame stays until the stack was walked */
+}
+
+static void follow_memory_entry(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+				const struct cupti_abi_callback_data *data)
+{
+	if (domain == DRV)
+		virtual_memory_enter(tracer, cbid, data);
+	graph_memory_enter(domain, cbid, data);
+}
+
+static void follow_memory_exit(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+			       const struct cupti_abi_callback_data *data)
+{
+	if (domain == DRV)
+		virtual_memory_exit(tracer, cbid, data);
+	graph_memory_exit(tracer, domain, cbid, data);
+}
+
+/* The same for a program whose calls, memory or counters are followed (--api, --alloc, --metrics).
+ */
+static void on_followed_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
+{
+	struct tracer *tracer = userdata;
+	const struct cupti_abi_callback_data *data = cbdata;
+	bool is_api = (domain == RT || domain == DRV) &&
+		      atomic_load_explicit(&tracer->phase, memory_order_relaxed) != TRACER_OFF;
+	bool is_entry = is_api && data->callback_site == CUPTI_ABI_API_ENTER;
+	bool is_exit = is_api && !is_entry;
+
+	if (graph_memory_asks())
+		return; /* the library's own call */
+	if (is_exit && tracer->reads_counters)
+		counters_exit(tracer, domain, cbid, data);
+	if (is_exit && tracer->counts_calls)
+		call_stats_exit(domain, cbid, data);
+	on_callback(userdata, domain, cbid, cbdata);
+	if (is_entry && tracer->follows_memory)
+		follow_memory_entry(tracer, domain, cbid, data);
+	if (is_exit && tracer->follows_memory)
+		follow_memory_exit(tracer, domain, cbid, data);
+	if (!is_entry || !tracer_records_now(tracer))
+		return;
+	if (tracer->counts_calls)
+		call_stats_enter(domain, cbid, data);
+	if (tracer->reads_counters)
+		counters_enter(tracer, domain, cbid, data);
+}
+
+/* All that have a name. */
+static void follow_functions(struct tracer *tracer)
+{
+	for (uint32_t i = 2; i < 2 * CBIDS; i++) {
+		uint32_t cbid = i / 2, domain = i % 2 ? DRV : RT;
+		const char *name = NULL;
+
+		if (tracer->api.cuptiGetCallbackName(domain, cbid, &name) != CUPTI_ABI_SUCCESS ||
+		    !name)
+			continue;
+		if (tracer->counts_calls)
+			call_stats_add_function(domain, cbid, name);
+		if (tracer->reads_counters)
+			counters_add_function(domain, cbid, name);
+		if (domain == DRV)
+			virtual_memory_add_function(cbid, name);
+		graph_memory_add_function(domain, cbid, name);
+	}
+}
+
+/* Whether it is enabled where there is no profiler: names and records need it. */
+static bool is_needed_alone(uint32_t resource)
+{
+	return resource == CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING ||
+	       resource == CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING;
+}
+
+bool callback_follows(uint32_t domain, uint32_t cbid)
+{
+	return functions.follows_all || function_of(domain, cbid)->is_followed ||
+	       counters_follows(domain, cbid);
+}
+
+static void enable_all(struct tracer *tracer, uint32_t enable)
+{
+	static const uint32_t resources[] = {
+		CUPTI_ABI_RESOURCE_MODULE_LOADED,     CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING,
+		CUPTI_ABI_RESOURCE_CONTEXT_CREATED,   CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING,
+		CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED,
+	};
+	static const uint32_t of_nodes[] = {
+		CUPTI_ABI_RESOURCE_GRAPH_CREATED,
+		CUPTI_ABI_RESOURCE_GRAPHNODE_CREATE_STARTING,
+		CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED,
+		CUPTI_ABI_RESOURCE_GRAPHEXEC_CREATED,
+	};
+	const struct cupti_api *api = &tracer->api;
+	cupti_abi_subscriber subscriber = tracer->subscriber;
+
+	/* functions that a CUPTI does not know are refused one by one; nothing else depends on it
+	 */
+	for (uint32_t i = 0; i < 2 * CBIDS; i++)
+		if (callback_follows(i % 2 ? DRV : RT, i / 2))
+			api->cuptiEnableCallback(enable, subscriber, i % 2 ? DRV : RT, i / 2);
+	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
+		if (!tracer->is_alone || is_needed_alone(resources[i]))
+			api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
+						 resources[i]);
+	if (tracer->is_alone || !follows_nodes(tracer))
+		return;
+	for (size_t i = 0; i < sizeof(of_nodes) / sizeof(of_nodes[0]); i++)
+		api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
+					 of_nodes[i]);
+}
+
+/* CUDA 12.4. That of 11.8 has no callbacks of the driver's launches. */
+#define CUPTI_CALLS_FOR_DRIVER 22
+
+/*
+ * Whether what the program calls of the runtime is followed where that calls the driver: CUPTI
+ * takes four times as long to call for a function of the runtime as for the driver's inside it
+ * (docs/performance.md). The profiler names the program's call by the stack. With CUPTI 13.0 it is
+ * also safer. If CUPTI is to call no longer for the runtime's functions, as when a profiler leaves,
+ * and a thread is in one of them, then all that this thread does later has the correlation id of
+ * that call. So this is chosen once, and nothing is turned off as long as the library is in use.
+ *
+ * A timeline shows the runtime's own calls, also those that it refuses without calling the driver;
+ * but not in a process that goes on, where the next profiler would meet the confused ids.
+ */
+static bool can_follow_in_driver(const struct tracer *tracer)
+{
+	return tracer->api.version >= CUPTI_CALLS_FOR_DRIVER && tracer->captures_stacks &&
+	       (!tracer->times_launches || tracer->is_late) && !tracer->counts_calls &&
+	       !tracer->follows_memory && !tracer->reads_counters && !tracer->sends_errors;
+}
+
+int callback_subscribe(struct tracer *tracer)
+{
+	bool follows = tracer->counts_calls || tracer->follows_memory || tracer->reads_counters;
+	int result = tracer->api.cuptiSubscribe(
+		&tracer->subscriber, follows ? on_followed_callback : on_callback, tracer);
+
+	if (result != CUPTI_ABI_SUCCESS)
+		return result;
+	tracer->subscribed = true;
+	tracer->is_in_driver = can_follow_in_driver(tracer);
+	index_all_functions(tracer);
+	if (follows)
+		follow_functions(tracer);
+	enable_all(tracer, 1);
+	return CUPTI_ABI_SUCCESS;
+}
+
+const char *callback_other_subscriber(struct tracer *tracer)
+{
+	static char name[CUPTI_ABI_OLD_SUBSCRIBER_NAME_SIZE];
+	struct cupti_abi_subscriber_params params = {.struct_size = sizeof(params),
+						     .subscriber_name = "profile",
+						     .old_subscriber_name = name,
+						     .old_subscriber_size = sizeof(name) - 1};
+	cupti_abi_subscriber subscriber;
+
+	if (!tracer->api.cuptiSubscribe_v2)
+		return tracer->api.path;
+	/* it has gone in between: whoever it was is not known any more */
+	if (tracer->api.cuptiSubscribe_v2(&subscriber, on_callback, tracer, &params) ==
+	    CUPTI_ABI_SUCCESS)
+		tracer->api.cuptiUnsubscribe(subscriber);
+	name[sizeof(name) - 1] = '\0';
+	return name[0] ? name : tracer->api.path;
+}
+
+void callback_unsubscribe(struct tracer *tracer)
+{
+	if (!tracer->subscribed)
+		return;
+	enable_all(tracer, 0);
+	tracer->api.cuptiUnsubscribe(tracer->subscriber);
+	tracer->subscribed = false;
+}

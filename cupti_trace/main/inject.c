@@ -1,0 +1,1338 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The injection library's entry and exit.
+ *
+ * The CUDA driver loads the library named by CUDA_INJECTION64_PATH inside cuInit, calls
+ * InitializeInjection, and only then lets the application go on, so whatever happens here happens
+ * before the first launch. Start: pipe, libcupti, subscription, hello, wait for the profiler's
+ * probes, activity records, flusher thread. Every failure goes into the pipe, and leaves the
+ * application as if the library were not there: nothing is printed, nothing exits or aborts.
+ *
+ * In a process that already runs the profiler brings the library in and calls profile_begin with
+ * what would be in the environment (profiler/attach/bring_in.h). Then all of this is done by
+ * threads of ours: contexts, modules and graphs are there already. Such a copy of the library can
+ * leave before the process ends: when the link GPU_WIRE_WINDOW_LINK beside the pipe says that its
+ * window has ended, and when nobody reads the pipe any more, it leaves at once. It stays mapped and
+ * does nothing, until the next profiler of the same build calls profile_begin again. One that has
+ * followed memory, or could not be started, does not begin again: there a new copy is brought in.
+ *
+ * Where there is no pipe, the library was injected without a profiler. With INJECTION_TRACE it does
+ * as it would with one, and a file takes the pipe's place (sink.h), which `profile --from` reads
+ * later. Otherwise it is for tracers that attach to its probes (probes.h): a thread looks for them
+ * now and then, and CUPTI is used only as long as there are some.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <link.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "cupti_trace/main/activity.h"
+#include "cupti_trace/core/at_work.h"
+#include "cupti_trace/launch/call_probes.h"
+#include "cupti_trace/launch/call_stats.h"
+#include "cupti_trace/main/callback.h"
+#include "cupti_trace/unwind/code_map.h"
+#include "cupti_trace/hw/counter_output.h"
+#include "cupti_trace/hw/counters.h"
+#include "cupti_trace/core/exit_guard.h"
+#include "cupti_trace/core/guest.h"
+#include "cupti_trace/core/instance.h"
+#include "cupti_trace/launch/launch_log.h"
+#include "cupti_trace/launch/launch_stack.h"
+#include "cupti_trace/launch/nvtx.h"
+#include "cupti_trace/core/output_path.h"
+#include "cupti_trace/core/own_cost.h"
+#include "cupti_trace/core/patience.h"
+#include "cupti_trace/hw/pc_sampling.h"
+#include "cupti_trace/launch/probes.h"
+#include "cupti_trace/python/python_stack.h"
+#include "cupti_trace/launch/ranges.h"
+#include "cupti_trace/main/record_kinds.h"
+#include "cupti_trace/core/settings.h"
+#include "cupti_trace/launch/stack_sampling.h"
+#include "cupti_trace/main/trace.h"
+#include "cupti_trace/core/tracer.h"
+#include "cupti_trace/core/visit.h"
+#include "symbolize/util/guarded_path.h"
+#include "symbolize/util/text.h"
+
+#define OLDEST_CUPTI 18          /* CUDA 11.8: the record layouts in cupti_abi.h */
+#define CUPTI_REFUSAL_IS_SAFE 27 /* CUDA 12.9: can go without a buffer */
+#define TICK_MS 50               /* launches and activity records go out this often */
+#define TICKS_PER_FETCH 5        /* PC samples this often: 250 ms */
+#define IDLE_TICK_MS 250         /* without a profiler, tracers are looked for this often */
+
+int InitializeInjection(void);
+void profile_begin(const char *text);
+
+/* CUPTI's buffer hooks and atexit carry no context: the one global state of this library. */
+static struct tracer the_tracer = {
+	.clock_lock = PTHREAD_MUTEX_INITIALIZER,
+	.record_lock = PTHREAD_MUTEX_INITIALIZER,
+	.flusher_lock = PTHREAD_MUTEX_INITIALIZER,
+	.flusher_wake = PTHREAD_COND_INITIALIZER,
+};
+static pthread_mutex_t ask_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void send_notice(struct tracer *tracer, enum gpu_notice code, const char *detail)
+{
+	struct gpu_event event = {.type = GPU_EVENT_NOTICE, .notice = {code, detail}};
+
+	sink_put(&tracer->sink, &event);
+}
+
+/* The hello comes first: lines of a program without one are refused. */
+static void defer_notice(struct tracer *tracer, enum gpu_notice code, const char *detail)
+{
+	char *copy = tracer->deferred_count < DEFERRED_NOTICES_MAX ? strdup(detail) : NULL;
+
+	if (copy)
+		tracer->deferred[tracer->deferred_count++] = (struct deferred_notice){code, copy};
+}
+
+static void send_deferred(struct tracer *tracer)
+{
+	for (uint32_t i = 0; i < tracer->deferred_count; i++) {
+		send_notice(tracer, tracer->deferred[i].code, tracer->deferred[i].detail);
+		free(tracer->deferred[i].detail);
+	}
+	tracer->deferred_count = 0;
+}
+
+void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *format, ...)
+{
+	char detail[GPU_WIRE_LINE_MAX];
+	va_list args;
+
+	if (code == GPU_NOTICE_VERBOSE && !tracer->verbose)
+		return;
+	va_start(args, format);
+	vsnprintf(detail, sizeof(detail), format, args);
+	va_end(args);
+	if (probe_is_on(PROBE_notice))
+		probe_fire_notice((const uint64_t[]){probe_text(detail)}, NULL);
+	if (tracer->is_alone) {
+		counter_output_note(code == GPU_NOTICE_VERBOSE ? "note" : "error", detail);
+		return;
+	}
+	if (atomic_load(&tracer->has_said_hello))
+		send_notice(tracer, code, detail);
+	else
+		defer_notice(tracer, code, detail);
+}
+
+/* ---- asking the profiler ---- */
+
+/* Close it by guest_close with `*file`. -errno: there is none, and no answer. */
+static int open_ack_pipe(const struct tracer *tracer, char *path, size_t size, struct stat *file)
+{
+	const char *slash = strrchr(tracer->pipe_path, '/');
+	int n = snprintf(path, size, "%.*s/" GPU_WIRE_ACK_FORMAT,
+			 slash ? (int)(slash - tracer->pipe_path) : 1,
+			 slash ? tracer->pipe_path : ".", tracer->sink.instance);
+
+	if (n < 0 || (size_t)n >= size)
+		return -ENAMETOOLONG;
+	if (guest_is_shut_in())
+		return -EPERM;
+	if (mkfifo(path, 0600) != 0 || lstat(path, file) != 0)
+		return -errno;
+	/* both ends, so that it neither blocks nor reports end of file before the answer */
+	return guest_open(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW);
+}
+
+/*
+ * Once a question was not answered, nobody waits for the profiler again until it has read all that
+ * was written: it may be stopped, and each module that is loaded asks.
+ */
+static bool is_worth_waiting(const struct tracer *tracer)
+{
+	int unread = 0;
+
+	return !tracer->lacks_answer || ioctl(tracer->sink.fd, FIONREAD, &unread) != 0 ||
+	       unread == 0;
+}
+
+static void wait_for_answer(struct tracer *tracer, int ack)
+{
+	uint64_t ms = tracer->is_late ? LATE_ACK_PATIENCE_MS : ACK_PATIENCE_MS;
+	uint64_t deadline = clock_now_ns() + ms * UINT64_C(1000000);
+	uint64_t now;
+
+	while ((now = clock_now_ns()) < deadline) {
+		struct pollfd p[2] = {{.fd = ack, .events = POLLIN}, {.fd = tracer->sink.fd}};
+
+		if (poll(p, 2, (int)((deadline - now) / 1000000) + 1) < 0 && errno != EINTR)
+			return;
+		if (p[0].revents || p[1].revents) {
+			tracer->lacks_answer = false;
+			return;
+		}
+	}
+	tracer->lacks_answer = true;
+	tracer_notice(tracer, GPU_NOTICE_OTHER,
+		      "no answer from the profiler within %" PRIu64
+		      " ms; launches before its probes are on are not captured",
+		      ms);
+}
+
+void tracer_ask(struct tracer *tracer, const struct gpu_event *event)
+{
+	char path[CUPTI_API_PATH_MAX + 32] = "";
+	struct stat file;
+	bool waits;
+	int ack;
+
+	pthread_mutex_lock(&ask_lock);
+	waits = is_worth_waiting(tracer);
+	ack = guest_is_apart() ? -1 : open_ack_pipe(tracer, path, sizeof(path), &file);
+	sink_put(&tracer->sink, event);
+	sink_flush(&tracer->sink);
+	if (waits && ack >= 0 && !sink_is_off(&tracer->sink))
+		wait_for_answer(tracer, ack);
+	if (ack >= 0) {
+		guest_close(ack, &file);
+		unlink(path);
+	}
+	pthread_mutex_unlock(&ask_lock);
+}
+
+/* A question, if there is somebody to answer. */
+static void say(struct tracer *tracer, const struct gpu_event *event)
+{
+	if (!tracer->sink.is_file) {
+		tracer_ask(tracer, event);
+		return;
+	}
+	sink_put(&tracer->sink, event);
+	sink_flush(&tracer->sink);
+}
+
+static int note_count(struct dl_phdr_info *info, size_t size, void *data)
+{
+	(void)size;
+	*(uint64_t *)data = info->dlpi_adds;
+	return 1;
+}
+
+uint64_t tracer_count_mapped(void)
+{
+	uint64_t count = 0;
+
+	dl_iterate_phdr(note_count, &count);
+	return count;
+}
+
+struct library_list {
+	char text[1500];
+	size_t used;
+};
+
+static int note_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct library_list *list = data;
+	const char *base = base_name(info->dlpi_name);
+	int n;
+
+	(void)size;
+	if (!starts_with(base, "libcuda") && !starts_with(base, "libcupti"))
+		return 0;
+	n = snprintf(list->text + list->used, sizeof(list->text) - list->used, "%s%s",
+		     list->used ? "\n" : "", info->dlpi_name);
+	if (n > 0 && (size_t)n < sizeof(list->text) - list->used)
+		list->used += (size_t)n;
+	else
+		list->text[list->used] = '\0';
+	return 0;
+}
+
+/* Waits in any case: the profiler may have probes to attach, above all where CUPTI is missing. */
+static void say_hello(struct tracer *tracer, const struct instance *instance, bool will_trace)
+{
+	struct library_list libraries = {.used = 0};
+	char executable[CUPTI_API_PATH_MAX] = "";
+	ssize_t n = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
+	struct gpu_event event = {
+		.type = GPU_EVENT_HELLO,
+		.hello = {.version = GPU_WIRE_VERSION,
+			  .pid = tracer->sink.pid,
+			  .instance = instance->id,
+			  .pid_namespace = instance->pid_namespace,
+			  .start_ticks = instance->start_ticks,
+			  .executable = executable,
+			  .cupti_path = tracer->api.path,
+			  .cupti_version = tracer->api.version,
+			  .clock_offset_ns = tracer->clock.newer.offset_ns,
+			  .clock_error_ns = tracer->clock.newer.error_ns,
+			  .libraries = libraries.text,
+			  .wants_ack = !tracer->sink.is_file,
+			  .is_off = !will_trace},
+	};
+
+	executable[n > 0 ? n : 0] = '\0';
+	dl_iterate_phdr(note_library, &libraries);
+	atomic_store(&tracer->code_generation, tracer_count_mapped());
+	say(tracer, &event);
+	if (tracer->sink.is_file)
+		trace_describe_run(&tracer->sink);
+	atomic_store(&tracer->has_said_hello, true);
+	send_deferred(tracer);
+}
+
+/* ---- CUPTI's buffers ---- */
+
+static void send_totals(struct tracer *tracer);
+
+static bool is_mine(struct tracer *tracer)
+{
+	return atomic_load(&tracer->phase) != TRACER_OFF && atomic_load(&tracer->owner) == getpid();
+}
+
+static void on_buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	struct guest guest;
+
+	guest_enter(&guest);
+	*buffer = buffers_get(&the_tracer.buffers, clock_now_ns(), size);
+	*max_records = 0; /* as many as fit */
+	guest_leave(&guest);
+}
+
+/* CUPTI counts the records it had no room for, from one asking to the next. */
+static void count_dropped(struct tracer *tracer, void *context, uint32_t stream)
+{
+	struct gpu_event_drops drops = {0};
+	size_t dropped = 0;
+
+	if (tracer->api.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) ==
+	    CUPTI_ABI_SUCCESS)
+		drops.kernels = dropped;
+	if (drops.kernels)
+		sink_count_drops(&tracer->sink, &drops);
+}
+
+static struct clock_map copy_clock(struct tracer *tracer)
+{
+	struct clock_map clock;
+
+	pthread_mutex_lock(&tracer->clock_lock);
+	clock = tracer->clock;
+	pthread_mutex_unlock(&tracer->clock_lock);
+	return clock;
+}
+
+static void measure_clock(struct tracer *tracer)
+{
+	struct clock_point point;
+
+	if (clock_measure(&tracer->api, &point) != 0)
+		return;
+	pthread_mutex_lock(&tracer->clock_lock);
+	clock_map_add(&tracer->clock, &point);
+	pthread_mutex_unlock(&tracer->clock_lock);
+}
+
+/*
+ * What ended before has no place in the profile. CUPTI may hand over records that it made for an
+ * earlier copy of the library.
+ */
+static uint64_t recorded_from(const struct tracer *tracer)
+{
+	uint64_t from = window_recorded_from(&tracer->window);
+
+	return tracer->is_late && from < tracer->began_ns ? tracer->began_ns : from;
+}
+
+/*
+ * Whether only what begins while a visit records is sent. A process that goes on after the profiler
+ * may give CUPTI work faster than its records can be sent, so there the rest is only counted; but
+ * what a wait is for may begin early or late.
+ */
+static bool sends_visit_alone(const struct tracer *tracer)
+{
+	return tracer->is_late && !tracer->follows_waits;
+}
+
+/* Sends all launches logged so far, then the records of a buffer CUPTI has filled. */
+static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
+{
+	struct clock_map clock = copy_clock(tracer);
+	bool alone = sends_visit_alone(tracer);
+
+	if (clock_was_set(&tracer->api, &clock)) {
+		measure_clock(tracer);
+		clock = copy_clock(tracer);
+	}
+	pthread_mutex_lock(&tracer->record_lock);
+	activity_send_buffer(
+		&(struct activity_output){
+			&tracer->api, &tracer->names, &tracer->tally, &tracer->sink,
+			tracer->verbose, tracer->began_ns, clock_now_ns(), &tracer->saw_device,
+			tracer->follows_memory, tracer->reads_counters,
+			atomic_load(&tracer->skips_unended), recorded_from(tracer),
+			alone ? tracer->window.to_ns : 0, alone},
+		&clock, buffer, valid_size);
+	pthread_mutex_unlock(&tracer->record_lock);
+}
+
+void tracer_send_memory(struct tracer *tracer, const struct gpu_event_work *event,
+			uint64_t timestamp)
+{
+	struct clock_map clock = copy_clock(tracer);
+
+	pthread_mutex_lock(&tracer->record_lock);
+	activity_send_memory(&(struct activity_output){.tally = &tracer->tally,
+						       .sink = &tracer->sink,
+						       .began_ns = tracer->began_ns,
+						       .now_ns = clock_now_ns()},
+			     &clock, event, timestamp);
+	pthread_mutex_unlock(&tracer->record_lock);
+}
+
+void tracer_send_context_end(struct tracer *tracer, void *context)
+{
+	struct clock_map clock = copy_clock(tracer);
+	struct gpu_event event = {.type = GPU_EVENT_CONTEXT};
+	uint64_t timestamp = 0;
+
+	/* by the clock of the records of its memory */
+	if (!tracer->api.cuptiGetContextId ||
+	    tracer->api.cuptiGetContextId(context, &event.context.id) != CUPTI_ABI_SUCCESS ||
+	    tracer->api.cuptiGetTimestamp(&timestamp) != CUPTI_ABI_SUCCESS)
+		return;
+	event.context.end_ns = clock_map_convert(&clock, timestamp, clock_now_ns());
+	sink_put(&tracer->sink, &event);
+}
+
+static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+				size_t valid_size)
+{
+	struct tracer *tracer = &the_tracer;
+	struct guest guest;
+
+	(void)size;
+	guest_enter(&guest);
+	if (!buffers_have(&tracer->buffers, buffer))
+		valid_size = 0; /* an earlier copy's, with what that recorded */
+	if (valid_size > 0 && is_mine(tracer))
+		send_buffer(tracer, buffer, valid_size);
+	buffers_put(&tracer->buffers, buffer);
+	count_dropped(tracer, context, stream);
+	if (valid_size > 0 && is_mine(tracer) &&
+	    (atomic_load(&tracer->phase) & ~TRACER_FLAGS) == TRACER_LEAVING)
+		send_totals(tracer);
+	guest_leave(&guest);
+}
+
+void tracer_flush(struct tracer *tracer, bool all)
+{
+	measure_clock(tracer);
+	tracer->api.cuptiActivityFlushAll(all ? CUPTI_ABI_FLUSH_FORCED : 0);
+	count_dropped(tracer, NULL, 0); /* those after the last buffer */
+	launch_log_drain(&tracer->sink);
+	callback_send_voids(tracer);
+	call_stats_send(&tracer->sink);
+	counters_send(&tracer->sink);
+	nvtx_count_missing(&tracer->sink);
+	nvtx_tell_others(&tracer->sink);
+	sink_flush(&tracer->sink);
+}
+
+/* ---- the flusher thread ---- */
+
+/*
+ * CUPTI writes records of devices when the driver starts, and documents that it may start too late
+ * for that. If none came though there is work, they are requested once, from a thread that holds no
+ * lock.
+ */
+static void ask_for_devices(struct tracer *tracer, uint32_t flag)
+{
+	if (!tracer->api.cuptiActivityEnableAndDump || !atomic_load(&tracer->has_context) ||
+	    atomic_load(&tracer->saw_device) || !atomic_exchange(&tracer->wants_devices, false))
+		return;
+	tracer->api.cuptiActivityEnableAndDump(CUPTI_ABI_ACTIVITY_KIND_DEVICE);
+	tracer->api.cuptiActivityFlushAll(flag);
+}
+
+/* The profiler is gone: turn off all that costs the application time. */
+static void turn_off(struct tracer *tracer)
+{
+	atomic_store(&tracer->phase, TRACER_OFF);
+	if (tracer->stall_period)
+		pc_sampling_end(tracer);
+	call_probes_end(tracer, callback_follows);
+	callback_unsubscribe(tracer);
+	record_kinds_disable(tracer);
+}
+
+/* Sleeps until then; true when it is time to end. With `early` less if a flush is wanted. */
+static bool sleep_until(struct tracer *tracer, const struct timespec *until, bool early)
+{
+	int err = 0;
+	bool stop;
+
+	pthread_mutex_lock(&tracer->flusher_lock);
+	while (!err && !tracer->flusher_stop && !(early && atomic_load(&tracer->wants_flush)))
+		err = pthread_cond_clockwait(&tracer->flusher_wake, &tracer->flusher_lock,
+					     CLOCK_MONOTONIC, until);
+	stop = tracer->flusher_stop;
+	pthread_mutex_unlock(&tracer->flusher_lock);
+	return stop;
+}
+
+void tracer_flush_soon(struct tracer *tracer)
+{
+	if (atomic_exchange(&tracer->wants_flush, true))
+		return;
+	pthread_mutex_lock(&tracer->flusher_lock);
+	pthread_cond_signal(&tracer->flusher_wake);
+	pthread_mutex_unlock(&tracer->flusher_lock);
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+/* Sleeps one tick, but for the flushes that are wanted meanwhile; true when it is time to end. */
+static bool wait_tick(struct tracer *tracer, uint32_t ms)
+{
+	struct timespec until = clock_in_ms(ms), pause;
+
+	while (!sleep_until(tracer, &until, true)) {
+		if (!atomic_exchange(&tracer->wants_flush, false))
+			return false;
+		tracer_flush(tracer, false);
+		pause = clock_in_ms(FLUSH_PAUSE_MS);
+		if (!is_before(&pause, &until))
+			return false;
+		if (sleep_until(tracer, &pause, false))
+			return true;
+	}
+	return true;
+}
+
+/* Makes CUPTI's callbacks those that the probes with these bits need. */
+static void serve_calls(struct tracer *tracer, uint32_t on)
+{
+	call_probes_enable(tracer, on, callback_follows);
+	if ((on & PROBES_OF_CALLS) || tracer->sends_errors)
+		atomic_fetch_or(&tracer->phase, TRACER_PROBES_CALLS);
+	else
+		atomic_fetch_and(&tracer->phase, ~TRACER_PROBES_CALLS);
+	tracer->probes = on;
+}
+
+/* ---- a part of the run ---- */
+
+static void send_rest(struct tracer *tracer);
+
+/* "FROM TO". False: it is something else. */
+static bool parse_window(const char *text, struct window *w)
+{
+	char *end;
+
+	w->from_ns = strtoull(text, &end, 10);
+	w->to_ns = *end == ' ' ? strtoull(end, &end, 10) : 0;
+	return end != text && !*end;
+}
+
+/* The profiler may have changed the window. Threads that launch read it meanwhile. */
+static void heed_profiler(struct tracer *tracer)
+{
+	const char *slash = strrchr(tracer->pipe_path, '/');
+	char path[CUPTI_API_PATH_MAX + 32], text[GPU_WIRE_WINDOW_BYTES + 1];
+	struct window w;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%.*s/" GPU_WIRE_WINDOW_LINK,
+		 slash ? (int)(slash - tracer->pipe_path) : 1, slash ? tracer->pipe_path : ".");
+	n = readlink(path, text, sizeof(text) - 1);
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	if (!parse_window(text, &w))
+		return;
+	__atomic_store_n(&tracer->window.to_ns, w.to_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&tracer->window.from_ns, w.from_ns, __ATOMIC_RELAXED);
+}
+
+/* True: what began in the window has been sent, if it has ended, and nothing more will be. */
+static bool follow_window(struct tracer *tracer)
+{
+	uint64_t now = clock_now_ns();
+
+	if (!window_is_far(&tracer->window, now))
+		atomic_fetch_and(&tracer->phase, ~TRACER_IDLE);
+	if (!window_is_over(&tracer->window, now))
+		return false;
+	atomic_fetch_or(&tracer->phase, TRACER_IDLE);
+	if (now - tracer->window.to_ns < WINDOW_GRACE_NS)
+		return false;
+	send_rest(tracer);
+	if (!tracer->is_late) /* else it is the last that is sent */
+		send_totals(tracer);
+	turn_off(tracer);
+	return true;
+}
+
+/* ---- a copy that was brought in ---- */
+
+/* The flusher is about to end, unless the process is, which waits for it. */
+static bool end_flusher(struct tracer *tracer)
+{
+	bool ends_alone;
+
+	pthread_mutex_lock(&tracer->flusher_lock);
+	ends_alone = !tracer->flusher_stop;
+	if (ends_alone) {
+		tracer->flusher_runs = false;
+		pthread_detach(tracer->flusher);
+	}
+	pthread_mutex_unlock(&tracer->flusher_lock);
+	return ends_alone;
+}
+
+/*
+ * The next profiler knows nothing of what this one was sent. What threads have logged since is lost
+ * in the closed pipe; memory and threads' own tables are used again.
+ */
+static void start_over(struct tracer *tracer)
+{
+	atomic_fetch_add(&visit_number, 1);
+	launch_log_drain(&tracer->sink);
+	call_stats_send(&tracer->sink);
+	nvtx_count_missing(&tracer->sink);
+	launch_stack_start_over();
+	pthread_mutex_lock(&tracer->record_lock);
+	names_release(&tracer->names);
+	work_tally_release(&tracer->tally);
+	pthread_mutex_unlock(&tracer->record_lock);
+	sink_start_over(&tracer->sink);
+	tracer->probes = 0;
+	tracer->lacks_answer = false;
+	tracer->deferred_count = 0;
+	atomic_store(&tracer->captures, 0);
+	atomic_store(&tracer->capture_ns, 0);
+	atomic_store(&tracer->watches_uvm, false);
+	atomic_store(&tracer->reported_device_launch, false);
+	atomic_store(&tracer->saw_device, false);
+	atomic_store(&tracer->void_launches, 0);
+	atomic_store(&tracer->has_left, false);
+	atomic_store(&tracer->has_late_work, false);
+	atomic_store(&tracer->skips_unended, false);
+	/* last: profile_begin may be called again */
+	atomic_store(&tracer->owner, 0);
+}
+
+/*
+ * All is off: CUPTI gives back what memory it still has, and the pipe is closed. cuptiFinalize is
+ * not called: programs with graphs failed after a few visits (docs/attach.md).
+ */
+static void leave(struct tracer *tracer)
+{
+	tracer->api.cuptiActivityFlushAll(CUPTI_ABI_FLUSH_FORCED);
+	send_totals(tracer);
+	sink_close(&tracer->sink);
+	buffers_trim(&tracer->buffers);
+	code_map_close();
+	if (end_flusher(tracer) && !tracer->follows_memory)
+		start_over(tracer);
+	at_work_end();
+}
+
+/*
+ * Whether stderr is what it was at the first call: a program that closes it may have a file of its
+ * own under that number.
+ */
+static bool has_first_stderr(void)
+{
+	static struct stat first;
+	static bool is_known;
+	struct stat now = {0};
+	bool is_open = fstat(STDERR_FILENO, &now) == 0;
+
+	if (!is_known)
+		first = now;
+	is_known = true;
+	return is_open && now.st_dev == first.st_dev && now.st_ino == first.st_ino;
+}
+
+/* One write, which raises no signal. Call between guest_enter and guest_leave. */
+static void print(const char *line, size_t length)
+{
+	static const int signals[] = {SIGPIPE, SIGXFSZ};
+	bool were_pending[] = {guest_is_pending(SIGPIPE), guest_is_pending(SIGXFSZ)};
+
+	if (!has_first_stderr() || write(STDERR_FILENO, line, length) >= 0)
+		return;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (!were_pending[i])
+			guest_take_back(signals[i]);
+}
+
+/* On stderr: there is no file for it, and the program's user wants to know. */
+static void say_no_output(const char *variable, const char *path, int err)
+{
+	char line[GPU_WIRE_LINE_MAX];
+	int n;
+
+	if (path)
+		n = snprintf(line, sizeof(line), "profile: cannot write %s %s: %s\n", variable,
+			     path,
+			     err == -EEXIST   ? "it is there already, and is no trace"
+			     : err == -EINVAL ? "it is no regular file"
+			     : err == -ESTALE ? "another file has its name now"
+					      : guarded_error(-err));
+	else
+		n = snprintf(line, sizeof(line),
+			     "profile: INJECTION_METRICS is set, but %s, the file for them, is "
+			     "not\n",
+			     variable);
+	if (n > 0 && (size_t)n < sizeof(line))
+		print(line, (size_t)n);
+}
+
+/* Why a trace is not complete. */
+static void say_what_failed(struct tracer *tracer)
+{
+	int err = sink_file_error(&tracer->sink);
+
+	if (err && tracer->verbose)
+		say_no_output(TRACE_ENV, tracer->sink.path, err);
+}
+
+static void *flusher_main(void *arg)
+{
+	struct tracer *tracer = arg;
+	struct own_cost_mark mark = own_cost_begin();
+	struct guest guest;
+
+	callback_find_own();
+	guest_enter_briefly(&guest); /* all of this thread's time is measured here */
+	for (uint64_t tick = 1; !wait_tick(tracer, TICK_MS); tick++) {
+		if (tracer->is_late)
+			sink_look_for_reader(&tracer->sink);
+		if (tracer->heeds_profiler)
+			heed_profiler(tracer);
+		if (sink_is_off(&tracer->sink)) {
+			say_what_failed(tracer);
+			turn_off(tracer);
+			break;
+		}
+		if (window_is_part(&tracer->window) && follow_window(tracer))
+			break;
+		if (probes_on() != tracer->probes)
+			serve_calls(tracer, probes_on());
+		launch_stack_check_code(&tracer->sink);
+		stack_sampling_tick();
+		/* samples of each launch apart are many more */
+		if (tracer->stall_period && (tracer->exact_stalls || tick % TICKS_PER_FETCH == 0))
+			pc_sampling_fetch(tracer);
+		tracer_flush(tracer, false);
+		sink_beat(&tracer->sink);
+		ask_for_devices(tracer, 0);
+		own_cost_end(&mark);
+		mark = own_cost_begin();
+	}
+	if (atomic_load(&tracer->phase) == TRACER_OFF) {
+		if (tracer->is_late)
+			leave(tracer);
+		else
+			at_work_end();
+	}
+	guest_leave(&guest);
+	return NULL;
+}
+
+static void start_flusher(struct tracer *tracer, void *(*run)(void *tracer))
+{
+	sigset_t all, old;
+
+	/* the application's signals are for its own threads */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	tracer->flusher_runs = pthread_create(&tracer->flusher, NULL, run, tracer) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (tracer->flusher_runs)
+		pthread_setname_np(tracer->flusher, "profile-flush");
+}
+
+static void stop_flusher(struct tracer *tracer)
+{
+	bool runs;
+
+	pthread_mutex_lock(&tracer->flusher_lock);
+	runs = tracer->flusher_runs;
+	tracer->flusher_stop = true;
+	pthread_cond_signal(&tracer->flusher_wake);
+	pthread_mutex_unlock(&tracer->flusher_lock);
+	if (!runs)
+		return;
+	patience_join(tracer->flusher); /* it may sit inside CUPTI */
+	tracer->flusher_runs = false;
+}
+
+/* ---- end, fork, start ---- */
+
+static void tell_cost(struct tracer *tracer)
+{
+	uint64_t count = atomic_load(&tracer->captures);
+
+	if (count > 0)
+		tracer_notice(tracer, GPU_NOTICE_VERBOSE,
+			      "%" PRIu64 " launch stacks took %" PRIu64 " ns each; %" PRIu64
+			      " were walked",
+			      count, atomic_load(&tracer->capture_ns) / count,
+			      launch_stack_walks());
+}
+
+/*
+ * Sends the sums, then the totals: both of the same records, whoever sends more meanwhile. Again
+ * after records that come later; the last goodbye counts.
+ */
+static void send_totals(struct tracer *tracer)
+{
+	/* CUPTI's thread may still be at a buffer */
+	bool locked = patience_lock(&tracer->record_lock);
+
+	if (locked)
+		activity_send_sums(&(struct activity_output){
+			.names = &tracer->names, .tally = &tracer->tally, .sink = &tracer->sink});
+	if (tracer->sink.is_file)
+		trace_tell_time(&tracer->sink);
+	sink_goodbye(&tracer->sink);
+	if (locked)
+		pthread_mutex_unlock(&tracer->record_lock);
+}
+
+/* Everything that there is, but for the goodbye. */
+static void send_rest(struct tracer *tracer)
+{
+	if (window_is_over(&tracer->window, clock_now_ns()))
+		atomic_store(&tracer->skips_unended, true);
+	if (tracer->stall_period)
+		pc_sampling_end(tracer);
+	tracer_flush(tracer, true);
+	ask_for_devices(tracer, CUPTI_ABI_FLUSH_FORCED);
+	tell_cost(tracer);
+	/* later handlers, destructors and other threads may still use the GPU */
+	atomic_store(&tracer->phase, TRACER_LEAVING | (atomic_load(&tracer->phase) & TRACER_FLAGS));
+	launch_log_drain(&tracer->sink); /* of threads that launched meanwhile */
+	callback_send_voids(tracer);
+	call_stats_send(&tracer->sink);
+	if (tracer->reads_counters)
+		counters_context_goes(NULL);
+	counters_send(&tracer->sink);
+}
+
+static void say_goodbye(struct tracer *tracer)
+{
+	stop_flusher(tracer);
+	if (!is_mine(tracer))
+		return; /* recording ended before the program did */
+	if (!tracer->is_alone) {
+		send_rest(tracer);
+		send_totals(tracer);
+		say_what_failed(tracer);
+		return;
+	}
+	if (tracer->reads_counters)
+		counters_write_rest();
+	tracer_flush(tracer, true);
+}
+
+void tracer_send_late(struct tracer *tracer)
+{
+	struct guest guest;
+
+	guest_enter(&guest);
+	atomic_store(&tracer->has_late_work, true);
+	launch_log_drain(&tracer->sink);
+	callback_send_voids(tracer);
+	sink_flush(&tracer->sink);
+	guest_leave(&guest);
+}
+
+/*
+ * The end of an orderly exit, for libraries that the program has loaded before this one: the last
+ * moment to ask CUPTI for records, which is asked only if there may be some. Where the driver has
+ * shut down by now it has refused the work before (seen with 580 on an H200). And the goodbye,
+ * where nobody has called the exit handler: in a namespace of the loader (dlmopen), which has a C
+ * library of its own.
+ */
+__attribute__((destructor)) static void on_unload(void)
+{
+	struct tracer *tracer = &the_tracer;
+	struct guest guest;
+
+	if (!is_mine(tracer))
+		return;
+	guest_enter(&guest);
+	if (!atomic_exchange(&tracer->has_left, true)) {
+		say_goodbye(tracer);
+	} else if (atomic_exchange(&tracer->has_late_work, false)) {
+		tracer_flush(tracer, true);
+		send_totals(tracer);
+	}
+	guest_leave(&guest);
+}
+
+static void on_exit_process(void)
+{
+	struct guest guest;
+
+	if (!is_mine(&the_tracer))
+		return;
+	guest_enter(&guest);
+	atomic_store(&the_tracer.has_left, true);
+	say_goodbye(&the_tracer);
+	guest_leave(&guest);
+}
+
+/* CUDA does not work in a forked child, and the child's records would be the parent's again. */
+static void on_fork_child(void)
+{
+	struct tracer *tracer = &the_tracer;
+	struct guest guest;
+
+	guest_enter(&guest);
+	atomic_store(&tracer->phase, TRACER_OFF);
+	atomic_store(&tracer->owner, 0);
+	tracer->flusher_runs = false;
+	sink_abandon(&tracer->sink);
+	guest_leave(&guest);
+}
+
+/* Errors of begin_cupti besides CUPTI's results, which are positive. */
+enum { TOO_OLD = -1 };
+
+static int begin_cupti(void *context, struct cupti_api *api)
+{
+	struct tracer *tracer = context;
+	int result;
+
+	if (api->version < OLDEST_CUPTI)
+		return TOO_OLD;
+	if (tracer->is_late)
+		pthread_setname_np(pthread_self(), GPU_WIRE_IN_CUPTI);
+	tracer->clock = (struct clock_map){.steps = 0};
+	measure_clock(tracer);
+	/* without a profiler CUPTI is used again and again, and may still have buffers */
+	if (!tracer->has_begun)
+		buffers_init(&tracer->buffers, api->version >= CUPTI_REFUSAL_IS_SAFE);
+	result = callback_subscribe(tracer);
+	tracer->has_begun |= result == CUPTI_ABI_SUCCESS;
+	return result;
+}
+
+/* Another client is in the way whatever library is used. */
+static bool is_final(void *context, int error)
+{
+	(void)context;
+	return error == CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+}
+
+/* Loads and subscribes; on failure the reason is in the pipe. */
+static bool set_up_cupti(struct tracer *tracer)
+{
+	struct cupti_api *api = &tracer->api;
+	int err;
+
+	if (tracer->is_late && tracer->has_begun) /* it has been loaded */
+		err = begin_cupti(tracer, api);
+	else
+		err = cupti_api_load(api, &(struct cupti_api_use){begin_cupti, is_final, tracer});
+	if (err == -ENOENT)
+		tracer_notice(tracer, GPU_NOTICE_NO_CUPTI, "%s", api->looked);
+	else if (err == -ENOSYS)
+		tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "%s lacks a function that is needed",
+			      api->path);
+	else if (err == TOO_OLD)
+		tracer_notice(tracer, GPU_NOTICE_OLD_CUPTI, "%s has CUPTI API version %u",
+			      api->path, api->version);
+	else if (err == CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+		tracer_notice(tracer, GPU_NOTICE_SUBSCRIBER_TAKEN, "%s",
+			      callback_other_subscriber(tracer));
+	else if (err)
+		tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "cuptiSubscribe: %d (%s)", err,
+			      cupti_api_error(api, err));
+	return err == 0;
+}
+
+static bool start_activity(struct tracer *tracer)
+{
+	const struct cupti_api *api = &tracer->api;
+	int result = api->cuptiActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
+
+	tracer->began_ns = clock_now_ns();
+	if (result == CUPTI_ABI_SUCCESS)
+		result = record_kinds_enable(tracer);
+	if (result == CUPTI_ABI_SUCCESS)
+		return true;
+	tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "starting kernel activity: %d (%s)", result,
+		      cupti_api_error(api, result));
+	callback_unsubscribe(tracer);
+	return false;
+}
+
+static void read_counters(struct tracer *tracer, const char *metrics, const char *kernels,
+			  const char *launches)
+{
+	tracer->reads_counters =
+		metrics &&
+		counters_init(tracer, &(struct counters_options){metrics, kernels, launches});
+}
+
+/* ---- without a profiler ---- */
+
+/* False: CUPTI cannot be used; a notice says why. */
+static bool begin_alone(struct tracer *tracer)
+{
+	int result;
+
+	if (!set_up_cupti(tracer))
+		return false;
+	result = tracer->api.cuptiActivityRegisterCallbacks(on_buffer_requested,
+							    on_buffer_completed);
+	if (result != CUPTI_ABI_SUCCESS) {
+		tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "activity records: %d (%s)", result,
+			      cupti_api_error(&tracer->api, result));
+		callback_unsubscribe(tracer);
+		return false;
+	}
+	tracer->began_ns = clock_now_ns();
+	launch_stack_check_code(&tracer->sink);
+	atomic_store(&tracer->phase, TRACER_ALONE);
+	return true;
+}
+
+/* The set of probes that are on has changed. What fails is tried again when it changes again. */
+static void serve_alone(struct tracer *tracer, uint32_t on)
+{
+	bool uses_cupti = atomic_load(&tracer->phase) != TRACER_OFF;
+	bool wants_cupti = tracer->reads_counters || (on & (PROBES_OF_CALLS | PROBES_OF_WORK)) != 0;
+
+	if (wants_cupti && (uses_cupti || begin_alone(tracer))) {
+		record_kinds_serve(tracer, on);
+		serve_calls(tracer, on);
+	} else if (uses_cupti && !wants_cupti) {
+		/* another client of CUPTI may want it */
+		tracer_flush(tracer, true);
+		turn_off(tracer);
+	}
+	tracer->probes = on;
+}
+
+static void *watch_tracers(void *arg)
+{
+	struct tracer *tracer = arg;
+	uint32_t ms = IDLE_TICK_MS;
+	struct guest guest;
+
+	guest_enter_briefly(&guest);
+	while (!wait_tick(tracer, ms)) {
+		if (probes_on() != tracer->probes)
+			serve_alone(tracer, probes_on());
+		ms = IDLE_TICK_MS;
+		if (atomic_load(&tracer->phase) == TRACER_OFF)
+			continue;
+		ms = TICK_MS;
+		launch_stack_check_code(&tracer->sink);
+		tracer_flush(tracer, false);
+	}
+	guest_leave(&guest);
+	return NULL;
+}
+
+/*
+ * Counters for a file, where the program's user asks for them. Not in programs that run with more
+ * privilege than their user has.
+ */
+static void start_counters_alone(struct tracer *tracer)
+{
+	const char *metrics = secure_getenv("INJECTION_METRICS");
+	const char *output = secure_getenv("INJECTION_OUTPUT");
+	int err;
+
+	if (!metrics)
+		return;
+	tracer->verbose = secure_getenv("INJECTION_VERBOSE") != NULL;
+	err = output ? counter_output_open(output) : -ENOENT;
+	if (err) {
+		if (tracer->verbose)
+			say_no_output("INJECTION_OUTPUT", output, err);
+		return;
+	}
+	read_counters(tracer, metrics, secure_getenv("INJECTION_METRICS_KERNELS"),
+		      secure_getenv("INJECTION_METRICS_LAUNCHES"));
+}
+
+/* For tracers: of those that are there already no call is missed. */
+static void start_alone(struct tracer *tracer)
+{
+	tracer->is_alone = true;
+	start_counters_alone(tracer);
+	sink_open(&tracer->sink, "", (uint32_t)getpid(), 0); /* not at all */
+	if (launch_log_init() != 0)
+		return;
+	pthread_atfork(NULL, NULL, on_fork_child);
+	serve_alone(tracer, probes_on());
+	start_flusher(tracer, watch_tracers);
+	at_quick_exit(on_exit_process);
+	exit_guard_add(on_exit_process);
+}
+
+/* ---- with a profiler ---- */
+
+static void start(struct tracer *tracer, const struct instance *instance)
+{
+	bool ready;
+
+	atomic_store(&tracer->has_said_hello, false); /* true after a fork */
+	ready = set_up_cupti(tracer) && start_activity(tracer);
+	if (ready && tracer->is_late)
+		callback_expect_contexts(tracer);
+	if (tracer->captures_stacks)
+		code_map_open();
+	launch_stack_check_code(NULL); /* what is to be said of Python comes after the hello */
+	/* a program that runs already would send before the hello */
+	if (tracer->is_late)
+		say_hello(tracer, instance, ready);
+	tracer->began_ns = tracer->is_late ? clock_now_ns() : tracer->began_ns;
+	atomic_store(&tracer->phase, ready ? TRACER_ON : TRACER_OFF);
+	if (!tracer->is_late)
+		say_hello(tracer, instance, ready);
+	python_stack_look(&tracer->sink);
+	if (!ready) {
+		sink_flush(&tracer->sink);
+		sink_abandon(&tracer->sink);
+		at_work_end();
+		return;
+	}
+	serve_calls(tracer, probes_on());
+	start_flusher(tracer, flusher_main);
+	ranges_begin(tracer);
+	if (tracer->flusher_runs && window_is_far(&tracer->window, clock_now_ns()))
+		atomic_fetch_or(&tracer->phase, TRACER_IDLE); /* it ends that in time */
+	if (tracer->has_hooks)
+		return;
+	tracer->has_hooks = true;
+	at_quick_exit(on_exit_process);
+	if (exit_guard_add(on_exit_process))
+		tracer_notice(tracer, GPU_NOTICE_OTHER,
+			      "out of memory: its last GPU work will be missing");
+}
+
+static void limit_stacks(struct tracer *tracer, const char *limit)
+{
+	unsigned long value = limit ? strtoul(limit, NULL, 10) : 0;
+
+	tracer->limits_stacks = tracer->captures_stacks && value > 0 && value <= UINT32_MAX;
+	if (tracer->limits_stacks)
+		stack_sampling_init((uint32_t)value);
+}
+
+/* 0: none. */
+static uint32_t stall_period(const char *text)
+{
+	unsigned long n = text ? strtoul(text, NULL, 10) : 0;
+
+	return n >= PC_SAMPLING_PERIOD_MIN && n <= PC_SAMPLING_PERIOD_MAX ? (uint32_t)n : 0;
+}
+
+/* Anything that is no window is the whole run. */
+static void read_window(struct tracer *tracer, const char *text)
+{
+	tracer->heeds_profiler = tracer->is_late || text;
+	if (!text || !parse_window(text, &tracer->window))
+		tracer->window = (struct window){0};
+	/* where it is over there is nothing to say; a late copy says hello, and that it leaves */
+	if (text && !tracer->is_late)
+		heed_profiler(tracer);
+}
+
+/* What the profiler asks for. */
+static void read_options(struct tracer *tracer)
+{
+	tracer->captures_stacks = setting(GPU_WIRE_STACKS_ENV) != NULL;
+	python_stack_init(&(struct python_stack_options){
+		.lines = setting(GPU_WIRE_PYTHON_LINES_ENV) != NULL,
+		.keeps_native = setting(GPU_WIRE_NATIVE_PYTHON_ENV) != NULL});
+	tracer->verbose = setting(GPU_WIRE_VERBOSE_ENV) != NULL;
+	limit_stacks(tracer, setting(GPU_WIRE_OVERHEAD_ENV));
+	tracer->minds_stacks = tracer->verbose || tracer->limits_stacks;
+	tracer->kernels_only = setting(GPU_WIRE_KERNELS_ONLY_ENV) != NULL;
+	tracer->unified_memory =
+		!tracer->kernels_only && setting(GPU_WIRE_UNIFIED_MEMORY_ENV) != NULL;
+	tracer->describes_devices = setting(GPU_WIRE_DEVICES_ENV) != NULL;
+	tracer->whole_graphs = setting(GPU_WIRE_GRAPHS_ENV) != NULL;
+	tracer->device_graphs = setting(GPU_WIRE_DEVICE_GRAPHS_ENV) != NULL;
+	tracer->counts_calls = setting(GPU_WIRE_CALLS_ENV) != NULL;
+	tracer->follows_memory = setting(GPU_WIRE_MEMORY_ENV) != NULL && !tracer->kernels_only;
+	tracer->sends_errors = setting(GPU_WIRE_ERRORS_ENV) != NULL;
+	tracer->stall_period = stall_period(setting(GPU_WIRE_STALLS_ENV));
+	tracer->exact_stalls = setting(GPU_WIRE_EXACT_STALLS_ENV) != NULL;
+	tracer->follows_waits = setting(GPU_WIRE_WAITS_ENV) != NULL;
+	tracer->marks_waited = setting(GPU_WIRE_WAITED_ENV) != NULL;
+	tracer->times_launches = setting(GPU_WIRE_TIMELINE_ENV) != NULL;
+	read_counters(tracer, setting(GPU_WIRE_METRICS_ENV), setting(GPU_WIRE_METRICS_KERNELS_ENV),
+		      setting(GPU_WIRE_METRICS_LAUNCHES_ENV));
+}
+
+/* With a pipe. */
+static void begin(struct tracer *tracer, const char *pipe_path)
+{
+	struct instance instance;
+
+	memcpy(tracer->pipe_path, pipe_path, strlen(pipe_path) + 1);
+	read_window(tracer, setting(GPU_WIRE_WINDOW_ENV));
+	if (window_is_over(&tracer->window, clock_now_ns())) {
+		at_work_end();
+		return;
+	}
+	own_cost_init();
+	read_options(tracer);
+	instance_describe(&instance);
+	if (tracer->has_begun) {
+		/* a thread may have been in a callback when the library left */
+		launch_log_drain(&tracer->sink);
+		launch_stack_start_over();
+	}
+	if (launch_log_init() == 0 &&
+	    sink_open(&tracer->sink, pipe_path, (uint32_t)getpid(), instance.id) == 0) {
+		if (!tracer->has_hooks)
+			pthread_atfork(NULL, NULL, on_fork_child);
+		start(tracer, &instance);
+	} else {
+		at_work_end();
+	}
+}
+
+/* Into a file, in place of a pipe. 0 or -errno: there is none. */
+static int begin_trace(struct tracer *tracer, const char *path)
+{
+	struct instance instance;
+	int err;
+
+	instance_describe(&instance);
+	err = trace_use_settings();
+	if (!err)
+		err = launch_log_init();
+	if (!err)
+		err = sink_open_file(&tracer->sink, path, (uint32_t)getpid(), instance.id);
+	if (err)
+		return err;
+	own_cost_init();
+	has_first_stderr(); /* it is known from now on */
+	read_options(tracer);
+	pthread_atfork(NULL, NULL, on_fork_child);
+	at_work_begin(); /* a profiler that comes later finds CUPTI taken */
+	start(tracer, &instance);
+	return 0;
+}
+
+/* Where the program's user asks for it. False: there is no trace. */
+static bool start_trace(struct tracer *tracer)
+{
+	const char *name = trace_name();
+	char path[SINK_PATH_MAX];
+	int err;
+
+	if (!name)
+		return false;
+	err = output_path(name, path, sizeof(path));
+	if (!err)
+		err = begin_trace(tracer, path);
+	if (err && secure_getenv("INJECTION_VERBOSE"))
+		say_no_output(TRACE_ENV, name, err);
+	return !err;
+}
+
+static bool is_too_long(const char *pipe_path)
+{
+	return pipe_path && strlen(pipe_path) >= sizeof(the_tracer.pipe_path);
+}
+
+/* Called by the CUDA driver. Returns 1 as NVIDIA's samples do; the driver ignores failures. */
+__attribute__((visibility("default"))) int InitializeInjection(void)
+{
+	struct tracer *tracer = &the_tracer;
+	const char *pipe_path = setting(GPU_WIRE_PIPE_ENV);
+	struct guest guest;
+	pid_t nobody = 0;
+
+	if (is_too_long(pipe_path))
+		return 1;
+	if (!atomic_compare_exchange_strong(&tracer->owner, &nobody, getpid()))
+		return 1;
+	guest_begin();
+	guest_enter(&guest);
+	if (pipe_path)
+		begin(tracer, pipe_path);
+	else if (!start_trace(tracer))
+		start_alone(tracer);
+	guest_leave(&guest);
+	return 1;
+}
+
+/* Held until the thread that begins has its first name: the thread sets the next one. */
+static pthread_mutex_t naming = PTHREAD_MUTEX_INITIALIZER;
+
+static void *begin_late(void *arg)
+{
+	struct tracer *tracer = arg;
+	const char *pipe_path = setting(GPU_WIRE_PIPE_ENV);
+	struct guest guest;
+
+	pthread_mutex_lock(&naming);
+	pthread_mutex_unlock(&naming);
+	guest_begin();
+	guest_enter(&guest);
+	begin(tracer, pipe_path);
+	guest_leave(&guest);
+	return NULL;
+}
+
+/*
+ * In a thread that sleeps elsewhere and does not know: nothing here waits. Locks of its program may
+ * be held by others that wait for it, so CUPTI is called by a thread of ours.
+ */
+__attribute__((visibility("default"))) void profile_begin(const char *text)
+{
+	struct tracer *tracer = &the_tracer;
+	const char *pipe_path;
+	pid_t nobody = 0;
+	pthread_t thread;
+
+	/* a child of fork has what its parent has begun, and no CUDA */
+	if (tracer->sink.owner && tracer->sink.owner != getpid())
+		return;
+	if (!atomic_compare_exchange_strong(&tracer->owner, &nobody, getpid()))
+		return;
+	tracer->is_late = true;
+	if (settings_use(text) != 0)
+		return;
+	pipe_path = setting(GPU_WIRE_PIPE_ENV);
+	/* the caller has blocked all signals, which the thread inherits */
+	if (!pipe_path || is_too_long(pipe_path))
+		return;
+	at_work_begin();
+	pthread_mutex_lock(&naming);
+	if (pthread_create(&thread, NULL, begin_late, tracer) == 0) {
+		pthread_setname_np(thread, GPU_WIRE_SEARCHING);
+		pthread_detach(thread);
+	} else {
+		at_work_end();
+	}
+	pthread_mutex_unlock(&naming);
+}

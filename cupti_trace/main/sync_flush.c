@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/main/sync_flush.h"
+
+#include "cupti_trace/core/clock.h"
+#include "cupti_trace/core/patience.h"
+
+static pthread_mutex_t flush_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t started_ns;       /* of the last flush here; under the lock */
+static _Atomic uint64_t spent_ns; /* in all of them */
+
+static bool has_quota(const struct tracer *tracer, uint64_t now_ns)
+{
+	uint64_t age_ns = now_ns > tracer->began_ns ? now_ns - tracer->began_ns : 0;
+
+	return atomic_load(&spent_ns) < SYNC_FLUSH_FIRST_NS + age_ns / SYNC_FLUSH_SHARE;
+}
+
+void sync_flush(struct tracer *tracer)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	/* a profiler that does not read must not be waited for here */
+	if (!has_quota(tracer, now_ns) || sink_is_stalled(&tracer->sink) ||
+	    !patience_lock_for(&flush_lock, SYNC_FLUSH_LOCK_MS)) {
+		tracer_flush_soon(tracer);
+		return;
+	}
+	/* another thread may have begun one since this call was here */
+	if (started_ns < now_ns) {
+		started_ns = clock_now_ns();
+		tracer_flush(tracer, false);
+		atomic_fetch_add(&spent_ns, clock_now_ns() - started_ns);
+	}
+	pthread_mutex_unlock(&flush_lock);
+}

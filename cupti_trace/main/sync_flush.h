@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sends what a synchronizing call has waited for before the call returns. The program may end by
+ * _exit, exec or a signal right behind it, where no exit handler runs.
+ *
+ * CUPTI writes the times of records only when it is asked for them (cuptiActivityFlushAll). That
+ * takes 30 us on an H200, and 0.3 us for each record. So there is a quota of time in which these
+ * calls flush themselves: SYNC_FLUSH_FIRST_NS to begin with, and one part in SYNC_FLUSH_SHARE of
+ * the time since then. Beyond it the flusher thread flushes soon (tracer_flush_soon). Threads that
+ * wait for each other's flush share the next one.
+ *
+ * Any thread of the program, between guest_enter and guest_leave.
+ */
+#ifndef CUPTI_TRACE_MAIN_SYNC_FLUSH_H
+#define CUPTI_TRACE_MAIN_SYNC_FLUSH_H
+
+#include "cupti_trace/core/tracer.h"
+
+#define SYNC_FLUSH_FIRST_NS UINT64_C(20000000)
+#define SYNC_FLUSH_SHARE 200
+#define SYNC_FLUSH_LOCK_MS 100 /* to wait for another thread's flush */
+
+/* A synchronizing call is about to return. */
+void sync_flush(struct tracer *tracer);
+
+#endif

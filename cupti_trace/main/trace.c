@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/main/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "cupti_trace/core/clock.h"
+#include "cupti_trace/core/guest.h"
+#include "cupti_trace/core/settings.h"
+
+#define SETTINGS_BYTES 8192
+#define ARGUMENTS_BYTES 2048
+#define BOOT_ID_BYTES 40
+#define JOB_BYTES 512
+
+const char *trace_name(void)
+{
+	const char *name = getenv(GPU_WIRE_PIPE_ENV) ? NULL : secure_getenv(TRACE_ENV);
+
+	return name && name[0] ? name : NULL;
+}
+
+/* ---- settings ---- */
+
+struct text {
+	char bytes[SETTINGS_BYTES];
+	size_t used;
+	bool is_full;
+};
+
+/* A line NAME=VALUE; none with a NULL. A newline in the value would begin another setting. */
+static void add(struct text *t, const char *name, const char *value)
+{
+	int n;
+
+	if (!value || strchr(value, '\n'))
+		return;
+	n = snprintf(t->bytes + t->used, sizeof(t->bytes) - t->used, "%s=%s\n", name, value);
+	if (n > 0 && (size_t)n < sizeof(t->bytes) - t->used)
+		t->used += (size_t)n;
+	else
+		t->is_full = true;
+}
+
+int trace_use_settings(void)
+{
+	struct text t = {.used = 0};
+
+	add(&t, GPU_WIRE_STACKS_ENV, "1");
+	add(&t, GPU_WIRE_DEVICES_ENV, "1");
+	add(&t, GPU_WIRE_TIMELINE_ENV, "1");
+	add(&t, GPU_WIRE_VERBOSE_ENV, secure_getenv("INJECTION_VERBOSE") ? "1" : NULL);
+	add(&t, GPU_WIRE_METRICS_ENV, secure_getenv("INJECTION_METRICS"));
+	add(&t, GPU_WIRE_METRICS_KERNELS_ENV, secure_getenv("INJECTION_METRICS_KERNELS"));
+	add(&t, GPU_WIRE_METRICS_LAUNCHES_ENV, secure_getenv("INJECTION_METRICS_LAUNCHES"));
+	return t.is_full ? -E2BIG : settings_use(t.bytes);
+}
+
+/* ---- the program ---- */
+
+/* How many bytes of the file were read, at most size - 1; they are ended by a NUL. */
+static size_t read_file(const char *path, char *text, size_t size)
+{
+	int fd = guest_open(path, O_RDONLY);
+	size_t used = 0;
+	ssize_t n = 1;
+
+	while (fd >= 0 && n != 0 && used < size - 1) {
+		n = read(fd, text + used, size - 1 - used);
+		if (n < 0 && errno != EINTR)
+			break;
+		used += n > 0 ? (size_t)n : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	text[used] = '\0';
+	return used;
+}
+
+/* Each word has a NUL behind it there. */
+static void read_arguments(char *text, size_t size)
+{
+	size_t used = read_file("/proc/self/cmdline", text, size);
+
+	for (size_t i = 0; i < used; i++)
+		if (!text[i])
+			text[i] = GPU_RUN_WORD_END;
+}
+
+/* Those that profiler/base/job_rank.h knows; what does not fit is left out. */
+static void read_job(char *text, size_t size)
+{
+	static const char *const names[] = {"RANK",
+					    "WORLD_SIZE",
+					    "LOCAL_RANK",
+					    "OMPI_COMM_WORLD_RANK",
+					    "OMPI_COMM_WORLD_SIZE",
+					    "OMPI_COMM_WORLD_LOCAL_RANK",
+					    "PMI_RANK",
+					    "PMI_SIZE",
+					    "MPI_LOCALRANKID",
+					    "PMIX_RANK",
+					    "FLUX_TASK_RANK",
+					    "FLUX_JOB_SIZE",
+					    "FLUX_TASK_LOCAL_ID",
+					    "SLURM_PROCID",
+					    "SLURM_NTASKS",
+					    "SLURM_LOCALID",
+					    "JOB_COMPLETION_INDEX"};
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+		int n = value ? snprintf(text + used, size - used, "%s=%.20s%c", names[i], value,
+					 GPU_RUN_WORD_END)
+			      : 0;
+
+		if (n < 0 || (size_t)n >= size - used)
+			text[used] = '\0';
+		else
+			used += (size_t)n;
+	}
+}
+
+/* 0 if the clock stands before 1970. */
+static uint64_t unix_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec < 0 ? 0 : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void trace_describe_run(struct sink *sink)
+{
+	char boot[BOOT_ID_BYTES], host[HOST_NAME_MAX + 1] = "", folder[PATH_MAX] = "",
+						       arguments[ARGUMENTS_BYTES], job[JOB_BYTES];
+	struct gpu_event event = {.type = GPU_EVENT_RUN,
+				  .run = {.time_ns = clock_now_ns(),
+					  .unix_ns = unix_ns(),
+					  .boot = boot,
+					  .host = host,
+					  .folder = folder,
+					  .arguments = arguments,
+					  .job = job}};
+
+	read_file("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+	boot[strcspn(boot, "\n")] = '\0';
+	gethostname(host, sizeof(host) - 1);
+	if (!getcwd(folder, sizeof(folder)) || folder[0] != '/')
+		folder[0] = '\0';
+	read_arguments(arguments, sizeof(arguments));
+	read_job(job, sizeof(job));
+	sink_put(sink, &event);
+}
+
+void trace_tell_time(struct sink *sink)
+{
+	struct gpu_event event = {.type = GPU_EVENT_RUN, .run = {.time_ns = clock_now_ns()}};
+
+	sink_put(sink, &event);
+}

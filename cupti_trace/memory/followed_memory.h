@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the ways to follow memory by calls (virtual_memory.h, graph_memory.h) share: numbers for
+ * its pieces, and which calls they follow.
+ *
+ * NVIDIA does not say whether CUPTI has records (CUPTI_ACTIVITY_KIND_MEMORY2) of that memory, and
+ * versions may differ. Such a record has the correlation id of the call, "identical to the
+ * correlation ID in the driver and runtime API activity record that launched the memory operation"
+ * (cupti_activity.h). So each followed call is noted, and records of it are left out: the memory is
+ * counted once, whether CUPTI records it or not.
+ *
+ * Bounded: the last FOLLOWED_CALLS_MAX calls are known. Records come within a second or so.
+ */
+#ifndef CUPTI_TRACE_MEMORY_FOLLOWED_MEMORY_H
+#define CUPTI_TRACE_MEMORY_FOLLOWED_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifndef FOLLOWED_CALLS_MAX /* tests use a smaller one */
+#define FOLLOWED_CALLS_MAX (1u << 16)
+#endif
+
+/* A number that stands for the address of a piece of memory; no other piece has it. */
+uint64_t followed_memory_new_id(void);
+
+/* A call, by its correlation id, is followed. Before its record may come. */
+void followed_memory_note(uint32_t correlation_id);
+
+/* Whether a record with this correlation id is of a call that is followed. */
+bool followed_memory_has(uint32_t correlation_id);
+
+#endif

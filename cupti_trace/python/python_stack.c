@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/python/python_stack.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/guest.h"
+#include "cupti_trace/python/loaded_python.h"
+#include "cupti_trace/python/python_thread.h"
+#include "cupti_trace/core/readable.h"
+#include "cupti_trace/unwind/unwind.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/text.h"
+
+#define LIBRARY_PATH_MAX 4096
+#define MERGED_MAX (UNWIND_MAX_FRAMES + PYTHON_FRAMES_MAX)
+
+struct known_code {
+	uint64_t code, mark;
+	bool is_internal; /* see struct python_code */
+};
+
+#define CODE_INTERNAL UINT32_MAX
+
+/* One for the process. Written before the state is PYTHON_FOUND, but for the thread's key. */
+_Atomic int python_stack_state READ_AT_LAUNCH;
+static struct {
+	/* a launch's, on two cache lines */
+	_Alignas(64) struct python_thread thread;
+	struct python_stack_options options;
+	struct python_interpreter interpreter;
+
+	pthread_mutex_t lock; /* held while looking and while reporting failures */
+	struct python_loop loop;
+	int (*is_finalizing)(void); /* Py_IsFinalizing, for comparison; NULL: not there */
+	char pending_notice[200];   /* a notice that waits for a sink */
+	_Atomic bool has_pending_notice;
+} python READ_AT_LAUNCH = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Code objects whose names were sent, that of id 1 first; the caller of python_stack_merge locks.
+ */
+static struct {
+	struct known_code *list;
+	uint32_t count, capacity;
+	struct hash_index index;
+} known;
+
+void python_stack_start_over(void)
+{
+	hash_index_release(&known.index);
+	known.count = 0;
+}
+
+void python_stack_init(const struct python_stack_options *options)
+{
+	python.options = *options;
+}
+
+/* ---- memory ---- */
+
+#define PAGE 4096u
+
+/* Of memory that the calling thread alone changes; not by memcpy, which sanitizers watch. */
+static size_t read_readable(uint64_t address, unsigned char *buffer, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		uint64_t at = address + i;
+
+		if ((i == 0 || at % PAGE == 0) && !is_readable(at & ~UINT64_C(7)))
+			return i;
+		buffer[i] = *(const volatile unsigned char *)(uintptr_t)at;
+	}
+	return size;
+}
+
+/*
+ * How much of it is mapped, up to where a plain load would crash. Where a seccomp filter may end
+ * the program for it, the kernel is not asked to copy: then only a thread's own stack is read
+ * (python_waiters.c).
+ */
+static size_t read_mapped(uint64_t address, void *buffer, size_t size)
+{
+	const struct iovec piece = {.iov_base = (void *)(uintptr_t)address, .iov_len = size};
+	ssize_t count;
+
+	if (guest_is_shut_in())
+		return read_readable(address, buffer, size);
+	count = read_own_memory(buffer, size, &piece, 1);
+	return count > 0 ? (size_t)count : 0;
+}
+
+static bool read_safely(void *context, uint64_t address, void *buffer, size_t size)
+{
+	(void)context;
+	return read_mapped(address, buffer, size) == size;
+}
+
+static const struct python_memory safe_memory = {.read = read_safely};
+static const struct python_memory own_memory = {.read = NULL};
+
+/* ---- finding the interpreter ---- */
+
+static int match_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+	size_t length = strlen(info->dlpi_name);
+
+	(void)size;
+	if (!starts_with(base_name(info->dlpi_name), "libpython3") || length >= LIBRARY_PATH_MAX)
+		return 0;
+	memcpy(data, info->dlpi_name, length + 1);
+	return 1;
+}
+
+/*
+ * A handle to look symbols up in, or NULL. A library's handle is kept, so that the library stays:
+ * what is found in it is used until the process ends.
+ */
+static void *find_interpreter(void)
+{
+	char path[LIBRARY_PATH_MAX];
+	void *runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
+	Dl_info info;
+
+	if (runtime && dladdr(runtime, &info) && info.dli_fname) {
+		void *handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+
+		return handle ? handle : dlopen(NULL, RTLD_LAZY); /* the executable's own name */
+	}
+	if (!runtime && dl_iterate_phdr(match_library, path) == 1)
+		return dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	return NULL;
+}
+
+/* "3.10.13 (main, ...)", "3.9.0rc1+" -> PY_VERSION_HEX; 0 if it is not that. */
+static uint32_t parse_version(const char *text)
+{
+	uint32_t part[3] = {0}, level = 0xf;
+
+	for (int i = 0; i < 3; i++) {
+		if (*text < '0' || *text > '9')
+			return 0;
+		while (*text >= '0' && *text <= '9' && part[i] < 100)
+			part[i] = part[i] * 10 + (uint32_t)(*text++ - '0');
+		if (i < 2 && *text++ != '.')
+			return 0;
+	}
+	if (*text == 'a' || *text == 'b' || *text == 'r')
+		level = *text == 'a' ? 0xa : *text == 'b' ? 0xb : 0xc;
+	return part[0] << 24 | part[1] << 16 | part[2] << 8 | level << 4;
+}
+
+static uint32_t find_version(void *handle)
+{
+	const unsigned long *number = dlsym(handle, "Py_Version"); /* since 3.11 */
+	const char *(*function)(void) = (const char *(*)(void))dlsym(handle, "Py_GetVersion");
+
+	if (number)
+		return (uint32_t)*number;
+	return function ? parse_version(function()) : 0;
+}
+
+static void send_pending_notice(struct sink *sink)
+{
+	struct gpu_event event = {
+		.type = GPU_EVENT_NOTICE,
+		.notice = {.code = GPU_NOTICE_NO_PYTHON, .detail = python.pending_notice}};
+
+	if (sink && atomic_exchange(&python.has_pending_notice, false))
+		sink_put(sink, &event);
+}
+
+/* "Python 3.15.0 <what>"; once a process */
+static void report_unreadable(struct sink *sink, uint32_t hex, const char *what)
+{
+	snprintf(python.pending_notice, sizeof(python.pending_notice), "Python %u.%u.%u %s",
+		 hex >> 24, hex >> 16 & 0xff, hex >> 8 & 0xff, what);
+	atomic_store(&python.has_pending_notice, true);
+	send_pending_notice(sink);
+}
+
+/* Reads the offsets, and sees that what is loaded plainly at each launch is mapped. */
+static int read_offsets(uint32_t hex, uint64_t runtime)
+{
+	uint64_t words[PYTHON_RUNTIME_BYTES / 8], finalizing;
+	size_t size = read_mapped(runtime, words, sizeof(words));
+	int err = python_offsets_read(hex, words, size, &python.interpreter.offsets);
+
+	finalizing = runtime + python.interpreter.offsets.runtime_finalizing;
+	if (!err && !read_safely(NULL, finalizing, words, sizeof(void *)))
+		err = -EBADMSG;
+	python.thread.finalizing = (void *const volatile *)(uintptr_t)finalizing;
+	return err;
+}
+
+static enum python_state inspect(struct sink *sink, void *handle)
+{
+	const void *runtime = dlsym(handle, "_PyRuntime");
+	void *loop = dlsym(handle, "_PyEval_EvalFrameDefault");
+	uint32_t hex = find_version(handle);
+	int err;
+
+	python.interpreter.runtime = (uint64_t)(uintptr_t)runtime;
+	python.thread.this_thread = (void *(*)(void))dlsym(handle, "PyGILState_GetThisThreadState");
+	python.is_finalizing = (int (*)(void))dlsym(handle, "Py_IsFinalizing"); /* since 3.13 */
+	if (!python.is_finalizing)
+		python.is_finalizing = (int (*)(void))dlsym(handle, "_Py_IsFinalizing");
+	python.interpreter.types.code = (uint64_t)(uintptr_t)dlsym(handle, "PyCode_Type");
+	python.interpreter.types.text = (uint64_t)(uintptr_t)dlsym(handle, "PyUnicode_Type");
+	if (!runtime || !hex || !python.thread.this_thread || !python.interpreter.types.code ||
+	    !python.interpreter.types.text) {
+		report_unreadable(sink, hex, "lacks symbols that are needed");
+		return PYTHON_UNUSABLE;
+	}
+	err = read_offsets(hex, python.interpreter.runtime);
+	if (!err &&
+	    (!loaded_python_find_loop((uint64_t)(uintptr_t)runtime, (uint64_t)(uintptr_t)loop,
+				      &python.loop) ||
+	     (python.loop.count == 0 && !python_offsets_have_anchors(&python.interpreter.offsets))))
+		err = -EBADMSG;
+	if (err) {
+		report_unreadable(sink, hex,
+				  err == -ENOTSUP ? "is not known" : "is not laid out as it says");
+		return PYTHON_UNUSABLE;
+	}
+	return PYTHON_FOUND;
+}
+
+void python_stack_look(struct sink *sink)
+{
+	void *handle;
+
+	pthread_mutex_lock(&python.lock);
+	if (atomic_load(&python_stack_state) == PYTHON_NONE) {
+		handle = find_interpreter();
+		if (handle)
+			atomic_store(&python_stack_state, inspect(sink, handle));
+	}
+	send_pending_notice(sink);
+	pthread_mutex_unlock(&python.lock);
+}
+
+/* ---- reading ---- */
+
+/* Reads with care and checks that everything is as expected. */
+static bool check(uint64_t thread, struct python_stack *stack)
+{
+	struct python_code code;
+
+	python_frames_read(&safe_memory, &python.interpreter.offsets, thread, stack);
+	for (uint32_t i = 0; i < stack->count; i++)
+		if (python_code_read(&safe_memory, &python.interpreter.offsets,
+				     &python.interpreter.types, stack->frames[i].code, &code) != 0)
+			return false;
+	return stack->is_whole || stack->count == PYTHON_FRAMES_MAX;
+}
+
+/* If it were elsewhere, it would not be NULL: what is beside it never is while Python runs. */
+static bool is_finalizing_in_place(void)
+{
+	return !python.is_finalizing || !python.is_finalizing() == !*python.thread.finalizing;
+}
+
+static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *stack)
+{
+	int expected = PYTHON_FOUND;
+	struct guest guest;
+	bool good;
+
+	guest_enter(&guest);
+	good = check(thread, stack) && is_finalizing_in_place();
+	if (good && stack->count > 0)
+		atomic_store(&python.thread.key,
+			     python_thread_find_key(python.interpreter.runtime,
+						    python.interpreter.offsets.version, thread));
+	if (good && stack->count == 0)
+		; /* nothing was seen yet that could be wrong */
+	else if (atomic_compare_exchange_strong(&python_stack_state, &expected,
+						good ? PYTHON_CHECKED : PYTHON_UNUSABLE) &&
+		 !good)
+		report_unreadable(sink, (uint32_t)python.interpreter.offsets.version << 16,
+				  "does not keep its frames where it should");
+	guest_leave(&guest);
+	return good && stack->count > 0;
+}
+
+bool python_stack_read(struct sink *sink, struct python_stack *stack)
+{
+	int state = atomic_load_explicit(&python_stack_state, memory_order_acquire);
+	uint64_t thread;
+
+	stack->count = 0;
+	if (!python_stack_is_there())
+		return false;
+	thread = python_thread_own(&python.thread);
+	if (!thread)
+		return false;
+	if (state == PYTHON_FOUND && !read_first(sink, thread, stack)) {
+		stack->count = 0;
+		return false;
+	}
+	if (state == PYTHON_CHECKED)
+		python_frames_read(&own_memory, &python.interpreter.offsets, thread, stack);
+	return stack->count > 0;
+}
+
+AT_LAUNCH uint64_t python_stack_innermost(void)
+{
+	uint64_t thread = python_thread_own(&python.thread), frame;
+
+	if (!thread)
+		return 0;
+	if (unlikely(atomic_load_explicit(&python_stack_state, memory_order_acquire) !=
+		     PYTHON_CHECKED))
+		return PYTHON_STACK_UNKNOWN;
+	frame = python_frames_innermost(&python.interpreter.offsets, thread);
+	__builtin_prefetch((const void *)(uintptr_t)frame);
+	return frame;
+}
+
+AT_LAUNCH uint64_t python_stack_hash_from(uint64_t innermost, uint64_t hash)
+{
+	if (unlikely(innermost == PYTHON_STACK_UNKNOWN))
+		return 0;
+	return python_frames_hash(&python.interpreter.offsets, innermost, python.options.lines,
+				  hash);
+}
+
+const struct python_interpreter *python_stack_interpreter(void)
+{
+	return python_stack_is_there() && !*python.thread.finalizing ? &python.interpreter : NULL;
+}
+
+uint64_t python_stack_thread(void)
+{
+	return (uint64_t)(uintptr_t)python.thread.this_thread();
+}
+
+uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack)
+{
+	bool lines = python.options.lines;
+
+	for (uint32_t i = 0; i < stack->count; i++)
+		hash = python_frame_hash(hash, &stack->frames[i], lines);
+	return hash;
+}
+
+uint64_t python_stack_hash_numbers(uint64_t hash, const struct python_stack *stack)
+{
+	bool lines = python.options.lines;
+
+	for (uint32_t i = 0; i < stack->count; i++)
+		hash = python_frame_hash_number(hash, &stack->frames[i], lines);
+	return hash;
+}
+
+/* ---- code objects ---- */
+
+static bool is_known(const void *records, uint32_t position, const void *key)
+{
+	const struct known_code *a = (const struct known_code *)records + position, *b = key;
+
+	return a->code == b->code && a->mark == b->mark;
+}
+
+/*
+ * The id of a frame's code, sent to the profiler if it was not yet; 0 if it cannot be read;
+ * CODE_INTERNAL: it is none to be shown.
+ */
+static uint32_t code_id(struct sink *sink, const struct python_frame *f)
+{
+	struct python_code code;
+	struct gpu_event event = {.type = GPU_EVENT_PYCODE};
+	struct known_code key = {.code = f->code, .mark = f->mark};
+	uint32_t hash = hash_bytes(&key, offsetof(struct known_code, is_internal));
+	uint32_t at = hash_index_find(&known.index, hash, is_known, known.list, &key);
+
+	if (at != HASH_INDEX_NONE)
+		return known.list[at].is_internal ? CODE_INTERNAL : at + 1;
+	if (known.count + 1 >= GPU_PYCODE_MAX_ID ||
+	    python_code_read(&safe_memory, &python.interpreter.offsets, &python.interpreter.types,
+			     f->code, &code) != 0 ||
+	    !array_make_room(&known.list, known.count, &known.capacity, sizeof(key)) ||
+	    hash_index_add(&known.index, hash, known.count) != 0)
+		return 0;
+	key.is_internal = code.is_internal;
+	known.list[known.count++] = key;
+	event.pycode = (struct gpu_event_pycode){.id = known.count,
+						 .name = code.name,
+						 .qualname = code.qualname,
+						 .path = code.path,
+						 .first_line = code.first_line};
+	sink_put(sink, &event);
+	return key.is_internal ? CODE_INTERNAL : known.count;
+}
+
+/* ---- merging ---- */
+
+static enum python_native kind_of(uint64_t pc)
+{
+	if (pc <= python.loop.module_start || pc > python.loop.module_end)
+		return unwind_is_trampoline(pc) ? PYTHON_NATIVE_TRAMPOLINE : PYTHON_NATIVE_OTHER;
+	return python_loop_holds(&python.loop, pc) ? PYTHON_NATIVE_LOOP : PYTHON_NATIVE_INTERPRETER;
+}
+
+uint32_t python_stack_merge(struct sink *sink, const struct python_stack_natives *natives,
+			    const struct python_stack *stack, struct gpu_event_frame *out,
+			    struct python_merged *origins, uint32_t max, bool *is_cut,
+			    bool *is_ordered)
+{
+	/* not on the program's stacks, which may be small */
+	static struct python_merged merged[MERGED_MAX];
+	static uint8_t kinds[UNWIND_MAX_FRAMES];
+	struct python_merge_input in = {.natives = kinds,
+					.sps = natives->sps,
+					.native_count = natives->count,
+					.native_is_whole = natives->is_whole,
+					.keeps_native = python.options.keeps_native,
+					.has_handlers = python_loop_has_handlers(&python.loop),
+					.python = stack};
+	uint32_t n, to = 0;
+
+	for (uint32_t i = 0; i < natives->count; i++)
+		kinds[i] = stack->count ? (uint8_t)kind_of(natives->pcs[i]) : PYTHON_NATIVE_OTHER;
+	n = python_merge(&in, merged, MERGED_MAX, is_ordered);
+	*is_cut = n > max || (stack->count > 0 && !stack->is_whole);
+	n = n < max ? n : max;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct python_frame *f = &stack->frames[merged[i].index];
+		uint32_t id;
+
+		if (merged[i].is_python) {
+			id = code_id(sink, f);
+			if (id == CODE_INTERNAL)
+				continue;
+			out[to] = (struct gpu_event_frame){.kind = GPU_FRAME_PYTHON, .value = id};
+			if (python.options.lines)
+				out[to].line =
+					python_line(&safe_memory, &python.interpreter.offsets, f);
+		} else {
+			out[to] = (struct gpu_event_frame){.value = natives->pcs[merged[i].index],
+							   .kind = GPU_FRAME_RETURN};
+		}
+		if (origins)
+			origins[to] = merged[i];
+		to++;
+	}
+	return to;
+}

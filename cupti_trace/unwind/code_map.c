@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/unwind/code_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cupti_trace/core/clock.h"
+#include "cupti_trace/core/guest.h"
+#include "symbolize/util/text.h"
+
+#define LINE_SIZE 8192
+#define MAPS "/proc/self/maps"
+#define THREAD_MAPS "/proc/thread-self/maps" /* the same, also where the first thread has ended */
+
+/* Reads hexadecimal or decimal digits at *at, and the one character behind them. */
+static uint64_t take_number(const char **at, unsigned int base)
+{
+	uint64_t value = 0;
+
+	for (;; (*at)++) {
+		char c = **at;
+		unsigned int digit = c >= '0' && c <= '9'   ? (unsigned int)(c - '0')
+				     : c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a' + 10)
+							    : 16;
+
+		if (digit >= base)
+			break;
+		value = value * base + digit;
+	}
+	if (**at)
+		(*at)++;
+	return value;
+}
+
+static bool is_cuda_file(const char *name)
+{
+	static const char *const names[] = {"libcuda.so", "libcupti.so", "libprofile_cupti"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (starts_with(name, names[i]))
+			return true;
+	return false;
+}
+
+static bool is_of_file(const struct gpu_event_code *code, const struct gpu_event_code *other)
+{
+	return code->inode && code->inode == other->inode && code->dev_major == other->dev_major &&
+	       code->dev_minor == other->dev_minor;
+}
+
+/*
+ * "start-end perms offset major:minor inode   path" (proc(5)). `head`: the last mapping of a file's
+ * first bytes, which code of the file follows.
+ */
+static void take_line(struct code_map *map, struct gpu_event_code *head, const char *line)
+{
+	uint64_t own = (uint64_t)(uintptr_t)take_line;
+	struct code_map_entry *entry = &map->entries[map->count];
+	struct gpu_event_code *code = &entry->code;
+	const char *at = line, *permissions, *name;
+	size_t length;
+
+	memset(entry, 0, sizeof(*entry));
+	code->start = take_number(&at, 16);
+	code->end = take_number(&at, 16);
+	if (strlen(at) < 5)
+		return;
+	permissions = at;
+	at += 5;
+	code->file_offset = take_number(&at, 16);
+	code->dev_major = (uint32_t)take_number(&at, 16);
+	code->dev_minor = (uint32_t)take_number(&at, 16);
+	code->inode = take_number(&at, 10);
+	if (permissions[0] == 'r' && code->file_offset == 0)
+		*head = *code;
+	if (permissions[2] != 'x')
+		return;
+	if (is_of_file(code, head)) {
+		entry->head = head->start;
+		entry->head_end = head->end;
+	}
+	while (*at == ' ')
+		at++;
+	length = strlen(at) + 1;
+	if (map->count + 1 >= CODE_MAP_MAX || map->paths_used + length > CODE_MAP_PATH_BYTES)
+		return;
+	code->path = memcpy(map->paths + map->paths_used, at, length);
+	map->paths_used += (uint32_t)length;
+	name = base_name(at);
+	entry->is_runtime = starts_with(name, "libcudart.so");
+	entry->is_cuda =
+		entry->is_runtime || is_cuda_file(name) || (own >= code->start && own < code->end);
+	map->count++;
+}
+
+/*
+ * The file stays open: a program that has shut itself in (by seccomp, chroot or namespaces) may not
+ * open it any more, or be killed if it tries. Of the process, since its maps are.
+ */
+static struct {
+	pthread_mutex_t lock;
+	int fd;       /* -1: not open */
+	pid_t owner;  /* whose maps these are; a child of fork has others */
+	dev_t device; /* with its inode: the program may close it, and open another under its number
+		       */
+	ino_t inode;
+} file = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+
+static bool is_open(void)
+{
+	struct stat st;
+
+	if (file.fd < 0)
+		return false;
+	if (fstat(file.fd, &st) == 0 && st.st_dev == file.device && st.st_ino == file.inode)
+		return true;
+	guest_note_closed();
+	file.fd = -1;
+	return false;
+}
+
+void code_map_close(void)
+{
+	pthread_mutex_lock(&file.lock);
+	if (is_open())
+		close(file.fd);
+	file.fd = -1;
+	pthread_mutex_unlock(&file.lock);
+}
+
+/* Not if the thread whose file it is has ended. */
+static bool has_lines(int fd)
+{
+	char first;
+
+	return pread(fd, &first, 1, 0) == 1;
+}
+
+/* By either of two functions: a descriptor, or a negative number. */
+static int open_maps(int (*open_one)(const char *path, int flags))
+{
+	int fd = open_one(MAPS, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) != 0 || has_lines(fd))
+		return fd;
+	guest_close(fd, &st);
+	return open_one(THREAD_MAPS, O_RDONLY | O_CLOEXEC);
+}
+
+/* With the lock held: a descriptor, or -errno. */
+static int open_file(void)
+{
+	struct stat st;
+
+	if (is_open()) {
+		if (file.owner == getpid() && has_lines(file.fd))
+			return file.fd;
+		close(file.fd);
+	}
+	file.owner = getpid();
+	file.fd = open_maps(guest_open);
+	if (file.fd >= 0 && fstat(file.fd, &st) == 0) {
+		file.device = st.st_dev;
+		file.inode = st.st_ino;
+	}
+	return file.fd;
+}
+
+void code_map_open(void)
+{
+	pthread_mutex_lock(&file.lock);
+	open_file();
+	pthread_mutex_unlock(&file.lock);
+}
+
+/* With the lock held. */
+static void read_lines(struct code_map *map, int fd)
+{
+	static char buffer[LINE_SIZE]; /* not on the program's stacks, which may be small */
+	struct gpu_event_code head = {.end = 0};
+	size_t used = 0;
+	off_t at = 0;
+
+	for (;;) {
+		ssize_t n = pread(fd, buffer + used, sizeof(buffer) - 1 - used, at);
+		char *line = buffer, *newline;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		at += n;
+		used += (size_t)n;
+		buffer[used] = '\0';
+		while ((newline = memchr(line, '\n', used - (size_t)(line - buffer)))) {
+			*newline = '\0';
+			take_line(map, &head, line);
+			line = newline + 1;
+		}
+		used -= (size_t)(line - buffer);
+		memmove(buffer, line, used);
+		if (used == sizeof(buffer) - 1)
+			used = 0; /* no such line is ours */
+	}
+}
+
+static void read_open_file(struct code_map *map)
+{
+	int fd = open_file();
+
+	if (fd >= 0)
+		read_lines(map, fd);
+}
+
+static int open_plainly(const char *path, int flags)
+{
+	return open(path, flags);
+}
+
+static void read_apart(void *map)
+{
+	int fd = open_maps(open_plainly);
+
+	if (fd >= 0)
+		read_lines(map, fd);
+}
+
+static void read_all(struct code_map *map)
+{
+	if (!map->entries)
+		map->entries = malloc(CODE_MAP_MAX * sizeof(*map->entries));
+	if (!map->paths)
+		map->paths = malloc(CODE_MAP_PATH_BYTES);
+	map->count = 0;
+	map->paths_used = 0;
+	if (!map->entries || !map->paths)
+		return;
+	pthread_mutex_lock(&file.lock);
+	if (is_open() || !guest_is_apart() || !guest_run_apart(read_apart, map))
+		read_open_file(map);
+	pthread_mutex_unlock(&file.lock);
+}
+
+static struct code_map_entry *find(struct code_map *map, uint64_t pc)
+{
+	uint32_t low = 0, high = map->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (map->entries[middle].code.end <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < map->count && map->entries[low].code.start <= pc ? &map->entries[low] : NULL;
+}
+
+struct code_map_entry *code_map_look(struct code_map *map, uint64_t pc)
+{
+	struct code_map_entry *entry = find(map, pc);
+	uint64_t began;
+
+	if (entry)
+		return entry;
+	began = clock_now_ns();
+	if (began < map->next_read_ns)
+		return NULL;
+	read_all(map);
+	entry = find(map, pc);
+	map->next_read_ns = clock_now_ns();
+	if (!entry)
+		map->next_read_ns += CODE_MAP_PAUSE * (map->next_read_ns - began);
+	return entry;
+}
+
+void code_map_expire(struct code_map *map)
+{
+	map->count = 0;
+	map->next_read_ns = 0;
+}

@@ -1,0 +1,675 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/unwind/unwind.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/unwind/code_ranges.h"
+#include "cupti_trace/unwind/frame_memo.h"
+#include "cupti_trace/unwind/hidden_return.h"
+#include "cupti_trace/core/readable.h"
+#include "cupti_trace/unwind/row_cache.h"
+#include "cupti_trace/unwind/stack_words.h"
+#include "symbolize/call_site.h"
+#include "symbolize/cfi.h"
+#include "symbolize/python_trampoline.h"
+
+#define PAGE 4096u
+#define FOREIGN_BYTES (256u << 10) /* of a foreign stack, at most */
+#define RED_ZONE 128u              /* in use below the stack pointer (x86-64 ABI) */
+
+/* ---- rows, packed into one word so that they can be stored at once ---- */
+
+enum row_kind {
+	ROW_NONE = 0,
+	ROW_RSP,    /* CFA = rsp + offset */
+	ROW_RBP,    /* CFA = rbp + offset */
+	ROW_AT_RBP, /* CFA = the word at rbp + offset; rbp's place counts from rbp */
+	ROW_OUTERMOST,
+	ROW_BEGINNING,     /* no function, but one begins right behind: nothing has called */
+	ROW_FRAME_POINTER, /* no table: by the frame pointer, if that leads anywhere */
+	ROW_FULL,          /* needs the whole machinery each time */
+	ROW_NOWHERE,       /* no code is there: the walk went astray. Not kept */
+};
+
+static uint64_t pack(enum row_kind kind, int32_t cfa_offset, int16_t rbp_offset)
+{
+	return (uint64_t)kind << 56 | (uint64_t)(uint16_t)rbp_offset << 32 | (uint32_t)cfa_offset;
+}
+
+_Atomic uint32_t unwind_generation READ_AT_LAUNCH;
+
+void unwind_forget(void)
+{
+	row_cache_forget();
+	atomic_fetch_add(&unwind_generation, 1);
+}
+
+/* ---- tables ---- */
+
+struct object {
+	uint64_t start, end; /* of its mapping */
+	const uint8_t *index;
+};
+
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 35)
+/* Looked up at run time, so that the library also loads where glibc is older: then NULL. */
+static int (*find_by_loader)(void *address, struct dl_find_object *result);
+
+/*
+ * When this library is loaded: a walk must not look anything up, for it may be below a thread that
+ * holds the loader's lock and waits for this one.
+ */
+__attribute__((constructor)) static void prepare(void)
+{
+	*(void **)&find_by_loader = dlsym(RTLD_DEFAULT, "_dl_find_object");
+}
+
+static bool find_without_lock(uint64_t pc, struct object *object)
+{
+	struct dl_find_object found;
+
+	if (find_by_loader((void *)(uintptr_t)pc, &found) != 0 || !found.dlfo_eh_frame)
+		return false;
+	object->start = (uint64_t)(uintptr_t)found.dlfo_map_start;
+	object->end = (uint64_t)(uintptr_t)found.dlfo_map_end;
+	object->index = found.dlfo_eh_frame;
+	return true;
+}
+#else
+static void *find_by_loader;
+
+static bool find_without_lock(uint64_t pc, struct object *object)
+{
+	(void)pc;
+	(void)object;
+	return false;
+}
+#endif
+
+struct search {
+	uint64_t pc;
+	struct object *object;
+};
+
+static int match_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct search *s = data;
+	const uint8_t *index = NULL;
+	uint64_t end = 0;
+	bool holds = false;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_GNU_EH_FRAME)
+			index = (const uint8_t *)(uintptr_t)start;
+		if (p->p_type != PT_LOAD)
+			continue;
+		if (start + p->p_memsz > end)
+			end = start + p->p_memsz;
+		holds |= s->pc >= start && s->pc < start + p->p_memsz;
+	}
+	if (!holds || !index)
+		return 0;
+	*s->object = (struct object){.start = info->dlpi_addr, .end = end, .index = index};
+	return 1;
+}
+
+static bool find_object(uint64_t pc, struct object *object)
+{
+	struct search s = {.pc = pc, .object = object};
+
+	return find_by_loader ? find_without_lock(pc, object)
+			      : dl_iterate_phdr(match_object, &s) == 1;
+}
+
+/*
+ * The tables of a loaded object lie in its mapping: the index where the loader says, the frames
+ * where the index says (an encoded pointer, in practice pc-relative and 4 bytes), both to the
+ * mapping's end at most.
+ */
+bool unwind_find_table(uint64_t pc, struct cfi_table *table)
+{
+	const uint8_t pc_relative_s32 = 0x1b;
+	struct object object;
+	uint64_t index;
+	int32_t offset;
+
+	if (!find_object(pc, &object))
+		return false;
+	index = (uint64_t)(uintptr_t)object.index;
+	if (index + 12 > object.end || object.index[0] != 1 || object.index[1] != pc_relative_s32)
+		return false;
+	memcpy(&offset, object.index + 4, sizeof(offset));
+	memset(table, 0, sizeof(*table));
+	table->index = object.index;
+	table->index_address = index;
+	table->index_size = object.end - index;
+	table->frames_address = index + 4 + (uint64_t)(int64_t)offset;
+	if (table->frames_address < object.start || table->frames_address >= object.end)
+		return false;
+	table->frames = (const uint8_t *)(uintptr_t)table->frames_address;
+	table->frames_size = object.end - table->frames_address;
+	return true;
+}
+
+static bool read_row(uint64_t pc, struct cfi_row *row)
+{
+	struct cfi_table table;
+
+	return unwind_find_table(pc, &table) && cfi_find_row(&table, pc, row) == 0;
+}
+
+/*
+ * The code before `pc`, as much of 8 bytes as is in its mapping; 0: it can only be executed, or is
+ * gone.
+ */
+static size_t read_code(uint64_t pc, uint8_t code[8])
+{
+	size_t in_page = pc & (PAGE - 1);
+	size_t size = in_page < 8 && !is_readable(pc - 8) ? in_page : 8;
+
+	if (!is_readable(pc - size))
+		return 0;
+	memcpy(code, (const void *)(uintptr_t)(pc - size), size);
+	return size;
+}
+
+/* Addresses in the cache of rows for which it is known that a call stands before them. */
+#define BEHIND_CALL (UINT64_C(1) << 63)
+
+/* Whether a call leads on at `pc`, which is in executable memory. */
+static bool is_behind_call(uint64_t pc)
+{
+	struct call_site site;
+	uint8_t code[8];
+	size_t size;
+
+	if (row_cache_get(pc | BEHIND_CALL))
+		return true;
+	size = read_code(pc, code);
+	if (!call_site_read(code, size, &site))
+		return false; /* code that is generated may be another soon: not kept */
+	row_cache_put(pc | BEHIND_CALL, BEHIND_CALL);
+	return true;
+}
+
+/* In a row: a bit that pack() leaves free. */
+#define IS_TRAMPOLINE (UINT64_C(1) << 48)
+
+/* The form of the trampoline that `pc` returns to, in executable memory. */
+static enum python_trampoline_form trampoline_at(uint64_t pc)
+{
+	uint8_t code[PYTHON_TRAMPOLINE_BEFORE + PYTHON_TRAMPOLINE_BEHIND];
+	uint64_t start = pc - PYTHON_TRAMPOLINE_BEFORE;
+
+	if (!is_readable(start) || !is_readable(start + sizeof(code) - 1))
+		return PYTHON_TRAMPOLINE_NONE;
+	memcpy(code, (const void *)(uintptr_t)start, sizeof(code));
+	return python_trampoline_around(code);
+}
+
+bool unwind_is_trampoline(uint64_t pc)
+{
+	return row_cache_get(pc - 1) & IS_TRAMPOLINE;
+}
+
+/* The row of code without a table, in executable memory. */
+static uint64_t row_of_generated(uint64_t pc)
+{
+	enum python_trampoline_form form = trampoline_at(pc + 1);
+
+	if (form == PYTHON_TRAMPOLINE_NONE)
+		return pack(ROW_FRAME_POINTER, 0, 0);
+	return pack(ROW_RSP, 16, form == PYTHON_TRAMPOLINE_BY_RBP ? -16 : CFI_RBP_SAME) |
+	       IS_TRAMPOLINE;
+}
+
+static uint64_t look_up(uint64_t pc, struct cfi_row *full)
+{
+	static const enum row_kind kinds[] = {
+		[CFI_CFA_RSP] = ROW_RSP,
+		[CFI_CFA_RBP] = ROW_RBP,
+		[CFI_CFA_AT_RBP] = ROW_AT_RBP,
+	};
+	struct cfi_simple_row simple;
+
+	if (!read_row(pc, full)) {
+		if (read_row(pc + 1, full) && !is_behind_call(pc + 1))
+			return pack(ROW_BEGINNING, 0, 0);
+		return code_ranges_hold(pc) ? row_of_generated(pc) : pack(ROW_NOWHERE, 0, 0);
+	}
+	if (!cfi_simplify(full, &simple))
+		return pack(ROW_FULL, 0, 0);
+	if (simple.is_outermost)
+		return pack(ROW_OUTERMOST, 0, 0);
+	return pack(kinds[simple.cfa_form], simple.cfa_offset, simple.rbp_offset);
+}
+
+/* The row of the code at `at`, from the table of all threads or a look-up. */
+static uint64_t find_row(uint64_t at)
+{
+	uint64_t row = row_cache_get(at);
+	struct cfi_row full;
+
+	if (!row) {
+		row = look_up(at, &full);
+		if (row >> 56 != ROW_NOWHERE)
+			row_cache_put(at, row);
+	}
+	return row;
+}
+
+/* ---- the stack's memory ---- */
+
+/* [start, end) can be read; what follows, up to `limit`, where the kernel says so. */
+struct memory {
+	uint64_t start, end, limit;
+};
+
+static __attribute__((noinline)) bool extend(struct memory *m, uint64_t address)
+{
+	if (address > m->limit - 8)
+		return false;
+	for (; m->end - 8 < address; m->end += PAGE)
+		if (!is_readable(m->end))
+			return false;
+	return true;
+}
+
+static inline bool read_word(struct memory *m, uint64_t address, uint64_t *value)
+{
+	if (address < m->start || (address & 7) || (address > m->end - 8 && !extend(m, address)))
+		return false;
+	memcpy(value, (const void *)(uintptr_t)address, sizeof(*value));
+	return true;
+}
+
+static bool read_for_cfi(void *context, uint64_t address, uint64_t *value)
+{
+	return read_word(context, address, value);
+}
+
+/* The thread's stack: looked up once a thread, which takes some 10 us. */
+static __thread struct {
+	uint64_t low, high;
+	bool known;
+} own_stack;
+
+static void find_own_stack(void)
+{
+	pthread_attr_t attributes;
+	void *address;
+	size_t size;
+
+	own_stack.known = true;
+	if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+		return;
+	if (pthread_attr_getstack(&attributes, &address, &size) == 0) {
+		own_stack.low = (uint64_t)(uintptr_t)address;
+		own_stack.high = own_stack.low + size;
+	}
+	pthread_attr_destroy(&attributes);
+}
+
+/*
+ * The thread that starts CUDA is most often the main one, whose stack libc looks for in /proc. By
+ * the first launch the program may have forbidden itself to open files.
+ */
+__attribute__((constructor)) static void prepare_own_stack(void)
+{
+	find_own_stack();
+}
+
+/*
+ * A stack that is not the thread's, from `sp` on. It is in use up to `rbp`, the frame of a function
+ * of this library, which is built with frame pointers. Where it ends is not known: it is read page
+ * by page, as far as the walk leads and there is memory.
+ */
+static struct memory foreign_stack(uint64_t sp, uint64_t rbp)
+{
+	uint64_t used = rbp > sp && rbp - sp < FOREIGN_BYTES ? rbp : sp;
+	uint64_t end = (used | (PAGE - 1)) + 1;
+
+	return (struct memory){.start = sp, .end = end, .limit = end + FOREIGN_BYTES};
+}
+
+/* ---- walking ---- */
+
+struct walk {
+	struct memory memory;
+	struct frame_memo *memo;        /* NULL: none for this stack */
+	bool has_returned;              /* from a signal's stack to the thread's */
+	bool was_hidden;                /* a return address was: what was found is not remembered */
+	bool interrupted;               /* the pc is where a signal came, not a return address */
+	struct cfi_registers registers; /* of the frame being left; see `exact` */
+	uint64_t rbp_at;                /* where rbp's value was read; 0: not from the stack */
+	bool exact;                     /* registers other than rsp, rbp, pc are right too */
+	uint32_t first;                 /* the node of the innermost frame; 0: none */
+	uint32_t max;                   /* frames wanted */
+	uint64_t *sps;                  /* their stack pointers; NULL: not wanted */
+};
+
+/* What a packed row says of offsets. */
+static int32_t cfa_offset_of(uint64_t row)
+{
+	return (int32_t)(uint32_t)row;
+}
+
+static int16_t rbp_offset_of(uint64_t row)
+{
+	return (int16_t)(uint16_t)(row >> 32);
+}
+
+/* One step by a simple row. False when the stack leads no further. */
+static bool step_simple(struct walk *w, uint64_t row)
+{
+	enum row_kind kind = (enum row_kind)(row >> 56);
+	uint64_t *value = w->registers.value;
+	uint64_t rbp_base, base = value[kind == ROW_RSP ? CFI_RSP : CFI_RBP];
+	uint64_t cfa = base + (uint64_t)(int64_t)cfa_offset_of(row);
+
+	if (kind == ROW_AT_RBP && !read_word(&w->memory, cfa, &cfa))
+		return false;
+	if (cfa <= value[CFI_RSP] || !read_word(&w->memory, cfa - 8, &value[CFI_PC]))
+		return false;
+	if (rbp_offset_of(row) > CFI_RBP_UNDEFINED) {
+		rbp_base = kind == ROW_AT_RBP ? base : cfa;
+		w->rbp_at = rbp_base + (uint64_t)(int64_t)rbp_offset_of(row);
+		if (!read_word(&w->memory, w->rbp_at, &value[CFI_RBP]))
+			return false;
+	}
+	value[CFI_RSP] = cfa;
+	w->exact = false; /* rbx, r12..r15 were not followed */
+	return true;
+}
+
+/*
+ * Code that uses rbp for data may have it point to any words of the stack: the return address must
+ * stand behind a call.
+ */
+static bool step_frame_pointer(struct walk *w)
+{
+	uint64_t *value = w->registers.value, rbp = value[CFI_RBP], pc, saved;
+
+	if (rbp < value[CFI_RSP] || !read_word(&w->memory, rbp, &saved) ||
+	    !read_word(&w->memory, rbp + 8, &pc) || find_row(pc - 1) >> 56 == ROW_NOWHERE ||
+	    !is_behind_call(pc))
+		return false;
+	value[CFI_RSP] = rbp + 16;
+	value[CFI_RBP] = saved;
+	value[CFI_PC] = pc;
+	w->rbp_at = rbp;
+	w->exact = false;
+	return true;
+}
+
+/*
+ * A signal came on the thread's own stack, whatever its handler runs on: another one, or a part of
+ * the same. Once in a walk, which has to end.
+ */
+static bool return_to_own_stack(struct walk *w)
+{
+	uint64_t sp = w->registers.value[CFI_RSP];
+
+	if (w->has_returned || sp < own_stack.low || sp >= own_stack.high)
+		return false;
+	w->has_returned = true;
+	/* the signal may have come behind a leave, when rbp's place is below the stack pointer */
+	w->memory = (struct memory){sp - own_stack.low < RED_ZONE ? own_stack.low : sp - RED_ZONE,
+				    own_stack.high, own_stack.high};
+	return true;
+}
+
+/* A row of another form: signal frames, realigned stacks, PLT entries. */
+static bool step_full(struct walk *w, uint64_t pc)
+{
+	uint64_t sp = w->registers.value[CFI_RSP];
+	struct cfi_row row;
+
+	if (!read_row(pc, &row))
+		return false;
+	if (!w->exact)
+		w->registers.known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC;
+	w->interrupted = row.is_signal_frame;
+	w->rbp_at = 0;
+	if (cfi_apply(&row, &w->registers, read_for_cfi, &w->memory) != 0)
+		return false;
+	return (row.is_signal_frame && return_to_own_stack(w)) || w->registers.value[CFI_RSP] > sp;
+}
+
+/* The walk is at `node` after following the memo. */
+static void arrive(struct walk *w, const struct frame_state *state)
+{
+	uint64_t *value = w->registers.value;
+
+	if (state->pc == value[CFI_PC] && state->rsp == value[CFI_RSP])
+		return; /* where it was */
+	value[CFI_PC] = state->pc;
+	value[CFI_RSP] = state->rsp;
+	w->rbp_at = state->rbp_at;
+	read_word(&w->memory, w->rbp_at, &value[CFI_RBP]);
+	w->exact = false;
+}
+
+/*
+ * Follows the memo as far as it goes from here. Returns the node of the frame the walk is at
+ * then, 0 if it is none's; `from` is the node of the frame before.
+ */
+static uint32_t recall(struct walk *w, uint32_t from, struct unwind_stack *stack)
+{
+	struct frame_state state = {.pc = w->registers.value[CFI_PC],
+				    .rsp = w->registers.value[CFI_RSP],
+				    .rbp_at = w->rbp_at};
+	uint32_t node, first, count;
+
+	if (!w->memo || w->interrupted || state.rbp_at == 0)
+		return 0;
+	node = frame_memo_node(w->memo, &state);
+	if (from)
+		frame_memo_set_next(w->memo, from, node);
+	if (stack->count == 1)
+		w->first = node;
+	if (!node)
+		return 0;
+	count = stack->count;
+	first = node;
+	node = frame_memo_follow(w->memo, node, stack->pcs, &stack->count, w->max, &state);
+	if (w->sps)
+		frame_memo_read_sps(w->memo, first, w->sps + count, stack->count - count);
+	arrive(w, &state);
+	return node;
+}
+
+static void note_rule(struct walk *w, uint32_t node, uint64_t row)
+{
+	static const enum frame_rule rules[] = {
+		[ROW_RSP] = FRAME_BY_RSP,           [ROW_RBP] = FRAME_BY_RBP,
+		[ROW_AT_RBP] = FRAME_AT_RBP,        [ROW_OUTERMOST] = FRAME_OUTERMOST,
+		[ROW_FRAME_POINTER] = FRAME_BY_RBP, [ROW_FULL] = FRAME_UNKNOWN,
+		[ROW_NOWHERE] = FRAME_UNKNOWN,      [ROW_BEGINNING] = FRAME_UNKNOWN,
+	};
+	enum row_kind kind = (enum row_kind)(row >> 56);
+
+	if (node)
+		frame_memo_set_rule(w->memo, node, rules[kind],
+				    kind == ROW_FRAME_POINTER ? 16 : cfa_offset_of(row),
+				    rbp_offset_of(row));
+}
+
+static bool step(struct walk *w, uint64_t row, uint64_t at)
+{
+	switch ((enum row_kind)(row >> 56)) {
+	case ROW_RSP:
+	case ROW_RBP:
+	case ROW_AT_RBP:
+		return step_simple(w, row);
+	case ROW_FULL:
+		return step_full(w, at);
+	default:
+		return step_frame_pointer(w);
+	}
+}
+
+/* Return addresses are rarely at a page's beginning. */
+static inline bool is_hidden(const struct walk *w)
+{
+	uint64_t pc = w->registers.value[CFI_PC];
+
+	return (pc & (PAGE - 1)) == 0 && !w->interrupted && code_ranges_begin_uprobes(pc);
+}
+
+/*
+ * The last frame is the kernel's, for a return probe: the walk goes on at the caller that it hides,
+ * or at that one's, by the frame pointer. Such a stack is walked each time: the kernel's address is
+ * the same for all callers. False: the walk leads nowhere.
+ */
+static __attribute__((noinline)) bool step_hidden(struct walk *w, struct unwind_stack *stack)
+{
+	uint64_t *value = w->registers.value, found;
+	uint32_t last = --stack->count;
+	const struct hidden_return hidden = {
+		.trampoline = value[CFI_PC],
+		.callee = last > 0 ? stack->pcs[last - 1] - 1 : 0,
+		.sp = value[CFI_RSP],
+		.rbp = value[CFI_RBP],
+	};
+
+	w->was_hidden = true;
+	found = hidden_return_find(&hidden, read_for_cfi, &w->memory);
+	if (found) {
+		value[CFI_PC] = found;
+		return true;
+	}
+	if (!step_frame_pointer(w))
+		return false;
+	stack->pcs[last] = hidden.trampoline + 1;
+	stack->count++;
+	return true;
+}
+
+static void walk(struct walk *w, struct unwind_stack *stack)
+{
+	uint32_t node = 0;
+
+	while (stack->count < w->max) {
+		uint64_t pc = w->registers.value[CFI_PC], at, row;
+
+		if (pc == 0) {
+			stack->is_whole = true; /* clone's and makecontext's stacks end in a zero */
+			return;
+		}
+		if (w->sps)
+			w->sps[stack->count] = w->registers.value[CFI_RSP];
+		stack->pcs[stack->count++] = pc + w->interrupted; /* named by the byte before */
+		node = recall(w, node, stack);
+		if (node && frame_memo_is_outermost(w->memo, node)) {
+			stack->is_whole = true;
+			return;
+		}
+		if (is_hidden(w)) {
+			node = 0;
+			if (!step_hidden(w, stack))
+				return;
+			continue;
+		}
+		/* a return address may lie behind the end of its function */
+		at = w->registers.value[CFI_PC] - !w->interrupted;
+		w->interrupted = false;
+		row = find_row(at);
+		note_rule(w, node, row);
+		if (row >> 56 == ROW_NOWHERE || row >> 56 == ROW_BEGINNING) {
+			/* what makecontext leaves as a return address is not a caller */
+			stack->is_whole = row >> 56 == ROW_BEGINNING;
+			stack->count--;
+			return;
+		}
+		if (row >> 56 == ROW_OUTERMOST) {
+			stack->is_whole = true;
+			return;
+		}
+		if (row >> 56 == ROW_FULL)
+			node = 0;
+		if (!step(w, row, at))
+			return;
+	}
+}
+
+/* The stack was walked to its end: what it will be recognized by. */
+static uint64_t learn(const struct walk *w, struct frame_memo_thread *me, uint64_t frame)
+{
+	struct stack_words *words = frame_memo_words(me, atomic_load(&unwind_generation));
+	uint16_t offsets[STACK_WORDS_MOST];
+	uint32_t count = 0;
+
+	if (words && w->first)
+		count = frame_memo_read_words(w->memo, w->first, frame, offsets, STACK_WORDS_MOST);
+	return count ? stack_words_learn(words, frame, offsets, count) : 0;
+}
+
+void unwind_recognized_again(struct frame_memo_thread *me, const void *frame)
+{
+	me->is_in_use = true;
+	stack_words_guessed(&me->words, (uint64_t)(uintptr_t)frame);
+	me->is_in_use = false;
+}
+
+/*
+ * `rbp` is the frame of the function that is called from outside. `learns`: the stack is to be
+ * recognized later.
+ */
+static void walk_own(uint64_t rbp, struct unwind_stack *stack, uint64_t *sps, uint32_t max,
+		     bool learns)
+{
+	struct walk w = {.exact = false, .sps = sps, .max = max};
+	uint64_t *value;
+	struct frame_memo_thread *me = frame_memo_thread();
+	bool nested = me->is_in_use;
+
+	stack->count = 0;
+	stack->is_whole = false;
+	stack->words = 0;
+	if (!own_stack.known)
+		find_own_stack();
+	/* this file is built with frame pointers: [rbp] is the caller's rbp, [rbp + 8] where it
+	 * goes on */
+	value = w.registers.value;
+	memcpy(&value[CFI_RBP], (const void *)(uintptr_t)rbp, 8);
+	memcpy(&value[CFI_PC], (const void *)(uintptr_t)(rbp + 8), 8);
+	value[CFI_RSP] = rbp + 16;
+	w.rbp_at = rbp;
+	w.registers.known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC;
+	me->is_in_use = true;
+	if (rbp >= own_stack.low && rbp < own_stack.high) {
+		w.memory = (struct memory){rbp, own_stack.high, own_stack.high};
+		if (!nested)
+			w.memo = frame_memo_begin(me, own_stack.high,
+						  atomic_load(&unwind_generation));
+	} else {
+		w.memory = foreign_stack(rbp, value[CFI_RBP]);
+	}
+	walk(&w, stack);
+	if (learns && stack->is_whole && w.memo && !w.was_hidden)
+		stack->words = learn(&w, me, rbp);
+	me->is_in_use = nested;
+}
+
+__attribute__((noinline)) void unwind_own_stack(struct unwind_stack *stack, uint64_t *sps,
+						uint32_t max)
+{
+	walk_own((uint64_t)(uintptr_t)__builtin_frame_address(0), stack, sps, max, false);
+}
+
+void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps)
+{
+	walk_own((uint64_t)(uintptr_t)frame, stack, sps, UNWIND_MAX_FRAMES, true);
+}

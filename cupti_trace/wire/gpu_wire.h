@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The line format between a traced process and the profiler: one JSON object in each line, UTF-8,
+ * described field by field in docs/wire-format.md.
+ *
+ * Keys are short because a busy program sends a million lines a second. Encoding writes into a
+ * caller's buffer and never allocates: it runs inside the user's program. Decoding reads one line
+ * of untrusted text; anything that is not exactly an event of this format is -EBADMSG and has no
+ * effect. Unknown keys are ignored, so that a later minor change does not break an older reader;
+ * a change that an older reader would misread increments GPU_WIRE_VERSION.
+ *
+ * Invariant, held by tests/unit/test_gpu_wire.c: decode(encode(e)) == e for every event e.
+ */
+#ifndef CUPTI_TRACE_WIRE_GPU_WIRE_H
+#define CUPTI_TRACE_WIRE_GPU_WIRE_H
+
+#include <inttypes.h>
+#include <stddef.h>
+#include "cupti_trace/wire/gpu_event.h"
+
+#define GPU_WIRE_VERSION 2
+
+/* The environment variables by which the library finds its profiler. */
+#define GPU_WIRE_STACKS_ENV "PROFILE_STACKS" /* set: capture launch stacks in the process */
+/* set: Python frames have line numbers; set: the interpreter's own frames stay beside them */
+#define GPU_WIRE_PYTHON_LINES_ENV "PROFILE_PYTHON_LINES"
+#define GPU_WIRE_NATIVE_PYTHON_ENV "PROFILE_NATIVE_PYTHON"
+#define GPU_WIRE_KERNELS_ONLY_ENV "PROFILE_KERNELS_ONLY"     /* set: no other work than kernels */
+#define GPU_WIRE_UNIFIED_MEMORY_ENV "PROFILE_UNIFIED_MEMORY" /* set: its migrations and faults */
+#define GPU_WIRE_DEVICE_GRAPHS_ENV \
+	"PROFILE_DEVICE_GRAPHS"              /* set: graphs that kernels launch, too */
+#define GPU_WIRE_GRAPHS_ENV "PROFILE_GRAPHS" /* set: a graph's launch as a whole, not its nodes */
+#define GPU_WIRE_WAITS_ENV "PROFILE_WAITS"   /* set: calls that wait for the GPU are sent */
+#define GPU_WIRE_WAITED_ENV "PROFILE_WAITED" /* set: launches that are waited for are marked */
+#define GPU_WIRE_CALLS_ENV "PROFILE_API"     /* set: sums of all calls are sent */
+#define GPU_WIRE_MEMORY_ENV "PROFILE_ALLOC"  /* set: allocations have addresses; see gpu_event.h */
+#define GPU_WIRE_ERRORS_ENV "PROFILE_ERRORS" /* set: failed calls are sent */
+#define GPU_WIRE_TIMELINE_ENV "PROFILE_TIMELINE" /* set: ends of launches are sent */
+#define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"         /* path of the named pipe */
+/* what launch stacks may take of a thread's time, in thousandths of a percent; not set: all */
+#define GPU_WIRE_OVERHEAD_ENV "PROFILE_MAX_OVERHEAD"
+#define GPU_WIRE_VERBOSE_ENV "PROFILE_VERBOSE" /* set: send GPU_NOTICE_VERBOSE */
+#define GPU_WIRE_DEVICES_ENV "PROFILE_DEVICES" /* set: devices and contexts are described */
+#define GPU_WIRE_NVTX_ENV "PROFILE_NVTX"       /* set: NVTX ranges are frames of launch stacks */
+#define GPU_WIRE_STALLS_ENV "PROFILE_STALLS"   /* n: PC samples every 2^n cycles are sent */
+#define GPU_WIRE_EXACT_STALLS_ENV "PROFILE_STALLS_EXACT" /* with their launches */
+
+/* The FIFO beside the pipe into which the profiler writes one byte to answer `wants_ack`. */
+#define GPU_WIRE_ACK_PREFIX "ack."
+#define GPU_WIRE_ACK_FORMAT GPU_WIRE_ACK_PREFIX "%016" PRIx64 /* the instance */
+
+/* Name of unnamed memory that the library is loaded from in processes that ran already; what
+ * follows in it says which library. */
+#define GPU_WIRE_MEMORY "profile-library"
+
+/*
+ * In a process that already ran: the name by which a copy is known to be at work (at_work.h). The
+ * settings above are lines of a text for GPU_WIRE_BEGIN (inject.c).
+ */
+#define GPU_WIRE_AT_WORK "profile-at-work"
+#define GPU_WIRE_BEGIN "profile_begin"
+
+/* There: names of the thread that begins; while it looks for CUPTI's files, and in CUPTI. */
+#define GPU_WIRE_SEARCHING "profile-begin"
+#define GPU_WIRE_IN_CUPTI "profile-cupti"
+
+/* A program waits so long in a row for room in the pipe, then goes on and drops. */
+#define GPU_WIRE_PATIENCE_MS 5000
+
+/*
+ * A write() of at most this many bytes to a pipe is never mixed with others (POSIX PIPE_BUF, 4096
+ * on Linux), so that is the limit of a batch: a '\n' to end whatever rubbish came before, a "batch"
+ * line, then whole lines of one process.
+ */
+#define GPU_WIRE_BATCH_MAX 4096
+
+/* Longest line: a batch less its own header. Longer strings are cut when encoded. */
+#define GPU_WIRE_LINE_MAX 4000
+
+/* "t", the first key of each line: the type, by index enum gpu_event_type. */
+#define GPU_WIRE_TYPE_NAMES                                                                  \
+	{                                                                                    \
+		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k",   \
+			"drops", "notice", "bye", "m", "node", "sum", "nvtx", "w", "device", \
+			"context", "void", "ld", "graph", "api", "error", "pool", "cubin",   \
+			"stall", "pc", "pcs", "metric", "hc", "unmeasured", "range", "run"   \
+	}
+
+/*
+ * "FROM TO", the part of the run that is recorded, in ns by CLOCK_MONOTONIC; 0: from the start, to
+ * the end.
+ */
+#define GPU_WIRE_WINDOW_ENV "PROFILE_WINDOW"
+
+/*
+ * The symbolic link beside the pipe that points to the same text, once it has changed: reading it
+ * takes no descriptor, and it is replaced as a whole. Libraries look for it every tick if they have
+ * the variable, or were brought into their process: there the end of the window asks them to leave.
+ */
+#define GPU_WIRE_WINDOW_LINK "window"
+#define GPU_WIRE_WINDOW_FORMAT "%" PRIu64 " %" PRIu64
+#define GPU_WIRE_WINDOW_BYTES 48
+
+/*
+ * The parts that are recorded (--range): names of NVTX ranges, as frames have them ("message",
+ * "domain:message"), or GPU_WIRE_RANGE_CUDA: from cudaProfilerStart to cudaProfilerStop.
+ */
+#define GPU_WIRE_RANGES_ENV "PROFILE_RANGES"
+#define GPU_WIRE_RANGES_SEPARATOR "\x1f"
+#define GPU_WIRE_RANGE_CUDA "cudaProfilerApi"
+
+/* The metrics to read, separated by commas; a pattern of kernels' names; launches of each kernel.
+ */
+#define GPU_WIRE_METRICS_ENV "PROFILE_METRICS"
+#define GPU_WIRE_METRICS_KERNELS_ENV "PROFILE_METRICS_KERNELS"
+#define GPU_WIRE_METRICS_LAUNCHES_ENV "PROFILE_METRICS_LAUNCHES"
+
+/*
+ * Writes `event` as one line with its '\n' into buffer[0..size). Returns the length, or -ENOSPC if
+ * it does not fit (never for size >= GPU_WIRE_LINE_MAX: strings are cut to fit), or -EINVAL for an
+ * unknown type. Invalid UTF-8 and control characters in strings are escaped.
+ */
+int gpu_wire_encode(const struct gpu_event *event, char *buffer, size_t size);
+
+/*
+ * Reads one line (without its '\n'; need not be NUL-terminated) into `event`. Strings are stored in
+ * `decoder` and are valid until its next use. 0, -EBADMSG, or -ENOMEM.
+ */
+struct gpu_wire_decoder;
+struct gpu_wire_decoder *gpu_wire_decoder_new(void);
+void gpu_wire_decoder_free(struct gpu_wire_decoder *decoder);
+int gpu_wire_decode(struct gpu_wire_decoder *decoder, const char *line, size_t length,
+		    struct gpu_event *event);
+
+#endif

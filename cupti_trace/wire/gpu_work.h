@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kinds of work that a GPU does and CUPTI reports, as this program distinguishes them. The
+ * values are those of the wire format: new ones are added at the end.
+ *
+ * Spans have a duration that counts as GPU time, unless they are stalls. Instants have none: they
+ * are counted, with their bytes.
+ */
+#ifndef CUPTI_TRACE_WIRE_GPU_WORK_H
+#define CUPTI_TRACE_WIRE_GPU_WORK_H
+
+enum gpu_work {
+	GPU_WORK_KERNEL = 0,
+	/* copies: host, device, array, peer */
+	GPU_WORK_MEMCPY_OTHER,
+	GPU_WORK_MEMCPY_HTOD,
+	GPU_WORK_MEMCPY_DTOH,
+	GPU_WORK_MEMCPY_HTOA,
+	GPU_WORK_MEMCPY_ATOH,
+	GPU_WORK_MEMCPY_ATOA,
+	GPU_WORK_MEMCPY_ATOD,
+	GPU_WORK_MEMCPY_DTOA,
+	GPU_WORK_MEMCPY_DTOD,
+	GPU_WORK_MEMCPY_HTOH,
+	GPU_WORK_MEMCPY_PTOP,
+	GPU_WORK_MEMSET,
+	GPU_WORK_GRAPH, /* a graph's launch as a whole, where its nodes are not recorded */
+	/* unified memory; nothing launches these */
+	GPU_WORK_UVM_HTOD, /* a migration */
+	GPU_WORK_UVM_DTOH,
+	GPU_WORK_UVM_DTOD,
+	GPU_WORK_UVM_GPU_FAULTS, /* a group of page faults on a GPU; `bytes` is their number */
+	GPU_WORK_UVM_CPU_FAULT,  /* an instant */
+	GPU_WORK_UVM_OTHER,      /* thrashing, throttling, remote maps */
+	/* memory calls: instants */
+	GPU_WORK_ALLOC,
+	GPU_WORK_FREE,
+	GPU_WORK_DECOMPRESS,   /* a batch; `bytes` is what was read */
+	GPU_WORK_DEVICE_GRAPH, /* like GPU_WORK_GRAPH, launched by a kernel */
+	GPU_WORKS
+};
+
+/* The program does not launch it: it has no correlation id and no stack. */
+static inline int gpu_work_has_no_launch(unsigned int work)
+{
+	return (work >= GPU_WORK_UVM_HTOD && work <= GPU_WORK_UVM_OTHER) ||
+	       work == GPU_WORK_DEVICE_GRAPH;
+}
+
+static inline int gpu_work_is_copy(unsigned int work)
+{
+	return work >= GPU_WORK_MEMCPY_OTHER && work <= GPU_WORK_MEMCPY_PTOP;
+}
+
+static inline int gpu_work_is_memory_call(unsigned int work)
+{
+	return work == GPU_WORK_ALLOC || work == GPU_WORK_FREE;
+}
+
+/*
+ * Kernels that go on, and have the time in their durations, stand still meanwhile: it is not GPU
+ * time of its own.
+ */
+static inline int gpu_work_is_stall(unsigned int work)
+{
+	return work == GPU_WORK_UVM_GPU_FAULTS || work == GPU_WORK_UVM_OTHER;
+}
+
+/* CUpti_ActivityMemoryKind: those that are a GPU's own. */
+enum { GPU_MEMORY_DEVICE = 3, GPU_MEMORY_ARRAY = 4, GPU_MEMORY_DEVICE_STATIC = 6 };
+enum { GPU_MEMORY_MANAGED = 5, GPU_MEMORY_MANAGED_STATIC = 7 };
+
+static inline int gpu_memory_is_device(unsigned int kind)
+{
+	return kind == GPU_MEMORY_DEVICE || kind == GPU_MEMORY_ARRAY ||
+	       kind == GPU_MEMORY_DEVICE_STATIC;
+}
+
+static inline int gpu_memory_is_unified(unsigned int kind)
+{
+	return kind == GPU_MEMORY_MANAGED || kind == GPU_MEMORY_MANAGED_STATIC;
+}
+
+/*
+ * A piece of a copy between two GPUs that have no access to each other's memory. It goes through
+ * host memory: CUPTI 13.0 records a copy from device to host and one from host to device under the
+ * one correlation id, but with the memory kinds of the copy's source and destination, neither of
+ * them the host's. Of large ones it records the last piece only (64 MiB over PCIe: 22 us), with all
+ * the bytes.
+ */
+static inline int gpu_work_is_staged(unsigned int work, unsigned int source_memory,
+				     unsigned int destination_memory)
+{
+	return (work == GPU_WORK_MEMCPY_HTOD || work == GPU_WORK_MEMCPY_DTOH ||
+		work == GPU_WORK_MEMCPY_HTOA || work == GPU_WORK_MEMCPY_ATOH) &&
+	       gpu_memory_is_device(source_memory) && gpu_memory_is_device(destination_memory);
+}
+
+static inline int gpu_work_is_instant(unsigned int work)
+{
+	return work == GPU_WORK_UVM_CPU_FAULT || gpu_work_is_memory_call(work);
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The part of a run that is recorded (--delay, -d), by CLOCK_MONOTONIC in ns: one for all programs,
+ * whenever they begin. What begins in it belongs to it, as a whole; what begins at its end does
+ * not. The profiler tells it to the library by a variable, and where it changes later, by a link
+ * beside the pipe (gpu_wire.h).
+ *
+ * In a program the library records a little more, so that what begins in the window is understood:
+ * its launches may be from before it, and its records come after it. The profiler leaves that out.
+ */
+#ifndef CUPTI_TRACE_WIRE_WINDOW_H
+#define CUPTI_TRACE_WIRE_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Zero-initialised is all of the run. */
+struct window {
+	uint64_t from_ns; /* WINDOW_NOT_YET: it has not been said (`start`) */
+	uint64_t to_ns;   /* 0: the end of the run */
+};
+
+#define WINDOW_NOT_YET UINT64_MAX
+
+/* It begins so long after the profiler says so: programs look every tick, and know it by then. */
+#define WINDOW_NOTICE_NS 100000000u
+
+/* Launches are recorded this long before the window: their work may begin in it. */
+#define WINDOW_LEAD_NS 1000000000u
+
+/* Records of what began in the window may come this long after it; then the program says goodbye.
+ */
+#define WINDOW_GRACE_NS 500000000u
+
+static inline bool window_is_part(const struct window *w)
+{
+	return w->from_ns || w->to_ns;
+}
+
+/* Whether it is over at `time_ns`. */
+static inline bool window_is_over(const struct window *w, uint64_t time_ns)
+{
+	return w->to_ns && time_ns >= w->to_ns;
+}
+
+static inline bool window_has(const struct window *w, uint64_t time_ns)
+{
+	return time_ns >= w->from_ns && !window_is_over(w, time_ns);
+}
+
+/* What ended before is not recorded; 0: from the start. */
+static inline uint64_t window_recorded_from(const struct window *w)
+{
+	return w->from_ns > WINDOW_LEAD_NS ? w->from_ns - WINDOW_LEAD_NS : 0;
+}
+
+/* Whether nothing has to be recorded yet. */
+static inline bool window_is_far(const struct window *w, uint64_t time_ns)
+{
+	return time_ns < window_recorded_from(w);
+}
+
+#endif

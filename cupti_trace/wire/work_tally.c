@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/wire/work_tally.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/util/array.h"
+
+static uint32_t hash_key(const struct work_key *key)
+{
+	return hash_four(key->device, key->context, key->stream, key->work);
+}
+
+static bool key_equal(const void *sums, uint32_t position, const void *key)
+{
+	const struct work_key *a = &((const struct work_sum *)sums)[position].key, *b = key;
+
+	return a->device == b->device && a->context == b->context && a->stream == b->stream &&
+	       a->work == b->work;
+}
+
+/* A sum for a key that has none. NULL when out of memory: then nothing has changed. */
+static struct work_sum *add_sum(struct work_tally *t, const struct work_key *key)
+{
+	uint32_t at = t->count;
+
+	if (!array_make_room(&t->sums, t->count, &t->capacity, sizeof(*t->sums)) ||
+	    hash_index_add(&t->index, hash_key(key), at) != 0)
+		return NULL;
+	t->sums[at] = (struct work_sum){.key = *key};
+	t->count++;
+	return &t->sums[at];
+}
+
+static struct work_sum *find_sum(const struct work_tally *t, const struct work_key *key)
+{
+	uint32_t at = hash_index_find(&t->index, hash_key(key), key_equal, t->sums, key);
+
+	return at == HASH_INDEX_NONE ? NULL : &t->sums[at];
+}
+
+struct work_sum *work_tally_get(struct work_tally *tally, const struct work_key *key)
+{
+	const struct work_key rest = {WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST, key->work};
+	struct work_sum *sum = find_sum(tally, key);
+
+	if (sum)
+		return sum;
+	if (!tally->overflowed && tally->count < WORK_TALLY_MAX)
+		sum = add_sum(tally, key);
+	if (sum)
+		return sum;
+	/* for good: a key that was not there from the first would have a part of its work only */
+	tally->overflowed = true;
+	sum = find_sum(tally, &rest);
+	return sum ? sum : add_sum(tally, &rest);
+}
+
+struct work_sum *work_tally_find(const struct work_tally *tally, const struct work_key *key)
+{
+	return find_sum(tally, key);
+}
+
+const struct work_sum *work_tally_next(const struct work_tally *tally, uint32_t *at)
+{
+	return *at < tally->count ? &tally->sums[(*at)++] : NULL;
+}
+
+void work_tally_release(struct work_tally *tally)
+{
+	free(tally->sums);
+	hash_index_release(&tally->index);
+	memset(tally, 0, sizeof(*tally));
+}
+
+/* ---- comparing ---- */
+
+static bool is_rest(const struct work_key *key)
+{
+	return key->device == WORK_TALLY_REST && key->context == WORK_TALLY_REST &&
+	       key->stream == WORK_TALLY_REST;
+}
+
+/* Whether work under this key, which has no sum of its own, may have been reported in a rest. */
+static bool may_be_in_rest(const struct work_tally *reported, const struct work_key *key)
+{
+	const struct work_key rest = {WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST, key->work};
+
+	return reported->overflowed || find_sum(reported, &rest);
+}
+
+static void note_difference(struct work_comparison *c, const struct work_sum *reported,
+			    const struct work_sum *counted)
+{
+	if (c->different++ > 0)
+		return;
+	c->reported = *reported;
+	c->counted = *counted;
+}
+
+/* What the profile has and was not reported. */
+static void compare_counted(struct work_comparison *c, const struct work_sum *counted,
+			    const struct work_tally *reported)
+{
+	const struct work_sum none = {.key = counted->key};
+
+	if (is_rest(&counted->key))
+		c->not_compared++;
+	else if (find_sum(reported, &counted->key))
+		return;
+	else if (may_be_in_rest(reported, &counted->key))
+		c->not_compared++;
+	else
+		note_difference(c, &none, counted);
+}
+
+static void compare_reported(struct work_comparison *c, const struct work_sum *reported,
+			     const struct work_tally *counted)
+{
+	const struct work_sum none = {.key = reported->key}, *here;
+
+	here = find_sum(counted, &reported->key);
+	if (is_rest(&reported->key))
+		c->not_compared += reported->count > 0;
+	else if (!here && counted->overflowed)
+		c->not_compared++;
+	else if (here && here->count == reported->count && here->ns == reported->ns &&
+		 here->bytes == reported->bytes)
+		c->equal++;
+	else
+		note_difference(c, reported, here ? here : &none);
+}
+
+struct work_comparison work_tally_compare(const struct work_tally *counted,
+					  const struct work_tally *reported)
+{
+	struct work_comparison c = {0};
+
+	for (uint32_t i = 0; i < counted->count; i++)
+		compare_counted(&c, &counted->sums[i], reported);
+	for (uint32_t i = 0; i < reported->count; i++)
+		compare_reported(&c, &reported->sums[i], counted);
+	return c;
+}

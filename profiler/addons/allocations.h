@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Follows each piece of memory from its allocation to its release (--alloc), and finds what was
+ * allocated at the peak, by stack. No I/O.
+ *
+ * Events come in any order, and a peak depends on their order in time, so they are kept and sorted:
+ * all of a run, if there are no more than ALLOCATIONS_PENDING; else the older half is taken as
+ * complete when there is no more room. What comes behind that is counted as late.
+ *
+ * An address that is allocated again was given back: its release was lost, or CUDA has no record of
+ * it. Releases of unknown addresses are counted.
+ *
+ * What comes after the part of the run that is recorded is left out; memory is followed from the
+ * start, whenever that part begins.
+ *
+ * Each event takes constant time, with the peaks of all stacks: a stack's bytes at the peak are
+ * noted when they change for the first time after it.
+ */
+#ifndef PROFILER_ADDONS_ALLOCATIONS_H
+#define PROFILER_ADDONS_ALLOCATIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "cupti_trace/wire/window.h"
+#include "profiler/base/allowance.h"
+#include "profiler/profile/memory_use.h"
+#include "symbolize/util/hash_index.h"
+
+#ifndef ALLOCATIONS_PENDING /* tests use a smaller one */
+#define ALLOCATIONS_PENDING (1u << 19)
+#endif
+
+enum allocation_event_type {
+	ALLOCATION_FREE, /* of two at one time, this comes first */
+	ALLOCATION_POOL, /* what a pool, at an address, holds and has handed out */
+	ALLOCATION_MADE,
+	ALLOCATION_CONTEXT_ENDS, /* and all that was allocated in it */
+};
+
+struct allocation_event {
+	uint64_t time_ns, address, bytes;
+	uint64_t used, keeps; /* of a pool */
+	uint64_t number;      /* set by allocations_add */
+	uint32_t type, process, device, context, kind;
+	uint32_t stack; /* of ALLOCATION_MADE */
+};
+
+struct allocations {
+	struct memory_use use;
+	/* for what is kept, and for what only events need; borrowed; NULL: no limit */
+	struct allowance *memory, *passing;
+	const struct window *window; /* what is recorded; borrowed; NULL: all */
+	struct allocation_event *pending;
+	uint32_t pending_count, pending_capacity, pending_paid;
+	uint64_t number, taken_ns; /* all events up to this time have been taken */
+	struct scope *scopes;      /* by total */
+	struct user *users;        /* by row */
+	struct holder *holders;    /* by pool */
+	uint32_t scope_capacity, user_capacity, holder_capacity;
+	struct piece *pieces;
+	uint32_t piece_count, piece_capacity, free_piece, piece_paid;
+	struct owner *owners; /* contexts of processes */
+	uint32_t owner_count, owner_capacity;
+	struct hash_index scope_index, user_index, piece_index, owner_index, pool_index;
+};
+
+void allocations_init(struct allocations *a);
+void allocations_release(struct allocations *a);
+
+void allocations_add(struct allocations *a, const struct allocation_event *event);
+
+/* All events have come: `use` is complete, and what only events need is freed. */
+void allocations_finish(struct allocations *a);
+
+#endif

@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/addons/idle.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/util/saturate.h"
+#include "profiler/addons/idle_gaps.h"
+#include "profiler/profile/marks.h"
+#include "symbolize/util/array.h"
+
+#define IDLE_DEVICES_MAX 1024u /* of all processes */
+#define SLOTS 4096u            /* of the run, whose records are counted to choose segments */
+#define ROOT_BYTES (DEVICE_LABEL_BYTES + DEVICE_UUID_BYTES + 16)
+
+/* How records of the store mean what they have: `place` is a thread's number. */
+#define KIND_OPERATION TIMELINE_GPU_OPERATION /* `bytes`: when launched; `work`: device */
+#define KIND_SAMPLE TIMELINE_CPU_SAMPLE
+#define KIND_OFF_CPU TIMELINE_WAIT
+#define KIND_BEGIN TIMELINE_LAUNCH
+#define KIND_END TIMELINE_CALL
+
+/* The frame that rows of a device begin with, and whose number of it is in that. */
+struct root {
+	uint32_t process, id;
+	uint32_t stack; /* "[GPU 0 idle]" */
+};
+
+/* A device as the process of a launching thread knows it: the last one looked for. */
+struct known_device {
+	uint32_t number, process, id;
+};
+
+struct finishing {
+	struct idle *idle;
+	struct idle_segment segment;
+	uint32_t operation_capacity, off_cpu_capacity, sample_capacity;
+	struct idle_thread *threads;
+	struct idle_device *devices;
+	struct root *roots;
+	struct known_device known;
+	uint32_t *device_of; /* by number in records: the first that is the same */
+	uint32_t slots[SLOTS];
+	uint64_t from_ns, to_ns;
+};
+
+int idle_init(struct idle *idle, const struct idle_parts *parts, struct allowance *memory)
+{
+	idle->parts = *parts;
+	if (places_init(&idle->threads, 1u << PLACE_PROCESS | 1u << PLACE_THREAD) != 0 ||
+	    places_init(&idle->devices, 1u << PLACE_PROCESS | 1u << PLACE_DEVICE) != 0)
+		return -ENOMEM;
+	idle->threads.memory = idle->devices.memory = memory;
+	return 0;
+}
+
+void idle_release(struct idle *idle)
+{
+	places_release(&idle->threads);
+	places_release(&idle->devices);
+}
+
+/* ---- what happens ---- */
+
+static uint32_t number_thread(struct idle *idle, struct idle_where where)
+{
+	struct place place = place_unknown();
+
+	place.part[PLACE_PROCESS] = where.process;
+	place.part[PLACE_THREAD] = where.tid;
+	return places_add(&idle->threads, &place);
+}
+
+static void add(struct idle *idle, struct idle_where where, const struct timeline_record *record)
+{
+	struct timeline_record kept = *record;
+
+	kept.place = number_thread(idle, where);
+	timeline_add(idle->parts.store, &kept);
+}
+
+/* Those that are accounted for: a program may claim any number. */
+static uint32_t device_count(const struct idle *idle)
+{
+	return idle->devices.count < IDLE_DEVICES_MAX ? idle->devices.count : DEVICES_MAX;
+}
+
+void idle_add_operation(struct idle *idle, struct idle_where launcher, const struct idle_work *work)
+{
+	struct place place = place_unknown();
+	uint32_t device;
+
+	if (work->duration_ns == 0)
+		return;
+	place.part[PLACE_PROCESS] = launcher.process;
+	place.part[PLACE_DEVICE] = work->device;
+	device = places_add(&idle->devices, &place);
+	if (device >= IDLE_DEVICES_MAX) {
+		idle->parts.ledger->lost++;
+		return;
+	}
+	add(idle, launcher,
+	    &(struct timeline_record){.kind = KIND_OPERATION,
+				      .start_ns = work->start_ns,
+				      .duration_ns = work->duration_ns,
+				      .bytes = work->launched_ns,
+				      .stack = work->launch,
+				      .work = device});
+}
+
+void idle_add_sample(struct idle *idle, struct idle_where where, uint64_t time_ns, uint32_t stack)
+{
+	add(idle, where,
+	    &(struct timeline_record){.kind = KIND_SAMPLE, .start_ns = time_ns, .stack = stack});
+}
+
+void idle_add_off_cpu(struct idle *idle, struct idle_where where, uint64_t start_ns, uint64_t ns,
+		      uint32_t stack)
+{
+	if (ns > 0)
+		add(idle, where,
+		    &(struct timeline_record){.kind = KIND_OFF_CPU,
+					      .start_ns = start_ns,
+					      .duration_ns = ns,
+					      .stack = stack});
+}
+
+void idle_begin_thread(struct idle *idle, struct idle_where where, uint64_t time_ns)
+{
+	add(idle, where, &(struct timeline_record){.kind = KIND_BEGIN, .start_ns = time_ns});
+}
+
+void idle_end_thread(struct idle *idle, struct idle_where where, uint64_t time_ns)
+{
+	add(idle, where, &(struct timeline_record){.kind = KIND_END, .start_ns = time_ns});
+}
+
+/* ---- devices and threads, over the whole run ---- */
+
+static uint64_t end_of(const struct timeline_record *record)
+{
+	return saturated_sum(record->start_ns, record->duration_ns);
+}
+
+static bool is_same_device(const struct idle *idle, const struct place *a, const struct place *b)
+{
+	const struct device *x =
+		devices_find(idle->parts.devices, a->part[PLACE_PROCESS], a->part[PLACE_DEVICE]);
+	const struct device *y =
+		devices_find(idle->parts.devices, b->part[PLACE_PROCESS], b->part[PLACE_DEVICE]);
+
+	return x && y ? device_is_same(x, y)
+		      : !x && !y && a->part[PLACE_DEVICE] == b->part[PLACE_DEVICE];
+}
+
+/* As busy.h labels it: as the first process knows it that told of it. */
+static struct root root_of(const struct idle *idle, const struct place *place)
+{
+	const struct devices *devices = idle->parts.devices;
+	const struct device *own =
+		devices_find(devices, place->part[PLACE_PROCESS], place->part[PLACE_DEVICE]);
+
+	for (uint32_t i = 0; own && i < devices->count; i++)
+		if (device_is_same(&devices->list[i], own))
+			return (struct root){devices->list[i].process, devices->list[i].id,
+					     STACK_EMPTY};
+	return (struct root){place->part[PLACE_PROCESS], place->part[PLACE_DEVICE], STACK_EMPTY};
+}
+
+static void find_devices(struct finishing *f)
+{
+	const struct places *devices = &f->idle->devices;
+
+	for (uint32_t i = 0; i < device_count(f->idle); i++) {
+		const struct place *place = &devices->list[i];
+		uint32_t first = 0;
+
+		while (first < i && (f->device_of[first] != first ||
+				     !is_same_device(f->idle, &devices->list[first], place)))
+			first++;
+		f->device_of[i] = first;
+		if (first == i)
+			f->roots[i] = root_of(f->idle, place);
+		f->devices[i].first_ns = UINT64_MAX;
+	}
+	f->known.number = UINT32_MAX;
+	for (uint32_t i = 0; i < f->idle->threads.count; i++)
+		f->threads[i] = (struct idle_thread){0, IDLE_NEVER};
+}
+
+/* Cut to the run; false: nothing is left. */
+static bool is_in_run(const struct finishing *f, const struct timeline_record *record,
+		      uint64_t *start_ns, uint64_t *end_ns)
+{
+	*start_ns = record->start_ns > f->from_ns ? record->start_ns : f->from_ns;
+	*end_ns = end_of(record) < f->to_ns ? end_of(record) : f->to_ns;
+	return *start_ns < *end_ns;
+}
+
+static void know_device(struct finishing *f, const struct timeline_record *record)
+{
+	struct idle_device *device;
+	uint64_t start_ns, end_ns;
+
+	if (record->work >= device_count(f->idle) || !is_in_run(f, record, &start_ns, &end_ns))
+		return;
+	device = &f->devices[f->device_of[record->work]];
+	device->is_used = true;
+	device->launched_ns = IDLE_NEVER;
+	if (start_ns < device->first_ns)
+		device->first_ns = start_ns;
+	if (end_ns < device->last_ns)
+		return;
+	device->last_ns = end_ns;
+	device->thread = record->place;
+	device->launch = record->stack;
+}
+
+static void know_thread(struct finishing *f, const struct timeline_record *record)
+{
+	struct idle_thread *thread;
+
+	if (record->place == PLACE_NOWHERE || record->place >= f->idle->threads.count)
+		return;
+	thread = &f->threads[record->place];
+	*(record->kind == KIND_BEGIN ? &thread->from_ns : &thread->to_ns) = record->start_ns;
+}
+
+static uint32_t slot_of(const struct finishing *f, uint64_t ns)
+{
+	unsigned __int128 at = ns > f->from_ns ? ns - f->from_ns : 0;
+
+	at = at * SLOTS / (f->to_ns - f->from_ns);
+	return at < SLOTS ? (uint32_t)at : SLOTS - 1;
+}
+
+/* The first moment of a slot; slot_of(slot_start(n)) is n. */
+static uint64_t slot_start(const struct finishing *f, uint32_t slot)
+{
+	unsigned __int128 whole = f->to_ns - f->from_ns;
+
+	return f->from_ns + (uint64_t)((whole * slot + SLOTS - 1) / SLOTS);
+}
+
+/* Calls for each record; false: not all could be read. */
+static bool read_all(struct finishing *f,
+		     void (*take)(struct finishing *f, const struct timeline_record *record))
+{
+	struct timeline_reader *reader = timeline_reader_new(f->idle->parts.store);
+	const struct timeline_record *record;
+	int more = reader ? 1 : -1;
+
+	while (more == 1 && (more = timeline_reader_next(reader, &record)) == 1)
+		take(f, record);
+	timeline_reader_free(reader);
+	return more == 0;
+}
+
+static void know(struct finishing *f, const struct timeline_record *record)
+{
+	if (record->kind == KIND_BEGIN || record->kind == KIND_END) {
+		know_thread(f, record);
+		return;
+	}
+	if (record->kind == KIND_OPERATION)
+		know_device(f, record);
+	f->slots[slot_of(f, record->start_ns)]++;
+}
+
+/* ---- frames ---- */
+
+static uint32_t push(const struct finishing *f, uint32_t outer, const char *text)
+{
+	return stack_table_push_text(f->idle->parts.stacks, outer, FRAME_MARK, text);
+}
+
+static void name_root(const struct finishing *f, uint32_t number, char text[ROOT_BYTES])
+{
+	const struct root *root = &f->roots[number];
+	char label[DEVICE_LABEL_BYTES];
+
+	devices_label(f->idle->parts.devices, root->process, root->id, label);
+	snprintf(text, ROOT_BYTES, MARK_IDLE_START "%s" MARK_IDLE_END, label);
+}
+
+static void make_roots(struct finishing *f)
+{
+	const struct idle_parts *parts = &f->idle->parts;
+	char text[ROOT_BYTES];
+	const char *kept;
+
+	for (uint32_t i = 0; i < device_count(f->idle); i++) {
+		if (!f->devices[i].is_used)
+			continue;
+		parts->ledger->devices++;
+		saturated_add(&parts->ledger->whole_ns, f->to_ns - f->from_ns);
+		name_root(f, i, text);
+		kept = parts->keep(parts->context, text);
+		f->roots[i].stack =
+			push(f, STACK_EMPTY, kept ? kept : MARK_IDLE_START "GPU" MARK_IDLE_END);
+	}
+}
+
+/* What is to be said below the launch. */
+static const char *mark_of(enum idle_part part, enum idle_reason reason)
+{
+	switch (reason) {
+	case IDLE_LAUNCHED:
+		return MARK_NOT_BEGUN;
+	case IDLE_NO_LAUNCH:
+		return MARK_NO_LAUNCH;
+	case IDLE_NO_THREAD:
+		return part == IDLE_AFTER ? MARK_THREAD_ENDED : MARK_NO_THREAD;
+	case IDLE_UNSAMPLED:
+		return MARK_NOT_SAMPLED;
+	default:
+		return NULL;
+	}
+}
+
+static uint64_t *sum_of(struct ledger_idle *ledger, enum idle_part part, enum idle_reason reason)
+{
+	if (part != IDLE_BETWEEN)
+		return part == IDLE_BEFORE ? &ledger->before_ns : &ledger->after_ns;
+	switch (reason) {
+	case IDLE_OFF_CPU:
+		return &ledger->off_cpu_ns;
+	case IDLE_COMPUTING:
+		return &ledger->computing_ns;
+	case IDLE_LAUNCHED:
+		return &ledger->launched_ns;
+	default:
+		return &ledger->unknown_ns;
+	}
+}
+
+/* The launching thread, and the device as its process numbers it. */
+static struct place place_of(struct finishing *f, const struct idle_charge *charge)
+{
+	const struct places *devices = &f->idle->devices;
+	const struct root *root = &f->roots[charge->device];
+	struct known_device *known = &f->known;
+	struct place place = place_unknown();
+
+	if (charge->thread < f->idle->threads.count)
+		place = f->idle->threads.list[charge->thread];
+	if (known->number != charge->device || known->process != place.part[PLACE_PROCESS]) {
+		*known = (struct known_device){charge->device, place.part[PLACE_PROCESS],
+					       PLACE_UNKNOWN};
+		for (uint32_t i = 0; i < devices->count && known->id == PLACE_UNKNOWN; i++)
+			if (f->device_of[i] == charge->device &&
+			    devices->list[i].part[PLACE_PROCESS] == known->process)
+				known->id = devices->list[i].part[PLACE_DEVICE];
+	}
+	place.part[PLACE_DEVICE] = known->id;
+	if (known->id == PLACE_UNKNOWN) {
+		place.part[PLACE_PROCESS] = root->process;
+		place.part[PLACE_DEVICE] = root->id;
+	}
+	return place;
+}
+
+/* Nothing is launched after the last operation; before there was a thread, nothing led to one. */
+static bool has_stack(const struct idle_charge *charge, const char *mark)
+{
+	if (charge->stack == STACK_EMPTY || charge->reason == IDLE_NO_LAUNCH)
+		return false;
+	if (charge->part == IDLE_AFTER)
+		return !mark;
+	return charge->part != IDLE_BEFORE || charge->reason != IDLE_NO_THREAD;
+}
+
+static void add_row(void *context, const struct idle_charge *charge)
+{
+	struct finishing *f = context;
+	const struct idle_parts *parts = &f->idle->parts;
+	const struct root *root = &f->roots[charge->device];
+	const char *mark = mark_of(charge->part, charge->reason);
+	struct place place = place_of(f, charge);
+	uint32_t stack = root->stack;
+
+	if (charge->part != IDLE_BETWEEN)
+		stack = push(f, stack,
+			     charge->part == IDLE_BEFORE ? MARK_BEFORE_FIRST : MARK_AFTER_LAST);
+	if (has_stack(charge, mark))
+		stack = stack_table_append(parts->stacks, stack, charge->stack);
+	if (mark)
+		stack = push(f, stack, mark);
+	profile_add(parts->profile, ROW_IDLE, stack, places_add(parts->places, &place), charge->ns,
+		    0);
+	saturated_add(sum_of(parts->ledger, charge->part, charge->reason), charge->ns);
+}
+
+/* ---- segments ---- */
+
+static void take_activity(struct finishing *f, struct idle_activity **list, uint32_t *count,
+			  uint32_t *capacity, const struct timeline_record *record)
+{
+	if (*count >= IDLE_SEGMENT_MAX || !array_make_room(list, *count, capacity, sizeof(**list)))
+		f->idle->parts.ledger->lost++;
+	else
+		(*list)[(*count)++] = (struct idle_activity){record->start_ns, end_of(record),
+							     record->place, record->stack};
+}
+
+static void take_operation(struct finishing *f, const struct timeline_record *record)
+{
+	struct idle_segment *s = &f->segment;
+
+	if (record->work >= device_count(f->idle))
+		return;
+	if (s->operation_count >= IDLE_SEGMENT_MAX ||
+	    !array_make_room(&s->operations, s->operation_count, &f->operation_capacity,
+			     sizeof(*s->operations)))
+		f->idle->parts.ledger->lost++;
+	else
+		s->operations[s->operation_count++] =
+			(struct idle_operation){.start_ns = record->start_ns,
+						.end_ns = end_of(record),
+						.launched_ns = record->bytes,
+						.device = f->device_of[record->work],
+						.thread = record->place,
+						.launch = record->stack};
+}
+
+static void take(struct finishing *f, const struct timeline_record *record)
+{
+	struct idle_segment *s = &f->segment;
+	bool is_sample = record->kind == KIND_SAMPLE;
+
+	if (record->start_ns >= s->to_ns || (is_sample && record->start_ns < s->from_ns) ||
+	    (!is_sample && end_of(record) <= s->from_ns))
+		return;
+	if (record->kind == KIND_OPERATION)
+		take_operation(f, record);
+	else if (is_sample)
+		take_activity(f, &s->samples, &s->sample_count, &f->sample_capacity, record);
+	else if (record->kind == KIND_OFF_CPU)
+		take_activity(f, &s->off_cpu, &s->off_cpu_count, &f->off_cpu_capacity, record);
+}
+
+/* The last segment first; each of whole slots. */
+static bool charge_segments(struct finishing *f)
+{
+	struct idle_segment *s = &f->segment;
+	uint32_t end = SLOTS, first;
+
+	for (; end > 0; end = first) {
+		uint64_t records = f->slots[end - 1];
+
+		for (first = end - 1; first > 0; first--) {
+			records += f->slots[first - 1];
+			if (records > IDLE_SEGMENT_RECORDS)
+				break;
+		}
+		s->from_ns = slot_start(f, first);
+		s->to_ns = slot_start(f, end);
+		s->operation_count = s->off_cpu_count = s->sample_count = 0;
+		if (!read_all(f, take))
+			return false;
+		if (idle_gaps_charge(s, add_row, f) != 0)
+			f->idle->parts.ledger->lost++;
+	}
+	return true;
+}
+
+static void release(struct finishing *f)
+{
+	free(f->segment.operations);
+	free(f->segment.off_cpu);
+	free(f->segment.samples);
+	free(f->threads);
+	free(f->devices);
+	free(f->roots);
+	free(f->device_of);
+	free(f);
+}
+
+void idle_finish(struct idle *idle, uint64_t from_ns, uint64_t to_ns, uint64_t sample_ns)
+{
+	struct finishing *f = calloc(1, sizeof(*f));
+	struct ledger_idle *ledger = idle->parts.ledger;
+	bool has_read = false;
+
+	timeline_finish(idle->parts.store);
+	ledger->lost += timeline_stats(idle->parts.store).lost;
+	if (!f || to_ns <= from_ns)
+		goto out;
+	f->idle = idle;
+	f->from_ns = from_ns;
+	f->to_ns = to_ns;
+	f->threads = calloc(idle->threads.count + (size_t)1, sizeof(*f->threads));
+	f->devices = calloc(device_count(idle) + (size_t)1, sizeof(*f->devices));
+	f->roots = calloc(device_count(idle) + (size_t)1, sizeof(*f->roots));
+	f->device_of = calloc(device_count(idle) + (size_t)1, sizeof(*f->device_of));
+	if (!f->threads || !f->devices || !f->roots || !f->device_of)
+		goto out;
+	find_devices(f);
+	if (!read_all(f, know))
+		goto out;
+	make_roots(f);
+	f->segment.sample_ns = sample_ns;
+	f->segment.threads = f->threads;
+	f->segment.thread_count = idle->threads.count;
+	f->segment.devices = f->devices;
+	f->segment.device_count = device_count(idle);
+	has_read = charge_segments(f);
+out:
+	ledger->lost += !has_read && to_ns > from_ns;
+	if (f)
+		release(f);
+}

@@ -1,0 +1,829 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/addons/pc_samples.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/util/saturate.h"
+#include "profiler/profile/marks.h"
+#include "symbolize/util/array.h"
+#include "symbolize/cubin.h"
+#include "symbolize/util/text.h"
+
+struct pc_sample {
+	const char *function; /* interned */
+	const char *reason;   /* interned: the frame's text */
+	uint64_t cubin_crc;
+	uint32_t pc;
+	uint32_t stack;   /* of the launch with its kernel; STACK_EMPTY: not known */
+	uint64_t samples; /* not part of the key */
+};
+#define KEY_BYTES offsetof(struct pc_sample, samples)
+
+/* Of a launch that has not been found yet. */
+struct held_samples {
+	const char *function; /* interned */
+	uint64_t cubin_crc;
+	uint32_t process, count;
+	struct gpu_pc_count *counts; /* NULL: not in use */
+	uint32_t next_free;          /* then: a number + 1, or 0 */
+};
+
+struct piece {
+	uint32_t offset, count;
+	uint8_t *bytes;
+};
+
+/* A cubin's line table, from the first process that sends it. */
+struct cubin_pieces {
+	uint64_t crc;
+	uint32_t process, size;
+	struct piece *list;
+	uint32_t count, capacity;
+	struct cubin *open; /* while it is read */
+	char *image;        /* likewise */
+	bool was_tried;
+};
+
+static void release_sums(struct pc_sample_sums *sums)
+{
+	free(sums->list);
+	hash_index_release(&sums->index);
+}
+
+void pc_samples_release(struct pc_samples *s)
+{
+	for (uint32_t i = 0; i < s->cubin_count; i++) {
+		for (uint32_t j = 0; j < s->cubins[i].count; j++)
+			free(s->cubins[i].list[j].bytes);
+		free(s->cubins[i].list);
+		cubin_close(s->cubins[i].open);
+		free(s->cubins[i].image);
+	}
+	free(s->cubins);
+	hash_index_release(&s->cubin_index);
+	for (uint32_t i = 0; i < s->held_count; i++)
+		free(s->held[i].counts);
+	free(s->held);
+	release_sums(&s->sums);
+	release_sums(&s->offsets);
+	id_map_release(&s->reasons);
+	*s = (struct pc_samples){.memory = s->memory,
+				 .ledger = s->ledger,
+				 .keep = s->keep,
+				 .context = s->context,
+				 .is_exact = s->is_exact};
+}
+
+/* ---- line tables ---- */
+
+static bool has_crc(const void *records, uint32_t position, const void *key)
+{
+	return ((const struct cubin_pieces *)records)[position].crc == *(const uint64_t *)key;
+}
+
+static uint32_t find_cubin(const struct pc_samples *s, uint64_t crc)
+{
+	return hash_index_find(&s->cubin_index, hash_number(crc), has_crc, s->cubins, &crc);
+}
+
+/* HASH_INDEX_NONE: no room. */
+static uint32_t new_cubin(struct pc_samples *s, uint32_t process, const struct gpu_event_cubin *e)
+{
+	const size_t bytes = sizeof(*s->cubins) + HASH_INDEX_ENTRY_BYTES;
+
+	if (s->cubin_count == PC_SAMPLES_CUBINS || !allowance_take(s->memory, bytes) ||
+	    !array_make_room(&s->cubins, s->cubin_count, &s->cubin_capacity, sizeof(*s->cubins)) ||
+	    hash_index_add(&s->cubin_index, hash_number(e->crc), s->cubin_count) != 0)
+		return HASH_INDEX_NONE;
+	s->cubins[s->cubin_count] =
+		(struct cubin_pieces){.crc = e->crc, .process = process, .size = e->size};
+	return s->cubin_count++;
+}
+
+int pc_samples_add_cubin(struct pc_samples *s, uint32_t process, const struct gpu_event_cubin *e)
+{
+	uint32_t at = find_cubin(s, e->crc);
+	struct cubin_pieces *c;
+	uint8_t *bytes;
+
+	if (at == HASH_INDEX_NONE)
+		at = new_cubin(s, process, e);
+	if (at == HASH_INDEX_NONE) {
+		s->ledger->cubins_left_out++;
+		return 0;
+	}
+	c = &s->cubins[at];
+	if (c->process != process || c->size != e->size)
+		return 0;
+	if (!allowance_take(s->memory, e->count + sizeof(struct piece))) {
+		s->ledger->cubins_left_out++;
+		c->was_tried = true; /* it is not whole */
+		return 0;
+	}
+	bytes = malloc(e->count);
+	if (!bytes || !array_make_room(&c->list, c->count, &c->capacity, sizeof(*c->list))) {
+		free(bytes);
+		return -ENOMEM;
+	}
+	memcpy(bytes, e->bytes, e->count);
+	c->list[c->count++] = (struct piece){e->offset, e->count, bytes};
+	return 0;
+}
+
+/* NULL: it is not there, or cannot be read. Only one is open at a time. */
+static struct cubin *open_cubin(struct pc_samples *s, uint64_t crc)
+{
+	uint32_t at = find_cubin(s, crc);
+	struct cubin_pieces *c = at == HASH_INDEX_NONE ? NULL : &s->cubins[at];
+
+	if (!c || c->open || c->was_tried)
+		return c ? c->open : NULL;
+	c->was_tried = true;
+	c->image = calloc(1, c->size + 1u);
+	if (!c->image)
+		return NULL;
+	for (uint32_t i = 0; i < c->count; i++)
+		memcpy(c->image + c->list[i].offset, c->list[i].bytes, c->list[i].count);
+	if (cubin_open(&c->open, c->image, c->size) != 0)
+		s->ledger->cubins_left_out++;
+	return c->open;
+}
+
+static void close_cubin(struct pc_samples *s, uint64_t crc)
+{
+	uint32_t at = find_cubin(s, crc);
+
+	if (at == HASH_INDEX_NONE)
+		return;
+	cubin_close(s->cubins[at].open);
+	free(s->cubins[at].image);
+	s->cubins[at].open = NULL;
+	s->cubins[at].image = NULL;
+	s->cubins[at].was_tried = false;
+}
+
+/* ---- samples ---- */
+
+static uint32_t reason_key(uint32_t process, uint32_t id)
+{
+	return process * GPU_STALL_MAX_ID + id;
+}
+
+/* "smsp__pcsamp_warps_issue_stalled_long_scoreboard" is "[stall: long scoreboard]". */
+static const char *reason_text(const struct pc_samples *s, const char *name)
+{
+	static const char start[] = "smsp__pcsamp_warps_issue_stalled_";
+	char text[160];
+
+	if (starts_with(name, start))
+		name += sizeof(start) - 1;
+	if (strcmp(name, "selected") == 0)
+		return s->keep(s->context, MARK_SELECTED);
+	snprintf(text, sizeof(text), MARK_STALL "%.120s]", name);
+	for (char *at = text; *at; at++)
+		if (*at == '_' || *at == ';')
+			*at = ' ';
+	clean_text(text);
+	return s->keep(s->context, text);
+}
+
+int pc_samples_add_reason(struct pc_samples *s, uint32_t process, const struct gpu_event_stall *e)
+{
+	const char *text = reason_text(s, e->name);
+	uint64_t *value = NULL;
+
+	if (text && (id_map_find(&s->reasons, reason_key(process, e->id)) ||
+		     allowance_take(s->memory, 2 * sizeof(uint64_t) * 2)))
+		value = id_map_get(&s->reasons, reason_key(process, e->id));
+	if (value)
+		*value = (uint64_t)(uintptr_t)text;
+	return 0;
+}
+
+static bool has_key(const void *records, uint32_t position, const void *key)
+{
+	return memcmp((const struct pc_sample *)records + position, key, KEY_BYTES) == 0;
+}
+
+/* False: no room. */
+static bool add_sample(struct pc_sample_sums *s, uint32_t most, struct allowance *memory,
+		       const struct pc_sample *sample)
+{
+	uint32_t hash = hash_bytes(sample, KEY_BYTES);
+	uint32_t at = hash_index_find(&s->index, hash, has_key, s->list, sample);
+
+	if (at == HASH_INDEX_NONE) {
+		if (s->count == most ||
+		    !allowance_take(memory, sizeof(*s->list) + HASH_INDEX_ENTRY_BYTES) ||
+		    !array_make_room(&s->list, s->count, &s->capacity, sizeof(*s->list)) ||
+		    hash_index_add(&s->index, hash, s->count) != 0)
+			return false;
+		at = s->count++;
+		s->list[at] = *sample;
+		s->list[at].samples = 0;
+	}
+	saturated_add(&s->list[at].samples, sample->samples);
+	return true;
+}
+
+/* To what splits time: if there is no room for the launch, at least to its kernel. */
+static void add_to_sums(struct pc_samples *s, struct pc_sample sample)
+{
+	if (add_sample(&s->sums, PC_SAMPLES_MAX, s->memory, &sample))
+		return;
+	if (sample.stack != STACK_EMPTY) {
+		sample.stack = STACK_EMPTY;
+		if (add_sample(&s->sums, PC_SAMPLES_MAX, s->memory, &sample))
+			return;
+	}
+	saturated_add(&s->ledger->lost, sample.samples);
+}
+
+/* To what says where: of all launches and versions of a kernel. */
+static void add_to_offsets(struct pc_samples *s, struct pc_sample sample)
+{
+	sample.stack = STACK_EMPTY;
+	sample.cubin_crc = 0;
+	if (!add_sample(&s->offsets, PC_SAMPLES_OFFSETS, s->memory, &sample))
+		saturated_add(&s->ledger->unlocated, sample.samples);
+}
+
+static void add_counts(struct pc_samples *s, const struct held_samples *h, uint32_t stack)
+{
+	/* without a line table, what a function's places say is the same */
+	bool has_lines = find_cubin(s, h->cubin_crc) != HASH_INDEX_NONE;
+
+	for (uint32_t i = 0; i < h->count; i++) {
+		const uint64_t *reason =
+			id_map_find(&s->reasons, reason_key(h->process, h->counts[i].stall));
+		struct pc_sample sample = {.function = h->function,
+					   .reason = reason ? (const char *)(uintptr_t)*reason
+							    : MARK_OTHER_STALLS,
+					   .cubin_crc = h->cubin_crc,
+					   .pc = h->counts[i].pc,
+					   .stack = stack,
+					   .samples = h->counts[i].samples};
+
+		add_to_offsets(s, sample);
+		if (!has_lines)
+			sample.pc = 0;
+		add_to_sums(s, sample);
+	}
+}
+
+int pc_samples_add(struct pc_samples *s, uint32_t process, const struct gpu_event_pcs *e,
+		   const char *function)
+{
+	const struct held_samples all = {.function = function,
+					 .cubin_crc = e->cubin_crc,
+					 .process = process,
+					 .count = e->count,
+					 .counts = (struct gpu_pc_count *)e->counts};
+
+	add_counts(s, &all, STACK_EMPTY);
+	return 0;
+}
+
+/* ---- samples of launches ---- */
+
+/* A place in the list; PC_SAMPLES_NONE: there is no room. */
+static uint32_t new_held(struct pc_samples *s)
+{
+	uint32_t number = s->held_free;
+
+	if (number) {
+		s->held_free = s->held[number - 1].next_free;
+		return number - 1;
+	}
+	if (s->held_count == PC_SAMPLES_MAX || !allowance_take(s->memory, sizeof(*s->held)) ||
+	    !array_make_room(&s->held, s->held_count, &s->held_capacity, sizeof(*s->held)))
+		return PC_SAMPLES_NONE;
+	return s->held_count++;
+}
+
+static size_t counts_bytes(uint32_t count)
+{
+	return count * sizeof(struct gpu_pc_count);
+}
+
+static void free_held(struct pc_samples *s, uint32_t number)
+{
+	struct held_samples *h = &s->held[number];
+
+	free(h->counts);
+	*h = (struct held_samples){.next_free = s->held_free};
+	s->held_free = number + 1;
+}
+
+uint32_t pc_samples_hold(struct pc_samples *s, uint32_t process, const struct gpu_event_pcs *e,
+			 const char *function)
+{
+	uint32_t number = new_held(s);
+	struct held_samples *h = number == PC_SAMPLES_NONE ? NULL : &s->held[number];
+
+	if (!h)
+		return number;
+	*h = (struct held_samples){.function = function,
+				   .cubin_crc = e->cubin_crc,
+				   .process = process,
+				   .count = e->count};
+	if (allowance_take(s->memory, counts_bytes(e->count))) {
+		h->counts = malloc(counts_bytes(e->count));
+		if (h->counts) {
+			memcpy(h->counts, e->counts, counts_bytes(e->count));
+			return number;
+		}
+		allowance_return(s->memory, counts_bytes(e->count));
+	}
+	free_held(s, number);
+	return PC_SAMPLES_NONE;
+}
+
+const char *pc_samples_function(const struct pc_samples *s, uint32_t number)
+{
+	return s->held[number].function;
+}
+
+void pc_samples_place(struct pc_samples *s, uint32_t number, uint32_t stack)
+{
+	const struct held_samples *h = &s->held[number];
+
+	add_counts(s, h, stack == STACK_NOT_KEPT ? STACK_EMPTY : stack);
+	allowance_return(s->memory, counts_bytes(h->count));
+	free_held(s, number);
+}
+
+/* ---- totals ---- */
+
+void pc_samples_add_totals(struct pc_samples *s, const struct gpu_event_pc_totals *e)
+{
+	struct ledger_stalls *l = s->ledger;
+
+	l->period = e->period;
+	saturated_add(&l->taken, e->taken);
+	saturated_add(&l->dropped, e->dropped);
+	saturated_add(&l->other, e->other);
+	saturated_add(&l->lost, e->lost);
+	saturated_add(&l->overflows, e->overflows);
+	saturated_add(&l->cubins_left_out, e->cubins_left_out);
+}
+
+/* ---- the parts of a kernel's time ---- */
+
+/* A stack of what is below the kernel, and its samples. */
+struct part {
+	uint32_t below;
+	uint64_t samples;
+};
+
+/* Samples of a function: all of them, with STACK_EMPTY, or those of one launch site. */
+struct group {
+	const char *function;
+	uint32_t stack;
+	uint32_t first, count; /* of the parts */
+	uint32_t rows;         /* that these samples split */
+	uint64_t samples;
+};
+
+struct split {
+	struct pc_samples *from;
+	struct stack_table *stacks;
+	struct profile *profile;
+	struct group *groups; /* by function and stack */
+	uint32_t group_count, group_capacity;
+	struct part *parts;
+	uint32_t part_count, part_capacity;
+	bool failed; /* out of memory: nothing is split */
+};
+
+static int compare_samples(const void *a, const void *b)
+{
+	const struct pc_sample *x = a, *y = b;
+
+	if (x->cubin_crc != y->cubin_crc)
+		return x->cubin_crc < y->cubin_crc ? -1 : 1;
+	if (x->function != y->function)
+		return strcmp(x->function, y->function);
+	if (x->pc != y->pc)
+		return x->pc < y->pc ? -1 : 1;
+	if (x->reason != y->reason)
+		return strcmp(x->reason, y->reason);
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+static uint32_t push_function(struct split *p, uint32_t stack, const char *name)
+{
+	const char *kept = p->from->keep(p->from->context, name);
+
+	if (!kept)
+		return stack;
+	return stack_table_push_text(p->stacks, stack, FRAME_GPU_FUNCTION, kept);
+}
+
+/* The stack of a place below its kernel, without the reason. */
+static uint32_t stack_of_place(struct split *p, const struct pc_sample *sample)
+{
+	struct cubin *cubin = open_cubin(p->from, sample->cubin_crc);
+	struct frame frame = {.kind = FRAME_GPU_LINE};
+	struct cubin_place place;
+	uint32_t stack = STACK_EMPTY;
+
+	if (!cubin || !cubin_find(cubin, sample->function, sample->pc, &place))
+		return stack;
+	for (uint32_t i = 0; i < place.function_count; i++)
+		stack = push_function(p, stack, place.functions[i]);
+	frame.text = place.file ? p->from->keep(p->from->context, place.file) : NULL;
+	frame.line = place.line;
+	if (!frame.text || !frame.line)
+		return stack;
+	frame.file = frame.text;
+	saturated_add(&p->from->ledger->with_lines, sample->samples);
+	return stack_table_push(p->stacks, stack, &frame);
+}
+
+static void add_part(struct split *p, uint32_t below, uint64_t samples)
+{
+	if (!array_make_room(&p->parts, p->part_count, &p->part_capacity, sizeof(*p->parts))) {
+		p->failed = true;
+		return;
+	}
+	p->parts[p->part_count++] = (struct part){below, samples};
+}
+
+static int compare_below(const void *a, const void *b)
+{
+	uint32_t x = ((const struct part *)a)->below, y = ((const struct part *)b)->below;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The largest first. */
+static int compare_parts(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples < y->samples ? 1 : -1;
+	return compare_below(a, b);
+}
+
+/* Merges parts of one stack: how many are left. */
+static uint32_t merge(struct part *parts, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	if (count == 0)
+		return 0;
+	qsort(parts, count, sizeof(*parts), compare_below);
+	for (uint32_t i = 1; i < count; i++) {
+		if (parts[i].below == parts[kept].below)
+			saturated_add(&parts[kept].samples, parts[i].samples);
+		else
+			parts[++kept] = parts[i];
+	}
+	qsort(parts, kept + 1, sizeof(*parts), compare_parts);
+	return kept + 1;
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+	int order = strcmp(x->function, y->function);
+
+	return order ? order : x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+/* The places, cubin after cubin, so that each is open once. */
+static void name_places(struct split *p, uint32_t *below)
+{
+	struct pc_samples *s = p->from;
+	uint32_t place = STACK_EMPTY;
+
+	for (uint32_t i = 0; i < s->sums.count; i++) {
+		const struct pc_sample *sample = &s->sums.list[i], *last = i ? sample - 1 : NULL;
+
+		if (last && last->cubin_crc != sample->cubin_crc)
+			close_cubin(s, last->cubin_crc);
+		if (!last || last->cubin_crc != sample->cubin_crc ||
+		    last->function != sample->function || last->pc != sample->pc)
+			place = stack_of_place(p, sample);
+		else if (place != STACK_EMPTY &&
+			 stack_table_frame(p->stacks, place)->kind == FRAME_GPU_LINE)
+			saturated_add(&s->ledger->with_lines, sample->samples);
+		below[i] = stack_table_push_text(p->stacks, place, FRAME_STALL, sample->reason);
+	}
+	if (s->sums.count)
+		close_cubin(s, s->sums.list[s->sums.count - 1].cubin_crc);
+}
+
+static int compare_numbers(const void *a, const void *b, void *list)
+{
+	const struct pc_sample *samples = list;
+	const struct pc_sample *x = &samples[*(const uint32_t *)a],
+			       *y = &samples[*(const uint32_t *)b];
+
+	if (x->function != y->function)
+		return strcmp(x->function, y->function);
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	return compare_samples(x, y);
+}
+
+/* A group of these samples, by their numbers. */
+static void add_group(struct split *p, uint32_t stack, const uint32_t *order, uint32_t count,
+		      const uint32_t *below)
+{
+	const struct pc_sample *list = p->from->sums.list;
+	struct group g = {
+		.function = list[order[0]].function, .stack = stack, .first = p->part_count};
+
+	for (uint32_t i = 0; i < count; i++) {
+		add_part(p, below[order[i]], list[order[i]].samples);
+		saturated_add(&g.samples, list[order[i]].samples);
+	}
+	p->failed |= !array_make_room(&p->groups, p->group_count, &p->group_capacity, sizeof(g));
+	if (p->failed)
+		return;
+	g.count = merge(p->parts + g.first, count);
+	p->groups[p->group_count++] = g;
+}
+
+/* How many from the first on are of its function, and also of its stack if that matters. */
+static uint32_t count_alike(const struct pc_sample *list, const uint32_t *order, uint32_t count,
+			    bool of_stack)
+{
+	const struct pc_sample *first = &list[order[0]];
+	uint32_t n = 1;
+
+	while (n < count && list[order[n]].function == first->function &&
+	       (!of_stack || list[order[n]].stack == first->stack))
+		n++;
+	return n;
+}
+
+/* The groups of a function: all its samples, then those of each launch site. */
+static void add_groups(struct split *p, const uint32_t *order, uint32_t count,
+		       const uint32_t *below)
+{
+	const struct pc_sample *list = p->from->sums.list;
+
+	add_group(p, STACK_EMPTY, order, count, below);
+	for (uint32_t i = 0, n; i < count && !p->failed; i += n) {
+		n = count_alike(list, order + i, count - i, true);
+		if (list[order[i]].stack != STACK_EMPTY)
+			add_group(p, list[order[i]].stack, order + i, n, below);
+	}
+}
+
+/* Collects the groups of each function, in the order of their names. */
+static void make_parts(struct split *p)
+{
+	struct pc_samples *s = p->from;
+	uint32_t *below = calloc(s->sums.count + 1u, sizeof(*below));
+	uint32_t *order = calloc(s->sums.count + 1u, sizeof(*order));
+
+	if (!below || !order) {
+		p->failed = true;
+		free(below);
+		free(order);
+		return;
+	}
+	if (s->sums.count)
+		qsort(s->sums.list, s->sums.count, sizeof(*s->sums.list), compare_samples);
+	name_places(p, below);
+	for (uint32_t i = 0; i < s->sums.count; i++)
+		order[i] = i;
+	if (s->sums.count)
+		qsort_r(order, s->sums.count, sizeof(*order), compare_numbers, s->sums.list);
+	for (uint32_t i = 0, n; i < s->sums.count && !p->failed; i += n) {
+		n = count_alike(s->sums.list, order + i, s->sums.count - i, false);
+		add_groups(p, order + i, n, below);
+	}
+	free(below);
+	free(order);
+}
+
+/* Keeps at most `most` parts of a group, the last of which has the rest. */
+static void limit_parts(struct split *p, struct group *g, uint32_t most)
+{
+	struct part *parts = p->parts + g->first;
+
+	if (g->count <= most)
+		return;
+	parts[most - 1].below =
+		stack_table_push_text(p->stacks, STACK_EMPTY, FRAME_STALL, MARK_OTHER_STALLS);
+	for (uint32_t i = most; i < g->count; i++)
+		saturated_add(&parts[most - 1].samples, parts[i].samples);
+	g->count = most;
+}
+
+static struct group *find_group(const struct split *p, const char *function, uint32_t stack)
+{
+	const struct group key = {.function = function, .stack = stack};
+
+	if (!p->group_count)
+		return NULL;
+	return bsearch(&key, p->groups, p->group_count, sizeof(key), compare_groups);
+}
+
+/* What splits a row: the samples of its launch site, or else all of its kernel; or NULL. */
+static struct group *group_of(const struct split *p, const struct row *row)
+{
+	const struct frame *frame = stack_table_frame(p->stacks, row->stack);
+	struct group *own;
+
+	if (row->kind != ROW_GPU || !row->ns || !frame || frame->kind != FRAME_GPU_KERNEL)
+		return NULL;
+	own = find_group(p, frame->text, row->stack);
+	return own && own->samples ? own : find_group(p, frame->text, STACK_EMPTY);
+}
+
+static void count_rows(struct split *p)
+{
+	uint32_t count;
+	const struct row *rows = profile_rows(p->profile, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct group *g = group_of(p, &rows[i]);
+
+		if (g)
+			g->rows++;
+	}
+}
+
+/* Limits the parts of each group so that all rows together stay within bounds. */
+static void limit_all(struct split *p)
+{
+	uint32_t most = PC_SAMPLES_PARTS_OF_ROW;
+	uint64_t parts;
+
+	do {
+		parts = 0;
+		for (uint32_t i = 0; i < p->group_count; i++) {
+			const struct group *g = &p->groups[i];
+
+			parts += (uint64_t)g->rows * (g->count < most ? g->count : most);
+		}
+		most /= parts > PC_SAMPLES_PARTS ? 2 : 1;
+	} while (parts > PC_SAMPLES_PARTS && most > 1);
+	for (uint32_t i = 0; i < p->group_count; i++)
+		limit_parts(p, &p->groups[i], most);
+}
+
+/* Moves the time of a row below its kernel. Rounding makes no time: the parts are differences of
+ * one growing sum. */
+static void split_row(struct split *p, struct row row, const struct group *g)
+{
+	struct ledger_stalls *l = p->from->ledger;
+	uint64_t before = 0, moved_ns = 0;
+
+	saturated_add(&l->split_ns, row.ns);
+	if (p->from->is_exact && g->stack == STACK_EMPTY)
+		saturated_add(&l->mean_ns, row.ns);
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct part *part = &p->parts[g->first + i];
+		__extension__ unsigned __int128 product = row.ns;
+		struct row amounts = {.ns = 0};
+		uint32_t stack;
+
+		saturated_add(&before, part->samples);
+		if (before > g->samples)
+			before = g->samples;
+		product *= before;
+		amounts.ns = (uint64_t)(product / g->samples) - moved_ns;
+		moved_ns += amounts.ns;
+		if (!amounts.ns)
+			continue;
+		stack = stack_table_append(p->stacks, row.stack, part->below);
+		if (stack != STACK_NOT_KEPT)
+			profile_move(p->profile, ROW_GPU, row.place, row.stack, stack, &amounts);
+	}
+}
+
+static void split_rows(struct split *p)
+{
+	uint32_t count;
+
+	profile_rows(p->profile, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t now;
+		struct row row =
+			profile_rows(p->profile, &now)[i]; /* rows move when some are added */
+		const struct group *g = group_of(p, &row);
+
+		if (g && g->samples)
+			split_row(p, row, g);
+	}
+}
+
+static void count_samples(struct split *p)
+{
+	struct ledger_stalls *l = p->from->ledger;
+
+	for (uint32_t i = 0, next; i < p->group_count; i = next) {
+		const struct group *all = &p->groups[i];
+		bool has_rows = all->rows > 0;
+
+		for (next = i + 1; next < p->group_count && p->groups[next].stack != STACK_EMPTY;
+		     next++) {
+			has_rows |= p->groups[next].rows > 0;
+			if (p->groups[next].rows)
+				saturated_add(&l->placed, p->groups[next].samples);
+		}
+		saturated_add(has_rows ? &l->samples : &l->unmatched, all->samples);
+	}
+}
+
+/* ---- at which instructions ---- */
+
+/* By function and reason, in each the most samples first. */
+static int compare_offsets(const void *a, const void *b)
+{
+	const struct pc_sample *x = a, *y = b;
+
+	if (x->function != y->function)
+		return strcmp(x->function, y->function);
+	if (x->reason != y->reason)
+		return strcmp(x->reason, y->reason);
+	if (x->samples != y->samples)
+		return x->samples < y->samples ? 1 : -1;
+	return x->pc < y->pc ? -1 : x->pc > y->pc;
+}
+
+/* False: no room. */
+static bool add_place(struct stall_places *places, const struct pc_sample *sample, uint32_t offset,
+		      uint64_t samples)
+{
+	if (places->count == STALL_PLACES_MAX ||
+	    !array_make_room(&places->list, places->count, &places->capacity,
+			     sizeof(*places->list)))
+		return false;
+	places->list[places->count++] =
+		(struct stall_place){sample->function, sample->reason, offset, samples};
+	return true;
+}
+
+/* Of a function and reason: all of them, and where most are. */
+static void list_group(const struct split *p, struct stall_places *places,
+		       const struct pc_sample *samples, uint32_t count)
+{
+	uint64_t sum = 0;
+	bool has_room;
+
+	for (uint32_t i = 0; i < count; i++)
+		saturated_add(&sum, samples[i].samples);
+	has_room = add_place(places, samples, STALL_PLACE_ALL, sum);
+	for (uint32_t i = 0; i < count && i < STALL_PLACES_OF && has_room; i++)
+		if (samples[i].pc != STALL_PLACE_ALL)
+			has_room =
+				add_place(places, &samples[i], samples[i].pc, samples[i].samples);
+	if (!has_room)
+		saturated_add(&p->from->ledger->unlocated, sum);
+}
+
+static bool is_kernel(const struct split *p, const char *function)
+{
+	const struct group *g = find_group(p, function, STACK_EMPTY);
+	const struct group *end = p->groups + p->group_count;
+	bool has_rows = false;
+
+	for (; g && g < end && g->function == function && !has_rows; g++)
+		has_rows = g->rows > 0;
+	return has_rows;
+}
+
+static void list_places(const struct split *p, struct stall_places *places)
+{
+	struct pc_sample *list = p->from->offsets.list;
+	uint32_t count = p->from->offsets.count;
+
+	if (count)
+		qsort(list, count, sizeof(*list), compare_offsets);
+	for (uint32_t i = 0, n; i < count; i += n) {
+		for (n = 1; i + n < count && list[i + n].function == list[i].function &&
+			    list[i + n].reason == list[i].reason;
+		     n++)
+			;
+		if (is_kernel(p, list[i].function))
+			list_group(p, places, list + i, n);
+	}
+}
+
+void pc_samples_split(struct pc_samples *s, struct stack_table *stacks, struct profile *profile,
+		      struct stall_places *places)
+{
+	struct split p = {.from = s, .stacks = stacks, .profile = profile};
+
+	make_parts(&p);
+	if (!p.failed) {
+		count_rows(&p);
+		limit_all(&p);
+		count_samples(&p);
+		split_rows(&p);
+		list_places(&p, places);
+	}
+	free(p.groups);
+	free(p.parts);
+}

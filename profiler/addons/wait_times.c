@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/addons/wait_times.h"
+
+#include <stdlib.h>
+#include "symbolize/util/saturate.h"
+#include "symbolize/util/array.h"
+
+/*
+ * The pieces of a thread's waits do not overlap, so they pass each of its times once; except for
+ * the first one of each piece, which may reach into many of them and takes no step.
+ */
+#define STEPS WAIT_TIMES_MAX
+
+#define LONGEST_NS (UINT64_C(1) << 38) /* kept where there is room: some minutes */
+
+struct wait_row {
+	uint32_t stack, place;
+	uint64_t known_ns, spread_ns; /* with and without a moment */
+};
+
+struct wait_part {
+	uint32_t row; /* position */
+	uint32_t stack;
+	uint64_t ns;
+};
+
+void wait_times_release(struct wait_times *w)
+{
+	free(w->times);
+	free(w->rows);
+	free(w->parts);
+	hash_index_release(&w->row_index);
+	hash_index_release(&w->part_index);
+	*w = (struct wait_times){.profile = w->profile, .compose = w->compose, .memory = w->memory};
+}
+
+/* ---- sums ---- */
+
+static bool is_row(const void *records, uint32_t position, const void *key)
+{
+	const struct wait_row *a = (const struct wait_row *)records + position, *b = key;
+
+	return a->stack == b->stack && a->place == b->place;
+}
+
+static bool is_part(const void *records, uint32_t position, const void *key)
+{
+	const struct wait_part *a = (const struct wait_part *)records + position, *b = key;
+
+	return a->row == b->row && a->stack == b->stack;
+}
+
+/* Its position, or HASH_INDEX_NONE. */
+static uint32_t find_row(const struct wait_times *w, uint32_t stack, uint32_t place)
+{
+	const struct wait_row key = {.stack = stack, .place = place};
+
+	return hash_index_find(&w->row_index, hash_pair(stack, place), is_row, w->rows, &key);
+}
+
+/* Finds or makes it; NULL: there is no room. */
+static struct wait_row *get_row(struct wait_times *w, uint32_t stack, uint32_t place)
+{
+	uint32_t at = find_row(w, stack, place);
+
+	if (at != HASH_INDEX_NONE)
+		return &w->rows[at];
+	if (!allowance_take(w->memory, sizeof(*w->rows) + HASH_INDEX_ENTRY_BYTES))
+		return NULL;
+	if (!array_make_room(&w->rows, w->row_count, &w->row_capacity, sizeof(*w->rows)) ||
+	    hash_index_add(&w->row_index, hash_pair(stack, place), w->row_count) != 0) {
+		allowance_return(w->memory, sizeof(*w->rows) + HASH_INDEX_ENTRY_BYTES);
+		return NULL;
+	}
+	w->rows[w->row_count] = (struct wait_row){.stack = stack, .place = place};
+	return &w->rows[w->row_count++];
+}
+
+static void add_part(struct wait_times *w, uint32_t row, uint32_t stack, uint64_t ns)
+{
+	const struct wait_part key = {.row = row, .stack = stack, .ns = ns};
+	uint32_t hash = hash_pair(row, stack);
+	uint32_t at = hash_index_find(&w->part_index, hash, is_part, w->parts, &key);
+
+	if (at != HASH_INDEX_NONE) {
+		w->parts[at].ns += ns;
+		return;
+	}
+	if (!allowance_take(w->memory, sizeof(*w->parts) + HASH_INDEX_ENTRY_BYTES))
+		return;
+	if (array_make_room(&w->parts, w->part_count, &w->part_capacity, sizeof(*w->parts)) &&
+	    hash_index_add(&w->part_index, hash, w->part_count) == 0)
+		w->parts[w->part_count++] = key;
+	else
+		allowance_return(w->memory, sizeof(*w->parts) + HASH_INDEX_ENTRY_BYTES);
+}
+
+void wait_times_spread(struct wait_times *w, uint32_t stack, uint32_t place, uint64_t ns)
+{
+	struct wait_row *row = get_row(w, stack, place);
+
+	if (row)
+		saturated_add(&row->spread_ns, ns);
+}
+
+/* ---- times ---- */
+
+/* Keeps the latest of them, half as many as there may be at most. */
+static void forget_oldest(struct wait_times *w)
+{
+	uint64_t newest_ns = 0, kept_ns = LONGEST_NS, from_ns;
+	uint32_t left;
+
+	for (uint32_t i = 0; i < w->count; i++)
+		if (w->times[i].end_ns > newest_ns)
+			newest_ns = w->times[i].end_ns;
+	do {
+		from_ns = newest_ns > kept_ns ? newest_ns - kept_ns : 0;
+		left = 0;
+		for (uint32_t i = 0; i < w->count; i++)
+			left += w->times[i].end_ns > from_ns;
+		kept_ns /= 2;
+	} while (left > WAIT_TIMES_MAX / 2);
+	left = 0;
+	for (uint32_t i = 0; i < w->count; i++)
+		if (w->times[i].end_ns > from_ns)
+			w->times[left++] = w->times[i];
+	w->count = left;
+	if (w->forgotten_ns < from_ns)
+		w->forgotten_ns = from_ns;
+}
+
+static bool make_room(struct wait_times *w)
+{
+	if (w->count == WAIT_TIMES_MAX)
+		forget_oldest(w);
+	return allowance_extend(w->memory, w->count, &w->paid, sizeof(*w->times)) &&
+	       array_make_room(&w->times, w->count, &w->capacity, sizeof(*w->times));
+}
+
+void wait_times_add(struct wait_times *w, const struct wait_time *time)
+{
+	bool needs_row = time->kind == ROW_WAIT;
+	struct wait_row *row = NULL;
+
+	if (time->ns == 0)
+		return;
+	if (needs_row)
+		row = get_row(w, time->stack, time->place);
+	if (row)
+		saturated_add(&row->known_ns, time->ns);
+	/* a row's parts are never more than what is known of it */
+	if ((needs_row && !row) || !make_room(w)) {
+		if (w->forgotten_ns < time->end_ns)
+			w->forgotten_ns = time->end_ns;
+		return;
+	}
+	w->times[w->count] = *time;
+	w->times[w->count++].counts = true;
+	w->is_sorted = false;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const struct wait_time *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static void sort_times(struct wait_times *w)
+{
+	if (w->is_sorted || w->count == 0)
+		return;
+	qsort(w->times, w->count, sizeof(*w->times), compare_times);
+	w->is_sorted = true;
+	w->steps_left = STEPS;
+}
+
+/* The thread's last time that began by then, or its next one. */
+static uint32_t find_first(const struct wait_times *w, const struct waits_wait *wait,
+			   uint64_t from_ns)
+{
+	const struct wait_time key = {
+		.start_ns = from_ns, .process = wait->process, .tid = wait->tid};
+	uint32_t low = 0, high = w->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (compare_times(&w->times[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low > 0 && w->times[low - 1].process == wait->process &&
+	    w->times[low - 1].tid == wait->tid)
+		low--;
+	return low;
+}
+
+/* ---- splitting ---- */
+
+/* What of the time lies in there. */
+static uint64_t common(const struct wait_time *t, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t start_ns = t->start_ns > from_ns ? t->start_ns : from_ns;
+	uint64_t end_ns = t->end_ns < to_ns ? t->end_ns : to_ns;
+
+	if (t->start_ns == t->end_ns)
+		return t->start_ns >= from_ns && t->start_ns < to_ns ? t->ns : 0;
+	return end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
+static void move(struct wait_times *w, struct wait_time *t, const struct gpu_work_origin *origin,
+		 uint64_t ns)
+{
+	uint32_t to = compose_wait(w->compose, t->stack, t->kind == ROW_CPU, origin), row;
+
+	bool counts = t->counts && (origin || ns == t->ns);
+
+	/* it computes, or what it spins for is not known */
+	if (t->kind == ROW_CPU && !origin)
+		return;
+	if (!profile_move(w->profile, t->kind, t->place, t->stack, to,
+			  &(struct row){.count = counts, .ns = ns}))
+		return;
+	t->counts = t->counts && !counts;
+	t->ns -= ns;
+	if (t->kind == ROW_CPU)
+		return;
+	row = find_row(w, t->stack, t->place);
+	if (row != HASH_INDEX_NONE)
+		add_part(w, row, to, ns);
+}
+
+/* Its pieces come one after the other. */
+static void note_cut(struct wait_times *w, const struct waits_wait *wait)
+{
+	if (w->last_cut.process == wait->process && w->last_cut.tid == wait->tid &&
+	    w->last_cut.start_ns == wait->start_ns)
+		return;
+	w->last_cut = *wait;
+	w->cut++;
+}
+
+void wait_times_split(struct wait_times *w, const struct waits_wait *wait,
+		      const struct gpu_work_origin *origin, uint64_t from_ns, uint64_t ns)
+{
+	uint64_t to_ns = from_ns + ns;
+	uint32_t first;
+
+	sort_times(w);
+	if (from_ns < w->forgotten_ns)
+		note_cut(w, wait);
+	first = find_first(w, wait, from_ns);
+	for (uint32_t i = first; i < w->count; i++) {
+		struct wait_time *t = &w->times[i];
+		uint64_t part_ns;
+
+		if (t->process != wait->process || t->tid != wait->tid || t->start_ns >= to_ns)
+			break;
+		if (i > first && w->steps_left == 0) {
+			note_cut(w, wait);
+			break;
+		}
+		w->steps_left -= i > first;
+		part_ns = common(t, from_ns, to_ns);
+		if (part_ns > t->ns) /* waits that overlap */
+			part_ns = t->ns;
+		if (part_ns > 0)
+			move(w, t, origin, part_ns);
+	}
+}
+
+void wait_times_finish(struct wait_times *w)
+{
+	for (uint32_t i = 0; i < w->part_count; i++) {
+		const struct wait_part *part = &w->parts[i];
+		const struct wait_row *row = &w->rows[part->row];
+		uint64_t ns =
+			(uint64_t)((unsigned __int128)row->spread_ns * part->ns / row->known_ns);
+
+		if (ns)
+			profile_move(w->profile, ROW_WAIT, row->place, row->stack, part->stack,
+				     &(struct row){.ns = ns});
+	}
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/cpu/cpu_time.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+#include "symbolize/util/array.h"
+
+#define NOT_KEPT 0u          /* the program of those that are not kept */
+#define TICKS_PER_SAMPLE 2.6 /* or more */
+#define DEVIATIONS 3
+#define SMALL_PART 0.01
+
+void cpu_time_release(struct cpu_time *t)
+{
+	free(t->programs);
+	hash_index_release(&t->index);
+	*t = (struct cpu_time){0};
+}
+
+/* ---- programs ---- */
+
+static bool program_equal(const void *records, uint32_t position, const void *key)
+{
+	return ((const struct program_time *)records)[position].name == key;
+}
+
+static uint32_t add_program(struct cpu_time *t, const char *name)
+{
+	uint32_t hash = hash_number((uintptr_t)name);
+
+	if (!array_make_room(&t->programs, t->count, &t->capacity, sizeof(*t->programs)) ||
+	    hash_index_add(&t->index, hash, t->count) != 0)
+		return NOT_KEPT;
+	t->programs[t->count] = (struct program_time){.name = name};
+	return t->count++;
+}
+
+/* NULL: not even one fits into memory. */
+static struct program_time *program_of(struct cpu_time *t, struct process *process)
+{
+	uint32_t at;
+
+	if (t->count == 0)
+		add_program(t, NULL);
+	if (t->count == 0)
+		return NULL;
+	if (process->program)
+		return &t->programs[process->program - 1];
+	at = hash_index_find(&t->index, hash_number((uintptr_t)process->comm), program_equal,
+			     t->programs, process->comm);
+	if (at == HASH_INDEX_NONE)
+		at = t->count < CPU_TIME_PROGRAMS_MAX ? add_program(t, process->comm) : NOT_KEPT;
+	process->program = at + 1;
+	return &t->programs[at];
+}
+
+static void note_process(struct program_time *program, const struct process *process)
+{
+	program->has_several |= program->process && program->process != process->id;
+	program->process = program->has_several ? 0 : process->id;
+}
+
+/* ---- what is charged, and what is sampled ---- */
+
+void cpu_time_sampled(struct cpu_time *t, struct process *process, uint64_t ns)
+{
+	struct program_time *program = program_of(t, process);
+
+	t->sampled_ns += ns;
+	if (!program)
+		return;
+	program->sampled_ns += ns;
+	note_process(program, process);
+}
+
+void cpu_time_exec(struct cpu_time *t, struct process *process, struct process *now)
+{
+	now->has_executed = true;
+	if (!process->is_ours && program_of(t, process))
+		now->earlier = process->program;
+	now->charged_ns = process->charged_ns;
+	now->read_ns = process->is_ours ? now->began_ns : process->read_ns;
+	process->read_ns = CPU_TIME_END;
+}
+
+void cpu_time_charge(struct cpu_time *t, struct process *process, uint64_t now_ns,
+		     uint64_t total_ns, bool is_before)
+{
+	struct program_time *program = program_of(t, process);
+	uint64_t more;
+
+	if (process->runs_on)
+		return;
+	if (process->read_ns < now_ns)
+		process->read_ns = now_ns;
+	if (total_ns <= process->charged_ns)
+		return;
+	more = total_ns - process->charged_ns;
+	process->charged_ns = total_ns;
+	if (is_before && process->has_executed) {
+		if (!process->earlier) /* our own code, before the command's */
+			return;
+		program = &t->programs[process->earlier - 1];
+	}
+	t->charged_ns += more;
+	if (!program)
+		return;
+	program->charged_ns += more;
+	if (!is_before)
+		note_process(program, process);
+}
+
+void cpu_time_read(struct cpu_time *t, struct process *process, uint64_t now_ns, bool is_last)
+{
+	struct timespec total;
+	clockid_t clock;
+
+	if (process->is_ours || process->is_apart || process->runs_on ||
+	    clock_getcpuclockid(process->pid, &clock) != 0 || clock_gettime(clock, &total) != 0)
+		return;
+	cpu_time_charge(t, process, is_last ? CPU_TIME_END : now_ns,
+			(uint64_t)total.tv_sec * 1000000000u + (uint64_t)total.tv_nsec, false);
+	process->runs_on = is_last;
+}
+
+void cpu_time_restart(struct cpu_time *t)
+{
+	t->charged_ns = t->running_ns = 0;
+	for (uint32_t i = 0; i < t->count; i++) {
+		t->programs[i].charged_ns = 0;
+		t->programs[i].unread_ns = 0;
+	}
+}
+
+void cpu_time_settle(struct cpu_time *t, struct process *process)
+{
+	struct program_time *program;
+
+	if (process->runs_on)
+		t->running_ns += process->charged_ns;
+	if (process->runs_on || process->is_ours || process->is_apart ||
+	    process->ended_ns <= process->read_ns)
+		return;
+	program = program_of(t, process);
+	if (program)
+		program->unread_ns += (double)(process->ended_ns - process->read_ns);
+}
+
+/* ---- the end ---- */
+
+static void share_unread(struct cpu_time *t, uint64_t waited_ns)
+{
+	uint64_t known =
+		t->charged_ns - (t->running_ns < t->charged_ns ? t->running_ns : t->charged_ns);
+	uint64_t ns = waited_ns > known ? waited_ns - known : 0;
+	double unread = 0;
+
+	for (uint32_t i = 0; i < t->count; i++)
+		unread += t->programs[i].unread_ns;
+	for (uint32_t i = 0; i < t->count && unread > 0; i++) {
+		struct program_time *program = &t->programs[i];
+		uint64_t more = (uint64_t)((double)ns * (program->unread_ns / unread));
+
+		program->charged_ns += more;
+		t->charged_ns += more;
+	}
+}
+
+static uint64_t lack(const struct program_time *program)
+{
+	return program->charged_ns > program->sampled_ns ? program->charged_ns - program->sampled_ns
+							 : 0;
+}
+
+/* 0: it may be chance. */
+static uint64_t rest_of(const struct cpu_time *t, uint64_t elsewhere_ns, uint64_t sample_ns)
+{
+	double charged = (double)t->charged_ns;
+	double rest = charged - (double)t->sampled_ns - (double)elsewhere_ns;
+	double chance = DEVIATIONS * sqrt(charged * (double)sample_ns / TICKS_PER_SAMPLE);
+
+	return rest > chance && rest > SMALL_PART * charged && rest >= (double)sample_ns
+		       ? (uint64_t)rest
+		       : 0;
+}
+
+uint64_t cpu_time_finish(struct cpu_time *t, uint64_t waited_ns, uint64_t elsewhere_ns,
+			 uint64_t sample_ns)
+{
+	unsigned __int128 lacking = 0, up_to = 0;
+	uint64_t rest, shared = 0;
+
+	share_unread(t, waited_ns);
+	for (uint32_t i = 0; i < t->count; i++)
+		lacking += lack(&t->programs[i]);
+	rest = lacking ? rest_of(t, elsewhere_ns, sample_ns) : 0;
+	for (uint32_t i = 0; i < t->count && rest; i++) {
+		uint64_t until;
+
+		up_to += lack(&t->programs[i]);
+		until = (uint64_t)(up_to * rest / lacking);
+		t->programs[i].rest_ns = until - shared;
+		shared = until;
+	}
+	return rest;
+}

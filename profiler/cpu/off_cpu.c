@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/cpu/off_cpu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include "bpf/stack_event.h"
+#include "symbolize/util/array.h"
+
+/* A stack of one kind and site, and what is known of it. */
+struct known_stack {
+	struct off_cpu_times times;
+	uint32_t stack;
+};
+
+/* Those of a process are a ring. Positions, for entries move. */
+struct off_cpu_entry {
+	struct off_cpu_thread thread;
+	uint32_t next, previous;
+	struct off_cpu_departure departure; /* at 0: it is on the CPU, or nothing is known */
+	uint32_t count, capacity;
+	struct known_stack *known;
+};
+
+#define ANY_THREAD 0u /* what is known of a process; no thread has this id */
+#define THREAD_BYTES (sizeof(struct off_cpu_entry) + HASH_INDEX_ENTRY_BYTES)
+#define STACK_BYTES (2 * sizeof(struct known_stack)) /* arrays double */
+
+static uint32_t hash_thread(struct off_cpu_thread thread)
+{
+	return hash_pair(thread.process, thread.tid);
+}
+
+static bool is_thread(const void *records, uint32_t position, const void *key)
+{
+	const struct off_cpu_thread *a =
+		&((const struct off_cpu_entry *)records + position)->thread;
+	const struct off_cpu_thread *b = key;
+
+	return a->process == b->process && a->tid == b->tid;
+}
+
+static struct off_cpu_entry *find(const struct off_cpu *o, struct off_cpu_thread thread)
+{
+	uint32_t at =
+		hash_index_find(&o->index, hash_thread(thread), is_thread, o->threads, &thread);
+
+	return at == HASH_INDEX_NONE ? NULL : &o->threads[at];
+}
+
+static void release(const struct off_cpu *o, const struct off_cpu_entry *entry)
+{
+	allowance_return(o->allowance, THREAD_BYTES + entry->count * STACK_BYTES);
+	free(entry->known);
+}
+
+void off_cpu_release(struct off_cpu *o)
+{
+	for (uint32_t i = 0; i < o->count; i++)
+		release(o, &o->threads[i]);
+	free(o->threads);
+	hash_index_release(&o->index);
+	*o = (struct off_cpu){.allowance = o->allowance};
+}
+
+/* One more, alone in its ring. */
+static int make(struct off_cpu *o, struct off_cpu_thread thread)
+{
+	if (!allowance_take(o->allowance, THREAD_BYTES))
+		return -ENOSPC;
+	if (array_make_room(&o->threads, o->count, &o->capacity, sizeof(*o->threads)) &&
+	    hash_index_add(&o->index, hash_thread(thread), o->count) == 0) {
+		o->threads[o->count] = (struct off_cpu_entry){
+			.thread = thread, .next = o->count, .previous = o->count};
+		o->count++;
+		return 0;
+	}
+	allowance_return(o->allowance, THREAD_BYTES);
+	return -ENOMEM;
+}
+
+static void join_ring(struct off_cpu *o, uint32_t at, uint32_t after)
+{
+	uint32_t next = o->threads[after].next;
+
+	o->threads[at].previous = after;
+	o->threads[at].next = next;
+	o->threads[after].next = at;
+	o->threads[next].previous = at;
+}
+
+/* Finds or makes it, and its process's. */
+static int get(struct off_cpu *o, struct off_cpu_thread thread, struct off_cpu_entry **entry)
+{
+	const struct off_cpu_thread all = {thread.process, ANY_THREAD};
+	int err = 0;
+
+	*entry = find(o, thread);
+	if (*entry)
+		return 0;
+	if (!find(o, all))
+		err = make(o, all);
+	if (!err)
+		err = make(o, thread);
+	if (err)
+		return err;
+	join_ring(o, o->count - 1, (uint32_t)(find(o, all) - o->threads));
+	*entry = &o->threads[o->count - 1];
+	return 0;
+}
+
+int off_cpu_leave(struct off_cpu *o, struct off_cpu_thread thread,
+		  const struct off_cpu_departure *departure)
+{
+	struct off_cpu_entry *entry;
+	int err = get(o, thread, &entry);
+
+	if (!err)
+		entry->departure = *departure;
+	return err;
+}
+
+static void know(const struct off_cpu *o, struct off_cpu_entry *entry, uint32_t stack,
+		 const struct off_cpu_times *times)
+{
+	for (uint32_t i = 0; i < entry->count; i++) {
+		struct known_stack *known = &entry->known[i];
+
+		if (known->stack == stack && known->times.kind == times->kind &&
+		    known->times.site == times->site &&
+		    known->times.file_type == times->file_type) {
+			known->times.blocked_ns += times->blocked_ns;
+			known->times.runnable_ns += times->runnable_ns;
+			return;
+		}
+	}
+	if (entry->count == OFF_CPU_STACKS_MAX || !allowance_take(o->allowance, STACK_BYTES))
+		return;
+	if (array_make_room(&entry->known, entry->count, &entry->capacity, sizeof(*entry->known)))
+		entry->known[entry->count++] = (struct known_stack){*times, stack};
+	else
+		allowance_return(o->allowance, STACK_BYTES);
+}
+
+bool off_cpu_return(struct off_cpu *o, struct off_cpu_thread thread, uint64_t left_ns,
+		    struct off_cpu_times *times, uint32_t *stack)
+{
+	const struct off_cpu_thread all = {thread.process, ANY_THREAD};
+	struct off_cpu_entry *entry = find(o, thread);
+	struct off_cpu_times of_all;
+
+	if (!entry || left_ns == 0 || entry->departure.left_ns != left_ns)
+		return false;
+	entry->departure.left_ns = 0;
+	*stack = entry->departure.stack;
+	times->file_type = entry->departure.file_type;
+	if (times->kind == SYS_futex && entry->departure.is_at_gil)
+		times->kind = STACK_OFF_CPU_GIL;
+	know(o, entry, *stack, times);
+	of_all = *times;
+	of_all.site = 0; /* sites are a thread's */
+	if (!entry->departure.is_apart)
+		know(o, find(o, all), *stack, &of_all);
+	return true;
+}
+
+/* Whether the thread waits for Python's global lock at this site. */
+static bool is_gil_at(const struct off_cpu_entry *entry, uint32_t site)
+{
+	for (uint32_t i = 0; i < entry->count; i++) {
+		const struct off_cpu_times *known = &entry->known[i].times;
+
+		if (known->kind == STACK_OFF_CPU_GIL && known->site == site)
+			return true;
+	}
+	return false;
+}
+
+static bool matches(const struct known_stack *known, const struct off_cpu_times *sum,
+		    bool of_any_site)
+{
+	return known->times.kind == sum->kind && (of_any_site || known->times.site == sum->site);
+}
+
+/* At least 1, so that what was off the CPU for no time counts, too. */
+static uint64_t share_of(const struct known_stack *known)
+{
+	return known->times.blocked_ns + known->times.runnable_ns + 1;
+}
+
+/* Spreads it over the stacks that match; false: there are none. */
+static bool spread(const struct off_cpu_entry *entry, bool of_any_site,
+		   const struct off_cpu_times *sum, off_cpu_output output, void *context)
+{
+	unsigned __int128 whole = 0, up_to = 0;
+	uint64_t blocked_ns = 0, runnable_ns = 0;
+
+	for (uint32_t i = 0; i < entry->count; i++)
+		if (matches(&entry->known[i], sum, of_any_site))
+			whole += share_of(&entry->known[i]);
+	for (uint32_t i = 0; whole > 0 && i < entry->count; i++) {
+		const struct known_stack *known = &entry->known[i];
+		struct off_cpu_times part = *sum;
+
+		if (!matches(known, sum, of_any_site))
+			continue;
+		part.file_type = known->times.file_type;
+		up_to += share_of(known);
+		part.blocked_ns = (uint64_t)(up_to * sum->blocked_ns / whole) - blocked_ns;
+		part.runnable_ns = (uint64_t)(up_to * sum->runnable_ns / whole) - runnable_ns;
+		blocked_ns += part.blocked_ns;
+		runnable_ns += part.runnable_ns;
+		output(context, known->stack, &part);
+	}
+	return whole > 0;
+}
+
+bool off_cpu_spread(const struct off_cpu *o, struct off_cpu_thread thread,
+		    const struct off_cpu_times *times, off_cpu_output output, void *context)
+{
+	const struct off_cpu_thread all = {thread.process, ANY_THREAD};
+	const struct off_cpu_entry *own = find(o, thread), *process = find(o, all);
+	struct off_cpu_times sum = *times;
+
+	if (own && sum.kind == SYS_futex && is_gil_at(own, sum.site))
+		sum.kind = STACK_OFF_CPU_GIL;
+	if (own &&
+	    (spread(own, false, &sum, output, context) || spread(own, true, &sum, output, context)))
+		return true;
+	/* what threads of a pool block in is alike, but not where they are preempted */
+	return process && sum.kind != STACK_OFF_CPU_RUNNABLE &&
+	       spread(process, true, &sum, output, context);
+}
+
+static void forget(struct off_cpu *o, uint32_t at)
+{
+	uint32_t last = --o->count;
+
+	release(o, &o->threads[at]);
+	o->threads[o->threads[at].next].previous = o->threads[at].previous;
+	o->threads[o->threads[at].previous].next = o->threads[at].next;
+	hash_index_remove(&o->index, hash_thread(o->threads[at].thread), at);
+	if (at == last)
+		return;
+	hash_index_move(&o->index, hash_thread(o->threads[last].thread), last, at);
+	o->threads[at] = o->threads[last];
+	if (o->threads[at].next == last) { /* alone */
+		o->threads[at].next = o->threads[at].previous = at;
+		return;
+	}
+	o->threads[o->threads[at].next].previous = at;
+	o->threads[o->threads[at].previous].next = at;
+}
+
+void off_cpu_forget(struct off_cpu *o, struct off_cpu_thread thread)
+{
+	const struct off_cpu_entry *entry = find(o, thread);
+
+	if (entry)
+		forget(o, (uint32_t)(entry - o->threads));
+}
+
+void off_cpu_forget_process(struct off_cpu *o, uint32_t process)
+{
+	const struct off_cpu_thread all = {process, ANY_THREAD};
+	const struct off_cpu_entry *entry = find(o, all);
+
+	while (entry && &o->threads[entry->next] != entry) {
+		forget(o, entry->next);
+		entry = find(o, all);
+	}
+	if (entry)
+		forget(o, (uint32_t)(entry - o->threads));
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/cpu/ranges_seen.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "symbolize/util/text.h"
+
+#define SEPARATOR ", "
+#define REST "..."
+
+/* Whether the list has the name, as a whole. */
+static bool has(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = list; (at = strstr(at, name)); at++) {
+		bool begins = at == list || (at - list >= 2 && strncmp(at - 2, SEPARATOR, 2) == 0);
+
+		if (begins && (!at[length] || strncmp(at + length, SEPARATOR, 2) == 0))
+			return true;
+	}
+	return false;
+}
+
+static bool is_full(const char *list)
+{
+	size_t length = strlen(list), rest = strlen(REST);
+
+	return length >= rest && strcmp(list + length - rest, REST) == 0;
+}
+
+/* Returns how many names the list has. */
+static uint32_t count_names(const char *list)
+{
+	uint32_t count = list[0] != '\0';
+
+	while ((list = strstr(list, SEPARATOR))) {
+		list += strlen(SEPARATOR);
+		count++;
+	}
+	return count;
+}
+
+static void add(char list[LEDGER_NAMES_BYTES], const char *name)
+{
+	size_t used = strlen(list), left = LEDGER_NAMES_BYTES - used;
+	const char *separator = used ? SEPARATOR : "";
+	bool fits = count_names(list) < RANGES_SEEN_NAMES &&
+		    strlen(separator) + strlen(name) + strlen(SEPARATOR REST) < left;
+
+	if (has(list, name) || is_full(list))
+		return;
+	snprintf(list + used, left, "%s%s", separator, fits ? name : REST);
+}
+
+bool ranges_seen_enter(struct ledger_outside *l, struct process *process)
+{
+	if (process->has_entered)
+		return false;
+	process->has_entered = true;
+	l->entered++;
+	l->only_outside -= process->works_outside;
+	return true;
+}
+
+void ranges_seen_name(struct ledger_outside *l, const char *name)
+{
+	add(l->entered_by, name);
+}
+
+void ranges_seen_leave_out(struct ledger_outside *l, struct process *process)
+{
+	if (process->works_outside)
+		return;
+	process->works_outside = true;
+	l->only_outside += !process->has_entered;
+}
+
+void ranges_seen_other(struct ledger_outside *l, const char *domain, const char *name)
+{
+	char text[LEDGER_NAMES_BYTES];
+
+	snprintf(text, sizeof(text), "%s%s%.100s", domain, domain[0] ? ":" : "", name);
+	clean_text(text);
+	add(l->other_ranges, text);
+}

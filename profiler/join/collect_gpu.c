@@ -1,0 +1,839 @@
+// SPDX-License-Identifier: MIT
+/* What traced programs send: hello, events of their GPU work, goodbye. */
+#include "profiler/join/collect_private.h"
+#include "profiler/cpu/ranges_seen.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "symbolize/util/saturate.h"
+#include "profiler/profile/marks.h"
+#include "symbolize/util/text.h"
+
+/* ---- hello ---- */
+
+static bool is_of_our_user(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return geteuid() == 0 || stat(path, &st) != 0 || st.st_uid == geteuid();
+}
+
+/* It is in another pid namespace than we. */
+static bool is_foreign(const struct collect *c, const struct gpu_event_hello *hello)
+{
+	return hello->pid_namespace && hello->pid_namespace != c->pid_namespace.id;
+}
+
+static bool is_in(struct process *process, const struct gpu_event_hello *hello)
+{
+	if (!process->pid_namespace.id)
+		process->pid_namespace = pid_namespace_of(process->pid);
+	return process->pid_namespace.id == hello->pid_namespace &&
+	       process->pid_namespace.inner == (pid_t)hello->pid;
+}
+
+/*
+ * The process of the tree that says hello. NULL: none, or, if `*is_hidden`, it may be one in a pid
+ * namespace that we may not read.
+ */
+static struct process *find_hello_process(const struct collect *c,
+					  const struct gpu_event_hello *hello, bool *is_hidden)
+{
+	struct process *newest = NULL;
+	uint32_t position = 0, pid;
+	uint64_t value;
+
+	if (!is_foreign(c, hello))
+		return processes_find_last(&c->processes, (pid_t)hello->pid);
+	while (id_map_next(&c->processes.by_pid, &position, &pid, &value)) {
+		struct process *process = (struct process *)(uintptr_t)value;
+
+		/* if an exit was lost, the newer one has the pid now */
+		if (is_in(process, hello) && (!newest || newest->id < process->id))
+			newest = process;
+		*is_hidden |= process->pid_namespace.id == PID_NAMESPACE_HIDDEN;
+	}
+	return newest;
+}
+
+/* Where the kernel reports no tree: whether to accept a program as this process. */
+static bool may_be(const struct collect *c, const struct gpu_event_hello *hello)
+{
+	if (c->options.is_over || is_foreign(c, hello))
+		return true;
+	return (pid_t)hello->pid > 0 && is_of_our_user((pid_t)hello->pid);
+}
+
+/* Known only from the pipe. Its pid may be another process's here, if its pid namespace is not
+ * ours. */
+static struct process *start_apart(struct collect *c, const struct gpu_event_hello *hello)
+{
+	pid_t pid = (pid_t)hello->pid;
+	bool is_visible = !c->options.is_over && !is_foreign(c, hello);
+	struct process *process = collect_begin_process(
+		c, processes_start_apart(&c->processes, pid, is_visible ? pid : 0));
+
+	if (!process || process->visible_pid)
+		return process;
+	process->comm = collect_text(c, base_name(hello->executable));
+	if (!process->comm)
+		process->comm = "";
+	return process;
+}
+
+struct process *collect_hello(struct collect *c, const struct gpu_event_hello *hello)
+{
+	struct process *process = NULL;
+	bool is_hidden = false;
+
+	if (c->knows_tree)
+		process = find_hello_process(c, hello, &is_hidden);
+	else
+		is_hidden = may_be(c, hello);
+	if (!process && !is_hidden)
+		return NULL;
+	c->hidden_hellos += !process;
+	/* each program numbers its own things, so two programs in one process are kept apart */
+	if (!process || process->has_spoken)
+		process = start_apart(c, hello);
+	if (!process)
+		return NULL;
+	process->has_spoken = true;
+	process->tracers++;
+	process->is_traced = !hello->is_off;
+	if (c->metrics)
+		metrics_process(c->metrics, process->id, process->pid, hello->executable);
+	collect_note_process(c, process);
+	return process;
+}
+
+void collect_goodbye(struct collect *c, struct process *process, uint64_t now_ns)
+{
+	process->tracers--;
+	process->is_traced = false;
+	if (process->is_apart)
+		collect_end_process(c, process, now_ns);
+}
+
+/* ---- stacks, and what they consist of ---- */
+
+static int take_code(struct collect *c, struct process *process, const struct gpu_event_code *e)
+{
+	struct code_mapping mapping = {.start = e->start,
+				       .end = e->end,
+				       .file_offset = e->file_offset,
+				       .dev_major = e->dev_major,
+				       .dev_minor = e->dev_minor,
+				       .inode = e->inode,
+				       .path = e->path};
+
+	/* files of a process that runs are known by the kernel */
+	if (c->options.is_over && e->build_id && e->build_id[0])
+		mapping.build_id = e->build_id;
+	collect_know_python(c, process, &mapping);
+	return target_stacks_add_code(&process->sent, &mapping);
+}
+
+static int take_pycode(struct collect *c, struct process *process, const struct gpu_event_pycode *e)
+{
+	struct target_python python = {
+		.name = collect_text(c, e->qualname[0] ? e->qualname : e->name),
+		.file = collect_text(c, e->path),
+	};
+
+	if (!python.name || !python.file)
+		return -ENOSPC;
+	return target_stacks_set_python(&process->sent, e->id, &python);
+}
+
+/* "nvtx:message", "nvtx:domain:message" */
+static int take_nvtx(struct collect *c, struct process *process, const struct gpu_event_nvtx *e)
+{
+	const char *interned;
+	char *text = NULL;
+
+	if (c->options.measure.ranges)
+		ranges_seen_other(&c->ledger.outside, e->domain, e->name);
+	if (asprintf(&text, "nvtx:%s%s%s", e->domain, e->domain[0] ? ":" : "", e->name) < 0)
+		return -ENOMEM;
+	interned = collect_text(c, text);
+	free(text);
+	return interned ? target_stacks_set_nvtx(&process->sent, e->id, interned) : -ENOSPC;
+}
+
+/* Ids lead to the stack and to a flag: whether it is whole. */
+#define WHOLE_STACK (UINT32_C(1) << 31)
+_Static_assert(STACK_TABLE_MAX < WHOLE_STACK, "a bit is free");
+
+/* False: the process sent no such stack. */
+static bool find_stack(const struct process *process, uint32_t id, uint32_t *stack, bool *is_whole)
+{
+	if (!id || !target_stacks_get(&process->sent, id, stack))
+		return false;
+	*is_whole = *stack & WHOLE_STACK;
+	*stack &= ~WHOLE_STACK;
+	return true;
+}
+
+static void visit_sent(struct id_map *map, const struct number_visitor *v)
+{
+	uint32_t at = 0, id, stack;
+	uint64_t value;
+
+	while (id_map_next(map, &at, &id, &value)) {
+		stack = (uint32_t)value;
+		if (stack != HANDOVERS_UNKNOWN) {
+			stack &= ~WHOLE_STACK;
+			visit_stack(v, &stack);
+			stack |= (uint32_t)value & WHOLE_STACK;
+		}
+		*id_map_find(map, id) = stack;
+	}
+}
+
+void collect_visit_sent(struct process *process, const struct number_visitor *v)
+{
+	visit_sent(&process->sent.stacks, v);
+	visit_sent(&process->sent.handed, v);
+}
+
+/* The stack of the thread that a worker works for. False: not known, or too deep. */
+static bool find_waiter(struct collect *c, const struct process *process,
+			const struct gpu_event_stack *e, uint32_t *stack, bool *is_whole)
+{
+	if (!find_stack(process, e->handed_from, stack, is_whole))
+		return false;
+	if (!stack_table_is_deeper(c->stacks, *stack, COLLECT_HANDED_FRAMES))
+		return true;
+	*stack = STACK_EMPTY;
+	*is_whole = true;
+	return false;
+}
+
+static int take_stack(struct collect *c, struct process *process, const struct gpu_event_stack *e)
+{
+	bool is_worker = e->handed_to && e->handed_to[0], is_whole = true;
+	uint32_t outer = STACK_EMPTY, below = HANDOVERS_UNKNOWN, stack;
+
+	if (is_worker && find_waiter(c, process, e, &outer, &is_whole))
+		below = outer = stack_builder_handed(&c->builder, outer, e->handed_to);
+	if (is_worker)
+		collect_note_error(c, target_stacks_set_handed(&process->sent, e->id, below));
+	stack = stack_builder_captured(&c->builder, process, outer, e);
+	is_whole &= e->is_whole && !e->is_unordered;
+	return target_stacks_set(&process->sent, e->id, stack | (is_whole ? WHOLE_STACK : 0));
+}
+
+/* The launch shows whose work its thread does, if it works for others. Returns intake.h's flags. */
+static uint32_t note_handover(struct collect *c, const struct process *process,
+			      const struct gpu_event_launch *e)
+{
+	uint32_t below;
+
+	if (!target_stacks_get_handed(&process->sent, e->stack_id, &below))
+		return 0;
+	handovers_launch(&c->handovers, process->id, e->tid, e->time_ns, below);
+	return below == HANDOVERS_UNKNOWN ? INTAKE_APART : INTAKE_HANDED;
+}
+
+/* A stack that a thread sent, below the one that created the thread, if it is not handed over. */
+static uint32_t below_origin(struct collect *c, const struct process *process, uint32_t tid,
+			     uint32_t id, uint32_t stack)
+{
+	uint32_t below;
+
+	if (target_stacks_get_handed(&process->sent, id, &below) && below != HANDOVERS_UNKNOWN)
+		return stack;
+	return thread_origins_below(&c->origins, process->id, tid, stack);
+}
+
+bool collect_wants_thread(struct collect *c, const struct process *process,
+			  const struct gpu_event *event)
+{
+	uint32_t tid = event->type == GPU_EVENT_LAUNCH ? event->launch.tid
+		       : event->type == GPU_EVENT_WAIT ? event->wait.tid
+						       : 0;
+
+	return c->options.measure.thread_origin && tid &&
+	       thread_origins_ask(&c->origins, process->id, tid);
+}
+
+/* ---- launches ---- */
+
+/* Notes the names of a thread that called CUDA at this time. */
+static void note_caller(struct collect *c, struct process *process, uint32_t tid, uint64_t time_ns)
+{
+	collect_note_thread(c, process, &(struct thread_use){tid, time_ns, NULL});
+}
+
+static uint32_t place_of_call(struct collect *c, struct process *process, uint32_t tid,
+			      uint64_t time_ns)
+{
+	return collect_place_of(c, process, &(struct thread_use){tid, time_ns, NULL});
+}
+
+/* A launch call begins: for the timeline, it lasts. `flags`: intake.h's. */
+static void begin_launch(struct collect *c, struct process *process,
+			 const struct gpu_event_launch *e, uint32_t stack, uint32_t flags)
+{
+	bool is_inside = window_has(&c->window, e->time_ns);
+	struct recent_item launch = {.record = {.kind = TIMELINE_LAUNCH,
+						.start_ns = e->time_ns,
+						.correlation = e->correlation_id},
+				     .flags = flags | INTAKE_COUNTS};
+
+	if (is_inside && !(e->flags & GPU_LAUNCH_IS_OTHER))
+		launch.flags |= INTAKE_KERNEL;
+	if (c->intake.recent && is_inside) /* for as long, the thread's name is kept */
+		launch.record.place = place_of_call(c, process, e->tid, e->time_ns);
+	if (!c->options.timeline || !is_inside) {
+		intake_add(&c->intake, &launch);
+		return;
+	}
+	launch.flags |= INTAKE_DRAWN;
+	if (stack == LAUNCH_SKIPPED)
+		stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK, MARK_SKIPPED);
+	launch.record.stack = stack == LAUNCH_UNKNOWN ? STACK_EMPTY : stack;
+	launch.record.place = place_of_call(c, process, e->tid, e->time_ns);
+	collect_note_error(c, open_launches_begin(&c->open_launches, process->id, &launch));
+}
+
+static void take_launch_end(struct collect *c, struct process *process,
+			    const struct gpu_event_launch_end *e)
+{
+	saturated_add(&c->load.launch_ns, e->duration_ns);
+	if (c->options.timeline)
+		open_launches_end(&c->open_launches, place_of_call(c, process, e->tid, 0), e);
+}
+
+/*
+ * Kernel launches are checked by number, in gpu_pipe, but where a result is of a moment. A graph
+ * with conditional nodes may have nothing to do, and it is not known of each of its nodes which
+ * launch it is of.
+ */
+static void note_debt(struct collect *c, const struct process *process,
+		      const struct gpu_event_launch *e)
+{
+	bool is_other = e->flags & GPU_LAUNCH_IS_OTHER;
+
+	if (is_other && (e->flags & GPU_LAUNCH_OWES))
+		join_owe(c->join, process->id, e->correlation_id, JOIN_OWES_COPY);
+	else if (!is_other && (e->flags & GPU_LAUNCH_IS_GRAPH) &&
+		 !graph_nodes_has_bodies(&c->attribution.graph_nodes))
+		join_owe(c->join, process->id, e->correlation_id, JOIN_OWES_GRAPH);
+	else if (!is_other && !(e->flags & GPU_LAUNCH_IS_GRAPH) && c->options.last_ns)
+		join_owe(c->join, process->id, e->correlation_id, JOIN_OWES_KERNEL);
+}
+
+/* The stack of a launch, and intake.h's flags; LAUNCH_UNKNOWN: there is none here. */
+static uint32_t stack_of(struct collect *c, const struct process *process,
+			 const struct gpu_event_launch *e, uint32_t *flags)
+{
+	uint32_t stack;
+	bool is_whole;
+
+	*flags = 0;
+	if (e->flags & GPU_LAUNCH_SKIPPED && c->options.measure.max_overhead) {
+		*flags = INTAKE_SKIPPED;
+		return LAUNCH_SKIPPED;
+	}
+	if (!find_stack(process, e->stack_id, &stack, &is_whole))
+		return LAUNCH_UNKNOWN;
+	*flags = INTAKE_STACK | (is_whole ? INTAKE_WHOLE : 0) | note_handover(c, process, e);
+	return below_origin(c, process, e->tid, e->stack_id, stack);
+}
+
+static int take_launch(struct collect *c, struct process *process, const struct gpu_event_launch *e)
+{
+	int is_graph = e->flags & GPU_LAUNCH_IS_GRAPH;
+	bool is_other = e->flags & GPU_LAUNCH_IS_OTHER;
+	uint32_t stack, flags;
+	int err;
+
+	if (!process->first_launch || e->correlation_id < process->first_launch)
+		process->first_launch = e->correlation_id;
+	note_caller(c, process, e->tid, e->time_ns);
+	stack = stack_of(c, process, e, &flags);
+	begin_launch(c, process, e, stack, flags);
+	if (stack == LAUNCH_UNKNOWN && !is_other) {
+		/* its probe may provide a stack */
+		err = join_launch(c->join, process->id, e->tid, e->time_ns, e->correlation_id,
+				  e->family == GPU_LAUNCH_DRIVER ? FAMILY_DRIVER : FAMILY_RUNTIME,
+				  is_graph);
+	} else {
+		uint32_t origin = attribution_origin_of_many(&c->attribution, stack, e->tid,
+							     e->stands_for ? e->stands_for : 1,
+							     e->flags & GPU_LAUNCH_WAITED);
+
+		err = join_launch_with_stack(c->join, process->id, e->time_ns, e->correlation_id,
+					     is_graph, origin);
+	}
+	note_debt(c, process, e);
+	return err;
+}
+
+bool collect_knows_launch(const struct collect *c, const struct process *process,
+			  uint32_t correlation_id)
+{
+	return (!window_is_part(&c->window) && !c->options.measure.ranges) ||
+	       join_knows(c->join, process->id, correlation_id);
+}
+
+/* ---- operations, graphs, waits ---- */
+
+/* The timeline's number for the kernel's launch shape. */
+static uint32_t shape_of(const struct collect *c, const struct gpu_event_kernel *e)
+{
+	struct timeline_shape shape = {.static_shared = e->static_shared,
+				       .dynamic_shared = e->dynamic_shared,
+				       .registers = e->registers};
+
+	if (!c->options.timeline)
+		return 0;
+	memcpy(shape.grid, e->grid, sizeof(shape.grid));
+	memcpy(shape.block, e->block, sizeof(shape.block));
+	return timeline_number_shape(c->options.timeline, &shape);
+}
+
+/*
+ * The launch of a graph's node, by correlation id. CUPTI gives work in the body of a conditional
+ * node an id of no launch, or none: it is of the launch of the graph around it.
+ */
+static uint32_t launch_of_node(struct collect *c, const struct gpu_operation *o)
+{
+	struct graph_nodes *nodes = &c->attribution.graph_nodes;
+	uint32_t launch;
+
+	if (o->correlation_id && join_knows(c->join, o->process, o->correlation_id)) {
+		graph_nodes_launched(nodes, o->process, (uint32_t)(o->graph_node >> 32),
+				     o->start_ns, o->correlation_id);
+		return o->correlation_id;
+	}
+	launch = graph_nodes_launch(nodes, o->process, o->graph_node,
+				    o->bad_time ? GRAPH_NODES_NEWEST : o->start_ns);
+	return launch ? launch : o->correlation_id;
+}
+
+/*
+ * Where processes choose what is recorded, launches are only sent of that, each before its work.
+ * What nothing launches is chosen by its own time.
+ */
+static bool is_chosen(const struct collect *c, const struct gpu_operation *o)
+{
+	const struct process *process;
+
+	if (!c->options.measure.ranges)
+		return true;
+	if (o->correlation_id)
+		return join_knows(c->join, o->process, o->correlation_id);
+	process = processes_get(&c->processes, o->process);
+	return process && chosen_has(&process->chosen, o->start_ns);
+}
+
+static void leave_out(struct collect *c, const struct gpu_operation *o)
+{
+	struct process *process = processes_get(&c->processes, o->process);
+	uint64_t before = c->ledger.outside.unchosen;
+
+	attribution_leave_out(&c->attribution, o);
+	if (process && c->ledger.outside.unchosen > before)
+		ranges_seen_leave_out(&c->ledger.outside, process);
+}
+
+/*
+ * CUPTI gives each launch a correlation id from 1 on: another node without one was launched by a
+ * kernel, which no thread of the program did.
+ */
+static int take_operation(struct collect *c, struct gpu_operation *o)
+{
+	if (o->graph_node == 0 && !is_chosen(c, o)) {
+		leave_out(c, o);
+		return 0;
+	}
+	if (o->graph_node == 0)
+		return join_operation(c->join, o->process, o);
+	if (graph_nodes_has_bodies(&c->attribution.graph_nodes))
+		o->correlation_id = launch_of_node(c, o);
+	if (!is_chosen(c, o)) {
+		leave_out(c, o);
+		return 0;
+	}
+	if (o->correlation_id)
+		return join_operation(c->join, o->process, o);
+	/* in a conditional body it may be of a launch that was lost */
+	attribution_add(&c->attribution,
+			graph_nodes_has_bodies(&c->attribution.graph_nodes) ? LAUNCH_UNKNOWN
+									    : LAUNCH_BY_KERNEL,
+			0, o);
+	return 0;
+}
+
+static int take_kernel(struct collect *c, const struct process *process,
+		       const struct gpu_event_kernel *e, const char *name)
+{
+	return take_operation(c, &(struct gpu_operation){.correlation_id = e->correlation_id,
+							 .start_ns = e->start_ns,
+							 .duration_ns = e->duration_ns,
+							 .name = name,
+							 .work = GPU_WORK_KERNEL,
+							 .process = process->id,
+							 .device = e->device_id,
+							 .context = e->context_id,
+							 .stream = e->stream_id,
+							 .graph_node = e->graph_node_id,
+							 .bad_time = e->bad_time,
+							 .outside = (uint8_t)e->outside,
+							 .shape = shape_of(c, e)});
+}
+
+/* A device's own memory; the work itself takes the way of all operations. */
+static void watch_memory(struct collect *c, const struct process *process,
+			 const struct gpu_event_work *e)
+{
+	int64_t bytes = e->bytes > INT64_MAX ? INT64_MAX : (int64_t)e->bytes;
+
+	if (!c->options.watches_load || !gpu_memory_is_device(e->destination_memory) ||
+	    !gpu_work_is_memory_call(e->work))
+		return;
+	gpu_load_allocate(&c->load, process->id,
+			  devices_key(&c->devices, process->id, e->device_id),
+			  e->work == GPU_WORK_ALLOC ? bytes : -bytes);
+}
+
+static int take_work(struct collect *c, const struct process *process,
+		     const struct gpu_event_work *e)
+{
+	struct gpu_operation operation = {
+		.correlation_id = e->correlation_id,
+		.start_ns = e->start_ns,
+		.duration_ns = e->duration_ns,
+		.bytes = e->bytes,
+		.work = e->work,
+		.process = process->id,
+		.device = e->device_id,
+		.context = e->context_id,
+		.stream = e->stream_id,
+		.graph_node = e->graph_node_id,
+		.bad_time = e->bad_time,
+		.staged = gpu_work_is_staged(e->work, e->source_memory, e->destination_memory),
+		.address = e->address,
+		.shape = gpu_work_is_memory_call(e->work) ? e->destination_memory : 0,
+		.outside = (uint8_t)e->outside};
+
+	watch_memory(c, process, e);
+	if (e->work == GPU_WORK_ALLOC && gpu_memory_is_unified(e->destination_memory) &&
+	    !c->options.measure.unified_memory)
+		c->ledger.gpu.unwatched++;
+	if (!gpu_work_has_no_launch(e->work))
+		return take_operation(c, &operation);
+	operation.correlation_id = 0;
+	if (!is_chosen(c, &operation)) {
+		leave_out(c, &operation);
+		return 0;
+	}
+	attribution_add(&c->attribution, LAUNCH_NONE_NEEDED, 0, &operation);
+	return 0;
+}
+
+static int take_node(struct collect *c, const struct process *process,
+		     const struct gpu_event_node *e)
+{
+	struct graph_nodes *nodes = &c->attribution.graph_nodes;
+	uint32_t stack;
+	bool is_whole;
+
+	if (e->origin && e->is_moved)
+		return graph_nodes_moved(nodes, process->id, e->id, e->origin);
+	if (e->origin)
+		return graph_nodes_cloned(nodes, process->id, e->tid, e->id, e->origin);
+	if (!find_stack(process, e->stack_id, &stack, &is_whole))
+		stack = GRAPH_NODES_UNKNOWN;
+	return graph_nodes_made(nodes, process->id, e->tid, e->id, e->time_ns, stack);
+}
+
+static int take_graph(struct collect *c, const struct process *process,
+		      const struct gpu_event_graph *e)
+{
+	struct graph_nodes *nodes = &c->attribution.graph_nodes;
+
+	if (e->holder)
+		return graph_nodes_body(nodes, process->id, e->number, e->holder, e->time_ns);
+	graph_nodes_launched(nodes, process->id, e->number, e->time_ns, e->correlation_id);
+	return 0;
+}
+
+static void take_sum(struct collect *c, struct process *process, const struct gpu_event_sum *e)
+{
+	const struct work_sum sum = {.key = {.device = e->device_id,
+					     .context = e->context_id,
+					     .stream = e->stream_id,
+					     .work = e->work},
+				     .count = e->count,
+				     .ns = e->ns,
+				     .bytes = e->bytes};
+
+	process_count(process, &process->reported, &c->target_bytes, &sum);
+}
+
+static void take_wait(struct collect *c, struct process *process, const struct gpu_event_wait *e)
+{
+	uint32_t stack = STACK_EMPTY;
+	bool is_whole;
+
+	if (find_stack(process, e->stack_id, &stack, &is_whole))
+		stack = below_origin(c, process, e->tid, e->stack_id, stack);
+	note_caller(c, process, e->tid, e->start_ns); /* its name is readable only while it lives */
+	attribution_add_wait(&c->attribution, process, stack, e);
+}
+
+static void take_pool(struct collect *c, const struct process *process,
+		      const struct gpu_event_pool *e)
+{
+	/* most pools are of device memory, and a record that does not say is of one like that */
+	uint32_t kind = memory_kind_of(e->memory ? e->memory : GPU_MEMORY_DEVICE);
+
+	if (c->options.measure.memory)
+		allocations_add(&c->allocations, &(struct allocation_event){.type = ALLOCATION_POOL,
+									    .time_ns = e->time_ns,
+									    .address = e->address,
+									    .bytes = e->held,
+									    .used = e->used,
+									    .keeps = e->keeps,
+									    .process = process->id,
+									    .device = e->device_id,
+									    .kind = kind});
+}
+
+/* What was allocated in it goes with it. */
+static void end_context(struct collect *c, const struct process *process,
+			const struct gpu_event_context *e)
+{
+	if (c->options.measure.memory && e->end_ns)
+		allocations_add(&c->allocations,
+				&(struct allocation_event){.type = ALLOCATION_CONTEXT_ENDS,
+							   .time_ns = e->end_ns,
+							   .process = process->id,
+							   .context = e->id});
+}
+
+static int take_range(struct collect *c, struct process *process, const struct gpu_event_range *e)
+{
+	int begins = chosen_note(&process->chosen, e->time_ns, e->is_open);
+	char name[256];
+
+	c->ledger.outside.ranges += begins > 0;
+	if (begins > 0 && ranges_seen_enter(&c->ledger.outside, process)) {
+		collect_put_process_name(c, process, name, sizeof(name));
+		ranges_seen_name(&c->ledger.outside, name);
+	}
+	return begins < 0 ? begins : 0;
+}
+
+static void take_calls(struct collect *c, const struct gpu_event_calls *e)
+{
+	struct api_call *call;
+
+	if (!c->options.measure.api)
+		return;
+	call = api_calls_get(&c->ledger.api, e, &c->target_bytes, collect_keep_text, c);
+	if (call)
+		api_call_add(call, e);
+	else
+		c->target_bytes.refused++;
+}
+
+/* Samples that say which launch they are of wait until it is known. */
+static int take_pcs(struct collect *c, const struct process *process, const struct gpu_event_pcs *e,
+		    const char *kernel)
+{
+	struct pc_samples *s = &c->pc_samples;
+	uint32_t number = c->options.measure.exact_stalls && e->correlation_id
+				  ? pc_samples_hold(s, process->id, e, kernel)
+				  : PC_SAMPLES_NONE;
+
+	if (number == PC_SAMPLES_NONE)
+		return pc_samples_add(s, process->id, e, kernel);
+	return join_operation(c->join, process->id,
+			      &(struct gpu_operation){.correlation_id = e->correlation_id,
+						      .work = JOIN_REMARK,
+						      .remark = number,
+						      .process = process->id});
+}
+
+static int take_pc_samples(struct collect *c, const struct process *process,
+			   const struct gpu_event *event, const char *kernel)
+{
+	struct pc_samples *s = &c->pc_samples;
+
+	if (!c->options.measure.stall_period)
+		return 0;
+	switch (event->type) {
+	case GPU_EVENT_CUBIN:
+		return pc_samples_add_cubin(s, process->id, &event->cubin);
+	case GPU_EVENT_STALL:
+		return pc_samples_add_reason(s, process->id, &event->stall);
+	case GPU_EVENT_PCS:
+		return take_pcs(c, process, &event->pcs, kernel);
+	default:
+		pc_samples_add_totals(s, &event->pc_totals);
+		return 0;
+	}
+}
+
+/* ---- hardware counters ---- */
+
+static int take_metric(struct collect *c, const struct process *process,
+		       const struct gpu_event_metric *e)
+{
+	const char *name = collect_text(c, e->name), *unit = collect_text(c, e->unit);
+
+	if (!name || !unit)
+		return -ENOSPC;
+	return measurements_metric(&c->measurements, process->id, e->id, name, unit);
+}
+
+static void take_unmeasured(struct ledger_counters *l, const struct gpu_event_unmeasured *e)
+{
+	saturated_add(&l->captured, e->counts[GPU_UNMEASURED_CAPTURED]);
+	saturated_add(&l->graphs, e->counts[GPU_UNMEASURED_GRAPH]);
+	saturated_add(&l->busy, e->counts[GPU_UNMEASURED_BUSY]);
+	saturated_add(&l->peers, e->counts[GPU_UNMEASURED_PEERS]);
+	saturated_add(&l->failed, e->counts[GPU_UNMEASURED_FAILED]);
+	saturated_add(&l->replays, e->counts[GPU_UNMEASURED_REPLAY]);
+}
+
+static int take_counters_event(struct collect *c, const struct process *process,
+			       const struct gpu_event *event)
+{
+	if (!c->options.measure.counters)
+		return 0;
+	if (event->type == GPU_EVENT_METRIC)
+		return take_metric(c, process, &event->metric);
+	if (event->type == GPU_EVENT_COUNTERS)
+		return measurements_take(&c->measurements, process->id, &event->counters);
+	take_unmeasured(&c->ledger.counters, &event->unmeasured);
+	return 0;
+}
+
+static int take_gpu_event(struct collect *c, struct process *process, const struct gpu_event *event,
+			  const char *kernel)
+{
+	switch (event->type) {
+	case GPU_EVENT_CODE:
+		return take_code(c, process, &event->code);
+	case GPU_EVENT_PYCODE:
+		return take_pycode(c, process, &event->pycode);
+	case GPU_EVENT_NVTX:
+		return take_nvtx(c, process, &event->nvtx);
+	case GPU_EVENT_STACK:
+		return take_stack(c, process, &event->stack);
+	case GPU_EVENT_LAUNCH:
+		return take_launch(c, process, &event->launch);
+	case GPU_EVENT_LAUNCH_END:
+		take_launch_end(c, process, &event->launch_end);
+		return 0;
+	case GPU_EVENT_KERNEL:
+		return take_kernel(c, process, &event->kernel, kernel);
+	case GPU_EVENT_WORK:
+		return take_work(c, process, &event->work);
+	case GPU_EVENT_NODE:
+		return take_node(c, process, &event->node);
+	case GPU_EVENT_VOID:
+		if (event->voids.correlation_id)
+			join_owe(c->join, process->id, event->voids.correlation_id,
+				 JOIN_OWES_NOTHING);
+		return 0;
+	case GPU_EVENT_GRAPH:
+		return take_graph(c, process, &event->graph);
+	case GPU_EVENT_SUM:
+		take_sum(c, process, &event->sum);
+		return 0;
+	case GPU_EVENT_DEVICE:
+		return devices_describe(&c->devices, process->id, &event->device);
+	case GPU_EVENT_CONTEXT:
+		end_context(c, process, &event->context);
+		if (!event->context.is_mps)
+			return 0;
+		return devices_note_context(&c->devices, process->id, &event->context);
+	case GPU_EVENT_POOL:
+		take_pool(c, process, &event->pool);
+		return 0;
+	case GPU_EVENT_RANGE:
+		return take_range(c, process, &event->range);
+	case GPU_EVENT_CALLS:
+		take_calls(c, &event->calls);
+		return 0;
+	case GPU_EVENT_WAIT:
+		take_wait(c, process, &event->wait);
+		return 0;
+	case GPU_EVENT_CUBIN:
+	case GPU_EVENT_STALL:
+	case GPU_EVENT_PCS:
+	case GPU_EVENT_PC_TOTALS:
+		return take_pc_samples(c, process, event, kernel);
+	case GPU_EVENT_METRIC:
+	case GPU_EVENT_COUNTERS:
+	case GPU_EVENT_UNMEASURED:
+		return take_counters_event(c, process, event);
+	default:
+		return 0;
+	}
+}
+
+/* Whether it began in the part of the run that is recorded. */
+static bool is_inside(const struct collect *c, const struct process *process,
+		      const struct gpu_event *event)
+{
+	switch (event->type) {
+	case GPU_EVENT_LAUNCH:
+		return window_has(&c->window, event->launch.time_ns);
+	case GPU_EVENT_KERNEL:
+		return collect_is_recorded(c, process, &event->kernel);
+	case GPU_EVENT_WORK:
+		return event->work.bad_time || window_has(&c->window, event->work.start_ns);
+	default:
+		return true;
+	}
+}
+
+bool collect_is_recorded(const struct collect *c, const struct process *process,
+			 const struct gpu_event_kernel *e)
+{
+	if (c->options.measure.ranges && !join_knows(c->join, process->id, e->correlation_id))
+		return false;
+	return e->bad_time || window_has(&c->window, e->start_ns);
+}
+
+static void count_event(struct metrics *m, const struct process *process,
+			const struct gpu_event *event, const char *kernel)
+{
+	switch (event->type) {
+	case GPU_EVENT_LAUNCH:
+		metrics_launch(m, process->id);
+		break;
+	case GPU_EVENT_KERNEL:
+		metrics_kernel(m, process->id, &event->kernel, kernel);
+		break;
+	case GPU_EVENT_WORK:
+		metrics_work(m, process->id, &event->work);
+		break;
+	case GPU_EVENT_ERROR:
+		metrics_error(m, process->id, &event->error);
+		break;
+	default:
+		break;
+	}
+}
+
+void collect_gpu_event(struct collect *c, struct process *process, const struct gpu_event *event,
+		       const char *kernel)
+{
+	if (c->metrics && is_inside(c, process, event))
+		count_event(c->metrics, process, event, kernel);
+	collect_note_error(c, take_gpu_event(c, process, event, kernel));
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The interface between collect.c (processes, stacks from the kernel, time) and collect_gpu.c (what
+ * traced programs send).
+ */
+#ifndef PROFILER_JOIN_COLLECT_PRIVATE_H
+#define PROFILER_JOIN_COLLECT_PRIVATE_H
+
+#include "symbolize/util/queue.h"
+#include "profiler/join/attribution.h"
+#include "profiler/join/collect.h"
+#include "profiler/cpu/cpu_time.h"
+#include "profiler/join/forget.h"
+#include "profiler/join/handovers.h"
+#include "profiler/join/intake.h"
+#include "profiler/addons/measurements.h"
+#include "profiler/cpu/off_cpu.h"
+#include "profiler/join/open_calls.h"
+#include "profiler/join/open_launches.h"
+#include "profiler/addons/pc_samples.h"
+#include "profiler/cpu/pid_namespace.h"
+#include "profiler/cpu/pythons.h"
+#include "profiler/cpu/stack_builder.h"
+#include "profiler/cpu/thread_origins.h"
+
+struct collect {
+	struct collect_options options;
+	struct window window;
+	bool has_begun_cpu_time, has_no_cpu_time; /* collect.h: begin, forget */
+	struct ledger ledger;
+	struct cut_stacks cut;
+	struct intern strings;
+	struct allowance memory, target_bytes, passing; /* the latter two are parts of the first */
+	struct processes processes;
+	bool knows_tree;
+	bool loses_privileged; /* see collect_lose_privileged */
+	const char *library;   /* the injection library's file name; NULL: nothing is traced */
+	bool nvtx_loads_it;
+	uint64_t hidden_hellos;             /* of processes of the tree that cannot be told apart */
+	struct pid_namespace pid_namespace; /* our own */
+	struct pythons pythons;
+	struct python_found *found; /* not yet fetched */
+	uint32_t found_count, found_capacity;
+	struct symbolizer *symbolizer;
+	struct stack_table *stacks;
+	struct stack_builder builder;
+	struct profile *profile;
+	struct intake intake;
+	struct forget forget;
+	struct cpu_time cpu_time;
+	uint64_t waited_ns;      /* CPU time of all that was waited for; 0: not known yet */
+	uint32_t names_position; /* up to here names of threads have been read in this turn */
+	uint32_t clock_position; /* up to here processes' clocks have been read in this turn */
+	uint64_t clocks_end_ns;  /* when clocks were read for the last time; 0: not yet */
+	struct places places;
+	struct place_names place_names;
+	struct intern name_texts; /* of these, from the allowance for targets */
+	/* parts of it: of names that replace others; of those that interpreters give to threads */
+	struct allowance rename_bytes, thread_name_bytes;
+	struct devices devices;
+	struct open_calls open_calls;
+	struct open_launches open_launches;
+	struct handovers handovers;
+	struct queue undecided; /* with --range: samples of which it is not known if they count */
+	struct thread_origins origins;
+	struct off_cpu off_cpu;
+	struct idle idle; /* with options.idle_store */
+	uint64_t began_ns, last_end_ns;
+	uint32_t stack_of_profile, stack_of_driver; /* of threads apart; STACK_EMPTY: none yet */
+	struct attribution attribution;
+	struct join *join;
+	struct gpu_load load; /* if watched */
+	struct allocations allocations;
+	struct pc_samples pc_samples;
+	struct stall_places stall_places;
+	struct counter_table counters;
+	struct measurements measurements;
+	struct metrics *metrics; /* NULL: not kept */
+};
+
+/* Counts what did not fit into memory. */
+void collect_note_error(struct collect *c, int err);
+
+/* collect_text, for those who know no `struct collect`. */
+const char *collect_keep_text(void *collect, const char *text);
+
+/* ---- processes ---- */
+
+/* Sets up a process that has begun; NULL: out of memory, which is counted. Returns it. */
+struct process *collect_begin_process(struct collect *c, struct process *process);
+void collect_end_process(struct collect *c, struct process *process, uint64_t time_ns);
+
+/* Shows the numbers of samples that are not decided yet (profile/numbers.h). */
+void collect_visit_samples(struct collect *c, const struct number_visitor *visitor);
+
+/* Shows the numbers of stacks that it has sent (profile/numbers.h). */
+void collect_visit_sent(struct process *process, const struct number_visitor *visitor);
+
+/* ---- places ---- */
+
+/* A thread whose time was spent, for the names that it had then. */
+struct thread_use {
+	uint32_t tid;
+	uint64_t time_ns; /* its renames until then count; 0: none */
+	const char *comm; /* the kernel's name of it at that time; NULL or "": unknown */
+};
+
+/* Looks for an interpreter in what a process says it has mapped, where the kernel says nothing. */
+void collect_know_python(struct collect *c, struct process *process,
+			 const struct code_mapping *mapping);
+
+/* Notes the names of a process, and of one of its threads, while they are alive. */
+void collect_note_process(struct collect *c, struct process *process);
+void collect_note_thread(struct collect *c, struct process *process, const struct thread_use *use);
+
+/* Writes the name that a process has now, with its pid. */
+void collect_put_process_name(struct collect *c, const struct process *process, char *text,
+			      size_t size);
+
+/* Frees texts of names that were forgotten. */
+void collect_renew_name_texts(struct collect *c);
+
+/* The place of a thread, as far as rows distinguish it; notes its names. */
+uint32_t collect_place_of(struct collect *c, struct process *process, const struct thread_use *use);
+
+#endif

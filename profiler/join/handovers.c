@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/join/handovers.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/util/array.h"
+
+/* Launches one behind the other with the same answer. */
+struct span {
+	uint64_t from_ns, until_ns;
+	uint32_t below;
+};
+
+struct handovers_thread {
+	uint32_t process, tid;
+	uint32_t first, count; /* of the spans, the oldest first */
+	bool forgot;           /* there were older ones */
+	struct span spans[HANDOVERS_SPANS];
+	struct handovers_sample *samples; /* in order of time */
+	uint32_t waiting, capacity;
+};
+
+struct key {
+	uint32_t process, tid;
+};
+
+static uint32_t hash_key(const struct key *key)
+{
+	return hash_number((uint64_t)key->process << 32 | key->tid);
+}
+
+static bool is_thread(const void *records, uint32_t position, const void *key)
+{
+	const struct handovers_thread *thread =
+		((struct handovers_thread *const *)records)[position];
+	const struct key *wanted = key;
+
+	return thread->process == wanted->process && thread->tid == wanted->tid;
+}
+
+static struct handovers_thread *find(const struct handovers *h, uint32_t process, uint32_t tid)
+{
+	const struct key key = {process, tid};
+	uint32_t at = hash_index_find(&h->index, hash_key(&key), is_thread, h->threads, &key);
+
+	return at == HASH_INDEX_NONE ? NULL : h->threads[at];
+}
+
+/* NULL: there is no room for one more. */
+static struct handovers_thread *get(struct handovers *h, uint32_t process, uint32_t tid)
+{
+	const struct key key = {process, tid};
+	struct handovers_thread *thread = find(h, process, tid);
+
+	if (thread || h->count == HANDOVERS_THREADS_MAX)
+		return thread;
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return NULL;
+	thread->process = process;
+	thread->tid = tid;
+	if (array_make_room(&h->threads, h->count, &h->capacity, sizeof(thread)) &&
+	    hash_index_add(&h->index, hash_key(&key), h->count) == 0) {
+		h->threads[h->count++] = thread;
+		return thread;
+	}
+	free(thread);
+	return NULL;
+}
+
+static void free_thread(struct handovers_thread *thread)
+{
+	free(thread->samples);
+	free(thread);
+}
+
+void handovers_release(struct handovers *h)
+{
+	for (uint32_t i = 0; i < h->count; i++)
+		free_thread(h->threads[i]);
+	free(h->threads);
+	hash_index_release(&h->index);
+	*h = (struct handovers){0};
+}
+
+/* ---- deciding ---- */
+
+/* The i-th span, counted from the oldest. */
+static const struct span *span_at(const struct handovers_thread *thread, uint32_t i)
+{
+	return &thread->spans[(thread->first + i) % HANDOVERS_SPANS];
+}
+
+static bool is_near(uint64_t earlier_ns, uint64_t later_ns)
+{
+	return later_ns - earlier_ns <= HANDOVERS_NEAR_NS;
+}
+
+/* Whose work the thread did then, as far as its launches say. */
+static uint32_t below_at(const struct handovers_thread *thread, uint64_t time_ns)
+{
+	const struct span *span;
+	uint32_t i = thread->count;
+
+	/* the last one that began by then */
+	while (i > 0 && span_at(thread, i - 1)->from_ns > time_ns)
+		i--;
+	if (i == 0) {
+		span = span_at(thread, 0);
+		return thread->count > 0 && !thread->forgot && is_near(time_ns, span->from_ns)
+			       ? span->below
+			       : HANDOVERS_UNKNOWN;
+	}
+	span = span_at(thread, i - 1);
+	if (time_ns <= span->until_ns)
+		return span->below;
+	/* spans one behind the other differ */
+	return i == thread->count && is_near(span->until_ns, time_ns) ? span->below
+								      : HANDOVERS_UNKNOWN;
+}
+
+/* Decides the samples up to `until_ns`, and at least `n`. */
+static void decide(struct handovers *h, struct handovers_thread *thread, uint64_t until_ns,
+		   uint32_t n)
+{
+	uint32_t done = 0;
+
+	while (done < thread->waiting && (done < n || thread->samples[done].time_ns <= until_ns)) {
+		const struct handovers_sample *sample = &thread->samples[done++];
+
+		h->output(h->context, sample, below_at(thread, sample->time_ns));
+	}
+	thread->waiting -= done;
+	h->waiting -= done;
+	if (done > 0)
+		memmove(thread->samples, thread->samples + done,
+			thread->waiting * sizeof(*thread->samples));
+}
+
+void handovers_launch(struct handovers *h, uint32_t process, uint32_t tid, uint64_t time_ns,
+		      uint32_t below)
+{
+	struct handovers_thread *thread = get(h, process, tid);
+	struct span *last;
+
+	if (!thread)
+		return;
+	last = &thread->spans[(thread->first + thread->count - 1) % HANDOVERS_SPANS];
+	if (thread->count > 0 && time_ns < last->until_ns)
+		return; /* a thread's launches are in order */
+	if (thread->count > 0 && last->below == below) {
+		last->until_ns = time_ns;
+	} else {
+		if (thread->count == HANDOVERS_SPANS) {
+			thread->first = (thread->first + 1) % HANDOVERS_SPANS;
+			thread->count--;
+			thread->forgot = true;
+		}
+		thread->spans[(thread->first + thread->count++) % HANDOVERS_SPANS] =
+			(struct span){time_ns, time_ns, below};
+	}
+	decide(h, thread, time_ns, 0);
+}
+
+bool handovers_has(const struct handovers *h, uint32_t process, uint32_t tid)
+{
+	return h->count > 0 && find(h, process, tid);
+}
+
+void handovers_add(struct handovers *h, const struct handovers_sample *sample)
+{
+	struct handovers_thread *thread = get(h, sample->process, sample->tid);
+	const struct span *last;
+
+	last = thread && thread->count > 0 ? span_at(thread, thread->count - 1) : NULL;
+	if (last && sample->time_ns <= last->until_ns) {
+		h->output(h->context, sample, below_at(thread, sample->time_ns));
+		return;
+	}
+	if (thread && thread->waiting == HANDOVERS_WAITING_MAX)
+		decide(h, thread, 0, HANDOVERS_WAITING_MAX / 2);
+	if (!thread || !array_make_room(&thread->samples, thread->waiting, &thread->capacity,
+					sizeof(*sample))) {
+		h->output(h->context, sample, HANDOVERS_UNKNOWN);
+		return;
+	}
+	thread->samples[thread->waiting++] = *sample;
+	h->waiting++;
+}
+
+void handovers_advance(struct handovers *h, uint64_t now_ns)
+{
+	if (h->waiting == 0 || now_ns < HANDOVERS_PATIENCE_NS)
+		return;
+	for (uint32_t i = 0; i < h->count; i++)
+		decide(h, h->threads[i], now_ns - HANDOVERS_PATIENCE_NS, 0);
+}
+
+void handovers_visit(struct handovers *h, const struct number_visitor *v)
+{
+	for (uint32_t i = 0; i < h->count; i++) {
+		struct handovers_thread *thread = h->threads[i];
+
+		for (uint32_t k = 0; k < thread->count; k++)
+			visit_stack(v, &thread->spans[(thread->first + k) % HANDOVERS_SPANS].below);
+		for (uint32_t k = 0; k < thread->waiting; k++) {
+			visit_stack(v, &thread->samples[k].stack);
+			visit_place(v, &thread->samples[k].place);
+		}
+	}
+}
+
+void handovers_forget(struct handovers *h, uint32_t process)
+{
+	for (uint32_t i = h->count; i-- > 0;) {
+		struct handovers_thread *thread = h->threads[i];
+		const struct key key = {thread->process, thread->tid};
+		struct key moved;
+
+		if (thread->process != process)
+			continue;
+		decide(h, thread, UINT64_MAX, 0);
+		hash_index_remove(&h->index, hash_key(&key), i);
+		h->threads[i] = h->threads[--h->count];
+		moved = (struct key){h->threads[i]->process, h->threads[i]->tid};
+		if (i < h->count)
+			hash_index_move(&h->index, hash_key(&moved), h->count, i);
+		free_thread(thread);
+	}
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CPU samples of threads that work for others (gpu_event_stack.handed_to): whose work they are.
+ *
+ * Each launch of such a thread says whose work it does. A sample between two launches with the same
+ * answer has that answer too. Where the two differ, its owner is unknown. Before the first launch
+ * and after the last one, that launch counts if it is within HANDOVERS_NEAR_NS.
+ *
+ * Launches arrive later than samples. So a sample waits for the next launch of its thread, for
+ * HANDOVERS_PATIENCE_NS at most, and then goes to the one output: each exactly once. Of each thread
+ * a limited number of samples waits, and only the latest launches are known. Times are
+ * CLOCK_MONOTONIC in ns; no I/O.
+ */
+#ifndef PROFILER_JOIN_HANDOVERS_H
+#define PROFILER_JOIN_HANDOVERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "profiler/profile/numbers.h"
+#include "symbolize/util/hash_index.h"
+
+#define HANDOVERS_NEAR_NS 10000000u
+#define HANDOVERS_PATIENCE_NS 1000000000u
+#define HANDOVERS_THREADS_MAX 256u  /* samples of further ones are unknown */
+#define HANDOVERS_SPANS 64          /* of launches with the same answer, of a thread */
+#define HANDOVERS_WAITING_MAX 2048u /* samples of a thread */
+
+#define HANDOVERS_UNKNOWN UINT32_MAX /* whose work it is */
+
+struct handovers_sample {
+	uint64_t time_ns, ran_ns; /* the latter is what it stands for */
+	uint32_t process, tid;
+	uint32_t stack, place;
+	bool is_whole; /* the stack; only passed through */
+};
+
+struct handovers {
+	/* gets each sample, and the stack that its own belongs below, or HANDOVERS_UNKNOWN */
+	void (*output)(void *context, const struct handovers_sample *sample, uint32_t below);
+	void *context;
+	struct handovers_thread **threads;
+	uint32_t count, capacity;
+	uint32_t waiting; /* samples */
+	struct hash_index index;
+};
+
+/* Zero-initialise, then set the output. */
+void handovers_release(struct handovers *handovers);
+
+/* A thread has launched for the owner of the stack `below`; HANDOVERS_UNKNOWN: it is not known. */
+void handovers_launch(struct handovers *handovers, uint32_t process, uint32_t tid, uint64_t time_ns,
+		      uint32_t below);
+
+/* Whether the thread is known to work for others. */
+bool handovers_has(const struct handovers *handovers, uint32_t process, uint32_t tid);
+
+/* A sample of a thread that works for others; to be passed in in order of time. */
+void handovers_add(struct handovers *handovers, const struct handovers_sample *sample);
+
+/* It is `now_ns`: decides what has waited long enough. */
+void handovers_advance(struct handovers *handovers, uint64_t now_ns);
+
+/* Shows the numbers in use. */
+void handovers_visit(struct handovers *handovers, const struct number_visitor *visitor);
+
+/* The process sends nothing more: decides all of its samples, and forgets its threads. */
+void handovers_forget(struct handovers *handovers, uint32_t process);
+
+#endif

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/join/intake.h"
+
+#include "cupti_trace/wire/gpu_work.h"
+#include "symbolize/util/saturate.h"
+
+/* How far the clocks of programs may be ahead of `now_ns`, which is that of the last round. */
+#ifndef AHEAD_NS /* tests use less */
+#define AHEAD_NS 1000000000u
+#endif
+
+/* ---- taking in ---- */
+
+static void count_sample(struct ledger_cpu *l, uint32_t flags)
+{
+	l->samples++;
+	l->whole += (flags & INTAKE_WHOLE) != 0;
+	l->handed += (flags & INTAKE_HANDED) != 0;
+	l->apart += (flags & INTAKE_APART) != 0;
+}
+
+static void count_launch(struct ledger_launches *l, uint32_t flags)
+{
+	l->kernels += (flags & INTAKE_KERNEL) != 0;
+	l->with_stack += (flags & INTAKE_STACK) != 0;
+	l->skipped += (flags & INTAKE_SKIPPED) != 0;
+	l->whole += (flags & INTAKE_WHOLE) != 0;
+	l->handed += (flags & INTAKE_HANDED) != 0;
+	l->apart += (flags & INTAKE_APART) != 0;
+}
+
+static void count_operation(struct intake *in, const struct recent_item *item)
+{
+	const struct timeline_record *r = &item->record;
+	struct gpu_row row = {.work = r->work,
+			      .device = item->device,
+			      .count = 1,
+			      .ns = r->duration_ns,
+			      .bytes = r->bytes,
+			      .bad_times = (item->flags & INTAKE_BAD_TIME) != 0,
+			      .staged = (item->flags & INTAKE_STAGED) != 0};
+
+	if (item->flags & INTAKE_BEFORE) {
+		row.before = 1;
+		row.before_ns = row.ns;
+	} else if (item->flags & INTAKE_AFTER) {
+		row.after = 1;
+		row.after_ns = row.ns;
+	}
+	if (!(item->flags & INTAKE_MATCHED)) {
+		row.unmatched = 1;
+		row.unmatched_ns = row.ns;
+	}
+	ledger_add_work(in->ledger, &row);
+	in->ledger->gpu.unseen_nodes += (item->flags & INTAKE_UNSEEN) != 0;
+	if (item->flags & INTAKE_EARLIER) {
+		in->ledger->outside.earlier++;
+		in->ledger->outside.earlier_ns += row.ns;
+	}
+}
+
+static void count(struct intake *in, const struct recent_item *item)
+{
+	struct ledger_calls *calls = &in->ledger->calls;
+	uint64_t ns = item->record.duration_ns;
+
+	switch (item->record.kind) {
+	case TIMELINE_CPU_SAMPLE:
+		count_sample(&in->ledger->cpu, item->flags);
+		break;
+	case TIMELINE_LAUNCH:
+		count_launch(&in->ledger->launches, item->flags);
+		break;
+	case TIMELINE_GPU_OPERATION:
+		count_operation(in, item);
+		break;
+	case TIMELINE_WAIT:
+		calls->waits++;
+		calls->wait_ns += timeline_off_cpu_ns(&item->record);
+		calls->wait_computed_ns += ns - timeline_off_cpu_ns(&item->record);
+		break;
+	case TIMELINE_CALL:
+		calls->timed++;
+		break;
+	default:
+		break;
+	}
+}
+
+/* `launched_ns`: as in timeline_listener. */
+static void take(struct intake *in, const struct recent_item *item, uint64_t launched_ns)
+{
+	static const enum row_kind kinds[TIMELINE_KINDS] = {
+		[TIMELINE_CPU_SAMPLE] = ROW_CPU,
+		[TIMELINE_GPU_OPERATION] = ROW_GPU,
+		[TIMELINE_WAIT] = ROW_WAIT,
+		[TIMELINE_CALL] = ROW_CALL,
+	};
+	const struct timeline_record *r = &item->record;
+
+	if (item->flags & INTAKE_COUNTS)
+		count(in, item);
+	if (r->kind == TIMELINE_CALL) {
+		in->ledger->calls.timed_ns += r->duration_ns;
+		in->ledger->calls.unfinished += (item->flags & INTAKE_UNFINISHED) != 0;
+	}
+	if (item->flags & INTAKE_ROW)
+		profile_add(in->profile, kinds[r->kind], r->stack, r->place, r->duration_ns,
+			    r->bytes);
+	if (item->flags & INTAKE_DRAWN && in->timeline)
+		timeline_add_launched(in->timeline, r, launched_ns);
+}
+
+/* ---- keeping ---- */
+
+/* Those that are said where they are left out. */
+static bool is_work(const struct recent_item *item)
+{
+	const struct timeline_record *r = &item->record;
+
+	return r->kind == TIMELINE_GPU_OPERATION && !gpu_work_is_instant(r->work) &&
+	       !gpu_work_is_stall(r->work);
+}
+
+static bool is_kernel(const struct recent_item *item)
+{
+	return is_work(item) && item->record.work == GPU_WORK_KERNEL;
+}
+
+static void keep(struct intake *in, const struct recent_item *item)
+{
+	struct recent_item kept = *item;
+
+	if (item->flags & INTAKE_BAD_TIME)
+		kept.record.start_ns = in->now_ns;
+	if (is_work(item)) {
+		in->operations++;
+		saturated_add(&in->operation_ns, item->record.duration_ns);
+	}
+	if (!recent_add(in->recent, &kept, in->now_ns + AHEAD_NS))
+		in->lost++;
+}
+
+bool intake_keep(struct intake *in)
+{
+	in->recent = recent_new();
+	return in->recent != NULL;
+}
+
+void intake_release(struct intake *in)
+{
+	recent_free(in->recent);
+	in->recent = NULL;
+}
+
+void intake_add_launched(struct intake *in, const struct recent_item *item, uint64_t launched_ns)
+{
+	if (in->recent)
+		keep(in, item);
+	else
+		take(in, item, launched_ns);
+}
+
+void intake_add(struct intake *in, const struct recent_item *item)
+{
+	intake_add_launched(in, item, 0);
+}
+
+void intake_advance(struct intake *in, uint64_t now_ns, uint64_t before_ns)
+{
+	in->now_ns = now_ns;
+	if (in->recent)
+		recent_forget(in->recent, before_ns);
+}
+
+void intake_finish(struct intake *in, struct window *window)
+{
+	struct ledger_outside *l = &in->ledger->outside;
+	const struct recent_item *item;
+	uint64_t position = 0, inside = 0, inside_ns = 0, after = 0, after_ns = 0, left_ns;
+
+	if (!in->recent)
+		return;
+	if (recent_whole_from(in->recent) > window->from_ns)
+		window->from_ns = recent_whole_from(in->recent);
+	in->ledger->gpu.kernels = in->ledger->gpu.kernel_ns = 0; /* of all that came */
+	while ((item = recent_next(in->recent, &position))) {
+		uint64_t start_ns = item->record.start_ns, ns = item->record.duration_ns;
+		bool is_inside = window_has(window, start_ns);
+		bool is_after = window_is_over(window, start_ns);
+
+		if (is_inside)
+			take(in, item, 0);
+		if (is_inside && is_kernel(item)) {
+			in->ledger->gpu.kernels++;
+			in->ledger->gpu.kernel_ns += ns;
+		}
+		if (!is_work(item))
+			continue;
+		inside += is_inside;
+		saturated_add(&inside_ns, is_inside ? ns : 0);
+		after += is_after;
+		saturated_add(&after_ns, is_after ? ns : 0);
+	}
+	/* what is neither came before, and most of it is forgotten */
+	l->after += after;
+	l->after_ns += after_ns;
+	l->before += in->operations - inside - after;
+	left_ns = saturated_sum(inside_ns, after_ns);
+	saturated_add(&l->before_ns, in->operation_ns > left_ns ? in->operation_ns - left_ns : 0);
+	in->ledger->bounds.out_of_memory += in->lost;
+	intake_release(in);
+}

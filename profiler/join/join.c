@@ -1,0 +1,689 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/join/join.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/join/join_links.h"
+#include "symbolize/util/queue.h"
+#include "symbolize/util/hash_index.h"
+
+struct probe {
+	uint64_t time_ns;
+	uint32_t stack;
+	uint32_t family;
+};
+
+struct launch {
+	uint64_t time_ns;
+	struct link_ref link; /* the id may be reused before this is decided */
+	uint32_t family;
+};
+
+/* Only needed while something is in its queues; removed when there are many. */
+struct thread {
+	uint32_t process;
+	uint32_t tid;
+	struct queue probes;   /* struct probe, by time */
+	struct queue launches; /* struct launch, by time, undecided */
+};
+
+/* A link created by operations; its launch may have arrived since. */
+struct orphan {
+	uint64_t deadline_ns; /* set at the first advance */
+	struct link_ref link;
+};
+
+struct join {
+	struct join_output output;
+	struct join_stats stats;
+	uint64_t probes_until_ns;
+	uint32_t newest; /* JOIN_REMEMBERED; also the limit of pending items */
+	uint32_t ended[JOIN_ENDED_MAX], ended_count; /* processes not yet forgotten */
+
+	struct thread *threads;
+	uint32_t thread_count, thread_capacity;
+	struct hash_index thread_index;
+	uint32_t probes_held, launches_held; /* in all threads' queues */
+
+	struct links links;
+	struct queue orphans; /* struct orphan, by deadline */
+	uint32_t new_orphans; /* the last ones of these: added since the last advance */
+};
+
+struct join *join_new(const struct join_output *output)
+{
+	struct join *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->output = *output;
+	c->newest = JOIN_REMEMBERED;
+	links_init(&c->links);
+	queue_init(&c->orphans, sizeof(struct orphan));
+	return c;
+}
+
+void join_limit(struct join *c, struct allowance *memory)
+{
+	c->links.memory = memory;
+}
+
+static void release_thread(struct thread *t)
+{
+	queue_release(&t->probes);
+	queue_release(&t->launches);
+}
+
+void join_free(struct join *c)
+{
+	if (!c)
+		return;
+	for (uint32_t i = 0; i < c->thread_count; i++)
+		release_thread(&c->threads[i]);
+	free(c->threads);
+	hash_index_release(&c->thread_index);
+	links_release(&c->links);
+	queue_release(&c->orphans);
+	free(c);
+}
+
+void join_remember(struct join *c, uint32_t newest)
+{
+	c->newest = newest;
+	links_limit(&c->links, newest);
+}
+
+static size_t queue_memory(const struct queue *q)
+{
+	return q->capacity * q->element_size;
+}
+
+size_t join_memory(const struct join *c)
+{
+	size_t bytes = sizeof(*c) + links_memory(&c->links) + queue_memory(&c->orphans) +
+		       c->thread_capacity * sizeof(*c->threads) +
+		       c->thread_index.capacity * sizeof(*c->thread_index.slots);
+
+	for (uint32_t i = 0; i < c->thread_count; i++)
+		bytes +=
+			queue_memory(&c->threads[i].probes) + queue_memory(&c->threads[i].launches);
+	return bytes;
+}
+
+/* ---- attribution ---- */
+
+static void attribute(struct join *c, uint32_t stack, uint64_t launched_ns,
+		      const struct gpu_operation *op)
+{
+	if (op->work == JOIN_REMARK) {
+		;
+	} else if (stack == STACK_NONE) {
+		c->stats.unmatched++;
+		c->stats.unmatched_ns += op->duration_ns;
+	} else {
+		c->stats.matched++;
+	}
+	c->output.attribute(c->output.context, stack, launched_ns, op);
+}
+
+static enum link_state begun(const struct link *link)
+{
+	return link->is_graph ? LINK_GRAPH : LINK_PLAIN;
+}
+
+/* The stack of `link` is now known, or known to be missing: attributes its waiting operations. */
+static void decide(struct join *c, struct link *link, uint32_t stack)
+{
+	bool had_operations = false;
+	struct gpu_operation op;
+
+	while (links_take_waiting(&c->links, link, &op)) {
+		attribute(c, stack, link->launched_ns, &op);
+		had_operations |= op.work != JOIN_REMARK;
+	}
+	link->stack = stack;
+	links_list(&c->links, link, had_operations ? begun(link) : LINK_IDLE);
+}
+
+/* ---- matching launches with probes ---- */
+
+static void pop_probe(struct join *c, struct thread *t)
+{
+	queue_pop(&t->probes);
+	c->probes_held--;
+}
+
+/* Drops the oldest `n` probes as unused. */
+static void drop_probes(struct join *c, struct thread *t, uint32_t n)
+{
+	for (; n > 0; n--) {
+		c->stats.probes_unused++;
+		pop_probe(c, t);
+	}
+}
+
+/*
+ * The latest probe of the launch's family up to its time; uses up all probes up to there. A driver
+ * launch without a probe takes a runtime probe: the program entered the runtime function before
+ * CUPTI was ready (its first CUDA call), so only the nested call was reported.
+ */
+static uint32_t take_probe_before(struct join *c, struct thread *t, const struct launch *launch)
+{
+	uint32_t own = STACK_NONE, outer = STACK_NONE;
+	struct probe *p;
+
+	while ((p = queue_front(&t->probes)) && p->time_ns <= launch->time_ns) {
+		if (p->family == launch->family)
+			own = p->stack;
+		else if (launch->family == FAMILY_DRIVER)
+			outer = p->stack;
+		drop_probes(c, t, 1);
+	}
+	if (own == STACK_NONE)
+		own = outer;
+	if (own != STACK_NONE)
+		c->stats.probes_unused--;
+	return own;
+}
+
+/* The driver call nested in a runtime launch: the first driver probe before `until_ns`. */
+static uint32_t take_nested_probe(struct join *c, struct thread *t, uint64_t until_ns)
+{
+	struct probe *p = queue_front(&t->probes);
+	uint32_t stack;
+
+	/* a runtime probe belongs to the next launch */
+	if (!p || p->time_ns >= until_ns || p->family != FAMILY_DRIVER)
+		return STACK_NONE;
+	stack = p->stack;
+	pop_probe(c, t);
+	return stack;
+}
+
+/*
+ * Decides the thread's first undecided launch if the input so far allows it. `final`: the input has
+ * ended.
+ */
+static bool decide_first_launch(struct join *c, struct thread *t, bool final)
+{
+	struct launch *first = queue_front(&t->launches), launch;
+	struct launch *next;
+	uint32_t stack;
+	struct link *l;
+
+	if (!first || (!final && first->time_ns > c->probes_until_ns))
+		return false;
+	launch = *first;
+	stack = take_probe_before(c, t, &launch);
+	if (stack == STACK_NONE && launch.family == FAMILY_RUNTIME) {
+		uint64_t until = launch.time_ns + JOIN_NESTED_NS;
+
+		next = queue_at(&t->launches, 1);
+		if (next && next->time_ns < until)
+			until = next->time_ns;
+		else
+			next = NULL; /* too far away to matter */
+		if (!final && c->probes_until_ns < until)
+			return false;
+		/* a driver launch that follows has its own probe just before it: leave that one */
+		if (!next || next->family != FAMILY_DRIVER ||
+		    queue_count_before(&t->probes, until) > 1)
+			stack = take_nested_probe(c, t, until);
+	}
+	if (stack == STACK_NONE)
+		c->stats.launches_unprobed++;
+	queue_pop(&t->launches);
+	c->launches_held--;
+	l = links_deref(&c->links, launch.link);
+	if (l && l->state == LINK_UNDECIDED)
+		decide(c, l, stack);
+	return true;
+}
+
+static void decide_launches(struct join *c, struct thread *t, bool final)
+{
+	while (decide_first_launch(c, t, final))
+		;
+}
+
+static void decide_all_launches(struct join *c, bool final)
+{
+	for (uint32_t i = 0; i < c->thread_count; i++)
+		decide_launches(c, &c->threads[i], final);
+}
+
+/* ---- threads ---- */
+
+struct key {
+	uint32_t process;
+	uint32_t id;
+};
+
+static bool thread_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct thread *t = (const struct thread *)records + position;
+	const struct key *k = key;
+
+	return t->process == k->process && t->tid == k->id;
+}
+
+/* A thread with empty queues needs no entry. Keeps the order of the others. */
+static void forget_idle_threads(struct join *c)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < c->thread_count; i++) {
+		struct thread *t = &c->threads[i];
+		uint32_t hash = hash_pair(t->process, t->tid);
+
+		hash_index_remove(&c->thread_index, hash, i);
+		if (!queue_length(&t->probes) && !queue_length(&t->launches)) {
+			release_thread(t);
+			continue;
+		}
+		/* cannot fail: it had a slot before */
+		hash_index_add(&c->thread_index, hash, kept);
+		c->threads[kept++] = *t;
+	}
+	c->thread_count = kept;
+}
+
+/* Decides everything of the older half of the threads, without waiting. */
+static void settle_old_threads(struct join *c)
+{
+	for (uint32_t i = 0; i < c->thread_count / 2; i++) {
+		struct thread *t = &c->threads[i];
+
+		decide_launches(c, t, true);
+		drop_probes(c, t, queue_length(&t->probes));
+	}
+}
+
+/*
+ * Makes room for one more thread. If the array is full and few threads can be removed, it grows, so
+ * that the cost per thread stays low; far above the number of active threads in real programs, it
+ * gives up the oldest instead.
+ */
+static bool make_thread_room(struct join *c)
+{
+	uint32_t crowded = c->thread_capacity - c->thread_capacity / 4;
+	uint32_t capacity = c->thread_capacity ? c->thread_capacity * 2 : 64;
+	struct thread *threads;
+
+	if (c->thread_count < c->thread_capacity)
+		return true;
+	forget_idle_threads(c);
+	if (c->thread_count < crowded)
+		return true;
+	if (c->thread_capacity >= c->newest / 8 && c->thread_count > 1) {
+		settle_old_threads(c);
+		forget_idle_threads(c);
+		return true;
+	}
+	threads = realloc(c->threads, capacity * sizeof(*threads));
+	if (!threads)
+		return false;
+	c->threads = threads;
+	c->thread_capacity = capacity;
+	return true;
+}
+
+static struct thread *get_thread(struct join *c, uint32_t process, uint32_t tid)
+{
+	struct key key = {process, tid};
+	uint32_t hash = hash_pair(process, tid);
+	uint32_t at = hash_index_find(&c->thread_index, hash, thread_equal, c->threads, &key);
+	struct thread *t;
+
+	if (at != HASH_INDEX_NONE)
+		return &c->threads[at];
+	if (!make_thread_room(c) || hash_index_add(&c->thread_index, hash, c->thread_count) != 0)
+		return NULL;
+	t = &c->threads[c->thread_count++];
+	memset(t, 0, sizeof(*t));
+	t->process = process;
+	t->tid = tid;
+	queue_init(&t->probes, sizeof(struct probe));
+	queue_init(&t->launches, sizeof(struct launch));
+	return t;
+}
+
+/*
+ * Too many probes without a launch: calls that CUPTI does not report. The threads with the most of
+ * them lose the older half; the others, which may well be traced, keep theirs.
+ */
+static void drop_old_probes(struct join *c)
+{
+	uint32_t share = c->probes_held / c->thread_count / 2;
+
+	for (uint32_t i = 0; i < c->thread_count; i++) {
+		struct thread *t = &c->threads[i];
+		uint32_t n = queue_length(&t->probes);
+
+		if (n >= share)
+			drop_probes(c, t, n - n / 2);
+	}
+}
+
+/* ---- operations without a launch ---- */
+
+/* False: none. */
+static bool give_up_oldest_orphan(struct join *c)
+{
+	struct orphan *oldest = queue_front(&c->orphans);
+	struct link *link;
+
+	if (!oldest)
+		return false;
+	link = links_deref(&c->links, oldest->link);
+	queue_pop(&c->orphans);
+	if (c->new_orphans > queue_length(&c->orphans))
+		c->new_orphans--;
+	if (link && link->state == LINK_NO_LAUNCH)
+		decide(c, link, STACK_NONE);
+	return true;
+}
+
+/* Starts the patience of new orphans now, however long ago the last advance was. */
+static void begin_waiting(struct join *c)
+{
+	uint32_t length = queue_length(&c->orphans);
+
+	for (; c->new_orphans > 0; c->new_orphans--) {
+		struct orphan *orphan = queue_at(&c->orphans, length - c->new_orphans);
+
+		orphan->deadline_ns = c->probes_until_ns + JOIN_PATIENCE_NS;
+	}
+}
+
+static void give_up_orphans(struct join *c)
+{
+	struct orphan *oldest;
+
+	begin_waiting(c);
+	while ((oldest = queue_front(&c->orphans)) && oldest->deadline_ns <= c->probes_until_ns)
+		give_up_oldest_orphan(c);
+}
+
+static void give_up_orphans_of(struct join *c, uint32_t process)
+{
+	struct orphan *orphan;
+
+	for (uint32_t i = 0; (orphan = queue_at(&c->orphans, i)); i++) {
+		struct link *link = links_deref(&c->links, orphan->link);
+
+		if (link && link->state == LINK_NO_LAUNCH && link->process == process)
+			decide(c, link, STACK_NONE);
+	}
+}
+
+static struct link *add_orphan(struct join *c, uint32_t process, uint32_t correlation_id)
+{
+	struct orphan orphan = {0};
+	struct link *link;
+
+	if (queue_length(&c->orphans) >= c->newest)
+		give_up_oldest_orphan(c);
+	link = links_add(&c->links, process, correlation_id);
+	if (!link)
+		return NULL;
+	link->state = LINK_NO_LAUNCH;
+	orphan.link = links_ref(&c->links, link);
+	if (queue_push(&c->orphans, &orphan) == 0) {
+		c->new_orphans++;
+		return link;
+	}
+	links_remove(&c->links, link);
+	return NULL;
+}
+
+/* Too many operations wait: gives up those without a launch first, oldest first. */
+static void make_waiting_room(struct join *c)
+{
+	while (c->links.waiting_count >= c->newest && give_up_oldest_orphan(c))
+		;
+	if (c->links.waiting_count >= c->newest)
+		decide_all_launches(c, true);
+}
+
+/* ---- input ---- */
+
+int join_probe(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
+	       enum launch_family family, uint32_t stack)
+{
+	struct probe probe = {time_ns, stack, family};
+	struct thread *t;
+
+	c->stats.probes++;
+	if (c->probes_held >= c->newest)
+		drop_old_probes(c);
+	t = get_thread(c, process, tid);
+	if (!t || queue_insert_by_time(&t->probes, &probe) != 0) {
+		c->stats.probes_unused++;
+		return -ENOMEM;
+	}
+	c->probes_held++;
+	return 0;
+}
+
+/* It will have no operation any more. */
+static void call_due(struct join *c, struct link *l)
+{
+	if (l->state == LINK_IDLE && l->owes == JOIN_OWES_COPY)
+		c->stats.copies_without_record++;
+	if (l->state == LINK_IDLE && l->owes == JOIN_OWES_GRAPH)
+		c->stats.graphs_without_record++;
+	l->owes = JOIN_OWES_NOTHING;
+}
+
+static uint64_t count_due(const struct join *c, bool kernels, uint64_t since_ns, uint64_t before_ns)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < c->links.used; i++) {
+		const struct link *l = &c->links.links[i];
+
+		count += l->state == LINK_IDLE && l->owes != JOIN_OWES_NOTHING &&
+			 (l->owes == JOIN_OWES_KERNEL) == kernels && l->launched_ns >= since_ns &&
+			 l->launched_ns < before_ns;
+	}
+	return count;
+}
+
+uint64_t join_count_kernels_due(const struct join *c, uint64_t since_ns)
+{
+	return count_due(c, true, since_ns, UINT64_MAX);
+}
+
+uint64_t join_count_others_due(const struct join *c, uint64_t before_ns)
+{
+	return count_due(c, false, 0, before_ns);
+}
+
+/* The link of a new launch: added, or found if operations came first. NULL: out of memory. */
+static struct link *launch_link(struct join *c, uint32_t process, uint64_t time_ns,
+				uint32_t correlation_id, int is_graph, uint32_t stack)
+{
+	struct link *l = links_find(&c->links, process, correlation_id);
+
+	if (l && l->state != LINK_NO_LAUNCH) {
+		/* the old launch keeps its state; operations may be of either */
+		c->stats.launches_confused += stack == STACK_NONE || stack != l->stack;
+		if (l->state == LINK_UNDECIDED)
+			decide(c, l, STACK_NONE);
+		call_due(c, l);
+		links_remove(&c->links, l);
+		l = NULL;
+	}
+	if (!l)
+		l = links_add(&c->links, process, correlation_id);
+	if (l) {
+		l->launched_ns = time_ns;
+		l->is_graph = is_graph != 0;
+	}
+	return l;
+}
+
+/* Queues the launch until its probe arrives or is known not to. */
+static int await_probe(struct join *c, uint32_t process, uint32_t tid, struct launch *launch,
+		       struct link *link)
+{
+	struct thread *t = get_thread(c, process, tid);
+
+	launch->link = links_ref(&c->links, link);
+	if (!t || queue_insert_by_time(&t->launches, launch) != 0)
+		return -ENOMEM;
+	c->launches_held++;
+	link->state = LINK_UNDECIDED;
+	return 0;
+}
+
+int join_launch(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
+		uint32_t correlation_id, enum launch_family family, int is_graph)
+{
+	struct launch launch = {.time_ns = time_ns, .family = family};
+	struct link *l;
+
+	c->stats.launches++;
+	if (c->launches_held >= c->newest)
+		decide_all_launches(c, true);
+	l = launch_link(c, process, time_ns, correlation_id, is_graph, STACK_NONE);
+	if (l && await_probe(c, process, tid, &launch, l) == 0)
+		return 0;
+	c->stats.launches_unprobed++;
+	if (l && l->state == LINK_FREE)
+		links_remove(&c->links, l);
+	return -ENOMEM;
+}
+
+int join_launch_with_stack(struct join *c, uint32_t process, uint64_t time_ns,
+			   uint32_t correlation_id, int is_graph, uint32_t stack)
+{
+	struct link *l = launch_link(c, process, time_ns, correlation_id, is_graph, stack);
+
+	c->stats.launches++;
+	if (!l)
+		return -ENOMEM;
+	decide(c, l, stack);
+	return 0;
+}
+
+void join_owe(struct join *c, uint32_t process, uint32_t correlation_id, enum join_owes what)
+{
+	struct link *l = links_find(&c->links, process, correlation_id);
+
+	if (l && l->state != LINK_NO_LAUNCH)
+		l->owes = what;
+}
+
+bool join_knows(struct join *c, uint32_t process, uint32_t correlation_id)
+{
+	const struct link *l = links_find(&c->links, process, correlation_id);
+
+	return l && l->state != LINK_NO_LAUNCH;
+}
+
+int join_operation(struct join *c, uint32_t process, const struct gpu_operation *operation)
+{
+	struct link *l;
+
+	c->stats.operations += operation->work != JOIN_REMARK;
+	if (c->links.waiting_count >= c->newest)
+		make_waiting_room(c);
+	l = links_find(&c->links, process, operation->correlation_id);
+	if (l && link_is_decided(l)) {
+		attribute(c, l->stack, l->launched_ns, operation);
+		if (l->state == LINK_IDLE && operation->work != JOIN_REMARK)
+			links_list(&c->links, l, begun(l));
+		return 0;
+	}
+	if (!l)
+		l = add_orphan(c, process, operation->correlation_id);
+	/* no memory to wait: its time must not be lost */
+	if (!l || !links_wait(&c->links, l, operation))
+		attribute(c, STACK_NONE, l ? l->launched_ns : 0, operation);
+	return 0;
+}
+
+void join_advance(struct join *c, uint64_t probes_until_ns)
+{
+	if (probes_until_ns > c->probes_until_ns)
+		c->probes_until_ns = probes_until_ns;
+	decide_all_launches(c, false);
+	give_up_orphans(c);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* One pass over all links, for all processes that have ended since the last. */
+static void forget_ended(struct join *c)
+{
+	qsort(c->ended, c->ended_count, sizeof(c->ended[0]), by_number);
+	for (uint32_t i = 0; i < c->links.used; i++) {
+		struct link *l = &c->links.links[i];
+
+		if (l->state == LINK_FREE ||
+		    !bsearch(&l->process, c->ended, c->ended_count, sizeof(c->ended[0]), by_number))
+			continue;
+		if (!link_is_decided(l))
+			decide(c, l, STACK_NONE);
+		call_due(c, l);
+		links_remove(&c->links, l);
+	}
+	c->ended_count = 0;
+}
+
+void join_end_process(struct join *c, uint32_t process)
+{
+	for (uint32_t i = 0; i < c->thread_count; i++) {
+		struct thread *t = &c->threads[i];
+
+		if (t->process != process)
+			continue;
+		decide_launches(c, t, true);
+		drop_probes(c, t, queue_length(&t->probes));
+	}
+	if (!links_may_have(&c->links, process))
+		return;
+	give_up_orphans_of(c, process);
+	c->ended[c->ended_count++] = process;
+	if (c->ended_count == JOIN_ENDED_MAX)
+		forget_ended(c);
+}
+
+void join_visit(struct join *c, void (*visit)(void *context, uint32_t *stack), void *context)
+{
+	for (uint32_t i = 0; i < c->links.used; i++)
+		if (link_is_decided(&c->links.links[i]))
+			visit(context, &c->links.links[i].stack);
+	for (uint32_t i = 0; i < c->thread_count; i++) {
+		const struct queue *probes = &c->threads[i].probes;
+
+		for (uint32_t k = 0; k < queue_length(probes); k++)
+			visit(context, &((struct probe *)queue_at(probes, k))->stack);
+	}
+}
+
+void join_finish(struct join *c)
+{
+	c->probes_until_ns = UINT64_MAX - JOIN_PATIENCE_NS;
+	decide_all_launches(c, true);
+	for (uint32_t i = 0; i < c->thread_count; i++)
+		drop_probes(c, &c->threads[i], queue_length(&c->threads[i].probes));
+	while (give_up_oldest_orphan(c))
+		;
+	for (uint32_t i = 0; i < c->links.used; i++)
+		call_due(c, &c->links.links[i]);
+}
+
+struct join_stats join_stats(const struct join *c)
+{
+	return c->stats;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/join/recent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct piece {
+	uint64_t last_start_ns, last_end_ns;
+	uint32_t count;
+	uint32_t unused;
+	struct recent_item items[RECENT_PIECE];
+};
+
+#define PIECES_MAX ((uint32_t)(RECENT_BYTES / sizeof(struct piece)))
+
+/* A ring of pieces: `first` is the oldest. */
+struct recent {
+	struct piece *spare; /* the last one that was forgotten; NULL: none */
+	uint32_t first, count;
+	uint64_t items;
+	uint64_t whole_from_ns;
+	struct piece *pieces[PIECES_MAX];
+};
+
+_Static_assert(PIECES_MAX >= 2, "one is filled while another is forgotten");
+
+struct recent *recent_new(void)
+{
+	return calloc(1, sizeof(struct recent));
+}
+
+static struct piece *piece_at(const struct recent *r, uint32_t number)
+{
+	return r->pieces[(r->first + number) % PIECES_MAX];
+}
+
+void recent_free(struct recent *r)
+{
+	if (!r)
+		return;
+	for (uint32_t i = 0; i < r->count; i++)
+		free(piece_at(r, i));
+	free(r->spare);
+	free(r);
+}
+
+static void forget_oldest(struct recent *r)
+{
+	struct piece *piece = piece_at(r, 0);
+
+	if (piece->last_start_ns >= r->whole_from_ns)
+		r->whole_from_ns = piece->last_start_ns + 1;
+	r->first = (r->first + 1) % PIECES_MAX;
+	r->count--;
+	r->items -= piece->count;
+	free(r->spare);
+	r->spare = piece;
+}
+
+/* NULL: out of memory. */
+static struct piece *begin_piece(struct recent *r)
+{
+	struct piece *piece;
+
+	/* the spare one is one of them */
+	if (r->count == PIECES_MAX)
+		forget_oldest(r);
+	piece = r->spare ? r->spare : malloc(sizeof(*piece));
+	r->spare = NULL;
+	if (!piece)
+		return NULL;
+	piece->count = 0;
+	piece->last_start_ns = piece->last_end_ns = 0;
+	r->pieces[(r->first + r->count++) % PIECES_MAX] = piece;
+	return piece;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+bool recent_add(struct recent *r, const struct recent_item *item, uint64_t now_ns)
+{
+	struct piece *piece = r->count ? piece_at(r, r->count - 1) : NULL;
+	uint64_t start_ns = item->record.start_ns, duration_ns = item->record.duration_ns;
+	uint64_t end_ns = start_ns + least(duration_ns, UINT64_MAX - start_ns);
+
+	if (!piece || piece->count == RECENT_PIECE)
+		piece = begin_piece(r);
+	if (!piece) {
+		r->whole_from_ns = now_ns + 1;
+		return false;
+	}
+	start_ns = least(start_ns, now_ns);
+	end_ns = least(end_ns, now_ns);
+	if (start_ns > piece->last_start_ns)
+		piece->last_start_ns = start_ns;
+	if (end_ns > piece->last_end_ns)
+		piece->last_end_ns = end_ns;
+	piece->items[piece->count++] = *item;
+	r->items++;
+	return true;
+}
+
+void recent_forget(struct recent *r, uint64_t before_ns)
+{
+	/* the last one is being filled */
+	while (r->count > 1 && piece_at(r, 0)->last_end_ns < before_ns)
+		forget_oldest(r);
+}
+
+uint64_t recent_whole_from(const struct recent *r)
+{
+	return r->whole_from_ns;
+}
+
+struct recent_item *recent_next(struct recent *r, uint64_t *position)
+{
+	uint32_t piece = (uint32_t)(*position / RECENT_PIECE);
+	uint32_t item = (uint32_t)(*position % RECENT_PIECE);
+
+	/* all but the last one are full */
+	if (piece >= r->count || item >= piece_at(r, piece)->count)
+		return NULL;
+	++*position;
+	return &piece_at(r, piece)->items[item];
+}
+
+uint64_t recent_count(const struct recent *r)
+{
+	return r->items;
+}
+
+size_t recent_bytes(const struct recent *r)
+{
+	return (r->count + (r->spare != NULL)) * sizeof(struct piece);
+}

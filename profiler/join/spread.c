@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/join/spread.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/util/saturate.h"
+#include "symbolize/util/array.h"
+
+#define ANY_THREAD UINT32_MAX /* samples that are kept by process alone */
+
+struct spread_sample {
+	struct spread_key key;
+	uint32_t stack;
+	struct spread_work stands; /* for: without the samples themselves */
+	struct spread_work own;    /* the samples themselves */
+	double squares;            /* n (n - 1) ns^2; then the variance */
+};
+
+struct spread_parked {
+	struct spread_key key;
+	uint32_t place;
+	struct spread_work work;
+};
+
+/* One stack to spread over. */
+struct part {
+	uint32_t stack;
+	double count, ns, bytes; /* what its samples stand for */
+	double up_to;            /* as a share of the count: this and those before */
+};
+
+/* What one stack gets. */
+struct piece {
+	uint32_t part;
+	struct spread_work work;
+};
+
+struct parts {
+	struct part *list;
+	uint32_t count, capacity;
+};
+
+/* What spreading needs for a while. */
+struct spreading {
+	struct spread *s;
+	struct parts own, shared; /* of a thread, and of its process */
+	bool has_shared;
+	struct piece *pieces;
+	uint32_t capacity, turn;
+};
+
+void spread_init(struct spread *s, const struct spread_output *output)
+{
+	*s = (struct spread){.output = *output};
+}
+
+static void forget_samples(struct spread *s)
+{
+	hash_index_release(&s->sample_index);
+	s->sample_count = 0;
+}
+
+void spread_release(struct spread *s)
+{
+	free(s->samples);
+	free(s->parked);
+	hash_index_release(&s->sample_index);
+	hash_index_release(&s->parked_index);
+	s->samples = NULL;
+	s->parked = NULL;
+	s->sample_count = s->parked_count = 0;
+}
+
+static void add_work(struct spread_work *to, const struct spread_work *work)
+{
+	saturated_add(&to->count, work->count);
+	saturated_add(&to->ns, work->ns);
+	saturated_add(&to->bytes, work->bytes);
+}
+
+/* ---- samples and what is parked ---- */
+
+static bool sample_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct spread_sample *a = (const struct spread_sample *)records + position, *b = key;
+
+	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && a->stack == b->stack;
+}
+
+static bool parked_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct spread_parked *a = (const struct spread_parked *)records + position, *b = key;
+
+	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && a->place == b->place;
+}
+
+static uint32_t hash_of(const struct spread_key *key, uint32_t with)
+{
+	return hash_four(key->process, key->base, key->thread, with);
+}
+
+/* The sample's record, a new one if there is room; NULL: there is none. */
+static struct spread_sample *get_sample(struct spread *s, const struct spread_key *key,
+					uint32_t stack)
+{
+	const struct spread_sample new = {.key = *key, .stack = stack};
+	uint32_t hash = hash_of(key, stack);
+	uint32_t at = hash_index_find(&s->sample_index, hash, sample_equal, s->samples, &new);
+
+	if (at != HASH_INDEX_NONE)
+		return &s->samples[at];
+	if (s->sample_count >= SPREAD_MAX ||
+	    !allowance_extend(s->memory, s->sample_count, &s->samples_paid,
+			      sizeof(new) + HASH_INDEX_ENTRY_BYTES) ||
+	    !array_make_room(&s->samples, s->sample_count, &s->sample_capacity, sizeof(new)) ||
+	    hash_index_add(&s->sample_index, hash, s->sample_count) != 0)
+		return NULL;
+	s->samples[s->sample_count] = new;
+	return &s->samples[s->sample_count++];
+}
+
+static struct spread_parked *get_parked(struct spread *s, const struct spread_key *key,
+					uint32_t place)
+{
+	const struct spread_parked new = {.key = *key, .place = place};
+	uint32_t hash = hash_of(key, place);
+	uint32_t at = hash_index_find(&s->parked_index, hash, parked_equal, s->parked, &new);
+
+	if (at != HASH_INDEX_NONE)
+		return &s->parked[at];
+	if (s->parked_count >= SPREAD_MAX ||
+	    !allowance_extend(s->memory, s->parked_count, &s->parked_paid,
+			      sizeof(new) + HASH_INDEX_ENTRY_BYTES) ||
+	    !array_make_room(&s->parked, s->parked_count, &s->parked_capacity, sizeof(new)) ||
+	    hash_index_add(&s->parked_index, hash, s->parked_count) != 0)
+		return NULL;
+	s->parked[s->parked_count] = new;
+	return &s->parked[s->parked_count++];
+}
+
+/* ---- spreading ---- */
+
+static int compare(uint32_t a, uint32_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_key(const struct spread_key *a, const struct spread_key *b)
+{
+	int order = compare(a->process, b->process);
+
+	if (!order)
+		order = compare(a->base, b->base);
+	return order ? order : compare(a->thread, b->thread);
+}
+
+static int by_thread_and_stack(const void *a, const void *b)
+{
+	const struct spread_sample *x = a, *y = b;
+	int order = by_key(&x->key, &y->key);
+
+	return order ? order : compare(x->stack, y->stack);
+}
+
+static int by_thread_and_place(const void *a, const void *b)
+{
+	const struct spread_parked *x = a, *y = b;
+	int order = by_key(&x->key, &y->key);
+
+	return order ? order : compare(x->place, y->place);
+}
+
+static int by_stack(const void *a, const void *b)
+{
+	return compare(((const struct spread_sample *)a)->stack,
+		       ((const struct spread_sample *)b)->stack);
+}
+
+static int parts_by_stack(const void *a, const void *b)
+{
+	return compare(((const struct part *)a)->stack, ((const struct part *)b)->stack);
+}
+
+/* Also of nothing, which may be at NULL. */
+static void sort(void *list, uint32_t count, size_t size, int (*order)(const void *, const void *))
+{
+	if (count > 1)
+		qsort(list, count, size, order);
+}
+
+/* A stack's part by what its samples stand for, `with_own`: themselves, too. */
+static bool add_part(struct parts *parts, const struct spread_sample *sample, bool with_own)
+{
+	struct part part = {.stack = sample->stack,
+			    .count = (double)sample->stands.count,
+			    .ns = (double)sample->stands.ns,
+			    .bytes = (double)sample->stands.bytes};
+
+	if (with_own) {
+		part.count += (double)sample->own.count;
+		part.ns += (double)sample->own.ns;
+		part.bytes += (double)sample->own.bytes;
+	}
+	if (part.count <= 0)
+		return true;
+	if (!array_make_room(&parts->list, parts->count, &parts->capacity, sizeof(part)))
+		return false;
+	parts->list[parts->count++] = part;
+	return true;
+}
+
+/* One part for each stack. */
+static void unite(struct parts *parts)
+{
+	uint32_t kept = 0;
+
+	sort(parts->list, parts->count, sizeof(*parts->list), parts_by_stack);
+	for (uint32_t i = 0; i < parts->count; i++) {
+		struct part *last = kept > 0 ? &parts->list[kept - 1] : NULL;
+		const struct part *part = &parts->list[i];
+
+		if (!last || last->stack != part->stack) {
+			parts->list[kept++] = *part;
+			continue;
+		}
+		last->count += part->count;
+		last->ns += part->ns;
+		last->bytes += part->bytes;
+	}
+	parts->count = kept;
+}
+
+static void accumulate(struct parts *parts)
+{
+	double all = 0, before = 0;
+
+	for (uint32_t i = 0; i < parts->count; i++)
+		all += parts->list[i].count;
+	for (uint32_t i = 0; i < parts->count; i++) {
+		before += parts->list[i].count;
+		parts->list[i].up_to = before / all;
+	}
+}
+
+/* The parts by samples [from, to). False: there is nothing to go by, or no memory. */
+static bool collect_parts(struct parts *parts, const struct spread *s, uint32_t from, uint32_t to,
+			  bool with_own)
+{
+	parts->count = 0;
+	for (uint32_t i = from; i < to; i++)
+		if (!add_part(parts, &s->samples[i], with_own))
+			return false;
+	if (parts->count == 0)
+		return false;
+	unite(parts);
+	accumulate(parts);
+	return true;
+}
+
+/* The first part that reaches beyond `share`; the last one reaches over all. */
+static uint32_t part_at(const struct parts *parts, double share)
+{
+	uint32_t low = 0, high = parts->count - 1;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (parts->list[middle].up_to > share)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* Of those from 0 on; it is not negative. */
+static uint64_t numbers_below(double end)
+{
+	uint64_t whole = (uint64_t)end;
+
+	return whole + ((double)whole < end);
+}
+
+/*
+ * Operations at equal distances over the parts, from an offset that differs from time to time. How
+ * many pieces they make; 0: no memory.
+ */
+static uint32_t cut_count(struct spreading *w, const struct parts *parts, uint64_t count)
+{
+	double offset = (double)(w->turn++ * 0x9e3779b9u) / 4294967296.0;
+	uint32_t pieces = 0;
+
+	for (uint64_t done = 0, next; done < count; done = next) {
+		uint32_t at = part_at(parts, ((double)done + offset) / (double)count);
+		double end = parts->list[at].up_to * (double)count - offset;
+
+		next = count;
+		if (at + 1 < parts->count && end < (double)count)
+			next = end > (double)done ? numbers_below(end) : done + 1;
+		if (!array_make_room(&w->pieces, pieces, &w->capacity, sizeof(*w->pieces)))
+			return 0;
+		w->pieces[pieces++] = (struct piece){.part = at, .work = {.count = next - done}};
+	}
+	return pieces;
+}
+
+/* The part of `total` up to `share`, and not less than `before`. */
+static uint64_t up_to(uint64_t total, long double share, uint64_t before)
+{
+	long double amount = share * (long double)total;
+	uint64_t whole = amount >= (long double)total ? total : (uint64_t)amount;
+
+	return whole > before ? whole : before;
+}
+
+/*
+ * Cuts ns and bytes by what an operation of each part has on average; where that is nothing, by
+ * operations.
+ */
+static void cut_amounts(struct spreading *w, const struct parts *parts, uint32_t count,
+			const struct spread_work *total)
+{
+	long double ns = 0, bytes = 0, operations = 0, all_ns = 0, all_bytes = 0;
+	struct spread_work given = {0};
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct part *part = &parts->list[w->pieces[i].part];
+		long double times = (long double)w->pieces[i].work.count / part->count;
+
+		all_ns += times * part->ns;
+		all_bytes += times * part->bytes;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		const struct part *part = &parts->list[w->pieces[i].part];
+		struct spread_work *work = &w->pieces[i].work;
+		long double times = (long double)work->count / part->count, share;
+		bool is_last = i + 1 == count;
+		uint64_t next;
+
+		ns += times * part->ns;
+		bytes += times * part->bytes;
+		operations += (long double)work->count;
+		share = operations / (long double)total->count;
+		next = is_last ? total->ns
+			       : up_to(total->ns, all_ns > 0 ? ns / all_ns : share, given.ns);
+		work->ns = next - given.ns;
+		given.ns = next;
+		next = is_last ? total->bytes
+			       : up_to(total->bytes, all_bytes > 0 ? bytes / all_bytes : share,
+				       given.bytes);
+		work->bytes = next - given.bytes;
+		given.bytes = next;
+	}
+}
+
+static bool spread_one(struct spreading *w, const struct parts *parts,
+		       const struct spread_parked *parked)
+{
+	const struct spread_output *output = &w->s->output;
+	uint32_t count = cut_count(w, parts, parked->work.count);
+
+	if (count == 0)
+		return false;
+	cut_amounts(w, parts, count, &parked->work);
+	for (uint32_t i = 0; i < count; i++)
+		output->move(output->context, parked->key.base, parked->place,
+			     parts->list[w->pieces[i].part].stack, &w->pieces[i].work);
+	return true;
+}
+
+/* Of a thread's samples [from, to): their squares become variances; see the header. */
+static void estimate_errors(struct spread *s, uint32_t from, uint32_t to)
+{
+	double all = 0, squares = 0;
+
+	for (uint32_t i = from; i < to; i++) {
+		all += (double)s->samples[i].stands.ns;
+		squares += s->samples[i].squares;
+	}
+	for (uint32_t i = from; i < to && all > 0; i++) {
+		double own = s->samples[i].squares, p = (double)s->samples[i].stands.ns / all;
+
+		s->samples[i].squares = (1 - p) * (1 - p) * own + p * p * (squares - own);
+	}
+}
+
+/* Samples [from, to) decide nothing of which the error is known. */
+static void forget_error(struct spread *s, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		s->samples[i].squares = 0;
+}
+
+/* The samples of one kind of work: of a process [from, to), of a thread in it [own, own_end). */
+struct range {
+	uint32_t from, to, own, own_end;
+};
+
+/* What is parked of one thread: [from, to). */
+static void spread_thread(struct spreading *w, uint32_t from, uint32_t to, const struct range *r)
+{
+	struct spread *s = w->s;
+	const struct parts *parts = NULL;
+	bool borrows = true;
+
+	if (collect_parts(&w->own, s, r->own, r->own_end, false)) {
+		parts = &w->own;
+		borrows = s->is_coarse;
+		if (!borrows)
+			estimate_errors(s, r->own, r->own_end);
+	} else {
+		if (!w->has_shared)
+			w->has_shared = collect_parts(&w->shared, s, r->from, r->to, false);
+		if (w->has_shared)
+			parts = &w->shared;
+		else if (collect_parts(&w->own, s, r->own, r->own_end, true) ||
+			 collect_parts(&w->own, s, r->from, r->to, true))
+			parts = &w->own;
+	}
+	if (borrows)
+		forget_error(s, r->own, r->own_end);
+	for (uint32_t i = from; i < to; i++) {
+		const struct spread_work *work = &s->parked[i].work;
+
+		add_work(&s->stats.parked, work);
+		if (!parts || !spread_one(w, parts, &s->parked[i]))
+			add_work(&s->stats.left, work);
+		else if (borrows)
+			add_work(&s->stats.borrowed, work);
+	}
+}
+
+static bool is_same_kind(const struct spread_key *a, const struct spread_key *b)
+{
+	return a->process == b->process && a->base == b->base;
+}
+
+/* What is parked of one process and kind: [from, to). */
+static void spread_kind(struct spreading *w, uint32_t from, uint32_t to, struct range r)
+{
+	struct spread *s = w->s;
+	uint32_t end;
+
+	w->has_shared = false;
+	r.own_end = r.from;
+	for (uint32_t i = from; i < to; i = end) {
+		uint32_t thread = s->parked[i].key.thread, before = r.own_end;
+
+		for (end = i + 1; end < to && s->parked[end].key.thread == thread;)
+			end++;
+		for (r.own = before; r.own < r.to && s->samples[r.own].key.thread < thread;)
+			r.own++;
+		forget_error(s, before, r.own);
+		for (r.own_end = r.own;
+		     r.own_end < r.to && s->samples[r.own_end].key.thread == thread;)
+			r.own_end++;
+		spread_thread(w, i, end, &r);
+	}
+	forget_error(s, r.own_end, r.to);
+}
+
+/* The greatest variance of a stack. Changes the order of the samples. */
+static void sum_errors(struct spread *s)
+{
+	double greatest = 0, sum = 0;
+
+	sort(s->samples, s->sample_count, sizeof(*s->samples), by_stack);
+	for (uint32_t i = 0; i < s->sample_count; i++) {
+		if (i > 0 && s->samples[i].stack != s->samples[i - 1].stack)
+			sum = 0;
+		sum += s->samples[i].squares;
+		greatest = sum > greatest ? sum : greatest;
+	}
+	s->stats.variance += greatest;
+}
+
+/* Spreads all that is parked. The samples are in another order afterwards, and their errors used
+ * up: their index no longer holds. */
+static void spread_all(struct spread *s)
+{
+	struct spreading w = {.s = s};
+	struct range r = {0};
+	uint32_t end;
+
+	sort(s->samples, s->sample_count, sizeof(*s->samples), by_thread_and_stack);
+	sort(s->parked, s->parked_count, sizeof(*s->parked), by_thread_and_place);
+	for (uint32_t i = 0; i < s->parked_count; i = end) {
+		const struct spread_key key = {s->parked[i].key.process, s->parked[i].key.base, 0};
+
+		for (end = i + 1; end < s->parked_count && is_same_kind(&s->parked[end].key, &key);)
+			end++;
+		for (r.from = r.to;
+		     r.from < s->sample_count && by_key(&s->samples[r.from].key, &key) < 0;)
+			r.from++;
+		forget_error(s, r.to, r.from);
+		for (r.to = r.from;
+		     r.to < s->sample_count && is_same_kind(&s->samples[r.to].key, &key);)
+			r.to++;
+		spread_kind(&w, i, end, r);
+	}
+	forget_error(s, r.to, s->sample_count);
+	sum_errors(s);
+	hash_index_release(&s->parked_index);
+	s->parked_count = 0;
+	free(w.own.list);
+	free(w.shared.list);
+	free(w.pieces);
+}
+
+/*
+ * Room again: what is parked is spread. Samples are kept by process, as long as that makes them
+ * fewer.
+ */
+static void make_room(struct spread *s, bool of_samples)
+{
+	uint32_t count = s->sample_count;
+	struct spread_sample *all;
+
+	spread_all(s);
+	s->is_coarse = true;
+	all = malloc((size_t)count * sizeof(*all));
+	if (all && count)
+		memcpy(all, s->samples, count * sizeof(*all));
+	forget_samples(s);
+	for (uint32_t i = 0; all && i < count; i++) {
+		const struct spread_key key = {all[i].key.process, all[i].key.base, ANY_THREAD};
+		struct spread_sample *sample = get_sample(s, &key, all[i].stack);
+
+		if (!sample)
+			break;
+		add_work(&sample->stands, &all[i].stands);
+		add_work(&sample->own, &all[i].own);
+	}
+	if (of_samples && s->sample_count > count / 2)
+		forget_samples(s);
+	free(all);
+}
+
+/* ---- input ---- */
+
+void spread_add_sample(struct spread *s, const struct spread_key *key, uint32_t stack,
+		       uint32_t stands_for, uint64_t ns, uint64_t bytes)
+{
+	struct spread_sample *sample = get_sample(s, key, stack);
+	uint64_t others = stands_for > 0 ? stands_for - 1 : 0;
+
+	if (!sample) {
+		make_room(s, true);
+		sample = get_sample(s, key, stack);
+	}
+	if (!sample)
+		return;
+	add_work(&sample->own, &(struct spread_work){1, ns, bytes});
+	add_work(&sample->stands, &(struct spread_work){others, saturated_product(others, ns),
+							saturated_product(others, bytes)});
+	sample->squares += (double)others * stands_for * (double)ns * (double)ns;
+}
+
+void spread_park(struct spread *s, const struct spread_key *key, uint32_t place, uint64_t ns,
+		 uint64_t bytes)
+{
+	const struct spread_work work = {1, ns, bytes};
+	struct spread_parked *parked = get_parked(s, key, place);
+
+	if (!parked) {
+		make_room(s, false);
+		parked = get_parked(s, key, place);
+	}
+	if (parked) {
+		add_work(&parked->work, &work);
+		return;
+	}
+	/* it stays where it is */
+	add_work(&s->stats.parked, &work);
+	add_work(&s->stats.left, &work);
+}
+
+void spread_finish(struct spread *s)
+{
+	spread_all(s);
+	forget_samples(s);
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/run/helper.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "profiler/run/apart.h"
+#include "profiler/run/privilege.h"
+
+/* ---- in the helper ---- */
+
+struct serving {
+	helper_service *const *services;
+	uint32_t count;
+	pthread_mutex_t loading;
+	_Atomic uint32_t connections;
+};
+
+struct connection {
+	struct serving *serving;
+	helper_service *service;
+	int socket;
+};
+
+static void *serve(void *arg)
+{
+	struct connection *c = arg;
+
+	c->service(c->socket, &c->serving->loading);
+	close(c->socket);
+	atomic_fetch_sub(&c->serving->connections, 1);
+	free(c);
+	return NULL;
+}
+
+static bool start_thread(struct connection *c)
+{
+	pthread_attr_t detached;
+	pthread_t thread;
+	bool is_started;
+
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	is_started = pthread_create(&thread, &detached, serve, c) == 0;
+	pthread_attr_destroy(&detached);
+	return is_started;
+}
+
+static void begin_connection(struct serving *s, uint32_t service, int socket)
+{
+	struct connection *c = service < s->count ? malloc(sizeof(*c)) : NULL;
+
+	if (atomic_fetch_add(&s->connections, 1) < HELPER_CONNECTIONS && c) {
+		*c = (struct connection){s, s->services[service], socket};
+		if (start_thread(c))
+			return;
+	}
+	atomic_fetch_sub(&s->connections, 1);
+	free(c);
+	close(socket);
+}
+
+/* A message that has one descriptor. */
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+/* The next connection's socket; -1: profile has ended, or wants no more. */
+static int take_connection(int socket, uint32_t *service)
+{
+	union control control;
+	struct iovec data = {service, sizeof(*service)};
+	struct msghdr message = {.msg_iov = &data,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	const struct cmsghdr *header;
+	int taken = -1;
+
+	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != sizeof(*service))
+		return -1;
+	header = CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_type == SCM_RIGHTS)
+		memcpy(&taken, CMSG_DATA(header), sizeof(taken));
+	return taken;
+}
+
+static void be_helper(int socket, pid_t parent, const struct identity *identity,
+		      helper_service *const *services, uint32_t count)
+{
+	struct serving serving = {.services = services, .count = count};
+	uint32_t service;
+	int taken;
+
+	if (identity_become(identity) != 0 || apart_begin(&socket, parent) != 0)
+		_exit(1);
+	prctl(PR_SET_NAME, "profile-helper", 0, 0, 0);
+	privilege_lower_priority();
+	pthread_mutex_init(&serving.loading, NULL);
+	while ((taken = take_connection(socket, &service)) >= 0)
+		begin_connection(&serving, service, taken);
+	_exit(0);
+}
+
+/* ---- in profile ---- */
+
+int helper_start(struct helper *helper, const struct identity *identity,
+		 helper_service *const *services, uint32_t count)
+{
+	pid_t parent = getpid(), pid;
+	int sockets[2], err = 0;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
+		return -errno;
+	pid = fork();
+	if (pid == 0)
+		be_helper(sockets[0], parent, identity, services, count);
+	err = pid < 0 ? -errno : 0;
+	close(sockets[0]);
+	if (err) {
+		close(sockets[1]);
+		return err;
+	}
+	*helper = (struct helper){pid, sockets[1]};
+	return 0;
+}
+
+static int pass(int socket, uint32_t service, int passed)
+{
+	union control control;
+	struct iovec data = {&service, sizeof(service)};
+	struct msghdr message = {.msg_iov = &data,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+
+	memset(&control, 0, sizeof(control));
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(sizeof(passed));
+	memcpy(CMSG_DATA(&control.header), &passed, sizeof(passed));
+	return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int helper_connect(const struct helper *helper, uint32_t service)
+{
+	int sockets[2], err;
+
+	if (!helper->pid)
+		return -EPIPE;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
+		return -errno;
+	err = pass(helper->socket, service, sockets[0]);
+	close(sockets[0]);
+	if (!err)
+		return sockets[1];
+	close(sockets[1]);
+	return err == -ECONNRESET ? -EPIPE : err;
+}
+
+void helper_end(struct helper *helper)
+{
+	if (!helper->pid)
+		return;
+	close(helper->socket);
+	apart_end(helper->pid);
+	*helper = (struct helper){0, -1};
+}

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/run/obstacles.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include "cupti_trace/wire/gpu_wire.h"
+#include "profiler/base/gpu_devices.h"
+#include "profiler/run/target_environment.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/bounded_call.h"
+#include "symbolize/util/proc_file.h"
+#include "symbolize/util/text.h"
+
+#define ENVIRONMENT_MAX (4u << 20) /* bytes looked through */
+#define AUXV_BYTES 65536
+#define STATUS_BYTES 65536
+#define FIRST_LOOK_NS 100000000u
+#define TELL_NS 3000000000u /* the last pause; then it has run twice as long */
+#define LONGEST_NS 60000000000u
+#define DESCRIPTORS_MAX 65536u
+
+/* A process that has mapped the driver, and has not said hello. */
+struct silent {
+	uint32_t id;
+	pid_t pid;
+	uint64_t due_ns, pause_ns;
+};
+
+struct obstacles {
+	struct collect *collect;
+	struct log *log;
+	struct obstacles_options options;
+	struct gpu_devices devices;
+	struct stat library, pipe;
+	bool knows_own;   /* these two */
+	uint32_t filters; /* of system calls, in this process */
+	struct silent *silent;
+	uint32_t count, capacity;
+	bool has_told[UNTRACED_CAUSES];
+};
+
+/* ---- files ---- */
+
+/* What is under a path in the process's root folder, and what it has open. */
+struct look {
+	struct bounded_job job;
+	char root[64], descriptors[64], library[PATH_MAX + 64], pipe[PATH_MAX + 64];
+	struct stat ours, our_pipe;
+	struct gpu_devices devices;
+	bool wants_files;
+	/* results */
+	bool knows_files, sees_library, is_noexec, sees_pipe;
+	mode_t pipe_mode;
+	uint32_t opened;
+};
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static void look_for_pipe(struct look *look)
+{
+	struct stat theirs;
+
+	look->sees_pipe = stat(look->pipe, &theirs) == 0 && is_same(&theirs, &look->our_pipe);
+	look->pipe_mode = look->sees_pipe ? theirs.st_mode : 0;
+}
+
+static void look_for_library(struct look *look)
+{
+	struct statvfs system;
+	struct stat theirs;
+	int fd = open(look->library, O_PATH | O_CLOEXEC);
+	bool is_there = fd >= 0 && fstat(fd, &theirs) == 0;
+
+	/* a folder that may not be searched says nothing, nor does one of a process that ends */
+	look->knows_files = is_there || ((errno == ENOENT || errno == ENOTDIR) &&
+					 access(look->root, X_OK) == 0);
+	look->sees_library = is_there && is_same(&theirs, &look->ours);
+	if (is_there && fstatvfs(fd, &system) == 0)
+		look->is_noexec = system.f_flag & ST_NOEXEC;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Returns whether a descriptor is one of the GPU, without asking the server of a file system. */
+static bool is_gpu_device(const struct look *look, int folder, const char *name)
+{
+	struct statx st;
+	uint32_t id;
+
+	if (statx(folder, name, AT_STATX_DONT_SYNC, STATX_TYPE, &st) != 0 || !S_ISCHR(st.stx_mode))
+		return false;
+	id = GPU_DEVICE_ID(st.stx_rdev_major, st.stx_rdev_minor);
+	for (int i = 0; i < GPU_DEVICES; i++)
+		if (id && id == look->devices.ids[i])
+			return true;
+	return false;
+}
+
+static void look_for_devices(struct look *look)
+{
+	DIR *folder = opendir(look->descriptors);
+	const struct dirent *entry;
+	uint32_t seen = 0;
+
+	while (folder && seen++ < DESCRIPTORS_MAX && (entry = readdir(folder)))
+		look->opened += entry->d_name[0] != '.' &&
+				is_gpu_device(look, dirfd(folder), entry->d_name);
+	if (folder)
+		closedir(folder);
+}
+
+static void run_look(struct bounded_job *opaque)
+{
+	struct look *look = (struct look *)opaque;
+
+	look_for_devices(look);
+	if (!look->wants_files)
+		return;
+	look_for_library(look);
+	look_for_pipe(look);
+}
+
+/* Looks at a process; the caller frees the result. NULL: no answer in time, or out of memory. */
+static struct look *look_at(struct obstacles *o, pid_t pid, bool wants_files)
+{
+	struct look *look = bounded_job_new(sizeof(*look), run_look, NULL);
+
+	if (!look)
+		return NULL;
+	look->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)pid;
+	look->devices = o->devices;
+	look->ours = o->library;
+	look->our_pipe = o->pipe;
+	look->wants_files = wants_files;
+	snprintf(look->root, sizeof(look->root), "/proc/%d/root/", (int)pid);
+	snprintf(look->descriptors, sizeof(look->descriptors), "/proc/%d/fd", (int)pid);
+	snprintf(look->library, sizeof(look->library), "/proc/%d/root%s", (int)pid,
+		 o->options.library);
+	snprintf(look->pipe, sizeof(look->pipe), "/proc/%d/root%s", (int)pid, o->options.pipe);
+	return bounded_call(collect_calls(o->collect), &look->job, BOUNDED_CALL_OPEN_MS) == 0
+		       ? look
+		       : NULL;
+}
+
+/* ---- the environment ---- */
+
+/* Returns what is behind "NAME=" in `line`; NULL: that is another variable. */
+static const char *value_of(const char *line, const char *name)
+{
+	size_t length = strlen(name);
+
+	return strncmp(line, name, length) == 0 && line[length] == '=' ? line + length + 1 : NULL;
+}
+
+static void take_variable(const struct obstacles *o, pid_t pid, const char *line,
+			  struct untraced_signs *signs)
+{
+	const char *library = value_of(line, TARGET_ENVIRONMENT_CUDA);
+	const char *pipe = value_of(line, GPU_WIRE_PIPE_ENV);
+
+	if (pipe)
+		signs->names_pipe = strcmp(pipe, o->options.pipe) == 0;
+	if (!library)
+		return;
+	signs->has_variable = library[0] != '\0';
+	signs->names_library = strcmp(library, o->options.library) == 0;
+	if (signs->has_variable && !signs->names_library)
+		log_verbose(o->log, "process %d has " TARGET_ENVIRONMENT_CUDA "=%s", (int)pid,
+			    library);
+}
+
+/*
+ * Reads what the driver will load. Programs that show a title instead of their arguments also
+ * overwrite their environment: unless all of it is "NAME=VALUE", it is not known.
+ */
+static void read_variables(struct obstacles *o, pid_t pid, struct untraced_signs *signs)
+{
+	char *text = NULL;
+	size_t size = 0;
+
+	if (proc_file_read(collect_calls(o->collect), pid, "environ", ENVIRONMENT_MAX, &text,
+			   &size) != 0)
+		return;
+	signs->knows_variable = size > 0; /* else it has ended, or is not ours to read */
+	for (size_t at = 0; at < size && signs->knows_variable; at += strlen(text + at) + 1) {
+		signs->knows_variable = strchr(text + at, '=') > text + at;
+		take_variable(o, pid, text + at, signs);
+	}
+	free(text);
+}
+
+/* Returns whether the kernel told the program that it has more rights than who executed it. */
+static bool is_secure(struct obstacles *o, pid_t pid)
+{
+	unsigned long pair[2];
+	bool is_secure = false;
+	char *text = NULL;
+	size_t size = 0;
+
+	if (proc_file_read(collect_calls(o->collect), pid, "auxv", AUXV_BYTES, &text, &size) != 0)
+		return false;
+	for (size_t at = 0; at + sizeof(pair) <= size; at += sizeof(pair)) {
+		memcpy(pair, text + at, sizeof(pair));
+		is_secure |= pair[0] == AT_SECURE && pair[1];
+	}
+	free(text);
+	return is_secure;
+}
+
+/* ---- the state ---- */
+
+/* Returns the number behind a name of /proc/PID/status; `otherwise`: there is none. */
+static unsigned long status_number(const char *text, const char *name, unsigned long otherwise)
+{
+	const char *line = strstr(text, name);
+
+	return line ? strtoul(line + strlen(name), NULL, 10) : otherwise;
+}
+
+/* Counts filters in force (before Linux 5.9: 1 if there are any). */
+static uint32_t count_filters(const char *status)
+{
+	unsigned long mode = status_number(status, "\nSeccomp:", 0);
+
+	return mode == 2 ? (uint32_t)status_number(status, "\nSeccomp_filters:", 1) : mode;
+}
+
+static char *read_status(pid_t pid)
+{
+	char *text = NULL;
+	size_t size;
+
+	return proc_file_read(NULL, pid, "status", STATUS_BYTES, &text, &size) == 0 ? text : NULL;
+}
+
+static void read_state(const struct obstacles *o, pid_t pid, struct untraced_signs *signs)
+{
+	char *text = read_status(pid);
+	const char *line = text ? strstr(text, "\nUid:") : NULL;
+	unsigned int real, effective;
+
+	if (!text)
+		return;
+	if (line && sscanf(line, "\nUid: %u %u", &real, &effective) == 2) {
+		signs->is_root = effective == 0;
+		signs->is_other_user = !signs->is_root && effective != geteuid();
+	}
+	signs->is_filtered = count_filters(text) > o->filters;
+	free(text);
+}
+
+/* ---- processes ---- */
+
+struct obstacles *obstacles_new(struct collect *collect, struct log *log,
+				const struct obstacles_options *options)
+{
+	struct obstacles *o = calloc(1, sizeof(*o));
+	char *status;
+
+	if (!o)
+		return NULL;
+	o->collect = collect;
+	o->log = log;
+	o->options = *options;
+	o->devices = gpu_devices_read();
+	o->knows_own =
+		stat(options->library, &o->library) == 0 && stat(options->pipe, &o->pipe) == 0;
+	status = read_status(getpid());
+	o->filters = status ? count_filters(status) : 0;
+	free(status);
+	return o;
+}
+
+void obstacles_free(struct obstacles *o)
+{
+	if (!o)
+		return;
+	free(o->silent);
+	free(o);
+}
+
+/* Notes open devices, without those that the process has inherited. */
+static void note_look(struct process *process, const struct look *look)
+{
+	uint32_t opened =
+		look->opened > process->inherits_nvml ? look->opened - process->inherits_nvml : 0;
+
+	if (opened > process->opened)
+		process->opened = opened;
+}
+
+static void find_obstacle(struct obstacles *o, struct process *process)
+{
+	struct untraced_signs signs = {.libc = process->libc,
+				       .needed_glibc_minor = o->options.needed_glibc_minor};
+	struct look *look;
+
+	read_variables(o, process->pid, &signs);
+	signs.is_secure = is_secure(o, process->pid);
+	read_state(o, process->pid, &signs);
+	look = look_at(o, process->pid, true);
+	if (look) {
+		signs.knows_files = o->knows_own && look->knows_files;
+		signs.sees_library = look->sees_library;
+		signs.sees_pipe = look->sees_pipe;
+		signs.may_write_pipe = signs.is_root || look->pipe_mode & S_IWUSR;
+		signs.is_noexec = look->is_noexec;
+		note_look(process, look);
+	}
+	free(look);
+	process->obstacle = untraced_find_cause(&signs);
+}
+
+/* Returns the process; NULL: it has ended, runs another program by now, or is traced. */
+static struct process *still_silent(const struct obstacles *o, const struct silent *silent)
+{
+	struct process *process = collect_knows_process(o->collect, silent->pid)
+					  ? collect_find_process(o->collect, silent->pid)
+					  : NULL;
+
+	return process && process->id == silent->id && !process->has_spoken && !process->ended_ns
+		       ? process
+		       : NULL;
+}
+
+static void add_silent(struct obstacles *o, const struct process *process)
+{
+	if (!array_make_room(&o->silent, o->count, &o->capacity, sizeof(*o->silent)))
+		return; /* it is not looked at again */
+	o->silent[o->count++] = (struct silent){
+		.id = process->id, .pid = process->pid, .due_ns = 0, .pause_ns = FIRST_LOOK_NS};
+}
+
+static bool maps_driver(const struct process_event *event)
+{
+	return event->type == PROCESS_MAP && event->mapping.path &&
+	       starts_with(base_name(event->mapping.path), "libcuda.so");
+}
+
+void obstacles_watch(struct obstacles *o, const struct process_event *event,
+		     struct process *process)
+{
+	if (!o || !maps_driver(event) || !process->has_driver || process->has_obstacle ||
+	    process->has_spoken || process->ended_ns)
+		return;
+	process->has_obstacle = true;
+	find_obstacle(o, process);
+	if (process->obstacle == UNTRACED_NOT_FOUND)
+		log_verbose(o->log, "process %d loaded the CUDA driver", (int)process->pid);
+	else
+		log_verbose(o->log, "process %d loaded the CUDA driver, and cannot be traced: %s",
+			    (int)process->pid, untraced_cause_text(process->obstacle));
+	add_silent(o, process);
+}
+
+/* Looks at devices, and again for an obstacle where none was found: the process may have changed.
+ */
+static void look_again(struct obstacles *o, struct process *process)
+{
+	struct look *look;
+
+	if (!untraced_is_obstacle(process->obstacle)) {
+		find_obstacle(o, process);
+		return;
+	}
+	look = look_at(o, process->pid, false);
+	if (look)
+		note_look(process, look);
+	free(look);
+}
+
+/* Warns before the end of a long run, of the first process with each cause. */
+static void tell(struct obstacles *o, const struct process *process)
+{
+	bool uses = process->lacks_gpu_time || process->opened > process->has_nvml;
+
+	if (!uses || o->has_told[process->obstacle])
+		return;
+	o->has_told[process->obstacle] = true;
+	log_warn(o->log, "process %d (%s) uses the GPU and is not traced: %s", (int)process->pid,
+		 process->comm ? process->comm : "?", untraced_cause_text(process->obstacle));
+}
+
+void obstacles_look(struct obstacles *o, uint64_t now_ns)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; o && i < o->count; i++) {
+		struct silent silent = o->silent[i];
+		struct process *process = still_silent(o, &silent);
+
+		if (!process)
+			continue;
+		if (silent.due_ns && silent.due_ns <= now_ns) {
+			look_again(o, process);
+			if (silent.pause_ns >= TELL_NS)
+				tell(o, process);
+			if (silent.pause_ns < LONGEST_NS)
+				silent.pause_ns *= 2;
+		}
+		if (silent.due_ns <= now_ns)
+			silent.due_ns = now_ns + silent.pause_ns;
+		o->silent[kept++] = silent;
+	}
+	if (o)
+		o->count = kept;
+}
+
+void obstacles_finish(struct obstacles *o)
+{
+	for (uint32_t i = 0; o && i < o->count; i++) {
+		struct process *process = still_silent(o, &o->silent[i]);
+
+		if (process)
+			look_again(o, process);
+	}
+}

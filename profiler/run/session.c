@@ -1,0 +1,2144 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/run/session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#include "cupti_trace/wire/gpu_wire.h"
+#include "profiler/base/cuda_functions.h"
+#include "profiler/base/exit_status.h"
+#include "symbolize/util/saturate.h"
+#include "profiler/base/command_text.h"
+#include "profiler/attach/arrivals.h"
+#include "profiler/attach/attach.h"
+#include "profiler/attach/call_timing.h"
+#include "profiler/run/exec_error.h"
+#include "profiler/attach/notices.h"
+#include "profiler/run/obstacles.h"
+#include "profiler/attach/payload.h"
+#include "profiler/run/privilege.h"
+#include "profiler/run/target.h"
+#include "profiler/run/target_environment.h"
+#include "profiler/sources/gpu_pipe.h"
+#include "profiler/sources/kernel_events.h"
+#include "profiler/sources/probes.h"
+#include "profiler/sources/recording.h"
+#include "symbolize/util/guarded_path.h"
+#include "symbolize/maps.h"
+#include "symbolize/util/monotonic.h"
+#include "symbolize/util/proc_file.h"
+
+#define TICK_MS 50
+#define DELAY_TICK_MS 250     /* before processes that run already are looked at */
+#define QUICK_TICK_MS 5       /* while a program starts: to learn soon what it runs */
+#define SILENT_NS 1000000000u /* of a traced program without a goodbye, which is worth a line */
+#define QUICK_NS 300000000u
+#define FIRST_QUICK_NS 100000000u
+#define BATCHES 8             /* of kernel events, between looks at the pipe and for signals */
+#define PIPE_CHUNK (4u << 20) /* read at most this much between looks at the kernel's events */
+#define PIPE_REST (4u << 20)  /* the same at the end: more than a pipe can hold */
+#define PIPE_PAUSE_NS 2000000 /* let a busy pipe fill up: fewer, larger reads */
+#define SAY_WAITING_NS 1000000000u
+#define LEFT_BEHIND_NS 50000000u
+#define LISTED_MAX 32
+#define COUNT_NS 250000000u
+#define AUXV_BYTES 65536
+#define PROGRAM_BYTES 4096u
+#define PROGRAM_WORDS 256u
+#define CLOCKS_LATE_NS 50000000u      /* then they say too little of the window, or too much */
+#define TIMES_PATIENCE_NS 1000000000u /* for threads that are about to end */
+#define TIMES_PAUSE_NS 5000000
+#define GOODBYE_PATIENCE_NS 5000000000u /* for programs, when recording is over */
+#define SILENT_PATIENCE_NS 1200000000u  /* likewise, for those that run already and send nothing */
+#define NAMING_SLEEP_MS 10000           /* for files, when recording is over */
+#define ATTACHED_SLEEP_MS 600           /* for their files and memory, should they not answer */
+
+/* For libraries in processes that run already: CUPTI may wait for a busy GPU before it begins. */
+#define LIBRARY_PATIENCE_NS 10000000000u
+#define SAY_LIBRARY_NS 2000000000u
+
+/* What a descriptor watched by the session's epoll is. */
+enum { READY_SIGNAL, READY_TARGET, READY_PIPE, READY_KERNEL };
+
+struct session {
+	const struct session_options *options;
+	const struct inherited *inherited;
+	const struct supervisor_link *supervisor;
+	struct log *log;
+	struct notices notices;
+	struct collect *collect;
+	int kallsyms; /* opened with privilege; -1: it is not, or `collect` has it */
+	struct kernel_events *kernel;
+	char no_bpf[512]; /* why BPF is missing; "": it is not, or is not needed */
+	struct gpu_pipe *pipe;
+	struct payload payload;
+	struct target target;
+	struct attachment *attachment; /* in place of a target; NULL: there is one */
+	struct arrivals *arrivals;     /* of the library in its processes; NULL: in none */
+	struct id_map brought;         /* pids where it has arrived, in one program or more */
+	/* By ids of processes, their pids. `expected`: they ran before us, and it is not known yet
+	 * whether the library can say hello there. `awaited`: it has arrived and not said hello.
+	 * `missed`: it came too late unless it says hello. */
+	struct id_map expected, awaited, missed;
+	struct id_map heard, users;      /* ids: it said hello; may have used CUDA */
+	struct id_map unanswered;        /* by pids: instances that wait until recording begins */
+	char *program;                   /* the command line of the first of them; NULL: unknown */
+	uint32_t late;                   /* new processes that said hello in what is recorded */
+	struct probes *driver;           /* of who begins to use CUDA; NULL: it is not known */
+	uint64_t driver_probed_ns;       /* the last time that there was a new one */
+	struct probes *probes;           /* of launches; NULL: not asked for */
+	struct call_timing *call_timing; /* NULL: it cannot be */
+	struct obstacles *obstacles;     /* NULL: not looked for, in processes that ran before us */
+	struct recording *recording;     /* NULL: not asked for */
+	char injection_lib[PATH_MAX];    /* absolute path of -injection-lib */
+	int epoll;
+
+	bool is_running;      /* the gate was opened */
+	bool is_told_to_end;  /* by a signal, since it was asked for last */
+	bool is_orphan;       /* the supervisor was killed: end, quietly */
+	bool abandons_target; /* it cannot be killed: it is another user's by now */
+	bool command_ended;   /* and that has been handled */
+	bool stops_waiting;   /* for processes that outlive the target, or that we attached to */
+	bool stops_leaving;   /* likewise for libraries that were asked to leave */
+	bool pipe_ended, has_counted_left;
+	bool has_said_waiting;       /* until libraries begin, or the GPU is used no longer */
+	bool is_copy;                /* in a child of ours: session_complete_copy */
+	bool is_asked;               /* for a snapshot, by a signal */
+	bool has_read_all;           /* that was in the pipe, the last time */
+	bool ends_delay;             /* before processes that run already are looked at */
+	bool was_told_to_begin;      /* session_begin_window */
+	bool has_begun, has_stopped; /* the window, and CPU time was read */
+	bool has_failed;             /* and said why: end without a result */
+	uint32_t interrupts;         /* SIGINTs so far */
+	int early_signal;            /* a signal that ends us before the target ran; 0: none */
+	uint64_t quick_until_ns;     /* look often until then */
+	uint64_t start_ns, start_unix_ns, ended_ns;
+	uint64_t unread_at_end;  /* bytes in the pipe when the command ended */
+	uint64_t read_ns;        /* when some were read last */
+	uint64_t attached_to_ns; /* 0: until something else ends it */
+	struct window window;    /* the part that is recorded */
+	uint64_t lost_samples, waiting, next_count_ns; /* for a watcher */
+	uint64_t clocks_read_ns;                       /* of processes */
+	uint64_t longest_round_ns;                     /* from one wait for events to the next */
+	uint64_t other_children_ns;                    /* CPU time; session_discount_child */
+};
+
+struct session *session_new(const struct session_options *options,
+			    const struct inherited *inherited,
+			    const struct supervisor_link *supervisor, struct log *log)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->options = options;
+	s->inherited = inherited;
+	s->supervisor = supervisor;
+	s->log = log;
+	s->epoll = s->kallsyms = -1;
+	payload_init(&s->payload);
+	target_init(&s->target);
+	notices_init(&s->notices, log);
+	return s;
+}
+
+/* Removes the run's files; then the supervisor need not. */
+static void remove_payload(struct session *s)
+{
+	payload_remove(&s->payload);
+	supervisor_report_folder(s->supervisor, "");
+}
+
+static void close_kernel(struct session *s)
+{
+	if (s->collect)
+		bounded_caller_do_meanwhile(collect_calls(s->collect), NULL, NULL);
+	kernel_events_close(s->kernel);
+	s->kernel = NULL;
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	target_release_resources(&s->target);
+	arrivals_free(s->arrivals);
+	free(s->program);
+	id_map_release(&s->brought);
+	id_map_release(&s->expected);
+	id_map_release(&s->awaited);
+	id_map_release(&s->missed);
+	id_map_release(&s->heard);
+	id_map_release(&s->users);
+	id_map_release(&s->unanswered);
+	probes_free(s->driver);
+	recording_close(s->recording);
+	remove_payload(s);
+	attachment_free(s->attachment);
+	probes_free(s->probes);
+	call_timing_free(s->call_timing);
+	obstacles_free(s->obstacles);
+	close_kernel(s);
+	gpu_pipe_free(s->pipe);
+	collect_free(s->collect);
+	if (s->kallsyms >= 0)
+		close(s->kallsyms);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	free(s);
+}
+
+/* ---- setting up ---- */
+
+static int watch(struct session *s, int fd, uint32_t what)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = what};
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
+}
+
+int session_open(struct session *s)
+{
+	const struct measure *m = &s->options->measure;
+	bool times_calls = m->traces_gpu && bpf_source_may_probe_returns();
+	struct kernel_events_options options = {
+		.bpf = {.sample_hz = m->samples_cpu ? m->frequency_hz : 0,
+			.launches = m->probes_launches,
+			.calls = times_calls,
+			.threads = m->thread_origin,
+			.times = m->wall || m->idle,
+			.moments = m->idle,
+			.kernel_waits = m->kernel_waits,
+			.running = m->attached,
+			.python_lines = m->python_lines},
+		.needs_bpf =
+			m->probes_launches || m->thread_origin || m->wall || m->idle || m->attached,
+		.wants_bpf = m->samples_cpu || times_calls,
+	};
+
+	s->kallsyms = privilege_open_kallsyms();
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll < 0 || watch(s, s->supervisor->signals, READY_SIGNAL) != 0) {
+		log_error(s->log, "cannot watch signals: %s", strerror(errno));
+		return EXIT_PROFILER_FAILED;
+	}
+	if (m->samples_cpu)
+		privilege_raise_priority();
+	s->notices.fallback = geteuid() == 0 ? FALLBACK_NONE : FALLBACK_NEEDS_SUDO;
+	if (kernel_events_open(&options, &s->kernel, s->no_bpf, sizeof(s->no_bpf)) == 0)
+		return 0;
+	log_error(s->log, "%s%s",
+		  m->attached ? "processes that already run: "
+		  : m->wall   ? "--wall: "
+		  : m->idle   ? "--idle: "
+			      : "",
+		  s->no_bpf);
+	return EXIT_PROFILER_FAILED;
+}
+
+/* Which threads are idle is decided by what each did in all. */
+static uint32_t places_of_wall(const struct session_options *o)
+{
+	return o->measure.wall ? 1u << PLACE_PROCESS | 1u << PLACE_THREAD : 0;
+}
+
+/* A file on a slow disk takes seconds, in which the ring buffer would be full. */
+static void keep_events(void *kernel)
+{
+	kernel_events_keep(kernel);
+}
+
+static int open_collect(struct session *s)
+{
+	const struct session_options *o = s->options;
+
+	s->collect = collect_new(
+		&(struct collect_options){.sample_ns = measure_sample_ns(o->measure.frequency_hz),
+					  .place_mask = o->place_mask | places_of_wall(o),
+					  .measure = o->measure,
+					  .last_ns = o->measure.last_ns,
+					  .idle_store = o->idle_store,
+					  .timeline = o->timeline,
+					  .watches_load = o->watches_load,
+					  .keeps_metrics = o->keeps_metrics});
+	if (!s->collect) {
+		log_error(s->log, "out of memory");
+		return -ENOMEM;
+	}
+	collect_set_kallsyms(s->collect, s->kallsyms);
+	s->kallsyms = -1;
+	if (o->attach)
+		bounded_caller_limit_sleep(collect_calls(s->collect), ATTACHED_SLEEP_MS);
+	bounded_caller_do_meanwhile(collect_calls(s->collect), keep_events, s->kernel);
+	return 0;
+}
+
+/* Before Linux 6.10, probes need more than the capabilities that we keep. */
+static bool may_probe(const struct bpf_source *bpf)
+{
+	return !bpf_source_probes_need_admin(bpf) || privilege_is_admin();
+}
+
+/* What the CUDA driver is to load, as an absolute path. */
+static const char *library_of(const struct session *s)
+{
+	return s->options->injection_lib ? s->injection_lib : s->payload.library;
+}
+
+static int open_probes(struct session *s)
+{
+	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+
+	if (s->options->measure.probes_launches && !may_probe(bpf)) {
+		log_error(s->log, "before Linux 6.10 only root may add uprobes: use --as-root, or "
+				  "leave out -launch-stacks uprobe, -injection-lib and -cuda-lib");
+		return -EPERM;
+	}
+	if (s->options->measure.probes_launches) {
+		s->probes = probes_new(PROBE_LAUNCH, bpf, collect_calls(s->collect), s->log);
+		if (!s->probes)
+			return -ENOMEM;
+	}
+	if (!bpf_source_may_probe_returns())
+		log_verbose(s->log,
+			    "CUDA's calls are never timed on Linux 6.11 to 6.13: return probes "
+			    "there can kill processes whose system calls are filtered");
+	if (!bpf || !bpf_source_has_calls(bpf))
+		return 0;
+	if (!may_probe(bpf)) {
+		s->notices.fallback = FALLBACK_NEEDS_ROOT;
+		return 0;
+	}
+	s->call_timing = call_timing_new(bpf, s->collect, &s->notices, s->log);
+	if (!s->call_timing)
+		return -ENOMEM;
+	s->notices.fallback = FALLBACK_TIMES_CALLS;
+	return 0;
+}
+
+/* Further libraries to be probed, as the user named them. */
+static int probe_libraries(struct session *s)
+{
+	for (uint32_t i = 0; s->probes && i < s->options->cuda_lib_count; i++) {
+		const char *path = s->options->cuda_libs[i];
+		int err = probes_scan_file(s->probes, path);
+
+		if (err >= 0)
+			continue;
+		log_error(s->log, "-cuda-lib %s: %s", path,
+			  access(path, R_OK) == 0 ? "no CUDA launch function in it"
+						  : strerror(errno));
+		return err;
+	}
+	return 0;
+}
+
+static int open_pipe(struct session *s)
+{
+	int err = payload_create(&s->payload);
+
+	if (err) {
+		log_error(s->log,
+			  "no folder for the injection library: tried %s; set TMPDIR to one "
+			  "on a file system mounted without noexec",
+			  s->payload.tried);
+		return err;
+	}
+	supervisor_report_folder(s->supervisor, s->payload.path);
+	s->pipe = gpu_pipe_new(s->collect);
+	if (!s->pipe) {
+		log_error(s->log, "out of memory");
+		return -ENOMEM;
+	}
+	return watch(s, s->payload.pipe, READY_PIPE);
+}
+
+/* Begins to look for obstacles; what a library that the user names needs is not known. */
+static int open_obstacles(struct session *s)
+{
+	size_t size;
+	const unsigned char *library = payload_library(&size);
+
+	s->obstacles = obstacles_new(
+		s->collect, s->log,
+		&(struct obstacles_options){
+			.library = library_of(s),
+			.pipe = s->payload.pipe_path,
+			.needed_glibc_minor =
+				s->options->injection_lib ? 0 : untraced_glibc_of(library, size)});
+	return s->obstacles ? 0 : -ENOMEM;
+}
+
+static int open_gpu_side(struct session *s)
+{
+	const char *library = s->options->injection_lib;
+	int err;
+
+	if (!s->options->measure.traces_gpu)
+		return 0;
+	/* the loader would search its path for a name without a slash */
+	if (library && !realpath(library, s->injection_lib)) {
+		log_error(s->log, "-injection-lib %s: %s", library, strerror(errno));
+		return -ENOENT;
+	}
+	err = open_pipe(s);
+	if (err)
+		return err;
+	collect_expect_hellos(s->collect, library_of(s),
+			      s->options->measure.nvtx || s->options->measure.ranges);
+	err = open_obstacles(s);
+	if (!err)
+		err = open_probes(s);
+	if (err == -ENOMEM)
+		log_error(s->log, "out of memory");
+	return err;
+}
+
+static int open_recording(struct session *s)
+{
+	if (!s->options->record)
+		return 0;
+	s->recording = recording_open(s->options->record, kernel_events_bpf(s->kernel) != NULL);
+	if (s->recording)
+		return 0;
+	log_error(s->log, "cannot record to %s.pipe and .events: %s; choose another --record",
+		  s->options->record, guarded_error(errno));
+	return -EACCES;
+}
+
+/* A tool that the user chose for NVTX stays: NVTX serves only one. */
+static bool takes_nvtx(const struct session *s)
+{
+	const char *chosen = getenv(TARGET_ENVIRONMENT_NVTX);
+
+	if ((s->options->measure.nvtx || s->options->measure.ranges) && chosen)
+		log_warn(s->log,
+			 TARGET_ENVIRONMENT_NVTX
+			 " is set to %s and stays: no NVTX ranges in this profile",
+			 chosen);
+	return s->options->measure.nvtx && !chosen;
+}
+
+/* What the library is asked for. */
+static void make_environment(struct session *s, const struct measure *measure,
+			     struct target_environment *environment)
+{
+	const struct session_options *o = s->options;
+
+	target_environment_make(environment,
+				&(struct target_environment_options){
+					.library = library_of(s),
+					.pipe = s->payload.pipe_path,
+					.measure = *measure,
+					.counters = o->counters,
+					.timeline = o->timeline != NULL,
+					.leaves_nvtx = getenv(TARGET_ENVIRONMENT_NVTX) != NULL,
+					.verbose = s->log->level == LOG_VERBOSE});
+}
+
+static int start_target(struct session *s, bool stdout_is_taken)
+{
+	const struct session_options *o = s->options;
+	const char *injected = getenv(TARGET_ENVIRONMENT_CUDA);
+	struct target_environment environment;
+	struct target_options options = {
+		.command = o->command,
+		.inherited = s->inherited,
+		.stdout_to_stderr = stdout_is_taken,
+	};
+
+	if (o->measure.traces_gpu) {
+		struct measure measure = o->measure;
+
+		if (injected)
+			log_warn(s->log,
+				 TARGET_ENVIRONMENT_CUDA
+				 " is set to %s; it is replaced for this run",
+				 injected);
+		measure.nvtx = takes_nvtx(s);
+		make_environment(s, &measure, &environment);
+		options.environment = environment.variables;
+	}
+	return target_start(&s->target, &options);
+}
+
+static void drain_kernel_events(struct session *s, bool catches_up);
+
+/* The target, at its gate, is followed and sampled from here on. */
+static int follow_target(struct session *s)
+{
+	bool has_bpf = kernel_events_bpf(s->kernel) != NULL,
+	     needed = !s->options->measure.traces_gpu;
+	int err;
+
+	/* process the target's own fork first: its parent is not followed */
+	drain_kernel_events(s, true);
+	err = kernel_events_follow(s->kernel, s->target.pid);
+	if (err && has_bpf) {
+		log_error(s->log, "cannot follow the command: %s", strerror(-err));
+		return err;
+	}
+	if (err) {
+		(needed ? log_error : log_warn)(s->log,
+						"%s. Without that, perf events need "
+						"kernel.perf_event_paranoid at 2 or less: %s. %s",
+						s->no_bpf, strerror(-err),
+						needed ? "No CPU samples"
+						       : "Going on with GPU time only");
+		if (needed)
+			return err;
+	} else if (!has_bpf && s->options->measure.samples_cpu) {
+		log_warn(
+			s->log,
+			"%s. Going on with CPU samples of user code only, without Python functions",
+			s->no_bpf);
+	}
+	if (kernel_events_know_tree(s->kernel))
+		collect_know_tree(s->collect);
+	if (!has_bpf)
+		collect_lose_privileged(s->collect);
+	if (!collect_start_target(s->collect, s->target.pid))
+		return -ENOMEM;
+	recording_target(s->recording, s->target.pid);
+	return kernel_events_watch(s->kernel, s->epoll, READY_KERNEL);
+}
+
+static int set_up(struct session *s, bool stdout_is_taken)
+{
+	int err;
+
+	if (open_collect(s) != 0 || open_gpu_side(s) != 0 || open_recording(s) != 0)
+		return EXIT_PROFILER_FAILED;
+	err = start_target(s, stdout_is_taken);
+	if (err) {
+		log_error(s->log, "cannot start a process: %s", strerror(-err));
+		return EXIT_PROFILER_FAILED;
+	}
+	supervisor_report_target(s->supervisor, s->target.pid);
+	privilege_lock();
+	/* bounded calls from here on: their threads have nothing that keeps other processes out */
+	if (s->payload.path[0])
+		payload_remove_stale(&s->payload, collect_calls(s->collect));
+	if (s->target.end >= 0)
+		watch(s, s->target.end, READY_TARGET);
+	if (probe_libraries(s) != 0 || follow_target(s) != 0)
+		return EXIT_PROFILER_FAILED;
+	return 0;
+}
+
+/* ---- signals ---- */
+
+static bool asks_to_end(int signal)
+{
+	return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+/*
+ * A signal typed at the terminal has reached the target's process group already. When the terminal
+ * hangs up, though, the kernel sends SIGHUP to the session's leader alone.
+ */
+static bool target_has_it(const struct session *s, const struct supervisor_signal *signal)
+{
+	return signal->from_terminal && signal->number != SIGHUP &&
+	       getpgid(s->target.pid) == getpgrp();
+}
+
+static void kill_target(struct session *s)
+{
+	log_warn(s->log, "interrupted again: killing the command");
+	s->stops_waiting = true;
+	if (target_signal(&s->target, SIGKILL) != -EPERM)
+		return;
+	log_warn(s->log,
+		 "the command runs as another user and cannot be killed: finishing without it");
+	s->abandons_target = true;
+}
+
+/* Otherwise the signal is the command's. */
+static bool takes_snapshots(const struct session *s)
+{
+	return s->options->measure.last_ns || s->options->measure.attached;
+}
+
+static void on_signal(struct session *s, const struct supervisor_signal *signal)
+{
+	s->is_told_to_end |= asks_to_end(signal->number);
+	if (takes_snapshots(s) && signal->number == SESSION_SNAPSHOT_SIGNAL) {
+		s->is_asked = true; /* it is taken as soon as the run goes on */
+	} else if (!s->is_running) {
+		if (asks_to_end(signal->number))
+			s->early_signal = signal->number;
+	} else if (s->target.ended || s->attachment) {
+		s->stops_leaving |= s->command_ended && asks_to_end(signal->number);
+		s->stops_waiting |= asks_to_end(signal->number);
+	} else if (signal->number == SIGINT && ++s->interrupts >= 2) {
+		kill_target(s);
+	} else if (!target_has_it(s, signal)) {
+		target_signal(&s->target, signal->number);
+	}
+}
+
+static void read_signals(struct session *s)
+{
+	struct supervisor_signal signal;
+	int result;
+
+	while ((result = supervisor_next_signal(s->supervisor, &signal)) == 1)
+		on_signal(s, &signal);
+	s->is_orphan |= result < 0;
+}
+
+/* Whether a signal ended the run before it began: then the command does not run. */
+static bool is_called_off(struct session *s)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	sigset_t pending;
+
+	read_signals(s);
+	/* signals of the terminal reach us before the supervisor can send them */
+	if (!s->early_signal && sigpending(&pending) == 0)
+		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+			if (sigismember(&pending, ends[i]))
+				s->early_signal = ends[i];
+	return s->is_orphan || s->early_signal;
+}
+
+static int called_off_status(const struct session *s)
+{
+	return s->is_orphan ? EXIT_PROFILER_FAILED : EXIT_SIGNAL_BASE + s->early_signal;
+}
+
+/* 0 if the clock stands before 1970. */
+static uint64_t unix_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec < 0 ? 0 : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Everybody but libraries, which learn it by the variable or the link (gpu_wire.h). */
+static void apply_window(struct session *s)
+{
+	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+
+	collect_set_window(s->collect, &s->window);
+	if (bpf)
+		bpf_source_set_window(bpf, &s->window);
+}
+
+/* Of programs that run already, and of those that start. */
+static void change_window(struct session *s)
+{
+	int err = s->pipe ? payload_set_window(&s->payload, &s->window) : 0;
+
+	apply_window(s);
+	if (err) /* they notice that nobody reads */
+		log_verbose(s->log, "cannot tell libraries what is recorded: %s", strerror(-err));
+}
+
+/* Of a part of the run; the library in the command learns it by the variable. */
+static void set_window(struct session *s, char variable[TARGET_VARIABLE_BYTES])
+{
+	const struct measure *m = &s->options->measure;
+	bool is_put_off = m->delay_ns == MEASURE_UNTIL_TOLD;
+
+	variable[0] = '\0';
+	if (m->delay_ns)
+		s->window.from_ns = is_put_off ? WINDOW_NOT_YET : s->start_ns + m->delay_ns;
+	if (m->duration_ns && !is_put_off)
+		s->window.to_ns = s->start_ns + m->delay_ns + m->duration_ns;
+	if (window_is_part(&s->window))
+		apply_window(s);
+	else if (!s->options->is_controlled)
+		return;
+	if (s->pipe)
+		snprintf(variable, TARGET_VARIABLE_BYTES,
+			 GPU_WIRE_WINDOW_ENV "=" GPU_WIRE_WINDOW_FORMAT, s->window.from_ns,
+			 s->window.to_ns);
+}
+
+static void begin_run(struct session *s)
+{
+	s->start_ns = monotonic_ns();
+	s->start_unix_ns = unix_ns();
+	collect_begin(s->collect, s->start_ns);
+}
+
+static int release_target(struct session *s)
+{
+	char variable[TARGET_VARIABLE_BYTES];
+	int err;
+
+	if (is_called_off(s))
+		return called_off_status(s);
+	s->is_running = true;
+	begin_run(s);
+	s->quick_until_ns = s->start_ns + FIRST_QUICK_NS; /* then its exec will be known */
+	set_window(s, variable);
+	err = target_release(&s->target, variable);
+	return err ? exec_error_explain(s->log, s->options->command, -err) : 0;
+}
+
+/* ---- what the kernel reports ---- */
+
+/* Passes the layout of processes' Python frames to the BPF side. */
+static void pass_on_pythons(struct session *s)
+{
+	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	struct python_found found;
+	char detail[64];
+
+	while (collect_next_python(s->collect, &found)) {
+		struct gpu_event_notice notice = {.code = GPU_NOTICE_NO_PYTHON, .detail = detail};
+		uint32_t hex = found.unknown_hex;
+		int err = 0;
+
+		if (hex) {
+			snprintf(detail, sizeof(detail), "Python %u.%u.%u is not known", hex >> 24,
+				 hex >> 16 & 0xff, hex >> 8 & 0xff);
+			notices_add(&s->notices, (uint32_t)found.pid, &notice);
+			continue;
+		}
+		if (bpf)
+			err = bpf_source_set_python(bpf, found.pid, &found.layout);
+		log_verbose(s->log, "process %d runs Python%s%s", (int)found.pid, err ? ": " : "",
+			    err ? strerror(-err) : "");
+	}
+}
+
+/* A CPU sample, or a launch as a probe saw it. */
+static void take_snapshot(struct session *s, const struct stack_snapshot *snapshot, bool is_launch)
+{
+	const struct stack_event *event = &snapshot->event;
+	const char *api = is_launch ? cuda_function_name(event->launch_function) : NULL;
+
+	if (collect_snapshot(s->collect, snapshot, api))
+		recording_stack(s->recording, s->collect, event, is_launch);
+}
+
+static void note_pid(struct id_map *ids, uint32_t id, pid_t pid)
+{
+	uint64_t *value = id_map_get(ids, id);
+
+	if (value)
+		*value = (uint64_t)pid;
+}
+
+/* NULL: it has ended, or runs another program by now. */
+static struct process *running_process(const struct session *s, uint32_t id, uint64_t pid)
+{
+	struct process *process = collect_knows_process(s->collect, (pid_t)pid)
+					  ? collect_find_process(s->collect, (pid_t)pid)
+					  : NULL;
+
+	return process && process->id == id ? process : NULL;
+}
+
+/*
+ * Of processes that we attached to, and their descendants: one that has mapped CUDA's driver. The
+ * library is brought into it, or its calls are timed by probes. `mapping`: that of the driver;
+ * NULL: it is not known. Once for each program. (What a child of fork has inherited it has not
+ * mapped: CUDA does not work there.)
+ */
+static void begin_cuda(struct session *s, struct process *process,
+		       const struct code_mapping *mapping)
+{
+	bool is_covered;
+
+	if (!process->has_driver || process->has_begun_cuda || process->ended_ns)
+		return;
+	process->has_begun_cuda = true;
+	is_covered = s->driver && mapping && probes_cover(s->driver, mapping);
+	if (s->driver && !is_covered && probes_scan_process(s->driver, process->pid) > 0)
+		s->driver_probed_ns = monotonic_ns();
+	/* it may have been used before probes could tell */
+	if (!is_covered || process->began_ns <= s->driver_probed_ns)
+		id_map_get(&s->users, process->id);
+	if (!s->arrivals || arrivals_add(s->arrivals, process->id, process->pid) != 0)
+		call_timing_begin(s->call_timing, process);
+	else if (process->is_attached)
+		note_pid(&s->expected, process->id, process->pid);
+}
+
+/* Also before its mapping of the driver is known to us. */
+static void note_user(struct session *s, const struct stack_event *event)
+{
+	const struct process *process = collect_process_of(s->collect, event);
+
+	if (process)
+		id_map_get(&s->users, process->id);
+}
+
+/*
+ * Whether the library is there. One that was meant for the program before may have come into the
+ * one that the process had executed meanwhile.
+ */
+static bool has_arrived(const struct session *s, const struct arrival *arrival)
+{
+	return arrival->result == BRING_IN_DONE ||
+	       (arrival->result == BRING_IN_ALREADY &&
+		id_map_find(&s->brought, (uint32_t)arrival->pid));
+}
+
+/* A process without GPU time: its calls are timed, where that can be. */
+static void count_untraced(struct session *s, struct process *process)
+{
+	if (s->call_timing) {
+		call_timing_begin(s->call_timing, process);
+		return;
+	}
+	collect_ledger(s->collect)->calls.processes += !process->lacks_gpu_time;
+	process->lacks_gpu_time = true;
+}
+
+/* Where the library could not be brought in, calls are timed. Elsewhere its hello comes. */
+static void take_arrivals(struct session *s)
+{
+	struct arrival arrival;
+
+	while (arrivals_next(s->arrivals, &arrival)) {
+		struct process *process = running_process(s, arrival.id, (uint64_t)arrival.pid);
+
+		if (has_arrived(s, &arrival)) {
+			id_map_get(&s->brought, (uint32_t)arrival.pid);
+			if (process && process->lacks_gpu_time)
+				log_warn(s->log,
+					 "process %d: the library was brought in after all; from "
+					 "now on its GPU time is measured",
+					 (int)arrival.pid);
+			else
+				log_verbose(s->log, "process %d: the library was brought in",
+					    (int)arrival.pid);
+			if (process && !process->has_spoken)
+				note_pid(&s->awaited, arrival.id, arrival.pid);
+			/* it may end before it begins; where calls are timed, another line says so
+			 */
+			if (!process || !process->lacks_gpu_time)
+				note_pid(&s->missed, arrival.id, arrival.pid);
+			continue;
+		}
+		id_map_remove(&s->expected, arrival.id);
+		if (!process || arrival.result == BRING_IN_GONE) {
+			log_verbose(s->log, "%s", arrival.message);
+			note_pid(&s->missed, arrival.id, arrival.pid);
+			continue;
+		}
+		log_warn(s->log, "no GPU time: %s%s", arrival.message,
+			 !s->call_timing       ? ""
+			 : arrival.hides_calls ? ", so its CUDA calls cannot be timed either"
+					       : "; its CUDA calls are timed instead");
+		if (!process->is_traced)
+			count_untraced(s, process);
+	}
+}
+
+static void take_process_event(struct session *s, const struct process_event *event)
+{
+	struct process *process;
+
+	if (event->type == PROCESS_SAMPLE) {
+		take_snapshot(s, event->snapshot, false);
+		return;
+	}
+	process = collect_process_event(s->collect, event);
+	if (!process)
+		return;
+	recording_process_event(s->recording, event);
+	if (event->type == PROCESS_EXEC)
+		s->quick_until_ns = monotonic_ns() + QUICK_NS;
+	obstacles_watch(s->obstacles, event, process);
+	call_timing_watch(s->call_timing, event, process);
+	if (s->attachment)
+		begin_cuda(s, process, event->type == PROCESS_MAP ? &event->mapping : NULL);
+	pass_on_pythons(s);
+}
+
+/* The end, for a thread that goes on: what it is in now ends there, too. */
+static void end_times(struct session *s, const struct stack_times *times)
+{
+	struct stack_event head = {.time_ns = s->ended_ns, .pid = times->pid, .tid = times->tid};
+	struct stack_thread_times record = {.event = head, .times = *times};
+	uint64_t ns = s->ended_ns > times->since_ns ? s->ended_ns - times->since_ns : 0;
+	uint64_t woken_ns =
+		times->woken_ns > times->since_ns ? times->woken_ns - times->since_ns : ns;
+	struct stack_on_cpu back = {.event = head,
+				    .left_ns = times->since_ns,
+				    .kind = times->kind,
+				    .site = times->site};
+
+	back.blocked_ns = times->is_runnable ? 0 : woken_ns < ns ? woken_ns : ns;
+	back.runnable_ns = ns - back.blocked_ns;
+	if (!times->is_off)
+		record.times.ran_ns += ns;
+	else if (times->is_in_call)
+		record.times.in_calls_ns += ns;
+	else
+		collect_on_cpu(s->collect, &back);
+	collect_thread_times(s->collect, &record);
+}
+
+static void take_stack(struct session *s, const struct stack_event *event)
+{
+	const struct stack_snapshot *snapshot = (const struct stack_snapshot *)event;
+
+	switch (event->kind) {
+	case STACK_EVENT_CPU_SNAPSHOT:
+	case STACK_EVENT_LAUNCH:
+		take_snapshot(s, snapshot, event->kind == STACK_EVENT_LAUNCH);
+		break;
+	case STACK_EVENT_THREAD:
+		collect_thread(s->collect, snapshot); /* not recorded */
+		break;
+	case STACK_EVENT_OFF_CPU:
+		collect_off_cpu(s->collect, snapshot); /* likewise, as the two below */
+		break;
+	case STACK_EVENT_ON_CPU:
+		collect_on_cpu(s->collect, (const struct stack_on_cpu *)event);
+		break;
+	case STACK_EVENT_THREAD_TIMES:
+		if (event->flags & STACK_EVENT_OVER)
+			end_times(s, &((const struct stack_thread_times *)event)->times);
+		else
+			collect_thread_times(s->collect, (const struct stack_thread_times *)event);
+		break;
+	case STACK_EVENT_PYTHON_CODE:
+		collect_python_code(s->collect, (const struct stack_python_code *)event);
+		break;
+	case STACK_EVENT_CPU_USED:
+		if (event->flags & STACK_EVENT_NO_ACCESS)
+			recording_no_access(s->recording, (pid_t)event->pid);
+		if (event->flags & STACK_EVENT_ENDS)
+			collect_wait_status(s->collect, (pid_t)event->pid, event->time_ns,
+					    (int)(event->flags >> STACK_EVENT_STATUS_AT));
+		if (event->flags & STACK_EVENT_LOOKED)
+			collect_open_devices(s->collect, (pid_t)event->pid, event->time_ns,
+					     event->flags & STACK_EVENT_HAS_GPU,
+					     event->flags >> STACK_EVENT_OPENED_AT &
+						     STACK_EVENT_OPENED_MAX);
+		collect_cpu_used(s->collect, (pid_t)event->pid, event->time_ns,
+				 ((const struct stack_value *)event)->value,
+				 event->flags & STACK_EVENT_EXEC);
+		break;
+	case STACK_EVENT_USES_DRIVER:
+		note_user(s, event);
+		break;
+	default:
+		call_timing_take(s->call_timing, event); /* not recorded */
+	}
+}
+
+/* What has been read, in order of time. */
+static void apply_kernel_events(struct session *s)
+{
+	struct kernel_event event;
+
+	while (kernel_events_next(s->kernel, &event)) {
+		if (event.process)
+			take_process_event(s, event.process);
+		else
+			take_stack(s, event.stack);
+	}
+}
+
+/* Until there is no more, or something else has waited long enough. */
+static void drain_kernel_events(struct session *s, bool catches_up)
+{
+	for (int i = 0; i < BATCHES; i++) {
+		if (kernel_events_fill(s->kernel) != 0)
+			collect_ledger(s->collect)->bounds.out_of_memory++;
+		apply_kernel_events(s);
+		if (!kernel_events_has_more(s->kernel))
+			break;
+	}
+	if (catches_up) {
+		kernel_events_catch_up(s->kernel);
+		apply_kernel_events(s);
+	}
+	call_timing_scan(s->call_timing);
+}
+
+/* ---- processes that already run ---- */
+
+/*
+ * The kernel answers for the user whom we have become, as when they debug it, but only to read: it
+ * does not show this file empty of a thread that has memory. Of one without it asks nothing.
+ */
+static int may_attach(void *session, pid_t pid)
+{
+	struct session *s = session;
+	char *text = NULL;
+	size_t size = 0;
+	int err = proc_file_read(collect_calls(s->collect), pid, "auxv", AUXV_BYTES, &text, &size);
+
+	free(err ? NULL : text);
+	if (err == -ENOENT)
+		return -ESRCH;
+	return err ? err : size == 0 ? -EACCES : 0;
+}
+
+static int follow_attached(void *session, pid_t pid)
+{
+	struct session *s = session;
+
+	return bpf_source_track(kernel_events_bpf(s->kernel), pid);
+}
+
+static void forget_attached(void *session, pid_t pid)
+{
+	struct session *s = session;
+
+	bpf_source_untrack(kernel_events_bpf(s->kernel), pid);
+}
+
+static void catch_up(void *session)
+{
+	drain_kernel_events(session, true);
+}
+
+static bool knows_attached(void *session, pid_t pid)
+{
+	const struct session *s = session;
+
+	return collect_knows_process(s->collect, pid);
+}
+
+/* What it has mapped is not known, so neither whether it uses CUDA. */
+static void note_unanswered(struct session *s, struct process *process)
+{
+	if (!s->options->measure.traces_gpu)
+		return;
+	log_warn(s->log,
+		 "no GPU time: process %d does not answer: a thread of it holds a lock, or waits "
+		 "for "
+		 "a FUSE or network file system (restart its server, or unmount it)",
+		 (int)process->pid);
+	collect_ledger(s->collect)->calls.processes += !process->lacks_gpu_time;
+	process->lacks_gpu_time = true;
+}
+
+/* As if it mapped now all that it has mapped. Without them they are read when one is needed. */
+static void take_mappings(struct session *s, struct process *process)
+{
+	pid_t pid = process->pid;
+	struct process_event event = {
+		.type = PROCESS_MAP, .pid = pid, .tid = pid, .time_ns = monotonic_ns()};
+	char *text, *rest;
+	size_t size;
+	int err = proc_file_read(collect_calls(s->collect), pid, "maps", PROC_FILE_MAX_MAPS, &text,
+				 &size);
+
+	if (err == -ETIMEDOUT || err == -EBUSY)
+		note_unanswered(s, process);
+	if (err)
+		return;
+	rest = text;
+	while (maps_next(&rest, &event.mapping))
+		collect_process_event(s->collect, &event);
+	free(text);
+}
+
+static int add_attached(void *session, const struct scanned_process *scanned)
+{
+	struct session *s = session;
+	struct scanned_process now;
+	struct process *process;
+	uint64_t used_ns = target_used_ns(scanned->pid), time_ns = monotonic_ns();
+
+	if (scanned_process_read(scanned->pid, &now) != 0 || now.has_ended)
+		return -ESRCH;
+	process = collect_attach(s->collect, now.pid, now.comm, now.threads, time_ns, used_ns);
+	if (!process)
+		return -ENOMEM;
+	take_mappings(s, process);
+	begin_cuda(s, process, NULL);
+	pass_on_pythons(s);
+	log_verbose(s->log, "attached to process %d (%s), which has %u thread%s", (int)now.pid,
+		    now.comm, now.threads, now.threads == 1 ? "" : "s");
+	return 0;
+}
+
+/* What the first process was started as, which it may have overwritten; or its name. */
+static void note_program(struct session *s, pid_t pid)
+{
+	char *words[PROGRAM_WORDS + 1], *text = NULL;
+	struct scanned_process now;
+	uint32_t count = 0;
+	size_t size = 0;
+
+	if (proc_file_read(collect_calls(s->collect), pid, "cmdline", PROGRAM_BYTES, &text,
+			   &size) != 0)
+		return;
+	for (size_t at = 0; at < size && count < PROGRAM_WORDS; at += strlen(text + at) + 1)
+		words[count++] = text + at;
+	if ((!count || !words[0][0]) && scanned_process_read(pid, &now) == 0) {
+		words[0] = now.comm;
+		count = 1;
+	}
+	words[count] = NULL;
+	if (count)
+		s->program = command_text(words);
+	free(text);
+}
+
+/* False: a signal has come. If all processes end meanwhile, it is over. */
+static bool await_delay(struct session *s)
+{
+	const struct session_watcher *watcher = &s->options->watcher;
+	uint64_t now_ns = monotonic_ns(), most_ms = watcher->look ? TICK_MS : DELAY_TICK_MS;
+	uint64_t until_ns = saturated_sum(now_ns, s->options->attach->delay_ns);
+	struct epoll_event ready;
+
+	if (now_ns < until_ns)
+		log_verbose(s->log, "the processes are looked at after --delay");
+	for (; now_ns < until_ns && !s->ends_delay && !attachment_has_ended(s->attachment);
+	     now_ns = monotonic_ns()) {
+		uint64_t left_ms = (until_ns - now_ns) / 1000000 + 1;
+
+		if (is_called_off(s))
+			return false;
+		epoll_wait(s->epoll, &ready, 1, (int)(left_ms < most_ms ? left_ms : most_ms));
+		if (watcher->look)
+			watcher->look(watcher->context, NULL);
+	}
+	return !is_called_off(s);
+}
+
+static int follow_all(struct session *s)
+{
+	int err;
+
+	s->is_running = true;
+	begin_run(s);
+	if (s->arrivals) { /* begin_attached */
+		s->window.from_ns = WINDOW_NOT_YET;
+		apply_window(s);
+	}
+	err = attachment_follow(s->attachment);
+	if (err) {
+		log_error(s->log, "cannot follow %s: %s",
+			  attachment_count(s->attachment) ? "all of the processes"
+							  : "the processes",
+			  err != -ESRCH ? strerror(-err)
+			  : attachment_was_refused(s->attachment)
+				  ? "this user may not look into them; run profile as their user, "
+				    "or as root"
+				  : "they have ended");
+		return err;
+	}
+	note_program(s, attachment_first(s->attachment));
+	log_verbose(s->log, "attached to %u process%s", attachment_count(s->attachment),
+		    attachment_count(s->attachment) == 1 ? "" : "es");
+	return kernel_events_watch(s->kernel, s->epoll, READY_KERNEL);
+}
+
+/* The pipe, and what brings the library in. */
+static int open_arrivals(struct session *s)
+{
+	struct target_environment environment;
+	char text[BRING_IN_TEXT_MAX];
+	int err;
+
+	if (!s->options->measure.injects)
+		return 0;
+	err = open_pipe(s);
+	if (err)
+		return err;
+	make_environment(s, &s->options->measure, &environment);
+	if (target_environment_text(&environment, text, sizeof(text)))
+		s->arrivals = arrivals_new(&s->payload, text);
+	if (s->arrivals)
+		return 0;
+	log_error(s->log, "out of memory");
+	return -ENOMEM;
+}
+
+/* In place of setting up and releasing a target. */
+static int attach(struct session *s)
+{
+	const struct attach_steps steps = {.context = s,
+					   .own = {getppid(), getpid()}, /* the supervisor, us */
+					   .may_follow = may_attach,
+					   .follow = follow_attached,
+					   .forget = forget_attached,
+					   .catch_up = catch_up,
+					   .knows = knows_attached,
+					   .add = add_attached};
+
+	if (open_collect(s) != 0 || (s->options->measure.traces_gpu && open_probes(s) != 0) ||
+	    open_arrivals(s) != 0)
+		return EXIT_PROFILER_FAILED;
+	if (s->arrivals && s->call_timing)
+		s->driver = probes_new(PROBE_DRIVER, kernel_events_bpf(s->kernel),
+				       collect_calls(s->collect), s->log);
+	collect_know_tree(s->collect);
+	privilege_lock();
+	if (s->payload.path[0])
+		payload_remove_stale(&s->payload, collect_calls(s->collect));
+	s->attachment =
+		attachment_new(s->options->attach, &steps, collect_calls(s->collect), s->log);
+	if (!s->attachment)
+		return EXIT_PROFILER_FAILED;
+	if (!await_delay(s))
+		return called_off_status(s);
+	return follow_all(s) == 0 ? 0 : EXIT_PROFILER_FAILED;
+}
+
+/* Lets a library that has said hello, or has loaded something, go on. */
+static void answer(struct session *s, pid_t pid, uint64_t instance)
+{
+	int err = payload_acknowledge(&s->payload, collect_calls(s->collect), instance);
+
+	if (err)
+		log_warn(s->log, "cannot acknowledge process %d: %s; it waits some seconds",
+			 (int)pid, strerror(-err));
+}
+
+/* Libraries that have said hello before recording began. */
+static void answer_all(struct session *s)
+{
+	uint32_t position = 0, pid;
+	uint64_t instance;
+
+	while (id_map_next(&s->unanswered, &position, &pid, &instance))
+		if (collect_knows_process(s->collect, (pid_t)pid))
+			answer(s, (pid_t)pid, instance);
+	id_map_release(&s->unanswered);
+}
+
+/*
+ * What began up to now is in the profile as a whole: libraries send it, and leave. One that is just
+ * coming finds this out at once.
+ */
+static void ask_to_leave(struct session *s)
+{
+	if (!s->arrivals)
+		return;
+	answer_all(s);
+	if (!s->has_begun) {
+		s->start_ns = s->window.from_ns = s->ended_ns;
+		log_warn(s->log, "nothing was recorded: it ended before CUPTI had begun in all "
+				 "processes that use CUDA");
+	}
+	arrivals_stop(s->arrivals);
+	s->window.to_ns = s->ended_ns;
+	change_window(s);
+}
+
+/*
+ * The time is over, a signal has come, or none of the processes is left. The kernel keeps those
+ * whose parents do not wait for them.
+ */
+static bool attached_have_ended(struct session *s)
+{
+	if (s->command_ended)
+		return true;
+	if (!s->stops_waiting && !(s->attached_to_ns && monotonic_ns() >= s->attached_to_ns) &&
+	    collect_count_running(s->collect) > 0 &&
+	    bpf_source_follows_any(kernel_events_bpf(s->kernel)))
+		return false;
+	s->command_ended = true;
+	s->ended_ns = monotonic_ns();
+	supervisor_report_ended(s->supervisor);
+	kernel_events_stop_samples(s->kernel);
+	drain_kernel_events(s, false);
+	collect_read_clocks(s->collect, s->ended_ns, true);
+	ask_to_leave(s);
+	return true;
+}
+
+/* Those of `ids` that run. `*any`: the pid of one. */
+static uint32_t count_running(const struct session *s, const struct id_map *ids, uint32_t *any)
+{
+	uint32_t position = 0, id, count = 0;
+	uint64_t pid;
+
+	while (id_map_next(ids, &position, &id, &pid)) {
+		if (!running_process(s, id, pid))
+			continue;
+		*any = (uint32_t)pid;
+		count++;
+	}
+	return count;
+}
+
+/* Whether no library is at work in the processes any more, or is waited for no longer. */
+static bool attached_have_left(struct session *s)
+{
+	uint64_t now_ns = monotonic_ns();
+	uint64_t heard_ns = s->read_ns > s->ended_ns ? s->read_ns : s->ended_ns;
+	uint32_t pid;
+
+	if (!s->arrivals || s->pipe_ended || s->stops_leaving ||
+	    now_ns - s->ended_ns >= GOODBYE_PATIENCE_NS || now_ns - heard_ns >= SILENT_PATIENCE_NS)
+		return true;
+	return !arrivals_are_busy(s->arrivals) && !count_running(s, &s->awaited, &pid) &&
+	       !gpu_pipe_has_running(s->pipe);
+}
+
+/* ---- what is recorded begins ---- */
+
+/* What has ended before recording begins lacks nothing, unless nothing is left to record. */
+static void forget_missed(struct session *s)
+{
+	struct id_map left = {0};
+	uint32_t position = 0, id;
+	uint64_t pid;
+
+	if (!collect_count_running(s->collect))
+		return;
+	while (id_map_next(&s->missed, &position, &id, &pid))
+		if (running_process(s, id, pid))
+			note_pid(&left, id, (pid_t)pid);
+	id_map_release(&s->missed);
+	s->missed = left;
+}
+
+/* The time of --delay is over, or that of begin_attached has come. */
+static void begin_window(struct session *s)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	drain_kernel_events(s, true); /* who has ended before, and who has begun */
+	forget_missed(s);
+	if (now_ns - s->window.from_ns > CLOCKS_LATE_NS) {
+		collect_forget_cpu_time(s->collect);
+		return;
+	}
+	/* twice: what one has used that ends meanwhile is known from the first time */
+	collect_begin_cpu_time(s->collect, now_ns);
+	drain_kernel_events(s, true);
+	collect_begin_cpu_time(s->collect, now_ns);
+}
+
+/* Waits no longer for a process: it has no GPU time, `why`. */
+static void time_silent(struct session *s, struct process *process, const char *why)
+{
+	log_warn(s->log, "no GPU time: CUPTI has not begun in process %d %s%s", (int)process->pid,
+		 why, s->call_timing ? "; its CUDA calls are timed until it has" : "");
+	count_untraced(s, process);
+	id_map_remove(&s->missed, process->id); /* this line says it */
+}
+
+static void time_all_silent(struct session *s)
+{
+	uint32_t position = 0, id;
+	char why[32];
+	uint64_t pid;
+
+	snprintf(why, sizeof(why), "within %d s", (int)(LIBRARY_PATIENCE_NS / 1000000000u));
+	while (id_map_next(&s->expected, &position, &id, &pid)) {
+		struct process *process = running_process(s, id, pid);
+
+		if (process)
+			time_silent(s, process, why);
+	}
+	id_map_release(&s->expected);
+}
+
+/* Those where the library has come and cannot begin, whatever CUPTI does. */
+static void time_stuck(struct session *s)
+{
+	uint32_t position = 0, id;
+	uint64_t pid;
+
+	while (id_map_next(&s->awaited, &position, &id, &pid)) {
+		struct process *process = running_process(s, id, pid);
+
+		if (!process || !id_map_find(&s->expected, id) ||
+		    !arrivals_is_stuck(s->arrivals, id, process->pid))
+			continue;
+		time_silent(s, process,
+			    "(it is stopped, or waits for a file that does not answer: restart the "
+			    "server of that FUSE or network file system, or unmount it)");
+		id_map_remove(&s->expected, id);
+		id_map_remove(&s->awaited, id);
+		position = 0; /* the map has changed */
+	}
+}
+
+/* Whether it is not known yet what the library can do in some process, for a while at most. */
+static bool awaits_libraries(struct session *s)
+{
+	uint64_t waited_ns = monotonic_ns() - s->start_ns;
+	uint32_t pid, count;
+	char text[32];
+
+	time_stuck(s);
+	count = count_running(s, &s->expected, &pid);
+	if (count && waited_ns >= LIBRARY_PATIENCE_NS) {
+		time_all_silent(s);
+		return false;
+	}
+	if (count && waited_ns >= SAY_LIBRARY_NS && !s->has_said_waiting) {
+		s->has_said_waiting = true;
+		if (count == 1)
+			snprintf(text, sizeof(text), "process %u", pid);
+		else
+			snprintf(text, sizeof(text), "%u processes", count);
+		log_line(s->log, "Waiting for CUPTI to begin in %s", text);
+	}
+	return count > 0;
+}
+
+/*
+ * Of processes that run already. With the library, the profile is of the time in which it is in all
+ * of them that use CUDA: what began earlier in one than in others could not be compared. Processes
+ * that start meanwhile do not count, since there may always be more. False: not yet.
+ */
+static bool begin_attached(struct session *s)
+{
+	int err;
+
+	if (s->arrivals) {
+		if (awaits_libraries(s))
+			return false;
+		begin_run(s);
+		s->window.from_ns = s->start_ns;
+		apply_window(s);
+	}
+	err = s->options->measure.wall ? bpf_source_follow_threads(kernel_events_bpf(s->kernel))
+				       : 0;
+	if (err) {
+		log_error(s->log, "--wall of processes that already run: %s",
+			  err == -EOPNOTSUPP ? "Linux 6.1 or later is needed" : strerror(-err));
+		s->has_failed = true;
+	}
+	if (s->options->attach->duration_ns)
+		s->attached_to_ns = s->start_ns + s->options->attach->duration_ns;
+	return true;
+}
+
+static void begin_when_due(struct session *s)
+{
+	bool is_due = !s->has_begun && (s->attachment ? !s->command_ended && begin_attached(s)
+						      : window_has(&s->window, monotonic_ns()));
+
+	if (!is_due)
+		return;
+	s->has_begun = true;
+	if (s->window.from_ns)
+		begin_window(s);
+	answer_all(s);
+}
+
+/* ---- what the target sends ---- */
+
+/* Nothing is recorded or counted in it until recording begins everywhere. */
+static void put_off_answer(struct session *s, pid_t pid, uint64_t instance)
+{
+	uint64_t *value = id_map_get(&s->unanswered, (uint32_t)pid);
+
+	if (value)
+		*value = instance;
+	else
+		answer(s, pid, instance);
+}
+
+/* A process waits for our probes: attaches them to what it maps, if wanted, and releases it. */
+static void acknowledge(struct session *s, const struct process *process, uint64_t instance)
+{
+	if (s->probes) {
+		int n = probes_scan_process(s->probes, process->pid);
+
+		log_verbose(s->log, "process %d: %d launch functions newly probed, %u in all",
+			    (int)process->pid, n > 0 ? n : 0, probes_count(s->probes));
+	}
+	answer(s, process->pid, instance);
+}
+
+static void take_hello(struct session *s, struct tracee *tracee,
+		       const struct gpu_event_hello *hello)
+{
+	struct process *process;
+
+	process = collect_hello(s->collect, hello);
+	if (!process) {
+		log_verbose(s->log,
+			    "process %u (%s) sent a hello, but is not a descendant of the command",
+			    hello->pid, hello->executable);
+		return;
+	}
+	gpu_pipe_accept(s->pipe, tracee, process);
+	id_map_remove(&s->expected, process->id);
+	id_map_remove(&s->awaited, process->id);
+	if (s->arrivals) {
+		id_map_get(&s->heard, process->id);
+		s->late += s->has_begun && !process->is_attached;
+	}
+	log_verbose(s->log, "process %d (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
+		    (int)process->pid, hello->executable, hello->cupti_version, hello->cupti_path,
+		    hello->clock_error_ns);
+	if (gpu_pipe_has_graph_time_bug(hello->cupti_version))
+		log_verbose(s->log,
+			    "process %d: this CUPTI (CUDA 13.0) is known to give wrong "
+			    "times after some 25 million records of graph nodes",
+			    (int)process->pid);
+	if (s->arrivals && !hello->is_off && process->lacks_gpu_time)
+		log_warn(s->log,
+			 "process %d: CUPTI has begun; from now on its GPU time is measured",
+			 (int)process->pid);
+	if (hello->is_off)
+		call_timing_begin(s->call_timing, process);
+	else
+		call_timing_note_traced(s->call_timing, process);
+	begin_when_due(s); /* its work is recorded from when it is answered */
+	if (!hello->wants_ack)
+		return;
+	if (s->attachment && !s->has_begun && !s->command_ended)
+		put_off_answer(s, process->pid, hello->instance);
+	else
+		acknowledge(s, process, hello->instance);
+}
+
+static void close_tracee(struct session *s, struct tracee *tracee)
+{
+	struct process *process = tracee_process(tracee);
+	uint64_t silent_ns = tracee_silence(tracee);
+
+	if (process && silent_ns > SILENT_NS && !window_is_part(collect_window(s->collect)))
+		log_warn(s->log,
+			 "process %d (%s): nothing came from it in its last %.1f s: if it used "
+			 "the GPU then, that is missing (did it close profile's pipe, and had no "
+			 "right to open it again?)",
+			 (int)process->pid, process->comm ? process->comm : "?",
+			 (double)silent_ns / 1e9);
+	gpu_pipe_close(s->pipe, tracee);
+	if (process)
+		collect_goodbye(s->collect, process, monotonic_ns());
+}
+
+static void take_gpu_event(struct session *s, struct tracee *tracee, const struct gpu_event *event,
+			   const char *kernel)
+{
+	struct process *process = tracee_process(tracee);
+
+	switch (event->type) {
+	case GPU_EVENT_HELLO:
+		/* the process's own start, the end of its earlier program, what it maps */
+		drain_kernel_events(s, true);
+		take_hello(s, tracee, &event->hello);
+		break;
+	case GPU_EVENT_NOTICE:
+		notices_add(&s->notices, (uint32_t)process->pid, &event->notice);
+		break;
+	case GPU_EVENT_MAPS:
+		if (event->maps.wants_ack) {
+			drain_kernel_events(s, true);
+			acknowledge(s, process, tracee_instance(tracee));
+		}
+		break;
+	case GPU_EVENT_GOODBYE:
+		log_verbose(s->log,
+			    "process %d: CUPTI reported %" PRIu64 " operations, %" PRIu64 " ns",
+			    (int)process->pid, event->goodbye.kernels, event->goodbye.kernel_ns);
+		break;
+	default:
+		/* the creation of a thread that launches, which the kernel reported before */
+		if (collect_wants_thread(s->collect, process, event))
+			drain_kernel_events(s, false);
+		collect_gpu_event(s->collect, process, event, kernel);
+	}
+}
+
+/* Reads about as much as `limit` bytes. True: the pipe was empty, or has ended. */
+static bool read_pipe(struct session *s, uint64_t limit)
+{
+	const struct gpu_event *event;
+	struct tracee *tracee;
+	const char *kernel, *bytes;
+	uint64_t got = 0;
+	int n = 0;
+
+	if (!s->pipe || s->pipe_ended)
+		return true;
+	while (got < limit && (n = gpu_pipe_fill(s->pipe, s->payload.pipe, &bytes)) > 0) {
+		recording_pipe(s->recording, bytes, (size_t)n);
+		while ((event = gpu_pipe_next(s->pipe, &tracee, &kernel)))
+			take_gpu_event(s, tracee, event, kernel);
+		got += (uint64_t)n;
+		kernel_events_keep(s->kernel);
+	}
+	if (got)
+		s->read_ns = monotonic_ns();
+	s->unread_at_end = n > 0 && s->unread_at_end > got ? s->unread_at_end - got : 0;
+	s->pipe_ended = n == -EPIPE;
+	if (n < 0 && n != -EPIPE)
+		log_warn(s->log, "reading the pipe: %s", strerror(-n));
+	return n <= 0;
+}
+
+/* Programs that ended, once all that they have written is read. */
+static void close_ended(struct session *s, uint64_t before_ns)
+{
+	struct tracee *tracee;
+
+	while (s->pipe && gpu_pipe_find_ended(s->pipe, before_ns, &tracee))
+		close_tracee(s, tracee);
+}
+
+/* ---- the loop ---- */
+
+/* One round over all sources. */
+static void collect_round(struct session *s)
+{
+	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	uint64_t begun_ns = monotonic_ns();
+
+	if (!s->is_copy)
+		obstacles_look(s->obstacles, begun_ns);
+	if (bpf)
+		bpf_source_vary_clocks(bpf, begun_ns);
+	else if (!s->command_ended && begun_ns - s->clocks_read_ns >= TICK_MS * 1000000u) {
+		s->clocks_read_ns = begun_ns;
+		collect_read_clocks(s->collect, begun_ns, false);
+	}
+	/* learn at once what a program that has just started is: Python, for example */
+	drain_kernel_events(s, begun_ns < s->quick_until_ns);
+	s->has_read_all = read_pipe(s, PIPE_CHUNK);
+	if (s->has_read_all)
+		close_ended(s, begun_ns);
+	take_arrivals(s);
+	collect_advance(s->collect, kernel_events_until(s->kernel));
+	collect_set_time(s->collect, begun_ns);
+	collect_read_thread_names(s->collect);
+}
+
+/* Counts what the command left behind and what runs on, once that is known. */
+static bool has_counted_left(struct session *s)
+{
+	uint32_t count;
+
+	if (!s->options->measure.samples_cpu || s->has_counted_left)
+		return true;
+	count = collect_count_running(s->collect);
+	/* some processes end when their parent has */
+	if (count && !s->stops_waiting && monotonic_ns() - s->ended_ns < LEFT_BEHIND_NS)
+		return false;
+	collect_ledger(s->collect)->cpu.after_end = count;
+	s->has_counted_left = true;
+	return true;
+}
+
+/* The target has ended, and nothing more is to be waited for. */
+static bool is_done(struct session *s)
+{
+	pid_t pids[LISTED_MAX];
+	char text[256] = "";
+	uint32_t count;
+	size_t used = 0;
+
+	if (s->attachment)
+		return attached_have_left(s);
+	if (!has_counted_left(s))
+		return false;
+	if (!s->pipe || s->stops_waiting)
+		return true;
+	if (!gpu_pipe_has_running(s->pipe)) {
+		payload_close_writer(&s->payload);
+		/* first find out whether anybody else has it open */
+		s->has_read_all = read_pipe(s, PIPE_CHUNK);
+	}
+	if (s->pipe_ended)
+		return true;
+	/* behind a process that never stops writing, the pipe is never empty */
+	if (s->has_said_waiting || s->unread_at_end ||
+	    monotonic_ns() - s->ended_ns < SAY_WAITING_NS)
+		return false;
+	s->has_said_waiting = true;
+	count = gpu_pipe_list(s->pipe, pids, LISTED_MAX);
+	for (uint32_t i = 0; i < count && i < LISTED_MAX && used < sizeof(text) - 16; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d", i ? ", " : "",
+					 (int)pids[i]);
+	log_warn(s->log,
+		 "the command has ended, but processes it started still use the GPU "
+		 "(%s%s); waiting for them, Ctrl-C stops waiting",
+		 count ? text : "unknown", count > LISTED_MAX ? ", ..." : "");
+	return false;
+}
+
+/* The target has ended, or nobody waits for it any more. */
+static bool has_ended(struct session *s)
+{
+	if (s->attachment)
+		return attached_have_ended(s);
+	if (!target_poll(&s->target) && !s->abandons_target)
+		return false;
+	if (s->command_ended)
+		return true;
+	s->command_ended = true;
+	s->ended_ns = monotonic_ns();
+	s->unread_at_end = s->pipe ? payload_count_left(&s->payload) : 0;
+	if (s->target.ended) {
+		supervisor_report_ended(s->supervisor);
+		collect_wait_status(s->collect, s->target.pid, s->ended_ns, s->target.wait_status);
+	}
+	if (s->target.end >= 0)
+		epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->target.end, NULL);
+	/* CPU samples end with the command; what it left behind is counted */
+	kernel_events_stop_samples(s->kernel);
+	drain_kernel_events(s, false);
+	if (s->target.used_ns)
+		collect_cpu_used(s->collect, s->target.pid, s->ended_ns, s->target.used_ns, false);
+	collect_read_clocks(s->collect, s->ended_ns, true);
+	return true;
+}
+
+/* The time of -d is over, and programs have sent what was in it, or do not in time. */
+static bool has_recorded(struct session *s)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	if (s->attachment || !window_is_over(&s->window, now_ns))
+		return false;
+	if (!s->has_stopped) {
+		s->has_stopped = true;
+		kernel_events_stop_samples(s->kernel);
+		drain_kernel_events(s, false); /* who has ended before */
+		collect_read_clocks(s->collect, now_ns, true);
+		if (now_ns - s->window.to_ns > CLOCKS_LATE_NS)
+			collect_forget_cpu_time(s->collect);
+	}
+	return !s->pipe || s->pipe_ended || s->stops_waiting ||
+	       now_ns - s->window.to_ns >= GOODBYE_PATIENCE_NS || !gpu_pipe_has_running(s->pipe);
+}
+
+/* How long to wait for events: no longer than to the beginning or end of the window. */
+static int tick_until(const struct session *s, int tick_ms)
+{
+	uint64_t now_ns = monotonic_ns(), left_ms;
+	uint64_t next_ns = now_ns < s->window.from_ns ? s->window.from_ns : s->window.to_ns;
+
+	if (next_ns <= now_ns)
+		return tick_ms;
+	left_ms = (next_ns - now_ns) / 1000000 + 1;
+	return left_ms < (uint64_t)tick_ms ? (int)left_ms : tick_ms;
+}
+
+/* What is not counted in each round. */
+static void count_for_watcher(struct session *s, uint64_t now_ns)
+{
+	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	struct stack_counters counters;
+
+	if (now_ns < s->next_count_ns)
+		return;
+	s->next_count_ns = now_ns + COUNT_NS;
+	s->waiting = s->pipe ? gpu_pipe_waiting(s->pipe) : 0;
+	s->lost_samples = bpf ? 0 : kernel_events_lost(s->kernel);
+	if (!bpf)
+		return;
+	counters = bpf_source_counters(bpf);
+	s->lost_samples = counters.dropped_samples + counters.dropped_launches;
+}
+
+/* `is_over`: for the last time. */
+static void let_watch(struct session *s, bool is_over)
+{
+	const struct session_watcher *watcher = &s->options->watcher;
+	uint64_t now_ns;
+
+	if (!watcher->look)
+		return;
+	now_ns = monotonic_ns();
+	count_for_watcher(s, now_ns);
+	watcher->look(
+		watcher->context,
+		&(struct session_view){
+			.collected = collect_results(s->collect),
+			.start_ns = s->start_ns,
+			.now_ns = now_ns,
+			.sample_ns = measure_sample_ns(s->options->measure.frequency_hz),
+			.lost_samples = s->lost_samples,
+			.waiting = s->waiting,
+			.asks_snapshot = s->is_asked,
+			.has_read_all = s->has_read_all,
+			.is_over = is_over,
+			.pid = s->attachment ? attachment_first(s->attachment) : s->target.pid});
+	s->is_asked = false;
+}
+
+static void loop(struct session *s)
+{
+	const struct timespec pause = {0, PIPE_PAUSE_NS};
+	uint64_t drained_ns = monotonic_ns(), last_ns = drained_ns;
+	bool is_over = false;
+
+	begin_when_due(s);
+	while (!is_over && !s->is_orphan && !s->has_failed) {
+		struct epoll_event ready[16];
+		bool ended = has_ended(s);
+		bool is_quick = ended || monotonic_ns() < s->quick_until_ns ||
+				(s->attachment && !s->has_begun);
+		int tick = is_quick ? QUICK_TICK_MS : TICK_MS;
+		int n = epoll_wait(s->epoll, ready, 16, tick_until(s, tick));
+		bool pipe_is_ready = false, kernel_is_ready = false;
+		uint64_t now = monotonic_ns();
+
+		if (now - last_ns > s->longest_round_ns)
+			s->longest_round_ns = now - last_ns;
+		last_ns = now;
+		begin_when_due(s);
+		for (int i = 0; i < n; i++) {
+			if (ready[i].data.u32 == READY_SIGNAL)
+				read_signals(s);
+			pipe_is_ready |= ready[i].data.u32 == READY_PIPE;
+			kernel_is_ready |= ready[i].data.u32 == READY_KERNEL;
+		}
+		if (kernel_is_ready || ended || now - drained_ns >= (uint64_t)tick * 1000000) {
+			collect_round(s);
+			drained_ns = now;
+		} else if (pipe_is_ready) {
+			s->has_read_all = read_pipe(s, PIPE_CHUNK);
+			nanosleep(&pause, NULL);
+		}
+		let_watch(s, false);
+		is_over = has_recorded(s) || (ended && is_done(s));
+	}
+}
+
+/* ---- the end ---- */
+
+/* Reads what is in the pipe at the end, not what somebody goes on writing. */
+static void read_rest_of_pipe(struct session *s)
+{
+	if (!s->pipe)
+		return;
+	if (!read_pipe(s, PIPE_REST))
+		collect_ledger(s->collect)->pipe.left = payload_count_left(&s->payload);
+	gpu_pipe_finish(s->pipe);
+	close_ended(s, UINT64_MAX);
+}
+
+static void take_counters(struct session *s)
+{
+	struct ledger *l = collect_ledger(s->collect);
+	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	struct stack_counters counters;
+
+	if (s->probes)
+		l->launches.probed_functions = probes_count(s->probes);
+	if (!bpf) {
+		/* samples lie in the same rings, and are most of what they hold */
+		l->cpu.dropped = kernel_events_lost(s->kernel);
+		return;
+	}
+	l->processes.lost_records = kernel_events_lost(s->kernel);
+	counters = bpf_source_counters(bpf);
+	l->cpu.dropped = counters.dropped_samples;
+	saturated_add(&l->launches.dropped, counters.dropped_launches);
+	l->wall.lost = counters.lost_times + counters.unfollowed_times;
+	l->cost.kernel_ns =
+		counters.sample_ns + counters.switch_ns + STACK_PROBE_EVERY * counters.probe_ns;
+	l->processes.not_followed = counters.untracked_processes;
+	l->processes.lost_threads = counters.dropped_threads;
+	if (counters.calls > l->calls.timed + l->outside.calls)
+		l->calls.lost = counters.calls - l->calls.timed - l->outside.calls;
+}
+
+/*
+ * Threads that run on after the command. One that is about to end, as those of a library that has
+ * just left, is not listed any more, and its times come when it gives back its CPU.
+ */
+static void take_times(struct session *s)
+{
+	const struct timespec pause = {0, TIMES_PAUSE_NS};
+	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	uint64_t until_ns = monotonic_ns() + TIMES_PATIENCE_NS;
+	struct stack_times times;
+
+	while (bpf && bpf_source_next_times(bpf, &times))
+		end_times(s, &times);
+	drain_kernel_events(s, false);
+	while (bpf && bpf_source_lacks_times(bpf) && monotonic_ns() < until_ns) {
+		nanosleep(&pause, NULL);
+		drain_kernel_events(s, false);
+	}
+}
+
+static uint64_t cpu_ns(const struct rusage *usage)
+{
+	return ((uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec) * 1000000000u +
+	       ((uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec) * 1000u;
+}
+
+/* CPU time of the command, and of what it has waited for. */
+static uint64_t waited_cpu_ns(const struct session *s)
+{
+	struct rusage children = {0};
+	uint64_t ns;
+
+	getrusage(RUSAGE_CHILDREN, &children);
+	ns = cpu_ns(&children);
+	return ns > s->other_children_ns ? ns - s->other_children_ns : 0;
+}
+
+/* Of the last seconds these are those before the last process ended, not before we knew it. */
+static uint64_t end_of_run(const struct session *s)
+{
+	uint64_t now_ns = monotonic_ns(), ended_ns = collect_last_end(s->collect);
+
+	if (!s->options->measure.last_ns || !ended_ns || ended_ns > now_ns ||
+	    collect_count_running(s->collect) > 0)
+		return now_ns;
+	return ended_ns;
+}
+
+/*
+ * Of processes that start while we look at others: the library is brought into them when they have
+ * loaded the driver, not before they use it.
+ */
+static void tell_latecomers(struct session *s)
+{
+	uint32_t position = 0, id, missed = 0;
+	uint64_t value;
+
+	while (id_map_next(&s->missed, &position, &id, &value))
+		missed += !id_map_find(&s->heard, id) && id_map_find(&s->users, id);
+	if (missed)
+		log_warn(s->log,
+			 "%u process%s had loaded CUDA and ended, or %s left, before the library "
+			 "could be brought in: %s GPU time, if any, is missing",
+			 missed, missed == 1 ? "" : "es", missed == 1 ? "was" : "were",
+			 missed == 1 ? "its" : "their");
+	if (s->late)
+		log_warn(s->log,
+			 "%u process%s that started meanwhile had loaded CUDA when the library was "
+			 "brought in: GPU time from before is missing",
+			 s->late, s->late == 1 ? "" : "es");
+	collect_ledger(s->collect)->calls.processes += missed; /* that have no GPU time */
+}
+
+static void collect_rest(struct session *s)
+{
+	const struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+
+	read_rest_of_pipe(s);
+	kernel_events_finish(s->kernel);
+	drain_kernel_events(s, false);
+	take_times(s);
+	if (bpf)
+		collect_ledger(s->collect)->cpu.in_calls =
+			bpf_source_counters(bpf).samples_in_calls;
+	collect_waited_for(s->collect, s->attachment ? 0 : waited_cpu_ns(s));
+	if (!s->attachment) /* there libraries may have taken their time to leave */
+		s->ended_ns = end_of_run(s);
+	let_watch(s, true);
+	take_arrivals(s); /* of those that ended last */
+	tell_latecomers(s);
+	obstacles_finish(s->obstacles);
+	collect_finish(s->collect, s->ended_ns);
+	take_counters(s);
+}
+
+/* The last seconds up to `until_ns`, and what was launched in them and has not ended. */
+static void end_window_of_copy(struct session *s, uint64_t until_ns)
+{
+	uint64_t waiting = s->pipe ? gpu_pipe_waiting(s->pipe) : 0;
+	uint64_t launched = collect_count_launched(s->collect, until_ns);
+
+	if (waiting > launched)
+		collect_ledger(s->collect)->outside.unended += waiting - launched;
+	s->window.to_ns = until_ns;
+	collect_set_window(s->collect, &s->window);
+}
+
+void session_complete_copy(struct session *s, uint64_t until_ns)
+{
+	s->is_copy = true;
+	s->ended_ns = until_ns;
+	if (s->attachment && !s->has_begun) /* nothing was recorded */
+		s->start_ns = until_ns;
+	if (s->options->measure.last_ns && !window_is_over(&s->window, until_ns))
+		end_window_of_copy(s, until_ns);
+	collect_read_clocks(s->collect, s->ended_ns, true);
+	obstacles_finish(s->obstacles);
+	collect_finish(s->collect, s->ended_ns);
+	take_counters(s);
+}
+
+int session_begin_window(struct session *s)
+{
+	const struct measure *m = &s->options->measure;
+	uint64_t now_ns = monotonic_ns(), from_ns = now_ns + WINDOW_NOTICE_NS;
+
+	if (!s->is_running) {
+		s->ends_delay = true;
+		return 0;
+	}
+	if (window_is_over(&s->window, now_ns))
+		return -ESHUTDOWN;
+	if (now_ns >= s->window.from_ns || s->was_told_to_begin || s->attachment)
+		return -EALREADY;
+	s->was_told_to_begin = true;
+	s->window.from_ns = from_ns < s->window.from_ns ? from_ns : s->window.from_ns;
+	s->window.to_ns = m->duration_ns ? saturated_sum(s->window.from_ns, m->duration_ns) : 0;
+	change_window(s);
+	return 0;
+}
+
+void session_stop(struct session *s)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	s->stops_waiting |= s->attachment != NULL;
+	if (s->attachment || window_is_over(&s->window, now_ns))
+		return;
+	s->window.to_ns = now_ns;
+	change_window(s);
+}
+
+void session_discount_child(struct session *s, uint64_t ns)
+{
+	s->other_children_ns += ns;
+}
+
+bool session_goes_on(const struct session *s)
+{
+	return !s->attachment && !s->target.ended && !s->abandons_target;
+}
+
+/* Of a command that was abandoned: as if by Ctrl-C. */
+static int final_status(const struct session *s)
+{
+	if (s->attachment)
+		return 0;
+	if (s->target.ended)
+		return target_exit_status(&s->target);
+	return session_goes_on(s) ? 0 : EXIT_SIGNAL_BASE + SIGINT;
+}
+
+/* A command that exits with 128 + N says itself why. */
+static void report_killed(const struct session *s)
+{
+	int signal = s->target.ended ? target_killed_by(&s->target) : 0;
+	const char *name = sigabbrev_np(signal);
+
+	if (name)
+		log_warn(s->log, "the command was killed by SIG%s (%d)", name, signal);
+	else if (signal)
+		log_warn(s->log, "the command was killed by signal %d", signal);
+}
+
+int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
+{
+	int status = s->options->attach ? attach(s) : set_up(s, stdout_is_taken);
+
+	if (!status && !s->attachment)
+		status = release_target(s);
+	if (status)
+		return status;
+	loop(s);
+	if (s->is_orphan || s->has_failed)
+		return EXIT_PROFILER_FAILED;
+	collect_rest(s);
+	report_killed(s);
+	*exit_status = final_status(s);
+	status = recording_close(s->recording);
+	s->recording = NULL;
+	if (status)
+		log_warn(s->log, "the recording is incomplete: %s", strerror(-status));
+	setpriority(PRIO_PROCESS, 0, s->inherited->nice);
+	if (s->attachment) /* names are looked up in files that may lie on a slow disk */
+		bounded_caller_limit_sleep(collect_calls(s->collect), NAMING_SLEEP_MS);
+	arrivals_free(s->arrivals); /* its thread has capabilities */
+	s->arrivals = NULL;
+	/* before names are looked up, which takes a moment: free what the run needed */
+	if (s->target.ended || s->attachment)
+		remove_payload(s);
+	else
+		payload_close_pipe(
+			&s->payload); /* programs that start later look for the library */
+	close_kernel(s);
+	gpu_pipe_free(s->pipe);
+	s->pipe = NULL;
+	return 0;
+}
+
+int session_await(struct session *s)
+{
+	collect_free(s->collect);
+	s->collect = NULL;
+	while (!target_poll(&s->target) && !s->abandons_target && !s->is_orphan) {
+		struct epoll_event ready;
+
+		if (epoll_wait(s->epoll, &ready, 1, TICK_MS * (s->target.end >= 0 ? 20 : 1)) > 0)
+			read_signals(s);
+	}
+	remove_payload(s);
+	report_killed(s);
+	return s->is_orphan ? EXIT_PROFILER_FAILED : final_status(s);
+}
+
+void session_begin_sending(struct session *s)
+{
+	supervisor_report_written(s->supervisor);
+	read_signals(s); /* those from before, such as the one that ended the command */
+	s->is_told_to_end = false;
+}
+
+bool session_ends_sending(struct session *s)
+{
+	read_signals(s);
+	return s->is_told_to_end || s->is_orphan;
+}
+
+struct collect *session_collect(struct session *s)
+{
+	return s->collect;
+}
+
+void session_note_cost(struct totals *totals)
+{
+	struct rusage own = {0};
+
+	getrusage(RUSAGE_SELF, &own);
+	totals->own_cpu_ns = cpu_ns(&own);
+	totals->own_memory_bytes = (uint64_t)own.ru_maxrss * 1024;
+}
+
+/* The last seconds, or what `start` began, are a part like any other, once they are known. */
+static void note_part(const struct session *s, struct measure *m)
+{
+	const struct window *w = collect_window(s->collect);
+	uint64_t from_ns = w->from_ns > s->start_ns ? w->from_ns : s->start_ns;
+	uint64_t to_ns = w->to_ns && w->to_ns < s->ended_ns ? w->to_ns : s->ended_ns;
+
+	if (s->ended_ns && from_ns > s->ended_ns)
+		from_ns = s->ended_ns;
+	m->delay_ns = from_ns - s->start_ns;
+	m->duration_ns = to_ns > from_ns ? to_ns - from_ns : 0;
+}
+
+struct totals session_totals(const struct session *s)
+{
+	bool has_waited = !s->attachment && !s->is_copy && !session_goes_on(s);
+	struct totals totals;
+
+	totals = (struct totals){
+		.ledger = collect_ledger(s->collect),
+		.program = s->program,
+		.command_pid =
+			(uint32_t)(s->attachment ? attachment_first(s->attachment) : s->target.pid),
+		.start_ns = s->start_ns,
+		.start_unix_ns = s->start_unix_ns,
+		.elapsed_ns = s->ended_ns - s->start_ns,
+		.longest_round_ns = s->longest_round_ns,
+		.command_cpu_ns =
+			has_waited ? waited_cpu_ns(s) : collect_ledger(s->collect)->cpu.used_ns,
+		.measure = s->options->measure,
+		.sample_ns = measure_sample_ns(s->options->measure.frequency_hz)};
+	if (totals.measure.last_ns || totals.measure.delay_ns == MEASURE_UNTIL_TOLD ||
+	    s->was_told_to_begin)
+		note_part(s, &totals.measure);
+	session_note_cost(&totals);
+	return totals;
+}

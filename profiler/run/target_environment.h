@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The variables by which the injection library in the target finds its profiler, and which select
+ * what it sends (cupti_trace/wire/gpu_wire.h).
+ */
+#ifndef PROFILER_RUN_TARGET_ENVIRONMENT_H
+#define PROFILER_RUN_TARGET_ENVIRONMENT_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include "profiler/base/measure.h"
+
+#define TARGET_ENVIRONMENT_MAX 32
+
+struct target_environment {
+	const char *variables[TARGET_ENVIRONMENT_MAX]; /* "NAME=value", NULL-terminated */
+	char library[PATH_MAX + 64], pipe[PATH_MAX + 64], nvtx[PATH_MAX + 64];
+	char overhead[64], stalls[32], launches[64];
+	char ranges[MEASURE_RANGES_BYTES + 32];
+	char metrics[4096], kernels[1100]; /* as long as options_parse allows */
+};
+
+struct target_environment_options {
+	const char *library; /* the injection library's path */
+	const char *pipe;
+	struct measure measure;
+	struct counter_request counters; /* where measure.counters is set */
+	bool timeline, verbose;
+	bool leaves_nvtx; /* NVTX has another tool, which the user chose */
+};
+
+void target_environment_make(struct target_environment *environment,
+			     const struct target_environment_options *options);
+
+/*
+ * The same as lines of a text, for a library that is brought into a process (bring_in.h). False: it
+ * does not fit.
+ */
+bool target_environment_text(const struct target_environment *environment, char *text, size_t size);
+
+/* The variable by which NVTX finds its tool: there can be one, and the user may have chosen it. */
+#define TARGET_ENVIRONMENT_NVTX "NVTX_INJECTION64_PATH"
+#define TARGET_ENVIRONMENT_CUDA "CUDA_INJECTION64_PATH"
+
+/* The profiler's credentials (--push), which the command does not get. */
+#define TARGET_ENVIRONMENT_SECRET "PROFILE_PUSH_HEADERS"
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Turns possibly overlapping address ranges into a sorted table of disjoint ones, searched by
+ * bisection.
+ *
+ * Where ranges overlap, the one with the highest priority wins, piece by piece: a symbol nested in
+ * another keeps its part and the outer one keeps the rest. Ranges are half-open, [start, end).
+ *
+ * Building takes O(n log n) for any input and yields at most 2n pieces; a lookup takes O(log n).
+ */
+#ifndef SYMBOLIZE_UTIL_RANGE_TABLE_H
+#define SYMBOLIZE_UTIL_RANGE_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RANGE_NONE UINT32_MAX
+
+struct range {
+	uint64_t start, end;
+	uint32_t priority;
+	uint32_t id; /* chosen by the caller; not RANGE_NONE */
+};
+
+struct range_table {
+	struct range *pieces;
+	size_t count;
+};
+
+/*
+ * Builds `table` from `ranges`, which it sorts in place; empty and inverted ranges are ignored. The
+ * caller keeps `ranges`. -ENOMEM leaves `table` empty.
+ */
+int range_table_build(struct range_table *table, struct range *ranges, size_t count);
+
+/* The id of the range that contains `address`, or RANGE_NONE. */
+uint32_t range_table_find(const struct range_table *table, uint64_t address);
+
+void range_table_release(struct range_table *table);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sums and products of numbers that come from the target: what does not fit stays at the largest
+ * number, UINT64_MAX or DBL_MAX, instead of wrapping, so that no claim makes a loss disappear.
+ */
+#ifndef SYMBOLIZE_UTIL_SATURATE_H
+#define SYMBOLIZE_UTIL_SATURATE_H
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+
+static inline uint64_t saturated_sum(uint64_t a, uint64_t b)
+{
+	return a <= UINT64_MAX - b ? a + b : UINT64_MAX;
+}
+
+static inline uint64_t saturated_product(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+/* Of a grid or block. */
+static inline uint64_t saturated_volume(const uint32_t extent[3])
+{
+	return saturated_product((uint64_t)extent[0] * extent[1], extent[2]);
+}
+
+static inline void saturated_add(uint64_t *sum, uint64_t count)
+{
+	*sum = saturated_sum(*sum, count);
+}
+
+/* Of finite numbers: finite. */
+static inline double saturated_real(double a, double b)
+{
+	return fmax(-DBL_MAX, fmin(DBL_MAX, a + b));
+}
+
+#endif

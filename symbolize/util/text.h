@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * UTF-8, and making untrusted text safe to display; beginnings of texts, ends of paths.
+ *
+ * A name from a file, a path or a line of a perf map may contain any byte. On a terminal control
+ * characters move the cursor and worse, and a newline breaks line-based formats. Some terminals
+ * also obey the C1 controls: U+0080 to U+009F, and the bytes 0x80 to 0x9f outside UTF-8. The
+ * bidirectional controls make them show a line in another order than it is written, so that a name
+ * can look like the text around it.
+ *
+ * Does not allocate or lock: the injected library shares this file.
+ */
+#ifndef SYMBOLIZE_UTIL_TEXT_H
+#define SYMBOLIZE_UTIL_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* What is behind the last slash; without one, all of it. */
+static inline const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/*
+ * The length of the UTF-8 character at `s`, 1 to 4 bytes; 0 if it is not well-formed, like overlong
+ * forms, surrogates and values past U+10FFFF (RFC 3629). Stops at the terminating NUL.
+ */
+size_t count_utf8_bytes(const unsigned char *s);
+
+/*
+ * Writes a character as UTF-8 and returns its length, 1 to 4 bytes. What is no character, like a
+ * lone surrogate, becomes U+FFFD.
+ */
+size_t put_utf8(uint32_t character, char *out);
+
+/*
+ * Makes `text` safe, in place: each control character (C0, DEL, C1; bidirectional: U+061C, U+200E,
+ * U+200F, U+202A to U+202E, U+2066 to U+2069) and each byte that is not well-formed UTF-8 becomes
+ * one '?'. Other text is unchanged. The result is never longer.
+ */
+void clean_text(char *text);
+
+#endif
