@@ -14,7 +14,7 @@
 #include "profiler/commands/input.h"
 #include "profiler/commands/opener.h"
 #include "profiler/output/outputs.h"
-#include "profiler/profile/comparison.h"
+#include "profiler/tables/comparison.h"
 #include "profiler/report/changes.h"
 #include "profiler/report/top.h"
 #include "profiler/run/privilege.h"

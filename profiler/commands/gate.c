@@ -7,7 +7,7 @@
 #include <string.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/options.h"
-#include "profiler/profile/rise.h"
+#include "profiler/tables/rise.h"
 #include "profiler/report/changes.h"
 
 #define NAME_BYTES 128

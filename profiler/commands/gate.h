@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/log.h"
-#include "profiler/profile/comparison.h"
+#include "profiler/tables/comparison.h"
 
 #define GATES_MAX 16
 

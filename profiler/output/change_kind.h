@@ -6,7 +6,7 @@
 #ifndef PROFILER_OUTPUT_CHANGE_KIND_H
 #define PROFILER_OUTPUT_CHANGE_KIND_H
 
-#include "profiler/profile/comparison.h"
+#include "profiler/tables/comparison.h"
 
 /* In the order of a legend. */
 enum change_kind {

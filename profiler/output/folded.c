@@ -8,7 +8,7 @@
 #include <string.h>
 #include "profiler/output/call_tree.h"
 #include "profiler/output/rounding.h"
-#include "profiler/profile/comparison.h"
+#include "profiler/tables/comparison.h"
 #include "symbolize/util/array.h"
 
 struct walk {

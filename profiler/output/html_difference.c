@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/output/markup.h"
-#include "profiler/profile/comparison.h"
+#include "profiler/tables/comparison.h"
 
 #define NAME_CHARACTERS 300
 #define COMMAND_CHARACTERS 2000

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <math.h>
 #include "profiler/output/json.h"
-#include "profiler/profile/comparison.h"
+#include "profiler/tables/comparison.h"
 
 #define VERSION 2
 

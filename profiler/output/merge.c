@@ -9,7 +9,7 @@
 #include "symbolize/util/saturate.h"
 #include "profiler/output/capture_format.h"
 #include "profiler/output/named_stacks.h"
-#include "profiler/profile/collectives.h"
+#include "profiler/tables/collectives.h"
 #include "profiler/profile/ledger_sum.h"
 #include "profiler/profile/marks.h"
 #include "symbolize/util/array.h"

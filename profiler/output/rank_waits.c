@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include "profiler/profile/collectives.h"
+#include "profiler/tables/collectives.h"
 
 struct rank_waits {
 	struct collectives *collectives;         /* ids: the records' numbers */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "symbolize/util/radix_sort.h"
-#include "profiler/profile/occupancy.h"
+#include "profiler/tables/occupancy.h"
 
 enum { KNOWN_SHAPES = 1024 }; /* a power of two */
 

@@ -67,8 +67,4 @@ const char *api_call_text(const struct api_call *call, char text[API_CALL_TEXT_B
 const char *api_call_error_text(const struct api_call *call, uint32_t number,
 				char text[API_CALL_ERROR_BYTES]);
 
-/* As a table, the longest time first. NULL with errno. */
-struct result;
-struct figures *api_calls_figures(const struct result *result);
-
 #endif

@@ -84,10 +84,4 @@ bool counters_are_asked(const char *list, const char *metric, char sums[COUNTERS
 bool counters_were_read(const struct counter_table *counters, const char *metric,
 			char sums[COUNTERS_SUMS_BYTES]);
 
-/*
- * As a table: a row for each kernel and metric, kernels with the most time first. NULL with errno.
- */
-struct result;
-struct figures *counters_figures(const struct result *result);
-
 #endif

@@ -45,28 +45,4 @@ const struct rank_info *ranks_find(const struct rank_info *ranks, uint32_t count
 /* Whether a frame's name is MARK_WAITING_FOR_RANK, and which rank it is. */
 bool ranks_is_wait(const char *name, uint32_t *rank);
 
-/* What a rank's rows add up to, by their kinds. */
-struct rank_time {
-	uint64_t cpu_ns, gpu_ns, wait_ns, call_ns;
-	uint64_t collective_ns; /* of gpu_ns: kernels of NCCL */
-	uint64_t waited_ns;     /* of collective_ns: for ranks that came later */
-	uint64_t kept_ns;       /* that others waited for this one */
-};
-
-/* By the result's ranks, to be freed; NULL: out of memory. */
-struct result;
-struct rank_time *rank_times(const struct result *result);
-
-/* As a table, by rank. NULL with errno. */
-struct figures *ranks_figures(const struct result *result);
-
-/* Who waited for whom in collectives, of the ranks that had any. NULL with errno. */
-struct figures *ranks_collectives_figures(const struct result *result);
-
-/* The clocks that are aligned with another machine's, by collectives. NULL with errno. */
-struct figures *ranks_clocks_figures(const struct result *result);
-
-/* The first rank of each clock, by its number, to be freed; NULL: none. NULL: out of memory. */
-const struct rank_info **ranks_of_clocks(const struct result *result);
-
 #endif

@@ -8,7 +8,7 @@
 #define PROFILER_REPORT_CHANGES_H
 
 #include "profiler/base/log.h"
-#include "profiler/profile/comparison.h"
+#include "profiler/tables/comparison.h"
 
 /* `lines`: of each table, at most. `width`: columns of the terminal; names are cut to it. */
 void changes_report(struct log *log, const struct comparison *comparison, uint32_t lines,

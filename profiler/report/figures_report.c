@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "profiler/profile/figures_list.h"
+#include "profiler/tables/figures_list.h"
 #include "profiler/report/quantity.h"
 #include "profiler/report/top.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "symbolize/util/saturate.h"
 #include "profiler/report/quantity.h"
+#include "profiler/tables/ranks_table.h"
 
 #define GAPS_SHOWN 4
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "profiler/base/columns.h"
-#include "profiler/profile/busy.h"
-#include "profiler/profile/digest.h"
+#include "profiler/tables/busy.h"
+#include "profiler/tables/digest.h"
 #include "profiler/report/quantity.h"
 #include "profiler/report/strict.h"
 

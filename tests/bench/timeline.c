@@ -2,7 +2,7 @@
 /*
  * timeline [FOLDER=.]: 25 million GPU operations added to a timeline in FOLDER and read again
  * (profiler/profile/timeline): bytes, seconds, and the most memory that the process ever had; the
- * same for finding when the GPUs were busy (profiler/profile/busy).
+ * same for finding when the GPUs were busy (profiler/tables/busy).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
-#include "profiler/profile/busy.h"
+#include "profiler/tables/busy.h"
 #include "profiler/profile/timeline.h"
 
 /* Eight GPUs with eight streams each, and a model with some hundred different launches. */

@@ -7,7 +7,7 @@
  */
 #include "tests/unit/made_result.h"
 #include "profiler/output/writer.h"
-#include "profiler/profile/comparison.h"
+#include "profiler/tables/comparison.h"
 
 static const char *folder;
 

@@ -12,7 +12,7 @@
 #include "profiler/output/gzip.h"
 #include "profiler/output/view.h"
 #include "profiler/output/writer.h"
-#include "profiler/profile/comparison.h"
+#include "profiler/tables/comparison.h"
 
 #define VALID_MAX 4096
 

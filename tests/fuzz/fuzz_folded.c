@@ -9,7 +9,7 @@
 #include <string.h>
 #include "profiler/output/folded_read.h"
 #include "profiler/output/writer.h"
-#include "profiler/profile/comparison.h"
+#include "profiler/tables/comparison.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

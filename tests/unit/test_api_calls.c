@@ -4,6 +4,7 @@
 #define API_CALLS_MAX 3u
 #include "profiler/profile/api_calls.c"
 #include "profiler/profile/result.h"
+#include "profiler/tables/api_calls_table.c"
 
 #if defined(__has_include) && __has_include(<cuda.h>)
 #include <cuda.h>

@@ -2,7 +2,7 @@
 /* The union of operations' times, compared with one that marks every nanosecond. */
 #include "made_result.h"
 #define BUSY_SPANS_MAX 1000u
-#include "profiler/profile/busy.c"
+#include "profiler/tables/busy.c"
 
 #define RUN_NS 2000u
 #define START_NS 500u

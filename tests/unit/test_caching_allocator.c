@@ -2,7 +2,7 @@
 /* Memory that a framework's allocator holds, told from what the program allocates itself. */
 #include "made_result.h"
 #define HOLDERS_MAX 3u
-#include "profiler/profile/caching_allocator.c"
+#include "profiler/tables/caching_allocator.c"
 
 static struct made_result made;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels that were one collective are found by their times, and who waited for whom in them. */
 #include "unit.h"
-#include "profiler/profile/collectives.h"
+#include "profiler/tables/collectives.h"
 
 #define MS 1000000u
 

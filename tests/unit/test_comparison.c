@@ -4,7 +4,7 @@
 #include "own_folder.h"
 #include "profiler/output/change_kind.h"
 #include "profiler/output/writer.h"
-#include "profiler/profile/comparison.h"
+#include "profiler/tables/comparison.h"
 
 static const struct comparison_options after_shown = {.shown = SIDE_AFTER};
 

@@ -6,6 +6,7 @@
 #define COUNTERS_VALUES_MAX 5u
 #include "profiler/profile/counters.c"
 #include "made_result.h"
+#include "profiler/tables/counters_table.c"
 
 static void values_add_up_by_stack_and_metric(void **state)
 {

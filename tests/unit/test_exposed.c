@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What of copies and collectives no kernel hid. */
 #include "made_timeline.h"
-#include "profiler/profile/exposed.h"
+#include "profiler/tables/exposed.h"
 
 static struct made_timeline made;
 

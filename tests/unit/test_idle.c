@@ -4,7 +4,7 @@
 #define IDLE_SEGMENT_RECORDS 16u
 #define IDLE_SEGMENT_MAX 1000u
 #include "profiler/addons/idle.c"
-#include "profiler/profile/busy.h"
+#include "profiler/tables/busy.h"
 #include "symbolize/util/intern.h"
 
 #define START 1000u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
-#include "profiler/profile/kernel_family.h"
+#include "profiler/tables/kernel_family.h"
 
 static void check(const char *name, const char *by_template, const char *by_numbers)
 {

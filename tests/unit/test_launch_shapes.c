@@ -3,9 +3,9 @@
 #include "made_timeline.h"
 #define FIGURES_ROWS_MAX 4u
 #define LAUNCH_SHAPES_MAX 6u
-#include "profiler/profile/figures.c"
-#include "profiler/profile/launch_shapes.c"
-#include "profiler/profile/figures_list.h"
+#include "profiler/tables/figures.c"
+#include "profiler/tables/launch_shapes.c"
+#include "profiler/tables/figures_list.h"
 
 static void add_waited(struct made_timeline *m, uint32_t stack, uint32_t place, uint32_t blocks,
 		       uint64_t ns, bool is_waited)

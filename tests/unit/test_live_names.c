@@ -2,7 +2,7 @@
 /* --live's tables: sums, message and names, compared with the digest of the finished result. */
 #include "naming_bench.h"
 #include "profiler/output/live_names.h"
-#include "profiler/profile/digest.h"
+#include "profiler/tables/digest.h"
 
 #define PICKS 1024
 

@@ -5,6 +5,7 @@
 #include "profiler/output/merge.h"
 #include "profiler/output/view.h"
 #include "profiler/profile/clock_fit.h"
+#include "profiler/tables/ranks_table.h"
 
 #define RUNS 3u
 

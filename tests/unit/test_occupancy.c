@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Occupancy by launch shape, compared with hand calculations and NVIDIA's cuda_occupancy.h. */
 #include "unit.h"
-#include "profiler/profile/occupancy.h"
+#include "profiler/tables/occupancy.h"
 
 #if defined(__has_include) && __has_include(<cuda_occupancy.h>)
 #pragma GCC diagnostic push

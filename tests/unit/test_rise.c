@@ -2,7 +2,7 @@
 /* Bounds of rises: known values, false alarms of random runs, and what would decide. */
 #include "unit.h"
 #include <math.h>
-#include "profiler/profile/rise.h"
+#include "profiler/tables/rise.h"
 
 static struct run_values values_of(uint32_t before, uint32_t after, const double *values)
 {

@@ -2,7 +2,7 @@
 /* Known answers: sums of exact fractions for counts and shares, printed tables for t. */
 #include "unit.h"
 #include <math.h>
-#include "profiler/profile/significance.h"
+#include "profiler/tables/significance.h"
 
 static void expect_near(double value, double right)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of stalls, and tables of kernels whose time is split. */
 #include "made_result.h"
-#include "profiler/profile/digest.h"
-#include "profiler/profile/stall_shares.c"
+#include "profiler/tables/digest.h"
+#include "profiler/tables/stall_shares.c"
 
 static uint32_t push(struct made_result *m, uint32_t outer, enum frame_class class,
 		     const char *name)

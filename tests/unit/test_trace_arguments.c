@@ -3,7 +3,7 @@
 #include "made_timeline.h"
 #include <math.h>
 #include "profiler/output/trace_arguments.h"
-#include "profiler/profile/occupancy.h"
+#include "profiler/tables/occupancy.h"
 
 static struct made_timeline made;
 static struct trace_arguments *arguments;

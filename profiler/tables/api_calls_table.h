@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls of CUDA (api_calls.h) as a table, the longest time first.
+ */
+#ifndef PROFILER_TABLES_API_CALLS_TABLE_H
+#define PROFILER_TABLES_API_CALLS_TABLE_H
+
+struct figures;
+struct result;
+
+/* Makes the table. NULL with errno. */
+struct figures *api_calls_figures(const struct result *result);
+
+#endif

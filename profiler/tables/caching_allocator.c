@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/tables/caching_allocator.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/tables/figures.h"
+#include "profiler/profile/memory_use.h"
+#include "profiler/tables/memory_table.h"
+
+#ifndef HOLDERS_MAX      /* tests use a smaller one */
+#define HOLDERS_MAX 256u /* allocators with a kind of memory; others are counted */
+#endif
+
+static const struct caching_allocator torch = {
+	"PyTorch's caching allocator",
+	"what it hands out is not counted here: PYTORCH_NO_CUDA_MEMORY_CACHING=1 makes each tensor "
+	"an "
+	"allocation, torch.cuda.memory._record_memory_history() shows them within the program"};
+static const struct caching_allocator torch_host = {
+	"PyTorch's caching allocator of pinned memory",
+	"what it hands out is not counted here: torch.cuda.host_memory_stats() has sums"};
+static const struct caching_allocator bfc = {
+	"the BFC allocator of JAX or TensorFlow",
+	"what it hands out is not counted here: XLA_PYTHON_CLIENT_ALLOCATOR=platform makes each of "
+	"JAX's buffers an allocation, TF_GPU_ALLOCATOR=cuda_malloc_async each of TensorFlow's"};
+static const struct caching_allocator onnx = {"ONNX Runtime's arena",
+					      "what it hands out is not counted here"};
+static const struct caching_allocator cupy = {
+	"CuPy's memory pool",
+	"what it hands out is not counted here: cupy.cuda.set_allocator(None) "
+	"makes each array an allocation"};
+static const struct caching_allocator rmm = {
+	"a pool of RMM",
+	"what it hands out is not counted here: rmm.mr.CudaMemoryResource makes each "
+	"request an allocation"};
+
+/* In the order in which they are tried. */
+static const struct {
+	const char *function; /* a part of its name */
+	const char *file;     /* its name */
+	const struct caching_allocator *allocator;
+} marks[] = {
+	{"CUDACachingAllocator", NULL, &torch},
+	{"CachingHostAllocator", NULL, &torch_host},
+	{"onnxruntime::BFCArena", NULL, &onnx},
+	{"BFCAllocator", NULL, &bfc},
+	{"rmm::mr::pool_memory_resource", NULL, &rmm},
+	{"rmm::mr::arena_memory_resource", NULL, &rmm},
+	{"rmm::mr::binning_memory_resource", NULL, &rmm},
+	{"4cupy_4cuda_6memory", NULL, &cupy}, /* as Cython names it */
+	{NULL, "libc10_cuda.so", &torch}, /* nothing else in it allocates; often without names */
+};
+
+static const char *file_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ? path : "";
+}
+
+static const struct caching_allocator *of_frame(const struct frame_info *frame)
+{
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (marks[i].function ? strstr(frame->name, marks[i].function) != NULL
+				      : strcmp(file_name(frame->module), marks[i].file) == 0)
+			return marks[i].allocator;
+	return NULL;
+}
+
+const struct caching_allocator *caching_allocator_of(const struct result *r, uint32_t stack)
+{
+	const struct caching_allocator *found = NULL;
+
+	for (; !found && stack != RESULT_ROOT; stack = r->stacks[stack].outer) {
+		const struct frame_info *frame = &r->frames[r->stacks[stack].frame];
+
+		if (frame->class == CLASS_NATIVE)
+			found = of_frame(frame);
+	}
+	return found;
+}
+
+/* ---- as a table ---- */
+
+struct holder {
+	const struct caching_allocator *allocator;
+	uint32_t total; /* of the memory */
+	struct memory_row sums;
+};
+
+struct holders {
+	struct holder list[HOLDERS_MAX];
+	uint32_t count;
+	uint64_t left_out;
+};
+
+static struct holder *get(struct holders *h, const struct caching_allocator *a, uint32_t total)
+{
+	uint32_t at = 0;
+
+	while (at < h->count && (h->list[at].allocator != a || h->list[at].total != total))
+		at++;
+	if (at == HOLDERS_MAX)
+		return NULL;
+	if (at == h->count)
+		h->list[h->count++] = (struct holder){.allocator = a, .total = total};
+	return &h->list[at];
+}
+
+static void collect(struct holders *h, const struct result *r)
+{
+	const struct result *whole = r->memory_result ? r->memory_result : r;
+
+	for (uint32_t i = 0; r->memory_use && i < r->memory_use->row_count; i++) {
+		const struct memory_row *row = &r->memory_use->rows[i];
+		const struct caching_allocator *a = caching_allocator_of(whole, row->stack);
+		struct holder *holder = a ? get(h, a, row->total) : NULL;
+
+		h->left_out += a && !holder;
+		if (!holder)
+			continue;
+		holder->sums.peak_bytes += row->peak_bytes;
+		holder->sums.at_peak += row->at_peak;
+		holder->sums.left_bytes += row->left_bytes;
+		holder->sums.left += row->left;
+		holder->sums.allocated_bytes += row->allocated_bytes;
+		holder->sums.allocations += row->allocations;
+	}
+}
+
+enum column {
+	PEAK,
+	AT_PEAK,
+	LEFT,
+	LEFT_PIECES,
+	ALLOCATED,
+	ALLOCATIONS,
+	NAME,
+	ADVICE,
+	WHERE,
+	COLUMNS
+};
+
+static const struct figure_column columns[COLUMNS] = {
+	[PEAK] = {"held_at_peak_bytes", "At the peak", FIGURE_BYTES, 11},
+	[AT_PEAK] = {"segments_at_peak", "Segments", FIGURE_COUNT, 9},
+	[LEFT] = {"left_bytes", "Left", FIGURE_BYTES, 11},
+	[LEFT_PIECES] = {"segments_left", "Segments left", FIGURE_COUNT, 13},
+	[ALLOCATED] = {"allocated_bytes", "Allocated", FIGURE_BYTES, 11},
+	[ALLOCATIONS] = {"segments", "Segments", FIGURE_COUNT, 9},
+	[NAME] = {"allocator", "Held by", FIGURE_TEXT, UINT8_MAX},
+	[ADVICE] = {"advice", "Note", FIGURE_NOTE, 0},
+	[WHERE] = {"memory", "Memory", FIGURE_TEXT, 0},
+};
+
+static int by_held(const void *a, const void *b)
+{
+	const struct holder *x = *(const struct holder *const *)a,
+			    *y = *(const struct holder *const *)b;
+
+	if (x->sums.peak_bytes != y->sums.peak_bytes)
+		return x->sums.peak_bytes < y->sums.peak_bytes ? 1 : -1;
+	return x < y ? -1 : x > y;
+}
+
+static void add_holder(struct figures *f, const struct result *r, const void *record)
+{
+	const struct holder *h = record;
+	char where[MEMORY_PLACE_BYTES];
+	union figure row[COLUMNS];
+
+	row[PEAK].number = h->sums.peak_bytes;
+	row[AT_PEAK].number = h->sums.at_peak;
+	row[LEFT].number = h->sums.left_bytes;
+	row[LEFT_PIECES].number = h->sums.left;
+	row[ALLOCATED].number = h->sums.allocated_bytes;
+	row[ALLOCATIONS].number = h->sums.allocations;
+	row[NAME].text = h->allocator->name;
+	row[ADVICE].text = h->allocator->advice;
+	row[WHERE].text = memory_place_text(r, &r->memory_use->totals[h->total], where);
+	figures_add(f, row);
+}
+
+struct figures *caching_allocators_figures(const struct result *result)
+{
+	struct holders *h = calloc(1, sizeof(*h));
+	struct figures *f =
+		h ? figures_new("caching_allocators", "Caching allocators", columns, COLUMNS)
+		  : NULL;
+
+	if (h)
+		collect(h, result);
+	f = figures_fill(f, result, h ? h->list : NULL, h ? h->count : 0, sizeof(struct holder),
+			 by_held, add_holder);
+	if (f && h)
+		f->left_out += h->left_out;
+	free(h);
+	return f;
+}

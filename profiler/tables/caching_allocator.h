@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Allocators of frameworks that take memory from CUDA in large pieces and hand it out themselves:
+ * what they have handed out is not known here, only what they hold. They are recognized by the
+ * functions, or the file, through which their allocations came.
+ */
+#ifndef PROFILER_TABLES_CACHING_ALLOCATOR_H
+#define PROFILER_TABLES_CACHING_ALLOCATOR_H
+
+#include <stdint.h>
+#include "profiler/profile/result.h"
+
+struct caching_allocator {
+	const char *name;   /* "PyTorch's caching allocator" */
+	const char *advice; /* how to see what it hands out */
+};
+
+/* Of an allocation's stack: the one that called CUDA. NULL: none that is known. */
+const struct caching_allocator *caching_allocator_of(const struct result *result, uint32_t stack);
+
+/* What each of them held, by kind of memory, as a table. NULL with errno. */
+struct figures *caching_allocators_figures(const struct result *result);
+
+#endif

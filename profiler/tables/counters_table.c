@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/tables/counters_table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include "profiler/profile/result.h"
+#include "profiler/tables/figures.h"
+#include "symbolize/util/saturate.h"
+
+enum column { MEAN, LEAST, MOST, UNIT, MEASURED, LAUNCHES, METRIC, KERNEL, COLUMNS };
+
+#define LINES 40 /* of the report: some kernels, with some metrics each */
+
+static const struct figure_column columns[COLUMNS] = {
+	[MEAN] = {"mean", "Mean", FIGURE_NUMBER, 12},
+	[LEAST] = {"least", "Least", FIGURE_NUMBER, 12},
+	[MOST] = {"most", "Most", FIGURE_NUMBER, 12},
+	[UNIT] = {"unit", "Unit", FIGURE_TEXT, 0},
+	[MEASURED] = {"measured", "Measured", FIGURE_COUNT, 8},
+	[LAUNCHES] = {"launches", "of", FIGURE_COUNT, 8},
+	[METRIC] = {"metric", "Metric", FIGURE_TEXT, UINT8_MAX},
+	[KERNEL] = {"kernel", "Kernel", FIGURE_TEXT, FIGURE_ABOVE},
+};
+
+/* A kernel, and one metric of it over all its stacks. */
+struct kernel_metric {
+	uint32_t frame, metric;
+	uint64_t count, launches, ns; /* the latter two of the kernel */
+	double sum, least, most;
+};
+
+/* What all launches of kernels took, by frame. */
+struct kernel_sum {
+	uint64_t launches, ns;
+};
+
+static struct kernel_sum *sum_kernels(const struct result *r)
+{
+	struct kernel_sum *sums = calloc(r->frame_count + 1u, sizeof(*sums));
+
+	for (uint32_t i = 0; sums && i < r->row_count; i++) {
+		const struct row *row = &r->rows[i];
+		struct kernel_sum *sum;
+
+		if (row->kind != ROW_GPU || row->stack == RESULT_ROOT)
+			continue;
+		sum = &sums[r->stacks[result_work_stack(r, row->stack)].frame];
+		sum->launches += row->count;
+		sum->ns += row->ns;
+	}
+	return sums;
+}
+
+static int by_frame(const void *a, const void *b)
+{
+	const struct kernel_metric *x = a, *y = b;
+
+	if (x->frame != y->frame)
+		return x->frame < y->frame ? -1 : 1;
+	return x->metric < y->metric ? -1 : x->metric > y->metric;
+}
+
+/* Those with most time first. */
+static int by_kernel(const void *a, const void *b)
+{
+	const struct kernel_metric *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return by_frame(a, b);
+}
+
+/* Adds up those of one kernel and metric, which are side by side. Returns how many are left. */
+static uint32_t merge(struct kernel_metric *list, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct kernel_metric *last = kept ? &list[kept - 1] : NULL;
+		const struct kernel_metric *k = &list[i];
+
+		if (!last || by_frame(last, k) != 0) {
+			list[kept++] = *k;
+			continue;
+		}
+		saturated_add(&last->count, k->count);
+		last->sum = saturated_real(last->sum, k->sum);
+		last->least = fmin(last->least, k->least);
+		last->most = fmax(last->most, k->most);
+	}
+	return kept;
+}
+
+static void add_figure(struct figures *f, const struct result *whole, const struct counter_table *c,
+		       const struct kernel_metric *k)
+{
+	/* not as a frame: the table may be shown beside a view, which has frames of its own */
+	const char *kernel = whole->frames[k->frame].short_name;
+	union figure row[COLUMNS];
+
+	row[MEAN].real = k->sum / (double)k->count;
+	row[LEAST].real = k->least;
+	row[MOST].real = k->most;
+	row[UNIT].text = c->metrics[k->metric].unit;
+	row[METRIC].text = c->metrics[k->metric].name;
+	row[MEASURED].number = k->count;
+	row[LAUNCHES].number = k->launches;
+	row[KERNEL].text = kernel;
+	figures_add(f, row);
+}
+
+struct figures *counters_figures(const struct result *result)
+{
+	const struct counter_table *c = result->counters;
+	/* the stacks are those of the whole run's result */
+	const struct result *whole = result->counters_result ? result->counters_result : result;
+	struct figures *f = figures_new("hardware_counters", "Hardware counters", columns, COLUMNS);
+	uint32_t rows = c ? c->row_count : 0, count = 0;
+	struct kernel_metric *list = calloc(rows + 1u, sizeof(*list));
+	struct kernel_sum *sums = sum_kernels(whole);
+
+	if (!f || !list || !sums) {
+		figures_free(f);
+		free(list);
+		free(sums);
+		errno = ENOMEM;
+		return NULL;
+	}
+	for (uint32_t i = 0; i < rows; i++) {
+		const struct counter_row *row = &c->rows[i];
+		uint32_t frame = whole->stacks[row->stack].frame;
+
+		if (row->stack != RESULT_ROOT && row->count)
+			list[count++] = (struct kernel_metric){
+				frame,          row->metric, row->count, sums[frame].launches,
+				sums[frame].ns, row->sum,    row->least, row->most};
+	}
+	f->lines = LINES;
+	qsort(list, count, sizeof(*list), by_frame);
+	count = merge(list, count);
+	qsort(list, count, sizeof(*list), by_kernel);
+	for (uint32_t i = 0; i < count; i++)
+		add_figure(f, whole, c, &list[i]);
+	if (c)
+		f->left_out += c->not_kept;
+	free(list);
+	free(sums);
+	return f;
+}

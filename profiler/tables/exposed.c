@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/tables/exposed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "cupti_trace/wire/gpu_work.h"
+#include "profiler/tables/busy.h"
+#include "profiler/tables/collectives.h"
+
+enum work_class { COMPUTES, COPIES, COMMUNICATES, WORK_CLASSES };
+
+enum {
+	COLUMN_DEVICE,
+	COLUMN_WORK,
+	COLUMN_NS,
+	COLUMN_EXPOSED,
+	COLUMN_SHARE,
+	COLUMN_OF_RUN,
+	COLUMNS
+};
+
+static const struct figure_column columns[COLUMNS] = {
+	[COLUMN_DEVICE] = {"device", "GPU", FIGURE_TEXT, 12},
+	[COLUMN_WORK] = {"work", "Work", FIGURE_TEXT, 12},
+	[COLUMN_NS] = {"ns", "Time", FIGURE_TIME, 11},
+	[COLUMN_EXPOSED] = {"exposed_ns", "Exposed", FIGURE_TIME, 11},
+	[COLUMN_SHARE] = {"exposed_permille", "of it", FIGURE_SHARE, 8},
+	[COLUMN_OF_RUN] = {"run_permille", "of the run", FIGURE_SHARE, UINT8_MAX},
+};
+
+struct classes {
+	const struct result *result;
+	const bool *is_nccl; /* by frame */
+};
+
+/* The spans of one device and class. */
+struct run_of_spans {
+	const struct busy_span *spans;
+	uint64_t count;
+};
+
+static bool class_of(const void *context, const struct timeline_record *record, uint32_t *device)
+{
+	const struct classes *c = context;
+	const struct result *r = c->result;
+	enum work_class class;
+	uint32_t stack;
+
+	if (*device == BUSY_NO_DEVICE || *device >= UINT32_MAX / WORK_CLASSES)
+		return false;
+	if (gpu_work_is_copy(record->work)) {
+		class = COPIES;
+	} else if (record->work == GPU_WORK_KERNEL) {
+		stack = result_work_stack(r, result_record_stack(r, record));
+		class = stack != RESULT_ROOT && c->is_nccl[r->stacks[stack].frame] ? COMMUNICATES
+										   : COMPUTES;
+	} else if (record->work == GPU_WORK_GRAPH || record->work == GPU_WORK_DEVICE_GRAPH) {
+		class = COMPUTES; /* what is in it is not known */
+	} else {
+		return false;
+	}
+	*device = *device * WORK_CLASSES + class;
+	return true;
+}
+
+static uint64_t length_of(const struct run_of_spans *run)
+{
+	uint64_t ns = 0;
+
+	for (uint64_t i = 0; i < run->count; i++)
+		ns += run->spans[i].end - run->spans[i].start;
+	return ns;
+}
+
+static uint64_t length_of_both(const struct run_of_spans *a, const struct run_of_spans *b)
+{
+	uint64_t ns = 0;
+
+	for (uint64_t i = 0, j = 0; i < a->count && j < b->count;) {
+		const struct busy_span *x = &a->spans[i], *y = &b->spans[j];
+		uint64_t from = x->start > y->start ? x->start : y->start;
+		uint64_t to = x->end < y->end ? x->end : y->end;
+
+		if (from < to)
+			ns += to - from;
+		if (x->end < y->end)
+			i++;
+		else
+			j++;
+	}
+	return ns;
+}
+
+static uint64_t permille(uint64_t part, uint64_t whole)
+{
+	return whole ? (uint64_t)((unsigned __int128)part * 1000 / whole) : 0;
+}
+
+static void add(struct figures *f, const struct result *r, uint32_t device,
+		const struct run_of_spans runs[WORK_CLASSES])
+{
+	static const char *const names[WORK_CLASSES] = {
+		[COPIES] = "copies", [COMMUNICATES] = "collectives"};
+	char label[DEVICE_LABEL_BYTES];
+	uint64_t from_ns, to_ns;
+
+	result_window(r, &from_ns, &to_ns);
+	device_label(&r->devices[device], label);
+	for (int class = COPIES; class < WORK_CLASSES; class ++) {
+		uint64_t ns = length_of(&runs[class]);
+		uint64_t exposed = ns - length_of_both(&runs[class], &runs[COMPUTES]);
+		union figure row[COLUMNS] = {
+			[COLUMN_DEVICE] = {.text = label},
+			[COLUMN_WORK] = {.text = names[class]},
+			[COLUMN_NS] = {.number = ns},
+			[COLUMN_EXPOSED] = {.number = exposed},
+			[COLUMN_SHARE] = {.number = permille(exposed, ns)},
+			[COLUMN_OF_RUN] = {.number = permille(exposed, to_ns - from_ns)}};
+
+		if (ns > 0)
+			figures_add(f, row);
+	}
+}
+
+/* From spans in order of devices and, in each, of classes. */
+static void add_devices(struct figures *f, const struct result *r, const struct busy_span *spans,
+			uint64_t count)
+{
+	for (uint64_t i = 0; i < count;) {
+		uint32_t device = spans[i].device / WORK_CLASSES;
+		struct run_of_spans runs[WORK_CLASSES] = {{NULL, 0}};
+
+		for (; i < count && spans[i].device / WORK_CLASSES == device; i++) {
+			struct run_of_spans *run = &runs[spans[i].device % WORK_CLASSES];
+
+			if (run->count++ == 0)
+				run->spans = &spans[i];
+		}
+		add(f, r, device, runs);
+	}
+}
+
+struct figures *exposed_figures(const struct result *result)
+{
+	struct figures *f = figures_new("exposed", "Copies and collectives that no kernel hid",
+					columns, COLUMNS);
+	bool *is_nccl = calloc(result->frame_count + (size_t)1, sizeof(*is_nccl));
+	struct classes classes = {result, is_nccl};
+	struct busy_span *spans = NULL;
+	uint64_t count = 0;
+	bool has_read = f && is_nccl;
+
+	for (uint32_t i = 0; is_nccl && i < result->frame_count; i++)
+		is_nccl[i] = collectives_is_nccl(&result->frames[i]);
+	if (has_read && result->timeline)
+		has_read = busy_gather(result, class_of, &classes, &spans, &count);
+	if (has_read)
+		add_devices(f, result, spans, count);
+	free(spans);
+	free(is_nccl);
+	if (has_read)
+		return f;
+	figures_free(f);
+	errno = ENOMEM;
+	return NULL;
+}

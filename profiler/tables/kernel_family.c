@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/tables/kernel_family.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/util/text.h"
+
+#define PREFIX "[GPU_Kernel]"
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+	       ((unsigned char)c & 0x80);
+}
+
+/* The length of "operator<", "operator()" and the like, which open no brackets; else 0. */
+static size_t operator_length(const char *text)
+{
+	static const char *const operators[] = {
+		"operator()", "operator<<", "operator<=", "operator->",
+		"operator>>", "operator>=", "operator<",  "operator>"};
+
+	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
+		if (starts_with(text, operators[i]))
+			return strlen(operators[i]);
+	return 0;
+}
+
+/* "(anonymous namespace)::f" is a part of the name, "f(int)" is not. */
+static bool is_scope(const char *at)
+{
+	int level = 0;
+
+	for (; *at; at++) {
+		level += *at == '(';
+		level -= *at == ')';
+		if (level == 0)
+			return at[1] == ':' && at[2] == ':';
+	}
+	return false;
+}
+
+/*
+ * Leaves out what is in angle brackets, and all from the parameters on; then what stands before
+ * the last space: a return type. `to` has room for the whole name.
+ */
+static void strip(const char *name, char *to)
+{
+	char *start = to, *end = to;
+	int level = 0, depth = 0;
+	size_t n;
+
+	while (*name) {
+		n = operator_length(name);
+		if (level == 0 && n > 0) {
+			memcpy(end, name, n);
+			end += n;
+			name += n;
+			continue;
+		}
+		if (*name == '<') {
+			level++;
+		} else if (*name == '>' && level > 0) {
+			level--;
+		} else if (level == 0) {
+			if (*name == '(' && depth == 0 && !is_scope(name))
+				break;
+			depth += *name == '(';
+			depth -= *name == ')';
+			if (*name == ' ' && depth == 0 && name[1] != '<')
+				start = end + 1;
+			*end++ = *name;
+		}
+		name++;
+	}
+	while (end > start && end[-1] == ' ')
+		end--;
+	/* the brackets do not match, or nothing is left: the caller keeps the name */
+	if (level > 0 || start >= end)
+		end = start = to;
+	memmove(to, start, (size_t)(end - start));
+	to[end - start] = '\0';
+}
+
+/* In place. */
+static void join_digits(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		if (!is_digit(*text)) {
+			*to++ = *text++;
+			continue;
+		}
+		while (is_digit(*text))
+			text++;
+		*to++ = '#';
+	}
+	*to = '\0';
+}
+
+static bool has_letter(const char *text)
+{
+	for (; *text; text++)
+		if (is_letter(*text) && *text != '_')
+			return true;
+	return false;
+}
+
+char *kernel_family(const char *name, enum kernel_family family)
+{
+	char *text;
+
+	if (starts_with(name, PREFIX))
+		name += strlen(PREFIX);
+	text = malloc(strlen(name) + 1);
+	if (!text)
+		return NULL;
+	strip(name, text);
+	if (!has_letter(text))
+		memcpy(text, name, strlen(name) + 1);
+	if (family == FAMILY_NUMBERS && has_letter(text))
+		join_digits(text);
+	return text;
+}

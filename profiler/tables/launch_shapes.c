@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/tables/launch_shapes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/tables/digest.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/text.h"
+
+#define LEAST_WAITED 10 /* launches: fewer are no pattern */
+
+struct building {
+	struct launch_shapes shapes;
+	uint32_t capacity;
+	struct hash_index index;
+};
+
+struct key {
+	uint32_t stack, number;
+	const struct device *device;
+};
+
+static bool key_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct launch_shape *s = (const struct launch_shape *)records + position;
+	const struct key *k = key;
+
+	return s->stack == k->stack && s->number == k->number && s->device == k->device;
+}
+
+static void add(struct building *b, const struct result *r, const struct timeline_record *record)
+{
+	static const struct gpu_limits unknown;
+	const struct timeline_shape *shape = timeline_shape(r->timeline, record->shape);
+	const struct place *place =
+		record->place < r->place_count ? &r->places[record->place] : NULL;
+	struct key key = {result_record_stack(r, record), record->shape, NULL};
+	struct launch_shapes *all = &b->shapes;
+	uint32_t hash, at = HASH_INDEX_NONE;
+
+	all->whole_ns += record->duration_ns;
+	if (place && r->device_names)
+		key.device = devices_find(r->device_names, place->part[PLACE_PROCESS],
+					  place->part[PLACE_DEVICE]);
+	hash = hash_four(key.stack, key.number, place ? place->part[PLACE_DEVICE] : 0,
+			 place ? place->part[PLACE_PROCESS] : 0);
+	if (key.stack == RESULT_ROOT)
+		shape = NULL; /* what it was is not known */
+	if (shape)
+		at = hash_index_find(&b->index, hash, key_equal, all->list, &key);
+	if (shape && at == HASH_INDEX_NONE && all->count < LAUNCH_SHAPES_MAX &&
+	    array_make_room(&all->list, all->count, &b->capacity, sizeof(*all->list)) &&
+	    hash_index_add(&b->index, hash, all->count) == 0) {
+		at = all->count++;
+		all->list[at] = (struct launch_shape){
+			.stack = key.stack,
+			.number = key.number,
+			.device = key.device,
+			.shape = *shape,
+			.occupancy =
+				occupancy_of(key.device ? &key.device->limits : &unknown, shape)};
+	}
+	if (at == HASH_INDEX_NONE) {
+		all->rest_count++;
+		all->rest_ns += record->duration_ns;
+		return;
+	}
+	all->list[at].count++;
+	all->list[at].waited += record->is_waited;
+	all->list[at].ns += record->duration_ns;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct launch_shape *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+struct launch_shapes *launch_shapes_new(const struct result *result)
+{
+	struct building *b = calloc(1, sizeof(*b));
+	struct timeline_reader *reader =
+		b && result->timeline ? timeline_reader_new(result->timeline) : NULL;
+	const struct timeline_record *record;
+	int more = 0;
+
+	if (!b || (result->timeline && !reader)) {
+		free(b);
+		return NULL;
+	}
+	while (reader && (more = timeline_reader_next(reader, &record)) == 1)
+		if (record->kind == TIMELINE_GPU_OPERATION && record->work == GPU_WORK_KERNEL)
+			add(b, result, record);
+	timeline_reader_free(reader);
+	hash_index_release(&b->index);
+	if (more) {
+		launch_shapes_free(&b->shapes);
+		errno = -more;
+		return NULL;
+	}
+	if (b->shapes.count)
+		qsort(b->shapes.list, b->shapes.count, sizeof(*b->shapes.list), by_time);
+	return &b->shapes;
+}
+
+void launch_shapes_free(struct launch_shapes *shapes)
+{
+	if (!shapes)
+		return;
+	free(shapes->list);
+	free(shapes); /* it is the first member */
+}
+
+/* Of clean text that was cut. */
+static void end_with_a_character(char *text)
+{
+	size_t at = 0, length;
+
+	while (text[at] && (length = count_utf8_bytes((const unsigned char *)text + at)))
+		at += length;
+	text[at] = '\0';
+}
+
+void launch_path(const struct result *r, uint32_t stack, char *text, size_t size)
+{
+	const struct frame_info *site = digest_site(r, stack), *frame;
+	bool is_inside = true;
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (; site && stack != RESULT_ROOT && used < size; stack = r->stacks[stack].outer) {
+		frame = &r->frames[r->stacks[stack].frame];
+		is_inside &= frame != site;
+		if (is_inside || frame->class == CLASS_PLACE)
+			continue;
+		used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " < " : "",
+					 frame->class == CLASS_PYTHON ? frame->name
+								      : frame->short_name);
+	}
+	if (used >= size)
+		end_with_a_character(text);
+}
+
+/* ---- as a table ---- */
+
+enum column {
+	CALLS,
+	TIME,
+	SHARE,
+	GRID,
+	BLOCK,
+	OCCUPANCY,
+	LIMITS,
+	WAVES,
+	WAITED,
+	KERNEL,
+	ADVICE,
+	PATH,
+	BLOCKS,
+	THREADS,
+	RESIDENT,
+	WARPS,
+	MOST_WARPS,
+	TAIL,
+	SHARED,
+	REGISTERS,
+	DEVICE,
+	WAITED_COUNT,
+	COLUMNS
+};
+
+static const struct figure_column columns[COLUMNS] = {
+	[CALLS] = {"calls", "Calls", FIGURE_COUNT, 9},
+	[TIME] = {"ns", "Time", FIGURE_TIME, 11},
+	[SHARE] = {"share_permille", "Share", FIGURE_SHARE, 7},
+	[GRID] = {"grid", "Grid", FIGURE_TEXT, 14},
+	[BLOCK] = {"block", "Block", FIGURE_TEXT, 12},
+	[OCCUPANCY] = {"occupancy_permille", "Occupancy", FIGURE_SHARE, 9},
+	[LIMITS] = {"limited_by", "Limited by", FIGURE_TEXT, 15},
+	[WAVES] = {"waves_thousandths", "Waves", FIGURE_THOUSANDTHS, 9},
+	[WAITED] = {"waited_for_permille", "Waited for", FIGURE_SHARE, 10},
+	[KERNEL] = {"kernel", "Kernel", FIGURE_FRAME, UINT8_MAX},
+	[ADVICE] = {"advice", "Advice", FIGURE_NOTE, 0},
+	[PATH] = {"launched_by", "Launched by", FIGURE_NOTE, 0},
+	[BLOCKS] = {"blocks", "Blocks", FIGURE_COUNT, 0},
+	[THREADS] = {"threads", "Threads", FIGURE_COUNT, 0},
+	[RESIDENT] = {"blocks_per_multiprocessor", "Blocks per multiprocessor", FIGURE_COUNT, 0},
+	[WARPS] = {"warps_per_multiprocessor", "Warps per multiprocessor", FIGURE_COUNT, 0},
+	[MOST_WARPS] = {"most_warps_per_multiprocessor", "Room for warps", FIGURE_COUNT, 0},
+	[TAIL] = {"blocks_in_last_wave", "Blocks in the last wave", FIGURE_COUNT, 0},
+	[SHARED] = {"shared_bytes", "Shared memory per block", FIGURE_BYTES, 0},
+	[REGISTERS] = {"registers", "Registers per thread", FIGURE_COUNT, 0},
+	[DEVICE] = {"device", "Device", FIGURE_TEXT, 0},
+	[WAITED_COUNT] = {"waited_for", "Launches waited for", FIGURE_COUNT, 0},
+};
+
+void launch_dimensions_text(char text[LAUNCH_DIMENSIONS_BYTES], const uint32_t v[3])
+{
+	int used = snprintf(text, LAUNCH_DIMENSIONS_BYTES, "%u", v[0]);
+
+	for (int i = 1; i < 3 && (v[1] != 1 || v[2] != 1) && (i == 1 || v[2] != 1); i++)
+		used += snprintf(text + used, LAUNCH_DIMENSIONS_BYTES - (size_t)used, "x%u", v[i]);
+}
+
+#define ADVICE_BYTES (OCCUPANCY_ADVICE_BYTES + 160)
+
+/* What launches and waits in turn leaves the GPU idle in between. */
+static const char *advice_of(const struct launch_shape *s, char text[ADVICE_BYTES])
+{
+	char occupancy[OCCUPANCY_ADVICE_BYTES];
+	const char *first = occupancy_advice(&s->occupancy, occupancy);
+
+	if (!s->occupancy.most_warps)
+		first = "CUPTI did not describe the GPU: occupancy and waves are not known";
+	if (s->waited < LEAST_WAITED || 2 * s->waited < s->count)
+		snprintf(text, ADVICE_BYTES, "%s", first);
+	else
+		snprintf(
+			text, ADVICE_BYTES,
+			"%s%s%" PRIu64 " of %" PRIu64
+			" launches are waited for before the next one: the GPU is idle until then; "
+			"launch more before waiting",
+			first, first[0] ? "; " : "", s->waited, s->count);
+	return text;
+}
+
+static void add_figure(struct figures *f, const struct result *r, const struct launch_shapes *all,
+		       const struct launch_shape *s)
+{
+	const struct occupancy *o = &s->occupancy;
+	char grid[LAUNCH_DIMENSIONS_BYTES], block[LAUNCH_DIMENSIONS_BYTES],
+		limits[OCCUPANCY_LIMITS_BYTES], advice[ADVICE_BYTES];
+	char path[1024], device[DEVICE_LABEL_BYTES] = "";
+	union figure row[COLUMNS];
+
+	launch_dimensions_text(grid, s->shape.grid);
+	launch_dimensions_text(block, s->shape.block);
+	launch_path(r, s->stack, path, sizeof(path));
+	if (s->device)
+		device_label(s->device, device);
+	row[CALLS].number = s->count;
+	row[TIME].number = s->ns;
+	row[SHARE].number =
+		all->whole_ns ? (uint64_t)(1000.0 * (double)s->ns / (double)all->whole_ns) : 0;
+	row[GRID].text = grid;
+	row[BLOCK].text = block;
+	row[OCCUPANCY].number = (uint64_t)(1000 * occupancy_share(o) + 0.5);
+	row[LIMITS].text = occupancy_limits_text(o->limits, limits);
+	row[WAVES].number = (uint64_t)(1000 * occupancy_waves(o) + 0.5);
+	row[WAITED].number = s->count ? 1000 * s->waited / s->count : 0;
+	row[KERNEL].number = r->stacks[s->stack].frame;
+	row[ADVICE].text = advice_of(s, advice);
+	row[PATH].text = path;
+	row[BLOCKS].number = o->blocks;
+	row[THREADS].number = o->threads;
+	row[RESIDENT].number = o->resident;
+	row[WARPS].number = o->warps;
+	row[MOST_WARPS].number = o->most_warps;
+	row[TAIL].number = occupancy_tail(o);
+	row[SHARED].number = (uint64_t)s->shape.static_shared + s->shape.dynamic_shared;
+	row[REGISTERS].number = s->shape.registers;
+	row[DEVICE].text = device;
+	row[WAITED_COUNT].number = s->waited;
+	figures_add(f, row);
+}
+
+struct figures *launch_shapes_figures(const struct result *result)
+{
+	struct launch_shapes *all = launch_shapes_new(result);
+	struct figures *f =
+		all ? figures_new("launch_shapes", "Launch shapes", columns, COLUMNS) : NULL;
+
+	for (uint32_t i = 0; f && i < all->count; i++)
+		add_figure(f, result, all, &all->list[i]);
+	if (f)
+		f->left_out += all->rest_count;
+	launch_shapes_free(all);
+	return f;
+}

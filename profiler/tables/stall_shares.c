@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/tables/stall_shares.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/util/saturate.h"
+#include "profiler/profile/marks.h"
+#include "profiler/profile/result.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/text.h"
+
+#define NO_LINE UINT32_MAX
+#define LINES_SHOWN 3u
+
+/* Time by kernel, reason and line: numbers of frames. */
+struct share {
+	uint32_t kernel, reason, line, unused;
+	uint64_t ns;
+};
+
+/* Shares of one kernel and reason. */
+struct group {
+	uint32_t first, count;
+	uint64_t ns;
+};
+
+struct shares {
+	const struct result *result;
+	struct share *list;
+	uint32_t count, capacity;
+	struct hash_index index;
+	uint64_t *kernel_ns; /* by frame: all time of kernels */
+	struct group *groups;
+	uint32_t group_count, group_capacity;
+	struct stall_place *places; /* those of the result, by kernel and reason */
+	uint32_t place_count;
+	bool failed;
+};
+
+static bool has_key(const void *records, uint32_t position, const void *key)
+{
+	return memcmp((const struct share *)records + position, key, offsetof(struct share, ns)) ==
+	       0;
+}
+
+static void add_share(struct shares *s, const struct share *share)
+{
+	uint32_t hash = hash_four(share->kernel, share->reason, share->line, 0);
+	uint32_t at = hash_index_find(&s->index, hash, has_key, s->list, share);
+
+	if (at == HASH_INDEX_NONE) {
+		if (!array_make_room(&s->list, s->count, &s->capacity, sizeof(*s->list)) ||
+		    hash_index_add(&s->index, hash, s->count) != 0) {
+			s->failed = true;
+			return;
+		}
+		at = s->count++;
+		s->list[at] = *share;
+		s->list[at].ns = 0;
+	}
+	s->list[at].ns += share->ns;
+}
+
+static void add_row(struct shares *s, const struct row *row)
+{
+	const struct result *r = s->result;
+	uint32_t kernel = result_work_stack(r, row->stack);
+	const struct stack_info *last = &r->stacks[row->stack];
+	struct share share = {.line = NO_LINE, .ns = row->ns};
+
+	if (kernel == RESULT_ROOT)
+		return;
+	share.kernel = r->stacks[kernel].frame;
+	s->kernel_ns[share.kernel] += row->ns;
+	if (r->frames[last->frame].class != CLASS_STALL)
+		return;
+	share.reason = last->frame;
+	if (last->outer != kernel && r->frames[r->stacks[last->outer].frame].file)
+		share.line = r->stacks[last->outer].frame;
+	add_share(s, &share);
+}
+
+static int by_group(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	if (x->kernel != y->kernel)
+		return x->kernel < y->kernel ? -1 : 1;
+	if (x->reason != y->reason)
+		return x->reason < y->reason ? -1 : 1;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static void make_groups(struct shares *s)
+{
+	if (s->count)
+		qsort(s->list, s->count, sizeof(*s->list), by_group);
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct share *share = &s->list[i];
+
+		if (i == 0 || share[-1].kernel != share->kernel ||
+		    share[-1].reason != share->reason) {
+			if (!array_make_room(&s->groups, s->group_count, &s->group_capacity,
+					     sizeof(*s->groups))) {
+				s->failed = true;
+				return;
+			}
+			s->groups[s->group_count++] = (struct group){.first = i};
+		}
+		s->groups[s->group_count - 1].count++;
+		s->groups[s->group_count - 1].ns += share->ns;
+	}
+	if (s->group_count)
+		qsort(s->groups, s->group_count, sizeof(*s->groups), by_time);
+}
+
+/* ---- instructions ---- */
+
+static int by_kernel_and_reason(const void *a, const void *b)
+{
+	const struct stall_place *x = a, *y = b;
+	int order = strcmp(x->kernel, y->kernel);
+
+	return order ? order : strcmp(x->reason, y->reason);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct stall_place *x = a, *y = b;
+	int order = by_kernel_and_reason(a, b);
+
+	return order ? order : x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* The sum first, then those with the most samples. */
+static int by_samples(const void *a, const void *b)
+{
+	const struct stall_place *x = a, *y = b;
+	int order = by_kernel_and_reason(a, b);
+
+	if (order)
+		return order;
+	if ((x->offset == STALL_PLACE_ALL) != (y->offset == STALL_PLACE_ALL))
+		return x->offset == STALL_PLACE_ALL ? -1 : 1;
+	if (x->samples != y->samples)
+		return x->samples < y->samples ? 1 : -1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Sorts them, and adds up those of merged runs. */
+static void take_places(struct shares *s)
+{
+	const struct stall_places *from = s->result->stall_places;
+	uint32_t kept = 0;
+
+	if (!from || !from->count)
+		return;
+	s->places = malloc(from->count * sizeof(*s->places));
+	if (!s->places) {
+		s->failed = true;
+		return;
+	}
+	memcpy(s->places, from->list, from->count * sizeof(*s->places));
+	qsort(s->places, from->count, sizeof(*s->places), by_offset);
+	for (uint32_t i = 1; i < from->count; i++) {
+		if (by_offset(&s->places[i], &s->places[kept]) == 0)
+			saturated_add(&s->places[kept].samples, s->places[i].samples);
+		else
+			s->places[++kept] = s->places[i];
+	}
+	s->place_count = kept + 1;
+	qsort(s->places, s->place_count, sizeof(*s->places), by_samples);
+}
+
+/* The first of a kernel and reason; the place after them in `end`. NULL: there are none. */
+static const struct stall_place *find_places(const struct shares *s, const char *kernel,
+					     const char *reason, const struct stall_place **end)
+{
+	const struct stall_place key = {.kernel = kernel, .reason = reason};
+	const struct stall_place *first, *last = s->places + s->place_count;
+
+	first = s->place_count ? bsearch(&key, s->places, s->place_count, sizeof(key),
+					 by_kernel_and_reason)
+			       : NULL;
+	if (!first)
+		return NULL;
+	while (first > s->places && by_kernel_and_reason(first - 1, &key) == 0)
+		first--;
+	for (*end = first; *end < last && by_kernel_and_reason(*end, &key) == 0;)
+		++*end;
+	return first;
+}
+
+/* ---- as a table ---- */
+
+enum { TIME, SHARE, REASON, KERNEL, LINES, OFFSETS, KERNEL_TIME, COLUMNS };
+static const struct figure_column columns[COLUMNS] = {
+	[TIME] = {"ns", "Time", FIGURE_TIME, 11},
+	[SHARE] = {"share_of_kernel", "Of kernel", FIGURE_SHARE, 10},
+	[REASON] = {"reason", "Reason", FIGURE_TEXT, 22},
+	[KERNEL] = {"kernel", "Kernel", FIGURE_FRAME, UINT8_MAX},
+	[LINES] = {"lines", "At", FIGURE_NOTE, 0},
+	[OFFSETS] = {"instructions", "Instructions", FIGURE_NOTE, 0},
+	[KERNEL_TIME] = {"kernel_ns", "Time of the kernel", FIGURE_TIME, 0},
+};
+
+/* "[stall: long scoreboard]" is "long scoreboard". */
+static void reason_text(const char *name, char *text, size_t size)
+{
+	size_t length;
+
+	if (starts_with(name, MARK_STALL))
+		name += strlen(MARK_STALL);
+	else
+		name += name[0] == '[';
+	length = strcspn(name, "]");
+	snprintf(text, size, "%.*s", length < size ? (int)length : (int)size - 1, name);
+}
+
+static uint64_t thousandths(uint64_t part, uint64_t whole)
+{
+	return whole ? (uint64_t)(1000.0 * (double)part / (double)whole + 0.5) : 0;
+}
+
+/* "chase.cu:12 (93.1 %), chase.cu:13 (4.0 %)": shares of the reason */
+static void lines_text(const struct shares *s, const struct group *group, char *text, size_t size)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (uint32_t i = 0, shown = 0; i < group->count && shown < LINES_SHOWN && used < size;
+	     i++) {
+		const struct share *share = &s->list[group->first + i];
+		uint64_t part = thousandths(share->ns, group->ns);
+
+		if (share->line == NO_LINE || part == 0)
+			continue;
+		used += (size_t)snprintf(text + used, size - used, "%s%s (%u.%u %%)",
+					 shown ? ", " : "", s->result->frames[share->line].name,
+					 (unsigned int)(part / 10), (unsigned int)(part % 10));
+		shown++;
+	}
+}
+
+/* "+0xa0 (93.1 %), +0xb0 (4.0 %)": shares of the reason's samples, in the whole run */
+static void offsets_text(const struct shares *s, const struct share *share, char *text, size_t size)
+{
+	const struct stall_place *end;
+	const struct stall_place *all = find_places(s, s->result->frames[share->kernel].name,
+						    s->result->frames[share->reason].name, &end);
+	size_t used = 0;
+
+	text[0] = '\0';
+	if (!all || all->offset != STALL_PLACE_ALL)
+		return;
+	for (uint32_t i = 1; i <= STALL_PLACES_OF && all + i < end && used < size; i++) {
+		uint64_t part = thousandths(all[i].samples, all->samples);
+
+		used += (size_t)snprintf(text + used, size - used, "%s+0x%x (%u.%u %%)",
+					 i > 1 ? ", " : "", all[i].offset,
+					 (unsigned int)(part / 10), (unsigned int)(part % 10));
+	}
+}
+
+static void add_figure(struct figures *f, const struct shares *s, const struct group *group)
+{
+	const struct share *first = &s->list[group->first];
+	char reason[160], lines[1024], offsets[128];
+	union figure row[COLUMNS];
+
+	reason_text(s->result->frames[first->reason].name, reason, sizeof(reason));
+	lines_text(s, group, lines, sizeof(lines));
+	offsets_text(s, first, offsets, sizeof(offsets));
+	row[TIME].number = group->ns;
+	row[SHARE].number = thousandths(group->ns, s->kernel_ns[first->kernel]);
+	row[REASON].text = reason;
+	row[KERNEL].number = first->kernel;
+	row[LINES].text = lines;
+	row[OFFSETS].text = offsets;
+	row[KERNEL_TIME].number = s->kernel_ns[first->kernel];
+	figures_add(f, row);
+}
+
+struct figures *stall_shares_figures(const struct result *result)
+{
+	struct shares s = {.result = result,
+			   .kernel_ns = calloc(result->frame_count + 1u, sizeof(uint64_t))};
+	struct figures *f = figures_new("stalls", "Stalls", columns, COLUMNS);
+
+	s.failed = !f || !s.kernel_ns;
+	for (uint32_t i = 0; i < result->row_count && !s.failed; i++)
+		if (result->rows[i].kind == ROW_GPU)
+			add_row(&s, &result->rows[i]);
+	if (!s.failed)
+		make_groups(&s);
+	if (!s.failed)
+		take_places(&s);
+	for (uint32_t i = 0; i < s.group_count && !s.failed; i++)
+		add_figure(f, &s, &s.groups[i]);
+	if (s.failed) {
+		figures_free(f);
+		f = NULL;
+	}
+	free(s.kernel_ns);
+	free(s.places);
+	free(s.list);
+	free(s.groups);
+	hash_index_release(&s.index);
+	errno = f ? 0 : ENOMEM;
+	return f;
+}
