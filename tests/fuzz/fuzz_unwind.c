@@ -17,6 +17,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "symbolize/unwind.h"
+#include "symbolize/symbolizer.h"
 
 #define CODE UINT64_C(0x555500000000)
 #define JIT UINT64_C(0x7f1100000000)

@@ -297,6 +297,10 @@ static void a_signal_interrupts_the_library(void **state)
 	bool is_whole = false;
 	const char *text, *rest;
 
+	if (getenv("UNDER_VALGRIND")) {
+		print_message("SKIP: the stack copy has the signal's frame, and words below it\n");
+		skip();
+	}
 	assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
 	raise(SIGUSR1);
 	sigaction(SIGUSR1, &before, NULL);
