@@ -531,6 +531,35 @@ test("a part of a wait is without what its thread computed", async () => {
 	assert.deepEqual(ns(150, 1000), [30]);
 });
 
+test("samples of gaps count whole, by when they were taken", async () => {
+	const made = {
+		facts: {"elapsed ns": 1000},
+		frames: [{name: "before"}, {name: "meanwhile"}],
+		stacks: [
+			{outer: 0, frame: 0},
+			{outer: 0, frame: 1},
+		],
+		rows: [{stack: 1, kind: 0, ns: 200}],
+		timeline: {
+			records: [
+				{kind: 0, start: 90, duration: 100, stack: 1, place: -1},
+				{kind: 0, start: 190, duration: 100, stack: 2, place: -1},
+				{kind: 0, start: 290, duration: 100, stack: 1, place: -1},
+			],
+		},
+	};
+	const rows = sliceRows(
+		await build(made),
+		makeMeasure({start: [0, 200], end: [100, 300]}),
+		null,
+		true,
+	);
+
+	assert.deepEqual(Array.from(rows.stack), [1]);
+	assert.deepEqual(Array.from(rows.ns), [200]);
+	assert.deepEqual(Array.from(rows.operations), [2]);
+});
+
 test("all the time is all of the profile, but for waits", async () => {
 	const made = makeTraining({events: 6000}),
 		timeline = await build(made),

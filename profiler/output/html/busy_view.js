@@ -74,7 +74,9 @@ export function makeBusyView(app) {
 
 	// What threads computed in gaps: all samples that pass, by function.
 	function sumSamples(gaps) {
-		const profile = app.profileOf(sliceRows(app.timeline, makeMeasure(gaps), [SPAN_SAMPLE]));
+		const profile = app.profileOf(
+			sliceRows(app.timeline, makeMeasure(gaps), [SPAN_SAMPLE], true),
+		);
 		const passes = rowsThatPass(profile, {...app.state, device: "", stream: ""}, [ROW_CPU]);
 		const weights = weigh(profile, app.tree, passes);
 

@@ -450,6 +450,7 @@ function startApp(profile) {
 			timeline,
 			makeMeasure(intervals),
 			state.idle === "" ? null : [SPAN_SAMPLE],
+			state.idle !== "",
 		);
 	}
 

@@ -66,8 +66,9 @@ ROW_OF_SPAN[SPAN_WAIT] = ROW_WAIT;
 ROW_OF_SPAN[SPAN_CALL] = ROW_CALL;
 
 // Rows like the profile's, of what is in a measure's time: spans weigh the part of them that is. A
-// launch weighs nothing; `kinds`: of spans, all by default.
-export function sliceRows(timeline, measure, kinds = null) {
+// launch weighs nothing; `kinds`: of spans, all by default. `atMoment`: a sample counts by when it
+// was taken, whole or not at all. Its span goes on behind that, into what begins then.
+export function sliceRows(timeline, measure, kinds = null, atMoment = false) {
 	const {spans} = timeline;
 	const rows = {stack: [], kind: [], place: [], operations: [], ns: [], bytes: []};
 	let slots = new Int32Array(1024).fill(-1);
@@ -121,7 +122,11 @@ export function sliceRows(timeline, measure, kinds = null) {
 
 				if (kind === undefined || (kinds && !kinds.includes(spans.kind[i]))) continue;
 				const stop = spans.start[i] + spans.duration[i];
-				const ns = measure.overlap(spans.start[i], stop);
+				const isMoment =
+					atMoment && spans.kind[i] === SPAN_SAMPLE && spans.number[i] === 1;
+				const ns = isMoment
+					? measure.overlap(spans.start[i], spans.start[i] + 1) * spans.duration[i]
+					: measure.overlap(spans.start[i], stop);
 
 				if (!(ns > 0)) continue;
 				const row = rowOf(spans.stack[i], spans.place[i], kind),
