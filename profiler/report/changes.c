@@ -66,7 +66,7 @@ static void print_change(struct log *log, const struct comparison *c, const stru
 	char before[CHANGES_TEXT_BYTES], after[CHANGES_TEXT_BYTES], by[CHANGES_TEXT_BYTES + 1],
 		percent[32] = "", bound[CHANGES_TEXT_BYTES] = "unknown";
 	double difference = change_difference(change);
-	int bytes = top_fitting(name, width);
+	struct top_name shown = top_name(name, width);
 
 	changes_amount(before, c, change, change->before);
 	changes_amount(after, c, change, change->after);
@@ -76,8 +76,8 @@ static void print_change(struct log *log, const struct comparison *c, const stru
 		snprintf(percent, sizeof(percent), "%+.1f %%", difference / change->before * 100);
 	if (change->has_bound)
 		changes_amount(bound, c, change, change->bound);
-	log_row(log, "%10s %10s %11s %8s %10s  %-5s %.*s%s%s", before, after, by, percent, bound,
-		word, bytes, name, name[bytes] ? "\xe2\x80\xa6" : "", note);
+	log_row(log, "%10s %10s %11s %8s %10s  %-5s %s%.*s%s%s", before, after, by, percent, bound,
+		word, shown.before, shown.bytes, shown.text, shown.after, note);
 }
 
 /* Unless the numbers beside it say it already. */

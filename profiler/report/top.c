@@ -17,6 +17,7 @@
 #define GAPS 3
 #define DEVICES 8
 #define NAME_WIDTH_MIN 24
+#define ELLIPSIS "\xe2\x80\xa6"
 #define COLUMNS_WIDTH 52 /* of what stands before the names, at most */
 
 /* ---- lines ---- */
@@ -40,6 +41,36 @@ int top_fitting(const char *name, unsigned int width)
 	return (int)columns_fit(name, width > 0 ? width - 1 : 0, &taken);
 }
 
+/*
+ * Returns the part of a name behind so many of its outer scopes that it fits behind an ellipsis;
+ * NULL: none fits. A function's own name, at the end, tells more than its scopes do.
+ */
+static const char *behind_scopes(const char *name, unsigned int width)
+{
+	unsigned int depth = 0; /* of brackets */
+
+	for (const char *at = name; *at; at++) {
+		if (strchr("<([{", *at))
+			depth++;
+		else if (strchr(">)]}", *at) && depth > 0)
+			depth--;
+		else if (depth == 0 && at[0] == ':' && at[1] == ':' && at[2] &&
+			 columns_of(at + 2) < width)
+			return at + 2;
+	}
+	return NULL;
+}
+
+struct top_name top_name(const char *name, unsigned int width)
+{
+	int bytes = top_fitting(name, width);
+	const char *tail = name[bytes] ? behind_scopes(name, width) : NULL;
+
+	if (tail)
+		return (struct top_name){ELLIPSIS, tail, (int)strlen(tail), ""};
+	return (struct top_name){"", name, bytes, name[bytes] ? ELLIPSIS : ""};
+}
+
 static double share(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
@@ -57,23 +88,23 @@ static void print_function(struct log *log, const struct digest_table *t,
 			   const struct digest_entry *e, const char *name, unsigned int width)
 {
 	char own[24], total[24] = "", percent[24] = "";
-	int bytes = top_fitting(name, width);
+	struct top_name shown = top_name(name, width);
 
 	time_text(own, (double)e->ns);
 	if (e->frame) {
 		time_text(total, (double)e->total_ns);
 		snprintf(percent, sizeof(percent), "%.1f %%", share(e->total_ns, t->whole.ns));
 	}
-	log_row(log, "  %8" PRIu64 " %11s %5.1f %% %11s %7s  %.*s%s", e->count, own,
-		share(e->ns, t->whole.ns), total, percent, bytes, name,
-		name[bytes] ? "\xe2\x80\xa6" : "");
+	log_row(log, "  %8" PRIu64 " %11s %5.1f %% %11s %7s  %s%.*s%s", e->count, own,
+		share(e->ns, t->whole.ns), total, percent, shown.before, shown.bytes, shown.text,
+		shown.after);
 }
 
 static void print_entry(struct log *log, const struct digest_table *t, enum columns columns,
 			const struct digest_entry *e, const char *name, unsigned int width)
 {
 	char number[24] = "", total[24], third[24] = "";
-	int bytes = top_fitting(name, width);
+	struct top_name shown = top_name(name, width);
 
 	if (columns == COLUMNS_SAMPLES) {
 		print_function(log, t, e, name, width);
@@ -86,8 +117,8 @@ static void print_entry(struct log *log, const struct digest_table *t, enum colu
 		rate_text(third, e);
 	else if (columns == COLUMNS_WORK)
 		time_text(third, e->count ? (double)e->ns / (double)e->count : 0);
-	log_row(log, "  %10s %12s %13s %5.1f %%   %.*s%s", number, total, third,
-		share(e->ns, t->whole.ns), bytes, name, name[bytes] ? "\xe2\x80\xa6" : "");
+	log_row(log, "  %10s %12s %13s %5.1f %%   %s%.*s%s", number, total, third,
+		share(e->ns, t->whole.ns), shown.before, shown.bytes, shown.text, shown.after);
 }
 
 static void print_table(struct log *log, const struct digest_table *t, const char *title,
@@ -207,7 +238,9 @@ static void print_times(struct log *log, const struct result *r, const struct di
 			log_line(log, "%s", line.text);
 		line.used = 0;
 		add_text(&line, "Shown with %.400s: %s", t->shown,
-			 time_text(time, (double)(to - from)));
+			 to - from == t->elapsed_ns && !goes_on(t)
+				 ? "the whole run"
+				 : time_text(time, (double)(to - from)));
 	}
 	if (busy)
 		add_busy(&line, busy, to - from, lacks_events(r));

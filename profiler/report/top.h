@@ -37,6 +37,17 @@ void top_report_cost(struct log *log, const struct totals *totals);
  * if not all do. */
 int top_fitting(const char *name, unsigned int width);
 
+/* What is shown of a name: `bytes` of `text`, between ellipses where something is left out. */
+struct top_name {
+	const char *before, *text;
+	int bytes;
+	const char *after;
+};
+
+/* Returns what fits into so many columns: all, or the end without outer scopes, or the beginning.
+ */
+struct top_name top_name(const char *name, unsigned int width);
+
 /* Returns the width of the terminal that stderr is; `otherwise` if it is none. */
 #define TOP_WIDTH 80 /* of the report */
 unsigned int top_width(unsigned int otherwise);

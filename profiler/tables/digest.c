@@ -225,7 +225,7 @@ void digest_frames(const struct result *r, const struct row *row,
 	if (row->kind == ROW_GPU) {
 		frames[frame->class == CLASS_GPU_KERNEL ? DIGEST_KERNELS : DIGEST_COPIES] = frame;
 		frames[DIGEST_SITES] = caller;
-	} else {
+	} else if (row->kind != ROW_IDLE) { /* a GPU's time, not a thread's */
 		frames[DIGEST_WAITS] = caller;
 	}
 }

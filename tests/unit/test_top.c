@@ -82,6 +82,60 @@ static void a_run_whose_last_part_is_shown_has_ended(void **state)
 	assert_non_null(strstr(report_of_size(&m, TOP_FULL, 80), "The run took 4.000 s"));
 }
 
+/* A view of no part, as of one's own code alone, shows all of the time. */
+static void a_view_of_no_part_shows_the_whole_run(void **state)
+{
+	struct made_result m;
+
+	(void)state;
+	made_begin(&m);
+	m.result.totals.shown = "--my-code";
+	assert_non_null(
+		strstr(report_of_size(&m, TOP_FULL, 80), "Shown with --my-code: the whole run\n"));
+}
+
+/* Names that begin alike stay apart where there is little room. */
+static void long_names_keep_their_ends(void **state)
+{
+	static const struct {
+		const char *name, *shown;
+	} cases[] = {
+		{"server::InferencePipeline::embed", "\xe2\x80\xa6InferencePipeline::embed\n"},
+		{"a::b::Map<c::d, e::f>::find_it_there", "\xe2\x80\xa6"
+							 "find_it_there\n"},
+		{"run(x::y, aaaaaaaaaaaaaaaaaaaaaaaaaaaa)",
+		 "run(x::y, aaaaaaaaaaaaaaaaa\xe2\x80\xa6\n"},
+		{"space::long_long_long_long_long_name_",
+		 "space::long_long_long_long_\xe2\x80\xa6\n"},
+		{"operator<::a::bbbbbbbbbbbbbbbbbbbbbb::c",
+		 "operator<::a::bbbbbbbbbbbbb\xe2\x80\xa6\n"},
+		{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa::",
+		 "aaaaaaaaaaaaaaaaaaaaaaaaaaa\xe2\x80\xa6\n"},
+		{"space::short_enough", " space::short_enough\n"},
+	};
+	struct made_result m;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		made_begin(&m);
+		made_add(&m, push(&m, RESULT_ROOT, CLASS_NATIVE, cases[i].name), ROW_CPU, 1);
+		assert_non_null(strstr(report(&m, 80), cases[i].shown));
+	}
+}
+
+/* Idle time is that of a GPU: no thread waits in it. */
+static void idle_time_of_a_gpu_is_in_no_table(void **state)
+{
+	struct made_result m;
+	uint32_t idle;
+
+	(void)state;
+	made_begin(&m);
+	idle = push(&m, RESULT_ROOT, CLASS_IDLE, "[GPU 0 idle]");
+	made_add(&m, push(&m, idle, CLASS_NATIVE, "main"), ROW_IDLE, 40000000);
+	assert_string_equal(report(&m, 80), "");
+}
+
 static void each_question_has_a_table(void **state)
 {
 	struct made_result m;
@@ -481,6 +535,9 @@ int main(void)
 		cmocka_unit_test(an_empty_result_has_no_tables),
 		cmocka_unit_test(a_run_that_goes_on_has_taken_no_time),
 		cmocka_unit_test(a_run_whose_last_part_is_shown_has_ended),
+		cmocka_unit_test(a_view_of_no_part_shows_the_whole_run),
+		cmocka_unit_test(long_names_keep_their_ends),
+		cmocka_unit_test(idle_time_of_a_gpu_is_in_no_table),
 		cmocka_unit_test(each_question_has_a_table),
 		cmocka_unit_test(functions_have_own_and_total_time),
 		cmocka_unit_test(a_graph_is_launched_by_its_launch),
