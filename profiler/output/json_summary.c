@@ -226,7 +226,8 @@ static int write_summary(const struct result *result, const struct writer_option
 		digest_free(d);
 		return -ENOMEM;
 	}
-	written->items = d->kernels.count;
+	written->items = (uint64_t)d->kernels.count + d->copies.count + d->sites.count +
+			 d->functions.count + d->waits.count;
 	json_open_object(&j);
 	put_run(&j, &result->totals);
 	put_totals(&j, written->total, d, result->totals.ledger);
@@ -249,5 +250,5 @@ static int write_summary(const struct result *result, const struct writer_option
 const struct writer json_summary_writer = {.name = "json",
 					   .suffix = ".json",
 					   .has_both_names = true,
-					   .item = "kernel",
+					   .item = "row",
 					   .write = write_summary};

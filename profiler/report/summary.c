@@ -198,7 +198,7 @@ static void report_cpu(struct log *log, const struct measure *m, const struct to
 	double sampled = (double)saturated_sum(cpu->samples, cpu->in_calls) * (double)t->sample_ns;
 	double rest = (double)cpu->not_sampled_ns;
 
-	if (m->wall || m->idle) /* samples stand for what their threads ran */
+	if ((m->wall || m->idle) && sampled > 0) /* samples stand for what their threads ran */
 		sampled = used > rest ? used - rest : 0;
 
 	/* of a part of the run it may not be known how much was used */

@@ -1130,6 +1130,9 @@ static void sampled_time_is_compared_with_used_time(void **state)
 	b->ledger.cpu.dropped = 17;
 	assert_non_null(strstr(report(b), "\nprofile: 16 % of the CPU time has no sample: samples "
 					  "were dropped, see below\n"));
+	b->ledger.cpu.samples = b->ledger.cpu.in_calls = 0; /* what threads ran has no sample */
+	b->measure.wall = true;
+	assert_non_null(strstr(report(b), "\nCPU: 4.000 s used, 0.000 s sampled (0 %)"));
 	b->measure.samples_cpu = false;
 	assert_null(strstr(report(b), "CPU: "));
 }
