@@ -227,7 +227,7 @@ os._exit(0)'
 	expect_status 0
 	expect stderr <<-'END'
 		Samples: <N> CPU
-		Wrote <N> stack<s> (<N> sample<s>: <N> CPU, 0 GPU) to out.folded
+		Wrote <N> stack<s> (<N> x 20 ms: <N> CPU, 0 GPU) to out.folded
 	END
 	expect_no_line out.folded '\[GPU_Kernel\]'
 	expect_line out.folded ';main;server::InferencePipeline::run;server::'

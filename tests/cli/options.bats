@@ -354,7 +354,7 @@ as_nobody()
 		profile: loading eBPF programs is not permitted; $advice. Going on with CPU samples of user code only, without Python functions
 		Samples: <N> CPU, 1480 launches, 1480 GPU kernels (530.800 ms)
 		Correlation: 1480 matched, 0 unmatched, 0 dropped
-		Wrote <N> stack<s> (<N> sample<s>: <N> CPU, 529 GPU) to open/out.folded
+		Wrote <N> stack<s> (<N> x <F> ms: <N> CPU, 529 GPU) to open/out.folded
 	END
 	expect_line open/out.folded ';main;server::InferencePipeline::run;server::Tokenizer::tokenize [0-9]+$'
 }
@@ -532,7 +532,7 @@ as_nobody()
 	expect stderr <<-'END'
 		Samples: <N> CPU, 222 launches, 222 GPU kernels (79.620 ms)
 		Correlation: 222 matched, 0 unmatched, 0 dropped
-		Wrote <N> stack<s> (<N> sample<s>: <N> CPU, 4 GPU) to merged_trace.folded
+		Wrote <N> stack<s> (<N> x 20 ms: <N> CPU, 4 GPU) to merged_trace.folded
 	END
 	expect_folded merged_trace.folded
 	expect_totals merged_trace.folded
