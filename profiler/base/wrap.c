@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/base/wrap.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include "profiler/base/columns.h"
 
@@ -13,6 +14,32 @@ static size_t copy(const char *line, char *wrapped, size_t size)
 	return length;
 }
 
+/* Returns true where the word that ends at `end` is a number, and the next one its unit. */
+static bool parts_unit(const char *text, size_t end)
+{
+	static const char *const units[] = {"ns",  "us",  "ms",  "s",   "%", "B",
+					    "KiB", "MiB", "GiB", "TiB", "x"};
+	const char *next = text + end + strspn(text + end, " ");
+	size_t length = strcspn(next, " ,;:)(");
+
+	if (text[end - 1] < '0' || text[end - 1] > '9')
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strlen(units[i]) == length && memcmp(next, units[i], length) == 0)
+			return true;
+	return false;
+}
+
+/* Returns where the word before the one that ends at `end` ends. */
+static size_t end_before(const char *text, size_t end)
+{
+	while (text[end] != ' ')
+		end--;
+	while (text[end - 1] == ' ')
+		end--;
+	return end;
+}
+
 /* Returns where the words end that fit into so many columns: behind the first one at least. */
 static size_t end_of_words(const char *text, unsigned int width)
 {
@@ -22,10 +49,9 @@ static size_t end_of_words(const char *text, unsigned int width)
 	first += strcspn(text + first, " ");
 	if (!text[end] || end <= first)
 		return text[end] ? first : end;
-	while (text[end] != ' ')
-		end--;
-	while (text[end - 1] == ' ')
-		end--;
+	end = end_before(text, end);
+	while (end > first && parts_unit(text, end))
+		end = end_before(text, end - 1);
 	return end;
 }
 

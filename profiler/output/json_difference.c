@@ -139,7 +139,6 @@ static int write_difference(const struct result *result, const struct writer_opt
 	struct json j = json_begin(out);
 
 	*written = written_in_ns(result);
-	written->items = c->tables[COMPARED_KERNELS].count;
 	json_open_object(&j);
 	put_text(&j, "format", "profile difference");
 	json_key(&j, "version");
@@ -154,6 +153,7 @@ static int write_difference(const struct result *result, const struct writer_opt
 		json_break_line(&j);
 		json_key(&j, tables[i]);
 		json_open_array(&j);
+		written->items += c->tables[i].count;
 		for (uint32_t at = 0; at < c->tables[i].count; at++)
 			put_entry(&j, c, &c->tables[i].entries[at]);
 		json_close_array(&j);
@@ -164,4 +164,4 @@ static int write_difference(const struct result *result, const struct writer_opt
 }
 
 const struct writer json_difference_writer = {
-	.name = "json", .suffix = ".json", .item = "kernel", .write = write_difference};
+	.name = "json", .suffix = ".json", .item = "row", .write = write_difference};

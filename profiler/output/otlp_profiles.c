@@ -412,7 +412,7 @@ static int write_file(const struct result *result, const struct writer_options *
 
 const struct writer otlp_profiles_writer = {.name = "otlp-profiles",
 					    .suffix = ".profiles.pb",
-					    .item = "sample",
+					    .item = "row",
 					    .shows_weights = true,
 					    .needs = NEEDS_PLACES,
 					    .write = write_file};

@@ -380,7 +380,7 @@ static int write_pprof(const struct result *result, const struct writer_options 
 const struct writer pprof_writer = {.name = "pprof",
 				    .suffix = ".pb.gz",
 				    .other_suffix = ".pprof",
-				    .item = "sample",
+				    .item = "row",
 				    .shows_weights = true,
 				    .needs = NEEDS_PLACES,
 				    .write = write_pprof};

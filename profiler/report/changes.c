@@ -118,7 +118,7 @@ static void print_table(struct log *log, const struct comparison *c,
 			const struct comparison_table *t, const char *title, uint32_t lines,
 			unsigned int width)
 {
-	uint32_t shown = t->count < lines ? t->count : lines;
+	uint32_t shown = t->count <= lines + 1 ? t->count : lines; /* no line for one row */
 
 	if (t->count == 0)
 		return;

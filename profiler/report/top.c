@@ -124,8 +124,8 @@ static void print_entry(struct log *log, const struct digest_table *t, enum colu
 static void print_table(struct log *log, const struct digest_table *t, const char *title,
 			const char *note, enum columns columns, uint32_t lines, unsigned int width)
 {
-	struct digest_entry rest = t->whole; /* without a frame */
-	uint32_t shown = t->count < lines ? t->count : lines;
+	struct digest_entry rest = t->whole;                       /* without a frame */
+	uint32_t shown = t->count <= lines + 1 ? t->count : lines; /* no line for one row */
 	char text[40];
 
 	if (t->whole.count == 0 && t->whole.ns == 0)

@@ -64,7 +64,7 @@ needs_pprof()
 	sed -n '/^Wrote/p' stderr >written
 	expect written <<-'END'
 		Wrote <N> stacks (<N> ns: <N> CPU, <N> GPU, <N> waiting) to a.folded
-		Wrote <N> samples (<F> s: <F> s CPU, <F> s GPU, <F> s waiting) to a.pb.gz
+		Wrote <N> rows (<F> s: <F> s CPU, <F> s GPU, <F> s waiting) to a.pb.gz
 		Wrote <N> stacks (<F> s: <F> s CPU, <F> s GPU, <F> s waiting) to a.speedscope.json
 		Wrote <N> events (<F> s: <F> s CPU, <F> s GPU, <F> s waiting) to a.perfetto-trace
 		Wrote <N> events (<F> s: <F> s CPU, <F> s GPU, <F> s waiting) to a.trace.json

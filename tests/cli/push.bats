@@ -148,7 +148,7 @@ sum_of()
 @test "a file has OpenTelemetry's profiles of all threads and streams, by the numbers of the release" {
 	run_profile -o a.profiles.pb -o a.folded --unit ns --waits "$workloads/inference" 20
 	expect_status 0
-	expect_line stderr '^Wrote [0-9]+ samples \(.*\) to a\.profiles\.pb$'
+	expect_line stderr '^Wrote [0-9]+ rows \(.*\) to a\.profiles\.pb$'
 	python3 "$root/tests/cli/read_otlp_profiles.py" a.profiles.pb >said
 	for kind in GPU waiting; do
 		expect_line said "^type $(tr '[:upper:]' '[:lower:]' <<<$kind) nanoseconds $(sed -n \

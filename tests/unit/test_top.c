@@ -123,6 +123,29 @@ static void long_names_keep_their_ends(void **state)
 	}
 }
 
+/* "(1 more)" takes the line that the row would. */
+static void one_row_alone_is_not_left_out(void **state)
+{
+	char names[12][8];
+
+	(void)state;
+	for (uint32_t count = 11; count <= 12; count++) {
+		struct made_result m;
+		const char *text;
+
+		made_begin(&m);
+		for (uint32_t i = 0; i < count; i++) {
+			snprintf(names[i], sizeof(names[0]), "f%u", i);
+			made_add(&m, push(&m, RESULT_ROOT, CLASS_NATIVE, names[i]), ROW_CPU,
+				 50 - i);
+		}
+		text = report(&m, 80);
+		assert_int_equal(strstr(text, " f10\n") != NULL, count == 11);
+		assert_int_equal(strstr(text, "(2 more)\n") != NULL, count == 12);
+		assert_null(strstr(text, "(1 more)"));
+	}
+}
+
 /* Idle time is that of a GPU: no thread waits in it. */
 static void idle_time_of_a_gpu_is_in_no_table(void **state)
 {
@@ -537,6 +560,7 @@ int main(void)
 		cmocka_unit_test(a_run_whose_last_part_is_shown_has_ended),
 		cmocka_unit_test(a_view_of_no_part_shows_the_whole_run),
 		cmocka_unit_test(long_names_keep_their_ends),
+		cmocka_unit_test(one_row_alone_is_not_left_out),
 		cmocka_unit_test(idle_time_of_a_gpu_is_in_no_table),
 		cmocka_unit_test(each_question_has_a_table),
 		cmocka_unit_test(functions_have_own_and_total_time),

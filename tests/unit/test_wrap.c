@@ -45,6 +45,22 @@ static void long_words_stay_whole(void **state)
 			    "see\n  /a/path/of/more/columns/than/there/are");
 }
 
+/* Unless nothing else stands before it on the line. */
+static void numbers_stay_with_their_units(void **state)
+{
+	(void)state;
+	assert_string_equal(wrap("profile; memory 76.4 MiB, pipe", 20),
+			    "profile; memory\n  76.4 MiB, pipe");
+	assert_string_equal(wrap("took 5.4 s (71.5 %), 3 more", 18 + 2),
+			    "took 5.4 s (71.5 %),\n  3 more");
+	assert_string_equal(wrap("took 25.4 s (71.5 %), 3 more", 20),
+			    "took 25.4 s\n  (71.5 %), 3 more");
+	assert_string_equal(wrap("launches: 12345678901 kernels", 22),
+			    "launches: 12345678901\n  kernels");
+	assert_string_equal(wrap("11111111111111111111111 ms x", 20),
+			    "11111111111111111111111\n  ms x");
+}
+
 static void a_character_is_one_column(void **state)
 {
 	(void)state;
@@ -103,6 +119,7 @@ int main(void)
 		cmocka_unit_test(lines_break_at_words),
 		cmocka_unit_test(some_lines_stay_whole),
 		cmocka_unit_test(long_words_stay_whole),
+		cmocka_unit_test(numbers_stay_with_their_units),
 		cmocka_unit_test(a_character_is_one_column),
 		cmocka_unit_test(wide_characters_are_two_columns),
 		cmocka_unit_test(any_text_fits_into_its_room),
