@@ -77,7 +77,9 @@ static void put_change(const struct page *p, const struct change *change)
 	fprintf(p->out, "<td>");
 	if (change->has_bound)
 		put_amount(p, change, change->bound, false);
-	fprintf(p->out, "<td>%s<td>", word);
+	else
+		fprintf(p->out, "unknown");
+	fprintf(p->out, "<td>%s<td>", verdict == CHANGED_PERHAPS ? "" : word);
 }
 
 static void open_table(const struct page *p, const char *title, const char *what)
@@ -98,8 +100,8 @@ static const char *const total_names[COMPARISON_TOTALS] = {
 	[TOTAL_CPU] = "CPU time",
 	[TOTAL_WAITING] = "waiting, and timed calls",
 	[TOTAL_IDLE] = "idle GPUs",
-	[TOTAL_API] = "CUDA calls",
-	[TOTAL_WALL] = "the run",
+	[TOTAL_API] = "time in CUDA calls",
+	[TOTAL_WALL] = "time of the run",
 	[TOTAL_PEAK] = "memory at the peak",
 	[TOTAL_LEFT] = "memory never freed",
 	[TOTAL_ERRORS] = "CUDA calls that failed"};
@@ -230,10 +232,9 @@ static int write_page(const struct result *result, const struct writer_options *
 	put_side(&p, "Before", SIDE_BEFORE);
 	put_side(&p, "After", SIDE_AFTER);
 	fprintf(out,
-		"<p>Noise: 19 of 20 differences that mean nothing are smaller than this, one by "
-		"one. "
-		"Of many rows some are beyond it by chance: a row is called <em>noise</em> unless "
-		"at most 1 in 20 of those that are not is a false discovery.</p>\n");
+		"<p>Noise: chance alone makes a difference larger than this in 1 of 20 rows. So "
+		"among many rows some exceed it by chance, and these are called <em>noise</em>, "
+		"too: of the rows that are not, at most 1 in 20 is expected to be chance.</p>\n");
 	put_length(&p);
 	put_totals(&p);
 	fprintf(out, "<h2>By stack</h2>\n");

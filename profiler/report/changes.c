@@ -27,7 +27,7 @@ const char *changes_total_name(enum comparison_total total)
 	static const char *const names[COMPARISON_TOTALS] = {
 		[TOTAL_GPU] = "GPU time",
 		[TOTAL_CPU] = "CPU time",
-		[TOTAL_WAITING] = "waiting for the GPU",
+		[TOTAL_WAITING] = "waiting, and timed calls",
 		[TOTAL_IDLE] = "time of idle GPUs",
 		[TOTAL_API] = "time in CUDA calls",
 		[TOTAL_WALL] = "time of the run",
