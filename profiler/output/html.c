@@ -151,7 +151,7 @@ static void add_loss(void *context, const struct loss *loss)
 		p->losses[p->loss_count++] = (struct fact){add_text(p, loss->what), loss->count};
 }
 
-/* The words of facts are those that html/about.js looks for. */
+/* The words of facts are those that html/about_view.js looks for. */
 static void add_facts(struct page *p, const struct written *written)
 {
 	static const char *const kinds[ROW_KINDS] = {[ROW_CPU] = "cpu ns",

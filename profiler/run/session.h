@@ -12,7 +12,7 @@
  * have all ended.
  *
  * Whatever ends the target, what was collected until then is kept. Where a part of the run is
- * recorded (base/window.h), session_run returns at its end, and the target may go on.
+ * recorded (cupti_trace/wire/window.h), session_run returns at its end, and the target may go on.
  */
 #ifndef PROFILER_RUN_SESSION_H
 #define PROFILER_RUN_SESSION_H
