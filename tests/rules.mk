@@ -126,7 +126,7 @@ FUZZED_SRC := $(symbolize_src) profiler/sources/gpu_pipe.c profiler/run/trace_re
 FUZZED_OBJ := $(FUZZED_SRC:%.c=$(FUZZ_DIR)/of/%.o)
 # compiled in half the time of -O1, and two thirds as fast; FUZZ_OPTIMIZE=-O1 in a clean tree for long runs
 FUZZ_OPTIMIZE ?= -O0
-FUZZ_FLAGS := -std=gnu11 -gline-tables-only $(FUZZ_OPTIMIZE) -fno-sanitize-recover=all
+FUZZ_FLAGS := -std=gnu11 -Werror=implicit-function-declaration -gline-tables-only $(FUZZ_OPTIMIZE) -fno-sanitize-recover=all
 
 $(FUZZ_DIR)/of/%.o: %.c Makefile tests/rules.mk
 	$(call msg,FUZZED,$<)
