@@ -86,7 +86,10 @@ __noinline int look_at_block(struct descriptor_walk *w)
 	return i == DESCRIPTOR_WORDS;
 }
 
-/* Returns flags of STACK_EVENT_CPU_USED. The process has its descriptors still. */
+/*
+ * Returns flags of STACK_EVENT_CPU_USED. The process has its descriptors still. Where some were not
+ * looked at, and the others are not of the device, it is not known.
+ */
 static __always_inline __u32 open_devices_of(struct task_struct *task)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
@@ -101,6 +104,8 @@ static __always_inline __u32 open_devices_of(struct task_struct *task)
 		return 0;
 	for (int i = 0; i < DESCRIPTOR_BLOCKS && look_at_block(&w); i++)
 		;
+	if (w.left && !w.has)
+		return 0;
 	if (w.opened > STACK_EVENT_OPENED_MAX)
 		w.opened = STACK_EVENT_OPENED_MAX;
 	return STACK_EVENT_LOOKED | (w.has ? STACK_EVENT_HAS_GPU : 0) |

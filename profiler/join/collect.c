@@ -785,11 +785,11 @@ static void read_thread_names(struct collect *c, struct process *process)
 	if (!process->places_of_threads)
 		process->places_of_threads = calloc(1, sizeof(*process->places_of_threads));
 	process->has_spent = false;
-	if (process->places_of_threads && know_ids(&names)) {
-		pythons_read_threads(&c->pythons, process->visible_pid, process->python,
-				     process->places_of_threads, &used_ns, learn_thread_name,
-				     &names);
-	}
+	if (process->places_of_threads && know_ids(&names) &&
+	    pythons_read_threads(&c->pythons, process->visible_pid, process->python,
+				 process->places_of_threads, &used_ns, learn_thread_name,
+				 &names) != 0)
+		used_ns = monotonic_ns() - names.time_ns; /* it may not have ended in time */
 	id_map_release(&names.by_inner);
 	process->reads_names_ns = names.time_ns + NAMES_SHARE * used_ns;
 }

@@ -164,59 +164,67 @@ static const char *value_of(const char *line, const char *name)
 	return strncmp(line, name, length) == 0 && line[length] == '=' ? line + length + 1 : NULL;
 }
 
-static void take_variable(const struct obstacles *o, pid_t pid, const char *line,
-			  struct untraced_signs *signs)
+/* Notes what the two variables are. NULL: there is none. */
+static void take_variables(const struct obstacles *o, pid_t pid, const char *library,
+			   const char *pipe, struct untraced_signs *signs)
 {
-	const char *library = value_of(line, TARGET_ENVIRONMENT_CUDA);
-	const char *pipe = value_of(line, GPU_WIRE_PIPE_ENV);
-
-	if (pipe)
-		signs->names_pipe = strcmp(pipe, o->options.pipe) == 0;
-	if (!library)
-		return;
-	signs->has_variable = library[0] != '\0';
-	signs->names_library = strcmp(library, o->options.library) == 0;
+	signs->names_pipe = pipe && strcmp(pipe, o->options.pipe) == 0;
+	signs->has_variable = library && library[0] != '\0';
+	signs->names_library = library && strcmp(library, o->options.library) == 0;
 	if (signs->has_variable && !signs->names_library)
 		log_verbose(o->log, "process %d has " TARGET_ENVIRONMENT_CUDA "=%s", (int)pid,
 			    library);
 }
 
 /*
- * Reads what the driver will load. Programs that show a title instead of their arguments also
- * overwrite their environment: unless all of it is "NAME=VALUE", it is not known.
+ * Reads whether the kernel told the program that it has more rights than who executed it. False: it
+ * has no memory any more, or is not ours to read.
  */
-static void read_variables(struct obstacles *o, pid_t pid, struct untraced_signs *signs)
-{
-	char *text = NULL;
-	size_t size = 0;
-
-	if (proc_file_read(collect_calls(o->collect), pid, "environ", ENVIRONMENT_MAX, &text,
-			   &size) != 0)
-		return;
-	signs->knows_variable = size > 0; /* else it has ended, or is not ours to read */
-	for (size_t at = 0; at < size && signs->knows_variable; at += strlen(text + at) + 1) {
-		signs->knows_variable = strchr(text + at, '=') > text + at;
-		take_variable(o, pid, text + at, signs);
-	}
-	free(text);
-}
-
-/* Returns whether the kernel told the program that it has more rights than who executed it. */
-static bool is_secure(struct obstacles *o, pid_t pid)
+static bool read_auxv(struct obstacles *o, pid_t pid, bool *is_secure)
 {
 	unsigned long pair[2];
-	bool is_secure = false;
 	char *text = NULL;
 	size_t size = 0;
 
+	*is_secure = false;
 	if (proc_file_read(collect_calls(o->collect), pid, "auxv", AUXV_BYTES, &text, &size) != 0)
 		return false;
 	for (size_t at = 0; at + sizeof(pair) <= size; at += sizeof(pair)) {
 		memcpy(pair, text + at, sizeof(pair));
-		is_secure |= pair[0] == AT_SECURE && pair[1];
+		*is_secure |= pair[0] == AT_SECURE && pair[1];
 	}
 	free(text);
-	return is_secure;
+	return size > 0;
+}
+
+/*
+ * Reads what the driver will load: the first variable of a name, as getenv(3) finds it. Programs
+ * that show a title instead of their arguments also overwrite their environment: unless all of it
+ * is "NAME=VALUE", it is not known. Nor is one that is too long to be read whole.
+ */
+static void read_variables(struct obstacles *o, pid_t pid, struct untraced_signs *signs)
+{
+	const char *library = NULL, *pipe = NULL;
+	bool can_be_read;
+	char *text = NULL;
+	size_t size = 0;
+	int err = proc_file_read(collect_calls(o->collect), pid, "environ", ENVIRONMENT_MAX, &text,
+				 &size);
+
+	/* afterwards: the environment of a process that has ended is empty, too */
+	can_be_read = read_auxv(o, pid, &signs->is_secure);
+	if (err)
+		return;
+	signs->knows_variable = size > 0 ? size < ENVIRONMENT_MAX : can_be_read;
+	for (size_t at = 0; at < size && signs->knows_variable; at += strlen(text + at) + 1) {
+		signs->knows_variable = strchr(text + at, '=') > text + at;
+		if (!library)
+			library = value_of(text + at, TARGET_ENVIRONMENT_CUDA);
+		if (!pipe)
+			pipe = value_of(text + at, GPU_WIRE_PIPE_ENV);
+	}
+	take_variables(o, pid, library, pipe, signs);
+	free(text);
 }
 
 /* ---- the state ---- */
@@ -308,7 +316,6 @@ static void find_obstacle(struct obstacles *o, struct process *process)
 	struct look *look;
 
 	read_variables(o, process->pid, &signs);
-	signs.is_secure = is_secure(o, process->pid);
 	read_state(o, process->pid, &signs);
 	look = look_at(o, process->pid, true);
 	if (look) {

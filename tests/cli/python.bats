@@ -234,6 +234,23 @@ sys.exit(7)' "$script"
 	done
 }
 
+@test "threads of Python that cannot be read in time are not read over and over" {
+	run_profile -cpu-only --by thread -o out.folded "${pythons[0]}" -c '
+import threading, time
+class Other: pass
+def fill():
+    other = Other()
+    other.__dict__ = {"attribute_%d" % i: i for i in range(500)}
+    return other
+others = [fill() for i in range(400)]
+for i in range(16000): threading._active[-i - 1] = others[i % 400]
+end = time.monotonic() + 6
+while time.monotonic() < end: pass
+threading._active = {}'
+	expect_status 0
+	expect_no_line stderr '[0-9] files or processes could not be read in time'
+}
+
 @test "threads have the names that Python gives them: attached, in another pid namespace, GPU time alone" {
 	local name names=$workloads/../../../tests/workloads/python_thread_names.py
 

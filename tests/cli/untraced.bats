@@ -29,7 +29,7 @@ setup()
 write_program()
 {
 	cat >does.py <<-'END'
-		import ctypes, mmap, os, struct, sys, time
+		import ctypes, fcntl, mmap, os, resource, struct, sys, time
 
 		here = os.path.dirname(os.path.abspath(__file__))
 
@@ -59,6 +59,11 @@ write_program()
 		        assert driver.cuInit(0) == 0
 		    elif step == "open":
 		        os.open(os.path.join(here, "gpu"), os.O_RDWR)
+		    elif step == "behind":
+		        resource.setrlimit(resource.RLIMIT_NOFILE, (20000, 20000))
+		        device = os.open(os.path.join(here, "gpu"), os.O_RDWR)
+		        fcntl.fcntl(device, fcntl.F_DUPFD, 17000)
+		        os.close(device)
 		    elif step == "filter":
 		        filter_calls()
 		    elif step == "fork":
@@ -124,6 +129,18 @@ expect_nothing()
 @test "a cleared environment" {
 	does env -i "LD_LIBRARY_PATH=$LD_LIBRARY_PATH" "FAKE_CUDA_DEVICE=$PWD/gpu" "$python" does.py load look init
 	expect_cause 'no CUDA_INJECTION64_PATH in the environment'
+}
+
+@test "an empty environment" {
+	does env -i "$python" does.py libcuda.so.1 look open
+	expect_cause 'no CUDA_INJECTION64_PATH in the environment'
+}
+
+@test "a device behind more descriptors than are looked at" {
+	if [ "$(ulimit -Hn)" != unlimited ] && [ "$(ulimit -Hn)" -lt 20000 ]; then skip 'processes may not open 20000 files here'; fi
+	does env -u CUDA_INJECTION64_PATH "$python" does.py load look behind
+	expect_line stderr '^profile: 1 process loaded the CUDA driver and was not traced; whether it used the GPU is not known: '
+	expect_status 0
 }
 
 @test "several processes with one cause, and others that do not use the GPU" {

@@ -4,6 +4,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "profiler/run/obstacles.h"
@@ -133,8 +134,46 @@ static void what_the_environment_says(void **state)
 	assert_non_null(strstr(b->captured.text, "CUDA_INJECTION64_PATH=/tool.so"));
 	expect_cause(b, (char *[]){longer, pipe, NULL}, NULL, UNTRACED_OTHER_LIBRARY);
 	expect_cause(b, (char *[]){ours, NULL}, NULL, UNTRACED_NO_PIPE_NAMED);
+	expect_cause(b, (char *[]){NULL}, NULL, UNTRACED_NO_VARIABLE);
+	/* getenv(3) finds the first one */
+	expect_cause(
+		b, (char *[]){ours, "CUDA_INJECTION64_PATH=/tool.so", pipe, "PROFILE_PIPE=", NULL},
+		NULL, UNTRACED_NOT_FOUND);
+	expect_cause(b, (char *[]){"CUDA_INJECTION64_PATH=/tool.so", ours, pipe, NULL}, NULL,
+		     UNTRACED_OTHER_LIBRARY);
 	/* what a program wrote over its environment says nothing */
 	expect_cause(b, (char *[]){"worker: idle", ours, pipe, NULL}, NULL, UNTRACED_NOT_KNOWN);
+}
+
+static void allow_long_environment(void)
+{
+	setrlimit(RLIMIT_STACK, &(const struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+}
+
+/* The kernel takes 6 MiB at most, where the stack is not limited. */
+static void an_environment_that_is_too_long(void **state)
+{
+	struct bench *b = *state;
+	char ours[128], *environment[64] = {NULL};
+	char *value = malloc(100000);
+	struct rlimit limit;
+
+	snprintf(ours, sizeof(ours), "CUDA_INJECTION64_PATH=%s", b->library);
+	assert_int_equal(getrlimit(RLIMIT_STACK, &limit), 0);
+	if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < 32u << 20 && geteuid() != 0) {
+		free(value);
+		print_message("[  SKIPPED ] the size of the stack is limited\n");
+		skip();
+	}
+	assert_non_null(value);
+	memset(value, 'x', 99999);
+	memcpy(value, "A=", 2);
+	value[99999] = '\0';
+	for (int i = 0; i < 44; i++)
+		environment[i] = value;
+	environment[44] = ours;
+	expect_cause(b, environment, allow_long_environment, UNTRACED_NOT_KNOWN);
+	free(value);
 }
 
 static void what_its_files_say(void **state)
@@ -265,13 +304,10 @@ static void nothing_is_looked_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_the_environment_says),
-		TEST(what_its_files_say),
-		TEST(a_filter_that_the_profiler_has_not),
-		TEST(a_process_that_has_ended),
-		TEST(a_process_that_uses_the_gpu_for_long),
-		TEST(a_process_that_is_gone),
-		TEST(nothing_is_looked_for),
+		TEST(what_the_environment_says), TEST(an_environment_that_is_too_long),
+		TEST(what_its_files_say),        TEST(a_filter_that_the_profiler_has_not),
+		TEST(a_process_that_has_ended),  TEST(a_process_that_uses_the_gpu_for_long),
+		TEST(a_process_that_is_gone),    TEST(nothing_is_looked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
