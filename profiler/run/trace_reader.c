@@ -268,6 +268,15 @@ void trace_reader_finish(struct trace_reader *r)
 			 "once: is a file given twice, or a copy of another?",
 			 gpu_pipe_repeats(r->pipe), gpu_pipe_repeats(r->pipe) == 1 ? "" : "s",
 			 gpu_pipe_repeats(r->pipe) == 1 ? "is" : "are");
+	if (gpu_pipe_conflicts(r->pipe))
+		log_warn(r->log,
+			 "%" PRIu64
+			 " write%s of the traces %s the number of another one with other "
+			 "content, and %s left out: a file is damaged, or claims to be of another "
+			 "program. Read the files one by one",
+			 gpu_pipe_conflicts(r->pipe), gpu_pipe_conflicts(r->pipe) == 1 ? "" : "s",
+			 gpu_pipe_conflicts(r->pipe) == 1 ? "has" : "have",
+			 gpu_pipe_conflicts(r->pipe) == 1 ? "is" : "are");
 	if (r->other_boots)
 		log_warn(r->log,
 			 "%u program%s of the trace ran after another start of the machine, by "
@@ -289,9 +298,15 @@ static void take_bytes(struct trace_reader *r, const char *bytes, size_t count)
 	collect_advance(r->collect, UINT64_MAX);
 }
 
+/* Counts what only a trace has. */
+static uint64_t understood(const struct trace_reader *r)
+{
+	return r->accepted + gpu_pipe_repeats(r->pipe) + gpu_pipe_conflicts(r->pipe);
+}
+
 int trace_reader_read(struct trace_reader *r, FILE *in, const struct trace_head *head)
 {
-	uint64_t known = r->accepted + gpu_pipe_repeats(r->pipe);
+	uint64_t known = understood(r);
 	size_t got;
 
 	if (head)
@@ -301,7 +316,7 @@ int trace_reader_read(struct trace_reader *r, FILE *in, const struct trace_head 
 	if (ferror(in))
 		return errno ? -errno : -EIO;
 	gpu_pipe_finish(r->pipe);
-	return r->accepted + gpu_pipe_repeats(r->pipe) > known ? 0 : -EBADMSG;
+	return understood(r) > known ? 0 : -EBADMSG;
 }
 
 /* ---- the beginning ---- */

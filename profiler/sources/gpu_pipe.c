@@ -18,6 +18,8 @@
 #define NAME_BYTES_MAX 65536
 #define NAME_ID_BYTES 64 /* an entry of a map: at most half full, grows by doubling */
 #define READ_SIZE 65536
+#define WRITES_MAX (1u << 20)   /* known one by one; beyond them a lower number is a repeat */
+#define HASH_FACTOR 0x9e3779b1u /* of lines, in their order */
 
 struct tracee {
 	uint64_t instance;
@@ -28,7 +30,9 @@ struct tracee {
 	uint64_t left_ns;        /* last; CLOCK_MONOTONIC */
 	struct gpu_event_goodbye goodbye;
 	uint64_t next_sequence;
-	uint64_t heard_ns;                 /* of its last write, when that was read */
+	struct id_map writes; /* by number: lines << 32 | hash, where repeats are left out */
+	bool forgets_writes;  /* there was no room for all */
+	uint64_t heard_ns;    /* of its last write, when that was read */
 	uint64_t operations, operation_ns; /* received */
 	uint64_t unsent;                   /* dropped by the sender */
 	/* launches of one kernel each, the kernels they started, lost records */
@@ -53,7 +57,9 @@ struct gpu_pipe {
 	bool batch_is_refused;   /* from a program that was not accepted, hence not malformed */
 	bool batch_is_repeat;    /* gpu_pipe_leave_out_repeats: it has been read */
 	bool leaves_out_repeats;
-	uint64_t repeats;
+	uint64_t repeats, conflicts;
+	uint32_t writes;                  /* that are kept */
+	uint32_t batch_lines, batch_hash; /* so far */
 	bool batch_is_bounded;
 	uint64_t batch_left; /* remaining bytes of this batch, if so */
 	uint64_t batch_sequence, batch_instance;
@@ -89,6 +95,7 @@ static void free_tracee(struct gpu_pipe *p, struct tracee *t)
 {
 	collect_free_bytes(p->collect, t->kept_bytes);
 	id_map_release(&t->names);
+	id_map_release(&t->writes);
 	free(t->piece);
 	free(t);
 }
@@ -168,10 +175,16 @@ uint64_t tracee_instance(const struct tracee *tracee)
 
 static void count_sequence(struct gpu_pipe *p, struct tracee *t, uint64_t sequence)
 {
-	if (sequence > t->next_sequence)
-		saturated_add(&p->ledger->pipe.lost_batches, sequence - t->next_sequence);
-	t->next_sequence = sequence + 1;
+	uint64_t *lost = &p->ledger->pipe.lost_batches;
+
 	t->heard_ns = monotonic_ns();
+	if (p->leaves_out_repeats && sequence < t->next_sequence) {
+		*lost -= *lost > 0; /* it comes from another file */
+		return;
+	}
+	if (sequence > t->next_sequence)
+		saturated_add(lost, sequence - t->next_sequence);
+	t->next_sequence = sequence + 1;
 }
 
 void gpu_pipe_accept(struct gpu_pipe *p, struct tracee *tracee, struct process *process)
@@ -434,17 +447,92 @@ static const char *name_of(const struct tracee *t, uint32_t id)
 
 /* ---- events ---- */
 
+/* Returns what is kept of the current write: its lines, and their hash. NULL: it was not read. */
+static uint64_t *find_write(const struct gpu_pipe *p)
+{
+	return p->batch_sequence <= UINT32_MAX
+		       ? id_map_find(&p->current->writes, (uint32_t)p->batch_sequence)
+		       : NULL;
+}
+
+static uint64_t read_so_far(const struct gpu_pipe *p)
+{
+	return (uint64_t)p->batch_lines << 32 | p->batch_hash;
+}
+
+static bool is_repeat(const struct gpu_pipe *p)
+{
+	const struct tracee *t = p->current;
+
+	if (!p->leaves_out_repeats || !t)
+		return false;
+	return find_write(p) || (p->batch_sequence < t->next_sequence &&
+				 (t->forgets_writes || p->batch_sequence > UINT32_MAX));
+}
+
+/* A file may end within a write, which another one has whole. */
+static void end_repeat(struct gpu_pipe *p, const uint64_t *kept, bool is_end_of_file)
+{
+	bool is_cut = is_end_of_file && kept && p->batch_lines < *kept >> 32 &&
+		      p->batch_is_bounded && p->batch_left > 0;
+
+	p->batch_is_repeat = false;
+	if (kept && *kept != read_so_far(p) && !is_cut) {
+		p->conflicts++;
+		saturated_add(&p->ledger->pipe.lost_batches, 1);
+	} else {
+		p->repeats++;
+	}
+}
+
+/* Keeps what was read of a write, or compares it with that. */
+static void end_batch(struct gpu_pipe *p, bool is_end_of_file)
+{
+	struct tracee *t = p->current;
+	uint64_t *kept;
+
+	if (!p->leaves_out_repeats || !t || !t->process)
+		return;
+	kept = find_write(p);
+	if (p->batch_is_repeat) {
+		end_repeat(p, kept, is_end_of_file);
+		return;
+	}
+	if (t->forgets_writes || p->batch_sequence > UINT32_MAX)
+		return;
+	if (!kept && p->writes < WRITES_MAX)
+		kept = id_map_get(&t->writes, (uint32_t)p->batch_sequence);
+	p->writes += kept && !*kept;
+	if (kept)
+		*kept = read_so_far(p);
+	else
+		t->forgets_writes = true;
+}
+
+/* Notes a line. What follows in a write that was cut where it was read before is no repeat. */
+static void note_batch_line(struct gpu_pipe *p, const char *line, size_t length)
+{
+	const uint64_t *kept = p->batch_is_repeat && p->current ? find_write(p) : NULL;
+
+	if (!p->leaves_out_repeats)
+		return;
+	if (kept && *kept == read_so_far(p))
+		p->batch_is_repeat = false;
+	p->batch_hash = p->batch_hash * HASH_FACTOR + hash_bytes(line, length);
+	p->batch_lines++;
+}
+
 static void begin_batch(struct gpu_pipe *p, const struct gpu_event_batch *e)
 {
+	end_batch(p, false);
 	p->current = find_tracee(p, e->instance);
 	p->batch_is_bounded = e->bytes > 0;
 	p->batch_left = e->bytes;
 	p->batch_instance = e->instance;
 	p->batch_sequence = e->sequence;
 	p->batch_is_refused = !p->current; /* until a hello identifies the sender */
-	p->batch_is_repeat =
-		p->leaves_out_repeats && p->current && e->sequence < p->current->next_sequence;
-	p->repeats += p->batch_is_repeat;
+	p->batch_lines = p->batch_hash = 0;
+	p->batch_is_repeat = is_repeat(p);
 	if (p->current && !p->batch_is_repeat)
 		count_sequence(p, p->current, e->sequence);
 }
@@ -590,8 +678,9 @@ static void note_refused(struct gpu_pipe *p, const char *line, size_t length)
 	note_line(p->ledger->pipe.first_refused, line, length);
 }
 
-static void leave(struct gpu_pipe *p)
+static void leave(struct gpu_pipe *p, bool is_end_of_file)
 {
+	end_batch(p, is_end_of_file);
 	p->current = NULL;
 	p->batch_is_refused = false;
 	p->batch_is_repeat = false;
@@ -605,7 +694,7 @@ static void leave_batch(struct gpu_pipe *p, size_t length)
 	if (!p->batch_is_bounded)
 		return;
 	if (length + 1 > p->batch_left) {
-		leave(p);
+		leave(p, false);
 	} else {
 		p->batch_left -= length + 1;
 	}
@@ -628,6 +717,7 @@ static bool take_line(struct gpu_pipe *p, const char *line, size_t length)
 		begin_batch(p, &event->batch);
 		return false;
 	}
+	note_batch_line(p, line, length);
 	if (p->batch_is_repeat)
 		return false;
 	if (event->type == GPU_EVENT_HELLO) {
@@ -778,6 +868,11 @@ uint64_t gpu_pipe_repeats(const struct gpu_pipe *p)
 	return p->repeats;
 }
 
+uint64_t gpu_pipe_conflicts(const struct gpu_pipe *p)
+{
+	return p->conflicts;
+}
+
 void gpu_pipe_finish(struct gpu_pipe *p)
 {
 	refuse_newcomer(p);
@@ -787,5 +882,5 @@ void gpu_pipe_finish(struct gpu_pipe *p)
 	}
 	p->line_length = 0;
 	p->skipping = false;
-	leave(p);
+	leave(p, true);
 }

@@ -119,11 +119,13 @@ uint64_t gpu_pipe_waiting(const struct gpu_pipe *pipe);
 
 /*
  * From now on a write of a known program counts once, however often it is in the input: files may
- * have parts in common. A program numbers its writes in order, so one that it has passed is a
- * repeat. gpu_pipe_repeats: how many writes were left out.
+ * have parts in common. A program numbers its writes, so one with a number that was read is left
+ * out. gpu_pipe_repeats: how many with the same content. gpu_pipe_conflicts: how many with another
+ * one, as in a damaged or forged file; they also count as lost.
  */
 void gpu_pipe_leave_out_repeats(struct gpu_pipe *pipe);
 uint64_t gpu_pipe_repeats(const struct gpu_pipe *pipe);
+uint64_t gpu_pipe_conflicts(const struct gpu_pipe *pipe);
 
 /*
  * The input, or one file of several, has ended: an unfinished last line counts as malformed. What

@@ -158,6 +158,107 @@ static void a_file_twice(void **state)
 	trace_reader_free(reader);
 }
 
+#define WRITE(number) \
+	"\n{\"t\":\"batch\",\"pid\":7,\"id\":\"0000000000000001\",\"seq\":" number "}\n"
+/* A file that claims to be of another's program does not keep that one's writes out. */
+static void a_file_of_high_numbers(void **state)
+{
+	static const char *const numbers[] = {WRITE("9"), WRITE("4294967295"),
+					      WRITE("9223372036854775807")};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		struct trace_reader *reader = trace_reader_new(&quiet, NULL, 50);
+		const struct ledger *ledger;
+		char forged[4096], parts[4096];
+
+		snprintf(forged, sizeof(forged), "%s%s", HELLO("01"), numbers[i]);
+		snprintf(parts, sizeof(parts), "%s%s%s%s%s", HELLO("01"), WRITE("2"),
+			 KERNEL("1500", "200"), WRITE("1"), KERNEL("1200", "30"));
+		read_more(reader, forged, strlen(forged), 0);
+		read_more(reader, parts, strlen(parts), 0);
+		read_more(reader, parts, strlen(parts), 0);
+		trace_reader_finish(reader);
+		ledger = trace_reader_totals(reader).ledger;
+		assert_int_equal(ledger->gpu.kernel_ns, 230);
+		assert_int_equal(ledger->pipe.processes, 1);
+		if (i == 0)
+			assert_int_equal(ledger->pipe.lost_batches, 6); /* from 3 to 8 */
+		trace_reader_free(reader);
+	}
+}
+
+/* A copy that was made while the program ran ends within a write. */
+static void a_write_that_is_cut(void **state)
+{
+	char whole[4096];
+	size_t begin = strlen(HELLO("01"));
+
+	(void)state;
+	snprintf(whole, sizeof(whole),
+		 "%s\n{\"t\":\"batch\",\"pid\":7,\"id\":\"0000000000000001\",\"seq\":1,"
+		 "\"len\":%zu}\n%s%s",
+		 HELLO("01"), strlen(KERNEL("1200", "30") KERNEL("1500", "200")),
+		 KERNEL("1200", "30"), KERNEL("1500", "200"));
+	for (size_t bytes = begin; bytes <= strlen(whole); bytes++) {
+		for (int is_first = 0; is_first < 2; is_first++) {
+			struct trace_reader *reader = trace_reader_new(&quiet, NULL, 50);
+			const struct ledger *ledger;
+			char cut[4096];
+
+			snprintf(cut, bytes + 1, "%s", whole);
+			read_more(reader, is_first ? cut : whole, 0, 0);
+			read_more(reader, is_first ? whole : cut, 0, 0);
+			trace_reader_finish(reader);
+			ledger = trace_reader_totals(reader).ledger;
+			assert_int_equal(ledger->gpu.kernel_ns, 230);
+			assert_int_equal(ledger->pipe.lost_batches, 0);
+			trace_reader_free(reader);
+		}
+	}
+}
+
+/* What is left out of two writes with one number is counted as lost, and said. */
+static void a_number_with_other_content(void **state)
+{
+	static const char *const others[] = {
+		WRITE("1") KERNEL("1500", "30"),
+		WRITE("1") KERNEL("1500", "30") KERNEL("1600", "9"),
+		WRITE("1") WRITE("2") KERNEL("1500", "30"),
+	};
+	static const uint64_t counted[] = {30, 39, 30};
+	struct log log = {.level = LOG_NORMAL};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		struct trace_reader *reader = trace_reader_new(&log, NULL, 50);
+		const struct ledger *ledger = collect_ledger(trace_reader_collect(reader));
+		struct capture captured;
+		char first[4096], second[4096];
+		const char *text;
+
+		snprintf(first, sizeof(first), "%s%s", HELLO("01"), others[i]);
+		snprintf(second, sizeof(second), "%s%s%s", HELLO("01"), WRITE("1"),
+			 KERNEL("1200", "200"));
+		read_more(reader, first, 0, 0);
+		read_more(reader, second, 0, 0);
+		capture_begin(&captured);
+		trace_reader_finish(reader);
+		text = capture_end(&captured);
+		if (i < 2) {
+			assert_non_null(strstr(text, "1 write of the traces has the number of "
+						     "another one"));
+			assert_int_equal(ledger->gpu.kernel_ns, counted[i]);
+			assert_int_equal(ledger->pipe.lost_batches, 1);
+		} else { /* it had nothing in it */
+			assert_null(strstr(text, "number of another one"));
+			assert_int_equal(ledger->gpu.kernel_ns, counted[i] + 200);
+			assert_int_equal(ledger->pipe.lost_batches, 0);
+		}
+		trace_reader_free(reader);
+	}
+}
+
 static void a_beginning(void **state)
 {
 	struct trace_head head = {NULL};
@@ -218,6 +319,9 @@ int main(void)
 		cmocka_unit_test(several_runs_of_one_clock),
 		cmocka_unit_test(several_files),
 		cmocka_unit_test(a_file_twice),
+		cmocka_unit_test(a_file_of_high_numbers),
+		cmocka_unit_test(a_write_that_is_cut),
+		cmocka_unit_test(a_number_with_other_content),
 		cmocka_unit_test(a_beginning),
 		cmocka_unit_test(another_clock_is_left_out),
 		cmocka_unit_test(no_time_makes_sums_wrap),
