@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any bytes from the pipe, once as a whole and once in pieces: the same events and the same counts.
- * The first byte determines the pieces. An instance's number determines whether it is accepted, and
- * whether it is closed when it says goodbye.
+ * The first byte determines the pieces, and, odd, leaves out repeats. An instance's number
+ * determines whether it is accepted, and whether it is closed when it says goodbye.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -109,7 +109,8 @@ static void check(const struct outcome *o)
 }
 
 /* `seed` 0: all at once. Feeds copies, so that reading past the end of a piece is seen. */
-static void feed(struct outcome *o, const uint8_t *data, size_t size, uint32_t seed)
+static void feed(struct outcome *o, const uint8_t *data, size_t size, uint32_t seed,
+		 bool leaves_out_repeats)
 {
 	struct tracee *tracee;
 	size_t at = 0;
@@ -118,6 +119,8 @@ static void feed(struct outcome *o, const uint8_t *data, size_t size, uint32_t s
 	expect(o->collect != NULL);
 	o->pipe = gpu_pipe_new(o->collect);
 	expect(o->pipe != NULL);
+	if (leaves_out_repeats)
+		gpu_pipe_leave_out_repeats(o->pipe);
 	while (at < size) {
 		size_t n = size - at;
 		char *piece;
@@ -155,11 +158,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	feed(&whole, data + 1, size - 1, 0);
-	feed(&pieces, data + 1, size - 1, data[0] + 1u);
+	feed(&whole, data + 1, size - 1, 0, data[0] & 1);
+	feed(&pieces, data + 1, size - 1, data[0] + 1u, data[0] & 1);
 	a = collect_ledger(whole.collect);
 	b = collect_ledger(pieces.collect);
 	expect(whole.digest == pieces.digest && whole.accepted == pieces.accepted);
+	expect(gpu_pipe_repeats(whole.pipe) == gpu_pipe_repeats(pieces.pipe) &&
+	       gpu_pipe_conflicts(whole.pipe) == gpu_pipe_conflicts(pieces.pipe));
 	expect(memcmp(whole.events, pieces.events, sizeof(whole.events)) == 0);
 	expect(memcmp(&a->pipe, &b->pipe, sizeof(a->pipe)) == 0);
 	expect(memcmp(&a->launches, &b->launches, sizeof(a->launches)) == 0);
