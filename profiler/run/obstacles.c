@@ -177,12 +177,14 @@ static void take_variables(const struct obstacles *o, pid_t pid, const char *lib
 }
 
 /*
- * Reads whether the kernel told the program that it has more rights than who executed it. False: it
- * has no memory any more, or is not ours to read.
+ * Reads whether the kernel told the program that it has more rights than who executed it; it is not
+ * known of 32-bit programs, which have pairs of another size. False: it has no memory any more, or
+ * is not ours to read.
  */
 static bool read_auxv(struct obstacles *o, pid_t pid, bool *is_secure)
 {
 	unsigned long pair[2];
+	bool is_64_bit = false;
 	char *text = NULL;
 	size_t size = 0;
 
@@ -192,7 +194,9 @@ static bool read_auxv(struct obstacles *o, pid_t pid, bool *is_secure)
 	for (size_t at = 0; at + sizeof(pair) <= size; at += sizeof(pair)) {
 		memcpy(pair, text + at, sizeof(pair));
 		*is_secure |= pair[0] == AT_SECURE && pair[1];
+		is_64_bit |= pair[0] == AT_PHENT && pair[1] == sizeof(Elf64_Phdr);
 	}
+	*is_secure &= is_64_bit;
 	free(text);
 	return size > 0;
 }
@@ -313,6 +317,7 @@ static void find_obstacle(struct obstacles *o, struct process *process)
 {
 	struct untraced_signs signs = {.libc = process->libc,
 				       .needed_glibc_minor = o->options.needed_glibc_minor};
+	enum untraced_cause cause;
 	struct look *look;
 
 	read_variables(o, process->pid, &signs);
@@ -327,7 +332,9 @@ static void find_obstacle(struct obstacles *o, struct process *process)
 		note_look(process, look);
 	}
 	free(look);
-	process->obstacle = untraced_find_cause(&signs);
+	cause = untraced_find_cause(&signs);
+	if (cause != UNTRACED_NOT_KNOWN) /* it may have ended since it was looked at */
+		process->obstacle = cause;
 }
 
 /* Returns the process; NULL: it has ended, runs another program by now, or is traced. */

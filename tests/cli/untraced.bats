@@ -237,6 +237,27 @@ import os; os.open('gpu', os.O_RDWR)"
 	expect_cause 'a program with rights that its user has not \(setuid or setcap\)'
 }
 
+@test "a 32-bit program has no rights that its user has not" {
+	cat >short.s <<-'END'
+		.globl _start
+		_start: # open, mmap2 (executable, private), open, nanosleep, exit
+		mov $5,%eax; mov $driver,%ebx; xor %ecx,%ecx; int $0x80
+		mov %eax,%edi; mov $192,%eax; xor %ebx,%ebx; mov $4096,%ecx; mov $5,%edx; mov $2,%esi; xor %ebp,%ebp; int $0x80
+		mov $5,%eax; mov $gpu,%ebx; mov $2,%ecx; int $0x80
+		mov $162,%eax; mov $time,%ebx; xor %ecx,%ecx; int $0x80
+		mov $1,%eax; xor %ebx,%ebx; int $0x80
+		.data
+		driver: .asciz "libcuda.so.1"
+		gpu: .asciz "gpu"
+		time: .long 0,500000000
+	END
+	as --32 -o short.o short.s && ld -m elf_i386 -o short short.o || skip 'no 32-bit programs can be built here'
+	truncate -s 4096 libcuda.so.1
+	./short || skip 'no 32-bit programs can be run here'
+	does ./short
+	expect_cause 'no cause was found'
+}
+
 @test "the pipe is not named, gone, or closed" {
 	does env -u PROFILE_PIPE "$python" does.py load look init
 	expect_cause 'another PROFILE_PIPE in the environment, or none'

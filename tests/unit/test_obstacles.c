@@ -236,6 +236,8 @@ static void a_process_that_has_ended(void **state)
 	assert_int_equal(process->obstacle, UNTRACED_NO_VARIABLE);
 	end_child(pid);
 	process->obstacle = UNTRACED_NOT_FOUND;
+	obstacles_finish(b->obstacles); /* its end is not known yet */
+	assert_int_equal(process->obstacle, UNTRACED_NOT_FOUND);
 	process->has_spoken = true;
 	obstacles_finish(b->obstacles);
 	assert_int_equal(process->obstacle, UNTRACED_NOT_FOUND);
