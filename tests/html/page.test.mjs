@@ -809,7 +809,7 @@ test("state: an address and back; nonsense becomes the default", () => {
 
 // A tab that the address cannot name cannot be chosen.
 test("state: every table beside the profile can be chosen", () => {
-	const room = new URL("../../profiler/profile/", import.meta.url).pathname;
+	const room = new URL("../../profiler/tables/", import.meta.url).pathname;
 	const keys = readdirSync(room)
 		.filter(name => name.endsWith(".c"))
 		.flatMap(name => [
