@@ -98,9 +98,13 @@ export function makeBusyView(app) {
 			const [first, end] = spansBetween(lane, from, to);
 
 			for (let i = first; i < end; i++) {
-				const ns =
-						Math.min(spans.start[i] + spans.duration[i], to) -
-						Math.max(spans.start[i], from),
+				const start = spans.start[i],
+					isIn = start >= from && start < to,
+					// a sample counts by when it was taken, as in sumSamples; sums of several by their part
+					ns =
+						spans.number[i] === 1
+							? isIn * spans.duration[i]
+							: Math.min(start + spans.duration[i], to) - Math.max(start, from),
 					frame = app.tree.frame[app.stackOf(spans.stack[i])],
 					place = spans.place[i] < 0 ? profile.places.count : spans.place[i];
 
