@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/util/text.h"
 
 static char *lines; /* each ended by a NUL, the last one by two; NULL: the environment's */
 
@@ -25,12 +26,5 @@ int settings_use(const char *text)
 
 const char *setting(const char *name)
 {
-	size_t length = strlen(name);
-
-	if (!lines)
-		return getenv(name);
-	for (const char *line = lines; *line; line += strlen(line) + 1)
-		if (strncmp(line, name, length) == 0 && line[length] == '=')
-			return line + length + 1;
-	return NULL;
+	return lines ? variable_in(lines, name) : getenv(name);
 }

@@ -7,6 +7,7 @@
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/python/python_stack.h"
 #include "cupti_trace/core/readable.h"
+#include "symbolize/util/text.h"
 
 #define THREADS_MAX 4096
 #define INTERPRETERS_MAX 16
@@ -123,13 +124,6 @@ static bool read_word(struct reading *r, uint64_t address, uint64_t *word)
 }
 
 /* ---- threads ---- */
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t n = strlen(text), m = strlen(end);
-
-	return n >= m && strcmp(text + n - m, end) == 0;
-}
 
 static bool is_in_table(struct reading *r, const struct python_frame *frame)
 {

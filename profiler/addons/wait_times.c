@@ -218,13 +218,13 @@ static uint64_t common(const struct wait_time *t, uint64_t from_ns, uint64_t to_
 static void move(struct wait_times *w, struct wait_time *t, const struct gpu_work_origin *origin,
 		 uint64_t ns)
 {
-	uint32_t to = compose_wait(w->compose, t->stack, t->kind == ROW_CPU, origin), row;
-
 	bool counts = t->counts && (origin || ns == t->ns);
+	uint32_t to, row;
 
 	/* it computes, or what it spins for is not known */
 	if (t->kind == ROW_CPU && !origin)
 		return;
+	to = compose_wait(w->compose, t->stack, t->kind == ROW_CPU, origin);
 	if (!profile_move(w->profile, t->kind, t->place, t->stack, to,
 			  &(struct row){.count = counts, .ns = ns}))
 		return;

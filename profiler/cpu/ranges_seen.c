@@ -8,7 +8,7 @@
 #define SEPARATOR ", "
 #define REST "..."
 
-/* Whether the list has the name, as a whole. */
+/* Returns whether the list has the name, as a whole. */
 static bool has(const char *list, const char *name)
 {
 	size_t length = strlen(name);
@@ -20,13 +20,6 @@ static bool has(const char *list, const char *name)
 			return true;
 	}
 	return false;
-}
-
-static bool is_full(const char *list)
-{
-	size_t length = strlen(list), rest = strlen(REST);
-
-	return length >= rest && strcmp(list + length - rest, REST) == 0;
 }
 
 /* Returns how many names the list has. */
@@ -48,7 +41,7 @@ static void add(char list[LEDGER_NAMES_BYTES], const char *name)
 	bool fits = count_names(list) < RANGES_SEEN_NAMES &&
 		    strlen(separator) + strlen(name) + strlen(SEPARATOR REST) < left;
 
-	if (has(list, name) || is_full(list))
+	if (has(list, name) || ends_with(list, REST))
 		return;
 	snprintf(list + used, left, "%s%s", separator, fits ? name : REST);
 }

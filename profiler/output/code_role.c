@@ -210,10 +210,8 @@ static bool is_python_glue(const struct frame_info *frame, const char *path)
 {
 	static const char *const names[] = {"Module._call_impl (", "Module._wrapped_call_impl ("};
 	static const char file[] = "/torch/nn/modules/module.py";
-	size_t n = strlen(path);
 
-	return starts_with_any(frame->name, names, COUNT(names)) && n >= strlen(file) &&
-	       strcmp(path + n - strlen(file), file) == 0;
+	return starts_with_any(frame->name, names, COUNT(names)) && ends_with(path, file);
 }
 
 /* Of a file that is in no package: its folder. */

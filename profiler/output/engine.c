@@ -29,7 +29,7 @@ static const struct engine *engine_of(const char *url, const char **rest)
 	return NULL;
 }
 
-static bool ends_with(const char *text, size_t size, const char *end)
+static bool part_ends_with(const char *text, size_t size, const char *end)
 {
 	size_t length = strlen(end);
 
@@ -46,7 +46,7 @@ static char *make_address(const struct engine *engine, const char *url,
 	while (size > 0 && parts->path[size - 1] == '/')
 		size--;
 	if (asprintf(&address, "%.*s%s%s%.*s", (int)(parts->path + size - url), url,
-		     ends_with(parts->path, size, engine->path) ? "" : engine->path,
+		     part_ends_with(parts->path, size, engine->path) ? "" : engine->path,
 		     parts->query ? "?" : "", (int)parts->query_size,
 		     parts->query ? parts->query : "") < 0)
 		return NULL;

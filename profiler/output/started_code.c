@@ -98,7 +98,7 @@ static char *find_script(const struct search *s, char *const *words)
 	return script;
 }
 
-/* Whether any code of a folder, or of a file that is one, as zipapp's are, ran. */
+/* Returns whether any code of a folder ran, or of a file that is one, as a zipapp is. */
 static bool ran_below(const struct result *r, const char *folder)
 {
 	size_t length = strlen(folder);
@@ -140,13 +140,12 @@ static void take_words(struct search *s, const struct result *r, char *const *wo
 
 /* ---- the code that ran ---- */
 
-/* Whether the path ends so, and what is before. */
-static bool ends_with(const char *path, const char *end, const char *more, size_t *before)
+/* Returns whether the path ends with the two, and how long it is before them. */
+static bool ends_with_both(const char *path, const char *end, const char *more, size_t *before)
 {
 	size_t length = strlen(path), n = strlen(end), m = strlen(more);
 
-	if (length < n + m || strcmp(path + length - m, more) != 0 ||
-	    strncmp(path + length - m - n, end, n) != 0)
+	if (length < n + m || !ends_with(path, more) || strncmp(path + length - m - n, end, n) != 0)
 		return false;
 	*before = length - m - n;
 	return true;
@@ -171,9 +170,9 @@ static void take_python(struct search *s, const char *file)
 		const struct word *word = &s->words[i];
 		size_t before;
 
-		if (word->module && (ends_with(path, word->module, ".py", &before) ||
-				     ends_with(path, word->module, "/__main__.py", &before) ||
-				     ends_with(path, word->module, "/__init__.py", &before)))
+		if (word->module && (ends_with_both(path, word->module, ".py", &before) ||
+				     ends_with_both(path, word->module, "/__main__.py", &before) ||
+				     ends_with_both(path, word->module, "/__init__.py", &before)))
 			add_module(s, path, before, word->module);
 		else if (word->path && strcmp(word->path, path) == 0)
 			add_folder_of(s, path);
@@ -188,12 +187,12 @@ static void take_python(struct search *s, const char *file)
 static void take_native(struct search *s, const char *module)
 {
 	const char *name = base_name(module);
-	size_t length = strlen(name), cut = strlen(DELETED);
+	size_t length = strlen(name);
 
 	if (module[0] != '/' || strstr(name, ".so") || process_names_is_interpreter(name))
 		return;
-	if (length > cut && strcmp(name + length - cut, DELETED) == 0)
-		length -= cut;
+	if (length > strlen(DELETED) && ends_with(name, DELETED))
+		length -= strlen(DELETED);
 	for (uint32_t i = 0; i < s->count; i++) {
 		const char *word = base_name(s->words[i].text);
 

@@ -156,14 +156,6 @@ static struct look *look_at(struct obstacles *o, pid_t pid, bool wants_files)
 
 /* ---- the environment ---- */
 
-/* Returns what is behind "NAME=" in `line`; NULL: that is another variable. */
-static const char *value_of(const char *line, const char *name)
-{
-	size_t length = strlen(name);
-
-	return strncmp(line, name, length) == 0 && line[length] == '=' ? line + length + 1 : NULL;
-}
-
 /* Notes what the two variables are. NULL: there is none. */
 static void take_variables(const struct obstacles *o, pid_t pid, const char *library,
 			   const char *pipe, struct untraced_signs *signs)
@@ -223,9 +215,9 @@ static void read_variables(struct obstacles *o, pid_t pid, struct untraced_signs
 	for (size_t at = 0; at < size && signs->knows_variable; at += strlen(text + at) + 1) {
 		signs->knows_variable = strchr(text + at, '=') > text + at;
 		if (!library)
-			library = value_of(text + at, TARGET_ENVIRONMENT_CUDA);
+			library = variable_value(text + at, TARGET_ENVIRONMENT_CUDA);
 		if (!pipe)
-			pipe = value_of(text + at, GPU_WIRE_PIPE_ENV);
+			pipe = variable_value(text + at, GPU_WIRE_PIPE_ENV);
 	}
 	take_variables(o, pid, library, pipe, signs);
 	free(text);
@@ -379,8 +371,7 @@ void obstacles_watch(struct obstacles *o, const struct process_event *event,
 	add_silent(o, process);
 }
 
-/* Looks at devices, and again for an obstacle where none was found: the process may have changed.
- */
+/* Looks at devices, and again for an obstacle where none was found. */
 static void look_again(struct obstacles *o, struct process *process)
 {
 	struct look *look;

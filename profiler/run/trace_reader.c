@@ -135,15 +135,9 @@ static void name_process(struct trace_reader *r, struct process *process, const 
 	free(words);
 }
 
-/* The value of one of NAME=VALUE, NUL-terminated, behind which is an empty one; NULL: not set. */
 static const char *variable_of(const void *context, const char *name)
 {
-	size_t length = strlen(name);
-
-	for (const char *word = context; *word; word += strlen(word) + 1)
-		if (strncmp(word, name, length) == 0 && word[length] == '=')
-			return word + length + 1;
-	return NULL;
+	return variable_in(context, name);
 }
 
 static struct job_rank rank_of(const char *job)

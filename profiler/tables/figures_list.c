@@ -6,7 +6,6 @@
 #include "profiler/tables/caching_allocator.h"
 #include "profiler/tables/exposed.h"
 #include "profiler/tables/launch_shapes.h"
-#include "profiler/profile/ranks.h"
 #include "profiler/tables/stall_shares.h"
 #include "profiler/tables/counters_table.h"
 #include "profiler/tables/api_calls_table.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * UTF-8, and making untrusted text safe to display; beginnings of texts, ends of paths.
+ * UTF-8, and making untrusted text safe to display; beginnings and ends of texts, lists of
+ * variables.
  *
  * A name from a file, a path or a line of a perf map may contain any byte. On a terminal control
  * characters move the cursor and worse, and a newline breaks line-based formats. Some terminals
@@ -21,6 +22,34 @@
 static inline bool starts_with(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static inline bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), n = strlen(end);
+
+	return length >= n && strcmp(text + length - n, end) == 0;
+}
+
+/* Returns the value in "NAME=VALUE"; NULL: that is another variable, or none. */
+static inline const char *variable_value(const char *line, const char *name)
+{
+	size_t length = strlen(name);
+
+	return strncmp(line, name, length) == 0 && line[length] == '=' ? line + length + 1 : NULL;
+}
+
+/*
+ * Returns the value of the first variable of that name in a list of them, each with its NUL, which
+ * an empty one ends. NULL: there is none.
+ */
+static inline const char *variable_in(const char *list, const char *name)
+{
+	const char *value = NULL;
+
+	for (; *list && !value; list += strlen(list) + 1)
+		value = variable_value(list, name);
+	return value;
 }
 
 /* What is behind the last slash; without one, all of it. */

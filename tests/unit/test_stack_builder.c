@@ -111,13 +111,6 @@ static const char *text_of(const struct bench *b, uint32_t stack)
 	return at;
 }
 
-static bool ends_with(const char *text, const char *end_)
-{
-	size_t n = strlen(text), m = strlen(end_);
-
-	return n >= m && strcmp(text + n - m, end_) == 0;
-}
-
 static uint32_t depth_of(const struct bench *b, uint32_t stack)
 {
 	uint32_t depth = 0;
