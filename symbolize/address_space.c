@@ -2,8 +2,8 @@
 #include "symbolize/address_space.h"
 
 #include <stdlib.h>
-#include "symbolize/util/monotonic.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/util/monotonic.h"
 
 #define FIRST_WAIT_NS 10000000u
 #define LAST_WAIT_NS 4000000000u

@@ -15,9 +15,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "symbolize/code_ref.h"
 #include "symbolize/maps.h"
 #include "symbolize/python_trampoline.h"
-#include "symbolize/code_ref.h"
 
 struct address_space {
 	uint32_t id; /* the owner's id of the process, not 0: separates JIT code of processes */

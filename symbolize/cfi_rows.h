@@ -10,9 +10,9 @@
 
 #include <stdbool.h>
 #include "symbolize/cfi.h"
+#include "symbolize/code_ref.h"
 #include "symbolize/elf_cfi.h"
 #include "symbolize/modules.h"
-#include "symbolize/code_ref.h"
 
 struct cfi_rows {
 	struct cfi_cached_row *cache;

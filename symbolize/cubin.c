@@ -7,8 +7,8 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/array.h"
 #include "symbolize/line_table_bounds.h"
+#include "symbolize/util/array.h"
 
 #ifndef EM_CUDA
 #define EM_CUDA 190

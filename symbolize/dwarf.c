@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/util/array.h"
 #include "symbolize/cfi_bytes.h"
 #include "symbolize/elf_file.h"
-#include "symbolize/util/range_table.h"
+#include "symbolize/util/array.h"
 #include "symbolize/util/file_io.h"
+#include "symbolize/util/range_table.h"
 #include "symbolize/util/text.h"
 
 /* From an inlined copy to the abstract function, its declaration, the class: two or three. */

@@ -12,8 +12,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "symbolize/util/budget.h"
 #include "symbolize/debug_file.h"
+#include "symbolize/util/budget.h"
 
 struct dwarf;
 

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/array.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/elf_table.h"
 #include "symbolize/go_frames.h"
+#include "symbolize/util/array.h"
 
 #define ENTRY_BYTES \
 	256u /* of the code at an entry point: it calls a function and, in a loader, jumps */

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "symbolize/util/budget.h"
 #include "symbolize/cfi.h"
+#include "symbolize/util/budget.h"
 
 struct elf_cfi;
 

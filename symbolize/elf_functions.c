@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/array.h"
 #include "symbolize/cfi.h"
+#include "symbolize/util/array.h"
 
 #ifndef SHT_X86_64_UNWIND
 #define SHT_X86_64_UNWIND 0x70000001

@@ -31,8 +31,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "symbolize/util/budget.h"
 #include "symbolize/debug_file.h"
+#include "symbolize/util/budget.h"
 
 #define ELF_SYMS_UNSIZED_MAX 4096
 

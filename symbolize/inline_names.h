@@ -10,11 +10,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "symbolize/code_ref.h"
 #include "symbolize/demangle.h"
+#include "symbolize/modules.h"
 #include "symbolize/util/hash_index.h"
 #include "symbolize/util/intern.h"
-#include "symbolize/modules.h"
-#include "symbolize/code_ref.h"
 
 struct inline_list; /* the functions inlined at one place */
 

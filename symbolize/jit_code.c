@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbolize/util/array.h"
 #include "symbolize/jitdump.h"
 #include "symbolize/mapped_file.h"
-#include "symbolize/util/monotonic.h"
 #include "symbolize/perf_map.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/monotonic.h"
 #include "symbolize/util/text.h"
 
 /* A user address has 47 bits, or 56 with five page-table levels: those have no generation. */

@@ -16,10 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "symbolize/code_ref.h"
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/budget.h"
 #include "symbolize/util/hash_index.h"
-#include "symbolize/code_ref.h"
 
 struct jit_process;
 

@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-#include "symbolize/util/bounded_call.h"
 #include "symbolize/code_ref.h"
+#include "symbolize/util/bounded_call.h"
 
 #define MAPPED_FILE_DELETED " (deleted)" /* appended by the kernel to such a path */
 

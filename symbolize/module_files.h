@@ -17,11 +17,11 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "symbolize/util/bounded_call.h"
-#include "symbolize/util/budget.h"
 #include "symbolize/dwarf.h"
 #include "symbolize/elf_cfi.h"
 #include "symbolize/elf_syms.h"
+#include "symbolize/util/bounded_call.h"
+#include "symbolize/util/budget.h"
 #include "symbolize/util/hash_index.h"
 
 struct file_id {

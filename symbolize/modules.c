@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/util/array.h"
 #include "symbolize/mapped_file.h"
 #include "symbolize/process_debug.h"
+#include "symbolize/util/array.h"
 #include "symbolize/util/text.h"
 
 struct key {

@@ -16,10 +16,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "symbolize/util/hash_index.h"
+#include "symbolize/code_ref.h"
 #include "symbolize/maps.h"
 #include "symbolize/module_files.h"
-#include "symbolize/code_ref.h"
+#include "symbolize/util/hash_index.h"
 
 /* Modules below this are the fixed ones of symbolizer.h. */
 #define MODULES_FIRST 4

@@ -9,10 +9,10 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "symbolize/util/array.h"
 #include "symbolize/ksyms.h"
-#include "symbolize/util/monotonic.h"
 #include "symbolize/place_name.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/monotonic.h"
 
 struct named_ref {
 	struct code_ref ref;

@@ -11,13 +11,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "symbolize/code_ref.h"
 #include "symbolize/demangle.h"
-#include "symbolize/util/hash_index.h"
 #include "symbolize/inline_names.h"
-#include "symbolize/util/intern.h"
 #include "symbolize/jit_code.h"
 #include "symbolize/modules.h"
-#include "symbolize/code_ref.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/intern.h"
 
 struct named_ref;
 

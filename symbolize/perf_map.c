@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbolize/util/file_io.h"
 #include "symbolize/util/proc_file.h"
 #include "symbolize/util/range_table.h"
-#include "symbolize/util/file_io.h"
 #include "symbolize/util/text.h"
 
 struct perf_map {

@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "symbolize/python_offsets.h"
 #include "symbolize/util/hash.h"
 #include "symbolize/util/likely.h"
-#include "symbolize/python_offsets.h"
 
 /* The injected library has fewer: its lists are on the program's stacks. */
 #ifndef PYTHON_FRAMES_MAX

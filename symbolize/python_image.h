@@ -8,10 +8,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "symbolize/util/budget.h"
 #include "symbolize/python_loop.h"
 #include "symbolize/python_offsets.h"
 #include "symbolize/python_trampoline.h"
+#include "symbolize/util/budget.h"
 
 #define PYTHON_SEGMENTS 4
 

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 
 #include "symbolize/address_space.h"
-#include "symbolize/util/bounded_call.h"
 #include "symbolize/cfi_rows.h"
 #include "symbolize/code_bytes.h"
 #include "symbolize/maps.h"
 #include "symbolize/modules.h"
 #include "symbolize/naming.h"
-#include "symbolize/util/proc_file.h"
 #include "symbolize/symbolizer_cfi.h"
+#include "symbolize/util/bounded_call.h"
+#include "symbolize/util/proc_file.h"
 
 /* From here on no user address is canonical on x86-64, with five page-table levels or four. */
 #define USER_ADDRESS_END (UINT64_C(1) << 56)

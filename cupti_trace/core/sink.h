@@ -39,9 +39,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "cupti_trace/core/guest.h"
 #include "cupti_trace/wire/gpu_event.h"
 #include "cupti_trace/wire/gpu_wire.h"
-#include "cupti_trace/core/guest.h"
 
 #define SINK_PATIENCE_MS GPU_WIRE_PATIENCE_MS
 #define SINK_PATH_MAX 1024

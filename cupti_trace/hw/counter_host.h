@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "cupti_trace/wire/gpu_event.h"
 #include "cupti_trace/hw/profiler_abi.h"
+#include "cupti_trace/wire/gpu_event.h"
 
 struct profiler_api {
 #define X(name, parameter, is_target) int (*name)(parameter);

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <time.h>
 #include "cupti_trace/core/api_function.h"
+#include "cupti_trace/core/guest.h"
 #include "cupti_trace/hw/counted_times.h"
 #include "cupti_trace/hw/counter_choice.h"
 #include "cupti_trace/hw/counter_output.h"
 #include "cupti_trace/hw/counter_ranges.h"
-#include "cupti_trace/core/guest.h"
 #include "symbolize/util/text.h"
 
 #define CBIDS 1024u

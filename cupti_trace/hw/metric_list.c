@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include "cupti_trace/hw/counter_host.h"
 #include "cupti_trace/core/cupti_api.h"
+#include "cupti_trace/hw/counter_host.h"
 
 /* The library exports it; only the command calls it. */
 metric_list_function profile_list_metrics;

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cupti_trace/hw/cubin_lines.h"
 #include "cupti_trace/core/patience.h"
+#include "cupti_trace/hw/cubin_lines.h"
 #include "cupti_trace/hw/pc_sums.h"
 #include "symbolize/util/array.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/core/api_function.h"
-#include "cupti_trace/launch/call_params.h"
 #include "cupti_trace/core/guest.h"
+#include "cupti_trace/launch/call_params.h"
 #include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/launch/probes.h"
 #include "cupti_trace/unwind/unwind.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 #include "cupti_trace/core/api_function.h"
 #include "cupti_trace/core/guest.h"
-#include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/core/patience.h"
+#include "cupti_trace/launch/launch_log.h"
 
 #define SETS 8u /* of sums: a power of two */
 #define CBIDS 1024u

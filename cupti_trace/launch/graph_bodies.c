@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include "cupti_trace/core/clock.h"
-#include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/core/sink.h"
+#include "cupti_trace/launch/launch_log.h"
 
 #define DEPTH 32             /* of conditional nodes in bodies; CUDA's limit is lower */
 #define BODIES_MAX 1024u     /* of nodes whose creation has not ended; others are not sent */

@@ -10,12 +10,12 @@
 #include <sys/prctl.h>
 #include "cupti_trace/core/at_launch.h"
 #include "cupti_trace/core/clock.h"
-#include "cupti_trace/launch/launch_log.h"
-#include "cupti_trace/python/python_waiters.h"
 #include "cupti_trace/core/stolen_time.h"
 #include "cupti_trace/core/thread_runs.h"
 #include "cupti_trace/core/ticks.h"
 #include "cupti_trace/core/visit.h"
+#include "cupti_trace/launch/launch_log.h"
+#include "cupti_trace/python/python_waiters.h"
 #include "symbolize/util/hash.h"
 #include "symbolize/util/text.h"
 

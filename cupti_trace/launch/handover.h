@@ -38,9 +38,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "cupti_trace/core/sink.h"
 #include "cupti_trace/launch/nvtx.h"
 #include "cupti_trace/python/python_stack.h"
-#include "cupti_trace/core/sink.h"
 
 #define HANDOVER_CANDIDATES 16
 #define HANDOVER_STILL_NS 3000

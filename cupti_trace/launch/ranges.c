@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 #include "cupti_trace/core/guest.h"
-#include "cupti_trace/launch/nvtx_names.h"
 #include "cupti_trace/core/settings.h"
 #include "cupti_trace/core/tracer.h"
+#include "cupti_trace/launch/nvtx_names.h"
 
 /* "a:b:c" is a message of the default domain, "b:c" of domain "a", and "c" of "a:b". */
 #define IDS_MAX 128u

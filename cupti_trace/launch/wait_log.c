@@ -3,9 +3,9 @@
 
 #include <string.h>
 #include "cupti_trace/core/guest.h"
+#include "cupti_trace/core/visit.h"
 #include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/launch/launch_stack.h"
-#include "cupti_trace/core/visit.h"
 
 /* The outermost call that the thread is in. */
 static __thread struct {

@@ -4,11 +4,11 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
-#include "cupti_trace/memory/followed_memory.h"
 #include "cupti_trace/hw/counted_times.h"
 #include "cupti_trace/hw/counters.h"
 #include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/launch/probes.h"
+#include "cupti_trace/memory/followed_memory.h"
 
 /* How records are sent, and what is known of all of them. */
 struct sending {

@@ -10,12 +10,12 @@
  * other (nvtx_payload.h).
  */
 #include <stdlib.h>
-#include "cupti_trace/wire/gpu_wire.h"
 #include "cupti_trace/launch/nvtx.h"
 #include "cupti_trace/launch/nvtx_abi.h"
 #include "cupti_trace/launch/nvtx_payload.h"
 #include "cupti_trace/launch/ranges.h"
 #include "cupti_trace/main/trace.h"
+#include "cupti_trace/wire/gpu_wire.h"
 
 /* The stack pointer in the caller of the function that this stands in. */
 #define CALLER_SP ((uint64_t)(uintptr_t)__builtin_frame_address(0) + 16)

@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 #include <string.h>
 #include "cupti_trace/core/api_function.h"
-#include "cupti_trace/memory/followed_memory.h"
 #include "cupti_trace/core/guest.h"
+#include "cupti_trace/memory/followed_memory.h"
 
 #define CBIDS 1024u
 #define RESERVED_NOW 2u /* CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT */

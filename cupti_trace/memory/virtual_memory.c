@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cupti_trace/memory/followed_memory.h"
 #include "cupti_trace/core/guest.h"
+#include "cupti_trace/memory/followed_memory.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
 

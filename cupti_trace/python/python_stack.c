@@ -12,9 +12,9 @@
 #include <unistd.h>
 #include "cupti_trace/core/at_launch.h"
 #include "cupti_trace/core/guest.h"
+#include "cupti_trace/core/readable.h"
 #include "cupti_trace/python/loaded_python.h"
 #include "cupti_trace/python/python_thread.h"
-#include "cupti_trace/core/readable.h"
 #include "cupti_trace/unwind/unwind.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"

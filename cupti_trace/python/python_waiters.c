@@ -5,8 +5,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "cupti_trace/core/guest.h"
-#include "cupti_trace/python/python_stack.h"
 #include "cupti_trace/core/readable.h"
+#include "cupti_trace/python/python_stack.h"
 #include "symbolize/util/text.h"
 
 #define THREADS_MAX 4096

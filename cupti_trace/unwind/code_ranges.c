@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <string.h>
 #include "cupti_trace/core/clock.h"
-#include "cupti_trace/unwind/code_map.h"
 #include "cupti_trace/core/guest.h"
+#include "cupti_trace/unwind/code_map.h"
 
 #define READ_TRIES 1000
 

@@ -3,8 +3,8 @@
 
 #include <stdbool.h>
 #include <string.h>
-#include "cupti_trace/unwind/code_ranges.h"
 #include "cupti_trace/core/readable.h"
+#include "cupti_trace/unwind/code_ranges.h"
 #include "cupti_trace/unwind/unwind.h"
 #include "symbolize/call_site.h"
 

@@ -10,10 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/readable.h"
 #include "cupti_trace/unwind/code_ranges.h"
 #include "cupti_trace/unwind/frame_memo.h"
 #include "cupti_trace/unwind/hidden_return.h"
-#include "cupti_trace/core/readable.h"
 #include "cupti_trace/unwind/row_cache.h"
 #include "cupti_trace/unwind/stack_words.h"
 #include "symbolize/call_site.h"

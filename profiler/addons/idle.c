@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/saturate.h"
 #include "profiler/addons/idle_gaps.h"
 #include "profiler/profile/marks.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/saturate.h"
 
 #define IDLE_DEVICES_MAX 1024u /* of all processes */
 #define SLOTS 4096u            /* of the run, whose records are counted to choose segments */

@@ -12,9 +12,9 @@
 
 #include "cupti_trace/wire/gpu_event.h"
 #include "profiler/base/allowance.h"
-#include "symbolize/util/id_map.h"
 #include "profiler/profile/counters.h"
 #include "profiler/profile/ledger.h"
+#include "symbolize/util/id_map.h"
 
 /* Zero-initialise; set the first three. */
 struct measurements {

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/saturate.h"
 #include "profiler/profile/marks.h"
-#include "symbolize/util/array.h"
 #include "symbolize/cubin.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
 struct pc_sample {

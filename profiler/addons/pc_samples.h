@@ -31,11 +31,11 @@
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
 #include "profiler/base/allowance.h"
-#include "symbolize/util/id_map.h"
 #include "profiler/profile/ledger.h"
 #include "profiler/profile/profile.h"
-#include "profiler/profile/stall_places.h"
 #include "profiler/profile/stack_table.h"
+#include "profiler/profile/stall_places.h"
+#include "symbolize/util/id_map.h"
 
 #ifndef PC_SAMPLES_MAX /* tests use smaller ones */
 #define PC_SAMPLES_MAX (1u << 19)

@@ -2,8 +2,8 @@
 #include "profiler/addons/wait_times.h"
 
 #include <stdlib.h>
-#include "symbolize/util/saturate.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/saturate.h"
 
 /*
  * The pieces of a thread's waits do not overlap, so they pass each of its times once; except for

@@ -28,9 +28,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "profiler/addons/waits.h"
 #include "profiler/base/allowance.h"
 #include "profiler/profile/compose.h"
-#include "profiler/addons/waits.h"
 #include "profiler/profile/profile.h"
 #include "symbolize/util/hash_index.h"
 

@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cupti_trace/wire/gpu_wire.h"
-#include "symbolize/util/queue.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/proc_file.h"
+#include "symbolize/util/queue.h"
 
 #define ATTEMPTS 10u /* where no thread can be borrowed; each takes BRING_IN_SEARCH_NS */
 #define WORKERS_MAX 32u

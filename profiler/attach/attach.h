@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "profiler/base/log.h"
 #include "profiler/attach/process_scan.h"
+#include "profiler/base/log.h"
 #include "symbolize/util/bounded_call.h"
 
 #define ATTACH_PIDS_MAX 1024

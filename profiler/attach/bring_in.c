@@ -19,15 +19,15 @@
 #include <time.h>
 #include <unistd.h>
 #include "cupti_trace/wire/gpu_wire.h"
-#include "symbolize/util/stable_hash.h"
 #include "profiler/attach/borrowed_thread.h"
 #include "profiler/attach/remote_memory.h"
+#include "symbolize/symbolizer.h"
+#include "symbolize/unwind.h"
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/proc_file.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/util/stable_hash.h"
 #include "symbolize/util/text.h"
-#include "symbolize/unwind.h"
 
 #define MEMORY_NAME GPU_WIRE_MEMORY /* and which, by its bytes */
 #define MEMORY_NAME_FORMAT MEMORY_NAME "-%016" PRIx64

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
-#include "symbolize/util/id_map.h"
 #include "profiler/sources/probes.h"
+#include "symbolize/util/id_map.h"
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/text.h"
 

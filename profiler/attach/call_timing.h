@@ -10,9 +10,9 @@
 #define PROFILER_ATTACH_CALL_TIMING_H
 
 #include <stdbool.h>
+#include "profiler/attach/notices.h"
 #include "profiler/base/log.h"
 #include "profiler/join/collect.h"
-#include "profiler/attach/notices.h"
 #include "profiler/sources/bpf_source.h"
 
 struct call_timing;

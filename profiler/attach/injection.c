@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "symbolize/util/stable_hash.h"
 #include "profiler/attach/injection_cache.h"
 #include "profiler/attach/payload.h"
 #include "symbolize/util/file_io.h"
+#include "symbolize/util/stable_hash.h"
 
 /* Up to where a loader maps the library; what follows is for debuggers, and packages strip it. */
 static size_t count_mapped(const unsigned char *library)

@@ -14,10 +14,10 @@
 #include "profiler/commands/input.h"
 #include "profiler/commands/opener.h"
 #include "profiler/output/outputs.h"
-#include "profiler/tables/comparison.h"
 #include "profiler/report/changes.h"
 #include "profiler/report/top.h"
 #include "profiler/run/privilege.h"
+#include "profiler/tables/comparison.h"
 
 #define LINES 10         /* of each table, with --diff and with --report */
 #define BASELINE_LINES 5 /* at the end of a run */

@@ -7,8 +7,8 @@
 #include <string.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/options.h"
-#include "profiler/tables/rise.h"
 #include "profiler/report/changes.h"
+#include "profiler/tables/rise.h"
 
 #define NAME_BYTES 128
 #define LIMIT_MAX 1e15

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "profiler/attach/injection.h"
 #include "profiler/base/exit_status.h"
 #include "profiler/base/log.h"
 #include "profiler/run/identity.h"
-#include "profiler/attach/injection.h"
 
 int injection_path_print(void)
 {

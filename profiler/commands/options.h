@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "profiler/attach/attach.h"
 #include "profiler/base/log.h"
 #include "profiler/base/measure.h"
 #include "profiler/commands/gate.h"
@@ -14,7 +15,6 @@
 #include "profiler/output/outputs.h"
 #include "profiler/output/view.h"
 #include "profiler/output/weighed.h"
-#include "profiler/attach/attach.h"
 
 #define OPTIONS_DEFAULT_OUTPUT "merged_trace.folded"
 #define OPTIONS_DEFAULT_FREQUENCY 50

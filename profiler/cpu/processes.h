@@ -18,7 +18,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "cupti_trace/wire/work_tally.h"
-#include "symbolize/util/id_map.h"
 #include "profiler/cpu/chosen.h"
 #include "profiler/cpu/pid_namespace.h"
 #include "profiler/cpu/process_event.h"
@@ -28,6 +27,7 @@
 #include "profiler/cpu/thread_names.h"
 #include "profiler/profile/untraced.h"
 #include "symbolize/python_threads.h"
+#include "symbolize/util/id_map.h"
 
 #define PROCESSES_LINGER_NS 3000000000u
 

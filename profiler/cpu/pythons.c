@@ -7,8 +7,8 @@
 #include <sys/uio.h>
 #include <time.h>
 #include "profiler/cpu/python_chain.h"
-#include "symbolize/util/array.h"
 #include "symbolize/mapped_file.h"
+#include "symbolize/util/array.h"
 
 #define FILES_MAX 4096
 #define OTHERS_MAX 1024 /* of these, executables that are none; further ones are read again */

@@ -16,13 +16,13 @@
 #include <sys/types.h>
 #include "bpf/stack_event.h"
 #include "profiler/base/allowance.h"
-#include "symbolize/util/hash_index.h"
-#include "symbolize/util/intern.h"
 #include "symbolize/python_image.h"
 #include "symbolize/python_merge.h"
 #include "symbolize/python_threads.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/unwind.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/intern.h"
 
 #define PYTHON_UNKNOWN_FRAME "[Python]" /* a function whose name is unknown */
 

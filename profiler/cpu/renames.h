@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
-#include "symbolize/util/id_map.h"
 #include "profiler/cpu/process_event.h"
+#include "symbolize/util/id_map.h"
 
 #define RENAMES_KEPT 4u
 #define RENAMES_OF_PROCESS 0u /* stands for a thread: renames of the process itself */

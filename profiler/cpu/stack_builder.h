@@ -20,9 +20,9 @@
 #include "profiler/profile/cut_stacks.h"
 #include "profiler/profile/ledger.h"
 #include "profiler/profile/stack_table.h"
-#include "symbolize/util/intern.h"
 #include "symbolize/code_ref.h"
 #include "symbolize/unwind.h"
+#include "symbolize/util/intern.h"
 
 #define STACK_BUILDER_UNWOUND 512 /* native frames of a snapshot */
 #define STACK_BUILDER_MODULES 256

@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 #include "profiler/base/allowance.h"
-#include "symbolize/util/id_map.h"
 #include "symbolize/code_ref.h"
+#include "symbolize/util/id_map.h"
 
 #define TARGET_STACKS_MAX_CODE 16384 /* mappings per process */
 

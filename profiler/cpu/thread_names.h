@@ -21,8 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
-#include "symbolize/util/id_map.h"
 #include "profiler/cpu/process_event.h"
+#include "symbolize/util/id_map.h"
 
 #define THREAD_NAMES_ENDED 64u
 

@@ -7,12 +7,12 @@
 #include "cupti_trace/wire/gpu_wire.h"
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/process_names.h"
-#include "symbolize/util/saturate.h"
 #include "profiler/cpu/proc_names.h"
 #include "profiler/profile/marks.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/proc_file.h"
+#include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
 #define CLOCKS_AT_ONCE 256u /* of processes: some 100 us */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /* What traced programs send: hello, events of their GPU work, goodbye. */
-#include "profiler/join/collect_private.h"
 #include "profiler/cpu/ranges_seen.h"
+#include "profiler/join/collect_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "symbolize/util/saturate.h"
 #include "profiler/profile/marks.h"
+#include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
 /* ---- hello ---- */

@@ -6,22 +6,22 @@
 #ifndef PROFILER_JOIN_COLLECT_PRIVATE_H
 #define PROFILER_JOIN_COLLECT_PRIVATE_H
 
-#include "symbolize/util/queue.h"
-#include "profiler/join/attribution.h"
-#include "profiler/join/collect.h"
-#include "profiler/cpu/cpu_time.h"
-#include "profiler/join/forget.h"
-#include "profiler/join/handovers.h"
-#include "profiler/join/intake.h"
 #include "profiler/addons/measurements.h"
-#include "profiler/cpu/off_cpu.h"
-#include "profiler/join/open_calls.h"
-#include "profiler/join/open_launches.h"
 #include "profiler/addons/pc_samples.h"
+#include "profiler/cpu/cpu_time.h"
+#include "profiler/cpu/off_cpu.h"
 #include "profiler/cpu/pid_namespace.h"
 #include "profiler/cpu/pythons.h"
 #include "profiler/cpu/stack_builder.h"
 #include "profiler/cpu/thread_origins.h"
+#include "profiler/join/attribution.h"
+#include "profiler/join/collect.h"
+#include "profiler/join/forget.h"
+#include "profiler/join/handovers.h"
+#include "profiler/join/intake.h"
+#include "profiler/join/open_calls.h"
+#include "profiler/join/open_launches.h"
+#include "symbolize/util/queue.h"
 
 struct collect {
 	struct collect_options options;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/join/join_links.h"
-#include "symbolize/util/queue.h"
 #include "symbolize/util/hash_index.h"
+#include "symbolize/util/queue.h"
 
 struct probe {
 	uint64_t time_ns;

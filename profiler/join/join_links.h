@@ -25,8 +25,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "profiler/join/join.h"
 #include "profiler/base/allowance.h"
+#include "profiler/join/join.h"
 #include "symbolize/util/hash_index.h"
 
 #define NO_LINK UINT32_MAX

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/saturate.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/saturate.h"
 
 #define ANY_THREAD UINT32_MAX /* samples that are kept by process alone */
 

@@ -21,8 +21,8 @@
 #include "profiler/output/json.h"
 #include "profiler/output/trace_arguments.h"
 #include "profiler/output/trace_model.h"
-#include "profiler/tables/occupancy.h"
 #include "profiler/profile/work_names.h"
+#include "profiler/tables/occupancy.h"
 #include "symbolize/util/array.h"
 
 /*

@@ -10,10 +10,10 @@
 #include "profiler/profile/memory_use.h"
 #include "profiler/profile/ranks.h"
 #include "profiler/profile/work_names.h"
+#include "symbolize/place_name.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
 #include "symbolize/util/intern.h"
-#include "symbolize/place_name.h"
 #include "symbolize/util/text.h"
 
 struct folded_stacks {

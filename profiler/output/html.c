@@ -36,7 +36,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
-#include "symbolize/util/saturate.h"
 #include "profiler/base/version.h"
 #include "profiler/output/code_role.h"
 #include "profiler/output/deflated.h"
@@ -45,12 +44,13 @@
 #include "profiler/output/named_stacks.h"
 #include "profiler/output/page_weights.h"
 #include "profiler/output/source_text.h"
+#include "profiler/profile/losses.h"
 #include "profiler/tables/digest.h"
 #include "profiler/tables/figures_list.h"
-#include "profiler/profile/losses.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
 #include "symbolize/util/intern.h"
+#include "symbolize/util/saturate.h"
 
 #define DATA_FORMAT 7
 #define NONE UINT32_MAX

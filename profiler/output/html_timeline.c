@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/saturate.h"
 #include "profiler/output/deflated.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
+#include "symbolize/util/saturate.h"
 
 #define NONE UINT32_MAX
 

@@ -7,10 +7,10 @@
 
 #include <errno.h>
 #include "profiler/output/json.h"
+#include "profiler/profile/work_names.h"
 #include "profiler/tables/digest.h"
 #include "profiler/tables/figures_list.h"
 #include "profiler/tables/gpu_rows.h"
-#include "profiler/profile/work_names.h"
 
 #define VERSION 1
 

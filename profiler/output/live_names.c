@@ -6,11 +6,11 @@
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
 #include "profiler/output/short_name.h"
-#include "symbolize/util/array.h"
 #include "symbolize/demangle.h"
+#include "symbolize/place_name.h"
+#include "symbolize/util/array.h"
 #include "symbolize/util/intern.h"
 #include "symbolize/util/monotonic.h"
-#include "symbolize/place_name.h"
 #include "symbolize/util/text.h"
 
 /* The short form of a name. */

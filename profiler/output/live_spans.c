@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/saturate.h"
 #include "profiler/output/naming.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/saturate.h"
 
 #define CHUNK_RECORDS 4096u
 #define CHUNK_BYTES(count) (sizeof(struct chunk) + (count) * sizeof(struct taken))

@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/id_map.h"
-#include "symbolize/util/saturate.h"
 #include "profiler/output/capture_format.h"
 #include "profiler/output/named_stacks.h"
-#include "profiler/tables/collectives.h"
 #include "profiler/profile/ledger_sum.h"
 #include "profiler/profile/marks.h"
+#include "profiler/tables/collectives.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/id_map.h"
+#include "symbolize/util/saturate.h"
 
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES)
 #define MAP_BYTES 32u /* of an id_map, for each entry */

@@ -10,10 +10,10 @@
 #include "profiler/output/short_name.h"
 #include "profiler/profile/marks.h"
 #include "profiler/profile/work_names.h"
-#include "symbolize/util/array.h"
-#include "symbolize/util/budget.h"
 #include "symbolize/debuginfod.h"
 #include "symbolize/demangle.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/budget.h"
 #include "symbolize/util/intern.h"
 #include "symbolize/util/text.h"
 

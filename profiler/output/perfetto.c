@@ -24,8 +24,8 @@
 #include "profiler/output/protobuf.h"
 #include "profiler/output/trace_arguments.h"
 #include "profiler/output/trace_model.h"
-#include "profiler/tables/occupancy.h"
 #include "profiler/profile/work_names.h"
+#include "profiler/tables/occupancy.h"
 #include "symbolize/util/array.h"
 
 enum { TRACE_PACKET = 1 };

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include "symbolize/util/saturate.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash.h"
 #include "symbolize/util/hash_index.h"
+#include "symbolize/util/saturate.h"
 
 struct stream {
 	struct link_stream_key key;

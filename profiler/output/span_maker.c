@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/command_text.h"
-#include "symbolize/util/saturate.h"
-#include "symbolize/util/stable_hash.h"
 #include "profiler/base/version.h"
 #include "profiler/output/trace_tracks.h"
 #include "profiler/profile/work_names.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
+#include "symbolize/util/saturate.h"
+#include "symbolize/util/stable_hash.h"
 #include "symbolize/util/text.h"
 
 /* opentelemetry/proto/collector/trace/v1/trace_service.proto, trace/v1, resource/v1, common/v1 */

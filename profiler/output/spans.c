@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/saturate.h"
 #include "profiler/output/span_links.h"
 #include "profiler/output/trace_model.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/saturate.h"
 
 /* The launch of a flow. */
 struct launched {

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "symbolize/util/radix_sort.h"
 #include "profiler/tables/occupancy.h"
+#include "symbolize/util/radix_sort.h"
 
 enum { KNOWN_SHAPES = 1024 }; /* a power of two */
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include "profiler/base/cuda_errors.h"
 #include "profiler/base/cuda_functions.h"
-#include "symbolize/util/radix_sort.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/radix_sort.h"
 #include "symbolize/util/text.h"
 
 #define IS_LAUNCH (UINT32_C(1) << 31) /* beside a record's place in time */

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/saturate.h"
 #include "profiler/output/rounding.h"
+#include "symbolize/util/saturate.h"
 
 #define MOST 0x1p63
 #define CUTS_MAX 64

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_errors.h"
-#include "symbolize/util/saturate.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/saturate.h"
 
 void api_calls_release(struct api_calls *calls)
 {

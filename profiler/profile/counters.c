@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/hw/metric_list.h"
-#include "symbolize/util/saturate.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash.h"
+#include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
 void counters_release(struct counter_table *c)

@@ -10,8 +10,8 @@
 #define PROFILER_PROFILE_CUT_STACKS_H
 
 #include <stdint.h>
-#include "symbolize/util/id_map.h"
 #include "symbolize/unwind.h"
+#include "symbolize/util/id_map.h"
 
 #define CUT_STACKS_MAX 4096u
 

@@ -16,8 +16,8 @@
 #include "profiler/profile/off_cpu_kinds.h"
 #include "profiler/profile/timeline.h"
 #include "profiler/profile/untraced.h"
-#include "symbolize/util/hash_index.h"
 #include "symbolize/unwind.h"
+#include "symbolize/util/hash_index.h"
 
 /* CPU samples, and stacks that were copied and unwound by the profiler. */
 struct ledger_cpu {

@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
-#include "symbolize/util/hash_index.h"
 #include "symbolize/code_ref.h"
+#include "symbolize/util/hash_index.h"
 
 #ifndef STACK_TABLE_MAX /* tests use a smaller one */
 #define STACK_TABLE_MAX (2u << 20)

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/array.h"
 #include "symbolize/place_name.h"
+#include "symbolize/util/array.h"
 
 struct unnamed_file {
 	char *name; /* "[app]" */

@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "profiler/tables/figures_list.h"
 #include "profiler/report/quantity.h"
 #include "profiler/report/top.h"
+#include "profiler/tables/figures_list.h"
 
 #define LINES 10
 #define TEXT_LEAST 24 /* columns for what is last */

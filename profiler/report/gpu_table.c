@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/tables/gpu_rows.h"
 #include "profiler/profile/work_names.h"
 #include "profiler/report/quantity.h"
+#include "profiler/tables/gpu_rows.h"
 
 #define DEVICE_LINES_MAX 64
 

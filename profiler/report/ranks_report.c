@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/saturate.h"
 #include "profiler/report/quantity.h"
 #include "profiler/tables/ranks_table.h"
+#include "symbolize/util/saturate.h"
 
 #define GAPS_SHOWN 4
 

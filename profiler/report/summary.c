@@ -8,12 +8,12 @@
 #include <string.h>
 #include "cupti_trace/wire/gpu_wire.h"
 #include "profiler/base/capability_advice.h"
-#include "symbolize/util/saturate.h"
 #include "profiler/profile/marks.h"
 #include "profiler/report/gpu_table.h"
 #include "profiler/report/quantity.h"
 #include "symbolize/dwarf.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/util/saturate.h"
 
 /* Singular or plural. */
 static const char *pick(uint64_t count, const char *one, const char *many)

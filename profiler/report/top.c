@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 #include "profiler/base/columns.h"
-#include "profiler/tables/busy.h"
-#include "profiler/tables/digest.h"
 #include "profiler/report/quantity.h"
 #include "profiler/report/strict.h"
+#include "profiler/tables/busy.h"
+#include "profiler/tables/digest.h"
 
 #define LINES 10
 #define GAPS 3

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/saturate.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
+#include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
 /* By the beginning of a file's name, which ends there or goes on with one of these. */

@@ -13,17 +13,16 @@
 #include <time.h>
 #include <unistd.h>
 #include "cupti_trace/wire/gpu_wire.h"
-#include "profiler/base/cuda_functions.h"
-#include "profiler/base/exit_status.h"
-#include "symbolize/util/saturate.h"
-#include "profiler/base/command_text.h"
 #include "profiler/attach/arrivals.h"
 #include "profiler/attach/attach.h"
 #include "profiler/attach/call_timing.h"
-#include "profiler/run/exec_error.h"
 #include "profiler/attach/notices.h"
-#include "profiler/run/obstacles.h"
 #include "profiler/attach/payload.h"
+#include "profiler/base/command_text.h"
+#include "profiler/base/cuda_functions.h"
+#include "profiler/base/exit_status.h"
+#include "profiler/run/exec_error.h"
+#include "profiler/run/obstacles.h"
 #include "profiler/run/privilege.h"
 #include "profiler/run/target.h"
 #include "profiler/run/target_environment.h"
@@ -31,10 +30,11 @@
 #include "profiler/sources/kernel_events.h"
 #include "profiler/sources/probes.h"
 #include "profiler/sources/recording.h"
-#include "symbolize/util/guarded_path.h"
 #include "symbolize/maps.h"
+#include "symbolize/util/guarded_path.h"
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/proc_file.h"
+#include "symbolize/util/saturate.h"
 
 #define TICK_MS 50
 #define DELAY_TICK_MS 250     /* before processes that run already are looked at */

@@ -20,11 +20,11 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "profiler/attach/attach.h"
 #include "profiler/base/log.h"
 #include "profiler/base/measure.h"
 #include "profiler/join/collect.h"
 #include "profiler/profile/result.h"
-#include "profiler/attach/attach.h"
 #include "profiler/run/inherited.h"
 #include "profiler/run/supervisor.h"
 

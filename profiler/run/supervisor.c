@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "profiler/base/exit_status.h"
 #include "profiler/attach/payload.h"
+#include "profiler/base/exit_status.h"
 #include "profiler/run/privilege.h"
 #include "symbolize/util/monotonic.h"
 

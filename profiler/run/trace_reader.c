@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/wire/gpu_wire.h"
+#include "profiler/attach/notices.h"
 #include "profiler/base/command_text.h"
 #include "profiler/base/process_names.h"
-#include "symbolize/util/saturate.h"
-#include "profiler/attach/notices.h"
 #include "profiler/sources/gpu_pipe.h"
+#include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
 #define CHUNK_BYTES 65536

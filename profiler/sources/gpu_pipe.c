@@ -8,11 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cupti_trace/wire/gpu_wire.h"
-#include "symbolize/util/id_map.h"
-#include "symbolize/util/saturate.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
+#include "symbolize/util/id_map.h"
 #include "symbolize/util/monotonic.h"
+#include "symbolize/util/saturate.h"
 
 #define NAME_IDS_MAX 65536
 #define NAME_BYTES_MAX 65536

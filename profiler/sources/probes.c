@@ -10,12 +10,12 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include "profiler/base/cuda_functions.h"
-#include "symbolize/util/array.h"
 #include "symbolize/elf_file.h"
-#include "symbolize/util/file_io.h"
-#include "symbolize/util/hash_index.h"
 #include "symbolize/mapped_file.h"
 #include "symbolize/maps.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/file_io.h"
+#include "symbolize/util/hash_index.h"
 #include "symbolize/util/proc_file.h"
 
 #define MAX_FOUND 1024 /* functions per file */

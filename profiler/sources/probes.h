@@ -15,10 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "profiler/sources/bpf_source.h"
 #include "profiler/base/log.h"
-#include "symbolize/util/bounded_call.h"
+#include "profiler/sources/bpf_source.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/util/bounded_call.h"
 
 struct probes;
 

@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 #include "bpf/sampling_clock.h"
-#include "symbolize/util/id_map.h"
 #include "profiler/base/measure.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/id_map.h"
 
 /*
  * Bytes of a ring, besides the header page; 1 MiB hold about 6,000 mappings, which any process of

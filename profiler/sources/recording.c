@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "profiler/base/cuda_functions.h"
-#include "symbolize/util/id_map.h"
 #include "symbolize/util/guarded_path.h"
+#include "symbolize/util/id_map.h"
 
 enum { KIND_SAMPLE = 1, KIND_LAUNCH = 2, FLAG_CUT = 1 };
 

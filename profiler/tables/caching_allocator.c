@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/tables/figures.h"
 #include "profiler/profile/memory_use.h"
+#include "profiler/tables/figures.h"
 #include "profiler/tables/memory_table.h"
 
 #ifndef HOLDERS_MAX      /* tests use a smaller one */

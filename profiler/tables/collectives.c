@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/radix_sort.h"
 #include "profiler/profile/work_names.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
+#include "symbolize/util/radix_sort.h"
 #include "symbolize/util/text.h"
 
 #define WORDS (COLLECTIVES_LINES_MAX / 64)

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_errors.h"
+#include "profiler/profile/unnamed_files.h"
 #include "profiler/tables/digest.h"
 #include "profiler/tables/duration_spread.h"
 #include "profiler/tables/launch_shapes.h"
 #include "profiler/tables/significance.h"
-#include "profiler/profile/unnamed_files.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
 #include "symbolize/util/intern.h"

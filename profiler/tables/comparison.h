@@ -26,9 +26,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
+#include "profiler/profile/result.h"
 #include "profiler/tables/change.h"
 #include "profiler/tables/kernel_match.h"
-#include "profiler/profile/result.h"
 
 /* "name", "template", "numbers" */
 const char *comparison_match_word(enum comparison_match match);

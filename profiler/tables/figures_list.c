@@ -3,14 +3,14 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include "profiler/tables/api_calls_table.h"
 #include "profiler/tables/caching_allocator.h"
+#include "profiler/tables/counters_table.h"
 #include "profiler/tables/exposed.h"
 #include "profiler/tables/launch_shapes.h"
-#include "profiler/tables/stall_shares.h"
-#include "profiler/tables/counters_table.h"
-#include "profiler/tables/api_calls_table.h"
 #include "profiler/tables/memory_table.h"
 #include "profiler/tables/ranks_table.h"
+#include "profiler/tables/stall_shares.h"
 
 static void name_whole_run(struct figures *f)
 {

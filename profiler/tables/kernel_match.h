@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/tables/change.h"
 #include "profiler/profile/result.h"
+#include "profiler/tables/change.h"
 #include "symbolize/util/hash_index.h"
 
 /* By which a frame or kernel is the same on both sides. */

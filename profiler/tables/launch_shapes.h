@@ -9,9 +9,9 @@
 #ifndef PROFILER_TABLES_LAUNCH_SHAPES_H
 #define PROFILER_TABLES_LAUNCH_SHAPES_H
 
+#include "profiler/profile/result.h"
 #include "profiler/tables/figures.h"
 #include "profiler/tables/occupancy.h"
-#include "profiler/profile/result.h"
 
 #ifndef LAUNCH_SHAPES_MAX /* tests use a smaller one */
 #define LAUNCH_SHAPES_MAX (1u << 16)

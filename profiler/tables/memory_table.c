@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/profile/result.h"
 #include "profiler/tables/caching_allocator.h"
 #include "profiler/tables/figures.h"
 #include "profiler/tables/launch_shapes.h"
-#include "profiler/profile/result.h"
 
 /* ---- by device ---- */
 

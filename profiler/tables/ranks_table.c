@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include "profiler/profile/result.h"
 #include "profiler/tables/collectives.h"
 #include "profiler/tables/figures.h"
-#include "profiler/profile/result.h"
 
 /* The rank that the frame says it waits for; NULL: none of the result's. */
 static const struct rank_info *waited_for(const struct result *r, const struct frame_info *frame)

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/saturate.h"
 #include "profiler/profile/marks.h"
 #include "profiler/profile/result.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
+#include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
 #define NO_LINE UINT32_MAX
