@@ -16,7 +16,7 @@ static __thread struct {
 	struct gpu_event_wait wait;
 } own;
 
-/* What it waits for begins now. */
+/* Begins the wait now. */
 static void begin(void)
 {
 	own.wait.start_ns = clock_now_ns();

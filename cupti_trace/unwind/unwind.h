@@ -47,7 +47,7 @@ void unwind_own_stack(struct unwind_stack *stack, uint64_t *sps, uint32_t max);
  */
 void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps);
 
-/* Whether a return address of a walk is in a trampoline of CPython's (python_trampoline.h). */
+/* Returns whether a return address is in a trampoline of CPython's (python_trampoline.h). */
 bool unwind_is_trampoline(uint64_t pc);
 
 /*

@@ -168,7 +168,7 @@ static uint32_t find_last(const struct waits *w, const struct waits_wait *wait)
 
 /* ---- deciding ---- */
 
-/* What becomes of a wait's pieces: they are measured, then output. */
+/* Cuts a wait into pieces: they are measured, then output. */
 struct cutter {
 	const struct waits *w;
 	const struct waits_wait *wait;
@@ -257,7 +257,7 @@ static void decide(struct waits *w, const struct waits_wait *wait)
 	w->cut += is_cut || (until > wait->start_ns && wait->start_ns < w->forgotten_ns);
 }
 
-/* Of a wait that cannot be kept. */
+/* Outputs a wait that cannot be kept. */
 static void output_whole(const struct waits *w, const struct waits_wait *wait)
 {
 	const struct waits_piece piece = {

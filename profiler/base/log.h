@@ -26,7 +26,7 @@ void log_error(struct log *log, const char *format, ...) LOG_PRINTF;
 void log_warn(struct log *log, const char *format, ...) LOG_PRINTF;
 /* Without the prefix: what was done, measured and written. Not with -q. */
 void log_line(struct log *log, const char *format, ...) LOG_PRINTF;
-/* The same for a row of a table, which is never broken. */
+/* Logs a row of a table, which is never broken. */
 void log_row(struct log *log, const char *format, ...) LOG_PRINTF;
 /* With -v only. */
 void log_verbose(struct log *log, const char *format, ...) LOG_PRINTF;

@@ -203,7 +203,7 @@ static int write_one(struct reading *r, const struct files *f, const char *folde
 
 /* ---- several ---- */
 
-/* What was meant by several files and a baseline: the first is the run, and the rest baselines. */
+/* Explains several files and a baseline: the first is the run, and the rest are baselines. */
 static void explain_runs(struct reading *r)
 {
 	const struct options *o = r->options;

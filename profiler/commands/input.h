@@ -45,10 +45,10 @@ bool source_look(struct log *log, struct source *source, const char *path,
 		 const struct options *options);
 void source_release(struct source *source);
 
-/* Whether both are traces that may be of one program's processes: of one rank, or without one. */
+/* Returns whether both may be traces of one program's processes: of one rank, or of none. */
 bool source_is_of_same(const struct source *a, const struct source *b);
 
-/* Whether the clocks of two traces differ for certain. */
+/* Returns whether the clocks of two traces differ for certain. */
 bool source_has_other_clock(const struct source *a, const struct source *b);
 
 /*
@@ -87,7 +87,7 @@ bool input_read(struct log *log, struct input *input, const char *path,
 		const struct options *options, const char *folder, struct allowance *memory);
 void input_release(struct input *input);
 
-/* What to do about a file that is not there by a name like "old-*.profile"; "": nothing. */
+/* Returns what to do about a file that is not there by a name like "old-*.profile"; "": nothing. */
 const char *input_pattern_hint(const char *path, int err);
 
 /* Logs why a capture cannot be read. */

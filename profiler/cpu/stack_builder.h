@@ -51,7 +51,7 @@ struct stack_builder {
 	} modules[STACK_BUILDER_MODULES]; /* a cache, by number */
 };
 
-/* Whether a file's name, without folders, is that of the library, as processes have mapped it. */
+/* Returns whether a file's name, without folders, is the library's as processes map it. */
 bool stack_builder_is_library(const struct stack_builder *b, const char *name);
 
 /* A text from a target, interned; NULL: refused, or out of memory. */

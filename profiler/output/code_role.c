@@ -381,7 +381,7 @@ static bool add_own(struct code_roles *r, const char *path)
 }
 
 /*
- * Whether a folder is others', even of what was started: bin folders of the system and of
+ * Returns whether a folder is others', even of what was started: bin folders of the system and of
  * environments have launchers, and packages are packages.
  */
 static bool is_others(const char *folder)
