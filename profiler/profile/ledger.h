@@ -100,7 +100,7 @@ struct ledger_pipe {
 	uint32_t graph_time_bugs; /* of these, whose CUPTI gives wrong times in long graph runs */
 	uint32_t without_goodbye; /* ended otherwise */
 	uint32_t killed;          /* of these, by a signal */
-	uint32_t exited;          /* of these, by _exit or exec */
+	uint32_t exited;          /* of these, by _exit or exec, or with threads that launched */
 	uint64_t killed_launches; /* of kernels, by these processes, without a record */
 	uint64_t exited_launches;
 	uint32_t wrong_totals;     /* whose sum of ns differs from what was received */

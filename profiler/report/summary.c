@@ -769,9 +769,9 @@ static void report_ends(struct log *log, const struct ledger_pipe *pipe, bool al
 			 launches_text(text, pipe->killed, pipe->killed_launches));
 	if (pipe->exited_launches)
 		log_warn(log,
-			 "%u traced process%s ended by _exit or exec before %s work was done%s",
+			 "%u traced process%s ended by _exit or exec, or with threads that still "
+			 "launched%s",
 			 pipe->exited, pick(pipe->exited, "", "es"),
-			 pick(pipe->exited, "its", "their"),
 			 launches_text(text, pipe->exited, pipe->exited_launches));
 	else if (pipe->exited)
 		log_line(log,

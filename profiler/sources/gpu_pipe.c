@@ -273,19 +273,26 @@ static bool ended_before(const struct gpu_pipe *p, const struct tracee *t)
 	return from_ns && end_of(t) < from_ns;
 }
 
-/* Counts one that ended without a goodbye, by what ended it. */
+/*
+ * Counts one that ended without a goodbye, by what ended it. One that only worked on after its
+ * goodbye, and lost no kernel by that, ended in order.
+ */
 static void count_end(struct ledger *l, const struct tracee *t)
 {
 	const struct process *process = t->process;
+	bool is_killed = process && process->has_status && WIFSIGNALED(process->wait_status);
+	uint64_t launches = without_record(t);
 
+	if (t->has_left && !is_killed && !launches)
+		return;
 	l->pipe.without_goodbye++;
-	if (process && process->has_status && WIFSIGNALED(process->wait_status)) {
+	if (is_killed) {
 		l->pipe.killed++;
-		saturated_add(&l->pipe.killed_launches, without_record(t));
+		saturated_add(&l->pipe.killed_launches, launches);
 	} else if (process && (process->has_status || process->is_replaced) &&
 		   tracee_silence(t) < GPU_PIPE_SILENT_NS) {
 		l->pipe.exited++;
-		saturated_add(&l->pipe.exited_launches, without_record(t));
+		saturated_add(&l->pipe.exited_launches, launches);
 	}
 }
 

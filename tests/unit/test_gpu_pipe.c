@@ -618,6 +618,21 @@ static void work_after_a_goodbye(void **state)
 	assert_ledger(b, pipe, without_goodbye, 0);
 }
 
+static void a_kernel_after_the_goodbye_is_no_loss(void **state)
+{
+	struct pipe_bench *b = *state;
+
+	b->lingers = true;
+	begin_program(b, 7);
+	kernel(b, 1, 5);
+	bye(b, 1, 5);
+	kernel(b, 1, 6);
+	close_all(b);
+	assert_ledger(b, gpu, kernels, 2);
+	assert_ledger(b, gpu, missing, 0);
+	assert_ledger(b, pipe, without_goodbye, 0);
+}
+
 static void sums_that_do_not_agree_are_counted(void **state)
 {
 	struct pipe_bench *b = *state;
@@ -1326,6 +1341,7 @@ int main(void)
 		TEST(gaps_in_the_sequence_are_lost_batches),
 		TEST(the_goodbye_reveals_losses),
 		TEST(work_after_a_goodbye),
+		TEST(a_kernel_after_the_goodbye_is_no_loss),
 		TEST(sums_that_do_not_agree_are_counted),
 		TEST(other_operations_are_in_the_totals),
 		TEST(programs_without_a_goodbye_are_counted),
