@@ -721,9 +721,10 @@ static void ends_of_programs(void **state)
 			    "1 traced process ended by _exit or exec: what it launched in "
 			    "the last 50 ms and did not wait for is missing, if anything\n");
 	pipe->exited_launches = 1;
-	assert_string_equal(report(b),
-			    NOTHING "profile: 1 traced process ended by _exit or exec, or with "
-				    "threads that still launched; 1 of its kernel launches has no record\n");
+	assert_string_equal(
+		report(b),
+		NOTHING "profile: 1 traced process ended by _exit or exec, or with "
+			"threads that still launched; 1 of its kernel launches has no record\n");
 	pipe->without_goodbye = 3;
 	pipe->killed = 1;
 	assert_non_null(strstr(report(b), "1 traced process ended without a goodbye"));
