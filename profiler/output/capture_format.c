@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/output/capture_format.h"
 
+#include "profiler/profile/ledger_counts.h"
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define COLUMN(type, member)                                                         \
 	{                                                                            \
@@ -173,298 +175,82 @@ const struct capture_table capture_tables[CAPTURE_TABLES] = {
 			sizeof(((struct capture_numbers *)0)->member) \
 	}
 
+#define OTHER(number, member) [(number)-1] = NUMBER(member),
+
+/* clang-format off */
 const struct capture_number capture_numbers[] = {
-	NUMBER(totals.start_ns),
-	NUMBER(totals.start_unix_ns),
-	NUMBER(totals.elapsed_ns),
-	NUMBER(totals.longest_round_ns),
-	NUMBER(totals.command_cpu_ns),
-	NUMBER(totals.own_cpu_ns),
-	NUMBER(totals.own_memory_bytes),
-	NUMBER(totals.sample_ns),
-	NUMBER(totals.measure.samples_cpu),
-	NUMBER(totals.measure.traces_gpu),
-	NUMBER(totals.measure.frequency_hz),
-	NUMBER(totals.measure.probes_launches),
-	NUMBER(totals.measure.kernels_only),
-	NUMBER(totals.measure.whole_graphs),
-	NUMBER(totals.measure.python_lines),
-	NUMBER(totals.measure.native_python),
-	NUMBER(totals.measure.nvtx),
-	NUMBER(totals.measure.waits),
-	NUMBER(totals.measure.devices),
-	NUMBER(ledger.cpu.samples),
-	NUMBER(ledger.cpu.whole),
-	NUMBER(ledger.cpu.dropped),
-	NUMBER(ledger.cpu.in_calls),
-	NUMBER(ledger.cpu.after_end),
-	NUMBER(ledger.launches.kernels),
-	NUMBER(ledger.launches.with_stack),
-	NUMBER(ledger.launches.by_probe),
-	NUMBER(ledger.launches.whole),
-	NUMBER(ledger.launches.dropped),
-	NUMBER(ledger.launches.unended),
-	NUMBER(ledger.launches.probed_functions),
-	NUMBER(ledger.gpu.kernels),
-	NUMBER(ledger.gpu.kernel_ns),
-	NUMBER(ledger.gpu.matched),
-	NUMBER(ledger.gpu.unmatched),
-	NUMBER(ledger.gpu.unmatched_ns),
-	NUMBER(ledger.gpu.bad_times),
-	NUMBER(ledger.gpu.unseen_nodes),
-	NUMBER(ledger.gpu.dropped),
-	NUMBER(ledger.gpu.missing),
-	NUMBER(ledger.gpu.unknown_kinds),
-	NUMBER(ledger.gpu.sums),
-	NUMBER(ledger.gpu.equal),
-	NUMBER(ledger.gpu.unreported),
-	NUMBER(ledger.gpu.uncompared),
-	NUMBER(ledger.gpu.difference_pid),
-	NUMBER(ledger.gpu.difference.key.device),
-	NUMBER(ledger.gpu.difference.key.context),
-	NUMBER(ledger.gpu.difference.key.stream),
-	NUMBER(ledger.gpu.difference.key.work),
-	NUMBER(ledger.gpu.difference.count),
-	NUMBER(ledger.gpu.difference.ns),
-	NUMBER(ledger.gpu.difference.bytes),
-	NUMBER(ledger.gpu.difference_here.key.device),
-	NUMBER(ledger.gpu.difference_here.key.context),
-	NUMBER(ledger.gpu.difference_here.key.stream),
-	NUMBER(ledger.gpu.difference_here.key.work),
-	NUMBER(ledger.gpu.difference_here.count),
-	NUMBER(ledger.gpu.difference_here.ns),
-	NUMBER(ledger.gpu.difference_here.bytes),
-	NUMBER(ledger.pipe.lines),
-	NUMBER(ledger.pipe.malformed),
-	NUMBER(ledger.pipe.too_long),
-	NUMBER(ledger.pipe.refused),
-	NUMBER(ledger.pipe.left),
-	NUMBER(ledger.pipe.lost_batches),
-	NUMBER(ledger.pipe.processes),
-	NUMBER(ledger.pipe.without_cupti),
-	NUMBER(ledger.pipe.graph_time_bugs),
-	NUMBER(ledger.pipe.without_goodbye),
-	NUMBER(ledger.pipe.wrong_totals),
-	NUMBER(ledger.pipe.foreign_versions),
-	NUMBER(ledger.calls.waits),
-	NUMBER(ledger.calls.wait_ns),
-	NUMBER(ledger.calls.cut_waits),
-	NUMBER(ledger.calls.timed),
-	NUMBER(ledger.calls.timed_ns),
-	NUMBER(ledger.calls.without_stack),
-	NUMBER(ledger.calls.unfinished),
-	NUMBER(ledger.calls.lost),
-	NUMBER(ledger.calls.processes),
-	NUMBER(ledger.processes.lost_records),
-	NUMBER(ledger.processes.not_followed),
-	NUMBER(ledger.processes.never_started),
-	NUMBER(ledger.processes.untraced),
-	NUMBER(ledger.bounds.stacks),
-	NUMBER(ledger.bounds.refused),
-	NUMBER(ledger.bounds.out_of_memory),
-	NUMBER(ledger.bounds.truncated),
-	NUMBER(ledger.measured.count),
-	NUMBER(ledger.measured.ns),
-	NUMBER(ledger.measured.bytes),
-	NUMBER(ledger.reported.count),
-	NUMBER(ledger.reported.ns),
-	NUMBER(ledger.reported.bytes),
-	NUMBER(ledger.timeline.records),
-	NUMBER(ledger.timeline.lost),
-	NUMBER(ledger.timeline.lost_shapes),
-	NUMBER(ledger.timeline.error),
-	NUMBER(unnamed.unreadable),
-	NUMBER(unnamed.refused),
-	NUMBER(unnamed.stuck),
-	NUMBER(unnamed.mangled),
-	NUMBER(unnamed.not_kept),
-	NUMBER(command),
-	NUMBER(shown),
-	NUMBER(unreadable_path),
-	NUMBER(first_malformed),
-	NUMBER(first_refused),
-	NUMBER(folder),
-	NUMBER(totals.measure.device_graphs),
-	NUMBER(ledger.launches.copies_unended),
-	NUMBER(ledger.launches.graphs_unended),
-	NUMBER(ledger.cost.program_ns),
-	NUMBER(ledger.cost.kernel_ns),
-	NUMBER(ledger.cost.pipe_bytes),
-	NUMBER(totals.measure.max_overhead),
-	NUMBER(ledger.launches.skipped),
-	NUMBER(ledger.spread.operations),
-	NUMBER(ledger.spread.ns),
-	NUMBER(ledger.spread.borrowed_ns),
-	NUMBER(ledger.spread.left),
-	NUMBER(ledger.spread.left_ns),
-	NUMBER(ledger.spread.error_ns),
-	NUMBER(ledger.cpu.used_ns),
-	NUMBER(ledger.cpu.not_sampled_ns),
-	NUMBER(ledger.python.unordered),
-	NUMBER(first_python),
-	NUMBER(ledger.unwound.ends[UNWIND_WHOLE]),
-	NUMBER(ledger.unwound.ends[UNWIND_GUESSED]),
-	NUMBER(ledger.unwound.ends[UNWIND_TOO_DEEP]),
-	NUMBER(ledger.unwound.ends[UNWIND_SHORT_COPY]),
-	NUMBER(ledger.unwound.ends[UNWIND_NO_INFORMATION]),
-	NUMBER(ledger.unwound.ends[UNWIND_BAD_INFORMATION]),
-	NUMBER(ledger.unwound.ends[UNWIND_NOT_CODE]),
-	NUMBER(ledger.unwound.ends[UNWIND_UNREADABLE]),
-	NUMBER(ledger.unwound.ends[UNWIND_LOOP]),
-	NUMBER(unnamed.not_asked),
-	NUMBER(ledger.cpu.handed),
-	NUMBER(ledger.cpu.apart),
-	NUMBER(ledger.launches.handed),
-	NUMBER(ledger.launches.apart),
-	NUMBER(totals.measure.thread_origin),
-	NUMBER(ledger.processes.lost_threads),
-	NUMBER(totals.measure.unified_memory),
-	NUMBER(ledger.gpu.unwatched),
-	NUMBER(totals.measure.launch_shapes),
-	NUMBER(totals.measure.api),
-	NUMBER(totals.measure.memory),
-	NUMBER(ledger.bounds.allocations),
-	NUMBER(ledger.bounds.late_allocations),
-	NUMBER(host),
-	NUMBER(totals.command_pid),
-	NUMBER(totals.exit_status),
-	NUMBER(totals.measure.stall_period),
-	NUMBER(ledger.stalls.period),
-	NUMBER(ledger.stalls.taken),
-	NUMBER(ledger.stalls.samples),
-	NUMBER(ledger.stalls.unmatched),
-	NUMBER(ledger.stalls.with_lines),
-	NUMBER(ledger.stalls.dropped),
-	NUMBER(ledger.stalls.other),
-	NUMBER(ledger.stalls.lost),
-	NUMBER(ledger.stalls.overflows),
-	NUMBER(ledger.stalls.cubins_left_out),
-	NUMBER(ledger.stalls.split_ns),
-	NUMBER(totals.measure.counters),
-	NUMBER(ledger.counters.measured),
-	NUMBER(ledger.counters.unplaced),
-	NUMBER(ledger.counters.captured),
-	NUMBER(ledger.counters.graphs),
-	NUMBER(ledger.counters.busy),
-	NUMBER(ledger.counters.peers),
-	NUMBER(ledger.counters.failed),
-	NUMBER(ledger.counters.replays),
-	NUMBER(counters_not_kept),
-	NUMBER(totals.job.is_known),
-	NUMBER(totals.job.rank),
-	NUMBER(totals.job.size),
-	NUMBER(totals.job.has_local),
-	NUMBER(totals.job.local),
-	NUMBER(totals.boot.part[0]),
-	NUMBER(totals.boot.part[1]),
-	NUMBER(totals.wall_error_ns),
-	NUMBER(ledger.counters.unlisted),
-	NUMBER(totals.measure.wall),
-	NUMBER(ledger.wall.threads),
-	NUMBER(ledger.wall.switches),
-	NUMBER(ledger.wall.stacks),
-	NUMBER(ledger.wall.ran_ns),
-	NUMBER(ledger.wall.spread_ns),
-	NUMBER(ledger.wall.left_ns),
-	NUMBER(ledger.wall.in_calls_ns),
-	NUMBER(ledger.wall.lost),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_OTHER]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_RUNNABLE]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_ACCEPT]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_CONNECT]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_DISK]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_EPOLL]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_EXIT]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_FILE]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_FUTEX]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_IOCTL]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_LOCK]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_MEMORY]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_PAGE_FAULT]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_POLL]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_READ]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_RECEIVE]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_SEND]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_SIGNAL]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_SLEEP]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_STOPPED]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_SYNC]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_URING]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_WAIT]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE]),
-	NUMBER(totals.measure.exact_stalls),
-	NUMBER(ledger.stalls.unlocated),
-	NUMBER(ledger.stalls.placed),
-	NUMBER(ledger.stalls.mean_ns),
-	NUMBER(totals.measure.delay_ns),
-	NUMBER(totals.measure.duration_ns),
-	NUMBER(ledger.outside.before),
-	NUMBER(ledger.outside.before_ns),
-	NUMBER(ledger.outside.after),
-	NUMBER(ledger.outside.after_ns),
-	NUMBER(ledger.outside.earlier),
-	NUMBER(ledger.outside.earlier_ns),
-	NUMBER(ledger.outside.calls),
-	NUMBER(ledger.outside.unended),
-	NUMBER(totals.measure.idle),
-	NUMBER(ledger.idle.devices),
-	NUMBER(ledger.idle.whole_ns),
-	NUMBER(ledger.idle.off_cpu_ns),
-	NUMBER(ledger.idle.computing_ns),
-	NUMBER(ledger.idle.launched_ns),
-	NUMBER(ledger.idle.unknown_ns),
-	NUMBER(ledger.idle.before_ns),
-	NUMBER(ledger.idle.after_ns),
-	NUMBER(ledger.idle.lost),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_GIL]),
-	NUMBER(ledger.wall.of_profile_ns),
-	NUMBER(ledger.wall.of_driver_ns),
-	NUMBER(totals.measure.kernel_waits),
-	NUMBER(totals.measure.attached),
-	NUMBER(totals.measure.injects),
-	NUMBER(totals.measure.last_ns),
-	NUMBER(ledger.outside.not_held_ns),
-	NUMBER(ledger.outside.ranges),
-	NUMBER(ledger.outside.unchosen),
-	NUMBER(ledger.outside.unchosen_ns),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_READ_DEVICE]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_READ_FILE]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_READ_PIPE]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_READ_SOCKET]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE_DEVICE]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE_FILE]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE_PIPE]),
-	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE_SOCKET]),
-	NUMBER(totals.measure.alone),
-	NUMBER(ledger.bounds.programs),
-	NUMBER(ledger.launches.confused),
-	NUMBER(ledger.python.missing),
-	NUMBER(ledger.pipe.killed),
-	NUMBER(ledger.pipe.exited),
-	NUMBER(ledger.pipe.killed_launches),
-	NUMBER(ledger.pipe.exited_launches),
-	NUMBER(ledger.bounds.ranges),
-	NUMBER(ledger.bounds.folded_ranges),
-	NUMBER(ledger.python.unread),
-	NUMBER(unnamed.unread),
-	NUMBER(unnamed.unread_kind),
-	NUMBER(unread_path),
-	NUMBER(ledger.calls.wait_computed_ns),
-	NUMBER(ledger.outside.entered),
-	NUMBER(ledger.outside.only_outside),
-	NUMBER(ledger.processes.causes[UNTRACED_NOT_KNOWN]),
-	NUMBER(ledger.processes.causes[UNTRACED_NOT_FOUND]),
-	NUMBER(ledger.processes.causes[UNTRACED_OTHER_LIBC]),
-	NUMBER(ledger.processes.causes[UNTRACED_OLD_LIBC]),
-	NUMBER(ledger.processes.causes[UNTRACED_NO_VARIABLE]),
-	NUMBER(ledger.processes.causes[UNTRACED_OTHER_LIBRARY]),
-	NUMBER(ledger.processes.causes[UNTRACED_OTHER_FILES]),
-	NUMBER(ledger.processes.causes[UNTRACED_OTHER_USER]),
-	NUMBER(ledger.processes.causes[UNTRACED_NO_EXEC]),
-	NUMBER(ledger.processes.causes[UNTRACED_FILTERED]),
-	NUMBER(ledger.processes.causes[UNTRACED_NO_PIPE_NAMED]),
-	NUMBER(ledger.processes.causes[UNTRACED_NO_PIPE]),
-	NUMBER(ledger.processes.causes[UNTRACED_PIPE_CLOSED]),
-	NUMBER(ledger.processes.causes[UNTRACED_SECURE]),
+	OTHER(1, totals.start_ns)
+	OTHER(2, totals.start_unix_ns)
+	OTHER(3, totals.elapsed_ns)
+	OTHER(4, totals.longest_round_ns)
+	OTHER(5, totals.command_cpu_ns)
+	OTHER(6, totals.own_cpu_ns)
+	OTHER(7, totals.own_memory_bytes)
+	OTHER(8, totals.sample_ns)
+	OTHER(9, totals.measure.samples_cpu)
+	OTHER(10, totals.measure.traces_gpu)
+	OTHER(11, totals.measure.frequency_hz)
+	OTHER(12, totals.measure.probes_launches)
+	OTHER(13, totals.measure.kernels_only)
+	OTHER(14, totals.measure.whole_graphs)
+	OTHER(15, totals.measure.python_lines)
+	OTHER(16, totals.measure.native_python)
+	OTHER(17, totals.measure.nvtx)
+	OTHER(18, totals.measure.waits)
+	OTHER(19, totals.measure.devices)
+	OTHER(100, unnamed.unreadable)
+	OTHER(101, unnamed.refused)
+	OTHER(102, unnamed.stuck)
+	OTHER(103, unnamed.mangled)
+	OTHER(104, unnamed.not_kept)
+	OTHER(105, command)
+	OTHER(106, shown)
+	OTHER(107, unreadable_path)
+	OTHER(108, first_malformed)
+	OTHER(109, first_refused)
+	OTHER(110, folder)
+	OTHER(111, totals.measure.device_graphs)
+	OTHER(117, totals.measure.max_overhead)
+	OTHER(128, first_python)
+	OTHER(138, unnamed.not_asked)
+	OTHER(143, totals.measure.thread_origin)
+	OTHER(145, totals.measure.unified_memory)
+	OTHER(147, totals.measure.launch_shapes)
+	OTHER(148, totals.measure.api)
+	OTHER(149, totals.measure.memory)
+	OTHER(152, host)
+	OTHER(153, totals.command_pid)
+	OTHER(154, totals.exit_status)
+	OTHER(155, totals.measure.stall_period)
+	OTHER(167, totals.measure.counters)
+	OTHER(176, counters_not_kept)
+	OTHER(177, totals.job.is_known)
+	OTHER(178, totals.job.rank)
+	OTHER(179, totals.job.size)
+	OTHER(180, totals.job.has_local)
+	OTHER(181, totals.job.local)
+	OTHER(182, totals.boot.part[0])
+	OTHER(183, totals.boot.part[1])
+	OTHER(184, totals.wall_error_ns)
+	OTHER(186, totals.measure.wall)
+	OTHER(219, totals.measure.exact_stalls)
+	OTHER(223, totals.measure.delay_ns)
+	OTHER(224, totals.measure.duration_ns)
+	OTHER(233, totals.measure.idle)
+	OTHER(246, totals.measure.kernel_waits)
+	OTHER(247, totals.measure.attached)
+	OTHER(248, totals.measure.injects)
+	OTHER(249, totals.measure.last_ns)
+	OTHER(262, totals.measure.alone)
+	OTHER(273, unnamed.unread)
+	OTHER(274, unnamed.unread_kind)
+	OTHER(275, unread_path)
+#define LOSS_NUMBER(number, member, severity, summary, key, words) \
+	[(number) - 1] = NUMBER(ledger.member),
+#define LEDGER_NUMBER(number, member) [(number) - 1] = NUMBER(ledger.member),
+	LEDGER_COUNTS(LOSS_NUMBER, LEDGER_NUMBER, LEDGER_NUMBER)
 };
+/* clang-format on */
 const uint32_t capture_number_count = COUNT(capture_numbers);
+_Static_assert(COUNT(capture_numbers) == LEDGER_NEXT_NUMBER - 1,
+	       "the next one is the first that is free");

@@ -207,8 +207,7 @@ static void add_losses(struct page *p)
 	static const struct ledger none;
 	const struct totals *t = &p->result->totals;
 
-	losses_visit(t->ledger ? t->ledger : &none, t->measure.alone, p->result->unnamed.not_kept,
-		     add_loss, p);
+	losses_visit(t->ledger ? t->ledger : &none, p->result->unnamed.not_kept, add_loss, p);
 }
 
 /* ---- frames, stacks, places ---- */

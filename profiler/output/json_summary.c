@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include "profiler/output/json.h"
+#include "profiler/profile/losses.h"
 #include "profiler/profile/work_names.h"
 #include "profiler/tables/digest.h"
 #include "profiler/tables/figures_list.h"
@@ -144,7 +145,7 @@ static void put_losses(struct json *j, const struct ledger *l, uint64_t not_kept
 	json_break_line(j);
 	json_key(j, "losses");
 	json_open_object(j);
-	ledger_visit_losses(l, not_kept, put_loss, j);
+	losses_visit_keys(l, not_kept, put_loss, j);
 	put_number(j, "timeline_records_lost", l->timeline.lost);
 	json_close_object(j);
 }

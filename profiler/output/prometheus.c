@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "profiler/base/version.h"
+#include "profiler/profile/losses.h"
 #include "profiler/profile/work_names.h"
 
 /* ---- the format ---- */
@@ -282,7 +283,7 @@ static void put_run(FILE *out, const struct metrics *m, const struct ledger *led
 	fprintf(out, "profile_info{version=\"" PROFILE_VERSION "\"} 1\n");
 	describe(out, "losses", "gauge",
 		 "What the run has lost so far, as its summary counts it: 0 where all is exact.");
-	ledger_visit_losses(ledger, 0, put_loss, &losses);
+	losses_visit_keys(ledger, 0, put_loss, &losses);
 	fprintf(out, "profile_losses{what=\"gpu_sums_differing\"} %" PRIu64 "\n",
 		losses.sums - losses.equal_sums);
 	describe(

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "profiler/base/cuda_errors.h"
 #include "profiler/base/cuda_functions.h"
+#include "profiler/profile/losses.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/radix_sort.h"
 #include "symbolize/util/text.h"
@@ -725,7 +726,7 @@ void trace_facts(const struct result *result, const struct trace_sums *sums, fac
 	visit(context, "timeline_shapes_lost", NULL,
 	      max(stats.lost_shapes, l->timeline.lost_shapes));
 	visit(context, "timeline_counters_lost", NULL, l->counters.unlisted);
-	ledger_visit_losses(l, result->unnamed.not_kept, visit, context);
+	losses_visit_keys(l, result->unnamed.not_kept, visit, context);
 }
 
 const struct frame_info *trace_frame(const struct result *result, uint32_t stack)

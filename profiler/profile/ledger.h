@@ -4,7 +4,7 @@
  * summary, --strict and outputs read them all.
  *
  * These are counts of things, except for names that end in _ns or _bytes. A loss is in one count
- * only.
+ * only. Each count has a row in ledger_counts.h.
  */
 #ifndef PROFILER_PROFILE_LEDGER_H
 #define PROFILER_PROFILE_LEDGER_H
@@ -298,13 +298,6 @@ bool ledger_total_add(struct ledger_total *total, uint64_t count, uint64_t ns, u
 
 /* Takes something that is known of a run: a name, and a text or, if that is NULL, a number. */
 typedef void (*fact_visitor)(void *context, const char *name, const char *text, uint64_t number);
-
-/*
- * Calls `visit` with the name and the count of each loss, as outputs for programs list them.
- * `not_kept`: stacks and names that naming did not keep.
- */
-void ledger_visit_losses(const struct ledger *ledger, uint64_t not_kept, fact_visitor visit,
-			 void *context);
 
 /* Adds to the row of a device and kind alone; false: out of memory. */
 bool ledger_add_row(struct ledger *ledger, const struct gpu_row *work);

@@ -1,7 +1,66 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/profile/losses.h"
 
+#include <stddef.h>
+#include <string.h>
+#include "profiler/profile/ledger_counts.h"
 #include "symbolize/util/saturate.h"
+
+enum severity { NO_LOSS, INCOMPLETE, LOSS };
+enum summary { TOLD, LISTED };
+
+struct named_count {
+	uint16_t offset, size; /* of the member of struct ledger */
+	enum severity severity;
+	enum summary summary;
+	const char *key, *what;
+};
+
+static const struct named_count named[] = {
+#define NAMED(number, member, severity, summary, key, words) \
+	{offsetof(struct ledger, member),                    \
+	 sizeof(((struct ledger *)0)->member),               \
+	 severity,                                           \
+	 summary,                                            \
+	 key,                                                \
+	 words},
+#define UNNAMED(number, member)
+	LEDGER_COUNTS(NAMED, UNNAMED, UNNAMED)};
+
+#define COUNT (sizeof(named) / sizeof(named[0]))
+
+static uint64_t count_of(const struct ledger *l, const struct named_count *c, uint64_t not_kept)
+{
+	const char *at = (const char *)l + c->offset;
+	uint32_t small;
+	uint64_t count;
+
+	if (c->size == sizeof(small)) {
+		memcpy(&small, at, sizeof(small));
+		return small;
+	}
+	memcpy(&count, at, sizeof(count));
+	return c->offset == offsetof(struct ledger, bounds.stacks) ? saturated_sum(count, not_kept)
+								   : count;
+}
+
+static void visit_count(const struct loss *loss, loss_visitor visit, void *context)
+{
+	if (loss->count)
+		visit(context, loss);
+}
+
+static void visit_named(const struct ledger *l, uint64_t not_kept, enum severity severity,
+			loss_visitor visit, void *context)
+{
+	for (const struct named_count *c = named; c < named + COUNT; c++)
+		if (c->severity == severity)
+			visit_count(&(struct loss){.what = c->what,
+						   .count = count_of(l, c, not_kept),
+						   .is_incomplete = severity == INCOMPLETE,
+						   .is_listed = c->summary == LISTED},
+				    visit, context);
+}
 
 static uint64_t without_gpu_time(const struct ledger *l)
 {
@@ -17,73 +76,33 @@ static uint64_t unknown_ends(const struct ledger *l)
 	return l->pipe.without_goodbye > known ? l->pipe.without_goodbye - known : 0;
 }
 
-void losses_visit(const struct ledger *l, bool alone, uint64_t not_kept, loss_visitor visit,
-		  void *context)
+/* Visits losses that follow from several counts, and those of the timeline. */
+static void visit_derived(const struct ledger *l, loss_visitor visit, void *context)
 {
 	const struct loss losses[] = {
-		{"GPU operations not matched with a launch", l->gpu.unmatched, false},
-		{"GPU operations without usable timestamps", l->gpu.bad_times, false},
-		{"CUPTI's own sums that differ from the profile's", l->gpu.sums - l->gpu.equal,
-		 false},
-		{"CUPTI's own sums that were not compared", l->gpu.uncompared, false},
-		{"GPU operations dropped", l->gpu.dropped, false},
-		{"GPU operations sent that did not arrive", l->gpu.missing, false},
-		{"kernel launches without a record of their kernel", l->launches.unended, false},
-		{"copies and sets without a record", l->launches.copies_unended, false},
-		{"launches dropped", l->launches.dropped, false},
-		{"launches with the correlation id of another", l->launches.confused, false},
-		{"CPU samples dropped", l->cpu.dropped, false},
-		{"timed CUDA calls lost", l->calls.lost, false},
-		{"processes not followed", l->processes.not_followed, false},
-		{"processes that reported a different sum of GPU time than arrived",
-		 l->pipe.wrong_totals, false},
-		{"traced processes that were killed", l->pipe.killed, false},
-		{"traced processes that ended without a goodbye", unknown_ends(l), false},
-		{"writes of traced processes lost", l->pipe.lost_batches, false},
-		{alone ? "malformed lines in the trace" : "malformed lines in the pipe",
-		 l->pipe.malformed, false},
-		{alone ? "lines in the trace from programs that are not in the profile"
-		       : "lines in the pipe from processes that are not the command's",
-		 l->pipe.refused, false},
-		{alone ? "bytes in the trace not read" : "bytes in the pipe not read", l->pipe.left,
-		 false},
-		{"processes with another protocol version", l->pipe.foreign_versions, false},
-		{"CUPTI records of an unknown kind", l->gpu.unknown_kinds, false},
-		{"processes without GPU time", without_gpu_time(l), false},
-		{"processes in which tracing never started", l->processes.never_started, false},
-		{"stacks past the limit on distinct stacks",
-		 saturated_sum(l->bounds.stacks, not_kept), false},
-		{"names, mappings or stacks from the program past the limit", l->bounds.refused,
-		 false},
-		{"NVTX ranges past a limit, without their names", l->bounds.ranges, false},
-		{"events missing from the timeline", l->timeline.lost, false},
-		{"kernels in the timeline without grid and block", l->timeline.lost_shapes, false},
-		{"kernels in the timeline without their counters", l->counters.unlisted, false},
-		{"programs past the limit on programs at one time", l->bounds.programs, false},
-		{"events lost because memory was short", l->bounds.out_of_memory, false},
-		{"allocations or releases not followed", l->bounds.allocations, false},
-		{"allocations or releases that came too late for exact peaks",
-		 l->bounds.late_allocations, false},
-		{"threads whose times are not known", l->wall.lost, false},
-		{"records missing from idle times", l->idle.lost, false},
-		{"stall samples that the GPU dropped", l->stalls.dropped, false},
-		{"stall samples for which there was no room", l->stalls.lost, false},
-
-		{"stacks cut, which begin at [truncated]", l->bounds.truncated, true},
-		{"stacks without their Python functions", l->python.missing, true},
-		{"stacks with Python functions in an unknown place", l->python.unordered, true},
-		{"mapping records lost: some frames may be [unknown]", l->processes.lost_records,
-		 true},
-		{"threads whose creation was not seen", l->processes.lost_threads, true},
-		{"processes that ran on after the command, not sampled then", l->cpu.after_end,
-		 true},
-		{"NVTX ranges with N for the numbers in their names", l->bounds.folded_ranges,
-		 true},
-		{"graph launches without any record, perhaps of empty graphs",
-		 l->launches.graphs_unended, true},
+		{.what = "CUPTI's own sums that differ from the profile's",
+		 .count = l->gpu.sums - l->gpu.equal},
+		{.what = "traced processes that ended without a goodbye", .count = unknown_ends(l)},
+		{.what = "processes without GPU time", .count = without_gpu_time(l)},
+		{.what = "events missing from the timeline", .count = l->timeline.lost},
+		{.what = "kernels in the timeline without grid and block",
+		 .count = l->timeline.lost_shapes},
 	};
 
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
-		if (losses[i].count)
-			visit(context, &losses[i]);
+		visit_count(&losses[i], visit, context);
+}
+
+void losses_visit(const struct ledger *l, uint64_t not_kept, loss_visitor visit, void *context)
+{
+	visit_named(l, not_kept, LOSS, visit, context);
+	visit_derived(l, visit, context);
+	visit_named(l, not_kept, INCOMPLETE, visit, context);
+}
+
+void losses_visit_keys(const struct ledger *l, uint64_t not_kept, fact_visitor visit, void *context)
+{
+	for (const struct named_count *c = named; c < named + COUNT; c++)
+		if (c->key)
+			visit(context, c->key, NULL, count_of(l, c, not_kept));
 }

@@ -31,7 +31,7 @@ bool strict_check(struct log *log, const struct totals *t, uint64_t not_kept, ui
 {
 	struct listing l = {.log = log};
 
-	losses_visit(t->ledger, t->measure.alone, not_kept, complain_of_loss, &l);
+	losses_visit(t->ledger, not_kept, complain_of_loss, &l);
 	complain(&l, lost_spans, "spans that did not arrive");
 	complain(&l, not_pushed, "engines that did not take the profile");
 	return l.lines == 0;
@@ -58,15 +58,15 @@ void strict_report(struct log *log, const struct totals *t, uint64_t not_kept)
 {
 	struct listing lost = {.log = log}, incomplete = {.log = log, .is_incomplete = true};
 
-	losses_visit(t->ledger, t->measure.alone, not_kept, count_line, &lost);
-	losses_visit(t->ledger, t->measure.alone, not_kept, count_line, &incomplete);
+	losses_visit(t->ledger, not_kept, count_line, &lost);
+	losses_visit(t->ledger, not_kept, count_line, &incomplete);
 	if (lost.lines)
 		log_line(log, "        lost   or not matched");
 	else
 		log_line(log, "%s was lost, and everything was matched.",
 			 incomplete.lines ? "No time" : "Nothing");
-	losses_visit(t->ledger, t->measure.alone, not_kept, print_line, &lost);
+	losses_visit(t->ledger, not_kept, print_line, &lost);
 	if (incomplete.lines)
 		log_line(log, "  incomplete");
-	losses_visit(t->ledger, t->measure.alone, not_kept, print_line, &incomplete);
+	losses_visit(t->ledger, not_kept, print_line, &incomplete);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "cupti_trace/wire/gpu_wire.h"
 #include "profiler/base/capability_advice.h"
+#include "profiler/profile/losses.h"
 #include "profiler/profile/marks.h"
 #include "profiler/report/gpu_table.h"
 #include "profiler/report/quantity.h"
@@ -799,9 +800,6 @@ static void report_broken_off(struct log *log, const struct totals *t)
 			 "profile itself read nothing for %.1f s (stopped, or no free CPU): "
 			 "programs wait %d s for it, then go on and drop what they cannot send",
 			 (double)t->longest_round_ns / 1e9, GPU_WIRE_PATIENCE_MS / 1000);
-	if (pipe->lost_batches)
-		log_warn(log, "%" PRIu64 " write%s of traced processes %s lost", pipe->lost_batches,
-			 s(pipe->lost_batches), pick(pipe->lost_batches, "was", "were"));
 	if (pipe->left)
 		log_warn(log,
 			 "%" PRIu64 " byte%s in the pipe %s not read: something went on writing "
@@ -814,7 +812,7 @@ static void report_lost_on_the_way(struct log *log, const struct totals *t)
 	const struct ledger *l = t->ledger;
 	uint64_t not_followed = l->processes.not_followed, after_end = l->cpu.after_end;
 	uint64_t lost_threads = l->processes.lost_threads;
-	uint64_t lost_records = l->processes.lost_records, unknown = l->gpu.unknown_kinds;
+	uint64_t lost_records = l->processes.lost_records;
 	uint32_t foreign = l->pipe.foreign_versions;
 
 	report_dropped(log, &t->measure, l);
@@ -839,9 +837,6 @@ static void report_lost_on_the_way(struct log *log, const struct totals *t)
 			 "%s from another release?",
 			 foreign, pick(foreign, "", "es"), pick(foreign, "was", "were"),
 			 t->measure.alone ? "the library that wrote them" : "-injection-lib");
-	if (unknown)
-		log_warn(log, "%" PRIu64 " CUPTI record%s of an unknown kind %s ignored", unknown,
-			 s(unknown), pick(unknown, "was", "were"));
 	if (lost_records)
 		log_warn(log, "%" PRIu64 " mapping record%s lost: some frames may be [unknown]",
 			 lost_records, pick(lost_records, " was", "s were"));
@@ -852,9 +847,6 @@ static void report_bounds(struct log *log, const struct measure *m, const struct
 	const struct ledger_bounds *b = &l->bounds;
 	uint64_t malformed = l->pipe.malformed, refused = l->pipe.refused;
 
-	if (b->allocations)
-		log_warn(log, "%" PRIu64 " allocation%s or release%s could not be followed",
-			 b->allocations, s(b->allocations), s(b->allocations));
 	if (b->late_allocations)
 		log_warn(log,
 			 "%" PRIu64 " allocation%s or release%s came too late to be counted in "
@@ -969,6 +961,12 @@ static void report_timeline(struct log *log, const struct timeline_stats *t)
 			 why);
 }
 
+static void report_listed(void *log, const struct loss *loss)
+{
+	if (loss->is_listed)
+		log_warn(log, "%s: %" PRIu64, loss->what, loss->count);
+}
+
 void summary_report(struct log *log, const struct measure *measure, const struct totals *totals,
 		    const struct devices *devices)
 {
@@ -991,6 +989,7 @@ void summary_report(struct log *log, const struct measure *measure, const struct
 	report_handovers(log, l);
 	report_lost_on_the_way(log, totals);
 	report_bounds(log, measure, l);
+	losses_visit(l, 0, report_listed, log);
 	report_timeline(log, &l->timeline);
 }
 

@@ -129,7 +129,7 @@ expect_honest_work()
 	expect_line stderr '^Samples: 0 launches, 3 GPU kernels \(4611686018428\.38[0-9] ms\)$'
 	expect_line stderr '^Waits: 1 call, 2305843009213\.69[0-9] ms$'
 	expect_line stderr '^profile: 17 malformed lines in the pipe were ignored \(0 too long\); the first began: \{"t":"w",'
-	expect_line stderr '^profile: --strict: malformed lines in the pipe: 17$'
+	expect_line stderr '^profile: --strict: malformed lines from programs: 17$'
 	expect_line stderr '^profile: --strict: GPU operations sent that did not arrive: 7$'
 }
 
@@ -147,7 +147,7 @@ foreign()
 	expect_status 124
 	expect_empty theirs/out.folded
 	expect_line stderr '^profile: 5 lines in the pipe came from processes that are not the command.s and were ignored; '
-	expect_line stderr '^profile: --strict: lines in the pipe from processes that are not the command.s: 5$'
+	expect_line stderr '^profile: --strict: lines from programs that are not in the profile: 5$'
 }
 
 @test "GPU work of process 1" {

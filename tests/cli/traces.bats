@@ -556,7 +556,7 @@ said_by()
 	read_trace --report -o out.folded
 	expect_line out.folded ';\[GPU_Kernel\]k 7$'
 	expect_line stderr '^profile: [0-9]+ malformed lines in the trace were ignored '
-	expect_line stderr '^ +[0-9]+   malformed lines in the trace$'
+	expect_line stderr '^ +[0-9]+   malformed lines from programs$'
 	expect_line stderr '^profile: 1 line in the trace came from a process that said no hello and was ignored; '
 }
 

@@ -620,7 +620,7 @@ not_exact()
 }
 
 @test "--strict: rubbish in the pipe" {
-	not_exact 0 'malformed lines in the pipe: [0-9]+' "$workloads/rubbish" json 20
+	not_exact 0 'malformed lines from programs: [0-9]+' "$workloads/rubbish" json 20
 	expect_line work "$all_sums_match"
 }
 

@@ -42,6 +42,7 @@ static void every_count_is_added(void **state)
 	for (uint32_t i = 0; i < capture_number_count; i++) {
 		const struct capture_number *n = &capture_numbers[i];
 
+		assert_int_not_equal(n->size, 0); /* each number has a member */
 		capture_store(&one, n->offset, n->size, n->size == 1 ? 1 : 3 + i);
 		capture_store(&two, n->offset, n->size, n->size == 1 ? 1 : 1000 + 7 * i);
 	}

@@ -62,10 +62,9 @@ static void each_reason_is_reported(void **state)
 	REASON(l.pipe.without_goodbye = l.pipe.killed = 10,
 	       "traced processes that were killed: 10");
 	REASON(l.pipe.lost_batches = 11, "writes of traced processes lost: 11");
-	REASON(l.pipe.malformed = 12, "malformed lines in the pipe: 12");
-	REASON(l.pipe.refused = 13,
-	       "lines in the pipe from processes that are not the command's: 13");
-	REASON(l.pipe.left = 14, "bytes in the pipe not read: 14");
+	REASON(l.pipe.malformed = 12, "malformed lines from programs: 12");
+	REASON(l.pipe.refused = 13, "lines from programs that are not in the profile: 13");
+	REASON(l.pipe.left = 14, "bytes from programs that were not read: 14");
 	REASON(l.pipe.foreign_versions = 13, "processes with another protocol version: 13");
 	REASON(l.gpu.unknown_kinds = 14, "CUPTI records of an unknown kind: 14");
 	REASON(l.pipe.without_cupti = 2, "processes without GPU time: 2");
@@ -82,9 +81,9 @@ static void each_reason_is_reported(void **state)
 #undef REASON
 }
 
-static const char *report(const struct ledger *ledger, bool alone)
+static const char *report(const struct ledger *ledger)
 {
-	const struct totals totals = {.ledger = ledger, .measure = {.alone = alone}};
+	const struct totals totals = {.ledger = ledger};
 	struct log log = {.level = LOG_NORMAL};
 
 	capture_begin(&captured);
@@ -98,30 +97,18 @@ static void the_report_tells_losses_from_what_is_incomplete(void **state)
 	struct ledger l = {.gpu = {.sums = 9, .equal = 9}};
 
 	(void)state;
-	assert_string_equal(report(&l, false), "Nothing was lost, and everything was matched.\n");
+	assert_string_equal(report(&l), "Nothing was lost, and everything was matched.\n");
 	l.bounds.truncated = 9;
-	assert_string_equal(report(&l, false),
+	assert_string_equal(report(&l),
 			    "No time was lost, and everything was matched.\n"
 			    "  incomplete\n"
 			    "             9   stacks cut, which begin at [truncated]\n");
 	l.pipe.malformed = 3;
-	assert_string_equal(report(&l, false),
+	assert_string_equal(report(&l),
 			    "        lost   or not matched\n"
-			    "             3   malformed lines in the pipe\n"
+			    "             3   malformed lines from programs\n"
 			    "  incomplete\n"
 			    "             9   stacks cut, which begin at [truncated]\n");
-}
-
-static void losses_of_a_trace_are_in_the_trace(void **state)
-{
-	const struct ledger l = {.pipe = {.malformed = 3, .refused = 2}};
-
-	(void)state;
-	assert_string_equal(
-		report(&l, true),
-		"        lost   or not matched\n"
-		"             3   malformed lines in the trace\n"
-		"             2   lines in the trace from programs that are not in the profile\n");
 }
 
 static void several_reasons_are_all_reported(void **state)
@@ -137,7 +124,7 @@ static void several_reasons_are_all_reported(void **state)
 			captured.text,
 			"profile: --strict: GPU operations not matched with a launch: 1\n"
 			"profile: --strict: GPU operations without usable timestamps: 1\n"
-			"profile: --strict: malformed lines in the pipe: 1\n");
+			"profile: --strict: malformed lines from programs: 1\n");
 	}
 }
 
@@ -147,7 +134,6 @@ int main(void)
 		cmocka_unit_test(an_exact_run_passes),
 		cmocka_unit_test(each_reason_is_reported),
 		cmocka_unit_test(the_report_tells_losses_from_what_is_incomplete),
-		cmocka_unit_test(losses_of_a_trace_are_in_the_trace),
 		cmocka_unit_test(several_reasons_are_all_reported),
 	};
 

@@ -677,8 +677,8 @@ static void losses_on_the_way(void **state)
 		 "last 50 ms is missing\n",
 		 "profile: 2 traced processes ended without a goodbye (killed?): GPU work of their "
 		 "last 50 ms is missing\n"},
-		{COUNT(pipe.lost_batches), "profile: 1 write of traced processes was lost\n",
-		 "profile: 2 writes of traced processes were lost\n"},
+		{COUNT(pipe.lost_batches), "profile: writes of traced processes lost: 1\n",
+		 "profile: writes of traced processes lost: 2\n"},
 		{COUNT(pipe.left),
 		 "profile: 1 byte in the pipe was not read: something went on writing after the "
 		 "end\n",
@@ -689,9 +689,8 @@ static void losses_on_the_way(void **state)
 		 "-injection-lib from another release?\n",
 		 "profile: 2 processes sent another protocol version and were ignored: is "
 		 "-injection-lib from another release?\n"},
-		{COUNT(gpu.unknown_kinds),
-		 "profile: 1 CUPTI record of an unknown kind was ignored\n",
-		 "profile: 2 CUPTI records of an unknown kind were ignored\n"},
+		{COUNT(gpu.unknown_kinds), "profile: CUPTI records of an unknown kind: 1\n",
+		 "profile: CUPTI records of an unknown kind: 2\n"},
 		{COUNT(processes.lost_records),
 		 "profile: 1 mapping record was lost: some frames may be [unknown]\n",
 		 "profile: 2 mapping records were lost: some frames may be [unknown]\n"},
@@ -749,7 +748,7 @@ static void when_the_profiler_itself_was_slow(void **state)
 	b->totals.longest_round_ns = patience_ns;
 	assert_string_equal(report(b), NOTHING);
 	b->ledger.pipe.lost_batches = 1;
-	expect_line(b, NOTHING "profile: 1 write of traced processes was lost\n", line);
+	expect_line(b, NOTHING "profile: writes of traced processes lost: 1\n", line);
 	b->ledger.pipe.lost_batches = 0;
 	b->ledger.pipe.without_goodbye = 1;
 	expect_line(b,
@@ -896,12 +895,10 @@ static void everything_in_its_order(void **state)
 		"the profile\n"
 		"profile: 21 traced processes ended without a goodbye (killed?): GPU work of their "
 		"last 50 ms is missing\n"
-		"profile: 19 writes of traced processes were lost\n"
 		"profile: 18 bytes in the pipe were not read: something went on writing after the "
 		"end\n"
 		"profile: 23 processes sent another protocol version and were ignored: is "
 		"-injection-lib from another release?\n"
-		"profile: 15 CUPTI records of an unknown kind were ignored\n"
 		"profile: 38 mapping records were lost: some frames may be [unknown]\n"
 		"profile: out of memory: 43 events were lost\n"
 		"profile: 41 stacks exceeded the limit on distinct stacks; they are under [too "
@@ -914,7 +911,9 @@ static void everything_in_its_order(void **state)
 		"profile: 17 lines in the pipe came from processes that are not the command's and "
 		"were ignored; the first began: \n"
 		"profile: 44 stacks are cut where they were too deep or could not be followed; "
-		"they begin at [truncated]\n",
+		"they begin at [truncated]\n"
+		"profile: CUPTI records of an unknown kind: 15\n"
+		"profile: writes of traced processes lost: 19\n",
 		slow);
 }
 
