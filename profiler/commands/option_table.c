@@ -2,8 +2,13 @@
 #include "profiler/commands/option_table.h"
 
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include "profiler/commands/option_values.h"
+
+#define SET(function, member) .set = (function), .at = offsetof(struct options, member)
+#define FLAG(member) SET(set_flag, member)
 
 /* In the order of enum weight_unit, launch_stacks, comparison_side, completion_shell and
  * help_topic; the names' from VIEW_NAMES_FULL on. */
@@ -28,6 +33,7 @@ static const char *const topics[] = {
 const struct option_entry option_table[] = {
 	/* ---- output ---- */
 	{.id = 'o',
+	 .set = set_output,
 	 .name = "output",
 	 .kind = ARGUMENT_FILE,
 	 .argument = "FILE",
@@ -40,6 +46,7 @@ const struct option_entry option_table[] = {
 	{.id = 'o', .name = "outfile", .kind = ARGUMENT_FILE},
 	{.id = 'o', .name = "output-file", .kind = ARGUMENT_FILE},
 	{.id = OPT_FORMAT,
+	 .set = set_format,
 	 .name = "format",
 	 .kind = ARGUMENT_WORD,
 	 .argument = "NAME",
@@ -48,6 +55,7 @@ const struct option_entry option_table[] = {
 	 .text = "the format, whatever the file's extension",
 	 .more = "For all files of the run."},
 	{.id = OPT_UNIT,
+	 SET(set_word, unit),
 	 .name = "unit",
 	 .kind = ARGUMENT_WORD,
 	 .argument = "UNIT",
@@ -56,6 +64,7 @@ const struct option_entry option_table[] = {
 	 .text = "weights in samples (default), us or ns",
 	 .more = "For folded stacks; all other formats have nanoseconds."},
 	{.id = OPT_BY,
+	 .take = take_by,
 	 .name = "by",
 	 .kind = ARGUMENT_WORDS,
 	 .argument = "PARTS",
@@ -64,21 +73,25 @@ const struct option_entry option_table[] = {
 	 .text = "root frames: rank,process,thread,device,context,stream",
 	 .more = "Any of them, in the order given, separated by commas."},
 	{.id = OPT_FLAME,
+	 FLAG(root_at_bottom),
 	 .name = "flame",
 	 .topic = TOPIC_OUTPUT,
 	 .text = "in pictures, draw callees above callers"},
 	{.id = OPT_OPEN,
+	 FLAG(open),
 	 .name = "open",
 	 .topic = TOPIC_OUTPUT,
 	 .text = "show the report or picture in the browser",
 	 .more = "The first .html or .svg, when it is written; with $BROWSER or xdg-open."},
 	{.id = OPT_REPORT,
+	 FLAG(report),
 	 .name = "report",
 	 .topic = TOPIC_OUTPUT,
 	 .text = "print where most of the time went",
 	 .more = "Ten lines each for kernels, copies, launch sites, functions and waits; losses, "
 		 "and the cost of profiling. Also with -q."},
 	{.id = OPT_LIVE,
+	 FLAG(live),
 	 .name = "live",
 	 .topic = TOPIC_OUTPUT,
 	 .is_of_run = true,
@@ -88,6 +101,7 @@ const struct option_entry option_table[] = {
 		 "terminal, "
 		 "it prints one line per second. Also with -q."},
 	{.id = OPT_PROMETHEUS,
+	 .set = set_prometheus,
 	 .name = "prometheus",
 	 .kind = ARGUMENT_FILE,
 	 .argument = "FILE",
@@ -98,6 +112,7 @@ const struct option_entry option_table[] = {
 		 "copies, launches, errors by process, device and kernel, at most 200 kernels. "
 		 "docs/metrics.md lists them."},
 	{.id = OPT_OTLP,
+	 .set = set_spans,
 	 .name = "otlp",
 	 .kind = ARGUMENT_FILE,
 	 .argument = "WHERE",
@@ -108,10 +123,12 @@ const struct option_entry option_table[] = {
 		 "the one in OTEL_EXPORTER_OTLP_ENDPOINT. In the trace that TRACEPARENT names, or "
 		 "in one of its own. May be repeated. docs/otlp.md describes the spans."},
 	{.id = OPT_OTLP_STACKS,
+	 FLAG(span_stacks),
 	 .name = "otlp-stacks",
 	 .topic = TOPIC_OUTPUT,
 	 .text = "give the spans of calls their stacks, too"},
 	{.id = OPT_PUSH,
+	 .take = take_push,
 	 .name = "push",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "URL",
@@ -121,6 +138,7 @@ const struct option_entry option_table[] = {
 		 "otlp+http://HOST:4318. Or https. May be repeated. docs/push.md has the details, "
 		 "and variables for the service's name and for credentials."},
 	{.id = OPT_PUSH_LABEL,
+	 .take = take_push_label,
 	 .name = "push-label",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "K=V",
@@ -128,6 +146,7 @@ const struct option_entry option_table[] = {
 	 .text = "a label of the profile that is pushed; repeats"},
 	/* ---- captures, and parts of a run ---- */
 	{.id = OPT_FROM,
+	 .take = take_capture,
 	 .name = "from",
 	 .kind = ARGUMENT_FILE,
 	 .argument = "FILE",
@@ -141,6 +160,7 @@ const struct option_entry option_table[] = {
 		 "--by rank keeps them apart. Traces without a rank, as in --from app-*.trace, are "
 		 "processes of one program; --by process keeps them apart."},
 	{.id = OPT_TIME,
+	 .take = take_time,
 	 .name = "time",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "A..B",
@@ -149,6 +169,7 @@ const struct option_entry option_table[] = {
 	 .more = "Since the command's start, in seconds or in ns, us, ms, s or m. Parts that "
 		 "adjoin add up to the run."},
 	{.id = OPT_PROCESS,
+	 SET(set_part, view.slice.parts[PLACE_PROCESS]),
 	 .name = "process",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "NAME",
@@ -156,12 +177,14 @@ const struct option_entry option_table[] = {
 	 .text = "only this process: a pid, or a pattern of its name",
 	 .more = "Patterns are extended regular expressions, and match anywhere in the name."},
 	{.id = OPT_THREAD,
+	 SET(set_part, view.slice.parts[PLACE_THREAD]),
 	 .name = "thread",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "NAME",
 	 .topic = TOPIC_CAPTURES,
 	 .text = "only this thread: a tid, or a pattern of its name"},
 	{.id = OPT_DEVICE,
+	 SET(set_part, view.slice.parts[PLACE_DEVICE]),
 	 .name = "device",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "NAME",
@@ -169,12 +192,14 @@ const struct option_entry option_table[] = {
 	 .text = "only work on this GPU: a number, or a pattern",
 	 .more = "The pattern is of its label, name or UUID, as -v lists them: 'GPU 0', H200."},
 	{.id = OPT_STREAM,
+	 SET(set_part, view.slice.parts[PLACE_STREAM]),
 	 .name = "stream",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "NUMBER",
 	 .topic = TOPIC_CAPTURES,
 	 .text = "only work on streams with this number"},
 	{.id = OPT_KERNEL,
+	 SET(set_match, view.slice.kernel),
 	 .name = "kernel",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "NAME",
@@ -182,6 +207,7 @@ const struct option_entry option_table[] = {
 	 .text = "only kernels with such a name, and waits for them"},
 	/* ---- comparing runs ---- */
 	{.id = OPT_DIFF,
+	 FLAG(diff),
 	 .name = "diff",
 	 .is_of_files = true,
 	 .topic = TOPIC_COMPARE,
@@ -191,12 +217,14 @@ const struct option_entry option_table[] = {
 		 "it "
 		 "there is the report alone."},
 	{.id = OPT_NORMALIZE,
+	 FLAG(normalize),
 	 .name = "normalize",
 	 .topic = TOPIC_COMPARE,
 	 .text = "compare shares of CPU and of GPU time, not times",
 	 .more = "For runs of different lengths. Times of each run are scaled to the totals of "
 		 "those after. With --diff."},
 	{.id = OPT_WIDTHS,
+	 SET(set_word, widths),
 	 .name = "widths",
 	 .kind = ARGUMENT_WORD,
 	 .argument = "SIDE",
@@ -205,6 +233,7 @@ const struct option_entry option_table[] = {
 	 .text = "whose times a picture of both has (default after)",
 	 .more = "What the other side alone has is counted below the picture."},
 	{.id = OPT_BASELINE,
+	 .take = take_baseline,
 	 .name = "baseline",
 	 .kind = ARGUMENT_FILE,
 	 .argument = "FILE",
@@ -213,6 +242,7 @@ const struct option_entry option_table[] = {
 	 .more = "Several baselines show how runs differ, and so what is noise. It is read before "
 		 "the command runs, so that a mistake shows at once. Also with --from."},
 	{.id = OPT_FAIL_ABOVE,
+	 .take = take_limit,
 	 .name = "fail-above",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "LIMIT",
@@ -220,6 +250,7 @@ const struct option_entry option_table[] = {
 	 .text = "exit with 123 if a time rose by more: 5%, 10ms",
 	 .more = "A rise within the noise does not fail. For --baseline and --diff."},
 	{.id = OPT_FAIL_ON,
+	 .take = take_gate,
 	 .name = "fail-on",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "WHAT",
@@ -237,6 +268,7 @@ const struct option_entry option_table[] = {
 		 "repeated: each is checked."},
 	/* ---- what to measure ---- */
 	{.id = 'p',
+	 .take = take_pids,
 	 .name = "pid",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "PIDS",
@@ -248,6 +280,7 @@ const struct option_entry option_table[] = {
 		 "library is loaded into those that use CUDA, and is off again at the end. "
 		 "Needs root, or CAP_BPF and CAP_PERFMON. docs/attach.md has the details."},
 	{.id = OPT_NAME,
+	 SET(set_pattern_once, attach.name),
 	 .name = "name",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "REGEX",
@@ -259,6 +292,7 @@ const struct option_entry option_table[] = {
 		 "name of the script or module that an interpreter runs: train.py. Without "
 		 "folders, unless the expression has a slash."},
 	{.id = OPT_CGROUP,
+	 SET(set_text_once, attach.cgroup),
 	 .name = "cgroup",
 	 .kind = ARGUMENT_FILE,
 	 .argument = "PATH",
@@ -267,12 +301,14 @@ const struct option_entry option_table[] = {
 	 .text = "all running processes of a cgroup, and of those in it",
 	 .more = "A folder below /sys/fs/cgroup, or a path as in /proc/PID/cgroup."},
 	{.id = OPT_NO_INJECT,
+	 FLAG(no_inject),
 	 .name = "no-inject",
 	 .is_of_run = true,
 	 .topic = TOPIC_ATTACH,
 	 .text = "load nothing into running processes: no GPU time",
 	 .more = "With -p, --name or --cgroup. Calls of CUDA are timed instead, by probes."},
 	{.id = OPT_DELAY,
+	 .take = take_delay,
 	 .name = "delay",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "TIME",
@@ -282,6 +318,7 @@ const struct option_entry option_table[] = {
 	 .more = "In seconds, or in ns, us, ms, s or m; or \"start\": until --control reads start. "
 		 "What began before is left out."},
 	{.id = 'd',
+	 .take = take_duration,
 	 .name = "duration",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "TIME",
@@ -291,6 +328,7 @@ const struct option_entry option_table[] = {
 	 .more = "The command goes on undisturbed, and profile ends with it, with its exit "
 		 "status. What began in this time is in the result as a whole."},
 	{.id = OPT_RANGE,
+	 .take = take_range,
 	 .name = "range",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "NAME",
@@ -302,6 +340,7 @@ const struct option_entry option_table[] = {
 		 "and cudaProfilerStop. Of each process, what any thread does meanwhile: GPU work "
 		 "launched then, CPU samples. Several add up."},
 	{.id = OPT_LAST,
+	 .take = take_last,
 	 .name = "last",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "TIME",
@@ -313,6 +352,7 @@ const struct option_entry option_table[] = {
 		 "in the last TIME before that moment. The run may take days: 256 MiB are kept at "
 		 "most; if they hold less than TIME, a message says how long."},
 	{.id = OPT_CONTROL,
+	 SET(set_text_once, control),
 	 .name = "control",
 	 .kind = ARGUMENT_FILE,
 	 .argument = "FIFO",
@@ -325,6 +365,7 @@ const struct option_entry option_table[] = {
 		 "is "
 		 "made if it is not there."},
 	{.id = OPT_GPU_ONLY,
+	 .take = take_gpu_only,
 	 .name = "gpu-only",
 	 .topic = TOPIC_GPU,
 	 .takes_one_dash = true,
@@ -332,11 +373,13 @@ const struct option_entry option_table[] = {
 	 .more = "A run has no CPU samples then; --waits adds waiting all the same. With --from, "
 		 "it leaves out waiting, timed calls and idle time, too."},
 	{.id = OPT_KERNELS_ONLY,
+	 FLAG(measure.kernels_only),
 	 .name = "kernels-only",
 	 .is_of_run = true,
 	 .topic = TOPIC_GPU,
 	 .text = "of GPU work, only kernels: no copies, sets, allocations"},
 	{.id = OPT_UNIFIED_MEMORY,
+	 FLAG(measure.unified_memory),
 	 .name = "unified-memory",
 	 .is_of_run = true,
 	 .topic = TOPIC_GPU,
@@ -344,6 +387,7 @@ const struct option_entry option_table[] = {
 	 .more = "CUPTI slows down programs that migrate much: one that does nothing else took "
 		 "1.6 times as long."},
 	{.id = OPT_MAX_OVERHEAD,
+	 .take = take_max_overhead,
 	 .name = "max-overhead",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "PCT",
@@ -354,17 +398,20 @@ const struct option_entry option_table[] = {
 		 "a stack, and the GPU time of the others is spread over those of the same kernel "
 		 "and thread: totals stay exact. The summary says how many, and the error."},
 	{.id = OPT_NVTX,
+	 FLAG(measure.nvtx),
 	 .name = "nvtx",
 	 .is_of_run = true,
 	 .topic = TOPIC_GPU,
 	 .text = "show NVTX ranges as frames of launch stacks",
 	 .more = "A range is inside the function that opened it. CPU samples have none."},
 	{.id = OPT_CPU_ONLY,
+	 .take = take_cpu_only,
 	 .name = "cpu-only",
 	 .topic = TOPIC_CPU,
 	 .takes_one_dash = true,
 	 .text = "CPU samples only; nothing is loaded into the command"},
 	{.id = 'F',
+	 .take = take_frequency,
 	 .name = "freq",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "HZ",
@@ -376,12 +423,14 @@ const struct option_entry option_table[] = {
 	{.id = 'F', .name = "rate", .kind = ARGUMENT_TEXT},
 	{.id = 'F', .name = "sampling-frequency", .kind = ARGUMENT_TEXT},
 	{.id = OPT_THREAD_ORIGIN,
+	 FLAG(measure.thread_origin),
 	 .name = "thread-origin",
 	 .is_of_run = true,
 	 .topic = TOPIC_CPU,
 	 .text = "show threads below the stacks that created them",
 	 .more = "Needs root or the capabilities that CPU samples of the whole tree need."},
 	{.id = OPT_WALL,
+	 .take = take_wall,
 	 .name = "wall",
 	 .kind = ARGUMENT_WORD,
 	 .is_optional = true,
@@ -394,12 +443,14 @@ const struct option_entry option_table[] = {
 		 "--waits. --wall=kernel: with the operating system's functions that it waits in. "
 		 "Needs root, or CAP_BPF and CAP_PERFMON."},
 	{.id = OPT_IDLE,
+	 FLAG(measure.idle),
 	 .name = "idle",
 	 .is_of_run = true,
 	 .topic = TOPIC_WAITS,
 	 .text = "why GPUs are idle: what the launching threads did then",
 	 .more = "Each GPU's idle time adds up. Needs root, or CAP_BPF and CAP_PERFMON."},
 	{.id = OPT_GRAPH,
+	 .set = set_graph,
 	 .name = "graph",
 	 .kind = ARGUMENT_WORD,
 	 .argument = "HOW",
@@ -410,17 +461,20 @@ const struct option_entry option_table[] = {
 	 .more = "device: by node, and also graphs that kernels launch, which take 16 MiB of GPU "
 		 "memory for each context."},
 	{.id = OPT_WAITS,
+	 FLAG(measure.waits),
 	 .name = "waits",
 	 .is_of_run = true,
 	 .topic = TOPIC_WAITS,
 	 .text = "show time that threads wait for the GPU, and for what"},
 	{.id = OPT_LAUNCH_SHAPES,
+	 FLAG(measure.launch_shapes),
 	 .name = "launch-shapes",
 	 .topic = TOPIC_GPU,
 	 .text = "how much of the GPU each kernel's launch can use",
 	 .more = "A table of grids, blocks, theoretical occupancy and waves, with what could be "
 		 "better and who launched it: on stderr, in .json and in .html."},
 	{.id = OPT_ALLOC,
+	 FLAG(measure.memory),
 	 .name = "alloc",
 	 .is_of_run = true,
 	 .topic = TOPIC_GPU,
@@ -429,6 +483,7 @@ const struct option_entry option_table[] = {
 		 ".html; "
 		 "--weight draws it."},
 	{.id = OPT_METRICS,
+	 .take = take_metrics,
 	 .name = "metrics",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "LIST",
@@ -440,6 +495,7 @@ const struct option_entry option_table[] = {
 		 "and cycles. A kernel that is measured runs once for each pass of counters. A "
 		 "table on stderr, in .json and in .html."},
 	{.id = OPT_METRICS_KERNELS,
+	 .take = take_metrics_kernels,
 	 .name = "metrics-kernels",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "REGEX",
@@ -449,6 +505,7 @@ const struct option_entry option_table[] = {
 	 .more = "An extended regular expression, which matches anywhere in the name; --raw-names "
 		 "shows mangled names."},
 	{.id = OPT_METRICS_LAUNCHES,
+	 .take = take_metrics_launches,
 	 .name = "metrics-launches",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "N",
@@ -457,6 +514,7 @@ const struct option_entry option_table[] = {
 	 .text = "how many launches of each kernel: 5, or all",
 	 .more = "The 1st, the 2nd, the 4th, the 8th and so on."},
 	{.id = OPT_LIST_METRICS,
+	 .take = take_list_metrics,
 	 .name = "list-metrics",
 	 .kind = ARGUMENT_TEXT,
 	 .is_optional = true,
@@ -469,6 +527,7 @@ const struct option_entry option_table[] = {
 	 .kind = ARGUMENT_TEXT,
 	 .is_optional = true},
 	{.id = OPT_CHIP,
+	 SET(set_text, chip),
 	 .name = "chip",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "NAME",
@@ -476,6 +535,7 @@ const struct option_entry option_table[] = {
 	 .text = "those of another GPU for --list-metrics: GH100",
 	 .more = "Needs no GPU, only CUPTI."},
 	{.id = OPT_WEIGHT,
+	 .take = take_weight,
 	 .name = "weight",
 	 .kind = ARGUMENT_WORD,
 	 .argument = "WHAT",
@@ -490,6 +550,7 @@ const struct option_entry option_table[] = {
 		 ".sum: each stack has the mean of its measured launches times all of them. "
 		 "Reports of whole runs offer all of these without it."},
 	{.id = OPT_STALLS,
+	 .take = take_stalls,
 	 .name = "stalls",
 	 .kind = ARGUMENT_WORD,
 	 .is_optional = true,
@@ -507,6 +568,7 @@ const struct option_entry option_table[] = {
 		 "which "
 		 "can take some 40 times as long."},
 	{.id = OPT_STALL_PERIOD,
+	 .take = take_stall_period,
 	 .name = "stall-period",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "CYCLES",
@@ -515,6 +577,7 @@ const struct option_entry option_table[] = {
 	 .text = "a sample every so many cycles (default 16384)",
 	 .more = "A power of two from 32 to 2147483648. Implies --stalls."},
 	{.id = OPT_API,
+	 FLAG(measure.api),
 	 .name = "api",
 	 .is_of_run = true,
 	 .topic = TOPIC_WAITS,
@@ -522,6 +585,7 @@ const struct option_entry option_table[] = {
 	 .more = "Calls, errors, times and bytes by function: on stderr, in .json and in .html."},
 	/* ---- stacks and names ---- */
 	{.id = OPT_NAMES,
+	 .set = set_names,
 	 .name = "names",
 	 .kind = ARGUMENT_WORD,
 	 .argument = "HOW",
@@ -531,6 +595,7 @@ const struct option_entry option_table[] = {
 	 .more = "Otherwise texts have full names, and pictures short ones with the full ones "
 		 "beside. Short are names without template arguments and parameters."},
 	{.id = OPT_MY_CODE,
+	 FLAG(view.my_code),
 	 .name = "my-code",
 	 .topic = TOPIC_NAMES,
 	 .text = "fold what is not yours: libraries, Python, start-up",
@@ -538,12 +603,14 @@ const struct option_entry option_table[] = {
 		 "environments in it. Others' code is left out around yours, and elsewhere a "
 		 "frame like [torch]."},
 	{.id = OPT_MY_PATH,
+	 .take = take_my_path,
 	 .name = "my-path",
 	 .kind = ARGUMENT_FILE,
 	 .argument = "FOLDER",
 	 .topic = TOPIC_NAMES,
 	 .text = "what is yours lies here; implies --my-code, repeats"},
 	{.id = OPT_TRIM_TO,
+	 SET(set_match, view.trim_to),
 	 .name = "trim-to",
 	 .kind = ARGUMENT_TEXT,
 	 .argument = "NAME",
@@ -552,22 +619,26 @@ const struct option_entry option_table[] = {
 	 .more = "An extended regular expression, which matches anywhere in the full name. "
 		 "Stacks without such a function stay whole."},
 	{.id = OPT_INLINES,
+	 FLAG(inlines),
 	 .name = "inlines",
 	 .topic = TOPIC_NAMES,
 	 .text = "show inlined functions (needs debug information)",
 	 .more = "-g or -g1, in the file or under /usr/lib/debug. Captures have their names."},
 	{.id = OPT_DEBUGINFOD,
+	 FLAG(debuginfod),
 	 .name = "debuginfod",
 	 .is_of_run = true,
 	 .topic = TOPIC_NAMES,
 	 .text = "get debug files from the servers in DEBUGINFOD_URLS",
 	 .more = "After the command has ended, for 30 s at most. Not with --as-root."},
 	{.id = OPT_RAW_NAMES,
+	 FLAG(raw_names),
 	 .name = "raw-names",
 	 .topic = TOPIC_NAMES,
 	 .text = "keep kernel names mangled",
 	 .more = "Captures have their names."},
 	{.id = OPT_LAUNCH_STACKS,
+	 SET(set_word, launch_stacks),
 	 .name = "launch-stacks",
 	 .kind = ARGUMENT_WORD,
 	 .argument = "HOW",
@@ -579,6 +650,7 @@ const struct option_entry option_table[] = {
 	 .more = "auto, the default, is uprobe with -injection-lib or -cuda-lib, else inprocess: "
 		 "that is cheaper and needs no privilege."},
 	{.id = OPT_CUDA_LIB,
+	 .take = take_cuda_lib,
 	 .name = "cuda-lib",
 	 .kind = ARGUMENT_FILE,
 	 .argument = "PATH",
@@ -587,25 +659,37 @@ const struct option_entry option_table[] = {
 	 .takes_one_dash = true,
 	 .text = "also probe this CUDA runtime library; may be repeated"},
 	{.id = OPT_PYTHON_LINES,
+	 FLAG(measure.python_lines),
 	 .name = "python-lines",
 	 .is_of_run = true,
 	 .topic = TOPIC_PYTHON,
 	 .text = "show line numbers in Python frames"},
 	{.id = OPT_NATIVE_PYTHON,
+	 FLAG(measure.native_python),
 	 .name = "native-python",
 	 .is_of_run = true,
 	 .topic = TOPIC_PYTHON,
 	 .text = "keep the Python interpreter's own C frames"},
 	/* ---- privilege ---- */
 	{.id = OPT_AS_ROOT,
+	 FLAG(as_root),
 	 .name = "as-root",
 	 .topic = TOPIC_PRIVILEGE,
 	 .text = "under sudo: run all as root, not as the invoking user",
 	 .more = "Both the command and profile."},
 	/* ---- diagnostics ---- */
-	{.id = 'v', .name = "verbose", .topic = TOPIC_DIAGNOSTICS, .text = "be verbose"},
-	{.id = 'q', .name = "quiet", .topic = TOPIC_DIAGNOSTICS, .text = "print only errors"},
+	{.id = 'v',
+	 .take = take_verbose,
+	 .name = "verbose",
+	 .topic = TOPIC_DIAGNOSTICS,
+	 .text = "be verbose"},
+	{.id = 'q',
+	 .take = take_quiet,
+	 .name = "quiet",
+	 .topic = TOPIC_DIAGNOSTICS,
+	 .text = "print only errors"},
 	{.id = OPT_RECORD,
+	 .set = set_record,
 	 .name = "record",
 	 .kind = ARGUMENT_FILE,
 	 .argument = "PREFIX",
@@ -615,6 +699,7 @@ const struct option_entry option_table[] = {
 	 .more = "In PREFIX.pipe and PREFIX.events. They contain paths, process ids, addresses "
 		 "and names of kernels."},
 	{.id = OPT_INJECTION_LIB,
+	 SET(set_text, injection_lib),
 	 .name = "injection-lib",
 	 .kind = ARGUMENT_FILE,
 	 .argument = "PATH",
@@ -626,6 +711,7 @@ const struct option_entry option_table[] = {
 		 "-cupti-lib is the older name of this option."},
 	{.id = OPT_INJECTION_LIB, .name = "cupti-lib", .kind = ARGUMENT_FILE},
 	{.id = OPT_STRICT,
+	 FLAG(strict),
 	 .name = "strict",
 	 .topic = TOPIC_EXIT,
 	 .text = "exit with 124 if anything was lost or is not matched"},
@@ -675,6 +761,17 @@ const char *option_shown(const struct option_entry *entry, char text[OPTION_SHOW
 		snprintf(text, OPTION_SHOWN_BYTES, "%s%s", entry->takes_one_dash ? "-" : "--",
 			 entry->name);
 	return text;
+}
+
+const char *option_words(const struct option_entry *entry, char list[OPTION_WORDS_BYTES])
+{
+	size_t used = 0;
+
+	list[0] = '\0';
+	for (int i = 0; entry->words[i] && used < OPTION_WORDS_BYTES; i++)
+		used += (size_t)snprintf(list + used, OPTION_WORDS_BYTES - used, "%s%s",
+					 i ? ", " : "", entry->words[i]);
+	return list;
 }
 
 const struct option *option_table_long(void)

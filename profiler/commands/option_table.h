@@ -3,14 +3,16 @@
  * The options, each described once: getopt's tables, --help with its topics, and the completion of
  * shells are made from these entries.
  *
- * A new option is an id here, an entry in option_table.c, and a case in options.c; docs/profile.1
- * explains it. A test checks that the manual page has every option of the table.
+ * A new option is an id here and an entry in option_table.c, which says where its value goes
+ * (option_values.h); if others go with it or not, a row in option_rules.c. docs/profile.1 explains
+ * it. A test checks that the manual page has every option of the table.
  */
 #ifndef PROFILER_COMMANDS_OPTION_TABLE_H
 #define PROFILER_COMMANDS_OPTION_TABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "profiler/base/log.h"
 
 /* Options with a letter have it as their id. */
 enum option_id {
@@ -88,6 +90,30 @@ enum option_id {
 	OPT_VERSION,
 };
 
+/* A set of options. Zero-initialised is empty. */
+#define OPTION_SET_LETTERS 128u /* ids below are letters */
+#define OPTION_SET_BITS (OPTION_SET_LETTERS + OPT_VERSION + 1 - OPT_GPU_ONLY)
+
+struct option_set {
+	uint64_t bits[(OPTION_SET_BITS + 63) / 64];
+};
+
+static inline uint32_t option_set_bit(int id)
+{
+	return id < OPT_GPU_ONLY ? (uint32_t)id
+				 : OPTION_SET_LETTERS + (uint32_t)(id - OPT_GPU_ONLY);
+}
+
+static inline void option_set_add(struct option_set *set, int id)
+{
+	set->bits[option_set_bit(id) / 64] |= UINT64_C(1) << option_set_bit(id) % 64;
+}
+
+static inline bool option_set_has(const struct option_set *set, int id)
+{
+	return set->bits[option_set_bit(id) / 64] >> option_set_bit(id) % 64 & 1;
+}
+
 /* What --help TOPIC explains, in the order of `--help all`. */
 enum help_topic {
 	TOPIC_OUTPUT,
@@ -116,11 +142,25 @@ enum argument_kind {
 	ARGUMENT_WORDS, /* several of them, with commas between */
 };
 
+struct options;
+struct option_entry;
+
+/*
+ * Read an option's argument: option_values.h. `text` is NULL without one. False: it is wrong, and a
+ * message says so.
+ */
+typedef bool option_taker(struct options *o, const char *text);
+typedef bool option_setter(struct options *o, const struct option_entry *e, const char *text);
+
 #define OPTION_TEXT_MAX 56 /* columns of `text`: a line of --help has 80 */
 
 struct option_entry {
 	int id;           /* enum option_id, or a letter: -o */
 	const char *name; /* without dashes; NULL: it has only the letter */
+	/* one of these; neither: options.c acts on the option, as on --help */
+	option_taker *take;
+	option_setter *set;
+	uint32_t at; /* of the member that `set` sets, in struct options */
 	enum argument_kind kind;
 	bool is_optional;     /* the argument: --help */
 	const char *argument; /* as help calls it: "FILE"; NULL: none */
@@ -148,6 +188,13 @@ const struct option_entry *option_entry(int id);
 /* "-o", "-gpu-only", "--unit": what messages call it. */
 #define OPTION_SHOWN_BYTES 64
 const char *option_shown(const struct option_entry *entry, char text[OPTION_SHOWN_BYTES]);
+
+/* Prints what is wrong with the options. */
+#define option_complain(...) log_error(&(struct log){.level = LOG_ERRORS}, __VA_ARGS__)
+
+/* Lists the words of an option: "a, b, c". */
+#define OPTION_WORDS_BYTES 256
+const char *option_words(const struct option_entry *entry, char list[OPTION_WORDS_BYTES]);
 
 /* The same options for getopt_long; the short ones begin with "+": options end at the first word
  * that is none. */

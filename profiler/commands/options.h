@@ -11,6 +11,7 @@
 #include "profiler/base/log.h"
 #include "profiler/base/measure.h"
 #include "profiler/commands/gate.h"
+#include "profiler/commands/option_table.h"
 #include "profiler/output/engine.h"
 #include "profiler/output/outputs.h"
 #include "profiler/output/view.h"
@@ -47,7 +48,8 @@ struct run_files {
 
 /* Strings point into argv, but for names of outputs that have a % in them. */
 struct options {
-	const char **from; /* captures to read instead of running a command, "-": stdin */
+	struct option_set given; /* or implied by one that is */
+	const char **from;       /* captures to read instead of running a command, "-": stdin */
 	uint32_t from_count;
 	char *names[OPTIONS_NAMES_MAX]; /* of outputs, made of what has a % in it */
 	uint32_t name_count;
@@ -66,9 +68,8 @@ struct options {
 	const char *delay, *duration;      /* as they were given; NULL: not */
 	const char *last;                  /* likewise: --last */
 	char ranges[MEASURE_RANGES_BYTES]; /* --range: what measure.ranges is set to */
-	bool has_ranges;
-	struct measure measure;          /* devices: run sets it */
-	struct counter_request counters; /* --metrics */
+	struct measure measure;            /* devices: run sets it */
+	struct counter_request counters;   /* --metrics */
 	enum weight_unit unit;
 	enum stack_weight weight;
 	const char *weight_metric;                    /* of WEIGHT_METRIC */

@@ -136,7 +136,7 @@ static const char *part_of_run(const struct options *o, char text[SHOWN_BYTES])
 	} parts[] = {{"--delay", delay},
 		     {"-d", duration},
 		     {"--last", o->last},
-		     {"--range", o->has_ranges ? ranges : NULL}};
+		     {"--range", o->ranges[0] ? ranges : NULL}};
 	size_t used = 0;
 
 	measure_range_names(o->ranges, ranges, sizeof(ranges));

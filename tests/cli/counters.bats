@@ -335,7 +335,7 @@ pprof_weights()
 	done
 	run_profile --diff --weight dram__bytes.sum a b
 	expect_status 125
-	expect_line stderr '^profile: --weight is not for comparisons$'
+	expect_line stderr '^profile: --weight draws one whole run by something else than time: not with --diff$'
 	expect_no_file ran
 	run_profile -q -gpu-only -o none.profile "$workloads/launches" 10
 	run_profile --from none.profile --weight dram__bytes.sum -o out.svg

@@ -431,7 +431,7 @@ expect_refused()
 	run_profile --push-label a=b touch ran
 	expect_line stderr 'push-label is for --push$'
 	run_profile --push http://127.0.0.1:1 --weight peak touch ran
-	expect_line stderr '^profile: --weight is not for --push$'
+	expect_line stderr '^profile: --weight draws one whole run by something else than time: not with --push$'
 	expect_no_file ran
 }
 

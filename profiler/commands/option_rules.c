@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/commands/option_rules.h"
+
+#include <string.h>
+#include "profiler/commands/option_table.h"
+
+/* What a rule may name besides options: conditions that several options make, or a value. */
+enum condition {
+	IF_ATTACHED = OPT_VERSION + 1, /* to processes that run already */
+	IF_PART,                       /* a command is recorded for a part of its time */
+	IF_UPROBES,                    /* launch stacks are not taken in the process */
+	IF_WEIGHED,                    /* stacks are drawn by something else than time */
+	IF_UNTIL_TOLD,                 /* recording begins with a line of --control */
+};
+
+enum rule_kind {
+	NEEDS,    /* one of the others: "--a TEXT" */
+	NOT_WITH, /* any of the others: "--a TEXT: not with --b" */
+	REFUSED,  /* with any of the others: "--a TEXT" */
+};
+
+#define RULE_OPTIONS 10
+#define RULE_OTHERS 6
+
+struct option_rule {
+	enum rule_stage stage;
+	enum rule_kind kind;
+	const char *text;
+	int options[RULE_OPTIONS]; /* for each of them; 0 ends */
+	int others[RULE_OTHERS];
+};
+
+#define OF(...)             \
+	{                   \
+		__VA_ARGS__ \
+	}
+#define RULE(stage, kind, others, text, ...)             \
+	{                                                \
+		stage, kind, text, {__VA_ARGS__}, others \
+	}
+
+/* In the order in which they are checked. */
+static const struct option_rule rules[] = {
+	RULE(RULES_OF_ALL, REFUSED, OF(OPT_CPU_ONLY), "and -cpu-only exclude each other; leave both out for the merged profile", OPT_GPU_ONLY),
+	RULE(RULES_OF_ALL, NEEDS, OF(OPT_PUSH), "is for --push", OPT_PUSH_LABEL),
+	RULE(RULES_OF_ALL, NEEDS, OF(OPT_OTLP), "is for spans: --otlp", OPT_OTLP_STACKS),
+	RULE(RULES_OF_ALL, NEEDS, OF(OPT_BASELINE, OPT_DIFF), "needs a --baseline to compare with", OPT_FAIL_ABOVE),
+	RULE(RULES_OF_ALL, NEEDS, OF(OPT_FAIL_ABOVE), "needs --fail-above: by how much it may rise", OPT_FAIL_ON),
+	RULE(RULES_OF_ALL, NEEDS, OF(OPT_DIFF), "is for comparing runs: --diff BEFORE AFTER", OPT_NORMALIZE),
+	RULE(RULES_OF_ALL, NEEDS, OF(OPT_LIST_METRICS), "is for --list-metrics", OPT_CHIP),
+	RULE(RULES_OF_ALL, NOT_WITH, OF(OPT_DIFF, OPT_BASELINE, OPT_OTLP, OPT_TIME, OPT_PUSH), "draws one whole run by something else than time", IF_WEIGHED),
+	RULE(RULES_OF_ALL, REFUSED, OF(OPT_DIFF), "is for one run; --diff compares runs that are over", OPT_FROM, OPT_BASELINE, OPT_PUSH, OPT_OTLP),
+	RULE(RULES_OF_RUN, NEEDS, OF(OPT_METRICS), "is for --metrics: which counters to read", OPT_METRICS_KERNELS, OPT_METRICS_LAUNCHES),
+	RULE(RULES_OF_RUN, NEEDS, OF(OPT_CONTROL), "waits for the line `start` in a FIFO: name one with --control", IF_UNTIL_TOLD),
+	RULE(RULES_OF_RUN, NEEDS, OF(IF_ATTACHED), "is for processes that already run: -p, --name or --cgroup", OPT_NO_INJECT),
+	RULE(RULES_OF_RUN, NOT_WITH, OF(IF_ATTACHED), "needs the start of a command", OPT_NVTX, OPT_RANGE, OPT_STALLS, OPT_METRICS, OPT_INJECTION_LIB, OPT_CUDA_LIB, OPT_LAUNCH_STACKS),
+	RULE(RULES_OF_RUN, NOT_WITH, OF(IF_ATTACHED), "has to know all the work of a GPU, and the library comes to one process after the other " "(use --wall or --waits)", OPT_IDLE),
+	RULE(RULES_OF_RUN, NOT_WITH, OF(OPT_NO_INJECT), "needs GPU time", OPT_MAX_OVERHEAD, OPT_ALLOC, OPT_WAITS, OPT_API, OPT_UNIFIED_MEMORY, OPT_KERNELS_ONLY, OPT_GRAPH, OPT_LAUNCH_SHAPES, OPT_PROMETHEUS),
+	RULE(RULES_OF_RUN, NOT_WITH, OF(IF_ATTACHED), "keeps a run from its command's start", OPT_RECORD),
+	RULE(RULES_OF_RUN, NOT_WITH, OF(IF_UPROBES), "needs launch stacks taken in the process", OPT_NVTX, OPT_RANGE, OPT_MAX_OVERHEAD),
+	RULE(RULES_OF_RUN, NOT_WITH, OF(OPT_CPU_ONLY), "needs GPU time", OPT_METRICS, OPT_WAITS, OPT_API, OPT_ALLOC, OPT_STALLS, OPT_IDLE, OPT_PROMETHEUS, OPT_OTLP),
+	RULE(RULES_OF_RUN, NOT_WITH, OF(OPT_KERNELS_ONLY), "counts what that leaves out", OPT_ALLOC, OPT_IDLE),
+	RULE(RULES_OF_RUN, NOT_WITH, OF(OPT_GPU_ONLY), "needs CPU samples", OPT_WALL, OPT_IDLE),
+	RULE(RULES_OF_RUN, NOT_WITH, OF(IF_PART), "accounts for the whole run", OPT_WALL, OPT_IDLE),
+	RULE(RULES_OF_RUN, NOT_WITH, OF(OPT_LAST), "is of a whole run", OPT_WALL, OPT_IDLE, OPT_ALLOC, OPT_API, OPT_STALLS, OPT_METRICS, OPT_MAX_OVERHEAD, OPT_LIVE, OPT_RECORD),
+	RULE(RULES_OF_RUN, NOT_WITH, OF(IF_PART), "says when to record", OPT_RANGE),
+	RULE(RULES_OF_RUN, NOT_WITH, OF(OPT_RANGE), "is of a whole run", OPT_WALL, OPT_IDLE, OPT_ALLOC, OPT_API, OPT_STALLS, OPT_METRICS),
+};
+
+const char *option_rules_attach(const struct options *o)
+{
+	return o->attach.pid_count ? "-p"
+	       : o->attach.name    ? "--name"
+	       : o->attach.cgroup  ? "--cgroup"
+				   : NULL;
+}
+
+/*
+ * In the process it is cheaper and needs no privilege. Naming a library to probe means probes,
+ * and another injection library may not take stacks.
+ */
+enum launch_stacks option_rules_launch_stacks(const struct options *o)
+{
+	if (o->launch_stacks != LAUNCH_STACKS_AUTO)
+		return o->launch_stacks;
+	return o->injection_lib || o->cuda_lib_count ? LAUNCH_STACKS_UPROBE
+						     : LAUNCH_STACKS_INPROCESS;
+}
+
+/* Returns whether an option was given with a value that counts, or a condition is met. */
+static bool is_met(const struct options *o, int id)
+{
+	const struct measure *m = &o->measure;
+
+	switch (id) {
+	case IF_ATTACHED:
+		return option_rules_attach(o);
+	case IF_PART:
+		return (m->delay_ns || m->duration_ns) && !option_rules_attach(o);
+	case IF_UPROBES:
+		return !m->traces_gpu || option_rules_launch_stacks(o) == LAUNCH_STACKS_UPROBE;
+	case IF_WEIGHED:
+		return o->weight != WEIGHT_TIME;
+	case IF_UNTIL_TOLD:
+		return m->delay_ns == MEASURE_UNTIL_TOLD;
+	case OPT_LAUNCH_STACKS:
+		return o->launch_stacks != LAUNCH_STACKS_AUTO;
+	case OPT_GRAPH:
+		return m->whole_graphs || m->device_graphs;
+	default:
+		return option_set_has(&o->given, id);
+	}
+}
+
+/* Returns what messages call an option, or a condition. */
+static const char *shown(const struct options *o, int id, char text[OPTION_SHOWN_BYTES])
+{
+	switch (id) {
+	case IF_ATTACHED:
+		return option_rules_attach(o);
+	case IF_PART:
+		return "--delay or -d";
+	case IF_UPROBES:
+		return "-cpu-only, -launch-stacks uprobe, -injection-lib or -cuda-lib";
+	case IF_WEIGHED:
+		return "--weight";
+	case IF_UNTIL_TOLD:
+		return "--delay start";
+	default:
+		return option_shown(option_entry(id), text);
+	}
+}
+
+/* Returns the first of these that is met; 0: none. */
+static int first_met(const struct options *o, const int *ids, int max)
+{
+	for (int i = 0; i < max && ids[i]; i++)
+		if (is_met(o, ids[i]))
+			return ids[i];
+	return 0;
+}
+
+static bool is_kept(const struct options *o, const struct option_rule *rule)
+{
+	char one[OPTION_SHOWN_BYTES], two[OPTION_SHOWN_BYTES];
+	int option = first_met(o, rule->options, RULE_OPTIONS);
+	int other = first_met(o, rule->others, RULE_OTHERS);
+
+	if (!option || (rule->kind == NEEDS) == (other != 0))
+		return true;
+	if (rule->kind == NOT_WITH)
+		option_complain("%s %s: not with %s", shown(o, option, one), rule->text,
+				shown(o, other, two));
+	else
+		option_complain("%s %s", shown(o, option, one), rule->text);
+	return false;
+}
+
+bool option_rules_check(const struct options *o, enum rule_stage stage)
+{
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i].stage == stage && !is_kept(o, &rules[i]))
+			return false;
+	return true;
+}

@@ -1,0 +1,635 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/commands/option_values.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/commands/otel_environment.h"
+#include "profiler/commands/output_name.h"
+#include "profiler/output/http_url.h"
+
+/* ---- of any option ---- */
+
+static void *member(struct options *o, const struct option_entry *e)
+{
+	return (char *)o + e->at;
+}
+
+bool set_flag(struct options *o, const struct option_entry *e, const char *text)
+{
+	(void)text;
+	*(bool *)member(o, e) = true;
+	return true;
+}
+
+bool set_text(struct options *o, const struct option_entry *e, const char *text)
+{
+	*(const char **)member(o, e) = text;
+	return true;
+}
+
+bool set_text_once(struct options *o, const struct option_entry *e, const char *text)
+{
+	const char **value = member(o, e);
+
+	if (*value || !text[0])
+		option_complain(*value ? "--%s may be given once" : "--%s needs an argument", e->name);
+	else
+		*value = text;
+	return *value == text;
+}
+
+int option_word_number(const struct option_entry *e, const char *text)
+{
+	char shown[OPTION_SHOWN_BYTES], list[OPTION_WORDS_BYTES];
+
+	for (int i = 0; e->words[i]; i++)
+		if (strcmp(text, e->words[i]) == 0)
+			return i;
+	option_complain("%s is one of %s, not '%s'", option_shown(e, shown),
+			option_words(e, list), text);
+	return -1;
+}
+
+bool set_word(struct options *o, const struct option_entry *e, const char *text)
+{
+	int number = option_word_number(e, text);
+
+	if (number >= 0)
+		*(unsigned int *)member(o, e) = (unsigned int)number;
+	return number >= 0;
+}
+
+/* A whole decimal number within [min, max], and nothing else. */
+static bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *out)
+{
+	char *end;
+	unsigned long value;
+
+	if (text[0] < '0' || text[0] > '9')
+		return false;
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || *end || value < min || value > max)
+		return false;
+	*out = (uint32_t)value;
+	return true;
+}
+
+/* "0.1" to "100", with three digits behind the point at most, in thousandths. */
+static bool parse_percent(const char *text, uint32_t *out)
+{
+	static const uint32_t place[] = {1000, 100, 10, 1};
+	size_t whole = strcspn(text, "."), digits = 0;
+	uint64_t value = 0;
+
+	if (whole == 0 || whole > 3)
+		return false;
+	for (size_t i = 0; text[i]; i++) {
+		if (i == whole)
+			continue;
+		if (text[i] < '0' || text[i] > '9' || digits == 3)
+			return false;
+		value = value * 10 + (uint64_t)(text[i] - '0');
+		digits += i > whole;
+	}
+	if (text[whole] && digits == 0)
+		return false;
+	value *= place[digits];
+	*out = (uint32_t)value;
+	return value >= OPTIONS_LEAST_OVERHEAD && value <= OPTIONS_MOST_OVERHEAD;
+}
+
+static bool set_length(const char *option, const char *text, uint64_t *ns)
+{
+	if (slice_parse_duration(text, ns))
+		return true;
+	option_complain("%s takes a time above 0, in seconds or with a unit (ns, us, ms, s, m), like 2, "
+		 "1.5 or 500ms, not '%s'",
+		 option, text);
+	return false;
+}
+
+/* As the library in the program will read it. */
+static bool check_pattern(const char *option, const char *text)
+{
+	char error[128];
+	regex_t regex;
+	int result = regcomp(&regex, text, REG_EXTENDED | REG_NOSUB);
+
+	if (result == 0) {
+		regfree(&regex);
+		return true;
+	}
+	regerror(result, NULL, error, sizeof(error));
+	option_complain("%s '%s': %s", option, text, error);
+	return false;
+}
+
+bool set_pattern_once(struct options *o, const struct option_entry *e, const char *text)
+{
+	return check_pattern("--name", text) && set_text_once(o, e, text);
+}
+
+/* ---- outputs ---- */
+
+/* The name of a file to be written; NULL after saying what is wrong with it. */
+static const char *name_of_output(struct options *o, const struct option_entry *e, const char *pattern)
+{
+	char error[OUTPUT_NAME_ERROR_BYTES], shown[OPTION_SHOWN_BYTES];
+	char *name;
+
+	if (!strchr(pattern, '%'))
+		return pattern;
+	name = o->name_count < OPTIONS_NAMES_MAX ? output_name(pattern, error) : NULL;
+	if (name)
+		o->names[o->name_count++] = name;
+	else if (o->name_count < OPTIONS_NAMES_MAX)
+		option_complain("%s: %s", option_shown(e, shown), error);
+	else
+		option_complain("too many names with %%");
+	return name;
+}
+
+bool set_output(struct options *o, const struct option_entry *e, const char *text)
+{
+	const char *path;
+
+	if (text[0] == '\0') {
+		option_complain("-o needs a file name, or - for stdout");
+		return false;
+	}
+	if (o->output_count == OUTPUTS_MAX) {
+		option_complain("at most %d -o", OUTPUTS_MAX);
+		return false;
+	}
+	path = name_of_output(o, e, text);
+	if (path)
+		o->outputs[o->output_count++].path = path;
+	return path;
+}
+
+bool set_format(struct options *o, const struct option_entry *e, const char *text)
+{
+	int number = option_word_number(e, text);
+
+	if (number >= 0)
+		o->format = writer_with_name(text);
+	return number >= 0;
+}
+
+bool take_by(struct options *o, const char *text)
+{
+	if (grouping_parse(text, &o->view.by))
+		return true;
+	option_complain("--by takes rank, process, thread, device, context, stream, each at most once, "
+		 "separated by commas, not '%s'",
+		 text);
+	return false;
+}
+
+bool set_prometheus(struct options *o, const struct option_entry *e, const char *text)
+{
+	if (!text[0] || strcmp(text, "-") == 0) {
+		option_complain("--prometheus needs a file");
+		return false;
+	}
+	o->prometheus = name_of_output(o, e, text);
+	o->measure.errors = true;
+	return o->prometheus;
+}
+
+bool set_record(struct options *o, const struct option_entry *e, const char *text)
+{
+	o->record = name_of_output(o, e, text);
+	return o->record;
+}
+
+bool set_spans(struct options *o, const struct option_entry *e, const char *text)
+{
+	if (text[0] == '\0') {
+		option_complain("--otlp needs a file, a URL or env");
+		return false;
+	}
+	if (strstr(text, "://") || strcmp(text, OTEL_FROM_ENVIRONMENT) == 0) {
+		struct http_url url;
+		const char *wrong = strcmp(text, OTEL_FROM_ENVIRONMENT) == 0
+					    ? NULL
+					    : http_url_parse(&url, text);
+
+		if (wrong)
+			option_complain("--otlp: the URL: %s", wrong);
+		else if (o->span_server)
+			option_complain("--otlp takes one URL; a collector can pass spans on");
+		else
+			o->span_server = text;
+		return o->span_server == text;
+	}
+	if (o->span_file_count == OUTPUTS_MAX) {
+		option_complain("at most %d --otlp", OUTPUTS_MAX);
+		return false;
+	}
+	text = name_of_output(o, e, text);
+	if (text)
+		o->span_files[o->span_file_count++] = text;
+	return text;
+}
+
+bool take_push(struct options *o, const char *text)
+{
+	if (o->push_count == OPTIONS_MAX_PUSHES) {
+		option_complain("at most %d --push", OPTIONS_MAX_PUSHES);
+		return false;
+	}
+	o->pushes[o->push_count++] = text;
+	return true;
+}
+
+bool take_push_label(struct options *o, const char *text)
+{
+	const char *why;
+
+	if (o->push_label_count == ENGINE_LABELS_MAX) {
+		option_complain("at most %u --push-label", ENGINE_LABELS_MAX);
+		return false;
+	}
+	why = engine_parse_label(text, &o->push_labels[o->push_label_count]);
+	if (why) {
+		option_complain("--push-label '%s': %s", text, why);
+		return false;
+	}
+	o->push_label_count++;
+	return true;
+}
+
+/* ---- captures, and parts of a run ---- */
+
+bool options_add_capture(struct options *o, const char *path)
+{
+	const char **from = realloc(o->from, (o->from_count + 1u) * sizeof(*from));
+
+	if (!from) {
+		option_complain("out of memory");
+		return false;
+	}
+	o->from = from;
+	o->from[o->from_count++] = path;
+	return true;
+}
+
+bool take_capture(struct options *o, const char *text)
+{
+	return options_add_capture(o, text);
+}
+
+bool options_add_file(struct run_files *files, const char *path)
+{
+	if (files->count == COMPARISON_RUNS_MAX) {
+		option_complain("at most %d runs of each side are compared", COMPARISON_RUNS_MAX);
+		return false;
+	}
+	files->paths[files->count++] = path;
+	return true;
+}
+
+bool take_baseline(struct options *o, const char *text)
+{
+	return options_add_file(&o->before, text);
+}
+
+bool take_time(struct options *o, const char *text)
+{
+	if (o->view.slice.has_time) {
+		option_complain("--time may be given once");
+		return false;
+	}
+	if (slice_parse_time(text, &o->view.slice))
+		return true;
+	option_complain("--time takes a part of the run, in seconds or with a unit, like 1.5..2, "
+		 "500ms.. or ..10s, not '%s'",
+		 text);
+	return false;
+}
+
+/* Sets a pattern, or a number where there may be one. */
+static bool read_match(const struct option_entry *e, const char *text, bool may_be_number,
+		      struct slice_match *match)
+{
+	char error[SLICE_ERROR_BYTES];
+
+	if (match->text) {
+		option_complain("--%s may be given once; use a regular expression", e->name);
+		return false;
+	}
+	if (slice_parse_match(text, may_be_number, match, error))
+		return true;
+	option_complain("--%s '%s': %s", e->name, text, error);
+	return false;
+}
+
+bool set_match(struct options *o, const struct option_entry *e, const char *text)
+{
+	return read_match(e, text, false, member(o, e));
+}
+
+bool set_part(struct options *o, const struct option_entry *e, const char *text)
+{
+	struct slice_match *match = member(o, e);
+
+	if (!read_match(e, text, true, match))
+		return false;
+	if (match != &o->view.slice.parts[PLACE_STREAM] || match->is_number)
+		return true;
+	option_complain("--stream takes a number, not '%s'", text);
+	return false;
+}
+
+bool take_duration(struct options *o, const char *text)
+{
+	o->duration = text;
+	return set_length("--duration", text, &o->measure.duration_ns);
+}
+
+bool take_delay(struct options *o, const char *text)
+{
+	o->delay = text;
+	if (strcmp(text, "start") == 0) {
+		o->measure.delay_ns = MEASURE_UNTIL_TOLD;
+		return true;
+	}
+	return set_length("--delay", text, &o->measure.delay_ns);
+}
+
+bool take_last(struct options *o, const char *text)
+{
+	o->last = text;
+	return set_length("--last", text, &o->measure.last_ns);
+}
+
+/* Names are separated by what is in none: a control character. */
+bool take_range(struct options *o, const char *text)
+{
+	size_t used = strlen(o->ranges);
+	int n;
+
+	for (const char *at = text; *at; at++)
+		if ((unsigned char)*at < ' ') {
+			option_complain("--range takes the name of an NVTX range, or cudaProfilerApi");
+			return false;
+		}
+	n = snprintf(o->ranges + used, sizeof(o->ranges) - used, "%s%s",
+		     used ? MEASURE_RANGES_SEPARATOR : "", text);
+	if (text[0] && (size_t)n < sizeof(o->ranges) - used)
+		return true;
+	option_complain(text[0] ? "too many names of --range"
+			 : "--range takes the name of an NVTX range, or cudaProfilerApi");
+	return false;
+}
+
+/* ---- comparing runs ---- */
+
+bool take_limit(struct options *o, const char *text)
+{
+	if (gates_parse_limit(text, &o->gates))
+		return true;
+	option_complain("--fail-above takes a percentage, a time in ns, us, ms or s, memory in KiB, MiB "
+		 "or GiB, or a number of errors, like 5%%, 10ms, 1MiB or 0errors, not '%s'",
+		 text);
+	return false;
+}
+
+bool take_gate(struct options *o, const char *text)
+{
+	char error[GATE_ERROR_BYTES];
+
+	if (gates_parse(text, &o->gates, error))
+		return true;
+	option_complain("--fail-on '%s': %s", text, error);
+	return false;
+}
+
+/* ---- what to measure ---- */
+
+/* "12,34", added to those there are. */
+bool take_pids(struct options *o, const char *text)
+{
+	size_t length;
+
+	for (const char *at = text;; at += length + 1) {
+		char word[16];
+		uint32_t pid = 0;
+
+		length = strcspn(at, ",");
+		snprintf(word, sizeof(word), "%.*s", (int)(length < 15 ? length : 15), at);
+		if (!parse_u32(word, 1, INT32_MAX, &pid)) {
+			option_complain("-p takes numbers of processes, separated by commas, not '%s'",
+				 text);
+			return false;
+		}
+		if (o->attach.pid_count == ATTACH_PIDS_MAX) {
+			option_complain("-p takes at most %d processes", ATTACH_PIDS_MAX);
+			return false;
+		}
+		o->attach.pids[o->attach.pid_count++] = pid;
+		if (!at[length])
+			return true;
+	}
+}
+
+bool take_gpu_only(struct options *o, const char *text)
+{
+	(void)text;
+	o->measure.samples_cpu = false;
+	return true;
+}
+
+bool take_cpu_only(struct options *o, const char *text)
+{
+	(void)text;
+	o->measure.traces_gpu = false;
+	return true;
+}
+
+bool take_frequency(struct options *o, const char *text)
+{
+	if (parse_u32(text, 1, OPTIONS_MAX_FREQUENCY, &o->measure.frequency_hz))
+		return true;
+	option_complain("-F takes a whole number of Hz from 1 to %d, not '%s'", OPTIONS_MAX_FREQUENCY,
+		 text);
+	return false;
+}
+
+bool take_max_overhead(struct options *o, const char *text)
+{
+	if (parse_percent(text, &o->measure.max_overhead))
+		return true;
+	option_complain("--max-overhead takes a percentage from 0.1 to 100, not '%s'", text);
+	return false;
+}
+
+bool take_wall(struct options *o, const char *text)
+{
+	if (text && strcmp(text, "user") != 0 && strcmp(text, "kernel") != 0) {
+		option_complain("--wall is user or kernel, not '%s'", text);
+		return false;
+	}
+	o->measure.wall = true;
+	o->measure.kernel_waits = text && strcmp(text, "kernel") == 0;
+	return true;
+}
+
+bool set_graph(struct options *o, const struct option_entry *e, const char *text)
+{
+	int number = option_word_number(e, text);
+
+	o->measure.whole_graphs = number == 1;
+	o->measure.device_graphs = number == 2;
+	return number >= 0;
+}
+
+bool take_stalls(struct options *o, const char *text)
+{
+	if (text && strcmp(text, "kernels") != 0 && strcmp(text, "exact") != 0) {
+		option_complain("--stalls is kernels or exact, not '%s'", text);
+		return false;
+	}
+	o->measure.exact_stalls = text && strcmp(text, "exact") == 0;
+	if (!o->measure.stall_period)
+		o->measure.stall_period = OPTIONS_STALL_PERIOD;
+	return true;
+}
+
+bool take_stall_period(struct options *o, const char *text)
+{
+	for (uint32_t n = OPTIONS_LEAST_STALL_PERIOD; n <= OPTIONS_MOST_STALL_PERIOD; n++) {
+		char cycles[16];
+
+		snprintf(cycles, sizeof(cycles), "%u", 1u << n);
+		if (strcmp(text, cycles) == 0) {
+			o->measure.stall_period = n;
+			option_set_add(&o->given, OPT_STALLS);
+			return true;
+		}
+	}
+	option_complain("--stall-period is a power of two from 32 to 2147483648, not '%s'", text);
+	return false;
+}
+
+bool take_weight(struct options *o, const char *text)
+{
+	static const char *const words[] = {"time", "peak", "left"};
+
+	for (int i = WEIGHT_TIME; i <= WEIGHT_LEFT; i++) {
+		if (strcmp(text, words[i]) == 0) {
+			o->weight = (enum stack_weight)i;
+			if (i != WEIGHT_TIME)
+				option_set_add(&o->given, OPT_ALLOC);
+			o->measure.memory |= i != WEIGHT_TIME;
+			return true;
+		}
+	}
+	if (strstr(text, "__")) {
+		o->weight = WEIGHT_METRIC;
+		o->weight_metric = text;
+		return true;
+	}
+	option_complain("--weight is time, peak, left or a metric that --metrics reads, not '%s'", text);
+	return false;
+}
+
+bool take_metrics(struct options *o, const char *text)
+{
+	size_t length = strlen(text), names = strspn(text, "abcdefghijklmnopqrstuvwxyz"
+							   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+							   "0123456789_.:,");
+
+	if (length == 0 || length != names || strspn(text, ",") == length ||
+	    length > COUNTER_REQUEST_METRICS_BYTES) {
+		option_complain("--metrics takes default and names of metrics, separated by commas, not "
+			 "'%s'; --list-metrics shows those there are",
+			 text);
+		return false;
+	}
+	o->counters.metrics = text;
+	o->measure.counters = true;
+	return true;
+}
+
+bool take_metrics_kernels(struct options *o, const char *text)
+{
+	if (strlen(text) > COUNTER_REQUEST_KERNELS_BYTES) {
+		option_complain("--metrics-kernels: the pattern is too long");
+		return false;
+	}
+	o->counters.kernels = text;
+	return check_pattern("--metrics-kernels", text);
+}
+
+bool take_metrics_launches(struct options *o, const char *text)
+{
+	o->counters.launches = 0;
+	if (strcmp(text, "all") == 0 || parse_u32(text, 1, UINT32_MAX, &o->counters.launches))
+		return true;
+	option_complain("--metrics-launches takes a number of launches from 1 on, or all, not '%s'", text);
+	return false;
+}
+
+bool take_list_metrics(struct options *o, const char *text)
+{
+	o->listed_metrics = text ? text : "";
+	return check_pattern("--list-metrics", o->listed_metrics);
+}
+
+/* ---- stacks and names ---- */
+
+bool take_cuda_lib(struct options *o, const char *text)
+{
+	if (o->cuda_lib_count == OPTIONS_MAX_CUDA_LIBS) {
+		option_complain("at most %d -cuda-lib", OPTIONS_MAX_CUDA_LIBS);
+		return false;
+	}
+	o->cuda_libs[o->cuda_lib_count++] = text;
+	return true;
+}
+
+bool set_names(struct options *o, const struct option_entry *e, const char *text)
+{
+	int number = option_word_number(e, text);
+
+	if (number >= 0)
+		o->view.names = (enum view_names)(VIEW_NAMES_FULL + number);
+	return number >= 0;
+}
+
+bool take_my_path(struct options *o, const char *text)
+{
+	if (text[0] == '\0') {
+		option_complain("--my-path needs a folder");
+		return false;
+	}
+	if (o->view.my_path_count == VIEW_PATHS_MAX) {
+		option_complain("at most %d --my-path", VIEW_PATHS_MAX);
+		return false;
+	}
+	o->view.my_code = true;
+	o->view.my_paths[o->view.my_path_count++] = text;
+	return true;
+}
+
+/* ---- messages ---- */
+
+bool take_verbose(struct options *o, const char *text)
+{
+	(void)text;
+	o->level = LOG_VERBOSE;
+	return true;
+}
+
+bool take_quiet(struct options *o, const char *text)
+{
+	(void)text;
+	o->level = LOG_ERRORS;
+	return true;
+}
