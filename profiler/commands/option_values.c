@@ -35,7 +35,8 @@ bool set_text_once(struct options *o, const struct option_entry *e, const char *
 	const char **value = member(o, e);
 
 	if (*value || !text[0])
-		option_complain(*value ? "--%s may be given once" : "--%s needs an argument", e->name);
+		option_complain(*value ? "--%s may be given once" : "--%s needs an argument",
+				e->name);
 	else
 		*value = text;
 	return *value == text;
@@ -48,8 +49,8 @@ int option_word_number(const struct option_entry *e, const char *text)
 	for (int i = 0; e->words[i]; i++)
 		if (strcmp(text, e->words[i]) == 0)
 			return i;
-	option_complain("%s is one of %s, not '%s'", option_shown(e, shown),
-			option_words(e, list), text);
+	option_complain("%s is one of %s, not '%s'", option_shown(e, shown), option_words(e, list),
+			text);
 	return -1;
 }
 
@@ -106,9 +107,10 @@ static bool set_length(const char *option, const char *text, uint64_t *ns)
 {
 	if (slice_parse_duration(text, ns))
 		return true;
-	option_complain("%s takes a time above 0, in seconds or with a unit (ns, us, ms, s, m), like 2, "
-		 "1.5 or 500ms, not '%s'",
-		 option, text);
+	option_complain(
+		"%s takes a time above 0, in seconds or with a unit (ns, us, ms, s, m), like 2, "
+		"1.5 or 500ms, not '%s'",
+		option, text);
 	return false;
 }
 
@@ -136,7 +138,8 @@ bool set_pattern_once(struct options *o, const struct option_entry *e, const cha
 /* ---- outputs ---- */
 
 /* The name of a file to be written; NULL after saying what is wrong with it. */
-static const char *name_of_output(struct options *o, const struct option_entry *e, const char *pattern)
+static const char *name_of_output(struct options *o, const struct option_entry *e,
+				  const char *pattern)
 {
 	char error[OUTPUT_NAME_ERROR_BYTES], shown[OPTION_SHOWN_BYTES];
 	char *name;
@@ -184,9 +187,10 @@ bool take_by(struct options *o, const char *text)
 {
 	if (grouping_parse(text, &o->view.by))
 		return true;
-	option_complain("--by takes rank, process, thread, device, context, stream, each at most once, "
-		 "separated by commas, not '%s'",
-		 text);
+	option_complain(
+		"--by takes rank, process, thread, device, context, stream, each at most once, "
+		"separated by commas, not '%s'",
+		text);
 	return false;
 }
 
@@ -308,14 +312,14 @@ bool take_time(struct options *o, const char *text)
 	if (slice_parse_time(text, &o->view.slice))
 		return true;
 	option_complain("--time takes a part of the run, in seconds or with a unit, like 1.5..2, "
-		 "500ms.. or ..10s, not '%s'",
-		 text);
+			"500ms.. or ..10s, not '%s'",
+			text);
 	return false;
 }
 
 /* Sets a pattern, or a number where there may be one. */
 static bool read_match(const struct option_entry *e, const char *text, bool may_be_number,
-		      struct slice_match *match)
+		       struct slice_match *match)
 {
 	char error[SLICE_ERROR_BYTES];
 
@@ -376,7 +380,8 @@ bool take_range(struct options *o, const char *text)
 
 	for (const char *at = text; *at; at++)
 		if ((unsigned char)*at < ' ') {
-			option_complain("--range takes the name of an NVTX range, or cudaProfilerApi");
+			option_complain(
+				"--range takes the name of an NVTX range, or cudaProfilerApi");
 			return false;
 		}
 	n = snprintf(o->ranges + used, sizeof(o->ranges) - used, "%s%s",
@@ -384,7 +389,7 @@ bool take_range(struct options *o, const char *text)
 	if (text[0] && (size_t)n < sizeof(o->ranges) - used)
 		return true;
 	option_complain(text[0] ? "too many names of --range"
-			 : "--range takes the name of an NVTX range, or cudaProfilerApi");
+				: "--range takes the name of an NVTX range, or cudaProfilerApi");
 	return false;
 }
 
@@ -394,9 +399,10 @@ bool take_limit(struct options *o, const char *text)
 {
 	if (gates_parse_limit(text, &o->gates))
 		return true;
-	option_complain("--fail-above takes a percentage, a time in ns, us, ms or s, memory in KiB, MiB "
-		 "or GiB, or a number of errors, like 5%%, 10ms, 1MiB or 0errors, not '%s'",
-		 text);
+	option_complain(
+		"--fail-above takes a percentage, a time in ns, us, ms or s, memory in KiB, MiB "
+		"or GiB, or a number of errors, like 5%%, 10ms, 1MiB or 0errors, not '%s'",
+		text);
 	return false;
 }
 
@@ -424,8 +430,9 @@ bool take_pids(struct options *o, const char *text)
 		length = strcspn(at, ",");
 		snprintf(word, sizeof(word), "%.*s", (int)(length < 15 ? length : 15), at);
 		if (!parse_u32(word, 1, INT32_MAX, &pid)) {
-			option_complain("-p takes numbers of processes, separated by commas, not '%s'",
-				 text);
+			option_complain(
+				"-p takes numbers of processes, separated by commas, not '%s'",
+				text);
 			return false;
 		}
 		if (o->attach.pid_count == ATTACH_PIDS_MAX) {
@@ -456,8 +463,8 @@ bool take_frequency(struct options *o, const char *text)
 {
 	if (parse_u32(text, 1, OPTIONS_MAX_FREQUENCY, &o->measure.frequency_hz))
 		return true;
-	option_complain("-F takes a whole number of Hz from 1 to %d, not '%s'", OPTIONS_MAX_FREQUENCY,
-		 text);
+	option_complain("-F takes a whole number of Hz from 1 to %d, not '%s'",
+			OPTIONS_MAX_FREQUENCY, text);
 	return false;
 }
 
@@ -535,7 +542,8 @@ bool take_weight(struct options *o, const char *text)
 		o->weight_metric = text;
 		return true;
 	}
-	option_complain("--weight is time, peak, left or a metric that --metrics reads, not '%s'", text);
+	option_complain("--weight is time, peak, left or a metric that --metrics reads, not '%s'",
+			text);
 	return false;
 }
 
@@ -547,9 +555,10 @@ bool take_metrics(struct options *o, const char *text)
 
 	if (length == 0 || length != names || strspn(text, ",") == length ||
 	    length > COUNTER_REQUEST_METRICS_BYTES) {
-		option_complain("--metrics takes default and names of metrics, separated by commas, not "
-			 "'%s'; --list-metrics shows those there are",
-			 text);
+		option_complain(
+			"--metrics takes default and names of metrics, separated by commas, not "
+			"'%s'; --list-metrics shows those there are",
+			text);
 		return false;
 	}
 	o->counters.metrics = text;
@@ -572,7 +581,8 @@ bool take_metrics_launches(struct options *o, const char *text)
 	o->counters.launches = 0;
 	if (strcmp(text, "all") == 0 || parse_u32(text, 1, UINT32_MAX, &o->counters.launches))
 		return true;
-	option_complain("--metrics-launches takes a number of launches from 1 on, or all, not '%s'", text);
+	option_complain("--metrics-launches takes a number of launches from 1 on, or all, not '%s'",
+			text);
 	return false;
 }
 
