@@ -47,13 +47,14 @@ inject_src := $(filter-out cupti_trace/wire/gpu_wire_decode.c cupti_trace/wire/g
 	python_loop.c python_merge.c python_trampoline.c $(addprefix util/,array.c guarded_path.c hash.c hash_index.c text.c))
 profiler_src := $(wildcard profiler/*/*.c) \
 	cupti_trace/wire/gpu_wire_decode.c cupti_trace/wire/gpu_wire_scan.c cupti_trace/wire/gpu_wire_encode.c \
-	cupti_trace/wire/work_tally.c
+	cupti_trace/wire/trace_config.c cupti_trace/wire/work_tally.c
 
 symbolize_obj := $(symbolize_src:%.c=$(BUILD)/%.o)
 # callback first: what it looks up at each launch is then on one page with what at_launch.h is about; last what launches
 # seldom need, so that it does not lie between what they do
 inject_first := cupti_trace/main/callback.c
-inject_last := $(addprefix cupti_trace/launch/,call_probes.c call_params.c probes.c)
+inject_last := $(addprefix cupti_trace/,launch/call_probes.c launch/call_params.c launch/probes.c core/settings.c \
+	wire/trace_config.c)
 inject_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(inject_first) \
 	$(filter-out $(inject_first) $(inject_last),$(inject_src)) $(inject_last))
 profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o) $(BUILD)/profiler/attach/payload_blob.o \

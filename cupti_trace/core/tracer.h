@@ -15,6 +15,7 @@
 #include "cupti_trace/core/cupti_api.h"
 #include "cupti_trace/core/names.h"
 #include "cupti_trace/core/sink.h"
+#include "cupti_trace/wire/trace_config.h"
 #include "cupti_trace/wire/window.h"
 #include "cupti_trace/wire/work_tally.h"
 
@@ -39,18 +40,16 @@ enum tracer_phase {
 
 struct tracer {
 	/* read at each launch */
-	_Atomic int phase;    /* enum tracer_phase */
-	bool captures_stacks; /* stacks of kernel launches are taken here, not by probes */
-	bool minds_stacks;    /* they are limited, or timed */
-	bool times_launches;  /* ends of launches are sent */
+	_Atomic int phase;          /* enum tracer_phase */
+	struct trace_config config; /* what the profiler asks for, and can be had */
+	bool minds_stacks;          /* they are limited, or timed */
 	struct buffers buffers;
 
-	bool has_begun;  /* CUPTI has been used */
-	bool is_alone;   /* was started without a profiler, for tracers */
-	bool has_hooks;  /* handlers of forks and exits */
-	bool is_late;    /* was brought into a process that ran already */
-	uint32_t probes; /* those that are served: probes.h */
-	bool verbose;
+	bool has_begun;      /* CUPTI has been used */
+	bool is_alone;       /* was started without a profiler, for tracers */
+	bool has_hooks;      /* handlers of forks and exits */
+	bool is_late;        /* was brought into a process that ran already */
+	uint32_t probes;     /* those that are served: probes.h */
 	bool limits_stacks;  /* not each launch has a stack: stack_sampling.h */
 	bool is_in_driver;   /* the functions of the runtime are followed there: callback.c */
 	_Atomic pid_t owner; /* the process this state belongs to; another after fork */
@@ -70,20 +69,8 @@ struct tracer {
 	pthread_mutex_t record_lock; /* names, tally, and the order of records in the pipe */
 	struct names names;
 	struct work_tally tally;
-	bool records_copies;    /* CUPTI records copies and sets */
-	bool kernels_only;      /* only records of kernels */
-	bool unified_memory;    /* records of its migrations and page faults */
-	bool describes_devices; /* devices and contexts are sent */
-	bool whole_graphs;      /* a graph launch is one record, not one of each node */
-	bool device_graphs;     /* graphs that kernels launch are recorded, too */
-	bool counts_calls;      /* all calls are summed up: call_stats.h */
-	bool follows_memory;    /* each piece of memory: virtual_memory.h */
-	bool marks_waited;      /* launches after which their thread waits at once are marked */
-	bool sends_errors;      /* calls that fail are sent */
-	bool reads_counters;    /* of chosen launches: counters.h */
-	bool follows_waits;     /* calls that wait for the GPU are sent: wait_log.h */
-	uint32_t stall_period;  /* PC samples every 2^n cycles: pc_sampling.h; 0: none */
-	bool exact_stalls;      /* they say which launch they are of; kernels run one by one */
+	bool records_copies; /* CUPTI records copies and sets */
+	bool reads_counters; /* of chosen launches: counters.h */
 	_Atomic bool watches_uvm, reported_device_launch;
 	_Atomic bool has_conditionals;        /* the program has made conditional nodes */
 	_Atomic bool has_context, saw_device; /* a context was made, a device's record came */

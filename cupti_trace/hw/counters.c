@@ -646,7 +646,7 @@ void counters_enter(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 static void tell_launch(struct tracer *tracer, const struct counter_ranges *r, const char *name,
 			uint64_t returned_ns, size_t kernels)
 {
-	if (!tracer->verbose || counters.told_launches >= TOLD_LAUNCHES)
+	if (!tracer->config.verbose || counters.told_launches >= TOLD_LAUNCHES)
 		return;
 	counters.told_launches++;
 	tracer_notice(tracer, GPU_NOTICE_VERBOSE,

@@ -123,7 +123,7 @@ static void add_record(struct tracer *tracer, const struct sampled *s,
 {
 	struct pc_place place = {.cubin_crc = record->cubin_crc,
 				 .correlation_id =
-					 tracer->exact_stalls ? record->correlation_id : 0};
+					 tracer->config.exact_stalls ? record->correlation_id : 0};
 
 	place.name_id = names_send(&tracer->names, &tracer->sink, record->function_name);
 	place.pc = (uint32_t)record->pc_offset;
@@ -152,7 +152,7 @@ static void describe(struct tracer *tracer, const struct records *r, const char 
 	const struct cupti_abi_pc_record *first = r->data.count ? &r->list[0] : NULL;
 	size_t names = 0;
 
-	if (!tracer->verbose || all.described == DESCRIBED_MAX ||
+	if (!tracer->config.verbose || all.described == DESCRIBED_MAX ||
 	    (result == CUPTI_ABI_SUCCESS && !r->data.total_samples && all.described > 4))
 		return;
 	all.described++;
@@ -218,7 +218,7 @@ static void send_sums(struct tracer *tracer)
 	struct gpu_event event = {.type = GPU_EVENT_PC_TOTALS, .pc_totals = all.totals};
 
 	pc_sums_send(&all.sums, &tracer->sink);
-	event.pc_totals.period = tracer->stall_period;
+	event.pc_totals.period = tracer->config.stall_period;
 	if (memcmp(&all.totals, &(struct gpu_event_pc_totals){0}, sizeof(all.totals)) != 0)
 		sink_put(&tracer->sink, &event);
 	all.totals = (struct gpu_event_pc_totals){0};
@@ -321,9 +321,9 @@ static bool configure(struct tracer *tracer, struct sampled *s)
 {
 	struct cupti_abi_pc_attribute attributes[] = {
 		{.type = CUPTI_ABI_PC_ATTR_COLLECTION_MODE,
-		 .number = tracer->exact_stalls ? CUPTI_ABI_PC_KERNEL_SERIALIZED
-						: CUPTI_ABI_PC_CONTINUOUS},
-		{.type = CUPTI_ABI_PC_ATTR_PERIOD, .number = tracer->stall_period},
+		 .number = tracer->config.exact_stalls ? CUPTI_ABI_PC_KERNEL_SERIALIZED
+						       : CUPTI_ABI_PC_CONTINUOUS},
+		{.type = CUPTI_ABI_PC_ATTR_PERIOD, .number = tracer->config.stall_period},
 		{.type = CUPTI_ABI_PC_ATTR_STALL_REASONS, .reasons = {s->reasons, s->indexes}},
 		{.type = CUPTI_ABI_PC_ATTR_SCRATCH_BYTES, .bytes = SCRATCH_BYTES},
 		{.type = CUPTI_ABI_PC_ATTR_HARDWARE_BYTES, .bytes = HARDWARE_BYTES},

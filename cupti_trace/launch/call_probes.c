@@ -98,7 +98,7 @@ static bool is_needed(const struct tracer *tracer, const struct probed *f, uint3
 {
 	if (!f->name)
 		return false;
-	return (tracer->sends_errors && f->layout.sort != CALL_OTHER) || is_probed(f, probes) ||
+	return (tracer->config.errors && f->layout.sort != CALL_OTHER) || is_probed(f, probes) ||
 	       (probes & PROBE_BIT(api_error));
 }
 
@@ -125,7 +125,7 @@ static void choose(struct tracer *tracer, uint32_t probes,
 void call_probes_enable(struct tracer *tracer, uint32_t probes,
 			bool (*is_followed)(uint32_t domain, uint32_t cbid))
 {
-	if (!is_indexed && ((probes & PROBES_OF_CALLS) || tracer->sends_errors))
+	if (!is_indexed && ((probes & PROBES_OF_CALLS) || tracer->config.errors))
 		index_functions(tracer);
 	choose(tracer, probes, is_followed, false);
 }
@@ -290,7 +290,7 @@ static SELDOM void on_exit_of(struct tracer *tracer, const struct moment *at)
 {
 	int result = cupti_abi_result(at->data);
 
-	if (result != 0 && tracer->sends_errors && at->called->layout.sort != CALL_OTHER &&
+	if (result != 0 && tracer->config.errors && at->called->layout.sort != CALL_OTHER &&
 	    tracer_records_now(tracer))
 		send_error(tracer, at, result);
 	if (result != 0 && probe_is_on(PROBE_api_error) && !at->called->tells_error)

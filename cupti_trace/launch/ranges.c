@@ -51,7 +51,7 @@ static void add_name(char *name)
 
 static void read_names(void)
 {
-	const char *text = setting(GPU_WIRE_RANGES_ENV);
+	const char *text = settings_config()->ranges;
 	char *copy = text ? strdup(text) : NULL, *rest = copy, *name;
 
 	ranges.is_chosen = text != NULL;

@@ -165,13 +165,13 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	f.is_unknown = known.meaning == API_NOTHING && !known.waits && known.is_enqueued &&
 		       api_function_is_new(domain, cbid);
 	f.meaning = f.is_unknown ? API_OTHER : (uint8_t)known.meaning;
-	if (tracer->follows_memory && f.meaning == API_NOTHING && is_of_memory(domain, name))
+	if (tracer->config.memory && f.meaning == API_NOTHING && is_of_memory(domain, name))
 		f.meaning = API_OTHER;
-	if (tracer->kernels_only && f.meaning == API_OTHER && !f.is_unknown)
+	if (tracer->config.kernels_only && f.meaning == API_OTHER && !f.is_unknown)
 		f.meaning = API_NOTHING;
-	f.allocates = tracer->follows_memory && (known.allocates || is_of_memory(domain, name));
-	f.waits = known.waits && tracer->follows_waits;
-	f.is_sync = known.waits && !known.allocates && tracer->marks_waited;
+	f.allocates = tracer->config.memory && (known.allocates || is_of_memory(domain, name));
+	f.waits = known.waits && tracer->config.waits;
+	f.is_sync = known.waits && !known.allocates && tracer->config.waited;
 	f.flushes = known.waits && !known.allocates;
 	f.is_stream = known.is_stream;
 	f.resets_device = domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset;
@@ -184,7 +184,7 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	f.runs_graph = known.runs_graph;
 	f.is_plain = !f.waits && !f.flushes && !f.runs_graph && !f.is_special && !f.is_unknown;
 	f.launches = f.meaning != API_NODE && f.meaning != API_NOTHING;
-	f.ends_alone = f.is_plain && f.launches && !tracer->times_launches;
+	f.ends_alone = f.is_plain && f.launches && !tracer->config.timeline;
 	if (f.meaning == API_GRAPH)
 		f.flags = GPU_LAUNCH_IS_GRAPH;
 	else if (f.meaning != API_KERNEL) /* a batch of copies is many operations */
@@ -242,7 +242,7 @@ static void index_all_functions(const struct tracer *tracer)
 
 	memset(&functions, 0, sizeof(functions));
 	functions.count = 1;
-	functions.follows_all = tracer->counts_calls;
+	functions.follows_all = tracer->config.api;
 	index_functions(tracer, true, &used);
 	index_functions(tracer, false, &used);
 }
@@ -373,7 +373,7 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 	if (buffers_are_short(&tracer->buffers))
 		wait_for_buffers(tracer);
 	/* only kernel launches have probes that could take the stack instead */
-	if (likely(tracer->captures_stacks || launch->called->meaning == API_OTHER))
+	if (likely(tracer->config.stacks || launch->called->meaning == API_OTHER))
 		stack = capture(tracer, launch);
 	launch_log_add(
 		me->log, &tracer->sink,
@@ -455,7 +455,7 @@ static bool started_nothing(const struct own *me, const struct cupti_abi_callbac
 static void on_launched(struct tracer *tracer, const struct own *me,
 			const struct cupti_abi_callback_data *data, uint64_t now_ns)
 {
-	if (tracer->times_launches)
+	if (tracer->config.timeline)
 		launch_log_end(&tracer->sink, data->correlation_id, now_ns,
 			       (uint32_t)cupti_abi_result(data));
 	if (!started_nothing(me, data))
@@ -481,7 +481,7 @@ void callback_send_voids(struct tracer *tracer)
 
 static bool follows_nodes(const struct tracer *tracer)
 {
-	return tracer->api.cuptiGetGraphNodeId && !tracer->whole_graphs;
+	return tracer->api.cuptiGetGraphNodeId && !tracer->config.whole_graphs;
 }
 
 /* CUPTI does not say which launch the work of a body belongs to, only in which graph it is. */
@@ -529,7 +529,7 @@ static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, s
 			      struct api_id id, const struct cupti_abi_callback_data *data,
 			      bool ends_launch)
 {
-	uint64_t now = ends_launch && tracer->times_launches ? clock_now_ns() : 0;
+	uint64_t now = ends_launch && tracer->config.timeline ? clock_now_ns() : 0;
 
 	if (f->starts_range)
 		ranges_set_cuda(true);
@@ -566,7 +566,7 @@ static inline void on_exit_of(struct tracer *tracer, const struct function *f, s
 	if (likely(is_outermost(me, id)))
 		me->function = NULL;
 	if (unlikely(!f->is_plain || f->meaning == API_NODE ||
-		     (ends_launch && (tracer->times_launches || started_nothing(me, data)))))
+		     (ends_launch && (tracer->config.timeline || started_nothing(me, data)))))
 		finish(tracer, f, me, id, data, ends_launch);
 }
 
@@ -809,7 +809,7 @@ static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_
 	own.made_node = true;
 	own.ends_alone = false;
 	/* a call that is captured allocates nothing, whatever records there are of it */
-	if (own.is_in_launch && tracer->follows_memory)
+	if (own.is_in_launch && tracer->config.memory)
 		followed_memory_note(own.correlation_id);
 	if (!follows_nodes(tracer) || !data ||
 	    tracer->api.cuptiGetGraphNodeId(data->node, &event.node.id) != 0)
@@ -849,7 +849,7 @@ static void watch_unified_memory(struct tracer *tracer)
 	const struct cupti_api *api = &tracer->api;
 	bool any = false;
 
-	if (!tracer->unified_memory || !api->cuptiActivityConfigureUnifiedMemoryCounter ||
+	if (!tracer->config.unified_memory || !api->cuptiActivityConfigureUnifiedMemoryCounter ||
 	    atomic_exchange(&tracer->watches_uvm, true))
 		return;
 	for (uint32_t device = 0; device < MOST_DEVICES; device++) {
@@ -893,7 +893,7 @@ static void on_module_loaded(struct tracer *tracer)
 	uint64_t now;
 	struct gpu_event event = {.type = GPU_EVENT_MAPS, .maps = {.wants_ack = 1}};
 
-	if (tracer->captures_stacks)
+	if (tracer->config.stacks)
 		return;
 	now = tracer_count_mapped();
 	event.maps.generation = now;
@@ -927,13 +927,13 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 	switch (cbid) {
 	case CUPTI_ABI_RESOURCE_MODULE_LOADED:
 		look_for_device_launches(tracer, data->descriptor);
-		if (tracer->stall_period)
+		if (tracer->config.stall_period)
 			pc_sampling_module_loaded(tracer, data->descriptor);
 		on_module_loaded(tracer);
 		break;
 	case CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING:
 		launch_stack_expect_unload();
-		if (tracer->stall_period)
+		if (tracer->config.stall_period)
 			pc_sampling_module_goes(tracer);
 		pthread_mutex_lock(&tracer->record_lock);
 		names_module_goes(&tracer->names);
@@ -942,18 +942,18 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
 		atomic_store(&tracer->has_context, true);
 		watch_unified_memory(tracer);
-		if (tracer->follows_memory)
+		if (tracer->config.memory)
 			graph_memory_context_begins(tracer, data->context);
-		if (tracer->stall_period)
+		if (tracer->config.stall_period)
 			pc_sampling_context_created(tracer, data->context);
 		wait_log_context_created();
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING:
-		if (tracer->follows_memory) {
+		if (tracer->config.memory) {
 			tracer_send_context_end(tracer, data->context);
 			graph_memory_context_ends(data->context);
 		}
-		if (tracer->stall_period)
+		if (tracer->config.stall_period)
 			pc_sampling_context_ends(tracer, data->context);
 		if (tracer->reads_counters)
 			counters_context_goes(data->context);
@@ -1057,16 +1057,16 @@ static void on_followed_callback(void *userdata, uint32_t domain, uint32_t cbid,
 		return; /* the library's own call */
 	if (is_exit && tracer->reads_counters)
 		counters_exit(tracer, domain, cbid, data);
-	if (is_exit && tracer->counts_calls)
+	if (is_exit && tracer->config.api)
 		call_stats_exit(domain, cbid, data);
 	on_callback(userdata, domain, cbid, cbdata);
-	if (is_entry && tracer->follows_memory)
+	if (is_entry && tracer->config.memory)
 		follow_memory_entry(tracer, domain, cbid, data);
-	if (is_exit && tracer->follows_memory)
+	if (is_exit && tracer->config.memory)
 		follow_memory_exit(tracer, domain, cbid, data);
 	if (!is_entry || !tracer_records_now(tracer))
 		return;
-	if (tracer->counts_calls)
+	if (tracer->config.api)
 		call_stats_enter(domain, cbid, data);
 	if (tracer->reads_counters)
 		counters_enter(tracer, domain, cbid, data);
@@ -1082,7 +1082,7 @@ static void follow_functions(struct tracer *tracer)
 		if (tracer->api.cuptiGetCallbackName(domain, cbid, &name) != CUPTI_ABI_SUCCESS ||
 		    !name)
 			continue;
-		if (tracer->counts_calls)
+		if (tracer->config.api)
 			call_stats_add_function(domain, cbid, name);
 		if (tracer->reads_counters)
 			counters_add_function(domain, cbid, name);
@@ -1153,14 +1153,14 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
  */
 static bool can_follow_in_driver(const struct tracer *tracer)
 {
-	return tracer->api.version >= CUPTI_CALLS_FOR_DRIVER && tracer->captures_stacks &&
-	       (!tracer->times_launches || tracer->is_late) && !tracer->counts_calls &&
-	       !tracer->follows_memory && !tracer->reads_counters && !tracer->sends_errors;
+	return tracer->api.version >= CUPTI_CALLS_FOR_DRIVER && tracer->config.stacks &&
+	       (!tracer->config.timeline || tracer->is_late) && !tracer->config.api &&
+	       !tracer->config.memory && !tracer->reads_counters && !tracer->config.errors;
 }
 
 int callback_subscribe(struct tracer *tracer)
 {
-	bool follows = tracer->counts_calls || tracer->follows_memory || tracer->reads_counters;
+	bool follows = tracer->config.api || tracer->config.memory || tracer->reads_counters;
 	int result = tracer->api.cuptiSubscribe(
 		&tracer->subscriber, follows ? on_followed_callback : on_callback, tracer);
 

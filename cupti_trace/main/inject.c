@@ -113,7 +113,7 @@ void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *form
 	char detail[GPU_WIRE_LINE_MAX];
 	va_list args;
 
-	if (code == GPU_NOTICE_VERBOSE && !tracer->verbose)
+	if (code == GPU_NOTICE_VERBOSE && !tracer->config.verbose)
 		return;
 	va_start(args, format);
 	vsnprintf(detail, sizeof(detail), format, args);
@@ -359,7 +359,7 @@ static uint64_t recorded_from(const struct tracer *tracer)
  */
 static bool sends_visit_alone(const struct tracer *tracer)
 {
-	return tracer->is_late && !tracer->follows_waits;
+	return tracer->is_late && !tracer->config.waits;
 }
 
 /* Sends all launches logged so far, then the records of a buffer CUPTI has filled. */
@@ -376,8 +376,8 @@ static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 	activity_send_buffer(
 		&(struct activity_output){
 			&tracer->api, &tracer->names, &tracer->tally, &tracer->sink,
-			tracer->verbose, tracer->began_ns, clock_now_ns(), &tracer->saw_device,
-			tracer->follows_memory, tracer->reads_counters,
+			tracer->config.verbose, tracer->began_ns, clock_now_ns(),
+			&tracer->saw_device, tracer->config.memory, tracer->reads_counters,
 			atomic_load(&tracer->skips_unended), recorded_from(tracer),
 			alone ? tracer->window.to_ns : 0, alone},
 		&clock, buffer, valid_size);
@@ -467,7 +467,7 @@ static void ask_for_devices(struct tracer *tracer, uint32_t flag)
 static void turn_off(struct tracer *tracer)
 {
 	atomic_store(&tracer->phase, TRACER_OFF);
-	if (tracer->stall_period)
+	if (tracer->config.stall_period)
 		pc_sampling_end(tracer);
 	call_probes_end(tracer, callback_follows);
 	callback_unsubscribe(tracer);
@@ -525,7 +525,7 @@ static bool wait_tick(struct tracer *tracer, uint32_t ms)
 static void serve_calls(struct tracer *tracer, uint32_t on)
 {
 	call_probes_enable(tracer, on, callback_follows);
-	if ((on & PROBES_OF_CALLS) || tracer->sends_errors)
+	if ((on & PROBES_OF_CALLS) || tracer->config.errors)
 		atomic_fetch_or(&tracer->phase, TRACER_PROBES_CALLS);
 	else
 		atomic_fetch_and(&tracer->phase, ~TRACER_PROBES_CALLS);
@@ -645,7 +645,7 @@ static void leave(struct tracer *tracer)
 	sink_close(&tracer->sink);
 	buffers_trim(&tracer->buffers);
 	code_map_close();
-	if (end_flusher(tracer) && !tracer->follows_memory)
+	if (end_flusher(tracer) && !tracer->config.memory)
 		start_over(tracer);
 	at_work_end();
 }
@@ -707,7 +707,7 @@ static void say_what_failed(struct tracer *tracer)
 {
 	int err = sink_file_error(&tracer->sink);
 
-	if (err && tracer->verbose)
+	if (err && tracer->config.verbose)
 		say_no_output(TRACE_ENV, tracer->sink.path, err);
 }
 
@@ -736,7 +736,8 @@ static void *flusher_main(void *arg)
 		launch_stack_check_code(&tracer->sink);
 		stack_sampling_tick();
 		/* samples of each launch apart are many more */
-		if (tracer->stall_period && (tracer->exact_stalls || tick % TICKS_PER_FETCH == 0))
+		if (tracer->config.stall_period &&
+		    (tracer->config.exact_stalls || tick % TICKS_PER_FETCH == 0))
 			pc_sampling_fetch(tracer);
 		tracer_flush(tracer, false);
 		sink_beat(&tracer->sink);
@@ -820,7 +821,7 @@ static void send_rest(struct tracer *tracer)
 {
 	if (window_is_over(&tracer->window, clock_now_ns()))
 		atomic_store(&tracer->skips_unended, true);
-	if (tracer->stall_period)
+	if (tracer->config.stall_period)
 		pc_sampling_end(tracer);
 	tracer_flush(tracer, true);
 	ask_for_devices(tracer, CUPTI_ABI_FLUSH_FORCED);
@@ -1066,10 +1067,10 @@ static void start_counters_alone(struct tracer *tracer)
 
 	if (!metrics)
 		return;
-	tracer->verbose = secure_getenv("INJECTION_VERBOSE") != NULL;
+	tracer->config.verbose = secure_getenv("INJECTION_VERBOSE") != NULL;
 	err = output ? counter_output_open(output) : -ENOENT;
 	if (err) {
-		if (tracer->verbose)
+		if (tracer->config.verbose)
 			say_no_output("INJECTION_OUTPUT", output, err);
 		return;
 	}
@@ -1102,7 +1103,7 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	ready = set_up_cupti(tracer) && start_activity(tracer);
 	if (ready && tracer->is_late)
 		callback_expect_contexts(tracer);
-	if (tracer->captures_stacks)
+	if (tracer->config.stacks)
 		code_map_open();
 	launch_stack_check_code(NULL); /* what is to be said of Python comes after the hello */
 	/* a program that runs already would send before the hello */
@@ -1133,23 +1134,6 @@ static void start(struct tracer *tracer, const struct instance *instance)
 			      "out of memory: its last GPU work will be missing");
 }
 
-static void limit_stacks(struct tracer *tracer, const char *limit)
-{
-	unsigned long value = limit ? strtoul(limit, NULL, 10) : 0;
-
-	tracer->limits_stacks = tracer->captures_stacks && value > 0 && value <= UINT32_MAX;
-	if (tracer->limits_stacks)
-		stack_sampling_init((uint32_t)value);
-}
-
-/* 0: none. */
-static uint32_t stall_period(const char *text)
-{
-	unsigned long n = text ? strtoul(text, NULL, 10) : 0;
-
-	return n >= PC_SAMPLING_PERIOD_MIN && n <= PC_SAMPLING_PERIOD_MAX ? (uint32_t)n : 0;
-}
-
 /* Anything that is no window is the whole run. */
 static void read_window(struct tracer *tracer, const char *text)
 {
@@ -1161,32 +1145,24 @@ static void read_window(struct tracer *tracer, const char *text)
 		heed_profiler(tracer);
 }
 
-/* What the profiler asks for. */
+/* Takes what the profiler asks for, without what contradicts the rest of it. */
 static void read_options(struct tracer *tracer)
 {
-	tracer->captures_stacks = setting(GPU_WIRE_STACKS_ENV) != NULL;
-	python_stack_init(&(struct python_stack_options){
-		.lines = setting(GPU_WIRE_PYTHON_LINES_ENV) != NULL,
-		.keeps_native = setting(GPU_WIRE_NATIVE_PYTHON_ENV) != NULL});
-	tracer->verbose = setting(GPU_WIRE_VERBOSE_ENV) != NULL;
-	limit_stacks(tracer, setting(GPU_WIRE_OVERHEAD_ENV));
-	tracer->minds_stacks = tracer->verbose || tracer->limits_stacks;
-	tracer->kernels_only = setting(GPU_WIRE_KERNELS_ONLY_ENV) != NULL;
-	tracer->unified_memory =
-		!tracer->kernels_only && setting(GPU_WIRE_UNIFIED_MEMORY_ENV) != NULL;
-	tracer->describes_devices = setting(GPU_WIRE_DEVICES_ENV) != NULL;
-	tracer->whole_graphs = setting(GPU_WIRE_GRAPHS_ENV) != NULL;
-	tracer->device_graphs = setting(GPU_WIRE_DEVICE_GRAPHS_ENV) != NULL;
-	tracer->counts_calls = setting(GPU_WIRE_CALLS_ENV) != NULL;
-	tracer->follows_memory = setting(GPU_WIRE_MEMORY_ENV) != NULL && !tracer->kernels_only;
-	tracer->sends_errors = setting(GPU_WIRE_ERRORS_ENV) != NULL;
-	tracer->stall_period = stall_period(setting(GPU_WIRE_STALLS_ENV));
-	tracer->exact_stalls = setting(GPU_WIRE_EXACT_STALLS_ENV) != NULL;
-	tracer->follows_waits = setting(GPU_WIRE_WAITS_ENV) != NULL;
-	tracer->marks_waited = setting(GPU_WIRE_WAITED_ENV) != NULL;
-	tracer->times_launches = setting(GPU_WIRE_TIMELINE_ENV) != NULL;
-	read_counters(tracer, setting(GPU_WIRE_METRICS_ENV), setting(GPU_WIRE_METRICS_KERNELS_ENV),
-		      setting(GPU_WIRE_METRICS_LAUNCHES_ENV));
+	struct trace_config *config = &tracer->config;
+
+	*config = *settings_config();
+	python_stack_init(&(struct python_stack_options){.lines = config->python_lines,
+							 .keeps_native = config->native_python});
+	tracer->limits_stacks = config->stacks && config->max_overhead;
+	if (tracer->limits_stacks)
+		stack_sampling_init(config->max_overhead);
+	tracer->minds_stacks = config->verbose || tracer->limits_stacks;
+	config->unified_memory &= !config->kernels_only;
+	config->memory &= !config->kernels_only;
+	if (config->stall_period < PC_SAMPLING_PERIOD_MIN ||
+	    config->stall_period > PC_SAMPLING_PERIOD_MAX)
+		config->stall_period = 0;
+	read_counters(tracer, config->metrics, config->metrics_kernels, config->metrics_launches);
 }
 
 /* With a pipe. */
@@ -1225,9 +1201,8 @@ static int begin_trace(struct tracer *tracer, const char *path)
 	int err;
 
 	instance_describe(&instance);
-	err = trace_use_settings();
-	if (!err)
-		err = launch_log_init();
+	trace_use_settings();
+	err = launch_log_init();
 	if (!err)
 		err = sink_open_file(&tracer->sink, path, (uint32_t)getpid(), instance.id);
 	if (err)

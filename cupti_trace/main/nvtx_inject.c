@@ -10,6 +10,7 @@
  * other (nvtx_payload.h).
  */
 #include <stdlib.h>
+#include "cupti_trace/core/settings.h"
 #include "cupti_trace/launch/nvtx.h"
 #include "cupti_trace/launch/nvtx_abi.h"
 #include "cupti_trace/launch/nvtx_payload.h"
@@ -230,7 +231,7 @@ static void fill(const struct nvtx_abi_callbacks *callbacks, uint32_t module,
 /* Frames of launch stacks: a profiler says so, and a trace has all that there is. */
 static bool wants_frames(void)
 {
-	return getenv(GPU_WIRE_NVTX_ENV) || trace_name();
+	return settings_config()->nvtx || trace_name();
 }
 
 /*

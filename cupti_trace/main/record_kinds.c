@@ -28,14 +28,14 @@ static bool is_description(uint32_t kind)
 static bool is_wanted(const struct tracer *tracer, uint32_t kind)
 {
 	if (is_description(kind))
-		return tracer->describes_devices;
+		return tracer->config.devices;
 	if (kind == CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL)
-		return tracer->follows_memory;
+		return tracer->config.memory;
 	if (kind == CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE)
-		return tracer->whole_graphs;
+		return tracer->config.whole_graphs;
 	if (kind == CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS)
-		return !tracer->kernels_only && tracer->api.version >= CUPTI_DECOMPRESSES;
-	return !tracer->kernels_only || kind == CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+		return !tracer->config.kernels_only && tracer->api.version >= CUPTI_DECOMPRESSES;
+	return !tracer->config.kernels_only || kind == CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 }
 
 static const char *describe(uint32_t kind)
@@ -74,7 +74,7 @@ static void enable_device_graphs(struct tracer *tracer)
 	const struct cupti_api *api = &tracer->api;
 	int result;
 
-	if (!tracer->device_graphs)
+	if (!tracer->config.device_graphs)
 		return;
 	if (!api->cuptiActivityEnableDeviceGraph) {
 		tracer_notice(tracer, GPU_NOTICE_NOT_RECORDED,
@@ -96,7 +96,7 @@ static bool is_copy_or_set(uint32_t kind)
 
 static void enable_others(struct tracer *tracer)
 {
-	tracer->records_copies = !tracer->kernels_only;
+	tracer->records_copies = !tracer->config.kernels_only;
 
 	for (size_t i = 1; i < KINDS; i++) {
 		int result = CUPTI_ABI_SUCCESS;
@@ -105,7 +105,7 @@ static void enable_others(struct tracer *tracer)
 			result = tracer->api.cuptiActivityEnable(kinds[i]);
 		if (kinds[i] == CUPTI_ABI_ACTIVITY_KIND_DEVICE)
 			atomic_store(&tracer->wants_devices,
-				     tracer->describes_devices && result == CUPTI_ABI_SUCCESS);
+				     tracer->config.devices && result == CUPTI_ABI_SUCCESS);
 		if (result != CUPTI_ABI_SUCCESS && is_copy_or_set(kinds[i]))
 			tracer->records_copies = false;
 		if (result != CUPTI_ABI_SUCCESS)

@@ -13,7 +13,6 @@
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/settings.h"
 
-#define SETTINGS_BYTES 8192
 #define ARGUMENTS_BYTES 2048
 #define BOOT_ID_BYTES 40
 #define JOB_BYTES 512
@@ -25,40 +24,17 @@ const char *trace_name(void)
 	return name && name[0] ? name : NULL;
 }
 
-/* ---- settings ---- */
-
-struct text {
-	char bytes[SETTINGS_BYTES];
-	size_t used;
-	bool is_full;
-};
-
-/* A line NAME=VALUE; none with a NULL. A newline in the value would begin another setting. */
-static void add(struct text *t, const char *name, const char *value)
+void trace_use_settings(void)
 {
-	int n;
-
-	if (!value || strchr(value, '\n'))
-		return;
-	n = snprintf(t->bytes + t->used, sizeof(t->bytes) - t->used, "%s=%s\n", name, value);
-	if (n > 0 && (size_t)n < sizeof(t->bytes) - t->used)
-		t->used += (size_t)n;
-	else
-		t->is_full = true;
-}
-
-int trace_use_settings(void)
-{
-	struct text t = {.used = 0};
-
-	add(&t, GPU_WIRE_STACKS_ENV, "1");
-	add(&t, GPU_WIRE_DEVICES_ENV, "1");
-	add(&t, GPU_WIRE_TIMELINE_ENV, "1");
-	add(&t, GPU_WIRE_VERBOSE_ENV, secure_getenv("INJECTION_VERBOSE") ? "1" : NULL);
-	add(&t, GPU_WIRE_METRICS_ENV, secure_getenv("INJECTION_METRICS"));
-	add(&t, GPU_WIRE_METRICS_KERNELS_ENV, secure_getenv("INJECTION_METRICS_KERNELS"));
-	add(&t, GPU_WIRE_METRICS_LAUNCHES_ENV, secure_getenv("INJECTION_METRICS_LAUNCHES"));
-	return t.is_full ? -E2BIG : settings_use(t.bytes);
+	settings_configure(&(struct trace_config){
+		.stacks = true,
+		.devices = true,
+		.timeline = true,
+		.verbose = secure_getenv("INJECTION_VERBOSE"),
+		.metrics = secure_getenv("INJECTION_METRICS"),
+		.metrics_kernels = secure_getenv("INJECTION_METRICS_KERNELS"),
+		.metrics_launches = secure_getenv("INJECTION_METRICS_LAUNCHES"),
+	});
 }
 
 /* ---- the program ---- */

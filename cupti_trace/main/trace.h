@@ -20,9 +20,9 @@ const char *trace_name(void);
 
 /*
  * From now on settings (settings.h) are those of a trace: what may be of interest later and costs
- * little, and hardware counters where the user asks for them. 0, or -errno if they are too long.
+ * little, and hardware counters where the user asks for them.
  */
-int trace_use_settings(void);
+void trace_use_settings(void);
 
 /* Sends what is known of the program, with the present time. After the hello. */
 void trace_describe_run(struct sink *sink);

@@ -228,7 +228,7 @@ struct gpu_event_launch {
 #define GPU_LAUNCH_STANDS_MAX (1u << 14)
 
 /*
- * A launch function has returned; only sent on request (GPU_WIRE_TIMELINE_ENV). A launch is
+ * A launch function has returned; only sent on request (trace_config.h: timeline). A launch is
  * sent at its entry, so that it comes before the operations that it starts and is there even if its
  * thread never returns from the call; its end follows, from the same thread. A call has no end
  * event if its thread was cancelled in it or left it by longjmp, or if its process ended meanwhile.
@@ -459,7 +459,7 @@ struct gpu_event_context {
 
 /*
  * A launch, copy, allocation, release or wait has returned an error; only sent on request
- * (GPU_WIRE_ERRORS_ENV). Of a call of the runtime and those of the driver in it, the outermost.
+ * (trace_config.h: errors). Of a call of the runtime and those of the driver in it, the outermost.
  */
 struct gpu_event_error {
 	uint32_t code; /* cudaError_t or CUresult, by the function; not 0 */

@@ -20,30 +20,9 @@
 
 #define GPU_WIRE_VERSION 2
 
-/* The environment variables by which the library finds its profiler. */
-#define GPU_WIRE_STACKS_ENV "PROFILE_STACKS" /* set: capture launch stacks in the process */
-/* set: Python frames have line numbers; set: the interpreter's own frames stay beside them */
-#define GPU_WIRE_PYTHON_LINES_ENV "PROFILE_PYTHON_LINES"
-#define GPU_WIRE_NATIVE_PYTHON_ENV "PROFILE_NATIVE_PYTHON"
-#define GPU_WIRE_KERNELS_ONLY_ENV "PROFILE_KERNELS_ONLY"     /* set: no other work than kernels */
-#define GPU_WIRE_UNIFIED_MEMORY_ENV "PROFILE_UNIFIED_MEMORY" /* set: its migrations and faults */
-#define GPU_WIRE_DEVICE_GRAPHS_ENV \
-	"PROFILE_DEVICE_GRAPHS"              /* set: graphs that kernels launch, too */
-#define GPU_WIRE_GRAPHS_ENV "PROFILE_GRAPHS" /* set: a graph's launch as a whole, not its nodes */
-#define GPU_WIRE_WAITS_ENV "PROFILE_WAITS"   /* set: calls that wait for the GPU are sent */
-#define GPU_WIRE_WAITED_ENV "PROFILE_WAITED" /* set: launches that are waited for are marked */
-#define GPU_WIRE_CALLS_ENV "PROFILE_API"     /* set: sums of all calls are sent */
-#define GPU_WIRE_MEMORY_ENV "PROFILE_ALLOC"  /* set: allocations have addresses; see gpu_event.h */
-#define GPU_WIRE_ERRORS_ENV "PROFILE_ERRORS" /* set: failed calls are sent */
-#define GPU_WIRE_TIMELINE_ENV "PROFILE_TIMELINE" /* set: ends of launches are sent */
-#define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"         /* path of the named pipe */
-/* what launch stacks may take of a thread's time, in thousandths of a percent; not set: all */
-#define GPU_WIRE_OVERHEAD_ENV "PROFILE_MAX_OVERHEAD"
-#define GPU_WIRE_VERBOSE_ENV "PROFILE_VERBOSE" /* set: send GPU_NOTICE_VERBOSE */
-#define GPU_WIRE_DEVICES_ENV "PROFILE_DEVICES" /* set: devices and contexts are described */
-#define GPU_WIRE_NVTX_ENV "PROFILE_NVTX"       /* set: NVTX ranges are frames of launch stacks */
-#define GPU_WIRE_STALLS_ENV "PROFILE_STALLS"   /* n: PC samples every 2^n cycles are sent */
-#define GPU_WIRE_EXACT_STALLS_ENV "PROFILE_STALLS_EXACT" /* with their launches */
+/* The variable with the path of the named pipe; trace_config.h has what the library is asked for.
+ */
+#define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"
 
 /* The FIFO beside the pipe into which the profiler writes one byte to answer `wants_ack`. */
 #define GPU_WIRE_ACK_PREFIX "ack."
@@ -54,8 +33,8 @@
 #define GPU_WIRE_MEMORY "profile-library"
 
 /*
- * In a process that already ran: the name by which a copy is known to be at work (at_work.h). The
- * settings above are lines of a text for GPU_WIRE_BEGIN (inject.c).
+ * In a process that already ran: the name by which a copy is known to be at work (at_work.h). These
+ * variables are lines of a text for GPU_WIRE_BEGIN (inject.c).
  */
 #define GPU_WIRE_AT_WORK "profile-at-work"
 #define GPU_WIRE_BEGIN "profile_begin"
@@ -105,15 +84,8 @@
  * The parts that are recorded (--range): names of NVTX ranges, as frames have them ("message",
  * "domain:message"), or GPU_WIRE_RANGE_CUDA: from cudaProfilerStart to cudaProfilerStop.
  */
-#define GPU_WIRE_RANGES_ENV "PROFILE_RANGES"
 #define GPU_WIRE_RANGES_SEPARATOR "\x1f"
 #define GPU_WIRE_RANGE_CUDA "cudaProfilerApi"
-
-/* The metrics to read, separated by commas; a pattern of kernels' names; launches of each kernel.
- */
-#define GPU_WIRE_METRICS_ENV "PROFILE_METRICS"
-#define GPU_WIRE_METRICS_KERNELS_ENV "PROFILE_METRICS_KERNELS"
-#define GPU_WIRE_METRICS_LAUNCHES_ENV "PROFILE_METRICS_LAUNCHES"
 
 /*
  * Writes `event` as one line with its '\n' into buffer[0..size). Returns the length, or -ENOSPC if

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The variables by which the injection library in the target finds its profiler, and which select
- * what it sends (cupti_trace/wire/gpu_wire.h).
+ * The variables by which the injection library in the target finds its profiler, and what it sends
+ * (cupti_trace/wire/gpu_wire.h, trace_config.h).
  */
 #ifndef PROFILER_RUN_TARGET_ENVIRONMENT_H
 #define PROFILER_RUN_TARGET_ENVIRONMENT_H
@@ -11,14 +11,15 @@
 #include <stddef.h>
 #include "profiler/base/measure.h"
 
-#define TARGET_ENVIRONMENT_MAX 32
+/* Bytes of the longest configuration: texts may be escaped, three bytes for one. */
+#define TARGET_CONFIG_BYTES                                                \
+	(512 + 3 * (MEASURE_RANGES_BYTES + COUNTER_REQUEST_METRICS_BYTES + \
+		    COUNTER_REQUEST_KERNELS_BYTES))
 
 struct target_environment {
-	const char *variables[TARGET_ENVIRONMENT_MAX]; /* "NAME=value", NULL-terminated */
+	const char *variables[5]; /* "NAME=value", NULL-terminated */
 	char library[PATH_MAX + 64], pipe[PATH_MAX + 64], nvtx[PATH_MAX + 64];
-	char overhead[64], stalls[32], launches[64];
-	char ranges[MEASURE_RANGES_BYTES + 32];
-	char metrics[4096], kernels[1100]; /* as long as options_parse allows */
+	char config[TARGET_CONFIG_BYTES + 32];
 };
 
 struct target_environment_options {

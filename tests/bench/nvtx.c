@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include "cupti_trace/wire/gpu_wire.h"
+#include "cupti_trace/wire/trace_config.h"
 #include "cupti_trace/launch/launch_stack.h"
 #include "cupti_trace/launch/nvtx_abi.h"
 
@@ -113,7 +114,7 @@ static __attribute__((noinline)) void descend(int depth, long rounds)
 
 int main(int argc, char **argv)
 {
-	setenv(GPU_WIRE_NVTX_ENV, "1", 1);
+	setenv(TRACE_CONFIG_ENV, "nvtx", 1);
 	InitializeInjectionNvtx2(get_export_table);
 	descend(argc > 1 ? (int)strtol(argv[1], NULL, 10) : 36,
 		argc > 2 ? strtol(argv[2], NULL, 10) : 1000000);

@@ -246,29 +246,33 @@ launch_ends()
 		END { print launches + 0, ends + 0, long + 0; exit bad > 0 }' run.pipe
 }
 
+# Runs a command whose library is also asked for ends of launches.
+# shellcheck disable=SC2016
+readonly timed=(sh -c 'PROFILE_TRACE_CONFIG="$PROFILE_TRACE_CONFIG timeline" exec "$@"' sh)
+
 @test "ends of launches: only if requested, one each" {
 	run_profile -gpu-only --unit ns --record run -o out.folded "$workloads/launches" 1000 4 2 mixed
 	expect_equal 'launches, ends' "$(launch_ends)" '1012 0 0'
 	cp out.folded without.folded
-	PROFILE_TIMELINE=1 run_profile -gpu-only --unit ns --record run -o out.folded \
-		"$workloads/launches" 1000 4 2 mixed
+	run_profile -gpu-only --unit ns --record run -o out.folded \
+		"${timed[@]}" "$workloads/launches" 1000 4 2 mixed
 	all_matched 1012 1496
 	expect_equal 'launches, ends' "$(launch_ends | cut -d' ' -f1,2)" '1012 1012'
 	diff without.folded out.folded
 	# copies, sets, allocations, graphs; beside waits, and by the driver alone
-	PROFILE_TIMELINE=1 run_profile -gpu-only --waits --record run -o out.folded \
-		"$workloads/gpu_work" 3 2 2
+	run_profile -gpu-only --waits --record run -o out.folded \
+		"${timed[@]}" "$workloads/gpu_work" 3 2 2
 	expect_status 0
 	launch_ends >ends
 	awk '$1 < 50 || $1 != $2 { exit 1 }' ends
-	PROFILE_TIMELINE=1 run_profile -gpu-only --record run -o out.folded "$workloads/driver_api" 50
+	run_profile -gpu-only --record run -o out.folded "${timed[@]}" "$workloads/driver_api" 50
 	launch_ends >ends
 	awk '$1 < 50 || $1 != $2 { exit 1 }' ends
 }
 
 @test "ends of launches that stay in the driver: full duration, and none if the thread was cancelled" {
-	FAKE_CUDA_LAUNCH_NS=2000000 PROFILE_TIMELINE=1 run_profile -gpu-only --unit ns --record run \
-		-o out.folded "$workloads/launches" 12 4 1 cancelled
+	FAKE_CUDA_LAUNCH_NS=2000000 run_profile -gpu-only --unit ns --record run \
+		-o out.folded "${timed[@]}" "$workloads/launches" 12 4 1 cancelled
 	all_matched 12 12
 	expect_equal 'launches, ends, long ones' "$(launch_ends)" '12 9 9'
 }

@@ -41,13 +41,13 @@ self_as_is()
 }
 
 # bats test_tags=quick
-@test "merged: the command sees four more variables and no other difference" {
+@test "merged: the command sees three more variables and no other difference" {
 	self_as_is
 	in_odd_surroundings "$profile" -q -o ../out.folded \
 		"$workloads/exits" self one '' 'two words' >got
 	expect_equal 'variables of ours' "$(grep -cE \
-		'^environment (CUDA_INJECTION64_PATH=/|PROFILE_PIPE=/|PROFILE_STACKS=1|PROFILE_DEVICES=1)' got)" 4
-	grep -vE '^environment (CUDA_INJECTION64_PATH|PROFILE_PIPE|PROFILE_STACKS|PROFILE_DEVICES)=' got | diff expected -
+		'^environment (CUDA_INJECTION64_PATH=/|PROFILE_PIPE=/|PROFILE_TRACE_CONFIG=stacks devices)' got)" 3
+	grep -vE '^environment (CUDA_INJECTION64_PATH|PROFILE_PIPE|PROFILE_TRACE_CONFIG)=' got | diff expected -
 }
 
 # bats test_tags=quick

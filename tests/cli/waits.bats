@@ -191,8 +191,8 @@ expect_each_way()
 	expect_no_line out.folded '\[waiting|launched at|cuda[A-Za-z]*Synchronize'
 	expect_no_line stderr 'wait|Wait'
 	expect_totals out.folded
-	run_profile -gpu-only -o out.folded sh -c 'echo "<${PROFILE_WAITS-unset}>"'
-	expect stdout <<<'<unset>'
+	run_profile -gpu-only -o out.folded sh -c 'echo "$PROFILE_TRACE_CONFIG"'
+	expect stdout <<<'stacks devices'
 }
 
 @test "not with -cpu-only" {

@@ -6,6 +6,7 @@
 #include "unit.h"
 #include <signal.h>
 #include "cupti_trace/wire/gpu_wire.h"
+#include "cupti_trace/wire/trace_config.h"
 #include "profiler/attach/bring_in.h"
 #include "profiler/attach/payload.h"
 #include "symbolize/util/monotonic.h"
@@ -139,8 +140,8 @@ static struct heard *listen_to(const struct program *p)
 	assert_non_null(h);
 	request.library = payload_library(&request.library_size);
 	fifo_make(&h->fifo, on_event, h);
-	snprintf(text, sizeof(text), "%s=%s\n%s=1\n%s=1\n", GPU_WIRE_PIPE_ENV, h->fifo.path,
-		 GPU_WIRE_STACKS_ENV, GPU_WIRE_DEVICES_ENV);
+	snprintf(text, sizeof(text), "%s=%s\n%s=stacks devices\n", GPU_WIRE_PIPE_ENV, h->fifo.path,
+		 TRACE_CONFIG_ENV);
 	fifo_start_reader(&h->fifo);
 	h->from_ns = now_ns();
 	if (bring_in(&request, message) != BRING_IN_DONE)

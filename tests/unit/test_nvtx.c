@@ -6,6 +6,7 @@
 #include "unit.h"
 #include <pthread.h>
 #include <wchar.h>
+#include "cupti_trace/core/settings.h"
 #include "cupti_trace/launch/nvtx.h"
 #include "cupti_trace/launch/nvtx_abi.h"
 #include "cupti_trace/launch/nvtx_names.c"
@@ -61,7 +62,7 @@ static const void *get_export_table(uint32_t id)
 static int set_up(void **state)
 {
 	(void)state;
-	setenv(GPU_WIRE_NVTX_ENV, "1", 1);
+	settings_configure(&(struct trace_config){.nvtx = true});
 	forget_names();
 	return InitializeInjectionNvtx2(get_export_table) == 1 ? 0 : -1;
 }
@@ -582,10 +583,10 @@ static void extensions_that_are_not_followed(void **state)
 	/* a program with an older, shorter table */
 	assert_int_equal(describe_extension(size, payloads, 5, slots), 1);
 	assert_int_equal(count_filled(slots), 4);
-	unsetenv(GPU_WIRE_NVTX_ENV);
+	settings_configure(&(struct trace_config){.nvtx = false});
 	assert_int_equal(describe_extension(size, payloads, SLOTS_OF_PROGRAM, slots), 1);
 	assert_int_equal(count_filled(slots), 0);
-	setenv(GPU_WIRE_NVTX_ENV, "1", 1);
+	settings_configure(&(struct trace_config){.nvtx = true});
 }
 
 /* ---- places ---- */

@@ -6,6 +6,7 @@
 #include "unit.h"
 
 #include "cupti_trace/wire/gpu_wire.h"
+#include "cupti_trace/wire/trace_config.h"
 #include "cupti_trace/launch/nvtx_abi.h"
 
 #if defined(__has_include) && __has_include(<nvtx3/nvToolsExt.h>)
@@ -82,7 +83,7 @@ static void nvtx_calls_us(void **state)
 	nvtxRangeId_t range;
 
 	(void)state;
-	setenv(GPU_WIRE_NVTX_ENV, "1", 1);
+	setenv(TRACE_CONFIG_ENV, "nvtx", 1);
 	unsetenv(NVTX_ABI_PATH_ENV);
 	InitializeInjectionNvtx2_fnptr = InitializeInjectionNvtx2;
 	assert_int_equal(nvtxRangePushA("outer"), 0);

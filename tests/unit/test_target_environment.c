@@ -11,7 +11,7 @@ static uint32_t count_variables(const struct target_environment *e)
 	uint32_t n = 0;
 
 	while (e->variables[n])
-		assert_true(++n < TARGET_ENVIRONMENT_MAX);
+		assert_true(++n < sizeof(e->variables) / sizeof(e->variables[0]));
 	return n;
 }
 
@@ -24,9 +24,9 @@ static uint32_t count_equal(const struct target_environment *e, const char *vari
 	return n;
 }
 
-/* With these options there are the two paths, and these variables besides. */
-static void expect(const struct target_environment_options *options, const char *first,
-		   const char *second)
+/* With these options there are the two paths, this configuration, and `more`. */
+static void expect(const struct target_environment_options *options, const char *config,
+		   const char *more)
 {
 	struct target_environment e;
 
@@ -34,48 +34,38 @@ static void expect(const struct target_environment_options *options, const char 
 	target_environment_make(&e, options);
 	assert_int_equal(count_equal(&e, "CUDA_INJECTION64_PATH=/a folder/libprofile_cupti.so"), 1);
 	assert_int_equal(count_equal(&e, "PROFILE_PIPE=/a folder/gpu.pipe"), 1);
-	assert_int_equal(count_variables(&e), 2 + !!first + !!second);
-	if (first)
-		assert_int_equal(count_equal(&e, first), 1);
-	if (second)
-		assert_int_equal(count_equal(&e, second), 1);
+	assert_string_equal(e.config, config);
+	assert_int_equal(count_equal(&e, config), 1);
+	assert_int_equal(count_variables(&e), 3 + !!more);
+	if (more)
+		assert_int_equal(count_equal(&e, more), 1);
 }
 
-#define EXPECT_SET(option, first, second)                                            \
+#define EXPECT_SET(option, config, more)                                             \
 	expect(&(struct target_environment_options){.library = library,              \
 						    .pipe = pipe_path,               \
 						    .measure.probes_launches = true, \
-						    .option = true},                 \
-	       first, second)
+						    .option},                        \
+	       "PROFILE_TRACE_CONFIG=" config, more)
 
-/* By their names: a program that the command starts may be given them by hand. */
-static void each_option_has_its_variable(void **state)
+static void each_option_has_its_word(void **state)
 {
 	(void)state;
 	expect(&(struct target_environment_options){.library = library, .pipe = pipe_path},
-	       "PROFILE_STACKS=1", NULL);
-	EXPECT_SET(measure.samples_cpu, NULL, NULL);
-	EXPECT_SET(measure.python_lines, "PROFILE_PYTHON_LINES=1", NULL);
-	EXPECT_SET(measure.native_python, "PROFILE_NATIVE_PYTHON=1", NULL);
-	EXPECT_SET(measure.kernels_only, "PROFILE_KERNELS_ONLY=1", NULL);
-	EXPECT_SET(measure.unified_memory, "PROFILE_UNIFIED_MEMORY=1", NULL);
-	EXPECT_SET(measure.whole_graphs, "PROFILE_GRAPHS=1", NULL);
-	EXPECT_SET(measure.devices, "PROFILE_DEVICES=1", NULL);
-	EXPECT_SET(measure.waits, "PROFILE_WAITS=1", NULL);
-	EXPECT_SET(timeline, "PROFILE_TIMELINE=1", NULL);
-	EXPECT_SET(verbose, "PROFILE_VERBOSE=1", NULL);
-	EXPECT_SET(measure.nvtx, "PROFILE_NVTX=1",
+	       "PROFILE_TRACE_CONFIG=stacks", NULL);
+	EXPECT_SET(measure.samples_cpu = true, "", NULL);
+	EXPECT_SET(measure.python_lines = true, "python-lines", NULL);
+	EXPECT_SET(measure.native_python = true, "native-python", NULL);
+	EXPECT_SET(measure.kernels_only = true, "kernels-only", NULL);
+	EXPECT_SET(measure.unified_memory = true, "unified-memory", NULL);
+	EXPECT_SET(measure.whole_graphs = true, "whole-graphs", NULL);
+	EXPECT_SET(measure.devices = true, "devices", NULL);
+	EXPECT_SET(measure.waits = true, "waits", NULL);
+	EXPECT_SET(timeline = true, "timeline", NULL);
+	EXPECT_SET(verbose = true, "verbose", NULL);
+	EXPECT_SET(measure.nvtx = true, "nvtx",
 		   "NVTX_INJECTION64_PATH=/a folder/libprofile_cupti.so");
-}
-
-static void the_limit_of_stacks_is_a_number(void **state)
-{
-	(void)state;
-	expect(&(struct target_environment_options){.library = library,
-						    .pipe = pipe_path,
-						    .measure.probes_launches = true,
-						    .measure.max_overhead = 2500},
-	       "PROFILE_MAX_OVERHEAD=2500", NULL);
+	EXPECT_SET(measure.max_overhead = 2500, "max-overhead=2500", NULL);
 }
 
 static struct target_environment_options all_options(const char *library_path, const char *pipe)
@@ -102,7 +92,7 @@ static void all_variables_fit(void **state)
 
 	(void)state;
 	target_environment_make(&e, &all);
-	assert_int_equal(count_variables(&e), 4 + 10);
+	assert_int_equal(count_variables(&e), 4);
 	for (uint32_t i = 0; e.variables[i]; i++) {
 		const char *equals = strchr(e.variables[i], '=');
 
@@ -135,8 +125,7 @@ static void the_longest_paths_are_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_option_has_its_variable),
-		cmocka_unit_test(the_limit_of_stacks_is_a_number),
+		cmocka_unit_test(each_option_has_its_word),
 		cmocka_unit_test(all_variables_fit),
 		cmocka_unit_test(the_longest_paths_are_whole),
 	};

@@ -24,22 +24,19 @@ static void it_is_wanted_without_a_profiler_only(void **state)
 
 static void settings_are_its_own(void **state)
 {
-	char long_list[20000];
+	const struct trace_config *config = settings_config();
 
 	(void)state;
-	setenv("INJECTION_METRICS", "a\nPROFILE_WINDOW=1 2", 1);
+	setenv("INJECTION_METRICS", "a waits", 1);
 	setenv("INJECTION_METRICS_LAUNCHES", "7", 1);
-	setenv(GPU_WIRE_WAITS_ENV, "1", 1);
-	assert_int_equal(trace_use_settings(), 0);
-	assert_string_equal(setting(GPU_WIRE_STACKS_ENV), "1");
-	assert_string_equal(setting(GPU_WIRE_METRICS_LAUNCHES_ENV), "7");
-	assert_null(setting(GPU_WIRE_METRICS_ENV));
-	assert_null(setting(GPU_WIRE_WINDOW_ENV));
-	assert_null(setting(GPU_WIRE_WAITS_ENV));
-	memset(long_list, 'x', sizeof(long_list) - 1);
-	long_list[sizeof(long_list) - 1] = '\0';
-	setenv("INJECTION_METRICS", long_list, 1);
-	assert_int_equal(trace_use_settings(), -E2BIG);
+	assert_true(config->waits); /* main has set it */
+	trace_use_settings();
+	assert_true(config->stacks && config->devices && config->timeline);
+	assert_false(config->waits || config->verbose);
+	assert_string_equal(config->metrics, "a waits");
+	assert_string_equal(config->metrics_launches, "7");
+	assert_null(config->metrics_kernels);
+	assert_null(config->ranges);
 }
 
 static void it_describes_this_program(void **state)
@@ -128,5 +125,6 @@ int main(void)
 		cmocka_unit_test(ranks_are_known_by_all_variables),
 	};
 
+	setenv(TRACE_CONFIG_ENV, "waits", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/wire/trace_config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { SWITCH, NUMBER, TEXT };
+
+static const struct entry {
+	enum kind kind;
+	uint16_t offset;
+	const char *word;
+} entries[] = {
+#define SWITCH_ENTRY(member, word) {SWITCH, offsetof(struct trace_config, member), word},
+#define NUMBER_ENTRY(member, word) {NUMBER, offsetof(struct trace_config, member), word},
+#define TEXT_ENTRY(member, word) {TEXT, offsetof(struct trace_config, member), word},
+	TRACE_CONFIG_SWITCHES(SWITCH_ENTRY) TRACE_CONFIG_NUMBERS(NUMBER_ENTRY)
+		TRACE_CONFIG_TEXTS(TEXT_ENTRY)};
+
+#define ENTRIES (sizeof(entries) / sizeof(entries[0]))
+
+/* ---- writing ---- */
+
+struct output {
+	char *text;
+	size_t size, used;
+};
+
+static void put_char(struct output *o, char c)
+{
+	if (o->used < o->size)
+		o->text[o->used] = c;
+	o->used++;
+}
+
+static void put(struct output *o, const char *text)
+{
+	while (*text)
+		put_char(o, *text++);
+}
+
+static void put_escaped(struct output *o, const char *text)
+{
+	for (; *text; text++) {
+		char escaped[4];
+
+		if ((unsigned char)*text > ' ' && *text != '%') {
+			put_char(o, *text);
+			continue;
+		}
+		snprintf(escaped, sizeof(escaped), "%%%02x", (unsigned int)(unsigned char)*text);
+		put(o, escaped);
+	}
+}
+
+static void put_word(struct output *o, const char *word)
+{
+	put(o, o->used ? " " : "");
+	put(o, word);
+}
+
+static void put_entry(struct output *o, const struct entry *e, const struct trace_config *config)
+{
+	const char *at = (const char *)config + e->offset;
+	char digits[16];
+
+	if (e->kind == SWITCH && *(const bool *)at)
+		put_word(o, e->word);
+	if (e->kind == NUMBER && *(const uint32_t *)at) {
+		snprintf(digits, sizeof(digits), "=%u", *(const uint32_t *)at);
+		put_word(o, e->word);
+		put(o, digits);
+	}
+	if (e->kind == TEXT && *(const char *const *)at) {
+		put_word(o, e->word);
+		put(o, "=");
+		put_escaped(o, *(const char *const *)at);
+	}
+}
+
+bool trace_config_encode(const struct trace_config *config, char *text, size_t size)
+{
+	struct output o = {text, size, 0};
+
+	for (size_t i = 0; i < ENTRIES; i++)
+		put_entry(&o, &entries[i], config);
+	put_char(&o, '\0');
+	return o.used <= o.size;
+}
+
+/* ---- reading ---- */
+
+static int digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* What is no escape stays as it is. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++) {
+		int high = *text == '%' ? digit(text[1]) : -1;
+		int low = high >= 0 ? digit(text[2]) : -1;
+
+		if (low < 0 || !(high | low)) {
+			*to++ = *text;
+			continue;
+		}
+		*to++ = (char)(high << 4 | low);
+		text += 2;
+	}
+	*to = '\0';
+}
+
+static void read_number(const char *text, uint32_t *number)
+{
+	char *end;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (text[0] >= '0' && text[0] <= '9' && !*end && !errno && value <= UINT32_MAX)
+		*number = (uint32_t)value;
+}
+
+static void read_word(struct trace_config *config, const char *word, char *value)
+{
+	for (const struct entry *e = entries; e < entries + ENTRIES; e++) {
+		char *at = (char *)config + e->offset;
+
+		if (strcmp(e->word, word) != 0 || (e->kind == SWITCH) != !value)
+			continue;
+		if (e->kind == SWITCH)
+			*(bool *)at = true;
+		else if (e->kind == NUMBER)
+			read_number(value, (uint32_t *)at);
+		else
+			*(const char **)at = value;
+	}
+}
+
+void trace_config_decode(struct trace_config *config, char *text)
+{
+	char *word;
+
+	memset(config, 0, sizeof(*config));
+	while ((word = strsep(&text, " "))) {
+		char *value = strchr(word, '=');
+
+		if (value) {
+			*value++ = '\0';
+			unescape(value);
+		}
+		read_word(config, word, value);
+	}
+}
