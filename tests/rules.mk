@@ -122,7 +122,7 @@ $(PYTHON_SEEDS): tests/fuzz/seed_python.c tests/rules.mk
 FUZZED_SRC := $(symbolize_src) profiler/sources/gpu_pipe.c profiler/run/trace_reader.c profiler/attach/notices.c \
 	$(addprefix cupti_trace/wire/,gpu_wire_decode.c gpu_wire_encode.c gpu_wire_scan.c work_tally.c) cupti_trace/hw/cubin_lines.c \
 	$(wildcard $(addprefix profiler/,base/*.c join/*.c cpu/*.c addons/*.c profile/*.c tables/*.c output/*.c report/*.c)) \
-	$(addprefix profiler/commands/,options.c option_table.c slips.c output_name.c help.c completion.c gate.c)
+	$(addprefix profiler/commands/,options.c option_rules.c option_table.c option_values.c slips.c output_name.c help.c completion.c gate.c)
 FUZZED_OBJ := $(FUZZED_SRC:%.c=$(FUZZ_DIR)/of/%.o)
 # compiled in half the time of -O1, and two thirds as fast; FUZZ_OPTIMIZE=-O1 in a clean tree for long runs
 FUZZ_OPTIMIZE ?= -O0
