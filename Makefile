@@ -58,8 +58,8 @@ inject_last := $(addprefix cupti_trace/,launch/call_probes.c launch/call_params.
 inject_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(inject_first) \
 	$(filter-out $(inject_first) $(inject_last),$(inject_src)) $(inject_last))
 profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o) $(BUILD)/profiler/attach/payload_blob.o \
-	$(BUILD)/profiler/output/svg_blob.o $(BUILD)/profiler/output/html_blob.o \
-	$(BUILD)/profiler/output/html_difference_blob.o
+	$(BUILD)/profiler/formats/svg_blob.o $(BUILD)/profiler/web/html_blob.o \
+	$(BUILD)/profiler/web/html_difference_blob.o
 
 PROFILE := $(if $(SANITIZE),$(BUILD)/profile,profile)
 
@@ -111,43 +111,43 @@ $(BUILD)/profiler/attach/payload_blob.o: profiler/attach/payload_blob.S $(BUILD)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -DPAYLOAD_FILE='"$(BUILD)/libprofile_cupti.so"' -c -o $@ $<
 
-$(BUILD)/profiler/output/svg_blob.o: profiler/output/svg_blob.S $(wildcard profiler/output/svg/*) Makefile
+$(BUILD)/profiler/formats/svg_blob.o: profiler/formats/svg_blob.S $(wildcard profiler/formats/svg/*) Makefile
 	$(call msg,AS,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -DSVG_STYLE='"profiler/output/svg/style.css"' \
-		-DSVG_SCRIPT='"profiler/output/svg/script.js"' -c -o $@ $<
+	$(Q)$(CC) -DSVG_STYLE='"profiler/formats/svg/style.css"' \
+		-DSVG_SCRIPT='"profiler/formats/svg/script.js"' -c -o $@ $<
 
-difference_parts := profiler/output/svg/script.js profiler/output/svg/style.css profiler/output/html/difference.css
+difference_parts := profiler/formats/svg/script.js profiler/formats/svg/style.css profiler/web/html/difference.css
 
-$(BUILD)/profiler/output/difference_policy: profiler/output/html/policy $(difference_parts) Makefile
+$(BUILD)/profiler/web/difference_policy: profiler/web/html/policy $(difference_parts) Makefile
 	$(call msg,PAGE,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)profiler/output/html/policy $(difference_parts) > $@
+	$(Q)profiler/web/html/policy $(difference_parts) > $@
 
-$(BUILD)/profiler/output/html_difference_blob.o: profiler/output/html_difference_blob.S \
-		$(BUILD)/profiler/output/difference_policy profiler/output/html/difference.css Makefile
+$(BUILD)/profiler/web/html_difference_blob.o: profiler/web/html_difference_blob.S \
+		$(BUILD)/profiler/web/difference_policy profiler/web/html/difference.css Makefile
 	$(call msg,AS,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -DDIFFERENCE_STYLE='"profiler/output/html/difference.css"' \
-		-DDIFFERENCE_POLICY='"$(BUILD)/profiler/output/difference_policy"' -c -o $@ $<
+	$(Q)$(CC) -DDIFFERENCE_STYLE='"profiler/web/html/difference.css"' \
+		-DDIFFERENCE_POLICY='"$(BUILD)/profiler/web/difference_policy"' -c -o $@ $<
 
 # ---- the page of html reports ----
 
 # in this order; what a script imports comes before it
-page_scripts := $(addprefix profiler/output/html/,dom.js format.js data.js kinds.js names.js tree.js \
+page_scripts := $(addprefix profiler/web/html/,dom.js format.js data.js kinds.js names.js tree.js \
 	own_code.js callers.js tables.js source.js state.js spans.js timeline.js slices.js busy.js draw.js details.js flame_view.js \
 	table_view.js timeline_view.js busy_view.js source_view.js about_view.js main.js)
-page_parts := profiler/output/html/index.html profiler/output/html/style.css $(page_scripts)
+page_parts := profiler/web/html/index.html profiler/web/html/style.css $(page_scripts)
 
-$(BUILD)/profiler/output/page.html: profiler/output/html/assemble $(page_parts) Makefile
+$(BUILD)/profiler/web/page.html: profiler/web/html/assemble $(page_parts) Makefile
 	$(call msg,PAGE,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)profiler/output/html/assemble $(page_parts) > $@
+	$(Q)profiler/web/html/assemble $(page_parts) > $@
 
-$(BUILD)/profiler/output/html_blob.o: profiler/output/html_blob.S $(BUILD)/profiler/output/page.html Makefile
+$(BUILD)/profiler/web/html_blob.o: profiler/web/html_blob.S $(BUILD)/profiler/web/page.html Makefile
 	$(call msg,AS,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -DPAGE_FILE='"$(BUILD)/profiler/output/page.html"' -c -o $@ $<
+	$(Q)$(CC) -DPAGE_FILE='"$(BUILD)/profiler/web/page.html"' -c -o $@ $<
 
 # ---- BPF ----
 

@@ -121,7 +121,7 @@ $(PYTHON_SEEDS): tests/fuzz/seed_python.c tests/rules.mk
 # side that it writes to, results and all that writes them, the command line. Only what a fuzzer refers to is linked in.
 FUZZED_SRC := $(symbolize_src) profiler/sources/gpu_pipe.c profiler/run/trace_reader.c profiler/attach/notices.c \
 	$(addprefix cupti_trace/wire/,gpu_wire_decode.c gpu_wire_encode.c gpu_wire_scan.c work_tally.c) cupti_trace/hw/cubin_lines.c \
-	$(wildcard $(addprefix profiler/,base/*.c join/*.c cpu/*.c addons/*.c profile/*.c tables/*.c output/*.c report/*.c)) \
+	$(wildcard $(addprefix profiler/,base/*.c join/*.c cpu/*.c addons/*.c model/*.c tables/*.c shape/*.c formats/*.c web/*.c send/*.c output/*.c report/*.c)) \
 	$(addprefix profiler/commands/,options.c option_rules.c option_table.c option_values.c slips.c output_name.c help.c completion.c gate.c)
 FUZZED_OBJ := $(FUZZED_SRC:%.c=$(FUZZ_DIR)/of/%.o)
 # compiled in half the time of -O1, and two thirds as fast; FUZZ_OPTIMIZE=-O1 in a clean tree for long runs
@@ -137,8 +137,8 @@ $(FUZZ_DIR)/of/libfuzzed.a: $(FUZZED_OBJ)
 	$(call msg,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZ_DIR)/of/libfuzzed.a $(BUILD)/profiler/output/svg_blob.o \
-		$(BUILD)/profiler/output/html_blob.o Makefile tests/rules.mk
+$(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZ_DIR)/of/libfuzzed.a $(BUILD)/profiler/formats/svg_blob.o \
+		$(BUILD)/profiler/web/html_blob.o Makefile tests/rules.mk
 	$(call msg,FUZZ,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) $(CPPFLAGS) -fsanitize=fuzzer,address,undefined \
@@ -192,7 +192,7 @@ $(BROWSER_DIR)/pictures: tests/browser/pictures.c tests/unit/made_result.h tests
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libprofiler.a \
 		$(BUILD)/libsymbolize.a -lcmocka $(LIBS)
 
-test-browser: $(BUILD)/profiler/output/page.html $(BROWSER_DIR)/pictures
+test-browser: $(BUILD)/profiler/web/page.html $(BROWSER_DIR)/pictures
 	$(Q)tests/run browser
 
 # ---- measuring ----

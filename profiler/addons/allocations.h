@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include "cupti_trace/wire/window.h"
 #include "profiler/base/allowance.h"
-#include "profiler/profile/memory_use.h"
+#include "profiler/model/memory_use.h"
 #include "symbolize/util/hash_index.h"
 
 #ifndef ALLOCATIONS_PENDING /* tests use a smaller one */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/addons/idle_gaps.h"
-#include "profiler/profile/marks.h"
+#include "profiler/model/marks.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 

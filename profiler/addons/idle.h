@@ -19,12 +19,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/profile/devices.h"
-#include "profiler/profile/ledger.h"
-#include "profiler/profile/places.h"
-#include "profiler/profile/profile.h"
-#include "profiler/profile/stack_table.h"
-#include "profiler/profile/timeline.h"
+#include "profiler/model/devices.h"
+#include "profiler/model/ledger.h"
+#include "profiler/model/places.h"
+#include "profiler/model/profile.h"
+#include "profiler/model/stack_table.h"
+#include "profiler/model/timeline.h"
 
 #ifndef IDLE_SEGMENT_RECORDS            /* tests use a smaller one */
 #define IDLE_SEGMENT_RECORDS (1u << 20) /* about so many are in memory at once, 100 MiB */

@@ -12,8 +12,8 @@
 
 #include "cupti_trace/wire/gpu_event.h"
 #include "profiler/base/allowance.h"
-#include "profiler/profile/counters.h"
-#include "profiler/profile/ledger.h"
+#include "profiler/model/counters.h"
+#include "profiler/model/ledger.h"
 #include "symbolize/util/id_map.h"
 
 /* Zero-initialise; set the first three. */

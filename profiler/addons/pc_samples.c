@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/profile/marks.h"
+#include "profiler/model/marks.h"
 #include "symbolize/cubin.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"

@@ -31,10 +31,10 @@
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
 #include "profiler/base/allowance.h"
-#include "profiler/profile/ledger.h"
-#include "profiler/profile/profile.h"
-#include "profiler/profile/stack_table.h"
-#include "profiler/profile/stall_places.h"
+#include "profiler/model/ledger.h"
+#include "profiler/model/profile.h"
+#include "profiler/model/stack_table.h"
+#include "profiler/model/stall_places.h"
 #include "symbolize/util/id_map.h"
 
 #ifndef PC_SAMPLES_MAX /* tests use smaller ones */

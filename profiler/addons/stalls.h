@@ -22,8 +22,8 @@
 
 #include <stdint.h>
 #include "profiler/base/allowance.h"
-#include "profiler/profile/compose.h"
-#include "profiler/profile/numbers.h"
+#include "profiler/model/compose.h"
+#include "profiler/model/numbers.h"
 
 #define STALLS_KERNELS (1u << 18)
 #define STALLS_PENDING (1u << 17)

@@ -30,8 +30,8 @@
 #include <stdint.h>
 #include "profiler/addons/waits.h"
 #include "profiler/base/allowance.h"
-#include "profiler/profile/compose.h"
-#include "profiler/profile/profile.h"
+#include "profiler/model/compose.h"
+#include "profiler/model/profile.h"
 #include "symbolize/util/hash_index.h"
 
 #ifndef WAIT_TIMES_MAX /* tests use less */

@@ -35,8 +35,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "profiler/profile/compose.h"
-#include "profiler/profile/numbers.h"
+#include "profiler/model/compose.h"
+#include "profiler/model/numbers.h"
 
 #define WAITS_PATIENCE_NS 1000000000u
 #define WAITS_OPERATIONS (1u << 18)

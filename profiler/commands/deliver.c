@@ -13,7 +13,7 @@
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/compare.h"
 #include "profiler/commands/push.h"
-#include "profiler/output/spans.h"
+#include "profiler/formats/spans.h"
 #include "profiler/report/figures_report.h"
 #include "profiler/report/gpu_table.h"
 #include "profiler/report/quantity.h"

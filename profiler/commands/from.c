@@ -10,7 +10,7 @@
 #include "profiler/commands/deliver.h"
 #include "profiler/commands/input.h"
 #include "profiler/commands/services.h"
-#include "profiler/output/merge.h"
+#include "profiler/shape/merge.h"
 #include "profiler/report/ranks_report.h"
 #include "profiler/report/summary.h"
 #include "profiler/run/identity.h"

@@ -13,8 +13,8 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 #include "profiler/base/version.h"
-#include "profiler/output/naming.h"
-#include "profiler/output/view.h"
+#include "profiler/shape/naming.h"
+#include "profiler/shape/view.h"
 #include "profiler/report/summary.h"
 
 #define WRITER_QUIET_MS 500  /* who writes may be about to start */

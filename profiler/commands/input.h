@@ -8,8 +8,8 @@
 #include "profiler/base/allowance.h"
 #include "profiler/base/log.h"
 #include "profiler/commands/options.h"
-#include "profiler/output/capture.h"
-#include "profiler/output/folded_read.h"
+#include "profiler/formats/capture.h"
+#include "profiler/formats/folded_read.h"
 #include "profiler/run/trace_reader.h"
 
 #define INPUT_MEMORY_MAX ((size_t)2 << 30) /* of all that is read, and what is made of it */

@@ -3,7 +3,7 @@
  * --live: what the command does, once a second, while it runs.
  *
  * On a terminal a process of its own shows it, so that nothing it does delays the run: it looks up
- * names, draws, reads keys. The worker sends it a message a second (profile/live_message.h) and
+ * names, draws, reads keys. The worker sends it a message a second (model/live_message.h) and
  * skips one that it has no room for. It ends when the worker's end of the socket is closed,
  * whatever closes it, and leaves the terminal as it was. The supervisor tells it when the job is
  * stopped and continued (Ctrl-Z), and restores the terminal if the process itself is killed.
@@ -19,7 +19,7 @@
 
 #include "profiler/base/log.h"
 #include "profiler/base/terminal.h"
-#include "profiler/profile/live_message.h"
+#include "profiler/model/live_message.h"
 #include "profiler/run/identity.h"
 #include "profiler/run/session.h"
 #include "profiler/run/supervisor.h"

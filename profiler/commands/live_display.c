@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "profiler/output/live_names.h"
+#include "profiler/shape/live_names.h"
 #include "profiler/report/live_screen.h"
 #include "profiler/run/privilege.h"
 #include "profiler/run/supervisor.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "profiler/output/output_file.h"
-#include "profiler/output/prometheus.h"
+#include "profiler/formats/output_file.h"
+#include "profiler/formats/prometheus.h"
 #include "profiler/run/privilege.h"
 #include "symbolize/util/guarded_path.h"
 

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "profiler/base/log.h"
-#include "profiler/profile/collected.h"
+#include "profiler/model/collected.h"
 
 #define METRICS_PERIOD_S 5u
 #define METRICS_PATIENCE_S 30 /* at the end */

@@ -8,7 +8,8 @@
 #include <string.h>
 #include "profiler/commands/otel_environment.h"
 #include "profiler/commands/output_name.h"
-#include "profiler/output/http_url.h"
+#include "profiler/send/http_url.h"
+#include "profiler/output/writers.h"
 
 /* ---- of any option ---- */
 

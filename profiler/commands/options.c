@@ -13,7 +13,8 @@
 #include "profiler/commands/option_table.h"
 #include "profiler/commands/option_values.h"
 #include "profiler/commands/slips.h"
-#include "profiler/output/spans.h"
+#include "profiler/formats/spans.h"
+#include "profiler/output/writers.h"
 
 static bool has_spans(const struct options *o)
 {

@@ -12,10 +12,10 @@
 #include "profiler/base/measure.h"
 #include "profiler/commands/gate.h"
 #include "profiler/commands/option_table.h"
-#include "profiler/output/engine.h"
+#include "profiler/send/engine.h"
 #include "profiler/output/outputs.h"
-#include "profiler/output/view.h"
-#include "profiler/output/weighed.h"
+#include "profiler/shape/view.h"
+#include "profiler/shape/weighed.h"
 
 #define OPTIONS_DEFAULT_OUTPUT "merged_trace.folded"
 #define OPTIONS_DEFAULT_FREQUENCY 50

@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 #include "profiler/base/log.h"
-#include "profiler/output/http_url.h"
-#include "profiler/output/spans.h"
+#include "profiler/send/http_url.h"
+#include "profiler/formats/spans.h"
 
 #define OTEL_RESOURCE_MAX 128u /* attributes; a longer list is a wrong value */
 

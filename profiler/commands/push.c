@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 #include "profiler/commands/services.h"
-#include "profiler/output/engine.h"
-#include "profiler/output/http_post.h"
-#include "profiler/output/http_url.h"
+#include "profiler/send/engine.h"
+#include "profiler/send/http_post.h"
+#include "profiler/send/http_url.h"
 #include "profiler/report/quantity.h"
 #include "profiler/run/target_environment.h"
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include "profiler/base/log.h"
 #include "profiler/commands/options.h"
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 #include "profiler/run/helper.h"
 #include "profiler/run/identity.h"
 #include "profiler/run/session.h"

@@ -21,7 +21,7 @@
 #include "profiler/commands/opener.h"
 #include "profiler/commands/services.h"
 #include "profiler/commands/snapshot.h"
-#include "profiler/output/naming.h"
+#include "profiler/shape/naming.h"
 #include "profiler/output/outputs.h"
 #include "profiler/report/summary.h"
 #include "profiler/run/exec_error.h"

@@ -7,7 +7,7 @@
 #define PROFILER_COMMANDS_SERVICES_H
 
 #include "profiler/commands/options.h"
-#include "profiler/output/http_channel.h"
+#include "profiler/send/http_channel.h"
 #include "profiler/run/helper.h"
 
 /* Starts the helper if the options need one. In a process of one thread. 0 or -errno. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/commands/services.h"
-#include "profiler/output/otlp_answer.h"
+#include "profiler/send/otlp_answer.h"
 #include "profiler/report/quantity.h"
 #include "profiler/run/privilege.h"
 

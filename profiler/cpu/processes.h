@@ -25,7 +25,7 @@
 #include "profiler/cpu/renames.h"
 #include "profiler/cpu/target_stacks.h"
 #include "profiler/cpu/thread_names.h"
-#include "profiler/profile/untraced.h"
+#include "profiler/model/untraced.h"
 #include "symbolize/python_threads.h"
 #include "symbolize/util/id_map.h"
 

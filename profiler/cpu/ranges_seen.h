@@ -7,7 +7,7 @@
 #define PROFILER_CPU_RANGES_SEEN_H
 
 #include "profiler/cpu/processes.h"
-#include "profiler/profile/ledger.h"
+#include "profiler/model/ledger.h"
 
 /* Names of processes, or of ranges, that a list has at most; others are "..." at its end. */
 #define RANGES_SEEN_NAMES 8u

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cupti_trace/wire/gpu_wire.h"
-#include "profiler/profile/marks.h"
+#include "profiler/model/marks.h"
 #include "symbolize/util/text.h"
 
 #define UNKNOWN_RANGE "nvtx:[unknown]"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/profile/marks.h"
+#include "profiler/model/marks.h"
 #include "symbolize/util/array.h"
 
 struct thread_key {

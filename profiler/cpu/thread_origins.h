@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
-#include "profiler/profile/numbers.h"
-#include "profiler/profile/stack_table.h"
+#include "profiler/model/numbers.h"
+#include "profiler/model/stack_table.h"
 #include "symbolize/util/hash_index.h"
 
 #define THREAD_ORIGINS_DEPTH 8

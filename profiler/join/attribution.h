@@ -26,13 +26,13 @@
 #include "profiler/join/intake.h"
 #include "profiler/join/join.h"
 #include "profiler/join/spread.h"
-#include "profiler/profile/compose.h"
-#include "profiler/profile/gpu_load.h"
-#include "profiler/profile/ledger.h"
-#include "profiler/profile/numbers.h"
-#include "profiler/profile/places.h"
-#include "profiler/profile/profile.h"
-#include "profiler/profile/timeline.h"
+#include "profiler/model/compose.h"
+#include "profiler/model/gpu_load.h"
+#include "profiler/model/ledger.h"
+#include "profiler/model/numbers.h"
+#include "profiler/model/places.h"
+#include "profiler/model/profile.h"
+#include "profiler/model/timeline.h"
 
 /* Of a stack and a thread, and how many launches the stack stands for. */
 #ifndef ATTRIBUTION_ORIGINS_MAX /* tests use a smaller one */

@@ -8,7 +8,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/process_names.h"
 #include "profiler/cpu/proc_names.h"
-#include "profiler/profile/marks.h"
+#include "profiler/model/marks.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/proc_file.h"

@@ -81,7 +81,7 @@
 #include "profiler/base/measure.h"
 #include "profiler/cpu/process_event.h"
 #include "profiler/cpu/processes.h"
-#include "profiler/profile/collected.h"
+#include "profiler/model/collected.h"
 #include "symbolize/unwind.h"
 
 #ifndef COLLECT_MEMORY /* tests use less */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "profiler/profile/marks.h"
+#include "profiler/model/marks.h"
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 

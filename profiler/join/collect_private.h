@@ -90,10 +90,10 @@ const char *collect_keep_text(void *collect, const char *text);
 struct process *collect_begin_process(struct collect *c, struct process *process);
 void collect_end_process(struct collect *c, struct process *process, uint64_t time_ns);
 
-/* Shows the numbers of samples that are not decided yet (profile/numbers.h). */
+/* Shows the numbers of samples that are not decided yet (model/numbers.h). */
 void collect_visit_samples(struct collect *c, const struct number_visitor *visitor);
 
-/* Shows the numbers of stacks that it has sent (profile/numbers.h). */
+/* Shows the numbers of stacks that it has sent (model/numbers.h). */
 void collect_visit_sent(struct process *process, const struct number_visitor *visitor);
 
 /* ---- places ---- */

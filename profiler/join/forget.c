@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/join/collect_private.h"
-#include "profiler/profile/numbers.h"
+#include "profiler/model/numbers.h"
 
 /* Of stacks and places, by number: marked as in use, then the new ones. */
 struct numbers {

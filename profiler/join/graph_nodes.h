@@ -32,7 +32,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
-#include "profiler/profile/numbers.h"
+#include "profiler/model/numbers.h"
 #include "symbolize/util/hash_index.h"
 
 #ifndef GRAPH_NODES_MAX /* tests use smaller ones */

@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/profile/numbers.h"
+#include "profiler/model/numbers.h"
 #include "symbolize/util/hash_index.h"
 
 #define HANDOVERS_NEAR_NS 10000000u

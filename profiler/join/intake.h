@@ -16,9 +16,9 @@
 #include <stdint.h>
 #include "cupti_trace/wire/window.h"
 #include "profiler/join/recent.h"
-#include "profiler/profile/ledger.h"
-#include "profiler/profile/profile.h"
-#include "profiler/profile/timeline.h"
+#include "profiler/model/ledger.h"
+#include "profiler/model/profile.h"
+#include "profiler/model/timeline.h"
 
 /*
  * Items are kept for so long beyond the wanted time: results are complete a little later than the

@@ -138,7 +138,7 @@ void join_advance(struct join *c, uint64_t probes_until_ns);
 void join_end_process(struct join *c, uint32_t process);
 #define JOIN_ENDED_MAX 64u
 
-/* Shows each stack that it carries, to be changed or not (profile/numbers.h). */
+/* Shows each stack that it carries, to be changed or not (model/numbers.h). */
 void join_visit(struct join *c, void (*visit)(void *context, uint32_t *stack), void *context);
 
 /* The input has ended: attributes everything that is left. */

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/profile/numbers.h"
+#include "profiler/model/numbers.h"
 #include "symbolize/util/hash_index.h"
 
 struct open_call {

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
 #include "profiler/join/intake.h"
-#include "profiler/profile/numbers.h"
+#include "profiler/model/numbers.h"
 #include "symbolize/util/hash_index.h"
 
 struct open_launch {

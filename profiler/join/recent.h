@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "profiler/profile/timeline.h"
+#include "profiler/model/timeline.h"
 
 /* What is kept of a run takes at most this many bytes: 4 million items. */
 #ifndef RECENT_BYTES /* tests use less */

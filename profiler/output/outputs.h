@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/output/output_file.h"
-#include "profiler/output/writer.h"
+#include "profiler/formats/output_file.h"
+#include "profiler/formats/writer.h"
 
 #define OUTPUTS_MAX 16
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 #include "profiler/base/log.h"
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 
 /*
  * `width`: columns of the terminal; what is last in a row is cut to it. Where it is none, names of

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/profile/work_names.h"
+#include "profiler/model/work_names.h"
 #include "profiler/report/quantity.h"
 #include "profiler/tables/gpu_rows.h"
 

@@ -6,7 +6,7 @@
 #define PROFILER_REPORT_GPU_TABLE_H
 
 #include "profiler/base/log.h"
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 
 /* Prints one line per device and kind, then how many of CUPTI's sums match. */
 void gpu_table_report(struct log *log, const struct ledger *ledger, const struct devices *devices);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --live as text: a view (profile/live_view.h) as lines of a block of a terminal, or numbers as one
+ * --live as text: a view (model/live_view.h) as lines of a block of a terminal, or numbers as one
  * plain line for a log. Draws nothing itself: base/terminal.h does.
  *
  * A line takes at most `width` columns, and has no control characters, whatever the names are. What
@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 #include "profiler/base/terminal.h"
-#include "profiler/profile/live_view.h"
+#include "profiler/model/live_view.h"
 
 enum live_order { LIVE_BY_TIME, LIVE_BY_CALLS, LIVE_BY_MEAN, LIVE_ORDERS };
 

@@ -4,7 +4,7 @@
 #define PROFILER_REPORT_QUANTITY_H
 
 #include <stdint.h>
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 
 #define QUANTITY_BYTES 24
 

@@ -4,7 +4,7 @@
 #define PROFILER_REPORT_RANKS_REPORT_H
 
 #include "profiler/base/log.h"
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 
 /* Nothing, if the result has no ranks. */
 void ranks_report(struct log *log, const struct result *result);

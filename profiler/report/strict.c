@@ -2,7 +2,7 @@
 #include "profiler/report/strict.h"
 
 #include <inttypes.h>
-#include "profiler/profile/losses.h"
+#include "profiler/model/losses.h"
 
 struct listing {
 	struct log *log;

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 #include "profiler/base/log.h"
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 
 /*
  * Whether that holds; otherwise logs each reason. `not_kept`: stacks and names that naming left

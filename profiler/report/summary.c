@@ -8,8 +8,8 @@
 #include <string.h>
 #include "cupti_trace/wire/gpu_wire.h"
 #include "profiler/base/capability_advice.h"
-#include "profiler/profile/losses.h"
-#include "profiler/profile/marks.h"
+#include "profiler/model/losses.h"
+#include "profiler/model/marks.h"
 #include "profiler/report/gpu_table.h"
 #include "profiler/report/quantity.h"
 #include "symbolize/dwarf.h"

@@ -8,8 +8,8 @@
 
 #include "profiler/base/log.h"
 #include "profiler/base/measure.h"
-#include "profiler/profile/cut_stacks.h"
-#include "profiler/profile/result.h"
+#include "profiler/model/cut_stacks.h"
+#include "profiler/model/result.h"
 #include "symbolize/code_ref.h"
 
 /* Printed before names are looked up, which takes a moment. `devices`: those of the ledger's rows.
@@ -21,7 +21,7 @@ void summary_report(struct log *log, const struct measure *measure, const struct
 void summary_report_cut(struct log *log, const struct cut_stacks *cut,
 			struct symbolizer *symbolizer);
 
-/* How long threads that only wait for work were blocked there (output/idle_threads.h). */
+/* How long threads that only wait for work were blocked there (shape/idle_threads.h). */
 void summary_report_idle_threads(struct log *log, const struct result *result);
 
 /* Where names are missing, and why. */

@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 #include "profiler/base/log.h"
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 
 enum top_size {
 	TOP_SHORT, /* for the end of each run on a terminal: at most TOP_SHORT_LINES */

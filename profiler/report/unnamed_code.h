@@ -11,7 +11,7 @@
 #define PROFILER_REPORT_UNNAMED_CODE_H
 
 #include "profiler/base/log.h"
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 
 #define UNNAMED_CODE_PERCENT 5
 #define UNNAMED_CODE_SAMPLES 6u /* fewer tell nothing */

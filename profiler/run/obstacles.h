@@ -2,7 +2,7 @@
 /*
  * Finds out what keeps the CUDA driver from loading our library in processes that map the driver:
  * looks when that is reported, since a process may end at any time. What it finds is in struct
- * process (`obstacle`) and judged at the process's end (profile/untraced.h).
+ * process (`obstacle`) and judged at the process's end (model/untraced.h).
  *
  * The environment in /proc is that of the exec: what a program changes later is not seen. All of a
  * process is read with a deadline, and as its user; one that may not be looked into stays unknown.

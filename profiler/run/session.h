@@ -24,7 +24,7 @@
 #include "profiler/base/log.h"
 #include "profiler/base/measure.h"
 #include "profiler/join/collect.h"
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 #include "profiler/run/inherited.h"
 #include "profiler/run/supervisor.h"
 

@@ -22,8 +22,8 @@
 #include "profiler/base/job_rank.h"
 #include "profiler/base/log.h"
 #include "profiler/join/collect.h"
-#include "profiler/profile/result.h"
-#include "profiler/profile/timeline.h"
+#include "profiler/model/result.h"
+#include "profiler/model/timeline.h"
 
 /* No capture, and no folded stacks, begin with this byte. */
 #define TRACE_FIRST_BYTE '\n'

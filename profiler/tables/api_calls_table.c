@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include "profiler/profile/api_calls.h"
-#include "profiler/profile/result.h"
+#include "profiler/model/api_calls.h"
+#include "profiler/model/result.h"
 #include "profiler/tables/figures.h"
 
 enum column {

@@ -16,7 +16,7 @@
 #define PROFILER_TABLES_BUSY_H
 
 #include <stdbool.h>
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 
 #ifndef BUSY_SPANS_MAX /* tests use a smaller one */
 #define BUSY_SPANS_MAX (UINT64_C(1) << 24)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/profile/memory_use.h"
+#include "profiler/model/memory_use.h"
 #include "profiler/tables/figures.h"
 #include "profiler/tables/memory_table.h"
 

@@ -8,7 +8,7 @@
 #define PROFILER_TABLES_CACHING_ALLOCATOR_H
 
 #include <stdint.h>
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 
 struct caching_allocator {
 	const char *name;   /* "PyTorch's caching allocator" */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/profile/work_names.h"
+#include "profiler/model/work_names.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
 #include "symbolize/util/radix_sort.h"

@@ -40,8 +40,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
-#include "profiler/profile/clock_fit.h"
-#include "profiler/profile/result.h"
+#include "profiler/model/clock_fit.h"
+#include "profiler/model/result.h"
 
 #define COLLECTIVES_TOLERANCE_NS 25000u
 #define COLLECTIVES_BETWEEN_NS 75000u /* the same of several machines, besides clock errors */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_errors.h"
-#include "profiler/profile/unnamed_files.h"
+#include "profiler/model/unnamed_files.h"
 #include "profiler/tables/digest.h"
 #include "profiler/tables/duration_spread.h"
 #include "profiler/tables/launch_shapes.h"

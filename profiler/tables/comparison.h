@@ -26,7 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 #include "profiler/tables/change.h"
 #include "profiler/tables/kernel_match.h"
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 #include "profiler/tables/figures.h"
 #include "symbolize/util/saturate.h"
 

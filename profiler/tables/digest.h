@@ -22,7 +22,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 #include "symbolize/util/hash_index.h"
 
 /* All rows with a frame of this name and class. */

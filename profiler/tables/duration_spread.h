@@ -8,7 +8,7 @@
 #define PROFILER_TABLES_DURATION_SPREAD_H
 
 #include <stdint.h>
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 
 struct duration_spread {
 	uint64_t count;

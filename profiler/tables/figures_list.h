@@ -6,7 +6,7 @@
 #define PROFILER_TABLES_FIGURES_LIST_H
 
 #include <stdint.h>
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 #include "profiler/tables/figures.h"
 
 /* Those that the run, or who views it, asked for (totals.measure). */

@@ -6,8 +6,8 @@
 #ifndef PROFILER_TABLES_GPU_ROWS_H
 #define PROFILER_TABLES_GPU_ROWS_H
 
-#include "profiler/profile/devices.h"
-#include "profiler/profile/ledger.h"
+#include "profiler/model/devices.h"
+#include "profiler/model/ledger.h"
 
 struct gpu_work_row {
 	char label[DEVICE_LABEL_BYTES];

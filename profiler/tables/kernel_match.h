@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 #include "profiler/tables/change.h"
 #include "symbolize/util/hash_index.h"
 

@@ -9,7 +9,7 @@
 #ifndef PROFILER_TABLES_LAUNCH_SHAPES_H
 #define PROFILER_TABLES_LAUNCH_SHAPES_H
 
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 #include "profiler/tables/figures.h"
 #include "profiler/tables/occupancy.h"
 

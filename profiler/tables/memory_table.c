@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 #include "profiler/tables/caching_allocator.h"
 #include "profiler/tables/figures.h"
 #include "profiler/tables/launch_shapes.h"

@@ -5,7 +5,7 @@
 #ifndef PROFILER_TABLES_MEMORY_TABLE_H
 #define PROFILER_TABLES_MEMORY_TABLE_H
 
-#include "profiler/profile/memory_use.h"
+#include "profiler/model/memory_use.h"
 
 struct figures;
 struct result;

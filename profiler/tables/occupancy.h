@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
-#include "profiler/profile/timeline.h"
+#include "profiler/model/timeline.h"
 
 /* What keeps more blocks from a multiprocessor; several if they allow the same number. */
 enum occupancy_limit {

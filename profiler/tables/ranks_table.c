@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 #include "profiler/tables/collectives.h"
 #include "profiler/tables/figures.h"
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/profile/marks.h"
-#include "profiler/profile/result.h"
+#include "profiler/model/marks.h"
+#include "profiler/model/result.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
 #include "symbolize/util/saturate.h"

@@ -12,8 +12,8 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-#include "profiler/output/naming.h"
-#include "profiler/output/writer.h"
+#include "profiler/shape/naming.h"
+#include "profiler/formats/writer.h"
 
 enum { ROUNDS = 5, STACKS = 10000, DEPTH = 50, RANGES = 256 };
 

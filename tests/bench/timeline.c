@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * timeline [FOLDER=.]: 25 million GPU operations added to a timeline in FOLDER and read again
- * (profiler/profile/timeline): bytes, seconds, and the most memory that the process ever had; the
+ * (profiler/model/timeline): bytes, seconds, and the most memory that the process ever had; the
  * same for finding when the GPUs were busy (profiler/tables/busy).
  */
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <time.h>
 #include "profiler/tables/busy.h"
-#include "profiler/profile/timeline.h"
+#include "profiler/model/timeline.h"
 
 /* Eight GPUs with eight streams each, and a model with some hundred different launches. */
 enum { OPERATIONS = 25000000, GPUS = 8, STREAMS = 8, SHAPES = 300 };

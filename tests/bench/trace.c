@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "profiler/output/spans.h"
-#include "profiler/output/writer.h"
+#include "profiler/formats/spans.h"
+#include "profiler/formats/writer.h"
 
 /* Eight GPUs with eight streams each; threads launch in turn, some 100 launches ahead. */
 enum { GPUS = 8, STREAMS = 8, THREADS = 8, SHAPES = 300, STACKS = 2000, AHEAD_NS = 200000 };

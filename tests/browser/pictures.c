@@ -6,7 +6,7 @@
  * difference.svg.
  */
 #include "tests/unit/made_result.h"
-#include "profiler/output/writer.h"
+#include "profiler/formats/writer.h"
 #include "profiler/tables/comparison.h"
 
 static const char *folder;

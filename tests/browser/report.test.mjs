@@ -10,7 +10,7 @@ import {openChromium} from "./chromium.mjs";
 import {makeBigProfile, makePage} from "../html/made_page.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "profile-report-"));
-const page = readFileSync(process.env.REPORT_PAGE ?? "build/profiler/output/page.html", "utf8");
+const page = readFileSync(process.env.REPORT_PAGE ?? "build/profiler/web/page.html", "utf8");
 const NATIVE = 0,
 	API = 4,
 	GPU_KERNEL = 6,

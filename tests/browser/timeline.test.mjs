@@ -11,7 +11,7 @@ import {makePage} from "../html/made_page.mjs";
 import {makeTraining} from "../html/made_timeline.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "profile-timeline-"));
-const page = readFileSync(process.env.REPORT_PAGE ?? "build/profiler/output/page.html", "utf8");
+const page = readFileSync(process.env.REPORT_PAGE ?? "build/profiler/web/page.html", "utf8");
 const MANY = Number(process.env.TIMELINE_EVENTS ?? 5000000);
 const training = makeTraining({events: 20000, gpus: 2});
 const HOSTILE = [

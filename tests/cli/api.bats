@@ -78,7 +78,7 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 	needs_command node
 	node --input-type=module -e "
 		import {readFileSync} from 'node:fs';
-		import {unpackProfile} from '$root/profiler/output/html/data.js';
+		import {unpackProfile} from '$root/profiler/web/html/data.js';
 		const {figures} = await unpackProfile(readFileSync('out.html', 'utf8').match(/id=\"data\">([^<]*)</)[1]);
 		console.log(figures.map(({title}) => title).join('; '));" >titles
 	expect titles <<<'Launch shapes; CUDA calls, of the whole run'

@@ -14,7 +14,7 @@ read_report()
 {
 	node --input-type=module -e "
 		import {readFileSync} from 'node:fs';
-		import {unpackProfile} from '$root/profiler/output/html/data.js';
+		import {unpackProfile} from '$root/profiler/web/html/data.js';
 		const text = readFileSync('$1', 'utf8');
 		const profile = await unpackProfile(text.match(/id=\"data\">([^<]*)</)[1]);
 		const sum = kind => profile.rows.ns.reduce((all, ns, i) => all + (profile.rows.kind[i] === kind ? ns : 0), 0);
@@ -26,8 +26,8 @@ read_timeline()
 {
 	node --input-type=module -e "
 		import {readFileSync} from 'node:fs';
-		import {unpackBytes, unpackProfile} from '$root/profiler/output/html/data.js';
-		import {makeTimelineBuilder} from '$root/profiler/output/html/timeline.js';
+		import {unpackBytes, unpackProfile} from '$root/profiler/web/html/data.js';
+		import {makeTimelineBuilder} from '$root/profiler/web/html/timeline.js';
 		const text = readFileSync('$1', 'utf8');
 		const profile = await unpackProfile(text.match(/id=\"data\">([^<]*)</)[1]);
 		const builder = makeTimelineBuilder(profile, async () => {});
@@ -112,9 +112,9 @@ fold_report()
 {
 	node --input-type=module -e "
 		import {readFileSync} from 'node:fs';
-		import {unpackProfile} from '$root/profiler/output/html/data.js';
-		import {foldStacks, whyNotFolded} from '$root/profiler/output/html/own_code.js';
-		import {tableLaunchSites} from '$root/profiler/output/html/tables.js';
+		import {unpackProfile} from '$root/profiler/web/html/data.js';
+		import {foldStacks, whyNotFolded} from '$root/profiler/web/html/own_code.js';
+		import {tableLaunchSites} from '$root/profiler/web/html/tables.js';
 		const text = readFileSync('$1', 'utf8');
 		const profile = await unpackProfile(text.match(/id=\"data\">([^<]*)</)[1]);
 		const {stacks, of, hasOwn} = foldStacks(profile.frames, profile.stacks), sums = new Map();

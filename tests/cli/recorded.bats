@@ -50,7 +50,7 @@ total()
 		python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' a.svg
 		node --input-type=module -e "
 			import {readFileSync} from 'node:fs';
-			import {unpackProfile} from '$root/profiler/output/html/data.js';
+			import {unpackProfile} from '$root/profiler/web/html/data.js';
 			const page = readFileSync('a.html', 'utf8');
 			const {rows} = await unpackProfile(page.match(/id=\"data\">([^<]*)</)[1]);
 			console.log(rows.ns.reduce((all, ns) => all + ns, 0));" >sum

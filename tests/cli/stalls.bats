@@ -228,7 +228,7 @@ embedded()
 {
 	node --input-type=module -e "
 		import {readFileSync} from 'node:fs';
-		import {unpackProfile} from '$root/profiler/output/html/data.js';
+		import {unpackProfile} from '$root/profiler/web/html/data.js';
 		const text = readFileSync('$1', 'utf8');
 		const {sources} = await unpackProfile(text.match(/id=\"data\">([^<]*)</)[1]);
 		for (const {file, state, hasChanged, lines} of sources) {

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/output/capture.h"
-#include "profiler/output/gzip.h"
-#include "profiler/output/view.h"
-#include "profiler/output/writer.h"
+#include "profiler/formats/capture.h"
+#include "profiler/formats/gzip.h"
+#include "profiler/shape/view.h"
+#include "profiler/formats/writer.h"
 #include "profiler/tables/comparison.h"
 
 #define VALID_MAX 4096

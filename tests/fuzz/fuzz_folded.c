@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/output/folded_read.h"
-#include "profiler/output/writer.h"
+#include "profiler/formats/folded_read.h"
+#include "profiler/formats/writer.h"
 #include "profiler/tables/comparison.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

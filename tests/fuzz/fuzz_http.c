@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/output/engine.h"
-#include "profiler/output/http_headers.h"
-#include "profiler/output/http_url.h"
+#include "profiler/send/engine.h"
+#include "profiler/send/http_headers.h"
+#include "profiler/send/http_url.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

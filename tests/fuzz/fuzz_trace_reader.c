@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "profiler/output/naming.h"
-#include "profiler/output/view.h"
-#include "profiler/output/writer.h"
+#include "profiler/shape/naming.h"
+#include "profiler/shape/view.h"
+#include "profiler/formats/writer.h"
 #include "profiler/run/trace_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -14,8 +14,8 @@ import {
 	mixColours,
 	shiftColour,
 	textOn,
-} from "../../profiler/output/html/draw.js";
-import {KINDS} from "../../profiler/output/html/kinds.js";
+} from "../../profiler/web/html/draw.js";
+import {KINDS} from "../../profiler/web/html/kinds.js";
 
 const source = path => readFileSync(new URL(`../../profiler/output/${path}`, import.meta.url), "utf8");
 const THEMES = ["light", "dark"];

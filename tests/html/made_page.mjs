@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Profiles that are made up, in the form that profiler/output/html.c writes.
+// Profiles that are made up, in the form that profiler/web/html.c writes.
 import {gzipSync} from "node:zlib";
 
 function encodeNumber(bytes, number) {
@@ -10,7 +10,7 @@ function encodeNumber(bytes, number) {
 // The usual enum frame_kind of each enum frame_class.
 const KINDS_OF_CLASSES = [2, 3, 4, 5, 7, 6, 8, 9, 12, 13, 0, 14, 2, 10, 11];
 
-// What profiler/output/html.c would write: data() of the page. Frames are {class, name, shortName,
+// What profiler/web/html.c would write: data() of the page. Frames are {class, name, shortName,
 // file, module, line, role, folded}, stacks {outer, frame, site} from number 1 on, rows {stack, kind, place, count, ns,
 // bytes} in order of their stacks, places lists of 5 numbers, -1 for unknown.
 export function encodeProfile({
@@ -164,7 +164,7 @@ export function encodeProfile({
 	return Buffer.concat(chunks);
 }
 
-// ---- the timeline: profiler/output/html_timeline.h ----
+// ---- the timeline: profiler/web/html_timeline.h ----
 
 const signed = number => (number >= 0 ? number * 2 : -number * 2 - 1);
 
@@ -263,7 +263,7 @@ export function encodeTimeline(timeline, partRecords = 1 << 16) {
 	return parts;
 }
 
-// A file to open, from the built page (build/profiler/output/page.html).
+// A file to open, from the built page (build/profiler/web/page.html).
 export function makePage(page, profile) {
 	const element = bytes =>
 		`</script>\n<script type="application/octet-stream" class="timeline">${gzipSync(bytes).toString("base64")}`;

@@ -7,7 +7,7 @@ import {readFileSync, readdirSync} from "node:fs";
 import {test} from "node:test";
 import {gzipSync} from "node:zlib";
 import {encodeProfile, makeBigProfile, makeRandom} from "./made_page.mjs";
-import {readProfile, unpackProfile} from "../../profiler/output/html/data.js";
+import {readProfile, unpackProfile} from "../../profiler/web/html/data.js";
 import {
 	clip,
 	formatAmount,
@@ -16,9 +16,9 @@ import {
 	formatRate,
 	formatShare,
 	formatTime,
-} from "../../profiler/output/html/format.js";
-import {KINDS, kindsOfFrames} from "../../profiler/output/html/kinds.js";
-import {cutName, elideArguments} from "../../profiler/output/html/names.js";
+} from "../../profiler/web/html/format.js";
+import {KINDS, kindsOfFrames} from "../../profiler/web/html/kinds.js";
+import {cutName, elideArguments} from "../../profiler/web/html/names.js";
 import {
 	compileSearch,
 	makeCallees,
@@ -28,9 +28,9 @@ import {
 	rowsThatPass,
 	searchFrames,
 	weigh,
-} from "../../profiler/output/html/tree.js";
-import {foldStacks, whyNotFolded} from "../../profiler/output/html/own_code.js";
-import {makeCallers} from "../../profiler/output/html/callers.js";
+} from "../../profiler/web/html/tree.js";
+import {foldStacks, whyNotFolded} from "../../profiler/web/html/own_code.js";
+import {makeCallers} from "../../profiler/web/html/callers.js";
 import {
 	contentOf,
 	sumFrames,
@@ -39,9 +39,9 @@ import {
 	tableLaunchSites,
 	tableStreams,
 	tableThreads,
-} from "../../profiler/output/html/tables.js";
-import {listLines, reasonText, sumLines, sumReasons} from "../../profiler/output/html/source.js";
-import {DEFAULTS, formatState, parseState} from "../../profiler/output/html/state.js";
+} from "../../profiler/web/html/tables.js";
+import {listLines, reasonText, sumLines, sumReasons} from "../../profiler/web/html/source.js";
+import {DEFAULTS, formatState, parseState} from "../../profiler/web/html/state.js";
 import {
 	ancestor,
 	boxAt,
@@ -50,9 +50,9 @@ import {
 	shadeOf,
 	shiftColour,
 	textOn,
-} from "../../profiler/output/html/draw.js";
+} from "../../profiler/web/html/draw.js";
 
-const folder = new URL("../../profiler/output/html/", import.meta.url).pathname;
+const folder = new URL("../../profiler/web/html/", import.meta.url).pathname;
 const NO_FILTER = {process: "", thread: "", device: "", stream: ""};
 const ALL_KINDS = [0, 1, 2, 3];
 const NATIVE = 0,
@@ -380,7 +380,7 @@ function pathOf(frames, stacks, i) {
 	return path.reverse();
 }
 
-// What profiler/output/view.h says of folding, of one stack: the names that are left.
+// What profiler/shape/view.h says of folding, of one stack: the names that are left.
 function foldSlowly(frames, path) {
 	const left = [];
 	let run = [],

@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 import {encodeEnd, encodePart, encodeProfile, encodeTimeline, makeRandom} from "./made_page.mjs";
 import {makeTraining} from "./made_timeline.mjs";
-import {readProfile} from "../../profiler/output/html/data.js";
+import {readProfile} from "../../profiler/web/html/data.js";
 import {
 	makeTimelineBuilder,
 	mergeLanes,
 	operationsOf,
 	orderOf,
 	readPart,
-} from "../../profiler/output/html/timeline.js";
+} from "../../profiler/web/html/timeline.js";
 import {
 	countWanted,
 	firstWhere,
@@ -20,13 +20,13 @@ import {
 	spanAt,
 	spansBetween,
 	tickStep,
-} from "../../profiler/output/html/spans.js";
+} from "../../profiler/web/html/spans.js";
 import {
 	clipIntervals,
 	gapsBetween,
 	makeMeasure,
 	sliceRows,
-} from "../../profiler/output/html/slices.js";
+} from "../../profiler/web/html/slices.js";
 import {
 	busyColumns,
 	lanesByDevice,
@@ -34,13 +34,13 @@ import {
 	sumBusy,
 	workOfSpan,
 	worksOfFrames,
-} from "../../profiler/output/html/busy.js";
+} from "../../profiler/web/html/busy.js";
 import {
 	formatRange,
 	formatState,
 	parseRange,
 	parseState,
-} from "../../profiler/output/html/state.js";
+} from "../../profiler/web/html/state.js";
 
 const GPU = 2,
 	WAIT = 3;

@@ -8,8 +8,8 @@
 
 #include "unit.h"
 #include "profiler/join/collect.h"
-#include "profiler/output/naming.h"
-#include "profiler/output/writer.h"
+#include "profiler/shape/naming.h"
+#include "profiler/formats/writer.h"
 #include "profiler/sources/gpu_pipe.h"
 
 #define SAMPLE_NS 1000

@@ -4,7 +4,7 @@
 #define TESTS_UNIT_MADE_RESULT_H
 
 #include "unit.h"
-#include "profiler/profile/result.h"
+#include "profiler/model/result.h"
 #include "symbolize/util/array.h"
 
 /* Zero-initialise, then made_begin. */

@@ -5,7 +5,7 @@
 
 #include "made_result.h"
 #include "own_folder.h"
-#include "profiler/output/writer.h"
+#include "profiler/formats/writer.h"
 
 #define NOT PLACE_UNKNOWN
 

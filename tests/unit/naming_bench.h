@@ -4,11 +4,11 @@
 #define TESTS_UNIT_NAMING_BENCH_H
 
 #include "unit.h"
-#include "profiler/profile/compose.h"
-#include "profiler/output/call_tree.h"
-#include "profiler/output/naming.h"
-#include "profiler/profile/marks.h"
-#include "profiler/profile/work_names.h"
+#include "profiler/model/compose.h"
+#include "profiler/shape/call_tree.h"
+#include "profiler/shape/naming.h"
+#include "profiler/model/marks.h"
+#include "profiler/model/work_names.h"
 #include "symbolize/util/intern.h"
 
 struct naming_bench {

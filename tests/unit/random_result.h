@@ -5,8 +5,8 @@
 
 #include "made_result.h"
 #include "own_folder.h"
-#include "profiler/profile/marks.h"
-#include "profiler/profile/work_names.h"
+#include "profiler/model/marks.h"
+#include "profiler/model/work_names.h"
 
 #define RANDOM_START_NS 1000000000u
 #define RANDOM_RUN_NS 1000000u

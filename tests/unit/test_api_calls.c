@@ -2,8 +2,8 @@
 /* Calls by function over all processes: what programs claim, quantiles, names of errors. */
 #include "unit.h"
 #define API_CALLS_MAX 3u
-#include "profiler/profile/api_calls.c"
-#include "profiler/profile/result.h"
+#include "profiler/model/api_calls.c"
+#include "profiler/model/result.h"
 #include "profiler/tables/api_calls_table.c"
 
 #if defined(__has_include) && __has_include(<cuda.h>)

@@ -7,7 +7,7 @@
 #include "unit.h"
 #include "unsure.h"
 #include "profiler/join/attribution.h"
-#include "profiler/profile/marks.h"
+#include "profiler/model/marks.h"
 
 static const uint32_t real_bound = ATTRIBUTION_ORIGINS_MAX;
 static uint32_t bound = ATTRIBUTION_ORIGINS_MAX;

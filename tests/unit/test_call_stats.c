@@ -3,7 +3,7 @@
 #include "fifo_sink.h"
 #include <pthread.h>
 #include "cupti_trace/launch/call_stats.h"
-#include "profiler/profile/api_calls.h"
+#include "profiler/model/api_calls.h"
 
 enum {
 	RT = CUPTI_ABI_DOMAIN_RUNTIME_API,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The tree of a result: equal names are one node, children are sorted, nothing is lost. */
 #include "made_result.h"
-#include "profiler/output/call_tree.h"
-#include "profiler/output/rounding.h"
+#include "profiler/shape/call_tree.h"
+#include "profiler/shape/rounding.h"
 
 static struct call_tree *tree_of(const struct made_result *m)
 {

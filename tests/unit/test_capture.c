@@ -2,11 +2,12 @@
 /* A capture holds all of a result, and what is no capture is refused. */
 #include "random_result.h"
 #include "unpack.h"
-#include "profiler/output/capture.h"
-#include "profiler/output/capture_format.h"
-#include "profiler/output/gzip.h"
-#include "profiler/output/protobuf.h"
-#include "profiler/output/writer.h"
+#include "profiler/formats/capture.h"
+#include "profiler/formats/capture_format.h"
+#include "profiler/formats/gzip.h"
+#include "profiler/formats/protobuf.h"
+#include "profiler/formats/writer.h"
+#include "profiler/output/writers.h"
 
 static char *text_from(const struct writer *writer, const struct result *result, size_t *size)
 {
@@ -220,17 +221,17 @@ static void all_numbers_of_a_run_are_in_the_table(void **state)
 		sizeof(struct api_calls) + 2 * 81 /* ledger.pipe */ + 161 /* ledger.python */ +
 		2 * LEDGER_NAMES_BYTES /* ledger.outside */ + 2 * sizeof(char *) /* unnamed */;
 	size_t covered = 0, all = 0;
-	unsigned char *seen = calloc(1, sizeof(struct capture_numbers));
+	unsigned char *seen = calloc(1, sizeof(struct run_numbers));
 
 	(void)state;
 	assert_non_null(seen);
-	for (uint32_t i = 0; i < capture_number_count; i++) {
-		for (uint32_t j = 0; j < capture_numbers[i].size; j++)
-			assert_int_equal(seen[capture_numbers[i].offset + j]++, 0);
-		covered += capture_numbers[i].size;
+	for (uint32_t i = 0; i < run_number_count; i++) {
+		for (uint32_t j = 0; j < run_numbers[i].size; j++)
+			assert_int_equal(seen[run_numbers[i].offset + j]++, 0);
+		covered += run_numbers[i].size;
 	}
 	free(seen);
-	all = sizeof(struct capture_numbers);
+	all = sizeof(struct run_numbers);
 	/* what is left are the compiler's gaps */
 	assert_int_equal(all - covered - pointers, 63);
 }
@@ -287,7 +288,7 @@ static void numbers_are_read_again(void **state)
 	struct profile_capture *capture;
 	enum capture_error error;
 	const struct result *got;
-	struct capture_numbers a = {.totals = {.command = NULL}}, b;
+	struct run_numbers a = {.totals = {.command = NULL}}, b;
 	struct memory_total totals[] = {{1, 2, MEMORY_MANAGED, 3, 4, 5, 6, 7, 8, 9, 10, 11},
 					{.kind = MEMORY_OF_HOST, .peak_bytes = UINT64_C(1) << 50}};
 	struct memory_row rows[] = {{0, 1, 2, 3, 4, 5, 6, 7}, {.total = 1, .left_bytes = 70}};
@@ -313,11 +314,11 @@ static void numbers_are_read_again(void **state)
 
 	(void)state;
 	random_begin(&p, &r);
-	for (uint32_t i = 0; i < capture_number_count; i++)
-		assert_true(capture_store(&a, capture_numbers[i].offset, capture_numbers[i].size,
-					  capture_numbers[i].size == 1   ? prng_below(&p, 2)
-					  : capture_numbers[i].size == 4 ? prng_bits(&p, 32)
-									 : prng_bits(&p, 60)));
+	for (uint32_t i = 0; i < run_number_count; i++)
+		assert_true(number_store(&a, run_numbers[i].offset, run_numbers[i].size,
+					 run_numbers[i].size == 1   ? prng_below(&p, 2)
+					 : run_numbers[i].size == 4 ? prng_bits(&p, 32)
+								    : prng_bits(&p, 60)));
 	a.command = a.shown = a.unreadable_path = a.unread_path = a.first_malformed =
 		a.first_refused = 0;
 	a.first_python = a.folder = a.host = 0;
@@ -356,7 +357,7 @@ static void numbers_are_read_again(void **state)
 	assert_non_null(capture);
 	got = capture_result(capture);
 	assert_null(got->timeline);
-	b = (struct capture_numbers){
+	b = (struct run_numbers){
 		.totals = got->totals, .ledger = *got->totals.ledger, .unnamed = got->unnamed};
 	assert_int_equal(got->memory_use->total_count, 2);
 	assert_memory_equal(got->memory_use->totals, totals, sizeof(totals));
@@ -380,13 +381,13 @@ static void numbers_are_read_again(void **state)
 		assert_int_equal(place->offset, stalled[i].offset);
 		assert_int_equal(place->samples, stalled[i].samples);
 	}
-	for (uint32_t i = 0; i < capture_number_count; i++) {
-		const struct capture_number *n = &capture_numbers[i];
+	for (uint32_t i = 0; i < run_number_count; i++) {
+		const struct run_number *n = &run_numbers[i];
 
-		assert_int_equal(capture_load(&a, n->offset, n->size),
-				 n->offset >= offsetof(struct capture_numbers, command)
+		assert_int_equal(number_load(&a, n->offset, n->size),
+				 n->offset >= offsetof(struct run_numbers, command)
 					 ? 0
-					 : capture_load(&b, n->offset, n->size));
+					 : number_load(&b, n->offset, n->size));
 	}
 	assert_string_equal(got->totals.command, "x y");
 	assert_string_equal(got->totals.shown, "--time 1..");

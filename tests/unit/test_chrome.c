@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* What is written is parsed again, by cJSON. test_trace_model.c tests what the events are. */
 #include "made_timeline.h"
+#include "profiler/output/writers.h"
 #include <cjson/cJSON.h>
 
 static cJSON *write_and_parse(struct made_timeline *m, struct written *written)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Clocks of two machines are aligned by their collectives, within the error that is stated. */
 #include "unit.h"
-#include "profiler/profile/clock_fit.h"
+#include "profiler/model/clock_fit.h"
 
 #define MS INT64_C(1000000)
 #define US INT64_C(1000)

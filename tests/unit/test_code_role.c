@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whose code a frame is, by paths and names as they are in real profiles. */
 #include "unit.h"
-#include "profiler/output/code_role.h"
+#include "profiler/shape/code_role.h"
 
 static struct code_roles *roles;
 

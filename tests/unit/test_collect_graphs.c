@@ -5,7 +5,7 @@
  * knows where each node was made that ran.
  */
 #include "collect_text.h"
-#include "profiler/profile/marks.h"
+#include "profiler/model/marks.h"
 
 enum { PROCESSES = 2, SITES = 6, GRAPHS = 12, MOST_NODES = 5, MAX_LINES = 20000 };
 

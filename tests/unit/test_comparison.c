@@ -2,8 +2,8 @@
 #include "made_result.h"
 #include <math.h>
 #include "own_folder.h"
-#include "profiler/output/change_kind.h"
-#include "profiler/output/writer.h"
+#include "profiler/shape/change_kind.h"
+#include "profiler/formats/writer.h"
 #include "profiler/tables/comparison.h"
 
 static const struct comparison_options after_shown = {.shown = SIDE_AFTER};

@@ -6,14 +6,14 @@
 #include "unit.h"
 #include "unsure.h"
 #include "cupti_trace/wire/gpu_work.h"
-#include "profiler/profile/compose.h"
-#include "profiler/profile/marks.h"
-#include "profiler/profile/memory_use.h"
-#include "profiler/profile/work_names.h"
+#include "profiler/model/compose.h"
+#include "profiler/model/marks.h"
+#include "profiler/model/memory_use.h"
+#include "profiler/model/work_names.h"
 
 #define array_make_room unsure_make_room
 #define hash_index_add unsure_add
-#include "profiler/profile/compose.c"
+#include "profiler/model/compose.c"
 
 struct bench {
 	struct stack_table *stacks;

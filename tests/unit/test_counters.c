@@ -4,7 +4,7 @@
 #include <math.h>
 #define COUNTERS_ROWS_MAX 8u
 #define COUNTERS_VALUES_MAX 5u
-#include "profiler/profile/counters.c"
+#include "profiler/model/counters.c"
 #include "made_result.h"
 #include "profiler/tables/counters_table.c"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Compares curl_api.h with curl/curl.h, if that is installed, while compiling; and loads it. */
 #include "unit.h"
-#include "profiler/output/curl_api.h"
+#include "profiler/send/curl_api.h"
 
 #if defined(__has_include) && __has_include(<curl/curl.h>)
 #define CURL_DISABLE_DEPRECATION

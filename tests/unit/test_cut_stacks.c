@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Why stacks are cut: counts by reason and module, the highest first, within a bound. */
 #include "unit.h"
-#include "profiler/profile/cut_stacks.h"
+#include "profiler/model/cut_stacks.h"
 
 static void add(struct cut_stacks *cut, enum unwind_end reason, uint32_t module, uint32_t count)
 {

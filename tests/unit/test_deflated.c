@@ -2,7 +2,7 @@
 /* What was written unpacks again, whatever its size. */
 #include "unit.h"
 #include "unpack.h"
-#include "profiler/output/deflated.h"
+#include "profiler/formats/deflated.h"
 
 static struct unpacked written_with(void (*write)(struct deflated *d, void *data), void *data)
 {

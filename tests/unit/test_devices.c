@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of devices: by process and number, described at any time, in bounded memory. */
 #include "unit.h"
-#include "profiler/profile/devices.h"
+#include "profiler/model/devices.h"
 #include "profiler/report/gpu_table.h"
 
 static struct capture captured;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "made_result.h"
-#include "profiler/output/engine.h"
+#include "profiler/send/engine.h"
 
 static void expect_address(const char *url, const struct engine *engine, const char *address)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "made_result.h"
-#include "profiler/output/flame_layout.h"
+#include "profiler/formats/flame_layout.h"
 
 static const struct flame_limits no_limits = {.boxes = UINT32_MAX, .depth = UINT32_MAX - 1};
 

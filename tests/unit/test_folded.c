@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "made_result.h"
-#include "profiler/output/writer.h"
+#include "profiler/formats/writer.h"
 
 static const struct writer_options ones = {.unit_ns = 1};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "made_result.h"
-#include "profiler/output/folded_read.h"
-#include "profiler/output/writer.h"
+#include "profiler/formats/folded_read.h"
+#include "profiler/formats/writer.h"
 
 static FILE *text_file(const char *text, size_t size)
 {

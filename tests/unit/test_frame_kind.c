@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
-#include "profiler/output/frame_kind.h"
+#include "profiler/shape/frame_kind.h"
 
 static enum frame_kind kind(enum frame_class class, const char *name, const char *module)
 {

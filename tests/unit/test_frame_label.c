@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
-#include "profiler/output/frame_label.h"
-#include "profiler/output/markup.h"
+#include "profiler/shape/frame_label.h"
+#include "profiler/shape/markup.h"
 
 #define DOTS "\xe2\x80\xa6"
 

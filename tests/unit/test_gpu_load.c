@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Busy time as the union of operations, by a model that marks each unit of time. */
 #include "unit.h"
-#include "profiler/profile/gpu_load.h"
+#include "profiler/model/gpu_load.h"
 
 #define BIN GPU_LOAD_BIN_NS
 

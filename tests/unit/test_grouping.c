@@ -5,7 +5,7 @@
  */
 #include "naming_bench.h"
 #include "profiler/join/attribution.h"
-#include "profiler/output/view.h"
+#include "profiler/shape/view.h"
 
 static struct view_options options; /* the order under test */
 

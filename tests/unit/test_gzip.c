@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unpack.h"
-#include "profiler/output/gzip.h"
+#include "profiler/formats/gzip.h"
 
 /* Packs the bytes, given in parts of this size; to be freed. */
 static char *pack(const void *bytes, size_t size, size_t part, size_t *packed_size)

@@ -4,6 +4,7 @@
 #include "profiler/commands/help.h"
 #include "profiler/commands/option_table.h"
 #include "profiler/commands/options.h"
+#include "profiler/output/writers.h"
 
 static char page[65536];
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The data in the page, read again as profiler/output/html.c describes it. */
+/* The data in the page, read again as profiler/web/html.c describes it. */
 #include "made_result.h"
 #include "own_folder.h"
 #include "unpack.h"
-#include "profiler/output/code_role.h"
-#include "profiler/output/frame_kind.h"
-#include "profiler/output/source_text.h"
-#include "profiler/output/writer.h"
+#include "profiler/shape/code_role.h"
+#include "profiler/shape/frame_kind.h"
+#include "profiler/shape/source_text.h"
+#include "profiler/formats/writer.h"
+#include "profiler/output/writers.h"
 #include "symbolize/util/text.h"
 
 #define BEGIN "<script type=\"application/octet-stream\" id=\"data\">"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The timeline in a page, read again as profiler/output/html_timeline.h describes it. */
+/* The timeline in a page, read again as profiler/web/html_timeline.h describes it. */
 #include "made_result.h"
 #include "own_folder.h"
 #include "unpack.h"
-#include "profiler/output/html_timeline.h"
+#include "profiler/web/html_timeline.h"
 
 #define BEGIN "</script>\n<script type=\"application/octet-stream\" class=\"timeline\">"
 #define START UINT64_C(123456789000000)

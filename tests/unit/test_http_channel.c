@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "unit.h"
-#include "profiler/output/http_channel.h"
+#include "profiler/send/http_channel.h"
 #include "symbolize/util/monotonic.h"
 
 #define OPENED_BYTES (4 + HTTP_WHY_BYTES)

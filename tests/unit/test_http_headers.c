@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "unit.h"
-#include "profiler/output/http_headers.h"
+#include "profiler/send/http_headers.h"
 
 static void fields_are_decoded(void **state)
 {

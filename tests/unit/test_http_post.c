@@ -4,8 +4,8 @@
 #include <unistd.h>
 #include "http_server.h"
 #include "unpack.h"
-#include "profiler/output/curl_api.h"
-#include "profiler/output/http_post.h"
+#include "profiler/send/curl_api.h"
+#include "profiler/send/http_post.h"
 #include "profiler/run/helper.h"
 
 #define LONG_MS 60000 /* more than any test takes */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What of a server and its answers may be shown. */
 #include "unit.h"
-#include "profiler/output/http_shown.h"
+#include "profiler/send/http_shown.h"
 
 static struct http_shown shown_of(const char *url, const char *headers)
 {

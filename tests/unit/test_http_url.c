@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "unit.h"
-#include "profiler/output/http_url.h"
+#include "profiler/send/http_url.h"
 
 static const char *shown(const char *text)
 {

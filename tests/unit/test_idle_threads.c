@@ -2,8 +2,8 @@
 /* Which threads only wait for work, by where they are blocked, and for how much of their lives. */
 #include "unit.h"
 #include "made_result.h"
-#include "profiler/output/idle_threads.h"
-#include "profiler/profile/marks.h"
+#include "profiler/shape/idle_threads.h"
+#include "profiler/model/marks.h"
 
 enum { PROCESS = 1, PID = 100 };
 

@@ -3,8 +3,8 @@
 #include "unit.h"
 #include "cupti_trace/wire/gpu_work.h"
 #include "profiler/join/intake.h"
-#include "profiler/profile/places.h"
-#include "profiler/profile/stack_table.h"
+#include "profiler/model/places.h"
+#include "profiler/model/stack_table.h"
 
 struct bench {
 	struct ledger ledger;

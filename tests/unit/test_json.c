@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 #include <cjson/cJSON.h>
-#include "profiler/output/json.h"
+#include "profiler/formats/json.h"
 #include "symbolize/util/text.h"
 
 static char *text;

@@ -2,7 +2,7 @@
 /* The summary for programs is parsed again, by cJSON: every sum and loss in its place. */
 #include "made_result.h"
 #include <cjson/cJSON.h>
-#include "profiler/output/writer.h"
+#include "profiler/formats/writer.h"
 
 static cJSON *write_and_parse(const struct made_result *m, struct written *written)
 {

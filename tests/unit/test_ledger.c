@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 #include "cupti_trace/wire/gpu_work.h"
-#include "profiler/profile/ledger.h"
+#include "profiler/model/ledger.h"
 
 enum { PID = 10 };
 

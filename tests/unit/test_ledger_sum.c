@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Each count of a run is in the sum once. */
 #include "unit.h"
-#include "profiler/output/capture_format.h"
-#include "profiler/profile/ledger_sum.h"
+#include "profiler/model/run_numbers.h"
+#include "profiler/model/ledger_sum.h"
 
-#define AT(member) offsetof(struct capture_numbers, ledger.member)
+#define AT(member) offsetof(struct run_numbers, ledger.member)
 
 /* What is no count: it is that of the first, or the greatest. */
 static bool is_no_count(uint32_t offset)
@@ -35,32 +35,32 @@ static const char *keep(void *context, const char *name)
 /* Fails when a count is added to the ledger, and so to captures, but not here. */
 static void every_count_is_added(void **state)
 {
-	static struct capture_numbers sum, one, two;
+	static struct run_numbers sum, one, two;
 	uint32_t counts = 0;
 
 	(void)state;
-	for (uint32_t i = 0; i < capture_number_count; i++) {
-		const struct capture_number *n = &capture_numbers[i];
+	for (uint32_t i = 0; i < run_number_count; i++) {
+		const struct run_number *n = &run_numbers[i];
 
 		assert_int_not_equal(n->size, 0); /* each number has a member */
-		capture_store(&one, n->offset, n->size, n->size == 1 ? 1 : 3 + i);
-		capture_store(&two, n->offset, n->size, n->size == 1 ? 1 : 1000 + 7 * i);
+		number_store(&one, n->offset, n->size, n->size == 1 ? 1 : 3 + i);
+		number_store(&two, n->offset, n->size, n->size == 1 ? 1 : 1000 + 7 * i);
 	}
 	assert_true(ledger_sum_add(&sum.ledger, &one.ledger, NULL, keep, NULL));
 	assert_true(ledger_sum_add(&sum.ledger, &two.ledger, NULL, keep, NULL));
-	for (uint32_t i = 0; i < capture_number_count; i++) {
-		const struct capture_number *n = &capture_numbers[i];
-		uint64_t want = capture_load(&one, n->offset, n->size) +
-				capture_load(&two, n->offset, n->size);
+	for (uint32_t i = 0; i < run_number_count; i++) {
+		const struct run_number *n = &run_numbers[i];
+		uint64_t want = number_load(&one, n->offset, n->size) +
+				number_load(&two, n->offset, n->size);
 
 		if (n->offset < AT(cpu) || n->offset >= AT(cpu) + sizeof(struct ledger) ||
 		    is_of_timeline(n->offset) || is_no_count(n->offset))
 			continue;
-		if (capture_load(&sum, n->offset, n->size) != want)
+		if (number_load(&sum, n->offset, n->size) != want)
 			fail_msg("number %u at %u is not the sum", i + 1, n->offset);
 		counts++;
 	}
-	assert_in_range(counts, 80, capture_number_count);
+	assert_in_range(counts, 80, run_number_count);
 	assert_int_equal(sum.ledger.timeline.records, 0);
 	assert_int_equal(sum.ledger.spread.error_ns, two.ledger.spread.error_ns);
 	assert_int_equal(sum.ledger.stalls.period, one.ledger.stalls.period);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* --live's tables: sums, message and names, compared with the digest of the finished result. */
 #include "naming_bench.h"
-#include "profiler/output/live_names.h"
+#include "profiler/shape/live_names.h"
 #include "profiler/tables/digest.h"
 
 #define PICKS 1024

@@ -10,9 +10,9 @@
 
 #define LIVE_SPANS_WAITING 8192u /* compiled into this test with smaller limits */
 #define LIVE_SPANS_HELD 64u
-#include "profiler/output/live_spans.c"
+#include "profiler/send/live_spans.c"
 
-#include "profiler/output/spans.h"
+#include "profiler/formats/spans.h"
 
 #define TRACEPARENT "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 #define KERNELS 5u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
-#include "profiler/output/markup.h"
+#include "profiler/shape/markup.h"
 #include "symbolize/util/text.h"
 
 typedef void (*writes_text)(FILE *out, const char *text, size_t limit);

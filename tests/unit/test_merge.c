@@ -2,9 +2,9 @@
 /* Merged runs hold all of each run once, whatever they have in common. */
 #include "made_ranks.h"
 #include "random_result.h"
-#include "profiler/output/merge.h"
-#include "profiler/output/view.h"
-#include "profiler/profile/clock_fit.h"
+#include "profiler/shape/merge.h"
+#include "profiler/shape/view.h"
+#include "profiler/model/clock_fit.h"
 #include "profiler/tables/ranks_table.h"
 
 #define RUNS 3u

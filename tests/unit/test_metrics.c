@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "cupti_trace/wire/gpu_work.h"
-#include "profiler/output/prometheus.h"
+#include "profiler/formats/prometheus.h"
 
 static char *text; /* the last one written */
 static struct devices devices;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "made_result.h"
-#include "profiler/output/module_table.h"
+#include "profiler/shape/module_table.h"
 
 static void each_file_is_there_once_with_its_pages(void **state)
 {

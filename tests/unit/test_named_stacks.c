@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
-#include "profiler/output/named_stacks.h"
+#include "profiler/shape/named_stacks.h"
 
 #define ROOT UINT32_MAX /* of the root itself */
 

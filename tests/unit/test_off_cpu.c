@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include "bpf/stack_event.h"
-#include "profiler/profile/marks.h"
-#include "profiler/profile/off_cpu_kinds.h"
+#include "profiler/model/marks.h"
+#include "profiler/model/off_cpu_kinds.h"
 #include "profiler/cpu/off_cpu.c"
 
 #define STACKS 16

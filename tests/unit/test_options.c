@@ -2,7 +2,7 @@
 /* The command line. stderr is captured, so that it does not clutter the test's output. */
 #include "unit.h"
 #include "profiler/commands/options.h"
-#include "profiler/output/spans.h"
+#include "profiler/formats/spans.h"
 
 static struct options options;
 static struct capture captured;

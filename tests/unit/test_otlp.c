@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Both encodings of one message, and what a collector answers. */
 #include "unit.h"
-#include "profiler/output/otlp.h"
-#include "profiler/output/otlp_answer.h"
+#include "profiler/formats/otlp.h"
+#include "profiler/send/otlp_answer.h"
 
 static struct otlp otlp;
 static const void *bytes;

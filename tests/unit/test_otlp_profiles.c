@@ -3,9 +3,10 @@
 #include "own_folder.h"
 #include "protobuf_reader.h"
 #include "random_result.h"
-#include "profiler/output/otlp_profiles.h"
-#include "profiler/output/value_columns.h"
-#include "profiler/output/writer.h"
+#include "profiler/send/otlp_profiles.h"
+#include "profiler/formats/value_columns.h"
+#include "profiler/formats/writer.h"
+#include "profiler/output/writers.h"
 
 static char *write_profile(const struct result *result, size_t *size)
 {

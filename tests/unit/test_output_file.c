@@ -5,7 +5,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include "unit.h"
-#include "profiler/output/output_file.h"
+#include "profiler/formats/output_file.h"
 
 struct bench {
 	char folder[64];

@@ -3,6 +3,7 @@
 #include "unit.h"
 #include "made_result.h"
 #include "profiler/output/outputs.h"
+#include "profiler/output/writers.h"
 
 static const struct writer_options in_ns = {.unit_ns = 1};
 

@@ -5,6 +5,7 @@
  */
 #include "made_timeline.h"
 #include "protobuf_reader.h"
+#include "profiler/output/writers.h"
 
 /* The trace, and where one is in it. */
 struct trace {

@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 #include "unsure.h"
-#include "profiler/profile/places.h"
+#include "profiler/model/places.h"
 
 static const uint32_t real_bound = PLACES_MAX;
 static uint32_t bound = PLACES_MAX;
@@ -14,7 +14,7 @@ static uint32_t bound = PLACES_MAX;
 
 #define array_make_room unsure_make_room
 #define hash_index_add unsure_add
-#include "profiler/profile/places.c"
+#include "profiler/model/places.c"
 
 #define ALL ((1u << PLACE_PARTS) - 1)
 

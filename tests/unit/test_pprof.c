@@ -3,7 +3,7 @@
 #include "made_result.h"
 #include "protobuf_reader.h"
 #include "unpack.h"
-#include "profiler/output/writer.h"
+#include "profiler/formats/writer.h"
 #include "symbolize/util/text.h"
 
 static const struct writer_options no_options = {.unit_ns = 20e6};

@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 #include "unsure.h"
-#include "profiler/profile/profile.h"
+#include "profiler/model/profile.h"
 
 static const uint32_t real_bound = PROFILE_ROWS_MAX;
 static uint32_t bound = PROFILE_ROWS_MAX;
@@ -14,7 +14,7 @@ static uint32_t bound = PROFILE_ROWS_MAX;
 
 #define array_make_room unsure_make_room
 #define hash_index_add unsure_add
-#include "profiler/profile/profile.c"
+#include "profiler/model/profile.c"
 
 static int free_bounds(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "protobuf_reader.h"
-#include "profiler/output/protobuf.h"
+#include "profiler/formats/protobuf.h"
 
 static void assert_bytes(struct protobuf *p, const char *expected, size_t size)
 {

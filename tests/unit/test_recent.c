@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The last seconds of a run beside a model, and within their bytes over many millions of items. */
 #include "unit.h"
-#include "profiler/profile/timeline.h"
+#include "profiler/model/timeline.h"
 
 #define RECENT_PIECE 8u
 #define RECENT_BYTES (16u * (24 + 64 * RECENT_PIECE))

@@ -2,7 +2,7 @@
 /* Whole numbers that add up. */
 #include <math.h>
 #include "unit.h"
-#include "profiler/output/rounding.h"
+#include "profiler/shape/rounding.h"
 
 static const double units[] = {1, 1000, 1e9 / 50, 1e9 / 49, 1e9 / 10000, 1e9 / 3};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Short names of real functions, and of texts that are no names. */
 #include "unit.h"
-#include "profiler/output/short_name.h"
+#include "profiler/shape/short_name.h"
 
 #define E "\xe2\x80\xa6"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which part of a run options name. */
 #include "made_result.h"
-#include "profiler/output/slice.h"
+#include "profiler/shape/slice.h"
 
 static void assert_time(const char *text, uint64_t from_ns, uint64_t to_ns)
 {

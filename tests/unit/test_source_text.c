@@ -5,7 +5,7 @@
 #define SOURCE_TEXT_TOTAL 6000u
 #define SOURCE_TEXT_FILES 4u
 #define SOURCE_TEXT_LINE 40u
-#include "profiler/output/source_text.c"
+#include "profiler/shape/source_text.c"
 
 #include "made_result.h"
 #include "own_folder.h"

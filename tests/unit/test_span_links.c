@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "profiler/output/span_links.h"
+#include "profiler/formats/span_links.h"
 
 enum { OPERATIONS = 200, ROUNDS = 3000 };
 

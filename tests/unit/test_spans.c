@@ -5,7 +5,7 @@
  */
 #include "made_timeline.h"
 #include <cjson/cJSON.h>
-#include "profiler/output/spans.h"
+#include "profiler/formats/spans.h"
 
 #define TRACEPARENT "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 #define KERNEL "[GPU_Kernel]"

@@ -3,7 +3,7 @@
 #include "made_result.h"
 #include "own_folder.h"
 #include <cjson/cJSON.h>
-#include "profiler/output/writer.h"
+#include "profiler/formats/writer.h"
 
 static const struct writer_options no_options = {.unit_ns = 20e6};
 

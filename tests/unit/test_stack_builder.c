@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 #include "profiler/cpu/stack_builder.h"
-#include "profiler/profile/marks.h"
+#include "profiler/model/marks.h"
 #include "symbolize/util/text.h"
 
 #define NOINLINE __attribute__((noinline, noclone))

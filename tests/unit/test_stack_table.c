@@ -5,8 +5,8 @@
  */
 #include "unit.h"
 #include "unsure.h"
-#include "profiler/profile/marks.h"
-#include "profiler/profile/stack_table.h"
+#include "profiler/model/marks.h"
+#include "profiler/model/stack_table.h"
 
 static const uint32_t real_bound = STACK_TABLE_MAX;
 static uint32_t bound = STACK_TABLE_MAX;
@@ -15,7 +15,7 @@ static uint32_t bound = STACK_TABLE_MAX;
 
 #define array_make_room unsure_make_room
 #define hash_index_add unsure_add
-#include "profiler/profile/stack_table.c"
+#include "profiler/model/stack_table.c"
 
 static int free_bounds(void **state)
 {

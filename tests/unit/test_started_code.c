@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The folders of what commands start, by the command and the code that ran. */
 #include "unit.h"
-#include "profiler/output/code_role.h"
-#include "profiler/output/started_code.h"
+#include "profiler/shape/code_role.h"
+#include "profiler/shape/started_code.h"
 
 #define FILES_MAX 8
 

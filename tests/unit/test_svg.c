@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "made_result.h"
 #include <ctype.h>
-#include "profiler/output/writer.h"
+#include "profiler/formats/writer.h"
+#include "profiler/output/writers.h"
 #include "symbolize/util/text.h"
 
 static const struct writer_options options = {.unit_ns = 1};

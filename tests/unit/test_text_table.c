@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "unit.h"
-#include "profiler/output/text_table.h"
+#include "profiler/shape/text_table.h"
 
 static void texts_have_one_number_each(void **state)
 {

@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include "profiler/profile/timeline.h"
+#include "profiler/model/timeline.h"
 
 #define RECORD sizeof(struct timeline_record)
 

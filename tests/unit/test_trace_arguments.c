@@ -2,7 +2,7 @@
 /* What operations say in traces beyond their records. */
 #include "made_timeline.h"
 #include <math.h>
-#include "profiler/output/trace_arguments.h"
+#include "profiler/formats/trace_arguments.h"
 #include "profiler/tables/occupancy.h"
 
 static struct made_timeline made;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Records of a timeline as events: in order, on tracks, connected. */
-#include "profiler/output/trace_model.h"
+#include "profiler/formats/trace_model.h"
 
 #include "made_result.h"
 #include "own_folder.h"

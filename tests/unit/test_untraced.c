@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What was seen of a process, judged: the cause, and whether it is worth a line. */
 #include "unit.h"
-#include "profiler/profile/untraced.h"
+#include "profiler/model/untraced.h"
 
 /* Of a process in which the library would begin. */
 static const struct untraced_signs clean = {.knows_variable = true,

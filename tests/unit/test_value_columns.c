@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "made_result.h"
-#include "profiler/output/value_columns.h"
+#include "profiler/formats/value_columns.h"
 
 static void expect_columns(struct made_result *m, const int *expected, int count)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A result as an output shows it: a part of the run, with places at the root. */
 #include "random_result.h"
-#include "profiler/output/code_role.h"
-#include "profiler/output/view.h"
+#include "profiler/shape/code_role.h"
+#include "profiler/shape/view.h"
 
 static struct view *open_view(const struct result *result, const struct view_options *options)
 {

@@ -5,7 +5,7 @@
 #include <float.h>
 #include <math.h>
 #include "made_result.h"
-#include "profiler/output/weighed.h"
+#include "profiler/shape/weighed.h"
 
 struct made_run {
 	struct made_result m;

@@ -4,7 +4,7 @@
  * module call these in place of the real ones:
  *
  *	#define array_make_room unsure_make_room
- *	#include "profiler/profile/places.c"
+ *	#include "profiler/model/places.c"
  */
 #ifndef TESTS_UNIT_UNSURE_H
 #define TESTS_UNIT_UNSURE_H

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/formats/capture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/base/version.h"
+#include "profiler/formats/capture_format.h"
+#include "profiler/formats/gzip.h"
+#include "profiler/formats/protobuf.h"
+#include "profiler/formats/writer.h"
+#include "symbolize/util/array.h"
+
+struct writing {
+	const struct result *result;
+	struct gzip *gzip;
+	struct protobuf message;
+	int error; /* the first -errno */
+
+	const char **texts; /* those that have been written: text N + 1 */
+	uint32_t text_count, text_capacity;
+	struct hash_index text_index;
+
+	struct {
+		const char *path, *build_id;
+	} * modules; /* module N + 1 */
+	uint32_t module_count, module_capacity;
+	struct hash_index module_index;
+
+	/* the block under way: its table and structs */
+	enum capture_field table;
+	uint32_t count;
+	_Alignas(uint64_t) unsigned char block[CAPTURE_BLOCK * CAPTURE_STRUCT_MAX];
+	uint64_t counts[CAPTURE_TABLES];
+};
+
+static void fail(struct writing *w, int err)
+{
+	if (!w->error)
+		w->error = err;
+}
+
+/* Writes the fields that are in the message, and empties it. */
+static void put_message(struct writing *w)
+{
+	int err = w->message.failed ? -ENOMEM : 0;
+
+	if (!err && !w->error)
+		err = gzip_write(w->gzip, w->message.bytes, w->message.size);
+	if (err)
+		fail(w, err);
+	protobuf_clear(&w->message);
+}
+
+/* ---- texts ---- */
+
+static bool text_equal(const void *records, uint32_t position, const void *key)
+{
+	return ((const char *const *)records)[position] == key;
+}
+
+/* Its number, when it has been written; 0: NULL. Equal texts in one place have one number. */
+static uint32_t text_number(struct writing *w, const char *text)
+{
+	uintptr_t key = (uintptr_t)text;
+	uint32_t hash = hash_bytes(&key, sizeof(key)), at;
+	size_t size;
+
+	if (!text)
+		return 0;
+	at = hash_index_find(&w->text_index, hash, text_equal, w->texts, text);
+	if (at != HASH_INDEX_NONE)
+		return at + 1;
+	if (!array_make_room(&w->texts, w->text_count, &w->text_capacity, sizeof(*w->texts)) ||
+	    hash_index_add(&w->text_index, hash, w->text_count) != 0) {
+		fail(w, -ENOMEM);
+		return 0;
+	}
+	w->texts[w->text_count++] = text;
+	size = strnlen(text, CAPTURE_MESSAGE_MAX);
+	protobuf_bytes(&w->message, CAPTURE_STRING, text, (uint32_t)size);
+	put_message(w);
+	return w->text_count;
+}
+
+/* ---- tables ---- */
+
+static uint64_t zigzag(uint64_t difference)
+{
+	return difference << 1 ^ -(difference >> 63);
+}
+
+/* Numbers of 32 bits differ by less than 2^32, either way. */
+static void put_column(struct writing *w, const struct capture_column *c, size_t size)
+{
+	uint64_t last = 0;
+
+	for (uint32_t i = 0; i < w->count; i++) {
+		uint64_t value = number_load(w->block + i * size, c->offset, c->size);
+
+		protobuf_packed(&w->message, c->is_delta ? zigzag(value - last) : value);
+		last = value;
+	}
+}
+
+/* Whether all are 0: such a column is left out. */
+static bool is_empty(const struct writing *w, const struct capture_column *c, size_t size)
+{
+	for (uint32_t i = 0; i < w->count; i++)
+		if (number_load(w->block + i * size, c->offset, c->size))
+			return false;
+	return true;
+}
+
+static void end_block(struct writing *w)
+{
+	const struct capture_table *table = capture_table(w->table);
+	uint32_t place;
+
+	if (w->count == 0)
+		return;
+	place = protobuf_begin(&w->message, w->table);
+	protobuf_uint(&w->message, BLOCK_COUNT, w->count);
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		uint32_t column;
+
+		if (is_empty(w, &table->columns[i], table->size))
+			continue;
+		column = protobuf_begin(&w->message, BLOCK_FIRST_COLUMN + i);
+		put_column(w, &table->columns[i], table->size);
+		protobuf_end(&w->message, column);
+	}
+	protobuf_end(&w->message, place);
+	put_message(w);
+	w->count = 0;
+}
+
+/* Adds a struct to a table; those of one table come together. */
+static void put(struct writing *w, enum capture_field field, const void *item)
+{
+	size_t size = capture_table(field)->size;
+
+	if (w->table != field || w->count == CAPTURE_BLOCK)
+		end_block(w);
+	w->table = field;
+	memcpy(w->block + w->count++ * size, item, size);
+	w->counts[capture_table_number(field)]++;
+}
+
+static void put_all(struct writing *w, enum capture_field field, const void *items, uint64_t count)
+{
+	for (uint64_t i = 0; i < count && !w->error; i++)
+		put(w, field, (const char *)items + i * capture_table(field)->size);
+}
+
+/* ---- modules and frames ---- */
+
+static bool module_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct writing *w = records;
+
+	return w->modules[position].path == key;
+}
+
+/* The number of a frame's module, when it has been noted; 0: none. */
+static uint32_t module_number(struct writing *w, const struct frame_info *frame)
+{
+	uintptr_t key = (uintptr_t)frame->module;
+	uint32_t hash = hash_bytes(&key, sizeof(key)), at;
+
+	if (!frame->module)
+		return 0;
+	at = hash_index_find(&w->module_index, hash, module_equal, w, frame->module);
+	if (at != HASH_INDEX_NONE)
+		return at + 1;
+	if (!array_make_room(&w->modules, w->module_count, &w->module_capacity,
+			     sizeof(*w->modules)) ||
+	    hash_index_add(&w->module_index, hash, w->module_count) != 0) {
+		fail(w, -ENOMEM);
+		return 0;
+	}
+	w->modules[w->module_count].path = frame->module;
+	w->modules[w->module_count].build_id = frame->build_id;
+	return ++w->module_count;
+}
+
+static void put_modules(struct writing *w)
+{
+	const struct result *r = w->result;
+
+	for (uint32_t i = 0; i < r->frame_count && !w->error; i++)
+		module_number(w, &r->frames[i]);
+	for (uint32_t i = 0; i < w->module_count && !w->error; i++) {
+		struct capture_module module = {text_number(w, w->modules[i].path),
+						text_number(w, w->modules[i].build_id)};
+
+		put(w, CAPTURE_MODULES, &module);
+	}
+}
+
+static void put_frames(struct writing *w)
+{
+	const struct result *r = w->result;
+
+	for (uint32_t i = 0; i < r->frame_count && !w->error; i++) {
+		const struct frame_info *f = &r->frames[i];
+		struct capture_frame frame = {.class = f->class,
+					      .line = f->line,
+					      .name = text_number(w, f->name),
+					      .short_name = text_number(w, f->short_name),
+					      .file = text_number(w, f->file),
+					      .module = module_number(w, f),
+					      .offset = f->offset};
+
+		put(w, CAPTURE_FRAMES, &frame);
+	}
+}
+
+/* ---- places ---- */
+
+static void put_place_names(struct writing *w)
+{
+	const struct result *r = w->result;
+
+	for (uint32_t i = 0; i < r->process_count && !w->error; i++) {
+		const struct process_info *p = &r->processes[i];
+		struct capture_process process = {.id = p->id,
+						  .pid = (uint32_t)p->pid,
+						  .name = text_number(w, p->name),
+						  .has_rank = p->has_rank,
+						  .rank = p->rank,
+						  .has_twin = p->has_twin};
+
+		put(w, CAPTURE_PROCESSES, &process);
+	}
+	for (uint32_t i = 0; i < r->thread_count && !w->error; i++) {
+		const struct thread_info *t = &r->threads[i];
+		struct capture_thread thread = {t->process, t->tid, text_number(w, t->name)};
+
+		put(w, CAPTURE_THREADS, &thread);
+	}
+}
+
+static void put_devices(struct writing *w)
+{
+	const struct result *r = w->result;
+
+	for (uint32_t i = 0; i < r->device_count && !w->error; i++) {
+		const struct device *d = &r->devices[i];
+		struct capture_device device = {.process = d->process,
+						.id = d->id,
+						.is_used = d->is_used,
+						.is_described = d->is_described,
+						.is_mig = d->is_mig,
+						.is_mps = d->is_mps,
+						.gpu_instance = d->gpu_instance,
+						.compute_instance = d->compute_instance,
+						.name = text_number(w, d->name),
+						.limits = d->limits};
+
+		memcpy(device.uuid, d->uuid, sizeof(device.uuid));
+		put(w, CAPTURE_DEVICES, &device);
+	}
+}
+
+static void put_gpu_rows(struct writing *w, const struct ledger_gpu *gpu)
+{
+	for (uint32_t i = 0; i < gpu->row_count && !w->error; i++) {
+		const struct device *device =
+			devices_of_key(w->result->device_names, gpu->rows[i].device);
+		struct capture_gpu_row row = {.row = gpu->rows[i]};
+
+		row.row.device = device ? device->id : DEVICES_NO_KEY;
+		row.process = device ? device->process : 0;
+		put(w, CAPTURE_GPU_ROWS, &row);
+	}
+}
+
+static void put_ranks(struct writing *w)
+{
+	const struct result *r = w->result;
+
+	for (uint32_t i = 0; i < r->rank_count && !w->error; i++) {
+		const struct rank_info *k = &r->ranks[i];
+		struct capture_rank rank = {.rank = k->rank,
+					    .clock = k->clock,
+					    .host = text_number(w, k->host),
+					    .exit_status = k->exit_status,
+					    .size = k->size,
+					    .has_wall_clock = k->has_wall_clock,
+					    .start_ns = k->start_ns,
+					    .elapsed_ns = k->elapsed_ns,
+					    .wall_error_ns = k->wall_error_ns,
+					    .collectives = k->collectives,
+					    .came_last = k->came_last,
+					    .alone = k->alone,
+					    .undecided = k->undecided,
+					    .reference = k->alignment.reference,
+					    .aligned_by = k->alignment.collectives,
+					    .error_ns = k->alignment.error_ns,
+					    .bound_ns = k->alignment.bound_ns,
+					    .moved_ns = (uint64_t)k->alignment.moved_ns,
+					    .drift = (uint64_t)k->alignment.drift};
+
+		put(w, CAPTURE_RANKS, &rank);
+	}
+}
+
+/* ---- calls ---- */
+
+static void put_calls(struct writing *w, const struct api_calls *calls)
+{
+	for (uint32_t i = 0; i < calls->count && !w->error; i++) {
+		const struct api_call *c = calls->list[i];
+		struct capture_api_call call = {.name = text_number(w, c->name),
+						.family = c->family,
+						.kind = c->kind,
+						.calls = c->calls,
+						.ns = c->ns,
+						.bytes = c->bytes,
+						.nested = c->nested,
+						.nested_ns = c->nested_ns,
+						.shortest_ns = c->shortest_ns,
+						.longest_ns = c->longest_ns};
+
+		put(w, CAPTURE_API_CALLS, &call);
+	}
+	for (uint32_t i = 0; i < calls->count; i++)
+		for (uint32_t e = 0; e < API_CALL_ERRORS && !w->error; e++)
+			if (calls->list[i]->errors[e].count)
+				put(w, CAPTURE_API_ERRORS,
+				    &(struct capture_api_error){i, calls->list[i]->errors[e].code,
+								calls->list[i]->errors[e].count});
+	for (uint32_t i = 0; i < calls->count; i++)
+		for (uint32_t b = 0; b < GPU_CALL_BUCKETS && !w->error; b++)
+			if (calls->list[i]->buckets[b])
+				put(w, CAPTURE_API_BUCKETS,
+				    &(struct capture_api_bucket){i, b, calls->list[i]->buckets[b]});
+}
+
+/* ---- hardware counters ---- */
+
+static uint64_t bits_of(double number)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &number, sizeof(bits));
+	return bits;
+}
+
+static void put_counters(struct writing *w, const struct counter_table *counters)
+{
+	for (uint32_t i = 0; i < counters->metric_count && !w->error; i++) {
+		struct capture_counter_metric metric = {text_number(w, counters->metrics[i].name),
+							text_number(w, counters->metrics[i].unit)};
+
+		put(w, CAPTURE_COUNTER_METRICS, &metric);
+	}
+	for (uint32_t i = 0; i < counters->row_count && !w->error; i++) {
+		const struct counter_row *r = &counters->rows[i];
+
+		put(w, CAPTURE_COUNTER_ROWS,
+		    &(struct capture_counter_row){r->stack, r->metric, r->count, bits_of(r->sum),
+						  bits_of(r->least), bits_of(r->most)});
+	}
+	for (uint32_t i = 0; i < counters->value_count && !w->error; i++) {
+		const struct counter_value *v = &counters->values[i];
+
+		put(w, CAPTURE_COUNTER_VALUES,
+		    &(struct capture_counter_value){v->process, v->correlation, v->metric,
+						    bits_of(v->value)});
+	}
+}
+
+static void put_stall_place(struct writing *w, const struct stall_place *p)
+{
+	struct capture_stall_place place = {.kernel = text_number(w, p->kernel),
+					    .reason = text_number(w, p->reason),
+					    .offset = p->offset,
+					    .samples = p->samples};
+
+	put(w, CAPTURE_STALL_PLACES, &place);
+}
+
+/* ---- the timeline ---- */
+
+static void put_timeline(struct writing *w)
+{
+	const struct timeline *timeline = w->result->timeline;
+	struct timeline_reader *reader = timeline ? timeline_reader_new(timeline) : NULL;
+	const struct timeline_shape *shape;
+	const struct timeline_record *record;
+	int got = 0;
+
+	if (timeline && !reader)
+		fail(w, -ENOMEM);
+	for (uint32_t i = 1; timeline && (shape = timeline_shape(timeline, i)); i++)
+		put(w, CAPTURE_SHAPES, shape);
+	while (!w->error && reader && (got = timeline_reader_next(reader, &record)) > 0) {
+		struct timeline_record r = *record;
+
+		r.stack = result_record_stack(w->result, record);
+		put(w, CAPTURE_RECORDS, &r);
+	}
+	if (got < 0)
+		fail(w, got);
+	timeline_reader_free(reader);
+}
+
+/* ---- all of it ---- */
+
+static void put_header(struct writing *w)
+{
+	uint32_t place = protobuf_begin(&w->message, CAPTURE_HEADER);
+
+	protobuf_text(&w->message, HEADER_FORMAT, CAPTURE_FORMAT);
+	protobuf_uint(&w->message, HEADER_VERSION, CAPTURE_VERSION);
+	protobuf_text(&w->message, HEADER_PRODUCER, PROFILE_VERSION);
+	protobuf_end(&w->message, place);
+	put_message(w);
+}
+
+static void put_numbers(struct writing *w)
+{
+	const struct result *r = w->result;
+	struct run_numbers numbers = {.totals = r->totals, .unnamed = r->unnamed};
+	uint32_t place;
+
+	numbers.command = text_number(w, r->totals.command);
+	numbers.shown = text_number(w, r->totals.shown);
+	numbers.folder = text_number(w, r->totals.folder);
+	numbers.host = text_number(w, r->totals.host);
+	numbers.counters_not_kept = r->counters ? r->counters->not_kept : 0;
+	numbers.unreadable_path = text_number(w, r->unnamed.unreadable_path);
+	numbers.unread_path = text_number(w, r->unnamed.unread_path);
+	if (r->totals.ledger) {
+		numbers.ledger = *r->totals.ledger;
+		numbers.first_malformed = text_number(w, r->totals.ledger->pipe.first_malformed);
+		numbers.first_refused = text_number(w, r->totals.ledger->pipe.first_refused);
+		numbers.first_python = text_number(w, r->totals.ledger->python.first_file);
+	}
+	place = protobuf_begin(&w->message, CAPTURE_NUMBERS);
+	for (uint32_t i = 0; i < run_number_count; i++) {
+		const struct run_number *n = &run_numbers[i];
+		uint64_t value = number_load(&numbers, n->offset, n->size);
+
+		if (value)
+			protobuf_uint(&w->message, i + 1, value);
+	}
+	protobuf_end(&w->message, place);
+	put_message(w);
+}
+
+static void put_end(struct writing *w)
+{
+	uint32_t place;
+
+	end_block(w);
+	place = protobuf_begin(&w->message, CAPTURE_END);
+	for (uint32_t i = 0; i < CAPTURE_TABLES; i++)
+		protobuf_uint(&w->message, i + 1, w->counts[i]);
+	protobuf_end(&w->message, place);
+	put_message(w);
+}
+
+static void put_capture(struct writing *w)
+{
+	const struct result *r = w->result;
+	const struct ledger *ledger = r->totals.ledger;
+
+	put_header(w);
+	put_numbers(w);
+	put_modules(w);
+	put_frames(w);
+	if (r->stack_count > 1) /* the root is always there */
+		put_all(w, CAPTURE_STACKS, r->stacks + 1, r->stack_count - 1);
+	put_all(w, CAPTURE_PLACES, r->places, r->place_count);
+	put_place_names(w);
+	put_devices(w);
+	put_ranks(w);
+	put_all(w, CAPTURE_ROWS, r->rows, r->row_count);
+	if (ledger)
+		put_gpu_rows(w, &ledger->gpu);
+	put_timeline(w);
+	if (ledger)
+		put_calls(w, &ledger->api);
+	if (r->memory_use) {
+		put_all(w, CAPTURE_MEMORY_TOTALS, r->memory_use->totals,
+			r->memory_use->total_count);
+		put_all(w, CAPTURE_MEMORY_ROWS, r->memory_use->rows, r->memory_use->row_count);
+		put_all(w, CAPTURE_MEMORY_POOLS, r->memory_use->pools, r->memory_use->pool_count);
+	}
+	if (r->counters)
+		put_counters(w, r->counters);
+	for (uint32_t i = 0; r->stall_places && i < r->stall_places->count && !w->error; i++)
+		put_stall_place(w, &r->stall_places->list[i]);
+	put_end(w);
+}
+
+static int write_capture(const struct result *result, const struct writer_options *options,
+			 FILE *out, struct written *written)
+{
+	struct writing *w = calloc(1, sizeof(*w));
+	int err;
+
+	(void)options;
+	*written = written_in_ns(result);
+	written->items = result->timeline ? timeline_stats(result->timeline).records : 0;
+	if (!w)
+		return -ENOMEM;
+	w->result = result;
+	w->table = CAPTURE_FIRST_TABLE;
+	w->gzip = gzip_new(out);
+	if (w->gzip)
+		put_capture(w);
+	else
+		fail(w, -ENOMEM);
+	if (!w->error)
+		fail(w, gzip_finish(w->gzip));
+	gzip_free(w->gzip);
+	protobuf_release(&w->message);
+	free(w->texts);
+	free(w->modules);
+	hash_index_release(&w->text_index);
+	hash_index_release(&w->module_index);
+	err = w->error;
+	free(w);
+	return err;
+}
+
+const struct writer capture_writer = {.name = "profile",
+				      .suffix = ".profile",
+				      .item = "event",
+				      .keeps_all = true,
+				      .needs = NEEDS_TIMELINE,
+				      .write = write_capture};

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The Trace Event Format of Chromium ("Trace Event Format", the document of its tracing project),
+ * as an object: it is what chrome://tracing, Perfetto and many scripts read.
+ *
+ * The format knows processes and their threads, nothing else: a device of a process is a process
+ * here, and a stream, waits and ranges are threads. Those have numbers beyond all of Linux. Times
+ * are in microseconds since the beginning, with three decimals, so that they are exact to the
+ * nanosecond. Categories and arguments of GPU work are called as in traces of PyTorch (Kineto).
+ *
+ * Flows are those of the format's second version: members of the slices that they connect.
+ *
+ * Stacks are shared: an event refers to its innermost frame in `stackFrames`, by `sf`. CPU samples
+ * are events of phase P.
+ */
+#include "profiler/formats/writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/formats/json.h"
+#include "profiler/formats/trace_arguments.h"
+#include "profiler/formats/trace_model.h"
+#include "profiler/model/work_names.h"
+#include "profiler/tables/occupancy.h"
+#include "symbolize/util/array.h"
+
+/*
+ * Readers in browsers parse the document as one string, and V8's have at most 2^29 - 24 characters
+ * (v8::String::kMaxLength).
+ */
+#define READABLE_BYTES UINT64_C(500000000)
+
+/* Numbers of processes and threads that Linux does not give: its own are below PID_MAX_LIMIT. */
+#define OWN_NUMBERS (UINT32_C(1) << 22)
+
+/* Of events on a track: the process and thread as JSON. */
+struct members {
+	char text[47];
+	uint8_t length;
+};
+
+struct chrome {
+	const struct result *result;
+	const struct trace_tracks *tracks;
+	struct trace_arguments *arguments;
+	struct json json;
+	uint64_t first_ns;
+	uint32_t *pids;          /* by number of a first track */
+	uint8_t *stacks;         /* by stack: an event refers to it */
+	struct members *members; /* by track */
+	uint32_t member_count, member_capacity;
+	uint32_t *launches; /* by flow: the first one of its launch, which stands for the launch */
+	bool failed;        /* out of memory */
+};
+
+/* ---- numbers ---- */
+
+/*
+ * Processes that had one pid, one after the other or by executing another program, are one here,
+ * which has the name of the last.
+ */
+static void number_processes(struct chrome *c)
+{
+	for (uint32_t i = 0; i < c->tracks->first_count; i++) {
+		const struct trace_track *track = &c->tracks->list[i];
+		uint32_t pid = trace_track_pid(c->result, track);
+
+		if (track->kind == TRACK_PROCESS)
+			c->pids[i] = pid && pid < OWN_NUMBERS ? pid : OWN_NUMBERS + i;
+		else if (track->kind == TRACK_DEVICE)
+			c->pids[i] = OWN_NUMBERS + i;
+		else
+			c->pids[i] = c->pids[track->parent];
+	}
+}
+
+static uint32_t pid_of(const struct chrome *c, uint32_t track)
+{
+	return c->pids[c->tracks->list[track].base];
+}
+
+static uint32_t tid_of(const struct chrome *c, uint32_t track)
+{
+	const struct trace_track *t = &c->tracks->list[track];
+	uint32_t tid = t->kind == TRACK_THREAD && !t->lane ? trace_track_tid(t) : 0;
+
+	return tid ? tid : OWN_NUMBERS + track;
+}
+
+/* ---- events ---- */
+
+static void put_text(struct json *j, const char *key, const char *text)
+{
+	json_key(j, key);
+	json_text(j, text);
+}
+
+static void put_number(struct json *j, const char *key, uint64_t value)
+{
+	json_key(j, key);
+	json_uint(j, value);
+}
+
+/* Tracks come in the order of their numbers. */
+static void add_members(struct chrome *c, uint32_t track)
+{
+	struct members *members;
+
+	if (!array_make_room(&c->members, c->member_count, &c->member_capacity,
+			     sizeof(*c->members))) {
+		c->failed = true;
+		return;
+	}
+	members = &c->members[c->member_count++];
+	members->length =
+		(uint8_t)snprintf(members->text, sizeof(members->text), "\"pid\":%u,\"tid\":%u",
+				  pid_of(c, track), tid_of(c, track));
+}
+
+static void begin_event(struct chrome *c, char phase, const char *name, uint32_t track)
+{
+	const struct members *members = &c->members[track];
+	struct json *j = &c->json;
+	char text[] = "\"ph\":\"?\"";
+
+	text[sizeof(text) - 3] = phase;
+	json_break_line(j);
+	json_open_object(j);
+	json_raw(j, text, sizeof(text) - 1, true);
+	JSON_KEY(j, "name");
+	json_text(j, name);
+	json_raw(j, members->text, members->length, true);
+}
+
+static void put_category(struct chrome *c, const char *category)
+{
+	JSON_KEY(&c->json, "cat");
+	json_text(&c->json, category);
+}
+
+static void put_time(struct chrome *c, uint64_t time_ns)
+{
+	JSON_KEY(&c->json, "ts");
+	json_thousandths(&c->json, time_ns - c->first_ns);
+}
+
+static void end_event(struct chrome *c)
+{
+	json_close_object(&c->json);
+}
+
+static void put_name_of_track(struct chrome *c, const char *event, uint32_t track, const char *name)
+{
+	begin_event(c, 'M', event, track);
+	JSON_KEY(&c->json, "args");
+	json_open_object(&c->json);
+	put_text(&c->json, "name", name);
+	json_close_object(&c->json);
+	end_event(c);
+}
+
+static void put_rank_of_track(struct chrome *c, const char *event, uint32_t track)
+{
+	begin_event(c, 'M', event, track);
+	JSON_KEY(&c->json, "args");
+	json_open_object(&c->json);
+	put_number(&c->json, "sort_index", c->tracks->list[track].base);
+	json_close_object(&c->json);
+	end_event(c);
+}
+
+static void put_track(struct chrome *c, uint32_t number)
+{
+	const struct trace_track *track = &c->tracks->list[number];
+	char name[TRACE_NAME_BYTES], parent[TRACE_NAME_BYTES], whole[2 * TRACE_NAME_BYTES + 4];
+	bool is_process = track->kind == TRACK_PROCESS || track->kind == TRACK_DEVICE;
+
+	add_members(c, number);
+	if (c->failed)
+		return;
+	trace_track_name(c->result, track, name);
+	if (track->kind == TRACK_RUNNING || track->kind == TRACK_QUEUED)
+		return; /* counters are known by their names */
+	if (track->kind != TRACK_PROCESS)
+		trace_track_whole_name(c->result, &c->tracks->list[track->parent], parent);
+	switch (track->kind) {
+	case TRACK_THREAD: /* chrome://tracing does not show its number */
+		trace_track_whole_name(c->result, track, whole);
+		break;
+	case TRACK_DEVICE:
+		snprintf(whole, sizeof(whole), "%s of %s", name, parent);
+		break;
+	case TRACK_WAITS:
+	case TRACK_RANGES:
+		snprintf(whole, sizeof(whole), "%s: %s", parent, name);
+		break;
+	default:
+		snprintf(whole, sizeof(whole), "%s", name);
+	}
+	put_name_of_track(c, is_process ? "process_name" : "thread_name", number, whole);
+	put_rank_of_track(c, is_process ? "process_sort_index" : "thread_sort_index", number);
+}
+
+static const char *category_of(const struct timeline_record *record, const char *name)
+{
+	switch (record->kind) {
+	case TIMELINE_CPU_SAMPLE:
+		return "cpu_sample";
+	case TIMELINE_LAUNCH:
+		return trace_is_of_driver(name) ? "cuda_driver" : "cuda_runtime";
+	case TIMELINE_WAIT:
+		return "cuda_wait";
+	case TIMELINE_CALL:
+		return "cuda_call";
+	default:
+		break;
+	}
+	if (record->work == GPU_WORK_KERNEL)
+		return "kernel";
+	if (record->work == GPU_WORK_MEMSET)
+		return "gpu_memset";
+	return gpu_work_is_copy(record->work) ? "gpu_memcpy" : "gpu_other";
+}
+
+static void put_dimensions(struct json *j, const uint32_t size[3])
+{
+	json_open_array(j);
+	for (int i = 0; i < 3; i++)
+		json_uint(j, size[i]);
+	json_close_array(j);
+}
+
+static void put_shape(struct json *j, const struct timeline_shape *shape)
+{
+	JSON_KEY(j, "grid");
+	put_dimensions(j, shape->grid);
+	JSON_KEY(j, "block");
+	put_dimensions(j, shape->block);
+	JSON_KEY(j, "registers per thread");
+	json_uint(j, shape->registers);
+	JSON_KEY(j, "shared memory");
+	json_uint(j, (uint64_t)shape->static_shared + shape->dynamic_shared);
+	if (shape->static_shared)
+		put_number(j, "static shared memory", shape->static_shared);
+	if (shape->dynamic_shared)
+		put_number(j, "dynamic shared memory", shape->dynamic_shared);
+}
+
+static void put_occupancy(struct json *j, const struct trace_operation *operation)
+{
+	char text[OCCUPANCY_LIMITS_BYTES];
+
+	JSON_KEY(j, "theoretical occupancy %");
+	json_real(j, operation->occupancy_percent);
+	JSON_KEY(j, "occupancy limited by");
+	json_text(j, occupancy_limits_text(operation->limits, text));
+	JSON_KEY(j, "waves per SM");
+	json_real(j, operation->waves);
+}
+
+static void put_values(struct chrome *c, const struct trace_operation *operation)
+{
+	const struct counter_table *counters = c->result->counters;
+	char name[TRACE_METRIC_BYTES];
+
+	for (uint32_t i = 0; i < operation->value_count; i++) {
+		const struct counter_value *value = &counters->values[operation->values[i]];
+
+		json_key(&c->json, trace_metric_name(&counters->metrics[value->metric], name));
+		json_real(&c->json, value->value);
+	}
+}
+
+static void put_part(struct json *j, const char *key, uint32_t part)
+{
+	if (part != PLACE_UNKNOWN)
+		put_number(j, key, part);
+}
+
+static void put_arguments(struct chrome *c, const struct trace_event *event)
+{
+	const struct timeline_record *record = event->record;
+	struct trace_operation operation = trace_arguments_of(c->arguments, record);
+	const struct place *place = &c->result->places[record->place];
+	char text[TRACE_ERROR_BYTES];
+	const char *error = trace_error(c->result, record, event->stack, text);
+	struct json *j = &c->json;
+
+	JSON_KEY(j, "args");
+	json_open_object(j);
+	if (error) {
+		JSON_KEY(j, "error");
+		json_text(j, error);
+	}
+	if (record->kind == TIMELINE_GPU_OPERATION) {
+		put_part(j, "device", place->part[PLACE_DEVICE]);
+		put_part(j, "context", place->part[PLACE_CONTEXT]);
+		put_part(j, "stream", place->part[PLACE_STREAM]);
+	}
+	if (record->correlation) {
+		JSON_KEY(j, "correlation");
+		json_uint(j, record->correlation);
+	}
+	if (operation.shape)
+		put_shape(j, operation.shape);
+	if (operation.limits)
+		put_occupancy(j, &operation);
+	if (record->bytes && record->kind != TIMELINE_WAIT)
+		put_number(j, "bytes", record->bytes);
+	if (operation.bytes_per_ns) {
+		JSON_KEY(j, "memory bandwidth (GB/s)");
+		json_real(j, operation.bytes_per_ns);
+	}
+	if (record->graph_node) {
+		put_number(j, "graph", record->graph_node >> 32);
+		put_number(j, "graph node", record->graph_node & UINT32_MAX);
+	}
+	put_values(c, &operation);
+	json_close_object(j);
+}
+
+/* An arrow leads from the event with flow_out to all later ones with flow_in and the same number.
+ */
+static void put_flow(struct chrome *c, const struct trace_event *event)
+{
+	static const char from[] = "\"flow_out\":true", to[] = "\"flow_in\":true";
+	bool is_launch = event->record->kind == TIMELINE_LAUNCH;
+
+	for (uint32_t i = 0; is_launch && i < event->flow_count; i++)
+		c->launches[event->first_flow + i] = event->first_flow;
+	if (!event->flow_count)
+		return;
+	JSON_KEY(&c->json, "bind_id");
+	json_uint(&c->json, c->launches[event->first_flow]);
+	json_raw(&c->json, is_launch ? from : to, strlen(is_launch ? from : to), true);
+}
+
+static void put_record(struct chrome *c, const struct trace_event *event)
+{
+	const struct timeline_record *record = event->record;
+	const struct frame_info *frame = trace_frame(c->result, event->stack);
+	const char *name = frame ? frame->short_name : trace_kind_word(record->kind);
+	struct json *j = &c->json;
+
+	begin_event(c, event->kind == TRACE_SAMPLE ? 'P' : 'X', name ? name : "", event->track);
+	put_category(c, category_of(record, name));
+	put_time(c, event->time_ns);
+	if (event->kind != TRACE_SAMPLE) {
+		JSON_KEY(j, "dur");
+		json_thousandths(j, record->duration_ns);
+	}
+	if (frame) {
+		JSON_KEY(j, "sf");
+		json_uint(j, event->stack);
+		c->stacks[event->stack] = 1;
+	}
+	if (event->kind != TRACE_SAMPLE) {
+		put_flow(c, event);
+		put_arguments(c, event);
+	}
+	end_event(c);
+}
+
+static void put_range(struct chrome *c, const struct trace_event *event)
+{
+	const struct frame_info *frame = &c->result->frames[event->frame];
+
+	begin_event(c, event->kind == TRACE_RANGE_BEGIN ? 'B' : 'E', frame->name ? frame->name : "",
+		    event->track);
+	put_category(c, "nvtx");
+	put_time(c, event->time_ns);
+	end_event(c);
+}
+
+/* Both in one event: viewers draw them on top of each other. */
+static void put_counters(struct chrome *c, const struct trace_event *event)
+{
+	struct json *j = &c->json;
+
+	json_break_line(j);
+	json_open_object(j);
+	put_text(j, "ph", "C");
+	put_text(j, "name", "operations");
+	put_number(j, "pid", pid_of(c, event->track));
+	put_time(c, event->time_ns);
+	JSON_KEY(j, "args");
+	json_open_object(j);
+	put_number(j, "running", event->running);
+	put_number(j, "queued", event->queued);
+	json_close_object(j);
+	end_event(c);
+}
+
+static void put_event(void *context, const struct trace_event *event)
+{
+	struct chrome *c = context;
+
+	if (c->failed)
+		return;
+	switch (event->kind) {
+	case TRACE_TRACK:
+		put_track(c, event->track);
+		break;
+	case TRACE_BEGIN:
+	case TRACE_INSTANT:
+	case TRACE_SAMPLE:
+		put_record(c, event);
+		break;
+	case TRACE_END:
+		break; /* known from the beginning */
+	case TRACE_RANGE_BEGIN:
+	case TRACE_RANGE_END:
+		put_range(c, event);
+		break;
+	case TRACE_COUNTERS:
+		put_counters(c, event);
+		break;
+	}
+}
+
+/* ---- stacks ---- */
+
+/* Those that events refer to, and all around them. Outer ones have smaller numbers. */
+static void put_stacks(struct chrome *c)
+{
+	const struct result *r = c->result;
+	struct json *j = &c->json;
+
+	for (uint32_t i = r->stack_count; i-- > RESULT_ROOT + 1;)
+		if (c->stacks[i])
+			c->stacks[r->stacks[i].outer] = 1;
+	json_break_line(j);
+	json_key(j, "stackFrames");
+	json_open_object(j);
+	for (uint32_t i = RESULT_ROOT + 1; i < r->stack_count; i++) {
+		const struct frame_info *frame = &r->frames[r->stacks[i].frame];
+		const char *file = frame->file ? frame->file : frame->module;
+		char number[16];
+
+		if (!c->stacks[i])
+			continue;
+		json_break_line(j);
+		snprintf(number, sizeof(number), "%u", i);
+		json_key(j, number);
+		json_open_object(j);
+		put_text(j, "name", frame->name ? frame->name : "");
+		put_text(j, "category", file ? file : "");
+		if (r->stacks[i].outer != RESULT_ROOT)
+			put_number(j, "parent", r->stacks[i].outer);
+		json_close_object(j);
+	}
+	json_close_object(j);
+}
+
+/* ---- all of it ---- */
+
+static void put_fact(void *context, const char *name, const char *text, uint64_t number)
+{
+	if (text)
+		put_text(context, name, text);
+	else
+		put_number(context, name, number);
+}
+
+static int put_document(struct chrome *c, struct trace_model *model)
+{
+	const struct totals *t = &c->result->totals;
+	struct json *j = &c->json;
+	int err;
+
+	json_open_object(j);
+	put_text(j, "displayTimeUnit", "ns");
+	/* of ts 0, since 1970; the first record may precede the run */
+	if (t->start_unix_ns)
+		put_number(j, "baseTimeNanoseconds",
+			   t->start_unix_ns - (t->start_ns - c->first_ns));
+	json_key(j, "otherData");
+	json_open_object(j);
+	trace_model_facts(model, put_fact, j);
+	json_close_object(j);
+	json_break_line(j);
+	json_key(j, "traceEvents");
+	json_open_array(j);
+	for (uint32_t i = 0; i < c->tracks->first_count; i++)
+		put_track(c, i);
+	err = trace_model_run(model, put_event, c);
+	json_close_array(j);
+	put_stacks(c);
+	json_close_object(j);
+	json_end(j);
+	return err;
+}
+
+static int write_chrome(const struct result *result, const struct writer_options *options,
+			FILE *out, struct written *written)
+{
+	struct trace_model *model = trace_model_new(result);
+	struct chrome c = {.result = result, .json = json_begin(out)};
+	int err = -ENOMEM;
+
+	(void)options;
+	if (!model)
+		return -errno;
+	*written = trace_model_written(model);
+	c.tracks = trace_model_tracks(model);
+	c.first_ns = trace_model_sums(model).first_ns;
+	c.pids = calloc(c.tracks->first_count + 1u, sizeof(*c.pids));
+	c.stacks = calloc(result->stack_count + 1u, 1);
+	c.launches = calloc(trace_model_sums(model).flows + 1, sizeof(*c.launches));
+	c.arguments = trace_arguments_new(result);
+	if (c.pids && c.stacks && c.launches && c.arguments) {
+		number_processes(&c);
+		err = put_document(&c, model);
+	}
+	if (c.failed)
+		err = -ENOMEM;
+	written->bytes = json_bytes(&c.json);
+	free(c.pids);
+	free(c.stacks);
+	free(c.launches);
+	free(c.members);
+	trace_arguments_free(c.arguments);
+	trace_model_free(model);
+	if (err)
+		return err;
+	return ferror(out) ? -EIO : 0;
+}
+
+const struct writer chrome_writer = {.name = "chrome",
+				     .suffix = ".trace.json",
+				     .item = "event",
+				     .needs = NEEDS_TIMELINE,
+				     .smaller = &perfetto_writer,
+				     .readable_bytes = READABLE_BYTES,
+				     .write = write_chrome};

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/formats/folded_read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/base/cuda_functions.h"
+#include "profiler/shape/short_name.h"
+#include "profiler/model/marks.h"
+#include "profiler/model/memory_use.h"
+#include "profiler/model/ranks.h"
+#include "profiler/model/work_names.h"
+#include "symbolize/place_name.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/intern.h"
+#include "symbolize/util/text.h"
+
+struct folded_stacks {
+	struct result result; /* what the caller sees */
+	struct allowance memory;
+	struct intern names;
+	struct frame_info *frames;
+	struct stack_info *stacks;
+	uint64_t *weights; /* by stack */
+	struct row *rows;
+	uint32_t frame_capacity, stack_capacity, weight_capacity, row_capacity;
+	struct hash_index frame_index, stack_index;
+	uint64_t sum;
+	struct ledger ledger;
+	struct place_names place_names;
+	struct devices device_names;
+	struct place nowhere;
+	char *line;
+	size_t line_size, line_used;
+	enum folded_error error;
+};
+
+static bool fail(struct folded_stacks *f, enum folded_error error)
+{
+	if (!f->error)
+		f->error = error;
+	return false;
+}
+
+static bool take(struct folded_stacks *f, size_t bytes)
+{
+	return allowance_take(&f->memory, bytes) || fail(f, FOLDED_TOO_LARGE);
+}
+
+/* ---- what a frame is ---- */
+
+/* "f (model.py)", "f (model.py:42)" */
+static bool is_python(const char *name)
+{
+	const char *open = strrchr(name, '('), *ending = open ? strstr(open, ".py") : NULL;
+
+	if (!ending || open == name || open[-1] != ' ')
+		return false;
+	ending += 3;
+	if (*ending == ':')
+		ending += 1 + strspn(ending + 1, "0123456789");
+	return strcmp(ending, ")") == 0;
+}
+
+static bool is_gpu_work(const char *name)
+{
+	for (unsigned int work = 0; work < GPU_WORKS; work++)
+		if (work != GPU_WORK_KERNEL && strcmp(name, work_frame(work)) == 0)
+			return true;
+	for (unsigned int kind = 0; kind < MEMORY_KINDS; kind++)
+		if (strcmp(name, work_allocation_frame(kind)) == 0)
+			return true;
+	return false;
+}
+
+static enum frame_class class_of(const char *name)
+{
+	uint32_t rank;
+
+	if (name[0] == '[') {
+		if (starts_with(name, work_frame(GPU_WORK_KERNEL)))
+			return CLASS_GPU_KERNEL;
+		if (is_gpu_work(name))
+			return CLASS_GPU_WORK;
+		if (is_wait_mark(name) || ranks_is_wait(name, &rank))
+			return CLASS_WAIT;
+		if (is_idle_mark(name))
+			return CLASS_IDLE;
+		if (starts_with(name, MARK_STALL) || strcmp(name, MARK_SELECTED) == 0 ||
+		    strcmp(name, MARK_OTHER_STALLS) == 0)
+			return CLASS_STALL;
+		if (place_name_file(name) > 0)
+			return CLASS_NATIVE;
+		return starts_with(name, MARK_CALL) ? CLASS_CALL : CLASS_MARK;
+	}
+	if (strcmp(name, MARK_LAUNCHED) == 0)
+		return CLASS_MARK;
+	if (cuda_function_of(name) != CUDA_FUNCTION_NONE)
+		return CLASS_API;
+	return is_python(name) ? CLASS_PYTHON : CLASS_NATIVE;
+}
+
+/* ---- tables ---- */
+
+static bool frame_equal(const void *records, uint32_t position, const void *key)
+{
+	/* interned: equal names are equal pointers */
+	return ((const struct frame_info *)records)[position].name == key;
+}
+
+/* For little room; NULL: out of memory. */
+static const char *shorten(struct folded_stacks *f, const struct frame_info *frame)
+{
+	const char *prefix = frame->class == CLASS_GPU_KERNEL ? work_frame(GPU_WORK_KERNEL) : "";
+	const char *name = frame->name + strlen(prefix), *kept;
+	char *text = NULL;
+
+	if (frame->class == CLASS_PYTHON)
+		text = strndup(name, (size_t)(strrchr(name, '(') - 1 - name));
+	else if (frame->class == CLASS_NATIVE || frame->class == CLASS_GPU_KERNEL)
+		text = short_name(name, frame->class == CLASS_GPU_KERNEL);
+	if (!text)
+		return *name ? name : frame->name;
+	kept = intern_string(&f->names, text);
+	free(text);
+	return kept;
+}
+
+/* The frame's number; 0 with the error set. */
+static uint32_t frame_of(struct folded_stacks *f, const char *text)
+{
+	uint64_t before = f->names.bytes;
+	const char *name = intern_string(&f->names, text);
+	struct result *r = &f->result;
+	struct frame_info frame = {.name = name, .short_name = name};
+	uint32_t hash, at;
+
+	if (!name) {
+		fail(f, FOLDED_NO_MEMORY);
+		return 0;
+	}
+	hash = hash_number((uintptr_t)name);
+	at = hash_index_find(&f->frame_index, hash, frame_equal, f->frames, name);
+	if (at != HASH_INDEX_NONE)
+		return at;
+	frame.class = class_of(name);
+	frame.short_name = shorten(f, &frame);
+	if (!take(f, f->names.bytes - before + sizeof(frame) + HASH_INDEX_ENTRY_BYTES))
+		return 0;
+	if (!frame.short_name ||
+	    !array_make_room(&f->frames, r->frame_count, &f->frame_capacity, sizeof(frame)) ||
+	    hash_index_add(&f->frame_index, hash, r->frame_count) != 0) {
+		fail(f, FOLDED_NO_MEMORY);
+		return 0;
+	}
+	f->frames[r->frame_count] = frame;
+	return r->frame_count++;
+}
+
+static bool stack_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct stack_info *stack = (const struct stack_info *)records + position, *k = key;
+
+	return stack->outer == k->outer && stack->frame == k->frame;
+}
+
+static uint32_t stack_of(struct folded_stacks *f, uint32_t outer, uint32_t frame)
+{
+	struct result *r = &f->result;
+	struct stack_info key = {outer, frame};
+	uint32_t hash = hash_pair(outer, frame);
+	uint32_t at = hash_index_find(&f->stack_index, hash, stack_equal, f->stacks, &key);
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	if (!take(f, sizeof(key) + sizeof(*f->weights) + HASH_INDEX_ENTRY_BYTES))
+		return RESULT_ROOT;
+	if (!array_make_room(&f->stacks, r->stack_count, &f->stack_capacity, sizeof(key)) ||
+	    !array_make_room(&f->weights, r->stack_count, &f->weight_capacity,
+			     sizeof(*f->weights)) ||
+	    hash_index_add(&f->stack_index, hash, r->stack_count) != 0) {
+		fail(f, FOLDED_NO_MEMORY);
+		return RESULT_ROOT;
+	}
+	f->stacks[r->stack_count] = key;
+	f->weights[r->stack_count] = 0;
+	return r->stack_count++;
+}
+
+/* ---- lines ---- */
+
+/* The next line without its end; false at the end of the file, or with the error set. */
+static bool next_line(struct folded_stacks *f, FILE *in)
+{
+	int c;
+
+	f->line_used = 0;
+	while ((c = getc_unlocked(in)) != EOF && c != '\n') {
+		if (f->line_used + 1 >= f->line_size) {
+			size_t size = f->line_size ? 2 * f->line_size : 4096;
+			char *line =
+				size <= 2 * (size_t)FOLDED_LINE_MAX ? realloc(f->line, size) : NULL;
+
+			if (!line)
+				return fail(f, size > 2 * (size_t)FOLDED_LINE_MAX
+						       ? FOLDED_LONG_LINE
+						       : FOLDED_NO_MEMORY);
+			f->line = line;
+			f->line_size = size;
+		}
+		if (f->line_used == FOLDED_LINE_MAX)
+			return fail(f, FOLDED_LONG_LINE);
+		f->line[f->line_used++] = (char)c;
+	}
+	if (c == EOF && ferror(in))
+		return fail(f, FOLDED_SYSTEM);
+	if (c == EOF && f->line_used == 0)
+		return false;
+	if (f->line_used > 0 && f->line[f->line_used - 1] == '\r')
+		f->line_used--;
+	return true;
+}
+
+/* Splits the weight off the line, and ends the stack. */
+static bool split_weight(struct folded_stacks *f, uint64_t *weight)
+{
+	size_t at = f->line_used;
+
+	*weight = 0;
+	while (at > 0 && f->line[at - 1] >= '0' && f->line[at - 1] <= '9')
+		at--;
+	if (at == f->line_used || at < 2 || f->line[at - 1] != ' ')
+		return fail(f, FOLDED_NO_STACK);
+	for (size_t i = at; i < f->line_used; i++)
+		if (__builtin_mul_overflow(*weight, 10, weight) ||
+		    __builtin_add_overflow(*weight, (uint64_t)(f->line[i] - '0'), weight))
+			return fail(f, FOLDED_SUM);
+	if (__builtin_add_overflow(f->sum, *weight, &f->sum) || f->sum > FOLDED_SUM_MAX)
+		return fail(f, FOLDED_SUM);
+	f->line[at - 1] = '\0';
+	/* a NUL would end the name here */
+	return !memchr(f->line, '\0', at - 1) || fail(f, FOLDED_NO_STACK);
+}
+
+static bool add_line(struct folded_stacks *f)
+{
+	uint32_t stack = RESULT_ROOT, depth = 0;
+	uint64_t weight;
+
+	if (f->line_used == 0)
+		return true;
+	if (!split_weight(f, &weight))
+		return false;
+	for (char *at = f->line, *end; at; at = end) {
+		end = strchr(at, ';');
+		if (end)
+			*end++ = '\0';
+		if (++depth > FOLDED_DEPTH_MAX)
+			return fail(f, FOLDED_LONG_LINE);
+		stack = stack_of(f, stack, frame_of(f, at));
+		if (f->error)
+			return false;
+	}
+	f->weights[stack] += weight;
+	return true;
+}
+
+/* ---- rows ---- */
+
+static enum row_kind kind_of(const struct folded_stacks *f, uint32_t stack)
+{
+	bool is_call = false, is_wait = false;
+	uint32_t rank;
+	enum frame_class class = f->frames[f->stacks[stack].frame].class;
+
+	for (uint32_t at = stack; at != RESULT_ROOT; at = f->stacks[at].outer) {
+		const struct frame_info *frame = &f->frames[f->stacks[at].frame];
+
+		if (frame->class == CLASS_IDLE)
+			return ROW_IDLE;
+		if (frame->class == CLASS_WAIT && ranks_is_wait(frame->name, &rank))
+			return ROW_GPU;
+		is_wait |= frame->class == CLASS_WAIT;
+		is_call |= frame->class == CLASS_CALL;
+	}
+	if (is_wait)
+		return ROW_WAIT;
+	if (is_call)
+		return ROW_CALL;
+	return class == CLASS_GPU_KERNEL || class == CLASS_GPU_WORK || class == CLASS_STALL
+		       ? ROW_GPU
+		       : ROW_CPU;
+}
+
+static bool make_rows(struct folded_stacks *f)
+{
+	struct result *r = &f->result;
+
+	for (uint32_t i = 1; i < r->stack_count; i++) {
+		if (f->weights[i] == 0)
+			continue;
+		if (!take(f, sizeof(*f->rows)))
+			return false;
+		if (!array_make_room(&f->rows, r->row_count, &f->row_capacity, sizeof(*f->rows)))
+			return fail(f, FOLDED_NO_MEMORY);
+		f->rows[r->row_count++] = (struct row){.kind = kind_of(f, i),
+						       .stack = i,
+						       .count = f->weights[i],
+						       .ns = f->weights[i]};
+	}
+	return true;
+}
+
+static bool read_all(struct folded_stacks *f, FILE *in, uint64_t *line)
+{
+	if (!array_make_room(&f->stacks, 0, &f->stack_capacity, sizeof(*f->stacks)) ||
+	    !array_make_room(&f->weights, 0, &f->weight_capacity, sizeof(*f->weights)))
+		return fail(f, FOLDED_NO_MEMORY);
+	f->stacks[0] = (struct stack_info){UINT32_MAX, UINT32_MAX};
+	f->weights[0] = 0;
+	f->result.stack_count = 1;
+	for (*line = 1; next_line(f, in); ++*line)
+		if (!add_line(f))
+			return false;
+	return !f->error && make_rows(f);
+}
+
+static void make_result(struct folded_stacks *f)
+{
+	struct result *r = &f->result;
+
+	f->nowhere = place_unknown();
+	r->frames = f->frames;
+	r->stacks = f->stacks;
+	r->rows = f->rows;
+	r->places = &f->nowhere;
+	r->place_count = 1;
+	r->place_names = &f->place_names;
+	r->device_names = &f->device_names;
+	r->record_stack_count = r->stack_count;
+	r->totals = (struct totals){.ledger = &f->ledger,
+				    .sample_ns = 1,
+				    .measure = {.samples_cpu = true, .traces_gpu = true}};
+}
+
+struct folded_stacks *folded_read(FILE *in, struct allowance *memory, enum folded_error *error,
+				  uint64_t *line)
+{
+	struct folded_stacks *f = calloc(1, sizeof(*f));
+
+	*line = 0;
+	*error = FOLDED_NO_MEMORY;
+	if (!f)
+		return NULL;
+	f->memory = (struct allowance){.limit = SIZE_MAX, .outer = memory};
+	read_all(f, in, line);
+	free(f->line);
+	f->line = NULL;
+	*error = f->error;
+	if (f->error) {
+		int saved = errno;
+
+		folded_free(f);
+		errno = saved;
+		return NULL;
+	}
+	hash_index_release(&f->frame_index);
+	hash_index_release(&f->stack_index);
+	make_result(f);
+	return f;
+}
+
+void folded_free(struct folded_stacks *f)
+{
+	if (!f)
+		return;
+	allowance_return(&f->memory, f->memory.used);
+	intern_release(&f->names);
+	hash_index_release(&f->frame_index);
+	hash_index_release(&f->stack_index);
+	free(f->frames);
+	free(f->stacks);
+	free(f->weights);
+	free(f->rows);
+	free(f->line);
+	free(f);
+}
+
+const struct result *folded_result(const struct folded_stacks *f)
+{
+	return &f->result;
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/formats/prometheus.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+#include "profiler/base/version.h"
+#include "profiler/model/losses.h"
+#include "profiler/model/work_names.h"
+
+/* ---- the format ---- */
+
+static void describe(FILE *out, const char *name, const char *type, const char *help)
+{
+	fprintf(out, "# HELP profile_%s %s\n# TYPE profile_%s %s\n", name, help, name, type);
+}
+
+/* A label's value: labels are clean, but for what has a meaning here. */
+static void put_value(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\\' || *text == '"')
+			fputc('\\', out);
+		fputc(*text, out);
+	}
+}
+
+/* Returns what is known of the device of a process, which is a place in the list. */
+static const struct device *find_device(const struct metrics *m, const struct devices *devices,
+					uint32_t process, uint32_t device)
+{
+	const struct device *found = NULL;
+
+	for (uint32_t i = 0; i < m->id_count && !found; i++)
+		if (m->ids[i].at == process)
+			found = devices_find(devices, m->ids[i].id, device);
+	return found;
+}
+
+/* The labels of a sample. Those that are NULL are left out. */
+struct labels {
+	const struct metrics_process *process;
+	uint32_t device;
+	bool has_device;
+	const struct device *found; /* NULL: nothing is known of the device */
+	const char *name, *value;   /* one more; name: NULL: none */
+};
+
+/* Returns those of work on a device of a process, which is a place in the list. */
+static struct labels labels_of(const struct metrics *m, const struct devices *devices,
+			       uint32_t process, uint32_t device, const char *name,
+			       const char *value)
+{
+	return (struct labels){.process = &m->processes[process],
+			       .device = device,
+			       .has_device = true,
+			       .found = find_device(m, devices, process, device),
+			       .name = name,
+			       .value = value};
+}
+
+static void put_labels(FILE *out, const struct labels *l)
+{
+	char uuid[DEVICE_UUID_BYTES];
+
+	fprintf(out, "pid=\"%d\",process=\"", (int)l->process->pid);
+	put_value(out, l->process->name);
+	fputc('"', out);
+	if (l->has_device && l->device == METRICS_NO_DEVICE)
+		fprintf(out, ",device=\"other\"");
+	else if (l->has_device)
+		fprintf(out, ",device=\"%" PRIu32 "\"", l->device);
+	if (l->found && device_has_uuid(l->found))
+		fprintf(out, ",uuid=\"%s\"", device_uuid(l->found, uuid));
+	if (l->name) {
+		fprintf(out, ",%s=\"", l->name);
+		put_value(out, l->value);
+		fputc('"', out);
+	}
+}
+
+static void put_count(FILE *out, const char *name, const struct labels *l, uint64_t count)
+{
+	fprintf(out, "profile_%s{", name);
+	put_labels(out, l);
+	fprintf(out, "} %" PRIu64 "\n", count);
+}
+
+static void put_seconds(FILE *out, const char *name, const struct labels *l, uint64_t ns)
+{
+	fprintf(out, "profile_%s{", name);
+	put_labels(out, l);
+	fprintf(out, "} %" PRIu64 ".%09" PRIu64 "\n", ns / 1000000000, ns % 1000000000);
+}
+
+static void put_number(FILE *out, uint64_t value, bool in_seconds)
+{
+	if (in_seconds)
+		fprintf(out, "%.9g", (double)value / 1e9);
+	else
+		fprintf(out, "%" PRIu64, value);
+}
+
+static void put_histogram(FILE *out, const char *name, const struct labels *l,
+			  const struct metrics_histogram *h, const struct metrics_bounds *bounds,
+			  bool in_seconds)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < bounds->count; i++) {
+		count += h->in[i];
+		fprintf(out, "profile_%s_bucket{", name);
+		put_labels(out, l);
+		fputs(",le=\"", out);
+		put_number(out, bounds->at[i], in_seconds);
+		fprintf(out, "\"} %" PRIu64 "\n", count);
+	}
+	fprintf(out, "profile_%s_bucket{", name);
+	put_labels(out, l);
+	fprintf(out, ",le=\"+Inf\"} %" PRIu64 "\nprofile_%s_sum{", h->count, name);
+	put_labels(out, l);
+	fputs("} ", out);
+	if (in_seconds)
+		fprintf(out, "%" PRIu64 ".%09" PRIu64, h->sum / 1000000000, h->sum % 1000000000);
+	else
+		fprintf(out, "%" PRIu64, h->sum);
+	fprintf(out, "\nprofile_%s_count{", name);
+	put_labels(out, l);
+	fprintf(out, "} %" PRIu64 "\n", h->count);
+}
+
+/* ---- kernels ---- */
+
+static struct labels labels_of_kernel(const struct metrics *m, const struct devices *devices,
+				      const struct metrics_kernel *k)
+{
+	return labels_of(m, devices, k->process, k->device, "kernel", k->name);
+}
+
+static void put_kernels(FILE *out, const struct metrics *m, const struct devices *devices)
+{
+	describe(out, "kernel_duration_seconds", "histogram",
+		 "How long kernels ran on the GPU, by kernel.");
+	for (uint32_t i = 0; i < m->kernel_count; i++) {
+		struct labels l = labels_of_kernel(m, devices, &m->kernels[i]);
+
+		put_histogram(out, "kernel_duration_seconds", &l, &m->kernels[i].durations,
+			      &metrics_durations, true);
+	}
+	describe(out, "kernel_grid_blocks", "histogram", "Blocks of the grids of kernels.");
+	for (uint32_t i = 0; i < m->kernel_count; i++) {
+		struct labels l = labels_of_kernel(m, devices, &m->kernels[i]);
+
+		put_histogram(out, "kernel_grid_blocks", &l, &m->kernels[i].blocks, &metrics_blocks,
+			      false);
+	}
+	describe(out, "kernel_block_threads", "histogram", "Threads of the blocks of kernels.");
+	for (uint32_t i = 0; i < m->kernel_count; i++) {
+		struct labels l = labels_of_kernel(m, devices, &m->kernels[i]);
+
+		put_histogram(out, "kernel_block_threads", &l, &m->kernels[i].threads,
+			      &metrics_threads, false);
+	}
+	describe(out, "kernels_untimed_total", "counter",
+		 "Kernels of which CUPTI gave no usable times: not in their durations.");
+	for (uint32_t i = 0; i < m->kernel_count; i++) {
+		struct labels l = labels_of_kernel(m, devices, &m->kernels[i]);
+
+		if (m->kernels[i].untimed)
+			put_count(out, "kernels_untimed_total", &l, m->kernels[i].untimed);
+	}
+}
+
+/* ---- other work ---- */
+
+/* The others' `bytes` count faults, or nothing. */
+static bool has_bytes(const struct metrics_work *w)
+{
+	return gpu_work_is_copy(w->work) || w->work == GPU_WORK_MEMSET ||
+	       w->work == GPU_WORK_DECOMPRESS ||
+	       (w->work >= GPU_WORK_UVM_HTOD && w->work <= GPU_WORK_UVM_DTOD) ||
+	       gpu_work_is_memory_call(w->work);
+}
+
+static struct labels labels_of_work(const struct metrics *m, const struct devices *devices,
+				    const struct metrics_work *w)
+{
+	return labels_of(m, devices, w->process, w->device, "operation", work_word(w->work));
+}
+
+static void put_works(FILE *out, const struct metrics *m, const struct devices *devices)
+{
+	describe(out, "operations_total", "counter",
+		 "Work of the GPU other than kernels, and memory calls.");
+	for (uint32_t i = 0; i < m->work_count; i++) {
+		struct labels l = labels_of_work(m, devices, &m->works[i]);
+
+		put_count(out, "operations_total", &l, m->works[i].sizes.count);
+	}
+	describe(out, "operation_seconds_total", "counter",
+		 "Time of the GPU in that work; page faults hold up kernels, in whose time it is.");
+	for (uint32_t i = 0; i < m->work_count; i++) {
+		struct labels l = labels_of_work(m, devices, &m->works[i]);
+
+		if (!gpu_work_is_instant(m->works[i].work))
+			put_seconds(out, "operation_seconds_total", &l, m->works[i].ns);
+	}
+	describe(out, "operation_bytes_total", "counter",
+		 "Bytes copied, set, migrated, allocated, released.");
+	for (uint32_t i = 0; i < m->work_count; i++) {
+		struct labels l = labels_of_work(m, devices, &m->works[i]);
+
+		if (has_bytes(&m->works[i]))
+			put_count(out, "operation_bytes_total", &l, m->works[i].sizes.sum);
+	}
+	describe(out, "copy_bytes", "histogram", "Sizes of copies.");
+	for (uint32_t i = 0; i < m->work_count; i++) {
+		struct labels l = labels_of_work(m, devices, &m->works[i]);
+
+		if (gpu_work_is_copy(m->works[i].work))
+			put_histogram(out, "copy_bytes", &l, &m->works[i].sizes, &metrics_sizes,
+				      false);
+	}
+}
+
+/* ---- calls ---- */
+
+static void put_launches(FILE *out, const struct metrics *m)
+{
+	describe(out, "launches_total", "counter",
+		 "Calls that launch kernels, graphs, copies and the like.");
+	for (uint32_t i = 0; i < m->process_count; i++) {
+		struct labels l = {.process = &m->processes[i]};
+
+		if (i > 0 || m->processes[i].launches)
+			put_count(out, "launches_total", &l, m->processes[i].launches);
+	}
+}
+
+static void put_errors(FILE *out, const struct metrics *m)
+{
+	describe(out, "cuda_errors_total", "counter",
+		 "Launches, copies, memory calls and waits that returned an error.");
+	for (uint32_t i = 0; i < m->error_count; i++) {
+		const struct metrics_error *e = &m->errors[i];
+		struct labels l = {.process = &m->processes[e->process],
+				   .name = "function",
+				   .value = e->function};
+
+		fputs("profile_cuda_errors_total{", out);
+		put_labels(out, &l);
+		fprintf(out, ",code=\"%" PRIu32 "\"} %" PRIu64 "\n", e->code, e->count);
+	}
+}
+
+/* ---- the run ---- */
+
+struct losses {
+	FILE *out;
+	uint64_t sums,
+		equal_sums; /* of CUPTI, and of those the ones that the profile agrees with */
+};
+
+static void put_loss(void *context, const char *name, const char *text, uint64_t number)
+{
+	struct losses *losses = context;
+
+	if (text)
+		return;
+	if (strcmp(name, "gpu_sums") == 0)
+		losses->sums = number;
+	else if (strcmp(name, "gpu_sums_equal") == 0)
+		losses->equal_sums = number;
+	else
+		fprintf(losses->out, "profile_losses{what=\"%s\"} %" PRIu64 "\n", name, number);
+}
+
+static void put_run(FILE *out, const struct metrics *m, const struct ledger *ledger)
+{
+	struct losses losses = {.out = out};
+
+	describe(out, "info", "gauge", "The version of profile.");
+	fprintf(out, "profile_info{version=\"" PROFILE_VERSION "\"} 1\n");
+	describe(out, "losses", "gauge",
+		 "What the run has lost so far, as its summary counts it: 0 where all is exact.");
+	losses_visit_keys(ledger, 0, put_loss, &losses);
+	fprintf(out, "profile_losses{what=\"gpu_sums_differing\"} %" PRIu64 "\n",
+		losses.sums - losses.equal_sums);
+	describe(
+		out, "kernel_series", "gauge",
+		"Kernels with labels of their own, by process and device; the others are [other].");
+	fprintf(out, "profile_kernel_series %" PRIu32 "\n", m->known_count);
+	describe(out, "kernel_series_limit", "gauge", "The most there may be.");
+	fprintf(out, "profile_kernel_series_limit %u\n", METRICS_KERNELS);
+	describe(out, "kernels_other_total", "counter", "Kernels that ran and are [other].");
+	fprintf(out, "profile_kernels_other_total %" PRIu64 "\n", m->other_kernels);
+}
+
+void prometheus_write(FILE *out, const struct metrics *metrics, const struct ledger *ledger,
+		      const struct devices *devices)
+{
+	put_run(out, metrics, ledger);
+	put_launches(out, metrics);
+	put_errors(out, metrics);
+	put_kernels(out, metrics, devices);
+	put_works(out, metrics, devices);
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/formats/span_links.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/saturate.h"
+
+struct stream {
+	struct link_stream_key key;
+	uint32_t count;        /* of all; a full ring's is up to twice that */
+	uint64_t older_end_ns; /* the last end of those not kept */
+	struct link_operation recent[SPAN_LINKS_OPERATIONS]; /* a ring */
+};
+
+struct span_links {
+	struct stream *streams;
+	uint32_t count, capacity;
+	struct hash_index index;
+};
+
+struct span_links *span_links_new(void)
+{
+	return calloc(1, sizeof(struct span_links));
+}
+
+void span_links_free(struct span_links *l)
+{
+	if (!l)
+		return;
+	hash_index_release(&l->index);
+	free(l->streams);
+	free(l);
+}
+
+static uint32_t hash_key(const struct link_stream_key *key)
+{
+	return hash_four(key->process, key->context, key->stream, 0);
+}
+
+static bool is_key(const void *streams, uint32_t position, const void *key)
+{
+	const struct link_stream_key *a = &((const struct stream *)streams + position)->key;
+	const struct link_stream_key *b = key;
+
+	return a->process == b->process && a->context == b->context && a->stream == b->stream;
+}
+
+static uint32_t find_stream(const struct span_links *l, const struct link_stream_key *key)
+{
+	return hash_index_find(&l->index, hash_key(key), is_key, l->streams, key);
+}
+
+int span_links_add(struct span_links *l, struct link_stream_key key,
+		   const struct link_operation *operation)
+{
+	uint32_t at = find_stream(l, &key);
+	struct link_operation *place;
+	struct stream *s;
+
+	if (at == HASH_INDEX_NONE && l->count == SPAN_LINKS_STREAMS)
+		return 0;
+	if (at == HASH_INDEX_NONE) {
+		at = l->count;
+		if (!array_make_room(&l->streams, at, &l->capacity, sizeof(*l->streams)) ||
+		    hash_index_add(&l->index, hash_key(&key), at) != 0)
+			return -ENOMEM;
+		l->streams[l->count++] = (struct stream){.key = key};
+	}
+	s = &l->streams[at];
+	place = &s->recent[s->count % SPAN_LINKS_OPERATIONS];
+	if (place->end_ns > s->older_end_ns)
+		s->older_end_ns = place->end_ns;
+	*place = *operation;
+	if (++s->count == 2 * SPAN_LINKS_OPERATIONS)
+		s->count = SPAN_LINKS_OPERATIONS;
+	return 0;
+}
+
+/* Whether it is sure to have been launched before that time. */
+static bool is_before(const struct link_operation *o, uint64_t time_ns)
+{
+	return o->launch_start_ns && o->launch_end_ns && o->launch_end_ns <= time_ns;
+}
+
+uint64_t span_links_find(const struct span_links *l, struct link_stream_key key, uint64_t start_ns,
+			 uint64_t end_ns, bool *unknown)
+{
+	uint64_t ran_until =
+		start_ns > SPAN_LINKS_CLOCK_ERROR_NS ? start_ns - SPAN_LINKS_CLOCK_ERROR_NS : 0;
+	uint64_t sure_from = saturated_sum(start_ns, SPAN_LINKS_CLOCK_ERROR_NS);
+	uint64_t last_end = saturated_sum(end_ns, SPAN_LINKS_CLOCK_ERROR_NS);
+	uint32_t at = find_stream(l, &key);
+	const struct link_operation *last = NULL;
+	const struct stream *s;
+	uint64_t maybe_end; /* the last end of those that may be the one, or may not */
+
+	*unknown = at == HASH_INDEX_NONE && l->count == SPAN_LINKS_STREAMS;
+	if (at == HASH_INDEX_NONE)
+		return 0;
+	s = &l->streams[at];
+	maybe_end = s->older_end_ns;
+	for (uint32_t i = 0; i < SPAN_LINKS_OPERATIONS && i < s->count; i++) {
+		const struct link_operation *o = &s->recent[i];
+
+		if (o->end_ns <= ran_until || o->launch_start_ns > start_ns)
+			continue; /* it was over, or came later */
+		if (is_before(o, start_ns)) {
+			if (!last || o->end_ns >= last->end_ns)
+				last = o;
+		} else if (o->end_ns <= last_end && o->end_ns > maybe_end) {
+			maybe_end = o->end_ns; /* else the call did not wait for it */
+		}
+	}
+	if (maybe_end > ran_until && (!last || maybe_end >= last->end_ns))
+		*unknown = true;
+	if (last && (last->end_ns > last_end || last->end_ns <= sure_from))
+		*unknown = true;
+	return last && !*unknown ? last->number : 0;
+}

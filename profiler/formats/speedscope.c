@@ -1,0 +1,602 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The format of speedscope: www.speedscope.app/file-format-schema.json. Frames are shared by
+ * several profiles: the first one has all rows; then comes one for each kind and thread, and for
+ * each stream of a device.
+ *
+ * A profile lists stacks and, apart from them, their weights in ns; speedscope first draws them in
+ * the order of the list, as "Time Order". Where the timeline knows all moments of a row, its
+ * samples, operations or calls are listed one by one in order of time; of equal neighbours one is
+ * made. What has no moments, or of which the timeline lacks some, is a profile of its own: equal
+ * stacks are one, in the order of a walk through the tree of stacks, and its name says "by stack".
+ * Waits have none: what ran meanwhile is known by sums. Nor has all of a result with more records
+ * than MOMENTS_MAX, for the file would be too large for browsers.
+ */
+#include "profiler/formats/writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/shape/grouping.h"
+#include "profiler/formats/json.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash.h"
+#include "symbolize/util/hash_index.h"
+
+#define SCHEMA "https://www.speedscope.app/file-format-schema.json"
+
+#define MOMENTS_MAX (1u << 18)
+#define BY_STACK ", by stack"
+
+/* A row, or a record of one, and what it is sorted by. */
+struct entry {
+	uint32_t track[1 + PLACE_PARTS]; /* its kind, and those parts of its place that matter */
+	uint32_t rank;                   /* of its stack */
+	uint32_t stack;
+	uint32_t number; /* of the row or the record */
+	bool is_timed;   /* a row: its records tell all of it */
+	uint64_t ns, start_ns;
+};
+
+struct walk {
+	const struct result *result;
+	struct json json;
+	struct entry *rows;    /* all rows */
+	struct entry *moments; /* records of rows that are timed */
+	uint32_t moment_count, moment_capacity;
+	uint32_t *ranks;         /* of the stacks */
+	uint64_t *paths;         /* hashes of the stacks, without the root frames of --by */
+	uint64_t *record_ns;     /* by row: what its records add up to */
+	struct hash_index index; /* of rows, by kind, place and path */
+	uint32_t *path;          /* frames of a stack, the innermost first */
+	uint32_t path_capacity;
+	bool failed; /* out of memory, or the timeline cannot be read */
+};
+
+/* ---- order ---- */
+
+/*
+ * Where each stack comes in a walk through the tree, each before those inside it. NULL: out of
+ * memory. Without recursion: outer stacks have smaller numbers.
+ */
+static uint32_t *rank_stacks(const struct result *result)
+{
+	const struct stack_info *stacks = result->stacks;
+	uint32_t *size = calloc(result->stack_count + 1u, sizeof(*size));
+	uint32_t *next = calloc(result->stack_count + 1u, sizeof(*next));
+
+	for (uint32_t i = result->stack_count; size && next && i-- > 0;) {
+		size[i]++;
+		if (i != RESULT_ROOT)
+			size[stacks[i].outer] += size[i];
+	}
+	/* from here on `size` is the rank, and `next` that of the next stack inside */
+	for (uint32_t i = 0; size && next && i < result->stack_count; i++) {
+		uint32_t own = size[i], *rank = &size[i];
+
+		*rank = 0;
+		if (i != RESULT_ROOT) {
+			*rank = next[stacks[i].outer];
+			next[stacks[i].outer] += own;
+		}
+		next[i] = *rank + 1;
+	}
+	free(next);
+	if (!next) {
+		free(size);
+		return NULL;
+	}
+	return size;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int compare_tracks(const struct entry *x, const struct entry *y)
+{
+	for (size_t i = 0; i < sizeof(x->track) / sizeof(x->track[0]); i++)
+		if (x->track[i] != y->track[i])
+			return x->track[i] < y->track[i] ? -1 : 1;
+	return 0;
+}
+
+/* What is timed comes last in each track. */
+static int compare_rows(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int order = compare_tracks(x, y);
+
+	if (!order)
+		order = (int)x->is_timed - (int)y->is_timed;
+	return order ? order : compare_ranks(a, b);
+}
+
+static int compare_moments(const void *a, const void *b)
+{
+	int order = compare_tracks(a, b);
+
+	return order ? order : compare_times(a, b);
+}
+
+/* Whether profiles are distinguished by this part of a row's place. */
+static bool part_matters(uint32_t kind, enum place_part part)
+{
+	switch (part) {
+	case PLACE_PROCESS:
+		return true;
+	case PLACE_THREAD:
+		return kind != ROW_GPU;
+	default:
+		return kind == ROW_GPU;
+	}
+}
+
+static void set_track(const struct walk *w, struct entry *entry, uint32_t kind, uint32_t place)
+{
+	entry->track[0] = kind;
+	for (uint32_t k = 0; k < PLACE_PARTS; k++)
+		entry->track[1 + k] = part_matters(kind, (enum place_part)k)
+					      ? w->result->places[place].part[k]
+					      : PLACE_UNKNOWN;
+}
+
+static void make_rows(struct walk *w)
+{
+	const struct result *r = w->result;
+
+	w->rows = calloc(r->row_count + 1u, sizeof(*w->rows));
+	w->ranks = rank_stacks(r);
+	w->failed = !w->rows || !w->ranks;
+	for (uint32_t i = 0; !w->failed && i < r->row_count; i++) {
+		const struct row *row = &r->rows[i];
+
+		set_track(w, &w->rows[i], row->kind, row->place);
+		w->rows[i].rank = w->ranks[row->stack];
+		w->rows[i].stack = row->stack;
+		w->rows[i].number = i;
+		w->rows[i].ns = row->ns;
+	}
+}
+
+/* ---- moments ---- */
+
+/* Records have the stack of their row without the frames that --by puts at the root. */
+static bool hash_paths(struct walk *w)
+{
+	const struct result *r = w->result;
+
+	w->paths = calloc(r->stack_count + 1u, sizeof(*w->paths));
+	if (!w->paths)
+		return false;
+	for (uint32_t i = 1; i < r->stack_count; i++) {
+		const struct stack_info *s = &r->stacks[i];
+
+		if (r->frames[s->frame].class != CLASS_PLACE || w->paths[s->outer])
+			w->paths[i] = hash_step(w->paths[s->outer], s->frame, 1) | 1;
+	}
+	return true;
+}
+
+struct row_key {
+	const struct walk *w;
+	uint64_t path;
+	uint32_t kind, place;
+};
+
+static bool is_row(const void *records, uint32_t position, const void *key)
+{
+	const struct row_key *k = key;
+	const struct row *row = &((const struct row *)records)[position];
+
+	return row->kind == k->kind && row->place == k->place && k->w->paths[row->stack] == k->path;
+}
+
+static uint32_t hash_of_row(const struct row_key *key)
+{
+	return hash_finish(
+		hash_step(hash_step(hash_seed.first, key->path, 0), key->kind, key->place));
+}
+
+static bool index_rows(struct walk *w)
+{
+	const struct result *r = w->result;
+
+	w->record_ns = calloc(r->row_count + 1u, sizeof(*w->record_ns));
+	if (!w->record_ns)
+		return false;
+	for (uint32_t i = 0; i < r->row_count; i++) {
+		const struct row *row = &r->rows[i];
+		const struct row_key key = {w, w->paths[row->stack], row->kind, row->place};
+
+		/* of two that records cannot tell apart, neither adds up */
+		if (row->place < r->place_count &&
+		    hash_index_add(&w->index, hash_of_row(&key), i) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* The row that the record is a part of; HASH_INDEX_NONE: none. */
+static uint32_t find_row(const struct walk *w, const struct timeline_record *record)
+{
+	static const uint32_t kinds[TIMELINE_KINDS] = {[TIMELINE_CPU_SAMPLE] = ROW_CPU,
+						       [TIMELINE_LAUNCH] = ROW_KINDS,
+						       [TIMELINE_GPU_OPERATION] = ROW_GPU,
+						       [TIMELINE_WAIT] = ROW_KINDS,
+						       [TIMELINE_CALL] = ROW_CALL};
+	uint32_t stack = result_record_stack(w->result, record);
+	struct row_key key = {.w = w, .kind = kinds[record->kind], .place = record->place};
+
+	if (key.kind == ROW_KINDS || stack >= w->result->stack_count || !record->duration_ns)
+		return HASH_INDEX_NONE;
+	key.path = w->paths[stack];
+	return hash_index_find(&w->index, hash_of_row(&key), is_row, w->result->rows, &key);
+}
+
+static bool keep_moment(struct walk *w, const struct timeline_record *record, uint32_t row)
+{
+	const struct entry *of = &w->rows[row];
+	struct entry *moment;
+
+	if (!array_make_room(&w->moments, w->moment_count, &w->moment_capacity,
+			     sizeof(*w->moments)))
+		return false;
+	moment = &w->moments[w->moment_count];
+	*moment = *of;
+	moment->number = row; /* until it is known whether that is timed */
+	moment->ns = record->duration_ns;
+	moment->start_ns = record->start_ns;
+	w->moment_count++;
+	w->record_ns[row] += record->duration_ns;
+	return true;
+}
+
+static void read_moments(struct walk *w)
+{
+	struct timeline_reader *reader = timeline_reader_new(w->result->timeline);
+	const struct timeline_record *record;
+	int more = -ENOMEM;
+
+	while (reader && (more = timeline_reader_next(reader, &record)) == 1) {
+		uint32_t row = find_row(w, record);
+
+		if (row == HASH_INDEX_NONE)
+			continue;
+		if (w->moment_count == MOMENTS_MAX) {
+			w->moment_count = 0;
+			more = 0;
+			break;
+		}
+		if (!keep_moment(w, record, row)) {
+			more = -ENOMEM;
+			break;
+		}
+	}
+	timeline_reader_free(reader);
+	w->failed |= more == -ENOMEM;
+	if (more < 0) /* without what cannot be read, nothing is complete */
+		w->moment_count = 0;
+}
+
+/* A row of which some records are missing has no order. */
+static void drop_incomplete(struct walk *w)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < w->moment_count; i++) {
+		uint32_t row = w->moments[i].number;
+
+		if (w->record_ns[row] != w->rows[row].ns)
+			continue;
+		w->rows[row].is_timed = true;
+		w->moments[kept] = w->moments[i];
+		w->moments[kept].number = kept;
+		kept++;
+	}
+	w->moment_count = kept;
+}
+
+static void make_moments(struct walk *w)
+{
+	if (!w->result->timeline || w->result->weight || w->failed)
+		return;
+	w->failed = !hash_paths(w) || !index_rows(w);
+	if (!w->failed)
+		read_moments(w);
+	if (!w->failed)
+		drop_incomplete(w);
+}
+
+/* ---- one profile ---- */
+
+/* A part of the entries, in the order of a profile. */
+struct part {
+	const struct entry *entries;
+	uint32_t count;
+};
+
+/* The weight of neighbours with the stack of the one at `*at`, which moves behind them. */
+static uint64_t next_stack(const struct part *part, uint32_t *at)
+{
+	uint32_t first = *at;
+	uint64_t ns = 0;
+
+	for (; *at < part->count && part->entries[*at].rank == part->entries[first].rank; ++*at)
+		ns += part->entries[*at].ns;
+	return ns;
+}
+
+static void put_stack(struct walk *w, uint32_t stack)
+{
+	uint32_t depth = 0;
+
+	for (; stack != RESULT_ROOT; stack = w->result->stacks[stack].outer) {
+		if (!array_make_room(&w->path, depth, &w->path_capacity, sizeof(*w->path))) {
+			w->failed = true;
+			return;
+		}
+		w->path[depth++] = w->result->stacks[stack].frame;
+	}
+	json_open_array(&w->json);
+	while (depth-- > 0)
+		json_uint(&w->json, w->path[depth]);
+	json_close_array(&w->json);
+}
+
+/* The stacks of the entries that weigh something. */
+static void put_stacks(struct walk *w, const struct part *part)
+{
+	json_key(&w->json, "samples");
+	json_open_array(&w->json);
+	for (uint32_t at = 0; at < part->count && !w->failed;) {
+		uint32_t stack = part->entries[at].stack;
+
+		if (next_stack(part, &at) == 0)
+			continue;
+		json_break_line(&w->json);
+		put_stack(w, stack);
+	}
+	json_close_array(&w->json);
+}
+
+static void put_weights(struct walk *w, const struct part *part)
+{
+	json_key(&w->json, "weights");
+	json_open_array(&w->json);
+	for (uint32_t at = 0; at < part->count;) {
+		uint64_t ns = next_stack(part, &at);
+
+		if (ns)
+			json_uint(&w->json, ns);
+	}
+	json_close_array(&w->json);
+}
+
+/* One of those that the format has. */
+static const char *unit_of(const struct result *r)
+{
+	if (!r->weight || strcmp(r->weight->unit, WEIGHT_NS) == 0)
+		return "nanoseconds";
+	return strcmp(r->weight->unit, WEIGHT_BYTES) == 0 ? "bytes" : "none";
+}
+
+static uint64_t weight_of(const struct part *part)
+{
+	uint64_t total = 0;
+
+	for (uint32_t i = 0; i < part->count; i++)
+		total += part->entries[i].ns;
+	return total;
+}
+
+static void put_profile(struct walk *w, const char *name, const struct part *part)
+{
+	json_break_line(&w->json);
+	json_open_object(&w->json);
+	json_key(&w->json, "type");
+	json_text(&w->json, "sampled");
+	json_key(&w->json, "name");
+	json_text(&w->json, name);
+	json_key(&w->json, "unit");
+	json_text(&w->json, unit_of(w->result));
+	json_key(&w->json, "startValue");
+	json_uint(&w->json, 0);
+	json_key(&w->json, "endValue");
+	json_uint(&w->json, weight_of(part));
+	put_stacks(w, part);
+	put_weights(w, part);
+	json_close_object(&w->json);
+}
+
+/* ---- all of it ---- */
+
+/* "GPU: train.py 4711, GPU 0, context 1, stream 7" */
+static void name_track(const struct walk *w, const struct entry *entry, char *text, size_t size)
+{
+	static const char *const kinds[ROW_KINDS] = {[ROW_CPU] = "CPU",
+						     [ROW_GPU] = "GPU",
+						     [ROW_WAIT] = "Waiting",
+						     [ROW_CALL] = "CUDA calls",
+						     [ROW_IDLE] = "Idle"};
+	struct place place;
+	size_t length = strlen(kinds[entry->track[0]]);
+	bool is_first = true;
+
+	memcpy(place.part, entry->track + 1, sizeof(place.part));
+	memcpy(text, kinds[entry->track[0]], length + 1);
+	for (uint32_t i = 0; i < PLACE_PARTS; i++) {
+		char part[GROUPING_TEXT_BYTES];
+
+		if (!grouping_text(w->result->place_names, w->result->device_names, &place,
+				   (enum place_part)i, part))
+			continue;
+		length += (size_t)snprintf(text + length, size - length, "%s%s",
+					   is_first ? ": " : ", ", part);
+		is_first = false;
+	}
+}
+
+/* How many entries from there on are of one track, and as timed as the first. */
+static uint32_t length_of(const struct entry *entries, uint32_t first, uint32_t count)
+{
+	uint32_t end = first + 1;
+
+	while (end < count && compare_tracks(&entries[first], &entries[end]) == 0 &&
+	       entries[first].is_timed == entries[end].is_timed)
+		end++;
+	return end - first;
+}
+
+static void put_tracks(struct walk *w)
+{
+	uint32_t count = w->result->row_count, moment = 0;
+
+	for (uint32_t first = 0, length; first < count && !w->failed; first += length) {
+		const struct entry *row = &w->rows[first];
+		char name[(PLACE_PARTS + 1) * GROUPING_TEXT_BYTES + sizeof(BY_STACK)];
+		struct part part = {row, length = length_of(w->rows, first, count)};
+
+		if (!row->is_timed && weight_of(&part) == 0)
+			continue; /* such as operations without usable times */
+		name_track(w, row, name, sizeof(name) - sizeof(BY_STACK));
+		if (row->is_timed) { /* tracks come in the same order */
+			part.entries = &w->moments[moment];
+			part.count = length_of(w->moments, moment, w->moment_count);
+			moment += part.count;
+		} else {
+			memcpy(name + strlen(name), BY_STACK, sizeof(BY_STACK));
+		}
+		put_profile(w, name, &part);
+	}
+}
+
+/* All of it; and in order of time what has one, if that is less. Returns the number of stacks. */
+static uint64_t put_all(struct walk *w)
+{
+	uint32_t count = w->result->row_count;
+	struct part rows = {w->rows, count}, moments = {w->moments, w->moment_count};
+	uint64_t stacks = 0;
+	bool is_timed = count > 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		is_timed &= w->rows[i].is_timed || w->rows[i].ns == 0;
+	qsort(w->rows, count, sizeof(*w->rows), compare_ranks);
+	for (uint32_t at = 0; at < count;)
+		stacks += next_stack(&rows, &at) != 0;
+	if (w->moment_count > 0)
+		qsort(w->moments, w->moment_count, sizeof(*w->moments), compare_times);
+	if (is_timed && w->moment_count > 0) {
+		put_profile(w, "All", &moments);
+		return stacks;
+	}
+	put_profile(w, "All" BY_STACK, &rows);
+	if (w->moment_count > 0)
+		put_profile(w, "All with a time", &moments);
+	return stacks;
+}
+
+static void put_frame(struct json *j, const struct frame_info *frame)
+{
+	const char *file = frame->file ? frame->file : frame->module;
+
+	json_break_line(j);
+	json_open_object(j);
+	json_key(j, "name");
+	json_text(j, frame->name ? frame->name : "");
+	if (file) {
+		json_key(j, "file");
+		json_text(j, file);
+	}
+	if (frame->line) {
+		json_key(j, "line");
+		json_uint(j, frame->line);
+	}
+	json_close_object(j);
+}
+
+static void put_frames(struct walk *w)
+{
+	json_key(&w->json, "shared");
+	json_open_object(&w->json);
+	json_key(&w->json, "frames");
+	json_open_array(&w->json);
+	for (uint32_t i = 0; i < w->result->frame_count; i++)
+		put_frame(&w->json, &w->result->frames[i]);
+	json_close_array(&w->json);
+	json_close_object(&w->json);
+}
+
+static void put_document(struct walk *w, struct written *written)
+{
+	const char *command = w->result->totals.command;
+	uint32_t count = w->result->row_count;
+	struct json *j = &w->json;
+
+	json_open_object(j);
+	json_key(j, "$schema");
+	json_text(j, SCHEMA);
+	json_key(j, "exporter");
+	json_text(j, "profile");
+	json_key(j, "name");
+	json_text(j, command ? command : "");
+	if (w->result->totals.shown) { /* no field of theirs */
+		json_key(j, "shown");
+		json_text(j, w->result->totals.shown);
+	}
+	put_frames(w);
+	json_key(j, "profiles");
+	json_open_array(j);
+	written->items = put_all(w);
+	qsort(w->rows, count, sizeof(*w->rows), compare_rows);
+	if (w->moment_count > 0)
+		qsort(w->moments, w->moment_count, sizeof(*w->moments), compare_moments);
+	put_tracks(w);
+	json_close_array(j);
+	json_close_object(j);
+	json_end(j);
+}
+
+static int write_speedscope(const struct result *result, const struct writer_options *options,
+			    FILE *out, struct written *written)
+{
+	struct walk w = {.result = result, .json = json_begin(out)};
+
+	(void)options;
+	*written = written_in_ns(result);
+	make_rows(&w);
+	make_moments(&w);
+	if (!w.failed)
+		put_document(&w, written);
+	free(w.rows);
+	free(w.moments);
+	free(w.ranks);
+	free(w.paths);
+	free(w.record_ns);
+	hash_index_release(&w.index);
+	free(w.path);
+	if (w.failed)
+		return -ENOMEM;
+	return ferror(out) ? -EIO : 0;
+}
+
+const struct writer speedscope_writer = {.name = "speedscope",
+					 .suffix = ".speedscope.json",
+					 .shows_weights = true,
+					 .item = "stack",
+					 .needs = NEEDS_TIMELINE,
+					 .write = write_speedscope};

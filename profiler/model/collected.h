@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The collected data of a run, before naming: rows of time by stack and place, with the tables
+ * needed to name them. Owned by the collecting side (collect.h).
+ * While the run goes on, it is what there is so far.
+ */
+#ifndef PROFILER_MODEL_COLLECTED_H
+#define PROFILER_MODEL_COLLECTED_H
+
+#include "profiler/base/allowance.h"
+#include "profiler/model/counters.h"
+#include "profiler/model/cut_stacks.h"
+#include "profiler/model/devices.h"
+#include "profiler/model/gpu_load.h"
+#include "profiler/model/ledger.h"
+#include "profiler/model/memory_use.h"
+#include "profiler/model/metrics.h"
+#include "profiler/model/place_names.h"
+#include "profiler/model/places.h"
+#include "profiler/model/profile.h"
+#include "profiler/model/stack_table.h"
+#include "profiler/model/timeline.h"
+#include "symbolize/symbolizer.h"
+
+struct collected {
+	const struct stack_table *stacks;
+	const struct profile *profile;
+	const struct places *places;
+	const struct place_names *place_names;
+	const struct devices *devices;
+	struct symbolizer *symbolizer;
+	struct timeline *timeline; /* NULL: none */
+	struct allowance *memory;  /* what naming takes, it takes from here; NULL: no limit */
+	const struct ledger *ledger;
+	const struct cut_stacks *cut;
+	const struct gpu_load *load;          /* NULL: not asked for */
+	const struct memory_use *memory_use;  /* its stacks are those above */
+	const struct counter_table *counters; /* likewise */
+	const struct stall_places *stall_places;
+	const struct metrics *metrics; /* NULL: not asked for */
+};
+
+#endif

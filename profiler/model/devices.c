@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/model/devices.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/util/array.h"
+
+void devices_release(struct devices *d)
+{
+	free(d->list);
+	hash_index_release(&d->index);
+	*d = (struct devices){0};
+}
+
+static bool device_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct device *a = (const struct device *)records + position, *b = key;
+
+	return a->process == b->process && a->id == b->id;
+}
+
+static struct device *find(const struct devices *d, uint32_t process, uint32_t id)
+{
+	const struct device key = {.process = process, .id = id};
+	uint32_t at =
+		hash_index_find(&d->index, hash_pair(process, id), device_equal, d->list, &key);
+
+	return at == HASH_INDEX_NONE ? NULL : &d->list[at];
+}
+
+/* Finds or adds the device; NULL if there are too many. 0 or -ENOMEM. */
+static int get(struct devices *d, uint32_t process, uint32_t id, struct device **device)
+{
+	*device = find(d, process, id);
+	/* there is always room for those of no process */
+	if (*device || id >= GPU_DEVICE_MAX_ID || (process != 0 && d->count >= DEVICES_MAX))
+		return 0;
+	if (!array_make_room(&d->list, d->count, &d->capacity, sizeof(**device)) ||
+	    hash_index_add(&d->index, hash_pair(process, id), d->count) != 0)
+		return -ENOMEM;
+	d->is_labelled = false;
+	*device = &d->list[d->count];
+	**device = (struct device){.process = process,
+				   .id = id,
+				   .key = d->next_key++,
+				   .first = d->count++,
+				   .number = id};
+	return 0;
+}
+
+/* Finds the first entry of the same device, now that its UUID is known. */
+static void settle(struct devices *d, struct device *device)
+{
+	uint32_t own = (uint32_t)(device - d->list);
+
+	d->is_labelled = false;
+	device->first = 0;
+	while (device->first < own && (!device_has_uuid(&d->list[device->first]) ||
+				       !device_is_same(&d->list[device->first], device)))
+		device->first++;
+	for (uint32_t i = own + 1; i < d->count && device->first == own; i++)
+		if (device_has_uuid(&d->list[i]) && device_is_same(&d->list[i], device))
+			d->list[i].first = own;
+}
+
+/* Finds the device, or that of no process with this number if it is not described. NULL: no room.
+ */
+static struct device *find_described(struct devices *d, uint32_t process, uint32_t id)
+{
+	struct device *device = find(d, process, id);
+
+	if (!device || !device->is_described)
+		get(d, 0, id, &device);
+	return device;
+}
+
+/* GPU names are plain text; other bytes did not come from CUPTI. */
+static void copy_name(char *out, size_t size, const char *name)
+{
+	size_t n = 0;
+
+	for (; name[n] && n + 1 < size; n++)
+		out[n] = (char)(name[n] >= 0x20 && name[n] < 0x7f ? name[n] : '?');
+	out[n] = '\0';
+}
+
+int devices_add(struct devices *d, const struct device *device)
+{
+	uint32_t count = d->count;
+	struct device *added;
+	int err = get(d, device->process, device->id, &added);
+
+	if (err)
+		return err;
+	if (d->count == count)
+		return -EINVAL;
+	*added = *device;
+	added->first = count;
+	added->key = d->next_key - 1;
+	added->is_referred_to = false;
+	added->number = device->id;
+	added->label[0] = '\0';
+	copy_name(added->name, sizeof(added->name), device->name);
+	if (device_has_uuid(added))
+		settle(d, added);
+	return 0;
+}
+
+int devices_describe(struct devices *d, uint32_t process, const struct gpu_event_device *event)
+{
+	struct device *device;
+	int err = get(d, process, event->id, &device);
+
+	if (!device)
+		return err;
+	device->is_described = true;
+	device->is_mig = event->is_mig != 0;
+	device->gpu_instance = event->gpu_instance;
+	device->compute_instance = event->compute_instance;
+	device->limits = event->limits;
+	memcpy(device->uuid, event->uuid, sizeof(device->uuid));
+	copy_name(device->name, sizeof(device->name), event->name);
+	if (device_has_uuid(device))
+		settle(d, device);
+	return 0;
+}
+
+int devices_note_context(struct devices *d, uint32_t process, const struct gpu_event_context *event)
+{
+	struct device *device;
+	int err = get(d, process, event->device_id, &device);
+
+	if (device && event->is_mps) {
+		device->is_mps = true;
+		d->is_labelled = false;
+	}
+	return err;
+}
+
+void devices_use(struct devices *d, uint32_t process, uint32_t id)
+{
+	struct device *device;
+
+	device = find_described(d, process, id);
+	if (device && !device->is_used) {
+		device->is_used = true;
+		d->is_labelled = false;
+	}
+}
+
+bool device_has_uuid(const struct device *device)
+{
+	static const uint8_t none[GPU_UUID_BYTES];
+
+	return device->is_described && memcmp(device->uuid, none, sizeof(none)) != 0;
+}
+
+/* Of a GPU: neither is a MIG instance, or both are the same one. */
+static bool is_same_instance(const struct device *a, const struct device *b)
+{
+	return a->is_mig == b->is_mig &&
+	       (!a->is_mig ||
+		(a->gpu_instance == b->gpu_instance && a->compute_instance == b->compute_instance));
+}
+
+bool device_is_same(const struct device *a, const struct device *b)
+{
+	bool has_uuid = device_has_uuid(a);
+
+	if (has_uuid != device_has_uuid(b) || !is_same_instance(a, b))
+		return false;
+	return has_uuid ? memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0 : a->id == b->id;
+}
+
+static void plain_label(const struct device *device, char label[DEVICE_LABEL_BYTES])
+{
+	char mig[32] = "";
+
+	if (device->is_mig)
+		snprintf(mig, sizeof(mig), " MIG %u/%u", device->gpu_instance,
+			 device->compute_instance);
+	snprintf(label, DEVICE_LABEL_BYTES, "GPU %u%s%s", device->number, mig,
+		 device->is_mps ? " MPS" : "");
+}
+
+void device_label(const struct device *device, char label[DEVICE_LABEL_BYTES])
+{
+	struct device unlabelled = {.id = device->id, .number = device->id};
+
+	if (device->label[0]) {
+		snprintf(label, DEVICE_LABEL_BYTES, "%s", device->label);
+		return;
+	}
+	unlabelled.is_mig = device->is_mig;
+	unlabelled.is_mps = device->is_mps;
+	unlabelled.gpu_instance = device->gpu_instance;
+	unlabelled.compute_instance = device->compute_instance;
+	plain_label(&unlabelled, label);
+}
+
+const struct device *devices_find(const struct devices *d, uint32_t process, uint32_t id)
+{
+	return find(d, process, id);
+}
+
+static bool is_entry(const struct device *device, uint32_t process, uint32_t id)
+{
+	return device->process == process && device->id == id;
+}
+
+uint32_t devices_key(struct devices *d, uint32_t process, uint32_t id)
+{
+	struct device *device;
+
+	if (d->last < d->count && is_entry(&d->list[d->last], process, id) &&
+	    device_has_uuid(&d->list[d->last]))
+		device = &d->list[d->last];
+	else
+		device = find_described(d, process, id);
+	if (!device)
+		return DEVICES_NO_KEY;
+	d->last = (uint32_t)(device - d->list);
+	device = &d->list[device->first];
+	if (!device->is_referred_to) {
+		device->is_referred_to = true;
+		d->is_labelled = false;
+	}
+	return device->key;
+}
+
+static int by_key(const void *key, const void *device)
+{
+	uint32_t wanted = *(const uint32_t *)key, found = ((const struct device *)device)->key;
+
+	return wanted < found ? -1 : wanted > found;
+}
+
+const struct device *devices_of_key(const struct devices *d, uint32_t key)
+{
+	return d && d->count ? bsearch(&key, d->list, d->count, sizeof(*d->list), by_key) : NULL;
+}
+
+void devices_label_of_key(const struct devices *d, uint32_t key, char label[DEVICE_LABEL_BYTES])
+{
+	const struct device *device = devices_of_key(d, key);
+
+	if (device)
+		device_label(device, label);
+	else
+		snprintf(label, DEVICE_LABEL_BYTES, "other GPUs");
+}
+
+const char *device_uuid(const struct device *device, char text[DEVICE_UUID_BYTES])
+{
+	const uint8_t *u = device->uuid;
+
+	if (!device_has_uuid(device))
+		text[0] = '\0';
+	else
+		snprintf(text, DEVICE_UUID_BYTES,
+			 "%s-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+			 device->is_mig ? "MIG" : "GPU", u[0], u[1], u[2], u[3], u[4], u[5], u[6],
+			 u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+	return text;
+}
+
+/* ---- labels ---- */
+
+static int by_label(const void *a, const void *b)
+{
+	const struct device *x = *(const struct device *const *)a;
+	const struct device *y = *(const struct device *const *)b;
+	int order = strcmp(x->label, y->label);
+
+	return order ? order : memcmp(x->uuid, y->uuid, sizeof(x->uuid));
+}
+
+/* Adds as much of the UUID as tells these devices, in order of UUIDs, apart. */
+static void add_uuids(struct device **devices, uint32_t count)
+{
+	enum { BEGINNING = 4 };
+	bool is_short = true;
+
+	for (uint32_t i = 1; i < count; i++)
+		is_short = is_short && memcmp(devices[i - 1]->uuid, devices[i]->uuid, BEGINNING);
+	for (uint32_t i = 0; i < count; i++) {
+		size_t length = strlen(devices[i]->label);
+		char text[DEVICE_UUID_BYTES];
+
+		device_uuid(devices[i], text);
+		snprintf(devices[i]->label + length, DEVICE_LABEL_BYTES - length,
+			 is_short ? " (%.8s)" : " (%s)", text + strlen("GPU-"));
+	}
+}
+
+/* Gives first entries the largest number that their device has in a process. */
+static void collect_numbers(struct devices *d)
+{
+	for (uint32_t i = 0; i < d->count; i++)
+		d->list[i].number = d->list[i].id;
+	for (uint32_t i = 0; i < d->count; i++) {
+		const struct device *device = &d->list[i];
+		struct device *first = &d->list[device->first];
+
+		if (device->id > first->number)
+			first->number = device->id;
+	}
+}
+
+/* Marks first entries of devices that something ran on, or that are shared; true: any is used. */
+static bool mark_used(const struct devices *d, bool *is_used, bool *is_mps)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < d->count; i++) {
+		bool has_run = d->list[i].is_used || d->list[i].is_referred_to;
+
+		is_used[d->list[i].first] |= has_run;
+		is_mps[d->list[i].first] |= d->list[i].is_mps;
+		any |= has_run;
+	}
+	return any;
+}
+
+/* Makes those of first entries; `firsts` has room for all. */
+static void label_firsts(struct devices *d, struct device **firsts, const bool *is_used,
+			 const bool *is_mps, bool any_used)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < d->count; i++) {
+		struct device named = d->list[i];
+
+		if (named.first != i)
+			continue;
+		named.is_mps = is_mps[i];
+		plain_label(&named, d->list[i].label);
+		/* those that nothing ran on are in nobody's way */
+		if (is_used[i] || !any_used)
+			firsts[count++] = &d->list[i];
+	}
+	if (count)
+		qsort(firsts, count, sizeof(struct device *), by_label);
+	for (uint32_t from = 0, to; from < count; from = to) {
+		to = from + 1;
+		while (to < count && strcmp(firsts[to]->label, firsts[from]->label) == 0)
+			to++;
+		/* one that is not described may be any of these */
+		while (from < to && !device_has_uuid(firsts[from]))
+			from++;
+		if (to - from > 1)
+			add_uuids(firsts + from, to - from);
+	}
+}
+
+void devices_make_labels(struct devices *d)
+{
+	struct device **firsts;
+	bool *is_used, *is_mps, any_used;
+
+	if (d->is_labelled)
+		return;
+	firsts = calloc(d->count + (size_t)1, sizeof(*firsts));
+	is_used = calloc(d->count + (size_t)1, sizeof(*is_used));
+	is_mps = calloc(d->count + (size_t)1, sizeof(*is_mps));
+	if (firsts && is_used && is_mps) {
+		any_used = mark_used(d, is_used, is_mps);
+		collect_numbers(d);
+		label_firsts(d, firsts, is_used, is_mps, any_used);
+		for (uint32_t i = 0; i < d->count; i++) {
+			const struct device *first = &d->list[d->list[i].first];
+
+			d->list[i].number = first->number;
+			if (first != &d->list[i])
+				memcpy(d->list[i].label, first->label, DEVICE_LABEL_BYTES);
+		}
+		d->is_labelled = true;
+	}
+	free(firsts);
+	free(is_used);
+	free(is_mps);
+}
+
+void devices_label(const struct devices *d, uint32_t process, uint32_t id,
+		   char label[DEVICE_LABEL_BYTES])
+{
+	const struct device unknown = {.id = id}, *device = find(d, process, id);
+
+	device_label(device ? device : &unknown, label);
+}
+
+int device_label_compare(const char *a, const char *b)
+{
+	return strverscmp(a, b);
+}
+
+static bool is_another(const void *context, uint32_t process)
+{
+	return process != *(const uint32_t *)context;
+}
+
+void devices_end_process(struct devices *d, uint32_t process)
+{
+	devices_forget(d, is_another, &process);
+}
+
+void devices_forget(struct devices *d, bool (*is_in_use)(const void *context, uint32_t process),
+		    const void *context)
+{
+	uint32_t left = 0;
+
+	d->is_labelled = false; /* places in the list change */
+	hash_index_clear(&d->index);
+	for (uint32_t i = 0; i < d->count; i++) {
+		const struct device *device = &d->list[i];
+
+		if (!device->is_referred_to && !is_in_use(context, device->process))
+			continue;
+		/* cannot fail: there were more */
+		hash_index_add(&d->index, hash_pair(device->process, device->id), left);
+		d->list[left] = *device;
+		d->list[left].first = left;
+		left++;
+	}
+	d->count = left;
+	for (uint32_t i = 0; i < left; i++)
+		if (device_has_uuid(&d->list[i]) && d->list[i].first == i)
+			settle(d, &d->list[i]);
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/model/ledger_sum.h"
+
+#include <stddef.h>
+#include <string.h>
+#include "profiler/model/ledger_counts.h"
+#include "symbolize/util/saturate.h"
+
+struct summed_count {
+	uint16_t offset, size;
+};
+
+static const struct summed_count counts[] = {
+#define COUNT(number, member) \
+	{offsetof(struct ledger, member), sizeof(((struct ledger *)0)->member)},
+#define NAMED(number, member, severity, summary, key, words) COUNT(number, member)
+#define NO_COUNT(number, member)
+	LEDGER_COUNTS(NAMED, COUNT, NO_COUNT)};
+
+static void add_wide(char *sum, const char *more)
+{
+	uint64_t count, add;
+
+	memcpy(&count, sum, sizeof(count));
+	memcpy(&add, more, sizeof(add));
+	saturated_add(&count, add);
+	memcpy(sum, &count, sizeof(count));
+}
+
+static void add_narrow(char *sum, const char *more)
+{
+	uint32_t count, add;
+
+	memcpy(&count, sum, sizeof(count));
+	memcpy(&add, more, sizeof(add));
+	count = add <= UINT32_MAX - count ? count + add : UINT32_MAX;
+	memcpy(sum, &count, sizeof(count));
+}
+
+static void add_counts(struct ledger *sum, const struct ledger *more)
+{
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		char *to = (char *)sum + counts[i].offset;
+		const char *from = (const char *)more + counts[i].offset;
+
+		if (counts[i].size == sizeof(uint64_t))
+			add_wide(to, from);
+		else
+			add_narrow(to, from);
+	}
+}
+
+/* What there is once. */
+static void keep_first(struct ledger *sum, const struct ledger *more)
+{
+	if (sum->gpu.equal == sum->gpu.sums && more->gpu.equal != more->gpu.sums) {
+		sum->gpu.difference = more->gpu.difference;
+		sum->gpu.difference_here = more->gpu.difference_here;
+		sum->gpu.difference_pid = more->gpu.difference_pid;
+	}
+	if (!sum->pipe.first_malformed[0])
+		memcpy(sum->pipe.first_malformed, more->pipe.first_malformed,
+		       sizeof(sum->pipe.first_malformed));
+	if (!sum->pipe.first_refused[0])
+		memcpy(sum->pipe.first_refused, more->pipe.first_refused,
+		       sizeof(sum->pipe.first_refused));
+	if (!sum->python.first_file[0])
+		memcpy(sum->python.first_file, more->python.first_file,
+		       sizeof(sum->python.first_file));
+	if (!sum->stalls.period)
+		sum->stalls.period = more->stalls.period;
+	if (sum->spread.error_ns < more->spread.error_ns) /* the greatest */
+		sum->spread.error_ns = more->spread.error_ns;
+	if (sum->launches.probed_functions < more->launches.probed_functions)
+		sum->launches.probed_functions = more->launches.probed_functions;
+}
+
+static bool add_totals(struct ledger_total *sum, const struct ledger_total *more)
+{
+	return ledger_total_add(sum, more->count, more->ns, more->bytes);
+}
+
+static bool add_call(struct api_calls *sum, const struct api_call *call, struct allowance *memory,
+		     const char *(*keep)(void *context, const char *name), void *context)
+{
+	struct gpu_call_bucket buckets[GPU_CALL_BUCKETS];
+	struct gpu_call_error errors[API_CALL_ERRORS];
+	struct gpu_event_calls all = {.function = call->name,
+				      .family = call->family,
+				      .kind = call->kind,
+				      .calls = call->calls,
+				      .ns = call->ns,
+				      .bytes = call->bytes,
+				      .nested = call->nested,
+				      .nested_ns = call->nested_ns,
+				      .shortest_ns = call->shortest_ns,
+				      .longest_ns = call->longest_ns,
+				      .errors = errors,
+				      .buckets = buckets};
+	struct api_call *to = api_calls_get(sum, &all, memory, keep, context);
+
+	if (!to)
+		return false;
+	for (uint32_t i = 0; i < API_CALL_ERRORS; i++) {
+		if (!call->errors[i].count)
+			continue;
+		errors[all.error_count] = call->errors[i];
+		if (i == API_CALL_ERRORS - 1)
+			errors[all.error_count].code = GPU_CALL_OTHER_ERROR;
+		all.error_count++;
+	}
+	for (uint32_t i = 0; i < GPU_CALL_BUCKETS; i++)
+		if (call->buckets[i])
+			buckets[all.bucket_count++] = (struct gpu_call_bucket){i, call->buckets[i]};
+	api_call_add(to, &all);
+	return true;
+}
+
+bool ledger_sum_add(struct ledger *sum, const struct ledger *more, struct allowance *memory,
+		    const char *(*keep)(void *context, const char *name), void *context)
+{
+	keep_first(sum, more);
+	add_counts(sum, more);
+	if (!add_totals(&sum->measured, &more->measured) ||
+	    !add_totals(&sum->reported, &more->reported))
+		return false;
+	for (uint32_t i = 0; i < more->api.count; i++)
+		if (!add_call(&sum->api, more->api.list[i], memory, keep, context))
+			return false;
+	return true;
+}

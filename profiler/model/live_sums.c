@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/model/live_sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/model/marks.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/monotonic.h"
+
+#define STEP_ROWS 256u /* between looks at the clock */
+
+void live_sums_release(struct live_sums *s)
+{
+	free(s->frames);
+	free(s->frame_stacks);
+	free(s->listed);
+	free(s->site_of);
+	free(s->sites);
+	hash_index_release(&s->site_index);
+	memset(s, 0, sizeof(*s));
+}
+
+void live_sums_begin(struct live_sums *s)
+{
+	for (uint32_t i = 0; i < s->listed_count; i++)
+		s->frames[s->listed[i]] = (struct live_sum){0, 0};
+	for (uint32_t i = 0; i < s->site_count; i++)
+		s->sites[i].sum = (struct live_sum){0, 0};
+	memset(s->whole, 0, sizeof(s->whole));
+	s->listed_count = 0;
+	s->next_row = 0;
+	s->spent_ns = 0;
+	s->is_whole = true;
+}
+
+/* ---- room ---- */
+
+/* Grows an array of `capacity` elements to `wanted`; the new ones are zero. */
+static bool grow(void *array, uint32_t capacity, uint32_t wanted, size_t size)
+{
+	void **items = array;
+	void *grown = realloc(*items, wanted * size);
+
+	if (!grown)
+		return false;
+	memset((char *)grown + capacity * size, 0, (wanted - capacity) * size);
+	*items = grown;
+	return true;
+}
+
+static uint32_t enlarged(uint32_t capacity, uint32_t wanted)
+{
+	return wanted > capacity + capacity / 2 ? wanted : capacity + capacity / 2;
+}
+
+static bool make_room(struct live_sums *s, const struct stack_table *stacks)
+{
+	uint32_t frames = stack_table_frame_count(stacks), count = stack_table_count(stacks);
+
+	if (frames > s->frame_capacity) {
+		uint32_t wanted = enlarged(s->frame_capacity, frames);
+
+		if (!grow(&s->frames, s->frame_capacity, wanted, sizeof(*s->frames)) ||
+		    !grow(&s->frame_stacks, s->frame_capacity, wanted, sizeof(*s->frame_stacks)))
+			return false;
+		s->frame_capacity = wanted;
+	}
+	if (count > s->stack_capacity) {
+		uint32_t wanted = enlarged(s->stack_capacity, count);
+
+		if (!grow(&s->site_of, s->stack_capacity, wanted, sizeof(*s->site_of)))
+			return false;
+		s->stack_capacity = wanted;
+	}
+	return true;
+}
+
+/* ---- sites ---- */
+
+static bool site_equal(const void *records, uint32_t position, const void *key)
+{
+	return memcmp(((const struct live_site *)records)[position].stacks, key,
+		      sizeof(((struct live_site *)0)->stacks)) == 0;
+}
+
+/* As digest.c does it with names: the launch's stack is the outermost part. */
+static void find_site(const struct stack_table *table, uint32_t stack,
+		      uint32_t found[LIVE_SITE_FRAMES])
+{
+	const struct frame *frame;
+	bool has_python = false, is_launch = false;
+	uint32_t count = 0;
+
+	memset(found, 0, LIVE_SITE_FRAMES * sizeof(*found));
+	for (; (frame = stack_table_frame(table, stack)); stack = stack_table_outer(table, stack)) {
+		if (frame->kind == FRAME_API || frame->kind == FRAME_MARK ||
+		    frame->kind == FRAME_CALL) {
+			memset(found, 0, LIVE_SITE_FRAMES * sizeof(*found));
+			has_python = false;
+			is_launch = true;
+			count = 0;
+		} else if (frame->kind == FRAME_PYTHON && !has_python) {
+			memset(found, 0, LIVE_SITE_FRAMES * sizeof(*found));
+			found[0] = stack;
+			has_python = true;
+		} else if (is_launch && !has_python && count < LIVE_SITE_FRAMES &&
+			   (frame->kind == FRAME_CODE || frame->kind == FRAME_RETURN)) {
+			found[count++] = stack;
+		}
+	}
+}
+
+/* One stack for each distinct frame, so that stacks that share their inner frames are one site. */
+static void unify(struct live_sums *s, const struct stack_table *table,
+		  uint32_t found[LIVE_SITE_FRAMES])
+{
+	for (uint32_t i = 0; i < LIVE_SITE_FRAMES && found[i] != STACK_EMPTY; i++) {
+		uint32_t frame = stack_table_frame_number(table, found[i]);
+
+		if (s->frame_stacks[frame] == STACK_EMPTY)
+			s->frame_stacks[frame] = found[i];
+		found[i] = s->frame_stacks[frame];
+	}
+}
+
+/* The number of the site, or HASH_INDEX_NONE: out of memory. */
+static uint32_t site_of(struct live_sums *s, const struct stack_table *table, uint32_t stack)
+{
+	uint32_t found[LIVE_SITE_FRAMES], hash, at;
+
+	if (s->site_of[stack])
+		return s->site_of[stack] - 1;
+	find_site(table, stack, found);
+	unify(s, table, found);
+	hash = hash_bytes(found, sizeof(found));
+	at = hash_index_find(&s->site_index, hash, site_equal, s->sites, found);
+	if (at == HASH_INDEX_NONE) {
+		if (!array_make_room(&s->sites, s->site_count, &s->site_capacity,
+				     sizeof(*s->sites)) ||
+		    hash_index_add(&s->site_index, hash, s->site_count) != 0)
+			return HASH_INDEX_NONE;
+		at = s->site_count++;
+		s->sites[at] = (struct live_site){.sum = {0, 0}};
+		memcpy(s->sites[at].stacks, found, sizeof(found));
+	}
+	s->site_of[stack] = at + 1;
+	return at;
+}
+
+/* ---- rows ---- */
+
+static void add(struct live_sum *to, const struct row *row)
+{
+	to->ns += row->ns;
+	to->count += row->count;
+}
+
+static void add_to_frame(struct live_sums *s, const struct stack_table *table,
+			 const struct row *row)
+{
+	uint32_t frame = stack_table_frame_number(table, row->stack);
+
+	if (s->frames[frame].count == 0 && s->frames[frame].ns == 0) {
+		if (!array_make_room(&s->listed, s->listed_count, &s->listed_capacity,
+				     sizeof(*s->listed))) {
+			s->is_whole = false;
+			return;
+		}
+		s->listed[s->listed_count++] = frame;
+	}
+	if (s->frame_stacks[frame] == STACK_EMPTY)
+		s->frame_stacks[frame] = row->stack;
+	add(&s->frames[frame], row);
+}
+
+/* As result_computing_stack. */
+static uint32_t computing_stack(const struct stack_table *table, uint32_t stack)
+{
+	const struct frame *frame;
+
+	for (uint32_t at = stack; (frame = stack_table_frame(table, at));
+	     at = stack_table_outer(table, at))
+		if (frame->kind == FRAME_MARK && strcmp(frame->text, MARK_SPINNING) == 0)
+			return stack_table_outer(table, at);
+	return stack;
+}
+
+static void add_row(struct live_sums *s, const struct stack_table *table, const struct row *row)
+{
+	struct row computed = *row;
+	uint32_t site;
+
+	if ((row->count == 0 && row->ns == 0) || (row->kind != ROW_CPU && row->kind != ROW_GPU))
+		return;
+	if (row->kind == ROW_CPU)
+		add(&s->whole[LIVE_FUNCTIONS], row);
+	else
+		add(&s->whole[LIVE_KERNELS], row);
+	/* of these only the time is known, and "[too many stacks]" is of both kinds */
+	if (row->stack == STACK_EMPTY || row->stack == STACK_NOT_KEPT) {
+		if (row->kind == ROW_GPU)
+			add(&s->whole[LIVE_SITES], row);
+		return;
+	}
+	if (row->kind == ROW_CPU) {
+		computed.stack = computing_stack(table, row->stack);
+		if (computed.stack != STACK_EMPTY)
+			add_to_frame(s, table, &computed);
+		return;
+	}
+	add_to_frame(s, table, row);
+	add(&s->whole[LIVE_SITES], row);
+	site = site_of(s, table, row->stack);
+	if (site == HASH_INDEX_NONE)
+		s->is_whole = false;
+	else
+		add(&s->sites[site].sum, row);
+}
+
+bool live_sums_step(struct live_sums *s, const struct collected *in, uint64_t patience_ns)
+{
+	uint64_t begun = monotonic_ns(), spent;
+	uint32_t count, end;
+	const struct row *rows = profile_rows(in->profile, &count);
+
+	if (!make_room(s, in->stacks)) {
+		s->is_whole = false;
+		return true;
+	}
+	do {
+		end = count - s->next_row > STEP_ROWS ? s->next_row + STEP_ROWS : count;
+		for (; s->next_row < end; s->next_row++)
+			add_row(s, in->stacks, &rows[s->next_row]);
+		spent = monotonic_ns() - begun;
+	} while (s->next_row < count && spent < patience_ns);
+	s->spent_ns += spent;
+	return s->next_row == count;
+}
+
+/* ---- those with the most time ---- */
+
+/* A heap with the least of the kept ones at the top. */
+static void sift_down(struct live_pick *heap, uint32_t count, uint32_t at)
+{
+	for (;;) {
+		uint32_t least = at, child = 2 * at + 1;
+		struct live_pick swapped;
+
+		for (uint32_t i = child; i < child + 2 && i < count; i++)
+			if (heap[i].sum.ns < heap[least].sum.ns)
+				least = i;
+		if (least == at)
+			return;
+		swapped = heap[at];
+		heap[at] = heap[least];
+		heap[least] = swapped;
+		at = least;
+	}
+}
+
+static void offer(struct live_pick *heap, uint32_t *count, uint32_t max, const struct live_sum *sum,
+		  const uint32_t *stacks, uint32_t stack_count)
+{
+	struct live_pick *into;
+
+	if (sum->count == 0 && sum->ns == 0)
+		return;
+	if (*count < max) {
+		into = &heap[(*count)++];
+	} else if (heap[0].sum.ns < sum->ns) {
+		into = &heap[0];
+	} else {
+		return;
+	}
+	*into = (struct live_pick){.sum = *sum};
+	memcpy(into->stacks, stacks, stack_count * sizeof(*stacks));
+	if (*count < max)
+		return;
+	if (into == heap)
+		sift_down(heap, max, 0);
+	else /* full just now: it becomes a heap */
+		for (uint32_t i = max / 2; i-- > 0;)
+			sift_down(heap, max, i);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct live_pick *x = a, *y = b;
+
+	if (x->sum.ns != y->sum.ns)
+		return x->sum.ns < y->sum.ns ? 1 : -1;
+	return x->stacks[0] < y->stacks[0] ? -1 : x->stacks[0] > y->stacks[0];
+}
+
+static bool is_gpu(const struct frame *frame)
+{
+	return frame->kind == FRAME_GPU_KERNEL || frame->kind == FRAME_GPU_WORK;
+}
+
+uint32_t live_sums_pick(struct live_sums *s, const struct collected *in, enum live_table table,
+			struct live_pick *picks, uint32_t max)
+{
+	uint64_t begun = monotonic_ns();
+	uint32_t count = 0;
+
+	if (max == 0)
+		return 0;
+	for (uint32_t i = 0; table == LIVE_SITES && i < s->site_count; i++)
+		offer(picks, &count, max, &s->sites[i].sum, s->sites[i].stacks, LIVE_SITE_FRAMES);
+	for (uint32_t i = 0; table != LIVE_SITES && i < s->listed_count; i++) {
+		const uint32_t *stack = &s->frame_stacks[s->listed[i]];
+
+		if (is_gpu(stack_table_frame(in->stacks, *stack)) == (table == LIVE_KERNELS))
+			offer(picks, &count, max, &s->frames[s->listed[i]], stack, 1);
+	}
+	qsort(picks, count, sizeof(*picks), by_time);
+	s->spent_ns += monotonic_ns() - begun;
+	return count;
+}

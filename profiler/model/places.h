@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where something ran: distinct combinations of process, thread, device, context and stream, each
+ * with a small id.
+ *
+ * A run keeps only the parts that some output needs (a mask); the others read as unknown, so that
+ * rows are not split by parts that no output shows. Bounded: beyond PLACES_MAX or the allowance, a
+ * place keeps only its process, and then nothing.
+ */
+#ifndef PROFILER_MODEL_PLACES_H
+#define PROFILER_MODEL_PLACES_H
+
+#include <stdint.h>
+#include "profiler/base/allowance.h"
+#include "symbolize/util/hash_index.h"
+
+#ifndef PLACES_MAX /* tests use a smaller one */
+#define PLACES_MAX (1u << 18)
+#endif
+
+enum place_part {
+	PLACE_PROCESS,
+	PLACE_THREAD,
+	PLACE_DEVICE,
+	PLACE_CONTEXT,
+	PLACE_STREAM,
+	PLACE_PARTS
+};
+
+#define PLACES_ALL ((1u << PLACE_PARTS) - 1) /* a mask of all parts */
+#define PLACE_UNKNOWN UINT32_MAX
+
+/* Indexed by enum place_part: the run's own process id, a thread id, CUPTI's ids. */
+struct place {
+	uint32_t part[PLACE_PARTS]; /* PLACE_UNKNOWN: unknown, or not kept */
+};
+
+#define PLACE_BYTES (sizeof(struct place) + HASH_INDEX_ENTRY_BYTES) /* from the allowance */
+
+/* Zero-initialise, then places_init. */
+struct places {
+	uint32_t mask; /* 1 << enum place_part: the parts that are kept */
+	struct place *list;
+	uint32_t count, capacity;
+	struct hash_index index;
+	uint32_t last;            /* the last one found: usually also the next */
+	struct allowance *memory; /* borrowed; set it after places_init; NULL: no limit */
+};
+
+#define PLACE_NOWHERE 0u /* unknown */
+
+/* 0 or -ENOMEM. */
+int places_init(struct places *places, uint32_t mask);
+void places_release(struct places *places);
+
+/* The id of a place; only the parts in the mask count. */
+uint32_t places_add(struct places *places, const struct place *place);
+
+/*
+ * Forgets places that are not in use: `numbers` has an entry for each, NUMBER_UNUSED where it is
+ * not in use, and gets the new ones (numbers.h).
+ */
+void places_forget(struct places *places, uint32_t *numbers);
+
+static inline struct place place_unknown(void)
+{
+	return (struct place){
+		{PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN}};
+}
+
+#endif

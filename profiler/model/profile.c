@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/model/profile.h"
+
+#include <stdlib.h>
+#include "profiler/model/places.h"
+#include "profiler/model/stack_table.h"
+#include "symbolize/util/array.h"
+
+struct profile {
+	struct row *rows; /* the first ROW_KINDS rows are for what does not fit */
+	uint32_t count, capacity;
+	struct hash_index index;
+	struct allowance *memory; /* NULL: no limit */
+};
+
+static bool row_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct row *a = (const struct row *)records + position, *b = key;
+
+	return a->stack == b->stack && a->place == b->place && a->kind == b->kind;
+}
+
+static uint32_t hash_row(const struct row *row)
+{
+	return hash_four(row->stack, row->place, row->kind, 0);
+}
+
+/* The row's position, or HASH_INDEX_NONE when it cannot be kept. */
+static uint32_t add_row(struct profile *p, const struct row *row)
+{
+	if (!allowance_take(p->memory, PROFILE_ROW_BYTES) ||
+	    !array_make_room(&p->rows, p->count, &p->capacity, sizeof(*row)) ||
+	    hash_index_add(&p->index, hash_row(row), p->count) != 0)
+		return HASH_INDEX_NONE;
+	p->rows[p->count] = *row;
+	return p->count++;
+}
+
+struct profile *profile_new(void)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+
+	for (uint32_t kind = 0; p && kind < ROW_KINDS; kind++) {
+		struct row rest = {.kind = kind, .stack = STACK_NOT_KEPT, .place = PLACE_NOWHERE};
+
+		if (add_row(p, &rest) == HASH_INDEX_NONE) {
+			profile_free(p);
+			p = NULL;
+		}
+	}
+	return p;
+}
+
+void profile_free(struct profile *profile)
+{
+	if (!profile)
+		return;
+	free(profile->rows);
+	hash_index_release(&profile->index);
+	free(profile);
+}
+
+void profile_limit(struct profile *p, struct allowance *memory)
+{
+	p->memory = memory;
+}
+
+/* HASH_INDEX_NONE: there is none. */
+static uint32_t find_row(const struct profile *p, const struct row *key)
+{
+	return hash_index_find(&p->index, hash_row(key), row_equal, p->rows, key);
+}
+
+static void add_to_row(struct profile *p, const struct row *key, const struct row *amounts)
+{
+	uint32_t at = find_row(p, key);
+
+	if (at == HASH_INDEX_NONE && p->count < PROFILE_ROWS_MAX)
+		at = add_row(p, key);
+	if (at == HASH_INDEX_NONE)
+		at = key->kind;
+	p->rows[at].count += amounts->count;
+	p->rows[at].ns += amounts->ns;
+	p->rows[at].bytes += amounts->bytes;
+}
+
+static void add(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place,
+		uint64_t count, uint64_t ns, uint64_t bytes)
+{
+	const struct row key = {.kind = kind, .stack = stack, .place = place};
+
+	add_to_row(p, &key, &(struct row){.count = count, .ns = ns, .bytes = bytes});
+}
+
+void profile_add(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place, uint64_t ns,
+		 uint64_t bytes)
+{
+	add(p, kind, stack, place, 1, ns, bytes);
+}
+
+void profile_add_several(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place,
+			 uint64_t count, uint64_t ns)
+{
+	add(p, kind, stack, place, count ? count : 1, ns, 0);
+}
+
+void profile_add_time(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place,
+		      uint64_t ns)
+{
+	add(p, kind, stack, place, 0, ns, 0);
+}
+
+bool profile_move(struct profile *p, enum row_kind kind, uint32_t place, uint32_t from, uint32_t to,
+		  const struct row *amounts)
+{
+	const struct row source = {.kind = kind, .stack = from, .place = place};
+	const struct row key = {.kind = kind, .stack = to, .place = place};
+	uint32_t at = find_row(p, &source);
+	struct row *row = at == HASH_INDEX_NONE ? NULL : &p->rows[at];
+
+	if (!row || row->count < amounts->count || row->ns < amounts->ns ||
+	    row->bytes < amounts->bytes)
+		return false;
+	row->count -= amounts->count;
+	row->ns -= amounts->ns;
+	row->bytes -= amounts->bytes;
+	add_to_row(p, &key, amounts);
+	return true;
+}
+
+const struct row *profile_rows(const struct profile *profile, uint32_t *count)
+{
+	*count = profile->count;
+	return profile->rows;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/model/ranks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/model/marks.h"
+#include "symbolize/util/text.h"
+
+static int compare(const void *key, const void *rank)
+{
+	uint32_t a = *(const uint32_t *)key, b = ((const struct rank_info *)rank)->rank;
+
+	return a < b ? -1 : a > b;
+}
+
+const struct rank_info *ranks_find(const struct rank_info *ranks, uint32_t count, uint32_t rank)
+{
+	return count ? bsearch(&rank, ranks, count, sizeof(*ranks), compare) : NULL;
+}
+
+bool ranks_is_wait(const char *name, uint32_t *rank)
+{
+	size_t prefix = strlen(MARK_WAITING_FOR_RANK), digits;
+
+	if (!starts_with(name, MARK_WAITING_FOR_RANK))
+		return false;
+	digits = strspn(name + prefix, "0123456789");
+	if (digits == 0 || digits > 9 || strcmp(name + prefix + digits, "]") != 0)
+		return false;
+	*rank = (uint32_t)strtoul(name + prefix, NULL, 10);
+	return true;
+}

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/model/timeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
+
+enum {
+	BUFFER_RECORDS = (1 << 20) / sizeof(struct timeline_record),
+	CHUNK_RECORDS = (1 << 18) / sizeof(struct timeline_record),
+};
+
+_Static_assert(sizeof(struct timeline_shape) == 9 * sizeof(uint32_t), "no gaps");
+_Static_assert(TIMELINE_KINDS <= 8, "a bit each");
+
+struct timeline {
+	int fd; /* -1: records are not kept */
+	timeline_listener listener;
+	void *listener_context;
+	dev_t folder_device;
+	int stopped; /* 0, or -errno: why adding has stopped */
+	struct timeline_record *buffer;
+	uint32_t buffered;
+	uint64_t written; /* records in the file */
+	struct timeline_limits limits;
+	struct timeline_shape *shapes; /* numbered from 1 */
+	uint32_t shape_count, shape_capacity;
+	uint32_t latest_shape; /* the last lookup */
+	struct hash_index shape_index;
+	uint8_t *stacks; /* by stack id: 1 << kind of the records with it */
+	uint32_t stack_count, stack_capacity;
+	uint32_t most_place;
+	struct timeline_stats stats;
+};
+
+struct timeline_reader {
+	const struct timeline *timeline;
+	uint64_t next, first; /* `first` is the number of the first record in `records` */
+	uint32_t count;
+	struct timeline_record records[CHUNK_RECORDS];
+};
+
+/* ---- start and end ---- */
+
+/* A descriptor or -errno. */
+static int open_unnamed(const char *folder)
+{
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+	char *path;
+
+	if (fd >= 0)
+		return fd;
+	/* not every file system supports files without names */
+	if (asprintf(&path, "%s/.profile-timeline-XXXXXX", folder) < 0)
+		return -ENOMEM;
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0) {
+		fd = -errno;
+	} else if (unlink(path) != 0) {
+		int err = -errno;
+
+		close(fd);
+		fd = err;
+	}
+	free(path);
+	return fd;
+}
+
+struct timeline *timeline_new(const char *folder, const struct timeline_limits *limits)
+{
+	static const struct timeline_limits usual = {TIMELINE_RECORDS, TIMELINE_SHAPES};
+	struct timeline *t = calloc(1, sizeof(*t));
+	int err = ENOMEM;
+	struct stat st;
+
+	if (!t)
+		return NULL;
+	t->fd = -1;
+	t->limits = limits ? *limits : usual;
+	if (!folder)
+		return t;
+	t->buffer = malloc(BUFFER_RECORDS * sizeof(*t->buffer));
+	if (!t->buffer)
+		goto fail;
+	t->fd = open_unnamed(folder);
+	if (t->fd >= 0) {
+		t->folder_device = stat(folder, &st) == 0 ? st.st_dev : 0;
+		return t;
+	}
+	err = -t->fd;
+fail:
+	timeline_free(t);
+	errno = err;
+	return NULL;
+}
+
+void timeline_free(struct timeline *t)
+{
+	if (!t)
+		return;
+	if (t->fd >= 0)
+		close(t->fd);
+	free(t->buffer);
+	free(t->shapes);
+	free(t->stacks);
+	hash_index_release(&t->shape_index);
+	free(t);
+}
+
+bool timeline_keeps(const struct timeline *t)
+{
+	return t->fd >= 0;
+}
+
+void timeline_listen(struct timeline *t, timeline_listener listener, void *context)
+{
+	t->listener = listener;
+	t->listener_context = context;
+}
+
+struct timeline_stats timeline_stats(const struct timeline *t)
+{
+	struct timeline_stats stats = t->stats;
+
+	stats.records = t->written + t->buffered;
+	return stats;
+}
+
+uint32_t timeline_kinds_with_stack(const struct timeline *t, uint32_t stack)
+{
+	return stack < t->stack_count ? t->stacks[stack] : 0;
+}
+
+/* ---- adding ---- */
+
+static void count_loss(struct timeline *t, uint64_t *counter, uint64_t count, int err)
+{
+	if (!t->stats.error)
+		t->stats.error = err;
+	*counter += count;
+}
+
+/* How much of `size` the file may take, so that it leaves as much room as it has. */
+static size_t allowed(const struct timeline *t, size_t size)
+{
+	uint64_t kept = t->written * sizeof(*t->buffer), room;
+	struct statvfs fs;
+
+	if (fstatvfs(t->fd, &fs) != 0 || fs.f_blocks == 0)
+		return size; /* no bounds are known */
+	room = (uint64_t)fs.f_bavail * fs.f_frsize;
+	room = room > kept ? (room - kept) / 2 : 0;
+	return room < size ? (size_t)room : size;
+}
+
+/* Appends what the file that `from` is has, as far as there is room. */
+static void copy_file(struct timeline *t, int from, uint64_t records)
+{
+	while (t->written < records && !t->stopped) {
+		uint64_t left = records - t->written, at = t->written * sizeof(*t->buffer);
+		size_t part = left < BUFFER_RECORDS ? (size_t)left : BUFFER_RECORDS, done = 0;
+		size_t size = part * sizeof(*t->buffer);
+
+		if (allowed(t, size) < size)
+			t->stopped = -ENOSPC;
+		while (done < size && !t->stopped) {
+			off_t begin = (off_t)(at + done);
+			ssize_t n = copy_file_range(from, &begin, t->fd, NULL, size - done, 0);
+
+			if (n > 0)
+				done += (size_t)n;
+			else if (n == 0 || errno != EINTR)
+				t->stopped = n < 0 ? -errno : -EIO;
+		}
+		t->written += done / sizeof(*t->buffer);
+	}
+	if (t->written < records)
+		count_loss(t, &t->stats.lost, records - t->written, t->stopped);
+}
+
+int timeline_part(struct timeline *t, const char *folder)
+{
+	int from = t->fd, fd = from < 0 ? 0 : open_unnamed(folder);
+	uint64_t records = t->written;
+
+	if (from < 0 || fd < 0)
+		return fd;
+	t->fd = fd;
+	t->written = 0;
+	copy_file(t, from, records);
+	close(from);
+	return 0;
+}
+
+/* 0, or -errno: adding has stopped. */
+static int write_buffer(struct timeline *t)
+{
+	const char *bytes = (const char *)t->buffer;
+	size_t whole = t->buffered * sizeof(*t->buffer), size = allowed(t, whole), done = 0;
+	uint32_t kept;
+
+	if (size < whole)
+		t->stopped = -ENOSPC;
+	while (done < size) {
+		ssize_t n = write(t->fd, bytes + done, size - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			t->stopped = n < 0 ? -errno : -EIO;
+			break;
+		}
+		done += (size_t)n;
+	}
+	kept = (uint32_t)(done / sizeof(*t->buffer)); /* a cut record is never read */
+	t->written += kept;
+	if (kept < t->buffered)
+		count_loss(t, &t->stats.lost, t->buffered - kept, t->stopped);
+	t->buffered = 0;
+	return t->stopped;
+}
+
+/* Marks the record's stack as used. 0 or -ENOMEM. */
+static int note_stack(struct timeline *t, const struct timeline_record *record)
+{
+	uint32_t more;
+
+	if (record->stack >= t->stack_count) {
+		more = record->stack - t->stack_count + 1;
+		if (!array_reserve(&t->stacks, t->stack_count, more, &t->stack_capacity, 1))
+			return -ENOMEM;
+		memset(t->stacks + t->stack_count, 0, more);
+		t->stack_count += more;
+	}
+	t->stacks[record->stack] |= (uint8_t)(1u << record->kind);
+	return 0;
+}
+
+int timeline_add(struct timeline *t, const struct timeline_record *record)
+{
+	return timeline_add_launched(t, record, 0);
+}
+
+int timeline_add_launched(struct timeline *t, const struct timeline_record *record,
+			  uint64_t launched_ns)
+{
+	int err = t->stopped;
+
+	if (t->listener)
+		t->listener(t->listener_context, record, launched_ns);
+	if (t->fd < 0)
+		return 0;
+	if (!err && t->written + t->buffered >= t->limits.records)
+		err = -E2BIG;
+	if (!err)
+		err = note_stack(t, record);
+	if (err) {
+		count_loss(t, &t->stats.lost, 1, err);
+		return err;
+	}
+	if (record->place > t->most_place)
+		t->most_place = record->place;
+	t->buffer[t->buffered++] = *record;
+	return t->buffered < BUFFER_RECORDS ? 0 : write_buffer(t);
+}
+
+bool timeline_give_room(struct timeline *t, int beside)
+{
+	uint64_t kept = t->written / 4;
+	struct stat ours, other;
+
+	if (t->written == 0 || fstat(t->fd, &ours) != 0 || fstat(beside, &other) != 0 ||
+	    /* in overlays, files may have other devices than their folders */
+	    (other.st_dev != ours.st_dev && other.st_dev != t->folder_device) ||
+	    ftruncate(t->fd, (off_t)(kept * sizeof(*t->buffer))) != 0)
+		return false;
+	count_loss(t, &t->stats.lost, t->written - kept, -ENOSPC);
+	t->written = kept;
+	return true;
+}
+
+int timeline_finish(struct timeline *t)
+{
+	int err = 0;
+
+	if (t->buffered > 0)
+		err = write_buffer(t);
+	if (!t->stopped)
+		t->stopped = -ESHUTDOWN;
+	free(t->buffer);
+	t->buffer = NULL;
+	hash_index_release(&t->shape_index);
+	return err;
+}
+
+/* ---- shapes ---- */
+
+static bool shape_equal(const void *records, uint32_t position, const void *key)
+{
+	return memcmp((const struct timeline_shape *)records + position, key,
+		      sizeof(struct timeline_shape)) == 0;
+}
+
+/* 0, or -errno: no room. */
+static int add_shape(struct timeline *t, const struct timeline_shape *shape, uint32_t hash)
+{
+	if (t->shape_count >= t->limits.shapes)
+		return -E2BIG;
+	if (!array_make_room(&t->shapes, t->shape_count, &t->shape_capacity, sizeof(*shape)) ||
+	    hash_index_add(&t->shape_index, hash, t->shape_count) != 0)
+		return -ENOMEM;
+	t->shapes[t->shape_count++] = *shape;
+	return 0;
+}
+
+uint32_t timeline_number_shape(struct timeline *t, const struct timeline_shape *shape)
+{
+	static const struct timeline_shape none;
+	uint32_t hash, at = t->latest_shape;
+	int err;
+
+	if (at < t->shape_count && shape_equal(t->shapes, at, shape))
+		return at + 1;
+	if (t->stopped || memcmp(shape, &none, sizeof(none)) == 0)
+		return 0;
+	hash = hash_bytes(shape, sizeof(*shape));
+	at = hash_index_find(&t->shape_index, hash, shape_equal, t->shapes, shape);
+	if (at == HASH_INDEX_NONE) {
+		err = add_shape(t, shape, hash);
+		if (err) {
+			count_loss(t, &t->stats.lost_shapes, 1, err);
+			return 0;
+		}
+		at = t->shape_count - 1;
+	}
+	t->latest_shape = at;
+	return at + 1;
+}
+
+const struct timeline_shape *timeline_shape(const struct timeline *t, uint32_t shape)
+{
+	return shape > 0 && shape <= t->shape_count ? &t->shapes[shape - 1] : NULL;
+}
+
+/* ---- reading ---- */
+
+static bool is_ours(const struct timeline *t, const struct timeline_record *r)
+{
+	return r->kind < TIMELINE_KINDS && timeline_kinds_with_stack(t, r->stack) & 1u << r->kind &&
+	       r->place <= t->most_place && r->shape <= t->shape_count;
+}
+
+/* All `count` records, or -errno. */
+static int read_records(const struct timeline *t, uint64_t first, uint32_t count,
+			struct timeline_record *records)
+{
+	size_t size = count * sizeof(*records), done = 0;
+
+	while (done < size) {
+		ssize_t n = pread(t->fd, (char *)records + done, size - done,
+				  (off_t)(first * sizeof(*records) + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		done += (size_t)n;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (!is_ours(t, &records[i]))
+			return -EIO;
+	return 0;
+}
+
+int timeline_read(const struct timeline *t, uint64_t first, uint32_t count,
+		  struct timeline_record *records)
+{
+	if (first > t->written || count > t->written - first)
+		return -EINVAL;
+	return read_records(t, first, count, records);
+}
+
+static int rewrite(struct timeline *t, uint64_t first, uint32_t count,
+		   const struct timeline_record *records)
+{
+	size_t size = count * sizeof(*records), done = 0;
+
+	while (done < size) {
+		ssize_t n = pwrite(t->fd, (const char *)records + done, size - done,
+				   (off_t)(first * sizeof(*records) + done));
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+int timeline_move(struct timeline *t,
+		  uint64_t (*move)(void *context, const struct timeline_record *record),
+		  void *context)
+{
+	struct timeline_record *records = malloc(CHUNK_RECORDS * sizeof(*records));
+	int err = records ? 0 : -ENOMEM;
+
+	for (uint64_t first = 0; !err && first < t->written; first += CHUNK_RECORDS) {
+		uint64_t rest = t->written - first;
+		uint32_t count = rest < CHUNK_RECORDS ? (uint32_t)rest : CHUNK_RECORDS;
+
+		err = read_records(t, first, count, records);
+		for (uint32_t i = 0; !err && i < count; i++)
+			records[i].start_ns = move(context, &records[i]);
+		if (!err)
+			err = rewrite(t, first, count, records);
+	}
+	free(records);
+	return err;
+}
+
+struct timeline_reader *timeline_reader_new(const struct timeline *t)
+{
+	struct timeline_reader *r = malloc(sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->timeline = t;
+	r->next = 0;
+	r->first = 0;
+	r->count = 0;
+	return r;
+}
+
+void timeline_reader_free(struct timeline_reader *r)
+{
+	free(r);
+}
+
+int timeline_reader_next(struct timeline_reader *r, const struct timeline_record **record)
+{
+	uint64_t all = r->timeline->written;
+
+	if (r->next >= all)
+		return 0;
+	if (r->next - r->first >= r->count) {
+		uint32_t count =
+			all - r->next < CHUNK_RECORDS ? (uint32_t)(all - r->next) : CHUNK_RECORDS;
+		int err = read_records(r->timeline, r->next, count, r->records);
+
+		r->first = r->next;
+		r->count = err ? 0 : count;
+		if (err)
+			return err;
+	}
+	*record = &r->records[r->next++ - r->first];
+	return 1;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/send/engine.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "profiler/send/http_url.h"
+#include "profiler/formats/writer.h"
+
+#define SECOND UINT64_C(1000000000)
+
+/*
+ * "service{name=value,name=value}": what Pyroscope calls an application. It allows letters,
+ * digits and ._-/ in the service's name. NULL: out of memory.
+ */
+static char *application(const struct engine_profile *profile)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (const char *c = profile->service; *c; c++)
+		putc(isalnum((unsigned char)*c) || strchr("._-/", *c) ? *c : '_', out);
+	putc('{', out);
+	for (uint32_t i = 0; i < profile->label_count; i++)
+		fprintf(out, "%s%s", i ? "," : "", profile->labels[i].name);
+	putc('}', out);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* In whole seconds: rounded outwards. */
+static char *make_query(const struct engine_profile *profile)
+{
+	const struct totals *totals = &profile->result->totals;
+	uint64_t end = (uint64_t)time(NULL) * SECOND, start = end - totals->elapsed_ns;
+	char *name = application(profile), *query = NULL, *encoded = NULL;
+	size_t most;
+
+	if (totals->start_unix_ns) {
+		start = totals->start_unix_ns;
+		end = start + totals->elapsed_ns;
+	}
+	most = name ? 3 * strlen(name) + 1 : 0;
+	encoded = malloc(most);
+	if (name && encoded) {
+		http_url_encode(encoded, 0, most, name);
+		if (asprintf(&query,
+			     "name=%s&from=%" PRIu64 "&until=%" PRIu64
+			     "&format=pprof&spyName=profile",
+			     encoded, start / SECOND, end / SECOND + 1) < 0)
+			query = NULL;
+	}
+	free(encoded);
+	free(name);
+	return query;
+}
+
+static int write_body(const struct engine_profile *profile, FILE *out)
+{
+	const struct writer_options options = {.unit_ns = 1, .has_few_labels = true};
+	struct written written;
+
+	return pprof_writer.write(profile->result, &options, out, &written);
+}
+
+const struct engine engine_pyroscope = {.name = "pyroscope",
+					.path = "/ingest",
+					.content_type = "application/octet-stream",
+					.query = make_query,
+					.write = write_body};

@@ -1,0 +1,700 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/send/live_spans.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/shape/naming.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/saturate.h"
+
+#define CHUNK_RECORDS 4096u
+#define CHUNK_BYTES(count) (sizeof(struct chunk) + (count) * sizeof(struct taken))
+
+struct taken {
+	struct timeline_record record; /* its stack: a frame's number, from 1 on; 0: none */
+	uint64_t launched_ns;
+};
+
+/* Handed over as a whole, when it has CHUNK_RECORDS or a tick has passed. */
+struct chunk {
+	struct chunk *next;
+	uint32_t count;
+	struct taken list[];
+};
+
+/* The innermost frame of a record's stack. */
+struct new_frame {
+	struct frame frame;
+	struct code_mapping file; /* of code in one: its path is ours; NULL: there is none */
+};
+
+#define LIST(type)                        \
+	struct {                          \
+		type *list;               \
+		uint32_t count, capacity; \
+	}
+
+/* What is handed over: records, and what has been added to tables since. */
+struct news {
+	struct chunk *first, **last;
+	LIST(struct place) places;
+	LIST(struct process_info) processes;
+	LIST(struct thread_info) threads;
+	LIST(struct timeline_shape) shapes;
+	LIST(struct new_frame) frames;
+	LIST(struct device) devices; /* all of them, if any has changed */
+	uint64_t ticks;
+};
+
+/* How much of each table has been handed over. */
+struct handed {
+	uint32_t places, processes, threads, shapes, frames;
+	uint32_t renames; /* of these processes and threads: after one, all are handed over */
+	uint32_t *frame_numbers; /* by the collected frame's; 0: not yet */
+	uint32_t frame_number_count;
+	LIST(struct device) devices;
+};
+
+/* A call that waits for those around it. */
+struct held {
+	struct span span;
+	uint64_t arrival;
+};
+
+/* The tables of the thread that works. */
+struct mirror {
+	struct collected collected;
+	struct place_names place_names;
+	struct places places;
+	struct devices devices;
+	struct timeline *shapes;
+	struct address_space *space;
+	struct allowance memory;
+	size_t table_bytes;    /* of files */
+	LIST(uint32_t) stacks; /* by number of a frame, from 1 on: the named one */
+	bool lacks_places;     /* out of memory: what refers to further ones is lost */
+	bool lacks_shapes, lacks_frames;
+};
+
+struct live_spans {
+	struct live_spans_options options;
+
+	/* the session's thread */
+	struct chunk *taken; /* NULL: none yet */
+	struct handed handed;
+	struct trace_sums sums; /* of all that was taken */
+	uint64_t ticks;
+
+	/* of both */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	/* under the lock */
+	struct news news;
+	uint32_t waiting; /* records that are not worked on, here or in `work` */
+	bool has_news;
+	atomic_bool is_stopping;
+
+	/* the other thread, then the session's */
+	struct naming_options naming;
+	struct mirror mirror;
+	struct result *result;
+	struct news work;
+	uint32_t done; /* of its first chunk */
+	uint64_t worked_ticks;
+	struct span_maker *maker;
+	struct held *held;
+	uint32_t held_count;
+	uint64_t arrivals, arrivals_at_tick;
+	bool is_cancelled;
+
+	_Atomic uint64_t lost; /* either thread's */
+};
+
+static void add_lost(struct live_spans *l, uint64_t count)
+{
+	atomic_fetch_add(&l->lost, count);
+}
+
+/* ---- start and end ---- */
+
+static bool open_mirror(struct mirror *m)
+{
+	m->memory.limit = LIVE_SPANS_NAMES;
+	m->shapes = timeline_new(NULL, NULL);
+	m->collected = (struct collected){.places = &m->places,
+					  .place_names = &m->place_names,
+					  .devices = &m->devices,
+					  .timeline = m->shapes,
+					  .memory = &m->memory,
+					  .stacks = stack_table_new(),
+					  .symbolizer = symbolizer_new()};
+	if (!m->shapes || !m->collected.stacks || !m->collected.symbolizer)
+		return false;
+	stack_table_limit((struct stack_table *)m->collected.stacks, &m->memory);
+	symbolizer_share_memory(m->collected.symbolizer, &m->table_bytes, LIVE_SPANS_TABLES);
+	return true;
+}
+
+static void close_mirror(struct mirror *m)
+{
+	address_space_free(m->space);
+	symbolizer_free(m->collected.symbolizer);
+	stack_table_free((struct stack_table *)m->collected.stacks);
+	timeline_free(m->shapes);
+	places_release(&m->places);
+	place_names_release(&m->place_names);
+	devices_release(&m->devices);
+	free(m->stacks.list);
+}
+
+static void drop_chunk(struct news *n)
+{
+	struct chunk *chunk = n->first;
+
+	n->first = chunk->next;
+	free(chunk);
+}
+
+static void begin_news(struct news *n, uint64_t ticks)
+{
+	*n = (struct news){.ticks = ticks};
+	n->last = &n->first;
+}
+
+static void release_news(struct news *n)
+{
+	while (n->first)
+		drop_chunk(n);
+	for (uint32_t i = 0; i < n->frames.count; i++)
+		free((char *)n->frames.list[i].file.path);
+	free(n->places.list);
+	free(n->processes.list);
+	free(n->threads.list);
+	free(n->shapes.list);
+	free(n->frames.list);
+	free(n->devices.list);
+	begin_news(n, n->ticks);
+}
+
+struct live_spans *live_spans_new(const struct live_spans_options *options)
+{
+	struct live_spans *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->options = *options;
+	l->naming.raw_names = options->raw_names;
+	l->sums.first_ns = UINT64_MAX;
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_cond_init(&l->changed, NULL);
+	l->maker =
+		span_maker_new(options->spans, options->encoding, options->put, options->context);
+	l->held = malloc(LIVE_SPANS_HELD * sizeof(*l->held));
+	begin_news(&l->news, 0);
+	begin_news(&l->work, 0);
+	if (open_mirror(&l->mirror) && l->maker && l->held)
+		return l;
+	live_spans_free(l);
+	return NULL;
+}
+
+void live_spans_free(struct live_spans *l)
+{
+	if (!l)
+		return;
+	result_free(l->result);
+	span_maker_free(l->maker);
+	close_mirror(&l->mirror);
+	release_news(&l->news);
+	release_news(&l->work);
+	free(l->held);
+	free(l->taken);
+	free(l->handed.frame_numbers);
+	free(l->handed.devices.list);
+	pthread_cond_destroy(&l->changed);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}
+
+int live_spans_begin(struct live_spans *l, const struct totals *totals)
+{
+	l->result = result_begin(&l->mirror.collected, &l->naming, totals);
+	if (l->result && totals->command_pid)
+		l->mirror.space = address_space_new(1, (pid_t)totals->command_pid, true);
+	return l->result ? 0 : -ENOMEM;
+}
+
+/* ---- taking and handing over ---- */
+
+bool live_spans_take(struct live_spans *l, const struct timeline_record *record,
+		     uint64_t launched_ns)
+{
+	struct trace_sums *sums = &l->sums;
+
+	sums->records++;
+	sums->count[record->kind]++;
+	saturated_add(&sums->ns[record->kind], record->duration_ns);
+	if (record->start_ns < sums->first_ns)
+		sums->first_ns = record->start_ns;
+	if (record->kind == TIMELINE_CPU_SAMPLE)
+		return false;
+	if (record->kind == TIMELINE_GPU_OPERATION && record->correlation && !launched_ns)
+		sums->without_launch++;
+	if (!l->taken)
+		l->taken = calloc(1, CHUNK_BYTES(CHUNK_RECORDS));
+	if (!l->taken || l->taken->count == CHUNK_RECORDS) {
+		add_lost(l, 1); /* no memory, or nobody has handed them over */
+		return false;
+	}
+	l->taken->list[l->taken->count++] = (struct taken){*record, launched_ns};
+	return l->taken->count == CHUNK_RECORDS;
+}
+
+/* Appends to a list what a table has more than `*handed`. False: out of memory. */
+#define ADD_NEW(to, from, total, handed)                                                      \
+	add_new(&(to)->list, &(to)->count, &(to)->capacity, sizeof(*(to)->list), from, total, \
+		handed)
+
+static bool add_new(void *list, uint32_t *count, uint32_t *capacity, size_t size, const void *from,
+		    uint32_t total, uint32_t *handed)
+{
+	uint32_t more = total - *handed;
+	char *items;
+
+	if (more == 0)
+		return true;
+	if (!array_reserve(list, *count, more, capacity, size))
+		return false;
+	memcpy(&items, list, sizeof(items));
+	memcpy(items + *count * size, (const char *)from + *handed * size, more * size);
+	*count += more;
+	*handed = total;
+	return true;
+}
+
+static bool add_shapes(struct live_spans *l, const struct timeline *shapes)
+{
+	const struct timeline_shape *shape;
+
+	while ((shape = timeline_shape(shapes, l->handed.shapes + 1))) {
+		if (!array_make_room(&l->news.shapes.list, l->news.shapes.count,
+				     &l->news.shapes.capacity, sizeof(*shape)))
+			return false;
+		l->news.shapes.list[l->news.shapes.count++] = *shape;
+		l->handed.shapes++;
+	}
+	return true;
+}
+
+/* All of them, if one is new or is described better. */
+static bool add_devices(struct live_spans *l, const struct devices *devices)
+{
+	size_t bytes = devices->count * sizeof(*devices->list);
+	struct handed *h = &l->handed;
+	uint32_t none = 0;
+
+	if (h->devices.count == devices->count &&
+	    (!bytes || memcmp(h->devices.list, devices->list, bytes) == 0))
+		return true;
+	l->news.devices.count = h->devices.count = 0;
+	if (!ADD_NEW(&l->news.devices, devices->list, devices->count, &none))
+		return false;
+	none = 0;
+	return ADD_NEW(&h->devices, devices->list, devices->count, &none);
+}
+
+static bool is_code(const struct frame *frame)
+{
+	return frame->kind == FRAME_CODE || frame->kind == FRAME_RETURN ||
+	       frame->kind == FRAME_CALL;
+}
+
+/* The other thread's symbolizer knows code by its file. Generated code has no name there. */
+static bool describe_code(const struct collected *in, struct new_frame *new)
+{
+	char *path;
+
+	if (!is_code(&new->frame))
+		return true;
+	if (new->frame.code.module <= MODULE_JIT) {
+		new->frame.code = (struct code_ref){.module = MODULE_UNKNOWN};
+		return true;
+	}
+	symbolizer_describe(in->symbolizer, new->frame.code.module, &new->file);
+	path = strdup(new->file.path);
+	new->file.path = path;
+	return path != NULL;
+}
+
+/* The number of the innermost frame of a stack, which is handed over once. False: out of memory. */
+static bool number_frame(struct live_spans *l, const struct collected *in, uint32_t stack,
+			 uint32_t *number)
+{
+	struct handed *h = &l->handed;
+	uint32_t at, count = h->frame_number_count;
+	struct new_frame new = {.file.path = NULL};
+
+	*number = 0;
+	if (stack == STACK_EMPTY)
+		return true;
+	at = stack_table_frame_number(in->stacks, stack);
+	if (at >= count) {
+		if (!array_reserve(&h->frame_numbers, count, at + 1 - count, &count,
+				   sizeof(*h->frame_numbers)))
+			return false;
+		memset(h->frame_numbers + h->frame_number_count, 0,
+		       (count - h->frame_number_count) * sizeof(*h->frame_numbers));
+		h->frame_number_count = count;
+	}
+	if (!h->frame_numbers[at]) {
+		new.frame = *stack_table_frame(in->stacks, stack);
+		if (!array_make_room(&l->news.frames.list, l->news.frames.count,
+				     &l->news.frames.capacity, sizeof(new)) ||
+		    !describe_code(in, &new))
+			return false;
+		l->news.frames.list[l->news.frames.count++] = new;
+		h->frame_numbers[at] = ++h->frames;
+	}
+	*number = h->frame_numbers[at];
+	return true;
+}
+
+/* With the lock. False: out of memory. */
+static bool add_tables(struct live_spans *l, const struct collected *in,
+		       const struct timeline *shapes)
+{
+	struct handed *h = &l->handed;
+	struct news *n = &l->news;
+
+	if (h->renames != in->place_names->renames) {
+		h->renames = in->place_names->renames;
+		h->processes = h->threads = n->processes.count = n->threads.count = 0;
+	}
+	return ADD_NEW(&n->places, in->places->list, in->places->count, &h->places) &&
+	       ADD_NEW(&n->processes, in->place_names->processes, in->place_names->process_count,
+		       &h->processes) &&
+	       ADD_NEW(&n->threads, in->place_names->threads, in->place_names->thread_count,
+		       &h->threads) &&
+	       add_shapes(l, shapes) && add_devices(l, in->devices);
+}
+
+/* With the lock. What cannot be numbered has no place any more, and is lost. */
+static void number_frames(struct live_spans *l, const struct collected *in, struct chunk *chunk)
+{
+	for (uint32_t i = 0; i < chunk->count; i++) {
+		struct timeline_record *record = &chunk->list[i].record;
+
+		if (!number_frame(l, in, record->stack, &record->stack))
+			record->place = UINT32_MAX;
+	}
+}
+
+/* With the lock. */
+static void add_chunk(struct live_spans *l, const struct collected *in,
+		      const struct timeline *shapes)
+{
+	struct chunk *chunk = l->taken, *fitting;
+
+	/* the tables first: what is new in them has to arrive in any case */
+	if (!add_tables(l, in, shapes) || chunk->count > LIVE_SPANS_WAITING - l->waiting) {
+		add_lost(l, chunk->count);
+		chunk->count = 0;
+		return;
+	}
+	number_frames(l, in, chunk);
+	fitting = realloc(chunk, CHUNK_BYTES(chunk->count));
+	if (fitting)
+		chunk = fitting;
+	*l->news.last = chunk;
+	l->news.last = &chunk->next;
+	l->waiting += chunk->count;
+	l->taken = NULL;
+}
+
+bool live_spans_hand_over(struct live_spans *l, const struct collected *in,
+			  const struct timeline *shapes, bool is_tick)
+{
+	bool has_news, has_taken = l->taken && l->taken->count;
+
+	pthread_mutex_lock(&l->lock);
+	if (has_taken)
+		add_chunk(l, in, shapes);
+	l->has_news |= has_taken || is_tick;
+	l->ticks += is_tick;
+	l->news.ticks = l->ticks;
+	has_news = l->has_news;
+	pthread_cond_broadcast(&l->changed);
+	pthread_mutex_unlock(&l->lock);
+	return has_news;
+}
+
+void live_spans_stop(struct live_spans *l)
+{
+	pthread_mutex_lock(&l->lock);
+	atomic_store(&l->is_stopping, true);
+	pthread_cond_broadcast(&l->changed);
+	pthread_mutex_unlock(&l->lock);
+}
+
+bool live_spans_is_stopping(const struct live_spans *l)
+{
+	return atomic_load(&l->is_stopping);
+}
+
+struct live_spans_count live_spans_count(const struct live_spans *l)
+{
+	return (struct live_spans_count){.all = l->sums.records -
+						l->sums.count[TIMELINE_CPU_SAMPLE] + 1,
+					 .lost = atomic_load(&l->lost)};
+}
+
+/* ---- the other thread's tables ---- */
+
+static void learn_places(struct mirror *m, const struct news *n)
+{
+	uint32_t more = m->lacks_places ? 0 : n->places.count;
+
+	if (!array_reserve(&m->places.list, m->places.count, more, &m->places.capacity,
+			   sizeof(*m->places.list))) {
+		m->lacks_places = true;
+		return;
+	}
+	if (more)
+		memcpy(m->places.list + m->places.count, n->places.list,
+		       more * sizeof(*m->places.list));
+	m->places.count += more;
+}
+
+/* They have the same numbers here as there, or none. */
+static void learn_shapes(struct mirror *m, const struct news *n)
+{
+	for (uint32_t i = 0; i < n->shapes.count && !m->lacks_shapes; i++)
+		m->lacks_shapes = !timeline_number_shape(m->shapes, &n->shapes.list[i]);
+}
+
+static void learn_devices(struct mirror *m, const struct news *n)
+{
+	if (n->devices.count == 0)
+		return;
+	devices_release(&m->devices);
+	for (uint32_t i = 0; i < n->devices.count; i++)
+		devices_add(&m->devices, &n->devices.list[i]);
+	devices_make_labels(&m->devices);
+}
+
+static struct frame own_frame(struct mirror *m, const struct new_frame *new)
+{
+	struct frame frame = new->frame;
+
+	if (!new->file.path)
+		return frame;
+	if (m->space && new->file.path[0])
+		frame.code = symbolizer_locate_in(m->collected.symbolizer, m->space, &new->file,
+						  new->frame.code.offset);
+	else
+		frame.code = (struct code_ref){.module = MODULE_UNKNOWN};
+	return frame;
+}
+
+static void learn_frame(struct live_spans *l, const struct new_frame *new)
+{
+	struct mirror *m = &l->mirror;
+	struct frame frame = own_frame(m, new);
+	uint32_t stack =
+		stack_table_push((struct stack_table *)m->collected.stacks, STACK_EMPTY, &frame);
+
+	if (!result_name(l->result, stack, &stack))
+		stack = RESULT_ROOT;
+	m->lacks_frames |= !array_make_room(&m->stacks.list, m->stacks.count, &m->stacks.capacity,
+					    sizeof(*m->stacks.list));
+	if (!m->lacks_frames)
+		m->stacks.list[m->stacks.count++] = stack;
+}
+
+static void learn_process(struct mirror *m, const struct process_info *info)
+{
+	if (!place_names_rename_process(&m->place_names, info->id, info->name))
+		place_names_add_process(&m->place_names, info);
+}
+
+static void learn_thread(struct mirror *m, const struct thread_info *info)
+{
+	if (!place_names_rename_thread(&m->place_names, info->process, info->tid, info->name))
+		place_names_add_thread(&m->place_names, info);
+}
+
+static void learn(struct live_spans *l, const struct news *n)
+{
+	struct mirror *m = &l->mirror;
+
+	learn_places(m, n);
+	learn_shapes(m, n);
+	learn_devices(m, n);
+	for (uint32_t i = 0; i < n->processes.count; i++)
+		learn_process(m, &n->processes.list[i]);
+	for (uint32_t i = 0; i < n->threads.count; i++)
+		learn_thread(m, &n->threads.list[i]);
+	for (uint32_t i = 0; i < n->frames.count; i++)
+		learn_frame(l, &n->frames.list[i]);
+	result_refresh(l->result);
+}
+
+/* ---- spans ---- */
+
+static void add_span(struct live_spans *l, const struct span *span)
+{
+	l->is_cancelled |= span_maker_add(l->maker, l->result, span) == -ECANCELED;
+}
+
+static int compare_held(const void *a, const void *b)
+{
+	const struct held *x = a, *y = b;
+
+	if (x->span.record.start_ns != y->span.record.start_ns)
+		return x->span.record.start_ns < y->span.record.start_ns ? -1 : 1;
+	return x->arrival < y->arrival ? -1 : x->arrival > y->arrival;
+}
+
+static bool goes_on(const struct live_spans *l)
+{
+	return !live_spans_is_stopping(l) && !l->is_cancelled;
+}
+
+/*
+ * Finds what is around the calls that wait, and makes spans of those that arrived up to then. Once
+ * found, it is the outermost call, for those around calls begin before them.
+ */
+static void decide(struct live_spans *l, uint64_t arrival)
+{
+	uint32_t kept = 0;
+
+	qsort(l->held, l->held_count, sizeof(*l->held), compare_held);
+	for (uint32_t i = 0; i < l->held_count; i++) {
+		struct span *span = &l->held[i].span;
+		uint64_t around = span_maker_around(l->maker, l->result, &span->record);
+
+		if (span->parent == SPAN_OF_RUN)
+			span->parent = around;
+	}
+	for (uint32_t i = 0; i < l->held_count; i++) {
+		if (l->held[i].arrival <= arrival && goes_on(l))
+			add_span(l, &l->held[i].span);
+		else
+			l->held[kept++] = l->held[i];
+	}
+	l->held_count = kept;
+}
+
+static void hold(struct live_spans *l, const struct span *span)
+{
+	if (l->held_count == LIVE_SPANS_HELD)
+		decide(l, l->arrivals - LIVE_SPANS_HELD / 2);
+	if (l->held_count == LIVE_SPANS_HELD)
+		add_span(l, span); /* stopped meanwhile */
+	else
+		l->held[l->held_count++] = (struct held){*span, ++l->arrivals};
+}
+
+static void make_span(struct live_spans *l, const struct taken *taken)
+{
+	const struct mirror *m = &l->mirror;
+	struct span span = {.record = taken->record, .parent = SPAN_OF_RUN};
+	uint32_t frame = taken->record.stack;
+
+	if (taken->record.place >= m->places.count) {
+		add_lost(l, 1);
+		return;
+	}
+	span.stack = frame && frame <= m->stacks.count ? m->stacks.list[frame - 1] : RESULT_ROOT;
+	if (taken->record.kind != TIMELINE_GPU_OPERATION) {
+		/* its operation's record may come later, at any time */
+		span.is_link_dropped = span_waits_for_stream(l->result, &span.record);
+		hold(l, &span);
+		return;
+	}
+	if (taken->launched_ns && taken->record.correlation)
+		span.parent = span_of_launch(m->places.list[span.record.place].part[PLACE_PROCESS],
+					     span.record.correlation, taken->launched_ns);
+	add_span(l, &span);
+}
+
+static void end_tick(struct live_spans *l)
+{
+	decide(l, l->arrivals_at_tick);
+	l->arrivals_at_tick = l->arrivals;
+	l->worked_ticks = l->work.ticks;
+	l->is_cancelled |= span_maker_flush(l->maker, l->result) == -ECANCELED;
+}
+
+static void end_chunk(struct live_spans *l)
+{
+	drop_chunk(&l->work);
+	pthread_mutex_lock(&l->lock);
+	l->waiting -= l->done;
+	pthread_mutex_unlock(&l->lock);
+	l->done = 0;
+}
+
+/* As far as it comes before it is stopped. */
+static void work(struct live_spans *l)
+{
+	while (l->work.first && goes_on(l)) {
+		if (l->done < l->work.first->count)
+			make_span(l, &l->work.first->list[l->done++]);
+		else
+			end_chunk(l);
+	}
+	if (l->work.ticks != l->worked_ticks && goes_on(l))
+		end_tick(l);
+}
+
+/* Nothing of what was fetched before is left. */
+static void fetch(struct live_spans *l)
+{
+	release_news(&l->work);
+	pthread_mutex_lock(&l->lock);
+	l->work = l->news; /* of its chunks only the first is needed */
+	begin_news(&l->news, l->work.ticks);
+	l->has_news = false;
+	pthread_mutex_unlock(&l->lock);
+	l->done = 0;
+	if (l->result)
+		learn(l, &l->work);
+}
+
+bool live_spans_wait(struct live_spans *l)
+{
+	bool goes;
+
+	pthread_mutex_lock(&l->lock);
+	while (!l->has_news && !live_spans_is_stopping(l))
+		pthread_cond_wait(&l->changed, &l->lock);
+	goes = !live_spans_is_stopping(l);
+	pthread_mutex_unlock(&l->lock);
+	return goes;
+}
+
+void live_spans_work(struct live_spans *l)
+{
+	fetch(l);
+	work(l);
+}
+
+int live_spans_end(struct live_spans *l, const struct result *run)
+{
+	int err = 0;
+
+	atomic_store(&l->is_stopping, false);
+	work(l); /* what the other thread has left */
+	fetch(l);
+	work(l);
+	decide(l, UINT64_MAX);
+	if (!l->is_cancelled && l->result)
+		err = span_maker_flush(l->maker, l->result);
+	if (err != -ECANCELED && !l->is_cancelled)
+		err = span_maker_end(l->maker, run, &l->sums);
+	return l->is_cancelled ? -ECANCELED : err;
+}

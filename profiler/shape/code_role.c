@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/shape/code_role.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/base/cuda_functions.h"
+#include "profiler/shape/frame_kind.h"
+#include "profiler/shape/plain_path.h"
+#include "profiler/shape/started_code.h"
+#include "symbolize/util/text.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+struct code_roles {
+	char *folder; /* NULL: not known */
+	char **own;   /* absolute, without "." and "..", and no slash at the end: "/" is "" */
+	uint32_t own_count, own_max;
+};
+
+static bool starts_with_any(const char *text, const char *const *prefixes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (starts_with(text, prefixes[i]))
+			return true;
+	return false;
+}
+
+/* ---- paths ---- */
+
+/* What comes behind `folder` in the path: "lib/a.so"; NULL: it is not below it. */
+static const char *below(const char *folder, const char *path)
+{
+	size_t n = strlen(folder);
+
+	return strncmp(path, folder, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
+}
+
+/* "python3.11", a folder of lib */
+static bool is_python_folder(const char *component)
+{
+	return starts_with(component, "python") && component[6] >= '2' && component[6] <= '9' &&
+	       component[6 + strspn(component + 6, "0123456789.t")] == '/';
+}
+
+/* What is in packages, of this path: "torch/nn/functional.py"; NULL: nothing. */
+static const char *in_packages(const char *path)
+{
+	static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
+	const char *found = NULL;
+
+	for (size_t i = 0; i < COUNT(folders); i++)
+		for (const char *at = path; (at = strstr(at, folders[i])); at++)
+			found = at + strlen(folders[i]) > found ? at + strlen(folders[i]) : found;
+	return found;
+}
+
+/* What is in Python's standard library, of this path: "json/decoder.py"; NULL: nothing. */
+static const char *in_standard_library(const char *path)
+{
+	static const char *const folders[] = {"/lib/", "/lib64/"};
+
+	for (size_t i = 0; i < COUNT(folders); i++)
+		for (const char *at = path; (at = strstr(at, folders[i])); at++) {
+			const char *python = at + strlen(folders[i]);
+
+			if (!is_python_folder(python))
+				continue;
+			python += strcspn(python, "/") + 1;
+			return starts_with(python, "lib-dynload/") ? python + 12 : python;
+		}
+	return NULL;
+}
+
+/* A folder that others fill: environments, caches. */
+static bool is_foreign_folder(const char *component)
+{
+	static const char *const begins[] = {
+		".",          "anaconda",   "miniconda",     "miniforge",
+		"mambaforge", "micromamba", "torchinductor_"};
+	static const char *const names[] = {"conda/", "venv/", "node_modules/", "site-packages/",
+					    "dist-packages/"};
+
+	return starts_with_any(component, begins, COUNT(begins)) ||
+	       starts_with_any(component, names, COUNT(names));
+}
+
+/* A folder of the system, below "/", /usr or /usr/local. */
+static bool is_system_folder(const char *component)
+{
+	static const char *const names[] = {"bin/",  "boot/",  "dev/",   "etc/",       "gnu/",
+					    "lib/",  "lib32/", "lib64/", "libexec/",   "libx32/",
+					    "nix/",  "proc/",  "run/",   "sbin/",      "share/",
+					    "snap/", "sys/",   "usr/",   "opt/nvidia/"};
+
+	return starts_with_any(component, names, COUNT(names));
+}
+
+static bool is_own_path(const struct code_roles *roles, const char *path)
+{
+	for (uint32_t i = 0; i < roles->own_count; i++) {
+		const char *own = roles->own[i], *rest = below(own, path), *at = rest;
+
+		if (!rest || in_standard_library(rest - 1))
+			continue;
+		if ((!*own || strcmp(own, "/usr") == 0 || strcmp(own, "/usr/local") == 0) &&
+		    is_system_folder(rest))
+			continue;
+		while (strchr(at, '/') && !is_foreign_folder(at))
+			at = strchr(at, '/') + 1;
+		if (!strchr(at, '/'))
+			return true;
+	}
+	return false;
+}
+
+/* ---- labels ---- */
+
+static void put_label(char label[CODE_ROLE_LABEL_BYTES], const char *text, size_t length)
+{
+	size_t max = CODE_ROLE_LABEL_BYTES - 3;
+
+	snprintf(label, CODE_ROLE_LABEL_BYTES, "[%.*s]", (int)(length < max ? length : max), text);
+}
+
+/* Of a text that may be in brackets already: "[vdso]". */
+static void put_once(char label[CODE_ROLE_LABEL_BYTES], const char *text)
+{
+	size_t n = strlen(text);
+
+	if (n > 2 && text[0] == '[' && text[n - 1] == ']')
+		put_label(label, text + 1, n - 2);
+	else
+		put_label(label, text, n);
+}
+
+/* "torch" of "torch/nn/functional.py", "six" of "six.py" */
+static void put_package(char label[CODE_ROLE_LABEL_BYTES], const char *path)
+{
+	size_t n = strcspn(path, "/");
+
+	if (n > 4 && memcmp(path + n - 4, ".egg", 4) == 0 && path[n]) {
+		path += n + 1;
+		n = strcspn(path, "/");
+	}
+	if (starts_with(path, "nvidia/")) { /* a folder of many packages */
+		path = base_name(path);
+		n = strlen(path);
+		if (!strstr(path, ".so"))
+			n = strcspn(path, ".");
+		put_label(label, path, n);
+		return;
+	}
+	if (!path[n]) /* a file */
+		n = strcspn(path, ".");
+	else if (n > 5 && memcmp(path + n - 5, ".libs", 5) == 0)
+		n -= 5;
+	put_label(label, path, n);
+}
+
+/* Modules of the standard library that call other code more than they do themselves. */
+static bool is_python_plumbing(const char *label)
+{
+	static const char *const labels[] = {"[importlib]",  "[threading]", "[runpy]",
+					     "[contextlib]", "[functools]", "[zipimport]"};
+
+	for (size_t i = 0; i < COUNT(labels); i++)
+		if (strcmp(label, labels[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The package of a path that says it; false: it does not. */
+static bool put_known_package(char label[CODE_ROLE_LABEL_BYTES], const char *path,
+			      enum code_role *role)
+{
+	const char *inside = in_packages(path);
+
+	if (!inside) {
+		inside = in_standard_library(path);
+		/* "_json.cpython-312-x86_64-linux-gnu.so" is what json uses */
+		if (inside && inside[0] == '_' && inside[1] != '_')
+			inside++;
+	}
+	if (!inside)
+		return false;
+	put_package(label, inside);
+	*role = is_python_plumbing(label) ? ROLE_PLUMBING : ROLE_PACKAGE;
+	return true;
+}
+
+/* ---- Python ---- */
+
+/* "<frozen importlib._bootstrap>"; "<string>", "<stdin>" and others: given as a text */
+static enum code_role role_of_unfiled(const char *file, char label[CODE_ROLE_LABEL_BYTES])
+{
+	if (starts_with(file, "<frozen ")) {
+		file += strlen("<frozen ");
+		file += file[0] == '_';
+		put_label(label, file, strcspn(file, ".>"));
+		return is_python_plumbing(label) ? ROLE_PLUMBING : ROLE_PACKAGE;
+	}
+	put_label(label, "python", 6);
+	return *file ? ROLE_CALLERS : ROLE_PLUMBING;
+}
+
+/* The methods through which each layer of PyTorch is called. */
+static bool is_python_glue(const struct frame_info *frame, const char *path)
+{
+	static const char *const names[] = {"Module._call_impl (", "Module._wrapped_call_impl ("};
+	static const char file[] = "/torch/nn/modules/module.py";
+
+	return starts_with_any(frame->name, names, COUNT(names)) && ends_with(path, file);
+}
+
+/* Of a file that is in no package: its folder. */
+static void put_folder(char label[CODE_ROLE_LABEL_BYTES], const char *path)
+{
+	const char *end = base_name(path), *start;
+
+	if (end - path < 2) {
+		put_label(label, end, strlen(end));
+		return;
+	}
+	for (start = --end; start > path && start[-1] != '/'; start--)
+		;
+	put_label(label, start, (size_t)(end - start));
+}
+
+static enum code_role role_of_python(const struct code_roles *roles, const struct frame_info *frame,
+				     char label[CODE_ROLE_LABEL_BYTES])
+{
+	enum code_role role = ROLE_PACKAGE;
+	char *path;
+
+	if (!frame->file || frame->file[0] == '<')
+		return role_of_unfiled(frame->file ? frame->file : "", label);
+	path = plain_path(roles->folder, frame->file);
+	if (!path) /* relative to the working directory, wherever that is */
+		return ROLE_OWN;
+	if (is_python_glue(frame, path)) {
+		put_label(label, "torch", 5);
+		role = ROLE_PLUMBING;
+	} else if (is_own_path(roles, path) || starts_with(path, "/tmp/ipykernel_")) {
+		role = ROLE_OWN;
+	} else if (strstr(path, "/torchinductor_")) { /* what torch.compile made */
+		put_label(label, "torch", 5);
+	} else if (!put_known_package(label, path, &role)) {
+		put_folder(label, path);
+	}
+	free(path);
+	return role;
+}
+
+/* ---- native code ---- */
+
+/* "python3.11", "libpython3.12.so.1.0" */
+static bool is_interpreter(const char *file)
+{
+	file += starts_with(file, "lib") ? 3 : 0;
+	if (!starts_with(file, "python"))
+		return false;
+	file += 6 + strspn(file + 6, "0123456789.dmt");
+	return !*file || starts_with(file, "so") || starts_with(file, " (");
+}
+
+static bool is_c_library(const char *file)
+{
+	static const char *const names[] = {
+		"ld-linux",   "ld-musl",  "libc++.so", "libc++abi.so", "libc-2.",
+		"libc.so",    "libdl",    "libffi",    "libgcc_s",     "libgomp",
+		"libiomp5",   "libm-2.",  "libm.so",   "libmvec",      "libomp.",
+		"libpthread", "librt.so", "libstdc++", "libc.musl",    "[vdso]",
+	};
+
+	return starts_with_any(file, names, COUNT(names));
+}
+
+static bool is_cuda_library(const char *file)
+{
+	return starts_with(file, "libcudart.") || starts_with(file, "libcuda.");
+}
+
+/* Others' code in any file: by what its name begins with. */
+static const struct {
+	const char *name, *label;
+} glue[] = {
+	{"std::", "std"},
+	{"__gnu_cxx::", "std"},
+	{"operator new", "std"},
+	{"operator delete", "std"},
+	{"cuda::std::", "std"},
+	{"c10::impl::wrap_kernel_functor_", "c10"},
+	{"c10::impl::make_boxed_from_unboxed_functor", "c10"},
+	{"c10::impl::call_functor_with_args_from_stack", "c10"},
+	{"c10::impl::BoxedKernelWrapper", "c10"},
+	{"c10::impl::detail::", "c10"},
+	{"c10::Dispatcher::", "c10"},
+	{"c10::KernelFunction::", "c10"},
+	{"c10::BoxedKernel::", "c10"},
+	{"at::_ops::", "at"},
+	{"pybind11::", "pybind11"},
+	{"__device_stub_", "nvcc"},
+	{"__wrapper__device_stub_", "nvcc"},
+	{"thrust::", "thrust"},
+	{"cub::", "cub"},
+	{"cudart::", "libcudart"}, /* linked statically */
+	{"libcudart_static_", "libcudart"},
+};
+
+static bool put_glue(const char *name, char label[CODE_ROLE_LABEL_BYTES])
+{
+	for (size_t i = 0; i < COUNT(glue); i++)
+		if (starts_with(name, glue[i].name)) {
+			put_label(label, glue[i].label, strlen(glue[i].label));
+			return true;
+		}
+	return false;
+}
+
+static enum code_role role_of_native(const struct code_roles *roles, const struct frame_info *frame,
+				     char label[CODE_ROLE_LABEL_BYTES])
+{
+	const char *module = frame->module, *file = module ? base_name(module) : "";
+	bool is_cuda = is_cuda_library(file);
+	enum code_role role;
+
+	if (cuda_function_of(frame->name) != CUDA_FUNCTION_NONE ||
+	    (is_cuda && frame->name[0] != '['))
+		return ROLE_KEPT;
+	put_once(label, module ? file : frame->name[0] == '[' ? frame->name : "unknown");
+	if (!module)
+		return ROLE_PLUMBING;
+	if (is_interpreter(file)) {
+		put_label(label, "python", 6);
+		return ROLE_PLUMBING;
+	}
+	if (is_c_library(file) || is_cuda || frame_kind_of(frame) == KIND_START)
+		return ROLE_PLUMBING;
+	if (is_own_path(roles, module))
+		return put_glue(frame->name, label) ? ROLE_PLUMBING : ROLE_OWN;
+	return put_known_package(label, module, &role) ? role : ROLE_PACKAGE;
+}
+
+/* ---- all of it ---- */
+
+enum code_role code_role_of(const struct code_roles *roles, const struct frame_info *frame,
+			    char label[CODE_ROLE_LABEL_BYTES])
+{
+	label[0] = '\0';
+	switch (frame->class) {
+	case CLASS_NATIVE:
+		return role_of_native(roles, frame, label);
+	case CLASS_PYTHON:
+		return role_of_python(roles, frame, label);
+	case CLASS_JIT:
+	case CLASS_NVTX:
+		return ROLE_OWN;
+	case CLASS_KERNEL_MODE:
+		return ROLE_KERNEL_MODE;
+	default:
+		return ROLE_KEPT;
+	}
+}
+
+/* The path, and where it leads to now, if that is elsewhere. False: out of memory. */
+static bool add_own(struct code_roles *r, const char *path)
+{
+	char *absolute = plain_path(r->folder, path), *real;
+
+	if (!absolute) /* or not known: nothing is below it */
+		return path[0] != '/' && !r->folder;
+	r->own[r->own_count++] = absolute;
+	real = realpath(*absolute ? absolute : "/", NULL);
+	if (real && strcmp(real, "/") != 0 && strcmp(real, absolute) != 0)
+		r->own[r->own_count++] = real;
+	else
+		free(real);
+	return true;
+}
+
+/*
+ * Returns whether a folder is others', even of what was started: bin folders of the system and of
+ * environments have launchers, and packages are packages.
+ */
+static bool is_others(const char *folder)
+{
+	static const char *const systems[] = {"/usr/local/", "/usr/", "/"};
+	char *path = NULL, *at;
+	bool others, is_bin;
+
+	if (asprintf(&path, "%s/.", folder) < 0)
+		return true;
+	others = in_packages(path) || in_standard_library(path);
+	for (size_t i = 0; i < COUNT(systems); i++)
+		if (starts_with(path, systems[i])) {
+			const char *rest = path + strlen(systems[i]);
+
+			others |= is_system_folder(rest) && !starts_with(rest, "dev/shm/") &&
+				  !starts_with(rest, "run/user/");
+			break;
+		}
+	is_bin = strcmp(base_name(folder), "bin") == 0;
+	/* a hidden folder in which something was started is meant, unless it is an environment */
+	for (at = path + 1; strchr(at, '/'); at = strchr(at, '/') + 1)
+		others |= is_foreign_folder(at) &&
+			  (at[0] != '.' || is_bin || starts_with(at, ".venv"));
+	free(path);
+	return others;
+}
+
+static bool add_started(void *context, const char *folder)
+{
+	struct code_roles *r = context;
+	char *path = plain_path(NULL, folder);
+
+	if (!path)
+		return false;
+	for (uint32_t i = 0; i < r->own_count; i++)
+		if (strcmp(r->own[i], path) == 0) {
+			free(path);
+			return true;
+		}
+	if (r->own_count == r->own_max || is_others(path)) {
+		free(path);
+		return true;
+	}
+	r->own[r->own_count++] = path;
+	return true;
+}
+
+bool code_roles_add_started(struct code_roles *roles, const struct result *result)
+{
+	return started_code_visit(result, add_started, roles);
+}
+
+struct code_roles *code_roles_new(const char *const *paths, uint32_t count, const char *folder)
+{
+	struct code_roles *r = calloc(1, sizeof(*r));
+	bool is_made = r;
+
+	if (!r)
+		return NULL;
+	r->own_max = 2 * count + 2 + STARTED_WORDS_MAX;
+	r->own = calloc(r->own_max, sizeof(*r->own));
+	r->folder = folder ? plain_path(NULL, folder) : NULL;
+	is_made = r->own && (r->folder || !folder);
+	for (uint32_t i = 0; i < count && is_made; i++)
+		is_made = add_own(r, paths[i]);
+	if (count == 0 && folder && is_made) {
+		r->own[0] = strdup(r->folder);
+		is_made = r->own[r->own_count++];
+	}
+	if (is_made)
+		return r;
+	code_roles_free(r);
+	return NULL;
+}
+
+void code_roles_free(struct code_roles *r)
+{
+	if (!r)
+		return;
+	for (uint32_t i = 0; i < r->own_count; i++)
+		free(r->own[i]);
+	free(r->own);
+	free(r->folder);
+	free(r);
+}
+
+struct code_roles *code_roles_of_result(const struct result *result)
+{
+	struct code_roles *roles = code_roles_new(NULL, 0, result->totals.folder);
+
+	if (!roles || code_roles_add_started(roles, result))
+		return roles;
+	code_roles_free(roles);
+	return NULL;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a frame is to users who look for their own code (--my-code).
+ *
+ * Own is code of files below given folders, or below the working directory and the folders of what
+ * was started, whether Python or native: but not what package
+ * managers, environments and systems keep there (site-packages, lib/python3.11, .venv, miniconda3,
+ * below "/" also /usr and the like), and not the parts of an own file that a compiler made of the
+ * headers of others: the standard library of C++, PyTorch's dispatcher, pybind11. Code that a JIT
+ * compiler makes is own, for nothing says whose it is, and so are NVTX ranges. Python code without
+ * a file, such as that of exec(), belongs to what calls it.
+ *
+ * Everything else but CUDA and GPU work belongs to a package, by which it can be called:
+ *
+ *   [torch]              below site-packages or dist-packages: the folder there, for Python and
+ *                        native code alike
+ *   [libcublas.so.13]    other native code: its file
+ *   [json]               the standard library of Python: the module
+ *   [python]             the interpreter
+ *   [std], [c10]         of others' headers: the namespace
+ *
+ * Some of it is in all stacks, and says nothing but where it runs itself: the plumbing.
+ *
+ * Paths and names come from the target and may have any bytes.
+ */
+#ifndef PROFILER_SHAPE_CODE_ROLE_H
+#define PROFILER_SHAPE_CODE_ROLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "profiler/model/result.h"
+
+enum code_role {
+	ROLE_OWN,
+	ROLE_CALLERS,     /* made of a text, as by exec(): plumbing below a package, else own */
+	ROLE_KEPT,        /* what own code leads to: CUDA calls, GPU work, waits, marks */
+	ROLE_KERNEL_MODE, /* the same, by way of some library */
+	ROLE_PACKAGE,
+	ROLE_PLUMBING, /* C and C++ libraries, Python's interpreter and imports, start-up, glue */
+};
+
+#define CODE_ROLE_LABEL_BYTES 96
+
+struct code_roles;
+
+/*
+ * Own are these folders, or without any, `folder`, the command's working directory, to which
+ * relative paths refer; NULL: it is not known. NULL when out of memory.
+ */
+struct code_roles *code_roles_new(const char *const *paths, uint32_t count, const char *folder);
+void code_roles_free(struct code_roles *roles);
+
+/*
+ * Makes the folders of what the command of a result started own, too (started_code.h), unless
+ * they are those of packages, or bin folders of the system or an environment. False: out of memory.
+ */
+bool code_roles_add_started(struct code_roles *roles, const struct result *result);
+
+/* Without any folders that the user gave: the working directory, and what was started. */
+struct code_roles *code_roles_of_result(const struct result *result);
+
+/* `label`: of what may be folded, "[torch]", cut if it is long. */
+enum code_role code_role_of(const struct code_roles *roles, const struct frame_info *frame,
+			    char label[CODE_ROLE_LABEL_BYTES]);
+
+#endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/shape/grouping.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const words[GROUPING_PARTS] = {
+	[PLACE_PROCESS] = "process", [PLACE_THREAD] = "thread", [PLACE_DEVICE] = "device",
+	[PLACE_CONTEXT] = "context", [PLACE_STREAM] = "stream", [GROUPING_RANK] = "rank"};
+
+const char *grouping_word(enum place_part part)
+{
+	return words[part];
+}
+
+bool grouping_parse(const char *text, struct grouping *grouping)
+{
+	memset(grouping, 0, sizeof(*grouping));
+	while (*text) {
+		size_t n = strcspn(text, ",");
+		uint8_t part = 0;
+
+		while (part < GROUPING_PARTS &&
+		       (strlen(words[part]) != n || memcmp(words[part], text, n) != 0))
+			part++;
+		if (part == GROUPING_PARTS || memchr(grouping->parts, part, grouping->count))
+			return false;
+		grouping->parts[grouping->count++] = part;
+		text += n;
+		if (*text == ',' && !*++text)
+			return false;
+	}
+	return grouping->count > 0;
+}
+
+bool grouping_has_rank(const struct grouping *grouping)
+{
+	return memchr(grouping->parts, GROUPING_RANK, grouping->count);
+}
+
+uint32_t grouping_mask(const struct grouping *grouping)
+{
+	uint32_t mask = 0;
+
+	for (uint8_t i = 0; i < grouping->count; i++)
+		mask |= 1u << grouping->parts[i];
+	/* threads, devices and ranks are known by their process */
+	if (mask & (1u << PLACE_THREAD | 1u << PLACE_DEVICE | 1u << GROUPING_RANK))
+		mask |= 1u << PLACE_PROCESS;
+	return mask & PLACES_ALL;
+}
+
+bool grouping_text(const struct place_names *names, const struct devices *devices,
+		   const struct place *place, enum place_part part, char text[GROUPING_TEXT_BYTES])
+{
+	uint32_t process = place->part[PLACE_PROCESS], value;
+	const struct process_info *process_info;
+	const struct thread_info *thread;
+	char label[DEVICE_LABEL_BYTES];
+
+	if (part == GROUPING_RANK) {
+		bool has_rank = place_names_rank(names, process, &value);
+
+		snprintf(text, GROUPING_TEXT_BYTES, "[rank %u]", value);
+		return has_rank;
+	}
+	value = place->part[part];
+	if (value == PLACE_UNKNOWN)
+		return false;
+	switch (part) {
+	case PLACE_PROCESS:
+		process_info = place_names_process(names, process);
+		if (!process_info)
+			return false;
+		snprintf(text, GROUPING_TEXT_BYTES, "%s", process_info->name);
+		return true;
+	case PLACE_THREAD:
+		thread = place_names_thread(names, process, value);
+		if (thread)
+			snprintf(text, GROUPING_TEXT_BYTES, "%s", thread->name);
+		else
+			snprintf(text, GROUPING_TEXT_BYTES, "[thread %u]", value);
+		return true;
+	case PLACE_DEVICE:
+		devices_label(devices, process, value, label);
+		snprintf(text, GROUPING_TEXT_BYTES, "%s", label);
+		return true;
+	default:
+		snprintf(text, GROUPING_TEXT_BYTES, "%s %u", words[part], value);
+		return true;
+	}
+}

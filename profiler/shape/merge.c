@@ -1,0 +1,1226 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/shape/merge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/model/run_numbers.h"
+#include "profiler/shape/named_stacks.h"
+#include "profiler/model/ledger_sum.h"
+#include "profiler/model/marks.h"
+#include "profiler/tables/collectives.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/id_map.h"
+#include "symbolize/util/saturate.h"
+
+#define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES)
+#define MAP_BYTES 32u /* of an id_map, for each entry */
+#define TWIN UINT64_MAX
+#define WALL_CLOCK_MAX (UINT64_C(1) << 62)
+
+/* One file with code; its path is a copy of its own: equal pointers are one module. */
+struct module {
+	const char *path, *build_id; /* interned */
+	char *own;
+};
+
+/* A CLOCK_MONOTONIC. */
+struct clock {
+	struct boot_id boot;
+	int64_t offset; /* to the result's */
+	bool has_wall_clock;
+	uint64_t wall_error_ns;
+};
+
+struct rank {
+	struct rank_info info;
+	const char *source;
+};
+
+struct table {
+	void *items;
+	uint32_t count, capacity;
+};
+
+struct merge {
+	struct result result;
+	struct ledger ledger;
+	struct allowance memory;
+	struct intern strings;
+	struct module *modules;
+	uint32_t module_count, module_capacity;
+	struct hash_index module_index;
+	struct frame_info *frames;
+	uint32_t frame_count, frame_capacity;
+	struct hash_index frame_index;
+	struct named_stacks stacks;
+	struct table places, rows, memory_totals, memory_rows, memory_pools, stall_places;
+	struct collectives *collectives; /* ids: the operation's stack, and its place */
+	struct stall_places stall_list;  /* of the table */
+	struct memory_use memory_use;    /* of these three */
+	struct counter_table counters;
+	struct place_names names;
+	struct devices devices;
+	uint32_t process_count;   /* numbers that are given to processes, from 1 on */
+	struct id_map pids, tids; /* the rank and 1, or TWIN */
+	struct timeline *timeline;
+	struct clock *clocks;
+	uint32_t clock_count, clock_capacity;
+	struct collective_clock *aligned; /* by collectives, once all are added; by clock */
+	struct rank *ranks;               /* as added */
+	uint32_t rank_count, rank_capacity;
+	struct rank_info *sorted;
+	struct ledger_total sum, memory_sum;
+	bool has_wall_clock; /* the first run has */
+	bool has_other;
+	uint32_t other; /* the rank of what was measured in another way */
+	enum merge_error error;
+};
+
+/* The run that is added, with its numbers as the result's. */
+struct adding {
+	struct merge *m;
+	const struct result *run;
+	uint32_t rank;
+	uint32_t clock;
+	uint32_t *frames, *stacks, *shapes; /* by the run's numbers */
+	bool *is_compared;                  /* its frames: collectives.h */
+	uint32_t shape_count;
+	struct id_map processes;
+	uint32_t first_place;
+};
+
+static void fail(struct merge *m, enum merge_error error)
+{
+	if (!m->error)
+		m->error = error;
+}
+
+static bool take(struct merge *m, size_t bytes)
+{
+	if (allowance_take(&m->memory, bytes))
+		return true;
+	fail(m, MERGE_TOO_LARGE);
+	return false;
+}
+
+static void *add(struct merge *m, struct table *table, size_t size)
+{
+	if (!take(m, size))
+		return NULL;
+	if (!array_make_room(&table->items, table->count, &table->capacity, size)) {
+		fail(m, MERGE_NO_MEMORY);
+		return NULL;
+	}
+	return (char *)table->items + table->count++ * size;
+}
+
+/* The kept copy; NULL: there is no text, or no room for it. */
+static const char *keep(struct merge *m, const char *text)
+{
+	const char *kept = text ? allowance_intern(&m->memory, &m->strings, text) : NULL;
+
+	if (text && !kept)
+		fail(m, MERGE_TOO_LARGE);
+	return kept;
+}
+
+static const char *keep_name(void *context, const char *name)
+{
+	return keep(context, name);
+}
+
+/* ---- frames and stacks ---- */
+
+static bool module_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct module *a = (const struct module *)records + position, *b = key;
+
+	return a->path == b->path && a->build_id == b->build_id;
+}
+
+static const struct module *module_of(struct merge *m, const struct frame_info *frame)
+{
+	struct module module = {keep(m, frame->module), keep(m, frame->build_id), NULL};
+	const uintptr_t key[] = {(uintptr_t)module.path, (uintptr_t)module.build_id};
+	uint32_t hash = hash_bytes(key, sizeof(key)), at;
+
+	if (!module.path)
+		return NULL;
+	at = hash_index_find(&m->module_index, hash, module_equal, m->modules, &module);
+	if (at != HASH_INDEX_NONE)
+		return &m->modules[at];
+	if (!take(m, sizeof(module) + strlen(module.path) + HASH_INDEX_ENTRY_BYTES))
+		return NULL;
+	module.own = strdup(module.path);
+	if (!module.own ||
+	    !array_make_room(&m->modules, m->module_count, &m->module_capacity, sizeof(module)) ||
+	    hash_index_add(&m->module_index, hash, m->module_count) != 0) {
+		free(module.own);
+		fail(m, MERGE_NO_MEMORY);
+		return NULL;
+	}
+	m->modules[m->module_count] = module;
+	return &m->modules[m->module_count++];
+}
+
+/* Where it is in its module may differ between runs: then that of the first one stays. */
+static bool frame_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct frame_info *a = (const struct frame_info *)records + position, *b = key;
+
+	return a->name == b->name && a->class == b->class && a->module == b->module &&
+	       a->file == b->file && a->line == b->line;
+}
+
+static uint32_t add_frame(struct merge *m, const struct frame_info *frame)
+{
+	const struct module *module = frame->module ? module_of(m, frame) : NULL;
+	struct frame_info f = {.class = frame->class,
+			       .line = frame->line,
+			       .name = keep(m, frame->name),
+			       .short_name = keep(m, frame->short_name),
+			       .file = keep(m, frame->file),
+			       .module = module ? module->own : NULL,
+			       .build_id = module ? module->build_id : NULL,
+			       .offset = frame->offset};
+	const uintptr_t key[] = {(uintptr_t)f.name, (uintptr_t)f.module, (uintptr_t)f.file, f.class,
+				 f.line};
+	uint32_t hash = hash_bytes(key, sizeof(key));
+	uint32_t at = hash_index_find(&m->frame_index, hash, frame_equal, m->frames, &f);
+
+	if (at != HASH_INDEX_NONE || m->error || !take(m, FRAME_BYTES))
+		return at;
+	if (!array_make_room(&m->frames, m->frame_count, &m->frame_capacity, sizeof(f)) ||
+	    hash_index_add(&m->frame_index, hash, m->frame_count) != 0) {
+		fail(m, MERGE_NO_MEMORY);
+		return 0;
+	}
+	m->frames[m->frame_count] = f;
+	return m->frame_count++;
+}
+
+static void add_stacks(struct adding *a)
+{
+	struct merge *m = a->m;
+	const struct result *r = a->run;
+
+	for (uint32_t i = 0; i < r->frame_count && !m->error; i++)
+		a->frames[i] = add_frame(m, &r->frames[i]);
+	a->stacks[RESULT_ROOT] = RESULT_ROOT;
+	for (uint32_t i = 1; i < r->stack_count && !m->error; i++) {
+		const struct stack_info *s = &r->stacks[i];
+
+		if (!named_stacks_push(&m->stacks, a->stacks[s->outer], a->frames[s->frame],
+				       &m->memory, &a->stacks[i]))
+			fail(m, MERGE_TOO_LARGE);
+		if (m->stacks.failed)
+			fail(m, MERGE_NO_MEMORY);
+	}
+}
+
+/* ---- processes and places ---- */
+
+/* The result's number of a process of this run. */
+static uint32_t process_of(struct adding *a, uint32_t process)
+{
+	uint64_t *number = id_map_find(&a->processes, process);
+
+	if (number)
+		return (uint32_t)*number;
+	number = take(a->m, MAP_BYTES) ? id_map_get(&a->processes, process) : NULL;
+	if (!number) {
+		fail(a->m, MERGE_NO_MEMORY);
+		return 0;
+	}
+	*number = ++a->m->process_count;
+	return (uint32_t)*number;
+}
+
+/* Notes that this rank has a number, maybe beside others. */
+static void note_number(struct adding *a, struct id_map *numbers, uint32_t number)
+{
+	uint64_t rank = a->rank + UINT64_C(1);
+	uint64_t *noted = take(a->m, MAP_BYTES) ? id_map_get(numbers, number) : NULL;
+
+	if (!noted)
+		fail(a->m, MERGE_NO_MEMORY);
+	else if (*noted != rank)
+		*noted = *noted ? TWIN : rank;
+}
+
+static void add_process(struct adding *a, uint32_t number, pid_t pid, const char *name)
+{
+	struct merge *m = a->m;
+	uint32_t count = m->names.process_count;
+	struct process_info info = {.id = number, .pid = pid, .has_rank = true, .rank = a->rank};
+	char *text;
+
+	if (asprintf(&text, "rank %u: %s", a->rank, name) < 0) {
+		fail(m, MERGE_NO_MEMORY);
+		return;
+	}
+	info.name = keep(m, text);
+	free(text);
+	if (info.name)
+		place_names_add_process(&m->names, &info);
+	if (m->names.process_count == count)
+		fail(m, MERGE_TOO_LARGE);
+	else if (pid > 0)
+		note_number(a, &m->pids, (uint32_t)pid);
+}
+
+static void add_names(struct adding *a)
+{
+	struct merge *m = a->m;
+	const struct result *r = a->run;
+
+	for (uint32_t i = 0; i < r->process_count && !m->error; i++)
+		add_process(a, process_of(a, r->processes[i].id), r->processes[i].pid,
+			    r->processes[i].name);
+	for (uint32_t i = 0; i < r->thread_count && !m->error; i++) {
+		struct thread_info info = r->threads[i];
+
+		info.process = process_of(a, info.process);
+		info.name = keep(m, info.name);
+		if (!info.name)
+			return;
+		place_names_add_thread(&m->names, &info);
+		note_number(a, &m->tids, info.tid);
+	}
+	for (uint32_t i = 0; i < r->device_count && !m->error; i++) {
+		struct device device = r->devices[i];
+
+		device.process = process_of(a, device.process);
+		if (devices_add(&m->devices, &device) == -ENOMEM)
+			fail(m, MERGE_NO_MEMORY);
+	}
+}
+
+/* Processes without a name have one of their rank at least: by it their time is found. */
+static void name_rest(struct adding *a)
+{
+	struct merge *m = a->m;
+	uint32_t position = 0, id;
+	uint64_t number;
+
+	while (!m->error && id_map_next(&a->processes, &position, &id, &number))
+		if (!place_names_process(&m->names, (uint32_t)number))
+			add_process(a, (uint32_t)number, 0, "[unknown process]");
+}
+
+static void add_places(struct adding *a)
+{
+	struct merge *m = a->m;
+
+	a->first_place = m->places.count;
+	for (uint32_t i = 0; i < a->run->place_count && !m->error; i++) {
+		struct place place = a->run->places[i], *added;
+
+		place.part[PLACE_PROCESS] = process_of(a, place.part[PLACE_PROCESS]);
+		added = add(m, &m->places, sizeof(place));
+		if (added)
+			*added = place;
+	}
+}
+
+/* ---- the profile ---- */
+
+static void add_rows(struct adding *a)
+{
+	struct merge *m = a->m;
+
+	for (uint32_t i = 0; i < a->run->row_count && !m->error; i++) {
+		struct row row = a->run->rows[i], *added;
+
+		row.stack = a->stacks[row.stack];
+		row.place += a->first_place;
+		if (!ledger_total_add(&m->sum, row.count, row.ns, row.bytes)) {
+			fail(m, MERGE_TOO_LARGE);
+			return;
+		}
+		added = add(m, &m->rows, sizeof(row));
+		if (added)
+			*added = row;
+	}
+}
+
+/* A time of the run on the clock of the result. */
+static uint64_t moved(const struct adding *a, uint64_t ns)
+{
+	__int128 time = (__int128)ns + a->m->clocks[a->clock].offset;
+
+	return time < 0 ? 0 : time > LEDGER_TOTAL_MAX ? LEDGER_TOTAL_MAX : (uint64_t)time;
+}
+
+static void add_memory(struct adding *a)
+{
+	const struct memory_use *use = a->run->memory_use;
+	struct merge *m = a->m;
+	uint32_t first_total = m->memory_totals.count;
+
+	for (uint32_t i = 0; use && i < use->total_count && !m->error; i++) {
+		struct memory_total *added = add(m, &m->memory_totals, sizeof(*added));
+
+		if (!added)
+			return;
+		*added = use->totals[i];
+		added->process = process_of(a, added->process);
+		added->peak_ns = added->peak_ns ? moved(a, added->peak_ns) : 0;
+	}
+	for (uint32_t i = 0; use && i < use->row_count && !m->error; i++) {
+		struct memory_row row = use->rows[i], *added;
+
+		row.stack = a->stacks[row.stack];
+		row.total += first_total;
+		if (!ledger_total_add(&m->memory_sum, row.allocations, row.left_bytes,
+				      row.peak_bytes)) {
+			fail(m, MERGE_TOO_LARGE);
+			return;
+		}
+		added = add(m, &m->memory_rows, sizeof(row));
+		if (added)
+			*added = row;
+	}
+	for (uint32_t i = 0; use && i < use->pool_count && !m->error; i++) {
+		struct memory_pool *added = add(m, &m->memory_pools, sizeof(*added));
+
+		if (!added)
+			return;
+		*added = use->pools[i];
+		added->process = process_of(a, added->process);
+		added->most_held_ns = added->most_held_ns ? moved(a, added->most_held_ns) : 0;
+	}
+}
+
+/* How many values from the first one on are of one launch. */
+static uint32_t values_of_launch(const struct counter_table *c, uint32_t first)
+{
+	uint32_t end = first;
+
+	while (end < c->value_count && c->values[end].process == c->values[first].process &&
+	       c->values[end].correlation == c->values[first].correlation)
+		end++;
+	return end - first;
+}
+
+static void add_counter_values(struct adding *a, const uint32_t *metrics)
+{
+	const struct counter_table *more = a->run->counters;
+	struct counter_table *sum = &a->m->counters;
+	uint32_t count;
+
+	for (uint32_t i = 0; i < more->value_count && !a->m->error; i += count) {
+		count = values_of_launch(more, i);
+		if (!counters_make_room(sum, count)) {
+			a->m->ledger.counters.unlisted++;
+			continue;
+		}
+		for (uint32_t at = i; at < i + count; at++) {
+			struct counter_value value = more->values[at];
+
+			value.process = process_of(a, value.process);
+			value.metric = metrics[value.metric];
+			if (value.metric != COUNTERS_NONE)
+				counters_add_value(sum, &value);
+		}
+	}
+}
+
+static void add_counters(struct adding *a)
+{
+	const struct counter_table *more = a->run->counters;
+	struct counter_table *sum = &a->m->counters;
+	uint32_t metrics[COUNTERS_METRICS_MAX];
+
+	if (!more)
+		return;
+	for (uint32_t i = 0; i < more->metric_count; i++) {
+		const char *name = keep(a->m, more->metrics[i].name);
+		const char *unit = keep(a->m, more->metrics[i].unit);
+
+		if (a->m->error)
+			return;
+		metrics[i] = counters_metric(sum, name, unit);
+	}
+	for (uint32_t i = 0; i < more->row_count; i++) {
+		struct counter_row row = more->rows[i];
+
+		row.stack = a->stacks[row.stack];
+		row.metric = metrics[row.metric];
+		if (row.metric == COUNTERS_NONE)
+			saturated_add(&sum->not_kept, row.count);
+		else
+			counters_add_row(sum, &row);
+	}
+	saturated_add(&sum->not_kept, more->not_kept);
+	add_counter_values(a, metrics);
+}
+
+/* Those of one kernel and reason are added up where they are shown. */
+static void add_stall_places(struct adding *a)
+{
+	const struct stall_places *more = a->run->stall_places;
+
+	for (uint32_t i = 0; more && i < more->count && !a->m->error; i++) {
+		struct stall_place place = more->list[i], *added;
+
+		if (a->m->stall_places.count == STALL_PLACES_MAX) {
+			saturated_add(&a->m->ledger.stalls.unlocated,
+				      place.offset == STALL_PLACE_ALL ? place.samples : 0);
+			continue;
+		}
+		place.kernel = keep(a->m, place.kernel);
+		place.reason = keep(a->m, place.reason);
+		added = add(a->m, &a->m->stall_places, sizeof(*added));
+		if (added)
+			*added = place;
+	}
+}
+
+/* ---- the timeline ---- */
+
+static void add_shapes(struct adding *a)
+{
+	const struct timeline_shape *shape;
+	uint32_t capacity = 0;
+
+	for (uint32_t i = 1; (shape = timeline_shape(a->run->timeline, i)); i++) {
+		if (!array_make_room(&a->shapes, a->shape_count, &capacity, sizeof(*a->shapes))) {
+			fail(a->m, MERGE_NO_MEMORY);
+			return;
+		}
+		a->shapes[a->shape_count++] = timeline_number_shape(a->m->timeline, shape);
+	}
+}
+
+static uint64_t collective_id(uint32_t stack, uint32_t place)
+{
+	return (uint64_t)stack << 32 | place;
+}
+
+/* Notes a collective, for who waits for whom in it. `r` has the result's numbers. */
+static void note_collective(struct adding *a, const struct timeline_record *record,
+			    const struct timeline_record *r)
+{
+	struct merge *m = a->m;
+	uint32_t stack = result_record_stack(a->run, record);
+	struct collective_line line;
+
+	if (record->kind != TIMELINE_GPU_OPERATION || stack == RESULT_ROOT ||
+	    record->place >= a->run->place_count || !a->is_compared[a->run->stacks[stack].frame])
+		return;
+	line = collective_line_at(&a->run->places[record->place], m->stacks.list[r->stack].frame,
+				  a->rank, a->clock);
+	collectives_add(m->collectives, &line, r->start_ns, r->duration_ns,
+			collective_id(r->stack, r->place));
+	m->ranks[m->rank_count - 1].info.alone++; /* until peers are found */
+}
+
+static void add_records(struct adding *a)
+{
+	struct merge *m = a->m;
+	struct timeline_reader *reader;
+	const struct timeline_record *record;
+	int more = 0;
+
+	if (!a->run->timeline)
+		return;
+	if (m->timeline)
+		add_shapes(a);
+	reader = timeline_reader_new(a->run->timeline);
+	if (!reader)
+		fail(m, MERGE_NO_MEMORY);
+	while (!m->error && (more = timeline_reader_next(reader, &record)) == 1) {
+		struct timeline_record r = *record;
+
+		r.start_ns = moved(a, r.start_ns);
+		r.stack = a->stacks[result_record_stack(a->run, record)];
+		r.place += a->first_place;
+		note_collective(a, record, &r);
+		if (!m->timeline)
+			continue;
+		r.shape = r.shape ? a->shapes[r.shape - 1] : 0;
+		timeline_add(m->timeline, &r); /* losses are counted, and shown */
+	}
+	timeline_reader_free(reader);
+	if (more < 0) {
+		errno = -more;
+		fail(m, MERGE_SYSTEM);
+	}
+}
+
+/* ---- clocks ---- */
+
+/* The run's clock: that of another run, or a new one. */
+static void find_clock(struct adding *a)
+{
+	const struct totals *t = &a->run->totals;
+	struct merge *m = a->m;
+	bool has_wall_clock = t->start_unix_ns && t->start_unix_ns <= WALL_CLOCK_MAX;
+	uint64_t start_ns = t->start_unix_ns;
+
+	for (a->clock = 0; a->clock < m->clock_count; a->clock++)
+		if (boot_is_known(&t->boot) &&
+		    memcmp(&m->clocks[a->clock].boot, &t->boot, sizeof(t->boot)) == 0)
+			return;
+	if (m->rank_count == 0)
+		m->has_wall_clock = has_wall_clock;
+	has_wall_clock &= m->has_wall_clock;
+	if (!has_wall_clock)
+		start_ns = m->rank_count ? m->ranks[0].info.start_ns : t->start_ns;
+	if (!take(m, sizeof(*m->clocks) + sizeof(*m->aligned)))
+		return;
+	if (!array_make_room(&m->clocks, m->clock_count, &m->clock_capacity, sizeof(*m->clocks))) {
+		fail(m, MERGE_NO_MEMORY);
+		return;
+	}
+	m->clocks[m->clock_count++] = (struct clock){.boot = t->boot,
+						     .offset = (int64_t)(start_ns - t->start_ns),
+						     .has_wall_clock = has_wall_clock,
+						     .wall_error_ns = t->wall_error_ns};
+}
+
+static void add_rank(struct adding *a, const char *source)
+{
+	const struct totals *t = &a->run->totals;
+	struct merge *m = a->m;
+
+	find_clock(a);
+	if (m->error || !take(m, sizeof(*m->ranks) + sizeof(*m->sorted)))
+		return;
+	if (!array_make_room(&m->ranks, m->rank_count, &m->rank_capacity, sizeof(*m->ranks))) {
+		fail(m, MERGE_NO_MEMORY);
+		return;
+	}
+	m->ranks[m->rank_count++] = (struct rank){
+		.info = {.rank = a->rank,
+			 .clock = a->clock,
+			 .host = keep(m, t->host),
+			 .start_ns = moved(a, t->start_ns),
+			 .elapsed_ns = t->elapsed_ns < LEDGER_TOTAL_MAX ? t->elapsed_ns
+									: LEDGER_TOTAL_MAX,
+			 .exit_status = t->exit_status,
+			 .size = t->job.size,
+			 .has_wall_clock = m->clocks[a->clock].has_wall_clock,
+			 .wall_error_ns = t->wall_error_ns},
+		.source = source};
+}
+
+/* ---- totals ---- */
+
+/* An option that one run had is one of the result. */
+static void add_measure(struct merge *m, const struct result *run)
+{
+	size_t first = offsetof(struct run_numbers, totals.measure);
+	struct run_numbers sum = {.totals = m->result.totals}, more = {.totals = run->totals};
+
+	for (uint32_t i = 0; i < run_number_count; i++) {
+		const struct run_number *n = &run_numbers[i];
+		uint64_t here = number_load(&sum, n->offset, n->size),
+			 there = number_load(&more, n->offset, n->size);
+
+		if (n->offset < first || n->offset >= first + sizeof(struct measure) ||
+		    here == there)
+			continue;
+		if (!m->has_other)
+			m->other = run->totals.job.rank;
+		m->has_other = true;
+		if (!here)
+			number_store(&sum, n->offset, n->size, there);
+	}
+	m->result.totals.measure = sum.totals.measure;
+}
+
+static void add_totals(struct adding *a)
+{
+	struct merge *m = a->m;
+	const struct totals *t = &a->run->totals;
+	struct totals *sum = &m->result.totals;
+
+	if (m->rank_count == 1) {
+		sum->command = keep(m, t->command);
+		sum->folder = keep(m, t->folder);
+		sum->host = keep(m, t->host);
+		sum->measure = t->measure;
+		sum->sample_ns = t->sample_ns;
+		sum->boot = t->boot;
+	}
+	if (sum->host && (!t->host || strcmp(sum->host, t->host) != 0))
+		sum->host = NULL;
+	add_measure(m, a->run);
+	if (t->longest_round_ns > sum->longest_round_ns)
+		sum->longest_round_ns = t->longest_round_ns;
+	if (t->wall_error_ns > sum->wall_error_ns)
+		sum->wall_error_ns = t->wall_error_ns;
+	saturated_add(&sum->command_cpu_ns, t->command_cpu_ns);
+	saturated_add(&sum->own_cpu_ns, t->own_cpu_ns);
+	saturated_add(&sum->own_memory_bytes, t->own_memory_bytes);
+}
+
+static bool add_gpu_rows(struct adding *a)
+{
+	const struct ledger_gpu *gpu = &a->run->totals.ledger->gpu;
+
+	for (uint32_t i = 0; i < gpu->row_count; i++) {
+		const struct device *device =
+			devices_of_key(a->run->device_names, gpu->rows[i].device);
+		struct gpu_row row = gpu->rows[i];
+
+		row.device = device ? devices_key(&a->m->devices, process_of(a, device->process),
+						  device->id)
+				    : DEVICES_NO_KEY;
+		if (!ledger_add_row(&a->m->ledger, &row))
+			return false;
+	}
+	return true;
+}
+
+static void add_losses(struct adding *a)
+{
+	struct merge *m = a->m;
+	struct unnamed *sum = &m->result.unnamed;
+	const struct unnamed *more = &a->run->unnamed;
+	struct timeline_stats *timeline = &m->ledger.timeline;
+	const struct timeline_stats *lost = &a->run->totals.ledger->timeline;
+
+	if (!ledger_sum_add(&m->ledger, a->run->totals.ledger, &m->memory, keep_name, m) ||
+	    !add_gpu_rows(a))
+		fail(m, MERGE_TOO_LARGE);
+	saturated_add(&timeline->records, lost->records);
+	saturated_add(&timeline->lost, lost->lost);
+	saturated_add(&timeline->lost_shapes, lost->lost_shapes);
+	if (!timeline->error)
+		timeline->error = lost->error;
+	saturated_add(&sum->unreadable, more->unreadable);
+	saturated_add(&sum->refused, more->refused);
+	saturated_add(&sum->stuck, more->stuck);
+	saturated_add(&sum->mangled, more->mangled);
+	saturated_add(&sum->not_asked, more->not_asked);
+	saturated_add(&sum->not_kept, more->not_kept);
+	saturated_add(&sum->unread, more->unread);
+	if (!sum->unread_path) {
+		sum->unread_path = keep(m, more->unread_path);
+		sum->unread_kind = more->unread_kind;
+	}
+	if (!sum->unreadable_path)
+		sum->unreadable_path = keep(m, more->unreadable_path);
+}
+
+/* ---- one run ---- */
+
+static bool prepare(struct adding *a)
+{
+	a->frames = calloc(a->run->frame_count + 1u, sizeof(*a->frames));
+	a->stacks = calloc(a->run->stack_count + 1u, sizeof(*a->stacks));
+	a->is_compared = calloc(a->run->frame_count + 1u, sizeof(*a->is_compared));
+	if (!a->frames || !a->stacks || !a->is_compared)
+		return false;
+	for (uint32_t i = 0; i < a->run->frame_count; i++)
+		a->is_compared[i] = collectives_is_compared(&a->run->frames[i]);
+	return true;
+}
+
+enum merge_error merge_add(struct merge *m, const struct result *run, const char *source)
+{
+	struct adding a = {.m = m, .run = run, .rank = run->totals.job.rank};
+
+	if (run->rank_count)
+		return MERGE_MERGED;
+	if (!run->totals.job.is_known)
+		return MERGE_NO_RANK;
+	if (merge_source_of(m, a.rank))
+		return MERGE_SAME_RANK;
+	if (!prepare(&a))
+		fail(m, MERGE_NO_MEMORY);
+	if (!m->error)
+		add_rank(&a, source);
+	if (!m->error)
+		add_stacks(&a);
+	if (!m->error)
+		add_names(&a);
+	if (!m->error)
+		add_places(&a);
+	if (!m->error)
+		add_memory(&a);
+	if (!m->error)
+		add_counters(&a);
+	if (!m->error)
+		add_stall_places(&a);
+	if (!m->error)
+		name_rest(&a);
+	if (!m->error)
+		add_rows(&a);
+	if (!m->error)
+		add_records(&a);
+	if (!m->error)
+		add_totals(&a);
+	if (!m->error)
+		add_losses(&a);
+	free(a.frames);
+	free(a.stacks);
+	free(a.shapes);
+	free(a.is_compared);
+	id_map_release(&a.processes);
+	return m->error;
+}
+
+const char *merge_source_of(const struct merge *m, uint32_t rank)
+{
+	for (uint32_t i = 0; i < m->rank_count; i++)
+		if (m->ranks[i].info.rank == rank)
+			return m->ranks[i].source;
+	return NULL;
+}
+
+bool merge_has_other_measure(const struct merge *m, uint32_t *rank)
+{
+	*rank = m->other;
+	return m->has_other;
+}
+
+/* ---- the result ---- */
+
+static bool is_twin(const struct id_map *numbers, uint32_t number)
+{
+	const uint64_t *noted = id_map_find(numbers, number);
+
+	return noted && *noted == TWIN;
+}
+
+/* Threads of two ranks with one number have names that tell them apart. */
+static void mark_twins(struct merge *m)
+{
+	for (uint32_t i = 0; i < m->names.process_count; i++) {
+		struct process_info *p = &m->names.processes[i];
+
+		p->has_twin = p->pid > 0 && is_twin(&m->pids, (uint32_t)p->pid);
+	}
+	for (uint32_t i = 0; i < m->names.thread_count && !m->error; i++) {
+		struct thread_info *t = &m->names.threads[i];
+		uint32_t rank;
+		char *text;
+
+		if (!is_twin(&m->tids, t->tid) || !place_names_rank(&m->names, t->process, &rank))
+			continue;
+		if (asprintf(&text, "rank %u: %s", rank, t->name) < 0) {
+			fail(m, MERGE_NO_MEMORY);
+			return;
+		}
+		t->name = keep(m, text);
+		free(text);
+	}
+}
+
+/* ---- clocks that are aligned by collectives ---- */
+
+static void align_clocks(struct merge *m)
+{
+	m->aligned = calloc(m->clock_count + 1u, sizeof(*m->aligned));
+	if (!m->aligned) {
+		fail(m, MERGE_NO_MEMORY);
+		return;
+	}
+	for (uint32_t i = 0; i < m->clock_count; i++)
+		if (m->clocks[i].has_wall_clock)
+			m->aligned[i].wall_error_ns = m->clocks[i].wall_error_ns;
+	collectives_align(m->collectives, m->aligned, m->clock_count);
+}
+
+/* By place. To be freed; NULL: no memory. */
+static uint32_t *clocks_of_places(struct merge *m)
+{
+	uint32_t *clocks = calloc(m->places.count + 1u, sizeof(*clocks));
+	const struct place *places = m->places.items;
+
+	for (uint32_t i = 0; clocks && i < m->places.count; i++) {
+		const struct rank_info *info = NULL;
+		uint32_t rank;
+
+		if (place_names_rank(&m->names, places[i].part[PLACE_PROCESS], &rank))
+			info = ranks_find(m->sorted, m->rank_count, rank);
+		if (info)
+			clocks[i] = info->clock;
+	}
+	return clocks;
+}
+
+struct moving {
+	const struct collective_clock *aligned;
+	const uint32_t *clocks;
+	uint32_t count;
+};
+
+static uint64_t move_record(void *context, const struct timeline_record *record)
+{
+	const struct moving *m = context;
+
+	if (record->place >= m->count)
+		return record->start_ns;
+	return collectives_aligned_time(&m->aligned[m->clocks[record->place]], record->start_ns);
+}
+
+static uint64_t moved_in(struct merge *m, uint32_t process, uint64_t ns)
+{
+	const struct rank_info *info = NULL;
+	uint32_t rank;
+
+	if (ns && place_names_rank(&m->names, process, &rank))
+		info = ranks_find(m->sorted, m->rank_count, rank);
+	return info ? collectives_aligned_time(&m->aligned[info->clock], ns) : ns;
+}
+
+/* What has times, other than ranks and collectives. */
+static void move_times(struct merge *m)
+{
+	struct memory_total *totals = m->memory_totals.items;
+	struct memory_pool *pools = m->memory_pools.items;
+	uint32_t *clocks = clocks_of_places(m);
+	struct moving moving = {m->aligned, clocks, m->places.count};
+	int err;
+
+	if (!clocks) {
+		fail(m, MERGE_NO_MEMORY);
+		return;
+	}
+	for (uint32_t i = 0; i < m->memory_totals.count; i++)
+		totals[i].peak_ns = moved_in(m, totals[i].process, totals[i].peak_ns);
+	for (uint32_t i = 0; i < m->memory_pools.count; i++)
+		pools[i].most_held_ns = moved_in(m, pools[i].process, pools[i].most_held_ns);
+	err = m->timeline ? timeline_move(m->timeline, move_record, &moving) : 0;
+	free(clocks);
+	if (err) {
+		errno = -err;
+		fail(m, MERGE_SYSTEM);
+	}
+}
+
+static bool has_moved(const struct merge *m)
+{
+	for (uint32_t i = 0; i < m->clock_count; i++)
+		if (m->aligned[i].alignment.collectives)
+			return true;
+	return false;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct rank_info *x = a, *y = b;
+
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static void finish_ranks(struct merge *m)
+{
+	struct totals *t = &m->result.totals;
+	uint64_t end_ns = 0;
+
+	m->sorted = calloc(m->rank_count + 1u, sizeof(*m->sorted));
+	if (!m->sorted) {
+		fail(m, MERGE_NO_MEMORY);
+		return;
+	}
+	t->start_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < m->rank_count; i++) {
+		struct rank_info *rank = &m->ranks[i].info;
+
+		rank->start_ns = collectives_aligned_time(&m->aligned[rank->clock], rank->start_ns);
+		rank->alignment = m->aligned[rank->clock].alignment;
+		m->sorted[i] = *rank;
+		if (rank->start_ns < t->start_ns)
+			t->start_ns = rank->start_ns;
+		if (rank->start_ns + rank->elapsed_ns > end_ns) /* both are 2^63 at most */
+			end_ns = rank->start_ns + rank->elapsed_ns;
+		if (rank->size > t->job.size)
+			t->job.size = rank->size;
+	}
+	/* launchers' variables may contradict each other */
+	for (uint32_t i = 0; t->job.size && i < m->rank_count; i++)
+		if (m->ranks[i].info.rank >= t->job.size)
+			t->job.size = m->ranks[i].info.rank + 1;
+	if (m->rank_count == 0)
+		t->start_ns = 0;
+	t->elapsed_ns = end_ns > t->start_ns ? end_ns - t->start_ns : 0;
+	t->start_unix_ns = m->has_wall_clock ? t->start_ns : 0;
+	if (m->clock_count != 1)
+		t->boot = (struct boot_id){{0, 0}};
+	qsort(m->sorted, m->rank_count, sizeof(*m->sorted), by_rank);
+	m->result.ranks = m->sorted;
+	m->result.rank_count = m->rank_count;
+}
+
+/* ---- waits for ranks ---- */
+
+/* Time of a row, by its position, that is a wait for a rank. */
+struct rank_wait {
+	uint32_t row, last;
+	uint64_t ns;
+};
+
+struct split_rows {
+	struct hash_index rows, index; /* the rows of collectives; the waits */
+	struct table waits;
+};
+
+static bool is_row_of(const void *records, uint32_t position, const void *key)
+{
+	const struct row *row = (const struct row *)records + position;
+
+	return collective_id(row->stack, row->place) == *(const uint64_t *)key;
+}
+
+static uint32_t hash_of_id(uint64_t id)
+{
+	return hash_pair((uint32_t)(id >> 32), (uint32_t)id);
+}
+
+static void index_rows(struct merge *m, struct split_rows *w)
+{
+	const struct row *rows = m->rows.items;
+
+	for (uint32_t i = 0; i < m->rows.count && !m->error; i++) {
+		uint64_t id = collective_id(rows[i].stack, rows[i].place);
+		uint32_t hash = hash_of_id(id);
+
+		if (rows[i].kind != ROW_GPU || rows[i].stack == RESULT_ROOT ||
+		    !collectives_is_compared(&m->frames[m->stacks.list[rows[i].stack].frame]) ||
+		    hash_index_find(&w->rows, hash, is_row_of, rows, &id) != HASH_INDEX_NONE)
+			continue;
+		if (hash_index_add(&w->rows, hash, i) != 0)
+			fail(m, MERGE_NO_MEMORY);
+	}
+}
+
+static bool is_wait(const void *records, uint32_t position, const void *key)
+{
+	const struct rank_wait *a = (const struct rank_wait *)records + position, *b = key;
+
+	return a->row == b->row && a->last == b->last;
+}
+
+static void add_wait(struct merge *m, struct split_rows *w, const struct collective_operation *o)
+{
+	struct rank_wait wait = {.last = o->last}, *added;
+	uint32_t hash, at;
+
+	wait.row = hash_index_find(&w->rows, hash_of_id(o->id), is_row_of, m->rows.items, &o->id);
+	if (wait.row == HASH_INDEX_NONE)
+		return; /* the row is split by --stalls, or not there */
+	hash = hash_pair(wait.row, wait.last);
+	at = hash_index_find(&w->index, hash, is_wait, w->waits.items, &wait);
+	if (at == HASH_INDEX_NONE) {
+		at = w->waits.count;
+		added = add(m, &w->waits, sizeof(wait));
+		if (!added)
+			return;
+		*added = wait;
+		if (hash_index_add(&w->index, hash, at) != 0)
+			fail(m, MERGE_NO_MEMORY);
+	}
+	saturated_add(&((struct rank_wait *)w->waits.items)[at].ns, o->wait_ns);
+}
+
+/* Its time goes to a row of its own, below the kernel. */
+static void split_row(struct merge *m, const struct rank_wait *wait)
+{
+	struct row *row = (struct row *)m->rows.items + wait->row, *added, part = *row;
+	struct frame_info frame = {.class = CLASS_WAIT};
+	char name[sizeof(MARK_WAITING_FOR_RANK) + 16];
+	uint32_t number;
+
+	snprintf(name, sizeof(name), MARK_WAITING_FOR_RANK "%u]", wait->last);
+	frame.name = frame.short_name = name;
+	number = add_frame(m, &frame);
+	part.count = 0;
+	part.bytes = 0;
+	part.ns = wait->ns < row->ns ? wait->ns : row->ns;
+	if (part.ns == 0 || m->error)
+		return;
+	if (!named_stacks_push(&m->stacks, row->stack, number, &m->memory, &part.stack))
+		fail(m, MERGE_TOO_LARGE);
+	if (m->stacks.failed)
+		fail(m, MERGE_NO_MEMORY);
+	row->ns -= part.ns;
+	added = m->error ? NULL : add(m, &m->rows, sizeof(part));
+	if (added)
+		*added = part;
+}
+
+/* After finish_ranks. */
+static void split_collectives(struct merge *m)
+{
+	struct split_rows w = {.waits = {NULL}};
+	const struct collective_operation *list;
+	uint32_t count;
+
+	collectives_find(m->collectives, m->aligned, m->clock_count);
+	list = collectives_list(m->collectives, &count);
+	if (count)
+		index_rows(m, &w);
+	for (uint32_t i = 0; i < count && !m->error; i++) {
+		struct rank_info *rank = bsearch(&(struct rank_info){.rank = list[i].rank},
+						 m->sorted, m->rank_count, sizeof(*rank), by_rank);
+
+		if (list[i].last == COLLECTIVES_ALONE)
+			continue;
+		rank->alone--;
+		rank->collectives++;
+		rank->came_last += list[i].verdict == COLLECTIVE_LAST;
+		rank->undecided += list[i].verdict == COLLECTIVE_UNDECIDED;
+		if (list[i].wait_ns)
+			add_wait(m, &w, &list[i]);
+	}
+	for (uint32_t i = 0; i < w.waits.count && !m->error; i++)
+		split_row(m, (const struct rank_wait *)w.waits.items + i);
+	free(w.waits.items);
+	hash_index_release(&w.rows);
+	hash_index_release(&w.index);
+	collectives_free(m->collectives);
+	m->collectives = NULL;
+}
+
+static void finish_timeline(struct merge *m)
+{
+	struct timeline_stats *sum = &m->ledger.timeline, stats;
+
+	if (!m->timeline)
+		return;
+	timeline_finish(m->timeline);
+	stats = timeline_stats(m->timeline);
+	sum->records = stats.records;
+	saturated_add(&sum->lost, stats.lost);
+	saturated_add(&sum->lost_shapes, stats.lost_shapes);
+	if (!sum->error)
+		sum->error = stats.error;
+	m->result.timeline = m->timeline;
+}
+
+static void finish_tables(struct merge *m)
+{
+	struct result *r = &m->result;
+
+	r->frames = m->frames;
+	r->frame_count = m->frame_count;
+	r->stacks = m->stacks.list;
+	r->stack_count = r->record_stack_count = m->stacks.count;
+	r->rows = m->rows.items;
+	r->row_count = m->rows.count;
+	r->places = m->places.items;
+	r->place_count = m->places.count;
+	r->processes = m->names.processes;
+	r->process_count = m->names.process_count;
+	r->threads = m->names.threads;
+	r->thread_count = m->names.thread_count;
+	devices_make_labels(&m->devices);
+	r->devices = m->devices.list;
+	r->device_count = m->devices.count;
+	r->place_names = &m->names;
+	r->device_names = &m->devices;
+	r->totals.ledger = &m->ledger;
+	if (r->totals.measure.counters) {
+		r->counters = &m->counters;
+		r->counters_result = r;
+	}
+	if (r->totals.measure.stall_period) {
+		m->stall_list.list = m->stall_places.items;
+		m->stall_list.count = m->stall_places.count;
+		r->stall_places = &m->stall_list;
+	}
+	if (!r->totals.measure.memory)
+		return;
+	m->memory_use = (struct memory_use){.totals = m->memory_totals.items,
+					    .total_count = m->memory_totals.count,
+					    .rows = m->memory_rows.items,
+					    .row_count = m->memory_rows.count,
+					    .pools = m->memory_pools.items,
+					    .pool_count = m->memory_pools.count};
+	r->memory_use = &m->memory_use;
+	r->memory_result = r;
+}
+
+/* What only adding needs. */
+static void drop_memory_of_adding(struct merge *m)
+{
+	hash_index_release(&m->module_index);
+	hash_index_release(&m->frame_index);
+	named_stacks_finish(&m->stacks);
+	id_map_release(&m->pids);
+	id_map_release(&m->tids);
+}
+
+const struct result *merge_finish(struct merge *m)
+{
+	mark_twins(m);
+	align_clocks(m);
+	if (!m->error)
+		finish_ranks(m);
+	if (!m->error)
+		split_collectives(m);
+	finish_timeline(m);
+	if (!m->error && has_moved(m))
+		move_times(m);
+	finish_tables(m);
+	drop_memory_of_adding(m);
+	if (m->error != MERGE_SYSTEM)
+		errno = m->error ? ENOMEM : 0;
+	return m->error ? NULL : &m->result;
+}
+
+struct merge *merge_new(const char *folder, struct allowance *memory)
+{
+	struct merge *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->memory = (struct allowance){.limit = SIZE_MAX, .outer = memory};
+	m->names.memory = &m->memory;
+	m->counters.memory = &m->memory;
+	m->collectives = collectives_new(&m->memory);
+	if (!m->collectives ||
+	    named_stacks_add(&m->stacks, UINT32_MAX, UINT32_MAX) != RESULT_ROOT ||
+	    m->stacks.failed) {
+		merge_free(m);
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (folder && !(m->timeline = timeline_new(folder, NULL))) {
+		int err = errno;
+
+		merge_free(m);
+		errno = err;
+		return NULL;
+	}
+	return m;
+}
+
+void merge_free(struct merge *m)
+{
+	if (!m)
+		return;
+	drop_memory_of_adding(m);
+	collectives_free(m->collectives);
+	for (uint32_t i = 0; i < m->module_count; i++)
+		free(m->modules[i].own);
+	free(m->modules);
+	free(m->frames);
+	named_stacks_release(&m->stacks);
+	free(m->places.items);
+	free(m->rows.items);
+	free(m->memory_totals.items);
+	free(m->memory_rows.items);
+	free(m->memory_pools.items);
+	counters_release(&m->counters);
+	free(m->stall_places.items);
+	place_names_release(&m->names);
+	devices_release(&m->devices);
+	timeline_free(m->timeline);
+	free(m->clocks);
+	free(m->aligned);
+	free(m->ranks);
+	free(m->sorted);
+	ledger_release(&m->ledger);
+	intern_release(&m->strings);
+	allowance_return(m->memory.outer, m->memory.used);
+	free(m);
+}

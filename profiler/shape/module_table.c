@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/shape/module_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/util/array.h"
+#include "symbolize/util/text.h"
+
+#define PAGE UINT64_C(4096)
+
+static bool module_equal(const void *records, uint32_t position, const void *key)
+{
+	return ((const struct module_entry *)records)[position].path == key;
+}
+
+/* "libc.so.6", "libcuda.so" */
+static bool is_library(const char *path)
+{
+	for (const char *name = base_name(path); (name = strstr(name, ".so")); name++)
+		if (name[3] == '\0' || name[3] == '.')
+			return true;
+	return false;
+}
+
+/* The number of the frame's file, which there is. NO_MODULE: out of memory. */
+static uint32_t find_module(struct module_table *t, const struct frame_info *frame)
+{
+	uint32_t hash = hash_number((uintptr_t)frame->module);
+	uint32_t at = hash_index_find(&t->index, hash, module_equal, t->modules, frame->module);
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	if (!array_make_room(&t->modules, t->count, &t->capacity, sizeof(*t->modules)) ||
+	    hash_index_add(&t->index, hash, t->count) != 0)
+		return NO_MODULE;
+	t->modules[t->count] = (struct module_entry){.path = frame->module,
+						     .build_id = frame->build_id,
+						     .is_library = is_library(frame->module)};
+	return t->count++;
+}
+
+int module_table_init(struct module_table *t, const struct result *result)
+{
+	memset(t, 0, sizeof(*t));
+	t->of_frame = calloc(result->frame_count + 1u, sizeof(*t->of_frame));
+	if (!t->of_frame)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < result->frame_count; i++) {
+		const struct frame_info *frame = &result->frames[i];
+		uint32_t at = frame->module ? find_module(t, frame) : NO_MODULE;
+
+		if (frame->module && at == NO_MODULE)
+			return -ENOMEM;
+		if (at != NO_MODULE && t->modules[at].last < frame->offset)
+			t->modules[at].last = frame->offset;
+		t->of_frame[i] = at;
+	}
+	return 0;
+}
+
+void module_table_release(struct module_table *t)
+{
+	free(t->of_frame);
+	free(t->modules);
+	hash_index_release(&t->index);
+}
+
+uint64_t module_end(const struct module_entry *module)
+{
+	uint64_t end = (module->last | (PAGE - 1)) + 1;
+
+	return end ? end : UINT64_MAX;
+}

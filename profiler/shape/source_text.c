@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/shape/source_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+#include "symbolize/util/array.h"
+#include "symbolize/util/bounded_call.h"
+#include "symbolize/util/file_io.h"
+#include "symbolize/util/guarded_path.h"
+#include "symbolize/util/text.h"
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+#define ELLIPSIS "\xe2\x80\xa6"
+
+/* Not in <linux/magic.h>, or not in that of older systems. */
+#define MAGIC_CONFIGFS 0x62656570
+#define MAGIC_FUSECTL 0x65735543
+
+/* ---- which files ---- */
+
+/* Languages that compilers and code generators for GPUs read. Not ".inc", ".txt" or none. */
+static bool is_name_of_source(const char *path)
+{
+	static const char *const ends[] = {
+		"cu",  "cuh", "c",   "cc",  "cpp", "cxx", "c++", "h",   "hh",  "hpp",  "hxx", "h++",
+		"inl", "ipp", "tpp", "tcc", "cl",  "hip", "ptx", "py",  "pyx", "pxd",  "pxi", "jl",
+		"rs",  "f",   "for", "f90", "f95", "f03", "f08", "cuf", "zig", "mojo", "chpl"};
+	const char *name = base_name(path), *end = strrchr(name, '.');
+
+	for (size_t i = 0; end && end > name && name[0] != '.' && i < COUNT(ends); i++)
+		if (strcasecmp(end + 1, ends[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_special_place(const char *path)
+{
+	static const char *const folders[] = {"/proc/", "/sys/", "/dev/"};
+
+	for (size_t i = 0; i < COUNT(folders); i++)
+		if (starts_with(path, folders[i]))
+			return true;
+	return false;
+}
+
+/* Wherever it is mounted: what is no file of anyone's, but the kernel's answer to reading it. */
+static bool is_special_system(int fd)
+{
+	static const uint32_t systems[] = {
+		PROC_SUPER_MAGIC,     SYSFS_MAGIC,    DEBUGFS_MAGIC,       TRACEFS_MAGIC,
+		SECURITYFS_MAGIC,     SELINUX_MAGIC,  SMACK_MAGIC,         BPF_FS_MAGIC,
+		CGROUP_SUPER_MAGIC,   EFIVARFS_MAGIC, CGROUP2_SUPER_MAGIC, PSTOREFS_MAGIC,
+		DEVPTS_SUPER_MAGIC,   NSFS_MAGIC,     BINFMTFS_MAGIC,      MAGIC_CONFIGFS,
+		RDTGROUP_SUPER_MAGIC, MAGIC_FUSECTL};
+	struct statfs system;
+
+	if (fstatfs(fd, &system) != 0)
+		return true;
+	for (size_t i = 0; i < COUNT(systems); i++)
+		if ((uint32_t)system.f_type == systems[i])
+			return true;
+	return false;
+}
+
+static bool is_text(const char *text, size_t size)
+{
+	size_t at = 0;
+
+	while (at < size) {
+		size_t bytes = count_utf8_bytes((const unsigned char *)text + at);
+
+		if (bytes == 0 || text[at] == '\0')
+			return false;
+		at += bytes;
+	}
+	return at == size;
+}
+
+/* ---- reading, on the thread of bounded calls ---- */
+
+struct read_job {
+	struct bounded_job job;
+	char path[PATH_MAX];
+	/* results */
+	enum source_state state;
+	int64_t written_ns; /* since 1970 */
+	char *text;
+	size_t size;
+};
+
+static void discard_read(struct bounded_job *opaque)
+{
+	free(((struct read_job *)opaque)->text);
+}
+
+/* What a descriptor is open for; links have been followed. */
+static bool real_path(int fd, char path[PATH_MAX])
+{
+	char self[64];
+	ssize_t length;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	length = readlink(self, path, PATH_MAX - 1);
+	if (length <= 0)
+		return false;
+	path[length] = '\0';
+	return path[0] == '/' && length < PATH_MAX - 1;
+}
+
+static enum source_state read_text(struct read_job *job, int fd, const struct stat *st)
+{
+	job->written_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	if ((uint64_t)st->st_size > SOURCE_TEXT_FILE)
+		return SOURCE_TOO_LARGE;
+	/* it may grow meanwhile */
+	if (read_to_end(fd, SOURCE_TEXT_FILE + 1, &job->text, &job->size) != 0)
+		return SOURCE_NOT_FOUND;
+	if (job->size > SOURCE_TEXT_FILE)
+		return SOURCE_TOO_LARGE;
+	return is_text(job->text, job->size) ? SOURCE_READ : SOURCE_NOT_TEXT;
+}
+
+/* `found`: open as a path alone, which reads nothing. It is opened again, and not looked up. */
+static enum source_state read_found(struct read_job *job, int found)
+{
+	enum source_state state;
+	char path[PATH_MAX];
+	struct stat st;
+	int fd;
+
+	if (!real_path(found, path))
+		return SOURCE_NOT_FOUND;
+	if (!is_name_of_source(path) || is_special_place(path) || is_special_system(found))
+		return SOURCE_REFUSED;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+	fd = open_regular(path, SYMLINK_FOLLOW, &st);
+	if (fd < 0)
+		return fd == -EINVAL ? SOURCE_REFUSED : SOURCE_NOT_FOUND;
+	state = read_text(job, fd, &st);
+	close(fd);
+	return state;
+}
+
+/*
+ * Opens it as a path alone. A descriptor or -errno. Whoever wrote the name may be anyone, and could
+ * want to see in root's report what only root can reach.
+ */
+static int find(const struct read_job *job)
+{
+	struct guarded_path g;
+	int fd, err;
+
+	if (geteuid() != 0)
+		return open(job->path, O_PATH | O_CLOEXEC);
+	err = guarded_find_public(&g, job->path);
+	fd = err ? err : g.found;
+	if (!err)
+		g.found = -1;
+	guarded_release(&g);
+	return fd;
+}
+
+static void run_read(struct bounded_job *opaque)
+{
+	struct read_job *job = (struct read_job *)opaque;
+	int found;
+
+	job->state = SOURCE_NOT_FOUND;
+	if (!bounded_drop_capabilities())
+		return;
+	found = find(job);
+	if (found < 0)
+		return;
+	job->state = read_found(job, found);
+	close(found);
+}
+
+/* ---- lines ---- */
+
+/* Samples at one line. */
+struct use {
+	const char *file;
+	uint32_t line;
+	uint64_t ns;
+};
+
+struct wanted {
+	struct source_file file;
+	const struct use *uses; /* in order of lines */
+	uint32_t use_count;
+};
+
+/* The lines around those with samples, as parts that do not touch. */
+static bool make_parts(struct wanted *w)
+{
+	struct source_file *f = &w->file;
+
+	f->parts = calloc(w->use_count, sizeof(*f->parts));
+	for (uint32_t i = 0; f->parts && i < w->use_count; i++) {
+		uint32_t line = w->uses[i].line;
+		uint32_t from = line > SOURCE_TEXT_AROUND ? line - SOURCE_TEXT_AROUND : 1;
+		uint32_t to = line < UINT32_MAX - SOURCE_TEXT_AROUND ? line + SOURCE_TEXT_AROUND
+								     : UINT32_MAX - 1;
+		struct source_part *last = f->part_count ? &f->parts[f->part_count - 1] : NULL;
+
+		if (last && from <= last->first + last->count)
+			last->count = to - last->first + 1;
+		else
+			f->parts[f->part_count++] = (struct source_part){from, to - from + 1};
+	}
+	return f->parts;
+}
+
+/* Writes a line without what moves a cursor, cut if it is long; returns its length. */
+static size_t copy_line(char *to, const char *line, size_t length)
+{
+	bool is_cut = length > SOURCE_TEXT_LINE;
+	size_t used = 0, at = 0;
+
+	if (length > 0 && line[length - 1] == '\r')
+		length--;
+	if (is_cut) {
+		length = SOURCE_TEXT_LINE - strlen(ELLIPSIS);
+		while (length > 0 && ((unsigned char)line[length] & 0xc0) == 0x80)
+			length--;
+	}
+	for (;;) {
+		const char *tab = memchr(line + at, '\t', length - at);
+		size_t bytes = tab ? (size_t)(tab - line) - at : length - at;
+
+		memcpy(to + used, line + at, bytes);
+		to[used + bytes] = '\0';
+		clean_text(to + used);
+		used += strlen(to + used);
+		if (!tab)
+			break;
+		to[used++] = '\t';
+		at += bytes + 1;
+	}
+	if (is_cut) {
+		memcpy(to + used, ELLIPSIS, strlen(ELLIPSIS));
+		used += strlen(ELLIPSIS);
+	}
+	return used;
+}
+
+/* Keeps the lines of the file's parts; those that the file does not have are left out. */
+static bool keep_lines(struct wanted *w, const char *text, size_t size)
+{
+	struct source_file *f = &w->file;
+	uint32_t line = 1, part = 0;
+	size_t at = 0;
+	char *smaller;
+
+	f->text = malloc(size + 2); /* a newline that lacks, and a NUL */
+	if (!f->text)
+		return false;
+	for (; at < size && part < f->part_count; line++) {
+		const char *end = memchr(text + at, '\n', size - at);
+		size_t length = end ? (size_t)(end - text) - at : size - at;
+
+		if (line >= f->parts[part].first) {
+			f->size += copy_line(f->text + f->size, text + at, length);
+			f->text[f->size++] = '\n';
+			part += line + 1 == f->parts[part].first + f->parts[part].count;
+		}
+		at += length + (end != NULL);
+	}
+	if (part < f->part_count) {
+		/* the end is in this part, or before it */
+		f->has_changed |= w->uses[w->use_count - 1].line >= line;
+		f->parts[part].count =
+			line > f->parts[part].first ? line - f->parts[part].first : 0;
+		f->part_count = part + (f->parts[part].count > 0);
+	}
+	smaller = realloc(f->text, f->size + 1);
+	f->text = smaller ? smaller : f->text;
+	return true;
+}
+
+/* ---- all files ---- */
+
+static bool find_path(const struct result *r, const char *file, char path[PATH_MAX])
+{
+	const char *folder = r->totals.folder;
+	int length;
+
+	if (file[0] == '/')
+		length = snprintf(path, PATH_MAX, "%s", file);
+	else if (folder && folder[0] == '/')
+		length = snprintf(path, PATH_MAX, "%s/%s", folder, file);
+	else
+		return false;
+	return length < PATH_MAX;
+}
+
+static bool is_after_run(const struct result *r, int64_t written_ns)
+{
+	const struct totals *t = &r->totals;
+
+	return t->start_unix_ns && written_ns > 0 && (uint64_t)written_ns > t->start_unix_ns &&
+	       (uint64_t)written_ns - t->start_unix_ns > t->elapsed_ns;
+}
+
+/* False: out of memory. */
+static bool read_file(const struct result *r, struct bounded_caller *calls, struct wanted *w)
+{
+	struct read_job *job = bounded_job_new(sizeof(*job), run_read, discard_read);
+	bool is_kept = true;
+
+	w->file.state = SOURCE_NOT_FOUND;
+	if (!job)
+		return false;
+	if (!find_path(r, w->file.path, job->path)) {
+		free(job);
+		return true;
+	}
+	if (!is_name_of_source(job->path) || is_special_place(job->path)) {
+		w->file.state = SOURCE_REFUSED;
+		free(job);
+		return true;
+	}
+	if (bounded_call(calls, &job->job, BOUNDED_CALL_OPEN_MS) != 0)
+		return true; /* the job is no longer ours */
+	budget_settle(bounded_caller_budget(calls), &job->job.share, false);
+	w->file.state = job->state;
+	if (job->state == SOURCE_READ) {
+		w->file.has_changed = is_after_run(r, job->written_ns);
+		is_kept = make_parts(w) && keep_lines(w, job->text, job->size);
+	}
+	free(job->text);
+	free(job);
+	return is_kept;
+}
+
+static void forget_lines(struct source_file *f, enum source_state state)
+{
+	free(f->parts);
+	free(f->text);
+	f->parts = NULL;
+	f->text = NULL;
+	f->part_count = 0;
+	f->size = 0;
+	f->state = state;
+}
+
+static bool read_files(const struct result *r, struct wanted *list, uint32_t count)
+{
+	struct bounded_caller *calls = bounded_caller_new(SOURCE_TEXT_RUN_MS);
+	bool is_read = calls;
+	uint64_t total = 0;
+
+	for (uint32_t i = 0; i < count && is_read; i++) {
+		struct source_file *f = &list[i].file;
+
+		f->state = SOURCE_LEFT_OUT;
+		if (i >= SOURCE_TEXT_FILES)
+			continue;
+		is_read = read_file(r, calls, &list[i]);
+		if (total + f->size > SOURCE_TEXT_TOTAL)
+			forget_lines(f, SOURCE_LEFT_OUT);
+		total += f->size;
+	}
+	bounded_caller_free(calls);
+	return is_read;
+}
+
+/* Equal paths are one pointer, and may be long. */
+static int by_place(const void *a, const void *b)
+{
+	const struct use *x = a, *y = b;
+
+	if (x->file != y->file)
+		return (uintptr_t)x->file < (uintptr_t)y->file ? -1 : 1;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+
+	if (x->file.ns != y->file.ns)
+		return x->file.ns < y->file.ns ? 1 : -1;
+	return strcmp(x->file.path, y->file.path);
+}
+
+/* Time by frame, of those that are lines of source. */
+static void add_row(const struct result *r, const struct row *row, uint64_t *ns)
+{
+	const struct stack_info *last = &r->stacks[row->stack];
+	const struct frame_info *line;
+
+	if (row->kind != ROW_GPU || row->stack == RESULT_ROOT || last->outer == RESULT_ROOT ||
+	    r->frames[last->frame].class != CLASS_STALL)
+		return;
+	line = &r->frames[r->stacks[last->outer].frame];
+	if (line->class == CLASS_GPU_CODE && line->file && line->line > 0)
+		ns[line - r->frames] += row->ns;
+}
+
+static uint32_t find_uses(const struct result *r, struct use *uses, uint64_t *ns)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < r->row_count; i++)
+		add_row(r, &r->rows[i], ns);
+	for (uint32_t i = 0; i < r->frame_count; i++)
+		if (ns[i])
+			uses[count++] = (struct use){r->frames[i].file, r->frames[i].line, ns[i]};
+	if (count)
+		qsort(uses, count, sizeof(*uses), by_place);
+	return count;
+}
+
+static uint32_t group_uses(const struct use *uses, uint32_t count, struct wanted *files)
+{
+	uint32_t file_count = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (i == 0 || uses[i - 1].file != uses[i].file)
+			files[file_count++] =
+				(struct wanted){.file.path = uses[i].file, .uses = &uses[i]};
+		files[file_count - 1].use_count++;
+		files[file_count - 1].file.ns += uses[i].ns;
+	}
+	if (file_count)
+		qsort(files, file_count, sizeof(*files), by_time);
+	return file_count;
+}
+
+int source_text_read(const struct result *r, struct source_list *list)
+{
+	struct use *uses = calloc(r->frame_count + 1u, sizeof(*uses));
+	uint64_t *ns = calloc(r->frame_count + 1u, sizeof(*ns));
+	uint32_t use_count = uses && ns ? find_uses(r, uses, ns) : 0, count;
+	struct wanted *files = calloc(use_count + 1u, sizeof(*files));
+	bool is_read = uses && ns && files;
+
+	*list = (struct source_list){.count = 0};
+	count = is_read ? group_uses(uses, use_count, files) : 0;
+	if (count > 0) {
+		list->files = calloc(count, sizeof(*list->files));
+		is_read = read_files(r, files, count) && list->files;
+		for (uint32_t i = 0; i < count; i++) {
+			if (is_read)
+				list->files[list->count++] = files[i].file;
+			else
+				forget_lines(&files[i].file, SOURCE_NOT_FOUND);
+		}
+	}
+	if (!is_read)
+		source_text_release(list);
+	free(uses);
+	free(ns);
+	free(files);
+	return is_read ? 0 : -ENOMEM;
+}
+
+void source_text_release(struct source_list *list)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		forget_lines(&list->files[i], SOURCE_NOT_FOUND);
+	free(list->files);
+	*list = (struct source_list){.count = 0};
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/shape/started_code.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/base/command_text.h"
+#include "profiler/base/process_names.h"
+#include "profiler/shape/plain_path.h"
+#include "symbolize/util/text.h"
+
+#define DELETED " (deleted)" /* proc(5): maps */
+
+struct word {
+	const char *text;
+	char *path;   /* absolute; NULL: it is no path, or relative to what is not known */
+	char *module; /* "/a/b" of "-m a.b"; NULL: it names no module */
+};
+
+struct search {
+	struct word words[STARTED_WORDS_MAX];
+	uint32_t count;
+	const char *folder; /* the working directory */
+	bool (*add)(void *context, const char *folder);
+	void *context;
+	bool failed;
+};
+
+static void add_folder(struct search *s, const char *path, size_t length)
+{
+	char *folder = strndup(path, length);
+
+	s->failed |= !folder || !s->add(s->context, length ? folder : "/");
+	free(folder);
+}
+
+/* Adds the folder that a file is in. */
+static void add_folder_of(struct search *s, const char *path)
+{
+	add_folder(s, path, (size_t)(base_name(path) - path) - 1);
+}
+
+/* ---- the command ---- */
+
+/* "a.b" as "/a/b"; NULL: it is no module's name, or out of memory. */
+static char *module_path(const char *name)
+{
+	char *path = NULL;
+
+	if (!name[0] || name[0] == '.' || strchr(name, '/') || asprintf(&path, "/%s", name) < 0)
+		return NULL;
+	for (char *at = path; *at; at++)
+		if (*at == '.')
+			*at = '/';
+	return path;
+}
+
+static void add_word(struct search *s, const char *text, const char *before)
+{
+	bool has_m = before && (strcmp(before, "-m") == 0 || strcmp(before, "--module") == 0);
+	struct word *word = &s->words[s->count];
+
+	if (s->count == STARTED_WORDS_MAX || !text[0])
+		return;
+	s->count++;
+	word->text = text;
+	word->path = text[0] == '-' ? NULL : plain_path(s->folder, text);
+	if (has_m)
+		word->module = module_path(text);
+	else if (starts_with(text, "-m") && text[2] != '-')
+		word->module = module_path(text + 2);
+}
+
+/* The script that an interpreter runs with these words; NULL: none, or a module. To be freed. */
+static char *find_script(const struct search *s, char *const *words)
+{
+	struct process_names names = {.program = NULL};
+	char *line, *script = NULL;
+	size_t size = 1;
+	FILE *out = open_memstream(&line, &size);
+
+	if (!out)
+		return NULL;
+	for (; *words; words++)
+		fwrite(*words, 1, strlen(*words) + 1, out);
+	fputc('\0', out);
+	if (fclose(out) != 0)
+		return NULL;
+	process_names_find(&names, "", "", line, size - 1, true);
+	if (names.count) {
+		/* the last name is what the interpreter runs, if it runs something */
+		const char *last = names.list[names.count - 1];
+
+		if (last > line + strlen(line) && strchr(last, '/'))
+			script = plain_path(s->folder, last);
+	}
+	free(line);
+	return script;
+}
+
+/* Returns whether any code of a folder ran, or of a file that is one, as a zipapp is. */
+static bool ran_below(const struct result *r, const char *folder)
+{
+	size_t length = strlen(folder);
+
+	for (uint32_t i = 0; i < r->frame_count; i++) {
+		const char *file = r->frames[i].file;
+		char *path = r->frames[i].class == CLASS_PYTHON && file && file[0] != '<'
+				     ? plain_path(r->totals.folder, file)
+				     : NULL;
+		bool is_below = path && strncmp(path, folder, length) == 0 && path[length] == '/';
+
+		free(path);
+		if (is_below)
+			return true;
+	}
+	return false;
+}
+
+/* `depth`: a word may hold a command, as that of `sh -c` does. */
+static void take_words(struct search *s, const struct result *r, char *const *words, int depth,
+		       char ***inner)
+{
+	char *script = find_script(s, words);
+
+	if (script && ran_below(r, script))
+		add_folder(s, script, strlen(script));
+	else if (script)
+		add_folder_of(s, script);
+	free(script);
+	for (uint32_t i = 0; words[i]; i++) {
+		add_word(s, words[i], i ? words[i - 1] : NULL);
+		if (depth > 0 || !strchr(words[i], ' ') || *inner)
+			continue;
+		*inner = command_words(words[i]);
+		if (*inner)
+			take_words(s, r, *inner, depth + 1, inner);
+	}
+}
+
+/* ---- the code that ran ---- */
+
+/* Returns whether the path ends with the two, and how long it is before them. */
+static bool ends_with_both(const char *path, const char *end, const char *more, size_t *before)
+{
+	size_t length = strlen(path), n = strlen(end), m = strlen(more);
+
+	if (length < n + m || !ends_with(path, more) || strncmp(path + length - m - n, end, n) != 0)
+		return false;
+	*before = length - m - n;
+	return true;
+}
+
+/* A package's first folder; that of a module that is in none. */
+static void add_module(struct search *s, const char *path, size_t before, const char *module)
+{
+	const char *inside = strchr(module + 1, '/');
+
+	if (inside || path[before + strlen(module)] == '/')
+		add_folder(s, path, before + (inside ? (size_t)(inside - module) : strlen(module)));
+	else
+		add_folder(s, path, before);
+}
+
+static void take_python(struct search *s, const char *file)
+{
+	char *path = file[0] == '<' ? NULL : plain_path(s->folder, file);
+
+	for (uint32_t i = 0; path && i < s->count; i++) {
+		const struct word *word = &s->words[i];
+		size_t before;
+
+		if (word->module && (ends_with_both(path, word->module, ".py", &before) ||
+				     ends_with_both(path, word->module, "/__main__.py", &before) ||
+				     ends_with_both(path, word->module, "/__init__.py", &before)))
+			add_module(s, path, before, word->module);
+		else if (word->path && strcmp(word->path, path) == 0)
+			add_folder_of(s, path);
+	}
+	free(path);
+}
+
+/*
+ * A program: by its name, for it may have been searched for, and its folder may be reached by a
+ * link. Libraries are no programs, and interpreters not what was meant.
+ */
+static void take_native(struct search *s, const char *module)
+{
+	const char *name = base_name(module);
+	size_t length = strlen(name);
+
+	if (module[0] != '/' || strstr(name, ".so") || process_names_is_interpreter(name))
+		return;
+	if (length > strlen(DELETED) && ends_with(name, DELETED))
+		length -= strlen(DELETED);
+	for (uint32_t i = 0; i < s->count; i++) {
+		const char *word = base_name(s->words[i].text);
+
+		if (strlen(word) == length && strncmp(word, name, length) == 0) {
+			add_folder_of(s, module);
+			return;
+		}
+	}
+}
+
+static void take_frames(struct search *s, const struct result *r)
+{
+	const char *file = NULL, *module = NULL; /* the last ones: most frames repeat them */
+
+	for (uint32_t i = 0; i < r->frame_count; i++) {
+		const struct frame_info *f = &r->frames[i];
+
+		if (f->class == CLASS_PYTHON && f->file && f->file != file)
+			take_python(s, file = f->file);
+		else if (f->class == CLASS_NATIVE && f->module && f->module != module)
+			take_native(s, module = f->module);
+	}
+}
+
+bool started_code_visit(const struct result *r, bool (*add)(void *context, const char *folder),
+			void *context)
+{
+	char **words = command_words(r->totals.command ? r->totals.command : ""), **inner = NULL;
+	struct search *s = calloc(1, sizeof(*s));
+	bool ok = words && s;
+
+	if (ok) {
+		s->folder = r->totals.folder;
+		s->add = add;
+		s->context = context;
+		take_words(s, r, words, 0, &inner);
+		take_frames(s, r);
+		ok = !s->failed;
+	}
+	for (uint32_t i = 0; s && i < s->count; i++) {
+		free(s->words[i].path);
+		free(s->words[i].module);
+	}
+	free(s);
+	free(words);
+	free(inner);
+	return ok;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The folders of what the command started: of the script or folder that an interpreter runs, of
+ * modules (-m), and of programs, also where launchers such as torchrun, accelerate, mpirun, env or
+ * `sh -c` stand before them:
+ *
+ *   torchrun --nproc-per-node 8 /home/me/proj/train.py      /home/me/proj
+ *   python3 -m exp.train                                    .../exp, where its files are
+ *   sh -c 'numactl -N 0 /home/me/proj/build/app'            /home/me/proj/build
+ *
+ * A word that is a path counts if code of this file ran, or if it is an interpreter's script.
+ * Programs and modules that are found by a search have their folder from the code that ran. So no
+ * file is opened, and captures of another machine give the same.
+ */
+#ifndef PROFILER_SHAPE_STARTED_CODE_H
+#define PROFILER_SHAPE_STARTED_CODE_H
+
+#include <stdbool.h>
+#include "profiler/model/result.h"
+
+#define STARTED_WORDS_MAX 256u /* of a command that are looked at */
+
+/*
+ * Calls `add` for each such folder, absolute, some more than once. A path that is relative counts
+ * if result->totals.folder is known. False: out of memory, or `add` returned false.
+ */
+bool started_code_visit(const struct result *result, bool (*add)(void *context, const char *folder),
+			void *context);
+
+#endif

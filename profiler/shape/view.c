@@ -1,0 +1,805 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/shape/view_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/shape/rank_waits.h"
+#include "profiler/model/marks.h"
+#include "profiler/model/work_names.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/text.h"
+
+#define NONE VIEW_NONE
+#define ENDS (UINT32_MAX - 1) /* of a stack to be mapped: that of a row or a record */
+_Static_assert(NONE == UINT32_MAX, "what is not mapped is filled with ones");
+#define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES)
+
+void view_fail(struct view *v, int err)
+{
+	if (!v->error)
+		v->error = err;
+}
+
+/* ---- frames and stacks ---- */
+
+static bool text_equal(const void *records, uint32_t position, const void *key)
+{
+	return ((const struct frame_info *)records)[position].name == key;
+}
+
+/* The number of a frame of its own with this text, interned. */
+static uint32_t add_text(struct view *v, enum frame_class class, const char *text)
+{
+	uintptr_t key = (uintptr_t)text;
+	uint32_t hash = hash_bytes(&key, sizeof(key));
+	uint32_t at = hash_index_find(&v->text_index, hash, text_equal, v->frames, text);
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	if (!array_make_room(&v->frames, v->frame_count, &v->frame_capacity, sizeof(*v->frames)) ||
+	    hash_index_add(&v->text_index, hash, v->frame_count) != 0) {
+		view_fail(v, -ENOMEM);
+		return 0;
+	}
+	v->frames[v->frame_count] =
+		(struct frame_info){.class = class, .name = text, .short_name = text};
+	return v->frame_count++;
+}
+
+/* The one stack for all that cannot be kept. */
+static uint32_t rest_of_stacks(struct view *v)
+{
+	const char *text;
+
+	if (v->stacks.rest != RESULT_ROOT)
+		return v->stacks.rest;
+	text = intern_string(&v->strings, MARK_TOO_MANY_STACKS);
+	if (!text) {
+		view_fail(v, -ENOMEM);
+		return RESULT_ROOT;
+	}
+	return named_stacks_set_rest(&v->stacks, add_text(v, CLASS_MARK, text));
+}
+
+uint32_t view_push(struct view *v, uint32_t outer, uint32_t frame)
+{
+	uint32_t at;
+
+	if (!named_stacks_push(&v->stacks, outer, frame, &v->memory, &at))
+		at = rest_of_stacks(v);
+	if (v->stacks.failed)
+		view_fail(v, -ENOMEM);
+	return at;
+}
+
+/* A copy of a stack of the view, inside another. */
+static uint32_t append(struct view *v, uint32_t outer, uint32_t stack)
+{
+	uint32_t count = 0;
+
+	if (outer == RESULT_ROOT)
+		return stack;
+	for (; stack != RESULT_ROOT && !v->error; stack = v->stacks.list[stack].outer) {
+		if (array_make_room(&v->path, count, &v->path_capacity, sizeof(*v->path)))
+			v->path[count++] = v->stacks.list[stack].frame;
+		else
+			view_fail(v, -ENOMEM);
+	}
+	while (count-- > 0)
+		outer = view_push(v, outer, v->path[count]);
+	return outer;
+}
+
+uint32_t view_add_label(struct view *v, enum frame_class class, const char *label)
+{
+	const char *kept = intern_find(&v->strings, label);
+
+	if (!kept && allowance_take(&v->memory, FRAME_BYTES))
+		kept = allowance_intern(&v->memory, &v->strings, label);
+	return kept ? add_text(v, class, kept) : NONE;
+}
+
+/* The frames of a place. */
+static uint32_t group_of(struct view *v, uint32_t place)
+{
+	const struct grouping *g = &v->options->by;
+	char text[GROUPING_TEXT_BYTES];
+	uint32_t at = RESULT_ROOT;
+
+	for (uint8_t i = 0; i < g->count; i++) {
+		uint32_t frame;
+
+		if (!grouping_text(v->base->place_names, v->base->device_names,
+				   &v->base->places[place], (enum place_part)g->parts[i], text))
+			continue;
+		frame = view_add_label(v, CLASS_PLACE, text);
+		at = frame == NONE ? rest_of_stacks(v) : view_push(v, at, frame);
+	}
+	return at;
+}
+
+/* ---- which stacks ---- */
+
+/* Those that a record has; the result's number. */
+static uint32_t base_stack(const struct view *v, const struct timeline_record *record)
+{
+	return result_record_stack(v->base, record);
+}
+
+static void want_record_stacks(struct view *v)
+{
+	const struct result *r = v->base;
+
+	for (uint32_t i = 0; i < r->record_stack_count && r->timeline; i++) {
+		struct timeline_record record = {.stack = i, .kind = TIMELINE_CPU_SAMPLE};
+		uint32_t kinds = timeline_kinds_with_stack(r->timeline, i);
+
+		if (kinds & 1u << TIMELINE_CPU_SAMPLE)
+			v->mapped[base_stack(v, &record)] = ENDS;
+		record.kind = TIMELINE_LAUNCH;
+		if (kinds & ~(1u << TIMELINE_CPU_SAMPLE))
+			v->mapped[base_stack(v, &record)] = ENDS;
+	}
+}
+
+static uint32_t map_stack(struct view *v, uint32_t stack)
+{
+	const struct stack_info *s = &v->base->stacks[stack];
+
+	if (v->progress)
+		return view_fold_stack(v, stack, v->mapped[stack] == ENDS);
+	return view_push(v, v->mapped[s->outer], s->frame);
+}
+
+/* Maps all stacks of rows and records, and those that they are in. */
+static void map_stacks(struct view *v)
+{
+	const struct result *r = v->base;
+
+	for (uint32_t i = 0; i < r->row_count; i++)
+		v->mapped[r->rows[i].stack] = ENDS;
+	want_record_stacks(v);
+	for (uint32_t i = r->stack_count; i-- > 1;)
+		if (v->mapped[i] != NONE && v->mapped[r->stacks[i].outer] == NONE)
+			v->mapped[r->stacks[i].outer] = 0;
+	v->mapped[RESULT_ROOT] = RESULT_ROOT;
+	for (uint32_t i = 1; i < r->stack_count && !v->error; i++)
+		if (v->mapped[i] != NONE)
+			v->mapped[i] = map_stack(v, i);
+}
+
+/* The stacks of records, as the view numbers them. */
+static void map_records(struct view *v)
+{
+	const struct result *r = v->base;
+	uint32_t count = r->record_stack_count;
+
+	if (!r->timeline)
+		return;
+	v->sample_stacks = malloc((count + 1) * sizeof(*v->sample_stacks));
+	v->call_stacks = malloc((count + 1) * sizeof(*v->call_stacks));
+	if (!v->sample_stacks || !v->call_stacks) {
+		view_fail(v, -ENOMEM);
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t kinds = timeline_kinds_with_stack(r->timeline, i);
+		struct timeline_record record = {.stack = i, .kind = TIMELINE_CPU_SAMPLE};
+
+		v->sample_stacks[i] = v->call_stacks[i] = RESULT_ROOT;
+		if (kinds & 1u << TIMELINE_CPU_SAMPLE)
+			v->sample_stacks[i] = v->mapped[base_stack(v, &record)];
+		record.kind = TIMELINE_LAUNCH;
+		if (kinds & ~(1u << TIMELINE_CPU_SAMPLE))
+			v->call_stacks[i] = v->mapped[base_stack(v, &record)];
+	}
+}
+
+/* ---- rows ---- */
+
+static bool row_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct row *a = (const struct row *)records + position, *b = key;
+
+	return a->stack == b->stack && a->place == b->place && a->kind == b->kind;
+}
+
+/* Adds to the row of the same stack and place, which are the view's. */
+static void add_row(struct view *v, const struct row *row)
+{
+	uint32_t hash = hash_four(row->stack, row->place, row->kind, 0);
+	uint32_t at = hash_index_find(&v->row_index, hash, row_equal, v->rows, row);
+
+	v->uses_place[row->place] = true;
+	if (at != HASH_INDEX_NONE) {
+		v->rows[at].count += row->count;
+		v->rows[at].ns += row->ns;
+		v->rows[at].bytes += row->bytes;
+	} else if (array_make_room(&v->rows, v->row_count, &v->row_capacity, sizeof(*row)) &&
+		   hash_index_add(&v->row_index, hash, v->row_count) == 0) {
+		v->rows[v->row_count++] = *row;
+	} else {
+		view_fail(v, -ENOMEM);
+	}
+}
+
+/* A row of the result, with the view's stack. */
+static void view_row(struct view *v, struct row row)
+{
+	row.stack = append(v, group_of(v, row.place), v->mapped[row.stack]);
+	add_row(v, &row);
+}
+
+static bool is_work(const struct frame_info *frame)
+{
+	return frame->class == CLASS_GPU_KERNEL || frame->class == CLASS_GPU_WORK;
+}
+
+static bool is_within(const struct view *v, uint32_t kind, uint32_t stack, uint32_t place)
+{
+	const struct slice *s = &v->options->slice;
+	const struct result *r = v->base;
+
+	if (s->kinds && !(s->kinds & 1u << kind))
+		return false;
+	if (!v->has_place[place] || (kind == ROW_WAIT && slice_is_of_gpu(s)))
+		return false;
+	if (!s->kernel.text)
+		return true;
+	for (; kind == ROW_WAIT && stack != RESULT_ROOT; stack = r->stacks[stack].outer)
+		if (is_work(&r->frames[r->stacks[stack].frame]))
+			break; /* where it was launched comes further inside */
+	stack = result_work_stack(r, stack);
+	return (kind == ROW_GPU || kind == ROW_WAIT) && stack != RESULT_ROOT &&
+	       slice_has_work(s, &r->frames[r->stacks[stack].frame]);
+}
+
+static void view_rows(struct view *v)
+{
+	for (uint32_t i = 0; i < v->base->row_count && !v->error; i++) {
+		const struct row *row = &v->base->rows[i];
+
+		if (is_within(v, row->kind, row->stack, row->place))
+			view_row(v, *row);
+	}
+}
+
+/* ---- a part of the timeline ---- */
+
+static const enum row_kind row_kinds[TIMELINE_KINDS] = {
+	[TIMELINE_CPU_SAMPLE] = ROW_CPU, [TIMELINE_GPU_OPERATION] = ROW_GPU,
+	[TIMELINE_WAIT] = ROW_WAIT,      [TIMELINE_CALL] = ROW_CALL,
+	[TIMELINE_LAUNCH] = ROW_GPU, /* no row, but like one */
+};
+
+/* Of an operation, from its start on; 0: none. */
+struct rank_wait {
+	uint64_t until_ns;
+	uint32_t rank;
+};
+
+/* A time since the command's start. */
+static uint64_t at(uint64_t origin_ns, uint64_t ns)
+{
+	return ns < UINT64_MAX - origin_ns ? origin_ns + ns : UINT64_MAX;
+}
+
+/* Cuts a record to the slice's time; false: nothing is left. `begins`: it begins there. */
+static bool cut(const struct view *v, struct timeline_record *record, bool *begins)
+{
+	const struct slice *s = &v->options->slice;
+	const struct timeline_record whole = *record;
+	uint64_t origin = v->base->totals.start_ns, from, to, end;
+
+	*begins = true;
+	if (!s->has_time)
+		return true;
+	from = at(origin, s->from_ns);
+	to = at(origin, s->to_ns);
+	end = record->start_ns + record->duration_ns;
+	*begins = record->start_ns >= from && record->start_ns < to;
+	if (!*begins && (record->start_ns >= to || end <= from))
+		return false;
+	if (record->start_ns < from) {
+		record->start_ns = from;
+		record->duration_ns = end - from;
+	}
+	if (end > to)
+		record->duration_ns = to - record->start_ns;
+	if (record->kind == TIMELINE_WAIT) { /* parts that adjoin add up */
+		uint64_t before = record->start_ns - whole.start_ns;
+
+		record->bytes = record->duration_ns -
+				(timeline_off_cpu_until(&whole, before + record->duration_ns) -
+				 timeline_off_cpu_until(&whole, before));
+	}
+	return true;
+}
+
+/* The stack of a wait's row, of which the record has only the call. */
+static uint32_t waiting(struct view *v, uint32_t call)
+{
+	const char *text = intern_string(&v->strings, MARK_WAITING);
+
+	if (call != RESULT_ROOT && v->frames[v->stacks.list[call].frame].class == CLASS_WAIT)
+		return call; /* for pages */
+	if (text)
+		return view_push(v, call, add_text(v, CLASS_WAIT, text));
+	view_fail(v, -ENOMEM);
+	return call;
+}
+
+/* The stack of a kernel's wait for a rank. */
+static uint32_t waiting_for_rank(struct view *v, uint32_t kernel, uint32_t rank)
+{
+	char text[sizeof(MARK_WAITING_FOR_RANK) + 16];
+	const char *kept;
+
+	snprintf(text, sizeof(text), MARK_WAITING_FOR_RANK "%u]", rank);
+	kept = intern_string(&v->strings, text);
+	if (kept)
+		return view_push(v, kernel, add_text(v, CLASS_WAIT, kept));
+	view_fail(v, -ENOMEM);
+	return kernel;
+}
+
+/* How much of the record is before `until_ns`. */
+static uint64_t part_before(const struct timeline_record *record, uint64_t until_ns)
+{
+	if (until_ns <= record->start_ns)
+		return 0;
+	return until_ns - record->start_ns < record->duration_ns ? until_ns - record->start_ns
+								 : record->duration_ns;
+}
+
+/* Adds a record to the row that it is a part of; until `wait.until_ns` it waits for a rank. */
+static void add_record(struct view *v, const struct timeline_record *record, bool begins,
+		       struct rank_wait wait)
+{
+	uint32_t stack = v->mapped[base_stack(v, record)];
+	struct row row = {.kind = row_kinds[record->kind],
+			  .place = record->place,
+			  .count = begins,
+			  .ns = record->duration_ns,
+			  .bytes = begins ? record->bytes : 0};
+	struct row waited = {.kind = ROW_GPU, .place = record->place};
+
+	if (record->kind == TIMELINE_LAUNCH ||
+	    (record->kind == TIMELINE_GPU_OPERATION && gpu_work_is_instant(record->work)))
+		return; /* as in the rows of a whole run */
+	if (record->kind == TIMELINE_WAIT) {
+		stack = waiting(v, stack);
+		row.ns = timeline_off_cpu_ns(record);
+		row.bytes = 0;
+	}
+	waited.ns = part_before(record, wait.until_ns);
+	row.ns -= waited.ns;
+	row.stack = append(v, group_of(v, record->place), stack);
+	add_row(v, &row);
+	if (!waited.ns)
+		return;
+	waited.stack = append(v, group_of(v, record->place), waiting_for_rank(v, stack, wait.rank));
+	add_row(v, &waited);
+}
+
+static void view_record(struct view *v, struct timeline_record record, struct rank_wait wait)
+{
+	const struct timeline_shape *shape;
+	bool begins;
+
+	if (record.place >= v->base->place_count) {
+		view_fail(v, -EIO);
+		return;
+	}
+	if (!is_within(v, row_kinds[record.kind], base_stack(v, &record), record.place) ||
+	    !cut(v, &record, &begins))
+		return;
+	if (v->options->slice.has_time)
+		add_record(v, &record, begins, wait);
+	v->uses_place[record.place] = true;
+	shape = timeline_shape(v->base->timeline, record.shape);
+	record.shape = shape ? timeline_number_shape(v->timeline, shape) : 0;
+	timeline_add(v->timeline, &record); /* a loss is counted there */
+}
+
+static void view_timeline(struct view *v, const char *folder)
+{
+	struct timeline_reader *reader = timeline_reader_new(v->base->timeline);
+	const struct timeline_record *record;
+	struct rank_waits *waits = NULL;
+	int err = 0;
+
+	v->timeline = timeline_new(folder, NULL);
+	if (!v->timeline)
+		view_fail(v, -errno);
+	if (!v->error && v->options->slice.has_time && v->base->rank_count &&
+	    !(waits = rank_waits_new(v->base, &v->memory)))
+		view_fail(v, -errno);
+	if (!reader)
+		view_fail(v, -ENOMEM);
+	for (uint64_t i = 0; !v->error && (err = timeline_reader_next(reader, &record)) > 0; i++) {
+		struct rank_wait wait = {.until_ns = 0};
+		uint64_t ns = waits ? rank_waits_next(waits, i, &wait.rank) : 0;
+
+		if (ns)
+			wait.until_ns = record->start_ns + ns;
+		view_record(v, *record, wait);
+	}
+	rank_waits_free(waits);
+	if (err < 0)
+		view_fail(v, err);
+	timeline_reader_free(reader);
+	if (v->timeline)
+		timeline_finish(v->timeline);
+}
+
+/* ---- what is left ---- */
+
+/* The stacks that a record has, as result_record_stack finds them, to what `numbers` says. */
+static void renumber_records(struct view *v, const uint32_t *numbers)
+{
+	for (uint32_t i = 0; v->sample_stacks && i < v->base->record_stack_count; i++) {
+		v->sample_stacks[i] = numbers[v->sample_stacks[i]];
+		v->call_stacks[i] = numbers[v->call_stacks[i]];
+	}
+}
+
+/* Marks the stacks of rows and records with 1, those that they are in, and their frames. */
+static void mark_used(struct view *v, uint32_t *stacks, uint32_t *frames)
+{
+	const struct timeline *t = v->timeline ? v->timeline : v->base->timeline;
+
+	stacks[RESULT_ROOT] = 1;
+	for (uint32_t i = 0; i < v->row_count; i++)
+		stacks[v->rows[i].stack] = 1;
+	for (uint32_t i = 0; v->sample_stacks && i < v->base->record_stack_count; i++) {
+		uint32_t kinds = timeline_kinds_with_stack(t, i);
+
+		if (kinds & 1u << TIMELINE_CPU_SAMPLE)
+			stacks[v->sample_stacks[i]] = 1;
+		if (kinds & ~(1u << TIMELINE_CPU_SAMPLE))
+			stacks[v->call_stacks[i]] = 1;
+	}
+	for (uint32_t i = v->stacks.count; i-- > RESULT_ROOT + 1;) {
+		if (!stacks[i])
+			continue;
+		stacks[v->stacks.list[i].outer] = 1;
+		frames[v->stacks.list[i].frame] = 1;
+	}
+}
+
+/*
+ * Stacks and frames that no row and no record has any more go: they would make files larger, and
+ * tell of what the view leaves out.
+ */
+static void drop_unused(struct view *v)
+{
+	uint32_t *stacks = calloc(v->stacks.count + 1u, sizeof(*stacks));
+	uint32_t *frames = calloc(v->frame_count + 1u, sizeof(*frames));
+	uint32_t count = 0;
+
+	if (!stacks || !frames) {
+		view_fail(v, -ENOMEM);
+		free(stacks);
+		free(frames);
+		return;
+	}
+	mark_used(v, stacks, frames);
+	for (uint32_t i = 0; i < v->frame_count; i++) {
+		if (!frames[i])
+			continue;
+		v->frames[count] = v->frames[i];
+		frames[i] = count++;
+	}
+	v->frame_count = count;
+	count = 0;
+	for (uint32_t i = 0; i < v->stacks.count; i++) {
+		struct stack_info s = v->stacks.list[i];
+
+		if (!stacks[i])
+			continue;
+		stacks[i] = count;
+		v->stacks.list[count++] = i == RESULT_ROOT
+						  ? s
+						  : (struct stack_info){.outer = stacks[s.outer],
+									.frame = frames[s.frame]};
+	}
+	v->stacks.count = count;
+	for (uint32_t i = 0; i < v->row_count; i++)
+		v->rows[i].stack = stacks[v->rows[i].stack];
+	renumber_records(v, stacks);
+	free(stacks);
+	free(frames);
+}
+
+static uint64_t thread_key(uint32_t process, uint32_t thread)
+{
+	return (uint64_t)process << 32 | thread;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool has_key(const uint64_t *keys, size_t count, uint64_t key)
+{
+	return count && bsearch(&key, keys, count, sizeof(key), by_key);
+}
+
+/* Of a part: processes and threads of other parts have no name in it. */
+static void choose_processes(struct view *v)
+{
+	const struct result *r = v->base;
+	uint64_t *keys = calloc(2 * (size_t)r->place_count + 1, sizeof(*keys));
+	uint32_t processes = 0, threads = 0;
+	size_t count = 0;
+
+	v->processes = calloc(r->process_count + 1u, sizeof(*v->processes));
+	v->threads = calloc(r->thread_count + 1u, sizeof(*v->threads));
+	if (!keys || !v->processes || !v->threads) {
+		view_fail(v, -ENOMEM);
+		free(keys);
+		return;
+	}
+	for (uint32_t i = 0; i < r->place_count; i++) {
+		const uint32_t *part = r->places[i].part;
+
+		if (!v->uses_place[i])
+			continue;
+		keys[count++] = thread_key(part[PLACE_PROCESS], part[PLACE_THREAD]);
+		keys[count++] = thread_key(part[PLACE_PROCESS], PLACE_UNKNOWN);
+	}
+	if (count)
+		qsort(keys, count, sizeof(*keys), by_key);
+	for (uint32_t i = 0; i < r->process_count; i++)
+		if (has_key(keys, count, thread_key(r->processes[i].id, PLACE_UNKNOWN)))
+			v->processes[processes++] = r->processes[i];
+	for (uint32_t i = 0; i < r->thread_count; i++)
+		if (has_key(keys, count, thread_key(r->threads[i].process, r->threads[i].tid)))
+			v->threads[threads++] = r->threads[i];
+	free(keys);
+	v->result.processes = v->processes;
+	v->result.process_count = processes;
+	v->result.threads = v->threads;
+	v->result.thread_count = threads;
+}
+
+/* ---- names ---- */
+
+/* The short name, with what texts have in place of colours. */
+static const char *text_name(struct view *v, const struct frame_info *frame)
+{
+	const char *prefix = frame->class == CLASS_GPU_KERNEL ? work_frame(GPU_WORK_KERNEL)
+			     : frame->class == CLASS_CALL     ? MARK_CALL
+							      : "";
+	const char *kept;
+	char *text;
+
+	if (starts_with(frame->short_name, prefix))
+		return frame->short_name;
+	if (asprintf(&text, "%s%s", prefix, frame->short_name) < 0) {
+		view_fail(v, -ENOMEM);
+		return frame->name;
+	}
+	kept = allowance_intern(&v->memory, &v->strings, text);
+	free(text);
+	return kept ? kept : frame->name;
+}
+
+static void choose_names(struct view *v)
+{
+	if (v->options->names == VIEW_NAMES_FULL)
+		for (uint32_t i = 0; i < v->frame_count; i++)
+			v->frames[i].short_name = v->frames[i].name;
+	if (v->options->names != VIEW_NAMES_SHORT)
+		return;
+	v->named = malloc((v->frame_count + 1) * sizeof(*v->named));
+	if (!v->named)
+		view_fail(v, -ENOMEM);
+	for (uint32_t i = 0; i < v->frame_count && !v->error; i++) {
+		v->named[i] = v->frames[i];
+		v->named[i].name = text_name(v, &v->frames[i]);
+	}
+}
+
+/* ---- all of it ---- */
+
+unsigned int view_needs(const struct view_options *options)
+{
+	return slice_needs(&options->slice);
+}
+
+uint32_t view_place_mask(const struct view_options *options)
+{
+	return view_needs(options) ? PLACES_ALL : grouping_mask(&options->by);
+}
+
+static bool changes_stacks(const struct view_options *options)
+{
+	return options->my_code || options->trim_to.text;
+}
+
+bool view_changes(const struct view_options *options)
+{
+	return options->by.count > 0 || slice_is_part(&options->slice) || changes_stacks(options) ||
+	       options->names != VIEW_NAMES_DEFAULT;
+}
+
+void view_options_release(struct view_options *options)
+{
+	slice_release(&options->slice);
+	slice_release_match(&options->trim_to);
+}
+
+/* What was left out, and so is not seen in the result itself. */
+static bool note_options(struct view *v)
+{
+	const struct view_options *o = v->options;
+	size_t size;
+	FILE *out = open_memstream(&v->shown, &size);
+
+	if (!out)
+		return false;
+	if (v->base->totals.shown) /* the run left that out itself */
+		fprintf(out, " %s", v->base->totals.shown);
+	slice_print(&o->slice, out);
+	if (o->my_code)
+		fprintf(out, " --my-code");
+	for (uint32_t i = 0; i < o->my_path_count; i++)
+		fprintf(out, " --my-path %s", o->my_paths[i]);
+	if (o->trim_to.text)
+		fprintf(out, " --trim-to %s", o->trim_to.text);
+	return fclose(out) == 0;
+}
+
+static bool allocate(struct view *v)
+{
+	const struct result *r = v->base;
+
+	v->mapped = malloc((r->stack_count + 1) * sizeof(*v->mapped));
+	v->has_place = malloc(r->place_count + 1);
+	v->uses_place = calloc(r->place_count + 1u, 1);
+	if (!v->mapped || !v->has_place || !v->uses_place ||
+	    !array_reserve(&v->frames, 0, r->frame_count, &v->frame_capacity, sizeof(*v->frames)))
+		return false;
+	memset(v->mapped, 0xff, r->stack_count * sizeof(*v->mapped));
+	for (uint32_t i = 0; i < r->place_count; i++)
+		v->has_place[i] = slice_has_place(&v->options->slice, r, i);
+	if (r->frame_count)
+		memcpy(v->frames, r->frames, r->frame_count * sizeof(*v->frames));
+	v->frame_count = r->frame_count;
+	if (!note_options(v))
+		return false;
+	return named_stacks_add(&v->stacks, NONE, NONE) == RESULT_ROOT && !v->stacks.failed;
+}
+
+/* What only building needs. */
+static void drop_memory_of_building(struct view *v)
+{
+	hash_index_release(&v->text_index);
+	named_stacks_finish(&v->stacks);
+	hash_index_release(&v->row_index);
+	free(v->mapped);
+	free(v->has_place);
+	free(v->uses_place);
+	free(v->path);
+	free(v->changes);
+	free(v->progress);
+	v->mapped = v->path = NULL;
+	v->has_place = v->uses_place = NULL;
+	v->changes = NULL;
+	v->progress = NULL;
+}
+
+static void build(struct view *v, const char *folder)
+{
+	bool is_part = slice_is_part(&v->options->slice);
+
+	if (!allocate(v))
+		view_fail(v, -ENOMEM);
+	if (!v->error && changes_stacks(v->options))
+		view_fold_begin(v);
+	if (!v->error)
+		map_stacks(v);
+	if (!v->error)
+		map_records(v);
+	if (!v->base->timeline && v->options->slice.has_time)
+		view_fail(v, -ENODATA);
+	if (!v->error && is_part && v->base->timeline)
+		view_timeline(v, folder);
+	if (!v->error && !v->options->slice.has_time)
+		view_rows(v);
+	if (!v->error)
+		drop_unused(v);
+	if (!v->error && is_part)
+		choose_processes(v);
+	if (!v->error)
+		choose_names(v);
+	drop_memory_of_building(v);
+	v->result.frames = v->frames;
+	v->result.frame_count = v->frame_count;
+	v->result.stacks = v->stacks.list;
+	v->result.stack_count = v->stacks.count;
+	v->result.rows = v->rows;
+	v->result.row_count = v->row_count;
+	if (is_part && v->timeline)
+		v->result.timeline = v->timeline;
+	v->result.sample_stacks = v->sample_stacks;
+	v->result.call_stacks = v->call_stacks;
+	v->result.unnamed.not_kept += v->memory.refused;
+	v->result.is_my_code |= v->options->my_code;
+	v->result.is_part |= slice_is_part(&v->options->slice);
+	v->result.totals.shown = v->shown && v->shown[0] ? v->shown + 1 : NULL;
+	if (v->options->slice.has_time) {
+		v->result.shown_from_ns = at(v->base->totals.start_ns, v->options->slice.from_ns);
+		v->result.shown_to_ns = at(v->base->totals.start_ns, v->options->slice.to_ns);
+	}
+	v->text_result = v->result;
+	if (v->named)
+		v->text_result.frames = v->named;
+}
+
+struct view *view_new(const struct result *result, const struct view_options *options,
+		      const char *folder, struct allowance *memory)
+{
+	struct view *v = calloc(1, sizeof(*v));
+	int err;
+
+	if (!v)
+		return NULL;
+	v->base = result;
+	v->result = *result;
+	v->options = options;
+	v->memory = (struct allowance){.limit = SIZE_MAX, .outer = memory};
+	build(v, folder);
+	if (!v->error)
+		return v;
+	err = v->error;
+	view_free(v);
+	errno = -err;
+	return NULL;
+}
+
+void view_free(struct view *v)
+{
+	if (!v)
+		return;
+	free(v->frames);
+	named_stacks_release(&v->stacks);
+	free(v->rows);
+	free(v->sample_stacks);
+	free(v->call_stacks);
+	free(v->processes);
+	free(v->threads);
+	free(v->shown);
+	free(v->named);
+	timeline_free(v->timeline);
+	intern_release(&v->strings);
+	allowance_return(&v->memory, v->memory.used);
+	free(v);
+}
+
+const struct result *view_result(const struct view *v)
+{
+	return &v->result;
+}
+
+const struct result *view_text_result(const struct view *v)
+{
+	return &v->text_result;
+}
+
+bool view_has_root(const struct view *v)
+{
+	return v->has_root;
+}
+
+bool view_has_own_code(const struct view *v)
+{
+	return v->has_own;
+}

@@ -1,0 +1,755 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A page (html/) with the result as its data, which html/data.js reads. The data is numbers and
+ * texts (deflated.h), in tables; a table is its number of rows and then one column after the other.
+ *
+ *	format      7
+ *	texts       their lengths; then all of them
+ *	            A text is a number in this table plus 1, 0 for none.
+ *	facts       text (what), number
+ *	losses      text (what), number
+ *	frames      class, name, short name, file, module, line, role (code_role.h), text of the
+ *	            frame that it is folded to (0: it stays), kind (frame_kind.h)
+ *	stacks      their own number minus that of the stack around them, frame; of GPU work the
+ *	            frame of its launch site plus 1 (digest.h; the outermost where none is known),
+ *	            else 0; from number 1 on
+ *	processes   number, pid, name
+ *	threads     process, tid, name
+ *	devices     process, number, label, name
+ *	places      process, thread, device, context, stream: plus 1, 0 for unknown
+ *	rows        stack minus that of the row before, kind, place plus 1, count, ns, bytes
+ *	weights     their number (page_weights.h); of each its title, unit and note as texts, and
+ *	            its rows: stack minus that of the row before, place plus 1, count, value
+ *	tables      their number; of each its key and title as texts, how many rows are left out,
+ *	            its columns (label, enum figure_kind), and its rows (texts, frames, numbers)
+ *	sources     file as in frames, state (source_text.h), whether it has changed, number of
+ *	            parts; then of all files the parts' first lines, then their numbers of lines;
+ *	            then of each file the size of its text and the text: its parts' lines
+ *
+ * Only stacks, frames and places of rows and of the timeline's records are there, equal ones once.
+ * With --weight, the rows' ns are values of the weight that the facts name.
+ * The timeline follows (html_timeline.h).
+ */
+#include "profiler/formats/writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/base/cuda_functions.h"
+#include "profiler/base/version.h"
+#include "profiler/shape/code_role.h"
+#include "profiler/formats/deflated.h"
+#include "profiler/shape/frame_kind.h"
+#include "profiler/web/html_timeline.h"
+#include "profiler/shape/named_stacks.h"
+#include "profiler/web/page_weights.h"
+#include "profiler/shape/source_text.h"
+#include "profiler/model/losses.h"
+#include "profiler/tables/digest.h"
+#include "profiler/tables/figures_list.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/hash_index.h"
+#include "symbolize/util/intern.h"
+#include "symbolize/util/saturate.h"
+
+#define DATA_FORMAT 7
+#define NONE UINT32_MAX
+
+/* The page up to its data, in .rodata by html_blob.S. */
+extern const char html_page[], html_page_end[];
+
+static const char page_end[] = "</script>\n</body>\n</html>\n";
+
+struct fact {
+	uint32_t text;
+	uint64_t number;
+};
+
+/* In the order of the columns. */
+struct page_frame {
+	uint32_t class, name, short_name, file, module, line, role, folded, kind;
+};
+
+struct page {
+	const struct result *result;
+	bool failed; /* out of memory */
+
+	struct code_roles *roles; /* NULL: others' code is folded already */
+	struct intern labels;     /* of packages */
+
+	const char **texts;
+	uint32_t text_count, text_capacity;
+	struct hash_index text_index;
+
+	struct fact *facts, *losses;
+	uint32_t fact_count, fact_capacity, loss_count, loss_capacity;
+
+	struct page_frame *frames;
+	uint32_t frame_count, frame_capacity;
+	struct hash_index frame_index;
+
+	uint32_t *sites;            /* by the page's stack: the page's frame plus 1 */
+	struct named_stacks stacks; /* numbered as in the page; the first is the root */
+
+	/* by the result's numbers: the page's; NONE: no row has it */
+	uint32_t *frame_numbers, *stack_numbers, *place_numbers;
+	/* with the places of the result, and behind them those that only weights have */
+	const struct result *placed;
+	uint32_t *places; /* the page's, as numbers of these */
+	uint32_t place_count;
+	uint32_t *row_order; /* by stack */
+	struct page_weights weights;
+	struct html_timeline *timeline;
+	struct figures_list figures;
+	struct source_list sources;
+};
+
+/* ---- texts ---- */
+
+static bool text_equal(const void *records, uint32_t position, const void *key)
+{
+	return strcmp(((const char *const *)records)[position], key) == 0;
+}
+
+/* The number of a text, which must stay; plus 1. */
+static uint32_t add_text(struct page *p, const char *text)
+{
+	uint32_t hash, at;
+
+	if (!text)
+		return 0;
+	hash = hash_bytes(text, strlen(text));
+	at = hash_index_find(&p->text_index, hash, text_equal, p->texts, text);
+	if (at != HASH_INDEX_NONE)
+		return at + 1;
+	if (!array_make_room(&p->texts, p->text_count, &p->text_capacity, sizeof(*p->texts)) ||
+	    hash_index_add(&p->text_index, hash, p->text_count) != 0) {
+		p->failed = true;
+		return 0;
+	}
+	p->texts[p->text_count++] = text;
+	return p->text_count;
+}
+
+/* ---- facts ---- */
+
+static void add_fact(struct page *p, const char *what, uint64_t number)
+{
+	if (!array_make_room(&p->facts, p->fact_count, &p->fact_capacity, sizeof(*p->facts)))
+		p->failed = true;
+	else
+		p->facts[p->fact_count++] = (struct fact){add_text(p, what), number};
+}
+
+static void add_loss(void *context, const struct loss *loss)
+{
+	struct page *p = context;
+
+	if (!array_make_room(&p->losses, p->loss_count, &p->loss_capacity, sizeof(*p->losses)))
+		p->failed = true;
+	else
+		p->losses[p->loss_count++] = (struct fact){add_text(p, loss->what), loss->count};
+}
+
+/* The words of facts are those that html/about_view.js looks for. */
+static void add_facts(struct page *p, const struct written *written)
+{
+	static const char *const kinds[ROW_KINDS] = {[ROW_CPU] = "cpu ns",
+						     [ROW_GPU] = "gpu ns",
+						     [ROW_WAIT] = "wait ns",
+						     [ROW_CALL] = "call ns",
+						     [ROW_IDLE] = "idle ns"};
+	const struct totals *t = &p->result->totals;
+	const struct ledger *l = t->ledger;
+	uint64_t from_ns, to_ns;
+
+	/* texts: the number is the text's */
+	add_fact(p, "version", add_text(p, PROFILE_VERSION));
+	add_fact(p, "command", add_text(p, t->command));
+	if (t->shown)
+		add_fact(p, "shown", add_text(p, t->shown));
+	if (!p->roles)
+		add_fact(p, "folded", 1);
+	if (p->result->weight) {
+		add_fact(p, "weight", add_text(p, p->result->weight->title));
+		add_fact(p, "weight unit", add_text(p, p->result->weight->unit));
+		add_fact(p, "weight note", add_text(p, p->result->weight->note));
+	}
+	add_fact(p, "elapsed ns", t->elapsed_ns);
+	result_window(p->result, &from_ns, &to_ns);
+	add_fact(p, "shown from ns", from_ns - t->start_ns);
+	add_fact(p, "shown to ns", to_ns - t->start_ns);
+	add_fact(p, "command cpu ns", t->command_cpu_ns);
+	add_fact(p, "own cpu ns", t->own_cpu_ns);
+	add_fact(p, "own memory bytes", t->own_memory_bytes);
+	add_fact(p, "sample ns", t->sample_ns);
+	for (int kind = 0; kind < ROW_KINDS && !p->result->weight; kind++)
+		add_fact(p, kinds[kind], written->total[kind]);
+	if (!l)
+		return;
+	add_fact(p, "program cpu ns", l->cost.program_ns);
+	add_fact(p, "kernel cpu ns", l->cost.kernel_ns);
+	add_fact(p, "cpu samples", l->cpu.samples);
+	add_fact(p, "whole cpu samples", l->cpu.whole);
+	add_fact(p, "kernel launches", l->launches.kernels);
+	add_fact(p, "launch stacks", saturated_sum(l->launches.with_stack, l->launches.by_probe));
+	add_fact(p, "whole launch stacks", l->launches.whole);
+	add_fact(p, "gpu kernels", l->gpu.kernels);
+	add_fact(p, "matched", l->gpu.matched);
+	add_fact(p, "waits", l->calls.waits);
+	add_fact(p, "timed calls", l->calls.timed);
+	add_fact(p, "sums", l->gpu.sums);
+	add_fact(p, "equal sums", l->gpu.equal);
+}
+
+static void add_losses(struct page *p)
+{
+	static const struct ledger none;
+	const struct totals *t = &p->result->totals;
+
+	losses_visit(t->ledger ? t->ledger : &none, p->result->unnamed.not_kept, add_loss, p);
+}
+
+/* ---- frames, stacks, places ---- */
+
+static bool frame_equal(const void *records, uint32_t position, const void *key)
+{
+	return memcmp((const struct page_frame *)records + position, key,
+		      sizeof(struct page_frame)) == 0;
+}
+
+static uint32_t add_frame(struct page *p, struct page_frame frame)
+{
+	uint32_t hash = hash_bytes(&frame, sizeof(frame));
+	uint32_t at = hash_index_find(&p->frame_index, hash, frame_equal, p->frames, &frame);
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	if (!array_make_room(&p->frames, p->frame_count, &p->frame_capacity, sizeof(*p->frames)) ||
+	    hash_index_add(&p->frame_index, hash, p->frame_count) != 0) {
+		p->failed = true;
+		return 0;
+	}
+	p->frames[p->frame_count] = frame;
+	return p->frame_count++;
+}
+
+/* What folding makes of a frame. */
+static void add_role(struct page *p, const struct frame_info *frame, struct page_frame *to)
+{
+	char label[CODE_ROLE_LABEL_BYTES];
+	const char *kept;
+
+	to->role = ROLE_KEPT;
+	if (!p->roles)
+		return;
+	to->role = code_role_of(p->roles, frame, label);
+	if (to->role != ROLE_PACKAGE && to->role != ROLE_PLUMBING && to->role != ROLE_CALLERS)
+		return;
+	kept = intern_string(&p->labels, label);
+	p->failed |= !kept;
+	to->folded = add_text(p, kept);
+}
+
+static uint32_t number_of_frame(struct page *p, uint32_t frame)
+{
+	const struct frame_info *f = &p->result->frames[frame];
+	struct page_frame key;
+
+	if (p->frame_numbers[frame] != NONE)
+		return p->frame_numbers[frame];
+	key = (struct page_frame){.class = f->class,
+				  .name = add_text(p, f->name),
+				  .short_name = add_text(p, f->short_name),
+				  .file = add_text(p, f->file),
+				  .module = add_text(p, f->module),
+				  .line = f->line,
+				  .kind = frame_kind_of(f)};
+	if (f->class == CLASS_FOLDED)
+		key.class = CLASS_NATIVE;
+	/* a function of the runtime that has called the driver is the program's call */
+	if (f->class == CLASS_NATIVE && cuda_function_of(f->name))
+		key.class = CLASS_API;
+	add_role(p, f, &key);
+	p->frame_numbers[frame] = add_frame(p, key);
+	return p->frame_numbers[frame];
+}
+
+static void mark_stacks(struct page *p, const struct result *r)
+{
+	for (uint32_t i = 0; i < r->row_count; i++)
+		p->stack_numbers[r->rows[i].stack] = 0;
+}
+
+/* Those of rows and records, and what is around them. */
+static void add_stacks(struct page *p)
+{
+	const struct result *r = p->result;
+	uint32_t *numbers = p->stack_numbers;
+
+	mark_stacks(p, r);
+	for (uint32_t i = 0; i < p->weights.count; i++)
+		mark_stacks(p, &p->weights.list[i].result);
+	for (uint32_t i = r->stack_count; i-- > RESULT_ROOT + 1;)
+		if (numbers[i] != NONE)
+			numbers[r->stacks[i].outer] = 0;
+	named_stacks_add(&p->stacks, NONE, NONE);
+	numbers[RESULT_ROOT] = 0;
+	for (uint32_t i = RESULT_ROOT + 1; i < r->stack_count && !p->stacks.failed; i++) {
+		const struct stack_info *stack = &r->stacks[i];
+
+		if (numbers[i] != NONE)
+			numbers[i] = named_stacks_add(&p->stacks, numbers[stack->outer],
+						      number_of_frame(p, stack->frame));
+	}
+	p->failed |= p->stacks.failed;
+}
+
+static void add_sites_of(struct page *p, const struct result *r)
+{
+	for (uint32_t i = 0; i < r->row_count && !p->failed; i++) {
+		uint32_t stack = r->rows[i].stack, *site = &p->sites[p->stack_numbers[stack]];
+		const struct frame_info *frame;
+
+		if (r->rows[i].kind != ROW_GPU || stack == RESULT_ROOT || *site)
+			continue;
+		frame = digest_site(r, stack);
+		while (!frame && r->stacks[stack].outer != RESULT_ROOT)
+			stack = r->stacks[stack].outer;
+		*site = 1 + number_of_frame(p, frame ? (uint32_t)(frame - r->frames)
+						     : r->stacks[stack].frame);
+	}
+}
+
+/* Where the stacks of GPU work were launched. */
+static void add_sites(struct page *p)
+{
+	p->sites = calloc(p->stacks.count + 1, sizeof(*p->sites));
+	p->failed |= !p->sites;
+	add_sites_of(p, p->result);
+	for (uint32_t i = 0; i < p->weights.count; i++)
+		add_sites_of(p, &p->weights.list[i].result);
+}
+
+static void mark_places(struct page *p, const struct result *r)
+{
+	for (uint32_t i = 0; i < r->row_count; i++)
+		if (r->rows[i].place < r->place_count)
+			p->place_numbers[r->rows[i].place] = 0;
+}
+
+static void add_places(struct page *p)
+{
+	mark_places(p, p->result);
+	for (uint32_t i = 0; i < p->weights.count; i++)
+		mark_places(p, &p->weights.list[i].result);
+	for (uint32_t i = 0; i < p->placed->place_count; i++) {
+		if (p->place_numbers[i] == NONE)
+			continue;
+		p->place_numbers[i] = p->place_count;
+		p->places[p->place_count++] = i;
+	}
+}
+
+/* Rows in order of the page's stacks: their numbers are then close to each other. */
+static bool order_rows(const struct page *p, const struct result *r, uint32_t *order)
+{
+	uint32_t *next = calloc(p->stacks.count + 1, sizeof(*next));
+
+	if (!next)
+		return false;
+	for (uint32_t i = 0; i < r->row_count; i++)
+		next[p->stack_numbers[r->rows[i].stack] + 1]++;
+	for (uint32_t i = 0; i < p->stacks.count; i++)
+		next[i + 1] += next[i];
+	for (uint32_t i = 0; i < r->row_count; i++)
+		order[next[p->stack_numbers[r->rows[i].stack]]++] = i;
+	free(next);
+	return true;
+}
+
+/* ---- writing ---- */
+
+/* `i` is the row in `value`. */
+#define COLUMN(data, count, value)                     \
+	do {                                           \
+		for (uint32_t i = 0; i < (count); i++) \
+			deflated_number(data, value);  \
+	} while (0)
+
+static void write_texts(const struct page *p, struct deflated *data)
+{
+	deflated_number(data, p->text_count);
+	COLUMN(data, p->text_count, strlen(p->texts[i]));
+	for (uint32_t i = 0; i < p->text_count; i++)
+		deflated_bytes(data, p->texts[i], strlen(p->texts[i]));
+}
+
+static void write_facts(struct deflated *data, const struct fact *facts, uint32_t count)
+{
+	deflated_number(data, count);
+	COLUMN(data, count, facts[i].text);
+	COLUMN(data, count, facts[i].number);
+}
+
+static void write_stacks(const struct page *p, struct deflated *data)
+{
+	uint32_t count = p->stacks.count - 1;
+	const struct stack_info *stacks = p->stacks.list + 1;
+
+	deflated_number(data, p->frame_count);
+	COLUMN(data, p->frame_count, p->frames[i].class);
+	COLUMN(data, p->frame_count, p->frames[i].name);
+	COLUMN(data, p->frame_count, p->frames[i].short_name);
+	COLUMN(data, p->frame_count, p->frames[i].file);
+	COLUMN(data, p->frame_count, p->frames[i].module);
+	COLUMN(data, p->frame_count, p->frames[i].line);
+	COLUMN(data, p->frame_count, p->frames[i].role);
+	COLUMN(data, p->frame_count, p->frames[i].folded);
+	COLUMN(data, p->frame_count, p->frames[i].kind);
+	deflated_number(data, count);
+	COLUMN(data, count, i + 1 - stacks[i].outer);
+	COLUMN(data, count, stacks[i].frame);
+	COLUMN(data, count, p->sites[i + 1]);
+}
+
+/* The texts of these are added ahead: `labels` are the devices'. */
+static void write_places(struct page *p, struct deflated *data, const uint32_t *labels)
+{
+	const struct result *r = p->result;
+
+	deflated_number(data, r->process_count);
+	COLUMN(data, r->process_count, r->processes[i].id);
+	COLUMN(data, r->process_count, (uint32_t)r->processes[i].pid);
+	COLUMN(data, r->process_count, add_text(p, r->processes[i].name));
+	deflated_number(data, r->thread_count);
+	COLUMN(data, r->thread_count, r->threads[i].process);
+	COLUMN(data, r->thread_count, r->threads[i].tid);
+	COLUMN(data, r->thread_count, add_text(p, r->threads[i].name));
+	deflated_number(data, r->device_count);
+	COLUMN(data, r->device_count, r->devices[i].process);
+	COLUMN(data, r->device_count, r->devices[i].id);
+	COLUMN(data, r->device_count, labels[i]);
+	COLUMN(data, r->device_count, add_text(p, r->devices[i].name));
+	deflated_number(data, p->place_count);
+	for (int part = 0; part < PLACE_PARTS; part++)
+		/* UINT32_MAX, unknown, becomes 0 */
+		COLUMN(data, p->place_count, p->placed->places[p->places[i]].part[part] + 1);
+}
+
+static uint32_t place_number(const struct page *p, const struct row *row)
+{
+	return row->place < p->placed->place_count ? p->place_numbers[row->place] + 1 : 0;
+}
+
+/* How many rows there are, and their stacks. */
+static void write_row_stacks(const struct page *p, struct deflated *data, const struct row *rows,
+			     uint32_t count, const uint32_t *order)
+{
+	uint32_t last = 0;
+
+	deflated_number(data, count);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t stack = p->stack_numbers[rows[order[i]].stack];
+
+		deflated_number(data, stack - last);
+		last = stack;
+	}
+}
+
+static void write_rows(const struct page *p, struct deflated *data)
+{
+	const struct row *rows = p->result->rows;
+	const uint32_t *order = p->row_order;
+	uint32_t count = p->result->row_count;
+
+	write_row_stacks(p, data, rows, count, order);
+	COLUMN(data, count, rows[order[i]].kind);
+	COLUMN(data, count, place_number(p, &rows[order[i]]));
+	COLUMN(data, count, rows[order[i]].count);
+	COLUMN(data, count, rows[order[i]].ns);
+	COLUMN(data, count, rows[order[i]].bytes);
+}
+
+/* False: out of memory. */
+static bool write_weight(struct page *p, struct deflated *data, const struct page_weight *weight)
+{
+	const struct result *r = &weight->result;
+	const struct row *rows = r->rows;
+	uint32_t *order = malloc((r->row_count + 1) * sizeof(*order));
+	bool is_done = order && order_rows(p, r, order);
+
+	if (is_done) {
+		deflated_number(data, add_text(p, weight->title));
+		deflated_number(data, add_text(p, r->weight->unit));
+		deflated_number(data, add_text(p, r->weight->note));
+		write_row_stacks(p, data, rows, r->row_count, order);
+		COLUMN(data, r->row_count, place_number(p, &rows[order[i]]));
+		COLUMN(data, r->row_count, rows[order[i]].count);
+		COLUMN(data, r->row_count, rows[order[i]].ns);
+	}
+	free(order);
+	return is_done;
+}
+
+static bool write_weights(struct page *p, struct deflated *data)
+{
+	bool is_done = true;
+
+	deflated_number(data, p->weights.count);
+	for (uint32_t i = 0; i < p->weights.count && is_done; i++)
+		is_done = write_weight(p, data, &p->weights.list[i]);
+	return is_done;
+}
+
+/* Their texts, ahead of writing. */
+static void add_weight_texts(struct page *p)
+{
+	for (uint32_t i = 0; i < p->weights.count; i++) {
+		const struct page_weight *weight = &p->weights.list[i];
+
+		add_text(p, weight->title);
+		add_text(p, weight->result.weight->unit);
+		add_text(p, weight->result.weight->note);
+	}
+}
+
+/* The page has numbers with a fraction as texts. */
+static uint64_t add_real(struct page *p, struct figures *f, double number)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%.12g", number);
+	return add_text(p, intern_string(&f->strings, text));
+}
+
+static uint64_t figure_number(struct page *p, struct figures *f, enum figure_kind kind,
+			      union figure cell)
+{
+	if (figure_is_text(kind))
+		return add_text(p, cell.text);
+	if (kind == FIGURE_NUMBER)
+		return add_real(p, f, cell.real);
+	return kind == FIGURE_FRAME ? number_of_frame(p, (uint32_t)cell.number) : cell.number;
+}
+
+/* Their texts and frames, ahead of writing. */
+static void add_figures(struct page *p)
+{
+	for (uint32_t t = 0; t < p->figures.count; t++) {
+		struct figures *f = p->figures.tables[t];
+
+		add_text(p, f->key);
+		add_text(p, f->title);
+		for (uint32_t c = 0; c < f->column_count; c++) {
+			add_text(p, f->columns[c].label);
+			for (uint32_t i = 0; i < f->count; i++)
+				figure_number(p, f, f->columns[c].kind, figures_row(f, i)[c]);
+		}
+	}
+}
+
+static void write_figures(struct page *p, struct deflated *data)
+{
+	deflated_number(data, p->figures.count);
+	for (uint32_t t = 0; t < p->figures.count; t++) {
+		struct figures *f = p->figures.tables[t];
+
+		deflated_number(data, add_text(p, f->key));
+		deflated_number(data, add_text(p, f->title));
+		deflated_number(data, f->left_out);
+		deflated_number(data, f->column_count);
+		COLUMN(data, f->column_count, add_text(p, f->columns[i].label));
+		COLUMN(data, f->column_count, f->columns[i].kind);
+		deflated_number(data, f->count);
+		for (uint32_t c = 0; c < f->column_count; c++)
+			COLUMN(data, f->count,
+			       figure_number(p, f, f->columns[c].kind, figures_row(f, i)[c]));
+	}
+}
+
+/* Their paths are those of frames, so texts already. */
+static void write_sources(struct page *p, struct deflated *data)
+{
+	const struct source_file *files = p->sources.files;
+	uint32_t count = p->sources.count;
+
+	deflated_number(data, count);
+	COLUMN(data, count, add_text(p, files[i].path));
+	COLUMN(data, count, files[i].state);
+	COLUMN(data, count, files[i].has_changed);
+	COLUMN(data, count, files[i].part_count);
+	for (uint32_t f = 0; f < count; f++)
+		COLUMN(data, files[f].part_count, files[f].parts[i].first);
+	for (uint32_t f = 0; f < count; f++)
+		COLUMN(data, files[f].part_count, files[f].parts[i].count);
+	for (uint32_t f = 0; f < count; f++) {
+		deflated_number(data, files[f].size);
+		if (files[f].size)
+			deflated_bytes(data, files[f].text, files[f].size);
+	}
+}
+
+static void count_sources(const struct page *p, struct written *written)
+{
+	for (uint32_t i = 0; i < p->sources.count; i++) {
+		const struct source_file *f = &p->sources.files[i];
+
+		written->source_files += f->part_count > 0;
+		for (uint32_t part = 0; part < f->part_count; part++)
+			written->source_lines += f->parts[part].count;
+	}
+}
+
+static int write_page(struct page *p, FILE *out, const uint32_t *labels)
+{
+	struct deflated *data;
+	bool has_weights;
+	int err;
+
+	fwrite(html_page, 1, (size_t)(html_page_end - html_page), out);
+	data = deflated_new(out);
+	if (!data)
+		return -ENOMEM;
+	deflated_number(data, DATA_FORMAT);
+	write_texts(p, data);
+	write_facts(data, p->facts, p->fact_count);
+	write_facts(data, p->losses, p->loss_count);
+	write_stacks(p, data);
+	write_places(p, data, labels);
+	write_rows(p, data);
+	has_weights = write_weights(p, data);
+	write_figures(p, data);
+	write_sources(p, data);
+	err = deflated_finish(data);
+	if (!has_weights)
+		err = -ENOMEM;
+	if (!err)
+		err = html_timeline_write(p->timeline, p->stack_numbers, p->place_numbers, out);
+	fputs(page_end, out);
+	return err ? err : ferror(out) ? -EIO : 0;
+}
+
+/* ---- all of it ---- */
+
+static bool allocate(struct page *p)
+{
+	const struct result *r = p->result;
+
+	p->placed = page_weights_placed(&p->weights, r);
+	p->frame_numbers = malloc((r->frame_count + 1) * sizeof(*p->frame_numbers));
+	p->stack_numbers = malloc((r->stack_count + 1) * sizeof(*p->stack_numbers));
+	p->place_numbers = malloc((p->placed->place_count + 1) * sizeof(*p->place_numbers));
+	p->places = malloc((p->placed->place_count + 1) * sizeof(*p->places));
+	p->row_order = malloc((r->row_count + 1) * sizeof(*p->row_order));
+	if (!p->frame_numbers || !p->stack_numbers || !p->place_numbers || !p->places ||
+	    !p->row_order)
+		return false;
+	memset(p->frame_numbers, 0xff, r->frame_count * sizeof(*p->frame_numbers));
+	memset(p->stack_numbers, 0xff, r->stack_count * sizeof(*p->stack_numbers));
+	memset(p->place_numbers, 0xff, p->placed->place_count * sizeof(*p->place_numbers));
+	if (!r->is_my_code) {
+		p->roles = code_roles_of_result(r);
+		if (!p->roles)
+			return false;
+	}
+	p->timeline = html_timeline_new(r, NULL);
+	if (p->timeline)
+		html_timeline_mark(p->timeline, p->stack_numbers, p->place_numbers, 0);
+	return p->timeline != NULL;
+}
+
+static void release(struct page *p)
+{
+	code_roles_free(p->roles);
+	intern_release(&p->labels);
+	free(p->texts);
+	hash_index_release(&p->text_index);
+	free(p->facts);
+	free(p->losses);
+	free(p->frames);
+	hash_index_release(&p->frame_index);
+	free(p->sites);
+	named_stacks_release(&p->stacks);
+	free(p->frame_numbers);
+	free(p->stack_numbers);
+	free(p->place_numbers);
+	free(p->places);
+	free(p->row_order);
+	page_weights_release(&p->weights);
+	html_timeline_free(p->timeline);
+	figures_release(&p->figures);
+	source_text_release(&p->sources);
+}
+
+/* Labels of the devices, one after the other, and their numbers as texts. */
+static bool add_place_names(struct page *p, char (**labels)[DEVICE_LABEL_BYTES], uint32_t **numbers)
+{
+	const struct result *r = p->result;
+
+	*labels = calloc(r->device_count + 1, sizeof(**labels));
+	*numbers = calloc(r->device_count + 1, sizeof(**numbers));
+	if (!*labels || !*numbers)
+		return false;
+	for (uint32_t i = 0; i < r->device_count; i++) {
+		device_label(&r->devices[i], (*labels)[i]);
+		(*numbers)[i] = add_text(p, (*labels)[i]);
+		add_text(p, r->devices[i].name);
+	}
+	for (uint32_t i = 0; i < r->process_count; i++)
+		add_text(p, r->processes[i].name);
+	for (uint32_t i = 0; i < r->thread_count; i++)
+		add_text(p, r->threads[i].name);
+	return true;
+}
+
+static int write_html(const struct result *result, const struct writer_options *options, FILE *out,
+		      struct written *written)
+{
+	struct page p = {.result = result};
+	char(*labels)[DEVICE_LABEL_BYTES] = NULL;
+	uint32_t *label_numbers = NULL;
+	int err = -ENOMEM;
+
+	(void)options; /* in ns, whatever the unit */
+	*written = written_in_ns(result);
+	err = figures_of(result, &p.figures);
+	if (!err)
+		err = source_text_read(result, &p.sources);
+	if (!err)
+		err = page_weights_make(&p.weights, result);
+	if (err)
+		goto out;
+	err = -ENOMEM;
+	if (!allocate(&p))
+		goto out;
+	add_facts(&p, written);
+	add_losses(&p);
+	add_stacks(&p);
+	if (!p.failed)
+		add_sites(&p);
+	if (!p.failed)
+		add_figures(&p);
+	add_weight_texts(&p);
+	add_places(&p);
+	if (p.failed || !add_place_names(&p, &labels, &label_numbers) ||
+	    !order_rows(&p, result, p.row_order) || p.failed)
+		goto out;
+	written->items = p.stacks.count - 1;
+	count_sources(&p, written);
+	err = write_page(&p, out, label_numbers);
+out:
+	release(&p);
+	free(labels);
+	free(label_numbers);
+	return err;
+}
+
+const struct writer html_writer = {.name = "html",
+				   .suffix = ".html",
+				   .other_suffix = ".htm",
+				   .has_both_names = true,
+				   .item = "frame",
+				   .shows_weights = true,
+				   .needs = NEEDS_TIMELINE,
+				   .write = write_html};

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+// The page's data, as profiler/web/html.c writes it.
+
+export const ROW_CPU = 0,
+	ROW_GPU = 1,
+	ROW_WAIT = 2,
+	ROW_CALL = 3,
+	ROW_IDLE = 4,
+	ROW_KINDS = 5;
+export const UNKNOWN = -1;
+const FORMAT = 7;
+
+function decodeBase64(text) {
+	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+	const binary = atob(text);
+	const bytes = new Uint8Array(binary.length);
+
+	for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
+	return bytes;
+}
+
+async function inflate(bytes) {
+	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+
+	return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+export function makeReader(bytes) {
+	let at = 0;
+
+	// Above 2^53 the nearest number that there is.
+	function number() {
+		let value = 0,
+			scale = 1;
+
+		for (;;) {
+			if (at >= bytes.length) throw new Error("the data ends too early");
+			const byte = bytes[at++];
+
+			value += (byte & 127) * scale;
+			if (byte < 128) return value;
+			scale *= 128;
+		}
+	}
+
+	function column(count, List) {
+		const list = new List(count);
+
+		for (let i = 0; i < count; i++) list[i] = number();
+		return list;
+	}
+
+	// Texts may hold any bytes; what is not UTF-8 becomes U+FFFD.
+	function texts() {
+		const lengths = column(number(), Float64Array),
+			list = new Array(lengths.length);
+		const decoder = new TextDecoder("utf-8", {ignoreBOM: true});
+
+		for (let i = 0; i < lengths.length; i++) {
+			if (at + lengths[i] > bytes.length) throw new Error("the data ends too early");
+			list[i] = decoder.decode(bytes.subarray(at, (at += lengths[i])));
+		}
+		return list;
+	}
+
+	// A length, then the text.
+	function text() {
+		const size = number();
+
+		if (at + size > bytes.length) throw new Error("the data ends too early");
+		return new TextDecoder().decode(bytes.subarray(at, (at += size)));
+	}
+
+	return {number, column, texts, text, isAtEnd: () => at === bytes.length};
+}
+
+function plusUnknown(list) {
+	for (let i = 0; i < list.length; i++) list[i]--;
+	return list;
+}
+
+function readFacts(reader, texts) {
+	const count = reader.number();
+	const names = reader.column(count, Uint32Array);
+	const values = reader.column(count, Float64Array);
+
+	return Array.from(names, (name, i) => [texts[name - 1], values[i]]);
+}
+
+// The order of enum figure_kind in profiler/tables/figures.h.
+export const FIGURE_TEXT = 0,
+	FIGURE_FRAME = 1,
+	FIGURE_COUNT = 2,
+	FIGURE_TIME = 3,
+	FIGURE_BYTES = 4,
+	FIGURE_SHARE = 5,
+	FIGURE_THOUSANDTHS = 6,
+	FIGURE_NOTE = 7,
+	FIGURE_NUMBER = 8;
+
+// Tables beside the profile: {key, title, leftOut, columns: [{label, kind}], rows}, each row a list
+// of its cells.
+function readFigures(reader, text, frameCount) {
+	return Array.from({length: reader.number()}, () => {
+		const key = text(reader.number()),
+			title = text(reader.number()),
+			leftOut = reader.number(),
+			count = reader.number();
+		const labels = Array.from(reader.column(count, Uint32Array), text),
+			kinds = reader.column(count, Uint8Array);
+		const rows = Array.from({length: reader.number()}, () => []);
+
+		for (const kind of kinds)
+			for (const row of rows) {
+				const number = reader.number();
+
+				if (kind === FIGURE_FRAME && number >= frameCount)
+					throw new Error("a table refers to no frame");
+				if (kind === FIGURE_NUMBER) row.push(Number(text(number)));
+				else row.push([FIGURE_TEXT, FIGURE_NOTE].includes(kind) ? text(number) : number);
+			}
+		return {key, title, leftOut, columns: labels.map((label, i) => ({label, kind: kinds[i]})), rows};
+	});
+}
+
+// What stacks can be drawn by in place of time: [{title, unit, note, rows}], the rows like those of
+// GPU work with the values in place of ns.
+function readWeights(reader, text, stackCount, placeCount) {
+	return Array.from({length: reader.number()}, () => {
+		const title = text(reader.number()),
+			unit = text(reader.number()),
+			note = text(reader.number()),
+			count = reader.number();
+		const rows = {
+			count,
+			stack: reader.column(count, Uint32Array),
+			kind: new Uint8Array(count).fill(ROW_GPU),
+			place: plusUnknown(reader.column(count, Float64Array)),
+			operations: reader.column(count, Float64Array),
+			ns: reader.column(count, Float64Array),
+			bytes: new Float64Array(count),
+		};
+
+		for (let i = 1; i < count; i++) rows.stack[i] += rows.stack[i - 1];
+		for (let i = 0; i < count; i++)
+			if (rows.stack[i] >= stackCount || rows.place[i] >= placeCount)
+				throw new Error("a weight refers to nothing");
+		return {title, unit, note, rows};
+	});
+}
+
+// Source of device code: [{file, state, hasChanged, lines: a text by line number}], the file with most
+// time first.
+function readSources(reader, text) {
+	const count = reader.number();
+	const names = Array.from(reader.column(count, Uint32Array), text),
+		states = reader.column(count, Uint8Array),
+		changes = reader.column(count, Uint8Array),
+		partCounts = reader.column(count, Uint32Array);
+	const columns = () => Array.from(partCounts, parts => reader.column(parts, Uint32Array));
+	const firsts = columns(),
+		counts = columns();
+
+	return names.map((file, i) => {
+		const texts = reader.text().split("\n"),
+			lines = new Map();
+		let at = 0;
+
+		firsts[i].forEach((first, part) => {
+			for (let k = 0; k < counts[i][part] && at < texts.length; k++)
+				lines.set(first + k, texts[at++]);
+		});
+		// behind the last newline there is nothing
+		if (at !== texts.length - 1) throw new Error("a source has other lines than it says");
+		return {file, state: states[i], hasChanged: changes[i] !== 0, lines};
+	});
+}
+
+// What frames are to users who look for their own code: the order of enum code_role in
+// profiler/shape/code_role.h, and then the frames of packages, which others are folded to.
+export const ROLE_OWN = 0,
+	ROLE_CALLERS = 1, // that of what calls it: plumbing below a package, else own
+	ROLE_KEPT = 2,
+	ROLE_KERNEL_MODE = 3,
+	ROLE_PACKAGE = 4,
+	ROLE_PLUMBING = 5,
+	ROLE_FOLDED = 6;
+
+// Adds a frame for each text that others are folded to, behind all others. `folded` has its number
+// then, -1 for what stays.
+function addPackages(frames) {
+	const numbers = new Map();
+	const longer = (list, value) => {
+		const all = new list.constructor(frames.count);
+
+		all.set(list);
+		return all.fill(value, list.length);
+	};
+
+	for (const text of frames.folded)
+		if (text !== "" && !numbers.has(text)) numbers.set(text, frames.count + numbers.size);
+	for (const text of numbers.keys()) {
+		frames.name.push(text);
+		frames.shortName.push(text);
+		frames.file.push("");
+		frames.module.push("");
+	}
+	frames.count += numbers.size;
+	frames.class = longer(frames.class, 0);
+	frames.kind = longer(frames.kind, 2); // native, as in pictures
+	frames.line = longer(frames.line, 0);
+	frames.role = longer(frames.role, ROLE_FOLDED);
+	frames.folded = Int32Array.from(frames.name, (_, i) => numbers.get(frames.folded[i]) ?? -1);
+	for (let i = 0; i < frames.count; i++) {
+		const role = frames.role[i];
+
+		if (
+			[ROLE_CALLERS, ROLE_PACKAGE, ROLE_PLUMBING].includes(role)
+				? frames.folded[i] < 0
+				: role > ROLE_FOLDED
+		)
+			throw new Error("a frame is folded to nothing");
+	}
+}
+
+export function readProfile(bytes) {
+	const reader = makeReader(bytes);
+	const format = reader.number();
+
+	if (format !== FORMAT) throw new Error(`the data has format ${format}, not ${FORMAT}`);
+	const texts = reader.texts();
+	const text = number => (number === 0 ? "" : texts[number - 1]);
+	const textColumn = count => Array.from(reader.column(count, Uint32Array), text);
+	const facts = new Map(readFacts(reader, texts));
+	const losses = readFacts(reader, texts);
+	let count = reader.number();
+	const frames = {
+		count,
+		class: reader.column(count, Uint8Array),
+		name: textColumn(count),
+		shortName: textColumn(count),
+		file: textColumn(count),
+		module: textColumn(count),
+		line: reader.column(count, Uint32Array),
+		role: reader.column(count, Uint8Array),
+		folded: textColumn(count),
+		kind: reader.column(count, Uint8Array), // position in FRAME_KINDS of kinds.js
+	};
+
+	count = reader.number() + 1;
+	const parent = new Int32Array(count),
+		frame = new Int32Array(count),
+		site = new Int32Array(count).fill(-1); // the frame of a launch site; -1: none
+
+	parent[0] = frame[0] = -1;
+	for (let i = 1; i < count; i++) {
+		parent[i] = i - reader.number();
+		if (!(parent[i] >= 0 && parent[i] < i)) throw new Error("a stack is inside none");
+	}
+	for (let i = 1; i < count; i++) {
+		frame[i] = reader.number();
+		if (frame[i] >= frames.count) throw new Error("a stack has no frame");
+	}
+	for (let i = 1; i < count; i++) {
+		site[i] = reader.number() - 1;
+		if (site[i] >= frames.count) throw new Error("a launch site has no frame");
+	}
+	const stacks = {count, parent, frame, site};
+
+	count = reader.number();
+	const processes = {
+		count,
+		number: reader.column(count, Uint32Array),
+		pid: reader.column(count, Uint32Array),
+		name: textColumn(count),
+	};
+
+	count = reader.number();
+	const threads = {
+		count,
+		process: reader.column(count, Uint32Array),
+		tid: reader.column(count, Uint32Array),
+		name: textColumn(count),
+	};
+
+	count = reader.number();
+	const devices = {
+		count,
+		process: reader.column(count, Uint32Array),
+		number: reader.column(count, Uint32Array),
+		label: textColumn(count),
+		name: textColumn(count),
+	};
+
+	count = reader.number();
+	const part = () => plusUnknown(reader.column(count, Float64Array));
+	const places = {
+		count,
+		process: part(),
+		thread: part(),
+		device: part(),
+		context: part(),
+		stream: part(),
+	};
+
+	count = reader.number();
+	const rows = {
+		count,
+		stack: reader.column(count, Uint32Array),
+		kind: reader.column(count, Uint8Array),
+		place: plusUnknown(reader.column(count, Float64Array)),
+		operations: reader.column(count, Float64Array),
+		ns: reader.column(count, Float64Array),
+		bytes: reader.column(count, Float64Array),
+	};
+
+	for (let i = 1; i < count; i++) rows.stack[i] += rows.stack[i - 1];
+	for (let i = 0; i < count; i++)
+		if (
+			rows.stack[i] >= stacks.count ||
+			rows.kind[i] >= ROW_KINDS ||
+			rows.place[i] >= places.count
+		)
+			throw new Error("a row refers to nothing");
+	const weights = readWeights(reader, text, stacks.count, places.count);
+	const figures = readFigures(reader, text, frames.count);
+	const sources = readSources(reader, text);
+
+	if (!reader.isAtEnd()) throw new Error("the data goes on after its end");
+	for (const fact of ["version", "command", "shown", "weight", "weight unit", "weight note"])
+		if (facts.has(fact)) facts.set(fact, text(facts.get(fact)));
+	addPackages(frames);
+	return {facts, losses, frames, stacks, processes, threads, devices, places, rows, weights, figures, sources};
+}
+
+export function unpackBytes(text) {
+	return inflate(decodeBase64(text.trim()));
+}
+
+export async function unpackProfile(text) {
+	return readProfile(await unpackBytes(text));
+}
