@@ -17,7 +17,7 @@ import {
 } from "../../profiler/web/html/draw.js";
 import {KINDS} from "../../profiler/web/html/kinds.js";
 
-const source = path => readFileSync(new URL(`../../profiler/output/${path}`, import.meta.url), "utf8");
+const source = path => readFileSync(new URL(`../../profiler/${path}`, import.meta.url), "utf8");
 const THEMES = ["light", "dark"];
 
 function expectReadable(text, ground, what) {
@@ -79,7 +79,7 @@ test("reports: boxes of each kind, in each shade, dimmed, in both themes", () =>
 });
 
 test("reports: text of the page", () => {
-	const css = source("html/style.css");
+	const css = source("web/html/style.css");
 
 	for (const [theme, selector] of [
 		["light", ":root"],
@@ -134,7 +134,7 @@ function valueOf(rules, wanted, property) {
 }
 
 test("pictures: text on each colour, in each strength, dimmed and faded, in both themes", () => {
-	const themes = themesOf(source("svg/style.css"));
+	const themes = themesOf(source("formats/svg/style.css"));
 	const frames = [...KINDS.map(kind => kind.word), "root"],
 		changes = ["new", "more3", "more2", "more1", "noise", "less1", "less2", "less3", "gone"];
 	let pairs = 0;
@@ -211,7 +211,7 @@ test("pictures: text on each colour, in each strength, dimmed and faded, in both
 // ---- pages of differences ----
 
 test("differences: rows of the table", () => {
-	const css = source("html/difference.css"),
+	const css = source("web/html/difference.css"),
 		[plain, dark] = css.split("@media(prefers-color-scheme:dark)");
 	const colour = (text, name) => text.match(new RegExp(`\\.${name}\\{color:(#[0-9a-f]{6})\\}`))[1];
 	const faint = Number(plain.match(/\.noise,\.same\{opacity:([0-9.]+)\}/)[1]);
