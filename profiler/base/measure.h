@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define MEASURE_MAX_HZ 10000      /* samples per second on a CPU */
 #define MEASURE_RANGES_BYTES 2048 /* of `ranges`, with the end */
 #define MEASURE_RANGES_SEPARATOR "\x1f"
 

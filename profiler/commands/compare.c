@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "profiler/base/exit_status.h"
-#include "profiler/commands/deliver.h"
+#include "profiler/commands/open_outputs.h"
 #include "profiler/commands/input.h"
 #include "profiler/commands/opener.h"
 #include "profiler/output/outputs.h"
@@ -183,9 +183,9 @@ static int write_all(struct comparing *c, struct outputs *outputs, struct compar
 			log_line(&c->log, "Wrote %" PRIu64 " %s%s to %s", written.items,
 				 outputs->choices[i].writer->item, written.items == 1 ? "" : "s",
 				 strcmp(path, "-") == 0 ? "standard output" : path);
-		status = deliver_status(&c->log, path, errors[i], status);
+		status = open_outputs_status(&c->log, path, errors[i], status);
 	}
-	deliver_show(&c->log, c->options, &c->opener, errors);
+	open_outputs_show(&c->log, c->options, &c->opener, errors);
 	return status;
 }
 
@@ -232,19 +232,19 @@ static int read_and_compare(struct comparing *c, const struct identity *identity
 {
 	struct options with_writers = *c->options;
 	struct outputs outputs = {.count = 0};
-	char folder[DELIVER_FOLDER_BYTES];
-	const struct deliver_patience patience = {.awaits = "it is written when there is one"};
+	char folder[OUTPUTS_FOLDER_BYTES];
+	const struct outputs_patience patience = {.awaits = "it is written when there is one"};
 	const char *timelines;
 	int status;
 
 	for (uint32_t i = 0; i < with_writers.output_count; i++)
 		with_writers.outputs[i].writer = writer_of(with_writers.outputs[i].writer);
-	status = deliver_open(&c->log, &with_writers, identity, &patience, &(struct helper){0},
+	status = open_outputs(&c->log, &with_writers, identity, &patience, &(struct helper){0},
 			      &outputs);
 	if (status)
 		return status;
 	status = EXIT_PROFILER_FAILED;
-	deliver_folder(&outputs, folder);
+	open_outputs_folder(&outputs, folder);
 	timelines = timeline_folder(&c->log, folder);
 	if (read_side(c, SIDE_BEFORE, &c->options->before, timelines) &&
 	    read_side(c, SIDE_AFTER, &c->options->after, timelines))

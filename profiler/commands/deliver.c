@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/compare.h"
+#include "profiler/commands/open_outputs.h"
 #include "profiler/commands/push.h"
 #include "profiler/formats/spans.h"
 #include "profiler/report/figures_report.h"
@@ -22,9 +23,6 @@
 #include "profiler/report/top.h"
 #include "profiler/report/unnamed_code.h"
 #include "symbolize/util/guarded_path.h"
-
-#define READER_POLL_MS 20
-#define READER_QUIET_MS 500 /* who reads may be about to start */
 
 unsigned int deliver_needs(const struct options *o)
 {
@@ -50,106 +48,6 @@ uint32_t deliver_place_mask(const struct options *o)
 		       : view_place_mask(&o->view) | pushed;
 }
 
-void deliver_folder(const struct outputs *outputs, char folder[DELIVER_FOLDER_BYTES])
-{
-	int beside = outputs_folder(outputs);
-
-	if (beside >= 0)
-		snprintf(folder, DELIVER_FOLDER_BYTES, "/proc/self/fd/%d", beside);
-	else
-		snprintf(folder, DELIVER_FOLDER_BYTES, "%s", access(".", W_OK) == 0 ? "." : "/tmp");
-}
-
-/* Waits for a moment. 0, or the status to exit with. */
-static int pause_for_reader(const struct deliver_patience *patience)
-{
-	const struct supervisor_link *supervisor = patience->supervisor;
-	struct pollfd signals = {.fd = supervisor ? supervisor->signals : -1, .events = POLLIN};
-	struct supervisor_signal signal;
-	int result = 0;
-
-	poll(&signals, 1, READER_POLL_MS);
-	while (supervisor && (result = supervisor_next_signal(supervisor, &signal)) == 1)
-		if (signal.number == SIGINT || signal.number == SIGTERM ||
-		    signal.number == SIGHUP || signal.number == SIGQUIT)
-			return EXIT_SIGNAL_BASE + signal.number;
-	return result < 0 ? EXIT_PROFILER_FAILED : 0;
-}
-
-/* The outputs are opened as far as the FIFO number `failed`. 0, -errno, or the status to exit with.
- */
-static int await_readers(struct log *log, const struct options *o,
-			 const struct deliver_patience *patience, struct outputs *outputs,
-			 uint32_t *failed)
-{
-	uint32_t awaited = *failed;
-	int err = -EAGAIN;
-
-	for (uint32_t ms = 0; err == -EAGAIN; ms += READER_POLL_MS) {
-		int status = pause_for_reader(patience);
-
-		if (status)
-			return status;
-		if (ms == READER_QUIET_MS)
-			/* with -q, too: nothing else happens */
-			log_error(log, "waiting for a reader of the FIFO %s; %s. Ctrl-C ends this",
-				  o->outputs[awaited].path, patience->awaits);
-		err = outputs_go_on(outputs, o->output_count, failed);
-		if (err == -EAGAIN && *failed != awaited) {
-			awaited = *failed;
-			ms = 0;
-		}
-	}
-	return err;
-}
-
-static void explain_open(struct log *log, const struct identity *identity, const char *path,
-			 int err)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX];
-
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) : 0, path);
-	if (err == -EBUSY)
-		log_error(log, "-o %s is given twice, or two -o name the same file", path);
-	else if (err == -ENOENT && folder[0] && access(folder, F_OK) != 0)
-		log_error(log,
-			  "cannot write %s: the folder %s does not exist; make it (mkdir -p), or "
-			  "choose another file with -o",
-			  path, folder);
-	else if (path[0] != '/' && !getcwd(folder, sizeof(folder)) && errno == ENOENT)
-		log_error(log,
-			  "cannot write %s: the current folder has been deleted; change to another "
-			  "one (cd), or choose a file with -o that begins with /",
-			  path);
-	else if (identity->other && (err == -EACCES || err == -EPERM))
-		log_error(log,
-			  "cannot write %s as %s: %s; choose a file that this user may write with "
-			  "-o, or use --as-root",
-			  path, identity->shown, strerror(-err));
-	else
-		log_error(log, "cannot write %s: %s; choose another file with -o", path,
-			  err == -EAGAIN ? "nobody reads this FIFO" : guarded_error(-err));
-}
-
-int deliver_open(struct log *log, const struct options *o, const struct identity *identity,
-		 const struct deliver_patience *patience, const struct helper *helper,
-		 struct outputs *outputs)
-{
-	uint32_t failed;
-	int err = outputs_open(outputs, o->outputs, o->output_count, &failed);
-
-	if (err == -EAGAIN && patience)
-		err = await_readers(log, o, patience, outputs, &failed);
-	if (!err && push_check(log, o, identity, helper))
-		return 0;
-	if (err < 0)
-		explain_open(log, identity, o->outputs[failed].path, err);
-	outputs_cancel(outputs);
-	return err > 0 ? err : EXIT_PROFILER_FAILED;
-}
-
-/* A sample as long as the run's, so that each of its samples counts one. */
 static double unit_ns(enum weight_unit unit, const struct totals *totals)
 {
 	switch (unit) {
@@ -376,26 +274,6 @@ static void report_lost(struct log *log, const struct delivered *d)
 
 /* ---- the outputs ---- */
 
-int deliver_status(struct log *log, const char *path, int err, int status)
-{
-	if (!err)
-		return status;
-	if (err == -EPIPE)
-		return status ? status : EXIT_SIGNAL_BASE + SIGPIPE;
-	log_error(log, "writing %s: %s", path, strerror(-err));
-	return EXIT_PROFILER_FAILED;
-}
-
-void deliver_show(struct log *log, const struct options *o, struct opener *opener,
-		  const int *errors)
-{
-	const struct output_choice *shown = o->open ? options_shown(o) : NULL;
-
-	if (shown && !errors[shown - o->outputs])
-		opener_show(opener, log, shown->path);
-}
-
-/* Again, with less of the timeline, as long as that helps. */
 static int write_one(struct outputs *outputs, uint32_t at, struct delivered *d,
 		     const struct writer_options *options, struct written *written)
 {
@@ -437,9 +315,9 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 		if (!errors[i])
 			report_written(log, o, i, result_for(writer, d), &written[i]);
 		report_large(log, o, i, &written[i], errors);
-		status = deliver_status(log, o->outputs[i].path, errors[i], status);
+		status = open_outputs_status(log, o->outputs[i].path, errors[i], status);
 	}
-	deliver_show(log, o, opener, errors);
+	open_outputs_show(log, o, opener, errors);
 	return status;
 }
 
@@ -448,10 +326,10 @@ static struct view *new_view(struct log *log, const struct options *o,
 			     const struct outputs *outputs, struct delivered *d,
 			     struct allowance *memory)
 {
-	char folder[DELIVER_FOLDER_BYTES];
+	char folder[OUTPUTS_FOLDER_BYTES];
 	struct timeline *own;
 
-	deliver_folder(outputs, folder);
+	open_outputs_folder(outputs, folder);
 	d->view = view_new(&d->shown.result, &o->view, folder, memory);
 	own = own_timeline(d);
 	if (own)
@@ -503,9 +381,9 @@ static void report_top(struct log *log, const struct options *o, const struct re
 static int compare_with_result(struct log *log, const struct options *o,
 			       const struct outputs *outputs, const struct result *result)
 {
-	char folder[DELIVER_FOLDER_BYTES];
+	char folder[OUTPUTS_FOLDER_BYTES];
 
-	deliver_folder(outputs, folder);
+	open_outputs_folder(outputs, folder);
 	return compare_with_baselines(log, o, result, folder);
 }
 

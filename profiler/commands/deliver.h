@@ -13,7 +13,6 @@
 #include "profiler/commands/span_export.h"
 #include "profiler/output/outputs.h"
 #include "profiler/run/helper.h"
-#include "profiler/run/identity.h"
 #include "profiler/run/supervisor.h"
 
 /*
@@ -23,40 +22,6 @@
 unsigned int deliver_needs(const struct options *options);
 unsigned int deliver_wants(const struct options *options);
 uint32_t deliver_place_mask(const struct options *options);
-
-/*
- * A new timeline's folder: beside the outputs, or where none is a file in a folder the current one,
- * or /tmp if that is not writable.
- * The text is valid as long as the outputs are open.
- */
-#define DELIVER_FOLDER_BYTES 64
-void deliver_folder(const struct outputs *outputs, char folder[DELIVER_FOLDER_BYTES]);
-
-/* How long a FIFO that nobody reads yet is waited for. */
-struct deliver_patience {
-	/* until it sends a signal that ends processes; NULL: these end us anyway */
-	const struct supervisor_link *supervisor;
-	const char *awaits; /* for people: what has to wait */
-};
-
-/*
- * Opens the outputs, as that user. 0, or the status to exit with, after logging the reason.
- * `patience` of NULL: nobody waits for a reader. `helper`: which --push needs.
- */
-int deliver_open(struct log *log, const struct options *options, const struct identity *identity,
-		 const struct deliver_patience *patience, const struct helper *helper,
-		 struct outputs *outputs);
-
-/*
- * The status to exit with after an output was written to `path` with `err` (-errno), logging a
- * failure; `status`: that of the outputs before. That a pipe's reader has gone is no failure of
- * ours.
- */
-int deliver_status(struct log *log, const char *path, int err, int status);
-
-/* With --open: shows the output that is for a browser, unless its error says that there is none. */
-void deliver_show(struct log *log, const struct options *options, struct opener *opener,
-		  const int *errors);
 
 /*
  * Prints what is left of the summary, and writes all outputs, even if one fails; with --open, one

@@ -8,6 +8,7 @@
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/compare.h"
 #include "profiler/commands/deliver.h"
+#include "profiler/commands/open_outputs.h"
 #include "profiler/commands/input.h"
 #include "profiler/commands/services.h"
 #include "profiler/shape/merge.h"
@@ -47,11 +48,11 @@ static int write_outputs(struct reading *r, const struct result *result,
  * Where the timeline is kept while it is read; "": nowhere. False after logging that there is no
  * place, but one is needed.
  */
-static bool find_folder(struct reading *r, char folder[DELIVER_FOLDER_BYTES])
+static bool find_folder(struct reading *r, char folder[OUTPUTS_FOLDER_BYTES])
 {
 	struct timeline *tried;
 
-	deliver_folder(&r->outputs, folder);
+	open_outputs_folder(&r->outputs, folder);
 	tried = timeline_new(folder, NULL);
 	timeline_free(tried);
 	if (tried)
@@ -322,8 +323,8 @@ static int write_files(struct reading *r, const char *folder)
 
 static int read_and_write(struct reading *r, const struct identity *identity)
 {
-	const struct deliver_patience patience = {.awaits = "it is written when there is one"};
-	char folder[DELIVER_FOLDER_BYTES];
+	const struct outputs_patience patience = {.awaits = "it is written when there is one"};
+	char folder[OUTPUTS_FOLDER_BYTES];
 	int status = EXIT_PROFILER_FAILED, err;
 
 	/* we are the user by now, if root called by sudo */
@@ -332,7 +333,7 @@ static int read_and_write(struct reading *r, const struct identity *identity)
 		log_error(&r->log, "cannot start a process: %s", strerror(-err));
 		return status;
 	}
-	status = deliver_open(&r->log, r->options, identity, &patience, &r->helper, &r->outputs);
+	status = open_outputs(&r->log, r->options, identity, &patience, &r->helper, &r->outputs);
 	if (status) {
 		helper_end(&r->helper);
 		return status;

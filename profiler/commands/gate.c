@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/exit_status.h"
-#include "profiler/commands/options.h"
+#include "profiler/base/measure.h"
 #include "profiler/report/changes.h"
 #include "profiler/tables/rise.h"
 
@@ -291,7 +291,7 @@ static double rate_of(const struct comparison *c, double samples)
 			 (double)c->first[SIDE_AFTER]->sample_ns);
 	double hz = ns > 0 ? 100 * ceil((1e9 / ns * samples + 1) / 100) - 1 : 0;
 
-	return hz <= OPTIONS_MAX_FREQUENCY ? hz : 0;
+	return hz <= MEASURE_MAX_HZ ? hz : 0;
 }
 
 /* "-F 199, runs 4 times as long, or 3 more baselines would show it": what makes noise the target */

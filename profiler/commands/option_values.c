@@ -462,10 +462,10 @@ bool take_cpu_only(struct options *o, const char *text)
 
 bool take_frequency(struct options *o, const char *text)
 {
-	if (parse_u32(text, 1, OPTIONS_MAX_FREQUENCY, &o->measure.frequency_hz))
+	if (parse_u32(text, 1, MEASURE_MAX_HZ, &o->measure.frequency_hz))
 		return true;
-	option_complain("-F takes a whole number of Hz from 1 to %d, not '%s'",
-			OPTIONS_MAX_FREQUENCY, text);
+	option_complain("-F takes a whole number of Hz from 1 to %d, not '%s'", MEASURE_MAX_HZ,
+			text);
 	return false;
 }
 

@@ -19,7 +19,6 @@
 
 #define OPTIONS_DEFAULT_OUTPUT "merged_trace.folded"
 #define OPTIONS_DEFAULT_FREQUENCY 50
-#define OPTIONS_MAX_FREQUENCY 10000
 #define OPTIONS_LEAST_OVERHEAD 100 /* thousandths of a percent */
 #define OPTIONS_MOST_OVERHEAD 100000
 /* PC samples are taken every 2^n cycles. */

@@ -16,6 +16,7 @@
 #include "profiler/commands/compare.h"
 #include "profiler/commands/control.h"
 #include "profiler/commands/deliver.h"
+#include "profiler/commands/open_outputs.h"
 #include "profiler/commands/live.h"
 #include "profiler/commands/metrics_file.h"
 #include "profiler/commands/opener.h"
@@ -242,11 +243,11 @@ static bool cannot_create_in(struct run *r, const char *folder)
 /* These two: false after logging the reason. */
 static bool open_idle_store(struct run *r)
 {
-	char folder[DELIVER_FOLDER_BYTES];
+	char folder[OUTPUTS_FOLDER_BYTES];
 
 	if (!r->options->measure.idle)
 		return true;
-	deliver_folder(&r->outputs, folder);
+	open_outputs_folder(&r->outputs, folder);
 	r->idle_store = timeline_new(folder, NULL);
 	r->session_options.idle_store = r->idle_store;
 	return r->idle_store || cannot_create_in(r, folder);
@@ -255,9 +256,9 @@ static bool open_idle_store(struct run *r)
 /* False: there is none. */
 static bool open_kept_timeline(struct run *r)
 {
-	char folder[DELIVER_FOLDER_BYTES];
+	char folder[OUTPUTS_FOLDER_BYTES];
 
-	deliver_folder(&r->outputs, folder);
+	open_outputs_folder(&r->outputs, folder);
 	r->timeline = timeline_new(folder, NULL);
 	if (r->timeline)
 		return true;
@@ -289,7 +290,7 @@ static bool open_timeline(struct run *r)
 /* In a child: all memory is its own, but files and the terminal are the run's. */
 static int write_snapshot(struct run *r, uint64_t until_ns)
 {
-	char folder[DELIVER_FOLDER_BYTES];
+	char folder[OUTPUTS_FOLDER_BYTES];
 	struct options options;
 	int status = EXIT_PROFILER_FAILED;
 
@@ -304,9 +305,9 @@ static int write_snapshot(struct run *r, uint64_t until_ns)
 	if (r->timeline)
 		timeline_listen(r->timeline, NULL, NULL);
 	r->outputs = (struct outputs){0};
-	if (deliver_open(&r->log, &options, &r->identity, NULL, &r->helper, &r->outputs) != 0)
+	if (open_outputs(&r->log, &options, &r->identity, NULL, &r->helper, &r->outputs) != 0)
 		return status;
-	deliver_folder(&r->outputs, folder);
+	open_outputs_folder(&r->outputs, folder);
 	if ((!r->timeline || timeline_part(r->timeline, folder) == 0) &&
 	    (!r->idle_store || timeline_part(r->idle_store, folder) == 0)) {
 		session_complete_copy(r->session, until_ns);
@@ -434,7 +435,7 @@ static int await_command(struct run *r, struct session *session,
 static int run_as_user(struct run *r, struct session *session,
 		       const struct supervisor_link *supervisor)
 {
-	const struct deliver_patience patience = {
+	const struct outputs_patience patience = {
 		supervisor, r->options->measure.attached ? "recording begins when there is one"
 							 : "the command starts when there is one"};
 	int status, exit_status = 0,
@@ -447,7 +448,7 @@ static int run_as_user(struct run *r, struct session *session,
 	}
 	supervisor_report_user(supervisor);
 	status =
-		deliver_open(&r->log, r->options, &r->identity, &patience, &r->helper, &r->outputs);
+		open_outputs(&r->log, r->options, &r->identity, &patience, &r->helper, &r->outputs);
 	if (status)
 		return status;
 	if (r->options->prometheus &&
