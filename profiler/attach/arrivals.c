@@ -14,7 +14,7 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/monotonic.h"
-#include "symbolize/util/proc_file.h"
+#include "symbolize/util/proc_thread.h"
 #include "symbolize/util/queue.h"
 
 #define ATTEMPTS 10u /* where no thread can be borrowed; each takes BRING_IN_SEARCH_NS */

@@ -18,7 +18,7 @@
 #include <ucontext.h>
 #include "profiler/attach/remote_memory.h"
 #include "symbolize/util/monotonic.h"
-#include "symbolize/util/proc_file.h"
+#include "symbolize/util/proc_thread.h"
 
 #define STOP_NS 200000000u  /* for a thread that sleeps, to stop */
 #define EXEC_NS 2000000000u /* for an exec to come to its stop */

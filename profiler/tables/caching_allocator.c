@@ -7,7 +7,7 @@
 #include <string.h>
 #include "profiler/model/memory_use.h"
 #include "profiler/tables/figures.h"
-#include "profiler/tables/memory_table.h"
+#include "profiler/tables/memory_place.h"
 
 #ifndef HOLDERS_MAX      /* tests use a smaller one */
 #define HOLDERS_MAX 256u /* allocators with a kind of memory; others are counted */

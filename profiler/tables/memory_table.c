@@ -8,6 +8,7 @@
 #include "profiler/model/result.h"
 #include "profiler/tables/caching_allocator.h"
 #include "profiler/tables/figures.h"
+#include "profiler/tables/memory_place.h"
 #include "profiler/tables/launch_shapes.h"
 
 /* ---- by device ---- */
@@ -41,29 +42,6 @@ static const struct figure_column total_columns[TOTAL_COLUMNS] = {
 	[PID] = {"process", "Process", FIGURE_TEXT, 0},
 };
 
-static const char *process_name(const struct result *r, uint32_t process)
-{
-	const struct process_info *info =
-		r->place_names ? place_names_process(r->place_names, process) : NULL;
-
-	return info ? info->name : "";
-}
-
-const char *memory_place_text(const struct result *r, const struct memory_total *t,
-			      char text[MEMORY_PLACE_BYTES])
-{
-	const char *process = process_name(r, t->process);
-	char label[DEVICE_LABEL_BYTES];
-
-	if (r->device_names)
-		devices_label(r->device_names, t->process, t->device, label);
-	else
-		snprintf(label, sizeof(label), "GPU %u", t->device);
-	snprintf(text, MEMORY_PLACE_BYTES, "%s, %s%s%s", memory_kind_word(t->kind), label,
-		 process[0] ? ", " : "", process);
-	return text;
-}
-
 static int by_peak(const void *a, const void *b)
 {
 	const struct memory_total *x = *(const struct memory_total *const *)a,
@@ -93,7 +71,7 @@ static void add_total(struct figures *f, const struct result *r, const void *rec
 	row[UNKNOWN].number = t->unknown;
 	row[WHERE].text = memory_place_text(r, t, where);
 	row[ENDED].number = t->ended;
-	row[PID].text = process_name(r, t->process);
+	row[PID].text = memory_process_name(r, t->process);
 	figures_add(f, row);
 }
 
@@ -168,7 +146,7 @@ static void add_row(struct figures *f, const struct result *r, const void *recor
 	row[ROW_ALLOCATIONS].number = m->allocations;
 	row[ROW_FUNCTION].text = memory_place_text(r, t, where);
 	row[ROW_PATH].text = path;
-	row[ROW_WHERE].text = process_name(r, t->process);
+	row[ROW_WHERE].text = memory_process_name(r, t->process);
 	row[ROW_ALLOCATOR].text = allocator ? allocator->name : "";
 	figures_add(f, row);
 }
@@ -245,7 +223,7 @@ static void add_pool(struct figures *f, const struct result *r, const void *reco
 	row[POOL].text = name;
 	row[MOST_HELD_TIME].number = p->most_held_ns > start_ns ? p->most_held_ns - start_ns : 0;
 	row[KEEPS].text = keeps;
-	row[POOL_PROCESS].text = process_name(r, p->process);
+	row[POOL_PROCESS].text = memory_process_name(r, p->process);
 	figures_add(f, row);
 }
 

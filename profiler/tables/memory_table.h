@@ -10,11 +10,6 @@
 struct figures;
 struct result;
 
-/* "device, GPU 0, app 123": `text`. */
-#define MEMORY_PLACE_BYTES 256
-const char *memory_place_text(const struct result *result, const struct memory_total *total,
-			      char text[MEMORY_PLACE_BYTES]);
-
 /* As tables: by device, by stack, and pools. NULL with errno. */
 struct figures *memory_totals_figures(const struct result *result);
 struct figures *memory_rows_figures(const struct result *result);

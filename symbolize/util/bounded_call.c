@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "symbolize/util/monotonic.h"
-#include "symbolize/util/proc_file.h"
+#include "symbolize/util/proc_thread.h"
 
 #define LOOK_MS 10 /* how often it is looked whether a call sleeps */
 #define LATE_LOOK_NS (2 * LOOK_MS * UINT64_C(1000000))

@@ -149,28 +149,3 @@ pid_t proc_tid_inside(pid_t pid, pid_t tid)
 	snprintf(name, sizeof(name), "task/%d/status", (int)tid);
 	return read_inside(pid, name);
 }
-
-bool proc_thread_read(pid_t pid, pid_t tid, const char *file, char *text, size_t size)
-{
-	char name[64], *read = NULL;
-	size_t length = 0;
-
-	snprintf(name, sizeof(name), "task/%d/%s", (int)tid, file);
-	if (proc_file_read(NULL, pid, name, size - 1, &read, &length) != 0)
-		return false;
-	memcpy(text, read, length);
-	text[length] = '\0';
-	free(read);
-	return true;
-}
-
-char proc_thread_state(pid_t pid, pid_t tid)
-{
-	char text[512];
-	const char *state;
-
-	if (!proc_thread_read(pid, tid, "stat", text, sizeof(text)))
-		return '\0';
-	state = strrchr(text, ')');
-	return state && state[1] ? state[2] : '\0';
-}

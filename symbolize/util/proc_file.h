@@ -25,16 +25,6 @@
 int proc_file_read(struct bounded_caller *calls, pid_t pid, const char *name, size_t limit,
 		   char **text, size_t *size);
 
-/*
- * Reads /proc/PID/task/TID/`file`, of those that cannot block, into `text`, cut to `size` - 1 bytes
- * and followed by a NUL. False: the thread has ended, or may not be looked into.
- */
-bool proc_thread_read(pid_t pid, pid_t tid, const char *file, char *text, size_t size);
-
-/* Returns the letter of the thread's state (proc_pid_stat(5)): 'R' runs or waits for a CPU; 0:
- * unknown. */
-char proc_thread_state(pid_t pid, pid_t tid);
-
 /* The pid of a living process in its own pid namespace (pid_namespaces(7)); 0: unknown. */
 pid_t proc_pid_inside(pid_t pid);
 
