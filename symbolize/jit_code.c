@@ -33,6 +33,7 @@ struct jit_process {
 	struct jitdump *dump; /* NULL: none, or not loaded */
 	int64_t dump_read_ms; /* last */
 	uint64_t dump_bytes;
+	uint64_t refused_frames; /* of it */
 };
 
 void jit_code_init(struct jit_code *j, struct bounded_caller *calls)
@@ -204,6 +205,17 @@ static void discard_dump(struct bounded_job *opaque)
 	jitdump_free(((struct dump_job *)opaque)->dump);
 }
 
+/* Counts once what is refused each time that the file is read. */
+static void note_refused(struct jit_code *j, struct jit_process *p)
+{
+	uint64_t refused = jitdump_refused_frames(p->dump);
+
+	if (refused <= p->refused_frames)
+		return;
+	j->refused_frames += refused - p->refused_frames;
+	p->refused_frames = refused;
+}
+
 /* Reads what is new. A file that does not respond is given up, with what was read of it. */
 static void read_dump(struct jit_code *j, struct jit_process *p)
 {
@@ -229,6 +241,7 @@ static void read_dump(struct jit_code *j, struct jit_process *p)
 	if (err)
 		return;
 	p->dump_bytes += budget_settle(j->budget, &job->job.share, true);
+	note_refused(j, p);
 	free(job);
 }
 
@@ -239,12 +252,22 @@ uint64_t jit_code_locate(struct jit_code *j, uint32_t id, pid_t pid, uint64_t ad
 
 	if (!p || p->dump_fd < 0 || address > ADDRESS_MASK)
 		return address;
-	if ((!p->dump || jitdump_time(p->dump) < time_ns) &&
+	if ((!p->dump || jitdump_is_behind(p->dump, time_ns)) &&
 	    monotonic_ms() - p->dump_read_ms >= DUMP_READ_MS)
 		read_dump(j, p);
 	if (!p->dump)
 		return address;
 	return address | (uint64_t)jitdump_generation(p->dump, address, time_ns) << ADDRESS_BITS;
+}
+
+int jit_code_find_row(struct jit_code *j, uint32_t id, uint64_t offset, uint64_t time_ns,
+		      struct cfi_row *row)
+{
+	const struct jit_process *p = find(j, id);
+
+	row->cost = 0;
+	return p && p->dump ? jitdump_find_row(p->dump, offset & ADDRESS_MASK, time_ns, row)
+			    : -ENOENT;
 }
 
 static const char *find_in_dump(struct jit_code *j, struct jit_process *p, uint64_t offset)

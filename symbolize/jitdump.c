@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "symbolize/jit_frames.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/file_io.h"
 #include "symbolize/util/hash_index.h"
@@ -14,8 +15,9 @@
 #define MAGIC 0x4a695444 /* "JiTD" in big endian, as written by a little endian machine */
 #define VERSION 1
 #define FLAG_PROCESSOR_CLOCK 1
+#define MACHINE_X86_64 62 /* EM_X86_64 */
 
-enum { RECORD_LOAD, RECORD_MOVE, RECORD_DEBUG_INFO, RECORD_CLOSE };
+enum { RECORD_LOAD, RECORD_MOVE, RECORD_DEBUG_INFO, RECORD_CLOSE, RECORD_UNWINDING };
 
 struct header {
 	uint32_t magic, version, size, machine, pad, pid;
@@ -41,16 +43,25 @@ struct move {
 	uint64_t address, from, to, size, index;
 };
 
+/* Followed by the data. */
+struct unwinding {
+	struct record record;
+	uint64_t size, header_size, mapped_size;
+};
+
 _Static_assert(sizeof(struct header) == 40 && sizeof(struct record) == 16 &&
-		       sizeof(struct load) == 56 && sizeof(struct move) == 64,
+		       sizeof(struct load) == 56 && sizeof(struct move) == 64 &&
+		       sizeof(struct unwinding) == 40,
 	       "as in files");
 
 #define WINDOW 65536 /* read at once; a record's beginning and a name fit */
 #define NONE UINT32_MAX
+#define STEPS_PER_COST 4 /* of a lookup, beside a byte of a program (struct cfi_row) */
 
 struct code {
 	uint64_t start, end;
-	uint32_t name; /* in `names` */
+	uint32_t name;   /* in `names` */
+	uint32_t frames; /* in `frames`; NONE: not described */
 	uint32_t
 		generation; /* begun by it; 0: nothing was there before; JITDUMP_LATEST: too many */
 	uint64_t time;
@@ -67,7 +78,7 @@ struct link {
 };
 
 struct jitdump {
-	bool has_header, is_over, has_times;
+	bool has_header, is_over, has_times, has_frames;
 	uint64_t offset; /* of the next record */
 	uint64_t time;
 	struct code *codes;
@@ -81,6 +92,12 @@ struct jitdump {
 	uint32_t link_count, link_capacity;
 	char *names;
 	uint32_t name_bytes, name_capacity;
+	struct jit_frames **frames;
+	uint32_t frames_count, frames_capacity;
+	uint64_t frames_bytes;
+	struct jit_frames *pending; /* for the code that comes next; NULL: none */
+	uint32_t pending_at;        /* where it is in `frames`; NONE: it describes nothing yet */
+	uint64_t refused_frames;
 };
 
 /* What arrays take while they double. */
@@ -92,10 +109,25 @@ struct jitdump *jitdump_new(void)
 	return calloc(1, sizeof(struct jitdump));
 }
 
+/* Ends what `pending` is for. */
+static void drop_pending(struct jitdump *d)
+{
+	if (d->pending && d->pending_at == NONE) {
+		d->refused_frames++;
+		d->frames_bytes -= jit_frames_bytes(d->pending);
+		jit_frames_free(d->pending);
+	}
+	d->pending = NULL;
+}
+
 void jitdump_free(struct jitdump *d)
 {
 	if (!d)
 		return;
+	drop_pending(d);
+	for (uint32_t i = 0; i < d->frames_count; i++)
+		jit_frames_free(d->frames[i]);
+	free(d->frames);
 	free(d->codes);
 	free(d->began);
 	free(d->pages);
@@ -183,6 +215,11 @@ static bool is_used(const struct jitdump *d, uint64_t start, uint64_t end)
 
 /* ---- reading ---- */
 
+struct input {
+	int fd;
+	struct budget_share *share;
+};
+
 static int add_name(struct jitdump *d, const char *text, size_t length, struct budget_share *share,
 		    uint32_t *name)
 {
@@ -199,9 +236,13 @@ static int add_name(struct jitdump *d, const char *text, size_t length, struct b
 }
 
 static int add_code(struct jitdump *d, uint64_t start, uint64_t size, uint32_t name,
-		    struct budget_share *share)
+		    uint32_t frames, struct budget_share *share)
 {
-	struct code code = {.start = start, .end = start + size, .name = name, .time = d->time};
+	struct code code = {.start = start,
+			    .end = start + size,
+			    .name = name,
+			    .frames = frames,
+			    .time = d->time};
 
 	if (size == 0 || code.end < start)
 		return 0;
@@ -234,25 +275,60 @@ static uint32_t newest_at(const struct jitdump *d, uint64_t address)
 	return NONE;
 }
 
+/*
+ * The call-frame information of code, in `frames`; NONE: none. What is laid out behind code is for
+ * the first that comes; what has a place of its own is for all that it describes.
+ */
+static uint32_t frames_of(struct jitdump *d, uint64_t start, uint64_t size)
+{
+	const struct jit_range code = {start, size};
+	uint32_t found = NONE;
+
+	if (!d->pending)
+		return NONE;
+	if (jit_frames_describe(d->pending, &code)) {
+		if (d->pending_at == NONE &&
+		    array_make_room(&d->frames, d->frames_count, &d->frames_capacity,
+				    sizeof(*d->frames))) {
+			d->pending_at = d->frames_count;
+			d->frames[d->frames_count++] = d->pending;
+		}
+		found = d->pending_at;
+	}
+	if (!jit_frames_are_placed(d->pending))
+		drop_pending(d);
+	return found;
+}
+
 static int on_load(struct jitdump *d, const char *bytes, size_t have, struct budget_share *share)
 {
 	struct load load;
 	size_t length;
-	uint32_t name;
+	uint32_t name, frames;
 	int err;
 
 	if (have < sizeof(load))
 		return -ENOEXEC;
 	memcpy(&load, bytes, sizeof(load));
+	frames = frames_of(d, load.start, load.size);
 	length = strnlen(bytes + sizeof(load), have - sizeof(load));
 	if (length == have - sizeof(load) && length < PERF_MAP_MAX_NAME)
 		return -ENOEXEC; /* it has no end */
 	if (length > PERF_MAP_MAX_NAME)
 		length = PERF_MAP_MAX_NAME;
-	if (length == 0)
-		return 0;
 	err = add_name(d, bytes + sizeof(load), length, share, &name);
-	return err ? err : add_code(d, load.start, load.size, name, share);
+	return err ? err : add_code(d, load.start, load.size, name, frames, share);
+}
+
+/* Code takes its call-frame information along when all of it moves. */
+static uint32_t frames_moved(const struct jitdump *d, uint32_t number, const struct move *move)
+{
+	const struct code *code = &d->codes[number];
+
+	if (code->frames == NONE || move->from != code->start ||
+	    move->size != code->end - code->start || jit_frames_are_placed(d->frames[code->frames]))
+		return NONE;
+	return code->frames;
 }
 
 static int on_move(struct jitdump *d, const char *bytes, size_t have, struct budget_share *share)
@@ -264,29 +340,77 @@ static int on_move(struct jitdump *d, const char *bytes, size_t have, struct bud
 		return -ENOEXEC;
 	memcpy(&move, bytes, sizeof(move));
 	code = newest_at(d, move.from);
-	return code == NONE ? 0 : add_code(d, move.to, move.size, d->codes[code].name, share);
+	return code == NONE ? 0
+			    : add_code(d, move.to, move.size, d->codes[code].name,
+				       frames_moved(d, code, &move), share);
+}
+
+/* Reads `size` bytes of data at `offset` of the file. */
+static int read_data(struct jitdump *d, const struct input *in, uint64_t offset, size_t size,
+		     uint64_t header_size)
+{
+	uint8_t *data = malloc(size + 1);
+	int err = data ? read_exactly(in->fd, data, size, offset) : -ENOMEM;
+
+	if (!err)
+		err = jit_frames_read(data, size, header_size, in->share, &d->pending);
+	free(data);
+	return err;
+}
+
+/* Reads call-frame information for the code that follows; what is not usable is counted. */
+static void on_unwinding(struct jitdump *d, const struct record *record, const char *bytes,
+			 size_t have, const struct input *in)
+{
+	struct unwinding unwinding = {0};
+	int err;
+
+	drop_pending(d);
+	d->pending_at = NONE;
+	if (!d->has_frames)
+		return;
+	if (have >= sizeof(unwinding))
+		memcpy(&unwinding, bytes, sizeof(unwinding));
+	if (have < sizeof(unwinding) || unwinding.size > record->size - sizeof(unwinding))
+		err = -EBADMSG;
+	else if (unwinding.size > JIT_FRAMES_MAX_RECORD ||
+		 d->frames_bytes + unwinding.size > JIT_FRAMES_MAX_BYTES)
+		err = -ENOSPC;
+	else if (unwinding.size <= have - sizeof(unwinding))
+		err = jit_frames_read((const uint8_t *)bytes + sizeof(unwinding),
+				      (size_t)unwinding.size, unwinding.header_size, in->share,
+				      &d->pending);
+	else
+		err = read_data(d, in, d->offset + sizeof(unwinding), (size_t)unwinding.size,
+				unwinding.header_size);
+	d->refused_frames += err != 0;
+	if (d->pending)
+		d->frames_bytes += jit_frames_bytes(d->pending);
 }
 
 /* A record, of which the first `have` bytes are there. */
 static int on_record(struct jitdump *d, const struct record *record, const char *bytes, size_t have,
-		     struct budget_share *share)
+		     const struct input *in)
 {
 	if (record->time > d->time)
 		d->time = record->time; /* of several threads; nearly in order */
 	switch (record->type) {
 	case RECORD_LOAD:
-		return on_load(d, bytes, have, share);
+		return on_load(d, bytes, have, in->share);
 	case RECORD_MOVE:
-		return on_move(d, bytes, have, share);
+		return on_move(d, bytes, have, in->share);
+	case RECORD_UNWINDING:
+		on_unwinding(d, record, bytes, have, in);
+		break;
 	case RECORD_CLOSE:
 		d->is_over = true;
 	}
-	return 0; /* others, of this version or a later one, say nothing of names */
+	return 0; /* others, of this version or a later one, say nothing of what is read here */
 }
 
 /* The records that begin in the window at d->offset: 0, or -errno; 1: the last one is not whole. */
 static int read_window(struct jitdump *d, const char *window, size_t size, uint64_t file_size,
-		       struct budget_share *share)
+		       const struct input *in)
 {
 	size_t at = 0;
 
@@ -305,7 +429,7 @@ static int read_window(struct jitdump *d, const char *window, size_t size, uint6
 		/* its beginning is cut: it begins the next window */
 		if (at > 0 && have < record.size && have < sizeof(struct load) + PERF_MAP_MAX_NAME)
 			return 0;
-		err = on_record(d, &record, window + at, have, share);
+		err = on_record(d, &record, window + at, have, in);
 		if (err)
 			return err;
 		d->offset += record.size;
@@ -325,11 +449,12 @@ static int read_header(struct jitdump *d, int fd)
 		return -ENOEXEC;
 	d->offset = header.size;
 	d->has_times = !(header.flags & FLAG_PROCESSOR_CLOCK);
+	d->has_frames = header.machine == MACHINE_X86_64;
 	d->has_header = true;
 	return 0;
 }
 
-static int read_records(struct jitdump *d, int fd, uint64_t file_size, struct budget_share *share)
+static int read_records(struct jitdump *d, const struct input *in, uint64_t file_size)
 {
 	char *window = malloc(WINDOW);
 	int err = window ? 0 : -ENOMEM;
@@ -340,9 +465,9 @@ static int read_records(struct jitdump *d, int fd, uint64_t file_size, struct bu
 
 		err = d->offset + size > JITDUMP_MAX_BYTES
 			      ? -ENOSPC
-			      : read_exactly(fd, window, size, d->offset);
+			      : read_exactly(in->fd, window, size, d->offset);
 		if (!err)
-			err = read_window(d, window, size, file_size, share);
+			err = read_window(d, window, size, file_size, in);
 	}
 	free(window);
 	return err == 1 ? 0 : err;
@@ -350,6 +475,7 @@ static int read_records(struct jitdump *d, int fd, uint64_t file_size, struct bu
 
 int jitdump_read(struct jitdump *d, int fd, struct budget_share *share)
 {
+	const struct input in = {fd, share};
 	struct stat st;
 	int err = 0;
 
@@ -362,25 +488,31 @@ int jitdump_read(struct jitdump *d, int fd, struct budget_share *share)
 	if (!d->has_header)
 		err = read_header(d, fd);
 	if (!err)
-		err = read_records(d, fd, (uint64_t)st.st_size, share);
+		err = read_records(d, &in, (uint64_t)st.st_size);
 	d->is_over |= err != 0;
 	return err;
 }
 
 /* ---- lookups ---- */
 
-uint64_t jitdump_time(const struct jitdump *d)
+bool jitdump_is_behind(const struct jitdump *d, uint64_t time_ns)
 {
-	return d->has_header && !d->has_times ? UINT64_MAX : d->time;
+	return !d->is_over && (d->time < time_ns || !d->has_times);
 }
 
-/* The newest generation that code at the byte began up to then. */
-static uint32_t generation_of_byte(const struct jitdump *d, uint64_t address, uint64_t time_ns)
+uint64_t jitdump_refused_frames(const struct jitdump *d)
 {
-	unsigned int steps = 0;
+	return d->refused_frames;
+}
 
-	for (uint32_t at = newest_on(d, address); at != NONE && steps < JITDUMP_MAX_STEPS;
-	     at = d->links[at].older, steps++) {
+/* The newest generation that code at the byte began up to then. Counts what it looked at. */
+static uint32_t generation_of_byte(const struct jitdump *d, uint64_t address, uint64_t time_ns,
+				   unsigned int *steps)
+{
+	unsigned int most = *steps + JITDUMP_MAX_STEPS;
+
+	for (uint32_t at = newest_on(d, address); at != NONE && *steps < most;
+	     at = d->links[at].older, (*steps)++) {
 		const struct code *code = &d->codes[d->links[at].code];
 
 		if (code->generation && code->time <= time_ns && code->start <= address &&
@@ -390,34 +522,74 @@ static uint32_t generation_of_byte(const struct jitdump *d, uint64_t address, ui
 	return 0;
 }
 
+static bool has_latest_only(const struct jitdump *d)
+{
+	return d->has_header && !d->has_times;
+}
+
 uint32_t jitdump_generation(const struct jitdump *d, uint64_t address, uint64_t time_ns)
 {
 	uint32_t here, before;
+	unsigned int steps = 0;
 
-	if (jitdump_time(d) == UINT64_MAX)
+	if (has_latest_only(d))
 		return JITDUMP_LATEST;
-	here = generation_of_byte(d, address, time_ns);
-	before = address > 0 ? generation_of_byte(d, address - 1, time_ns) : 0;
+	here = generation_of_byte(d, address, time_ns, &steps);
+	before = address > 0 ? generation_of_byte(d, address - 1, time_ns, &steps) : 0;
 	return here > before ? here : before;
 }
 
-const char *jitdump_find(const struct jitdump *d, uint64_t address, uint32_t generation)
+/* The code at `address` in a generation; NULL: none. Counts what it looked at. */
+static const struct code *find_code(const struct jitdump *d, uint64_t address, uint32_t generation,
+				    unsigned int *steps)
 {
 	uint32_t last =
 		generation == 0 || generation > d->began_count ? 0 : d->began[generation - 1];
-	uint32_t oldest = NONE;
-	unsigned int steps = 0;
+	const struct code *oldest = NULL;
+	unsigned int most = *steps + JITDUMP_MAX_STEPS;
 
-	for (uint32_t at = newest_on(d, address); at != NONE && steps < JITDUMP_MAX_STEPS;
-	     at = d->links[at].older, steps++) {
+	for (uint32_t at = newest_on(d, address); at != NONE && *steps < most;
+	     at = d->links[at].older, (*steps)++) {
 		uint32_t number = d->links[at].code;
 		const struct code *code = &d->codes[number];
 
 		if (address < code->start || address >= code->end)
 			continue;
-		oldest = number;
+		oldest = code;
 		if (generation > d->began_count || (generation && number <= last))
 			break;
 	}
-	return oldest == NONE ? NULL : d->names + d->codes[oldest].name;
+	return oldest;
+}
+
+const char *jitdump_find(const struct jitdump *d, uint64_t address, uint32_t generation)
+{
+	unsigned int steps = 0;
+	const struct code *code = find_code(d, address, generation, &steps);
+	const char *name = code ? d->names + code->name : "";
+
+	return name[0] ? name : NULL;
+}
+
+int jitdump_find_row(const struct jitdump *d, uint64_t address, uint64_t time_ns,
+		     struct cfi_row *row)
+{
+	uint32_t generation = JITDUMP_LATEST;
+	const struct code *code;
+	struct jit_range range;
+	unsigned int steps = 0;
+	int err = -ENOENT;
+
+	row->cost = 0;
+	if (d->frames_count == 0)
+		return -ENOENT;
+	if (!has_latest_only(d))
+		generation = generation_of_byte(d, address, time_ns, &steps);
+	code = find_code(d, address, generation, &steps);
+	if (code && code->frames != NONE) {
+		range = (struct jit_range){code->start, code->end - code->start};
+		err = jit_frames_find_row(d->frames[code->frames], &range, address, row);
+	}
+	row->cost += steps / STEPS_PER_COST;
+	return err;
 }

@@ -5,8 +5,9 @@
  * The file has a header and records: a function was loaded at an address, or moved to another one.
  * Each has a time, so that an address that was used again has the right name for each sample. Times
  * are of CLOCK_MONOTONIC, unless the header says that they are the processor's: then the latest
- * function counts. Source: tools/perf/Documentation/jitdump-specification.txt of Linux. (Julia,
- * .NET, V8, and Java with perf's agent write such files.)
+ * function counts. A record may have call-frame information of the function in the next one
+ * (jit_frames.h). Source: tools/perf/Documentation/jitdump-specification.txt of Linux. (Julia,
+ * .NET, CPython, LLVM, V8, and Java with perf's agent write such files.)
  *
  * The file grows while the program runs, and is read piece by piece. Compilers buffer what they
  * write, so a record may be read long after a sample in its code was taken. Therefore a sample
@@ -21,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "symbolize/cfi.h"
 #include "symbolize/util/budget.h"
 
 struct jitdump;
@@ -36,8 +38,12 @@ void jitdump_free(struct jitdump *dump);
  */
 int jitdump_read(struct jitdump *dump, int fd, struct budget_share *share);
 
-/* The time of the last record that was read; UINT64_MAX: times do not count. */
-uint64_t jitdump_time(const struct jitdump *dump);
+/* Returns whether the file may have grown by what concerns code that ran at the time. */
+bool jitdump_is_behind(const struct jitdump *dump, uint64_t time_ns);
+
+/* Returns how many records of call-frame information so far are malformed, too large, or of no
+ * code. */
+uint64_t jitdump_refused_frames(const struct jitdump *dump);
 
 /* Of an address at a time: below JITDUMP_LATEST, or that, if times do not count. */
 #define JITDUMP_LATEST 0xffffu
@@ -48,5 +54,13 @@ uint32_t jitdump_generation(const struct jitdump *dump, uint64_t address, uint64
  * behind it; valid until the next jitdump_read. NULL: none.
  */
 const char *jitdump_find(const struct jitdump *dump, uint64_t address, uint32_t generation);
+
+/*
+ * Finds the row of call-frame information at `address` of the code that was there at the time: the
+ * pc, or the byte before a return address. Sets its cost also if there is none. Valid until
+ * jitdump_free. 0, -ENOENT, -EBADMSG: as cfi_find_row.
+ */
+int jitdump_find_row(const struct jitdump *dump, uint64_t address, uint64_t time_ns,
+		     struct cfi_row *row);
 
 #endif

@@ -52,6 +52,9 @@ void naming_set_kallsyms(struct naming *n, int fd);
 /* The offset of generated code of process `id`, whose name may be looked up after its end. */
 uint64_t naming_locate_jit(struct naming *n, uint32_t id, pid_t pid, uint64_t address);
 
+/* Finds the row of call-frame information of the byte at such an offset: as jit_code_find_row. */
+int naming_find_jit_row(struct naming *n, uint32_t id, uint64_t offset, struct cfi_row *row);
+
 /* The name of the function that contains the byte `ref`: as symbolizer_name. */
 const char *name_place(struct naming *n, struct code_ref ref);
 

@@ -25,6 +25,7 @@ struct symbolizer {
 	struct bounded_caller *calls; /* for calls that may block */
 	struct modules modules;
 	struct cfi_rows cfi_rows;
+	struct cfi_row generated_row; /* of generated code; rows of files are cached */
 	struct code_bytes code_bytes;
 	struct scan_hint *scan_hints; /* NULL: none yet */
 	struct naming naming;
@@ -206,9 +207,32 @@ struct code_ref symbolizer_locate_in(struct symbolizer *s, const struct address_
 	return locate_in_entry(s, space, &entry, address);
 }
 
+/* The byte before a return address: a call may be the last instruction of its function. */
+static struct code_ref byte_of(struct code_ref ref, bool is_return_address)
+{
+	if (is_return_address && ref.offset > 0)
+		ref.offset--;
+	return ref;
+}
+
+static const struct cfi_row *row_of_generated(struct symbolizer *s, struct code_ref code)
+{
+	struct cfi_row *row = &s->generated_row;
+	bool is_found;
+
+	if (s->cfi_rows.cost_left == 0)
+		return NULL;
+	is_found = naming_find_jit_row(&s->naming, code.process, code.offset, row) == 0;
+	s->cfi_rows.cost_left -=
+		s->cfi_rows.cost_left < row->cost ? s->cfi_rows.cost_left : row->cost;
+	return is_found ? row : NULL;
+}
+
 const struct cfi_row *symbolizer_cfi_row(struct symbolizer *s, struct code_ref code,
 					 bool is_return_address)
 {
+	if (code.module == MODULE_JIT)
+		return row_of_generated(s, byte_of(code, is_return_address));
 	return cfi_rows_find(&s->cfi_rows, &s->modules, code, is_return_address);
 }
 
@@ -273,14 +297,6 @@ struct code_ref symbolizer_locate_kernel(struct symbolizer *s, uint64_t address)
 }
 
 /* ---- naming ---- */
-
-/* The byte before a return address: a call may be the last instruction of its function. */
-static struct code_ref byte_of(struct code_ref ref, bool is_return_address)
-{
-	if (is_return_address && ref.offset > 0)
-		ref.offset--;
-	return ref;
-}
 
 const char *symbolizer_name(struct symbolizer *s, struct code_ref ref, bool is_return_address)
 {
@@ -350,6 +366,7 @@ struct symbolizer_stats symbolizer_stats(const struct symbolizer *s)
 	return (struct symbolizer_stats){
 		.mangled = demangler_count_slow(s->naming.demangler),
 		.refused = modules->files.budget->refused,
+		.refused_frames = s->naming.jits.refused_frames,
 		.stuck = bounded_caller_count_stuck(s->calls),
 		.unreadable = modules->unreadable,
 		.unreadable_path = modules->unreadable

@@ -152,7 +152,9 @@ struct demangler *symbolizer_demangler(struct symbolizer *s);
 struct symbolizer_stats {
 	uint64_t mangled; /* names that stayed mangled for lack of time */
 	/* Losses by exceeded budgets (budget.h); names may be missing. */
-	uint64_t refused;    /* tables that were not loaded, or only in part */
+	uint64_t refused; /* tables that were not loaded, or only in part */
+	/* records of generated code's call-frame information that are malformed or too large */
+	uint64_t refused_frames;
 	uint64_t stuck;      /* files and processes that did not respond in time, or were skipped */
 	uint64_t unreadable; /* files that we lack the permission to read */
 	const char *unreadable_path; /* the first of them as mapped, any bytes; or NULL */

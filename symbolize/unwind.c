@@ -97,6 +97,27 @@ static const struct cfi_row *row_of_trampoline(struct walk *w, const struct fram
 		       : NULL;
 }
 
+/*
+ * Leaves generated code by its row, as long as that leads to code. What the program wrote about it
+ * may be out of date: compilers buffer what they write of code at addresses that they use again.
+ */
+static enum step leave_generated(struct walk *w, const struct cfi_row *row,
+				 struct frame_place *place, enum unwind_end *why)
+{
+	const struct frame_place from = *place;
+	enum step step = unwind_by_row(w, row, place, why);
+
+	if (step == STEP_START || row->is_signal_frame)
+		return step;
+	if (step == STEP_ON) {
+		unwind_locate_quietly(w, place);
+		if (!place->is_outside || place->registers.value[CFI_PC] == 0)
+			return step;
+	}
+	*place = from;
+	return unwind_without_row(w, place, why);
+}
+
 static enum unwind_end start_of(const struct walk *w)
 {
 	return w->is_guessed ? UNWIND_GUESSED : UNWIND_WHOLE;
@@ -130,19 +151,17 @@ size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 		uint64_t pc = place.registers.value[CFI_PC];
 		const struct cfi_row *row;
 		struct cfi_row generated;
-		bool is_trampoline = false;
+		bool is_trampoline;
 		enum step step = STEP_CUT;
 
 		*end = start_of(&w);
 		if (pc == 0 && place.is_return)
 			return count; /* clone and makecontext store a zero there */
 		locate(&w, &place);
-		row = symbolizer_cfi_row(s, place.code, place.is_return);
-		if (!row) {
-			row = row_of_trampoline(&w, &place, count ? &frames[count - 1] : NULL,
-						&generated);
-			is_trampoline = row != NULL;
-		}
+		row = row_of_trampoline(&w, &place, count ? &frames[count - 1] : NULL, &generated);
+		is_trampoline = row != NULL;
+		if (!row)
+			row = symbolizer_cfi_row(s, place.code, place.is_return);
 		if (!row && symbolizer_has_rows(s) && unwind_is_beginning(&w, &place))
 			return count;
 		frames[count] = (struct unwind_frame){
@@ -153,7 +172,9 @@ size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 			.is_return_address = place.is_return,
 		};
 		*end = UNWIND_NOT_CODE;
-		if (row)
+		if (row && place.code.module == MODULE_JIT && !is_trampoline)
+			step = leave_generated(&w, row, &place, end);
+		else if (row)
 			step = unwind_by_row(&w, row, &place, end);
 		else if (!symbolizer_has_rows(s))
 			*end = UNWIND_BAD_INFORMATION;

@@ -2,11 +2,12 @@
 /*
  * Unwinds a stack snapshot (registers and the memory above the stack pointer).
  *
- * Uses call-frame information, kept as rows per code location. Code without it (a JIT's, assembler)
- * is left for the first place whose word is an address behind a call in executable code, and from
- * which the walk goes on: where rbp points, if it is a frame pointer, or anywhere in a bounded
- * piece of the stack (unwind_scan.c says which of several). Reads nothing else from the process;
- * code is read from its file.
+ * Uses call-frame information: of files, kept as rows per code location, and what compilers write
+ * of generated code (jit_frames.h). Code without it (a JIT's, assembler) is left for the first
+ * place whose word is an address behind a call in executable code, and from which the walk goes on:
+ * where rbp points, if it is a frame pointer, or anywhere in a bounded piece of the stack
+ * (unwind_scan.c says which of several). Reads nothing else from the process; code is read from its
+ * file.
  *
  * A stack is whole when it ends where threads begin, and each step there was certain. A program and
  * its dynamic loader begin at their files' entry points, with the program's arguments next on the

@@ -107,6 +107,7 @@ struct unnamed {
 	uint64_t unreadable;         /* files that we may not read */
 	const char *unreadable_path; /* the first of them; any bytes */
 	uint64_t refused;            /* symbol tables that are too large */
+	uint64_t refused_frames;     /* records of generated code's call-frame information */
 	uint64_t stuck;              /* files and processes that did not respond in time */
 	uint64_t mangled;            /* names that take too long to demangle */
 	uint64_t not_asked;          /* debug files that servers were not asked for in time */

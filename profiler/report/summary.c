@@ -1088,6 +1088,13 @@ void summary_report_unnamed(struct log *log, const struct unnamed *u)
 			 "%" PRIu64 " symbol table%s %s too large to read: some code appears as "
 			 "[name]",
 			 u->refused, s(u->refused), pick(u->refused, "is", "are"));
+	if (u->refused_frames)
+		log_warn(log,
+			 "%" PRIu64
+			 " record%s of call-frame information in jitdumps %s malformed, too large "
+			 "or of no code: stacks through that code may be cut or guessed",
+			 u->refused_frames, s(u->refused_frames),
+			 pick(u->refused_frames, "is", "are"));
 	if (u->not_asked)
 		log_warn(log,
 			 "the servers in DEBUGINFOD_URLS took longer than 30 s: %" PRIu64

@@ -695,6 +695,7 @@ static void add_losses(struct adding *a)
 		timeline->error = lost->error;
 	saturated_add(&sum->unreadable, more->unreadable);
 	saturated_add(&sum->refused, more->refused);
+	saturated_add(&sum->refused_frames, more->refused_frames);
 	saturated_add(&sum->stuck, more->stuck);
 	saturated_add(&sum->mangled, more->mangled);
 	saturated_add(&sum->not_asked, more->not_asked);

@@ -709,6 +709,7 @@ static struct unnamed count_unnamed(const struct symbolizer *symbolizer)
 	return (struct unnamed){.unreadable = stats.unreadable,
 				.unreadable_path = stats.unreadable_path,
 				.refused = stats.refused,
+				.refused_frames = stats.refused_frames,
 				.stuck = stats.stuck,
 				.mangled = stats.mangled,
 				.not_asked = debuginfod_not_asked(),

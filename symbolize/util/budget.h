@@ -69,6 +69,10 @@
 #define JITDUMP_MAX_PAGES 4096                /* of one function; the rest of it has no name */
 #define JITDUMP_MAX_STEPS 4096                /* through what was at one page in turn */
 #define JITDUMP_MAX_BYTES (UINT64_C(4) << 30) /* of the file, most of which are skipped */
+/* call-frame information in jitdumps: jit_frames.h; past a limit it is not used: `refused_frames`
+ */
+#define JIT_FRAMES_MAX_RECORD (1u << 20) /* bytes of one record */
+#define JIT_FRAMES_MAX_BYTES (64u << 20) /* of one file, as kept */
 #define PERF_MAP_MAX_BYTES (64u << 20)
 #define PERF_MAP_MAX_LINES (1u << 20)
 #define PERF_MAP_MAX_NAME 4096

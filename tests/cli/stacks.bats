@@ -357,6 +357,36 @@ as_if_unwatched()
 	expect_no_line reuse.folded '\[jit\]'
 }
 
+# expect_generated_stacks LAYOUT: jit_frames' three stacks are whole, of as much time each. Its functions keep data
+# in rbp and old return addresses in their frames. What runs before its record is read may be guessed.
+expect_generated_stacks()
+{
+	run_profile -cpu-only -F 997 -o "$1.folded" --unit ns "$workloads/jit_frames" "$1" 1800
+	expect_status 0
+	awk '/;leaf[; ]/ { all += $NF }
+		/;through_first;first;between;inner;leaf[; ]/ { first += $NF }
+		/;through_moved;first;between;inner;leaf[; ]/ { moved += $NF }
+		/;through_second;second;between;inner;leaf[; ]/ { second += $NF }
+		END {
+			printf "%d %d %d of %d\n", first, moved, second, all
+			exit !(first > all / 4 && moved > all / 4 && second > all / 4 &&
+				first + moved + second > 0.9 * all)
+		}' "$1.folded"
+}
+
+@test "generated code without frame pointers: stacks are whole by the call-frame information of its jitdump" {
+	for layout in perf spec placed; do
+		echo "$layout"
+		expect_generated_stacks $layout
+		expect_no_line stderr 'of call-frame information in jitdumps'
+	done
+}
+
+@test "malformed call-frame information in a jitdump is counted, and the rest of it used" {
+	expect_generated_stacks hostile
+	expect_line stderr '32 records of call-frame information in jitdumps are malformed'
+}
+
 # Written at its end: it is found though the process is gone when names are looked up.
 @test "generated code of Java has names, from the perf map that it leaves" {
 	needs_command java

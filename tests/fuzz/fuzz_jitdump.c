@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a jitdump that grows: no crash, no leak, clean names of bounded length. */
+/*
+ * Any bytes as a jitdump that grows: no crash, no leak, clean names of bounded length, rows whose
+ * expressions are in memory.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +13,33 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static volatile uint8_t seen;
+
+static void look_at(const uint8_t *expression, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		seen = expression[i];
+}
+
+static void find_row(const struct jitdump *dump, uint64_t address, uint64_t time)
+{
+	struct cfi_row row;
+
+	if (jitdump_find_row(dump, address, time, &row) != 0)
+		return;
+	if (row.cfa_is_expression)
+		look_at(row.cfa_expression, row.cfa_expression_size);
+	for (int i = 0; i < CFI_REGISTERS; i++)
+		if (row.rules[i].kind == CFI_EXPRESSION || row.rules[i].kind == CFI_VAL_EXPRESSION)
+			look_at(row.rules[i].expression, row.rules[i].expression_size);
+}
+
 static void look_up(const struct jitdump *dump, uint64_t address, uint64_t time)
 {
 	uint32_t generation = jitdump_generation(dump, address, time);
 	const char *name = jitdump_find(dump, address, generation);
 
+	find_row(dump, address, time);
 	if (generation > JITDUMP_LATEST)
 		abort();
 	if (name && (strlen(name) > PERF_MAP_MAX_NAME || strpbrk(name, "\n\t\033")))
@@ -39,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint64_t address;
 
 		memcpy(&address, data + at, sizeof(address));
-		look_up(dump, address, jitdump_time(dump) / 2);
+		look_up(dump, address, address);
 		look_up(dump, address + 1, UINT64_MAX);
 	}
 	jitdump_free(dump);

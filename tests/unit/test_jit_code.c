@@ -7,6 +7,7 @@
 #include "symbolize/jit_code.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/symbolizer_cfi.h"
+#include "symbolize/unwind.h"
 #include "tests/unit/made_jitdump.h"
 #include "tests/unit/own_folder.h"
 
@@ -232,6 +233,142 @@ static void replaced_code_has_the_name_of_its_time(void **state)
 	symbolizer_free(s);
 }
 
+/* ---- stacks through such code ---- */
+
+#define STACK 0x7ffe00000000
+
+/* A thread's registers and stack. */
+struct thread {
+	struct unwind_input input;
+	uint64_t words[64];
+	struct unwind_frame frames[16];
+	size_t count;
+	enum unwind_end end;
+};
+
+static void run_at(struct thread *t, uint64_t pc)
+{
+	memset(t, 0, sizeof(*t));
+	t->input.registers.value[CFI_PC] = pc;
+	t->input.registers.value[CFI_RSP] = STACK;
+	t->input.registers.value[CFI_RBP] = 5;
+	t->input.registers.known = (1u << CFI_REGISTERS) - 1;
+	/* old return addresses, which a search would take */
+	for (uint32_t i = 0; i < 64; i++)
+		t->words[i] = CODE + 0x900;
+}
+
+static void unwind_at(struct symbolizer *s, struct program *p, struct thread *t, uint64_t time)
+{
+	t->input.stack = t->words;
+	t->input.stack_size = sizeof(t->words);
+	symbolizer_set_time(s, time);
+	t->count = symbolizer_unwind(s, p->space, &t->input, t->frames, 16, &t->end);
+}
+
+static const char *name_of_frame(struct symbolizer *s, const struct thread *t, size_t i)
+{
+	assert_true(i < t->count);
+	return symbolizer_name(s, t->frames[i].code, t->frames[i].is_return_address);
+}
+
+static int make_dump(char path[256], const char *name)
+{
+	int fd;
+
+	dump_path(path, name);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	made_jitdump_header(fd, 0);
+	return fd;
+}
+
+/* By what its compiler wrote, at each time by that of the code that was there. */
+static void stacks_lead_through_generated_code(void **state)
+{
+	struct symbolizer *s = symbolizer_new();
+	struct program p;
+	struct thread t;
+	char path[256];
+	int fd = make_dump(path, "jit-4713.dump");
+
+	(void)state;
+	made_jitdump_frames(fd, 1000, 0x100, 24);
+	made_jitdump_load(fd, 1000, CODE, 0x100, "inner");
+	made_jitdump_frames(fd, 1000, 0x100, 40);
+	made_jitdump_load(fd, 1000, CODE + 0x200, 0x100, "outer");
+	made_jitdump_frames(fd, 2000, 0x100, 56);
+	made_jitdump_load(fd, 2000, CODE, 0x100, "later");
+	made_jitdump_load(fd, 2000, CODE + 0x900, 0x100, "old");
+	start(&p, 6, does_nothing);
+	map_dump(s, &p, path, fd);
+	map_code(s, &p);
+	run_at(&t, CODE + 0x10);
+	t.words[2] = CODE + 0x300;     /* where "outer" ends: behind a call */
+	t.words[3 + 4] = CODE + 0x250; /* itself */
+	t.words[8 + 4] = 0;
+	unwind_at(s, &p, &t, 1500);
+	assert_int_equal(t.end, UNWIND_WHOLE);
+	assert_int_equal(t.count, 3);
+	assert_string_equal(name_of_frame(s, &t, 0), "inner");
+	assert_string_equal(name_of_frame(s, &t, 1), "outer");
+	assert_string_equal(name_of_frame(s, &t, 2), "outer");
+	/* at that address later */
+	t.words[6] = CODE + 0x250;
+	t.words[7 + 4] = 0;
+	unwind_at(s, &p, &t, 2500);
+	assert_int_equal(t.end, UNWIND_WHOLE);
+	assert_int_equal(t.count, 2);
+	assert_string_equal(name_of_frame(s, &t, 0), "later");
+	assert_string_equal(name_of_frame(s, &t, 1), "outer");
+	/* another process has nothing of it */
+	address_space_free(p.space);
+	p.space = address_space_new(60, p.pid, true);
+	map_code(s, &p);
+	unwind_at(s, &p, &t, 2500);
+	assert_int_not_equal(t.end, UNWIND_WHOLE);
+	assert_int_equal(symbolizer_stats(s).refused_frames, 0);
+	close(fd);
+	end(&p);
+	address_space_free(p.space);
+	symbolizer_free(s);
+}
+
+/* Written late, the file describes what was there before: then frame pointers lead on. */
+static void rows_that_lead_nowhere_do_not_count(void **state)
+{
+	struct symbolizer *s = symbolizer_new();
+	struct program p;
+	struct thread t;
+	char path[256];
+	int fd = make_dump(path, "jit-4714.dump");
+
+	(void)state;
+	made_jitdump_frames(fd, 1000, 0x100, 24);
+	made_jitdump_load(fd, 1000, CODE, 0x100, "before");
+	made_jitdump_unwinding(fd, 1000, "", 0, UINT64_MAX, 0);
+	start(&p, 7, does_nothing);
+	map_dump(s, &p, path, fd);
+	map_code(s, &p);
+	for (unsigned int shift = 0; shift < 64; shift += 8) {
+		run_at(&t, CODE + 0x10);
+		t.words[2] = UINT64_C(3) << shift;
+		t.words[8] = STACK + 8 * 16;
+		t.words[9] = CODE + 0x400;
+		t.words[16] = t.words[17] = 0;
+		t.input.registers.value[CFI_RBP] = STACK + 8 * 8;
+		unwind_at(s, &p, &t, 1500);
+		assert_int_equal(t.end, UNWIND_WHOLE);
+		assert_int_equal(t.count, 2);
+		assert_int_equal(t.frames[1].address, CODE + 0x400);
+	}
+	assert_int_equal(symbolizer_stats(s).refused_frames, 1);
+	close(fd);
+	end(&p);
+	address_space_free(p.space);
+	symbolizer_free(s);
+}
+
 static void only_the_users_own_files_are_read(void **state)
 {
 	struct symbolizer *s = symbolizer_new();
@@ -305,6 +442,8 @@ int main(void)
 		cmocka_unit_test(a_map_is_found_when_its_process_has_ended),
 		cmocka_unit_test(a_map_has_the_pid_inside_a_container),
 		cmocka_unit_test(replaced_code_has_the_name_of_its_time),
+		cmocka_unit_test(stacks_lead_through_generated_code),
+		cmocka_unit_test(rows_that_lead_nowhere_do_not_count),
 		cmocka_unit_test(only_the_users_own_files_are_read),
 		cmocka_unit_test(dumps_are_known_by_their_names),
 		cmocka_unit_test(many_processes_share_a_folder),

@@ -85,7 +85,8 @@ static void functions_have_names(void **state)
 	EXPECT(&d, 0x40000, 400, NULL);
 	/* compilers write a function's record when they have it, before or after it runs */
 	EXPECT(&d, 0x20080, 1, "last");
-	assert_int_equal(jitdump_time(d.read), 300);
+	assert_true(jitdump_is_behind(d.read, 301));
+	assert_false(jitdump_is_behind(d.read, 300));
 	end(&d);
 }
 
@@ -152,7 +153,7 @@ static void without_times_the_latest_function_counts(void **state)
 	read_all(&d);
 	EXPECT(&d, 0x10000, 1, "b");
 	EXPECT(&d, 0x10080, 1, "a");
-	assert_int_equal(jitdump_time(d.read), UINT64_MAX);
+	assert_true(jitdump_is_behind(d.read, 1)); /* that is not known */
 	end(&d);
 }
 
@@ -196,6 +197,7 @@ static void the_file_grows(void **state)
 	made_jitdump_load(d.fd, 500, 0x50000, 0x100, "late");
 	read_all(&d);
 	EXPECT(&d, 0x50000, 600, NULL);
+	assert_false(jitdump_is_behind(d.read, 700));
 	end(&d);
 }
 
@@ -326,6 +328,268 @@ static void limits_hold(void **state)
 	end(&d);
 }
 
+/* ---- call-frame information ---- */
+
+/* The distance from the stack pointer to the CFA; 0: there is no row. */
+static int32_t cfa_at(struct dump *d, uint64_t address, uint64_t time)
+{
+	struct cfi_row row;
+
+	return jitdump_find_row(d->read, address, time, &row) == 0 ? row.cfa_offset : 0;
+}
+
+static void records_describe_the_code_that_follows(void **state)
+{
+	struct dump d;
+
+	(void)state;
+	begin(&d, 0);
+	made_jitdump_frames(d.fd, 100, 0x101, 16);
+	made_jitdump_other(d.fd, 2, 100, 64); /* lines of source */
+	made_jitdump_load(d.fd, 100, 0x10003, 0x101, "a");
+	made_jitdump_load(d.fd, 100, 0x20000, 0x100, "without");
+	made_jitdump_frames(d.fd, 100, 0x100, 24);
+	made_jitdump_load(d.fd, 100, 0x30000, 0x100, ""); /* nameless */
+	read_all(&d);
+	assert_int_equal(cfa_at(&d, 0x10002, 200), 0);
+	assert_int_equal(cfa_at(&d, 0x10003, 200), 16);
+	assert_int_equal(cfa_at(&d, 0x10103, 200), 16);
+	assert_int_equal(cfa_at(&d, 0x10104, 200), 0);
+	assert_int_equal(cfa_at(&d, 0x20000, 200), 0);
+	assert_int_equal(cfa_at(&d, 0x300ff, 200), 24);
+	EXPECT(&d, 0x30000, 200, NULL);
+	assert_int_equal(jitdump_refused_frames(d.read), 0);
+	end(&d);
+}
+
+/* One record, whose addresses are where it lies, for all that follow up to the next record. */
+static void one_record_describes_several_functions(void **state)
+{
+	struct made_frames section, header;
+	struct dump d;
+
+	(void)state;
+	begin(&d, 0);
+	made_frames_begin(&section);
+	made_frames_function(&section, 0x50000, 0x20000, 0x100, 24); /* in no order */
+	made_frames_function(&section, 0x50000, 0x10000, 0x100, 16);
+	made_frames_header(&header, 0x50000);
+	made_frames_join(&header, &section);
+	made_jitdump_unwinding(d.fd, 100, header.at, header.size, header.size, 12);
+	made_jitdump_load(d.fd, 100, 0x10000, 0x100, "a");
+	made_jitdump_load(d.fd, 100, 0x30000, 0x100, "of another kind");
+	made_jitdump_load(d.fd, 100, 0x20000, 0x100, "b");
+	made_jitdump_move(d.fd, 200, 0x10000, 0x40000, 0x100);
+	made_jitdump_frames(d.fd, 300, 0x100, 32);
+	made_jitdump_load(d.fd, 300, 0x20000, 0x100, "c");
+	read_all(&d);
+	assert_int_equal(cfa_at(&d, 0x10080, 150), 16);
+	assert_int_equal(cfa_at(&d, 0x20080, 150), 24);
+	assert_int_equal(cfa_at(&d, 0x30080, 150), 0);
+	assert_int_equal(cfa_at(&d, 0x40080, 250), 0);
+	assert_int_equal(cfa_at(&d, 0x20080, 350), 32);
+	assert_int_equal(jitdump_refused_frames(d.read), 0);
+	end(&d);
+}
+
+static void code_has_the_rows_of_its_time(void **state)
+{
+	struct dump d;
+
+	(void)state;
+	begin(&d, 0);
+	made_jitdump_frames(d.fd, 100, 0x100, 16);
+	made_jitdump_load(d.fd, 100, 0x10000, 0x100, "a");
+	made_jitdump_frames(d.fd, 200, 0x80, 24);
+	made_jitdump_load(d.fd, 200, 0x10000, 0x80, "b");
+	made_jitdump_load(d.fd, 300, 0x10000, 0x100, "without");
+	read_all(&d);
+	assert_int_equal(cfa_at(&d, 0x10010, 1), 16);
+	assert_int_equal(cfa_at(&d, 0x10010, 199), 16);
+	assert_int_equal(cfa_at(&d, 0x10010, 200), 24);
+	assert_int_equal(cfa_at(&d, 0x10080, 200), 16); /* the rest of it may still be there */
+	assert_int_equal(cfa_at(&d, 0x10010, 300), 0);
+	end(&d);
+
+	begin(&d, 1);
+	made_jitdump_frames(d.fd, 100, 0x100, 16);
+	made_jitdump_load(d.fd, 100, 0x10000, 0x100, "a");
+	made_jitdump_frames(d.fd, 200, 0x100, 24);
+	made_jitdump_load(d.fd, 200, 0x10000, 0x100, "b");
+	read_all(&d);
+	assert_int_equal(cfa_at(&d, 0x10010, 1), 24); /* the latest, without times */
+	end(&d);
+}
+
+/* All of a function, and not a part of it, nor more than there was. */
+static void moved_functions_keep_their_rows(void **state)
+{
+	struct dump d;
+
+	(void)state;
+	begin(&d, 0);
+	made_jitdump_frames(d.fd, 100, 0xfd, 16);
+	made_jitdump_load(d.fd, 100, 0x10000, 0xfd, "a");
+	made_jitdump_move(d.fd, 200, 0x10000, 0x30005, 0xfd);
+	made_jitdump_move(d.fd, 200, 0x30005, 0x40000, 0xfd); /* again */
+	made_jitdump_move(d.fd, 200, 0x10010, 0x50000, 0x20);
+	made_jitdump_move(d.fd, 200, 0x10000, 0x60000, 0x200);
+	read_all(&d);
+	assert_int_equal(cfa_at(&d, 0x30005, 250), 16);
+	assert_int_equal(cfa_at(&d, 0x30005 + 0xfc, 250), 16);
+	assert_int_equal(cfa_at(&d, 0x40000, 250), 16);
+	assert_int_equal(cfa_at(&d, 0x50000, 250), 0);
+	assert_int_equal(cfa_at(&d, 0x60000, 250), 0);
+	end(&d);
+}
+
+/* Byte by byte, and where a record goes over the end of what is read at once. */
+static void rows_of_a_file_that_grows(void **state)
+{
+	static char bytes[400000];
+	struct made_frames section;
+	struct dump d;
+	ssize_t size;
+	int whole;
+
+	(void)state;
+	begin(&d, 0);
+	made_jitdump_frames(d.fd, 100, 0x100, 16);
+	made_jitdump_load(d.fd, 100, 0x10000, 0x100, "a");
+	made_jitdump_other(d.fd, 2, 100, 65536 - 250);
+	made_jitdump_frames(d.fd, 200, 0x100, 24);
+	made_jitdump_load(d.fd, 200, 0x10000, 0x100, "b");
+	/* larger than what is read at once */
+	memset(bytes, 0, sizeof(bytes));
+	made_frames_begin(&section);
+	made_frames_function(&section, 0x100, 0, 0x100, 32);
+	memcpy(bytes, section.at, section.size);
+	made_jitdump_unwinding(d.fd, 300, bytes, 200000, 200000, 0);
+	made_jitdump_load(d.fd, 300, 0x10000, 0x100, "c");
+	read_all(&d);
+	assert_int_equal(cfa_at(&d, 0x10010, 150), 16);
+	assert_int_equal(cfa_at(&d, 0x10010, 250), 24);
+	assert_int_equal(cfa_at(&d, 0x10010, 350), 32);
+	size = pread(d.fd, bytes, sizeof(bytes), 0);
+	assert_int_equal(size, lseek(d.fd, 0, SEEK_END));
+	whole = d.fd;
+	jitdump_free(d.read);
+	d.read = jitdump_new();
+	d.fd = memfd_create("jitdump", MFD_CLOEXEC);
+	for (ssize_t at = 0, step; at < size; at += step) {
+		step = at < 700 || size - at < 700 ? 1 : 97;
+		if (step > size - at)
+			step = size - at;
+		made_jitdump_bytes(d.fd, bytes + at, (size_t)step);
+		read_all(&d);
+	}
+	close(whole);
+	assert_int_equal(cfa_at(&d, 0x10010, 150), 16);
+	assert_int_equal(cfa_at(&d, 0x10010, 250), 24);
+	assert_int_equal(cfa_at(&d, 0x10010, 350), 32);
+	assert_int_equal(jitdump_refused_frames(d.read), 0);
+	end(&d);
+}
+
+static void unusable_records_are_counted(void **state)
+{
+	struct made_frames section;
+	struct dump d;
+
+	(void)state;
+	begin(&d, 0);
+	made_frames_begin(&section);
+	made_frames_function(&section, 0x100, 0, 0x100, 16);
+	made_jitdump_other(d.fd, 4, 100, 0);  /* without room for its sizes */
+	made_jitdump_other(d.fd, 4, 100, 23); /* likewise */
+	made_jitdump_unwinding(d.fd, 100, section.at, section.size, section.size + 1, 0);
+	made_jitdump_unwinding(d.fd, 100, section.at, section.size, UINT64_MAX, 0);
+	made_jitdump_unwinding(d.fd, 100, section.at, section.size, section.size, UINT64_MAX);
+	made_jitdump_unwinding(d.fd, 100, section.at, section.size - 1, section.size - 1, 0);
+	made_jitdump_unwinding(d.fd, 100, section.at, section.size, section.size, 0);
+	made_jitdump_unwinding(d.fd, 100, section.at, section.size, section.size, 0); /* twice */
+	made_jitdump_load(d.fd, 100, 0x10000, 0x10, "other code"); /* shorter: elsewhere */
+	made_jitdump_frames(d.fd, 100, 0x100, 24);
+	made_jitdump_load(d.fd, 100, 0x20000, 0x100, "after");
+	read_all(&d);
+	assert_int_equal(jitdump_refused_frames(d.read), 8);
+	assert_int_equal(cfa_at(&d, 0x10000, 100), 0);
+	assert_int_equal(cfa_at(&d, 0x20000, 100), 24);
+	EXPECT(&d, 0x10000, 100, "other code");
+	end(&d);
+}
+
+/* Another architecture's registers mean nothing here. */
+static void other_machines_have_no_rows(void **state)
+{
+	const uint32_t machine = 183;
+	struct dump d;
+
+	(void)state;
+	begin(&d, 0);
+	assert_int_equal(pwrite(d.fd, &machine, sizeof(machine), 12), sizeof(machine));
+	made_jitdump_frames(d.fd, 100, 0x100, 16);
+	made_jitdump_load(d.fd, 100, 0x10000, 0x100, "a");
+	read_all(&d);
+	EXPECT(&d, 0x10000, 100, "a");
+	assert_int_equal(cfa_at(&d, 0x10000, 100), 0);
+	end(&d);
+}
+
+/* Names do not suffer from too much of it. */
+static void rows_have_a_limit_of_their_own(void **state)
+{
+	const uint32_t records = JIT_FRAMES_MAX_BYTES / JIT_FRAMES_MAX_RECORD + 2;
+	uint8_t *bytes = calloc(1, JIT_FRAMES_MAX_RECORD + 1);
+	struct made_frames section;
+	struct budget_share share;
+	struct dump d;
+
+	(void)state;
+	assert_non_null(bytes);
+	begin(&d, 0);
+	made_frames_begin(&section);
+	made_frames_function(&section, 0x100, 0, 0x100, 16);
+	memcpy(bytes, section.at, section.size);
+	for (uint32_t i = 0; i < records; i++) {
+		made_jitdump_unwinding(d.fd, 100, bytes, JIT_FRAMES_MAX_RECORD,
+				       JIT_FRAMES_MAX_RECORD, 0);
+		made_jitdump_load(d.fd, 100, 0x10000 + 0x1000 * (uint64_t)i, 0x100, "a");
+	}
+	made_jitdump_unwinding(d.fd, 100, bytes, JIT_FRAMES_MAX_RECORD + 1,
+			       JIT_FRAMES_MAX_RECORD + 1, 0);
+	made_jitdump_load(d.fd, 100, 0x8000, 0x100, "after a larger one");
+	free(bytes);
+	budget_share_open(&share, 2 * (uint64_t)JIT_FRAMES_MAX_BYTES);
+	assert_int_equal(jitdump_read(d.read, d.fd, &share), 0);
+	assert_true(budget_share_close(&share) <
+		    JIT_FRAMES_MAX_BYTES + JIT_FRAMES_MAX_RECORD + (1u << 20));
+	assert_in_range(jitdump_refused_frames(d.read), 2, 4);
+	assert_int_equal(cfa_at(&d, 0x10000, 100), 16);
+	assert_int_equal(cfa_at(&d, 0x10000 + 0x1000 * (uint64_t)(records - 1), 100), 0);
+	EXPECT(&d, 0x10000 + 0x1000 * (uint64_t)(records - 1), 100, "a");
+	EXPECT(&d, 0x8000, 100, "after a larger one");
+	end(&d);
+}
+
+/* What was at an address in turn costs, and is part of what a stack may cost. */
+static void long_searches_cost(void **state)
+{
+	struct cfi_row row;
+	struct dump d;
+
+	(void)state;
+	begin(&d, 0);
+	made_jitdump_frames(d.fd, 100, 0x100, 16);
+	made_jitdump_load(d.fd, 100, 0x10000, 0x100, "a");
+	for (uint64_t i = 0; i < 10000; i++)
+		made_jitdump_load(d.fd, 200 + i, 0x10200, 0x100, "b");
+	read_all(&d);
+	assert_int_equal(jitdump_find_row(d.read, 0x10000, 100, &row), -ENOENT);
+	assert_in_range(row.cost, 500, 5000);
+	end(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -337,6 +601,15 @@ int main(void)
 		cmocka_unit_test(random_code_matches_a_model),
 		cmocka_unit_test(hostile_files_cost_names),
 		cmocka_unit_test(limits_hold),
+		cmocka_unit_test(records_describe_the_code_that_follows),
+		cmocka_unit_test(one_record_describes_several_functions),
+		cmocka_unit_test(code_has_the_rows_of_its_time),
+		cmocka_unit_test(moved_functions_keep_their_rows),
+		cmocka_unit_test(rows_of_a_file_that_grows),
+		cmocka_unit_test(unusable_records_are_counted),
+		cmocka_unit_test(other_machines_have_no_rows),
+		cmocka_unit_test(rows_have_a_limit_of_their_own),
+		cmocka_unit_test(long_searches_cost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

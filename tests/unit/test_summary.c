@@ -953,6 +953,16 @@ static void names_that_are_missing(void **state)
 		"system, or a busy machine?): some names are missing\n"
 		"profile: 1 symbol table is too large to read: some code appears as [name]\n"
 		"profile: 1 name takes too long to demangle, and stays mangled\n");
+	u = (struct unnamed){.refused_frames = 1};
+	assert_string_equal(
+		report_unnamed(b, &u),
+		"profile: 1 record of call-frame information in jitdumps is malformed, "
+		"too large or of no code: stacks through that code may be cut or guessed\n");
+	u = (struct unnamed){.refused_frames = 2};
+	assert_string_equal(report_unnamed(b, &u),
+			    "profile: 2 records of call-frame information in jitdumps are "
+			    "malformed, too large or of no code: stacks through that code may be "
+			    "cut or guessed\n");
 	u = (struct unnamed){.unread = 2, .unread_kind = 1, .unread_path = "/opt/app"};
 	assert_string_equal(report_unnamed(b, &u),
 			    "profile: inlined functions are missing in 2 files: debug information "
