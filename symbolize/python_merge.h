@@ -32,7 +32,9 @@ enum python_native {
 	PYTHON_NATIVE_OTHER = 0,
 	PYTHON_NATIVE_INTERPRETER, /* in the interpreter's own code */
 	PYTHON_NATIVE_LOOP,        /* of this code, in the evaluation loop */
-	PYTHON_NATIVE_TRAMPOLINE,  /* generated code that calls a loop (python_trampoline.h) */
+	/* generated code that calls a loop, or the interpreter's function that calls such code
+	   (python_trampoline.h) */
+	PYTHON_NATIVE_TRAMPOLINE,
 };
 
 struct python_merge_input {

@@ -51,6 +51,50 @@ python_trampoline_around(const uint8_t code[PYTHON_TRAMPOLINE_BEFORE + PYTHON_TR
 	return find_form(code, code + PYTHON_TRAMPOLINE_BEFORE, PYTHON_TRAMPOLINE_BEHIND);
 }
 
+/* Bytes of the call at the end of `code`, through a register but for rcx; 0: it is none. */
+static unsigned int call_size(const uint8_t code[PYTHON_TRAMPOLINE_CALL])
+{
+	const uint8_t *end = code + PYTHON_TRAMPOLINE_CALL;
+
+	if (end[-2] != 0xff || (end[-1] & 0xf8) != 0xd0)
+		return 0;
+	if (end[-3] == 0x41)
+		return 3; /* r8 to r15 */
+	return end[-1] == 0xd1 ? 0 : 2;
+}
+
+bool python_trampoline_is_called(const uint8_t code[PYTHON_TRAMPOLINE_CALL], uint64_t pc,
+				 uint64_t loop)
+{
+	unsigned int size = call_size(code);
+
+	if (!size)
+		return false;
+	for (unsigned int at = PYTHON_TRAMPOLINE_CALL - size; at-- > 0;) {
+		const uint8_t *i = code + at;
+		unsigned int left = PYTHON_TRAMPOLINE_CALL - size - at;
+		uint64_t next = pc - size - left + 7;
+		int32_t value;
+
+		if (left >= 7 && i[0] == 0x48 && i[1] == 0x8b && i[2] == 0x0d)
+			return true; /* mov, from the table of a library's addresses */
+		if (left >= 7 && i[0] == 0x48 && i[1] == 0x8d && i[2] == 0x0d) { /* lea */
+			memcpy(&value, i + 3, sizeof(value));
+			return next + (uint64_t)(int64_t)value == loop;
+		}
+		if (left >= 7 && i[0] == 0x48 && i[1] == 0xc7 && i[2] == 0xc1) { /* mov */
+			memcpy(&value, i + 3, sizeof(value));
+			return (uint64_t)(int64_t)value == loop;
+		}
+		if (left >= 5 && i[0] == 0xb9) { /* mov, or the end of another instruction */
+			memcpy(&value, i + 1, sizeof(value));
+			if ((uint32_t)value == loop)
+				return true;
+		}
+	}
+	return false;
+}
+
 static void set_row(struct cfi_row *row, int32_t cfa_offset, bool saves_rbp)
 {
 	memset(row, 0, sizeof(*row));

@@ -97,6 +97,22 @@ static const struct cfi_row *row_of_trampoline(struct walk *w, const struct fram
 		       : NULL;
 }
 
+/* Whether a frame of the interpreter is that of the function that calls trampolines. */
+static bool is_evaluator(struct walk *w, const struct frame_place *place)
+{
+	const struct python_loop *loop = &w->space->trampolines.loop;
+	uint64_t pc = place->registers.value[CFI_PC];
+	uint8_t code[PYTHON_TRAMPOLINE_CALL];
+	struct code_ref at = place->code;
+
+	if (!place->is_return || loop->count == 0 || pc <= loop->module_start ||
+	    pc > loop->module_end || at.offset < sizeof(code))
+		return false;
+	at.offset -= sizeof(code);
+	return symbolizer_read_code(w->s, at, code, sizeof(code)) &&
+	       python_trampoline_is_called(code, pc, loop->parts[0].start);
+}
+
 /*
  * Leaves generated code by its row, as long as that leads to code. What the program wrote about it
  * may be out of date: compilers buffer what they write of code at addresses that they use again.
@@ -143,6 +159,7 @@ size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 		.words_left = UNWIND_SCAN_WORDS,
 		.trial_words_left = UNWIND_SCAN_WORDS,
 	};
+	bool is_called = false; /* the frame before is a trampoline */
 	size_t count = 0;
 
 	symbolizer_allow_rows(s, UNWIND_ROW_COST);
@@ -168,9 +185,10 @@ size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 			.code = place.code,
 			.address = pc,
 			.sp = place.registers.value[CFI_RSP],
-			.is_trampoline = is_trampoline,
+			.is_trampoline = is_trampoline || (is_called && is_evaluator(&w, &place)),
 			.is_return_address = place.is_return,
 		};
+		is_called = is_trampoline;
 		*end = UNWIND_NOT_CODE;
 		if (row && place.code.module == MODULE_JIT && !is_trampoline)
 			step = leave_generated(&w, row, &place, end);

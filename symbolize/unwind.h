@@ -48,7 +48,8 @@ struct unwind_frame {
 	struct code_ref code;
 	uint64_t address;       /* the pc or return address */
 	uint64_t sp;            /* the stack pointer there */
-	bool is_trampoline;     /* generated code of CPython's (python_trampoline.h) */
+	bool is_trampoline;     /* generated code of CPython's, or its function that has called it
+				 * (python_trampoline.h) */
 	bool is_return_address; /* false: an exact pc, of the innermost frame or one that a signal
 				 * interrupted */
 };

@@ -410,6 +410,16 @@ static enum python_native kind_of(uint64_t pc)
 	return python_loop_holds(&python.loop, pc) ? PYTHON_NATIVE_LOOP : PYTHON_NATIVE_INTERPRETER;
 }
 
+/* The interpreter's function that calls trampolines counts as one. */
+static void tell_evaluators(const uint64_t *pcs, uint8_t *kinds, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++)
+		if (kinds[i - 1] == PYTHON_NATIVE_TRAMPOLINE &&
+		    kinds[i] == PYTHON_NATIVE_INTERPRETER &&
+		    unwind_calls_trampoline(pcs[i], python.loop.parts[0].start))
+			kinds[i] = PYTHON_NATIVE_TRAMPOLINE;
+}
+
 uint32_t python_stack_merge(struct sink *sink, const struct python_stack_natives *natives,
 			    const struct python_stack *stack, struct gpu_event_frame *out,
 			    struct python_merged *origins, uint32_t max, bool *is_cut,
@@ -429,6 +439,8 @@ uint32_t python_stack_merge(struct sink *sink, const struct python_stack_natives
 
 	for (uint32_t i = 0; i < natives->count; i++)
 		kinds[i] = stack->count ? (uint8_t)kind_of(natives->pcs[i]) : PYTHON_NATIVE_OTHER;
+	if (stack->count)
+		tell_evaluators(natives->pcs, kinds, natives->count);
 	n = python_merge(&in, merged, MERGED_MAX, is_ordered);
 	*is_cut = n > max || (stack->count > 0 && !stack->is_whole);
 	n = n < max ? n : max;

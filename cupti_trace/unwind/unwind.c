@@ -223,6 +223,16 @@ bool unwind_is_trampoline(uint64_t pc)
 	return row_cache_get(pc - 1) & IS_TRAMPOLINE;
 }
 
+bool unwind_calls_trampoline(uint64_t pc, uint64_t loop)
+{
+	uint8_t code[PYTHON_TRAMPOLINE_CALL];
+
+	if (!is_readable(pc - sizeof(code)) || !is_readable(pc - 1))
+		return false;
+	memcpy(code, (const void *)(uintptr_t)(pc - sizeof(code)), sizeof(code));
+	return python_trampoline_is_called(code, pc, loop);
+}
+
 /* The row of code without a table, in executable memory. */
 static uint64_t row_of_generated(uint64_t pc)
 {

@@ -50,6 +50,10 @@ void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps);
 /* Returns whether a return address is in a trampoline of CPython's (python_trampoline.h). */
 bool unwind_is_trampoline(uint64_t pc);
 
+/* Returns whether it is in the interpreter's function that calls them; `loop`: where its loop is.
+ */
+bool unwind_calls_trampoline(uint64_t pc, uint64_t loop);
+
 /*
  * A keyed hash that tells the calling thread's stacks from `frame` on from each other, without a
  * walk: the same as the `words` of an earlier walk if the stack is the same. What no walk gave is

@@ -343,6 +343,13 @@ chains_of()
 	done
 }
 
+# caller_of_module FILE: what has called the workload's module, as most of its stacks have it.
+caller_of_module()
+{
+	sed -nE 's/.*;([^;]*);<module> \(python_burn.py\);.*/\1/p' "$1" | sort | uniq -c | sort -rn |
+		awk 'NR == 1 { print $2 }'
+}
+
 @test "python -X perf and -X perf_jit: stacks as without, and no trampolines" {
 	local python cases setting checked=0
 
@@ -360,13 +367,17 @@ chains_of()
 			trace "$python" $cases
 			diff <(expected_of_version "$(minor_of "$python")" | LC_ALL=C sort) \
 				<(python_frames out.folded)
-			expect_no_line out.folded 'py::|truncated'
+			expect_no_line out.folded 'py::|truncated|py_trampoline_evaluator'
 			run_profile -cpu-only -F 500 -o out.folded "$python" \
 				"$workloads/../../../tests/workloads/python_burn.py" 0.15
-			unset $setting
 			expect_status 0
 			expect_no_line stderr 'are guessed'
-			expect_no_line out.folded 'py::|truncated.*spin \('
+			run_profile -q -cpu-only -F 500 --native-python -o native.folded "$python" \
+				"$workloads/../../../tests/workloads/python_burn.py" 0.05
+			expect_line native.folded ';py::spin:[^;]*;[^;]*;spin \(python_burn.py\)'
+			unset $setting
+			# samples taken before the interpreter was known have its native frames alone
+			expect_no_line out.folded 'py::.*\(python_burn.py\)|\(python_burn.py\).*py::|truncated.*spin \('
 			chains_of out.folded >chains
 			expect_line chains ' > burn_nested > Nested.outer > Nested.middle > Nested.inner > spin$'
 			expect_line chains ' > burn_generator > produce > spin$'
@@ -374,6 +385,12 @@ chains_of()
 			expect_line chains '^[0-9]+ repeat > burn_thread > spin$'
 			expect_line chains ' > repeat > burn_child > spin$'
 			expect_no_line out.folded 'spin \(python_burn.py\);.*;burn_'
+			# the function that calls trampolines, with a symbol or without
+			expect_no_line out.folded 'py_trampoline_evaluator;.*\(python_burn.py\)'
+			caller_of_module out.folded >with
+			run_profile -q -cpu-only -F 500 -o without.folded "$python" \
+				"$workloads/../../../tests/workloads/python_burn.py" 0.15
+			diff with <(caller_of_module without.folded)
 		done
 	done
 	find /tmp -maxdepth 1 \( -name 'perf-*.map' -o -name 'jit-*.dump' \) -newer before -delete

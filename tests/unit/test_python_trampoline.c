@@ -136,6 +136,53 @@ static void interrupted_trampolines(void **state)
 	assert_false(leave(&t, STACK + 16, 0, &r));
 }
 
+/* ---- who calls them ---- */
+
+#define RETURNS UINT64_C(0x7f0000001000) /* the return address */
+#define CALLED_LOOP UINT64_C(0x7f0000000200)
+
+/* Whether the call that ends with these instructions is one of a trampoline; before are others. */
+static bool is_called(const uint8_t *instructions, size_t size, uint64_t pc, uint64_t loop)
+{
+	uint8_t code[PYTHON_TRAMPOLINE_CALL];
+
+	memset(code, 0x90, sizeof(code));
+	memcpy(code + sizeof(code) - size, instructions, size);
+	return python_trampoline_is_called(code, pc, loop);
+}
+
+#define IS_CALLED(pc, loop, ...) \
+	is_called((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}), pc, loop)
+
+static void calls_that_hand_the_loop_over(void **state)
+{
+	(void)state;
+	/* CPython 3.12 as a library: mov rdi, rbp; mov rcx, [rip+x]; call r14 */
+	assert_true(IS_CALLED(RETURNS, CALLED_LOOP, 0x48, 0x89, 0xef, 0x48, 0x8b, 0x0d, 0x91, 0x2e,
+			      0x24, 0, 0x41, 0xff, 0xd6));
+	/* lea rcx, [rip-0xdfe]; call rax: the loop, from behind the instruction on */
+	assert_true(IS_CALLED(RETURNS, CALLED_LOOP, 0x48, 0x8d, 0x0d, 0x02, 0xf2, 0xff, 0xff, 0xff,
+			      0xd0));
+	assert_true(IS_CALLED(RETURNS, CALLED_LOOP, 0x48, 0x8d, 0x0d, 0x05, 0xf2, 0xff, 0xff, 0x48,
+			      0x89, 0xef, 0xff, 0xd0));
+	assert_false(IS_CALLED(RETURNS, CALLED_LOOP + 1, 0x48, 0x8d, 0x0d, 0x02, 0xf2, 0xff, 0xff,
+			       0xff, 0xd0));
+	/* an executable at a fixed address: mov ecx, x; call rax */
+	assert_true(IS_CALLED(0x401000, 0x400200, 0xb9, 0, 0x02, 0x40, 0, 0xff, 0xd0));
+	assert_true(IS_CALLED(0x401000, 0x400200, 0x48, 0xc7, 0xc1, 0, 0x02, 0x40, 0, 0xff, 0xd0));
+	assert_false(IS_CALLED(0x401000, 0x400201, 0xb9, 0, 0x02, 0x40, 0, 0xff, 0xd0));
+	/* of three arguments: mov rdi, rbp; call rax; as far as it is known */
+	assert_false(IS_CALLED(RETURNS, CALLED_LOOP, 0x48, 0x89, 0xef, 0xff, 0xd0));
+	/* others: call rcx; call [rax+8]; call x; a load that is no call's */
+	assert_false(
+		IS_CALLED(RETURNS, CALLED_LOOP, 0x48, 0x8b, 0x0d, 0x91, 0x2e, 0x24, 0, 0xff, 0xd1));
+	assert_false(IS_CALLED(RETURNS, CALLED_LOOP, 0x48, 0x8b, 0x0d, 0x91, 0x2e, 0x24, 0, 0xff,
+			       0x50, 8));
+	assert_false(IS_CALLED(RETURNS, CALLED_LOOP, 0x48, 0x8b, 0x0d, 0x91, 0x2e, 0x24, 0, 0xe8, 1,
+			       2, 3, 4));
+	assert_false(IS_CALLED(RETURNS, CALLED_LOOP, 0x48, 0x8b, 0x0d, 0x91, 0x2e, 0x24, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +190,7 @@ int main(void)
 		cmocka_unit_test(forms_around_a_return_address),
 		cmocka_unit_test(callers_of_trampolines),
 		cmocka_unit_test(interrupted_trampolines),
+		cmocka_unit_test(calls_that_hand_the_loop_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
