@@ -34,8 +34,7 @@ void map_table_drop(struct map_table *table)
 	free(table);
 }
 
-/* Position of the first entry that ends after `address`. */
-static uint32_t first_ending_after(const struct map_table *table, uint64_t address)
+uint32_t map_table_position(const struct map_table *table, uint64_t address)
 {
 	uint32_t low = 0, high = table->count;
 
@@ -117,7 +116,7 @@ int map_table_insert(struct map_table **table, struct map_entry entry)
 	t = *table;
 
 	/* entries[first..last) overlap the new one; their parts outside it stay */
-	first = last = first_ending_after(t, entry.start);
+	first = last = map_table_position(t, entry.start);
 	while (last < t->count && t->entries[last].start < entry.end)
 		last++;
 	if (first < last && t->entries[first].start < entry.start) {
@@ -141,13 +140,18 @@ int map_table_insert(struct map_table **table, struct map_entry entry)
 
 const struct map_entry *map_table_find(const struct map_table *table, uint64_t address)
 {
-	uint32_t i = first_ending_after(table, address);
+	uint32_t i = map_table_position(table, address);
 
 	if (i < table->count && table->entries[i].start <= address)
 		return &table->entries[i];
 	if (i > 0 && table->entries[i - 1].end == address)
 		return &table->entries[i - 1];
 	return NULL;
+}
+
+struct map_entry *map_table_edit(struct map_table *table, const struct map_entry *entry)
+{
+	return &table->entries[entry - table->entries];
 }
 
 /* Digits in `base` up to 64 bits, then the character `end`, which is skipped. */
@@ -195,9 +199,9 @@ static void unescape_newlines(char *path)
 
 /*
  * Parses one line of /proc/PID/maps (without its newline; proc(5)), rewriting it in place. Returns
- * whether it is an executable mapping.
+ * whether it is a mapping.
  */
-static bool parse_line(char *line, struct code_mapping *mapping)
+static bool parse_line(char *line, struct code_mapping *mapping, const char **permissions)
 {
 	uint64_t major, minor;
 	char *at = line, *flags;
@@ -230,16 +234,27 @@ static bool parse_line(char *line, struct code_mapping *mapping)
 		unescape_newlines(at);
 		mapping->path = at;
 	}
-	return flags[2] == 'x';
+	*permissions = flags;
+	return true;
 }
 
-bool maps_next(char **text, struct code_mapping *mapping)
+bool maps_next_any(char **text, struct code_mapping *mapping, const char **permissions)
 {
 	char *line;
 
 	*mapping = (struct code_mapping){.path = NULL};
 	while ((line = strsep(text, "\n")))
-		if (parse_line(line, mapping))
+		if (parse_line(line, mapping, permissions))
+			return true;
+	return false;
+}
+
+bool maps_next(char **text, struct code_mapping *mapping)
+{
+	const char *permissions;
+
+	while (maps_next_any(text, mapping, &permissions))
+		if (permissions[2] == 'x')
 			return true;
 	return false;
 }

@@ -25,6 +25,14 @@ struct map_entry {
 	uint64_t start, end;  /* start < end */
 	uint64_t file_offset; /* of `start` */
 	uint32_t module;
+	/*
+	 * For moved_text.h: a mapping of the file whose text this may be, as it is or was; its
+	 * module is 0 (MODULE_UNKNOWN) where there is none.
+	 */
+	uint32_t near_module : 24;
+	uint32_t near_tries : 7;        /* comparisons in vain */
+	uint32_t near_is_confirmed : 1; /* a comparison found that file's text */
+	uint64_t near_start, near_end, near_offset;
 };
 
 struct map_table {
@@ -59,6 +67,18 @@ int map_table_insert(struct map_table **table, struct map_entry entry);
  * of a mapping, and this is its return address.
  */
 const struct map_entry *map_table_find(const struct map_table *table, uint64_t address);
+
+/* Returns the position of the first entry that ends after `address`; the count: none. */
+uint32_t map_table_position(const struct map_table *table, uint64_t address);
+
+/* Returns the same entry of the table to be changed, but for its place. */
+struct map_entry *map_table_edit(struct map_table *table, const struct map_entry *entry);
+
+/*
+ * Takes the next mapping from `*text` as maps_next does, executable or not. `*permissions` points
+ * to four characters in it, such as "r-xp".
+ */
+bool maps_next_any(char **text, struct code_mapping *mapping, const char **permissions);
 
 /*
  * The next executable mapping in `*text`, the rest of a /proc/PID/maps (proc(5)), which is

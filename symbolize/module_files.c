@@ -298,28 +298,43 @@ static void run_read(struct bounded_job *opaque)
 	job->done = n > 0 ? (uint32_t)n : 0;
 }
 
-uint32_t module_file_read(struct module_files *files, struct module_file *file, int fd,
-			  uint64_t device, uint64_t offset, uint8_t *bytes, uint32_t size)
+int module_file_call(struct module_files *files, struct module_file *file, int fd, uint64_t device,
+		     struct bounded_job *job)
 {
-	struct read_job *job = NULL;
-	uint32_t done = 0;
-	int err = -EBADF;
+	int err;
 
 	if (file->fd >= 0)
 		fd = file->fd;
-	if (fd >= 0 && offset <= INT64_MAX)
-		job = bounded_job_new(sizeof(*job), run_read, NULL);
-	if (job) {
-		job->job.fd = fd;
-		job->job.place = device;
-		job->offset = offset;
-		job->size = size < MODULE_FILE_READ_MAX ? size : MODULE_FILE_READ_MAX;
-		err = bounded_call(files->calls, &job->job, BOUNDED_CALL_OPEN_MS);
-	}
+	if (fd < 0)
+		return -EBADF;
+	job->fd = fd;
+	job->place = device;
+	err = bounded_call(files->calls, job, BOUNDED_CALL_OPEN_MS);
 	if (err == -ETIMEDOUT)
 		forget_fd(files, file, fd);
-	else if (fd >= 0 && fd != file->fd)
+	else if (fd != file->fd)
 		bounded_close(files->calls, fd);
+	return err;
+}
+
+uint32_t module_file_read(struct module_files *files, struct module_file *file, int fd,
+			  uint64_t device, uint64_t offset, uint8_t *bytes, uint32_t size)
+{
+	struct read_job *job = bounded_job_new(sizeof(*job), run_read, NULL);
+	uint32_t done;
+	int err;
+
+	if (!job || offset > INT64_MAX) {
+		free(job);
+		if (fd >= 0)
+			bounded_close(files->calls, fd);
+		return 0;
+	}
+	job->offset = offset;
+	job->size = size < MODULE_FILE_READ_MAX ? size : MODULE_FILE_READ_MAX;
+	err = module_file_call(files, file, fd, device, &job->job);
+	if (err == -EBADF)
+		free(job);
 	if (err)
 		return 0;
 	done = job->done;

@@ -91,6 +91,14 @@ void module_file_load(struct module_files *files, struct module_file *file, enum
 		      int fd, const struct file_place *place);
 
 /*
+ * Runs a job that reads the file, of which it gets a descriptor; `fd`, and what is read from no
+ * more: as above. Returns what bounded_call does, with the job; -EBADF: there is no descriptor, and
+ * the caller keeps the job.
+ */
+int module_file_call(struct module_files *files, struct module_file *file, int fd, uint64_t device,
+		     struct bounded_job *job);
+
+/*
  * Reads bytes of the file, MODULE_FILE_READ_MAX at most: how many, fewer at its end; 0: none. `fd`
  * and what is read from no more: as above.
  */

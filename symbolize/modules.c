@@ -69,6 +69,12 @@ static bool is_shared_memory(const char *path)
 	       starts_with(path, "/SYSV") || starts_with(path, "/anon_hugepage");
 }
 
+bool modules_is_memory(const char *path, uint64_t inode)
+{
+	return inode == 0 || path[0] != '/' || path[1] == '/' || is_shared_memory(path) ||
+	       starts_with(path, "/dev/");
+}
+
 void modules_init(struct modules *modules, struct bounded_caller *calls)
 {
 	*modules = (struct modules){0};
@@ -303,6 +309,41 @@ void modules_note_unread(struct modules *modules, uint32_t index, struct module_
 		modules->unread_first = index;
 		modules->unread_kind = kind;
 	}
+}
+
+bool modules_is_code_in_memory(const struct modules *modules, uint32_t index)
+{
+	const struct module *module = modules_get(modules, index);
+
+	return module ? module->state != MODULE_PSEUDO &&
+				modules_is_memory(module->path, module->inode)
+		      : index == MODULE_JIT;
+}
+
+bool modules_has_file(const struct modules *modules, uint32_t index)
+{
+	const struct module *module = modules_get(modules, index);
+
+	return module && module->state == MODULE_HAS_FILE;
+}
+
+int modules_call(struct modules *modules, uint32_t index, struct bounded_job *job)
+{
+	struct module *module = modules_get(modules, index);
+	struct module_file *file;
+	int err = -EBADF;
+
+	if (module && module->state == MODULE_HAS_FILE) {
+		file = &modules->files.list[module->file];
+		err = module_file_call(&modules->files, file,
+				       file->fd < 0 ? open_again(modules, module) : -1,
+				       device_of(module), job);
+	}
+	if (!err)
+		budget_settle(modules->files.budget, &job->share, false);
+	else if (err == -EBADF)
+		free(job);
+	return err;
 }
 
 uint32_t modules_read_page(struct modules *modules, uint32_t index, uint64_t offset,

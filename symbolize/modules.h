@@ -99,6 +99,24 @@ struct module_file *modules_load(struct modules *modules, uint32_t index, enum t
 uint32_t modules_read_page(struct modules *modules, uint32_t index, uint64_t offset,
 			   uint8_t bytes[MODULES_PAGE]);
 
+/*
+ * Runs a job that reads the module's file, which was pinned, and settles its share: 0, and the
+ * caller frees the job. Otherwise -errno, and the job is gone.
+ */
+int modules_call(struct modules *modules, uint32_t index, struct bounded_job *job);
+
+/*
+ * Whether a mapping with this path is memory of no file, or of one that is only there to be shared:
+ * code in it was put there at run time.
+ */
+bool modules_is_memory(const char *path, uint64_t inode);
+
+/* The same of a module: MODULE_JIT, or one with such a path. */
+bool modules_is_code_in_memory(const struct modules *modules, uint32_t index);
+
+/* Whether the module's file is known to be an ELF file, since it was pinned. */
+bool modules_has_file(const struct modules *modules, uint32_t index);
+
 void modules_release(struct modules *modules);
 
 /* Counts the file of a module whose DWARF was loaded, once, if some of that is not read. */

@@ -9,6 +9,7 @@
 #include "symbolize/code_bytes.h"
 #include "symbolize/maps.h"
 #include "symbolize/modules.h"
+#include "symbolize/moved_text.h"
 #include "symbolize/naming.h"
 #include "symbolize/symbolizer_cfi.h"
 #include "symbolize/util/bounded_call.h"
@@ -24,6 +25,7 @@ _Static_assert(sizeof(struct code_ref) == 16, "code_ref is compared as bytes");
 struct symbolizer {
 	struct bounded_caller *calls; /* for calls that may block */
 	struct modules modules;
+	struct moved_text moved_text;
 	struct cfi_rows cfi_rows;
 	struct cfi_row generated_row; /* of generated code; rows of files are cached */
 	struct code_bytes code_bytes;
@@ -77,8 +79,22 @@ void symbolizer_share_memory(struct symbolizer *s, size_t *used, size_t most)
 
 /* ---- address spaces ---- */
 
+static void note_near(struct symbolizer *s, struct map_entry *entry,
+		      const struct code_mapping *near)
+{
+	uint32_t module;
+
+	if (modules_add(&s->modules, near, &module) != 0)
+		return;
+	entry->near_module = module & 0xffffff;
+	entry->near_start = near->start;
+	entry->near_end = near->end;
+	entry->near_offset = near->file_offset;
+}
+
+/* `near`: a mapping of the file whose text it may be; NULL: by the table. */
 static int insert(struct symbolizer *s, const struct address_space *space, struct map_table **maps,
-		  const struct code_mapping *mapping)
+		  const struct code_mapping *mapping, const struct code_mapping *near)
 {
 	struct map_entry entry = {
 		.start = mapping->start,
@@ -92,6 +108,10 @@ static int insert(struct symbolizer *s, const struct address_space *space, struc
 	if (jit_code_is_dump(mapping->path))
 		jit_code_note_dump(&s->naming.jits, space->id, space->pid, mapping);
 	err = modules_add(&s->modules, mapping, &entry.module);
+	if (near)
+		note_near(s, &entry, near);
+	else
+		moved_text_expect(*maps, &entry);
 	if ((*maps)->capacity == 0)
 		(*maps)->budget = bounded_caller_budget(s->calls);
 	return err ? err : map_table_insert(maps, entry);
@@ -108,23 +128,43 @@ int symbolizer_map(struct symbolizer *s, struct address_space *space,
 			return err;
 		space->is_complete = true;
 	}
-	return insert(s, space, &space->maps, mapping);
+	return insert(s, space, &space->maps, mapping, NULL);
+}
+
+/* When the table is full, what fits is kept. 0 or -ENOMEM. */
+static int insert_lines(struct symbolizer *s, const struct address_space *space,
+			struct map_table **maps, char *text)
+{
+	uint32_t count;
+	struct maps_line *lines = moved_text_read_lines(text, &count);
+	int err = lines ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < count; i++) {
+		const struct maps_line *near;
+
+		if (!lines[i].is_executable)
+			continue;
+		near = moved_text_near_line(lines, count, i);
+		if (insert(s, space, maps, &lines[i].mapping, near ? &near->mapping : NULL) ==
+		    -ENOMEM)
+			err = -ENOMEM;
+	}
+	free(lines);
+	return err;
 }
 
 int symbolizer_snapshot(struct symbolizer *s, struct address_space *space)
 {
 	struct map_table *maps = map_table_new();
-	struct code_mapping mapping;
-	char *text = NULL, *rest;
+	char *text = NULL;
 	size_t size;
 	int err = -ENOMEM;
 
 	if (maps)
 		err = proc_file_read(s->calls, space->pid, "maps", PROC_FILE_MAX_MAPS, &text,
 				     &size);
-	/* when the table is full, keep what fits */
-	for (rest = text; !err && maps_next(&rest, &mapping);)
-		err = insert(s, space, &maps, &mapping) == -ENOMEM ? -ENOMEM : 0;
+	if (!err)
+		err = insert_lines(s, space, &maps, text);
 	free(text);
 	/* A process that is ending has no mappings any more; its last ones are still useful. */
 	if (err == -ENOENT || (!err && maps->count == 0))
@@ -155,11 +195,27 @@ static const struct map_entry *find_mapping(struct symbolizer *s, struct address
 	return entry;
 }
 
-/* Generated code is located by its address alone; see naming_locate_jit. */
-static struct code_ref find_in_entry(struct symbolizer *s, const struct address_space *space,
-				     const struct map_entry *entry, uint64_t address)
+/* Returns the entry at `address`, which may be text of a file in other memory, as one of the file.
+ */
+static struct map_entry find_moved(struct symbolizer *s, struct address_space *space,
+				   const struct map_entry *entry, uint64_t address)
 {
-	struct code_ref ref = {.module = modules_pin(&s->modules, space->pid, entry)};
+	struct map_entry found;
+
+	if (moved_text_find(&s->moved_text, &s->modules, space->pid, entry, address, &found) !=
+	    MOVED_TEXT_IS_OF_FILE) {
+		map_table_edit(space->maps, entry)->near_tries++;
+		return *entry;
+	}
+	map_table_insert(&space->maps, found); /* without memory it is found again */
+	return found;
+}
+
+/* Generated code is located by its address alone; see naming_locate_jit. */
+static struct code_ref place_in(const struct address_space *space, const struct map_entry *entry,
+				uint32_t module, uint64_t address)
+{
+	struct code_ref ref = {.module = module};
 
 	if (ref.module == MODULE_JIT) {
 		ref.process = space->id;
@@ -172,14 +228,42 @@ static struct code_ref find_in_entry(struct symbolizer *s, const struct address_
 	return ref;
 }
 
-static struct code_ref locate_in_entry(struct symbolizer *s, const struct address_space *space,
+/* Whether `entry`, of the space's table, is to be compared with a file. */
+static bool may_be_moved(struct symbolizer *s, const struct address_space *space,
+			 const struct map_entry *entry)
+{
+	if (!entry->near_module || entry->near_tries >= MOVED_TEXT_MAX_TRIES)
+		return false;
+	if (modules_is_code_in_memory(&s->modules, entry->module))
+		return true;
+	modules_pin(&s->modules, space->pid, entry);
+	return !modules_has_file(&s->modules, entry->module);
+}
+
+static struct code_ref find_in_entry(struct symbolizer *s, struct address_space *space,
+				     const struct map_entry *entry, uint64_t address)
+{
+	struct map_entry moved;
+
+	if (may_be_moved(s, space, entry)) {
+		moved = find_moved(s, space, entry, address);
+		entry = &moved;
+	}
+	return place_in(space, entry, modules_pin(&s->modules, space->pid, entry), address);
+}
+
+static struct code_ref name_generated(struct symbolizer *s, const struct address_space *space,
+				      struct code_ref ref)
+{
+	if (ref.module == MODULE_JIT)
+		ref.offset = naming_locate_jit(&s->naming, space->id, space->pid, ref.offset);
+	return ref;
+}
+
+static struct code_ref locate_in_entry(struct symbolizer *s, struct address_space *space,
 				       const struct map_entry *entry, uint64_t address)
 {
-	struct code_ref ref = find_in_entry(s, space, entry, address);
-
-	if (ref.module == MODULE_JIT)
-		ref.offset = naming_locate_jit(&s->naming, space->id, space->pid, address);
-	return ref;
+	return name_generated(s, space, find_in_entry(s, space, entry, address));
 }
 
 void symbolizer_set_time(struct symbolizer *s, uint64_t time_ns)
@@ -196,14 +280,71 @@ struct code_ref symbolizer_locate(struct symbolizer *s, struct address_space *sp
 		     : (struct code_ref){.module = MODULE_UNKNOWN};
 }
 
-struct code_ref symbolizer_locate_in(struct symbolizer *s, const struct address_space *space,
+/*
+ * Whether the file that was reported for `known` has its text in `mapping`, which is memory. It
+ * stays what was reported where the process cannot be asked (any more).
+ */
+static bool is_still_text(struct symbolizer *s, const struct address_space *space,
+			  const struct code_mapping *mapping, const struct map_entry *known,
+			  uint64_t address)
+{
+	struct map_entry entry = {.start = mapping->start,
+				  .end = mapping->end,
+				  .near_module = known->module & 0xffffff,
+				  .near_start = known->start,
+				  .near_end = known->end,
+				  .near_offset = known->file_offset};
+	struct map_entry *state = map_table_edit(space->maps, known), found;
+
+	if (state->near_tries >= MOVED_TEXT_MAX_TRIES || state->near_is_confirmed)
+		return state->near_is_confirmed;
+	switch (moved_text_find(&s->moved_text, &s->modules, space->pid, &entry, address, &found)) {
+	case MOVED_TEXT_IS_OF_FILE:
+		state->near_is_confirmed = 1;
+		return true;
+	case MOVED_TEXT_IS_UNKNOWN:
+		state->near_is_confirmed = ++state->near_tries == MOVED_TEXT_MAX_TRIES;
+		return true;
+	default:
+		state->near_tries = MOVED_TEXT_MAX_TRIES;
+		return false;
+	}
+}
+
+/*
+ * Locates an address in memory of no file, as the process says. Its mappings as they were reported
+ * may tell more: of which file text was there, or is around it.
+ */
+static bool locate_moved(struct symbolizer *s, struct address_space *space,
+			 const struct code_mapping *mapping, uint64_t address, struct code_ref *ref)
+{
+	const struct map_entry *known = find_mapping(s, space, address);
+
+	if (!known)
+		return false;
+	modules_pin(&s->modules, space->pid, known);
+	if (!modules_has_file(&s->modules, known->module)) {
+		*ref = find_in_entry(s, space, known, address);
+		return ref->module >= MODULES_FIRST;
+	}
+	if (!is_still_text(s, space, mapping, known, address))
+		return false;
+	*ref = place_in(space, known, known->module, address);
+	return true;
+}
+
+struct code_ref symbolizer_locate_in(struct symbolizer *s, struct address_space *space,
 				     const struct code_mapping *mapping, uint64_t address)
 {
 	struct map_entry entry = {
 		.start = mapping->start, .end = mapping->end, .file_offset = mapping->file_offset};
+	struct code_ref ref;
 
 	if (modules_add(&s->modules, mapping, &entry.module) != 0)
 		return (struct code_ref){.module = MODULE_UNKNOWN};
+	if (modules_is_code_in_memory(&s->modules, entry.module) &&
+	    locate_moved(s, space, mapping, address, &ref))
+		return ref;
 	return locate_in_entry(s, space, &entry, address);
 }
 

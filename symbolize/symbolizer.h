@@ -84,10 +84,11 @@ struct code_ref symbolizer_locate(struct symbolizer *s, struct address_space *sp
 				  uint64_t address);
 
 /*
- * Locates an address in a mapping that the process itself has described; `space` only identifies
- * the process and is not changed. `mapping` must contain the address, or the byte before it.
+ * Locates an address in a mapping that the process itself has described. `mapping` must contain the
+ * address, or the byte before it. `space` identifies the process; its own mappings count where the
+ * described one is memory of no file (moved_text.h).
  */
-struct code_ref symbolizer_locate_in(struct symbolizer *s, const struct address_space *space,
+struct code_ref symbolizer_locate_in(struct symbolizer *s, struct address_space *space,
 				     const struct code_mapping *mapping, uint64_t address);
 
 /* Locates a kernel address. */

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "cupti_trace/core/at_launch.h"
@@ -54,7 +55,7 @@ void unwind_forget(void)
 /* ---- tables ---- */
 
 struct object {
-	uint64_t start, end; /* of its mapping */
+	uint64_t start, end; /* of its mapping, or of the segment with its tables */
 	const uint8_t *index;
 };
 
@@ -63,23 +64,59 @@ struct object {
 static int (*find_by_loader)(void *address, struct dl_find_object *result);
 
 /*
+ * The segment that holds the program's index; empty: none is known. Of a program that is linked for
+ * large pages the kernel maps each segment by itself, and the loader then tells the segment with
+ * the code alone.
+ */
+static uint64_t program_tables, program_tables_end;
+
+static void find_program_tables(void)
+{
+	const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	uint64_t count = headers ? getauxval(AT_PHNUM) : 0, bias = 0, index = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		if (headers[i].p_type == PT_PHDR)
+			bias = (uint64_t)(uintptr_t)headers - headers[i].p_vaddr;
+		if (headers[i].p_type == PT_GNU_EH_FRAME)
+			index = headers[i].p_vaddr;
+	}
+	for (uint64_t i = 0; i < count; i++) {
+		const ElfW(Phdr) *p = &headers[i];
+
+		if (p->p_type != PT_LOAD || index < p->p_vaddr || index - p->p_vaddr >= p->p_memsz)
+			continue;
+		program_tables = bias + p->p_vaddr;
+		program_tables_end = program_tables + p->p_memsz;
+	}
+}
+
+/*
  * When this library is loaded: a walk must not look anything up, for it may be below a thread that
  * holds the loader's lock and waits for this one.
  */
 __attribute__((constructor)) static void prepare(void)
 {
+	find_program_tables();
 	*(void **)&find_by_loader = dlsym(RTLD_DEFAULT, "_dl_find_object");
 }
 
 static bool find_without_lock(uint64_t pc, struct object *object)
 {
 	struct dl_find_object found;
+	uint64_t index;
 
 	if (find_by_loader((void *)(uintptr_t)pc, &found) != 0 || !found.dlfo_eh_frame)
 		return false;
 	object->start = (uint64_t)(uintptr_t)found.dlfo_map_start;
 	object->end = (uint64_t)(uintptr_t)found.dlfo_map_end;
 	object->index = found.dlfo_eh_frame;
+	index = (uint64_t)(uintptr_t)found.dlfo_eh_frame;
+	if ((index < object->start || index >= object->end) && index >= program_tables &&
+	    index < program_tables_end) {
+		object->start = program_tables;
+		object->end = program_tables_end;
+	}
 	return true;
 }
 #else

@@ -79,6 +79,10 @@
 #define KSYMS_MAX_BYTES (256u << 20) /* trusted: written by the kernel */
 #define KSYMS_MAX_FUNCTION (1u << 20)
 
+/* ---- text that programs have moved: moved_text.h; past the limit it is [jit] ---- */
+
+#define MOVED_TEXT_MAX_MISSES 4096u /* comparisons in vain, of some 100 us each */
+
 /* ---- names: past a limit a name is that of its file, "[libfoo.so]" ---- */
 
 #define NAME_MAX_BYTES 65536                  /* longer ones are cut */

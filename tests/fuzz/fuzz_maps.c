@@ -10,7 +10,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void insert(struct map_table **table, const struct code_mapping *mapping)
 {
-	struct map_entry entry = {mapping->start, mapping->end, mapping->file_offset, 4};
+	struct map_entry entry = {.start = mapping->start,
+				  .end = mapping->end,
+				  .file_offset = mapping->file_offset,
+				  .module = 4};
 	const struct map_entry *found;
 
 	if (map_table_insert(table, entry) != 0)

@@ -43,6 +43,9 @@ $(HOSTS_DIR)/%: $(HOSTS_SRC)/%.cpp $(HOSTS_HEADERS) $(FAKE_CUDA_DIR)/libcudart.s
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart -ldl $(HOSTS_LDFLAGS)
 
+# as programs are linked that want their text in huge pages: segments do not touch
+$(HOSTS_DIR)/moves_text: HOSTS_LDFLAGS := -Wl,-z,max-page-size=0x200000
+
 # is also run with a user's rights of its own, where LD_LIBRARY_PATH does not count
 $(HOSTS_DIR)/executes: HOSTS_LDFLAGS := -Wl,--disable-new-dtags,-rpath,$(abspath $(FAKE_CUDA_DIR))
 

@@ -16,7 +16,8 @@
 static void insert(struct map_table **table, uint64_t start, uint64_t end, uint64_t offset,
 		   uint32_t module)
 {
-	struct map_entry entry = {start, end, offset, module};
+	struct map_entry entry = {
+		.start = start, .end = end, .file_offset = offset, .module = module};
 
 	assert_int_equal(map_table_insert(table, entry), 0);
 }
@@ -104,7 +105,7 @@ static void test_random_insertions_match_a_model(void **state)
 static void test_bad_ranges_and_bounds(void **state)
 {
 	struct map_table *table = map_table_new();
-	struct map_entry entry = {0x2000, 0x2000, 0, 1};
+	struct map_entry entry = {.start = 0x2000, .end = 0x2000, .module = 1};
 	int err = 0;
 
 	(void)state;

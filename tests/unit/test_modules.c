@@ -100,7 +100,8 @@ static void free_fixture(struct fixture *f)
 static uint32_t add(struct fixture *f, const char *file)
 {
 	struct code_mapping mapping = mapping_of(path_of(file), 0x10000);
-	struct map_entry entry = {mapping.start, mapping.end, mapping.file_offset, 0};
+	struct map_entry entry = {
+		.start = mapping.start, .end = mapping.end, .file_offset = mapping.file_offset};
 
 	assert_int_equal(modules_add(&f->modules, &mapping, &entry.module), 0);
 	assert_int_equal(modules_pin(&f->modules, GHOST, &entry), entry.module);

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/moved_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "symbolize/elf_file.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/bounded_call.h"
+#include "symbolize/util/budget.h"
+
+#define PAGE UINT64_C(4096)
+#define ADDRESS_END (UINT64_C(1) << 56) /* of user addresses */
+#define LOOKS_MAX 16u                   /* segments of one file that hold an address */
+
+/* ---- which file it may be ---- */
+
+struct maps_line *moved_text_read_lines(char *text, uint32_t *count)
+{
+	struct maps_line *lines = NULL, line;
+	const char *permissions;
+	uint32_t capacity = 0;
+
+	*count = 0;
+	if (!array_make_room(&lines, 0, &capacity, sizeof(*lines)))
+		return NULL;
+	while (maps_next_any(&text, &line.mapping, &permissions)) {
+		line.is_executable = permissions[2] == 'x';
+		line.is_of_file = !modules_is_memory(line.mapping.path, line.mapping.inode) &&
+				  strncmp(permissions, "---", 3) != 0;
+		if (!array_make_room(&lines, *count, &capacity, sizeof(*lines))) {
+			free(lines);
+			return NULL;
+		}
+		lines[(*count)++] = line;
+	}
+	return lines;
+}
+
+static bool is_same_file(const struct maps_line *a, const struct maps_line *b)
+{
+	return a->mapping.inode == b->mapping.inode &&
+	       a->mapping.dev_major == b->mapping.dev_major &&
+	       a->mapping.dev_minor == b->mapping.dev_minor &&
+	       strcmp(a->mapping.path, b->mapping.path) == 0;
+}
+
+/* Returns the next line of another file than lines[at], in steps of `step`; NULL: none. */
+static const struct maps_line *next_file(const struct maps_line *lines, uint32_t count, uint32_t at,
+					 int step)
+{
+	int64_t i = (int64_t)at + step;
+
+	for (uint32_t n = 0; n < MOVED_TEXT_LINES && i >= 0 && i < (int64_t)count; n++, i += step)
+		if (lines[i].is_of_file && !is_same_file(&lines[i], &lines[at]))
+			return &lines[i];
+	return NULL;
+}
+
+/*
+ * A file's later part has its earlier parts before it. So text before such a part is of that file,
+ * and text before a file's beginning is of the file before.
+ */
+const struct maps_line *moved_text_near_line(const struct maps_line *lines, uint32_t count,
+					     uint32_t at)
+{
+	const struct maps_line *before = next_file(lines, count, at, -1);
+	const struct maps_line *behind = next_file(lines, count, at, 1);
+
+	if (lines[at].is_of_file)
+		return before && behind && is_same_file(before, behind) ? before : NULL;
+	return behind && behind->mapping.file_offset > 0 ? behind : before;
+}
+
+static void take_near(struct map_entry *entry, const struct map_entry *near)
+{
+	entry->near_module = near->module & 0xffffff;
+	entry->near_start = near->start;
+	entry->near_end = near->end;
+	entry->near_offset = near->file_offset;
+}
+
+static void inherit_near(struct map_entry *entry, const struct map_entry *old)
+{
+	entry->near_module = old->near_module;
+	entry->near_start = old->near_start;
+	entry->near_end = old->near_end;
+	entry->near_offset = old->near_offset;
+}
+
+void moved_text_expect(const struct map_table *maps, struct map_entry *entry)
+{
+	const struct map_entry *before = NULL, *behind = NULL;
+	uint32_t at = map_table_position(maps, entry->start);
+
+	if (entry->near_module)
+		return;
+	if (at > 0)
+		before = &maps->entries[at - 1];
+	for (; at < maps->count && maps->entries[at].start < entry->end; at++) {
+		const struct map_entry *old = &maps->entries[at];
+
+		if (old->module >= MODULES_FIRST && old->module != entry->module) {
+			take_near(entry, old);
+			return;
+		}
+		if (old->near_module && !entry->near_module)
+			inherit_near(entry, old);
+	}
+	if (at < maps->count)
+		behind = &maps->entries[at];
+	if (!entry->near_module && before && behind && before->module == behind->module &&
+	    before->module >= MODULES_FIRST && before->module != entry->module)
+		take_near(entry, before);
+}
+
+/* ---- whether it is ---- */
+
+struct compare_job {
+	struct bounded_job job;
+	pid_t pid;
+	uint64_t address;
+	struct map_entry entry;
+	uint32_t looks_left; /* segments of the file that may be compared */
+	/* results */
+	bool is_equal, is_unread;
+	struct map_entry found;
+	uint8_t ours[PAGE], theirs[PAGE];
+};
+
+static uint64_t page_floor(uint64_t address)
+{
+	return address & ~(PAGE - 1);
+}
+
+static uint64_t page_ceiling(uint64_t address)
+{
+	return page_floor(address + PAGE - 1);
+}
+
+static bool read_memory(struct compare_job *job, uint64_t address, size_t size)
+{
+	struct iovec ours = {job->theirs, size}, theirs = {(void *)(uintptr_t)address, size};
+	uint64_t device = job->job.place;
+	ssize_t got;
+
+	job->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)job->pid;
+	got = process_vm_readv(job->pid, &ours, 1, &theirs, 1, 0);
+	job->job.place = device;
+	return got == (ssize_t)size;
+}
+
+static bool read_file(struct compare_job *job, uint64_t offset, size_t size)
+{
+	ssize_t got;
+
+	if (offset > INT64_MAX)
+		return false;
+	do
+		got = pread(job->job.fd, job->ours, size, (off_t)offset);
+	while (got < 0 && errno == EINTR);
+	return got == (ssize_t)size;
+}
+
+static bool is_filler(const uint8_t *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (bytes[i] != 0 && bytes[i] != 0xcc && bytes[i] != 0x90)
+			return false;
+	return true;
+}
+
+/* Where a segment's bytes of the file are: [from, to) of the process, from `offset` on. */
+struct text {
+	uint64_t from, to, offset;
+};
+
+/* Compares the page of an address in `text`; `*proves` if it says anything. */
+static bool is_page_equal(struct compare_job *job, const struct text *text, uint64_t address,
+			  bool *proves)
+{
+	uint64_t from = page_floor(address), to = from + PAGE;
+
+	if (job->job.is_late)
+		return false;
+	if (from < text->from)
+		from = text->from;
+	if (to > text->to)
+		to = text->to;
+	if (!read_memory(job, from, to - from) ||
+	    !read_file(job, text->offset + (from - text->from), to - from)) {
+		job->is_unread = true;
+		return false;
+	}
+	*proves |= !is_filler(job->ours, to - from);
+	return memcmp(job->ours, job->theirs, to - from) == 0;
+}
+
+static bool is_text_equal(struct compare_job *job, const struct text *text)
+{
+	uint64_t pages = (page_ceiling(text->to) - page_floor(text->from)) / PAGE;
+	uint64_t looks = pages < MOVED_TEXT_PAGES ? pages : MOVED_TEXT_PAGES;
+	bool proves = false;
+
+	if (!is_page_equal(job, text, job->address, &proves))
+		return false;
+	for (uint64_t i = 0; i < looks; i++) {
+		uint64_t page = (2 * i + 1) * pages / (2 * looks);
+
+		if (!is_page_equal(job, text, page_floor(text->from) + page * PAGE, &proves))
+			return false;
+	}
+	return proves;
+}
+
+/* Compares what of the mapping is in the segment, where the file's addresses are `bias` less. */
+static bool try_segment(struct compare_job *job, const struct elf_segment *s, uint64_t bias)
+{
+	struct text text = {s->address + bias, s->address + bias + s->size, s->offset};
+	uint64_t from = page_floor(text.from), to = page_ceiling(text.to);
+
+	if (job->address < text.from || job->address >= text.to || job->looks_left == 0)
+		return false;
+	job->looks_left--;
+	if (from < job->entry.start)
+		from = job->entry.start;
+	if (text.to > job->entry.end || to > job->entry.end)
+		to = job->entry.end;
+	job->found = (struct map_entry){
+		.start = from,
+		.end = to,
+		.file_offset = s->offset + (from - text.from),
+		.module = job->entry.near_module,
+	};
+	if (text.from < from) {
+		text.offset += from - text.from;
+		text.from = from;
+	}
+	if (text.to > to)
+		text.to = to;
+	return is_text_equal(job, &text);
+}
+
+/* The near mapping shows the segment `by`, which says where all of the file is. */
+static bool try_bias(struct compare_job *job, const struct elf_segments *segments,
+		     const struct elf_segment *by)
+{
+	uint64_t bias = job->entry.near_start - job->entry.near_offset + by->offset - by->address;
+
+	for (uint32_t i = 0; i < segments->count; i++)
+		if (segments->list[i].is_executable && try_segment(job, &segments->list[i], bias))
+			return true;
+	return false;
+}
+
+static void run_compare(struct bounded_job *opaque)
+{
+	struct compare_job *job = (struct compare_job *)opaque;
+	uint64_t offset = job->entry.near_offset;
+	uint64_t end = offset + (job->entry.near_end - job->entry.near_start);
+	struct elf_segments segments;
+	struct elf_file file;
+
+	if (elf_file_open(&file, job->job.fd) != 0)
+		return;
+	if (elf_file_read_segments(&file, &segments) == 0) {
+		for (uint32_t i = 0; i < segments.count && !job->is_equal; i++) {
+			const struct elf_segment *s = &segments.list[i];
+
+			if (page_floor(s->offset) < end && s->offset + s->size > offset &&
+			    !job->job.is_late)
+				job->is_equal = try_bias(job, &segments, s);
+		}
+		free(segments.list);
+	}
+	elf_file_close(&file);
+}
+
+enum moved_text_answer moved_text_find(struct moved_text *m, struct modules *modules, pid_t pid,
+				       const struct map_entry *entry, uint64_t address,
+				       struct map_entry *found)
+{
+	const struct map_entry near = {.start = entry->near_start,
+				       .end = entry->near_end,
+				       .file_offset = entry->near_offset,
+				       .module = entry->near_module};
+	enum moved_text_answer answer = MOVED_TEXT_IS_UNKNOWN;
+	struct compare_job *job;
+
+	if (m->misses >= MOVED_TEXT_MAX_MISSES || pid <= 0 || !entry->near_module ||
+	    address < entry->start || entry->start >= entry->end || entry->end > ADDRESS_END ||
+	    modules_pin(modules, pid, &near) != near.module)
+		return answer;
+	job = bounded_job_new(sizeof(*job), run_compare, NULL);
+	if (!job)
+		return answer;
+	job->pid = pid;
+	job->looks_left = LOOKS_MAX;
+	job->entry = *entry;
+	job->address = address < entry->end ? address : entry->end - 1;
+	if (modules_call(modules, near.module, &job->job) == 0) {
+		*found = job->found;
+		if (job->is_equal)
+			answer = MOVED_TEXT_IS_OF_FILE;
+		else if (!job->is_unread)
+			answer = MOVED_TEXT_IS_OTHER;
+		free(job);
+	}
+	m->misses += answer != MOVED_TEXT_IS_OF_FILE;
+	return answer;
+}
