@@ -8,11 +8,12 @@
 #include <unistd.h>
 
 #include "symbolize/elf_file.h"
+#include "symbolize/text_pages.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/budget.h"
 
-#define PAGE UINT64_C(4096)
+#define PAGE TEXT_PAGE
 #define ADDRESS_END (UINT64_C(1) << 56) /* of user addresses */
 #define LOOKS_MAX 16u                   /* segments of one file that hold an address */
 
@@ -153,14 +154,14 @@ static bool read_memory(struct compare_job *job, uint64_t address, size_t size)
 	return got == (ssize_t)size;
 }
 
-static bool read_file(struct compare_job *job, uint64_t offset, size_t size)
+static bool read_file(int fd, uint8_t *bytes, uint64_t offset, size_t size)
 {
 	ssize_t got;
 
 	if (offset > INT64_MAX)
 		return false;
 	do
-		got = pread(job->job.fd, job->ours, size, (off_t)offset);
+		got = pread(fd, bytes, size, (off_t)offset);
 	while (got < 0 && errno == EINTR);
 	return got == (ssize_t)size;
 }
@@ -191,7 +192,7 @@ static bool is_page_equal(struct compare_job *job, const struct text *text, uint
 	if (to > text->to)
 		to = text->to;
 	if (!read_memory(job, from, to - from) ||
-	    !read_file(job, text->offset + (from - text->from), to - from)) {
+	    !read_file(job->job.fd, job->ours, text->offset + (from - text->from), to - from)) {
 		job->is_unread = true;
 		return false;
 	}
@@ -201,16 +202,16 @@ static bool is_page_equal(struct compare_job *job, const struct text *text, uint
 
 static bool is_text_equal(struct compare_job *job, const struct text *text)
 {
-	uint64_t pages = (page_ceiling(text->to) - page_floor(text->from)) / PAGE;
-	uint64_t looks = pages < MOVED_TEXT_PAGES ? pages : MOVED_TEXT_PAGES;
+	uint32_t count = text_pages_count(text->from, text->to);
 	bool proves = false;
 
 	if (!is_page_equal(job, text, job->address, &proves))
 		return false;
-	for (uint64_t i = 0; i < looks; i++) {
-		uint64_t page = (2 * i + 1) * pages / (2 * looks);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t first, end;
 
-		if (!is_page_equal(job, text, page_floor(text->from) + page * PAGE, &proves))
+		text_pages_get(text->from, text->to, i, &first, &end);
+		if (!is_page_equal(job, text, first, &proves))
 			return false;
 	}
 	return proves;
@@ -310,5 +311,86 @@ enum moved_text_answer moved_text_find(struct moved_text *m, struct modules *mod
 		free(job);
 	}
 	m->misses += answer != MOVED_TEXT_IS_OF_FILE;
+	return answer;
+}
+
+/* ---- text that the process itself tells of ---- */
+
+struct hash_job {
+	struct bounded_job job;
+	uint64_t from, to, hash; /* in the file */
+	enum moved_text_answer answer;
+	uint8_t bytes[PAGE];
+};
+
+/* Returns the hash of the pages; 0: they cannot be read, or prove nothing. */
+static uint64_t hash_pages(struct hash_job *job, uint64_t from, uint64_t to)
+{
+	bool proves = false;
+	uint64_t hash = 0;
+
+	for (uint32_t i = 0; i < text_pages_count(from, to) && !job->job.is_late; i++) {
+		uint64_t first, end;
+
+		text_pages_get(from, to, i, &first, &end);
+		if (!read_file(job->job.fd, job->bytes, first, end - first))
+			return 0;
+		proves |= !is_filler(job->bytes, end - first);
+		hash = text_pages_hash(hash, job->bytes, end - first);
+	}
+	return proves ? hash : 0;
+}
+
+static void run_hash(struct bounded_job *opaque)
+{
+	struct hash_job *job = (struct hash_job *)opaque;
+	uint32_t looks_left = LOOKS_MAX;
+	struct elf_segments segments;
+	struct elf_file file;
+
+	job->answer = MOVED_TEXT_IS_OTHER;
+	if (elf_file_open(&file, job->job.fd) != 0)
+		return;
+	if (elf_file_read_segments(&file, &segments) == 0) {
+		for (uint32_t i = 0; i < segments.count && looks_left > 0; i++) {
+			const struct elf_segment *s = &segments.list[i];
+			uint64_t from = s->offset > job->from ? s->offset : job->from;
+			uint64_t to = s->offset + s->size;
+
+			if (to > job->to)
+				to = job->to;
+			if (!s->is_executable || from >= to)
+				continue;
+			looks_left--;
+			if (hash_pages(job, from, to) == job->hash)
+				job->answer = MOVED_TEXT_IS_OF_FILE;
+		}
+		free(segments.list);
+	}
+	elf_file_close(&file);
+}
+
+enum moved_text_answer moved_text_check(struct moved_text *m, struct modules *modules, pid_t pid,
+					const struct map_entry *entry, uint64_t hash)
+{
+	enum moved_text_answer answer = MOVED_TEXT_IS_UNKNOWN;
+	uint64_t size = entry->end - entry->start;
+	struct hash_job *job;
+
+	if (m->checks >= MOVED_TEXT_MAX_CHECKS || entry->start >= entry->end ||
+	    entry->end > ADDRESS_END || entry->file_offset > ADDRESS_END || hash == 0 ||
+	    modules_pin(modules, pid, entry) != entry->module)
+		return answer;
+	m->checks++;
+	job = bounded_job_new(sizeof(*job), run_hash, NULL);
+	if (!job)
+		return answer;
+	job->from = entry->file_offset;
+	job->to = entry->file_offset + size;
+	job->hash = hash;
+	if (modules_call(modules, entry->module, &job->job) == 0) {
+		answer = job->answer;
+		free(job);
+	}
 	return answer;
 }

@@ -6,8 +6,9 @@
  * with one that holds nothing else) where it was. What is left of the file's mappings around it, or
  * was mapped there before, says which file it may be (`near_` in struct map_entry). By the file's
  * program headers each address has one place in it. Then pages of the process's memory are compared
- * with the file: the one in which code has run, and MOVED_TEXT_PAGES across the mapping. All must
- * be equal, so generated code is not taken for text. Pages of zeros, int3 or nop prove nothing.
+ * with the file: the one in which code has run, and TEXT_PAGES_MAX across the mapping
+ * (text_pages.h). All must be equal, so generated code is not taken for text. Pages of zeros, int3
+ * or nop prove nothing.
  *
  * Memory is read with the right to look into the process (process_vm_readv(2)), by a thread without
  * capabilities that has a deadline (bounded_call.h); the file as modules.h says. Without the right,
@@ -24,11 +25,11 @@
 #include "symbolize/maps.h"
 #include "symbolize/modules.h"
 
-#define MOVED_TEXT_PAGES 16u
 #define MOVED_TEXT_MAX_TRIES 3u /* of one mapping: it may have been half copied */
 
 struct moved_text {
-	uint32_t misses; /* comparisons in vain, MOVED_TEXT_MAX_MISSES (budget.h) at most */
+	/* comparisons in vain, and checks: MOVED_TEXT_MAX_MISSES, _CHECKS (budget.h) at most */
+	uint32_t misses, checks;
 };
 
 /* A line of /proc/PID/maps; texts are borrowed. */
@@ -72,5 +73,13 @@ enum moved_text_answer {
 enum moved_text_answer moved_text_find(struct moved_text *m, struct modules *modules, pid_t pid,
 				       const struct map_entry *entry, uint64_t address,
 				       struct map_entry *found);
+
+/*
+ * Whether `entry`, a mapping of a file as its process describes it, has text with these pages
+ * (text_pages_hash): it is memory in truth, and the process has found by its program headers where
+ * in the file that would be.
+ */
+enum moved_text_answer moved_text_check(struct moved_text *m, struct modules *modules, pid_t pid,
+					const struct map_entry *entry, uint64_t hash);
 
 #endif

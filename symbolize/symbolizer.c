@@ -369,6 +369,17 @@ static const struct cfi_row *row_of_generated(struct symbolizer *s, struct code_
 	return is_found ? row : NULL;
 }
 
+bool symbolizer_has_text(struct symbolizer *s, const struct address_space *space,
+			 const struct code_mapping *mapping, uint64_t hash)
+{
+	struct map_entry entry = {
+		.start = mapping->start, .end = mapping->end, .file_offset = mapping->file_offset};
+
+	return modules_add(&s->modules, mapping, &entry.module) != 0 ||
+	       moved_text_check(&s->moved_text, &s->modules, space->pid, &entry, hash) !=
+		       MOVED_TEXT_IS_OTHER;
+}
+
 const struct cfi_row *symbolizer_cfi_row(struct symbolizer *s, struct code_ref code,
 					 bool is_return_address)
 {

@@ -7,7 +7,6 @@
 #include <string.h>
 #include "cupti_trace/core/readable.h"
 
-#define PAGE_BYTES UINT64_C(4096)
 #define SEGMENTS_MAX 64u
 #define NOTES_MAX 4096u /* bytes of a segment of notes */
 #define ID_MAX ((BUILD_ID_TEXT_BYTES - 1) / 2)
@@ -19,15 +18,8 @@ struct image {
 /* Copies bytes of the file; false: they are not there. */
 static bool copy(const struct image *image, uint64_t offset, void *out, uint64_t size)
 {
-	uint64_t first = image->start + offset;
-
-	if (offset > image->size || size > image->size - offset || size == 0)
-		return false;
-	for (uint64_t page = first & ~(PAGE_BYTES - 1); page < first + size; page += PAGE_BYTES)
-		if (!is_readable(page))
-			return false;
-	memcpy(out, (const void *)(uintptr_t)first, size);
-	return true;
+	return offset <= image->size && size <= image->size - offset && size > 0 &&
+	       copy_readable(image->start + offset, out, size);
 }
 
 static uint64_t align(uint64_t size)

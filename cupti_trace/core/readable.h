@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -25,6 +26,18 @@ static inline bool is_readable(uint64_t address)
 
 	errno = saved_errno;
 	return readable;
+}
+
+/* Copies bytes; false: one of their pages cannot be read. */
+static inline bool copy_readable(uint64_t from, void *to, uint64_t size)
+{
+	const uint64_t page = 4096;
+
+	for (uint64_t at = from & ~(page - 1); at < from + size; at += page)
+		if (!is_readable(at))
+			return false;
+	memcpy(to, (const void *)(uintptr_t)from, size);
+	return true;
 }
 
 /*

@@ -242,6 +242,8 @@ static const struct code_map_entry *find_code(struct sink *sink, uint64_t pc)
 {
 	struct code_map_entry *entry = code_map_look(&table.map, pc);
 
+	if (entry && !entry->sent && !(entry = code_map_resolve(&table.map, entry, pc)))
+		return NULL;
 	if (entry && !entry->sent) {
 		struct gpu_event event = {.type = GPU_EVENT_CODE, .code = entry->code};
 		char build_id[BUILD_ID_TEXT_BYTES];

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cupti_trace/core/clock.h"
 #include "cupti_trace/core/guest.h"
+#include "cupti_trace/unwind/moved_code.h"
 #include "symbolize/util/text.h"
 
 #define LINE_SIZE 8192
@@ -52,11 +54,64 @@ static bool is_of_file(const struct gpu_event_code *code, const struct gpu_event
 	       code->dev_minor == other->dev_minor;
 }
 
-/*
- * "start-end perms offset major:minor inode   path" (proc(5)). `head`: the last mapping of a file's
- * first bytes, which code of the file follows.
- */
-static void take_line(struct code_map *map, struct gpu_event_code *head, const char *line)
+/* Keeps a mapping of a file, with its path. Returns its position from 1 on; 0: no room. */
+static uint8_t keep_file(struct code_map *map, const struct gpu_event_code *file)
+{
+	size_t length = strlen(file->path) + 1;
+	struct gpu_event_code *kept = &map->files[map->file_count];
+
+	if (map->file_count == CODE_MAP_FILES || map->paths_used + length > CODE_MAP_PATH_BYTES)
+		return 0;
+	*kept = *file;
+	kept->path = memcpy(map->paths + map->paths_used, file->path, length);
+	map->paths_used += (uint32_t)length;
+	return (uint8_t)++map->file_count;
+}
+
+/* What was seen in the lines before. */
+struct reading {
+	struct gpu_event_code head; /* the last mapping of a file's first bytes; code follows it */
+	struct gpu_event_code file; /* the last mapping of a file; its path is below */
+	char path[LINE_SIZE];
+	uint8_t kept;  /* its position in the list of files; 0: not kept */
+	uint32_t bare; /* entries from here on may be memory before a mapping of a file */
+};
+
+/* A mapping of a file ends memory that is code, and that of another file begins. */
+static void note_file(struct code_map *map, struct reading *r, const struct gpu_event_code *file,
+		      const char *permissions)
+{
+	if (moved_code_is_memory(file) || file->path[0] != '/' ||
+	    memcmp(permissions, "---", 3) == 0)
+		return;
+	r->file = *file;
+	r->file.path = memcpy(r->path, file->path, strlen(file->path) + 1);
+	r->kept = 0;
+	for (; r->bare < map->count; r->bare++) {
+		struct code_map_entry *entry = &map->entries[r->bare];
+
+		if (file->file_offset == 0 || !moved_code_is_memory(&entry->code))
+			continue;
+		if (!r->kept)
+			r->kept = keep_file(map, &r->file);
+		entry->behind = r->kept;
+	}
+}
+
+static void note_memory(struct code_map *map, struct reading *r, struct code_map_entry *entry)
+{
+	if (!moved_code_is_memory(&entry->code) || !r->file.inode ||
+	    !is_of_file(&r->file, &r->head))
+		return;
+	if (!r->kept)
+		r->kept = keep_file(map, &r->file);
+	entry->before = r->kept;
+	entry->head = r->head.start;
+	entry->head_end = r->head.end;
+}
+
+/* "start-end perms offset major:minor inode   path" (proc(5)). */
+static void take_line(struct code_map *map, struct reading *r, const char *line)
 {
 	uint64_t own = (uint64_t)(uintptr_t)take_line;
 	struct code_map_entry *entry = &map->entries[map->count];
@@ -75,16 +130,19 @@ static void take_line(struct code_map *map, struct gpu_event_code *head, const c
 	code->dev_major = (uint32_t)take_number(&at, 16);
 	code->dev_minor = (uint32_t)take_number(&at, 16);
 	code->inode = take_number(&at, 10);
-	if (permissions[0] == 'r' && code->file_offset == 0)
-		*head = *code;
-	if (permissions[2] != 'x')
-		return;
-	if (is_of_file(code, head)) {
-		entry->head = head->start;
-		entry->head_end = head->end;
-	}
 	while (*at == ' ')
 		at++;
+	code->path = at;
+	note_file(map, r, code, permissions);
+	if (permissions[0] == 'r' && code->file_offset == 0 && !moved_code_is_memory(code))
+		r->head = *code;
+	if (permissions[2] != 'x')
+		return;
+	if (is_of_file(code, &r->head)) {
+		entry->head = r->head.start;
+		entry->head_end = r->head.end;
+	}
+	note_memory(map, r, entry);
 	length = strlen(at) + 1;
 	if (map->count + 1 >= CODE_MAP_MAX || map->paths_used + length > CODE_MAP_PATH_BYTES)
 		return;
@@ -182,10 +240,13 @@ void code_map_open(void)
 static void read_lines(struct code_map *map, int fd)
 {
 	static char buffer[LINE_SIZE]; /* not on the program's stacks, which may be small */
-	struct gpu_event_code head = {.end = 0};
+	static struct reading reading;
 	size_t used = 0;
 	off_t at = 0;
 
+	memset(&reading, 0, offsetof(struct reading, path));
+	reading.kept = 0;
+	reading.bare = 0;
 	for (;;) {
 		ssize_t n = pread(fd, buffer + used, sizeof(buffer) - 1 - used, at);
 		char *line = buffer, *newline;
@@ -199,7 +260,7 @@ static void read_lines(struct code_map *map, int fd)
 		buffer[used] = '\0';
 		while ((newline = memchr(line, '\n', used - (size_t)(line - buffer)))) {
 			*newline = '\0';
-			take_line(map, &head, line);
+			take_line(map, &reading, line);
 			line = newline + 1;
 		}
 		used -= (size_t)(line - buffer);
@@ -238,6 +299,7 @@ static void read_all(struct code_map *map)
 		map->paths = malloc(CODE_MAP_PATH_BYTES);
 	map->count = 0;
 	map->paths_used = 0;
+	map->file_count = 0;
 	if (!map->entries || !map->paths)
 		return;
 	pthread_mutex_lock(&file.lock);
@@ -277,6 +339,44 @@ struct code_map_entry *code_map_look(struct code_map *map, uint64_t pc)
 	if (!entry)
 		map->next_read_ns += CODE_MAP_PAUSE * (map->next_read_ns - began);
 	return entry;
+}
+
+/* Adds the memory [start, end) at a position, as what is left of that of an entry. */
+static void insert_rest(struct code_map *map, uint32_t at, const struct code_map_entry *whole,
+			uint64_t start, uint64_t end)
+{
+	if (start >= end || map->count + 1 >= CODE_MAP_MAX)
+		return;
+	memmove(&map->entries[at + 1], &map->entries[at],
+		(map->count++ - at) * sizeof(*map->entries));
+	map->entries[at] = *whole;
+	map->entries[at].code.start = start;
+	map->entries[at].code.end = end;
+	map->entries[at].code.file_offset += start - whole->code.start;
+}
+
+struct code_map_entry *code_map_resolve(struct code_map *map, struct code_map_entry *entry,
+					uint64_t pc)
+{
+	const struct code_map_entry whole = *entry;
+	uint32_t at = (uint32_t)(entry - map->entries);
+	struct gpu_event_code text;
+	const char *name;
+
+	if (!(whole.before && moved_code_find(&whole.code, &map->files[whole.before - 1],
+					      whole.head, whole.head_end, pc, &text)) &&
+	    !(whole.behind && moved_code_find(&whole.code, &map->files[whole.behind - 1],
+					      whole.code.start, whole.code.end, pc, &text)))
+		return entry;
+	name = base_name(text.path);
+	*entry = (struct code_map_entry){.code = text,
+					 .head = whole.before ? whole.head : whole.code.start,
+					 .head_end = whole.before ? whole.head_end : whole.code.end,
+					 .is_runtime = starts_with(name, "libcudart.so")};
+	entry->is_cuda = entry->is_runtime || is_cuda_file(name);
+	insert_rest(map, at + 1, &whole, text.end, whole.code.end);
+	insert_rest(map, at, &whole, whole.code.start, text.start);
+	return find(map, pc);
 }
 
 void code_map_expire(struct code_map *map)

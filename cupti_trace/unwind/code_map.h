@@ -15,6 +15,9 @@
 
 #define CODE_MAP_MAX 8192
 #define CODE_MAP_PATH_BYTES (1u << 20)
+#define CODE_MAP_FILES                                                            \
+	64u /* beside memory that is code; further such memory is not looked into \
+	     */
 
 struct code_map_entry {
 	struct gpu_event_code code;
@@ -22,6 +25,11 @@ struct code_map_entry {
 	bool is_cuda;            /* CUPTI, the driver, libcudart, or this library */
 	bool is_runtime;         /* libcudart */
 	bool sent;               /* for the caller */
+	/*
+	 * Of memory without a file: the mappings of files before and behind it, as positions in
+	 * `files`, from 1 on; 0: not known
+	 */
+	uint8_t before, behind;
 };
 
 struct code_map {
@@ -30,6 +38,8 @@ struct code_map {
 	char *paths;
 	uint32_t paths_used;
 	uint64_t next_read_ns; /* not before then, by CLOCK_MONOTONIC */
+	struct gpu_event_code files[CODE_MAP_FILES];
+	uint32_t file_count;
 };
 
 /*
@@ -41,6 +51,14 @@ struct code_map {
  */
 #define CODE_MAP_PAUSE 100
 struct code_map_entry *code_map_look(struct code_map *map, uint64_t pc);
+
+/*
+ * Looks into memory without a file, if `entry` is that: where it is text that the program has
+ * moved, `entry` becomes a mapping of the text's file, with a hash of the text (moved_code.h). What
+ * else is in that memory stays as it was, in entries of its own. Returns the entry with `pc`.
+ */
+struct code_map_entry *code_map_resolve(struct code_map *map, struct code_map_entry *entry,
+					uint64_t pc);
 
 /* Mappings have changed: they are read at the next look. */
 void code_map_expire(struct code_map *map);

@@ -139,6 +139,11 @@ struct gpu_event_code {
 	const char *path; /* may be "", "[vdso]" and the like */
 	/* of the file, in hexadecimal digits; only in a trace. "" or NULL: not known */
 	const char *build_id;
+	/*
+	 * 0: it is as the kernel maps it. Else it is memory of no file, which by the file's program
+	 * headers has this text of the file; the hash of its pages (symbolize/text_pages.h) tells.
+	 */
+	uint64_t text_hash;
 };
 #define GPU_BUILD_ID_DIGITS 128u
 

@@ -403,6 +403,7 @@ static void get_code(struct reader *r, struct gpu_event_code *e)
 	e->dev_minor = (uint32_t)dev[1];
 	e->path = get_string(r, "p");
 	e->build_id = member(r, "b") ? get_string(r, "b") : "";
+	e->text_hash = member(r, "x") ? get_hex(r, "x") : 0;
 	if (e->start >= e->end || strlen(e->build_id) > GPU_BUILD_ID_DIGITS ||
 	    e->build_id[strspn(e->build_id, "0123456789abcdef")])
 		r->bad = true;

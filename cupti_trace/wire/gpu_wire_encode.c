@@ -221,6 +221,8 @@ static void put_code(struct line *l, const struct gpu_event_code *e)
 	put_array(l, "dev", (uint64_t[]){e->dev_major, e->dev_minor}, 2);
 	if (e->build_id && e->build_id[0])
 		put_string(l, "b", e->build_id, GPU_BUILD_ID_DIGITS);
+	if (e->text_hash)
+		put_hex(l, "x", e->text_hash);
 	put_string(l, "p", e->path, GPU_WIRE_LINE_MAX - 400);
 }
 

@@ -135,6 +135,9 @@ static int take_code(struct collect *c, struct process *process, const struct gp
 	/* files of a process that runs are known by the kernel */
 	if (c->options.is_over && e->build_id && e->build_id[0])
 		mapping.build_id = e->build_id;
+	if (e->text_hash &&
+	    !symbolizer_has_text(c->symbolizer, process->space, &mapping, e->text_hash))
+		mapping = (struct code_mapping){.start = e->start, .end = e->end, .path = ""};
 	collect_know_python(c, process, &mapping);
 	return target_stacks_add_code(&process->sent, &mapping);
 }

@@ -90,10 +90,32 @@ expect_launches_named()
 	run_profile -F 499 --unit ns -o out.folded "$hosts/moves_text" jit 500
 	expect_status 0
 	expect_line out.folded ';main;(.*;)?\[jit\]( |;)'
+	expect_line out.folded ';main;(.*;)?\[jit\];launch_by_generated;cudaLaunchKernel;\[GPU_Kernel\]from_generated'
 	expect_no_line out.folded 'unused_code|_moved|hot_text'
 	start_moved jit 60000
 	run_profile -F 499 --unit ns -d 500ms -p "$target" -o out.folded
 	expect_status 0
 	expect_line out.folded ';main;(.*;)?\[jit\]( |;)'
 	expect_no_line out.folded 'unused_code|_moved|hot_text'
+}
+
+@test "launches of programs that end at once, and traces" {
+	library=$("$profile" --print-injection-path)
+	for way in $ways; do
+		profile_host "$hosts/moves_text" "$way" 20
+		expect_launches 2
+		expect_launches_named
+		rm -f run.trace
+		run_command env CUDA_INJECTION64_PATH="$library" INJECTION_TRACE=run.trace "$hosts/moves_text" "$way" 10
+		expect_status 0
+		run_profile --from run.trace --unit ns -o out.folded
+		expect_status 0
+		expect_launches_named
+	done
+	rm -f run.trace
+	run_command env CUDA_INJECTION64_PATH="$library" INJECTION_TRACE=run.trace "$hosts/moves_text" jit 10
+	expect_status 0
+	run_profile --from run.trace --unit ns -o out.folded
+	expect_status 0
+	expect_line out.folded ';main;(.*;)?\[jit\];launch_by_generated;cudaLaunchKernel;\[GPU_Kernel\]from_generated'
 }

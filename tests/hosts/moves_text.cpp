@@ -41,6 +41,7 @@ extern "C" char __start_hot_text[], __start_hot_text_end[];
 enum { PAGE = 4096, SLICE_MS = 10 };
 
 GPU_KERNEL(from_moved)
+GPU_KERNEL(from_generated)
 
 static long launches;
 
@@ -182,26 +183,44 @@ static void move_text(const std::string &how)
 		HOST_CHECK(!"a way to move");
 }
 
-/* Other code in the place of unused_code: counts down from its argument. */
+/* Other code in the place of unused_code. */
+enum { CALLS_AT = 64 };
+
 static void generate()
 {
-	static const unsigned char code[] = {
+	static const unsigned char counts_down[] = {
 		0x55, 0x48, 0x89, 0xe5,             /* push %rbp; mov %rsp, %rbp */
 		0x48, 0xff, 0xcf, 0x75, 0xfb, 0x5d, /* dec %rdi; jnz; pop %rbp */
 		0xc3,
 	};
+	static const unsigned char calls[] = {
+		0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3, /* call *%rdi */
+	};
 
 	map(__start_hot_text, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
 	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1);
-	memcpy(__start_hot_text, code, sizeof(code));
+	memcpy(__start_hot_text, counts_down, sizeof(counts_down));
+	memcpy(__start_hot_text + CALLS_AT, calls, sizeof(calls));
+}
+
+NOINLINE static void launch_by_generated()
+{
+	GPU_CHECK(GPU_LAUNCH(nullptr, 1000, from_generated));
+	launches++;
+	asm volatile("");
 }
 
 static void run_generated(long ms)
 {
-	void (*run)(uint64_t) = (void (*)(uint64_t))(uintptr_t)__start_hot_text;
+	char *code = __start_hot_text;
+	void (*count_down)(uint64_t) = (void (*)(uint64_t))(uintptr_t)code;
+	void (*call)(void (*)()) = (void (*)(void (*)()))(uintptr_t)(code + CALLS_AT);
 
+	call(launch_by_generated);
 	for (uint64_t until_ns = used_ns() + (uint64_t)ms * 1000000u; used_ns() < until_ns;)
-		run(1000000);
+		count_down(1000000);
+	call(launch_by_generated);
+	GPU_CHECK(cudaDeviceSynchronize());
 }
 
 /* A library can be loaded where a thread sleeps. */

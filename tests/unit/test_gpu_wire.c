@@ -56,6 +56,7 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->code.inode, b->code.inode);
 		assert_int_equal(a->code.dev_major, b->code.dev_major);
 		assert_int_equal(a->code.dev_minor, b->code.dev_minor);
+		assert_int_equal(a->code.text_hash, b->code.text_hash);
 		assert_same_string(a->code.path, b->code.path);
 		assert_string_equal(a->code.build_id ? a->code.build_id : "",
 				    b->code.build_id ? b->code.build_id : "");
@@ -528,6 +529,8 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 		e->code.end = e->code.start + 1 + prng_bits(p, 40);
 		if (prng_chance(p, 50))
 			e->code.build_id = "5f3c0e21a7b94d6688e1c2d3f4a5b6c7d8e9f0a1";
+		if (prng_chance(p, 50))
+			e->code.text_hash = prng_bits(p, 64);
 		break;
 	case GPU_EVENT_STACK:
 		e->stack = (struct gpu_event_stack){

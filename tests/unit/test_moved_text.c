@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include "symbolize/moved_text.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/text_pages.h"
 #include "tests/unit/own_folder.h"
 
 #define GHOST 0x3fff0000 /* above the largest pid_max */
@@ -436,6 +437,64 @@ static void the_process_describes_memory(void **state)
 	unload(l);
 }
 
+/* ---- as the process describes it, with a hash ---- */
+
+static uint64_t hash_of_text(const struct loaded *l, uint32_t first, uint32_t count)
+{
+	uint64_t from = TEXT_OFFSET + (uint64_t)first * PAGE, to = from + (uint64_t)count * PAGE;
+	uint64_t hash = 0;
+
+	if (to > TEXT_OFFSET + TEXT_BYTES)
+		to = TEXT_OFFSET + TEXT_BYTES;
+	for (uint32_t i = 0; i < text_pages_count(from, to); i++) {
+		uint64_t begin, end;
+
+		text_pages_get(from, to, i, &begin, &end);
+		hash = text_pages_hash(hash, l->bytes + begin, end - begin);
+	}
+	return hash;
+}
+
+static bool has_text(const struct loaded *l, uint32_t first, uint32_t count, uint64_t hash)
+{
+	struct code_mapping mapping = {.start = 0x10000 + (uint64_t)first * PAGE,
+				       .end = 0x10000 + (uint64_t)(first + count) * PAGE,
+				       .file_offset = TEXT_OFFSET + (uint64_t)first * PAGE,
+				       .path = l->path};
+	struct stat st;
+
+	if (stat(l->path, &st) == 0)
+		mapping.inode = st.st_ino;
+	return symbolizer_has_text(l->symbolizer, l->space, &mapping, hash);
+}
+
+static void hashes_of_pages(void **state)
+{
+	struct loaded *l = load();
+
+	(void)state;
+	for (uint32_t first = 0; first < TEXT_PAGES; first += 5)
+		for (uint32_t count = 1; first + count <= TEXT_PAGES; count++) {
+			uint64_t hash = hash_of_text(l, first, count);
+			bool proves = first < FILLED_PAGE || first + count > FILLED_PAGE + 3;
+
+			assert_int_equal(has_text(l, first, count, hash), proves);
+			assert_false(has_text(l, first, count, hash ^ 1));
+		}
+	unload(l);
+}
+
+/* Nobody can tell: the process is believed. */
+static void hashes_of_files_that_are_gone(void **state)
+{
+	struct loaded *l = load();
+
+	(void)state;
+	assert_int_equal(unlink(l->path), 0);
+	assert_true(has_text(l, 2, 3, 4711));
+	unload(l);
+}
+
 /* ---- which file it may be ---- */
 
 /* Returns where the mapping begins that is near line `at`; 0: none. */
@@ -552,6 +611,8 @@ int main(void)
 		cmocka_unit_test(other_code_replaces_text),
 		cmocka_unit_test(the_process_has_ended),
 		cmocka_unit_test(the_process_describes_memory),
+		cmocka_unit_test(hashes_of_pages),
+		cmocka_unit_test(hashes_of_files_that_are_gone),
 		cmocka_unit_test(lines_beside_memory),
 		cmocka_unit_test(headers_may_say_anything),
 	};
