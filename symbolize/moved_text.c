@@ -120,14 +120,19 @@ void moved_text_expect(const struct map_table *maps, struct map_entry *entry)
 
 /* ---- whether it is ---- */
 
-struct compare_job {
-	struct bounded_job job;
+struct comparison {
 	pid_t pid;
 	uint64_t address;
 	struct map_entry entry;
+};
+
+struct compare_job {
+	struct bounded_job job;
+	struct comparison what;
+	int memory_fd;       /* -1: it is read by pid */
 	uint32_t looks_left; /* segments of the file that may be compared */
 	/* results */
-	bool is_equal, is_unread;
+	bool is_equal, is_unread, is_denied;
 	struct map_entry found;
 	uint8_t ours[PAGE], theirs[PAGE];
 };
@@ -148,8 +153,12 @@ static bool read_memory(struct compare_job *job, uint64_t address, size_t size)
 	uint64_t device = job->job.place;
 	ssize_t got;
 
-	job->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)job->pid;
-	got = process_vm_readv(job->pid, &ours, 1, &theirs, 1, 0);
+	job->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)job->what.pid;
+	if (job->memory_fd >= 0)
+		got = pread(job->memory_fd, job->theirs, size, (off_t)address);
+	else
+		got = process_vm_readv(job->what.pid, &ours, 1, &theirs, 1, 0);
+	job->is_denied |= got < 0 && errno == EPERM;
 	job->job.place = device;
 	return got == (ssize_t)size;
 }
@@ -205,7 +214,7 @@ static bool is_text_equal(struct compare_job *job, const struct text *text)
 	uint32_t count = text_pages_count(text->from, text->to);
 	bool proves = false;
 
-	if (!is_page_equal(job, text, job->address, &proves))
+	if (!is_page_equal(job, text, job->what.address, &proves))
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t first, end;
@@ -223,18 +232,18 @@ static bool try_segment(struct compare_job *job, const struct elf_segment *s, ui
 	struct text text = {s->address + bias, s->address + bias + s->size, s->offset};
 	uint64_t from = page_floor(text.from), to = page_ceiling(text.to);
 
-	if (job->address < text.from || job->address >= text.to || job->looks_left == 0)
+	if (job->what.address < text.from || job->what.address >= text.to || job->looks_left == 0)
 		return false;
 	job->looks_left--;
-	if (from < job->entry.start)
-		from = job->entry.start;
-	if (text.to > job->entry.end || to > job->entry.end)
-		to = job->entry.end;
+	if (from < job->what.entry.start)
+		from = job->what.entry.start;
+	if (text.to > job->what.entry.end || to > job->what.entry.end)
+		to = job->what.entry.end;
 	job->found = (struct map_entry){
 		.start = from,
 		.end = to,
 		.file_offset = s->offset + (from - text.from),
-		.module = job->entry.near_module,
+		.module = job->what.entry.near_module,
 	};
 	if (text.from < from) {
 		text.offset += from - text.from;
@@ -249,7 +258,8 @@ static bool try_segment(struct compare_job *job, const struct elf_segment *s, ui
 static bool try_bias(struct compare_job *job, const struct elf_segments *segments,
 		     const struct elf_segment *by)
 {
-	uint64_t bias = job->entry.near_start - job->entry.near_offset + by->offset - by->address;
+	uint64_t bias =
+		job->what.entry.near_start - job->what.entry.near_offset + by->offset - by->address;
 
 	for (uint32_t i = 0; i < segments->count; i++)
 		if (segments->list[i].is_executable && try_segment(job, &segments->list[i], bias))
@@ -260,8 +270,8 @@ static bool try_bias(struct compare_job *job, const struct elf_segments *segment
 static void run_compare(struct bounded_job *opaque)
 {
 	struct compare_job *job = (struct compare_job *)opaque;
-	uint64_t offset = job->entry.near_offset;
-	uint64_t end = offset + (job->entry.near_end - job->entry.near_start);
+	uint64_t offset = job->what.entry.near_offset;
+	uint64_t end = offset + (job->what.entry.near_end - job->what.entry.near_start);
 	struct elf_segments segments;
 	struct elf_file file;
 
@@ -280,6 +290,42 @@ static void run_compare(struct bounded_job *opaque)
 	elf_file_close(&file);
 }
 
+static void discard_compare(struct bounded_job *opaque)
+{
+	struct compare_job *job = (struct compare_job *)opaque;
+
+	if (job->memory_fd >= 0)
+		close(job->memory_fd);
+}
+
+/* Compares, by an open descriptor of the memory, which is closed, or by pid (-1). */
+static enum moved_text_answer compare(struct modules *modules, const struct comparison *what,
+				      int memory_fd, bool *is_denied, struct map_entry *found)
+{
+	struct compare_job *job = bounded_job_new(sizeof(*job), run_compare, discard_compare);
+	enum moved_text_answer answer = MOVED_TEXT_IS_UNKNOWN;
+	int err = -ENOMEM;
+
+	if (job) {
+		job->what = *what;
+		job->looks_left = LOOKS_MAX;
+		job->memory_fd = memory_fd;
+		err = modules_call(modules, what->entry.near_module, &job->job);
+	}
+	if (memory_fd >= 0 && err != -ETIMEDOUT) /* a late job closes it */
+		close(memory_fd);
+	if (err)
+		return answer;
+	*found = job->found;
+	*is_denied = job->is_denied;
+	if (job->is_equal)
+		answer = MOVED_TEXT_IS_OF_FILE;
+	else if (!job->is_unread)
+		answer = MOVED_TEXT_IS_OTHER;
+	free(job);
+	return answer;
+}
+
 enum moved_text_answer moved_text_find(struct moved_text *m, struct modules *modules, pid_t pid,
 				       const struct map_entry *entry, uint64_t address,
 				       struct map_entry *found)
@@ -288,27 +334,21 @@ enum moved_text_answer moved_text_find(struct moved_text *m, struct modules *mod
 				       .end = entry->near_end,
 				       .file_offset = entry->near_offset,
 				       .module = entry->near_module};
-	enum moved_text_answer answer = MOVED_TEXT_IS_UNKNOWN;
-	struct compare_job *job;
+	struct comparison what = {.pid = pid, .entry = *entry};
+	enum moved_text_answer answer;
+	bool is_denied = false;
+	int memory_fd;
 
 	if (m->misses >= MOVED_TEXT_MAX_MISSES || pid <= 0 || !entry->near_module ||
 	    address < entry->start || entry->start >= entry->end || entry->end > ADDRESS_END ||
 	    modules_pin(modules, pid, &near) != near.module)
-		return answer;
-	job = bounded_job_new(sizeof(*job), run_compare, NULL);
-	if (!job)
-		return answer;
-	job->pid = pid;
-	job->looks_left = LOOKS_MAX;
-	job->entry = *entry;
-	job->address = address < entry->end ? address : entry->end - 1;
-	if (modules_call(modules, near.module, &job->job) == 0) {
-		*found = job->found;
-		if (job->is_equal)
-			answer = MOVED_TEXT_IS_OF_FILE;
-		else if (!job->is_unread)
-			answer = MOVED_TEXT_IS_OTHER;
-		free(job);
+		return MOVED_TEXT_IS_UNKNOWN;
+	what.address = address < entry->end ? address : entry->end - 1;
+	answer = compare(modules, &what, -1, &is_denied, found);
+	if (is_denied && m->open_memory) {
+		memory_fd = m->open_memory(m->memory_context, pid);
+		if (memory_fd >= 0)
+			answer = compare(modules, &what, memory_fd, &is_denied, found);
 	}
 	m->misses += answer != MOVED_TEXT_IS_OF_FILE;
 	return answer;

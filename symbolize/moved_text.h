@@ -10,9 +10,9 @@
  * (text_pages.h). All must be equal, so generated code is not taken for text. Pages of zeros, int3
  * or nop prove nothing.
  *
- * Memory is read with the right to look into the process (process_vm_readv(2)), by a thread without
+ * Memory is read with the right to trace the process (process_vm_readv(2)), by a thread without
  * capabilities that has a deadline (bounded_call.h); the file as modules.h says. Without the right,
- * or once the process has ended, nothing is recognized.
+ * unless the caller can open the memory, or once the process has ended, nothing is recognized.
  */
 #ifndef SYMBOLIZE_MOVED_TEXT_H
 #define SYMBOLIZE_MOVED_TEXT_H
@@ -30,6 +30,8 @@
 struct moved_text {
 	/* comparisons in vain, and checks: MOVED_TEXT_MAX_MISSES, _CHECKS (budget.h) at most */
 	uint32_t misses, checks;
+	int (*open_memory)(void *context, pid_t pid); /* as symbolizer.h says; or NULL */
+	void *memory_context;
 };
 
 /* A line of /proc/PID/maps; texts are borrowed. */

@@ -179,6 +179,13 @@ int symbolizer_snapshot(struct symbolizer *s, struct address_space *space)
 	return 0;
 }
 
+void symbolizer_set_memory_opener(struct symbolizer *s, int (*open)(void *context, pid_t pid),
+				  void *context)
+{
+	s->moved_text.open_memory = open;
+	s->moved_text.memory_context = context;
+}
+
 /* ---- locating ---- */
 
 static const struct map_entry *find_mapping(struct symbolizer *s, struct address_space *space,

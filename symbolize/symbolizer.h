@@ -71,6 +71,14 @@ int symbolizer_map(struct symbolizer *s, struct address_space *space,
  */
 int symbolizer_snapshot(struct symbolizer *s, struct address_space *space);
 
+/*
+ * How the memory of a process is opened that may be looked into and not traced (ptrace(2)), to
+ * compare text that it has moved: `open` returns a descriptor of /proc/PID/mem, which is closed, or
+ * -errno. Without it such text is generated code.
+ */
+void symbolizer_set_memory_opener(struct symbolizer *s, int (*open)(void *context, pid_t pid),
+				  void *context);
+
 /* ---- locating, naming ---- */
 
 /*

@@ -192,6 +192,12 @@ struct ledger *collect_ledger(struct collect *c)
 	return &c->ledger;
 }
 
+void collect_set_memory_opener(struct collect *c, int (*open)(void *context, pid_t pid),
+			       void *context)
+{
+	symbolizer_set_memory_opener(c->symbolizer, open, context);
+}
+
 void collect_set_kallsyms(struct collect *c, int fd)
 {
 	symbolizer_set_kallsyms(c->symbolizer, fd);

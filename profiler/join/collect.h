@@ -369,6 +369,10 @@ void collect_finish(struct collect *c, uint64_t now_ns);
 /* For reading files and memory of the target with a time limit (symbolize/util/bounded_call.h). */
 struct bounded_caller *collect_calls(struct collect *c);
 
+/* As symbolizer_set_memory_opener. */
+void collect_set_memory_opener(struct collect *c, int (*open)(void *context, pid_t pid),
+			       void *context);
+
 /* As symbolizer_set_kallsyms: kernel functions are looked up during the run, too. */
 void collect_set_kallsyms(struct collect *c, int fd);
 

@@ -18,6 +18,7 @@
 #include "profiler/attach/call_timing.h"
 #include "profiler/attach/notices.h"
 #include "profiler/attach/payload.h"
+#include "profiler/attach/user_memory.h"
 #include "profiler/base/command_text.h"
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/exit_status.h"
@@ -1180,6 +1181,7 @@ static int attach(struct session *s)
 		s->driver = probes_new(PROBE_DRIVER, kernel_events_bpf(s->kernel),
 				       collect_calls(s->collect), s->log);
 	collect_know_tree(s->collect);
+	collect_set_memory_opener(s->collect, user_memory_open, collect_calls(s->collect));
 	privilege_lock();
 	if (s->payload.path[0])
 		payload_remove_stale(&s->payload, collect_calls(s->collect));

@@ -3,10 +3,15 @@
 #include "tests/unit/unit.h"
 
 #include <elf.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
+#include <sys/wait.h>
 #include "symbolize/moved_text.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/text_pages.h"
@@ -304,6 +309,61 @@ static void memory_that_cannot_be_read(void **state)
 	assert_false(is_of_file(l, 6));
 	assert_true(is_of_file(l, 3));
 	unload(l);
+}
+
+static uint32_t openings;
+
+static int open_memory(void *context, pid_t pid)
+{
+	char path[64];
+
+	(void)context;
+	openings++;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Has process_vm_readv(2) fail as Yama does, for this process and its threads to come. */
+static void forbid_tracing(void)
+{
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog filter = {sizeof(steps) / sizeof(steps[0]), steps};
+
+	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+}
+
+static int locate_without_right(void)
+{
+	struct loaded *l = load();
+	bool is_found;
+
+	forbid_tracing();
+	move_pages(l, 4, 8, -1);
+	is_found = is_of_file(l, 6);
+	symbolizer_set_memory_opener(l->symbolizer, open_memory, NULL);
+	if (is_found || !is_of_file(l, 6) || openings != 1)
+		return 1;
+	change(l, 5);
+	assert_int_equal(symbolizer_snapshot(l->symbolizer, l->space), 0);
+	return is_of_file(l, 6) || openings != 2;
+}
+
+static void memory_that_is_opened_by_others(void **state)
+{
+	pid_t pid = fork();
+	int status = -1;
+
+	(void)state;
+	if (pid == 0)
+		_exit(locate_without_right());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 /* Each comparison in vain costs time: one mapping has three, even if it is text by then. */
@@ -606,6 +666,7 @@ int main(void)
 		cmocka_unit_test(pages_without_code_prove_nothing),
 		cmocka_unit_test(code_between_segments),
 		cmocka_unit_test(memory_that_cannot_be_read),
+		cmocka_unit_test(memory_that_is_opened_by_others),
 		cmocka_unit_test(comparisons_have_a_limit),
 		cmocka_unit_test(memory_replaces_text),
 		cmocka_unit_test(other_code_replaces_text),
