@@ -132,7 +132,7 @@ struct compare_job {
 	int memory_fd;       /* -1: it is read by pid */
 	uint32_t looks_left; /* segments of the file that may be compared */
 	/* results */
-	bool is_equal, is_unread, is_denied;
+	bool is_elsewhere, is_equal, is_unread, is_denied;
 	struct map_entry found;
 	uint8_t ours[PAGE], theirs[PAGE];
 };
@@ -232,6 +232,8 @@ static bool try_segment(struct compare_job *job, const struct elf_segment *s, ui
 	struct text text = {s->address + bias, s->address + bias + s->size, s->offset};
 	uint64_t from = page_floor(text.from), to = page_ceiling(text.to);
 
+	if (text.from < job->what.entry.end && text.to > job->what.entry.start)
+		job->is_elsewhere = false;
 	if (job->what.address < text.from || job->what.address >= text.to || job->looks_left == 0)
 		return false;
 	job->looks_left--;
@@ -278,6 +280,7 @@ static void run_compare(struct bounded_job *opaque)
 	if (elf_file_open(&file, job->job.fd) != 0)
 		return;
 	if (elf_file_read_segments(&file, &segments) == 0) {
+		job->is_elsewhere = segments.count > 0;
 		for (uint32_t i = 0; i < segments.count && !job->is_equal; i++) {
 			const struct elf_segment *s = &segments.list[i];
 
@@ -320,6 +323,8 @@ static enum moved_text_answer compare(struct modules *modules, const struct comp
 	*is_denied = job->is_denied;
 	if (job->is_equal)
 		answer = MOVED_TEXT_IS_OF_FILE;
+	else if (job->is_elsewhere)
+		answer = MOVED_TEXT_IS_ELSEWHERE;
 	else if (!job->is_unread)
 		answer = MOVED_TEXT_IS_OTHER;
 	free(job);
@@ -350,7 +355,7 @@ enum moved_text_answer moved_text_find(struct moved_text *m, struct modules *mod
 		if (memory_fd >= 0)
 			answer = compare(modules, &what, memory_fd, &is_denied, found);
 	}
-	m->misses += answer != MOVED_TEXT_IS_OF_FILE;
+	m->misses += answer == MOVED_TEXT_IS_OTHER || answer == MOVED_TEXT_IS_UNKNOWN;
 	return answer;
 }
 

@@ -63,8 +63,9 @@ const struct maps_line *moved_text_near_line(const struct maps_line *lines, uint
 void moved_text_expect(const struct map_table *maps, struct map_entry *entry);
 
 enum moved_text_answer {
-	MOVED_TEXT_IS_OTHER,   /* other code, or not of that file */
-	MOVED_TEXT_IS_UNKNOWN, /* the memory or the file cannot be read */
+	MOVED_TEXT_IS_ELSEWHERE, /* the file has no text anywhere in the mapping */
+	MOVED_TEXT_IS_OTHER,     /* other code, or not of that file */
+	MOVED_TEXT_IS_UNKNOWN,   /* the memory or the file cannot be read */
 	MOVED_TEXT_IS_OF_FILE,
 };
 

@@ -207,15 +207,19 @@ static const struct map_entry *find_mapping(struct symbolizer *s, struct address
 static struct map_entry find_moved(struct symbolizer *s, struct address_space *space,
 				   const struct map_entry *entry, uint64_t address)
 {
-	struct map_entry found;
+	struct map_entry found, *state = map_table_edit(space->maps, entry);
 
-	if (moved_text_find(&s->moved_text, &s->modules, space->pid, entry, address, &found) !=
-	    MOVED_TEXT_IS_OF_FILE) {
-		map_table_edit(space->maps, entry)->near_tries++;
-		return *entry;
+	switch (moved_text_find(&s->moved_text, &s->modules, space->pid, entry, address, &found)) {
+	case MOVED_TEXT_IS_OF_FILE:
+		map_table_insert(&space->maps, found); /* without memory it is found again */
+		return found;
+	case MOVED_TEXT_IS_ELSEWHERE: /* whatever replaces the mapping need not be compared */
+		state->near_module = 0;
+		return *state;
+	default:
+		state->near_tries++;
+		return *state;
 	}
-	map_table_insert(&space->maps, found); /* without memory it is found again */
-	return found;
 }
 
 /* Generated code is located by its address alone; see naming_locate_jit. */

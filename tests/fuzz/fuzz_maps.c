@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as /proc/PID/maps; the mappings go into a table, which must stay in order. */
+/*
+ * Any bytes as /proc/PID/maps; the mappings go into a table, which must stay in order, and their
+ * neighbours are looked for.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "symbolize/maps.h"
+#include "symbolize/moved_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,6 +27,24 @@ static void insert(struct map_table **table, const struct code_mapping *mapping)
 		abort();
 }
 
+static void find_near(const uint8_t *data, size_t size)
+{
+	char *text = strndup((const char *)data, size);
+	uint32_t count;
+	struct maps_line *lines = text ? moved_text_read_lines(text, &count) : NULL;
+
+	if (!lines)
+		abort();
+	for (uint32_t i = 0; i < count; i++) {
+		const struct maps_line *near = moved_text_near_line(lines, count, i);
+
+		if (near && (near == &lines[i] || !near->is_of_file))
+			abort();
+	}
+	free(lines);
+	free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = strndup((const char *)data, size), *rest = text;
@@ -39,5 +61,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	map_table_drop(table);
 	free(text);
+	find_near(data, size);
 	return 0;
 }

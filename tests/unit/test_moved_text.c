@@ -311,6 +311,27 @@ static void memory_that_cannot_be_read(void **state)
 	unload(l);
 }
 
+/* They cost nothing for long: code that was generated elsewhere does not use up the comparisons. */
+static void code_elsewhere_is_not_compared(void **state)
+{
+	struct loaded *l = load();
+	uint8_t *behind = l->text + (size_t)TEXT_PAGES * PAGE;
+
+	(void)state;
+	for (uint32_t i = 0; i < MOVED_TEXT_MAX_MISSES + 1; i++) {
+		if (i % 64 == 0)
+			assert_ptr_equal(mmap(behind, PAGE, PROT_READ | PROT_EXEC,
+					      MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+					 behind);
+		assert_int_equal(symbolizer_snapshot(l->symbolizer, l->space), 0);
+		assert_int_equal(locate(l, TEXT_PAGES).module, MODULE_JIT);
+	}
+	move_pages(l, 4, 8, -1);
+	assert_int_equal(symbolizer_snapshot(l->symbolizer, l->space), 0);
+	assert_true(is_of_file(l, 6));
+	unload(l);
+}
+
 static uint32_t openings;
 
 static int open_memory(void *context, pid_t pid)
@@ -667,6 +688,7 @@ int main(void)
 		cmocka_unit_test(code_between_segments),
 		cmocka_unit_test(memory_that_cannot_be_read),
 		cmocka_unit_test(memory_that_is_opened_by_others),
+		cmocka_unit_test(code_elsewhere_is_not_compared),
 		cmocka_unit_test(comparisons_have_a_limit),
 		cmocka_unit_test(memory_replaces_text),
 		cmocka_unit_test(other_code_replaces_text),
