@@ -329,7 +329,8 @@ static bool is_still_text(struct symbolizer *s, const struct address_space *spac
 static bool locate_moved(struct symbolizer *s, struct address_space *space,
 			 const struct code_mapping *mapping, uint64_t address, struct code_ref *ref)
 {
-	const struct map_entry *known = find_mapping(s, space, address);
+	bool has_reports = space->maps->count > 0 || !space->is_complete;
+	const struct map_entry *known = has_reports ? find_mapping(s, space, address) : NULL;
 
 	if (!known)
 		return false;
