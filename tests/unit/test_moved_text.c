@@ -276,6 +276,24 @@ static void one_byte_is_another(void **state)
 	}
 }
 
+/* Each mapping is compared by itself. */
+static void other_code_behind_the_text(void **state)
+{
+	struct loaded *l = load();
+	int fd = memfd_create("", MFD_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, (off_t)8 * PAGE), 0);
+	move_pages(l, 4, 4, -1);
+	move_pages(l, 8, 8, fd);
+	close(fd);
+	for (uint32_t page = 8; page < 16; page++)
+		change(l, page);
+	assert_true(is_of_file(l, 5));
+	assert_false(is_of_file(l, 9));
+	unload(l);
+}
+
 static void pages_without_code_prove_nothing(void **state)
 {
 	struct loaded *l = load();
@@ -684,6 +702,7 @@ int main(void)
 		cmocka_unit_test(more_than_the_text),
 		cmocka_unit_test(the_file_is_deleted),
 		cmocka_unit_test(one_byte_is_another),
+		cmocka_unit_test(other_code_behind_the_text),
 		cmocka_unit_test(pages_without_code_prove_nothing),
 		cmocka_unit_test(code_between_segments),
 		cmocka_unit_test(memory_that_cannot_be_read),
