@@ -81,7 +81,7 @@
 
 /* ---- text that programs have moved: moved_text.h; past the limit it is [jit] ---- */
 
-#define MOVED_TEXT_MAX_MISSES 4096u  /* comparisons in vain, of some 100 us each */
+#define MOVED_TEXT_MAX_MISSES 4096u  /* comparisons in vain, of some 50 us each */
 #define MOVED_TEXT_MAX_CHECKS 16384u /* of what processes say; further ones are believed */
 
 /* ---- names: past a limit a name is that of its file, "[libfoo.so]" ---- */
