@@ -185,8 +185,10 @@ static void finish_timeline(struct run *r, struct ledger *ledger)
 static int finish(struct run *r, struct session *session, int status)
 {
 	const struct options *o = r->options;
-	struct naming_options naming = {
-		.raw_names = o->raw_names, .inlines = o->inlines, .debuginfod = o->debuginfod};
+	struct naming_options naming = {.raw_names = o->raw_names,
+					.inlines = o->inlines,
+					.debuginfod = o->debuginfod,
+					.links = true};
 	struct collected collected = collect_results(session_collect(session));
 	struct place_names place_names = *collected.place_names;
 	struct totals totals = describe(r);

@@ -812,6 +812,7 @@ static void finish(struct profile_capture *c)
 	r->totals.shown = text_of(c, n->shown);
 	r->totals.folder = text_of(c, n->folder);
 	r->totals.host = text_of(c, n->host);
+	r->totals.links = text_of(c, n->links);
 	if (r->totals.folder && r->totals.folder[0] != '/')
 		fail(c, CAPTURE_DAMAGED);
 	r->totals.ledger = ledger;

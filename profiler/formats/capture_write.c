@@ -430,6 +430,7 @@ static void put_numbers(struct writing *w)
 	numbers.shown = text_number(w, r->totals.shown);
 	numbers.folder = text_number(w, r->totals.folder);
 	numbers.host = text_number(w, r->totals.host);
+	numbers.links = text_number(w, r->totals.links);
 	numbers.counters_not_kept = r->counters ? r->counters->not_kept : 0;
 	numbers.unreadable_path = text_number(w, r->unnamed.unreadable_path);
 	numbers.unread_path = text_number(w, r->unnamed.unread_path);

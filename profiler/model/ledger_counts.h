@@ -19,7 +19,7 @@
 #ifndef PROFILER_MODEL_LEDGER_COUNTS_H
 #define PROFILER_MODEL_LEDGER_COUNTS_H
 
-#define LEDGER_NEXT_NUMBER 294
+#define LEDGER_NEXT_NUMBER 295
 
 /* clang-format off */
 #define LEDGER_COUNTS(L, N, K) \

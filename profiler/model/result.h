@@ -84,6 +84,7 @@ struct totals {
 	 * unknown, as it is in captures */
 	const char *program;
 	const char *folder;        /* the command's working directory, any bytes; NULL: unknown */
+	const char *links;         /* that lead to the user's code (path_links.h); NULL: none */
 	const char *shown;         /* the options that left something out (view.h); NULL: none */
 	const char *host;          /* the machine's name; NULL: unknown */
 	uint32_t command_pid;      /* 0: unknown, and so is the next */

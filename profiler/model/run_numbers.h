@@ -16,7 +16,7 @@ struct run_numbers {
 	struct ledger ledger;
 	struct unnamed unnamed;
 	uint32_t command, shown, unreadable_path, first_malformed, first_refused, first_python,
-		folder, host, unread_path; /* texts */
+		folder, host, unread_path, links; /* texts */
 	uint64_t counters_not_kept;
 };
 

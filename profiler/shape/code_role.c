@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
+#include "profiler/shape/path_links.h"
 #include "profiler/shape/frame_kind.h"
 #include "profiler/shape/plain_path.h"
 #include "profiler/shape/started_code.h"
@@ -17,6 +18,7 @@ struct code_roles {
 	char *folder; /* NULL: not known */
 	char **own;   /* absolute, without "." and "..", and no slash at the end: "/" is "" */
 	uint32_t own_count, own_max;
+	const char *links; /* path_links.h; or NULL */
 };
 
 static bool starts_with_any(const char *text, const char *const *prefixes, size_t count)
@@ -97,7 +99,7 @@ static bool is_system_folder(const char *component)
 	return starts_with_any(component, names, COUNT(names));
 }
 
-static bool is_own_path(const struct code_roles *roles, const char *path)
+static bool is_below_own(const struct code_roles *roles, const char *path)
 {
 	for (uint32_t i = 0; i < roles->own_count; i++) {
 		const char *own = roles->own[i], *rest = below(own, path), *at = rest;
@@ -113,6 +115,20 @@ static bool is_own_path(const struct code_roles *roles, const char *path)
 			return true;
 	}
 	return false;
+}
+
+/* Returns whether a path is own, as it is or where it leads to. */
+static bool is_own_path(const struct code_roles *roles, const char *path)
+{
+	char *real;
+	bool is_own = is_below_own(roles, path);
+
+	if (is_own || !roles->links)
+		return is_own;
+	real = path_links_follow(roles->links, path);
+	is_own = real && is_below_own(roles, real);
+	free(real);
+	return is_own;
 }
 
 /* ---- labels ---- */
@@ -435,13 +451,15 @@ bool code_roles_add_started(struct code_roles *roles, const struct result *resul
 	return started_code_visit(result, add_started, roles);
 }
 
-struct code_roles *code_roles_new(const char *const *paths, uint32_t count, const char *folder)
+struct code_roles *code_roles_new(const char *const *paths, uint32_t count, const char *folder,
+				  const char *links)
 {
 	struct code_roles *r = calloc(1, sizeof(*r));
 	bool is_made = r;
 
 	if (!r)
 		return NULL;
+	r->links = links;
 	r->own_max = 2 * count + 2 + STARTED_WORDS_MAX;
 	r->own = calloc(r->own_max, sizeof(*r->own));
 	r->folder = folder ? plain_path(NULL, folder) : NULL;
@@ -471,7 +489,8 @@ void code_roles_free(struct code_roles *r)
 
 struct code_roles *code_roles_of_result(const struct result *result)
 {
-	struct code_roles *roles = code_roles_new(NULL, 0, result->totals.folder);
+	struct code_roles *roles =
+		code_roles_new(NULL, 0, result->totals.folder, result->totals.links);
 
 	if (!roles || code_roles_add_started(roles, result))
 		return roles;

@@ -45,9 +45,11 @@ struct code_roles;
 
 /*
  * Own are these folders, or without any, `folder`, the command's working directory, to which
- * relative paths refer; NULL: it is not known. NULL when out of memory.
+ * relative paths refer; NULL: it is not known. Own is also what leads there by `links`
+ * (path_links.h), which are borrowed; NULL: none. NULL when out of memory.
  */
-struct code_roles *code_roles_new(const char *const *paths, uint32_t count, const char *folder);
+struct code_roles *code_roles_new(const char *const *paths, uint32_t count, const char *folder,
+				  const char *links);
 void code_roles_free(struct code_roles *roles);
 
 /*

@@ -643,6 +643,7 @@ static void add_totals(struct adding *a)
 		sum->command = keep(m, t->command);
 		sum->folder = keep(m, t->folder);
 		sum->host = keep(m, t->host);
+		sum->links = keep(m, t->links);
 		sum->measure = t->measure;
 		sum->sample_ns = t->sample_ns;
 		sum->boot = t->boot;

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
+#include "profiler/model/marks.h"
+#include "profiler/model/work_names.h"
+#include "profiler/shape/path_links.h"
 #include "profiler/shape/idle_threads.h"
 #include "profiler/shape/named_stacks.h"
 #include "profiler/shape/short_name.h"
-#include "profiler/model/marks.h"
-#include "profiler/model/work_names.h"
 #include "symbolize/debuginfod.h"
 #include "symbolize/demangle.h"
 #include "symbolize/util/array.h"
@@ -52,6 +53,7 @@ struct naming {
 	struct row *rows;
 	struct allowance memory; /* for what goes beyond the collected stacks, frames and rows */
 	bool failed;             /* out of memory */
+	char *links;             /* path_links.h; NULL: none */
 	struct memory_use memory_use;
 	struct counter_table counters;
 	struct stall_places stall_places;
@@ -549,7 +551,8 @@ static uint32_t push_around(struct naming *n, const char *text, uint32_t stack)
 	return at;
 }
 
-static void fold_idle_threads(struct naming *n, const struct totals *totals)
+/* The result so far: its frames, stacks and rows. */
+static struct result named_result(const struct naming *n, const struct totals *totals)
 {
 	struct result r = {.frames = n->frames,
 			   .frame_count = n->frame_count,
@@ -561,6 +564,21 @@ static void fold_idle_threads(struct naming *n, const struct totals *totals)
 			   .place_count = n->in->places->count,
 			   .place_names = n->in->place_names,
 			   .totals = *totals};
+
+	r.totals.links = n->links;
+	return r;
+}
+
+static void find_links(struct naming *n, const struct totals *totals)
+{
+	struct result r = named_result(n, totals);
+
+	n->links = path_links_find(&r, getenv("PATH"));
+}
+
+static void fold_idle_threads(struct naming *n, const struct totals *totals)
+{
+	struct result r = named_result(n, totals);
 	bool *is_idle = calloc(r.row_count + 1u, sizeof(*is_idle));
 	char text[IDLE_THREADS_FRAME_BYTES];
 
@@ -839,6 +857,8 @@ struct result *result_new(const struct collected *collected, const struct naming
 		find_names(n);
 	if (!n->failed)
 		name_rows(n);
+	if (!n->failed && options->links)
+		find_links(n, totals);
 	if (!n->failed && totals->measure.wall)
 		fold_idle_threads(n, totals);
 	if (!n->failed && n->in->memory_use)
@@ -857,6 +877,7 @@ struct result *result_new(const struct collected *collected, const struct naming
 	n->result.unnamed = count_unnamed(collected->symbolizer);
 	n->result.unnamed.not_kept = n->memory.refused;
 	n->result.totals = *totals;
+	n->result.totals.links = n->links;
 	if (collected->memory_use && totals->measure.memory) {
 		n->result.memory_use = &n->memory_use;
 		n->result.memory_result = &n->result;
@@ -926,6 +947,7 @@ void result_free(struct result *result)
 	free(n->whole);
 	free(n->launched);
 	intern_release(&n->strings);
+	free(n->links);
 	allowance_return(&n->memory, n->memory.used);
 	free(n);
 }

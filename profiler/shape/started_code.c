@@ -6,6 +6,7 @@
 #include <string.h>
 #include "profiler/base/command_text.h"
 #include "profiler/base/process_names.h"
+#include "profiler/shape/path_links.h"
 #include "profiler/shape/plain_path.h"
 #include "symbolize/util/text.h"
 
@@ -14,6 +15,7 @@
 struct word {
 	const char *text;
 	char *path;   /* absolute; NULL: it is no path, or relative to what is not known */
+	char *real;   /* where that leads to by links; NULL: nowhere else */
 	char *module; /* "/a/b" of "-m a.b"; NULL: it names no module */
 };
 
@@ -21,23 +23,33 @@ struct search {
 	struct word words[STARTED_WORDS_MAX];
 	uint32_t count;
 	const char *folder; /* the working directory */
+	const char *links;  /* path_links.h; or NULL */
 	bool (*add)(void *context, const char *folder);
 	void *context;
 	bool failed;
 };
 
+/* Adds a folder, and what it leads to. */
 static void add_folder(struct search *s, const char *path, size_t length)
 {
 	char *folder = strndup(path, length);
+	char *real = folder ? path_links_follow(s->links, folder) : NULL;
 
-	s->failed |= !folder || !s->add(s->context, length ? folder : "/");
+	s->failed |= !folder || !s->add(s->context, length ? folder : "/") ||
+		     (real && !s->add(s->context, real));
 	free(folder);
+	free(real);
 }
 
-/* Adds the folder that a file is in. */
+/* Adds the folder that a file is in, and that of the file which it leads to. */
 static void add_folder_of(struct search *s, const char *path)
 {
+	char *real = path_links_follow(s->links, path);
+
 	add_folder(s, path, (size_t)(base_name(path) - path) - 1);
+	if (real)
+		add_folder(s, real, (size_t)(base_name(real) - real) - 1);
+	free(real);
 }
 
 /* ---- the command ---- */
@@ -65,6 +77,7 @@ static void add_word(struct search *s, const char *text, const char *before)
 	s->count++;
 	word->text = text;
 	word->path = text[0] == '-' ? NULL : plain_path(s->folder, text);
+	word->real = word->path ? path_links_follow(s->links, word->path) : NULL;
 	if (has_m)
 		word->module = module_path(text);
 	else if (starts_with(text, "-m") && text[2] != '-')
@@ -117,13 +130,22 @@ static bool ran_below(const struct result *r, const char *folder)
 	return false;
 }
 
+static bool ran_below_link(const struct search *s, const struct result *r, const char *folder)
+{
+	char *real = path_links_follow(s->links, folder);
+	bool ran = real && ran_below(r, real);
+
+	free(real);
+	return ran;
+}
+
 /* `depth`: a word may hold a command, as that of `sh -c` does. */
 static void take_words(struct search *s, const struct result *r, char *const *words, int depth,
 		       char ***inner)
 {
 	char *script = find_script(s, words);
 
-	if (script && ran_below(r, script))
+	if (script && (ran_below(r, script) || ran_below_link(s, r, script)))
 		add_folder(s, script, strlen(script));
 	else if (script)
 		add_folder_of(s, script);
@@ -162,9 +184,18 @@ static void add_module(struct search *s, const char *path, size_t before, const 
 		add_folder(s, path, before);
 }
 
+/* Returns whether a path is that of a word, with the links of both. */
+static bool is_path_of(const struct word *word, const char *path, const char *real)
+{
+	return word->path && (strcmp(word->path, path) == 0 ||
+			      (word->real && strcmp(word->real, real ? real : path) == 0) ||
+			      (real && strcmp(word->path, real) == 0));
+}
+
 static void take_python(struct search *s, const char *file)
 {
 	char *path = file[0] == '<' ? NULL : plain_path(s->folder, file);
+	char *real = path ? path_links_follow(s->links, path) : NULL;
 
 	for (uint32_t i = 0; path && i < s->count; i++) {
 		const struct word *word = &s->words[i];
@@ -174,10 +205,12 @@ static void take_python(struct search *s, const char *file)
 				     ends_with_both(path, word->module, "/__main__.py", &before) ||
 				     ends_with_both(path, word->module, "/__init__.py", &before)))
 			add_module(s, path, before, word->module);
-		else if (word->path && strcmp(word->path, path) == 0)
+		else if (is_path_of(word, path, real) ||
+			 (i == 0 && strcmp(word->text, base_name(path)) == 0))
 			add_folder_of(s, path);
 	}
 	free(path);
+	free(real);
 }
 
 /*
@@ -196,7 +229,9 @@ static void take_native(struct search *s, const char *module)
 	for (uint32_t i = 0; i < s->count; i++) {
 		const char *word = base_name(s->words[i].text);
 
-		if (strlen(word) == length && strncmp(word, name, length) == 0) {
+		if ((strlen(word) == length && strncmp(word, name, length) == 0) ||
+		    is_path_of(&s->words[i], module, NULL) ||
+		    path_links_has_program(s->links, s->words[i].text, module)) {
 			add_folder_of(s, module);
 			return;
 		}
@@ -226,6 +261,7 @@ bool started_code_visit(const struct result *r, bool (*add)(void *context, const
 
 	if (ok) {
 		s->folder = r->totals.folder;
+		s->links = r->totals.links;
 		s->add = add;
 		s->context = context;
 		take_words(s, r, words, 0, &inner);
@@ -234,6 +270,7 @@ bool started_code_visit(const struct result *r, bool (*add)(void *context, const
 	}
 	for (uint32_t i = 0; s && i < s->count; i++) {
 		free(s->words[i].path);
+		free(s->words[i].real);
 		free(s->words[i].module);
 	}
 	free(s);

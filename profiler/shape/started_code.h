@@ -9,8 +9,9 @@
  *   sh -c 'numactl -N 0 /home/me/proj/build/app'            /home/me/proj/build
  *
  * A word that is a path counts if code of this file ran, or if it is an interpreter's script.
- * Programs and modules that are found by a search have their folder from the code that ran. So no
- * file is opened, and captures of another machine give the same.
+ * Programs and modules that are found by a search have their folder from the code that ran. Links
+ * are followed as they were at the run's end (path_links.h). So no file is opened, and captures of
+ * another machine give the same.
  */
 #ifndef PROFILER_SHAPE_STARTED_CODE_H
 #define PROFILER_SHAPE_STARTED_CODE_H

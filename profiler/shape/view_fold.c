@@ -47,9 +47,10 @@ void view_fold_begin(struct view *v)
 	v->changes = malloc((v->base->frame_count + 1) * sizeof(*v->changes));
 	v->progress = malloc((v->base->stack_count + 1) * sizeof(*v->progress));
 	if (o->my_code)
-		roles = o->my_path_count ? code_roles_new(o->my_paths, o->my_path_count,
-							  v->base->totals.folder)
-					 : code_roles_of_result(v->base);
+		roles = o->my_path_count
+				? code_roles_new(o->my_paths, o->my_path_count,
+						 v->base->totals.folder, v->base->totals.links)
+				: code_roles_of_result(v->base);
 	if (!v->changes || !v->progress || (o->my_code && !roles))
 		view_fail(v, -ENOMEM);
 	for (uint32_t i = 0; i < v->base->frame_count && !v->error; i++)

@@ -199,6 +199,46 @@ END
 	expect_no_line x.folded '\(train.py\)'
 }
 
+@test "what was started is own by whatever links it is reached" {
+	local here=$PWD
+	local packages=$here/env/lib/python3.99/site-packages
+
+	mkdir bin moved
+	mv mine/models moved/
+	ln -s "$here/mine" link
+	ln -s ../moved/models mine/models
+	ln -s "$here/mine/train.py" bin/train
+	for command in "$here/link/train.py" "$here/bin/train" "$here/bin/../link/train.py"; do
+		cd /var
+		PYTHONPATH=$packages run_profile -q -gpu-only --my-code --unit ns -o "$here/x.folded" -o "$here/x.profile" \
+			python3 "$command"
+		expect_status 0
+		cd "$here"
+		expect_line x.folded '(^|;)main \(train(.py)?\);Trainer.step \(train(.py)?\);Block.forward \(gpt.py\);'
+		expect_equal 'all time' "$(weight_of x.folded)" 7000
+		# links that are gone are known from the capture
+		mv link gone
+		run_profile -q --from x.profile --my-code --unit ns -o -
+		mv gone link
+		cmp stdout x.folded
+	done
+	# the modules by a link, what was started without
+	cd "$here/mine"
+	PYTHONSAFEPATH=1 PYTHONPATH=$packages:$here/link run_profile -q -gpu-only --my-code --unit ns -o ../x.folded \
+		python3 train.py
+	cd "$here"
+	expect_line x.folded '(^|;)main \(train.py\);Trainer.step \(train.py\);Block.forward \(gpt.py\);'
+	# a program under another name
+	cp "$workloads/launches" moved/app-1.2
+	ln -s ../moved/app-1.2 bin/app
+	cd /var
+	for command in "$here/bin/app" app; do
+		PATH=$here/bin:$PATH run_profile -gpu-only --my-code --unit ns -o "$here/x.folded" "$command" 100
+		expect_line "$here/x.folded" '^main;.*launch_all.*;launch_kernel;cudaLaunchKernel;'
+		expect_no_line stderr 'my-code'
+	done
+}
+
 @test "stacks begin where they are trimmed" {
 	view --trim-to 'forward|launch' --names short
 	expect_equal 'the forward pass' "$(weight_of stdout '^Block.forward;')" 1000

@@ -8,7 +8,7 @@ static struct code_roles *roles;
 static void open_roles(const char *folder, const char *path)
 {
 	code_roles_free(roles);
-	roles = code_roles_new(&path, path ? 1 : 0, folder);
+	roles = code_roles_new(&path, path ? 1 : 0, folder, NULL);
 	assert_non_null(roles);
 }
 

@@ -77,7 +77,9 @@ static void modules(void **state)
 	STARTS("python3 -m tool", "/src ", "/src/tool.py");
 	STARTS("python3 -mtool", "/src ", "/src/tool.py");
 	STARTS("python3 -m a.b.c", "/src/a ", "/src/a/b/c/__main__.py");
-	STARTS("torchrun -m exp.train", "/src/exp ", "/usr/bin/torchrun", "/src/exp/train.py");
+	/* a launcher that was searched for */
+	STARTS("torchrun -m exp.train", "/usr/bin /src/exp ", "/usr/bin/torchrun",
+	       "/src/exp/train.py");
 	STARTS("accelerate launch --module exp.train", "/src/exp ", "/src/exp/train.py");
 	/* a name that only ends so */
 	STARTS("python3 -m tool", "", "/src/other_tool.py");
