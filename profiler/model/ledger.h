@@ -134,6 +134,8 @@ struct ledger_processes {
 	uint64_t never_started, untraced;
 	/* those that used it, by what kept the library out; all in ledger_calls.processes */
 	uint64_t causes[UNTRACED_CAUSES];
+	/* runs of which the kernel reported no processes: what was not traced may be unknown */
+	uint64_t unwatched;
 };
 
 /* Work of launches without a stack of their own (--max-overhead): join/spread.h. */

@@ -19,7 +19,7 @@
 #ifndef PROFILER_MODEL_LEDGER_COUNTS_H
 #define PROFILER_MODEL_LEDGER_COUNTS_H
 
-#define LEDGER_NEXT_NUMBER 295
+#define LEDGER_NEXT_NUMBER 296
 
 /* clang-format off */
 #define LEDGER_COUNTS(L, N, K) \
@@ -141,6 +141,7 @@
 	N(289, processes.causes[UNTRACED_NO_PIPE_NAMED]) \
 	N(290, processes.causes[UNTRACED_NO_PIPE]) \
 	N(291, processes.causes[UNTRACED_PIPE_CLOSED]) N(292, processes.causes[UNTRACED_SECURE]) \
+	N(295, processes.unwatched) \
 	N(272, python.unread) \
 	N(114, cost.program_ns) N(115, cost.kernel_ns) N(116, cost.pipe_bytes) \
 	N(119, spread.operations) N(120, spread.ns) N(121, spread.borrowed_ns) \

@@ -661,6 +661,14 @@ static void report_no_gpu(struct log *log, const struct measure *m, const struct
 	}
 	if (is_part(m)) /* it may have, before or after */
 		log_line(log, "No process used CUDA up to the end of what was recorded");
+	else if (l->processes.unwatched)
+		log_warn(log,
+			 "no process sent GPU work: the command did not use CUDA, or "
+			 "something dropped CUDA_INJECTION64_PATH from its environment (env -i, "
+			 "sudo, a launcher), which without eBPF was not seen; run with sudo to "
+			 "know. %s",
+			 m->samples_cpu ? "This profile has CPU time only"
+					: "The profile is empty");
 	else if (!m->samples_cpu)
 		log_warn(log, "the command did not use CUDA: the profile is empty");
 	else

@@ -13,6 +13,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include "cupti_trace/wire/gpu_wire.h"
+#include "profiler/attach/process_scan.h"
 #include "profiler/base/gpu_devices.h"
 #include "profiler/run/target_environment.h"
 #include "symbolize/util/array.h"
@@ -27,6 +28,9 @@
 #define TELL_NS 3000000000u /* the last pause; then it has run twice as long */
 #define LONGEST_NS 60000000000u
 #define DESCRIPTORS_MAX 65536u
+#define FIRST_SCAN_NS 10000000u
+#define LONGEST_SCAN_NS 3200000000u
+#define ANCESTORS_MAX 1000
 
 /* A process that has mapped the driver, and has not said hello. */
 struct silent {
@@ -46,6 +50,7 @@ struct obstacles {
 	struct silent *silent;
 	uint32_t count, capacity;
 	bool has_told[UNTRACED_CAUSES];
+	uint64_t scan_due_ns, scan_pause_ns;
 };
 
 /* ---- files ---- */
@@ -349,6 +354,17 @@ static void add_silent(struct obstacles *o, const struct process *process)
 		.id = process->id, .pid = process->pid, .due_ns = 0, .pause_ns = FIRST_LOOK_NS};
 }
 
+/* Logs what was found of a process that has the driver, and looks at it from then on. */
+static void begin_looking(struct obstacles *o, const struct process *process)
+{
+	if (process->obstacle == UNTRACED_NOT_FOUND)
+		log_verbose(o->log, "process %d loaded the CUDA driver", (int)process->pid);
+	else
+		log_verbose(o->log, "process %d loaded the CUDA driver, and cannot be traced: %s",
+			    (int)process->pid, untraced_cause_text(process->obstacle));
+	add_silent(o, process);
+}
+
 static bool maps_driver(const struct process_event *event)
 {
 	return event->type == PROCESS_MAP && event->mapping.path &&
@@ -363,12 +379,105 @@ void obstacles_watch(struct obstacles *o, const struct process_event *event,
 		return;
 	process->has_obstacle = true;
 	find_obstacle(o, process);
-	if (process->obstacle == UNTRACED_NOT_FOUND)
-		log_verbose(o->log, "process %d loaded the CUDA driver", (int)process->pid);
-	else
-		log_verbose(o->log, "process %d loaded the CUDA driver, and cannot be traced: %s",
-			    (int)process->pid, untraced_cause_text(process->obstacle));
-	add_silent(o, process);
+	begin_looking(o, process);
+}
+
+/* ---- where the kernel reports no processes ---- */
+
+static bool descends_from(const struct process_scan *scan, const struct scanned_process *process,
+			  pid_t command)
+{
+	for (int i = 0; process && i < ANCESTORS_MAX; i++) {
+		if (process->pid == command)
+			return true;
+		process = process_scan_find(scan, process->parent);
+	}
+	return false;
+}
+
+/* Notes the libraries that a process has mapped. False: our library is one, or they are unknown. */
+static bool note_mapped(struct obstacles *o, struct process *process)
+{
+	bool has_ours = false;
+	char *text = NULL, *rest = NULL;
+	size_t size;
+
+	if (proc_file_read(collect_calls(o->collect), process->pid, "maps", PROC_FILE_MAX_MAPS,
+			   &text, &size) != 0)
+		return false;
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		const char *path = strchr(line, '/'), *name = path ? base_name(path) : "";
+
+		untraced_note_file(&process->libc, name);
+		process->has_driver |= starts_with(name, "libcuda.so");
+		process->has_nvml |= starts_with(name, "libnvidia-ml.so");
+		has_ours |= strcmp(name, base_name(o->options.library)) == 0;
+	}
+	free(text);
+	return !has_ours;
+}
+
+/* Takes in a process that has a device of the GPU open, if something keeps the library out. */
+static void take_in(struct obstacles *o, const struct scanned_process *scanned,
+		    const struct look *look)
+{
+	struct process found = {.pid = scanned->pid}, *process;
+
+	if (!note_mapped(o, &found) || !found.has_driver)
+		return;
+	note_look(&found, look);
+	find_obstacle(o, &found);
+	if (!untraced_is_obstacle(found.obstacle))
+		return; /* it may be about to say hello */
+	process = collect_find_process(o->collect, scanned->pid);
+	if (!process || process->has_spoken || process->has_obstacle)
+		return;
+	process->is_guessed = false;
+	process->has_obstacle = process->has_driver = true;
+	process->has_nvml = found.has_nvml;
+	process->libc = found.libc;
+	process->opened = found.opened;
+	process->obstacle = found.obstacle;
+	begin_looking(o, process);
+}
+
+static void scan(struct obstacles *o, pid_t command)
+{
+	struct process_scan all = {0};
+
+	if (process_scan_all(&all) != 0) {
+		process_scan_release(&all);
+		return;
+	}
+	for (uint32_t i = 0; i < all.count; i++) {
+		const struct scanned_process *p = &all.list[i];
+		const struct process *known = collect_knows_process(o->collect, p->pid)
+						      ? collect_find_process(o->collect, p->pid)
+						      : NULL;
+		struct look *look;
+
+		if (p->has_ended || p->is_kernel || (known && known->has_obstacle) ||
+		    !descends_from(&all, p, command))
+			continue;
+		look = look_at(o, p->pid, false);
+		if (look && look->opened)
+			take_in(o, p, look);
+		free(look);
+	}
+	process_scan_release(&all);
+}
+
+void obstacles_scan(struct obstacles *o, pid_t command, uint64_t now_ns)
+{
+	if (!o || now_ns < o->scan_due_ns)
+		return;
+	if (o->scan_due_ns)
+		scan(o, command);
+	if (!o->scan_pause_ns)
+		o->scan_pause_ns = FIRST_SCAN_NS;
+	else if (o->scan_pause_ns < LONGEST_SCAN_NS)
+		o->scan_pause_ns *= 2;
+	o->scan_due_ns = now_ns + o->scan_pause_ns;
 }
 
 /* Looks at devices, and again for an obstacle where none was found. */

@@ -40,6 +40,14 @@ void obstacles_watch(struct obstacles *o, const struct process_event *event,
  */
 void obstacles_look(struct obstacles *o, uint64_t now_ns);
 
+/*
+ * To be called often where the kernel reports no processes, which takes eBPF or perf events: looks
+ * among the descendants of the command for those that have a device of the GPU open and cannot be
+ * traced. It looks after 10 ms and then each time after twice as long, to 3.2 s, so short ones are
+ * missed. A look reads /proc/PID/stat of all processes, and the descriptors of descendants.
+ */
+void obstacles_scan(struct obstacles *o, pid_t command, uint64_t now_ns);
+
 /* The run is over: looks at those that go on. */
 void obstacles_finish(struct obstacles *o);
 

@@ -504,6 +504,8 @@ static int follow_target(struct session *s)
 	}
 	if (kernel_events_know_tree(s->kernel))
 		collect_know_tree(s->collect);
+	else
+		collect_ledger(s->collect)->processes.unwatched = 1;
 	if (!has_bpf)
 		collect_lose_privileged(s->collect);
 	if (!collect_start_target(s->collect, s->target.pid))
@@ -1597,6 +1599,8 @@ static void collect_round(struct session *s)
 
 	if (!s->is_copy)
 		obstacles_look(s->obstacles, begun_ns);
+	if (!s->is_copy && !s->command_ended && !kernel_events_know_tree(s->kernel))
+		obstacles_scan(s->obstacles, s->target.pid, begun_ns);
 	if (bpf)
 		bpf_source_vary_clocks(bpf, begun_ns);
 	else if (!s->command_ended && begun_ns - s->clocks_read_ns >= TICK_MS * 1000000u) {

@@ -318,6 +318,27 @@ import os; os.open('gpu', os.O_RDWR)"
 	expect_status 0
 }
 
+@test "without eBPF and process events: a process that rests, and one that was not seen" {
+	needs_command setpriv
+	cp "$profile" profile
+	chmod 777 .
+	with_gpu setpriv --reuid=65534 --regid=65534 --clear-groups ./profile -v --strict -gpu-only -o out.folded \
+		sh -c 'env -u CUDA_INJECTION64_PATH "$python" does.py load init look; exit 0'
+	if grep -q 'Permission denied' stderr stdout; then skip 'other users cannot run python3 here'; fi
+	expect_cause 'no CUDA_INJECTION64_PATH in the environment'
+	# one that is traced, and one that only watches the GPU
+	with_gpu setpriv --reuid=65534 --regid=65534 --clear-groups ./profile --strict -gpu-only -o out.folded \
+		"$python" does.py load init rest
+	expect_nothing
+	with_gpu setpriv --reuid=65534 --regid=65534 --clear-groups ./profile -gpu-only -o out.folded \
+		"$python" does.py libnvidia-ml.so.1 open rest
+	expect_no_line stderr 'used the GPU'
+	# nothing was seen, which says nothing
+	with_gpu setpriv --reuid=65534 --regid=65534 --clear-groups ./profile -gpu-only -o out.folded true
+	expect_line stderr '^profile: no process sent GPU work: the command did not use CUDA, or '
+	expect_no_line stderr '^profile: the command did not use CUDA'
+}
+
 @test "a capture keeps the causes" {
 	with_gpu "$profile" -gpu-only -o out.profile env -u CUDA_INJECTION64_PATH "$python" does.py load rest init
 	expect_line stderr '^profile: 1 process used the GPU and was not traced: no CUDA_INJECTION64_PATH '

@@ -245,6 +245,13 @@ static void a_program_without_a_gpu_has_no_lines_of_zeros(void **state)
 	b->measure.samples_cpu = false;
 	assert_string_equal(report(b),
 			    "profile: the command did not use CUDA: the profile is empty\n");
+	/* where processes were not watched, that is not known */
+	b->ledger.processes.unwatched = 1;
+	assert_string_equal(report(b),
+			    "profile: no process sent GPU work: the command did not use CUDA, or "
+			    "something dropped CUDA_INJECTION64_PATH from its environment (env -i, "
+			    "sudo, a launcher), which without eBPF was not seen; run with sudo to "
+			    "know. The profile is empty\n");
 }
 
 /* Alone, and beside others that were. */
