@@ -226,6 +226,11 @@ static int finish(struct run *r, struct session *session, int status)
 	failed = deliver(&r->log, o, &r->outputs, &r->opener, &r->spans, &r->helper, session,
 			 result, collected.memory);
 	result_free(result);
+	if (o->record)
+		log_line(
+			&r->log,
+			"Wrote the raw input of the run, for bug reports, to %s.pipe and %s.events",
+			o->record, o->record);
 	report_cost(r, &totals, &start);
 	if (!failed && !wrote_metrics)
 		failed = EXIT_PROFILER_FAILED;
@@ -400,7 +405,7 @@ static void obey_early(struct run *r)
 
 static void obey(struct run *r, const struct session_view *view)
 {
-	session_discount_child(r->session, snapshot_end(&r->snapshots, &r->log, false));
+	session_discount_child(r->session, snapshot_end(&r->snapshots, &r->log, r->options, false));
 	switch (control_next(&r->control, &r->log)) {
 	case CONTROL_START:
 		start(r);
@@ -467,7 +472,7 @@ static int run_as_user(struct run *r, struct session *session,
 			 ? session_run(session, outputs_take_stdout(&r->outputs), &exit_status)
 			 : EXIT_PROFILER_FAILED;
 	control_close(&r->control);
-	session_discount_child(session, snapshot_end(&r->snapshots, &r->log, true));
+	session_discount_child(session, snapshot_end(&r->snapshots, &r->log, r->options, true));
 	if (r->options->live)
 		live_end(&r->live);
 	if (!status) {

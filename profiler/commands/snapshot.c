@@ -88,7 +88,29 @@ int snapshot_start(struct snapshots *s)
 	return child != 0;
 }
 
-uint64_t snapshot_end(struct snapshots *s, struct log *log, bool waits)
+/* Says which files a snapshot is: "Snapshot 1 is written: out.1.html, out.1.profile". */
+static void report(struct log *log, const struct options *o, uint32_t number)
+{
+	char *files = NULL;
+	size_t size;
+	FILE *out = open_memstream(&files, &size);
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; out && i < o->output_count; i++) {
+		char *name = is_file(o, i) ? numbered(&o->outputs[i], number) : NULL;
+
+		if (name)
+			fprintf(out, "%s%s", count++ ? ", " : ": ", name);
+		free(name);
+	}
+	if (out && fclose(out) != 0)
+		files = NULL;
+	log_line(log, "Snapshot %u is written%s", number, files ? files : "");
+	free(files);
+}
+
+uint64_t snapshot_end(struct snapshots *s, struct log *log, const struct options *options,
+		      bool waits)
 {
 	struct rusage usage = {0};
 	pid_t ended;
@@ -103,7 +125,7 @@ uint64_t snapshot_end(struct snapshots *s, struct log *log, bool waits)
 		return 0;
 	s->child = 0;
 	if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		log_line(log, "Snapshot %u is written", s->count);
+		report(log, options, s->count);
 	else
 		log_warn(log, "snapshot %u could not be written", s->count);
 	return ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000u +

@@ -51,6 +51,7 @@ int snapshot_start(struct snapshots *snapshots);
  * Says what became of the last one; with `waits`, when it has ended. Returns the CPU time that the
  * child used, in ns, once.
  */
-uint64_t snapshot_end(struct snapshots *snapshots, struct log *log, bool waits);
+uint64_t snapshot_end(struct snapshots *snapshots, struct log *log, const struct options *options,
+		      bool waits);
 
 #endif

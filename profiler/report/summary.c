@@ -659,6 +659,8 @@ static void report_no_gpu(struct log *log, const struct measure *m, const struct
 			log_warn(log, "no process has loaded CUDA's driver: the profile is empty");
 		return;
 	}
+	if (m->ranges && !l->outside.ranges)
+		return; /* a line has said that nothing was recorded */
 	if (is_part(m)) /* it may have, before or after */
 		log_line(log, "No process used CUDA up to the end of what was recorded");
 	else if (l->processes.unwatched)
@@ -671,8 +673,11 @@ static void report_no_gpu(struct log *log, const struct measure *m, const struct
 					: "The profile is empty");
 	else if (!m->samples_cpu)
 		log_warn(log, "the command did not use CUDA: the profile is empty");
-	else
-		log_warn(log, "the command did not use CUDA: this profile has CPU time only");
+	else /* where there is none, the line about an empty profile says so */
+		log_warn(log, "the command did not use CUDA%s",
+			 l->cpu.samples || l->cpu.not_sampled_ns
+				 ? ": this profile has CPU time only"
+				 : "");
 }
 
 /* What is shown where CUPTI could not be used; a message has already given the reason. */

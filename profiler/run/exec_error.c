@@ -204,6 +204,17 @@ static void look_in_folder(const char *folder, struct nearest *nearest)
 		closedir(list);
 }
 
+/*
+ * Returns how many slips a program's name may have. There are thousands of programs, and one that
+ * differs by a third of its letters is another: "nosuch" is not "touch".
+ */
+static unsigned int slips_of_program(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length < 4 ? 0 : length < 9 ? 1 : 2;
+}
+
 /* The command that was meant, by a slip; "": there is none. */
 static void find_nearest(const char *command, struct nearest *nearest, char meant[PATH_MAX])
 {
@@ -211,7 +222,7 @@ static void find_nearest(const char *command, struct nearest *nearest, char mean
 	char folder[PATH_MAX];
 
 	*nearest = (struct nearest){.word = base_name(command)};
-	nearest->slips = near_word_limit(nearest->word) + 1;
+	nearest->slips = slips_of_program(nearest->word) + 1;
 	meant[0] = '\0';
 	if (slash) {
 		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - command) + 1, command);
@@ -221,14 +232,16 @@ static void find_nearest(const char *command, struct nearest *nearest, char mean
 				 nearest->name);
 		return;
 	}
-	for (; at && !nearest->path[0];
-	     at = at[strcspn(at, ":")] ? at + strcspn(at, ":") + 1 : NULL) {
+	for (; at; at = at[strcspn(at, ":")] ? at + strcspn(at, ":") + 1 : NULL) {
 		if (strcspn(at, ":") == 0)
 			continue;
 		snprintf(folder, sizeof(folder), "%.*s", (int)strcspn(at, ":"), at);
 		look_in_folder(folder, nearest);
 	}
-	snprintf(meant, PATH_MAX, "%s", nearest->path[0] ? nearest->name : "");
+	look_in_folder(".", nearest);
+	if (nearest->path[0])
+		snprintf(meant, PATH_MAX, "%s%s", starts_with(nearest->path, "./") ? "./" : "",
+			 nearest->name);
 }
 
 static bool is_one_of(const char *word, const char *const *list)

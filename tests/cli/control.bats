@@ -43,7 +43,7 @@ has_printed_after()
 		-o p.pb.gz -o t.trace.json -o .hidden -o plain $(two_parts)
 	wait_until test -e first
 	command_run snapshot
-	wait_until grep -qx 'Snapshot 1 is written' stderr
+	wait_until grep -qx 'Snapshot 1 is written: out.1.folded, out.1.profile, ./out.1.html, p.1.pb.gz, t.1.trace.json, .hidden.1, plain.1' stderr
 	expect_equal 'GPU ns of the first' "$(gpu_ns out.1.folded)" 100000
 	expect_folded out.1.folded
 	for file in out.1.html p.1.pb.gz t.1.trace.json .hidden.1 plain.1; do test -s "$file"; done
@@ -67,7 +67,7 @@ has_printed_after()
 	start_profile --control control --unit ns -o out.folded "$workloads/steady" 3000
 	for i in 1 2 3; do
 		command_run snapshot
-		wait_until grep -qx "Snapshot $i is written" stderr
+		wait_until grep -qx "Snapshot $i is written: out.$i.folded" stderr
 		now=$(gpu_ns "out.$i.folded")
 		echo "$now ns after $last"
 		[ "$now" -ge "$last" ]
@@ -139,7 +139,7 @@ work_between()
 	times+=($(($(now_ns) + 100000000)))
 	wait_until has_printed_after "$((times[1] + 1000000000))"
 	command_run snapshot
-	wait_until grep -qx 'Snapshot 1 is written' stderr
+	wait_until grep -q '^Snapshot 1 is written' stderr
 	times+=("$(now_ns)")
 	command_run start stop start
 	wait_until grep -q '^The command goes on' stderr
@@ -241,7 +241,7 @@ work_between()
 	wait_until grep -qx ready ready
 	start_profile --control control -o out.folded -p "$target"
 	command_run snapshot
-	wait_until grep -qx 'Snapshot 1 is written' stderr
+	wait_until grep -q '^Snapshot 1 is written' stderr
 	command_run stop
 	finish_profile
 	expect_status 0

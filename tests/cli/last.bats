@@ -86,12 +86,12 @@ expect_within()
 	wait_until grep -q work stdout
 	from=$(monotonic_ns)
 	kill -USR2 "$pid"
-	wait_until grep -qx 'Snapshot 1 is written' stderr
+	wait_until grep -q '^Snapshot 1 is written' stderr
 	monotonic_ns >first
 	set -- "$from"
 	from=$(monotonic_ns)
 	timeout 60 sh -c 'echo snapshot >control'
-	wait_until grep -qx 'Snapshot 2 is written' stderr
+	wait_until grep -q '^Snapshot 2 is written' stderr
 	monotonic_ns >second
 	set -- "$@" "$from"
 	# the program has not got it, and its output comes in blocks
@@ -121,7 +121,7 @@ has_printed_after()
 	kill -INT "$pid"
 	finish_profile
 	expect_status 130
-	expect_line stderr '^Snapshot 1 is written$'
+	expect_line stderr '^Snapshot 1 is written: out\.1\.folded$'
 	[ "$(gpu_ns out.1.folded)" -le "$(gpu_ns out.folded)" ]
 	[ "$(gpu_ns out.folded)" -gt 0 ]
 }
@@ -139,7 +139,7 @@ has_printed_after()
 	start_profile --unit ns --last 1m -o out.folded -o out.profile "$workload" 3600000 20 endless
 	wait_until grep -q work stdout
 	kill -USR2 "$pid"
-	wait_until grep -qx 'Snapshot 1 is written' stderr
+	wait_until grep -q '^Snapshot 1 is written' stderr
 	expect_no_line out.1.folded '\[GPU_Kernel\]endless'
 	run_profile --from out.1.profile -o again.json
 	kill -KILL "$(child_of "$pid")"
@@ -160,7 +160,7 @@ has_printed_after()
 	start_profile --last 200ms -o out.folded "$workloads/exits" sleep
 	wait_until grep -qs ready stdout stderr
 	kill -USR2 "$pid"
-	wait_until grep -qx 'Snapshot 1 is written' stderr
+	wait_until grep -q '^Snapshot 1 is written' stderr
 	kill -TERM "$pid"
 	finish_profile
 	expect_status 143
@@ -188,7 +188,7 @@ has_printed_after()
 	start_profile -v --last 1m -o out.folded -p "$target"
 	wait_until grep -q 'attached to 1 process' stderr
 	kill -USR2 "$pid"
-	wait_until grep -qx 'Snapshot 1 is written' stderr
+	wait_until grep -q '^Snapshot 1 is written' stderr
 	kill -INT "$pid"
 	finish_profile
 	expect_status 0

@@ -158,7 +158,7 @@ without_gpu_time()
 	expect_status 2
 	expect_line stderr 'CUDA error 100: '
 	expect_line stderr '^Samples: [0-9]+ CPU$'
-	expect_line stderr '^profile: the command did not use CUDA: '
+	expect_line stderr '^profile: the command did not use CUDA'
 }
 
 @test "a process that loads the driver alone, beside one that is traced" {

@@ -530,7 +530,7 @@ start_receiver()
 	start_profile -gpu-only --unit ns --control control -o out.folded --otlp "$url" $(two_parts)
 	wait_until test -e first
 	timeout 60 sh -c 'echo snapshot >control'
-	wait_until grep -qx 'Snapshot 1 is written' stderr
+	wait_until grep -q '^Snapshot 1 is written' stderr
 	touch go
 	finish_profile
 	expect_status 7

@@ -145,6 +145,10 @@ shown()
 	expect_line stderr '^profile: no process entered the range nowhere,cudaProfilerApi: nothing was recorded$'
 	expect_line stderr '^  10 GPU operations were launched outside '
 	expect_empty out.folded
+	# one line says so, and none of those that contradict it
+	run_profile --range nowhere -o out.folded true
+	expect_line stderr '^profile: no process entered the range nowhere: nothing was recorded$'
+	expect_no_line stderr 'did not use CUDA|CPU time only'
 }
 
 @test "a range that nobody enters: the message has those that were entered" {

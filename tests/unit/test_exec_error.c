@@ -169,6 +169,50 @@ static void the_line_that_would_have_worked(void **state)
 	assert_int_equal(chdir(here), 0);
 }
 
+/* Near names alone, of all folders of PATH, and of the working directory. */
+static void expect_meant(const char *file)
+{
+	static const struct {
+		const char *typed, *meant;
+	} cases[] = {
+		{"nosuch", NULL},
+		{"touhc", "touch"},
+		{"ouch", "touch"},
+		{"couch1", NULL},
+		{"lss", NULL},
+		{"bnechmark1", "./benchmark1"},
+		{"benchmakr2", "./benchmark1"},
+	};
+	char path[160], here[256], *before = strdup(getenv("PATH"));
+
+	assert_non_null(getcwd(here, sizeof(here)));
+	snprintf(path, sizeof(path), "%.*s", (int)(strrchr(file, '/') - file), file);
+	assert_int_equal(chdir(path), 0);
+	assert_int_equal(mkdir("first", 0755) | mkdir("second", 0755), 0);
+	make("first/touchy", "#!/bin/sh\n", 0755);
+	make("second/touch", "#!/bin/sh\n", 0755);
+	make("second/ls", "#!/bin/sh\n", 0755);
+	make("benchmark1", "#!/bin/sh\n", 0755);
+	setenv("PATH", "first:second", 1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[128];
+
+		snprintf(text, sizeof(text), "profile: %s: command not found%s%s%s\n",
+			 cases[i].typed, cases[i].meant ? "; did you mean " : "",
+			 cases[i].meant ? cases[i].meant : "", cases[i].meant ? "?" : "");
+		assert_int_equal(explain(cases[i].typed, ENOENT), 127);
+		assert_string_equal(captured.text, text);
+	}
+	unlink("first/touchy");
+	unlink("second/touch");
+	unlink("second/ls");
+	unlink("benchmark1");
+	assert_int_equal(rmdir("first") | rmdir("second"), 0);
+	setenv("PATH", before, 1);
+	free(before);
+	assert_int_equal(chdir(here), 0);
+}
+
 /* A slip in a name, of PATH or with its folder. */
 static void what_was_meant(void **state)
 {
@@ -187,6 +231,7 @@ static void what_was_meant(void **state)
 	chmod(script("#!/bin/sh\n"), 0644); /* not a command */
 	assert_int_equal(explain("tset-script", ENOENT), 127);
 	assert_string_equal(captured.text, "profile: tset-script: command not found\n");
+	expect_meant(path);
 	setenv("SUDO_UID", "4242", 1);
 	assert_int_equal(explain("tset-script", ENOENT), 127);
 	assert_said("; sudo replaces PATH: give the command's path, as in \"$(command -v ");

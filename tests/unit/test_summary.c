@@ -240,8 +240,7 @@ static void a_program_without_a_gpu_has_no_lines_of_zeros(void **state)
 				       "Stacks: 100.0 % of CPU samples are whole\n");
 	b->ledger.cpu.samples = 0;
 	assert_string_equal(report(b), "Samples: 0 CPU\n"
-				       "profile: the command did not use CUDA: this profile has "
-				       "CPU time only\n");
+				       "profile: the command did not use CUDA\n");
 	b->measure.samples_cpu = false;
 	assert_string_equal(report(b),
 			    "profile: the command did not use CUDA: the profile is empty\n");
