@@ -46,6 +46,7 @@ enum frame_class {
 			 */
 	CLASS_STALL,    /* below these: why its warps issued no instruction, "[selected]" */
 	CLASS_IDLE,     /* a device that is idle, "[GPU 0 idle]" */
+	CLASS_FOLDED_PYTHON, /* as CLASS_FOLDED, of a package of Python: "[json]" */
 	FRAME_CLASSES
 };
 
@@ -63,6 +64,12 @@ struct frame_info {
 	const char *build_id;   /* of that file, in hexadecimal; NULL: unknown, or none */
 	uint64_t offset;        /* in that file */
 };
+
+/* Returns whether a frame stands for functions of others (--my-code). */
+static inline bool frame_is_folded(const struct frame_info *frame)
+{
+	return frame->class == CLASS_FOLDED || frame->class == CLASS_FOLDED_PYTHON;
+}
 
 /* The name for reports: short; but Python functions, many of which have the same name, in full. */
 static inline const char *frame_report_name(const struct frame_info *frame)

@@ -380,6 +380,18 @@ enum code_role code_role_of(const struct code_roles *roles, const struct frame_i
 	}
 }
 
+bool code_role_is_python(const struct frame_info *frame, const char *label)
+{
+	char package[CODE_ROLE_LABEL_BYTES];
+	enum code_role role;
+
+	if (frame->class == CLASS_PYTHON || strcmp(label, "[python]") == 0)
+		return true;
+	/* "[libcublas.so.12]" lies among packages, and is none of Python */
+	return frame->class == CLASS_NATIVE && frame->module && !strstr(label, ".so") &&
+	       put_known_package(package, frame->module, &role) && strcmp(package, label) == 0;
+}
+
 /* The path, and where it leads to now, if that is elsewhere. False: out of memory. */
 static bool add_own(struct code_roles *r, const char *path)
 {

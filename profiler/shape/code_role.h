@@ -65,4 +65,10 @@ struct code_roles *code_roles_of_result(const struct result *result);
 enum code_role code_role_of(const struct code_roles *roles, const struct frame_info *frame,
 			    char label[CODE_ROLE_LABEL_BYTES]);
 
+/*
+ * Returns whether the package of a frame, with the label above, is one of Python: then its native
+ * parts are, too. For colours.
+ */
+bool code_role_is_python(const struct frame_info *frame, const char *label);
+
 #endif

@@ -59,6 +59,7 @@ enum frame_kind frame_kind_of(const struct frame_info *frame)
 	case CLASS_FOLDED:
 		return KIND_NATIVE;
 	case CLASS_PYTHON:
+	case CLASS_FOLDED_PYTHON:
 		return KIND_PYTHON;
 	case CLASS_JIT:
 		return KIND_JIT;

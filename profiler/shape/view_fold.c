@@ -32,7 +32,9 @@ static struct view_change change_of(struct view *v, const struct code_roles *rol
 	change.role = (uint8_t)code_role_of(roles, frame, label);
 	if (change.role == ROLE_PACKAGE || change.role == ROLE_PLUMBING ||
 	    change.role == ROLE_CALLERS) {
-		change.package = view_add_label(v, CLASS_FOLDED, label);
+		change.package = view_add_label(
+			v, code_role_is_python(frame, label) ? CLASS_FOLDED_PYTHON : CLASS_FOLDED,
+			label);
 		if (change.package == VIEW_NONE)
 			change.role = ROLE_KEPT;
 	}

@@ -107,10 +107,9 @@ const struct frame_info *digest_site(const struct result *r, uint32_t stack)
 		} else if (frame->class == CLASS_PYTHON &&
 			   (!found || found->class != CLASS_PYTHON)) {
 			found = frame;
-		} else if (wants_code && is_code(frame) &&
-			   (!found || found->class == CLASS_FOLDED)) {
+		} else if (wants_code && is_code(frame) && (!found || frame_is_folded(found))) {
 			found = frame;
-		} else if (wants_code && !found && frame->class == CLASS_FOLDED) {
+		} else if (wants_code && !found && frame_is_folded(frame)) {
 			found = frame; /* unless there is a function around it */
 		}
 	}
@@ -141,7 +140,7 @@ bool digest_is_function(const struct frame_info *frame)
 {
 	return frame->class == CLASS_NATIVE || frame->class == CLASS_PYTHON ||
 	       frame->class == CLASS_JIT || frame->class == CLASS_KERNEL_MODE ||
-	       frame->class == CLASS_API || frame->class == CLASS_FOLDED;
+	       frame->class == CLASS_API || frame_is_folded(frame);
 }
 
 /* ---- total times ---- */

@@ -265,7 +265,7 @@ static uint32_t number_of_frame(struct page *p, uint32_t frame)
 				  .module = add_text(p, f->module),
 				  .line = f->line,
 				  .kind = frame_kind_of(f)};
-	if (f->class == CLASS_FOLDED)
+	if (frame_is_folded(f))
 		key.class = CLASS_NATIVE;
 	/* a function of the runtime that has called the driver is the program's call */
 	if (f->class == CLASS_NATIVE && cuda_function_of(f->name))

@@ -506,6 +506,35 @@ test("own code: a launch site is the innermost function that is left", () => {
 	assert.equal(site(0, 5), "main");
 });
 
+test("own code: packages of Python have its colour", () => {
+	const native = (module, folded) => ({name: folded + module, kind: 2, module, role: PACKAGE, folded});
+	const profile = readProfile(
+		encodeProfile({
+			frames: [
+				{class: PYTHON, name: "dumps (json.py)", kind: 3, role: PACKAGE, folded: "[json]"},
+				native("/usr/lib/python3.11/lib-dynload/_json.so", "[json]"),
+				native("/e/site-packages/numpy/core/_multiarray.so", "[numpy]"),
+				native("/e/site-packages/nvidia/cublas/lib/libcublas.so.12", "[libcublas.so.12]"),
+				native("/usr/bin/python3.11", "[python]"),
+				native("/usr/lib/libx.so", "[libx.so]"),
+				native("/home/me/app", "[std]"),
+			],
+			stacks: [{outer: 0, frame: 0}],
+		}),
+	);
+	const kinds = kindsOfFrames(profile.frames);
+	const ofPackages = Array.from(profile.frames.name, (name, i) => [name, KINDS[kinds[i]].word]).slice(7);
+
+	assert.deepEqual(ofPackages, [
+		["[json]", "python"],
+		["[numpy]", "python"],
+		["[libcublas.so.12]", "native"],
+		["[python]", "python"],
+		["[libx.so]", "native"],
+		["[std]", "native"],
+	]);
+});
+
 test("own code: 100,000 frames deep, and all time of a big profile", () => {
 	const deep = readProfile(
 		encodeProfile({

@@ -221,6 +221,35 @@ static void calls_and_work_are_kept(void **state)
 	       "[libcublas.so.13]");
 }
 
+static void expect_python(enum frame_class class, const char *name, const char *path,
+			  bool is_python)
+{
+	struct frame_info frame = {.class = class, .name = name, .short_name = name};
+	char label[CODE_ROLE_LABEL_BYTES];
+
+	frame.file = class == CLASS_PYTHON ? path : NULL;
+	frame.module = class == CLASS_NATIVE ? path : NULL;
+	code_role_of(roles, &frame, label);
+	if (code_role_is_python(&frame, label) != is_python)
+		fail_msg("%s of %s: %s", name, path, label);
+}
+
+static void packages_have_a_language(void **state)
+{
+	(void)state;
+	open_roles("/home/me", NULL);
+	expect_python(CLASS_PYTHON, "f (x.py)", "/usr/lib/python3.11/json/encoder.py", true);
+	expect_python(CLASS_PYTHON, "f (x.py)", "<frozen posixpath>", true);
+	expect_python(CLASS_NATIVE, "f", PACKAGES "torch/lib/libtorch_cuda.so", true);
+	expect_python(CLASS_NATIVE, "f", "/usr/lib/python3.11/lib-dynload/_json.so", true);
+	expect_python(CLASS_NATIVE, "f", "/opt/conda/lib/libpython3.12.so.1.0", true);
+	expect_python(CLASS_NATIVE, "f", PACKAGES "nvidia/cublas/lib/libcublas.so.12", false);
+	expect_python(CLASS_NATIVE, "f", "/usr/lib/x86_64-linux-gnu/libc.so.6", false);
+	expect_python(CLASS_NATIVE, "std::sort", "/home/me/ext.so", false);
+	expect_python(CLASS_NATIVE, "f", "/opt/app/server", false);
+	expect_python(CLASS_NATIVE, "f", NULL, false);
+}
+
 /* Paths and names of any length and bytes: labels fit, and are as long as they need. */
 static void random_paths(void **state)
 {
@@ -297,6 +326,7 @@ int main(void)
 		ROLES_TEST(plumbing_is_known),
 		ROLES_TEST(glue_is_not_own_wherever_it_is),
 		ROLES_TEST(calls_and_work_are_kept),
+		ROLES_TEST(packages_have_a_language),
 		ROLES_TEST(random_paths),
 		ROLES_TEST(names_may_be_huge),
 	};

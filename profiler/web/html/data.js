@@ -186,10 +186,23 @@ export const ROLE_OWN = 0,
 	ROLE_PLUMBING = 5,
 	ROLE_FOLDED = 6;
 
+// Of enum frame_kind in profiler/shape/frame_kind.h.
+const KIND_NATIVE = 2,
+	KIND_PYTHON = 3;
+
+const PYTHON_FOLDER = /\/(site|dist)-packages\/|\/lib(64)?\/python[2-9][\d.t]*\//;
+
+function isOfPython(frames, i, text) {
+	if (frames.kind[i] === KIND_PYTHON || text === "[python]") return true;
+	return frames.kind[i] === KIND_NATIVE && !text.includes(".so") && PYTHON_FOLDER.test(frames.module[i]);
+}
+
 // Adds a frame for each text that others are folded to, behind all others. `folded` has its number
 // then, -1 for what stays.
 function addPackages(frames) {
-	const numbers = new Map();
+	const numbers = new Map(),
+		ofPython = new Set(), // as code_role_is_python says
+		count = frames.count;
 	const longer = (list, value) => {
 		const all = new list.constructor(frames.count);
 
@@ -197,8 +210,12 @@ function addPackages(frames) {
 		return all.fill(value, list.length);
 	};
 
-	for (const text of frames.folded)
-		if (text !== "" && !numbers.has(text)) numbers.set(text, frames.count + numbers.size);
+	for (let i = 0; i < count; i++) {
+		const text = frames.folded[i];
+
+		if (text !== "" && !numbers.has(text)) numbers.set(text, count + numbers.size);
+		if (isOfPython(frames, i, text)) ofPython.add(text);
+	}
 	for (const text of numbers.keys()) {
 		frames.name.push(text);
 		frames.shortName.push(text);
@@ -207,7 +224,8 @@ function addPackages(frames) {
 	}
 	frames.count += numbers.size;
 	frames.class = longer(frames.class, 0);
-	frames.kind = longer(frames.kind, 2); // native, as in pictures
+	frames.kind = longer(frames.kind, KIND_NATIVE);
+	for (const [text, number] of numbers) if (ofPython.has(text)) frames.kind[number] = KIND_PYTHON;
 	frames.line = longer(frames.line, 0);
 	frames.role = longer(frames.role, ROLE_FOLDED);
 	frames.folded = Int32Array.from(frames.name, (_, i) => numbers.get(frames.folded[i]) ?? -1);
