@@ -13,6 +13,7 @@
 
 #include "symbolize/cfi_bytes.h"
 #include "symbolize/elf_file.h"
+#include "symbolize/line_files.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/file_io.h"
 #include "symbolize/util/range_table.h"
@@ -26,8 +27,10 @@
 /* A function, or an inlined copy of one. */
 struct scope {
 	Dwarf_Off entry;
-	uint32_t outer; /* the scope it is inlined into; NO_SCOPE: a function of its own */
-	uint32_t depth; /* 0 for a function of its own */
+	uint32_t outer;  /* the scope it is inlined into; NO_SCOPE: a function of its own */
+	uint32_t depth;  /* 0 for a function of its own */
+	bool has_source; /* that was looked for */
+	struct source_place source;
 };
 
 struct unit {
@@ -44,7 +47,7 @@ struct dwarf {
 	Dwarf *debug;
 	Elf_Data *abbreviations; /* of all units */
 	Elf_Data *entries;       /* likewise */
-	Elf_Data *strings, *line_strings;
+	Elf_Data *strings, *line_strings, *lines;
 	struct unit *units;
 	uint32_t unit_count, unit_capacity;
 	struct range_table table; /* ids are positions in `units` */
@@ -334,6 +337,84 @@ size_t dwarf_find(struct dwarf *dwarf, struct budget_share *share, uint64_t addr
 	return count;
 }
 
+/* ---- sources ---- */
+
+static struct line_section section_of(const Elf_Data *data)
+{
+	return data ? (struct line_section){data->d_buf, data->d_size}
+		    : (struct line_section){NULL, 0};
+}
+
+/* Reads a number that is written in the entry itself, or the offset of another section. */
+static bool number_of(Dwarf_Die *entry, unsigned int name, uint64_t *number)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word word;
+
+	if (!dwarf_attr(entry, name, &attribute) || dwarf_formudata(&attribute, &word) != 0)
+		return false;
+	*number = word;
+	return true;
+}
+
+/* Finds the file in which an entry of some unit says that it is declared. */
+static void find_file(struct dwarf *dwarf, Dwarf_Die *entry, uint64_t file,
+		      struct source_place *source)
+{
+	const struct line_sections sections = {section_of(dwarf->lines), section_of(dwarf->strings),
+					       section_of(dwarf->line_strings)};
+	uint64_t table;
+	Dwarf_Die unit;
+
+	if (!dwarf_diecu(entry, &unit, NULL, NULL) || !number_of(&unit, DW_AT_stmt_list, &table) ||
+	    !line_file_find(&sections, table, file, &source->folder, &source->name))
+		return;
+	source->compiled_in = string_of(dwarf, &unit, DW_AT_comp_dir);
+}
+
+/* Finds where a function is defined, which what it is an instance of may say. */
+static void find_source(struct dwarf *dwarf, struct scope *scope)
+{
+	Dwarf_Die entry, target;
+	uint64_t file;
+
+	scope->has_source = true;
+	if (!dwarf_offdie(dwarf->debug, scope->entry, &entry))
+		return;
+	for (int i = 0; i < MAX_REFERENCES; i++) {
+		if (number_of(&entry, DW_AT_decl_file, &file)) {
+			find_file(dwarf, &entry, file, &scope->source);
+			return;
+		}
+		if (!follow(dwarf, &entry, DW_AT_abstract_origin, &target) &&
+		    !follow(dwarf, &entry, DW_AT_specification, &target))
+			return;
+		entry = target;
+	}
+}
+
+size_t dwarf_find_sources(struct dwarf *dwarf, uint64_t address,
+			  struct source_place sources[DWARF_MAX_DEPTH])
+{
+	uint32_t id = range_table_find(&dwarf->table, address);
+	struct unit *unit;
+	size_t count;
+
+	if (id == RANGE_NONE)
+		return 0;
+	unit = &dwarf->units[id];
+	id = unit->was_read ? range_table_find(&unit->table, address) : RANGE_NONE;
+	if (id == RANGE_NONE)
+		return 0;
+	count = unit->scopes[id].depth + 1;
+	for (size_t i = count; i-- > 0; id = unit->scopes[id].outer) {
+		if (!unit->scopes[id].has_source)
+			find_source(dwarf, &unit->scopes[id]);
+		sources[i] = unit->scopes[id].source;
+	}
+	return count;
+}
+
 /* ---- loading ---- */
 
 /* libdw's memory per unit, and per abbreviation (a form of entries) of a unit. */
@@ -594,6 +675,8 @@ static int read_sections(struct dwarf *dwarf)
 	if (!err)
 		err = find_section(dwarf, ".debug_line_str", ".zdebug_line_str",
 				   &dwarf->line_strings);
+	if (!err)
+		err = find_section(dwarf, ".debug_line", ".zdebug_line", &dwarf->lines);
 	return err;
 }
 

@@ -35,6 +35,19 @@ int dwarf_load(int fd, struct debug_file_search *search, struct budget_share *sh
 size_t dwarf_find(struct dwarf *dwarf, struct budget_share *share, uint64_t address,
 		  const char *names[DWARF_MAX_DEPTH]);
 
+/* Where a function is defined, as the compiler was told: a file in a folder, each relative to the
+ * one before it unless it is absolute. NULL: unknown. */
+struct source_place {
+	const char *compiled_in, *folder, *name;
+};
+
+/*
+ * The same functions' places in the source, without a name: unknown. For an address that
+ * dwarf_find has looked up. Texts live as long as `dwarf`.
+ */
+size_t dwarf_find_sources(struct dwarf *dwarf, uint64_t address,
+			  struct source_place sources[DWARF_MAX_DEPTH]);
+
 /* DWARF that is there and not read. */
 enum dwarf_unread {
 	DWARF_UNREAD_NOTHING,

@@ -10,7 +10,8 @@
 
 struct inline_list {
 	struct code_ref ref;
-	uint32_t first, count; /* in inline_names.names */
+	uint32_t first,
+		count; /* in inline_names.names, with the entry before; 0: nothing is known */
 };
 
 void inline_names_release(struct inline_names *inlines)
@@ -18,6 +19,7 @@ void inline_names_release(struct inline_names *inlines)
 	free(inlines->lists);
 	hash_index_release(&inlines->index);
 	free(inlines->names);
+	free(inlines->sources);
 	*inlines = (struct inline_names){0};
 }
 
@@ -36,32 +38,58 @@ static const struct inline_list *find_list(const struct inline_names *inlines, s
 	return found == HASH_INDEX_NONE ? NULL : &inlines->lists[found];
 }
 
-/* Adds demangled names; leaves out what does not fit. */
+static bool make_room(struct inline_names *inlines, uint32_t count)
+{
+	return inlines->name_count + count <= NAMES_MAX_INLINED &&
+	       array_reserve(&inlines->names, inlines->name_count, count, &inlines->name_capacity,
+			     sizeof(*inlines->names)) &&
+	       array_reserve(&inlines->sources, inlines->name_count, count,
+			     &inlines->source_capacity, sizeof(*inlines->sources));
+}
+
+/* What was found at one place. */
+struct found_there {
+	char *const *names;
+	const char *const *sources; /* one more, the first of the function around them */
+	uint32_t count, source_count;
+};
+
+static const char *keep_source(const struct inline_tools *tools, const struct found_there *there,
+			       uint32_t at)
+{
+	return at < there->source_count && there->sources[at]
+		       ? intern_string(tools->strings, there->sources[at])
+		       : NULL;
+}
+
+/* Adds demangled names, behind an entry without; leaves out what does not fit. */
 static uint32_t add_names(struct inline_names *inlines, const struct inline_tools *tools,
-			  uint32_t module, char *const *raw, uint32_t count)
+			  uint32_t module, const struct found_there *there)
 {
 	const char *file = modules_path(tools->modules, module);
-	uint32_t added = 0;
+	uint32_t first = inlines->name_count, added = 1;
 
-	if (inlines->name_count + count > NAMES_MAX_INLINED ||
-	    !array_reserve(&inlines->names, inlines->name_count, count, &inlines->name_capacity,
-			   sizeof(*inlines->names)))
-		return 0;
-	for (uint32_t i = 0; i < count; i++) {
-		char *name = raw[i] ? demangle_in(tools->demangler, raw[i], DEMANGLE_FUNCTION, file)
-				    : NULL;
+	inlines->names[first] = NULL;
+	inlines->sources[first] = keep_source(tools, there, 0);
+	for (uint32_t i = 0; i < there->count; i++) {
+		const char *raw = there->names[i];
+		char *name =
+			raw ? demangle_in(tools->demangler, raw, DEMANGLE_FUNCTION, file) : NULL;
 		const char *interned = name ? intern_string(tools->strings, name) : NULL;
 
 		free(name);
-		if (interned)
-			inlines->names[inlines->name_count + added++] = interned;
+		if (!interned)
+			continue;
+		inlines->names[first + added] = interned;
+		inlines->sources[first + added] = keep_source(tools, there, i + 1);
+		added++;
 	}
 	return added;
 }
 
 /* Best effort: without memory the place has no inlined functions. */
 static void add_list(struct inline_names *inlines, const struct inline_tools *tools,
-		     struct code_ref ref, char *const *raw, uint32_t count)
+		     struct code_ref ref, const struct found_there *there)
 {
 	struct inline_list list = {.ref = ref, .first = inlines->name_count};
 
@@ -69,8 +97,11 @@ static void add_list(struct inline_names *inlines, const struct inline_tools *to
 			     sizeof(*inlines->lists)) ||
 	    hash_index_add(&inlines->index, hash_bytes(&ref, sizeof(ref)), inlines->count) != 0)
 		return;
-	list.count = add_names(inlines, tools, ref.module, raw, count);
-	inlines->name_count += list.count;
+	if ((there->count || (there->source_count && there->sources[0])) &&
+	    make_room(inlines, there->count + 1)) {
+		list.count = add_names(inlines, tools, ref.module, there);
+		inlines->name_count += list.count;
+	}
 	inlines->lists[inlines->count++] = list;
 }
 
@@ -82,7 +113,7 @@ static void add_batch(struct inline_names *inlines, const struct inline_tools *t
 	uint64_t addresses[PLACES_AT_ONCE];
 	struct inlined_names found = {0};
 	struct module_file *file;
-	uint32_t first = 0;
+	uint32_t first = 0, source = 0;
 	bool is_known;
 
 	/* In this order: loading the symbols closes the file. */
@@ -97,10 +128,20 @@ static void add_batch(struct inline_names *inlines, const struct inline_tools *t
 	if (file)
 		modules_note_unread(tools->modules, refs[0].module, file);
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t names = is_known ? found.counts[i] : 0;
+		struct found_there there = {NULL, NULL, 0, 0};
 
-		add_list(inlines, tools, refs[i], names ? found.names + first : NULL, names);
-		first += names;
+		if (is_known)
+			there.count = found.counts[i];
+		if (there.count)
+			there.names = found.names + first;
+		/* where memory ended, some are not there */
+		if (is_known && source < found.source_count) {
+			there.sources = found.sources + source;
+			there.source_count = found.source_count - source;
+		}
+		add_list(inlines, tools, refs[i], &there);
+		first += there.count;
+		source += there.count + 1;
 	}
 	inlined_names_release(&found);
 }
@@ -114,7 +155,8 @@ void inline_names_add(struct inline_names *inlines, const struct inline_tools *t
 }
 
 uint32_t inline_names_find(struct inline_names *inlines, const struct inline_tools *tools,
-			   struct code_ref ref, const char *const **names)
+			   struct code_ref ref, const char *const **names,
+			   const char *const **sources)
 {
 	const struct inline_list *list = find_list(inlines, ref);
 
@@ -122,8 +164,10 @@ uint32_t inline_names_find(struct inline_names *inlines, const struct inline_too
 		inline_names_add(inlines, tools, &ref, 1);
 		list = find_list(inlines, ref);
 	}
-	if (!list)
+	*sources = NULL;
+	if (!list || !list->count)
 		return 0;
-	*names = inlines->names + list->first;
-	return list->count;
+	*names = inlines->names + list->first + 1;
+	*sources = inlines->sources + list->first;
+	return list->count - 1;
 }

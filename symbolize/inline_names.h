@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of inlined functions by code location: demangled, and kept after their first use.
+ * Names of inlined functions by code location, demangled, and the files that define them; kept
+ * after their first use.
  *
  * The DWARF of a module (dwarf.h) is loaded at the first lookup of code in it; without lookups
  * libdw never opens a file. Zero-initialised is empty. Not thread-safe.
@@ -22,8 +23,10 @@ struct inline_names {
 	struct inline_list *lists;
 	uint32_t count, capacity;
 	struct hash_index index;
-	const char **names; /* names of all lists */
-	uint32_t name_count, name_capacity;
+	/* of all lists, and before each list an entry for the function that they are inlined into,
+	 * without a name */
+	const char **names, **sources;
+	uint32_t name_count, name_capacity, source_capacity;
 };
 
 /* Tools for making names; borrowed. */
@@ -42,10 +45,13 @@ void inline_names_add(struct inline_names *inlines, const struct inline_tools *t
 
 /*
  * The functions inlined at the byte `ref`, outermost first, without the function that they are
- * inlined into. Returns their number; `*names` are interned and valid until the next call.
+ * inlined into. Returns their number; `*names` are interned and valid until the next call. So are
+ * `*sources`, the file of that function and then theirs (inlined_names in module_files.h), NULL for
+ * one that is unknown; `*sources` NULL: all are.
  */
 uint32_t inline_names_find(struct inline_names *inlines, const struct inline_tools *tools,
-			   struct code_ref ref, const char *const **names);
+			   struct code_ref ref, const char *const **names,
+			   const char *const **sources);
 
 void inline_names_release(struct inline_names *inlines);
 

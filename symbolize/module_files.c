@@ -2,6 +2,8 @@
 #include "symbolize/module_files.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -384,6 +386,8 @@ void inlined_names_release(struct inlined_names *found)
 		free(found->names[i]);
 	free(found->names);
 	free(found->counts);
+	free(found->sources);
+	intern_release(&found->paths);
 	*found = (struct inlined_names){0};
 }
 
@@ -406,17 +410,61 @@ static bool add_name(struct inline_job *job, const char *name)
 	return true;
 }
 
+/* "/build/src/x.c"; NULL: unknown, or no memory. To be freed. */
+static char *source_text(const struct source_place *s)
+{
+	bool has_folder = s->name && s->name[0] != '/' && s->folder;
+	bool has_first = s->name && s->name[0] != '/' && s->compiled_in &&
+			 !(has_folder && s->folder[0] == '/');
+	char *text = NULL;
+
+	if (!s->name || strnlen(s->name, PATH_MAX) == PATH_MAX ||
+	    (has_folder && strnlen(s->folder, PATH_MAX) == PATH_MAX) ||
+	    (has_first && strnlen(s->compiled_in, PATH_MAX) == PATH_MAX) ||
+	    asprintf(&text, "%s%s%s%s%s", has_first ? s->compiled_in : "", has_first ? "/" : "",
+		     has_folder ? s->folder : "", has_folder ? "/" : "", s->name) < 0)
+		return NULL;
+	return text;
+}
+
+/* Adds the path of a source, each distinct one once; false when out of memory. */
+static bool add_source(struct inline_job *job, const struct source_place *source)
+{
+	struct inlined_names *found = &job->found;
+	char *text = source_text(source);
+	uint64_t before = found->paths.bytes, taken;
+	const char *kept = text ? intern_string(&found->paths, text) : NULL;
+	bool has_failed = text && !kept;
+
+	free(text);
+	taken = found->paths.bytes - before + sizeof(*found->sources);
+	if (has_failed || !budget_take(&job->job.share, taken))
+		return false;
+	job->found_bytes += taken;
+	if (!array_make_room(&found->sources, found->source_count, &found->source_capacity,
+			     sizeof(*found->sources)))
+		return false;
+	found->sources[found->source_count++] = kept;
+	return true;
+}
+
 static void run_inline(struct bounded_job *opaque)
 {
 	struct inline_job *job = (struct inline_job *)opaque;
 	const char *names[DWARF_MAX_DEPTH];
+	struct source_place sources[DWARF_MAX_DEPTH];
 
 	job->found.counts = calloc(job->count + 1u, sizeof(*job->found.counts));
 	for (uint32_t i = 0; job->found.counts && i < job->count; i++) {
 		size_t count = dwarf_find(job->dwarf, &job->job.share, job->addresses[i], names);
 
+		sources[0] = (struct source_place){NULL, NULL, NULL};
+		if (count)
+			dwarf_find_sources(job->dwarf, job->addresses[i], sources);
+		if (!add_source(job, &sources[0]))
+			return;
 		for (size_t k = 1; k < count; k++) {
-			if (!add_name(job, names[k]))
+			if (!add_name(job, names[k]) || !add_source(job, &sources[k]))
 				return;
 			job->found.counts[i]++;
 		}

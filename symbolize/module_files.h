@@ -23,6 +23,7 @@
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/budget.h"
 #include "symbolize/util/hash_index.h"
+#include "symbolize/util/intern.h"
 
 struct file_id {
 	uint64_t device, inode, size;
@@ -117,6 +118,12 @@ struct inlined_names {
 	char **names;     /* malloc'd, one address after the other, outermost first; may be NULL */
 	uint32_t *counts; /* the number of names of each address */
 	uint32_t count, capacity; /* of names */
+	/* the files that define them, and before those of an address that of the function that they
+	 * are inlined into; absolute, or relative to where the program was compiled; NULL: unknown.
+	 * There are `count` and one for each address */
+	const char **sources;
+	uint32_t source_count, source_capacity;
+	struct intern paths; /* owns them */
 };
 
 /*

@@ -296,14 +296,16 @@ static struct inline_tools tools_of(struct naming *n)
 uint32_t name_place_inlined(struct naming *n, struct code_ref ref, const char *const **names)
 {
 	struct inline_tools tools = tools_of(n);
-	const char *const *inlined = NULL;
+	const char *const *inlined = NULL, *const *sources = NULL;
 	uint32_t count = 0;
 
 	if (ref.module >= MODULES_FIRST)
-		count = inline_names_find(&n->inlines, &tools, ref, &inlined);
+		count = inline_names_find(&n->inlines, &tools, ref, &inlined, &sources);
 	n->chain[0] = name_place(n, ref);
 	for (uint32_t i = 0; i < count; i++)
 		n->chain[i + 1] = inlined[i];
+	for (uint32_t i = 0; i <= count; i++)
+		n->sources[i] = sources ? sources[i] : NULL;
 	*names = n->chain;
 	return count + 1;
 }

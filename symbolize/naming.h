@@ -26,7 +26,8 @@ struct naming {
 	struct demangler *demangler;
 	struct intern names;
 	struct inline_names inlines;
-	const char *chain[DWARF_MAX_DEPTH]; /* the last result of name_place_inlined */
+	/* the last result of name_place_inlined */
+	const char *chain[DWARF_MAX_DEPTH], *sources[DWARF_MAX_DEPTH];
 
 	struct named_ref *refs; /* places that are named or wanted */
 	uint32_t ref_count, ref_capacity;
@@ -58,7 +59,7 @@ int naming_find_jit_row(struct naming *n, uint32_t id, uint64_t offset, struct c
 /* The name of the function that contains the byte `ref`: as symbolizer_name. */
 const char *name_place(struct naming *n, struct code_ref ref);
 
-/* The same with the functions inlined there: as symbolizer_names. */
+/* The same with the functions inlined there, and files: as symbolizer_names, symbolizer_sources. */
 uint32_t name_place_inlined(struct naming *n, struct code_ref ref, const char *const **names);
 
 /* Marks a place for name_wanted(). */

@@ -473,6 +473,11 @@ uint32_t symbolizer_names(struct symbolizer *s, struct code_ref ref, bool is_ret
 	return name_place_inlined(&s->naming, byte_of(ref, is_return_address), names);
 }
 
+const char *const *symbolizer_sources(const struct symbolizer *s)
+{
+	return s->naming.sources;
+}
+
 void symbolizer_want_name(struct symbolizer *s, struct code_ref ref, bool is_return_address)
 {
 	want_name(&s->naming, byte_of(ref, is_return_address));

@@ -144,6 +144,13 @@ void symbolizer_set_kallsyms(struct symbolizer *s, int fd);
 uint32_t symbolizer_names(struct symbolizer *s, struct code_ref ref, bool is_return_address,
 			  const char *const **names);
 
+/*
+ * The files that define the functions of the last call of symbolizer_names, in the same order, as
+ * DWARF has them: absolute, or relative to an unknown folder. NULL for those that are unknown.
+ * Valid until the next call.
+ */
+const char *const *symbolizer_sources(const struct symbolizer *s);
+
 /* The module's path as mapped, which may contain any byte, or its bracketed name. */
 const char *symbolizer_module_path(struct symbolizer *s, uint32_t module);
 

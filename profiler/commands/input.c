@@ -102,7 +102,8 @@ static bool add_trace(struct log *log, struct recorded *r, FILE *in, const char 
 /* False after logging the reason. */
 static bool finish_traces(struct log *log, struct recorded *r, const struct options *o)
 {
-	struct naming_options naming = {.raw_names = o->raw_names, .inlines = o->inlines};
+	struct naming_options naming = {
+		.raw_names = o->raw_names, .inlines = o->inlines, .sources = o->view.my_code};
 	struct symbolizer_stats stats;
 	struct collected collected;
 	struct totals totals;

@@ -188,6 +188,7 @@ static int finish(struct run *r, struct session *session, int status)
 	struct naming_options naming = {.raw_names = o->raw_names,
 					.inlines = o->inlines,
 					.debuginfod = o->debuginfod,
+					.sources = o->view.my_code,
 					.links = true};
 	struct collected collected = collect_results(session_collect(session));
 	struct place_names place_names = *collected.place_names;

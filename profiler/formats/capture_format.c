@@ -14,10 +14,10 @@
 static const struct capture_column modules[] = {COLUMN(capture_module, path),
 						COLUMN(capture_module, build_id)};
 static const struct capture_column frames[] = {
-	COLUMN(capture_frame, class), COLUMN(capture_frame, line),
-	DELTA(capture_frame, name),   DELTA(capture_frame, short_name),
-	COLUMN(capture_frame, file),  COLUMN(capture_frame, module),
-	COLUMN(capture_frame, offset)};
+	COLUMN(capture_frame, class),  COLUMN(capture_frame, line),
+	DELTA(capture_frame, name),    DELTA(capture_frame, short_name),
+	COLUMN(capture_frame, file),   COLUMN(capture_frame, module),
+	COLUMN(capture_frame, offset), COLUMN(capture_frame, source)};
 static const struct capture_column stacks[] = {DELTA(stack_info, outer), DELTA(stack_info, frame)};
 static const struct capture_column places[] = {COLUMN(place, part[0]), COLUMN(place, part[1]),
 					       COLUMN(place, part[2]), COLUMN(place, part[3]),

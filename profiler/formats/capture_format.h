@@ -73,6 +73,7 @@ struct capture_module {
 struct capture_frame {
 	uint32_t class, line, name, short_name, file, module; /* module: from 1 on */
 	uint64_t offset;
+	uint32_t source;
 };
 
 struct capture_process {

@@ -144,6 +144,7 @@ static void add_frame(struct profile_capture *c, const struct capture_frame *f)
 				   .name = name_of(c, f->name),
 				   .short_name = name_of(c, f->short_name),
 				   .file = text_of(c, f->file),
+				   .source = text_of(c, f->source),
 				   .offset = f->offset};
 	struct frame_info *added;
 

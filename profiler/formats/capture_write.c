@@ -210,7 +210,8 @@ static void put_frames(struct writing *w)
 					      .short_name = text_number(w, f->short_name),
 					      .file = text_number(w, f->file),
 					      .module = module_number(w, f),
-					      .offset = f->offset};
+					      .offset = f->offset,
+					      .source = text_number(w, f->source)};
 
 		put(w, CAPTURE_FRAMES, &frame);
 	}

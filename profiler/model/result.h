@@ -51,8 +51,8 @@ enum frame_class {
 };
 
 /*
- * Distinct frames. `module`, `build_id` and `offset` are those of one place where the function was
- * seen. Equal pointers to paths are one module; two modules may have equal paths.
+ * Distinct frames. `module`, `build_id`, `offset` and `source` are those of one place where the
+ * function was seen. Equal pointers to paths are one module; two modules may have equal paths.
  */
 struct frame_info {
 	enum frame_class class;
@@ -60,9 +60,11 @@ struct frame_info {
 	const char *name;       /* in full: "Model.forward (model.py:42)" */
 	const char *short_name; /* for little room: without arguments, or the file of Python */
 	const char *file;       /* of a Python function: "/app/model.py"; NULL: unknown */
-	const char *module;     /* path of the file with the code, any bytes; NULL: none */
-	const char *build_id;   /* of that file, in hexadecimal; NULL: unknown, or none */
-	uint64_t offset;        /* in that file */
+	const char *source;   /* of a native function: the file that defines it, as the compiler was
+			       * told; NULL: unknown */
+	const char *module;   /* path of the file with the code, any bytes; NULL: none */
+	const char *build_id; /* of that file, in hexadecimal; NULL: unknown, or none */
+	uint64_t offset;      /* in that file */
 };
 
 /* Returns whether a frame stands for functions of others (--my-code). */

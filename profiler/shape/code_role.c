@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
-#include "profiler/shape/path_links.h"
+#include "profiler/shape/foreign_folder.h"
 #include "profiler/shape/frame_kind.h"
+#include "profiler/shape/path_links.h"
 #include "profiler/shape/plain_path.h"
 #include "profiler/shape/started_code.h"
 #include "symbolize/util/text.h"
@@ -18,16 +19,10 @@ struct code_roles {
 	char *folder; /* NULL: not known */
 	char **own;   /* absolute, without "." and "..", and no slash at the end: "/" is "" */
 	uint32_t own_count, own_max;
-	const char *links; /* path_links.h; or NULL */
+	const char *links;     /* path_links.h; or NULL */
+	const char **programs; /* that were started; borrowed */
+	uint32_t program_count;
 };
-
-static bool starts_with_any(const char *text, const char *const *prefixes, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (starts_with(text, prefixes[i]))
-			return true;
-	return false;
-}
 
 /* ---- paths ---- */
 
@@ -75,30 +70,6 @@ static const char *in_standard_library(const char *path)
 	return NULL;
 }
 
-/* A folder that others fill: environments, caches. */
-static bool is_foreign_folder(const char *component)
-{
-	static const char *const begins[] = {
-		".",          "anaconda",   "miniconda",     "miniforge",
-		"mambaforge", "micromamba", "torchinductor_"};
-	static const char *const names[] = {"conda/", "venv/", "node_modules/", "site-packages/",
-					    "dist-packages/"};
-
-	return starts_with_any(component, begins, COUNT(begins)) ||
-	       starts_with_any(component, names, COUNT(names));
-}
-
-/* A folder of the system, below "/", /usr or /usr/local. */
-static bool is_system_folder(const char *component)
-{
-	static const char *const names[] = {"bin/",  "boot/",  "dev/",   "etc/",       "gnu/",
-					    "lib/",  "lib32/", "lib64/", "libexec/",   "libx32/",
-					    "nix/",  "proc/",  "run/",   "sbin/",      "share/",
-					    "snap/", "sys/",   "usr/",   "opt/nvidia/"};
-
-	return starts_with_any(component, names, COUNT(names));
-}
-
 static bool is_below_own(const struct code_roles *roles, const char *path)
 {
 	for (uint32_t i = 0; i < roles->own_count; i++) {
@@ -107,13 +78,21 @@ static bool is_below_own(const struct code_roles *roles, const char *path)
 		if (!rest || in_standard_library(rest - 1))
 			continue;
 		if ((!*own || strcmp(own, "/usr") == 0 || strcmp(own, "/usr/local") == 0) &&
-		    is_system_folder(rest))
+		    folder_is_system(rest))
 			continue;
-		while (strchr(at, '/') && !is_foreign_folder(at))
+		while (strchr(at, '/') && !folder_is_foreign(at))
 			at = strchr(at, '/') + 1;
 		if (!strchr(at, '/'))
 			return true;
 	}
+	return false;
+}
+
+static bool is_program(const struct code_roles *roles, const char *module)
+{
+	for (uint32_t i = 0; i < roles->program_count; i++)
+		if (strcmp(roles->programs[i], module) == 0)
+			return true;
 	return false;
 }
 
@@ -129,6 +108,15 @@ static bool is_own_path(const struct code_roles *roles, const char *path)
 	is_own = real && is_below_own(roles, real);
 	free(real);
 	return is_own;
+}
+
+/* Returns whether the file that defines a function is own, and not by a working directory "/". */
+static bool is_own_source(const struct code_roles *roles, const char *source)
+{
+	for (uint32_t i = 0; i < roles->own_count; i++)
+		if (!roles->own[i][0])
+			return false;
+	return is_own_path(roles, source);
 }
 
 /* ---- labels ---- */
@@ -335,6 +323,42 @@ static bool put_glue(const char *name, char label[CODE_ROLE_LABEL_BYTES])
 	return false;
 }
 
+/* "Eigen" of "Eigen::internal::f", else the folder that has the file. */
+static void put_namespace(char label[CODE_ROLE_LABEL_BYTES], const char *name, const char *source)
+{
+	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				"0123456789_");
+
+	if (n > 0 && name[n] == ':' && name[n + 1] == ':')
+		put_label(label, name, n);
+	else
+		put_folder(label, source);
+}
+
+/*
+ * Decides by the file that defines a function, and by the one with its code. In a program of the
+ * user's, what is from headers of others is theirs. False: neither says that it is own.
+ */
+static bool find_own(const struct code_roles *roles, const struct frame_info *frame,
+		     char label[CODE_ROLE_LABEL_BYTES], enum code_role *role)
+{
+	char *source = frame->source ? plain_path(NULL, frame->source) : NULL;
+	bool has_source = frame->source, is_own = is_own_path(roles, frame->module);
+	bool is_users = source && is_own_source(roles, source);
+	bool is_foreign = source && !is_users && source_is_foreign(source);
+	bool is_started = has_source && is_program(roles, frame->module);
+
+	*role = ROLE_OWN;
+	if ((is_own || is_users || is_started) && put_glue(frame->name, label)) {
+		*role = ROLE_PLUMBING;
+	} else if ((is_own || is_started) && is_foreign) {
+		put_namespace(label, frame->name, source);
+		*role = ROLE_PLUMBING;
+	}
+	free(source);
+	return is_own || is_users || is_started;
+}
+
 static enum code_role role_of_native(const struct code_roles *roles, const struct frame_info *frame,
 				     char label[CODE_ROLE_LABEL_BYTES])
 {
@@ -354,8 +378,8 @@ static enum code_role role_of_native(const struct code_roles *roles, const struc
 	}
 	if (is_c_library(file) || is_cuda || frame_kind_of(frame) == KIND_START)
 		return ROLE_PLUMBING;
-	if (is_own_path(roles, module))
-		return put_glue(frame->name, label) ? ROLE_PLUMBING : ROLE_OWN;
+	if (find_own(roles, frame, label, &role))
+		return role;
 	return put_known_package(label, module, &role) ? role : ROLE_PACKAGE;
 }
 
@@ -414,28 +438,33 @@ static bool add_own(struct code_roles *r, const char *path)
  */
 static bool is_others(const char *folder)
 {
-	static const char *const systems[] = {"/usr/local/", "/usr/", "/"};
 	char *path = NULL, *at;
 	bool others, is_bin;
 
 	if (asprintf(&path, "%s/.", folder) < 0)
 		return true;
-	others = in_packages(path) || in_standard_library(path);
-	for (size_t i = 0; i < COUNT(systems); i++)
-		if (starts_with(path, systems[i])) {
-			const char *rest = path + strlen(systems[i]);
-
-			others |= is_system_folder(rest) && !starts_with(rest, "dev/shm/") &&
-				  !starts_with(rest, "run/user/");
-			break;
-		}
+	others = in_packages(path) || in_standard_library(path) || path_is_of_system(path);
 	is_bin = strcmp(base_name(folder), "bin") == 0;
 	/* a hidden folder in which something was started is meant, unless it is an environment */
 	for (at = path + 1; strchr(at, '/'); at = strchr(at, '/') + 1)
-		others |= is_foreign_folder(at) &&
+		others |= folder_is_foreign(at) &&
 			  (at[0] != '.' || is_bin || starts_with(at, ".venv"));
 	free(path);
 	return others;
+}
+
+/* Notes the path of a program, which the result owns. */
+static bool add_program(void *context, const char *module)
+{
+	struct code_roles *r = context;
+
+	if (is_program(r, module) || r->program_count == STARTED_PROGRAMS_MAX)
+		return true;
+	if (!r->programs)
+		r->programs = calloc(STARTED_PROGRAMS_MAX, sizeof(*r->programs));
+	if (r->programs)
+		r->programs[r->program_count++] = module;
+	return r->programs;
 }
 
 static bool add_started(void *context, const char *folder)
@@ -460,7 +489,7 @@ static bool add_started(void *context, const char *folder)
 
 bool code_roles_add_started(struct code_roles *roles, const struct result *result)
 {
-	return started_code_visit(result, add_started, roles);
+	return started_code_visit(result, add_started, add_program, roles);
 }
 
 struct code_roles *code_roles_new(const char *const *paths, uint32_t count, const char *folder,
@@ -495,6 +524,7 @@ void code_roles_free(struct code_roles *r)
 	for (uint32_t i = 0; i < r->own_count; i++)
 		free(r->own[i]);
 	free(r->own);
+	free(r->programs);
 	free(r->folder);
 	free(r);
 }

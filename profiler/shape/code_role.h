@@ -6,9 +6,12 @@
  * was started, whether Python or native: but not what package
  * managers, environments and systems keep there (site-packages, lib/python3.11, .venv, miniconda3,
  * below "/" also /usr and the like), and not the parts of an own file that a compiler made of the
- * headers of others: the standard library of C++, PyTorch's dispatcher, pybind11. Code that a JIT
- * compiler makes is own, for nothing says whose it is, and so are NVTX ranges. Python code without
- * a file, such as that of exec(), belongs to what calls it.
+ * headers of others: the standard library of C++, PyTorch's dispatcher, pybind11. Where it is known
+ * which file defines a native function (frame_info's `source`), it is own as well if that file is
+ * below such a folder, or if it is in a program that was started, wherever that lies; and others'
+ * if the file is (foreign_folder.h). Code that a JIT compiler makes is own, for nothing says whose
+ * it is, and so are NVTX ranges. Python code without a file, such as that of exec(), belongs to
+ * what calls it.
  *
  * Everything else but CUDA and GPU work belongs to a package, by which it can be called:
  *

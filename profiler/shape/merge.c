@@ -182,6 +182,7 @@ static uint32_t add_frame(struct merge *m, const struct frame_info *frame)
 			       .name = keep(m, frame->name),
 			       .short_name = keep(m, frame->short_name),
 			       .file = keep(m, frame->file),
+			       .source = keep(m, frame->source),
 			       .module = module ? module->own : NULL,
 			       .build_id = module ? module->build_id : NULL,
 			       .offset = frame->offset};

@@ -195,18 +195,27 @@ static enum frame_class class_of(struct code_ref code)
 	}
 }
 
+static bool reads_dwarf(const struct naming *n)
+{
+	return n->options->inlines || n->options->sources;
+}
+
 static void name_code(struct naming *n, struct names *names, const struct frame *frame)
 {
 	bool is_return = frame->kind == FRAME_RETURN;
 	struct frame_info info = {.class = class_of(frame->code)};
 	const char *single;
-	const char *const *found = &single;
+	const char *const *found = &single, *const *sources = NULL;
 	uint32_t count = 1;
 
-	if (n->options->inlines)
+	if (reads_dwarf(n)) {
 		count = symbolizer_names(n->in->symbolizer, frame->code, is_return, &found);
-	else
+		sources = symbolizer_sources(n->in->symbolizer);
+	} else {
 		single = symbolizer_name(n->in->symbolizer, frame->code, is_return);
+	}
+	if (!n->options->inlines)
+		count = 1;
 	if (frame->code.module > MODULE_JIT) {
 		info.module = symbolizer_module_path(n->in->symbolizer, frame->code.module);
 		info.build_id = symbolizer_build_id(n->in->symbolizer, frame->code.module);
@@ -216,6 +225,7 @@ static void name_code(struct naming *n, struct names *names, const struct frame 
 		if (i > 0 && !allowance_take(&n->memory, FRAME_BYTES))
 			return;
 		info.name = found[i];
+		info.source = sources ? sources[i] : NULL;
 		add_name(n, names, &info);
 	}
 }
@@ -717,7 +727,7 @@ static void find_names(struct naming *n)
 		want_stack(n, seen, n->in->memory_use->rows[i].stack);
 	free(seen);
 	debuginfod_allow(n->options->debuginfod ? DEBUGINFOD_RUN_MS : 0);
-	symbolizer_name_wanted(n->in->symbolizer, n->options->inlines);
+	symbolizer_name_wanted(n->in->symbolizer, reads_dwarf(n));
 }
 
 static struct unnamed count_unnamed(const struct symbolizer *symbolizer)
@@ -876,6 +886,8 @@ struct result *result_new(const struct collected *collected, const struct naming
 	n->result.record_stack_count = stack_table_count(collected->stacks);
 	n->result.unnamed = count_unnamed(collected->symbolizer);
 	n->result.unnamed.not_kept = n->memory.refused;
+	if (!options->inlines) /* a line says of these files that inlined functions are missing */
+		n->result.unnamed.unread = 0;
 	n->result.totals = *totals;
 	n->result.totals.links = n->links;
 	if (collected->memory_use && totals->measure.memory) {

@@ -16,6 +16,7 @@
 struct naming_options {
 	bool raw_names;  /* keep kernel names mangled */
 	bool inlines;    /* inlined functions as frames of their own */
+	bool sources;    /* the files that define native functions, from debug information */
 	bool debuginfod; /* ask servers for debug files */
 	bool links;      /* look for links to the user's code, on the machine where it ran */
 };

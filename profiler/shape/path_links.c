@@ -341,7 +341,8 @@ static void put_file(struct items *items, const char *path)
 
 static void put_code(struct items *items, const struct result *r)
 {
-	const char *file = NULL, *module = NULL; /* the last ones: most frames repeat them */
+	/* the last ones: most frames repeat them */
+	const char *file = NULL, *module = NULL, *source = NULL;
 
 	for (uint32_t i = 0; i < r->frame_count; i++) {
 		const struct frame_info *f = &r->frames[i];
@@ -351,6 +352,9 @@ static void put_code(struct items *items, const struct result *r)
 		else if (f->class == CLASS_NATIVE && f->module && f->module != module &&
 			 f->module[0] == '/')
 			put_file(items, module = f->module);
+		if (f->class == CLASS_NATIVE && f->source && f->source != source &&
+		    f->source[0] == '/')
+			put_file(items, source = f->source);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "profiler/base/command_text.h"
 #include "profiler/base/process_names.h"
+#include "profiler/shape/foreign_folder.h"
 #include "profiler/shape/path_links.h"
 #include "profiler/shape/plain_path.h"
 #include "symbolize/util/text.h"
@@ -25,6 +26,7 @@ struct search {
 	const char *folder; /* the working directory */
 	const char *links;  /* path_links.h; or NULL */
 	bool (*add)(void *context, const char *folder);
+	bool (*add_program)(void *context, const char *module); /* or NULL */
 	void *context;
 	bool failed;
 };
@@ -213,17 +215,27 @@ static void take_python(struct search *s, const char *file)
 	free(real);
 }
 
+/* Adds the folder of a file of source, if the user may have written it. */
+static void take_source(struct search *s, const char *source)
+{
+	char *path = plain_path(NULL, source);
+
+	if (path && strrchr(path, '/') > path && !source_is_foreign(path))
+		add_folder_of(s, path);
+	free(path);
+}
+
 /*
  * A program: by its name, for it may have been searched for, and its folder may be reached by a
- * link. Libraries are no programs, and interpreters not what was meant.
+ * link. Libraries are no programs, and interpreters not what was meant. False: it is none.
  */
-static void take_native(struct search *s, const char *module)
+static bool take_native(struct search *s, const char *module)
 {
 	const char *name = base_name(module);
 	size_t length = strlen(name);
 
 	if (module[0] != '/' || strstr(name, ".so") || process_names_is_interpreter(name))
-		return;
+		return false;
 	if (length > strlen(DELETED) && ends_with(name, DELETED))
 		length -= strlen(DELETED);
 	for (uint32_t i = 0; i < s->count; i++) {
@@ -233,14 +245,19 @@ static void take_native(struct search *s, const char *module)
 		    is_path_of(&s->words[i], module, NULL) ||
 		    path_links_has_program(s->links, s->words[i].text, module)) {
 			add_folder_of(s, module);
-			return;
+			if (s->add_program)
+				s->failed |= !s->add_program(s->context, module);
+			return true;
 		}
 	}
+	return false;
 }
 
 static void take_frames(struct search *s, const struct result *r)
 {
-	const char *file = NULL, *module = NULL; /* the last ones: most frames repeat them */
+	/* the last ones: most frames repeat them */
+	const char *file = NULL, *module = NULL, *source = NULL;
+	bool is_program = false;
 
 	for (uint32_t i = 0; i < r->frame_count; i++) {
 		const struct frame_info *f = &r->frames[i];
@@ -248,12 +265,15 @@ static void take_frames(struct search *s, const struct result *r)
 		if (f->class == CLASS_PYTHON && f->file && f->file != file)
 			take_python(s, file = f->file);
 		else if (f->class == CLASS_NATIVE && f->module && f->module != module)
-			take_native(s, module = f->module);
+			is_program = take_native(s, module = f->module);
+		if (f->class == CLASS_NATIVE && is_program && f->module == module && f->source &&
+		    f->source != source)
+			take_source(s, source = f->source);
 	}
 }
 
 bool started_code_visit(const struct result *r, bool (*add)(void *context, const char *folder),
-			void *context)
+			bool (*add_program)(void *context, const char *module), void *context)
 {
 	char **words = command_words(r->totals.command ? r->totals.command : ""), **inner = NULL;
 	struct search *s = calloc(1, sizeof(*s));
@@ -263,6 +283,7 @@ bool started_code_visit(const struct result *r, bool (*add)(void *context, const
 		s->folder = r->totals.folder;
 		s->links = r->totals.links;
 		s->add = add;
+		s->add_program = add_program;
 		s->context = context;
 		take_words(s, r, words, 0, &inner);
 		take_frames(s, r);

@@ -19,13 +19,17 @@
 #include <stdbool.h>
 #include "profiler/model/result.h"
 
-#define STARTED_WORDS_MAX 256u /* of a command that are looked at */
+#define STARTED_WORDS_MAX 256u    /* of a command that are looked at */
+#define STARTED_PROGRAMS_MAX 256u /* programs that are own by their sources */
 
 /*
  * Calls `add` for each such folder, absolute, some more than once. A path that is relative counts
- * if result->totals.folder is known. False: out of memory, or `add` returned false.
+ * if result->totals.folder is known. Native programs have the folders of their sources as well, if
+ * debug information tells them, without those of others (foreign_folder.h); `add_program` is called
+ * with the path of each program (NULL: is not called). False: out of memory, or one of these
+ * returned false.
  */
 bool started_code_visit(const struct result *result, bool (*add)(void *context, const char *folder),
-			void *context);
+			bool (*add_program)(void *context, const char *module), void *context);
 
 #endif

@@ -24,6 +24,14 @@ static inline bool starts_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+static inline bool starts_with_any(const char *text, const char *const *prefixes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (starts_with(text, prefixes[i]))
+			return true;
+	return false;
+}
+
 static inline bool ends_with(const char *text, const char *end)
 {
 	size_t length = strlen(text), n = strlen(end);

@@ -155,6 +155,7 @@ END
 	cd empty
 	mkdir -p .venv
 	mv ../env/bin .venv/
+	strip -g .venv/bin/launches # else it is own by its source
 	run_profile -gpu-only --my-code --unit ns -o x.folded .venv/bin/launches 100
 	expect_status 0
 	expect_line stderr "^profile: --my-code: no code below the working directory ran, $PWD; name "
@@ -237,6 +238,52 @@ END
 		expect_line "$here/x.folded" '^main;.*launch_all.*;launch_kernel;cudaLaunchKernel;'
 		expect_no_line stderr 'my-code'
 	done
+}
+
+# where /usr/local/bin can be covered
+@test "a program that is installed elsewhere than its sources is own, and headers are not" {
+	needs_root
+	needs_command g++
+	needs_mount_namespace
+	mkdir -p installed source/src
+	cat >source/src/app.cpp <<-'END'
+		#include <algorithm>
+		#include <ctime>
+		#include <vector>
+
+		__attribute__((noinline)) static void mine(std::vector<int> &v)
+		{
+			for (auto &i : v)
+				i = i * 1103515245 + 12345;
+			std::sort(v.begin(), v.end());
+		}
+
+		int main()
+		{
+			std::vector<int> v(10000);
+			do
+				mine(v);
+			while (clock() < CLOCKS_PER_SEC / 2);
+		}
+	END
+	(cd source && g++ -O1 -g -o ../installed/app src/app.cpp)
+	(cd source && g++ -O1 -o ../installed/bare src/app.cpp)
+	run_command unshare -m sh -ec '
+		mount --bind installed /usr/local/bin
+		here=$PWD
+		cd /var
+		"$0" -q -F 499 -cpu-only --my-code --unit ns -o "$here/a.folded" -o "$here/a.profile" /usr/local/bin/app
+		"$0" -q -F 499 -cpu-only --my-code --inlines --unit ns -o "$here/i.folded" env PATH=/usr/local/bin:$PATH app
+		"$0" -F 499 -cpu-only --my-code --unit ns -o "$here/b.folded" /usr/local/bin/bare' "$profile"
+	expect_status 0
+	expect_line a.folded '^main;mine'
+	expect_no_line a.folded '\[app\]'
+	expect_line i.folded '^main;mine;\[std\]'
+	expect_no_line b.folded 'mine'
+	expect_line stderr '^profile: --my-code: no code below the working directory ran'
+	# a capture says the same, wherever it is read
+	run_profile -q --from a.profile --my-code --unit ns -o -
+	cmp stdout a.folded
 }
 
 @test "stacks begin where they are trimmed" {

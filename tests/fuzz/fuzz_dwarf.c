@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as an ELF file with DWARF: no crash, no leak, no name longer than the file. The last
- * two bytes choose how much memory there is, so that some units do not fit.
+ * Any bytes as an ELF file with DWARF: no crash, no leak, no name or path longer than the file. The
+ * last two bytes choose how much memory there is, so that some units do not fit.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,14 +15,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void look_up(struct dwarf *dwarf, struct budget_share *share, size_t size)
 {
 	const char *names[DWARF_MAX_DEPTH];
+	struct source_place sources[DWARF_MAX_DEPTH];
 
 	for (uint64_t address = 0x300; address < 0x480; address += 5) {
 		size_t depth = dwarf_find(dwarf, share, address, names);
 
-		if (depth > DWARF_MAX_DEPTH)
+		if (depth > DWARF_MAX_DEPTH || dwarf_find_sources(dwarf, address, sources) != depth)
 			abort();
 		for (size_t i = 0; i < depth; i++)
-			if (names[i] && strlen(names[i]) > size)
+			if ((names[i] && strlen(names[i]) > size) ||
+			    (sources[i].name && strlen(sources[i].name) > size) ||
+			    (sources[i].folder && strlen(sources[i].folder) > size) ||
+			    (sources[i].compiled_in && strlen(sources[i].compiled_in) > size))
 				abort();
 	}
 }

@@ -250,6 +250,69 @@ static void packages_have_a_language(void **state)
 	expect_python(CLASS_NATIVE, "f", NULL, false);
 }
 
+static void of_source(const char *name, const char *module, const char *source, enum code_role role,
+		      const char *label)
+{
+	struct frame_info frame = {.class = CLASS_NATIVE,
+				   .name = name,
+				   .short_name = name,
+				   .module = module,
+				   .source = source};
+	char got[CODE_ROLE_LABEL_BYTES];
+	enum code_role is = code_role_of(roles, &frame, got);
+
+	if (is != role || (label && strcmp(got, label) != 0))
+		fail_msg("%s of %s: %d %s", name, source, (int)is, got);
+}
+
+static void headers_in_an_own_program_are_not_own(void **state)
+{
+	static const char app[] = "/home/me/work/app";
+
+	(void)state;
+	open_roles("/home/me/work", NULL);
+	of_source("f", app, "/home/me/work/src/f.cpp", ROLE_OWN, NULL);
+	of_source("f", app, "/elsewhere/f.cpp", ROLE_OWN, NULL);
+	of_source("f", app, "../src/f.cpp", ROLE_OWN, NULL);
+	of_source("f", app, NULL, ROLE_OWN, NULL);
+	of_source("Eigen::internal::gemm", app, "/usr/include/eigen3/Eigen/src/x.h", ROLE_PLUMBING,
+		  "[Eigen]");
+	of_source("bswap_32", app, "/usr/include/x86_64-linux-gnu/bits/byteswap.h", ROLE_PLUMBING,
+		  "[bits]");
+	of_source("__half2float", app, "/usr/local/cuda-13.0/include/cuda_fp16.hpp", ROLE_PLUMBING,
+		  "[include]");
+	of_source("std::sort", app, "/usr/include/c++/12/bits/stl_algo.h", ROLE_PLUMBING, "[std]");
+	of_source("runtime.mallocgc", app, "/usr/local/go/src/runtime/malloc.go", ROLE_PLUMBING,
+		  "[runtime]");
+	of_source("core::iter::next", app, "/rustc/abc/library/core/src/iter.rs", ROLE_PLUMBING,
+		  "[core]");
+	of_source("serde::de", app, "/home/me/.cargo/registry/src/i/serde-1/src/de.rs",
+		  ROLE_PLUMBING, "[serde]");
+	of_source("cudaLaunchKernel", app, "/usr/local/cuda/include/cuda_runtime.h", ROLE_KEPT,
+		  NULL);
+}
+
+/* What was compiled of own files is own wherever it was installed. */
+static void own_sources_in_other_folders(void **state)
+{
+	(void)state;
+	open_roles("/home/me/work", NULL);
+	of_source("f", "/usr/local/lib/libmine.so", "/home/me/work/src/f.cpp", ROLE_OWN, NULL);
+	of_source("f", PACKAGES "mine/_ext.so", "/home/me/work/../work/f.cpp", ROLE_OWN, NULL);
+	of_source("std::sort", "/usr/local/lib/libmine.so", "/usr/include/c++/12/bits/x.h",
+		  ROLE_PACKAGE, "[libmine.so]");
+	of_source("f", "/usr/local/lib/libtheirs.so", "/build/theirs/f.cpp", ROLE_PACKAGE,
+		  "[libtheirs.so]");
+	of_source("f", PACKAGES "torch/lib/libtorch.so", "/pytorch/aten/f.cpp", ROLE_PACKAGE,
+		  "[torch]");
+	of_source("f", "/usr/local/lib/libx.so", "/home/me/work/.venv/include/x.h", ROLE_PACKAGE,
+		  "[libx.so]");
+	/* in a container's "/" that would be all sources there are */
+	open_roles("/", NULL);
+	of_source("f", "/usr/lib/libtheirs.so", "/build/theirs/f.cpp", ROLE_PACKAGE,
+		  "[libtheirs.so]");
+}
+
 /* Paths and names of any length and bytes: labels fit, and are as long as they need. */
 static void random_paths(void **state)
 {
@@ -278,6 +341,7 @@ static void random_paths(void **state)
 		}
 		frame.name = prng_chance(&p, 20) ? path : "f";
 		frame.file = frame.module = path;
+		frame.source = prng_chance(&p, 50) ? path + prng_below(&p, length + 1) : NULL;
 		role = code_role_of(roles, &frame, label);
 		EXPECT(&p, memchr(label, '\0', sizeof(label)));
 		if (role == ROLE_PACKAGE || role == ROLE_PLUMBING || role == ROLE_CALLERS) {
@@ -327,6 +391,8 @@ int main(void)
 		ROLES_TEST(glue_is_not_own_wherever_it_is),
 		ROLES_TEST(calls_and_work_are_kept),
 		ROLES_TEST(packages_have_a_language),
+		ROLES_TEST(headers_in_an_own_program_are_not_own),
+		ROLES_TEST(own_sources_in_other_folders),
 		ROLES_TEST(random_paths),
 		ROLES_TEST(names_may_be_huge),
 	};

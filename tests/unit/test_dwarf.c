@@ -9,6 +9,7 @@
 #include "symbolize/dwarf.h"
 #include "symbolize/modules.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/util/text.h"
 #include "tests/unit/own_folder.h"
 
 static const char c_program[] =
@@ -217,6 +218,96 @@ static void separate_debug_files(void **state)
 	      "objcopy --only-keep-debug whole debug/.build-id/${id%%%%$rest}/$rest.debug && "
 	      "strip -o part whole");
 	assert_int_equal(check_all("part", "whole", FUNCTIONS), 4);
+}
+
+/* "work:c.c inner:inc/h.h" of each function at an address, without the folder. */
+static void join_sources(struct dwarf *dwarf, uint64_t address, char *text, size_t size)
+{
+	struct source_place sources[DWARF_MAX_DEPTH];
+	const char *names[DWARF_MAX_DEPTH];
+	size_t count = dwarf_find(dwarf, NULL, address, names), used = 0;
+
+	text[0] = '\0';
+	assert_int_equal(dwarf_find_sources(dwarf, address, sources), count);
+	for (size_t i = 0; i < count; i++) {
+		const struct source_place *s = &sources[i];
+		char path[1024];
+		const char *from = path;
+
+		assert_non_null(s->name);
+		snprintf(path, sizeof(path), "%s/%s/%s",
+			 s->folder && s->folder[0] == '/' ? "" : s->compiled_in,
+			 s->folder ? s->folder : ".", s->name);
+		if (s->name[0] == '/')
+			from = s->name;
+		from += strspn(from, "/") ? strspn(from, "/") - 1 : 0;
+		if (strncmp(from, folder, strlen(folder)) == 0)
+			from += strlen(folder) + 1;
+		while (strncmp(from, "./", 2) == 0)
+			from += 2;
+		used += (size_t)snprintf(text + used, size - used, "%s%s:%s", i ? " " : "",
+					 names[i], from);
+	}
+}
+
+/* Each function has the file that defines it, also one that its header declares. */
+static void sources_of_functions(void **state)
+{
+	static const char *const flags[] = {
+		"-gdwarf-2",          "-gdwarf-3",          "-gdwarf-4", "-gdwarf-5",
+		"-gdwarf-5 -gz=zlib", "-gdwarf-4 -gz=zlib", "-g -flto",
+	};
+	static const char *const compilers[] = {"${CXX:-c++}", "clang++"};
+	char line[256];
+
+	(void)state;
+	shell("mkdir -p inc sub/er");
+	write_text("inc/h.h", "#pragma once\n"
+			      "extern volatile int sink;\n"
+			      "struct K { int in_header(int x) { sink = x; return sink * 3; }\n"
+			      "	__attribute__((noinline)) int elsewhere(int x); };\n"
+			      "__attribute__((always_inline)) static inline int inner(int x)\n"
+			      "{ for (int i = 0; i < x; i++) sink += i; return sink; }\n");
+	write_text("sub/er/m.cc",
+		   "#include \"h.h\"\n"
+		   "volatile int sink;\n"
+		   "int K::elsewhere(int x) { return inner(x) + 1; }\n"
+		   "int main(int argc, char **) { K k; return k.elsewhere(argc); }\n");
+	for (size_t c = 0; c < 2; c++)
+		for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+			struct dwarf *dwarf;
+			uint64_t start = 0, size = 0;
+			bool has_outer = false, has_inner = false;
+			FILE *nm;
+
+			if (c == 1 && (system("command -v clang++ >/dev/null") != 0 ||
+				       strstr(flags[i], "lto")))
+				continue;
+			shell("%s -O2 %s -Iinc -o m sub/er/m.cc", compilers[c], flags[i]);
+			snprintf(line, sizeof(line), "nm -S %.40s/m | grep elsewhere", folder);
+			nm = popen(line, "r");
+			assert_non_null(nm);
+			assert_int_equal(fscanf(nm, "%lx %lx", &start, &size), 2);
+			pclose(nm);
+			assert_int_equal(load("m", &dwarf), 0);
+			for (uint64_t at = start; at < start + size; at++) {
+				char text[4096];
+
+				join_sources(dwarf, at, text, sizeof(text));
+				has_outer |= strcmp(text, "_ZN1K9elsewhereEi:sub/er/m.cc") == 0;
+				has_inner |= !!strstr(text, "_ZN1K9elsewhereEi:sub/er/m.cc "
+							    "_ZL5inneri:inc/h.h") ||
+					     !!strstr(text, "_ZN1K9elsewhereEi:sub/er/m.cc "
+							    "inner:inc/h.h");
+				if (at == start &&
+				    !starts_with(text, "_ZN1K9elsewhereEi:sub/er/m.cc"))
+					fail_msg("%s %s: %s", compilers[c], flags[i], text);
+			}
+			if (!has_outer || !has_inner)
+				fail_msg("%s %s: %d %d", compilers[c], flags[i], has_outer,
+					 has_inner);
+			dwarf_free(dwarf);
+		}
 }
 
 /* As objcopy made them before sections were marked as compressed; addr2line cannot read these. */
@@ -435,6 +526,7 @@ static void a_name_ends_with_its_section(void **state)
 
 static void ask_everywhere(const char *path)
 {
+	struct source_place sources[DWARF_MAX_DEPTH];
 	const char *names[DWARF_MAX_DEPTH];
 	struct dwarf *dwarf;
 	size_t bytes = 0;
@@ -447,6 +539,14 @@ static void ask_everywhere(const char *path)
 		assert_true(count <= DWARF_MAX_DEPTH);
 		for (size_t i = 0; i < count; i++)
 			bytes += names[i] ? strlen(names[i]) : 0;
+		assert_int_equal(dwarf_find_sources(dwarf, at, sources), count);
+		for (size_t i = 0; i < count; i++) {
+			const struct source_place *of = &sources[i];
+
+			bytes += of->name ? strlen(of->name) : 0;
+			bytes += of->folder ? strlen(of->folder) : 0;
+			bytes += of->compiled_in ? strlen(of->compiled_in) : 0;
+		}
 	}
 	assert_true(bytes < SIZE_MAX);
 	dwarf_free(dwarf);
@@ -454,8 +554,8 @@ static void ask_everywhere(const char *path)
 
 static void mutate(const char *flags, uint64_t first_round, uint64_t rounds)
 {
-	static const char *const sections[] = {".debug_info", ".debug_abbrev", ".debug_str",
-					       ".debug_info", ".debug_rnglists"};
+	static const char *const sections[] = {".debug_info", ".debug_abbrev",   ".debug_str",
+					       ".debug_info", ".debug_rnglists", ".debug_line"};
 	static unsigned char image[1 << 20], copy[1 << 20];
 	char path[256];
 	ssize_t size;
@@ -545,9 +645,12 @@ static void check_chain(bool wants)
 		assert_string_equal(names[0], "pc_of_this");
 		assert_string_equal(names[1], "pc_further_inside");
 		assert_string_equal(names[2], "pc_inside");
+		for (int k = 0; k < 3; k++)
+			assert_true(ends_with(symbolizer_sources(s)[k], "tests/unit/test_dwarf.c"));
 	}
 	assert_int_equal(symbolizer_names(s, (struct code_ref){0}, true, &again), 1);
 	assert_string_equal(again[0], "[unknown]");
+	assert_null(symbolizer_sources(s)[0]);
 	address_space_free(self);
 	symbolizer_free(s);
 }
@@ -575,6 +678,7 @@ int main(void)
 		cmocka_unit_test(inlined_functions_are_as_addr2line_has_them),
 		cmocka_unit_test(with_clang_as_well),
 		cmocka_unit_test(link_time_optimisation),
+		cmocka_unit_test(sources_of_functions),
 		cmocka_unit_test(separate_debug_files),
 		cmocka_unit_test(old_compressed_sections),
 		cmocka_unit_test(what_is_not_read_is_told),

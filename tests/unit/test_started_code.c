@@ -45,7 +45,7 @@ static struct result run_of(const char *command, const char *folder,
 		struct result r = run_of(command, "/tmp/here", frames, files); \
                                                                                \
 		found[0] = '\0';                                               \
-		assert_true(started_code_visit(&r, note, NULL));               \
+		assert_true(started_code_visit(&r, note, NULL, NULL));         \
 		assert_string_equal(found, expected);                          \
 	} while (0)
 
@@ -153,6 +153,57 @@ static void roles_follow(void **state)
 	}
 }
 
+static bool note_program(void *context, const char *module)
+{
+	(void)context;
+	return note(NULL, module);
+}
+
+/* A program that lies elsewhere than its sources, beside a library of the same ones. */
+static void programs_have_sources(void **state)
+{
+	struct frame_info frames[] = {
+		{.class = CLASS_NATIVE,
+		 .module = "/usr/local/bin/app",
+		 .source = "/p/src/main.cpp"},
+		{.class = CLASS_NATIVE,
+		 .module = "/usr/local/bin/app",
+		 .source = "/usr/include/x.h"},
+		{.class = CLASS_NATIVE, .module = "/usr/local/bin/app", .source = "rel.c"},
+		{.class = CLASS_NATIVE, .module = "/usr/local/bin/app"},
+		{.class = CLASS_NATIVE,
+		 .module = "/usr/local/lib/libapp.so",
+		 .source = "/p/src/l.cpp"},
+		{.class = CLASS_NATIVE,
+		 .module = "/usr/local/lib/libapp.so",
+		 .source = "/q/other.cpp"},
+	};
+	struct result r = {.totals = {.command = "env A=1 app 5", .folder = "/var"},
+			   .frames = frames,
+			   .frame_count = 6};
+	const enum code_role expected[] = {ROLE_OWN,     ROLE_PLUMBING, ROLE_OWN,
+					   ROLE_PACKAGE, ROLE_OWN,      ROLE_PACKAGE};
+	struct code_roles *roles = code_roles_of_result(&r);
+	char label[CODE_ROLE_LABEL_BYTES];
+
+	(void)state;
+	assert_non_null(roles);
+	for (uint32_t i = 0; i < r.frame_count; i++) {
+		frames[i].name = frames[i].short_name = "f";
+		if (code_role_of(roles, &frames[i], label) != expected[i])
+			fail_msg("%u: %s", i, label);
+	}
+	code_roles_free(roles);
+	found[0] = '\0';
+	assert_true(started_code_visit(&r, note, note_program, NULL));
+	assert_string_equal(found, "/usr/local/bin /usr/local/bin/app /p/src ");
+	/* an interpreter, and a program that was not started, are none */
+	r.totals.command = "python3 x.py";
+	roles = code_roles_of_result(&r);
+	assert_int_equal(code_role_of(roles, &frames[0], label), ROLE_PACKAGE);
+	code_roles_free(roles);
+}
+
 /* Commands come from captures, which may be anyone's. */
 static void any_command_is_taken(void **state)
 {
@@ -170,7 +221,7 @@ static void any_command_is_taken(void **state)
 		long_one[length] = '\0';
 		r = run_of(long_one, NULL, frames, files);
 		found[0] = '\0';
-		assert_true(started_code_visit(&r, note, NULL));
+		assert_true(started_code_visit(&r, note, NULL, NULL));
 	}
 	free(long_one);
 }
@@ -188,9 +239,13 @@ static void odd_commands(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scripts),      cmocka_unit_test(modules),
-		cmocka_unit_test(launchers),    cmocka_unit_test(programs),
-		cmocka_unit_test(roles_follow), cmocka_unit_test(any_command_is_taken),
+		cmocka_unit_test(scripts),
+		cmocka_unit_test(modules),
+		cmocka_unit_test(launchers),
+		cmocka_unit_test(programs),
+		cmocka_unit_test(programs_have_sources),
+		cmocka_unit_test(roles_follow),
+		cmocka_unit_test(any_command_is_taken),
 		cmocka_unit_test(odd_commands),
 	};
 
