@@ -1573,6 +1573,7 @@ static void count_cause(struct collect *c, const struct process *process, bool h
 	case UNTRACED_MAY_LACK:
 		/* a child's devices are its parent's, as far as is known */
 		l->processes.untraced += process->has_driver;
+		l->processes.unsure[process->obstacle] += process->has_driver;
 		break;
 	case UNTRACED_IS_IDLE:
 		break;

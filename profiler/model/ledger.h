@@ -132,6 +132,8 @@ struct ledger_processes {
 	 * ledger_calls.processes.
 	 */
 	uint64_t never_started, untraced;
+	/* `untraced`, by what kept the library out */
+	uint64_t unsure[UNTRACED_CAUSES];
 	/* those that used it, by what kept the library out; all in ledger_calls.processes */
 	uint64_t causes[UNTRACED_CAUSES];
 	/* runs of which the kernel reported no processes: what was not traced may be unknown */

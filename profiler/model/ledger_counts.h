@@ -19,7 +19,7 @@
 #ifndef PROFILER_MODEL_LEDGER_COUNTS_H
 #define PROFILER_MODEL_LEDGER_COUNTS_H
 
-#define LEDGER_NEXT_NUMBER 296
+#define LEDGER_NEXT_NUMBER 310
 
 /* clang-format off */
 #define LEDGER_COUNTS(L, N, K) \
@@ -142,6 +142,20 @@
 	N(290, processes.causes[UNTRACED_NO_PIPE]) \
 	N(291, processes.causes[UNTRACED_PIPE_CLOSED]) N(292, processes.causes[UNTRACED_SECURE]) \
 	N(295, processes.unwatched) \
+	N(296, processes.unsure[UNTRACED_NOT_KNOWN]) \
+	N(297, processes.unsure[UNTRACED_NOT_FOUND]) \
+	N(298, processes.unsure[UNTRACED_OTHER_LIBC]) \
+	N(299, processes.unsure[UNTRACED_OLD_LIBC]) \
+	N(300, processes.unsure[UNTRACED_NO_VARIABLE]) \
+	N(301, processes.unsure[UNTRACED_OTHER_LIBRARY]) \
+	N(302, processes.unsure[UNTRACED_OTHER_FILES]) \
+	N(303, processes.unsure[UNTRACED_OTHER_USER]) \
+	N(304, processes.unsure[UNTRACED_NO_EXEC]) \
+	N(305, processes.unsure[UNTRACED_FILTERED]) \
+	N(306, processes.unsure[UNTRACED_NO_PIPE_NAMED]) \
+	N(307, processes.unsure[UNTRACED_NO_PIPE]) \
+	N(308, processes.unsure[UNTRACED_PIPE_CLOSED]) \
+	N(309, processes.unsure[UNTRACED_SECURE]) \
 	N(272, python.unread) \
 	N(114, cost.program_ns) N(115, cost.kernel_ns) N(116, cost.pipe_bytes) \
 	N(119, spread.operations) N(120, spread.ns) N(121, spread.borrowed_ns) \

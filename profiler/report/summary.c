@@ -613,6 +613,33 @@ static const char *remedy_of(enum untraced_cause cause)
 	return remedies[cause];
 }
 
+/* Those of which it is not known: by cause, unless some of them turned out to be traced. */
+static void report_unsure(struct log *log, const struct ledger_processes *p)
+{
+	uint64_t known = 0, counts[UNTRACED_CAUSES] = {0};
+
+	for (uint32_t i = UNTRACED_NOT_KNOWN + 1; i < UNTRACED_CAUSES; i++)
+		known = saturated_sum(known, p->unsure[i]);
+	if (known <= p->untraced)
+		memcpy(counts, p->unsure, sizeof(counts));
+	else
+		known = 0;
+	counts[UNTRACED_NOT_KNOWN] = p->untraced - known;
+	for (enum untraced_cause cause = 0; cause < UNTRACED_CAUSES; cause++) {
+		bool is_known = cause != UNTRACED_NOT_KNOWN;
+		const char *text = is_known ? untraced_cause_text(cause) : "sudo and -v tell more";
+
+		if (counts[cause])
+			log_warn(log,
+				 "%" PRIu64 " process%s loaded the CUDA driver and %s not traced; "
+				 "whether %s used the GPU is not known: %s%s%s",
+				 counts[cause], pick(counts[cause], "", "es"),
+				 pick(counts[cause], "was", "were"),
+				 pick(counts[cause], "it", "they"), text, is_known ? ". " : "",
+				 is_known ? remedy_of(cause) : "");
+	}
+}
+
 /* Processes that should have been traced, or may have: each with what to do. */
 static void report_untraced(struct log *log, const struct ledger_processes *p)
 {
@@ -630,12 +657,7 @@ static void report_untraced(struct log *log, const struct ledger_processes *p)
 				 p->causes[cause], pick(p->causes[cause], "", "es"),
 				 pick(p->causes[cause], "was", "were"), untraced_cause_text(cause),
 				 remedy_of(cause));
-	if (p->untraced)
-		log_warn(log,
-			 "%" PRIu64 " process%s loaded the CUDA driver and %s not traced; whether "
-			 "%s used the GPU is not known: sudo and -v tell more",
-			 p->untraced, pick(p->untraced, "", "es"), pick(p->untraced, "was", "were"),
-			 pick(p->untraced, "it", "they"));
+	report_unsure(log, p);
 }
 
 /* Counts processes of all causes. */

@@ -313,7 +313,7 @@ import os; os.open('gpu', os.O_RDWR)"
 	# whether it has used the GPU was not seen
 	with_gpu setpriv --reuid=65534 --regid=65534 --clear-groups ./profile -v --strict -o out.folded \
 		env -u CUDA_INJECTION64_PATH "$python" does.py load look
-	expect_line stderr '^profile: 1 process loaded the CUDA driver and was not traced; whether it used the GPU is not known: '
+	expect_line stderr '^profile: 1 process loaded the CUDA driver and was not traced; whether it used the GPU is not known: no CUDA_INJECTION64_PATH in the environment\. [A-Z]'
 	expect_no_line stderr '--strict'
 	expect_status 0
 }

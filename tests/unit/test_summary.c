@@ -303,6 +303,22 @@ static void processes_that_were_not_traced(void **state)
 	};
 
 	CHECK_COUNTS(b, NOTHING, cases);
+	/* with the cause, as far as it is known */
+	b->ledger.processes.untraced = 3;
+	b->ledger.processes.unsure[UNTRACED_NOT_KNOWN] = 1;
+	b->ledger.processes.unsure[UNTRACED_OTHER_LIBC] = 2;
+	assert_non_null(strstr(report(b),
+			       "profile: 1 process loaded the CUDA driver and was not traced; "
+			       "whether it used the GPU is not known: sudo and -v tell more\n"
+			       "profile: 2 processes loaded the CUDA driver and were not traced; "
+			       "whether they used the GPU is not known: another C library than "
+			       "glibc. Run it with glibc\n"));
+	/* some of them turned out to be traced: not known which */
+	b->ledger.processes.untraced = 1;
+	assert_non_null(strstr(report(b), "1 process loaded the CUDA driver and was not traced; "
+					  "whether it used the GPU is not known: sudo"));
+	assert_null(strstr(report(b), "glibc"));
+	b->ledger.processes = (struct ledger_processes){.untraced = 0};
 	b->ledger.pipe.processes = 0;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		set(b, &cases[i], 1);
