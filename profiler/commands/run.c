@@ -189,7 +189,8 @@ static int finish(struct run *r, struct session *session, int status)
 					.inlines = o->inlines,
 					.debuginfod = o->debuginfod,
 					.sources = o->view.my_code,
-					.links = true};
+					/* nothing was started there, and it has to end soon */
+					.links = !o->measure.attached};
 	struct collected collected = collect_results(session_collect(session));
 	struct place_names place_names = *collected.place_names;
 	struct totals totals = describe(r);
