@@ -410,7 +410,7 @@ static bool add_name(struct inline_job *job, const char *name)
 	return true;
 }
 
-/* "/build/src/x.c"; NULL: unknown, or no memory. To be freed. */
+/* "/build/./src/x.c"; NULL: unknown, or no memory. To be freed. */
 static char *source_text(const struct source_place *s)
 {
 	bool has_folder = s->name && s->name[0] != '/' && s->folder;
@@ -421,7 +421,7 @@ static char *source_text(const struct source_place *s)
 	if (!s->name || strnlen(s->name, PATH_MAX) == PATH_MAX ||
 	    (has_folder && strnlen(s->folder, PATH_MAX) == PATH_MAX) ||
 	    (has_first && strnlen(s->compiled_in, PATH_MAX) == PATH_MAX) ||
-	    asprintf(&text, "%s%s%s%s%s", has_first ? s->compiled_in : "", has_first ? "/" : "",
+	    asprintf(&text, "%s%s%s%s%s", has_first ? s->compiled_in : "", has_first ? "/./" : "",
 		     has_folder ? s->folder : "", has_folder ? "/" : "", s->name) < 0)
 		return NULL;
 	return text;

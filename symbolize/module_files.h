@@ -119,8 +119,9 @@ struct inlined_names {
 	uint32_t *counts; /* the number of names of each address */
 	uint32_t count, capacity; /* of names */
 	/* the files that define them, and before those of an address that of the function that they
-	 * are inlined into; absolute, or relative to where the program was compiled; NULL: unknown.
-	 * There are `count` and one for each address */
+	 * are inlined into; absolute, or relative to where the program was compiled, which is
+	 * before the first "/./" if it is known: "/home/me/proj/./src/x.c"; NULL: unknown. There
+	 * are `count` and one for each address */
 	const char **sources;
 	uint32_t source_count, source_capacity;
 	struct intern paths; /* owns them */

@@ -146,8 +146,8 @@ uint32_t symbolizer_names(struct symbolizer *s, struct code_ref ref, bool is_ret
 
 /*
  * The files that define the functions of the last call of symbolizer_names, in the same order, as
- * DWARF has them: absolute, or relative to an unknown folder. NULL for those that are unknown.
- * Valid until the next call.
+ * DWARF has them: absolute, or relative to an unknown folder; "/./" comes behind the one in which
+ * the program was compiled. NULL for those that are unknown. Valid until the next call.
  */
 const char *const *symbolizer_sources(const struct symbolizer *s);
 

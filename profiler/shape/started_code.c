@@ -215,12 +215,29 @@ static void take_python(struct search *s, const char *file)
 	free(real);
 }
 
+/* Adds the folder in which a file of source was compiled, if the file is below that. */
+static bool add_compiled_in(struct search *s, const char *source, const char *path)
+{
+	const char *mark = strstr(source, "/./");
+	char *text = mark ? strndup(source, (size_t)(mark - source)) : NULL;
+	char *folder = text ? plain_path(NULL, text) : NULL;
+	size_t length = folder ? strlen(folder) : 0;
+	bool is_below = length > 0 && strncmp(path, folder, length) == 0 && path[length] == '/';
+
+	if (is_below)
+		add_folder(s, folder, length);
+	free(text);
+	free(folder);
+	return is_below;
+}
+
 /* Adds the folder of a file of source, if the user may have written it. */
 static void take_source(struct search *s, const char *source)
 {
 	char *path = plain_path(NULL, source);
 
-	if (path && strrchr(path, '/') > path && !source_is_foreign(path))
+	if (path && strrchr(path, '/') > path && !source_is_foreign(path) &&
+	    !add_compiled_in(s, source, path))
 		add_folder_of(s, path);
 	free(path);
 }

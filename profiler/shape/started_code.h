@@ -25,7 +25,8 @@
 /*
  * Calls `add` for each such folder, absolute, some more than once. A path that is relative counts
  * if result->totals.folder is known. Native programs have the folders of their sources as well, if
- * debug information tells them, without those of others (foreign_folder.h); `add_program` is called
+ * debug information tells them, without those of others (foreign_folder.h), or those in which they
+ * were compiled, if they are below these. `add_program` is called
  * with the path of each program (NULL: is not called). False: out of memory, or one of these
  * returned false.
  */

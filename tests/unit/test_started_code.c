@@ -197,6 +197,21 @@ static void programs_have_sources(void **state)
 	found[0] = '\0';
 	assert_true(started_code_visit(&r, note, note_program, NULL));
 	assert_string_equal(found, "/usr/local/bin /usr/local/bin/app /p/src ");
+	/* compiled in a folder that has them, and in one that has not */
+	frames[0].source = "/p/./src/main.cpp";
+	frames[4].source = "/p/./lib/l.cpp";
+	frames[2].source = "/build/./../p2/src/x.c";
+	found[0] = '\0';
+	assert_true(started_code_visit(&r, note, NULL, NULL));
+	assert_string_equal(found, "/usr/local/bin /p /p2/src ");
+	roles = code_roles_of_result(&r);
+	assert_int_equal(code_role_of(roles, &frames[4], label), ROLE_OWN);
+	code_roles_free(roles);
+	frames[0].source = "/./src/main.cpp"; /* "/" is not the user's */
+	frames[2].source = NULL;
+	found[0] = '\0';
+	assert_true(started_code_visit(&r, note, NULL, NULL));
+	assert_string_equal(found, "/usr/local/bin /src ");
 	/* an interpreter, and a program that was not started, are none */
 	r.totals.command = "python3 x.py";
 	roles = code_roles_of_result(&r);
