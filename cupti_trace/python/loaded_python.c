@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
-#include "cupti_trace/unwind/unwind.h"
+#include "cupti_trace/unwind/loaded_table.h"
 
 struct search {
 	uint64_t inside;
@@ -54,7 +54,7 @@ bool loaded_python_find_loop(uint64_t inside, uint64_t function, struct python_l
 	loop->parts[0].start = function;
 	loop->parts[0].end = function + symbol->st_size;
 	loop->count = 1;
-	if (unwind_find_table(function, &table))
+	if (loaded_table_find(function, &table))
 		python_loop_find_parts(loop, &table, (const uint8_t *)(uintptr_t)function);
 	return true;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "cupti_trace/core/readable.h"
 #include "cupti_trace/unwind/code_ranges.h"
-#include "cupti_trace/unwind/unwind.h"
+#include "cupti_trace/unwind/loaded_table.h"
 #include "symbolize/call_site.h"
 
 #define PAGE 4096u
@@ -119,7 +119,7 @@ static bool find_function(struct search *s, uint64_t pc, struct function *f)
 {
 	struct cfi_bounds bounds;
 
-	if (s->functions_left == 0 || !unwind_find_table(pc, &f->table))
+	if (s->functions_left == 0 || !loaded_table_find(pc, &f->table))
 		return false;
 	s->functions_left--;
 	bounds = cfi_find_bounds(&f->table, pc);

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/unwind/unwind.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "cupti_trace/core/at_launch.h"
 #include "cupti_trace/core/readable.h"
 #include "cupti_trace/unwind/code_ranges.h"
 #include "cupti_trace/unwind/frame_memo.h"
 #include "cupti_trace/unwind/hidden_return.h"
+#include "cupti_trace/unwind/loaded_table.h"
 #include "cupti_trace/unwind/row_cache.h"
 #include "cupti_trace/unwind/stack_words.h"
 #include "symbolize/call_site.h"
@@ -52,158 +47,13 @@ void unwind_forget(void)
 	atomic_fetch_add(&unwind_generation, 1);
 }
 
-/* ---- tables ---- */
-
-struct object {
-	uint64_t start, end; /* of its mapping, or of the segment with its tables */
-	const uint8_t *index;
-};
-
-#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 35)
-/* Looked up at run time, so that the library also loads where glibc is older: then NULL. */
-static int (*find_by_loader)(void *address, struct dl_find_object *result);
-
-/*
- * The segment that holds the program's index; empty: none is known. Of a program that is linked for
- * large pages the kernel maps each segment by itself, and the loader then tells the segment with
- * the code alone.
- */
-static uint64_t program_tables, program_tables_end;
-
-static void find_program_tables(void)
-{
-	const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
-	uint64_t count = headers ? getauxval(AT_PHNUM) : 0, bias = 0, index = 0;
-
-	for (uint64_t i = 0; i < count; i++) {
-		if (headers[i].p_type == PT_PHDR)
-			bias = (uint64_t)(uintptr_t)headers - headers[i].p_vaddr;
-		if (headers[i].p_type == PT_GNU_EH_FRAME)
-			index = headers[i].p_vaddr;
-	}
-	for (uint64_t i = 0; i < count; i++) {
-		const ElfW(Phdr) *p = &headers[i];
-
-		if (p->p_type != PT_LOAD || index < p->p_vaddr || index - p->p_vaddr >= p->p_memsz)
-			continue;
-		program_tables = bias + p->p_vaddr;
-		program_tables_end = program_tables + p->p_memsz;
-	}
-}
-
-/*
- * When this library is loaded: a walk must not look anything up, for it may be below a thread that
- * holds the loader's lock and waits for this one.
- */
-__attribute__((constructor)) static void prepare(void)
-{
-	find_program_tables();
-	*(void **)&find_by_loader = dlsym(RTLD_DEFAULT, "_dl_find_object");
-}
-
-static bool find_without_lock(uint64_t pc, struct object *object)
-{
-	struct dl_find_object found;
-	uint64_t index;
-
-	if (find_by_loader((void *)(uintptr_t)pc, &found) != 0 || !found.dlfo_eh_frame)
-		return false;
-	object->start = (uint64_t)(uintptr_t)found.dlfo_map_start;
-	object->end = (uint64_t)(uintptr_t)found.dlfo_map_end;
-	object->index = found.dlfo_eh_frame;
-	index = (uint64_t)(uintptr_t)found.dlfo_eh_frame;
-	if ((index < object->start || index >= object->end) && index >= program_tables &&
-	    index < program_tables_end) {
-		object->start = program_tables;
-		object->end = program_tables_end;
-	}
-	return true;
-}
-#else
-static void *find_by_loader;
-
-static bool find_without_lock(uint64_t pc, struct object *object)
-{
-	(void)pc;
-	(void)object;
-	return false;
-}
-#endif
-
-struct search {
-	uint64_t pc;
-	struct object *object;
-};
-
-static int match_object(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct search *s = data;
-	const uint8_t *index = NULL;
-	uint64_t end = 0;
-	bool holds = false;
-
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uint64_t start = info->dlpi_addr + p->p_vaddr;
-
-		if (p->p_type == PT_GNU_EH_FRAME)
-			index = (const uint8_t *)(uintptr_t)start;
-		if (p->p_type != PT_LOAD)
-			continue;
-		if (start + p->p_memsz > end)
-			end = start + p->p_memsz;
-		holds |= s->pc >= start && s->pc < start + p->p_memsz;
-	}
-	if (!holds || !index)
-		return 0;
-	*s->object = (struct object){.start = info->dlpi_addr, .end = end, .index = index};
-	return 1;
-}
-
-static bool find_object(uint64_t pc, struct object *object)
-{
-	struct search s = {.pc = pc, .object = object};
-
-	return find_by_loader ? find_without_lock(pc, object)
-			      : dl_iterate_phdr(match_object, &s) == 1;
-}
-
-/*
- * The tables of a loaded object lie in its mapping: the index where the loader says, the frames
- * where the index says (an encoded pointer, in practice pc-relative and 4 bytes), both to the
- * mapping's end at most.
- */
-bool unwind_find_table(uint64_t pc, struct cfi_table *table)
-{
-	const uint8_t pc_relative_s32 = 0x1b;
-	struct object object;
-	uint64_t index;
-	int32_t offset;
-
-	if (!find_object(pc, &object))
-		return false;
-	index = (uint64_t)(uintptr_t)object.index;
-	if (index + 12 > object.end || object.index[0] != 1 || object.index[1] != pc_relative_s32)
-		return false;
-	memcpy(&offset, object.index + 4, sizeof(offset));
-	memset(table, 0, sizeof(*table));
-	table->index = object.index;
-	table->index_address = index;
-	table->index_size = object.end - index;
-	table->frames_address = index + 4 + (uint64_t)(int64_t)offset;
-	if (table->frames_address < object.start || table->frames_address >= object.end)
-		return false;
-	table->frames = (const uint8_t *)(uintptr_t)table->frames_address;
-	table->frames_size = object.end - table->frames_address;
-	return true;
-}
+/* ---- rows ---- */
 
 static bool read_row(uint64_t pc, struct cfi_row *row)
 {
 	struct cfi_table table;
 
-	return unwind_find_table(pc, &table) && cfi_find_row(&table, pc, row) == 0;
+	return loaded_table_find(pc, &table) && cfi_find_row(&table, pc, row) == 0;
 }
 
 /*

@@ -89,10 +89,6 @@ static WITHIN_LAUNCH void unwind_recognized(struct frame_memo_thread *me, const 
 	me->is_in_use = false;
 }
 
-/* The call-frame information of the loaded code at `pc`. */
-struct cfi_table;
-bool unwind_find_table(uint64_t pc, struct cfi_table *table);
-
 /* Forgets all rows: code was unmapped, and other code may be mapped there. Any thread. */
 void unwind_forget(void);
 

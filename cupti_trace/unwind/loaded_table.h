@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the call-frame information of loaded code is in this process: .eh_frame_hdr and .eh_frame
+ * (symbolize/cfi.h), as the loader has them.
+ *
+ * Takes no lock where glibc is 2.35 or later (_dl_find_object); before, dl_iterate_phdr's.
+ */
+#ifndef CUPTI_TRACE_UNWIND_LOADED_TABLE_H
+#define CUPTI_TRACE_UNWIND_LOADED_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cfi_table;
+
+/* Finds the table for the code at `pc`, which is valid as long as that is loaded. False: none. */
+bool loaded_table_find(uint64_t pc, struct cfi_table *table);
+
+#endif
