@@ -16,6 +16,7 @@
 #include "profiler/attach/arrivals.h"
 #include "profiler/attach/attach.h"
 #include "profiler/attach/call_timing.h"
+#include "profiler/attach/cuda_states.h"
 #include "profiler/attach/notices.h"
 #include "profiler/attach/payload.h"
 #include "profiler/attach/user_memory.h"
@@ -82,15 +83,9 @@ struct session {
 	struct gpu_pipe *pipe;
 	struct payload payload;
 	struct target target;
-	struct attachment *attachment; /* in place of a target; NULL: there is one */
-	struct arrivals *arrivals;     /* of the library in its processes; NULL: in none */
-	struct id_map brought;         /* pids where it has arrived, in one program or more */
-	/* By ids of processes, their pids. `expected`: they ran before us, and it is not known yet
-	 * whether the library can say hello there. `awaited`: it has arrived and not said hello.
-	 * `missed`: it came too late unless it says hello. */
-	struct id_map expected, awaited, missed;
-	struct id_map heard, users;      /* ids: it said hello; may have used CUDA */
-	struct id_map unanswered;        /* by pids: instances that wait until recording begins */
+	struct attachment *attachment;   /* in place of a target; NULL: there is one */
+	struct arrivals *arrivals;       /* of the library in its processes; NULL: in none */
+	struct cuda_states states;       /* how far it is in each process */
 	char *program;                   /* the command line of the first of them; NULL: unknown */
 	uint32_t late;                   /* new processes that said hello in what is recorded */
 	struct probes *driver;           /* of who begins to use CUDA; NULL: it is not known */
@@ -173,13 +168,7 @@ void session_free(struct session *s)
 	target_release_resources(&s->target);
 	arrivals_free(s->arrivals);
 	free(s->program);
-	id_map_release(&s->brought);
-	id_map_release(&s->expected);
-	id_map_release(&s->awaited);
-	id_map_release(&s->missed);
-	id_map_release(&s->heard);
-	id_map_release(&s->users);
-	id_map_release(&s->unanswered);
+	cuda_states_release(&s->states);
 	probes_free(s->driver);
 	recording_close(s->recording);
 	remove_payload(s);
@@ -728,19 +717,16 @@ static void take_snapshot(struct session *s, const struct stack_snapshot *snapsh
 		recording_stack(s->recording, s->collect, event, is_launch);
 }
 
-static void note_pid(struct id_map *ids, uint32_t id, pid_t pid)
+static struct cuda_state *state_of(struct session *s, const struct process *process)
 {
-	uint64_t *value = id_map_get(ids, id);
-
-	if (value)
-		*value = (uint64_t)pid;
+	return cuda_states_get(&s->states, process->id, process->pid);
 }
 
 /* NULL: it has ended, or runs another program by now. */
-static struct process *running_process(const struct session *s, uint32_t id, uint64_t pid)
+static struct process *running_process(const struct session *s, uint32_t id, pid_t pid)
 {
-	struct process *process = collect_knows_process(s->collect, (pid_t)pid)
-					  ? collect_find_process(s->collect, (pid_t)pid)
+	struct process *process = collect_knows_process(s->collect, pid)
+					  ? collect_find_process(s->collect, pid)
 					  : NULL;
 
 	return process && process->id == id ? process : NULL;
@@ -765,11 +751,11 @@ static void begin_cuda(struct session *s, struct process *process,
 		s->driver_probed_ns = monotonic_ns();
 	/* it may have been used before probes could tell */
 	if (!is_covered || process->began_ns <= s->driver_probed_ns)
-		id_map_get(&s->users, process->id);
+		state_of(s, process)->may_use_cuda = true;
 	if (!s->arrivals || arrivals_add(s->arrivals, process->id, process->pid) != 0)
 		call_timing_begin(s->call_timing, process);
 	else if (process->is_attached)
-		note_pid(&s->expected, process->id, process->pid);
+		state_of(s, process)->delays_recording = true;
 }
 
 /* Also before its mapping of the driver is known to us. */
@@ -778,7 +764,7 @@ static void note_user(struct session *s, const struct stack_event *event)
 	const struct process *process = collect_process_of(s->collect, event);
 
 	if (process)
-		id_map_get(&s->users, process->id);
+		state_of(s, process)->may_use_cuda = true;
 }
 
 /*
@@ -787,9 +773,8 @@ static void note_user(struct session *s, const struct stack_event *event)
  */
 static bool has_arrived(const struct session *s, const struct arrival *arrival)
 {
-	return arrival->result == BRING_IN_DONE ||
-	       (arrival->result == BRING_IN_ALREADY &&
-		id_map_find(&s->brought, (uint32_t)arrival->pid));
+	return arrival->result == BRING_IN_DONE || (arrival->result == BRING_IN_ALREADY &&
+						    cuda_states_has_come(&s->states, arrival->pid));
 }
 
 /* A process without GPU time: its calls are timed, where that can be. */
@@ -809,10 +794,12 @@ static void take_arrivals(struct session *s)
 	struct arrival arrival;
 
 	while (arrivals_next(s->arrivals, &arrival)) {
-		struct process *process = running_process(s, arrival.id, (uint64_t)arrival.pid);
+		struct process *process = running_process(s, arrival.id, arrival.pid);
+		bool is_there = has_arrived(s, &arrival);
+		struct cuda_state *state = cuda_states_get(&s->states, arrival.id, arrival.pid);
 
-		if (has_arrived(s, &arrival)) {
-			id_map_get(&s->brought, (uint32_t)arrival.pid);
+		if (is_there) {
+			state->has_come = true;
 			if (process && process->lacks_gpu_time)
 				log_warn(s->log,
 					 "process %d: the library was brought in after all; from "
@@ -822,17 +809,17 @@ static void take_arrivals(struct session *s)
 				log_verbose(s->log, "process %d: the library was brought in",
 					    (int)arrival.pid);
 			if (process && !process->has_spoken)
-				note_pid(&s->awaited, arrival.id, arrival.pid);
+				cuda_state_arrive(state);
 			/* it may end before it begins; where calls are timed, another line says so
 			 */
 			if (!process || !process->lacks_gpu_time)
-				note_pid(&s->missed, arrival.id, arrival.pid);
+				state->may_miss = true;
 			continue;
 		}
-		id_map_remove(&s->expected, arrival.id);
+		state->delays_recording = false;
 		if (!process || arrival.result == BRING_IN_GONE) {
 			log_verbose(s->log, "%s", arrival.message);
-			note_pid(&s->missed, arrival.id, arrival.pid);
+			state->may_miss = true;
 			continue;
 		}
 		log_warn(s->log, "no GPU time: %s%s", arrival.message,
@@ -1209,13 +1196,13 @@ static void answer(struct session *s, pid_t pid, uint64_t instance)
 /* Libraries that have said hello before recording began. */
 static void answer_all(struct session *s)
 {
-	uint32_t position = 0, pid;
-	uint64_t instance;
+	for (uint32_t i = 0; i < s->states.count; i++) {
+		struct cuda_state *state = &s->states.list[i];
 
-	while (id_map_next(&s->unanswered, &position, &pid, &instance))
-		if (collect_knows_process(s->collect, (pid_t)pid))
-			answer(s, (pid_t)pid, instance);
-	id_map_release(&s->unanswered);
+		if (state->unanswered_id && collect_knows_process(s->collect, state->pid))
+			answer(s, state->pid, state->unanswered_id);
+		state->unanswered_id = 0;
+	}
 }
 
 /*
@@ -1259,16 +1246,29 @@ static bool attached_have_ended(struct session *s)
 	return true;
 }
 
-/* Those of `ids` that run. `*any`: the pid of one. */
-static uint32_t count_running(const struct session *s, const struct id_map *ids, uint32_t *any)
+/* Returns whether the library has arrived in a process that runs, and has not said hello. */
+static bool awaits_hello(const struct session *s)
 {
-	uint32_t position = 0, id, count = 0;
-	uint64_t pid;
+	for (uint32_t i = 0; i < s->states.count; i++) {
+		const struct cuda_state *state = &s->states.list[i];
 
-	while (id_map_next(ids, &position, &id, &pid)) {
-		if (!running_process(s, id, pid))
+		if (state->stage == LIBRARY_ARRIVED && running_process(s, state->id, state->pid))
+			return true;
+	}
+	return false;
+}
+
+/* Counts the running processes that recording waits for. `*any`: the pid of one. */
+static uint32_t count_delaying(const struct session *s, pid_t *any)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < s->states.count; i++) {
+		const struct cuda_state *state = &s->states.list[i];
+
+		if (!state->delays_recording || !running_process(s, state->id, state->pid))
 			continue;
-		*any = (uint32_t)pid;
+		*any = state->pid;
 		count++;
 	}
 	return count;
@@ -1279,12 +1279,11 @@ static bool attached_have_left(struct session *s)
 {
 	uint64_t now_ns = monotonic_ns();
 	uint64_t heard_ns = s->read_ns > s->ended_ns ? s->read_ns : s->ended_ns;
-	uint32_t pid;
 
 	if (!s->arrivals || s->pipe_ended || s->stops_leaving ||
 	    now_ns - s->ended_ns >= GOODBYE_PATIENCE_NS || now_ns - heard_ns >= SILENT_PATIENCE_NS)
 		return true;
-	return !arrivals_are_busy(s->arrivals) && !count_running(s, &s->awaited, &pid) &&
+	return !arrivals_are_busy(s->arrivals) && !awaits_hello(s) &&
 	       !gpu_pipe_has_running(s->pipe);
 }
 
@@ -1293,17 +1292,13 @@ static bool attached_have_left(struct session *s)
 /* What has ended before recording begins lacks nothing, unless nothing is left to record. */
 static void forget_missed(struct session *s)
 {
-	struct id_map left = {0};
-	uint32_t position = 0, id;
-	uint64_t pid;
-
 	if (!collect_count_running(s->collect))
 		return;
-	while (id_map_next(&s->missed, &position, &id, &pid))
-		if (running_process(s, id, pid))
-			note_pid(&left, id, (pid_t)pid);
-	id_map_release(&s->missed);
-	s->missed = left;
+	for (uint32_t i = 0; i < s->states.count; i++) {
+		struct cuda_state *state = &s->states.list[i];
+
+		state->may_miss &= running_process(s, state->id, state->pid) != NULL;
+	}
 }
 
 /* The time of --delay is over, or that of begin_attached has come. */
@@ -1329,43 +1324,41 @@ static void time_silent(struct session *s, struct process *process, const char *
 	log_warn(s->log, "no GPU time: CUPTI has not begun in process %d %s%s", (int)process->pid,
 		 why, s->call_timing ? "; its CUDA calls are timed until it has" : "");
 	count_untraced(s, process);
-	id_map_remove(&s->missed, process->id); /* this line says it */
+	state_of(s, process)->may_miss = false; /* this line says it */
 }
 
 static void time_all_silent(struct session *s)
 {
-	uint32_t position = 0, id;
 	char why[32];
-	uint64_t pid;
 
 	snprintf(why, sizeof(why), "within %d s", (int)(LIBRARY_PATIENCE_NS / 1000000000u));
-	while (id_map_next(&s->expected, &position, &id, &pid)) {
-		struct process *process = running_process(s, id, pid);
+	for (uint32_t i = 0; i < s->states.count; i++) {
+		struct cuda_state *state = &s->states.list[i];
+		struct process *process =
+			state->delays_recording ? running_process(s, state->id, state->pid) : NULL;
 
+		state->delays_recording = false;
 		if (process)
 			time_silent(s, process, why);
 	}
-	id_map_release(&s->expected);
 }
 
 /* Those where the library has come and cannot begin, whatever CUPTI does. */
 static void time_stuck(struct session *s)
 {
-	uint32_t position = 0, id;
-	uint64_t pid;
+	for (uint32_t i = 0; i < s->states.count; i++) {
+		struct cuda_state *state = &s->states.list[i];
+		struct process *process;
 
-	while (id_map_next(&s->awaited, &position, &id, &pid)) {
-		struct process *process = running_process(s, id, pid);
-
-		if (!process || !id_map_find(&s->expected, id) ||
-		    !arrivals_is_stuck(s->arrivals, id, process->pid))
+		if (state->stage != LIBRARY_ARRIVED || !state->delays_recording)
+			continue;
+		process = running_process(s, state->id, state->pid);
+		if (!process || !arrivals_is_stuck(s->arrivals, state->id, process->pid))
 			continue;
 		time_silent(s, process,
 			    "(it is stopped, or waits for a file that does not answer: restart the "
 			    "server of that FUSE or network file system, or unmount it)");
-		id_map_remove(&s->expected, id);
-		id_map_remove(&s->awaited, id);
-		position = 0; /* the map has changed */
+		cuda_state_give_up(state);
 	}
 }
 
@@ -1373,11 +1366,12 @@ static void time_stuck(struct session *s)
 static bool awaits_libraries(struct session *s)
 {
 	uint64_t waited_ns = monotonic_ns() - s->start_ns;
-	uint32_t pid, count;
+	pid_t pid = 0;
+	uint32_t count;
 	char text[32];
 
 	time_stuck(s);
-	count = count_running(s, &s->expected, &pid);
+	count = count_delaying(s, &pid);
 	if (count && waited_ns >= LIBRARY_PATIENCE_NS) {
 		time_all_silent(s);
 		return false;
@@ -1385,7 +1379,7 @@ static bool awaits_libraries(struct session *s)
 	if (count && waited_ns >= SAY_LIBRARY_NS && !s->has_said_waiting) {
 		s->has_said_waiting = true;
 		if (count == 1)
-			snprintf(text, sizeof(text), "process %u", pid);
+			snprintf(text, sizeof(text), "process %d", (int)pid);
 		else
 			snprintf(text, sizeof(text), "%u processes", count);
 		log_line(s->log, "Waiting for CUPTI to begin in %s", text);
@@ -1437,14 +1431,13 @@ static void begin_when_due(struct session *s)
 /* ---- what the target sends ---- */
 
 /* Nothing is recorded or counted in it until recording begins everywhere. */
-static void put_off_answer(struct session *s, pid_t pid, uint64_t instance)
+static void put_off_answer(struct session *s, const struct process *process, uint64_t instance)
 {
-	uint64_t *value = id_map_get(&s->unanswered, (uint32_t)pid);
+	struct cuda_state *state = state_of(s, process);
 
-	if (value)
-		*value = instance;
-	else
-		answer(s, pid, instance);
+	state->unanswered_id = instance;
+	if (cuda_states_get(&s->states, process->id, process->pid)->unanswered_id != instance)
+		answer(s, process->pid, instance); /* out of memory */
 }
 
 /* A process waits for our probes: attaches them to what it maps, if wanted, and releases it. */
@@ -1472,10 +1465,8 @@ static void take_hello(struct session *s, struct tracee *tracee,
 		return;
 	}
 	gpu_pipe_accept(s->pipe, tracee, process);
-	id_map_remove(&s->expected, process->id);
-	id_map_remove(&s->awaited, process->id);
 	if (s->arrivals) {
-		id_map_get(&s->heard, process->id);
+		cuda_state_hear(state_of(s, process));
 		s->late += s->has_begun && !process->is_attached;
 	}
 	log_verbose(s->log, "process %d (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
@@ -1498,7 +1489,7 @@ static void take_hello(struct session *s, struct tracee *tracee,
 	if (!hello->wants_ack)
 		return;
 	if (s->attachment && !s->has_begun && !s->command_ended)
-		put_off_answer(s, process->pid, hello->instance);
+		put_off_answer(s, process, hello->instance);
 	else
 		acknowledge(s, process, hello->instance);
 }
@@ -1904,11 +1895,8 @@ static uint64_t end_of_run(const struct session *s)
  */
 static void tell_latecomers(struct session *s)
 {
-	uint32_t position = 0, id, missed = 0;
-	uint64_t value;
+	uint32_t missed = cuda_states_count_missed(&s->states);
 
-	while (id_map_next(&s->missed, &position, &id, &value))
-		missed += !id_map_find(&s->heard, id) && id_map_find(&s->users, id);
 	if (missed)
 		log_warn(s->log,
 			 "%u process%s had loaded CUDA and ended, or %s left, before the library "
