@@ -6,11 +6,11 @@
 
 /* What a rule may name besides options: conditions that several options make, or a value. */
 enum condition {
-	IF_ATTACHED = OPT_VERSION + 1, /* to processes that run already */
-	IF_PART,                       /* a command is recorded for a part of its time */
-	IF_UPROBES,                    /* launch stacks are not taken in the process */
-	IF_WEIGHED,                    /* stacks are drawn by something else than time */
-	IF_UNTIL_TOLD,                 /* recording begins with a line of --control */
+	IF_ATTACHED = OPTION_IDS_END, /* to processes that run already */
+	IF_PART,                      /* a command is recorded for a part of its time */
+	IF_UPROBES,                   /* launch stacks are not taken in the process */
+	IF_WEIGHED,                   /* stacks are drawn by something else than time */
+	IF_UNTIL_TOLD,                /* recording begins with a line of --control */
 };
 
 enum rule_kind {

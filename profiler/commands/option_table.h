@@ -88,11 +88,12 @@ enum option_id {
 	OPT_COMPLETION,
 	OPT_PRINT_INJECTION_PATH,
 	OPT_VERSION,
+	OPTION_IDS_END /* always the last one */
 };
 
 /* A set of options. Zero-initialised is empty. */
 #define OPTION_SET_LETTERS 128u /* ids below are letters */
-#define OPTION_SET_BITS (OPTION_SET_LETTERS + OPT_VERSION + 1 - OPT_GPU_ONLY)
+#define OPTION_SET_BITS (OPTION_SET_LETTERS + OPTION_IDS_END - OPT_GPU_ONLY)
 
 struct option_set {
 	uint64_t bits[(OPTION_SET_BITS + 63) / 64];
