@@ -709,7 +709,10 @@ const struct option_entry option_table[] = {
 	 .text = "load this injection library, not the built-in one",
 	 .more = "It must be from the same release; it is not libcupti, which is found by itself. "
 		 "-cupti-lib is the older name of this option."},
-	{.id = OPT_INJECTION_LIB, .name = "cupti-lib", .kind = ARGUMENT_FILE},
+	{.id = OPT_INJECTION_LIB,
+	 .name = "cupti-lib",
+	 .kind = ARGUMENT_FILE,
+	 .takes_one_dash = true},
 	{.id = OPT_STRICT,
 	 FLAG(strict),
 	 .name = "strict",

@@ -257,7 +257,7 @@ static void abbreviations_that_are_clear(void **state)
 	assert_wrong("--live=x", "app");
 	assert_non_null(strstr(captured.text, "option '--live' doesn't allow an argument"));
 	assert_wrong("--cu", "x", "app"); /* cupti-lib or cuda-lib */
-	assert_non_null(strstr(captured.text, "ambiguous: -cuda-lib or --cupti-lib\n"));
+	assert_non_null(strstr(captured.text, "ambiguous: -cuda-lib or -cupti-lib\n"));
 	/* these measure less than their words say */
 	assert_wrong("--gpu", "app");
 	assert_wrong("--gp", "app");
