@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which options go together: for each option those that are refused beside it, in a run, with -p,
- * --from and --diff, as tests/golden/option_pairs.txt lists them. With OPTION_PAIRS=FILE in the
- * environment the list goes there, and a change of it can be reviewed.
+ * --from and --diff, as tests/golden/option_pairs.txt lists them. After a change of the options:
+ *
+ *	OPTION_PAIRS=tests/golden/option_pairs.txt build/tests/unit/test_option_rules
+ *
+ * writes the list anew, and git diff shows which pairs are refused now, and which are no longer.
  */
 #include "unit.h"
 #include "profiler/commands/option_table.h"
@@ -112,6 +115,30 @@ static void list_refused(FILE *to, const struct option_entry *e, const char *con
 	}
 }
 
+/* Returns whether the text has the line, which ends at its line feed or at the end. */
+static bool has_line(const char *text, const char *line)
+{
+	size_t length = strcspn(line, "\n");
+
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
+		if (strcspn(text, "\n") == length && strncmp(text, line, length) == 0)
+			return true;
+	return false;
+}
+
+/* Prints the lines of one text that the other lacks; returns how many. */
+static uint32_t print_lines_beyond(const char *text, const char *other, const char *mark)
+{
+	uint32_t count = 0;
+
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
+		if (!has_line(other, text)) {
+			print_error("%s%.*s\n", mark, (int)strcspn(text, "\n"), text);
+			count++;
+		}
+	return count;
+}
+
 static void pairs_are_those_that_were_reviewed(void **state)
 {
 	const char *path = getenv("OPTION_PAIRS");
@@ -137,7 +164,10 @@ static void pairs_are_those_that_were_reviewed(void **state)
 	assert_non_null(to);
 	want[fread(want, 1, sizeof(want) - 1, to)] = '\0';
 	fclose(to);
-	assert_string_equal(got, want);
+	if (print_lines_beyond(want, got, "-") + print_lines_beyond(got, want, "+"))
+		fail_msg(GOLDEN " lists other pairs. If these are right: OPTION_PAIRS=" GOLDEN
+				" build/tests/unit/test_option_rules writes it anew");
+	assert_string_equal(got, want); /* in this order */
 	free(got);
 }
 
