@@ -106,16 +106,22 @@ struct collect *collect_new(const struct collect_options *options)
 	if (c->symbolizer && c->stacks && c->profile && c->join &&
 	    (c->metrics || !options->keeps_metrics) &&
 	    places_init(&c->places, options->place_mask) == 0 &&
-	    attribution_init(&c->attribution,
-			     &(struct attribution_parts){
-				     &c->processes, c->stacks, &c->intake, &c->places, &c->ledger,
-				     &c->devices, &c->target_bytes,
-				     options->watches_load ? &c->load : NULL,
-				     options->measure.memory ? &c->allocations : NULL,
-				     options->measure.counters ? &c->measurements : NULL,
-				     options->measure.exact_stalls ? &c->pc_samples : NULL,
-				     options->idle_store ? &c->idle : NULL},
-			     options->measure.waits) == 0) {
+	    attribution_init(
+		    &c->attribution,
+		    &(struct attribution_parts){
+			    .processes = &c->processes,
+			    .stacks = c->stacks,
+			    .intake = &c->intake,
+			    .places = &c->places,
+			    .ledger = &c->ledger,
+			    .devices = &c->devices,
+			    .allowance = &c->target_bytes,
+			    .load = options->watches_load ? &c->load : NULL,
+			    .allocations = options->measure.memory ? &c->allocations : NULL,
+			    .measurements = options->measure.counters ? &c->measurements : NULL,
+			    .pc_samples = options->measure.exact_stalls ? &c->pc_samples : NULL,
+			    .idle = options->idle_store ? &c->idle : NULL},
+		    options->measure.waits) == 0) {
 		c->attribution.begins_late = options->measure.attached;
 		limit_memory(c);
 		if (options->measure.max_overhead)

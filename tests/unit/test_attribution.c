@@ -64,10 +64,14 @@ static struct bench *new_bench(uint32_t mask, bool follows_waits)
 	b->process->sent.allowance = &b->allowance;
 	assert_int_equal(places_init(&b->places, mask), 0);
 	assert_int_equal(attribution_init(&b->attribution,
-					  &(struct attribution_parts){
-						  &b->processes, b->stacks, &b->intake, &b->places,
-						  &b->ledger, &b->devices, &b->allowance, NULL,
-						  NULL, NULL, &b->samples, NULL},
+					  &(struct attribution_parts){.processes = &b->processes,
+								      .stacks = b->stacks,
+								      .intake = &b->intake,
+								      .places = &b->places,
+								      .ledger = &b->ledger,
+								      .devices = &b->devices,
+								      .allowance = &b->allowance,
+								      .pc_samples = &b->samples},
 					  follows_waits),
 			 0);
 	b->launch = push_call(b, "cudaLaunch");

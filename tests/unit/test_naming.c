@@ -259,13 +259,16 @@ static void other_work_has_its_own_frames(void **state)
 	add_work(b, launch, CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD, NULL, 30);
 	add_work(b, LAUNCH_NONE_NEEDED, CAPTURE_NONE, GPU_WORK_UVM_DTOH, NULL, 7);
 	/* work without a time is only counted */
-	assert_int_equal(
-		attribution_init(&a,
-				 &(struct attribution_parts){
-					 &processes, b->stacks, &intake, &b->places, &b->ledger,
-					 &b->devices, &allowance, NULL, NULL, NULL, NULL, NULL},
-				 false),
-		0);
+	assert_int_equal(attribution_init(&a,
+					  &(struct attribution_parts){.processes = &processes,
+								      .stacks = b->stacks,
+								      .intake = &intake,
+								      .places = &b->places,
+								      .ledger = &b->ledger,
+								      .devices = &b->devices,
+								      .allowance = &allowance},
+					  false),
+			 0);
 	attribution_add(&a, launch, 0, &alloc);
 	attribution_release(&a);
 	assert_int_equal(b->ledger.gpu.row_count, 1);
