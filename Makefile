@@ -191,7 +191,7 @@ docs-pictures: profile
 		./profile -q --from $$c --my-code -gpu-only -o docs/pictures/$$(basename $$c .profile).svg || exit 1; done
 
 format:
-	$(Q)clang-format -i $$(git ls-files '*.c' '*.h' '*.cpp' '*.cu')
+	$(Q)clang-format -i $$(git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.cu')
 
 # A folder that runs on any x86-64 Linux with glibc 2.34: libraries static, libcjson beside it.
 portable: $(BUILD)/portable/profile
