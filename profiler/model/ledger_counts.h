@@ -13,8 +13,8 @@
  * - N(number, member): a count that nobody loses.
  * - K(number, member): what is no count, and is not added up.
  *
- * `number` is the field of a capture (docs/capture-format.md), and never changes. A new one is
- * LEDGER_NEXT_NUMBER, which then grows. The order is that of the outputs.
+ * `number` is the field of a capture (docs/capture-format.md), and never changes. A new one, here
+ * or in run_numbers.c, is LEDGER_NEXT_NUMBER, which then grows. The order is that of the outputs.
  */
 #ifndef PROFILER_MODEL_LEDGER_COUNTS_H
 #define PROFILER_MODEL_LEDGER_COUNTS_H

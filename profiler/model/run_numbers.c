@@ -90,4 +90,4 @@ const struct run_number run_numbers[] = {
 /* clang-format on */
 const uint32_t run_number_count = COUNT(run_numbers);
 _Static_assert(COUNT(run_numbers) == LEDGER_NEXT_NUMBER - 1,
-	       "the next one is the first that is free");
+	       "LEDGER_NEXT_NUMBER is the first that is free");

@@ -25,7 +25,10 @@ struct run_number {
 	uint8_t size; /* 1, 2, 4 or 8 bytes */
 };
 
-/* The field of each is its position, from 1 on, and never changes: new ones go to the end. */
+/*
+ * The field of each is its position, from 1 on, and never changes. A new one has the number
+ * LEDGER_NEXT_NUMBER (ledger_counts.h).
+ */
 extern const struct run_number run_numbers[];
 extern const uint32_t run_number_count;
 

@@ -47,7 +47,8 @@ int figures_of(const struct result *result, struct figures_list *list)
 	};
 	int err = 0;
 
-	_Static_assert(sizeof(all) / sizeof(all[0]) <= FIGURES_MAX, "room for all");
+	_Static_assert(sizeof(all) / sizeof(all[0]) <= FIGURES_MAX,
+		       "FIGURES_MAX is how many there are");
 	list->count = 0;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct figures *f = all[i].is_wanted ? all[i].make(result) : NULL;
