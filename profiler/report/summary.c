@@ -806,9 +806,10 @@ static void report_ends(struct log *log, const struct ledger_pipe *pipe, bool al
 	if (pipe->exited_launches)
 		log_warn(log,
 			 "%u traced process%s ended by _exit or exec, or with threads that still "
-			 "launched%s",
+			 "launched%s, and what %s launched in the last 50 ms may be missing, too",
 			 pipe->exited, pick(pipe->exited, "", "es"),
-			 launches_text(text, pipe->exited, pipe->exited_launches));
+			 launches_text(text, pipe->exited, pipe->exited_launches),
+			 pick(pipe->exited, "it", "they"));
 	else if (pipe->exited)
 		log_line(log,
 			 "%u traced process%s ended by _exit or exec: what %s launched in the last "
