@@ -117,7 +117,8 @@ static void warn_of_measures(struct log *log, const struct result *before,
 	    a->whole_graphs != b->whole_graphs || a->device_graphs != b->device_graphs ||
 	    a->waits != b->waits || a->wall != b->wall || a->idle != b->idle || a->api != b->api ||
 	    a->memory != b->memory || a->launch_shapes != b->launch_shapes ||
-	    a->max_overhead != b->max_overhead)
+	    a->stall_period != b->stall_period || a->exact_stalls != b->exact_stalls ||
+	    a->counters != b->counters || a->max_overhead != b->max_overhead)
 		log_warn(log, "%s was measured with other options: differences may be theirs",
 			 path);
 }

@@ -112,6 +112,20 @@ assert len(kernels) == 2000
 assert all(b[0] > a[1] - 2 * error for a, b in zip(kernels, kernels[1:]))'
 }
 
+@test "a comparison says that stalls or counters were measured in one run alone" {
+	run_profile -q -gpu-only -o plain.profile "$workloads/launches" 10
+	run_profile -q -gpu-only --stalls=exact -o exact.profile "$workloads/launches" 10
+	run_profile -q -gpu-only --metrics default -o counted.profile "$workloads/launches" 10
+	run_profile --diff plain.profile plain.profile -o out.json
+	expect_status 0
+	expect_no_line stderr 'other options'
+	for after in exact counted; do
+		run_profile --diff plain.profile $after.profile -o out.json
+		expect_status 0
+		expect_line stderr "^profile: $after\.profile was measured with other options"
+	done
+}
+
 @test "exact: threads, samples that come late, contexts that go" {
 	FAKE_CUDA_PC_LATE=1 run_profile -gpu-only --stalls=exact --by stream --unit ns -o out.folded "$launches" 400 4 4
 	expect_status 0
