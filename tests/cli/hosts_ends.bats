@@ -79,7 +79,7 @@ readonly killed='^profile: 1 traced process was killed: GPU work of its last 50 
 
 @test "a stack that is used up, and a handler on another: the summary says what is missing" {
 	leaves caught 5
-	expect_told caught '1 traced process ended by _exit or exec[: ]'
+	expect_told caught '1 traced process ended by _exit or exec[:,] '
 }
 
 # on_small_disk COMMAND...: 64 KiB in the folder `small`
