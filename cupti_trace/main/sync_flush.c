@@ -17,7 +17,7 @@ static bool has_quota(const struct tracer *tracer, uint64_t now_ns)
 
 void sync_flush(struct tracer *tracer)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = clock_now_ns(), taken_ns;
 
 	/* a profiler that does not read must not be waited for here */
 	if (!has_quota(tracer, now_ns) || sink_is_stalled(&tracer->sink) ||
@@ -29,7 +29,9 @@ void sync_flush(struct tracer *tracer)
 	if (started_ns < now_ns) {
 		started_ns = clock_now_ns();
 		tracer_flush(tracer, false);
-		atomic_fetch_add(&spent_ns, clock_now_ns() - started_ns);
+		taken_ns = clock_now_ns() - started_ns;
+		atomic_fetch_add(&spent_ns,
+				 taken_ns < SYNC_FLUSH_MOST_NS ? taken_ns : SYNC_FLUSH_MOST_NS);
 	}
 	pthread_mutex_unlock(&flush_lock);
 }

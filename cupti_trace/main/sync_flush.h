@@ -6,8 +6,9 @@
  * CUPTI writes the times of records only when it is asked for them (cuptiActivityFlushAll). That
  * takes 30 us on an H200, and 0.3 us for each record. So there is a quota of time in which these
  * calls flush themselves: SYNC_FLUSH_FIRST_NS to begin with, and one part in SYNC_FLUSH_SHARE of
- * the time since then. Beyond it the flusher thread flushes soon (tracer_flush_soon). Threads that
- * wait for each other's flush share the next one.
+ * the time since then. A flush counts with SYNC_FLUSH_MOST_NS at most. Beyond the quota the flusher
+ * thread flushes soon (tracer_flush_soon). Threads that wait for each other's flush share the next
+ * one.
  *
  * Any thread of the program, between guest_enter and guest_leave.
  */
@@ -18,6 +19,8 @@
 
 #define SYNC_FLUSH_FIRST_NS UINT64_C(20000000)
 #define SYNC_FLUSH_SHARE 200
+#define SYNC_FLUSH_MOST_NS \
+	UINT64_C(5000000)      /* of one flush: the thread may have waited for a CPU */
 #define SYNC_FLUSH_LOCK_MS 100 /* to wait for another thread's flush */
 
 /* A synchronizing call is about to return. */
