@@ -129,6 +129,15 @@ static void read_augmentation(const struct cfi_table *t, struct bytes *b, const 
 	}
 }
 
+/* False: they are too many, or have no end. */
+static bool skip_letters(struct bytes *b)
+{
+	for (int i = 0; i < CFI_AUGMENTATION_MAX && !b->bad; i++)
+		if (bytes_u8(b) == 0)
+			return !b->bad;
+	return false;
+}
+
 static bool read_common(const struct cfi_table *t, uint64_t offset, struct cfi_common *common)
 {
 	struct bytes b = bytes_of(t), body;
@@ -145,9 +154,9 @@ static bool read_common(const struct cfi_table *t, uint64_t offset, struct cfi_c
 	version = bytes_u8(&body);
 	if (id != (t->is_debug_frame ? UINT32_MAX : 0) || version == 0 || version > 4)
 		return false;
+	/* each function has it read again, so a long one is not even skipped */
 	letters = (const char *)body.at;
-	bytes_skip_string(&body);
-	if ((const char *)body.at - letters > CFI_AUGMENTATION_MAX)
+	if (!skip_letters(&body))
 		return false;
 	memset(common, 0, sizeof(*common));
 	if (version == 4)

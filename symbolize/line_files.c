@@ -106,9 +106,11 @@ struct entries {
 	uint8_t format_count;
 };
 
+/* Its path is looked up when it is wanted: many may stand for one long text. */
 struct entry {
+	const struct line_section *section; /* that has the path; NULL: `path` is it, or NULL */
 	const char *path;
-	uint64_t folder;
+	uint64_t offset, folder;
 };
 
 static uint64_t get_number(struct bytes *b, uint64_t form)
@@ -141,24 +143,33 @@ static void get_entry(const struct header *h, const struct entries *entries, str
 {
 	struct bytes formats = entries->formats;
 
-	*entry = (struct entry){NULL, 0};
+	*entry = (struct entry){.path = NULL};
 	for (uint8_t i = 0; i < entries->format_count && !b->bad; i++) {
 		uint64_t content = bytes_uleb(&formats), form = bytes_uleb(&formats), number = 0;
-		const char *text = NULL;
+		struct entry text = {.path = NULL};
 
 		if (form == DW_FORM_string)
-			text = get_text(b);
+			text.path = get_text(b);
 		else if (form == DW_FORM_line_strp)
-			text = text_at(&h->sections->line_strings, get_offset(b, h->is_64_bit));
+			text.section = &h->sections->line_strings;
 		else if (form == DW_FORM_strp)
-			text = text_at(&h->sections->strings, get_offset(b, h->is_64_bit));
+			text.section = &h->sections->strings;
 		else
 			number = get_number(b, form);
-		if (content == DW_LNCT_path)
-			entry->path = text;
-		else if (content == DW_LNCT_directory_index)
+		if (text.section)
+			text.offset = get_offset(b, h->is_64_bit);
+		if (content == DW_LNCT_path) {
+			text.folder = entry->folder;
+			*entry = text;
+		} else if (content == DW_LNCT_directory_index) {
 			entry->folder = number;
+		}
 	}
+}
+
+static const char *path_of(const struct entry *entry)
+{
+	return entry->section ? text_at(entry->section, entry->offset) : entry->path;
 }
 
 /* Reads what the entries of a list have. Entries without anything would have no end. */
@@ -179,10 +190,10 @@ static bool begin_entries(struct bytes *b, struct entries *entries)
 static bool go_to(const struct header *h, const struct entries *entries, uint64_t number,
 		  struct bytes *b, struct entry *entry)
 {
-	*entry = (struct entry){NULL, 0};
+	*entry = (struct entry){.path = NULL};
 	for (uint64_t i = 0; i < entries->count && i <= number && !b->bad; i++)
 		get_entry(h, entries, b, entry);
-	return number < entries->count && !b->bad && entry->path;
+	return number < entries->count && !b->bad;
 }
 
 static bool find_in_5(struct header *h, uint64_t number, const char **folder, const char **name)
@@ -196,9 +207,10 @@ static bool find_in_5(struct header *h, uint64_t number, const char **folder, co
 	if (h->rest.bad || !begin_entries(&h->rest, &files) ||
 	    !go_to(h, &files, number, &h->rest, &file))
 		return false;
-	*name = file.path;
-	*folder = go_to(h, &folders, file.folder, &folders.list, &of_file) ? of_file.path : NULL;
-	return true;
+	*name = path_of(&file);
+	*folder =
+		go_to(h, &folders, file.folder, &folders.list, &of_file) ? path_of(&of_file) : NULL;
+	return *name;
 }
 
 bool line_file_find(const struct line_sections *sections, uint64_t offset, uint64_t number,

@@ -455,7 +455,7 @@ static void run_inline(struct bounded_job *opaque)
 	struct source_place sources[DWARF_MAX_DEPTH];
 
 	job->found.counts = calloc(job->count + 1u, sizeof(*job->found.counts));
-	for (uint32_t i = 0; job->found.counts && i < job->count; i++) {
+	for (uint32_t i = 0; job->found.counts && i < job->count && !job->job.is_late; i++) {
 		size_t count = dwarf_find(job->dwarf, &job->job.share, job->addresses[i], names);
 
 		sources[0] = (struct source_place){NULL, NULL, NULL};

@@ -449,6 +449,35 @@ static int find_in_long_entry(uint32_t size)
 	return err;
 }
 
+/*
+ * As many letters as an entry has room for, and as many functions as a file may have, which name
+ * it: each reads it again, which took minutes.
+ */
+static void letters_are_bounded(void **state)
+{
+	enum { COMMON = 4 + CFI_ENTRY_MAX, FUNCTION = 24, FUNCTIONS = 4000000 };
+	const size_t size = COMMON + (size_t)FUNCTION * FUNCTIONS;
+	uint8_t *frames = malloc(size);
+	struct cfi_table t = {.frames = frames, .frames_size = size};
+	struct cfi_row row;
+
+	(void)state;
+	assert_non_null(frames);
+	memset(frames, 'a', COMMON);
+	memcpy(frames, (uint32_t[]){CFI_ENTRY_MAX, 0}, 8);
+	frames[8] = 1;
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		uint8_t *function = frames + COMMON + (size_t)i * FUNCTION;
+		const uint32_t start[] = {FUNCTION - 4, (uint32_t)(function + 4 - frames)};
+		const uint64_t code[] = {0x1000, 0x100};
+
+		memcpy(function, start, sizeof(start));
+		memcpy(function + sizeof(start), code, sizeof(code));
+	}
+	assert_int_equal(cfi_find_row(&t, 0x1080, &row), -ENOENT);
+	free(frames);
+}
+
 static void entries_are_bounded(void **state)
 {
 	(void)state;
@@ -493,6 +522,7 @@ int main(void)
 		cmocka_unit_test(a_plt_expression),
 		cmocka_unit_test(an_aligned_frame_is_simple),
 		cmocka_unit_test(other_expressions_are_not_simple),
+		cmocka_unit_test(letters_are_bounded),
 		cmocka_unit_test(entries_are_bounded),
 		cmocka_unit_test(expressions_end),
 	};

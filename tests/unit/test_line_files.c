@@ -181,6 +181,47 @@ static void entries_without_anything(void **state)
 	expect(&t, 0, 0, NULL);
 }
 
+/* To look for the end of each path, before the one that is asked for, would take hours. */
+static void many_entries_with_one_long_text(void **state)
+{
+	const uint32_t count = 1u << 21;
+	const size_t bytes = 64u << 20;
+	char *text = malloc(bytes);
+	struct table t = {.size = 0};
+	uint8_t *lines = calloc(1, sizeof(t.bytes) + 4 * (size_t)count);
+	struct line_sections sections = {.lines = {lines, 0}, .line_strings = {text, bytes}};
+	const char *of_folder, *name;
+	size_t begun;
+
+	(void)state;
+	assert_true(text && lines);
+	memset(text, 'a', bytes);
+	text[bytes - 1] = '\0';
+	begin(&t, 5, false);
+	put(&t, 1, 1);
+	put(&t, DW_LNCT_path | DW_FORM_line_strp << 8, 2);
+	put(&t, 1, 1);
+	put(&t, 0, 4);
+	put(&t, 1, 1);
+	put(&t, DW_LNCT_path | DW_FORM_line_strp << 8, 2);
+	put(&t, 0x01808080, 4); /* the count */
+	begun = t.size;
+	end(&t);
+	memcpy(lines, t.bytes, begun);
+	sections.lines.size = begun + 4 * (size_t)count;
+	memcpy(lines, (uint32_t[]){(uint32_t)sections.lines.size - 4}, 4);
+	memcpy(lines + t.header_at, (uint32_t[]){(uint32_t)(sections.lines.size - t.header_at - 4)},
+	       4);
+	assert_true(line_file_find(&sections, 0, count - 1, &of_folder, &name));
+	assert_ptr_equal(name, text);
+	assert_ptr_equal(of_folder, text);
+	assert_false(line_file_find(&sections, 0, count, &of_folder, &name));
+	text[bytes - 1] = 'a'; /* it has no end */
+	assert_false(line_file_find(&sections, 0, count - 1, &of_folder, &name));
+	free(text);
+	free(lines);
+}
+
 static void other_versions_and_no_section(void **state)
 {
 	const char *of_folder, *name;
@@ -243,6 +284,7 @@ int main(void)
 		cmocka_unit_test(lists_of_names),
 		cmocka_unit_test(lists_with_formats),
 		cmocka_unit_test(entries_without_anything),
+		cmocka_unit_test(many_entries_with_one_long_text),
 		cmocka_unit_test(other_versions_and_no_section),
 		cmocka_unit_test(broken_tables),
 	};
