@@ -18,6 +18,7 @@
 #include "profiler/run/target_environment.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/bounded_call.h"
+#include "symbolize/util/monotonic.h"
 #include "symbolize/util/proc_file.h"
 #include "symbolize/util/text.h"
 
@@ -30,6 +31,8 @@
 #define DESCRIPTORS_MAX 65536u
 #define FIRST_SCAN_NS 10000000u
 #define LONGEST_SCAN_NS 3200000000u
+#define LOOKS_MAX_NS 100000000u /* in turn: meanwhile nobody reads the pipe */
+#define SCAN_PAUSES 4u          /* a scan is followed by a pause of so many times its time */
 #define ANCESTORS_MAX 1000
 
 /* A process that has mapped the driver, and has not said hello. */
@@ -51,6 +54,7 @@ struct obstacles {
 	uint32_t count, capacity;
 	bool has_told[UNTRACED_CAUSES];
 	uint64_t scan_due_ns, scan_pause_ns;
+	pid_t scanned_to; /* by a scan that took too long; 0: the next one begins anew */
 };
 
 /* ---- files ---- */
@@ -441,43 +445,64 @@ static void take_in(struct obstacles *o, const struct scanned_process *scanned,
 	begin_looking(o, process);
 }
 
+/* Looks at one of the processes, unless it is none of the command's or was taken in. */
+static void scan_one(struct obstacles *o, const struct process_scan *all,
+		     const struct scanned_process *p, pid_t command)
+{
+	const struct process *known = collect_knows_process(o->collect, p->pid)
+					      ? collect_find_process(o->collect, p->pid)
+					      : NULL;
+	struct look *look;
+
+	if (p->has_ended || p->is_kernel || (known && known->has_obstacle) ||
+	    !descends_from(all, p, command))
+		return;
+	look = look_at(o, p->pid, false);
+	if (look && look->opened)
+		take_in(o, p, look);
+	free(look);
+}
+
+/* Goes on where the last one left off. The kernel lists processes by ascending numbers. */
 static void scan(struct obstacles *o, pid_t command)
 {
 	struct process_scan all = {0};
+	pid_t from = o->scanned_to;
+	uint64_t until_ns;
 
+	o->scanned_to = 0;
 	if (process_scan_all(&all) != 0) {
 		process_scan_release(&all);
 		return;
 	}
+	until_ns = monotonic_ns() + LOOKS_MAX_NS;
 	for (uint32_t i = 0; i < all.count; i++) {
-		const struct scanned_process *p = &all.list[i];
-		const struct process *known = collect_knows_process(o->collect, p->pid)
-						      ? collect_find_process(o->collect, p->pid)
-						      : NULL;
-		struct look *look;
-
-		if (p->has_ended || p->is_kernel || (known && known->has_obstacle) ||
-		    !descends_from(&all, p, command))
+		if (all.list[i].pid <= from)
 			continue;
-		look = look_at(o, p->pid, false);
-		if (look && look->opened)
-			take_in(o, p, look);
-		free(look);
+		scan_one(o, &all, &all.list[i], command);
+		if (monotonic_ns() >= until_ns) {
+			o->scanned_to = all.list[i].pid;
+			break;
+		}
 	}
 	process_scan_release(&all);
 }
 
 void obstacles_scan(struct obstacles *o, pid_t command, uint64_t now_ns)
 {
+	uint64_t ended_ns, pause_ns;
+
 	if (!o || now_ns < o->scan_due_ns)
 		return;
 	if (o->scan_due_ns)
 		scan(o, command);
+	ended_ns = monotonic_ns();
 	if (!o->scan_pause_ns)
 		o->scan_pause_ns = FIRST_SCAN_NS;
-	else if (o->scan_pause_ns < LONGEST_SCAN_NS)
+	else if (o->scan_pause_ns < LONGEST_SCAN_NS && !o->scanned_to)
 		o->scan_pause_ns *= 2;
-	o->scan_due_ns = now_ns + o->scan_pause_ns;
+	pause_ns = SCAN_PAUSES * (ended_ns - now_ns);
+	o->scan_due_ns = ended_ns + (pause_ns > o->scan_pause_ns ? pause_ns : o->scan_pause_ns);
 }
 
 /* Looks at devices, and again for an obstacle where none was found. */
@@ -509,15 +534,21 @@ static void tell(struct obstacles *o, const struct process *process)
 
 void obstacles_look(struct obstacles *o, uint64_t now_ns)
 {
+	uint64_t until_ns = monotonic_ns() + LOOKS_MAX_NS;
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; o && i < o->count; i++) {
 		struct silent silent = o->silent[i];
 		struct process *process = still_silent(o, &silent);
+		bool is_due = silent.due_ns && silent.due_ns <= now_ns;
 
 		if (!process)
 			continue;
-		if (silent.due_ns && silent.due_ns <= now_ns) {
+		if (is_due && monotonic_ns() >= until_ns) { /* next time */
+			o->silent[kept++] = silent;
+			continue;
+		}
+		if (is_due) {
 			look_again(o, process);
 			if (silent.pause_ns >= TELL_NS)
 				tell(o, process);

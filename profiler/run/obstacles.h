@@ -36,7 +36,8 @@ void obstacles_watch(struct obstacles *o, const struct process_event *event,
 
 /*
  * To be called often: looks again at a process after 0.1 s, then each time after twice as long, to
- * a minute. Warns of one that uses the GPU when it has run for some seconds so.
+ * a minute, for 0.1 s in each call. Warns of one that uses the GPU when it has run for some seconds
+ * so.
  */
 void obstacles_look(struct obstacles *o, uint64_t now_ns);
 
@@ -44,7 +45,8 @@ void obstacles_look(struct obstacles *o, uint64_t now_ns);
  * To be called often where the kernel reports no processes, which takes eBPF or perf events: looks
  * among the descendants of the command for those that have a device of the GPU open and cannot be
  * traced. It looks after 10 ms and then each time after twice as long, to 3.2 s, so short ones are
- * missed. A look reads /proc/PID/stat of all processes, and the descriptors of descendants.
+ * missed. A look reads /proc/PID/stat of all processes, and the descriptors of descendants: 0.1 s
+ * at once, then the next look goes on from there. The pause is at least 4 times as long as a look.
  */
 void obstacles_scan(struct obstacles *o, pid_t command, uint64_t now_ns);
 

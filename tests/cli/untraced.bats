@@ -23,6 +23,7 @@ setup()
 	mkdir -m 1777 tmp
 	: >stderr
 	write_program
+	write_many
 }
 
 # What a process does, step by step. `look`: waits until the profiler has looked at it.
@@ -75,6 +76,27 @@ write_program()
 		        time.sleep(0.5)
 		    else:
 		        kept.append(map_code(step))
+	END
+}
+
+# A hundred processes with all the descriptors that they may have, to 5,000.
+write_many()
+{
+	cat >many.py <<-'END'
+		import os, resource, signal
+
+		most = min(5000, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+		resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+		os.setpgid(0, 0)
+		signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
+		null = os.open("/dev/null", os.O_RDONLY)
+		for _ in range(most - 100):
+		    os.dup(null)
+		for _ in range(100):
+		    if os.fork() == 0:
+		        signal.pause()
+		open("begun", "w").close()
+		signal.pause()
 	END
 }
 
@@ -337,6 +359,23 @@ import os; os.open('gpu', os.O_RDWR)"
 	with_gpu setpriv --reuid=65534 --regid=65534 --clear-groups ./profile -gpu-only -o out.folded true
 	expect_line stderr '^profile: no process sent GPU work: the command did not use CUDA, or '
 	expect_no_line stderr '^profile: the command did not use CUDA'
+}
+
+@test "without eBPF and process events: processes with many descriptors, among which one is found in time" {
+	needs_command setpriv
+	cp "$profile" profile
+	chmod 777 .
+	with_gpu setpriv --reuid=65534 --regid=65534 --clear-groups ./profile -v -gpu-only -o out.folded sh -c '
+		"$python" many.py &
+		many=$!
+		until [ -e begun ]; do sleep 0.05; done
+		"$0" 300000 4
+		env -u CUDA_INJECTION64_PATH "$python" does.py load init look
+		kill $many
+		wait' "$workloads/launches"
+	if grep -q 'Permission denied' stderr stdout; then skip 'other users cannot run programs here'; fi
+	expect_line stderr '^Samples: 300000 launches, 300000 GPU kernels'
+	expect_line stderr '^profile: 1 process used the GPU and was not traced: no CUDA_INJECTION64_PATH '
 }
 
 @test "a capture keeps the causes" {
