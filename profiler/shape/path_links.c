@@ -20,24 +20,36 @@
 
 /* ---- a list ---- */
 
-/* Reads one path of a list; false: it is cut. */
-static bool next_path(const char **at, const char **path, size_t *length)
+/* A list as it is read: that of a capture may be any text. */
+struct list {
+	const char *at, *end;
+	uint32_t count;
+};
+
+static struct list begin_list(const char *links)
 {
-	const char *end = strstr(*at, "//");
+	return (struct list){links, links ? links + strnlen(links, PATH_LINKS_BYTES) : NULL, 0};
+}
+
+/* Reads one path of a list; false: it is cut. */
+static bool next_path(struct list *list, const char **path, size_t *length)
+{
+	const char *end = memmem(list->at, (size_t)(list->end - list->at), "//", 2);
 
 	if (!end)
 		return false;
-	*path = *at;
-	*length = (size_t)(end - *at);
-	*at = end + 2;
+	*path = list->at;
+	*length = (size_t)(end - list->at);
+	list->at = end + 2;
 	return true;
 }
 
 /* Steps through a list; false: no more. */
-static bool next_link(const char **at, const char **from, size_t *from_length, const char **to,
+static bool next_link(struct list *list, const char **from, size_t *from_length, const char **to,
 		      size_t *to_length)
 {
-	return next_path(at, from, from_length) && next_path(at, to, to_length);
+	return list->at && list->count++ < PATH_LINKS_MAX && next_path(list, from, from_length) &&
+	       next_path(list, to, to_length);
 }
 
 /* Returns whether a path is `folder`, or below it. */
@@ -50,9 +62,10 @@ char *path_links_follow(const char *links, const char *path)
 {
 	const char *from, *to, *best = NULL;
 	size_t from_length, to_length, longest = 0, best_length = 0;
+	struct list list = begin_list(links);
 	char *followed = NULL;
 
-	while (links && next_link(&links, &from, &from_length, &to, &to_length))
+	while (next_link(&list, &from, &from_length, &to, &to_length))
 		if (from_length > longest && to[0] == '/' && is_at(path, from, from_length)) {
 			longest = from_length;
 			best = to;
@@ -67,8 +80,9 @@ bool path_links_has_program(const char *links, const char *name, const char *pat
 {
 	const char *from, *to;
 	size_t from_length, to_length, length = strlen(name);
+	struct list list = begin_list(links);
 
-	while (links && next_link(&links, &from, &from_length, &to, &to_length))
+	while (next_link(&list, &from, &from_length, &to, &to_length))
 		if (from_length > length && from[from_length - length - 1] == '/' &&
 		    strncmp(from + from_length - length, name, length) == 0 &&
 		    strlen(path) == to_length && strncmp(path, to, to_length) == 0)
@@ -90,6 +104,7 @@ struct look {
 	struct bounded_job job;
 	char *items, *links;
 	size_t item_bytes, link_bytes;
+	uint32_t link_count;
 	const char **anchors; /* where the command leads, with and without links */
 	char **owned;         /* those of them that were made */
 	uint32_t anchor_count, owned_count;
@@ -144,9 +159,11 @@ static void add_link(struct look *look, const char *from, size_t from_length, co
 	size_t bytes = from_length + strlen(to) + 4;
 
 	if (path && (!known || strcmp(known, to) != 0) &&
-	    look->link_bytes + bytes < PATH_LINKS_BYTES)
+	    look->link_bytes + bytes < PATH_LINKS_BYTES && look->link_count < PATH_LINKS_MAX) {
 		look->link_bytes += (size_t)snprintf(look->links + look->link_bytes, bytes + 1,
 						     "%s//%s//", path, to);
+		look->link_count++;
+	}
 	free(known);
 	free(path);
 }

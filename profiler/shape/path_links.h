@@ -13,7 +13,8 @@
 #include <stdbool.h>
 #include "profiler/model/result.h"
 
-#define PATH_LINKS_BYTES 65536u /* of a list, at most */
+#define PATH_LINKS_BYTES 65536u /* of a list, at most; more is not read */
+#define PATH_LINKS_MAX 512u     /* likewise, entries */
 
 /*
  * Returns the links on the way to the words of the command, to programs that it found in

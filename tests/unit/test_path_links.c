@@ -239,6 +239,35 @@ static void any_list_is_read(void **state)
 	}
 }
 
+/* A capture may hold any number of links, and each of its frames asks for them. */
+static void long_lists_are_cut(void **state)
+{
+	char *list = calloc(1, 2 * PATH_LINKS_BYTES), *at = list, *to;
+
+	(void)state;
+	assert_non_null(list);
+	for (uint32_t i = 0; i < PATH_LINKS_MAX + 1; i++)
+		at += snprintf(at, 64, "/l%u///r%u//", i, i);
+	assert_true(at < list + PATH_LINKS_BYTES);
+	for (uint32_t i = PATH_LINKS_MAX - 1; i < PATH_LINKS_MAX + 1; i++) {
+		char path[32], expected[32];
+
+		snprintf(path, sizeof(path), "/l%u/x.py", i);
+		snprintf(expected, sizeof(expected), "/r%u/x.py", i);
+		to = path_links_follow(list, path);
+		assert_true(i < PATH_LINKS_MAX ? to && strcmp(to, expected) == 0 : !to);
+		free(to);
+	}
+	memset(list, 'a', 2 * PATH_LINKS_BYTES - 1);
+	memcpy(list, "/l///r//", 8);
+	memcpy(list + PATH_LINKS_BYTES, "///l/m///s//", 12);
+	to = path_links_follow(list, "/l/m");
+	assert_string_equal(to, "/r/m");
+	assert_false(path_links_has_program(list, "m", "/s"));
+	free(to);
+	free(list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +276,7 @@ int main(void)
 		cmocka_unit_test(programs_under_other_names),
 		cmocka_unit_test(only_what_the_command_names_is_kept),
 		cmocka_unit_test(any_list_is_read),
+		cmocka_unit_test(long_lists_are_cut),
 	};
 
 	return cmocka_run_group_tests(tests, open_folder, remove_folder);
