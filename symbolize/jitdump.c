@@ -97,6 +97,8 @@ struct jitdump {
 	uint64_t frames_bytes;
 	struct jit_frames *pending; /* for the code that comes next; NULL: none */
 	uint32_t pending_at;        /* where it is in `frames`; NONE: it describes nothing yet */
+	struct budget_share
+		*pending_share; /* that gave its memory; NULL: that of an earlier read */
 	uint64_t refused_frames;
 };
 
@@ -115,6 +117,7 @@ static void drop_pending(struct jitdump *d)
 	if (d->pending && d->pending_at == NONE) {
 		d->refused_frames++;
 		d->frames_bytes -= jit_frames_bytes(d->pending);
+		budget_return(d->pending_share, jit_frames_bytes(d->pending));
 		jit_frames_free(d->pending);
 	}
 	d->pending = NULL;
@@ -384,6 +387,7 @@ static void on_unwinding(struct jitdump *d, const struct record *record, const c
 		err = read_data(d, in, d->offset + sizeof(unwinding), (size_t)unwinding.size,
 				unwinding.header_size);
 	d->refused_frames += err != 0;
+	d->pending_share = in->share;
 	if (d->pending)
 		d->frames_bytes += jit_frames_bytes(d->pending);
 }
@@ -490,6 +494,7 @@ int jitdump_read(struct jitdump *d, int fd, struct budget_share *share)
 	if (!err)
 		err = read_records(d, &in, (uint64_t)st.st_size);
 	d->is_over |= err != 0;
+	d->pending_share = NULL;
 	return err;
 }
 

@@ -572,6 +572,40 @@ static void rows_have_a_limit_of_their_own(void **state)
 	end(&d);
 }
 
+/* They are dropped, and so is what they took: names and other files need it. */
+static void unused_records_hold_no_memory(void **state)
+{
+	uint8_t *bytes = calloc(1, JIT_FRAMES_MAX_RECORD);
+	struct made_frames section;
+	struct budget_share share;
+	struct dump d;
+
+	(void)state;
+	assert_non_null(bytes);
+	begin(&d, 0);
+	made_frames_begin(&section);
+	made_frames_function(&section, 0x100, 0, 0x100, 16);
+	memcpy(bytes, section.at, section.size);
+	for (int part = 0; part < 2; part++) {
+		for (int i = 0; i < 10; i++)
+			made_jitdump_unwinding(d.fd, 100, bytes, JIT_FRAMES_MAX_RECORD,
+					       JIT_FRAMES_MAX_RECORD, 0);
+		budget_share_open(&share, 2 * JIT_FRAMES_MAX_RECORD);
+		assert_int_equal(jitdump_read(d.read, d.fd, &share), 0);
+		/* the last one waits for its code, and is then another read's */
+		assert_in_range(budget_share_close(&share), JIT_FRAMES_MAX_RECORD,
+				JIT_FRAMES_MAX_RECORD + (1u << 16));
+	}
+	assert_int_equal(jitdump_refused_frames(d.read), 19);
+	made_jitdump_load(d.fd, 100, 0x10000, 0x100, "a");
+	budget_share_open(&share, 2 * JIT_FRAMES_MAX_RECORD);
+	assert_int_equal(jitdump_read(d.read, d.fd, &share), 0);
+	assert_in_range(budget_share_close(&share), 1, 1u << 16);
+	assert_int_equal(cfa_at(&d, 0x10000, 100), 16);
+	free(bytes);
+	end(&d);
+}
+
 /* What was at an address in turn costs, and is part of what a stack may cost. */
 static void long_searches_cost(void **state)
 {
@@ -609,6 +643,7 @@ int main(void)
 		cmocka_unit_test(unusable_records_are_counted),
 		cmocka_unit_test(other_machines_have_no_rows),
 		cmocka_unit_test(rows_have_a_limit_of_their_own),
+		cmocka_unit_test(unused_records_hold_no_memory),
 		cmocka_unit_test(long_searches_cost),
 	};
 
