@@ -16,6 +16,7 @@
 #define PAGE TEXT_PAGE
 #define ADDRESS_END (UINT64_C(1) << 56) /* of user addresses */
 #define LOOKS_MAX 16u                   /* segments of one file that hold an address */
+#define SHOWN_MAX 16u                   /* segments that one mapping may show */
 
 /* ---- which file it may be ---- */
 
@@ -276,6 +277,7 @@ static void run_compare(struct bounded_job *opaque)
 	uint64_t end = offset + (job->what.entry.near_end - job->what.entry.near_start);
 	struct elf_segments segments;
 	struct elf_file file;
+	uint32_t shown = 0;
 
 	if (elf_file_open(&file, job->job.fd) != 0)
 		return;
@@ -284,9 +286,13 @@ static void run_compare(struct bounded_job *opaque)
 		for (uint32_t i = 0; i < segments.count && !job->is_equal; i++) {
 			const struct elf_segment *s = &segments.list[i];
 
-			if (page_floor(s->offset) < end && s->offset + s->size > offset &&
-			    !job->job.is_late)
-				job->is_equal = try_bias(job, &segments, s);
+			if (page_floor(s->offset) >= end || s->offset + s->size <= offset)
+				continue;
+			if (shown++ == SHOWN_MAX || job->job.is_late) {
+				job->is_elsewhere = false;
+				break;
+			}
+			job->is_equal = try_bias(job, &segments, s);
 		}
 		free(segments.list);
 	}
