@@ -40,6 +40,7 @@ struct silent {
 	uint32_t id;
 	pid_t pid;
 	uint64_t due_ns, pause_ns;
+	bool is_new; /* it was not looked at yet */
 };
 
 struct obstacles {
@@ -54,7 +55,8 @@ struct obstacles {
 	uint32_t count, capacity;
 	bool has_told[UNTRACED_CAUSES];
 	uint64_t scan_due_ns, scan_pause_ns;
-	pid_t scanned_to; /* by a scan that took too long; 0: the next one begins anew */
+	pid_t scanned_to;  /* by a scan that took too long; 0: the next one begins anew */
+	uint64_t watch_ns; /* spent in obstacles_watch since the last obstacles_look */
 };
 
 /* ---- files ---- */
@@ -350,23 +352,25 @@ static struct process *still_silent(const struct obstacles *o, const struct sile
 		       : NULL;
 }
 
-static void add_silent(struct obstacles *o, const struct process *process)
+static void add_silent(struct obstacles *o, const struct process *process, bool is_new)
 {
 	if (!array_make_room(&o->silent, o->count, &o->capacity, sizeof(*o->silent)))
 		return; /* it is not looked at again */
-	o->silent[o->count++] = (struct silent){
-		.id = process->id, .pid = process->pid, .due_ns = 0, .pause_ns = FIRST_LOOK_NS};
+	o->silent[o->count++] = (struct silent){.id = process->id,
+						.pid = process->pid,
+						.due_ns = 0,
+						.pause_ns = FIRST_LOOK_NS,
+						.is_new = is_new};
 }
 
-/* Logs what was found of a process that has the driver, and looks at it from then on. */
-static void begin_looking(struct obstacles *o, const struct process *process)
+/* Logs what was found of a process that has the driver. */
+static void log_found(const struct obstacles *o, const struct process *process)
 {
 	if (process->obstacle == UNTRACED_NOT_FOUND)
 		log_verbose(o->log, "process %d loaded the CUDA driver", (int)process->pid);
 	else
 		log_verbose(o->log, "process %d loaded the CUDA driver, and cannot be traced: %s",
 			    (int)process->pid, untraced_cause_text(process->obstacle));
-	add_silent(o, process);
 }
 
 static bool maps_driver(const struct process_event *event)
@@ -378,12 +382,21 @@ static bool maps_driver(const struct process_event *event)
 void obstacles_watch(struct obstacles *o, const struct process_event *event,
 		     struct process *process)
 {
+	uint64_t begun_ns;
+
 	if (!o || !maps_driver(event) || !process->has_driver || process->has_obstacle ||
 	    process->has_spoken || process->ended_ns)
 		return;
 	process->has_obstacle = true;
+	if (o->watch_ns >= LOOKS_MAX_NS) {
+		add_silent(o, process, true);
+		return;
+	}
+	begun_ns = monotonic_ns();
 	find_obstacle(o, process);
-	begin_looking(o, process);
+	log_found(o, process);
+	add_silent(o, process, false);
+	o->watch_ns += monotonic_ns() - begun_ns;
 }
 
 /* ---- where the kernel reports no processes ---- */
@@ -442,7 +455,8 @@ static void take_in(struct obstacles *o, const struct scanned_process *scanned,
 	process->libc = found.libc;
 	process->opened = found.opened;
 	process->obstacle = found.obstacle;
-	begin_looking(o, process);
+	log_found(o, process);
+	add_silent(o, process, false);
 }
 
 /* Looks at one of the processes, unless it is none of the command's or was taken in. */
@@ -532,35 +546,47 @@ static void tell(struct obstacles *o, const struct process *process)
 		 process->comm ? process->comm : "?", untraced_cause_text(process->obstacle));
 }
 
+/* Looks at one that is due. */
+static void look_due(struct obstacles *o, struct silent *silent, struct process *process)
+{
+	look_again(o, process);
+	if (silent->is_new) {
+		log_found(o, process);
+		silent->is_new = false;
+		return;
+	}
+	if (silent->pause_ns >= TELL_NS)
+		tell(o, process);
+	if (silent->pause_ns < LONGEST_NS)
+		silent->pause_ns *= 2;
+}
+
 void obstacles_look(struct obstacles *o, uint64_t now_ns)
 {
-	uint64_t until_ns = monotonic_ns() + LOOKS_MAX_NS;
+	uint64_t until_ns = 0; /* those who are due after the first one may have to wait */
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; o && i < o->count; i++) {
 		struct silent silent = o->silent[i];
 		struct process *process = still_silent(o, &silent);
-		bool is_due = silent.due_ns && silent.due_ns <= now_ns;
+		bool is_due = silent.is_new || (silent.due_ns && silent.due_ns <= now_ns);
+		bool waits = is_due && until_ns && monotonic_ns() >= until_ns;
 
 		if (!process)
 			continue;
-		if (is_due && monotonic_ns() >= until_ns) { /* next time */
-			o->silent[kept++] = silent;
-			continue;
+		if (is_due && !waits) {
+			if (!until_ns)
+				until_ns = monotonic_ns() + LOOKS_MAX_NS;
+			look_due(o, &silent, process);
 		}
-		if (is_due) {
-			look_again(o, process);
-			if (silent.pause_ns >= TELL_NS)
-				tell(o, process);
-			if (silent.pause_ns < LONGEST_NS)
-				silent.pause_ns *= 2;
-		}
-		if (silent.due_ns <= now_ns)
+		if (!waits && silent.due_ns <= now_ns)
 			silent.due_ns = now_ns + silent.pause_ns;
 		o->silent[kept++] = silent;
 	}
-	if (o)
+	if (o) {
 		o->count = kept;
+		o->watch_ns = 0;
+	}
 }
 
 void obstacles_finish(struct obstacles *o)

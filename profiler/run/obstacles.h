@@ -30,7 +30,10 @@ struct obstacles *obstacles_new(struct collect *collect, struct log *log,
 				const struct obstacles_options *options);
 void obstacles_free(struct obstacles *o);
 
-/* An event of a process of the tree, after it was taken in. */
+/*
+ * An event of a process of the tree, after it was taken in. Looks at the process, or leaves that to
+ * obstacles_look where others have taken 0.1 s since its last call.
+ */
 void obstacles_watch(struct obstacles *o, const struct process_event *event,
 		     struct process *process);
 

@@ -93,6 +93,7 @@ static struct process *map(struct bench *b, pid_t pid, const char *path)
 	assert_non_null(process);
 	process->is_guessed = false;
 	assert_non_null(collect_process_event(b->collect, &event));
+	obstacles_look(b->obstacles, 0); /* nothing is due; or they would be too many in turn */
 	capture_begin(&b->captured);
 	obstacles_watch(b->obstacles, &event, process);
 	capture_end(&b->captured);
@@ -280,6 +281,56 @@ static void a_process_that_uses_the_gpu_for_long(void **state)
 	end_child(pids[1]);
 }
 
+static void open_many(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		_exit(1);
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	for (int i = 0; i < 20000 && dup(1) >= 0; i++)
+		;
+	close_range(100, 120, 0); /* for the program's own files */
+}
+
+/* Others wait while they are looked at: so not all are in turn, but in the end. */
+static void many_processes_with_many_descriptors(void **state)
+{
+	enum { PROCESSES = 20 };
+	struct bench *b = *state;
+	struct process *process;
+	pid_t pids[PROCESSES];
+	uint32_t logged = 0;
+
+	for (int i = 0; i < PROCESSES; i++)
+		pids[i] = spawn((char *[]){"A=1", NULL}, open_many);
+	capture_begin(&b->captured);
+	for (int i = 0; i < PROCESSES; i++) {
+		const struct process_event event = {.type = PROCESS_MAP,
+						    .pid = pids[i],
+						    .tid = pids[i],
+						    .mapping = {.path = "/lib/libcuda.so.1"}};
+
+		collect_find_process(b->collect, pids[i])->is_guessed = false;
+		assert_non_null(collect_process_event(b->collect, &event));
+		process = collect_find_process(b->collect, pids[i]);
+		obstacles_watch(b->obstacles, &event, process);
+		assert_true(process->has_obstacle);
+		assert_true(i > 0 || process->obstacle == UNTRACED_NO_VARIABLE);
+	}
+	for (int i = 0; i < PROCESSES; i++)
+		obstacles_look(b->obstacles, 1); /* one at least */
+	for (const char *at = capture_end(&b->captured); (at = strchr(at, '\n')); at++)
+		logged++;
+	assert_int_equal(logged, PROCESSES);
+	for (int i = 0; i < PROCESSES; i++) {
+		process = collect_find_process(b->collect, pids[i]);
+		assert_int_equal(process->obstacle, UNTRACED_NO_VARIABLE);
+		end_child(pids[i]);
+	}
+}
+
 static void a_process_that_is_gone(void **state)
 {
 	struct bench *b = *state;
@@ -306,10 +357,15 @@ static void nothing_is_looked_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_the_environment_says), TEST(an_environment_that_is_too_long),
-		TEST(what_its_files_say),        TEST(a_filter_that_the_profiler_has_not),
-		TEST(a_process_that_has_ended),  TEST(a_process_that_uses_the_gpu_for_long),
-		TEST(a_process_that_is_gone),    TEST(nothing_is_looked_for),
+		TEST(what_the_environment_says),
+		TEST(an_environment_that_is_too_long),
+		TEST(what_its_files_say),
+		TEST(a_filter_that_the_profiler_has_not),
+		TEST(a_process_that_has_ended),
+		TEST(a_process_that_uses_the_gpu_for_long),
+		TEST(a_process_that_is_gone),
+		TEST(nothing_is_looked_for),
+		TEST(many_processes_with_many_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
