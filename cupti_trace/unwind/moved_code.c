@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <string.h>
+#include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/readable.h"
 #include "symbolize/text_pages.h"
 #include "symbolize/util/text.h"
@@ -55,6 +56,31 @@ static bool read_segments(uint64_t head, uint64_t head_end, struct segments *s)
 	return has_head;
 }
 
+#define PIECE_BYTES 512u /* on the stack of a thread of the program's */
+
+/* Adds memory to a hash, which another thread may unmap meanwhile. False: it cannot be read. */
+static bool add_memory(uint64_t *hash, uint64_t first, uint64_t end)
+{
+	uint8_t bytes[PIECE_BYTES];
+
+	if (guest_is_shut_in()) { /* a filter may end the program for the system call */
+		if (!is_readable(first))
+			return false;
+		*hash = text_pages_hash(*hash, (const uint8_t *)(uintptr_t)first, end - first);
+		return true;
+	}
+	for (size_t size; first < end; first += size) {
+		struct iovec piece;
+
+		size = end - first < sizeof(bytes) ? end - first : sizeof(bytes);
+		piece = (struct iovec){(void *)(uintptr_t)first, size};
+		if (read_own_memory(bytes, size, &piece, 1) != (ssize_t)size)
+			return false;
+		*hash = text_pages_hash(*hash, bytes, size);
+	}
+	return true;
+}
+
 /* Returns the hash of the pages; 0: they cannot be read. */
 static uint64_t hash_memory(uint64_t from, uint64_t to)
 {
@@ -64,9 +90,8 @@ static uint64_t hash_memory(uint64_t from, uint64_t to)
 		uint64_t first, end;
 
 		text_pages_get(from, to, i, &first, &end);
-		if (!is_readable(first))
+		if (!add_memory(&hash, first, end))
 			return 0;
-		hash = text_pages_hash(hash, (const uint8_t *)(uintptr_t)first, end - first);
 	}
 	return hash;
 }
