@@ -47,7 +47,7 @@ static bool make_room(struct inline_names *inlines, uint32_t count)
 			     &inlines->source_capacity, sizeof(*inlines->sources));
 }
 
-/* What was found at one place. */
+/* The answer for one place. */
 struct found_there {
 	char *const *names;
 	const char *const *sources; /* one more, the first of the function around them */

@@ -111,10 +111,10 @@ int modules_call(struct modules *modules, uint32_t index, struct bounded_job *jo
  */
 bool modules_is_memory(const char *path, uint64_t inode);
 
-/* The same of a module: MODULE_JIT, or one with such a path. */
+/* Does so for a module: MODULE_JIT, or one with such a path. */
 bool modules_is_code_in_memory(const struct modules *modules, uint32_t index);
 
-/* Whether the module's file is known to be an ELF file, since it was pinned. */
+/* Returns whether the module's file is known to be an ELF file, since it was pinned. */
 bool modules_has_file(const struct modules *modules, uint32_t index);
 
 void modules_release(struct modules *modules);

@@ -184,7 +184,7 @@ static bool is_filler(const uint8_t *bytes, size_t size)
 	return true;
 }
 
-/* Where a segment's bytes of the file are: [from, to) of the process, from `offset` on. */
+/* The bytes of a segment: [from, to) of the process, from `offset` of the file on. */
 struct text {
 	uint64_t from, to, offset;
 };

@@ -239,7 +239,7 @@ static struct code_ref place_in(const struct address_space *space, const struct 
 	return ref;
 }
 
-/* Whether `entry`, of the space's table, is to be compared with a file. */
+/* Returns whether `entry`, of the space's table, is to be compared with a file. */
 static bool may_be_moved(struct symbolizer *s, const struct address_space *space,
 			 const struct map_entry *entry)
 {

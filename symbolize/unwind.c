@@ -97,7 +97,7 @@ static const struct cfi_row *row_of_trampoline(struct walk *w, const struct fram
 		       : NULL;
 }
 
-/* Whether a frame of the interpreter is that of the function that calls trampolines. */
+/* Returns whether a frame of the interpreter is that of the function that calls trampolines. */
 static bool is_evaluator(struct walk *w, const struct frame_place *place)
 {
 	const struct python_loop *loop = &w->space->trampolines.loop;

@@ -68,7 +68,7 @@ static uint8_t keep_file(struct code_map *map, const struct gpu_event_code *file
 	return (uint8_t)++map->file_count;
 }
 
-/* What was seen in the lines before. */
+/* The lines before, as far as they matter. */
 struct reading {
 	struct gpu_event_code head; /* the last mapping of a file's first bytes; code follows it */
 	struct gpu_event_code file; /* the last mapping of a file; its path is below */

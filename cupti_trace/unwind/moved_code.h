@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
 
-/* Whether a mapping with such a line of /proc/self/maps is memory of no file, or shared memory. */
+/* Returns whether a mapping with such a line of maps is memory of no file, or shared memory. */
 bool moved_code_is_memory(const struct gpu_event_code *code);
 
 /*

@@ -97,7 +97,7 @@ static int digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* What is no escape stays as it is. */
+/* Replaces escapes; anything else stays as it is. */
 static void unescape(char *text)
 {
 	char *to = text;

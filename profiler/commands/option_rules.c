@@ -4,7 +4,7 @@
 #include <string.h>
 #include "profiler/commands/option_table.h"
 
-/* What a rule may name besides options: conditions that several options make, or a value. */
+/* Conditions that a rule may name besides options: several options make them, or a value. */
 enum condition {
 	IF_ATTACHED = OPTION_IDS_END, /* to processes that run already */
 	IF_PART,                      /* a command is recorded for a part of its time */

@@ -50,7 +50,7 @@ static void add_counts(struct ledger *sum, const struct ledger *more)
 	}
 }
 
-/* What there is once. */
+/* Keeps what there is once: the first of both. */
 static void keep_first(struct ledger *sum, const struct ledger *more)
 {
 	if (sum->gpu.equal == sum->gpu.sums && more->gpu.equal != more->gpu.sums) {

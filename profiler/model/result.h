@@ -281,7 +281,7 @@ static inline struct written written_in_ns(const struct result *result)
 	return written;
 }
 
-/* What is needed of a result besides rows, and collected only on request. */
+/* Parts of a result besides rows, which are collected only on request. */
 enum writer_needs {
 	NEEDS_TIMELINE = 1, /* result.timeline, and all parts of places */
 	NEEDS_PLACES = 2,   /* all parts of places */

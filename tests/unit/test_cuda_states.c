@@ -56,7 +56,7 @@ static void one_that_is_given_up_may_still_say_hello(void **state)
 	assert_int_equal(s->stage, LIBRARY_HEARD);
 }
 
-/* Those that may have used CUDA, and whose library said nothing in time. */
+/* Counts those that may have used CUDA, and whose library said nothing in time. */
 static void who_missed_is_counted(void **state)
 {
 	(void)state;

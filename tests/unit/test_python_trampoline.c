@@ -141,7 +141,7 @@ static void interrupted_trampolines(void **state)
 #define RETURNS UINT64_C(0x7f0000001000) /* the return address */
 #define CALLED_LOOP UINT64_C(0x7f0000000200)
 
-/* Whether the call that ends with these instructions is one of a trampoline; before are others. */
+/* Returns whether the call that ends with these instructions is one of a trampoline. */
 static bool is_called(const uint8_t *instructions, size_t size, uint64_t pc, uint64_t loop)
 {
 	uint8_t code[PYTHON_TRAMPOLINE_CALL];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the profiler asks of the library: written and read again, and texts of no profiler. */
+/* The text that asks the library: written and read again, and texts of no profiler. */
 #include "unit.h"
 #include "cupti_trace/wire/trace_config.h"
 
