@@ -32,11 +32,6 @@ struct attach_request {
 	uint64_t delay_ns, duration_ns; /* before, and for how long; 0: at once, to the end */
 };
 
-static inline bool attach_is_wanted(const struct attach_request *request)
-{
-	return request->pid_count || request->name || request->cgroup;
-}
-
 /*
  * "process 1234", "processes 12, 34, ...", "processes named 'x'", "cgroup /a": what is profiled, in
  * place of a command. To be freed; NULL: out of memory.

@@ -16,6 +16,7 @@
 #include "profiler/attach/process_scan.h"
 #include "profiler/base/gpu_devices.h"
 #include "profiler/run/target_environment.h"
+#include "symbolize/maps.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/monotonic.h"
@@ -416,14 +417,17 @@ static bool descends_from(const struct process_scan *scan, const struct scanned_
 static bool note_mapped(struct obstacles *o, struct process *process)
 {
 	bool has_ours = false;
-	char *text = NULL, *rest = NULL;
+	const char *permissions;
+	struct code_mapping mapping;
+	char *text = NULL, *rest;
 	size_t size;
 
 	if (proc_file_read(collect_calls(o->collect), process->pid, "maps", PROC_FILE_MAX_MAPS,
 			   &text, &size) != 0)
 		return false;
-	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		const char *path = strchr(line, '/'), *name = path ? base_name(path) : "";
+	rest = text;
+	while (maps_next_any(&rest, &mapping, &permissions)) {
+		const char *name = base_name(mapping.path);
 
 		untraced_note_file(&process->libc, name);
 		process->has_driver |= starts_with(name, "libcuda.so");
