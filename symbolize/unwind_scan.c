@@ -397,7 +397,7 @@ static void walk_on(struct walk *w, struct caller *c, struct caller *others, uin
 		others[i].is_passed |= others[i].at >= place.registers.value[CFI_RSP];
 }
 
-/* Walks on likewise; the walk stays on its stack, wherever the trial went. */
+/* Walks on for a trial; the walk stays on its stack, wherever the trial went. */
 static void try_out(struct walk *w, struct caller *c, struct caller *others, uint32_t count)
 {
 	struct stack_memory memory = w->memory, interrupted = w->interrupted;

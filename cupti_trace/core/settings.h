@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the profiler wants of the library: from variables of the environment, or, in a process that
- * already ran, from the same variables as lines of a text that was handed in.
+ * The settings that the profiler gives the library: from variables of the environment, or, in a
+ * process that already ran, from the same variables as lines of a text that was handed in.
  */
 #ifndef CUPTI_TRACE_CORE_SETTINGS_H
 #define CUPTI_TRACE_CORE_SETTINGS_H

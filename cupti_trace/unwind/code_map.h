@@ -26,8 +26,8 @@ struct code_map_entry {
 	bool is_runtime;         /* libcudart */
 	bool sent;               /* for the caller */
 	/*
-	 * Of memory without a file: the mappings of files before and behind it, as positions in
-	 * `files`, from 1 on; 0: not known
+	 * The mappings of files before and behind memory without a file, as positions in `files`,
+	 * from 1 on; 0: not known
 	 */
 	uint8_t before, behind;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the call-frame information of loaded code is in this process: .eh_frame_hdr and .eh_frame
- * (symbolize/cfi.h), as the loader has them.
+ * Finds the call-frame information of code that is loaded in this process: .eh_frame_hdr and
+ * .eh_frame (symbolize/cfi.h), as the loader has them.
  *
  * Takes no lock where glibc is 2.35 or later (_dl_find_object); before, dl_iterate_phdr's.
  */

@@ -16,9 +16,9 @@
 bool moved_code_is_memory(const struct gpu_event_code *code);
 
 /*
- * Whether a file has text at `pc`, in the memory `code`, by its program headers, which lie in
- * [head, head_end): then `*text` is that part of the memory, as if the file were mapped there, with
- * the hash of its pages. `file` is any mapping of the file.
+ * Finds the text that a file has at `pc`, in the memory `code`, by its program headers, which lie
+ * in [head, head_end). `*text` is that part of the memory, as if the file were mapped there, with
+ * the hash of its pages. `file` is any mapping of the file. False: it has none there.
  */
 bool moved_code_find(const struct gpu_event_code *code, const struct gpu_event_code *file,
 		     uint64_t head, uint64_t head_end, uint64_t pc, struct gpu_event_code *text);

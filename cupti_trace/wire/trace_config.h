@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the profiler asks of the library in a program: one text, in a variable of the program's
- * environment or in what is handed to a process that already runs. docs/wire-format.md lists its
- * words.
+ * The configuration of the library in a program, which the profiler chooses: one text, in a
+ * variable of the program's environment or in what is handed to a process that already runs.
+ * docs/wire-format.md lists its words.
  *
  * The text is words with a space between: a switch ("stacks"), or NAME=VALUE ("stall-period=14").
  * In a value "%" and two digits of hexadecimal stand for a percent sign, a space or a control

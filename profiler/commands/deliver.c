@@ -48,6 +48,7 @@ uint32_t deliver_place_mask(const struct options *o)
 		       : view_place_mask(&o->view) | pushed;
 }
 
+/* A sample as long as the run's, so that each of its samples counts one. */
 static double unit_ns(enum weight_unit unit, const struct totals *totals)
 {
 	switch (unit) {
@@ -274,6 +275,7 @@ static void report_lost(struct log *log, const struct delivered *d)
 
 /* ---- the outputs ---- */
 
+/* Writes an output; again with less of the timeline, as long as that helps. */
 static int write_one(struct outputs *outputs, uint32_t at, struct delivered *d,
 		     const struct writer_options *options, struct written *written)
 {

@@ -114,7 +114,6 @@ int open_outputs(struct log *log, const struct options *o, const struct identity
 	return err > 0 ? err : EXIT_PROFILER_FAILED;
 }
 
-/* A sample as long as the run's, so that each of its samples counts one. */
 int open_outputs_status(struct log *log, const char *path, int err, int status)
 {
 	if (!err)
@@ -133,5 +132,3 @@ void open_outputs_show(struct log *log, const struct options *o, struct opener *
 	if (shown && !errors[shown - o->outputs])
 		opener_show(opener, log, shown->path);
 }
-
-/* Again, with less of the timeline, as long as that helps. */

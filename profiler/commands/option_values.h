@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What options take: each function reads the argument of one option, or of one kind of them, into
- * struct options. option_table.c says which.
+ * Readers of options' arguments: each function reads the argument of one option, or of one kind of
+ * them, into struct options. option_table.c says which.
  *
  * `e`: the option's entry, whose `at` says where a value goes that is one member. `text`: the
  * argument, which lives as long as `o`; NULL without one. False: the argument is wrong, and a

@@ -14,7 +14,7 @@
 #include "profiler/model/result.h"
 
 #define PATH_LINKS_BYTES 65536u /* of a list, at most; more is not read */
-#define PATH_LINKS_MAX 512u     /* likewise, entries */
+#define PATH_LINKS_MAX 512u     /* entries of a list, at most */
 
 /*
  * Returns the links on the way to the words of the command, to programs that it found in

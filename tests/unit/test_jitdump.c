@@ -501,7 +501,7 @@ static void unusable_records_are_counted(void **state)
 	made_frames_begin(&section);
 	made_frames_function(&section, 0x100, 0, 0x100, 16);
 	made_jitdump_other(d.fd, 4, 100, 0);  /* without room for its sizes */
-	made_jitdump_other(d.fd, 4, 100, 23); /* likewise */
+	made_jitdump_other(d.fd, 4, 100, 23); /* one byte too short */
 	made_jitdump_unwinding(d.fd, 100, section.at, section.size, section.size + 1, 0);
 	made_jitdump_unwinding(d.fd, 100, section.at, section.size, UINT64_MAX, 0);
 	made_jitdump_unwinding(d.fd, 100, section.at, section.size, section.size, UINT64_MAX);
