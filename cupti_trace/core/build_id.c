@@ -19,7 +19,7 @@ struct image {
 static bool copy(const struct image *image, uint64_t offset, void *out, uint64_t size)
 {
 	return offset <= image->size && size <= image->size - offset && size > 0 &&
-	       copy_readable(image->start + offset, out, size);
+	       copy_own_memory(image->start + offset, out, size);
 }
 
 static uint64_t align(uint64_t size)

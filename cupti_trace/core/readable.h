@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "cupti_trace/core/guest.h"
 
 /*
  * Of the eight bytes at `address`. Asks the kernel for a signal mask that lies there to be put to a
@@ -28,18 +29,6 @@ static inline bool is_readable(uint64_t address)
 	return readable;
 }
 
-/* Copies bytes; false: one of their pages cannot be read. */
-static inline bool copy_readable(uint64_t from, void *to, uint64_t size)
-{
-	const uint64_t page = 4096;
-
-	for (uint64_t at = from & ~(page - 1); at < from + size; at += page)
-		if (!is_readable(at))
-			return false;
-	memcpy(to, (const void *)(uintptr_t)from, size);
-	return true;
-}
-
 /*
  * process_vm_readv(2): copies pieces, one behind the other, to `to`. Returns how many bytes were
  * copied before one that cannot be read; -1: none. By the calling thread's id: the process's is
@@ -51,6 +40,25 @@ static inline ssize_t read_own_memory(void *to, size_t bytes, const struct iovec
 	struct iovec all = {.iov_base = to, .iov_len = bytes};
 
 	return process_vm_readv((pid_t)syscall(SYS_gettid), &all, 1, pieces, count, 0);
+}
+
+/*
+ * Copies memory that another thread may unmap meanwhile. False: not all of it can be read. Where a
+ * seccomp filter may end the program for a system call that copies, only its pages are asked for
+ * before: there, only for memory that stays.
+ */
+static inline bool copy_own_memory(uint64_t from, void *to, uint64_t size)
+{
+	const struct iovec piece = {.iov_base = (void *)(uintptr_t)from, .iov_len = size};
+	const uint64_t page = 4096;
+
+	if (!guest_is_shut_in())
+		return read_own_memory(to, size, &piece, 1) == (ssize_t)size;
+	for (uint64_t at = from & ~(page - 1); at < from + size; at += page)
+		if (!is_readable(at))
+			return false;
+	memcpy(to, (const void *)(uintptr_t)from, size);
+	return true;
 }
 
 /*

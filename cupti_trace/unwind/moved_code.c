@@ -37,12 +37,12 @@ static bool read_segments(uint64_t head, uint64_t head_end, struct segments *s)
 
 	s->count = 0;
 	if (head_end <= head || head_end - head < sizeof(header) ||
-	    !copy_readable(head, &header, sizeof(header)) ||
+	    !copy_own_memory(head, &header, sizeof(header)) ||
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) ||
 	    header.e_phnum > SEGMENTS_MAX || header.e_phoff > head_end - head ||
 	    header.e_phnum * sizeof(Elf64_Phdr) > head_end - head - header.e_phoff ||
-	    !copy_readable(head + header.e_phoff, s->list, header.e_phnum * sizeof(Elf64_Phdr)))
+	    !copy_own_memory(head + header.e_phoff, s->list, header.e_phnum * sizeof(Elf64_Phdr)))
 		return false;
 	s->count = header.e_phnum;
 	for (uint32_t i = 0; i < s->count && !has_head; i++) {
@@ -63,18 +63,9 @@ static bool add_memory(uint64_t *hash, uint64_t first, uint64_t end)
 {
 	uint8_t bytes[PIECE_BYTES];
 
-	if (guest_is_shut_in()) { /* a filter may end the program for the system call */
-		if (!is_readable(first))
-			return false;
-		*hash = text_pages_hash(*hash, (const uint8_t *)(uintptr_t)first, end - first);
-		return true;
-	}
 	for (size_t size; first < end; first += size) {
-		struct iovec piece;
-
 		size = end - first < sizeof(bytes) ? end - first : sizeof(bytes);
-		piece = (struct iovec){(void *)(uintptr_t)first, size};
-		if (read_own_memory(bytes, size, &piece, 1) != (ssize_t)size)
+		if (!copy_own_memory(first, bytes, size))
 			return false;
 		*hash = text_pages_hash(*hash, bytes, size);
 	}
@@ -101,7 +92,7 @@ bool moved_code_find(const struct gpu_event_code *code, const struct gpu_event_c
 {
 	struct segments segments;
 
-	if (!read_segments(head, head_end, &segments))
+	if (guest_is_shut_in() || !read_segments(head, head_end, &segments))
 		return false;
 	for (uint32_t i = 0; i < segments.count; i++) {
 		const Elf64_Phdr *p = &segments.list[i];

@@ -18,7 +18,8 @@ bool moved_code_is_memory(const struct gpu_event_code *code);
 /*
  * Finds the text that a file has at `pc`, in the memory `code`, by its program headers, which lie
  * in [head, head_end). `*text` is that part of the memory, as if the file were mapped there, with
- * the hash of its pages. `file` is any mapping of the file. False: it has none there.
+ * the hash of its pages. `file` is any mapping of the file. False: it has none there, or a seccomp
+ * filter might end the program for reading its memory (guest_is_shut_in).
  */
 bool moved_code_find(const struct gpu_event_code *code, const struct gpu_event_code *file,
 		     uint64_t head, uint64_t head_end, uint64_t pc, struct gpu_event_code *text);

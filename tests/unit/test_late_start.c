@@ -226,6 +226,9 @@ static void listen_and_leave(const struct program *p)
 	make_leave(h, leave, sizeof(leave));
 	fifo_end_reader(&h->fifo); /* the library closes the pipe */
 	assert_int_equal(unlink(leave), 0);
+	if (h->fifo.ledger->pipe.malformed)
+		fail_msg("not an event: %s", h->fifo.ledger->pipe.first_malformed);
+	assert_int_equal(h->fifo.ledger->pipe.lost_batches, 0);
 	assert_int_equal(h->hellos, 1);
 	assert_false(h->is_off);
 	assert_int_equal(h->goodbyes, 1);
@@ -233,9 +236,6 @@ static void listen_and_leave(const struct program *p)
 	assert_int_equal(h->named, h->kernels);
 	assert_int_equal(h->goodbye.kernels, h->kernels + h->late);
 	assert_int_equal(h->goodbye.launches, h->launches);
-	if (h->fifo.ledger->pipe.malformed)
-		fail_msg("not an event: %s", h->fifo.ledger->pipe.first_malformed);
-	assert_int_equal(h->fifo.ledger->pipe.lost_batches, 0);
 	assert_int_equal(h->fifo.ledger->pipe.wrong_totals, 0);
 	wait_gone(p);
 	forget(h);

@@ -3,6 +3,8 @@
 #include "tests/unit/unit.h"
 
 #include <elf.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include "cupti_trace/unwind/code_map.h"
 #include "cupti_trace/unwind/moved_code.h"
@@ -245,6 +247,48 @@ static void headers_may_say_anything(void **state)
 	munmap(memory, 4 * PAGE);
 }
 
+/* Takes its pages away and gives them back, until `*ends`. */
+struct coming_and_going {
+	uint8_t *memory;
+	atomic_bool ends;
+};
+
+static void *come_and_go(void *context)
+{
+	struct coming_and_going *c = context;
+
+	while (!atomic_load(&c->ends)) {
+		mprotect(c->memory, AREA_BYTES, PROT_NONE);
+		mprotect(c->memory, AREA_BYTES, PROT_READ);
+	}
+	return NULL;
+}
+
+static void memory_may_go_at_any_time(void **state)
+{
+	struct gpu_event_code code = {.path = ""}, file = {.inode = 7, .path = "/file"}, text;
+	struct coming_and_going c = {.memory = mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE,
+						    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
+	uint64_t rounds = unit_rounds(50000), pc;
+	pthread_t thread;
+
+	(void)state;
+	make_file();
+	memcpy(c.memory, file_bytes, PAGE);
+	memcpy(c.memory + TEXT_ADDRESS, file_bytes + TEXT_OFFSET, TEXT_BYTES);
+	code.start = (uintptr_t)c.memory;
+	code.end = code.start + AREA_BYTES;
+	pc = code.start + TEXT_ADDRESS + 10;
+	assert_true(moved_code_find(&code, &file, code.start, code.end, pc, &text));
+	assert_int_equal(pthread_create(&thread, NULL, come_and_go, &c), 0);
+	for (uint64_t i = 0; i < rounds; i++)
+		if (moved_code_find(&code, &file, code.start, code.end, pc, &text))
+			assert_int_equal(text.inode, 7);
+	atomic_store(&c.ends, true);
+	pthread_join(thread, NULL);
+	munmap(c.memory, AREA_BYTES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +297,7 @@ int main(void)
 		cmocka_unit_test(other_code_has_another_hash),
 		cmocka_unit_test(headers_that_were_moved),
 		cmocka_unit_test(headers_may_say_anything),
+		cmocka_unit_test(memory_may_go_at_any_time),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
