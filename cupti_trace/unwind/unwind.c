@@ -63,12 +63,10 @@ static bool read_row(uint64_t pc, struct cfi_row *row)
 static size_t read_code(uint64_t pc, uint8_t code[8])
 {
 	size_t in_page = pc & (PAGE - 1);
-	size_t size = in_page < 8 && !is_readable(pc - 8) ? in_page : 8;
 
-	if (!is_readable(pc - size))
-		return 0;
-	memcpy(code, (const void *)(uintptr_t)(pc - size), size);
-	return size;
+	if (copy_own_memory(pc - 8, code, 8))
+		return 8;
+	return in_page < 8 && copy_own_memory(pc - in_page, code, in_page) ? in_page : 0;
 }
 
 /* Addresses in the cache of rows for which it is known that a call stands before them. */
@@ -97,12 +95,10 @@ static bool is_behind_call(uint64_t pc)
 static enum python_trampoline_form trampoline_at(uint64_t pc)
 {
 	uint8_t code[PYTHON_TRAMPOLINE_BEFORE + PYTHON_TRAMPOLINE_BEHIND];
-	uint64_t start = pc - PYTHON_TRAMPOLINE_BEFORE;
 
-	if (!is_readable(start) || !is_readable(start + sizeof(code) - 1))
-		return PYTHON_TRAMPOLINE_NONE;
-	memcpy(code, (const void *)(uintptr_t)start, sizeof(code));
-	return python_trampoline_around(code);
+	return copy_own_memory(pc - PYTHON_TRAMPOLINE_BEFORE, code, sizeof(code))
+		       ? python_trampoline_around(code)
+		       : PYTHON_TRAMPOLINE_NONE;
 }
 
 bool unwind_is_trampoline(uint64_t pc)
@@ -114,10 +110,8 @@ bool unwind_calls_trampoline(uint64_t pc, uint64_t loop)
 {
 	uint8_t code[PYTHON_TRAMPOLINE_CALL];
 
-	if (!is_readable(pc - sizeof(code)) || !is_readable(pc - 1))
-		return false;
-	memcpy(code, (const void *)(uintptr_t)(pc - sizeof(code)), sizeof(code));
-	return python_trampoline_is_called(code, pc, loop);
+	return copy_own_memory(pc - sizeof(code), code, sizeof(code)) &&
+	       python_trampoline_is_called(code, pc, loop);
 }
 
 /* The row of code without a table, in executable memory. */
