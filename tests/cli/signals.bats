@@ -440,9 +440,8 @@ finish_job()
 			burn(1);
 			launch();
 			fclose(fopen("ready", "w"));
-			while (kill(command, 0) == 0)
+			while (kill(command, 0) == 0 || access("waited_for", F_OK) != 0)
 				usleep(10000);
-			usleep(300000);
 			if (how == "thread")
 				std::thread(burn, 3).join();
 			if (how != "thread" && fork() == 0) {
@@ -459,10 +458,13 @@ finish_job()
 	END
 	g++ -std=gnu++17 -O1 -pthread -I"$root" -o late late.cpp -L"$fake_cuda" -lcudart
 	for how in thread fork exec; do
-		rm -f ready
+		rm -f ready waited_for
 		# shellcheck disable=SC2016 # sh's variables
-		run_profile -F 499 -o out.folded -o out.json \
+		start_profile -F 499 -o out.folded -o out.json \
 			sh -c './late "$0" $$; while [ ! -e ready ]; do sleep 0.05; done' "$how"
+		wait_until grep -qs 'Ctrl-C stops waiting' stderr
+		touch waited_for
+		finish_profile
 		expect_status 0
 		expect_line stderr ' 200 launches, 200 GPU kernels '
 		expect_line stderr '^profile: 1 process ran on after the command: CPU time after its end is not in the profile$'
