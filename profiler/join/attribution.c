@@ -15,12 +15,12 @@ struct launch_origin {
 static void add_part(struct attribution *a, uint64_t start_ns, uint32_t stack, uint32_t place,
 		     uint64_t ns)
 {
-	intake_add(a->parts.intake, &(struct recent_item){.record = {.kind = TIMELINE_WAIT,
-								     .start_ns = start_ns,
-								     .duration_ns = ns,
-								     .stack = stack,
-								     .place = place},
-							  .flags = INTAKE_ROW});
+	profile_sink_add(a->parts.sink, &(struct profile_item){.record = {.kind = TIMELINE_WAIT,
+									  .start_ns = start_ns,
+									  .duration_ns = ns,
+									  .stack = stack,
+									  .place = place},
+							       .flags = ITEM_ROW});
 }
 
 /* A part of a wait, with the work that ran then, or NULL. */
@@ -51,7 +51,7 @@ static void move_work(void *context, uint32_t base, uint32_t place, uint32_t sta
 {
 	struct attribution *a = context;
 
-	profile_move(a->parts.intake->profile, ROW_GPU, place, base, stack,
+	profile_move(a->parts.sink->profile, ROW_GPU, place, base, stack,
 		     &(struct row){.count = work->count, .ns = work->ns, .bytes = work->bytes});
 }
 
@@ -116,7 +116,7 @@ void attribution_note_waited(struct attribution *a)
 static void split_samples(struct attribution *a)
 {
 	a->splits_times = a->waits != NULL;
-	a->wait_times.profile = a->parts.intake->profile;
+	a->wait_times.profile = a->parts.sink->profile;
 	a->wait_times.compose = &a->compose;
 }
 
@@ -263,26 +263,26 @@ static void count_received(struct attribution *a, const struct gpu_operation *o)
 }
 
 /* What there is to count of it, by the launch's stack and that of its graph's node. */
-static struct recent_item item_of(const struct attribution *a, const struct gpu_operation *o,
-				  uint32_t launch, uint32_t capture)
+static struct profile_item item_of(const struct attribution *a, const struct gpu_operation *o,
+				   uint32_t launch, uint32_t capture)
 {
-	struct recent_item item = {.record = {.kind = TIMELINE_GPU_OPERATION,
-					      .start_ns = o->start_ns,
-					      .duration_ns = o->duration_ns,
-					      .bytes = o->bytes,
-					      .work = o->work},
-				   .flags = INTAKE_COUNTS,
-				   .device = devices_key(a->parts.devices, o->process, o->device)};
+	struct profile_item item = {.record = {.kind = TIMELINE_GPU_OPERATION,
+					       .start_ns = o->start_ns,
+					       .duration_ns = o->duration_ns,
+					       .bytes = o->bytes,
+					       .work = o->work},
+				    .flags = ITEM_COUNTS,
+				    .device = devices_key(a->parts.devices, o->process, o->device)};
 
-	item.flags |= launch != LAUNCH_UNKNOWN ? INTAKE_MATCHED : 0;
-	item.flags |= o->bad_time ? INTAKE_BAD_TIME : 0;
-	item.flags |= o->staged ? INTAKE_STAGED : 0;
-	item.flags |= o->outside == GPU_BEFORE_TRACING ? INTAKE_BEFORE : 0;
-	item.flags |= o->outside == GPU_AFTER_TRACING ? INTAKE_AFTER : 0;
+	item.flags |= launch != LAUNCH_UNKNOWN ? ITEM_MATCHED : 0;
+	item.flags |= o->bad_time ? ITEM_BAD_TIME : 0;
+	item.flags |= o->staged ? ITEM_STAGED : 0;
+	item.flags |= o->outside == GPU_BEFORE_TRACING ? ITEM_BEFORE : 0;
+	item.flags |= o->outside == GPU_AFTER_TRACING ? ITEM_AFTER : 0;
 	if (gpu_work_is_instant(o->work))
 		return item;
-	item.flags |= launch == LAUNCH_EARLIER ? INTAKE_EARLIER : 0;
-	item.flags |= capture == CAPTURE_UNSEEN ? INTAKE_UNSEEN : 0;
+	item.flags |= launch == LAUNCH_EARLIER ? ITEM_EARLIER : 0;
+	item.flags |= capture == CAPTURE_UNSEEN ? ITEM_UNSEEN : 0;
 	return item;
 }
 
@@ -351,7 +351,7 @@ static void add_operation(struct attribution *a, const struct gpu_operation *o,
 			  const struct launch_origin *launch, uint64_t launched_ns,
 			  uint32_t capture, uint32_t stack, uint32_t place)
 {
-	struct recent_item item = item_of(a, o, launch->stack, capture);
+	struct profile_item item = item_of(a, o, launch->stack, capture);
 	struct timeline_record *r = &item.record;
 
 	r->graph_node = o->graph_node;
@@ -360,11 +360,11 @@ static void add_operation(struct attribution *a, const struct gpu_operation *o,
 	r->shape = gpu_work_is_memory_call(o->work) ? 0 : o->shape;
 	r->correlation = o->correlation_id;
 	r->is_waited = launch->is_waited && o->work == GPU_WORK_KERNEL;
-	item.flags |= o->bad_time ? 0 : INTAKE_DRAWN;
-	item.flags |= gpu_work_is_instant(o->work) ? 0 : INTAKE_ROW;
+	item.flags |= o->bad_time ? 0 : ITEM_DRAWN;
+	item.flags |= gpu_work_is_instant(o->work) ? 0 : ITEM_ROW;
 	if (launched_ns > o->start_ns || !window_has(&a->window, launched_ns))
 		launched_ns = 0;
-	intake_add_launched(a->parts.intake, &item, launched_ns);
+	profile_sink_add_launched(a->parts.sink, &item, launched_ns);
 }
 
 /* Kernels waited, on the track of a thread that is not known: no thread made them. */
@@ -381,13 +381,14 @@ static void add_stall(struct attribution *a, const struct gpu_operation *o)
 	where.part[PLACE_PROCESS] = o->process;
 	where.part[PLACE_DEVICE] = o->device;
 	stall.place = places_add(a->parts.places, &where);
-	intake_add(a->parts.intake,
-		   &(struct recent_item){.record = {.kind = TIMELINE_WAIT,
-						    .start_ns = o->start_ns,
-						    .duration_ns = o->duration_ns,
-						    .place = stall.place,
-						    .stack = compose_stall(&a->compose, NULL)},
-					 .flags = INTAKE_DRAWN});
+	profile_sink_add(
+		a->parts.sink,
+		&(struct profile_item){.record = {.kind = TIMELINE_WAIT,
+						  .start_ns = o->start_ns,
+						  .duration_ns = o->duration_ns,
+						  .place = stall.place,
+						  .stack = compose_stall(&a->compose, NULL)},
+				       .flags = ITEM_DRAWN});
 	if (stalls_add(a->stalls, &stall) != 0)
 		a->parts.ledger->bounds.out_of_memory++;
 }
@@ -481,11 +482,11 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 	if (!is_inside && !follows && !a->waits)
 		return;
 	/* what only counts: it has no time, or is shown as a wait */
-	if (gpu_work_is_stall(o->work) || (is_instant && !a->parts.intake->timeline && !follows)) {
-		struct recent_item item = item_of(a, o, launch.stack, CAPTURE_NONE);
+	if (gpu_work_is_stall(o->work) || (is_instant && !a->parts.sink->timeline && !follows)) {
+		struct profile_item item = item_of(a, o, launch.stack, CAPTURE_NONE);
 
 		if (is_inside)
-			intake_add(a->parts.intake, &item);
+			profile_sink_add(a->parts.sink, &item);
 		if (is_inside && gpu_work_is_stall(o->work))
 			add_stall(a, o);
 		return;
@@ -541,21 +542,21 @@ static uint64_t computed_in(const struct attribution *a, const struct gpu_event_
 static void add_whole_wait(struct attribution *a, const struct gpu_event_wait *e, uint32_t stack,
 			   struct place place, uint64_t computed_ns)
 {
-	struct recent_item item = {.record = {.kind = TIMELINE_WAIT,
-					      .start_ns = e->start_ns,
-					      .duration_ns = e->duration_ns,
-					      .bytes = computed_ns,
-					      .stack = stack,
-					      .error = timeline_error(e->error)},
-				   .flags = INTAKE_COUNTS | INTAKE_DRAWN};
+	struct profile_item item = {.record = {.kind = TIMELINE_WAIT,
+					       .start_ns = e->start_ns,
+					       .duration_ns = e->duration_ns,
+					       .bytes = computed_ns,
+					       .stack = stack,
+					       .error = timeline_error(e->error)},
+				    .flags = ITEM_COUNTS | ITEM_DRAWN};
 
 	if (e->has_stream) {
 		place.part[PLACE_CONTEXT] = e->context_id;
 		place.part[PLACE_STREAM] = e->stream_id;
 	}
-	if (a->parts.intake->timeline)
+	if (a->parts.sink->timeline)
 		item.record.place = places_add(a->parts.places, &place);
-	intake_add(a->parts.intake, &item);
+	profile_sink_add(a->parts.sink, &item);
 }
 
 void attribution_add_wait(struct attribution *a, const struct process *process, uint32_t stack,

@@ -3,9 +3,9 @@
  * Adds joined GPU operations and waits to the profile.
  *
  * Runs after the join (join.h), which finds the launch of an operation, and before the profile's
- * intake (intake.h). It looks up the stack that created a graph node, keeps the process's totals,
- * and passes operations on to the waits. Stalls of kernels are no operations of the profile: they
- * are counted, and shown below the kernels where waits are.
+ * sink (profile_sink.h). It looks up the stack that created a graph node, keeps the process's
+ * totals, and passes operations on to the waits. Stalls of kernels are no operations of the
+ * profile: they are counted, and shown below the kernels where waits are.
  */
 #ifndef PROFILER_JOIN_ATTRIBUTION_H
 #define PROFILER_JOIN_ATTRIBUTION_H
@@ -23,7 +23,7 @@
 #include "profiler/addons/waits.h"
 #include "profiler/cpu/processes.h"
 #include "profiler/join/graph_nodes.h"
-#include "profiler/join/intake.h"
+#include "profiler/model/profile_sink.h"
 #include "profiler/join/join.h"
 #include "profiler/join/spread.h"
 #include "profiler/model/compose.h"
@@ -43,7 +43,7 @@
 struct attribution_parts {
 	struct processes *processes;
 	struct stack_table *stacks;
-	struct intake *intake;
+	struct profile_sink *sink;
 	struct places *places;
 	struct ledger *ledger;
 	struct devices *devices;

@@ -58,7 +58,7 @@ struct collect *collect_new(const struct collect_options *options)
 		(struct allowance){.limit = COLLECT_RENAME_BYTES, .outer = &c->target_bytes};
 	c->passing = (struct allowance){.limit = COLLECT_MEMORY, .outer = &c->memory};
 	c->pid_namespace = pid_namespace_own();
-	c->open_launches.intake = &c->intake;
+	c->open_launches.sink = &c->sink;
 	allocations_init(&c->allocations);
 	c->pc_samples = (struct pc_samples){.memory = &c->passing,
 					    .ledger = &c->ledger.stalls,
@@ -82,9 +82,9 @@ struct collect *collect_new(const struct collect_options *options)
 	c->origins.allowance = &c->target_bytes;
 	c->off_cpu.allowance = &c->target_bytes;
 	c->profile = profile_new();
-	c->intake = (struct intake){
+	c->sink = (struct profile_sink){
 		.profile = c->profile, .ledger = &c->ledger, .timeline = options->timeline};
-	if (options->last_ns && !intake_keep(&c->intake))
+	if (options->last_ns && !profile_sink_keep(&c->sink))
 		goto failed;
 	to_attribution = (struct join_output){attribution_add, &c->attribution};
 	c->join = join_new(&to_attribution);
@@ -111,7 +111,7 @@ struct collect *collect_new(const struct collect_options *options)
 		    &(struct attribution_parts){
 			    .processes = &c->processes,
 			    .stacks = c->stacks,
-			    .intake = &c->intake,
+			    .sink = &c->sink,
 			    .places = &c->places,
 			    .ledger = &c->ledger,
 			    .devices = &c->devices,
@@ -147,7 +147,7 @@ void collect_free(struct collect *c)
 	symbolizer_free(c->symbolizer);
 	stack_table_free(c->stacks);
 	profile_free(c->profile);
-	intake_release(&c->intake);
+	profile_sink_release(&c->sink);
 	cpu_time_release(&c->cpu_time);
 	join_free(c->join);
 	attribution_release(&c->attribution);
@@ -185,7 +185,7 @@ void collect_set_window(struct collect *c, const struct window *window)
 
 void collect_begin(struct collect *c, uint64_t now_ns)
 {
-	c->began_ns = c->intake.now_ns = now_ns;
+	c->began_ns = c->sink.now_ns = now_ns;
 }
 
 const struct window *collect_window(const struct collect *c)
@@ -620,19 +620,19 @@ static void add_call_time(struct collect *c, const struct open_call *call, uint6
 {
 	uint64_t ns = end_ns > call->start_ns ? end_ns - call->start_ns : 0;
 	/* a call taken out before has been counted */
-	struct recent_item item = {.record = {.kind = TIMELINE_CALL,
-					      .start_ns = call->start_ns,
-					      .duration_ns = ns,
-					      .stack = call->stack,
-					      .place = call->place},
-				   .flags = flags | INTAKE_ROW | INTAKE_DRAWN |
-					    (call->taken_ns ? 0 : INTAKE_COUNTS)};
+	struct profile_item item = {.record = {.kind = TIMELINE_CALL,
+					       .start_ns = call->start_ns,
+					       .duration_ns = ns,
+					       .stack = call->stack,
+					       .place = call->place},
+				    .flags = flags | ITEM_ROW | ITEM_DRAWN |
+					     (call->taken_ns ? 0 : ITEM_COUNTS)};
 
 	if (!window_has(&c->window, call->start_ns)) {
 		c->ledger.outside.calls += !call->taken_ns;
 		return;
 	}
-	intake_add(&c->intake, &item);
+	profile_sink_add(&c->sink, &item);
 }
 
 /* Ends the calls of a process that has ended (0: of all). */
@@ -642,7 +642,7 @@ static void end_calls(struct collect *c, uint32_t process, uint64_t now_ns)
 	uint32_t position = 0;
 
 	while (open_calls_take(&c->open_calls, process, now_ns, &position, &call))
-		add_call_time(c, &call, now_ns, INTAKE_UNFINISHED);
+		add_call_time(c, &call, now_ns, ITEM_UNFINISHED);
 }
 
 void collect_end_process(struct collect *c, struct process *process, uint64_t time_ns)
@@ -958,14 +958,14 @@ static void add_kept_sample(struct collect *c, const struct handovers_sample *sa
 	if (c->options.idle_store)
 		idle_add_sample(&c->idle, (struct idle_where){sample->process, sample->tid},
 				sample->time_ns, stack);
-	flags |= INTAKE_COUNTS | INTAKE_ROW | INTAKE_DRAWN;
-	intake_add(&c->intake,
-		   &(struct recent_item){.record = {.kind = TIMELINE_CPU_SAMPLE,
-						    .start_ns = sample->time_ns,
-						    .duration_ns = sample->ran_ns,
-						    .stack = stack,
-						    .place = sample->place},
-					 .flags = flags | (sample->is_whole ? INTAKE_WHOLE : 0)});
+	flags |= ITEM_COUNTS | ITEM_ROW | ITEM_DRAWN;
+	profile_sink_add(&c->sink, &(struct profile_item){
+					   .record = {.kind = TIMELINE_CPU_SAMPLE,
+						      .start_ns = sample->time_ns,
+						      .duration_ns = sample->ran_ns,
+						      .stack = stack,
+						      .place = sample->place},
+					   .flags = flags | (sample->is_whole ? ITEM_WHOLE : 0)});
 	attribution_add_time(&c->attribution, &time);
 }
 
@@ -1017,10 +1017,10 @@ static void keep_handed_sample(void *collect, const struct handovers_sample *sam
 		keep_sample(c, sample,
 			    thread_origins_below(&c->origins, sample->process, sample->tid,
 						 sample->stack),
-			    INTAKE_APART);
+			    ITEM_APART);
 	else
 		keep_sample(c, sample, stack_table_append(c->stacks, below, sample->stack),
-			    INTAKE_HANDED);
+			    ITEM_HANDED);
 }
 
 /* A thread that works for others; its launches say for whom. */
@@ -1681,11 +1681,11 @@ uint64_t collect_count_launched(const struct collect *c, uint64_t since_ns)
 
 void collect_set_time(struct collect *c, uint64_t now_ns)
 {
-	uint64_t kept_ns = saturated_sum(c->options.last_ns, INTAKE_SLACK_NS);
+	uint64_t kept_ns = saturated_sum(c->options.last_ns, PROFILE_SINK_SLACK_NS);
 
 	if (!c->options.last_ns)
 		return;
-	intake_advance(&c->intake, now_ns, now_ns > kept_ns ? now_ns - kept_ns : 0);
+	profile_sink_advance(&c->sink, now_ns, now_ns > kept_ns ? now_ns - kept_ns : 0);
 	forget_unused(c);
 }
 
@@ -1701,7 +1701,7 @@ static void finish_last(struct collect *c, uint64_t now_ns)
 	    end_ns - c->options.last_ns > w->from_ns)
 		w->from_ns = end_ns - c->options.last_ns;
 	wanted_ns = w->from_ns > c->began_ns ? w->from_ns : c->began_ns;
-	intake_finish(&c->intake, w);
+	profile_sink_finish(&c->sink, w);
 	if (w->from_ns <= wanted_ns)
 		return;
 	if (w->from_ns > end_ns)

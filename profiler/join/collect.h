@@ -47,7 +47,8 @@
  *     tables read from files, for names                                                    256
  *     the result's stacks and texts, and their tree (naming.c)             224
  *
- * The whole process stays below 500 MiB, and RECENT_BYTES more where the last seconds are kept:
+ * The whole process stays below 500 MiB, and FLIGHT_RECORDER_BYTES more where the last seconds are
+ * kept:
  *
  *   300  COLLECT_MEMORY
  *     3  program and libraries
@@ -115,9 +116,9 @@ struct collect_options {
 	struct timeline *timeline;
 	struct timeline *idle_store; /* for idle.h; borrowed. NULL: not asked for */
 	/*
-	 * Not 0: only so many seconds before the end are kept (intake.h), in so much more memory
-	 * (RECENT_BYTES). Not with measure.wall, idle, memory, api, counters, stall_period and
-	 * max_overhead, which are of a whole run.
+	 * Not 0: only so many seconds before the end are kept (profile_sink.h), in so much more
+	 * memory (FLIGHT_RECORDER_BYTES). Not with measure.wall, idle, memory, api, counters,
+	 * stall_period and max_overhead, which are of a whole run.
 	 */
 	uint64_t last_ns;
 	/*

@@ -232,7 +232,8 @@ static int take_stack(struct collect *c, struct process *process, const struct g
 	return target_stacks_set(&process->sent, e->id, stack | (is_whole ? WHOLE_STACK : 0));
 }
 
-/* The launch shows whose work its thread does, if it works for others. Returns intake.h's flags. */
+/* The launch shows whose work its thread does, if it works for others. Returns profile_sink.h's
+ * flags. */
 static uint32_t note_handover(struct collect *c, const struct process *process,
 			      const struct gpu_event_launch *e)
 {
@@ -241,7 +242,7 @@ static uint32_t note_handover(struct collect *c, const struct process *process,
 	if (!target_stacks_get_handed(&process->sent, e->stack_id, &below))
 		return 0;
 	handovers_launch(&c->handovers, process->id, e->tid, e->time_ns, below);
-	return below == HANDOVERS_UNKNOWN ? INTAKE_APART : INTAKE_HANDED;
+	return below == HANDOVERS_UNKNOWN ? ITEM_APART : ITEM_HANDED;
 }
 
 /* A stack that a thread sent, below the one that created the thread, if it is not handed over. */
@@ -280,25 +281,25 @@ static uint32_t place_of_call(struct collect *c, struct process *process, uint32
 	return collect_place_of(c, process, &(struct thread_use){tid, time_ns, NULL});
 }
 
-/* A launch call begins: for the timeline, it lasts. `flags`: intake.h's. */
+/* A launch call begins: for the timeline, it lasts. `flags`: profile_sink.h's. */
 static void begin_launch(struct collect *c, struct process *process,
 			 const struct gpu_event_launch *e, uint32_t stack, uint32_t flags)
 {
 	bool is_inside = window_has(&c->window, e->time_ns);
-	struct recent_item launch = {.record = {.kind = TIMELINE_LAUNCH,
-						.start_ns = e->time_ns,
-						.correlation = e->correlation_id},
-				     .flags = flags | INTAKE_COUNTS};
+	struct profile_item launch = {.record = {.kind = TIMELINE_LAUNCH,
+						 .start_ns = e->time_ns,
+						 .correlation = e->correlation_id},
+				      .flags = flags | ITEM_COUNTS};
 
 	if (is_inside && !(e->flags & GPU_LAUNCH_IS_OTHER))
-		launch.flags |= INTAKE_KERNEL;
-	if (c->intake.recent && is_inside) /* for as long, the thread's name is kept */
+		launch.flags |= ITEM_KERNEL;
+	if (c->sink.recorder && is_inside) /* for as long, the thread's name is kept */
 		launch.record.place = place_of_call(c, process, e->tid, e->time_ns);
 	if (!c->options.timeline || !is_inside) {
-		intake_add(&c->intake, &launch);
+		profile_sink_add(&c->sink, &launch);
 		return;
 	}
-	launch.flags |= INTAKE_DRAWN;
+	launch.flags |= ITEM_DRAWN;
 	if (stack == LAUNCH_SKIPPED)
 		stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK, MARK_SKIPPED);
 	launch.record.stack = stack == LAUNCH_UNKNOWN ? STACK_EMPTY : stack;
@@ -333,7 +334,7 @@ static void note_debt(struct collect *c, const struct process *process,
 		join_owe(c->join, process->id, e->correlation_id, JOIN_OWES_KERNEL);
 }
 
-/* The stack of a launch, and intake.h's flags; LAUNCH_UNKNOWN: there is none here. */
+/* The stack of a launch, and profile_sink.h's flags; LAUNCH_UNKNOWN: there is none here. */
 static uint32_t stack_of(struct collect *c, const struct process *process,
 			 const struct gpu_event_launch *e, uint32_t *flags)
 {
@@ -342,12 +343,12 @@ static uint32_t stack_of(struct collect *c, const struct process *process,
 
 	*flags = 0;
 	if (e->flags & GPU_LAUNCH_SKIPPED && c->options.measure.max_overhead) {
-		*flags = INTAKE_SKIPPED;
+		*flags = ITEM_SKIPPED;
 		return LAUNCH_SKIPPED;
 	}
 	if (!find_stack(process, e->stack_id, &stack, &is_whole))
 		return LAUNCH_UNKNOWN;
-	*flags = INTAKE_STACK | (is_whole ? INTAKE_WHOLE : 0) | note_handover(c, process, e);
+	*flags = ITEM_STACK | (is_whole ? ITEM_WHOLE : 0) | note_handover(c, process, e);
 	return below_origin(c, process, e->tid, e->stack_id, stack);
 }
 

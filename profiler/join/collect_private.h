@@ -18,7 +18,7 @@
 #include "profiler/join/collect.h"
 #include "profiler/join/forget.h"
 #include "profiler/join/handovers.h"
-#include "profiler/join/intake.h"
+#include "profiler/model/profile_sink.h"
 #include "profiler/join/open_calls.h"
 #include "profiler/join/open_launches.h"
 #include "symbolize/util/queue.h"
@@ -45,7 +45,7 @@ struct collect {
 	struct stack_table *stacks;
 	struct stack_builder builder;
 	struct profile *profile;
-	struct intake intake;
+	struct profile_sink sink;
 	struct forget forget;
 	struct cpu_time cpu_time;
 	uint64_t waited_ns;      /* CPU time of all that was waited for; 0: not known yet */

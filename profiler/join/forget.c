@@ -58,11 +58,11 @@ static void renumber_place(void *context, uint32_t *place)
 
 static void visit_all(struct collect *c, const struct number_visitor *v)
 {
-	struct recent_item *item;
+	struct profile_item *item;
 	uint64_t position = 0, value;
 	uint32_t at = 0, id;
 
-	while ((item = recent_next(c->intake.recent, &position))) {
+	while ((item = flight_recorder_next(c->sink.recorder, &position))) {
 		visit_stack(v, &item->record.stack);
 		visit_place(v, &item->record.place);
 	}

@@ -24,24 +24,24 @@ static void finish(struct open_launches *o, uint32_t at)
 {
 	uint32_t last = --o->count;
 
-	intake_add(o->intake, &o->launches[at].item);
+	profile_sink_add(o->sink, &o->launches[at].item);
 	hash_index_remove(&o->index, hash_number(o->launches[at].item.record.place), at);
 	hash_index_move(&o->index, hash_number(o->launches[last].item.record.place), last, at);
 	o->launches[at] = o->launches[last];
 }
 
-int open_launches_begin(struct open_launches *o, uint32_t process, const struct recent_item *item)
+int open_launches_begin(struct open_launches *o, uint32_t process, const struct profile_item *item)
 {
 	uint32_t place = item->record.place, at = find(o, place);
 
 	if (at != HASH_INDEX_NONE) {
-		intake_add(o->intake, &o->launches[at].item);
+		profile_sink_add(o->sink, &o->launches[at].item);
 		o->launches[at] = (struct open_launch){*item, process};
 		return 0;
 	}
 	if (!array_make_room(&o->launches, o->count, &o->capacity, sizeof(*o->launches)) ||
 	    hash_index_add(&o->index, hash_number(place), o->count) != 0) {
-		intake_add(o->intake, item);
+		profile_sink_add(o->sink, item);
 		return -ENOMEM;
 	}
 	o->launches[o->count++] = (struct open_launch){*item, process};

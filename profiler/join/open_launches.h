@@ -14,18 +14,18 @@
 
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
-#include "profiler/join/intake.h"
+#include "profiler/model/profile_sink.h"
 #include "profiler/model/numbers.h"
 #include "symbolize/util/hash_index.h"
 
 struct open_launch {
-	struct recent_item item; /* without a duration */
+	struct profile_item item; /* without a duration */
 	uint32_t process;
 };
 
-/* Zero-initialise, then set the intake. */
+/* Zero-initialise, then set the sink. */
 struct open_launches {
-	struct intake *intake; /* gets them; borrowed */
+	struct profile_sink *sink; /* gets them; borrowed */
 	struct open_launch *launches;
 	uint32_t count, capacity;
 	struct hash_index index; /* by place */
@@ -38,7 +38,7 @@ void open_launches_release(struct open_launches *open);
  * the launch is recorded at once.
  */
 int open_launches_begin(struct open_launches *open, uint32_t process,
-			const struct recent_item *item);
+			const struct profile_item *item);
 
 /* The call with this id has returned. No effect if the thread's last launch is another. */
 void open_launches_end(struct open_launches *open, uint32_t place,

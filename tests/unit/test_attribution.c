@@ -30,7 +30,7 @@ struct bench {
 	struct ledger ledger;
 	struct allowance allowance;
 	struct pc_samples samples;
-	struct intake intake;
+	struct profile_sink sink;
 	struct attribution attribution;
 	uint32_t launch, capture, waiter; /* stacks */
 };
@@ -60,13 +60,13 @@ static struct bench *new_bench(uint32_t mask, bool follows_waits)
 	b->stacks = stack_table_new();
 	b->profile = profile_new();
 	assert_true(b->process && b->stacks && b->profile);
-	b->intake = (struct intake){.profile = b->profile, .ledger = &b->ledger};
+	b->sink = (struct profile_sink){.profile = b->profile, .ledger = &b->ledger};
 	b->process->sent.allowance = &b->allowance;
 	assert_int_equal(places_init(&b->places, mask), 0);
 	assert_int_equal(attribution_init(&b->attribution,
 					  &(struct attribution_parts){.processes = &b->processes,
 								      .stacks = b->stacks,
-								      .intake = &b->intake,
+								      .sink = &b->sink,
 								      .places = &b->places,
 								      .ledger = &b->ledger,
 								      .devices = &b->devices,

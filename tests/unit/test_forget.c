@@ -5,15 +5,15 @@
  * is left is the same. And a long run does not grow. The modules are built into this test, with
  * little room.
  */
-#define RECENT_PIECE 32u
-#define RECENT_BYTES (64u * (24 + 64 * RECENT_PIECE))
+#define FLIGHT_RECORDER_PIECE 32u
+#define FLIGHT_RECORDER_BYTES (64u * (24 + 64 * FLIGHT_RECORDER_PIECE))
 #define FORGET_LEAST 64u
 #define FORGET_MOST 256u
-#define INTAKE_SLACK_NS UINT64_C(100000)
+#define PROFILE_SINK_SLACK_NS UINT64_C(100000)
 #define AHEAD_NS 1000u
 #include "collect_text.h"
-#include "profiler/join/recent.c"
-#include "profiler/join/intake.c"
+#include "profiler/model/flight_recorder.c"
+#include "profiler/model/profile_sink.c"
 #include "profiler/join/collect.c"
 #include "profiler/join/collect_gpu.c"
 #include "profiler/join/forget.c"
@@ -504,7 +504,7 @@ static void a_long_run_does_not_grow(void **state)
 			most_before = most;
 			texts_before = texts;
 		}
-		assert_true(recent_bytes(y.c->intake.recent) <= RECENT_BYTES);
+		assert_true(flight_recorder_bytes(y.c->sink.recorder) <= FLIGHT_RECORDER_BYTES);
 	}
 	texts = y.c->name_texts.bytes;
 	assert_true(most <= 2 * most_before);

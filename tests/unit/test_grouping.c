@@ -347,7 +347,7 @@ struct launches {
 	struct naming_bench *b;
 	struct processes processes;
 	struct allowance allowance;
-	struct intake intake;
+	struct profile_sink sink;
 	struct attribution a;
 };
 
@@ -358,14 +358,14 @@ static void begin_launches(struct launches *l, struct naming_bench *b, const cha
 	order(parts);
 	keep_what_is_needed(b);
 	l->allowance.limit = 1 << 20;
-	l->intake = (struct intake){.profile = b->profile, .ledger = &b->ledger};
-	assert_int_equal(attribution_init(&l->a,
-					  &(struct attribution_parts){
-						  &l->processes, b->stacks, &l->intake, &b->places,
-						  &b->ledger, &b->devices, &l->allowance, NULL,
-						  NULL, NULL, NULL, NULL},
-					  false),
-			 0);
+	l->sink = (struct profile_sink){.profile = b->profile, .ledger = &b->ledger};
+	assert_int_equal(
+		attribution_init(&l->a,
+				 &(struct attribution_parts){
+					 &l->processes, b->stacks, &l->sink, &b->places, &b->ledger,
+					 &b->devices, &l->allowance, NULL, NULL, NULL, NULL, NULL},
+				 false),
+		0);
 }
 
 static void run_kernel(struct launches *l, uint32_t origin)

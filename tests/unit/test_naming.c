@@ -252,7 +252,7 @@ static void other_work_has_its_own_frames(void **state)
 		.work = GPU_WORK_ALLOC, .bytes = 4096, .shape = GPU_MEMORY_DEVICE};
 	struct processes processes = {0};
 	struct allowance allowance = {.limit = 1 << 20};
-	struct intake intake = {.profile = b->profile, .ledger = &b->ledger};
+	struct profile_sink sink = {.profile = b->profile, .ledger = &b->ledger};
 	struct attribution a;
 	struct named n;
 
@@ -262,7 +262,7 @@ static void other_work_has_its_own_frames(void **state)
 	assert_int_equal(attribution_init(&a,
 					  &(struct attribution_parts){.processes = &processes,
 								      .stacks = b->stacks,
-								      .intake = &intake,
+								      .sink = &sink,
 								      .places = &b->places,
 								      .ledger = &b->ledger,
 								      .devices = &b->devices,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "profiler/join/intake.h"
+#include "profiler/model/profile_sink.h"
 
 #include "cupti_trace/wire/gpu_work.h"
 #include "symbolize/util/saturate.h"
@@ -14,22 +14,22 @@
 static void count_sample(struct ledger_cpu *l, uint32_t flags)
 {
 	l->samples++;
-	l->whole += (flags & INTAKE_WHOLE) != 0;
-	l->handed += (flags & INTAKE_HANDED) != 0;
-	l->apart += (flags & INTAKE_APART) != 0;
+	l->whole += (flags & ITEM_WHOLE) != 0;
+	l->handed += (flags & ITEM_HANDED) != 0;
+	l->apart += (flags & ITEM_APART) != 0;
 }
 
 static void count_launch(struct ledger_launches *l, uint32_t flags)
 {
-	l->kernels += (flags & INTAKE_KERNEL) != 0;
-	l->with_stack += (flags & INTAKE_STACK) != 0;
-	l->skipped += (flags & INTAKE_SKIPPED) != 0;
-	l->whole += (flags & INTAKE_WHOLE) != 0;
-	l->handed += (flags & INTAKE_HANDED) != 0;
-	l->apart += (flags & INTAKE_APART) != 0;
+	l->kernels += (flags & ITEM_KERNEL) != 0;
+	l->with_stack += (flags & ITEM_STACK) != 0;
+	l->skipped += (flags & ITEM_SKIPPED) != 0;
+	l->whole += (flags & ITEM_WHOLE) != 0;
+	l->handed += (flags & ITEM_HANDED) != 0;
+	l->apart += (flags & ITEM_APART) != 0;
 }
 
-static void count_operation(struct intake *in, const struct recent_item *item)
+static void count_operation(struct profile_sink *in, const struct profile_item *item)
 {
 	const struct timeline_record *r = &item->record;
 	struct gpu_row row = {.work = r->work,
@@ -37,29 +37,29 @@ static void count_operation(struct intake *in, const struct recent_item *item)
 			      .count = 1,
 			      .ns = r->duration_ns,
 			      .bytes = r->bytes,
-			      .bad_times = (item->flags & INTAKE_BAD_TIME) != 0,
-			      .staged = (item->flags & INTAKE_STAGED) != 0};
+			      .bad_times = (item->flags & ITEM_BAD_TIME) != 0,
+			      .staged = (item->flags & ITEM_STAGED) != 0};
 
-	if (item->flags & INTAKE_BEFORE) {
+	if (item->flags & ITEM_BEFORE) {
 		row.before = 1;
 		row.before_ns = row.ns;
-	} else if (item->flags & INTAKE_AFTER) {
+	} else if (item->flags & ITEM_AFTER) {
 		row.after = 1;
 		row.after_ns = row.ns;
 	}
-	if (!(item->flags & INTAKE_MATCHED)) {
+	if (!(item->flags & ITEM_MATCHED)) {
 		row.unmatched = 1;
 		row.unmatched_ns = row.ns;
 	}
 	ledger_add_work(in->ledger, &row);
-	in->ledger->gpu.unseen_nodes += (item->flags & INTAKE_UNSEEN) != 0;
-	if (item->flags & INTAKE_EARLIER) {
+	in->ledger->gpu.unseen_nodes += (item->flags & ITEM_UNSEEN) != 0;
+	if (item->flags & ITEM_EARLIER) {
 		in->ledger->outside.earlier++;
 		in->ledger->outside.earlier_ns += row.ns;
 	}
 }
 
-static void count(struct intake *in, const struct recent_item *item)
+static void count(struct profile_sink *in, const struct profile_item *item)
 {
 	struct ledger_calls *calls = &in->ledger->calls;
 	uint64_t ns = item->record.duration_ns;
@@ -88,7 +88,7 @@ static void count(struct intake *in, const struct recent_item *item)
 }
 
 /* `launched_ns`: as in timeline_listener. */
-static void take(struct intake *in, const struct recent_item *item, uint64_t launched_ns)
+static void take(struct profile_sink *in, const struct profile_item *item, uint64_t launched_ns)
 {
 	static const enum row_kind kinds[TIMELINE_KINDS] = {
 		[TIMELINE_CPU_SAMPLE] = ROW_CPU,
@@ -98,23 +98,23 @@ static void take(struct intake *in, const struct recent_item *item, uint64_t lau
 	};
 	const struct timeline_record *r = &item->record;
 
-	if (item->flags & INTAKE_COUNTS)
+	if (item->flags & ITEM_COUNTS)
 		count(in, item);
 	if (r->kind == TIMELINE_CALL) {
 		in->ledger->calls.timed_ns += r->duration_ns;
-		in->ledger->calls.unfinished += (item->flags & INTAKE_UNFINISHED) != 0;
+		in->ledger->calls.unfinished += (item->flags & ITEM_UNFINISHED) != 0;
 	}
-	if (item->flags & INTAKE_ROW)
+	if (item->flags & ITEM_ROW)
 		profile_add(in->profile, kinds[r->kind], r->stack, r->place, r->duration_ns,
 			    r->bytes);
-	if (item->flags & INTAKE_DRAWN && in->timeline)
+	if (item->flags & ITEM_DRAWN && in->timeline)
 		timeline_add_launched(in->timeline, r, launched_ns);
 }
 
 /* ---- keeping ---- */
 
 /* Those that are said where they are left out. */
-static bool is_work(const struct recent_item *item)
+static bool is_work(const struct profile_item *item)
 {
 	const struct timeline_record *r = &item->record;
 
@@ -122,69 +122,70 @@ static bool is_work(const struct recent_item *item)
 	       !gpu_work_is_stall(r->work);
 }
 
-static bool is_kernel(const struct recent_item *item)
+static bool is_kernel(const struct profile_item *item)
 {
 	return is_work(item) && item->record.work == GPU_WORK_KERNEL;
 }
 
-static void keep(struct intake *in, const struct recent_item *item)
+static void keep(struct profile_sink *in, const struct profile_item *item)
 {
-	struct recent_item kept = *item;
+	struct profile_item kept = *item;
 
-	if (item->flags & INTAKE_BAD_TIME)
+	if (item->flags & ITEM_BAD_TIME)
 		kept.record.start_ns = in->now_ns;
 	if (is_work(item)) {
 		in->operations++;
 		saturated_add(&in->operation_ns, item->record.duration_ns);
 	}
-	if (!recent_add(in->recent, &kept, in->now_ns + AHEAD_NS))
+	if (!flight_recorder_add(in->recorder, &kept, in->now_ns + AHEAD_NS))
 		in->lost++;
 }
 
-bool intake_keep(struct intake *in)
+bool profile_sink_keep(struct profile_sink *in)
 {
-	in->recent = recent_new();
-	return in->recent != NULL;
+	in->recorder = flight_recorder_new();
+	return in->recorder != NULL;
 }
 
-void intake_release(struct intake *in)
+void profile_sink_release(struct profile_sink *in)
 {
-	recent_free(in->recent);
-	in->recent = NULL;
+	flight_recorder_free(in->recorder);
+	in->recorder = NULL;
 }
 
-void intake_add_launched(struct intake *in, const struct recent_item *item, uint64_t launched_ns)
+void profile_sink_add_launched(struct profile_sink *in, const struct profile_item *item,
+			       uint64_t launched_ns)
 {
-	if (in->recent)
+	if (in->recorder)
 		keep(in, item);
 	else
 		take(in, item, launched_ns);
 }
 
-void intake_add(struct intake *in, const struct recent_item *item)
+void profile_sink_add(struct profile_sink *in, const struct profile_item *item)
 {
-	intake_add_launched(in, item, 0);
+	profile_sink_add_launched(in, item, 0);
 }
 
-void intake_advance(struct intake *in, uint64_t now_ns, uint64_t before_ns)
+void profile_sink_advance(struct profile_sink *in, uint64_t now_ns, uint64_t before_ns)
 {
 	in->now_ns = now_ns;
-	if (in->recent)
-		recent_forget(in->recent, before_ns);
+	if (in->recorder)
+		flight_recorder_forget(in->recorder, before_ns);
 }
 
-void intake_finish(struct intake *in, struct window *window)
+void profile_sink_finish(struct profile_sink *in, struct window *window)
 {
 	struct ledger_outside *l = &in->ledger->outside;
-	const struct recent_item *item;
+	const struct profile_item *item;
 	uint64_t position = 0, inside = 0, inside_ns = 0, after = 0, after_ns = 0, left_ns;
 
-	if (!in->recent)
+	if (!in->recorder)
 		return;
-	if (recent_whole_from(in->recent) > window->from_ns)
-		window->from_ns = recent_whole_from(in->recent);
+	if (flight_recorder_whole_from(in->recorder) > window->from_ns)
+		window->from_ns = flight_recorder_whole_from(in->recorder);
 	in->ledger->gpu.kernels = in->ledger->gpu.kernel_ns = 0; /* of all that came */
-	while ((item = recent_next(in->recent, &position))) {
+	while ((item = flight_recorder_next(in->recorder, &position))) {
 		uint64_t start_ns = item->record.start_ns, ns = item->record.duration_ns;
 		bool is_inside = window_has(window, start_ns);
 		bool is_after = window_is_over(window, start_ns);
@@ -209,5 +210,5 @@ void intake_finish(struct intake *in, struct window *window)
 	left_ns = saturated_sum(inside_ns, after_ns);
 	saturated_add(&l->before_ns, in->operation_ns > left_ns ? in->operation_ns - left_ns : 0);
 	in->ledger->bounds.out_of_memory += in->lost;
-	intake_release(in);
+	profile_sink_release(in);
 }

@@ -2,13 +2,13 @@
 /* What is added to a profile at once, and what of it when only the last part is wanted. */
 #include "unit.h"
 #include "cupti_trace/wire/gpu_work.h"
-#include "profiler/join/intake.h"
+#include "profiler/model/profile_sink.h"
 #include "profiler/model/places.h"
 #include "profiler/model/stack_table.h"
 
 struct bench {
 	struct ledger ledger;
-	struct intake intake;
+	struct profile_sink sink;
 	uint32_t rows;
 	const struct row *row; /* the first one with a count; NULL: none */
 };
@@ -20,16 +20,16 @@ static int begin(void **state)
 	*state = b;
 	if (!b)
 		return -1;
-	b->intake = (struct intake){.profile = profile_new(), .ledger = &b->ledger};
-	return b->intake.profile ? 0 : -1;
+	b->sink = (struct profile_sink){.profile = profile_new(), .ledger = &b->ledger};
+	return b->sink.profile ? 0 : -1;
 }
 
 static int end(void **state)
 {
 	struct bench *b = *state;
 
-	intake_release(&b->intake);
-	profile_free(b->intake.profile);
+	profile_sink_release(&b->sink);
+	profile_free(b->sink.profile);
 	ledger_release(&b->ledger);
 	free(b);
 	return 0;
@@ -38,7 +38,7 @@ static int end(void **state)
 static void find_row(struct bench *b)
 {
 	uint32_t count;
-	const struct row *rows = profile_rows(b->intake.profile, &count);
+	const struct row *rows = profile_rows(b->sink.profile, &count);
 
 	b->rows = 0;
 	b->row = NULL;
@@ -52,20 +52,20 @@ static void find_row(struct bench *b)
 static void add(struct bench *b, enum timeline_kind kind, uint64_t start_ns, uint64_t ns,
 		uint32_t work, uint32_t flags)
 {
-	intake_add(&b->intake, &(struct recent_item){.record = {.kind = (uint8_t)kind,
-								.start_ns = start_ns,
-								.duration_ns = ns,
-								.work = work,
-								.bytes = 3,
-								.stack = 5},
-						     .flags = flags,
-						     .device = 2});
+	profile_sink_add(&b->sink, &(struct profile_item){.record = {.kind = (uint8_t)kind,
+								     .start_ns = start_ns,
+								     .duration_ns = ns,
+								     .work = work,
+								     .bytes = 3,
+								     .stack = 5},
+							  .flags = flags,
+							  .device = 2});
 }
 
 static void kernel(struct bench *b, uint64_t start_ns, uint64_t ns)
 {
 	add(b, TIMELINE_GPU_OPERATION, start_ns, ns, GPU_WORK_KERNEL,
-	    INTAKE_COUNTS | INTAKE_ROW | INTAKE_MATCHED);
+	    ITEM_COUNTS | ITEM_ROW | ITEM_MATCHED);
 }
 
 static void items_are_taken_in_at_once(void **state)
@@ -75,11 +75,11 @@ static void items_are_taken_in_at_once(void **state)
 
 	kernel(b, 100, 7);
 	kernel(b, 100, 8);
-	add(b, TIMELINE_CPU_SAMPLE, 100, 20, 0, INTAKE_COUNTS | INTAKE_WHOLE | INTAKE_APART);
-	add(b, TIMELINE_WAIT, 100, 30, 0, INTAKE_COUNTS);
-	add(b, TIMELINE_CALL, 100, 40, 0, INTAKE_UNFINISHED);
-	add(b, TIMELINE_LAUNCH, 100, 0, 0, INTAKE_COUNTS | INTAKE_KERNEL | INTAKE_STACK);
-	add(b, TIMELINE_GPU_OPERATION, 100, 0, GPU_WORK_ALLOC, INTAKE_COUNTS);
+	add(b, TIMELINE_CPU_SAMPLE, 100, 20, 0, ITEM_COUNTS | ITEM_WHOLE | ITEM_APART);
+	add(b, TIMELINE_WAIT, 100, 30, 0, ITEM_COUNTS);
+	add(b, TIMELINE_CALL, 100, 40, 0, ITEM_UNFINISHED);
+	add(b, TIMELINE_LAUNCH, 100, 0, 0, ITEM_COUNTS | ITEM_KERNEL | ITEM_STACK);
+	add(b, TIMELINE_GPU_OPERATION, 100, 0, GPU_WORK_ALLOC, ITEM_COUNTS);
 	find_row(b);
 	assert_int_equal(b->rows, 1);
 	assert_int_equal(b->row->kind, ROW_GPU);
@@ -103,7 +103,7 @@ static void items_are_taken_in_at_once(void **state)
 	assert_int_equal(b->ledger.launches.kernels, 1);
 	assert_int_equal(b->ledger.launches.with_stack, 1);
 	assert_int_equal(b->ledger.launches.whole, 0);
-	intake_finish(&b->intake, &all); /* has no effect */
+	profile_sink_finish(&b->sink, &all); /* has no effect */
 	find_row(b);
 	assert_int_equal(b->row->count, 2);
 }
@@ -114,16 +114,16 @@ static void only_what_begins_in_the_window_is_taken_in(void **state)
 	struct bench *b = *state;
 	struct window window = {.from_ns = 100, .to_ns = 200};
 
-	assert_true(intake_keep(&b->intake));
+	assert_true(profile_sink_keep(&b->sink));
 	kernel(b, 99, 1000);
 	kernel(b, 200, 2);
 	kernel(b, 199, 1000);
 	kernel(b, 100, 3);
-	add(b, TIMELINE_GPU_OPERATION, 99, 0, GPU_WORK_ALLOC, INTAKE_COUNTS);
-	add(b, TIMELINE_CPU_SAMPLE, 99, 20, 0, INTAKE_COUNTS | INTAKE_ROW);
+	add(b, TIMELINE_GPU_OPERATION, 99, 0, GPU_WORK_ALLOC, ITEM_COUNTS);
+	add(b, TIMELINE_CPU_SAMPLE, 99, 20, 0, ITEM_COUNTS | ITEM_ROW);
 	find_row(b);
 	assert_null(b->row);
-	intake_finish(&b->intake, &window);
+	profile_sink_finish(&b->sink, &window);
 	find_row(b);
 	assert_int_equal(b->rows, 1);
 	assert_int_equal(b->row->count, 2);
@@ -136,7 +136,7 @@ static void only_what_begins_in_the_window_is_taken_in(void **state)
 	assert_int_equal(b->ledger.outside.after_ns, 2);
 	assert_int_equal(b->ledger.cpu.samples, 0);
 	assert_int_equal(window.from_ns, 100);
-	assert_null(b->intake.recent);
+	assert_null(b->sink.recorder);
 }
 
 /* They are left out all the same, and the window is shorter by as much as is missing. */
@@ -144,15 +144,15 @@ static void what_was_forgotten_is_counted(void **state)
 {
 	struct bench *b = *state;
 	struct window window = {.from_ns = 100};
-	uint64_t count = RECENT_PIECE + 10, before;
+	uint64_t count = FLIGHT_RECORDER_PIECE + 10, before;
 
-	assert_true(intake_keep(&b->intake));
+	assert_true(profile_sink_keep(&b->sink));
 	for (uint64_t i = 0; i < count; i++)
 		kernel(b, 1000 + i, 2);
-	intake_advance(&b->intake, 1000 + count, 1000 + RECENT_PIECE + 5);
-	intake_finish(&b->intake, &window);
+	profile_sink_advance(&b->sink, 1000 + count, 1000 + FLIGHT_RECORDER_PIECE + 5);
+	profile_sink_finish(&b->sink, &window);
 	before = window.from_ns - 1000;
-	assert_int_equal(before, RECENT_PIECE);
+	assert_int_equal(before, FLIGHT_RECORDER_PIECE);
 	find_row(b);
 	assert_int_equal(b->row->count, count - before);
 	assert_int_equal(b->ledger.outside.before, before);

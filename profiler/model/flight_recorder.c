@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "profiler/join/recent.h"
+#include "profiler/model/flight_recorder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,13 @@ struct piece {
 	uint64_t last_start_ns, last_end_ns;
 	uint32_t count;
 	uint32_t unused;
-	struct recent_item items[RECENT_PIECE];
+	struct profile_item items[FLIGHT_RECORDER_PIECE];
 };
 
-#define PIECES_MAX ((uint32_t)(RECENT_BYTES / sizeof(struct piece)))
+#define PIECES_MAX ((uint32_t)(FLIGHT_RECORDER_BYTES / sizeof(struct piece)))
 
 /* A ring of pieces: `first` is the oldest. */
-struct recent {
+struct flight_recorder {
 	struct piece *spare; /* the last one that was forgotten; NULL: none */
 	uint32_t first, count;
 	uint64_t items;
@@ -24,17 +24,17 @@ struct recent {
 
 _Static_assert(PIECES_MAX >= 2, "one is filled while another is forgotten");
 
-struct recent *recent_new(void)
+struct flight_recorder *flight_recorder_new(void)
 {
-	return calloc(1, sizeof(struct recent));
+	return calloc(1, sizeof(struct flight_recorder));
 }
 
-static struct piece *piece_at(const struct recent *r, uint32_t number)
+static struct piece *piece_at(const struct flight_recorder *r, uint32_t number)
 {
 	return r->pieces[(r->first + number) % PIECES_MAX];
 }
 
-void recent_free(struct recent *r)
+void flight_recorder_free(struct flight_recorder *r)
 {
 	if (!r)
 		return;
@@ -44,7 +44,7 @@ void recent_free(struct recent *r)
 	free(r);
 }
 
-static void forget_oldest(struct recent *r)
+static void forget_oldest(struct flight_recorder *r)
 {
 	struct piece *piece = piece_at(r, 0);
 
@@ -58,7 +58,7 @@ static void forget_oldest(struct recent *r)
 }
 
 /* NULL: out of memory. */
-static struct piece *begin_piece(struct recent *r)
+static struct piece *begin_piece(struct flight_recorder *r)
 {
 	struct piece *piece;
 
@@ -80,13 +80,14 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-bool recent_add(struct recent *r, const struct recent_item *item, uint64_t now_ns)
+bool flight_recorder_add(struct flight_recorder *r, const struct profile_item *item,
+			 uint64_t now_ns)
 {
 	struct piece *piece = r->count ? piece_at(r, r->count - 1) : NULL;
 	uint64_t start_ns = item->record.start_ns, duration_ns = item->record.duration_ns;
 	uint64_t end_ns = start_ns + least(duration_ns, UINT64_MAX - start_ns);
 
-	if (!piece || piece->count == RECENT_PIECE)
+	if (!piece || piece->count == FLIGHT_RECORDER_PIECE)
 		piece = begin_piece(r);
 	if (!piece) {
 		r->whole_from_ns = now_ns + 1;
@@ -103,22 +104,22 @@ bool recent_add(struct recent *r, const struct recent_item *item, uint64_t now_n
 	return true;
 }
 
-void recent_forget(struct recent *r, uint64_t before_ns)
+void flight_recorder_forget(struct flight_recorder *r, uint64_t before_ns)
 {
 	/* the last one is being filled */
 	while (r->count > 1 && piece_at(r, 0)->last_end_ns < before_ns)
 		forget_oldest(r);
 }
 
-uint64_t recent_whole_from(const struct recent *r)
+uint64_t flight_recorder_whole_from(const struct flight_recorder *r)
 {
 	return r->whole_from_ns;
 }
 
-struct recent_item *recent_next(struct recent *r, uint64_t *position)
+struct profile_item *flight_recorder_next(struct flight_recorder *r, uint64_t *position)
 {
-	uint32_t piece = (uint32_t)(*position / RECENT_PIECE);
-	uint32_t item = (uint32_t)(*position % RECENT_PIECE);
+	uint32_t piece = (uint32_t)(*position / FLIGHT_RECORDER_PIECE);
+	uint32_t item = (uint32_t)(*position % FLIGHT_RECORDER_PIECE);
 
 	/* all but the last one are full */
 	if (piece >= r->count || item >= piece_at(r, piece)->count)
@@ -127,12 +128,12 @@ struct recent_item *recent_next(struct recent *r, uint64_t *position)
 	return &piece_at(r, piece)->items[item];
 }
 
-uint64_t recent_count(const struct recent *r)
+uint64_t flight_recorder_count(const struct flight_recorder *r)
 {
 	return r->items;
 }
 
-size_t recent_bytes(const struct recent *r)
+size_t flight_recorder_bytes(const struct flight_recorder *r)
 {
 	return (r->count + (r->spare != NULL)) * sizeof(struct piece);
 }
