@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "cupti_trace/wire/gpu_work.h"
 #include "symbolize/util/array.h"
 
 #define NONE UINT32_MAX
@@ -474,3 +475,129 @@ void allocations_finish(struct allocations *a)
 	}
 	free_passing(a);
 }
+
+/* ---- as an add-on ---- */
+
+struct allocations_addon {
+	const struct addon_parts *parts;
+	struct allocations allocations;
+};
+
+static bool is_wanted(const struct addon_parts *parts)
+{
+	return parts->measure->memory;
+}
+
+static void *begin(const struct addon_parts *parts)
+{
+	struct allocations_addon *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->parts = parts;
+	allocations_init(&a->allocations);
+	a->allocations.memory = parts->memory;
+	a->allocations.passing = parts->passing;
+	a->allocations.window = parts->window;
+	return a;
+}
+
+static void release(void *addon)
+{
+	struct allocations_addon *a = addon;
+
+	allocations_release(&a->allocations);
+	free(a);
+}
+
+/* Takes what a pool holds. Most are of device memory, and so is one that does not say. */
+static void take_pool(struct allocations *a, uint32_t process, const struct gpu_event_pool *e)
+{
+	allocations_add(a,
+			&(struct allocation_event){
+				.type = ALLOCATION_POOL,
+				.time_ns = e->time_ns,
+				.address = e->address,
+				.bytes = e->held,
+				.used = e->used,
+				.keeps = e->keeps,
+				.process = process,
+				.device = e->device_id,
+				.kind = memory_kind_of(e->memory ? e->memory : GPU_MEMORY_DEVICE)});
+}
+
+static int take_event(void *addon, uint32_t process, const struct gpu_event *event)
+{
+	struct allocations_addon *a = addon;
+
+	if (event->type == GPU_EVENT_POOL)
+		take_pool(&a->allocations, process, &event->pool);
+	else if (event->type == GPU_EVENT_CONTEXT && event->context.end_ns)
+		allocations_add(&a->allocations,
+				&(struct allocation_event){.type = ALLOCATION_CONTEXT_ENDS,
+							   .time_ns = event->context.end_ns,
+							   .process = process,
+							   .context = event->context.id});
+	return 0;
+}
+
+static bool looks_at(void *addon, const struct gpu_operation *operation)
+{
+	(void)addon;
+	return gpu_work_is_memory_call(operation->work);
+}
+
+static void take_operation(void *addon, const struct addon_operation *operation)
+{
+	const struct gpu_operation *o = operation->operation;
+	struct allocations_addon *a = addon;
+
+	if (!gpu_work_is_memory_call(o->work) || !o->address)
+		return;
+	if (o->bad_time)
+		a->allocations.use.not_kept++;
+	else
+		allocations_add(&a->allocations,
+				&(struct allocation_event){.type = o->work == GPU_WORK_ALLOC
+									   ? ALLOCATION_MADE
+									   : ALLOCATION_FREE,
+							   .time_ns = o->start_ns,
+							   .address = o->address,
+							   .bytes = o->bytes,
+							   .process = o->process,
+							   .device = o->device,
+							   .context = o->context,
+							   .kind = memory_kind_of(o->shape),
+							   .stack = operation->stack});
+}
+
+static void finish(void *addon, uint64_t from_ns, uint64_t to_ns)
+{
+	struct allocations_addon *a = addon;
+	struct ledger_bounds *bounds = &a->parts->sink->ledger->bounds;
+
+	(void)from_ns;
+	(void)to_ns;
+	allocations_finish(&a->allocations);
+	bounds->allocations = a->allocations.use.not_kept;
+	bounds->late_allocations = a->allocations.use.late;
+}
+
+static void show(void *addon, struct collected *collected)
+{
+	const struct allocations_addon *a = addon;
+
+	collected->memory_use = &a->allocations.use;
+}
+
+const struct addon addon_allocations = {
+	.is_wanted = is_wanted,
+	.begin = begin,
+	.release = release,
+	.needs_devices = true,
+	.event = take_event,
+	.operation = take_operation,
+	.looks_at = looks_at,
+	.finish = finish,
+	.show = show,
+};

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/wire/window.h"
+#include "profiler/addons/addon.h"
 #include "profiler/base/allowance.h"
 #include "profiler/model/memory_use.h"
 #include "symbolize/util/hash_index.h"
@@ -71,5 +72,8 @@ void allocations_add(struct allocations *a, const struct allocation_event *event
 
 /* All events have come: `use` is complete, and what only events need is freed. */
 void allocations_finish(struct allocations *a);
+
+/* Wanted with --alloc. */
+extern const struct addon addon_allocations;
 
 #endif

@@ -511,3 +511,109 @@ out:
 	if (f)
 		release(f);
 }
+
+/* ---- as an add-on ---- */
+
+struct idle_addon {
+	const struct addon_parts *parts;
+	struct idle idle;
+};
+
+static bool is_wanted(const struct addon_parts *parts)
+{
+	return parts->idle_store != NULL;
+}
+
+static void release_addon(void *addon)
+{
+	struct idle_addon *a = addon;
+
+	idle_release(&a->idle);
+	free(a);
+}
+
+static void *begin_addon(const struct addon_parts *parts)
+{
+	const struct idle_parts own = {parts->idle_store,    parts->stacks,
+				       parts->sink->profile, parts->places,
+				       parts->devices,       &parts->sink->ledger->idle,
+				       parts->keep,          parts->context};
+	struct idle_addon *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->parts = parts;
+	if (idle_init(&a->idle, &own, parts->from_target) == 0)
+		return a;
+	release_addon(a);
+	return NULL;
+}
+
+static void note_operation(void *addon, const struct addon_operation *operation)
+{
+	const struct gpu_operation *o = operation->operation;
+	struct idle_addon *a = addon;
+
+	if (o->bad_time)
+		return;
+	idle_add_operation(
+		&a->idle, (struct idle_where){o->process, operation->thread},
+		&(struct idle_work){
+			.start_ns = o->start_ns,
+			.duration_ns = o->duration_ns,
+			.launched_ns = operation->launched_ns,
+			.device = o->device,
+			.launch = compose_launch(a->parts->compose, operation->origin->launch)});
+}
+
+static void note_time(void *addon, const struct thread_time *time)
+{
+	struct idle_addon *a = addon;
+
+	if (time->kind == ROW_CPU)
+		idle_add_sample(&a->idle, (struct idle_where){time->process, time->tid},
+				time->start_ns, time->stack);
+}
+
+static void note_off_cpu(void *addon, const struct thread_time *time)
+{
+	struct idle_addon *a = addon;
+
+	idle_add_off_cpu(&a->idle, (struct idle_where){time->process, time->tid}, time->start_ns,
+			 time->end_ns - time->start_ns, time->stack);
+}
+
+static void begin_thread(void *addon, uint32_t process, uint32_t tid, uint64_t time_ns)
+{
+	struct idle_addon *a = addon;
+
+	idle_begin_thread(&a->idle, (struct idle_where){process, tid}, time_ns);
+}
+
+static void end_thread(void *addon, uint32_t process, uint32_t tid, uint64_t time_ns)
+{
+	struct idle_addon *a = addon;
+
+	idle_end_thread(&a->idle, (struct idle_where){process, tid}, time_ns);
+}
+
+static void finish_addon(void *addon, uint64_t from_ns, uint64_t to_ns)
+{
+	struct idle_addon *a = addon;
+
+	idle_finish(&a->idle, from_ns, to_ns, a->parts->sample_ns);
+}
+
+const struct addon addon_idle = {
+	.is_wanted = is_wanted,
+	.begin = begin_addon,
+	.release = release_addon,
+	.needs_threads = true,
+	.needs_devices = true,
+	.operation = note_operation,
+	.time = note_time,
+	.off_cpu = note_off_cpu,
+	.begin_thread = begin_thread,
+	.end_thread = end_thread,
+	.finish = finish_addon,
+};

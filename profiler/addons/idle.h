@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "profiler/addons/addon.h"
 #include "profiler/model/devices.h"
 #include "profiler/model/ledger.h"
 #include "profiler/model/places.h"
@@ -78,6 +79,9 @@ void idle_add_off_cpu(struct idle *idle, struct idle_where where, uint64_t start
 		      uint32_t stack);
 void idle_begin_thread(struct idle *idle, struct idle_where where, uint64_t time_ns);
 void idle_end_thread(struct idle *idle, struct idle_where where, uint64_t time_ns);
+
+/* Wanted where there is a store. */
+extern const struct addon addon_idle;
 
 /* The input has ended: adds the rows of a run that lasted so long. Only once. */
 void idle_finish(struct idle *idle, uint64_t from_ns, uint64_t to_ns, uint64_t sample_ns);

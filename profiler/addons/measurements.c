@@ -7,6 +7,7 @@
 #include <string.h>
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash.h"
+#include "symbolize/util/saturate.h"
 
 struct measurement {
 	uint32_t process, correlation_id;
@@ -235,3 +236,107 @@ void measurements_forget(struct measurements *m, uint32_t process)
 		take_out(m, i);
 	}
 }
+
+/* ---- as an add-on ---- */
+
+struct counted {
+	const struct addon_parts *parts;
+	struct counter_table counters;
+	struct measurements measurements;
+};
+
+static bool is_wanted(const struct addon_parts *parts)
+{
+	return parts->measure->counters;
+}
+
+static void *begin(const struct addon_parts *parts)
+{
+	struct counted *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->parts = parts;
+	c->counters.memory = parts->memory;
+	c->measurements = (struct measurements){.counters = &c->counters,
+						.ledger = &parts->sink->ledger->counters,
+						.allowance = parts->from_target,
+						.keeps_launches = parts->keeps_records};
+	return c;
+}
+
+static void release(void *addon)
+{
+	struct counted *c = addon;
+
+	measurements_release(&c->measurements);
+	counters_release(&c->counters);
+	free(c);
+}
+
+static int take_metric(struct counted *c, uint32_t process, const struct gpu_event_metric *e)
+{
+	const char *name = c->parts->keep(c->parts->context, e->name);
+	const char *unit = c->parts->keep(c->parts->context, e->unit);
+
+	if (!name || !unit)
+		return -ENOSPC;
+	return measurements_metric(&c->measurements, process, e->id, name, unit);
+}
+
+static void take_unmeasured(struct ledger_counters *l, const struct gpu_event_unmeasured *e)
+{
+	saturated_add(&l->captured, e->counts[GPU_UNMEASURED_CAPTURED]);
+	saturated_add(&l->graphs, e->counts[GPU_UNMEASURED_GRAPH]);
+	saturated_add(&l->busy, e->counts[GPU_UNMEASURED_BUSY]);
+	saturated_add(&l->peers, e->counts[GPU_UNMEASURED_PEERS]);
+	saturated_add(&l->failed, e->counts[GPU_UNMEASURED_FAILED]);
+	saturated_add(&l->replays, e->counts[GPU_UNMEASURED_REPLAY]);
+}
+
+static int take_event(void *addon, uint32_t process, const struct gpu_event *event)
+{
+	struct counted *c = addon;
+
+	if (event->type == GPU_EVENT_METRIC)
+		return take_metric(c, process, &event->metric);
+	if (event->type == GPU_EVENT_COUNTERS)
+		return measurements_take(&c->measurements, process, &event->counters);
+	if (event->type == GPU_EVENT_UNMEASURED)
+		take_unmeasured(c->measurements.ledger, &event->unmeasured);
+	return 0;
+}
+
+static void take_operation(void *addon, const struct addon_operation *operation)
+{
+	const struct gpu_operation *o = operation->operation;
+	struct counted *c = addon;
+
+	if (o->work == GPU_WORK_KERNEL && o->graph_node == 0)
+		measurements_place(&c->measurements, o->process, o->correlation_id,
+				   operation->stack);
+}
+
+static void end_process(void *addon, uint32_t process)
+{
+	struct counted *c = addon;
+
+	measurements_forget(&c->measurements, process);
+}
+
+static void show(void *addon, struct collected *collected)
+{
+	const struct counted *c = addon;
+
+	collected->counters = &c->counters;
+}
+
+const struct addon addon_measurements = {
+	.is_wanted = is_wanted,
+	.begin = begin,
+	.release = release,
+	.event = take_event,
+	.operation = take_operation,
+	.end_process = end_process,
+	.show = show,
+};

@@ -11,6 +11,7 @@
 #define PROFILER_ADDONS_MEASUREMENTS_H
 
 #include "cupti_trace/wire/gpu_event.h"
+#include "profiler/addons/addon.h"
 #include "profiler/base/allowance.h"
 #include "profiler/model/counters.h"
 #include "profiler/model/ledger.h"
@@ -44,5 +45,8 @@ void measurements_place(struct measurements *measurements, uint32_t process,
 
 /* Nothing more comes of a process. */
 void measurements_forget(struct measurements *measurements, uint32_t process);
+
+/* Wanted with --counters. */
+extern const struct addon addon_measurements;
 
 #endif

@@ -11,40 +11,6 @@ struct launch_origin {
 	uint32_t stack, tid, stands_for, is_waited;
 };
 
-/* A part of what waited from `start_ns` on: it belongs to the moment at which that began. */
-static void add_part(struct attribution *a, uint64_t start_ns, uint32_t stack, uint32_t place,
-		     uint64_t ns)
-{
-	profile_sink_add(a->parts.sink, &(struct profile_item){.record = {.kind = TIMELINE_WAIT,
-									  .start_ns = start_ns,
-									  .duration_ns = ns,
-									  .stack = stack,
-									  .place = place},
-							       .flags = ITEM_ROW});
-}
-
-/* A part of a wait, with the work that ran then, or NULL. */
-static void add_part_of_wait(void *context, const struct waits_wait *wait,
-			     const struct waits_piece *piece)
-{
-	struct attribution *a = context;
-
-	if (a->splits_times)
-		wait_times_split(&a->wait_times, wait, piece->origin, piece->from_ns, piece->ns);
-	if (!a->splits_all_times && piece->off_cpu_ns)
-		add_part(a, wait->start_ns,
-			 compose_wait(&a->compose, wait->stack, false, piece->origin), wait->place,
-			 piece->off_cpu_ns);
-}
-
-static void add_part_of_stall(void *context, const struct stalls_stall *stall,
-			      const struct gpu_work_origin *origin, uint64_t ns)
-{
-	struct attribution *a = context;
-
-	add_part(a, stall->start_ns, compose_stall(&a->compose, origin), stall->place, ns);
-}
-
 /* Where the profile did not keep the row, the work is in what it did not keep. */
 static void move_work(void *context, uint32_t base, uint32_t place, uint32_t stack,
 		      const struct spread_work *work)
@@ -55,18 +21,12 @@ static void move_work(void *context, uint32_t base, uint32_t place, uint32_t sta
 		     &(struct row){.count = work->count, .ns = work->ns, .bytes = work->bytes});
 }
 
-int attribution_init(struct attribution *a, const struct attribution_parts *parts,
-		     bool follows_waits)
+void attribution_init(struct attribution *a, const struct attribution_parts *parts)
 {
 	memset(a, 0, sizeof(*a));
 	a->parts = *parts;
 	compose_init(&a->compose, parts->stacks);
 	spread_init(&a->spread, &(struct spread_output){move_work, a});
-	if (!follows_waits)
-		return 0;
-	a->waits = waits_new(&(struct waits_output){add_part_of_wait, a});
-	a->stalls = stalls_new(&(struct stalls_output){add_part_of_stall, a});
-	return a->waits && a->stalls ? 0 : -ENOMEM;
 }
 
 void attribution_limit(struct attribution *a, struct allowance *memory)
@@ -75,11 +35,6 @@ void attribution_limit(struct attribution *a, struct allowance *memory)
 	a->compose.memory = memory;
 	a->graph_nodes.memory = memory;
 	a->spread.memory = memory;
-	a->wait_times.memory = memory;
-	if (!a->waits)
-		return;
-	waits_limit(a->waits, memory);
-	stalls_limit(a->stalls, memory);
 }
 
 void attribution_release(struct attribution *a)
@@ -87,9 +42,6 @@ void attribution_release(struct attribution *a)
 	compose_release(&a->compose);
 	graph_nodes_release(&a->graph_nodes);
 	spread_release(&a->spread);
-	wait_times_release(&a->wait_times);
-	waits_free(a->waits);
-	stalls_free(a->stalls);
 	free(a->origins);
 	hash_index_release(&a->origin_index);
 	memset(a, 0, sizeof(*a));
@@ -113,42 +65,10 @@ void attribution_note_waited(struct attribution *a)
 	a->notes_waited = true;
 }
 
-static void split_samples(struct attribution *a)
-{
-	a->splits_times = a->waits != NULL;
-	a->wait_times.profile = a->parts.sink->profile;
-	a->wait_times.compose = &a->compose;
-}
-
-void attribution_expect_cpu_time(struct attribution *a, bool splits_samples)
-{
-	a->has_cpu_time = true;
-	if (splits_samples)
-		split_samples(a);
-}
-
-void attribution_split_times(struct attribution *a)
-{
-	split_samples(a);
-	a->splits_all_times = a->splits_times;
-}
-
-void attribution_add_time(struct attribution *a, const struct wait_time *time)
-{
-	if (a->splits_times)
-		wait_times_add(&a->wait_times, time);
-}
-
-void attribution_spread_time(struct attribution *a, uint32_t stack, uint32_t place, uint64_t ns)
-{
-	if (a->splits_times)
-		wait_times_spread(&a->wait_times, stack, place, ns);
-}
-
 /* Where not, a stack is all that there is to know of a launch. */
 static bool numbers_origins(const struct attribution *a)
 {
-	return a->limits_stacks || a->notes_waited || a->parts.idle ||
+	return a->limits_stacks || a->notes_waited || addons_need_threads(a->parts.addons) ||
 	       a->parts.places->mask & 1u << PLACE_THREAD;
 }
 
@@ -320,29 +240,6 @@ void attribution_leave_out(struct attribution *a, const struct gpu_operation *o)
 	l->unchosen_ns += o->duration_ns;
 }
 
-static void show_to_waits(struct attribution *a, const struct gpu_work_origin *origin,
-			  const struct gpu_operation *o)
-{
-	if (!a->waits || o->bad_time)
-		return;
-	if (waits_add_operation(a->waits,
-				&(struct waits_operation){.start_ns = o->start_ns,
-							  .end_ns = o->start_ns + o->duration_ns,
-							  .process = o->process,
-							  .context = o->context,
-							  .stream = o->stream,
-							  .origin = *origin}) != 0)
-		a->parts.ledger->bounds.out_of_memory++;
-	if (o->work == GPU_WORK_KERNEL &&
-	    stalls_add_kernel(a->stalls,
-			      &(struct stalls_kernel){.start_ns = o->start_ns,
-						      .end_ns = o->start_ns + o->duration_ns,
-						      .process = o->process,
-						      .device = o->device,
-						      .origin = *origin}) != 0)
-		a->parts.ledger->bounds.out_of_memory++;
-}
-
 /*
  * Without usable times it has a row, and no record. A launch before the window has no record, and
  * one that began after the operation is another.
@@ -365,32 +262,6 @@ static void add_operation(struct attribution *a, const struct gpu_operation *o,
 	if (launched_ns > o->start_ns || !window_has(&a->window, launched_ns))
 		launched_ns = 0;
 	profile_sink_add_launched(a->parts.sink, &item, launched_ns);
-}
-
-/* Kernels waited, on the track of a thread that is not known: no thread made them. */
-static void add_stall(struct attribution *a, const struct gpu_operation *o)
-{
-	struct place where = place_unknown();
-	struct stalls_stall stall = {.start_ns = o->start_ns,
-				     .end_ns = o->start_ns + o->duration_ns,
-				     .process = o->process,
-				     .device = o->device};
-
-	if (!a->waits || o->bad_time)
-		return;
-	where.part[PLACE_PROCESS] = o->process;
-	where.part[PLACE_DEVICE] = o->device;
-	stall.place = places_add(a->parts.places, &where);
-	profile_sink_add(
-		a->parts.sink,
-		&(struct profile_item){.record = {.kind = TIMELINE_WAIT,
-						  .start_ns = o->start_ns,
-						  .duration_ns = o->duration_ns,
-						  .place = stall.place,
-						  .stack = compose_stall(&a->compose, NULL)},
-				       .flags = ITEM_DRAWN});
-	if (stalls_add(a->stalls, &stall) != 0)
-		a->parts.ledger->bounds.out_of_memory++;
 }
 
 /*
@@ -416,27 +287,6 @@ static void share(struct attribution *a, const struct launch_origin *launch,
 	else
 		spread_add_sample(&a->spread, &key, stack, launch->stands_for, o->duration_ns,
 				  o->bytes);
-}
-
-static void follow_memory(struct attribution *a, const struct gpu_operation *o, uint32_t stack)
-{
-	if (!o->address)
-		return;
-	if (o->bad_time)
-		a->parts.allocations->use.not_kept++;
-	else
-		allocations_add(a->parts.allocations,
-				&(struct allocation_event){.type = o->work == GPU_WORK_ALLOC
-									   ? ALLOCATION_MADE
-									   : ALLOCATION_FREE,
-							   .time_ns = o->start_ns,
-							   .address = o->address,
-							   .bytes = o->bytes,
-							   .process = o->process,
-							   .device = o->device,
-							   .context = o->context,
-							   .kind = memory_kind_of(o->shape),
-							   .stack = stack});
 }
 
 /*
@@ -466,9 +316,14 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 	struct gpu_work_origin origin;
 	struct place where = {{o->process, launch.tid, o->device, o->context, o->stream}};
 	bool is_instant = gpu_work_is_instant(o->work);
-	bool follows = a->parts.allocations && gpu_work_is_memory_call(o->work);
 	bool is_inside = o->bad_time || window_has(&a->window, o->start_ns);
-	uint32_t stack, place;
+	struct addon_operation operation = {.operation = o,
+					    .origin = &origin,
+					    .launched_ns = launched_ns,
+					    .thread = launch.tid,
+					    .is_recorded = is_inside && !is_instant};
+	bool is_looked_at;
+	uint32_t place;
 
 	if (o->work == JOIN_REMARK) {
 		place_samples(a, launch.stack, (uint32_t)o->remark);
@@ -479,16 +334,18 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 	count_received(a, o);
 	if (!is_inside)
 		count_outside(a, o);
-	if (!is_inside && !follows && !a->waits)
+	is_looked_at = addons_look_at(a->parts.addons, o);
+	if (!is_inside && !is_looked_at)
 		return;
 	/* what only counts: it has no time, or is shown as a wait */
-	if (gpu_work_is_stall(o->work) || (is_instant && !a->parts.sink->timeline && !follows)) {
+	if (gpu_work_is_stall(o->work) ||
+	    (is_instant && !a->parts.sink->timeline && !is_looked_at)) {
 		struct profile_item item = item_of(a, o, launch.stack, CAPTURE_NONE);
 
 		if (is_inside)
 			profile_sink_add(a->parts.sink, &item);
 		if (is_inside && gpu_work_is_stall(o->work))
-			add_stall(a, o);
+			addons_stall(a->parts.addons, o);
 		return;
 	}
 	memset(&origin, 0, sizeof(origin));
@@ -499,89 +356,14 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 		origin.name = o->name;
 	else if (o->work == GPU_WORK_ALLOC)
 		origin.memory = memory_kind_of(o->shape);
-	stack = compose_work(&a->compose, &origin);
-	if (follows)
-		follow_memory(a, o, stack);
-	if (!is_inside) {
-		if (!is_instant) /* what is waited for may have begun before */
-			show_to_waits(a, &origin, o);
+	operation.stack = compose_work(&a->compose, &origin);
+	addons_operation(a->parts.addons, &operation);
+	if (!is_inside)
 		return;
-	}
 	place = places_add(a->parts.places, &where);
-	add_operation(a, o, &launch, launched_ns, origin.capture, stack, place);
-	if (is_instant)
-		return;
-	show_to_waits(a, &origin, o);
-	if (a->parts.measurements && o->work == GPU_WORK_KERNEL && o->graph_node == 0)
-		measurements_place(a->parts.measurements, o->process, o->correlation_id, stack);
-	if (a->parts.idle && !o->bad_time)
-		idle_add_operation(
-			a->parts.idle, (struct idle_where){o->process, launch.tid},
-			&(struct idle_work){.start_ns = o->start_ns,
-					    .duration_ns = o->duration_ns,
-					    .launched_ns = launched_ns,
-					    .device = o->device,
-					    .launch = compose_launch(&a->compose, launch.stack)});
-	if (a->parts.load && !o->bad_time)
-		gpu_load_run(a->parts.load, devices_key(a->parts.devices, o->process, o->device),
-			     o->start_ns, o->duration_ns);
-	if (a->limits_stacks)
-		share(a, &launch, &origin, o, stack, place);
-}
-
-/* ---- waits ---- */
-
-/* Returns what of the wait is in the profile as CPU time. */
-static uint64_t computed_in(const struct attribution *a, const struct gpu_event_wait *e)
-{
-	if (!a->has_cpu_time || a->splits_all_times) /* the latter has no waits as such */
-		return 0;
-	return e->computed_ns < e->duration_ns ? e->computed_ns : e->duration_ns;
-}
-
-static void add_whole_wait(struct attribution *a, const struct gpu_event_wait *e, uint32_t stack,
-			   struct place place, uint64_t computed_ns)
-{
-	struct profile_item item = {.record = {.kind = TIMELINE_WAIT,
-					       .start_ns = e->start_ns,
-					       .duration_ns = e->duration_ns,
-					       .bytes = computed_ns,
-					       .stack = stack,
-					       .error = timeline_error(e->error)},
-				    .flags = ITEM_COUNTS | ITEM_DRAWN};
-
-	if (e->has_stream) {
-		place.part[PLACE_CONTEXT] = e->context_id;
-		place.part[PLACE_STREAM] = e->stream_id;
-	}
-	if (a->parts.sink->timeline)
-		item.record.place = places_add(a->parts.places, &place);
-	profile_sink_add(a->parts.sink, &item);
-}
-
-void attribution_add_wait(struct attribution *a, const struct process *process, uint32_t stack,
-			  const struct gpu_event_wait *e)
-{
-	struct ledger *ledger = a->parts.ledger;
-	struct place place = place_unknown();
-	struct waits_wait wait = {.start_ns = e->start_ns,
-				  .end_ns = e->start_ns + e->duration_ns,
-				  .computed_ns = computed_in(a, e),
-				  .process = process->id,
-				  .tid = e->tid,
-				  .has_stream = e->has_stream != 0,
-				  .context = e->context_id,
-				  .stream = e->stream_id,
-				  .stack = stack};
-
-	if (!a->waits || !window_has(&a->window, e->start_ns))
-		return; /* not requested */
-	place.part[PLACE_PROCESS] = process->id;
-	place.part[PLACE_THREAD] = e->tid;
-	wait.place = places_add(a->parts.places, &place);
-	add_whole_wait(a, e, stack, place, wait.computed_ns);
-	if (waits_add(a->waits, &wait) != 0)
-		ledger->bounds.out_of_memory++;
+	add_operation(a, o, &launch, launched_ns, origin.capture, operation.stack, place);
+	if (a->limits_stacks && !is_instant)
+		share(a, &launch, &origin, o, operation.stack, place);
 }
 
 /* ---- forgetting ---- */
@@ -644,10 +426,6 @@ void attribution_visit(struct attribution *a, struct join *join, const struct nu
 {
 	compose_forget(&a->compose);
 	graph_nodes_visit(&a->graph_nodes, v);
-	if (a->waits)
-		waits_visit(a->waits, v);
-	if (a->stalls)
-		stalls_visit(a->stalls, v);
 	if (!numbers_origins(a)) {
 		join_visit(join, v->stack, v->context);
 		return;
@@ -655,12 +433,6 @@ void attribution_visit(struct attribution *a, struct join *join, const struct nu
 	for (uint32_t i = 0; i < a->origin_count; i++)
 		visit_stack(v, &a->origins[i].stack);
 	index_origins(a);
-}
-
-void attribution_advance(struct attribution *a, uint64_t now_ns)
-{
-	if (a->waits)
-		waits_advance(a->waits, now_ns);
 }
 
 static void finish_spread(struct attribution *a)
@@ -679,16 +451,6 @@ static void finish_spread(struct attribution *a)
 
 void attribution_finish(struct attribution *a)
 {
-	struct ledger_calls *calls = &a->parts.ledger->calls;
-
 	if (a->limits_stacks)
 		finish_spread(a);
-	if (!a->waits)
-		return;
-	waits_finish(a->waits);
-	stalls_finish(a->stalls);
-	wait_times_finish(&a->wait_times);
-	calls->cut_waits = waits_cut(a->waits) + a->wait_times.cut;
-	if (calls->cut_waits > calls->waits) /* both of some */
-		calls->cut_waits = calls->waits;
 }

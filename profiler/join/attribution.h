@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds joined GPU operations and waits to the profile.
+ * Adds joined GPU operations to the profile, and shows them to the add-ons.
  *
  * Runs after the join (join.h), which finds the launch of an operation, and before the profile's
  * sink (profile_sink.h). It looks up the stack that created a graph node, keeps the process's
@@ -14,20 +14,14 @@
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
 #include "cupti_trace/wire/window.h"
-#include "profiler/addons/allocations.h"
-#include "profiler/addons/idle.h"
-#include "profiler/addons/measurements.h"
+#include "profiler/addons/addons.h"
 #include "profiler/addons/pc_samples.h"
-#include "profiler/addons/stalls.h"
-#include "profiler/addons/wait_times.h"
-#include "profiler/addons/waits.h"
 #include "profiler/cpu/processes.h"
 #include "profiler/join/graph_nodes.h"
 #include "profiler/model/profile_sink.h"
 #include "profiler/join/join.h"
 #include "profiler/join/spread.h"
 #include "profiler/model/compose.h"
-#include "profiler/model/gpu_load.h"
 #include "profiler/model/ledger.h"
 #include "profiler/model/numbers.h"
 #include "profiler/model/places.h"
@@ -47,22 +41,15 @@ struct attribution_parts {
 	struct places *places;
 	struct ledger *ledger;
 	struct devices *devices;
-	struct allowance *allowance;       /* for sums by stream */
-	struct gpu_load *load;             /* NULL: not requested */
-	struct allocations *allocations;   /* likewise */
-	struct measurements *measurements; /* likewise */
-	struct pc_samples *pc_samples;     /* likewise: those that find their launches */
-	struct idle *idle;                 /* likewise */
+	struct allowance *allowance; /* for sums by stream */
+	struct addons *addons;
+	struct pc_samples *pc_samples; /* those that find their launches; NULL: not requested */
 };
 
 struct attribution {
 	struct attribution_parts parts;
 	struct compose compose;
 	struct graph_nodes graph_nodes;
-	struct waits *waits; /* these two NULL: not requested */
-	struct stalls *stalls;
-	struct wait_times wait_times; /* with splits_times; with splits_all_times in place of waits
-					 as such */
 	/* the process being settled, which is no longer in any table; or NULL */
 	struct process *settling;
 	struct launch_origin *origins;
@@ -72,15 +59,11 @@ struct attribution {
 	bool begins_late;     /* processes ran before: work may have been launched then */
 	bool limits_stacks;
 	bool notes_waited;
-	bool splits_times, splits_all_times; /* of samples; and those off the CPU */
-	bool has_cpu_time;
 	struct spread spread;
 	struct allowance *memory; /* NULL: no limit */
 };
 
-/* 0 or -ENOMEM. */
-int attribution_init(struct attribution *a, const struct attribution_parts *parts,
-		     bool follows_waits);
+void attribution_init(struct attribution *a, const struct attribution_parts *parts);
 void attribution_release(struct attribution *a);
 
 /*
@@ -98,23 +81,6 @@ void attribution_limit_stacks(struct attribution *a);
 
 /* To be called first if records of kernels are to say whether their thread waited for them. */
 void attribution_note_waited(struct attribution *a);
-
-/*
- * To be called first if the CPU time of threads is in the profile: then what of a wait its thread
- * computed is no wait. With `splits_samples`, samples of it get what they waited for
- * (wait_times.h).
- */
-void attribution_expect_cpu_time(struct attribution *a, bool splits_samples);
-
-/*
- * To be called first if waits are only to split the times of their threads (wait_times.h), which
- * are in the profile.
- */
-void attribution_split_times(struct attribution *a);
-
-/* A time of a thread has been added to the profile; or one whose moments are not known. */
-void attribution_add_time(struct attribution *a, const struct wait_time *time);
-void attribution_spread_time(struct attribution *a, uint32_t stack, uint32_t place, uint64_t ns);
 
 /*
  * The id that the join carries for a launch from this stack (or LAUNCH_UNKNOWN) by this thread: the
@@ -136,10 +102,6 @@ void attribution_add(void *attribution, uint32_t origin, uint64_t launched_ns,
 /* An operation that its program did not choose (--range): it is only counted. */
 void attribution_leave_out(struct attribution *a, const struct gpu_operation *operation);
 
-/* A thread waited for the GPU; `stack` is the stack of the call. */
-void attribution_add_wait(struct attribution *a, const struct process *process, uint32_t stack,
-			  const struct gpu_event_wait *wait);
-
 /*
  * Forgets origins that no launch has which the join remembers. Shows the numbers in use, with those
  * that launches carry.
@@ -148,8 +110,7 @@ void attribution_forget_origins(struct attribution *a, struct join *join);
 void attribution_visit(struct attribution *a, struct join *join,
 		       const struct number_visitor *visitor);
 
-/* Everything that ended by `now_ns` is known: decides the waits that it can. finish decides all. */
-void attribution_advance(struct attribution *a, uint64_t now_ns);
+/* The input has ended. */
 void attribution_finish(struct attribution *a);
 
 #endif

@@ -24,9 +24,6 @@ static void limit_memory(struct collect *c)
 	profile_limit(c->profile, &c->memory);
 	c->places.memory = &c->memory;
 	c->place_names.memory = &c->memory;
-	c->allocations.memory = &c->memory;
-	c->allocations.passing = &c->passing;
-	c->allocations.window = &c->window;
 	join_limit(c->join, &c->passing);
 	attribution_limit(&c->attribution, &c->passing);
 	symbolizer_share_memory(c->symbolizer, &c->memory.used, COLLECT_MEMORY);
@@ -41,6 +38,33 @@ struct undecided {
 	struct handovers_sample sample;
 	uint32_t stack, flags;
 };
+
+static bool keeps_records(const struct collect *c)
+{
+	return c->options.timeline && timeline_keeps(c->options.timeline);
+}
+
+static int begin_addons(struct collect *c)
+{
+	return addons_begin(&c->addons,
+			    &(struct addon_parts){.measure = &c->options.measure,
+						  .sample_ns = c->options.sample_ns,
+						  .keeps_last = c->options.last_ns,
+						  .keeps_records = keeps_records(c),
+						  .watches_load = c->options.watches_load,
+						  .idle_store = c->options.idle_store,
+						  .stacks = c->stacks,
+						  .compose = &c->attribution.compose,
+						  .places = &c->places,
+						  .devices = &c->devices,
+						  .sink = &c->sink,
+						  .window = &c->window,
+						  .memory = &c->memory,
+						  .from_target = &c->target_bytes,
+						  .passing = &c->passing,
+						  .keep = collect_keep_text,
+						  .context = c});
+}
 
 struct collect *collect_new(const struct collect_options *options)
 {
@@ -59,17 +83,11 @@ struct collect *collect_new(const struct collect_options *options)
 	c->passing = (struct allowance){.limit = COLLECT_MEMORY, .outer = &c->memory};
 	c->pid_namespace = pid_namespace_own();
 	c->open_launches.sink = &c->sink;
-	allocations_init(&c->allocations);
 	c->pc_samples = (struct pc_samples){.memory = &c->passing,
 					    .ledger = &c->ledger.stalls,
 					    .keep = collect_keep_text,
 					    .context = c,
 					    .is_exact = options->measure.exact_stalls};
-	c->counters.memory = &c->memory;
-	c->measurements.counters = &c->counters;
-	c->measurements.ledger = &c->ledger.counters;
-	c->measurements.allowance = &c->target_bytes;
-	c->measurements.keeps_launches = options->timeline && timeline_keeps(options->timeline);
 	queue_init(&c->undecided, sizeof(struct undecided));
 	c->handovers.output = keep_handed_sample;
 	c->handovers.context = c;
@@ -97,41 +115,28 @@ struct collect *collect_new(const struct collect_options *options)
 					    .cut = &c->cut};
 	if (options->keeps_metrics)
 		c->metrics = metrics_new();
-	if (options->idle_store &&
-	    idle_init(&c->idle,
-		      &(struct idle_parts){options->idle_store, c->stacks, c->profile, &c->places,
-					   &c->devices, &c->ledger.idle, collect_keep_text, c},
-		      &c->target_bytes) != 0)
-		goto failed;
 	if (c->symbolizer && c->stacks && c->profile && c->join &&
 	    (c->metrics || !options->keeps_metrics) &&
-	    places_init(&c->places, options->place_mask) == 0 &&
-	    attribution_init(
-		    &c->attribution,
-		    &(struct attribution_parts){
-			    .processes = &c->processes,
-			    .stacks = c->stacks,
-			    .sink = &c->sink,
-			    .places = &c->places,
-			    .ledger = &c->ledger,
-			    .devices = &c->devices,
-			    .allowance = &c->target_bytes,
-			    .load = options->watches_load ? &c->load : NULL,
-			    .allocations = options->measure.memory ? &c->allocations : NULL,
-			    .measurements = options->measure.counters ? &c->measurements : NULL,
-			    .pc_samples = options->measure.exact_stalls ? &c->pc_samples : NULL,
-			    .idle = options->idle_store ? &c->idle : NULL},
-		    options->measure.waits) == 0) {
+	    places_init(&c->places, options->place_mask) == 0 && begin_addons(c) == 0) {
+		attribution_init(
+			&c->attribution,
+			&(struct attribution_parts){.processes = &c->processes,
+						    .stacks = c->stacks,
+						    .sink = &c->sink,
+						    .places = &c->places,
+						    .ledger = &c->ledger,
+						    .devices = &c->devices,
+						    .allowance = &c->target_bytes,
+						    .addons = &c->addons,
+						    .pc_samples = options->measure.exact_stalls
+									  ? &c->pc_samples
+									  : NULL});
 		c->attribution.begins_late = options->measure.attached;
 		limit_memory(c);
 		if (options->measure.max_overhead)
 			attribution_limit_stacks(&c->attribution);
 		if (options->measure.launch_shapes)
 			attribution_note_waited(&c->attribution);
-		if (options->measure.samples_cpu) /* --last has rows at the end alone */
-			attribution_expect_cpu_time(&c->attribution, !options->last_ns);
-		if (options->measure.wall)
-			attribution_split_times(&c->attribution);
 		return c;
 	}
 failed:
@@ -157,16 +162,12 @@ void collect_free(struct collect *c)
 	queue_release(&c->undecided);
 	thread_origins_release(&c->origins);
 	off_cpu_release(&c->off_cpu);
-	idle_release(&c->idle);
+	addons_release(&c->addons);
 	places_release(&c->places);
 	place_names_release(&c->place_names);
 	devices_release(&c->devices);
-	gpu_load_release(&c->load);
-	allocations_release(&c->allocations);
 	pc_samples_release(&c->pc_samples);
-	measurements_release(&c->measurements);
 	free(c->stall_places.list);
-	counters_release(&c->counters);
 	metrics_free(c->metrics);
 	pythons_release(&c->pythons);
 	intern_release(&c->strings);
@@ -656,9 +657,8 @@ void collect_end_process(struct collect *c, struct process *process, uint64_t ti
 static void note_thread_begins(struct collect *c, const struct process *process, pid_t tid,
 			       uint64_t time_ns)
 {
-	if (c->options.idle_store && process)
-		idle_begin_thread(&c->idle, (struct idle_where){process->id, (uint32_t)tid},
-				  time_ns);
+	if (process)
+		addons_begin_thread(&c->addons, process->id, (uint32_t)tid, time_ns);
 }
 
 /* What a process did before we attached to it is known from /proc by then. */
@@ -946,18 +946,15 @@ struct process *collect_process_of(struct collect *c, const struct stack_event *
 static void add_kept_sample(struct collect *c, const struct handovers_sample *sample,
 			    uint32_t stack, uint32_t flags)
 {
-	const struct wait_time time = {.start_ns = sample->time_ns,
-				       .end_ns = sample->time_ns,
-				       .ns = sample->ran_ns,
-				       .process = sample->process,
-				       .tid = sample->tid,
-				       .kind = ROW_CPU,
-				       .stack = stack,
-				       .place = sample->place};
+	const struct thread_time time = {.start_ns = sample->time_ns,
+					 .end_ns = sample->time_ns,
+					 .ns = sample->ran_ns,
+					 .process = sample->process,
+					 .tid = sample->tid,
+					 .kind = ROW_CPU,
+					 .stack = stack,
+					 .place = sample->place};
 
-	if (c->options.idle_store)
-		idle_add_sample(&c->idle, (struct idle_where){sample->process, sample->tid},
-				sample->time_ns, stack);
 	flags |= ITEM_COUNTS | ITEM_ROW | ITEM_DRAWN;
 	profile_sink_add(&c->sink, &(struct profile_item){
 					   .record = {.kind = TIMELINE_CPU_SAMPLE,
@@ -966,7 +963,7 @@ static void add_kept_sample(struct collect *c, const struct handovers_sample *sa
 						      .stack = stack,
 						      .place = sample->place},
 					   .flags = flags | (sample->is_whole ? ITEM_WHOLE : 0)});
-	attribution_add_time(&c->attribution, &time);
+	addons_time(&c->addons, &time);
 }
 
 /* Those of which what their process has said is known by then. */
@@ -1304,22 +1301,18 @@ struct off_cpu_target {
 static void add_off_cpu_row(const struct off_cpu_target *t, uint32_t stack, uint64_t from_ns,
 			    uint64_t ns)
 {
-	struct attribution *a = &t->collect->attribution;
-
 	profile_add(t->collect->profile, ROW_WAIT, stack, t->place, ns, 0);
-	if (!t->process->has_spoken) /* it does not say when it waits for a GPU */
-		return;
-	if (!t->left_ns)
-		attribution_spread_time(a, stack, t->place, ns);
-	else
-		attribution_add_time(a, &(struct wait_time){.start_ns = from_ns,
-							    .end_ns = saturated_sum(from_ns, ns),
-							    .ns = ns,
-							    .process = t->process->id,
-							    .tid = t->tid,
-							    .kind = ROW_WAIT,
-							    .stack = stack,
-							    .place = t->place});
+	if (t->process->has_spoken) /* else it does not say when it waits for a GPU */
+		addons_time(&t->collect->addons,
+			    &(struct thread_time){.start_ns = from_ns,
+						  .end_ns = saturated_sum(from_ns, ns),
+						  .ns = ns,
+						  .process = t->process->id,
+						  .tid = t->tid,
+						  .kind = ROW_WAIT,
+						  .stack = stack,
+						  .place = t->place,
+						  .is_spread = t->left_ns == 0});
 }
 
 /* Adds time off the CPU below the stack that it was with. */
@@ -1414,20 +1407,30 @@ static void spread_off_cpu(struct off_cpu_target *t, const struct off_cpu_times 
 	add_off_cpu(t, stack_of_program(c, t->process->comm, MARK_NO_STACK), sum);
 }
 
+/* Shows add-ons a time off the CPU, with the stack of what the thread waited for. */
+static void show_off_cpu(struct collect *c, const struct off_cpu_target *target, uint32_t stack,
+			 uint64_t from_ns, uint64_t ns)
+{
+	addons_off_cpu(&c->addons, &(struct thread_time){.start_ns = from_ns,
+							 .end_ns = saturated_sum(from_ns, ns),
+							 .process = target->process->id,
+							 .tid = target->tid,
+							 .kind = ROW_WAIT,
+							 .stack = stack});
+}
+
 /* A whole time off the CPU, whose moment is known. */
 static void add_interval(struct collect *c, const struct off_cpu_target *target, uint32_t stack,
 			 const struct stack_on_cpu *record, const struct off_cpu_times *times)
 {
-	struct idle_where where = {target->process->id, target->tid};
-
 	if (!c->options.idle_store)
 		return;
 	if (stack == STACK_EMPTY)
 		stack = stack_of_program(c, target->process->comm, MARK_NO_STACK);
-	idle_add_off_cpu(&c->idle, where, record->left_ns, record->blocked_ns,
-			 stack_blocked(c, stack, times->kind, times->file_type));
-	idle_add_off_cpu(&c->idle, where, saturated_sum(record->left_ns, record->blocked_ns),
-			 record->runnable_ns, stack_runnable(c, stack));
+	show_off_cpu(c, target, stack_blocked(c, stack, times->kind, times->file_type),
+		     record->left_ns, record->blocked_ns);
+	show_off_cpu(c, target, stack_runnable(c, stack),
+		     saturated_sum(record->left_ns, record->blocked_ns), record->runnable_ns);
 }
 
 void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record)
@@ -1501,9 +1504,7 @@ void collect_thread_times(struct collect *c, const struct stack_thread_times *re
 								t->sums[i].blocked_ns,
 								t->sums[i].runnable_ns, 0});
 	off_cpu_forget(&c->off_cpu, (struct off_cpu_thread){process->id, record->event.tid});
-	if (c->options.idle_store)
-		idle_end_thread(&c->idle, (struct idle_where){process->id, record->event.tid},
-				record->event.time_ns);
+	addons_end_thread(&c->addons, process->id, record->event.tid, record->event.time_ns);
 }
 
 /* ---- timed calls ---- */
@@ -1626,10 +1627,10 @@ static void discount_hidden(struct collect *c)
 }
 
 /* Returns true if results ask for a device by its process and number. */
-static bool asks_for_devices(const struct collect_options *o)
+static bool asks_for_devices(const struct collect *c)
 {
-	return (o->place_mask & 1u << PLACE_DEVICE) || o->measure.memory || o->keeps_metrics ||
-	       o->idle_store;
+	return distinguishes(c, PLACE_DEVICE) || c->options.keeps_metrics ||
+	       addons_need_devices(&c->addons);
 }
 
 /* Settles and frees a process that sends nothing more. */
@@ -1648,11 +1649,10 @@ static void settle(struct collect *c, struct process *process)
 	handovers_forget(&c->handovers, process->id);
 	thread_origins_forget(&c->origins, process->id);
 	off_cpu_forget_process(&c->off_cpu, process->id);
-	gpu_load_forget(&c->load, process->id);
-	measurements_forget(&c->measurements, process->id);
+	addons_end_process(&c->addons, process->id);
 	while ((sum = work_tally_next(&process->counted, &at)))
 		devices_use(&c->devices, process->id, sum->key.device);
-	if (!asks_for_devices(&c->options))
+	if (!asks_for_devices(c))
 		devices_end_process(&c->devices, process->id);
 	count_untraced(c, process);
 	cpu_time_settle(&c->cpu_time, process);
@@ -1666,7 +1666,7 @@ void collect_advance(struct collect *c, uint64_t until_ns)
 	struct process *process;
 
 	join_advance(c->join, until_ns);
-	attribution_advance(&c->attribution, until_ns);
+	addons_advance(&c->addons, until_ns);
 	handovers_advance(&c->handovers, until_ns);
 	if (until_ns > UNDECIDED_NS)
 		decide_samples(c, until_ns - UNDECIDED_NS, UNDECIDED_MAX);
@@ -1771,13 +1771,9 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	while ((process = processes_take_any(&c->processes)))
 		settle(c, process);
 	discount_hidden(c);
-	allocations_finish(&c->allocations);
-	c->ledger.bounds.allocations = c->allocations.use.not_kept;
-	c->ledger.bounds.late_allocations = c->allocations.use.late;
 	finish_cpu_time(c, now_ns);
 	devices_make_labels(&c->devices);
-	if (c->options.idle_store)
-		idle_finish(&c->idle, c->began_ns, now_ns, c->options.sample_ns);
+	addons_finish(&c->addons, c->began_ns, now_ns);
 	finish_last(c, now_ns);
 	c->ledger.bounds.stacks = stack_table_refused(c->stacks);
 	c->ledger.bounds.refused =
@@ -1785,27 +1781,23 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	free_passing(c);
 }
 
-static bool keeps_records(const struct collect *c)
-{
-	return c->options.timeline && timeline_keeps(c->options.timeline);
-}
-
 struct collected collect_results(struct collect *c)
 {
+	struct collected collected;
+
 	devices_make_labels(&c->devices);
-	return (struct collected){.stacks = c->stacks,
-				  .profile = c->profile,
-				  .places = &c->places,
-				  .place_names = &c->place_names,
-				  .devices = &c->devices,
-				  .symbolizer = c->symbolizer,
-				  .timeline = keeps_records(c) ? c->options.timeline : NULL,
-				  .memory = &c->memory,
-				  .ledger = &c->ledger,
-				  .cut = &c->cut,
-				  .memory_use = &c->allocations.use,
-				  .counters = &c->counters,
-				  .stall_places = &c->stall_places,
-				  .load = c->options.watches_load ? &c->load : NULL,
-				  .metrics = c->metrics};
+	collected = (struct collected){.stacks = c->stacks,
+				       .profile = c->profile,
+				       .places = &c->places,
+				       .place_names = &c->place_names,
+				       .devices = &c->devices,
+				       .symbolizer = c->symbolizer,
+				       .timeline = keeps_records(c) ? c->options.timeline : NULL,
+				       .memory = &c->memory,
+				       .ledger = &c->ledger,
+				       .cut = &c->cut,
+				       .stall_places = &c->stall_places,
+				       .metrics = c->metrics};
+	addons_show(&c->addons, &collected);
+	return collected;
 }

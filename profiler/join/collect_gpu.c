@@ -310,7 +310,6 @@ static void begin_launch(struct collect *c, struct process *process,
 static void take_launch_end(struct collect *c, struct process *process,
 			    const struct gpu_event_launch_end *e)
 {
-	saturated_add(&c->load.launch_ns, e->duration_ns);
 	if (c->options.timeline)
 		open_launches_end(&c->open_launches, place_of_call(c, process, e->tid, 0), e);
 }
@@ -495,20 +494,6 @@ static int take_kernel(struct collect *c, const struct process *process,
 							 .shape = shape_of(c, e)});
 }
 
-/* A device's own memory; the work itself takes the way of all operations. */
-static void watch_memory(struct collect *c, const struct process *process,
-			 const struct gpu_event_work *e)
-{
-	int64_t bytes = e->bytes > INT64_MAX ? INT64_MAX : (int64_t)e->bytes;
-
-	if (!c->options.watches_load || !gpu_memory_is_device(e->destination_memory) ||
-	    !gpu_work_is_memory_call(e->work))
-		return;
-	gpu_load_allocate(&c->load, process->id,
-			  devices_key(&c->devices, process->id, e->device_id),
-			  e->work == GPU_WORK_ALLOC ? bytes : -bytes);
-}
-
 static int take_work(struct collect *c, const struct process *process,
 		     const struct gpu_event_work *e)
 {
@@ -529,7 +514,6 @@ static int take_work(struct collect *c, const struct process *process,
 		.shape = gpu_work_is_memory_call(e->work) ? e->destination_memory : 0,
 		.outside = (uint8_t)e->outside};
 
-	watch_memory(c, process, e);
 	if (e->work == GPU_WORK_ALLOC && gpu_memory_is_unified(e->destination_memory) &&
 	    !c->options.measure.unified_memory)
 		c->ledger.gpu.unwatched++;
@@ -592,37 +576,7 @@ static void take_wait(struct collect *c, struct process *process, const struct g
 	if (find_stack(process, e->stack_id, &stack, &is_whole))
 		stack = below_origin(c, process, e->tid, e->stack_id, stack);
 	note_caller(c, process, e->tid, e->start_ns); /* its name is readable only while it lives */
-	attribution_add_wait(&c->attribution, process, stack, e);
-}
-
-static void take_pool(struct collect *c, const struct process *process,
-		      const struct gpu_event_pool *e)
-{
-	/* most pools are of device memory, and a record that does not say is of one like that */
-	uint32_t kind = memory_kind_of(e->memory ? e->memory : GPU_MEMORY_DEVICE);
-
-	if (c->options.measure.memory)
-		allocations_add(&c->allocations, &(struct allocation_event){.type = ALLOCATION_POOL,
-									    .time_ns = e->time_ns,
-									    .address = e->address,
-									    .bytes = e->held,
-									    .used = e->used,
-									    .keeps = e->keeps,
-									    .process = process->id,
-									    .device = e->device_id,
-									    .kind = kind});
-}
-
-/* What was allocated in it goes with it. */
-static void end_context(struct collect *c, const struct process *process,
-			const struct gpu_event_context *e)
-{
-	if (c->options.measure.memory && e->end_ns)
-		allocations_add(&c->allocations,
-				&(struct allocation_event){.type = ALLOCATION_CONTEXT_ENDS,
-							   .time_ns = e->end_ns,
-							   .process = process->id,
-							   .context = e->id});
+	addons_wait(&c->addons, process->id, stack, e);
 }
 
 static int take_range(struct collect *c, struct process *process, const struct gpu_event_range *e)
@@ -689,41 +643,6 @@ static int take_pc_samples(struct collect *c, const struct process *process,
 	}
 }
 
-/* ---- hardware counters ---- */
-
-static int take_metric(struct collect *c, const struct process *process,
-		       const struct gpu_event_metric *e)
-{
-	const char *name = collect_text(c, e->name), *unit = collect_text(c, e->unit);
-
-	if (!name || !unit)
-		return -ENOSPC;
-	return measurements_metric(&c->measurements, process->id, e->id, name, unit);
-}
-
-static void take_unmeasured(struct ledger_counters *l, const struct gpu_event_unmeasured *e)
-{
-	saturated_add(&l->captured, e->counts[GPU_UNMEASURED_CAPTURED]);
-	saturated_add(&l->graphs, e->counts[GPU_UNMEASURED_GRAPH]);
-	saturated_add(&l->busy, e->counts[GPU_UNMEASURED_BUSY]);
-	saturated_add(&l->peers, e->counts[GPU_UNMEASURED_PEERS]);
-	saturated_add(&l->failed, e->counts[GPU_UNMEASURED_FAILED]);
-	saturated_add(&l->replays, e->counts[GPU_UNMEASURED_REPLAY]);
-}
-
-static int take_counters_event(struct collect *c, const struct process *process,
-			       const struct gpu_event *event)
-{
-	if (!c->options.measure.counters)
-		return 0;
-	if (event->type == GPU_EVENT_METRIC)
-		return take_metric(c, process, &event->metric);
-	if (event->type == GPU_EVENT_COUNTERS)
-		return measurements_take(&c->measurements, process->id, &event->counters);
-	take_unmeasured(&c->ledger.counters, &event->unmeasured);
-	return 0;
-}
-
 static int take_gpu_event(struct collect *c, struct process *process, const struct gpu_event *event,
 			  const char *kernel)
 {
@@ -760,13 +679,9 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 	case GPU_EVENT_DEVICE:
 		return devices_describe(&c->devices, process->id, &event->device);
 	case GPU_EVENT_CONTEXT:
-		end_context(c, process, &event->context);
 		if (!event->context.is_mps)
 			return 0;
 		return devices_note_context(&c->devices, process->id, &event->context);
-	case GPU_EVENT_POOL:
-		take_pool(c, process, &event->pool);
-		return 0;
 	case GPU_EVENT_RANGE:
 		return take_range(c, process, &event->range);
 	case GPU_EVENT_CALLS:
@@ -780,10 +695,6 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 	case GPU_EVENT_PCS:
 	case GPU_EVENT_PC_TOTALS:
 		return take_pc_samples(c, process, event, kernel);
-	case GPU_EVENT_METRIC:
-	case GPU_EVENT_COUNTERS:
-	case GPU_EVENT_UNMEASURED:
-		return take_counters_event(c, process, event);
 	default:
 		return 0;
 	}
@@ -840,4 +751,5 @@ void collect_gpu_event(struct collect *c, struct process *process, const struct 
 	if (c->metrics && is_inside(c, process, event))
 		count_event(c->metrics, process, event, kernel);
 	collect_note_error(c, take_gpu_event(c, process, event, kernel));
+	collect_note_error(c, addons_event(&c->addons, process->id, event));
 }

@@ -6,7 +6,7 @@
 #ifndef PROFILER_JOIN_COLLECT_PRIVATE_H
 #define PROFILER_JOIN_COLLECT_PRIVATE_H
 
-#include "profiler/addons/measurements.h"
+#include "profiler/addons/addons.h"
 #include "profiler/addons/pc_samples.h"
 #include "profiler/cpu/cpu_time.h"
 #include "profiler/cpu/off_cpu.h"
@@ -64,17 +64,13 @@ struct collect {
 	struct queue undecided; /* with --range: samples of which it is not known if they count */
 	struct thread_origins origins;
 	struct off_cpu off_cpu;
-	struct idle idle; /* with options.idle_store */
 	uint64_t began_ns, last_end_ns;
 	uint32_t stack_of_profile, stack_of_driver; /* of threads apart; STACK_EMPTY: none yet */
 	struct attribution attribution;
 	struct join *join;
-	struct gpu_load load; /* if watched */
-	struct allocations allocations;
+	struct addons addons;
 	struct pc_samples pc_samples;
 	struct stall_places stall_places;
-	struct counter_table counters;
-	struct measurements measurements;
 	struct metrics *metrics; /* NULL: not kept */
 };
 

@@ -72,6 +72,7 @@ static void visit_all(struct collect *c, const struct number_visitor *v)
 	collect_visit_samples(c, v);
 	thread_origins_visit(&c->origins, v);
 	attribution_visit(&c->attribution, c->join, v);
+	addons_visit(&c->addons, v);
 	while (id_map_next(&c->processes.by_id, &at, &id, &value))
 		collect_visit_sent((struct process *)(uintptr_t)value, v);
 }

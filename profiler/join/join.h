@@ -29,38 +29,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "profiler/model/gpu_operation.h"
 
 #define STACK_NONE UINT32_MAX
 
 enum launch_family {
 	FAMILY_RUNTIME = 1, /* libcudart */
 	FAMILY_DRIVER = 2,  /* libcuda */
-};
-
-/*
- * The `work` of what else is known of a launch and has to find it: it is no operation, so nothing
- * counts it, and its launch still owes what it owes.
- */
-#define JOIN_REMARK UINT32_MAX
-
-/* The join uses only the correlation id and the duration; it passes the rest through. */
-struct gpu_operation {
-	uint32_t correlation_id;
-	uint32_t work; /* enum gpu_work, or JOIN_REMARK */
-	uint64_t start_ns, duration_ns;
-	union {
-		const char *name; /* of a kernel; interned by the caller */
-		uint64_t address; /* of an allocation or release; 0: not known */
-		uint64_t remark;  /* a number of the caller */
-	};
-	uint64_t bytes;
-	uint32_t process, device, context, stream;
-	uint64_t graph_node; /* 0: not from a graph */
-	bool bad_time;
-	bool staged;     /* gpu_work_is_staged() */
-	uint8_t outside; /* enum gpu_outside */
-	/* of a kernel: the timeline's number for it; of memory: CUPTI's kind; 0: none */
-	uint32_t shape;
 };
 
 /* Receives attributed operations, with the time of their launch; 0: no launch. */

@@ -6,6 +6,7 @@
  */
 #include "unit.h"
 #include "unsure.h"
+#include "profiler/addons/waits.h"
 #include "profiler/join/attribution.h"
 #include "profiler/model/marks.h"
 
@@ -31,6 +32,8 @@ struct bench {
 	struct allowance allowance;
 	struct pc_samples samples;
 	struct profile_sink sink;
+	struct measure measure;
+	struct addons addons;
 	struct attribution attribution;
 	uint32_t launch, capture, waiter; /* stacks */
 };
@@ -63,17 +66,25 @@ static struct bench *new_bench(uint32_t mask, bool follows_waits)
 	b->sink = (struct profile_sink){.profile = b->profile, .ledger = &b->ledger};
 	b->process->sent.allowance = &b->allowance;
 	assert_int_equal(places_init(&b->places, mask), 0);
-	assert_int_equal(attribution_init(&b->attribution,
-					  &(struct attribution_parts){.processes = &b->processes,
+	b->measure.waits = follows_waits;
+	assert_int_equal(
+		addons_begin(&b->addons, &(struct addon_parts){.measure = &b->measure,
+							       .stacks = b->stacks,
+							       .compose = &b->attribution.compose,
+							       .places = &b->places,
+							       .devices = &b->devices,
+							       .sink = &b->sink,
+							       .window = &b->attribution.window}),
+		0);
+	attribution_init(&b->attribution, &(struct attribution_parts){.processes = &b->processes,
 								      .stacks = b->stacks,
 								      .sink = &b->sink,
 								      .places = &b->places,
 								      .ledger = &b->ledger,
 								      .devices = &b->devices,
 								      .allowance = &b->allowance,
-								      .pc_samples = &b->samples},
-					  follows_waits),
-			 0);
+								      .addons = &b->addons,
+								      .pc_samples = &b->samples});
 	b->launch = push_call(b, "cudaLaunch");
 	b->capture = push_call(b, "cudaCapture");
 	b->waiter = push_call(b, "cudaWait");
@@ -84,6 +95,7 @@ static void free_bench(struct bench *b)
 {
 	bound = real_bound;
 	failing_allocation = 0;
+	addons_release(&b->addons);
 	attribution_release(&b->attribution);
 	attribution_release(&b->attribution);
 	processes_release(&b->processes);
@@ -94,6 +106,12 @@ static void free_bench(struct bench *b)
 	ledger_release(&b->ledger);
 	devices_release(&b->devices);
 	free(b);
+}
+
+static void finish(struct bench *b)
+{
+	attribution_finish(&b->attribution);
+	addons_finish(&b->addons, 0, 0);
 }
 
 /* A kernel of the process, in stream 7. */
@@ -560,7 +578,7 @@ static void wait_for(struct bench *b, uint32_t stack, uint64_t start, uint64_t n
 					 .context_id = 3,
 					 .stream_id = stream};
 
-	attribution_add_wait(&b->attribution, b->process, stack, &e);
+	addons_wait(&b->addons, b->process->id, stack, &e);
 }
 
 static void a_wait_is_split_by_operation(void **state)
@@ -573,9 +591,9 @@ static void a_wait_is_split_by_operation(void **state)
 	wait_for(b, b->waiter, 1000, 100, false, 0);
 	attribution_add(&b->attribution, b->launch, 900, &o);
 	wait_for(b, b->waiter, 1010, 60, true, 8); /* for another stream */
-	attribution_advance(&b->attribution, 1100);
+	addons_advance(&b->addons, 1100);
 	assert_null(row_of(b, ROW_WAIT, "cudaWait;[waiting for GPU]"));
-	attribution_advance(&b->attribution, 1100 + WAITS_PATIENCE_NS);
+	addons_advance(&b->addons, 1100 + WAITS_PATIENCE_NS);
 	expect_row(b, ROW_WAIT, "cudaWait;[waiting for GPU];k;launched at;cudaLaunch", 1, 60);
 	expect_row(b, ROW_WAIT, "cudaWait;[waiting for GPU]", 2, 100);
 	/* of the thread that waited, wherever that ran */
@@ -584,7 +602,7 @@ static void a_wait_is_split_by_operation(void **state)
 	expect_row(b, ROW_GPU, "cudaLaunch;k", 1, 60);
 	assert_int_equal(calls->waits, 2);
 	assert_int_equal(calls->wait_ns, 160);
-	attribution_finish(&b->attribution);
+	finish(b);
 	assert_int_equal(calls->cut_waits, 0);
 	free_bench(b);
 }
@@ -602,7 +620,7 @@ static void at_the_end_all_waits_are_decided(void **state)
 	o.bad_time = false;
 	o.process = 999;
 	attribution_add(&b->attribution, b->launch, 900, &o);
-	attribution_finish(&b->attribution);
+	finish(b);
 	expect_row(b, ROW_WAIT, "cudaWait;[waiting for GPU]", 1, 100);
 	free_bench(b);
 }
@@ -615,8 +633,8 @@ static void waits_not_requested(void **state)
 	(void)state;
 	wait_for(b, b->waiter, 1000, 100, false, 0);
 	attribution_add(&b->attribution, b->launch, 900, &o);
-	attribution_advance(&b->attribution, UINT64_C(1) << 40);
-	attribution_finish(&b->attribution);
+	addons_advance(&b->addons, UINT64_C(1) << 40);
+	finish(b);
 	assert_null(row_of(b, ROW_WAIT, "cudaWait;[waiting for GPU]"));
 	expect_row(b, ROW_GPU, "cudaLaunch;k", 1, 60);
 	assert_int_equal(b->ledger.calls.waits, 0);
@@ -642,7 +660,7 @@ static void page_faults_are_stalls_of_kernels(void **state)
 		faults.bad_time = true;
 		faults.duration_ns = 0;
 		attribution_add(&b->attribution, LAUNCH_NONE_NEEDED, 0, &faults);
-		attribution_finish(&b->attribution);
+		finish(b);
 		expect_row(b, ROW_GPU, "cudaLaunch;k", 1, 60);
 		assert_null(row_of(b, ROW_GPU, "[GPU_UVM page faults]"));
 		assert_int_equal(total_of(b, GPU_WORK_UVM_GPU_FAULTS)->ns, 30);
@@ -817,10 +835,10 @@ static void random_work(struct prng *r)
 		else
 			random_wait(r, b, &seen);
 		if (prng_chance(r, 2))
-			attribution_advance(&b->attribution, now += prng_bits(r, 31));
+			addons_advance(&b->addons, now += prng_bits(r, 31));
 	}
 	failing_allocation = 0;
-	attribution_finish(&b->attribution);
+	finish(b);
 	check(r, b, &seen);
 	free_bench(b);
 }

@@ -348,6 +348,7 @@ struct launches {
 	struct processes processes;
 	struct allowance allowance;
 	struct profile_sink sink;
+	struct addons addons; /* none */
 	struct attribution a;
 };
 
@@ -359,13 +360,14 @@ static void begin_launches(struct launches *l, struct naming_bench *b, const cha
 	keep_what_is_needed(b);
 	l->allowance.limit = 1 << 20;
 	l->sink = (struct profile_sink){.profile = b->profile, .ledger = &b->ledger};
-	assert_int_equal(
-		attribution_init(&l->a,
-				 &(struct attribution_parts){
-					 &l->processes, b->stacks, &l->sink, &b->places, &b->ledger,
-					 &b->devices, &l->allowance, NULL, NULL, NULL, NULL, NULL},
-				 false),
-		0);
+	attribution_init(&l->a, &(struct attribution_parts){.processes = &l->processes,
+							    .stacks = b->stacks,
+							    .sink = &l->sink,
+							    .places = &b->places,
+							    .ledger = &b->ledger,
+							    .devices = &b->devices,
+							    .allowance = &l->allowance,
+							    .addons = &l->addons});
 }
 
 static void run_kernel(struct launches *l, uint32_t origin)

@@ -253,22 +253,21 @@ static void other_work_has_its_own_frames(void **state)
 	struct processes processes = {0};
 	struct allowance allowance = {.limit = 1 << 20};
 	struct profile_sink sink = {.profile = b->profile, .ledger = &b->ledger};
+	struct addons addons = {.count = 0};
 	struct attribution a;
 	struct named n;
 
 	add_work(b, launch, CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD, NULL, 30);
 	add_work(b, LAUNCH_NONE_NEEDED, CAPTURE_NONE, GPU_WORK_UVM_DTOH, NULL, 7);
 	/* work without a time is only counted */
-	assert_int_equal(attribution_init(&a,
-					  &(struct attribution_parts){.processes = &processes,
-								      .stacks = b->stacks,
-								      .sink = &sink,
-								      .places = &b->places,
-								      .ledger = &b->ledger,
-								      .devices = &b->devices,
-								      .allowance = &allowance},
-					  false),
-			 0);
+	attribution_init(&a, &(struct attribution_parts){.processes = &processes,
+							 .stacks = b->stacks,
+							 .sink = &sink,
+							 .places = &b->places,
+							 .ledger = &b->ledger,
+							 .devices = &b->devices,
+							 .allowance = &allowance,
+							 .addons = &addons});
 	attribution_add(&a, launch, 0, &alloc);
 	attribution_release(&a);
 	assert_int_equal(b->ledger.gpu.row_count, 1);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/addons/addons.h"
+
+#include <errno.h>
+#include <string.h>
+#include "profiler/addons/allocations.h"
+#include "profiler/addons/gpu_waits.h"
+#include "profiler/addons/idle.h"
+#include "profiler/addons/load.h"
+#include "profiler/addons/measurements.h"
+
+static const struct addon *const all[] = {
+	&addon_allocations, &addon_gpu_waits, &addon_measurements, &addon_idle, &addon_load,
+};
+_Static_assert(sizeof(all) / sizeof(all[0]) <= ADDONS_MAX, "each has room");
+
+int addons_begin(struct addons *a, const struct addon_parts *parts)
+{
+	a->parts = *parts;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		void *state;
+
+		if (!all[i]->is_wanted(&a->parts))
+			continue;
+		state = all[i]->begin(&a->parts);
+		if (!state)
+			return -ENOMEM;
+		a->list[a->count++] = (struct addon_in_use){all[i], state};
+	}
+	return 0;
+}
+
+void addons_release(struct addons *a)
+{
+	while (a->count > 0) {
+		a->count--;
+		a->list[a->count].addon->release(a->list[a->count].state);
+	}
+}
+
+/* Calls a callback of all add-ons that have it. */
+#define CALL(addons, callback, ...)                    \
+	for (uint32_t i = 0; i < (addons)->count; i++) \
+		if ((addons)->list[i].addon->callback) \
+	(addons)->list[i].addon->callback((addons)->list[i].state, ##__VA_ARGS__)
+
+int addons_event(struct addons *a, uint32_t process, const struct gpu_event *event)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < a->count; i++) {
+		const struct addon_in_use *use = &a->list[i];
+		int own = use->addon->event ? use->addon->event(use->state, process, event) : 0;
+
+		err = err ? err : own;
+	}
+	return err;
+}
+
+void addons_operation(struct addons *a, const struct addon_operation *o)
+{
+	for (uint32_t i = 0; i < a->count; i++) {
+		const struct addon_in_use *use = &a->list[i];
+
+		if (use->addon->operation &&
+		    (o->is_recorded ||
+		     (use->addon->looks_at && use->addon->looks_at(use->state, o->operation))))
+			use->addon->operation(use->state, o);
+	}
+}
+
+bool addons_look_at(const struct addons *a, const struct gpu_operation *o)
+{
+	for (uint32_t i = 0; i < a->count; i++)
+		if (a->list[i].addon->looks_at && a->list[i].addon->looks_at(a->list[i].state, o))
+			return true;
+	return false;
+}
+
+void addons_stall(struct addons *a, const struct gpu_operation *operation)
+{
+	CALL(a, stall, operation);
+}
+
+void addons_wait(struct addons *a, uint32_t process, uint32_t stack,
+		 const struct gpu_event_wait *wait)
+{
+	CALL(a, wait, process, stack, wait);
+}
+
+void addons_time(struct addons *a, const struct thread_time *time)
+{
+	CALL(a, time, time);
+}
+
+void addons_off_cpu(struct addons *a, const struct thread_time *time)
+{
+	CALL(a, off_cpu, time);
+}
+
+void addons_begin_thread(struct addons *a, uint32_t process, uint32_t tid, uint64_t time_ns)
+{
+	CALL(a, begin_thread, process, tid, time_ns);
+}
+
+void addons_end_thread(struct addons *a, uint32_t process, uint32_t tid, uint64_t time_ns)
+{
+	CALL(a, end_thread, process, tid, time_ns);
+}
+
+void addons_end_process(struct addons *a, uint32_t process)
+{
+	CALL(a, end_process, process);
+}
+
+void addons_advance(struct addons *a, uint64_t now_ns)
+{
+	CALL(a, advance, now_ns);
+}
+
+void addons_visit(struct addons *a, const struct number_visitor *visitor)
+{
+	CALL(a, visit, visitor);
+}
+
+void addons_finish(struct addons *a, uint64_t from_ns, uint64_t to_ns)
+{
+	CALL(a, finish, from_ns, to_ns);
+}
+
+void addons_show(const struct addons *a, struct collected *collected)
+{
+	CALL(a, show, collected);
+}
+
+bool addons_need_threads(const struct addons *a)
+{
+	bool needed = false;
+
+	for (uint32_t i = 0; i < a->count; i++)
+		needed |= a->list[i].addon->needs_threads;
+	return needed;
+}
+
+bool addons_need_devices(const struct addons *a)
+{
+	bool needed = false;
+
+	for (uint32_t i = 0; i < a->count; i++)
+		needed |= a->list[i].addon->needs_devices;
+	return needed;
+}

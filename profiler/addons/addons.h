@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The add-ons of a run (addon.h): each event goes to all that want it, in the order in which they
+ * are registered in addons.c.
+ */
+#ifndef PROFILER_ADDONS_ADDONS_H
+#define PROFILER_ADDONS_ADDONS_H
+
+#include "profiler/addons/addon.h"
+
+#define ADDONS_MAX 8
+
+/* Zero-initialised: none. */
+struct addons {
+	struct addon_parts parts;
+	struct addon_in_use {
+		const struct addon *addon;
+		void *state;
+	} list[ADDONS_MAX];
+	uint32_t count;
+};
+
+/* Begins those that are wanted. 0 or -ENOMEM. */
+int addons_begin(struct addons *addons, const struct addon_parts *parts);
+void addons_release(struct addons *addons);
+
+/* Each calls the callback of its name. */
+int addons_event(struct addons *addons, uint32_t process, const struct gpu_event *event);
+void addons_operation(struct addons *addons, const struct addon_operation *operation);
+bool addons_look_at(const struct addons *addons, const struct gpu_operation *operation);
+void addons_stall(struct addons *addons, const struct gpu_operation *operation);
+void addons_wait(struct addons *addons, uint32_t process, uint32_t stack,
+		 const struct gpu_event_wait *wait);
+void addons_time(struct addons *addons, const struct thread_time *time);
+void addons_off_cpu(struct addons *addons, const struct thread_time *time);
+void addons_begin_thread(struct addons *addons, uint32_t process, uint32_t tid, uint64_t time_ns);
+void addons_end_thread(struct addons *addons, uint32_t process, uint32_t tid, uint64_t time_ns);
+void addons_end_process(struct addons *addons, uint32_t process);
+void addons_advance(struct addons *addons, uint64_t now_ns);
+void addons_visit(struct addons *addons, const struct number_visitor *visitor);
+void addons_finish(struct addons *addons, uint64_t from_ns, uint64_t to_ns);
+void addons_show(const struct addons *addons, struct collected *collected);
+
+bool addons_need_threads(const struct addons *addons);
+bool addons_need_devices(const struct addons *addons);
+
+#endif

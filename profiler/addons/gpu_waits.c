@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/addons/gpu_waits.h"
+
+#include <stdlib.h>
+#include "cupti_trace/wire/gpu_work.h"
+#include "profiler/addons/stalls.h"
+#include "profiler/addons/wait_times.h"
+#include "profiler/addons/waits.h"
+
+/* What becomes of a wait. */
+enum split {
+	SPLIT_NOTHING, /* its time off the CPU is a row of its own */
+	SPLIT_SAMPLES, /* and CPU samples in it get what they waited for */
+	SPLIT_TIMES,   /* its thread's times are in the profile (--wall): they get that, alone */
+};
+
+struct gpu_waits {
+	const struct addon_parts *parts;
+	struct waits *waits;
+	struct stalls *stalls;
+	struct wait_times times; /* unless SPLIT_NOTHING */
+	enum split split;
+};
+
+static bool is_wanted(const struct addon_parts *parts)
+{
+	return parts->measure->waits;
+}
+
+static void release(void *addon)
+{
+	struct gpu_waits *w = addon;
+
+	waits_free(w->waits);
+	stalls_free(w->stalls);
+	wait_times_release(&w->times);
+	free(w);
+}
+
+static void count_error(const struct gpu_waits *w, int err)
+{
+	w->parts->sink->ledger->bounds.out_of_memory += err != 0;
+}
+
+/* ---- rows ---- */
+
+/* Adds a part of what waited from `start_ns` on: it belongs to the moment at which that began. */
+static void add_part(const struct gpu_waits *w, uint64_t start_ns, uint32_t stack, uint32_t place,
+		     uint64_t ns)
+{
+	const struct profile_item item = {.record = {.kind = TIMELINE_WAIT,
+						     .start_ns = start_ns,
+						     .duration_ns = ns,
+						     .stack = stack,
+						     .place = place},
+					  .flags = ITEM_ROW};
+
+	profile_sink_add(w->parts->sink, &item);
+}
+
+/* Adds a part of a wait, with the work that ran then, or NULL. */
+static void add_part_of_wait(void *context, const struct waits_wait *wait,
+			     const struct waits_piece *piece)
+{
+	struct gpu_waits *w = context;
+
+	if (w->split != SPLIT_NOTHING)
+		wait_times_split(&w->times, wait, piece->origin, piece->from_ns, piece->ns);
+	if (w->split != SPLIT_TIMES && piece->off_cpu_ns)
+		add_part(w, wait->start_ns,
+			 compose_wait(w->parts->compose, wait->stack, false, piece->origin),
+			 wait->place, piece->off_cpu_ns);
+}
+
+static void add_part_of_stall(void *context, const struct stalls_stall *stall,
+			      const struct gpu_work_origin *origin, uint64_t ns)
+{
+	const struct gpu_waits *w = context;
+
+	add_part(w, stall->start_ns, compose_stall(w->parts->compose, origin), stall->place, ns);
+}
+
+static void *begin(const struct addon_parts *parts)
+{
+	struct gpu_waits *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->parts = parts;
+	w->waits = waits_new(&(struct waits_output){add_part_of_wait, w});
+	w->stalls = stalls_new(&(struct stalls_output){add_part_of_stall, w});
+	if (!w->waits || !w->stalls) {
+		release(w);
+		return NULL;
+	}
+	waits_limit(w->waits, parts->passing);
+	stalls_limit(w->stalls, parts->passing);
+	w->times = (struct wait_times){.profile = parts->sink->profile,
+				       .compose = parts->compose,
+				       .memory = parts->passing};
+	if (parts->measure->wall)
+		w->split = SPLIT_TIMES;
+	else if (parts->measure->samples_cpu && !parts->keeps_last) /* --last has rows at the end */
+		w->split = SPLIT_SAMPLES;
+	return w;
+}
+
+/* ---- work ---- */
+
+/* What is waited for may have begun before what is recorded. */
+static bool looks_at(void *addon, const struct gpu_operation *operation)
+{
+	(void)addon;
+	return !gpu_work_is_instant(operation->work);
+}
+
+static void take_operation(void *addon, const struct addon_operation *operation)
+{
+	const struct gpu_operation *o = operation->operation;
+	const struct waits_operation waited = {.start_ns = o->start_ns,
+					       .end_ns = o->start_ns + o->duration_ns,
+					       .process = o->process,
+					       .context = o->context,
+					       .stream = o->stream,
+					       .origin = *operation->origin};
+	const struct stalls_kernel kernel = {.start_ns = o->start_ns,
+					     .end_ns = o->start_ns + o->duration_ns,
+					     .process = o->process,
+					     .device = o->device,
+					     .origin = *operation->origin};
+	struct gpu_waits *w = addon;
+
+	if (o->bad_time)
+		return;
+	count_error(w, waits_add_operation(w->waits, &waited));
+	if (o->work == GPU_WORK_KERNEL)
+		count_error(w, stalls_add_kernel(w->stalls, &kernel));
+}
+
+/* Kernels waited, on the track of a thread that is not known: no thread made them. */
+static void take_stall(void *addon, const struct gpu_operation *o)
+{
+	struct place where = place_unknown();
+	struct stalls_stall stall = {.start_ns = o->start_ns,
+				     .end_ns = o->start_ns + o->duration_ns,
+				     .process = o->process,
+				     .device = o->device};
+	struct profile_item item = {.record = {.kind = TIMELINE_WAIT,
+					       .start_ns = o->start_ns,
+					       .duration_ns = o->duration_ns},
+				    .flags = ITEM_DRAWN};
+	struct gpu_waits *w = addon;
+
+	if (o->bad_time)
+		return;
+	where.part[PLACE_PROCESS] = o->process;
+	where.part[PLACE_DEVICE] = o->device;
+	stall.place = item.record.place = places_add(w->parts->places, &where);
+	item.record.stack = compose_stall(w->parts->compose, NULL);
+	profile_sink_add(w->parts->sink, &item);
+	count_error(w, stalls_add(w->stalls, &stall));
+}
+
+/* ---- waits ---- */
+
+/* Returns what of the wait is in the profile as CPU time. */
+static uint64_t computed_in(const struct gpu_waits *w, const struct gpu_event_wait *e)
+{
+	if (!w->parts->measure->samples_cpu || w->split == SPLIT_TIMES)
+		return 0;
+	return e->computed_ns < e->duration_ns ? e->computed_ns : e->duration_ns;
+}
+
+static void add_whole_wait(const struct gpu_waits *w, const struct gpu_event_wait *e,
+			   uint32_t stack, struct place place, uint64_t computed_ns)
+{
+	struct profile_item item = {.record = {.kind = TIMELINE_WAIT,
+					       .start_ns = e->start_ns,
+					       .duration_ns = e->duration_ns,
+					       .bytes = computed_ns,
+					       .stack = stack,
+					       .error = timeline_error(e->error)},
+				    .flags = ITEM_COUNTS | ITEM_DRAWN};
+
+	if (e->has_stream) {
+		place.part[PLACE_CONTEXT] = e->context_id;
+		place.part[PLACE_STREAM] = e->stream_id;
+	}
+	if (w->parts->sink->timeline)
+		item.record.place = places_add(w->parts->places, &place);
+	profile_sink_add(w->parts->sink, &item);
+}
+
+static void take_wait(void *addon, uint32_t process, uint32_t stack, const struct gpu_event_wait *e)
+{
+	struct gpu_waits *w = addon;
+	struct place place = place_unknown();
+	struct waits_wait wait = {.start_ns = e->start_ns,
+				  .end_ns = e->start_ns + e->duration_ns,
+				  .computed_ns = computed_in(w, e),
+				  .process = process,
+				  .tid = e->tid,
+				  .has_stream = e->has_stream != 0,
+				  .context = e->context_id,
+				  .stream = e->stream_id,
+				  .stack = stack};
+
+	if (!window_has(w->parts->window, e->start_ns))
+		return;
+	place.part[PLACE_PROCESS] = process;
+	place.part[PLACE_THREAD] = e->tid;
+	wait.place = places_add(w->parts->places, &place);
+	add_whole_wait(w, e, stack, place, wait.computed_ns);
+	count_error(w, waits_add(w->waits, &wait));
+}
+
+static void take_time(void *addon, const struct thread_time *t)
+{
+	struct gpu_waits *w = addon;
+
+	if (w->split == SPLIT_NOTHING)
+		return;
+	if (t->is_spread)
+		wait_times_spread(&w->times, t->stack, t->place, t->ns);
+	else
+		wait_times_add(&w->times, &(struct wait_time){.start_ns = t->start_ns,
+							      .end_ns = t->end_ns,
+							      .ns = t->ns,
+							      .process = t->process,
+							      .tid = t->tid,
+							      .kind = t->kind,
+							      .stack = t->stack,
+							      .place = t->place});
+}
+
+static void advance(void *addon, uint64_t now_ns)
+{
+	struct gpu_waits *w = addon;
+
+	waits_advance(w->waits, now_ns);
+}
+
+static void visit(void *addon, const struct number_visitor *visitor)
+{
+	struct gpu_waits *w = addon;
+
+	waits_visit(w->waits, visitor);
+	stalls_visit(w->stalls, visitor);
+}
+
+static void finish(void *addon, uint64_t from_ns, uint64_t to_ns)
+{
+	struct gpu_waits *w = addon;
+	struct ledger_calls *calls = &w->parts->sink->ledger->calls;
+
+	(void)from_ns;
+	(void)to_ns;
+	waits_finish(w->waits);
+	stalls_finish(w->stalls);
+	wait_times_finish(&w->times);
+	calls->cut_waits = waits_cut(w->waits) + w->times.cut;
+	if (calls->cut_waits > calls->waits) /* both of some */
+		calls->cut_waits = calls->waits;
+	waits_free(w->waits);
+	stalls_free(w->stalls);
+	wait_times_release(&w->times);
+	w->waits = NULL;
+	w->stalls = NULL;
+}
+
+const struct addon addon_gpu_waits = {
+	.is_wanted = is_wanted,
+	.begin = begin,
+	.release = release,
+	.operation = take_operation,
+	.looks_at = looks_at,
+	.stall = take_stall,
+	.wait = take_wait,
+	.time = take_time,
+	.advance = advance,
+	.visit = visit,
+	.finish = finish,
+};

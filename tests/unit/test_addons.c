@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Add-ons: a run has those that its options ask for, and each gets the events that it wants. */
+#include "unit.h"
+#include "profiler/addons/addons.h"
+
+struct bench {
+	struct measure measure;
+	struct ledger ledger;
+	struct profile_sink sink;
+	struct devices devices;
+	struct places places;
+	struct window window;
+	struct compose compose;
+	struct addons addons;
+};
+
+static struct bench *begin(const struct measure *measure, bool watches_load)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	assert_non_null(b);
+	b->measure = *measure;
+	b->sink = (struct profile_sink){.profile = profile_new(), .ledger = &b->ledger};
+	assert_non_null(b->sink.profile);
+	assert_int_equal(places_init(&b->places, 0), 0);
+	assert_int_equal(
+		addons_begin(&b->addons, &(struct addon_parts){.measure = &b->measure,
+							       .watches_load = watches_load,
+							       .compose = &b->compose,
+							       .places = &b->places,
+							       .devices = &b->devices,
+							       .sink = &b->sink,
+							       .window = &b->window}),
+		0);
+	return b;
+}
+
+static void end(struct bench *b)
+{
+	addons_release(&b->addons);
+	assert_int_equal(b->addons.count, 0);
+	places_release(&b->places);
+	profile_free(b->sink.profile);
+	devices_release(&b->devices);
+	ledger_release(&b->ledger);
+	free(b);
+}
+
+/* Shows an operation, as attribution does. */
+static void show(struct bench *b, uint32_t work, bool is_recorded)
+{
+	const struct gpu_operation o = {.work = work,
+					.start_ns = 1000,
+					.duration_ns = 300000000,
+					.address = 4096,
+					.bytes = 50,
+					.process = 1};
+	struct gpu_work_origin origin = {.launch = LAUNCH_UNKNOWN, .work = work};
+
+	addons_operation(&b->addons, &(struct addon_operation){.operation = &o,
+							       .origin = &origin,
+							       .is_recorded = is_recorded});
+}
+
+static struct collected results(struct bench *b)
+{
+	struct collected collected = {.load = NULL};
+
+	addons_finish(&b->addons, 0, 2000000000);
+	addons_show(&b->addons, &collected);
+	return collected;
+}
+
+static void without_options_there_are_none(void **state)
+{
+	struct bench *b = begin(&(struct measure){.traces_gpu = true}, false);
+	struct collected collected;
+
+	(void)state;
+	assert_int_equal(b->addons.count, 0);
+	assert_false(addons_need_threads(&b->addons));
+	assert_false(addons_need_devices(&b->addons));
+	assert_false(addons_look_at(&b->addons, &(struct gpu_operation){.work = GPU_WORK_ALLOC}));
+	show(b, GPU_WORK_KERNEL, true);
+	collected = results(b);
+	assert_null(collected.load);
+	assert_null(collected.memory_use);
+	assert_null(collected.counters);
+	end(b);
+}
+
+/* Allocations count outside of what is recorded, too; how busy a device is does not. */
+static void each_gets_what_it_looks_at(void **state)
+{
+	struct bench *b = begin(&(struct measure){.memory = true}, true);
+	struct gpu_operation o = {.work = GPU_WORK_ALLOC};
+	struct collected collected;
+
+	(void)state;
+	assert_int_equal(b->addons.count, 2);
+	assert_true(addons_need_devices(&b->addons));
+	assert_true(addons_look_at(&b->addons, &o));
+	o.work = GPU_WORK_KERNEL;
+	assert_false(addons_look_at(&b->addons, &o));
+	show(b, GPU_WORK_ALLOC, false);
+	show(b, GPU_WORK_KERNEL, false);
+	collected = results(b);
+	assert_int_equal(collected.memory_use->total_count, 1);
+	assert_int_equal(collected.load->count, 0);
+	show(b, GPU_WORK_KERNEL, true);
+	assert_int_equal(collected.load->count, 1);
+	assert_int_equal(collected.load->devices[0].busy_ns, 300000000);
+	end(b);
+}
+
+static void events_go_to_those_that_take_them(void **state)
+{
+	struct bench *b = begin(&(struct measure){.memory = true}, true);
+	const struct gpu_event returned = {.type = GPU_EVENT_LAUNCH_END,
+					   .launch_end = {.duration_ns = 70}};
+	const struct gpu_event pool = {
+		.type = GPU_EVENT_POOL,
+		.pool = {.time_ns = 5, .address = 8, .held = 100, .used = 60}};
+	struct collected collected;
+
+	(void)state;
+	assert_int_equal(addons_event(&b->addons, 1, &returned), 0);
+	assert_int_equal(addons_event(&b->addons, 1, &pool), 0);
+	collected = results(b);
+	assert_int_equal(collected.load->launch_ns, 70);
+	assert_int_equal(collected.memory_use->pool_count, 1);
+	end(b);
+}
+
+/* A wait of which nothing is known but its time is a row of that time. */
+static void waits_are_rows(void **state)
+{
+	struct bench *b = begin(&(struct measure){.waits = true}, false);
+	const struct gpu_event_wait wait = {.start_ns = 100, .duration_ns = 40, .tid = 3};
+	const struct row *rows;
+	uint64_t waited_ns = 0;
+	uint32_t count;
+
+	(void)state;
+	b->compose.stacks = stack_table_new();
+	assert_non_null(b->compose.stacks);
+	addons_wait(&b->addons, 1, STACK_EMPTY, &wait);
+	addons_advance(&b->addons, 200);
+	addons_finish(&b->addons, 0, 1000);
+	assert_int_equal(b->ledger.calls.waits, 1);
+	rows = profile_rows(b->sink.profile, &count);
+	for (uint32_t i = 0; i < count; i++)
+		waited_ns += rows[i].kind == ROW_WAIT ? rows[i].ns : 0;
+	assert_int_equal(waited_ns, 40);
+	compose_release(&b->compose);
+	stack_table_free(b->compose.stacks);
+	end(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_options_there_are_none),
+		cmocka_unit_test(each_gets_what_it_looks_at),
+		cmocka_unit_test(events_go_to_those_that_take_them),
+		cmocka_unit_test(waits_are_rows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
