@@ -202,15 +202,15 @@ static int report_and_write(struct comparing *c, struct outputs *outputs,
 			 c->inputs[SIDE_AFTER][0].path);
 	changes_report(&c->log, comparison, LINES, top_width(WIDTH));
 	status = write_all(c, outputs, comparison);
-	slower = gates_check(&c->log, &c->options->gates, comparison);
+	slower = gates_check(&c->log, &c->options->diff.gates, comparison);
 	return status ? status : slower;
 }
 
 static int compare_inputs(struct comparing *c, struct outputs *outputs)
 {
 	const struct result *results[SIDES][COMPARISON_RUNS_MAX];
-	struct comparison_options options = {.shown = c->options->widths,
-					     .is_normalized = c->options->normalize,
+	struct comparison_options options = {.shown = c->options->diff.widths,
+					     .is_normalized = c->options->diff.normalize,
 					     .is_weights = c->inputs[SIDE_BEFORE][0].is_folded,
 					     .memory = &c->memory};
 	struct comparison *comparison;
@@ -247,8 +247,8 @@ static int read_and_compare(struct comparing *c, const struct identity *identity
 	status = EXIT_PROFILER_FAILED;
 	open_outputs_folder(&outputs, folder);
 	timelines = timeline_folder(&c->log, folder);
-	if (read_side(c, SIDE_BEFORE, &c->options->before, timelines) &&
-	    read_side(c, SIDE_AFTER, &c->options->after, timelines))
+	if (read_side(c, SIDE_BEFORE, &c->options->diff.before, timelines) &&
+	    read_side(c, SIDE_AFTER, &c->options->diff.after, timelines))
 		status = compare_inputs(c, &outputs);
 	release_inputs(c);
 	outputs_cancel(&outputs);
@@ -296,7 +296,7 @@ int compare(const struct options *options, const struct inherited *inherited)
 
 static bool read_baselines(struct comparing *c, const char *folder)
 {
-	if (!read_side(c, SIDE_BEFORE, &c->options->before, folder))
+	if (!read_side(c, SIDE_BEFORE, &c->options->diff.before, folder))
 		return false;
 	for (uint32_t i = 0; i < c->count[SIDE_BEFORE]; i++) {
 		if (!c->inputs[SIDE_BEFORE][i].is_folded)
@@ -336,7 +336,7 @@ bool compare_check_baselines(struct log *log, const struct options *o,
 	pid_t pid;
 	int status;
 
-	if (o->before.count == 0)
+	if (o->diff.before.count == 0)
 		return true;
 	pid = fork();
 	if (pid == 0) {
@@ -374,7 +374,7 @@ static int report_baselines(struct comparing *c, const struct result *after,
 		 c->count[SIDE_BEFORE] > 1 ? " and others" : "");
 	changes_report(&c->log, comparison, c->options->report ? LINES : BASELINE_LINES,
 		       top_width(WIDTH));
-	return gates_check(&c->log, &c->options->gates, comparison);
+	return gates_check(&c->log, &c->options->diff.gates, comparison);
 }
 
 int compare_with_baselines(struct log *log, const struct options *o, const struct result *result,
@@ -386,7 +386,7 @@ int compare_with_baselines(struct log *log, const struct options *o, const struc
 	struct comparison_options options = {.shown = SIDE_AFTER};
 	int status = EXIT_PROFILER_FAILED;
 
-	if (o->before.count == 0)
+	if (o->diff.before.count == 0)
 		return 0;
 	c = new_comparing(log, o);
 	if (!c) {

@@ -35,7 +35,7 @@ unsigned int deliver_needs(const struct options *o)
 
 unsigned int deliver_wants(const struct options *o)
 {
-	return deliver_needs(o) | (o->report || o->before.count > 0 ? NEEDS_TIMELINE : 0);
+	return deliver_needs(o) | (o->report || o->diff.before.count > 0 ? NEEDS_TIMELINE : 0);
 }
 
 uint32_t deliver_place_mask(const struct options *o)

@@ -215,14 +215,14 @@ static void explain_runs(struct reading *r)
 			"%s and %s are several runs, and no ranks of one job, which --from merges; "
 			"to compare with several baselines write --baseline before each: "
 			"--from %s --baseline %s --baseline %s",
-			o->from[0], o->from[1], o->from[0], o->from[1], o->before.paths[0]);
+			o->from[0], o->from[1], o->from[0], o->from[1], o->diff.before.paths[0]);
 	r->has_explained_runs = true;
 }
 
 static void explain_merge(struct reading *r, const struct merge *m, const char *path, uint32_t rank,
 			  enum merge_error error)
 {
-	if (r->options->before.count && (error == MERGE_NO_RANK || error == MERGE_SAME_RANK)) {
+	if (r->options->diff.before.count && (error == MERGE_NO_RANK || error == MERGE_SAME_RANK)) {
 		explain_runs(r);
 		return;
 	}

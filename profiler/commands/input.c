@@ -102,8 +102,9 @@ static bool add_trace(struct log *log, struct recorded *r, FILE *in, const char 
 /* False after logging the reason. */
 static bool finish_traces(struct log *log, struct recorded *r, const struct options *o)
 {
-	struct naming_options naming = {
-		.raw_names = o->raw_names, .inlines = o->inlines, .sources = o->view.my_code};
+	struct naming_options naming = {.raw_names = o->naming.raw_names,
+					.inlines = o->naming.inlines,
+					.sources = o->view.my_code};
 	struct symbolizer_stats stats;
 	struct collected collected;
 	struct totals totals;
@@ -140,9 +141,9 @@ bool recorded_read(struct log *log, struct recorded *r, FILE *in, const char *pa
 		recorded_release(r);
 		return false;
 	}
-	if (o->inlines || o->raw_names) {
+	if (o->naming.inlines || o->naming.raw_names) {
 		log_error(log, "%s: the names in a capture are those of its run",
-			  o->inlines ? "--inlines" : "--raw-names");
+			  o->naming.inlines ? "--inlines" : "--raw-names");
 		return false;
 	}
 	r->capture = capture_read(in, folder, needs_timeline, memory, &error);

@@ -301,7 +301,7 @@ bool options_add_file(struct run_files *files, const char *path)
 
 bool take_baseline(struct options *o, const char *text)
 {
-	return options_add_file(&o->before, text);
+	return options_add_file(&o->diff.before, text);
 }
 
 bool take_time(struct options *o, const char *text)
@@ -398,7 +398,7 @@ bool take_range(struct options *o, const char *text)
 
 bool take_limit(struct options *o, const char *text)
 {
-	if (gates_parse_limit(text, &o->gates))
+	if (gates_parse_limit(text, &o->diff.gates))
 		return true;
 	option_complain(
 		"--fail-above takes a percentage, a time in ns, us, ms or s, memory in KiB, MiB "
@@ -411,7 +411,7 @@ bool take_gate(struct options *o, const char *text)
 {
 	char error[GATE_ERROR_BYTES];
 
-	if (gates_parse(text, &o->gates, error))
+	if (gates_parse(text, &o->diff.gates, error))
 		return true;
 	option_complain("--fail-on '%s': %s", text, error);
 	return false;

@@ -36,7 +36,7 @@ static bool check_weight_metric(const struct options *o)
 {
 	char sums[COUNTERS_SUMS_BYTES];
 
-	if (o->from_count || o->diff)
+	if (o->from_count || o->diff.is_wanted)
 		return true;
 	if (!o->measure.counters) {
 		option_complain("--weight %s is for counters that --metrics reads: add --metrics",
@@ -108,12 +108,12 @@ static bool choose_format(struct output_choice *output)
 /* False after saying what is wrong: a file's extension, or that there are too many. */
 static bool choose_formats(struct options *o)
 {
-	bool is_for_less = o->from_count &&
-			   (o->report || o->before.count > 0 || has_spans(o) || o->push_count > 0);
+	bool is_for_less = o->from_count && (o->report || o->diff.before.count > 0 ||
+					     has_spans(o) || o->push_count > 0);
 
 	/* reading a capture for its report, its spans, an engine or a comparison alone writes no
 	 * other file */
-	if (o->output_count == 0 && !o->diff && !is_for_less)
+	if (o->output_count == 0 && !o->diff.is_wanted && !is_for_less)
 		o->outputs[o->output_count++].path = OPTIONS_DEFAULT_OUTPUT;
 	for (uint32_t i = 0; i < o->output_count; i++) {
 		if (o->format)
@@ -186,14 +186,15 @@ static bool check_diff(struct options *o, const struct option_entry *of_run, boo
 				option_shown(of_run, shown));
 		return false;
 	}
-	if (!has_border && o->before.count == 2) {
-		o->after.paths[o->after.count++] = o->before.paths[--o->before.count];
-	} else if (!has_border && o->before.count > 2) {
+	if (!has_border && o->diff.before.count == 2) {
+		o->diff.after.paths[o->diff.after.count++] =
+			o->diff.before.paths[--o->diff.before.count];
+	} else if (!has_border && o->diff.before.count > 2) {
 		option_complain("--diff takes two files; of more, put -- between those "
 				"before and those after");
 		return false;
 	}
-	if (o->before.count == 0 || o->after.count == 0) {
+	if (o->diff.before.count == 0 || o->diff.after.count == 0) {
 		option_complain("--diff compares two files: BEFORE AFTER");
 		return false;
 	}
@@ -205,7 +206,7 @@ static bool check_gates(const struct options *o)
 {
 	char error[GATE_ERROR_BYTES];
 
-	if (gates_fit(&o->gates, error))
+	if (gates_fit(&o->diff.gates, error))
 		return true;
 	option_complain("%s", error);
 	return false;
@@ -216,7 +217,7 @@ static bool check_widths(const struct options *o)
 {
 	if (!option_set_has(&o->given, OPT_WIDTHS))
 		return true;
-	for (uint32_t i = 0; o->diff && i < o->output_count; i++)
+	for (uint32_t i = 0; o->diff.is_wanted && i < o->output_count; i++)
 		if (o->outputs[i].writer == &svg_writer || o->outputs[i].writer == &html_writer)
 			return true;
 	option_complain("--widths is for the picture of a difference: --diff with -o FILE.svg or "
@@ -338,16 +339,16 @@ static int next_word(const struct options *o, int argc, char **argv, bool *has_b
 {
 	int option, before;
 
-	if (*has_border && !o->diff)
+	if (*has_border && !o->diff.is_wanted)
 		return optind < argc ? OPERAND : -1;
 	for (;;) {
 		before = optind;
 		option = next_option(argc, argv);
-		if (option != -1 || (!o->diff && !o->from_count))
+		if (option != -1 || (!o->diff.is_wanted && !o->from_count))
 			return option;
 		if (before > 0 && optind == before + 1 && !*has_border) {
 			*has_border = true; /* getopt has skipped "--" */
-			if (o->diff)
+			if (o->diff.is_wanted)
 				continue;
 		}
 		return optind < argc ? OPERAND : -1;
@@ -370,7 +371,7 @@ static bool check_command(char **argv, int at)
 /* What a shell makes of "--baseline old-*.profile". */
 static void explain_baselines(const struct options *o, const char *word)
 {
-	const char *last = o->before.paths[o->before.count - 1];
+	const char *last = o->diff.before.paths[o->diff.before.count - 1];
 
 	option_complain(
 		"--baseline takes one file, and '%s' follows it; write --baseline before each: "
@@ -457,7 +458,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	memset(options, 0, sizeof(*options));
 	options->measure = (struct measure){
 		.samples_cpu = true, .traces_gpu = true, .frequency_hz = OPTIONS_DEFAULT_FREQUENCY};
-	options->widths = SIDE_AFTER;
+	options->diff.widths = SIDE_AFTER;
 	options->counters.launches = OPTIONS_METRICS_LAUNCHES;
 	if (argc < 2) {
 		help_first_page(stderr);
@@ -466,7 +467,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	optind = 0;                  /* start afresh: tests parse more than once */
 	argv[0] = (char *)"profile"; /* the prefix of getopt's messages, as of ours */
 	while ((option = next_word(options, argc, argv, &has_border)) != -1) {
-		if (option == OPERAND && !options->diff) {
+		if (option == OPERAND && !options->diff.is_wanted) {
 			if (optind == behind_baseline) {
 				explain_baselines(options, argv[optind]);
 				goto wrong;
@@ -476,7 +477,8 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 			continue;
 		}
 		if (option == OPERAND) {
-			if (!options_add_file(has_border ? &options->after : &options->before,
+			if (!options_add_file(has_border ? &options->diff.after
+							 : &options->diff.before,
 					      argv[optind++]))
 				goto wrong;
 			continue;
@@ -517,9 +519,9 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 				argv[optind]);
 		goto wrong;
 	}
-	if (optind < argc && !options->diff && !check_command(argv, optind))
+	if (optind < argc && !options->diff.is_wanted && !check_command(argv, optind))
 		goto wrong;
-	if (optind < argc && optind == behind_baseline && !options->diff &&
+	if (optind < argc && optind == behind_baseline && !options->diff.is_wanted &&
 	    is_capture(argv[optind])) {
 		explain_baselines(options, argv[optind]);
 		goto wrong;
@@ -529,7 +531,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	if (!option_rules_check(options, RULES_OF_ALL) || !check_gates(options) ||
 	    !check_widths(options) || !check_weight(options))
 		goto wrong;
-	if (options->diff) {
+	if (options->diff.is_wanted) {
 		if (!check_diff(options, of_run, has_border))
 			goto wrong;
 		return OPTIONS_DIFF;
@@ -601,5 +603,5 @@ void options_release(struct options *options)
 	options->name_count = options->from_count = 0;
 	options->from = NULL;
 	view_options_release(&options->view);
-	gates_release(&options->gates);
+	gates_release(&options->diff.gates);
 }

@@ -14,6 +14,7 @@
 #include "profiler/commands/option_table.h"
 #include "profiler/send/engine.h"
 #include "profiler/output/outputs.h"
+#include "profiler/shape/naming.h"
 #include "profiler/shape/view.h"
 #include "profiler/shape/weighed.h"
 
@@ -43,6 +44,14 @@ struct run_files {
 	uint32_t count;
 };
 
+struct diff_options {
+	bool is_wanted;                 /* compare `before` with `after`, and run no command */
+	struct run_files before, after; /* where it is not, `before` has the baselines */
+	bool normalize;                 /* compare shares */
+	enum comparison_side widths;    /* of a picture of both */
+	struct gates gates;             /* --fail-above */
+};
+
 #define OPTIONS_NAMES_MAX (2 * OUTPUTS_MAX + 2)
 
 /* Strings point into argv, but for names of outputs that have a % in them. */
@@ -52,12 +61,8 @@ struct options {
 	uint32_t from_count;
 	char *names[OPTIONS_NAMES_MAX]; /* of outputs, made of what has a % in it */
 	uint32_t name_count;
-	bool diff;                      /* compare `before` with `after`, and run no command */
-	struct run_files before, after; /* without `diff`, `before` has the baselines */
-	bool normalize;                 /* compare shares */
-	enum comparison_side widths;    /* of a picture of both */
-	struct gates gates;             /* --fail-above */
-	struct output_choice outputs[OUTPUTS_MAX]; /* none with `diff`, or captures for a report or
+	struct diff_options diff;
+	struct output_choice outputs[OUTPUTS_MAX]; /* none with a diff, or captures for a report or
 						      comparison alone */
 	uint32_t output_count;
 	const struct writer *format;       /* of all of them; NULL: by their extensions */
@@ -76,12 +81,10 @@ struct options {
 	const char *injection_lib;                    /* NULL: the embedded one */
 	const char *cuda_libs[OPTIONS_MAX_CUDA_LIBS]; /* further runtimes to probe */
 	uint32_t cuda_lib_count;
-	const char *record; /* prefix of files to keep the raw input in; NULL: none */
-	bool raw_names;
-	const char *listed_metrics; /* --list-metrics: a pattern, "": all */
-	const char *chip;           /* whose; NULL: this machine's GPU's */
-	bool inlines;               /* inlined functions as frames of their own */
-	bool debuginfod;
+	const char *record;           /* prefix of files to keep the raw input in; NULL: none */
+	struct naming_options naming; /* but for what outputs need */
+	const char *listed_metrics;   /* --list-metrics: a pattern, "": all */
+	const char *chip;             /* whose; NULL: this machine's GPU's */
 	bool as_root;
 	const char *control;                 /* FIFO to read commands from; NULL: none */
 	const char *prometheus;              /* file for metrics; NULL: none */

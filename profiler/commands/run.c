@@ -185,9 +185,9 @@ static void finish_timeline(struct run *r, struct ledger *ledger)
 static int finish(struct run *r, struct session *session, int status)
 {
 	const struct options *o = r->options;
-	struct naming_options naming = {.raw_names = o->raw_names,
-					.inlines = o->inlines,
-					.debuginfod = o->debuginfod,
+	struct naming_options naming = {.raw_names = o->naming.raw_names,
+					.inlines = o->naming.inlines,
+					.debuginfod = o->naming.debuginfod,
 					.sources = o->view.my_code,
 					/* nothing was started there, and it has to end soon */
 					.links = !o->measure.attached};
@@ -208,7 +208,7 @@ static int finish(struct run *r, struct session *session, int status)
 		log_line(&r->log, "The command ran as root: --as-root");
 	summary_report(&r->log, &totals.measure, &totals, collected.devices);
 	summary_report_cut(&r->log, collected.cut, collected.symbolizer);
-	if (o->debuginfod)
+	if (o->naming.debuginfod)
 		log_line(&r->log, "Asking the servers in DEBUGINFOD_URLS for debug files, for 30 s "
 				  "at most");
 	clock_gettime(CLOCK_MONOTONIC, &start);
@@ -569,7 +569,7 @@ static bool check_debuginfod(struct run *r)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 
-	if (!r->options->debuginfod)
+	if (!r->options->naming.debuginfod)
 		return true;
 	if (r->identity.keeps_root)
 		log_error(&r->log, "--debuginfod is not for root on behalf of another user: not "

@@ -63,8 +63,8 @@ bool snapshot_options(struct options *copy, const struct options *o, uint32_t nu
 		copy->output_count++;
 	}
 	/* these are for the end */
-	copy->before.count = copy->push_count = 0;
-	copy->gates = (struct gates){0};
+	copy->diff.before.count = copy->push_count = 0;
+	copy->diff.gates = (struct gates){0};
 	copy->open = copy->report = copy->strict = copy->live = false;
 	copy->span_server = copy->prometheus = NULL;
 	return copy->output_count > 0;

@@ -120,7 +120,7 @@ static bool open_live(struct span_export *e, struct log *log, const struct optio
 	}
 	e->live = live_spans_new(&(struct live_spans_options){.spans = &e->otel.spans,
 							      .encoding = e->otel.encoding,
-							      .raw_names = o->raw_names,
+							      .raw_names = o->naming.raw_names,
 							      .put = put,
 							      .context = e});
 	if (!e->live)

@@ -77,27 +77,28 @@ enum untraced_cause untraced_find_cause(const struct untraced_signs *s)
 		return UNTRACED_OTHER_LIBC;
 	if (s->libc.glibc_minor && s->libc.glibc_minor < s->needed_glibc_minor)
 		return UNTRACED_OLD_LIBC;
-	if (s->knows_variable && !s->has_variable)
+	if (s->environment.is_known && !s->environment.has_variable)
 		return UNTRACED_NO_VARIABLE;
-	if (s->knows_variable && !s->names_library)
+	if (s->environment.is_known && !s->environment.names_library)
 		return UNTRACED_OTHER_LIBRARY;
 	if (s->is_secure)
 		return UNTRACED_SECURE;
 	if (s->is_other_user)
 		return UNTRACED_OTHER_USER;
-	if (s->knows_files && !s->sees_library)
+	if (s->files.are_known && !s->files.have_library)
 		return UNTRACED_OTHER_FILES;
-	if (s->knows_files && s->is_noexec)
+	if (s->files.are_known && s->files.are_noexec)
 		return UNTRACED_NO_EXEC;
-	if (s->knows_variable && !s->names_pipe)
+	if (s->environment.is_known && !s->environment.names_pipe)
 		return UNTRACED_NO_PIPE_NAMED;
-	if (s->knows_files && !s->sees_pipe)
+	if (s->files.are_known && !s->files.have_pipe)
 		return UNTRACED_NO_PIPE;
-	if (s->knows_files && !s->may_write_pipe)
+	if (s->files.are_known && !s->files.may_write_pipe)
 		return UNTRACED_PIPE_CLOSED;
 	if (s->is_filtered)
 		return UNTRACED_FILTERED;
-	return s->knows_variable && s->knows_files ? UNTRACED_NOT_FOUND : UNTRACED_NOT_KNOWN;
+	return s->environment.is_known && s->files.are_known ? UNTRACED_NOT_FOUND
+							     : UNTRACED_NOT_KNOWN;
 }
 
 /* Returns whether CUDA was used; NVML accounts for one device that is open. */

@@ -45,10 +45,13 @@ uint32_t untraced_glibc_of(const void *library, uint64_t size);
 
 /* What was seen of a process when it had mapped the driver. */
 struct untraced_signs {
-	bool knows_variable; /* its environment at its exec is known */
-	bool has_variable, names_library, names_pipe;
-	bool knows_files; /* its root folder could be looked into */
-	bool sees_library, is_noexec, sees_pipe, may_write_pipe;
+	struct {
+		bool is_known, has_variable, names_library, names_pipe;
+	} environment; /* at its exec */
+	struct {
+		bool are_known; /* its root folder could be looked into */
+		bool have_library, have_pipe, may_write_pipe, are_noexec;
+	} files;
 	bool is_root, is_other_user; /* its user: neither root nor the profiler's */
 	bool is_filtered, is_secure;
 	struct untraced_libc libc;

@@ -172,10 +172,10 @@ static struct look *look_at(struct obstacles *o, pid_t pid, bool wants_files)
 static void take_variables(const struct obstacles *o, pid_t pid, const char *library,
 			   const char *pipe, struct untraced_signs *signs)
 {
-	signs->names_pipe = pipe && strcmp(pipe, o->options.pipe) == 0;
-	signs->has_variable = library && library[0] != '\0';
-	signs->names_library = library && strcmp(library, o->options.library) == 0;
-	if (signs->has_variable && !signs->names_library)
+	signs->environment.names_pipe = pipe && strcmp(pipe, o->options.pipe) == 0;
+	signs->environment.has_variable = library && library[0] != '\0';
+	signs->environment.names_library = library && strcmp(library, o->options.library) == 0;
+	if (signs->environment.has_variable && !signs->environment.names_library)
 		log_verbose(o->log, "process %d has " TARGET_ENVIRONMENT_CUDA "=%s", (int)pid,
 			    library);
 }
@@ -223,9 +223,9 @@ static void read_variables(struct obstacles *o, pid_t pid, struct untraced_signs
 	can_be_read = read_auxv(o, pid, &signs->is_secure);
 	if (err)
 		return;
-	signs->knows_variable = size > 0 ? size < ENVIRONMENT_MAX : can_be_read;
-	for (size_t at = 0; at < size && signs->knows_variable; at += strlen(text + at) + 1) {
-		signs->knows_variable = strchr(text + at, '=') > text + at;
+	signs->environment.is_known = size > 0 ? size < ENVIRONMENT_MAX : can_be_read;
+	for (size_t at = 0; at < size && signs->environment.is_known; at += strlen(text + at) + 1) {
+		signs->environment.is_known = strchr(text + at, '=') > text + at;
 		if (!library)
 			library = variable_value(text + at, TARGET_ENVIRONMENT_CUDA);
 		if (!pipe)
@@ -328,11 +328,11 @@ static void find_obstacle(struct obstacles *o, struct process *process)
 	read_state(o, process->pid, &signs);
 	look = look_at(o, process->pid, true);
 	if (look) {
-		signs.knows_files = o->knows_own && look->knows_files;
-		signs.sees_library = look->sees_library;
-		signs.sees_pipe = look->sees_pipe;
-		signs.may_write_pipe = signs.is_root || look->pipe_mode & S_IWUSR;
-		signs.is_noexec = look->is_noexec;
+		signs.files.are_known = o->knows_own && look->knows_files;
+		signs.files.have_library = look->sees_library;
+		signs.files.have_pipe = look->sees_pipe;
+		signs.files.may_write_pipe = signs.is_root || look->pipe_mode & S_IWUSR;
+		signs.files.are_noexec = look->is_noexec;
 		note_look(process, look);
 	}
 	free(look);

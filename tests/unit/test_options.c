@@ -56,9 +56,9 @@ static void defaults(void **state)
 	assert_null(options.injection_lib);
 	assert_null(options.record);
 	assert_int_equal(options.cuda_lib_count, 0);
-	assert_false(options.raw_names);
+	assert_false(options.naming.raw_names);
 	assert_false(options.measure.python_lines || options.measure.native_python);
-	assert_false(options.inlines);
+	assert_false(options.naming.inlines);
 	assert_false(options.live);
 	assert_false(options.as_root);
 	assert_int_equal(options.level, LOG_NORMAL);
@@ -98,7 +98,7 @@ static void long_options_take_one_dash_or_two(void **state)
 		assert_run(unit, "us", "app");
 		assert_int_equal(options.unit, UNIT_MICROSECONDS);
 		assert_run(raw, root, "app");
-		assert_true(options.raw_names);
+		assert_true(options.naming.raw_names);
 		assert_true(options.as_root);
 	}
 	assert_run("-python-lines", "app");
@@ -110,13 +110,13 @@ static void long_options_take_one_dash_or_two(void **state)
 	assert_run("--waits", "app");
 	assert_true(options.measure.waits);
 	assert_run("app");
-	assert_false(options.debuginfod);
+	assert_false(options.naming.debuginfod);
 	assert_run("--debuginfod", "app");
-	assert_true(options.debuginfod);
+	assert_true(options.naming.debuginfod);
 	assert_run("--inlines", "app");
-	assert_true(options.inlines);
+	assert_true(options.naming.inlines);
 	assert_run("-inlines", "app");
-	assert_true(options.inlines);
+	assert_true(options.naming.inlines);
 	assert_run("--unit=ns", "-freq=7", "--cuda-lib=/x", "app");
 	assert_int_equal(options.unit, UNIT_NANOSECONDS);
 	assert_int_equal(options.measure.frequency_hz, 7);
@@ -253,7 +253,7 @@ static void abbreviations_that_are_clear(void **state)
 	assert_run("--gpu-o", "app");
 	assert_true(options.measure.traces_gpu && !options.measure.samples_cpu);
 	assert_run("--raw", "--as", "app");
-	assert_true(options.raw_names && options.as_root);
+	assert_true(options.naming.raw_names && options.as_root);
 	assert_wrong("--live=x", "app");
 	assert_non_null(strstr(captured.text, "option '--live' doesn't allow an argument"));
 	assert_wrong("--cu", "x", "app"); /* cupti-lib or cuda-lib */

@@ -4,14 +4,14 @@
 #include "profiler/model/untraced.h"
 
 /* Of a process in which the library would begin. */
-static const struct untraced_signs clean = {.knows_variable = true,
-					    .has_variable = true,
-					    .names_library = true,
-					    .names_pipe = true,
-					    .knows_files = true,
-					    .sees_library = true,
-					    .sees_pipe = true,
-					    .may_write_pipe = true};
+static const struct untraced_signs clean = {.environment.is_known = true,
+					    .environment.has_variable = true,
+					    .environment.names_library = true,
+					    .environment.names_pipe = true,
+					    .files.are_known = true,
+					    .files.have_library = true,
+					    .files.have_pipe = true,
+					    .files.may_write_pipe = true};
 
 static void expect_cause(struct untraced_signs signs, enum untraced_cause cause)
 {
@@ -36,15 +36,16 @@ static void each_cause_by_itself(void **state)
 	CAUSE(s.libc.glibc_minor = 34; s.needed_glibc_minor = 34, UNTRACED_NOT_FOUND);
 	CAUSE(s.libc.glibc_minor = 0; s.needed_glibc_minor = 34, UNTRACED_NOT_FOUND);
 	CAUSE(s.libc.glibc_minor = 31; s.needed_glibc_minor = 0, UNTRACED_NOT_FOUND);
-	CAUSE(s.has_variable = s.names_library = false, UNTRACED_NO_VARIABLE);
-	CAUSE(s.names_library = false, UNTRACED_OTHER_LIBRARY);
+	CAUSE(s.environment.has_variable = s.environment.names_library = false,
+	      UNTRACED_NO_VARIABLE);
+	CAUSE(s.environment.names_library = false, UNTRACED_OTHER_LIBRARY);
 	CAUSE(s.is_secure = true, UNTRACED_SECURE);
 	CAUSE(s.is_other_user = true, UNTRACED_OTHER_USER);
-	CAUSE(s.sees_library = false, UNTRACED_OTHER_FILES);
-	CAUSE(s.is_noexec = true, UNTRACED_NO_EXEC);
-	CAUSE(s.names_pipe = false, UNTRACED_NO_PIPE_NAMED);
-	CAUSE(s.sees_pipe = s.may_write_pipe = false, UNTRACED_NO_PIPE);
-	CAUSE(s.may_write_pipe = false, UNTRACED_PIPE_CLOSED);
+	CAUSE(s.files.have_library = false, UNTRACED_OTHER_FILES);
+	CAUSE(s.files.are_noexec = true, UNTRACED_NO_EXEC);
+	CAUSE(s.environment.names_pipe = false, UNTRACED_NO_PIPE_NAMED);
+	CAUSE(s.files.have_pipe = s.files.may_write_pipe = false, UNTRACED_NO_PIPE);
+	CAUSE(s.files.may_write_pipe = false, UNTRACED_PIPE_CLOSED);
 	CAUSE(s.is_filtered = true, UNTRACED_FILTERED);
 }
 
@@ -53,23 +54,28 @@ static void what_is_not_known_is_no_cause(void **state)
 {
 	(void)state;
 	expect_cause((struct untraced_signs){0}, UNTRACED_NOT_KNOWN);
-	CAUSE(s.knows_variable = s.has_variable = s.names_library = false, UNTRACED_NOT_KNOWN);
-	CAUSE(s.knows_files = s.sees_library = s.sees_pipe = false, UNTRACED_NOT_KNOWN);
-	CAUSE(s.knows_files = s.sees_library = false; s.has_variable = false, UNTRACED_NO_VARIABLE);
-	CAUSE(s.knows_variable = s.has_variable = false;
-	      s.sees_library = false, UNTRACED_OTHER_FILES);
-	CAUSE(s.knows_variable = false; s.is_other_user = true, UNTRACED_OTHER_USER);
+	CAUSE(s.environment.is_known = s.environment.has_variable = s.environment.names_library =
+		      false,
+	      UNTRACED_NOT_KNOWN);
+	CAUSE(s.files.are_known = s.files.have_library = s.files.have_pipe = false,
+	      UNTRACED_NOT_KNOWN);
+	CAUSE(s.files.are_known = s.files.have_library = false;
+	      s.environment.has_variable = false, UNTRACED_NO_VARIABLE);
+	CAUSE(s.environment.is_known = s.environment.has_variable = false;
+	      s.files.have_library = false, UNTRACED_OTHER_FILES);
+	CAUSE(s.environment.is_known = false; s.is_other_user = true, UNTRACED_OTHER_USER);
 }
 
 static void what_nothing_else_mends_comes_first(void **state)
 {
 	(void)state;
-	CAUSE(s.libc.is_other = true; s.has_variable = false;
-	      s.sees_library = false, UNTRACED_OTHER_LIBC);
-	CAUSE(s.has_variable = false; s.sees_library = false;
+	CAUSE(s.libc.is_other = true; s.environment.has_variable = false;
+	      s.files.have_library = false, UNTRACED_OTHER_LIBC);
+	CAUSE(s.environment.has_variable = false; s.files.have_library = false;
 	      s.is_filtered = true, UNTRACED_NO_VARIABLE);
-	CAUSE(s.sees_library = s.sees_pipe = false; s.is_noexec = true, UNTRACED_OTHER_FILES);
-	CAUSE(s.is_filtered = true; s.names_pipe = false, UNTRACED_NO_PIPE_NAMED);
+	CAUSE(s.files.have_library = s.files.have_pipe = false;
+	      s.files.are_noexec = true, UNTRACED_OTHER_FILES);
+	CAUSE(s.is_filtered = true; s.environment.names_pipe = false, UNTRACED_NO_PIPE_NAMED);
 }
 
 /* ---- whether it is worth a line ---- */
