@@ -155,8 +155,8 @@ void call_timing_watch(struct call_timing *t, const struct process_event *event,
 		end_timing(t, pid, event->time_ns);
 	if (event->type != PROCESS_MAP)
 		return;
-	if (maps_library(event, "libcuda.so") && !process->is_traced && !is_timed(t, pid) &&
-	    untraced_is_obstacle(process->obstacle))
+	if (maps_library(event, "libcuda.so") && process->speech != PROCESS_TRACED &&
+	    !is_timed(t, pid) && untraced_is_obstacle(process->gpu.obstacle))
 		start_timing(t, pid);
 	if (is_timed(t, pid) || maps_library(event, "libcupti.so"))
 		mark_changed(t, pid);
@@ -184,7 +184,7 @@ static void take_refusal(struct call_timing *t, struct process *process, uint64_
 {
 	struct gpu_event_notice notice = {.code = GPU_NOTICE_OTHER_REFUSED};
 
-	if (!process->is_traced)
+	if (process->speech != PROCESS_TRACED)
 		return; /* we were refused there */
 	notice.detail = base_name(collect_module_path(t->collect, process, caller));
 	if (!starts_with(notice.detail, "libcupti")) /* which probes take */

@@ -45,13 +45,13 @@ static struct program_time *program_of(struct cpu_time *t, struct process *proce
 		add_program(t, NULL);
 	if (t->count == 0)
 		return NULL;
-	if (process->program)
-		return &t->programs[process->program - 1];
+	if (process->clock.program)
+		return &t->programs[process->clock.program - 1];
 	at = hash_index_find(&t->index, hash_number((uintptr_t)process->comm), program_equal,
 			     t->programs, process->comm);
 	if (at == HASH_INDEX_NONE)
 		at = t->count < CPU_TIME_PROGRAMS_MAX ? add_program(t, process->comm) : NOT_KEPT;
-	process->program = at + 1;
+	process->clock.program = at + 1;
 	return &t->programs[at];
 }
 
@@ -76,12 +76,13 @@ void cpu_time_sampled(struct cpu_time *t, struct process *process, uint64_t ns)
 
 void cpu_time_exec(struct cpu_time *t, struct process *process, struct process *now)
 {
-	now->has_executed = true;
-	if (!process->is_ours && program_of(t, process))
-		now->earlier = process->program;
-	now->charged_ns = process->charged_ns;
-	now->read_ns = process->is_ours ? now->began_ns : process->read_ns;
-	process->read_ns = CPU_TIME_END;
+	now->clock.has_executed = true;
+	if (process->source != PROCESS_OURS && program_of(t, process))
+		now->clock.earlier = process->clock.program;
+	now->clock.charged_ns = process->clock.charged_ns;
+	now->clock.read_ns =
+		process->source == PROCESS_OURS ? now->began_ns : process->clock.read_ns;
+	process->clock.read_ns = CPU_TIME_END;
 }
 
 void cpu_time_charge(struct cpu_time *t, struct process *process, uint64_t now_ns,
@@ -90,18 +91,18 @@ void cpu_time_charge(struct cpu_time *t, struct process *process, uint64_t now_n
 	struct program_time *program = program_of(t, process);
 	uint64_t more;
 
-	if (process->runs_on)
+	if (process->clock.runs_on)
 		return;
-	if (process->read_ns < now_ns)
-		process->read_ns = now_ns;
-	if (total_ns <= process->charged_ns)
+	if (process->clock.read_ns < now_ns)
+		process->clock.read_ns = now_ns;
+	if (total_ns <= process->clock.charged_ns)
 		return;
-	more = total_ns - process->charged_ns;
-	process->charged_ns = total_ns;
-	if (is_before && process->has_executed) {
-		if (!process->earlier) /* our own code, before the command's */
+	more = total_ns - process->clock.charged_ns;
+	process->clock.charged_ns = total_ns;
+	if (is_before && process->clock.has_executed) {
+		if (!process->clock.earlier) /* our own code, before the command's */
 			return;
-		program = &t->programs[process->earlier - 1];
+		program = &t->programs[process->clock.earlier - 1];
 	}
 	t->charged_ns += more;
 	if (!program)
@@ -116,12 +117,13 @@ void cpu_time_read(struct cpu_time *t, struct process *process, uint64_t now_ns,
 	struct timespec total;
 	clockid_t clock;
 
-	if (process->is_ours || process->is_apart || process->runs_on ||
-	    clock_getcpuclockid(process->pid, &clock) != 0 || clock_gettime(clock, &total) != 0)
+	if (process->source == PROCESS_OURS || process->source == PROCESS_APART ||
+	    process->clock.runs_on || clock_getcpuclockid(process->pid, &clock) != 0 ||
+	    clock_gettime(clock, &total) != 0)
 		return;
 	cpu_time_charge(t, process, is_last ? CPU_TIME_END : now_ns,
 			(uint64_t)total.tv_sec * 1000000000u + (uint64_t)total.tv_nsec, false);
-	process->runs_on = is_last;
+	process->clock.runs_on = is_last;
 }
 
 void cpu_time_restart(struct cpu_time *t)
@@ -137,14 +139,14 @@ void cpu_time_settle(struct cpu_time *t, struct process *process)
 {
 	struct program_time *program;
 
-	if (process->runs_on)
-		t->running_ns += process->charged_ns;
-	if (process->runs_on || process->is_ours || process->is_apart ||
-	    process->ended_ns <= process->read_ns)
+	if (process->clock.runs_on)
+		t->running_ns += process->clock.charged_ns;
+	if (process->clock.runs_on || process->source == PROCESS_OURS ||
+	    process->source == PROCESS_APART || process->ended_ns <= process->clock.read_ns)
 		return;
 	program = program_of(t, process);
 	if (program)
-		program->unread_ns += (double)(process->ended_ns - process->read_ns);
+		program->unread_ns += (double)(process->ended_ns - process->clock.read_ns);
 }
 
 /* ---- the end ---- */

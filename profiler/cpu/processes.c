@@ -67,7 +67,7 @@ void process_free(struct process *process)
 	thread_names_release(&process->thread_names);
 	free(process->places_of_threads);
 	address_space_free(process->space);
-	chosen_release(&process->chosen);
+	chosen_release(&process->ranges.chosen);
 	target_stacks_release(&process->sent);
 	work_tally_release(&process->counted);
 	work_tally_release(&process->reported);
@@ -107,7 +107,7 @@ void processes_end(struct processes *p, struct process *process, uint64_t time_n
 	if (process->ended_ns)
 		return;
 	process->ended_ns = time_ns ? time_ns : 1;
-	if (process->is_apart) {
+	if (process->source == PROCESS_APART) {
 		process->ended_ns = 1;
 		process->next = p->first_ended;
 		p->first_ended = process;
@@ -161,12 +161,13 @@ static struct process *enter(struct processes *p, struct process *process, uint6
 
 	if (!process)
 		return NULL;
-	process->began_ns = process->read_ns = time_ns;
-	old = process->is_apart ? NULL : processes_find(p, process->pid);
+	process->began_ns = process->clock.read_ns = time_ns;
+	old = process->source == PROCESS_APART ? NULL : processes_find(p, process->pid);
 	if (old)
 		processes_end(p, old, time_ns);
 	if (add_to_map(&p->by_id, process->id, process) &&
-	    (process->is_apart || add_to_map(&p->by_pid, (uint32_t)process->pid, process))) {
+	    (process->source == PROCESS_APART ||
+	     add_to_map(&p->by_pid, (uint32_t)process->pid, process))) {
 		p->newest_id++;
 		return process;
 	}
@@ -185,7 +186,7 @@ struct process *processes_start_apart(struct processes *p, pid_t pid, pid_t visi
 	struct process *process = make(p, pid, visible_pid, NULL, false);
 
 	if (process)
-		process->is_apart = true;
+		process->source = PROCESS_APART;
 	return enter(p, process, 0);
 }
 
@@ -196,13 +197,13 @@ struct process *processes_fork(struct processes *p, const struct process *parent
 
 	if (!process)
 		return NULL;
-	process->is_ours = parent->is_ours;
+	process->source = parent->source == PROCESS_OURS ? PROCESS_OURS : PROCESS_STARTED;
 	process->comm = parent->comm;
 	process->is_loaded = parent->is_loaded;
-	process->libc = parent->libc;
-	process->inherits_nvml = parent->has_nvml || parent->inherits_nvml;
-	process->inherits_driver = parent->has_driver || parent->inherits_driver;
-	process->obstacle = parent->obstacle;
+	process->gpu.libc = parent->gpu.libc;
+	process->gpu.inherits_nvml = parent->gpu.has_nvml || parent->gpu.inherits_nvml;
+	process->gpu.inherits_driver = parent->gpu.has_driver || parent->gpu.inherits_driver;
+	process->gpu.obstacle = parent->gpu.obstacle;
 	memcpy(process->renamed, parent->renamed, sizeof(process->renamed));
 	process->python = parent->python;
 	return enter(p, process, time_ns);
@@ -235,7 +236,7 @@ struct process *processes_take_settled(struct processes *p, uint64_t now_ns)
 	for (struct process *at = p->first_ended; at; before = at, at = at->next) {
 		if (at->ended_ns + PROCESSES_LINGER_NS > now_ns)
 			return NULL; /* nor have the later ones settled */
-		if (!at->tracers)
+		if (!process_is_speaking(at))
 			return take_ended(p, before);
 	}
 	return NULL;

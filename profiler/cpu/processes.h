@@ -31,22 +31,75 @@
 
 #define PROCESSES_LINGER_NS 3000000000u
 
+/* How a process came to be known. */
+enum process_source {
+	PROCESS_STARTED,  /* by a fork or an exec in the tree */
+	PROCESS_OURS,     /* the target before its exec: our own code */
+	PROCESS_GUESSED,  /* only by a stack */
+	PROCESS_ATTACHED, /* it ran before us: `threads` may be too many */
+	PROCESS_APART,    /* only from the pipe; the kernel's records belong to another */
+};
+
+/* Whether a program in it writes to the pipe; further programs in it are kept apart. */
+enum process_speech {
+	PROCESS_SILENT, /* none has said hello */
+	PROCESS_SPEAKS, /* one has, and traces nothing */
+	PROCESS_TRACED, /* one has, and its GPU work comes through the pipe */
+	PROCESS_SPOKE,  /* one had, and has said goodbye */
+};
+
+/* How it ended, as far as that is known. */
+enum process_end {
+	PROCESS_END_UNKNOWN, /* or it runs */
+	PROCESS_REPLACED,    /* its process executed another program */
+	PROCESS_EXITED,      /* or was killed: there is a status */
+};
+
+/* What was seen of a process's use of the GPU, besides what it sends (model/untraced.h). */
+struct process_gpu {
+	/* libraries that it has mapped itself, not inherited: libcuda, our injection library,
+	 * libnvidia-ml */
+	bool has_driver, has_injection, has_nvml;
+	bool inherits_driver, inherits_nvml; /* its parent had mapped them */
+	struct untraced_libc libc;
+	/* what was found when it had mapped libcuda, or its parent had (run/obstacles.h) */
+	bool has_obstacle; /* that was looked for */
+	enum untraced_cause obstacle;
+	/* how many devices it was seen to have opened; what it had when it ended */
+	uint32_t opened;
+	bool looked_at_end, has_device;
+};
+
+/* When it is recorded, with --range (ranges_seen.h). */
+struct process_ranges {
+	struct chosen chosen;
+	bool has_entered;   /* it has chosen a part */
+	bool works_outside; /* GPU work of it is in no such part */
+};
+
+/* Its CPU time by the kernel's clock (cpu_time.h). */
+struct process_clock {
+	/* numbers of what it runs, and of what ran under its pid before; 0: none */
+	uint32_t program, earlier;
+	uint64_t charged_ns; /* by the kernel, to its pid */
+	uint64_t read_ns;    /* when that was known last */
+	bool has_executed;   /* its pid was another program's before */
+	bool runs_on;        /* after the command */
+};
+
 struct process {
 	uint32_t id; /* from 1 on, in order of appearance; never reused in a run */
 	pid_t pid;
 	pid_t visible_pid; /* in our pid namespace, for /proc; 0: unknown */
+	enum process_source source;
 	uint64_t began_ns; /* 0: before it was known */
 	uint64_t ended_ns; /* 0: running */
-	bool is_replaced;  /* it ended because its process executed another program */
-	bool has_status;   /* `wait_status` is known, as wait(2) gives it */
-	int wait_status;
-	uint32_t threads; /* running ones, by the kernel's records */
-	bool is_ours;     /* the target before its exec: our own code */
-	bool is_guessed;  /* known only by a stack */
-	bool is_attached; /* it ran before us: `threads` may be too many */
-	bool is_apart;    /* known only from the pipe; the kernel's records belong to another */
+	enum process_end end;
+	int wait_status;                    /* of PROCESS_EXITED, as wait(2) gives it */
+	uint32_t threads;                   /* running ones, by the kernel's records */
 	struct pid_namespace pid_namespace; /* read when needed; id 0: not yet */
 	const char *comm; /* of its program, by the kernel, interned; NULL: unknown */
+	bool is_loaded;   /* `comm` is the program's that a dynamic loader runs */
 	/* the kernel's name of its first thread, while its time was spent; "": as the program's */
 	char renamed[PROCESS_COMM_BYTES];
 	struct renames renames; /* from the allowance of `sent` */
@@ -62,44 +115,33 @@ struct process {
 	bool just_began; /* a program was executed, and has mapped or started nothing yet */
 	struct target_stacks sent; /* the parts of stacks that it sent */
 	uint32_t first_launch;     /* the least correlation id that was sent; 0: none was */
-	bool has_spoken;           /* a program in it has said hello; further programs are kept
-				    * apart */
-	uint32_t tracers;          /* programs in it that write to the pipe: 1, or 0 */
-	bool is_traced;            /* and its GPU work comes through the pipe */
-	/* libraries that it has mapped itself, not inherited: libcuda, our injection library */
-	bool has_driver, has_injection;
-	bool has_nvml;                       /* libnvidia-ml, likewise */
-	bool inherits_driver, inherits_nvml; /* its parent had mapped them */
-	struct untraced_libc libc;
-	/* what was found when it had mapped libcuda, or its parent had (run/obstacles.h) */
-	bool has_obstacle; /* that was looked for */
-	enum untraced_cause obstacle;
-	/* how many devices of the GPU it was seen to have opened; what it had when it ended */
-	uint32_t opened;
-	bool looked_at_end, has_device;
+	enum process_speech speech;
+	struct process_gpu gpu;
+	bool has_begun_cuda; /* of those that ran before us: see session.c */
+	bool lacks_gpu_time; /* it made CUDA calls, or was to be traced */
 
 	/* the profile's sums of its GPU work, and CUPTI's sums at its end */
 	struct work_tally counted, reported;
 	bool lacks_sums;    /* it ended before it had reported them all */
 	size_t tally_bytes; /* taken from the allowance of `sent` */
 
-	bool has_begun_cuda;  /* of those that ran before us: see session.c */
-	struct chosen chosen; /* when it is recorded, with --range */
-	bool has_entered;     /* it has chosen a part (ranges_seen.h) */
-	bool works_outside;   /* GPU work of it is in no such part */
-	bool lacks_gpu_time;  /* it made CUDA calls, or was to be traced */
-
-	/* cpu_time.h's numbers of what it runs, and of what ran under its pid before; 0: none */
-	uint32_t program, earlier;
-	uint64_t charged_ns; /* by the kernel, to its pid */
-	uint64_t read_ns;    /* when that was known last */
-	bool has_executed;   /* its pid was another program's before */
-	bool runs_on;        /* after the command */
-	bool is_loaded;      /* `comm` is the program's that a dynamic loader runs */
+	struct process_ranges ranges;
+	struct process_clock clock;
 
 	struct process *next;   /* in the table's list of ended processes */
 	struct process *before; /* that had the same pid, and has ended */
 };
+
+static inline bool process_has_spoken(const struct process *process)
+{
+	return process->speech != PROCESS_SILENT;
+}
+
+/* Returns whether it may still send something. */
+static inline bool process_is_speaking(const struct process *process)
+{
+	return process->speech == PROCESS_SPEAKS || process->speech == PROCESS_TRACED;
+}
 
 struct processes {
 	struct id_map by_pid; /* running ones; values are pointers */

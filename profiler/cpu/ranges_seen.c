@@ -48,11 +48,11 @@ static void add(char list[LEDGER_NAMES_BYTES], const char *name)
 
 bool ranges_seen_enter(struct ledger_outside *l, struct process *process)
 {
-	if (process->has_entered)
+	if (process->ranges.has_entered)
 		return false;
-	process->has_entered = true;
+	process->ranges.has_entered = true;
 	l->entered++;
-	l->only_outside -= process->works_outside;
+	l->only_outside -= process->ranges.works_outside;
 	return true;
 }
 
@@ -63,10 +63,10 @@ void ranges_seen_name(struct ledger_outside *l, const char *name)
 
 void ranges_seen_leave_out(struct ledger_outside *l, struct process *process)
 {
-	if (process->works_outside)
+	if (process->ranges.works_outside)
 		return;
-	process->works_outside = true;
-	l->only_outside += !process->has_entered;
+	process->ranges.works_outside = true;
+	l->only_outside += !process->ranges.has_entered;
 }
 
 void ranges_seen_other(struct ledger_outside *l, const char *domain, const char *name)

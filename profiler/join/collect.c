@@ -356,7 +356,7 @@ static void rename_process(struct collect *c, struct process *process, const cha
 static const char *interpreters_name(struct process *process, uint32_t tid, uint64_t time_ns,
 				     const char *comm)
 {
-	bool inherited = !process->is_attached;
+	bool inherited = process->source != PROCESS_ATTACHED;
 	char read[PROCESS_COMM_BYTES];
 
 	if (!process->thread_names.by_thread.count)
@@ -544,7 +544,7 @@ static void settle_clock(struct collect *c, struct process *process)
 	if (!c->clocks_end_ns || !process)
 		return;
 	if (process->began_ns >= c->clocks_end_ns)
-		process->runs_on = true;
+		process->clock.runs_on = true;
 	else
 		cpu_time_read(&c->cpu_time, process, c->clocks_end_ns, true);
 }
@@ -566,7 +566,7 @@ struct process *collect_start_target(struct collect *c, pid_t pid)
 		collect_begin_process(c, processes_start(&c->processes, pid, 0, false));
 
 	if (process)
-		process->is_ours = true;
+		process->source = PROCESS_OURS;
 	return process;
 }
 
@@ -578,7 +578,7 @@ struct process *collect_find_process(struct collect *c, pid_t pid)
 		return process;
 	process = collect_begin_process(c, processes_start(&c->processes, pid, 0, false));
 	if (process)
-		process->is_guessed = true;
+		process->source = PROCESS_GUESSED;
 	settle_clock(c, process);
 	return process;
 }
@@ -600,11 +600,10 @@ struct process *collect_attach(struct collect *c, pid_t pid, const char *comm, u
 
 	if (!process)
 		return NULL;
-	process->is_guessed = false;
-	process->is_attached = true;
-	process->began_ns = process->read_ns = time_ns;
+	process->source = PROCESS_ATTACHED;
+	process->began_ns = process->clock.read_ns = time_ns;
 	process->threads = threads ? threads : 1;
-	process->charged_ns = used_ns;
+	process->clock.charged_ns = used_ns;
 	set_program(c, process, comm);
 	return process;
 }
@@ -613,7 +612,7 @@ bool collect_knows_process(const struct collect *c, pid_t pid)
 {
 	const struct process *process = processes_find(&c->processes, pid);
 
-	return process && !process->is_guessed;
+	return process && process->source != PROCESS_GUESSED;
 }
 
 static void add_call_time(struct collect *c, const struct open_call *call, uint64_t end_ns,
@@ -664,7 +663,7 @@ static void note_thread_begins(struct collect *c, const struct process *process,
 /* What a process did before we attached to it is known from /proc by then. */
 static bool is_of_before(const struct process *process, const struct process_event *event)
 {
-	return process->is_attached && event->time_ns < process->began_ns;
+	return process->source == PROCESS_ATTACHED && event->time_ns < process->began_ns;
 }
 
 static struct process *on_fork(struct collect *c, const struct process_event *event)
@@ -703,7 +702,7 @@ static struct process *on_exec(struct collect *c, struct process *old,
 {
 	struct process *process;
 
-	old->is_replaced = true;
+	old->end = PROCESS_REPLACED;
 	collect_end_process(c, old, event->time_ns);
 	process = collect_begin_process(
 		c, processes_start(&c->processes, event->pid, event->time_ns, true));
@@ -713,7 +712,8 @@ static struct process *on_exec(struct collect *c, struct process *old,
 	if (event->comm[0])
 		set_program(c, process, event->comm);
 	cpu_time_exec(&c->cpu_time, old, process);
-	process->runs_on = old->runs_on || (c->clocks_end_ns && event->time_ns >= c->clocks_end_ns);
+	process->clock.runs_on =
+		old->clock.runs_on || (c->clocks_end_ns && event->time_ns >= c->clocks_end_ns);
 	note_thread_begins(c, process, event->pid, event->time_ns);
 	return process;
 }
@@ -776,7 +776,7 @@ static bool know_ids(struct named_threads *n)
 {
 	struct pid_namespace *own = &n->c->pid_namespace, *its = &n->process->pid_namespace;
 
-	if (n->process->is_apart) /* it is known only by what it says itself */
+	if (n->process->source == PROCESS_APART) /* it is known only by what it says itself */
 		return true;
 	if (!its->id)
 		*its = pid_namespace_of(n->process->pid);
@@ -841,7 +841,7 @@ static void look_for_python(struct collect *c, struct process *process,
 		return;
 	pythons_place_trampolines(&c->pythons, process->python, process->space);
 	/* BPF saw it before we did */
-	found.layout.began_ns = process->is_attached ? 1 : process->began_ns;
+	found.layout.began_ns = process->source == PROCESS_ATTACHED ? 1 : process->began_ns;
 	if (array_make_room(&c->found, c->found_count, &c->found_capacity, sizeof(found)))
 		c->found[c->found_count++] = found;
 }
@@ -864,13 +864,13 @@ static void on_map(struct collect *c, struct process *process, const struct proc
 	int err;
 
 	process->just_began = false;
-	untraced_note_file(&process->libc, name);
+	untraced_note_file(&process->gpu.libc, name);
 	/* when recording is over, the library says no hello any more */
 	if (!window_is_over(&c->window, event->time_ns)) {
-		process->has_driver |= starts_with(name, "libcuda.so");
-		process->has_injection |= c->library && strcmp(name, c->library) == 0;
+		process->gpu.has_driver |= starts_with(name, "libcuda.so");
+		process->gpu.has_injection |= c->library && strcmp(name, c->library) == 0;
 	}
-	process->has_nvml |= starts_with(name, "libnvidia-ml.so");
+	process->gpu.has_nvml |= starts_with(name, "libnvidia-ml.so");
 	err = symbolizer_map(c->symbolizer, process->space, mapping);
 	c->target_bytes.refused += err == -ENOSPC;
 	collect_note_error(c, err);
@@ -939,7 +939,7 @@ struct process *collect_process_of(struct collect *c, const struct stack_event *
 
 	if (!process)
 		process = collect_find_process(c, (pid_t)event->pid);
-	return process && !process->is_ours ? process : NULL;
+	return process && process->source != PROCESS_OURS ? process : NULL;
 }
 
 /* `stack`: with what its thread's own is below. */
@@ -975,7 +975,7 @@ static void decide_samples(struct collect *c, uint64_t until_ns, uint32_t most)
 	       (u->sample.time_ns <= until_ns || queue_length(&c->undecided) > most)) {
 		const struct process *process = processes_get(&c->processes, u->sample.process);
 
-		if (process && chosen_has(&process->chosen, u->sample.time_ns))
+		if (process && chosen_has(&process->ranges.chosen, u->sample.time_ns))
 			add_kept_sample(c, &u->sample, u->stack, u->flags);
 		queue_pop(&c->undecided);
 	}
@@ -1024,8 +1024,9 @@ static void keep_handed_sample(void *collect, const struct handovers_sample *sam
 static bool is_handed_to(const struct collect *c, const struct process *process,
 			 const struct stack_event *event)
 {
-	return process->has_spoken && (starts_with(event->comm, GPU_HANDED_TO_PREFIX) ||
-				       handovers_has(&c->handovers, process->id, event->tid));
+	return process_has_spoken(process) &&
+	       (starts_with(event->comm, GPU_HANDED_TO_PREFIX) ||
+		handovers_has(&c->handovers, process->id, event->tid));
 }
 
 static void add_sample(struct collect *c, struct process *process, const struct stack_event *event,
@@ -1133,12 +1134,12 @@ void collect_cpu_used(struct collect *c, pid_t pid, uint64_t time_ns, uint64_t t
 	struct process *process = processes_find_at(&c->processes, pid, time_ns);
 
 	/* one that ended before clocks were read for the last time, or not, for it is known then */
-	if (process && (is_before || !process->is_ours) &&
+	if (process && (is_before || process->source != PROCESS_OURS) &&
 	    !window_is_over(&c->window, process->began_ns))
 		cpu_time_charge(&c->cpu_time, process, is_before ? time_ns : CPU_TIME_END, total_ns,
 				is_before);
 	/* its threads that ended as we counted them may have been counted */
-	if (process && process->is_attached && !is_before)
+	if (process && process->source == PROCESS_ATTACHED && !is_before)
 		collect_end_process(c, process, time_ns);
 }
 
@@ -1148,7 +1149,7 @@ void collect_wait_status(struct collect *c, pid_t pid, uint64_t time_ns, int sta
 
 	if (!process)
 		return;
-	process->has_status = true;
+	process->end = PROCESS_EXITED;
 	process->wait_status = status;
 }
 
@@ -1159,10 +1160,10 @@ void collect_open_devices(struct collect *c, pid_t pid, uint64_t time_ns, bool h
 
 	if (!process)
 		return;
-	process->looked_at_end = true;
-	process->has_device = has_device;
-	if (opened > process->opened) /* it may have closed what a look has seen */
-		process->opened = opened;
+	process->gpu.looked_at_end = true;
+	process->gpu.has_device = has_device;
+	if (opened > process->gpu.opened) /* it may have closed what a look has seen */
+		process->gpu.opened = opened;
 }
 
 void collect_read_clocks(struct collect *c, uint64_t now_ns, bool is_last)
@@ -1302,7 +1303,7 @@ static void add_off_cpu_row(const struct off_cpu_target *t, uint32_t stack, uint
 			    uint64_t ns)
 {
 	profile_add(t->collect->profile, ROW_WAIT, stack, t->place, ns, 0);
-	if (t->process->has_spoken) /* else it does not say when it waits for a GPU */
+	if (process_has_spoken(t->process)) /* else it does not say when it waits for a GPU */
 		addons_time(&t->collect->addons,
 			    &(struct thread_time){.start_ns = from_ns,
 						  .end_ns = saturated_sum(from_ns, ns),
@@ -1476,7 +1477,7 @@ static struct process *process_of_times(struct collect *c, const struct stack_ev
 	if (!process || !(event->flags & STACK_EVENT_EXEC) || process->began_ns == 0)
 		return process;
 	previous = processes_find_at(&c->processes, process->pid, process->began_ns - 1);
-	return previous && !previous->is_ours ? previous : process;
+	return previous && previous->source != PROCESS_OURS ? previous : process;
 }
 
 void collect_thread_times(struct collect *c, const struct stack_thread_times *record)
@@ -1566,21 +1567,21 @@ void collect_call_end(struct collect *c, const struct stack_event *event, uint64
 static void count_cause(struct collect *c, const struct process *process, bool has_begun)
 {
 	const struct untraced_use use = {.has_called = has_begun || process->lacks_gpu_time,
-					 .is_exact = process->looked_at_end,
-					 .has_device = process->has_device,
-					 .opened = process->opened,
-					 .has_nvml = process->has_nvml};
+					 .is_exact = process->gpu.looked_at_end,
+					 .has_device = process->gpu.has_device,
+					 .opened = process->gpu.opened,
+					 .has_nvml = process->gpu.has_nvml};
 	struct ledger *l = &c->ledger;
 
-	switch (untraced_judge(&use, process->obstacle)) {
+	switch (untraced_judge(&use, process->gpu.obstacle)) {
 	case UNTRACED_LACKS:
-		l->processes.causes[process->obstacle]++;
+		l->processes.causes[process->gpu.obstacle]++;
 		l->calls.processes += !process->lacks_gpu_time;
 		break;
 	case UNTRACED_MAY_LACK:
 		/* a child's devices are its parent's, as far as is known */
-		l->processes.untraced += process->has_driver;
-		l->processes.unsure[process->obstacle] += process->has_driver;
+		l->processes.untraced += process->gpu.has_driver;
+		l->processes.unsure[process->gpu.obstacle] += process->gpu.has_driver;
 		break;
 	case UNTRACED_IS_IDLE:
 		break;
@@ -1590,13 +1591,13 @@ static void count_cause(struct collect *c, const struct process *process, bool h
 /* Where GPU work should have been traced, or may have been, and no hello came. */
 static void count_untraced(struct collect *c, const struct process *process)
 {
-	bool has_begun = process->has_injection && !c->nvtx_loads_it;
+	bool has_begun = process->gpu.has_injection && !c->nvtx_loads_it;
 
-	if (!c->library || process->has_spoken)
+	if (!c->library || process_has_spoken(process))
 		return;
-	if (has_begun && process->obstacle <= UNTRACED_NOT_FOUND)
+	if (has_begun && process->gpu.obstacle <= UNTRACED_NOT_FOUND)
 		c->ledger.processes.never_started += !process->lacks_gpu_time;
-	else if (has_begun || process->has_driver || process->inherits_driver)
+	else if (has_begun || process->gpu.has_driver || process->gpu.inherits_driver)
 		count_cause(c, process, has_begun);
 }
 

@@ -99,13 +99,11 @@ struct process *collect_hello(struct collect *c, const struct gpu_event_hello *h
 		return NULL;
 	c->hidden_hellos += !process;
 	/* each program numbers its own things, so two programs in one process are kept apart */
-	if (!process || process->has_spoken)
+	if (!process || process_has_spoken(process))
 		process = start_apart(c, hello);
 	if (!process)
 		return NULL;
-	process->has_spoken = true;
-	process->tracers++;
-	process->is_traced = !hello->is_off;
+	process->speech = hello->is_off ? PROCESS_SPEAKS : PROCESS_TRACED;
 	if (c->metrics)
 		metrics_process(c->metrics, process->id, process->pid, hello->executable);
 	collect_note_process(c, process);
@@ -114,9 +112,8 @@ struct process *collect_hello(struct collect *c, const struct gpu_event_hello *h
 
 void collect_goodbye(struct collect *c, struct process *process, uint64_t now_ns)
 {
-	process->tracers--;
-	process->is_traced = false;
-	if (process->is_apart)
+	process->speech = PROCESS_SPOKE;
+	if (process->source == PROCESS_APART)
 		collect_end_process(c, process, now_ns);
 }
 
@@ -435,7 +432,7 @@ static bool is_chosen(const struct collect *c, const struct gpu_operation *o)
 	if (o->correlation_id)
 		return join_knows(c->join, o->process, o->correlation_id);
 	process = processes_get(&c->processes, o->process);
-	return process && chosen_has(&process->chosen, o->start_ns);
+	return process && chosen_has(&process->ranges.chosen, o->start_ns);
 }
 
 static void leave_out(struct collect *c, const struct gpu_operation *o)
@@ -581,7 +578,7 @@ static void take_wait(struct collect *c, struct process *process, const struct g
 
 static int take_range(struct collect *c, struct process *process, const struct gpu_event_range *e)
 {
-	int begins = chosen_note(&process->chosen, e->time_ns, e->is_open);
+	int begins = chosen_note(&process->ranges.chosen, e->time_ns, e->is_open);
 	char name[256];
 
 	c->ledger.outside.ranges += begins > 0;

@@ -310,16 +310,17 @@ void obstacles_free(struct obstacles *o)
 /* Notes open devices, without those that the process has inherited. */
 static void note_look(struct process *process, const struct look *look)
 {
-	uint32_t opened =
-		look->opened > process->inherits_nvml ? look->opened - process->inherits_nvml : 0;
+	uint32_t opened = look->opened > process->gpu.inherits_nvml
+				  ? look->opened - process->gpu.inherits_nvml
+				  : 0;
 
-	if (opened > process->opened)
-		process->opened = opened;
+	if (opened > process->gpu.opened)
+		process->gpu.opened = opened;
 }
 
 static void find_obstacle(struct obstacles *o, struct process *process)
 {
-	struct untraced_signs signs = {.libc = process->libc,
+	struct untraced_signs signs = {.libc = process->gpu.libc,
 				       .needed_glibc_minor = o->options.needed_glibc_minor};
 	enum untraced_cause cause;
 	struct look *look;
@@ -338,7 +339,7 @@ static void find_obstacle(struct obstacles *o, struct process *process)
 	free(look);
 	cause = untraced_find_cause(&signs);
 	if (cause != UNTRACED_NOT_KNOWN) /* it may have ended since it was looked at */
-		process->obstacle = cause;
+		process->gpu.obstacle = cause;
 }
 
 /* Returns the process; NULL: it has ended, runs another program by now, or is traced. */
@@ -348,7 +349,8 @@ static struct process *still_silent(const struct obstacles *o, const struct sile
 					  ? collect_find_process(o->collect, silent->pid)
 					  : NULL;
 
-	return process && process->id == silent->id && !process->has_spoken && !process->ended_ns
+	return process && process->id == silent->id && !process_has_spoken(process) &&
+			       !process->ended_ns
 		       ? process
 		       : NULL;
 }
@@ -367,11 +369,11 @@ static void add_silent(struct obstacles *o, const struct process *process, bool 
 /* Logs what was found of a process that has the driver. */
 static void log_found(const struct obstacles *o, const struct process *process)
 {
-	if (process->obstacle == UNTRACED_NOT_FOUND)
+	if (process->gpu.obstacle == UNTRACED_NOT_FOUND)
 		log_verbose(o->log, "process %d loaded the CUDA driver", (int)process->pid);
 	else
 		log_verbose(o->log, "process %d loaded the CUDA driver, and cannot be traced: %s",
-			    (int)process->pid, untraced_cause_text(process->obstacle));
+			    (int)process->pid, untraced_cause_text(process->gpu.obstacle));
 }
 
 static bool maps_driver(const struct process_event *event)
@@ -385,10 +387,10 @@ void obstacles_watch(struct obstacles *o, const struct process_event *event,
 {
 	uint64_t begun_ns;
 
-	if (!o || !maps_driver(event) || !process->has_driver || process->has_obstacle ||
-	    process->has_spoken || process->ended_ns)
+	if (!o || !maps_driver(event) || !process->gpu.has_driver || process->gpu.has_obstacle ||
+	    process_has_spoken(process) || process->ended_ns)
 		return;
-	process->has_obstacle = true;
+	process->gpu.has_obstacle = true;
 	if (o->watch_ns >= LOOKS_MAX_NS) {
 		add_silent(o, process, true);
 		return;
@@ -429,9 +431,9 @@ static bool note_mapped(struct obstacles *o, struct process *process)
 	while (maps_next_any(&rest, &mapping, &permissions)) {
 		const char *name = base_name(mapping.path);
 
-		untraced_note_file(&process->libc, name);
-		process->has_driver |= starts_with(name, "libcuda.so");
-		process->has_nvml |= starts_with(name, "libnvidia-ml.so");
+		untraced_note_file(&process->gpu.libc, name);
+		process->gpu.has_driver |= starts_with(name, "libcuda.so");
+		process->gpu.has_nvml |= starts_with(name, "libnvidia-ml.so");
 		has_ours |= strcmp(name, base_name(o->options.library)) == 0;
 	}
 	free(text);
@@ -444,21 +446,22 @@ static void take_in(struct obstacles *o, const struct scanned_process *scanned,
 {
 	struct process found = {.pid = scanned->pid}, *process;
 
-	if (!note_mapped(o, &found) || !found.has_driver)
+	if (!note_mapped(o, &found) || !found.gpu.has_driver)
 		return;
 	note_look(&found, look);
 	find_obstacle(o, &found);
-	if (!untraced_is_obstacle(found.obstacle))
+	if (!untraced_is_obstacle(found.gpu.obstacle))
 		return; /* it may be about to say hello */
 	process = collect_find_process(o->collect, scanned->pid);
-	if (!process || process->has_spoken || process->has_obstacle)
+	if (!process || process_has_spoken(process) || process->gpu.has_obstacle)
 		return;
-	process->is_guessed = false;
-	process->has_obstacle = process->has_driver = true;
-	process->has_nvml = found.has_nvml;
-	process->libc = found.libc;
-	process->opened = found.opened;
-	process->obstacle = found.obstacle;
+	if (process->source == PROCESS_GUESSED)
+		process->source = PROCESS_STARTED;
+	process->gpu.has_obstacle = process->gpu.has_driver = true;
+	process->gpu.has_nvml = found.gpu.has_nvml;
+	process->gpu.libc = found.gpu.libc;
+	process->gpu.opened = found.gpu.opened;
+	process->gpu.obstacle = found.gpu.obstacle;
 	log_found(o, process);
 	add_silent(o, process, false);
 }
@@ -472,7 +475,7 @@ static void scan_one(struct obstacles *o, const struct process_scan *all,
 					      : NULL;
 	struct look *look;
 
-	if (p->has_ended || p->is_kernel || (known && known->has_obstacle) ||
+	if (p->has_ended || p->is_kernel || (known && known->gpu.has_obstacle) ||
 	    !descends_from(all, p, command))
 		return;
 	look = look_at(o, p->pid, false);
@@ -528,7 +531,7 @@ static void look_again(struct obstacles *o, struct process *process)
 {
 	struct look *look;
 
-	if (!untraced_is_obstacle(process->obstacle)) {
+	if (!untraced_is_obstacle(process->gpu.obstacle)) {
 		find_obstacle(o, process);
 		return;
 	}
@@ -541,13 +544,13 @@ static void look_again(struct obstacles *o, struct process *process)
 /* Warns before the end of a long run, of the first process with each cause. */
 static void tell(struct obstacles *o, const struct process *process)
 {
-	bool uses = process->lacks_gpu_time || process->opened > process->has_nvml;
+	bool uses = process->lacks_gpu_time || process->gpu.opened > process->gpu.has_nvml;
 
-	if (!uses || o->has_told[process->obstacle])
+	if (!uses || o->has_told[process->gpu.obstacle])
 		return;
-	o->has_told[process->obstacle] = true;
+	o->has_told[process->gpu.obstacle] = true;
 	log_warn(o->log, "process %d (%s) uses the GPU and is not traced: %s", (int)process->pid,
-		 process->comm ? process->comm : "?", untraced_cause_text(process->obstacle));
+		 process->comm ? process->comm : "?", untraced_cause_text(process->gpu.obstacle));
 }
 
 /* Looks at one that is due. */

@@ -743,7 +743,7 @@ static void begin_cuda(struct session *s, struct process *process,
 {
 	bool is_covered;
 
-	if (!process->has_driver || process->has_begun_cuda || process->ended_ns)
+	if (!process->gpu.has_driver || process->has_begun_cuda || process->ended_ns)
 		return;
 	process->has_begun_cuda = true;
 	is_covered = s->driver && mapping && probes_cover(s->driver, mapping);
@@ -754,7 +754,7 @@ static void begin_cuda(struct session *s, struct process *process,
 		state_of(s, process)->may_use_cuda = true;
 	if (!s->arrivals || arrivals_add(s->arrivals, process->id, process->pid) != 0)
 		call_timing_begin(s->call_timing, process);
-	else if (process->is_attached)
+	else if (process->source == PROCESS_ATTACHED)
 		state_of(s, process)->delays_recording = true;
 }
 
@@ -808,7 +808,7 @@ static void take_arrivals(struct session *s)
 			else
 				log_verbose(s->log, "process %d: the library was brought in",
 					    (int)arrival.pid);
-			if (process && !process->has_spoken)
+			if (process && !process_has_spoken(process))
 				cuda_state_arrive(state);
 			/* it may end before it begins; where calls are timed, another line says so
 			 */
@@ -826,7 +826,7 @@ static void take_arrivals(struct session *s)
 			 !s->call_timing       ? ""
 			 : arrival.hides_calls ? ", so its CUDA calls cannot be timed either"
 					       : "; its CUDA calls are timed instead");
-		if (!process->is_traced)
+		if (process->speech != PROCESS_TRACED)
 			count_untraced(s, process);
 	}
 }
@@ -1467,7 +1467,7 @@ static void take_hello(struct session *s, struct tracee *tracee,
 	gpu_pipe_accept(s->pipe, tracee, process);
 	if (s->arrivals) {
 		cuda_state_hear(state_of(s, process));
-		s->late += s->has_begun && !process->is_attached;
+		s->late += s->has_begun && process->source != PROCESS_ATTACHED;
 	}
 	log_verbose(s->log, "process %d (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
 		    (int)process->pid, hello->executable, hello->cupti_version, hello->cupti_path,

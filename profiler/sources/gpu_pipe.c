@@ -280,7 +280,8 @@ static bool ended_before(const struct gpu_pipe *p, const struct tracee *t)
 static void count_end(struct ledger *l, const struct tracee *t)
 {
 	const struct process *process = t->process;
-	bool is_killed = process && process->has_status && WIFSIGNALED(process->wait_status);
+	bool is_killed =
+		process && process->end == PROCESS_EXITED && WIFSIGNALED(process->wait_status);
 	uint64_t launches = without_record(t);
 
 	if (t->has_left && !is_killed && !launches)
@@ -289,7 +290,7 @@ static void count_end(struct ledger *l, const struct tracee *t)
 	if (is_killed) {
 		l->pipe.killed++;
 		saturated_add(&l->pipe.killed_launches, launches);
-	} else if (process && (process->has_status || process->is_replaced) &&
+	} else if (process && process->end != PROCESS_END_UNKNOWN &&
 		   tracee_silence(t) < GPU_PIPE_SILENT_NS) {
 		l->pipe.exited++;
 		saturated_add(&l->pipe.exited_launches, launches);

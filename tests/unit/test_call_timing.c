@@ -258,8 +258,8 @@ static void a_process_that_cannot_be_traced_is_timed(void **state)
 	struct bench *b = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		b->process->obstacle = cases[i].obstacle;
-		b->process->is_traced = cases[i].is_traced;
+		b->process->gpu.obstacle = cases[i].obstacle;
+		b->process->speech = cases[i].is_traced ? PROCESS_TRACED : PROCESS_SILENT;
 		map(b, getpid(), "/lib/libcudart.so");
 		expect_timed(b, false);
 		map(b, getpid(), "/lib/libcuda.so.1");
@@ -296,14 +296,14 @@ static void refused_clients_are_named(void **state)
 		.value = (uintptr_t)dlsym(library, "cuptiSubscribe"),
 	};
 
-	b->process->is_traced = true;
+	b->process->speech = PROCESS_TRACED;
 	ask(b, library);
 	assert_int_equal(*seen, 0); /* nobody looks yet */
 	call_timing_note_traced(b->timing, b->process);
-	b->process->is_traced = false;
+	b->process->speech = PROCESS_SPOKE;
 	ask(b, library);
 	assert_int_equal(*seen, 0); /* it was us */
-	b->process->is_traced = true;
+	b->process->speech = PROCESS_TRACED;
 	call_timing_take(b->timing, &by_itself.event);
 	assert_int_equal(*seen, 0);
 	ask(b, library);
@@ -318,7 +318,7 @@ static void cupti_that_is_loaded_later(void **state)
 	struct bench *b = *state;
 	void *library;
 
-	b->process->is_traced = true;
+	b->process->speech = PROCESS_TRACED;
 	call_timing_note_traced(b->timing, b->process);
 	library = load_library(b, "libcupti.so.12", "cuptiSubscribe");
 	map(b, getpid(), "/lib/libcupti.so.12");

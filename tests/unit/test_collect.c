@@ -112,8 +112,8 @@ static void only_processes_of_the_tree_are_accepted(void **state)
 	assert_null(say_hello(c, (uint32_t)getpid()));
 	process = say_hello(c, PID);
 	assert_ptr_equal(process, collect_find_process(c, PID));
-	assert_int_equal(process->tracers, 1);
-	assert_true(process->is_traced);
+	assert_true(process_is_speaking(process));
+	assert_true(process->speech == PROCESS_TRACED);
 	/* a child is, as soon as it is one */
 	collect_process_event(c, &fork);
 	assert_ptr_equal(say_hello(c, 71), collect_find_process(c, 71));
@@ -136,7 +136,7 @@ static void a_process_that_has_ended_is_accepted_while_it_is_kept(void **state)
 	collect_process_event(c, &map);
 	collect_process_event(c, &exit);
 	assert_ptr_equal(say_hello(c, PID), process);
-	assert_true(say_hello(c, PID)->is_apart); /* another program */
+	assert_int_equal(say_hello(c, PID)->source, PROCESS_APART); /* another program */
 	collect_goodbye(c, process, 6);
 	collect_advance(c, 6 + PROCESSES_LINGER_NS);
 	assert_null(say_hello(c, PID));
@@ -193,7 +193,7 @@ static uint64_t used_by_one_that_ended(uint64_t began_ns, bool has_read_clocks)
 	collect_set_window(c, &(struct window){.to_ns = 100});
 	if (has_read_clocks)
 		collect_read_clocks(c, 105, true);
-	used_ns = process->charged_ns;
+	used_ns = process->clock.charged_ns;
 	collect_cpu_used(c, (pid_t)self, 110, used_ns + 1000000000, false);
 	collect_finish(c, 120);
 	used_ns = collect_ledger(c)->cpu.used_ns - used_ns;
@@ -234,7 +234,7 @@ static uint64_t used_after_the_end(uint32_t pid, uint64_t began_ns, uint64_t exe
 	collect_read_clocks(c, 100, true);
 	process = collect_process_event(c, exec_ns ? &exec : &fork);
 	assert_non_null(process);
-	used_ns = process->charged_ns;
+	used_ns = process->clock.charged_ns;
 	collect_cpu_used(c, (pid_t)pid, 200, used_ns + 1000000000, false);
 	collect_finish(c, 300);
 	used_ns = collect_ledger(c)->cpu.used_ns - used_ns;
@@ -399,9 +399,9 @@ static void a_process_is_found_in_its_namespace(void **state)
 	process = collect_find_process(c, inner.pid);
 	/* no process of the tree has this number there */
 	other = say_hello_from(c, st.st_ino, (uint32_t)inner.pid);
-	assert_true(!other || other->is_apart);
+	assert_true(!other || other->source == PROCESS_APART);
 	assert_ptr_equal(say_hello_from(c, st.st_ino, 1), process);
-	assert_false(process->is_apart);
+	assert_false(process->source == PROCESS_APART);
 	end_inner(&inner);
 	collect_free(c);
 }
@@ -440,10 +440,10 @@ static void a_program_without_cupti_is_not_traced(void **state)
 	struct process *process = collect_hello(c, &hello);
 
 	(void)state;
-	assert_int_equal(process->tracers, 1);
-	assert_false(process->is_traced);
+	assert_true(process_is_speaking(process));
+	assert_false(process->speech == PROCESS_TRACED);
 	collect_goodbye(c, process, 10);
-	assert_int_equal(process->tracers, 0);
+	assert_false(process_is_speaking(process));
 	collect_free(c);
 }
 
@@ -526,19 +526,19 @@ static void what_used_the_gpu_is_counted_by_its_cause(void **state)
 	for (pid_t pid = 71; pid < 78; pid++) {
 		happens(c, PROCESS_FORK, pid);
 		map_driver(c, pid);
-		collect_find_process(c, pid)->obstacle = UNTRACED_OTHER_FILES;
+		collect_find_process(c, pid)->gpu.obstacle = UNTRACED_OTHER_FILES;
 		collect_open_devices(c, pid, 5, pid > 71, pid > 72 ? 1 : 0);
 	}
 	collect_open_devices(c, 99, 5, true, 1); /* a process that is not known */
 	/* 71 opened none, 72 inherited one, 73 and 74 opened one */
-	collect_find_process(c, 74)->obstacle = UNTRACED_NOT_FOUND;
+	collect_find_process(c, 74)->gpu.obstacle = UNTRACED_NOT_FOUND;
 	process = collect_find_process(c, 75); /* its library was loaded: tracing never started */
-	process->has_injection = true;
+	process->gpu.has_injection = true;
 	process = collect_find_process(c, 76); /* its calls were timed */
 	process->lacks_gpu_time = true;
 	collect_ledger(c)->calls.processes++;
 	process = collect_find_process(c, 77); /* it watches the GPU */
-	process->has_nvml = true;
+	process->gpu.has_nvml = true;
 	collect_finish(c, 10);
 	assert_int_equal(l->processes.untraced, 2);
 	assert_int_equal(l->processes.never_started, 0);
@@ -556,7 +556,7 @@ static void a_child_that_uses_its_parents_driver(void **state)
 
 	(void)state;
 	map_driver(c, PID);
-	collect_find_process(c, PID)->obstacle = UNTRACED_NO_VARIABLE;
+	collect_find_process(c, PID)->gpu.obstacle = UNTRACED_NO_VARIABLE;
 	for (pid_t pid = 71; pid < 74; pid++)
 		happens(c, PROCESS_FORK, pid);
 	collect_open_devices(c, 71, 5, true, 1);
@@ -622,7 +622,7 @@ static void a_hidden_process_that_said_hello_is_not_counted(void **state)
 		happens(c, PROCESS_FORK, pid)->pid_namespace.id = PID_NAMESPACE_HIDDEN;
 		map_both(c, pid);
 	}
-	assert_true(say_hello_from(c, pid_namespace_own().id + 1, 5)->is_apart);
+	assert_int_equal(say_hello_from(c, pid_namespace_own().id + 1, 5)->source, PROCESS_APART);
 	expect_untraced(c, 1, 0);
 }
 
@@ -726,7 +726,7 @@ static void an_impostor_is_kept_apart(void **state)
 	(void)state;
 	assert_non_null(second);
 	assert_ptr_not_equal(first, second);
-	assert_true(second->is_apart && !first->is_apart);
+	assert_true(second->source == PROCESS_APART && first->source != PROCESS_APART);
 	assert_ptr_equal(collect_find_process(c, PID), first);
 	send_stack(c, first, 1, "cudaLaunchKernel");
 	send_stack(c, second, 1, "forged");

@@ -174,7 +174,7 @@ static void our_own_code_is_nobodys(void **state)
 	struct bench *b = *state;
 	struct process *ours = start(b, NULL), *now;
 
-	ours->is_ours = true;
+	ours->source = PROCESS_OURS;
 	now = processes_start(&b->processes, ours->pid, 3 * S, true);
 	now->comm = tool;
 	cpu_time_exec(&b->time, ours, now);
@@ -222,8 +222,8 @@ static void a_running_process_has_a_clock(void **state)
 	b->next_pid = pid;
 	p = start(b, tool);
 	cpu_time_read(&b->time, p, 2 * S, false);
-	assert_in_range(p->charged_ns, 95 * MS, 20 * S);
-	assert_int_equal(p->read_ns, 2 * S);
+	assert_in_range(p->clock.charged_ns, 95 * MS, 20 * S);
+	assert_int_equal(p->clock.read_ns, 2 * S);
 	cpu_time_read(&b->time, p, 3 * S, true);
 	cpu_time_charge(&b->time, p, CPU_TIME_END, 100 * S, false);
 	kill(pid, SIGKILL);
@@ -231,7 +231,7 @@ static void a_running_process_has_a_clock(void **state)
 	b->next_pid = pid;
 	gone = start(b, shell);
 	cpu_time_read(&b->time, gone, 4 * S, false);
-	assert_int_equal(gone->charged_ns, 0);
+	assert_int_equal(gone->clock.charged_ns, 0);
 	processes_end(&b->processes, gone, 4 * S);
 	assert_in_range(finish(b, 3 * S), 3 * S + 95 * MS, 23 * S);
 	assert_int_equal(find(b, shell)->rest_ns, 3 * S);

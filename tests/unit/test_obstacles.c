@@ -91,7 +91,7 @@ static struct process *map(struct bench *b, pid_t pid, const char *path)
 	struct process *process = collect_find_process(b->collect, pid);
 
 	assert_non_null(process);
-	process->is_guessed = false;
+	process->source = PROCESS_STARTED;
 	assert_non_null(collect_process_event(b->collect, &event));
 	obstacles_look(b->obstacles, 0); /* nothing is due; or they would be too many in turn */
 	capture_begin(&b->captured);
@@ -106,13 +106,13 @@ static void expect_cause(struct bench *b, char *const *environment, void (*prepa
 	pid_t pid = spawn(environment, prepare);
 	struct process *process = map(b, pid, "/lib/libcudart.so");
 
-	assert_false(process->has_obstacle);
+	assert_false(process->gpu.has_obstacle);
 	process = map(b, pid, "/lib/libcuda.so.1");
-	assert_true(process->has_obstacle);
-	assert_string_equal(untraced_cause_text(process->obstacle), untraced_cause_text(cause));
+	assert_true(process->gpu.has_obstacle);
+	assert_string_equal(untraced_cause_text(process->gpu.obstacle), untraced_cause_text(cause));
 	assert_true(cause == UNTRACED_NOT_FOUND ||
 		    strstr(b->captured.text, untraced_cause_text(cause)));
-	assert_int_equal(process->opened, 0);
+	assert_int_equal(process->gpu.opened, 0);
 	end_child(pid);
 }
 
@@ -223,25 +223,25 @@ static void a_process_that_has_ended(void **state)
 	pid_t pid = spawn((char *[]){"A=1", NULL}, NULL);
 	struct process *process = map(b, pid, "/lib/libcuda.so.1");
 
-	assert_int_equal(process->obstacle, UNTRACED_NO_VARIABLE);
-	process->obstacle = UNTRACED_NOT_FOUND;
+	assert_int_equal(process->gpu.obstacle, UNTRACED_NO_VARIABLE);
+	process->gpu.obstacle = UNTRACED_NOT_FOUND;
 	map(b, pid, "/lib/libcuda.so.1");
-	assert_int_equal(process->obstacle, UNTRACED_NOT_FOUND);
+	assert_int_equal(process->gpu.obstacle, UNTRACED_NOT_FOUND);
 	obstacles_look(b->obstacles, 1);        /* from then on */
 	obstacles_look(b->obstacles, 50000000); /* not yet */
-	assert_int_equal(process->obstacle, UNTRACED_NOT_FOUND);
+	assert_int_equal(process->gpu.obstacle, UNTRACED_NOT_FOUND);
 	obstacles_look(b->obstacles, 100000001);
-	assert_int_equal(process->obstacle, UNTRACED_NO_VARIABLE);
-	process->obstacle = UNTRACED_NOT_FOUND;
+	assert_int_equal(process->gpu.obstacle, UNTRACED_NO_VARIABLE);
+	process->gpu.obstacle = UNTRACED_NOT_FOUND;
 	obstacles_finish(b->obstacles);
-	assert_int_equal(process->obstacle, UNTRACED_NO_VARIABLE);
+	assert_int_equal(process->gpu.obstacle, UNTRACED_NO_VARIABLE);
 	end_child(pid);
-	process->obstacle = UNTRACED_NOT_FOUND;
+	process->gpu.obstacle = UNTRACED_NOT_FOUND;
 	obstacles_finish(b->obstacles); /* its end is not known yet */
-	assert_int_equal(process->obstacle, UNTRACED_NOT_FOUND);
-	process->has_spoken = true;
+	assert_int_equal(process->gpu.obstacle, UNTRACED_NOT_FOUND);
+	process->speech = PROCESS_SPEAKS;
 	obstacles_finish(b->obstacles);
-	assert_int_equal(process->obstacle, UNTRACED_NOT_FOUND);
+	assert_int_equal(process->gpu.obstacle, UNTRACED_NOT_FOUND);
 }
 
 /* In a long run the user learns of it before the end, once a cause. */
@@ -255,7 +255,7 @@ static void a_process_that_uses_the_gpu_for_long(void **state)
 	b->log.level = LOG_NORMAL;
 	for (int i = 0; i < 2; i++) {
 		pids[i] = spawn((char *[]){"A=1", NULL}, NULL);
-		map(b, pids[i], "/lib/libcuda.so.1")->opened = (uint32_t)i;
+		map(b, pids[i], "/lib/libcuda.so.1")->gpu.opened = (uint32_t)i;
 	}
 	for (; now_ns < 20000000000u; now_ns += 100000000u) {
 		const char *text;
@@ -312,12 +312,12 @@ static void many_processes_with_many_descriptors(void **state)
 						    .tid = pids[i],
 						    .mapping = {.path = "/lib/libcuda.so.1"}};
 
-		collect_find_process(b->collect, pids[i])->is_guessed = false;
+		collect_find_process(b->collect, pids[i])->source = PROCESS_STARTED;
 		assert_non_null(collect_process_event(b->collect, &event));
 		process = collect_find_process(b->collect, pids[i]);
 		obstacles_watch(b->obstacles, &event, process);
-		assert_true(process->has_obstacle);
-		assert_true(i > 0 || process->obstacle == UNTRACED_NO_VARIABLE);
+		assert_true(process->gpu.has_obstacle);
+		assert_true(i > 0 || process->gpu.obstacle == UNTRACED_NO_VARIABLE);
 	}
 	for (int i = 0; i < PROCESSES; i++)
 		obstacles_look(b->obstacles, 1); /* one at least */
@@ -326,7 +326,7 @@ static void many_processes_with_many_descriptors(void **state)
 	assert_int_equal(logged, PROCESSES);
 	for (int i = 0; i < PROCESSES; i++) {
 		process = collect_find_process(b->collect, pids[i]);
-		assert_int_equal(process->obstacle, UNTRACED_NO_VARIABLE);
+		assert_int_equal(process->gpu.obstacle, UNTRACED_NO_VARIABLE);
 		end_child(pids[i]);
 	}
 }
@@ -337,7 +337,7 @@ static void a_process_that_is_gone(void **state)
 	pid_t pid = spawn((char *[]){"A=1", NULL}, NULL);
 
 	end_child(pid);
-	assert_int_equal(map(b, pid, "/lib/libcuda.so.1")->obstacle, UNTRACED_NOT_KNOWN);
+	assert_int_equal(map(b, pid, "/lib/libcuda.so.1")->gpu.obstacle, UNTRACED_NOT_KNOWN);
 }
 
 static void nothing_is_looked_for(void **state)

@@ -47,7 +47,8 @@ static void a_process_is_known_by_pid_and_id(void **state)
 	assert_int_equal(a->pid, 100);
 	assert_int_equal(a->threads, 1);
 	assert_int_equal(a->ended_ns, 0);
-	assert_false(a->is_ours || a->is_apart || a->is_traced || a->tracers);
+	assert_int_equal(a->source, PROCESS_STARTED);
+	assert_int_equal(a->speech, PROCESS_SILENT);
 	assert_int_equal(a->space->id, 1);
 	assert_int_equal(a->space->pid, 100);
 	assert_true(a->space->is_complete);
@@ -123,25 +124,23 @@ static void a_fork_is_a_copy(void **state)
 	const struct work_sum one = {.count = 1};
 
 	(void)state;
-	parent->is_ours = true;
+	parent->source = PROCESS_OURS;
 	parent->comm = "train";
 	parent->python = 7;
 	parent->threads = 4;
-	parent->tracers = 1;
-	parent->is_traced = parent->has_spoken = true;
+	parent->speech = PROCESS_TRACED;
 	parent->lacks_gpu_time = true;
 	parent->sent.allowance = &allowance;
 	assert_int_equal(target_stacks_set(&parent->sent, 1, 1), 0);
 	process_count(parent, &parent->counted, &allowance, &one);
 	assert_int_equal(parent->counted.count, 1);
 	child = processes_fork(&p, parent, 101, 9);
-	assert_true(child->is_ours);
+	assert_int_equal(child->source, PROCESS_OURS);
 	assert_ptr_equal(child->comm, parent->comm);
 	assert_int_equal(child->python, 7);
 	assert_int_equal(child->threads, 1);
-	assert_int_equal(child->tracers, 0);
-	assert_false(child->is_traced || child->has_spoken || child->lacks_gpu_time ||
-		     child->is_apart);
+	assert_int_equal(child->speech, PROCESS_SILENT);
+	assert_false(child->lacks_gpu_time || child->source == PROCESS_APART);
 	assert_int_equal(child->sent.held, 0);
 	assert_int_equal(child->counted.count, 0);
 	assert_int_equal(child->space->id, child->id);
@@ -160,8 +159,9 @@ static void those_apart_are_not_known_by_pid(void **state)
 	struct process *alone = processes_start_apart(&p, 200, 200);
 
 	(void)state;
-	assert_true(one->is_apart && other->is_apart && alone->is_apart);
-	assert_false(kernel_s->is_apart);
+	assert_true(one->source == PROCESS_APART && other->source == PROCESS_APART &&
+		    alone->source == PROCESS_APART);
+	assert_int_not_equal(kernel_s->source, PROCESS_APART);
 	assert_int_equal(kernel_s->ended_ns, 0);
 	assert_ptr_equal(processes_find(&p, 100), kernel_s);
 	assert_null(processes_find(&p, 200));
@@ -221,15 +221,15 @@ static void a_number_leads_to_whom_it_belonged_then(void **state)
 	processes_end(&p, third, 40);
 	assert_ptr_equal(processes_find_last(&p, 100), third);
 	/* one in the middle is taken out: it settles first, for the others are traced */
-	first->tracers = third->tracers = 1;
+	first->speech = third->speech = PROCESS_TRACED;
 	assert_ptr_equal(processes_take_settled(&p, 40 + LINGER), apart);
 	assert_ptr_equal(processes_take_settled(&p, 40 + LINGER), second);
 	assert_null(processes_take_settled(&p, 40 + LINGER));
 	assert_ptr_equal(processes_find_at(&p, 100, 25), first);
-	third->tracers = 0;
+	third->speech = PROCESS_SPOKE;
 	assert_ptr_equal(processes_take_settled(&p, 40 + LINGER), third);
 	assert_ptr_equal(processes_find_last(&p, 100), first);
-	first->tracers = 0;
+	first->speech = PROCESS_SPOKE;
 	assert_ptr_equal(processes_take_settled(&p, 40 + LINGER), first);
 	assert_null(processes_find_last(&p, 100));
 	assert_int_equal(p.ended.count, 0);
@@ -249,7 +249,7 @@ static void a_traced_process_stays(void **state)
 	(void)state;
 	for (int i = 0; i < 5; i++) {
 		processes[i] = processes_start(&p, 100 + i, 5, true);
-		processes[i]->tracers = i % 2 == 0;
+		processes[i]->speech = i % 2 == 0 ? PROCESS_TRACED : PROCESS_SILENT;
 	}
 	for (int i = 0; i < 5; i++)
 		processes_end(&p, processes[i], 1000);
@@ -258,7 +258,7 @@ static void a_traced_process_stays(void **state)
 	assert_null(processes_take_settled(&p, UINT64_MAX / 2));
 	process_free(processes[1]);
 	process_free(processes[3]);
-	processes[4]->tracers = 0;
+	processes[4]->speech = PROCESS_SPOKE;
 	assert_ptr_equal(processes_take_settled(&p, 1000 + LINGER), processes[4]);
 	process_free(processes[4]);
 	/* the list continues after a removed entry */
@@ -266,8 +266,8 @@ static void a_traced_process_stays(void **state)
 	processes_end(&p, processes[1], 2000);
 	assert_ptr_equal(processes_take_settled(&p, 2000 + LINGER), processes[1]);
 	process_free(processes[1]);
-	processes[0]->tracers = 0;
-	processes[2]->tracers = 0;
+	processes[0]->speech = PROCESS_SPOKE;
+	processes[2]->speech = PROCESS_SPOKE;
 	assert_ptr_equal(processes_take_settled(&p, 1000 + LINGER), processes[0]);
 	assert_ptr_equal(processes_take_settled(&p, 1000 + LINGER), processes[2]);
 	process_free(processes[0]);
@@ -286,7 +286,7 @@ static void everything_can_be_taken_out(void **state)
 	for (int i = 0; i < 100; i++) {
 		process = i % 3 ? processes_start(&p, 100 + i, 5, true)
 				: processes_start_apart(&p, 7, 7);
-		process->tracers = i % 2;
+		process->speech = i % 2 ? PROCESS_TRACED : PROCESS_SILENT;
 		if (i % 5 == 0)
 			processes_end(&p, process, 1000);
 	}
@@ -398,8 +398,9 @@ static void end_in_model(struct model *m, uint32_t id, uint64_t now)
 	if (m->ended_ns[id])
 		return;
 	m->ended++;
-	m->ended_ns[id] = m->processes[id]->is_apart ? 1 : now; /* it does not linger */
-	m->ended_order[id] = m->processes[id]->is_apart ? -m->ended : m->ended;
+	m->ended_ns[id] =
+		m->processes[id]->source == PROCESS_APART ? 1 : now; /* it does not linger */
+	m->ended_order[id] = m->processes[id]->source == PROCESS_APART ? -m->ended : m->ended;
 	for (uint32_t i = 0; i < PIDS; i++)
 		if (m->by_pid[i] == id)
 			m->by_pid[i] = 0;
@@ -419,8 +420,9 @@ static void begin_one(struct prng *r, struct processes *p, struct model *m, uint
 	process = kind == 0   ? processes_start(p, (pid_t)pid, now, true)
 		  : kind == 1 ? processes_start_apart(p, (pid_t)pid, (pid_t)pid)
 			      : processes_fork(p, parent, (pid_t)pid, now);
-	EXPECT(r, process && process->id == id && process->is_apart == (kind == 1));
-	process->tracers = prng_chance(r, 30);
+	EXPECT(r,
+	       process && process->id == id && (process->source == PROCESS_APART) == (kind == 1));
+	process->speech = prng_chance(r, 30) ? PROCESS_TRACED : PROCESS_SILENT;
 	m->processes[id] = process;
 	m->count++;
 	if (kind != 1)
@@ -434,7 +436,7 @@ static uint32_t settled_in_model(const struct model *m, uint64_t now)
 
 	for (uint32_t id = 1; id <= m->count; id++)
 		if (!m->is_gone[id] && m->ended_ns[id] && m->ended_ns[id] + LINGER <= now &&
-		    !m->processes[id]->tracers &&
+		    !process_is_speaking(m->processes[id]) &&
 		    (!first || m->ended_order[id] < m->ended_order[first]))
 			first = id;
 	return first;
@@ -491,7 +493,7 @@ static void random_lives(struct prng *r)
 			break;
 		default:
 			if (id && !m->is_gone[id] && prng_chance(r, 50))
-				m->processes[id]->tracers = 0;
+				m->processes[id]->speech = PROCESS_SPOKE;
 			settle_all(r, &p, m, now);
 		}
 	}
@@ -560,20 +562,20 @@ static void our_own_code_is_not_sampled(void **state)
 	const struct ledger_cpu *cpu = &collect_ledger(c)->cpu;
 	struct process *target = collect_find_process(c, PID), *child, *program;
 
-	assert_true(target->is_ours);
+	assert_int_equal(target->source, PROCESS_OURS);
 	take_sample(c, PID);
 	assert_int_equal(cpu->samples, 0);
 	/* a fork of it is still ours, until it runs another program */
 	child = happens(c, 10, PROCESS_FORK, 80, 80, PID);
-	assert_true(child->is_ours);
+	assert_int_equal(child->source, PROCESS_OURS);
 	take_sample(c, 80);
 	assert_int_equal(cpu->samples, 0);
 	program = happens(c, 20, PROCESS_EXEC, 80, 80, 0);
 	assert_ptr_not_equal(program, child);
-	assert_false(program->is_ours);
+	assert_int_not_equal(program->source, PROCESS_OURS);
 	take_sample(c, 80);
 	assert_int_equal(cpu->samples, 1);
-	assert_true(collect_find_process(c, PID)->is_ours);
+	assert_int_equal(collect_find_process(c, PID)->source, PROCESS_OURS);
 	take_sample(c, PID);
 	assert_int_equal(cpu->samples, 1);
 	happens(c, 30, PROCESS_EXEC, PID, PID, 0);
@@ -700,10 +702,10 @@ static void strangers_are_not_followed(void **state)
 									     .pid = 9999,
 									     .mapping = mapping}));
 	assert_null(happens(c, 10, PROCESS_FORK, 9998, 9998, 9999));
-	assert_false(collect_find_process(c, PID)->has_driver);
+	assert_false(collect_find_process(c, PID)->gpu.has_driver);
 	assert_non_null(collect_process_event(
 		c, &(struct process_event){.type = PROCESS_MAP, .pid = PID, .mapping = mapping}));
-	assert_true(collect_find_process(c, PID)->has_driver);
+	assert_true(collect_find_process(c, PID)->gpu.has_driver);
 }
 
 /* ---- many ---- */
