@@ -13,7 +13,7 @@
 #define TEXT_MOST 160 /* of a text, where no terminal cuts it */
 #define GAP 3         /* before it */
 
-/* What lines are cut to. */
+/* Widths that lines are cut to. */
 struct fit {
 	unsigned int width;
 	bool is_terminal;
@@ -48,9 +48,9 @@ static const char *cell_text(char text[QUANTITY_BYTES], const struct result *r,
 }
 
 /*
- * What is last, in so many columns. The ends of texts tell them apart as much as their beginnings
- * ("sm__warps_active.avg.pct_of_peak_sustained_active"), so they are cut in between; frames are cut
- * at the end.
+ * Prints the last column, in so many columns. Ends of texts tell them apart as much as their
+ * beginnings do ("sm__warps_active.avg.pct_of_peak_sustained_active"): texts are cut in between.
+ * Frames are cut at the end.
  */
 static void print_last(struct log *log, const char *line, const char *text, unsigned int columns,
 		       bool is_text)
@@ -102,7 +102,7 @@ static void print_line(struct log *log, const struct result *r, const struct fig
 	log_row(log, "%s", line);
 }
 
-/* What the row shares with the one before, if that is not printed yet. */
+/* Prints what the row shares with the one before, unless it is printed already. */
 static void print_above(struct log *log, const struct figures *f, uint32_t row, unsigned int width)
 {
 	const union figure *this = figures_row(f, row);

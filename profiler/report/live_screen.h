@@ -15,7 +15,7 @@
 
 enum live_order { LIVE_BY_TIME, LIVE_BY_CALLS, LIVE_BY_MEAN, LIVE_ORDERS };
 
-/* What the user chose with keys. */
+/* Choices that the user made with keys. */
 struct live_settings {
 	const char *command; /* any text */
 	bool has_keys;

@@ -8,7 +8,7 @@
 
 #define QUANTITY_BYTES 24
 
-/* Of nothing: 0. */
+/* Returns the share in percent; 0 of nothing. */
 static inline double percent_of(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;

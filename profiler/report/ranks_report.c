@@ -305,7 +305,7 @@ static uint64_t rank_end_ns(const struct rank_info *rank)
 	return saturated_sum(rank->start_ns, rank->elapsed_ns);
 }
 
-/* What made a job end is mostly the rank that ended first. */
+/* Reports the rank that ended first with a failure: mostly it made the job end. */
 static void report_failed(struct log *log, const struct result *r)
 {
 	const struct rank_info *first = NULL;

@@ -32,13 +32,13 @@ static double ms(uint64_t ns)
 	return (double)ns / 1e6;
 }
 
-/* Whether there is anything to report about the GPU. */
+/* Returns whether there is anything to report about the GPU. */
 static bool used_gpu(const struct ledger *l)
 {
 	return l->pipe.processes > 0 || l->calls.processes > 0;
 }
 
-/* What the programs wrote to. */
+/* Returns the name of what the programs wrote to. */
 static const char *stream(const struct measure *m)
 {
 	return m->alone ? "trace" : "pipe";
@@ -118,7 +118,7 @@ static void report_last(struct log *log, const struct measure *m, const struct l
 	report_outside(log, ledger);
 }
 
-/* What programs chose by their ranges. */
+/* Reports what programs chose by their ranges. */
 static void report_ranges(struct log *log, const struct measure *m, const struct ledger_outside *l)
 {
 	char names[MEASURE_RANGES_BYTES], by[sizeof(l->entered_by) + 80] = "";
@@ -191,7 +191,9 @@ static void report_samples(struct log *log, const struct measure *m, const struc
 		log_line(log, "Samples: %s%s%s", cpu, cpu[0] && gpu[0] ? ", " : "", gpu);
 }
 
-/* What was sampled, beside what was charged: from a hundred samples on, or where it lacks. */
+/*
+ * Reports what was sampled beside what was charged: from a hundred samples on, or where it lacks.
+ */
 static void report_cpu(struct log *log, const struct measure *m, const struct totals *t)
 {
 	const struct ledger_cpu *cpu = &t->ledger->cpu;
@@ -276,7 +278,7 @@ static void report_idle(struct log *log, const struct measure *m, const struct l
 				 parts[i].what);
 }
 
-/* Where threads' time went: "futex 1.250 s" by kind, the longest first. */
+/* Reports where threads' time went: "futex 1.250 s" by kind, the longest first. */
 static void report_wall(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	const struct ledger_wall *wall = &l->wall;
@@ -337,7 +339,7 @@ static void report_wall(struct log *log, const struct measure *m, const struct l
 			 wall->lost, s(wall->lost));
 }
 
-/* What threads did for others that wait for them. */
+/* Reports what threads did for others that wait for them. */
 static void report_handovers(struct log *log, const struct ledger *l)
 {
 	uint64_t launches = l->launches.handed, samples = l->cpu.handed;
@@ -358,7 +360,7 @@ static void report_handovers(struct log *log, const struct ledger *l)
 			 s(l->cpu.apart));
 }
 
-/* Where stacks came from, and how many of them are whole. */
+/* Reports where stacks came from, and how many of them are whole. */
 static void report_stacks(struct log *log, const struct ledger *l)
 {
 	uint64_t taken = l->launches.with_stack + l->launches.by_probe;
@@ -376,7 +378,9 @@ static void report_stacks(struct log *log, const struct ledger *l)
 			 s(l->launches.probed_functions));
 }
 
-/* Of launches without a stack of their own: how many, and how good what they were given is. */
+/*
+ * Reports how many launches have no stack of their own, and how good the stacks are that they got.
+ */
 static void report_spread(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	const struct ledger_spread *spread = &l->spread;
@@ -613,7 +617,7 @@ static const char *remedy_of(enum untraced_cause cause)
 	return remedies[cause];
 }
 
-/* Those of which it is not known: by cause, unless some of them turned out to be traced. */
+/* Reports processes that may have used CUDA: by cause, unless some turned out to be traced. */
 static void report_unsure(struct log *log, const struct ledger_processes *p)
 {
 	uint64_t known = 0, counts[UNTRACED_CAUSES] = {0};
@@ -670,7 +674,7 @@ static uint64_t count_causes(const struct ledger_processes *p)
 	return sum;
 }
 
-/* What a profile without a GPU part is then. */
+/* Reports why a profile has no GPU part. */
 static void report_no_gpu(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	if (used_gpu(l) || l->processes.never_started || l->processes.untraced ||
@@ -702,7 +706,7 @@ static void report_no_gpu(struct log *log, const struct measure *m, const struct
 				 : "");
 }
 
-/* What is shown where CUPTI could not be used; a message has already given the reason. */
+/* Reports timed calls, where CUPTI could not be used; a message has given the reason. */
 static void report_calls(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	const struct ledger_calls *c = &l->calls;
@@ -824,7 +828,7 @@ static void report_ends(struct log *log, const struct ledger_pipe *pipe, bool al
 			 pick(others, "its", "their"), alone ? ", or all that found no room" : "");
 }
 
-/* What did not arrive from traced processes, and why. */
+/* Reports what did not arrive from traced processes, and why. */
 static void report_broken_off(struct log *log, const struct totals *t)
 {
 	const struct ledger_pipe *pipe = &t->ledger->pipe;

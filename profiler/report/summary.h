@@ -24,10 +24,10 @@ void summary_report_cut(struct log *log, const struct cut_stacks *cut,
 /* How long threads that only wait for work were blocked there (shape/idle_threads.h). */
 void summary_report_idle_threads(struct log *log, const struct result *result);
 
-/* Where names are missing, and why. */
+/* Reports where names are missing, and why. */
 void summary_report_unnamed(struct log *log, const struct unnamed *unnamed);
 
-/* What was written to a file. */
+/* An output that was written to a file. */
 struct summary_written {
 	const char *file;
 	const char *item; /* "stack" */

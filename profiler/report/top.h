@@ -28,8 +28,8 @@ void top_report(struct log *log, const struct result *result, enum top_size size
 		unsigned int width);
 
 /*
- * What profiling cost, in one line: after a full report that no summary follows, which would end
- * with the same (summary_report_cost). Of a trace: what the library did.
+ * Reports what profiling cost, in one line: after a full report that no summary follows, which
+ * would end with the same (summary_report_cost). For a trace: what the library did.
  */
 void top_report_cost(struct log *log, const struct totals *totals);
 
@@ -37,7 +37,10 @@ void top_report_cost(struct log *log, const struct totals *totals);
  * if not all do. */
 int top_fitting(const char *name, unsigned int width);
 
-/* What is shown of a name: `bytes` of `text`, between ellipses where something is left out. */
+/*
+ * The part of a name that is shown: `bytes` of `text`, between ellipses where something is left
+ * out.
+ */
 struct top_name {
 	const char *before, *text;
 	int bytes;

@@ -33,7 +33,7 @@ static const struct {
 #define RUNTIMES (sizeof(runtimes) / sizeof(*runtimes))
 #define UNKNOWN UINT8_MAX
 
-/* What is inside a stack. */
+/* Sums of what is inside a stack. */
 struct inside {
 	bool has_unnamed;
 	uint8_t runtime;

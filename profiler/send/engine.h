@@ -32,7 +32,7 @@ struct engine_label {
 	const char *value;
 };
 
-/* What is pushed; all is borrowed. */
+/* A profile to push; all is borrowed. */
 struct engine_profile {
 	const struct result *result;
 	const char *service;

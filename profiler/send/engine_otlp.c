@@ -11,7 +11,7 @@
 enum { RESPONSE_PARTIAL_SUCCESS = 1 };
 enum { PARTIAL_SUCCESS_REJECTED = 1, PARTIAL_SUCCESS_MESSAGE = 2 };
 
-/* Whether any profile was refused; with a message, if there is one. */
+/* Returns whether any profile was refused; with a message, if there is one. */
 static bool read_partial_success(struct protobuf_reader *r, char why[HTTP_WHY_BYTES])
 {
 	struct protobuf_field field;

@@ -311,7 +311,7 @@ static bool read_strings(int socket, const struct target_head *head, char *strin
 	return strings[0] && strings[2];
 }
 
-/* What was asked for; NULL: it cannot be done, and who asks was told why. */
+/* Reads what is asked for; NULL: it cannot be done, and who asks was told why. */
 static struct http_request *take_target(int socket, pthread_mutex_t *loading)
 {
 	char *strings[STRINGS] = {NULL};
@@ -339,7 +339,7 @@ static struct http_request *take_target(int socket, pthread_mutex_t *loading)
 	return request;
 }
 
-/* Whether who asks wants no more, or is gone. */
+/* Returns whether who asks wants no more, or is gone. */
 static bool is_unwanted(void *context)
 {
 	struct pollfd peer = {.fd = *(int *)context, .events = POLLRDHUP};

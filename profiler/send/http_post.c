@@ -178,7 +178,7 @@ static void count_outcome(struct http_post *p, const struct body *body, size_t s
 	stats->refused_items += refused;
 }
 
-/* Of a protocol with refusals of its own. */
+/* Checks the answer of a protocol with refusals of its own. */
 static void check_answer(struct http_post *p)
 {
 	struct http_outcome *o = &p->outcome;

@@ -85,7 +85,7 @@ static size_t take_field(char *data, size_t one, size_t size, void *context)
 	return count_answer(r, size);
 }
 
-/* What is kept: the beginning. */
+/* Keeps the beginning of an answer. */
 static size_t take_answer(char *data, size_t one, size_t size, void *context)
 {
 	struct http_request *r = context;
@@ -95,7 +95,7 @@ static size_t take_answer(char *data, size_t one, size_t size, void *context)
 	return count_answer(r, size);
 }
 
-/* Whether all was sent and answered some time ago, but for the end of the answer's text. */
+/* Returns whether all was sent and answered some time ago, but for the end of the answer's text. */
 static bool drips(const struct http_request *r)
 {
 	long status = 0;

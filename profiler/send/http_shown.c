@@ -8,7 +8,7 @@
 
 #define SECRET_BYTES 4 /* what is shorter is no credential */
 
-/* Of the variables that libcurl reads. */
+/* Returns whether a variable that libcurl reads has secrets of a proxy. */
 static bool has_proxy_secrets(void)
 {
 	static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",

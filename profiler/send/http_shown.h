@@ -24,8 +24,10 @@ bool http_shown_read(struct http_shown *shown, const char *url, const char *head
 		     char why[HTTP_WHY_BYTES]);
 void http_shown_release(struct http_shown *shown);
 
-/* Whether a text from the server repeats any word that may be a credential: it is not for the
- * user's eyes. */
+/*
+ * Returns whether a text from the server repeats any word that may be a credential: it is not for
+ * the user's eyes.
+ */
 bool http_shown_is_secret(const struct http_shown *shown, const char *text);
 
 #endif

@@ -15,7 +15,7 @@ static bool is_port(unsigned long number)
 	return number >= 1 && number <= UINT16_MAX;
 }
 
-/* Of IPv6, with the name of an interface (IFNAMSIZ) behind % or %25. */
+/* Returns whether it is an address of IPv6, maybe with an interface (IFNAMSIZ) behind % or %25. */
 static bool is_address(const char *text, size_t size)
 {
 	const char *percent = memchr(text, '%', size);

@@ -37,7 +37,7 @@ struct new_frame {
 		uint32_t count, capacity; \
 	}
 
-/* What is handed over: records, and what has been added to tables since. */
+/* Records that are handed over, and what has been added to tables since. */
 struct news {
 	struct chunk *first, **last;
 	LIST(struct place) places;

@@ -77,9 +77,9 @@ bool live_spans_take(struct live_spans *l, const struct timeline_record *record,
 		     uint64_t launched_ns);
 
 /*
- * What was taken; `collected` has the tables that its records refer to, and `shapes` their shapes.
- * With `is_tick`, calls that have waited for a whole tick are decided, and a request is sent
- * even if it is not full. True: there is work for the other thread.
+ * Hands over what was taken; `collected` has the tables that its records refer to, and `shapes`
+ * their shapes. With `is_tick`, calls that have waited for a whole tick are decided, and a request
+ * is sent even if it is not full. True: there is work for the other thread.
  */
 bool live_spans_hand_over(struct live_spans *l, const struct collected *collected,
 			  const struct timeline *shapes, bool is_tick);

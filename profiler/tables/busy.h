@@ -56,7 +56,7 @@ typedef bool (*busy_key)(const void *context, const struct timeline_record *reco
 bool busy_gather(const struct result *result, busy_key key, const void *context,
 		 struct busy_span **spans, uint64_t *count);
 
-/* Whether some GPU worked at that moment. */
+/* Returns whether some GPU worked at that moment. */
 bool busy_at(const struct busy *busy, uint64_t ns);
 
 /* The longest times without work, the longest first, of at most `max`; returns how many there are.

@@ -15,10 +15,10 @@ struct caching_allocator {
 	const char *advice; /* how to see what it hands out */
 };
 
-/* Of an allocation's stack: the one that called CUDA. NULL: none that is known. */
+/* Finds the allocator that called CUDA, by an allocation's stack. NULL: none that is known. */
 const struct caching_allocator *caching_allocator_of(const struct result *result, uint32_t stack);
 
-/* What each of them held, by kind of memory, as a table. NULL with errno. */
+/* Makes a table of what each of them held, by kind of memory. NULL with errno. */
 struct figures *caching_allocators_figures(const struct result *result);
 
 #endif

@@ -24,7 +24,7 @@ static double squares_of(const double *values, uint32_t count, double mean)
 	return sum;
 }
 
-/* Of equal values, sums may differ in their last digit. */
+/* Returns whether values are equal: sums of equal ones may differ in their last digit. */
 static bool is_equal(const struct change *c)
 {
 	return fabs(change_difference(c)) <= 1e-9 * fmax(c->after, c->before);

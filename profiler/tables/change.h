@@ -25,7 +25,7 @@
 
 enum comparison_side { SIDE_BEFORE, SIDE_AFTER, SIDES };
 
-/* What the amounts of a change are. */
+/* The unit of a change's amounts. */
 enum change_unit {
 	CHANGE_OF_TIME, /* ns; or the weights of folded stacks */
 	CHANGE_OF_BYTES,
@@ -50,7 +50,7 @@ static inline double change_difference(const struct change *change)
 	return change->after - change->before;
 }
 
-/* What to call a difference, everywhere. */
+/* The word for a difference, everywhere. */
 enum change_verdict {
 	CHANGED_NOT,        /* equal */
 	CHANGED_BY_CHANCE,  /* not significant */
@@ -66,14 +66,14 @@ enum change_verdict change_verdict(const struct change *change);
 /* "same", "noise", "unknown", "new", "gone", "more", "less" */
 const char *change_verdict_word(enum change_verdict verdict);
 
-/* What a side's values add up to. */
+/* The sum of a side's values. */
 struct side_sum {
 	double sampled, measured; /* variances: of counting samples; of durations */
 	uint64_t count;
 	bool is_estimated; /* some time has no whole sample: counts say less than variances */
 };
 
-/* What a total, or all that matches a pattern, has by run. */
+/* The values of a total, or of all that matches a pattern, by run. */
 #define COMPARISON_RUNS_MAX 32 /* a side */
 struct run_values {
 	uint32_t runs[SIDES];

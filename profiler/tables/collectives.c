@@ -43,7 +43,7 @@ struct open_group {
 	uint32_t members[COLLECTIVES_LINES_MAX]; /* operations */
 };
 
-/* What is known of the lines of one kind. */
+/* Knowledge of the lines of one kind. */
 struct comparison {
 	uint32_t operations[COLLECTIVES_LINES_MAX];
 	uint32_t together[COLLECTIVES_LINES_MAX][COLLECTIVES_LINES_MAX];
@@ -555,7 +555,7 @@ static void drop_events(struct collectives *c)
 	c->between = NULL;
 }
 
-/* What an operation waited for on other machines. */
+/* Notes what an operation waited for on other machines. */
 static void apply_event(struct collectives *c, struct collective_operation *o)
 {
 	const struct collective_operation *event = &c->between->list[o->event];

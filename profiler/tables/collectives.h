@@ -50,7 +50,7 @@
 #define COLLECTIVES_ALONE UINT32_MAX
 #define COLLECTIVES_STEPS_MAX (UINT64_C(1) << 29) /* of aligning: some seconds */
 
-/* Where operations of one kernel run one after the other: a stream of a rank. */
+/* A line on which operations of one kernel run one after the other: a stream of a rank. */
 struct collective_line {
 	uint32_t clock, kernel; /* ranks with the same clock compare; the kernel's frame */
 	uint32_t rank, device, context, stream;
@@ -114,10 +114,10 @@ uint64_t collectives_aligned_time(const struct collective_clock *clock, uint64_t
  */
 bool collectives_find(struct collectives *c, const struct collective_clock *clocks, uint32_t count);
 
-/* What was found, as it was added; none if there was no room. Valid as long as `c`. */
+/* Returns what was found, as it was added; none if there was no room. Valid as long as `c`. */
 const struct collective_operation *collectives_list(const struct collectives *c, uint32_t *count);
 
-/* Whether it is a kernel of NCCL; and one that no rank leaves before all have come. */
+/* Returns whether it is a kernel of NCCL; and one that no rank leaves before all have come. */
 bool collectives_is_nccl(const struct frame_info *frame);
 bool collectives_is_compared(const struct frame_info *frame);
 

@@ -57,7 +57,7 @@ enum change_unit comparison_total_unit(enum comparison_total total)
 
 /* ---- amounts by run ---- */
 
-/* What a row, or a record of the timeline, adds. The variances are those of its value. */
+/* An amount that a row, or a record of the timeline, adds. The variances are those of its value. */
 struct amount {
 	double value;
 	double sampled, measured; /* variance: of counting samples; of durations */
@@ -65,7 +65,7 @@ struct amount {
 	bool is_estimated; /* as in side_sum */
 };
 
-/* Of things that are numbered: a value for each run, and sums for each side. */
+/* Amounts of numbered things: a value for each run, and sums for each side. */
 struct amounts {
 	uint32_t capacity;
 	double *values;         /* by thing, then by run */
@@ -466,7 +466,7 @@ static void add_errors(struct made_comparison *made, const struct result *r,
 	}
 }
 
-/* Of a whole run. */
+/* Returns whether a whole run has sums of calls. */
 static bool counts_calls(const struct result *r)
 {
 	return r->totals.measure.api && r->totals.ledger && !r->totals.shown;
@@ -920,7 +920,7 @@ static bool stack_equal(const void *records, uint32_t position, const void *key)
 	return stack->outer == k->outer && strcmp(made->frames[stack->frame].name, k->name) == 0;
 }
 
-/* Of all that is kept for one, in arrays that double. */
+/* Returns the bytes of all that is kept for a stack, in arrays that double. */
 static size_t stack_bytes(const struct maker *m)
 {
 	size_t amounts = m->run_count * sizeof(double) + SIDES * sizeof(struct side_sum);
@@ -1362,7 +1362,7 @@ static void compare_all(struct made_comparison *made, enum comparison_side shown
 		make_rows(made, made->comparison.runs[shown]);
 }
 
-/* What only making it needs. */
+/* Frees what only making the comparison needs. */
 static void release_maker(struct maker *m)
 {
 	kernel_matches_release(&m->kernels);

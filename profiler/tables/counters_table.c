@@ -30,7 +30,7 @@ struct kernel_metric {
 	double sum, least, most;
 };
 
-/* What all launches of kernels took, by frame. */
+/* The time of all launches of kernels, by frame. */
 struct kernel_sum {
 	uint64_t launches, ns;
 };
@@ -61,7 +61,7 @@ static int by_frame(const void *a, const void *b)
 	return x->metric < y->metric ? -1 : x->metric > y->metric;
 }
 
-/* Those with most time first. */
+/* Orders kernels by time, the longest first. */
 static int by_kernel(const void *a, const void *b)
 {
 	const struct kernel_metric *x = a, *y = b;

@@ -16,7 +16,7 @@ struct duration_spread {
 	double cut; /* variance by chance: where the shown time cut what began before its end */
 };
 
-/* Of one run: by the numbers of its stacks; NULL: there is no timeline. */
+/* The spreads of one run, by the numbers of its stacks; NULL: there is no timeline. */
 struct duration_spreads {
 	struct duration_spread *operations, *calls;
 	double relative; /* variance of operations by the square of their mean; 1: unknown */

@@ -119,7 +119,7 @@ void launch_shapes_free(struct launch_shapes *shapes)
 	free(shapes); /* it is the first member */
 }
 
-/* Of clean text that was cut. */
+/* Ends clean text that was cut with a whole character. */
 static void end_with_a_character(char *text)
 {
 	size_t at = 0, length;
@@ -212,7 +212,7 @@ void launch_dimensions_text(char text[LAUNCH_DIMENSIONS_BYTES], const uint32_t v
 
 #define ADVICE_BYTES (OCCUPANCY_ADVICE_BYTES + 160)
 
-/* What launches and waits in turn leaves the GPU idle in between. */
+/* Returns advice. To launch and wait in turn leaves the GPU idle in between. */
 static const char *advice_of(const struct launch_shape *s, char text[ADVICE_BYTES])
 {
 	char occupancy[OCCUPANCY_ADVICE_BYTES];

@@ -38,7 +38,7 @@ struct launch_shapes {
 struct launch_shapes *launch_shapes_new(const struct result *result);
 void launch_shapes_free(struct launch_shapes *shapes);
 
-/* The same as a table, with what could be better. NULL with errno, likewise. */
+/* Makes a table of the same, with what could be better. NULL with errno, likewise. */
 struct figures *launch_shapes_figures(const struct result *result);
 
 /* "4x8", of a grid or a block; without what is 1 at the end. */

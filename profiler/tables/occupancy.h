@@ -13,7 +13,7 @@
 #include "cupti_trace/wire/gpu_event.h"
 #include "profiler/model/timeline.h"
 
-/* What keeps more blocks from a multiprocessor; several if they allow the same number. */
+/* Limits of a multiprocessor's blocks; several at once if they allow the same number. */
 enum occupancy_limit {
 	OCCUPANCY_BY_WARPS = 1,
 	OCCUPANCY_BY_BLOCKS = 2,

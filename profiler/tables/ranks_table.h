@@ -9,7 +9,7 @@
 
 struct figures;
 struct rank_info;
-/* What a rank's rows add up to, by their kinds. */
+/* The sums of a rank's rows, by their kinds. */
 struct rank_time {
 	uint64_t cpu_ns, gpu_ns, wait_ns, call_ns;
 	uint64_t collective_ns; /* of gpu_ns: kernels of NCCL */

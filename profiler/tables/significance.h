@@ -29,11 +29,13 @@ double significance_of_counts(uint64_t a, uint64_t b, double exposure_a, double 
  */
 double significance_of_shares(uint64_t a, uint64_t all_a, uint64_t b, uint64_t all_b);
 
-/* Of a normal deviate. */
+/* Returns the significance of a normal deviate. */
 double significance_of_normal(double deviate);
 
-/* Of Student's t with so many degrees of freedom, 1 or more: DLMF 8.17 and 26.7.27 of Abramowitz
- * and Stegun. */
+/*
+ * Returns the significance of Student's t with so many degrees of freedom, 1 or more. Source: DLMF
+ * 8.17; 26.7.27 of Abramowitz and Stegun.
+ */
 double significance_of_student(double t, double freedom);
 
 /* The t that is exceeded with this one-sided probability, in (0, 0.5). */

@@ -234,7 +234,7 @@ static uint32_t add_frame(struct page *p, struct page_frame frame)
 	return p->frame_count++;
 }
 
-/* What folding makes of a frame. */
+/* Adds the role that folding gives a frame. */
 static void add_role(struct page *p, const struct frame_info *frame, struct page_frame *to)
 {
 	char label[CODE_ROLE_LABEL_BYTES];
@@ -281,7 +281,7 @@ static void mark_stacks(struct page *p, const struct result *r)
 		p->stack_numbers[r->rows[i].stack] = 0;
 }
 
-/* Those of rows and records, and what is around them. */
+/* Adds the stacks of rows and records, and those around them. */
 static void add_stacks(struct page *p)
 {
 	const struct result *r = p->result;
@@ -321,7 +321,7 @@ static void add_sites_of(struct page *p, const struct result *r)
 	}
 }
 
-/* Where the stacks of GPU work were launched. */
+/* Adds the stacks where GPU work was launched. */
 static void add_sites(struct page *p)
 {
 	p->sites = calloc(p->stacks.count + 1, sizeof(*p->sites));

@@ -23,7 +23,7 @@ enum part_kind { PART_OF_RECORDS, PART_OF_SUMS, PART_END };
 
 static const struct html_timeline_limits usual_limits = {6000000, 2000000};
 
-/* Of records that are too short to be shown one by one. */
+/* A sum of records that are too short to be shown one by one. */
 struct sum {
 	uint64_t first_ns, ns, bytes, count;
 	uint32_t place, stack, bin;
@@ -282,7 +282,7 @@ static void write_groups(const struct html_timeline *h, struct deflated *data)
 	}
 }
 
-/* Those in h->part; `graph_node` is the count of sums. */
+/* Writes the records in h->part; `graph_node` is the count of sums. */
 static int write_part(struct html_timeline *h, enum part_kind kind, FILE *out)
 {
 	const struct timeline_record *part = h->part;

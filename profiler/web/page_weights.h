@@ -26,7 +26,7 @@ struct page_weights {
 	uint32_t count;
 };
 
-/* Those of a result that have a value. 0 or -ENOMEM; release it in any case. */
+/* Makes the weights of a result that have a value. 0 or -ENOMEM; release it in any case. */
 int page_weights_make(struct page_weights *weights, const struct result *result);
 
 /* Whichever has the places of all: that of memory if there is one, else the result itself. */
