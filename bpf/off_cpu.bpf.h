@@ -188,8 +188,8 @@ static __always_inline struct slot *slot_of(__u64 stack)
 }
 
 /*
- * Where a thread's kernel stack is, as a number. `casts`: without a call, which Linux 6.2 and later
- * can, where programs use no other way to it.
+ * Returns where a thread's kernel stack is, as a number. `casts`: without a call, which Linux 6.2
+ * and later can, where programs use no other way to it.
  */
 static __always_inline __u64 stack_address(struct task_struct *task, const bool casts)
 {
@@ -404,7 +404,7 @@ static __always_inline __u32 kind_of(struct task_struct *task, struct stack_time
 	return number;
 }
 
-/* Whether the system call reads or writes the file that its first argument is. */
+/* Returns whether the system call reads or writes the file that its first argument is. */
 static __always_inline bool has_file(__u32 number)
 {
 	const __u64 first = 1u << 0 | 1u << 1 |      /* read, write */
@@ -490,8 +490,8 @@ static __always_inline void start_times_over(struct task_struct *task, struct st
 }
 
 /*
- * Whether to take a stack: doubles the interval of those that are taken, or refused by the pace,
- * too often, else halves it.
+ * Returns whether to take a stack: doubles the interval of those that are taken, or refused by the
+ * pace, too often, else halves it.
  */
 static __always_inline bool is_stack_due(struct stack_off_cpu_sum *sum, __u64 now_ns)
 {
@@ -619,8 +619,8 @@ static __always_inline bool send_stack_of(struct task_struct *task, const struct
 }
 
 /*
- * Whether the thread has a CPU, as on_switch sees it: the scheduler names the CPU's next thread
- * before that runs, but clears on_cpu of the one that leaves only behind it.
+ * Returns whether the thread has a CPU, as on_switch sees it: the scheduler names the CPU's next
+ * thread before that runs, but clears on_cpu of the one that leaves only behind it.
  */
 static __always_inline bool has_cpu(const struct task_struct *task)
 {

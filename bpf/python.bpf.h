@@ -254,7 +254,9 @@ static __always_inline bool has_frames(const struct stack_python *p, __u64 threa
 	return p->cframe_frame == STACK_PYTHON_NO_OFFSET ? at != 0 : !is_outermost(at, thread);
 }
 
-/* Whether it is the current thread's state, and has frames. One that was released has none. */
+/*
+ * Returns whether it is the current thread's state, and has frames. One that was released has none.
+ */
 static __always_inline bool is_current(const struct stack_python *p, __u64 thread,
 				       const struct python_sight *sight)
 {
@@ -611,8 +613,8 @@ __noinline int read_chain(const struct stack_python *p, struct stack_python_chai
 }
 
 /*
- * Whether the chain that was read is an evaluation's: it goes on in the one around. One with too
- * many links to see that is believed.
+ * Returns whether the chain that was read is an evaluation's: it goes on in the one around. One
+ * with too many links to see that is believed.
  */
 static __always_inline bool is_evaluations(const struct stack_python *p,
 					   const struct stack_python_chain *chain,

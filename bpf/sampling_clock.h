@@ -34,7 +34,7 @@ static inline void sampling_clock_begin(struct sampling_clock *c, __u64 sample_n
 	c->period_end_ns = sample_ns;
 }
 
-/* Whether a sample is due, which then counts as taken. */
+/* Returns whether a sample is due, which then counts as taken. */
 static inline bool sampling_clock_take(struct sampling_clock *c, __u64 sample_ns)
 {
 	if (c->run_ns < c->due_ns)

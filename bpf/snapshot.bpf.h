@@ -72,7 +72,7 @@ static __always_inline __u32 copy_stack(void *to, const unsigned int limit, __u6
 
 #define RETURN_PROBES_MOST 16 /* of a thread, the last ones entered */
 
-/* Where functions with a return probe return to (the kernel's "[uprobes]" mapping). */
+/* Returns where functions with a return probe return to (the kernel's "[uprobes]" mapping). */
 static __always_inline __u64 trampoline_of(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);

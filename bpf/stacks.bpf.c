@@ -90,8 +90,8 @@ static __always_inline bool is_in(void *processes, __u32 pid)
 /* ---- launches and timed calls ---- */
 
 /*
- * Whether a call counts: not if it is inside another, deeper in the stack than its entry. (A call
- * whose return was missed ends when its thread is seen above it.)
+ * Returns whether a call counts: not if it is inside another, deeper in the stack than its entry.
+ * (A call whose return was missed ends when its thread is seen above it.)
  */
 static __always_inline bool begin_call(struct thread_state *state, __u64 sp, __u64 function,
 				       __u64 time_ns)
@@ -106,9 +106,9 @@ static __always_inline bool begin_call(struct thread_state *state, __u64 sp, __u
 }
 
 /*
- * Whether a launch counts: not the driver's inside the runtime's that the thread entered last. That
- * entry's return address is then still where it was, above us on the stack, or a return probe's
- * instead. One runtime launch contains one driver launch, which uses the entry up.
+ * Returns whether a launch counts: not the driver's inside the runtime's that the thread entered
+ * last. That entry's return address is then still where it was, above us on the stack, or a return
+ * probe's instead. One runtime launch contains one driver launch, which uses the entry up.
  */
 static __always_inline bool begin_launch(struct task_struct *task, struct thread_state *state,
 					 __u64 sp, bool is_driver)

@@ -30,9 +30,9 @@ struct address_space {
 };
 
 /*
- * Whether a missed address justifies reading /proc/PID/maps now. The interval starts at some
- * milliseconds and doubles up to seconds while the reads find nothing, so garbage addresses cost
- * little and a newly loaded library is found soon.
+ * Returns whether a missed address justifies reading /proc/PID/maps now. The interval starts at
+ * some milliseconds and doubles up to seconds while the reads find nothing, so garbage addresses
+ * cost little and a newly loaded library is found soon.
  */
 bool address_space_may_snapshot(const struct address_space *space);
 

@@ -54,16 +54,16 @@ bool call_site_read_stub(const uint8_t *code, size_t size, struct call_stub *stu
 size_t call_site_indirect(const uint8_t *code, size_t size);
 
 /*
- * Whether a function may end with a jump to code in [to, to_end), or (`wants_outside`) with one to
- * code that is not in there: `code` is all of it, and begins at `start`. True if it jumps through a
- * register or memory.
+ * Returns whether a function may end with a jump to code in [to, to_end), or (`wants_outside`) with
+ * one to code that is not in there: `code` is all of it, and begins at `start`. True if it jumps
+ * through a register or memory.
  */
 bool call_site_may_jump(const uint8_t *code, size_t size, uint64_t start, uint64_t to,
 			uint64_t to_end, bool wants_outside);
 
 /*
- * Whether the same function may go on in the one at [to, to_end), as compilers end functions. To
- * another file (`leaves`) it jumps by a stub in its own.
+ * Returns whether the same function may go on in the one at [to, to_end), as compilers end
+ * functions. To another file (`leaves`) it jumps by a stub in its own.
  */
 static inline bool call_site_may_go_on(const uint8_t *code, size_t size, uint64_t start,
 				       uint64_t to, uint64_t to_end, bool leaves)

@@ -94,8 +94,8 @@ struct cfi_row {
 int cfi_find_row(const struct cfi_table *table, uint64_t pc, struct cfi_row *row);
 
 /*
- * Whether the search table can be used: of the form that linkers write, sorted, and each entry
- * leads into the section. Reads it all. Otherwise list the section's functions.
+ * Returns whether the search table can be used: of the form that linkers write, sorted, and each
+ * entry leads into the section. Reads it all. Otherwise list the section's functions.
  */
 bool cfi_index_is_usable(const struct cfi_table *table);
 

@@ -332,8 +332,8 @@ static int find_register(const struct cfi_rule *rule, const struct cfi_registers
 }
 
 /*
- * Whether the register's word is below the stack pointer: it was popped, and the row need not say
- * so, for neither the register nor, in the red zone, the word has changed since.
+ * Returns whether the register's word is below the stack pointer: it was popped, and the row need
+ * not say so, for neither the register nor, in the red zone, the word has changed since.
  */
 static bool is_popped(const struct cfi_rule *rule, const struct cfi_registers *r, uint64_t cfa)
 {

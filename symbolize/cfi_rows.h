@@ -38,7 +38,9 @@ struct cfi_bounds cfi_rows_find_bounds(struct cfi_rows *rows, struct modules *mo
 /* Returns whether the code follows its file's entry point: elf_cfi_is_entry. */
 bool cfi_rows_is_entry(struct cfi_rows *rows, struct modules *modules, struct code_ref code);
 
-/* Where the function at `code` begins, as a file offset, by its symbol: elf_cfi_find_symbol. */
+/*
+ * Finds where the function at `code` begins, as a file offset, by its symbol: elf_cfi_find_symbol.
+ */
 bool cfi_rows_find_symbol(struct cfi_rows *rows, struct modules *modules, struct code_ref code,
 			  uint64_t *start);
 

@@ -247,7 +247,7 @@ static void read_lines(struct cubin *c)
 	}
 }
 
-/* Whether libdw reads a section as it is. */
+/* Returns whether libdw reads a section as it is. */
 static bool is_plain(Elf_Scn *section)
 {
 	GElf_Shdr header;

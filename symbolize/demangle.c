@@ -331,8 +331,8 @@ static void append(const char *text, size_t length, void *opaque)
 }
 
 /*
- * Whether libiberty may decode an identifier: "u", its length, punycode. Such digits also occur in
- * ordinary identifiers ("read_u32"), so this may return true in error.
+ * Returns whether libiberty may decode an identifier: "u", its length, punycode. Such digits also
+ * occur in ordinary identifiers ("read_u32"), so this may return true in error.
  */
 static bool may_decode(const char *mangled, bool *is_too_long)
 {
@@ -451,7 +451,7 @@ static void run_in_time(struct demangler *d, struct job *job)
 
 /* ---- what surrounds a mangled name ---- */
 
-/* Whether name[0..length) ends with `suffix`; if so, removes it from `*length`. */
+/* Returns whether name[0..length) ends with `suffix`; if so, removes it from `*length`. */
 static bool cut_suffix(const char *name, size_t *length, const char *suffix)
 {
 	size_t size = strlen(suffix);

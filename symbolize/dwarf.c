@@ -632,7 +632,10 @@ static int find_section(const struct dwarf *dwarf, const char *plain, const char
 	return 0;
 }
 
-/* Whether a section is still packed, which libdw unpacks when it begins: it did not know how. */
+/*
+ * Returns whether a section is still packed, which libdw unpacks when it begins: it did not know
+ * how.
+ */
 static bool is_still_packed(const struct dwarf *dwarf)
 {
 	Elf_Scn *section = NULL;

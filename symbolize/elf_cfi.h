@@ -37,14 +37,14 @@ int elf_cfi_find_row(const struct elf_cfi *cfi, uint64_t file_offset, struct cfi
 struct cfi_bounds elf_cfi_find_bounds(const struct elf_cfi *cfi, uint64_t file_offset);
 
 /*
- * Where the function around a file offset begins, by its symbol: of functions that no table
+ * Finds where the function around a file offset begins, by its symbol: of functions that no table
  * describes, and whose symbols have a size. False: none.
  */
 bool elf_cfi_find_symbol(const struct elf_cfi *cfi, uint64_t file_offset, uint64_t *start);
 
 /*
- * Whether no table describes the code at a file offset, and it follows the file's entry point: with
- * which a program or its dynamic loader begins. In libraries that may be any code.
+ * Returns whether no table describes the code at a file offset, and it follows the file's entry
+ * point: with which a program or its dynamic loader begins. In libraries that may be any code.
  */
 bool elf_cfi_is_entry(const struct elf_cfi *cfi, uint64_t file_offset);
 

@@ -46,8 +46,8 @@ static bool spend(uint64_t *left, uint64_t bytes)
 }
 
 /*
- * Whether the data that libelf and libdw read on their own (section names, notes) has an acceptable
- * size.
+ * Returns whether the data that libelf and libdw read on their own (section names, notes) has an
+ * acceptable size.
  */
 static bool tables_are_sane(const struct elf_file *file, size_t segments)
 {
@@ -126,7 +126,7 @@ void elf_file_close(struct elf_file *file)
 	file->elf = NULL;
 }
 
-/* Whether the section has uncompressed contents inside the file. */
+/* Returns whether the section has uncompressed contents inside the file. */
 static bool has_contents(const struct elf_file *file, const GElf_Shdr *header)
 {
 	return header->sh_type != SHT_NOBITS && header->sh_type != SHT_NULL &&
@@ -172,8 +172,8 @@ static char *unpack(const char *packed, size_t size, uint64_t unpacked_size)
 }
 
 /*
- * Where the compressed data begins, and its unpacked size; 0: compressed another way. The old form,
- * in sections named .zdebug_*, is "ZLIB" and the size in big-endian order.
+ * Returns where the compressed data begins, and its unpacked size; 0: compressed another way. The
+ * old form, in sections named .zdebug_*, is "ZLIB" and the size in big-endian order.
  */
 static size_t read_packed_header(const struct elf_file *file, const GElf_Shdr *header,
 				 const char *packed, uint64_t *unpacked_size)

@@ -29,7 +29,7 @@ int elf_functions_read(struct elf_functions *functions, const struct elf_file *f
 const struct elf_function *elf_functions_find(const struct elf_functions *functions,
 					      uint64_t address);
 
-/* Where the first function behind `address` begins; UINT64_MAX: there is none. */
+/* Returns where the first function behind `address` begins; UINT64_MAX: there is none. */
 uint64_t elf_functions_next(const struct elf_functions *functions, uint64_t address);
 
 void elf_functions_release(struct elf_functions *functions);

@@ -34,7 +34,7 @@ static int compare_slots(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Whether the dynamic linker stores a function's address there. */
+/* Returns whether the dynamic linker stores a function's address there. */
 static bool is_slot(const char *relocations, size_t i, Elf64_Rela *rela)
 {
 	uint32_t type;

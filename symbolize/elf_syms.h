@@ -66,8 +66,8 @@ uint32_t elf_syms_count(const struct elf_syms *syms);
 bool elf_syms_find(const struct elf_syms *syms, uint64_t file_offset, struct elf_symbol *symbol);
 
 /*
- * Where the function begins that contains the byte at `file_offset`, by .eh_frame: an address in
- * the file. False: nothing describes one there.
+ * Finds where the function begins that contains the byte at `file_offset`, by .eh_frame: an address
+ * in the file. False: nothing describes one there.
  */
 bool elf_syms_function(const struct elf_syms *syms, uint64_t file_offset, uint64_t *start);
 

@@ -122,7 +122,7 @@ const struct elf_strings *elf_table_strings(struct elf_table *table, const struc
 
 /* ---- functions ---- */
 
-/* Whether the symbol names code; if so, describes it, except for the name. */
+/* Returns whether the symbol names code; if so, describes it, except for the name. */
 static bool describe(const GElf_Sym *symbol, const struct sections *sections,
 		     struct elf_candidate *candidate)
 {

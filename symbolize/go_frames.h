@@ -16,7 +16,10 @@
 #include "symbolize/cfi.h"
 #include "symbolize/go_table.h"
 
-/* Whether rows can be found in the table: it is of a known version, and all functions are there. */
+/*
+ * Returns whether rows can be found in the table: it is of a known version, and all functions are
+ * there.
+ */
 bool go_frames_are_in(const struct go_table *table);
 
 /* The row at `pc`. 0; -ENOENT: no function of Go; -EBADMSG: the table is malformed there. */

@@ -126,7 +126,10 @@ static uint64_t text_of_module(const struct elf_file *file)
 	return address;
 }
 
-/* Where the table begins in the section that an external linker has put it into; false: nowhere. */
+/*
+ * Finds where the table begins in the section that an external linker has put it into; false:
+ * nowhere.
+ */
 static bool find_table(struct go_table *t, const char *bytes, uint64_t size)
 {
 	for (uint64_t at = 0; at < size; at += WORD) {

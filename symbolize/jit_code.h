@@ -45,7 +45,7 @@ struct jit_code {
 void jit_code_init(struct jit_code *j, struct bounded_caller *calls);
 void jit_code_release(struct jit_code *j);
 
-/* Whether a process that maps this file with PROT_EXEC says so that it is its jitdump. */
+/* Returns whether a process that maps this file with PROT_EXEC says so that it is its jitdump. */
 bool jit_code_is_dump(const char *path);
 
 /* Process `id` mapped its jitdump. */

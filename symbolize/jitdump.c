@@ -195,7 +195,7 @@ static int link_code(struct jitdump *d, uint32_t code, struct budget_share *shar
 	return 0;
 }
 
-/* Whether there was code in the range before. */
+/* Returns whether there was code in the range before. */
 static bool is_used(const struct jitdump *d, uint64_t start, uint64_t end)
 {
 	unsigned int steps = 0;

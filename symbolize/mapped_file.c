@@ -46,7 +46,7 @@ static bool has_build_id(int fd, const char *expected)
 	return strcmp(text, expected) == 0;
 }
 
-/* Whether the open file is the one that was mapped. */
+/* Returns whether the open file is the one that was mapped. */
 static bool is_same(const struct open_job *job)
 {
 	if (job->build_id[0])

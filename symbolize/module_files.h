@@ -79,7 +79,7 @@ struct file_place {
 	const char *path;
 };
 
-/* Whether a file of the same path with this status is `file`, unchanged. */
+/* Returns whether a file of the same path with this status is `file`, unchanged. */
 bool module_file_is(const struct module_file *file, const struct stat *st);
 
 /*

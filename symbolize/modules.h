@@ -106,8 +106,8 @@ uint32_t modules_read_page(struct modules *modules, uint32_t index, uint64_t off
 int modules_call(struct modules *modules, uint32_t index, struct bounded_job *job);
 
 /*
- * Whether a mapping with this path is memory of no file, or of one that is only there to be shared:
- * code in it was put there at run time.
+ * Returns whether a mapping with this path is memory of no file, or of one that is only there to be
+ * shared: code in it was put there at run time.
  */
 bool modules_is_memory(const char *path, uint64_t inode);
 

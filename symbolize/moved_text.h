@@ -78,9 +78,9 @@ enum moved_text_answer moved_text_find(struct moved_text *m, struct modules *mod
 				       struct map_entry *found);
 
 /*
- * Whether `entry`, a mapping of a file as its process describes it, has text with these pages
- * (text_pages_hash): it is memory in truth, and the process has found by its program headers where
- * in the file that would be.
+ * Returns whether `entry`, a mapping of a file as its process describes it, has text with these
+ * pages (text_pages_hash): it is memory in truth, and the process has found by its program headers
+ * where in the file that would be.
  */
 enum moved_text_answer moved_text_check(struct moved_text *m, struct modules *modules, pid_t pid,
 					const struct map_entry *entry, uint64_t hash);

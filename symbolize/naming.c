@@ -218,7 +218,7 @@ static const char *find_name(struct naming *n, struct code_ref ref)
 	}
 }
 
-/* Where the function begins that contains the byte; false: not known. */
+/* Finds where the function begins that contains the byte; false: not known. */
 static bool find_start(struct naming *n, struct code_ref ref, uint64_t *start)
 {
 	struct module_file *file = ref.module >= MODULES_FIRST

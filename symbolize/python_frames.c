@@ -181,7 +181,9 @@ static inline __attribute__((always_inline)) bool load_place(const struct python
 	return true;
 }
 
-/* Where the walk begins: the innermost frame, 0 if there is none. False: it cannot be read. */
+/*
+ * Finds where the walk begins: the innermost frame, 0 if there is none. False: it cannot be read.
+ */
 static inline __attribute__((always_inline)) bool load_innermost(const struct python_memory *memory,
 								 bool direct,
 								 const struct python_offsets *o,
@@ -601,7 +603,10 @@ static int64_t line_of_locations(struct table *t, int64_t line, uint64_t place)
 	}
 }
 
-/* Where the copy of the instructions begins that a frame is in; the list begins with its length. */
+/*
+ * Finds where the copy of the instructions begins that a frame is in; the list begins with its
+ * length.
+ */
 static bool find_copy(const struct python_memory *memory, const struct python_offsets *o,
 		      const struct python_frame *frame, uint64_t *start)
 {

@@ -33,8 +33,8 @@ struct python_image {
 };
 
 /*
- * Whether a file of this name may be CPython: "python3.11", "libpython3.so.1.0". Programs that
- * contain it have other names.
+ * Returns whether a file of this name may be CPython: "python3.11", "libpython3.so.1.0". Programs
+ * that contain it have other names.
  */
 bool python_image_is_candidate(const char *path);
 
@@ -50,7 +50,9 @@ int python_image_read(int fd, const char *path, struct budget_share *share,
 /* The address in the file of what is at `file_offset`; 0: no code. */
 uint64_t python_image_address(const struct python_image *image, uint64_t file_offset);
 
-/* Whether the code at `file_offset` (a return address: the byte before it) is in the loop. */
+/*
+ * Returns whether the code at `file_offset` (a return address: the byte before it) is in the loop.
+ */
 bool python_image_in_loop(const struct python_image *image, uint64_t file_offset);
 
 #endif

@@ -25,8 +25,8 @@ struct search {
 };
 
 /*
- * Where an instruction of the loop at `i` would jump to, jmp rel32 or jcc rel32; 0: none. Some
- * bytes only look like one.
+ * Returns where an instruction of the loop at `i` would jump to, jmp rel32 or jcc rel32; 0: none.
+ * Some bytes only look like one.
  */
 static uint64_t target_at(const struct search *s, uint64_t i)
 {

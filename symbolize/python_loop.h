@@ -38,7 +38,7 @@ void python_loop_find_parts(struct python_loop *loop, const struct cfi_table *ta
 /* More than the function has where instructions are functions, less than it has otherwise. */
 #define PYTHON_LOOP_SHORT 4096
 
-/* Whether instructions are functions. */
+/* Returns whether instructions are functions. */
 static inline bool python_loop_has_handlers(const struct python_loop *loop)
 {
 	uint64_t size = 0;
@@ -48,7 +48,7 @@ static inline bool python_loop_has_handlers(const struct python_loop *loop)
 	return size > 0 && size < PYTHON_LOOP_SHORT;
 }
 
-/* Whether a return address is in the loop. */
+/* Returns whether a return address is in the loop. */
 static inline bool python_loop_holds(const struct python_loop *loop, uint64_t pc)
 {
 	for (uint32_t i = 0; i < loop->count; i++)

@@ -42,9 +42,9 @@ static uint64_t anchor_of(const struct merge *m, uint32_t group)
 /* ---- loops by their addresses ---- */
 
 /*
- * Whether the frame has this address in it; the end of the last frame is not known. A frame of
- * another module reaches up to a caller that is further out than its own: code without call-frame
- * information, a JIT's, was followed by a frame pointer that is not its own.
+ * Returns whether the frame has this address in it; the end of the last frame is not known. A frame
+ * of another module reaches up to a caller that is further out than its own: code without call-
+ * frame information, a JIT's, was followed by a frame pointer that is not its own.
  */
 static bool has_address(const struct merge *m, uint32_t native, uint64_t address)
 {

@@ -112,7 +112,7 @@ int python_offsets_read(uint32_t hex, const void *runtime, size_t size,
 /* The PY_VERSION_HEX that _PyRuntime gives, from 3.13 on; 0: it gives none. */
 uint32_t python_offsets_version(const void *runtime, size_t size);
 
-/* Whether frames tell where on the C stack their evaluation is: from 3.10 on. */
+/* Returns whether frames tell where on the C stack their evaluation is: from 3.10 on. */
 static inline bool python_offsets_have_anchors(const struct python_offsets *offsets)
 {
 	return offsets->frame_form == PYTHON_FRAME_SHIM ||

@@ -49,11 +49,12 @@ python_trampoline_around(const uint8_t code[PYTHON_TRAMPOLINE_BEFORE + PYTHON_TR
 #define PYTHON_TRAMPOLINE_CALL 32u
 
 /*
- * Whether the interpreter's call that returns to `pc`, behind `code`, is that of a trampoline in
- * py_trampoline_evaluator. There each function has a frame of it, unless the compiler made the call
- * a jump, as new ones do: then a trampoline returns to whom the interpreter has called the function
- * from. The evaluator hands the loop over, at `loop`, as the fourth argument; those others have
- * three. Recognizes the call by the instruction that sets rcx, where its file is stripped, too.
+ * Returns whether the interpreter's call that returns to `pc`, behind `code`, is that of a
+ * trampoline in py_trampoline_evaluator. There each function has a frame of it, unless the compiler
+ * made the call a jump, as new ones do: then a trampoline returns to whom the interpreter has
+ * called the function from. The evaluator hands the loop over, at `loop`, as the fourth argument;
+ * those others have three. Recognizes the call by the instruction that sets rcx, where its file is
+ * stripped, too.
  */
 bool python_trampoline_is_called(const uint8_t code[PYTHON_TRAMPOLINE_CALL], uint64_t pc,
 				 uint64_t loop);

@@ -292,8 +292,8 @@ struct code_ref symbolizer_locate(struct symbolizer *s, struct address_space *sp
 }
 
 /*
- * Whether the file that was reported for `known` has its text in `mapping`, which is memory. It
- * stays what was reported where the process cannot be asked (any more).
+ * Returns whether the file that was reported for `known` has its text in `mapping`, which is
+ * memory. It stays what was reported where the process cannot be asked (any more).
  */
 static bool is_still_text(struct symbolizer *s, const struct address_space *space,
 			  const struct code_mapping *mapping, const struct map_entry *known,

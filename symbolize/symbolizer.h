@@ -100,8 +100,8 @@ struct code_ref symbolizer_locate_in(struct symbolizer *s, struct address_space 
 				     const struct code_mapping *mapping, uint64_t address);
 
 /*
- * Whether what the process has described as a mapping of a file is that file's text, by the hash of
- * its pages in memory (moved_text.h). True also where the file cannot be read.
+ * Returns whether what the process has described as a mapping of a file is that file's text, by the
+ * hash of its pages in memory (moved_text.h). True also where the file cannot be read.
  */
 bool symbolizer_has_text(struct symbolizer *s, const struct address_space *space,
 			 const struct code_mapping *mapping, uint64_t hash);

@@ -26,10 +26,12 @@ const struct cfi_row *symbolizer_cfi_row(struct symbolizer *s, struct code_ref c
 /* The function at `code`, or the gap around it that no table describes; as offsets like its own. */
 struct cfi_bounds symbolizer_cfi_bounds(struct symbolizer *s, struct code_ref code);
 
-/* Where the function begins that has `code`, in such a gap, by its symbol; false: not known. */
+/*
+ * Finds where the function begins that has `code`, in such a gap, by its symbol; false: not known.
+ */
 bool symbolizer_cfi_symbol(struct symbolizer *s, struct code_ref code, uint64_t *start);
 
-/* Whether `code`, in such a gap, follows its file's entry point (elf_cfi_is_entry). */
+/* Returns whether `code`, in such a gap, follows its file's entry point (elf_cfi_is_entry). */
 bool symbolizer_cfi_is_entry(struct symbolizer *s, struct code_ref code);
 
 /*
@@ -56,7 +58,7 @@ struct scan_hint {
 	bool is_by_rbp, is_guess, is_sure;
 };
 
-/* Where the hint for `callee` is, or would be; NULL: no memory. */
+/* Finds where the hint for `callee` is, or would be; NULL: no memory. */
 struct scan_hint *symbolizer_scan_hint(struct symbolizer *s, struct code_ref callee);
 
 #endif

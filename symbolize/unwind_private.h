@@ -70,14 +70,14 @@ void unwind_locate_quietly(struct walk *w, struct frame_place *place);
 enum step unwind_without_row(struct walk *w, struct frame_place *place, enum unwind_end *why);
 
 /*
- * Whether a return address, whose byte before has no row, is the beginning of a function and behind
- * no call: what makecontext and the like put at a stack's start.
+ * Returns whether a return address, whose byte before has no row, is the beginning of a function
+ * and behind no call: what makecontext and the like put at a stack's start.
  */
 bool unwind_is_beginning(struct walk *w, const struct frame_place *place);
 
 /*
- * Whether code without a row is where the kernel started a program, or its dynamic loader: at the
- * file's entry point, with the program's arguments next on the stack.
+ * Returns whether code without a row is where the kernel started a program, or its dynamic loader:
+ * at the file's entry point, with the program's arguments next on the stack.
  */
 bool unwind_is_entry(struct walk *w, const struct frame_place *place);
 

@@ -81,9 +81,9 @@ static struct code_ref byte_of(const struct frame_place *place)
 }
 
 /*
- * Whether `target` is the beginning of the function that has the pc, where that has no information:
- * by its symbol, else anything before it where that may be one piece of assembler.
- * The C library's clone has some up to the system call: after it, it would be wrong in the child.
+ * Returns whether `target` is the beginning of the function that has the pc, where that has no
+ * information: by its symbol, else anything before it where that may be one piece of assembler. The
+ * C library's clone has some up to the system call: after it, it would be wrong in the child.
  */
 static bool is_callee(struct walk *w, struct code_ref target, const struct frame_place *callee,
 		      bool *is_by_symbol)
@@ -105,7 +105,7 @@ static bool is_callee(struct walk *w, struct code_ref target, const struct frame
 	       target.offset <= pc.offset && pc.offset - target.offset < most;
 }
 
-/* Whether the function at `target` may go on in `callee` by a jump. */
+/* Returns whether the function at `target` may go on in `callee` by a jump. */
 static bool may_jump(struct walk *w, struct code_ref target, struct cfi_bounds function,
 		     const struct frame_place *callee, struct cfi_bounds to)
 {
@@ -346,9 +346,9 @@ static bool is_restorer(struct walk *w, const struct frame_place *place)
 }
 
 /*
- * Where a step of a trial has led: the first one must lead behind a call, to where stacks begin, or
- * to where signal handlers return.
- * Later on it is noted whether the call can have led to the frame that was left.
+ * Checks where a step of a trial has led: the first one must lead behind a call, to where stacks
+ * begin, or to where signal handlers return. Later on it is noted whether the call can have led to
+ * the frame that was left.
  */
 static bool check_step(struct walk *w, struct caller *c, const struct frame_place *from,
 		       struct frame_place *to)
@@ -519,7 +519,10 @@ static uint32_t path_length(const struct caller *c)
 	return c->steps < PATH_MAX_STEPS ? c->steps : PATH_MAX_STEPS;
 }
 
-/* Whether the walk from `c` was broken before it came to where that from `other` leads, too. */
+/*
+ * Returns whether the walk from `c` was broken before it came to where that from `other` leads,
+ * too.
+ */
 static bool is_refuted(const struct caller *c, const struct caller *other)
 {
 	if (!c->broken_at)
@@ -577,8 +580,8 @@ static bool is_start(const struct walk *w, const struct frame_place *place,
 }
 
 /*
- * Whether rbp is the frame pointer of `c`'s function, by its own information, rather than of the
- * function that is left.
+ * Returns whether rbp is the frame pointer of `c`'s function, by its own information, rather than
+ * of the function that is left.
  */
 static bool owns_rbp(const struct caller *c, const struct caller *by_rbp)
 {
@@ -618,7 +621,7 @@ static bool is_same_caller(struct walk *w, const struct caller *a, const struct 
 		       symbolizer_cfi_bounds(w->s, byte_of(&b->place)).start;
 }
 
-/* Whether other candidates are as good as the one that was chosen. */
+/* Returns whether other candidates are as good as the one that was chosen. */
 static bool has_rival(struct walk *w, const struct frame_place *callee, struct search *search,
 		      struct caller *chosen)
 {

@@ -107,7 +107,7 @@ static bool look_for_pipe(const struct arrivals *a, struct bounded_caller *calls
 	       refuse(arrival, "sees other files (a container?), and not profile's pipe");
 }
 
-/* Whether the process can open the pipe by the path that its library is given. */
+/* Returns whether the process can open the pipe by the path that its library is given. */
 static bool reaches_pipe(const struct arrivals *a, struct arrival *arrival)
 {
 	struct bounded_caller *calls;

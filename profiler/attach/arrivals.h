@@ -63,7 +63,7 @@ bool arrivals_is_stuck(struct arrivals *a, uint32_t id, pid_t pid);
  */
 void arrivals_stop(struct arrivals *a);
 
-/* Whether a process waits, or is under way. NULL is allowed. */
+/* Returns whether a process waits, or is under way. NULL is allowed. */
 bool arrivals_are_busy(struct arrivals *a);
 
 #endif

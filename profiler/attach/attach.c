@@ -311,7 +311,10 @@ static enum choice judge(const struct attachment *a, const struct scanned_proces
 	return CHOICE_OPEN;
 }
 
-/* Whether the process at this position of the scan, or one that it descends from, was asked for. */
+/*
+ * Returns whether the process at this position of the scan, or one that it descends from, was asked
+ * for.
+ */
 static enum choice choose(struct attachment *a, uint32_t position)
 {
 	enum choice choice = CHOICE_OUT;

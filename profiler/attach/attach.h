@@ -67,7 +67,7 @@ struct attachment *attachment_new(const struct attach_request *request,
 				  struct log *log);
 void attachment_free(struct attachment *a);
 
-/* Whether none is left of those asked for, and of their descendants of then. */
+/* Returns whether none is left of those asked for, and of their descendants of then. */
 bool attachment_has_ended(const struct attachment *a);
 
 /* Follows all of them. 0 or -errno; -ESRCH: none is left. */

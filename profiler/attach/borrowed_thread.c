@@ -284,7 +284,7 @@ static bool note_call(struct borrowed_thread *t)
 	return t->resumed != SYS_restart_syscall;
 }
 
-/* Whether the thread stands in a system call that it resumes. May change its registers. */
+/* Returns whether the thread stands in a system call that it resumes. May change its registers. */
 static bool settle(struct borrowed_thread *t)
 {
 	struct user_regs_struct *r = &t->registers;

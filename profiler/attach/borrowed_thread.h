@@ -52,8 +52,8 @@ struct borrowed_thread {
 };
 
 /*
- * Whether a thread sleeps, by /proc and without disturbing it, in a system call that can be resumed
- * as if nothing had happened.
+ * Returns whether a thread sleeps, by /proc and without disturbing it, in a system call that can be
+ * resumed as if nothing had happened.
  */
 bool borrowed_thread_is_fit(pid_t pid, pid_t tid);
 
@@ -64,7 +64,10 @@ bool borrowed_thread_is_fit(pid_t pid, pid_t tid);
 /* `thread` is zero-initialised before the first, but for what the caller sets. */
 int borrowed_thread_take(struct borrowed_thread *thread, pid_t pid, pid_t tid);
 
-/* Where the code of rt_sigreturn is within [start, end) of the C library's code; 0: nowhere. */
+/*
+ * Returns where the code of rt_sigreturn is within [start, end) of the C library's code; 0:
+ * nowhere.
+ */
 uint64_t borrowed_thread_find_restorer(const struct remote_memory *memory, uint64_t start,
 				       uint64_t end);
 

@@ -204,7 +204,7 @@ static bool judge_sharing(struct bringing *b, const char *status)
 	return true;
 }
 
-/* Whether a thread is still searched for. */
+/* Returns whether a thread is still searched for. */
 static bool may_search(const struct bringing *b)
 {
 	const _Atomic bool *called_off = b->request->called_off;
@@ -563,7 +563,7 @@ static bool visit_thread(struct bringing *b, pid_t tid)
 	return borrow(b, tid) || b->result != BRING_IN_DONE || remote_memory_is_stuck(&b->memory);
 }
 
-/* Whether the program's memory is gone, though the process is not. */
+/* Returns whether the program's memory is gone, though the process is not. */
 static bool runs_another(struct bringing *b)
 {
 	uint8_t byte;

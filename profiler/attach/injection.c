@@ -32,8 +32,8 @@ static size_t count_mapped(const unsigned char *library)
 }
 
 /*
- * Whether the file is the library; through a link, too: all of it that is mapped is compared, but
- * for the header, which also says where the rest is.
+ * Returns whether the file is the library; through a link, too: all of it that is mapped is
+ * compared, but for the header, which also says where the rest is.
  */
 static bool is_library(const char *path)
 {
@@ -100,7 +100,7 @@ static int make_own_folder(const char *path)
 	return (st.st_uid != geteuid() && st.st_uid != 0) || st.st_mode & S_IWOTH ? -EPERM : 0;
 }
 
-/* Where the copy is to be; its folder is made. */
+/* Finds where the copy is to be, and makes its folder. */
 static int name_copy(char path[INJECTION_PATH_MAX])
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -163,7 +163,7 @@ static int make_copy(const char *path)
 	return err;
 }
 
-/* Where there are copies of other builds already, too old ones go. */
+/* Removes copies of other builds that are too old. */
 static void trim_cache(const char *path)
 {
 	char folder[INJECTION_PATH_MAX];

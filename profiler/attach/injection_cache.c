@@ -70,7 +70,7 @@ static void add_copy(struct copies *c, int folder, const char *name)
 
 /* ---- which go ---- */
 
-/* Whether nobody has it open or mapped; its name goes before anybody can open it again. */
+/* Returns whether nobody has it open or mapped; its name goes before anybody can open it again. */
 static void remove_unused(int folder, const char *name)
 {
 	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);

@@ -166,8 +166,8 @@ void payload_remove_stale(const struct payload *payload, struct bounded_caller *
 }
 
 /*
- * Whether only we, root and whoever the folder belongs to may rename what is in it. Another could
- * put a library in the place of ours. 0 or -errno.
+ * Returns whether only we, root and whoever the folder belongs to may rename what is in it. Another
+ * could put a library in the place of ours. 0 or -errno.
  */
 static int check_parent(const char *parent)
 {

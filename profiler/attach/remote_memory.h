@@ -30,7 +30,7 @@ struct remote_memory {
 int remote_memory_open(struct remote_memory *memory, pid_t pid, struct bounded_caller *calls);
 void remote_memory_close(struct remote_memory *memory);
 
-/* Whether a read was abandoned: no further ones are made. */
+/* Returns whether a read was abandoned: no further ones are made. */
 bool remote_memory_is_stuck(const struct remote_memory *memory);
 
 /* All `size` bytes at `address`; false: some cannot be read. */

@@ -26,7 +26,7 @@ uint16_t cuda_function_of(const char *symbol);
 uint16_t cuda_launch_function_of(const char *symbol);
 
 /*
- * Whether this is the name of a function of the runtime that launches, waits, copies, sets,
+ * Returns whether this is the name of a function of the runtime that launches, waits, copies, sets,
  * allocates, or makes nodes of graphs.
  */
 bool cuda_function_is_runtime(const char *symbol);
@@ -34,7 +34,9 @@ bool cuda_function_is_runtime(const char *symbol);
 /* The function's name, as a frame: "cudaMemcpyAsync", "cuLaunchKernelEx_ptsz". Never NULL. */
 const char *cuda_function_name(uint16_t number);
 
-/* Whether it is the driver's, which the runtime's functions call; else it is the runtime's. */
+/*
+ * Returns whether it is the driver's, which the runtime's functions call; else it is the runtime's.
+ */
 bool cuda_function_is_driver(uint16_t number);
 
 /*

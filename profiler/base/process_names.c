@@ -158,7 +158,7 @@ static void set_program(struct process_names *names, const char *path)
 		names->program = NULL;
 }
 
-/* Whether a text is the absolute path of the program, and no title that begins like one. */
+/* Returns whether a text is the absolute path of the program, and no title that begins like one. */
 static bool is_path(const char *text, const char *comm, const char *exe)
 {
 	const char *base = base_name(text);

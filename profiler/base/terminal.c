@@ -129,7 +129,7 @@ static void write_text(struct terminal *t, char *text, size_t size)
 	write_pending(t);
 }
 
-/* Where there was a block: erases it. The cursor is above it, and stays there. */
+/* Erases the block, where there was one. The cursor is above it, and stays there. */
 static void put_end(FILE *out, const struct terminal_state *s)
 {
 	fprintf(out, SAVE_CURSOR NO_REGION "\033[%u;1H" ERASE_BELOW RESTORE_CURSOR,

@@ -53,10 +53,10 @@ struct terminal {
 int terminal_open(struct terminal *t);
 void terminal_close(struct terminal *t);
 
-/* Whether `fd` is this terminal: a program may read it. */
+/* Returns whether `fd` is this terminal: a program may read it. */
 bool terminal_is_at(const struct terminal *t, int fd);
 
-/* Whether we are in the foreground: else it is another's. */
+/* Returns whether we are in the foreground: else it is another's. */
 bool terminal_is_ours(const struct terminal *t);
 
 void terminal_size(const struct terminal *t, unsigned int *rows, unsigned int *columns);

@@ -46,7 +46,9 @@ static bool read_side(struct comparing *c, enum comparison_side side, const stru
 	return true;
 }
 
-/* Where timelines can be kept while they are compared; NULL: nowhere, and bounds are coarser. */
+/*
+ * Finds where timelines can be kept while they are compared; NULL: nowhere, and bounds are coarser.
+ */
 static const char *timeline_folder(struct log *log, const char *beside_output)
 {
 	const char *const folders[] = {beside_output, "/tmp", "/dev/shm"};

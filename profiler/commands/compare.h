@@ -14,8 +14,9 @@
 int compare(const struct options *options, const struct inherited *inherited);
 
 /*
- * Whether the baselines can be read, by another process that has given up all privileges and then
- * ends: call it before the command runs. It logs the reason if not. True where there are none.
+ * Returns whether the baselines can be read, by another process that has given up all privileges
+ * and then ends: call it before the command runs. It logs the reason if not. True where there are
+ * none.
  */
 bool compare_check_baselines(struct log *log, const struct options *options,
 			     const struct identity *identity);

@@ -162,8 +162,8 @@ struct delivered {
 };
 
 /*
- * Whether a capture has the metric that it shall be drawn by. A run that comes to its end without
- * has said why, and its other outputs are wanted all the same.
+ * Returns whether a capture has the metric that it shall be drawn by. A run that comes to its end
+ * without has said why, and its other outputs are wanted all the same.
  */
 static bool check_metric(struct log *log, const struct options *o, const struct result *result)
 {
@@ -345,7 +345,7 @@ static struct view *new_view(struct log *log, const struct options *o,
 	return NULL;
 }
 
-/* Where nothing is own, the user's code is elsewhere than they, or we, thought. */
+/* Warns where nothing is own: the user's code is elsewhere than they, or we, thought. */
 static void report_own_code(struct log *log, const struct options *o, const struct result *result,
 			    const struct view *view)
 {

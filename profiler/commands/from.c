@@ -45,8 +45,8 @@ static int write_outputs(struct reading *r, const struct result *result,
 }
 
 /*
- * Where the timeline is kept while it is read; "": nowhere. False after logging that there is no
- * place, but one is needed.
+ * Finds where the timeline is kept while it is read; "": nowhere. False after logging that there is
+ * no place, but one is needed.
  */
 static bool find_folder(struct reading *r, char folder[OUTPUTS_FOLDER_BYTES])
 {

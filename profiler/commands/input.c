@@ -339,7 +339,7 @@ static bool view_input(struct log *log, struct input *in, const struct options *
 	return in->view;
 }
 
-/* Whether opening it for reading waits for a writer. */
+/* Returns whether opening it for reading waits for a writer. */
 static bool is_fifo(int fd)
 {
 	struct statfs system;

@@ -174,7 +174,7 @@ struct option_entry {
 	const char *more;    /* further sentences, for the topic; NULL: none */
 };
 
-/* Whether the argument can only follow in the same word: "--stalls=exact". */
+/* Returns whether the argument can only follow in the same word: "--stalls=exact". */
 static inline bool option_is_joined(const struct option_entry *entry)
 {
 	return entry->is_optional && entry->id >= OPT_GPU_ONLY;

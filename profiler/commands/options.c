@@ -379,7 +379,7 @@ static void explain_baselines(const struct options *o, const char *word)
 		word, last, word);
 }
 
-/* Whether a file of this name is one that runs are compared with, and no command. */
+/* Returns whether a file of this name is one that runs are compared with, and no command. */
 static bool is_capture(const char *path)
 {
 	return has_suffix(path, capture_writer.suffix) || has_suffix(path, folded_writer.suffix) ||

@@ -122,8 +122,8 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 void options_release(struct options *options);
 
 /*
- * Where an output of profile seems to be among the command's own words, "-o FILE.html" or
- * "--output=FILE.svg", though there is no -o before the command. NULL: nowhere.
+ * Finds what seems to be an output of profile among the command's own words ("-o FILE.html",
+ * "--output=FILE.svg"), though there is no -o before the command. NULL: nowhere.
  */
 char *const *options_misplaced_output(const struct options *options);
 

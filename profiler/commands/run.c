@@ -524,7 +524,7 @@ static int work(const struct supervisor_link *supervisor, void *context)
 	return status;
 }
 
-/* Whether snapshots may be asked for, or the end. */
+/* Returns whether snapshots may be asked for, or the end. */
 static bool is_steered(const struct options *o)
 {
 	return o->control || o->last || o->measure.attached;

@@ -207,7 +207,7 @@ static void find_nearest(const char *name, unsigned int limit, struct choices *c
 	}
 }
 
-/* Whether `part` is one of the words between hyphens, or several. */
+/* Returns whether `part` is one of the words between hyphens, or several. */
 static bool has_part(const char *name, const char *part)
 {
 	size_t length = strlen(part);

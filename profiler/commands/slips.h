@@ -20,8 +20,8 @@
 void slip_hint(const char *word, char text[SLIP_TEXT_BYTES]);
 
 /*
- * Whether this word with two dashes would pass as the beginning of an option that does something
- * else than the word says: --gpu is not -gpu-only.
+ * Returns whether this word with two dashes would pass as the beginning of an option that does
+ * something else than the word says: --gpu is not -gpu-only.
  */
 bool slip_misleads(const char *word);
 

@@ -24,7 +24,7 @@ bool snapshot_is_possible(const struct options *o)
 	return false;
 }
 
-/* Where the extension begins: that of the format, or else the last one. */
+/* Returns where the extension begins: that of the format, or else the last one. */
 static size_t stem_length(const struct output_choice *choice)
 {
 	const char *path = choice->path, *slash = strrchr(path, '/');

@@ -38,7 +38,7 @@ struct snapshots {
  */
 bool snapshot_options(struct options *copy, const struct options *options, uint32_t number);
 
-/* Whether options have an output that a snapshot can be of. */
+/* Returns whether options have an output that a snapshot can be of. */
 bool snapshot_is_possible(const struct options *options);
 
 /*

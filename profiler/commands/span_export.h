@@ -55,7 +55,7 @@ struct span_export {
 	int error;
 };
 
-/* Whether a run with these options sends its spans while it goes on. */
+/* Returns whether a run with these options sends its spans while it goes on. */
 bool span_export_is_live(const struct options *options);
 
 /*

@@ -164,7 +164,7 @@ bool off_cpu_return(struct off_cpu *o, struct off_cpu_thread thread, uint64_t le
 	return true;
 }
 
-/* Whether the thread waits for Python's global lock at this site. */
+/* Returns whether the thread waits for Python's global lock at this site. */
 static bool is_gil_at(const struct off_cpu_entry *entry, uint32_t site)
 {
 	for (uint32_t i = 0; i < entry->count; i++) {

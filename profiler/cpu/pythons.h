@@ -65,8 +65,8 @@ void pythons_place_trampolines(const struct pythons *p, uint32_t program,
 			       struct address_space *space);
 
 /*
- * Whether the address lies in _PyRuntime, where the first interpreter's lock is. `program`: 0:
- * none.
+ * Returns whether the address lies in _PyRuntime, where the first interpreter's lock is. `program`:
+ * 0: none.
  */
 bool pythons_has_in_runtime(const struct pythons *p, uint32_t program, uint64_t address);
 

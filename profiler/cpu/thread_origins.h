@@ -43,7 +43,9 @@ void thread_origins_release(struct thread_origins *origins);
 int thread_origins_add(struct thread_origins *origins, uint32_t process, uint32_t creator,
 		       uint32_t tid, uint32_t stack);
 
-/* Whether the thread is heard of for the first time: its creation may have been overlooked. */
+/*
+ * Returns whether the thread is heard of for the first time: its creation may have been overlooked.
+ */
 bool thread_origins_ask(struct thread_origins *origins, uint32_t process, uint32_t tid);
 
 /* A stack of this thread, below the one that created it. */

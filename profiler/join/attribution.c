@@ -11,7 +11,7 @@ struct launch_origin {
 	uint32_t stack, tid, stands_for, is_waited;
 };
 
-/* Where the profile did not keep the row, the work is in what it did not keep. */
+/* Moves work to a stack. Where the profile did not keep the row, it is in what it did not keep. */
 static void move_work(void *context, uint32_t base, uint32_t place, uint32_t stack,
 		      const struct spread_work *work)
 {
@@ -65,7 +65,7 @@ void attribution_note_waited(struct attribution *a)
 	a->notes_waited = true;
 }
 
-/* Where not, a stack is all that there is to know of a launch. */
+/* Returns whether origins are numbered. Else a stack is all that there is to know of a launch. */
 static bool numbers_origins(const struct attribution *a)
 {
 	return a->limits_stacks || a->notes_waited || addons_need_threads(a->parts.addons) ||

@@ -1588,7 +1588,7 @@ static void count_cause(struct collect *c, const struct process *process, bool h
 	}
 }
 
-/* Where GPU work should have been traced, or may have been, and no hello came. */
+/* Judges a process whose GPU work should or may have been traced, and that said no hello. */
 static void count_untraced(struct collect *c, const struct process *process)
 {
 	bool has_begun = process->gpu.has_injection && !c->nvtx_loads_it;

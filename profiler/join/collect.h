@@ -199,7 +199,7 @@ struct process *collect_process_of(struct collect *c, const struct stack_event *
 struct process *collect_attach(struct collect *c, pid_t pid, const char *comm, uint32_t threads,
 			       uint64_t time_ns, uint64_t used_ns);
 
-/* Whether a process runs under this pid that is known by more than a stack. */
+/* Returns whether a process runs under this pid that is known by more than a stack. */
 bool collect_knows_process(const struct collect *c, pid_t pid);
 
 /* When the last of the processes that have ended did so; 0: none has. */
@@ -237,16 +237,16 @@ bool collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot, 
 void collect_thread(struct collect *c, const struct stack_snapshot *snapshot);
 
 /*
- * Where threads' time goes (--wall). A thread leaves the CPU, with its stack, is back, and has
- * ended at the event's time, or the run has.
+ * Takes where threads' time goes (--wall): a thread leaves the CPU, with its stack; it is back; it,
+ * or the run, has ended at the event's time.
  */
 void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot);
 void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record);
 void collect_thread_times(struct collect *c, const struct stack_thread_times *record);
 
 /*
- * Whether the event is of a thread whose creation is not known: with --thread-origin, stacks from
- * the kernel up to now should be passed in first. Asked once of each thread.
+ * Returns whether the event is of a thread whose creation is not known: with --thread-origin,
+ * stacks from the kernel up to now should be passed in first. Asked once of each thread.
  */
 bool collect_wants_thread(struct collect *c, const struct process *process,
 			  const struct gpu_event *event);
@@ -335,8 +335,8 @@ bool collect_keep_bytes(struct collect *c, size_t bytes);
 void collect_free_bytes(struct collect *c, size_t bytes);
 
 /*
- * Whether the launch with this correlation id has come, where a part of the run is recorded: those
- * outside may not be sent. Otherwise all are.
+ * Returns whether the launch with this correlation id has come, where a part of the run is
+ * recorded: those outside may not be sent. Otherwise all are.
  */
 bool collect_knows_launch(const struct collect *c, const struct process *process,
 			  uint32_t correlation_id);
@@ -344,7 +344,7 @@ bool collect_knows_launch(const struct collect *c, const struct process *process
 /* Launches of kernels from that time on of which no record has come; of the last seconds alone. */
 uint64_t collect_count_launched(const struct collect *c, uint64_t since_ns);
 
-/* Whether a kernel is in the part that is recorded. */
+/* Returns whether a kernel is in the part that is recorded. */
 bool collect_is_recorded(const struct collect *c, const struct process *process,
 			 const struct gpu_event_kernel *kernel);
 

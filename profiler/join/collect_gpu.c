@@ -61,7 +61,7 @@ static struct process *find_hello_process(const struct collect *c,
 	return newest;
 }
 
-/* Where the kernel reports no tree: whether to accept a program as this process. */
+/* Returns whether to accept a program as this process, where the kernel reports no tree. */
 static bool may_be(const struct collect *c, const struct gpu_event_hello *hello)
 {
 	if (c->options.is_over || is_foreign(c, hello))
@@ -420,8 +420,8 @@ static uint32_t launch_of_node(struct collect *c, const struct gpu_operation *o)
 }
 
 /*
- * Where processes choose what is recorded, launches are only sent of that, each before its work.
- * What nothing launches is chosen by its own time.
+ * Returns whether the program chose the operation. Of a process that chooses, launches are only
+ * sent of that, each before its work. What nothing launches is chosen by its own time.
  */
 static bool is_chosen(const struct collect *c, const struct gpu_operation *o)
 {
@@ -697,7 +697,7 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 	}
 }
 
-/* Whether it began in the part of the run that is recorded. */
+/* Returns whether it began in the part of the run that is recorded. */
 static bool is_inside(const struct collect *c, const struct process *process,
 		      const struct gpu_event *event)
 {

@@ -137,7 +137,7 @@ int graph_nodes_moved(struct graph_nodes *g, uint32_t process, uint64_t id, uint
 int graph_nodes_body(struct graph_nodes *g, uint32_t process, uint32_t number, uint64_t holder,
 		     uint64_t time_ns);
 
-/* Whether there has been a conditional node; else the following have nothing to say. */
+/* Returns whether there has been a conditional node; else the following have nothing to say. */
 static inline bool graph_nodes_has_bodies(const struct graph_nodes *g)
 {
 	return g->has_bodies;

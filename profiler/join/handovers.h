@@ -51,7 +51,7 @@ void handovers_release(struct handovers *handovers);
 void handovers_launch(struct handovers *handovers, uint32_t process, uint32_t tid, uint64_t time_ns,
 		      uint32_t below);
 
-/* Whether the thread is known to work for others. */
+/* Returns whether the thread is known to work for others. */
 bool handovers_has(const struct handovers *handovers, uint32_t process, uint32_t tid);
 
 /* A sample of a thread that works for others; to be passed in in order of time. */

@@ -83,7 +83,7 @@ void join_owe(struct join *c, uint32_t process, uint32_t correlation_id, enum jo
 uint64_t join_count_kernels_due(const struct join *c, uint64_t since_ns);
 uint64_t join_count_others_due(const struct join *c, uint64_t before_ns);
 
-/* Whether a launch with this correlation id has come, and is remembered. */
+/* Returns whether a launch with this correlation id has come, and is remembered. */
 bool join_knows(struct join *c, uint32_t process, uint32_t correlation_id);
 
 /* All return 0 or -ENOMEM; on failure only this item is lost. */

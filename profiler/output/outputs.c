@@ -13,7 +13,7 @@ unsigned int outputs_need(const struct output_choice *choices, uint32_t count)
 	return needs;
 }
 
-/* Whether two paths lead to one place, as far as it is known before anything is written. */
+/* Returns whether two paths lead to one place, as far as it is known before anything is written. */
 static bool is_same(const struct output *a, const struct output *b)
 {
 	struct stat x, y;

@@ -602,7 +602,10 @@ void bpf_source_stop_times(struct bpf_source *s)
 	s->bpf->bss->times_over_ns = monotonic_ns();
 }
 
-/* Whether the whole of it could be read; the kernel gives as much at once as it has room for. */
+/*
+ * Returns whether the whole of it could be read; the kernel gives as much at once as it has room
+ * for.
+ */
 static bool read_whole(int fd, void *to, size_t size)
 {
 	size_t done = 0;

@@ -94,10 +94,10 @@ int bpf_source_follow_threads(struct bpf_source *source);
 /* No longer follows `pid` itself: another process had it. */
 void bpf_source_untrack(struct bpf_source *source, pid_t pid);
 
-/* Whether any process is followed. */
+/* Returns whether any process is followed. */
 bool bpf_source_follows_any(const struct bpf_source *source);
 
-/* Whether `pid` is followed. */
+/* Returns whether `pid` is followed. */
 bool bpf_source_follows(const struct bpf_source *source, pid_t pid);
 
 /*
@@ -107,12 +107,12 @@ bool bpf_source_follows(const struct bpf_source *source, pid_t pid);
  */
 int bpf_source_set_python(struct bpf_source *source, pid_t pid, const struct stack_python *python);
 
-/* Whether calls can be timed, i.e. `calls` was set. */
+/* Returns whether calls can be timed, i.e. `calls` was set. */
 bool bpf_source_has_calls(const struct bpf_source *source);
 
 /*
- * Whether return probes are safe on this kernel: not on Linux 6.11 to 6.13, where a return probe is
- * a system call for which a filter (seccomp) kills the process.
+ * Returns whether return probes are safe on this kernel: not on Linux 6.11 to 6.13, where a return
+ * probe is a system call for which a filter (seccomp) kills the process.
  */
 bool bpf_source_may_probe_returns(void);
 
@@ -129,11 +129,12 @@ int bpf_source_probe(struct bpf_source *source, enum bpf_source_probe probe, pid
 		     const char *path, const uint64_t *offsets, const uint64_t *functions,
 		     uint32_t count);
 
-/* Whether probes are or were set, so that stacks other than samples may come. */
+/* Returns whether probes are or were set, so that stacks other than samples may come. */
 bool bpf_source_has_probes(const struct bpf_source *source);
 
 /*
- * Whether probes also need CAP_SYS_ADMIN: single ones do, and kernels before 6.10 have no others.
+ * Returns whether probes also need CAP_SYS_ADMIN: single ones do, and kernels before 6.10 have no
+ * others.
  */
 bool bpf_source_probes_need_admin(const struct bpf_source *source);
 

@@ -127,7 +127,7 @@ static bool is_valid_code(const struct stack_python_code *r)
 	return true;
 }
 
-/* Whether its length is right for its kind, and fits into `size` bytes. */
+/* Returns whether its length is right for its kind, and fits into `size` bytes. */
 static bool is_valid(const struct stack_event *event, size_t size)
 {
 	if (size < sizeof(*event) || event->size != size || size > BLOCK_BYTES / 2)

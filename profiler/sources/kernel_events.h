@@ -40,7 +40,7 @@ struct bpf_source *kernel_events_bpf(const struct kernel_events *k);
  */
 int kernel_events_follow(struct kernel_events *k, pid_t target);
 
-/* Whether the kernel reports the whole tree of the target. */
+/* Returns whether the kernel reports the whole tree of the target. */
 bool kernel_events_know_tree(const struct kernel_events *k);
 
 /* Has `epoll` report `tag` when there is input. 0 or -errno. */
@@ -73,7 +73,7 @@ bool kernel_events_next(struct kernel_events *k, struct kernel_event *event);
 /* After the last one: everything up to this time has been returned. */
 uint64_t kernel_events_until(const struct kernel_events *k);
 
-/* Whether input was left unread. */
+/* Returns whether input was left unread. */
 bool kernel_events_has_more(const struct kernel_events *k);
 
 /* The input has ended: the order of held-back events is now certain. */

@@ -33,7 +33,7 @@ void probes_free(struct probes *probes);
  */
 int probes_scan_process(struct probes *probes, pid_t pid);
 
-/* Whether the functions of a mapped file are probed in all that map it. */
+/* Returns whether the functions of a mapped file are probed in all that map it. */
 bool probes_cover(const struct probes *probes, const struct code_mapping *mapping);
 
 /* Removes the probes set in that process only; its files may be searched again. */

@@ -109,7 +109,7 @@ bool bounded_drop_capabilities(void);
  */
 void bounded_close(struct bounded_caller *c, int fd);
 
-/* Whether a call for this place was abandoned. */
+/* Returns whether a call for this place was abandoned. */
 bool bounded_is_stuck(const struct bounded_caller *c, uint64_t place);
 
 /* The run's budget, the source of all jobs' shares. */
@@ -118,7 +118,7 @@ struct budget *bounded_caller_budget(struct bounded_caller *c);
 /* The number of calls that were abandoned or refused, except those for a place that is stuck. */
 uint64_t bounded_caller_count_stuck(const struct bounded_caller *c);
 
-/* Whether a call was abandoned, and may still work on what it was given. */
+/* Returns whether a call was abandoned, and may still work on what it was given. */
 bool bounded_caller_has_abandoned(const struct bounded_caller *c);
 
 #endif

@@ -56,7 +56,7 @@ static bool is_shared(const struct stat *folder)
 	return folder->st_mode & S_ISVTX && folder->st_mode & (S_IWGRP | S_IWOTH);
 }
 
-/* Whether everybody may read the file, or look up names in the folder. */
+/* Returns whether everybody may read the file, or look up names in the folder. */
 static bool is_public(int fd, const struct stat *st)
 {
 	const mode_t read = S_IRUSR | S_IRGRP | S_IROTH, search = S_IXUSR | S_IXGRP | S_IXOTH;
@@ -98,7 +98,7 @@ static int check_name(struct walk *w, const struct stat *folder, const struct st
 	return 0;
 }
 
-/* Whether a link of another user's may lead there. 0 or -errno. */
+/* Checks whether a link of another user's may lead there: 0 or -errno. */
 static int check_end(const struct walk *w, const struct stat *end)
 {
 	uid_t we = geteuid();

@@ -32,8 +32,8 @@
 #include <sys/stat.h>
 
 /*
- * Whether this is the number that the kernel shows for users whom our user namespace does not know,
- * root outside of it above all. It may be a user of its own (nobody) elsewhere.
+ * Returns whether this is the number that the kernel shows for users whom our user namespace does
+ * not know, root outside of it above all. It may be a user of its own (nobody) elsewhere.
  */
 bool guarded_is_unmapped(uid_t uid);
 
@@ -50,8 +50,8 @@ struct guarded_path {
 };
 
 /*
- * Where a path leads to. `flags`: O_NOFOLLOW (-ELOOP: the last name is a link) or 0. 0 or -errno;
- * call guarded_release in any case.
+ * Finds where a path leads to. `flags`: O_NOFOLLOW (-ELOOP: the last name is a link) or 0. 0 or
+ * -errno; call guarded_release in any case.
  */
 int guarded_find(struct guarded_path *g, const char *path, int flags);
 
@@ -60,9 +60,9 @@ int guarded_find(struct guarded_path *g, const char *path, int flags);
 int guarded_open_found(const struct guarded_path *g, int flags);
 
 /*
- * Where a path leads to that everybody may follow, to a file that everybody may read: every user
- * there is, by the modes of the file and of each folder on the way, none of which has an ACL. 0 or
- * -errno (-EACCES); call guarded_release in any case.
+ * Finds where a path leads to that everybody may follow, to a file that everybody may read: every
+ * user there is, by the modes of the file and of each folder on the way, none of which has an ACL.
+ * 0 or -errno (-EACCES); call guarded_release in any case.
  */
 int guarded_find_public(struct guarded_path *g, const char *path);
 

@@ -12,8 +12,8 @@ struct hash_seed hash_seed __attribute__((aligned(64))) = {
 };
 
 /*
- * Where getrandom does not answer, the kernel's 16 random bytes for each program have to do; then
- * the weights are public.
+ * Draws the weights. Where getrandom does not answer, the kernel's 16 random bytes for each program
+ * have to do; then the weights are public.
  */
 __attribute__((constructor)) static void draw_seed(void)
 {

@@ -12,7 +12,7 @@ struct id_map_entry {
 	uint32_t used;
 };
 
-/* Where the walk for `id` begins. */
+/* Returns where the walk for `id` begins. */
 static uint32_t home_of(const struct id_map *map, uint32_t id)
 {
 	return hash_number(id) & (map->capacity - 1);

@@ -17,7 +17,7 @@ struct id_map {
 	uint32_t count;
 };
 
-/* Where the value of `id` is kept, or NULL if it has none. Valid until the next change. */
+/* Returns where the value of `id` is kept, or NULL if it has none. Valid until the next change. */
 uint64_t *id_map_find(const struct id_map *map, uint32_t id);
 
 /* The same, made with the value 0 if need be; NULL when out of memory. */

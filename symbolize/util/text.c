@@ -47,7 +47,10 @@ static bool is_bidirectional_control(const unsigned char *s)
 	return s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9;
 }
 
-/* Whether the well-formed character at `s` is a control character: C0, DEL, C1, bidirectional. */
+/*
+ * Returns whether the well-formed character at `s` is a control character: C0, DEL, C1,
+ * bidirectional.
+ */
 static bool is_control(const unsigned char *s)
 {
 	return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0) ||
