@@ -133,14 +133,14 @@ struct {
 #define CLOCKS_DRIFT 2000u /* at most one part in so many: what the kernel adjusts a clock by */
 #define CLOCK_JUMP_NS 1000000000u
 
-/* What the CPU that the thread is on, or waits for, has read last. */
+/* Returns the time that the thread's CPU, or the one that it waits for, has read last. */
 static __always_inline __u64 clock_of(const struct task_struct *task)
 {
 	return has_delays() ? BPF_CORE_READ(task, se.cfs_rq, rq, clock) : 0;
 }
 
 /*
- * The same without calls, of which there would be three at each switch. `casts`: as for
+ * Does the same without calls, of which there would be three at each switch. `casts`: as for
  * stack_address.
  */
 static __always_inline __u64 clock_at_switch(const struct task_struct *task, const bool casts)
@@ -280,7 +280,7 @@ static __always_inline void note_python(struct stack_times *t, __u32 pid)
 	t->python_bytes = python ? python->runtime_bytes : 0;
 }
 
-/* What is there may be of an earlier program. */
+/* Begins a thread's times; those that are there may be of an earlier program. */
 static __always_inline void begin_times(struct stack_times *t, __u32 pid, __u32 tid, bool is_new)
 {
 	__builtin_memset(t, 0, sizeof(*t));
@@ -417,8 +417,9 @@ static __always_inline bool has_file(__u32 number)
 }
 
 /*
- * What a blocked thread reads or writes, as S_IFMT has it; 0: nothing, or it is not known. (The
- * call holds the file; its descriptor may have been closed meanwhile, and be another one.)
+ * Returns the kind of file that a blocked thread reads or writes, as S_IFMT has it; 0: none, or it
+ * is not known. (The call holds the file; its descriptor may have been closed meanwhile, and be
+ * another one.)
  */
 static __always_inline __u32 file_type_of(struct task_struct *task, __u32 kind,
 					  const struct pt_regs *regs)
@@ -536,8 +537,8 @@ static __noinline int take_off_cpu(void *ctx, struct task_struct *task, struct s
 }
 
 /*
- * What fits, else page by page, as copy_stack (snapshot.bpf.h), of another thread, which may be
- * swapped in for this.
+ * Copies what fits, else page by page, as copy_stack (snapshot.bpf.h), of another thread, which may
+ * be swapped in for this.
  */
 static __always_inline __u32 copy_stack_of(struct task_struct *task, void *to,
 					   const unsigned int limit, __u64 sp, __u64 above)
@@ -628,7 +629,7 @@ static __always_inline bool has_cpu(const struct task_struct *task)
 			    : BPF_CORE_READ(task, on_cpu);
 }
 
-/* What a thread is in that is off the CPU since before it was followed. */
+/* Begins the times of a thread that is off the CPU since before it was followed. */
 static __always_inline void begin_off_cpu(struct task_struct *task, struct stack_times *t,
 					  __u32 pid, const struct pt_regs *regs)
 {

@@ -478,8 +478,8 @@ static __always_inline bool copy_mark(struct stack_python_link *link,
 }
 
 /*
- * Of a link whose frame is at `frame`. The last of a thread's anchors is no evaluation's: it lies
- * in the thread's state.
+ * Notes the anchor of a link whose frame is at `frame`. The last of a thread's anchors is no
+ * evaluation's: it lies in the thread's state.
  */
 static __always_inline void note_anchor(const struct stack_python *p,
 					struct stack_python_link *link, __u64 frame,

@@ -61,7 +61,9 @@ static __always_inline __u32 process_of(struct task_struct *task)
 	return pid_in_profiler_ns(BPF_CORE_READ(task, group_leader));
 }
 
-/* The same of the current thread, which is cheaper unless the profiler is in a pid namespace. */
+/*
+ * Does the same for the current thread, which is cheaper unless the profiler is in a pid namespace.
+ */
 static __always_inline __u32 current_tid(struct task_struct *task)
 {
 	return pidns_level == 0 ? (__u32)bpf_get_current_pid_tgid() : pid_in_profiler_ns(task);
@@ -97,7 +99,7 @@ static __always_inline void describe(struct stack_event *event, __u64 time_ns, _
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 
-/* What the process has used, at this time. */
+/* Sends the CPU time that the process has used by this time. */
 static __always_inline void send_used(struct task_struct *task, __u32 pid, __u64 time_ns,
 				      __u32 flags, __u64 value)
 {

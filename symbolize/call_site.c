@@ -55,7 +55,7 @@ size_t call_site_indirect(const uint8_t *code, size_t size)
 	return length <= size ? length : 0;
 }
 
-/* What may stand before a stub's jump: its length. */
+/* Returns the length of what stands before a stub's jump. */
 static size_t before_jump(const uint8_t *code, size_t size)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};

@@ -49,8 +49,8 @@ int cubin_open(struct cubin **cubin, void *image, size_t size);
 void cubin_close(struct cubin *cubin);
 
 /*
- * What is at `pc`, an offset in the function of that (mangled) name. False: nothing is known. Texts
- * are valid until cubin_close.
+ * Finds what is at `pc`, an offset in the function of that (mangled) name. False: nothing is known.
+ * Texts are valid until cubin_close.
  */
 bool cubin_find(const struct cubin *cubin, const char *function, uint64_t pc,
 		struct cubin_place *place);

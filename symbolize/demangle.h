@@ -41,7 +41,10 @@ void demangler_free(struct demangler *d);
  */
 char *demangle(struct demangler *d, const char *name, enum demangle_style style);
 
-/* The same of a symbol in the file of this path, which names of Cython depend on. NULL: unknown. */
+/*
+ * Does the same for a symbol in the file of this path, which names of Cython depend on. NULL:
+ * unknown.
+ */
 char *demangle_in(struct demangler *d, const char *name, enum demangle_style style,
 		  const char *file);
 

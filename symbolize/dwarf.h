@@ -42,7 +42,7 @@ struct source_place {
 };
 
 /*
- * The same functions' places in the source, without a name: unknown. For an address that
+ * Finds the same functions' places in the source; without a name: unknown. For an address that
  * dwarf_find has looked up. Texts live as long as `dwarf`.
  */
 size_t dwarf_find_sources(struct dwarf *dwarf, uint64_t address,

@@ -242,7 +242,7 @@ static bool is_undescribed(const struct elf_cfi *cfi, const GElf_Sym *symbol)
 	       symbol->st_size <= gap.end - symbol->st_value;
 }
 
-/* What does not fit is left out. */
+/* Adds functions that no table describes. Those that do not fit are left out. */
 static void add_undescribed(struct elf_cfi *cfi, const struct elf_file *file, uint32_t type)
 {
 	struct elf_raw_symbols raw;

@@ -25,7 +25,7 @@ struct elf_cfi;
  */
 int elf_cfi_load(int fd, struct budget_share *share, struct elf_cfi **cfi);
 
-/* The same for an image in memory (the vDSO), which must outlive it. */
+/* Does the same for an image in memory (the vDSO), which must outlive it. */
 int elf_cfi_load_memory(const void *image, size_t size, struct elf_cfi **cfi);
 
 void elf_cfi_free(struct elf_cfi *cfi);

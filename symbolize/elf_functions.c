@@ -48,7 +48,7 @@ static int compare_functions(const void *a, const void *b)
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
-/* Of those with one start, keeps the longest; cuts each where the next begins. */
+/* Keeps the longest of functions with one start; cuts each where the next begins. */
 static void make_disjoint(struct elf_functions *f)
 {
 	uint32_t kept = 0;

@@ -53,7 +53,7 @@ struct elf_symbol {
 int elf_syms_load(int fd, struct debug_file_search *search, struct budget_share *share,
 		  struct elf_syms **syms);
 
-/* The same for an image in memory, laid out as in a file (the vDSO), which is not kept. */
+/* Does the same for an image in memory, laid out as in a file (the vDSO), which is not kept. */
 int elf_syms_load_memory(const void *image, size_t size, struct elf_syms **syms);
 
 /* The file's build id in hexadecimal; "": none. */

@@ -26,7 +26,9 @@ bool go_frames_are_in(const struct go_table *t)
 	       t->text <= UINT64_MAX - UINT32_MAX && t->count < (t->size - t->functions) / 8;
 }
 
-/* Of function `i`, counted from Go's code on; that of the one behind the last is the end. */
+/*
+ * Returns where function `i` begins, counted from Go's code on; the one behind the last: the end.
+ */
 static uint64_t start_of(const struct go_table *t, uint64_t i)
 {
 	uint64_t address = t->text;

@@ -19,7 +19,7 @@ struct ksyms;
 /* Reads /proc/kallsyms: 0 or -errno; no symbols is not an error. The caller frees it. */
 int ksyms_load(struct ksyms **ksyms);
 
-/* The same from an open file, from its current position to the end. */
+/* Does the same for an open file, from its current position to the end. */
 int ksyms_read(int fd, struct ksyms **ksyms);
 
 /* The raw name of the function at `address`, which lives as long as `ksyms`; NULL: unknown. */

@@ -59,7 +59,7 @@ int naming_find_jit_row(struct naming *n, uint32_t id, uint64_t offset, struct c
 /* The name of the function that contains the byte `ref`: as symbolizer_name. */
 const char *name_place(struct naming *n, struct code_ref ref);
 
-/* The same with the functions inlined there, and files: as symbolizer_names, symbolizer_sources. */
+/* Does the same with inlined functions, and files: as symbolizer_names, symbolizer_sources. */
 uint32_t name_place_inlined(struct naming *n, struct code_ref ref, const char *const **names);
 
 /* Marks a place for name_wanted(). */

@@ -19,7 +19,7 @@
 
 struct perf_map;
 
-/* Where a process writes its map. */
+/* The place where a process writes its map. */
 struct perf_map_place {
 	pid_t pid, inside; /* its number here, and in its own pid namespace; 0: not known */
 	uid_t owner;       /* its user */
@@ -42,7 +42,7 @@ void perf_map_locate(pid_t pid, struct perf_map_place *place);
 int perf_map_load(const struct perf_map_place *place, struct budget_share *share,
 		  struct perf_map **map);
 
-/* The same from an open file with its current contents. */
+/* Does the same for an open file with its current contents. */
 int perf_map_read(int fd, struct budget_share *share, struct perf_map **map);
 
 /* The name of the code at `address`, which lives as long as the map; NULL: none. */

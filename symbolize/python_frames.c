@@ -125,9 +125,9 @@ bool python_mark_read(const struct python_memory *memory, const struct python_of
 }
 
 /*
- * What tells the code object from others: its number, where it has one, which lies beside what a
- * call has just read; else, or if `needs_mark`, its mark. The names of that lie elsewhere, and
- * nobody reads them otherwise.
+ * Reads what tells the code object from others: its number, where it has one, which lies beside
+ * what a call has just read; else, or if `needs_mark`, its mark. The names of that lie elsewhere,
+ * and nobody reads them otherwise.
  */
 static inline __attribute__((always_inline)) bool
 load_identity(const struct python_memory *memory, bool direct, bool is_shimmed,

@@ -56,7 +56,7 @@ struct python_stack {
 void python_frames_read(const struct python_memory *memory, const struct python_offsets *offsets,
 			uint64_t thread, struct python_stack *stack);
 
-/* The same for the innermost `limit` frames. The memory needs a callback. */
+/* Does the same for the innermost `limit` frames. The memory needs a callback. */
 void python_frames_read_some(const struct python_memory *memory,
 			     const struct python_offsets *offsets, uint64_t thread, uint32_t limit,
 			     struct python_stack *stack);

@@ -71,8 +71,8 @@ static const char *after_unit(const char *at)
 }
 
 /*
- * What stands for the identifier at `at`, that is behind its length; NULL: the identifier itself.
- * *least: it is so long, or longer by what TAIL_MAX allows.
+ * Returns what stands for the identifier at `at`, that is behind its length; NULL: the identifier
+ * itself. least: it is so long, or longer by what TAIL_MAX allows.
  */
 static const char *unit_name(const char *at, size_t *least)
 {

@@ -39,7 +39,7 @@ struct walk {
 	uint32_t trial_words_left;
 };
 
-/* Where a walk is. */
+/* A walk's place. */
 struct frame_place {
 	struct cfi_registers registers;
 	struct code_ref code;
@@ -66,7 +66,7 @@ enum step unwind_by_row(struct walk *w, const struct cfi_row *row, struct frame_
 /* Locates the pc of `place`, for a trial. */
 void unwind_locate_quietly(struct walk *w, struct frame_place *place);
 
-/* The same from code without a row. */
+/* Does the same from code without a row. */
 enum step unwind_without_row(struct walk *w, struct frame_place *place, enum unwind_end *why);
 
 /*

@@ -28,7 +28,7 @@
 #include "profiler/model/profile_sink.h"
 #include "profiler/model/stack_table.h"
 
-/* What the run is, and where results go; all borrowed, for as long as the add-on lives. */
+/* The run, and where results go; all borrowed, for as long as the add-on lives. */
 struct addon_parts {
 	const struct measure *measure;
 	uint64_t sample_ns;          /* that a CPU sample stands for */

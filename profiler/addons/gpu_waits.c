@@ -7,7 +7,7 @@
 #include "profiler/addons/wait_times.h"
 #include "profiler/addons/waits.h"
 
-/* What becomes of a wait. */
+/* The way in which a wait gets into the profile. */
 enum split {
 	SPLIT_NOTHING, /* its time off the CPU is a row of its own */
 	SPLIT_SAMPLES, /* and CPU samples in it get what they waited for */
@@ -107,7 +107,7 @@ static void *begin(const struct addon_parts *parts)
 
 /* ---- work ---- */
 
-/* What is waited for may have begun before what is recorded. */
+/* Returns whether work can be waited for: it may have begun before what is recorded. */
 static bool looks_at(void *addon, const struct gpu_operation *operation)
 {
 	(void)addon;

@@ -80,7 +80,7 @@ static void add(struct idle *idle, struct idle_where where, const struct timelin
 	timeline_add(idle->parts.store, &kept);
 }
 
-/* Those that are accounted for: a program may claim any number. */
+/* Returns how many devices are accounted for: a program may claim any number. */
 static uint32_t device_count(const struct idle *idle)
 {
 	return idle->devices.count < IDLE_DEVICES_MAX ? idle->devices.count : DEVICES_MAX;
@@ -302,7 +302,7 @@ static void make_roots(struct finishing *f)
 	}
 }
 
-/* What is to be said below the launch. */
+/* Returns the mark to put below the launch, or NULL. */
 static const char *mark_of(enum idle_part part, enum idle_reason reason)
 {
 	switch (reason) {

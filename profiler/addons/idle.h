@@ -72,7 +72,9 @@ struct idle_work {
 void idle_add_operation(struct idle *idle, struct idle_where launcher,
 			const struct idle_work *work);
 
-/* What a thread does: a sample; a time off the CPU; and when it began and ended, if that is known.
+/*
+ * Add what a thread does: a sample; a time off the CPU; and when it began and ended, if that is
+ * known.
  */
 void idle_add_sample(struct idle *idle, struct idle_where where, uint64_t time_ns, uint32_t stack);
 void idle_add_off_cpu(struct idle *idle, struct idle_where where, uint64_t start_ns, uint64_t ns,

@@ -168,7 +168,7 @@ static void add_sample(struct walk *w, uint32_t pool, uint32_t stack)
 	w->pools[pool].samples++;
 }
 
-/* What samples stand for at most. */
+/* Returns the time that samples stand for at most. */
 static uint64_t probable_ns(const struct walk *w, const struct pool *pool)
 {
 	double ns = ((double)pool->samples + 3 * sqrt((double)pool->samples)) *
@@ -325,7 +325,7 @@ static void expect(struct idle_device *device, const struct idle_operation *next
 	device->launched_ns = next->launched_ns;
 }
 
-/* Of operations in order of time: makes their ends those of what ran until then. */
+/* Makes ends of operations, in order of time, those of what ran until then. */
 static uint32_t clip(struct idle_segment *s)
 {
 	uint32_t kept = 0;

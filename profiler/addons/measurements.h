@@ -33,7 +33,7 @@ struct measurements {
 
 void measurements_release(struct measurements *measurements);
 
-/* What a process has sent. The texts live as long as the result. 0 or -errno. */
+/* Takes what a process has sent. The texts live as long as the result. 0 or -errno. */
 int measurements_metric(struct measurements *measurements, uint32_t process, uint32_t id,
 			const char *name, const char *unit);
 int measurements_take(struct measurements *measurements, uint32_t process,

@@ -628,7 +628,7 @@ static struct group *find_group(const struct split *p, const char *function, uin
 	return bsearch(&key, p->groups, p->group_count, sizeof(key), compare_groups);
 }
 
-/* What splits a row: the samples of its launch site, or else all of its kernel; or NULL. */
+/* Returns what splits a row: the samples of its launch site, or else all of its kernel; or NULL. */
 static struct group *group_of(const struct split *p, const struct row *row)
 {
 	const struct frame *frame = stack_table_frame(p->stacks, row->stack);
@@ -765,7 +765,7 @@ static bool add_place(struct stall_places *places, const struct pc_sample *sampl
 	return true;
 }
 
-/* Of a function and reason: all of them, and where most are. */
+/* Lists the samples of a function and reason: all of them, and where most are. */
 static void list_group(const struct split *p, struct stall_places *places,
 		       const struct pc_sample *samples, uint32_t count)
 {

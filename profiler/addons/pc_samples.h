@@ -81,8 +81,8 @@ int pc_samples_add_reason(struct pc_samples *s, uint32_t process, const struct g
 int pc_samples_add(struct pc_samples *s, uint32_t process, const struct gpu_event_pcs *e,
 		   const char *function);
 /*
- * The same of a launch, which is to be found first: then pc_samples_place is called with the number
- * that this returns, once. PC_SAMPLES_NONE: there is no room.
+ * Holds the samples of a launch, which is to be found first: then pc_samples_place is called with
+ * the number that this returns, once. PC_SAMPLES_NONE: there is no room.
  */
 uint32_t pc_samples_hold(struct pc_samples *s, uint32_t process, const struct gpu_event_pcs *e,
 			 const char *function);

@@ -111,7 +111,7 @@ static int compare_devices(const struct ran *ran, const struct stalls_stall *sta
 	return order ? order : compare_numbers(ran->device, stall->device);
 }
 
-/* Those that end after the first pending stall began: how many. */
+/* Sorts the kernels that end after the first pending stall began. Returns how many. */
 static uint32_t sort_kernels(struct stalls *s)
 {
 	uint64_t from_ns = UINT64_MAX;

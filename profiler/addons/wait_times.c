@@ -204,7 +204,7 @@ static uint32_t find_first(const struct wait_times *w, const struct waits_wait *
 
 /* ---- splitting ---- */
 
-/* What of the time lies in there. */
+/* Returns how much of the time lies in there. */
 static uint64_t common(const struct wait_time *t, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t start_ns = t->start_ns > from_ns ? t->start_ns : from_ns;

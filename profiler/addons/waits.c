@@ -121,7 +121,7 @@ static void link_earlier(struct ran *ran, uint32_t count)
 	}
 }
 
-/* Those that ended after `from_ns`, by stream or by process. */
+/* Sorts the operations that ended after `from_ns`, by stream or by process. */
 static void sort_operations(struct waits *w, uint64_t from_ns, bool by_stream)
 {
 	w->ran_count = 0;

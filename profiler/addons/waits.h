@@ -86,7 +86,7 @@ struct waits;
 struct waits *waits_new(const struct waits_output *output);
 void waits_free(struct waits *w);
 
-/* What it keeps is taken from this allowance, which is borrowed. Beyond it, less is kept. */
+/* Takes what it keeps from this allowance, which is borrowed. Beyond it, less is kept. */
 void waits_limit(struct waits *w, struct allowance *memory);
 
 /*

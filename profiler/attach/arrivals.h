@@ -58,8 +58,8 @@ bool arrivals_is_stuck(struct arrivals *a, uint32_t id, pid_t pid);
 #define ARRIVALS_LOOK_NS 100000000u /* between two looks at one */
 
 /*
- * Those that still wait are left alone, and reported as gone. So are those whose threads are being
- * looked at; where the library is being loaded, that goes on. NULL is allowed.
+ * Leaves alone those that still wait, and reports them as gone. So are those whose threads are
+ * being looked at; where the library is being loaded, that goes on. NULL is allowed.
  */
 void arrivals_stop(struct arrivals *a);
 

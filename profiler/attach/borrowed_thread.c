@@ -100,7 +100,9 @@ static bool waits_without_limit(uint64_t number, const uint64_t arguments[6])
 	return false;
 }
 
-/* What has arrived already would be all that a stop lets it return. */
+/*
+ * Returns whether a call waits for all: a stop would let it return with what has arrived already.
+ */
 static bool waits_for_all(uint64_t number, const uint64_t arguments[6])
 {
 	return (number == SYS_recvfrom && arguments[3] & MSG_WAITALL) ||
@@ -382,7 +384,7 @@ struct xstate_header {
 	uint32_t size, padding[7];
 };
 
-/* What is beyond 576 bytes in the standard format. */
+/* Returns the bytes beyond 576 in the standard format. */
 static uint32_t xstate_bytes(uint64_t features)
 {
 	uint32_t a, b, c, d, most = 576;

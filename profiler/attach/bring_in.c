@@ -487,7 +487,7 @@ static bool stack_is_harmless(struct bringing *b)
 	return true;
 }
 
-/* Of a thread that we hold, so that it gets no other ones. */
+/* Returns whether a thread that we hold, so that it gets no other ones, is free of limits. */
 static bool thread_is_free(const struct bringing *b, pid_t tid)
 {
 	char name[64], *status = NULL;

@@ -37,7 +37,7 @@ static void join_lines(const char *detail, char *out, size_t size)
 	out[used] = '\0';
 }
 
-/* What is shown instead of GPU time, or what would show it. */
+/* Returns what is shown instead of GPU time, or what would show it. */
 static const char *describe_fallback(const struct notices *n)
 {
 	static const char *const texts[] = {

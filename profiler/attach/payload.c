@@ -181,7 +181,7 @@ static int check_parent(const char *parent)
 	return st.st_mode & S_IWOTH && !(st.st_mode & S_ISVTX) ? -EPERM : 0;
 }
 
-/* What was made, and not what somebody has put in its place. */
+/* Opens the folder that was made, and not what somebody has put in its place. */
 static int open_own_folder(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -75,7 +75,7 @@ uint64_t payload_count_left(const struct payload *payload);
 /* Removes everything. */
 void payload_remove(struct payload *payload);
 
-/* The same from the path alone, for a payload of another process, which is gone. "" is fine. */
+/* Removes a payload by its path alone: one of another process, which is gone. "" is fine. */
 void payload_remove_path(const char *path);
 
 #endif

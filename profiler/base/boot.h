@@ -16,7 +16,7 @@ struct boot_id {
 
 struct boot_id boot_id(void);
 
-/* The same of a text with the digits, as the kernel prints it. */
+/* Parses a text with the digits, as the kernel prints it. */
 struct boot_id boot_id_parse(const char *text);
 
 static inline int boot_is_same(const struct boot_id *a, const struct boot_id *b)

@@ -45,7 +45,7 @@ struct job_rank {
  */
 const char *job_rank_find(struct job_rank *rank);
 
-/* The same where `get` gives the value of a variable; NULL: it is not set. */
+/* Does the same where `get` gives the value of a variable; NULL: it is not set. */
 const char *job_rank_find_in(struct job_rank *rank,
 			     const char *(*get)(const void *context, const char *variable),
 			     const void *context);

@@ -22,7 +22,7 @@ struct log {
 
 /* Always shown. */
 void log_error(struct log *log, const char *format, ...) LOG_PRINTF;
-/* What the user should know, or do. Not with -q. */
+/* Logs what the user should know, or do. Not with -q. */
 void log_warn(struct log *log, const char *format, ...) LOG_PRINTF;
 /* Without the prefix: what was done, measured and written. Not with -q. */
 void log_line(struct log *log, const char *format, ...) LOG_PRINTF;

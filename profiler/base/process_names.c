@@ -95,8 +95,8 @@ static bool takes_next(const struct interpreter *interpreter, const char *argume
 }
 
 /*
- * What the interpreter runs: the first argument that is no option, and no option's value. NULL:
- * code of the command line, of standard input, or nothing.
+ * Finds what the interpreter runs: the first argument that is no option, and no option's value.
+ * NULL: code of the command line, of standard input, or nothing.
  */
 static const char *find_script(const struct interpreter *in, const char *argument, const char *end)
 {

@@ -58,7 +58,7 @@ static void print_bash_value(FILE *out, const struct option_entry *e)
 	}
 }
 
-/* Those that begin with one dash as help shows them; or all that have two. */
+/* Prints options that begin with one dash as help shows them; or all that have two. */
 static void print_bash_options(FILE *out, bool two_dashes)
 {
 	char shown[OPTION_SHOWN_BYTES];

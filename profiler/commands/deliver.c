@@ -205,7 +205,7 @@ static bool weigh(struct log *log, const struct options *o, struct delivered *d)
 	return !err;
 }
 
-/* What the values of a counter stand for, and what has none. */
+/* Reports what the values of a counter stand for, and what has none. */
 static void report_weight(struct log *log, const struct weighed *w)
 {
 	const struct weighed_launches *l = &w->launches;
@@ -229,7 +229,7 @@ static void report_weight(struct log *log, const struct weighed *w)
 			 percent_of(l->other_ns, l->gpu_ns));
 }
 
-/* What a format shows. */
+/* Returns the result that a format shows. */
 static const struct result *result_for(const struct writer *writer, const struct delivered *d)
 {
 	if (writer->keeps_all)
@@ -290,8 +290,8 @@ static int write_one(struct outputs *outputs, uint32_t at, struct delivered *d,
 }
 
 /*
- * Those that need no timeline first: they lack nothing if there is too little room for the others.
- * 0, or the status to exit with.
+ * Writes outputs, those that need no timeline first: they lack nothing if there is too little room
+ * for the others. 0, or the status to exit with.
  */
 static int write_all(struct log *log, const struct options *o, struct outputs *outputs,
 		     struct opener *opener, const struct span_export *spans, struct delivered *d)

@@ -181,7 +181,7 @@ static void annotate(const char *message)
 	fputc('\n', stderr);
 }
 
-/* What is compared, for messages. */
+/* Names what is compared, for messages. */
 static void name_of(const struct gate *gate, uint32_t found, char name[NAME_BYTES])
 {
 	if (gate->has_pattern)
@@ -264,7 +264,7 @@ static const char *no_time(const struct gate *gate, const struct comparison *c, 
 	return totals[gate->total] ? totals[gate->total] : "no run has it";
 }
 
-/* What is missing, so that a change of 0 says nothing; NULL: nothing. */
+/* Returns what is missing, so that a change of 0 says nothing; NULL: nothing. */
 static const char *missing(const struct gate *gate, const struct comparison *c, uint32_t found,
 			   const struct change *change)
 {

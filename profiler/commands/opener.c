@@ -28,8 +28,8 @@ struct answer {
 /* ---- the opener ---- */
 
 /*
- * What to execute: $BROWSER's first command (they are separated by colons) if it is a name or path
- * alone, else the standard one.
+ * Chooses what to execute: $BROWSER's first command (they are separated by colons) if it is a name
+ * or path alone, else the standard one.
  */
 static void choose_command(char *command, size_t size)
 {

@@ -31,7 +31,7 @@ static void set_attached(struct options *o)
 	o->measure.delay_ns = o->measure.duration_ns = 0;
 }
 
-/* What a run will read; of a capture, deliver knows. */
+/* Checks --weight by what a run will read; of a capture, deliver knows. */
 static bool check_weight_metric(const struct options *o)
 {
 	char sums[COUNTERS_SUMS_BYTES];
@@ -71,7 +71,7 @@ static bool check_weight(const struct options *o)
 	return true;
 }
 
-/* Of a comparison, which has no default. */
+/* Checks the formats of a comparison, which has no default. */
 static bool check_formats(const struct options *o)
 {
 	for (uint32_t i = 0; i < o->output_count; i++) {
@@ -270,9 +270,9 @@ static void explain_missing(const char *shown, const char *instead)
 }
 
 /*
- * What getopt found wrong; it would print the word as it is, whatever that does to the terminal.
- * `optopt` is the option that lacks its argument or has one too many, a letter that is no option,
- * or 0.
+ * Explains what getopt found wrong; it would print the word as it is, whatever that does to the
+ * terminal. `optopt` is the option that lacks its argument or has one too many, a letter that is no
+ * option, or 0.
  */
 static void explain(const char *word, bool is_long)
 {
@@ -368,7 +368,7 @@ static bool check_command(char **argv, int at)
 	return false;
 }
 
-/* What a shell makes of "--baseline old-*.profile". */
+/* Explains what a shell makes of "--baseline old-*.profile". */
 static void explain_baselines(const struct options *o, const char *word)
 {
 	const char *last = o->diff.before.paths[o->diff.before.count - 1];
@@ -386,7 +386,7 @@ static bool is_capture(const char *path)
 	       has_suffix(path, ".trace");
 }
 
-/* What was asked for has been printed: whether it was written, too. */
+/* Returns the result after printing what was asked for, and checks that it was written. */
 static enum options_result printed(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -415,7 +415,7 @@ static enum options_result print_help(const char *topic)
 	return OPTIONS_WRONG;
 }
 
-/* What follows the option -h or --help, and is not the command's: a topic, or an option. */
+/* Returns what follows the option -h or --help, and is not the command's: a topic, or an option. */
 static const char *topic_of(const char *next)
 {
 	if (!next || next[0] != '-')

@@ -56,7 +56,7 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Of two with one key the later one counts. False: there are too many. */
+/* Adds an attribute; of two with one key the later one counts. False: there are too many. */
 static bool add_attribute(struct otel_environment *e, const char *key, const char *value)
 {
 	uint32_t at = 0;

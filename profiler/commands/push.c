@@ -129,7 +129,7 @@ static bool ends(void *context)
 	return w->is_interrupted;
 }
 
-/* What became of it. */
+/* Reports what became of a push. */
 static bool end(const struct push *p, struct waiting *w, int64_t deadline, const char *service)
 {
 	char server[HTTP_URL_BYTES] = "", size[QUANTITY_BYTES];

@@ -76,13 +76,13 @@ static struct session_options session_options(const struct options *o)
 	};
 }
 
-/* What is profiled, for people; NULL: out of memory. */
+/* Returns what is profiled, for people; NULL: out of memory. */
 static char *shown_command(const struct options *o)
 {
 	return o->measure.attached ? attach_text(&o->attach) : command_text(o->command);
 }
 
-/* What is known of the run from its start on. */
+/* Returns what is known of the run from its start on. */
 static struct totals describe(struct run *r)
 {
 	struct totals totals = session_totals(r->session);
@@ -338,7 +338,7 @@ static void take_snapshot(struct run *r, uint64_t until_ns)
 		log_warn(&r->log, "no snapshot: cannot start a process: %s", strerror(-result));
 }
 
-/* Of the last seconds it is taken when all of them is there. */
+/* Asks for a snapshot. One of the last seconds is taken when all of them is there. */
 static void ask_for_snapshot(struct run *r, const struct session_view *view)
 {
 	struct snapshots *s = &r->snapshots;

@@ -14,8 +14,8 @@
 #define SLIP_TEXT_BYTES 256
 
 /*
- * What to do in place of this word, which has its dashes and maybe a value; a single letter has one
- * dash. "": nothing is like it.
+ * Writes what to do in place of this word, which has its dashes and maybe a value; a single letter
+ * has one dash. "": nothing is like it.
  */
 void slip_hint(const char *word, char text[SLIP_TEXT_BYTES]);
 

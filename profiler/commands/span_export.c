@@ -11,7 +11,7 @@
 #include "profiler/report/quantity.h"
 #include "profiler/run/privilege.h"
 
-/* Of both threads: the program does not wait for them, nor do they take its CPUs. */
+/* Sets up either thread: the program does not wait for them, nor do they take its CPUs. */
 static void begin_thread(void)
 {
 	privilege_drop_thread();
@@ -135,7 +135,7 @@ static void begin_ending(struct span_export *e)
 	http_post_count_patience(e->post);
 }
 
-/* What is left, and the run's span. */
+/* Sends what is left, and the run's span. */
 static void end_live(struct span_export *e)
 {
 	begin_ending(e);

@@ -74,7 +74,7 @@ void cpu_time_charge(struct cpu_time *t, struct process *process, uint64_t now_n
  */
 void cpu_time_read(struct cpu_time *t, struct process *process, uint64_t now_ns, bool is_last);
 
-/* What was charged until now does not count: what is recorded begins here. */
+/* Restarts: what was charged until now does not count, and what is recorded begins here. */
 void cpu_time_restart(struct cpu_time *t);
 
 /* The process is forgotten. */

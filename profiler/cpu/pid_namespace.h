@@ -20,7 +20,7 @@ struct pid_namespace {
 /* Our own; id 0: unknown. */
 struct pid_namespace pid_namespace_own(void);
 
-/* Of a living process; does not change during its life. */
+/* Returns that of a living process; it does not change during its life. */
 struct pid_namespace pid_namespace_of(pid_t pid);
 
 #endif

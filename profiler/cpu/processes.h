@@ -40,7 +40,7 @@ enum process_source {
 	PROCESS_APART,    /* only from the pipe; the kernel's records belong to another */
 };
 
-/* Whether a program in it writes to the pipe; further programs in it are kept apart. */
+/* Speech of the programs in it. One writes to the pipe; further ones are kept apart. */
 enum process_speech {
 	PROCESS_SILENT, /* none has said hello */
 	PROCESS_SPEAKS, /* one has, and traces nothing */
@@ -55,7 +55,7 @@ enum process_end {
 	PROCESS_EXITED,      /* or was killed: there is a status */
 };
 
-/* What was seen of a process's use of the GPU, besides what it sends (model/untraced.h). */
+/* Signs of a process's use of the GPU, besides what it sends (model/untraced.h). */
 struct process_gpu {
 	/* libraries that it has mapped itself, not inherited: libcuda, our injection library,
 	 * libnvidia-ml */

@@ -258,7 +258,7 @@ static void add_user(struct stack_builder *b, struct frames *f, struct process *
 		add_code(f, b->unwound[i].code, b->unwound[i].is_return_address);
 }
 
-/* What a process is called whose thread has no stack of its own. */
+/* Pushes the name of a process whose thread has no stack of its own. */
 static uint32_t push_program(struct stack_builder *b, const struct process *process)
 {
 	return stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_MARK,

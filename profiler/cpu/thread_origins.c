@@ -60,7 +60,7 @@ static bool is_memo(const void *records, uint32_t position, const void *key)
 		      sizeof(struct memo_key)) == 0;
 }
 
-/* The same few stacks come again and again, and appending one takes a look-up for each frame. */
+/* Appends a stack. The same few come again and again, and it takes a look-up for each frame. */
 static uint32_t append(struct thread_origins *o, uint32_t origin, uint32_t stack)
 {
 	const struct memo_key key = {origin, stack};

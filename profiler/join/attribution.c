@@ -182,7 +182,7 @@ static void count_received(struct attribution *a, const struct gpu_operation *o)
 		process_count(process, &process->counted, a->parts.allowance, &sum);
 }
 
-/* What there is to count of it, by the launch's stack and that of its graph's node. */
+/* Returns what there is to count of it, by the launch's stack and that of its graph's node. */
 static struct profile_item item_of(const struct attribution *a, const struct gpu_operation *o,
 				   uint32_t launch, uint32_t capture)
 {

@@ -67,7 +67,7 @@ void attribution_init(struct attribution *a, const struct attribution_parts *par
 void attribution_release(struct attribution *a);
 
 /*
- * What it and its parts remember is taken from this allowance, which is borrowed. Beyond it, the
+ * Takes what it and its parts remember from this allowance, which is borrowed. Beyond it, the
  * oldest graph nodes and operations are forgotten, and new launches have no stack where rows
  * distinguish threads.
  */
@@ -89,8 +89,8 @@ void attribution_note_waited(struct attribution *a);
  */
 uint32_t attribution_origin(struct attribution *a, uint32_t stack, uint32_t tid);
 /*
- * The same of a stack that stands for more launches than its own; and of a launch that its thread
- * waited for (GPU_LAUNCH_WAITED), which counts where attribution_note_waited was called.
+ * Does the same for a stack that stands for more launches than its own; and for a launch that its
+ * thread waited for (GPU_LAUNCH_WAITED), which counts where attribution_note_waited was called.
  */
 uint32_t attribution_origin_of_many(struct attribution *a, uint32_t stack, uint32_t tid,
 				    uint32_t stands_for, bool is_waited);

@@ -536,8 +536,9 @@ void collect_expect_hellos(struct collect *c, const char *library, bool nvtx)
 }
 
 /*
- * What begins after the clocks were read for the last time has no CPU time that counts. One that
- * began before, and was not known by then, is read now, if it has not ended.
+ * Reads a process's clock if need be. What begins after the clocks were read for the last time has
+ * no CPU time that counts. One that began before, and was not known by then, is read now, if it has
+ * not ended.
  */
 static void settle_clock(struct collect *c, struct process *process)
 {
@@ -660,7 +661,7 @@ static void note_thread_begins(struct collect *c, const struct process *process,
 		addons_begin_thread(&c->addons, process->id, (uint32_t)tid, time_ns);
 }
 
-/* What a process did before we attached to it is known from /proc by then. */
+/* Returns whether a process did that before we attached to it: it is known from /proc by then. */
 static bool is_of_before(const struct process *process, const struct process_event *event)
 {
 	return process->source == PROCESS_ATTACHED && event->time_ns < process->began_ns;
@@ -966,7 +967,7 @@ static void add_kept_sample(struct collect *c, const struct handovers_sample *sa
 	addons_time(&c->addons, &time);
 }
 
-/* Those of which what their process has said is known by then. */
+/* Decides samples of which it is known by then what their process has said. */
 static void decide_samples(struct collect *c, uint64_t until_ns, uint32_t most)
 {
 	struct undecided *u;
@@ -1214,7 +1215,7 @@ static uint32_t stack_of_program(struct collect *c, const char *name, const char
 	return stack_table_push_text(c->stacks, stack, FRAME_MARK, mark);
 }
 
-/* What no sample stands for, under its program's name. */
+/* Adds what no sample stands for, under its program's name. */
 static void add_rest(struct collect *c, const struct program_time *program)
 {
 	struct place place = place_unknown();
@@ -1458,7 +1459,7 @@ void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record)
 	add_interval(c, &target, stack, record, &times);
 }
 
-/* What a thread ran since its last sample. */
+/* Adds what a thread ran since its last sample. */
 static void add_unsampled(struct collect *c, struct process *process, uint32_t place, uint64_t ns)
 {
 	if (ns == 0)
@@ -1710,7 +1711,7 @@ static void finish_last(struct collect *c, uint64_t now_ns)
 	c->ledger.outside.not_held_ns = w->from_ns > wanted_ns ? w->from_ns - wanted_ns : 0;
 }
 
-/* What only events need. */
+/* Frees what only events need. */
 static void free_passing(struct collect *c)
 {
 	join_free(c->join);

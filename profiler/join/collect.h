@@ -303,7 +303,7 @@ void collect_begin_cpu_time(struct collect *c, uint64_t now_ns);
 /* It is not known how much was used while something was recorded. */
 void collect_forget_cpu_time(struct collect *c);
 
-/* What the kernel charged to the command and all that was waited for in its tree. */
+/* Takes what the kernel charged to the command and all that was waited for in its tree. */
 void collect_waited_for(struct collect *c, uint64_t used_ns);
 
 /* ---- what the target sends ---- */

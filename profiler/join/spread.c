@@ -274,7 +274,7 @@ static uint32_t part_at(const struct parts *parts, double share)
 	return low;
 }
 
-/* Of those from 0 on; it is not negative. */
+/* Returns how many numbers from 0 on are below `end`, which is not negative. */
 static uint64_t numbers_below(double end)
 {
 	uint64_t whole = (uint64_t)end;
@@ -369,7 +369,7 @@ static bool spread_one(struct spreading *w, const struct parts *parts,
 	return true;
 }
 
-/* Of a thread's samples [from, to): their squares become variances; see the header. */
+/* Turns the squares of a thread's samples [from, to) into variances; see the header. */
 static void estimate_errors(struct spread *s, uint32_t from, uint32_t to)
 {
 	double all = 0, squares = 0;
@@ -397,7 +397,7 @@ struct range {
 	uint32_t from, to, own, own_end;
 };
 
-/* What is parked of one thread: [from, to). */
+/* Spreads what is parked of one thread: [from, to). */
 static void spread_thread(struct spreading *w, uint32_t from, uint32_t to, const struct range *r)
 {
 	struct spread *s = w->s;
@@ -436,7 +436,7 @@ static bool is_same_kind(const struct spread_key *a, const struct spread_key *b)
 	return a->process == b->process && a->base == b->base;
 }
 
-/* What is parked of one process and kind: [from, to). */
+/* Spreads what is parked of one process and kind: [from, to). */
 static void spread_kind(struct spreading *w, uint32_t from, uint32_t to, struct range r)
 {
 	struct spread *s = w->s;

@@ -13,7 +13,7 @@
 
 #define OUTPUTS_MAX 16
 
-/* What the user asked for. */
+/* An output that the user asked for. */
 struct output_choice {
 	const char *path; /* borrowed; "-": stdout */
 	const struct writer *writer;
@@ -25,7 +25,7 @@ struct outputs {
 	struct output files[OUTPUTS_MAX];
 };
 
-/* What the writers need: enum writer_needs. */
+/* Returns what the writers need: enum writer_needs. */
 unsigned int outputs_need(const struct output_choice *choices, uint32_t count);
 
 /*

@@ -67,7 +67,7 @@ const struct stack_event *event_ring_next(struct event_ring *ring);
  */
 void event_ring_keep(struct event_ring *ring);
 
-/* The same if more than a quarter of the ring is full. */
+/* Does the same if more than a quarter of the ring is full. */
 void event_ring_relieve(struct event_ring *ring);
 
 #endif

@@ -229,7 +229,7 @@ uint64_t gpu_pipe_waiting(const struct gpu_pipe *p)
 	return waiting;
 }
 
-/* What its goodbye tells of, and has not come. */
+/* Counts what its goodbye tells of, and has not come. */
 static void count_missing(struct gpu_pipe *p, struct tracee *t)
 {
 	const struct gpu_event_goodbye *e = &t->goodbye;

@@ -53,7 +53,7 @@ void gpu_pipe_free(struct gpu_pipe *pipe);
  */
 int gpu_pipe_fill(struct gpu_pipe *pipe, int fd, const char **bytes);
 
-/* The same for bytes in memory, which must stay valid until their events have been taken. */
+/* Does the same for bytes in memory, which must stay valid until their events have been taken. */
 void gpu_pipe_feed(struct gpu_pipe *pipe, const char *bytes, size_t size);
 
 /* ---- events ---- */
@@ -79,8 +79,8 @@ struct process *tracee_process(const struct tracee *tracee);
 uint64_t tracee_instance(const struct tracee *tracee);
 
 /*
- * Of one that has ended without a goodbye, while the input is read as it comes: how long before its
- * end the last came from it, in ns; 0: it has said goodbye.
+ * Returns how long before its end the last came from a program that has ended without a goodbye, in
+ * ns, while the input is read as it comes; 0: it has said goodbye.
  */
 uint64_t tracee_silence(const struct tracee *tracee);
 

@@ -29,7 +29,7 @@
  */
 bool array_make_room(void *items, uint32_t count, uint32_t *capacity, size_t element_size);
 
-/* The same for `more` elements at once. */
+/* Does the same for `more` elements at once. */
 bool array_reserve(void *items, uint32_t count, uint32_t more, uint32_t *capacity,
 		   size_t element_size);
 

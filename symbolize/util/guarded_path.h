@@ -74,7 +74,7 @@ void guarded_release(struct guarded_path *g);
  */
 int guarded_open(const char *path, int flags, mode_t mode);
 
-/* What an errno of ours means: strerror(3) of all others. */
+/* Returns what an errno of ours means; strerror(3) of all others. */
 const char *guarded_error(int error);
 
 #endif

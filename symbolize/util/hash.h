@@ -57,7 +57,7 @@ static inline uint32_t hash_pair(uint32_t a, uint32_t b)
 	return hash_number((uint64_t)a << 32 | b);
 }
 
-/* Of four numbers. */
+/* Hashes four numbers. */
 static inline uint32_t hash_four(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
 	return hash_finish(

@@ -20,7 +20,7 @@ struct id_map {
 /* Returns where the value of `id` is kept, or NULL if it has none. Valid until the next change. */
 uint64_t *id_map_find(const struct id_map *map, uint32_t id);
 
-/* The same, made with the value 0 if need be; NULL when out of memory. */
+/* Does the same, and makes it with the value 0 if need be; NULL when out of memory. */
 uint64_t *id_map_get(struct id_map *map, uint32_t id);
 
 /* Takes `id` out, if it is there. */

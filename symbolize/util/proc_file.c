@@ -31,13 +31,13 @@ static void read_path(struct read_job *job, const char *path)
 		close(fd);
 }
 
-/* What the kernel shows, by its version, of a thread that has ended. */
+/* Returns whether the kernel shows, by its version, a thread that has ended. */
 static bool has_no_memory(const struct read_job *job)
 {
 	return job->err ? job->err == -ESRCH : job->size == 0;
 }
 
-/* Of the first other thread that has memory; what was read before if there is none. */
+/* Reads of the first other thread that has memory; leaves what was read if there is none. */
 static void read_threads(struct read_job *job)
 {
 	struct read_job other = {.limit = job->limit, .err = -ESRCH};

@@ -22,7 +22,7 @@ static inline uint64_t saturated_product(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* Of a grid or block. */
+/* Returns the volume of a grid or block. */
 static inline uint64_t saturated_volume(const uint32_t extent[3])
 {
 	return saturated_product((uint64_t)extent[0] * extent[1], extent[2]);
@@ -33,7 +33,7 @@ static inline void saturated_add(uint64_t *sum, uint64_t count)
 	*sum = saturated_sum(*sum, count);
 }
 
-/* Of finite numbers: finite. */
+/* Returns a finite sum of finite numbers. */
 static inline double saturated_real(double a, double b)
 {
 	return fmax(-DBL_MAX, fmin(DBL_MAX, a + b));

@@ -60,7 +60,7 @@ static inline const char *variable_in(const char *list, const char *name)
 	return value;
 }
 
-/* What is behind the last slash; without one, all of it. */
+/* Returns what is behind the last slash; without one, all of it. */
 static inline const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
