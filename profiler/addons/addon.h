@@ -45,6 +45,12 @@ struct addon_parts {
 	struct allowance *memory;      /* for what results keep; these NULL: no limit */
 	struct allowance *from_target; /* of it, for what programs have sent */
 	struct allowance *passing;     /* of it, until `finish` */
+	/*
+	 * Has the launch of this id looked for: `remark` comes with it (the callback), once. 0 or
+	 * -errno.
+	 */
+	int (*find_launch)(void *context, uint32_t process, uint32_t correlation_id,
+			   uint64_t remark);
 	/* keeps a text until the results are no longer needed; NULL: no room */
 	const char *(*keep)(void *context, const char *text);
 	void *context;
@@ -81,8 +87,12 @@ struct addon {
 	bool needs_threads; /* it wants to know which thread launched */
 	bool needs_devices; /* results ask for a device by its process and number */
 
-	/* What a program has sent, in the order in which it came: 0 or -errno. */
-	int (*event)(void *addon, uint32_t process, const struct gpu_event *event);
+	/* What a program has sent, in the order in which it came: 0 or -errno. `kernel`: interned
+	 */
+	int (*event)(void *addon, uint32_t process, const struct gpu_event *event,
+		     const char *kernel);
+	/* The launch that find_launch was asked for: a stack, or a mark in place of it. */
+	void (*remark)(void *addon, uint32_t launch, uint64_t remark);
 
 	/* An operation whose launch is known by now, or never will be. */
 	void (*operation)(void *addon, const struct addon_operation *operation);

@@ -8,9 +8,11 @@
 #include "profiler/addons/idle.h"
 #include "profiler/addons/load.h"
 #include "profiler/addons/measurements.h"
+#include "profiler/addons/pc_samples.h"
 
 static const struct addon *const all[] = {
-	&addon_allocations, &addon_gpu_waits, &addon_measurements, &addon_idle, &addon_load,
+	&addon_allocations, &addon_gpu_waits, &addon_measurements,
+	&addon_pc_samples,  &addon_idle,      &addon_load,
 };
 _Static_assert(sizeof(all) / sizeof(all[0]) <= ADDONS_MAX, "each has room");
 
@@ -44,17 +46,24 @@ void addons_release(struct addons *a)
 		if ((addons)->list[i].addon->callback) \
 	(addons)->list[i].addon->callback((addons)->list[i].state, ##__VA_ARGS__)
 
-int addons_event(struct addons *a, uint32_t process, const struct gpu_event *event)
+int addons_event(struct addons *a, uint32_t process, const struct gpu_event *event,
+		 const char *kernel)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < a->count; i++) {
 		const struct addon_in_use *use = &a->list[i];
-		int own = use->addon->event ? use->addon->event(use->state, process, event) : 0;
+		int own = use->addon->event ? use->addon->event(use->state, process, event, kernel)
+					    : 0;
 
 		err = err ? err : own;
 	}
 	return err;
+}
+
+void addons_remark(struct addons *a, uint32_t launch, uint64_t remark)
+{
+	CALL(a, remark, launch, remark);
 }
 
 void addons_operation(struct addons *a, const struct addon_operation *o)

@@ -25,7 +25,9 @@ int addons_begin(struct addons *addons, const struct addon_parts *parts);
 void addons_release(struct addons *addons);
 
 /* Each calls the callback of its name. */
-int addons_event(struct addons *addons, uint32_t process, const struct gpu_event *event);
+int addons_event(struct addons *addons, uint32_t process, const struct gpu_event *event,
+		 const char *kernel);
+void addons_remark(struct addons *addons, uint32_t launch, uint64_t remark);
 void addons_operation(struct addons *addons, const struct addon_operation *operation);
 bool addons_look_at(const struct addons *addons, const struct gpu_operation *operation);
 void addons_stall(struct addons *addons, const struct gpu_operation *operation);

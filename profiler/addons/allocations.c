@@ -526,10 +526,12 @@ static void take_pool(struct allocations *a, uint32_t process, const struct gpu_
 				.kind = memory_kind_of(e->memory ? e->memory : GPU_MEMORY_DEVICE)});
 }
 
-static int take_event(void *addon, uint32_t process, const struct gpu_event *event)
+static int take_event(void *addon, uint32_t process, const struct gpu_event *event,
+		      const char *kernel)
 {
 	struct allocations_addon *a = addon;
 
+	(void)kernel;
 	if (event->type == GPU_EVENT_POOL)
 		take_pool(&a->allocations, process, &event->pool);
 	else if (event->type == GPU_EVENT_CONTEXT && event->context.end_ns)

@@ -44,10 +44,12 @@ static void take_memory(struct load *l, uint32_t process, const struct gpu_event
 				  e->work == GPU_WORK_ALLOC ? bytes : -bytes);
 }
 
-static int take_event(void *addon, uint32_t process, const struct gpu_event *event)
+static int take_event(void *addon, uint32_t process, const struct gpu_event *event,
+		      const char *kernel)
 {
 	struct load *l = addon;
 
+	(void)kernel;
 	if (event->type == GPU_EVENT_LAUNCH_END)
 		saturated_add(&l->load.launch_ns, event->launch_end.duration_ns);
 	else if (event->type == GPU_EVENT_WORK)

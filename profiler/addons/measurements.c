@@ -294,10 +294,12 @@ static void take_unmeasured(struct ledger_counters *l, const struct gpu_event_un
 	saturated_add(&l->replays, e->counts[GPU_UNMEASURED_REPLAY]);
 }
 
-static int take_event(void *addon, uint32_t process, const struct gpu_event *event)
+static int take_event(void *addon, uint32_t process, const struct gpu_event *event,
+		      const char *kernel)
 {
 	struct counted *c = addon;
 
+	(void)kernel;
 	if (event->type == GPU_EVENT_METRIC)
 		return take_metric(c, process, &event->metric);
 	if (event->type == GPU_EVENT_COUNTERS)

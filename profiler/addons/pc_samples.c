@@ -827,3 +827,120 @@ void pc_samples_split(struct pc_samples *s, struct stack_table *stacks, struct p
 	free(p.groups);
 	free(p.parts);
 }
+
+/* ---- as an add-on ---- */
+
+struct pc_samples_addon {
+	const struct addon_parts *parts;
+	struct pc_samples samples;
+	struct stall_places places;
+};
+
+static bool is_wanted(const struct addon_parts *parts)
+{
+	return parts->measure->stall_period != 0;
+}
+
+static void *begin_addon(const struct addon_parts *parts)
+{
+	struct pc_samples_addon *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->parts = parts;
+	a->samples = (struct pc_samples){.memory = parts->passing,
+					 .ledger = &parts->sink->ledger->stalls,
+					 .keep = parts->keep,
+					 .context = parts->context,
+					 .is_exact = parts->measure->exact_stalls};
+	return a;
+}
+
+static void release_addon(void *addon)
+{
+	struct pc_samples_addon *a = addon;
+
+	pc_samples_release(&a->samples);
+	free(a->places.list);
+	free(a);
+}
+
+/* Takes samples. Those that say which launch they are of wait until it is known. */
+static int take_samples(struct pc_samples_addon *a, uint32_t process, const struct gpu_event_pcs *e,
+			const char *kernel)
+{
+	uint32_t number = a->samples.is_exact && e->correlation_id
+				  ? pc_samples_hold(&a->samples, process, e, kernel)
+				  : PC_SAMPLES_NONE;
+
+	if (number == PC_SAMPLES_NONE)
+		return pc_samples_add(&a->samples, process, e, kernel);
+	return a->parts->find_launch(a->parts->context, process, e->correlation_id, number);
+}
+
+static int take_event(void *addon, uint32_t process, const struct gpu_event *event,
+		      const char *kernel)
+{
+	struct pc_samples_addon *a = addon;
+
+	switch (event->type) {
+	case GPU_EVENT_CUBIN:
+		return pc_samples_add_cubin(&a->samples, process, &event->cubin);
+	case GPU_EVENT_STALL:
+		return pc_samples_add_reason(&a->samples, process, &event->stall);
+	case GPU_EVENT_PCS:
+		return take_samples(a, process, &event->pcs, kernel);
+	case GPU_EVENT_PC_TOTALS:
+		pc_samples_add_totals(&a->samples, &event->pc_totals);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Puts samples below their kernel, as its record will be, or was. A graph's kernels are elsewhere,
+ * each where it was captured: there are no rows of theirs there.
+ */
+static void place_samples(void *addon, uint32_t launch, uint64_t remark)
+{
+	struct pc_samples_addon *a = addon;
+	uint32_t number = (uint32_t)remark, stack = STACK_EMPTY;
+	struct gpu_work_origin origin;
+
+	memset(&origin, 0, sizeof(origin));
+	origin.launch = launch;
+	origin.capture = CAPTURE_NONE;
+	origin.work = GPU_WORK_KERNEL;
+	origin.name = pc_samples_function(&a->samples, number);
+	if (launch != LAUNCH_UNKNOWN)
+		stack = compose_work(a->parts->compose, &origin);
+	pc_samples_place(&a->samples, number, stack);
+}
+
+static void finish_addon(void *addon, uint64_t from_ns, uint64_t to_ns)
+{
+	struct pc_samples_addon *a = addon;
+
+	(void)from_ns;
+	(void)to_ns;
+	pc_samples_split(&a->samples, a->parts->stacks, a->parts->sink->profile, &a->places);
+	pc_samples_release(&a->samples);
+}
+
+static void show(void *addon, struct collected *collected)
+{
+	const struct pc_samples_addon *a = addon;
+
+	collected->stall_places = &a->places;
+}
+
+const struct addon addon_pc_samples = {
+	.is_wanted = is_wanted,
+	.begin = begin_addon,
+	.release = release_addon,
+	.event = take_event,
+	.remark = place_samples,
+	.finish = finish_addon,
+	.show = show,
+};

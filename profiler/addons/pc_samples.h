@@ -30,6 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
+#include "profiler/addons/addon.h"
 #include "profiler/base/allowance.h"
 #include "profiler/model/ledger.h"
 #include "profiler/model/profile.h"
@@ -98,5 +99,8 @@ void pc_samples_add_totals(struct pc_samples *s, const struct gpu_event_pc_total
  */
 void pc_samples_split(struct pc_samples *s, struct stack_table *stacks, struct profile *profile,
 		      struct stall_places *places);
+
+/* Wanted with --stalls. */
+extern const struct addon addon_pc_samples;
 
 #endif

@@ -289,25 +289,6 @@ static void share(struct attribution *a, const struct launch_origin *launch,
 				  o->bytes);
 }
 
-/*
- * Below their kernel, as its record will be, or was. A graph's kernels are elsewhere, each where it
- * was captured: there are no rows of theirs there.
- */
-static void place_samples(struct attribution *a, uint32_t launch, uint32_t number)
-{
-	struct gpu_work_origin origin;
-	uint32_t stack = STACK_EMPTY;
-
-	memset(&origin, 0, sizeof(origin));
-	origin.launch = launch;
-	origin.capture = CAPTURE_NONE;
-	origin.work = GPU_WORK_KERNEL;
-	origin.name = pc_samples_function(a->parts.pc_samples, number);
-	if (launch != LAUNCH_UNKNOWN)
-		stack = compose_work(&a->compose, &origin);
-	pc_samples_place(a->parts.pc_samples, number, stack);
-}
-
 void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 		     const struct gpu_operation *o)
 {
@@ -326,7 +307,7 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 	uint32_t place;
 
 	if (o->work == JOIN_REMARK) {
-		place_samples(a, launch.stack, (uint32_t)o->remark);
+		addons_remark(a->parts.addons, launch.stack, o->remark);
 		return;
 	}
 	if (launch.stack == LAUNCH_UNKNOWN && is_of_earlier(a, o))

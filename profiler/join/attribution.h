@@ -15,7 +15,6 @@
 #include "cupti_trace/wire/gpu_event.h"
 #include "cupti_trace/wire/window.h"
 #include "profiler/addons/addons.h"
-#include "profiler/addons/pc_samples.h"
 #include "profiler/cpu/processes.h"
 #include "profiler/join/graph_nodes.h"
 #include "profiler/model/profile_sink.h"
@@ -43,7 +42,6 @@ struct attribution_parts {
 	struct devices *devices;
 	struct allowance *allowance; /* for sums by stream */
 	struct addons *addons;
-	struct pc_samples *pc_samples; /* those that find their launches; NULL: not requested */
 };
 
 struct attribution {

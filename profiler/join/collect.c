@@ -44,6 +44,17 @@ static bool keeps_records(const struct collect *c)
 	return c->options.timeline && timeline_keeps(c->options.timeline);
 }
 
+static int find_launch(void *collect, uint32_t process, uint32_t correlation_id, uint64_t remark)
+{
+	struct collect *c = collect;
+
+	return join_operation(c->join, process,
+			      &(struct gpu_operation){.correlation_id = correlation_id,
+						      .work = JOIN_REMARK,
+						      .remark = remark,
+						      .process = process});
+}
+
 static int begin_addons(struct collect *c)
 {
 	return addons_begin(&c->addons,
@@ -62,6 +73,7 @@ static int begin_addons(struct collect *c)
 						  .memory = &c->memory,
 						  .from_target = &c->target_bytes,
 						  .passing = &c->passing,
+						  .find_launch = find_launch,
 						  .keep = collect_keep_text,
 						  .context = c});
 }
@@ -83,11 +95,6 @@ struct collect *collect_new(const struct collect_options *options)
 	c->passing = (struct allowance){.limit = COLLECT_MEMORY, .outer = &c->memory};
 	c->pid_namespace = pid_namespace_own();
 	c->open_launches.sink = &c->sink;
-	c->pc_samples = (struct pc_samples){.memory = &c->passing,
-					    .ledger = &c->ledger.stalls,
-					    .keep = collect_keep_text,
-					    .context = c,
-					    .is_exact = options->measure.exact_stalls};
 	queue_init(&c->undecided, sizeof(struct undecided));
 	c->handovers.output = keep_handed_sample;
 	c->handovers.context = c;
@@ -118,19 +125,15 @@ struct collect *collect_new(const struct collect_options *options)
 	if (c->symbolizer && c->stacks && c->profile && c->join &&
 	    (c->metrics || !options->keeps_metrics) &&
 	    places_init(&c->places, options->place_mask) == 0 && begin_addons(c) == 0) {
-		attribution_init(
-			&c->attribution,
-			&(struct attribution_parts){.processes = &c->processes,
-						    .stacks = c->stacks,
-						    .sink = &c->sink,
-						    .places = &c->places,
-						    .ledger = &c->ledger,
-						    .devices = &c->devices,
-						    .allowance = &c->target_bytes,
-						    .addons = &c->addons,
-						    .pc_samples = options->measure.exact_stalls
-									  ? &c->pc_samples
-									  : NULL});
+		attribution_init(&c->attribution,
+				 &(struct attribution_parts){.processes = &c->processes,
+							     .stacks = c->stacks,
+							     .sink = &c->sink,
+							     .places = &c->places,
+							     .ledger = &c->ledger,
+							     .devices = &c->devices,
+							     .allowance = &c->target_bytes,
+							     .addons = &c->addons});
 		c->attribution.begins_late = options->measure.attached;
 		limit_memory(c);
 		if (options->measure.max_overhead)
@@ -166,8 +169,6 @@ void collect_free(struct collect *c)
 	places_release(&c->places);
 	place_names_release(&c->place_names);
 	devices_release(&c->devices);
-	pc_samples_release(&c->pc_samples);
-	free(c->stall_places.list);
 	metrics_free(c->metrics);
 	pythons_release(&c->pythons);
 	intern_release(&c->strings);
@@ -1717,7 +1718,6 @@ static void free_passing(struct collect *c)
 	join_free(c->join);
 	c->join = NULL;
 	attribution_release(&c->attribution);
-	pc_samples_release(&c->pc_samples);
 	allowance_return(&c->passing, c->passing.used);
 }
 
@@ -1769,7 +1769,6 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	handovers_advance(&c->handovers, UINT64_MAX);
 	decide_samples(c, UINT64_MAX, 0);
 	attribution_finish(&c->attribution);
-	pc_samples_split(&c->pc_samples, c->stacks, c->profile, &c->stall_places);
 	while ((process = processes_take_any(&c->processes)))
 		settle(c, process);
 	discount_hidden(c);
@@ -1798,7 +1797,6 @@ struct collected collect_results(struct collect *c)
 				       .memory = &c->memory,
 				       .ledger = &c->ledger,
 				       .cut = &c->cut,
-				       .stall_places = &c->stall_places,
 				       .metrics = c->metrics};
 	addons_show(&c->addons, &collected);
 	return collected;

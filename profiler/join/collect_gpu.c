@@ -602,44 +602,6 @@ static void take_calls(struct collect *c, const struct gpu_event_calls *e)
 		c->target_bytes.refused++;
 }
 
-/* Samples that say which launch they are of wait until it is known. */
-static int take_pcs(struct collect *c, const struct process *process, const struct gpu_event_pcs *e,
-		    const char *kernel)
-{
-	struct pc_samples *s = &c->pc_samples;
-	uint32_t number = c->options.measure.exact_stalls && e->correlation_id
-				  ? pc_samples_hold(s, process->id, e, kernel)
-				  : PC_SAMPLES_NONE;
-
-	if (number == PC_SAMPLES_NONE)
-		return pc_samples_add(s, process->id, e, kernel);
-	return join_operation(c->join, process->id,
-			      &(struct gpu_operation){.correlation_id = e->correlation_id,
-						      .work = JOIN_REMARK,
-						      .remark = number,
-						      .process = process->id});
-}
-
-static int take_pc_samples(struct collect *c, const struct process *process,
-			   const struct gpu_event *event, const char *kernel)
-{
-	struct pc_samples *s = &c->pc_samples;
-
-	if (!c->options.measure.stall_period)
-		return 0;
-	switch (event->type) {
-	case GPU_EVENT_CUBIN:
-		return pc_samples_add_cubin(s, process->id, &event->cubin);
-	case GPU_EVENT_STALL:
-		return pc_samples_add_reason(s, process->id, &event->stall);
-	case GPU_EVENT_PCS:
-		return take_pcs(c, process, &event->pcs, kernel);
-	default:
-		pc_samples_add_totals(s, &event->pc_totals);
-		return 0;
-	}
-}
-
 static int take_gpu_event(struct collect *c, struct process *process, const struct gpu_event *event,
 			  const char *kernel)
 {
@@ -687,11 +649,6 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 	case GPU_EVENT_WAIT:
 		take_wait(c, process, &event->wait);
 		return 0;
-	case GPU_EVENT_CUBIN:
-	case GPU_EVENT_STALL:
-	case GPU_EVENT_PCS:
-	case GPU_EVENT_PC_TOTALS:
-		return take_pc_samples(c, process, event, kernel);
 	default:
 		return 0;
 	}
@@ -748,5 +705,5 @@ void collect_gpu_event(struct collect *c, struct process *process, const struct 
 	if (c->metrics && is_inside(c, process, event))
 		count_event(c->metrics, process, event, kernel);
 	collect_note_error(c, take_gpu_event(c, process, event, kernel));
-	collect_note_error(c, addons_event(&c->addons, process->id, event));
+	collect_note_error(c, addons_event(&c->addons, process->id, event, kernel));
 }

@@ -7,7 +7,6 @@
 #define PROFILER_JOIN_COLLECT_PRIVATE_H
 
 #include "profiler/addons/addons.h"
-#include "profiler/addons/pc_samples.h"
 #include "profiler/cpu/cpu_time.h"
 #include "profiler/cpu/off_cpu.h"
 #include "profiler/cpu/pid_namespace.h"
@@ -69,8 +68,6 @@ struct collect {
 	struct attribution attribution;
 	struct join *join;
 	struct addons addons;
-	struct pc_samples pc_samples;
-	struct stall_places stall_places;
 	struct metrics *metrics; /* NULL: not kept */
 };
 

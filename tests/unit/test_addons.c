@@ -124,8 +124,8 @@ static void events_go_to_those_that_take_them(void **state)
 	struct collected collected;
 
 	(void)state;
-	assert_int_equal(addons_event(&b->addons, 1, &returned), 0);
-	assert_int_equal(addons_event(&b->addons, 1, &pool), 0);
+	assert_int_equal(addons_event(&b->addons, 1, &returned, NULL), 0);
+	assert_int_equal(addons_event(&b->addons, 1, &pool, NULL), 0);
 	collected = results(b);
 	assert_int_equal(collected.load->launch_ns, 70);
 	assert_int_equal(collected.memory_use->pool_count, 1);

@@ -30,7 +30,7 @@ struct bench {
 	struct places places;
 	struct ledger ledger;
 	struct allowance allowance;
-	struct pc_samples samples;
+	uint32_t found; /* the launch of samples */
 	struct profile_sink sink;
 	struct measure measure;
 	struct addons addons;
@@ -49,16 +49,30 @@ static const char *keep_text(void *context, const char *text)
 	return strstr(text, "wait") ? "[stall: wait]" : "[stall: other]";
 }
 
+static int find_launch(void *context, uint32_t process, uint32_t correlation_id, uint64_t remark);
+
+static void begin_addons(struct bench *b)
+{
+	assert_int_equal(
+		addons_begin(&b->addons, &(struct addon_parts){.measure = &b->measure,
+							       .stacks = b->stacks,
+							       .compose = &b->attribution.compose,
+							       .places = &b->places,
+							       .devices = &b->devices,
+							       .sink = &b->sink,
+							       .window = &b->attribution.window,
+							       .find_launch = find_launch,
+							       .keep = keep_text,
+							       .context = b}),
+		0);
+}
+
 static struct bench *new_bench(uint32_t mask, bool follows_waits)
 {
 	struct bench *b = calloc(1, sizeof(*b));
 
 	assert_non_null(b);
 	b->allowance.limit = 1 << 20;
-	b->samples = (struct pc_samples){.memory = &b->allowance,
-					 .ledger = &b->ledger.stalls,
-					 .keep = keep_text,
-					 .is_exact = true};
 	b->process = processes_start(&b->processes, 70, 1, true);
 	b->stacks = stack_table_new();
 	b->profile = profile_new();
@@ -67,15 +81,7 @@ static struct bench *new_bench(uint32_t mask, bool follows_waits)
 	b->process->sent.allowance = &b->allowance;
 	assert_int_equal(places_init(&b->places, mask), 0);
 	b->measure.waits = follows_waits;
-	assert_int_equal(
-		addons_begin(&b->addons, &(struct addon_parts){.measure = &b->measure,
-							       .stacks = b->stacks,
-							       .compose = &b->attribution.compose,
-							       .places = &b->places,
-							       .devices = &b->devices,
-							       .sink = &b->sink,
-							       .window = &b->attribution.window}),
-		0);
+	begin_addons(b);
 	attribution_init(&b->attribution, &(struct attribution_parts){.processes = &b->processes,
 								      .stacks = b->stacks,
 								      .sink = &b->sink,
@@ -83,8 +89,7 @@ static struct bench *new_bench(uint32_t mask, bool follows_waits)
 								      .ledger = &b->ledger,
 								      .devices = &b->devices,
 								      .allowance = &b->allowance,
-								      .addons = &b->addons,
-								      .pc_samples = &b->samples});
+								      .addons = &b->addons});
 	b->launch = push_call(b, "cudaLaunch");
 	b->capture = push_call(b, "cudaCapture");
 	b->waiter = push_call(b, "cudaWait");
@@ -685,17 +690,33 @@ struct totals_seen {
 	uint64_t own, own_ns; /* of the process that is there */
 };
 
+/* As the join does: the launch is `found`. */
+static int find_launch(void *context, uint32_t process, uint32_t correlation_id, uint64_t remark)
+{
+	struct bench *b = context;
+
+	assert_int_equal(correlation_id, 9);
+	attribution_add(
+		&b->attribution, b->found, 0,
+		&(struct gpu_operation){.work = JOIN_REMARK, .remark = remark, .process = process});
+	return 0;
+}
+
 static void give_samples(struct bench *b, uint32_t launch, uint32_t reason, uint64_t samples)
 {
 	const struct gpu_pc_count count = {0, reason, samples};
-	const struct gpu_event_pcs pcs = {.correlation_id = 9, .count = 1, .counts = &count};
-	uint32_t number = pc_samples_hold(&b->samples, b->process->id, &pcs, "k");
+	const struct gpu_event event = {.type = GPU_EVENT_PCS,
+					.pcs = {.correlation_id = 9, .count = 1, .counts = &count}};
 
-	assert_int_not_equal(number, PC_SAMPLES_NONE);
-	assert_string_equal(pc_samples_function(&b->samples, number), "k");
-	attribution_add(&b->attribution, launch, 0,
-			&(struct gpu_operation){
-				.work = JOIN_REMARK, .remark = number, .process = b->process->id});
+	b->found = launch;
+	assert_int_equal(addons_event(&b->addons, b->process->id, &event, "k"), 0);
+}
+
+static void give_reason(struct bench *b, uint32_t id, const char *name)
+{
+	const struct gpu_event event = {.type = GPU_EVENT_STALL, .stall = {id, name}};
+
+	assert_int_equal(addons_event(&b->addons, b->process->id, &event, NULL), 0);
 }
 
 /* Samples of a launch split its kernel's time; those of none, and of graphs, are the mean's. */
@@ -703,20 +724,21 @@ static void samples_are_of_their_launch(void **state)
 {
 	struct bench *b = new_bench(ALL, false);
 	struct gpu_operation o = kernel(b, 100, 1000);
-	struct stall_places places = {.count = 0};
-	size_t used = b->allowance.used;
 
 	(void)state;
-	pc_samples_add_reason(&b->samples, b->process->id, &(struct gpu_event_stall){1, "wait"});
-	pc_samples_add_reason(&b->samples, b->process->id, &(struct gpu_event_stall){2, "else"});
+	addons_release(&b->addons);
+	b->measure.stall_period = 14;
+	b->measure.exact_stalls = true;
+	begin_addons(b);
+	give_reason(b, 1, "wait");
+	give_reason(b, 2, "else");
 	attribution_add(&b->attribution, b->launch, 0, &o);
 	attribution_add(&b->attribution, b->capture, 0, &o);
 	attribution_add(&b->attribution, b->waiter, 0, &o);
 	give_samples(b, b->launch, 1, 3);
 	give_samples(b, b->capture, 2, 1);
 	give_samples(b, LAUNCH_UNKNOWN, 2, 4);
-	pc_samples_split(&b->samples, b->stacks, b->profile, &places);
-	free(places.list);
+	finish(b);
 	expect_row(b, ROW_GPU, "cudaLaunch;k;[stall: wait]", 0, 1000);
 	expect_row(b, ROW_GPU, "cudaCapture;k;[stall: other]", 0, 1000);
 	expect_row(b, ROW_GPU, "cudaWait;k;[stall: wait]", 0, 375);
@@ -726,8 +748,6 @@ static void samples_are_of_their_launch(void **state)
 	assert_int_equal(b->ledger.stalls.split_ns, 3000);
 	assert_int_equal(b->ledger.stalls.mean_ns, 1000);
 	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->count, 3);
-	pc_samples_release(&b->samples);
-	b->allowance.used = used;
 	free_bench(b);
 }
 
