@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface between collect.c (processes, stacks from the kernel, time) and collect_gpu.c (what
- * traced programs send).
+ * The interface between the files of collect.h: collect.c (set-up, stacks from the kernel, timed
+ * calls, time), collect_processes.c, collect_names.c (of processes and threads), collect_times.c
+ * (CPU time by the kernel's account, time off the CPU) and collect_gpu.c (what traced programs
+ * send).
  */
 #ifndef PROFILER_JOIN_COLLECT_PRIVATE_H
 #define PROFILER_JOIN_COLLECT_PRIVATE_H
@@ -102,6 +104,28 @@ struct thread_use {
 void collect_know_python(struct collect *c, struct process *process,
 			 const struct code_mapping *mapping);
 
+/* Returns whether rows distinguish this part of places. */
+static inline bool collect_distinguishes(const struct collect *c, enum place_part part)
+{
+	return c->options.place_mask & 1u << part;
+}
+
+/* Describes a thread at the moment of a record that has its name. */
+static inline struct thread_use collect_use_of(const struct stack_event *event)
+{
+	return (struct thread_use){event->tid, event->time_ns, event->comm};
+}
+
+/*
+ * Names a thread that is not noted yet. `comm`, `earlier`: as in proc_names.h, of the thread `tid`
+ * of process `pid`.
+ */
+void collect_name_thread(struct collect *c, struct process *process, pid_t pid, uint32_t tid,
+			 const char *comm, const char *earlier);
+
+/* Shows the first name that the interpreter is known to have given to a thread. */
+void collect_show_first_name(struct collect *c, struct process *process, uint32_t tid);
+
 /* Notes the names of a process, and of one of its threads, while they are alive. */
 void collect_note_process(struct collect *c, struct process *process);
 void collect_note_thread(struct collect *c, struct process *process, const struct thread_use *use);
@@ -115,5 +139,24 @@ void collect_renew_name_texts(struct collect *c);
 
 /* The place of a thread, as far as rows distinguish it; notes its names. */
 uint32_t collect_place_of(struct collect *c, struct process *process, const struct thread_use *use);
+
+static inline uint32_t collect_place_at(struct collect *c, struct process *process,
+					const struct stack_event *event)
+{
+	const struct thread_use use = collect_use_of(event);
+
+	return collect_place_of(c, process, &use);
+}
+
+/* ---- times ---- */
+
+/* Returns the stack of a mark below the name of a program, which may be NULL. */
+uint32_t collect_stack_of_program(struct collect *c, const char *name, const char *mark);
+
+/* Ends the calls of a process that has ended (0: of all). */
+void collect_end_calls(struct collect *c, uint32_t process, uint64_t now_ns);
+
+/* Adds CPU time that no sample stands for: all is known by now. */
+void collect_finish_cpu_time(struct collect *c, uint64_t now_ns);
 
 #endif

@@ -17,6 +17,7 @@
 #include "profiler/join/collect.c"
 #include "profiler/join/collect_gpu.c"
 #include "profiler/join/forget.c"
+#include "symbolize/util/array.h"
 
 enum {
 	PROCESSES = 4,
