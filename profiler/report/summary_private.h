@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of the summary (summary.h): each reports something if there is any of it.
+ */
+#ifndef PROFILER_REPORT_SUMMARY_PRIVATE_H
+#define PROFILER_REPORT_SUMMARY_PRIVATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "profiler/report/summary.h"
+
+/* Singular or plural. */
+static inline const char *pick(uint64_t count, const char *one, const char *many)
+{
+	return count == 1 ? one : many;
+}
+
+static inline const char *plural(uint64_t count)
+{
+	return pick(count, "", "s");
+}
+
+static inline double ms(uint64_t ns)
+{
+	return (double)ns / 1e6;
+}
+
+/* Returns whether there is anything to report about the GPU. */
+static inline bool used_gpu(const struct ledger *l)
+{
+	return l->pipe.processes > 0 || l->calls.processes > 0;
+}
+
+/* Returns the name of what the programs wrote to. */
+static inline const char *stream(const struct measure *m)
+{
+	return m->alone ? "trace" : "pipe";
+}
+
+/* Only a part of the run was recorded. */
+static inline bool is_part_of_run(const struct measure *m)
+{
+	return m->delay_ns || m->duration_ns || m->last_ns;
+}
+
+/* ---- CPU: summary_cpu.c ---- */
+
+void summary_samples(struct log *log, const struct measure *m, const struct ledger *l);
+void summary_cpu(struct log *log, const struct measure *m, const struct totals *t);
+void summary_idle(struct log *log, const struct measure *m, const struct ledger *l);
+void summary_wall(struct log *log, const struct measure *m, const struct ledger *l);
+void summary_handovers(struct log *log, const struct ledger *l);
+void summary_stacks(struct log *log, const struct ledger *l);
+void summary_spread(struct log *log, const struct measure *m, const struct ledger *l);
+void summary_guessed(struct log *log, const struct ledger *l);
+void summary_python(struct log *log, const struct ledger *l);
+
+/* ---- GPU: summary_gpu.c ---- */
+
+void summary_waits(struct log *log, const struct measure *m, const struct ledger *l);
+void summary_correlation(struct log *log, const struct measure *m, const struct ledger *l);
+void summary_odd_launches(struct log *log, const struct ledger *l);
+void summary_stalls(struct log *log, const struct measure *m, const struct ledger *l);
+void summary_calls(struct log *log, const struct measure *m, const struct ledger *l);
+void summary_dropped(struct log *log, const struct measure *m, const struct ledger *l);
+void summary_counters(struct log *log, const struct measure *m, const struct ledger *l);
+
+/* ---- processes that were not traced, or not to the end: summary_processes.c ---- */
+
+void summary_untraced(struct log *log, const struct ledger_processes *p);
+uint64_t summary_count_causes(const struct ledger_processes *p);
+void summary_no_gpu(struct log *log, const struct measure *m, const struct ledger *l);
+void summary_lost_on_the_way(struct log *log, const struct totals *t);
+
+#endif

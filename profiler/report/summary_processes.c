@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/report/summary_private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "cupti_trace/wire/gpu_wire.h"
+#include "symbolize/util/saturate.h"
+
+/* Returns what to do, as a sentence without a full stop. */
+static const char *remedy_of(enum untraced_cause cause)
+{
+	static const char *const remedies[UNTRACED_CAUSES] = {
+		[UNTRACED_NOT_KNOWN] =
+			"It ended at once, or belongs to another user: then run profile with sudo",
+		[UNTRACED_NOT_FOUND] = "See docs/troubleshooting.md, and what -v says of it",
+		[UNTRACED_OTHER_LIBC] = "Run it with glibc",
+		[UNTRACED_OLD_LIBC] = "Build profile on that system, or on one as old",
+		[UNTRACED_NO_VARIABLE] =
+			"Pass it on, and all that begin with PROFILE_ or INJECTION_: env -i, sudo, "
+			"service managers and launchers drop them",
+		[UNTRACED_OTHER_LIBRARY] = "Run without that tool (nsys, ncu, compute-sanitizer)",
+		[UNTRACED_OTHER_FILES] = "Set TMPDIR to a folder that it sees, too: bubblewrap, "
+					 "systemd's PrivateTmp "
+					 "and containers have a /tmp of their own",
+		[UNTRACED_OTHER_USER] = "Run profile as that user",
+		[UNTRACED_NO_EXEC] = "Set TMPDIR to a folder on another file system",
+		[UNTRACED_FILTERED] = "Run it without its sandbox",
+		[UNTRACED_NO_PIPE_NAMED] = "Pass on all variables that begin with PROFILE_",
+		[UNTRACED_NO_PIPE] = "Leave the folder of profile's files as it is",
+		[UNTRACED_SECURE] = "Run it as its owner, or without its capabilities",
+		[UNTRACED_PIPE_CLOSED] = "Leave the folder of profile's files as it is",
+	};
+
+	return remedies[cause];
+}
+
+/* Reports processes that may have used CUDA: by cause, unless some turned out to be traced. */
+static void report_unsure(struct log *log, const struct ledger_processes *p)
+{
+	uint64_t known = 0, counts[UNTRACED_CAUSES] = {0};
+
+	for (uint32_t i = UNTRACED_NOT_KNOWN + 1; i < UNTRACED_CAUSES; i++)
+		known = saturated_sum(known, p->unsure[i]);
+	if (known <= p->untraced)
+		memcpy(counts, p->unsure, sizeof(counts));
+	else
+		known = 0;
+	counts[UNTRACED_NOT_KNOWN] = p->untraced - known;
+	for (enum untraced_cause cause = 0; cause < UNTRACED_CAUSES; cause++) {
+		bool is_known = cause != UNTRACED_NOT_KNOWN;
+		const char *text = is_known ? untraced_cause_text(cause) : "sudo and -v tell more";
+
+		if (counts[cause])
+			log_warn(log,
+				 "%" PRIu64 " process%s loaded the CUDA driver and %s not traced; "
+				 "whether %s used the GPU is not known: %s%s%s",
+				 counts[cause], pick(counts[cause], "", "es"),
+				 pick(counts[cause], "was", "were"),
+				 pick(counts[cause], "it", "they"), text, is_known ? ". " : "",
+				 is_known ? remedy_of(cause) : "");
+	}
+}
+
+/* Processes that should have been traced, or may have: each with what to do. */
+void summary_untraced(struct log *log, const struct ledger_processes *p)
+{
+	if (p->never_started)
+		log_warn(log,
+			 "tracing never started in %" PRIu64 " process%s that initialized CUDA: %s "
+			 "GPU time is not in the profile. No cause was found: see "
+			 "docs/troubleshooting.md",
+			 p->never_started, pick(p->never_started, "", "es"),
+			 pick(p->never_started, "its", "their"));
+	for (enum untraced_cause cause = 0; cause < UNTRACED_CAUSES; cause++)
+		if (p->causes[cause])
+			log_warn(log,
+				 "%" PRIu64 " process%s used the GPU and %s not traced: %s. %s",
+				 p->causes[cause], pick(p->causes[cause], "", "es"),
+				 pick(p->causes[cause], "was", "were"), untraced_cause_text(cause),
+				 remedy_of(cause));
+	report_unsure(log, p);
+}
+
+/* Counts processes of all causes. */
+uint64_t summary_count_causes(const struct ledger_processes *p)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < UNTRACED_CAUSES; i++)
+		sum = saturated_sum(sum, p->causes[i]);
+	return sum;
+}
+
+/* Reports why a profile has no GPU part. */
+void summary_no_gpu(struct log *log, const struct measure *m, const struct ledger *l)
+{
+	if (used_gpu(l) || l->processes.never_started || l->processes.untraced ||
+	    summary_count_causes(&l->processes))
+		return;
+	if (m->attached) {
+		if (!m->samples_cpu)
+			log_warn(log, "no process has loaded CUDA's driver: the profile is empty");
+		return;
+	}
+	if (m->ranges && !l->outside.ranges)
+		return;        /* a line has said that nothing was recorded */
+	if (is_part_of_run(m)) /* it may have, before or after */
+		log_line(log, "No process used CUDA up to the end of what was recorded");
+	else if (l->processes.unwatched)
+		log_warn(log,
+			 "no process sent GPU work: the command did not use CUDA, or "
+			 "something dropped CUDA_INJECTION64_PATH from its environment (env -i, "
+			 "sudo, a launcher), which without eBPF was not seen; run with sudo to "
+			 "know. %s",
+			 m->samples_cpu ? "This profile has CPU time only"
+					: "The profile is empty");
+	else if (!m->samples_cpu)
+		log_warn(log, "the command did not use CUDA: the profile is empty");
+	else /* where there is none, the line about an empty profile says so */
+		log_warn(log, "the command did not use CUDA%s",
+			 l->cpu.samples || l->cpu.not_sampled_ns
+				 ? ": this profile has CPU time only"
+				 : "");
+}
+
+#define LAUNCHES_TEXT_BYTES 80
+
+/* "; 12 of their kernel launches have no record" */
+static const char *launches_text(char text[LAUNCHES_TEXT_BYTES], uint32_t processes,
+				 uint64_t launches)
+{
+	text[0] = '\0';
+	if (launches)
+		snprintf(text, LAUNCHES_TEXT_BYTES,
+			 "; %" PRIu64 " of %s kernel launches %s no record", launches,
+			 pick(processes, "its", "their"), pick(launches, "has", "have"));
+	return text;
+}
+
+/* Processes that ended without a goodbye, by what ended them. */
+static void report_ends(struct log *log, const struct ledger_pipe *pipe, bool alone)
+{
+	uint64_t known = (uint64_t)pipe->killed + pipe->exited;
+	uint32_t others =
+		pipe->without_goodbye > known ? pipe->without_goodbye - (uint32_t)known : 0;
+	char text[LAUNCHES_TEXT_BYTES];
+
+	if (pipe->killed)
+		log_warn(log, "%u traced process%s killed: GPU work of %s last 50 ms is missing%s",
+			 pipe->killed, pick(pipe->killed, " was", "es were"),
+			 pick(pipe->killed, "its", "their"),
+			 launches_text(text, pipe->killed, pipe->killed_launches));
+	if (pipe->exited_launches)
+		log_warn(log,
+			 "%u traced process%s ended by _exit or exec, or with threads that still "
+			 "launched%s, and what %s launched in the last 50 ms may be missing, too",
+			 pipe->exited, pick(pipe->exited, "", "es"),
+			 launches_text(text, pipe->exited, pipe->exited_launches),
+			 pick(pipe->exited, "it", "they"));
+	else if (pipe->exited)
+		log_line(log,
+			 "%u traced process%s ended by _exit or exec: what %s launched in the last "
+			 "50 ms and did not wait for is missing, if anything",
+			 pipe->exited, pick(pipe->exited, "", "es"),
+			 pick(pipe->exited, "it", "they"));
+	if (others)
+		log_warn(log,
+			 "%u traced process%s ended without a goodbye (killed%s?): GPU work of "
+			 "%s last 50 ms is missing%s",
+			 others, pick(others, "", "es"), alone ? ", or the disk full" : "",
+			 pick(others, "its", "their"), alone ? ", or all that found no room" : "");
+}
+
+/* Reports what did not arrive from traced processes, and why. */
+static void report_broken_off(struct log *log, const struct totals *t)
+{
+	const struct ledger_pipe *pipe = &t->ledger->pipe;
+
+	report_ends(log, pipe, t->measure.alone);
+	if (t->longest_round_ns >= GPU_WIRE_PATIENCE_MS * UINT64_C(1000000) &&
+	    (pipe->without_goodbye || pipe->lost_batches))
+		log_warn(log,
+			 "profile itself read nothing for %.1f s (stopped, or no free CPU): "
+			 "programs wait %d s for it, then go on and drop what they cannot send",
+			 (double)t->longest_round_ns / 1e9, GPU_WIRE_PATIENCE_MS / 1000);
+	if (pipe->left)
+		log_warn(log,
+			 "%" PRIu64 " byte%s in the pipe %s not read: something went on writing "
+			 "after the end",
+			 pipe->left, plural(pipe->left), pick(pipe->left, "was", "were"));
+}
+
+void summary_lost_on_the_way(struct log *log, const struct totals *t)
+{
+	const struct ledger *l = t->ledger;
+	uint64_t not_followed = l->processes.not_followed, after_end = l->cpu.after_end;
+	uint64_t lost_threads = l->processes.lost_threads;
+	uint64_t lost_records = l->processes.lost_records;
+	uint32_t foreign = l->pipe.foreign_versions;
+
+	summary_dropped(log, &t->measure, l);
+	if (not_followed)
+		log_warn(log, "%" PRIu64 " process%s not followed: too many at once", not_followed,
+			 pick(not_followed, " was", "es were"));
+	if (after_end)
+		log_warn(log,
+			 "%" PRIu64 " process%s on after the command: CPU time after its end is "
+			 "not in the profile",
+			 after_end, pick(after_end, " ran", "es ran"));
+	if (lost_threads)
+		log_warn(log,
+			 "the creation of %" PRIu64 " thread%s was not seen: the machine was too "
+			 "busy; %s stacks begin with %s",
+			 lost_threads, plural(lost_threads), pick(lost_threads, "its", "their"),
+			 pick(lost_threads, "the thread", "the threads"));
+	report_broken_off(log, t);
+	if (foreign)
+		log_warn(log,
+			 "%u process%s sent another protocol version and %s ignored: is "
+			 "%s from another release?",
+			 foreign, pick(foreign, "", "es"), pick(foreign, "was", "were"),
+			 t->measure.alone ? "the library that wrote them" : "-injection-lib");
+	if (lost_records)
+		log_warn(log, "%" PRIu64 " mapping record%s lost: some frames may be [unknown]",
+			 lost_records, pick(lost_records, " was", "s were"));
+}
