@@ -26,6 +26,7 @@
 #include "profiler/run/exec_error.h"
 #include "profiler/run/obstacles.h"
 #include "profiler/run/privilege.h"
+#include "profiler/run/run_phase.h"
 #include "profiler/run/target.h"
 #include "profiler/run/target_environment.h"
 #include "profiler/sources/gpu_pipe.h"
@@ -97,22 +98,17 @@ struct session {
 	char injection_lib[PATH_MAX];    /* absolute path of -injection-lib */
 	int epoll;
 
-	bool is_running;      /* the gate was opened */
+	enum run_phase phase;
 	bool is_told_to_end;  /* by a signal, since it was asked for last */
-	bool is_orphan;       /* the supervisor was killed: end, quietly */
 	bool abandons_target; /* it cannot be killed: it is another user's by now */
-	bool command_ended;   /* and that has been handled */
-	bool stops_waiting;   /* for processes that outlive the target, or that we attached to */
-	bool stops_leaving;   /* likewise for libraries that were asked to leave */
-	bool pipe_ended, has_counted_left;
+	bool stops_waiting;   /* for what this phase waits for, other than the command */
+	bool pipe_ended;
 	bool has_said_waiting;       /* until libraries begin, or the GPU is used no longer */
-	bool is_copy;                /* in a child of ours: session_complete_copy */
 	bool is_asked;               /* for a snapshot, by a signal */
 	bool has_read_all;           /* that was in the pipe, the last time */
 	bool ends_delay;             /* before processes that run already are looked at */
 	bool was_told_to_begin;      /* session_begin_window */
 	bool has_begun, has_stopped; /* the window, and CPU time was read */
-	bool has_failed;             /* and said why: end without a result */
 	uint32_t interrupts;         /* SIGINTs so far */
 	int early_signal;            /* a signal that ends us before the target ran; 0: none */
 	uint64_t quick_until_ns;     /* look often until then */
@@ -565,11 +561,10 @@ static void on_signal(struct session *s, const struct supervisor_signal *signal)
 	s->is_told_to_end |= asks_to_end(signal->number);
 	if (takes_snapshots(s) && signal->number == SESSION_SNAPSHOT_SIGNAL) {
 		s->is_asked = true; /* it is taken as soon as the run goes on */
-	} else if (!s->is_running) {
+	} else if (s->phase == RUN_SETTING_UP) {
 		if (asks_to_end(signal->number))
 			s->early_signal = signal->number;
 	} else if (s->target.ended || s->attachment) {
-		s->stops_leaving |= s->command_ended && asks_to_end(signal->number);
 		s->stops_waiting |= asks_to_end(signal->number);
 	} else if (signal->number == SIGINT && ++s->interrupts >= 2) {
 		kill_target(s);
@@ -585,7 +580,8 @@ static void read_signals(struct session *s)
 
 	while ((result = supervisor_next_signal(s->supervisor, &signal)) == 1)
 		on_signal(s, &signal);
-	s->is_orphan |= result < 0;
+	if (result < 0 && s->phase != RUN_FAILED)
+		run_phase_enter(&s->phase, RUN_FAILED);
 }
 
 /* Whether a signal ended the run before it began: then the command does not run. */
@@ -600,12 +596,12 @@ static bool is_called_off(struct session *s)
 		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 			if (sigismember(&pending, ends[i]))
 				s->early_signal = ends[i];
-	return s->is_orphan || s->early_signal;
+	return s->phase == RUN_FAILED || s->early_signal;
 }
 
 static int called_off_status(const struct session *s)
 {
-	return s->is_orphan ? EXIT_PROFILER_FAILED : EXIT_SIGNAL_BASE + s->early_signal;
+	return s->phase == RUN_FAILED ? EXIT_PROFILER_FAILED : EXIT_SIGNAL_BASE + s->early_signal;
 }
 
 /* 0 if the clock stands before 1970. */
@@ -672,7 +668,7 @@ static int release_target(struct session *s)
 
 	if (is_called_off(s))
 		return called_off_status(s);
-	s->is_running = true;
+	run_phase_enter(&s->phase, RUN_GOING);
 	begin_run(s);
 	s->quick_until_ns = s->start_ns + FIRST_QUICK_NS; /* then its exec will be known */
 	set_window(s, variable);
@@ -1106,7 +1102,7 @@ static int follow_all(struct session *s)
 {
 	int err;
 
-	s->is_running = true;
+	run_phase_enter(&s->phase, RUN_GOING);
 	begin_run(s);
 	if (s->arrivals) { /* begin_attached */
 		s->window.from_ns = WINDOW_NOT_YET;
@@ -1230,13 +1226,14 @@ static void ask_to_leave(struct session *s)
  */
 static bool attached_have_ended(struct session *s)
 {
-	if (s->command_ended)
+	if (s->phase == RUN_LEAVING)
 		return true;
 	if (!s->stops_waiting && !(s->attached_to_ns && monotonic_ns() >= s->attached_to_ns) &&
 	    collect_count_running(s->collect) > 0 &&
 	    bpf_source_follows_any(kernel_events_bpf(s->kernel)))
 		return false;
-	s->command_ended = true;
+	run_phase_enter(&s->phase, RUN_LEAVING);
+	s->stops_waiting = false;
 	s->ended_ns = monotonic_ns();
 	supervisor_report_ended(s->supervisor);
 	kernel_events_stop_samples(s->kernel);
@@ -1280,7 +1277,7 @@ static bool attached_have_left(struct session *s)
 	uint64_t now_ns = monotonic_ns();
 	uint64_t heard_ns = s->read_ns > s->ended_ns ? s->read_ns : s->ended_ns;
 
-	if (!s->arrivals || s->pipe_ended || s->stops_leaving ||
+	if (!s->arrivals || s->pipe_ended || s->stops_waiting ||
 	    now_ns - s->ended_ns >= GOODBYE_PATIENCE_NS || now_ns - heard_ns >= SILENT_PATIENCE_NS)
 		return true;
 	return !arrivals_are_busy(s->arrivals) && !awaits_hello(s) &&
@@ -1408,7 +1405,7 @@ static bool begin_attached(struct session *s)
 	if (err) {
 		log_error(s->log, "--wall of processes that already run: %s",
 			  err == -EOPNOTSUPP ? "Linux 6.1 or later is needed" : strerror(-err));
-		s->has_failed = true;
+		run_phase_enter(&s->phase, RUN_FAILED);
 	}
 	if (s->options->attach->duration_ns)
 		s->attached_to_ns = s->start_ns + s->options->attach->duration_ns;
@@ -1417,7 +1414,7 @@ static bool begin_attached(struct session *s)
 
 static void begin_when_due(struct session *s)
 {
-	bool is_due = !s->has_begun && (s->attachment ? !s->command_ended && begin_attached(s)
+	bool is_due = !s->has_begun && (s->attachment ? s->phase == RUN_GOING && begin_attached(s)
 						      : window_has(&s->window, monotonic_ns()));
 
 	if (!is_due)
@@ -1488,7 +1485,7 @@ static void take_hello(struct session *s, struct tracee *tracee,
 	begin_when_due(s); /* its work is recorded from when it is answered */
 	if (!hello->wants_ack)
 		return;
-	if (s->attachment && !s->has_begun && !s->command_ended)
+	if (s->attachment && !s->has_begun && s->phase == RUN_GOING)
 		put_off_answer(s, process, hello->instance);
 	else
 		acknowledge(s, process, hello->instance);
@@ -1588,13 +1585,12 @@ static void collect_round(struct session *s)
 	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
 	uint64_t begun_ns = monotonic_ns();
 
-	if (!s->is_copy)
-		obstacles_look(s->obstacles, begun_ns);
-	if (!s->is_copy && !s->command_ended && !kernel_events_know_tree(s->kernel))
+	obstacles_look(s->obstacles, begun_ns);
+	if (s->phase == RUN_GOING && !kernel_events_know_tree(s->kernel))
 		obstacles_scan(s->obstacles, s->target.pid, begun_ns);
 	if (bpf)
 		bpf_source_vary_clocks(bpf, begun_ns);
-	else if (!s->command_ended && begun_ns - s->clocks_read_ns >= TICK_MS * 1000000u) {
+	else if (s->phase == RUN_GOING && begun_ns - s->clocks_read_ns >= TICK_MS * 1000000u) {
 		s->clocks_read_ns = begun_ns;
 		collect_read_clocks(s->collect, begun_ns, false);
 	}
@@ -1614,14 +1610,14 @@ static bool has_counted_left(struct session *s)
 {
 	uint32_t count;
 
-	if (!s->options->measure.samples_cpu || s->has_counted_left)
+	if (s->phase != RUN_COMMAND_ENDED)
 		return true;
-	count = collect_count_running(s->collect);
+	count = s->options->measure.samples_cpu ? collect_count_running(s->collect) : 0;
 	/* some processes end when their parent has */
 	if (count && !s->stops_waiting && monotonic_ns() - s->ended_ns < LEFT_BEHIND_NS)
 		return false;
 	collect_ledger(s->collect)->cpu.after_end = count;
-	s->has_counted_left = true;
+	run_phase_enter(&s->phase, RUN_AWAITING_SURVIVORS);
 	return true;
 }
 
@@ -1667,11 +1663,11 @@ static bool has_ended(struct session *s)
 {
 	if (s->attachment)
 		return attached_have_ended(s);
+	if (s->phase != RUN_GOING)
+		return true;
 	if (!target_poll(&s->target) && !s->abandons_target)
 		return false;
-	if (s->command_ended)
-		return true;
-	s->command_ended = true;
+	run_phase_enter(&s->phase, RUN_COMMAND_ENDED);
 	s->ended_ns = monotonic_ns();
 	s->unread_at_end = s->pipe ? payload_count_left(&s->payload) : 0;
 	if (s->target.ended) {
@@ -1770,7 +1766,7 @@ static void loop(struct session *s)
 	bool is_over = false;
 
 	begin_when_due(s);
-	while (!is_over && !s->is_orphan && !s->has_failed) {
+	while (!is_over && s->phase != RUN_FAILED) {
 		struct epoll_event ready[16];
 		bool ended = has_ended(s);
 		bool is_quick = ended || monotonic_ns() < s->quick_until_ns ||
@@ -1947,7 +1943,7 @@ static void end_window_of_copy(struct session *s, uint64_t until_ns)
 
 void session_complete_copy(struct session *s, uint64_t until_ns)
 {
-	s->is_copy = true;
+	run_phase_enter(&s->phase, RUN_COPIED);
 	s->ended_ns = until_ns;
 	if (s->attachment && !s->has_begun) /* nothing was recorded */
 		s->start_ns = until_ns;
@@ -1964,7 +1960,7 @@ int session_begin_window(struct session *s)
 	const struct measure *m = &s->options->measure;
 	uint64_t now_ns = monotonic_ns(), from_ns = now_ns + WINDOW_NOTICE_NS;
 
-	if (!s->is_running) {
+	if (s->phase == RUN_SETTING_UP) {
 		s->ends_delay = true;
 		return 0;
 	}
@@ -1983,7 +1979,7 @@ void session_stop(struct session *s)
 {
 	uint64_t now_ns = monotonic_ns();
 
-	s->stops_waiting |= s->attachment != NULL;
+	s->stops_waiting |= s->attachment && s->phase != RUN_LEAVING;
 	if (s->attachment || window_is_over(&s->window, now_ns))
 		return;
 	s->window.to_ns = now_ns;
@@ -2031,8 +2027,9 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 	if (status)
 		return status;
 	loop(s);
-	if (s->is_orphan || s->has_failed)
+	if (s->phase == RUN_FAILED)
 		return EXIT_PROFILER_FAILED;
+	run_phase_enter(&s->phase, RUN_OVER);
 	collect_rest(s);
 	report_killed(s);
 	*exit_status = final_status(s);
@@ -2061,7 +2058,7 @@ int session_await(struct session *s)
 {
 	collect_free(s->collect);
 	s->collect = NULL;
-	while (!target_poll(&s->target) && !s->abandons_target && !s->is_orphan) {
+	while (!target_poll(&s->target) && !s->abandons_target && s->phase != RUN_FAILED) {
 		struct epoll_event ready;
 
 		if (epoll_wait(s->epoll, &ready, 1, TICK_MS * (s->target.end >= 0 ? 20 : 1)) > 0)
@@ -2069,7 +2066,7 @@ int session_await(struct session *s)
 	}
 	remove_payload(s);
 	report_killed(s);
-	return s->is_orphan ? EXIT_PROFILER_FAILED : final_status(s);
+	return s->phase == RUN_FAILED ? EXIT_PROFILER_FAILED : final_status(s);
 }
 
 void session_begin_sending(struct session *s)
@@ -2082,7 +2079,7 @@ void session_begin_sending(struct session *s)
 bool session_ends_sending(struct session *s)
 {
 	read_signals(s);
-	return s->is_told_to_end || s->is_orphan;
+	return s->is_told_to_end || s->phase == RUN_FAILED;
 }
 
 struct collect *session_collect(struct session *s)
@@ -2114,7 +2111,7 @@ static void note_part(const struct session *s, struct measure *m)
 
 struct totals session_totals(const struct session *s)
 {
-	bool has_waited = !s->attachment && !s->is_copy && !session_goes_on(s);
+	bool has_waited = !s->attachment && s->phase != RUN_COPIED && !session_goes_on(s);
 	struct totals totals;
 
 	totals = (struct totals){
