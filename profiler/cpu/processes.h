@@ -117,7 +117,7 @@ struct process {
 	uint32_t first_launch;     /* the least correlation id that was sent; 0: none was */
 	enum process_speech speech;
 	struct process_gpu gpu;
-	bool has_begun_cuda; /* of those that ran before us: see session.c */
+	bool has_begun_cuda; /* of those that ran before us: attached_cuda.h */
 	bool lacks_gpu_time; /* it made CUDA calls, or was to be traced */
 
 	/* the profile's sums of its GPU work, and CUPTI's sums at its end */

@@ -13,10 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "cupti_trace/wire/gpu_wire.h"
-#include "profiler/attach/arrivals.h"
 #include "profiler/attach/attach.h"
-#include "profiler/attach/call_timing.h"
-#include "profiler/attach/cuda_states.h"
+#include "profiler/attach/attached_cuda.h"
 #include "profiler/attach/notices.h"
 #include "profiler/attach/payload.h"
 #include "profiler/attach/user_memory.h"
@@ -64,10 +62,6 @@
 #define NAMING_SLEEP_MS 10000           /* for files, when recording is over */
 #define ATTACHED_SLEEP_MS 600           /* for their files and memory, should they not answer */
 
-/* For libraries in processes that run already: CUPTI may wait for a busy GPU before it begins. */
-#define LIBRARY_PATIENCE_NS 10000000000u
-#define SAY_LIBRARY_NS 2000000000u
-
 /* What a descriptor watched by the session's epoll is. */
 enum { READY_SIGNAL, READY_TARGET, READY_PIPE, READY_KERNEL };
 
@@ -85,12 +79,8 @@ struct session {
 	struct payload payload;
 	struct target target;
 	struct attachment *attachment;   /* in place of a target; NULL: there is one */
-	struct arrivals *arrivals;       /* of the library in its processes; NULL: in none */
-	struct cuda_states states;       /* how far it is in each process */
+	struct attached_cuda cuda;       /* those of its processes that use CUDA */
 	char *program;                   /* the command line of the first of them; NULL: unknown */
-	uint32_t late;                   /* new processes that said hello in what is recorded */
-	struct probes *driver;           /* of who begins to use CUDA; NULL: it is not known */
-	uint64_t driver_probed_ns;       /* the last time that there was a new one */
 	struct probes *probes;           /* of launches; NULL: not asked for */
 	struct call_timing *call_timing; /* NULL: it cannot be */
 	struct obstacles *obstacles;     /* NULL: not looked for, in processes that ran before us */
@@ -103,7 +93,7 @@ struct session {
 	bool abandons_target; /* it cannot be killed: it is another user's by now */
 	bool stops_waiting;   /* for what this phase waits for, other than the command */
 	bool pipe_ended;
-	bool has_said_waiting;       /* until libraries begin, or the GPU is used no longer */
+	bool has_said_waiting;       /* until the GPU is used no longer */
 	bool is_asked;               /* for a snapshot, by a signal */
 	bool has_read_all;           /* that was in the pipe, the last time */
 	bool ends_delay;             /* before processes that run already are looked at */
@@ -162,10 +152,8 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	target_release_resources(&s->target);
-	arrivals_free(s->arrivals);
 	free(s->program);
-	cuda_states_release(&s->states);
-	probes_free(s->driver);
+	attached_cuda_release(&s->cuda);
 	recording_close(s->recording);
 	remove_payload(s);
 	attachment_free(s->attachment);
@@ -713,120 +701,6 @@ static void take_snapshot(struct session *s, const struct stack_snapshot *snapsh
 		recording_stack(s->recording, s->collect, event, is_launch);
 }
 
-static struct cuda_state *state_of(struct session *s, const struct process *process)
-{
-	return cuda_states_get(&s->states, process->id, process->pid);
-}
-
-/* NULL: it has ended, or runs another program by now. */
-static struct process *running_process(const struct session *s, uint32_t id, pid_t pid)
-{
-	struct process *process = collect_knows_process(s->collect, pid)
-					  ? collect_find_process(s->collect, pid)
-					  : NULL;
-
-	return process && process->id == id ? process : NULL;
-}
-
-/*
- * Of processes that we attached to, and their descendants: one that has mapped CUDA's driver. The
- * library is brought into it, or its calls are timed by probes. `mapping`: that of the driver;
- * NULL: it is not known. Once for each program. (What a child of fork has inherited it has not
- * mapped: CUDA does not work there.)
- */
-static void begin_cuda(struct session *s, struct process *process,
-		       const struct code_mapping *mapping)
-{
-	bool is_covered;
-
-	if (!process->gpu.has_driver || process->has_begun_cuda || process->ended_ns)
-		return;
-	process->has_begun_cuda = true;
-	is_covered = s->driver && mapping && probes_cover(s->driver, mapping);
-	if (s->driver && !is_covered && probes_scan_process(s->driver, process->pid) > 0)
-		s->driver_probed_ns = monotonic_ns();
-	/* it may have been used before probes could tell */
-	if (!is_covered || process->began_ns <= s->driver_probed_ns)
-		state_of(s, process)->may_use_cuda = true;
-	if (!s->arrivals || arrivals_add(s->arrivals, process->id, process->pid) != 0)
-		call_timing_begin(s->call_timing, process);
-	else if (process->source == PROCESS_ATTACHED)
-		state_of(s, process)->delays_recording = true;
-}
-
-/* Also before its mapping of the driver is known to us. */
-static void note_user(struct session *s, const struct stack_event *event)
-{
-	const struct process *process = collect_process_of(s->collect, event);
-
-	if (process)
-		state_of(s, process)->may_use_cuda = true;
-}
-
-/*
- * Whether the library is there. One that was meant for the program before may have come into the
- * one that the process had executed meanwhile.
- */
-static bool has_arrived(const struct session *s, const struct arrival *arrival)
-{
-	return arrival->result == BRING_IN_DONE || (arrival->result == BRING_IN_ALREADY &&
-						    cuda_states_has_come(&s->states, arrival->pid));
-}
-
-/* A process without GPU time: its calls are timed, where that can be. */
-static void count_untraced(struct session *s, struct process *process)
-{
-	if (s->call_timing) {
-		call_timing_begin(s->call_timing, process);
-		return;
-	}
-	collect_ledger(s->collect)->calls.processes += !process->lacks_gpu_time;
-	process->lacks_gpu_time = true;
-}
-
-/* Where the library could not be brought in, calls are timed. Elsewhere its hello comes. */
-static void take_arrivals(struct session *s)
-{
-	struct arrival arrival;
-
-	while (arrivals_next(s->arrivals, &arrival)) {
-		struct process *process = running_process(s, arrival.id, arrival.pid);
-		bool is_there = has_arrived(s, &arrival);
-		struct cuda_state *state = cuda_states_get(&s->states, arrival.id, arrival.pid);
-
-		if (is_there) {
-			state->has_come = true;
-			if (process && process->lacks_gpu_time)
-				log_warn(s->log,
-					 "process %d: the library was brought in after all; from "
-					 "now on its GPU time is measured",
-					 (int)arrival.pid);
-			else
-				log_verbose(s->log, "process %d: the library was brought in",
-					    (int)arrival.pid);
-			if (process && !process_has_spoken(process))
-				cuda_state_arrive(state);
-			/* it may end before it begins; where calls are timed, another line says so
-			 */
-			if (!process || !process->lacks_gpu_time)
-				state->may_miss = true;
-			continue;
-		}
-		state->delays_recording = false;
-		if (!process || arrival.result == BRING_IN_GONE) {
-			log_verbose(s->log, "%s", arrival.message);
-			state->may_miss = true;
-			continue;
-		}
-		log_warn(s->log, "no GPU time: %s%s", arrival.message,
-			 !s->call_timing       ? ""
-			 : arrival.hides_calls ? ", so its CUDA calls cannot be timed either"
-					       : "; its CUDA calls are timed instead");
-		if (process->speech != PROCESS_TRACED)
-			count_untraced(s, process);
-	}
-}
-
 static void take_process_event(struct session *s, const struct process_event *event)
 {
 	struct process *process;
@@ -844,7 +718,8 @@ static void take_process_event(struct session *s, const struct process_event *ev
 	obstacles_watch(s->obstacles, event, process);
 	call_timing_watch(s->call_timing, event, process);
 	if (s->attachment)
-		begin_cuda(s, process, event->type == PROCESS_MAP ? &event->mapping : NULL);
+		attached_cuda_begin(&s->cuda, process,
+				    event->type == PROCESS_MAP ? &event->mapping : NULL);
 	pass_on_pythons(s);
 }
 
@@ -915,7 +790,7 @@ static void take_stack(struct session *s, const struct stack_event *event)
 				 event->flags & STACK_EVENT_EXEC);
 		break;
 	case STACK_EVENT_USES_DRIVER:
-		note_user(s, event);
+		attached_cuda_note_user(&s->cuda, event);
 		break;
 	default:
 		call_timing_take(s->call_timing, event); /* not recorded */
@@ -1045,7 +920,7 @@ static int add_attached(void *session, const struct scanned_process *scanned)
 	if (!process)
 		return -ENOMEM;
 	take_mappings(s, process);
-	begin_cuda(s, process, NULL);
+	attached_cuda_begin(&s->cuda, process, NULL);
 	pass_on_pythons(s);
 	log_verbose(s->log, "attached to process %d (%s), which has %u thread%s", (int)now.pid,
 		    now.comm, now.threads, now.threads == 1 ? "" : "s");
@@ -1104,7 +979,7 @@ static int follow_all(struct session *s)
 
 	run_phase_enter(&s->phase, RUN_GOING);
 	begin_run(s);
-	if (s->arrivals) { /* begin_attached */
+	if (s->cuda.arrivals) { /* begin_attached */
 		s->window.from_ns = WINDOW_NOT_YET;
 		apply_window(s);
 	}
@@ -1130,9 +1005,13 @@ static int follow_all(struct session *s)
 static int open_arrivals(struct session *s)
 {
 	struct target_environment environment;
+	struct arrivals *arrivals = NULL;
 	char text[BRING_IN_TEXT_MAX];
 	int err;
 
+	s->cuda.collect = s->collect;
+	s->cuda.call_timing = s->call_timing;
+	s->cuda.log = s->log;
 	if (!s->options->measure.injects)
 		return 0;
 	err = open_pipe(s);
@@ -1140,8 +1019,9 @@ static int open_arrivals(struct session *s)
 		return err;
 	make_environment(s, &s->options->measure, &environment);
 	if (target_environment_text(&environment, text, sizeof(text)))
-		s->arrivals = arrivals_new(&s->payload, text);
-	if (s->arrivals)
+		arrivals = arrivals_new(&s->payload, text);
+	attached_cuda_open(&s->cuda, kernel_events_bpf(s->kernel), arrivals);
+	if (arrivals)
 		return 0;
 	log_error(s->log, "out of memory");
 	return -ENOMEM;
@@ -1162,9 +1042,6 @@ static int attach(struct session *s)
 	if (open_collect(s) != 0 || (s->options->measure.traces_gpu && open_probes(s) != 0) ||
 	    open_arrivals(s) != 0)
 		return EXIT_PROFILER_FAILED;
-	if (s->arrivals && s->call_timing)
-		s->driver = probes_new(PROBE_DRIVER, kernel_events_bpf(s->kernel),
-				       collect_calls(s->collect), s->log);
 	collect_know_tree(s->collect);
 	collect_set_memory_opener(s->collect, user_memory_open, collect_calls(s->collect));
 	privilege_lock();
@@ -1192,13 +1069,12 @@ static void answer(struct session *s, pid_t pid, uint64_t instance)
 /* Libraries that have said hello before recording began. */
 static void answer_all(struct session *s)
 {
-	for (uint32_t i = 0; i < s->states.count; i++) {
-		struct cuda_state *state = &s->states.list[i];
+	uint64_t instance;
+	uint32_t at = 0;
+	pid_t pid;
 
-		if (state->unanswered_id && collect_knows_process(s->collect, state->pid))
-			answer(s, state->pid, state->unanswered_id);
-		state->unanswered_id = 0;
-	}
+	while (attached_cuda_next_unanswered(&s->cuda, &at, &pid, &instance))
+		answer(s, pid, instance);
 }
 
 /*
@@ -1207,7 +1083,7 @@ static void answer_all(struct session *s)
  */
 static void ask_to_leave(struct session *s)
 {
-	if (!s->arrivals)
+	if (!s->cuda.arrivals)
 		return;
 	answer_all(s);
 	if (!s->has_begun) {
@@ -1215,7 +1091,7 @@ static void ask_to_leave(struct session *s)
 		log_warn(s->log, "nothing was recorded: it ended before CUPTI had begun in all "
 				 "processes that use CUDA");
 	}
-	arrivals_stop(s->arrivals);
+	arrivals_stop(s->cuda.arrivals);
 	s->window.to_ns = s->ended_ns;
 	change_window(s);
 }
@@ -1243,60 +1119,19 @@ static bool attached_have_ended(struct session *s)
 	return true;
 }
 
-/* Returns whether the library has arrived in a process that runs, and has not said hello. */
-static bool awaits_hello(const struct session *s)
-{
-	for (uint32_t i = 0; i < s->states.count; i++) {
-		const struct cuda_state *state = &s->states.list[i];
-
-		if (state->stage == LIBRARY_ARRIVED && running_process(s, state->id, state->pid))
-			return true;
-	}
-	return false;
-}
-
-/* Counts the running processes that recording waits for. `*any`: the pid of one. */
-static uint32_t count_delaying(const struct session *s, pid_t *any)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < s->states.count; i++) {
-		const struct cuda_state *state = &s->states.list[i];
-
-		if (!state->delays_recording || !running_process(s, state->id, state->pid))
-			continue;
-		*any = state->pid;
-		count++;
-	}
-	return count;
-}
-
 /* Whether no library is at work in the processes any more, or is waited for no longer. */
 static bool attached_have_left(struct session *s)
 {
 	uint64_t now_ns = monotonic_ns();
 	uint64_t heard_ns = s->read_ns > s->ended_ns ? s->read_ns : s->ended_ns;
 
-	if (!s->arrivals || s->pipe_ended || s->stops_waiting ||
+	if (!s->cuda.arrivals || s->pipe_ended || s->stops_waiting ||
 	    now_ns - s->ended_ns >= GOODBYE_PATIENCE_NS || now_ns - heard_ns >= SILENT_PATIENCE_NS)
 		return true;
-	return !arrivals_are_busy(s->arrivals) && !awaits_hello(s) &&
-	       !gpu_pipe_has_running(s->pipe);
+	return !attached_cuda_is_busy(&s->cuda) && !gpu_pipe_has_running(s->pipe);
 }
 
 /* ---- what is recorded begins ---- */
-
-/* What has ended before recording begins lacks nothing, unless nothing is left to record. */
-static void forget_missed(struct session *s)
-{
-	if (!collect_count_running(s->collect))
-		return;
-	for (uint32_t i = 0; i < s->states.count; i++) {
-		struct cuda_state *state = &s->states.list[i];
-
-		state->may_miss &= running_process(s, state->id, state->pid) != NULL;
-	}
-}
 
 /* The time of --delay is over, or that of begin_attached has come. */
 static void begin_window(struct session *s)
@@ -1304,7 +1139,7 @@ static void begin_window(struct session *s)
 	uint64_t now_ns = monotonic_ns();
 
 	drain_kernel_events(s, true); /* who has ended before, and who has begun */
-	forget_missed(s);
+	attached_cuda_forget_missed(&s->cuda);
 	if (now_ns - s->window.from_ns > CLOCKS_LATE_NS) {
 		collect_forget_cpu_time(s->collect);
 		return;
@@ -1313,75 +1148,6 @@ static void begin_window(struct session *s)
 	collect_begin_cpu_time(s->collect, now_ns);
 	drain_kernel_events(s, true);
 	collect_begin_cpu_time(s->collect, now_ns);
-}
-
-/* Waits no longer for a process: it has no GPU time, `why`. */
-static void time_silent(struct session *s, struct process *process, const char *why)
-{
-	log_warn(s->log, "no GPU time: CUPTI has not begun in process %d %s%s", (int)process->pid,
-		 why, s->call_timing ? "; its CUDA calls are timed until it has" : "");
-	count_untraced(s, process);
-	state_of(s, process)->may_miss = false; /* this line says it */
-}
-
-static void time_all_silent(struct session *s)
-{
-	char why[32];
-
-	snprintf(why, sizeof(why), "within %d s", (int)(LIBRARY_PATIENCE_NS / 1000000000u));
-	for (uint32_t i = 0; i < s->states.count; i++) {
-		struct cuda_state *state = &s->states.list[i];
-		struct process *process =
-			state->delays_recording ? running_process(s, state->id, state->pid) : NULL;
-
-		state->delays_recording = false;
-		if (process)
-			time_silent(s, process, why);
-	}
-}
-
-/* Those where the library has come and cannot begin, whatever CUPTI does. */
-static void time_stuck(struct session *s)
-{
-	for (uint32_t i = 0; i < s->states.count; i++) {
-		struct cuda_state *state = &s->states.list[i];
-		struct process *process;
-
-		if (state->stage != LIBRARY_ARRIVED || !state->delays_recording)
-			continue;
-		process = running_process(s, state->id, state->pid);
-		if (!process || !arrivals_is_stuck(s->arrivals, state->id, process->pid))
-			continue;
-		time_silent(s, process,
-			    "(it is stopped, or waits for a file that does not answer: restart the "
-			    "server of that FUSE or network file system, or unmount it)");
-		cuda_state_give_up(state);
-	}
-}
-
-/* Whether it is not known yet what the library can do in some process, for a while at most. */
-static bool awaits_libraries(struct session *s)
-{
-	uint64_t waited_ns = monotonic_ns() - s->start_ns;
-	pid_t pid = 0;
-	uint32_t count;
-	char text[32];
-
-	time_stuck(s);
-	count = count_delaying(s, &pid);
-	if (count && waited_ns >= LIBRARY_PATIENCE_NS) {
-		time_all_silent(s);
-		return false;
-	}
-	if (count && waited_ns >= SAY_LIBRARY_NS && !s->has_said_waiting) {
-		s->has_said_waiting = true;
-		if (count == 1)
-			snprintf(text, sizeof(text), "process %d", (int)pid);
-		else
-			snprintf(text, sizeof(text), "%u processes", count);
-		log_line(s->log, "Waiting for CUPTI to begin in %s", text);
-	}
-	return count > 0;
 }
 
 /*
@@ -1393,8 +1159,8 @@ static bool begin_attached(struct session *s)
 {
 	int err;
 
-	if (s->arrivals) {
-		if (awaits_libraries(s))
+	if (s->cuda.arrivals) {
+		if (attached_cuda_delays_recording(&s->cuda, s->start_ns))
 			return false;
 		begin_run(s);
 		s->window.from_ns = s->start_ns;
@@ -1427,16 +1193,6 @@ static void begin_when_due(struct session *s)
 
 /* ---- what the target sends ---- */
 
-/* Nothing is recorded or counted in it until recording begins everywhere. */
-static void put_off_answer(struct session *s, const struct process *process, uint64_t instance)
-{
-	struct cuda_state *state = state_of(s, process);
-
-	state->unanswered_id = instance;
-	if (cuda_states_get(&s->states, process->id, process->pid)->unanswered_id != instance)
-		answer(s, process->pid, instance); /* out of memory */
-}
-
 /* A process waits for our probes: attaches them to what it maps, if wanted, and releases it. */
 static void acknowledge(struct session *s, const struct process *process, uint64_t instance)
 {
@@ -1462,10 +1218,8 @@ static void take_hello(struct session *s, struct tracee *tracee,
 		return;
 	}
 	gpu_pipe_accept(s->pipe, tracee, process);
-	if (s->arrivals) {
-		cuda_state_hear(state_of(s, process));
-		s->late += s->has_begun && process->source != PROCESS_ATTACHED;
-	}
+	if (s->cuda.arrivals)
+		attached_cuda_hear(&s->cuda, process, s->has_begun);
 	log_verbose(s->log, "process %d (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
 		    (int)process->pid, hello->executable, hello->cupti_version, hello->cupti_path,
 		    hello->clock_error_ns);
@@ -1474,7 +1228,7 @@ static void take_hello(struct session *s, struct tracee *tracee,
 			    "process %d: this CUPTI (CUDA 13.0) is known to give wrong "
 			    "times after some 25 million records of graph nodes",
 			    (int)process->pid);
-	if (s->arrivals && !hello->is_off && process->lacks_gpu_time)
+	if (s->cuda.arrivals && !hello->is_off && process->lacks_gpu_time)
 		log_warn(s->log,
 			 "process %d: CUPTI has begun; from now on its GPU time is measured",
 			 (int)process->pid);
@@ -1485,9 +1239,9 @@ static void take_hello(struct session *s, struct tracee *tracee,
 	begin_when_due(s); /* its work is recorded from when it is answered */
 	if (!hello->wants_ack)
 		return;
-	if (s->attachment && !s->has_begun && s->phase == RUN_GOING)
-		put_off_answer(s, process, hello->instance);
-	else
+	/* nothing is recorded or counted in it until recording begins everywhere */
+	if (!s->attachment || s->has_begun || s->phase != RUN_GOING ||
+	    !attached_cuda_put_off(&s->cuda, process, hello->instance))
 		acknowledge(s, process, hello->instance);
 }
 
@@ -1599,7 +1353,7 @@ static void collect_round(struct session *s)
 	s->has_read_all = read_pipe(s, PIPE_CHUNK);
 	if (s->has_read_all)
 		close_ended(s, begun_ns);
-	take_arrivals(s);
+	attached_cuda_take_arrivals(&s->cuda);
 	collect_advance(s->collect, kernel_events_until(s->kernel));
 	collect_set_time(s->collect, begun_ns);
 	collect_read_thread_names(s->collect);
@@ -1885,28 +1639,6 @@ static uint64_t end_of_run(const struct session *s)
 	return ended_ns;
 }
 
-/*
- * Of processes that start while we look at others: the library is brought into them when they have
- * loaded the driver, not before they use it.
- */
-static void tell_latecomers(struct session *s)
-{
-	uint32_t missed = cuda_states_count_missed(&s->states);
-
-	if (missed)
-		log_warn(s->log,
-			 "%u process%s had loaded CUDA and ended, or %s left, before the library "
-			 "could be brought in: %s GPU time, if any, is missing",
-			 missed, missed == 1 ? "" : "es", missed == 1 ? "was" : "were",
-			 missed == 1 ? "its" : "their");
-	if (s->late)
-		log_warn(s->log,
-			 "%u process%s that started meanwhile had loaded CUDA when the library was "
-			 "brought in: GPU time from before is missing",
-			 s->late, s->late == 1 ? "" : "es");
-	collect_ledger(s->collect)->calls.processes += missed; /* that have no GPU time */
-}
-
 static void collect_rest(struct session *s)
 {
 	const struct bpf_source *bpf = kernel_events_bpf(s->kernel);
@@ -1922,8 +1654,8 @@ static void collect_rest(struct session *s)
 	if (!s->attachment) /* there libraries may have taken their time to leave */
 		s->ended_ns = end_of_run(s);
 	let_watch(s, true);
-	take_arrivals(s); /* of those that ended last */
-	tell_latecomers(s);
+	attached_cuda_take_arrivals(&s->cuda); /* of those that ended last */
+	attached_cuda_tell_missed(&s->cuda);
 	obstacles_finish(s->obstacles);
 	collect_finish(s->collect, s->ended_ns);
 	take_counters(s);
@@ -2040,8 +1772,7 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 	setpriority(PRIO_PROCESS, 0, s->inherited->nice);
 	if (s->attachment) /* names are looked up in files that may lie on a slow disk */
 		bounded_caller_limit_sleep(collect_calls(s->collect), NAMING_SLEEP_MS);
-	arrivals_free(s->arrivals); /* its thread has capabilities */
-	s->arrivals = NULL;
+	attached_cuda_end_arrivals(&s->cuda);
 	/* before names are looked up, which takes a moment: free what the run needed */
 	if (s->target.ended || s->attachment)
 		remove_payload(s);

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/attach/attached_cuda.h"
+
+#include <stdio.h>
+#include "symbolize/util/monotonic.h"
+
+/* CUPTI may wait for a busy GPU before it begins. */
+#define LIBRARY_PATIENCE_NS 10000000000u
+#define SAY_LIBRARY_NS 2000000000u
+
+void attached_cuda_open(struct attached_cuda *c, struct bpf_source *bpf, struct arrivals *arrivals)
+{
+	c->arrivals = arrivals;
+	if (arrivals && c->call_timing)
+		c->driver = probes_new(PROBE_DRIVER, bpf, collect_calls(c->collect), c->log);
+}
+
+void attached_cuda_release(struct attached_cuda *c)
+{
+	attached_cuda_end_arrivals(c);
+	cuda_states_release(&c->states);
+	probes_free(c->driver);
+}
+
+void attached_cuda_end_arrivals(struct attached_cuda *c)
+{
+	arrivals_free(c->arrivals);
+	c->arrivals = NULL;
+}
+
+static struct cuda_state *state_of(struct attached_cuda *c, const struct process *process)
+{
+	return cuda_states_get(&c->states, process->id, process->pid);
+}
+
+/* NULL: it has ended, or runs another program by now. */
+static struct process *running_process(const struct attached_cuda *c, uint32_t id, pid_t pid)
+{
+	struct process *process = collect_knows_process(c->collect, pid)
+					  ? collect_find_process(c->collect, pid)
+					  : NULL;
+
+	return process && process->id == id ? process : NULL;
+}
+
+void attached_cuda_begin(struct attached_cuda *c, struct process *process,
+			 const struct code_mapping *mapping)
+{
+	bool is_covered;
+
+	if (!process->gpu.has_driver || process->has_begun_cuda || process->ended_ns)
+		return;
+	process->has_begun_cuda = true;
+	is_covered = c->driver && mapping && probes_cover(c->driver, mapping);
+	if (c->driver && !is_covered && probes_scan_process(c->driver, process->pid) > 0)
+		c->driver_probed_ns = monotonic_ns();
+	/* it may have been used before probes could tell */
+	if (!is_covered || process->began_ns <= c->driver_probed_ns)
+		state_of(c, process)->may_use_cuda = true;
+	if (!c->arrivals || arrivals_add(c->arrivals, process->id, process->pid) != 0)
+		call_timing_begin(c->call_timing, process);
+	else if (process->source == PROCESS_ATTACHED)
+		state_of(c, process)->delays_recording = true;
+}
+
+void attached_cuda_note_user(struct attached_cuda *c, const struct stack_event *event)
+{
+	const struct process *process = collect_process_of(c->collect, event);
+
+	if (process)
+		state_of(c, process)->may_use_cuda = true;
+}
+
+/*
+ * Whether the library is there. One that was meant for the program before may have come into the
+ * one that the process had executed meanwhile.
+ */
+static bool has_arrived(const struct attached_cuda *c, const struct arrival *arrival)
+{
+	return arrival->result == BRING_IN_DONE || (arrival->result == BRING_IN_ALREADY &&
+						    cuda_states_has_come(&c->states, arrival->pid));
+}
+
+/* A process without GPU time: its calls are timed, where that can be. */
+static void count_untraced(struct attached_cuda *c, struct process *process)
+{
+	if (c->call_timing) {
+		call_timing_begin(c->call_timing, process);
+		return;
+	}
+	collect_ledger(c->collect)->calls.processes += !process->lacks_gpu_time;
+	process->lacks_gpu_time = true;
+}
+
+void attached_cuda_take_arrivals(struct attached_cuda *c)
+{
+	struct arrival arrival;
+
+	while (arrivals_next(c->arrivals, &arrival)) {
+		struct process *process = running_process(c, arrival.id, arrival.pid);
+		bool is_there = has_arrived(c, &arrival);
+		struct cuda_state *state = cuda_states_get(&c->states, arrival.id, arrival.pid);
+
+		if (is_there) {
+			state->has_come = true;
+			if (process && process->lacks_gpu_time)
+				log_warn(c->log,
+					 "process %d: the library was brought in after all; from "
+					 "now on its GPU time is measured",
+					 (int)arrival.pid);
+			else
+				log_verbose(c->log, "process %d: the library was brought in",
+					    (int)arrival.pid);
+			if (process && !process_has_spoken(process))
+				cuda_state_arrive(state);
+			/* it may end before it begins; where calls are timed, another line says so
+			 */
+			if (!process || !process->lacks_gpu_time)
+				state->may_miss = true;
+			continue;
+		}
+		state->delays_recording = false;
+		if (!process || arrival.result == BRING_IN_GONE) {
+			log_verbose(c->log, "%s", arrival.message);
+			state->may_miss = true;
+			continue;
+		}
+		log_warn(c->log, "no GPU time: %s%s", arrival.message,
+			 !c->call_timing       ? ""
+			 : arrival.hides_calls ? ", so its CUDA calls cannot be timed either"
+					       : "; its CUDA calls are timed instead");
+		if (process->speech != PROCESS_TRACED)
+			count_untraced(c, process);
+	}
+}
+
+void attached_cuda_hear(struct attached_cuda *c, const struct process *process, bool has_begun)
+{
+	cuda_state_hear(state_of(c, process));
+	c->late += has_begun && process->source != PROCESS_ATTACHED;
+}
+
+/* ---- before recording begins ---- */
+
+bool attached_cuda_put_off(struct attached_cuda *c, const struct process *process,
+			   uint64_t instance)
+{
+	state_of(c, process)->unanswered_id = instance;
+	return state_of(c, process)->unanswered_id == instance;
+}
+
+bool attached_cuda_next_unanswered(struct attached_cuda *c, uint32_t *at, pid_t *pid,
+				   uint64_t *instance)
+{
+	while (*at < c->states.count) {
+		struct cuda_state *state = &c->states.list[(*at)++];
+
+		*pid = state->pid;
+		*instance = state->unanswered_id;
+		state->unanswered_id = 0;
+		if (*instance && collect_knows_process(c->collect, *pid))
+			return true;
+	}
+	return false;
+}
+
+void attached_cuda_forget_missed(struct attached_cuda *c)
+{
+	if (!c->states.count || !collect_count_running(c->collect))
+		return;
+	for (uint32_t i = 0; i < c->states.count; i++) {
+		struct cuda_state *state = &c->states.list[i];
+
+		state->may_miss &= running_process(c, state->id, state->pid) != NULL;
+	}
+}
+
+/* Counts the running processes that recording waits for. `*any`: the pid of one. */
+static uint32_t count_delaying(const struct attached_cuda *c, pid_t *any)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < c->states.count; i++) {
+		const struct cuda_state *state = &c->states.list[i];
+
+		if (!state->delays_recording || !running_process(c, state->id, state->pid))
+			continue;
+		*any = state->pid;
+		count++;
+	}
+	return count;
+}
+
+/* Waits no longer for a process: it has no GPU time, `why`. */
+static void time_silent(struct attached_cuda *c, struct process *process, const char *why)
+{
+	log_warn(c->log, "no GPU time: CUPTI has not begun in process %d %s%s", (int)process->pid,
+		 why, c->call_timing ? "; its CUDA calls are timed until it has" : "");
+	count_untraced(c, process);
+	state_of(c, process)->may_miss = false; /* this line says it */
+}
+
+static void time_all_silent(struct attached_cuda *c)
+{
+	char why[32];
+
+	snprintf(why, sizeof(why), "within %d s", (int)(LIBRARY_PATIENCE_NS / 1000000000u));
+	for (uint32_t i = 0; i < c->states.count; i++) {
+		struct cuda_state *state = &c->states.list[i];
+		struct process *process =
+			state->delays_recording ? running_process(c, state->id, state->pid) : NULL;
+
+		state->delays_recording = false;
+		if (process)
+			time_silent(c, process, why);
+	}
+}
+
+/* Those where the library has come and cannot begin, whatever CUPTI does. */
+static void time_stuck(struct attached_cuda *c)
+{
+	for (uint32_t i = 0; i < c->states.count; i++) {
+		struct cuda_state *state = &c->states.list[i];
+		struct process *process;
+
+		if (state->stage != LIBRARY_ARRIVED || !state->delays_recording)
+			continue;
+		process = running_process(c, state->id, state->pid);
+		if (!process || !arrivals_is_stuck(c->arrivals, state->id, process->pid))
+			continue;
+		time_silent(c, process,
+			    "(it is stopped, or waits for a file that does not answer: restart the "
+			    "server of that FUSE or network file system, or unmount it)");
+		cuda_state_give_up(state);
+	}
+}
+
+bool attached_cuda_delays_recording(struct attached_cuda *c, uint64_t since_ns)
+{
+	uint64_t waited_ns = monotonic_ns() - since_ns;
+	pid_t pid = 0;
+	uint32_t count;
+	char text[32];
+
+	time_stuck(c);
+	count = count_delaying(c, &pid);
+	if (count && waited_ns >= LIBRARY_PATIENCE_NS) {
+		time_all_silent(c);
+		return false;
+	}
+	if (count && waited_ns >= SAY_LIBRARY_NS && !c->has_said_waiting) {
+		c->has_said_waiting = true;
+		if (count == 1)
+			snprintf(text, sizeof(text), "process %d", (int)pid);
+		else
+			snprintf(text, sizeof(text), "%u processes", count);
+		log_line(c->log, "Waiting for CUPTI to begin in %s", text);
+	}
+	return count > 0;
+}
+
+/* ---- the end ---- */
+
+/* Returns whether the library has arrived in a process that runs, and has not said hello. */
+static bool awaits_hello(const struct attached_cuda *c)
+{
+	for (uint32_t i = 0; i < c->states.count; i++) {
+		const struct cuda_state *state = &c->states.list[i];
+
+		if (state->stage == LIBRARY_ARRIVED && running_process(c, state->id, state->pid))
+			return true;
+	}
+	return false;
+}
+
+bool attached_cuda_is_busy(struct attached_cuda *c)
+{
+	return arrivals_are_busy(c->arrivals) || awaits_hello(c);
+}
+
+void attached_cuda_tell_missed(struct attached_cuda *c)
+{
+	uint32_t missed = cuda_states_count_missed(&c->states);
+
+	if (missed) {
+		collect_ledger(c->collect)->calls.processes += missed; /* without GPU time */
+		log_warn(c->log,
+			 "%u process%s had loaded CUDA and ended, or %s left, before the library "
+			 "could be brought in: %s GPU time, if any, is missing",
+			 missed, missed == 1 ? "" : "es", missed == 1 ? "was" : "were",
+			 missed == 1 ? "its" : "their");
+	}
+	if (c->late)
+		log_warn(c->log,
+			 "%u process%s that started meanwhile had loaded CUDA when the library was "
+			 "brought in: GPU time from before is missing",
+			 c->late, c->late == 1 ? "" : "es");
+}
