@@ -14,23 +14,15 @@
 #include <unistd.h>
 #include "cupti_trace/wire/gpu_wire.h"
 #include "profiler/attach/attach.h"
-#include "profiler/attach/attached_cuda.h"
-#include "profiler/attach/notices.h"
-#include "profiler/attach/payload.h"
 #include "profiler/attach/user_memory.h"
 #include "profiler/base/command_text.h"
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/exit_status.h"
 #include "profiler/run/exec_error.h"
-#include "profiler/run/obstacles.h"
 #include "profiler/run/privilege.h"
-#include "profiler/run/run_phase.h"
+#include "profiler/run/run_parts.h"
 #include "profiler/run/target.h"
-#include "profiler/run/target_environment.h"
-#include "profiler/sources/gpu_pipe.h"
-#include "profiler/sources/kernel_events.h"
 #include "profiler/sources/probes.h"
-#include "profiler/sources/recording.h"
 #include "symbolize/maps.h"
 #include "symbolize/util/guarded_path.h"
 #include "symbolize/util/monotonic.h"
@@ -60,38 +52,16 @@
 #define GOODBYE_PATIENCE_NS 5000000000u /* for programs, when recording is over */
 #define SILENT_PATIENCE_NS 1200000000u  /* likewise, for those that run already and send nothing */
 #define NAMING_SLEEP_MS 10000           /* for files, when recording is over */
-#define ATTACHED_SLEEP_MS 600           /* for their files and memory, should they not answer */
-
-/* What a descriptor watched by the session's epoll is. */
-enum { READY_SIGNAL, READY_TARGET, READY_PIPE, READY_KERNEL };
 
 struct session {
-	const struct session_options *options;
+	struct run_parts run;
 	const struct inherited *inherited;
-	const struct supervisor_link *supervisor;
-	struct log *log;
-	struct notices notices;
-	struct collect *collect;
-	int kallsyms; /* opened with privilege; -1: it is not, or `collect` has it */
-	struct kernel_events *kernel;
-	char no_bpf[512]; /* why BPF is missing; "": it is not, or is not needed */
-	struct gpu_pipe *pipe;
-	struct payload payload;
 	struct target target;
-	struct attachment *attachment;   /* in place of a target; NULL: there is one */
-	struct attached_cuda cuda;       /* those of its processes that use CUDA */
-	char *program;                   /* the command line of the first of them; NULL: unknown */
-	struct probes *probes;           /* of launches; NULL: not asked for */
-	struct call_timing *call_timing; /* NULL: it cannot be */
-	struct obstacles *obstacles;     /* NULL: not looked for, in processes that ran before us */
-	struct recording *recording;     /* NULL: not asked for */
-	char injection_lib[PATH_MAX];    /* absolute path of -injection-lib */
-	int epoll;
-
-	enum run_phase phase;
-	bool is_told_to_end;  /* by a signal, since it was asked for last */
-	bool abandons_target; /* it cannot be killed: it is another user's by now */
-	bool stops_waiting;   /* for what this phase waits for, other than the command */
+	struct attachment *attachment; /* in place of a target; NULL: there is one */
+	char *program;                 /* the command line of the first of them; NULL: unknown */
+	bool is_told_to_end;           /* by a signal, since it was asked for last */
+	bool abandons_target;          /* it cannot be killed: it is another user's by now */
+	bool stops_waiting;            /* for what this phase waits for, other than the command */
 	bool pipe_ended;
 	bool has_said_waiting;       /* until the GPU is used no longer */
 	bool is_asked;               /* for a snapshot, by a signal */
@@ -101,12 +71,9 @@ struct session {
 	bool has_begun, has_stopped; /* the window, and CPU time was read */
 	uint32_t interrupts;         /* SIGINTs so far */
 	int early_signal;            /* a signal that ends us before the target ran; 0: none */
-	uint64_t quick_until_ns;     /* look often until then */
-	uint64_t start_ns, start_unix_ns, ended_ns;
-	uint64_t unread_at_end;  /* bytes in the pipe when the command ended */
-	uint64_t read_ns;        /* when some were read last */
-	uint64_t attached_to_ns; /* 0: until something else ends it */
-	struct window window;    /* the part that is recorded */
+	uint64_t unread_at_end;      /* bytes in the pipe when the command ended */
+	uint64_t read_ns;            /* when some were read last */
+	uint64_t attached_to_ns;     /* 0: until something else ends it */
 	uint64_t lost_samples, waiting, next_count_ns; /* for a watcher */
 	uint64_t clocks_read_ns;                       /* of processes */
 	uint64_t longest_round_ns;                     /* from one wait for events to the next */
@@ -121,30 +88,10 @@ struct session *session_new(const struct session_options *options,
 
 	if (!s)
 		return NULL;
-	s->options = options;
+	run_parts_init(&s->run, options, supervisor, log);
 	s->inherited = inherited;
-	s->supervisor = supervisor;
-	s->log = log;
-	s->epoll = s->kallsyms = -1;
-	payload_init(&s->payload);
 	target_init(&s->target);
-	notices_init(&s->notices, log);
 	return s;
-}
-
-/* Removes the run's files; then the supervisor need not. */
-static void remove_payload(struct session *s)
-{
-	payload_remove(&s->payload);
-	supervisor_report_folder(s->supervisor, "");
-}
-
-static void close_kernel(struct session *s)
-{
-	if (s->collect)
-		bounded_caller_do_meanwhile(collect_calls(s->collect), NULL, NULL);
-	kernel_events_close(s->kernel);
-	s->kernel = NULL;
 }
 
 void session_free(struct session *s)
@@ -153,274 +100,34 @@ void session_free(struct session *s)
 		return;
 	target_release_resources(&s->target);
 	free(s->program);
-	attached_cuda_release(&s->cuda);
-	recording_close(s->recording);
-	remove_payload(s);
 	attachment_free(s->attachment);
-	probes_free(s->probes);
-	call_timing_free(s->call_timing);
-	obstacles_free(s->obstacles);
-	close_kernel(s);
-	gpu_pipe_free(s->pipe);
-	collect_free(s->collect);
-	if (s->kallsyms >= 0)
-		close(s->kallsyms);
-	if (s->epoll >= 0)
-		close(s->epoll);
+	run_parts_close(&s->run);
 	free(s);
-}
-
-/* ---- setting up ---- */
-
-static int watch(struct session *s, int fd, uint32_t what)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.u32 = what};
-
-	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
 }
 
 int session_open(struct session *s)
 {
-	const struct measure *m = &s->options->measure;
-	bool times_calls = m->traces_gpu && bpf_source_may_probe_returns();
-	struct kernel_events_options options = {
-		.bpf = {.sample_hz = m->samples_cpu ? m->frequency_hz : 0,
-			.launches = m->probes_launches,
-			.calls = times_calls,
-			.threads = m->thread_origin,
-			.times = m->wall || m->idle,
-			.moments = m->idle,
-			.kernel_waits = m->kernel_waits,
-			.running = m->attached,
-			.python_lines = m->python_lines},
-		.needs_bpf =
-			m->probes_launches || m->thread_origin || m->wall || m->idle || m->attached,
-		.wants_bpf = m->samples_cpu || times_calls,
-	};
-
-	s->kallsyms = privilege_open_kallsyms();
-	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (s->epoll < 0 || watch(s, s->supervisor->signals, READY_SIGNAL) != 0) {
-		log_error(s->log, "cannot watch signals: %s", strerror(errno));
-		return EXIT_PROFILER_FAILED;
-	}
-	if (m->samples_cpu)
-		privilege_raise_priority();
-	s->notices.fallback = geteuid() == 0 ? FALLBACK_NONE : FALLBACK_NEEDS_SUDO;
-	if (kernel_events_open(&options, &s->kernel, s->no_bpf, sizeof(s->no_bpf)) == 0)
-		return 0;
-	log_error(s->log, "%s%s",
-		  m->attached ? "processes that already run: "
-		  : m->wall   ? "--wall: "
-		  : m->idle   ? "--idle: "
-			      : "",
-		  s->no_bpf);
-	return EXIT_PROFILER_FAILED;
+	return run_parts_open(&s->run);
 }
 
-/* Which threads are idle is decided by what each did in all. */
-static uint32_t places_of_wall(const struct session_options *o)
-{
-	return o->measure.wall ? 1u << PLACE_PROCESS | 1u << PLACE_THREAD : 0;
-}
-
-/* A file on a slow disk takes seconds, in which the ring buffer would be full. */
-static void keep_events(void *kernel)
-{
-	kernel_events_keep(kernel);
-}
-
-static int open_collect(struct session *s)
-{
-	const struct session_options *o = s->options;
-
-	s->collect = collect_new(
-		&(struct collect_options){.sample_ns = measure_sample_ns(o->measure.frequency_hz),
-					  .place_mask = o->place_mask | places_of_wall(o),
-					  .measure = o->measure,
-					  .last_ns = o->measure.last_ns,
-					  .idle_store = o->idle_store,
-					  .timeline = o->timeline,
-					  .watches_load = o->watches_load,
-					  .keeps_metrics = o->keeps_metrics});
-	if (!s->collect) {
-		log_error(s->log, "out of memory");
-		return -ENOMEM;
-	}
-	collect_set_kallsyms(s->collect, s->kallsyms);
-	s->kallsyms = -1;
-	if (o->attach)
-		bounded_caller_limit_sleep(collect_calls(s->collect), ATTACHED_SLEEP_MS);
-	bounded_caller_do_meanwhile(collect_calls(s->collect), keep_events, s->kernel);
-	return 0;
-}
-
-/* Before Linux 6.10, probes need more than the capabilities that we keep. */
-static bool may_probe(const struct bpf_source *bpf)
-{
-	return !bpf_source_probes_need_admin(bpf) || privilege_is_admin();
-}
-
-/* What the CUDA driver is to load, as an absolute path. */
-static const char *library_of(const struct session *s)
-{
-	return s->options->injection_lib ? s->injection_lib : s->payload.library;
-}
-
-static int open_probes(struct session *s)
-{
-	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
-
-	if (s->options->measure.probes_launches && !may_probe(bpf)) {
-		log_error(s->log, "before Linux 6.10 only root may add uprobes: use --as-root, or "
-				  "leave out -launch-stacks uprobe, -injection-lib and -cuda-lib");
-		return -EPERM;
-	}
-	if (s->options->measure.probes_launches) {
-		s->probes = probes_new(PROBE_LAUNCH, bpf, collect_calls(s->collect), s->log);
-		if (!s->probes)
-			return -ENOMEM;
-	}
-	if (!bpf_source_may_probe_returns())
-		log_verbose(s->log,
-			    "CUDA's calls are never timed on Linux 6.11 to 6.13: return probes "
-			    "there can kill processes whose system calls are filtered");
-	if (!bpf || !bpf_source_has_calls(bpf))
-		return 0;
-	if (!may_probe(bpf)) {
-		s->notices.fallback = FALLBACK_NEEDS_ROOT;
-		return 0;
-	}
-	s->call_timing = call_timing_new(bpf, s->collect, &s->notices, s->log);
-	if (!s->call_timing)
-		return -ENOMEM;
-	s->notices.fallback = FALLBACK_TIMES_CALLS;
-	return 0;
-}
-
-/* Further libraries to be probed, as the user named them. */
-static int probe_libraries(struct session *s)
-{
-	for (uint32_t i = 0; s->probes && i < s->options->cuda_lib_count; i++) {
-		const char *path = s->options->cuda_libs[i];
-		int err = probes_scan_file(s->probes, path);
-
-		if (err >= 0)
-			continue;
-		log_error(s->log, "-cuda-lib %s: %s", path,
-			  access(path, R_OK) == 0 ? "no CUDA launch function in it"
-						  : strerror(errno));
-		return err;
-	}
-	return 0;
-}
-
-static int open_pipe(struct session *s)
-{
-	int err = payload_create(&s->payload);
-
-	if (err) {
-		log_error(s->log,
-			  "no folder for the injection library: tried %s; set TMPDIR to one "
-			  "on a file system mounted without noexec",
-			  s->payload.tried);
-		return err;
-	}
-	supervisor_report_folder(s->supervisor, s->payload.path);
-	s->pipe = gpu_pipe_new(s->collect);
-	if (!s->pipe) {
-		log_error(s->log, "out of memory");
-		return -ENOMEM;
-	}
-	return watch(s, s->payload.pipe, READY_PIPE);
-}
-
-/* Begins to look for obstacles; what a library that the user names needs is not known. */
-static int open_obstacles(struct session *s)
-{
-	size_t size;
-	const unsigned char *library = payload_library(&size);
-
-	s->obstacles = obstacles_new(
-		s->collect, s->log,
-		&(struct obstacles_options){
-			.library = library_of(s),
-			.pipe = s->payload.pipe_path,
-			.needed_glibc_minor =
-				s->options->injection_lib ? 0 : untraced_glibc_of(library, size)});
-	return s->obstacles ? 0 : -ENOMEM;
-}
-
-static int open_gpu_side(struct session *s)
-{
-	const char *library = s->options->injection_lib;
-	int err;
-
-	if (!s->options->measure.traces_gpu)
-		return 0;
-	/* the loader would search its path for a name without a slash */
-	if (library && !realpath(library, s->injection_lib)) {
-		log_error(s->log, "-injection-lib %s: %s", library, strerror(errno));
-		return -ENOENT;
-	}
-	err = open_pipe(s);
-	if (err)
-		return err;
-	collect_expect_hellos(s->collect, library_of(s),
-			      s->options->measure.nvtx || s->options->measure.ranges);
-	err = open_obstacles(s);
-	if (!err)
-		err = open_probes(s);
-	if (err == -ENOMEM)
-		log_error(s->log, "out of memory");
-	return err;
-}
-
-static int open_recording(struct session *s)
-{
-	if (!s->options->record)
-		return 0;
-	s->recording = recording_open(s->options->record, kernel_events_bpf(s->kernel) != NULL);
-	if (s->recording)
-		return 0;
-	log_error(s->log, "cannot record to %s.pipe and .events: %s; choose another --record",
-		  s->options->record, guarded_error(errno));
-	return -EACCES;
-}
+/* ---- setting up ---- */
 
 /* A tool that the user chose for NVTX stays: NVTX serves only one. */
 static bool takes_nvtx(const struct session *s)
 {
 	const char *chosen = getenv(TARGET_ENVIRONMENT_NVTX);
 
-	if ((s->options->measure.nvtx || s->options->measure.ranges) && chosen)
-		log_warn(s->log,
+	if ((s->run.options->measure.nvtx || s->run.options->measure.ranges) && chosen)
+		log_warn(s->run.log,
 			 TARGET_ENVIRONMENT_NVTX
 			 " is set to %s and stays: no NVTX ranges in this profile",
 			 chosen);
-	return s->options->measure.nvtx && !chosen;
-}
-
-/* What the library is asked for. */
-static void make_environment(struct session *s, const struct measure *measure,
-			     struct target_environment *environment)
-{
-	const struct session_options *o = s->options;
-
-	target_environment_make(environment,
-				&(struct target_environment_options){
-					.library = library_of(s),
-					.pipe = s->payload.pipe_path,
-					.measure = *measure,
-					.counters = o->counters,
-					.timeline = o->timeline != NULL,
-					.leaves_nvtx = getenv(TARGET_ENVIRONMENT_NVTX) != NULL,
-					.verbose = s->log->level == LOG_VERBOSE});
+	return s->run.options->measure.nvtx && !chosen;
 }
 
 static int start_target(struct session *s, bool stdout_is_taken)
 {
-	const struct session_options *o = s->options;
+	const struct session_options *o = s->run.options;
 	const char *injected = getenv(TARGET_ENVIRONMENT_CUDA);
 	struct target_environment environment;
 	struct target_options options = {
@@ -433,12 +140,12 @@ static int start_target(struct session *s, bool stdout_is_taken)
 		struct measure measure = o->measure;
 
 		if (injected)
-			log_warn(s->log,
+			log_warn(s->run.log,
 				 TARGET_ENVIRONMENT_CUDA
 				 " is set to %s; it is replaced for this run",
 				 injected);
 		measure.nvtx = takes_nvtx(s);
-		make_environment(s, &measure, &environment);
+		run_parts_environment(&s->run, &measure, &environment);
 		options.environment = environment.variables;
 	}
 	return target_start(&s->target, &options);
@@ -449,63 +156,60 @@ static void drain_kernel_events(struct session *s, bool catches_up);
 /* The target, at its gate, is followed and sampled from here on. */
 static int follow_target(struct session *s)
 {
-	bool has_bpf = kernel_events_bpf(s->kernel) != NULL,
-	     needed = !s->options->measure.traces_gpu;
+	bool has_bpf = kernel_events_bpf(s->run.kernel) != NULL,
+	     needed = !s->run.options->measure.traces_gpu;
 	int err;
 
 	/* process the target's own fork first: its parent is not followed */
 	drain_kernel_events(s, true);
-	err = kernel_events_follow(s->kernel, s->target.pid);
+	err = kernel_events_follow(s->run.kernel, s->target.pid);
 	if (err && has_bpf) {
-		log_error(s->log, "cannot follow the command: %s", strerror(-err));
+		log_error(s->run.log, "cannot follow the command: %s", strerror(-err));
 		return err;
 	}
 	if (err) {
-		(needed ? log_error : log_warn)(s->log,
+		(needed ? log_error : log_warn)(s->run.log,
 						"%s. Without that, perf events need "
 						"kernel.perf_event_paranoid at 2 or less: %s. %s",
-						s->no_bpf, strerror(-err),
+						s->run.no_bpf, strerror(-err),
 						needed ? "No CPU samples"
 						       : "Going on with GPU time only");
 		if (needed)
 			return err;
-	} else if (!has_bpf && s->options->measure.samples_cpu) {
+	} else if (!has_bpf && s->run.options->measure.samples_cpu) {
 		log_warn(
-			s->log,
+			s->run.log,
 			"%s. Going on with CPU samples of user code only, without Python functions",
-			s->no_bpf);
+			s->run.no_bpf);
 	}
-	if (kernel_events_know_tree(s->kernel))
-		collect_know_tree(s->collect);
+	if (kernel_events_know_tree(s->run.kernel))
+		collect_know_tree(s->run.collect);
 	else
-		collect_ledger(s->collect)->processes.unwatched = 1;
+		collect_ledger(s->run.collect)->processes.unwatched = 1;
 	if (!has_bpf)
-		collect_lose_privileged(s->collect);
-	if (!collect_start_target(s->collect, s->target.pid))
+		collect_lose_privileged(s->run.collect);
+	if (!collect_start_target(s->run.collect, s->target.pid))
 		return -ENOMEM;
-	recording_target(s->recording, s->target.pid);
-	return kernel_events_watch(s->kernel, s->epoll, READY_KERNEL);
+	recording_target(s->run.recording, s->target.pid);
+	return kernel_events_watch(s->run.kernel, s->run.epoll, READY_KERNEL);
 }
 
 static int set_up(struct session *s, bool stdout_is_taken)
 {
 	int err;
 
-	if (open_collect(s) != 0 || open_gpu_side(s) != 0 || open_recording(s) != 0)
+	if (run_parts_open_inputs(&s->run) != 0)
 		return EXIT_PROFILER_FAILED;
 	err = start_target(s, stdout_is_taken);
 	if (err) {
-		log_error(s->log, "cannot start a process: %s", strerror(-err));
+		log_error(s->run.log, "cannot start a process: %s", strerror(-err));
 		return EXIT_PROFILER_FAILED;
 	}
-	supervisor_report_target(s->supervisor, s->target.pid);
-	privilege_lock();
-	/* bounded calls from here on: their threads have nothing that keeps other processes out */
-	if (s->payload.path[0])
-		payload_remove_stale(&s->payload, collect_calls(s->collect));
+	supervisor_report_target(s->run.supervisor, s->target.pid);
+	run_parts_lock(&s->run);
 	if (s->target.end >= 0)
-		watch(s, s->target.end, READY_TARGET);
-	if (probe_libraries(s) != 0 || follow_target(s) != 0)
+		run_parts_watch(&s->run, s->target.end, READY_TARGET);
+	if (run_parts_probe_libraries(&s->run) != 0 || follow_target(s) != 0)
 		return EXIT_PROFILER_FAILED;
 	return 0;
 }
@@ -529,11 +233,11 @@ static bool target_has_it(const struct session *s, const struct supervisor_signa
 
 static void kill_target(struct session *s)
 {
-	log_warn(s->log, "interrupted again: killing the command");
+	log_warn(s->run.log, "interrupted again: killing the command");
 	s->stops_waiting = true;
 	if (target_signal(&s->target, SIGKILL) != -EPERM)
 		return;
-	log_warn(s->log,
+	log_warn(s->run.log,
 		 "the command runs as another user and cannot be killed: finishing without it");
 	s->abandons_target = true;
 }
@@ -541,7 +245,7 @@ static void kill_target(struct session *s)
 /* Otherwise the signal is the command's. */
 static bool takes_snapshots(const struct session *s)
 {
-	return s->options->measure.last_ns || s->options->measure.attached;
+	return s->run.options->measure.last_ns || s->run.options->measure.attached;
 }
 
 static void on_signal(struct session *s, const struct supervisor_signal *signal)
@@ -549,7 +253,7 @@ static void on_signal(struct session *s, const struct supervisor_signal *signal)
 	s->is_told_to_end |= asks_to_end(signal->number);
 	if (takes_snapshots(s) && signal->number == SESSION_SNAPSHOT_SIGNAL) {
 		s->is_asked = true; /* it is taken as soon as the run goes on */
-	} else if (s->phase == RUN_SETTING_UP) {
+	} else if (s->run.phase == RUN_SETTING_UP) {
 		if (asks_to_end(signal->number))
 			s->early_signal = signal->number;
 	} else if (s->target.ended || s->attachment) {
@@ -566,10 +270,10 @@ static void read_signals(struct session *s)
 	struct supervisor_signal signal;
 	int result;
 
-	while ((result = supervisor_next_signal(s->supervisor, &signal)) == 1)
+	while ((result = supervisor_next_signal(s->run.supervisor, &signal)) == 1)
 		on_signal(s, &signal);
-	if (result < 0 && s->phase != RUN_FAILED)
-		run_phase_enter(&s->phase, RUN_FAILED);
+	if (result < 0 && s->run.phase != RUN_FAILED)
+		run_phase_enter(&s->run.phase, RUN_FAILED);
 }
 
 /* Whether a signal ended the run before it began: then the command does not run. */
@@ -584,69 +288,55 @@ static bool is_called_off(struct session *s)
 		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 			if (sigismember(&pending, ends[i]))
 				s->early_signal = ends[i];
-	return s->phase == RUN_FAILED || s->early_signal;
+	return s->run.phase == RUN_FAILED || s->early_signal;
 }
 
 static int called_off_status(const struct session *s)
 {
-	return s->phase == RUN_FAILED ? EXIT_PROFILER_FAILED : EXIT_SIGNAL_BASE + s->early_signal;
-}
-
-/* 0 if the clock stands before 1970. */
-static uint64_t unix_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec < 0 ? 0 : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return s->run.phase == RUN_FAILED ? EXIT_PROFILER_FAILED
+					  : EXIT_SIGNAL_BASE + s->early_signal;
 }
 
 /* Everybody but libraries, which learn it by the variable or the link (gpu_wire.h). */
 static void apply_window(struct session *s)
 {
-	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
 
-	collect_set_window(s->collect, &s->window);
+	collect_set_window(s->run.collect, &s->run.window);
 	if (bpf)
-		bpf_source_set_window(bpf, &s->window);
+		bpf_source_set_window(bpf, &s->run.window);
 }
 
 /* Of programs that run already, and of those that start. */
 static void change_window(struct session *s)
 {
-	int err = s->pipe ? payload_set_window(&s->payload, &s->window) : 0;
+	int err = s->run.pipe ? payload_set_window(&s->run.payload, &s->run.window) : 0;
 
 	apply_window(s);
 	if (err) /* they notice that nobody reads */
-		log_verbose(s->log, "cannot tell libraries what is recorded: %s", strerror(-err));
+		log_verbose(s->run.log, "cannot tell libraries what is recorded: %s",
+			    strerror(-err));
 }
 
 /* Of a part of the run; the library in the command learns it by the variable. */
 static void set_window(struct session *s, char variable[TARGET_VARIABLE_BYTES])
 {
-	const struct measure *m = &s->options->measure;
+	const struct measure *m = &s->run.options->measure;
 	bool is_put_off = m->delay_ns == MEASURE_UNTIL_TOLD;
 
 	variable[0] = '\0';
 	if (m->delay_ns)
-		s->window.from_ns = is_put_off ? WINDOW_NOT_YET : s->start_ns + m->delay_ns;
+		s->run.window.from_ns = is_put_off ? WINDOW_NOT_YET : s->run.start_ns + m->delay_ns;
 	if (m->duration_ns && !is_put_off)
-		s->window.to_ns = s->start_ns + m->delay_ns + m->duration_ns;
-	if (window_is_part(&s->window))
+		s->run.window.to_ns = s->run.start_ns + m->delay_ns + m->duration_ns;
+	if (window_is_part(&s->run.window))
 		apply_window(s);
-	else if (!s->options->is_controlled)
+	else if (!s->run.options->is_controlled)
 		return;
-	if (s->pipe)
+	if (s->run.pipe)
 		snprintf(variable, TARGET_VARIABLE_BYTES,
-			 GPU_WIRE_WINDOW_ENV "=" GPU_WIRE_WINDOW_FORMAT, s->window.from_ns,
-			 s->window.to_ns);
-}
-
-static void begin_run(struct session *s)
-{
-	s->start_ns = monotonic_ns();
-	s->start_unix_ns = unix_ns();
-	collect_begin(s->collect, s->start_ns);
+			 GPU_WIRE_WINDOW_ENV "=" GPU_WIRE_WINDOW_FORMAT, s->run.window.from_ns,
+			 s->run.window.to_ns);
 }
 
 static int release_target(struct session *s)
@@ -656,12 +346,12 @@ static int release_target(struct session *s)
 
 	if (is_called_off(s))
 		return called_off_status(s);
-	run_phase_enter(&s->phase, RUN_GOING);
-	begin_run(s);
-	s->quick_until_ns = s->start_ns + FIRST_QUICK_NS; /* then its exec will be known */
+	run_phase_enter(&s->run.phase, RUN_GOING);
+	run_parts_begin(&s->run);
+	s->run.quick_until_ns = s->run.start_ns + FIRST_QUICK_NS; /* then its exec will be known */
 	set_window(s, variable);
 	err = target_release(&s->target, variable);
-	return err ? exec_error_explain(s->log, s->options->command, -err) : 0;
+	return err ? exec_error_explain(s->run.log, s->run.options->command, -err) : 0;
 }
 
 /* ---- what the kernel reports ---- */
@@ -669,11 +359,11 @@ static int release_target(struct session *s)
 /* Passes the layout of processes' Python frames to the BPF side. */
 static void pass_on_pythons(struct session *s)
 {
-	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
 	struct python_found found;
 	char detail[64];
 
-	while (collect_next_python(s->collect, &found)) {
+	while (collect_next_python(s->run.collect, &found)) {
 		struct gpu_event_notice notice = {.code = GPU_NOTICE_NO_PYTHON, .detail = detail};
 		uint32_t hex = found.unknown_hex;
 		int err = 0;
@@ -681,13 +371,13 @@ static void pass_on_pythons(struct session *s)
 		if (hex) {
 			snprintf(detail, sizeof(detail), "Python %u.%u.%u is not known", hex >> 24,
 				 hex >> 16 & 0xff, hex >> 8 & 0xff);
-			notices_add(&s->notices, (uint32_t)found.pid, &notice);
+			notices_add(&s->run.notices, (uint32_t)found.pid, &notice);
 			continue;
 		}
 		if (bpf)
 			err = bpf_source_set_python(bpf, found.pid, &found.layout);
-		log_verbose(s->log, "process %d runs Python%s%s", (int)found.pid, err ? ": " : "",
-			    err ? strerror(-err) : "");
+		log_verbose(s->run.log, "process %d runs Python%s%s", (int)found.pid,
+			    err ? ": " : "", err ? strerror(-err) : "");
 	}
 }
 
@@ -697,8 +387,8 @@ static void take_snapshot(struct session *s, const struct stack_snapshot *snapsh
 	const struct stack_event *event = &snapshot->event;
 	const char *api = is_launch ? cuda_function_name(event->launch_function) : NULL;
 
-	if (collect_snapshot(s->collect, snapshot, api))
-		recording_stack(s->recording, s->collect, event, is_launch);
+	if (collect_snapshot(s->run.collect, snapshot, api))
+		recording_stack(s->run.recording, s->run.collect, event, is_launch);
 }
 
 static void take_process_event(struct session *s, const struct process_event *event)
@@ -709,16 +399,16 @@ static void take_process_event(struct session *s, const struct process_event *ev
 		take_snapshot(s, event->snapshot, false);
 		return;
 	}
-	process = collect_process_event(s->collect, event);
+	process = collect_process_event(s->run.collect, event);
 	if (!process)
 		return;
-	recording_process_event(s->recording, event);
+	recording_process_event(s->run.recording, event);
 	if (event->type == PROCESS_EXEC)
-		s->quick_until_ns = monotonic_ns() + QUICK_NS;
-	obstacles_watch(s->obstacles, event, process);
-	call_timing_watch(s->call_timing, event, process);
+		s->run.quick_until_ns = monotonic_ns() + QUICK_NS;
+	obstacles_watch(s->run.obstacles, event, process);
+	call_timing_watch(s->run.call_timing, event, process);
 	if (s->attachment)
-		attached_cuda_begin(&s->cuda, process,
+		attached_cuda_begin(&s->run.cuda, process,
 				    event->type == PROCESS_MAP ? &event->mapping : NULL);
 	pass_on_pythons(s);
 }
@@ -726,9 +416,10 @@ static void take_process_event(struct session *s, const struct process_event *ev
 /* The end, for a thread that goes on: what it is in now ends there, too. */
 static void end_times(struct session *s, const struct stack_times *times)
 {
-	struct stack_event head = {.time_ns = s->ended_ns, .pid = times->pid, .tid = times->tid};
+	struct stack_event head = {
+		.time_ns = s->run.ended_ns, .pid = times->pid, .tid = times->tid};
 	struct stack_thread_times record = {.event = head, .times = *times};
-	uint64_t ns = s->ended_ns > times->since_ns ? s->ended_ns - times->since_ns : 0;
+	uint64_t ns = s->run.ended_ns > times->since_ns ? s->run.ended_ns - times->since_ns : 0;
 	uint64_t woken_ns =
 		times->woken_ns > times->since_ns ? times->woken_ns - times->since_ns : ns;
 	struct stack_on_cpu back = {.event = head,
@@ -743,8 +434,8 @@ static void end_times(struct session *s, const struct stack_times *times)
 	else if (times->is_in_call)
 		record.times.in_calls_ns += ns;
 	else
-		collect_on_cpu(s->collect, &back);
-	collect_thread_times(s->collect, &record);
+		collect_on_cpu(s->run.collect, &back);
+	collect_thread_times(s->run.collect, &record);
 }
 
 static void take_stack(struct session *s, const struct stack_event *event)
@@ -757,43 +448,44 @@ static void take_stack(struct session *s, const struct stack_event *event)
 		take_snapshot(s, snapshot, event->kind == STACK_EVENT_LAUNCH);
 		break;
 	case STACK_EVENT_THREAD:
-		collect_thread(s->collect, snapshot); /* not recorded */
+		collect_thread(s->run.collect, snapshot); /* not recorded */
 		break;
 	case STACK_EVENT_OFF_CPU:
-		collect_off_cpu(s->collect, snapshot); /* likewise, as the two below */
+		collect_off_cpu(s->run.collect, snapshot); /* likewise, as the two below */
 		break;
 	case STACK_EVENT_ON_CPU:
-		collect_on_cpu(s->collect, (const struct stack_on_cpu *)event);
+		collect_on_cpu(s->run.collect, (const struct stack_on_cpu *)event);
 		break;
 	case STACK_EVENT_THREAD_TIMES:
 		if (event->flags & STACK_EVENT_OVER)
 			end_times(s, &((const struct stack_thread_times *)event)->times);
 		else
-			collect_thread_times(s->collect, (const struct stack_thread_times *)event);
+			collect_thread_times(s->run.collect,
+					     (const struct stack_thread_times *)event);
 		break;
 	case STACK_EVENT_PYTHON_CODE:
-		collect_python_code(s->collect, (const struct stack_python_code *)event);
+		collect_python_code(s->run.collect, (const struct stack_python_code *)event);
 		break;
 	case STACK_EVENT_CPU_USED:
 		if (event->flags & STACK_EVENT_NO_ACCESS)
-			recording_no_access(s->recording, (pid_t)event->pid);
+			recording_no_access(s->run.recording, (pid_t)event->pid);
 		if (event->flags & STACK_EVENT_ENDS)
-			collect_wait_status(s->collect, (pid_t)event->pid, event->time_ns,
+			collect_wait_status(s->run.collect, (pid_t)event->pid, event->time_ns,
 					    (int)(event->flags >> STACK_EVENT_STATUS_AT));
 		if (event->flags & STACK_EVENT_LOOKED)
-			collect_open_devices(s->collect, (pid_t)event->pid, event->time_ns,
+			collect_open_devices(s->run.collect, (pid_t)event->pid, event->time_ns,
 					     event->flags & STACK_EVENT_HAS_GPU,
 					     event->flags >> STACK_EVENT_OPENED_AT &
 						     STACK_EVENT_OPENED_MAX);
-		collect_cpu_used(s->collect, (pid_t)event->pid, event->time_ns,
+		collect_cpu_used(s->run.collect, (pid_t)event->pid, event->time_ns,
 				 ((const struct stack_value *)event)->value,
 				 event->flags & STACK_EVENT_EXEC);
 		break;
 	case STACK_EVENT_USES_DRIVER:
-		attached_cuda_note_user(&s->cuda, event);
+		attached_cuda_note_user(&s->run.cuda, event);
 		break;
 	default:
-		call_timing_take(s->call_timing, event); /* not recorded */
+		call_timing_take(s->run.call_timing, event); /* not recorded */
 	}
 }
 
@@ -802,7 +494,7 @@ static void apply_kernel_events(struct session *s)
 {
 	struct kernel_event event;
 
-	while (kernel_events_next(s->kernel, &event)) {
+	while (kernel_events_next(s->run.kernel, &event)) {
 		if (event.process)
 			take_process_event(s, event.process);
 		else
@@ -814,17 +506,17 @@ static void apply_kernel_events(struct session *s)
 static void drain_kernel_events(struct session *s, bool catches_up)
 {
 	for (int i = 0; i < BATCHES; i++) {
-		if (kernel_events_fill(s->kernel) != 0)
-			collect_ledger(s->collect)->bounds.out_of_memory++;
+		if (kernel_events_fill(s->run.kernel) != 0)
+			collect_ledger(s->run.collect)->bounds.out_of_memory++;
 		apply_kernel_events(s);
-		if (!kernel_events_has_more(s->kernel))
+		if (!kernel_events_has_more(s->run.kernel))
 			break;
 	}
 	if (catches_up) {
-		kernel_events_catch_up(s->kernel);
+		kernel_events_catch_up(s->run.kernel);
 		apply_kernel_events(s);
 	}
-	call_timing_scan(s->call_timing);
+	call_timing_scan(s->run.call_timing);
 }
 
 /* ---- processes that already run ---- */
@@ -838,7 +530,8 @@ static int may_attach(void *session, pid_t pid)
 	struct session *s = session;
 	char *text = NULL;
 	size_t size = 0;
-	int err = proc_file_read(collect_calls(s->collect), pid, "auxv", AUXV_BYTES, &text, &size);
+	int err = proc_file_read(collect_calls(s->run.collect), pid, "auxv", AUXV_BYTES, &text,
+				 &size);
 
 	free(err ? NULL : text);
 	if (err == -ENOENT)
@@ -850,14 +543,14 @@ static int follow_attached(void *session, pid_t pid)
 {
 	struct session *s = session;
 
-	return bpf_source_track(kernel_events_bpf(s->kernel), pid);
+	return bpf_source_track(kernel_events_bpf(s->run.kernel), pid);
 }
 
 static void forget_attached(void *session, pid_t pid)
 {
 	struct session *s = session;
 
-	bpf_source_untrack(kernel_events_bpf(s->kernel), pid);
+	bpf_source_untrack(kernel_events_bpf(s->run.kernel), pid);
 }
 
 static void catch_up(void *session)
@@ -869,20 +562,20 @@ static bool knows_attached(void *session, pid_t pid)
 {
 	const struct session *s = session;
 
-	return collect_knows_process(s->collect, pid);
+	return collect_knows_process(s->run.collect, pid);
 }
 
 /* What it has mapped is not known, so neither whether it uses CUDA. */
 static void note_unanswered(struct session *s, struct process *process)
 {
-	if (!s->options->measure.traces_gpu)
+	if (!s->run.options->measure.traces_gpu)
 		return;
-	log_warn(s->log,
+	log_warn(s->run.log,
 		 "no GPU time: process %d does not answer: a thread of it holds a lock, or waits "
 		 "for "
 		 "a FUSE or network file system (restart its server, or unmount it)",
 		 (int)process->pid);
-	collect_ledger(s->collect)->calls.processes += !process->lacks_gpu_time;
+	collect_ledger(s->run.collect)->calls.processes += !process->lacks_gpu_time;
 	process->lacks_gpu_time = true;
 }
 
@@ -894,8 +587,8 @@ static void take_mappings(struct session *s, struct process *process)
 		.type = PROCESS_MAP, .pid = pid, .tid = pid, .time_ns = monotonic_ns()};
 	char *text, *rest;
 	size_t size;
-	int err = proc_file_read(collect_calls(s->collect), pid, "maps", PROC_FILE_MAX_MAPS, &text,
-				 &size);
+	int err = proc_file_read(collect_calls(s->run.collect), pid, "maps", PROC_FILE_MAX_MAPS,
+				 &text, &size);
 
 	if (err == -ETIMEDOUT || err == -EBUSY)
 		note_unanswered(s, process);
@@ -903,7 +596,7 @@ static void take_mappings(struct session *s, struct process *process)
 		return;
 	rest = text;
 	while (maps_next(&rest, &event.mapping))
-		collect_process_event(s->collect, &event);
+		collect_process_event(s->run.collect, &event);
 	free(text);
 }
 
@@ -916,13 +609,13 @@ static int add_attached(void *session, const struct scanned_process *scanned)
 
 	if (scanned_process_read(scanned->pid, &now) != 0 || now.has_ended)
 		return -ESRCH;
-	process = collect_attach(s->collect, now.pid, now.comm, now.threads, time_ns, used_ns);
+	process = collect_attach(s->run.collect, now.pid, now.comm, now.threads, time_ns, used_ns);
 	if (!process)
 		return -ENOMEM;
 	take_mappings(s, process);
-	attached_cuda_begin(&s->cuda, process, NULL);
+	attached_cuda_begin(&s->run.cuda, process, NULL);
 	pass_on_pythons(s);
-	log_verbose(s->log, "attached to process %d (%s), which has %u thread%s", (int)now.pid,
+	log_verbose(s->run.log, "attached to process %d (%s), which has %u thread%s", (int)now.pid,
 		    now.comm, now.threads, now.threads == 1 ? "" : "s");
 	return 0;
 }
@@ -935,7 +628,7 @@ static void note_program(struct session *s, pid_t pid)
 	uint32_t count = 0;
 	size_t size = 0;
 
-	if (proc_file_read(collect_calls(s->collect), pid, "cmdline", PROGRAM_BYTES, &text,
+	if (proc_file_read(collect_calls(s->run.collect), pid, "cmdline", PROGRAM_BYTES, &text,
 			   &size) != 0)
 		return;
 	for (size_t at = 0; at < size && count < PROGRAM_WORDS; at += strlen(text + at) + 1)
@@ -953,20 +646,20 @@ static void note_program(struct session *s, pid_t pid)
 /* False: a signal has come. If all processes end meanwhile, it is over. */
 static bool await_delay(struct session *s)
 {
-	const struct session_watcher *watcher = &s->options->watcher;
+	const struct session_watcher *watcher = &s->run.options->watcher;
 	uint64_t now_ns = monotonic_ns(), most_ms = watcher->look ? TICK_MS : DELAY_TICK_MS;
-	uint64_t until_ns = saturated_sum(now_ns, s->options->attach->delay_ns);
+	uint64_t until_ns = saturated_sum(now_ns, s->run.options->attach->delay_ns);
 	struct epoll_event ready;
 
 	if (now_ns < until_ns)
-		log_verbose(s->log, "the processes are looked at after --delay");
+		log_verbose(s->run.log, "the processes are looked at after --delay");
 	for (; now_ns < until_ns && !s->ends_delay && !attachment_has_ended(s->attachment);
 	     now_ns = monotonic_ns()) {
 		uint64_t left_ms = (until_ns - now_ns) / 1000000 + 1;
 
 		if (is_called_off(s))
 			return false;
-		epoll_wait(s->epoll, &ready, 1, (int)(left_ms < most_ms ? left_ms : most_ms));
+		epoll_wait(s->run.epoll, &ready, 1, (int)(left_ms < most_ms ? left_ms : most_ms));
 		if (watcher->look)
 			watcher->look(watcher->context, NULL);
 	}
@@ -977,15 +670,15 @@ static int follow_all(struct session *s)
 {
 	int err;
 
-	run_phase_enter(&s->phase, RUN_GOING);
-	begin_run(s);
-	if (s->cuda.arrivals) { /* begin_attached */
-		s->window.from_ns = WINDOW_NOT_YET;
+	run_phase_enter(&s->run.phase, RUN_GOING);
+	run_parts_begin(&s->run);
+	if (s->run.cuda.arrivals) { /* begin_attached */
+		s->run.window.from_ns = WINDOW_NOT_YET;
 		apply_window(s);
 	}
 	err = attachment_follow(s->attachment);
 	if (err) {
-		log_error(s->log, "cannot follow %s: %s",
+		log_error(s->run.log, "cannot follow %s: %s",
 			  attachment_count(s->attachment) ? "all of the processes"
 							  : "the processes",
 			  err != -ESRCH ? strerror(-err)
@@ -996,9 +689,9 @@ static int follow_all(struct session *s)
 		return err;
 	}
 	note_program(s, attachment_first(s->attachment));
-	log_verbose(s->log, "attached to %u process%s", attachment_count(s->attachment),
+	log_verbose(s->run.log, "attached to %u process%s", attachment_count(s->attachment),
 		    attachment_count(s->attachment) == 1 ? "" : "es");
-	return kernel_events_watch(s->kernel, s->epoll, READY_KERNEL);
+	return kernel_events_watch(s->run.kernel, s->run.epoll, READY_KERNEL);
 }
 
 /* The pipe, and what brings the library in. */
@@ -1009,21 +702,21 @@ static int open_arrivals(struct session *s)
 	char text[BRING_IN_TEXT_MAX];
 	int err;
 
-	s->cuda.collect = s->collect;
-	s->cuda.call_timing = s->call_timing;
-	s->cuda.log = s->log;
-	if (!s->options->measure.injects)
+	s->run.cuda.collect = s->run.collect;
+	s->run.cuda.call_timing = s->run.call_timing;
+	s->run.cuda.log = s->run.log;
+	if (!s->run.options->measure.injects)
 		return 0;
-	err = open_pipe(s);
+	err = run_parts_open_pipe(&s->run);
 	if (err)
 		return err;
-	make_environment(s, &s->options->measure, &environment);
+	run_parts_environment(&s->run, &s->run.options->measure, &environment);
 	if (target_environment_text(&environment, text, sizeof(text)))
-		arrivals = arrivals_new(&s->payload, text);
-	attached_cuda_open(&s->cuda, kernel_events_bpf(s->kernel), arrivals);
+		arrivals = arrivals_new(&s->run.payload, text);
+	attached_cuda_open(&s->run.cuda, kernel_events_bpf(s->run.kernel), arrivals);
 	if (arrivals)
 		return 0;
-	log_error(s->log, "out of memory");
+	log_error(s->run.log, "out of memory");
 	return -ENOMEM;
 }
 
@@ -1039,42 +732,18 @@ static int attach(struct session *s)
 					   .knows = knows_attached,
 					   .add = add_attached};
 
-	if (open_collect(s) != 0 || (s->options->measure.traces_gpu && open_probes(s) != 0) ||
-	    open_arrivals(s) != 0)
+	if (run_parts_open_inputs(&s->run) != 0 || open_arrivals(s) != 0)
 		return EXIT_PROFILER_FAILED;
-	collect_know_tree(s->collect);
-	collect_set_memory_opener(s->collect, user_memory_open, collect_calls(s->collect));
-	privilege_lock();
-	if (s->payload.path[0])
-		payload_remove_stale(&s->payload, collect_calls(s->collect));
-	s->attachment =
-		attachment_new(s->options->attach, &steps, collect_calls(s->collect), s->log);
+	collect_know_tree(s->run.collect);
+	collect_set_memory_opener(s->run.collect, user_memory_open, collect_calls(s->run.collect));
+	run_parts_lock(&s->run);
+	s->attachment = attachment_new(s->run.options->attach, &steps,
+				       collect_calls(s->run.collect), s->run.log);
 	if (!s->attachment)
 		return EXIT_PROFILER_FAILED;
 	if (!await_delay(s))
 		return called_off_status(s);
 	return follow_all(s) == 0 ? 0 : EXIT_PROFILER_FAILED;
-}
-
-/* Lets a library that has said hello, or has loaded something, go on. */
-static void answer(struct session *s, pid_t pid, uint64_t instance)
-{
-	int err = payload_acknowledge(&s->payload, collect_calls(s->collect), instance);
-
-	if (err)
-		log_warn(s->log, "cannot acknowledge process %d: %s; it waits some seconds",
-			 (int)pid, strerror(-err));
-}
-
-/* Libraries that have said hello before recording began. */
-static void answer_all(struct session *s)
-{
-	uint64_t instance;
-	uint32_t at = 0;
-	pid_t pid;
-
-	while (attached_cuda_next_unanswered(&s->cuda, &at, &pid, &instance))
-		answer(s, pid, instance);
 }
 
 /*
@@ -1083,16 +752,16 @@ static void answer_all(struct session *s)
  */
 static void ask_to_leave(struct session *s)
 {
-	if (!s->cuda.arrivals)
+	if (!s->run.cuda.arrivals)
 		return;
-	answer_all(s);
+	run_parts_answer_all(&s->run);
 	if (!s->has_begun) {
-		s->start_ns = s->window.from_ns = s->ended_ns;
-		log_warn(s->log, "nothing was recorded: it ended before CUPTI had begun in all "
-				 "processes that use CUDA");
+		s->run.start_ns = s->run.window.from_ns = s->run.ended_ns;
+		log_warn(s->run.log, "nothing was recorded: it ended before CUPTI had begun in all "
+				     "processes that use CUDA");
 	}
-	arrivals_stop(s->cuda.arrivals);
-	s->window.to_ns = s->ended_ns;
+	arrivals_stop(s->run.cuda.arrivals);
+	s->run.window.to_ns = s->run.ended_ns;
 	change_window(s);
 }
 
@@ -1102,19 +771,19 @@ static void ask_to_leave(struct session *s)
  */
 static bool attached_have_ended(struct session *s)
 {
-	if (s->phase == RUN_LEAVING)
+	if (s->run.phase == RUN_LEAVING)
 		return true;
 	if (!s->stops_waiting && !(s->attached_to_ns && monotonic_ns() >= s->attached_to_ns) &&
-	    collect_count_running(s->collect) > 0 &&
-	    bpf_source_follows_any(kernel_events_bpf(s->kernel)))
+	    collect_count_running(s->run.collect) > 0 &&
+	    bpf_source_follows_any(kernel_events_bpf(s->run.kernel)))
 		return false;
-	run_phase_enter(&s->phase, RUN_LEAVING);
+	run_phase_enter(&s->run.phase, RUN_LEAVING);
 	s->stops_waiting = false;
-	s->ended_ns = monotonic_ns();
-	supervisor_report_ended(s->supervisor);
-	kernel_events_stop_samples(s->kernel);
+	s->run.ended_ns = monotonic_ns();
+	supervisor_report_ended(s->run.supervisor);
+	kernel_events_stop_samples(s->run.kernel);
 	drain_kernel_events(s, false);
-	collect_read_clocks(s->collect, s->ended_ns, true);
+	collect_read_clocks(s->run.collect, s->run.ended_ns, true);
 	ask_to_leave(s);
 	return true;
 }
@@ -1123,12 +792,13 @@ static bool attached_have_ended(struct session *s)
 static bool attached_have_left(struct session *s)
 {
 	uint64_t now_ns = monotonic_ns();
-	uint64_t heard_ns = s->read_ns > s->ended_ns ? s->read_ns : s->ended_ns;
+	uint64_t heard_ns = s->read_ns > s->run.ended_ns ? s->read_ns : s->run.ended_ns;
 
-	if (!s->cuda.arrivals || s->pipe_ended || s->stops_waiting ||
-	    now_ns - s->ended_ns >= GOODBYE_PATIENCE_NS || now_ns - heard_ns >= SILENT_PATIENCE_NS)
+	if (!s->run.cuda.arrivals || s->pipe_ended || s->stops_waiting ||
+	    now_ns - s->run.ended_ns >= GOODBYE_PATIENCE_NS ||
+	    now_ns - heard_ns >= SILENT_PATIENCE_NS)
 		return true;
-	return !attached_cuda_is_busy(&s->cuda) && !gpu_pipe_has_running(s->pipe);
+	return !attached_cuda_is_busy(&s->run.cuda) && !gpu_pipe_has_running(s->run.pipe);
 }
 
 /* ---- what is recorded begins ---- */
@@ -1139,15 +809,15 @@ static void begin_window(struct session *s)
 	uint64_t now_ns = monotonic_ns();
 
 	drain_kernel_events(s, true); /* who has ended before, and who has begun */
-	attached_cuda_forget_missed(&s->cuda);
-	if (now_ns - s->window.from_ns > CLOCKS_LATE_NS) {
-		collect_forget_cpu_time(s->collect);
+	attached_cuda_forget_missed(&s->run.cuda);
+	if (now_ns - s->run.window.from_ns > CLOCKS_LATE_NS) {
+		collect_forget_cpu_time(s->run.collect);
 		return;
 	}
 	/* twice: what one has used that ends meanwhile is known from the first time */
-	collect_begin_cpu_time(s->collect, now_ns);
+	collect_begin_cpu_time(s->run.collect, now_ns);
 	drain_kernel_events(s, true);
-	collect_begin_cpu_time(s->collect, now_ns);
+	collect_begin_cpu_time(s->run.collect, now_ns);
 }
 
 /*
@@ -1159,36 +829,38 @@ static bool begin_attached(struct session *s)
 {
 	int err;
 
-	if (s->cuda.arrivals) {
-		if (attached_cuda_delays_recording(&s->cuda, s->start_ns))
+	if (s->run.cuda.arrivals) {
+		if (attached_cuda_delays_recording(&s->run.cuda, s->run.start_ns))
 			return false;
-		begin_run(s);
-		s->window.from_ns = s->start_ns;
+		run_parts_begin(&s->run);
+		s->run.window.from_ns = s->run.start_ns;
 		apply_window(s);
 	}
-	err = s->options->measure.wall ? bpf_source_follow_threads(kernel_events_bpf(s->kernel))
-				       : 0;
+	err = s->run.options->measure.wall
+		      ? bpf_source_follow_threads(kernel_events_bpf(s->run.kernel))
+		      : 0;
 	if (err) {
-		log_error(s->log, "--wall of processes that already run: %s",
+		log_error(s->run.log, "--wall of processes that already run: %s",
 			  err == -EOPNOTSUPP ? "Linux 6.1 or later is needed" : strerror(-err));
-		run_phase_enter(&s->phase, RUN_FAILED);
+		run_phase_enter(&s->run.phase, RUN_FAILED);
 	}
-	if (s->options->attach->duration_ns)
-		s->attached_to_ns = s->start_ns + s->options->attach->duration_ns;
+	if (s->run.options->attach->duration_ns)
+		s->attached_to_ns = s->run.start_ns + s->run.options->attach->duration_ns;
 	return true;
 }
 
 static void begin_when_due(struct session *s)
 {
-	bool is_due = !s->has_begun && (s->attachment ? s->phase == RUN_GOING && begin_attached(s)
-						      : window_has(&s->window, monotonic_ns()));
+	bool is_due =
+		!s->has_begun && (s->attachment ? s->run.phase == RUN_GOING && begin_attached(s)
+						: window_has(&s->run.window, monotonic_ns()));
 
 	if (!is_due)
 		return;
 	s->has_begun = true;
-	if (s->window.from_ns)
+	if (s->run.window.from_ns)
 		begin_window(s);
-	answer_all(s);
+	run_parts_answer_all(&s->run);
 }
 
 /* ---- what the target sends ---- */
@@ -1196,13 +868,13 @@ static void begin_when_due(struct session *s)
 /* A process waits for our probes: attaches them to what it maps, if wanted, and releases it. */
 static void acknowledge(struct session *s, const struct process *process, uint64_t instance)
 {
-	if (s->probes) {
-		int n = probes_scan_process(s->probes, process->pid);
+	if (s->run.probes) {
+		int n = probes_scan_process(s->run.probes, process->pid);
 
-		log_verbose(s->log, "process %d: %d launch functions newly probed, %u in all",
-			    (int)process->pid, n > 0 ? n : 0, probes_count(s->probes));
+		log_verbose(s->run.log, "process %d: %d launch functions newly probed, %u in all",
+			    (int)process->pid, n > 0 ? n : 0, probes_count(s->run.probes));
 	}
-	answer(s, process->pid, instance);
+	run_parts_answer(&s->run, process->pid, instance);
 }
 
 static void take_hello(struct session *s, struct tracee *tracee,
@@ -1210,38 +882,39 @@ static void take_hello(struct session *s, struct tracee *tracee,
 {
 	struct process *process;
 
-	process = collect_hello(s->collect, hello);
+	process = collect_hello(s->run.collect, hello);
 	if (!process) {
-		log_verbose(s->log,
+		log_verbose(s->run.log,
 			    "process %u (%s) sent a hello, but is not a descendant of the command",
 			    hello->pid, hello->executable);
 		return;
 	}
-	gpu_pipe_accept(s->pipe, tracee, process);
-	if (s->cuda.arrivals)
-		attached_cuda_hear(&s->cuda, process, s->has_begun);
-	log_verbose(s->log, "process %d (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
+	gpu_pipe_accept(s->run.pipe, tracee, process);
+	if (s->run.cuda.arrivals)
+		attached_cuda_hear(&s->run.cuda, process, s->has_begun);
+	log_verbose(s->run.log,
+		    "process %d (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
 		    (int)process->pid, hello->executable, hello->cupti_version, hello->cupti_path,
 		    hello->clock_error_ns);
 	if (gpu_pipe_has_graph_time_bug(hello->cupti_version))
-		log_verbose(s->log,
+		log_verbose(s->run.log,
 			    "process %d: this CUPTI (CUDA 13.0) is known to give wrong "
 			    "times after some 25 million records of graph nodes",
 			    (int)process->pid);
-	if (s->cuda.arrivals && !hello->is_off && process->lacks_gpu_time)
-		log_warn(s->log,
+	if (s->run.cuda.arrivals && !hello->is_off && process->lacks_gpu_time)
+		log_warn(s->run.log,
 			 "process %d: CUPTI has begun; from now on its GPU time is measured",
 			 (int)process->pid);
 	if (hello->is_off)
-		call_timing_begin(s->call_timing, process);
+		call_timing_begin(s->run.call_timing, process);
 	else
-		call_timing_note_traced(s->call_timing, process);
+		call_timing_note_traced(s->run.call_timing, process);
 	begin_when_due(s); /* its work is recorded from when it is answered */
 	if (!hello->wants_ack)
 		return;
 	/* nothing is recorded or counted in it until recording begins everywhere */
-	if (!s->attachment || s->has_begun || s->phase != RUN_GOING ||
-	    !attached_cuda_put_off(&s->cuda, process, hello->instance))
+	if (!s->attachment || s->has_begun || s->run.phase != RUN_GOING ||
+	    !attached_cuda_put_off(&s->run.cuda, process, hello->instance))
 		acknowledge(s, process, hello->instance);
 }
 
@@ -1250,16 +923,16 @@ static void close_tracee(struct session *s, struct tracee *tracee)
 	struct process *process = tracee_process(tracee);
 	uint64_t silent_ns = tracee_silence(tracee);
 
-	if (process && silent_ns > SILENT_NS && !window_is_part(collect_window(s->collect)))
-		log_warn(s->log,
+	if (process && silent_ns > SILENT_NS && !window_is_part(collect_window(s->run.collect)))
+		log_warn(s->run.log,
 			 "process %d (%s): nothing came from it in its last %.1f s: if it used "
 			 "the GPU then, that is missing (did it close profile's pipe, and had no "
 			 "right to open it again?)",
 			 (int)process->pid, process->comm ? process->comm : "?",
 			 (double)silent_ns / 1e9);
-	gpu_pipe_close(s->pipe, tracee);
+	gpu_pipe_close(s->run.pipe, tracee);
 	if (process)
-		collect_goodbye(s->collect, process, monotonic_ns());
+		collect_goodbye(s->run.collect, process, monotonic_ns());
 }
 
 static void take_gpu_event(struct session *s, struct tracee *tracee, const struct gpu_event *event,
@@ -1274,7 +947,7 @@ static void take_gpu_event(struct session *s, struct tracee *tracee, const struc
 		take_hello(s, tracee, &event->hello);
 		break;
 	case GPU_EVENT_NOTICE:
-		notices_add(&s->notices, (uint32_t)process->pid, &event->notice);
+		notices_add(&s->run.notices, (uint32_t)process->pid, &event->notice);
 		break;
 	case GPU_EVENT_MAPS:
 		if (event->maps.wants_ack) {
@@ -1283,15 +956,15 @@ static void take_gpu_event(struct session *s, struct tracee *tracee, const struc
 		}
 		break;
 	case GPU_EVENT_GOODBYE:
-		log_verbose(s->log,
+		log_verbose(s->run.log,
 			    "process %d: CUPTI reported %" PRIu64 " operations, %" PRIu64 " ns",
 			    (int)process->pid, event->goodbye.kernels, event->goodbye.kernel_ns);
 		break;
 	default:
 		/* the creation of a thread that launches, which the kernel reported before */
-		if (collect_wants_thread(s->collect, process, event))
+		if (collect_wants_thread(s->run.collect, process, event))
 			drain_kernel_events(s, false);
-		collect_gpu_event(s->collect, process, event, kernel);
+		collect_gpu_event(s->run.collect, process, event, kernel);
 	}
 }
 
@@ -1304,21 +977,21 @@ static bool read_pipe(struct session *s, uint64_t limit)
 	uint64_t got = 0;
 	int n = 0;
 
-	if (!s->pipe || s->pipe_ended)
+	if (!s->run.pipe || s->pipe_ended)
 		return true;
-	while (got < limit && (n = gpu_pipe_fill(s->pipe, s->payload.pipe, &bytes)) > 0) {
-		recording_pipe(s->recording, bytes, (size_t)n);
-		while ((event = gpu_pipe_next(s->pipe, &tracee, &kernel)))
+	while (got < limit && (n = gpu_pipe_fill(s->run.pipe, s->run.payload.pipe, &bytes)) > 0) {
+		recording_pipe(s->run.recording, bytes, (size_t)n);
+		while ((event = gpu_pipe_next(s->run.pipe, &tracee, &kernel)))
 			take_gpu_event(s, tracee, event, kernel);
 		got += (uint64_t)n;
-		kernel_events_keep(s->kernel);
+		kernel_events_keep(s->run.kernel);
 	}
 	if (got)
 		s->read_ns = monotonic_ns();
 	s->unread_at_end = n > 0 && s->unread_at_end > got ? s->unread_at_end - got : 0;
 	s->pipe_ended = n == -EPIPE;
 	if (n < 0 && n != -EPIPE)
-		log_warn(s->log, "reading the pipe: %s", strerror(-n));
+		log_warn(s->run.log, "reading the pipe: %s", strerror(-n));
 	return n <= 0;
 }
 
@@ -1327,7 +1000,7 @@ static void close_ended(struct session *s, uint64_t before_ns)
 {
 	struct tracee *tracee;
 
-	while (s->pipe && gpu_pipe_find_ended(s->pipe, before_ns, &tracee))
+	while (s->run.pipe && gpu_pipe_find_ended(s->run.pipe, before_ns, &tracee))
 		close_tracee(s, tracee);
 }
 
@@ -1336,27 +1009,27 @@ static void close_ended(struct session *s, uint64_t before_ns)
 /* One round over all sources. */
 static void collect_round(struct session *s)
 {
-	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
 	uint64_t begun_ns = monotonic_ns();
 
-	obstacles_look(s->obstacles, begun_ns);
-	if (s->phase == RUN_GOING && !kernel_events_know_tree(s->kernel))
-		obstacles_scan(s->obstacles, s->target.pid, begun_ns);
+	obstacles_look(s->run.obstacles, begun_ns);
+	if (s->run.phase == RUN_GOING && !kernel_events_know_tree(s->run.kernel))
+		obstacles_scan(s->run.obstacles, s->target.pid, begun_ns);
 	if (bpf)
 		bpf_source_vary_clocks(bpf, begun_ns);
-	else if (s->phase == RUN_GOING && begun_ns - s->clocks_read_ns >= TICK_MS * 1000000u) {
+	else if (s->run.phase == RUN_GOING && begun_ns - s->clocks_read_ns >= TICK_MS * 1000000u) {
 		s->clocks_read_ns = begun_ns;
-		collect_read_clocks(s->collect, begun_ns, false);
+		collect_read_clocks(s->run.collect, begun_ns, false);
 	}
 	/* learn at once what a program that has just started is: Python, for example */
-	drain_kernel_events(s, begun_ns < s->quick_until_ns);
+	drain_kernel_events(s, begun_ns < s->run.quick_until_ns);
 	s->has_read_all = read_pipe(s, PIPE_CHUNK);
 	if (s->has_read_all)
 		close_ended(s, begun_ns);
-	attached_cuda_take_arrivals(&s->cuda);
-	collect_advance(s->collect, kernel_events_until(s->kernel));
-	collect_set_time(s->collect, begun_ns);
-	collect_read_thread_names(s->collect);
+	attached_cuda_take_arrivals(&s->run.cuda);
+	collect_advance(s->run.collect, kernel_events_until(s->run.kernel));
+	collect_set_time(s->run.collect, begun_ns);
+	collect_read_thread_names(s->run.collect);
 }
 
 /* Counts what the command left behind and what runs on, once that is known. */
@@ -1364,14 +1037,14 @@ static bool has_counted_left(struct session *s)
 {
 	uint32_t count;
 
-	if (s->phase != RUN_COMMAND_ENDED)
+	if (s->run.phase != RUN_COMMAND_ENDED)
 		return true;
-	count = s->options->measure.samples_cpu ? collect_count_running(s->collect) : 0;
+	count = s->run.options->measure.samples_cpu ? collect_count_running(s->run.collect) : 0;
 	/* some processes end when their parent has */
-	if (count && !s->stops_waiting && monotonic_ns() - s->ended_ns < LEFT_BEHIND_NS)
+	if (count && !s->stops_waiting && monotonic_ns() - s->run.ended_ns < LEFT_BEHIND_NS)
 		return false;
-	collect_ledger(s->collect)->cpu.after_end = count;
-	run_phase_enter(&s->phase, RUN_AWAITING_SURVIVORS);
+	collect_ledger(s->run.collect)->cpu.after_end = count;
+	run_phase_enter(&s->run.phase, RUN_AWAITING_SURVIVORS);
 	return true;
 }
 
@@ -1387,10 +1060,10 @@ static bool is_done(struct session *s)
 		return attached_have_left(s);
 	if (!has_counted_left(s))
 		return false;
-	if (!s->pipe || s->stops_waiting)
+	if (!s->run.pipe || s->stops_waiting)
 		return true;
-	if (!gpu_pipe_has_running(s->pipe)) {
-		payload_close_writer(&s->payload);
+	if (!gpu_pipe_has_running(s->run.pipe)) {
+		payload_close_writer(&s->run.payload);
 		/* first find out whether anybody else has it open */
 		s->has_read_all = read_pipe(s, PIPE_CHUNK);
 	}
@@ -1398,14 +1071,14 @@ static bool is_done(struct session *s)
 		return true;
 	/* behind a process that never stops writing, the pipe is never empty */
 	if (s->has_said_waiting || s->unread_at_end ||
-	    monotonic_ns() - s->ended_ns < SAY_WAITING_NS)
+	    monotonic_ns() - s->run.ended_ns < SAY_WAITING_NS)
 		return false;
 	s->has_said_waiting = true;
-	count = gpu_pipe_list(s->pipe, pids, LISTED_MAX);
+	count = gpu_pipe_list(s->run.pipe, pids, LISTED_MAX);
 	for (uint32_t i = 0; i < count && i < LISTED_MAX && used < sizeof(text) - 16; i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d", i ? ", " : "",
 					 (int)pids[i]);
-	log_warn(s->log,
+	log_warn(s->run.log,
 		 "the command has ended, but processes it started still use the GPU "
 		 "(%s%s); waiting for them, Ctrl-C stops waiting",
 		 count ? text : "unknown", count > LISTED_MAX ? ", ..." : "");
@@ -1417,25 +1090,27 @@ static bool has_ended(struct session *s)
 {
 	if (s->attachment)
 		return attached_have_ended(s);
-	if (s->phase != RUN_GOING)
+	if (s->run.phase != RUN_GOING)
 		return true;
 	if (!target_poll(&s->target) && !s->abandons_target)
 		return false;
-	run_phase_enter(&s->phase, RUN_COMMAND_ENDED);
-	s->ended_ns = monotonic_ns();
-	s->unread_at_end = s->pipe ? payload_count_left(&s->payload) : 0;
+	run_phase_enter(&s->run.phase, RUN_COMMAND_ENDED);
+	s->run.ended_ns = monotonic_ns();
+	s->unread_at_end = s->run.pipe ? payload_count_left(&s->run.payload) : 0;
 	if (s->target.ended) {
-		supervisor_report_ended(s->supervisor);
-		collect_wait_status(s->collect, s->target.pid, s->ended_ns, s->target.wait_status);
+		supervisor_report_ended(s->run.supervisor);
+		collect_wait_status(s->run.collect, s->target.pid, s->run.ended_ns,
+				    s->target.wait_status);
 	}
 	if (s->target.end >= 0)
-		epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->target.end, NULL);
+		epoll_ctl(s->run.epoll, EPOLL_CTL_DEL, s->target.end, NULL);
 	/* CPU samples end with the command; what it left behind is counted */
-	kernel_events_stop_samples(s->kernel);
+	kernel_events_stop_samples(s->run.kernel);
 	drain_kernel_events(s, false);
 	if (s->target.used_ns)
-		collect_cpu_used(s->collect, s->target.pid, s->ended_ns, s->target.used_ns, false);
-	collect_read_clocks(s->collect, s->ended_ns, true);
+		collect_cpu_used(s->run.collect, s->target.pid, s->run.ended_ns, s->target.used_ns,
+				 false);
+	collect_read_clocks(s->run.collect, s->run.ended_ns, true);
 	return true;
 }
 
@@ -1444,25 +1119,27 @@ static bool has_recorded(struct session *s)
 {
 	uint64_t now_ns = monotonic_ns();
 
-	if (s->attachment || !window_is_over(&s->window, now_ns))
+	if (s->attachment || !window_is_over(&s->run.window, now_ns))
 		return false;
 	if (!s->has_stopped) {
 		s->has_stopped = true;
-		kernel_events_stop_samples(s->kernel);
+		kernel_events_stop_samples(s->run.kernel);
 		drain_kernel_events(s, false); /* who has ended before */
-		collect_read_clocks(s->collect, now_ns, true);
-		if (now_ns - s->window.to_ns > CLOCKS_LATE_NS)
-			collect_forget_cpu_time(s->collect);
+		collect_read_clocks(s->run.collect, now_ns, true);
+		if (now_ns - s->run.window.to_ns > CLOCKS_LATE_NS)
+			collect_forget_cpu_time(s->run.collect);
 	}
-	return !s->pipe || s->pipe_ended || s->stops_waiting ||
-	       now_ns - s->window.to_ns >= GOODBYE_PATIENCE_NS || !gpu_pipe_has_running(s->pipe);
+	return !s->run.pipe || s->pipe_ended || s->stops_waiting ||
+	       now_ns - s->run.window.to_ns >= GOODBYE_PATIENCE_NS ||
+	       !gpu_pipe_has_running(s->run.pipe);
 }
 
 /* How long to wait for events: no longer than to the beginning or end of the window. */
 static int tick_until(const struct session *s, int tick_ms)
 {
 	uint64_t now_ns = monotonic_ns(), left_ms;
-	uint64_t next_ns = now_ns < s->window.from_ns ? s->window.from_ns : s->window.to_ns;
+	uint64_t next_ns =
+		now_ns < s->run.window.from_ns ? s->run.window.from_ns : s->run.window.to_ns;
 
 	if (next_ns <= now_ns)
 		return tick_ms;
@@ -1473,14 +1150,14 @@ static int tick_until(const struct session *s, int tick_ms)
 /* What is not counted in each round. */
 static void count_for_watcher(struct session *s, uint64_t now_ns)
 {
-	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
 	struct stack_counters counters;
 
 	if (now_ns < s->next_count_ns)
 		return;
 	s->next_count_ns = now_ns + COUNT_NS;
-	s->waiting = s->pipe ? gpu_pipe_waiting(s->pipe) : 0;
-	s->lost_samples = bpf ? 0 : kernel_events_lost(s->kernel);
+	s->waiting = s->run.pipe ? gpu_pipe_waiting(s->run.pipe) : 0;
+	s->lost_samples = bpf ? 0 : kernel_events_lost(s->run.kernel);
 	if (!bpf)
 		return;
 	counters = bpf_source_counters(bpf);
@@ -1490,7 +1167,7 @@ static void count_for_watcher(struct session *s, uint64_t now_ns)
 /* `is_over`: for the last time. */
 static void let_watch(struct session *s, bool is_over)
 {
-	const struct session_watcher *watcher = &s->options->watcher;
+	const struct session_watcher *watcher = &s->run.options->watcher;
 	uint64_t now_ns;
 
 	if (!watcher->look)
@@ -1500,10 +1177,10 @@ static void let_watch(struct session *s, bool is_over)
 	watcher->look(
 		watcher->context,
 		&(struct session_view){
-			.collected = collect_results(s->collect),
-			.start_ns = s->start_ns,
+			.collected = collect_results(s->run.collect),
+			.start_ns = s->run.start_ns,
 			.now_ns = now_ns,
-			.sample_ns = measure_sample_ns(s->options->measure.frequency_hz),
+			.sample_ns = measure_sample_ns(s->run.options->measure.frequency_hz),
 			.lost_samples = s->lost_samples,
 			.waiting = s->waiting,
 			.asks_snapshot = s->is_asked,
@@ -1520,13 +1197,13 @@ static void loop(struct session *s)
 	bool is_over = false;
 
 	begin_when_due(s);
-	while (!is_over && s->phase != RUN_FAILED) {
+	while (!is_over && s->run.phase != RUN_FAILED) {
 		struct epoll_event ready[16];
 		bool ended = has_ended(s);
-		bool is_quick = ended || monotonic_ns() < s->quick_until_ns ||
+		bool is_quick = ended || monotonic_ns() < s->run.quick_until_ns ||
 				(s->attachment && !s->has_begun);
 		int tick = is_quick ? QUICK_TICK_MS : TICK_MS;
-		int n = epoll_wait(s->epoll, ready, 16, tick_until(s, tick));
+		int n = epoll_wait(s->run.epoll, ready, 16, tick_until(s, tick));
 		bool pipe_is_ready = false, kernel_is_ready = false;
 		uint64_t now = monotonic_ns();
 
@@ -1557,28 +1234,28 @@ static void loop(struct session *s)
 /* Reads what is in the pipe at the end, not what somebody goes on writing. */
 static void read_rest_of_pipe(struct session *s)
 {
-	if (!s->pipe)
+	if (!s->run.pipe)
 		return;
 	if (!read_pipe(s, PIPE_REST))
-		collect_ledger(s->collect)->pipe.left = payload_count_left(&s->payload);
-	gpu_pipe_finish(s->pipe);
+		collect_ledger(s->run.collect)->pipe.left = payload_count_left(&s->run.payload);
+	gpu_pipe_finish(s->run.pipe);
 	close_ended(s, UINT64_MAX);
 }
 
 static void take_counters(struct session *s)
 {
-	struct ledger *l = collect_ledger(s->collect);
-	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	struct ledger *l = collect_ledger(s->run.collect);
+	struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
 	struct stack_counters counters;
 
-	if (s->probes)
-		l->launches.probed_functions = probes_count(s->probes);
+	if (s->run.probes)
+		l->launches.probed_functions = probes_count(s->run.probes);
 	if (!bpf) {
 		/* samples lie in the same rings, and are most of what they hold */
-		l->cpu.dropped = kernel_events_lost(s->kernel);
+		l->cpu.dropped = kernel_events_lost(s->run.kernel);
 		return;
 	}
-	l->processes.lost_records = kernel_events_lost(s->kernel);
+	l->processes.lost_records = kernel_events_lost(s->run.kernel);
 	counters = bpf_source_counters(bpf);
 	l->cpu.dropped = counters.dropped_samples;
 	saturated_add(&l->launches.dropped, counters.dropped_launches);
@@ -1598,7 +1275,7 @@ static void take_counters(struct session *s)
 static void take_times(struct session *s)
 {
 	const struct timespec pause = {0, TIMES_PAUSE_NS};
-	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
 	uint64_t until_ns = monotonic_ns() + TIMES_PATIENCE_NS;
 	struct stack_times times;
 
@@ -1631,78 +1308,79 @@ static uint64_t waited_cpu_ns(const struct session *s)
 /* Of the last seconds these are those before the last process ended, not before we knew it. */
 static uint64_t end_of_run(const struct session *s)
 {
-	uint64_t now_ns = monotonic_ns(), ended_ns = collect_last_end(s->collect);
+	uint64_t now_ns = monotonic_ns(), ended_ns = collect_last_end(s->run.collect);
 
-	if (!s->options->measure.last_ns || !ended_ns || ended_ns > now_ns ||
-	    collect_count_running(s->collect) > 0)
+	if (!s->run.options->measure.last_ns || !ended_ns || ended_ns > now_ns ||
+	    collect_count_running(s->run.collect) > 0)
 		return now_ns;
 	return ended_ns;
 }
 
 static void collect_rest(struct session *s)
 {
-	const struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	const struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
 
 	read_rest_of_pipe(s);
-	kernel_events_finish(s->kernel);
+	kernel_events_finish(s->run.kernel);
 	drain_kernel_events(s, false);
 	take_times(s);
 	if (bpf)
-		collect_ledger(s->collect)->cpu.in_calls =
+		collect_ledger(s->run.collect)->cpu.in_calls =
 			bpf_source_counters(bpf).samples_in_calls;
-	collect_waited_for(s->collect, s->attachment ? 0 : waited_cpu_ns(s));
+	collect_waited_for(s->run.collect, s->attachment ? 0 : waited_cpu_ns(s));
 	if (!s->attachment) /* there libraries may have taken their time to leave */
-		s->ended_ns = end_of_run(s);
+		s->run.ended_ns = end_of_run(s);
 	let_watch(s, true);
-	attached_cuda_take_arrivals(&s->cuda); /* of those that ended last */
-	attached_cuda_tell_missed(&s->cuda);
-	obstacles_finish(s->obstacles);
-	collect_finish(s->collect, s->ended_ns);
+	attached_cuda_take_arrivals(&s->run.cuda); /* of those that ended last */
+	attached_cuda_tell_missed(&s->run.cuda);
+	obstacles_finish(s->run.obstacles);
+	collect_finish(s->run.collect, s->run.ended_ns);
 	take_counters(s);
 }
 
 /* The last seconds up to `until_ns`, and what was launched in them and has not ended. */
 static void end_window_of_copy(struct session *s, uint64_t until_ns)
 {
-	uint64_t waiting = s->pipe ? gpu_pipe_waiting(s->pipe) : 0;
-	uint64_t launched = collect_count_launched(s->collect, until_ns);
+	uint64_t waiting = s->run.pipe ? gpu_pipe_waiting(s->run.pipe) : 0;
+	uint64_t launched = collect_count_launched(s->run.collect, until_ns);
 
 	if (waiting > launched)
-		collect_ledger(s->collect)->outside.unended += waiting - launched;
-	s->window.to_ns = until_ns;
-	collect_set_window(s->collect, &s->window);
+		collect_ledger(s->run.collect)->outside.unended += waiting - launched;
+	s->run.window.to_ns = until_ns;
+	collect_set_window(s->run.collect, &s->run.window);
 }
 
 void session_complete_copy(struct session *s, uint64_t until_ns)
 {
-	run_phase_enter(&s->phase, RUN_COPIED);
-	s->ended_ns = until_ns;
+	run_phase_enter(&s->run.phase, RUN_COPIED);
+	s->run.ended_ns = until_ns;
 	if (s->attachment && !s->has_begun) /* nothing was recorded */
-		s->start_ns = until_ns;
-	if (s->options->measure.last_ns && !window_is_over(&s->window, until_ns))
+		s->run.start_ns = until_ns;
+	if (s->run.options->measure.last_ns && !window_is_over(&s->run.window, until_ns))
 		end_window_of_copy(s, until_ns);
-	collect_read_clocks(s->collect, s->ended_ns, true);
-	obstacles_finish(s->obstacles);
-	collect_finish(s->collect, s->ended_ns);
+	collect_read_clocks(s->run.collect, s->run.ended_ns, true);
+	obstacles_finish(s->run.obstacles);
+	collect_finish(s->run.collect, s->run.ended_ns);
 	take_counters(s);
 }
 
 int session_begin_window(struct session *s)
 {
-	const struct measure *m = &s->options->measure;
+	const struct measure *m = &s->run.options->measure;
 	uint64_t now_ns = monotonic_ns(), from_ns = now_ns + WINDOW_NOTICE_NS;
 
-	if (s->phase == RUN_SETTING_UP) {
+	if (s->run.phase == RUN_SETTING_UP) {
 		s->ends_delay = true;
 		return 0;
 	}
-	if (window_is_over(&s->window, now_ns))
+	if (window_is_over(&s->run.window, now_ns))
 		return -ESHUTDOWN;
-	if (now_ns >= s->window.from_ns || s->was_told_to_begin || s->attachment)
+	if (now_ns >= s->run.window.from_ns || s->was_told_to_begin || s->attachment)
 		return -EALREADY;
 	s->was_told_to_begin = true;
-	s->window.from_ns = from_ns < s->window.from_ns ? from_ns : s->window.from_ns;
-	s->window.to_ns = m->duration_ns ? saturated_sum(s->window.from_ns, m->duration_ns) : 0;
+	s->run.window.from_ns = from_ns < s->run.window.from_ns ? from_ns : s->run.window.from_ns;
+	s->run.window.to_ns =
+		m->duration_ns ? saturated_sum(s->run.window.from_ns, m->duration_ns) : 0;
 	change_window(s);
 	return 0;
 }
@@ -1711,10 +1389,10 @@ void session_stop(struct session *s)
 {
 	uint64_t now_ns = monotonic_ns();
 
-	s->stops_waiting |= s->attachment && s->phase != RUN_LEAVING;
-	if (s->attachment || window_is_over(&s->window, now_ns))
+	s->stops_waiting |= s->attachment && s->run.phase != RUN_LEAVING;
+	if (s->attachment || window_is_over(&s->run.window, now_ns))
 		return;
-	s->window.to_ns = now_ns;
+	s->run.window.to_ns = now_ns;
 	change_window(s);
 }
 
@@ -1745,64 +1423,65 @@ static void report_killed(const struct session *s)
 	const char *name = sigabbrev_np(signal);
 
 	if (name)
-		log_warn(s->log, "the command was killed by SIG%s (%d)", name, signal);
+		log_warn(s->run.log, "the command was killed by SIG%s (%d)", name, signal);
 	else if (signal)
-		log_warn(s->log, "the command was killed by signal %d", signal);
+		log_warn(s->run.log, "the command was killed by signal %d", signal);
 }
 
 int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 {
-	int status = s->options->attach ? attach(s) : set_up(s, stdout_is_taken);
+	int status = s->run.options->attach ? attach(s) : set_up(s, stdout_is_taken);
 
 	if (!status && !s->attachment)
 		status = release_target(s);
 	if (status)
 		return status;
 	loop(s);
-	if (s->phase == RUN_FAILED)
+	if (s->run.phase == RUN_FAILED)
 		return EXIT_PROFILER_FAILED;
-	run_phase_enter(&s->phase, RUN_OVER);
+	run_phase_enter(&s->run.phase, RUN_OVER);
 	collect_rest(s);
 	report_killed(s);
 	*exit_status = final_status(s);
-	status = recording_close(s->recording);
-	s->recording = NULL;
+	status = recording_close(s->run.recording);
+	s->run.recording = NULL;
 	if (status)
-		log_warn(s->log, "the recording is incomplete: %s", strerror(-status));
+		log_warn(s->run.log, "the recording is incomplete: %s", strerror(-status));
 	setpriority(PRIO_PROCESS, 0, s->inherited->nice);
 	if (s->attachment) /* names are looked up in files that may lie on a slow disk */
-		bounded_caller_limit_sleep(collect_calls(s->collect), NAMING_SLEEP_MS);
-	attached_cuda_end_arrivals(&s->cuda);
+		bounded_caller_limit_sleep(collect_calls(s->run.collect), NAMING_SLEEP_MS);
+	attached_cuda_end_arrivals(&s->run.cuda);
 	/* before names are looked up, which takes a moment: free what the run needed */
 	if (s->target.ended || s->attachment)
-		remove_payload(s);
+		run_parts_remove_payload(&s->run);
 	else
 		payload_close_pipe(
-			&s->payload); /* programs that start later look for the library */
-	close_kernel(s);
-	gpu_pipe_free(s->pipe);
-	s->pipe = NULL;
+			&s->run.payload); /* programs that start later look for the library */
+	run_parts_close_kernel(&s->run);
+	gpu_pipe_free(s->run.pipe);
+	s->run.pipe = NULL;
 	return 0;
 }
 
 int session_await(struct session *s)
 {
-	collect_free(s->collect);
-	s->collect = NULL;
-	while (!target_poll(&s->target) && !s->abandons_target && s->phase != RUN_FAILED) {
+	collect_free(s->run.collect);
+	s->run.collect = NULL;
+	while (!target_poll(&s->target) && !s->abandons_target && s->run.phase != RUN_FAILED) {
 		struct epoll_event ready;
 
-		if (epoll_wait(s->epoll, &ready, 1, TICK_MS * (s->target.end >= 0 ? 20 : 1)) > 0)
+		if (epoll_wait(s->run.epoll, &ready, 1, TICK_MS * (s->target.end >= 0 ? 20 : 1)) >
+		    0)
 			read_signals(s);
 	}
-	remove_payload(s);
+	run_parts_remove_payload(&s->run);
 	report_killed(s);
-	return s->phase == RUN_FAILED ? EXIT_PROFILER_FAILED : final_status(s);
+	return s->run.phase == RUN_FAILED ? EXIT_PROFILER_FAILED : final_status(s);
 }
 
 void session_begin_sending(struct session *s)
 {
-	supervisor_report_written(s->supervisor);
+	supervisor_report_written(s->run.supervisor);
 	read_signals(s); /* those from before, such as the one that ended the command */
 	s->is_told_to_end = false;
 }
@@ -1810,12 +1489,12 @@ void session_begin_sending(struct session *s)
 bool session_ends_sending(struct session *s)
 {
 	read_signals(s);
-	return s->is_told_to_end || s->phase == RUN_FAILED;
+	return s->is_told_to_end || s->run.phase == RUN_FAILED;
 }
 
 struct collect *session_collect(struct session *s)
 {
-	return s->collect;
+	return s->run.collect;
 }
 
 void session_note_cost(struct totals *totals)
@@ -1830,34 +1509,34 @@ void session_note_cost(struct totals *totals)
 /* The last seconds, or what `start` began, are a part like any other, once they are known. */
 static void note_part(const struct session *s, struct measure *m)
 {
-	const struct window *w = collect_window(s->collect);
-	uint64_t from_ns = w->from_ns > s->start_ns ? w->from_ns : s->start_ns;
-	uint64_t to_ns = w->to_ns && w->to_ns < s->ended_ns ? w->to_ns : s->ended_ns;
+	const struct window *w = collect_window(s->run.collect);
+	uint64_t from_ns = w->from_ns > s->run.start_ns ? w->from_ns : s->run.start_ns;
+	uint64_t to_ns = w->to_ns && w->to_ns < s->run.ended_ns ? w->to_ns : s->run.ended_ns;
 
-	if (s->ended_ns && from_ns > s->ended_ns)
-		from_ns = s->ended_ns;
-	m->delay_ns = from_ns - s->start_ns;
+	if (s->run.ended_ns && from_ns > s->run.ended_ns)
+		from_ns = s->run.ended_ns;
+	m->delay_ns = from_ns - s->run.start_ns;
 	m->duration_ns = to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
 struct totals session_totals(const struct session *s)
 {
-	bool has_waited = !s->attachment && s->phase != RUN_COPIED && !session_goes_on(s);
+	bool has_waited = !s->attachment && s->run.phase != RUN_COPIED && !session_goes_on(s);
 	struct totals totals;
 
 	totals = (struct totals){
-		.ledger = collect_ledger(s->collect),
+		.ledger = collect_ledger(s->run.collect),
 		.program = s->program,
 		.command_pid =
 			(uint32_t)(s->attachment ? attachment_first(s->attachment) : s->target.pid),
-		.start_ns = s->start_ns,
-		.start_unix_ns = s->start_unix_ns,
-		.elapsed_ns = s->ended_ns - s->start_ns,
+		.start_ns = s->run.start_ns,
+		.start_unix_ns = s->run.start_unix_ns,
+		.elapsed_ns = s->run.ended_ns - s->run.start_ns,
 		.longest_round_ns = s->longest_round_ns,
 		.command_cpu_ns =
-			has_waited ? waited_cpu_ns(s) : collect_ledger(s->collect)->cpu.used_ns,
-		.measure = s->options->measure,
-		.sample_ns = measure_sample_ns(s->options->measure.frequency_hz)};
+			has_waited ? waited_cpu_ns(s) : collect_ledger(s->run.collect)->cpu.used_ns,
+		.measure = s->run.options->measure,
+		.sample_ns = measure_sample_ns(s->run.options->measure.frequency_hz)};
 	if (totals.measure.last_ns || totals.measure.delay_ns == MEASURE_UNTIL_TOLD ||
 	    s->was_told_to_begin)
 		note_part(s, &totals.measure);
