@@ -16,9 +16,9 @@
 #include "profiler/attach/attach.h"
 #include "profiler/attach/user_memory.h"
 #include "profiler/base/command_text.h"
-#include "profiler/base/cuda_functions.h"
 #include "profiler/base/exit_status.h"
 #include "profiler/run/exec_error.h"
+#include "profiler/run/kernel_intake.h"
 #include "profiler/run/privilege.h"
 #include "profiler/run/run_parts.h"
 #include "profiler/run/target.h"
@@ -33,9 +33,7 @@
 #define DELAY_TICK_MS 250     /* before processes that run already are looked at */
 #define QUICK_TICK_MS 5       /* while a program starts: to learn soon what it runs */
 #define SILENT_NS 1000000000u /* of a traced program without a goodbye, which is worth a line */
-#define QUICK_NS 300000000u
 #define FIRST_QUICK_NS 100000000u
-#define BATCHES 8             /* of kernel events, between looks at the pipe and for signals */
 #define PIPE_CHUNK (4u << 20) /* read at most this much between looks at the kernel's events */
 #define PIPE_REST (4u << 20)  /* the same at the end: more than a pipe can hold */
 #define PIPE_PAUSE_NS 2000000 /* let a busy pipe fill up: fewer, larger reads */
@@ -46,9 +44,7 @@
 #define AUXV_BYTES 65536
 #define PROGRAM_BYTES 4096u
 #define PROGRAM_WORDS 256u
-#define CLOCKS_LATE_NS 50000000u      /* then they say too little of the window, or too much */
-#define TIMES_PATIENCE_NS 1000000000u /* for threads that are about to end */
-#define TIMES_PAUSE_NS 5000000
+#define CLOCKS_LATE_NS 50000000u        /* then they say too little of the window, or too much */
 #define GOODBYE_PATIENCE_NS 5000000000u /* for programs, when recording is over */
 #define SILENT_PATIENCE_NS 1200000000u  /* likewise, for those that run already and send nothing */
 #define NAMING_SLEEP_MS 10000           /* for files, when recording is over */
@@ -151,8 +147,6 @@ static int start_target(struct session *s, bool stdout_is_taken)
 	return target_start(&s->target, &options);
 }
 
-static void drain_kernel_events(struct session *s, bool catches_up);
-
 /* The target, at its gate, is followed and sampled from here on. */
 static int follow_target(struct session *s)
 {
@@ -161,7 +155,7 @@ static int follow_target(struct session *s)
 	int err;
 
 	/* process the target's own fork first: its parent is not followed */
-	drain_kernel_events(s, true);
+	kernel_intake_drain(&s->run, true);
 	err = kernel_events_follow(s->run.kernel, s->target.pid);
 	if (err && has_bpf) {
 		log_error(s->run.log, "cannot follow the command: %s", strerror(-err));
@@ -354,171 +348,6 @@ static int release_target(struct session *s)
 	return err ? exec_error_explain(s->run.log, s->run.options->command, -err) : 0;
 }
 
-/* ---- what the kernel reports ---- */
-
-/* Passes the layout of processes' Python frames to the BPF side. */
-static void pass_on_pythons(struct session *s)
-{
-	struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
-	struct python_found found;
-	char detail[64];
-
-	while (collect_next_python(s->run.collect, &found)) {
-		struct gpu_event_notice notice = {.code = GPU_NOTICE_NO_PYTHON, .detail = detail};
-		uint32_t hex = found.unknown_hex;
-		int err = 0;
-
-		if (hex) {
-			snprintf(detail, sizeof(detail), "Python %u.%u.%u is not known", hex >> 24,
-				 hex >> 16 & 0xff, hex >> 8 & 0xff);
-			notices_add(&s->run.notices, (uint32_t)found.pid, &notice);
-			continue;
-		}
-		if (bpf)
-			err = bpf_source_set_python(bpf, found.pid, &found.layout);
-		log_verbose(s->run.log, "process %d runs Python%s%s", (int)found.pid,
-			    err ? ": " : "", err ? strerror(-err) : "");
-	}
-}
-
-/* A CPU sample, or a launch as a probe saw it. */
-static void take_snapshot(struct session *s, const struct stack_snapshot *snapshot, bool is_launch)
-{
-	const struct stack_event *event = &snapshot->event;
-	const char *api = is_launch ? cuda_function_name(event->launch_function) : NULL;
-
-	if (collect_snapshot(s->run.collect, snapshot, api))
-		recording_stack(s->run.recording, s->run.collect, event, is_launch);
-}
-
-static void take_process_event(struct session *s, const struct process_event *event)
-{
-	struct process *process;
-
-	if (event->type == PROCESS_SAMPLE) {
-		take_snapshot(s, event->snapshot, false);
-		return;
-	}
-	process = collect_process_event(s->run.collect, event);
-	if (!process)
-		return;
-	recording_process_event(s->run.recording, event);
-	if (event->type == PROCESS_EXEC)
-		s->run.quick_until_ns = monotonic_ns() + QUICK_NS;
-	obstacles_watch(s->run.obstacles, event, process);
-	call_timing_watch(s->run.call_timing, event, process);
-	if (s->attachment)
-		attached_cuda_begin(&s->run.cuda, process,
-				    event->type == PROCESS_MAP ? &event->mapping : NULL);
-	pass_on_pythons(s);
-}
-
-/* The end, for a thread that goes on: what it is in now ends there, too. */
-static void end_times(struct session *s, const struct stack_times *times)
-{
-	struct stack_event head = {
-		.time_ns = s->run.ended_ns, .pid = times->pid, .tid = times->tid};
-	struct stack_thread_times record = {.event = head, .times = *times};
-	uint64_t ns = s->run.ended_ns > times->since_ns ? s->run.ended_ns - times->since_ns : 0;
-	uint64_t woken_ns =
-		times->woken_ns > times->since_ns ? times->woken_ns - times->since_ns : ns;
-	struct stack_on_cpu back = {.event = head,
-				    .left_ns = times->since_ns,
-				    .kind = times->kind,
-				    .site = times->site};
-
-	back.blocked_ns = times->is_runnable ? 0 : woken_ns < ns ? woken_ns : ns;
-	back.runnable_ns = ns - back.blocked_ns;
-	if (!times->is_off)
-		record.times.ran_ns += ns;
-	else if (times->is_in_call)
-		record.times.in_calls_ns += ns;
-	else
-		collect_on_cpu(s->run.collect, &back);
-	collect_thread_times(s->run.collect, &record);
-}
-
-static void take_stack(struct session *s, const struct stack_event *event)
-{
-	const struct stack_snapshot *snapshot = (const struct stack_snapshot *)event;
-
-	switch (event->kind) {
-	case STACK_EVENT_CPU_SNAPSHOT:
-	case STACK_EVENT_LAUNCH:
-		take_snapshot(s, snapshot, event->kind == STACK_EVENT_LAUNCH);
-		break;
-	case STACK_EVENT_THREAD:
-		collect_thread(s->run.collect, snapshot); /* not recorded */
-		break;
-	case STACK_EVENT_OFF_CPU:
-		collect_off_cpu(s->run.collect, snapshot); /* likewise, as the two below */
-		break;
-	case STACK_EVENT_ON_CPU:
-		collect_on_cpu(s->run.collect, (const struct stack_on_cpu *)event);
-		break;
-	case STACK_EVENT_THREAD_TIMES:
-		if (event->flags & STACK_EVENT_OVER)
-			end_times(s, &((const struct stack_thread_times *)event)->times);
-		else
-			collect_thread_times(s->run.collect,
-					     (const struct stack_thread_times *)event);
-		break;
-	case STACK_EVENT_PYTHON_CODE:
-		collect_python_code(s->run.collect, (const struct stack_python_code *)event);
-		break;
-	case STACK_EVENT_CPU_USED:
-		if (event->flags & STACK_EVENT_NO_ACCESS)
-			recording_no_access(s->run.recording, (pid_t)event->pid);
-		if (event->flags & STACK_EVENT_ENDS)
-			collect_wait_status(s->run.collect, (pid_t)event->pid, event->time_ns,
-					    (int)(event->flags >> STACK_EVENT_STATUS_AT));
-		if (event->flags & STACK_EVENT_LOOKED)
-			collect_open_devices(s->run.collect, (pid_t)event->pid, event->time_ns,
-					     event->flags & STACK_EVENT_HAS_GPU,
-					     event->flags >> STACK_EVENT_OPENED_AT &
-						     STACK_EVENT_OPENED_MAX);
-		collect_cpu_used(s->run.collect, (pid_t)event->pid, event->time_ns,
-				 ((const struct stack_value *)event)->value,
-				 event->flags & STACK_EVENT_EXEC);
-		break;
-	case STACK_EVENT_USES_DRIVER:
-		attached_cuda_note_user(&s->run.cuda, event);
-		break;
-	default:
-		call_timing_take(s->run.call_timing, event); /* not recorded */
-	}
-}
-
-/* What has been read, in order of time. */
-static void apply_kernel_events(struct session *s)
-{
-	struct kernel_event event;
-
-	while (kernel_events_next(s->run.kernel, &event)) {
-		if (event.process)
-			take_process_event(s, event.process);
-		else
-			take_stack(s, event.stack);
-	}
-}
-
-/* Until there is no more, or something else has waited long enough. */
-static void drain_kernel_events(struct session *s, bool catches_up)
-{
-	for (int i = 0; i < BATCHES; i++) {
-		if (kernel_events_fill(s->run.kernel) != 0)
-			collect_ledger(s->run.collect)->bounds.out_of_memory++;
-		apply_kernel_events(s);
-		if (!kernel_events_has_more(s->run.kernel))
-			break;
-	}
-	if (catches_up) {
-		kernel_events_catch_up(s->run.kernel);
-		apply_kernel_events(s);
-	}
-	call_timing_scan(s->run.call_timing);
-}
-
 /* ---- processes that already run ---- */
 
 /*
@@ -555,7 +384,9 @@ static void forget_attached(void *session, pid_t pid)
 
 static void catch_up(void *session)
 {
-	drain_kernel_events(session, true);
+	struct session *s = session;
+
+	kernel_intake_drain(&s->run, true);
 }
 
 static bool knows_attached(void *session, pid_t pid)
@@ -614,7 +445,7 @@ static int add_attached(void *session, const struct scanned_process *scanned)
 		return -ENOMEM;
 	take_mappings(s, process);
 	attached_cuda_begin(&s->run.cuda, process, NULL);
-	pass_on_pythons(s);
+	kernel_intake_pass_on_pythons(&s->run);
 	log_verbose(s->run.log, "attached to process %d (%s), which has %u thread%s", (int)now.pid,
 		    now.comm, now.threads, now.threads == 1 ? "" : "s");
 	return 0;
@@ -782,7 +613,7 @@ static bool attached_have_ended(struct session *s)
 	s->run.ended_ns = monotonic_ns();
 	supervisor_report_ended(s->run.supervisor);
 	kernel_events_stop_samples(s->run.kernel);
-	drain_kernel_events(s, false);
+	kernel_intake_drain(&s->run, false);
 	collect_read_clocks(s->run.collect, s->run.ended_ns, true);
 	ask_to_leave(s);
 	return true;
@@ -808,7 +639,7 @@ static void begin_window(struct session *s)
 {
 	uint64_t now_ns = monotonic_ns();
 
-	drain_kernel_events(s, true); /* who has ended before, and who has begun */
+	kernel_intake_drain(&s->run, true); /* who has ended before, and who has begun */
 	attached_cuda_forget_missed(&s->run.cuda);
 	if (now_ns - s->run.window.from_ns > CLOCKS_LATE_NS) {
 		collect_forget_cpu_time(s->run.collect);
@@ -816,7 +647,7 @@ static void begin_window(struct session *s)
 	}
 	/* twice: what one has used that ends meanwhile is known from the first time */
 	collect_begin_cpu_time(s->run.collect, now_ns);
-	drain_kernel_events(s, true);
+	kernel_intake_drain(&s->run, true);
 	collect_begin_cpu_time(s->run.collect, now_ns);
 }
 
@@ -943,7 +774,7 @@ static void take_gpu_event(struct session *s, struct tracee *tracee, const struc
 	switch (event->type) {
 	case GPU_EVENT_HELLO:
 		/* the process's own start, the end of its earlier program, what it maps */
-		drain_kernel_events(s, true);
+		kernel_intake_drain(&s->run, true);
 		take_hello(s, tracee, &event->hello);
 		break;
 	case GPU_EVENT_NOTICE:
@@ -951,7 +782,7 @@ static void take_gpu_event(struct session *s, struct tracee *tracee, const struc
 		break;
 	case GPU_EVENT_MAPS:
 		if (event->maps.wants_ack) {
-			drain_kernel_events(s, true);
+			kernel_intake_drain(&s->run, true);
 			acknowledge(s, process, tracee_instance(tracee));
 		}
 		break;
@@ -963,7 +794,7 @@ static void take_gpu_event(struct session *s, struct tracee *tracee, const struc
 	default:
 		/* the creation of a thread that launches, which the kernel reported before */
 		if (collect_wants_thread(s->run.collect, process, event))
-			drain_kernel_events(s, false);
+			kernel_intake_drain(&s->run, false);
 		collect_gpu_event(s->run.collect, process, event, kernel);
 	}
 }
@@ -1022,7 +853,7 @@ static void collect_round(struct session *s)
 		collect_read_clocks(s->run.collect, begun_ns, false);
 	}
 	/* learn at once what a program that has just started is: Python, for example */
-	drain_kernel_events(s, begun_ns < s->run.quick_until_ns);
+	kernel_intake_drain(&s->run, begun_ns < s->run.quick_until_ns);
 	s->has_read_all = read_pipe(s, PIPE_CHUNK);
 	if (s->has_read_all)
 		close_ended(s, begun_ns);
@@ -1106,7 +937,7 @@ static bool has_ended(struct session *s)
 		epoll_ctl(s->run.epoll, EPOLL_CTL_DEL, s->target.end, NULL);
 	/* CPU samples end with the command; what it left behind is counted */
 	kernel_events_stop_samples(s->run.kernel);
-	drain_kernel_events(s, false);
+	kernel_intake_drain(&s->run, false);
 	if (s->target.used_ns)
 		collect_cpu_used(s->run.collect, s->target.pid, s->run.ended_ns, s->target.used_ns,
 				 false);
@@ -1124,7 +955,7 @@ static bool has_recorded(struct session *s)
 	if (!s->has_stopped) {
 		s->has_stopped = true;
 		kernel_events_stop_samples(s->run.kernel);
-		drain_kernel_events(s, false); /* who has ended before */
+		kernel_intake_drain(&s->run, false); /* who has ended before */
 		collect_read_clocks(s->run.collect, now_ns, true);
 		if (now_ns - s->run.window.to_ns > CLOCKS_LATE_NS)
 			collect_forget_cpu_time(s->run.collect);
@@ -1242,52 +1073,6 @@ static void read_rest_of_pipe(struct session *s)
 	close_ended(s, UINT64_MAX);
 }
 
-static void take_counters(struct session *s)
-{
-	struct ledger *l = collect_ledger(s->run.collect);
-	struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
-	struct stack_counters counters;
-
-	if (s->run.probes)
-		l->launches.probed_functions = probes_count(s->run.probes);
-	if (!bpf) {
-		/* samples lie in the same rings, and are most of what they hold */
-		l->cpu.dropped = kernel_events_lost(s->run.kernel);
-		return;
-	}
-	l->processes.lost_records = kernel_events_lost(s->run.kernel);
-	counters = bpf_source_counters(bpf);
-	l->cpu.dropped = counters.dropped_samples;
-	saturated_add(&l->launches.dropped, counters.dropped_launches);
-	l->wall.lost = counters.lost_times + counters.unfollowed_times;
-	l->cost.kernel_ns =
-		counters.sample_ns + counters.switch_ns + STACK_PROBE_EVERY * counters.probe_ns;
-	l->processes.not_followed = counters.untracked_processes;
-	l->processes.lost_threads = counters.dropped_threads;
-	if (counters.calls > l->calls.timed + l->outside.calls)
-		l->calls.lost = counters.calls - l->calls.timed - l->outside.calls;
-}
-
-/*
- * Threads that run on after the command. One that is about to end, as those of a library that has
- * just left, is not listed any more, and its times come when it gives back its CPU.
- */
-static void take_times(struct session *s)
-{
-	const struct timespec pause = {0, TIMES_PAUSE_NS};
-	struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
-	uint64_t until_ns = monotonic_ns() + TIMES_PATIENCE_NS;
-	struct stack_times times;
-
-	while (bpf && bpf_source_next_times(bpf, &times))
-		end_times(s, &times);
-	drain_kernel_events(s, false);
-	while (bpf && bpf_source_lacks_times(bpf) && monotonic_ns() < until_ns) {
-		nanosleep(&pause, NULL);
-		drain_kernel_events(s, false);
-	}
-}
-
 static uint64_t cpu_ns(const struct rusage *usage)
 {
 	return ((uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec) * 1000000000u +
@@ -1322,8 +1107,8 @@ static void collect_rest(struct session *s)
 
 	read_rest_of_pipe(s);
 	kernel_events_finish(s->run.kernel);
-	drain_kernel_events(s, false);
-	take_times(s);
+	kernel_intake_drain(&s->run, false);
+	kernel_intake_take_times(&s->run);
 	if (bpf)
 		collect_ledger(s->run.collect)->cpu.in_calls =
 			bpf_source_counters(bpf).samples_in_calls;
@@ -1335,7 +1120,7 @@ static void collect_rest(struct session *s)
 	attached_cuda_tell_missed(&s->run.cuda);
 	obstacles_finish(s->run.obstacles);
 	collect_finish(s->run.collect, s->run.ended_ns);
-	take_counters(s);
+	kernel_intake_take_counters(&s->run);
 }
 
 /* The last seconds up to `until_ns`, and what was launched in them and has not ended. */
@@ -1361,7 +1146,7 @@ void session_complete_copy(struct session *s, uint64_t until_ns)
 	collect_read_clocks(s->run.collect, s->run.ended_ns, true);
 	obstacles_finish(s->run.obstacles);
 	collect_finish(s->run.collect, s->run.ended_ns);
-	take_counters(s);
+	kernel_intake_take_counters(&s->run);
 }
 
 int session_begin_window(struct session *s)

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Takes in what the kernel reports: processes, stacks, times of threads, timed calls.
+ */
+#ifndef PROFILER_RUN_KERNEL_INTAKE_H
+#define PROFILER_RUN_KERNEL_INTAKE_H
+
+#include "profiler/run/run_parts.h"
+
+/*
+ * Takes in what there is, until there is no more, or something else has waited long enough.
+ * `catches_up`: all process events up to now, whatever stacks are unread (kernel_events.h).
+ */
+void kernel_intake_drain(struct run_parts *run, bool catches_up);
+
+/* Passes the layout of processes' Python frames to the BPF side. */
+void kernel_intake_pass_on_pythons(struct run_parts *run);
+
+/*
+ * At the end: the times of threads that run on after the command. One that is about to end, as
+ * those of a library that has just left, is not listed any more, and its times come when it gives
+ * back its CPU.
+ */
+void kernel_intake_take_times(struct run_parts *run);
+
+/* At the end: what the kernel has counted, into the ledger. */
+void kernel_intake_take_counters(struct run_parts *run);
+
+#endif
