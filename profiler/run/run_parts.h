@@ -8,11 +8,11 @@
 #define PROFILER_RUN_RUN_PARTS_H
 
 #include <limits.h>
-#include "cupti_trace/wire/window.h"
 #include "profiler/attach/attached_cuda.h"
 #include "profiler/attach/notices.h"
 #include "profiler/attach/payload.h"
 #include "profiler/run/obstacles.h"
+#include "profiler/run/recorded_window.h"
 #include "profiler/run/run_phase.h"
 #include "profiler/run/session.h"
 #include "profiler/run/target_environment.h"
@@ -42,7 +42,7 @@ struct run_parts {
 	struct obstacles *obstacles;     /* NULL: not looked for, in processes that ran before us */
 	struct recording *recording;     /* NULL: not asked for */
 	char injection_lib[PATH_MAX];    /* absolute path of -injection-lib */
-	struct window window;            /* the part that is recorded */
+	struct recorded_window recorded; /* what of the run is recorded */
 	uint64_t quick_until_ns;         /* look often until then */
 	uint64_t start_ns, start_unix_ns, ended_ns;
 };

@@ -44,7 +44,6 @@
 #define AUXV_BYTES 65536
 #define PROGRAM_BYTES 4096u
 #define PROGRAM_WORDS 256u
-#define CLOCKS_LATE_NS 50000000u        /* then they say too little of the window, or too much */
 #define GOODBYE_PATIENCE_NS 5000000000u /* for programs, when recording is over */
 #define SILENT_PATIENCE_NS 1200000000u  /* likewise, for those that run already and send nothing */
 #define NAMING_SLEEP_MS 10000           /* for files, when recording is over */
@@ -59,17 +58,14 @@ struct session {
 	bool abandons_target;          /* it cannot be killed: it is another user's by now */
 	bool stops_waiting;            /* for what this phase waits for, other than the command */
 	bool pipe_ended;
-	bool has_said_waiting;       /* until the GPU is used no longer */
-	bool is_asked;               /* for a snapshot, by a signal */
-	bool has_read_all;           /* that was in the pipe, the last time */
-	bool ends_delay;             /* before processes that run already are looked at */
-	bool was_told_to_begin;      /* session_begin_window */
-	bool has_begun, has_stopped; /* the window, and CPU time was read */
-	uint32_t interrupts;         /* SIGINTs so far */
-	int early_signal;            /* a signal that ends us before the target ran; 0: none */
-	uint64_t unread_at_end;      /* bytes in the pipe when the command ended */
-	uint64_t read_ns;            /* when some were read last */
-	uint64_t attached_to_ns;     /* 0: until something else ends it */
+	bool has_said_waiting;  /* until the GPU is used no longer */
+	bool is_asked;          /* for a snapshot, by a signal */
+	bool has_read_all;      /* that was in the pipe, the last time */
+	bool ends_delay;        /* before processes that run already are looked at */
+	uint32_t interrupts;    /* SIGINTs so far */
+	int early_signal;       /* a signal that ends us before the target ran; 0: none */
+	uint64_t unread_at_end; /* bytes in the pipe when the command ended */
+	uint64_t read_ns;       /* when some were read last */
 	uint64_t lost_samples, waiting, next_count_ns; /* for a watcher */
 	uint64_t clocks_read_ns;                       /* of processes */
 	uint64_t longest_round_ns;                     /* from one wait for events to the next */
@@ -291,48 +287,6 @@ static int called_off_status(const struct session *s)
 					  : EXIT_SIGNAL_BASE + s->early_signal;
 }
 
-/* Everybody but libraries, which learn it by the variable or the link (gpu_wire.h). */
-static void apply_window(struct session *s)
-{
-	struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
-
-	collect_set_window(s->run.collect, &s->run.window);
-	if (bpf)
-		bpf_source_set_window(bpf, &s->run.window);
-}
-
-/* Of programs that run already, and of those that start. */
-static void change_window(struct session *s)
-{
-	int err = s->run.pipe ? payload_set_window(&s->run.payload, &s->run.window) : 0;
-
-	apply_window(s);
-	if (err) /* they notice that nobody reads */
-		log_verbose(s->run.log, "cannot tell libraries what is recorded: %s",
-			    strerror(-err));
-}
-
-/* Of a part of the run; the library in the command learns it by the variable. */
-static void set_window(struct session *s, char variable[TARGET_VARIABLE_BYTES])
-{
-	const struct measure *m = &s->run.options->measure;
-	bool is_put_off = m->delay_ns == MEASURE_UNTIL_TOLD;
-
-	variable[0] = '\0';
-	if (m->delay_ns)
-		s->run.window.from_ns = is_put_off ? WINDOW_NOT_YET : s->run.start_ns + m->delay_ns;
-	if (m->duration_ns && !is_put_off)
-		s->run.window.to_ns = s->run.start_ns + m->delay_ns + m->duration_ns;
-	if (window_is_part(&s->run.window))
-		apply_window(s);
-	else if (!s->run.options->is_controlled)
-		return;
-	if (s->run.pipe)
-		snprintf(variable, TARGET_VARIABLE_BYTES,
-			 GPU_WIRE_WINDOW_ENV "=" GPU_WIRE_WINDOW_FORMAT, s->run.window.from_ns,
-			 s->run.window.to_ns);
-}
-
 static int release_target(struct session *s)
 {
 	char variable[TARGET_VARIABLE_BYTES];
@@ -343,7 +297,7 @@ static int release_target(struct session *s)
 	run_phase_enter(&s->run.phase, RUN_GOING);
 	run_parts_begin(&s->run);
 	s->run.quick_until_ns = s->run.start_ns + FIRST_QUICK_NS; /* then its exec will be known */
-	set_window(s, variable);
+	recorded_window_set(&s->run, variable);
 	err = target_release(&s->target, variable);
 	return err ? exec_error_explain(s->run.log, s->run.options->command, -err) : 0;
 }
@@ -503,10 +457,8 @@ static int follow_all(struct session *s)
 
 	run_phase_enter(&s->run.phase, RUN_GOING);
 	run_parts_begin(&s->run);
-	if (s->run.cuda.arrivals) { /* begin_attached */
-		s->run.window.from_ns = WINDOW_NOT_YET;
-		apply_window(s);
-	}
+	if (s->run.cuda.arrivals)
+		recorded_window_put_off(&s->run);
 	err = attachment_follow(s->attachment);
 	if (err) {
 		log_error(s->run.log, "cannot follow %s: %s",
@@ -586,14 +538,22 @@ static void ask_to_leave(struct session *s)
 	if (!s->run.cuda.arrivals)
 		return;
 	run_parts_answer_all(&s->run);
-	if (!s->has_begun) {
-		s->run.start_ns = s->run.window.from_ns = s->run.ended_ns;
+	if (s->run.recorded.stage == WINDOW_AHEAD) {
+		s->run.start_ns = s->run.recorded.window.from_ns = s->run.ended_ns;
 		log_warn(s->run.log, "nothing was recorded: it ended before CUPTI had begun in all "
 				     "processes that use CUDA");
 	}
 	arrivals_stop(s->run.cuda.arrivals);
-	s->run.window.to_ns = s->run.ended_ns;
-	change_window(s);
+	recorded_window_end(&s->run, s->run.ended_ns);
+}
+
+/* Returns whether what is recorded of running processes has lasted as long as it was to. */
+static bool time_is_over(const struct session *s)
+{
+	uint64_t duration_ns = s->run.options->attach->duration_ns;
+
+	return duration_ns && s->run.recorded.stage != WINDOW_AHEAD &&
+	       monotonic_ns() >= s->run.start_ns + duration_ns;
 }
 
 /*
@@ -604,8 +564,7 @@ static bool attached_have_ended(struct session *s)
 {
 	if (s->run.phase == RUN_LEAVING)
 		return true;
-	if (!s->stops_waiting && !(s->attached_to_ns && monotonic_ns() >= s->attached_to_ns) &&
-	    collect_count_running(s->run.collect) > 0 &&
+	if (!s->stops_waiting && !time_is_over(s) && collect_count_running(s->run.collect) > 0 &&
 	    bpf_source_follows_any(kernel_events_bpf(s->run.kernel)))
 		return false;
 	run_phase_enter(&s->run.phase, RUN_LEAVING);
@@ -630,68 +589,6 @@ static bool attached_have_left(struct session *s)
 	    now_ns - heard_ns >= SILENT_PATIENCE_NS)
 		return true;
 	return !attached_cuda_is_busy(&s->run.cuda) && !gpu_pipe_has_running(s->run.pipe);
-}
-
-/* ---- what is recorded begins ---- */
-
-/* The time of --delay is over, or that of begin_attached has come. */
-static void begin_window(struct session *s)
-{
-	uint64_t now_ns = monotonic_ns();
-
-	kernel_intake_drain(&s->run, true); /* who has ended before, and who has begun */
-	attached_cuda_forget_missed(&s->run.cuda);
-	if (now_ns - s->run.window.from_ns > CLOCKS_LATE_NS) {
-		collect_forget_cpu_time(s->run.collect);
-		return;
-	}
-	/* twice: what one has used that ends meanwhile is known from the first time */
-	collect_begin_cpu_time(s->run.collect, now_ns);
-	kernel_intake_drain(&s->run, true);
-	collect_begin_cpu_time(s->run.collect, now_ns);
-}
-
-/*
- * Of processes that run already. With the library, the profile is of the time in which it is in all
- * of them that use CUDA: what began earlier in one than in others could not be compared. Processes
- * that start meanwhile do not count, since there may always be more. False: not yet.
- */
-static bool begin_attached(struct session *s)
-{
-	int err;
-
-	if (s->run.cuda.arrivals) {
-		if (attached_cuda_delays_recording(&s->run.cuda, s->run.start_ns))
-			return false;
-		run_parts_begin(&s->run);
-		s->run.window.from_ns = s->run.start_ns;
-		apply_window(s);
-	}
-	err = s->run.options->measure.wall
-		      ? bpf_source_follow_threads(kernel_events_bpf(s->run.kernel))
-		      : 0;
-	if (err) {
-		log_error(s->run.log, "--wall of processes that already run: %s",
-			  err == -EOPNOTSUPP ? "Linux 6.1 or later is needed" : strerror(-err));
-		run_phase_enter(&s->run.phase, RUN_FAILED);
-	}
-	if (s->run.options->attach->duration_ns)
-		s->attached_to_ns = s->run.start_ns + s->run.options->attach->duration_ns;
-	return true;
-}
-
-static void begin_when_due(struct session *s)
-{
-	bool is_due =
-		!s->has_begun && (s->attachment ? s->run.phase == RUN_GOING && begin_attached(s)
-						: window_has(&s->run.window, monotonic_ns()));
-
-	if (!is_due)
-		return;
-	s->has_begun = true;
-	if (s->run.window.from_ns)
-		begin_window(s);
-	run_parts_answer_all(&s->run);
 }
 
 /* ---- what the target sends ---- */
@@ -722,7 +619,7 @@ static void take_hello(struct session *s, struct tracee *tracee,
 	}
 	gpu_pipe_accept(s->run.pipe, tracee, process);
 	if (s->run.cuda.arrivals)
-		attached_cuda_hear(&s->run.cuda, process, s->has_begun);
+		attached_cuda_hear(&s->run.cuda, process, s->run.recorded.stage != WINDOW_AHEAD);
 	log_verbose(s->run.log,
 		    "process %d (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
 		    (int)process->pid, hello->executable, hello->cupti_version, hello->cupti_path,
@@ -740,11 +637,11 @@ static void take_hello(struct session *s, struct tracee *tracee,
 		call_timing_begin(s->run.call_timing, process);
 	else
 		call_timing_note_traced(s->run.call_timing, process);
-	begin_when_due(s); /* its work is recorded from when it is answered */
+	recorded_window_begin_when_due(&s->run); /* its work is recorded from when it is answered */
 	if (!hello->wants_ack)
 		return;
 	/* nothing is recorded or counted in it until recording begins everywhere */
-	if (!s->attachment || s->has_begun || s->run.phase != RUN_GOING ||
+	if (!s->attachment || s->run.recorded.stage != WINDOW_AHEAD || s->run.phase != RUN_GOING ||
 	    !attached_cuda_put_off(&s->run.cuda, process, hello->instance))
 		acknowledge(s, process, hello->instance);
 }
@@ -948,34 +845,10 @@ static bool has_ended(struct session *s)
 /* The time of -d is over, and programs have sent what was in it, or do not in time. */
 static bool has_recorded(struct session *s)
 {
-	uint64_t now_ns = monotonic_ns();
-
-	if (s->attachment || !window_is_over(&s->run.window, now_ns))
-		return false;
-	if (!s->has_stopped) {
-		s->has_stopped = true;
-		kernel_events_stop_samples(s->run.kernel);
-		kernel_intake_drain(&s->run, false); /* who has ended before */
-		collect_read_clocks(s->run.collect, now_ns, true);
-		if (now_ns - s->run.window.to_ns > CLOCKS_LATE_NS)
-			collect_forget_cpu_time(s->run.collect);
-	}
-	return !s->run.pipe || s->pipe_ended || s->stops_waiting ||
-	       now_ns - s->run.window.to_ns >= GOODBYE_PATIENCE_NS ||
-	       !gpu_pipe_has_running(s->run.pipe);
-}
-
-/* How long to wait for events: no longer than to the beginning or end of the window. */
-static int tick_until(const struct session *s, int tick_ms)
-{
-	uint64_t now_ns = monotonic_ns(), left_ms;
-	uint64_t next_ns =
-		now_ns < s->run.window.from_ns ? s->run.window.from_ns : s->run.window.to_ns;
-
-	if (next_ns <= now_ns)
-		return tick_ms;
-	left_ms = (next_ns - now_ns) / 1000000 + 1;
-	return left_ms < (uint64_t)tick_ms ? (int)left_ms : tick_ms;
+	return recorded_window_is_over(&s->run) &&
+	       (!s->run.pipe || s->pipe_ended || s->stops_waiting ||
+		monotonic_ns() - s->run.recorded.window.to_ns >= GOODBYE_PATIENCE_NS ||
+		!gpu_pipe_has_running(s->run.pipe));
 }
 
 /* What is not counted in each round. */
@@ -1027,21 +900,21 @@ static void loop(struct session *s)
 	uint64_t drained_ns = monotonic_ns(), last_ns = drained_ns;
 	bool is_over = false;
 
-	begin_when_due(s);
+	recorded_window_begin_when_due(&s->run);
 	while (!is_over && s->run.phase != RUN_FAILED) {
 		struct epoll_event ready[16];
 		bool ended = has_ended(s);
 		bool is_quick = ended || monotonic_ns() < s->run.quick_until_ns ||
-				(s->attachment && !s->has_begun);
+				(s->attachment && s->run.recorded.stage == WINDOW_AHEAD);
 		int tick = is_quick ? QUICK_TICK_MS : TICK_MS;
-		int n = epoll_wait(s->run.epoll, ready, 16, tick_until(s, tick));
+		int n = epoll_wait(s->run.epoll, ready, 16, recorded_window_tick(&s->run, tick));
 		bool pipe_is_ready = false, kernel_is_ready = false;
 		uint64_t now = monotonic_ns();
 
 		if (now - last_ns > s->longest_round_ns)
 			s->longest_round_ns = now - last_ns;
 		last_ns = now;
-		begin_when_due(s);
+		recorded_window_begin_when_due(&s->run);
 		for (int i = 0; i < n; i++) {
 			if (ready[i].data.u32 == READY_SIGNAL)
 				read_signals(s);
@@ -1123,26 +996,14 @@ static void collect_rest(struct session *s)
 	kernel_intake_take_counters(&s->run);
 }
 
-/* The last seconds up to `until_ns`, and what was launched in them and has not ended. */
-static void end_window_of_copy(struct session *s, uint64_t until_ns)
-{
-	uint64_t waiting = s->run.pipe ? gpu_pipe_waiting(s->run.pipe) : 0;
-	uint64_t launched = collect_count_launched(s->run.collect, until_ns);
-
-	if (waiting > launched)
-		collect_ledger(s->run.collect)->outside.unended += waiting - launched;
-	s->run.window.to_ns = until_ns;
-	collect_set_window(s->run.collect, &s->run.window);
-}
-
 void session_complete_copy(struct session *s, uint64_t until_ns)
 {
 	run_phase_enter(&s->run.phase, RUN_COPIED);
 	s->run.ended_ns = until_ns;
-	if (s->attachment && !s->has_begun) /* nothing was recorded */
+	if (s->attachment && s->run.recorded.stage == WINDOW_AHEAD) /* nothing was recorded */
 		s->run.start_ns = until_ns;
-	if (s->run.options->measure.last_ns && !window_is_over(&s->run.window, until_ns))
-		end_window_of_copy(s, until_ns);
+	if (s->run.options->measure.last_ns && !window_is_over(&s->run.recorded.window, until_ns))
+		recorded_window_end_copy(&s->run, until_ns);
 	collect_read_clocks(s->run.collect, s->run.ended_ns, true);
 	obstacles_finish(s->run.obstacles);
 	collect_finish(s->run.collect, s->run.ended_ns);
@@ -1151,22 +1012,9 @@ void session_complete_copy(struct session *s, uint64_t until_ns)
 
 int session_begin_window(struct session *s)
 {
-	const struct measure *m = &s->run.options->measure;
-	uint64_t now_ns = monotonic_ns(), from_ns = now_ns + WINDOW_NOTICE_NS;
-
-	if (s->run.phase == RUN_SETTING_UP) {
-		s->ends_delay = true;
-		return 0;
-	}
-	if (window_is_over(&s->run.window, now_ns))
-		return -ESHUTDOWN;
-	if (now_ns >= s->run.window.from_ns || s->was_told_to_begin || s->attachment)
-		return -EALREADY;
-	s->was_told_to_begin = true;
-	s->run.window.from_ns = from_ns < s->run.window.from_ns ? from_ns : s->run.window.from_ns;
-	s->run.window.to_ns =
-		m->duration_ns ? saturated_sum(s->run.window.from_ns, m->duration_ns) : 0;
-	change_window(s);
+	if (s->run.phase != RUN_SETTING_UP)
+		return recorded_window_begin_soon(&s->run);
+	s->ends_delay = true;
 	return 0;
 }
 
@@ -1175,10 +1023,8 @@ void session_stop(struct session *s)
 	uint64_t now_ns = monotonic_ns();
 
 	s->stops_waiting |= s->attachment && s->run.phase != RUN_LEAVING;
-	if (s->attachment || window_is_over(&s->run.window, now_ns))
-		return;
-	s->run.window.to_ns = now_ns;
-	change_window(s);
+	if (!s->attachment && !window_is_over(&s->run.recorded.window, now_ns))
+		recorded_window_end(&s->run, now_ns);
 }
 
 void session_discount_child(struct session *s, uint64_t ns)
@@ -1291,19 +1137,6 @@ void session_note_cost(struct totals *totals)
 	totals->own_memory_bytes = (uint64_t)own.ru_maxrss * 1024;
 }
 
-/* The last seconds, or what `start` began, are a part like any other, once they are known. */
-static void note_part(const struct session *s, struct measure *m)
-{
-	const struct window *w = collect_window(s->run.collect);
-	uint64_t from_ns = w->from_ns > s->run.start_ns ? w->from_ns : s->run.start_ns;
-	uint64_t to_ns = w->to_ns && w->to_ns < s->run.ended_ns ? w->to_ns : s->run.ended_ns;
-
-	if (s->run.ended_ns && from_ns > s->run.ended_ns)
-		from_ns = s->run.ended_ns;
-	m->delay_ns = from_ns - s->run.start_ns;
-	m->duration_ns = to_ns > from_ns ? to_ns - from_ns : 0;
-}
-
 struct totals session_totals(const struct session *s)
 {
 	bool has_waited = !s->attachment && s->run.phase != RUN_COPIED && !session_goes_on(s);
@@ -1322,9 +1155,7 @@ struct totals session_totals(const struct session *s)
 			has_waited ? waited_cpu_ns(s) : collect_ledger(s->run.collect)->cpu.used_ns,
 		.measure = s->run.options->measure,
 		.sample_ns = measure_sample_ns(s->run.options->measure.frequency_hz)};
-	if (totals.measure.last_ns || totals.measure.delay_ns == MEASURE_UNTIL_TOLD ||
-	    s->was_told_to_begin)
-		note_part(s, &totals.measure);
+	recorded_window_note(&s->run, &totals.measure);
 	session_note_cost(&totals);
 	return totals;
 }
