@@ -12,6 +12,7 @@
 #include "profiler/attach/notices.h"
 #include "profiler/attach/payload.h"
 #include "profiler/run/obstacles.h"
+#include "profiler/run/pipe_intake.h"
 #include "profiler/run/recorded_window.h"
 #include "profiler/run/run_phase.h"
 #include "profiler/run/session.h"
@@ -35,6 +36,7 @@ struct run_parts {
 	struct kernel_events *kernel;
 	char no_bpf[512]; /* why BPF is missing; "": it is not, or is not needed */
 	struct gpu_pipe *pipe;
+	struct pipe_intake intake; /* how far it is read */
 	struct payload payload;
 	struct attached_cuda cuda;       /* processes that ran before us and use CUDA */
 	struct probes *probes;           /* of launches; NULL: not asked for */

@@ -19,6 +19,7 @@
 #include "profiler/base/exit_status.h"
 #include "profiler/run/exec_error.h"
 #include "profiler/run/kernel_intake.h"
+#include "profiler/run/pipe_intake.h"
 #include "profiler/run/privilege.h"
 #include "profiler/run/run_parts.h"
 #include "profiler/run/target.h"
@@ -30,12 +31,9 @@
 #include "symbolize/util/saturate.h"
 
 #define TICK_MS 50
-#define DELAY_TICK_MS 250     /* before processes that run already are looked at */
-#define QUICK_TICK_MS 5       /* while a program starts: to learn soon what it runs */
-#define SILENT_NS 1000000000u /* of a traced program without a goodbye, which is worth a line */
+#define DELAY_TICK_MS 250 /* before processes that run already are looked at */
+#define QUICK_TICK_MS 5   /* while a program starts: to learn soon what it runs */
 #define FIRST_QUICK_NS 100000000u
-#define PIPE_CHUNK (4u << 20) /* read at most this much between looks at the kernel's events */
-#define PIPE_REST (4u << 20)  /* the same at the end: more than a pipe can hold */
 #define PIPE_PAUSE_NS 2000000 /* let a busy pipe fill up: fewer, larger reads */
 #define SAY_WAITING_NS 1000000000u
 #define LEFT_BEHIND_NS 50000000u
@@ -57,15 +55,11 @@ struct session {
 	bool is_told_to_end;           /* by a signal, since it was asked for last */
 	bool abandons_target;          /* it cannot be killed: it is another user's by now */
 	bool stops_waiting;            /* for what this phase waits for, other than the command */
-	bool pipe_ended;
-	bool has_said_waiting;  /* until the GPU is used no longer */
-	bool is_asked;          /* for a snapshot, by a signal */
-	bool has_read_all;      /* that was in the pipe, the last time */
-	bool ends_delay;        /* before processes that run already are looked at */
-	uint32_t interrupts;    /* SIGINTs so far */
-	int early_signal;       /* a signal that ends us before the target ran; 0: none */
-	uint64_t unread_at_end; /* bytes in the pipe when the command ended */
-	uint64_t read_ns;       /* when some were read last */
+	bool has_said_waiting;         /* until the GPU is used no longer */
+	bool is_asked;                 /* for a snapshot, by a signal */
+	bool ends_delay;               /* before processes that run already are looked at */
+	uint32_t interrupts;           /* SIGINTs so far */
+	int early_signal;              /* a signal that ends us before the target ran; 0: none */
 	uint64_t lost_samples, waiting, next_count_ns; /* for a watcher */
 	uint64_t clocks_read_ns;                       /* of processes */
 	uint64_t longest_round_ns;                     /* from one wait for events to the next */
@@ -582,154 +576,14 @@ static bool attached_have_ended(struct session *s)
 static bool attached_have_left(struct session *s)
 {
 	uint64_t now_ns = monotonic_ns();
-	uint64_t heard_ns = s->read_ns > s->run.ended_ns ? s->read_ns : s->run.ended_ns;
+	uint64_t heard_ns =
+		s->run.intake.read_ns > s->run.ended_ns ? s->run.intake.read_ns : s->run.ended_ns;
 
-	if (!s->run.cuda.arrivals || s->pipe_ended || s->stops_waiting ||
+	if (!s->run.cuda.arrivals || s->run.intake.has_ended || s->stops_waiting ||
 	    now_ns - s->run.ended_ns >= GOODBYE_PATIENCE_NS ||
 	    now_ns - heard_ns >= SILENT_PATIENCE_NS)
 		return true;
 	return !attached_cuda_is_busy(&s->run.cuda) && !gpu_pipe_has_running(s->run.pipe);
-}
-
-/* ---- what the target sends ---- */
-
-/* A process waits for our probes: attaches them to what it maps, if wanted, and releases it. */
-static void acknowledge(struct session *s, const struct process *process, uint64_t instance)
-{
-	if (s->run.probes) {
-		int n = probes_scan_process(s->run.probes, process->pid);
-
-		log_verbose(s->run.log, "process %d: %d launch functions newly probed, %u in all",
-			    (int)process->pid, n > 0 ? n : 0, probes_count(s->run.probes));
-	}
-	run_parts_answer(&s->run, process->pid, instance);
-}
-
-static void take_hello(struct session *s, struct tracee *tracee,
-		       const struct gpu_event_hello *hello)
-{
-	struct process *process;
-
-	process = collect_hello(s->run.collect, hello);
-	if (!process) {
-		log_verbose(s->run.log,
-			    "process %u (%s) sent a hello, but is not a descendant of the command",
-			    hello->pid, hello->executable);
-		return;
-	}
-	gpu_pipe_accept(s->run.pipe, tracee, process);
-	if (s->run.cuda.arrivals)
-		attached_cuda_hear(&s->run.cuda, process, s->run.recorded.stage != WINDOW_AHEAD);
-	log_verbose(s->run.log,
-		    "process %d (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
-		    (int)process->pid, hello->executable, hello->cupti_version, hello->cupti_path,
-		    hello->clock_error_ns);
-	if (gpu_pipe_has_graph_time_bug(hello->cupti_version))
-		log_verbose(s->run.log,
-			    "process %d: this CUPTI (CUDA 13.0) is known to give wrong "
-			    "times after some 25 million records of graph nodes",
-			    (int)process->pid);
-	if (s->run.cuda.arrivals && !hello->is_off && process->lacks_gpu_time)
-		log_warn(s->run.log,
-			 "process %d: CUPTI has begun; from now on its GPU time is measured",
-			 (int)process->pid);
-	if (hello->is_off)
-		call_timing_begin(s->run.call_timing, process);
-	else
-		call_timing_note_traced(s->run.call_timing, process);
-	recorded_window_begin_when_due(&s->run); /* its work is recorded from when it is answered */
-	if (!hello->wants_ack)
-		return;
-	/* nothing is recorded or counted in it until recording begins everywhere */
-	if (!s->attachment || s->run.recorded.stage != WINDOW_AHEAD || s->run.phase != RUN_GOING ||
-	    !attached_cuda_put_off(&s->run.cuda, process, hello->instance))
-		acknowledge(s, process, hello->instance);
-}
-
-static void close_tracee(struct session *s, struct tracee *tracee)
-{
-	struct process *process = tracee_process(tracee);
-	uint64_t silent_ns = tracee_silence(tracee);
-
-	if (process && silent_ns > SILENT_NS && !window_is_part(collect_window(s->run.collect)))
-		log_warn(s->run.log,
-			 "process %d (%s): nothing came from it in its last %.1f s: if it used "
-			 "the GPU then, that is missing (did it close profile's pipe, and had no "
-			 "right to open it again?)",
-			 (int)process->pid, process->comm ? process->comm : "?",
-			 (double)silent_ns / 1e9);
-	gpu_pipe_close(s->run.pipe, tracee);
-	if (process)
-		collect_goodbye(s->run.collect, process, monotonic_ns());
-}
-
-static void take_gpu_event(struct session *s, struct tracee *tracee, const struct gpu_event *event,
-			   const char *kernel)
-{
-	struct process *process = tracee_process(tracee);
-
-	switch (event->type) {
-	case GPU_EVENT_HELLO:
-		/* the process's own start, the end of its earlier program, what it maps */
-		kernel_intake_drain(&s->run, true);
-		take_hello(s, tracee, &event->hello);
-		break;
-	case GPU_EVENT_NOTICE:
-		notices_add(&s->run.notices, (uint32_t)process->pid, &event->notice);
-		break;
-	case GPU_EVENT_MAPS:
-		if (event->maps.wants_ack) {
-			kernel_intake_drain(&s->run, true);
-			acknowledge(s, process, tracee_instance(tracee));
-		}
-		break;
-	case GPU_EVENT_GOODBYE:
-		log_verbose(s->run.log,
-			    "process %d: CUPTI reported %" PRIu64 " operations, %" PRIu64 " ns",
-			    (int)process->pid, event->goodbye.kernels, event->goodbye.kernel_ns);
-		break;
-	default:
-		/* the creation of a thread that launches, which the kernel reported before */
-		if (collect_wants_thread(s->run.collect, process, event))
-			kernel_intake_drain(&s->run, false);
-		collect_gpu_event(s->run.collect, process, event, kernel);
-	}
-}
-
-/* Reads about as much as `limit` bytes. True: the pipe was empty, or has ended. */
-static bool read_pipe(struct session *s, uint64_t limit)
-{
-	const struct gpu_event *event;
-	struct tracee *tracee;
-	const char *kernel, *bytes;
-	uint64_t got = 0;
-	int n = 0;
-
-	if (!s->run.pipe || s->pipe_ended)
-		return true;
-	while (got < limit && (n = gpu_pipe_fill(s->run.pipe, s->run.payload.pipe, &bytes)) > 0) {
-		recording_pipe(s->run.recording, bytes, (size_t)n);
-		while ((event = gpu_pipe_next(s->run.pipe, &tracee, &kernel)))
-			take_gpu_event(s, tracee, event, kernel);
-		got += (uint64_t)n;
-		kernel_events_keep(s->run.kernel);
-	}
-	if (got)
-		s->read_ns = monotonic_ns();
-	s->unread_at_end = n > 0 && s->unread_at_end > got ? s->unread_at_end - got : 0;
-	s->pipe_ended = n == -EPIPE;
-	if (n < 0 && n != -EPIPE)
-		log_warn(s->run.log, "reading the pipe: %s", strerror(-n));
-	return n <= 0;
-}
-
-/* Programs that ended, once all that they have written is read. */
-static void close_ended(struct session *s, uint64_t before_ns)
-{
-	struct tracee *tracee;
-
-	while (s->run.pipe && gpu_pipe_find_ended(s->run.pipe, before_ns, &tracee))
-		close_tracee(s, tracee);
 }
 
 /* ---- the loop ---- */
@@ -751,9 +605,8 @@ static void collect_round(struct session *s)
 	}
 	/* learn at once what a program that has just started is: Python, for example */
 	kernel_intake_drain(&s->run, begun_ns < s->run.quick_until_ns);
-	s->has_read_all = read_pipe(s, PIPE_CHUNK);
-	if (s->has_read_all)
-		close_ended(s, begun_ns);
+	if (pipe_intake_read(&s->run))
+		pipe_intake_close_ended(&s->run, begun_ns);
 	attached_cuda_take_arrivals(&s->run.cuda);
 	collect_advance(s->run.collect, kernel_events_until(s->run.kernel));
 	collect_set_time(s->run.collect, begun_ns);
@@ -793,12 +646,12 @@ static bool is_done(struct session *s)
 	if (!gpu_pipe_has_running(s->run.pipe)) {
 		payload_close_writer(&s->run.payload);
 		/* first find out whether anybody else has it open */
-		s->has_read_all = read_pipe(s, PIPE_CHUNK);
+		pipe_intake_read(&s->run);
 	}
-	if (s->pipe_ended)
+	if (s->run.intake.has_ended)
 		return true;
 	/* behind a process that never stops writing, the pipe is never empty */
-	if (s->has_said_waiting || s->unread_at_end ||
+	if (s->has_said_waiting || s->run.intake.unread_at_end ||
 	    monotonic_ns() - s->run.ended_ns < SAY_WAITING_NS)
 		return false;
 	s->has_said_waiting = true;
@@ -824,7 +677,7 @@ static bool has_ended(struct session *s)
 		return false;
 	run_phase_enter(&s->run.phase, RUN_COMMAND_ENDED);
 	s->run.ended_ns = monotonic_ns();
-	s->unread_at_end = s->run.pipe ? payload_count_left(&s->run.payload) : 0;
+	s->run.intake.unread_at_end = s->run.pipe ? payload_count_left(&s->run.payload) : 0;
 	if (s->target.ended) {
 		supervisor_report_ended(s->run.supervisor);
 		collect_wait_status(s->run.collect, s->target.pid, s->run.ended_ns,
@@ -846,7 +699,7 @@ static bool has_ended(struct session *s)
 static bool has_recorded(struct session *s)
 {
 	return recorded_window_is_over(&s->run) &&
-	       (!s->run.pipe || s->pipe_ended || s->stops_waiting ||
+	       (!s->run.pipe || s->run.intake.has_ended || s->stops_waiting ||
 		monotonic_ns() - s->run.recorded.window.to_ns >= GOODBYE_PATIENCE_NS ||
 		!gpu_pipe_has_running(s->run.pipe));
 }
@@ -888,7 +741,7 @@ static void let_watch(struct session *s, bool is_over)
 			.lost_samples = s->lost_samples,
 			.waiting = s->waiting,
 			.asks_snapshot = s->is_asked,
-			.has_read_all = s->has_read_all,
+			.has_read_all = s->run.intake.has_read_all,
 			.is_over = is_over,
 			.pid = s->attachment ? attachment_first(s->attachment) : s->target.pid});
 	s->is_asked = false;
@@ -925,7 +778,7 @@ static void loop(struct session *s)
 			collect_round(s);
 			drained_ns = now;
 		} else if (pipe_is_ready) {
-			s->has_read_all = read_pipe(s, PIPE_CHUNK);
+			pipe_intake_read(&s->run);
 			nanosleep(&pause, NULL);
 		}
 		let_watch(s, false);
@@ -934,17 +787,6 @@ static void loop(struct session *s)
 }
 
 /* ---- the end ---- */
-
-/* Reads what is in the pipe at the end, not what somebody goes on writing. */
-static void read_rest_of_pipe(struct session *s)
-{
-	if (!s->run.pipe)
-		return;
-	if (!read_pipe(s, PIPE_REST))
-		collect_ledger(s->run.collect)->pipe.left = payload_count_left(&s->run.payload);
-	gpu_pipe_finish(s->run.pipe);
-	close_ended(s, UINT64_MAX);
-}
 
 static uint64_t cpu_ns(const struct rusage *usage)
 {
@@ -978,7 +820,7 @@ static void collect_rest(struct session *s)
 {
 	const struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
 
-	read_rest_of_pipe(s);
+	pipe_intake_finish(&s->run);
 	kernel_events_finish(s->run.kernel);
 	kernel_intake_drain(&s->run, false);
 	kernel_intake_take_times(&s->run);
