@@ -174,13 +174,15 @@ void kernel_intake_drain(struct run_parts *run, bool catches_up)
 	call_timing_scan(run->call_timing);
 }
 
-void kernel_intake_take_times(struct run_parts *run)
+void kernel_intake_finish(struct run_parts *run)
 {
 	const struct timespec pause = {0, TIMES_PAUSE_NS};
 	struct bpf_source *bpf = kernel_events_bpf(run->kernel);
 	uint64_t until_ns = monotonic_ns() + TIMES_PATIENCE_NS;
 	struct stack_times times;
 
+	kernel_events_finish(run->kernel);
+	kernel_intake_drain(run, false);
 	while (bpf && bpf_source_next_times(bpf, &times))
 		end_times(run, &times);
 	kernel_intake_drain(run, false);
@@ -188,6 +190,9 @@ void kernel_intake_take_times(struct run_parts *run)
 		nanosleep(&pause, NULL);
 		kernel_intake_drain(run, false);
 	}
+	if (bpf)
+		collect_ledger(run->collect)->cpu.in_calls =
+			bpf_source_counters(bpf).samples_in_calls;
 }
 
 void kernel_intake_take_counters(struct run_parts *run)

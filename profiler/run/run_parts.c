@@ -337,6 +337,8 @@ void run_parts_close_kernel(struct run_parts *run)
 
 void run_parts_close(struct run_parts *run)
 {
+	free(run->program);
+	attachment_free(run->attachment);
 	attached_cuda_release(&run->cuda);
 	recording_close(run->recording);
 	run_parts_remove_payload(run);

@@ -24,6 +24,9 @@
 /* What a descriptor watched by the run's epoll is. */
 enum { READY_SIGNAL, READY_TARGET, READY_PIPE, READY_KERNEL };
 
+/* How long libraries that were asked to are waited for to send what they have. */
+#define GOODBYE_PATIENCE_NS 5000000000u
+
 struct run_parts {
 	const struct session_options *options;
 	const struct supervisor_link *supervisor;
@@ -38,6 +41,8 @@ struct run_parts {
 	struct gpu_pipe *pipe;
 	struct pipe_intake intake; /* how far it is read */
 	struct payload payload;
+	struct attachment *attachment;   /* in place of a target; NULL: there is one */
+	char *program;                   /* the command line of its first process; NULL: unknown */
 	struct attached_cuda cuda;       /* processes that ran before us and use CUDA */
 	struct probes *probes;           /* of launches; NULL: not asked for */
 	struct call_timing *call_timing; /* NULL: it cannot be */

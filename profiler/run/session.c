@@ -2,8 +2,6 @@
 #include "profiler/run/session.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,22 +10,15 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-#include "cupti_trace/wire/gpu_wire.h"
-#include "profiler/attach/attach.h"
-#include "profiler/attach/user_memory.h"
-#include "profiler/base/command_text.h"
 #include "profiler/base/exit_status.h"
+#include "profiler/run/attached.h"
 #include "profiler/run/exec_error.h"
 #include "profiler/run/kernel_intake.h"
 #include "profiler/run/pipe_intake.h"
 #include "profiler/run/privilege.h"
 #include "profiler/run/run_parts.h"
 #include "profiler/run/target.h"
-#include "profiler/sources/probes.h"
-#include "symbolize/maps.h"
-#include "symbolize/util/guarded_path.h"
 #include "symbolize/util/monotonic.h"
-#include "symbolize/util/proc_file.h"
 #include "symbolize/util/saturate.h"
 
 #define TICK_MS 50
@@ -39,27 +30,20 @@
 #define LEFT_BEHIND_NS 50000000u
 #define LISTED_MAX 32
 #define COUNT_NS 250000000u
-#define AUXV_BYTES 65536
-#define PROGRAM_BYTES 4096u
-#define PROGRAM_WORDS 256u
-#define GOODBYE_PATIENCE_NS 5000000000u /* for programs, when recording is over */
-#define SILENT_PATIENCE_NS 1200000000u  /* likewise, for those that run already and send nothing */
-#define NAMING_SLEEP_MS 10000           /* for files, when recording is over */
+#define NAMING_SLEEP_MS 10000 /* for files, when recording is over */
 
 struct session {
 	struct run_parts run;
 	const struct inherited *inherited;
 	struct target target;
-	struct attachment *attachment; /* in place of a target; NULL: there is one */
-	char *program;                 /* the command line of the first of them; NULL: unknown */
-	bool is_told_to_end;           /* by a signal, since it was asked for last */
-	bool abandons_target;          /* it cannot be killed: it is another user's by now */
-	bool stops_waiting;            /* for what this phase waits for, other than the command */
-	bool has_said_waiting;         /* until the GPU is used no longer */
-	bool is_asked;                 /* for a snapshot, by a signal */
-	bool ends_delay;               /* before processes that run already are looked at */
-	uint32_t interrupts;           /* SIGINTs so far */
-	int early_signal;              /* a signal that ends us before the target ran; 0: none */
+	bool is_told_to_end;   /* by a signal, since it was asked for last */
+	bool abandons_target;  /* it cannot be killed: it is another user's by now */
+	bool stops_waiting;    /* for what this phase waits for, other than the command */
+	bool has_said_waiting; /* until the GPU is used no longer */
+	bool is_asked;         /* for a snapshot, by a signal */
+	bool ends_delay;       /* before processes that run already are looked at */
+	uint32_t interrupts;   /* SIGINTs so far */
+	int early_signal;      /* a signal that ends us before the target ran; 0: none */
 	uint64_t lost_samples, waiting, next_count_ns; /* for a watcher */
 	uint64_t clocks_read_ns;                       /* of processes */
 	uint64_t longest_round_ns;                     /* from one wait for events to the next */
@@ -85,8 +69,6 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	target_release_resources(&s->target);
-	free(s->program);
-	attachment_free(s->attachment);
 	run_parts_close(&s->run);
 	free(s);
 }
@@ -240,7 +222,7 @@ static void on_signal(struct session *s, const struct supervisor_signal *signal)
 	} else if (s->run.phase == RUN_SETTING_UP) {
 		if (asks_to_end(signal->number))
 			s->early_signal = signal->number;
-	} else if (s->target.ended || s->attachment) {
+	} else if (s->target.ended || s->run.attachment) {
 		s->stops_waiting |= asks_to_end(signal->number);
 	} else if (signal->number == SIGINT && ++s->interrupts >= 2) {
 		kill_target(s);
@@ -298,130 +280,6 @@ static int release_target(struct session *s)
 
 /* ---- processes that already run ---- */
 
-/*
- * The kernel answers for the user whom we have become, as when they debug it, but only to read: it
- * does not show this file empty of a thread that has memory. Of one without it asks nothing.
- */
-static int may_attach(void *session, pid_t pid)
-{
-	struct session *s = session;
-	char *text = NULL;
-	size_t size = 0;
-	int err = proc_file_read(collect_calls(s->run.collect), pid, "auxv", AUXV_BYTES, &text,
-				 &size);
-
-	free(err ? NULL : text);
-	if (err == -ENOENT)
-		return -ESRCH;
-	return err ? err : size == 0 ? -EACCES : 0;
-}
-
-static int follow_attached(void *session, pid_t pid)
-{
-	struct session *s = session;
-
-	return bpf_source_track(kernel_events_bpf(s->run.kernel), pid);
-}
-
-static void forget_attached(void *session, pid_t pid)
-{
-	struct session *s = session;
-
-	bpf_source_untrack(kernel_events_bpf(s->run.kernel), pid);
-}
-
-static void catch_up(void *session)
-{
-	struct session *s = session;
-
-	kernel_intake_drain(&s->run, true);
-}
-
-static bool knows_attached(void *session, pid_t pid)
-{
-	const struct session *s = session;
-
-	return collect_knows_process(s->run.collect, pid);
-}
-
-/* What it has mapped is not known, so neither whether it uses CUDA. */
-static void note_unanswered(struct session *s, struct process *process)
-{
-	if (!s->run.options->measure.traces_gpu)
-		return;
-	log_warn(s->run.log,
-		 "no GPU time: process %d does not answer: a thread of it holds a lock, or waits "
-		 "for "
-		 "a FUSE or network file system (restart its server, or unmount it)",
-		 (int)process->pid);
-	collect_ledger(s->run.collect)->calls.processes += !process->lacks_gpu_time;
-	process->lacks_gpu_time = true;
-}
-
-/* As if it mapped now all that it has mapped. Without them they are read when one is needed. */
-static void take_mappings(struct session *s, struct process *process)
-{
-	pid_t pid = process->pid;
-	struct process_event event = {
-		.type = PROCESS_MAP, .pid = pid, .tid = pid, .time_ns = monotonic_ns()};
-	char *text, *rest;
-	size_t size;
-	int err = proc_file_read(collect_calls(s->run.collect), pid, "maps", PROC_FILE_MAX_MAPS,
-				 &text, &size);
-
-	if (err == -ETIMEDOUT || err == -EBUSY)
-		note_unanswered(s, process);
-	if (err)
-		return;
-	rest = text;
-	while (maps_next(&rest, &event.mapping))
-		collect_process_event(s->run.collect, &event);
-	free(text);
-}
-
-static int add_attached(void *session, const struct scanned_process *scanned)
-{
-	struct session *s = session;
-	struct scanned_process now;
-	struct process *process;
-	uint64_t used_ns = target_used_ns(scanned->pid), time_ns = monotonic_ns();
-
-	if (scanned_process_read(scanned->pid, &now) != 0 || now.has_ended)
-		return -ESRCH;
-	process = collect_attach(s->run.collect, now.pid, now.comm, now.threads, time_ns, used_ns);
-	if (!process)
-		return -ENOMEM;
-	take_mappings(s, process);
-	attached_cuda_begin(&s->run.cuda, process, NULL);
-	kernel_intake_pass_on_pythons(&s->run);
-	log_verbose(s->run.log, "attached to process %d (%s), which has %u thread%s", (int)now.pid,
-		    now.comm, now.threads, now.threads == 1 ? "" : "s");
-	return 0;
-}
-
-/* What the first process was started as, which it may have overwritten; or its name. */
-static void note_program(struct session *s, pid_t pid)
-{
-	char *words[PROGRAM_WORDS + 1], *text = NULL;
-	struct scanned_process now;
-	uint32_t count = 0;
-	size_t size = 0;
-
-	if (proc_file_read(collect_calls(s->run.collect), pid, "cmdline", PROGRAM_BYTES, &text,
-			   &size) != 0)
-		return;
-	for (size_t at = 0; at < size && count < PROGRAM_WORDS; at += strlen(text + at) + 1)
-		words[count++] = text + at;
-	if ((!count || !words[0][0]) && scanned_process_read(pid, &now) == 0) {
-		words[0] = now.comm;
-		count = 1;
-	}
-	words[count] = NULL;
-	if (count)
-		s->program = command_text(words);
-	free(text);
-}
-
 /* False: a signal has come. If all processes end meanwhile, it is over. */
 static bool await_delay(struct session *s)
 {
@@ -432,7 +290,7 @@ static bool await_delay(struct session *s)
 
 	if (now_ns < until_ns)
 		log_verbose(s->run.log, "the processes are looked at after --delay");
-	for (; now_ns < until_ns && !s->ends_delay && !attachment_has_ended(s->attachment);
+	for (; now_ns < until_ns && !s->ends_delay && !attachment_has_ended(s->run.attachment);
 	     now_ns = monotonic_ns()) {
 		uint64_t left_ms = (until_ns - now_ns) / 1000000 + 1;
 
@@ -445,145 +303,13 @@ static bool await_delay(struct session *s)
 	return !is_called_off(s);
 }
 
-static int follow_all(struct session *s)
-{
-	int err;
-
-	run_phase_enter(&s->run.phase, RUN_GOING);
-	run_parts_begin(&s->run);
-	if (s->run.cuda.arrivals)
-		recorded_window_put_off(&s->run);
-	err = attachment_follow(s->attachment);
-	if (err) {
-		log_error(s->run.log, "cannot follow %s: %s",
-			  attachment_count(s->attachment) ? "all of the processes"
-							  : "the processes",
-			  err != -ESRCH ? strerror(-err)
-			  : attachment_was_refused(s->attachment)
-				  ? "this user may not look into them; run profile as their user, "
-				    "or as root"
-				  : "they have ended");
-		return err;
-	}
-	note_program(s, attachment_first(s->attachment));
-	log_verbose(s->run.log, "attached to %u process%s", attachment_count(s->attachment),
-		    attachment_count(s->attachment) == 1 ? "" : "es");
-	return kernel_events_watch(s->run.kernel, s->run.epoll, READY_KERNEL);
-}
-
-/* The pipe, and what brings the library in. */
-static int open_arrivals(struct session *s)
-{
-	struct target_environment environment;
-	struct arrivals *arrivals = NULL;
-	char text[BRING_IN_TEXT_MAX];
-	int err;
-
-	s->run.cuda.collect = s->run.collect;
-	s->run.cuda.call_timing = s->run.call_timing;
-	s->run.cuda.log = s->run.log;
-	if (!s->run.options->measure.injects)
-		return 0;
-	err = run_parts_open_pipe(&s->run);
-	if (err)
-		return err;
-	run_parts_environment(&s->run, &s->run.options->measure, &environment);
-	if (target_environment_text(&environment, text, sizeof(text)))
-		arrivals = arrivals_new(&s->run.payload, text);
-	attached_cuda_open(&s->run.cuda, kernel_events_bpf(s->run.kernel), arrivals);
-	if (arrivals)
-		return 0;
-	log_error(s->run.log, "out of memory");
-	return -ENOMEM;
-}
-
-/* In place of setting up and releasing a target. */
 static int attach(struct session *s)
 {
-	const struct attach_steps steps = {.context = s,
-					   .own = {getppid(), getpid()}, /* the supervisor, us */
-					   .may_follow = may_attach,
-					   .follow = follow_attached,
-					   .forget = forget_attached,
-					   .catch_up = catch_up,
-					   .knows = knows_attached,
-					   .add = add_attached};
-
-	if (run_parts_open_inputs(&s->run) != 0 || open_arrivals(s) != 0)
-		return EXIT_PROFILER_FAILED;
-	collect_know_tree(s->run.collect);
-	collect_set_memory_opener(s->run.collect, user_memory_open, collect_calls(s->run.collect));
-	run_parts_lock(&s->run);
-	s->attachment = attachment_new(s->run.options->attach, &steps,
-				       collect_calls(s->run.collect), s->run.log);
-	if (!s->attachment)
+	if (attached_open(&s->run) != 0)
 		return EXIT_PROFILER_FAILED;
 	if (!await_delay(s))
 		return called_off_status(s);
-	return follow_all(s) == 0 ? 0 : EXIT_PROFILER_FAILED;
-}
-
-/*
- * What began up to now is in the profile as a whole: libraries send it, and leave. One that is just
- * coming finds this out at once.
- */
-static void ask_to_leave(struct session *s)
-{
-	if (!s->run.cuda.arrivals)
-		return;
-	run_parts_answer_all(&s->run);
-	if (s->run.recorded.stage == WINDOW_AHEAD) {
-		s->run.start_ns = s->run.recorded.window.from_ns = s->run.ended_ns;
-		log_warn(s->run.log, "nothing was recorded: it ended before CUPTI had begun in all "
-				     "processes that use CUDA");
-	}
-	arrivals_stop(s->run.cuda.arrivals);
-	recorded_window_end(&s->run, s->run.ended_ns);
-}
-
-/* Returns whether what is recorded of running processes has lasted as long as it was to. */
-static bool time_is_over(const struct session *s)
-{
-	uint64_t duration_ns = s->run.options->attach->duration_ns;
-
-	return duration_ns && s->run.recorded.stage != WINDOW_AHEAD &&
-	       monotonic_ns() >= s->run.start_ns + duration_ns;
-}
-
-/*
- * The time is over, a signal has come, or none of the processes is left. The kernel keeps those
- * whose parents do not wait for them.
- */
-static bool attached_have_ended(struct session *s)
-{
-	if (s->run.phase == RUN_LEAVING)
-		return true;
-	if (!s->stops_waiting && !time_is_over(s) && collect_count_running(s->run.collect) > 0 &&
-	    bpf_source_follows_any(kernel_events_bpf(s->run.kernel)))
-		return false;
-	run_phase_enter(&s->run.phase, RUN_LEAVING);
-	s->stops_waiting = false;
-	s->run.ended_ns = monotonic_ns();
-	supervisor_report_ended(s->run.supervisor);
-	kernel_events_stop_samples(s->run.kernel);
-	kernel_intake_drain(&s->run, false);
-	collect_read_clocks(s->run.collect, s->run.ended_ns, true);
-	ask_to_leave(s);
-	return true;
-}
-
-/* Whether no library is at work in the processes any more, or is waited for no longer. */
-static bool attached_have_left(struct session *s)
-{
-	uint64_t now_ns = monotonic_ns();
-	uint64_t heard_ns =
-		s->run.intake.read_ns > s->run.ended_ns ? s->run.intake.read_ns : s->run.ended_ns;
-
-	if (!s->run.cuda.arrivals || s->run.intake.has_ended || s->stops_waiting ||
-	    now_ns - s->run.ended_ns >= GOODBYE_PATIENCE_NS ||
-	    now_ns - heard_ns >= SILENT_PATIENCE_NS)
-		return true;
-	return !attached_cuda_is_busy(&s->run.cuda) && !gpu_pipe_has_running(s->run.pipe);
+	return attached_follow(&s->run) == 0 ? 0 : EXIT_PROFILER_FAILED;
 }
 
 /* ---- the loop ---- */
@@ -637,8 +363,8 @@ static bool is_done(struct session *s)
 	uint32_t count;
 	size_t used = 0;
 
-	if (s->attachment)
-		return attached_have_left(s);
+	if (s->run.attachment)
+		return s->stops_waiting || attached_have_left(&s->run);
 	if (!has_counted_left(s))
 		return false;
 	if (!s->run.pipe || s->stops_waiting)
@@ -669,10 +395,14 @@ static bool is_done(struct session *s)
 /* The target has ended, or nobody waits for it any more. */
 static bool has_ended(struct session *s)
 {
-	if (s->attachment)
-		return attached_have_ended(s);
 	if (s->run.phase != RUN_GOING)
 		return true;
+	if (s->run.attachment) {
+		if (!attached_end_if_over(&s->run, s->stops_waiting))
+			return false;
+		s->stops_waiting = false;
+		return true;
+	}
 	if (!target_poll(&s->target) && !s->abandons_target)
 		return false;
 	run_phase_enter(&s->run.phase, RUN_COMMAND_ENDED);
@@ -731,19 +461,19 @@ static void let_watch(struct session *s, bool is_over)
 		return;
 	now_ns = monotonic_ns();
 	count_for_watcher(s, now_ns);
-	watcher->look(
-		watcher->context,
-		&(struct session_view){
-			.collected = collect_results(s->run.collect),
-			.start_ns = s->run.start_ns,
-			.now_ns = now_ns,
-			.sample_ns = measure_sample_ns(s->run.options->measure.frequency_hz),
-			.lost_samples = s->lost_samples,
-			.waiting = s->waiting,
-			.asks_snapshot = s->is_asked,
-			.has_read_all = s->run.intake.has_read_all,
-			.is_over = is_over,
-			.pid = s->attachment ? attachment_first(s->attachment) : s->target.pid});
+	watcher->look(watcher->context,
+		      &(struct session_view){
+			      .collected = collect_results(s->run.collect),
+			      .start_ns = s->run.start_ns,
+			      .now_ns = now_ns,
+			      .sample_ns = measure_sample_ns(s->run.options->measure.frequency_hz),
+			      .lost_samples = s->lost_samples,
+			      .waiting = s->waiting,
+			      .asks_snapshot = s->is_asked,
+			      .has_read_all = s->run.intake.has_read_all,
+			      .is_over = is_over,
+			      .pid = s->run.attachment ? attachment_first(s->run.attachment)
+						       : s->target.pid});
 	s->is_asked = false;
 }
 
@@ -758,7 +488,7 @@ static void loop(struct session *s)
 		struct epoll_event ready[16];
 		bool ended = has_ended(s);
 		bool is_quick = ended || monotonic_ns() < s->run.quick_until_ns ||
-				(s->attachment && s->run.recorded.stage == WINDOW_AHEAD);
+				(s->run.attachment && s->run.recorded.stage == WINDOW_AHEAD);
 		int tick = is_quick ? QUICK_TICK_MS : TICK_MS;
 		int n = epoll_wait(s->run.epoll, ready, 16, recorded_window_tick(&s->run, tick));
 		bool pipe_is_ready = false, kernel_is_ready = false;
@@ -816,40 +546,36 @@ static uint64_t end_of_run(const struct session *s)
 	return ended_ns;
 }
 
+static void finish_collect(struct session *s)
+{
+	obstacles_finish(s->run.obstacles);
+	collect_finish(s->run.collect, s->run.ended_ns);
+	kernel_intake_take_counters(&s->run);
+}
+
 static void collect_rest(struct session *s)
 {
-	const struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
-
 	pipe_intake_finish(&s->run);
-	kernel_events_finish(s->run.kernel);
-	kernel_intake_drain(&s->run, false);
-	kernel_intake_take_times(&s->run);
-	if (bpf)
-		collect_ledger(s->run.collect)->cpu.in_calls =
-			bpf_source_counters(bpf).samples_in_calls;
-	collect_waited_for(s->run.collect, s->attachment ? 0 : waited_cpu_ns(s));
-	if (!s->attachment) /* there libraries may have taken their time to leave */
+	kernel_intake_finish(&s->run);
+	collect_waited_for(s->run.collect, s->run.attachment ? 0 : waited_cpu_ns(s));
+	if (!s->run.attachment) /* there libraries may have taken their time to leave */
 		s->run.ended_ns = end_of_run(s);
 	let_watch(s, true);
 	attached_cuda_take_arrivals(&s->run.cuda); /* of those that ended last */
 	attached_cuda_tell_missed(&s->run.cuda);
-	obstacles_finish(s->run.obstacles);
-	collect_finish(s->run.collect, s->run.ended_ns);
-	kernel_intake_take_counters(&s->run);
+	finish_collect(s);
 }
 
 void session_complete_copy(struct session *s, uint64_t until_ns)
 {
 	run_phase_enter(&s->run.phase, RUN_COPIED);
 	s->run.ended_ns = until_ns;
-	if (s->attachment && s->run.recorded.stage == WINDOW_AHEAD) /* nothing was recorded */
+	if (s->run.attachment && s->run.recorded.stage == WINDOW_AHEAD) /* nothing was recorded */
 		s->run.start_ns = until_ns;
 	if (s->run.options->measure.last_ns && !window_is_over(&s->run.recorded.window, until_ns))
 		recorded_window_end_copy(&s->run, until_ns);
 	collect_read_clocks(s->run.collect, s->run.ended_ns, true);
-	obstacles_finish(s->run.obstacles);
-	collect_finish(s->run.collect, s->run.ended_ns);
-	kernel_intake_take_counters(&s->run);
+	finish_collect(s);
 }
 
 int session_begin_window(struct session *s)
@@ -864,8 +590,8 @@ void session_stop(struct session *s)
 {
 	uint64_t now_ns = monotonic_ns();
 
-	s->stops_waiting |= s->attachment && s->run.phase != RUN_LEAVING;
-	if (!s->attachment && !window_is_over(&s->run.recorded.window, now_ns))
+	s->stops_waiting |= s->run.attachment && s->run.phase != RUN_LEAVING;
+	if (!s->run.attachment && !window_is_over(&s->run.recorded.window, now_ns))
 		recorded_window_end(&s->run, now_ns);
 }
 
@@ -876,13 +602,13 @@ void session_discount_child(struct session *s, uint64_t ns)
 
 bool session_goes_on(const struct session *s)
 {
-	return !s->attachment && !s->target.ended && !s->abandons_target;
+	return !s->run.attachment && !s->target.ended && !s->abandons_target;
 }
 
 /* Of a command that was abandoned: as if by Ctrl-C. */
 static int final_status(const struct session *s)
 {
-	if (s->attachment)
+	if (s->run.attachment)
 		return 0;
 	if (s->target.ended)
 		return target_exit_status(&s->target);
@@ -905,7 +631,7 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 {
 	int status = s->run.options->attach ? attach(s) : set_up(s, stdout_is_taken);
 
-	if (!status && !s->attachment)
+	if (!status && !s->run.attachment)
 		status = release_target(s);
 	if (status)
 		return status;
@@ -921,11 +647,11 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 	if (status)
 		log_warn(s->run.log, "the recording is incomplete: %s", strerror(-status));
 	setpriority(PRIO_PROCESS, 0, s->inherited->nice);
-	if (s->attachment) /* names are looked up in files that may lie on a slow disk */
+	if (s->run.attachment) /* names are looked up in files that may lie on a slow disk */
 		bounded_caller_limit_sleep(collect_calls(s->run.collect), NAMING_SLEEP_MS);
 	attached_cuda_end_arrivals(&s->run.cuda);
 	/* before names are looked up, which takes a moment: free what the run needed */
-	if (s->target.ended || s->attachment)
+	if (s->target.ended || s->run.attachment)
 		run_parts_remove_payload(&s->run);
 	else
 		payload_close_pipe(
@@ -981,14 +707,14 @@ void session_note_cost(struct totals *totals)
 
 struct totals session_totals(const struct session *s)
 {
-	bool has_waited = !s->attachment && s->run.phase != RUN_COPIED && !session_goes_on(s);
+	bool has_waited = !s->run.attachment && s->run.phase != RUN_COPIED && !session_goes_on(s);
 	struct totals totals;
 
 	totals = (struct totals){
 		.ledger = collect_ledger(s->run.collect),
-		.program = s->program,
-		.command_pid =
-			(uint32_t)(s->attachment ? attachment_first(s->attachment) : s->target.pid),
+		.program = s->run.program,
+		.command_pid = (uint32_t)(s->run.attachment ? attachment_first(s->run.attachment)
+							    : s->target.pid),
 		.start_ns = s->run.start_ns,
 		.start_unix_ns = s->run.start_unix_ns,
 		.elapsed_ns = s->run.ended_ns - s->run.start_ns,

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/run/attached.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "profiler/attach/user_memory.h"
+#include "profiler/base/command_text.h"
+#include "profiler/run/kernel_intake.h"
+#include "profiler/run/target.h"
+#include "symbolize/maps.h"
+#include "symbolize/util/monotonic.h"
+#include "symbolize/util/proc_file.h"
+
+#define AUXV_BYTES 65536
+#define PROGRAM_BYTES 4096u
+#define PROGRAM_WORDS 256u
+#define SILENT_PATIENCE_NS 1200000000u /* for those that send nothing */
+
+/*
+ * The kernel answers for the user whom we have become, as when they debug it, but only to read: it
+ * does not show this file empty of a thread that has memory. Of one without it asks nothing.
+ */
+static int may_attach(void *context, pid_t pid)
+{
+	struct run_parts *run = context;
+	char *text = NULL;
+	size_t size = 0;
+	int err =
+		proc_file_read(collect_calls(run->collect), pid, "auxv", AUXV_BYTES, &text, &size);
+
+	free(err ? NULL : text);
+	if (err == -ENOENT)
+		return -ESRCH;
+	return err ? err : size == 0 ? -EACCES : 0;
+}
+
+static int follow_attached(void *context, pid_t pid)
+{
+	struct run_parts *run = context;
+
+	return bpf_source_track(kernel_events_bpf(run->kernel), pid);
+}
+
+static void forget_attached(void *context, pid_t pid)
+{
+	struct run_parts *run = context;
+
+	bpf_source_untrack(kernel_events_bpf(run->kernel), pid);
+}
+
+static void catch_up(void *context)
+{
+	struct run_parts *run = context;
+
+	kernel_intake_drain(run, true);
+}
+
+static bool knows_attached(void *context, pid_t pid)
+{
+	struct run_parts *run = context;
+
+	return collect_knows_process(run->collect, pid);
+}
+
+/* What it has mapped is not known, so neither whether it uses CUDA. */
+static void note_unanswered(struct run_parts *run, struct process *process)
+{
+	if (!run->options->measure.traces_gpu)
+		return;
+	log_warn(run->log,
+		 "no GPU time: process %d does not answer: a thread of it holds a lock, or waits "
+		 "for "
+		 "a FUSE or network file system (restart its server, or unmount it)",
+		 (int)process->pid);
+	collect_ledger(run->collect)->calls.processes += !process->lacks_gpu_time;
+	process->lacks_gpu_time = true;
+}
+
+/* As if it mapped now all that it has mapped. Without them they are read when one is needed. */
+static void take_mappings(struct run_parts *run, struct process *process)
+{
+	pid_t pid = process->pid;
+	struct process_event event = {
+		.type = PROCESS_MAP, .pid = pid, .tid = pid, .time_ns = monotonic_ns()};
+	char *text, *rest;
+	size_t size;
+	int err = proc_file_read(collect_calls(run->collect), pid, "maps", PROC_FILE_MAX_MAPS,
+				 &text, &size);
+
+	if (err == -ETIMEDOUT || err == -EBUSY)
+		note_unanswered(run, process);
+	if (err)
+		return;
+	rest = text;
+	while (maps_next(&rest, &event.mapping))
+		collect_process_event(run->collect, &event);
+	free(text);
+}
+
+static int add_attached(void *context, const struct scanned_process *scanned)
+{
+	struct run_parts *run = context;
+	struct scanned_process now;
+	struct process *process;
+	uint64_t used_ns = target_used_ns(scanned->pid), time_ns = monotonic_ns();
+
+	if (scanned_process_read(scanned->pid, &now) != 0 || now.has_ended)
+		return -ESRCH;
+	process = collect_attach(run->collect, now.pid, now.comm, now.threads, time_ns, used_ns);
+	if (!process)
+		return -ENOMEM;
+	take_mappings(run, process);
+	attached_cuda_begin(&run->cuda, process, NULL);
+	kernel_intake_pass_on_pythons(run);
+	log_verbose(run->log, "attached to process %d (%s), which has %u thread%s", (int)now.pid,
+		    now.comm, now.threads, now.threads == 1 ? "" : "s");
+	return 0;
+}
+
+/* The pipe, and what brings the library in. */
+static int open_arrivals(struct run_parts *run)
+{
+	struct target_environment environment;
+	struct arrivals *arrivals = NULL;
+	char text[BRING_IN_TEXT_MAX];
+	int err;
+
+	run->cuda.collect = run->collect;
+	run->cuda.call_timing = run->call_timing;
+	run->cuda.log = run->log;
+	if (!run->options->measure.injects)
+		return 0;
+	err = run_parts_open_pipe(run);
+	if (err)
+		return err;
+	run_parts_environment(run, &run->options->measure, &environment);
+	if (target_environment_text(&environment, text, sizeof(text)))
+		arrivals = arrivals_new(&run->payload, text);
+	attached_cuda_open(&run->cuda, kernel_events_bpf(run->kernel), arrivals);
+	if (arrivals)
+		return 0;
+	log_error(run->log, "out of memory");
+	return -ENOMEM;
+}
+
+int attached_open(struct run_parts *run)
+{
+	const struct attach_steps steps = {.context = run,
+					   .own = {getppid(), getpid()}, /* the supervisor, us */
+					   .may_follow = may_attach,
+					   .follow = follow_attached,
+					   .forget = forget_attached,
+					   .catch_up = catch_up,
+					   .knows = knows_attached,
+					   .add = add_attached};
+
+	if (run_parts_open_inputs(run) != 0 || open_arrivals(run) != 0)
+		return -1;
+	collect_know_tree(run->collect);
+	collect_set_memory_opener(run->collect, user_memory_open, collect_calls(run->collect));
+	run_parts_lock(run);
+	run->attachment =
+		attachment_new(run->options->attach, &steps, collect_calls(run->collect), run->log);
+	return run->attachment ? 0 : -1;
+}
+
+/* What the first process was started as, which it may have overwritten; or its name. */
+static void note_program(struct run_parts *run, pid_t pid)
+{
+	char *words[PROGRAM_WORDS + 1], *text = NULL;
+	struct scanned_process now;
+	uint32_t count = 0;
+	size_t size = 0;
+
+	if (proc_file_read(collect_calls(run->collect), pid, "cmdline", PROGRAM_BYTES, &text,
+			   &size) != 0)
+		return;
+	for (size_t at = 0; at < size && count < PROGRAM_WORDS; at += strlen(text + at) + 1)
+		words[count++] = text + at;
+	if ((!count || !words[0][0]) && scanned_process_read(pid, &now) == 0) {
+		words[0] = now.comm;
+		count = 1;
+	}
+	words[count] = NULL;
+	if (count)
+		run->program = command_text(words);
+	free(text);
+}
+
+int attached_follow(struct run_parts *run)
+{
+	int err;
+
+	run_phase_enter(&run->phase, RUN_GOING);
+	run_parts_begin(run);
+	if (run->cuda.arrivals)
+		recorded_window_put_off(run);
+	err = attachment_follow(run->attachment);
+	if (err) {
+		log_error(run->log, "cannot follow %s: %s",
+			  attachment_count(run->attachment) ? "all of the processes"
+							    : "the processes",
+			  err != -ESRCH ? strerror(-err)
+			  : attachment_was_refused(run->attachment)
+				  ? "this user may not look into them; run profile as their user, "
+				    "or as root"
+				  : "they have ended");
+		return err;
+	}
+	note_program(run, attachment_first(run->attachment));
+	log_verbose(run->log, "attached to %u process%s", attachment_count(run->attachment),
+		    attachment_count(run->attachment) == 1 ? "" : "es");
+	return kernel_events_watch(run->kernel, run->epoll, READY_KERNEL);
+}
+
+/* ---- the end ---- */
+
+/*
+ * What began up to now is in the profile as a whole: libraries send it, and leave. One that is just
+ * coming finds this out at once.
+ */
+static void ask_to_leave(struct run_parts *run)
+{
+	if (!run->cuda.arrivals)
+		return;
+	run_parts_answer_all(run);
+	if (run->recorded.stage == WINDOW_AHEAD) {
+		run->start_ns = run->recorded.window.from_ns = run->ended_ns;
+		log_warn(run->log, "nothing was recorded: it ended before CUPTI had begun in all "
+				   "processes that use CUDA");
+	}
+	arrivals_stop(run->cuda.arrivals);
+	recorded_window_end(run, run->ended_ns);
+}
+
+/* Returns whether what is recorded of running processes has lasted as long as it was to. */
+static bool time_is_over(const struct run_parts *run)
+{
+	uint64_t duration_ns = run->options->attach->duration_ns;
+
+	return duration_ns && run->recorded.stage != WINDOW_AHEAD &&
+	       monotonic_ns() >= run->start_ns + duration_ns;
+}
+
+bool attached_end_if_over(struct run_parts *run, bool is_told_to)
+{
+	if (!is_told_to && !time_is_over(run) && collect_count_running(run->collect) > 0 &&
+	    bpf_source_follows_any(kernel_events_bpf(run->kernel)))
+		return false;
+	run_phase_enter(&run->phase, RUN_LEAVING);
+	run->ended_ns = monotonic_ns();
+	supervisor_report_ended(run->supervisor);
+	kernel_events_stop_samples(run->kernel);
+	kernel_intake_drain(run, false);
+	collect_read_clocks(run->collect, run->ended_ns, true);
+	ask_to_leave(run);
+	return true;
+}
+
+bool attached_have_left(struct run_parts *run)
+{
+	uint64_t now_ns = monotonic_ns();
+	uint64_t heard_ns =
+		run->intake.read_ns > run->ended_ns ? run->intake.read_ns : run->ended_ns;
+
+	if (!run->cuda.arrivals || run->intake.has_ended ||
+	    now_ns - run->ended_ns >= GOODBYE_PATIENCE_NS ||
+	    now_ns - heard_ns >= SILENT_PATIENCE_NS)
+		return true;
+	return !attached_cuda_is_busy(&run->cuda) && !gpu_pipe_has_running(run->pipe);
+}
