@@ -178,11 +178,12 @@ void kernel_intake_finish(struct run_parts *run)
 {
 	const struct timespec pause = {0, TIMES_PAUSE_NS};
 	struct bpf_source *bpf = kernel_events_bpf(run->kernel);
-	uint64_t until_ns = monotonic_ns() + TIMES_PATIENCE_NS;
 	struct stack_times times;
+	uint64_t until_ns;
 
 	kernel_events_finish(run->kernel);
 	kernel_intake_drain(run, false);
+	until_ns = monotonic_ns() + TIMES_PATIENCE_NS;
 	while (bpf && bpf_source_next_times(bpf, &times))
 		end_times(run, &times);
 	kernel_intake_drain(run, false);
