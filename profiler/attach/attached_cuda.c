@@ -33,7 +33,7 @@ static struct cuda_state *state_of(struct attached_cuda *c, const struct process
 	return cuda_states_get(&c->states, process->id, process->pid);
 }
 
-/* NULL: it has ended, or runs another program by now. */
+/* Finds a process by its id. NULL: it has ended, or runs another program by now. */
 static struct process *running_process(const struct attached_cuda *c, uint32_t id, pid_t pid)
 {
 	struct process *process = collect_knows_process(c->collect, pid)
@@ -72,8 +72,8 @@ void attached_cuda_note_user(struct attached_cuda *c, const struct stack_event *
 }
 
 /*
- * Whether the library is there. One that was meant for the program before may have come into the
- * one that the process had executed meanwhile.
+ * Returns whether the library is there. One that was meant for the program before may have come
+ * into the one that the process had executed meanwhile.
  */
 static bool has_arrived(const struct attached_cuda *c, const struct arrival *arrival)
 {
@@ -81,7 +81,7 @@ static bool has_arrived(const struct attached_cuda *c, const struct arrival *arr
 						    cuda_states_has_come(&c->states, arrival->pid));
 }
 
-/* A process without GPU time: its calls are timed, where that can be. */
+/* Counts a process without GPU time: its calls are timed, where that can be. */
 static void count_untraced(struct attached_cuda *c, struct process *process)
 {
 	if (c->call_timing) {
@@ -191,7 +191,7 @@ static uint32_t count_delaying(const struct attached_cuda *c, pid_t *any)
 	return count;
 }
 
-/* Waits no longer for a process: it has no GPU time, `why`. */
+/* Gives up waiting for a process: it has no GPU time, `why`. */
 static void time_silent(struct attached_cuda *c, struct process *process, const char *why)
 {
 	log_warn(c->log, "no GPU time: CUPTI has not begun in process %d %s%s", (int)process->pid,
@@ -216,7 +216,7 @@ static void time_all_silent(struct attached_cuda *c)
 	}
 }
 
-/* Those where the library has come and cannot begin, whatever CUPTI does. */
+/* Gives up those where the library has come and cannot begin, whatever CUPTI does. */
 static void time_stuck(struct attached_cuda *c)
 {
 	for (uint32_t i = 0; i < c->states.count; i++) {

@@ -38,20 +38,20 @@ void attached_cuda_release(struct attached_cuda *c);
 void attached_cuda_end_arrivals(struct attached_cuda *c);
 
 /*
- * A process may have mapped CUDA's driver: then the library is brought into it, or its calls are
- * timed by probes. `mapping`: that of the driver; NULL: it is not known. Once for each program.
+ * Brings the library into a process that has mapped CUDA's driver, or times its calls by probes.
+ * `mapping`: that of the driver; NULL: it is not known. Once for each program.
  * (What a child of fork has inherited it has not mapped: CUDA does not work there.)
  */
 void attached_cuda_begin(struct attached_cuda *c, struct process *process,
 			 const struct code_mapping *mapping);
 
-/* A process has entered the driver; also before its mapping of the driver is known to us. */
+/* Notes that a process has entered the driver, whose mapping may not be known yet. */
 void attached_cuda_note_user(struct attached_cuda *c, const struct stack_event *event);
 
-/* Where the library could not be brought in, calls are timed. Elsewhere its hello comes. */
+/* Has calls timed where the library could not be brought in. Elsewhere its hello comes. */
 void attached_cuda_take_arrivals(struct attached_cuda *c);
 
-/* The library says hello. `has_begun`: recording has. */
+/* Notes that the library says hello. `has_begun`: recording has. */
 void attached_cuda_hear(struct attached_cuda *c, const struct process *process, bool has_begun);
 
 /* Notes that the hello of `instance` is to be answered later. False: out of memory. */
@@ -69,7 +69,7 @@ bool attached_cuda_next_unanswered(struct attached_cuda *c, uint32_t *at, pid_t 
  */
 bool attached_cuda_delays_recording(struct attached_cuda *c, uint64_t since_ns);
 
-/* What has ended before recording begins lacks nothing, unless nothing is left to record. */
+/* Forgets what has ended before recording begins, unless nothing is left to record. */
 void attached_cuda_forget_missed(struct attached_cuda *c);
 
 /* Returns whether the library is on its way into a process, or has not said hello in one. */

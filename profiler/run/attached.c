@@ -19,8 +19,9 @@
 #define SILENT_PATIENCE_NS 1200000000u /* for those that send nothing */
 
 /*
- * The kernel answers for the user whom we have become, as when they debug it, but only to read: it
- * does not show this file empty of a thread that has memory. Of one without it asks nothing.
+ * Asks the kernel, which answers for the user whom we have become, as when they debug it, but only
+ * to read: it does not show this file empty of a thread that has memory. Of one without it asks
+ * nothing.
  */
 static int may_attach(void *context, pid_t pid)
 {
@@ -64,7 +65,7 @@ static bool knows_attached(void *context, pid_t pid)
 	return collect_knows_process(run->collect, pid);
 }
 
-/* What it has mapped is not known, so neither whether it uses CUDA. */
+/* Warns of a process whose mappings are not known, so neither whether it uses CUDA. */
 static void note_unanswered(struct run_parts *run, struct process *process)
 {
 	if (!run->options->measure.traces_gpu)
@@ -78,7 +79,8 @@ static void note_unanswered(struct run_parts *run, struct process *process)
 	process->lacks_gpu_time = true;
 }
 
-/* As if it mapped now all that it has mapped. Without them they are read when one is needed. */
+/* Takes in what a process has mapped, as if it did so now. Otherwise it is read when it is needed.
+ */
 static void take_mappings(struct run_parts *run, struct process *process)
 {
 	pid_t pid = process->pid;
@@ -119,7 +121,7 @@ static int add_attached(void *context, const struct scanned_process *scanned)
 	return 0;
 }
 
-/* The pipe, and what brings the library in. */
+/* Opens the pipe, and what brings the library in. */
 static int open_arrivals(struct run_parts *run)
 {
 	struct target_environment environment;
@@ -166,7 +168,7 @@ int attached_open(struct run_parts *run)
 	return run->attachment ? 0 : -1;
 }
 
-/* What the first process was started as, which it may have overwritten; or its name. */
+/* Notes what the first process was started as, which it may have overwritten; or its name. */
 static void note_program(struct run_parts *run, pid_t pid)
 {
 	char *words[PROGRAM_WORDS + 1], *text = NULL;
@@ -218,8 +220,8 @@ int attached_follow(struct run_parts *run)
 /* ---- the end ---- */
 
 /*
- * What began up to now is in the profile as a whole: libraries send it, and leave. One that is just
- * coming finds this out at once.
+ * Asks libraries to leave. What began up to now is in the profile as a whole: they send it first.
+ * One that is just coming finds this out at once.
  */
 static void ask_to_leave(struct run_parts *run)
 {

@@ -14,17 +14,16 @@
  */
 int attached_open(struct run_parts *run);
 
-/* Follows all of them: the run goes. 0, or not after logging the reason. */
+/* Follows all of them, from which the run is going. Not 0: after logging the reason. */
 int attached_follow(struct run_parts *run);
 
 /*
- * While the run goes: returns whether it is over: `is_told_to`, the time is over, or none of the
- * processes is left. Then libraries are asked to leave. The kernel keeps those whose parents do
- * not wait for them.
+ * Returns whether a run that is going is over: `is_told_to`, its time is over, or none of the
+ * processes is left. Then libraries are asked to leave.
  */
 bool attached_end_if_over(struct run_parts *run, bool is_told_to);
 
-/* Whether no library is at work in the processes any more, or is waited for no longer. */
+/* Returns whether no library is at work in the processes any more, or is waited for no longer. */
 bool attached_have_left(struct run_parts *run);
 
 #endif

@@ -37,7 +37,7 @@ void kernel_intake_pass_on_pythons(struct run_parts *run)
 	}
 }
 
-/* A CPU sample, or a launch as a probe saw it. */
+/* Takes in a CPU sample, or a launch as a probe saw it. */
 static void take_snapshot(struct run_parts *run, const struct stack_snapshot *snapshot,
 			  bool is_launch)
 {
@@ -70,7 +70,7 @@ static void take_process_event(struct run_parts *run, const struct process_event
 	kernel_intake_pass_on_pythons(run);
 }
 
-/* The end, for a thread that goes on: what it is in now ends there, too. */
+/* Ends the times of a thread that goes on: what it is in now ends there, too. */
 static void end_times(struct run_parts *run, const struct stack_times *times)
 {
 	struct stack_event head = {.time_ns = run->ended_ns, .pid = times->pid, .tid = times->tid};
@@ -145,7 +145,7 @@ static void take_stack(struct run_parts *run, const struct stack_event *event)
 	}
 }
 
-/* What has been read, in order of time. */
+/* Takes in what has been read, in order of time. */
 static void apply_kernel_events(struct run_parts *run)
 {
 	struct kernel_event event;

@@ -17,13 +17,13 @@ void kernel_intake_drain(struct run_parts *run, bool catches_up);
 void kernel_intake_pass_on_pythons(struct run_parts *run);
 
 /*
- * At the end: the rest, and the times of threads that run on after the command. One that is about
- * to end, as those of a library that has just left, is not listed any more, and its times come when
- * it gives back its CPU.
+ * Takes in the rest at the end, and the times of threads that run on after the command. One that is
+ * about to end, as those of a library that has just left, is not listed any more, and its times
+ * come when it gives back its CPU.
  */
 void kernel_intake_finish(struct run_parts *run);
 
-/* At the end: what the kernel has counted, into the ledger. */
+/* Puts what the kernel has counted into the ledger, at the end. */
 void kernel_intake_take_counters(struct run_parts *run);
 
 #endif

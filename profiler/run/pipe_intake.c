@@ -11,7 +11,7 @@
 #define SILENT_NS 1000000000u /* of a traced program without a goodbye, which is worth a line */
 #define PIPE_CHUNK (4u << 20) /* more than a pipe can hold */
 
-/* A process waits for our probes: attaches them to what it maps, if wanted, and releases it. */
+/* Attaches probes to what a process maps, if wanted, and releases it: it waits for them. */
 static void acknowledge(struct run_parts *run, const struct process *process, uint64_t instance)
 {
 	if (run->probes) {

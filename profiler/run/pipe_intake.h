@@ -19,15 +19,15 @@ struct pipe_intake {
 };
 
 /*
- * Reads a few MiB at most: kernel's events wait meanwhile. True: the pipe was empty, or has ended,
- * or there is none.
+ * Reads a few MiB at most: the kernel's events wait meanwhile. True: the pipe was empty, or has
+ * ended, or there is none.
  */
 bool pipe_intake_read(struct run_parts *run);
 
-/* Programs that ended before, once all that they have written is read. */
+/* Closes programs that ended before, once all that they have written is read. */
 void pipe_intake_close_ended(struct run_parts *run, uint64_t before_ns);
 
-/* At the end: reads what is in the pipe, not what somebody goes on writing. */
+/* Reads what is in the pipe at the end, not what somebody goes on writing. */
 void pipe_intake_finish(struct run_parts *run);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define CLOCKS_LATE_NS 50000000u /* then they say too little of the window, or too much */
 
-/* Everybody but libraries, which learn it by the variable or the link (gpu_wire.h). */
+/* Tells everybody but libraries, which learn it by the variable or the link (gpu_wire.h). */
 static void apply_window(struct run_parts *run)
 {
 	struct bpf_source *bpf = kernel_events_bpf(run->kernel);
@@ -22,7 +22,7 @@ static void apply_window(struct run_parts *run)
 		bpf_source_set_window(bpf, &run->recorded.window);
 }
 
-/* Of programs that run already, and of those that start. */
+/* Tells everybody; libraries in programs that run already, and in those that start. */
 static void change_window(struct run_parts *run)
 {
 	int err = run->pipe ? payload_set_window(&run->payload, &run->recorded.window) : 0;
@@ -81,7 +81,7 @@ int recorded_window_begin_soon(struct run_parts *run)
 	return 0;
 }
 
-/* The time of --delay is over, or that of begin_attached has come. */
+/* Reads CPU time where a part begins: --delay is over, or begin_attached has succeeded. */
 static void begin_window(struct run_parts *run)
 {
 	uint64_t now_ns = monotonic_ns();
@@ -99,9 +99,8 @@ static void begin_window(struct run_parts *run)
 }
 
 /*
- * Of processes that run already. With the library, the profile is of the time in which it is in all
- * of them that use CUDA: what began earlier in one than in others could not be compared. Processes
- * that start meanwhile do not count, since there may always be more. False: not yet.
+ * Begins what is recorded of processes that run already, with the library when it is in all of them
+ * that use CUDA (attached_cuda.h). False: not yet.
  */
 static bool begin_attached(struct run_parts *run)
 {

@@ -30,37 +30,38 @@ struct recorded_window {
 };
 
 /*
- * Sets that of a command, which begins now; `variable`: what the library in it learns it by, "":
- * nothing.
+ * Sets the window of a command, which begins now; `variable`: what the library in it learns it by,
+ * "": nothing.
  */
 void recorded_window_set(struct run_parts *run, char variable[TARGET_VARIABLE_BYTES]);
 
-/* That of running processes begins when the library has come into them, not before. */
+/* Has the window of running processes begin when the library has come into them, not before. */
 void recorded_window_put_off(struct run_parts *run);
 
-/* See session_begin_window. */
+/* Begins the window when all can know it: session_begin_window, once the run goes. */
 int recorded_window_begin_soon(struct run_parts *run);
 
-/* It ends at `to_ns`, which is over. Libraries in running processes leave then. */
+/* Ends the window at `to_ns`, which is over. Libraries in running processes leave then. */
 void recorded_window_end(struct run_parts *run, uint64_t to_ns);
 
 /*
- * Begins it when its time has come; of running processes, when the library is in all of those that
- * use CUDA. Then hellos that have waited for it are answered. The run fails if it cannot begin.
+ * Begins the window when its time has come; of running processes, when the library is in all of
+ * those that use CUDA. Then hellos that have waited for it are answered. The run fails if it cannot
+ * begin.
  */
 void recorded_window_begin_when_due(struct run_parts *run);
 
-/* Returns whether that of a command is over; the first time, samples end with it. */
+/* Returns whether the window of a command is over; the first time, samples end with it. */
 bool recorded_window_is_over(struct run_parts *run);
 
 /* Returns how long to wait for events: `tick_ms`, but not beyond its beginning or end. */
 int recorded_window_tick(const struct run_parts *run, int tick_ms);
 
-/* Ends that of a copy: what was launched in it and has not ended is counted. */
+/* Ends the window of a copy: what was launched in it and has not ended is counted. */
 void recorded_window_end_copy(struct run_parts *run, uint64_t until_ns);
 
 /*
- * At the end: the last seconds, or what `start` began, are a part like any other, now that they are
+ * Notes the last seconds, or what `start` began, as a part like any other, now that they are
  * known.
  */
 void recorded_window_note(const struct run_parts *run, struct measure *m);

@@ -74,13 +74,14 @@ int run_parts_open(struct run_parts *run)
 
 /* ---- as the user ---- */
 
-/* Which threads are idle is decided by what each did in all. */
+/* Returns the parts that --wall needs: which threads are idle is decided by what each did in all.
+ */
 static uint32_t places_of_wall(const struct session_options *o)
 {
 	return o->measure.wall ? 1u << PLACE_PROCESS | 1u << PLACE_THREAD : 0;
 }
 
-/* A file on a slow disk takes seconds, in which the ring buffer would be full. */
+/* Keeps events while a file on a slow disk takes seconds: the ring buffer would be full. */
 static void keep_events(void *kernel)
 {
 	kernel_events_keep(kernel);
@@ -111,13 +112,13 @@ static int open_collect(struct run_parts *run)
 	return 0;
 }
 
-/* Before Linux 6.10, probes need more than the capabilities that we keep. */
+/* Returns whether probes may be added: before Linux 6.10 they need more than what we keep. */
 static bool may_probe(const struct bpf_source *bpf)
 {
 	return !bpf_source_probes_need_admin(bpf) || privilege_is_admin();
 }
 
-/* What the CUDA driver is to load, as an absolute path. */
+/* Returns what the CUDA driver is to load, as an absolute path. */
 static const char *library_of(const struct run_parts *run)
 {
 	return run->options->injection_lib ? run->injection_lib : run->payload.library;

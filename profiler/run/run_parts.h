@@ -59,13 +59,16 @@ void run_parts_init(struct run_parts *run, const struct session_options *options
 		    const struct supervisor_link *supervisor, struct log *log);
 void run_parts_close(struct run_parts *run);
 
-/* What needs privilege. 0, or an exit status after logging the reason. */
+/* Opens what needs privilege. 0, or an exit status after logging the reason. */
 int run_parts_open(struct run_parts *run);
 
-/* As the user: the rest but for the target. 0, or -errno after logging the reason. */
+/* Opens the rest as the user, but for the target. 0, or -errno after logging the reason. */
 int run_parts_open_inputs(struct run_parts *run);
 
-/* The private folder and the pipe; of running processes where the library is brought in. */
+/*
+ * Makes the private folder and opens the pipe; of running processes only where the library is
+ * brought in.
+ */
 int run_parts_open_pipe(struct run_parts *run);
 
 /* Probes further libraries, as the user named them. */
@@ -81,18 +84,19 @@ void run_parts_lock(const struct run_parts *run);
 /* Has the run's epoll report `what` when `fd` can be read. 0 or -errno. */
 int run_parts_watch(struct run_parts *run, int fd, uint32_t what);
 
-/* The run, or its recording, begins now. */
+/* Begins the run, or what is recorded of it, now. */
 void run_parts_begin(struct run_parts *run);
 
 /* Lets a library that has said hello, or has loaded something, go on. */
 void run_parts_answer(struct run_parts *run, pid_t pid, uint64_t instance);
 
-/* Likewise those that have said hello before recording began. */
+/* Lets all libraries go on that have said hello before recording began. */
 void run_parts_answer_all(struct run_parts *run);
 
 /* Removes the run's files; then the supervisor need not. */
 void run_parts_remove_payload(struct run_parts *run);
 
+/* Closes what the kernel reports by. */
 void run_parts_close_kernel(struct run_parts *run);
 
 #endif

@@ -80,7 +80,7 @@ int session_open(struct session *s)
 
 /* ---- setting up ---- */
 
-/* A tool that the user chose for NVTX stays: NVTX serves only one. */
+/* Returns whether ranges are asked for. A tool that the user chose stays: NVTX serves only one. */
 static bool takes_nvtx(const struct session *s)
 {
 	const char *chosen = getenv(TARGET_ENVIRONMENT_NVTX);
@@ -119,7 +119,7 @@ static int start_target(struct session *s, bool stdout_is_taken)
 	return target_start(&s->target, &options);
 }
 
-/* The target, at its gate, is followed and sampled from here on. */
+/* Follows the target, which is at its gate, and samples it from here on. */
 static int follow_target(struct session *s)
 {
 	bool has_bpf = kernel_events_bpf(s->run.kernel) != NULL,
@@ -188,8 +188,9 @@ static bool asks_to_end(int signal)
 }
 
 /*
- * A signal typed at the terminal has reached the target's process group already. When the terminal
- * hangs up, though, the kernel sends SIGHUP to the session's leader alone.
+ * Returns whether the target has a signal. One that was typed at the terminal has reached the
+ * target's process group already. When the terminal hangs up, though, the kernel sends SIGHUP to
+ * the session's leader alone.
  */
 static bool target_has_it(const struct session *s, const struct supervisor_signal *signal)
 {
@@ -208,7 +209,7 @@ static void kill_target(struct session *s)
 	s->abandons_target = true;
 }
 
-/* Otherwise the signal is the command's. */
+/* Returns whether the signal for it asks for a snapshot. Otherwise it is the command's. */
 static bool takes_snapshots(const struct session *s)
 {
 	return s->run.options->measure.last_ns || s->run.options->measure.attached;
@@ -242,7 +243,7 @@ static void read_signals(struct session *s)
 		run_phase_enter(&s->run.phase, RUN_FAILED);
 }
 
-/* Whether a signal ended the run before it began: then the command does not run. */
+/* Returns whether a signal ended the run before it began: then the command does not run. */
 static bool is_called_off(struct session *s)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -280,7 +281,7 @@ static int release_target(struct session *s)
 
 /* ---- processes that already run ---- */
 
-/* False: a signal has come. If all processes end meanwhile, it is over. */
+/* Waits for --delay, or until all processes have ended. False: a signal has come. */
 static bool await_delay(struct session *s)
 {
 	const struct session_watcher *watcher = &s->run.options->watcher;
@@ -314,7 +315,7 @@ static int attach(struct session *s)
 
 /* ---- the loop ---- */
 
-/* One round over all sources. */
+/* Goes round over all sources. */
 static void collect_round(struct session *s)
 {
 	struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
@@ -355,7 +356,7 @@ static bool has_counted_left(struct session *s)
 	return true;
 }
 
-/* The target has ended, and nothing more is to be waited for. */
+/* Returns whether nothing more is to be waited for, once the command has ended. */
 static bool is_done(struct session *s)
 {
 	pid_t pids[LISTED_MAX];
@@ -392,7 +393,7 @@ static bool is_done(struct session *s)
 	return false;
 }
 
-/* The target has ended, or nobody waits for it any more. */
+/* Returns whether the command has ended or is waited for no longer, or all that is followed. */
 static bool has_ended(struct session *s)
 {
 	if (s->run.phase != RUN_GOING)
@@ -425,7 +426,7 @@ static bool has_ended(struct session *s)
 	return true;
 }
 
-/* The time of -d is over, and programs have sent what was in it, or do not in time. */
+/* Returns whether -d is over, and programs have sent what was in it, or do not in time. */
 static bool has_recorded(struct session *s)
 {
 	return recorded_window_is_over(&s->run) &&
@@ -434,7 +435,7 @@ static bool has_recorded(struct session *s)
 		!gpu_pipe_has_running(s->run.pipe));
 }
 
-/* What is not counted in each round. */
+/* Counts what is not counted in each round. */
 static void count_for_watcher(struct session *s, uint64_t now_ns)
 {
 	struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
@@ -451,7 +452,7 @@ static void count_for_watcher(struct session *s, uint64_t now_ns)
 	s->lost_samples = counters.dropped_samples + counters.dropped_launches;
 }
 
-/* `is_over`: for the last time. */
+/* Lets the watcher look; `is_over`: for the last time. */
 static void let_watch(struct session *s, bool is_over)
 {
 	const struct session_watcher *watcher = &s->run.options->watcher;
@@ -524,7 +525,7 @@ static uint64_t cpu_ns(const struct rusage *usage)
 	       ((uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec) * 1000u;
 }
 
-/* CPU time of the command, and of what it has waited for. */
+/* Returns the CPU time of the command, and of what it has waited for. */
 static uint64_t waited_cpu_ns(const struct session *s)
 {
 	struct rusage children = {0};
@@ -535,7 +536,8 @@ static uint64_t waited_cpu_ns(const struct session *s)
 	return ns > s->other_children_ns ? ns - s->other_children_ns : 0;
 }
 
-/* Of the last seconds these are those before the last process ended, not before we knew it. */
+/* Returns the end: the last seconds are those before the last process ended, not before we knew it.
+ */
 static uint64_t end_of_run(const struct session *s)
 {
 	uint64_t now_ns = monotonic_ns(), ended_ns = collect_last_end(s->run.collect);
@@ -605,7 +607,7 @@ bool session_goes_on(const struct session *s)
 	return !s->run.attachment && !s->target.ended && !s->abandons_target;
 }
 
-/* Of a command that was abandoned: as if by Ctrl-C. */
+/* Returns the status to pass on; of a command that was abandoned, as if by Ctrl-C. */
 static int final_status(const struct session *s)
 {
 	if (s->run.attachment)
@@ -615,7 +617,7 @@ static int final_status(const struct session *s)
 	return session_goes_on(s) ? 0 : EXIT_SIGNAL_BASE + SIGINT;
 }
 
-/* A command that exits with 128 + N says itself why. */
+/* Reports a signal that killed the command. One that exits with 128 + N says itself why. */
 static void report_killed(const struct session *s)
 {
 	int signal = s->target.ended ? target_killed_by(&s->target) : 0;
