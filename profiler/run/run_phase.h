@@ -41,6 +41,7 @@ static const bool run_phase_next[RUN_PHASES][RUN_PHASES] = {
 	[RUN_AWAITING_SURVIVORS] = {[RUN_OVER] = true, [RUN_COPIED] = true, [RUN_FAILED] = true},
 	[RUN_LEAVING] = {[RUN_OVER] = true, [RUN_COPIED] = true, [RUN_FAILED] = true},
 	[RUN_OVER] = {[RUN_COPIED] = true, [RUN_FAILED] = true},
+	[RUN_COPIED] = {[RUN_FAILED] = true},
 };
 
 static inline bool run_phase_may_follow(enum run_phase from, enum run_phase to)

@@ -512,6 +512,8 @@ static void loop(struct session *s)
 			pipe_intake_read(&s->run);
 			nanosleep(&pause, NULL);
 		}
+		if (s->run.phase == RUN_FAILED) /* nothing is to be shown, or copied, of that */
+			break;
 		let_watch(s, false);
 		is_over = has_recorded(s) || (ended && is_done(s));
 	}
