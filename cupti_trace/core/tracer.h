@@ -51,7 +51,6 @@ struct tracer {
 	bool is_late;        /* was brought into a process that ran already */
 	uint32_t probes;     /* those that are served: probes.h */
 	bool limits_stacks;  /* not each launch has a stack: stack_sampling.h */
-	bool is_in_driver;   /* the functions of the runtime are followed there: callback.c */
 	_Atomic pid_t owner; /* the process this state belongs to; another after fork */
 	_Atomic uint64_t captures, capture_ns; /* what that cost; counted when verbose */
 	char pipe_path[CUPTI_API_PATH_MAX];

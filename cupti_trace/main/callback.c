@@ -17,49 +17,12 @@
 #include "cupti_trace/launch/ranges.h"
 #include "cupti_trace/launch/stack_sampling.h"
 #include "cupti_trace/launch/wait_log.h"
+#include "cupti_trace/main/followed_functions.h"
 #include "cupti_trace/main/sync_flush.h"
 #include "cupti_trace/memory/followed_memory.h"
 #include "cupti_trace/memory/graph_memory.h"
 #include "cupti_trace/memory/virtual_memory.h"
 #include "symbolize/util/hash.h"
-
-#define RT CUPTI_ABI_DOMAIN_RUNTIME_API
-#define DRV CUPTI_ABI_DOMAIN_DRIVER_API
-
-/* What a launch looks up: functions of the two domains, by callback id. */
-#define CBIDS 1024
-#define FUNCTIONS 128
-#define NAMES_ROOM 1024
-struct function {
-	uint8_t meaning; /* enum api_meaning */
-	bool is_followed : 1, waits : 1, is_stream : 1, runs_graph : 1;
-	bool is_special : 1; /* neither launches nor waits: the next three */
-	bool is_plain : 1;   /* within another call it does nothing of its own */
-	bool launches : 1;
-	bool does_more : 1; /* there is more to do at its entry than a launch */
-	bool is_usual : 1;  /* it launches a kernel, there is no more to do, and its name is here */
-	bool ends_alone : 1; /* if its launch succeeds, there is nothing to do at its exit */
-	bool allocates : 1;  /* and each allocation needs its stack */
-	bool is_sync : 1;    /* waits for the GPU, and launches that it waits for are marked */
-	bool flushes : 1;    /* waits for the GPU: what has ended is sent before it returns */
-	bool resets_device : 1, starts_range : 1, ends_range : 1;
-	uint8_t size_at, kind_at, kernel_at; /* as in struct api_function */
-	uint8_t flags;                       /* of its launches */
-	bool is_unknown;  /* only guessed to launch something; reported at its first call */
-	const char *name; /* of launches; of others it is in the callback's data */
-};
-static struct {
-	/* of each callback id the runtime's, the driver's: twice the place in the list, which
-	 * saves an instruction */
-	uint8_t number[CBIDS][2];
-	/* functions that are alike have one entry; 0 is not followed. First those that launch: all
-	 * that they need is on one page */
-	struct function list[FUNCTIONS];
-	uint32_t count;
-	char names[NAMES_ROOM]; /* of those that launch */
-	bool follows_all;       /* for --api */
-} functions;
-_Static_assert(2 * (FUNCTIONS - 1) <= UINT8_MAX, "numbers fit");
 
 /* What few launches need, kept apart from what each does. */
 #define SELDOM __attribute__((noinline, cold))
@@ -127,140 +90,6 @@ static WITHIN_LAUNCH struct own *own_of_thread(void)
 				: OF_THREAD(own);
 }
 
-/* The name of a launch function; NULL: no room, so the callback's data has to do. */
-static const char *keep_name(const char *cupti_name, size_t *used)
-{
-	char *kept = functions.names + *used;
-
-	if (*used + strlen(cupti_name) >= sizeof(functions.names))
-		return NULL;
-	api_function_name(cupti_name, kept, sizeof(functions.names) - *used);
-	*used += strlen(kept) + 1;
-	return kept;
-}
-
-/* Memory that CUPTI may have no records of is followed by this function's calls. */
-static bool is_of_memory(uint32_t domain, const char *name)
-{
-	return (domain == DRV && virtual_memory_has(name)) || graph_memory_has(name);
-}
-
-static bool begins_with(const char *name, const char *runtime, const char *driver)
-{
-	return strncmp(name, runtime, strlen(runtime)) == 0 ||
-	       strncmp(name, driver, strlen(driver)) == 0;
-}
-
-static struct function describe(const struct tracer *tracer, uint32_t domain, uint32_t cbid,
-				const char *name)
-{
-	struct api_function known = {.meaning = API_NOTHING};
-	struct function f;
-
-	memset(&f, 0, sizeof(f)); /* it is compared as bytes */
-	if (tracer->is_alone)
-		return f;
-	if (domain == DRV || !tracer->is_in_driver)
-		known = api_function_of(name);
-	f.is_unknown = known.meaning == API_NOTHING && !known.waits && known.is_enqueued &&
-		       api_function_is_new(domain, cbid);
-	f.meaning = f.is_unknown ? API_OTHER : (uint8_t)known.meaning;
-	if (tracer->config.memory && f.meaning == API_NOTHING && is_of_memory(domain, name))
-		f.meaning = API_OTHER;
-	if (tracer->config.kernels_only && f.meaning == API_OTHER && !f.is_unknown)
-		f.meaning = API_NOTHING;
-	f.allocates = tracer->config.memory && (known.allocates || is_of_memory(domain, name));
-	f.waits = known.waits && tracer->config.waits;
-	f.is_sync = known.waits && !known.allocates && tracer->config.waited;
-	f.flushes = known.waits && !known.allocates;
-	f.is_stream = known.is_stream;
-	f.resets_device = domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset;
-	f.starts_range =
-		ranges_have_cuda() && begins_with(name, "cudaProfilerStart", "cuProfilerStart");
-	f.ends_range =
-		ranges_have_cuda() && begins_with(name, "cudaProfilerStop", "cuProfilerStop");
-	f.is_special = f.resets_device || f.starts_range || f.ends_range;
-	f.is_followed = f.meaning != API_NOTHING || f.waits || f.flushes || f.is_special;
-	f.runs_graph = known.runs_graph;
-	f.is_plain = !f.waits && !f.flushes && !f.runs_graph && !f.is_special && !f.is_unknown;
-	f.launches = f.meaning != API_NODE && f.meaning != API_NOTHING;
-	f.ends_alone = f.is_plain && f.launches && !tracer->config.timeline;
-	if (f.meaning == API_GRAPH)
-		f.flags = GPU_LAUNCH_IS_GRAPH;
-	else if (f.meaning != API_KERNEL) /* a batch of copies is many operations */
-		f.flags = GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER;
-	f.does_more = f.is_sync || f.is_unknown || f.runs_graph;
-	f.is_usual = f.meaning == API_KERNEL && f.is_plain && !f.does_more;
-	f.size_at = known.size_at;
-	f.kind_at = known.kind_at;
-	f.kernel_at = known.kernel_at;
-	return f;
-}
-
-/*
- * Some 60 of all known functions differ. Each unknown one has an entry of its own, so that each is
- * reported, as long as they leave room for those.
- */
-static uint8_t number_function(const struct function *f)
-{
-	bool is_own = f->is_unknown && functions.count < FUNCTIONS / 2;
-	uint32_t at = 1;
-
-	while (at < functions.count && (is_own || memcmp(&functions.list[at], f, sizeof(*f)) != 0))
-		at++;
-	if (at == FUNCTIONS)
-		return 0;
-	if (at == functions.count)
-		memcpy(&functions.list[functions.count++], f, sizeof(*f));
-	return (uint8_t)(2 * at);
-}
-
-static void index_functions(const struct tracer *tracer, bool of_launches, size_t *used)
-{
-	for (uint32_t i = 2; i < 2 * CBIDS; i++) {
-		uint32_t cbid = i / 2, domain = i % 2 ? DRV : RT;
-		const char *name = NULL;
-		struct function f;
-
-		if (tracer->api.cuptiGetCallbackName(domain, cbid, &name) != CUPTI_ABI_SUCCESS ||
-		    !name)
-			continue;
-		f = describe(tracer, domain, cbid, name);
-		if ((f.meaning == API_KERNEL || f.meaning == API_GRAPH) != of_launches ||
-		    !f.is_followed)
-			continue;
-		if (of_launches)
-			f.name = keep_name(name, used);
-		f.is_usual &= f.name != NULL;
-		functions.number[cbid][domain == DRV] = number_function(&f);
-	}
-}
-
-static void index_all_functions(const struct tracer *tracer)
-{
-	size_t used = 0;
-
-	memset(&functions, 0, sizeof(functions));
-	functions.count = 1;
-	functions.follows_all = tracer->config.api;
-	index_functions(tracer, true, &used);
-	index_functions(tracer, false, &used);
-}
-
-static struct function *function_of(uint32_t domain, uint32_t cbid)
-{
-	uint64_t number = functions.number[cbid][domain == DRV];
-
-	return (struct function *)((char *)functions.list + number * (sizeof(struct function) / 2));
-}
-
-static const char *name_of(const struct function *f, const struct cupti_abi_callback_data *data)
-{
-	if (likely(f->name))
-		return f->name;
-	return data->function_name ? data->function_name : "";
-}
-
 #define ROOM_PATIENCE_MS 250
 
 /*
@@ -324,7 +153,7 @@ static uint64_t number_of(const struct launch *launch)
 	const uint8_t *params = launch->data->function_params;
 	uint64_t what = 0;
 
-	if (params && f->meaning != API_OTHER)
+	if (params && !launches_other(f))
 		memcpy(&what, params + f->kernel_at, sizeof(what));
 	else if (params && f->kind_at)
 		memcpy(&what, params + f->kind_at, sizeof(int32_t));
@@ -373,7 +202,7 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 	if (buffers_are_short(&tracer->buffers))
 		wait_for_buffers(tracer);
 	/* only kernel launches have probes that could take the stack instead */
-	if (likely(tracer->config.stacks || launch->called->meaning == API_OTHER))
+	if (likely(tracer->config.stacks || launches_other(launch->called)))
 		stack = capture(tracer, launch);
 	launch_log_add(
 		me->log, &tracer->sink,
@@ -384,9 +213,9 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 			.stack_id = stack,
 		});
 	me->until_measured--;
-	me->is_kernel = launch->called->meaning == API_KERNEL;
+	me->is_kernel = launches_kernel(launch->called);
 	me->is_in_launch = true;
-	me->owes = launch->owes || launch->called->meaning == API_GRAPH;
+	me->owes = launch->owes || launches_graph(launch->called);
 	me->made_node = false;
 	me->ends_alone = launch->called->ends_alone;
 	me->launch_domain = launch->domain;
@@ -531,11 +360,11 @@ static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, s
 {
 	uint64_t now = ends_launch && tracer->config.timeline ? clock_now_ns() : 0;
 
-	if (f->starts_range)
+	if (f->role == FUNCTION_STARTS_RANGE)
 		ranges_set_cuda(true);
 	if (f->waits)
 		on_wait_exit(tracer, id, data);
-	if (f->meaning == API_NODE)
+	if (f->role == FUNCTION_NODES)
 		graph_bodies_call_ends();
 	if (ends_launch)
 		on_launched(tracer, me, data, now);
@@ -565,7 +394,7 @@ static inline void on_exit_of(struct tracer *tracer, const struct function *f, s
 		me->is_in_launch = me->ends_alone = false;
 	if (likely(is_outermost(me, id)))
 		me->function = NULL;
-	if (unlikely(!f->is_plain || f->meaning == API_NODE ||
+	if (unlikely(!f->is_plain || f->role == FUNCTION_NODES ||
 		     (ends_launch && (tracer->config.timeline || started_nothing(me, data)))))
 		finish(tracer, f, me, id, data, ends_launch);
 }
@@ -575,7 +404,7 @@ static SELDOM void report_unknown(struct tracer *tracer, struct function *f, con
 {
 	struct guest guest;
 
-	if (!__atomic_exchange_n(&f->is_unknown, false, __ATOMIC_RELAXED))
+	if (__atomic_exchange_n(&f->role, FUNCTION_OTHER, __ATOMIC_RELAXED) != FUNCTION_NEW)
 		return;
 	guest_enter(&guest);
 	tracer_notice(tracer, GPU_NOTICE_NEW_FUNCTION, "%s", name);
@@ -600,9 +429,9 @@ static SELDOM void on_waited(struct tracer *tracer, struct own *me)
 static SELDOM void do_more(struct tracer *tracer, struct function *f, struct own *me,
 			   const char *function, const struct cupti_abi_callback_data *data)
 {
-	if (f->is_sync && me->is_kernel)
+	if (f->flushes && me->is_kernel && tracer->config.waited)
 		on_waited(tracer, me);
-	if (f->is_unknown)
+	if (f->role == FUNCTION_NEW)
 		report_unknown(tracer, f, function);
 	if (f->runs_graph && atomic_load(&tracer->has_conditionals))
 		tell_graph_launch(tracer, data);
@@ -622,13 +451,13 @@ static uint32_t on_entry(struct tracer *tracer, struct function *f, struct own *
 			 struct api_id id, const struct cupti_abi_callback_data *data,
 			 const void *frame, bool nested)
 {
-	const char *function = name_of(f, data);
+	const char *function = function_name(f, data);
 
 	if (unlikely(f->does_more))
 		do_more(tracer, f, me, function, data);
-	if (f->meaning != API_NOTHING)
+	if (function_is_named(f))
 		note_function(me, function, id);
-	if (unlikely(!f->launches || nested))
+	if (unlikely(!function_launches(f) || nested))
 		return 0;
 	const struct launch launch = {
 		.domain = id.domain,
@@ -655,7 +484,7 @@ static SELDOM void on_entry_that_waits(struct tracer *tracer, struct function *f
 		      (struct wait_log_call){.domain = id.domain,
 					     .cbid = id.cbid,
 					     .data = data,
-					     .function = name_of(f, data)},
+					     .function = function_name(f, data)},
 		      stack);
 }
 
@@ -663,28 +492,16 @@ static SELDOM void on_special(struct tracer *tracer, const struct function *f)
 {
 	struct guest guest;
 
-	if (f->ends_range)
+	if (f->role == FUNCTION_ENDS_RANGE)
 		ranges_set_cuda(false);
-	if (!f->resets_device)
+	if (f->role != FUNCTION_RESETS)
 		return;
 	guest_enter(&guest);
 	tracer_flush(tracer, false);
 	guest_leave(&guest);
 }
 
-/* NULL: none that is followed. */
-static WITHIN_LAUNCH struct function *followed(uint32_t domain, uint32_t cbid)
-{
-	struct function *f;
-
-	if (unlikely(cbid >= CBIDS))
-		return NULL;
-	f = function_of(domain, cbid);
-	__asm__("" : "+r"(f)); /* the compiler would reckon it again for each member */
-	return likely(f->is_followed) ? f : NULL;
-}
-
-/* What is no usual launch, or within another call. */
+/* What is no usual launch, within another call, or not followed. */
 static NOT_ALWAYS void begin_other_call(struct tracer *tracer, struct function *f, struct own *me,
 					struct api_id id,
 					const struct cupti_abi_callback_data *data,
@@ -695,7 +512,7 @@ static NOT_ALWAYS void begin_other_call(struct tracer *tracer, struct function *
 	/* its launch is logged, or its node is made, in the call around it */
 	if (unlikely(nested) && f->is_plain)
 		return;
-	if (unlikely(f->is_special))
+	if (unlikely(function_is_special(f)))
 		on_special(tracer, f);
 	else if (unlikely(f->waits))
 		on_entry_that_waits(tracer, f, me, id, data, frame, nested);
@@ -708,13 +525,14 @@ static NOT_ALWAYS void begin_call(struct tracer *tracer, uint32_t domain, uint32
 {
 	const void *frame = __builtin_frame_address(0);
 	struct api_id id = {domain, cbid};
-	struct function *f = followed(domain, cbid);
+	struct function *f;
 	struct own *me;
 
-	if (unlikely(!f))
+	if (unlikely(cbid >= CBIDS))
 		return;
+	f = function_of(domain, cbid);
 	me = own_of_thread();
-	if (likely(f->is_usual && !me->is_in_launch && me->until_measured > 0)) {
+	if (likely(f->role == FUNCTION_USUAL && !me->is_in_launch && me->until_measured > 0)) {
 		const struct launch launch = {.domain = domain,
 					      .called = f,
 					      .function = f->name,
@@ -741,7 +559,7 @@ static WITHIN_LAUNCH bool is_end_of_launch(const struct own *me, struct api_id i
 static NOT_ALWAYS void end_other_call(struct tracer *tracer, struct own *me, struct api_id id,
 				      const struct cupti_abi_callback_data *data)
 {
-	const struct function *f = followed(id.domain, id.cbid);
+	const struct function *f = followed_function(id.domain, id.cbid);
 
 	if (likely(f))
 		on_exit_of(tracer, f, me, id, data);
@@ -768,7 +586,7 @@ static NOT_ALWAYS void end_call(struct tracer *tracer, uint32_t domain, uint32_t
 static SELDOM bool follows_idle(uint32_t domain, uint32_t cbid,
 				const struct cupti_abi_callback_data *data)
 {
-	const struct function *f = followed(domain, cbid);
+	const struct function *f = followed_function(domain, cbid);
 	struct own *me;
 
 	if (!f)
@@ -776,8 +594,8 @@ static SELDOM bool follows_idle(uint32_t domain, uint32_t cbid,
 	me = own_of_thread();
 	if (data->callback_site != CUPTI_ABI_API_ENTER || f->allocates)
 		return true;
-	if (f->meaning != API_NOTHING)
-		note_function(me, name_of(f, data), (struct api_id){domain, cbid});
+	if (function_is_named(f))
+		note_function(me, function_name(f, data), (struct api_id){domain, cbid});
 	return false;
 }
 
@@ -1101,7 +919,8 @@ static bool is_needed_alone(uint32_t resource)
 
 bool callback_follows(uint32_t domain, uint32_t cbid)
 {
-	return functions.follows_all || function_of(domain, cbid)->is_followed ||
+	return followed_functions.follows_all ||
+	       function_of(domain, cbid)->role != FUNCTION_IGNORED ||
 	       counters_follows(domain, cbid);
 }
 
@@ -1137,27 +956,6 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 					 of_nodes[i]);
 }
 
-/* CUDA 12.4. That of 11.8 has no callbacks of the driver's launches. */
-#define CUPTI_CALLS_FOR_DRIVER 22
-
-/*
- * Whether what the program calls of the runtime is followed where that calls the driver: CUPTI
- * takes four times as long to call for a function of the runtime as for the driver's inside it
- * (docs/performance.md). The profiler names the program's call by the stack. With CUPTI 13.0 it is
- * also safer. If CUPTI is to call no longer for the runtime's functions, as when a profiler leaves,
- * and a thread is in one of them, then all that this thread does later has the correlation id of
- * that call. So this is chosen once, and nothing is turned off as long as the library is in use.
- *
- * A timeline shows the runtime's own calls, also those that it refuses without calling the driver;
- * but not in a process that goes on, where the next profiler would meet the confused ids.
- */
-static bool can_follow_in_driver(const struct tracer *tracer)
-{
-	return tracer->api.version >= CUPTI_CALLS_FOR_DRIVER && tracer->config.stacks &&
-	       (!tracer->config.timeline || tracer->is_late) && !tracer->config.api &&
-	       !tracer->config.memory && !tracer->reads_counters && !tracer->config.errors;
-}
-
 int callback_subscribe(struct tracer *tracer)
 {
 	bool follows = tracer->config.api || tracer->config.memory || tracer->reads_counters;
@@ -1167,8 +965,7 @@ int callback_subscribe(struct tracer *tracer)
 	if (result != CUPTI_ABI_SUCCESS)
 		return result;
 	tracer->subscribed = true;
-	tracer->is_in_driver = can_follow_in_driver(tracer);
-	index_all_functions(tracer);
+	followed_functions_index(tracer);
 	if (follows)
 		follow_functions(tracer);
 	enable_all(tracer, 1);
