@@ -8,7 +8,6 @@
 #include "cupti_trace/core/own_cost.h"
 #include "cupti_trace/core/visit.h"
 #include "cupti_trace/hw/counters.h"
-#include "cupti_trace/hw/pc_sampling.h"
 #include "cupti_trace/launch/call_probes.h"
 #include "cupti_trace/launch/call_stats.h"
 #include "cupti_trace/launch/graph_bodies.h"
@@ -18,6 +17,8 @@
 #include "cupti_trace/launch/stack_sampling.h"
 #include "cupti_trace/launch/wait_log.h"
 #include "cupti_trace/main/followed_functions.h"
+#include "cupti_trace/main/made_nodes.h"
+#include "cupti_trace/main/resources.h"
 #include "cupti_trace/main/sync_flush.h"
 #include "cupti_trace/memory/followed_memory.h"
 #include "cupti_trace/memory/graph_memory.h"
@@ -306,34 +307,6 @@ void callback_send_voids(struct tracer *tracer)
 		sink_put(&tracer->sink, &event);
 }
 
-/* ---- conditional nodes ---- */
-
-static bool follows_nodes(const struct tracer *tracer)
-{
-	return tracer->api.cuptiGetGraphNodeId && !tracer->config.whole_graphs;
-}
-
-/* CUPTI does not say which launch the work of a body belongs to, only in which graph it is. */
-static SELDOM void tell_graph_launch(struct tracer *tracer,
-				     const struct cupti_abi_callback_data *data)
-{
-	struct gpu_event event = {
-		.type = GPU_EVENT_GRAPH,
-		.graph = {.correlation_id = data->correlation_id, .time_ns = clock_now_ns()}};
-	struct guest guest;
-	void *exec = NULL;
-
-	if (!follows_nodes(tracer) || !tracer->api.cuptiGetGraphExecId || !data->function_params)
-		return;
-	memcpy(&exec, data->function_params, sizeof(exec));
-	if (!exec ||
-	    tracer->api.cuptiGetGraphExecId(exec, &event.graph.number) != CUPTI_ABI_SUCCESS)
-		return;
-	guest_enter(&guest);
-	sink_put(&tracer->sink, &event);
-	guest_leave(&guest);
-}
-
 static SELDOM void on_wait_exit(struct tracer *tracer, struct api_id id,
 				const struct cupti_abi_callback_data *data)
 {
@@ -434,7 +407,7 @@ static SELDOM void do_more(struct tracer *tracer, struct function *f, struct own
 	if (f->role == FUNCTION_NEW)
 		report_unknown(tracer, f, function);
 	if (f->runs_graph && atomic_load(&tracer->has_conditionals))
-		tell_graph_launch(tracer, data);
+		made_nodes_launched(tracer, data);
 }
 
 /* The thread is in this function, unless it is in one around it. */
@@ -599,201 +572,22 @@ static SELDOM bool follows_idle(uint32_t domain, uint32_t cbid,
 	return false;
 }
 
-/* ---- graphs ---- */
-
-#define CUPTI_RECORDS_BODIES 26 /* CUDA 12.8 */
-
-static void on_node_starts(struct tracer *tracer, const struct cupti_abi_graph_data *data)
-{
-	bool has_had = atomic_load(&tracer->has_conditionals);
-
-	graph_bodies_node_starts(tracer, data);
-	/* what CUPTI cannot tell of conditional nodes is said once */
-	if (has_had || !atomic_load(&tracer->has_conditionals) ||
-	    tracer->api.version >= CUPTI_RECORDS_BODIES)
-		return;
-	tracer_notice(
-		tracer, GPU_NOTICE_NOT_RECORDED,
-		"kernels within conditional nodes of graphs: CUPTI API version %u (%s) leaves "
-		"out most of them, that of CUDA 12.8 and later has them",
-		tracer->api.version, tracer->api.path);
-}
-
-/* The node's work is attributed to the stack that makes the node. */
-static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_data *data)
-{
-	struct gpu_event event = {.type = GPU_EVENT_NODE};
-
-	own.made_node = true;
-	own.ends_alone = false;
-	/* a call that is captured allocates nothing, whatever records there are of it */
-	if (own.is_in_launch && tracer->config.memory)
-		followed_memory_note(own.correlation_id);
-	if (!follows_nodes(tracer) || !data ||
-	    tracer->api.cuptiGetGraphNodeId(data->node, &event.node.id) != 0)
-		return;
-	event.node.time_ns = clock_now_ns();
-	event.node.tid = launch_log_tid();
-	event.node.stack_id = launch_stack_capture(launch_stack_thread(), &tracer->sink,
-						   own.function ? own.function : "",
-						   __builtin_frame_address(0), 0);
-	sink_put(&tracer->sink, &event);
-	graph_bodies_node_created(tracer, data, event.node.id);
-}
-
-/* Follows the creation of the same node by CUDA itself, when it instantiates or clones. */
-static void on_node_cloned(struct tracer *tracer, const struct cupti_abi_graph_data *data)
-{
-	struct gpu_event event = {.type = GPU_EVENT_NODE};
-
-	if (!data || tracer->api.cuptiGetGraphNodeId(data->node, &event.node.id) != 0 ||
-	    tracer->api.cuptiGetGraphNodeId(data->original_node, &event.node.origin) != 0)
-		return;
-	event.node.tid = launch_log_tid();
-	sink_put(&tracer->sink, &event);
-	graph_bodies_node_cloned(data, event.node.id);
-}
-
-/* ---- unified memory ---- */
-
-#define MOST_DEVICES 64
-
-/* Has CUPTI watch unified memory on all devices, once there is a context. */
-static void watch_unified_memory(struct tracer *tracer)
-{
-	static const uint32_t kinds[] = {CUPTI_ABI_UVM_BYTES_HTOD, CUPTI_ABI_UVM_BYTES_DTOH,
-					 CUPTI_ABI_UVM_BYTES_DTOD, CUPTI_ABI_UVM_GPU_PAGE_FAULTS,
-					 CUPTI_ABI_UVM_CPU_PAGE_FAULTS};
-	const struct cupti_api *api = &tracer->api;
-	bool any = false;
-
-	if (!tracer->config.unified_memory || !api->cuptiActivityConfigureUnifiedMemoryCounter ||
-	    atomic_exchange(&tracer->watches_uvm, true))
-		return;
-	for (uint32_t device = 0; device < MOST_DEVICES; device++) {
-		int result = CUPTI_ABI_SUCCESS;
-
-		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-			struct cupti_abi_uvm_config config = {
-				.scope = CUPTI_ABI_UVM_SCOPE_PROCESS_SINGLE_DEVICE,
-				.kind = kinds[i],
-				.device_id = device,
-				.enable = 1,
-			};
-
-			result = api->cuptiActivityConfigureUnifiedMemoryCounter(&config, 1);
-			if (result == CUPTI_ABI_SUCCESS)
-				any = true;
-			else if (i == 0)
-				break; /* no such device, or none that can */
-		}
-		if (result != CUPTI_ABI_SUCCESS && !any)
-			break;
-		if (result == CUPTI_ABI_ERROR_INVALID_DEVICE)
-			break;
-	}
-	if (any)
-		api->cuptiActivityEnable(CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
-}
-
-void callback_expect_contexts(struct tracer *tracer)
-{
-	watch_unified_memory(tracer);
-	atomic_store(&tracer->has_context, true);
-}
-
-/*
- * New device code was loaded, perhaps by a library that brought its own copy of the runtime: where
- * probes take the stacks, its launch functions get some before it is called.
- */
-static void on_module_loaded(struct tracer *tracer)
-{
-	uint64_t now;
-	struct gpu_event event = {.type = GPU_EVENT_MAPS, .maps = {.wants_ack = 1}};
-
-	if (tracer->config.stacks)
-		return;
-	now = tracer_count_mapped();
-	event.maps.generation = now;
-	if (atomic_exchange(&tracer->code_generation, now) != now)
-		tracer_ask(tracer, &event);
-}
-
-/*
- * Device code that launches kernels itself has NVIDIA's device runtime linked in. CUPTI reports
- * nothing of those kernels (seen with 13.0 on an H100; asking for CUPTI_ACTIVITY_KIND_CDP_KERNEL is
- * refused there), and a kernel that launches others ends before they do.
- */
-static void look_for_device_launches(struct tracer *tracer,
-				     const struct cupti_abi_module_data *data)
-{
-	static const char mark[] = "__cudaCDP2LaunchDevice";
-
-	if (!data || !data->cubin || atomic_load(&tracer->reported_device_launch) ||
-	    !memmem(data->cubin, data->cubin_size, mark, sizeof(mark) - 1))
-		return;
-	if (!atomic_exchange(&tracer->reported_device_launch, true))
-		tracer_notice(tracer, GPU_NOTICE_DEVICE_LAUNCH, "%s", "");
-}
-
 static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 			       const struct cupti_abi_resource_data *data)
 {
 	struct guest guest;
 
 	guest_enter(&guest);
-	switch (cbid) {
-	case CUPTI_ABI_RESOURCE_MODULE_LOADED:
-		look_for_device_launches(tracer, data->descriptor);
-		if (tracer->config.stall_period)
-			pc_sampling_module_loaded(tracer, data->descriptor);
-		on_module_loaded(tracer);
-		break;
-	case CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING:
-		launch_stack_expect_unload();
-		if (tracer->config.stall_period)
-			pc_sampling_module_goes(tracer);
-		pthread_mutex_lock(&tracer->record_lock);
-		names_module_goes(&tracer->names);
-		pthread_mutex_unlock(&tracer->record_lock);
-		break;
-	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
-		atomic_store(&tracer->has_context, true);
-		watch_unified_memory(tracer);
-		if (tracer->config.memory)
-			graph_memory_context_begins(tracer, data->context);
-		if (tracer->config.stall_period)
-			pc_sampling_context_created(tracer, data->context);
-		wait_log_context_created();
-		break;
-	case CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING:
-		if (tracer->config.memory) {
-			tracer_send_context_end(tracer, data->context);
-			graph_memory_context_ends(data->context);
-		}
-		if (tracer->config.stall_period)
-			pc_sampling_context_ends(tracer, data->context);
-		if (tracer->reads_counters)
-			counters_context_goes(data->context);
-		tracer_flush(tracer, false);
-		break;
-	case CUPTI_ABI_RESOURCE_GRAPH_CREATED:
-		graph_bodies_graph_created(tracer, data->descriptor);
-		break;
-	case CUPTI_ABI_RESOURCE_GRAPHNODE_CREATE_STARTING:
-		on_node_starts(tracer, data->descriptor);
-		break;
-	case CUPTI_ABI_RESOURCE_GRAPHEXEC_CREATED:
-		graph_bodies_exec_created(tracer);
-		break;
-	case CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED:
-		on_node_created(tracer, data->descriptor);
-		break;
-	case CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED:
-		on_node_cloned(tracer, data->descriptor);
-		break;
-	default:
-		break;
+	if (cbid == CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED) {
+		own.made_node = true;
+		own.ends_alone = false;
+		/* a call that is captured allocates nothing, whatever records there are of it */
+		if (own.is_in_launch && tracer->config.memory)
+			followed_memory_note(own.correlation_id);
+		made_nodes_created(tracer, data->descriptor, own.function ? own.function : "",
+				   __builtin_frame_address(0));
+	} else {
+		resources_on_callback(tracer, cbid, data);
 	}
 	guest_leave(&guest);
 }
@@ -910,13 +704,6 @@ static void follow_functions(struct tracer *tracer)
 	}
 }
 
-/* Whether it is enabled where there is no profiler: names and records need it. */
-static bool is_needed_alone(uint32_t resource)
-{
-	return resource == CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING ||
-	       resource == CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING;
-}
-
 bool callback_follows(uint32_t domain, uint32_t cbid)
 {
 	return followed_functions.follows_all ||
@@ -926,17 +713,6 @@ bool callback_follows(uint32_t domain, uint32_t cbid)
 
 static void enable_all(struct tracer *tracer, uint32_t enable)
 {
-	static const uint32_t resources[] = {
-		CUPTI_ABI_RESOURCE_MODULE_LOADED,     CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING,
-		CUPTI_ABI_RESOURCE_CONTEXT_CREATED,   CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING,
-		CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED,
-	};
-	static const uint32_t of_nodes[] = {
-		CUPTI_ABI_RESOURCE_GRAPH_CREATED,
-		CUPTI_ABI_RESOURCE_GRAPHNODE_CREATE_STARTING,
-		CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED,
-		CUPTI_ABI_RESOURCE_GRAPHEXEC_CREATED,
-	};
 	const struct cupti_api *api = &tracer->api;
 	cupti_abi_subscriber subscriber = tracer->subscriber;
 
@@ -945,15 +721,7 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 	for (uint32_t i = 0; i < 2 * CBIDS; i++)
 		if (callback_follows(i % 2 ? DRV : RT, i / 2))
 			api->cuptiEnableCallback(enable, subscriber, i % 2 ? DRV : RT, i / 2);
-	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-		if (!tracer->is_alone || is_needed_alone(resources[i]))
-			api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
-						 resources[i]);
-	if (tracer->is_alone || !follows_nodes(tracer))
-		return;
-	for (size_t i = 0; i < sizeof(of_nodes) / sizeof(of_nodes[0]); i++)
-		api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
-					 of_nodes[i]);
+	resources_enable(tracer, enable);
 }
 
 int callback_subscribe(struct tracer *tracer)

@@ -26,9 +26,6 @@ const char *callback_other_subscriber(struct tracer *tracer);
  */
 void callback_find_own(void);
 
-/* There may be contexts that were made before; what is done for each is done now. */
-void callback_expect_contexts(struct tracer *tracer);
-
 /* Sends how many launches since the last time started nothing. */
 void callback_send_voids(struct tracer *tracer);
 

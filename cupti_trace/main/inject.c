@@ -59,6 +59,7 @@
 #include "cupti_trace/main/activity.h"
 #include "cupti_trace/main/callback.h"
 #include "cupti_trace/main/record_kinds.h"
+#include "cupti_trace/main/resources.h"
 #include "cupti_trace/main/trace.h"
 #include "cupti_trace/python/python_stack.h"
 #include "cupti_trace/unwind/code_map.h"
@@ -1102,7 +1103,7 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	atomic_store(&tracer->has_said_hello, false); /* true after a fork */
 	ready = set_up_cupti(tracer) && start_activity(tracer);
 	if (ready && tracer->is_late)
-		callback_expect_contexts(tracer);
+		resources_expect_contexts(tracer);
 	if (tracer->config.stacks)
 		code_map_open();
 	launch_stack_check_code(NULL); /* what is to be said of Python comes after the hello */

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/main/resources.h"
+
+#include <string.h>
+#include "cupti_trace/hw/counters.h"
+#include "cupti_trace/hw/pc_sampling.h"
+#include "cupti_trace/launch/graph_bodies.h"
+#include "cupti_trace/launch/launch_stack.h"
+#include "cupti_trace/launch/wait_log.h"
+#include "cupti_trace/main/made_nodes.h"
+#include "cupti_trace/memory/graph_memory.h"
+
+#define MOST_DEVICES 64
+
+/* Has CUPTI watch unified memory on all devices, once there is a context. */
+static void watch_unified_memory(struct tracer *tracer)
+{
+	static const uint32_t kinds[] = {CUPTI_ABI_UVM_BYTES_HTOD, CUPTI_ABI_UVM_BYTES_DTOH,
+					 CUPTI_ABI_UVM_BYTES_DTOD, CUPTI_ABI_UVM_GPU_PAGE_FAULTS,
+					 CUPTI_ABI_UVM_CPU_PAGE_FAULTS};
+	const struct cupti_api *api = &tracer->api;
+	bool any = false;
+
+	if (!tracer->config.unified_memory || !api->cuptiActivityConfigureUnifiedMemoryCounter ||
+	    atomic_exchange(&tracer->watches_uvm, true))
+		return;
+	for (uint32_t device = 0; device < MOST_DEVICES; device++) {
+		int result = CUPTI_ABI_SUCCESS;
+
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+			struct cupti_abi_uvm_config config = {
+				.scope = CUPTI_ABI_UVM_SCOPE_PROCESS_SINGLE_DEVICE,
+				.kind = kinds[i],
+				.device_id = device,
+				.enable = 1,
+			};
+
+			result = api->cuptiActivityConfigureUnifiedMemoryCounter(&config, 1);
+			if (result == CUPTI_ABI_SUCCESS)
+				any = true;
+			else if (i == 0)
+				break; /* no such device, or none that can */
+		}
+		if (result != CUPTI_ABI_SUCCESS && !any)
+			break;
+		if (result == CUPTI_ABI_ERROR_INVALID_DEVICE)
+			break;
+	}
+	if (any)
+		api->cuptiActivityEnable(CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+}
+
+void resources_expect_contexts(struct tracer *tracer)
+{
+	watch_unified_memory(tracer);
+	atomic_store(&tracer->has_context, true);
+}
+
+/*
+ * New device code was loaded, perhaps by a library that brought its own copy of the runtime: where
+ * probes take the stacks, its launch functions get some before it is called.
+ */
+static void on_module_loaded(struct tracer *tracer)
+{
+	uint64_t now;
+	struct gpu_event event = {.type = GPU_EVENT_MAPS, .maps = {.wants_ack = 1}};
+
+	if (tracer->config.stacks)
+		return;
+	now = tracer_count_mapped();
+	event.maps.generation = now;
+	if (atomic_exchange(&tracer->code_generation, now) != now)
+		tracer_ask(tracer, &event);
+}
+
+/*
+ * Device code that launches kernels itself has NVIDIA's device runtime linked in. CUPTI reports
+ * nothing of those kernels (seen with 13.0 on an H100; asking for CUPTI_ACTIVITY_KIND_CDP_KERNEL is
+ * refused there), and a kernel that launches others ends before they do.
+ */
+static void look_for_device_launches(struct tracer *tracer,
+				     const struct cupti_abi_module_data *data)
+{
+	static const char mark[] = "__cudaCDP2LaunchDevice";
+
+	if (!data || !data->cubin || atomic_load(&tracer->reported_device_launch) ||
+	    !memmem(data->cubin, data->cubin_size, mark, sizeof(mark) - 1))
+		return;
+	if (!atomic_exchange(&tracer->reported_device_launch, true))
+		tracer_notice(tracer, GPU_NOTICE_DEVICE_LAUNCH, "%s", "");
+}
+
+void resources_on_callback(struct tracer *tracer, uint32_t cbid,
+			   const struct cupti_abi_resource_data *data)
+{
+	switch (cbid) {
+	case CUPTI_ABI_RESOURCE_MODULE_LOADED:
+		look_for_device_launches(tracer, data->descriptor);
+		if (tracer->config.stall_period)
+			pc_sampling_module_loaded(tracer, data->descriptor);
+		on_module_loaded(tracer);
+		break;
+	case CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING:
+		launch_stack_expect_unload();
+		if (tracer->config.stall_period)
+			pc_sampling_module_goes(tracer);
+		pthread_mutex_lock(&tracer->record_lock);
+		names_module_goes(&tracer->names);
+		pthread_mutex_unlock(&tracer->record_lock);
+		break;
+	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
+		atomic_store(&tracer->has_context, true);
+		watch_unified_memory(tracer);
+		if (tracer->config.memory)
+			graph_memory_context_begins(tracer, data->context);
+		if (tracer->config.stall_period)
+			pc_sampling_context_created(tracer, data->context);
+		wait_log_context_created();
+		break;
+	case CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING:
+		if (tracer->config.memory) {
+			tracer_send_context_end(tracer, data->context);
+			graph_memory_context_ends(data->context);
+		}
+		if (tracer->config.stall_period)
+			pc_sampling_context_ends(tracer, data->context);
+		if (tracer->reads_counters)
+			counters_context_goes(data->context);
+		tracer_flush(tracer, false);
+		break;
+	case CUPTI_ABI_RESOURCE_GRAPH_CREATED:
+		graph_bodies_graph_created(tracer, data->descriptor);
+		break;
+	case CUPTI_ABI_RESOURCE_GRAPHNODE_CREATE_STARTING:
+		made_nodes_starts(tracer, data->descriptor);
+		break;
+	case CUPTI_ABI_RESOURCE_GRAPHEXEC_CREATED:
+		graph_bodies_exec_created(tracer);
+		break;
+	case CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED:
+		made_nodes_cloned(tracer, data->descriptor);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Whether it is enabled where there is no profiler: names and records need it. */
+static bool is_needed_alone(uint32_t resource)
+{
+	return resource == CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING ||
+	       resource == CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING;
+}
+
+void resources_enable(struct tracer *tracer, uint32_t enable)
+{
+	static const uint32_t resources[] = {
+		CUPTI_ABI_RESOURCE_MODULE_LOADED,     CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING,
+		CUPTI_ABI_RESOURCE_CONTEXT_CREATED,   CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING,
+		CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED,
+	};
+	static const uint32_t of_nodes[] = {
+		CUPTI_ABI_RESOURCE_GRAPH_CREATED,
+		CUPTI_ABI_RESOURCE_GRAPHNODE_CREATE_STARTING,
+		CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED,
+		CUPTI_ABI_RESOURCE_GRAPHEXEC_CREATED,
+	};
+	const struct cupti_api *api = &tracer->api;
+	cupti_abi_subscriber subscriber = tracer->subscriber;
+
+	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
+		if (!tracer->is_alone || is_needed_alone(resources[i]))
+			api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
+						 resources[i]);
+	if (tracer->is_alone || !made_nodes_are_followed(tracer))
+		return;
+	for (size_t i = 0; i < sizeof(of_nodes) / sizeof(of_nodes[0]); i++)
+		api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
+					 of_nodes[i]);
+}
