@@ -38,25 +38,51 @@ enum tracer_phase {
 	TRACER_FLAGS = TRACER_PROBES_CALLS | TRACER_IDLE,
 };
 
+/* How the library was started: chosen before anything else. */
+enum tracer_start {
+	START_WITH_CUDA, /* by the driver, for a profiler or a trace */
+	START_LATE,      /* by a profiler, in a process that ran already; again when it has left */
+	START_ALONE,     /* by the driver without a profiler, for tracers */
+};
+
+/* What is done once in a process. It only goes up. */
+enum tracer_stage {
+	STAGE_NEW,
+	STAGE_BEGUN,  /* CUPTI has been used */
+	STAGE_HOOKED, /* and there are handlers of forks and exits */
+};
+
+/*
+ * The records of devices. A kind that is enabled makes them wanted, a context makes wanted ones
+ * due, and what settles them is a record that comes, or that they are asked for again.
+ */
+enum tracer_devices {
+	DEVICES_SETTLED, /* or of no interest */
+	DEVICES_WANTED,
+	DEVICES_DUE, /* there is a context, and no record has come */
+};
+
+/* The process's exit. Forward only, but for work that is sent: back to EXIT_CALLED. */
+enum tracer_exit {
+	EXIT_AHEAD,
+	EXIT_CALLED,    /* the handler was called, and says goodbye */
+	EXIT_LATE_WORK, /* some was logged after the goodbye */
+};
+
 struct tracer {
 	/* read at each launch */
 	_Atomic int phase;          /* enum tracer_phase */
 	struct trace_config config; /* what the profiler asks for, and can be had */
-	bool minds_stacks;          /* they are limited, or timed */
 	struct buffers buffers;
 
-	bool has_begun;      /* CUPTI has been used */
-	bool is_alone;       /* was started without a profiler, for tracers */
-	bool has_hooks;      /* handlers of forks and exits */
-	bool is_late;        /* was brought into a process that ran already */
+	enum tracer_start start;
+	enum tracer_stage stage;
 	uint32_t probes;     /* those that are served: probes.h */
-	bool limits_stacks;  /* not each launch has a stack: stack_sampling.h */
 	_Atomic pid_t owner; /* the process this state belongs to; another after fork */
 	_Atomic uint64_t captures, capture_ns; /* what that cost; counted when verbose */
 	char pipe_path[CUPTI_API_PATH_MAX];
 	struct cupti_api api;
-	cupti_abi_subscriber subscriber;
-	bool subscribed;
+	cupti_abi_subscriber subscriber; /* NULL: not subscribed */
 	struct sink sink;
 	_Atomic bool has_said_hello;
 	bool lacks_answer; /* the last question that was waited for; under the lock of questions */
@@ -69,15 +95,12 @@ struct tracer {
 	struct names names;
 	struct work_tally tally;
 	bool records_copies; /* CUPTI records copies and sets */
-	bool reads_counters; /* of chosen launches: counters.h */
 	_Atomic bool watches_uvm, reported_device_launch;
-	_Atomic bool has_conditionals;        /* the program has made conditional nodes */
-	_Atomic bool has_context, saw_device; /* a context was made, a device's record came */
-	_Atomic bool wants_devices;           /* and has not been asked for again */
-	_Atomic uint64_t void_launches;       /* not yet sent: callback_send_voids */
-	_Atomic bool has_left;                /* the exit handler was called */
-	_Atomic bool has_late_work;           /* logged after the goodbye */
-	_Atomic uint64_t code_generation;     /* dlpi_adds that the profiler knows */
+	_Atomic bool has_conditionals;    /* the program has made conditional nodes */
+	_Atomic int devices;              /* enum tracer_devices */
+	_Atomic uint64_t void_launches;   /* not yet sent: callback_send_voids */
+	_Atomic int exit;                 /* enum tracer_exit */
+	_Atomic uint64_t code_generation; /* dlpi_adds that the profiler knows */
 	pthread_t flusher;
 	bool flusher_runs;
 	pthread_mutex_t flusher_lock;
@@ -88,6 +111,35 @@ struct tracer {
 	bool heeds_profiler;        /* which may change it */
 	_Atomic bool skips_unended; /* it is over: what has not ended will have no record */
 };
+
+static inline bool tracer_is_late(const struct tracer *tracer)
+{
+	return tracer->start == START_LATE;
+}
+
+static inline bool tracer_is_alone(const struct tracer *tracer)
+{
+	return tracer->start == START_ALONE;
+}
+
+/* Returns whether there is more to a stack than taking it: it is limited (stack_sampling.h), or
+ * timed. */
+static inline bool tracer_minds_stacks(const struct tracer *tracer)
+{
+	return tracer->config.verbose || tracer->config.max_overhead;
+}
+
+/* Returns whether hardware counters of chosen launches are read: counters.h. */
+static inline bool tracer_reads_counters(const struct tracer *tracer)
+{
+	return tracer->config.metrics;
+}
+
+/* Changes a state from `from` to `to`. False: it was another one, and stays. */
+static inline bool tracer_moves(_Atomic int *state, int from, int to)
+{
+	return atomic_compare_exchange_strong(state, &from, to);
+}
 
 /* Whether what begins now is in the part of the run that is recorded. */
 static inline bool tracer_records_now(const struct tracer *tracer)

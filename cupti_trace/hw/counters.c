@@ -374,7 +374,7 @@ static void send_state(struct tracer *tracer, uint32_t correlation_id, uint32_t 
 static void send_values(struct tracer *tracer, const struct context *c, const double *values,
 			const char *kernel)
 {
-	if (tracer->is_alone) {
+	if (tracer_is_alone(tracer)) {
 		counter_output_launch(kernel ? kernel : "", mine.correlation_id, counters.names,
 				      values, counters.shown);
 		return;

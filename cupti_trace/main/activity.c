@@ -18,7 +18,7 @@ struct sending {
 	struct sink *sink;
 	bool verbose;
 	uint64_t began_ns, now_ns;
-	_Atomic bool *saw_device;
+	bool *saw_device;
 	bool addresses, reads_counters, skips_unended;
 	uint64_t recorded_from_ns, recorded_to_ns;
 	bool begins_whole;
@@ -507,7 +507,7 @@ static void send_device(const struct sending *s, const struct cupti_abi_device *
 		return;
 	}
 	if (s->saw_device)
-		atomic_store(s->saw_device, true);
+		*s->saw_device = true;
 	if (!d->is_cuda_visible)
 		return; /* nothing can run there, and its number may be another's */
 	e->id = d->id;

@@ -31,7 +31,7 @@ struct activity_output {
 	bool verbose;              /* report records that cannot be read */
 	uint64_t began_ns;         /* when tracing began, CLOCK_MONOTONIC; 0: not known */
 	uint64_t now_ns;           /* the records were complete by then; 0: not known */
-	_Atomic bool *saw_device;  /* set when a device's record was read; may be NULL */
+	bool *saw_device;          /* set when a device's record was read; may be NULL */
 	bool addresses;            /* those of allocations are sent */
 	bool reads_counters;       /* kernels may have run more than once: counters.h */
 	bool skips_unended;        /* what has not ended is left out: its record will not come */

@@ -188,10 +188,10 @@ static __attribute__((noinline)) uint32_t capture_limited(struct tracer *tracer,
 
 static inline uint32_t capture(struct tracer *tracer, const struct launch *launch)
 {
-	if (likely(!tracer->minds_stacks))
+	if (likely(!tracer_minds_stacks(tracer)))
 		return take(tracer, launch);
-	return tracer->limits_stacks ? capture_limited(tracer, *launch)
-				     : capture_timed(tracer, *launch);
+	return tracer->config.max_overhead ? capture_limited(tracer, *launch)
+					   : capture_timed(tracer, *launch);
 }
 
 /* Returns the id of the launch's stack, 0 if it was not taken. */
@@ -667,7 +667,7 @@ static void on_followed_callback(void *userdata, uint32_t domain, uint32_t cbid,
 
 	if (graph_memory_asks())
 		return; /* the library's own call */
-	if (is_exit && tracer->reads_counters)
+	if (is_exit && tracer_reads_counters(tracer))
 		counters_exit(tracer, domain, cbid, data);
 	if (is_exit && tracer->config.api)
 		call_stats_exit(domain, cbid, data);
@@ -680,7 +680,7 @@ static void on_followed_callback(void *userdata, uint32_t domain, uint32_t cbid,
 		return;
 	if (tracer->config.api)
 		call_stats_enter(domain, cbid, data);
-	if (tracer->reads_counters)
+	if (tracer_reads_counters(tracer))
 		counters_enter(tracer, domain, cbid, data);
 }
 
@@ -696,7 +696,7 @@ static void follow_functions(struct tracer *tracer)
 			continue;
 		if (tracer->config.api)
 			call_stats_add_function(domain, cbid, name);
-		if (tracer->reads_counters)
+		if (tracer_reads_counters(tracer))
 			counters_add_function(domain, cbid, name);
 		if (domain == DRV)
 			virtual_memory_add_function(cbid, name);
@@ -726,13 +726,14 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 
 int callback_subscribe(struct tracer *tracer)
 {
-	bool follows = tracer->config.api || tracer->config.memory || tracer->reads_counters;
+	bool follows = tracer->config.api || tracer->config.memory || tracer_reads_counters(tracer);
 	int result = tracer->api.cuptiSubscribe(
 		&tracer->subscriber, follows ? on_followed_callback : on_callback, tracer);
 
-	if (result != CUPTI_ABI_SUCCESS)
+	if (result != CUPTI_ABI_SUCCESS) {
+		tracer->subscriber = NULL;
 		return result;
-	tracer->subscribed = true;
+	}
 	followed_functions_index(tracer);
 	if (follows)
 		follow_functions(tracer);
@@ -761,9 +762,9 @@ const char *callback_other_subscriber(struct tracer *tracer)
 
 void callback_unsubscribe(struct tracer *tracer)
 {
-	if (!tracer->subscribed)
+	if (!tracer->subscriber)
 		return;
 	enable_all(tracer, 0);
 	tracer->api.cuptiUnsubscribe(tracer->subscriber);
-	tracer->subscribed = false;
+	tracer->subscriber = NULL;
 }

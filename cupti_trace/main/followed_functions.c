@@ -50,8 +50,8 @@ static bool begins_with(const char *name, const char *runtime, const char *drive
 static bool can_follow_in_driver(const struct tracer *tracer)
 {
 	return tracer->api.version >= CUPTI_CALLS_FOR_DRIVER && tracer->config.stacks &&
-	       (!tracer->config.timeline || tracer->is_late) && !tracer->config.api &&
-	       !tracer->config.memory && !tracer->reads_counters && !tracer->config.errors;
+	       (!tracer->config.timeline || tracer_is_late(tracer)) && !tracer->config.api &&
+	       !tracer->config.memory && !tracer_reads_counters(tracer) && !tracer->config.errors;
 }
 
 static enum function_role role_of_launch(enum api_meaning meaning)
@@ -70,7 +70,7 @@ static enum function_role role_of_launch(enum api_meaning meaning)
 	}
 }
 
-/* FUNCTION_IGNORED: of those that are called for a range or a device there is none of this name. */
+/* Returns FUNCTION_IGNORED if it is no special one. */
 static enum function_role special_role(uint32_t domain, uint32_t cbid, const char *name)
 {
 	if (domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset)
@@ -111,7 +111,7 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	struct function f;
 
 	memset(&f, 0, sizeof(f)); /* it is compared as bytes */
-	if (tracer->is_alone)
+	if (tracer_is_alone(tracer))
 		return f;
 	if (domain == DRV || !can_follow_in_driver(tracer))
 		known = api_function_of(name);

@@ -85,13 +85,13 @@ static WITHIN_LAUNCH struct function *followed_function(uint32_t domain, uint32_
 	return likely(f->role != FUNCTION_IGNORED) ? f : NULL;
 }
 
-/* It neither launches, waits nor makes nodes; or is ignored. */
+/* Returns whether it neither launches, waits nor makes nodes. */
 static inline bool function_is_special(const struct function *f)
 {
 	return f->role <= FUNCTION_ENDS_RANGE;
 }
 
-/* Whether calls of it note its name: they launch, or make nodes. */
+/* Returns whether its name is noted at a call: it launches, or makes nodes. */
 static inline bool function_is_named(const struct function *f)
 {
 	return f->role >= FUNCTION_NODES;
@@ -102,7 +102,7 @@ static inline bool function_launches(const struct function *f)
 	return f->role >= FUNCTION_USUAL;
 }
 
-/* What kind of launch it is, where it is one. */
+/* Return what kind of launch it is, where it is one. */
 static inline bool launches_kernel(const struct function *f)
 {
 	return f->role <= FUNCTION_KERNEL;

@@ -121,7 +121,7 @@ void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *form
 	va_end(args);
 	if (probe_is_on(PROBE_notice))
 		probe_fire_notice((const uint64_t[]){probe_text(detail)}, NULL);
-	if (tracer->is_alone) {
+	if (tracer_is_alone(tracer)) {
 		counter_output_note(code == GPU_NOTICE_VERBOSE ? "note" : "error", detail);
 		return;
 	}
@@ -165,7 +165,7 @@ static bool is_worth_waiting(const struct tracer *tracer)
 
 static void wait_for_answer(struct tracer *tracer, int ack)
 {
-	uint64_t ms = tracer->is_late ? LATE_ACK_PATIENCE_MS : ACK_PATIENCE_MS;
+	uint64_t ms = tracer_is_late(tracer) ? LATE_ACK_PATIENCE_MS : ACK_PATIENCE_MS;
 	uint64_t deadline = clock_now_ns() + ms * UINT64_C(1000000);
 	uint64_t now;
 
@@ -350,7 +350,7 @@ static uint64_t recorded_from(const struct tracer *tracer)
 {
 	uint64_t from = window_recorded_from(&tracer->window);
 
-	return tracer->is_late && from < tracer->began_ns ? tracer->began_ns : from;
+	return tracer_is_late(tracer) && from < tracer->began_ns ? tracer->began_ns : from;
 }
 
 /*
@@ -360,14 +360,14 @@ static uint64_t recorded_from(const struct tracer *tracer)
  */
 static bool sends_visit_alone(const struct tracer *tracer)
 {
-	return tracer->is_late && !tracer->config.waits;
+	return tracer_is_late(tracer) && !tracer->config.waits;
 }
 
 /* Sends all launches logged so far, then the records of a buffer CUPTI has filled. */
 static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
 {
 	struct clock_map clock = copy_clock(tracer);
-	bool alone = sends_visit_alone(tracer);
+	bool alone = sends_visit_alone(tracer), saw_device = false;
 
 	if (clock_was_set(&tracer->api, &clock)) {
 		measure_clock(tracer);
@@ -377,12 +377,14 @@ static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 	activity_send_buffer(
 		&(struct activity_output){
 			&tracer->api, &tracer->names, &tracer->tally, &tracer->sink,
-			tracer->config.verbose, tracer->began_ns, clock_now_ns(),
-			&tracer->saw_device, tracer->config.memory, tracer->reads_counters,
+			tracer->config.verbose, tracer->began_ns, clock_now_ns(), &saw_device,
+			tracer->config.memory, tracer_reads_counters(tracer),
 			atomic_load(&tracer->skips_unended), recorded_from(tracer),
 			alone ? tracer->window.to_ns : 0, alone},
 		&clock, buffer, valid_size);
 	pthread_mutex_unlock(&tracer->record_lock);
+	if (saw_device)
+		atomic_store(&tracer->devices, DEVICES_SETTLED);
 }
 
 void tracer_send_memory(struct tracer *tracer, const struct gpu_event_work *event,
@@ -457,8 +459,8 @@ void tracer_flush(struct tracer *tracer, bool all)
  */
 static void ask_for_devices(struct tracer *tracer, uint32_t flag)
 {
-	if (!tracer->api.cuptiActivityEnableAndDump || !atomic_load(&tracer->has_context) ||
-	    atomic_load(&tracer->saw_device) || !atomic_exchange(&tracer->wants_devices, false))
+	if (!tracer->api.cuptiActivityEnableAndDump ||
+	    !tracer_moves(&tracer->devices, DEVICES_DUE, DEVICES_SETTLED))
 		return;
 	tracer->api.cuptiActivityEnableAndDump(CUPTI_ABI_ACTIVITY_KIND_DEVICE);
 	tracer->api.cuptiActivityFlushAll(flag);
@@ -580,7 +582,7 @@ static bool follow_window(struct tracer *tracer)
 	if (now - tracer->window.to_ns < WINDOW_GRACE_NS)
 		return false;
 	send_rest(tracer);
-	if (!tracer->is_late) /* else it is the last that is sent */
+	if (!tracer_is_late(tracer)) /* else it is the last that is sent */
 		send_totals(tracer);
 	turn_off(tracer);
 	return true;
@@ -626,10 +628,9 @@ static void start_over(struct tracer *tracer)
 	atomic_store(&tracer->capture_ns, 0);
 	atomic_store(&tracer->watches_uvm, false);
 	atomic_store(&tracer->reported_device_launch, false);
-	atomic_store(&tracer->saw_device, false);
+	atomic_store(&tracer->devices, DEVICES_SETTLED);
 	atomic_store(&tracer->void_launches, 0);
-	atomic_store(&tracer->has_left, false);
-	atomic_store(&tracer->has_late_work, false);
+	atomic_store(&tracer->exit, EXIT_AHEAD);
 	atomic_store(&tracer->skips_unended, false);
 	/* last: profile_begin may be called again */
 	atomic_store(&tracer->owner, 0);
@@ -721,7 +722,7 @@ static void *flusher_main(void *arg)
 	callback_find_own();
 	guest_enter_briefly(&guest); /* all of this thread's time is measured here */
 	for (uint64_t tick = 1; !wait_tick(tracer, TICK_MS); tick++) {
-		if (tracer->is_late)
+		if (tracer_is_late(tracer))
 			sink_look_for_reader(&tracer->sink);
 		if (tracer->heeds_profiler)
 			heed_profiler(tracer);
@@ -747,7 +748,7 @@ static void *flusher_main(void *arg)
 		mark = own_cost_begin();
 	}
 	if (atomic_load(&tracer->phase) == TRACER_OFF) {
-		if (tracer->is_late)
+		if (tracer_is_late(tracer))
 			leave(tracer);
 		else
 			at_work_end();
@@ -832,7 +833,7 @@ static void send_rest(struct tracer *tracer)
 	launch_log_drain(&tracer->sink); /* of threads that launched meanwhile */
 	callback_send_voids(tracer);
 	call_stats_send(&tracer->sink);
-	if (tracer->reads_counters)
+	if (tracer_reads_counters(tracer))
 		counters_context_goes(NULL);
 	counters_send(&tracer->sink);
 }
@@ -842,13 +843,13 @@ static void say_goodbye(struct tracer *tracer)
 	stop_flusher(tracer);
 	if (!is_mine(tracer))
 		return; /* recording ended before the program did */
-	if (!tracer->is_alone) {
+	if (!tracer_is_alone(tracer)) {
 		send_rest(tracer);
 		send_totals(tracer);
 		say_what_failed(tracer);
 		return;
 	}
-	if (tracer->reads_counters)
+	if (tracer_reads_counters(tracer))
 		counters_write_rest();
 	tracer_flush(tracer, true);
 }
@@ -858,7 +859,7 @@ void tracer_send_late(struct tracer *tracer)
 	struct guest guest;
 
 	guest_enter(&guest);
-	atomic_store(&tracer->has_late_work, true);
+	tracer_moves(&tracer->exit, EXIT_CALLED, EXIT_LATE_WORK);
 	launch_log_drain(&tracer->sink);
 	callback_send_voids(tracer);
 	sink_flush(&tracer->sink);
@@ -880,9 +881,9 @@ __attribute__((destructor)) static void on_unload(void)
 	if (!is_mine(tracer))
 		return;
 	guest_enter(&guest);
-	if (!atomic_exchange(&tracer->has_left, true)) {
+	if (tracer_moves(&tracer->exit, EXIT_AHEAD, EXIT_CALLED)) {
 		say_goodbye(tracer);
-	} else if (atomic_exchange(&tracer->has_late_work, false)) {
+	} else if (tracer_moves(&tracer->exit, EXIT_LATE_WORK, EXIT_CALLED)) {
 		tracer_flush(tracer, true);
 		send_totals(tracer);
 	}
@@ -896,7 +897,7 @@ static void on_exit_process(void)
 	if (!is_mine(&the_tracer))
 		return;
 	guest_enter(&guest);
-	atomic_store(&the_tracer.has_left, true);
+	tracer_moves(&the_tracer.exit, EXIT_AHEAD, EXIT_CALLED);
 	say_goodbye(&the_tracer);
 	guest_leave(&guest);
 }
@@ -925,15 +926,16 @@ static int begin_cupti(void *context, struct cupti_api *api)
 
 	if (api->version < OLDEST_CUPTI)
 		return TOO_OLD;
-	if (tracer->is_late)
+	if (tracer_is_late(tracer))
 		pthread_setname_np(pthread_self(), GPU_WIRE_IN_CUPTI);
 	tracer->clock = (struct clock_map){.steps = 0};
 	measure_clock(tracer);
 	/* without a profiler CUPTI is used again and again, and may still have buffers */
-	if (!tracer->has_begun)
+	if (tracer->stage < STAGE_BEGUN)
 		buffers_init(&tracer->buffers, api->version >= CUPTI_REFUSAL_IS_SAFE);
 	result = callback_subscribe(tracer);
-	tracer->has_begun |= result == CUPTI_ABI_SUCCESS;
+	if (result == CUPTI_ABI_SUCCESS && tracer->stage < STAGE_BEGUN)
+		tracer->stage = STAGE_BEGUN;
 	return result;
 }
 
@@ -950,7 +952,7 @@ static bool set_up_cupti(struct tracer *tracer)
 	struct cupti_api *api = &tracer->api;
 	int err;
 
-	if (tracer->is_late && tracer->has_begun) /* it has been loaded */
+	if (tracer_is_late(tracer) && tracer->stage >= STAGE_BEGUN) /* it has been loaded */
 		err = begin_cupti(tracer, api);
 	else
 		err = cupti_api_load(api, &(struct cupti_api_use){begin_cupti, is_final, tracer});
@@ -987,12 +989,16 @@ static bool start_activity(struct tracer *tracer)
 	return false;
 }
 
-static void read_counters(struct tracer *tracer, const char *metrics, const char *kernels,
-			  const char *launches)
+/* Asks for the counters of the configuration; for none any more if they cannot be read. */
+static void read_counters(struct tracer *tracer)
 {
-	tracer->reads_counters =
-		metrics &&
-		counters_init(tracer, &(struct counters_options){metrics, kernels, launches});
+	struct trace_config *config = &tracer->config;
+
+	if (config->metrics &&
+	    !counters_init(tracer,
+			   &(struct counters_options){config->metrics, config->metrics_kernels,
+						      config->metrics_launches}))
+		config->metrics = NULL;
 }
 
 /* ---- without a profiler ---- */
@@ -1022,7 +1028,8 @@ static bool begin_alone(struct tracer *tracer)
 static void serve_alone(struct tracer *tracer, uint32_t on)
 {
 	bool uses_cupti = atomic_load(&tracer->phase) != TRACER_OFF;
-	bool wants_cupti = tracer->reads_counters || (on & (PROBES_OF_CALLS | PROBES_OF_WORK)) != 0;
+	bool wants_cupti =
+		tracer_reads_counters(tracer) || (on & (PROBES_OF_CALLS | PROBES_OF_WORK)) != 0;
 
 	if (wants_cupti && (uses_cupti || begin_alone(tracer))) {
 		record_kinds_serve(tracer, on);
@@ -1075,14 +1082,16 @@ static void start_counters_alone(struct tracer *tracer)
 			say_no_output("INJECTION_OUTPUT", output, err);
 		return;
 	}
-	read_counters(tracer, metrics, secure_getenv("INJECTION_METRICS_KERNELS"),
-		      secure_getenv("INJECTION_METRICS_LAUNCHES"));
+	tracer->config.metrics = metrics;
+	tracer->config.metrics_kernels = secure_getenv("INJECTION_METRICS_KERNELS");
+	tracer->config.metrics_launches = secure_getenv("INJECTION_METRICS_LAUNCHES");
+	read_counters(tracer);
 }
 
 /* For tracers: of those that are there already no call is missed. */
 static void start_alone(struct tracer *tracer)
 {
-	tracer->is_alone = true;
+	tracer->start = START_ALONE;
 	start_counters_alone(tracer);
 	sink_open(&tracer->sink, "", (uint32_t)getpid(), 0); /* not at all */
 	if (launch_log_init() != 0)
@@ -1102,17 +1111,17 @@ static void start(struct tracer *tracer, const struct instance *instance)
 
 	atomic_store(&tracer->has_said_hello, false); /* true after a fork */
 	ready = set_up_cupti(tracer) && start_activity(tracer);
-	if (ready && tracer->is_late)
+	if (ready && tracer_is_late(tracer))
 		resources_expect_contexts(tracer);
 	if (tracer->config.stacks)
 		code_map_open();
 	launch_stack_check_code(NULL); /* what is to be said of Python comes after the hello */
 	/* a program that runs already would send before the hello */
-	if (tracer->is_late)
+	if (tracer_is_late(tracer))
 		say_hello(tracer, instance, ready);
-	tracer->began_ns = tracer->is_late ? clock_now_ns() : tracer->began_ns;
+	tracer->began_ns = tracer_is_late(tracer) ? clock_now_ns() : tracer->began_ns;
 	atomic_store(&tracer->phase, ready ? TRACER_ON : TRACER_OFF);
-	if (!tracer->is_late)
+	if (!tracer_is_late(tracer))
 		say_hello(tracer, instance, ready);
 	python_stack_look(&tracer->sink);
 	if (!ready) {
@@ -1126,9 +1135,9 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	ranges_begin(tracer);
 	if (tracer->flusher_runs && window_is_far(&tracer->window, clock_now_ns()))
 		atomic_fetch_or(&tracer->phase, TRACER_IDLE); /* it ends that in time */
-	if (tracer->has_hooks)
+	if (tracer->stage == STAGE_HOOKED)
 		return;
-	tracer->has_hooks = true;
+	tracer->stage = STAGE_HOOKED;
 	at_quick_exit(on_exit_process);
 	if (exit_guard_add(on_exit_process))
 		tracer_notice(tracer, GPU_NOTICE_OTHER,
@@ -1138,11 +1147,11 @@ static void start(struct tracer *tracer, const struct instance *instance)
 /* Anything that is no window is the whole run. */
 static void read_window(struct tracer *tracer, const char *text)
 {
-	tracer->heeds_profiler = tracer->is_late || text;
+	tracer->heeds_profiler = tracer_is_late(tracer) || text;
 	if (!text || !parse_window(text, &tracer->window))
 		tracer->window = (struct window){0};
 	/* where it is over there is nothing to say; a late copy says hello, and that it leaves */
-	if (text && !tracer->is_late)
+	if (text && !tracer_is_late(tracer))
 		heed_profiler(tracer);
 }
 
@@ -1154,16 +1163,16 @@ static void read_options(struct tracer *tracer)
 	*config = *settings_config();
 	python_stack_init(&(struct python_stack_options){.lines = config->python_lines,
 							 .keeps_native = config->native_python});
-	tracer->limits_stacks = config->stacks && config->max_overhead;
-	if (tracer->limits_stacks)
+	if (!config->stacks)
+		config->max_overhead = 0;
+	if (config->max_overhead)
 		stack_sampling_init(config->max_overhead);
-	tracer->minds_stacks = config->verbose || tracer->limits_stacks;
 	config->unified_memory &= !config->kernels_only;
 	config->memory &= !config->kernels_only;
 	if (config->stall_period < PC_SAMPLING_PERIOD_MIN ||
 	    config->stall_period > PC_SAMPLING_PERIOD_MAX)
 		config->stall_period = 0;
-	read_counters(tracer, config->metrics, config->metrics_kernels, config->metrics_launches);
+	read_counters(tracer);
 }
 
 /* With a pipe. */
@@ -1180,14 +1189,14 @@ static void begin(struct tracer *tracer, const char *pipe_path)
 	own_cost_init();
 	read_options(tracer);
 	instance_describe(&instance);
-	if (tracer->has_begun) {
+	if (tracer->stage >= STAGE_BEGUN) {
 		/* a thread may have been in a callback when the library left */
 		launch_log_drain(&tracer->sink);
 		launch_stack_start_over();
 	}
 	if (launch_log_init() == 0 &&
 	    sink_open(&tracer->sink, pipe_path, (uint32_t)getpid(), instance.id) == 0) {
-		if (!tracer->has_hooks)
+		if (tracer->stage < STAGE_HOOKED)
 			pthread_atfork(NULL, NULL, on_fork_child);
 		start(tracer, &instance);
 	} else {
@@ -1295,7 +1304,7 @@ __attribute__((visibility("default"))) void profile_begin(const char *text)
 		return;
 	if (!atomic_compare_exchange_strong(&tracer->owner, &nobody, getpid()))
 		return;
-	tracer->is_late = true;
+	tracer->start = START_LATE;
 	if (settings_use(text) != 0)
 		return;
 	pipe_path = setting(GPU_WIRE_PIPE_ENV);

@@ -15,22 +15,22 @@ static inline bool made_nodes_are_followed(const struct tracer *tracer)
 	return tracer->api.cuptiGetGraphNodeId && !tracer->config.whole_graphs;
 }
 
-/* The creation of a node starts: it may fail. */
+/* Notes that the creation of a node starts, which may fail. */
 void made_nodes_starts(struct tracer *tracer, const struct cupti_abi_graph_data *data);
 
 /*
- * A node was made, by the API function of this name, "" if there is none. `frame` is the callback's
- * (launch_stack_capture).
+ * Sends that a node was made, with its stack: `function` is the name of the API function, "" if
+ * there is none, `frame` the callback's (launch_stack_capture).
  */
 void made_nodes_created(struct tracer *tracer, const struct cupti_abi_graph_data *data,
 			const char *function, const void *frame);
 
-/* It is a copy. Comes after the creation of the same node. */
+/* Sends that a node is a copy. CUPTI calls for it after the creation of the same node. */
 void made_nodes_cloned(struct tracer *tracer, const struct cupti_abi_graph_data *data);
 
 /*
- * A graph that may have conditional nodes is launched. CUPTI does not say which launch the work of
- * a body belongs to, only in which graph it is.
+ * Sends which graph is launched, where there are conditional nodes: CUPTI does not say which launch
+ * the work of a body belongs to, only in which graph it is.
  */
 void made_nodes_launched(struct tracer *tracer, const struct cupti_abi_callback_data *data);
 

@@ -104,8 +104,10 @@ static void enable_others(struct tracer *tracer)
 		if (is_wanted(tracer, kinds[i]))
 			result = tracer->api.cuptiActivityEnable(kinds[i]);
 		if (kinds[i] == CUPTI_ABI_ACTIVITY_KIND_DEVICE)
-			atomic_store(&tracer->wants_devices,
-				     tracer->config.devices && result == CUPTI_ABI_SUCCESS);
+			atomic_store(&tracer->devices,
+				     tracer->config.devices && result == CUPTI_ABI_SUCCESS
+					     ? DEVICES_WANTED
+					     : DEVICES_SETTLED);
 		if (result != CUPTI_ABI_SUCCESS && is_copy_or_set(kinds[i]))
 			tracer->records_copies = false;
 		if (result != CUPTI_ABI_SUCCESS)

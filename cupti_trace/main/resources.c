@@ -53,7 +53,7 @@ static void watch_unified_memory(struct tracer *tracer)
 void resources_expect_contexts(struct tracer *tracer)
 {
 	watch_unified_memory(tracer);
-	atomic_store(&tracer->has_context, true);
+	tracer_moves(&tracer->devices, DEVICES_WANTED, DEVICES_DUE);
 }
 
 /*
@@ -109,7 +109,7 @@ void resources_on_callback(struct tracer *tracer, uint32_t cbid,
 		pthread_mutex_unlock(&tracer->record_lock);
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
-		atomic_store(&tracer->has_context, true);
+		tracer_moves(&tracer->devices, DEVICES_WANTED, DEVICES_DUE);
 		watch_unified_memory(tracer);
 		if (tracer->config.memory)
 			graph_memory_context_begins(tracer, data->context);
@@ -124,7 +124,7 @@ void resources_on_callback(struct tracer *tracer, uint32_t cbid,
 		}
 		if (tracer->config.stall_period)
 			pc_sampling_context_ends(tracer, data->context);
-		if (tracer->reads_counters)
+		if (tracer_reads_counters(tracer))
 			counters_context_goes(data->context);
 		tracer_flush(tracer, false);
 		break;
@@ -169,10 +169,10 @@ void resources_enable(struct tracer *tracer, uint32_t enable)
 	cupti_abi_subscriber subscriber = tracer->subscriber;
 
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-		if (!tracer->is_alone || is_needed_alone(resources[i]))
+		if (!tracer_is_alone(tracer) || is_needed_alone(resources[i]))
 			api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
 						 resources[i]);
-	if (tracer->is_alone || !made_nodes_are_followed(tracer))
+	if (tracer_is_alone(tracer) || !made_nodes_are_followed(tracer))
 		return;
 	for (size_t i = 0; i < sizeof(of_nodes) / sizeof(of_nodes[0]); i++)
 		api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,

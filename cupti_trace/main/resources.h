@@ -11,11 +11,11 @@
 /* Has CUPTI call for them, or no longer (0). While subscribed. */
 void resources_enable(struct tracer *tracer, uint32_t enable);
 
-/* Of all but CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED. Any thread, after guest_enter. */
+/* Reacts to all but CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED. Any thread, after guest_enter. */
 void resources_on_callback(struct tracer *tracer, uint32_t cbid,
 			   const struct cupti_abi_resource_data *data);
 
-/* There may be contexts that were made before; what is done for each is done now. */
+/* Does now what is done for each context: there may be some that were made before. */
 void resources_expect_contexts(struct tracer *tracer);
 
 #endif

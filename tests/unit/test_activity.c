@@ -72,7 +72,7 @@ struct bench {
 	struct heard heard;
 	bool verbose;
 	uint64_t began_ns, now_ns;
-	_Atomic bool saw_device;
+	bool saw_device;
 	bool follows_memory, reads_counters, skips_unended;
 	uint64_t recorded_from_ns, recorded_to_ns;
 	bool begins_whole;
