@@ -3,9 +3,15 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include "cupti_trace/core/guest.h"
+#include "cupti_trace/wire/gpu_wire.h"
+#include "symbolize/util/guarded_path.h"
 
 int output_path(const char *name, char *path, size_t size)
 {
@@ -31,4 +37,60 @@ int output_path(const char *name, char *path, size_t size)
 		     mark ? (int)(mark - name) : (int)strlen(name), name, pid,
 		     mark ? mark + 2 : "");
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+/*
+ * Whether stderr is what it was at the first call: a program that closes it may have a file of its
+ * own under that number.
+ */
+static bool has_first_stderr(void)
+{
+	static struct stat first;
+	static bool is_known;
+	struct stat now = {0};
+	bool is_open = fstat(STDERR_FILENO, &now) == 0;
+
+	if (!is_known)
+		first = now;
+	is_known = true;
+	return is_open && now.st_dev == first.st_dev && now.st_ino == first.st_ino;
+}
+
+/* One write, which raises no signal. Call between guest_enter and guest_leave. */
+static void print(const char *line, size_t length)
+{
+	static const int signals[] = {SIGPIPE, SIGXFSZ};
+	bool were_pending[] = {guest_is_pending(SIGPIPE), guest_is_pending(SIGXFSZ)};
+
+	if (!has_first_stderr() || write(STDERR_FILENO, line, length) >= 0)
+		return;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (!were_pending[i])
+			guest_take_back(signals[i]);
+}
+
+void output_path_complain(const char *variable, const char *path, int err)
+{
+	char line[GPU_WIRE_LINE_MAX];
+	int n;
+
+	if (path)
+		n = snprintf(line, sizeof(line), "profile: cannot write %s %s: %s\n", variable,
+			     path,
+			     err == -EEXIST   ? "it is there already, and is no trace"
+			     : err == -EINVAL ? "it is no regular file"
+			     : err == -ESTALE ? "another file has its name now"
+					      : guarded_error(-err));
+	else
+		n = snprintf(line, sizeof(line),
+			     "profile: INJECTION_METRICS is set, but %s, the file for them, is "
+			     "not\n",
+			     variable);
+	if (n > 0 && (size_t)n < sizeof(line))
+		print(line, (size_t)n);
+}
+
+void output_path_note_stderr(void)
+{
+	has_first_stderr();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The one state of the injection library: one traced process, from the driver's initialization to
- * its exit. inject.c starts and stops it, callback.c and the buffer hooks feed it.
+ * its exit. inject.c starts it, flusher.c and inject.c stop it, callback.c and outflow.c feed it.
  */
 #ifndef CUPTI_TRACE_CORE_TRACER_H
 #define CUPTI_TRACE_CORE_TRACER_H
@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
+#include <unistd.h>
 #include "cupti_trace/core/buffers.h"
 #include "cupti_trace/core/clock.h"
 #include "cupti_trace/core/cupti_api.h"
@@ -18,13 +19,6 @@
 #include "cupti_trace/wire/trace_config.h"
 #include "cupti_trace/wire/window.h"
 #include "cupti_trace/wire/work_tally.h"
-
-/* Notices from before the hello, by the one thread that starts the library. */
-#define DEFERRED_NOTICES_MAX 8
-struct deferred_notice {
-	enum gpu_notice code;
-	char *detail;
-};
 
 enum tracer_phase {
 	TRACER_OFF, /* hooks do nothing */
@@ -62,12 +56,11 @@ enum tracer_devices {
 	DEVICES_DUE, /* there is a context, and no record has come */
 };
 
-/* The process's exit. Forward only, but for work that is sent: back to EXIT_CALLED. */
-enum tracer_exit {
-	EXIT_AHEAD,
-	EXIT_CALLED,    /* the handler was called, and says goodbye */
-	EXIT_LATE_WORK, /* some was logged after the goodbye */
-};
+/*
+ * The process's exit. AHEAD -> CALLED: its handler says goodbye. CALLED -> LATE_WORK: a launch is
+ * logged after that. LATE_WORK -> CALLED: it is sent. Any -> AHEAD: the library has left.
+ */
+enum tracer_exit { EXIT_AHEAD, EXIT_CALLED, EXIT_LATE_WORK };
 
 struct tracer {
 	/* read at each launch */
@@ -79,15 +72,11 @@ struct tracer {
 	enum tracer_stage stage;
 	uint32_t probes;     /* those that are served: probes.h */
 	_Atomic pid_t owner; /* the process this state belongs to; another after fork */
-	_Atomic uint64_t captures, capture_ns; /* what that cost; counted when verbose */
+	_Atomic uint64_t captures, capture_ns; /* of launch stacks; counted when verbose */
 	char pipe_path[CUPTI_API_PATH_MAX];
 	struct cupti_api api;
 	cupti_abi_subscriber subscriber; /* NULL: not subscribed */
 	struct sink sink;
-	_Atomic bool has_said_hello;
-	bool lacks_answer; /* the last question that was waited for; under the lock of questions */
-	struct deferred_notice deferred[DEFERRED_NOTICES_MAX];
-	uint32_t deferred_count;
 	pthread_mutex_t clock_lock;
 	struct clock_map clock;
 	uint64_t began_ns;           /* records were asked for then */
@@ -101,16 +90,15 @@ struct tracer {
 	_Atomic uint64_t void_launches;   /* not yet sent: callback_send_voids */
 	_Atomic int exit;                 /* enum tracer_exit */
 	_Atomic uint64_t code_generation; /* dlpi_adds that the profiler knows */
-	pthread_t flusher;
-	bool flusher_runs;
-	pthread_mutex_t flusher_lock;
-	pthread_cond_t flusher_wake;
-	bool flusher_stop;
-	_Atomic bool wants_flush;   /* before its next tick */
-	struct window window;       /* what is recorded */
-	bool heeds_profiler;        /* which may change it */
-	_Atomic bool skips_unended; /* it is over: what has not ended will have no record */
+	struct window window;             /* what is recorded */
+	_Atomic bool skips_unended;       /* it is over: what has not ended will have no record */
 };
+
+/* Returns whether it records, in this process and no child of it. */
+static inline bool tracer_is_on(struct tracer *tracer)
+{
+	return atomic_load(&tracer->phase) != TRACER_OFF && atomic_load(&tracer->owner) == getpid();
+}
 
 static inline bool tracer_is_late(const struct tracer *tracer)
 {
@@ -179,6 +167,6 @@ void tracer_flush(struct tracer *tracer, bool all);
 
 /* Has the flusher thread do so for complete records, FLUSH_PAUSE_MS after its last time. */
 #define FLUSH_PAUSE_MS 2
-void tracer_flush_soon(struct tracer *tracer);
+void tracer_flush_soon(void);
 
 #endif

@@ -4,8 +4,8 @@
  * without a profiler (INJECTION_METRICS, INJECTION_OUTPUT): docs/counters.md describes the lines.
  * Each is one write() to the end of the file, so several processes may share one.
  *
- * What cannot be written is lost without a word: the library does not print. (inject.c says on
- * stderr that there is no file, where INJECTION_VERBOSE is set.) Thread-safe.
+ * What cannot be written is lost without a word: the library does not print. (output_path.c
+ * says on stderr that there is no file, where INJECTION_VERBOSE is set.) Thread-safe.
  */
 #ifndef CUPTI_TRACE_HW_COUNTER_OUTPUT_H
 #define CUPTI_TRACE_HW_COUNTER_OUTPUT_H

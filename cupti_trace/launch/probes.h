@@ -3,7 +3,7 @@
  * The library's USDT probes, for tracers: provider "cuda". docs/probes.md describes them for users.
  *
  * The kernel counts the tracers of each probe in its semaphore. The library looks at them a few
- * times a second and has CUPTI report what is wanted (call_probes.h, inject.c), so a launch pays
+ * times a second and has CUPTI report what is wanted (call_probes.h, flusher.c), so a launch pays
  * nothing for probes that nobody traces; what is reported for other reasons costs one load and a
  * branch.
  *

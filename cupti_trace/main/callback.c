@@ -13,11 +13,11 @@
 #include "cupti_trace/launch/graph_bodies.h"
 #include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/launch/launch_stack.h"
+#include "cupti_trace/launch/probes.h"
 #include "cupti_trace/launch/ranges.h"
 #include "cupti_trace/launch/stack_sampling.h"
 #include "cupti_trace/launch/wait_log.h"
 #include "cupti_trace/main/followed_functions.h"
-#include "cupti_trace/main/made_nodes.h"
 #include "cupti_trace/main/resources.h"
 #include "cupti_trace/main/sync_flush.h"
 #include "cupti_trace/memory/followed_memory.h"
@@ -154,7 +154,7 @@ static uint64_t number_of(const struct launch *launch)
 	const uint8_t *params = launch->data->function_params;
 	uint64_t what = 0;
 
-	if (params && !launches_other(f))
+	if (params && f->role < FUNCTION_OTHER)
 		memcpy(&what, params + f->kernel_at, sizeof(what));
 	else if (params && f->kind_at)
 		memcpy(&what, params + f->kind_at, sizeof(int32_t));
@@ -203,7 +203,7 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 	if (buffers_are_short(&tracer->buffers))
 		wait_for_buffers(tracer);
 	/* only kernel launches have probes that could take the stack instead */
-	if (likely(tracer->config.stacks || launches_other(launch->called)))
+	if (likely(tracer->config.stacks || launch->called->role >= FUNCTION_OTHER))
 		stack = capture(tracer, launch);
 	launch_log_add(
 		me->log, &tracer->sink,
@@ -214,9 +214,9 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 			.stack_id = stack,
 		});
 	me->until_measured--;
-	me->is_kernel = launches_kernel(launch->called);
+	me->is_kernel = launch->called->role <= FUNCTION_KERNEL;
 	me->is_in_launch = true;
-	me->owes = launch->owes || launches_graph(launch->called);
+	me->owes = launch->owes || launch->called->role == FUNCTION_GRAPH;
 	me->made_node = false;
 	me->ends_alone = launch->called->ends_alone;
 	me->launch_domain = launch->domain;
@@ -407,7 +407,7 @@ static SELDOM void do_more(struct tracer *tracer, struct function *f, struct own
 	if (f->role == FUNCTION_NEW)
 		report_unknown(tracer, f, function);
 	if (f->runs_graph && atomic_load(&tracer->has_conditionals))
-		made_nodes_launched(tracer, data);
+		resources_graph_launched(tracer, data);
 }
 
 /* The thread is in this function, unless it is in one around it. */
@@ -428,9 +428,9 @@ static uint32_t on_entry(struct tracer *tracer, struct function *f, struct own *
 
 	if (unlikely(f->does_more))
 		do_more(tracer, f, me, function, data);
-	if (function_is_named(f))
+	if (f->role >= FUNCTION_NODES)
 		note_function(me, function, id);
-	if (unlikely(!function_launches(f) || nested))
+	if (unlikely(f->role < FUNCTION_USUAL || nested))
 		return 0;
 	const struct launch launch = {
 		.domain = id.domain,
@@ -485,7 +485,7 @@ static NOT_ALWAYS void begin_other_call(struct tracer *tracer, struct function *
 	/* its launch is logged, or its node is made, in the call around it */
 	if (unlikely(nested) && f->is_plain)
 		return;
-	if (unlikely(function_is_special(f)))
+	if (unlikely(f->role <= FUNCTION_ENDS_RANGE))
 		on_special(tracer, f);
 	else if (unlikely(f->waits))
 		on_entry_that_waits(tracer, f, me, id, data, frame, nested);
@@ -567,7 +567,7 @@ static SELDOM bool follows_idle(uint32_t domain, uint32_t cbid,
 	me = own_of_thread();
 	if (data->callback_site != CUPTI_ABI_API_ENTER || f->allocates)
 		return true;
-	if (function_is_named(f))
+	if (f->role >= FUNCTION_NODES)
 		note_function(me, function_name(f, data), (struct api_id){domain, cbid});
 	return false;
 }
@@ -584,8 +584,8 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 		/* a call that is captured allocates nothing, whatever records there are of it */
 		if (own.is_in_launch && tracer->config.memory)
 			followed_memory_note(own.correlation_id);
-		made_nodes_created(tracer, data->descriptor, own.function ? own.function : "",
-				   __builtin_frame_address(0));
+		resources_node_created(tracer, data->descriptor, own.function ? own.function : "",
+				       __builtin_frame_address(0));
 	} else {
 		resources_on_callback(tracer, cbid, data);
 	}
@@ -739,6 +739,16 @@ int callback_subscribe(struct tracer *tracer)
 		follow_functions(tracer);
 	enable_all(tracer, 1);
 	return CUPTI_ABI_SUCCESS;
+}
+
+void callback_serve(struct tracer *tracer, uint32_t on)
+{
+	call_probes_enable(tracer, on, callback_follows);
+	if ((on & PROBES_OF_CALLS) || tracer->config.errors)
+		atomic_fetch_or(&tracer->phase, TRACER_PROBES_CALLS);
+	else
+		atomic_fetch_and(&tracer->phase, ~TRACER_PROBES_CALLS);
+	tracer->probes = on;
 }
 
 const char *callback_other_subscriber(struct tracer *tracer)

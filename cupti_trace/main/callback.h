@@ -29,6 +29,9 @@ void callback_find_own(void);
 /* Sends how many launches since the last time started nothing. */
 void callback_send_voids(struct tracer *tracer);
 
+/* Makes CUPTI's callbacks those that the probes with these bits need (probes.h). */
+void callback_serve(struct tracer *tracer, uint32_t probes);
+
 /* Whether the library itself wants to hear of a function, whatever tracers want. */
 bool callback_follows(uint32_t domain, uint32_t cbid);
 

@@ -54,22 +54,6 @@ static bool can_follow_in_driver(const struct tracer *tracer)
 	       !tracer->config.memory && !tracer_reads_counters(tracer) && !tracer->config.errors;
 }
 
-static enum function_role role_of_launch(enum api_meaning meaning)
-{
-	switch (meaning) {
-	case API_KERNEL:
-		return FUNCTION_KERNEL;
-	case API_GRAPH:
-		return FUNCTION_GRAPH;
-	case API_OTHER:
-		return FUNCTION_OTHER;
-	case API_NODE:
-		return FUNCTION_NODES;
-	default:
-		return FUNCTION_IGNORED;
-	}
-}
-
 /* Returns FUNCTION_IGNORED if it is no special one. */
 static enum function_role special_role(uint32_t domain, uint32_t cbid, const char *name)
 {
@@ -86,7 +70,12 @@ static enum function_role role_of(const struct trace_config *config,
 				  const struct api_function *known, uint32_t domain, uint32_t cbid,
 				  const char *name)
 {
-	enum function_role role = role_of_launch(known->meaning);
+	static const uint8_t roles[] = {[API_NOTHING] = FUNCTION_IGNORED,
+					[API_KERNEL] = FUNCTION_KERNEL,
+					[API_GRAPH] = FUNCTION_GRAPH,
+					[API_OTHER] = FUNCTION_OTHER,
+					[API_NODE] = FUNCTION_NODES};
+	enum function_role role = roles[known->meaning];
 
 	if (role == FUNCTION_IGNORED && !known->waits && known->is_enqueued &&
 	    api_function_is_new(domain, cbid))
@@ -121,10 +110,10 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	f.runs_graph = known.runs_graph;
 	f.flushes = known.waits && !known.allocates;
 	f.allocates = config->memory && (known.allocates || is_of_memory(domain, name));
-	f.is_plain = !f.waits && !f.flushes && !f.runs_graph && !function_is_special(&f) &&
+	f.is_plain = !f.waits && !f.flushes && !f.runs_graph && f.role > FUNCTION_ENDS_RANGE &&
 		     f.role != FUNCTION_NEW;
 	f.does_more = (f.flushes && config->waited) || f.role == FUNCTION_NEW || f.runs_graph;
-	f.ends_alone = f.is_plain && function_launches(&f) && !config->timeline;
+	f.ends_alone = f.is_plain && f.role >= FUNCTION_USUAL && !config->timeline;
 	if (f.role == FUNCTION_GRAPH)
 		f.flags = GPU_LAUNCH_IS_GRAPH;
 	else if (f.role != FUNCTION_KERNEL) /* a batch of copies is many operations */

@@ -18,19 +18,23 @@
 #define FUNCTIONS_MAX 128
 #define FUNCTION_NAMES_ROOM 1024
 
-/* In this order: the special ones, those that have a name, those that launch. */
+/*
+ * Each function has one. Their order is compared: up to FUNCTION_ENDS_RANGE it neither
+ * waits nor launches, from FUNCTION_NODES its name is noted, from FUNCTION_USUAL it launches, up to
+ * FUNCTION_KERNEL one kernel, from FUNCTION_OTHER no kernel.
+ */
 enum function_role {
 	FUNCTION_IGNORED, /* it is not followed */
 	FUNCTION_RESETS,  /* cudaDeviceReset */
 	FUNCTION_STARTS_RANGE,
-	FUNCTION_ENDS_RANGE, /* cudaProfilerStop: the last special one */
-	FUNCTION_WAITS,      /* for the GPU, and launches nothing */
-	FUNCTION_NODES,      /* makes nodes of graphs */
-	FUNCTION_USUAL,      /* launches a kernel, there is no more to do, and its name is here */
-	FUNCTION_KERNEL,     /* likewise, but there is more */
-	FUNCTION_GRAPH,      /* launches any number of operations */
-	FUNCTION_OTHER,      /* copies, sets, decompresses, allocates */
-	FUNCTION_NEW,        /* only guessed to be one of those; its first call is reported */
+	FUNCTION_ENDS_RANGE,
+	FUNCTION_WAITS,  /* for the GPU, and launches nothing */
+	FUNCTION_NODES,  /* makes nodes of graphs */
+	FUNCTION_USUAL,  /* launches a kernel, there is no more to do, and its name is here */
+	FUNCTION_KERNEL, /* likewise, but there is more, or no room for its name */
+	FUNCTION_GRAPH,  /* launches any number of operations */
+	FUNCTION_OTHER,  /* copies, sets, decompresses, allocates */
+	FUNCTION_NEW,    /* only guessed to be one of those; its first call is reported */
 };
 
 struct function {
@@ -83,39 +87,6 @@ static WITHIN_LAUNCH struct function *followed_function(uint32_t domain, uint32_
 		return NULL;
 	f = function_of(domain, cbid);
 	return likely(f->role != FUNCTION_IGNORED) ? f : NULL;
-}
-
-/* Returns whether it neither launches, waits nor makes nodes. */
-static inline bool function_is_special(const struct function *f)
-{
-	return f->role <= FUNCTION_ENDS_RANGE;
-}
-
-/* Returns whether its name is noted at a call: it launches, or makes nodes. */
-static inline bool function_is_named(const struct function *f)
-{
-	return f->role >= FUNCTION_NODES;
-}
-
-static inline bool function_launches(const struct function *f)
-{
-	return f->role >= FUNCTION_USUAL;
-}
-
-/* Return what kind of launch it is, where it is one. */
-static inline bool launches_kernel(const struct function *f)
-{
-	return f->role <= FUNCTION_KERNEL;
-}
-
-static inline bool launches_graph(const struct function *f)
-{
-	return f->role == FUNCTION_GRAPH;
-}
-
-static inline bool launches_other(const struct function *f)
-{
-	return f->role >= FUNCTION_OTHER;
 }
 
 static inline const char *function_name(const struct function *f,

@@ -26,14 +26,12 @@
 #include <inttypes.h>
 #include <link.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "cupti_trace/core/at_work.h"
 #include "cupti_trace/core/exit_guard.h"
@@ -41,35 +39,28 @@
 #include "cupti_trace/core/instance.h"
 #include "cupti_trace/core/output_path.h"
 #include "cupti_trace/core/own_cost.h"
-#include "cupti_trace/core/patience.h"
 #include "cupti_trace/core/settings.h"
 #include "cupti_trace/core/tracer.h"
-#include "cupti_trace/core/visit.h"
 #include "cupti_trace/hw/counter_output.h"
 #include "cupti_trace/hw/counters.h"
 #include "cupti_trace/hw/pc_sampling.h"
-#include "cupti_trace/launch/call_probes.h"
-#include "cupti_trace/launch/call_stats.h"
 #include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/launch/launch_stack.h"
-#include "cupti_trace/launch/nvtx.h"
 #include "cupti_trace/launch/probes.h"
 #include "cupti_trace/launch/ranges.h"
 #include "cupti_trace/launch/stack_sampling.h"
-#include "cupti_trace/main/activity.h"
 #include "cupti_trace/main/callback.h"
+#include "cupti_trace/main/flusher.h"
+#include "cupti_trace/main/outflow.h"
 #include "cupti_trace/main/record_kinds.h"
 #include "cupti_trace/main/resources.h"
 #include "cupti_trace/main/trace.h"
 #include "cupti_trace/python/python_stack.h"
 #include "cupti_trace/unwind/code_map.h"
-#include "symbolize/util/guarded_path.h"
 #include "symbolize/util/text.h"
 
 #define OLDEST_CUPTI 18          /* CUDA 11.8: the record layouts in cupti_abi.h */
 #define CUPTI_REFUSAL_IS_SAFE 27 /* CUDA 12.9: can go without a buffer */
-#define TICK_MS 50               /* launches and activity records go out this often */
-#define TICKS_PER_FETCH 5        /* PC samples this often: 250 ms */
 #define IDLE_TICK_MS 250         /* without a profiler, tracers are looked for this often */
 
 int InitializeInjection(void);
@@ -79,10 +70,22 @@ void profile_begin(const char *text);
 static struct tracer the_tracer = {
 	.clock_lock = PTHREAD_MUTEX_INITIALIZER,
 	.record_lock = PTHREAD_MUTEX_INITIALIZER,
-	.flusher_lock = PTHREAD_MUTEX_INITIALIZER,
-	.flusher_wake = PTHREAD_COND_INITIALIZER,
 };
-static pthread_mutex_t ask_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Notices from before the hello, by the one thread that starts the library. */
+#define DEFERRED_NOTICES_MAX 8
+struct deferred_notice {
+	enum gpu_notice code;
+	char *detail;
+};
+
+static struct {
+	pthread_mutex_t lock; /* of questions */
+	_Atomic bool is_said;
+	bool lacks_answer; /* the last question that was waited for; under the lock */
+	struct deferred_notice deferred[DEFERRED_NOTICES_MAX];
+	uint32_t deferred_count;
+} hello = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void send_notice(struct tracer *tracer, enum gpu_notice code, const char *detail)
 {
@@ -92,21 +95,21 @@ static void send_notice(struct tracer *tracer, enum gpu_notice code, const char 
 }
 
 /* The hello comes first: lines of a program without one are refused. */
-static void defer_notice(struct tracer *tracer, enum gpu_notice code, const char *detail)
+static void defer_notice(enum gpu_notice code, const char *detail)
 {
-	char *copy = tracer->deferred_count < DEFERRED_NOTICES_MAX ? strdup(detail) : NULL;
+	char *copy = hello.deferred_count < DEFERRED_NOTICES_MAX ? strdup(detail) : NULL;
 
 	if (copy)
-		tracer->deferred[tracer->deferred_count++] = (struct deferred_notice){code, copy};
+		hello.deferred[hello.deferred_count++] = (struct deferred_notice){code, copy};
 }
 
 static void send_deferred(struct tracer *tracer)
 {
-	for (uint32_t i = 0; i < tracer->deferred_count; i++) {
-		send_notice(tracer, tracer->deferred[i].code, tracer->deferred[i].detail);
-		free(tracer->deferred[i].detail);
+	for (uint32_t i = 0; i < hello.deferred_count; i++) {
+		send_notice(tracer, hello.deferred[i].code, hello.deferred[i].detail);
+		free(hello.deferred[i].detail);
 	}
-	tracer->deferred_count = 0;
+	hello.deferred_count = 0;
 }
 
 void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *format, ...)
@@ -125,10 +128,10 @@ void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *form
 		counter_output_note(code == GPU_NOTICE_VERBOSE ? "note" : "error", detail);
 		return;
 	}
-	if (atomic_load(&tracer->has_said_hello))
+	if (atomic_load(&hello.is_said))
 		send_notice(tracer, code, detail);
 	else
-		defer_notice(tracer, code, detail);
+		defer_notice(code, detail);
 }
 
 /* ---- asking the profiler ---- */
@@ -159,8 +162,7 @@ static bool is_worth_waiting(const struct tracer *tracer)
 {
 	int unread = 0;
 
-	return !tracer->lacks_answer || ioctl(tracer->sink.fd, FIONREAD, &unread) != 0 ||
-	       unread == 0;
+	return !hello.lacks_answer || ioctl(tracer->sink.fd, FIONREAD, &unread) != 0 || unread == 0;
 }
 
 static void wait_for_answer(struct tracer *tracer, int ack)
@@ -175,11 +177,11 @@ static void wait_for_answer(struct tracer *tracer, int ack)
 		if (poll(p, 2, (int)((deadline - now) / 1000000) + 1) < 0 && errno != EINTR)
 			return;
 		if (p[0].revents || p[1].revents) {
-			tracer->lacks_answer = false;
+			hello.lacks_answer = false;
 			return;
 		}
 	}
-	tracer->lacks_answer = true;
+	hello.lacks_answer = true;
 	tracer_notice(tracer, GPU_NOTICE_OTHER,
 		      "no answer from the profiler within %" PRIu64
 		      " ms; launches before its probes are on are not captured",
@@ -193,7 +195,7 @@ void tracer_ask(struct tracer *tracer, const struct gpu_event *event)
 	bool waits;
 	int ack;
 
-	pthread_mutex_lock(&ask_lock);
+	pthread_mutex_lock(&hello.lock);
 	waits = is_worth_waiting(tracer);
 	ack = guest_is_apart() ? -1 : open_ack_pipe(tracer, path, sizeof(path), &file);
 	sink_put(&tracer->sink, event);
@@ -204,7 +206,7 @@ void tracer_ask(struct tracer *tracer, const struct gpu_event *event)
 		guest_close(ack, &file);
 		unlink(path);
 	}
-	pthread_mutex_unlock(&ask_lock);
+	pthread_mutex_unlock(&hello.lock);
 }
 
 /* A question, if there is somebody to answer. */
@@ -285,585 +287,25 @@ static void say_hello(struct tracer *tracer, const struct instance *instance, bo
 	say(tracer, &event);
 	if (tracer->sink.is_file)
 		trace_describe_run(&tracer->sink);
-	atomic_store(&tracer->has_said_hello, true);
+	atomic_store(&hello.is_said, true);
 	send_deferred(tracer);
 }
-
-/* ---- CUPTI's buffers ---- */
-
-static void send_totals(struct tracer *tracer);
-
-static bool is_mine(struct tracer *tracer)
-{
-	return atomic_load(&tracer->phase) != TRACER_OFF && atomic_load(&tracer->owner) == getpid();
-}
-
-static void on_buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
-{
-	struct guest guest;
-
-	guest_enter(&guest);
-	*buffer = buffers_get(&the_tracer.buffers, clock_now_ns(), size);
-	*max_records = 0; /* as many as fit */
-	guest_leave(&guest);
-}
-
-/* CUPTI counts the records it had no room for, from one asking to the next. */
-static void count_dropped(struct tracer *tracer, void *context, uint32_t stream)
-{
-	struct gpu_event_drops drops = {0};
-	size_t dropped = 0;
-
-	if (tracer->api.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) ==
-	    CUPTI_ABI_SUCCESS)
-		drops.kernels = dropped;
-	if (drops.kernels)
-		sink_count_drops(&tracer->sink, &drops);
-}
-
-static struct clock_map copy_clock(struct tracer *tracer)
-{
-	struct clock_map clock;
-
-	pthread_mutex_lock(&tracer->clock_lock);
-	clock = tracer->clock;
-	pthread_mutex_unlock(&tracer->clock_lock);
-	return clock;
-}
-
-static void measure_clock(struct tracer *tracer)
-{
-	struct clock_point point;
-
-	if (clock_measure(&tracer->api, &point) != 0)
-		return;
-	pthread_mutex_lock(&tracer->clock_lock);
-	clock_map_add(&tracer->clock, &point);
-	pthread_mutex_unlock(&tracer->clock_lock);
-}
-
-/*
- * What ended before has no place in the profile. CUPTI may hand over records that it made for an
- * earlier copy of the library.
- */
-static uint64_t recorded_from(const struct tracer *tracer)
-{
-	uint64_t from = window_recorded_from(&tracer->window);
-
-	return tracer_is_late(tracer) && from < tracer->began_ns ? tracer->began_ns : from;
-}
-
-/*
- * Whether only what begins while a visit records is sent. A process that goes on after the profiler
- * may give CUPTI work faster than its records can be sent, so there the rest is only counted; but
- * what a wait is for may begin early or late.
- */
-static bool sends_visit_alone(const struct tracer *tracer)
-{
-	return tracer_is_late(tracer) && !tracer->config.waits;
-}
-
-/* Sends all launches logged so far, then the records of a buffer CUPTI has filled. */
-static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
-{
-	struct clock_map clock = copy_clock(tracer);
-	bool alone = sends_visit_alone(tracer), saw_device = false;
-
-	if (clock_was_set(&tracer->api, &clock)) {
-		measure_clock(tracer);
-		clock = copy_clock(tracer);
-	}
-	pthread_mutex_lock(&tracer->record_lock);
-	activity_send_buffer(
-		&(struct activity_output){
-			&tracer->api, &tracer->names, &tracer->tally, &tracer->sink,
-			tracer->config.verbose, tracer->began_ns, clock_now_ns(), &saw_device,
-			tracer->config.memory, tracer_reads_counters(tracer),
-			atomic_load(&tracer->skips_unended), recorded_from(tracer),
-			alone ? tracer->window.to_ns : 0, alone},
-		&clock, buffer, valid_size);
-	pthread_mutex_unlock(&tracer->record_lock);
-	if (saw_device)
-		atomic_store(&tracer->devices, DEVICES_SETTLED);
-}
-
-void tracer_send_memory(struct tracer *tracer, const struct gpu_event_work *event,
-			uint64_t timestamp)
-{
-	struct clock_map clock = copy_clock(tracer);
-
-	pthread_mutex_lock(&tracer->record_lock);
-	activity_send_memory(&(struct activity_output){.tally = &tracer->tally,
-						       .sink = &tracer->sink,
-						       .began_ns = tracer->began_ns,
-						       .now_ns = clock_now_ns()},
-			     &clock, event, timestamp);
-	pthread_mutex_unlock(&tracer->record_lock);
-}
-
-void tracer_send_context_end(struct tracer *tracer, void *context)
-{
-	struct clock_map clock = copy_clock(tracer);
-	struct gpu_event event = {.type = GPU_EVENT_CONTEXT};
-	uint64_t timestamp = 0;
-
-	/* by the clock of the records of its memory */
-	if (!tracer->api.cuptiGetContextId ||
-	    tracer->api.cuptiGetContextId(context, &event.context.id) != CUPTI_ABI_SUCCESS ||
-	    tracer->api.cuptiGetTimestamp(&timestamp) != CUPTI_ABI_SUCCESS)
-		return;
-	event.context.end_ns = clock_map_convert(&clock, timestamp, clock_now_ns());
-	sink_put(&tracer->sink, &event);
-}
-
-static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
-				size_t valid_size)
-{
-	struct tracer *tracer = &the_tracer;
-	struct guest guest;
-
-	(void)size;
-	guest_enter(&guest);
-	if (!buffers_have(&tracer->buffers, buffer))
-		valid_size = 0; /* an earlier copy's, with what that recorded */
-	if (valid_size > 0 && is_mine(tracer))
-		send_buffer(tracer, buffer, valid_size);
-	buffers_put(&tracer->buffers, buffer);
-	count_dropped(tracer, context, stream);
-	if (valid_size > 0 && is_mine(tracer) &&
-	    (atomic_load(&tracer->phase) & ~TRACER_FLAGS) == TRACER_LEAVING)
-		send_totals(tracer);
-	guest_leave(&guest);
-}
-
-void tracer_flush(struct tracer *tracer, bool all)
-{
-	measure_clock(tracer);
-	tracer->api.cuptiActivityFlushAll(all ? CUPTI_ABI_FLUSH_FORCED : 0);
-	count_dropped(tracer, NULL, 0); /* those after the last buffer */
-	launch_log_drain(&tracer->sink);
-	callback_send_voids(tracer);
-	call_stats_send(&tracer->sink);
-	counters_send(&tracer->sink);
-	nvtx_count_missing(&tracer->sink);
-	nvtx_tell_others(&tracer->sink);
-	sink_flush(&tracer->sink);
-}
-
-/* ---- the flusher thread ---- */
-
-/*
- * CUPTI writes records of devices when the driver starts, and documents that it may start too late
- * for that. If none came though there is work, they are requested once, from a thread that holds no
- * lock.
- */
-static void ask_for_devices(struct tracer *tracer, uint32_t flag)
-{
-	if (!tracer->api.cuptiActivityEnableAndDump ||
-	    !tracer_moves(&tracer->devices, DEVICES_DUE, DEVICES_SETTLED))
-		return;
-	tracer->api.cuptiActivityEnableAndDump(CUPTI_ABI_ACTIVITY_KIND_DEVICE);
-	tracer->api.cuptiActivityFlushAll(flag);
-}
-
-/* The profiler is gone: turn off all that costs the application time. */
-static void turn_off(struct tracer *tracer)
-{
-	atomic_store(&tracer->phase, TRACER_OFF);
-	if (tracer->config.stall_period)
-		pc_sampling_end(tracer);
-	call_probes_end(tracer, callback_follows);
-	callback_unsubscribe(tracer);
-	record_kinds_disable(tracer);
-}
-
-/* Sleeps until then; true when it is time to end. With `early` less if a flush is wanted. */
-static bool sleep_until(struct tracer *tracer, const struct timespec *until, bool early)
-{
-	int err = 0;
-	bool stop;
-
-	pthread_mutex_lock(&tracer->flusher_lock);
-	while (!err && !tracer->flusher_stop && !(early && atomic_load(&tracer->wants_flush)))
-		err = pthread_cond_clockwait(&tracer->flusher_wake, &tracer->flusher_lock,
-					     CLOCK_MONOTONIC, until);
-	stop = tracer->flusher_stop;
-	pthread_mutex_unlock(&tracer->flusher_lock);
-	return stop;
-}
-
-void tracer_flush_soon(struct tracer *tracer)
-{
-	if (atomic_exchange(&tracer->wants_flush, true))
-		return;
-	pthread_mutex_lock(&tracer->flusher_lock);
-	pthread_cond_signal(&tracer->flusher_wake);
-	pthread_mutex_unlock(&tracer->flusher_lock);
-}
-
-static bool is_before(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
-}
-
-/* Sleeps one tick, but for the flushes that are wanted meanwhile; true when it is time to end. */
-static bool wait_tick(struct tracer *tracer, uint32_t ms)
-{
-	struct timespec until = clock_in_ms(ms), pause;
-
-	while (!sleep_until(tracer, &until, true)) {
-		if (!atomic_exchange(&tracer->wants_flush, false))
-			return false;
-		tracer_flush(tracer, false);
-		pause = clock_in_ms(FLUSH_PAUSE_MS);
-		if (!is_before(&pause, &until))
-			return false;
-		if (sleep_until(tracer, &pause, false))
-			return true;
-	}
-	return true;
-}
-
-/* Makes CUPTI's callbacks those that the probes with these bits need. */
-static void serve_calls(struct tracer *tracer, uint32_t on)
-{
-	call_probes_enable(tracer, on, callback_follows);
-	if ((on & PROBES_OF_CALLS) || tracer->config.errors)
-		atomic_fetch_or(&tracer->phase, TRACER_PROBES_CALLS);
-	else
-		atomic_fetch_and(&tracer->phase, ~TRACER_PROBES_CALLS);
-	tracer->probes = on;
-}
-
-/* ---- a part of the run ---- */
-
-static void send_rest(struct tracer *tracer);
-
-/* "FROM TO". False: it is something else. */
-static bool parse_window(const char *text, struct window *w)
-{
-	char *end;
-
-	w->from_ns = strtoull(text, &end, 10);
-	w->to_ns = *end == ' ' ? strtoull(end, &end, 10) : 0;
-	return end != text && !*end;
-}
-
-/* The profiler may have changed the window. Threads that launch read it meanwhile. */
-static void heed_profiler(struct tracer *tracer)
-{
-	const char *slash = strrchr(tracer->pipe_path, '/');
-	char path[CUPTI_API_PATH_MAX + 32], text[GPU_WIRE_WINDOW_BYTES + 1];
-	struct window w;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "%.*s/" GPU_WIRE_WINDOW_LINK,
-		 slash ? (int)(slash - tracer->pipe_path) : 1, slash ? tracer->pipe_path : ".");
-	n = readlink(path, text, sizeof(text) - 1);
-	if (n <= 0)
-		return;
-	text[n] = '\0';
-	if (!parse_window(text, &w))
-		return;
-	__atomic_store_n(&tracer->window.to_ns, w.to_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&tracer->window.from_ns, w.from_ns, __ATOMIC_RELAXED);
-}
-
-/* True: what began in the window has been sent, if it has ended, and nothing more will be. */
-static bool follow_window(struct tracer *tracer)
-{
-	uint64_t now = clock_now_ns();
-
-	if (!window_is_far(&tracer->window, now))
-		atomic_fetch_and(&tracer->phase, ~TRACER_IDLE);
-	if (!window_is_over(&tracer->window, now))
-		return false;
-	atomic_fetch_or(&tracer->phase, TRACER_IDLE);
-	if (now - tracer->window.to_ns < WINDOW_GRACE_NS)
-		return false;
-	send_rest(tracer);
-	if (!tracer_is_late(tracer)) /* else it is the last that is sent */
-		send_totals(tracer);
-	turn_off(tracer);
-	return true;
-}
-
-/* ---- a copy that was brought in ---- */
-
-/* The flusher is about to end, unless the process is, which waits for it. */
-static bool end_flusher(struct tracer *tracer)
-{
-	bool ends_alone;
-
-	pthread_mutex_lock(&tracer->flusher_lock);
-	ends_alone = !tracer->flusher_stop;
-	if (ends_alone) {
-		tracer->flusher_runs = false;
-		pthread_detach(tracer->flusher);
-	}
-	pthread_mutex_unlock(&tracer->flusher_lock);
-	return ends_alone;
-}
-
-/*
- * The next profiler knows nothing of what this one was sent. What threads have logged since is lost
- * in the closed pipe; memory and threads' own tables are used again.
- */
-static void start_over(struct tracer *tracer)
-{
-	atomic_fetch_add(&visit_number, 1);
-	launch_log_drain(&tracer->sink);
-	call_stats_send(&tracer->sink);
-	nvtx_count_missing(&tracer->sink);
-	launch_stack_start_over();
-	pthread_mutex_lock(&tracer->record_lock);
-	names_release(&tracer->names);
-	work_tally_release(&tracer->tally);
-	pthread_mutex_unlock(&tracer->record_lock);
-	sink_start_over(&tracer->sink);
-	tracer->probes = 0;
-	tracer->lacks_answer = false;
-	tracer->deferred_count = 0;
-	atomic_store(&tracer->captures, 0);
-	atomic_store(&tracer->capture_ns, 0);
-	atomic_store(&tracer->watches_uvm, false);
-	atomic_store(&tracer->reported_device_launch, false);
-	atomic_store(&tracer->devices, DEVICES_SETTLED);
-	atomic_store(&tracer->void_launches, 0);
-	atomic_store(&tracer->exit, EXIT_AHEAD);
-	atomic_store(&tracer->skips_unended, false);
-	/* last: profile_begin may be called again */
-	atomic_store(&tracer->owner, 0);
-}
-
-/*
- * All is off: CUPTI gives back what memory it still has, and the pipe is closed. cuptiFinalize is
- * not called: programs with graphs failed after a few visits (docs/attach.md).
- */
-static void leave(struct tracer *tracer)
-{
-	tracer->api.cuptiActivityFlushAll(CUPTI_ABI_FLUSH_FORCED);
-	send_totals(tracer);
-	sink_close(&tracer->sink);
-	buffers_trim(&tracer->buffers);
-	code_map_close();
-	if (end_flusher(tracer) && !tracer->config.memory)
-		start_over(tracer);
-	at_work_end();
-}
-
-/*
- * Whether stderr is what it was at the first call: a program that closes it may have a file of its
- * own under that number.
- */
-static bool has_first_stderr(void)
-{
-	static struct stat first;
-	static bool is_known;
-	struct stat now = {0};
-	bool is_open = fstat(STDERR_FILENO, &now) == 0;
-
-	if (!is_known)
-		first = now;
-	is_known = true;
-	return is_open && now.st_dev == first.st_dev && now.st_ino == first.st_ino;
-}
-
-/* One write, which raises no signal. Call between guest_enter and guest_leave. */
-static void print(const char *line, size_t length)
-{
-	static const int signals[] = {SIGPIPE, SIGXFSZ};
-	bool were_pending[] = {guest_is_pending(SIGPIPE), guest_is_pending(SIGXFSZ)};
-
-	if (!has_first_stderr() || write(STDERR_FILENO, line, length) >= 0)
-		return;
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		if (!were_pending[i])
-			guest_take_back(signals[i]);
-}
-
-/* On stderr: there is no file for it, and the program's user wants to know. */
-static void say_no_output(const char *variable, const char *path, int err)
-{
-	char line[GPU_WIRE_LINE_MAX];
-	int n;
-
-	if (path)
-		n = snprintf(line, sizeof(line), "profile: cannot write %s %s: %s\n", variable,
-			     path,
-			     err == -EEXIST   ? "it is there already, and is no trace"
-			     : err == -EINVAL ? "it is no regular file"
-			     : err == -ESTALE ? "another file has its name now"
-					      : guarded_error(-err));
-	else
-		n = snprintf(line, sizeof(line),
-			     "profile: INJECTION_METRICS is set, but %s, the file for them, is "
-			     "not\n",
-			     variable);
-	if (n > 0 && (size_t)n < sizeof(line))
-		print(line, (size_t)n);
-}
-
-/* Why a trace is not complete. */
-static void say_what_failed(struct tracer *tracer)
-{
-	int err = sink_file_error(&tracer->sink);
-
-	if (err && tracer->config.verbose)
-		say_no_output(TRACE_ENV, tracer->sink.path, err);
-}
-
-static void *flusher_main(void *arg)
-{
-	struct tracer *tracer = arg;
-	struct own_cost_mark mark = own_cost_begin();
-	struct guest guest;
-
-	callback_find_own();
-	guest_enter_briefly(&guest); /* all of this thread's time is measured here */
-	for (uint64_t tick = 1; !wait_tick(tracer, TICK_MS); tick++) {
-		if (tracer_is_late(tracer))
-			sink_look_for_reader(&tracer->sink);
-		if (tracer->heeds_profiler)
-			heed_profiler(tracer);
-		if (sink_is_off(&tracer->sink)) {
-			say_what_failed(tracer);
-			turn_off(tracer);
-			break;
-		}
-		if (window_is_part(&tracer->window) && follow_window(tracer))
-			break;
-		if (probes_on() != tracer->probes)
-			serve_calls(tracer, probes_on());
-		launch_stack_check_code(&tracer->sink);
-		stack_sampling_tick();
-		/* samples of each launch apart are many more */
-		if (tracer->config.stall_period &&
-		    (tracer->config.exact_stalls || tick % TICKS_PER_FETCH == 0))
-			pc_sampling_fetch(tracer);
-		tracer_flush(tracer, false);
-		sink_beat(&tracer->sink);
-		ask_for_devices(tracer, 0);
-		own_cost_end(&mark);
-		mark = own_cost_begin();
-	}
-	if (atomic_load(&tracer->phase) == TRACER_OFF) {
-		if (tracer_is_late(tracer))
-			leave(tracer);
-		else
-			at_work_end();
-	}
-	guest_leave(&guest);
-	return NULL;
-}
-
-static void start_flusher(struct tracer *tracer, void *(*run)(void *tracer))
-{
-	sigset_t all, old;
-
-	/* the application's signals are for its own threads */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	tracer->flusher_runs = pthread_create(&tracer->flusher, NULL, run, tracer) == 0;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (tracer->flusher_runs)
-		pthread_setname_np(tracer->flusher, "profile-flush");
-}
-
-static void stop_flusher(struct tracer *tracer)
-{
-	bool runs;
-
-	pthread_mutex_lock(&tracer->flusher_lock);
-	runs = tracer->flusher_runs;
-	tracer->flusher_stop = true;
-	pthread_cond_signal(&tracer->flusher_wake);
-	pthread_mutex_unlock(&tracer->flusher_lock);
-	if (!runs)
-		return;
-	patience_join(tracer->flusher); /* it may sit inside CUPTI */
-	tracer->flusher_runs = false;
-}
-
 /* ---- end, fork, start ---- */
-
-static void tell_cost(struct tracer *tracer)
-{
-	uint64_t count = atomic_load(&tracer->captures);
-
-	if (count > 0)
-		tracer_notice(tracer, GPU_NOTICE_VERBOSE,
-			      "%" PRIu64 " launch stacks took %" PRIu64 " ns each; %" PRIu64
-			      " were walked",
-			      count, atomic_load(&tracer->capture_ns) / count,
-			      launch_stack_walks());
-}
-
-/*
- * Sends the sums, then the totals: both of the same records, whoever sends more meanwhile. Again
- * after records that come later; the last goodbye counts.
- */
-static void send_totals(struct tracer *tracer)
-{
-	/* CUPTI's thread may still be at a buffer */
-	bool locked = patience_lock(&tracer->record_lock);
-
-	if (locked)
-		activity_send_sums(&(struct activity_output){
-			.names = &tracer->names, .tally = &tracer->tally, .sink = &tracer->sink});
-	if (tracer->sink.is_file)
-		trace_tell_time(&tracer->sink);
-	sink_goodbye(&tracer->sink);
-	if (locked)
-		pthread_mutex_unlock(&tracer->record_lock);
-}
-
-/* Everything that there is, but for the goodbye. */
-static void send_rest(struct tracer *tracer)
-{
-	if (window_is_over(&tracer->window, clock_now_ns()))
-		atomic_store(&tracer->skips_unended, true);
-	if (tracer->config.stall_period)
-		pc_sampling_end(tracer);
-	tracer_flush(tracer, true);
-	ask_for_devices(tracer, CUPTI_ABI_FLUSH_FORCED);
-	tell_cost(tracer);
-	/* later handlers, destructors and other threads may still use the GPU */
-	atomic_store(&tracer->phase, TRACER_LEAVING | (atomic_load(&tracer->phase) & TRACER_FLAGS));
-	launch_log_drain(&tracer->sink); /* of threads that launched meanwhile */
-	callback_send_voids(tracer);
-	call_stats_send(&tracer->sink);
-	if (tracer_reads_counters(tracer))
-		counters_context_goes(NULL);
-	counters_send(&tracer->sink);
-}
 
 static void say_goodbye(struct tracer *tracer)
 {
-	stop_flusher(tracer);
-	if (!is_mine(tracer))
+	flusher_stop();
+	if (!tracer_is_on(tracer))
 		return; /* recording ended before the program did */
 	if (!tracer_is_alone(tracer)) {
-		send_rest(tracer);
-		send_totals(tracer);
-		say_what_failed(tracer);
+		outflow_send_rest(tracer);
+		outflow_say_goodbye(tracer);
+		outflow_say_what_failed(tracer);
 		return;
 	}
 	if (tracer_reads_counters(tracer))
 		counters_write_rest();
 	tracer_flush(tracer, true);
-}
-
-void tracer_send_late(struct tracer *tracer)
-{
-	struct guest guest;
-
-	guest_enter(&guest);
-	tracer_moves(&tracer->exit, EXIT_CALLED, EXIT_LATE_WORK);
-	launch_log_drain(&tracer->sink);
-	callback_send_voids(tracer);
-	sink_flush(&tracer->sink);
-	guest_leave(&guest);
 }
 
 /*
@@ -878,14 +320,14 @@ __attribute__((destructor)) static void on_unload(void)
 	struct tracer *tracer = &the_tracer;
 	struct guest guest;
 
-	if (!is_mine(tracer))
+	if (!tracer_is_on(tracer))
 		return;
 	guest_enter(&guest);
 	if (tracer_moves(&tracer->exit, EXIT_AHEAD, EXIT_CALLED)) {
 		say_goodbye(tracer);
 	} else if (tracer_moves(&tracer->exit, EXIT_LATE_WORK, EXIT_CALLED)) {
 		tracer_flush(tracer, true);
-		send_totals(tracer);
+		outflow_say_goodbye(tracer);
 	}
 	guest_leave(&guest);
 }
@@ -894,7 +336,7 @@ static void on_exit_process(void)
 {
 	struct guest guest;
 
-	if (!is_mine(&the_tracer))
+	if (!tracer_is_on(&the_tracer))
 		return;
 	guest_enter(&guest);
 	tracer_moves(&the_tracer.exit, EXIT_AHEAD, EXIT_CALLED);
@@ -911,7 +353,7 @@ static void on_fork_child(void)
 	guest_enter(&guest);
 	atomic_store(&tracer->phase, TRACER_OFF);
 	atomic_store(&tracer->owner, 0);
-	tracer->flusher_runs = false;
+	flusher_forget();
 	sink_abandon(&tracer->sink);
 	guest_leave(&guest);
 }
@@ -929,7 +371,7 @@ static int begin_cupti(void *context, struct cupti_api *api)
 	if (tracer_is_late(tracer))
 		pthread_setname_np(pthread_self(), GPU_WIRE_IN_CUPTI);
 	tracer->clock = (struct clock_map){.steps = 0};
-	measure_clock(tracer);
+	outflow_measure_clock(tracer);
 	/* without a profiler CUPTI is used again and again, and may still have buffers */
 	if (tracer->stage < STAGE_BEGUN)
 		buffers_init(&tracer->buffers, api->version >= CUPTI_REFUSAL_IS_SAFE);
@@ -976,7 +418,7 @@ static bool set_up_cupti(struct tracer *tracer)
 static bool start_activity(struct tracer *tracer)
 {
 	const struct cupti_api *api = &tracer->api;
-	int result = api->cuptiActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
+	int result = outflow_open(tracer);
 
 	tracer->began_ns = clock_now_ns();
 	if (result == CUPTI_ABI_SUCCESS)
@@ -1010,8 +452,7 @@ static bool begin_alone(struct tracer *tracer)
 
 	if (!set_up_cupti(tracer))
 		return false;
-	result = tracer->api.cuptiActivityRegisterCallbacks(on_buffer_requested,
-							    on_buffer_completed);
+	result = outflow_open(tracer);
 	if (result != CUPTI_ABI_SUCCESS) {
 		tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "activity records: %d (%s)", result,
 			      cupti_api_error(&tracer->api, result));
@@ -1033,11 +474,11 @@ static void serve_alone(struct tracer *tracer, uint32_t on)
 
 	if (wants_cupti && (uses_cupti || begin_alone(tracer))) {
 		record_kinds_serve(tracer, on);
-		serve_calls(tracer, on);
+		callback_serve(tracer, on);
 	} else if (uses_cupti && !wants_cupti) {
 		/* another client of CUPTI may want it */
 		tracer_flush(tracer, true);
-		turn_off(tracer);
+		outflow_turn_off(tracer);
 	}
 	tracer->probes = on;
 }
@@ -1049,13 +490,13 @@ static void *watch_tracers(void *arg)
 	struct guest guest;
 
 	guest_enter_briefly(&guest);
-	while (!wait_tick(tracer, ms)) {
+	while (!flusher_wait_tick(tracer, ms)) {
 		if (probes_on() != tracer->probes)
 			serve_alone(tracer, probes_on());
 		ms = IDLE_TICK_MS;
 		if (atomic_load(&tracer->phase) == TRACER_OFF)
 			continue;
-		ms = TICK_MS;
+		ms = FLUSHER_TICK_MS;
 		launch_stack_check_code(&tracer->sink);
 		tracer_flush(tracer, false);
 	}
@@ -1079,7 +520,7 @@ static void start_counters_alone(struct tracer *tracer)
 	err = output ? counter_output_open(output) : -ENOENT;
 	if (err) {
 		if (tracer->config.verbose)
-			say_no_output("INJECTION_OUTPUT", output, err);
+			output_path_complain("INJECTION_OUTPUT", output, err);
 		return;
 	}
 	tracer->config.metrics = metrics;
@@ -1098,7 +539,7 @@ static void start_alone(struct tracer *tracer)
 		return;
 	pthread_atfork(NULL, NULL, on_fork_child);
 	serve_alone(tracer, probes_on());
-	start_flusher(tracer, watch_tracers);
+	flusher_start(tracer, watch_tracers);
 	at_quick_exit(on_exit_process);
 	exit_guard_add(on_exit_process);
 }
@@ -1107,9 +548,10 @@ static void start_alone(struct tracer *tracer)
 
 static void start(struct tracer *tracer, const struct instance *instance)
 {
-	bool ready;
+	bool ready, flusher_runs;
 
-	atomic_store(&tracer->has_said_hello, false); /* true after a fork */
+	atomic_store(&hello.is_said, false); /* true after a fork */
+	hello.lacks_answer = false;
 	ready = set_up_cupti(tracer) && start_activity(tracer);
 	if (ready && tracer_is_late(tracer))
 		resources_expect_contexts(tracer);
@@ -1130,10 +572,10 @@ static void start(struct tracer *tracer, const struct instance *instance)
 		at_work_end();
 		return;
 	}
-	serve_calls(tracer, probes_on());
-	start_flusher(tracer, flusher_main);
+	callback_serve(tracer, probes_on());
+	flusher_runs = flusher_start(tracer, flusher_main);
 	ranges_begin(tracer);
-	if (tracer->flusher_runs && window_is_far(&tracer->window, clock_now_ns()))
+	if (flusher_runs && window_is_far(&tracer->window, clock_now_ns()))
 		atomic_fetch_or(&tracer->phase, TRACER_IDLE); /* it ends that in time */
 	if (tracer->stage == STAGE_HOOKED)
 		return;
@@ -1142,17 +584,6 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	if (exit_guard_add(on_exit_process))
 		tracer_notice(tracer, GPU_NOTICE_OTHER,
 			      "out of memory: its last GPU work will be missing");
-}
-
-/* Anything that is no window is the whole run. */
-static void read_window(struct tracer *tracer, const char *text)
-{
-	tracer->heeds_profiler = tracer_is_late(tracer) || text;
-	if (!text || !parse_window(text, &tracer->window))
-		tracer->window = (struct window){0};
-	/* where it is over there is nothing to say; a late copy says hello, and that it leaves */
-	if (text && !tracer_is_late(tracer))
-		heed_profiler(tracer);
 }
 
 /* Takes what the profiler asks for, without what contradicts the rest of it. */
@@ -1181,7 +612,7 @@ static void begin(struct tracer *tracer, const char *pipe_path)
 	struct instance instance;
 
 	memcpy(tracer->pipe_path, pipe_path, strlen(pipe_path) + 1);
-	read_window(tracer, setting(GPU_WIRE_WINDOW_ENV));
+	flusher_read_window(tracer, setting(GPU_WIRE_WINDOW_ENV));
 	if (window_is_over(&tracer->window, clock_now_ns())) {
 		at_work_end();
 		return;
@@ -1218,7 +649,7 @@ static int begin_trace(struct tracer *tracer, const char *path)
 	if (err)
 		return err;
 	own_cost_init();
-	has_first_stderr(); /* it is known from now on */
+	output_path_note_stderr();
 	read_options(tracer);
 	pthread_atfork(NULL, NULL, on_fork_child);
 	at_work_begin(); /* a profiler that comes later finds CUPTI taken */
@@ -1239,7 +670,7 @@ static bool start_trace(struct tracer *tracer)
 	if (!err)
 		err = begin_trace(tracer, path);
 	if (err && secure_getenv("INJECTION_VERBOSE"))
-		say_no_output(TRACE_ENV, name, err);
+		output_path_complain(TRACE_ENV, name, err);
 	return !err;
 }
 

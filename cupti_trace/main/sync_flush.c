@@ -22,7 +22,7 @@ void sync_flush(struct tracer *tracer)
 	/* a profiler that does not read must not be waited for here */
 	if (!has_quota(tracer, now_ns) || sink_is_stalled(&tracer->sink) ||
 	    !patience_lock_for(&flush_lock, SYNC_FLUSH_LOCK_MS)) {
-		tracer_flush_soon(tracer);
+		tracer_flush_soon();
 		return;
 	}
 	/* another thread may have begun one since this call was here */

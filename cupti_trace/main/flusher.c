@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/main/flusher.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cupti_trace/core/at_work.h"
+#include "cupti_trace/core/guest.h"
+#include "cupti_trace/core/own_cost.h"
+#include "cupti_trace/core/patience.h"
+#include "cupti_trace/core/visit.h"
+#include "cupti_trace/hw/pc_sampling.h"
+#include "cupti_trace/launch/call_stats.h"
+#include "cupti_trace/launch/launch_log.h"
+#include "cupti_trace/launch/launch_stack.h"
+#include "cupti_trace/launch/nvtx.h"
+#include "cupti_trace/launch/probes.h"
+#include "cupti_trace/launch/stack_sampling.h"
+#include "cupti_trace/main/callback.h"
+#include "cupti_trace/main/outflow.h"
+#include "cupti_trace/unwind/code_map.h"
+
+#define TICKS_PER_FETCH 5 /* PC samples this often: 250 ms */
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t thread;
+	_Atomic int state;        /* enum flusher_state */
+	_Atomic bool wants_flush; /* before its next tick */
+	bool heeds_profiler;      /* which may change the window */
+} flusher = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+static bool is_to_stop(void)
+{
+	return atomic_load(&flusher.state) == FLUSHER_STOPS;
+}
+
+/* Sleeps until then; true when it is time to end. With `early` less if a flush is wanted. */
+static bool sleep_until(const struct timespec *until, bool early)
+{
+	int err = 0;
+	bool stop;
+
+	pthread_mutex_lock(&flusher.lock);
+	while (!err && !is_to_stop() && !(early && atomic_load(&flusher.wants_flush)))
+		err = pthread_cond_clockwait(&flusher.wake, &flusher.lock, CLOCK_MONOTONIC, until);
+	stop = is_to_stop();
+	pthread_mutex_unlock(&flusher.lock);
+	return stop;
+}
+
+void tracer_flush_soon(void)
+{
+	if (atomic_exchange(&flusher.wants_flush, true))
+		return;
+	pthread_mutex_lock(&flusher.lock);
+	pthread_cond_signal(&flusher.wake);
+	pthread_mutex_unlock(&flusher.lock);
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+bool flusher_wait_tick(struct tracer *tracer, uint32_t ms)
+{
+	struct timespec until = clock_in_ms(ms), pause;
+
+	while (!sleep_until(&until, true)) {
+		if (!atomic_exchange(&flusher.wants_flush, false))
+			return false;
+		tracer_flush(tracer, false);
+		pause = clock_in_ms(FLUSH_PAUSE_MS);
+		if (!is_before(&pause, &until))
+			return false;
+		if (sleep_until(&pause, false))
+			return true;
+	}
+	return true;
+}
+
+/* ---- a part of the run ---- */
+
+/* "FROM TO". False: it is something else. */
+static bool parse_window(const char *text, struct window *w)
+{
+	char *end;
+
+	w->from_ns = strtoull(text, &end, 10);
+	w->to_ns = *end == ' ' ? strtoull(end, &end, 10) : 0;
+	return end != text && !*end;
+}
+
+/* The profiler may have changed the window. Threads that launch read it meanwhile. */
+static void heed_profiler(struct tracer *tracer)
+{
+	const char *slash = strrchr(tracer->pipe_path, '/');
+	char path[CUPTI_API_PATH_MAX + 32], text[GPU_WIRE_WINDOW_BYTES + 1];
+	struct window w;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%.*s/" GPU_WIRE_WINDOW_LINK,
+		 slash ? (int)(slash - tracer->pipe_path) : 1, slash ? tracer->pipe_path : ".");
+	n = readlink(path, text, sizeof(text) - 1);
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	if (!parse_window(text, &w))
+		return;
+	__atomic_store_n(&tracer->window.to_ns, w.to_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&tracer->window.from_ns, w.from_ns, __ATOMIC_RELAXED);
+}
+
+void flusher_read_window(struct tracer *tracer, const char *text)
+{
+	flusher.heeds_profiler = tracer_is_late(tracer) || text;
+	if (!text || !parse_window(text, &tracer->window))
+		tracer->window = (struct window){0};
+	/* where it is over there is nothing to say; a late copy says hello, and that it leaves */
+	if (text && !tracer_is_late(tracer))
+		heed_profiler(tracer);
+}
+
+/* True: what began in the window has been sent, if it has ended, and nothing more will be. */
+static bool follow_window(struct tracer *tracer)
+{
+	uint64_t now = clock_now_ns();
+
+	if (!window_is_far(&tracer->window, now))
+		atomic_fetch_and(&tracer->phase, ~TRACER_IDLE);
+	if (!window_is_over(&tracer->window, now))
+		return false;
+	atomic_fetch_or(&tracer->phase, TRACER_IDLE);
+	if (now - tracer->window.to_ns < WINDOW_GRACE_NS)
+		return false;
+	outflow_send_rest(tracer);
+	if (!tracer_is_late(tracer)) /* else it is the last that is sent */
+		outflow_say_goodbye(tracer);
+	outflow_turn_off(tracer);
+	return true;
+}
+
+/* ---- a copy that was brought in ---- */
+
+/* The flusher is about to end, unless the process is, which waits for it. */
+static bool end_alone(void)
+{
+	bool ends_alone;
+
+	pthread_mutex_lock(&flusher.lock);
+	ends_alone = tracer_moves(&flusher.state, FLUSHER_RUNS, FLUSHER_NONE);
+	if (ends_alone)
+		pthread_detach(flusher.thread);
+	pthread_mutex_unlock(&flusher.lock);
+	return ends_alone;
+}
+
+/*
+ * The next profiler knows nothing of what this one was sent. What threads have logged since is lost
+ * in the closed pipe; memory and threads' own tables are used again.
+ */
+static void start_over(struct tracer *tracer)
+{
+	atomic_fetch_add(&visit_number, 1);
+	launch_log_drain(&tracer->sink);
+	call_stats_send(&tracer->sink);
+	nvtx_count_missing(&tracer->sink);
+	launch_stack_start_over();
+	pthread_mutex_lock(&tracer->record_lock);
+	names_release(&tracer->names);
+	work_tally_release(&tracer->tally);
+	pthread_mutex_unlock(&tracer->record_lock);
+	sink_start_over(&tracer->sink);
+	tracer->probes = 0;
+	atomic_store(&tracer->captures, 0);
+	atomic_store(&tracer->capture_ns, 0);
+	atomic_store(&tracer->watches_uvm, false);
+	atomic_store(&tracer->reported_device_launch, false);
+	atomic_store(&tracer->devices, DEVICES_SETTLED);
+	atomic_store(&tracer->void_launches, 0);
+	atomic_store(&tracer->exit, EXIT_AHEAD);
+	atomic_store(&tracer->skips_unended, false);
+	/* last: profile_begin may be called again */
+	atomic_store(&tracer->owner, 0);
+}
+
+/*
+ * All is off: CUPTI gives back what memory it still has, and the pipe is closed. cuptiFinalize is
+ * not called: programs with graphs failed after a few visits (docs/attach.md).
+ */
+static void leave(struct tracer *tracer)
+{
+	tracer->api.cuptiActivityFlushAll(CUPTI_ABI_FLUSH_FORCED);
+	outflow_say_goodbye(tracer);
+	sink_close(&tracer->sink);
+	buffers_trim(&tracer->buffers);
+	code_map_close();
+	if (end_alone() && !tracer->config.memory)
+		start_over(tracer);
+	at_work_end();
+}
+
+/* ---- the thread ---- */
+
+void *flusher_main(void *arg)
+{
+	struct tracer *tracer = arg;
+	struct own_cost_mark mark = own_cost_begin();
+	struct guest guest;
+
+	callback_find_own();
+	guest_enter_briefly(&guest); /* all of this thread's time is measured here */
+	for (uint64_t tick = 1; !flusher_wait_tick(tracer, FLUSHER_TICK_MS); tick++) {
+		if (tracer_is_late(tracer))
+			sink_look_for_reader(&tracer->sink);
+		if (flusher.heeds_profiler)
+			heed_profiler(tracer);
+		if (sink_is_off(&tracer->sink)) {
+			outflow_say_what_failed(tracer);
+			outflow_turn_off(tracer);
+			break;
+		}
+		if (window_is_part(&tracer->window) && follow_window(tracer))
+			break;
+		if (probes_on() != tracer->probes)
+			callback_serve(tracer, probes_on());
+		launch_stack_check_code(&tracer->sink);
+		stack_sampling_tick();
+		/* samples of each launch apart are many more */
+		if (tracer->config.stall_period &&
+		    (tracer->config.exact_stalls || tick % TICKS_PER_FETCH == 0))
+			pc_sampling_fetch(tracer);
+		tracer_flush(tracer, false);
+		sink_beat(&tracer->sink);
+		outflow_ask_for_devices(tracer, 0);
+		own_cost_end(&mark);
+		mark = own_cost_begin();
+	}
+	if (atomic_load(&tracer->phase) == TRACER_OFF) {
+		if (tracer_is_late(tracer))
+			leave(tracer);
+		else
+			at_work_end();
+	}
+	guest_leave(&guest);
+	return NULL;
+}
+
+bool flusher_start(struct tracer *tracer, void *(*run)(void *tracer))
+{
+	sigset_t all, old;
+	bool runs;
+
+	/* the application's signals are for its own threads */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	runs = pthread_create(&flusher.thread, NULL, run, tracer) == 0 &&
+	       tracer_moves(&flusher.state, FLUSHER_NONE, FLUSHER_RUNS);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (runs)
+		pthread_setname_np(flusher.thread, "profile-flush");
+	return runs;
+}
+
+void flusher_stop(void)
+{
+	bool runs;
+
+	pthread_mutex_lock(&flusher.lock);
+	runs = atomic_exchange(&flusher.state, FLUSHER_STOPS) == FLUSHER_RUNS;
+	pthread_cond_signal(&flusher.wake);
+	pthread_mutex_unlock(&flusher.lock);
+	if (runs)
+		patience_join(flusher.thread); /* it may sit inside CUPTI */
+}
+
+void flusher_forget(void)
+{
+	tracer_moves(&flusher.state, FLUSHER_RUNS, FLUSHER_NONE);
+}
