@@ -40,8 +40,8 @@ int output_path(const char *name, char *path, size_t size)
 }
 
 /*
- * Whether stderr is what it was at the first call: a program that closes it may have a file of its
- * own under that number.
+ * Returns whether stderr is what it was at the first call: a program that closes it may have a file
+ * of its own under that number.
  */
 static bool has_first_stderr(void)
 {
@@ -56,7 +56,7 @@ static bool has_first_stderr(void)
 	return is_open && now.st_dev == first.st_dev && now.st_ino == first.st_ino;
 }
 
-/* One write, which raises no signal. Call between guest_enter and guest_leave. */
+/* Writes once, and raises no signal. Call between guest_enter and guest_leave. */
 static void print(const char *line, size_t length)
 {
 	static const int signals[] = {SIGPIPE, SIGXFSZ};

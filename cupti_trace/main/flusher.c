@@ -95,7 +95,8 @@ static bool parse_window(const char *text, struct window *w)
 	return end != text && !*end;
 }
 
-/* The profiler may have changed the window. Threads that launch read it meanwhile. */
+/* Takes over the window, which the profiler may have changed. Launching threads read it meanwhile.
+ */
 static void heed_profiler(struct tracer *tracer)
 {
 	const char *slash = strrchr(tracer->pipe_path, '/');
@@ -125,7 +126,8 @@ void flusher_read_window(struct tracer *tracer, const char *text)
 		heed_profiler(tracer);
 }
 
-/* True: what began in the window has been sent, if it has ended, and nothing more will be. */
+/* Returns true when the window has ended: what began in it has been sent, and nothing more will be.
+ */
 static bool follow_window(struct tracer *tracer)
 {
 	uint64_t now = clock_now_ns();
@@ -146,7 +148,7 @@ static bool follow_window(struct tracer *tracer)
 
 /* ---- a copy that was brought in ---- */
 
-/* The flusher is about to end, unless the process is, which waits for it. */
+/* Detaches the thread, which is about to end. False: the process is, too, and waits for it. */
 static bool end_alone(void)
 {
 	bool ends_alone;
@@ -160,8 +162,8 @@ static bool end_alone(void)
 }
 
 /*
- * The next profiler knows nothing of what this one was sent. What threads have logged since is lost
- * in the closed pipe; memory and threads' own tables are used again.
+ * Forgets what this profiler was sent: the next one knows nothing of it. What threads have logged
+ * since is lost in the closed pipe; memory and threads' own tables are used again.
  */
 static void start_over(struct tracer *tracer)
 {
@@ -189,8 +191,9 @@ static void start_over(struct tracer *tracer)
 }
 
 /*
- * All is off: CUPTI gives back what memory it still has, and the pipe is closed. cuptiFinalize is
- * not called: programs with graphs failed after a few visits (docs/attach.md).
+ * Leaves the program, when all is off: CUPTI gives back what memory it still has, and the pipe is
+ * closed. cuptiFinalize is not called: programs with graphs failed after a few visits
+ * (docs/attach.md).
  */
 static void leave(struct tracer *tracer)
 {

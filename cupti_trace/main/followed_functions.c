@@ -12,7 +12,7 @@
 
 struct followed_functions followed_functions;
 
-/* The name of a launch function; NULL: no room, so the callback's data has to do. */
+/* Returns the name of a launch function; NULL: no room, so the callback's data has to do. */
 static const char *keep_name(const char *cupti_name, size_t *used)
 {
 	char *kept = followed_functions.names + *used;
@@ -24,7 +24,7 @@ static const char *keep_name(const char *cupti_name, size_t *used)
 	return kept;
 }
 
-/* Memory that CUPTI may have no records of is followed by this function's calls. */
+/* Returns whether calls of it tell of memory that CUPTI may have no records of. */
 static bool is_of_memory(uint32_t domain, const char *name)
 {
 	return (domain == DRV && virtual_memory_has(name)) || graph_memory_has(name);
@@ -37,12 +37,13 @@ static bool begins_with(const char *name, const char *runtime, const char *drive
 }
 
 /*
- * Whether what the program calls of the runtime is followed where that calls the driver: CUPTI
- * takes four times as long to call for a function of the runtime as for the driver's inside it
- * (docs/performance.md). The profiler names the program's call by the stack. With CUPTI 13.0 it is
- * also safer. If CUPTI is to call no longer for the runtime's functions, as when a profiler leaves,
- * and a thread is in one of them, then all that this thread does later has the correlation id of
- * that call. So this is chosen once, and nothing is turned off as long as the library is in use.
+ * Returns whether what the program calls of the runtime is followed where that calls the driver:
+ * CUPTI takes four times as long to call for a function of the runtime as for the driver's inside
+ * it (docs/performance.md). The profiler names the program's call by the stack. With CUPTI 13.0 it
+ * is also safer. If CUPTI is to call no longer for the runtime's functions, as when a profiler
+ * leaves, and a thread is in one of them, then all that this thread does later has the correlation
+ * id of that call. So this is chosen once, and nothing is turned off as long as the library is in
+ * use.
  *
  * A timeline shows the runtime's own calls, also those that it refuses without calling the driver;
  * but not in a process that goes on, where the next profiler would meet the confused ids.
@@ -125,8 +126,8 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 }
 
 /*
- * Some 60 of all known functions differ. Each unknown one has an entry of its own, so that each is
- * reported, as long as they leave room for those.
+ * Returns its number in the list. Some 60 of all known functions differ. Each unknown one has an
+ * entry of its own, so that each is reported, as long as they leave room for those.
  */
 static uint8_t number_function(const struct function *f)
 {

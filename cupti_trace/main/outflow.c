@@ -31,7 +31,7 @@ static void on_buffer_requested(uint8_t **buffer, size_t *size, size_t *max_reco
 	guest_leave(&guest);
 }
 
-/* CUPTI counts the records it had no room for, from one asking to the next. */
+/* Counts the records that CUPTI had no room for, from one asking to the next. */
 static void count_dropped(struct tracer *tracer, void *context, uint32_t stream)
 {
 	struct gpu_event_drops drops = {0};
@@ -66,8 +66,8 @@ void outflow_measure_clock(struct tracer *tracer)
 }
 
 /*
- * What ended before has no place in the profile. CUPTI may hand over records that it made for an
- * earlier copy of the library.
+ * Returns when recording began: what ended before has no place in the profile. CUPTI may hand over
+ * records that it made for an earlier copy of the library.
  */
 static uint64_t recorded_from(const struct tracer *tracer)
 {
@@ -77,9 +77,9 @@ static uint64_t recorded_from(const struct tracer *tracer)
 }
 
 /*
- * Whether only what begins while a visit records is sent. A process that goes on after the profiler
- * may give CUPTI work faster than its records can be sent, so there the rest is only counted; but
- * what a wait is for may begin early or late.
+ * Returns whether only what begins while a visit records is sent. A process that goes on after the
+ * profiler may give CUPTI work faster than its records can be sent, so there the rest is only
+ * counted; but what a wait is for may begin early or late.
  */
 static bool sends_visit_alone(const struct tracer *tracer)
 {

@@ -133,8 +133,8 @@ void resources_expect_contexts(struct tracer *tracer)
 }
 
 /*
- * New device code was loaded, perhaps by a library that brought its own copy of the runtime: where
- * probes take the stacks, its launch functions get some before it is called.
+ * Asks the profiler to look at new code, where probes take the stacks. New device code may be of a
+ * library with its own copy of the runtime: its launch functions get probes before it is called.
  */
 static void on_module_loaded(struct tracer *tracer)
 {
@@ -150,9 +150,10 @@ static void on_module_loaded(struct tracer *tracer)
 }
 
 /*
- * Device code that launches kernels itself has NVIDIA's device runtime linked in. CUPTI reports
- * nothing of those kernels (seen with 13.0 on an H100; asking for CUPTI_ACTIVITY_KIND_CDP_KERNEL is
- * refused there), and a kernel that launches others ends before they do.
+ * Reports device code that launches kernels itself. It has NVIDIA's device runtime linked in. CUPTI
+ * reports nothing of those kernels (seen with 13.0 on an H100; asking for
+ * CUPTI_ACTIVITY_KIND_CDP_KERNEL is refused there), and a kernel that launches others ends before
+ * they do.
  */
 static void look_for_device_launches(struct tracer *tracer,
 				     const struct cupti_abi_module_data *data)
@@ -221,7 +222,7 @@ void resources_on_callback(struct tracer *tracer, uint32_t cbid,
 	}
 }
 
-/* Whether it is enabled where there is no profiler: names and records need it. */
+/* Returns whether it is enabled where there is no profiler: names and records need it. */
 static bool is_needed_alone(uint32_t resource)
 {
 	return resource == CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING ||
