@@ -20,6 +20,11 @@
 #include "cupti_trace/wire/window.h"
 #include "cupti_trace/wire/work_tally.h"
 
+/*
+ * OFF -> ON: inject.c has started it, with a profiler or a trace. ON -> LEAVING: what there is was
+ * sent (outflow_send_rest). OFF -> ALONE: tracers want CUPTI. Any -> OFF: outflow_turn_off, or in a
+ * child of fork.
+ */
 enum tracer_phase {
 	TRACER_OFF, /* hooks do nothing */
 	TRACER_ON,

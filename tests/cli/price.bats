@@ -35,27 +35,27 @@ costs()
 
 @test "one launch with its stack" {
 	run_command "$root/tests/bench/price"
-	costs 654 32 65 11 2
+	costs 652 32 65 11 2
 }
 
 @test "the same where the processor's counter is not trusted" {
 	run_command "$root/tests/bench/price" --clock
-	costs 729 40 70 14 2
+	costs 727 40 70 14 2
 }
 
 @test "the same where the loader has no room for what the library keeps of threads" {
 	GLIBC_TUNABLES=glibc.rtld.optional_static_tls=0 run_command "$root/tests/bench/price"
-	costs 696 35 70 15 2
+	costs 694 35 70 15 2
 }
 
 @test "one launch without its stack" {
 	run_command "$root/tests/bench/price" --no-stacks
-	costs 329 20 22 5 4
+	costs 322 20 22 5 4
 }
 
 @test "one launch with its stack, where failed calls are sent" {
 	run_command "$root/tests/bench/price" --prometheus metrics
-	costs 1167 46 75 14 4
+	costs 1161 46 75 14 4
 }
 
 @test "the same by a clock: its reading alone is dearer" {
