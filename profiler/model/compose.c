@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/model/compose.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/wire/gpu_work.h"
 #include "profiler/model/marks.h"
 #include "profiler/model/work_names.h"
-#include "symbolize/util/array.h"
 
 /* The memo is cleared when it is full, or the allowance used up. */
 #define MEMO_MAX (1u << 18)
@@ -31,18 +29,11 @@ void compose_init(struct compose *c, struct stack_table *stacks)
 
 void compose_release(struct compose *c)
 {
-	free(c->memo);
-	hash_index_release(&c->index);
+	record_set_release(&c->memo.set);
 	*c = (struct compose){0};
 }
 
 /* ---- memo ---- */
-
-static bool key_equal(const void *records, uint32_t position, const void *key)
-{
-	return memcmp(&((const struct composed *)records + position)->key, key,
-		      sizeof(struct composed_key)) == 0;
-}
 
 /* Called for each operation: from the fields at hand, without a way through memory. */
 static uint32_t hash_key(const struct composed_key *key)
@@ -65,22 +56,27 @@ static struct composed_key key_of(const struct gpu_work_origin *origin, uint32_t
 	return key;
 }
 
+static uint32_t find(const struct compose *c, const struct composed_key *key)
+{
+	return record_find_hashed(&c->memo, hash_key(key), key);
+}
+
 static void remember(struct compose *c, const struct composed_key *key, uint32_t stack)
 {
-	if (c->count == MEMO_MAX || !allowance_extend(c->memory, c->count, &c->paid,
-						      sizeof(*c->memo) + HASH_INDEX_ENTRY_BYTES)) {
-		hash_index_release(&c->index);
-		c->count = 0;
+	const struct composed composed = {*key, stack};
+
+	if (c->memo.count == MEMO_MAX ||
+	    !allowance_extend(c->memory, c->memo.count, &c->paid,
+			      sizeof(composed) + HASH_INDEX_ENTRY_BYTES)) {
+		hash_index_release(&c->memo.set.index);
+		c->memo.count = 0;
 	}
-	if (array_make_room(&c->memo, c->count, &c->capacity, sizeof(*c->memo)) &&
-	    hash_index_add(&c->index, hash_key(key), c->count) == 0)
-		c->memo[c->count++] = (struct composed){*key, stack};
+	record_add_hashed(&c->memo, hash_key(key), &composed);
 }
 
 void compose_forget(struct compose *c)
 {
-	hash_index_clear(&c->index);
-	c->count = 0;
+	record_set_clear(&c->memo.set);
 }
 
 /* ---- composing ---- */
@@ -131,10 +127,10 @@ static uint32_t append_work(struct compose *c, uint32_t outer, const struct gpu_
 uint32_t compose_work(struct compose *c, const struct gpu_work_origin *origin)
 {
 	const struct composed_key key = key_of(origin, NO_WAITER);
-	uint32_t at = hash_index_find(&c->index, hash_key(&key), key_equal, c->memo, &key), stack;
+	uint32_t at = find(c, &key), stack;
 
-	if (at != HASH_INDEX_NONE)
-		return c->memo[at].stack;
+	if (at != RECORD_NONE)
+		return c->memo.list[at].stack;
 	stack = append_work(c, append_launch(c, STACK_EMPTY, origin), origin);
 	remember(c, &key, stack);
 	return stack;
@@ -145,10 +141,10 @@ uint32_t compose_captures(struct compose *c, uint32_t outer, uint32_t inner)
 	/* no work has this kind */
 	const struct gpu_work_origin pair = {.launch = outer, .capture = inner, .work = UINT32_MAX};
 	const struct composed_key key = key_of(&pair, NO_WAITER);
-	uint32_t at = hash_index_find(&c->index, hash_key(&key), key_equal, c->memo, &key), stack;
+	uint32_t at = find(c, &key), stack;
 
-	if (at != HASH_INDEX_NONE)
-		return c->memo[at].stack;
+	if (at != RECORD_NONE)
+		return c->memo.list[at].stack;
 	stack = append(c, mark(c, append(c, STACK_EMPTY, outer), MARK_CAPTURED), inner);
 	remember(c, &key, stack);
 	return stack;
@@ -165,9 +161,9 @@ uint32_t compose_wait(struct compose *c, uint32_t waiter, bool spins,
 		return mark(c, append(c, STACK_EMPTY, waiter), how);
 	key = key_of(origin, waiter);
 	key.spins = spins;
-	at = hash_index_find(&c->index, hash_key(&key), key_equal, c->memo, &key);
-	if (at != HASH_INDEX_NONE)
-		return c->memo[at].stack;
+	at = find(c, &key);
+	if (at != RECORD_NONE)
+		return c->memo.list[at].stack;
 	stack = mark(c, append(c, STACK_EMPTY, waiter), how);
 	stack = append_work(c, stack, origin);
 	if (origin->launch != LAUNCH_NONE_NEEDED)

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/model/stack_table.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 /* In place of a launch's stack. */
 #define LAUNCH_UNKNOWN UINT32_MAX           /* launched by something unknown */
@@ -42,9 +42,7 @@ struct gpu_work_origin {
 
 struct compose {
 	struct stack_table *stacks; /* borrowed */
-	struct composed *memo;
-	uint32_t count, capacity;
-	struct hash_index index;
+	RECORD_SET(struct composed) memo;
 	struct allowance *memory; /* for the memo; borrowed; NULL: no limit */
 	uint32_t paid;            /* taken from it: what was most */
 };

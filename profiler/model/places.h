@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 #include "profiler/base/allowance.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 #ifndef PLACES_MAX /* tests use a smaller one */
 #define PLACES_MAX (1u << 18)
@@ -40,9 +40,7 @@ struct place {
 /* Zero-initialise, then places_init. */
 struct places {
 	uint32_t mask; /* 1 << enum place_part: the parts that are kept */
-	struct place *list;
-	uint32_t count, capacity;
-	struct hash_index index;
+	RECORD_SET(struct place);
 	uint32_t last;            /* the last one found: usually also the next */
 	struct allowance *memory; /* borrowed; set it after places_init; NULL: no limit */
 };

@@ -11,8 +11,7 @@
 #include "profiler/model/memory_use.h"
 #include "profiler/model/work_names.h"
 
-#define array_make_room unsure_make_room
-#define hash_index_add unsure_add
+#define record_set_add unsure_record
 #include "profiler/model/compose.c"
 
 struct bench {
@@ -337,8 +336,8 @@ static void the_memo_is_bounded(void **state)
 		origin.memory = i / 1024;
 		compose_work(&b->compose, &origin);
 	}
-	assert_true(b->compose.count <= most && b->compose.capacity <= most);
-	assert_true(b->compose.index.capacity <= 4 * most);
+	assert_true(b->compose.memo.count <= most && b->compose.memo.capacity <= most);
+	assert_true(b->compose.memo.set.index.capacity <= 4 * most);
 	origin = kernel_from(b->launch, CAPTURE_NONE, names);
 	assert_int_equal(compose_work(&b->compose, &origin), first);
 	assert_int_equal(stack_table_refused(b->stacks), 0);

@@ -3,7 +3,7 @@
  * Memory that can run out. A test that has a module built in includes this header and then lets the
  * module call these in place of the real ones:
  *
- *	#define array_make_room unsure_make_room
+ *	#define record_set_add unsure_record
  *	#include "profiler/model/places.c"
  */
 #ifndef TESTS_UNIT_UNSURE_H
@@ -15,6 +15,7 @@
 #include "symbolize/util/id_map.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 /* The one that fails, counted from now; 0: none does. */
 static uint32_t failing_allocation;
@@ -32,6 +33,12 @@ static inline bool unsure_make_room(void *items, uint32_t count, uint32_t *capac
 static inline int unsure_add(struct hash_index *index, uint32_t hash, uint32_t position)
 {
 	return fails_now() ? -ENOMEM : hash_index_add(index, hash, position);
+}
+
+static inline uint32_t unsure_record(struct record_set *set, uint32_t hash, const void *record,
+				     size_t size)
+{
+	return fails_now() ? RECORD_NONE : record_set_add(set, hash, record, size);
 }
 
 static inline uint64_t *unsure_get(struct id_map *map, uint32_t id)

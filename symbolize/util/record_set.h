@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Distinct records of one type, numbered from 0 in the order in which they were added.
+ *
+ *	struct sum { uint32_t stack, place; uint64_t ns; };
+ *	RECORD_SET(struct sum) sums = {0};
+ *	const uint32_t key[] = {stack, place};
+ *	uint32_t at = record_find(&sums, &key);
+ *
+ *	if (at == RECORD_NONE)
+ *		at = record_add(&sums, &key, &((struct sum){stack, place, 0}));
+ *	if (at == RECORD_NONE)
+ *		return -ENOMEM;
+ *	sums.list[at].ns += ns;
+ *	...
+ *	record_set_release(&sums.set);
+ *
+ * A record begins with its key, which is compared as bytes: all of them are set, gaps included. Its
+ * size is that of what `key` points to, at most that of a record. Each set has keys of one size.
+ * For other keys, as texts, record_find_equal compares through a callback; functions called
+ *..._hashed take the caller's hash. Limits are the caller's, who checks them before adding.
+ *
+ * Zero-initialised is empty and valid. Records move when the set grows: keep numbers, not pointers.
+ * Not thread-safe.
+ */
+#ifndef SYMBOLIZE_UTIL_RECORD_SET_H
+#define SYMBOLIZE_UTIL_RECORD_SET_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include "symbolize/util/hash_index.h"
+
+#define RECORD_NONE HASH_INDEX_NONE
+
+struct record_set {
+	void *records;
+	uint32_t count, capacity;
+	struct hash_index index;
+};
+
+/* A set of records of this type: `list`, `count` and `capacity`; `set` is for the functions. */
+#define RECORD_SET(type)                          \
+	union {                                   \
+		struct record_set set;            \
+		struct {                          \
+			type *list;               \
+			uint32_t count, capacity; \
+		};                                \
+	}
+
+/* The bytes by which equal records are found; constant where these functions are inlined. */
+struct record_key {
+	const void *bytes;
+	size_t size, record_size;
+};
+
+static inline bool record_has_key(const void *records, uint32_t position, const void *key)
+{
+	const struct record_key *k = key;
+
+	return memcmp((const char *)records + position * k->record_size, k->bytes, k->size) == 0;
+}
+
+static inline uint32_t record_set_find(const struct record_set *set, uint32_t hash, const void *key,
+				       size_t key_size, size_t record_size)
+{
+	const struct record_key k = {key, key_size, record_size};
+
+	return hash_index_find(&set->index, hash, record_has_key, set->records, &k);
+}
+
+/* Adds a record that is not in the set: its number, or RECORD_NONE when out of memory. */
+uint32_t record_set_add(struct record_set *set, uint32_t hash, const void *record, size_t size);
+
+/*
+ * Indexes the records again, after the caller has taken some out of the list, or changed keys.
+ * There are at most as many as before, so there is room.
+ */
+void record_set_reindex(struct record_set *set, size_t key_size, size_t record_size);
+
+/* Takes all records out, and keeps the room. */
+void record_set_clear(struct record_set *set);
+
+void record_set_release(struct record_set *set);
+
+/* `s` points to a RECORD_SET. Each returns the record's number, or RECORD_NONE. */
+#define record_find(s, key) record_find_hashed(s, hash_bytes((key), sizeof(*(key))), key)
+#define record_find_hashed(s, hash, key) \
+	record_set_find(&(s)->set, (hash), (key), sizeof(*(key)), sizeof(*(s)->list))
+#define record_find_equal(s, hash, equal, key) \
+	hash_index_find(&(s)->set.index, (hash), (equal), (s)->list, (key))
+#define record_add(s, key, record) record_add_hashed(s, hash_bytes((key), sizeof(*(key))), record)
+#define record_add_hashed(s, hash, record) \
+	record_set_add(&(s)->set, (hash), (record), sizeof(*(s)->list))
+
+/* record_set_reindex, with keys of this type. */
+#define record_reindex(s, key_type) \
+	record_set_reindex(&(s)->set, sizeof(key_type), sizeof(*(s)->list))
+
+#endif
