@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
+#include "profiler/shape/named_stacks.h"
 #include "profiler/shape/short_name.h"
 #include "profiler/model/marks.h"
 #include "profiler/model/memory_use.h"
@@ -12,7 +13,6 @@
 #include "profiler/model/work_names.h"
 #include "symbolize/place_name.h"
 #include "symbolize/util/array.h"
-#include "symbolize/util/hash_index.h"
 #include "symbolize/util/intern.h"
 #include "symbolize/util/text.h"
 
@@ -20,12 +20,10 @@ struct folded_stacks {
 	struct result result; /* what the caller sees */
 	struct allowance memory;
 	struct intern names;
-	struct frame_info *frames;
-	struct stack_info *stacks;
+	struct named_stacks stacks;
 	uint64_t *weights; /* by stack */
 	struct row *rows;
-	uint32_t frame_capacity, stack_capacity, weight_capacity, row_capacity;
-	struct hash_index frame_index, stack_index;
+	uint32_t weight_capacity, row_capacity;
 	uint64_t sum;
 	struct ledger ledger;
 	struct place_names place_names;
@@ -103,12 +101,6 @@ static enum frame_class class_of(const char *name)
 
 /* ---- tables ---- */
 
-static bool frame_equal(const void *records, uint32_t position, const void *key)
-{
-	/* interned: equal names are equal pointers */
-	return ((const struct frame_info *)records)[position].name == key;
-}
-
 /* For little room; NULL: out of memory. */
 static const char *shorten(struct folded_stacks *f, const struct frame_info *frame)
 {
@@ -132,60 +124,45 @@ static uint32_t frame_of(struct folded_stacks *f, const char *text)
 {
 	uint64_t before = f->names.bytes;
 	const char *name = intern_string(&f->names, text);
-	struct result *r = &f->result;
 	struct frame_info frame = {.name = name, .short_name = name};
-	uint32_t hash, at;
+	uint32_t at;
 
 	if (!name) {
 		fail(f, FOLDED_NO_MEMORY);
 		return 0;
 	}
-	hash = hash_number((uintptr_t)name);
-	at = hash_index_find(&f->frame_index, hash, frame_equal, f->frames, name);
-	if (at != HASH_INDEX_NONE)
+	at = named_stacks_find_name(&f->stacks, name);
+	if (at != RECORD_NONE)
 		return at;
 	frame.class = class_of(name);
 	frame.short_name = shorten(f, &frame);
 	if (!take(f, f->names.bytes - before + sizeof(frame) + HASH_INDEX_ENTRY_BYTES))
 		return 0;
-	if (!frame.short_name ||
-	    !array_make_room(&f->frames, r->frame_count, &f->frame_capacity, sizeof(frame)) ||
-	    hash_index_add(&f->frame_index, hash, r->frame_count) != 0) {
+	if (frame.short_name)
+		at = named_stacks_add_name(&f->stacks, &frame);
+	if (!frame.short_name || f->stacks.failed)
 		fail(f, FOLDED_NO_MEMORY);
-		return 0;
-	}
-	f->frames[r->frame_count] = frame;
-	return r->frame_count++;
-}
-
-static bool stack_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct stack_info *stack = (const struct stack_info *)records + position, *k = key;
-
-	return stack->outer == k->outer && stack->frame == k->frame;
+	return f->error ? 0 : at;
 }
 
 static uint32_t stack_of(struct folded_stacks *f, uint32_t outer, uint32_t frame)
 {
-	struct result *r = &f->result;
-	struct stack_info key = {outer, frame};
-	uint32_t hash = hash_pair(outer, frame);
-	uint32_t at = hash_index_find(&f->stack_index, hash, stack_equal, f->stacks, &key);
+	const struct stack_info key = {outer, frame};
+	uint32_t count = f->stacks.count, at = record_find(&f->stacks, &key);
 
-	if (at != HASH_INDEX_NONE)
+	if (at != RECORD_NONE)
 		return at;
 	if (!take(f, sizeof(key) + sizeof(*f->weights) + HASH_INDEX_ENTRY_BYTES))
 		return RESULT_ROOT;
-	if (!array_make_room(&f->stacks, r->stack_count, &f->stack_capacity, sizeof(key)) ||
-	    !array_make_room(&f->weights, r->stack_count, &f->weight_capacity,
-			     sizeof(*f->weights)) ||
-	    hash_index_add(&f->stack_index, hash, r->stack_count) != 0) {
+	if (!array_make_room(&f->weights, count, &f->weight_capacity, sizeof(*f->weights))) {
 		fail(f, FOLDED_NO_MEMORY);
 		return RESULT_ROOT;
 	}
-	f->stacks[r->stack_count] = key;
-	f->weights[r->stack_count] = 0;
-	return r->stack_count++;
+	f->weights[count] = 0;
+	at = named_stacks_add(&f->stacks, outer, frame);
+	if (f->stacks.failed)
+		fail(f, FOLDED_NO_MEMORY);
+	return at;
 }
 
 /* ---- lines ---- */
@@ -272,10 +249,10 @@ static enum row_kind kind_of(const struct folded_stacks *f, uint32_t stack)
 {
 	bool is_call = false, is_wait = false;
 	uint32_t rank;
-	enum frame_class class = f->frames[f->stacks[stack].frame].class;
+	enum frame_class class = f->stacks.frames.list[f->stacks.list[stack].frame].class;
 
-	for (uint32_t at = stack; at != RESULT_ROOT; at = f->stacks[at].outer) {
-		const struct frame_info *frame = &f->frames[f->stacks[at].frame];
+	for (uint32_t at = stack; at != RESULT_ROOT; at = f->stacks.list[at].outer) {
+		const struct frame_info *frame = &f->stacks.frames.list[f->stacks.list[at].frame];
 
 		if (frame->class == CLASS_IDLE)
 			return ROW_IDLE;
@@ -297,7 +274,7 @@ static bool make_rows(struct folded_stacks *f)
 {
 	struct result *r = &f->result;
 
-	for (uint32_t i = 1; i < r->stack_count; i++) {
+	for (uint32_t i = 1; i < f->stacks.count; i++) {
 		if (f->weights[i] == 0)
 			continue;
 		if (!take(f, sizeof(*f->rows)))
@@ -314,12 +291,10 @@ static bool make_rows(struct folded_stacks *f)
 
 static bool read_all(struct folded_stacks *f, FILE *in, uint64_t *line)
 {
-	if (!array_make_room(&f->stacks, 0, &f->stack_capacity, sizeof(*f->stacks)) ||
+	if (!named_stacks_begin(&f->stacks) ||
 	    !array_make_room(&f->weights, 0, &f->weight_capacity, sizeof(*f->weights)))
 		return fail(f, FOLDED_NO_MEMORY);
-	f->stacks[0] = (struct stack_info){UINT32_MAX, UINT32_MAX};
 	f->weights[0] = 0;
-	f->result.stack_count = 1;
 	for (*line = 1; next_line(f, in); ++*line)
 		if (!add_line(f))
 			return false;
@@ -331,14 +306,15 @@ static void make_result(struct folded_stacks *f)
 	struct result *r = &f->result;
 
 	f->nowhere = place_unknown();
-	r->frames = f->frames;
-	r->stacks = f->stacks;
+	r->frames = f->stacks.frames.list;
+	r->frame_count = f->stacks.frames.count;
+	r->stacks = f->stacks.list;
+	r->stack_count = r->record_stack_count = f->stacks.count;
 	r->rows = f->rows;
 	r->places = &f->nowhere;
 	r->place_count = 1;
 	r->place_names = &f->place_names;
 	r->device_names = &f->device_names;
-	r->record_stack_count = r->stack_count;
 	r->totals = (struct totals){.ledger = &f->ledger,
 				    .sample_ns = 1,
 				    .measure = {.samples_cpu = true, .traces_gpu = true}};
@@ -365,8 +341,7 @@ struct folded_stacks *folded_read(FILE *in, struct allowance *memory, enum folde
 		errno = saved;
 		return NULL;
 	}
-	hash_index_release(&f->frame_index);
-	hash_index_release(&f->stack_index);
+	named_stacks_finish(&f->stacks);
 	make_result(f);
 	return f;
 }
@@ -377,10 +352,7 @@ void folded_free(struct folded_stacks *f)
 		return;
 	allowance_return(&f->memory, f->memory.used);
 	intern_release(&f->names);
-	hash_index_release(&f->frame_index);
-	hash_index_release(&f->stack_index);
-	free(f->frames);
-	free(f->stacks);
+	named_stacks_release(&f->stacks);
 	free(f->weights);
 	free(f->rows);
 	free(f->line);

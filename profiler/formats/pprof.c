@@ -114,7 +114,7 @@ static uint32_t find_program(const struct pprof *p)
 {
 	uint32_t program = 0;
 
-	for (uint32_t i = 0; i < p->mappings.count; i++)
+	for (uint32_t i = 0; i < p->mappings.modules.count; i++)
 		if (p->program_ns[i] > p->program_ns[program])
 			program = i;
 	return program;
@@ -122,7 +122,7 @@ static uint32_t find_program(const struct pprof *p)
 
 static int put_mapping(struct pprof *p, uint32_t number)
 {
-	const struct module_entry *module = &p->mappings.modules[number];
+	const struct module_entry *module = &p->mappings.modules.list[number];
 	uint32_t place = protobuf_begin(&p->fields, PROFILE_MAPPING);
 
 	protobuf_uint(&p->fields, MAPPING_ID, number + UINT64_C(1));
@@ -139,9 +139,9 @@ static int put_mapping(struct pprof *p, uint32_t number)
 static int put_mappings(struct pprof *p)
 {
 	uint32_t program = find_program(p);
-	int err = p->mappings.count ? put_mapping(p, program) : 0;
+	int err = p->mappings.modules.count ? put_mapping(p, program) : 0;
 
-	for (uint32_t i = 0; i < p->mappings.count && !err; i++)
+	for (uint32_t i = 0; i < p->mappings.modules.count && !err; i++)
 		if (i != program)
 			err = put_mapping(p, i);
 	return err;
@@ -231,7 +231,7 @@ static void put_stack(struct pprof *p, const struct row *row)
 		uint32_t frame = stacks[at].frame, mapping = p->mappings.of_frame[frame];
 
 		protobuf_packed(&p->fields, frame + UINT64_C(1));
-		if (mapping != NO_MODULE && !p->mappings.modules[mapping].is_library)
+		if (mapping != NO_MODULE && !p->mappings.modules.list[mapping].is_library)
 			program = mapping;
 	}
 	protobuf_end(&p->fields, list);
@@ -295,7 +295,7 @@ static void put_function(struct pprof *p, const struct frame_info *frame, uint32
 		put_text(p, FUNCTION_FILENAME, frame->file);
 	else if (mapping != NO_MODULE)
 		put_text(p, FUNCTION_FILENAME,
-			 text_table_keep(&p->strings, p->mappings.modules[mapping].path));
+			 text_table_keep(&p->strings, p->mappings.modules.list[mapping].path));
 	protobuf_end(&p->fields, function);
 }
 
@@ -342,7 +342,7 @@ static int write_all(struct pprof *p)
 
 	if (err)
 		return err;
-	p->program_ns = calloc(p->mappings.count + 1u, sizeof(*p->program_ns));
+	p->program_ns = calloc(p->mappings.modules.count + 1u, sizeof(*p->program_ns));
 	if (!p->program_ns)
 		return -ENOMEM;
 	put_head(p);

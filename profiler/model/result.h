@@ -58,11 +58,11 @@ struct frame_info {
 	enum frame_class class;
 	uint32_t line;          /* of a Python function; 0: unknown */
 	const char *name;       /* in full: "Model.forward (model.py:42)" */
-	const char *short_name; /* for little room: without arguments, or the file of Python */
 	const char *file;       /* of a Python function: "/app/model.py"; NULL: unknown */
+	const char *module;     /* path of the file with the code, any bytes; NULL: none */
+	const char *short_name; /* for little room: without arguments, or the file of Python */
 	const char *source;   /* of a native function: the file that defines it, as the compiler was
 			       * told, "/./" behind the folder where it ran; NULL: unknown */
-	const char *module;   /* path of the file with the code, any bytes; NULL: none */
 	const char *build_id; /* of that file, in hexadecimal; NULL: unknown, or none */
 	uint64_t offset;      /* in that file */
 };

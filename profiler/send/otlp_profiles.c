@@ -123,8 +123,8 @@ static void put_mappings(struct writing *w)
 {
 	struct protobuf *d = &w->dictionary;
 
-	for (uint32_t i = 0; i < w->modules.count; i++) {
-		const struct module_entry *module = &w->modules.modules[i];
+	for (uint32_t i = 0; i < w->modules.modules.count; i++) {
+		const struct module_entry *module = &w->modules.modules.list[i];
 		uint32_t path = string_number(w, text_table_keep(&w->strings, module->path));
 		uint32_t build_id = module->build_id
 					    ? attribute(w, "process.executable.build_id.gnu",

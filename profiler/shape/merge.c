@@ -48,12 +48,7 @@ struct merge {
 	struct ledger ledger;
 	struct allowance memory;
 	struct intern strings;
-	struct module *modules;
-	uint32_t module_count, module_capacity;
-	struct hash_index module_index;
-	struct frame_info *frames;
-	uint32_t frame_count, frame_capacity;
-	struct hash_index frame_index;
+	RECORD_SET(struct module) modules;
 	struct named_stacks stacks;
 	struct table places, rows, memory_totals, memory_rows, memory_pools, stall_places;
 	struct collectives *collectives; /* ids: the operation's stack, and its place */
@@ -133,47 +128,30 @@ static const char *keep_name(void *context, const char *name)
 
 /* ---- frames and stacks ---- */
 
-static bool module_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct module *a = (const struct module *)records + position, *b = key;
-
-	return a->path == b->path && a->build_id == b->build_id;
-}
-
 static const struct module *module_of(struct merge *m, const struct frame_info *frame)
 {
 	struct module module = {keep(m, frame->module), keep(m, frame->build_id), NULL};
-	const uintptr_t key[] = {(uintptr_t)module.path, (uintptr_t)module.build_id};
-	uint32_t hash = hash_bytes(key, sizeof(key)), at;
+	const char *const key[] = {module.path, module.build_id};
+	uint32_t at;
 
 	if (!module.path)
 		return NULL;
-	at = hash_index_find(&m->module_index, hash, module_equal, m->modules, &module);
-	if (at != HASH_INDEX_NONE)
-		return &m->modules[at];
+	at = record_find(&m->modules, &key);
+	if (at != RECORD_NONE)
+		return &m->modules.list[at];
 	if (!take(m, sizeof(module) + strlen(module.path) + HASH_INDEX_ENTRY_BYTES))
 		return NULL;
 	module.own = strdup(module.path);
-	if (!module.own ||
-	    !array_make_room(&m->modules, m->module_count, &m->module_capacity, sizeof(module)) ||
-	    hash_index_add(&m->module_index, hash, m->module_count) != 0) {
-		free(module.own);
-		fail(m, MERGE_NO_MEMORY);
-		return NULL;
-	}
-	m->modules[m->module_count] = module;
-	return &m->modules[m->module_count++];
+	if (module.own)
+		at = record_add(&m->modules, &key, &module);
+	if (at != RECORD_NONE)
+		return &m->modules.list[at];
+	free(module.own);
+	fail(m, MERGE_NO_MEMORY);
+	return NULL;
 }
 
 /* Where it is in its module may differ between runs: then that of the first one stays. */
-static bool frame_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct frame_info *a = (const struct frame_info *)records + position, *b = key;
-
-	return a->name == b->name && a->class == b->class && a->module == b->module &&
-	       a->file == b->file && a->line == b->line;
-}
-
 static uint32_t add_frame(struct merge *m, const struct frame_info *frame)
 {
 	const struct module *module = frame->module ? module_of(m, frame) : NULL;
@@ -186,20 +164,14 @@ static uint32_t add_frame(struct merge *m, const struct frame_info *frame)
 			       .module = module ? module->own : NULL,
 			       .build_id = module ? module->build_id : NULL,
 			       .offset = frame->offset};
-	const uintptr_t key[] = {(uintptr_t)f.name, (uintptr_t)f.module, (uintptr_t)f.file, f.class,
-				 f.line};
-	uint32_t hash = hash_bytes(key, sizeof(key));
-	uint32_t at = hash_index_find(&m->frame_index, hash, frame_equal, m->frames, &f);
+	uint32_t at = named_stacks_find_frame(&m->stacks, &f);
 
-	if (at != HASH_INDEX_NONE || m->error || !take(m, FRAME_BYTES))
+	if (at != RECORD_NONE || m->error || !take(m, FRAME_BYTES))
 		return at;
-	if (!array_make_room(&m->frames, m->frame_count, &m->frame_capacity, sizeof(f)) ||
-	    hash_index_add(&m->frame_index, hash, m->frame_count) != 0) {
+	at = named_stacks_add_frame(&m->stacks, &f);
+	if (m->stacks.failed)
 		fail(m, MERGE_NO_MEMORY);
-		return 0;
-	}
-	m->frames[m->frame_count] = f;
-	return m->frame_count++;
+	return at;
 }
 
 static void add_stacks(struct adding *a)
@@ -987,7 +959,8 @@ static void index_rows(struct merge *m, struct split_rows *w)
 		uint32_t hash = hash_of_id(id);
 
 		if (rows[i].kind != ROW_GPU || rows[i].stack == RESULT_ROOT ||
-		    !collectives_is_compared(&m->frames[m->stacks.list[rows[i].stack].frame]) ||
+		    !collectives_is_compared(
+			    &m->stacks.frames.list[m->stacks.list[rows[i].stack].frame]) ||
 		    hash_index_find(&w->rows, hash, is_row_of, rows, &id) != HASH_INDEX_NONE)
 			continue;
 		if (hash_index_add(&w->rows, hash, i) != 0)
@@ -1103,8 +1076,8 @@ static void finish_tables(struct merge *m)
 {
 	struct result *r = &m->result;
 
-	r->frames = m->frames;
-	r->frame_count = m->frame_count;
+	r->frames = m->stacks.frames.list;
+	r->frame_count = m->stacks.frames.count;
 	r->stacks = m->stacks.list;
 	r->stack_count = r->record_stack_count = m->stacks.count;
 	r->rows = m->rows.items;
@@ -1145,8 +1118,7 @@ static void finish_tables(struct merge *m)
 /* What only adding needs. */
 static void drop_memory_of_adding(struct merge *m)
 {
-	hash_index_release(&m->module_index);
-	hash_index_release(&m->frame_index);
+	hash_index_release(&m->modules.set.index);
 	named_stacks_finish(&m->stacks);
 	id_map_release(&m->pids);
 	id_map_release(&m->tids);
@@ -1180,9 +1152,7 @@ struct merge *merge_new(const char *folder, struct allowance *memory)
 	m->names.memory = &m->memory;
 	m->counters.memory = &m->memory;
 	m->collectives = collectives_new(&m->memory);
-	if (!m->collectives ||
-	    named_stacks_add(&m->stacks, UINT32_MAX, UINT32_MAX) != RESULT_ROOT ||
-	    m->stacks.failed) {
+	if (!m->collectives || !named_stacks_begin(&m->stacks)) {
 		merge_free(m);
 		errno = ENOMEM;
 		return NULL;
@@ -1203,10 +1173,9 @@ void merge_free(struct merge *m)
 		return;
 	drop_memory_of_adding(m);
 	collectives_free(m->collectives);
-	for (uint32_t i = 0; i < m->module_count; i++)
-		free(m->modules[i].own);
-	free(m->modules);
-	free(m->frames);
+	for (uint32_t i = 0; i < m->modules.count; i++)
+		free(m->modules.list[i].own);
+	record_set_release(&m->modules.set);
 	named_stacks_release(&m->stacks);
 	free(m->places.items);
 	free(m->rows.items);

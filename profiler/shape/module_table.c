@@ -4,15 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/array.h"
 #include "symbolize/util/text.h"
 
 #define PAGE UINT64_C(4096)
-
-static bool module_equal(const void *records, uint32_t position, const void *key)
-{
-	return ((const struct module_entry *)records)[position].path == key;
-}
 
 /* "libc.so.6", "libcuda.so" */
 static bool is_library(const char *path)
@@ -26,18 +20,13 @@ static bool is_library(const char *path)
 /* The number of the frame's file, which there is. NO_MODULE: out of memory. */
 static uint32_t find_module(struct module_table *t, const struct frame_info *frame)
 {
-	uint32_t hash = hash_number((uintptr_t)frame->module);
-	uint32_t at = hash_index_find(&t->index, hash, module_equal, t->modules, frame->module);
+	uint32_t at = record_find(&t->modules, &frame->module);
+	struct module_entry module = {.path = frame->module, .build_id = frame->build_id};
 
-	if (at != HASH_INDEX_NONE)
+	if (at != RECORD_NONE)
 		return at;
-	if (!array_make_room(&t->modules, t->count, &t->capacity, sizeof(*t->modules)) ||
-	    hash_index_add(&t->index, hash, t->count) != 0)
-		return NO_MODULE;
-	t->modules[t->count] = (struct module_entry){.path = frame->module,
-						     .build_id = frame->build_id,
-						     .is_library = is_library(frame->module)};
-	return t->count++;
+	module.is_library = is_library(module.path);
+	return record_add(&t->modules, &module.path, &module);
 }
 
 int module_table_init(struct module_table *t, const struct result *result)
@@ -52,8 +41,8 @@ int module_table_init(struct module_table *t, const struct result *result)
 
 		if (frame->module && at == NO_MODULE)
 			return -ENOMEM;
-		if (at != NO_MODULE && t->modules[at].last < frame->offset)
-			t->modules[at].last = frame->offset;
+		if (at != NO_MODULE && t->modules.list[at].last < frame->offset)
+			t->modules.list[at].last = frame->offset;
 		t->of_frame[i] = at;
 	}
 	return 0;
@@ -62,8 +51,7 @@ int module_table_init(struct module_table *t, const struct result *result)
 void module_table_release(struct module_table *t)
 {
 	free(t->of_frame);
-	free(t->modules);
-	hash_index_release(&t->index);
+	record_set_release(&t->modules.set);
 }
 
 uint64_t module_end(const struct module_entry *module)

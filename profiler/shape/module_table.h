@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/model/result.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 struct module_entry {
 	const char *path;     /* as in frames: any bytes */
@@ -22,9 +22,7 @@ struct module_entry {
 
 struct module_table {
 	uint32_t *of_frame; /* by frame: its file's number, or NO_MODULE */
-	struct module_entry *modules;
-	uint32_t count, capacity;
-	struct hash_index index;
+	RECORD_SET(struct module_entry) modules;
 };
 
 /* 0 or -ENOMEM; release it in any case. Paths are the result's. */

@@ -1,48 +1,64 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/shape/named_stacks.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include "symbolize/util/array.h"
+#include "profiler/model/marks.h"
 
-static bool stack_equal(const void *records, uint32_t position, const void *key)
+typedef char frame_key[offsetof(struct frame_info, short_name)];
+_Static_assert(sizeof(frame_key) == 2 * sizeof(uint32_t) + 3 * sizeof(char *),
+	       "compared as bytes: no padding");
+
+/* Returns the number of what was added. */
+static uint32_t kept(struct named_stacks *s, uint32_t added)
 {
-	return memcmp((const struct stack_info *)records + position, key,
-		      sizeof(struct stack_info)) == 0;
+	s->failed |= added == RECORD_NONE;
+	return added != RECORD_NONE ? added : RESULT_ROOT;
 }
 
-static uint32_t find(const struct named_stacks *s, const struct stack_info *stack, uint32_t hash)
+uint32_t named_stacks_find_frame(const struct named_stacks *s, const struct frame_info *frame)
 {
-	return hash_index_find(&s->index, hash, stack_equal, s->list, stack);
+	return record_find(&s->frames, (const frame_key *)frame);
 }
 
-static uint32_t append(struct named_stacks *s, const struct stack_info *stack, uint32_t hash)
+uint32_t named_stacks_add_frame(struct named_stacks *s, const struct frame_info *frame)
 {
-	if (!array_make_room(&s->list, s->count, &s->capacity, sizeof(*s->list)) ||
-	    hash_index_add(&s->index, hash, s->count) != 0) {
-		s->failed = true;
-		return RESULT_ROOT;
-	}
-	s->list[s->count] = *stack;
-	return s->count++;
+	return kept(s, record_add(&s->frames, (const frame_key *)frame, frame));
+}
+
+static bool has_name(const void *records, uint32_t position, const void *name)
+{
+	return ((const struct frame_info *)records)[position].name == name;
+}
+
+uint32_t named_stacks_find_name(const struct named_stacks *s, const char *name)
+{
+	return record_find_equal(&s->frames, hash_number((uintptr_t)name), has_name, name);
+}
+
+uint32_t named_stacks_add_name(struct named_stacks *s, const struct frame_info *frame)
+{
+	return kept(s, record_add_hashed(&s->frames, hash_number((uintptr_t)frame->name), frame));
+}
+
+bool named_stacks_begin(struct named_stacks *s)
+{
+	return named_stacks_add(s, UINT32_MAX, UINT32_MAX) == RESULT_ROOT && !s->failed;
 }
 
 uint32_t named_stacks_add(struct named_stacks *s, uint32_t outer, uint32_t frame)
 {
 	const struct stack_info stack = {outer, frame};
-	uint32_t hash = hash_pair(outer, frame), at = find(s, &stack, hash);
+	uint32_t at = record_find(s, &stack);
 
-	return at != HASH_INDEX_NONE ? at : append(s, &stack, hash);
+	return at != RECORD_NONE ? at : kept(s, record_add(s, &stack, &stack));
 }
 
 bool named_stacks_push(struct named_stacks *s, uint32_t outer, uint32_t frame,
 		       struct allowance *memory, uint32_t *number)
 {
 	const struct stack_info stack = {outer, frame};
-	uint32_t hash = hash_pair(outer, frame);
 
-	*number = find(s, &stack, hash);
-	if (*number != HASH_INDEX_NONE)
+	*number = record_find(s, &stack);
+	if (*number != RECORD_NONE)
 		return true;
 	if (s->rest != RESULT_ROOT && outer == s->rest) {
 		*number = outer;
@@ -50,24 +66,35 @@ bool named_stacks_push(struct named_stacks *s, uint32_t outer, uint32_t frame,
 	}
 	if (!allowance_take(memory, NAMED_STACK_BYTES))
 		return false;
-	*number = append(s, &stack, hash);
+	*number = kept(s, record_add(s, &stack, &stack));
 	return true;
 }
 
-uint32_t named_stacks_set_rest(struct named_stacks *s, uint32_t frame)
+uint32_t named_stacks_rest(struct named_stacks *s)
 {
-	s->rest = named_stacks_add(s, RESULT_ROOT, frame);
+	static const struct frame_info frame = {.class = CLASS_MARK,
+						.name = MARK_TOO_MANY_STACKS,
+						.short_name = MARK_TOO_MANY_STACKS};
+	uint32_t number;
+
+	if (s->rest == RESULT_ROOT) {
+		number = named_stacks_find_frame(s, &frame);
+		if (number == RECORD_NONE)
+			number = named_stacks_add_frame(s, &frame);
+		s->rest = named_stacks_add(s, RESULT_ROOT, number);
+	}
 	return s->rest;
 }
 
 void named_stacks_finish(struct named_stacks *s)
 {
-	hash_index_release(&s->index);
+	hash_index_release(&s->frames.set.index);
+	hash_index_release(&s->set.index);
 }
 
 void named_stacks_release(struct named_stacks *s)
 {
-	hash_index_release(&s->index);
-	free(s->list);
+	record_set_release(&s->frames.set);
+	record_set_release(&s->set);
 	*s = (struct named_stacks){0};
 }

@@ -34,10 +34,6 @@ struct naming {
 	const struct naming_options *options;
 	struct intern strings; /* texts made here */
 
-	struct frame_info *frames;
-	uint32_t frame_count, frame_capacity;
-	struct hash_index frame_index;
-
 	struct names *names; /* by number of the collected frame */
 	uint32_t *list;
 	uint32_t list_count, list_capacity;
@@ -62,14 +58,6 @@ struct naming {
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES + 4)
 
 /* ---- frames ---- */
-
-static bool frame_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct frame_info *a = (const struct frame_info *)records + position, *b = key;
-
-	return a->name == b->name && a->class == b->class && a->module == b->module &&
-	       a->file == b->file && a->line == b->line;
-}
 
 /*
  * A text made here, interned; takes `text`. Beyond the allowance `otherwise`, which is kept
@@ -150,23 +138,16 @@ static const char *shorten(struct naming *n, const struct frame_info *frame)
 
 static uint32_t add_frame(struct naming *n, const struct frame_info *frame)
 {
-	const uint64_t key[] = {(uintptr_t)frame->name, (uintptr_t)frame->module,
-				(uintptr_t)frame->file, (uint64_t)frame->class << 32 | frame->line};
-	uint32_t hash = hash_bytes(key, sizeof(key));
-	uint32_t at = hash_index_find(&n->frame_index, hash, frame_equal, n->frames, frame);
+	uint32_t at = named_stacks_find_frame(&n->stacks, frame);
+	struct frame_info named = *frame;
 
-	if (at != HASH_INDEX_NONE)
+	if (at != RECORD_NONE)
 		return at;
-	if (!frame->name ||
-	    !array_make_room(&n->frames, n->frame_count, &n->frame_capacity, sizeof(*frame)) ||
-	    hash_index_add(&n->frame_index, hash, n->frame_count) != 0) {
-		n->failed = true;
-		return 0;
-	}
-	n->frames[n->frame_count] = *frame;
-	n->frames[n->frame_count].short_name = shorten(n, frame);
-	n->failed |= !n->frames[n->frame_count].short_name;
-	return n->frame_count++;
+	named.short_name = frame->name ? shorten(n, frame) : NULL;
+	if (named.short_name)
+		return named_stacks_add_frame(&n->stacks, &named);
+	n->failed = true;
+	return 0;
 }
 
 /* Adds one more named frame to those of a collected frame. */
@@ -367,13 +348,7 @@ static uint32_t push(struct naming *n, uint32_t outer, uint32_t frame)
 	uint32_t at;
 
 	if (!named_stacks_push(&n->stacks, outer, frame, &n->memory, &at))
-		at = n->stacks.rest != RESULT_ROOT
-			     ? n->stacks.rest
-			     : named_stacks_set_rest(
-				       &n->stacks,
-				       add_frame(n, &(struct frame_info){
-							    .class = CLASS_MARK,
-							    .name = MARK_TOO_MANY_STACKS}));
+		at = named_stacks_rest(&n->stacks);
 	n->failed |= n->stacks.failed;
 	return at;
 }
@@ -460,7 +435,7 @@ static const char *own_call(struct naming *n, uint32_t count, const char *api)
 		if (!is_code(stack_table_frame(n->in->stacks, stack)))
 			continue;
 		for (uint32_t k = names->count; k-- > 0;) {
-			const char *name = n->frames[n->list[names->first + k]].name;
+			const char *name = n->stacks.frames.list[n->list[names->first + k]].name;
 
 			if (cuda_function_is_runtime(name))
 				return name;
@@ -477,7 +452,7 @@ static bool push_up_to_launch(struct naming *n, uint32_t *at, uint32_t stack, co
 
 	for (uint32_t i = 0; i < names->count && !n->failed; i++) {
 		uint32_t frame = n->list[names->first + i];
-		const char *name = n->frames[frame].name;
+		const char *name = n->stacks.frames.list[frame].name;
 
 		*at = push(n, *at, frame);
 		if (may_end && (cuda_launch_function_of(name) || (api && strcmp(name, api) == 0)))
@@ -564,8 +539,8 @@ static uint32_t push_around(struct naming *n, const char *text, uint32_t stack)
 /* The result so far: its frames, stacks and rows. */
 static struct result named_result(const struct naming *n, const struct totals *totals)
 {
-	struct result r = {.frames = n->frames,
-			   .frame_count = n->frame_count,
+	struct result r = {.frames = n->stacks.frames.list,
+			   .frame_count = n->stacks.frames.count,
 			   .stacks = n->stacks.list,
 			   .stack_count = n->stacks.count,
 			   .rows = n->rows,
@@ -790,8 +765,7 @@ static bool make_room_for_names(struct naming *n)
 
 static bool allocate_names(struct naming *n)
 {
-	return make_room_for_names(n) && named_stacks_add(&n->stacks, NONE, NONE) == RESULT_ROOT &&
-	       !n->stacks.failed;
+	return make_room_for_names(n) && named_stacks_begin(&n->stacks);
 }
 
 static bool allocate(struct naming *n)
@@ -814,7 +788,6 @@ static void drop_memory_of_naming(struct naming *n)
 		free(n->launched);
 		n->whole = n->launched = NULL;
 	}
-	hash_index_release(&n->frame_index);
 	named_stacks_finish(&n->stacks);
 	n->names = NULL;
 	n->list = n->path = NULL;
@@ -825,8 +798,8 @@ static void refer(struct naming *n)
 {
 	const struct collected *in = n->in;
 
-	n->result.frames = n->frames;
-	n->result.frame_count = n->frame_count;
+	n->result.frames = n->stacks.frames.list;
+	n->result.frame_count = n->stacks.frames.count;
 	n->result.stacks = n->stacks.list;
 	n->result.stack_count = n->stacks.count;
 	n->result.places = in->places->list;
@@ -949,8 +922,6 @@ void result_free(struct result *result)
 	free(n->names);
 	free(n->list);
 	free(n->path);
-	hash_index_release(&n->frame_index);
-	free(n->frames);
 	memory_use_release(&n->memory_use);
 	counters_release(&n->counters);
 	free(n->stall_places.list);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/shape/text_table.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/array.h"
 
 void text_table_release(struct text_table *t)
 {
-	free(t->texts);
-	hash_index_release(&t->index);
+	record_set_release(&t->set);
 	intern_release(&t->kept);
 }
 
@@ -22,17 +19,12 @@ static bool text_equal(const void *records, uint32_t position, const void *key)
 uint32_t text_table_number(struct text_table *t, const char *text)
 {
 	uint32_t hash = hash_bytes(text, strlen(text));
-	uint32_t at = hash_index_find(&t->index, hash, text_equal, t->texts, text);
+	uint32_t at = record_find_equal(t, hash, text_equal, text);
 
-	if (at != HASH_INDEX_NONE)
-		return at;
-	if (!array_make_room(&t->texts, t->count, &t->capacity, sizeof(*t->texts)) ||
-	    hash_index_add(&t->index, hash, t->count) != 0) {
-		t->failed = true;
-		return 0;
-	}
-	t->texts[t->count] = text;
-	return t->count++;
+	if (at == RECORD_NONE)
+		at = record_add_hashed(t, hash, &text);
+	t->failed |= at == RECORD_NONE;
+	return at != RECORD_NONE ? at : 0;
 }
 
 const char *text_table_keep(struct text_table *t, const char *text)

@@ -8,14 +8,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "symbolize/util/hash_index.h"
 #include "symbolize/util/intern.h"
+#include "symbolize/util/record_set.h"
 
 /* Zero-initialised is empty. */
 struct text_table {
-	const char **texts; /* by number */
-	uint32_t count, capacity;
-	struct hash_index index;
+	RECORD_SET(const char *); /* by number */
 	struct intern kept;
 	bool failed; /* out of memory: some text had the number 0, or was kept as "" */
 };

@@ -24,43 +24,17 @@ void view_fail(struct view *v, int err)
 
 /* ---- frames and stacks ---- */
 
-static bool text_equal(const void *records, uint32_t position, const void *key)
-{
-	return ((const struct frame_info *)records)[position].name == key;
-}
-
 /* The number of a frame of its own with this text, interned. */
 static uint32_t add_text(struct view *v, enum frame_class class, const char *text)
 {
-	uintptr_t key = (uintptr_t)text;
-	uint32_t hash = hash_bytes(&key, sizeof(key));
-	uint32_t at = hash_index_find(&v->text_index, hash, text_equal, v->frames, text);
+	const struct frame_info frame = {.class = class, .name = text, .short_name = text};
+	uint32_t at = named_stacks_find_name(&v->stacks, text);
 
-	if (at != HASH_INDEX_NONE)
-		return at;
-	if (!array_make_room(&v->frames, v->frame_count, &v->frame_capacity, sizeof(*v->frames)) ||
-	    hash_index_add(&v->text_index, hash, v->frame_count) != 0) {
+	if (at == RECORD_NONE)
+		at = named_stacks_add_name(&v->stacks, &frame);
+	if (v->stacks.failed)
 		view_fail(v, -ENOMEM);
-		return 0;
-	}
-	v->frames[v->frame_count] =
-		(struct frame_info){.class = class, .name = text, .short_name = text};
-	return v->frame_count++;
-}
-
-/* The one stack for all that cannot be kept. */
-static uint32_t rest_of_stacks(struct view *v)
-{
-	const char *text;
-
-	if (v->stacks.rest != RESULT_ROOT)
-		return v->stacks.rest;
-	text = intern_string(&v->strings, MARK_TOO_MANY_STACKS);
-	if (!text) {
-		view_fail(v, -ENOMEM);
-		return RESULT_ROOT;
-	}
-	return named_stacks_set_rest(&v->stacks, add_text(v, CLASS_MARK, text));
+	return at;
 }
 
 uint32_t view_push(struct view *v, uint32_t outer, uint32_t frame)
@@ -68,7 +42,7 @@ uint32_t view_push(struct view *v, uint32_t outer, uint32_t frame)
 	uint32_t at;
 
 	if (!named_stacks_push(&v->stacks, outer, frame, &v->memory, &at))
-		at = rest_of_stacks(v);
+		at = named_stacks_rest(&v->stacks);
 	if (v->stacks.failed)
 		view_fail(v, -ENOMEM);
 	return at;
@@ -115,7 +89,7 @@ static uint32_t group_of(struct view *v, uint32_t place)
 				   &v->base->places[place], (enum place_part)g->parts[i], text))
 			continue;
 		frame = view_add_label(v, CLASS_PLACE, text);
-		at = frame == NONE ? rest_of_stacks(v) : view_push(v, at, frame);
+		at = frame == NONE ? named_stacks_rest(&v->stacks) : view_push(v, at, frame);
 	}
 	return at;
 }
@@ -199,28 +173,18 @@ static void map_records(struct view *v)
 
 /* ---- rows ---- */
 
-static bool row_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct row *a = (const struct row *)records + position, *b = key;
-
-	return a->stack == b->stack && a->place == b->place && a->kind == b->kind;
-}
-
 /* Adds to the row of the same stack and place, which are the view's. */
 static void add_row(struct view *v, const struct row *row)
 {
-	uint32_t hash = hash_four(row->stack, row->place, row->kind, 0);
-	uint32_t at = hash_index_find(&v->row_index, hash, row_equal, v->rows, row);
+	const uint32_t key[] = {row->kind, row->stack, row->place};
+	uint32_t at = record_find(&v->rows, &key);
 
 	v->uses_place[row->place] = true;
-	if (at != HASH_INDEX_NONE) {
-		v->rows[at].count += row->count;
-		v->rows[at].ns += row->ns;
-		v->rows[at].bytes += row->bytes;
-	} else if (array_make_room(&v->rows, v->row_count, &v->row_capacity, sizeof(*row)) &&
-		   hash_index_add(&v->row_index, hash, v->row_count) == 0) {
-		v->rows[v->row_count++] = *row;
-	} else {
+	if (at != RECORD_NONE) {
+		v->rows.list[at].count += row->count;
+		v->rows.list[at].ns += row->ns;
+		v->rows.list[at].bytes += row->bytes;
+	} else if (record_add(&v->rows, &key, row) == RECORD_NONE) {
 		view_fail(v, -ENOMEM);
 	}
 }
@@ -323,7 +287,8 @@ static uint32_t waiting(struct view *v, uint32_t call)
 {
 	const char *text = intern_string(&v->strings, MARK_WAITING);
 
-	if (call != RESULT_ROOT && v->frames[v->stacks.list[call].frame].class == CLASS_WAIT)
+	if (call != RESULT_ROOT &&
+	    v->stacks.frames.list[v->stacks.list[call].frame].class == CLASS_WAIT)
 		return call; /* for pages */
 	if (text)
 		return view_push(v, call, add_text(v, CLASS_WAIT, text));
@@ -452,8 +417,8 @@ static void mark_used(struct view *v, uint32_t *stacks, uint32_t *frames)
 	const struct timeline *t = v->timeline ? v->timeline : v->base->timeline;
 
 	stacks[RESULT_ROOT] = 1;
-	for (uint32_t i = 0; i < v->row_count; i++)
-		stacks[v->rows[i].stack] = 1;
+	for (uint32_t i = 0; i < v->rows.count; i++)
+		stacks[v->rows.list[i].stack] = 1;
 	for (uint32_t i = 0; v->sample_stacks && i < v->base->record_stack_count; i++) {
 		uint32_t kinds = timeline_kinds_with_stack(t, i);
 
@@ -477,7 +442,7 @@ static void mark_used(struct view *v, uint32_t *stacks, uint32_t *frames)
 static void drop_unused(struct view *v)
 {
 	uint32_t *stacks = calloc(v->stacks.count + 1u, sizeof(*stacks));
-	uint32_t *frames = calloc(v->frame_count + 1u, sizeof(*frames));
+	uint32_t *frames = calloc(v->stacks.frames.count + 1u, sizeof(*frames));
 	uint32_t count = 0;
 
 	if (!stacks || !frames) {
@@ -487,13 +452,13 @@ static void drop_unused(struct view *v)
 		return;
 	}
 	mark_used(v, stacks, frames);
-	for (uint32_t i = 0; i < v->frame_count; i++) {
+	for (uint32_t i = 0; i < v->stacks.frames.count; i++) {
 		if (!frames[i])
 			continue;
-		v->frames[count] = v->frames[i];
+		v->stacks.frames.list[count] = v->stacks.frames.list[i];
 		frames[i] = count++;
 	}
-	v->frame_count = count;
+	v->stacks.frames.count = count;
 	count = 0;
 	for (uint32_t i = 0; i < v->stacks.count; i++) {
 		struct stack_info s = v->stacks.list[i];
@@ -507,8 +472,8 @@ static void drop_unused(struct view *v)
 									.frame = frames[s.frame]};
 	}
 	v->stacks.count = count;
-	for (uint32_t i = 0; i < v->row_count; i++)
-		v->rows[i].stack = stacks[v->rows[i].stack];
+	for (uint32_t i = 0; i < v->rows.count; i++)
+		v->rows.list[i].stack = stacks[v->rows.list[i].stack];
 	renumber_records(v, stacks);
 	free(stacks);
 	free(frames);
@@ -594,16 +559,16 @@ static const char *text_name(struct view *v, const struct frame_info *frame)
 static void choose_names(struct view *v)
 {
 	if (v->options->names == VIEW_NAMES_FULL)
-		for (uint32_t i = 0; i < v->frame_count; i++)
-			v->frames[i].short_name = v->frames[i].name;
+		for (uint32_t i = 0; i < v->stacks.frames.count; i++)
+			v->stacks.frames.list[i].short_name = v->stacks.frames.list[i].name;
 	if (v->options->names != VIEW_NAMES_SHORT)
 		return;
-	v->named = malloc((v->frame_count + 1) * sizeof(*v->named));
+	v->named = malloc((v->stacks.frames.count + 1) * sizeof(*v->named));
 	if (!v->named)
 		view_fail(v, -ENOMEM);
-	for (uint32_t i = 0; i < v->frame_count && !v->error; i++) {
-		v->named[i] = v->frames[i];
-		v->named[i].name = text_name(v, &v->frames[i]);
+	for (uint32_t i = 0; i < v->stacks.frames.count && !v->error; i++) {
+		v->named[i] = v->stacks.frames.list[i];
+		v->named[i].name = text_name(v, &v->stacks.frames.list[i]);
 	}
 }
 
@@ -665,25 +630,26 @@ static bool allocate(struct view *v)
 	v->has_place = malloc(r->place_count + 1);
 	v->uses_place = calloc(r->place_count + 1u, 1);
 	if (!v->mapped || !v->has_place || !v->uses_place ||
-	    !array_reserve(&v->frames, 0, r->frame_count, &v->frame_capacity, sizeof(*v->frames)))
+	    !array_reserve(&v->stacks.frames.list, 0, r->frame_count, &v->stacks.frames.capacity,
+			   sizeof(*r->frames)))
 		return false;
 	memset(v->mapped, 0xff, r->stack_count * sizeof(*v->mapped));
 	for (uint32_t i = 0; i < r->place_count; i++)
 		v->has_place[i] = slice_has_place(&v->options->slice, r, i);
 	if (r->frame_count)
-		memcpy(v->frames, r->frames, r->frame_count * sizeof(*v->frames));
-	v->frame_count = r->frame_count;
+		memcpy(v->stacks.frames.list, r->frames,
+		       r->frame_count * sizeof(*v->stacks.frames.list));
+	v->stacks.frames.count = r->frame_count;
 	if (!note_options(v))
 		return false;
-	return named_stacks_add(&v->stacks, NONE, NONE) == RESULT_ROOT && !v->stacks.failed;
+	return named_stacks_begin(&v->stacks);
 }
 
 /* What only building needs. */
 static void drop_memory_of_building(struct view *v)
 {
-	hash_index_release(&v->text_index);
 	named_stacks_finish(&v->stacks);
-	hash_index_release(&v->row_index);
+	hash_index_release(&v->rows.set.index);
 	free(v->mapped);
 	free(v->has_place);
 	free(v->uses_place);
@@ -721,12 +687,12 @@ static void build(struct view *v, const char *folder)
 	if (!v->error)
 		choose_names(v);
 	drop_memory_of_building(v);
-	v->result.frames = v->frames;
-	v->result.frame_count = v->frame_count;
+	v->result.frames = v->stacks.frames.list;
+	v->result.frame_count = v->stacks.frames.count;
 	v->result.stacks = v->stacks.list;
 	v->result.stack_count = v->stacks.count;
-	v->result.rows = v->rows;
-	v->result.row_count = v->row_count;
+	v->result.rows = v->rows.list;
+	v->result.row_count = v->rows.count;
 	if (is_part && v->timeline)
 		v->result.timeline = v->timeline;
 	v->result.sample_stacks = v->sample_stacks;
@@ -769,9 +735,8 @@ void view_free(struct view *v)
 {
 	if (!v)
 		return;
-	free(v->frames);
 	named_stacks_release(&v->stacks);
-	free(v->rows);
+	record_set_release(&v->rows.set);
 	free(v->sample_stacks);
 	free(v->call_stacks);
 	free(v->processes);

@@ -8,10 +8,9 @@
 
 #include "profiler/shape/named_stacks.h"
 #include "profiler/shape/view.h"
-#include "symbolize/util/hash_index.h"
 #include "symbolize/util/intern.h"
 
-#define VIEW_NONE HASH_INDEX_NONE
+#define VIEW_NONE RECORD_NONE
 
 /* What becomes of a frame. */
 struct view_change {
@@ -36,11 +35,7 @@ struct view {
 	struct allowance memory;
 	struct intern strings;
 
-	struct frame_info *frames; /* the result's, then those of places */
-	uint32_t frame_count, frame_capacity;
-	struct hash_index text_index; /* those of places, by name */
-
-	struct named_stacks stacks;
+	struct named_stacks stacks; /* the frames: the result's, then its own, found by name */
 	uint32_t *mapped; /* by the result's stack: the view's; VIEW_NONE: no row has it */
 	uint32_t *path;
 	uint32_t path_capacity;
@@ -50,9 +45,7 @@ struct view {
 	bool has_root;                  /* a stack begins where --trim-to says */
 	bool has_own;
 
-	struct row *rows;
-	uint32_t row_count, row_capacity;
-	struct hash_index row_index;
+	RECORD_SET(struct row) rows;
 	struct timeline *timeline;             /* of a part */
 	uint32_t *sample_stacks, *call_stacks; /* of the records */
 	char *shown;                           /* options, each after a space */

@@ -13,7 +13,7 @@
 #include "profiler/tables/launch_shapes.h"
 #include "profiler/tables/significance.h"
 #include "symbolize/util/array.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/intern.h"
 
 _Static_assert((int)COMPARED_WAITS == (int)DIGEST_WAITS &&
@@ -85,8 +85,6 @@ struct maker {
 	double *kind_ns; /* by stack and kind: of the side that is shown */
 	uint64_t *kind_count;
 	uint32_t kind_capacity;
-	struct hash_index frame_index, stack_index;
-	uint32_t frame_capacity, stack_capacity;
 	struct allowance *memory;
 	size_t taken; /* from it */
 	int error;
@@ -275,8 +273,8 @@ struct made_comparison {
 	struct making_table tables[COMPARISON_TABLES];
 	uint32_t *order[COMPARISON_TABLES]; /* by entry: the amounts' number */
 	struct comparison_name *names;
-	struct frame_info *frames;
-	struct stack_info *stacks;
+	RECORD_SET(struct frame_info) frames;
+	RECORD_SET(struct stack_info) stacks;
 	struct row *rows;
 	struct change *changes, *own;
 	struct frame_info *calls[SIDES][COMPARISON_RUNS_MAX];      /* functions of --api */
@@ -887,22 +885,18 @@ static bool frame_equal(const void *records, uint32_t position, const void *key)
 static uint32_t add_frame(struct made_comparison *made, const struct frame_info *frame)
 {
 	struct maker *m = &made->maker;
-	struct result *r = &made->comparison.result;
 	uint32_t hash = hash_bytes(frame->name, strlen(frame->name));
-	uint32_t at = hash_index_find(&m->frame_index, hash, frame_equal, made->frames, frame);
+	uint32_t at = record_find_equal(&made->frames, hash, frame_equal, frame);
 
-	if (at != HASH_INDEX_NONE)
+	if (at != RECORD_NONE)
 		return at;
 	if (!take(m, FRAME_BYTES))
 		return 0;
-	if (!array_make_room(&made->frames, r->frame_count, &m->frame_capacity,
-			     sizeof(*made->frames)) ||
-	    hash_index_add(&m->frame_index, hash, r->frame_count) != 0) {
-		m->error = ENOMEM;
-		return 0;
-	}
-	made->frames[r->frame_count] = *frame;
-	return r->frame_count++;
+	at = record_add_hashed(&made->frames, hash, frame);
+	if (at != RECORD_NONE)
+		return at;
+	m->error = ENOMEM;
+	return 0;
 }
 
 struct stack_key {
@@ -914,10 +908,11 @@ struct stack_key {
 static bool stack_equal(const void *records, uint32_t position, const void *key)
 {
 	const struct made_comparison *made = records;
-	const struct stack_info *stack = &made->stacks[position];
+	const struct stack_info *stack = &made->stacks.list[position];
 	const struct stack_key *k = key;
 
-	return stack->outer == k->outer && strcmp(made->frames[stack->frame].name, k->name) == 0;
+	return stack->outer == k->outer &&
+	       strcmp(made->frames.list[stack->frame].name, k->name) == 0;
 }
 
 /* Returns the bytes of all that is kept for a stack, in arrays that double. */
@@ -930,40 +925,34 @@ static size_t stack_bytes(const struct maker *m)
 	       sizeof(struct row) + HASH_INDEX_ENTRY_BYTES;
 }
 
-static bool make_stack(struct made_comparison *made, uint32_t outer, uint32_t frame)
+/* The number of a new one; RESULT_ROOT if it cannot be kept, with the error set. */
+static uint32_t make_stack(struct made_comparison *made, uint32_t hash, uint32_t outer,
+			   uint32_t frame)
 {
-	struct result *r = &made->comparison.result;
 	struct maker *m = &made->maker;
+	uint32_t at;
 
 	if (!take(m, stack_bytes(m)))
-		return false;
-	if (!array_make_room(&made->stacks, r->stack_count, &m->stack_capacity,
-			     sizeof(*made->stacks))) {
-		m->error = ENOMEM;
-		return false;
-	}
-	made->stacks[r->stack_count++] = (struct stack_info){outer, frame};
-	return true;
+		return RESULT_ROOT;
+	at = record_add_hashed(&made->stacks, hash, &((struct stack_info){outer, frame}));
+	if (at != RECORD_NONE)
+		return at;
+	m->error = ENOMEM;
+	return RESULT_ROOT;
 }
 
 static uint32_t add_stack(struct made_comparison *made, uint32_t outer,
 			  const struct frame_info *frame)
 {
-	struct maker *m = &made->maker;
 	struct stack_key key = {outer, frame->name};
 	uint32_t hash = hash_pair(outer, hash_bytes(frame->name, strlen(frame->name)));
-	uint32_t at = hash_index_find(&m->stack_index, hash, stack_equal, made, &key);
+	uint32_t at = hash_index_find(&made->stacks.set.index, hash, stack_equal, made, &key);
 	uint32_t number;
 
 	if (at != HASH_INDEX_NONE)
 		return at;
 	number = add_frame(made, frame);
-	at = made->comparison.result.stack_count;
-	if (m->error || !make_stack(made, outer, number))
-		return RESULT_ROOT;
-	if (hash_index_add(&m->stack_index, hash, at) != 0)
-		m->error = ENOMEM;
-	return at;
+	return made->maker.error ? RESULT_ROOT : make_stack(made, hash, outer, number);
 }
 
 static bool reach_kinds(struct maker *m, uint32_t at)
@@ -1141,7 +1130,7 @@ static void add_run(struct made_comparison *made, enum comparison_side side, uin
 /* By stack; NULL: out of memory, and the error is set. */
 static struct change *change_stacks(struct made_comparison *made)
 {
-	uint32_t count = made->comparison.result.stack_count;
+	uint32_t count = made->stacks.count;
 	struct change *changes = malloc(count * sizeof(*changes));
 	struct change **list = malloc(count * sizeof(*list));
 	struct change_base base = base_of(made, TOTAL_CPU);
@@ -1166,14 +1155,14 @@ static struct change *change_stacks(struct made_comparison *made)
 /* A stack's number is above that of the one around it. */
 static void sum_up(struct made_comparison *made)
 {
-	uint32_t count = made->comparison.result.stack_count;
+	uint32_t count = made->stacks.count;
 	struct maker *m = &made->maker;
 
 	if (!amounts_reach(m, &m->stacks, count - 1) || !reach_kinds(m, count - 1))
 		return;
 	made->comparison.own = made->own = change_stacks(made);
 	for (uint32_t i = count - 1; i > RESULT_ROOT; i--)
-		amounts_move(&m->stacks, made->stacks[i].outer, &m->stacks, i, m->run_count);
+		amounts_move(&m->stacks, made->stacks.list[i].outer, &m->stacks, i, m->run_count);
 	made->comparison.changes = made->changes = change_stacks(made);
 }
 
@@ -1184,7 +1173,7 @@ static void make_rows(struct made_comparison *made, uint32_t runs)
 	struct result *r = &made->comparison.result;
 	uint32_t capacity = 0;
 
-	for (uint32_t i = 0; i < r->stack_count && !m->error; i++) {
+	for (uint32_t i = 0; i < made->stacks.count && !m->error; i++) {
 		for (uint32_t kind = 0; kind < ROW_KINDS; kind++) {
 			double ns = m->kind_ns[(size_t)i * ROW_KINDS + kind] / runs;
 			uint64_t count = m->kind_count[(size_t)i * ROW_KINDS + kind] / runs;
@@ -1337,7 +1326,8 @@ static void compare_all(struct made_comparison *made, enum comparison_side shown
 {
 	struct maker *m = &made->maker;
 
-	if (!make_stack(made, UINT32_MAX, UINT32_MAX))
+	make_stack(made, 0, UINT32_MAX, UINT32_MAX); /* the root */
+	if (m->error)
 		return;
 	match_kernels(m);
 	note_unnamed(m);
@@ -1366,8 +1356,6 @@ static void compare_all(struct made_comparison *made, enum comparison_side shown
 static void release_maker(struct maker *m)
 {
 	kernel_matches_release(&m->kernels);
-	hash_index_release(&m->frame_index);
-	hash_index_release(&m->stack_index);
 	amounts_release(&m->stacks);
 	free(m->kind_ns);
 	free(m->kind_count);
@@ -1398,15 +1386,19 @@ struct comparison *comparison_new(const struct result *const *before, uint32_t b
 	memcpy(made->maker.results[SIDE_AFTER], after, after_count * sizeof(*after));
 	c->result = options->shown == SIDE_AFTER ? *after[0] : *before[0];
 	c->result.timeline = NULL;
-	c->result.frame_count = c->result.stack_count = c->result.row_count = 0;
+	c->result.row_count = 0;
 	compare_all(made, options->shown);
-	c->result.frames = made->frames;
-	c->result.stacks = made->stacks;
+	c->result.frames = made->frames.list;
+	c->result.frame_count = made->frames.count;
+	c->result.stacks = made->stacks.list;
+	c->result.stack_count = made->stacks.count;
 	c->result.rows = made->rows;
 	c->result.sample_stacks = c->result.call_stacks = NULL;
 	c->result.record_stack_count = c->result.stack_count;
 	error = made->maker.error;
 	release_maker(&made->maker);
+	hash_index_release(&made->frames.set.index);
+	hash_index_release(&made->stacks.set.index);
 	if (!error)
 		return c;
 	comparison_free(c);
@@ -1438,8 +1430,8 @@ void comparison_free(struct comparison *comparison)
 		}
 	intern_release(&made->made_names);
 	free(made->names);
-	free(made->frames);
-	free(made->stacks);
+	record_set_release(&made->frames.set);
+	record_set_release(&made->stacks.set);
 	free(made->rows);
 	free(made->changes);
 	free(made->own);

@@ -44,11 +44,11 @@
 #include "profiler/shape/named_stacks.h"
 #include "profiler/web/page_weights.h"
 #include "profiler/shape/source_text.h"
+#include "profiler/shape/text_table.h"
 #include "profiler/model/losses.h"
 #include "profiler/tables/digest.h"
 #include "profiler/tables/figures_list.h"
 #include "symbolize/util/array.h"
-#include "symbolize/util/hash_index.h"
 #include "symbolize/util/intern.h"
 #include "symbolize/util/saturate.h"
 
@@ -77,16 +77,12 @@ struct page {
 	struct code_roles *roles; /* NULL: others' code is folded already */
 	struct intern labels;     /* of packages */
 
-	const char **texts;
-	uint32_t text_count, text_capacity;
-	struct hash_index text_index;
+	struct text_table texts;
 
 	struct fact *facts, *losses;
 	uint32_t fact_count, fact_capacity, loss_count, loss_capacity;
 
-	struct page_frame *frames;
-	uint32_t frame_count, frame_capacity;
-	struct hash_index frame_index;
+	RECORD_SET(struct page_frame) frames;
 
 	uint32_t *sites;            /* by the page's stack: the page's frame plus 1 */
 	struct named_stacks stacks; /* numbered as in the page; the first is the root */
@@ -106,29 +102,13 @@ struct page {
 
 /* ---- texts ---- */
 
-static bool text_equal(const void *records, uint32_t position, const void *key)
-{
-	return strcmp(((const char *const *)records)[position], key) == 0;
-}
-
 /* The number of a text, which must stay; plus 1. */
 static uint32_t add_text(struct page *p, const char *text)
 {
-	uint32_t hash, at;
+	uint32_t number = text ? text_table_number(&p->texts, text) + 1 : 0;
 
-	if (!text)
-		return 0;
-	hash = hash_bytes(text, strlen(text));
-	at = hash_index_find(&p->text_index, hash, text_equal, p->texts, text);
-	if (at != HASH_INDEX_NONE)
-		return at + 1;
-	if (!array_make_room(&p->texts, p->text_count, &p->text_capacity, sizeof(*p->texts)) ||
-	    hash_index_add(&p->text_index, hash, p->text_count) != 0) {
-		p->failed = true;
-		return 0;
-	}
-	p->texts[p->text_count++] = text;
-	return p->text_count;
+	p->failed |= p->texts.failed;
+	return number;
 }
 
 /* ---- facts ---- */
@@ -212,26 +192,14 @@ static void add_losses(struct page *p)
 
 /* ---- frames, stacks, places ---- */
 
-static bool frame_equal(const void *records, uint32_t position, const void *key)
-{
-	return memcmp((const struct page_frame *)records + position, key,
-		      sizeof(struct page_frame)) == 0;
-}
-
 static uint32_t add_frame(struct page *p, struct page_frame frame)
 {
-	uint32_t hash = hash_bytes(&frame, sizeof(frame));
-	uint32_t at = hash_index_find(&p->frame_index, hash, frame_equal, p->frames, &frame);
+	uint32_t at = record_find(&p->frames, &frame);
 
-	if (at != HASH_INDEX_NONE)
-		return at;
-	if (!array_make_room(&p->frames, p->frame_count, &p->frame_capacity, sizeof(*p->frames)) ||
-	    hash_index_add(&p->frame_index, hash, p->frame_count) != 0) {
-		p->failed = true;
-		return 0;
-	}
-	p->frames[p->frame_count] = frame;
-	return p->frame_count++;
+	if (at == RECORD_NONE)
+		at = record_add(&p->frames, &frame, &frame);
+	p->failed |= at == RECORD_NONE;
+	return at != RECORD_NONE ? at : 0;
 }
 
 /* Adds the role that folding gives a frame. */
@@ -379,10 +347,10 @@ static bool order_rows(const struct page *p, const struct result *r, uint32_t *o
 
 static void write_texts(const struct page *p, struct deflated *data)
 {
-	deflated_number(data, p->text_count);
-	COLUMN(data, p->text_count, strlen(p->texts[i]));
-	for (uint32_t i = 0; i < p->text_count; i++)
-		deflated_bytes(data, p->texts[i], strlen(p->texts[i]));
+	deflated_number(data, p->texts.count);
+	COLUMN(data, p->texts.count, strlen(p->texts.list[i]));
+	for (uint32_t i = 0; i < p->texts.count; i++)
+		deflated_bytes(data, p->texts.list[i], strlen(p->texts.list[i]));
 }
 
 static void write_facts(struct deflated *data, const struct fact *facts, uint32_t count)
@@ -397,16 +365,16 @@ static void write_stacks(const struct page *p, struct deflated *data)
 	uint32_t count = p->stacks.count - 1;
 	const struct stack_info *stacks = p->stacks.list + 1;
 
-	deflated_number(data, p->frame_count);
-	COLUMN(data, p->frame_count, p->frames[i].class);
-	COLUMN(data, p->frame_count, p->frames[i].name);
-	COLUMN(data, p->frame_count, p->frames[i].short_name);
-	COLUMN(data, p->frame_count, p->frames[i].file);
-	COLUMN(data, p->frame_count, p->frames[i].module);
-	COLUMN(data, p->frame_count, p->frames[i].line);
-	COLUMN(data, p->frame_count, p->frames[i].role);
-	COLUMN(data, p->frame_count, p->frames[i].folded);
-	COLUMN(data, p->frame_count, p->frames[i].kind);
+	deflated_number(data, p->frames.count);
+	COLUMN(data, p->frames.count, p->frames.list[i].class);
+	COLUMN(data, p->frames.count, p->frames.list[i].name);
+	COLUMN(data, p->frames.count, p->frames.list[i].short_name);
+	COLUMN(data, p->frames.count, p->frames.list[i].file);
+	COLUMN(data, p->frames.count, p->frames.list[i].module);
+	COLUMN(data, p->frames.count, p->frames.list[i].line);
+	COLUMN(data, p->frames.count, p->frames.list[i].role);
+	COLUMN(data, p->frames.count, p->frames.list[i].folded);
+	COLUMN(data, p->frames.count, p->frames.list[i].kind);
 	deflated_number(data, count);
 	COLUMN(data, count, i + 1 - stacks[i].outer);
 	COLUMN(data, count, stacks[i].frame);
@@ -663,12 +631,10 @@ static void release(struct page *p)
 {
 	code_roles_free(p->roles);
 	intern_release(&p->labels);
-	free(p->texts);
-	hash_index_release(&p->text_index);
+	text_table_release(&p->texts);
 	free(p->facts);
 	free(p->losses);
-	free(p->frames);
-	hash_index_release(&p->frame_index);
+	record_set_release(&p->frames.set);
 	free(p->sites);
 	named_stacks_release(&p->stacks);
 	free(p->frame_numbers);

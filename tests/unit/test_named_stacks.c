@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
+#include "profiler/model/marks.h"
 #include "profiler/shape/named_stacks.h"
-
-#define ROOT UINT32_MAX /* of the root itself */
 
 static void each_stack_is_there_once(void **state)
 {
@@ -10,7 +9,7 @@ static void each_stack_is_there_once(void **state)
 	uint32_t main, outer = 0;
 
 	(void)state;
-	assert_int_equal(named_stacks_add(&s, ROOT, ROOT), RESULT_ROOT);
+	assert_true(named_stacks_begin(&s));
 	main = named_stacks_add(&s, RESULT_ROOT, 7);
 	assert_int_equal(main, 1);
 	assert_int_equal(named_stacks_add(&s, RESULT_ROOT, 7), main);
@@ -36,15 +35,18 @@ static void beyond_the_budget_is_one_stack(void **state)
 	uint32_t first, second, rest, at;
 
 	(void)state;
-	named_stacks_add(&s, ROOT, ROOT);
+	assert_true(named_stacks_begin(&s));
 	assert_true(named_stacks_push(&s, RESULT_ROOT, 1, &memory, &first));
 	assert_true(named_stacks_push(&s, first, 2, &memory, &second));
 	assert_true(named_stacks_push(&s, RESULT_ROOT, 1, &memory, &at));
 	assert_int_equal(at, first);
 	assert_false(named_stacks_push(&s, second, 3, &memory, &at));
 	assert_int_equal(memory.refused, 1);
-	rest = named_stacks_set_rest(&s, 9);
+	rest = named_stacks_rest(&s);
 	assert_int_equal(s.rest, rest);
+	assert_int_equal(named_stacks_rest(&s), rest);
+	assert_int_equal(s.frames.count, 1);
+	assert_string_equal(s.frames.list[s.list[rest].frame].name, MARK_TOO_MANY_STACKS);
 	assert_int_equal(s.list[rest].outer, RESULT_ROOT);
 	/* nothing goes inside, and that is no further loss */
 	assert_true(named_stacks_push(&s, rest, 3, &memory, &at));
@@ -57,11 +59,59 @@ static void beyond_the_budget_is_one_stack(void **state)
 	named_stacks_release(&s);
 }
 
+/* What is not in the key is that of the first one. */
+static void frames_are_equal_by_their_key(void **state)
+{
+	static const char name[] = "f", module[] = "/app/f", file[] = "f.py";
+	const struct frame_info frames[] = {
+		{.name = name},
+		{.name = name, .class = CLASS_PYTHON},
+		{.name = name, .line = 1},
+		{.name = name, .file = file},
+		{.name = name, .module = module},
+		{.name = module},
+	};
+	struct named_stacks s = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+		assert_int_equal(named_stacks_find_frame(&s, &frames[i]), RECORD_NONE);
+		assert_int_equal(named_stacks_add_frame(&s, &frames[i]), i);
+	}
+	for (uint32_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+		struct frame_info other = frames[i];
+
+		other.short_name = other.source = other.build_id = file;
+		other.offset = 7;
+		assert_int_equal(named_stacks_find_frame(&s, &other), i);
+		assert_null(s.frames.list[i].short_name);
+	}
+	named_stacks_release(&s);
+}
+
+static void frames_are_found_by_name(void **state)
+{
+	static const char name[] = "f", other[] = "g";
+	struct named_stacks s = {0};
+
+	(void)state;
+	assert_int_equal(named_stacks_find_name(&s, name), RECORD_NONE);
+	assert_int_equal(
+		named_stacks_add_name(&s, &(struct frame_info){.name = name, .class = CLASS_PLACE}),
+		0);
+	assert_int_equal(named_stacks_add_name(&s, &(struct frame_info){.name = other}), 1);
+	assert_int_equal(named_stacks_find_name(&s, name), 0);
+	assert_int_equal(named_stacks_find_name(&s, other), 1);
+	named_stacks_release(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_stack_is_there_once),
 		cmocka_unit_test(beyond_the_budget_is_one_stack),
+		cmocka_unit_test(frames_are_equal_by_their_key),
+		cmocka_unit_test(frames_are_found_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

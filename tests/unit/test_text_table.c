@@ -16,8 +16,8 @@ static void texts_have_one_number_each(void **state)
 		}
 	assert_int_equal(t.count, 1001);
 	assert_int_equal(text_table_number(&t, copy), 8);
-	assert_string_equal(t.texts[8], "text 7");
-	assert_ptr_equal(t.texts[8], text_table_keep(&t, copy));
+	assert_string_equal(t.list[8], "text 7");
+	assert_ptr_equal(t.list[8], text_table_keep(&t, copy));
 	assert_false(t.failed);
 	text_table_release(&t);
 }
