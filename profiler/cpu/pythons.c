@@ -70,12 +70,10 @@ void pythons_release(struct pythons *p)
 {
 	free(p->files);
 	free(p->programs);
-	for (uint32_t i = 0; i < p->code_count; i++)
-		free(p->codes[i].own);
-	free(p->codes);
-	hash_index_release(&p->code_index);
-	free(p->lines_known);
-	hash_index_release(&p->line_index);
+	for (uint32_t i = 0; i < p->codes.count; i++)
+		free(p->codes.list[i].own);
+	record_set_release(&p->codes.set);
+	record_set_release(&p->lines_known.set);
 	memset(p, 0, sizeof(*p));
 }
 
@@ -270,18 +268,11 @@ static bool read_pieces(void *context, uint64_t address, void *buffer, size_t si
 	return false;
 }
 
-static bool code_equal(const void *records, uint32_t position, const void *key)
-{
-	return memcmp(&((const struct python_known_code *)records + position)->key, key,
-		      sizeof(struct code_key)) == 0;
-}
-
 static struct python_known_code *find_code(const struct pythons *p, const struct code_key *key)
 {
-	uint32_t at = hash_index_find(&p->code_index, hash_bytes(key, sizeof(*key)), code_equal,
-				      p->codes, key);
+	uint32_t at = record_find(&p->codes, key);
 
-	return at == HASH_INDEX_NONE ? NULL : &p->codes[at];
+	return at == RECORD_NONE ? NULL : &p->codes.list[at];
 }
 
 /* The record without what only its name needs; NULL: no memory, or the limit is reached. */
@@ -313,15 +304,9 @@ static struct stack_python_code *keep_for_lines(struct pythons *p,
 
 static int add_code(struct pythons *p, const struct python_known_code *code)
 {
-	uint32_t hash = hash_bytes(&code->key, sizeof(code->key));
-
 	if (!allowance_take(p->allowance, sizeof(*code) + HASH_INDEX_ENTRY_BYTES))
 		return -ENOSPC;
-	if (!array_make_room(&p->codes, p->code_count, &p->code_capacity, sizeof(*code)) ||
-	    hash_index_add(&p->code_index, hash, p->code_count) != 0)
-		return -ENOMEM;
-	p->codes[p->code_count++] = *code;
-	return 0;
+	return record_add(&p->codes, &code->key, code) != RECORD_NONE ? 0 : -ENOMEM;
 }
 
 static void name_code(struct pythons *p, struct python_known_code *known,
@@ -356,7 +341,7 @@ int pythons_learn(struct pythons *p, const struct stack_python_code *r)
 	struct python_code code;
 	int err;
 
-	if (!program || p->code_count == CODES_MAX)
+	if (!program || p->codes.count == CODES_MAX)
 		return 0;
 	before = find_code(p, &known.key);
 	if (before && (before->own || (before->name && !p->lines)))
@@ -452,38 +437,28 @@ static const struct python_known_code *get_code(struct pythons *p, pid_t pid,
 
 	if (before)
 		return before;
-	if (p->code_count == CODES_MAX)
+	if (p->codes.count == CODES_MAX)
 		return NULL;
 	ask_process(p, pid, &known);
-	return add_code(p, &known) == 0 ? &p->codes[p->code_count - 1] : NULL;
-}
-
-static bool line_equal(const void *records, uint32_t position, const void *key)
-{
-	return memcmp(&((const struct python_known_line *)records + position)->key, key,
-		      sizeof(struct line_key)) == 0;
+	return add_code(p, &known) == 0 ? &p->codes.list[p->codes.count - 1] : NULL;
 }
 
 /* The line of a frame; 0: its code object has none for it. */
 static uint32_t line_of(struct pythons *p, const struct python_offsets *offsets,
 			const struct python_known_code *code, const struct python_frame *frame)
 {
-	struct line_key key = {.code = (uint64_t)(code - p->codes), .place = frame->place};
-	uint32_t hash = hash_bytes(&key, sizeof(key));
-	uint32_t at = hash_index_find(&p->line_index, hash, line_equal, p->lines_known, &key);
+	struct python_known_line known = {
+		.key = {.code = (uint64_t)(code - p->codes.list), .place = frame->place}};
+	uint32_t at = record_find(&p->lines_known, &known.key);
 	struct python_memory memory = {.read = read_pieces, .context = code->own};
-	uint32_t line;
 
-	if (at != HASH_INDEX_NONE)
-		return p->lines_known[at].line;
-	line = python_line(&memory, offsets, frame);
-	if (p->line_count < LINES_MAX &&
-	    allowance_take(p->allowance, sizeof(*p->lines_known) + HASH_INDEX_ENTRY_BYTES) &&
-	    array_make_room(&p->lines_known, p->line_count, &p->line_capacity,
-			    sizeof(*p->lines_known)) &&
-	    hash_index_add(&p->line_index, hash, p->line_count) == 0)
-		p->lines_known[p->line_count++] = (struct python_known_line){key, line};
-	return line;
+	if (at != RECORD_NONE)
+		return p->lines_known.list[at].line;
+	known.line = python_line(&memory, offsets, frame);
+	if (p->lines_known.count < LINES_MAX &&
+	    allowance_take(p->allowance, sizeof(known) + HASH_INDEX_ENTRY_BYTES))
+		record_add(&p->lines_known, &known.key, &known);
+	return known.line;
 }
 
 /* Without a name: the frame is none to be shown. */

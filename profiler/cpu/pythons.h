@@ -21,7 +21,7 @@
 #include "symbolize/python_threads.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/unwind.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/intern.h"
 
 #define PYTHON_UNKNOWN_FRAME "[Python]" /* a function whose name is unknown */
@@ -31,13 +31,9 @@ struct pythons {
 	uint32_t file_count, file_capacity, other_count;
 	struct python_program *programs; /* all of the run, numbered from 1 */
 	uint32_t program_count, program_capacity;
-	struct python_known_code *codes;
-	uint32_t code_count, code_capacity;
-	struct hash_index code_index;
-	struct python_known_line *lines_known;
-	uint32_t line_count, line_capacity;
-	uint32_t asked_count; /* code objects that were read from processes */
-	struct hash_index line_index;
+	RECORD_SET(struct python_known_code) codes;
+	RECORD_SET(struct python_known_line) lines_known;
+	uint32_t asked_count;          /* code objects that were read from processes */
 	size_t kept_bytes;             /* of code objects, for lines */
 	struct symbolizer *symbolizer; /* borrowed */
 	struct intern *strings;        /* borrowed, as is the allowance */

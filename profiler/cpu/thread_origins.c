@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/model/marks.h"
-#include "symbolize/util/array.h"
 
 struct thread_key {
 	uint32_t process, tid;
@@ -30,60 +29,42 @@ struct origin_memo {
 
 void thread_origins_release(struct thread_origins *o)
 {
-	free(o->threads);
-	free(o->memo);
-	hash_index_release(&o->index);
-	hash_index_release(&o->memo_index);
+	record_set_release(&o->threads.set);
+	record_set_release(&o->memo.set);
 	*o = (struct thread_origins){0};
-}
-
-static bool is_thread(const void *records, uint32_t position, const void *key)
-{
-	return memcmp(&((const struct origin_thread *)records + position)->key, key,
-		      sizeof(struct thread_key)) == 0;
 }
 
 static struct origin_thread *find(const struct thread_origins *o, uint32_t process, uint32_t tid)
 {
 	const struct thread_key key = {process, tid};
-	uint32_t at =
-		hash_index_find(&o->index, hash_pair(process, tid), is_thread, o->threads, &key);
+	uint32_t at = record_find(&o->threads, &key);
 
-	return at == HASH_INDEX_NONE ? NULL : &o->threads[at];
+	return at == RECORD_NONE ? NULL : &o->threads.list[at];
 }
 
 /* ---- composing ---- */
 
-static bool is_memo(const void *records, uint32_t position, const void *key)
-{
-	return memcmp(&((const struct origin_memo *)records + position)->key, key,
-		      sizeof(struct memo_key)) == 0;
-}
-
 /* Appends a stack. The same few come again and again, and it takes a look-up for each frame. */
 static uint32_t append(struct thread_origins *o, uint32_t origin, uint32_t stack)
 {
-	const struct memo_key key = {origin, stack};
-	uint32_t hash = hash_pair(origin, stack), result;
-	uint32_t at = hash_index_find(&o->memo_index, hash, is_memo, o->memo, &key);
+	struct origin_memo memo = {.key = {origin, stack}};
+	uint32_t at = record_find(&o->memo, &memo.key);
 
-	if (at != HASH_INDEX_NONE)
-		return o->memo[at].result;
-	result = stack_table_append(o->stacks, origin, stack);
-	if (o->memo_count == THREAD_ORIGINS_MEMO_MAX) {
-		hash_index_release(&o->memo_index);
-		o->memo_count = 0;
+	if (at != RECORD_NONE)
+		return o->memo.list[at].result;
+	memo.result = stack_table_append(o->stacks, origin, stack);
+	if (o->memo.count == THREAD_ORIGINS_MEMO_MAX) {
+		hash_index_release(&o->memo.set.index);
+		o->memo.count = 0;
 	}
-	if (array_make_room(&o->memo, o->memo_count, &o->memo_capacity, sizeof(*o->memo)) &&
-	    hash_index_add(&o->memo_index, hash, o->memo_count) == 0)
-		o->memo[o->memo_count++] = (struct origin_memo){key, result};
-	return result;
+	record_add(&o->memo, &memo.key, &memo);
+	return memo.result;
 }
 
 uint32_t thread_origins_below(struct thread_origins *o, uint32_t process, uint32_t tid,
 			      uint32_t stack)
 {
-	const struct origin_thread *thread = o->count > 0 ? find(o, process, tid) : NULL;
+	const struct origin_thread *thread = o->threads.count > 0 ? find(o, process, tid) : NULL;
 
 	return thread && thread->origin != STACK_EMPTY ? append(o, thread->origin, stack) : stack;
 }
@@ -93,19 +74,15 @@ uint32_t thread_origins_below(struct thread_origins *o, uint32_t process, uint32
 static int set(struct thread_origins *o, const struct origin_thread *thread)
 {
 	struct origin_thread *old = find(o, thread->key.process, thread->key.tid);
-	uint32_t hash = hash_pair(thread->key.process, thread->key.tid);
 
 	if (old) {
 		*old = *thread;
 		return 0;
 	}
-	if (o->count == THREAD_ORIGINS_MAX || !allowance_take(o->allowance, THREAD_BYTES))
+	if (o->threads.count == THREAD_ORIGINS_MAX || !allowance_take(o->allowance, THREAD_BYTES))
 		return -ENOSPC;
-	if (array_make_room(&o->threads, o->count, &o->capacity, sizeof(*thread)) &&
-	    hash_index_add(&o->index, hash, o->count) == 0) {
-		o->threads[o->count++] = *thread;
+	if (record_add(&o->threads, &thread->key, thread) != RECORD_NONE)
 		return 0;
-	}
 	allowance_return(o->allowance, THREAD_BYTES);
 	return -ENOMEM;
 }
@@ -135,24 +112,24 @@ bool thread_origins_ask(struct thread_origins *o, uint32_t process, uint32_t tid
 void thread_origins_visit(struct thread_origins *o, const struct number_visitor *v)
 {
 	/* composed stacks are composed again */
-	hash_index_clear(&o->memo_index);
-	o->memo_count = 0;
-	for (uint32_t i = 0; i < o->count; i++)
-		visit_stack(v, &o->threads[i].origin);
+	record_set_clear(&o->memo.set);
+	for (uint32_t i = 0; i < o->threads.count; i++)
+		visit_stack(v, &o->threads.list[i].origin);
 }
 
 void thread_origins_forget(struct thread_origins *o, uint32_t process)
 {
-	for (uint32_t i = o->count; i-- > 0;) {
-		struct thread_key key = o->threads[i].key, last;
+	for (uint32_t i = o->threads.count; i-- > 0;) {
+		struct thread_key key = o->threads.list[i].key, last;
 
 		if (key.process != process)
 			continue;
-		hash_index_remove(&o->index, hash_pair(key.process, key.tid), i);
-		last = o->threads[--o->count].key;
-		if (i < o->count)
-			hash_index_move(&o->index, hash_pair(last.process, last.tid), o->count, i);
-		o->threads[i] = o->threads[o->count];
+		hash_index_remove(&o->threads.set.index, hash_bytes(&key, sizeof(key)), i);
+		last = o->threads.list[--o->threads.count].key;
+		if (i < o->threads.count)
+			hash_index_move(&o->threads.set.index, hash_bytes(&last, sizeof(last)),
+					o->threads.count, i);
+		o->threads.list[i] = o->threads.list[o->threads.count];
 		allowance_return(o->allowance, THREAD_BYTES);
 	}
 }

@@ -19,7 +19,7 @@
 #include "profiler/base/allowance.h"
 #include "profiler/model/numbers.h"
 #include "profiler/model/stack_table.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 #define THREAD_ORIGINS_DEPTH 8
 #define THREAD_ORIGINS_MAX (1u << 20)      /* threads */
@@ -29,12 +29,8 @@
 struct thread_origins {
 	struct stack_table *stacks;  /* borrowed */
 	struct allowance *allowance; /* borrowed; NULL: no limit */
-	struct origin_thread *threads;
-	uint32_t count, capacity;
-	struct hash_index index;
-	struct origin_memo *memo;
-	uint32_t memo_count, memo_capacity;
-	struct hash_index memo_index;
+	RECORD_SET(struct origin_thread) threads;
+	RECORD_SET(struct origin_memo) memo;
 };
 
 void thread_origins_release(struct thread_origins *origins);

@@ -472,9 +472,9 @@ static void add_counter_row(struct profile_capture *c, const struct capture_coun
 	}
 	if (!take(c, sizeof(r)))
 		return;
-	if (array_make_room(&c->counters.rows, c->counters.row_count, &c->counters.row_capacity,
-			    sizeof(r)))
-		c->counters.rows[c->counters.row_count++] = r;
+	if (array_make_room(&c->counters.rows.list, c->counters.rows.count,
+			    &c->counters.rows.capacity, sizeof(r)))
+		c->counters.rows.list[c->counters.rows.count++] = r;
 	else
 		fail(c, CAPTURE_NO_MEMORY);
 }

@@ -357,8 +357,8 @@ static void put_counters(struct writing *w, const struct counter_table *counters
 
 		put(w, CAPTURE_COUNTER_METRICS, &metric);
 	}
-	for (uint32_t i = 0; i < counters->row_count && !w->error; i++) {
-		const struct counter_row *r = &counters->rows[i];
+	for (uint32_t i = 0; i < counters->rows.count && !w->error; i++) {
+		const struct counter_row *r = &counters->rows.list[i];
 
 		put(w, CAPTURE_COUNTER_ROWS,
 		    &(struct capture_counter_row){r->stack, r->metric, r->count, bits_of(r->sum),

@@ -8,15 +8,13 @@
 #include <string.h>
 #include "cupti_trace/hw/metric_list.h"
 #include "symbolize/util/array.h"
-#include "symbolize/util/hash.h"
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
 void counters_release(struct counter_table *c)
 {
-	free(c->rows);
+	record_set_release(&c->rows.set);
 	free(c->values);
-	hash_index_release(&c->index);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -31,29 +29,17 @@ uint32_t counters_metric(struct counter_table *c, const char *name, const char *
 	return c->metric_count++;
 }
 
-static bool row_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct counter_row *a = (const struct counter_row *)records + position, *b = key;
-
-	return a->stack == b->stack && a->metric == b->metric;
-}
-
 /* NULL: no room. */
 static struct counter_row *row_of(struct counter_table *c, uint32_t stack, uint32_t metric)
 {
-	struct counter_row key = {.stack = stack, .metric = metric};
-	uint32_t hash = hash_pair(stack, metric);
-	uint32_t at = hash_index_find(&c->index, hash, row_equal, c->rows, &key);
+	const struct counter_row row = {.stack = stack, .metric = metric};
+	const uint32_t key[] = {stack, metric};
+	uint32_t at = record_find(&c->rows, &key);
 
-	if (at != HASH_INDEX_NONE)
-		return &c->rows[at];
-	if (c->row_count == COUNTERS_ROWS_MAX ||
-	    !allowance_take(c->memory, 2 * sizeof(key) + HASH_INDEX_ENTRY_BYTES) ||
-	    !array_make_room(&c->rows, c->row_count, &c->row_capacity, sizeof(key)) ||
-	    hash_index_add(&c->index, hash, c->row_count) != 0)
-		return NULL;
-	c->rows[c->row_count] = key;
-	return &c->rows[c->row_count++];
+	if (at == RECORD_NONE && c->rows.count < COUNTERS_ROWS_MAX &&
+	    allowance_take(c->memory, 2 * sizeof(row) + HASH_INDEX_ENTRY_BYTES))
+		at = record_add(&c->rows, &key, &row);
+	return at == RECORD_NONE ? NULL : &c->rows.list[at];
 }
 
 void counters_add_row(struct counter_table *c, const struct counter_row *more)

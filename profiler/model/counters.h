@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 #define COUNTERS_METRICS_MAX 256u /* of all programs */
 #ifndef COUNTERS_ROWS_MAX         /* tests use a smaller one */
@@ -45,11 +45,10 @@ struct counter_value {
 /* Zero-initialised is empty. */
 struct counter_table {
 	struct counter_metric metrics[COUNTERS_METRICS_MAX];
-	struct counter_row *rows;
-	uint32_t metric_count, row_count, row_capacity;
+	RECORD_SET(struct counter_row) rows;
+	uint32_t metric_count;
 	struct counter_value *values; /* of launches */
 	uint32_t value_count, value_capacity;
-	struct hash_index index;
 	struct allowance *memory; /* what rows are taken from; NULL: no limit */
 	uint64_t not_kept;        /* values */
 };

@@ -9,44 +9,34 @@
 
 void devices_release(struct devices *d)
 {
-	free(d->list);
-	hash_index_release(&d->index);
+	record_set_release(&d->set);
 	*d = (struct devices){0};
-}
-
-static bool device_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct device *a = (const struct device *)records + position, *b = key;
-
-	return a->process == b->process && a->id == b->id;
 }
 
 static struct device *find(const struct devices *d, uint32_t process, uint32_t id)
 {
-	const struct device key = {.process = process, .id = id};
-	uint32_t at =
-		hash_index_find(&d->index, hash_pair(process, id), device_equal, d->list, &key);
+	const uint32_t key[] = {process, id};
+	uint32_t at = record_find(d, &key);
 
-	return at == HASH_INDEX_NONE ? NULL : &d->list[at];
+	return at == RECORD_NONE ? NULL : &d->list[at];
 }
 
 /* Finds or adds the device; NULL if there are too many. 0 or -ENOMEM. */
 static int get(struct devices *d, uint32_t process, uint32_t id, struct device **device)
 {
+	const uint32_t key[] = {process, id};
+	const struct device added = {
+		.process = process, .id = id, .key = d->next_key, .first = d->count, .number = id};
+
 	*device = find(d, process, id);
 	/* there is always room for those of no process */
 	if (*device || id >= GPU_DEVICE_MAX_ID || (process != 0 && d->count >= DEVICES_MAX))
 		return 0;
-	if (!array_make_room(&d->list, d->count, &d->capacity, sizeof(**device)) ||
-	    hash_index_add(&d->index, hash_pair(process, id), d->count) != 0)
+	if (record_add(d, &key, &added) == RECORD_NONE)
 		return -ENOMEM;
 	d->is_labelled = false;
-	*device = &d->list[d->count];
-	**device = (struct device){.process = process,
-				   .id = id,
-				   .key = d->next_key++,
-				   .first = d->count++,
-				   .number = id};
+	d->next_key++;
+	*device = &d->list[added.first];
 	return 0;
 }
 
@@ -412,19 +402,17 @@ void devices_forget(struct devices *d, bool (*is_in_use)(const void *context, ui
 	uint32_t left = 0;
 
 	d->is_labelled = false; /* places in the list change */
-	hash_index_clear(&d->index);
 	for (uint32_t i = 0; i < d->count; i++) {
 		const struct device *device = &d->list[i];
 
 		if (!device->is_referred_to && !is_in_use(context, device->process))
 			continue;
-		/* cannot fail: there were more */
-		hash_index_add(&d->index, hash_pair(device->process, device->id), left);
 		d->list[left] = *device;
 		d->list[left].first = left;
 		left++;
 	}
 	d->count = left;
+	record_reindex(d, uint32_t[2]);
 	for (uint32_t i = 0; i < left; i++)
 		if (device_has_uuid(&d->list[i]) && d->list[i].first == i)
 			settle(d, &d->list[i]);

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 #ifndef DEVICES_MAX /* tests use a smaller one */
 #define DEVICES_MAX 16384u
@@ -51,11 +51,9 @@ struct device {
 
 /* Zero-initialised is empty. */
 struct devices {
-	struct device *list; /* in order of keys */
-	uint32_t count, capacity;
-	struct hash_index index;
-	uint32_t next_key, last; /* `last`: place of the entry whose key was asked for */
-	bool is_labelled;        /* nothing has changed since */
+	RECORD_SET(struct device); /* in order of keys */
+	uint32_t next_key, last;   /* `last`: place of the entry whose key was asked for */
+	bool is_labelled;          /* nothing has changed since */
 };
 
 void devices_release(struct devices *d);

@@ -15,8 +15,7 @@ void live_sums_release(struct live_sums *s)
 	free(s->frame_stacks);
 	free(s->listed);
 	free(s->site_of);
-	free(s->sites);
-	hash_index_release(&s->site_index);
+	record_set_release(&s->sites.set);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -24,8 +23,8 @@ void live_sums_begin(struct live_sums *s)
 {
 	for (uint32_t i = 0; i < s->listed_count; i++)
 		s->frames[s->listed[i]] = (struct live_sum){0, 0};
-	for (uint32_t i = 0; i < s->site_count; i++)
-		s->sites[i].sum = (struct live_sum){0, 0};
+	for (uint32_t i = 0; i < s->sites.count; i++)
+		s->sites.list[i].sum = (struct live_sum){0, 0};
 	memset(s->whole, 0, sizeof(s->whole));
 	s->listed_count = 0;
 	s->next_row = 0;
@@ -77,12 +76,6 @@ static bool make_room(struct live_sums *s, const struct stack_table *stacks)
 
 /* ---- sites ---- */
 
-static bool site_equal(const void *records, uint32_t position, const void *key)
-{
-	return memcmp(((const struct live_site *)records)[position].stacks, key,
-		      sizeof(((struct live_site *)0)->stacks)) == 0;
-}
-
 /* As digest.c does it with names: the launch's stack is the outermost part. */
 static void find_site(const struct stack_table *table, uint32_t stack,
 		      uint32_t found[LIVE_SITE_FRAMES])
@@ -123,27 +116,19 @@ static void unify(struct live_sums *s, const struct stack_table *table,
 	}
 }
 
-/* The number of the site, or HASH_INDEX_NONE: out of memory. */
+/* The number of the site, or RECORD_NONE: out of memory. */
 static uint32_t site_of(struct live_sums *s, const struct stack_table *table, uint32_t stack)
 {
-	uint32_t found[LIVE_SITE_FRAMES], hash, at;
+	struct live_site site = {.sum = {0, 0}};
+	uint32_t at;
 
 	if (s->site_of[stack])
 		return s->site_of[stack] - 1;
-	find_site(table, stack, found);
-	unify(s, table, found);
-	hash = hash_bytes(found, sizeof(found));
-	at = hash_index_find(&s->site_index, hash, site_equal, s->sites, found);
-	if (at == HASH_INDEX_NONE) {
-		if (!array_make_room(&s->sites, s->site_count, &s->site_capacity,
-				     sizeof(*s->sites)) ||
-		    hash_index_add(&s->site_index, hash, s->site_count) != 0)
-			return HASH_INDEX_NONE;
-		at = s->site_count++;
-		s->sites[at] = (struct live_site){.sum = {0, 0}};
-		memcpy(s->sites[at].stacks, found, sizeof(found));
-	}
-	s->site_of[stack] = at + 1;
+	find_site(table, stack, site.stacks);
+	unify(s, table, site.stacks);
+	at = record_get(&s->sites, &site.stacks, &site);
+	if (at != RECORD_NONE)
+		s->site_of[stack] = at + 1;
 	return at;
 }
 
@@ -211,10 +196,10 @@ static void add_row(struct live_sums *s, const struct stack_table *table, const 
 	add_to_frame(s, table, row);
 	add(&s->whole[LIVE_SITES], row);
 	site = site_of(s, table, row->stack);
-	if (site == HASH_INDEX_NONE)
+	if (site == RECORD_NONE)
 		s->is_whole = false;
 	else
-		add(&s->sites[site].sum, row);
+		add(&s->sites.list[site].sum, row);
 }
 
 bool live_sums_step(struct live_sums *s, const struct collected *in, uint64_t patience_ns)
@@ -305,8 +290,9 @@ uint32_t live_sums_pick(struct live_sums *s, const struct collected *in, enum li
 
 	if (max == 0)
 		return 0;
-	for (uint32_t i = 0; table == LIVE_SITES && i < s->site_count; i++)
-		offer(picks, &count, max, &s->sites[i].sum, s->sites[i].stacks, LIVE_SITE_FRAMES);
+	for (uint32_t i = 0; table == LIVE_SITES && i < s->sites.count; i++)
+		offer(picks, &count, max, &s->sites.list[i].sum, s->sites.list[i].stacks,
+		      LIVE_SITE_FRAMES);
 	for (uint32_t i = 0; table != LIVE_SITES && i < s->listed_count; i++) {
 		const uint32_t *stack = &s->frame_stacks[s->listed[i]];
 

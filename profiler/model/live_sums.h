@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/model/collected.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 #define LIVE_SITE_FRAMES 8u
 
@@ -55,9 +55,7 @@ struct live_sums {
 	uint32_t frame_capacity, listed_count, listed_capacity;
 	uint32_t *site_of; /* by stack: its site + 1; 0: not looked at yet */
 	uint32_t stack_capacity;
-	struct live_site *sites;
-	uint32_t site_count, site_capacity;
-	struct hash_index site_index;
+	RECORD_SET(struct live_site) sites;
 	bool is_whole;
 	uint64_t spent_ns; /* on the pass */
 };

@@ -4,13 +4,10 @@
 #include <stdlib.h>
 #include "profiler/model/places.h"
 #include "profiler/model/stack_table.h"
-#include "symbolize/util/array.h"
 
 struct profile {
-	struct row *rows; /* the first ROW_KINDS rows are for what does not fit */
-	uint32_t count, capacity;
-	struct hash_index index;
-	struct allowance *memory; /* NULL: no limit */
+	RECORD_SET(struct row) rows; /* the first ROW_KINDS are for what does not fit */
+	struct allowance *memory;    /* NULL: no limit */
 };
 
 static bool row_equal(const void *records, uint32_t position, const void *key)
@@ -25,15 +22,12 @@ static uint32_t hash_row(const struct row *row)
 	return hash_four(row->stack, row->place, row->kind, 0);
 }
 
-/* The row's position, or HASH_INDEX_NONE when it cannot be kept. */
+/* The row's position, or RECORD_NONE when it cannot be kept. */
 static uint32_t add_row(struct profile *p, const struct row *row)
 {
-	if (!allowance_take(p->memory, PROFILE_ROW_BYTES) ||
-	    !array_make_room(&p->rows, p->count, &p->capacity, sizeof(*row)) ||
-	    hash_index_add(&p->index, hash_row(row), p->count) != 0)
-		return HASH_INDEX_NONE;
-	p->rows[p->count] = *row;
-	return p->count++;
+	return allowance_take(p->memory, PROFILE_ROW_BYTES)
+		       ? record_add_hashed(&p->rows, hash_row(row), row)
+		       : RECORD_NONE;
 }
 
 struct profile *profile_new(void)
@@ -43,7 +37,7 @@ struct profile *profile_new(void)
 	for (uint32_t kind = 0; p && kind < ROW_KINDS; kind++) {
 		struct row rest = {.kind = kind, .stack = STACK_NOT_KEPT, .place = PLACE_NOWHERE};
 
-		if (add_row(p, &rest) == HASH_INDEX_NONE) {
+		if (add_row(p, &rest) == RECORD_NONE) {
 			profile_free(p);
 			p = NULL;
 		}
@@ -55,8 +49,7 @@ void profile_free(struct profile *profile)
 {
 	if (!profile)
 		return;
-	free(profile->rows);
-	hash_index_release(&profile->index);
+	record_set_release(&profile->rows.set);
 	free(profile);
 }
 
@@ -65,23 +58,23 @@ void profile_limit(struct profile *p, struct allowance *memory)
 	p->memory = memory;
 }
 
-/* HASH_INDEX_NONE: there is none. */
+/* RECORD_NONE: there is none. */
 static uint32_t find_row(const struct profile *p, const struct row *key)
 {
-	return hash_index_find(&p->index, hash_row(key), row_equal, p->rows, key);
+	return record_find_equal(&p->rows, hash_row(key), row_equal, key);
 }
 
 static void add_to_row(struct profile *p, const struct row *key, const struct row *amounts)
 {
 	uint32_t at = find_row(p, key);
 
-	if (at == HASH_INDEX_NONE && p->count < PROFILE_ROWS_MAX)
+	if (at == RECORD_NONE && p->rows.count < PROFILE_ROWS_MAX)
 		at = add_row(p, key);
-	if (at == HASH_INDEX_NONE)
+	if (at == RECORD_NONE)
 		at = key->kind;
-	p->rows[at].count += amounts->count;
-	p->rows[at].ns += amounts->ns;
-	p->rows[at].bytes += amounts->bytes;
+	p->rows.list[at].count += amounts->count;
+	p->rows.list[at].ns += amounts->ns;
+	p->rows.list[at].bytes += amounts->bytes;
 }
 
 static void add(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place,
@@ -116,7 +109,7 @@ bool profile_move(struct profile *p, enum row_kind kind, uint32_t place, uint32_
 	const struct row source = {.kind = kind, .stack = from, .place = place};
 	const struct row key = {.kind = kind, .stack = to, .place = place};
 	uint32_t at = find_row(p, &source);
-	struct row *row = at == HASH_INDEX_NONE ? NULL : &p->rows[at];
+	struct row *row = at == RECORD_NONE ? NULL : &p->rows.list[at];
 
 	if (!row || row->count < amounts->count || row->ns < amounts->ns ||
 	    row->bytes < amounts->bytes)
@@ -130,6 +123,6 @@ bool profile_move(struct profile *p, enum row_kind kind, uint32_t place, uint32_
 
 const struct row *profile_rows(const struct profile *profile, uint32_t *count)
 {
-	*count = profile->count;
-	return profile->rows;
+	*count = profile->rows.count;
+	return profile->rows.list;
 }

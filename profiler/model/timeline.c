@@ -10,7 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include "symbolize/util/array.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 enum {
 	BUFFER_RECORDS = (1 << 20) / sizeof(struct timeline_record),
@@ -30,10 +30,8 @@ struct timeline {
 	uint32_t buffered;
 	uint64_t written; /* records in the file */
 	struct timeline_limits limits;
-	struct timeline_shape *shapes; /* numbered from 1 */
-	uint32_t shape_count, shape_capacity;
-	uint32_t latest_shape; /* the last lookup */
-	struct hash_index shape_index;
+	RECORD_SET(struct timeline_shape) shapes; /* numbered from 1 */
+	uint32_t latest_shape;                    /* the last lookup */
 	uint8_t *stacks; /* by stack id: 1 << kind of the records with it */
 	uint32_t stack_count, stack_capacity;
 	uint32_t most_place;
@@ -108,9 +106,8 @@ void timeline_free(struct timeline *t)
 	if (t->fd >= 0)
 		close(t->fd);
 	free(t->buffer);
-	free(t->shapes);
+	record_set_release(&t->shapes.set);
 	free(t->stacks);
-	hash_index_release(&t->shape_index);
 	free(t);
 }
 
@@ -296,49 +293,29 @@ int timeline_finish(struct timeline *t)
 		t->stopped = -ESHUTDOWN;
 	free(t->buffer);
 	t->buffer = NULL;
-	hash_index_release(&t->shape_index);
+	hash_index_release(&t->shapes.set.index);
 	return err;
 }
 
 /* ---- shapes ---- */
 
-static bool shape_equal(const void *records, uint32_t position, const void *key)
-{
-	return memcmp((const struct timeline_shape *)records + position, key,
-		      sizeof(struct timeline_shape)) == 0;
-}
-
-/* 0, or -errno: no room. */
-static int add_shape(struct timeline *t, const struct timeline_shape *shape, uint32_t hash)
-{
-	if (t->shape_count >= t->limits.shapes)
-		return -E2BIG;
-	if (!array_make_room(&t->shapes, t->shape_count, &t->shape_capacity, sizeof(*shape)) ||
-	    hash_index_add(&t->shape_index, hash, t->shape_count) != 0)
-		return -ENOMEM;
-	t->shapes[t->shape_count++] = *shape;
-	return 0;
-}
-
 uint32_t timeline_number_shape(struct timeline *t, const struct timeline_shape *shape)
 {
 	static const struct timeline_shape none;
-	uint32_t hash, at = t->latest_shape;
-	int err;
+	uint32_t at = t->latest_shape;
+	bool is_full;
 
-	if (at < t->shape_count && shape_equal(t->shapes, at, shape))
+	if (at < t->shapes.count && memcmp(&t->shapes.list[at], shape, sizeof(*shape)) == 0)
 		return at + 1;
 	if (t->stopped || memcmp(shape, &none, sizeof(none)) == 0)
 		return 0;
-	hash = hash_bytes(shape, sizeof(*shape));
-	at = hash_index_find(&t->shape_index, hash, shape_equal, t->shapes, shape);
-	if (at == HASH_INDEX_NONE) {
-		err = add_shape(t, shape, hash);
-		if (err) {
-			count_loss(t, &t->stats.lost_shapes, 1, err);
-			return 0;
-		}
-		at = t->shape_count - 1;
+	at = record_find(&t->shapes, shape);
+	is_full = t->shapes.count >= t->limits.shapes;
+	if (at == RECORD_NONE && !is_full)
+		at = record_add(&t->shapes, shape, shape);
+	if (at == RECORD_NONE) {
+		count_loss(t, &t->stats.lost_shapes, 1, is_full ? -E2BIG : -ENOMEM);
+		return 0;
 	}
 	t->latest_shape = at;
 	return at + 1;
@@ -346,7 +323,7 @@ uint32_t timeline_number_shape(struct timeline *t, const struct timeline_shape *
 
 const struct timeline_shape *timeline_shape(const struct timeline *t, uint32_t shape)
 {
-	return shape > 0 && shape <= t->shape_count ? &t->shapes[shape - 1] : NULL;
+	return shape > 0 && shape <= t->shapes.count ? &t->shapes.list[shape - 1] : NULL;
 }
 
 /* ---- reading ---- */
@@ -354,7 +331,7 @@ const struct timeline_shape *timeline_shape(const struct timeline *t, uint32_t s
 static bool is_ours(const struct timeline *t, const struct timeline_record *r)
 {
 	return r->kind < TIMELINE_KINDS && timeline_kinds_with_stack(t, r->stack) & 1u << r->kind &&
-	       r->place <= t->most_place && r->shape <= t->shape_count;
+	       r->place <= t->most_place && r->shape <= t->shapes.count;
 }
 
 /* All `count` records, or -errno. */

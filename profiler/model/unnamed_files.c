@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/place_name.h"
-#include "symbolize/util/array.h"
 
 struct unnamed_file {
 	char *name; /* "[app]" */
@@ -30,8 +29,7 @@ static bool has_key(const void *records, uint32_t position, const void *opaque)
 
 static uint32_t find(const struct unnamed_files *f, const struct key *key)
 {
-	return hash_index_find(&f->index, hash_bytes(key->text, key->length), has_key, f->list,
-			       key);
+	return record_find_equal(f, hash_bytes(key->text, key->length), has_key, key);
 }
 
 static bool add(struct unnamed_files *f, const struct key *key, const struct frame_info *frame)
@@ -39,18 +37,15 @@ static bool add(struct unnamed_files *f, const struct key *key, const struct fra
 	struct unnamed_file file = {
 		.build_id = frame->build_id, .differs = !frame->build_id, .frame = *frame};
 
-	if (!array_make_room(&f->list, f->count, &f->capacity, sizeof(*f->list)) ||
-	    asprintf(&file.name, "%.*s]", (int)key->length, key->text) < 0)
+	if (asprintf(&file.name, "%.*s]", (int)key->length, key->text) < 0)
 		return false;
-	if (hash_index_add(&f->index, hash_bytes(key->text, key->length), f->count) != 0) {
-		free(file.name);
-		return false;
-	}
 	file.frame.name = file.frame.short_name = file.name;
 	file.frame.build_id = NULL;
 	file.frame.offset = 0;
-	f->list[f->count++] = file;
-	return true;
+	if (record_add_hashed(f, hash_bytes(key->text, key->length), &file) != RECORD_NONE)
+		return true;
+	free(file.name);
+	return false;
 }
 
 static struct key key_of(const struct frame_info *frame)
@@ -69,7 +64,7 @@ bool unnamed_files_note(struct unnamed_files *f, const struct frame_info *frame)
 	if (key.length == 0)
 		return true;
 	at = find(f, &key);
-	if (at == HASH_INDEX_NONE)
+	if (at == RECORD_NONE)
 		return add(f, &key, frame);
 	file = &f->list[at];
 	if (!file->differs)
@@ -81,16 +76,15 @@ const struct frame_info *unnamed_files_frame(const struct unnamed_files *f,
 					     const struct frame_info *frame)
 {
 	struct key key = key_of(frame);
-	uint32_t at = key.length > 0 ? find(f, &key) : HASH_INDEX_NONE;
+	uint32_t at = key.length > 0 ? find(f, &key) : RECORD_NONE;
 
-	return at != HASH_INDEX_NONE && f->list[at].differs ? &f->list[at].frame : frame;
+	return at != RECORD_NONE && f->list[at].differs ? &f->list[at].frame : frame;
 }
 
 void unnamed_files_release(struct unnamed_files *f)
 {
 	for (uint32_t i = 0; i < f->count; i++)
 		free(f->list[i].name);
-	free(f->list);
-	hash_index_release(&f->index);
+	record_set_release(&f->set);
 	*f = (struct unnamed_files){0};
 }

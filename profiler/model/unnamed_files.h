@@ -14,14 +14,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/model/result.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 struct unnamed_file;
 
 struct unnamed_files {
-	struct unnamed_file *list;
-	uint32_t count, capacity;
-	struct hash_index index;
+	RECORD_SET(struct unnamed_file);
 };
 
 /* Notes a frame if it is such a function; false when out of memory. */

@@ -417,8 +417,8 @@ static void add_counters(struct adding *a)
 			return;
 		metrics[i] = counters_metric(sum, name, unit);
 	}
-	for (uint32_t i = 0; i < more->row_count; i++) {
-		struct counter_row row = more->rows[i];
+	for (uint32_t i = 0; i < more->rows.count; i++) {
+		struct counter_row row = more->rows.list[i];
 
 		row.stack = a->stacks[row.stack];
 		row.metric = metrics[row.metric];

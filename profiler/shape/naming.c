@@ -610,15 +610,15 @@ static void name_counters(struct naming *n)
 	memcpy(n->counters.metrics, in->metrics, sizeof(in->metrics));
 	n->counters.metric_count = in->metric_count;
 	n->counters.not_kept = in->not_kept;
-	n->counters.rows = calloc(in->row_count + 1u, sizeof(*in->rows));
-	if (!n->counters.rows) {
+	n->counters.rows.list = calloc(in->rows.count + 1u, sizeof(*in->rows.list));
+	if (!n->counters.rows.list) {
 		n->failed = true;
 		return;
 	}
-	for (uint32_t i = 0; i < in->row_count && !n->failed; i++) {
-		struct counter_row *row = &n->counters.rows[n->counters.row_count++];
+	for (uint32_t i = 0; i < in->rows.count && !n->failed; i++) {
+		struct counter_row *row = &n->counters.rows.list[n->counters.rows.count++];
 
-		*row = in->rows[i];
+		*row = in->rows.list[i];
 		row->stack = name_launched(n, row->stack);
 	}
 	if (!counters_make_room(&n->counters, in->value_count))

@@ -118,8 +118,8 @@ static int sum_readings(struct metric_readings *m, const struct result *r, const
 	m->kernels = calloc(r->frame_count + 1u, sizeof(*m->kernels));
 	if (!m->stacks || !m->kernels)
 		return -ENOMEM;
-	for (uint32_t i = 0; c && i < c->row_count; i++) {
-		const struct counter_row *row = &c->rows[i];
+	for (uint32_t i = 0; c && i < c->rows.count; i++) {
+		const struct counter_row *row = &c->rows.list[i];
 		const struct counter_metric *of = &c->metrics[row->metric];
 
 		if (!is_kernel(r, row->stack) || strcmp(of->name, metric) != 0)

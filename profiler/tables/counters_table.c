@@ -116,7 +116,7 @@ struct figures *counters_figures(const struct result *result)
 	/* the stacks are those of the whole run's result */
 	const struct result *whole = result->counters_result ? result->counters_result : result;
 	struct figures *f = figures_new("hardware_counters", "Hardware counters", columns, COLUMNS);
-	uint32_t rows = c ? c->row_count : 0, count = 0;
+	uint32_t rows = c ? c->rows.count : 0, count = 0;
 	struct kernel_metric *list = calloc(rows + 1u, sizeof(*list));
 	struct kernel_sum *sums = sum_kernels(whole);
 
@@ -128,7 +128,7 @@ struct figures *counters_figures(const struct result *result)
 		return NULL;
 	}
 	for (uint32_t i = 0; i < rows; i++) {
-		const struct counter_row *row = &c->rows[i];
+		const struct counter_row *row = &c->rows.list[i];
 		uint32_t frame = whole->stacks[row->stack].frame;
 
 		if (row->stack != RESULT_ROOT && row->count)

@@ -5,10 +5,8 @@
  *	struct sum { uint32_t stack, place; uint64_t ns; };
  *	RECORD_SET(struct sum) sums = {0};
  *	const uint32_t key[] = {stack, place};
- *	uint32_t at = record_find(&sums, &key);
+ *	uint32_t at = record_get(&sums, &key, &((struct sum){stack, place, 0}));
  *
- *	if (at == RECORD_NONE)
- *		at = record_add(&sums, &key, &((struct sum){stack, place, 0}));
  *	if (at == RECORD_NONE)
  *		return -ENOMEM;
  *	sums.list[at].ns += ns;
@@ -73,6 +71,16 @@ static inline uint32_t record_set_find(const struct record_set *set, uint32_t ha
 /* Adds a record that is not in the set: its number, or RECORD_NONE when out of memory. */
 uint32_t record_set_add(struct record_set *set, uint32_t hash, const void *record, size_t size);
 
+/* The number of the record with the key, which `record` becomes if there is none. */
+static inline uint32_t record_set_get(struct record_set *set, const void *key, size_t key_size,
+				      const void *record, size_t record_size)
+{
+	uint32_t hash = hash_bytes(key, key_size);
+	uint32_t at = record_set_find(set, hash, key, key_size, record_size);
+
+	return at != RECORD_NONE ? at : record_set_add(set, hash, record, record_size);
+}
+
 /*
  * Indexes the records again, after the caller has taken some out of the list, or changed keys.
  * There are at most as many as before, so there is room.
@@ -90,6 +98,8 @@ void record_set_release(struct record_set *set);
 	record_set_find(&(s)->set, (hash), (key), sizeof(*(key)), sizeof(*(s)->list))
 #define record_find_equal(s, hash, equal, key) \
 	hash_index_find(&(s)->set.index, (hash), (equal), (s)->list, (key))
+#define record_get(s, key, record) \
+	record_set_get(&(s)->set, (key), sizeof(*(key)), (record), sizeof(*(s)->list))
 #define record_add(s, key, record) record_add_hashed(s, hash_bytes((key), sizeof(*(key))), record)
 #define record_add_hashed(s, hash, record) \
 	record_set_add(&(s)->set, (hash), (record), sizeof(*(s)->list))

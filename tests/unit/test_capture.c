@@ -353,9 +353,8 @@ static void numbers_are_read_again(void **state)
 				    .pool_count = 2};
 	struct counter_row read[] = {{0, 1, 3, 1e300, -0.1, 5e-324}, {.metric = 0, .count = 1}};
 	struct counter_table counters = {.metrics = {{"dram__bytes.sum", "byte"}, {"x", ""}},
-					 .rows = read,
+					 .rows = {.list = read, .count = 2},
 					 .metric_count = 2,
-					 .row_count = 2,
 					 .not_kept = 70};
 	struct stall_place stalled[] = {{"k", "[stall: wait]", STALL_PLACE_ALL, 7},
 					{"k", "[stall: wait]", 0xa0, LEDGER_TOTAL_MAX}};
@@ -421,8 +420,8 @@ static void numbers_are_read_again(void **state)
 	assert_int_equal(got->counters->metric_count, 2);
 	assert_string_equal(got->counters->metrics[0].name, "dram__bytes.sum");
 	assert_string_equal(got->counters->metrics[0].unit, "byte");
-	assert_int_equal(got->counters->row_count, 2);
-	assert_memory_equal(got->counters->rows, read, sizeof(read));
+	assert_int_equal(got->counters->rows.count, 2);
+	assert_memory_equal(got->counters->rows.list, read, sizeof(read));
 	assert_int_equal(got->counters->not_kept, 70);
 	assert_int_equal(got->stall_places->count, 2);
 	for (uint32_t i = 0; i < 2; i++) {

@@ -10,7 +10,7 @@
 
 static void values_add_up_by_stack_and_metric(void **state)
 {
-	struct counter_table c = {.row_count = 0};
+	struct counter_table c = {.metric_count = 0};
 
 	(void)state;
 	assert_int_equal(counters_metric(&c, "a.sum", "byte"), 0);
@@ -21,20 +21,21 @@ static void values_add_up_by_stack_and_metric(void **state)
 	counters_add(&c, 5, 1, 0.5);
 	counters_add(&c, 6, 0, INFINITY);
 	counters_add(&c, 6, 0, NAN);
-	assert_int_equal(c.row_count, 2);
-	assert_int_equal(c.rows[0].count, 2);
-	assert_true(c.rows[0].sum == -2 && c.rows[0].least == -4 && c.rows[0].most == 2);
-	assert_true(c.rows[1].least == 0.5 && c.rows[1].most == 0.5);
+	assert_int_equal(c.rows.count, 2);
+	assert_int_equal(c.rows.list[0].count, 2);
+	assert_true(c.rows.list[0].sum == -2 && c.rows.list[0].least == -4 &&
+		    c.rows.list[0].most == 2);
+	assert_true(c.rows.list[1].least == 0.5 && c.rows.list[1].most == 0.5);
 	for (uint32_t i = 0; i < 10; i++)
 		counters_add(&c, 100 + i, 0, 1);
-	assert_int_equal(c.row_count, COUNTERS_ROWS_MAX);
+	assert_int_equal(c.rows.count, COUNTERS_ROWS_MAX);
 	assert_int_equal(c.not_kept, 4);
 	counters_release(&c);
 }
 
 static void sums_stay_numbers(void **state)
 {
-	struct counter_table c = {.row_count = 0};
+	struct counter_table c = {.metric_count = 0};
 
 	(void)state;
 	counters_metric(&c, "a.sum", "");
@@ -42,8 +43,8 @@ static void sums_stay_numbers(void **state)
 		counters_add(&c, 5, 0, DBL_MAX);
 		counters_add(&c, 6, 0, -DBL_MAX);
 	}
-	assert_true(c.rows[0].sum == DBL_MAX && c.rows[1].sum == -DBL_MAX);
-	assert_int_equal(c.rows[0].count, 1);
+	assert_true(c.rows.list[0].sum == DBL_MAX && c.rows.list[1].sum == -DBL_MAX);
+	assert_int_equal(c.rows.list[0].count, 1);
 	assert_int_equal(c.not_kept, 4);
 	counters_release(&c);
 }
@@ -51,7 +52,7 @@ static void sums_stay_numbers(void **state)
 static void values_of_launches_are_bounded(void **state)
 {
 	struct allowance memory = {.limit = 2 * 4 * sizeof(struct counter_value)};
-	struct counter_table c = {.row_count = 0};
+	struct counter_table c = {.metric_count = 0};
 
 	(void)state;
 	assert_true(counters_make_room(&c, 3));
@@ -80,7 +81,7 @@ static void sums_may_be_added_up(void **state)
 
 static void those_that_may_be_added_up_are_named(void **state)
 {
-	struct counter_table c = {.row_count = 0};
+	struct counter_table c = {.metric_count = 0};
 	char sums[COUNTERS_SUMS_BYTES], many[4000] = "";
 
 	(void)state;
@@ -114,7 +115,7 @@ static const union figure *find(const struct figures *f, const char *kernel, con
 /* A kernel that is launched from two places is one; the one with more time comes first. */
 static void the_table_is_by_kernel(void **state)
 {
-	struct counter_table c = {.row_count = 0};
+	struct counter_table c = {.metric_count = 0};
 	struct made_result m;
 	uint32_t big_here, big_there, small;
 	struct figures *f;
@@ -161,7 +162,7 @@ static void the_table_is_by_kernel(void **state)
 /* Counts of captures may be anything up to 2^63. */
 static void counts_stay_numbers(void **state)
 {
-	struct counter_table c = {.row_count = 0};
+	struct counter_table c = {.metric_count = 0};
 	struct made_result m;
 	uint32_t stack;
 	struct figures *f;

@@ -636,7 +636,7 @@ static void stacks_have_other_weights(void **state)
 	struct memory_row row = {.total = 0, .peak_bytes = 4096, .at_peak = 2};
 	struct memory_use memory = {
 		.totals = &total, .rows = &row, .total_count = 1, .row_count = 1};
-	struct counter_table counters = {.row_count = 0};
+	struct counter_table counters = {.metric_count = 0};
 	const struct weight weight = {"x__bytes.sum", "of all", WEIGHT_BYTES};
 	struct made_result m;
 	uint32_t kernel;

@@ -34,10 +34,10 @@ static int take(struct bench *b, uint32_t process, uint32_t correlation, uint32_
 
 static const struct counter_row *row(const struct bench *b, uint32_t stack, const char *metric)
 {
-	for (uint32_t i = 0; i < b->counters.row_count; i++)
-		if (b->counters.rows[i].stack == stack &&
-		    strcmp(b->counters.metrics[b->counters.rows[i].metric].name, metric) == 0)
-			return &b->counters.rows[i];
+	for (uint32_t i = 0; i < b->counters.rows.count; i++)
+		if (b->counters.rows.list[i].stack == stack &&
+		    strcmp(b->counters.metrics[b->counters.rows.list[i].metric].name, metric) == 0)
+			return &b->counters.rows.list[i];
 	return NULL;
 }
 
@@ -64,7 +64,7 @@ static void either_may_come_first(void **state)
 	assert_int_equal(take(&b, 2, 7, GPU_COUNTERS_READ, two, 3), 0);
 	assert_int_equal(b.ledger.measured, 2);
 	assert_int_equal(b.m.count, 0);
-	assert_int_equal(b.counters.row_count, 2); /* what is no number has none */
+	assert_int_equal(b.counters.rows.count, 2); /* what is no number has none */
 	assert_int_equal(row(&b, 50, "bytes")->count, 2);
 	assert_true(row(&b, 50, "bytes")->sum == 8 && row(&b, 50, "bytes")->least == 3 &&
 		    row(&b, 50, "bytes")->most == 5);
@@ -93,7 +93,7 @@ static void what_has_no_other_half_is_counted(void **state)
 	assert_int_equal(b.m.count, 0);
 	assert_int_equal(b.ledger.unplaced, 2);
 	assert_int_equal(b.ledger.measured, 0);
-	assert_int_equal(b.counters.row_count, 0);
+	assert_int_equal(b.counters.rows.count, 0);
 	end(&b);
 }
 
@@ -147,7 +147,7 @@ static void a_launch_has_one_value_of_a_metric(void **state)
 	take(&b, 1, 7, GPU_COUNTERS_BEGIN, NULL, 0);
 	take(&b, 1, 7, GPU_COUNTERS_READ, values, 3);
 	measurements_place(&b.m, 1, 7, 50);
-	assert_int_equal(b.counters.row_count, 2);
+	assert_int_equal(b.counters.rows.count, 2);
 	assert_int_equal(row(&b, 50, "bytes")->count, 1);
 	assert_true(row(&b, 50, "bytes")->sum == 3 && row(&b, 50, "cycles")->sum == 5);
 	end(&b);
@@ -231,9 +231,9 @@ static void random_orders_lose_nothing(void **state)
 				measurements_place(&b.m, 1, at + 1, at);
 		}
 		assert_int_equal(b.ledger.measured, complete);
-		assert_int_equal(b.counters.row_count, complete);
-		for (uint32_t i = 0; i < b.counters.row_count; i++)
-			assert_true(b.counters.rows[i].sum == b.counters.rows[i].stack);
+		assert_int_equal(b.counters.rows.count, complete);
+		for (uint32_t i = 0; i < b.counters.rows.count; i++)
+			assert_true(b.counters.rows.list[i].sum == b.counters.rows.list[i].stack);
 		assert_int_equal(b.m.count, 64 - complete);
 		measurements_forget(&b.m, 1);
 		assert_int_equal(b.m.count, 0);

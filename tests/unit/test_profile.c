@@ -12,8 +12,7 @@ static uint32_t bound = PROFILE_ROWS_MAX;
 #undef PROFILE_ROWS_MAX
 #define PROFILE_ROWS_MAX bound
 
-#define array_make_room unsure_make_room
-#define hash_index_add unsure_add
+#define record_set_add unsure_record
 #include "profiler/model/profile.c"
 
 static int free_bounds(void **state)
@@ -190,7 +189,7 @@ static void past_the_bound_only_kinds_are_kept_apart(void **state)
 static void without_memory_there_is_none(void **state)
 {
 	(void)state;
-	for (uint32_t i = 1; i <= 2 * ROW_KINDS; i++) {
+	for (uint32_t i = 1; i <= ROW_KINDS; i++) {
 		failing_allocation = i;
 		assert_null(profile_new());
 	}

@@ -150,7 +150,7 @@ static void memory_is_bounded(void **state)
 	/* and so is what is remembered of composed stacks */
 	for (i = 0; i < 2 * THREAD_ORIGINS_MEMO_MAX; i++)
 		thread_origins_below(&b->origins, P, 1, numbered(b, i));
-	assert_true(b->origins.memo_count <= THREAD_ORIGINS_MEMO_MAX);
+	assert_true(b->origins.memo.count <= THREAD_ORIGINS_MEMO_MAX);
 	thread_origins_forget(&b->origins, P);
 	assert_int_equal(b->allowance.used, 0);
 }
