@@ -5,8 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/array.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 /* Gaps whose rests are shared together. No padding: keys are hashed and compared as bytes. */
 struct pool_key {
@@ -29,12 +28,8 @@ struct walk {
 	struct idle_segment *segment;
 	idle_output output;
 	void *context;
-	struct pool *pools;
-	uint32_t pool_count, pool_capacity;
-	struct hash_index pool_index;
-	struct pool_stack *stacks;
-	uint32_t stack_count, stack_capacity;
-	struct hash_index stack_index;
+	RECORD_SET(struct pool) pools;
+	RECORD_SET(struct pool_stack) stacks;
 	int error;
 };
 
@@ -112,60 +107,28 @@ static uint32_t first_after(const struct idle_activity *list, uint32_t count, ui
 
 /* ---- pools ---- */
 
-static uint32_t hash_pool(const struct pool_key *key)
-{
-	return hash_four(key->device, key->thread, key->launch,
-			 (uint32_t)key->part << 16 | key->magnitude);
-}
-
-static bool is_pool(const void *records, uint32_t position, const void *key)
-{
-	return memcmp(&((const struct pool *)records + position)->key, key,
-		      sizeof(struct pool_key)) == 0;
-}
-
-static bool is_pool_stack(const void *records, uint32_t position, const void *key)
-{
-	const struct pool_stack *a = (const struct pool_stack *)records + position, *b = key;
-
-	return a->pool == b->pool && a->stack == b->stack;
-}
-
-/* Finds or makes it; HASH_INDEX_NONE: no memory. */
+/* Finds or makes it; RECORD_NONE: no memory. */
 static uint32_t pool_of(struct walk *w, const struct pool_key *key)
 {
-	uint32_t hash = hash_pool(key);
-	uint32_t at = hash_index_find(&w->pool_index, hash, is_pool, w->pools, key);
+	uint32_t at = record_get(&w->pools, key, &((struct pool){.key = *key}));
 
-	if (at != HASH_INDEX_NONE)
-		return at;
-	if (!array_make_room(&w->pools, w->pool_count, &w->pool_capacity, sizeof(*w->pools)) ||
-	    hash_index_add(&w->pool_index, hash, w->pool_count) != 0) {
+	if (at == RECORD_NONE)
 		w->error = -ENOMEM;
-		return HASH_INDEX_NONE;
-	}
-	w->pools[w->pool_count] = (struct pool){.key = *key};
-	return w->pool_count++;
+	return at;
 }
 
 static void add_sample(struct walk *w, uint32_t pool, uint32_t stack)
 {
-	const struct pool_stack key = {.pool = pool, .stack = stack};
-	uint32_t hash = hash_pair(pool, stack);
-	uint32_t at = hash_index_find(&w->stack_index, hash, is_pool_stack, w->stacks, &key);
+	const uint32_t key[] = {pool, stack};
+	uint32_t at =
+		record_get(&w->stacks, &key, &((struct pool_stack){.pool = pool, .stack = stack}));
 
-	if (at == HASH_INDEX_NONE) {
-		if (!array_make_room(&w->stacks, w->stack_count, &w->stack_capacity,
-				     sizeof(*w->stacks)) ||
-		    hash_index_add(&w->stack_index, hash, w->stack_count) != 0) {
-			w->error = -ENOMEM;
-			return;
-		}
-		at = w->stack_count++;
-		w->stacks[at] = key;
+	if (at == RECORD_NONE) {
+		w->error = -ENOMEM;
+		return;
 	}
-	w->stacks[at].samples++;
-	w->pools[pool].samples++;
+	w->stacks.list[at].samples++;
+	w->pools.list[pool].samples++;
 }
 
 /* Returns the time that samples stand for at most. */
@@ -200,19 +163,19 @@ static void share_pools(struct walk *w)
 {
 	struct {
 		uint64_t samples, ns, all_ns; /* of those so far; of all */
-	} *given = calloc(w->pool_count + (size_t)1, sizeof(*given));
+	} *given = calloc(w->pools.count + (size_t)1, sizeof(*given));
 
-	for (uint32_t i = 0; i < w->pool_count; i++) {
-		const struct pool *pool = &w->pools[i];
+	for (uint32_t i = 0; i < w->pools.count; i++) {
+		const struct pool *pool = &w->pools.list[i];
 		uint64_t sampled_ns = given ? probable_ns(w, pool) : 0;
 
 		if (given)
 			given[i].all_ns = sampled_ns;
 		charge(w, charge_of(pool), IDLE_UNSAMPLED, pool->key.launch, pool->ns - sampled_ns);
 	}
-	for (uint32_t i = 0; given && i < w->stack_count; i++) {
-		const struct pool_stack *s = &w->stacks[i];
-		const struct pool *pool = &w->pools[s->pool];
+	for (uint32_t i = 0; given && i < w->stacks.count; i++) {
+		const struct pool_stack *s = &w->stacks.list[i];
+		const struct pool *pool = &w->pools.list[s->pool];
 		uint64_t up_to;
 
 		given[s->pool].samples += s->samples;
@@ -261,11 +224,11 @@ static void charge_thread(struct walk *w, const struct stretch *s)
 		return;
 	key.magnitude = magnitude_of(rest);
 	pool = pool_of(w, &key);
-	if (pool == HASH_INDEX_NONE) {
+	if (pool == RECORD_NONE) {
 		charge(w, s->charge, IDLE_UNSAMPLED, s->charge.stack, rest);
 		return;
 	}
-	w->pools[pool].ns += rest;
+	w->pools.list[pool].ns += rest;
 	for (uint32_t i = first_after(segment->samples, segment->sample_count, thread, s->from_ns);
 	     i < segment->sample_count && segment->samples[i].thread == thread &&
 	     segment->samples[i].start_ns < s->to_ns;
@@ -398,9 +361,7 @@ int idle_gaps_charge(struct idle_segment *segment, idle_output output, void *con
 		first = end;
 	}
 	share_pools(&w);
-	free(w.pools);
-	free(w.stacks);
-	hash_index_release(&w.pool_index);
-	hash_index_release(&w.stack_index);
+	record_set_release(&w.pools.set);
+	record_set_release(&w.stacks.set);
 	return w.error;
 }

@@ -19,7 +19,7 @@ struct pc_sample {
 	uint32_t stack;   /* of the launch with its kernel; STACK_EMPTY: not known */
 	uint64_t samples; /* not part of the key */
 };
-#define KEY_BYTES offsetof(struct pc_sample, samples)
+typedef char sample_key[offsetof(struct pc_sample, samples)];
 
 /* Of a launch that has not been found yet. */
 struct held_samples {
@@ -46,28 +46,21 @@ struct cubin_pieces {
 	bool was_tried;
 };
 
-static void release_sums(struct pc_sample_sums *sums)
-{
-	free(sums->list);
-	hash_index_release(&sums->index);
-}
-
 void pc_samples_release(struct pc_samples *s)
 {
-	for (uint32_t i = 0; i < s->cubin_count; i++) {
-		for (uint32_t j = 0; j < s->cubins[i].count; j++)
-			free(s->cubins[i].list[j].bytes);
-		free(s->cubins[i].list);
-		cubin_close(s->cubins[i].open);
-		free(s->cubins[i].image);
+	for (uint32_t i = 0; i < s->cubins.count; i++) {
+		for (uint32_t j = 0; j < s->cubins.list[i].count; j++)
+			free(s->cubins.list[i].list[j].bytes);
+		free(s->cubins.list[i].list);
+		cubin_close(s->cubins.list[i].open);
+		free(s->cubins.list[i].image);
 	}
-	free(s->cubins);
-	hash_index_release(&s->cubin_index);
+	record_set_release(&s->cubins.set);
 	for (uint32_t i = 0; i < s->held_count; i++)
 		free(s->held[i].counts);
 	free(s->held);
-	release_sums(&s->sums);
-	release_sums(&s->offsets);
+	record_set_release(&s->sums.set);
+	record_set_release(&s->offsets.set);
 	id_map_release(&s->reasons);
 	*s = (struct pc_samples){.memory = s->memory,
 				 .ledger = s->ledger,
@@ -78,28 +71,20 @@ void pc_samples_release(struct pc_samples *s)
 
 /* ---- line tables ---- */
 
-static bool has_crc(const void *records, uint32_t position, const void *key)
-{
-	return ((const struct cubin_pieces *)records)[position].crc == *(const uint64_t *)key;
-}
-
 static uint32_t find_cubin(const struct pc_samples *s, uint64_t crc)
 {
-	return hash_index_find(&s->cubin_index, hash_number(crc), has_crc, s->cubins, &crc);
+	return record_find(&s->cubins, &crc);
 }
 
-/* HASH_INDEX_NONE: no room. */
+/* RECORD_NONE: no room. */
 static uint32_t new_cubin(struct pc_samples *s, uint32_t process, const struct gpu_event_cubin *e)
 {
-	const size_t bytes = sizeof(*s->cubins) + HASH_INDEX_ENTRY_BYTES;
+	const struct cubin_pieces cubin = {.crc = e->crc, .process = process, .size = e->size};
 
-	if (s->cubin_count == PC_SAMPLES_CUBINS || !allowance_take(s->memory, bytes) ||
-	    !array_make_room(&s->cubins, s->cubin_count, &s->cubin_capacity, sizeof(*s->cubins)) ||
-	    hash_index_add(&s->cubin_index, hash_number(e->crc), s->cubin_count) != 0)
-		return HASH_INDEX_NONE;
-	s->cubins[s->cubin_count] =
-		(struct cubin_pieces){.crc = e->crc, .process = process, .size = e->size};
-	return s->cubin_count++;
+	if (s->cubins.count == PC_SAMPLES_CUBINS ||
+	    !allowance_take(s->memory, sizeof(cubin) + HASH_INDEX_ENTRY_BYTES))
+		return RECORD_NONE;
+	return record_add(&s->cubins, &cubin.crc, &cubin);
 }
 
 int pc_samples_add_cubin(struct pc_samples *s, uint32_t process, const struct gpu_event_cubin *e)
@@ -108,13 +93,13 @@ int pc_samples_add_cubin(struct pc_samples *s, uint32_t process, const struct gp
 	struct cubin_pieces *c;
 	uint8_t *bytes;
 
-	if (at == HASH_INDEX_NONE)
+	if (at == RECORD_NONE)
 		at = new_cubin(s, process, e);
-	if (at == HASH_INDEX_NONE) {
+	if (at == RECORD_NONE) {
 		s->ledger->cubins_left_out++;
 		return 0;
 	}
-	c = &s->cubins[at];
+	c = &s->cubins.list[at];
 	if (c->process != process || c->size != e->size)
 		return 0;
 	if (!allowance_take(s->memory, e->count + sizeof(struct piece))) {
@@ -136,7 +121,7 @@ int pc_samples_add_cubin(struct pc_samples *s, uint32_t process, const struct gp
 static struct cubin *open_cubin(struct pc_samples *s, uint64_t crc)
 {
 	uint32_t at = find_cubin(s, crc);
-	struct cubin_pieces *c = at == HASH_INDEX_NONE ? NULL : &s->cubins[at];
+	struct cubin_pieces *c = at == RECORD_NONE ? NULL : &s->cubins.list[at];
 
 	if (!c || c->open || c->was_tried)
 		return c ? c->open : NULL;
@@ -155,13 +140,13 @@ static void close_cubin(struct pc_samples *s, uint64_t crc)
 {
 	uint32_t at = find_cubin(s, crc);
 
-	if (at == HASH_INDEX_NONE)
+	if (at == RECORD_NONE)
 		return;
-	cubin_close(s->cubins[at].open);
-	free(s->cubins[at].image);
-	s->cubins[at].open = NULL;
-	s->cubins[at].image = NULL;
-	s->cubins[at].was_tried = false;
+	cubin_close(s->cubins.list[at].open);
+	free(s->cubins.list[at].image);
+	s->cubins.list[at].open = NULL;
+	s->cubins.list[at].image = NULL;
+	s->cubins.list[at].was_tried = false;
 }
 
 /* ---- samples ---- */
@@ -202,28 +187,17 @@ int pc_samples_add_reason(struct pc_samples *s, uint32_t process, const struct g
 	return 0;
 }
 
-static bool has_key(const void *records, uint32_t position, const void *key)
-{
-	return memcmp((const struct pc_sample *)records + position, key, KEY_BYTES) == 0;
-}
-
 /* False: no room. */
 static bool add_sample(struct pc_sample_sums *s, uint32_t most, struct allowance *memory,
 		       const struct pc_sample *sample)
 {
-	uint32_t hash = hash_bytes(sample, KEY_BYTES);
-	uint32_t at = hash_index_find(&s->index, hash, has_key, s->list, sample);
+	const sample_key *key = (const sample_key *)sample;
+	uint32_t at = record_find(s, key);
 
-	if (at == HASH_INDEX_NONE) {
-		if (s->count == most ||
-		    !allowance_take(memory, sizeof(*s->list) + HASH_INDEX_ENTRY_BYTES) ||
-		    !array_make_room(&s->list, s->count, &s->capacity, sizeof(*s->list)) ||
-		    hash_index_add(&s->index, hash, s->count) != 0)
-			return false;
-		at = s->count++;
-		s->list[at] = *sample;
-		s->list[at].samples = 0;
-	}
+	if (at == RECORD_NONE)
+		return s->count < most &&
+		       allowance_take(memory, sizeof(*sample) + HASH_INDEX_ENTRY_BYTES) &&
+		       record_add(s, key, sample) != RECORD_NONE;
 	saturated_add(&s->list[at].samples, sample->samples);
 	return true;
 }
@@ -253,7 +227,7 @@ static void add_to_offsets(struct pc_samples *s, struct pc_sample sample)
 static void add_counts(struct pc_samples *s, const struct held_samples *h, uint32_t stack)
 {
 	/* without a line table, what a function's places say is the same */
-	bool has_lines = find_cubin(s, h->cubin_crc) != HASH_INDEX_NONE;
+	bool has_lines = find_cubin(s, h->cubin_crc) != RECORD_NONE;
 
 	for (uint32_t i = 0; i < h->count; i++) {
 		const uint64_t *reason =

@@ -37,6 +37,7 @@
 #include "profiler/model/stack_table.h"
 #include "profiler/model/stall_places.h"
 #include "symbolize/util/id_map.h"
+#include "symbolize/util/record_set.h"
 
 #ifndef PC_SAMPLES_MAX /* tests use smaller ones */
 #define PC_SAMPLES_MAX (1u << 19)
@@ -51,9 +52,7 @@
 typedef const char *(*pc_samples_keep)(void *context, const char *text);
 
 struct pc_sample_sums {
-	struct pc_sample *list;
-	uint32_t count, capacity;
-	struct hash_index index;
+	RECORD_SET(struct pc_sample);
 };
 
 struct pc_samples {
@@ -62,9 +61,7 @@ struct pc_samples {
 	struct held_samples *held;     /* that wait for their launch */
 	uint32_t held_count, held_capacity;
 	uint32_t held_free; /* a list of those that may be used again: number + 1 */
-	struct cubin_pieces *cubins;
-	uint32_t cubin_count, cubin_capacity;
-	struct hash_index cubin_index;
+	RECORD_SET(struct cubin_pieces) cubins;
 	struct id_map reasons;        /* by process and id: texts */
 	struct allowance *memory;     /* what is kept is taken from it; borrowed */
 	struct ledger_stalls *ledger; /* borrowed */

@@ -27,72 +27,50 @@ struct wait_part {
 void wait_times_release(struct wait_times *w)
 {
 	free(w->times);
-	free(w->rows);
-	free(w->parts);
-	hash_index_release(&w->row_index);
-	hash_index_release(&w->part_index);
+	record_set_release(&w->rows.set);
+	record_set_release(&w->parts.set);
 	*w = (struct wait_times){.profile = w->profile, .compose = w->compose, .memory = w->memory};
 }
 
 /* ---- sums ---- */
 
-static bool is_row(const void *records, uint32_t position, const void *key)
-{
-	const struct wait_row *a = (const struct wait_row *)records + position, *b = key;
-
-	return a->stack == b->stack && a->place == b->place;
-}
-
-static bool is_part(const void *records, uint32_t position, const void *key)
-{
-	const struct wait_part *a = (const struct wait_part *)records + position, *b = key;
-
-	return a->row == b->row && a->stack == b->stack;
-}
-
-/* Its position, or HASH_INDEX_NONE. */
+/* Its position, or RECORD_NONE. */
 static uint32_t find_row(const struct wait_times *w, uint32_t stack, uint32_t place)
 {
-	const struct wait_row key = {.stack = stack, .place = place};
+	const uint32_t key[] = {stack, place};
 
-	return hash_index_find(&w->row_index, hash_pair(stack, place), is_row, w->rows, &key);
+	return record_find(&w->rows, &key);
 }
 
 /* Finds or makes it; NULL: there is no room. */
 static struct wait_row *get_row(struct wait_times *w, uint32_t stack, uint32_t place)
 {
+	const struct wait_row row = {.stack = stack, .place = place};
+	const uint32_t key[] = {stack, place};
 	uint32_t at = find_row(w, stack, place);
 
-	if (at != HASH_INDEX_NONE)
-		return &w->rows[at];
-	if (!allowance_take(w->memory, sizeof(*w->rows) + HASH_INDEX_ENTRY_BYTES))
+	if (at != RECORD_NONE)
+		return &w->rows.list[at];
+	if (!allowance_take(w->memory, sizeof(row) + HASH_INDEX_ENTRY_BYTES))
 		return NULL;
-	if (!array_make_room(&w->rows, w->row_count, &w->row_capacity, sizeof(*w->rows)) ||
-	    hash_index_add(&w->row_index, hash_pair(stack, place), w->row_count) != 0) {
-		allowance_return(w->memory, sizeof(*w->rows) + HASH_INDEX_ENTRY_BYTES);
-		return NULL;
-	}
-	w->rows[w->row_count] = (struct wait_row){.stack = stack, .place = place};
-	return &w->rows[w->row_count++];
+	at = record_add(&w->rows, &key, &row);
+	if (at != RECORD_NONE)
+		return &w->rows.list[at];
+	allowance_return(w->memory, sizeof(row) + HASH_INDEX_ENTRY_BYTES);
+	return NULL;
 }
 
 static void add_part(struct wait_times *w, uint32_t row, uint32_t stack, uint64_t ns)
 {
-	const struct wait_part key = {.row = row, .stack = stack, .ns = ns};
-	uint32_t hash = hash_pair(row, stack);
-	uint32_t at = hash_index_find(&w->part_index, hash, is_part, w->parts, &key);
+	const struct wait_part part = {.row = row, .stack = stack, .ns = ns};
+	const uint32_t key[] = {row, stack};
+	uint32_t at = record_find(&w->parts, &key);
 
-	if (at != HASH_INDEX_NONE) {
-		w->parts[at].ns += ns;
-		return;
-	}
-	if (!allowance_take(w->memory, sizeof(*w->parts) + HASH_INDEX_ENTRY_BYTES))
-		return;
-	if (array_make_room(&w->parts, w->part_count, &w->part_capacity, sizeof(*w->parts)) &&
-	    hash_index_add(&w->part_index, hash, w->part_count) == 0)
-		w->parts[w->part_count++] = key;
-	else
-		allowance_return(w->memory, sizeof(*w->parts) + HASH_INDEX_ENTRY_BYTES);
+	if (at != RECORD_NONE)
+		w->parts.list[at].ns += ns;
+	else if (allowance_take(w->memory, sizeof(part) + HASH_INDEX_ENTRY_BYTES) &&
+		 record_add(&w->parts, &key, &part) == RECORD_NONE)
+		allowance_return(w->memory, sizeof(part) + HASH_INDEX_ENTRY_BYTES);
 }
 
 void wait_times_spread(struct wait_times *w, uint32_t stack, uint32_t place, uint64_t ns)
@@ -233,7 +211,7 @@ static void move(struct wait_times *w, struct wait_time *t, const struct gpu_wor
 	if (t->kind == ROW_CPU)
 		return;
 	row = find_row(w, t->stack, t->place);
-	if (row != HASH_INDEX_NONE)
+	if (row != RECORD_NONE)
 		add_part(w, row, to, ns);
 }
 
@@ -278,9 +256,9 @@ void wait_times_split(struct wait_times *w, const struct waits_wait *wait,
 
 void wait_times_finish(struct wait_times *w)
 {
-	for (uint32_t i = 0; i < w->part_count; i++) {
-		const struct wait_part *part = &w->parts[i];
-		const struct wait_row *row = &w->rows[part->row];
+	for (uint32_t i = 0; i < w->parts.count; i++) {
+		const struct wait_part *part = &w->parts.list[i];
+		const struct wait_row *row = &w->rows.list[part->row];
 		uint64_t ns =
 			(uint64_t)((unsigned __int128)row->spread_ns * part->ns / row->known_ns);
 

@@ -32,7 +32,7 @@
 #include "profiler/base/allowance.h"
 #include "profiler/model/compose.h"
 #include "profiler/model/profile.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 #ifndef WAIT_TIMES_MAX /* tests use less */
 #define WAIT_TIMES_MAX (1u << 16)
@@ -57,13 +57,9 @@ struct wait_times {
 	uint32_t count, capacity, paid;
 	bool is_sorted;
 	uint32_t steps_left;
-	uint64_t forgotten_ns; /* what ended by then may be missing */
-	struct wait_row *rows; /* whose times off the CPU have moments, or were spread */
-	uint32_t row_count, row_capacity;
-	struct hash_index row_index;
-	struct wait_part *parts; /* of these rows, where they were moved to */
-	uint32_t part_count, part_capacity;
-	struct hash_index part_index;
+	uint64_t forgotten_ns;            /* what ended by then may be missing */
+	RECORD_SET(struct wait_row) rows; /* whose times off the CPU have moments, or were spread */
+	RECORD_SET(struct wait_part) parts; /* of these rows, where they were moved to */
 	uint64_t cut;
 	struct waits_wait last_cut;
 };

@@ -42,7 +42,7 @@ static void put_table(struct json *j, const char *key, const char *count_key,
 {
 	begin_list(j, key);
 	for (uint32_t i = 0; i < table->count; i++) {
-		const struct digest_entry *e = &table->entries[i];
+		const struct digest_entry *e = &table->list[i];
 
 		json_break_line(j);
 		json_open_object(j);

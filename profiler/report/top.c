@@ -132,7 +132,7 @@ static void print_table(struct log *log, const struct digest_table *t, const cha
 		return;
 	log_row(log, "%s%s", title, note);
 	for (uint32_t i = 0; i < shown; i++) {
-		const struct digest_entry *e = &t->entries[i];
+		const struct digest_entry *e = &t->list[i];
 
 		print_entry(log, t, columns, e, frame_report_name(e->frame), width);
 		rest.count -= e->count;

@@ -4,36 +4,30 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/array.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 struct call_tree {
-	struct call_node *nodes;
-	uint32_t count, capacity;
-	struct hash_index index; /* (parent, name) -> node */
+	RECORD_SET(struct call_node); /* by parent and name */
 };
 
 static struct call_tree *make_root(void)
 {
+	static const struct call_node root = {.parent = CALL_TREE_NONE,
+					      .first_child = CALL_TREE_NONE,
+					      .next_sibling = CALL_TREE_NONE};
 	struct call_tree *tree = calloc(1, sizeof(*tree));
 
-	if (!tree || !array_make_room(&tree->nodes, 0, &tree->capacity, sizeof(*tree->nodes))) {
-		free(tree);
-		return NULL;
-	}
-	tree->count = 1;
-	tree->nodes[0] = (struct call_node){.parent = CALL_TREE_NONE,
-					    .first_child = CALL_TREE_NONE,
-					    .next_sibling = CALL_TREE_NONE};
-	return tree;
+	if (tree && record_add_hashed(tree, 0, &root) == CALL_TREE_ROOT)
+		return tree;
+	free(tree);
+	return NULL;
 }
 
 void call_tree_free(struct call_tree *tree)
 {
 	if (!tree)
 		return;
-	free(tree->nodes);
-	hash_index_release(&tree->index);
+	record_set_release(&tree->set);
 	free(tree);
 }
 
@@ -57,20 +51,19 @@ static uint32_t child_of(struct call_tree *tree, uint32_t node, const struct res
 	const char *name = result->frames[frame].name;
 	struct child_key key = {node, name};
 	uint32_t hash = hash_pair(node, hash_bytes(name, strlen(name)));
-	uint32_t at = hash_index_find(&tree->index, hash, child_equal, tree->nodes, &key);
+	uint32_t at = record_find_equal(tree, hash, child_equal, &key);
+	struct call_node child = {.name = name,
+				  .frame = frame,
+				  .parent = node,
+				  .first_child = CALL_TREE_NONE,
+				  .next_sibling = tree->list[node].first_child};
 
-	if (at != HASH_INDEX_NONE)
+	if (at != RECORD_NONE)
 		return at;
-	if (!array_make_room(&tree->nodes, tree->count, &tree->capacity, sizeof(*tree->nodes)) ||
-	    hash_index_add(&tree->index, hash, tree->count) != 0)
+	at = record_add_hashed(tree, hash, &child);
+	if (at == RECORD_NONE)
 		return CALL_TREE_NONE;
-	at = tree->count++;
-	tree->nodes[at] = (struct call_node){.name = name,
-					     .frame = frame,
-					     .parent = node,
-					     .first_child = CALL_TREE_NONE,
-					     .next_sibling = tree->nodes[node].first_child};
-	tree->nodes[node].first_child = at;
+	tree->list[node].first_child = at;
 	return at;
 }
 
@@ -89,14 +82,14 @@ static int sort_children(struct call_tree *tree)
 	if (!children)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < tree->count; i++) {
-		uint32_t n = 0, *link = &tree->nodes[i].first_child;
+		uint32_t n = 0, *link = &tree->list[i].first_child;
 
-		for (uint32_t at = *link; at != CALL_TREE_NONE; at = tree->nodes[at].next_sibling)
+		for (uint32_t at = *link; at != CALL_TREE_NONE; at = tree->list[at].next_sibling)
 			children[n++] = at;
-		qsort_r(children, n, sizeof(*children), by_name, tree->nodes);
+		qsort_r(children, n, sizeof(*children), by_name, tree->list);
 		for (uint32_t j = 0; j < n; j++) {
 			*link = children[j];
-			link = &tree->nodes[children[j]].next_sibling;
+			link = &tree->list[children[j]].next_sibling;
 		}
 		*link = CALL_TREE_NONE;
 	}
@@ -131,14 +124,14 @@ struct call_tree *call_tree_new(const struct result *result)
 	for (uint32_t i = 0; i < result->row_count; i++) {
 		const struct row *row = &result->rows[i];
 
-		struct call_node *node = &tree->nodes[nodes[row->stack]];
+		struct call_node *node = &tree->list[nodes[row->stack]];
 
 		node->weight_ns[row->kind] += (double)row->ns;
 		node->count[row->kind] += row->count;
 		node->bytes += row->bytes;
 	}
 	free(nodes);
-	hash_index_release(&tree->index);
+	hash_index_release(&tree->set.index);
 	if (sort_children(tree) == 0)
 		return tree;
 	call_tree_free(tree);
@@ -148,7 +141,7 @@ struct call_tree *call_tree_new(const struct result *result)
 const struct call_node *call_tree_nodes(const struct call_tree *tree, uint32_t *count)
 {
 	*count = tree->count;
-	return tree->nodes;
+	return tree->list;
 }
 
 double call_tree_total(const struct call_tree *tree, enum row_kind kind)
@@ -156,6 +149,6 @@ double call_tree_total(const struct call_tree *tree, enum row_kind kind)
 	double total = 0;
 
 	for (uint32_t i = 0; i < tree->count; i++)
-		total += tree->nodes[i].weight_ns[kind];
+		total += tree->list[i].weight_ns[kind];
 	return total;
 }

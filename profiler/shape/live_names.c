@@ -11,6 +11,7 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/intern.h"
 #include "symbolize/util/monotonic.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/text.h"
 
 /* The short form of a name. */
@@ -24,9 +25,7 @@ struct live_names {
 	struct symbolizer *symbolizer;
 	struct address_space *space; /* of the command; NULL: its pid is not known yet */
 	struct intern strings;
-	struct shown *shown;
-	uint32_t shown_count, shown_capacity;
-	struct hash_index shown_index;
+	RECORD_SET(struct shown) shown;
 	struct live_reader reader;
 	size_t used; /* by the symbolizer */
 	int64_t deadline_ms;
@@ -58,8 +57,7 @@ void live_names_free(struct live_names *n)
 	address_space_free(n->space);
 	symbolizer_free(n->symbolizer);
 	intern_release(&n->strings);
-	free(n->shown);
-	hash_index_release(&n->shown_index);
+	record_set_release(&n->shown.set);
 	live_reader_release(&n->reader);
 	free(n);
 }
@@ -106,15 +104,13 @@ static const char *short_of(struct live_names *n, const char *name, bool is_kern
 {
 	const struct shown_key key = {name, is_kernel};
 	uint32_t hash = hash_number((uintptr_t)name + is_kernel);
-	uint32_t at = hash_index_find(&n->shown_index, hash, shown_equal, n->shown, &key);
+	uint32_t at = record_find_equal(&n->shown, hash, shown_equal, &key);
 	const char *text;
 
-	if (at != HASH_INDEX_NONE)
-		return n->shown[at].text;
+	if (at != RECORD_NONE)
+		return n->shown.list[at].text;
 	text = shorten(n, name, is_kernel);
-	if (array_make_room(&n->shown, n->shown_count, &n->shown_capacity, sizeof(*n->shown)) &&
-	    hash_index_add(&n->shown_index, hash, n->shown_count) == 0)
-		n->shown[n->shown_count++] = (struct shown){name, text, is_kernel};
+	record_add_hashed(&n->shown, hash, &((struct shown){name, text, is_kernel}));
 	return text;
 }
 

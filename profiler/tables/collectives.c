@@ -5,7 +5,7 @@
 #include <string.h>
 #include "profiler/model/work_names.h"
 #include "symbolize/util/array.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/radix_sort.h"
 #include "symbolize/util/text.h"
 
@@ -65,12 +65,8 @@ struct collectives {
 					as an operation whose rank is the clock's number, and whose
 					id is the rank that came last */
 	const struct collective_clock *clocks;
-	struct line *lines;
-	uint32_t line_count, line_capacity;
-	struct hash_index line_index;
-	struct kind *kinds;
-	uint32_t kind_count, kind_capacity;
-	struct hash_index kind_index;
+	RECORD_SET(struct line) lines;
+	RECORD_SET(struct kind) kinds;
 };
 
 /* Of the budget: an operation with its key and value, and their copies, of radix_sort; its visit.
@@ -128,15 +124,11 @@ struct collectives *collectives_new(struct allowance *memory)
 static void drop_operations(struct collectives *c)
 {
 	free(c->list);
-	free(c->lines);
-	free(c->kinds);
-	hash_index_release(&c->line_index);
-	hash_index_release(&c->kind_index);
+	record_set_release(&c->lines.set);
+	record_set_release(&c->kinds.set);
 	allowance_return(&c->memory, c->memory.used);
 	c->list = NULL;
-	c->lines = NULL;
-	c->kinds = NULL;
-	c->count = c->line_count = c->kind_count = 0;
+	c->count = 0;
 }
 
 void collectives_free(struct collectives *c)
@@ -154,54 +146,30 @@ static void give_up(struct collectives *c)
 	c->is_full = true;
 }
 
-static bool is_kind(const void *records, uint32_t position, const void *key)
-{
-	const struct kind *a = (const struct kind *)records + position;
-	const struct collective_line *b = key;
-
-	return a->clock == b->clock && a->kernel == b->kernel;
-}
-
-static bool is_line(const void *records, uint32_t position, const void *key)
-{
-	const struct line *a = (const struct line *)records + position;
-
-	return memcmp(&a->key, key, sizeof(a->key)) == 0;
-}
-
-/* HASH_INDEX_NONE: no memory. */
+/* RECORD_NONE: no memory. */
 static uint32_t kind_of(struct collectives *c, const struct collective_line *key)
 {
-	uint32_t hash = hash_pair(key->clock, key->kernel);
-	uint32_t at = hash_index_find(&c->kind_index, hash, is_kind, c->kinds, key);
+	const struct kind kind = {.clock = key->clock, .kernel = key->kernel};
+	const uint32_t of[] = {key->clock, key->kernel};
 
-	if (at != HASH_INDEX_NONE)
-		return at;
-	if (!array_make_room(&c->kinds, c->kind_count, &c->kind_capacity, sizeof(*c->kinds)) ||
-	    hash_index_add(&c->kind_index, hash, c->kind_count) != 0)
-		return HASH_INDEX_NONE;
-	c->kinds[c->kind_count] = (struct kind){.clock = key->clock, .kernel = key->kernel};
-	return c->kind_count++;
+	return record_get(&c->kinds, &of, &kind);
 }
 
-/* HASH_INDEX_NONE: no memory. */
+/* RECORD_NONE: no memory. */
 static uint32_t line_of(struct collectives *c, const struct collective_line *key)
 {
-	uint32_t hash = hash_bytes(key, sizeof(*key)), kind;
-	uint32_t at = hash_index_find(&c->line_index, hash, is_line, c->lines, key);
+	struct line line = {.key = *key};
+	uint32_t at = record_find(&c->lines, key);
 
-	if (at != HASH_INDEX_NONE)
+	if (at != RECORD_NONE)
 		return at;
 	if (!allowance_take(&c->memory, LINE_BYTES))
-		return HASH_INDEX_NONE;
-	kind = kind_of(c, key);
-	if (kind == HASH_INDEX_NONE ||
-	    !array_make_room(&c->lines, c->line_count, &c->line_capacity, sizeof(*c->lines)) ||
-	    hash_index_add(&c->line_index, hash, c->line_count) != 0)
-		return HASH_INDEX_NONE;
-	c->lines[c->line_count] =
-		(struct line){.key = *key, .kind = kind, .slot = c->kinds[kind].lines++};
-	return c->line_count++;
+		return RECORD_NONE;
+	line.kind = kind_of(c, key);
+	if (line.kind == RECORD_NONE)
+		return RECORD_NONE;
+	line.slot = c->kinds.list[line.kind].lines++;
+	return record_add(&c->lines, key, &line);
 }
 
 void collectives_add(struct collectives *c, const struct collective_line *line, uint64_t start_ns,
@@ -217,7 +185,7 @@ void collectives_add(struct collectives *c, const struct collective_line *line, 
 	if (c->is_full)
 		return;
 	operation.line = line_of(c, line);
-	if (operation.line == HASH_INDEX_NONE || !allowance_take(&c->memory, OPERATION_BYTES) ||
+	if (operation.line == RECORD_NONE || !allowance_take(&c->memory, OPERATION_BYTES) ||
 	    !array_make_room(&c->list, c->count, &c->capacity, sizeof(operation)))
 		give_up(c);
 	else
@@ -246,7 +214,7 @@ static bool is_within(const struct slots *set, const struct slots *whole)
 
 static uint32_t slot_of(const struct collectives *c, uint32_t operation)
 {
-	return c->lines[c->list[operation].line].slot;
+	return c->lines.list[c->list[operation].line].slot;
 }
 
 static bool lasts(const struct collective_operation *o)
@@ -327,7 +295,7 @@ static uint32_t last_of(const struct collectives *c, const struct open_group *gr
 
 static uint64_t error_of(const struct collectives *c, const struct collective_operation *o)
 {
-	return c->lines[o->line].error_ns;
+	return c->lines.list[o->line].error_ns;
 }
 
 static uint64_t less(uint64_t ns, uint64_t error_ns)
@@ -387,7 +355,7 @@ static void add_event(struct collectives *c, const struct comparison *x,
 		      const struct open_group *group, uint32_t last)
 {
 	const struct collective_operation *o = &c->list[group->members[0]];
-	const struct line *line = &c->lines[o->line];
+	const struct line *line = &c->lines.list[o->line];
 	uint32_t slot = line->slot;
 	struct collective_line between = {.clock = c->clocks[line->key.clock].alignment.reference,
 					  .kernel = line->key.kernel,
@@ -465,7 +433,7 @@ static void place_operation(struct collectives *c, struct comparison *x, uint32_
 static void find_of_kind(struct collectives *c, struct comparison *x, const uint32_t *order,
 			 uint32_t count)
 {
-	uint32_t lines = c->kinds[c->lines[c->list[order[0]].line].kind].lines;
+	uint32_t lines = c->kinds.list[c->lines.list[c->list[order[0]].line].kind].lines;
 
 	if ((lines == 1 && !c->between) || lines > COLLECTIVES_LINES_MAX)
 		return;
@@ -494,7 +462,7 @@ static uint32_t *order_of(const struct collectives *c, bool by_line)
 		for (uint32_t i = 0; i < c->count; i++) {
 			uint32_t line = c->list[order[i]].line;
 
-			keys[i] = by_line ? line : c->lines[line].kind;
+			keys[i] = by_line ? line : c->lines.list[line].kind;
 		}
 		is_sorted = is_sorted && radix_sort(&keys, &order, c->count) == 0;
 	}
@@ -519,10 +487,10 @@ static bool find_groups(struct collectives *c)
 		c->list[i].verdict = COLLECTIVE_NOT_LAST;
 	}
 	for (uint32_t first = 0, next; first < c->count; first = next) {
-		uint32_t kind = c->lines[c->list[order[first]].line].kind;
+		uint32_t kind = c->lines.list[c->list[order[first]].line].kind;
 
 		for (next = first + 1; next < c->count; next++)
-			if (c->lines[c->list[order[next]].line].kind != kind)
+			if (c->lines.list[c->list[order[next]].line].kind != kind)
 				break;
 		find_of_kind(c, x, order + first, next - first);
 	}
@@ -593,8 +561,8 @@ bool collectives_find(struct collectives *c, const struct collective_clock *cloc
 
 		between->tolerance_ns = COLLECTIVES_BETWEEN_NS + 2 * error_ns;
 		between->slack_ns = 2 * error_ns + 1;
-		for (uint32_t i = 0; i < between->line_count; i++) {
-			struct line *line = &between->lines[i];
+		for (uint32_t i = 0; i < between->lines.count; i++) {
+			struct line *line = &between->lines.list[i];
 
 			line->error_ns = clocks[line->key.rank].alignment.error_ns;
 		}
@@ -630,14 +598,14 @@ static void sequences_release(struct sequences *s)
 /* Before it, `of_clock` is all 0. */
 static void sort_lines(const struct collectives *events, struct sequences *s, uint32_t clocks)
 {
-	for (uint32_t i = 0; i < events->line_count; i++)
+	for (uint32_t i = 0; i < events->lines.count; i++)
 		if (s->count[i] >= CLOCK_FIT_PAIRS_MIN)
-			s->of_clock[events->lines[i].key.rank + 2]++;
+			s->of_clock[events->lines.list[i].key.rank + 2]++;
 	for (uint32_t i = 2; i < clocks + 2; i++)
 		s->of_clock[i] += s->of_clock[i - 1];
-	for (uint32_t i = 0; i < events->line_count; i++)
+	for (uint32_t i = 0; i < events->lines.count; i++)
 		if (s->count[i] >= CLOCK_FIT_PAIRS_MIN)
-			s->lines[s->of_clock[events->lines[i].key.rank + 1]++] = i;
+			s->lines[s->of_clock[events->lines.list[i].key.rank + 1]++] = i;
 }
 
 static bool make_sequences(const struct collectives *events, struct sequences *s, uint32_t clocks)
@@ -646,9 +614,9 @@ static bool make_sequences(const struct collectives *events, struct sequences *s
 	int64_t from = CLOCK_FIT_TIME_MAX, to = 0;
 
 	s->visits = calloc(events->count, sizeof(*s->visits));
-	s->first = calloc(events->line_count, sizeof(*s->first));
-	s->count = calloc(events->line_count, sizeof(*s->count));
-	s->lines = calloc(events->line_count, sizeof(*s->lines));
+	s->first = calloc(events->lines.count, sizeof(*s->first));
+	s->count = calloc(events->lines.count, sizeof(*s->count));
+	s->lines = calloc(events->lines.count, sizeof(*s->lines));
 	s->of_clock = calloc(clocks + (size_t)2, sizeof(*s->of_clock));
 	if (!order || !s->visits || !s->first || !s->count || !s->lines || !s->of_clock) {
 		free(order);
@@ -702,7 +670,7 @@ static bool fit_clocks(const struct collectives *events, struct sequences *s,
 			struct clock_fit fit;
 
 			steps--;
-			if (events->lines[a].key.kernel != events->lines[b].key.kernel)
+			if (events->lines.list[a].key.kernel != events->lines.list[b].key.kernel)
 				continue;
 			pair.fixed = s->visits + s->first[a];
 			pair.fixed_count = s->count[a];
@@ -794,8 +762,8 @@ bool collectives_align(struct collectives *c, struct collective_clock *clocks, u
 		struct collective_operation *o = &c->list[i];
 		uint64_t ns = o->end_ns - o->start_ns;
 
-		o->start_ns =
-			collectives_aligned_time(&clocks[c->lines[o->line].key.clock], o->start_ns);
+		o->start_ns = collectives_aligned_time(&clocks[c->lines.list[o->line].key.clock],
+						       o->start_ns);
 		o->end_ns = ns < UINT64_MAX - o->start_ns ? o->start_ns + ns : UINT64_MAX;
 	}
 	return !c->is_full;

@@ -30,15 +30,11 @@ static void add(struct digest_entry *to, const struct row *row)
 static struct digest_entry *entry_of(struct digest_table *t, const struct frame_info *frame)
 {
 	uint32_t hash = hash_bytes(frame->name, strlen(frame->name));
-	uint32_t at = hash_index_find(&t->index, hash, entry_equal, t->entries, frame);
+	uint32_t at = record_find_equal(t, hash, entry_equal, frame);
 
-	if (at == HASH_INDEX_NONE &&
-	    array_make_room(&t->entries, t->count, &t->capacity, sizeof(*t->entries)) &&
-	    hash_index_add(&t->index, hash, t->count) == 0) {
-		at = t->count++;
-		t->entries[at] = (struct digest_entry){.frame = frame};
-	}
-	return at != HASH_INDEX_NONE ? &t->entries[at] : NULL;
+	if (at == RECORD_NONE)
+		at = record_add_hashed(t, hash, &((struct digest_entry){.frame = frame}));
+	return at != RECORD_NONE ? &t->list[at] : NULL;
 }
 
 /* Without memory for an entry the row is only in the whole, and so in the last line. */
@@ -157,10 +153,10 @@ static struct digest_entry *entry_of_frame(struct totals_maker *m, struct digest
 	struct digest_entry *entry;
 
 	if (m->by_frame[frame])
-		return &t->entries[m->by_frame[frame] - 1];
+		return &t->list[m->by_frame[frame] - 1];
 	entry = entry_of(t, &r->frames[frame]);
 	if (entry)
-		m->by_frame[frame] = (uint32_t)(entry - t->entries) + 1;
+		m->by_frame[frame] = (uint32_t)(entry - t->list) + 1;
 	return entry;
 }
 
@@ -247,8 +243,8 @@ static void add_to_digest(struct digest *d, const struct result *r, const struct
 static void sort(struct digest_table *t)
 {
 	if (t->count > 0)
-		qsort(t->entries, t->count, sizeof(*t->entries), by_time);
-	hash_index_release(&t->index);
+		qsort(t->list, t->count, sizeof(*t->list), by_time);
+	hash_index_release(&t->set.index);
 }
 
 struct digest *digest_new(const struct result *result)
@@ -319,14 +315,13 @@ static void add_record(struct digest *d, struct digest_table *waits, struct tota
 static void merge_waits(struct digest_table *calls, const struct digest_table *waits)
 {
 	for (uint32_t i = 0; i < waits->count; i++) {
-		const struct digest_entry *wait = &waits->entries[i];
+		const struct digest_entry *wait = &waits->list[i];
 		struct row row = {.count = wait->count, .ns = wait->ns};
 		uint32_t hash = hash_bytes(wait->frame->name, strlen(wait->frame->name));
-		uint32_t at = hash_index_find(&calls->index, hash, entry_equal, calls->entries,
-					      wait->frame);
+		uint32_t at = record_find_equal(calls, hash, entry_equal, wait->frame);
 
-		if (at != HASH_INDEX_NONE) {
-			const struct digest_entry *call = &calls->entries[at];
+		if (at != RECORD_NONE) {
+			const struct digest_entry *call = &calls->list[at];
 
 			row.count = call->count < wait->count ? wait->count - call->count : 0;
 			row.ns = call->ns < wait->ns ? wait->ns - call->ns : 0;
@@ -337,8 +332,7 @@ static void merge_waits(struct digest_table *calls, const struct digest_table *w
 
 static void empty(struct digest_table *t)
 {
-	hash_index_release(&t->index);
-	free(t->entries);
+	record_set_release(&t->set);
 	memset(t, 0, sizeof(*t));
 }
 
@@ -378,10 +372,10 @@ void digest_free(struct digest *d)
 		return;
 	empty(&d->calls);
 	empty(&d->idle);
-	free(d->kernels.entries);
-	free(d->copies.entries);
-	free(d->sites.entries);
-	free(d->functions.entries);
-	free(d->waits.entries);
+	free(d->kernels.list);
+	free(d->copies.list);
+	free(d->sites.list);
+	free(d->functions.list);
+	free(d->waits.list);
 	free(d);
 }

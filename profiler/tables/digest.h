@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/model/result.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 /* All rows with a frame of this name and class. */
 struct digest_entry {
@@ -34,9 +34,7 @@ struct digest_entry {
 };
 
 struct digest_table {
-	struct digest_entry *entries;
-	uint32_t count, capacity;
-	struct hash_index index;   /* while it is made */
+	RECORD_SET(struct digest_entry); /* the index: while it is made */
 	struct digest_entry whole; /* all rows, also those for whose entry there was no memory */
 };
 

@@ -4,12 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/tables/kernel_family.h"
-#include "symbolize/util/array.h"
 
 void kernel_matches_release(struct kernel_matches *m)
 {
-	free(m->list);
-	hash_index_release(&m->index);
+	record_set_release(&m->set);
 	memset(m, 0, sizeof(*m));
 }
 
@@ -20,8 +18,7 @@ static bool kernel_equal(const void *records, uint32_t position, const void *key
 
 uint32_t kernel_matches_find(const struct kernel_matches *m, const char *name)
 {
-	return hash_index_find(&m->index, hash_bytes(name, strlen(name)), kernel_equal, m->list,
-			       name);
+	return record_find_equal(m, hash_bytes(name, strlen(name)), kernel_equal, name);
 }
 
 static bool note(struct kernel_matches *m, const struct frame_info *frame,
@@ -29,14 +26,11 @@ static bool note(struct kernel_matches *m, const struct frame_info *frame,
 {
 	uint32_t at = kernel_matches_find(m, frame->name);
 
-	if (at == HASH_INDEX_NONE) {
-		at = m->count;
-		if (!array_make_room(&m->list, at, &m->capacity, sizeof(*m->list)) ||
-		    hash_index_add(&m->index, hash_bytes(frame->name, strlen(frame->name)), at) !=
-			    0)
-			return false;
-		m->list[m->count++] = (struct matched_kernel){.group = at};
-	}
+	if (at == RECORD_NONE)
+		at = record_add_hashed(m, hash_bytes(frame->name, strlen(frame->name)),
+				       &((struct matched_kernel){.group = m->count}));
+	if (at == RECORD_NONE)
+		return false;
 	m->list[at].frame = frame;
 	m->list[at].is_on[side] = true;
 	return true;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include "profiler/model/result.h"
 #include "profiler/tables/change.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 /* By which a frame or kernel is the same on both sides. */
 enum comparison_match { MATCHED_BY_NAME, MATCHED_BY_TEMPLATE, MATCHED_BY_NUMBERS, MATCHES };
@@ -26,9 +26,7 @@ struct matched_kernel {
 
 /* Zero-initialised is empty. */
 struct kernel_matches {
-	struct matched_kernel *list;
-	uint32_t count, capacity;
-	struct hash_index index;
+	RECORD_SET(struct matched_kernel);
 };
 
 void kernel_matches_release(struct kernel_matches *matches);
@@ -43,7 +41,7 @@ bool kernel_matches_note(struct kernel_matches *matches, const struct result *re
 /* All runs were noted. False: out of memory. */
 bool kernel_matches_finish(struct kernel_matches *matches);
 
-/* The place of a name in the list; HASH_INDEX_NONE: it is no kernel's. */
+/* The place of a name in the list; RECORD_NONE: it is no kernel's. */
 uint32_t kernel_matches_find(const struct kernel_matches *matches, const char *name);
 
 #endif

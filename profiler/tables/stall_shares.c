@@ -8,7 +8,7 @@
 #include "profiler/model/marks.h"
 #include "profiler/model/result.h"
 #include "symbolize/util/array.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
@@ -29,9 +29,7 @@ struct group {
 
 struct shares {
 	const struct result *result;
-	struct share *list;
-	uint32_t count, capacity;
-	struct hash_index index;
+	RECORD_SET(struct share);
 	uint64_t *kernel_ns; /* by frame: all time of kernels */
 	struct group *groups;
 	uint32_t group_count, group_capacity;
@@ -40,28 +38,15 @@ struct shares {
 	bool failed;
 };
 
-static bool has_key(const void *records, uint32_t position, const void *key)
-{
-	return memcmp((const struct share *)records + position, key, offsetof(struct share, ns)) ==
-	       0;
-}
-
 static void add_share(struct shares *s, const struct share *share)
 {
-	uint32_t hash = hash_four(share->kernel, share->reason, share->line, 0);
-	uint32_t at = hash_index_find(&s->index, hash, has_key, s->list, share);
+	const uint32_t key[] = {share->kernel, share->reason, share->line};
+	uint32_t at = record_find(s, &key);
 
-	if (at == HASH_INDEX_NONE) {
-		if (!array_make_room(&s->list, s->count, &s->capacity, sizeof(*s->list)) ||
-		    hash_index_add(&s->index, hash, s->count) != 0) {
-			s->failed = true;
-			return;
-		}
-		at = s->count++;
-		s->list[at] = *share;
-		s->list[at].ns = 0;
-	}
-	s->list[at].ns += share->ns;
+	if (at != RECORD_NONE)
+		s->list[at].ns += share->ns;
+	else
+		s->failed |= record_add(s, &key, share) == RECORD_NONE;
 }
 
 static void add_row(struct shares *s, const struct row *row)
@@ -317,9 +302,8 @@ struct figures *stall_shares_figures(const struct result *result)
 	}
 	free(s.kernel_ns);
 	free(s.places);
-	free(s.list);
+	record_set_release(&s.set);
 	free(s.groups);
-	hash_index_release(&s.index);
 	errno = f ? 0 : ENOMEM;
 	return f;
 }

@@ -92,14 +92,14 @@ static void expect_same(struct prng *prng, const struct live_view *view, enum li
 
 		for (uint32_t j = 0; t && j < t->count; j++) {
 			const struct live_line *line =
-				line_of(view, table, shown_name(t->entries[j].frame));
+				line_of(view, table, shown_name(t->list[j].frame));
 
-			if (t->entries[j].count == 0) /* a caller: it has total time alone */
+			if (t->list[j].count == 0) /* a caller: it has total time alone */
 				continue;
 			lines++;
 			EXPECT(prng, line != NULL);
-			EXPECT(prng, line->sum.ns == t->entries[j].ns);
-			EXPECT(prng, line->sum.count == t->entries[j].count);
+			EXPECT(prng, line->sum.ns == t->list[j].ns);
+			EXPECT(prng, line->sum.count == t->list[j].count);
 			ns += line->sum.ns;
 			count += line->sum.count;
 		}

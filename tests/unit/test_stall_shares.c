@@ -117,13 +117,13 @@ static void kernels_keep_their_sums(void **state)
 	d = digest_new(&s.m.result);
 	assert_non_null(d);
 	assert_int_equal(d->kernels.count, 2);
-	assert_string_equal(d->kernels.entries[0].frame->name, "[GPU_Kernel]chase");
-	assert_int_equal(d->kernels.entries[0].count, 7);
-	assert_int_equal(d->kernels.entries[0].ns, 700);
-	assert_int_equal(d->kernels.entries[1].ns, 50);
+	assert_string_equal(d->kernels.list[0].frame->name, "[GPU_Kernel]chase");
+	assert_int_equal(d->kernels.list[0].count, 7);
+	assert_int_equal(d->kernels.list[0].ns, 700);
+	assert_int_equal(d->kernels.list[1].ns, 50);
 	assert_int_equal(d->copies.count, 0);
 	assert_int_equal(d->sites.count, 1);
-	assert_int_equal(d->sites.entries[0].ns, 750);
+	assert_int_equal(d->sites.list[0].ns, 750);
 	digest_free(d);
 	made_end(&s.m);
 }
