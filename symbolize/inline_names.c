@@ -16,26 +16,17 @@ struct inline_list {
 
 void inline_names_release(struct inline_names *inlines)
 {
-	free(inlines->lists);
-	hash_index_release(&inlines->index);
+	record_set_release(&inlines->lists.set);
 	free(inlines->names);
 	free(inlines->sources);
 	*inlines = (struct inline_names){0};
 }
 
-static bool is_ref(const void *records, uint32_t position, const void *key)
-{
-	const struct inline_list *lists = records;
-
-	return memcmp(&lists[position].ref, key, sizeof(struct code_ref)) == 0;
-}
-
 static const struct inline_list *find_list(const struct inline_names *inlines, struct code_ref ref)
 {
-	uint32_t found = hash_index_find(&inlines->index, hash_bytes(&ref, sizeof(ref)), is_ref,
-					 inlines->lists, &ref);
+	uint32_t found = record_find(&inlines->lists, &ref);
 
-	return found == HASH_INDEX_NONE ? NULL : &inlines->lists[found];
+	return found == RECORD_NONE ? NULL : &inlines->lists.list[found];
 }
 
 static bool make_room(struct inline_names *inlines, uint32_t count)
@@ -91,18 +82,17 @@ static uint32_t add_names(struct inline_names *inlines, const struct inline_tool
 static void add_list(struct inline_names *inlines, const struct inline_tools *tools,
 		     struct code_ref ref, const struct found_there *there)
 {
-	struct inline_list list = {.ref = ref, .first = inlines->name_count};
+	const struct inline_list list = {.ref = ref, .first = inlines->name_count};
+	uint32_t at;
 
-	if (!array_make_room(&inlines->lists, inlines->count, &inlines->capacity,
-			     sizeof(*inlines->lists)) ||
-	    hash_index_add(&inlines->index, hash_bytes(&ref, sizeof(ref)), inlines->count) != 0)
+	at = record_add(&inlines->lists, &ref, &list);
+	if (at == RECORD_NONE)
 		return;
 	if ((there->count || (there->source_count && there->sources[0])) &&
 	    make_room(inlines, there->count + 1)) {
-		list.count = add_names(inlines, tools, ref.module, there);
-		inlines->name_count += list.count;
+		inlines->lists.list[at].count = add_names(inlines, tools, ref.module, there);
+		inlines->name_count += inlines->lists.list[at].count;
 	}
-	inlines->lists[inlines->count++] = list;
 }
 
 /* Looks up a batch of places in the DWARF. */

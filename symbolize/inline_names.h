@@ -14,15 +14,13 @@
 #include "symbolize/code_ref.h"
 #include "symbolize/demangle.h"
 #include "symbolize/modules.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/intern.h"
 
 struct inline_list; /* the functions inlined at one place */
 
 struct inline_names {
-	struct inline_list *lists;
-	uint32_t count, capacity;
-	struct hash_index index;
+	RECORD_SET(struct inline_list) lists;
 	/* of all lists, and before each list an entry for the function that they are inlined into,
 	 * without a name */
 	const char **names, **sources;

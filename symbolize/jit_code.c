@@ -10,7 +10,6 @@
 #include "symbolize/jitdump.h"
 #include "symbolize/mapped_file.h"
 #include "symbolize/perf_map.h"
-#include "symbolize/util/array.h"
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/text.h"
 
@@ -49,8 +48,7 @@ void jit_code_release(struct jit_code *j)
 		if (j->list[i].dump_fd >= 0)
 			bounded_close(j->calls, j->list[i].dump_fd);
 	}
-	free(j->list);
-	hash_index_release(&j->index);
+	record_set_release(&j->set);
 	for (uint32_t i = 0; i < j->folder_count; i++)
 		bounded_close(j->calls, j->folders[i].fd);
 	*j = (struct jit_code){0};
@@ -58,16 +56,11 @@ void jit_code_release(struct jit_code *j)
 
 /* ---- processes ---- */
 
-static bool has_id(const void *records, uint32_t position, const void *key)
-{
-	return ((const struct jit_process *)records)[position].id == *(const uint32_t *)key;
-}
-
 static struct jit_process *find(struct jit_code *j, uint32_t id)
 {
-	uint32_t at = hash_index_find(&j->index, hash_number(id), has_id, j->list, &id);
+	uint32_t at = record_find(j, &id);
 
-	return at == HASH_INDEX_NONE ? NULL : &j->list[at];
+	return at == RECORD_NONE ? NULL : &j->list[at];
 }
 
 struct locate_job {
@@ -140,13 +133,14 @@ static struct jit_process *add(struct jit_code *j, uint32_t id, pid_t pid)
 	struct jit_process *p = find(j, id);
 
 	if (!p) {
-		if (!array_make_room(&j->list, j->count, &j->capacity, sizeof(*j->list)) ||
-		    hash_index_add(&j->index, hash_number(id), j->count) != 0)
+		const struct jit_process process = {
+			.id = id,
+			.place = {.pid = pid, .owner = geteuid(), .folder = -1},
+			.dump_fd = -1};
+
+		if (record_add(j, &id, &process) == RECORD_NONE)
 			return NULL;
-		p = &j->list[j->count++];
-		*p = (struct jit_process){.id = id,
-					  .place = {.pid = pid, .owner = geteuid(), .folder = -1},
-					  .dump_fd = -1};
+		p = &j->list[j->count - 1];
 	}
 	if (!p->is_located)
 		locate_place(j, p, pid);

@@ -21,7 +21,7 @@
 #include "symbolize/code_ref.h"
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/budget.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 struct jit_process;
 
@@ -32,11 +32,9 @@ struct jit_folder {
 };
 
 struct jit_code {
-	struct bounded_caller *calls; /* borrowed */
-	struct budget *budget;        /* of `calls` */
-	struct jit_process *list;
-	uint32_t count, capacity;
-	struct hash_index index; /* by id */
+	struct bounded_caller *calls;   /* borrowed */
+	struct budget *budget;          /* of `calls` */
+	RECORD_SET(struct jit_process); /* by id */
 	struct jit_folder folders[JIT_MAX_FOLDERS];
 	uint32_t folder_count, dump_count;
 	uint64_t refused_frames; /* jitdump_refused_frames of all files */

@@ -9,7 +9,7 @@
 #include "symbolize/jit_frames.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/file_io.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/text.h"
 
 #define MAGIC 0x4a695444 /* "JiTD" in big endian, as written by a little endian machine */
@@ -85,9 +85,7 @@ struct jitdump {
 	uint32_t code_count, code_capacity;
 	uint32_t *began; /* by generation - 1: the code */
 	uint32_t began_count, began_capacity;
-	struct page *pages;
-	uint32_t page_count, page_capacity;
-	struct hash_index page_index;
+	RECORD_SET(struct page) pages;
 	struct link *links;
 	uint32_t link_count, link_capacity;
 	char *names;
@@ -133,8 +131,7 @@ void jitdump_free(struct jitdump *d)
 	free(d->frames);
 	free(d->codes);
 	free(d->began);
-	free(d->pages);
-	hash_index_release(&d->page_index);
+	record_set_release(&d->pages.set);
 	free(d->links);
 	free(d->names);
 	free(d);
@@ -144,32 +141,16 @@ void jitdump_free(struct jitdump *d)
 
 #define PAGE_SHIFT 12
 
-static bool has_number(const void *records, uint32_t position, const void *key)
-{
-	return ((const struct page *)records)[position].number == *(const uint64_t *)key;
-}
-
 static uint32_t find_page(const struct jitdump *d, uint64_t number)
 {
-	return hash_index_find(&d->page_index, hash_bytes(&number, sizeof(number)), has_number,
-			       d->pages, &number);
+	return record_find(&d->pages, &number);
 }
 
 static uint32_t newest_on(const struct jitdump *d, uint64_t address)
 {
 	uint32_t page = find_page(d, address >> PAGE_SHIFT);
 
-	return page == HASH_INDEX_NONE ? NONE : d->pages[page].newest;
-}
-
-static int add_page(struct jitdump *d, uint64_t number, uint32_t *at)
-{
-	*at = d->page_count;
-	if (!array_make_room(&d->pages, d->page_count, &d->page_capacity, sizeof(*d->pages)) ||
-	    hash_index_add(&d->page_index, hash_bytes(&number, sizeof(number)), *at) != 0)
-		return -ENOMEM;
-	d->pages[d->page_count++] = (struct page){number, NONE};
-	return 0;
+	return page == RECORD_NONE ? NONE : d->pages.list[page].newest;
 }
 
 /* Puts the code on its pages: 0, -ENOSPC or -ENOMEM. */
@@ -181,16 +162,16 @@ static int link_code(struct jitdump *d, uint32_t code, struct budget_share *shar
 	if (last - first >= JITDUMP_MAX_PAGES)
 		last = first + JITDUMP_MAX_PAGES - 1;
 	for (uint64_t number = first; number <= last; number++) {
-		uint32_t page = find_page(d, number);
+		uint32_t page;
 
 		if (!budget_take(share, LINK_COST))
 			return -ENOSPC;
-		if ((page == HASH_INDEX_NONE && add_page(d, number, &page) != 0) ||
-		    !array_make_room(&d->links, d->link_count, &d->link_capacity,
-				     sizeof(*d->links)))
+		page = record_get(&d->pages, &number, &((struct page){number, NONE}));
+		if (page == RECORD_NONE || !array_make_room(&d->links, d->link_count,
+							    &d->link_capacity, sizeof(*d->links)))
 			return -ENOMEM;
-		d->links[d->link_count] = (struct link){code, d->pages[page].newest};
-		d->pages[page].newest = d->link_count++;
+		d->links[d->link_count] = (struct link){code, d->pages.list[page].newest};
+		d->pages.list[page].newest = d->link_count++;
 	}
 	return 0;
 }

@@ -15,13 +15,6 @@ void module_files_init(struct module_files *files, struct bounded_caller *calls)
 	*files = (struct module_files){.calls = calls, .budget = bounded_caller_budget(calls)};
 }
 
-static bool has_id(const void *records, uint32_t position, const void *key)
-{
-	const struct module_file *list = records;
-
-	return memcmp(&list[position].id, key, sizeof(struct file_id)) == 0;
-}
-
 /* ---- the list ---- */
 
 void module_files_release(struct module_files *files)
@@ -37,18 +30,8 @@ void module_files_release(struct module_files *files)
 		if (file->debug_fd >= 0)
 			bounded_close(files->calls, file->debug_fd);
 	}
-	free(files->list);
-	hash_index_release(&files->index);
+	record_set_release(&files->set);
 	*files = (struct module_files){0};
-}
-
-static int64_t append(struct module_files *files, const struct file_id *id, uint32_t hash)
-{
-	if (!array_make_room(&files->list, files->count, &files->capacity, sizeof(*files->list)) ||
-	    hash_index_add(&files->index, hash, files->count) != 0)
-		return -ENOMEM;
-	files->list[files->count] = (struct module_file){.id = *id, .fd = -1, .debug_fd = -1};
-	return files->count++;
 }
 
 static struct file_id id_of(const struct stat *st)
@@ -72,10 +55,9 @@ bool module_file_is(const struct module_file *file, const struct stat *st)
 
 int64_t module_files_add(struct module_files *files, int fd, const struct stat *st)
 {
-	struct file_id id = id_of(st);
-	uint32_t hash = hash_bytes(&id, sizeof(id));
-	uint32_t found = hash_index_find(&files->index, hash, has_id, files->list, &id);
-	int64_t position = found != HASH_INDEX_NONE ? found : append(files, &id, hash);
+	const struct module_file new = {.id = id_of(st), .fd = -1, .debug_fd = -1};
+	uint32_t at = record_get(files, &new.id, &new);
+	int64_t position = at != RECORD_NONE ? (int64_t)at : -ENOMEM;
 	struct module_file *file = position >= 0 ? &files->list[position] : NULL;
 
 	/* Loaded symbols end the need for a descriptor. */

@@ -22,7 +22,7 @@
 #include "symbolize/elf_syms.h"
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/budget.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/intern.h"
 
 struct file_id {
@@ -52,9 +52,7 @@ struct module_file {
 };
 
 struct module_files {
-	struct module_file *list;
-	uint32_t count, capacity;
-	struct hash_index index;
+	RECORD_SET(struct module_file);
 	uint32_t open;                /* descriptors kept open */
 	struct bounded_caller *calls; /* borrowed */
 	struct budget *budget;        /* of `calls` */

@@ -11,7 +11,6 @@
 
 #include "symbolize/ksyms.h"
 #include "symbolize/place_name.h"
-#include "symbolize/util/array.h"
 #include "symbolize/util/monotonic.h"
 
 struct named_ref {
@@ -33,8 +32,7 @@ void naming_release(struct naming *n)
 	inline_names_release(&n->inlines);
 	intern_release(&n->names);
 	demangler_free(n->demangler);
-	free(n->refs);
-	hash_index_release(&n->ref_index);
+	record_set_release(&n->refs.set);
 	jit_code_release(&n->jits);
 	ksyms_free(n->ksyms);
 	elf_syms_free(n->vdso);
@@ -243,26 +241,12 @@ static const char *bracketed(struct naming *n, struct code_ref ref)
 	return name;
 }
 
-static bool is_ref(const void *records, uint32_t position, const void *key)
-{
-	const struct named_ref *refs = records;
-
-	return memcmp(&refs[position].ref, key, sizeof(struct code_ref)) == 0;
-}
-
 /* Finds or adds the place; NULL when out of memory. */
 static struct named_ref *find_ref(struct naming *n, struct code_ref ref)
 {
-	uint32_t hash = hash_bytes(&ref, sizeof(ref));
-	uint32_t found = hash_index_find(&n->ref_index, hash, is_ref, n->refs, &ref);
+	uint32_t at = record_get(&n->refs, &ref, &((struct named_ref){.ref = ref}));
 
-	if (found != HASH_INDEX_NONE)
-		return &n->refs[found];
-	if (!array_make_room(&n->refs, n->ref_count, &n->ref_capacity, sizeof(*n->refs)) ||
-	    hash_index_add(&n->ref_index, hash, n->ref_count) != 0)
-		return NULL;
-	n->refs[n->ref_count] = (struct named_ref){.ref = ref};
-	return &n->refs[n->ref_count++];
+	return at != RECORD_NONE ? &n->refs.list[at] : NULL;
 }
 
 /* Never NULL. */
@@ -394,19 +378,19 @@ static void name_group(struct naming *n, const struct wanted *wanted, uint32_t c
 	if (with_inlined && wanted->group < n->modules->files.count)
 		find_inlined(n, wanted, count);
 	for (uint32_t i = 0; i < count; i++)
-		n->refs[wanted[i].position].name = find_any_name(n, ref_of(&wanted[i]));
+		n->refs.list[wanted[i].position].name = find_any_name(n, ref_of(&wanted[i]));
 	free_group(n, wanted->group);
 }
 
 void name_wanted(struct naming *n, bool with_inlined)
 {
-	struct wanted *wanted = calloc(n->ref_count + 1u, sizeof(*wanted));
+	struct wanted *wanted = calloc(n->refs.count + 1u, sizeof(*wanted));
 	uint32_t count = 0, first = 0;
 
 	if (!wanted)
 		return; /* they are named one by one later */
-	for (uint32_t i = 0; i < n->ref_count; i++) {
-		const struct named_ref *place = &n->refs[i];
+	for (uint32_t i = 0; i < n->refs.count; i++) {
+		const struct named_ref *place = &n->refs.list[i];
 
 		if (!place->name)
 			wanted[count++] = (struct wanted){

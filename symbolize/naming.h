@@ -16,7 +16,7 @@
 #include "symbolize/inline_names.h"
 #include "symbolize/jit_code.h"
 #include "symbolize/modules.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/intern.h"
 
 struct named_ref;
@@ -29,9 +29,7 @@ struct naming {
 	/* the last result of name_place_inlined */
 	const char *chain[DWARF_MAX_DEPTH], *sources[DWARF_MAX_DEPTH];
 
-	struct named_ref *refs; /* places that are named or wanted */
-	uint32_t ref_count, ref_capacity;
-	struct hash_index ref_index;
+	RECORD_SET(struct named_ref) refs; /* places that are named or wanted */
 
 	struct jit_code jits;
 	uint64_t time_ns; /* of what is located; 0: now */

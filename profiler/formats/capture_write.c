@@ -8,8 +8,9 @@
 #include "profiler/formats/capture_format.h"
 #include "profiler/formats/gzip.h"
 #include "profiler/formats/protobuf.h"
+#include "profiler/shape/module_table.h"
 #include "profiler/formats/writer.h"
-#include "symbolize/util/array.h"
+#include "symbolize/util/record_set.h"
 
 struct writing {
 	const struct result *result;
@@ -17,15 +18,8 @@ struct writing {
 	struct protobuf message;
 	int error; /* the first -errno */
 
-	const char **texts; /* those that have been written: text N + 1 */
-	uint32_t text_count, text_capacity;
-	struct hash_index text_index;
-
-	struct {
-		const char *path, *build_id;
-	} * modules; /* module N + 1 */
-	uint32_t module_count, module_capacity;
-	struct hash_index module_index;
+	RECORD_SET(const char *) texts; /* those that have been written: text N + 1 */
+	struct module_table modules;    /* module N + 1 */
 
 	/* the block under way: its table and structs */
 	enum capture_field table;
@@ -54,33 +48,25 @@ static void put_message(struct writing *w)
 
 /* ---- texts ---- */
 
-static bool text_equal(const void *records, uint32_t position, const void *key)
-{
-	return ((const char *const *)records)[position] == key;
-}
-
 /* Its number, when it has been written; 0: NULL. Equal texts in one place have one number. */
 static uint32_t text_number(struct writing *w, const char *text)
 {
-	uintptr_t key = (uintptr_t)text;
-	uint32_t hash = hash_bytes(&key, sizeof(key)), at;
+	uint32_t known = w->texts.count, at;
 	size_t size;
 
 	if (!text)
 		return 0;
-	at = hash_index_find(&w->text_index, hash, text_equal, w->texts, text);
-	if (at != HASH_INDEX_NONE)
-		return at + 1;
-	if (!array_make_room(&w->texts, w->text_count, &w->text_capacity, sizeof(*w->texts)) ||
-	    hash_index_add(&w->text_index, hash, w->text_count) != 0) {
+	at = record_get(&w->texts, &text, &text);
+	if (at == RECORD_NONE) {
 		fail(w, -ENOMEM);
 		return 0;
 	}
-	w->texts[w->text_count++] = text;
-	size = strnlen(text, CAPTURE_MESSAGE_MAX);
-	protobuf_bytes(&w->message, CAPTURE_STRING, text, (uint32_t)size);
-	put_message(w);
-	return w->text_count;
+	if (at == known) {
+		size = strnlen(text, CAPTURE_MESSAGE_MAX);
+		protobuf_bytes(&w->message, CAPTURE_STRING, text, (uint32_t)size);
+		put_message(w);
+	}
+	return at + 1;
 }
 
 /* ---- tables ---- */
@@ -155,44 +141,16 @@ static void put_all(struct writing *w, enum capture_field field, const void *ite
 
 /* ---- modules and frames ---- */
 
-static bool module_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct writing *w = records;
-
-	return w->modules[position].path == key;
-}
-
-/* The number of a frame's module, when it has been noted; 0: none. */
-static uint32_t module_number(struct writing *w, const struct frame_info *frame)
-{
-	uintptr_t key = (uintptr_t)frame->module;
-	uint32_t hash = hash_bytes(&key, sizeof(key)), at;
-
-	if (!frame->module)
-		return 0;
-	at = hash_index_find(&w->module_index, hash, module_equal, w, frame->module);
-	if (at != HASH_INDEX_NONE)
-		return at + 1;
-	if (!array_make_room(&w->modules, w->module_count, &w->module_capacity,
-			     sizeof(*w->modules)) ||
-	    hash_index_add(&w->module_index, hash, w->module_count) != 0) {
-		fail(w, -ENOMEM);
-		return 0;
-	}
-	w->modules[w->module_count].path = frame->module;
-	w->modules[w->module_count].build_id = frame->build_id;
-	return ++w->module_count;
-}
-
 static void put_modules(struct writing *w)
 {
-	const struct result *r = w->result;
+	int err = module_table_init(&w->modules, w->result);
 
-	for (uint32_t i = 0; i < r->frame_count && !w->error; i++)
-		module_number(w, &r->frames[i]);
-	for (uint32_t i = 0; i < w->module_count && !w->error; i++) {
-		struct capture_module module = {text_number(w, w->modules[i].path),
-						text_number(w, w->modules[i].build_id)};
+	if (err)
+		fail(w, err);
+	for (uint32_t i = 0; i < w->modules.modules.count && !w->error; i++) {
+		const struct module_entry *m = &w->modules.modules.list[i];
+		struct capture_module module = {text_number(w, m->path),
+						text_number(w, m->build_id)};
 
 		put(w, CAPTURE_MODULES, &module);
 	}
@@ -209,7 +167,7 @@ static void put_frames(struct writing *w)
 					      .name = text_number(w, f->name),
 					      .short_name = text_number(w, f->short_name),
 					      .file = text_number(w, f->file),
-					      .module = module_number(w, f),
+					      .module = w->modules.of_frame[i] + 1, /* 0: none */
 					      .offset = f->offset,
 					      .source = text_number(w, f->source)};
 
@@ -521,10 +479,8 @@ static int write_capture(const struct result *result, const struct writer_option
 		fail(w, gzip_finish(w->gzip));
 	gzip_free(w->gzip);
 	protobuf_release(&w->message);
-	free(w->texts);
-	free(w->modules);
-	hash_index_release(&w->text_index);
-	hash_index_release(&w->module_index);
+	record_set_release(&w->texts.set);
+	module_table_release(&w->modules);
 	err = w->error;
 	free(w);
 	return err;

@@ -27,6 +27,7 @@
 #include "profiler/model/work_names.h"
 #include "profiler/tables/occupancy.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/record_set.h"
 
 enum { TRACE_PACKET = 1 };
 enum {
@@ -160,10 +161,8 @@ struct perfetto {
 	uint32_t *path;  /* frames of a stack, the innermost first */
 	uint32_t path_capacity;
 
-	const char **modules; /* a mapping's iid is FRAME_CLASSES + 1 + its position */
-	uint32_t module_count, module_capacity;
-	struct hash_index module_index;
-	uint32_t classes; /* bits: mappings for frames without a file */
+	RECORD_SET(const char *) modules; /* a mapping's iid is FRAME_CLASSES + 1 + its position */
+	uint32_t classes;                 /* bits: mappings for frames without a file */
 
 	uint32_t packet, interned; /* places; interned 0: none in this packet */
 };
@@ -306,11 +305,6 @@ static void intern_shape(struct perfetto *f, uint32_t number)
 
 /* ---- stacks ---- */
 
-static bool module_equal(const void *records, uint32_t position, const void *key)
-{
-	return ((const char *const *)records)[position] == key;
-}
-
 /* Writes the build id, given in hexadecimal: false, if it is not one. */
 static bool intern_build_id(struct perfetto *f, uint64_t iid, const char *hex)
 {
@@ -353,7 +347,7 @@ static void intern_mapping(struct perfetto *f, uint64_t iid, const char *path, c
 /* The mapping of a frame's file. Frames without a file share one for their kind. */
 static uint64_t mapping_of(struct perfetto *f, const struct frame_info *frame)
 {
-	uint32_t hash, at;
+	uint32_t known = f->modules.count, at;
 
 	if (!frame->module) {
 		if (!(f->classes & 1u << frame->class))
@@ -362,20 +356,14 @@ static uint64_t mapping_of(struct perfetto *f, const struct frame_info *frame)
 		f->classes |= 1u << frame->class;
 		return frame->class + UINT64_C(1);
 	}
-	hash = hash_number((uintptr_t)frame->module);
-	at = hash_index_find(&f->module_index, hash, module_equal, f->modules, frame->module);
-	if (at != HASH_INDEX_NONE)
-		return FRAME_CLASSES + UINT64_C(1) + at;
-	if (!array_make_room(&f->modules, f->module_count, &f->module_capacity,
-			     sizeof(*f->modules)) ||
-	    hash_index_add(&f->module_index, hash, f->module_count) != 0) {
+	at = record_get(&f->modules, &frame->module, &frame->module);
+	if (at == RECORD_NONE) {
 		f->failed = true;
 		return 0;
 	}
-	f->modules[f->module_count] = frame->module;
-	intern_mapping(f, FRAME_CLASSES + UINT64_C(1) + f->module_count, frame->module,
-		       frame->build_id);
-	return FRAME_CLASSES + UINT64_C(1) + f->module_count++;
+	if (at == known)
+		intern_mapping(f, FRAME_CLASSES + UINT64_C(1) + at, frame->module, frame->build_id);
+	return FRAME_CLASSES + UINT64_C(1) + at;
 }
 
 static void intern_frame(struct perfetto *f, uint32_t number)
@@ -849,8 +837,7 @@ static int write_perfetto(const struct result *result, const struct writer_optio
 	free(f.shapes);
 	trace_arguments_free(f.arguments);
 	free(f.path);
-	free(f.modules);
-	hash_index_release(&f.module_index);
+	record_set_release(&f.modules.set);
 	trace_model_free(model);
 	if (err)
 		return err;

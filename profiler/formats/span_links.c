@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include "symbolize/util/array.h"
-#include "symbolize/util/hash.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/saturate.h"
 
 struct stream {
@@ -16,9 +14,7 @@ struct stream {
 };
 
 struct span_links {
-	struct stream *streams;
-	uint32_t count, capacity;
-	struct hash_index index;
+	RECORD_SET(struct stream);
 };
 
 struct span_links *span_links_new(void)
@@ -30,46 +26,24 @@ void span_links_free(struct span_links *l)
 {
 	if (!l)
 		return;
-	hash_index_release(&l->index);
-	free(l->streams);
+	record_set_release(&l->set);
 	free(l);
-}
-
-static uint32_t hash_key(const struct link_stream_key *key)
-{
-	return hash_four(key->process, key->context, key->stream, 0);
-}
-
-static bool is_key(const void *streams, uint32_t position, const void *key)
-{
-	const struct link_stream_key *a = &((const struct stream *)streams + position)->key;
-	const struct link_stream_key *b = key;
-
-	return a->process == b->process && a->context == b->context && a->stream == b->stream;
-}
-
-static uint32_t find_stream(const struct span_links *l, const struct link_stream_key *key)
-{
-	return hash_index_find(&l->index, hash_key(key), is_key, l->streams, key);
 }
 
 int span_links_add(struct span_links *l, struct link_stream_key key,
 		   const struct link_operation *operation)
 {
-	uint32_t at = find_stream(l, &key);
+	uint32_t at = record_find(l, &key);
 	struct link_operation *place;
 	struct stream *s;
 
-	if (at == HASH_INDEX_NONE && l->count == SPAN_LINKS_STREAMS)
+	if (at == RECORD_NONE && l->count == SPAN_LINKS_STREAMS)
 		return 0;
-	if (at == HASH_INDEX_NONE) {
-		at = l->count;
-		if (!array_make_room(&l->streams, at, &l->capacity, sizeof(*l->streams)) ||
-		    hash_index_add(&l->index, hash_key(&key), at) != 0)
-			return -ENOMEM;
-		l->streams[l->count++] = (struct stream){.key = key};
-	}
-	s = &l->streams[at];
+	if (at == RECORD_NONE)
+		at = record_add(l, &key, &((struct stream){.key = key}));
+	if (at == RECORD_NONE)
+		return -ENOMEM;
+	s = &l->list[at];
 	place = &s->recent[s->count % SPAN_LINKS_OPERATIONS];
 	if (place->end_ns > s->older_end_ns)
 		s->older_end_ns = place->end_ns;
@@ -92,15 +66,15 @@ uint64_t span_links_find(const struct span_links *l, struct link_stream_key key,
 		start_ns > SPAN_LINKS_CLOCK_ERROR_NS ? start_ns - SPAN_LINKS_CLOCK_ERROR_NS : 0;
 	uint64_t sure_from = saturated_sum(start_ns, SPAN_LINKS_CLOCK_ERROR_NS);
 	uint64_t last_end = saturated_sum(end_ns, SPAN_LINKS_CLOCK_ERROR_NS);
-	uint32_t at = find_stream(l, &key);
+	uint32_t at = record_find(l, &key);
 	const struct link_operation *last = NULL;
 	const struct stream *s;
 	uint64_t maybe_end; /* the last end of those that may be the one, or may not */
 
-	*unknown = at == HASH_INDEX_NONE && l->count == SPAN_LINKS_STREAMS;
-	if (at == HASH_INDEX_NONE)
+	*unknown = at == RECORD_NONE && l->count == SPAN_LINKS_STREAMS;
+	if (at == RECORD_NONE)
 		return 0;
-	s = &l->streams[at];
+	s = &l->list[at];
 	maybe_end = s->older_end_ns;
 	for (uint32_t i = 0; i < SPAN_LINKS_OPERATIONS && i < s->count; i++) {
 		const struct link_operation *o = &s->recent[i];

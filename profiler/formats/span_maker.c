@@ -9,7 +9,7 @@
 #include "profiler/formats/trace_tracks.h"
 #include "profiler/model/work_names.h"
 #include "symbolize/util/array.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/stable_hash.h"
 #include "symbolize/util/text.h"
@@ -69,10 +69,8 @@ struct span_maker {
 	uint64_t equals;    /* right before it */
 	uint64_t last_ns;   /* of all spans */
 	uint64_t last_number;
-	struct outer_call *outers;
-	uint32_t outer_count, outer_capacity;
-	struct hash_index outer_index; /* by process and thread */
-	const struct result *result;   /* of the call that goes on */
+	RECORD_SET(struct outer_call) outers; /* by process and thread */
+	const struct result *result;          /* of the call that goes on */
 	struct written written;
 	int error;
 };
@@ -600,27 +598,14 @@ uint64_t span_of_call(const struct result *result, const struct timeline_record 
 			      record->start_ns);
 }
 
-static bool outer_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct outer_call *a = (const struct outer_call *)records + position, *b = key;
-
-	return a->process == b->process && a->thread == b->thread;
-}
-
 /* Of the call's thread. NULL: out of memory. */
 static struct outer_call *outer_of(struct span_maker *s, const struct outer_call *call)
 {
-	uint32_t hash = hash_pair(call->process, call->thread);
-	uint32_t at = hash_index_find(&s->outer_index, hash, outer_equal, s->outers, call);
+	const struct outer_call outer = {.process = call->process, .thread = call->thread};
+	const uint32_t key[] = {call->process, call->thread};
+	uint32_t at = record_get(&s->outers, &key, &outer);
 
-	if (at != HASH_INDEX_NONE)
-		return &s->outers[at];
-	if (!array_make_room(&s->outers, s->outer_count, &s->outer_capacity, sizeof(*s->outers)) ||
-	    hash_index_add(&s->outer_index, hash, s->outer_count) != 0)
-		return NULL;
-	s->outers[s->outer_count] =
-		(struct outer_call){.process = call->process, .thread = call->thread};
-	return &s->outers[s->outer_count++];
+	return at != RECORD_NONE ? &s->outers.list[at] : NULL;
 }
 
 /*
@@ -679,8 +664,7 @@ void span_maker_free(struct span_maker *s)
 	if (!s)
 		return;
 	otlp_release(&s->otlp);
-	hash_index_release(&s->outer_index);
-	free(s->outers);
+	record_set_release(&s->outers.set);
 	free(s->command);
 	free(s->batch);
 	free(s);

@@ -12,8 +12,7 @@
 #include "profiler/shape/frame_kind.h"
 #include "profiler/shape/frame_label.h"
 #include "profiler/shape/markup.h"
-#include "symbolize/util/array.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 /* All in pixels. svg/script.js has the same numbers where it draws the same. */
 #define WIDTH 1200.0
@@ -64,13 +63,11 @@ struct picture {
 	FILE *out;
 	double all_ns, scale; /* pixels a ns */
 	double least_drawn_ns;
-	uint32_t rows;        /* drawn */
-	uint32_t hidden;      /* boxes that are too narrow to be drawn */
-	double top;           /* of the rows */
-	uint32_t *numbers;    /* of the frames, among the names that the picture has */
-	const char **modules; /* paths, each once */
-	uint32_t module_count, module_capacity;
-	struct hash_index module_index;
+	uint32_t rows;                    /* drawn */
+	uint32_t hidden;                  /* boxes that are too narrow to be drawn */
+	double top;                       /* of the rows */
+	uint32_t *numbers;                /* of the frames, among the names that the picture has */
+	RECORD_SET(const char *) modules; /* paths, each once */
 };
 
 /* ---- texts ---- */
@@ -610,34 +607,6 @@ static void write_foot(const struct picture *p)
 
 /* ---- the same and all else, for the script ---- */
 
-static bool module_equal(const void *records, uint32_t position, const void *key)
-{
-	return ((const char *const *)records)[position] == key;
-}
-
-static int add_module(struct picture *p, const char *path)
-{
-	uint32_t hash = hash_bytes(&path, sizeof(path));
-	int err;
-
-	if (hash_index_find(&p->module_index, hash, module_equal, p->modules, path) !=
-	    HASH_INDEX_NONE)
-		return 0;
-	if (!array_make_room(&p->modules, p->module_count, &p->module_capacity,
-			     sizeof(*p->modules)))
-		return -ENOMEM;
-	err = hash_index_add(&p->module_index, hash, p->module_count);
-	if (!err)
-		p->modules[p->module_count++] = path;
-	return err;
-}
-
-static uint32_t module_number(const struct picture *p, const char *path)
-{
-	return hash_index_find(&p->module_index, hash_bytes(&path, sizeof(path)), module_equal,
-			       p->modules, path);
-}
-
 #define NO_NUMBER UINT32_MAX
 
 /* Numbers the frames in the order in which they first appear. */
@@ -657,7 +626,8 @@ static int number_frames(struct picture *p)
 		if (p->numbers[frame] != NO_NUMBER)
 			continue;
 		p->numbers[frame] = count++;
-		if (info->module && add_module(p, info->module) != 0)
+		if (info->module &&
+		    record_get(&p->modules, &info->module, &info->module) == RECORD_NONE)
 			return -ENOMEM;
 	}
 	return 0;
@@ -697,7 +667,7 @@ static void write_name(const struct picture *p, const struct frame_info *frame, 
 		markup_json(p->out, frame->file, limit);
 		fprintf(p->out, "%s]", line);
 	} else if (frame->module) {
-		fprintf(p->out, "%u", module_number(p, frame->module) + 1);
+		fprintf(p->out, "%u", record_find(&p->modules, &frame->module) + 1);
 	} else {
 		fputc('0', p->out);
 	}
@@ -710,9 +680,9 @@ static void write_names(const struct picture *p)
 	uint32_t next = 0;
 
 	fprintf(p->out, ",\n\"modules\":[");
-	for (uint32_t i = 0; i < p->module_count; i++) {
+	for (uint32_t i = 0; i < p->modules.count; i++) {
 		fputs(i ? "," : "", p->out);
-		markup_json(p->out, p->modules[i], limit);
+		markup_json(p->out, p->modules.list[i], limit);
 	}
 	fprintf(p->out, "],\n\"names\":[");
 	/* frames are numbered in the order of the boxes */
@@ -930,8 +900,7 @@ static int write_svg(const struct result *result, const struct writer_options *o
 	written->items = p.layout.count - 1;
 out:
 	flame_layout_release(&p.layout);
-	hash_index_release(&p.module_index);
-	free(p.modules);
+	record_set_release(&p.modules.set);
 	free(p.numbers);
 	call_tree_free(tree);
 	return err;

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/array.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
@@ -46,9 +45,7 @@ struct process {
 };
 
 struct counts {
-	struct process *list;
-	uint32_t count, capacity;
-	struct hash_index index;
+	RECORD_SET(struct process);
 	uint64_t all_ns, unnamed_samples;
 };
 
@@ -85,22 +82,11 @@ static struct inside *look_inside(const struct result *r)
 	return list;
 }
 
-static bool has_id(const void *records, uint32_t position, const void *key)
-{
-	return ((const struct process *)records)[position].id == *(const uint32_t *)key;
-}
-
 static struct process *find_process(struct counts *c, uint32_t id)
 {
-	uint32_t at = hash_index_find(&c->index, hash_number(id), has_id, c->list, &id);
+	uint32_t at = record_get(c, &id, &((struct process){.id = id}));
 
-	if (at != HASH_INDEX_NONE)
-		return &c->list[at];
-	if (!array_make_room(&c->list, c->count, &c->capacity, sizeof(*c->list)) ||
-	    hash_index_add(&c->index, hash_number(id), c->count) != 0)
-		return NULL;
-	c->list[c->count] = (struct process){.id = id};
-	return &c->list[c->count++];
+	return at != RECORD_NONE ? &c->list[at] : NULL;
 }
 
 static bool add_row(struct counts *c, const struct result *r, const struct row *row,
@@ -172,7 +158,6 @@ void unnamed_code_report(struct log *log, const struct result *r)
 			is_complete = add_row(&counts, r, &r->rows[i], &inside[r->rows[i].stack]);
 	if (is_complete) /* else without memory for a hint */
 		report(log, &counts);
-	free(counts.list);
-	hash_index_release(&counts.index);
+	record_set_release(&counts.set);
 	free(inside);
 }

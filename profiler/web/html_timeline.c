@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/formats/deflated.h"
-#include "symbolize/util/array.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/saturate.h"
 
 #define NONE UINT32_MAX
@@ -25,9 +24,8 @@ static const struct html_timeline_limits usual_limits = {6000000, 2000000};
 
 /* A sum of records that are too short to be shown one by one. */
 struct sum {
+	uint32_t place, stack, bin, kind;
 	uint64_t first_ns, ns, bytes, count;
-	uint32_t place, stack, bin;
-	uint8_t kind;
 };
 
 struct html_timeline {
@@ -42,9 +40,8 @@ struct html_timeline {
 
 	struct timeline_record *part; /* with the page's stacks and places */
 	uint32_t part_count;
-	struct sum *sums;
-	uint32_t sum_count, sum_capacity, bin_shift;
-	struct hash_index sum_index;
+	RECORD_SET(struct sum) sums;
+	uint32_t bin_shift;
 	uint64_t written, summed;
 };
 
@@ -130,8 +127,7 @@ void html_timeline_free(struct html_timeline *h)
 	free(h->stacks);
 	free(h->places);
 	free(h->part);
-	free(h->sums);
-	hash_index_release(&h->sum_index);
+	record_set_release(&h->sums.set);
 	free(h);
 }
 
@@ -150,46 +146,32 @@ void html_timeline_mark(const struct html_timeline *h, uint32_t *stacks, uint32_
 
 /* ---- sums of short records ---- */
 
-static bool sum_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct sum *a = (const struct sum *)records + position, *b = key;
-
-	return a->place == b->place && a->stack == b->stack && a->bin == b->bin &&
-	       a->kind == b->kind;
-}
-
 /* 0 or -ENOMEM. */
 static int add_sum(struct html_timeline *h, const struct sum *sum)
 {
-	uint32_t hash = hash_four(sum->place, sum->stack, sum->bin, sum->kind);
-	uint32_t at = hash_index_find(&h->sum_index, hash, sum_equal, h->sums, sum);
+	const uint32_t key[] = {sum->place, sum->stack, sum->bin, sum->kind};
+	uint32_t at = record_find(&h->sums, &key);
+	struct sum *all = at != RECORD_NONE ? &h->sums.list[at] : NULL;
 
-	if (at == HASH_INDEX_NONE) {
-		if (!array_make_room(&h->sums, h->sum_count, &h->sum_capacity, sizeof(*h->sums)) ||
-		    hash_index_add(&h->sum_index, hash, h->sum_count) != 0)
-			return -ENOMEM;
-		h->sums[h->sum_count++] = *sum;
-		return 0;
-	}
-	if (sum->first_ns < h->sums[at].first_ns)
-		h->sums[at].first_ns = sum->first_ns;
-	h->sums[at].ns = saturated_sum(h->sums[at].ns, sum->ns);
-	h->sums[at].bytes = saturated_sum(h->sums[at].bytes, sum->bytes);
-	h->sums[at].count += sum->count;
+	if (!all)
+		return record_add(&h->sums, &key, sum) != RECORD_NONE ? 0 : -ENOMEM;
+	if (sum->first_ns < all->first_ns)
+		all->first_ns = sum->first_ns;
+	all->ns = saturated_sum(all->ns, sum->ns);
+	all->bytes = saturated_sum(all->bytes, sum->bytes);
+	all->count += sum->count;
 	return 0;
 }
 
 /* Two bins become one. */
 static int coarsen(struct html_timeline *h)
 {
-	struct sum *old = h->sums;
-	uint32_t count = h->sum_count;
+	struct sum *old = h->sums.list;
+	uint32_t count = h->sums.count;
 	int err = 0;
 
-	h->sums = NULL;
-	h->sum_count = h->sum_capacity = 0;
-	hash_index_release(&h->sum_index);
-	h->sum_index = (struct hash_index){0};
+	h->sums.list = NULL;
+	record_set_release(&h->sums.set);
 	h->bin_shift++;
 	for (uint32_t i = 0; i < count && !err; i++) {
 		old[i].bin >>= 1;
@@ -212,7 +194,7 @@ static int take_short(struct html_timeline *h, const struct timeline_record *r)
 				 .kind = r->kind});
 
 	h->summed++;
-	while (!err && h->sum_count > h->limits.sums &&
+	while (!err && h->sums.count > h->limits.sums &&
 	       (h->last_ns - h->first_ns) >> h->bin_shift > 0)
 		err = coarsen(h);
 	return err;
@@ -364,10 +346,10 @@ static int write_sums(struct html_timeline *h, FILE *out)
 {
 	int err = 0;
 
-	if (h->sum_count > 0)
-		qsort(h->sums, h->sum_count, sizeof(*h->sums), compare_sums);
-	for (uint32_t i = 0; i < h->sum_count && !err; i++) {
-		struct sum *sum = &h->sums[i];
+	if (h->sums.count > 0)
+		qsort(h->sums.list, h->sums.count, sizeof(*h->sums.list), compare_sums);
+	for (uint32_t i = 0; i < h->sums.count && !err; i++) {
+		struct sum *sum = &h->sums.list[i];
 		const struct sum *last = i > 0 ? sum - 1 : NULL;
 
 		if (last && last->kind == sum->kind && last->place == sum->place &&
