@@ -25,13 +25,14 @@ static struct device *find(const struct devices *d, uint32_t process, uint32_t i
 static int get(struct devices *d, uint32_t process, uint32_t id, struct device **device)
 {
 	const uint32_t key[] = {process, id};
-	const struct device added = {
-		.process = process, .id = id, .key = d->next_key, .first = d->count, .number = id};
+	struct device added;
 
 	*device = find(d, process, id);
 	/* there is always room for those of no process */
 	if (*device || id >= GPU_DEVICE_MAX_ID || (process != 0 && d->count >= DEVICES_MAX))
 		return 0;
+	added = (struct device){
+		.process = process, .id = id, .key = d->next_key, .first = d->count, .number = id};
 	if (record_add(d, &key, &added) == RECORD_NONE)
 		return -ENOMEM;
 	d->is_labelled = false;

@@ -2,16 +2,6 @@
 #include "symbolize/util/record_set.h"
 
 #include <stdlib.h>
-#include "symbolize/util/array.h"
-
-uint32_t record_set_add(struct record_set *set, uint32_t hash, const void *record, size_t size)
-{
-	if (!array_make_room(&set->records, set->count, &set->capacity, size) ||
-	    hash_index_add(&set->index, hash, set->count) != 0)
-		return RECORD_NONE;
-	memcpy((char *)set->records + set->count * size, record, size);
-	return set->count++;
-}
 
 void record_set_reindex(struct record_set *set, size_t key_size, size_t record_size)
 {

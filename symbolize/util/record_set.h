@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
 
 #define RECORD_NONE HASH_INDEX_NONE
@@ -69,7 +70,15 @@ static inline uint32_t record_set_find(const struct record_set *set, uint32_t ha
 }
 
 /* Adds a record that is not in the set: its number, or RECORD_NONE when out of memory. */
-uint32_t record_set_add(struct record_set *set, uint32_t hash, const void *record, size_t size);
+static inline uint32_t record_set_add(struct record_set *set, uint32_t hash, const void *record,
+				      size_t size)
+{
+	if (!array_make_room(&set->records, set->count, &set->capacity, size) ||
+	    hash_index_add(&set->index, hash, set->count) != 0)
+		return RECORD_NONE;
+	memcpy((char *)set->records + set->count * size, record, size);
+	return set->count++;
+}
 
 /* The number of the record with the key, which `record` becomes if there is none. */
 static inline uint32_t record_set_get(struct record_set *set, const void *key, size_t key_size,
