@@ -28,20 +28,20 @@ struct named_stacks {
 };
 
 /*
- * The number of the frame with this class, line, name, file and module, by their pointers; or
- * RECORD_NONE. Then it can be added; what else it has is that of the first one.
+ * Returns the number of the frame with this class, line, name, file and module, by their pointers;
+ * RECORD_NONE: there is none, and it can be added. What else a frame has is not compared.
  */
 uint32_t named_stacks_find_frame(const struct named_stacks *stacks, const struct frame_info *frame);
 uint32_t named_stacks_add_frame(struct named_stacks *stacks, const struct frame_info *frame);
 
-/* The same for frames that have different names: they are found by the name alone. */
+/* Do the same for frames of different names, which are found by the name alone. */
 uint32_t named_stacks_find_name(const struct named_stacks *stacks, const char *name);
 uint32_t named_stacks_add_name(struct named_stacks *stacks, const struct frame_info *frame);
 
 /* Adds the root. False: out of memory. */
 bool named_stacks_begin(struct named_stacks *stacks);
 
-/* The number of a stack with one more frame inside; it is added if it is new. */
+/* Returns the number of a stack with one more frame inside, and adds it if it is new. */
 uint32_t named_stacks_add(struct named_stacks *stacks, uint32_t outer, uint32_t frame);
 
 /*
@@ -51,7 +51,7 @@ uint32_t named_stacks_add(struct named_stacks *stacks, uint32_t outer, uint32_t 
 bool named_stacks_push(struct named_stacks *stacks, uint32_t outer, uint32_t frame,
 		       struct allowance *memory, uint32_t *number);
 
-/* The stack of those not kept, made if need be. */
+/* Returns the stack of those not kept, made if need be. */
 uint32_t named_stacks_rest(struct named_stacks *stacks);
 
 /* Frees the indexes alone: nothing more will be added. */

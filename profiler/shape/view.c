@@ -24,7 +24,7 @@ void view_fail(struct view *v, int err)
 
 /* ---- frames and stacks ---- */
 
-/* The number of a frame of its own with this text, interned. */
+/* Returns the number of a frame of its own with this text, which is interned. */
 static uint32_t add_text(struct view *v, enum frame_class class, const char *text)
 {
 	const struct frame_info frame = {.class = class, .name = text, .short_name = text};

@@ -925,7 +925,7 @@ static size_t stack_bytes(const struct maker *m)
 	       sizeof(struct row) + HASH_INDEX_ENTRY_BYTES;
 }
 
-/* The number of a new one; RESULT_ROOT if it cannot be kept, with the error set. */
+/* Adds a stack and returns its number; RESULT_ROOT if it cannot be kept, with the error set. */
 static uint32_t make_stack(struct made_comparison *made, uint32_t hash, uint32_t outer,
 			   uint32_t frame)
 {

@@ -54,6 +54,7 @@ struct record_key {
 	size_t size, record_size;
 };
 
+/* Tells whether the record at that position begins with the key. */
 static inline bool record_has_key(const void *records, uint32_t position, const void *key)
 {
 	const struct record_key *k = key;
@@ -61,6 +62,7 @@ static inline bool record_has_key(const void *records, uint32_t position, const 
 	return memcmp((const char *)records + position * k->record_size, k->bytes, k->size) == 0;
 }
 
+/* Returns the number of the record with the key, or RECORD_NONE. */
 static inline uint32_t record_set_find(const struct record_set *set, uint32_t hash, const void *key,
 				       size_t key_size, size_t record_size)
 {
@@ -69,7 +71,7 @@ static inline uint32_t record_set_find(const struct record_set *set, uint32_t ha
 	return hash_index_find(&set->index, hash, record_has_key, set->records, &k);
 }
 
-/* Adds a record that is not in the set: its number, or RECORD_NONE when out of memory. */
+/* Adds a record that is not in the set. Returns its number, or RECORD_NONE when out of memory. */
 static inline uint32_t record_set_add(struct record_set *set, uint32_t hash, const void *record,
 				      size_t size)
 {
@@ -80,7 +82,7 @@ static inline uint32_t record_set_add(struct record_set *set, uint32_t hash, con
 	return set->count++;
 }
 
-/* The number of the record with the key, which `record` becomes if there is none. */
+/* Returns the number of the record with the key, and adds `record` if there is none. */
 static inline uint32_t record_set_get(struct record_set *set, const void *key, size_t key_size,
 				      const void *record, size_t record_size)
 {
@@ -91,8 +93,8 @@ static inline uint32_t record_set_get(struct record_set *set, const void *key, s
 }
 
 /*
- * Indexes the records again, after the caller has taken some out of the list, or changed keys.
- * There are at most as many as before, so there is room.
+ * Indexes the records again, after the caller has taken some out of the list, or changed keys. It
+ * cannot fail: there are at most as many as before.
  */
 void record_set_reindex(struct record_set *set, size_t key_size, size_t record_size);
 
@@ -113,7 +115,7 @@ void record_set_release(struct record_set *set);
 #define record_add_hashed(s, hash, record) \
 	record_set_add(&(s)->set, (hash), (record), sizeof(*(s)->list))
 
-/* record_set_reindex, with keys of this type. */
+/* Calls record_set_reindex for keys of this type. */
 #define record_reindex(s, key_type) \
 	record_set_reindex(&(s)->set, sizeof(key_type), sizeof(*(s)->list))
 
