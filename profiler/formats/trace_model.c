@@ -21,9 +21,7 @@ _Static_assert(TIMELINE_RECORDS < IS_LAUNCH, "room for a mark");
 _Static_assert(TIMELINE_KINDS <= 7, "and for TRACE_USE_RANGES");
 
 /* With more records than this, counters have about so many values. */
-#ifndef COUNTED_RECORDS /* tests use a smaller number */
 #define COUNTED_RECORDS 2000000u
-#endif
 #define COUNTER_VALUES 500000u
 
 /* Pieces of the timeline's file, so that records next to each other are read at once. */

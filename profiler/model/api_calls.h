@@ -17,9 +17,7 @@
 #include "profiler/base/allowance.h"
 #include "symbolize/util/hash_index.h"
 
-#ifndef API_CALLS_MAX /* tests use a smaller one */
 #define API_CALLS_MAX 4096u
-#endif
 #define API_CALL_ERRORS 16u
 
 struct api_call {

@@ -18,12 +18,8 @@
 #include "symbolize/util/record_set.h"
 
 #define COUNTERS_METRICS_MAX 256u /* of all programs */
-#ifndef COUNTERS_ROWS_MAX         /* tests use a smaller one */
 #define COUNTERS_ROWS_MAX (1u << 18)
-#endif
-#ifndef COUNTERS_VALUES_MAX            /* likewise */
 #define COUNTERS_VALUES_MAX (1u << 20) /* 24 MB */
-#endif
 
 struct counter_metric {
 	const char *name, *unit; /* borrowed; the unit may be "" */

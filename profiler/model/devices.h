@@ -23,9 +23,7 @@
 #include "cupti_trace/wire/gpu_event.h"
 #include "symbolize/util/record_set.h"
 
-#ifndef DEVICES_MAX /* tests use a smaller one */
 #define DEVICES_MAX 16384u
-#endif
 
 #define DEVICE_LABEL_BYTES 128
 #define DEVICE_NAME_BYTES 128

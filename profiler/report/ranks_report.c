@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/report/quantity.h"
+#include "profiler/report/rank_clocks.h"
 #include "profiler/tables/ranks_table.h"
 #include "symbolize/util/saturate.h"
 
@@ -58,61 +59,7 @@ static const char *machine_text(char text[RANK_BYTES], const struct rank_info *r
 
 /* ---- clocks ---- */
 
-struct clocks {
-	const struct rank_info **list; /* the first rank of each */
-	uint32_t count;
-	uint32_t aligned, fewest;      /* clocks; collectives that one was aligned by */
-	const struct rank_info *worst; /* of these; NULL: none */
-	const struct rank_info *apart; /* the first whose wall clock is used beside another one */
-	uint32_t references;
-	uint64_t error_ns; /* of the wall clocks that are used, two of them; 0: unknown */
-};
-
-static void add_clock(struct clocks *c, const struct rank_info *clock)
-{
-	const struct clock_alignment *a = &clock->alignment;
-
-	c->count++;
-	if (!a->collectives) {
-		if (c->references++ == 1)
-			c->apart = clock;
-		return;
-	}
-	if (!c->aligned++ || a->collectives < c->fewest)
-		c->fewest = a->collectives;
-	if (!c->worst || a->error_ns > c->worst->alignment.error_ns)
-		c->worst = clock;
-}
-
-/* False: no memory. */
-static bool find_clocks(const struct result *r, struct clocks *c)
-{
-	uint64_t most = 0, second = 0;
-	bool is_known = true;
-
-	*c = (struct clocks){.list = ranks_of_clocks(r)};
-	for (uint32_t i = 0; c->list && i < r->rank_count; i++) {
-		const struct rank_info *clock = c->list[i];
-		uint64_t error = clock ? clock->wall_error_ns : 0;
-
-		if (!clock)
-			continue;
-		add_clock(c, clock);
-		if (clock->alignment.collectives)
-			continue;
-		is_known &= error > 0 && error < UINT64_MAX / 2;
-		if (error > most) {
-			second = most;
-			most = error;
-		} else if (error > second) {
-			second = error;
-		}
-	}
-	c->error_ns = is_known ? most + second : 0;
-	return c->list != NULL;
-}
-
-static void report_aligned(struct log *log, const struct clocks *c)
+static void report_aligned(struct log *log, const struct rank_clocks *c)
 {
 	char machine[RANK_BYTES], reference[RANK_BYTES], error[QUANTITY_BYTES],
 		most[QUANTITY_BYTES];
@@ -138,7 +85,7 @@ static void report_aligned(struct log *log, const struct clocks *c)
 			 time_text(most, (double)a->bound_ns));
 }
 
-static void report_unaligned(struct log *log, const struct clocks *c, bool has_collectives)
+static void report_unaligned(struct log *log, const struct rank_clocks *c, bool has_collectives)
 {
 	char time[QUANTITY_BYTES], machine[RANK_BYTES];
 	uint32_t count = c->references;
@@ -161,7 +108,7 @@ static void report_unaligned(struct log *log, const struct clocks *c, bool has_c
 			 machine_text(machine, c->apart), count > 2 ? " and others" : "");
 }
 
-static void report_clocks(struct log *log, const struct result *r, const struct clocks *c)
+static void report_clocks(struct log *log, const struct result *r, const struct rank_clocks *c)
 {
 	bool has_collectives = false;
 
@@ -218,7 +165,7 @@ static void report_slowest(struct log *log, const struct result *r, const struct
 
 /* The machine whose ranks others waited for longest, if these are several of several machines. */
 static void report_late_machine(struct log *log, const struct result *r,
-				const struct rank_time *times, const struct clocks *c)
+				const struct rank_time *times, const struct rank_clocks *c)
 {
 	struct {
 		uint64_t kept_ns, last;
@@ -254,7 +201,7 @@ static bool is_later(const struct result *r, const struct rank_time *times, uint
 
 /* The rank that others waited for longest in collectives. */
 static void report_late(struct log *log, const struct result *r, const struct rank_time *times,
-			const struct clocks *c)
+			const struct rank_clocks *c)
 {
 	uint64_t collectives = 0, alone = 0, undecided = 0, compared = 0, waited_ns = 0, gpu_ns = 0;
 	char time[QUANTITY_BYTES], rank[RANK_BYTES];
@@ -379,20 +326,20 @@ void ranks_report(struct log *log, const struct result *r)
 {
 	struct rank_time *times = r->rank_count ? rank_times(r) : NULL;
 	char missing[128], size[32] = "";
-	struct clocks clocks;
+	struct rank_clocks clocks;
 
 	if (r->rank_count == 0)
 		return;
 	if (r->totals.job.size)
 		snprintf(size, sizeof(size), " of %u", r->totals.job.size);
 	log_line(log, "Ranks: %u%s", r->rank_count, size);
-	if (find_clocks(r, &clocks) && times) {
+	if (rank_clocks_find(r, &clocks) && times) {
 		report_clocks(log, r, &clocks);
 		report_slowest(log, r, times);
 		report_late(log, r, times, &clocks);
 	}
 	report_failed(log, r);
-	free(clocks.list);
+	rank_clocks_release(&clocks);
 	free(times);
 	report_sizes(log, r);
 	report_times(log, r);

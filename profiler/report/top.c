@@ -342,7 +342,7 @@ void top_report(struct log *log, const struct result *result, enum top_size size
 		unsigned int width)
 {
 	struct digest *d = digest_new(result);
-	struct busy *busy = d ? busy_new(result) : NULL;
+	struct busy *busy = d ? busy_new(result, BUSY_SPANS_MAX) : NULL;
 
 	if (!d)
 		return; /* the profile itself is written all the same */

@@ -12,7 +12,7 @@ struct gathering {
 	busy_key key;
 	const void *context;
 	struct busy_span *spans;
-	uint64_t count, capacity;
+	uint64_t count, capacity, max;
 };
 
 /* ---- devices ---- */
@@ -91,7 +91,7 @@ static bool make_room(struct gathering *g)
 	unite(g->spans, &g->count);
 	if (g->capacity && g->count <= g->capacity / 2)
 		return true;
-	if (g->count >= BUSY_SPANS_MAX)
+	if (g->count >= g->max)
 		return false;
 	capacity = g->capacity ? 2 * g->capacity : 64;
 	spans = realloc(g->spans, capacity * sizeof(*spans));
@@ -174,7 +174,8 @@ static bool sum_devices(struct busy *b, const struct gathering *g)
 bool busy_gather(const struct result *result, busy_key key, const void *context,
 		 struct busy_span **spans, uint64_t *count)
 {
-	struct gathering g = {.result = result, .key = key, .context = context};
+	struct gathering g = {
+		.result = result, .key = key, .context = context, .max = BUSY_SPANS_MAX};
 	bool has_gathered;
 
 	result_window(result, &g.from, &g.to);
@@ -190,9 +191,9 @@ bool busy_gather(const struct result *result, busy_key key, const void *context,
 	return true;
 }
 
-struct busy *busy_new(const struct result *result)
+struct busy *busy_new(const struct result *result, uint64_t spans_max)
 {
-	struct gathering g = {.result = result};
+	struct gathering g = {.result = result, .max = spans_max};
 	struct busy *b = result->timeline ? calloc(1, sizeof(*b)) : NULL;
 
 	if (!b)

@@ -10,7 +10,7 @@
  * the number. Work whose device is unknown counts for all GPUs together only.
  *
  * Sorts all operations: 16 million take some seconds and up to 0.8 GB for the moment. Beyond
- * BUSY_SPANS_MAX spans that do not touch, there is no result.
+ * a number of spans that do not touch, there is no result: BUSY_SPANS_MAX, or what is asked for.
  */
 #ifndef PROFILER_TABLES_BUSY_H
 #define PROFILER_TABLES_BUSY_H
@@ -18,9 +18,7 @@
 #include <stdbool.h>
 #include "profiler/model/result.h"
 
-#ifndef BUSY_SPANS_MAX /* tests use a smaller one */
 #define BUSY_SPANS_MAX (UINT64_C(1) << 24)
-#endif
 
 struct busy_span {
 	uint64_t start, end; /* end > start */
@@ -40,8 +38,11 @@ struct busy {
 	uint64_t span_count;
 };
 
-/* NULL: there is no timeline, it could not be read, too many spans, or out of memory. */
-struct busy *busy_new(const struct result *result);
+/*
+ * `spans_max`: usually BUSY_SPANS_MAX. NULL: there is no timeline, it could not be read, too many
+ * spans, or out of memory.
+ */
+struct busy *busy_new(const struct result *result, uint64_t spans_max);
 void busy_free(struct busy *busy);
 
 /*

@@ -9,10 +9,6 @@
 #include "profiler/tables/figures.h"
 #include "profiler/tables/memory_place.h"
 
-#ifndef HOLDERS_MAX      /* tests use a smaller one */
-#define HOLDERS_MAX 256u /* allocators with a kind of memory; others are counted */
-#endif
-
 static const struct caching_allocator torch = {
 	"PyTorch's caching allocator",
 	"what it hands out is not counted here: PYTORCH_NO_CUDA_MEMORY_CACHING=1 makes each tensor "
@@ -91,7 +87,7 @@ struct holder {
 };
 
 struct holders {
-	struct holder list[HOLDERS_MAX];
+	struct holder list[CACHING_ALLOCATORS_MAX];
 	uint32_t count;
 	uint64_t left_out;
 };
@@ -102,7 +98,7 @@ static struct holder *get(struct holders *h, const struct caching_allocator *a, 
 
 	while (at < h->count && (h->list[at].allocator != a || h->list[at].total != total))
 		at++;
-	if (at == HOLDERS_MAX)
+	if (at == CACHING_ALLOCATORS_MAX)
 		return NULL;
 	if (at == h->count)
 		h->list[h->count++] = (struct holder){.allocator = a, .total = total};

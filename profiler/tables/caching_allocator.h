@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include "profiler/model/result.h"
 
+#define CACHING_ALLOCATORS_MAX 256u /* in the table, each with one kind of memory */
+
 struct caching_allocator {
 	const char *name;   /* "PyTorch's caching allocator" */
 	const char *advice; /* how to see what it hands out */
@@ -18,7 +20,10 @@ struct caching_allocator {
 /* Finds the allocator that called CUDA, by an allocation's stack. NULL: none that is known. */
 const struct caching_allocator *caching_allocator_of(const struct result *result, uint32_t stack);
 
-/* Makes a table of what each of them held, by kind of memory. NULL with errno. */
+/*
+ * Makes a table of what each of them held, by kind of memory; those beyond CACHING_ALLOCATORS_MAX
+ * are left out. NULL with errno.
+ */
 struct figures *caching_allocators_figures(const struct result *result);
 
 #endif

@@ -15,9 +15,7 @@
 
 struct result;
 
-#ifndef FIGURES_ROWS_MAX /* tests use a smaller one */
 #define FIGURES_ROWS_MAX 1000u
-#endif
 
 /* The page has the same numbers (table_view.js). */
 enum figure_kind {

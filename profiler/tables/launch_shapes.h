@@ -13,9 +13,7 @@
 #include "profiler/tables/figures.h"
 #include "profiler/tables/occupancy.h"
 
-#ifndef LAUNCH_SHAPES_MAX /* tests use a smaller one */
 #define LAUNCH_SHAPES_MAX (1u << 16)
-#endif
 
 struct launch_shape {
 	uint32_t stack;              /* of the result; it ends in the kernel */

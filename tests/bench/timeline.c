@@ -106,7 +106,7 @@ static double find_busy(const struct timeline *t)
 		devices[i].id = i;
 	for (uint32_t i = 0; i < GPUS * STREAMS; i++)
 		places[i].part[PLACE_DEVICE] = i / STREAMS;
-	busy = busy_new(&result);
+	busy = busy_new(&result, BUSY_SPANS_MAX);
 	if (!busy || busy->device_count != GPUS)
 		fail("cannot be summed up", 0);
 	busy_free(busy);

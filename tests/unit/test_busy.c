@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The union of operations' times, compared with one that marks every nanosecond. */
 #include "made_result.h"
-#define BUSY_SPANS_MAX 1000u
-#include "profiler/tables/busy.c"
+#include "profiler/tables/busy.h"
 
 #define RUN_NS 2000u
 #define START_NS 500u
@@ -131,7 +130,7 @@ static void a_random_timeline(uint64_t round)
 	}
 	t = new_timeline(records, count);
 	m.result.timeline = t;
-	b = busy_new(&m.result);
+	b = busy_new(&m.result, 1000);
 	assert_non_null(b);
 	EXPECT(&p, b->ns == count_marked(worked[DEVICES]));
 	for (uint32_t i = 0; i < RUN_NS; i++)
@@ -163,7 +162,7 @@ static void without_a_timeline_nothing_is_known(void **state)
 
 	(void)state;
 	begin(&m);
-	assert_null(busy_new(&m.result));
+	assert_null(busy_new(&m.result, 1000));
 	made_end(&m);
 }
 
@@ -180,7 +179,7 @@ static void times_may_overflow(void **state)
 	(void)state;
 	begin(&m);
 	m.result.timeline = t;
-	b = busy_new(&m.result);
+	b = busy_new(&m.result, 1000);
 	assert_non_null(b);
 	assert_int_equal(b->ns, RUN_NS - 10);
 	busy_free(b);
@@ -207,7 +206,7 @@ static void spans_are_bounded(void **state)
 							      .place = 1};
 		t = new_timeline(records, 4000);
 		m.result.timeline = t;
-		b = busy_new(&m.result);
+		b = busy_new(&m.result, 1000);
 		assert_true(apart ? b == NULL : b && b->ns == 8000 && b->span_count == 1);
 		busy_free(b);
 		timeline_free(t);

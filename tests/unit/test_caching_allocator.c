@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that a framework's allocator holds, told from what the program allocates itself. */
+#include "figure_cell.h"
 #include "made_result.h"
-#define HOLDERS_MAX 3u
-#include "profiler/tables/caching_allocator.c"
+#include "profiler/model/memory_use.h"
+#include "profiler/tables/caching_allocator.h"
+
+#define TORCH "PyTorch's caching allocator"
 
 static struct made_result made;
 
@@ -34,17 +37,17 @@ static void they_are_known_by_their_functions(void **state)
 						    "c10::cuda::CUDACachingAllocator::Native::"
 						    "DeviceCachingAllocator::malloc(int)",
 						    "cudaMalloc")),
-			    torch.name);
+			    TORCH);
 	assert_string_equal(allocator_of(MADE_STACK(&made, "main", "tsl::BFCAllocator::Extend(int)",
 						    "cuMemAlloc_v2")),
-			    bfc.name);
+			    "the BFC allocator of JAX or TensorFlow");
 	assert_string_equal(
 		allocator_of(MADE_STACK(&made, "main", "onnxruntime::BFCArena::Extend(int)")),
-		onnx.name);
+		"ONNX Runtime's arena");
 	assert_string_equal(allocator_of(MADE_STACK(
 				    &made, "main",
 				    "__pyx_f_4cupy_4cuda_6memory_20SingleDeviceMemoryPool_malloc")),
-			    cupy.name);
+			    "CuPy's memory pool");
 	assert_null(allocator_of(MADE_STACK(&made, "main", "my_allocator", "cudaMalloc")));
 	assert_null(allocator_of(RESULT_ROOT));
 	/* the one that called CUDA, not the one that called that */
@@ -52,7 +55,7 @@ static void they_are_known_by_their_functions(void **state)
 		allocator_of(MADE_STACK(&made, "cupy",
 					"c10::cuda::CUDACachingAllocator::raw_alloc(unsigned long)",
 					"rmm::mr::pool_memory_resource<x>::expand", "cudaMalloc")),
-		rmm.name);
+		"a pool of RMM");
 }
 
 static void without_names_the_file_tells(void **state)
@@ -63,42 +66,47 @@ static void without_names_the_file_tells(void **state)
 	(void)state;
 	assert_null(allocator_of(stack));
 	frame->module = "/venv/torch/lib/libc10_cuda.so";
-	assert_string_equal(allocator_of(stack), torch.name);
+	assert_string_equal(allocator_of(stack), TORCH);
 	frame->class = CLASS_PYTHON; /* a script of that name is none */
 	assert_null(allocator_of(stack));
 }
 
 static void what_they_hold_is_summed_up(void **state)
 {
-	struct memory_total totals[4] = {
-		{.kind = MEMORY_OF_DEVICE}, {.device = 1}, {.device = 2}, {.device = 3}};
-	struct memory_row rows[] = {
+	enum { ROWS = CACHING_ALLOCATORS_MAX + 3 };
+	uint32_t other = MADE_STACK(&made, "d", "CUDACachingAllocator");
+	static struct memory_total totals[CACHING_ALLOCATORS_MAX + 1] = {
+		{.kind = MEMORY_OF_DEVICE}};
+	struct memory_row rows[ROWS] = {
 		{MADE_STACK(&made, "a", "CUDACachingAllocator"), 0, 10, 1, 5, 2, 30, 3},
 		{MADE_STACK(&made, "b", "CUDACachingAllocator"), 0, 100, 1, 0, 0, 300, 7},
 		{MADE_STACK(&made, "c", "cudaMalloc"), 0, 1000, 1, 0, 0, 1000, 1},
-		{MADE_STACK(&made, "d", "CUDACachingAllocator"), 1, 7, 1, 7, 1, 7, 1},
-		{MADE_STACK(&made, "d", "CUDACachingAllocator"), 2, 1, 1, 1, 1, 1, 1},
-		{MADE_STACK(&made, "d", "CUDACachingAllocator"), 3, 1, 1, 1, 1, 1, 1}};
-	struct memory_use use = {.totals = totals, .rows = rows, .total_count = 4, .row_count = 6};
-	const union figure *row;
+		{other, 1, 7, 1, 7, 1, 7, 1}};
+	struct memory_use use = {.totals = totals,
+				 .rows = rows,
+				 .total_count = CACHING_ALLOCATORS_MAX + 1,
+				 .row_count = ROWS};
 	struct figures *f;
 
 	(void)state;
+	for (uint32_t i = 1; i <= CACHING_ALLOCATORS_MAX; i++)
+		totals[i].device = i;
+	for (uint32_t i = 2; i <= CACHING_ALLOCATORS_MAX; i++)
+		rows[i + 2] = (struct memory_row){other, i, 1, 1, 1, 1, 1, 1};
 	made.result.memory_use = &use;
 	f = caching_allocators_figures(&made.result);
 	assert_non_null(f);
-	assert_int_equal(f->count, 3);
+	assert_int_equal(f->count, CACHING_ALLOCATORS_MAX);
 	assert_int_equal(f->left_out, 1);
-	row = figures_row(f, 0);
-	assert_int_equal(row[PEAK].number, 110);
-	assert_int_equal(row[AT_PEAK].number, 2);
-	assert_int_equal(row[LEFT].number, 5);
-	assert_int_equal(row[LEFT_PIECES].number, 2);
-	assert_int_equal(row[ALLOCATED].number, 330);
-	assert_int_equal(row[ALLOCATIONS].number, 10);
-	assert_string_equal(row[NAME].text, torch.name);
-	assert_string_equal(row[WHERE].text, "device, GPU 0");
-	assert_int_equal(figures_row(f, 1)[PEAK].number, 7);
+	assert_int_equal(figure_cell(f, 0, "held_at_peak_bytes")->number, 110);
+	assert_int_equal(figure_cell(f, 0, "segments_at_peak")->number, 2);
+	assert_int_equal(figure_cell(f, 0, "left_bytes")->number, 5);
+	assert_int_equal(figure_cell(f, 0, "segments_left")->number, 2);
+	assert_int_equal(figure_cell(f, 0, "allocated_bytes")->number, 330);
+	assert_int_equal(figure_cell(f, 0, "segments")->number, 10);
+	assert_string_equal(figure_cell(f, 0, "allocator")->text, TORCH);
+	assert_string_equal(figure_cell(f, 0, "memory")->text, "device, GPU 0");
+	assert_int_equal(figure_cell(f, 1, "held_at_peak_bytes")->number, 7);
 	figures_free(f);
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Values by stack and metric, and the table that is made of them: by kernel. */
-#include "unit.h"
+#include "figure_cell.h"
+#include <float.h>
 #include <math.h>
-#define COUNTERS_ROWS_MAX 8u
-#define COUNTERS_VALUES_MAX 5u
-#include "profiler/model/counters.c"
 #include "made_result.h"
-#include "profiler/tables/counters_table.c"
+#include "profiler/model/counters.h"
+#include "profiler/tables/counters_table.h"
 
 static void values_add_up_by_stack_and_metric(void **state)
 {
@@ -26,7 +25,7 @@ static void values_add_up_by_stack_and_metric(void **state)
 	assert_true(c.rows.list[0].sum == -2 && c.rows.list[0].least == -4 &&
 		    c.rows.list[0].most == 2);
 	assert_true(c.rows.list[1].least == 0.5 && c.rows.list[1].most == 0.5);
-	for (uint32_t i = 0; i < 10; i++)
+	for (uint32_t i = 0; i < COUNTERS_ROWS_MAX + 2; i++)
 		counters_add(&c, 100 + i, 0, 1);
 	assert_int_equal(c.rows.count, COUNTERS_ROWS_MAX);
 	assert_int_equal(c.not_kept, 4);
@@ -61,8 +60,8 @@ static void values_of_launches_are_bounded(void **state)
 	counters_add_value(&c, &(struct counter_value){1, 2, 3, -INFINITY});
 	assert_int_equal(c.value_count, 1);
 	assert_true(c.values[0].value == 0.5);
-	assert_false(counters_make_room(&c, 5));
-	assert_true(counters_make_room(&c, 4));
+	assert_false(counters_make_room(&c, COUNTERS_VALUES_MAX));
+	assert_true(counters_make_room(&c, COUNTERS_VALUES_MAX - 1));
 	c.memory = &memory;
 	assert_true(counters_make_room(&c, 3));
 	assert_false(counters_make_room(&c, 2));
@@ -103,13 +102,14 @@ static void those_that_may_be_added_up_are_named(void **state)
 	assert_string_equal(sums, "a.sum");
 }
 
-static const union figure *find(const struct figures *f, const char *kernel, const char *metric)
+static uint32_t find(const struct figures *f, const char *kernel, const char *metric)
 {
 	for (uint32_t i = 0; i < f->count; i++)
-		if (strcmp(figures_row(f, i)[KERNEL].text, kernel) == 0 &&
-		    strcmp(figures_row(f, i)[METRIC].text, metric) == 0)
-			return figures_row(f, i);
-	return NULL;
+		if (strcmp(figure_cell(f, i, "kernel")->text, kernel) == 0 &&
+		    strcmp(figure_cell(f, i, "metric")->text, metric) == 0)
+			return i;
+	fail_msg("no %s of %s", metric, kernel);
+	return 0;
 }
 
 /* A kernel that is launched from two places is one; the one with more time comes first. */
@@ -145,15 +145,16 @@ static void the_table_is_by_kernel(void **state)
 	f = counters_figures(&m.result);
 	assert_non_null(f);
 	assert_int_equal(f->count, 3);
-	assert_string_equal(figures_row(f, 0)[KERNEL].text, "big");
-	assert_string_equal(figures_row(f, 0)[METRIC].text, "bytes.sum");
-	assert_true(figures_row(f, 0)[MEAN].real == 30 && figures_row(f, 0)[LEAST].real == 10 &&
-		    figures_row(f, 0)[MOST].real == 60);
-	assert_int_equal(figures_row(f, 0)[MEASURED].number, 3);
-	assert_int_equal(figures_row(f, 0)[LAUNCHES].number, 15);
-	assert_int_equal(find(f, "big", "rate.pct")[MEASURED].number, 3);
-	assert_true(isfinite(find(f, "big", "rate.pct")[MEAN].real));
-	assert_true(find(f, "small", "bytes.sum")[MEAN].real == 7);
+	assert_string_equal(figure_cell(f, 0, "kernel")->text, "big");
+	assert_string_equal(figure_cell(f, 0, "metric")->text, "bytes.sum");
+	assert_true(figure_cell(f, 0, "mean")->real == 30 &&
+		    figure_cell(f, 0, "least")->real == 10 &&
+		    figure_cell(f, 0, "most")->real == 60);
+	assert_int_equal(figure_cell(f, 0, "measured")->number, 3);
+	assert_int_equal(figure_cell(f, 0, "launches")->number, 15);
+	assert_int_equal(figure_cell(f, find(f, "big", "rate.pct"), "measured")->number, 3);
+	assert_true(isfinite(figure_cell(f, find(f, "big", "rate.pct"), "mean")->real));
+	assert_true(figure_cell(f, find(f, "small", "bytes.sum"), "mean")->real == 7);
 	figures_free(f);
 	counters_release(&c);
 	made_end(&m);
@@ -182,8 +183,8 @@ static void counts_stay_numbers(void **state)
 	f = counters_figures(&m.result);
 	assert_non_null(f);
 	assert_int_equal(f->count, 1);
-	assert_int_equal(figures_row(f, 0)[MEASURED].number, UINT64_MAX);
-	assert_true(isfinite(figures_row(f, 0)[MEAN].real));
+	assert_int_equal(figure_cell(f, 0, "measured")->number, UINT64_MAX);
+	assert_true(isfinite(figure_cell(f, 0, "mean")->real));
 	figures_free(f);
 	counters_release(&c);
 	made_end(&m);

@@ -235,7 +235,7 @@ static void idle_and_busy_add_up(void **state)
 		assert_int_equal(timeline_finish(b->made.timeline), 0);
 		b->made.made.result.timeline = b->made.timeline;
 		idle_finish(&b->idle, START, START + RUN, 100);
-		busy = busy_new(&b->made.made.result);
+		busy = busy_new(&b->made.made.result, BUSY_SPANS_MAX);
 		assert_non_null(busy);
 		assert_int_equal(busy->device_count, 2);
 		for (uint32_t i = 0; i < 2; i++) {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Launch shapes from a timeline, in bounded memory, and the table of them. */
 #include "made_timeline.h"
-#define FIGURES_ROWS_MAX 4u
-#define LAUNCH_SHAPES_MAX 6u
-#include "profiler/tables/figures.c"
-#include "profiler/tables/launch_shapes.c"
+#include "figure_cell.h"
 #include "profiler/tables/figures_list.h"
+#include "profiler/tables/launch_shapes.h"
 
 static void add_waited(struct made_timeline *m, uint32_t stack, uint32_t place, uint32_t blocks,
 		       uint64_t ns, bool is_waited)
@@ -67,15 +65,6 @@ static void finish(void)
 	made.made.result.timeline = made.timeline;
 }
 
-static const union figure *cell(const struct figures *f, uint32_t row, const char *key)
-{
-	for (uint32_t i = 0; i < f->column_count; i++)
-		if (strcmp(f->columns[i].key, key) == 0)
-			return &figures_row(f, row)[i];
-	fail_msg("no column %s", key);
-	return NULL;
-}
-
 static void sums_up_by_stack_shape_and_device(void **state)
 {
 	uint32_t forward = add_stack(&made, "forward"), backward = add_stack(&made, "backward");
@@ -110,8 +99,8 @@ static void sums_up_by_stack_shape_and_device(void **state)
 	launch_shapes_free(all);
 	f = launch_shapes_figures(&made.made.result);
 	assert_non_null(f);
-	assert_string_equal(cell(f, 1, "advice")->text, "");
-	assert_string_equal(cell(f, 3, "advice")->text,
+	assert_string_equal(figure_cell(f, 1, "advice")->text, "");
+	assert_string_equal(figure_cell(f, 3, "advice")->text,
 			    "CUPTI did not describe the GPU: occupancy and waves are not known");
 	figures_free(f);
 }
@@ -123,18 +112,19 @@ static void is_bounded_and_says_what_is_left_out(void **state)
 	const struct figures *f;
 
 	(void)state;
-	for (uint32_t i = 1; i <= 9; i++)
-		add_kernel(&made, stack, here, i, 1000 - i);
+	for (uint32_t i = 1; i <= LAUNCH_SHAPES_MAX + 3; i++)
+		add_kernel(&made, stack, here, i, 1000000 - i);
 	finish();
 	assert_int_equal(figures_of(&made.made.result, &list), 0);
 	assert_int_equal(list.count, 1);
 	f = list.tables[0];
-	assert_int_equal(f->count, 4);
-	assert_int_equal(f->left_out, 2 + 3); /* two shapes, and three kernels of others */
-	assert_string_equal(cell(f, 1, "grid")->text, "2");
-	assert_string_equal(cell(f, 1, "launched_by")->text, "forward < main");
-	assert_int_equal(cell(f, 1, "occupancy_permille")->number, 1000);
-	assert_string_equal(cell(f, 1, "advice")->text,
+	assert_int_equal(f->count, FIGURES_ROWS_MAX);
+	/* shapes, and three kernels of others */
+	assert_int_equal(f->left_out, LAUNCH_SHAPES_MAX - FIGURES_ROWS_MAX + 3);
+	assert_string_equal(figure_cell(f, 1, "grid")->text, "2");
+	assert_string_equal(figure_cell(f, 1, "launched_by")->text, "forward < main");
+	assert_int_equal(figure_cell(f, 1, "occupancy_permille")->number, 1000);
+	assert_string_equal(figure_cell(f, 1, "advice")->text,
 			    "130 of 132 multiprocessors have no block: launch more or smaller "
 			    "blocks");
 	figures_release(&list);
@@ -171,10 +161,11 @@ static void launches_that_are_waited_for_are_counted(void **state)
 	f = launch_shapes_figures(&made.made.result);
 	assert_non_null(f);
 	for (uint32_t site = 0; site < 4; site++) {
-		assert_int_equal(cell(f, site, "calls")->number, sites[site].launches);
-		assert_int_equal(cell(f, site, "waited_for")->number, sites[site].waited);
-		assert_int_equal(cell(f, site, "waited_for_permille")->number, sites[site].share);
-		assert_string_equal(cell(f, site, "advice")->text, sites[site].advice);
+		assert_int_equal(figure_cell(f, site, "calls")->number, sites[site].launches);
+		assert_int_equal(figure_cell(f, site, "waited_for")->number, sites[site].waited);
+		assert_int_equal(figure_cell(f, site, "waited_for_permille")->number,
+				 sites[site].share);
+		assert_string_equal(figure_cell(f, site, "advice")->text, sites[site].advice);
 	}
 	figures_free(f);
 }

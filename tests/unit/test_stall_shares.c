@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of stalls, and tables of kernels whose time is split. */
+#include "figure_cell.h"
 #include "made_result.h"
 #include "profiler/tables/digest.h"
-#include "profiler/tables/stall_shares.c"
+#include "profiler/tables/stall_shares.h"
 
 static uint32_t push(struct made_result *m, uint32_t outer, enum frame_class class,
 		     const char *name)
@@ -85,19 +86,20 @@ static void shares_are_by_kernel_reason_and_line(void **state)
 	f = stall_shares_figures(&s.m.result);
 	assert_non_null(f);
 	assert_int_equal(f->count, 3);
-	assert_int_equal(figures_row(f, 0)[TIME].number, 800);
-	assert_int_equal(figures_row(f, 0)[SHARE].number, 800);
-	assert_int_equal(figures_row(f, 0)[KERNEL_TIME].number, 1000);
-	assert_string_equal(figures_row(f, 0)[REASON].text, "long scoreboard");
-	assert_string_equal(figures_row(f, 0)[LINES].text, "k.cu:12 (75.0 %), k.cu:20 (25.0 %)");
-	assert_string_equal(figures_row(f, 0)[OFFSETS].text,
+	assert_int_equal(figure_cell(f, 0, "ns")->number, 800);
+	assert_int_equal(figure_cell(f, 0, "share_of_kernel")->number, 800);
+	assert_int_equal(figure_cell(f, 0, "kernel_ns")->number, 1000);
+	assert_string_equal(figure_cell(f, 0, "reason")->text, "long scoreboard");
+	assert_string_equal(figure_cell(f, 0, "lines")->text, "k.cu:12 (75.0 %), k.cu:20 (25.0 %)");
+	assert_string_equal(figure_cell(f, 0, "instructions")->text,
 			    "+0xa0 (30.0 %), +0xb0 (25.0 %), +0x0 (5.0 %)");
-	assert_string_equal(figures_row(f, 1)[OFFSETS].text, ""); /* their sum is not known */
-	assert_int_equal(figures_row(f, 1)[TIME].number, 100);
-	assert_string_equal(figures_row(f, 1)[REASON].text, "selected");
-	assert_string_equal(figures_row(f, 1)[LINES].text, "");
-	assert_int_equal(figures_row(f, 2)[KERNEL].number, s.m.stacks[s.crunch].frame);
-	assert_int_equal(figures_row(f, 2)[SHARE].number, 1000);
+	assert_string_equal(figure_cell(f, 1, "instructions")->text,
+			    ""); /* their sum is not known */
+	assert_int_equal(figure_cell(f, 1, "ns")->number, 100);
+	assert_string_equal(figure_cell(f, 1, "reason")->text, "selected");
+	assert_string_equal(figure_cell(f, 1, "lines")->text, "");
+	assert_int_equal(figure_cell(f, 2, "kernel")->number, s.m.stacks[s.crunch].frame);
+	assert_int_equal(figure_cell(f, 2, "share_of_kernel")->number, 1000);
 	figures_free(f);
 	made_end(&s.m);
 }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* How many clocks the ranks of a job have, and how far these may be apart. */
-#include "profiler/report/ranks_report.c"
-
 #include "unit.h"
+#include "profiler/report/rank_clocks.h"
 
 static uint64_t error_of(struct rank_info *ranks, uint32_t count, uint32_t clocks)
 {
 	const struct result result = {.ranks = ranks, .rank_count = count};
-	struct clocks found;
+	struct rank_clocks found;
+	uint64_t error_ns;
 
-	assert_true(find_clocks(&result, &found));
+	assert_true(rank_clocks_find(&result, &found));
 	assert_int_equal(found.count, clocks);
-	free(found.list);
-	return found.error_ns;
+	error_ns = found.error_ns;
+	rank_clocks_release(&found);
+	return error_ns;
 }
 
 static void two_clocks_are_as_far_apart_as_both_errors(void **state)
