@@ -34,13 +34,18 @@ bool patience_lock(pthread_mutex_t *lock)
 	return patience_lock_for(lock, PATIENCE_MS);
 }
 
-bool patience_join(pthread_t thread)
+bool patience_join_for(pthread_t thread, uint32_t ms)
 {
-	uint64_t until_ns = begin(PATIENCE_MS);
+	uint64_t until_ns = begin(ms);
 	bool is_joined;
 
 	do
 		is_joined = pthread_tryjoin_np(thread, NULL) != EBUSY;
 	while (!is_joined && lasts(until_ns));
 	return is_joined;
+}
+
+bool patience_join(pthread_t thread)
+{
+	return patience_join_for(thread, PATIENCE_MS);
 }

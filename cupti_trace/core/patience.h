@@ -13,9 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifndef PATIENCE_MS /* tests have less */
 #define PATIENCE_MS 2000
-#endif
 
 /* Takes the lock. False: another thread still has it. */
 bool patience_lock(pthread_mutex_t *lock);
@@ -25,5 +23,8 @@ bool patience_lock_for(pthread_mutex_t *lock, uint32_t ms);
 
 /* Joins the thread. False: it still runs. */
 bool patience_join(pthread_t thread);
+
+/* The same with another limit. */
+bool patience_join_for(pthread_t thread, uint32_t ms);
 
 #endif

@@ -15,9 +15,7 @@
 #include "cupti_trace/core/sink.h"
 
 /* What is sent of a cubin, at most: its sections together. */
-#ifndef CUBIN_LINES_MAX /* tests use a smaller one */
 #define CUBIN_LINES_MAX (16u << 20)
-#endif
 
 /* The bytes to send; 0: it has no line table, or is no such file. */
 size_t cubin_lines_size(const char *cubin, size_t size);

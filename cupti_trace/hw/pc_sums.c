@@ -17,7 +17,7 @@ bool pc_sums_add(struct pc_sums *sums, const struct pc_place *place, uint64_t sa
 	uint32_t at = hash_index_find(&sums->index, hash, has_place, sums->list, place);
 
 	if (at == HASH_INDEX_NONE) {
-		if (sums->count == PC_SUMS_MAX ||
+		if (sums->count == (sums->max ? sums->max : PC_SUMS_MAX) ||
 		    !array_make_room(&sums->list, sums->count, &sums->capacity,
 				     sizeof(*sums->list)) ||
 		    hash_index_add(&sums->index, hash, sums->count) != 0)

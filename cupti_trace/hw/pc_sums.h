@@ -3,8 +3,8 @@
  * Sums of PC samples: how often warps were seen at each place of a kernel, and why they issued no
  * instruction. CUPTI hands out the same places again and again; a sum is sent once in a while.
  *
- * Bounded by PC_SUMS_MAX places; whoever adds to a full table sends and empties it first. Not
- * thread-safe.
+ * Bounded by PC_SUMS_MAX places, or fewer that are asked for; whoever adds to a full table sends
+ * and empties it first. Not thread-safe.
  */
 #ifndef CUPTI_TRACE_HW_PC_SUMS_H
 #define CUPTI_TRACE_HW_PC_SUMS_H
@@ -14,9 +14,7 @@
 #include "cupti_trace/core/sink.h"
 #include "symbolize/util/hash_index.h"
 
-#ifndef PC_SUMS_MAX /* tests use a smaller one */
 #define PC_SUMS_MAX (1u << 16)
-#endif
 
 /* Without padding: compared as bytes. */
 struct pc_place {
@@ -36,6 +34,7 @@ struct pc_sum {
 struct pc_sums {
 	struct pc_sum *list;
 	uint32_t count, capacity;
+	uint32_t max; /* of places; 0: PC_SUMS_MAX */
 	struct hash_index index;
 };
 

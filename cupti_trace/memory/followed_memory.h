@@ -17,9 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifndef FOLLOWED_CALLS_MAX /* tests use a smaller one */
 #define FOLLOWED_CALLS_MAX (1u << 16)
-#endif
 
 /* A number that stands for the address of a piece of memory; no other piece has it. */
 uint64_t followed_memory_new_id(void);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls whose memory is followed otherwise: known until many more have come. */
 #include "unit.h"
-#define FOLLOWED_CALLS_MAX 64u
-#include "cupti_trace/memory/followed_memory.c"
+#include "cupti_trace/memory/followed_memory.h"
 
 static void the_last_calls_are_known(void **state)
 {
 	(void)state;
 	assert_false(followed_memory_has(7));
-	for (uint32_t i = 1; i <= 1000; i++) {
+	for (uint32_t i = 1; i <= 3 * FOLLOWED_CALLS_MAX; i++) {
 		followed_memory_note(3 * i);
 		followed_memory_note(3 * i); /* of the runtime, and of the driver within it */
 		assert_true(followed_memory_has(3 * i));
 		assert_false(followed_memory_has(3 * i + 1));
-		assert_int_equal(followed_memory_has(3 * (i - 63)), i >= 64);
-		assert_false(followed_memory_has(3 * (i - 64)));
+		assert_int_equal(followed_memory_has(3 * (i - FOLLOWED_CALLS_MAX + 1)),
+				 i >= FOLLOWED_CALLS_MAX);
+		assert_false(followed_memory_has(3 * (i - FOLLOWED_CALLS_MAX)));
 	}
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiting at exit: what is free is taken, what is not is given up. */
-#define PATIENCE_MS 20
-#include "cupti_trace/core/patience.c" /* not the library's */
 #include "unit.h"
+#include "cupti_trace/core/patience.h"
+
+#define SHORT_MS 20
 
 static void a_free_lock_is_taken(void **state)
 {
@@ -11,7 +12,7 @@ static void a_free_lock_is_taken(void **state)
 	(void)state;
 	assert_true(patience_lock(&lock));
 	assert_int_equal(pthread_mutex_trylock(&lock), EBUSY);
-	assert_false(patience_lock(&lock));
+	assert_false(patience_lock_for(&lock, SHORT_MS));
 	pthread_mutex_unlock(&lock);
 }
 
@@ -30,7 +31,7 @@ static void only_a_thread_that_ends_is_joined(void **state)
 	(void)state;
 	pthread_mutex_lock(&lock);
 	assert_int_equal(pthread_create(&thread, NULL, take_lock, &lock), 0);
-	assert_false(patience_join(thread));
+	assert_false(patience_join_for(thread, SHORT_MS));
 	pthread_mutex_unlock(&lock);
 	while (!patience_join(thread))
 		;

@@ -2,9 +2,8 @@
 /* Sums of PC samples, and what is sent of cubins: through a pipe, as the profiler reads them. */
 #include "fifo_sink.h"
 #include <elf.h>
-#define PC_SUMS_MAX 64u
 #include "cupti_trace/hw/cubin_lines.h"
-#include "cupti_trace/hw/pc_sums.c"
+#include "cupti_trace/hw/pc_sums.h"
 
 enum { NAMES = 4, PCS = 8, STALLS = 3 };
 
@@ -91,7 +90,7 @@ static void sums_arrive(void **state)
 	static uint64_t expected[NAMES][PCS][STALLS];
 	struct prng p = prng_round(0);
 	struct bench *b = *state;
-	struct pc_sums sums = {.count = 0};
+	struct pc_sums sums = {.max = 64};
 	uint32_t refused = 0;
 
 	for (int i = 0; i < 20000; i++) {
@@ -107,7 +106,7 @@ static void sums_arrive(void **state)
 			pc_sums_send(&sums, &b->sink);
 			assert_true(pc_sums_add(&sums, &place, samples));
 		}
-		assert_true(sums.count <= PC_SUMS_MAX);
+		assert_true(sums.count <= sums.max);
 		expected[name][place.pc][place.stall - 1] += samples;
 	}
 	pc_sums_send(&sums, &b->sink);
