@@ -80,6 +80,15 @@ $(UNIT_DIR)/no_cxx/string:
 	$(Q)mkdir -p $(@D)
 	$(Q)touch $@
 
+# their memory runs out: tests/unit/failing_memory.h
+UNSURE := array_make_room hash_index_add id_map_get
+$(addprefix $(UNIT_DIR)/test_,cpu_time processes spread target_stacks work_tally): \
+	LDFLAGS += $(UNSURE:%=-Wl,--wrap=%)
+$(UNIT_DIR)/test_target_stacks: LDFLAGS += -Wl,--wrap=malloc
+$(UNIT_DIR)/test_processes: LDFLAGS += -Wl,--wrap=calloc,--wrap=address_space_new,--wrap=address_space_fork
+
+$(UNIT_DIR)/test_kernel_events: LDFLAGS += -Wl,--wrap=bpf_source_has_more
+
 # the test looks up its own functions, like a loader
 $(UNIT_DIR)/test_python_loop: LDFLAGS += -rdynamic
 

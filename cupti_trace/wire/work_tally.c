@@ -45,7 +45,7 @@ struct work_sum *work_tally_get(struct work_tally *tally, const struct work_key 
 
 	if (sum)
 		return sum;
-	if (!tally->overflowed && tally->count < WORK_TALLY_MAX)
+	if (!tally->overflowed && tally->count < (tally->max ? tally->max : WORK_TALLY_MAX))
 		sum = add_sum(tally, key);
 	if (sum)
 		return sum;

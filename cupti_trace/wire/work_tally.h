@@ -3,8 +3,8 @@
  * Sums of a process's GPU work for each device, context, stream and kind: of CUPTI's reports in the
  * target, and of the profile's contents in the profiler, so that the two can be compared.
  *
- * Grows with distinct keys, up to WORK_TALLY_MAX of them (about 130 MB). Work under keys that come
- * after that, or after memory ran out, is summed up by kind, under keys whose ids are all
+ * Grows with distinct keys, up to `max` of them (WORK_TALLY_MAX: about 130 MB). Work under keys
+ * that come after that, or after memory ran out, is summed up by kind, under keys whose ids are all
  * WORK_TALLY_REST. A key that has a sum of its own keeps it and misses nothing, so overflow makes
  * sums incomparable, never wrong: see work_tally_compare.
  *
@@ -19,9 +19,7 @@
 #include "cupti_trace/wire/gpu_work.h"
 #include "symbolize/util/hash_index.h"
 
-#ifndef WORK_TALLY_MAX                          /* tests have a smaller one */
 #define WORK_TALLY_MAX ((1u << 20) - GPU_WORKS) /* with the rests a power of two */
-#endif
 #define WORK_TALLY_REST UINT32_MAX
 
 struct work_key {
@@ -42,6 +40,7 @@ struct work_sum {
 struct work_tally {
 	struct work_sum *sums; /* in the order in which their keys first came */
 	uint32_t count, capacity;
+	uint32_t max; /* of distinct keys; 0: WORK_TALLY_MAX */
 	struct hash_index index;
 	bool overflowed; /* keys may be under WORK_TALLY_REST; no new ones are made */
 };

@@ -26,9 +26,7 @@
 #include "profiler/cpu/processes.h"
 #include "symbolize/util/hash_index.h"
 
-#ifndef CPU_TIME_PROGRAMS_MAX /* tests use less */
 #define CPU_TIME_PROGRAMS_MAX 4096u
-#endif
 
 struct program_time {
 	const char *name; /* interned; NULL: none is known */

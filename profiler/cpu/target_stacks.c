@@ -6,9 +6,6 @@
 #include <string.h>
 #include "symbolize/util/array.h"
 
-/* Cost of a table entry: the table is at most half full, and grows by doubling. */
-#define ID_BYTES 64u
-
 static bool reserve(struct target_stacks *t, size_t bytes)
 {
 	if (!allowance_take(t->allowance, bytes))
@@ -39,7 +36,7 @@ void target_stacks_release(struct target_stacks *t)
 
 /* ---- code ---- */
 
-static size_t code_bytes(const struct code_mapping *mapping)
+size_t target_stacks_code_bytes(const struct code_mapping *mapping)
 {
 	return 2 * sizeof(*mapping) + strlen(mapping->path) + 32 +
 	       (mapping->build_id ? strlen(mapping->build_id) + 1 : 0);
@@ -95,7 +92,7 @@ static void remove_code(struct target_stacks *t, uint32_t first, uint64_t end)
 	uint32_t behind = first;
 
 	for (; behind < t->code_count && t->code[behind].start < end; behind++) {
-		unreserve(t, code_bytes(&t->code[behind]));
+		unreserve(t, target_stacks_code_bytes(&t->code[behind]));
 		free((char *)(uintptr_t)t->code[behind].path);
 	}
 	memmove(&t->code[first], &t->code[behind], (t->code_count - behind) * sizeof(*t->code));
@@ -117,11 +114,11 @@ int target_stacks_add_code(struct target_stacks *t, const struct code_mapping *m
 			t->allowance->refused++;
 		return -ENOSPC;
 	}
-	if (!reserve(t, code_bytes(mapping)))
+	if (!reserve(t, target_stacks_code_bytes(mapping)))
 		return -ENOSPC;
 	path = copy_texts(mapping);
 	if (!path) {
-		unreserve(t, code_bytes(mapping));
+		unreserve(t, target_stacks_code_bytes(mapping));
 		return -ENOMEM;
 	}
 	memmove(&t->code[at + 1], &t->code[at], (t->code_count++ - at) * sizeof(*t->code));
@@ -146,12 +143,12 @@ static int get_value(struct target_stacks *t, struct id_map *map, uint32_t id, u
 	*value = id_map_find(map, id);
 	if (*value)
 		return 0;
-	if (!reserve(t, ID_BYTES))
+	if (!reserve(t, TARGET_STACKS_ID_BYTES))
 		return -ENOSPC;
 	*value = id_map_get(map, id);
 	if (*value)
 		return 0;
-	unreserve(t, ID_BYTES);
+	unreserve(t, TARGET_STACKS_ID_BYTES);
 	return -ENOMEM;
 }
 

@@ -16,6 +16,9 @@
 
 #define TARGET_STACKS_MAX_CODE 16384 /* mappings per process */
 
+/* What an id takes from the allowance: its table is at most half full, and grows by doubling. */
+#define TARGET_STACKS_ID_BYTES 64u
+
 /* A Python function. Texts are interned by the caller and outlive the table. */
 struct target_python {
 	const char *name;
@@ -37,6 +40,9 @@ struct target_stacks {
 };
 
 void target_stacks_release(struct target_stacks *t);
+
+/* Returns what a mapping takes from the allowance. */
+size_t target_stacks_code_bytes(const struct code_mapping *mapping);
 
 /* All functions that add return 0, -ENOMEM, or -ENOSPC: refused. */
 

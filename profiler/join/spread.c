@@ -52,7 +52,7 @@ struct spreading {
 
 void spread_init(struct spread *s, const struct spread_output *output)
 {
-	*s = (struct spread){.output = *output};
+	*s = (struct spread){.output = *output, .max = SPREAD_MAX};
 }
 
 static void forget_samples(struct spread *s)
@@ -110,7 +110,7 @@ static struct spread_sample *get_sample(struct spread *s, const struct spread_ke
 
 	if (at != HASH_INDEX_NONE)
 		return &s->samples[at];
-	if (s->sample_count >= SPREAD_MAX ||
+	if (s->sample_count >= s->max ||
 	    !allowance_extend(s->memory, s->sample_count, &s->samples_paid,
 			      sizeof(new) + HASH_INDEX_ENTRY_BYTES) ||
 	    !array_make_room(&s->samples, s->sample_count, &s->sample_capacity, sizeof(new)) ||
@@ -129,7 +129,7 @@ static struct spread_parked *get_parked(struct spread *s, const struct spread_ke
 
 	if (at != HASH_INDEX_NONE)
 		return &s->parked[at];
-	if (s->parked_count >= SPREAD_MAX ||
+	if (s->parked_count >= s->max ||
 	    !allowance_extend(s->memory, s->parked_count, &s->parked_paid,
 			      sizeof(new) + HASH_INDEX_ENTRY_BYTES) ||
 	    !array_make_room(&s->parked, s->parked_count, &s->parked_capacity, sizeof(new)) ||

@@ -27,7 +27,7 @@
  * no sample has seen is not in it: of k samples, one with more than 3 / k of the launches is seen
  * with 95 %.
  *
- * Memory is bounded (SPREAD_MAX, and an allowance): when it is full, what is parked is spread by
+ * Memory is bounded (`max`, and an allowance): when it is full, what is parked is spread by
  * what is known by then, and from then on samples are kept by process alone.
  */
 #ifndef PROFILER_JOIN_SPREAD_H
@@ -39,9 +39,7 @@
 #include "symbolize/util/hash_index.h"
 
 /* Of parked sums, and of stacks with samples, each. */
-#ifndef SPREAD_MAX /* tests use a smaller one */
 #define SPREAD_MAX (1u << 18)
-#endif
 
 struct spread_work {
 	uint64_t count, ns, bytes;
@@ -69,6 +67,7 @@ struct spread_key {
 struct spread {
 	struct spread_output output;
 	struct allowance *memory; /* borrowed; NULL: no limit */
+	uint32_t max;             /* spread_init sets SPREAD_MAX */
 	struct spread_sample *samples;
 	uint32_t sample_count, sample_capacity, samples_paid;
 	struct hash_index sample_index;

@@ -10,9 +10,6 @@
 #include "profiler/sources/process_events.h"
 #include "symbolize/util/monotonic.h"
 
-/* An event may reach its ring this long after its time. */
-#define SLACK_NS 20000000u
-
 struct kernel_events {
 	struct bpf_source *bpf;           /* NULL: not usable, or not needed */
 	struct process_events *processes; /* NULL: no process events */
@@ -153,7 +150,7 @@ uint64_t kernel_events_until(const struct kernel_events *k)
 		return until_ns;
 	if (kernel_events_has_more(k) && k->last_stack_ns < until_ns)
 		until_ns = k->last_stack_ns;
-	return until_ns > SLACK_NS ? until_ns - SLACK_NS : 0;
+	return until_ns > KERNEL_EVENTS_SLACK_NS ? until_ns - KERNEL_EVENTS_SLACK_NS : 0;
 }
 
 static bool is_late_sample(const struct kernel_events *k, const struct kernel_event *event)

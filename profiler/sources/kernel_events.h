@@ -15,6 +15,8 @@
 #include "profiler/cpu/process_event.h"
 #include "profiler/sources/bpf_source.h"
 
+#define KERNEL_EVENTS_SLACK_NS 20000000u /* that an event may reach its ring after its time */
+
 struct kernel_events;
 
 struct kernel_events_options {
@@ -70,7 +72,10 @@ struct kernel_event {
 /* The next event read; false: none whose order is certain. */
 bool kernel_events_next(struct kernel_events *k, struct kernel_event *event);
 
-/* After the last one: everything up to this time has been returned. */
+/*
+ * After the last one: everything up to this time has been returned. It lies KERNEL_EVENTS_SLACK_NS
+ * or more in the past.
+ */
 uint64_t kernel_events_until(const struct kernel_events *k);
 
 /* Returns whether input was left unread. */

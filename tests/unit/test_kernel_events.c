@@ -11,12 +11,20 @@
 #include <time.h>
 #include "profiler/base/cuda_functions.h"
 #include "profiler/sources/bpf_source.h"
+#include "profiler/sources/kernel_events.h"
+#include "symbolize/util/monotonic.h"
 
 /* A batch of stacks may end at a record that is being written. */
 static bool stacks_are_unread;
 
-#define bpf_source_has_more(source) (stacks_are_unread || bpf_source_has_more(source))
-#include "profiler/sources/kernel_events.c"
+/* The linker has the library's calls come here: --wrap. */
+bool __real_bpf_source_has_more(const struct bpf_source *source);
+bool __wrap_bpf_source_has_more(const struct bpf_source *source);
+
+bool __wrap_bpf_source_has_more(const struct bpf_source *source)
+{
+	return stacks_are_unread || __real_bpf_source_has_more(source);
+}
 
 #define PATIENCE_S 60 /* for expected events */
 #define NOBODY 65534
@@ -358,7 +366,7 @@ static void new_events_are_held_back(void **state)
 		run_to_its_end(&child);
 		life = life_of(k, &tree, &child);
 		assert_true(life->last_ns <= kernel_events_until(k));
-		assert_true(kernel_events_until(k) + SLACK_NS <= monotonic_ns());
+		assert_true(kernel_events_until(k) + KERNEL_EVENTS_SLACK_NS <= monotonic_ns());
 	}
 	finish(k, &tree);
 	for (uint32_t i = 0; i < tree.count; i++) {
@@ -507,7 +515,7 @@ static void the_end_of_samples_makes_times_sure(void **state)
 	NEEDS_BPF();
 	k = open_sampling();
 	fill_and_drain(k, &tree);
-	assert_true(kernel_events_until(k) + SLACK_NS <= monotonic_ns());
+	assert_true(kernel_events_until(k) + KERNEL_EVENTS_SLACK_NS <= monotonic_ns());
 	kernel_events_stop_samples(k);
 	before_ns = monotonic_ns();
 	fill_and_drain(k, &tree);
@@ -550,7 +558,7 @@ static void launches_arrive_after_samples_end(void **state)
 		launches += e.stack && e.stack->kind == STACK_EVENT_LAUNCH;
 	assert_int_equal(launches, 3);
 	/* more may come, late */
-	assert_true(kernel_events_until(k) + SLACK_NS <= monotonic_ns());
+	assert_true(kernel_events_until(k) + KERNEL_EVENTS_SLACK_NS <= monotonic_ns());
 	kernel_events_close(k);
 }
 
@@ -570,7 +578,7 @@ static void nothing_is_wanted(void **state)
 	assert_int_equal(kernel_events_fill(k), 0);
 	assert_false(kernel_events_next(k, &e));
 	assert_false(kernel_events_has_more(k));
-	assert_true(kernel_events_until(k) + SLACK_NS <= monotonic_ns());
+	assert_true(kernel_events_until(k) + KERNEL_EVENTS_SLACK_NS <= monotonic_ns());
 	kernel_events_stop_samples(k);
 	kernel_events_finish(k);
 	assert_true(kernel_events_until(k) == UINT64_MAX);

@@ -1,35 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of processes, and its reaction to the kernel's records. The module is built into this
- * test, with memory that can run out.
+ * The table of processes, and its reaction to the kernel's records, with memory that can run out.
  */
 #include "collect_text.h"
 #include "heap.h"
-#include "unsure.h"
+#include "failing_memory.h"
 #include "profiler/cpu/processes.h"
 #include "symbolize/address_space.h"
 
-static void *unsure_calloc(size_t count, size_t size)
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+__typeof__(address_space_new) __real_address_space_new, __wrap_address_space_new;
+__typeof__(address_space_fork) __real_address_space_fork, __wrap_address_space_fork;
+
+void *__wrap_calloc(size_t count, size_t size)
 {
-	return fails_now() ? NULL : calloc(count, size);
+	return fails_now() ? NULL : __real_calloc(count, size);
 }
 
-static struct address_space *unsure_space(uint32_t id, pid_t pid, bool is_complete)
+struct address_space *__wrap_address_space_new(uint32_t id, pid_t pid, bool is_complete)
 {
-	return fails_now() ? NULL : address_space_new(id, pid, is_complete);
+	return fails_now() ? NULL : __real_address_space_new(id, pid, is_complete);
 }
 
-static struct address_space *unsure_fork(const struct address_space *parent, uint32_t id, pid_t pid)
+struct address_space *__wrap_address_space_fork(const struct address_space *parent, uint32_t id,
+						pid_t pid)
 {
-	return fails_now() ? NULL : address_space_fork(parent, id, pid);
+	return fails_now() ? NULL : __real_address_space_fork(parent, id, pid);
 }
-
-#define id_map_get unsure_get
-#define calloc unsure_calloc
-#define address_space_new unsure_space
-#define address_space_fork unsure_fork
-#include "profiler/cpu/processes.c"
-#undef calloc
 
 #define LINGER ((uint64_t)PROCESSES_LINGER_NS)
 

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process's code and stacks, kept by its own ids, within an allowance. The module is built into
- * this test, with memory that can run out.
+ * A process's code and stacks, kept by its own ids, within an allowance, with memory that can run
+ * out.
  */
 #include "unit.h"
-#include "unsure.h"
+#include "failing_memory.h"
 #include "profiler/cpu/target_stacks.h"
 
-static void *unsure_malloc(size_t size)
-{
-	return fails_now() ? NULL : malloc(size);
-}
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
 
-#define array_make_room unsure_make_room
-#define id_map_get unsure_get
-#define malloc unsure_malloc
-#include "profiler/cpu/target_stacks.c"
+void *__wrap_malloc(size_t size)
+{
+	return fails_now() ? NULL : __real_malloc(size);
+}
 
 static struct code_mapping mapping(uint64_t start, uint64_t end, const char *path)
 {
@@ -298,10 +296,11 @@ static void check(struct prng *r, struct target_stacks *t, const struct model *m
 /* The bytes taken for all entries. */
 static size_t bytes_of(const struct target_stacks *t)
 {
-	size_t bytes = ID_BYTES * (size_t)(t->python_ids.count + t->ranges.count + t->stacks.count);
+	size_t bytes = TARGET_STACKS_ID_BYTES *
+		       (size_t)(t->python_ids.count + t->ranges.count + t->stacks.count);
 
 	for (uint32_t i = 0; i < t->code_count; i++)
-		bytes += code_bytes(&t->code[i]);
+		bytes += target_stacks_code_bytes(&t->code[i]);
 	return bytes;
 }
 

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums by key, compared with a model, and the comparison of both sides. The module is built into
- * this test, with a bound chosen by the tests, and memory that can run out.
+ * Sums by key, compared with a model, and the comparison of both sides, with bounds that the tests
+ * choose, and memory that can run out.
  */
 #include "unit.h"
-#include "unsure.h"
+#include "failing_memory.h"
 #include "cupti_trace/wire/work_tally.h"
 
-static const uint32_t real_bound = WORK_TALLY_MAX;
-static uint32_t bound = 100;
-#undef WORK_TALLY_MAX
-#define WORK_TALLY_MAX bound
-
-#define array_make_room unsure_make_room
-#define hash_index_add unsure_add
-#include "cupti_trace/wire/work_tally.c"
+enum { FEW = 100 };
 
 static struct work_key key_of(uint32_t device, uint32_t context, uint32_t stream, uint32_t work)
 {
@@ -109,10 +102,10 @@ static struct work_key rest_of(uint32_t work)
 
 static void excess_sums_go_to_the_remainder(void **state)
 {
-	struct work_tally t = {0};
+	struct work_tally t = {.max = FEW};
 
 	(void)state;
-	for (uint32_t stream = 0; stream < WORK_TALLY_MAX; stream++)
+	for (uint32_t stream = 0; stream < FEW; stream++)
 		add(&t, key_of(0, 1, stream, GPU_WORK_KERNEL), stream);
 	assert_false(t.overflowed);
 	for (uint32_t stream = 0; stream < 1000; stream++)
@@ -122,7 +115,7 @@ static void excess_sums_go_to_the_remainder(void **state)
 	assert_true(t.overflowed);
 	assert_int_equal(ns_of(&t, rest_of(GPU_WORK_KERNEL)), 1000);
 	assert_int_equal(ns_of(&t, rest_of(GPU_WORK_MEMSET)), 1000);
-	assert_int_equal(t.count, WORK_TALLY_MAX + 2);
+	assert_int_equal(t.count, FEW + 2);
 	/* existing ones continue */
 	add(&t, key_of(0, 1, 5, GPU_WORK_KERNEL), 10);
 	assert_int_equal(ns_of(&t, key_of(0, 1, 5, GPU_WORK_KERNEL)), 15);
@@ -132,12 +125,12 @@ static void excess_sums_go_to_the_remainder(void **state)
 /* The pipe's lines may name any ids. */
 static void ids_like_the_rests_do_not_lift_the_bound(void **state)
 {
-	struct work_tally t = {0};
+	struct work_tally t = {.max = FEW};
 
 	(void)state;
-	for (uint32_t i = 0; i < 10 * WORK_TALLY_MAX; i++)
+	for (uint32_t i = 0; i < 10 * FEW; i++)
 		add(&t, key_of(WORK_TALLY_REST, i, i, GPU_WORK_KERNEL), 1);
-	assert_true(t.count <= WORK_TALLY_MAX + GPU_WORKS);
+	assert_true(t.count <= FEW + GPU_WORKS);
 	assert_true(t.overflowed);
 	work_tally_release(&t);
 }
@@ -163,7 +156,7 @@ static struct work_sum *get_in_model(struct model *m, struct work_key key)
 {
 	struct work_sum *sum = find_in_model(m, &key);
 
-	if (!sum && m->count >= WORK_TALLY_MAX) {
+	if (!sum && m->count >= FEW) {
 		key = rest_of(key.work);
 		sum = find_in_model(m, &key);
 	}
@@ -206,7 +199,7 @@ static void random_sums(void **state)
 	for (uint64_t round = 0; round < rounds; round++) {
 		struct prng prng = prng_round(round);
 		uint64_t events = prng_bits(&prng, 12);
-		struct work_tally t = {0};
+		struct work_tally t = {.max = FEW};
 		struct model m = {.count = 0};
 
 		for (uint64_t i = 0; i < events; i++) {
@@ -338,7 +331,6 @@ static void many_streams_are_all_equal(void **state)
 	struct work_comparison c;
 
 	(void)state;
-	bound = real_bound;
 	for (uint32_t i = 0; i < STREAMS; i++) {
 		tally(&s.own, key_of(0, 1, i, i % GPU_WORKS), 2);
 		tally(&s.counted, key_of(0, 1, STREAMS - 1 - i, (STREAMS - 1 - i) % GPU_WORKS), 2);
@@ -359,22 +351,20 @@ static void many_streams_are_all_equal(void **state)
 static void the_bound_is_a_million(void **state)
 {
 	(void)state;
-	assert_int_equal(real_bound + GPU_WORKS, 1u << 20);
+	assert_int_equal(WORK_TALLY_MAX + GPU_WORKS, 1u << 20);
 }
 
 /* The process has 50 streams more than it keeps apart. */
 static void sums_combined_by_a_process_are_not_compared(void **state)
 {
-	struct sides s = {0}, other = {0};
+	struct sides s = {.own.max = FEW}, other = {0};
 	struct work_comparison c;
 
 	(void)state;
 	for (uint32_t i = 0; i < 150; i++) {
 		struct work_key key = key_of(0, 1, i, GPU_WORK_KERNEL);
 
-		bound = 100;
 		tally(&s.own, key, 2);
-		bound = real_bound;
 		tally(&s.counted, key_of(0, 1, 149 - i, GPU_WORK_KERNEL), 2);
 		tally(&other.own, key, 1);
 		tally(&other.counted, key, 1);
@@ -400,25 +390,22 @@ static void sums_combined_by_a_process_are_not_compared(void **state)
 
 static void sums_combined_by_the_profiler_are_not_compared(void **state)
 {
-	struct sides s = {0};
+	struct sides s = {.counted.max = FEW};
 	struct work_comparison c;
 
 	(void)state;
 	for (uint32_t i = 0; i < 150; i++) {
-		bound = real_bound;
 		tally(&s.own, key_of(0, 1, i, GPU_WORK_KERNEL), 1);
-		bound = 100;
 		tally(&s.counted, key_of(0, 1, 149 - i, GPU_WORK_KERNEL), 1);
 	}
-	bound = real_bound;
 	report(&s);
 	c = compare_sides(&s);
 	assert_comparison(c, 100, 0, 50 + 1);
 	/* nor if it cannot keep reported sums apart */
 	work_tally_release(&s.reported);
-	bound = 120;
+	s.reported.max = 120;
 	report(&s);
-	bound = 200;
+	s.counted.max = 200;
 	tally(&s.counted, key_of(1, 1, 7, GPU_WORK_KERNEL), 1);
 	c = compare_sides(&s);
 	assert_int_equal(c.different, 0);
@@ -441,22 +428,21 @@ static uint64_t common_keys(const struct work_tally *a, const struct work_tally 
 static void random_overflows(struct prng *p)
 {
 	uint32_t bounds[3], n = 1 + (uint32_t)prng_bits(p, 8);
-	struct sides s = {0};
+	struct sides s;
 	struct work_comparison c;
 
 	for (int i = 0; i < 3; i++)
-		bounds[i] = prng_chance(p, 50) ? (uint32_t)prng_bits(p, 7) : real_bound;
+		bounds[i] = prng_chance(p, 50) ? 1 + (uint32_t)prng_bits(p, 7) : WORK_TALLY_MAX;
+	s = (struct sides){
+		.own.max = bounds[0], .counted.max = bounds[1], .reported.max = bounds[2]};
 	failing_allocation = prng_chance(p, 50) ? 1 + (uint32_t)prng_bits(p, 9) : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		struct work_key key =
 			key_of(0, 1, (uint32_t)prng_bits(p, 8), (uint32_t)prng_below(p, 3));
 
-		bound = bounds[0];
 		tally(&s.own, key, 1);
-		bound = bounds[1];
 		tally(&s.counted, key, 1);
 	}
-	bound = bounds[2];
 	report(&s);
 	c = compare_sides(&s);
 	EXPECT(p, c.different == 0);
@@ -479,15 +465,14 @@ static void no_overflow_looks_like_a_difference(void **state)
 	}
 }
 
-static int set_small_bound(void **state)
+static int free_memory(void **state)
 {
 	(void)state;
-	bound = 100;
 	failing_allocation = 0;
 	return 0;
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, set_small_bound)
+#define TEST(name) cmocka_unit_test_setup(name, free_memory)
 
 int main(void)
 {
