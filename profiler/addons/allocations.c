@@ -41,6 +41,7 @@ void allocations_init(struct allocations *a)
 {
 	memset(a, 0, sizeof(*a));
 	a->free_piece = NONE;
+	a->pending_max = ALLOCATIONS_PENDING;
 }
 
 static void free_passing(struct allocations *a)
@@ -431,7 +432,7 @@ static void sort_pending(struct allocations *a)
 
 static bool has_room(struct allocations *a)
 {
-	return a->pending_count < ALLOCATIONS_PENDING &&
+	return a->pending_count < a->pending_max &&
 	       allowance_extend(a->passing, a->pending_count, &a->pending_paid,
 				sizeof(*a->pending)) &&
 	       array_make_room(&a->pending, a->pending_count, &a->pending_capacity,

@@ -4,7 +4,7 @@
  * allocated at the peak, by stack. No I/O.
  *
  * Events come in any order, and a peak depends on their order in time, so they are kept and sorted:
- * all of a run, if there are no more than ALLOCATIONS_PENDING; else the older half is taken as
+ * all of a run, if there are no more than `pending_max`; else the older half is taken as
  * complete when there is no more room. What comes behind that is counted as late.
  *
  * An address that is allocated again was given back: its release was lost, or CUDA has no record of
@@ -27,9 +27,7 @@
 #include "profiler/model/memory_use.h"
 #include "symbolize/util/hash_index.h"
 
-#ifndef ALLOCATIONS_PENDING /* tests use a smaller one */
 #define ALLOCATIONS_PENDING (1u << 19)
-#endif
 
 enum allocation_event_type {
 	ALLOCATION_FREE, /* of two at one time, this comes first */
@@ -53,6 +51,7 @@ struct allocations {
 	const struct window *window; /* what is recorded; borrowed; NULL: all */
 	struct allocation_event *pending;
 	uint32_t pending_count, pending_capacity, pending_paid;
+	uint32_t pending_max;      /* allocations_init sets ALLOCATIONS_PENDING */
 	uint64_t number, taken_ns; /* all events up to this time have been taken */
 	struct scope *scopes;      /* by total */
 	struct user *users;        /* by row */

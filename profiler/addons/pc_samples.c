@@ -46,6 +46,11 @@ struct cubin_pieces {
 	bool was_tried;
 };
 
+static uint32_t bound(uint32_t chosen, uint32_t otherwise)
+{
+	return chosen ? chosen : otherwise;
+}
+
 void pc_samples_release(struct pc_samples *s)
 {
 	for (uint32_t i = 0; i < s->cubins.count; i++) {
@@ -205,11 +210,11 @@ static bool add_sample(struct pc_sample_sums *s, uint32_t most, struct allowance
 /* To what splits time: if there is no room for the launch, at least to its kernel. */
 static void add_to_sums(struct pc_samples *s, struct pc_sample sample)
 {
-	if (add_sample(&s->sums, PC_SAMPLES_MAX, s->memory, &sample))
+	if (add_sample(&s->sums, bound(s->max, PC_SAMPLES_MAX), s->memory, &sample))
 		return;
 	if (sample.stack != STACK_EMPTY) {
 		sample.stack = STACK_EMPTY;
-		if (add_sample(&s->sums, PC_SAMPLES_MAX, s->memory, &sample))
+		if (add_sample(&s->sums, bound(s->max, PC_SAMPLES_MAX), s->memory, &sample))
 			return;
 	}
 	saturated_add(&s->ledger->lost, sample.samples);
@@ -220,7 +225,7 @@ static void add_to_offsets(struct pc_samples *s, struct pc_sample sample)
 {
 	sample.stack = STACK_EMPTY;
 	sample.cubin_crc = 0;
-	if (!add_sample(&s->offsets, PC_SAMPLES_OFFSETS, s->memory, &sample))
+	if (!add_sample(&s->offsets, bound(s->offsets_max, PC_SAMPLES_OFFSETS), s->memory, &sample))
 		saturated_add(&s->ledger->unlocated, sample.samples);
 }
 
@@ -271,7 +276,8 @@ static uint32_t new_held(struct pc_samples *s)
 		s->held_free = s->held[number - 1].next_free;
 		return number - 1;
 	}
-	if (s->held_count == PC_SAMPLES_MAX || !allowance_take(s->memory, sizeof(*s->held)) ||
+	if (s->held_count == bound(s->max, PC_SAMPLES_MAX) ||
+	    !allowance_take(s->memory, sizeof(*s->held)) ||
 	    !array_make_room(&s->held, s->held_count, &s->held_capacity, sizeof(*s->held)))
 		return PC_SAMPLES_NONE;
 	return s->held_count++;
@@ -631,6 +637,7 @@ static void count_rows(struct split *p)
 static void limit_all(struct split *p)
 {
 	uint32_t most = PC_SAMPLES_PARTS_OF_ROW;
+	uint32_t all = bound(p->from->parts_max, PC_SAMPLES_PARTS);
 	uint64_t parts;
 
 	do {
@@ -640,8 +647,8 @@ static void limit_all(struct split *p)
 
 			parts += (uint64_t)g->rows * (g->count < most ? g->count : most);
 		}
-		most /= parts > PC_SAMPLES_PARTS ? 2 : 1;
-	} while (parts > PC_SAMPLES_PARTS && most > 1);
+		most /= parts > all ? 2 : 1;
+	} while (parts > all && most > 1);
 	for (uint32_t i = 0; i < p->group_count; i++)
 		limit_parts(p, &p->groups[i], most);
 }

@@ -39,11 +39,9 @@
 #include "symbolize/util/id_map.h"
 #include "symbolize/util/record_set.h"
 
-#ifndef PC_SAMPLES_MAX /* tests use smaller ones */
 #define PC_SAMPLES_MAX (1u << 19)
 #define PC_SAMPLES_OFFSETS (1u << 18)
 #define PC_SAMPLES_PARTS (1u << 17)
-#endif
 #define PC_SAMPLES_NONE UINT32_MAX
 #define PC_SAMPLES_CUBINS (1u << 14)
 #define PC_SAMPLES_PARTS_OF_ROW 512u
@@ -55,7 +53,10 @@ struct pc_sample_sums {
 	RECORD_SET(struct pc_sample);
 };
 
+/* Zero-initialise, then set what is borrowed. */
 struct pc_samples {
+	/* other bounds than PC_SAMPLES_MAX, PC_SAMPLES_OFFSETS and PC_SAMPLES_PARTS; 0: these */
+	uint32_t max, offsets_max, parts_max;
 	struct pc_sample_sums sums; /* what splits time: by launch and, if there are lines, place */
 	struct pc_sample_sums offsets; /* by kernel, place and reason */
 	struct held_samples *held;     /* that wait for their launch */

@@ -7,24 +7,8 @@
 #include "bpf/stack_event.h"
 #include "symbolize/util/array.h"
 
-/* A stack of one kind and site, and what is known of it. */
-struct known_stack {
-	struct off_cpu_times times;
-	uint32_t stack;
-};
-
-/* Those of a process are a ring. Positions, for entries move. */
-struct off_cpu_entry {
-	struct off_cpu_thread thread;
-	uint32_t next, previous;
-	struct off_cpu_departure departure; /* at 0: it is on the CPU, or nothing is known */
-	uint32_t count, capacity;
-	struct known_stack *known;
-};
-
-#define ANY_THREAD 0u /* what is known of a process; no thread has this id */
 #define THREAD_BYTES (sizeof(struct off_cpu_entry) + HASH_INDEX_ENTRY_BYTES)
-#define STACK_BYTES (2 * sizeof(struct known_stack)) /* arrays double */
+#define STACK_BYTES (2 * sizeof(struct off_cpu_stack)) /* arrays double */
 
 static uint32_t hash_thread(struct off_cpu_thread thread)
 {
@@ -92,7 +76,7 @@ static void join_ring(struct off_cpu *o, uint32_t at, uint32_t after)
 /* Finds or makes it, and its process's. */
 static int get(struct off_cpu *o, struct off_cpu_thread thread, struct off_cpu_entry **entry)
 {
-	const struct off_cpu_thread all = {thread.process, ANY_THREAD};
+	const struct off_cpu_thread all = {thread.process, OFF_CPU_ANY_THREAD};
 	int err = 0;
 
 	*entry = find(o, thread);
@@ -124,7 +108,7 @@ static void know(const struct off_cpu *o, struct off_cpu_entry *entry, uint32_t 
 		 const struct off_cpu_times *times)
 {
 	for (uint32_t i = 0; i < entry->count; i++) {
-		struct known_stack *known = &entry->known[i];
+		struct off_cpu_stack *known = &entry->known[i];
 
 		if (known->stack == stack && known->times.kind == times->kind &&
 		    known->times.site == times->site &&
@@ -137,7 +121,7 @@ static void know(const struct off_cpu *o, struct off_cpu_entry *entry, uint32_t 
 	if (entry->count == OFF_CPU_STACKS_MAX || !allowance_take(o->allowance, STACK_BYTES))
 		return;
 	if (array_make_room(&entry->known, entry->count, &entry->capacity, sizeof(*entry->known)))
-		entry->known[entry->count++] = (struct known_stack){*times, stack};
+		entry->known[entry->count++] = (struct off_cpu_stack){*times, stack};
 	else
 		allowance_return(o->allowance, STACK_BYTES);
 }
@@ -145,7 +129,7 @@ static void know(const struct off_cpu *o, struct off_cpu_entry *entry, uint32_t 
 bool off_cpu_return(struct off_cpu *o, struct off_cpu_thread thread, uint64_t left_ns,
 		    struct off_cpu_times *times, uint32_t *stack)
 {
-	const struct off_cpu_thread all = {thread.process, ANY_THREAD};
+	const struct off_cpu_thread all = {thread.process, OFF_CPU_ANY_THREAD};
 	struct off_cpu_entry *entry = find(o, thread);
 	struct off_cpu_times of_all;
 
@@ -176,14 +160,14 @@ static bool is_gil_at(const struct off_cpu_entry *entry, uint32_t site)
 	return false;
 }
 
-static bool matches(const struct known_stack *known, const struct off_cpu_times *sum,
+static bool matches(const struct off_cpu_stack *known, const struct off_cpu_times *sum,
 		    bool of_any_site)
 {
 	return known->times.kind == sum->kind && (of_any_site || known->times.site == sum->site);
 }
 
 /* At least 1, so that what was off the CPU for no time counts, too. */
-static uint64_t share_of(const struct known_stack *known)
+static uint64_t share_of(const struct off_cpu_stack *known)
 {
 	return known->times.blocked_ns + known->times.runnable_ns + 1;
 }
@@ -199,7 +183,7 @@ static bool spread(const struct off_cpu_entry *entry, bool of_any_site,
 		if (matches(&entry->known[i], sum, of_any_site))
 			whole += share_of(&entry->known[i]);
 	for (uint32_t i = 0; whole > 0 && i < entry->count; i++) {
-		const struct known_stack *known = &entry->known[i];
+		const struct off_cpu_stack *known = &entry->known[i];
 		struct off_cpu_times part = *sum;
 
 		if (!matches(known, sum, of_any_site))
@@ -218,7 +202,7 @@ static bool spread(const struct off_cpu_entry *entry, bool of_any_site,
 bool off_cpu_spread(const struct off_cpu *o, struct off_cpu_thread thread,
 		    const struct off_cpu_times *times, off_cpu_output output, void *context)
 {
-	const struct off_cpu_thread all = {thread.process, ANY_THREAD};
+	const struct off_cpu_thread all = {thread.process, OFF_CPU_ANY_THREAD};
 	const struct off_cpu_entry *own = find(o, thread), *process = find(o, all);
 	struct off_cpu_times sum = *times;
 
@@ -262,7 +246,7 @@ void off_cpu_forget(struct off_cpu *o, struct off_cpu_thread thread)
 
 void off_cpu_forget_process(struct off_cpu *o, uint32_t process)
 {
-	const struct off_cpu_thread all = {process, ANY_THREAD};
+	const struct off_cpu_thread all = {process, OFF_CPU_ANY_THREAD};
 	const struct off_cpu_entry *entry = find(o, all);
 
 	while (entry && &o->threads[entry->next] != entry) {

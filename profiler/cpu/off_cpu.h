@@ -24,9 +24,7 @@
 #include "profiler/base/allowance.h"
 #include "symbolize/util/hash_index.h"
 
-#ifndef OFF_CPU_STACKS_MAX /* tests use a smaller one */
 #define OFF_CPU_STACKS_MAX 256u
-#endif
 
 struct off_cpu_thread {
 	uint32_t process, tid;
@@ -39,6 +37,34 @@ struct off_cpu_times {
 	uint32_t file_type; /* what it reads or writes, S_IFMT; 0: not known, as of sums */
 };
 
+/* How a thread left the CPU. */
+struct off_cpu_departure {
+	uint64_t left_ns;
+	uint32_t stack;
+	uint32_t file_type; /* of what its call reads or writes, S_IFMT; 0: nothing */
+	bool is_apart;      /* its stack is not the program's: no times of others go to it */
+	bool is_at_gil;     /* if it waits for a futex, that is Python's global lock */
+};
+
+/* A stack of one kind and site, and what is known of it. */
+struct off_cpu_stack {
+	struct off_cpu_times times;
+	uint32_t stack;
+};
+
+/*
+ * A thread, or with OFF_CPU_ANY_THREAD its process. Those of a process are a ring: of positions,
+ * for entries move.
+ */
+#define OFF_CPU_ANY_THREAD 0u /* no thread has this id */
+struct off_cpu_entry {
+	struct off_cpu_thread thread;
+	uint32_t next, previous;
+	struct off_cpu_departure departure; /* at 0: it is on the CPU, or nothing is known */
+	uint32_t count, capacity;
+	struct off_cpu_stack *known;
+};
+
 struct off_cpu {
 	struct allowance *allowance; /* borrowed */
 	struct off_cpu_entry *threads;
@@ -48,15 +74,6 @@ struct off_cpu {
 
 /* Zero-initialise, then set the allowance. */
 void off_cpu_release(struct off_cpu *off_cpu);
-
-/* How a thread left the CPU. */
-struct off_cpu_departure {
-	uint64_t left_ns;
-	uint32_t stack;
-	uint32_t file_type; /* of what its call reads or writes, S_IFMT; 0: nothing */
-	bool is_apart;      /* its stack is not the program's: no times of others go to it */
-	bool is_at_gil;     /* if it waits for a futex, that is Python's global lock */
-};
 
 int off_cpu_leave(struct off_cpu *off_cpu, struct off_cpu_thread thread,
 		  const struct off_cpu_departure *departure);

@@ -6,9 +6,6 @@
 #include <string.h>
 #include "symbolize/util/array.h"
 
-/* Bounds the search through graphs that do not begin with node 0. */
-#define MOST_PARTS 8
-
 #define NO_GRAPH UINT32_MAX
 
 struct graph_node {
@@ -178,7 +175,9 @@ static struct graph *oldest(const struct graph_nodes *g)
 /* A graph not in use; NULL: out of memory. */
 static struct graph *free_graph(struct graph_nodes *g)
 {
-	if (!g->free_graph && (g->graph_count == GRAPH_NODES_GRAPHS_MAX ||
+	uint32_t max = g->graphs_max ? g->graphs_max : GRAPH_NODES_GRAPHS_MAX;
+
+	if (!g->free_graph && (g->graph_count == max ||
 			       !allowance_extend(g->memory, g->graph_count, &g->paid_graphs,
 						 sizeof(struct graph) + HASH_INDEX_ENTRY_BYTES)))
 		drop_graph(g, oldest(g));
@@ -269,8 +268,10 @@ static struct graph *find_graph(const struct graph_nodes *g, uint32_t process, u
 
 static bool has_room(struct graph_nodes *g)
 {
+	uint32_t max = g->nodes_max ? g->nodes_max : GRAPH_NODES_MAX;
+
 	return g->free_node ||
-	       (g->node_count < GRAPH_NODES_MAX &&
+	       (g->node_count < max &&
 		allowance_extend(g->memory, g->node_count, &g->paid_nodes,
 				 sizeof(struct graph_node) + HASH_INDEX_ENTRY_BYTES));
 }
@@ -556,7 +557,7 @@ uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t process, uint64_t id, 
 	struct graph *graph = find_last(g, process, number_of(id), time_ns);
 	uint32_t stack;
 
-	for (int part = 0; graph && part < MOST_PARTS; part++) {
+	for (int part = 0; graph && part < GRAPH_NODES_MOST_PARTS; part++) {
 		if (find_in_graph(g, graph, (uint32_t)id, &stack))
 			return stack;
 		/* a graph with no other announcements has a node or two, announced incidentally */

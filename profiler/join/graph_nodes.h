@@ -21,7 +21,7 @@
  * kept, too, and found by time: launches of one executable graph do not overlap. Where several were
  * queued before the first ran, the latest is taken.
  *
- * Memory is bounded by GRAPH_NODES_MAX, GRAPH_NODES_GRAPHS_MAX and an allowance: graphs whose
+ * Memory is bounded by nodes_max, graphs_max and an allowance: graphs whose
  * number has been reused are dropped first, in order of that reuse, then the oldest. Lookup time is
  * bounded too: a lookup visits the newest graph of a number and at most GRAPH_NODES_OLDER_MAX
  * before it.
@@ -35,12 +35,11 @@
 #include "profiler/model/numbers.h"
 #include "symbolize/util/hash_index.h"
 
-#ifndef GRAPH_NODES_MAX /* tests use smaller ones */
 #define GRAPH_NODES_MAX (1u << 20)
 #define GRAPH_NODES_GRAPHS_MAX (1u << 17)
 #define GRAPH_NODES_OLDER_MAX 4096
+#define GRAPH_NODES_MOST_PARTS 8 /* graphs of a number that do not begin with node 0, searched */
 #define GRAPH_CHILDREN_MAX 4096
-#endif
 #define GRAPH_NODES_PROCESSES 1024
 #define GRAPH_NODES_THREADS 256 /* that may announce child graphs concurrently */
 #define GRAPH_NODES_UNKNOWN UINT32_MAX
@@ -77,6 +76,7 @@ struct node_ref {
 
 /* Zero-initialised is empty. */
 struct graph_nodes {
+	uint32_t nodes_max, graphs_max; /* 0: GRAPH_NODES_MAX and GRAPH_NODES_GRAPHS_MAX */
 	struct graph *graphs;
 	uint32_t graph_count, graph_capacity, free_graph;
 	struct hash_index numbers; /* the newest graph of each number */

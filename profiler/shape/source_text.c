@@ -52,7 +52,7 @@ static bool is_special_place(const char *path)
 }
 
 /* Wherever it is mounted: what is no file of anyone's, but the kernel's answer to reading it. */
-static bool is_special_system(int fd)
+bool source_text_is_special(int fd)
 {
 	static const uint32_t systems[] = {
 		PROC_SUPER_MAGIC,     SYSFS_MAGIC,    DEBUGFS_MAGIC,       TRACEFS_MAGIC,
@@ -89,6 +89,7 @@ static bool is_text(const char *text, size_t size)
 struct read_job {
 	struct bounded_job job;
 	char path[PATH_MAX];
+	uint64_t max; /* bytes */
 	/* results */
 	enum source_state state;
 	int64_t written_ns; /* since 1970 */
@@ -118,12 +119,12 @@ static bool real_path(int fd, char path[PATH_MAX])
 static enum source_state read_text(struct read_job *job, int fd, const struct stat *st)
 {
 	job->written_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-	if ((uint64_t)st->st_size > SOURCE_TEXT_FILE)
+	if ((uint64_t)st->st_size > job->max)
 		return SOURCE_TOO_LARGE;
 	/* it may grow meanwhile */
-	if (read_to_end(fd, SOURCE_TEXT_FILE + 1, &job->text, &job->size) != 0)
+	if (read_to_end(fd, job->max + 1, &job->text, &job->size) != 0)
 		return SOURCE_NOT_FOUND;
-	if (job->size > SOURCE_TEXT_FILE)
+	if (job->size > job->max)
 		return SOURCE_TOO_LARGE;
 	return is_text(job->text, job->size) ? SOURCE_READ : SOURCE_NOT_TEXT;
 }
@@ -138,7 +139,7 @@ static enum source_state read_found(struct read_job *job, int found)
 
 	if (!real_path(found, path))
 		return SOURCE_NOT_FOUND;
-	if (!is_name_of_source(path) || is_special_place(path) || is_special_system(found))
+	if (!is_name_of_source(path) || is_special_place(path) || source_text_is_special(found))
 		return SOURCE_REFUSED;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
 	fd = open_regular(path, SYMLINK_FOLLOW, &st);
@@ -220,15 +221,15 @@ static bool make_parts(struct wanted *w)
 }
 
 /* Writes a line without what moves a cursor, cut if it is long; returns its length. */
-static size_t copy_line(char *to, const char *line, size_t length)
+static size_t copy_line(char *to, const char *line, size_t length, size_t max)
 {
-	bool is_cut = length > SOURCE_TEXT_LINE;
+	bool is_cut = length > max;
 	size_t used = 0, at = 0;
 
 	if (length > 0 && line[length - 1] == '\r')
 		length--;
 	if (is_cut) {
-		length = SOURCE_TEXT_LINE - strlen(ELLIPSIS);
+		length = max - strlen(ELLIPSIS);
 		while (length > 0 && ((unsigned char)line[length] & 0xc0) == 0x80)
 			length--;
 	}
@@ -253,7 +254,7 @@ static size_t copy_line(char *to, const char *line, size_t length)
 }
 
 /* Keeps the lines of the file's parts; those that the file does not have are left out. */
-static bool keep_lines(struct wanted *w, const char *text, size_t size)
+static bool keep_lines(struct wanted *w, const char *text, size_t size, size_t line_max)
 {
 	struct source_file *f = &w->file;
 	uint32_t line = 1, part = 0;
@@ -268,7 +269,7 @@ static bool keep_lines(struct wanted *w, const char *text, size_t size)
 		size_t length = end ? (size_t)(end - text) - at : size - at;
 
 		if (line >= f->parts[part].first) {
-			f->size += copy_line(f->text + f->size, text + at, length);
+			f->size += copy_line(f->text + f->size, text + at, length, line_max);
 			f->text[f->size++] = '\n';
 			part += line + 1 == f->parts[part].first + f->parts[part].count;
 		}
@@ -311,7 +312,8 @@ static bool is_after_run(const struct result *r, int64_t written_ns)
 }
 
 /* False: out of memory. */
-static bool read_file(const struct result *r, struct bounded_caller *calls, struct wanted *w)
+static bool read_file(const struct result *r, const struct source_limits *limits,
+		      struct bounded_caller *calls, struct wanted *w)
 {
 	struct read_job *job = bounded_job_new(sizeof(*job), run_read, discard_read);
 	bool is_kept = true;
@@ -319,6 +321,7 @@ static bool read_file(const struct result *r, struct bounded_caller *calls, stru
 	w->file.state = SOURCE_NOT_FOUND;
 	if (!job)
 		return false;
+	job->max = limits->file;
 	if (!find_path(r, w->file.path, job->path)) {
 		free(job);
 		return true;
@@ -334,7 +337,7 @@ static bool read_file(const struct result *r, struct bounded_caller *calls, stru
 	w->file.state = job->state;
 	if (job->state == SOURCE_READ) {
 		w->file.has_changed = is_after_run(r, job->written_ns);
-		is_kept = make_parts(w) && keep_lines(w, job->text, job->size);
+		is_kept = make_parts(w) && keep_lines(w, job->text, job->size, limits->line);
 	}
 	free(job->text);
 	free(job);
@@ -352,7 +355,8 @@ static void forget_lines(struct source_file *f, enum source_state state)
 	f->state = state;
 }
 
-static bool read_files(const struct result *r, struct wanted *list, uint32_t count)
+static bool read_files(const struct result *r, const struct source_limits *limits,
+		       struct wanted *list, uint32_t count)
 {
 	struct bounded_caller *calls = bounded_caller_new(SOURCE_TEXT_RUN_MS);
 	bool is_read = calls;
@@ -362,10 +366,10 @@ static bool read_files(const struct result *r, struct wanted *list, uint32_t cou
 		struct source_file *f = &list[i].file;
 
 		f->state = SOURCE_LEFT_OUT;
-		if (i >= SOURCE_TEXT_FILES)
+		if (i >= limits->files)
 			continue;
-		is_read = read_file(r, calls, &list[i]);
-		if (total + f->size > SOURCE_TEXT_TOTAL)
+		is_read = read_file(r, limits, calls, &list[i]);
+		if (total + f->size > limits->total)
 			forget_lines(f, SOURCE_LEFT_OUT);
 		total += f->size;
 	}
@@ -436,8 +440,11 @@ static uint32_t group_uses(const struct use *uses, uint32_t count, struct wanted
 	return file_count;
 }
 
-int source_text_read(const struct result *r, struct source_list *list)
+int source_text_read(const struct result *r, const struct source_limits *limits,
+		     struct source_list *list)
 {
+	static const struct source_limits usual = {SOURCE_TEXT_FILE, SOURCE_TEXT_TOTAL,
+						   SOURCE_TEXT_FILES, SOURCE_TEXT_LINE};
 	struct use *uses = calloc(r->frame_count + 1u, sizeof(*uses));
 	uint64_t *ns = calloc(r->frame_count + 1u, sizeof(*ns));
 	uint32_t use_count = uses && ns ? find_uses(r, uses, ns) : 0, count;
@@ -448,7 +455,7 @@ int source_text_read(const struct result *r, struct source_list *list)
 	count = is_read ? group_uses(uses, use_count, files) : 0;
 	if (count > 0) {
 		list->files = calloc(count, sizeof(*list->files));
-		is_read = read_files(r, files, count) && list->files;
+		is_read = read_files(r, limits ? limits : &usual, files, count) && list->files;
 		for (uint32_t i = 0; i < count; i++) {
 			if (is_read)
 				list->files[list->count++] = files[i].file;

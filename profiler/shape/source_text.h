@@ -28,12 +28,10 @@
 #include <stdint.h>
 #include "profiler/model/result.h"
 
-#ifndef SOURCE_TEXT_TOTAL /* tests use smaller ones */
 #define SOURCE_TEXT_FILE (UINT64_C(2) << 20)
 #define SOURCE_TEXT_TOTAL (UINT64_C(4) << 20)
 #define SOURCE_TEXT_FILES 256u
 #define SOURCE_TEXT_LINE 1000u
-#endif
 #define SOURCE_TEXT_AROUND 20u
 #define SOURCE_TEXT_RUN_MS 10000u /* waiting for all files */
 
@@ -71,8 +69,20 @@ struct source_list {
 	uint32_t count;
 };
 
-/* Of all lines in stacks of the result. 0 or -ENOMEM: then the list is empty. */
-int source_text_read(const struct result *result, struct source_list *list);
+struct source_limits {
+	uint64_t file, total; /* bytes */
+	uint32_t files, line; /* how many; bytes */
+};
+
+/*
+ * Reads what all lines in stacks of the result ask for. `limits`: NULL for those named above. 0 or
+ * -ENOMEM: then the list is empty.
+ */
+int source_text_read(const struct result *result, const struct source_limits *limits,
+		     struct source_list *list);
 void source_text_release(struct source_list *list);
+
+/* Whether an open file is of a system like /proc, wherever that is mounted: none is read. */
+bool source_text_is_special(int fd);
 
 #endif

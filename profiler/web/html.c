@@ -681,7 +681,7 @@ static int write_html(const struct result *result, const struct writer_options *
 	*written = written_in_ns(result);
 	err = figures_of(result, &p.figures);
 	if (!err)
-		err = source_text_read(result, &p.sources);
+		err = source_text_read(result, NULL, &p.sources);
 	if (!err)
 		err = page_weights_make(&p.weights, result);
 	if (err)

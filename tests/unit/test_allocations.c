@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory at the peak and left, compared with a count that looks at everything after each event. */
 #include "unit.h"
-#define ALLOCATIONS_PENDING 4096u
-#include "profiler/addons/allocations.c"
+#include "profiler/addons/allocations.h"
 
 #define ADDRESSES 24u
 #define STACKS 5u
@@ -141,23 +140,25 @@ static void peaks_are_exact_in_any_order(void **state)
 /* More than are kept: the older half is taken, and what is older still is counted as late. */
 static void memory_is_bounded(void **state)
 {
+	enum { PENDING = 4096 };
 	struct allocation_event e = {.type = ALLOCATION_MADE, .bytes = 1};
 	struct allocations a;
 
 	(void)state;
 	allocations_init(&a);
-	for (uint32_t i = 0; i < 3 * ALLOCATIONS_PENDING; i++) {
+	a.pending_max = PENDING;
+	for (uint32_t i = 0; i < 3 * PENDING; i++) {
 		e.time_ns = 1000 + i;
 		e.address = i;
 		allocations_add(&a, &e);
 	}
-	assert_true(a.pending_capacity <= 2 * ALLOCATIONS_PENDING);
+	assert_true(a.pending_capacity <= 2 * PENDING);
 	e.time_ns = 5;
 	e.address = 1000000;
 	allocations_add(&a, &e);
 	allocations_finish(&a);
 	assert_int_equal(a.use.late, 1);
-	assert_int_equal(a.use.totals[0].peak_bytes, 3 * ALLOCATIONS_PENDING + 1);
+	assert_int_equal(a.use.totals[0].peak_bytes, 3 * PENDING + 1);
 	allocations_release(&a);
 }
 

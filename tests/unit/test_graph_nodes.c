@@ -5,23 +5,26 @@
  */
 #include "unit.h"
 
-#define GRAPH_NODES_MAX 4096u
-#define GRAPH_NODES_GRAPHS_MAX 4096u
-#define GRAPH_NODES_OLDER_MAX 3000u
-#define GRAPH_CHILDREN_MAX 64
-#include "profiler/join/graph_nodes.c"
+#include "profiler/join/graph_nodes.h"
 
 enum { PROCESS = 100, OTHER = 200, TID = 101 };
 #define UNKNOWN GRAPH_NODES_UNKNOWN
 #define ID(graph, index) ((uint64_t)(graph) << 32 | (index))
 
+enum { FEW = 4096 }; /* graphs, and nodes */
+
 static uint64_t now; /* of the directed tests: advances at each node */
 
 static int begin(void **state)
 {
+	struct graph_nodes *g = calloc(1, sizeof(*g));
+
 	now = 0;
-	*state = calloc(1, sizeof(struct graph_nodes));
-	return *state ? 0 : -1;
+	*state = g;
+	if (!g)
+		return -1;
+	g->nodes_max = g->graphs_max = FEW;
+	return 0;
 }
 
 static int end(void **state)
@@ -232,10 +235,10 @@ static void parts_without_end_are_bounded(void **state)
 	struct graph_nodes *g = *state;
 
 	made(g, ID(1, 2), 10);
-	for (uint32_t i = 1; i <= MOST_PARTS + 1; i++) {
+	for (uint32_t i = 1; i <= GRAPH_NODES_MOST_PARTS + 1; i++) {
 		made(g, ID(1, 1), i);
 		FOUND(g, ID(1, 1), i);
-		FOUND(g, ID(1, 2), i <= MOST_PARTS ? 10 : UNKNOWN);
+		FOUND(g, ID(1, 2), i <= GRAPH_NODES_MOST_PARTS ? 10 : UNKNOWN);
 	}
 }
 
@@ -264,24 +267,24 @@ static void node_ids_are_per_process(void **state)
 static void the_newest_are_known(void **state)
 {
 	struct graph_nodes *g = *state;
-	uint32_t last = 3 * GRAPH_NODES_MAX + 7;
+	uint32_t last = 3 * FEW + 7;
 
 	for (uint32_t graph = 1; graph <= last; graph++)
 		made(g, ID(graph, 0), graph);
-	assert_int_equal(g->node_count, GRAPH_NODES_MAX);
+	assert_int_equal(g->node_count, FEW);
 	for (uint32_t graph = 1; graph <= last; graph++)
-		FOUND(g, ID(graph, 0), graph + GRAPH_NODES_MAX > last ? graph : UNKNOWN);
+		FOUND(g, ID(graph, 0), graph + FEW > last ? graph : UNKNOWN);
 	/* removing a process harms no other */
 	graph_nodes_forget(g, PROCESS);
 	for (uint32_t graph = 1; graph <= last; graph++)
 		FOUND(g, ID(graph, 0), UNKNOWN);
-	for (uint32_t graph = 1; graph <= 2 * GRAPH_NODES_MAX; graph++)
+	for (uint32_t graph = 1; graph <= 2 * FEW; graph++)
 		made(g, ID(graph, 0), graph);
-	FOUND(g, ID(GRAPH_NODES_MAX, 0), UNKNOWN);
-	FOUND(g, ID(GRAPH_NODES_MAX + 1, 0), GRAPH_NODES_MAX + 1);
-	FOUND(g, ID(2 * GRAPH_NODES_MAX, 0), 2 * GRAPH_NODES_MAX);
-	assert_int_equal(g->node_count, GRAPH_NODES_MAX);
-	assert_int_equal(g->graph_count, GRAPH_NODES_GRAPHS_MAX);
+	FOUND(g, ID(FEW, 0), UNKNOWN);
+	FOUND(g, ID(FEW + 1, 0), FEW + 1);
+	FOUND(g, ID(2 * FEW, 0), 2 * FEW);
+	assert_int_equal(g->node_count, FEW);
+	assert_int_equal(g->graph_count, FEW);
 }
 
 /* A graph that is larger than all there is room for: its newest nodes. */
@@ -290,20 +293,20 @@ static void the_newest_nodes_of_a_graph_are_known(void **state)
 	struct graph_nodes *g = *state;
 
 	made(g, ID(2, 0), 1);
-	for (uint32_t i = 0; i < 2 * GRAPH_NODES_MAX; i++)
+	for (uint32_t i = 0; i < 2 * FEW; i++)
 		made(g, ID(1, i), i);
-	for (uint32_t i = 0; i < 2 * GRAPH_NODES_MAX; i++)
-		FOUND(g, ID(1, i), i >= GRAPH_NODES_MAX ? i : UNKNOWN);
+	for (uint32_t i = 0; i < 2 * FEW; i++)
+		FOUND(g, ID(1, i), i >= FEW ? i : UNKNOWN);
 	FOUND(g, ID(2, 0), UNKNOWN);
 	made(g, ID(2, 0), 2);
 	FOUND(g, ID(2, 0), 2);
-	FOUND(g, ID(1, GRAPH_NODES_MAX), UNKNOWN);
+	FOUND(g, ID(1, FEW), UNKNOWN);
 }
 
 /* Ids used again and again: the oldest of those are forgotten, and no graph that there still is. */
 static void a_numbers_newest_graphs_are_known(void **state)
 {
-	const uint32_t rounds = 10 * GRAPH_NODES_MAX, kept = GRAPH_NODES_MAX / 2 - 1;
+	const uint32_t rounds = 10 * FEW, kept = FEW / 2 - 1;
 	struct graph_nodes *g = *state;
 
 	SKIP_UNDER_VALGRIND();
@@ -328,26 +331,28 @@ static void a_numbers_newest_graphs_are_known(void **state)
 		FOUND(g, ID(1, 1), 11);
 		FOUND_AT(g, ID(1, 1), 5, 11);
 	}
-	assert_int_equal(g->node_count, GRAPH_NODES_MAX);
-	assert_true(g->graph_count <= GRAPH_NODES_MAX / 2 + 1);
+	assert_int_equal(g->node_count, FEW);
+	assert_true(g->graph_count <= FEW / 2 + 1);
 }
 
 /* Of those that are known, not all are looked through: then a graph is as good as forgotten. */
 static void looking_back_is_bounded(void **state)
 {
+	enum { GRAPHS_MAX = GRAPH_NODES_OLDER_MAX + 1000 };
 	struct graph_nodes *g = *state;
 
-	for (uint32_t i = 0; i < GRAPH_NODES_GRAPHS_MAX; i++)
+	g->nodes_max = g->graphs_max = GRAPHS_MAX;
+	for (uint32_t i = 0; i < GRAPHS_MAX; i++)
 		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 0), 10 * i + 10, i), 0);
-	for (uint32_t i = 0; i < GRAPH_NODES_GRAPHS_MAX; i++) {
-		uint32_t newer = GRAPH_NODES_GRAPHS_MAX - 1 - i;
+	for (uint32_t i = 0; i < GRAPHS_MAX; i++) {
+		uint32_t newer = GRAPHS_MAX - 1 - i;
 
 		FOUND_AT(g, ID(2, 0), 10 * i + 15, newer <= GRAPH_NODES_OLDER_MAX ? i : UNKNOWN);
 	}
 	/* for want of steps, and not of room */
-	assert_int_equal(g->graph_count, GRAPH_NODES_GRAPHS_MAX);
-	assert_int_equal(g->node_count, GRAPH_NODES_MAX);
-	FOUND(g, ID(2, 0), GRAPH_NODES_GRAPHS_MAX - 1);
+	assert_int_equal(g->graph_count, GRAPHS_MAX);
+	assert_int_equal(g->node_count, GRAPHS_MAX);
+	FOUND(g, ID(2, 0), GRAPHS_MAX - 1);
 }
 
 /* ---- children ---- */
@@ -548,7 +553,7 @@ static void asking_forgets_nothing(void **state)
 
 	add_measured_child(g);
 	instantiate_measured(g, 7);
-	for (uint32_t graph = 100; g->node_count < GRAPH_NODES_MAX; graph++)
+	for (uint32_t graph = 100; g->node_count < FEW; graph++)
 		made(g, ID(graph, 0), graph);
 	for (uint32_t round = 0; round < 2; round++) {
 		for (uint32_t i = 0; i < 4; i++)
@@ -595,6 +600,7 @@ static void the_newest_children_are_known(void **state)
 	struct graph_nodes *g = *state;
 	uint32_t exec = 7;
 
+	g->nodes_max = g->graphs_max = 0; /* all that there may be */
 	add_measured_child(g);
 	for (uint32_t i = 0; i < 3 * GRAPH_CHILDREN_MAX; i++, exec += 3)
 		instantiate_measured(g, exec);
@@ -946,7 +952,7 @@ static void random_lives(void **state)
 					check_graph(w, &w->graphs[n]);
 		}
 		take_records(w, 100);
-		EXPECT(&prng, w->nodes.node_count < GRAPH_NODES_MAX); /* nothing was forgotten */
+		EXPECT(&prng, w->nodes.node_count < FEW); /* nothing was forgotten */
 		graph_nodes_release(&w->nodes);
 		free(w);
 	}

@@ -3,7 +3,7 @@
 #include "unit.h"
 #include <wchar.h>
 #include "cupti_trace/launch/nvtx_names.h"
-#include "cupti_trace/launch/nvtx_payload.c"
+#include "cupti_trace/launch/nvtx_payload.h"
 
 #define MESSAGE NVTX_ABI_ENTRY_IS_MESSAGE
 #define FIXED NVTX_ABI_ENTRY_ARRAY_FIXED

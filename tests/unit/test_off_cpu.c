@@ -3,7 +3,6 @@
  * Time off the CPU: which stack it is with, how sums without one are spread, limits; the names of
  * what threads wait for.
  */
-#define OFF_CPU_STACKS_MAX 5u
 #include "unit.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -13,9 +12,9 @@
 #include "bpf/stack_event.h"
 #include "profiler/model/marks.h"
 #include "profiler/model/off_cpu_kinds.h"
-#include "profiler/cpu/off_cpu.c"
+#include "profiler/cpu/off_cpu.h"
 
-#define STACKS 16
+#define STACKS (OFF_CPU_STACKS_MAX + 11)
 
 struct bench {
 	struct allowance allowance;
@@ -44,6 +43,15 @@ static int teardown(void **state)
 	assert_int_equal(b->allowance.used, 0);
 	free(b);
 	return 0;
+}
+
+static const struct off_cpu_entry *find(const struct off_cpu *o, struct off_cpu_thread thread)
+{
+	for (uint32_t i = 0; i < o->count; i++)
+		if (o->threads[i].thread.process == thread.process &&
+		    o->threads[i].thread.tid == thread.tid)
+			return &o->threads[i];
+	return NULL;
 }
 
 static int leave(struct bench *b, struct off_cpu_thread thread, uint64_t left_ns, uint32_t stack)
@@ -202,11 +210,11 @@ static void no_more_stacks_than_the_limit_and_sums_hold(void **state)
 	struct bench *b = *state;
 	uint64_t all = 0;
 
-	for (uint32_t i = 1; i < 10; i++)
+	for (uint32_t i = 1; i < OFF_CPU_STACKS_MAX + 5; i++)
 		add(b, one, i, SYS_futex, 7, i);
 	assert_int_equal(find(&b->off_cpu, one)->count, OFF_CPU_STACKS_MAX);
 	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, UINT64_MAX, 1, 0}));
-	for (int i = 0; i < STACKS; i++)
+	for (uint32_t i = 0; i < STACKS; i++)
 		all += b->blocked_ns[i];
 	assert_true(all == UINT64_MAX);
 	assert_int_equal(b->blocked_ns[OFF_CPU_STACKS_MAX + 1], 0);
@@ -220,7 +228,10 @@ static void without_room_nothing_is_kept(void **state)
 
 	b->allowance.limit = 0;
 	assert_int_equal(leave(b, one, 5, 3), -ENOSPC);
-	b->allowance.limit = 2 * THREAD_BYTES; /* the process's */
+	b->allowance.limit = 1 << 20;
+	assert_int_equal(leave(b, one, 5, 3), 0);
+	b->allowance.limit = b->allowance.used; /* the thread's and its process's entry */
+	off_cpu_forget_process(&b->off_cpu, one.process);
 	assert_int_equal(leave(b, one, 5, 3), 0);
 	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
 	assert_int_equal(stack, 3);
@@ -232,7 +243,7 @@ static void check_rings(const struct off_cpu *o)
 {
 	for (uint32_t process = 1; process <= 2; process++) {
 		const struct off_cpu_entry *all =
-			find(o, (struct off_cpu_thread){process, ANY_THREAD});
+			find(o, (struct off_cpu_thread){process, OFF_CPU_ANY_THREAD});
 		uint32_t own = 0, linked = all != NULL;
 
 		for (uint32_t i = 0; i < o->count; i++)

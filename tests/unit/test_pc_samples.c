@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples of kernels: their time is split, and none is added or lost. */
 #include "unit.h"
-#define PC_SAMPLES_MAX 4096u
-#define PC_SAMPLES_OFFSETS 4096u
-#define PC_SAMPLES_PARTS 2000u
-#include "profiler/addons/pc_samples.c"
+#include "profiler/addons/pc_samples.h"
+#include "profiler/model/marks.h"
+#include "symbolize/util/text.h"
 
+enum { SUMS = 4096, PARTS = 2000 };
 #define CUBIN "build/tests/cubins/lines.cubin"
 
 struct bench {
@@ -30,8 +30,13 @@ static int begin(void **state)
 	if (!b)
 		return -1;
 	b->memory.limit = 64 << 20;
-	b->samples = (struct pc_samples){
-		.memory = &b->memory, .ledger = &b->ledger, .keep = keep, .context = &b->strings};
+	b->samples = (struct pc_samples){.max = SUMS,
+					 .offsets_max = SUMS,
+					 .parts_max = PARTS,
+					 .memory = &b->memory,
+					 .ledger = &b->ledger,
+					 .keep = keep,
+					 .context = &b->strings};
 	b->stacks = stack_table_new();
 	b->profile = profile_new();
 	*state = b;
@@ -262,7 +267,7 @@ static void no_time_is_added_or_lost(void **state)
 		}
 		pc_samples_split(&b->samples, b->stacks, b->profile, &b->places);
 		rows = profile_rows(b->profile, &count);
-		assert_true(count <= ROW_KINDS + PC_SAMPLES_PARTS + 4 * 7 * 3);
+		assert_true(count <= ROW_KINDS + PARTS + 4 * 7 * 3);
 		for (uint32_t i = 0; i < count; i++) {
 			after += rows[i].ns;
 			counted -= rows[i].count;
@@ -296,7 +301,7 @@ static void parts_are_bounded(void **state)
 	}
 	pc_samples_split(&b->samples, b->stacks, b->profile, &b->places);
 	profile_rows(b->profile, &count);
-	assert_in_range(count, 1000, ROW_KINDS + 500 + PC_SAMPLES_PARTS);
+	assert_in_range(count, 1000, ROW_KINDS + 500 + PARTS);
 	assert_int_equal(ns_of(b, "launch 7;k;[stall: wait]"), 1000000);
 	assert_true(ns_of(b, "launch 7;k;[other stalls]") > 100);
 }
@@ -366,7 +371,7 @@ static void what_has_no_room_is_counted(void **state)
 	struct bench *b = *state;
 
 	give_reason(b, 1, 1, "wait");
-	for (uint32_t i = 0; i < PC_SAMPLES_MAX + 10; i++) {
+	for (uint32_t i = 0; i < SUMS + 10; i++) {
 		char name[16];
 
 		snprintf(name, sizeof(name), "k%u", i);

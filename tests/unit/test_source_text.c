@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* What of the user's files gets into a page: lines around samples, of source alone, within bounds.
  */
-#define SOURCE_TEXT_FILE 4096u
-#define SOURCE_TEXT_TOTAL 6000u
-#define SOURCE_TEXT_FILES 4u
-#define SOURCE_TEXT_LINE 40u
-#include "profiler/shape/source_text.c"
-
 #include "made_result.h"
 #include "own_folder.h"
+#include <limits.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include "profiler/shape/source_text.h"
+#include "symbolize/util/text.h"
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+#define ELLIPSIS "\xe2\x80\xa6"
 
 static struct made_result m;
 static struct source_list list;
@@ -56,7 +56,9 @@ static const char *in_folder(const char *name)
 
 static void read_all(void)
 {
-	assert_int_equal(source_text_read(&m.result, &list), 0);
+	static const struct source_limits limits = {4096, 6000, 4, 40};
+
+	assert_int_equal(source_text_read(&m.result, &limits, &list), 0);
 }
 
 static void end(void)
@@ -298,10 +300,10 @@ static void special_places_are_refused(void **state)
 	}
 	/* file systems are known wherever they are */
 	fd = open("/proc/self/status", O_PATH);
-	assert_true(fd >= 0 && is_special_system(fd));
+	assert_true(fd >= 0 && source_text_is_special(fd));
 	close(fd);
 	fd = open(in_folder("own.cu"), O_PATH);
-	assert_true(fd >= 0 && !is_special_system(fd));
+	assert_true(fd >= 0 && !source_text_is_special(fd));
 	close(fd);
 }
 
