@@ -13,6 +13,7 @@
 #include "cupti_trace/core/loader_count.h"
 #include "cupti_trace/launch/handover.h"
 #include "cupti_trace/launch/nvtx.h"
+#include "cupti_trace/launch/recent_stacks.h"
 #include "cupti_trace/python/python_stack.h"
 #include "cupti_trace/unwind/code_map.h"
 #include "cupti_trace/unwind/code_ranges.h"
@@ -22,15 +23,8 @@
 #include "symbolize/util/hash_index.h"
 #include "symbolize/util/text.h"
 
-#define THREAD_SLOTS 512       /* in sets of four, a cache line each */
 #define WATCHED_CHECKS 20      /* of the program's code, after which what was to be unloaded is */
 #define WATCHED_NS 1500000000u /* this long at most */
-
-struct known_stack {
-	uint64_t hash; /* 0: free */
-	uint32_t id;
-	uint32_t base; /* in the table: what is below its Python frames, counted from 1; 0: none */
-};
 
 /* Native frames below all Python frames of a stack. */
 struct base {
@@ -78,7 +72,7 @@ struct captured {
 
 /* A thread's stacks of late, freed at its end. */
 struct thread_cache {
-	_Alignas(64) struct known_stack slots[THREAD_SLOTS];
+	struct recent_stacks recent;
 	bool is_capturing; /* `captured` is in use, of which few pages ever are */
 	struct captured captured;
 };
@@ -119,7 +113,7 @@ static __attribute__((noinline)) struct thread_cache *make_cache(void)
 		cache = aligned_alloc(64, sizeof(*cache));
 	if (!cache)
 		return NULL;
-	memset(cache->slots, 0, sizeof(cache->slots));
+	memset(&cache->recent, 0, sizeof(cache->recent));
 	cache->is_capturing = false;
 	if (pthread_setspecific(thread_end, cache) != 0) {
 		free(cache);
@@ -419,46 +413,6 @@ static uint64_t hash_recognized(uint64_t words, uint64_t python, const char *fun
 			 1 | (uint64_t)handed_from << 32);
 }
 
-/* ---- the thread's stacks of late ---- */
-
-/* The place of a stack in the thread's cache: its own, or the one that gives way to it. */
-static struct known_stack *thread_slot(struct thread_cache *cache, uint64_t hash)
-{
-	struct known_stack *set = &cache->slots[(hash >> 40) % THREAD_SLOTS & ~3u];
-
-	for (uint32_t i = 0; i < 4; i++)
-		if (likely(set[i].hash == hash || set[i].hash == 0))
-			return &set[i];
-	return &set[hash >> 32 & 3];
-}
-
-/* Where it was found; NULL: nowhere. */
-static inline const struct known_stack *look_up(struct thread_cache *cache, uint64_t hash,
-						uint32_t *id)
-{
-	const struct known_stack *slot = thread_slot(cache, hash);
-
-	*id = slot->id;
-	/* a launch from a signal's handler may have taken the slot just before */
-	atomic_signal_fence(memory_order_acq_rel);
-	return likely(slot->hash == hash) ? slot : NULL;
-}
-
-static void keep_id(struct thread_cache *cache, uint64_t hash, uint32_t id)
-{
-	struct known_stack *slot = thread_slot(cache, hash);
-
-	/* a launch from a signal's handler finds either stack under its own hash, or none */
-	slot->hash = 0;
-	atomic_signal_fence(memory_order_acq_rel);
-	slot->id = id;
-	atomic_signal_fence(memory_order_acq_rel);
-	slot->hash = hash;
-	atomic_signal_fence(memory_order_acq_rel);
-	if (slot->id != id)
-		slot->hash = 0; /* one has used the same slot meanwhile */
-}
-
 /* ---- capturing ---- */
 
 /* The launch whose stack is captured. */
@@ -508,15 +462,15 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 	hash = hash_stack(site->function, stack);
 	if (!cache)
 		return find_id(sink, hash, site->function, stack);
-	if (!look_up(cache, hash, &id)) {
+	if (!recent_stacks_find(&cache->recent, hash, &id)) {
 		id = find_id(sink, hash, site->function, stack);
-		keep_id(cache, hash, id);
+		recent_stacks_keep(&cache->recent, hash, id);
 	}
 	if (stack->native.words) {
 		hash = python_stack_hash_numbers(hash_seed.first, &stack->python);
 		hash = hash_recognized(stack->native.words, hash, site->function,
 				       stack->handed_from);
-		keep_id(cache, hash, id);
+		recent_stacks_keep(&cache->recent, hash, id);
 	}
 	return id;
 }
@@ -615,9 +569,9 @@ recognize_again(struct launch_stack_thread *me, struct thread_cache *cache, cons
 		words = unwind_recognize(me->memo, site->frame, wrong);
 		if (!words)
 			return NULL;
-		found = look_up(cache,
-				hash_recognized(words, python, site->function, site->handed_from),
-				id);
+		found = recent_stacks_find(
+			&cache->recent,
+			hash_recognized(words, python, site->function, site->handed_from), id);
 	}
 	unwind_recognized_again(me->memo, site->frame);
 	return found;
@@ -651,7 +605,8 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 	if (likely(words) && likely(innermost))
 		python = python_stack_hash_from(innermost, python);
 	if (likely(words) && likely(python)) {
-		found = look_up(cache, hash_recognized(words, python, function, handed_from), &id);
+		found = recent_stacks_find(
+			&cache->recent, hash_recognized(words, python, function, handed_from), &id);
 		if (unlikely(!found))
 			found = recognize_again(me, cache,
 						&(struct site){function, frame, handed_from},

@@ -12,10 +12,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "bpf/sampling_clock.h"
 #include "profiler/base/measure.h"
+#include "profiler/sources/sample_ticks.h"
 #include "symbolize/util/array.h"
-#include "symbolize/util/id_map.h"
 
 /*
  * Bytes of a ring, besides the header page; 1 MiB hold about 6,000 mappings, which any process of
@@ -28,21 +27,12 @@
 #define ALL_RINGS_BYTES (24u << 20)       /* unless there are more than 96 CPUs */
 #define ALL_SAMPLES_RINGS_BYTES (48u << 20)
 
-#define TICKS_HZ 500           /* at least */
-#define TICK_SPREAD 0.4        /* from the shortest tick of a CPU to the longest, of their mean */
-#define PATIENCE_NS 100000000u /* a ring holds at least this much of a CPU's ticks */
-
-/* Chooses which ticks of a CPU are samples. */
-struct thinner {
-	uint64_t tick_ns;
-	struct id_map seen; /* threads that have ticked since they started */
-	struct sampling_clock clock;
-};
+#define TICKS_HZ 500 /* at least */
 
 struct cpu_ring {
 	int fd;
 	struct perf_event_mmap_page *page;
-	struct thinner thinner;
+	struct sample_ticks ticks;
 };
 
 struct process_events {
@@ -62,10 +52,6 @@ struct process_events {
 /* Bits of perf's register numbers (asm/perf_regs.h): ax bx cx dx si di bp sp ip, r8 to r15. */
 #define SAMPLE_REGISTERS 0xff01ffu
 #define SAMPLE_REGISTER_COUNT 17
-/* A record's size has 16 bits; the stack is most of it. */
-#define SAMPLE_STACK_MAX 61440u
-#define SAMPLE_STACK_MIN 8192u
-
 static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, struct cpu_ring *ring,
 		      size_t map_bytes)
 {
@@ -108,19 +94,9 @@ static struct perf_event_attr side_records(const struct process_events *e)
 	};
 }
 
-/* As much stack as leaves room for many samples. */
-static uint32_t choose_stack_bytes(const struct process_events *e)
-{
-	uint64_t ticks = PATIENCE_NS / e->tick_ns + 1, bytes = e->ring_bytes / ticks / 8 * 8;
-
-	if (bytes > SAMPLE_STACK_MAX)
-		return SAMPLE_STACK_MAX;
-	return bytes < SAMPLE_STACK_MIN ? SAMPLE_STACK_MIN : (uint32_t)bytes;
-}
-
 static void add_samples(struct process_events *e, struct perf_event_attr *attr)
 {
-	e->stack_bytes = choose_stack_bytes(e);
+	e->stack_bytes = sample_ticks_stack_bytes(e->ring_bytes, e->tick_ns);
 	attr->config = PERF_COUNT_SW_CPU_CLOCK;
 	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	attr->sample_regs_user = SAMPLE_REGISTERS;
@@ -128,16 +104,6 @@ static void add_samples(struct process_events *e, struct perf_event_attr *attr)
 	attr->inherit = 1;
 	attr->disabled = 1;
 	attr->enable_on_exec = 1;
-}
-
-/* Each CPU's tick is another: what happens to processes of one length is not the same on all. */
-static void begin_thinning(const struct process_events *e, struct thinner *t, uint32_t number)
-{
-	uint32_t section = number * SAMPLING_CLOCK_GOLDEN_SECTION;
-	double part = (double)section / 4294967296.0 - 0.5;
-
-	t->tick_ns = (uint64_t)((double)e->tick_ns * (1 + TICK_SPREAD * part));
-	sampling_clock_begin(&t->clock, e->sample_ns, section);
 }
 
 /* 0 or -errno. */
@@ -155,8 +121,9 @@ static int open_rings(struct process_events *e, pid_t pid, long cpus)
 		struct cpu_ring *ring = &e->rings[e->ring_count];
 
 		if (e->sample_ns) {
-			begin_thinning(e, &ring->thinner, random + (uint32_t)cpu);
-			attr.sample_period = ring->thinner.tick_ns;
+			sample_ticks_begin(&ring->ticks, e->sample_ns, e->tick_ns,
+					   random + (uint32_t)cpu);
+			attr.sample_period = ring->ticks.tick_ns;
 		}
 		err = open_event(&attr, pid, cpu, ring, e->ring_bytes + e->page_size);
 		if (err == 0)
@@ -172,7 +139,7 @@ static void close_rings(struct process_events *e)
 	for (int i = 0; i < e->ring_count; i++) {
 		munmap(e->rings[i].page, e->ring_bytes + e->page_size);
 		close(e->rings[i].fd);
-		id_map_release(&e->rings[i].thinner.seen);
+		sample_ticks_release(&e->rings[i].ticks);
 	}
 	e->ring_count = 0;
 }
@@ -393,29 +360,11 @@ static int take_sample(struct process_events *e, const struct record_sample *r, 
 	return 0;
 }
 
-/*
- * A tick of a thread on this CPU: how many samples to take at it, 0 to 2. Each thread starts a tick
- * of its own on each CPU, at its full length, and at its end a part of one is lost: a half, on
- * average. So the first one counts for one and a half.
- */
-static uint32_t count_due(const struct process_events *e, struct thinner *t, uint32_t tid)
-{
-	bool is_first = !id_map_find(&t->seen, tid);
-	uint32_t count = 0;
-
-	if (is_first)
-		id_map_get(&t->seen, tid);
-	t->clock.run_ns += t->tick_ns + (is_first ? t->tick_ns / 2 : 0);
-	while (count < 2 && sampling_clock_take(&t->clock, e->sample_ns))
-		count++;
-	return count;
-}
-
 /* The thread starts, or has ended. */
 static void forget_thread(struct process_events *e, uint32_t tid)
 {
 	for (int i = 0; i < e->ring_count && e->sample_ns; i++)
-		id_map_remove(&e->rings[i].thinner.seen, tid);
+		sample_ticks_forget(&e->rings[i].ticks, tid);
 }
 
 /* `count`: what it stands for, more than one for samples only. */
@@ -477,7 +426,7 @@ static uint32_t count_samples(const struct process_events *e, struct cpu_ring *r
 	} head;
 
 	copy_out(e, ring, position, &head, sizeof(head));
-	return count_due(e, &ring->thinner, head.tid);
+	return sample_ticks_count(&ring->ticks, head.tid);
 }
 
 static int read_ring(struct process_events *e, struct cpu_ring *ring)
@@ -552,5 +501,5 @@ const struct process_event *process_events_next(struct process_events *e, uint64
 
 uint64_t process_events_lost(const struct process_events *e)
 {
-	return e->sample_ns ? (e->lost * e->tick_ns + e->sample_ns - 1) / e->sample_ns : e->lost;
+	return sample_ticks_samples(e->lost, e->sample_ns, e->tick_ns);
 }

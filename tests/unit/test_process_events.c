@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include "profiler/sources/process_events.c"
+#include "profiler/sources/process_events.h"
 #include "symbolize/util/monotonic.h"
 
 static struct process_events *open_events(void)
@@ -327,62 +327,6 @@ static void closing_nothing(void **state)
 
 /* ---- samples ---- */
 
-/*
- * Threads of all lengths, on a clock that starts anew in each and ticks on whole ticks only: what
- * their samples stand for is what they ran, on average. Ticks as long as samples, too.
- */
-static void short_threads_have_their_samples(void **state)
-{
-	static const uint64_t ticks_us[] = {2000, 2000, 700}, samples_us[] = {20000, 2000, 20000};
-	enum { THREADS = 20000 };
-
-	(void)state;
-	for (size_t i = 0; i < 3; i++) {
-		struct prng r = prng_round(i);
-		struct process_events e = {.sample_ns = 1000 * samples_us[i],
-					   .tick_ns = 1000 * ticks_us[i]};
-		struct cpu_ring ring = {.fd = -1};
-		double ran = 0, sampled = 0;
-
-		e.rings = &ring;
-		e.ring_count = 1;
-		begin_thinning(&e, &ring.thinner, (uint32_t)prng_below(&r, 1000));
-		for (uint32_t tid = 1; tid <= THREADS; tid++) {
-			uint64_t ns = e.tick_ns * 3 / 2 + prng_below(&r, 40000000);
-
-			for (uint64_t at = ring.thinner.tick_ns; at <= ns;
-			     at += ring.thinner.tick_ns)
-				sampled += count_due(&e, &ring.thinner, tid % 100);
-			forget_thread(&e, tid % 100);
-			ran += (double)ns;
-		}
-		sampled *= (double)e.sample_ns;
-		print_message("%.1f %%\n", 100 * sampled / ran);
-		EXPECT(&r, sampled > 0.98 * ran && sampled < 1.02 * ran);
-		assert_int_equal(ring.thinner.seen.count, 0);
-		id_map_release(&ring.thinner.seen);
-	}
-}
-
-/* The kernel counts lost ticks. A ring holds many, at the price of deep stacks. */
-static void rings_are_for_many_ticks(void **state)
-{
-	struct process_events e = {.ring_bytes = 4u << 20, .tick_ns = 2000000};
-
-	(void)state;
-	assert_int_equal(choose_stack_bytes(&e), SAMPLE_STACK_MAX);
-	e.ring_bytes = 1u << 20;
-	assert_in_range(choose_stack_bytes(&e), 20000, 21000);
-	assert_int_equal(choose_stack_bytes(&e) % 8, 0);
-	e.tick_ns = 100000;
-	assert_int_equal(choose_stack_bytes(&e), SAMPLE_STACK_MIN);
-	e.lost = 21;
-	assert_int_equal(process_events_lost(&e), 21);
-	e.tick_ns = 2000000;
-	e.sample_ns = 20000000;
-	assert_int_equal(process_events_lost(&e), 3);
-}
-
 /* A child of one process after another, each much shorter than a sampling period. */
 static void short_processes_are_sampled(void **state)
 {
@@ -428,8 +372,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_child_from_fork_to_exit),
 		cmocka_unit_test(events_wait_for_their_time),
-		cmocka_unit_test(short_threads_have_their_samples),
-		cmocka_unit_test(rings_are_for_many_ticks),
 		cmocka_unit_test(short_processes_are_sampled),
 		cmocka_unit_test(threads_from_fork_to_exit),
 		cmocka_unit_test(new_code_in_our_own_process),

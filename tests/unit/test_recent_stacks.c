@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A thread's stacks of late, where a signal's handler launches while they are written: whenever it
- * comes, each stack has its own id or none. The module is built into this test; the handler comes
- * at its fences.
+ * comes, each stack has its own id or none. The handler comes at the fences of the inline
+ * functions.
  */
 #include <stdatomic.h>
 #include "unit.h"
@@ -18,9 +18,9 @@ static void at_fence(void)
 
 #undef atomic_signal_fence
 #define atomic_signal_fence(order) (at_fence(), __atomic_signal_fence(order))
-#include "cupti_trace/launch/launch_stack.c"
+#include "cupti_trace/launch/recent_stacks.h"
 
-static struct thread_cache cache;
+static struct recent_stacks cache;
 static uint64_t outer, inner;
 
 /* 0: it is not there. */
@@ -28,12 +28,12 @@ static uint32_t id_of(uint64_t hash)
 {
 	uint32_t id;
 
-	return look_up(&cache, hash, &id) ? id : 0;
+	return recent_stacks_find(&cache, hash, &id) ? id : 0;
 }
 
 static void launch_inside(void)
 {
-	keep_id(&cache, inner, 2);
+	recent_stacks_keep(&cache, inner, 2);
 }
 
 /* Hashes that come to lie in one set; `way` is the one that gives way when it is full. */
@@ -52,11 +52,12 @@ static void a_handler_may_launch_at_any_time(void **state)
 				memset(&cache, 0, sizeof(cache));
 				fences = 0;
 				for (uint32_t i = 0; i < taken; i++)
-					keep_id(&cache, hash_in_set(100 + i, i), 100 + i);
+					recent_stacks_keep(&cache, hash_in_set(100 + i, i),
+							   100 + i);
 				outer = hash_in_set(1, 1);
 				inner = hash_in_set(2, way);
 				fences = fence;
-				keep_id(&cache, outer, 1);
+				recent_stacks_keep(&cache, outer, 1);
 				assert_true((int32_t)fences <= 0);
 				fences = 0;
 				assert_true(id_of(outer) == 1 || id_of(outer) == 0);
@@ -69,7 +70,7 @@ static void a_handler_may_launch_at_any_time(void **state)
 			}
 	/* and one that did not come leaves everything */
 	fences = 0;
-	keep_id(&cache, outer, 7);
+	recent_stacks_keep(&cache, outer, 7);
 	assert_int_equal(id_of(outer), 7);
 }
 
@@ -81,9 +82,9 @@ static void a_handler_may_launch_in_a_look_up(void **state)
 	memset(&cache, 0, sizeof(cache));
 	fences = 0;
 	outer = hash_in_set(1, 0);
-	keep_id(&cache, outer, 1);
+	recent_stacks_keep(&cache, outer, 1);
 	for (uint32_t i = 1; i < 4; i++)
-		keep_id(&cache, hash_in_set(100 + i, i), 100 + i);
+		recent_stacks_keep(&cache, hash_in_set(100 + i, i), 100 + i);
 	inner = hash_in_set(2, 0);
 	fences = 1;
 	assert_int_equal(id_of(outer), 0);
