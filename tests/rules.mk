@@ -87,6 +87,7 @@ $(addprefix $(UNIT_DIR)/test_,cpu_time processes spread target_stacks work_tally
 $(UNIT_DIR)/test_target_stacks: LDFLAGS += -Wl,--wrap=malloc
 $(UNIT_DIR)/test_processes: LDFLAGS += -Wl,--wrap=calloc,--wrap=address_space_new,--wrap=address_space_fork
 
+$(UNIT_DIR)/test_graph_memory_driver: LDFLAGS += -Wl,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose
 $(UNIT_DIR)/test_kernel_events: LDFLAGS += -Wl,--wrap=bpf_source_has_more
 
 # the test looks up its own functions, like a loader

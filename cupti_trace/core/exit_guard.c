@@ -16,6 +16,7 @@
 
 static void (*the_handler)(void);
 static pid_t owner;
+static uint32_t patience_ms = EXIT_GUARD_PATIENCE_MS, stay_ms = EXIT_GUARD_STAY_MS;
 static _Atomic bool begun, ended;
 static _Atomic uint32_t held;          /* a bit for each thread; bit 0 is furthest down the list */
 static _Atomic uint64_t first_held_ms; /* when the first came */
@@ -41,7 +42,7 @@ static void stay_until(uint64_t ms)
 
 static void *end_anyway(void *status)
 {
-	stay_until(now_ms() + EXIT_GUARD_STAY_MS / 2);
+	stay_until(now_ms() + stay_ms / 2);
 	_exit((int)(intptr_t)status);
 }
 
@@ -49,7 +50,7 @@ static void stay(int status)
 {
 	pthread_t other;
 
-	stay_until(now_ms() + EXIT_GUARD_STAY_MS);
+	stay_until(now_ms() + stay_ms);
 	/* somebody may hold a stream's lock for good */
 	pthread_create(&other, NULL, end_anyway, (void *)(intptr_t)status);
 	fflush(NULL);
@@ -83,8 +84,7 @@ static void wait_for_handler(void)
 	while (!atomic_load(&ended)) {
 		uint64_t now = now_ms();
 
-		if (now - first >= EXIT_GUARD_PATIENCE_MS ||
-		    (!atomic_load(&begun) && now - came >= BEGIN_MS))
+		if (now - first >= patience_ms || (!atomic_load(&begun) && now - came >= BEGIN_MS))
 			break;
 		sleep_ms(1);
 	}
@@ -110,4 +110,15 @@ int exit_guard_add(void (*handler)(void))
 	for (uint32_t i = 0; i < EXIT_GUARD_THREADS; i++)
 		on_exit(hold_thread, (void *)(uintptr_t)(UINT32_C(1) << i));
 	return on_exit(run_handler, NULL) ? -ENOMEM : 0;
+}
+
+void exit_guard_set_times(uint32_t patience, uint32_t stay)
+{
+	patience_ms = patience;
+	stay_ms = stay;
+}
+
+uint32_t exit_guard_held(void)
+{
+	return (uint32_t)__builtin_popcount(atomic_load(&held));
 }

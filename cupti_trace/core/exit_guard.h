@@ -18,16 +18,22 @@
 #ifndef CUPTI_TRACE_CORE_EXIT_GUARD_H
 #define CUPTI_TRACE_CORE_EXIT_GUARD_H
 
+#include <stdint.h>
+
 #define EXIT_GUARD_THREADS 31        /* that may call exit beside the first */
-#ifndef EXIT_GUARD_PATIENCE_MS       /* tests have less */
 #define EXIT_GUARD_PATIENCE_MS 10000 /* for a handler that hangs: in all, however many threads */
 #define EXIT_GUARD_STAY_MS 2000      /* until those that stay end the process */
-#endif
 
 /*
  * Has `handler` called at exit, before all handlers that are registered already. Only once in a
  * process; children of fork do not call it. The caller's code must stay mapped. 0 or -ENOMEM.
  */
 int exit_guard_add(void (*handler)(void));
+
+/* Sets other times than EXIT_GUARD_PATIENCE_MS and EXIT_GUARD_STAY_MS; before exit. */
+void exit_guard_set_times(uint32_t patience_ms, uint32_t stay_ms);
+
+/* How many threads are held now, or stay. */
+uint32_t exit_guard_held(void);
 
 #endif

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/memory/graph_memory.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include "cupti_trace/core/api_function.h"
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/memory/followed_memory.h"
+#include "cupti_trace/memory/graph_memory_driver.h"
 
 #define CBIDS 1024u
-#define RESERVED_NOW 2u /* CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT */
 
 struct piece {
 	uint64_t id, bytes;
@@ -65,36 +64,13 @@ bool graph_memory_asks(void)
 	return asks;
 }
 
-static int (*ask_driver)(int device, uint32_t attribute, void *value);
-
-/* The program has loaded the driver: it is in a call of it. */
-static void find_driver(void)
-{
-	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-
-	if (!driver)
-		return;
-	*(void **)&ask_driver = dlsym(driver, "cuDeviceGetGraphMemAttribute"); /* since 11.4 */
-	if (!ask_driver)
-		dlclose(driver);
-}
-
-static bool can_ask(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, find_driver);
-	return ask_driver != NULL;
-}
-
 /* Without the lock, for the driver may wait for a thread that waits for it. */
 static bool ask(uint32_t device, uint64_t *bytes)
 {
 	bool is_known;
 
-	*bytes = 0;
 	asks = true;
-	is_known = can_ask() && ask_driver((int)device, RESERVED_NOW, bytes) == 0;
+	is_known = graph_memory_driver_tell(device, bytes);
 	asks = false;
 	return is_known;
 }
@@ -202,7 +178,7 @@ void graph_memory_enter(uint32_t domain, uint32_t cbid, const struct cupti_abi_c
 	if (!follows(domain, cbid))
 		return;
 	guest_enter(&guest);
-	if (can_ask())
+	if (graph_memory_driver_can_tell())
 		followed_memory_note(data->correlation_id);
 	guest_leave(&guest);
 }

@@ -18,9 +18,7 @@
 #include "cupti_trace/core/tracer.h"
 
 #define GRAPH_MEMORY_DEVICES 64u
-#ifndef GRAPH_MEMORY_PIECES /* tests use a smaller one */
 #define GRAPH_MEMORY_PIECES 64u
-#endif
 
 /* Whether a function of the runtime or driver, by its name as CUPTI gives it, may change it. */
 bool graph_memory_has(const char *name);

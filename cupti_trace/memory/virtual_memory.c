@@ -52,6 +52,8 @@ struct mapping {
 	uint32_t next; /* of those that leave in one call, or that are free */
 };
 
+static uint32_t max = VIRTUAL_MEMORY_MAX; /* of pieces, and of mappings */
+
 /* All under the lock. */
 static struct {
 	pthread_mutex_t lock;
@@ -89,6 +91,11 @@ void virtual_memory_add_function(uint32_t cbid, const char *name)
 {
 	if (cbid < CBIDS)
 		calls[cbid] = (uint8_t)call_named(name);
+}
+
+void virtual_memory_set_max(uint32_t number)
+{
+	max = number;
 }
 
 /* ---- pieces and mappings, with the lock held ---- */
@@ -133,9 +140,8 @@ static uint32_t new_piece(void)
 		all.free_piece = all.pieces[at].next_free;
 		return at;
 	}
-	if (all.piece_count == VIRTUAL_MEMORY_MAX ||
-	    !array_make_room(&all.pieces, all.piece_count, &all.piece_capacity,
-			     sizeof(*all.pieces)))
+	if (all.piece_count >= max || !array_make_room(&all.pieces, all.piece_count,
+						       &all.piece_capacity, sizeof(*all.pieces)))
 		return NONE;
 	return all.piece_count++;
 }
@@ -148,7 +154,7 @@ static uint32_t new_mapping(void)
 		all.free_mapping = all.mappings[at].next;
 		return at;
 	}
-	if (all.mapping_count == VIRTUAL_MEMORY_MAX ||
+	if (all.mapping_count >= max ||
 	    !array_make_room(&all.mappings, all.mapping_count, &all.mapping_capacity,
 			     sizeof(*all.mappings)))
 		return NONE;

@@ -21,12 +21,13 @@
 #include <stdint.h>
 #include "cupti_trace/core/tracer.h"
 
-#ifndef VIRTUAL_MEMORY_MAX /* tests use a smaller one */
 #define VIRTUAL_MEMORY_MAX (1u << 20)
-#endif
 
 /* Once, before callbacks are enabled: a function of the driver, by its name as CUPTI gives it. */
 void virtual_memory_add_function(uint32_t cbid, const char *name);
+
+/* Sets another bound than VIRTUAL_MEMORY_MAX; likewise. */
+void virtual_memory_set_max(uint32_t max);
 
 /* Whether it is one of those that are followed. */
 bool virtual_memory_has(const char *name);

@@ -5,24 +5,18 @@
  * blocks of 32 exit handlers. The calls come while the handler runs: before, glibc has a race of
  * its own (it frees a block while a thread is in one of its handlers).
  */
-#define EXIT_GUARD_PATIENCE_MS 2000
-#define EXIT_GUARD_STAY_MS 1000
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-#include "cupti_trace/core/exit_guard.c"
 #include "unit.h"
+#include <pthread.h>
+#include <time.h>
+#include "cupti_trace/core/exit_guard.h"
 
 static int out; /* letters of the functions that ran */
 static _Atomic bool began;
+
+static void sleep_ms(long ms)
+{
+	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
 
 static void say(char letter)
 {
@@ -77,7 +71,7 @@ static void guarded(void)
 {
 	say('b');
 	began = true;
-	while (__builtin_popcount(held) < other_count) /* all have come */
+	while (exit_guard_held() < (uint32_t)other_count) /* all have come */
 		sleep_ms(1);
 	for (int i = 0; twist == CANCELLED && i < other_count; i++)
 		pthread_cancel(others[i]);
@@ -289,5 +283,6 @@ int main(void)
 		cmocka_unit_test(a_signal_handler_exits_within),
 	};
 
+	exit_guard_set_times(2000, 1000);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* What graphs hold, as the driver says: what is more is an allocation, what is less a release. */
 #include "unit.h"
-#define GRAPH_MEMORY_PIECES 4u
-#include "cupti_trace/memory/graph_memory.c"
+#include <pthread.h>
+#include "cupti_trace/memory/followed_memory.h"
+#include "cupti_trace/memory/graph_memory.h"
+#include "cupti_trace/memory/graph_memory_driver.h"
 
 enum { LAUNCH_ID = 514, TRIM_ID = 640, RUNTIME_ID = 270 };
 #define DRV CUPTI_ABI_DOMAIN_DRIVER_API
 #define RT CUPTI_ABI_DOMAIN_RUNTIME_API
 
-static struct gpu_event_work sent[64];
+static struct gpu_event_work sent[8 * GRAPH_MEMORY_PIECES];
 static uint32_t sent_count;
 static uint64_t held_by_driver[2], clock_ns;
-static int questions, error;
+static int questions;
+static bool can_tell, fails; /* the driver */
+static bool is_overtaken;    /* another thread asks during the next question, and later */
 static struct tracer tracer;
 static int contexts[2];
 
@@ -19,7 +23,7 @@ static int contexts[2];
 void tracer_send_memory(struct tracer *t, const struct gpu_event_work *event, uint64_t timestamp)
 {
 	(void)t;
-	assert_true(timestamp > 0 && sent_count < 64);
+	assert_true(timestamp > 0 && sent_count < sizeof(sent) / sizeof(sent[0]));
 	sent[sent_count++] = *event;
 }
 
@@ -41,20 +45,50 @@ static int tell_context(void *context, uint32_t *id)
 	return 0;
 }
 
-static int answer(int device, uint32_t attribute, void *value)
+static void call(uint32_t domain, uint32_t cbid, uint32_t correlation_id)
 {
-	assert_true(graph_memory_asks() && attribute == RESERVED_NOW && device < 2);
+	struct cupti_abi_callback_data data = {.correlation_id = correlation_id};
+
+	graph_memory_enter(domain, cbid, &data);
+	graph_memory_exit(&tracer, domain, cbid, &data);
+}
+
+static void *call_later(void *unused)
+{
+	call(DRV, LAUNCH_ID, 1000);
+	return unused;
+}
+
+bool graph_memory_driver_can_tell(void)
+{
+	return can_tell;
+}
+
+bool graph_memory_driver_tell(uint32_t device, uint64_t *bytes)
+{
+	pthread_t other;
+
+	if (!can_tell)
+		return false;
+	assert_true(graph_memory_asks() && device < 2);
 	questions++;
-	memcpy(value, &held_by_driver[device], sizeof(uint64_t));
-	return error;
+	*bytes = held_by_driver[device];
+	if (is_overtaken) {
+		is_overtaken = false;
+		held_by_driver[device] += 50;
+		assert_int_equal(pthread_create(&other, NULL, call_later, NULL), 0);
+		pthread_join(other, NULL);
+	}
+	return !fails;
 }
 
 static int begin(void **state)
 {
 	(void)state;
-	memset(all.devices, 0, sizeof(all.devices));
 	sent_count = 0;
-	questions = error = 0;
+	questions = 0;
+	can_tell = true;
+	fails = is_overtaken = false;
 	held_by_driver[0] = held_by_driver[1] = 0;
 	tracer.api.cuptiGetTimestamp = tell_time;
 	tracer.api.cuptiGetDeviceId = tell_device;
@@ -65,18 +99,15 @@ static int begin(void **state)
 	graph_memory_add_function(RT, LAUNCH_ID, "cudaGraphKernelNodeCopyAttributes");
 	graph_memory_add_function(DRV, 5000, "cuGraphLaunch");
 	graph_memory_context_begins(&tracer, &contexts[0]);
-	/* the library looks for the driver at the first question: here it is answered by a test */
-	graph_memory_exit(&tracer, DRV, LAUNCH_ID, &(struct cupti_abi_callback_data){0});
-	ask_driver = answer;
 	return 0;
 }
 
-static void call(uint32_t domain, uint32_t cbid, uint32_t correlation_id)
+static int end(void **state)
 {
-	struct cupti_abi_callback_data data = {.correlation_id = correlation_id};
-
-	graph_memory_enter(domain, cbid, &data);
-	graph_memory_exit(&tracer, domain, cbid, &data);
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		graph_memory_context_ends(&contexts[i]);
+	return 0;
 }
 
 static void expect(uint32_t at, uint32_t work, uint64_t bytes, uint32_t correlation_id)
@@ -86,6 +117,26 @@ static void expect(uint32_t at, uint32_t work, uint64_t bytes, uint32_t correlat
 	assert_int_equal(sent[at].correlation_id, correlation_id);
 	assert_int_equal(sent[at].context_id, 10);
 	assert_int_equal(sent[at].destination_memory, GPU_MEMORY_DEVICE);
+}
+
+/* What those that were sent hold, and how many these are. */
+static int64_t sum_of_sent(void)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < sent_count; i++)
+		sum += sent[i].work == GPU_WORK_ALLOC ? (int64_t)sent[i].bytes
+						      : -(int64_t)sent[i].bytes;
+	return sum;
+}
+
+static uint32_t count_held(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < sent_count; i++)
+		count += sent[i].work == GPU_WORK_ALLOC ? 1u : UINT32_MAX;
+	return count;
 }
 
 static void changes_are_sent(void **state)
@@ -104,10 +155,10 @@ static void changes_are_sent(void **state)
 	assert_true(followed_memory_has(100) && followed_memory_has(102) &&
 		    followed_memory_has(103));
 	assert_false(followed_memory_has(101));
-	ask_driver = NULL; /* an old one: then CUPTI's records are what there is */
+	can_tell = false; /* an old one: then CUPTI's records are what there is */
 	call(DRV, LAUNCH_ID, 107);
 	assert_false(followed_memory_has(107));
-	ask_driver = answer;
+	can_tell = true;
 	held_by_driver[0] = 1500;
 	call(RT, RUNTIME_ID, 104);
 	expect(1, GPU_WORK_ALLOC, 500, 104);
@@ -122,23 +173,23 @@ static void changes_are_sent(void **state)
 	held_by_driver[0] = 0;
 	call(DRV, TRIM_ID, 106);
 	expect(5, GPU_WORK_FREE, 700, 106);
-	assert_int_equal(all.devices[0].held, 0);
+	assert_int_equal(sum_of_sent(), 0);
 }
 
 static void pieces_are_bounded(void **state)
 {
-	int64_t sum = 0;
+	enum { ROUNDS = 3 * GRAPH_MEMORY_PIECES };
+	uint32_t most = 0;
 
 	(void)state;
-	for (uint32_t i = 1; i <= 20; i++) {
+	for (uint32_t i = 1; i <= ROUNDS; i++) {
 		held_by_driver[0] += i;
 		call(DRV, LAUNCH_ID, i);
-		assert_true(all.devices[0].count <= GRAPH_MEMORY_PIECES);
+		if (count_held() > most)
+			most = count_held();
 	}
-	for (uint32_t i = 0; i < sent_count; i++)
-		sum += sent[i].work == GPU_WORK_ALLOC ? (int64_t)sent[i].bytes
-						      : -(int64_t)sent[i].bytes;
-	assert_int_equal(sum, 210);
+	assert_int_equal(most, GRAPH_MEMORY_PIECES);
+	assert_int_equal(sum_of_sent(), ROUNDS * (ROUNDS + 1) / 2);
 }
 
 static void contexts_end_with_their_memory(void **state)
@@ -166,10 +217,11 @@ static void contexts_end_with_their_memory(void **state)
 static void answers_that_are_overtaken_do_not_count(void **state)
 {
 	(void)state;
-	all.devices[0].answered = all.asked + 1;
+	is_overtaken = true;
 	held_by_driver[0] = 100;
 	call(DRV, LAUNCH_ID, 1);
-	assert_int_equal(sent_count, 0);
+	assert_int_equal(sent_count, 1);
+	expect(0, GPU_WORK_ALLOC, 150, 1000);
 	call(DRV, LAUNCH_ID, 2);
 	assert_int_equal(sent_count, 1);
 }
@@ -178,9 +230,9 @@ static void without_an_answer_nothing_is_sent(void **state)
 {
 	(void)state;
 	held_by_driver[0] = 100;
-	error = 801;
+	fails = true;
 	call(DRV, LAUNCH_ID, 1);
-	ask_driver = NULL;
+	can_tell = false;
 	call(DRV, LAUNCH_ID, 2);
 	assert_int_equal(sent_count, 0);
 }
@@ -188,11 +240,12 @@ static void without_an_answer_nothing_is_sent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(changes_are_sent, begin),
-		cmocka_unit_test_setup(pieces_are_bounded, begin),
-		cmocka_unit_test_setup(contexts_end_with_their_memory, begin),
-		cmocka_unit_test_setup(answers_that_are_overtaken_do_not_count, begin),
-		cmocka_unit_test_setup(without_an_answer_nothing_is_sent, begin),
+		cmocka_unit_test_setup_teardown(changes_are_sent, begin, end),
+		cmocka_unit_test_setup_teardown(pieces_are_bounded, begin, end),
+		cmocka_unit_test_setup_teardown(contexts_end_with_their_memory, begin, end),
+		cmocka_unit_test_setup_teardown(answers_that_are_overtaken_do_not_count, begin,
+						end),
+		cmocka_unit_test_setup_teardown(without_an_answer_nothing_is_sent, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

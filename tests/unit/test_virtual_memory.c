@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Physical memory by its handles and mappings: when it is given back, and what fails. */
 #include "unit.h"
-#define VIRTUAL_MEMORY_MAX 64u
-#include "cupti_trace/memory/virtual_memory.c"
+#include <pthread.h>
+#include "cupti_trace/memory/virtual_memory.h"
 
 enum { CREATE_ID = 549, RELEASE_ID, MAP_ID, UNMAP_ID, RETAIN_ID = 565 };
+
+/* CUmemAllocationProp, the beginning. */
+struct properties {
+	uint32_t type, handle_types, location_type, location_id;
+};
+enum { LOCATION_DEVICE = 1, LOCATION_HOST = 2 };
 
 static struct gpu_event_work sent[256];
 static uint32_t sent_count;
@@ -123,36 +129,37 @@ static void calls_that_fail_change_nothing(void **state)
 	assert_int_equal(sent_count, 2);
 }
 
+/* Another thread's call, inside one that has entered: it gets the handle that was given back. */
+static void *create_on_the_host(void *unused)
+{
+	struct properties p = {1, 0, LOCATION_HOST, 0};
+	uint64_t handle = 0x700, params[] = {(uintptr_t)&handle, 20, (uintptr_t)&p, 0};
+	int result = 0;
+	struct cupti_abi_callback_data data = data_of(params, &result);
+
+	virtual_memory_enter(&tracer, CREATE_ID, &data);
+	virtual_memory_exit(&tracer, CREATE_ID, &data);
+	return unused;
+}
+
 /* Its memory is given back within the call, and another thread gets the handle before it returns.
  */
 static void handles_come_again_before_a_call_returns(void **state)
 {
 	uint64_t params[] = {0x700};
+	pthread_t thread;
 	int result = 0;
 	struct cupti_abi_callback_data data = data_of(params, &result);
 
 	(void)state;
 	create(0x700, 10, 0);
 	virtual_memory_enter(&tracer, RELEASE_ID, &data);
-	{
-		/* as if by another thread, whose call is inside */
-		struct properties p = {1, 0, 2, 0};
-		uint64_t handle = 0x700, inner[] = {(uintptr_t)&handle, 20, (uintptr_t)&p, 0};
-		struct cupti_abi_callback_data created = data_of(inner, &result);
-		bool is_open = own.is_open;
-		uint32_t piece = own.piece;
-		uint64_t timestamp = own.timestamp;
-
-		virtual_memory_enter(&tracer, CREATE_ID, &created);
-		virtual_memory_exit(&tracer, CREATE_ID, &created);
-		own.is_open = is_open;
-		own.piece = piece;
-		own.timestamp = timestamp;
-	}
+	assert_int_equal(pthread_create(&thread, NULL, create_on_the_host, NULL), 0);
+	pthread_join(thread, NULL);
 	virtual_memory_exit(&tracer, RELEASE_ID, &data);
 	assert_int_equal(sent_count, 3);
 	assert_int_equal(sent[1].bytes, 20);
-	assert_int_equal(sent[1].destination_memory, MEMORY_PINNED); /* the host's */
+	assert_int_equal(sent[1].destination_memory, CUPTI_ABI_MEMORY_PINNED); /* the host's */
 	assert_int_equal(sent[2].work, GPU_WORK_FREE);
 	assert_int_equal(sent[2].address, sent[0].address);
 	call(RELEASE_ID, 0x700, 0, 0, 0, 0);
@@ -162,17 +169,20 @@ static void handles_come_again_before_a_call_returns(void **state)
 
 static void what_has_no_room_is_dropped(void **state)
 {
+	enum { MAX = 64 };
+
 	(void)state;
-	for (uint32_t i = 0; i < VIRTUAL_MEMORY_MAX + 5; i++)
+	virtual_memory_set_max(MAX);
+	for (uint32_t i = 0; i < MAX + 5; i++)
 		create(0x1000 + i, 1, 0);
-	assert_int_equal(sent_count, VIRTUAL_MEMORY_MAX);
+	assert_int_equal(sent_count, MAX);
 	assert_int_equal(dropped, 5);
-	for (uint32_t i = 0; i < VIRTUAL_MEMORY_MAX + 5; i++)
+	for (uint32_t i = 0; i < MAX + 5; i++)
 		call(MAP_ID, 0x100000 + i, 1, 0, 0x1000, 0);
 	assert_int_equal(dropped, 10);
-	for (uint32_t i = 1; i < VIRTUAL_MEMORY_MAX + 5; i++)
+	for (uint32_t i = 1; i < MAX + 5; i++)
 		call(RELEASE_ID, 0x1000 + i, 0, 0, 0, 0);
-	assert_int_equal(sent_count, 2 * VIRTUAL_MEMORY_MAX - 1);
+	assert_int_equal(sent_count, 2 * MAX - 1);
 }
 
 int main(void)
