@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/launch/nvtx_names.h"
 
-#include <ctype.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include "cupti_trace/launch/nvtx_fold.h"
 #include "symbolize/util/hash.h"
 #include "symbolize/util/text.h"
 
@@ -159,69 +159,6 @@ static uint32_t add_name(uint32_t hash, uint32_t domain, const char *text, size_
 
 /* ---- families ---- */
 
-static size_t count_hexadecimal(const char *at)
-{
-	size_t n = 0;
-
-	while (isxdigit((unsigned char)at[n]))
-		n++;
-	return n;
-}
-
-/* The length of a UUID that begins here; 0: none does. */
-static size_t uuid_at(const char *at)
-{
-	static const uint8_t groups[] = {8, 4, 4, 4, 12};
-	size_t length = 0;
-
-	for (size_t i = 0; i < sizeof(groups); i++) {
-		if (count_hexadecimal(at + length) != groups[i])
-			return 0;
-		length += groups[i];
-		if (i + 1 < sizeof(groups) && at[length++] != '-')
-			return 0;
-	}
-	return isalnum((unsigned char)at[length]) ? 0 : length;
-}
-
-/* The length of a word that is a number as a whole; 0: it is none. */
-static size_t number_at(const char *at)
-{
-	size_t prefix = at[0] == '0' && (at[1] == 'x' || at[1] == 'X') ? 2 : 0;
-	size_t digits = count_hexadecimal(at + prefix), uuid = uuid_at(at);
-
-	if (uuid)
-		return uuid;
-	if (isalnum((unsigned char)at[prefix + digits]) || digits < (prefix ? 1 : 8))
-		return 0;
-	/* "facade" and the like may be words */
-	return prefix || strcspn(at, "0123456789") < digits ? prefix + digits : 0;
-}
-
-/* "step 12345" as "step N", of the same length at most. Whether there was a number. */
-static bool fold(const char *text, size_t length, char out[NVTX_TEXT_MAX + 1], size_t *size)
-{
-	char copy[NVTX_TEXT_MAX + 1];
-	bool found = false;
-	size_t n = 0;
-
-	memcpy(copy, text, length);
-	copy[length] = '\0';
-	for (size_t i = 0; i < length;) {
-		bool is_start = i == 0 || !isalnum((unsigned char)copy[i - 1]);
-		size_t number = is_start ? number_at(copy + i) : 0;
-
-		if (number == 0)
-			number = strspn(copy + i, "0123456789");
-		found |= number > 0;
-		out[n++] = number ? 'N' : copy[i];
-		i += number ? number : 1;
-	}
-	out[n] = '\0';
-	*size = n;
-	return found;
-}
-
 /* Returns whether a family has had its part of the names and bytes that are left. Locked. */
 static bool is_large(uint32_t members, size_t length)
 {
@@ -244,7 +181,7 @@ static uint32_t add(uint32_t hash, uint32_t domain, const char *text, size_t len
 {
 	char folded[NVTX_TEXT_MAX + 1];
 	size_t size;
-	bool has_number = fold(text, length, folded, &size);
+	bool has_number = nvtx_fold(text, length, folded, &size);
 	uint32_t key = has_number ? hash_text(domain | FOLDED, folded, size) : 0;
 	uint16_t *members = &table.members[key & (FAMILIES - 1)];
 	uint32_t at, id = has_number ? find(key, domain | FOLDED, folded, size, &at) : 0;
@@ -299,6 +236,23 @@ uint32_t nvtx_name_registered(uint32_t domain, uint64_t id, uint32_t color)
 bool nvtx_name_is_folded(uint32_t id)
 {
 	return table.names[id].domain & FOLDED;
+}
+
+const char *nvtx_name_text(uint32_t id)
+{
+	return id <= NVTX_NAMES_MAX ? table.names[id].text : NULL;
+}
+
+void nvtx_names_forget(void)
+{
+	pthread_mutex_lock(&table.lock);
+	memset(table.slots, 0, sizeof(table.slots));
+	memset(table.names, 0, sizeof(table.names));
+	memset(table.members, 0, sizeof(table.members));
+	table.count = 0;
+	table.used = 0;
+	atomic_store(&table.domain_count, 0);
+	pthread_mutex_unlock(&table.lock);
 }
 
 /* ---- sending ---- */

@@ -5,13 +5,12 @@
  *
  * A look-up takes no lock: names are only added, and a name is complete before its id can be found.
  * Memory is bounded. Many programs number their messages ("step 12345"), so that these would use it
- * up, and names that come later would find no room. So messages that differ only in numbers are a
- * family: once it has a fifth of the room that is left to families, its further messages are folded
- * into one name, "step N". Numbers are runs of digits, hexadecimal ones of 8 digits and more or
- * behind 0x, and UUIDs. A quarter of the room is left to messages that are folded or have no
- * numbers, an eighth to the latter alone: names that are random are each a family. A message that
- * comes when memory is used up, or past the number of names, has the one id NVTX_TOO_MANY. An id
- * never changes its meaning: ranges that are open keep their names.
+ * up, and names that come later would find no room. So messages that differ only in numbers
+ * (nvtx_fold.h) are a family: once it has a fifth of the room that is left to families, its further
+ * messages are folded into one name, "step N". A quarter of the room is left to messages that are
+ * folded or have no numbers, an eighth to the latter alone: names that are random are each a
+ * family. A message that comes when memory is used up, or past the number of names, has the one id
+ * NVTX_TOO_MANY. An id never changes its meaning: ranges that are open keep their names.
  *
  * Messages are copied: the program may change or free them. What is longer
  * than NVTX_TEXT_MAX is cut between characters. Wide messages are turned into UTF-8.
@@ -53,6 +52,12 @@ uint32_t nvtx_name_registered(uint32_t domain, uint64_t id, uint32_t color);
 
 /* Whether a name stands for messages that differ in numbers. */
 bool nvtx_name_is_folded(uint32_t id);
+
+/* The text of a name, without its domain; NULL: the id has none. */
+const char *nvtx_name_text(uint32_t id);
+
+/* Forgets all names and domains. No range may be open, and nobody may use one meanwhile. */
+void nvtx_names_forget(void);
 
 /* Sends the name of an id, unless it was sent. */
 void nvtx_name_send(struct sink *sink, uint32_t id);

@@ -186,13 +186,17 @@ struct live_spans *live_spans_new(const struct live_spans_options *options)
 	if (!l)
 		return NULL;
 	l->options = *options;
+	if (!l->options.waiting_max)
+		l->options.waiting_max = LIVE_SPANS_WAITING;
+	if (!l->options.held_max)
+		l->options.held_max = LIVE_SPANS_HELD;
 	l->naming.raw_names = options->raw_names;
 	l->sums.first_ns = UINT64_MAX;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->changed, NULL);
 	l->maker =
 		span_maker_new(options->spans, options->encoding, options->put, options->context);
-	l->held = malloc(LIVE_SPANS_HELD * sizeof(*l->held));
+	l->held = malloc(l->options.held_max * sizeof(*l->held));
 	begin_news(&l->news, 0);
 	begin_news(&l->work, 0);
 	if (open_mirror(&l->mirror) && l->maker && l->held)
@@ -399,7 +403,7 @@ static void add_chunk(struct live_spans *l, const struct collected *in,
 	struct chunk *chunk = l->taken, *fitting;
 
 	/* the tables first: what is new in them has to arrive in any case */
-	if (!add_tables(l, in, shapes) || chunk->count > LIVE_SPANS_WAITING - l->waiting) {
+	if (!add_tables(l, in, shapes) || chunk->count > l->options.waiting_max - l->waiting) {
 		add_lost(l, chunk->count);
 		chunk->count = 0;
 		return;
@@ -449,6 +453,11 @@ struct live_spans_count live_spans_count(const struct live_spans *l)
 	return (struct live_spans_count){.all = l->sums.records -
 						l->sums.count[TIMELINE_CPU_SAMPLE] + 1,
 					 .lost = atomic_load(&l->lost)};
+}
+
+struct live_spans_kept live_spans_kept(const struct live_spans *l)
+{
+	return (struct live_spans_kept){l->waiting, l->held_count, l->news.places.count};
 }
 
 /* ---- the other thread's tables ---- */
@@ -590,9 +599,9 @@ static void decide(struct live_spans *l, uint64_t arrival)
 
 static void hold(struct live_spans *l, const struct span *span)
 {
-	if (l->held_count == LIVE_SPANS_HELD)
-		decide(l, l->arrivals - LIVE_SPANS_HELD / 2);
-	if (l->held_count == LIVE_SPANS_HELD)
+	if (l->held_count == l->options.held_max)
+		decide(l, l->arrivals - l->options.held_max / 2);
+	if (l->held_count == l->options.held_max)
 		add_span(l, span); /* stopped meanwhile */
 	else
 		l->held[l->held_count++] = (struct held){*span, ++l->arrivals};

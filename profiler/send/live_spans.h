@@ -35,12 +35,8 @@
 #include "profiler/formats/span_maker.h"
 #include "profiler/model/collected.h"
 
-#ifndef LIVE_SPANS_WAITING /* tests use fewer */
 #define LIVE_SPANS_WAITING (1u << 19)
-#endif
-#ifndef LIVE_SPANS_HELD
 #define LIVE_SPANS_HELD (1u << 16)
-#endif
 #define LIVE_SPANS_NAMES (64u << 20)
 #define LIVE_SPANS_TABLES (64u << 20) /* of files, for the names of timed calls */
 
@@ -48,6 +44,8 @@ struct live_spans_options {
 	const struct span_options *spans; /* borrowed */
 	enum otlp_encoding encoding;
 	bool raw_names; /* naming.h */
+	/* other bounds than LIVE_SPANS_WAITING and LIVE_SPANS_HELD; 0: these */
+	uint32_t waiting_max, held_max;
 	/* Gets each request, on the thread that works: span_maker.h. -ECANCELED ends all. */
 	int (*put)(void *context, const void *request, size_t size, uint32_t spans);
 	void *context;
@@ -93,6 +91,14 @@ struct live_spans_count {
 	uint64_t all, lost;
 };
 struct live_spans_count live_spans_count(const struct live_spans *l);
+
+/* What is kept, while no other thread works. */
+struct live_spans_kept {
+	uint32_t waiting; /* records that were handed over */
+	uint32_t held;    /* calls */
+	uint32_t places;  /* that were handed over since there was work */
+};
+struct live_spans_kept live_spans_kept(const struct live_spans *l);
 
 /* ---- another thread ---- */
 

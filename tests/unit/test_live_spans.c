@@ -8,14 +8,14 @@
 #include <pthread.h>
 #include <cjson/cJSON.h>
 
-#define LIVE_SPANS_WAITING 8192u /* compiled into this test with smaller limits */
-#define LIVE_SPANS_HELD 64u
-#include "profiler/send/live_spans.c"
-
 #include "profiler/formats/spans.h"
+#include "profiler/send/live_spans.h"
+#include "symbolize/util/array.h"
 
 #define TRACEPARENT "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 #define KERNELS 5u
+
+enum { WAITING = 8192, HELD = 64 };
 
 struct run {
 	struct naming_bench *b;
@@ -94,8 +94,12 @@ static int put(void *context, const void *request, size_t size, uint32_t count)
 
 static struct live_spans *new_live(struct run *r)
 {
-	struct live_spans *l = live_spans_new(&(struct live_spans_options){
-		.spans = &r->spans, .encoding = OTLP_JSON, .put = put, .context = r});
+	struct live_spans *l = live_spans_new(&(struct live_spans_options){.spans = &r->spans,
+									   .encoding = OTLP_JSON,
+									   .put = put,
+									   .context = r,
+									   .waiting_max = WAITING,
+									   .held_max = HELD});
 
 	assert_non_null(l);
 	assert_int_equal(live_spans_begin(l, &r->b->totals), 0);
@@ -399,7 +403,7 @@ static void many_calls_at_once(void **state)
 {
 	(void)state;
 	name_process(1);
-	for (uint32_t i = 0; i < 20 * LIVE_SPANS_HELD; i++) {
+	for (uint32_t i = 0; i < 20 * HELD; i++) {
 		const struct timeline_record launch =
 			call_of(TIMELINE_LAUNCH, 1, 12, 2000 + 2 * i, 1, i + 1);
 
@@ -407,7 +411,7 @@ static void many_calls_at_once(void **state)
 	}
 	hand_over(false);
 	live_spans_work(run.live);
-	assert_true(run.live->held_count <= LIVE_SPANS_HELD);
+	assert_true(live_spans_kept(run.live).held <= HELD);
 	assert_true(run.count >= 512);
 	end_run();
 	expect_the_same_as_at_the_end();
@@ -418,7 +422,6 @@ static void millions_that_nobody_takes(void **state)
 {
 	const struct timeline_record kernel = kernel_of(1, 12, 3000, 9, 0);
 	const uint64_t millions = unit_rounds(3000000);
-	uint32_t waiting = 0;
 
 	(void)state;
 	run.only_counts = true;
@@ -426,15 +429,13 @@ static void millions_that_nobody_takes(void **state)
 		if (live_spans_take(run.live, &kernel, 0))
 			hand_over(i % 3 == 0);
 	hand_over(false);
-	for (const struct chunk *c = run.live->news.first; c; c = c->next)
-		waiting += c->count;
-	assert_int_equal(waiting, LIVE_SPANS_WAITING);
-	assert_int_equal(run.live->news.places.count, run.b->places.count);
-	assert_int_equal(live_spans_count(run.live).lost, millions - LIVE_SPANS_WAITING);
+	assert_int_equal(live_spans_kept(run.live).waiting, WAITING);
+	assert_int_equal(live_spans_kept(run.live).places, run.b->places.count);
+	assert_int_equal(live_spans_count(run.live).lost, millions - WAITING);
 	assert_int_equal(live_spans_count(run.live).all, millions + 1);
 	end_run();
-	assert_int_equal(run.live->waiting, 0);
-	assert_int_equal(run.counted, LIVE_SPANS_WAITING + 1);
+	assert_int_equal(live_spans_kept(run.live).waiting, 0);
+	assert_int_equal(run.counted, WAITING + 1);
 }
 
 /* As many wait again when others have been worked on. */
@@ -445,13 +446,13 @@ static void room_is_made(void **state)
 	(void)state;
 	run.only_counts = true;
 	for (uint32_t round = 0; round < 3; round++) {
-		for (uint32_t i = 0; i < LIVE_SPANS_WAITING; i++)
+		for (uint32_t i = 0; i < WAITING; i++)
 			take(&kernel, 0);
 		live_spans_work(run.live);
 	}
 	assert_int_equal(live_spans_count(run.live).lost, 0);
 	end_run();
-	assert_int_equal(run.counted, 3 * LIVE_SPANS_WAITING + 1);
+	assert_int_equal(run.counted, 3 * WAITING + 1);
 }
 
 static void a_request_that_fails(void **state)
