@@ -224,6 +224,8 @@ static void play(struct bench *b, struct prng *p, struct truth *truth, uint32_t 
 		struct spread_work work = {1, prng_bits(p, bits), prng_bits(p, bits)};
 		uint32_t place = (uint32_t)prng_below(p, PLACES);
 
+		EXPECT(p, b->spread.sample_count <= b->spread.max &&
+				  b->spread.parked_count <= b->spread.max);
 		if (prng_chance(p, 30)) {
 			spread_add_sample(&b->spread, &key, (uint32_t)prng_below(p, STACKS),
 					  (uint32_t)prng_bits(p, prng_chance(p, 50) ? 32 : 3),
