@@ -2,7 +2,6 @@
 #include "cupti_trace/launch/handover.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +10,10 @@
 #include "cupti_trace/core/at_launch.h"
 #include "cupti_trace/core/clock.h"
 #include "cupti_trace/core/stolen_time.h"
-#include "cupti_trace/core/thread_runs.h"
 #include "cupti_trace/core/ticks.h"
 #include "cupti_trace/core/visit.h"
+#include "cupti_trace/launch/handover_private.h"
 #include "cupti_trace/launch/launch_log.h"
-#include "cupti_trace/python/python_waiters.h"
 #include "symbolize/util/hash.h"
 #include "symbolize/util/text.h"
 
@@ -23,77 +21,33 @@
 #define LIST_EVERY_NS 10000000u
 #define LIST_SHARE 2  /* of the time, at most 1 in so many for looking at all threads */
 #define LIST_DOUBLE 6 /* half of that each time that none is found, so often */
-#define NAME_BYTES 16 /* as the kernel has it */
 
 /* How workers' names begin. */
 static const char *const worker_names[] = {GPU_HANDED_TO_PREFIX};
 
-static struct handover_launcher launchers[HANDOVER_CANDIDATES];
-static struct handover_launcher no_room;        /* for all that find none */
-static _Atomic uint32_t in_use;                 /* of them */
-static _Atomic uint32_t left_out;               /* threads that found no room among them */
-static _Atomic uint64_t workers[WORKERS_MAX];   /* pthread_self() of each; 0: free */
-static _Atomic uint32_t changes READ_AT_LAUNCH; /* of the candidates, counted after each */
-
-/* What a worker has seen of a candidate. */
-struct sight {
-	uint64_t self;
-	uint64_t cpu_ns; /* its CPU clock then; 0: not known */
-	bool waits;
-	struct thread_runs runs; /* where clocks cannot be relied on */
-};
-
-/*
- * What a launch looks at while a sole candidate waits: its answer holds until the thread runs, the
- * candidates change or it is time to look at all threads.
- */
-struct answer {
-	const volatile struct perf_event_mmap_page *page; /* of the thread's event; NULL: none */
-	uint64_t head;                                    /* of its records, as it was */
-	uint32_t changes, visit;
-	uint32_t stack;
-	uint64_t ticks; /* when it was found */
-};
-
-/* In a child made by fork all bits are 0, for it has not the pages of the events. */
-struct handover_worker {
-	_Alignas(64) struct answer answer;
-	bool is_busy;  /* against signals' handlers that launch */
-	bool is_wiped; /* in such a child; else answers are not kept */
-	char name[NAME_BYTES];
-	uint32_t number;
-	uint64_t self;
-	uint64_t last_ns;               /* of the last launch */
-	uint64_t list_ns, list_cost_ns; /* the last look at all threads; what one took */
-	uint32_t fruitless;             /* such looks, one behind the other */
-	uint32_t visit;                 /* in which what follows was found */
-	bool trusts_clocks;             /* of other threads */
-	uint64_t context;               /* of the launch, as in launchers */
-	uint32_t waiter;                /* among the candidates; HANDOVER_CANDIDATES: none */
-	uint32_t stack;                 /* its id */
-	struct sight sights[HANDOVER_CANDIDATES];
-	struct handover_stack stacks[2], *read, *again;
-	uint32_t holds;                          /* the candidate whose stack is in `read` */
-	struct python_pieces pieces, all_pieces; /* of the candidates; of all threads */
-};
+struct handover_launcher handover_launchers[HANDOVER_CANDIDATES];
+static struct handover_launcher no_room;      /* for all that find none */
+static _Atomic uint32_t in_use;               /* of them */
+static _Atomic uint32_t left_out;             /* threads that found no room among them */
+static _Atomic uint64_t workers[WORKERS_MAX]; /* pthread_self() of each; 0: free */
+_Atomic uint32_t handover_changes READ_AT_LAUNCH;
 
 /* ---- threads ---- */
 
-/* If it is still this thread's. */
-static void free_launcher(struct handover_launcher *launcher, uint64_t self)
+void handover_free_launcher(struct handover_launcher *launcher, uint64_t self)
 {
 	if (atomic_compare_exchange_strong(&launcher->self, &self, 0))
 		atomic_fetch_sub(&in_use, 1);
-	atomic_fetch_add(&changes, 1);
+	atomic_fetch_add(&handover_changes, 1);
 }
 
 void handover_launcher_free(struct handover_launcher *launcher)
 {
 	if (launcher == &no_room) {
 		atomic_fetch_sub(&left_out, 1);
-		atomic_fetch_add(&changes, 1);
+		atomic_fetch_add(&handover_changes, 1);
 	} else if (launcher) {
-		free_launcher(launcher, (uint64_t)pthread_self());
+		handover_free_launcher(launcher, (uint64_t)pthread_self());
 	}
 }
 
@@ -131,7 +85,7 @@ static bool take_place(uint64_t self)
 struct handover_worker *handover_worker_new(void)
 {
 	struct handover_worker *worker;
-	char name[NAME_BYTES + 1] = "";
+	char name[HANDOVER_NAME_BYTES + 1] = "";
 
 	if (prctl(PR_GET_NAME, name) != 0 || !is_worker_name(name))
 		return NULL;
@@ -140,7 +94,7 @@ struct handover_worker *handover_worker_new(void)
 	if (worker == MAP_FAILED)
 		return NULL;
 	worker->is_wiped = madvise(worker, sizeof(*worker), MADV_WIPEONFORK) == 0;
-	memcpy(worker->name, name, NAME_BYTES - 1);
+	memcpy(worker->name, name, HANDOVER_NAME_BYTES - 1);
 	worker->number = hash_bytes(name, strlen(name));
 	worker->self = (uint64_t)pthread_self();
 	worker->waiter = worker->holds = HANDOVER_CANDIDATES;
@@ -167,8 +121,8 @@ uint32_t handover_worker_number(const struct handover_worker *worker)
 static struct handover_launcher *find_launcher(uint64_t self)
 {
 	for (uint32_t i = 0; i < HANDOVER_CANDIDATES; i++)
-		if (atomic_load(&launchers[i].self) == self)
-			return &launchers[i];
+		if (atomic_load(&handover_launchers[i].self) == self)
+			return &handover_launchers[i];
 	return NULL;
 }
 
@@ -176,7 +130,7 @@ static struct handover_launcher *find_launcher(uint64_t self)
 static struct handover_launcher *add_launcher(const struct python_waiter *waiter, bool is_found)
 {
 	for (uint32_t i = 0; i < HANDOVER_CANDIDATES; i++) {
-		struct handover_launcher *launcher = &launchers[i], *first;
+		struct handover_launcher *launcher = &handover_launchers[i], *first;
 		uint64_t self = 0;
 
 		if (!atomic_compare_exchange_strong(&launcher->self, &self, waiter->self))
@@ -187,11 +141,11 @@ static struct handover_launcher *add_launcher(const struct python_waiter *waiter
 		atomic_store(&launcher->last_stack, 0);
 		atomic_store(&launcher->contexts, 0);
 		atomic_store(&launcher->is_found, is_found);
-		atomic_fetch_add(&changes, 1);
+		atomic_fetch_add(&handover_changes, 1);
 		/* somebody else may have added it meanwhile */
 		first = find_launcher(waiter->self);
 		if (first && first != launcher) {
-			free_launcher(launcher, waiter->self);
+			handover_free_launcher(launcher, waiter->self);
 			return first;
 		}
 		return launcher;
@@ -212,11 +166,11 @@ struct handover_launcher *handover_launcher_new(void)
 		atomic_store(&launcher->thread, own.thread);
 		atomic_store(&launcher->tid, own.tid);
 		atomic_store(&launcher->is_found, false);
-		atomic_fetch_add(&changes, 1);
+		atomic_fetch_add(&handover_changes, 1);
 		return launcher;
 	}
 	atomic_fetch_add(&left_out, 1);
-	atomic_fetch_add(&changes, 1);
+	atomic_fetch_add(&handover_changes, 1);
 	return &no_room;
 }
 
@@ -243,7 +197,7 @@ static bool is_same(const struct handover_stack *a, const struct handover_stack 
 }
 
 /* Whether a thread has not run since its CPU clock was `cpu_ns`, and its runs were noted. */
-static bool has_not_run(const struct handover_worker *worker, const struct sight *sight,
+static bool has_not_run(const struct handover_worker *worker, const struct handover_sight *sight,
 			const struct python_waiter *waiter, uint64_t cpu_ns)
 {
 	return worker->trusts_clocks ? cpu_ns && clock_cpu_ns_of(waiter->tid) == cpu_ns
@@ -272,8 +226,8 @@ static bool read_waiter(struct handover_worker *worker, uint32_t i,
  */
 static bool see(struct handover_worker *worker, uint32_t i)
 {
-	struct handover_launcher *launcher = &launchers[i];
-	struct sight *sight = &worker->sights[i];
+	struct handover_launcher *launcher = &handover_launchers[i];
+	struct handover_sight *sight = &worker->sights[i];
 	const struct python_waiter waiter = {.self = atomic_load(&launcher->self),
 					     .thread = atomic_load(&launcher->thread),
 					     .tid = atomic_load(&launcher->tid)};
@@ -299,7 +253,8 @@ static bool see(struct handover_worker *worker, uint32_t i)
 	thread_runs_note(&sight->runs, waiter.tid, !worker->trusts_clocks);
 	sight->waits = !is_gone && read_waiter(worker, i, &waiter, cpu_ns);
 	if (!sight->waits && !cpu_ns && atomic_load(&launcher->is_found))
-		free_launcher(launcher, waiter.self); /* it has ended, or will be found again */
+		handover_free_launcher(launcher,
+				       waiter.self); /* it has ended, or will be found again */
 	return sight->waits;
 }
 
@@ -344,13 +299,14 @@ static uint32_t count_waiters(struct handover_worker *worker, uint32_t *which)
 			continue;
 		count++;
 		*which = i;
-		contexts = atomic_load_explicit(&launchers[i].contexts, memory_order_relaxed);
+		contexts =
+			atomic_load_explicit(&handover_launchers[i].contexts, memory_order_relaxed);
 		if (contexts == 0 || contexts & worker->context) {
 			here++;
 			last_here = i;
 		}
 	}
-	if (count > 1 && here == 1 && atomic_load(&launchers[last_here].contexts) != 0) {
+	if (count > 1 && here == 1 && atomic_load(&handover_launchers[last_here].contexts) != 0) {
 		*which = last_here;
 		return 1;
 	}
@@ -398,7 +354,7 @@ static uint32_t look_again(struct handover_worker *worker, struct sink *sink, ha
 		if (!see(worker, which))
 			return 0;
 	}
-	worker->read->last_stack = atomic_load(&launchers[which].last_stack);
+	worker->read->last_stack = atomic_load(&handover_launchers[which].last_stack);
 	worker->waiter = which;
 	return name(sink, worker->read);
 }
@@ -406,12 +362,13 @@ static uint32_t look_again(struct handover_worker *worker, struct sink *sink, ha
 /* The only candidate has slept since it was seen to wait, which a look at its event says. */
 static bool still_waits(const struct handover_worker *worker, uint64_t now_ns)
 {
-	const struct sight *sight;
+	const struct handover_sight *sight;
 
 	if (worker->waiter == HANDOVER_CANDIDATES || now_ns - worker->list_ns >= LIST_EVERY_NS)
 		return false;
 	sight = &worker->sights[worker->waiter];
-	return sight->waits && sight->self == atomic_load(&launchers[worker->waiter].self) &&
+	return sight->waits &&
+	       sight->self == atomic_load(&handover_launchers[worker->waiter].self) &&
 	       sight->runs.page && thread_runs_sleeps(&sight->runs);
 }
 
@@ -424,12 +381,12 @@ static void keep_answer(struct handover_worker *worker, uint32_t seen_changes, u
 	    !still_waits(worker, now_ns))
 		return;
 	runs = &worker->sights[worker->waiter].runs;
-	worker->answer = (struct answer){.head = runs->head,
-					 .changes = seen_changes,
-					 .visit = worker->visit,
-					 .stack = worker->stack,
-					 .ticks = ticks_now(),
-					 .page = runs->page};
+	worker->answer = (struct handover_answer){.head = runs->head,
+						  .changes = seen_changes,
+						  .visit = worker->visit,
+						  .stack = worker->stack,
+						  .ticks = ticks_now(),
+						  .page = runs->page};
 }
 
 static uint32_t find(struct handover_worker *worker, uint32_t context, struct sink *sink,
@@ -464,7 +421,7 @@ static uint32_t find(struct handover_worker *worker, uint32_t context, struct si
 static __attribute__((noinline)) uint32_t look(struct handover_worker *worker, uint32_t context,
 					       struct sink *sink, handover_name name)
 {
-	uint32_t seen_changes = atomic_load(&changes), stack;
+	uint32_t seen_changes = atomic_load(&handover_changes), stack;
 	uint64_t now = clock_now_ns();
 	int saved_errno = errno;
 
@@ -480,7 +437,7 @@ static __attribute__((noinline)) uint32_t look(struct handover_worker *worker, u
 AT_LAUNCH uint32_t handover_find(struct handover_worker *worker, uint32_t context,
 				 struct sink *sink, handover_name name)
 {
-	const struct answer *answer = &worker->answer;
+	const struct handover_answer *answer = &worker->answer;
 	uint32_t stack;
 
 	if (unlikely(worker->is_busy))
@@ -490,7 +447,8 @@ AT_LAUNCH uint32_t handover_find(struct handover_worker *worker, uint32_t contex
 	atomic_signal_fence(memory_order_seq_cst);
 	/* a tick is a nanosecond, or less */
 	if (likely(answer->page && answer->page->data_head == answer->head &&
-		   answer->changes == atomic_load_explicit(&changes, memory_order_relaxed) &&
+		   answer->changes ==
+			   atomic_load_explicit(&handover_changes, memory_order_relaxed) &&
 		   answer->visit == visit_now() && ticks_now() - answer->ticks < LIST_EVERY_NS))
 		stack = answer->stack;
 	else

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whose work a worker does, with every installed libpython, each in a separate process: while a
- * thread waits in the function that PyTorch waits in, and in another one. The module is built into
- * this test, which changes the candidates as other threads do.
+ * thread waits in the function that PyTorch waits in, and in another one. The test changes the
+ * candidates as other threads do.
  */
 #include "libpython.h"
 #include <pthread.h>
-#include "cupti_trace/launch/handover.c"
+#include <sys/mman.h>
 #include <ucontext.h>
+#include "cupti_trace/launch/handover_private.h"
 
 #define DEPTH 20
 #define STACK 7 /* the id that it gets */
@@ -61,7 +62,7 @@ static struct {
 static void launch_in_handler(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *interrupted = context;
-	struct handover_launcher *launcher = &launchers[0];
+	struct handover_launcher *launcher = &handover_launchers[0];
 	uint64_t self = atomic_load(&launcher->self);
 	uint32_t tid = atomic_load(&launcher->tid);
 
@@ -72,15 +73,16 @@ static void launch_in_handler(int number, siginfo_t *info, void *context)
 	interrupted->uc_mcontext.gregs[REG_EFL] &= ~TRAP;
 	atomic_store(&launcher->self, self + 1);
 	atomic_store(&launcher->tid, INT32_MAX);
-	atomic_fetch_add(&changes, 1);
+	atomic_fetch_add(&handover_changes, 1);
 	trap.worker->last_ns = 0;
 	handover_find(trap.worker, 1, &sink, name_stack);
 	for (uint32_t i = 1; i < HANDOVER_CANDIDATES; i++) /* the one that waited, as another */
-		if (atomic_load(&launchers[i].self))
-			free_launcher(&launchers[i], atomic_load(&launchers[i].self));
+		if (atomic_load(&handover_launchers[i].self))
+			handover_free_launcher(&handover_launchers[i],
+					       atomic_load(&handover_launchers[i].self));
 	atomic_store(&launcher->self, self);
 	atomic_store(&launcher->tid, tid);
-	atomic_fetch_add(&changes, 1);
+	atomic_fetch_add(&handover_changes, 1);
 }
 
 /* Whether an answer is at hand. On a busy machine it takes a while until the other thread sleeps.
@@ -88,11 +90,11 @@ static void launch_in_handler(int number, siginfo_t *info, void *context)
 static bool keeps_answer(struct handover_worker *worker)
 {
 	const struct timespec longer = {.tv_nsec = 100 * HANDOVER_STILL_NS};
-	const struct answer *answer = &worker->answer;
+	const struct handover_answer *answer = &worker->answer;
 
 	for (int i = 0; i < 1000; i++) {
 		handover_find(worker, 1, &sink, name_stack);
-		if (answer->page && answer->changes == atomic_load(&changes))
+		if (answer->page && answer->changes == atomic_load(&handover_changes))
 			return true;
 		nanosleep(&longer, NULL);
 	}
@@ -109,7 +111,7 @@ static bool launch_and_trap(struct handover_worker *worker, bool has_answer, int
 	uint32_t stack;
 
 	if (!has_answer)
-		atomic_fetch_add(&changes, 1);
+		atomic_fetch_add(&handover_changes, 1);
 	trap.left = at;
 	__asm__ volatile("pushfq; orq %0, (%%rsp); popfq" : : "i"(TRAP) : "memory", "cc");
 	stack = handover_find(worker, 1, &sink, name_stack);
@@ -150,7 +152,7 @@ static bool is_same_frame(const struct python_frame *a, const struct python_fram
 static void check_reading(struct handover_worker *worker)
 {
 	static struct python_stack stack, again;
-	const struct handover_launcher *launcher = &launchers[worker->waiter];
+	const struct handover_launcher *launcher = &handover_launchers[worker->waiter];
 	const struct python_waiter waiter = {.self = launcher->self, .thread = launcher->thread};
 	struct python_frame *frame = &stack.frames[DEPTH / 2];
 

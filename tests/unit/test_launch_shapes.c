@@ -108,6 +108,7 @@ static void sums_up_by_stack_shape_and_device(void **state)
 static void is_bounded_and_says_what_is_left_out(void **state)
 {
 	uint32_t stack = add_stack(&made, "forward"), here = made_place(&made, 1, 12, 0, 7);
+	struct launch_shapes *all;
 	struct figures_list list;
 	const struct figures *f;
 
@@ -115,6 +116,11 @@ static void is_bounded_and_says_what_is_left_out(void **state)
 	for (uint32_t i = 1; i <= LAUNCH_SHAPES_MAX + 3; i++)
 		add_kernel(&made, stack, here, i, 1000000 - i);
 	finish();
+	all = launch_shapes_new(&made.made.result);
+	assert_non_null(all);
+	assert_int_equal(all->count, LAUNCH_SHAPES_MAX);
+	assert_int_equal(all->rest_count, 3);
+	launch_shapes_free(all);
 	assert_int_equal(figures_of(&made.made.result, &list), 0);
 	assert_int_equal(list.count, 1);
 	f = list.tables[0];
