@@ -33,7 +33,7 @@ int exit_guard_add(void (*handler)(void));
 /* Sets other times than EXIT_GUARD_PATIENCE_MS and EXIT_GUARD_STAY_MS; before exit. */
 void exit_guard_set_times(uint32_t patience_ms, uint32_t stay_ms);
 
-/* How many threads are held now, or stay. */
+/* Returns how many threads are held now, or stay. */
 uint32_t exit_guard_held(void);
 
 #endif

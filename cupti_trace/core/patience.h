@@ -24,7 +24,7 @@ bool patience_lock_for(pthread_mutex_t *lock, uint32_t ms);
 /* Joins the thread. False: it still runs. */
 bool patience_join(pthread_t thread);
 
-/* The same with another limit. */
+/* Joins it within another limit. */
 bool patience_join_for(pthread_t thread, uint32_t ms);
 
 #endif

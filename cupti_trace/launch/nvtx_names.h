@@ -53,7 +53,7 @@ uint32_t nvtx_name_registered(uint32_t domain, uint64_t id, uint32_t color);
 /* Whether a name stands for messages that differ in numbers. */
 bool nvtx_name_is_folded(uint32_t id);
 
-/* The text of a name, without its domain; NULL: the id has none. */
+/* Returns the text of a name, without its domain; NULL: the id has none. */
 const char *nvtx_name_text(uint32_t id);
 
 /* Forgets all names and domains. No range may be open, and nobody may use one meanwhile. */

@@ -29,7 +29,7 @@ struct recent_stacks {
 	_Alignas(64) struct known_stack slots[RECENT_STACKS];
 };
 
-/* The place of a stack: its own, or the one that gives way to it. */
+/* Returns the place of a stack: its own, or the one that gives way to it. */
 static inline struct known_stack *recent_stacks_slot(struct recent_stacks *recent, uint64_t hash)
 {
 	struct known_stack *set = &recent->slots[(hash >> 40) % RECENT_STACKS & ~3u];
@@ -52,6 +52,7 @@ static inline const struct known_stack *recent_stacks_find(struct recent_stacks 
 	return likely(slot->hash == hash) ? slot : NULL;
 }
 
+/* Keeps the id of a stack. */
 static inline void recent_stacks_keep(struct recent_stacks *recent, uint64_t hash, uint32_t id)
 {
 	struct known_stack *slot = recent_stacks_slot(recent, hash);

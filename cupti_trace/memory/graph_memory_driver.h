@@ -9,10 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether the driver can be asked. The program has loaded it: it is in a call of it. */
+/* Tells whether the driver can be asked. The program has loaded it: it is in a call of it. */
 bool graph_memory_driver_can_tell(void);
 
-/* What it holds on a device, in bytes. False: it does not say. The driver may wait for threads. */
+/*
+ * Asks what it holds on a device, in bytes. Returns false where it does not say. The driver may
+ * wait for another thread: hold no lock.
+ */
 bool graph_memory_driver_tell(uint32_t device, uint64_t *bytes);
 
 #endif

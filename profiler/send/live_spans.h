@@ -92,12 +92,12 @@ struct live_spans_count {
 };
 struct live_spans_count live_spans_count(const struct live_spans *l);
 
-/* What is kept, while no other thread works. */
 struct live_spans_kept {
 	uint32_t waiting; /* records that were handed over */
 	uint32_t held;    /* calls */
 	uint32_t places;  /* that were handed over since there was work */
 };
+/* Counts what is kept. No other thread may work meanwhile. */
 struct live_spans_kept live_spans_kept(const struct live_spans *l);
 
 /* ---- another thread ---- */

@@ -82,7 +82,7 @@ int source_text_read(const struct result *result, const struct source_limits *li
 		     struct source_list *list);
 void source_text_release(struct source_list *list);
 
-/* Whether an open file is of a system like /proc, wherever that is mounted: none is read. */
+/* Tells whether an open file is of a system like /proc, wherever that is mounted: none is read. */
 bool source_text_is_special(int fd);
 
 #endif

@@ -31,13 +31,13 @@ void sample_ticks_begin(struct sample_ticks *t, uint64_t sample_ns, uint64_t tic
 void sample_ticks_release(struct sample_ticks *t);
 
 /*
- * A tick of a thread on this CPU: returns how many samples to take at it, 0 to 2. Each thread
- * starts a tick of its own on each CPU, at its full length, and at its end a part of one is lost: a
- * half, on average. So the first one counts for one and a half.
+ * Counts a tick of a thread on this CPU, and returns how many samples to take at it, 0 to 2. Each
+ * thread starts a tick of its own on each CPU, at its full length, and at its end a part of one is
+ * lost: a half, on average. So the first one counts for one and a half.
  */
 uint32_t sample_ticks_count(struct sample_ticks *t, uint32_t tid);
 
-/* The thread starts, or has ended. */
+/* Forgets a thread, which starts or has ended. */
 void sample_ticks_forget(struct sample_ticks *t, uint32_t tid);
 
 /* Returns how many samples as many ticks would have been; `sample_ns` 0: as many. */

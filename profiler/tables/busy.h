@@ -10,7 +10,7 @@
  * the number. Work whose device is unknown counts for all GPUs together only.
  *
  * Sorts all operations: 16 million take some seconds and up to 0.8 GB for the moment. Beyond
- * a number of spans that do not touch, there is no result: BUSY_SPANS_MAX, or what is asked for.
+ * a number of spans that do not touch, there is no result.
  */
 #ifndef PROFILER_TABLES_BUSY_H
 #define PROFILER_TABLES_BUSY_H
@@ -39,8 +39,8 @@ struct busy {
 };
 
 /*
- * `spans_max`: usually BUSY_SPANS_MAX. NULL: there is no timeline, it could not be read, too many
- * spans, or out of memory.
+ * Finds when GPUs worked, as at most so many spans, usually BUSY_SPANS_MAX. NULL: there is no
+ * timeline, it could not be read, too many spans, or out of memory.
  */
 struct busy *busy_new(const struct result *result, uint64_t spans_max);
 void busy_free(struct busy *busy);

@@ -119,7 +119,7 @@ static void expect(uint32_t at, uint32_t work, uint64_t bytes, uint32_t correlat
 	assert_int_equal(sent[at].destination_memory, GPU_MEMORY_DEVICE);
 }
 
-/* What those that were sent hold, and how many these are. */
+/* Adds up what those that were sent hold. */
 static int64_t sum_of_sent(void)
 {
 	int64_t sum = 0;

@@ -19,7 +19,7 @@ void *__wrap_dlopen(const char *name, int flags)
 	return is_loaded ? &is_loaded : NULL;
 }
 
-/* As CUDA has it: 2 is CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT. */
+/* Answers as the driver does: 2 is CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT. */
 static int answer(int device, uint32_t attribute, void *value)
 {
 	assert_int_equal(attribute, 2);
@@ -41,7 +41,7 @@ int __wrap_dlclose(void *handle)
 	return 0;
 }
 
-/* What a process finds out that begins like this: 0 if it is nothing. */
+/* Asks in a process that begins like this. Returns 0 if it learns nothing. */
 static int ask_in_child(void)
 {
 	uint64_t bytes = 1;

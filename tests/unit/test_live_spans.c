@@ -417,6 +417,29 @@ static void many_calls_at_once(void **state)
 	expect_the_same_as_at_the_end();
 }
 
+/* Bounds that nobody has chosen are those of the header, which are larger. */
+static void the_usual_bounds(void **state)
+{
+	(void)state;
+	live_spans_free(run.live);
+	run.live = live_spans_new(&(struct live_spans_options){
+		.spans = &run.spans, .encoding = OTLP_JSON, .put = put, .context = &run});
+	assert_non_null(run.live);
+	assert_int_equal(live_spans_begin(run.live, &run.b->totals), 0);
+	run.only_counts = true;
+	for (uint32_t i = 0; i < 2 * WAITING; i++) {
+		const struct timeline_record launch =
+			call_of(TIMELINE_LAUNCH, 1, 12, 2000 + 2 * i, 1, i + 1);
+
+		take(&launch, 0);
+	}
+	hand_over(false);
+	assert_int_equal(live_spans_kept(run.live).waiting, 2 * WAITING);
+	live_spans_work(run.live);
+	assert_int_equal(live_spans_kept(run.live).held, 2 * WAITING);
+	end_run();
+}
+
 /* Nobody works: what waits is bounded, and what is lost is counted. */
 static void millions_that_nobody_takes(void **state)
 {
@@ -568,6 +591,7 @@ int main(void)
 		TEST(calls_within_calls),
 		TEST(random_runs),
 		TEST(many_calls_at_once),
+		TEST(the_usual_bounds),
 		TEST(millions_that_nobody_takes),
 		TEST(room_is_made),
 		TEST(a_request_that_fails),

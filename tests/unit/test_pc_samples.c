@@ -397,6 +397,23 @@ static void what_has_no_room_is_counted(void **state)
 	assert_int_equal(b->ledger.cubins_left_out, 7);
 }
 
+/* Bounds that nobody has chosen are those of the header, which are larger. */
+static void the_usual_bounds(void **state)
+{
+	struct bench *b = *state;
+
+	b->samples.max = b->samples.offsets_max = b->samples.parts_max = 0;
+	give_reason(b, 1, 1, "wait");
+	for (uint32_t i = 0; i < SUMS + 10; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "k%u", i);
+		give_sample(b, 1, name, 5, i, 1, 2);
+	}
+	assert_int_equal(b->ledger.lost, 0);
+	assert_int_equal(b->ledger.unlocated, 0);
+}
+
 /* Sends a file in pieces, as the library would, and some of them not. */
 static void add_cubin(struct bench *b, uint32_t process, const uint8_t *bytes, size_t size,
 		      size_t left_out)
@@ -495,6 +512,7 @@ int main(void)
 		TEST(samples_wait_for_their_launch),
 		TEST(launches_without_room_have_the_mean),
 		TEST(what_has_no_room_is_counted),
+		TEST(the_usual_bounds),
 		TEST(places_have_lines),
 		TEST(a_cubin_with_a_hole_has_no_lines),
 	};

@@ -22,6 +22,7 @@ static void at_fence(void)
 
 static struct recent_stacks cache;
 static uint64_t outer, inner;
+static uint32_t taken; /* ways of their set */
 
 /* 0: it is not there. */
 static uint32_t id_of(uint64_t hash)
@@ -31,22 +32,28 @@ static uint32_t id_of(uint64_t hash)
 	return recent_stacks_find(&cache, hash, &id) ? id : 0;
 }
 
-static void launch_inside(void)
-{
-	recent_stacks_keep(&cache, inner, 2);
-}
-
 /* Hashes that come to lie in one set; `way` is the one that gives way when it is full. */
 static uint64_t hash_in_set(uint32_t number, uint32_t way)
 {
 	return UINT64_C(1) << 48 | (uint64_t)way << 32 | number;
 }
 
+/* It finds those that were there under their own ids, or not at all. */
+static void launch_inside(void)
+{
+	for (uint32_t i = 0; i < taken; i++) {
+		uint32_t id = id_of(hash_in_set(100 + i, i));
+
+		assert_true(id == 100 + i || id == 0);
+	}
+	recent_stacks_keep(&cache, inner, 2);
+}
+
 static void a_handler_may_launch_at_any_time(void **state)
 {
 	(void)state;
 	handler = launch_inside;
-	for (uint32_t taken = 0; taken <= 4; taken++)
+	for (taken = 0; taken <= 4; taken++)
 		for (uint32_t fence = 1; fence <= 3; fence++)
 			for (uint32_t way = 0; way < 4; way++) {
 				memset(&cache, 0, sizeof(cache));
@@ -68,6 +75,7 @@ static void a_handler_may_launch_at_any_time(void **state)
 					assert_true(id == 100 + i || id == 0);
 				}
 			}
+	taken = 0;
 	/* and one that did not come leaves everything */
 	fences = 0;
 	recent_stacks_keep(&cache, outer, 7);

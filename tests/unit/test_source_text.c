@@ -437,6 +437,19 @@ static void sizes_are_bounded(void **state)
 	end();
 }
 
+/* Bounds that nobody has chosen are those of the header, which are larger. */
+static void the_usual_bounds(void **state)
+{
+	(void)state;
+	shell("head -c 5000 /dev/zero | tr '\\0' x > long.cu");
+	begin();
+	at_line(in_folder("long.cu"), 1, 1);
+	assert_int_equal(source_text_read(&m.result, NULL, &list), 0);
+	assert_int_equal(list.files[0].state, SOURCE_READ);
+	assert_int_equal(list.files[0].size, SOURCE_TEXT_LINE + 1);
+	end();
+}
+
 static void long_names_are_not_found(void **state)
 {
 	char *path = malloc(3 * PATH_MAX);
@@ -474,6 +487,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_text_is_refused),
 		cmocka_unit_test(lines_are_clean_and_cut),
 		cmocka_unit_test(sizes_are_bounded),
+		cmocka_unit_test(the_usual_bounds),
 		cmocka_unit_test(long_names_are_not_found),
 	};
 

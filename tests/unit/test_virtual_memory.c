@@ -129,7 +129,7 @@ static void calls_that_fail_change_nothing(void **state)
 	assert_int_equal(sent_count, 2);
 }
 
-/* Another thread's call, inside one that has entered: it gets the handle that was given back. */
+/* Creates memory inside another thread's call, with the handle that this one gives back. */
 static void *create_on_the_host(void *unused)
 {
 	struct properties p = {1, 0, LOCATION_HOST, 0};
