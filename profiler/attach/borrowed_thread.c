@@ -158,9 +158,23 @@ static int resume(pid_t tid, int how, int signal)
 	return ptrace((enum __ptrace_request)how, tid, NULL, (void *)(intptr_t)signal) ? -errno : 0;
 }
 
+/*
+ * Lets go of a thread. One that was killed in its stop is waited for, STOP_NS at most: until its
+ * tracer has seen that, its process cannot end.
+ */
 static void detach(pid_t tid, int signal)
 {
-	ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal);
+	uint64_t deadline_ns = monotonic_ns() + STOP_NS;
+	int status;
+
+	while (ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal) && errno == ESRCH) {
+		pid_t n = waitpid(tid, &status, WNOHANG | __WALL | __WNOTHREAD);
+
+		if ((n == tid && !WIFSTOPPED(status)) || (n < 0 && errno != EINTR) ||
+		    monotonic_ns() > deadline_ns)
+			return;
+		nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+	}
 }
 
 /*

@@ -586,6 +586,9 @@ static bool find_thread(struct bringing *b)
 			return true;
 		if (remote_memory_is_stuck(&b->memory))
 			return fail_stuck(b, "memory");
+		/* a thread on its way out does not stop, either */
+		if (b->result == BRING_IN_NO_THREAD && runs_another(b))
+			return fail(b, BRING_IN_GONE, "has ended");
 		if (b->result == BRING_IN_NO_THREAD)
 			return fail(b, BRING_IN_NO_THREAD,
 				    "has a thread that sleeps, but does not stop: it may be "
