@@ -843,6 +843,33 @@ static void test_a_call_that_executes_another_program(void **state)
 	expect_let_go(pause_in_another, false);
 }
 
+/* A process that is killed while one of its threads is held ends all the same. */
+static void test_a_thread_that_is_killed_while_it_is_held(void **state)
+{
+	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	struct remote_memory memory;
+	static struct borrowed_thread thread;
+	int status;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		struct target t = start(pause_in_another);
+		pid_t tid = second_thread_of(t.pid);
+
+		wait_sleep(tid, SYS_pause);
+		assert_int_equal(remote_memory_open(&memory, t.pid, calls), 0);
+		memset(&thread, 0, sizeof(thread));
+		thread.memory = &memory;
+		assert_int_equal(borrowed_thread_take(&thread, t.pid, tid), 0);
+		assert_int_equal(kill(t.pid, SIGKILL), 0);
+		borrowed_thread_release(&thread);
+		remote_memory_close(&memory);
+		status = end(&t);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	}
+	bounded_caller_free(calls);
+}
+
 static int ends[2]; /* of a connection */
 
 static void receive_all(struct target *t)
@@ -1016,6 +1043,7 @@ int main(void)
 		cmocka_unit_test(test_another_program_meanwhile),
 		cmocka_unit_test(test_nothing_is_written_into_another_program),
 		cmocka_unit_test(test_a_call_that_executes_another_program),
+		cmocka_unit_test(test_a_thread_that_is_killed_while_it_is_held),
 		cmocka_unit_test(test_calls_that_wait_for_all),
 		cmocka_unit_test(test_at_work),
 		cmocka_unit_test(test_copy_that_does_not_begin),
