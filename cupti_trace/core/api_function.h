@@ -55,8 +55,9 @@ void api_function_name(const char *name, char *out, size_t size);
 size_t api_function_length(const char *name);
 
 /*
- * Whether a call with these parameters has a record unless it fails: it copies between host and
- * device or within devices, or sets, at least a byte. False: it may have none, or cannot be told.
+ * Returns whether a call with these parameters has a record unless it fails: it copies between host
+ * and device or within devices, or sets, at least a byte. False: it may have none, or cannot be
+ * told.
  */
 bool api_function_owes(uint8_t size_at, uint8_t kind_at, const void *params);
 
@@ -70,12 +71,12 @@ struct api_amount {
 };
 struct api_amount api_function_amount(const char *name);
 
-/* Of a call with these parameters: bytes, saturated; and the kind, any number. */
+/* Returns the bytes of a call with these parameters, saturated; and the kind, any number. */
 uint64_t api_amount_bytes(const struct api_amount *amount, const void *params);
 uint32_t api_amount_kind(const struct api_amount *amount, const void *params);
 
 /*
- * Whether a callback id of a domain is of a function newer than CUDA 13.0, the newest whose
+ * Returns whether a callback id of a domain is of a function newer than CUDA 13.0, the newest whose
  * functions were all looked at.
  */
 bool api_function_is_new(uint32_t domain, uint32_t cbid);

@@ -77,7 +77,7 @@ uint8_t *buffers_get(struct buffers *buffers, uint64_t now_ns, size_t *size);
  */
 bool buffers_have(struct buffers *buffers, const uint8_t *buffer);
 
-/* Of a buffer that is not ours: no effect. */
+/* Puts a buffer back. No effect on one that is not ours. */
 void buffers_put(struct buffers *buffers, uint8_t *buffer);
 
 /* More than BUFFERS_HIGH are filled, and waiting may help. Cheap, exact enough. */

@@ -52,7 +52,10 @@ uint64_t clock_now_ns(void);
 /* How long the calling thread has run, ns; 0: not known. */
 uint64_t clock_own_cpu_ns(void);
 
-/* The same of a thread of this process, by the kernel's id; 0 as well: it is gone, or tid is 0. */
+/*
+ * Does the same for a thread of this process, by the kernel's id; 0 as well: it is gone, or tid is
+ * 0.
+ */
 uint64_t clock_cpu_ns_of(uint32_t tid);
 
 /* So many ms from now, to wait until, by CLOCK_MONOTONIC: the wall clock may be set meanwhile. */

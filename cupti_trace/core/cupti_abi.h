@@ -418,7 +418,7 @@ struct cupti_abi_callback_data {
 	uint32_t correlation_id;
 };
 
-/* What a call has returned, at its EXIT: a cudaError_t or CUresult; 0: it succeeded. */
+/* Returns what a call has returned, at its EXIT: a cudaError_t or CUresult; 0: it succeeded. */
 static inline int cupti_abi_result(const struct cupti_abi_callback_data *data)
 {
 	const int *result = data->function_return_value;

@@ -67,7 +67,7 @@ static bool pass_over(struct cupti_api *api, int err)
 	return api->tried_count < CUPTI_API_TRIES_MAX && !is_final;
 }
 
-/* Whether the search is over. */
+/* Returns whether the search is over. */
 static bool try_open(struct cupti_api *api, const char *path)
 {
 	struct link_map *map = NULL;

@@ -132,7 +132,10 @@ static int copy_up(int fd)
 	return high;
 }
 
-/* The same file under a high number, or under its own where none is free; -EBADF: it was closed. */
+/*
+ * Does the same file under a high number, or under its own where none is free; -EBADF: it was
+ * closed.
+ */
 static int move_up(int fd)
 {
 	struct stat file;

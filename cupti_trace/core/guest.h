@@ -61,15 +61,15 @@ int guest_open(const char *path, int flags);
 void guest_close(int fd, const struct stat *file);
 
 /*
- * Whether a seccomp filter has come over this thread since guest_begin: it may kill the program for
- * opening a file, and there is no way to know that beforehand. A filter that was there at the
- * start, as in a container, let CUDA open its files. One more on top of that is noticed by what a
- * program without privilege must set first (PR_SET_NO_NEW_PRIVS), if it was not set before.
+ * Returns whether a seccomp filter has come over this thread since guest_begin: it may kill the
+ * program for opening a file, and there is no way to know that beforehand. A filter that was there
+ * at the start, as in a container, let CUDA open its files. One more on top of that is noticed by
+ * what a program without privilege must set first (PR_SET_NO_NEW_PRIVS), if it was not set before.
  */
 void guest_begin(void);
 bool guest_is_shut_in(void);
 
-/* Whether there is any seccomp filter over this thread, from the start or not. */
+/* Returns whether there is any seccomp filter over this thread, from the start or not. */
 bool guest_has_filter(void);
 
 /*
@@ -85,7 +85,10 @@ struct guest_root {
 struct guest_root guest_root(void);
 bool guest_is_in_root(const struct guest_root *root);
 
-/* Whether none of the standard descriptors is closed: what opens a descriptor gets another one. */
+/*
+ * Returns whether none of the standard descriptors is closed: what opens a descriptor gets another
+ * one.
+ */
 bool guest_has_standard(void);
 
 /*

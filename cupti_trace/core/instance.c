@@ -19,7 +19,9 @@ static uint64_t mix(uint64_t state, uint64_t value)
 	return state ^ state >> 31;
 }
 
-/* Where the kernel has no randomness to give: what differs between processes and programs. */
+/*
+ * Returns what differs between processes and programs, where the kernel has no randomness to give.
+ */
 static uint64_t gather_entropy(void)
 {
 	struct timespec now, since_boot, used;

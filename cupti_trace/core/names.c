@@ -94,7 +94,7 @@ static const char *copy_name(struct names *names, const char *name)
 	return names->copy;
 }
 
-/* Whether this is the last name that came by this pointer. */
+/* Returns whether this is the last name that came by this pointer. */
 static bool is_cached(const struct names *names, size_t c, const char *name)
 {
 	return names->cache[c].pointer == name && !names->has_unloaded &&

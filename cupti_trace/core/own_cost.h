@@ -30,7 +30,7 @@ struct own_cost_mark {
 struct own_cost_mark own_cost_begin(void);
 void own_cost_end(const struct own_cost_mark *mark);
 
-/* The same of a launch that stands for so many; may contain measured parts. */
+/* Does the same for a launch that stands for so many; may contain measured parts. */
 void own_cost_end_launch(const struct own_cost_mark *mark, uint32_t stands_for);
 
 /* How many launches from now on the first measured one of a thread is. */

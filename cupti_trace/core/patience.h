@@ -18,7 +18,7 @@
 /* Takes the lock. False: another thread still has it. */
 bool patience_lock(pthread_mutex_t *lock);
 
-/* The same with another limit, not at exit. */
+/* Does the same with another limit, not at exit. */
 bool patience_lock_for(pthread_mutex_t *lock, uint32_t ms);
 
 /* Joins the thread. False: it still runs. */

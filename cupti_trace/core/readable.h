@@ -16,9 +16,10 @@
 #include "cupti_trace/core/guest.h"
 
 /*
- * Of the eight bytes at `address`. Asks the kernel for a signal mask that lies there to be put to a
- * use that there is not: it reads the mask first, and refuses then. Cheaper than to have memory
- * copied, and no sandbox forbids it, where process_vm_readv may end the program.
+ * Returns whether the eight bytes at `address` can be read. Asks the kernel for a signal mask that
+ * lies there to be put to a use that there is not: it reads the mask first, and refuses then.
+ * Cheaper than to have memory copied, and no sandbox forbids it, where process_vm_readv may end the
+ * program.
  */
 static inline bool is_readable(uint64_t address)
 {
@@ -62,8 +63,8 @@ static inline bool copy_own_memory(uint64_t from, void *to, uint64_t size)
 }
 
 /*
- * The same in less time, where no seccomp filter might end the program for it. To read, the kernel
- * looks up and holds each page that is read, which takes it longer than to copy them. By
+ * Does the same in less time, where no seccomp filter might end the program for it. To read, the
+ * kernel looks up and holds each page that is read, which takes it longer than to copy them. By
  * process_vm_writev we write to ourselves: then it does so with the pages of `to`, and reads as in
  * any system call. Not by that function of libc: in a program built with AddressSanitizer it is
  * another, which ends the program if a piece holds what only its owner may read.

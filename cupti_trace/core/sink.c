@@ -48,8 +48,8 @@ static char *add_header(const struct sink *sink, char *batch, size_t used)
 }
 
 /*
- * Whether a trace begins so: with a header, or one that the end of the file or the next header cuts
- * short, because the first write had found no room for more.
+ * Returns whether a trace begins so: with a header, or one that the end of the file or the next
+ * header cuts short, because the first write had found no room for more.
  */
 static bool begins_trace(const char *start, size_t length)
 {
@@ -170,7 +170,7 @@ static bool is_pipe(const struct sink *sink, int fd)
 	return fstat(fd, &st) == 0 && is_same(sink, &st);
 }
 
-/* Whether the path leads to it still. */
+/* Returns whether the path leads to it still. */
 static bool is_there(const struct sink *sink)
 {
 	struct stat st;
@@ -185,7 +185,9 @@ static void note_error(struct sink *sink, int error)
 		sink->error = error;
 }
 
-/* What follows from an errno of open: -EPIPE if nobody reads the pipe any more, or NOT_NOW. */
+/*
+ * Returns what follows from an errno of open: -EPIPE if nobody reads the pipe any more, or NOT_NOW.
+ */
 static int why_not(struct sink *sink, int error)
 {
 	note_error(sink, error);
@@ -203,8 +205,10 @@ static int is_replaced(struct sink *sink)
 	return -EPIPE;
 }
 
-/* What was opened under the sink's path: a file may have been removed, and left its inode to
- * another. */
+/*
+ * Returns whether what was opened under the sink's path is ours: a file may have been removed, and
+ * left its inode to another.
+ */
 static bool is_ours(const struct sink *sink, int fd)
 {
 	struct stat st;
@@ -229,7 +233,7 @@ static int reopen(struct sink *sink)
 	return is_replaced(sink);
 }
 
-/* Whether it is open among the program's descriptors. */
+/* Returns whether it is open among the program's descriptors. */
 static bool is_open(struct sink *sink)
 {
 	if (sink->fd < 0 || is_pipe(sink, sink->fd))
@@ -391,7 +395,9 @@ static bool is_of_type(const char *line, enum gpu_event_type type)
 	return strncmp(line, names[type], length) == 0 && line[length] == '"';
 }
 
-/* Whether later events may need this line: not what they are themselves, which is counted. */
+/*
+ * Returns whether later events may need this line: not what they are themselves, which is counted.
+ */
 static bool is_definition(const char *line, size_t size)
 {
 	static const enum gpu_event_type others[] = {
@@ -481,7 +487,7 @@ static size_t fill_kept_batch(struct sink *sink)
 	return used;
 }
 
-/* Of that many bytes, those of whole lines. */
+/* Returns how many of the bytes are those of whole lines. */
 static size_t whole_lines(const char *lines, size_t bytes)
 {
 	const char *last = memrchr(lines, '\n', bytes);

@@ -17,10 +17,10 @@
 #define STOLEN_TIME_LASTS_NS UINT64_C(10000000000)
 
 /*
- * Whether time was stolen from this machine in the last STOLEN_TIME_LASTS_NS, or that cannot be
- * found out; before that many have gone by since the first call, whether it ever was. `now_ns` is
- * CLOCK_MONOTONIC. The file is read every STOLEN_TIME_EVERY_NS, so what is new may be seen that
- * much later; where there is no hypervisor it is not. Any thread.
+ * Returns whether time was stolen from this machine in the last STOLEN_TIME_LASTS_NS, or that
+ * cannot be found out; before that many have gone by since the first call, whether it ever was.
+ * `now_ns` is CLOCK_MONOTONIC. The file is read every STOLEN_TIME_EVERY_NS, so what is new may be
+ * seen that much later; where there is no hypervisor it is not. Any thread.
  */
 bool stolen_time_seen(uint64_t now_ns);
 

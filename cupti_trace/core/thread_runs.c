@@ -127,9 +127,9 @@ static bool open_event(struct thread_runs *runs, uint32_t tid)
 }
 
 /*
- * Whether the thread was asleep when `*head` bytes had been recorded, as they are now: the last
- * record says that it left the CPU, and not for others to run (told apart since Linux 4.17). While
- * there is none, the kernel is asked.
+ * Returns whether the thread was asleep when `*head` bytes had been recorded, as they are now: the
+ * last record says that it left the CPU, and not for others to run (told apart since Linux 4.17).
+ * While there is none, the kernel is asked.
  */
 static bool was_asleep(const struct thread_runs *runs, uint64_t *head)
 {

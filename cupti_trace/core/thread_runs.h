@@ -50,7 +50,7 @@ struct thread_runs {
  */
 bool thread_runs_note(struct thread_runs *runs, uint32_t tid, bool may_read_file);
 
-/* Whether it has slept ever since it was noted. */
+/* Returns whether it has slept ever since it was noted. */
 bool thread_runs_sleeps(const struct thread_runs *runs);
 
 void thread_runs_close(struct thread_runs *runs);

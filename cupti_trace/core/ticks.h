@@ -34,7 +34,7 @@ extern struct ticks_source ticks_source;
 /* To be called once, before ticks_now. */
 void ticks_init(void);
 
-/* Where the source is a counter. */
+/* Returns the ticks, where their source is a counter. */
 static inline uint64_t ticks_counted(void)
 {
 	return __builtin_ia32_rdtsc() - ticks_source.base;

@@ -134,7 +134,7 @@ static inline bool tracer_moves(_Atomic int *state, int from, int to)
 	return atomic_compare_exchange_strong(state, &from, to);
 }
 
-/* Whether what begins now is in the part of the run that is recorded. */
+/* Returns whether what begins now is in the part of the run that is recorded. */
 static inline bool tracer_records_now(const struct tracer *tracer)
 {
 	return !window_is_part(&tracer->window) || window_has(&tracer->window, clock_now_ns());

@@ -689,7 +689,7 @@ static bool read_range(struct tracer *tracer, const struct cupti_abi_callback_da
 	return false;
 }
 
-/* The same; they are sent. */
+/* Does the same; they are sent. */
 static bool take_range(struct tracer *tracer, const struct cupti_abi_callback_data *data,
 		       bool has_launched)
 {

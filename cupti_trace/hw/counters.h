@@ -57,8 +57,8 @@ void counters_exit(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 void counters_context_goes(void *context);
 
 /*
- * Whether a record with this correlation id is of a launch that was measured, and not the first
- * record of its kernel. Counts it.
+ * Returns whether a record with this correlation id is of a launch that was measured, and not the
+ * first record of its kernel. Counts it.
  */
 bool counters_is_replay(uint32_t correlation_id, bool is_kernel);
 

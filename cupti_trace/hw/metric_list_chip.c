@@ -124,7 +124,9 @@ static int visit_rollups(struct listing *l, const struct counter_host *host, enu
 	return 0;
 }
 
-/* What the metrics of a type are followed by, as the first of them says; or with `lists` them all.
+/*
+ * Visits what the metrics of a type are followed by, as the first of them says; or with `lists`
+ * them all.
  */
 static int visit_type(struct listing *l, const struct counter_host *host, enum metric_type type,
 		      const struct metric_visitor *v, bool lists)

@@ -172,7 +172,7 @@ static void describe(struct tracer *tracer, const struct records *r, const char 
 		      first && has_lines(first->cubin_crc), first ? first->stall_count : 0);
 }
 
-/* What CUPTI wrote by itself. */
+/* Takes what CUPTI wrote by itself. */
 static void take_last(struct tracer *tracer, struct sampled *s, const char *why)
 {
 	if (!s->last.data.count && !s->last.data.total_samples)
@@ -235,7 +235,9 @@ static void note_failure(struct tracer *tracer, const char *call, int result)
 	all.has_failed = true;
 }
 
-/* Those that CUPTI also counts apart, when no warp of the scheduler issued: a part of the others.
+/*
+ * Returns whether CUPTI counts a reason also apart, when no warp of the scheduler issued: a part of
+ * the others.
  */
 static bool is_subset(const char *name)
 {

@@ -184,7 +184,7 @@ uint64_t call_params_copied(struct call_layout layout, const void *params)
 	}
 }
 
-/* What the call has written where its first parameter points. */
+/* Returns what the call has written where its first parameter points. */
 static uint64_t result_at(const void *params, size_t offset)
 {
 	const void *result = (const void *)(uintptr_t)number_at(params, offset);

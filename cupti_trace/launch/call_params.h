@@ -48,7 +48,7 @@ struct call_memory {
 	uint64_t stream;  /* the handle; 0: the call is not ordered in a stream */
 };
 
-/* Of an allocation that has succeeded, or a release at its entry. */
+/* Reads an allocation that has succeeded, or a release at its entry. */
 void call_params_memory(struct call_layout layout, const void *params, struct call_memory *memory);
 
 /* The handle of the stream that is waited for; 0: not one. */

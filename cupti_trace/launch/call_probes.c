@@ -102,7 +102,7 @@ static bool is_needed(const struct tracer *tracer, const struct probed *f, uint3
 	       (probes & PROBE_BIT(api_error));
 }
 
-/* What is enabled stays so until the end. */
+/* Chooses callbacks. One that is enabled stays so until the end. */
 static void choose(struct tracer *tracer, uint32_t probes,
 		   bool (*is_followed)(uint32_t domain, uint32_t cbid), bool is_end)
 {

@@ -111,7 +111,7 @@ static __attribute__((noinline, cold)) struct sums *make_sums(struct sums *_Atom
 	return made;
 }
 
-/* Those of the calling thread; NULL: out of memory. */
+/* Returns the sums of the calling thread; NULL: out of memory. */
 static struct sums *sums_of(struct called *called)
 {
 	struct sums *_Atomic *set = &called->sets[launch_log_tid() % SETS];
@@ -215,7 +215,7 @@ void call_stats_exit(uint32_t domain, uint32_t cbid, const struct cupti_abi_call
 
 /* ---- sending ---- */
 
-/* What there is of a function in all sets; false: nothing. */
+/* Sums up what there is of a function in all sets; false: nothing. */
 static bool sum_up(const struct called *called, struct totals *all)
 {
 	bool any = false;

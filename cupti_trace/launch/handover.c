@@ -196,7 +196,9 @@ static bool is_same(const struct handover_stack *a, const struct handover_stack 
 	       nvtx_hash(0, &a->ranges) == nvtx_hash(0, &b->ranges);
 }
 
-/* Whether a thread has not run since its CPU clock was `cpu_ns`, and its runs were noted. */
+/*
+ * Returns whether a thread has not run since its CPU clock was `cpu_ns`, and its runs were noted.
+ */
 static bool has_not_run(const struct handover_worker *worker, const struct handover_sight *sight,
 			const struct python_waiter *waiter, uint64_t cpu_ns)
 {
@@ -204,7 +206,7 @@ static bool has_not_run(const struct handover_worker *worker, const struct hando
 				     : thread_runs_sleeps(&sight->runs);
 }
 
-/* Whether candidate `i` waits; then its stack is in `read`, as of one moment. */
+/* Returns whether candidate `i` waits; then its stack is in `read`, as of one moment. */
 static bool read_waiter(struct handover_worker *worker, uint32_t i,
 			const struct python_waiter *waiter, uint64_t cpu_ns)
 {
@@ -222,7 +224,9 @@ static bool read_waiter(struct handover_worker *worker, uint32_t i,
 	return true;
 }
 
-/* Whether candidate `i` waits; what is known of it is forgotten if it has run since the last look.
+/*
+ * Returns whether candidate `i` waits; what is known of it is forgotten if it has run since the
+ * last look.
  */
 static bool see(struct handover_worker *worker, uint32_t i)
 {
@@ -313,7 +317,7 @@ static uint32_t count_waiters(struct handover_worker *worker, uint32_t *which)
 	return count;
 }
 
-/* The same, and others are looked for if it is time to. */
+/* Does the same, and others are looked for if it is time to. */
 static uint32_t count_all_waiters(struct handover_worker *worker, uint32_t *which)
 {
 	uint32_t count = count_waiters(worker, which);

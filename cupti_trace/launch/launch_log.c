@@ -128,7 +128,7 @@ static struct ring *another_ring(struct sink *sink)
 	return new_ring();
 }
 
-/* Whether what follows the entry says so: an end of the launch may come first. */
+/* Returns whether what follows the entry says so: an end of the launch may come first. */
 static bool is_waited(const struct ring *ring, uint32_t at, uint32_t head)
 {
 	uint32_t id = ring->entries[at % ring->capacity].correlation_id;
@@ -178,7 +178,7 @@ static void note_weight(struct ring *ring, const struct entry *entry)
 	ring->weight = entry->stack_id;
 }
 
-/* Of the launch that was sent last. */
+/* Sends the end of the launch that was sent last. */
 static void send_end(struct sink *sink, const struct ring *ring, const struct entry *entry)
 {
 	struct gpu_event event = {

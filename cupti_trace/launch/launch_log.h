@@ -31,7 +31,9 @@ int launch_log_init(void);
 /* The stack of the launch that the thread logs next, if it has this id, stands for so many. */
 void launch_log_weigh(struct sink *sink, uint32_t correlation_id, uint32_t stands_for);
 
-/* What is kept of the calling thread, as long as it lives. Finding it takes a call of the loader.
+/*
+ * Returns what is kept of the calling thread, as long as it lives. Finding it takes a call of the
+ * loader.
  */
 struct launch_log_thread *launch_log_thread(void);
 
@@ -65,8 +67,9 @@ uint32_t launch_log_tid(void);
 void launch_log_drain(struct sink *sink);
 
 /*
- * The same for what was logged before `ns` (CLOCK_MONOTONIC): costs nothing if the last drain began
- * later. With thousands of threads a drain costs far more than what a buffer of records holds.
+ * Does the same for what was logged before `ns` (CLOCK_MONOTONIC): costs nothing if the last drain
+ * began later. With thousands of threads a drain costs far more than what a buffer of records
+ * holds.
  */
 void launch_log_drain_until(struct sink *sink, uint64_t ns);
 

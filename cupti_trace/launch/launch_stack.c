@@ -403,8 +403,8 @@ static uint64_t hash_stack(const char *function, const struct captured *stack)
 }
 
 /*
- * Of a stack as it is recognized without a walk, by another number than after one: of its words and
- * Python's frames. These are hashed apart, so that neither waits for the other.
+ * Hashes a stack as it is recognized without a walk, by another number than after one: of its words
+ * and Python's frames. These are hashed apart, so that neither waits for the other.
  */
 static uint64_t hash_recognized(uint64_t words, uint64_t python, const char *function,
 				uint32_t handed_from)

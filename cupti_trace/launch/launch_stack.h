@@ -32,7 +32,9 @@
 /* Distinct stacks of a process until ids are forgotten; further ones get id 0. */
 #define LAUNCH_STACKS_MAX (1u << 18)
 
-/* What is kept of the calling thread, as long as it lives. Finding it takes a call of the loader.
+/*
+ * Returns what is kept of the calling thread, as long as it lives. Finding it takes a call of the
+ * loader.
  */
 struct launch_stack_thread *launch_stack_thread(void);
 

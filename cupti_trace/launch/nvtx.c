@@ -68,8 +68,8 @@ void nvtx_follow(bool stacks, bool choice)
 /* ---- threads ---- */
 
 /*
- * Whether a range that was started is chosen. Read before its number is taken out of `started`, by
- * whoever then ends it: from there on its place may be another range's.
+ * Returns whether a range that was started is chosen. Read before its number is taken out of
+ * `started`, by whoever then ends it: from there on its place may be another range's.
  */
 static bool is_chosen(struct thread *thread, uint32_t slot)
 {
@@ -99,7 +99,7 @@ static void make_key(void)
 	has_key = pthread_key_create(&thread_end, at_thread_end) == 0;
 }
 
-/* Of one that has ended, but for what keeps the numbers of ranges apart. */
+/* Reuses the record of a thread that has ended, but for what keeps the numbers of ranges apart. */
 static struct thread *reuse_thread(void)
 {
 	struct thread *thread = table.threads[table.free[--table.free_count]];

@@ -75,7 +75,7 @@ extern _Atomic bool nvtx_in_use;
 
 bool nvtx_thread_has_open(void);
 
-/* Whether the calling thread may have open ranges. Nearly free where NVTX is not used. */
+/* Returns whether the calling thread may have open ranges. Nearly free where NVTX is not used. */
 static WITHIN_LAUNCH bool nvtx_has_open(void)
 {
 	return unlikely(atomic_load_explicit(&nvtx_in_use, memory_order_relaxed)) &&
@@ -87,8 +87,8 @@ void nvtx_read(const struct unwind_stack *native, const uint64_t *sps,
 	       const struct python_stack *python, struct nvtx_ranges *out);
 
 /*
- * The same of another thread, by its pthread_self(), for its Python frames alone: as it is now, if
- * the thread does nothing meanwhile.
+ * Does the same for another thread, by its pthread_self(), for its Python frames alone: as it is
+ * now, if the thread does nothing meanwhile.
  */
 void nvtx_read_of(uint64_t self, const struct python_stack *python, struct nvtx_ranges *out);
 

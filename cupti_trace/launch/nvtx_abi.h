@@ -207,7 +207,7 @@ struct nvtx_abi_enumeration {
 
 /* ---- exports ---- */
 
-/* What this library exports to NVTX 3, and to libnvToolsExt.so of NVTX 2. 1: success. */
+/* Begins: what this library exports to NVTX 3, and to libnvToolsExt.so of NVTX 2. 1: success. */
 int InitializeInjectionNvtx2(nvtx_abi_get_export_table get_export_table);
 int InitializeInjectionNvtx(nvtx_abi_get_export_table get_export_table);
 

@@ -47,10 +47,10 @@ uint32_t nvtx_domain_wide(const wchar_t *name);
 uint32_t nvtx_name(uint32_t domain, const char *message, uint32_t color);
 uint32_t nvtx_name_wide(uint32_t domain, const wchar_t *message, uint32_t color);
 
-/* The same by an id, of any domain, or a number that is none. */
+/* Does the same by an id, of any domain, or a number that is none. */
 uint32_t nvtx_name_registered(uint32_t domain, uint64_t id, uint32_t color);
 
-/* Whether a name stands for messages that differ in numbers. */
+/* Returns whether a name stands for messages that differ in numbers. */
 bool nvtx_name_is_folded(uint32_t id);
 
 /* Returns the text of a name, without its domain; NULL: the id has none. */

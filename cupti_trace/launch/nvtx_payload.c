@@ -46,8 +46,8 @@ static size_t size_of(uint64_t type)
 }
 
 /*
- * Where an entry begins that comes behind *end, and *end behind it (SIZE_MAX: not known). SIZE_MAX:
- * not known.
+ * Returns where an entry begins that comes behind *end, and *end behind it (SIZE_MAX: not known).
+ * SIZE_MAX: not known.
  */
 static size_t place_entry(const struct nvtx_abi_schema *s, const struct nvtx_abi_entry *e,
 			  size_t *end)
@@ -83,7 +83,7 @@ static bool is_array_of_characters(const struct nvtx_abi_entry *e)
 	       (array == NVTX_ABI_ENTRY_ARRAY_FIXED || array == NVTX_ABI_ENTRY_ARRAY_ZERO);
 }
 
-/* Whether an entry that lies there is a message that can be read. */
+/* Returns whether an entry that lies there is a message that can be read. */
 static bool describe(const struct nvtx_abi_entry *e, size_t offset, struct place *out)
 {
 	out->type = e->type;

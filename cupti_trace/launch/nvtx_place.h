@@ -62,8 +62,8 @@ uint32_t nvtx_place_native(const struct nvtx_place *place, const struct unwind_s
 			   const uint64_t *sps);
 
 /*
- * The same for its Python frame; the number of frames if it belongs into none. *is_unchanged: all
- * Python frames are as they were, so that native ones count.
+ * Does the same for its Python frame; the number of frames if it belongs into none. *is_unchanged:
+ * all Python frames are as they were, so that native ones count.
  */
 uint32_t nvtx_place_python(const struct nvtx_place *place, const struct python_stack *stack,
 			   bool *is_unchanged);

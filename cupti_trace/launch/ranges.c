@@ -106,7 +106,7 @@ static void set_idle(struct tracer *tracer, bool is_idle)
 	} while (!atomic_compare_exchange_weak(&tracer->phase, &phase, wanted));
 }
 
-/* What is launched from now on is recorded, or not. */
+/* Applies a change: what is launched from now on is recorded, or not. */
 static void apply(struct tracer *tracer)
 {
 	struct gpu_event event = {.type = GPU_EVENT_RANGE, .range = {.is_open = is_open()}};

@@ -25,7 +25,7 @@ bool ranges_are_chosen(void);
 bool ranges_have_nvtx(void);
 bool ranges_have_cuda(void);
 
-/* Whether an NVTX range of this name is one of them. */
+/* Returns whether an NVTX range of this name is one of them. */
 bool ranges_match(uint32_t name);
 
 /* One of them begins, or ends, on whichever thread. */

@@ -164,7 +164,7 @@ static double least(double a, double b)
 	return a < b ? a : b;
 }
 
-/* Of a number of launches, without libm. */
+/* Returns the square root of a number of launches, without libm. */
 static double root_of(double n)
 {
 	const __m128d x = _mm_set_sd(n);
@@ -214,7 +214,7 @@ static void share_out(struct stack_sampler *s, double share)
 	}
 }
 
-/* What may be spent of each ns to come. */
+/* Returns what may be spent of each ns to come. */
 static double allowance_of(struct stack_sampler *s, double window_ns)
 {
 	double most = s->limit * STACK_SAMPLER_MEMORY_NS, allowed;
@@ -227,7 +227,7 @@ static double allowance_of(struct stack_sampler *s, double window_ns)
 	return least(allowed, s->limit * MOST_SHARE);
 }
 
-/* What share of the launches to come may have a stack. */
+/* Computes what share of the launches to come may have a stack. */
 static double compute_share(const struct stack_sampler *s, double allowed)
 {
 	double needed;

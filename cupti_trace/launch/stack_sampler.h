@@ -79,18 +79,18 @@ void stack_sampler_release(struct stack_sampler *s);
 /* How many launches the stack of this launch stands for; 0: it is not taken. */
 uint32_t stack_sampler_choose(struct stack_sampler *s, uint64_t kernel);
 
-/* Whether the stack that is taken now is to be timed; and what it took. */
+/* Returns whether the stack that is taken now is to be timed; and what it took. */
 bool stack_sampler_times(struct stack_sampler *s);
 void stack_sampler_spent(struct stack_sampler *s, uint64_t ns);
 
-/* Whether the window ends for its number of launches; and its end, for whatever reason. */
+/* Returns whether the window ends for its number of launches; and its end, for whatever reason. */
 static inline bool stack_sampler_is_due(const struct stack_sampler *s)
 {
 	return s->launches >= s->longest;
 }
 void stack_sampler_end_window(struct stack_sampler *s, uint64_t now_ns);
 
-/* Whether a window has ended, and a stack was timed: so the interval is its own. */
+/* Returns whether a window has ended, and a stack was timed: so the interval is its own. */
 static inline bool stack_sampler_has_measured(const struct stack_sampler *s)
 {
 	return s->has_timed && s->longest != STACK_SAMPLER_FIRST;

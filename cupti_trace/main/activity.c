@@ -125,7 +125,7 @@ static SELDOM void tell_work(const struct gpu_event_work *e)
 
 /* ---- records ---- */
 
-/* Of what CUPTI did to run a kernel again: not the program's work. */
+/* Returns whether CUPTI did it to run a kernel again: it is not the program's work. */
 static bool is_replay(const struct sending *s, uint32_t correlation_id, uint64_t graph_node_id,
 		      bool is_kernel)
 {
@@ -472,8 +472,8 @@ static void send_decompress(const struct sending *s, const struct cupti_abi_deco
 }
 
 /*
- * Whether it is the layout that is known: a warp has had 32 threads ever since, and a block between
- * 512 and 1024.
+ * Returns whether it is the layout that is known: a warp has had 32 threads ever since, and a block
+ * between 512 and 1024.
  */
 static bool is_device(const struct cupti_abi_device *d)
 {

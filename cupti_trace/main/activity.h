@@ -43,7 +43,9 @@ struct activity_output {
 void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,
 			  uint8_t *buffer, size_t valid_size);
 
-/* The same for an allocation or release that CUPTI has no record of; `timestamp` is CUPTI's. */
+/*
+ * Does the same for an allocation or release that CUPTI has no record of; `timestamp` is CUPTI's.
+ */
 void activity_send_memory(const struct activity_output *output, const struct clock_map *clock,
 			  const struct gpu_event_work *event, uint64_t timestamp);
 

@@ -162,8 +162,8 @@ static uint64_t number_of(const struct launch *launch)
 }
 
 /*
- * What waits for the GPU is not in a hurry, and its wait needs the stack; memory is followed by
- * that of its allocation.
+ * Captures a stack if need be. What waits for the GPU is not in a hurry, and its wait needs the
+ * stack; memory is followed by that of its allocation.
  */
 static __attribute__((noinline)) uint32_t capture_limited(struct tracer *tracer,
 							  struct launch launch)
@@ -326,7 +326,7 @@ static SELDOM void send_finished(struct tracer *tracer)
 	guest_leave(&guest);
 }
 
-/* What is left to do, but for most calls nothing is. */
+/* Does what is left to do: nothing for most calls. */
 static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, struct own *me,
 			      struct api_id id, const struct cupti_abi_callback_data *data,
 			      bool ends_launch)
@@ -398,7 +398,7 @@ static SELDOM void on_waited(struct tracer *tracer, struct own *me)
 	me->is_kernel = false; /* once */
 }
 
-/* What an entry has to do besides a launch; for most functions nothing. */
+/* Does what an entry has to do besides a launch: nothing for most functions. */
 static SELDOM void do_more(struct tracer *tracer, struct function *f, struct own *me,
 			   const char *function, const struct cupti_abi_callback_data *data)
 {
@@ -474,7 +474,7 @@ static SELDOM void on_special(struct tracer *tracer, const struct function *f)
 	guest_leave(&guest);
 }
 
-/* What is no usual launch, within another call, or not followed. */
+/* Begins a call that is no usual launch, is within another call, or not followed. */
 static NOT_ALWAYS void begin_other_call(struct tracer *tracer, struct function *f, struct own *me,
 					struct api_id id,
 					const struct cupti_abi_callback_data *data,
@@ -521,7 +521,7 @@ static NOT_ALWAYS void begin_call(struct tracer *tracer, uint32_t domain, uint32
 	__asm__ volatile(""); /* the frame stays until the stack was walked */
 }
 
-/* What most launches end with. */
+/* Returns whether it is what most launches end with. */
 static WITHIN_LAUNCH bool is_end_of_launch(const struct own *me, struct api_id id,
 					   const struct cupti_abi_callback_data *data)
 {
@@ -592,7 +592,9 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 	guest_leave(&guest);
 }
 
-/* What comes last, so that it goes on in place of its caller, and saves registers only if need be.
+/*
+ * Does what comes last, so that it goes on in place of its caller, and saves registers only if need
+ * be.
  */
 static WITHIN_LAUNCH void on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 				  const void *cbdata)

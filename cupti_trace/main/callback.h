@@ -32,7 +32,7 @@ void callback_send_voids(struct tracer *tracer);
 /* Makes CUPTI's callbacks those that the probes with these bits need (probes.h). */
 void callback_serve(struct tracer *tracer, uint32_t probes);
 
-/* Whether the library itself wants to hear of a function, whatever tracers want. */
+/* Returns whether the library itself wants to hear of a function, whatever tracers want. */
 bool callback_follows(uint32_t domain, uint32_t cbid);
 
 /* Turns every callback off again. */

@@ -657,7 +657,7 @@ static int begin_trace(struct tracer *tracer, const char *path)
 	return 0;
 }
 
-/* Where the program's user asks for it. False: there is no trace. */
+/* Starts a trace where the program's user asks for it. False: there is none. */
 static bool start_trace(struct tracer *tracer)
 {
 	const char *name = trace_name();

@@ -62,7 +62,7 @@ static const char *describe(uint32_t kind)
 	}
 }
 
-/* Of interest to few: descriptions, and engines that most GPUs do not have. */
+/* Returns whether few miss it: descriptions, and engines that most GPUs do not have. */
 static bool is_missed(uint32_t kind)
 {
 	return !is_description(kind) && kind != CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS;

@@ -18,7 +18,7 @@
  */
 int record_kinds_enable(struct tracer *tracer);
 
-/* Those that probes with these bits need (probes.h), instead of those for `tracer->probes`. */
+/* Serves probes with these bits (probes.h), instead of those for `tracer->probes`. */
 void record_kinds_serve(struct tracer *tracer, uint32_t probes);
 
 /* None any more. */

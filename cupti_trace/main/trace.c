@@ -68,7 +68,7 @@ static void read_arguments(char *text, size_t size)
 			text[i] = GPU_RUN_WORD_END;
 }
 
-/* Those that profiler/base/job_rank.h knows; what does not fit is left out. */
+/* Reads the variables that profiler/base/job_rank.h knows; what does not fit is left out. */
 static void read_job(char *text, size_t size)
 {
 	static const char *const names[] = {"RANK",

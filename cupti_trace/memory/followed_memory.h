@@ -25,7 +25,7 @@ uint64_t followed_memory_new_id(void);
 /* A call, by its correlation id, is followed. Before its record may come. */
 void followed_memory_note(uint32_t correlation_id);
 
-/* Whether a record with this correlation id is of a call that is followed. */
+/* Returns whether a record with this correlation id is of a call that is followed. */
 bool followed_memory_has(uint32_t correlation_id);
 
 #endif

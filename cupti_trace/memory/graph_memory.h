@@ -20,7 +20,10 @@
 #define GRAPH_MEMORY_DEVICES 64u
 #define GRAPH_MEMORY_PIECES 64u
 
-/* Whether a function of the runtime or driver, by its name as CUPTI gives it, may change it. */
+/*
+ * Returns whether a function of the runtime or driver, by its name as CUPTI gives it, may change
+ * it.
+ */
 bool graph_memory_has(const char *name);
 
 /* Once, before callbacks are enabled: a function, likewise. */
@@ -35,7 +38,7 @@ void graph_memory_enter(uint32_t domain, uint32_t cbid, const struct cupti_abi_c
 void graph_memory_exit(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		       const struct cupti_abi_callback_data *data);
 
-/* Whether the calling thread is in a call of the driver that is the library's own. */
+/* Returns whether the calling thread is in a call of the driver that is the library's own. */
 bool graph_memory_asks(void);
 
 #endif

@@ -29,7 +29,7 @@ void virtual_memory_add_function(uint32_t cbid, const char *name);
 /* Sets another bound than VIRTUAL_MEMORY_MAX; likewise. */
 void virtual_memory_set_max(uint32_t max);
 
-/* Whether it is one of those that are followed. */
+/* Returns whether it is one of those that are followed. */
 bool virtual_memory_has(const char *name);
 
 /* The calling thread enters and leaves a function of the driver. */

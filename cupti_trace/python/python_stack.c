@@ -68,7 +68,7 @@ void python_stack_init(const struct python_stack_options *options)
 
 #define PAGE 4096u
 
-/* Of memory that the calling thread alone changes; not by memcpy, which sanitizers watch. */
+/* Reads memory that the calling thread alone changes; not by memcpy, which sanitizers watch. */
 static size_t read_readable(uint64_t address, unsigned char *buffer, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {

@@ -47,7 +47,7 @@ enum python_state {
 };
 extern _Atomic int python_stack_state; /* enum python_state */
 
-/* Whether the process has Python frames to read: python_stack_read may return true. */
+/* Returns whether the process has Python frames to read: python_stack_read may return true. */
 static WITHIN_LAUNCH bool python_stack_is_there(void)
 {
 	int state = atomic_load_explicit(&python_stack_state, memory_order_acquire);

@@ -58,7 +58,9 @@ static void refresh(struct python_pieces *p)
 	memset(p->used, 0, sizeof(p->used));
 }
 
-/* Where a new piece goes: in place of the first that this reading has not used, or of any. */
+/*
+ * Returns where a new piece goes: in place of the first that this reading has not used, or of any.
+ */
 static uint32_t place_of_new(struct python_pieces *p)
 {
 	uint32_t i = 0;
@@ -154,7 +156,7 @@ static bool is_waiting(struct reading *r, uint64_t thread, struct python_stack *
 	return stack->count > 0 && is_in_table(r, &stack->frames[0]);
 }
 
-/* Where code has a number, its mark need not be known. */
+/* Returns whether it is the same code. Where code has a number, its mark need not be known. */
 static bool is_same_code(const struct python_frame *a, const struct python_frame *b)
 {
 	return a->code == b->code && a->number == b->number && (a->number || a->mark == b->mark);

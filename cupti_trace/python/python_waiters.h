@@ -50,7 +50,7 @@ bool python_waiters_read(const struct python_waiter *waiter, struct python_piece
 			 struct python_stack *stack);
 
 /*
- * The same, where its frames run the code that they ran in an earlier reading, by the code's
+ * Does the same, where its frames run the code that they ran in an earlier reading, by the code's
  * numbers: this reads half as much. False: it has to be read the other way.
  */
 bool python_waiters_read_again(const struct python_waiter *waiter, struct python_pieces *pieces,

@@ -14,11 +14,11 @@
 
 bool code_ranges_hold(uint64_t pc);
 
-/* The same by what is known already; false for code that is new. */
+/* Does the same by what is known already; false for code that is new. */
 bool code_ranges_have(uint64_t pc);
 
 /*
- * Whether `pc` is where functions return to that a return probe of the kernel watches: the
+ * Returns whether `pc` is where functions return to that a return probe of the kernel watches: the
  * beginning of the mapping "[uprobes]", which a process has from its first probe on.
  */
 bool code_ranges_begin_uprobes(uint64_t pc);

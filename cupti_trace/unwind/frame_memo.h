@@ -58,7 +58,7 @@ struct frame_memo_thread *frame_memo_thread(void);
 struct frame_memo *frame_memo_begin(struct frame_memo_thread *thread, uint64_t high,
 				    uint32_t generation);
 
-/* What the thread's stacks are recognized by; NULL: nothing of this generation. */
+/* Returns what the thread's stacks are recognized by; NULL: nothing of this generation. */
 static inline struct stack_words *frame_memo_words(struct frame_memo_thread *thread,
 						   uint32_t generation)
 {
@@ -72,7 +72,7 @@ uint32_t frame_memo_node(struct frame_memo *memo, const struct frame_state *stat
 void frame_memo_set_rule(struct frame_memo *memo, uint32_t node, enum frame_rule rule,
 			 int32_t offset, int16_t rbp_offset);
 
-/* What comes after `node`, as of now. */
+/* Sets what comes after `node`, as of now. */
 void frame_memo_set_next(struct frame_memo *memo, uint32_t node, uint32_t next);
 
 /*

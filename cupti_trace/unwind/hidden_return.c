@@ -95,7 +95,7 @@ static bool read_pointer(struct search *s, uint64_t address, uint64_t *value)
 	return read_code(s, address, (uint8_t *)value, sizeof(*value)) == sizeof(*value);
 }
 
-/* Where a call of `target` leads to, by way of stubs. */
+/* Returns where a call of `target` leads to, by way of stubs. */
 static uint64_t follow_stubs(struct search *s, uint64_t target)
 {
 	for (uint32_t i = 0; i < STUB_HOPS && s->looks_left > 0; i++) {
@@ -133,7 +133,7 @@ static bool find_at(struct search *s, uint64_t start, struct function *f)
 	return find_function(s, start, f) && f->start == start;
 }
 
-/* Whether `from` may end with a jump to `to`. */
+/* Returns whether `from` may end with a jump to `to`. */
 static bool may_go_on(struct search *s, const struct function *from, const struct function *to)
 {
 	uint8_t code[JUMPING_BYTES];
@@ -204,7 +204,10 @@ static bool leads_to(struct search *s, const struct function *f, uint64_t pc,
 	       registers->value[CFI_PC] == caller->pc;
 }
 
-/* Whether what returns to `pc` may be `f`: it is behind a call that leads there, or may do so. */
+/*
+ * Returns whether what returns to `pc` may be `f`: it is behind a call that leads there, or may do
+ * so.
+ */
 static bool may_return_to(struct search *s, const struct function *f, uint64_t pc)
 {
 	struct call call = read_call(s, pc);
@@ -217,9 +220,9 @@ static bool may_return_to(struct search *s, const struct function *f, uint64_t p
 }
 
 /*
- * Whether the walk can go on there: from where a call has led that is over, it would most likely
- * find no return address, or one behind a call of another function. If all of the calls that led
- * there are over, it does so only where it comes to what has been called since.
+ * Returns whether the walk can go on there: from where a call has led that is over, it would most
+ * likely find no return address, or one behind a call of another function. If all of the calls that
+ * led there are over, it does so only where it comes to what has been called since.
  */
 static bool goes_on(struct search *s, struct cfi_registers *registers)
 {
@@ -253,8 +256,8 @@ static bool fits(struct search *s, const struct function *f, uint64_t pc,
 /* ---- the caller's calls ---- */
 
 /*
- * Where the instruction at `code`, of which 8 bytes can be read, calls to; 0: it is no call whose
- * target can be read. `*pc`: its address, then the one behind it.
+ * Returns where the instruction at `code`, of which 8 bytes can be read, calls to; 0: it is no call
+ * whose target can be read. `*pc`: its address, then the one behind it.
  */
 static uint64_t read_target(struct search *s, const uint8_t *code, uint64_t *pc)
 {
@@ -282,8 +285,8 @@ static bool calls_callee(struct search *s, const uint8_t *code, uint64_t *pc)
 }
 
 /*
- * Whether it is a call that may lead there in a way that is not seen: through a register, or by
- * another function that jumps on.
+ * Returns whether it is a call that may lead there in a way that is not seen: through a register,
+ * or by another function that jumps on.
  */
 static bool may_call_callee(struct search *s, const uint8_t *code, uint64_t *pc)
 {
@@ -344,8 +347,8 @@ static uint64_t find_call(struct search *s, const struct function *f, const stru
 }
 
 /*
- * Whether another frame lies between, whose function was called from `f`: then that one is hidden,
- * and `f` is its caller.
+ * Returns whether another frame lies between, whose function was called from `f`: then that one is
+ * hidden, and `f` is its caller.
  */
 static bool is_above_another(struct search *s, const struct function *f, uint64_t end)
 {

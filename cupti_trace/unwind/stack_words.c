@@ -107,7 +107,7 @@ READS_ANY_STACK static WITHIN_LAUNCH uint64_t step(uint64_t hash, uint64_t seed,
 }
 
 /*
- * Of four such hashes. Words that stand at the same step of two have the same power of the
+ * Joins four such hashes. Words that stand at the same step of two have the same power of the
  * multiplier: so that no differences of theirs are known to cancel, the weights are secret, too.
  * The highest bits depend on all words.
  */
@@ -135,7 +135,7 @@ static void note_passed(struct gate *gate, uint32_t hash)
 	gate->passed[0] = hash;
 }
 
-/* Where the stack is not the first one. */
+/* Returns whether a stack other than the gate's first one may pass. */
 static bool may_pass(struct gate *gate, uint64_t frame, uint32_t hash, bool *is_new)
 {
 	for (uint32_t i = 1; i < GATE_STACKS; i++)
@@ -218,7 +218,7 @@ static uint32_t last_noted(uint64_t history)
 	return history >> 16 & UINT16_MAX;
 }
 
-/* Where a layout is guessed from: the last launches' (0), or the frame alone (1). */
+/* Returns the guess of a layout: by the last launches' (0), or by the frame alone (1). */
 static struct guess *guess_at(const struct stack_words *words, uint64_t frame, uint32_t context)
 {
 	uint64_t what = context == 0 ? words->before ^ frame : ~frame;
@@ -271,7 +271,7 @@ __attribute__((noinline)) void stack_words_note_new(struct stack_words *words)
 	hash_known(layout_at(words, last_noted(words->history)));
 }
 
-/* Where the likeliest layout is none of this frame. */
+/* Guesses by the frame, where the likeliest layout is none of this frame. */
 READS_ANY_STACK static __attribute__((noinline)) uint64_t guess_by_frame(struct stack_words *words,
 									 uint64_t frame)
 {
@@ -353,7 +353,7 @@ void stack_words_release(struct stack_words *words)
 	memset(words, 0, sizeof(*words));
 }
 
-/* Where the place of the layout with this key is, or comes: of KEY_PROBES, none but these. */
+/* Finds the slot with the place of the layout that has this key: one of KEY_PROBES. */
 static uint16_t *key_slot(const struct stack_words *words, uint64_t key)
 {
 	uint16_t *keys = keys_of(words), *slot = NULL;

@@ -72,7 +72,7 @@ static size_t read_code(uint64_t pc, uint8_t code[8])
 /* Addresses in the cache of rows for which it is known that a call stands before them. */
 #define BEHIND_CALL (UINT64_C(1) << 63)
 
-/* Whether a call leads on at `pc`, which is in executable memory. */
+/* Returns whether a call leads on at `pc`, which is in executable memory. */
 static bool is_behind_call(uint64_t pc)
 {
 	struct call_site site;
@@ -250,7 +250,7 @@ struct walk {
 	uint64_t *sps;                  /* their stack pointers; NULL: not wanted */
 };
 
-/* What a packed row says of offsets. */
+/* Return what a packed row says of offsets. */
 static int32_t cfa_offset_of(uint64_t row)
 {
 	return (int32_t)(uint32_t)row;

@@ -42,7 +42,7 @@ struct unwind_stack {
 void unwind_own_stack(struct unwind_stack *stack, uint64_t *sps, uint32_t max);
 
 /*
- * The same, UNWIND_MAX_FRAMES at most, from the caller of the function with this
+ * Does the same, UNWIND_MAX_FRAMES at most, from the caller of the function with this
  * __builtin_frame_address(0), which is still active and was built with frame pointers.
  */
 void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps);
@@ -81,7 +81,7 @@ static WITHIN_LAUNCH uint64_t unwind_recognize(struct frame_memo_thread *me, con
 /* The last guess, made again, was right. */
 void unwind_recognized_again(struct frame_memo_thread *me, const void *frame);
 
-/* Where the caller has found what belongs to the stack just recognized: stack_words_found. */
+/* Notes what the caller has found for the stack just recognized: stack_words_found. */
 static WITHIN_LAUNCH void unwind_recognized(struct frame_memo_thread *me, const void *found)
 {
 	me->is_in_use = true;

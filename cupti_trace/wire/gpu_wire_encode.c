@@ -75,7 +75,10 @@ static void put_array(struct line *l, const char *key, const uint64_t *values, s
 	put_bytes(l, "]", 1);
 }
 
-/* What one character becomes inside a JSON string (RFC 8259): bytes written to `out`, at most 6. */
+/*
+ * Writes what one character becomes inside a JSON string (RFC 8259): bytes written to `out`, at
+ * most 6.
+ */
 static size_t escape(const unsigned char *s, size_t length, char *out)
 {
 	if (length == 0) {

@@ -101,7 +101,7 @@ static void scan_graph(struct scan *s, uint32_t *graph, uint64_t *node)
 	EXPECT(s, "]");
 }
 
-/* What lines of operations have in common: when and because of which call, and where. */
+/* Scans what lines of operations have in common: when and because of which call, and where. */
 static void scan_when(struct scan *s, uint64_t *start_ns, uint64_t *duration_ns,
 		      uint32_t *correlation_id)
 {

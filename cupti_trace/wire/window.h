@@ -37,7 +37,7 @@ static inline bool window_is_part(const struct window *w)
 	return w->from_ns || w->to_ns;
 }
 
-/* Whether it is over at `time_ns`. */
+/* Returns whether it is over at `time_ns`. */
 static inline bool window_is_over(const struct window *w, uint64_t time_ns)
 {
 	return w->to_ns && time_ns >= w->to_ns;
@@ -48,13 +48,13 @@ static inline bool window_has(const struct window *w, uint64_t time_ns)
 	return time_ns >= w->from_ns && !window_is_over(w, time_ns);
 }
 
-/* What ended before is not recorded; 0: from the start. */
+/* Returns the time before which nothing that ended is recorded; 0: from the start. */
 static inline uint64_t window_recorded_from(const struct window *w)
 {
 	return w->from_ns > WINDOW_LEAD_NS ? w->from_ns - WINDOW_LEAD_NS : 0;
 }
 
-/* Whether nothing has to be recorded yet. */
+/* Returns whether nothing has to be recorded yet. */
 static inline bool window_is_far(const struct window *w, uint64_t time_ns)
 {
 	return time_ns < window_recorded_from(w);

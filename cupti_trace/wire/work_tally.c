@@ -80,7 +80,10 @@ static bool is_rest(const struct work_key *key)
 	       key->stream == WORK_TALLY_REST;
 }
 
-/* Whether work under this key, which has no sum of its own, may have been reported in a rest. */
+/*
+ * Returns whether work under this key, which has no sum of its own, may have been reported in a
+ * rest.
+ */
 static bool may_be_in_rest(const struct work_tally *reported, const struct work_key *key)
 {
 	const struct work_key rest = {WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST, key->work};
@@ -97,7 +100,7 @@ static void note_difference(struct work_comparison *c, const struct work_sum *re
 	c->counted = *counted;
 }
 
-/* What the profile has and was not reported. */
+/* Compares what the profile has and was not reported. */
 static void compare_counted(struct work_comparison *c, const struct work_sum *counted,
 			    const struct work_tally *reported)
 {

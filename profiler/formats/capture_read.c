@@ -114,7 +114,7 @@ static const char *text_of(struct profile_capture *c, uint32_t number)
 	return number == 0 || number > c->text_count ? NULL : c->texts[number - 1];
 }
 
-/* The same for what always has one. */
+/* Does the same for what always has one. */
 static const char *name_of(struct profile_capture *c, uint32_t number)
 {
 	const char *text = text_of(c, number);
@@ -662,7 +662,7 @@ static void read_header(struct profile_capture *c, const struct protobuf_field *
 		fail(c, CAPTURE_VERSION_UNKNOWN);
 }
 
-/* Of what follows: records come after the numbers that say what was measured. */
+/* Keeps a timeline of what follows: records come after the numbers that say what was measured. */
 static void keep_timeline(struct profile_capture *c)
 {
 	if (!c->folder || c->timeline)

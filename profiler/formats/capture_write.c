@@ -89,7 +89,7 @@ static void put_column(struct writing *w, const struct capture_column *c, size_t
 	}
 }
 
-/* Whether all are 0: such a column is left out. */
+/* Returns whether all are 0: such a column is left out. */
 static bool is_empty(const struct writing *w, const struct capture_column *c, size_t size)
 {
 	for (uint32_t i = 0; i < w->count; i++)

@@ -421,7 +421,7 @@ static void put_event(void *context, const struct trace_event *event)
 
 /* ---- stacks ---- */
 
-/* Those that events refer to, and all around them. Outer ones have smaller numbers. */
+/* Puts the stacks that events refer to, and all around them. Outer ones have smaller numbers. */
 static void put_stacks(struct chrome *c)
 {
 	const struct result *r = c->result;

@@ -111,7 +111,7 @@ static int fill(struct gunzip *g)
 	return ferror(g->in) ? -EIO : 0;
 }
 
-/* Whether nothing follows the data. */
+/* Returns whether nothing follows the data. */
 static int check_end(struct gunzip *g)
 {
 	g->has_ended = true;

@@ -15,7 +15,10 @@
 
 /* ---- what a path leads to ---- */
 
-/* Of devices only terminals count: several may write to /dev/null. */
+/*
+ * Returns whether it leads to stdout. Of devices only terminals count: several may write to
+ * /dev/null.
+ */
 static bool leads_to_stdout(const struct stat *st)
 {
 	struct stat ours;
@@ -278,7 +281,7 @@ FILE *output_begin(struct output *output)
 	return stream;
 }
 
-/* What has been written takes no room any more. False: it cannot be undone. */
+/* Begins again: what has been written takes no room any more. */
 static bool begin_again(struct output *output)
 {
 	if (output->folder < 0)

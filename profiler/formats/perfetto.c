@@ -461,7 +461,7 @@ static void put_metrics(struct perfetto *f)
 			    trace_metric_name(&counters->metrics[i], name));
 }
 
-/* What all packets refer to. */
+/* Puts what all packets refer to. */
 static void put_defaults(struct perfetto *f)
 {
 	uint32_t defaults, sample, timebase;

@@ -38,17 +38,17 @@ void protobuf_clear(struct protobuf *p);
 /* A field of type uint32, uint64, bool or enum, or an int32 or int64 that is not negative. */
 void protobuf_uint(struct protobuf *p, uint32_t field, uint64_t value);
 
-/* Of type int32 or int64. */
+/* Adds a field of type int32 or int64. */
 void protobuf_int(struct protobuf *p, uint32_t field, int64_t value);
 
-/* Of type fixed32 and fixed64. */
+/* Add a field of type fixed32, and of type fixed64. */
 void protobuf_fixed32(struct protobuf *p, uint32_t field, uint32_t value);
 void protobuf_fixed64(struct protobuf *p, uint32_t field, uint64_t value);
 
 /* A string, which must be UTF-8: each byte of `text` that is not becomes '?'. */
 void protobuf_text(struct protobuf *p, uint32_t field, const char *text);
 
-/* Of type bytes. */
+/* Adds a field of type bytes. */
 void protobuf_bytes(struct protobuf *p, uint32_t field, const void *bytes, uint32_t size);
 
 /*

@@ -53,7 +53,7 @@ int span_links_add(struct span_links *l, struct link_stream_key key,
 	return 0;
 }
 
-/* Whether it is sure to have been launched before that time. */
+/* Returns whether it is sure to have been launched before that time. */
 static bool is_before(const struct link_operation *o, uint64_t time_ns)
 {
 	return o->launch_start_ns && o->launch_end_ns && o->launch_end_ns <= time_ns;

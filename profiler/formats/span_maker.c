@@ -90,7 +90,7 @@ static bool is_given(const struct span_maker *s, const char *key)
 	return false;
 }
 
-/* What the user gives takes precedence. */
+/* Puts a text of the resource. What the user gives takes precedence. */
 static void put_resource_text(struct span_maker *s, const char *key, const char *value)
 {
 	if (value && *value && !is_given(s, key))
@@ -560,7 +560,7 @@ static uint64_t number_of_call(uint32_t kind, uint32_t process, uint32_t which, 
 	return stable_hash(key, sizeof(key)) | IS_OF_RECORD;
 }
 
-/* Of operations that are equal in all, each after the first has another one. */
+/* Returns the number of an operation: of those that are equal in all, each has another one. */
 static uint64_t number_of_operation(struct span_maker *s, const struct result *result,
 				    const struct timeline_record *record)
 {
@@ -598,7 +598,7 @@ uint64_t span_of_call(const struct result *result, const struct timeline_record 
 			      record->start_ns);
 }
 
-/* Of the call's thread. NULL: out of memory. */
+/* Returns the outer call of the call's thread. NULL: out of memory. */
 static struct outer_call *outer_of(struct span_maker *s, const struct outer_call *call)
 {
 	const struct outer_call outer = {.process = call->process, .thread = call->thread};

@@ -86,7 +86,7 @@ uint64_t span_of_launch(uint32_t process, uint32_t correlation, uint64_t start_n
 uint64_t span_maker_around(struct span_maker *maker, const struct result *result,
 			   const struct timeline_record *record);
 
-/* Whether a call is a wait, to its end, for one stream that is known. */
+/* Returns whether a call is a wait, to its end, for one stream that is known. */
 bool span_waits_for_stream(const struct result *result, const struct timeline_record *record);
 
 /* `result` may be another one in each call, as long as it has the places and stacks of the spans
@@ -104,7 +104,7 @@ int span_maker_flush(struct span_maker *maker, const struct result *result);
 int span_maker_end(struct span_maker *maker, const struct result *result,
 		   const struct trace_sums *sums);
 
-/* What was put so far. */
+/* Returns what was put so far. */
 struct written span_maker_written(const struct span_maker *maker);
 
 #endif

@@ -50,7 +50,10 @@ static void add_missing(void *context, const char *name, const char *text, uint6
 			saturated_add(context, count);
 }
 
-/* Whether all operations of the run are there: else a later one than those known may be missing. */
+/*
+ * Returns whether all operations of the run are there: else a later one than those known may be
+ * missing.
+ */
 static bool is_complete(const struct result *result, const struct trace_sums *sums)
 {
 	uint64_t missing = 0;
@@ -114,7 +117,7 @@ static void add_waits(struct spans *s, uint64_t time_ns)
 	}
 }
 
-/* Of the span that was added last. */
+/* Adds an operation to the span that was added last. */
 static int add_operation(struct spans *s, const struct timeline_record *record,
 			 const struct launched *launch)
 {

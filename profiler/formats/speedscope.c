@@ -56,8 +56,8 @@ struct walk {
 /* ---- order ---- */
 
 /*
- * Where each stack comes in a walk through the tree, each before those inside it. NULL: out of
- * memory. Without recursion: outer stacks have smaller numbers.
+ * Returns where each stack comes in a walk through the tree, each before those inside it. NULL: out
+ * of memory. Without recursion: outer stacks have smaller numbers.
  */
 static uint32_t *rank_stacks(const struct result *result)
 {
@@ -115,7 +115,7 @@ static int compare_tracks(const struct entry *x, const struct entry *y)
 	return 0;
 }
 
-/* What is timed comes last in each track. */
+/* Orders rows: what is timed comes last in each track. */
 static int compare_rows(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -133,7 +133,7 @@ static int compare_moments(const void *a, const void *b)
 	return order ? order : compare_times(a, b);
 }
 
-/* Whether profiles are distinguished by this part of a row's place. */
+/* Returns whether profiles are distinguished by this part of a row's place. */
 static bool part_matters(uint32_t kind, enum place_part part)
 {
 	switch (part) {

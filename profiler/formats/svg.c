@@ -371,8 +371,10 @@ static enum change_kind change_kind_of_box(const struct picture *p, uint32_t box
 						 : change_kind_of(change_of_box(p, box));
 }
 
-/* What the colours of a box mean: its kind of frame, or of change. The legend has one after the
- * other. */
+/*
+ * Returns what the colours of a box mean: its kind of frame, or of change. The legend has one after
+ * the other.
+ */
 static int colour_of(const struct picture *p, uint32_t box)
 {
 	if (p->comparison)
@@ -425,7 +427,7 @@ static bool is_drawn(const struct picture *p, uint32_t box)
 	return box == 0 || p->boxes[box].total_ns >= p->least_drawn_ns;
 }
 
-/* Where the frames inside a box begin that are drawn as one: behind those that are drawn. */
+/* Finds where the frames inside a box begin that are drawn as one: behind those that are drawn. */
 static void find_fillers(const struct picture *p, double *filler_ns)
 {
 	for (uint32_t i = 0; i < p->layout.count; i++)
@@ -515,7 +517,7 @@ static void write_box(const struct picture *p, uint32_t at)
 	fprintf(p->out, "</g>\n");
 }
 
-/* What is too narrow inside a box, as one. */
+/* Writes what is too narrow inside a box, as one. */
 static void write_filler(const struct picture *p, uint32_t at, double start_ns, double inner_ns)
 {
 	const struct flame_box *box = &p->boxes[at];
@@ -549,7 +551,7 @@ static int write_boxes(const struct picture *p)
 	return 0;
 }
 
-/* What the other side alone has: it has no width. */
+/* Writes what the other side alone has: it has no width. */
 static void write_absent(const struct picture *p)
 {
 	bool is_after = p->comparison->shown == SIDE_AFTER;

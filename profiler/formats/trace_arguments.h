@@ -29,7 +29,9 @@ struct trace_arguments;
 struct trace_arguments *trace_arguments_new(const struct result *result);
 void trace_arguments_free(struct trace_arguments *arguments);
 
-/* Of a record of the result's timeline, whose place is one of the result's. */
+/*
+ * Returns the arguments of a record of the result's timeline, whose place is one of the result's.
+ */
 struct trace_operation trace_arguments_of(struct trace_arguments *arguments,
 					  const struct timeline_record *record);
 

@@ -381,7 +381,7 @@ struct written trace_model_written(const struct trace_model *m)
 
 /* ---- what is open ---- */
 
-/* What begins later ends earlier if both end at one time. */
+/* Returns whether `a` ends first. What begins later does if both end at one time. */
 static bool ends_before(const struct open *a, const struct open *b)
 {
 	return a->end_ns != b->end_ns ? a->end_ns < b->end_ns : a->rank > b->rank;

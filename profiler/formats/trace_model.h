@@ -75,7 +75,7 @@ void trace_model_free(struct trace_model *model);
 const struct trace_tracks *trace_model_tracks(const struct trace_model *model);
 struct trace_sums trace_model_sums(const struct trace_model *model);
 
-/* The same for the summary: records are what is counted. */
+/* Does the same for the summary: records are what is counted. */
 struct written trace_model_written(const struct trace_model *model);
 
 /* Calls `visit` with each event, once. 0, or -errno: the rest is missing. */
@@ -88,7 +88,7 @@ int trace_model_run(struct trace_model *model,
  */
 void trace_model_facts(const struct trace_model *model, fact_visitor visit, void *context);
 
-/* The same of a run whose records were not kept: what they add up to. */
+/* Does the same for a run whose records were not kept: what they add up to. */
 void trace_facts(const struct result *result, const struct trace_sums *sums, fact_visitor visit,
 		 void *context);
 
@@ -100,7 +100,7 @@ bool trace_is_of_driver(const char *name);
 
 enum trace_interface { TRACE_UNKNOWN_API, TRACE_RUNTIME_API, TRACE_DRIVER_API };
 
-/* Of which interface the call is that the frame names. NULL is allowed. */
+/* Returns the interface of the call that the frame names. */
 enum trace_interface trace_interface(const struct frame_info *frame);
 
 /*

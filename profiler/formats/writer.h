@@ -43,7 +43,7 @@ struct writer {
 /* From the last dot of the path's name on; "": it has no extension. */
 const char *path_extension(const char *path);
 
-/* Whether a path has this suffix, in whatever case; NULL is no suffix. */
+/* Returns whether a path has this suffix, in whatever case; NULL is no suffix. */
 bool has_suffix(const char *path, const char *suffix);
 
 /* The capture of a run, from which --from writes all others: capture.h. */

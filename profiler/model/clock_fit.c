@@ -107,7 +107,10 @@ static uint32_t follow(struct fitting *f, struct pairing at, int step, uint32_t 
 	return count;
 }
 
-/* Of the nearest ones on both sides: near an end of the sequences, more on the other. */
+/*
+ * Counts pairs with the nearest ones on both sides: near an end of the sequences, more on the
+ * other.
+ */
 static void count_pairs(struct fitting *f, struct candidate *c)
 {
 	const struct pairing at = {c->fixed, c->moved};
@@ -314,7 +317,7 @@ static int compare_times(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Of `count` values from `first` on, the one that a share of them is below. */
+/* Returns the one of `count` values from `first` on that a share of them is below. */
 static int64_t quantile(struct fitting *f, const int64_t *values, uint32_t count, double share)
 {
 	memcpy(f->scratch, values, count * sizeof(*values));
@@ -363,7 +366,7 @@ static bool fit_line(struct fitting *f, struct clock_fit *fit)
 	return true;
 }
 
-/* What all but one in a hundred allow to add to the offset. False: nothing. */
+/* Finds what all but one in a hundred allow to add to the offset. False: nothing. */
 static bool find_interval(struct fitting *f, const struct clock_fit *fit, int64_t *low,
 			  int64_t *high)
 {

@@ -66,7 +66,10 @@ bool counters_make_room(struct counter_table *counters, uint32_t values);
 /* Adds a value of a launch, for which there is room, if it is a number. */
 void counters_add_value(struct counter_table *counters, const struct counter_value *value);
 
-/* Whether values of several launches may be added up: "dram__bytes.sum", not a rate or share. */
+/*
+ * Returns whether values of several launches may be added up: "dram__bytes.sum", not a rate or
+ * share.
+ */
 bool counters_is_additive(const char *metric);
 
 /*

@@ -148,7 +148,7 @@ bool device_has_uuid(const struct device *device)
 	return device->is_described && memcmp(device->uuid, none, sizeof(none)) != 0;
 }
 
-/* Of a GPU: neither is a MIG instance, or both are the same one. */
+/* Returns whether, on one GPU, neither is a MIG instance, or both are the same one. */
 static bool is_same_instance(const struct device *a, const struct device *b)
 {
 	return a->is_mig == b->is_mig &&

@@ -47,7 +47,7 @@ bool flight_recorder_add(struct flight_recorder *r, const struct profile_item *i
 /* Forgets pieces of which everything ended before that time. */
 void flight_recorder_forget(struct flight_recorder *r, uint64_t before_ns);
 
-/* What began from this time on is there, as a whole; 0: everything is. */
+/* Returns the time from which on all that began is there, as a whole; 0: everything is. */
 uint64_t flight_recorder_whole_from(const struct flight_recorder *r);
 
 /*

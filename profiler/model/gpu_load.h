@@ -64,7 +64,7 @@ void gpu_load_forget(struct gpu_load *load, uint32_t process);
 /* How long the device was busy from `from_ns` to `until_ns`, both rounded down to bins. */
 uint64_t gpu_load_busy(const struct gpu_load_device *device, uint64_t from_ns, uint64_t until_ns);
 
-/* What is allocated on the device, in bytes. */
+/* Returns what is allocated on the device, in bytes. */
 uint64_t gpu_load_memory(const struct gpu_load *load, uint32_t device);
 
 #endif

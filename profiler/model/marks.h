@@ -49,7 +49,7 @@
 #define MARK_IDLE_THREADS "[idle threads"
 #define MARK_TOO_MANY_STACKS "[too many stacks]"
 
-/* Whether the frame says that a thread, or a kernel, waits. */
+/* Returns whether the frame says that a thread, or a kernel, waits. */
 static inline bool is_wait_mark(const char *text)
 {
 	return strcmp(text, MARK_WAITING) == 0 || strcmp(text, MARK_WAITING_FOR_PAGES) == 0 ||
@@ -57,13 +57,13 @@ static inline bool is_wait_mark(const char *text)
 	       strncmp(text, MARK_BLOCKED, sizeof(MARK_BLOCKED) - 1) == 0;
 }
 
-/* Whether the frame is the one that idle threads' waits are below. */
+/* Returns whether the frame is the one that idle threads' waits are below. */
 static inline bool is_idle_threads_mark(const char *text)
 {
 	return strncmp(text, MARK_IDLE_THREADS, sizeof(MARK_IDLE_THREADS) - 1) == 0;
 }
 
-/* Whether the frame says that a device is idle: the outermost one of such stacks. */
+/* Returns whether the frame says that a device is idle: the outermost one of such stacks. */
 static inline bool is_idle_mark(const char *text)
 {
 	size_t length = strlen(text);

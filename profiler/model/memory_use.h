@@ -19,7 +19,7 @@ enum memory_kind {
 	MEMORY_KINDS
 };
 
-/* Of CUPTI's memory kinds (CUpti_ActivityMemoryKind). */
+/* Returns the kind of a memory kind of CUPTI's (CUpti_ActivityMemoryKind). */
 uint32_t memory_kind_of(uint32_t memory);
 
 /* "device", "managed", "pinned host" */

@@ -113,7 +113,7 @@ static void take(struct profile_sink *in, const struct profile_item *item, uint6
 
 /* ---- keeping ---- */
 
-/* Those that are said where they are left out. */
+/* Returns whether an item is said where it is left out. */
 static bool is_work(const struct profile_item *item)
 {
 	const struct timeline_record *r = &item->record;

@@ -82,8 +82,8 @@ void profile_sink_add_launched(struct profile_sink *sink, const struct profile_i
 void profile_sink_advance(struct profile_sink *sink, uint64_t now_ns, uint64_t before_ns);
 
 /*
- * Where items are kept: takes in those that begin in the window, and frees all. The window begins
- * later if items were forgotten that are in it.
+ * Takes in kept items that begin in the window, and frees all. The window begins later if items
+ * were forgotten that are in it.
  */
 void profile_sink_finish(struct profile_sink *sink, struct window *window);
 

@@ -269,7 +269,7 @@ struct written {
 	uint64_t bytes; /* of the output, where its size matters (writer.h); 0: not counted */
 };
 
-/* Of a format without units: all rows, and no items yet. */
+/* Returns what is written in a format without units: all rows, and no items yet. */
 static inline struct written written_in_ns(const struct result *result)
 {
 	struct written written = {.items = 0};

@@ -178,7 +178,7 @@ void stack_table_use(const struct stack_table *t, uint32_t stack, uint32_t *numb
 	}
 }
 
-/* Of stacks that are in use; these have their new numbers. */
+/* Forgets frames of no stack in use. Stacks have their new numbers. */
 static void forget_frames(struct stack_table *t, uint32_t *numbers)
 {
 	uint32_t left = 0;

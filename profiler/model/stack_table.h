@@ -73,15 +73,15 @@ void stack_table_limit(struct stack_table *table, struct allowance *memory);
 /* The stack `outer` with one more frame inside. */
 uint32_t stack_table_push(struct stack_table *table, uint32_t outer, const struct frame *frame);
 
-/* The same, with a text frame. */
+/* Does the same, with a text frame. */
 uint32_t stack_table_push_text(struct stack_table *table, uint32_t outer, enum frame_kind kind,
 			       const char *text);
 
-/* The same, with frames listed innermost first. */
+/* Does the same, with frames listed innermost first. */
 uint32_t stack_table_add(struct stack_table *table, uint32_t outer, const struct frame *frames,
 			 uint32_t count);
 
-/* The same, with all frames of another stack. */
+/* Does the same, with all frames of another stack. */
 uint32_t stack_table_append(struct stack_table *table, uint32_t outer, uint32_t inner);
 
 /*
@@ -92,7 +92,7 @@ const struct frame *stack_table_frame(const struct stack_table *table, uint32_t 
 uint32_t stack_table_frame_number(const struct stack_table *table, uint32_t stack);
 uint32_t stack_table_outer(const struct stack_table *table, uint32_t stack);
 
-/* Whether a stack has more frames than `most`; takes no more steps than that. */
+/* Returns whether a stack has more frames than `most`; takes no more steps than that. */
 bool stack_table_is_deeper(const struct stack_table *table, uint32_t stack, uint32_t most);
 
 /* The number of stacks, of frames, and of stacks not kept. */

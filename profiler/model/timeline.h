@@ -77,7 +77,10 @@ struct timeline_record {
 };
 _Static_assert(sizeof(struct timeline_record) == 56, "records have no gaps");
 
-/* What of the first `ns` of a wait is no CPU time: all of it alike, for the moments are unknown. */
+/*
+ * Returns how much of the first `ns` of a wait is no CPU time: all of it alike, for the moments are
+ * unknown.
+ */
 static inline uint64_t timeline_off_cpu_until(const struct timeline_record *wait, uint64_t ns)
 {
 	uint64_t computed = wait->bytes < wait->duration_ns ? wait->bytes : wait->duration_ns;
@@ -122,7 +125,7 @@ struct timeline;
 struct timeline *timeline_new(const char *folder, const struct timeline_limits *limits);
 void timeline_free(struct timeline *t);
 
-/* Whether it keeps records. */
+/* Returns whether it keeps records. */
 bool timeline_keeps(const struct timeline *t);
 
 /*
@@ -146,7 +149,7 @@ uint32_t timeline_number_shape(struct timeline *t, const struct timeline_shape *
 /* 0, or -errno: the record is lost and counted. */
 int timeline_add(struct timeline *t, const struct timeline_record *record);
 
-/* The same of an operation whose launch is known, and when it began; 0: it is not. */
+/* Does the same for an operation whose launch is known, and when it began; 0: it is not. */
 int timeline_add_launched(struct timeline *t, const struct timeline_record *record,
 			  uint64_t launched_ns);
 

@@ -16,8 +16,9 @@
 
 #define CAPABILITY(n) (UINT64_C(1) << (n))
 
-/* Of those that are permitted only these stay, and are in effect; nothing can be inherited. 0 or
- * -errno. */
+/*
+ * Keeps only these of the permitted ones, and are in effect; nothing can be inherited. 0 or -errno.
+ */
 int capabilities_keep(uint64_t kept);
 
 uint64_t capabilities_effective(void);

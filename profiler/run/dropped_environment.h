@@ -24,7 +24,9 @@ struct dropped_environment {
 /* To be called before anything changes the arguments or the environment. */
 void dropped_environment_note(struct dropped_environment *dropped, int argc, char *const *argv);
 
-/* What lies from `from` to `to`, each text with its NUL, and has no pointer in `environment`. */
+/*
+ * Finds what lies from `from` to `to`, each text with its NUL, and has no pointer in `environment`.
+ */
 void dropped_environment_find(struct dropped_environment *dropped, const char *from, const char *to,
 			      char *const *environment);
 

@@ -85,7 +85,7 @@ static void explain_missing_part(struct log *log, const char *command, const cha
 
 /* ---- what would have worked ---- */
 
-/* What runs files of this kind; NULL: unknown. The result may lie in `line`. */
+/* Returns what runs files of this kind; NULL: unknown. The result may lie in `line`. */
 static const char *interpreter_of(const char *file, char line[FIRST_LINE_MAX + 1])
 {
 	static const char *const by_extension[][2] = {
@@ -140,7 +140,7 @@ static bool is_folder(const char *file)
 	return stat(file, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Whether it is a file that the user may execute. */
+/* Returns whether it is a file that the user may execute. */
 static bool is_program(const char *file)
 {
 	return !is_folder(file) && access(file, X_OK) == 0;
@@ -287,7 +287,7 @@ static bool is_assignment(const char *word)
 	return name > 0 && word[name] == '=';
 }
 
-/* Of a command without a slash that is a file of the working directory. */
+/* Explains a command without a slash that is a file of the working directory. */
 static bool explain_here(struct log *log, char *const *command)
 {
 	char line[FIRST_LINE_MAX + 1], wrong[WRONG_BYTES], here[PATH_MAX];

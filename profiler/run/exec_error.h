@@ -21,7 +21,7 @@
  */
 int exec_error_explain(struct log *log, char *const *command, int err);
 
-/* Whether other profilers have such a word before a command: "record". */
+/* Returns whether other profilers have such a word before a command: "record". */
 bool exec_error_is_subcommand(const char *word);
 
 #endif

@@ -72,7 +72,7 @@ int privilege_open_kallsyms(void);
  */
 int privilege_become_user(const struct identity *identity, bool traces);
 
-/* Whether the calling thread has CAP_SYS_ADMIN. */
+/* Returns whether the calling thread has CAP_SYS_ADMIN. */
 bool privilege_is_admin(void);
 
 /*

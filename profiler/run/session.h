@@ -79,13 +79,13 @@ struct session_options {
 
 struct session;
 
-/* What the arguments point to must outlive it. NULL: out of memory. */
+/* Makes a session. What the arguments point to must outlive it. NULL: out of memory. */
 struct session *session_new(const struct session_options *options,
 			    const struct inherited *inherited,
 			    const struct supervisor_link *supervisor, struct log *log);
 void session_free(struct session *session);
 
-/* What needs privilege (privilege.h). 0, or an exit status after logging the reason. */
+/* Opens what needs privilege (privilege.h). 0, or an exit status after logging the reason. */
 int session_open(struct session *session);
 
 /*

@@ -65,7 +65,7 @@ static bool was_ignored(int signal)
 	return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* Those that would end us, except faults of our own. */
+/* Finds the signals that would end us, except faults of our own. */
 static void find_signals(sigset_t *set)
 {
 	static const int standard[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGUSR1,  SIGUSR2,

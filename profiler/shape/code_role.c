@@ -26,7 +26,7 @@ struct code_roles {
 
 /* ---- paths ---- */
 
-/* What comes behind `folder` in the path: "lib/a.so"; NULL: it is not below it. */
+/* Returns what comes behind `folder` in the path: "lib/a.so"; NULL: it is not below it. */
 static const char *below(const char *folder, const char *path)
 {
 	size_t n = strlen(folder);
@@ -41,7 +41,7 @@ static bool is_python_folder(const char *component)
 	       component[6 + strspn(component + 6, "0123456789.t")] == '/';
 }
 
-/* What is in packages, of this path: "torch/nn/functional.py"; NULL: nothing. */
+/* Returns what is in packages, of this path: "torch/nn/functional.py"; NULL: nothing. */
 static const char *in_packages(const char *path)
 {
 	static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
@@ -53,7 +53,7 @@ static const char *in_packages(const char *path)
 	return found;
 }
 
-/* What is in Python's standard library, of this path: "json/decoder.py"; NULL: nothing. */
+/* Returns what is in Python's standard library, of this path: "json/decoder.py"; NULL: nothing. */
 static const char *in_standard_library(const char *path)
 {
 	static const char *const folders[] = {"/lib/", "/lib64/"};
@@ -128,7 +128,7 @@ static void put_label(char label[CODE_ROLE_LABEL_BYTES], const char *text, size_
 	snprintf(label, CODE_ROLE_LABEL_BYTES, "[%.*s]", (int)(length < max ? length : max), text);
 }
 
-/* Of a text that may be in brackets already: "[vdso]". */
+/* Puts brackets around a text, which may have some already: "[vdso]". */
 static void put_once(char label[CODE_ROLE_LABEL_BYTES], const char *text)
 {
 	size_t n = strlen(text);
@@ -218,7 +218,7 @@ static bool is_python_glue(const struct frame_info *frame, const char *path)
 	return starts_with_any(frame->name, names, COUNT(names)) && ends_with(path, file);
 }
 
-/* Of a file that is in no package: its folder. */
+/* Puts the folder of a file that is in no package. */
 static void put_folder(char label[CODE_ROLE_LABEL_BYTES], const char *path)
 {
 	const char *end = base_name(path), *start;

@@ -47,8 +47,10 @@ static bool is_digit(uint32_t c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* Where "+0x1a2b0]" begins in the name of a function without a symbol (place_name.h); 0: it is
- * none. */
+/*
+ * Returns where "+0x1a2b0]" begins in the name of a function without a symbol (place_name.h); 0: it
+ * is none.
+ */
 static uint32_t address_part(const struct frame_label *label)
 {
 	uint32_t at = label->count > 0 ? label->count - 1 : 0;
@@ -60,7 +62,7 @@ static uint32_t address_part(const struct frame_label *label)
 	return at > 3 && at + 1 < label->count && begins_with(label, at - 3, "+0x") ? at - 3 : 0;
 }
 
-/* Where the next part of a qualified name begins, behind `at`; 0: there is none. */
+/* Returns where the next part of a qualified name begins, behind `at`; 0: there is none. */
 static uint32_t next_part(const struct frame_label *label, const struct frame_info *frame,
 			  uint32_t at)
 {

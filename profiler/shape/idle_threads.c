@@ -47,7 +47,7 @@ static const struct frame_info *frame_of(const struct result *r, uint32_t stack)
 	return &r->frames[r->stacks[stack].frame];
 }
 
-/* Whether the name has one of these words, in small letters, in it. */
+/* Returns whether the name has one of these words, in small letters, in it. */
 static bool has_any(const char *name, const char *const *words, size_t count)
 {
 	char small[256];
@@ -162,7 +162,7 @@ static uint32_t wait_stack(const struct search *s, const struct row *row)
 
 /* ---- threads ---- */
 
-/* Whether the place is that of a thread which is not its process's first. */
+/* Returns whether the place is that of a thread which is not its process's first. */
 static bool is_further_thread(const struct result *r, uint32_t place)
 {
 	const struct place *p = &r->places[place];
@@ -207,7 +207,7 @@ static void list_waits(struct search *s)
 	qsort(s->waits, s->wait_count, sizeof(*s->waits), compare_waits);
 }
 
-/* Of each thread, the stack that it is blocked with for most of its life. */
+/* Chooses, of each thread, the stack that it is blocked with for most of its life. */
 static void choose(struct search *s)
 {
 	for (uint32_t i = 0; i < s->wait_count;) {

@@ -151,7 +151,7 @@ static const struct module *module_of(struct merge *m, const struct frame_info *
 	return NULL;
 }
 
-/* Where it is in its module may differ between runs: then that of the first one stays. */
+/* Adds a frame. Its place in its module may differ between runs: that of the first one stays. */
 static uint32_t add_frame(struct merge *m, const struct frame_info *frame)
 {
 	const struct module *module = frame->module ? module_of(m, frame) : NULL;
@@ -431,7 +431,7 @@ static void add_counters(struct adding *a)
 	add_counter_values(a, metrics);
 }
 
-/* Those of one kernel and reason are added up where they are shown. */
+/* Adds places of stalls. Those of one kernel and reason are added up where they are shown. */
 static void add_stall_places(struct adding *a)
 {
 	const struct stall_places *more = a->run->stall_places;
@@ -846,7 +846,7 @@ static uint64_t moved_in(struct merge *m, uint32_t process, uint64_t ns)
 	return info ? collectives_aligned_time(&m->aligned[info->clock], ns) : ns;
 }
 
-/* What has times, other than ranks and collectives. */
+/* Moves what has times, other than ranks and collectives. */
 static void move_times(struct merge *m)
 {
 	struct memory_total *totals = m->memory_totals.items;
@@ -1115,7 +1115,7 @@ static void finish_tables(struct merge *m)
 	r->memory_result = r;
 }
 
-/* What only adding needs. */
+/* Frees what only adding needs. */
 static void drop_memory_of_adding(struct merge *m)
 {
 	hash_index_release(&m->modules.set.index);

@@ -45,8 +45,8 @@ bool named_stacks_begin(struct named_stacks *stacks);
 uint32_t named_stacks_add(struct named_stacks *stacks, uint32_t outer, uint32_t frame);
 
 /*
- * The same within a budget: false, and counted there, if it does not suffice. Then the time goes to
- * named_stacks_rest. Nothing is added inside that one.
+ * Does the same within a budget: false, and counted there, if it does not suffice. Then the time
+ * goes to named_stacks_rest. Nothing is added inside that one.
  */
 bool named_stacks_push(struct named_stacks *stacks, uint32_t outer, uint32_t frame,
 		       struct allowance *memory, uint32_t *number);

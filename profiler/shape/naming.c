@@ -461,7 +461,9 @@ static bool push_up_to_launch(struct naming *n, uint32_t *at, uint32_t stack, co
 	return false;
 }
 
-/* The same for what was launched, waited for or timed: up to the program's own call of CUDA. */
+/*
+ * Does the same for what was launched, waited for or timed: up to the program's own call of CUDA.
+ */
 static uint32_t name_launched(struct naming *n, uint32_t stack)
 {
 	const struct frame *frame = stack_table_frame(n->in->stacks, stack);
@@ -490,7 +492,10 @@ static uint32_t name_launched(struct naming *n, uint32_t stack)
 
 /* ---- rows ---- */
 
-/* Whether a thread computed that waited for the GPU: the stack ends where that was launched. */
+/*
+ * Returns whether a thread computed that waited for the GPU: the stack ends where that was
+ * launched.
+ */
 static bool has_spun(const struct naming *n, uint32_t stack)
 {
 	const struct stack_table *stacks = n->in->stacks;
@@ -793,7 +798,7 @@ static void drop_memory_of_naming(struct naming *n)
 	n->list = n->path = NULL;
 }
 
-/* What the result refers to, which may have moved since. */
+/* Refers the result to its parts, which may have moved since. */
 static void refer(struct naming *n)
 {
 	const struct collected *in = n->in;

@@ -105,7 +105,7 @@ static void add_lambda(struct shortened *s, const char *at, const char *end)
 	s->after_lambda = true;
 }
 
-/* Where a template argument ends; NULL: it does not. `is_lambda`: it is one in a function. */
+/* Finds where a template argument ends; NULL: it does not. `is_lambda`: it is one in a function. */
 static const char *after_argument(const char *at, bool *is_lambda)
 {
 	const char *start = at;

@@ -53,22 +53,22 @@ bool slice_parse_match(const char *text, bool may_be_number, struct slice_match 
 void slice_release(struct slice *slice);
 void slice_release_match(struct slice_match *match);
 
-/* Whether it is less than the whole run. */
+/* Returns whether it is less than the whole run. */
 bool slice_is_part(const struct slice *slice);
 
-/* What outputs have to collect so that it can be told apart: enum writer_needs. */
+/* Returns what outputs have to collect so that it can be told apart: enum writer_needs. */
 unsigned int slice_needs(const struct slice *slice);
 
 /*
- * Whether it is of a device, context or stream. A wait is for all that was launched, so none has
- * it.
+ * Returns whether it is of a device, context or stream. A wait is for all that was launched, so
+ * none has it.
  */
 bool slice_is_of_gpu(const struct slice *slice);
 
-/* Whether a place is within. */
+/* Returns whether a place is within. */
 bool slice_has_place(const struct slice *slice, const struct result *result, uint32_t place);
 
-/* Whether GPU work with this frame, the innermost of its stack, is within. */
+/* Returns whether GPU work with this frame, the innermost of its stack, is within. */
 bool slice_has_work(const struct slice *slice, const struct frame_info *frame);
 
 /* The options that choose it, each after a space: " --time 1..2 --device 0". */

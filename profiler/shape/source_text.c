@@ -102,7 +102,7 @@ static void discard_read(struct bounded_job *opaque)
 	free(((struct read_job *)opaque)->text);
 }
 
-/* What a descriptor is open for; links have been followed. */
+/* Finds what a descriptor is open for; links have been followed. */
 static bool real_path(int fd, char path[PATH_MAX])
 {
 	char self[64];

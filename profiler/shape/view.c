@@ -96,7 +96,7 @@ static uint32_t group_of(struct view *v, uint32_t place)
 
 /* ---- which stacks ---- */
 
-/* Those that a record has; the result's number. */
+/* Returns the stack that a record has, by the result's number. */
 static uint32_t base_stack(const struct view *v, const struct timeline_record *record)
 {
 	return result_record_stack(v->base, record);
@@ -496,7 +496,7 @@ static bool has_key(const uint64_t *keys, size_t count, uint64_t key)
 	return count && bsearch(&key, keys, count, sizeof(key), by_key);
 }
 
-/* Of a part: processes and threads of other parts have no name in it. */
+/* Chooses the processes of a part: those of other parts have no name in it. */
 static void choose_processes(struct view *v)
 {
 	const struct result *r = v->base;
@@ -601,7 +601,7 @@ void view_options_release(struct view_options *options)
 	slice_release_match(&options->trim_to);
 }
 
-/* What was left out, and so is not seen in the result itself. */
+/* Notes what was left out, and so is not seen in the result itself. */
 static bool note_options(struct view *v)
 {
 	const struct view_options *o = v->options;
@@ -645,7 +645,7 @@ static bool allocate(struct view *v)
 	return named_stacks_begin(&v->stacks);
 }
 
-/* What only building needs. */
+/* Frees what only building needs. */
 static void drop_memory_of_building(struct view *v)
 {
 	named_stacks_finish(&v->stacks);

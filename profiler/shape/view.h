@@ -60,11 +60,14 @@ struct view_options {
 /* Frees what the options hold. */
 void view_options_release(struct view_options *options);
 
-/* What outputs have to collect for it: enum writer_needs; and parts of places: places.h's mask. */
+/*
+ * Returns what outputs have to collect for it: enum writer_needs; and parts of places: places.h's
+ * mask.
+ */
 unsigned int view_needs(const struct view_options *options);
 uint32_t view_place_mask(const struct view_options *options);
 
-/* Whether a view differs from the result. */
+/* Returns whether a view differs from the result. */
 bool view_changes(const struct view_options *options);
 
 struct view;
@@ -80,7 +83,7 @@ void view_free(struct view *view);
 
 const struct result *view_result(const struct view *view);
 
-/* The same for formats that show one name: with VIEW_NAMES_SHORT, the short one. */
+/* Does the same for formats that show one name: with VIEW_NAMES_SHORT, the short one. */
 const struct result *view_text_result(const struct view *view);
 
 /* With `trim_to`: whether any stack has such a function. */

@@ -31,7 +31,7 @@ static void give_rows(struct weighed *w, struct result *result, uint32_t count)
 
 /* ---- memory ---- */
 
-/* Those of the result, and one for each total. */
+/* Adds the places of the result, and one for each total. */
 static bool add_places(struct weighed *w, struct result *result, const struct memory_use *use)
 {
 	uint32_t before = result->place_count, totals = use ? use->total_count : 0;
