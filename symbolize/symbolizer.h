@@ -136,10 +136,10 @@ void symbolizer_name_wanted(struct symbolizer *s, bool with_inlined);
 void symbolizer_set_kallsyms(struct symbolizer *s, int fd);
 
 /*
- * The same with inlined functions, by DWARF (dwarf.h): fills `*names` with symbolizer_name's name,
- * then the functions inlined into it at that byte, outermost first. Returns the number of names, at
- * least 1; without DWARF 1. Opens debug information for this call only, once per file. `*names` is
- * valid until the next call.
+ * Does the same with inlined functions, by DWARF (dwarf.h): fills `*names` with symbolizer_name's
+ * name, then the functions inlined into it at that byte, outermost first. Returns the number of
+ * names, at least 1; without DWARF 1. Opens debug information for this call only, once per file.
+ * `*names` is valid until the next call.
  */
 uint32_t symbolizer_names(struct symbolizer *s, struct code_ref ref, bool is_return_address,
 			  const char *const **names);

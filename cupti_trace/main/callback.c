@@ -656,7 +656,9 @@ static void follow_memory_exit(struct tracer *tracer, uint32_t domain, uint32_t 
 	graph_memory_exit(tracer, domain, cbid, data);
 }
 
-/* The same for a program whose calls, memory or counters are followed (--api, --alloc, --metrics).
+/*
+ * Does the same for a program whose calls, memory or counters are followed (--api, --alloc,
+ * --metrics).
  */
 static void on_followed_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
 {

@@ -197,8 +197,10 @@ const char *option_shown(const struct option_entry *entry, char text[OPTION_SHOW
 #define OPTION_WORDS_BYTES 256
 const char *option_words(const struct option_entry *entry, char list[OPTION_WORDS_BYTES]);
 
-/* The same options for getopt_long; the short ones begin with "+": options end at the first word
- * that is none. */
+/*
+ * Gives the same options to getopt_long; the short ones begin with "+": options end at the first
+ * word that is none.
+ */
 struct option;
 const struct option *option_table_long(void);
 const char *option_table_short(void);

@@ -99,7 +99,9 @@ uint64_t span_maker_number(const struct span_maker *maker);
 /* Sends what has been added. */
 int span_maker_flush(struct span_maker *maker, const struct result *result);
 
-/* The same, and then the run's own span: its name, exit status, sums and losses are the result's.
+/*
+ * Does the same, and then adds the run's own span: its name, exit status, sums and losses are the
+ * result's.
  */
 int span_maker_end(struct span_maker *maker, const struct result *result,
 		   const struct trace_sums *sums);

@@ -181,9 +181,10 @@ static struct process *on_exec(struct collect *c, struct process *old,
 }
 
 /*
- * Of a program that its user may not look into (setuid, unreadable) the kernel closes what others
- * measure, when it is executed, and reports the end of a thread that goes on. It has done nothing
- * by then. One that ends there indeed, for lack of memory, counts as running.
+ * Takes the end of a thread. Of a program that its user may not look into (setuid, unreadable) the
+ * kernel closes what others measure, when it is executed, and reports the end of a thread that goes
+ * on. It has done nothing by then. One that ends there indeed, for lack of memory, counts as
+ * running.
  */
 static void on_exit_thread(struct collect *c, struct process *process,
 			   const struct process_event *event)

@@ -73,8 +73,10 @@ void profile_sink_release(struct profile_sink *sink);
 
 void profile_sink_add(struct profile_sink *sink, const struct profile_item *item);
 
-/* The same of an operation whose launch is known, and when it began (timeline_listener); 0: it is
- * not. */
+/*
+ * Does the same for an operation whose launch is known, and when it began (timeline_listener); 0:
+ * it is not.
+ */
 void profile_sink_add_launched(struct profile_sink *sink, const struct profile_item *item,
 			       uint64_t launched_ns);
 
