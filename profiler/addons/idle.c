@@ -48,6 +48,10 @@ struct finishing {
 int idle_init(struct idle *idle, const struct idle_parts *parts, struct allowance *memory)
 {
 	idle->parts = *parts;
+	if (!parts->segment_records)
+		idle->parts.segment_records = IDLE_SEGMENT_RECORDS;
+	if (!parts->segment_max)
+		idle->parts.segment_max = IDLE_SEGMENT_MAX;
 	if (places_init(&idle->threads, 1u << PLACE_PROCESS | 1u << PLACE_THREAD) != 0 ||
 	    places_init(&idle->devices, 1u << PLACE_PROCESS | 1u << PLACE_DEVICE) != 0)
 		return -ENOMEM;
@@ -397,7 +401,8 @@ static void add_row(void *context, const struct idle_charge *charge)
 static void take_activity(struct finishing *f, struct idle_activity **list, uint32_t *count,
 			  uint32_t *capacity, const struct timeline_record *record)
 {
-	if (*count >= IDLE_SEGMENT_MAX || !array_make_room(list, *count, capacity, sizeof(**list)))
+	if (*count >= f->idle->parts.segment_max ||
+	    !array_make_room(list, *count, capacity, sizeof(**list)))
 		f->idle->parts.ledger->lost++;
 	else
 		(*list)[(*count)++] = (struct idle_activity){record->start_ns, end_of(record),
@@ -410,7 +415,7 @@ static void take_operation(struct finishing *f, const struct timeline_record *re
 
 	if (record->work >= device_count(f->idle))
 		return;
-	if (s->operation_count >= IDLE_SEGMENT_MAX ||
+	if (s->operation_count >= f->idle->parts.segment_max ||
 	    !array_make_room(&s->operations, s->operation_count, &f->operation_capacity,
 			     sizeof(*s->operations)))
 		f->idle->parts.ledger->lost++;
@@ -451,7 +456,7 @@ static bool charge_segments(struct finishing *f)
 
 		for (first = end - 1; first > 0; first--) {
 			records += f->slots[first - 1];
-			if (records > IDLE_SEGMENT_RECORDS)
+			if (records > f->idle->parts.segment_records)
 				break;
 		}
 		s->from_ns = slot_start(f, first);
@@ -534,10 +539,14 @@ static void release_addon(void *addon)
 
 static void *begin_addon(const struct addon_parts *parts)
 {
-	const struct idle_parts own = {parts->idle_store,    parts->stacks,
-				       parts->sink->profile, parts->places,
-				       parts->devices,       &parts->sink->ledger->idle,
-				       parts->keep,          parts->context};
+	const struct idle_parts own = {.store = parts->idle_store,
+				       .stacks = parts->stacks,
+				       .profile = parts->sink->profile,
+				       .places = parts->places,
+				       .devices = parts->devices,
+				       .ledger = &parts->sink->ledger->idle,
+				       .keep = parts->keep,
+				       .context = parts->context};
 	struct idle_addon *a = calloc(1, sizeof(*a));
 
 	if (!a)

@@ -27,12 +27,8 @@
 #include "profiler/model/stack_table.h"
 #include "profiler/model/timeline.h"
 
-#ifndef IDLE_SEGMENT_RECORDS            /* tests use a smaller one */
 #define IDLE_SEGMENT_RECORDS (1u << 20) /* about so many are in memory at once, 100 MiB */
-#endif
-#ifndef IDLE_SEGMENT_MAX
-#define IDLE_SEGMENT_MAX (1u << 22) /* no more, however close they lie together */
-#endif
+#define IDLE_SEGMENT_MAX (1u << 22)     /* no more, however close they lie together */
 
 /* All borrowed; `store` is not finished. */
 struct idle_parts {
@@ -45,6 +41,7 @@ struct idle_parts {
 	/* keeps a text until the results are no longer needed; NULL: no room */
 	const char *(*keep)(void *context, const char *text);
 	void *context;
+	uint32_t segment_records, segment_max; /* 0: as above */
 };
 
 struct idle_where {

@@ -5,12 +5,6 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 
-/*
- * The pieces of a thread's waits do not overlap, so they pass each of its times once; except for
- * the first one of each piece, which may reach into many of them and takes no step.
- */
-#define STEPS WAIT_TIMES_MAX
-
 #define LONGEST_NS (UINT64_C(1) << 38) /* kept where there is room: some minutes */
 
 struct wait_row {
@@ -24,12 +18,23 @@ struct wait_part {
 	uint64_t ns;
 };
 
+/*
+ * Returns how many times are kept. As many are the steps: the pieces of a thread's waits do not
+ * overlap, so they pass each of its times once; except for the first one of each piece, which may
+ * reach into many of them and takes no step.
+ */
+static uint32_t most_of(const struct wait_times *w)
+{
+	return w->most ? w->most : WAIT_TIMES_MAX;
+}
+
 void wait_times_release(struct wait_times *w)
 {
 	free(w->times);
 	record_set_release(&w->rows.set);
 	record_set_release(&w->parts.set);
-	*w = (struct wait_times){.profile = w->profile, .compose = w->compose, .memory = w->memory};
+	*w = (struct wait_times){
+		.profile = w->profile, .compose = w->compose, .memory = w->memory, .most = w->most};
 }
 
 /* ---- sums ---- */
@@ -98,7 +103,7 @@ static void forget_oldest(struct wait_times *w)
 		for (uint32_t i = 0; i < w->count; i++)
 			left += w->times[i].end_ns > from_ns;
 		kept_ns /= 2;
-	} while (left > WAIT_TIMES_MAX / 2);
+	} while (left > most_of(w) / 2);
 	left = 0;
 	for (uint32_t i = 0; i < w->count; i++)
 		if (w->times[i].end_ns > from_ns)
@@ -110,7 +115,7 @@ static void forget_oldest(struct wait_times *w)
 
 static bool make_room(struct wait_times *w)
 {
-	if (w->count == WAIT_TIMES_MAX)
+	if (w->count == most_of(w))
 		forget_oldest(w);
 	return allowance_extend(w->memory, w->count, &w->paid, sizeof(*w->times)) &&
 	       array_make_room(&w->times, w->count, &w->capacity, sizeof(*w->times));
@@ -155,7 +160,7 @@ static void sort_times(struct wait_times *w)
 		return;
 	qsort(w->times, w->count, sizeof(*w->times), compare_times);
 	w->is_sorted = true;
-	w->steps_left = STEPS;
+	w->steps_left = most_of(w);
 }
 
 /* The thread's last time that began by then, or its next one. */

@@ -34,9 +34,7 @@
 #include "profiler/model/profile.h"
 #include "symbolize/util/record_set.h"
 
-#ifndef WAIT_TIMES_MAX /* tests use less */
 #define WAIT_TIMES_MAX (1u << 16)
-#endif
 
 /* In a row of the profile. */
 struct wait_time {
@@ -53,6 +51,7 @@ struct wait_times {
 	struct profile *profile;  /* borrowed */
 	struct compose *compose;  /* borrowed */
 	struct allowance *memory; /* borrowed; NULL: no limit */
+	uint32_t most;            /* times that are kept; 0: WAIT_TIMES_MAX */
 	struct wait_time *times;
 	uint32_t count, capacity, paid;
 	bool is_sorted;

@@ -16,7 +16,7 @@ static void limit_memory(struct collect *c)
 	c->place_names.memory = &c->memory;
 	join_limit(c->join, &c->passing);
 	attribution_limit(&c->attribution, &c->passing);
-	symbolizer_share_memory(c->symbolizer, &c->memory.used, COLLECT_MEMORY);
+	symbolizer_share_memory(c->symbolizer, &c->memory.used, c->memory.limit);
 }
 
 static void keep_handed_sample(void *collect, const struct handovers_sample *sample,
@@ -76,13 +76,15 @@ struct collect *collect_new(const struct collect_options *options)
 	if (!c)
 		return NULL;
 	c->options = *options;
-	c->memory.limit = COLLECT_MEMORY;
-	c->target_bytes = (struct allowance){.limit = COLLECT_TARGET_BYTES, .outer = &c->memory};
+	c->memory.limit = options->memory_bytes ? options->memory_bytes : COLLECT_MEMORY;
+	c->target_bytes = (struct allowance){.limit = options->target_bytes ? options->target_bytes
+									    : COLLECT_TARGET_BYTES,
+					     .outer = &c->memory};
 	c->rename_bytes =
 		(struct allowance){.limit = COLLECT_RENAME_BYTES, .outer = &c->target_bytes};
 	c->thread_name_bytes =
 		(struct allowance){.limit = COLLECT_RENAME_BYTES, .outer = &c->target_bytes};
-	c->passing = (struct allowance){.limit = COLLECT_MEMORY, .outer = &c->memory};
+	c->passing = (struct allowance){.limit = c->memory.limit, .outer = &c->memory};
 	c->pid_namespace = pid_namespace_own();
 	c->open_launches.sink = &c->sink;
 	queue_init(&c->undecided, sizeof(struct undecided));

@@ -85,18 +85,12 @@
 #include "profiler/model/collected.h"
 #include "symbolize/unwind.h"
 
-#ifndef COLLECT_MEMORY /* tests use less */
 #define COLLECT_MEMORY (300u << 20)
-#endif
 /* Texts, mappings, ids and code objects from all targets together. */
-#ifndef COLLECT_TARGET_BYTES
 #define COLLECT_TARGET_BYTES (128u << 20)
-#endif
 /* Limits the part of these bytes that new names of threads and processes take; likewise the names
  * that interpreters give to threads. */
-#ifndef COLLECT_RENAME_BYTES
 #define COLLECT_RENAME_BYTES (4u << 20)
-#endif
 
 /*
  * Frames of a stack to which the stack of a thread that works for it is added, at most: the
@@ -126,8 +120,9 @@ struct collect_options {
 	 * looked up in /proc, where their pids may be others'.
 	 */
 	bool is_over;
-	bool watches_load;  /* for struct collected */
-	bool keeps_metrics; /* likewise */
+	size_t memory_bytes, target_bytes; /* 0: COLLECT_MEMORY, COLLECT_TARGET_BYTES */
+	bool watches_load;                 /* for struct collected */
+	bool keeps_metrics;                /* likewise */
 };
 
 struct collect;

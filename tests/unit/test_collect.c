@@ -1,30 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Acceptance of programs, separation of their ids, and data beyond the limits: the collecting side
- * against programs that send anything. It is built into this test, with an allowance chosen by the
- * tests.
+ * against programs that send anything, with an allowance chosen by the tests.
  */
-#define COLLECT_MEMORY memory
-#define COLLECT_TARGET_BYTES allowance
 #include "collect_text.h"
 #include "heap.h"
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include "cupti_trace/wire/gpu_wire.h"
+#include "profiler/base/cuda_functions.h"
+#include "profiler/join/collect_private.h"
 
-static size_t memory = 300u << 20, allowance = 128u << 20;
-#include "profiler/join/collect.c"
-#include "profiler/join/collect_gpu.c"
+static size_t memory = COLLECT_MEMORY, allowance = COLLECT_TARGET_BYTES;
 
 enum { PID = 70, NO_PID = 1 << 24 };
 
 static int set_allowance(void **state)
 {
 	(void)state;
-	memory = 300u << 20;
-	allowance = 128u << 20;
+	memory = COLLECT_MEMORY;
+	allowance = COLLECT_TARGET_BYTES;
 	return 0;
+}
+
+static struct collect *new_bounded(void)
+{
+	struct collect *c = collect_new(&(struct collect_options){
+		.sample_ns = SAMPLE_NS, .memory_bytes = memory, .target_bytes = allowance});
+
+	assert_non_null(c);
+	return c;
 }
 
 /* The target runs its program, and the kernel reports its tree. */
@@ -32,7 +38,7 @@ static struct collect *new_tree_of(pid_t pid)
 {
 	const struct process_event exec = {
 		.time_ns = 1, .type = PROCESS_EXEC, .pid = (uint32_t)pid};
-	struct collect *c = new_collect();
+	struct collect *c = new_bounded();
 
 	assert_non_null(collect_start_target(c, pid));
 	assert_non_null(collect_process_event(c, &exec));
@@ -275,7 +281,7 @@ static int say_hello_as_user(struct collect *c)
 /* Where the kernel reports no tree, those of our user are; root's profiler believes all. */
 static void without_a_tree_our_users_processes_are_accepted(void **state)
 {
-	struct collect *c = new_collect();
+	struct collect *c = new_bounded();
 	int status = 0;
 	pid_t child;
 
@@ -926,7 +932,7 @@ static void numbers_of_two_programs_are_kept_apart(void **state)
 {
 	(void)state;
 	for (int knows_tree = 0; knows_tree < 2; knows_tree++) {
-		struct collect *c = knows_tree ? new_tree() : new_collect();
+		struct collect *c = knows_tree ? new_tree() : new_bounded();
 		struct process *a = say_hello(c, PID), *b = say_hello(c, PID);
 
 		send_all_of_one(c, a, "a", 10);
@@ -942,16 +948,15 @@ static void a_later_program_is_not_the_first_one(void **state)
 {
 	(void)state;
 	for (int knows_tree = 0; knows_tree < 2; knows_tree++) {
-		struct collect *c = knows_tree ? new_tree() : new_collect();
+		struct collect *c = knows_tree ? new_tree() : new_bounded();
 		struct process *a = say_hello(c, PID), *b;
 		uint32_t stack;
-		bool is_whole;
 
 		send_all_of_one(c, a, "a", 10);
 		run_all_of_one(c, a, 10);
 		collect_goodbye(c, a, 200);
 		b = say_hello(c, PID);
-		assert_false(find_stack(b, 1, &stack, &is_whole));
+		assert_false(target_stacks_get(&b->sent, 1, &stack));
 		send_all_of_one(c, b, "b", 20);
 		run_all_of_one(c, b, 20);
 		expect_two_apart(c);
@@ -1035,7 +1040,7 @@ static void high_numbers_take_next_to_no_memory(void **state)
 
 static void the_allowance_is_of_128_mib(void **state)
 {
-	struct collect *c = new_collect();
+	struct collect *c = new_bounded();
 
 	(void)state;
 	assert_int_equal(c->target_bytes.limit, 128u << 20);
@@ -1072,7 +1077,7 @@ static void unified_memory_that_nobody_watches_is_counted(void **state)
 	struct gpu_event alloc = {
 		.type = GPU_EVENT_WORK,
 		.work = {.work = GPU_WORK_ALLOC, .destination_memory = GPU_MEMORY_MANAGED}};
-	struct collect *c = new_collect();
+	struct collect *c = new_bounded();
 	struct process *p;
 
 	(void)state;
@@ -1087,7 +1092,7 @@ static void unified_memory_that_nobody_watches_is_counted(void **state)
 /* A node without a correlation id: below where it was made, and not unmatched. */
 static void nodes_may_be_launched_by_kernels(void **state)
 {
-	struct collect *c = new_collect();
+	struct collect *c = new_bounded();
 	struct process *p;
 
 	(void)state;
@@ -1134,7 +1139,7 @@ static void streams_beyond_the_allowance_are_not_compared(void **state)
 
 	(void)state;
 	allowance = 20000;
-	c = new_collect();
+	c = new_bounded();
 	ledger = collect_ledger(c);
 	collect_text(c, "k");
 	used = c->target_bytes.used;
@@ -1169,7 +1174,7 @@ static void an_ended_process_frees_its_room(void **state)
 
 	(void)state;
 	allowance = 20000;
-	c = new_collect();
+	c = new_bounded();
 	collect_text(c, "k");
 	used = c->target_bytes.used;
 	for (uint32_t n = 1; n <= 20; n++) {
@@ -1218,7 +1223,7 @@ static void random_programs(struct prng *r)
 	struct collect *c;
 
 	allowance = prng_chance(r, 70) ? prng_bits(r, 16) : 1 << 20;
-	c = new_collect();
+	c = new_bounded();
 	ledger = collect_ledger(c);
 	for (uint64_t i = 0; i < events; i++) {
 		struct program *p = &programs[prng_below(r, PROGRAMS)];
@@ -1349,8 +1354,10 @@ static void everything_together_stays_within_the_memory(void **state)
 
 	(void)state;
 	memory = 4u << 20;
-	c = collect_new(&(struct collect_options){
-		.sample_ns = SAMPLE_NS, .place_mask = UINT32_MAX, .measure.waits = true});
+	c = collect_new(&(struct collect_options){.sample_ns = SAMPLE_NS,
+						  .place_mask = UINT32_MAX,
+						  .measure.waits = true,
+						  .memory_bytes = memory});
 	assert_non_null(c);
 	p = say_hello(c, PID);
 	for (uint32_t i = 1; i <= rounds; i++) {
@@ -1381,7 +1388,7 @@ static void calls_beyond_the_limit_are_unknown(void **state)
 
 	(void)state;
 	allowance = 300;
-	c = new_collect();
+	c = new_bounded();
 	p = say_hello(c, PID);
 	assert_non_null(collect_text(c, "k"));
 	send_stack(c, p, 1, "cudaLaunchKernel");
@@ -1511,7 +1518,7 @@ static void times_before_the_command_are_not_kept(void **state)
 {
 	struct stack_thread_times end = {.event = {.time_ns = 9, .pid = PID, .tid = PID},
 					 .times = {.ran_ns = 10000}};
-	struct collect *c = new_collect();
+	struct collect *c = new_bounded();
 
 	(void)state;
 	assert_non_null(collect_start_target(c, PID));

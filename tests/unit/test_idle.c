@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of idle devices, from records: with busy times they add up to the run. */
 #include "made_timeline.h"
-#define IDLE_SEGMENT_RECORDS 16u
-#define IDLE_SEGMENT_MAX 1000u
-#include "profiler/addons/idle.c"
+#include <stdlib.h>
+#include "profiler/addons/idle.h"
+#include "profiler/model/marks.h"
 #include "profiler/tables/busy.h"
 #include "symbolize/util/intern.h"
 
+#define SEGMENT_MAX 1000u /* records at once */
 #define START 1000u
 #define RUN 100000u
 
@@ -43,8 +44,16 @@ static struct bench *begin(void)
 	b->profile = profile_new();
 	assert_true(b->store && b->stacks && b->profile);
 	assert_int_equal(places_init(&b->places, PLACES_ALL), 0);
-	parts = (struct idle_parts){b->store,    b->stacks,  b->profile, &b->places,
-				    &b->devices, &b->ledger, keep,       b};
+	parts = (struct idle_parts){.store = b->store,
+				    .stacks = b->stacks,
+				    .profile = b->profile,
+				    .places = &b->places,
+				    .devices = &b->devices,
+				    .ledger = &b->ledger,
+				    .keep = keep,
+				    .context = b,
+				    .segment_records = 16,
+				    .segment_max = SEGMENT_MAX};
 	assert_int_equal(idle_init(&b->idle, &parts, &b->memory), 0);
 	return b;
 }
@@ -273,7 +282,7 @@ static void records_that_are_too_many(void **state)
 	struct bench *b = begin();
 
 	(void)state;
-	for (uint64_t i = 0; i < IDLE_SEGMENT_MAX + 7; i++)
+	for (uint64_t i = 0; i < SEGMENT_MAX + 7; i++)
 		ran(b, 1, 12, 0, START + 500, START + 500, START + 501);
 	idle_finish(&b->idle, START, START + 1000, 1000);
 	assert_int_equal(b->ledger.lost, 7);

@@ -3,12 +3,12 @@
  * What threads did while they waited for the GPU: parts of their rows, with the same sums; what was
  * spread; limits.
  */
-#define WAIT_TIMES_MAX 64u
 #include "unit.h"
 #include <stdlib.h>
-#include "profiler/addons/wait_times.c"
 #include "cupti_trace/wire/gpu_work.h"
+#include "profiler/addons/wait_times.h"
 
+#define TIMES 64u /* that are kept */
 #define PROCESS 3
 #define THREAD 30
 #define PLACE 2
@@ -29,7 +29,7 @@ static int setup(void **state)
 	b->stacks = stack_table_new();
 	b->profile = profile_new();
 	compose_init(&b->compose, b->stacks);
-	b->w = (struct wait_times){.profile = b->profile, .compose = &b->compose};
+	b->w = (struct wait_times){.profile = b->profile, .compose = &b->compose, .most = TIMES};
 	b->poll = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_MARK, "poll");
 	b->futex = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_MARK, "futex");
 	b->code = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_MARK, "code");
@@ -176,13 +176,13 @@ static void the_oldest_times_are_forgotten_and_their_waits_counted(void **state)
 	struct bench *b = *state;
 	const uint64_t step = UINT64_C(10000000000);
 
-	for (uint64_t i = 1; i <= WAIT_TIMES_MAX + 1; i++)
+	for (uint64_t i = 1; i <= TIMES + 1; i++)
 		blocked(b, THREAD, b->poll, i * step, i * step + 5);
-	assert_true(b->w.count <= WAIT_TIMES_MAX / 2 + 1);
+	assert_true(b->w.count <= TIMES / 2 + 1);
 	waited(b, step, step, step + 5, true);
 	assert_int_equal(b->w.cut, 1);
 	expect_row(b, ROW_WAIT, below(b, b->poll, false, true), 0, 0);
-	waited(b, WAIT_TIMES_MAX * step, WAIT_TIMES_MAX * step, WAIT_TIMES_MAX * step + 5, true);
+	waited(b, TIMES * step, TIMES * step, TIMES * step + 5, true);
 	assert_int_equal(b->w.cut, 1);
 	expect_row(b, ROW_WAIT, below(b, b->poll, false, true), 1, 5);
 }
@@ -192,15 +192,14 @@ static void steps_are_bounded(void **state)
 {
 	struct bench *b = *state;
 
-	for (uint64_t i = 0; i < WAIT_TIMES_MAX / 2; i++)
+	for (uint64_t i = 0; i < TIMES / 2; i++)
 		blocked(b, THREAD, b->poll, 100 + 2 * i, 101 + 2 * i);
 	for (uint64_t i = 0; i < 100; i++)
 		waited(b, i, 100, 1000, true);
 	assert_true(b->w.cut > 90);
 	assert_int_equal(b->w.steps_left, 0);
 	expect_row(b, ROW_WAIT, b->poll, 0, 0);
-	expect_row(b, ROW_WAIT, below(b, b->poll, false, true), WAIT_TIMES_MAX / 2,
-		   WAIT_TIMES_MAX / 2);
+	expect_row(b, ROW_WAIT, below(b, b->poll, false, true), TIMES / 2, TIMES / 2);
 }
 
 static void without_memory_times_stay_where_they_are(void **state)
@@ -255,7 +254,7 @@ static void a_wait_that_is_cut_is_counted_once(void **state)
 {
 	struct bench *b = *state;
 
-	for (uint64_t i = 0; i < WAIT_TIMES_MAX / 2; i++)
+	for (uint64_t i = 0; i < TIMES / 2; i++)
 		blocked(b, THREAD, b->poll, 100 + 2 * i, 101 + 2 * i);
 	for (int i = 0; i < 10; i++)
 		waited(b, 100, 100, 1000, true);
