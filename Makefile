@@ -4,8 +4,9 @@
 #   make test      install what is missing, build, run every test
 #   make           build ./profile; `make install`, `make uninstall`, `make deb`
 #
-# Variables: V=1 shows commands; DEVELOPER=1 makes warnings errors; SANITIZE=address,undefined builds
-# into a folder of its own; CC, CXX, CLANG, BPFTOOL name tools. docs/testing.md lists all targets.
+# Variables: V=1 shows commands; DEVELOPER=1 makes warnings errors and checks assertions;
+# SANITIZE=address,undefined builds into a folder of its own; CC, CXX, CLANG, BPFTOOL name tools.
+# docs/testing.md lists all targets.
 
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
@@ -30,7 +31,7 @@ msg = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 WARNINGS := -Wall -Wextra -Wshadow -Wformat=2 -Wundef $(if $(DEVELOPER),-Werror)
 WARNINGS_C := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes -Wvla
 OPTIMIZE ?= $(if $(SANITIZE),-O1,-O2)
-CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -include scripts/banned.h
+CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -include scripts/banned.h $(if $(DEVELOPER),,-DNDEBUG)
 CFLAGS += -std=gnu11 $(if $(SANITIZE),-g1,-g) $(OPTIMIZE) -fno-omit-frame-pointer $(WARNINGS_C) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 LDFLAGS += $(if $(SANITIZE),-fsanitize=$(SANITIZE))

@@ -49,7 +49,7 @@ static inline bool run_phase_may_follow(enum run_phase from, enum run_phase to)
 	return run_phase_next[from][to];
 }
 
-/* Enters the next phase, which must be one that may follow. */
+/* Enters the next phase, which must be one that may follow: developers' builds assert it. */
 static inline void run_phase_enter(enum run_phase *phase, enum run_phase next)
 {
 	assert(run_phase_may_follow(*phase, next));
