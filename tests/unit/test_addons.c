@@ -136,14 +136,15 @@ static void events_go_to_those_that_take_them(void **state)
 static void waits_are_rows(void **state)
 {
 	struct bench *b = begin(&(struct measure){.waits = true}, false);
+	struct stack_table *stacks = stack_table_new();
 	const struct gpu_event_wait wait = {.start_ns = 100, .duration_ns = 40, .tid = 3};
 	const struct row *rows;
 	uint64_t waited_ns = 0;
 	uint32_t count;
 
 	(void)state;
-	b->compose.stacks = stack_table_new();
-	assert_non_null(b->compose.stacks);
+	assert_non_null(stacks);
+	compose_init(&b->compose, stacks);
 	addons_wait(&b->addons, 1, STACK_EMPTY, &wait);
 	addons_advance(&b->addons, 200);
 	addons_finish(&b->addons, 0, 1000);
@@ -153,7 +154,7 @@ static void waits_are_rows(void **state)
 		waited_ns += rows[i].kind == ROW_WAIT ? rows[i].ns : 0;
 	assert_int_equal(waited_ns, 40);
 	compose_release(&b->compose);
-	stack_table_free(b->compose.stacks);
+	stack_table_free(stacks);
 	end(b);
 }
 
