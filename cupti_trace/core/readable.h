@@ -44,17 +44,26 @@ static inline ssize_t read_own_memory(void *to, size_t bytes, const struct iovec
 }
 
 /*
- * Copies memory that another thread may unmap meanwhile. False: not all of it can be read. Where a
- * seccomp filter may end the program for a system call that copies, only its pages are asked for
- * before: there, only for memory that stays.
+ * Copies memory that another thread may unmap meanwhile, by a system call that a seccomp filter may
+ * end the program for (guest_is_shut_in). False: not all of it can be read.
+ */
+static inline bool copy_mapped(uint64_t from, void *to, uint64_t size)
+{
+	const struct iovec piece = {.iov_base = (void *)(uintptr_t)from, .iov_len = size};
+
+	return read_own_memory(to, size, &piece, 1) == (ssize_t)size;
+}
+
+/*
+ * Does the same under such a filter, too: there the pages are only asked for before, so it is for
+ * memory that stays.
  */
 static inline bool copy_own_memory(uint64_t from, void *to, uint64_t size)
 {
-	const struct iovec piece = {.iov_base = (void *)(uintptr_t)from, .iov_len = size};
 	const uint64_t page = 4096;
 
 	if (!guest_is_shut_in())
-		return read_own_memory(to, size, &piece, 1) == (ssize_t)size;
+		return copy_mapped(from, to, size);
 	for (uint64_t at = from & ~(page - 1); at < from + size; at += page)
 		if (!is_readable(at))
 			return false;

@@ -44,7 +44,7 @@ enum tracer_start {
 	START_ALONE,     /* by the driver without a profiler, for tracers */
 };
 
-/* What is done once in a process. It only goes up. */
+/* Steps that are taken once in a process, in this order. */
 enum tracer_stage {
 	STAGE_NEW,
 	STAGE_BEGUN,  /* CUPTI has been used */

@@ -215,7 +215,7 @@ void call_stats_exit(uint32_t domain, uint32_t cbid, const struct cupti_abi_call
 
 /* ---- sending ---- */
 
-/* Sums up what there is of a function in all sets; false: nothing. */
+/* Adds up a function's sums of all threads. False: it was not called. */
 static bool sum_up(const struct called *called, struct totals *all)
 {
 	bool any = false;

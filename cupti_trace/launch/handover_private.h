@@ -13,7 +13,7 @@
 
 #define HANDOVER_NAME_BYTES 16 /* as the kernel has it */
 
-/* What a worker has seen of a candidate. */
+/* A candidate, as a worker has seen it. */
 struct handover_sight {
 	uint64_t self;
 	uint64_t cpu_ns; /* its CPU clock then; 0: not known */

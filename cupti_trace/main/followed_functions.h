@@ -31,7 +31,7 @@ enum function_role {
 	FUNCTION_WAITS,  /* for the GPU, and launches nothing */
 	FUNCTION_NODES,  /* makes nodes of graphs */
 	FUNCTION_USUAL,  /* launches a kernel, there is no more to do, and its name is here */
-	FUNCTION_KERNEL, /* likewise, but there is more, or no room for its name */
+	FUNCTION_KERNEL, /* launches one, and there is more to do, or no room for its name */
 	FUNCTION_GRAPH,  /* launches any number of operations */
 	FUNCTION_OTHER,  /* copies, sets, decompresses, allocates */
 	FUNCTION_NEW,    /* only guessed to be one of those; its first call is reported */

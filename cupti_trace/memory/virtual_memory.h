@@ -26,7 +26,7 @@
 /* Once, before callbacks are enabled: a function of the driver, by its name as CUPTI gives it. */
 void virtual_memory_add_function(uint32_t cbid, const char *name);
 
-/* Sets another bound than VIRTUAL_MEMORY_MAX; likewise. */
+/* Sets another bound than VIRTUAL_MEMORY_MAX. Before callbacks are enabled. */
 void virtual_memory_set_max(uint32_t max);
 
 /* Returns whether it is one of those that are followed. */

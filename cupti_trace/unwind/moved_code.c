@@ -37,12 +37,12 @@ static bool read_segments(uint64_t head, uint64_t head_end, struct segments *s)
 
 	s->count = 0;
 	if (head_end <= head || head_end - head < sizeof(header) ||
-	    !copy_own_memory(head, &header, sizeof(header)) ||
+	    !copy_mapped(head, &header, sizeof(header)) ||
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) ||
 	    header.e_phnum > SEGMENTS_MAX || header.e_phoff > head_end - head ||
 	    header.e_phnum * sizeof(Elf64_Phdr) > head_end - head - header.e_phoff ||
-	    !copy_own_memory(head + header.e_phoff, s->list, header.e_phnum * sizeof(Elf64_Phdr)))
+	    !copy_mapped(head + header.e_phoff, s->list, header.e_phnum * sizeof(Elf64_Phdr)))
 		return false;
 	s->count = header.e_phnum;
 	for (uint32_t i = 0; i < s->count && !has_head; i++) {
@@ -65,7 +65,7 @@ static bool add_memory(uint64_t *hash, uint64_t first, uint64_t end)
 
 	for (size_t size; first < end; first += size) {
 		size = end - first < sizeof(bytes) ? end - first : sizeof(bytes);
-		if (!copy_own_memory(first, bytes, size))
+		if (!copy_mapped(first, bytes, size))
 			return false;
 		*hash = text_pages_hash(*hash, bytes, size);
 	}

@@ -2,7 +2,6 @@
 #include "profiler/addons/addons.h"
 
 #include <errno.h>
-#include <string.h>
 #include "profiler/addons/allocations.h"
 #include "profiler/addons/gpu_waits.h"
 #include "profiler/addons/idle.h"
@@ -28,6 +27,9 @@ int addons_begin(struct addons *a, const struct addon_parts *parts)
 		if (!state)
 			return -ENOMEM;
 		a->list[a->count++] = (struct addon_in_use){all[i], state};
+		a->needs_threads |= all[i]->needs_threads;
+		a->needs_devices |= all[i]->needs_devices;
+		a->takes_off_cpu |= all[i]->off_cpu != NULL;
 	}
 	return 0;
 }
@@ -140,22 +142,4 @@ void addons_finish(struct addons *a, uint64_t from_ns, uint64_t to_ns)
 void addons_show(const struct addons *a, struct collected *collected)
 {
 	CALL(a, show, collected);
-}
-
-bool addons_need_threads(const struct addons *a)
-{
-	bool needed = false;
-
-	for (uint32_t i = 0; i < a->count; i++)
-		needed |= a->list[i].addon->needs_threads;
-	return needed;
-}
-
-bool addons_need_devices(const struct addons *a)
-{
-	bool needed = false;
-
-	for (uint32_t i = 0; i < a->count; i++)
-		needed |= a->list[i].addon->needs_devices;
-	return needed;
 }

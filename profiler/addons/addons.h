@@ -18,6 +18,8 @@ struct addons {
 		void *state;
 	} list[ADDONS_MAX];
 	uint32_t count;
+	/* of any of them; known when they have begun, for each launch and operation asks */
+	bool needs_threads, needs_devices, takes_off_cpu;
 };
 
 /* Begins those that are wanted. 0 or -ENOMEM. */
@@ -42,8 +44,5 @@ void addons_advance(struct addons *addons, uint64_t now_ns);
 void addons_visit(struct addons *addons, const struct number_visitor *visitor);
 void addons_finish(struct addons *addons, uint64_t from_ns, uint64_t to_ns);
 void addons_show(const struct addons *addons, struct collected *collected);
-
-bool addons_need_threads(const struct addons *addons);
-bool addons_need_devices(const struct addons *addons);
 
 #endif

@@ -123,18 +123,18 @@ static void take_operation(void *addon, const struct addon_operation *operation)
 					       .context = o->context,
 					       .stream = o->stream,
 					       .origin = *operation->origin};
-	const struct stalls_kernel kernel = {.start_ns = o->start_ns,
-					     .end_ns = o->start_ns + o->duration_ns,
-					     .process = o->process,
-					     .device = o->device,
-					     .origin = *operation->origin};
 	struct gpu_waits *w = addon;
 
 	if (o->bad_time)
 		return;
 	count_error(w, waits_add_operation(w->waits, &waited));
 	if (o->work == GPU_WORK_KERNEL)
-		count_error(w, stalls_add_kernel(w->stalls, &kernel));
+		count_error(w, stalls_add_kernel(w->stalls, &(struct stalls_kernel){
+								    .start_ns = waited.start_ns,
+								    .end_ns = waited.end_ns,
+								    .process = o->process,
+								    .device = o->device,
+								    .origin = *operation->origin}));
 }
 
 /* Kernels waited, on the track of a thread that is not known: no thread made them. */

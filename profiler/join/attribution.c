@@ -68,7 +68,7 @@ void attribution_note_waited(struct attribution *a)
 /* Returns whether origins are numbered. Else a stack is all that there is to know of a launch. */
 static bool numbers_origins(const struct attribution *a)
 {
-	return a->limits_stacks || a->notes_waited || addons_need_threads(a->parts.addons) ||
+	return a->limits_stacks || a->notes_waited || a->parts.addons->needs_threads ||
 	       a->parts.places->mask & 1u << PLACE_THREAD;
 }
 
@@ -315,7 +315,7 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 	count_received(a, o);
 	if (!is_inside)
 		count_outside(a, o);
-	is_looked_at = addons_look_at(a->parts.addons, o);
+	is_looked_at = !operation.is_recorded && addons_look_at(a->parts.addons, o);
 	if (!is_inside && !is_looked_at)
 		return;
 	/* what only counts: it has no time, or is shown as a wait */

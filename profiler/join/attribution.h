@@ -17,7 +17,6 @@
 #include "profiler/addons/addons.h"
 #include "profiler/cpu/processes.h"
 #include "profiler/join/graph_nodes.h"
-#include "profiler/model/profile_sink.h"
 #include "profiler/join/join.h"
 #include "profiler/join/spread.h"
 #include "profiler/model/compose.h"
@@ -25,6 +24,7 @@
 #include "profiler/model/numbers.h"
 #include "profiler/model/places.h"
 #include "profiler/model/profile.h"
+#include "profiler/model/profile_sink.h"
 #include "profiler/model/timeline.h"
 
 /* Of a stack and a thread, and how many launches the stack stands for. */

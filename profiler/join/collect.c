@@ -582,7 +582,7 @@ static void discount_hidden(struct collect *c)
 static bool asks_for_devices(const struct collect *c)
 {
 	return collect_distinguishes(c, PLACE_DEVICE) || c->options.keeps_metrics ||
-	       addons_need_devices(&c->addons);
+	       c->addons.needs_devices;
 }
 
 /* Settles and frees a process that sends nothing more. */

@@ -78,14 +78,12 @@ void collect_note_process(struct collect *c, struct process *process)
 		place_names_add_process(&c->place_names, &info);
 }
 
-void collect_name_program(struct collect *c, struct process *process, const char *program)
+/* Gives a process that is noted the name that it has now. */
+static void rename_noted(struct collect *c, const struct process *process)
 {
-	const char *kept = process->visible_pid ? NULL : collect_text(c, program), *name;
 	char text[256];
+	const char *name;
 
-	if (!kept)
-		return;
-	process->comm = kept;
 	if (!place_names_process(&c->place_names, process->id))
 		return;
 	collect_put_process_name(c, process, text, sizeof(text));
@@ -94,23 +92,26 @@ void collect_name_program(struct collect *c, struct process *process, const char
 		place_names_rename_process(&c->place_names, process->id, name);
 }
 
+void collect_name_program(struct collect *c, struct process *process, const char *program)
+{
+	const char *kept = process->visible_pid ? NULL : collect_text(c, program);
+
+	if (!kept)
+		return;
+	process->comm = kept;
+	rename_noted(c, process);
+}
+
 /* Renames a process whose first thread has this name. */
 static void rename_process(struct collect *c, struct process *process, const char *comm)
 {
 	const char *before = process->renamed[0] ? process->renamed : process->comm;
-	char text[256];
-	const char *name;
 
 	if (!comm[0] || (before && strcmp(before, comm) == 0) ||
 	    (process->is_loaded && process_names_is_loader(comm)))
 		return;
 	snprintf(process->renamed, sizeof(process->renamed), "%s", comm);
-	if (!place_names_process(&c->place_names, process->id))
-		return;
-	collect_put_process_name(c, process, text, sizeof(text));
-	name = keep_new_name(c, text);
-	if (name)
-		place_names_rename_process(&c->place_names, process->id, name);
+	rename_noted(c, process);
 }
 
 /*

@@ -19,9 +19,9 @@
 #include "profiler/join/collect.h"
 #include "profiler/join/forget.h"
 #include "profiler/join/handovers.h"
-#include "profiler/model/profile_sink.h"
 #include "profiler/join/open_calls.h"
 #include "profiler/join/open_launches.h"
+#include "profiler/model/profile_sink.h"
 #include "symbolize/util/queue.h"
 
 struct collect {

@@ -306,7 +306,7 @@ static void show_off_cpu(struct collect *c, const struct off_cpu_target *target,
 static void add_interval(struct collect *c, const struct off_cpu_target *target, uint32_t stack,
 			 const struct stack_on_cpu *record, const struct off_cpu_times *times)
 {
-	if (!c->options.idle_store)
+	if (!c->addons.takes_off_cpu)
 		return;
 	if (stack == STACK_EMPTY)
 		stack = collect_stack_of_program(c, target->process->comm, MARK_NO_STACK);

@@ -14,8 +14,8 @@
 
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
-#include "profiler/model/profile_sink.h"
 #include "profiler/model/numbers.h"
+#include "profiler/model/profile_sink.h"
 #include "symbolize/util/hash_index.h"
 
 struct open_launch {

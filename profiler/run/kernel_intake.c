@@ -107,7 +107,7 @@ static void take_stack(struct run_parts *run, const struct stack_event *event)
 		collect_thread(run->collect, snapshot); /* not recorded */
 		break;
 	case STACK_EVENT_OFF_CPU:
-		collect_off_cpu(run->collect, snapshot); /* likewise, as the two below */
+		collect_off_cpu(run->collect, snapshot); /* not recorded; nor are the two below */
 		break;
 	case STACK_EVENT_ON_CPU:
 		collect_on_cpu(run->collect, (const struct stack_on_cpu *)event);

@@ -78,8 +78,8 @@ static void without_options_there_are_none(void **state)
 
 	(void)state;
 	assert_int_equal(b->addons.count, 0);
-	assert_false(addons_need_threads(&b->addons));
-	assert_false(addons_need_devices(&b->addons));
+	assert_false(b->addons.needs_threads);
+	assert_false(b->addons.needs_devices);
 	assert_false(addons_look_at(&b->addons, &(struct gpu_operation){.work = GPU_WORK_ALLOC}));
 	show(b, GPU_WORK_KERNEL, true);
 	collected = results(b);
@@ -98,7 +98,7 @@ static void each_gets_what_it_looks_at(void **state)
 
 	(void)state;
 	assert_int_equal(b->addons.count, 2);
-	assert_true(addons_need_devices(&b->addons));
+	assert_true(b->addons.needs_devices);
 	assert_true(addons_look_at(&b->addons, &o));
 	o.work = GPU_WORK_KERNEL;
 	assert_false(addons_look_at(&b->addons, &o));

@@ -2,8 +2,8 @@
 /* What is added to a profile at once, and what of it when only the last part is wanted. */
 #include "unit.h"
 #include "cupti_trace/wire/gpu_work.h"
-#include "profiler/model/profile_sink.h"
 #include "profiler/model/places.h"
+#include "profiler/model/profile_sink.h"
 #include "profiler/model/stack_table.h"
 
 struct bench {
