@@ -289,10 +289,9 @@ static void share(struct attribution *a, const struct launch_origin *launch,
 				  o->bytes);
 }
 
-void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
-		     const struct gpu_operation *o)
+static void add(struct attribution *a, uint32_t carried, uint64_t launched_ns,
+		const struct gpu_operation *o)
 {
-	struct attribution *a = attribution;
 	struct launch_origin launch = origin_of(a, carried);
 	struct gpu_work_origin origin;
 	struct place where = {{o->process, launch.tid, o->device, o->context, o->stream}};
@@ -345,6 +344,17 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 	add_operation(a, o, &launch, launched_ns, origin.capture, operation.stack, place);
 	if (a->limits_stacks && !is_instant)
 		share(a, &launch, &origin, o, operation.stack, place);
+}
+
+void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
+		     const struct gpu_operation *operation)
+{
+	struct gpu_operation o = *operation;
+
+	if (!o.bad_time && launched_ns > o.start_ns &&
+	    launched_ns - o.start_ns < ATTRIBUTION_CLOCK_ERROR_NS)
+		o.start_ns = launched_ns;
+	add(attribution, carried, launched_ns, &o);
 }
 
 /* ---- forgetting ---- */

@@ -32,6 +32,13 @@
 #define ATTRIBUTION_ORIGINS_MAX (1u << 20)
 #endif
 
+/*
+ * The clocks of operations and of launches are compared within this: an operation that seems to
+ * begin by less before its launch began with it. Before more, the launch is another one's that has
+ * the same number.
+ */
+#define ATTRIBUTION_CLOCK_ERROR_NS 100000u
+
 /* All borrowed. */
 struct attribution_parts {
 	struct processes *processes;
