@@ -73,15 +73,9 @@ static struct link_stream_key stream_of(const struct spans *s, const struct time
 /* 0 or -ENOMEM. */
 static int begin_wait(struct spans *s, uint32_t track, const struct span *span)
 {
-	if (track >= s->wait_count) {
-		uint32_t more = track - s->wait_count + 1;
-
-		if (!array_reserve(&s->waits, s->wait_count, more, &s->wait_capacity,
-				   sizeof(*s->waits)))
-			return -ENOMEM;
-		memset(s->waits + s->wait_count, 0, more * sizeof(*s->waits));
-		s->wait_count += more;
-	}
+	if (!array_extend(&s->waits, &s->wait_count, track + 1, &s->wait_capacity,
+			  sizeof(*s->waits)))
+		return -ENOMEM;
 	s->waits[track] = *span;
 	return 0;
 }

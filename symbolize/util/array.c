@@ -33,3 +33,18 @@ bool array_make_room(void *items, uint32_t count, uint32_t *capacity, size_t ele
 {
 	return array_reserve(items, count, 1, capacity, element_size);
 }
+
+bool array_extend(void *items, uint32_t *count, uint32_t length, uint32_t *capacity,
+		  size_t element_size)
+{
+	char *list;
+
+	if (length <= *count)
+		return true;
+	if (!array_reserve(items, *count, length - *count, capacity, element_size))
+		return false;
+	memcpy(&list, items, sizeof(list));
+	memset(list + *count * element_size, 0, (length - *count) * element_size);
+	*count = length;
+	return true;
+}

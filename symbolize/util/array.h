@@ -33,4 +33,8 @@ bool array_make_room(void *items, uint32_t count, uint32_t *capacity, size_t ele
 bool array_reserve(void *items, uint32_t count, uint32_t more, uint32_t *capacity,
 		   size_t element_size);
 
+/* Lengthens an array to `length` elements, if it has fewer; the new ones are zero. */
+bool array_extend(void *items, uint32_t *count, uint32_t length, uint32_t *capacity,
+		  size_t element_size);
+
 #endif

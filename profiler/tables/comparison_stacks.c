@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/tables/comparison_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/util/array.h"
+
+/* ---- frames and stacks ---- */
+
+static bool frame_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct frame_info *a = (const struct frame_info *)records + position, *b = key;
+
+	return a->class == b->class && strcmp(a->name, b->name) == 0;
+}
+
+#define FRAME_BYTES (2 * sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES)
+
+/* Returns the frame's number in the common result; 0: it cannot be kept, and the error is set. */
+static uint32_t add_frame(struct made_comparison *made, const struct frame_info *frame)
+{
+	uint32_t hash = hash_bytes(frame->name, strlen(frame->name));
+	uint32_t at = record_find_equal(&made->frames, hash, frame_equal, frame);
+
+	if (at != RECORD_NONE)
+		return at;
+	if (!comparison_take(made, FRAME_BYTES))
+		return 0;
+	at = record_add_hashed(&made->frames, hash, frame);
+	if (at != RECORD_NONE)
+		return at;
+	comparison_fail(made, ENOMEM);
+	return 0;
+}
+
+struct stack_key {
+	uint32_t outer;
+	const char *name;
+};
+
+/* By name alone, as call_tree.h has it: numbers of stacks are numbers of its nodes. */
+static bool stack_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct made_comparison *made = records;
+	const struct stack_info *stack = &made->stacks.list[position];
+	const struct stack_key *k = key;
+
+	return stack->outer == k->outer &&
+	       strcmp(made->frames.list[stack->frame].name, k->name) == 0;
+}
+
+/* Returns the bytes of all that is kept for a stack, in arrays that double. */
+static size_t stack_bytes(const struct made_comparison *made)
+{
+	size_t amounts = made->run_count * sizeof(double) + SIDES * sizeof(struct side_sum);
+
+	return 2 * (amounts + sizeof(struct shown_times) + sizeof(struct stack_info)) +
+	       2 * sizeof(struct change) + sizeof(struct row) + HASH_INDEX_ENTRY_BYTES;
+}
+
+/* Adds a stack and returns its number; RESULT_ROOT if it cannot be kept, with the error set. */
+static uint32_t make_stack(struct made_comparison *made, uint32_t hash, uint32_t outer,
+			   uint32_t frame)
+{
+	uint32_t at;
+
+	if (!comparison_take(made, stack_bytes(made)))
+		return RESULT_ROOT;
+	at = record_add_hashed(&made->stacks, hash, &((struct stack_info){outer, frame}));
+	if (at != RECORD_NONE)
+		return at;
+	comparison_fail(made, ENOMEM);
+	return RESULT_ROOT;
+}
+
+void comparison_begin_stacks(struct made_comparison *made)
+{
+	make_stack(made, 0, UINT32_MAX, UINT32_MAX);
+}
+
+static uint32_t add_stack(struct made_comparison *made, uint32_t outer,
+			  const struct frame_info *frame)
+{
+	struct stack_key key = {outer, frame->name};
+	uint32_t hash = hash_pair(outer, hash_bytes(frame->name, strlen(frame->name)));
+	uint32_t at = hash_index_find(&made->stacks.set.index, hash, stack_equal, made, &key);
+	uint32_t number;
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	number = add_frame(made, frame);
+	return made->error ? RESULT_ROOT : make_stack(made, hash, outer, number);
+}
+
+void comparison_add_stacks(struct made_comparison *made, const struct compared_run *run,
+			   uint32_t *numbers)
+{
+	const struct result *r = run->result;
+
+	numbers[RESULT_ROOT] = RESULT_ROOT;
+	for (uint32_t i = RESULT_ROOT + 1; i < r->stack_count && !made->error; i++) {
+		const struct stack_info *stack = &r->stacks[i];
+
+		numbers[i] = add_stack(made, numbers[stack->outer],
+				       comparison_common_frame(made, &r->frames[stack->frame]));
+	}
+}
+
+/* ---- amounts ---- */
+
+static bool reach_times(struct made_comparison *made, uint32_t at)
+{
+	if (array_extend(&made->times, &made->time_count, at + 1, &made->time_capacity,
+			 sizeof(*made->times)))
+		return true;
+	comparison_fail(made, ENOMEM);
+	return false;
+}
+
+void comparison_add_to_stack(struct made_comparison *made, const struct compared_run *run,
+			     uint32_t at, const struct row *row, const struct amount *amount)
+{
+	comparison_add(made, &made->stack_amounts, at, run, amount);
+	if (run->side != made->comparison.shown || !reach_times(made, at))
+		return;
+	made->times[at].ns[row->kind] += amount->value;
+	made->times[at].count[row->kind] += amount->count;
+}
+
+/* Returns changes by stack; NULL: out of memory, and the error is set. */
+static struct change *change_stacks(struct made_comparison *made)
+{
+	uint32_t count = made->stacks.count;
+	struct change *changes = malloc(count * sizeof(*changes));
+	struct change **list = malloc(count * sizeof(*list));
+	struct change_base base = comparison_base(made, TOTAL_CPU);
+
+	if (made->comparison.is_normalized && made->comparison.is_weights)
+		for (int side = 0; side < SIDES; side++) /* stacks have all kinds of weights */
+			base.all[side] += amounts_sides(&made->totals, TOTAL_GPU)[side].count;
+	if (!changes || !list)
+		comparison_fail(made, ENOMEM);
+	for (uint32_t i = 0; changes && list && i < count; i++) {
+		changes[i] = change_of(&base, amounts_values(&made->stack_amounts, i),
+				       amounts_sides(&made->stack_amounts, i));
+		list[i] = &changes[i];
+	}
+	if (changes && list)
+		comparison_control(made, list, count);
+	free(list);
+	return changes;
+}
+
+/* Means of the runs that are shown, in whole ns. */
+static void make_rows(struct made_comparison *made)
+{
+	uint32_t runs = made->comparison.runs[made->comparison.shown], capacity = 0;
+	struct result *r = &made->comparison.result;
+
+	for (uint32_t i = 0; i < made->stacks.count && !made->error; i++) {
+		for (uint32_t kind = 0; kind < ROW_KINDS; kind++) {
+			double ns = made->times[i].ns[kind] / runs;
+			uint64_t count = made->times[i].count[kind] / runs;
+
+			if (ns < 0.5 && count == 0)
+				continue;
+			if (!array_make_room(&made->rows, r->row_count, &capacity,
+					     sizeof(*made->rows))) {
+				comparison_fail(made, ENOMEM);
+				return;
+			}
+			made->rows[r->row_count++] = (struct row){.kind = kind,
+								  .stack = i,
+								  .count = count,
+								  .ns = (uint64_t)(ns + 0.5)};
+		}
+	}
+}
+
+void comparison_finish_stacks(struct made_comparison *made)
+{
+	uint32_t count = made->stacks.count;
+	struct amounts *amounts = &made->stack_amounts;
+
+	if (!amounts_reach(amounts, count - 1))
+		comparison_fail(made, ENOMEM);
+	if (made->error || !reach_times(made, count - 1))
+		return;
+	made->comparison.own = made->own = change_stacks(made);
+	/* a stack's number is above that of the one around it */
+	for (uint32_t i = count - 1; i > RESULT_ROOT; i--)
+		amounts_move(amounts, made->stacks.list[i].outer, amounts, i);
+	made->comparison.changes = made->changes = change_stacks(made);
+	make_rows(made);
+}
