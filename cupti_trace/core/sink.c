@@ -14,6 +14,7 @@
 #include "cupti_trace/core/clock.h"
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/own_cost.h"
+#include "cupti_trace/wire/gpu_wire_fields.h"
 #include "symbolize/util/text.h"
 
 #define KEPT_FIRST 16384u
@@ -387,12 +388,9 @@ static void add_drops(struct gpu_event_drops *to, const struct gpu_event_drops *
 
 static bool is_of_type(const char *line, enum gpu_event_type type)
 {
-	static const char *const names[] = GPU_WIRE_TYPE_NAMES;
-	static const char start[] = "{\"t\":\"";
-	size_t length = strlen(names[type]);
+	const struct gpu_wire_event *e = &gpu_wire_events[type];
 
-	line += sizeof(start) - 1;
-	return strncmp(line, names[type], length) == 0 && line[length] == '"';
+	return strncmp(line, e->text, e->length) == 0;
 }
 
 /*

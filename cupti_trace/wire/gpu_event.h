@@ -20,27 +20,29 @@
 
 enum gpu_event_type {
 	GPU_EVENT_NONE = 0,
+	/* come by the million, the most frequent first, or have sums that a double cannot hold */
+	GPU_EVENT_KERNEL,     /* a kernel ran on a GPU */
+	GPU_EVENT_LAUNCH,     /* a launch function was entered */
+	GPU_EVENT_WORK,       /* a GPU did other work than a kernel */
+	GPU_EVENT_WAIT,       /* a thread waited for the GPU */
+	GPU_EVENT_LAUNCH_END, /* a launch function has returned */
 	GPU_EVENT_BATCH,      /* the next lines are from this instance */
+	GPU_EVENT_GOODBYE,    /* orderly end, with totals to check against */
+	GPU_EVENT_LAST_SCANNED = GPU_EVENT_GOODBYE,
 	GPU_EVENT_HELLO,      /* first event of an instance */
 	GPU_EVENT_MAPS,       /* new code was mapped: look for launch functions again */
 	GPU_EVENT_NAME,       /* defines a name id */
 	GPU_EVENT_CODE,       /* where code of the stacks to come lies */
 	GPU_EVENT_PYCODE,     /* defines an id of a Python function */
 	GPU_EVENT_STACK,      /* defines a stack id */
-	GPU_EVENT_LAUNCH,     /* a launch function was entered */
-	GPU_EVENT_KERNEL,     /* a kernel ran on a GPU */
 	GPU_EVENT_DROPS,      /* events that could not be recorded or sent */
 	GPU_EVENT_NOTICE,     /* something the user should know */
-	GPU_EVENT_GOODBYE,    /* orderly end, with totals to check against */
-	GPU_EVENT_WORK,       /* a GPU did other work than a kernel */
 	GPU_EVENT_NODE,       /* where a graph's node was made */
 	GPU_EVENT_SUM,        /* the total that CUPTI reported for one stream and kind */
 	GPU_EVENT_NVTX,       /* defines an id of an NVTX range's name */
-	GPU_EVENT_WAIT,       /* a thread waited for the GPU */
 	GPU_EVENT_DEVICE,     /* describes a device */
 	GPU_EVENT_CONTEXT,    /* describes a context, where that is of interest */
 	GPU_EVENT_VOID,       /* launches that started nothing */
-	GPU_EVENT_LAUNCH_END, /* a launch function has returned */
 	GPU_EVENT_GRAPH,      /* what executes a graph */
 	GPU_EVENT_CALLS,      /* how often a function was called, and for how long */
 	GPU_EVENT_ERROR,      /* a call of CUDA has failed */

@@ -56,15 +56,6 @@
 /* Longest line: a batch less its own header. Longer strings are cut when encoded. */
 #define GPU_WIRE_LINE_MAX 4000
 
-/* "t", the first key of each line: the type, by index enum gpu_event_type. */
-#define GPU_WIRE_TYPE_NAMES                                                                  \
-	{                                                                                    \
-		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k",   \
-			"drops", "notice", "bye", "m", "node", "sum", "nvtx", "w", "device", \
-			"context", "void", "ld", "graph", "api", "error", "pool", "cubin",   \
-			"stall", "pc", "pcs", "metric", "hc", "unmeasured", "range", "run"   \
-	}
-
 /*
  * "FROM TO", the part of the run that is recorded, in ns by CLOCK_MONOTONIC; 0: from the start, to
  * the end.

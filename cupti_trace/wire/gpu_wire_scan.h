@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The quick way to read the lines that come by the million (launches, kernels, copies) or must be
- * exact beyond a double (goodbyes), in exactly the form that gpu_wire_encode writes. Values are not
- * checked beyond their types: gpu_wire_decode does that.
+ * exact beyond a double (goodbyes), in exactly the form that gpu_wire_encode writes: those up to
+ * GPU_EVENT_LAST_SCANNED. They have only fields with numbers, and `with` only as WIRE_SHOWS.
  */
 #ifndef CUPTI_TRACE_WIRE_GPU_WIRE_SCAN_H
 #define CUPTI_TRACE_WIRE_GPU_WIRE_SCAN_H
