@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/base/log.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,14 +28,15 @@ static void print(unsigned int width, const char *prefix, const char *format, va
 		return; /* nowhere to complain */
 }
 
-#define PRINT_WITHIN(width, prefix, format)         \
-	do {                                        \
-		va_list args;                       \
-		va_start(args, format);             \
-		print(width, prefix, format, args); \
-		va_end(args);                       \
+/* Prints the format `shown` with the arguments behind the parameter `format`. */
+#define PRINT_WITHIN(width, prefix, shown)         \
+	do {                                       \
+		va_list args;                      \
+		va_start(args, format);            \
+		print(width, prefix, shown, args); \
+		va_end(args);                      \
 	} while (0)
-#define PRINT(prefix, format) PRINT_WITHIN(columns_of_terminal(STDERR_FILENO), prefix, format)
+#define PRINT(prefix, shown) PRINT_WITHIN(columns_of_terminal(STDERR_FILENO), prefix, shown)
 
 void log_error(struct log *log, const char *format, ...)
 {
@@ -64,4 +66,43 @@ void log_verbose(struct log *log, const char *format, ...)
 {
 	if (log->level >= LOG_VERBOSE)
 		PRINT("profile: ", format);
+}
+
+#define FORMAT_BYTES 512
+
+/* Puts the count into a format, and the words that fit the count. */
+static const char *fit(char text[FORMAT_BYTES], const char *format, uint64_t count)
+{
+	text[0] = '\0';
+	for (; *format; format++) {
+		const char *word = format;
+		int length = 1;
+
+		if (*format == '{') {
+			word = count == 1 ? format + 1 : strchr(format, '|') + 1;
+			length = (int)strcspn(word, "|}");
+			format = strchr(format, '}');
+		}
+		if (*word == '#')
+			append_text(text, FORMAT_BYTES, "%" PRIu64, count);
+		else
+			append_text(text, FORMAT_BYTES, "%.*s", length, word);
+	}
+	return text;
+}
+
+void log_warn_if(struct log *log, uint64_t count, const char *format, ...)
+{
+	char text[FORMAT_BYTES];
+
+	if (count && log->level >= LOG_NORMAL)
+		PRINT("profile: ", fit(text, format, count));
+}
+
+void log_line_if(struct log *log, uint64_t count, const char *format, ...)
+{
+	char text[FORMAT_BYTES];
+
+	if (count && log->level >= LOG_NORMAL)
+		PRINT("", fit(text, format, count));
 }

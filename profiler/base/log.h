@@ -12,6 +12,8 @@
 #ifndef PROFILER_BASE_LOG_H
 #define PROFILER_BASE_LOG_H
 
+#include <stdint.h>
+
 enum log_level { LOG_ERRORS = -1, LOG_NORMAL = 0, LOG_VERBOSE = 1 };
 
 struct log {
@@ -30,5 +32,18 @@ void log_line(struct log *log, const char *format, ...) LOG_PRINTF;
 void log_row(struct log *log, const char *format, ...) LOG_PRINTF;
 /* With -v only. */
 void log_verbose(struct log *log, const char *format, ...) LOG_PRINTF;
+
+/*
+ * Do the same about a count, and nothing if the count is 0. In the format, # stands for the count,
+ * and {one|many} for the word that fits the count:
+ *
+ *	log_warn_if(log, lost, "# event{ was|s were} lost");
+ *
+ * A format has at most 512 bytes.
+ */
+#define LOG_COUNT_PRINTF __attribute__((format(printf, 3, 4)))
+
+void log_warn_if(struct log *log, uint64_t count, const char *format, ...) LOG_COUNT_PRINTF;
+void log_line_if(struct log *log, uint64_t count, const char *format, ...) LOG_COUNT_PRINTF;
 
 #endif

@@ -78,12 +78,11 @@ static bool check_units(struct comparing *c)
 
 			if (other->is_folded == first->is_folded)
 				continue;
-			log_error(
-				&c->log,
-				"%s has folded stacks without a unit, and %s is a capture: compare "
-				"like with like",
-				first->is_folded ? first->path : other->path,
-				first->is_folded ? other->path : first->path);
+			log_error(&c->log,
+				  "%s has folded stacks without a unit, and %s is a capture: "
+				  "compare like with like",
+				  first->is_folded ? first->path : other->path,
+				  first->is_folded ? other->path : first->path);
 			return false;
 		}
 	}
@@ -92,21 +91,13 @@ static bool check_units(struct comparing *c)
 
 /* ---- what makes a comparison doubtful ---- */
 
-static uint64_t lost_operations(const struct result *r)
-{
-	return r->totals.ledger->gpu.dropped + r->totals.ledger->gpu.missing;
-}
-
 static void warn_of_losses(struct log *log, const char *path, const struct result *r)
 {
-	uint64_t lost = lost_operations(r), samples = r->totals.ledger->cpu.dropped;
+	const struct ledger *l = r->totals.ledger;
 
-	if (lost)
-		log_warn(log, "%s lost %" PRIu64 " GPU operation%s: its times are too small", path,
-			 lost, lost == 1 ? "" : "s");
-	if (samples)
-		log_warn(log, "%s lost %" PRIu64 " CPU sample%s: its times are too small", path,
-			 samples, samples == 1 ? "" : "s");
+	log_warn_if(log, l->gpu.dropped + l->gpu.missing,
+		    "%s lost # GPU operation{|s}: its times are too small", path);
+	log_warn_if(log, l->cpu.dropped, "%s lost # CPU sample{|s}: its times are too small", path);
 }
 
 static void warn_of_measures(struct log *log, const struct result *before,

@@ -383,8 +383,8 @@ static void print_fish(FILE *out)
 	      "\n"
 	      "complete -c profile -f\n"
 	      "complete -c profile -n __profile_has_files -F\n"
-	      "complete -c profile -n '__profile_command >/dev/null' -x "
-	      "-a '(__profile_complete_command)'\n",
+	      "complete -c profile -n '__profile_command >/dev/null' -x -a "
+	      "'(__profile_complete_command)'\n",
 	      out);
 	for (const struct option_entry *e = option_table; e->id; e++)
 		if (e->text)

@@ -110,12 +110,11 @@ static void report_large(struct log *log, const struct options *o, uint32_t at,
 			 name, (double)written->bytes / 1e6, (double)writer->readable_bytes / 1e6,
 			 other);
 	else
-		log_warn(
-			log,
-			"%s has %.0f MB, and viewers in browsers read %.0f at most; the same takes "
-			"a third or less as -o %.*s%s",
-			name, (double)written->bytes / 1e6, (double)writer->readable_bytes / 1e6,
-			has_name ? stem : 4, has_name ? choice->path : "FILE", smaller->suffix);
+		log_warn(log,
+			 "%s has %.0f MB, and viewers in browsers read %.0f at most; the same "
+			 "takes a third or less as -o %.*s%s",
+			 name, (double)written->bytes / 1e6, (double)writer->readable_bytes / 1e6,
+			 has_name ? stem : 4, has_name ? choice->path : "FILE", smaller->suffix);
 }
 
 /* ---- room for the outputs ---- */
@@ -212,18 +211,13 @@ static void report_weight(struct log *log, const struct weighed *w)
 
 	log_line(log, "Weight: %s, %s (%.1f %%)", w->weight.title, w->weight.note,
 		 percent_of(l->read, l->weighed));
-	if (l->without)
-		log_line(log,
-			 "  not in it: %" PRIu64
-			 " launch%s of kernels that were not measured, %.1f "
-			 "%% of the GPU time",
-			 l->without, l->without == 1 ? "" : "es",
-			 percent_of(l->without_ns, l->gpu_ns));
-	if (l->cut)
-		log_warn(log,
-			 "%s: the values of %" PRIu64
-			 " stack%s are larger than a GPU counts, and were cut",
-			 w->weight.title, l->cut, l->cut == 1 ? "" : "s");
+	log_line_if(log, l->without,
+		    "  not in it: # launch{|es} of kernels that were not measured, %.1f %% of the "
+		    "GPU time",
+		    percent_of(l->without_ns, l->gpu_ns));
+	log_warn_if(log, l->cut,
+		    "%s: the values of # stack{|s} are larger than a GPU counts, and were cut",
+		    w->weight.title);
 	if (l->other_ns)
 		log_line(log, "  not in it: copies and other work, %.1f %% of the GPU time",
 			 percent_of(l->other_ns, l->gpu_ns));
@@ -260,17 +254,6 @@ static bool make_room(struct delivered *d, bool keeps_all, int beside)
 		return true;
 	}
 	return keeps_all && give_room(&d->shown, own, beside);
-}
-
-static void report_lost(struct log *log, const struct delivered *d)
-{
-	uint64_t lost = d->shown.lost > d->run.lost ? d->shown.lost : d->run.lost;
-
-	if (lost)
-		log_warn(log,
-			 "%" PRIu64
-			 " event%s left out of the timeline to make room for the outputs",
-			 lost, lost == 1 ? " was" : "s were");
 }
 
 /* ---- the outputs ---- */
@@ -310,7 +293,8 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 		for (uint32_t i = 0; i < o->output_count; i++)
 			if ((o->outputs[i].writer->needs & NEEDS_TIMELINE) == needs)
 				errors[i] = write_one(outputs, i, d, &options, &written[i]);
-	report_lost(log, d);
+	log_warn_if(log, d->shown.lost > d->run.lost ? d->shown.lost : d->run.lost,
+		    "# event{ was|s were} left out of the timeline to make room for the outputs");
 	for (uint32_t i = 0; i < o->output_count; i++) {
 		const struct writer *writer = o->outputs[i].writer;
 
@@ -357,12 +341,12 @@ static void report_own_code(struct log *log, const struct options *o, const stru
 		log_warn(log, "--my-path: no code below these folders ran");
 	else if (folder)
 		log_warn(log,
-			 "--my-code: no code below the working directory ran, %s; name "
-			 "your folders with --my-path",
+			 "--my-code: no code below the working directory ran, %s; name your "
+			 "folders with --my-path",
 			 folder);
 	else
-		log_warn(log, "--my-code: the working directory is not known; name your "
-			      "folders with --my-path");
+		log_warn(log, "--my-code: the working directory is not known; name your folders "
+			      "with --my-path");
 }
 
 /* --report, whatever -q says; without it, a short form on a terminal. */
@@ -448,9 +432,8 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 			 "for a report or a picture in the browser: -o FILE.html, -o FILE.svg");
 	if (o->view.slice.has_time && result->totals.ledger->timeline.lost) {
 		log_error(log,
-			  "%" PRIu64
-			  " events of the run were not kept, and with --time the outputs "
-			  "lack their time: %s",
+			  "%" PRIu64 " events of the run were not kept, and with --time the "
+			  "outputs lack their time: %s",
 			  result->totals.ledger->timeline.lost,
 			  strerror(-result->totals.ledger->timeline.error));
 		status = EXIT_PROFILER_FAILED;

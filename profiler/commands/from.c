@@ -106,11 +106,11 @@ static void explain_clock(struct reading *r, const struct source *first, const s
 			  "one",
 			  first->path, other->path, first->head.job.rank);
 	else
-		log_error(&r->log,
-			  "%s and %s are of two machines, or of two starts of one, so nothing "
-			  "places them in time: only traces with ranks can be merged "
-			  "then; " JOB_RANK_ADVICE,
-			  first->path, other->path);
+		log_error(
+			&r->log,
+			"%s and %s are of two machines, or of two starts of one, so nothing places "
+			"them in time: only traces with ranks can be merged then; " JOB_RANK_ADVICE,
+			first->path, other->path);
 }
 
 /* Puts the sources that belong to one run behind each other. */
@@ -210,12 +210,11 @@ static void explain_runs(struct reading *r)
 	const struct options *o = r->options;
 
 	if (!r->has_explained_runs)
-		log_error(
-			&r->log,
-			"%s and %s are several runs, and no ranks of one job, which --from merges; "
-			"to compare with several baselines write --baseline before each: "
-			"--from %s --baseline %s --baseline %s",
-			o->from[0], o->from[1], o->from[0], o->from[1], o->diff.before.paths[0]);
+		log_error(&r->log,
+			  "%s and %s are several runs, and no ranks of one job, which --from "
+			  "merges; to compare with several baselines write --baseline before each: "
+			  "--from %s --baseline %s --baseline %s",
+			  o->from[0], o->from[1], o->from[0], o->from[1], o->diff.before.paths[0]);
 	r->has_explained_runs = true;
 }
 

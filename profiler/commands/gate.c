@@ -237,12 +237,10 @@ static void fail(struct log *log, const struct gates *g, const struct comparison
 static const char *no_time(const struct gate *gate, const struct comparison *c, uint32_t found)
 {
 	static const char *const totals[COMPARISON_TOTALS] = {
-		[TOTAL_GPU] =
-			"no run has GPU time: no process used CUDA, or it was not traced, as the "
-			"summary of the run says; to compare another time: --fail-on cpu",
-		[TOTAL_CPU] =
-			"no run has CPU time: -gpu-only, or samples are not permitted, as the "
-			"summary of the run says; to compare another time: --fail-on gpu",
+		[TOTAL_GPU] = "no run has GPU time: no process used CUDA, or it was not traced, as "
+			      "the summary of the run says; to compare another time: --fail-on cpu",
+		[TOTAL_CPU] = "no run has CPU time: -gpu-only, or samples are not permitted, as "
+			      "the summary of the run says; to compare another time: --fail-on gpu",
 		[TOTAL_WAITING] = "no run has waiting time: --waits or --wall measures it",
 		[TOTAL_IDLE] = "no run has idle GPUs: --idle measures it",
 		[TOTAL_API] = "no run has CUDA calls: --api measures them",
@@ -316,8 +314,7 @@ static const char *remedy(char text[REMEDY_BYTES], const struct comparison *c,
 	if (count == 0)
 		snprintf(text, REMEDY_BYTES, "%s: raise --fail-above%s",
 			 rise->runs[SIDE_BEFORE] > 1
-				 ? "more baselines do not help, these runs "
-				   "differ too much"
+				 ? "more baselines do not help, these runs differ too much"
 				 : "one run has too few samples or operations of it",
 			 rise->runs[SIDE_BEFORE] > 1 ? ", or make the machine quieter" : "");
 	else

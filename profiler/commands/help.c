@@ -36,15 +36,14 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "With -o -, stdout carries only the output, and the command's own stdout goes to "
 		 "stderr. In folded stacks, a stack whose weight rounds to 0 is not written; "
 		 "--unit ns keeps all."},
-	[TOPIC_CAPTURES] =
-		{NULL, "Captures, and parts of a run",
-		 "-o FILE.profile keeps the whole run, with names, lines and times. Any other "
-		 "output can be written from it later, on any machine:\n"
-		 "  profile --from run.profile -o run.html\n"
-		 "  profile --from run.profile --time 1.5..2 --device 0 -o part.svg",
-		 "All that is given must hold. The options work on a run as well: then a .profile "
-		 "still has all of it. CPU samples and waits belong to no device and no stream; "
-		 "--kernel keeps the waits for its kernels."},
+	[TOPIC_CAPTURES] = {NULL, "Captures, and parts of a run",
+			    "-o FILE.profile keeps the whole run, with names, lines and times. Any "
+			    "other output can be written from it later, on any machine:\n"
+			    "  profile --from run.profile -o run.html\n"
+			    "  profile --from run.profile --time 1.5..2 --device 0 -o part.svg",
+			    "All that is given must hold. The options work on a run as well: then "
+			    "a .profile still has all of it. CPU samples and waits belong to no "
+			    "device and no stream; --kernel keeps the waits for its kernels."},
 	[TOPIC_COMPARE] =
 		{NULL, "Comparing runs",
 		 "What changed from one run to another, and what of it is noise:\n"
@@ -58,44 +57,40 @@ static const struct topic topics[HELP_TOPICS] = {
 	[TOPIC_ATTACH] =
 		{NULL, "Processes that already run",
 		 "With -p, --name or --cgroup in place of a command, processes that run already "
-		 "are "
-		 "profiled, without restarting them, and all that they start:\n"
+		 "are profiled, without restarting them, and all that they start:\n"
 		 "  sudo profile -p 1234 -d 30 -o out.html\n"
 		 "  sudo profile --name 'python3?' -o out.html     until Ctrl-C\n"
 		 "They go on undisturbed, and profile exits with 0.",
 		 "--delay waits before it looks at them, -d says for how long. Under sudo these "
-		 "are "
-		 "processes of the invoking user; with --as-root, all. What measures GPU time is "
-		 "refused."},
+		 "are processes of the invoking user; with --as-root, all. What measures GPU time "
+		 "is refused."},
 	[TOPIC_GPU] =
 		{"What to measure", "GPU time",
 		 "The time of kernels, copies, sets and migrations of unified memory, as CUPTI "
-		 "reports it, each under the stack of the thread that launched it. It needs "
-		 "CUPTI of CUDA 11.8 or later, which is found at run time, and no privilege.",
-		 "CPU and GPU time add up in one graph even where they overlap: its width is "
-		 "CPU time plus GPU time, not wall time. Time that no launch explains is under "
-		 "[launch not captured]. The summary compares all sums with CUPTI's own."},
-	[TOPIC_CPU] =
-		{NULL, "CPU time",
-		 "A clock on each CPU takes the stack of the command's thread that runs there, "
-		 "and of all its descendants. Each sample is one period of that clock: 20 ms at "
-		 "50 Hz. No frame pointers are needed.",
-		 "Threads that sleep have no samples; --wall shows where, and what they wait for. "
-		 "Samples end with the command."},
+		 "reports it, each under the stack of the thread that launched it. It needs CUPTI "
+		 "of CUDA 11.8 or later, which is found at run time, and no privilege.",
+		 "CPU and GPU time add up in one graph even where they overlap: its width is CPU "
+		 "time plus GPU time, not wall time. Time that no launch explains is under [launch "
+		 "not captured]. The summary compares all sums with CUPTI's own."},
+	[TOPIC_CPU] = {NULL, "CPU time",
+		       "A clock on each CPU takes the stack of the command's thread that runs "
+		       "there, and of all its descendants. Each sample is one period of that "
+		       "clock: 20 ms at 50 Hz. No frame pointers are needed.",
+		       "Threads that sleep have no samples; --wall shows where, and what they wait "
+		       "for. Samples end with the command."},
 	[TOPIC_GRAPHS] =
 		{NULL, "CUDA graphs",
-		 "Work of a graph's node is under two stacks: where the graph was launched "
-		 "and, below [graph node captured at], where the node was captured or added.",
-		 "Recording each node costs the GPU 0.23 us per kernel (H100). With --graph "
-		 "graph each launch of a graph is one [GPU_Graph], for 0.02 us per kernel."},
+		 "Work of a graph's node is under two stacks: where the graph was launched and, "
+		 "below [graph node captured at], where the node was captured or added.",
+		 "Recording each node costs the GPU 0.23 us per kernel (H100). With --graph graph "
+		 "each launch of a graph is one [GPU_Graph], for 0.02 us per kernel."},
 	[TOPIC_WAITS] =
 		{NULL, "Waiting",
 		 "--waits adds the time that threads spend in calls that wait for the GPU, as "
 		 "[waiting for GPU] under the call, and below it what ran at that time and where "
 		 "that was launched.",
 		 "It counts synchronization, copies that block, and allocations, from the moment "
-		 "at "
-		 "which there is a CUDA context. What a thread computes there, or spins, is CPU "
+		 "at which there is a CUDA context. What a thread computes there, or spins, is CPU "
 		 "time and no wait: its samples are below [spinning for GPU] where work ran. With "
 		 "-gpu-only, which has no CPU time, it is all a wait. Waiting is a third kind of "
 		 "time in the graph, and the summary lists it separately."},
@@ -113,15 +108,14 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "  sudo profile -o train.html \"$(command -v python3)\" train.py\n"
 		 "sudo resets PATH, so let your shell resolve the interpreter.",
 		 "NVTX ranges of torch.cuda.nvtx are shown with --nvtx."},
-	[TOPIC_PRIVILEGE] =
-		{"Privilege", "Privilege",
-		 "GPU time needs none. CPU samples with kernel frames and Python functions need "
-		 "sudo, or CAP_BPF and CAP_PERFMON; without, samples of user code are taken where "
-		 "kernel.perf_event_paranoid is 2 or less.",
-		 "Under sudo, the command runs as you, and so does profile once it has opened what "
-		 "needs root: the output is yours. sudo drops LD_LIBRARY_PATH; set it after "
-		 "profile:\n"
-		 "  sudo profile env LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\" ./app"},
+	[TOPIC_PRIVILEGE] = {"Privilege", "Privilege",
+			     "GPU time needs none. CPU samples with kernel frames and Python "
+			     "functions need sudo, or CAP_BPF and CAP_PERFMON; without, samples of "
+			     "user code are taken where kernel.perf_event_paranoid is 2 or less.",
+			     "Under sudo, the command runs as you, and so does profile once it has "
+			     "opened what needs root: the output is yours. sudo drops "
+			     "LD_LIBRARY_PATH; set it after profile:\n"
+			     "  sudo profile env LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\" ./app"},
 	[TOPIC_DIAGNOSTICS] = {"Diagnostics", "Diagnostics",
 			       "The summary on stderr says what was sampled, matched and lost. "
 			       "docs/troubleshooting.md explains each message.",

@@ -62,18 +62,6 @@ const char *input_pattern_hint(const char *path, int err)
 		       : "";
 }
 
-static void report_absent(struct log *log, const struct symbolizer_stats *stats)
-{
-	uint64_t n = stats->absent;
-
-	if (n)
-		log_warn(log,
-			 "%" PRIu64 " file%s of the program %s not here, or changed since (%s%s): "
-			 "%s functions have no names",
-			 n, n == 1 ? "" : "s", n == 1 ? "is" : "are", stats->absent_path,
-			 n == 1 ? "" : ", ...", n == 1 ? "its" : "their");
-}
-
 /* False after logging the reason. */
 static bool begin_traces(struct log *log, struct recorded *r, const char *path,
 			 const struct options *o, const char *folder)
@@ -120,7 +108,10 @@ static bool finish_traces(struct log *log, struct recorded *r, const struct opti
 	r->result = r->named = result_new(&collected, &naming, &totals);
 	stats = symbolizer_stats(collected.symbolizer);
 	if (r->result)
-		report_absent(log, &stats);
+		log_warn_if(log, stats.absent,
+			    "# file{|s} of the program {is|are} not here, or changed since (%s{|, "
+			    "...}): {its|their} functions have no names",
+			    stats.absent_path);
 	else
 		log_error(log, "out of memory");
 	return r->result;

@@ -127,8 +127,8 @@ static bool read_context(struct otel_environment *e, struct log *log)
 			 : -EINVAL;
 
 	if (parent && err == -EINVAL)
-		log_warn(log, "TRACEPARENT is not a trace context of W3C, "
-			      "00-TRACE-PARENT-FLAGS: the spans begin a trace of their own");
+		log_warn(log, "TRACEPARENT is not a trace context of W3C, 00-TRACE-PARENT-FLAGS: "
+			      "the spans begin a trace of their own");
 	if (err == -EINVAL)
 		err = trace_context_begin(&e->spans.context);
 	if (err)
@@ -221,8 +221,8 @@ static uint32_t find_timeout(struct log *log)
 	if (text[0] >= '0' && text[0] <= '9' && !*end && !errno && value <= TIMEOUT_MAX_MS)
 		return (uint32_t)value;
 	log_warn(log,
-		 "OTEL_EXPORTER_OTLP_TIMEOUT is not a number of milliseconds up to %d: it is "
-		 "left out",
+		 "OTEL_EXPORTER_OTLP_TIMEOUT is not a number of milliseconds up to %d: it is left "
+		 "out",
 		 TIMEOUT_MAX_MS);
 	return 0;
 }

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "profiler/commands/services.h"
 #include "profiler/send/engine.h"
 #include "profiler/send/http_post.h"
 #include "profiler/send/http_url.h"
 #include "profiler/report/quantity.h"
 #include "profiler/run/target_environment.h"
+#include "symbolize/util/monotonic.h"
 
 /* One --push, while the profile is sent. */
 struct push {
@@ -82,14 +82,6 @@ bool push_check(struct log *log, const struct options *o, const struct identity 
 
 /* ---- after it ---- */
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* False after logging the reason. */
 static bool send(struct push *p, struct log *log, const struct engine_profile *profile)
 {
@@ -133,7 +125,7 @@ static bool ends(void *context)
 static bool end(const struct push *p, struct waiting *w, int64_t deadline, const char *service)
 {
 	char server[HTTP_URL_BYTES] = "", size[QUANTITY_BYTES];
-	int64_t left = deadline - now_ms();
+	int64_t left = deadline - monotonic_ms();
 	struct http_post_stats stats;
 
 	w->push = p;
@@ -181,7 +173,7 @@ uint32_t push_result(struct log *log, const struct options *o, const struct help
 	for (uint32_t i = 0; i < o->push_count; i++)
 		pushes[i].is_sent = open_push(&pushes[i], log, helper, o->pushes[i], &profile) &&
 				    send(&pushes[i], log, &profile);
-	deadline = now_ms() + PUSH_PATIENCE_MS;
+	deadline = monotonic_ms() + PUSH_PATIENCE_MS;
 	for (uint32_t i = 0; i < o->push_count; i++)
 		if (pushes[i].is_sent)
 			http_post_limit(pushes[i].post, PUSH_PATIENCE_MS);

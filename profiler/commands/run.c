@@ -31,6 +31,7 @@
 #include "profiler/run/session.h"
 #include "profiler/run/supervisor.h"
 #include "profiler/run/target.h"
+#include "symbolize/util/text.h"
 
 struct run {
 	const struct options *options;
@@ -138,15 +139,14 @@ static const char *part_of_run(const struct options *o, char text[SHOWN_BYTES])
 		     {"-d", duration},
 		     {"--last", o->last},
 		     {"--range", o->ranges[0] ? ranges : NULL}};
-	size_t used = 0;
 
+	text[0] = '\0';
 	measure_range_names(o->ranges, ranges, sizeof(ranges));
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].argument)
-			used += (size_t)snprintf(text + used, SHOWN_BYTES - used, "%s%s %.32s",
-						 used ? " " : "", parts[i].option,
-						 parts[i].argument);
-	return used ? text : NULL;
+			append_text(text, SHOWN_BYTES, "%s%s %.32s", *text ? " " : "",
+				    parts[i].option, parts[i].argument);
+	return *text ? text : NULL;
 }
 
 /* The cost of the run; with -v, of its parts. */
@@ -209,8 +209,8 @@ static int finish(struct run *r, struct session *session, int status)
 	summary_report(&r->log, &totals.measure, &totals, collected.devices);
 	summary_report_cut(&r->log, collected.cut, collected.symbolizer);
 	if (o->naming.debuginfod)
-		log_line(&r->log, "Asking the servers in DEBUGINFOD_URLS for debug files, for 30 s "
-				  "at most");
+		log_line(&r->log,
+			 "Asking the servers in DEBUGINFOD_URLS for debug files, for 30 s at most");
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	malloc_trim(0); /* what the run needed has been freed in small pieces, too */
 	totals.shown = part_of_run(o, part);
@@ -344,8 +344,8 @@ static void ask_for_snapshot(struct run *r, const struct session_view *view)
 	struct snapshots *s = &r->snapshots;
 
 	if (!snapshot_is_possible(r->options))
-		log_warn(&r->log, "no snapshot: there is no output but standard output; name files "
-				  "with -o");
+		log_warn(&r->log,
+			 "no snapshot: there is no output but standard output; name files with -o");
 	else if (s->child || s->moment_ns)
 		log_warn(&r->log, "no snapshot: number %u is still being written",
 			 s->count + (s->moment_ns != 0));
@@ -369,8 +369,8 @@ static void take_pending_snapshot(struct run *r, const struct session_view *view
 static void stop(struct run *r)
 {
 	if (r->options->measure.wall || r->options->measure.idle)
-		log_warn(&r->log, "stop: not with --wall or --idle; take a snapshot, or end the "
-				  "command");
+		log_warn(&r->log,
+			 "stop: not with --wall or --idle; take a snapshot, or end the command");
 	else
 		session_stop(r->session);
 }

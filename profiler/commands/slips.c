@@ -5,6 +5,7 @@
 #include <string.h>
 #include "profiler/base/near_word.h"
 #include "profiler/commands/option_table.h"
+#include "symbolize/util/text.h"
 
 #define SHOWN_CANDIDATES 6
 
@@ -45,9 +46,8 @@ static const struct habit {
 	{"i", "to read a capture: --from FILE"},
 	{"D", "did you mean --delay?"},
 	/* nsys */
-	{"t",
-	 "GPU work is traced without an option; --api, --nvtx and --wall add to it, --by thread "
-	 "separates threads"},
+	{"t", "GPU work is traced without an option; --api, --nvtx and --wall add to it, --by "
+	      "thread separates threads"},
 	{"trace", "GPU work is traced without an option; --api, --nvtx and --wall add to it"},
 	{"s", "CPU samples and descendants are in the profile without an option; -gpu-only leaves "
 	      "CPU samples out"},
@@ -157,17 +157,16 @@ static void choose(struct choices *c, const struct option_entry *e)
 static void print_choices(const struct choices *c, char text[SLIP_TEXT_BYTES])
 {
 	int shown = c->count < SHOWN_CANDIDATES ? c->count : SHOWN_CANDIDATES;
-	size_t used = 0;
 
 	text[0] = '\0';
-	for (int i = 0; i < shown && used < SLIP_TEXT_BYTES; i++)
-		used += (size_t)snprintf(text + used, SLIP_TEXT_BYTES - used, "%s%s%s",
-					 i == 0                                ? ""
-					 : i == shown - 1 && shown == c->count ? " or "
-									       : ", ",
-					 c->list[i]->takes_one_dash ? "-" : "--", c->list[i]->name);
-	if (c->count > shown && used < SLIP_TEXT_BYTES)
-		snprintf(text + used, SLIP_TEXT_BYTES - used, " or others");
+	for (int i = 0; i < shown; i++)
+		append_text(text, SLIP_TEXT_BYTES, "%s%s%s",
+			    i == 0                                ? ""
+			    : i == shown - 1 && shown == c->count ? " or "
+								  : ", ",
+			    c->list[i]->takes_one_dash ? "-" : "--", c->list[i]->name);
+	if (c->count > shown)
+		append_text(text, SLIP_TEXT_BYTES, " or others");
 }
 
 static void find_beginnings(const char *name, struct choices *c)

@@ -272,13 +272,12 @@ static void report(const struct span_export *e, const char *shown, uint64_t lost
 	log_line(log, "Sent %" PRIu64 " span%s (%s in %" PRIu64 " request%s) to %s", sent->items,
 		 sent->items == 1 ? "" : "s", bytes_text(text, stats->sent_bytes), sent->requests,
 		 sent->requests == 1 ? "" : "s", shown);
-	if (lost)
-		log_warn(log, "%" PRIu64 " span%s did not arrive%s%s", lost, lost == 1 ? "" : "s",
-			 e->is_interrupted      ? ": interrupted"
-			 : stats->why[0]        ? ": "
-			 : stats->refused_items ? ": the collector refused them"
-						: ": they came faster than they could be sent",
-			 e->is_interrupted ? "" : stats->why);
+	log_warn_if(log, lost, "# span{|s} did not arrive%s%s",
+		    e->is_interrupted      ? ": interrupted"
+		    : stats->why[0]        ? ": "
+		    : stats->refused_items ? ": the collector refused them"
+					   : ": they came faster than they could be sent",
+		    e->is_interrupted ? "" : stats->why);
 }
 
 int span_export_send(struct span_export *e, struct log *log, const struct result *result,

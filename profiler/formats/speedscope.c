@@ -22,6 +22,7 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash.h"
 #include "symbolize/util/hash_index.h"
+#include "symbolize/util/text.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 
@@ -434,20 +435,18 @@ static void name_track(const struct walk *w, const struct entry *entry, char *te
 						     [ROW_CALL] = "CUDA calls",
 						     [ROW_IDLE] = "Idle"};
 	struct place place;
-	size_t length = strlen(kinds[entry->track[0]]);
-	bool is_first = true;
+	const char *before = ": ";
 
 	memcpy(place.part, entry->track + 1, sizeof(place.part));
-	memcpy(text, kinds[entry->track[0]], length + 1);
+	snprintf(text, size, "%s", kinds[entry->track[0]]);
 	for (uint32_t i = 0; i < PLACE_PARTS; i++) {
 		char part[GROUPING_TEXT_BYTES];
 
 		if (!grouping_text(w->result->place_names, w->result->device_names, &place,
 				   (enum place_part)i, part))
 			continue;
-		length += (size_t)snprintf(text + length, size - length, "%s%s",
-					   is_first ? ": " : ", ", part);
-		is_first = false;
+		append_text(text, size, "%s%s", before, part);
+		before = ", ";
 	}
 }
 

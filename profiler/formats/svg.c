@@ -305,8 +305,8 @@ static double write_key(const struct picture *p, double x, double y, const char 
 			const char *attributes, const char *text)
 {
 	fprintf(p->out,
-		"<g class=\"key\"%s transform=\"translate(%g,%g)\"><rect class=\"%s\" "
-		"width=\"11\" height=\"11\" y=\"-10\" rx=\"2\"/><text x=\"17\">",
+		"<g class=\"key\"%s transform=\"translate(%g,%g)\"><rect class=\"%s\" width=\"11\" "
+		"height=\"11\" y=\"-10\" rx=\"2\"/><text x=\"17\">",
 		attributes, x, y, word);
 	markup_xml(p->out, text, NAME_CHARACTERS);
 	fprintf(p->out, "</text></g>\n");
@@ -814,10 +814,9 @@ static int write_data(struct picture *p)
 static void write_pattern(FILE *out, const char *name)
 {
 	fprintf(out,
-		"<pattern id=\"flame-%s\" width=\"6\" height=\"6\" "
-		"patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
-		"<rect class=\"%s-ground\" width=\"6\" height=\"6\"/>"
-		"<rect class=\"%s-line\" width=\"2\" height=\"6\"/></pattern>\n",
+		"<pattern id=\"flame-%s\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+		"patternTransform=\"rotate(45)\"><rect class=\"%s-ground\" width=\"6\" "
+		"height=\"6\"/><rect class=\"%s-line\" width=\"2\" height=\"6\"/></pattern>\n",
 		name, name, name);
 }
 

@@ -8,32 +8,21 @@
 #include "profiler/model/work_names.h"
 #include "profiler/report/quantity.h"
 #include "profiler/tables/gpu_rows.h"
+#include "symbolize/util/text.h"
 
 #define DEVICE_LINES_MAX 64
 
 /* ---- the table ---- */
 
-struct notes {
-	char text[400]; /* five, of at most 80 bytes each */
-	size_t used;
-};
+#define NOTES_BYTES 400 /* five, of at most 80 bytes each */
 
 /* "  3 unmatched (1.500 ms)" */
-static void add_note(struct notes *notes, uint64_t count, const char *what, const uint64_t *ns)
+static void add_note(char notes[NOTES_BYTES], uint64_t count, const char *what, const uint64_t *ns)
 {
-	char time[40] = "";
-	int n;
-
-	if (count == 0)
-		return;
-	if (ns)
-		snprintf(time, sizeof(time), " (%.3f ms)", (double)*ns / 1e6);
-	n = snprintf(notes->text + notes->used, sizeof(notes->text) - notes->used,
-		     "  %" PRIu64 " %s%s", count, what, time);
-	if (n > 0 && (size_t)n < sizeof(notes->text) - notes->used)
-		notes->used += (size_t)n;
-	else
-		notes->text[notes->used] = '\0';
+	if (count)
+		append_text(notes, NOTES_BYTES, "  %" PRIu64 " %s", count, what);
+	if (count && ns)
+		append_text(notes, NOTES_BYTES, " (%.3f ms)", (double)*ns / 1e6);
 }
 
 static void report_row(struct log *log, const struct gpu_work_row *shown, int width)
@@ -42,7 +31,7 @@ static void report_row(struct log *log, const struct gpu_work_row *shown, int wi
 	const struct gpu_row *row = &shown->sum;
 	unsigned int work = row->work;
 	bool has_time = !gpu_work_is_instant(work);
-	struct notes notes = {.used = 0};
+	char notes[NOTES_BYTES] = "";
 	int n;
 
 	if (work == GPU_WORK_UVM_GPU_FAULTS)
@@ -50,17 +39,17 @@ static void report_row(struct log *log, const struct gpu_work_row *shown, int wi
 	else if (row->bytes)
 		bytes_text(bytes, row->bytes);
 	if (has_time && !gpu_work_has_no_launch(work))
-		add_note(&notes, row->unmatched, "unmatched", &row->unmatched_ns);
+		add_note(notes, row->unmatched, "unmatched", &row->unmatched_ns);
 	if (gpu_work_is_stall(work))
-		add_note(&notes, row->count, "stalls, already in the time of kernels", NULL);
-	add_note(&notes, row->bad_times, "without times", NULL);
-	add_note(&notes, row->staged, "between GPUs, through host memory", NULL);
-	add_note(&notes, row->before, "before tracing", has_time ? &row->before_ns : NULL);
-	add_note(&notes, row->after, "after tracing", has_time ? &row->after_ns : NULL);
+		add_note(notes, row->count, "stalls, already in the time of kernels", NULL);
+	add_note(notes, row->bad_times, "without times", NULL);
+	add_note(notes, row->staged, "between GPUs, through host memory", NULL);
+	add_note(notes, row->before, "before tracing", has_time ? &row->before_ns : NULL);
+	add_note(notes, row->after, "after tracing", has_time ? &row->after_ns : NULL);
 	if (has_time)
 		snprintf(time, sizeof(time), "%.3f ms", (double)row->ns / 1e6);
 	n = snprintf(line, sizeof(line), "  %-*s  %-15s %9" PRIu64 " %15s  %12s%s", width,
-		     shown->label, work_word(work), row->count, time, bytes, notes.text);
+		     shown->label, work_word(work), row->count, time, bytes, notes);
 	while (n > 0 && n < (int)sizeof(line) && line[n - 1] == ' ')
 		line[--n] = '\0';
 	log_line(log, "%s", line);

@@ -23,17 +23,14 @@
 struct block {
 	struct terminal_line *lines;
 	unsigned int width, height, count;
-	bool is_full; /* the last line, for parts */
+	bool is_full;                /* the last line, for parts */
+	struct terminal_line beyond; /* what is written once the block is full */
 };
 
-/* NULL: the block is full. */
 static struct terminal_line *new_line(struct block *b, enum terminal_style style)
 {
-	struct terminal_line *line;
+	struct terminal_line *line = b->count < b->height ? &b->lines[b->count++] : &b->beyond;
 
-	if (b->count == b->height)
-		return NULL;
-	line = &b->lines[b->count++];
 	line->style = style;
 	line->text[0] = '\0';
 	b->is_full = false;
@@ -111,8 +108,6 @@ static void add_title(struct block *b, const struct live_numbers *n,
 	struct terminal_line *line = new_line(b, TERMINAL_REVERSE);
 	uint64_t seconds = n->elapsed_ns / 1000000000u;
 
-	if (!line)
-		return;
 	add_part(b, line, "profile %" PRIu64 ":%02u:%02u", seconds / 3600,
 		 (unsigned int)(seconds / 60 % 60), (unsigned int)(seconds % 60));
 	if (settings->is_paused)
@@ -128,8 +123,6 @@ static void add_device(struct block *b, const struct live_device *d)
 	struct terminal_line *line = new_line(b, TERMINAL_PLAIN);
 	char memory[QUANTITY_BYTES];
 
-	if (!line)
-		return;
 	add_part(b, line, "%s %5.1f %% busy", d->label, d->busy / 10.0);
 	add_part(b, line, "%.1f %% so far", d->busy_so_far / 10.0);
 	if (d->memory)
@@ -143,8 +136,6 @@ static void add_devices(struct block *b, const struct live_numbers *n, uint32_t 
 	double busy = 0, so_far = 0;
 	uint32_t count = n->device_count - first;
 
-	if (!line)
-		return;
 	for (uint32_t i = first; i < n->device_count; i++) {
 		busy += n->devices[i].busy / 10.0;
 		so_far += n->devices[i].busy_so_far / 10.0;
@@ -163,8 +154,6 @@ static void add_numbers(struct block *b, const struct live_numbers *n)
 	if (shown < n->device_count)
 		add_devices(b, n, shown);
 	line = new_line(b, TERMINAL_PLAIN);
-	if (!line)
-		return;
 	if (n->kernels != LIVE_NO_VALUE) {
 		add_part(b, line, "%" PRIu64 " kernels/s", n->kernels_per_s);
 		add_part(b, line, "%" PRIu64 " launched but not finished", n->waiting);
@@ -212,8 +201,6 @@ static void add_heading(struct block *b, enum live_table table)
 	struct terminal_line *line = new_line(b, TERMINAL_BOLD);
 	char text[PART_BYTES];
 
-	if (!line)
-		return;
 	if (b->width < WIDE_TABLE)
 		snprintf(text, sizeof(text), "%11s %7s  %s", "time", "share", names[table]);
 	else
@@ -229,8 +216,6 @@ static void add_row(struct block *b, enum live_table table, const struct live_li
 	struct terminal_line *line = new_line(b, TERMINAL_PLAIN);
 	char text[PART_BYTES], time[QUANTITY_BYTES], mean[QUANTITY_BYTES] = "", share[32];
 
-	if (!line)
-		return;
 	time_text(time, (double)row->sum.ns);
 	snprintf(share, sizeof(share), "%.1f %%",
 		 list->whole.ns ? 100.0 * (double)row->sum.ns / (double)list->whole.ns : 0);
@@ -295,8 +280,6 @@ static void add_hints(struct block *b, const struct live_settings *settings)
 	static const char *const orders[] = {"time", "calls", "mean"};
 	struct terminal_line *line = new_line(b, TERMINAL_BOLD);
 
-	if (!line)
-		return;
 	if (!settings->has_keys) {
 		append(line,
 		       "keys are off: the command may read this terminal (add </dev/null to use "
@@ -376,17 +359,6 @@ unsigned int live_screen_draw(const struct live_view *view, const struct live_se
 	return b.count;
 }
 
-static void __attribute__((format(printf, 3, 4)))
-add_plain(char *line, size_t size, const char *format, ...)
-{
-	size_t used = strlen(line);
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(line + used, size - used, format, args);
-	va_end(args);
-}
-
 void live_screen_plain(const struct live_numbers *n, char *line, size_t size)
 {
 	char memory[QUANTITY_BYTES];
@@ -395,18 +367,18 @@ void live_screen_plain(const struct live_numbers *n, char *line, size_t size)
 	for (uint32_t i = 0; i < n->device_count; i++) {
 		const struct live_device *d = &n->devices[i];
 
-		add_plain(line, size, " %s %.1f %% busy (%.1f %% so far),", d->label,
-			  d->busy / 10.0, d->busy_so_far / 10.0);
+		append_text(line, size, " %s %.1f %% busy (%.1f %% so far),", d->label,
+			    d->busy / 10.0, d->busy_so_far / 10.0);
 		if (d->memory)
-			add_plain(line, size, " %s allocated,", bytes_text(memory, d->memory));
+			append_text(line, size, " %s allocated,", bytes_text(memory, d->memory));
 	}
 	if (n->kernels != LIVE_NO_VALUE)
-		add_plain(line, size,
-			  " %" PRIu64 " kernels/s, %" PRIu64 " launched but not finished,",
-			  n->kernels_per_s, n->waiting);
+		append_text(line, size,
+			    " %" PRIu64 " kernels/s, %" PRIu64 " launched but not finished,",
+			    n->kernels_per_s, n->waiting);
 	if (n->cpu != LIVE_NO_VALUE)
-		add_plain(line, size, " %.2f CPUs,", (double)n->cpu / 100);
+		append_text(line, size, " %.2f CPUs,", (double)n->cpu / 100);
 	if (n->calls != LIVE_NO_VALUE)
-		add_plain(line, size, " %.2f threads in CUDA calls,", (double)n->calls / 100);
-	add_plain(line, size, " %" PRIu64 " lost", n->lost);
+		append_text(line, size, " %.2f threads in CUDA calls,", (double)n->calls / 100);
+	append_text(line, size, " %" PRIu64 " lost", n->lost);
 }

@@ -9,6 +9,7 @@
 #include "profiler/report/rank_clocks.h"
 #include "profiler/tables/ranks_table.h"
 #include "symbolize/util/saturate.h"
+#include "symbolize/util/text.h"
 
 #define GAPS_SHOWN 4
 
@@ -16,22 +17,20 @@
 static bool missing_text(const struct result *r, char *text, size_t size)
 {
 	uint32_t next = 0, gaps = 0;
-	size_t used = 0;
 
+	text[0] = '\0';
 	for (uint32_t i = 0; i <= r->rank_count; i++) {
 		uint32_t rank = i < r->rank_count ? r->ranks[i].rank : r->totals.job.size;
 
-		if (rank > next && gaps++ < GAPS_SHOWN && used < size) {
-			used += (size_t)snprintf(text + used, size - used, "%s%u", used ? ", " : "",
-						 next);
-			if (rank - 1 > next && used < size)
-				used += (size_t)snprintf(text + used, size - used, " to %u",
-							 rank - 1);
+		if (rank > next && gaps++ < GAPS_SHOWN) {
+			append_text(text, size, "%s%u", *text ? ", " : "", next);
+			if (rank - 1 > next)
+				append_text(text, size, " to %u", rank - 1);
 		}
 		next = rank + 1;
 	}
-	if (gaps > GAPS_SHOWN && used < size)
-		snprintf(text + used, size - used, " and others");
+	if (gaps > GAPS_SHOWN)
+		append_text(text, size, " and others");
 	return gaps > 0;
 }
 
@@ -80,8 +79,7 @@ static void report_aligned(struct log *log, const struct rank_clocks *c)
 	if (a->bound_ns > a->error_ns)
 		log_line(log,
 			 "  this assumes that machines leave collectives together; certain is: "
-			 "within "
-			 "%s",
+			 "within %s",
 			 time_text(most, (double)a->bound_ns));
 }
 
@@ -91,11 +89,10 @@ static void report_unaligned(struct log *log, const struct rank_clocks *c, bool 
 	uint32_t count = c->references;
 
 	if (count > 1 && c->error_ns)
-		log_line(
-			log,
-			"  %u machines, by their wall clocks: these are at most %s apart, as their "
-			"kernels estimate",
-			count, time_text(time, (double)c->error_ns));
+		log_line(log,
+			 "  %u machines, by their wall clocks: these are at most %s apart, as "
+			 "their kernels estimate",
+			 count, time_text(time, (double)c->error_ns));
 	else if (count > 1)
 		log_line(log,
 			 "  %u machines, by their wall clocks: how far these are apart is not "
@@ -227,8 +224,8 @@ static void report_late(struct log *log, const struct result *r, const struct ra
 	report_late_machine(log, r, times, c);
 	if (compared && waited_ns)
 		log_line(log,
-			 "  waiting for whoever comes last: %s for each rank and collective, "
-			 "%.1f %% of GPU time",
+			 "  waiting for whoever comes last: %s for each rank and collective, %.1f "
+			 "%% of GPU time",
 			 time_text(time, (double)waited_ns / (double)compared),
 			 gpu_ns ? 100.0 * (double)waited_ns / (double)gpu_ns : 0.0);
 	if (undecided)
@@ -242,9 +239,8 @@ static void report_late(struct log *log, const struct result *r, const struct ra
 			 " kernels of collectives without peers: what they waited is not known",
 			 alone);
 	if (c->references > 1 && (collectives || alone))
-		log_line(log,
-			 "  ranks of machines whose clocks are not aligned are not compared in "
-			 "collectives");
+		log_line(log, "  ranks of machines whose clocks are not aligned are not compared "
+			      "in collectives");
 }
 
 static uint64_t rank_end_ns(const struct rank_info *rank)
@@ -288,11 +284,10 @@ static void report_sizes(struct log *log, const struct result *r)
 			snprintf(other, sizeof(other), " of %u", rank->size);
 		else if (rank->rank < known->size)
 			continue;
-		log_warn(
-			log,
-			"rank %u is one of %u, but there is a rank %u%s: are these captures of one "
-			"job?",
-			known->rank, known->size, rank->rank, other);
+		log_warn(log,
+			 "rank %u is one of %u, but there is a rank %u%s: are these captures of "
+			 "one job?",
+			 known->rank, known->size, rank->rank, other);
 		return;
 	}
 }

@@ -33,34 +33,27 @@ static void report_outside(struct log *log, const struct ledger *ledger)
 {
 	const struct ledger_outside *l = &ledger->outside;
 
-	if (l->before)
-		log_line(log, "  %" PRIu64 " GPU operation%s began before (%.3f ms): left out",
-			 l->before, plural(l->before), ms(l->before_ns));
+	log_line_if(log, l->before, "  # GPU operation{|s} began before (%.3f ms): left out",
+		    ms(l->before_ns));
 	if (is_notable_after(log, ledger))
-		log_line(log,
-			 "  %" PRIu64 " GPU operation%s began just after recording "
-			 "ended (%.3f ms): left out",
-			 l->after, plural(l->after), ms(l->after_ns));
-	if (l->unended)
-		log_line(log,
-			 "  %" PRIu64
-			 " launch%s left out: %s work had not ended when recording did",
-			 l->unended, pick(l->unended, " is", "es are"),
-			 pick(l->unended, "its", "their"));
-	if (l->unchosen)
-		log_line(log, "  %" PRIu64 " GPU operation%s launched outside (%.3f ms): left out",
-			 l->unchosen, pick(l->unchosen, " was", "s were"), ms(l->unchosen_ns));
+		log_line_if(log, l->after,
+			    "  # GPU operation{|s} began just after recording ended (%.3f ms): "
+			    "left out",
+			    ms(l->after_ns));
+	log_line_if(log, l->unended,
+		    "  # launch{ is|es are} left out: {its|their} work had not ended when "
+		    "recording did");
+	log_line_if(log, l->unchosen,
+		    "  # GPU operation{ was|s were} launched outside (%.3f ms): left out",
+		    ms(l->unchosen_ns));
 	if (l->only_outside && l->entered)
-		log_line(log,
-			 "  %" PRIu64 " process%s never entered a range: all of %s GPU work is "
-			 "among these",
-			 l->only_outside, pick(l->only_outside, "", "es"),
-			 pick(l->only_outside, "its", "their"));
-	if (l->earlier)
-		log_line(log,
-			 "  %" PRIu64 " GPU operation%s launched before launches were recorded "
-			 "(%.3f ms): under [launched before recording]",
-			 l->earlier, pick(l->earlier, " was", "s were"), ms(l->earlier_ns));
+		log_line_if(log, l->only_outside,
+			    "  # process{|es} never entered a range: all of {its|their} GPU work "
+			    "is among these");
+	log_line_if(log, l->earlier,
+		    "  # GPU operation{ was|s were} launched before launches were recorded (%.3f "
+		    "ms): under [launched before recording]",
+		    ms(l->earlier_ns));
 }
 
 /* The last part of the run; what was lost, and how stacks were taken, is said of all of it. */
@@ -97,8 +90,9 @@ static void report_ranges(struct log *log, const struct measure *m, const struct
 	if (all > 1)
 		snprintf(by, sizeof(by), ", by %" PRIu64 " of %" PRIu64 " processes: %s",
 			 l->entered, all, l->entered_by);
-	log_line(log, "Recorded: what was in the range %s, which was entered %" PRIu64 " time%s%s",
-		 names, l->ranges, plural(l->ranges), by);
+	log_line_if(log, l->ranges,
+		    "Recorded: what was in the range %s, which was entered # time{|s}%s", names,
+		    by);
 }
 
 /* Which part of the run, and what was seen of the rest. */
@@ -161,89 +155,55 @@ static void report_bounds(struct log *log, const struct measure *m, const struct
 	const struct ledger_bounds *b = &l->bounds;
 	uint64_t malformed = l->pipe.malformed, refused = l->pipe.refused;
 
-	if (b->late_allocations)
-		log_warn(log,
-			 "%" PRIu64 " allocation%s or release%s came too late to be counted in "
-			 "order: peaks of memory may be wrong",
-			 b->late_allocations, plural(b->late_allocations),
-			 plural(b->late_allocations));
+	log_warn_if(log, b->late_allocations,
+		    "# allocation{|s} or release{|s} came too late to be counted in order: peaks "
+		    "of memory may be wrong");
 
-	if (b->out_of_memory)
-		log_warn(log, "out of memory: %" PRIu64 " event%s lost", b->out_of_memory,
-			 pick(b->out_of_memory, " was", "s were"));
-	if (b->programs)
-		log_warn(log, "%" PRIu64 " program%s not in the profile: no more than 65536 %s",
-			 b->programs, pick(b->programs, " is", "s are"),
-			 m->alone ? "of a trace are read; give each its own (%p)"
-				  : "are followed at one time");
-	if (b->stacks)
-		log_warn(log,
-			 "%" PRIu64 " stack%s exceeded the limit on distinct stacks; %s under "
-			 "[too many stacks]",
-			 b->stacks, plural(b->stacks), pick(b->stacks, "it is", "they are"));
-	if (b->refused)
-		log_warn(log, "%" PRIu64 " %s from the program exceeded the limit and %s dropped",
-			 b->refused,
-			 pick(b->refused, "name, mapping or stack", "names, mappings or stacks"),
-			 pick(b->refused, "was", "were"));
-	if (b->ranges)
-		log_warn(log,
-			 "%" PRIu64 " NVTX range%s went past a limit of --nvtx: %s not in stacks "
-			 "by %s",
-			 b->ranges, plural(b->ranges), pick(b->ranges, "it is", "they are"),
-			 pick(b->ranges, "its name", "their names"));
-	if (b->folded_ranges)
-		log_warn(log,
-			 "%" PRIu64 " NVTX range%s %s N in place of the numbers in %s: too many "
-			 "names differ in these alone",
-			 b->folded_ranges, plural(b->folded_ranges),
-			 pick(b->folded_ranges, "has", "have"),
-			 pick(b->folded_ranges, "its name", "their names"));
-	if (malformed)
-		log_warn(log,
-			 "%" PRIu64 " malformed line%s in the %s %s ignored (%" PRIu64
-			 " too long); %s began: %s",
-			 malformed, plural(malformed), stream(m), pick(malformed, "was", "were"),
-			 l->pipe.too_long, pick(malformed, "it", "the first"),
-			 l->pipe.first_malformed);
-	if (refused)
-		log_warn(log,
-			 "%" PRIu64 " line%s in the %s came from %s %s and %s "
-			 "ignored; %s began: %s",
-			 refused, plural(refused), stream(m),
-			 pick(refused, "a process that", "processes that"),
-			 m->alone ? b->programs ? "said no hello or are too many" : "said no hello"
-				  : pick(refused, "is not the command's", "are not the command's"),
-			 pick(refused, "was", "were"), pick(refused, "it", "the first"),
-			 l->pipe.first_refused);
-	if (b->truncated)
-		log_warn(log,
-			 "%" PRIu64
-			 " stack%s cut where %s too deep or could not be followed; %s at "
-			 "[truncated]",
-			 b->truncated, pick(b->truncated, " is", "s are"),
-			 pick(b->truncated, "it was", "they were"),
-			 pick(b->truncated, "it begins", "they begin"));
-	if (l->python.unordered)
-		log_warn(log,
-			 "%" PRIu64 " stack%s Python functions whose place among the native ones "
-			 "is not known%s%s%s",
-			 l->python.unordered, pick(l->python.unordered, " has", "s have"),
-			 l->python.first_file[0] ? " (of " : "", l->python.first_file,
-			 l->python.first_file[0] ? ")" : "");
+	log_warn_if(log, b->out_of_memory, "out of memory: # event{ was|s were} lost");
+	log_warn_if(log, b->programs,
+		    "# program{ is|s are} not in the profile: no more than 65536 %s",
+		    m->alone ? "of a trace are read; give each its own (%p)"
+			     : "are followed at one time");
+	log_warn_if(log, b->stacks,
+		    "# stack{|s} exceeded the limit on distinct stacks; {it is|they are} under "
+		    "[too many stacks]");
+	log_warn_if(log, b->refused,
+		    "# {name, mapping or stack|names, mappings or stacks} from the program "
+		    "exceeded the limit and {was|were} dropped");
+	log_warn_if(log, b->ranges,
+		    "# NVTX range{|s} went past a limit of --nvtx: {it is|they are} not in stacks "
+		    "by {its name|their names}");
+	log_warn_if(log, b->folded_ranges,
+		    "# NVTX range{|s} {has|have} N in place of the numbers in {its name|their "
+		    "names}: too many names differ in these alone");
+	log_warn_if(log, malformed,
+		    "# malformed line{|s} in the %s {was|were} ignored (%" PRIu64
+		    " too long); {it|the first} began: %s",
+		    stream(m), l->pipe.too_long, l->pipe.first_malformed);
+	log_warn_if(log, refused,
+		    "# line{|s} in the %s came from {a process that|processes that} %s and "
+		    "{was|were} ignored; {it|the first} began: %s",
+		    stream(m),
+		    m->alone ? b->programs ? "said no hello or are too many" : "said no hello"
+			     : pick(refused, "is not the command's", "are not the command's"),
+		    l->pipe.first_refused);
+	log_warn_if(log, b->truncated,
+		    "# stack{ is|s are} cut where {it was|they were} too deep or could not be "
+		    "followed; {it begins|they begin} at [truncated]");
+	log_warn_if(log, l->python.unordered,
+		    "# stack{ has|s have} Python functions whose place among the native ones is "
+		    "not known%s%s%s",
+		    l->python.first_file[0] ? " (of " : "", l->python.first_file,
+		    l->python.first_file[0] ? ")" : "");
 }
 
 static void report_timeline(struct log *log, const struct timeline_stats *t)
 {
 	const char *why = t->error == -E2BIG ? "there were too many" : strerror(-t->error);
 
-	if (t->lost)
-		log_warn(log, "%" PRIu64 " event%s missing from the timeline: %s", t->lost,
-			 pick(t->lost, " is", "s are"), why);
-	if (t->lost_shapes)
-		log_warn(log, "%" PRIu64 " kernel%s in the timeline %s no grid and block: %s",
-			 t->lost_shapes, plural(t->lost_shapes),
-			 pick(t->lost_shapes, "has", "have"), why);
+	log_warn_if(log, t->lost, "# event{ is|s are} missing from the timeline: %s", why);
+	log_warn_if(log, t->lost_shapes,
+		    "# kernel{|s} in the timeline {has|have} no grid and block: %s", why);
 }
 
 static void report_listed(void *log, const struct loss *loss)
@@ -325,12 +285,9 @@ void summary_report_idle_threads(struct log *log, const struct result *result)
 		seen[row->place] = true;
 	}
 	free(seen);
-	if (threads)
-		log_line(log,
-			 "Idle: %" PRIu64 " thread%s waited for work for %s of the %s, below "
-			 "[idle threads ...]",
-			 threads, plural(threads), time_text(idle, (double)idle_ns),
-			 time_text(all, (double)ns));
+	log_line_if(log, threads,
+		    "Idle: # thread{|s} waited for work for %s of the %s, below [idle threads ...]",
+		    time_text(idle, (double)idle_ns), time_text(all, (double)ns));
 }
 
 /* ---- names ---- */
@@ -349,51 +306,34 @@ static void report_unread(struct log *log, const struct unnamed *u)
 	if (u->unread == 0 || !u->unread_path || u->unread_kind == DWARF_UNREAD_NOTHING ||
 	    u->unread_kind >= sizeof(texts) / sizeof(texts[0]))
 		return;
-	log_warn(log,
-		 "inlined functions are missing in %" PRIu64 " file%s: debug information of %s %s",
-		 u->unread, plural(u->unread), u->unread_path, texts[u->unread_kind]);
+	log_warn_if(log, u->unread,
+		    "inlined functions are missing in # file{|s}: debug information of %s %s",
+		    u->unread_path, texts[u->unread_kind]);
 }
 
 void summary_report_unnamed(struct log *log, const struct unnamed *u)
 {
-	if (u->unreadable)
-		log_warn(log,
-			 "this user may not read %" PRIu64 " file%s: %s code appears as [name]; %s "
-			 "%s",
-			 u->unreadable, plural(u->unreadable), pick(u->unreadable, "its", "their"),
-			 pick(u->unreadable, "it is", "the first is"), u->unreadable_path);
+	log_warn_if(log, u->unreadable,
+		    "this user may not read # file{|s}: {its|their} code appears as [name]; {it "
+		    "is|the first is} %s",
+		    u->unreadable_path);
 	report_unread(log, u);
-	if (u->stuck)
-		log_warn(log,
-			 "%" PRIu64 " %s could not be read in time (a network or user file "
-			 "system, or a busy machine?): some names are missing",
-			 u->stuck, pick(u->stuck, "file or process", "files or processes"));
-	if (u->refused)
-		log_warn(log,
-			 "%" PRIu64 " symbol table%s %s too large to read: some code appears as "
-			 "[name]",
-			 u->refused, plural(u->refused), pick(u->refused, "is", "are"));
-	if (u->refused_frames)
-		log_warn(log,
-			 "%" PRIu64
-			 " record%s of call-frame information in jitdumps %s malformed, too large "
-			 "or of no code: stacks through that code may be cut or guessed",
-			 u->refused_frames, plural(u->refused_frames),
-			 pick(u->refused_frames, "is", "are"));
-	if (u->not_asked)
-		log_warn(log,
-			 "the servers in DEBUGINFOD_URLS took longer than 30 s: %" PRIu64
-			 " debug file%s %s not there in time",
-			 u->not_asked, plural(u->not_asked), pick(u->not_asked, "was", "were"));
-	if (u->mangled)
-		log_warn(log, "%" PRIu64 " name%s too long to demangle, and %s mangled", u->mangled,
-			 pick(u->mangled, " takes", "s take"), pick(u->mangled, "stays", "stay"));
-	if (u->not_kept)
-		log_warn(log,
-			 "%" PRIu64
-			 " named stack%s or name%s exceeded the limit on memory: stacks are "
-			 "under [too many stacks], names are shorter",
-			 u->not_kept, plural(u->not_kept), plural(u->not_kept));
+	log_warn_if(log, u->stuck,
+		    "# {file or process|files or processes} could not be read in time (a network "
+		    "or user file system, or a busy machine?): some names are missing");
+	log_warn_if(log, u->refused,
+		    "# symbol table{|s} {is|are} too large to read: some code appears as [name]");
+	log_warn_if(log, u->refused_frames,
+		    "# record{|s} of call-frame information in jitdumps {is|are} malformed, too "
+		    "large or of no code: stacks through that code may be cut or guessed");
+	log_warn_if(log, u->not_asked,
+		    "the servers in DEBUGINFOD_URLS took longer than 30 s: # debug file{|s} "
+		    "{was|were} not there in time");
+	log_warn_if(log, u->mangled,
+		    "# name{ takes|s take} too long to demangle, and {stays|stay} mangled");
+	log_warn_if(log, u->not_kept,
+		    "# named stack{|s} or name{|s} exceeded the limit on memory: stacks are under "
+		    "[too many stacks], names are shorter");
 }
 
 /* ---- what was written ---- */
@@ -408,8 +348,8 @@ static void report_empty(struct log *log, const struct measure *m, const struct 
 			 strcmp(w->unit, "samples") == 0 ? "sample's period" : "unit");
 	else if (m->samples_cpu)
 		log_warn(log,
-			 "the profile is empty: %s used %.3f s of CPU in %.3f s, and no "
-			 "sample fell into it (raise -F)",
+			 "the profile is empty: %s used %.3f s of CPU in %.3f s, and no sample "
+			 "fell into it (raise -F)",
 			 m->attached ? "the processes" : "the command",
 			 (double)t->command_cpu_ns / 1e9, (double)t->elapsed_ns / 1e9);
 	else if (used_gpu(t->ledger))
@@ -450,12 +390,10 @@ static void report_omitted(struct log *log, const struct summary_written *w)
 
 	if (count == 0 || w->written.items == 0)
 		return;
-	log_line(log,
-		 "  %" PRIu64 " more %s%s to 0 (%.3f ms%s) and %s not in it; the sum includes "
-		 "%s time",
-		 count, w->item, pick(count, " rounds", "s round"), w->written.omitted_ns / 1e6,
-		 pick(count, "", " altogether"), pick(count, "is", "are"),
-		 pick(count, "its", "their"));
+	log_line_if(log, count,
+		    "  # more %s{ rounds|s round} to 0 (%.3f ms{| altogether}) and {is|are} not in "
+		    "it; the sum includes {its|their} time",
+		    w->item, w->written.omitted_ns / 1e6);
 }
 
 void summary_report_written(struct log *log, const struct measure *measure,
@@ -490,10 +428,8 @@ void summary_report_written(struct log *log, const struct measure *measure,
 		 amount(text[4], w->written.total[ROW_GPU], w->unit), waiting, calling, idle,
 		 w->file);
 	report_omitted(log, w);
-	if (w->written.source_lines)
-		log_line(log, "  with %" PRIu64 " line%s of %" PRIu64 " source file%s",
-			 w->written.source_lines, plural(w->written.source_lines),
-			 w->written.source_files, plural(w->written.source_files));
+	log_line_if(log, w->written.source_lines, "  with # line{|s} of %" PRIu64 " source file%s",
+		    w->written.source_files, plural(w->written.source_files));
 }
 
 /* ---- what it cost ---- */

@@ -8,6 +8,7 @@
 #include "profiler/base/capability_advice.h"
 #include "profiler/report/quantity.h"
 #include "symbolize/util/saturate.h"
+#include "symbolize/util/text.h"
 
 void summary_samples(struct log *log, const struct measure *m, const struct ledger *l)
 {
@@ -48,8 +49,8 @@ void summary_cpu(struct log *log, const struct measure *m, const struct totals *
 			 2 * (double)cpu->dropped * (double)t->sample_ns > rest
 				 ? "samples were dropped, see below"
 				 : "time in exec and exit, or, without root, in the operating "
-				   "system, or of threads and processes that ran for less "
-				   "than a sampling period");
+				   "system, or of threads and processes that ran for less than a "
+				   "sampling period");
 }
 
 /* Why devices were idle. */
@@ -70,19 +71,16 @@ void summary_idle(struct log *log, const struct measure *m, const struct ledger 
 
 	if (!m->idle)
 		return;
-	if (idle->lost)
-		log_warn(log,
-			 "%" PRIu64 " record%s missing from idle times: no room beside the output, "
-			 "or in memory",
-			 idle->lost, pick(idle->lost, " is", "s are"));
+	log_warn_if(log, idle->lost,
+		    "# record{ is|s are} missing from idle times: no room beside the output, or in "
+		    "memory");
 	if (idle->devices == 0) {
 		log_line(log, "GPU idle: nothing ran on a GPU");
 		return;
 	}
-	log_line(log, "GPU idle: %" PRIu64 " GPU%s, %s of %s (%.1f %%)", idle->devices,
-		 plural(idle->devices), time_text(text, (double)ns),
-		 time_text(whole, (double)idle->whole_ns),
-		 idle->whole_ns ? 100 * (double)ns / (double)idle->whole_ns : 0);
+	log_line_if(log, idle->devices, "GPU idle: # GPU{|s}, %s of %s (%.1f %%)",
+		    time_text(text, (double)ns), time_text(whole, (double)idle->whole_ns),
+		    idle->whole_ns ? 100 * (double)ns / (double)idle->whole_ns : 0);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].ns)
 			log_line(log, "%12s  %s", time_text(text, (double)parts[i].ns),
@@ -94,7 +92,6 @@ void summary_wall(struct log *log, const struct measure *m, const struct ledger 
 {
 	const struct ledger_wall *wall = &l->wall;
 	uint64_t left[OFF_CPU_KINDS], off_ns = 0;
-	size_t used = 0;
 	char text[400] = "", life[QUANTITY_BYTES], ran[QUANTITY_BYTES], off[QUANTITY_BYTES],
 	     runnable[QUANTITY_BYTES];
 
@@ -112,11 +109,11 @@ void summary_wall(struct log *log, const struct measure *m, const struct ledger 
 				most = i;
 		if (left[most] == 0)
 			break;
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s",
-					 used ? ", " : " (", off_cpu_name((enum off_cpu_kind)most),
-					 time_text(life, (double)left[most]));
+		append_text(text, sizeof(text), "%s%s %s", *text ? ", " : " (",
+			    off_cpu_name((enum off_cpu_kind)most),
+			    time_text(life, (double)left[most]));
 		left[most] = 0;
-		if (used > sizeof(text) - 60)
+		if (strlen(text) > sizeof(text) - 60)
 			break;
 	}
 	log_line(log, "Wall: %" PRIu64 " thread%s, %s: %s on a CPU, %s blocked%s%s, %s runnable",
@@ -133,8 +130,7 @@ void summary_wall(struct log *log, const struct measure *m, const struct ledger 
 	if (wall->of_profile_ns || wall->of_driver_ns)
 		log_line(log,
 			 "  in it are %s of profile's own thread, and %s of threads of CUPTI and "
-			 "the "
-			 "driver, each in one frame",
+			 "the driver, each in one frame",
 			 time_text(life, (double)wall->of_profile_ns),
 			 time_text(ran, (double)wall->of_driver_ns));
 	if (wall->left_ns)
@@ -143,11 +139,9 @@ void summary_wall(struct log *log, const struct measure *m, const struct ledger 
 	if (wall->in_calls_ns)
 		log_line(log, "  %s more is within timed calls, whose time has it",
 			 time_text(life, (double)wall->in_calls_ns));
-	if (wall->lost)
-		log_warn(log,
-			 "%" PRIu64 " thread%s without times, or only with a part of them: there "
-			 "were too many at once, or they ended last",
-			 wall->lost, plural(wall->lost));
+	log_warn_if(log, wall->lost,
+		    "# thread{|s} without times, or only with a part of them: there were too many "
+		    "at once, or they ended last");
 }
 
 /* Reports what threads did for others that wait for them. */
@@ -160,13 +154,12 @@ void summary_handovers(struct log *log, const struct ledger *l)
 		return;
 	log_line(log,
 		 "Handed over: %" PRIu64 " launch%s and %" PRIu64
-		 " CPU sample%s of other threads are "
-		 "under the thread that waited for them",
+		 " CPU sample%s of other threads are under the thread that waited for them",
 		 launches, pick(launches, "", "es"), samples, plural(samples));
 	if (apart)
 		log_line(log,
-			 "  %" PRIu64 " launch%s and %" PRIu64 " CPU sample%s more stand apart: no "
-			 "thread waited, or more than one",
+			 "  %" PRIu64 " launch%s and %" PRIu64
+			 " CPU sample%s more stand apart: no thread waited, or more than one",
 			 l->launches.apart, pick(l->launches.apart, "", "es"), l->cpu.apart,
 			 plural(l->cpu.apart));
 }
@@ -223,11 +216,9 @@ void summary_guessed(struct log *log, const struct ledger *l)
 {
 	uint64_t guessed = l->unwound.ends[UNWIND_GUESSED];
 
-	if (guessed)
-		log_line(log,
-			 "Stacks: %" PRIu64 " %s guessed: of code without call-frame information "
-			 "that had two possible callers",
-			 guessed, pick(guessed, "is", "are"));
+	log_line_if(log, guessed,
+		    "Stacks: # {is|are} guessed: of code without call-frame information that had "
+		    "two possible callers");
 }
 
 void summary_python(struct log *log, const struct ledger *l)
@@ -236,14 +227,10 @@ void summary_python(struct log *log, const struct ledger *l)
 	uint64_t unread = l->python.unread < missing ? l->python.unread : missing;
 
 	missing -= unread;
-	if (unread)
-		log_line(log,
-			 "Stacks: %" PRIu64 " %s without %s Python functions, which profile may "
-			 "not read: " CAPABILITY_ADVICE,
-			 unread, pick(unread, "is", "are"), pick(unread, "its", "their"));
-	if (missing)
-		log_line(log,
-			 "Stacks: %" PRIu64 " %s without %s Python functions: taken before the "
-			 "interpreter was known, or as a function was entered",
-			 missing, pick(missing, "is", "are"), pick(missing, "its", "their"));
+	log_line_if(log, unread,
+		    "Stacks: # {is|are} without {its|their} Python functions, which profile may "
+		    "not read: " CAPABILITY_ADVICE);
+	log_line_if(log, missing,
+		    "Stacks: # {is|are} without {its|their} Python functions: taken before the "
+		    "interpreter was known, or as a function was entered");
 }

@@ -23,8 +23,9 @@ void summary_waits(struct log *log, const struct measure *m, const struct ledger
 			 ms(l->calls.wait_computed_ns));
 	if (l->calls.cut_waits)
 		log_line(log,
-			 "  only the last part of %" PRIu64 " of them is split by what ran: too "
-			 "much GPU work ran during them%s to keep it all",
+			 "  only the last part of %" PRIu64
+			 " of them is split by what ran: too much GPU work ran during them%s to "
+			 "keep it all",
 			 l->calls.cut_waits,
 			 m->wall ? ", or threads were too often off the CPU," : "");
 }
@@ -38,32 +39,22 @@ void summary_correlation(struct log *log, const struct measure *m, const struct 
 		 gpu->matched, gpu->unmatched, saturated_sum(gpu->dropped, gpu->missing));
 	if (gpu->unmatched)
 		log_line(log,
-			 "  unmatched operations ran %.3f ms and are under "
-			 "[launch not captured]",
+			 "  unmatched operations ran %.3f ms and are under [launch not captured]",
 			 ms(gpu->unmatched_ns));
-	if (gpu->dropped)
-		log_line(log,
-			 "  %" PRIu64 " operation%s dropped before reaching the %s: "
-			 "%s GPU time is not in the profile",
-			 gpu->dropped, pick(gpu->dropped, " was", "s were"),
-			 m->alone ? "trace" : "profiler", pick(gpu->dropped, "its", "their"));
-	if (gpu->missing)
-		log_line(log, "  %" PRIu64 " operation%s sent but did not arrive", gpu->missing,
-			 pick(gpu->missing, " was", "s were"));
-	if (l->pipe.wrong_totals)
-		log_line(log,
-			 "  %u process%s reported a different sum of GPU time than arrived: "
-			 "something else wrote to the %s",
-			 l->pipe.wrong_totals, pick(l->pipe.wrong_totals, "", "es"), stream(m));
-	if (gpu->bad_times)
-		log_line(log, "  %" PRIu64 " operation%s no usable timestamps and count%s as 0 ns",
-			 gpu->bad_times, pick(gpu->bad_times, " has", "s have"),
-			 pick(gpu->bad_times, "s", ""));
+	log_line_if(log, gpu->dropped,
+		    "  # operation{ was|s were} dropped before reaching the %s: {its|their} GPU "
+		    "time is not in the profile",
+		    m->alone ? "trace" : "profiler");
+	log_line_if(log, gpu->missing, "  # operation{ was|s were} sent but did not arrive");
+	log_line_if(log, l->pipe.wrong_totals,
+		    "  # process{|es} reported a different sum of GPU time than arrived: something "
+		    "else wrote to the %s",
+		    stream(m));
+	log_line_if(log, gpu->bad_times,
+		    "  # operation{ has|s have} no usable timestamps and count{s|} as 0 ns");
 	if (gpu->bad_times && l->pipe.graph_time_bugs)
-		log_line(
-			log,
-			"  CUPTI of CUDA 13.0 is known to do that after some 25 million records of "
-			"graph nodes; --graph graph makes fewer");
+		log_line(log, "  CUPTI of CUDA 13.0 is known to do that after some 25 million "
+			      "records of graph nodes; --graph graph makes fewer");
 }
 
 void summary_odd_launches(struct log *log, const struct ledger *l)
@@ -71,39 +62,25 @@ void summary_odd_launches(struct log *log, const struct ledger *l)
 	uint64_t unended = l->launches.unended, unseen = l->gpu.unseen_nodes;
 	uint64_t copies = l->launches.copies_unended, graphs = l->launches.graphs_unended;
 
-	if (unended)
-		log_line(log,
-			 "  %" PRIu64 " kernel launch%s no record: the kernel%s had not ended "
-			 "when tracing did, or %s lost",
-			 unended, pick(unended, " has", "es have"), plural(unended),
-			 pick(unended, "its record was", "their records were"));
-	if (copies)
-		log_line(log,
-			 "  %" PRIu64 " cop%s no record: %s not ended when tracing did, or %s lost",
-			 copies, pick(copies, "y or set has", "ies and sets have"),
-			 pick(copies, "it had", "they had"),
-			 pick(copies, "its record was", "their records were"));
-	if (graphs)
-		log_line(log,
-			 "  %" PRIu64 " graph launch%s no record at all: of %s, not ended, or lost",
-			 graphs, pick(graphs, " has", "es have"),
-			 pick(graphs, "an empty graph", "empty graphs"));
-	if (l->launches.confused)
-		log_line(log,
-			 "  %" PRIu64
-			 " launch%s the correlation id of another, so their work may be "
-			 "under the other's stack: CUPTI 13.0 does that to threads in which a "
-			 "profiler has left it, and CUPTI 11.8 with newer drivers",
-			 l->launches.confused, pick(l->launches.confused, " has", "es have"));
-	if (unseen)
-		log_line(log, "  %" PRIu64 " operation%s of %s made before tracing or out of sight",
-			 unseen, pick(unseen, " is", "s are"),
-			 pick(unseen, "a graph node that was", "graph nodes that were"));
-	if (l->gpu.unwatched)
-		log_line(log,
-			 "  %" PRIu64 " allocation%s of unified memory, whose migrations and page "
-			 "faults are not recorded: --unified-memory records them",
-			 l->gpu.unwatched, pick(l->gpu.unwatched, " is", "s are"));
+	log_line_if(log, unended,
+		    "  # kernel launch{ has|es have} no record: the kernel{|s} had not ended when "
+		    "tracing did, or {its record was|their records were} lost");
+	log_line_if(log, copies,
+		    "  # cop{y or set has|ies and sets have} no record: {it had|they had} not "
+		    "ended when tracing did, or {its record was|their records were} lost");
+	log_line_if(log, graphs,
+		    "  # graph launch{ has|es have} no record at all: of {an empty graph|empty "
+		    "graphs}, not ended, or lost");
+	log_line_if(log, l->launches.confused,
+		    "  # launch{ has|es have} the correlation id of another, so their work may be "
+		    "under the other's stack: CUPTI 13.0 does that to threads in which a profiler "
+		    "has left it, and CUPTI 11.8 with newer drivers");
+	log_line_if(log, unseen,
+		    "  # operation{ is|s are} of {a graph node that was|graph nodes that were} "
+		    "made before tracing or out of sight");
+	log_line_if(log, l->gpu.unwatched,
+		    "  # allocation{ is|s are} of unified memory, whose migrations and page faults "
+		    "are not recorded: --unified-memory records them");
 }
 
 /* Samples of launches, and what that costs. */
@@ -112,21 +89,17 @@ static void report_exact_stalls(struct log *log, const struct ledger_stalls *sta
 	uint64_t others = stalls->samples -
 			  (stalls->placed < stalls->samples ? stalls->placed : stalls->samples);
 
-	log_line(log,
-		 "  each launch site shows its own: kernels ran one after the other, which can "
-		 "take some 40 times as long");
-	if (others)
-		log_line(log,
-			 "  %" PRIu64 " sample%s (%.1f %%) %s of graphs' launches, or of none that "
-			 "is known",
-			 others, plural(others), percent_of(others, stalls->samples),
-			 pick(others, "is", "are"));
+	log_line(log, "  each launch site shows its own: kernels ran one after the other, which "
+		      "can take some 40 times as long");
+	log_line_if(
+		log, others,
+		"  # sample{|s} (%.1f %%) {is|are} of graphs' launches, or of none that is known",
+		percent_of(others, stalls->samples));
 	if (stalls->mean_ns)
-		log_line(
-			log,
-			"  %.1f %% of the kernel time is of launches without samples of their own, "
-			"which show their kernel's mean",
-			percent_of(stalls->mean_ns, stalls->split_ns));
+		log_line(log,
+			 "  %.1f %% of the kernel time is of launches without samples of their "
+			 "own, which show their kernel's mean",
+			 percent_of(stalls->mean_ns, stalls->split_ns));
 }
 
 /* Samples of where kernels' warps were: how much they explain, and what is missing. */
@@ -151,34 +124,19 @@ void summary_stalls(struct log *log, const struct measure *m, const struct ledge
 		log_line(log,
 			 "  CUPTI gave none: kernels that run for less than a few periods have "
 			 "none, and at a very short --stall-period there may be none at all");
-	if (stalls->unmatched)
-		log_line(log,
-			 "  %" PRIu64 " more sample%s of functions that are no kernel in the "
-			 "profile",
-			 stalls->unmatched, pick(stalls->unmatched, " is", "s are"));
-	if (stalls->dropped)
-		log_line(log,
-			 "  the GPU dropped %" PRIu64 " sample%s (%.1f %%): a longer "
-			 "--stall-period makes fewer",
-			 stalls->dropped, plural(stalls->dropped),
-			 percent_of(stalls->dropped, stalls->taken));
-	if (stalls->overflows)
-		log_line(log,
-			 "  the GPU's buffer of samples was full %" PRIu64
-			 " time%s: a longer --stall-period makes fewer",
-			 stalls->overflows, plural(stalls->overflows));
-	if (stalls->lost)
-		log_line(log, "  %" PRIu64 " sample%s for lack of room", stalls->lost,
-			 pick(stalls->lost, " was lost", "s were lost"));
-	if (stalls->unlocated)
-		log_line(log, "  %" PRIu64 " sample%s no instruction: there was no room",
-			 stalls->unlocated, pick(stalls->unlocated, " has", "s have"));
-	if (stalls->cubins_left_out)
-		log_line(log,
-			 "  %" PRIu64 " line table%s of device code could not be read, or %s too "
-			 "large",
-			 stalls->cubins_left_out, plural(stalls->cubins_left_out),
-			 pick(stalls->cubins_left_out, "is", "are"));
+	log_line_if(log, stalls->unmatched,
+		    "  # more sample{ is|s are} of functions that are no kernel in the profile");
+	log_line_if(log, stalls->dropped,
+		    "  the GPU dropped # sample{|s} (%.1f %%): a longer --stall-period makes fewer",
+		    percent_of(stalls->dropped, stalls->taken));
+	log_line_if(log, stalls->overflows,
+		    "  the GPU's buffer of samples was full # time{|s}: a longer --stall-period "
+		    "makes fewer");
+	log_line_if(log, stalls->lost, "  # sample{ was lost|s were lost} for lack of room");
+	log_line_if(log, stalls->unlocated,
+		    "  # sample{ has|s have} no instruction: there was no room");
+	log_line_if(log, stalls->cubins_left_out,
+		    "  # line table{|s} of device code could not be read, or {is|are} too large");
 }
 
 /* Reports timed calls, where CUPTI could not be used; a message has given the reason. */
@@ -196,27 +154,18 @@ void summary_calls(struct log *log, const struct measure *m, const struct ledger
 	log_line(log,
 		 "CUDA calls: %" PRIu64 " in %u process%s without GPU time, %.3f ms of wall time",
 		 c->timed, c->processes, pick(c->processes, "", "es"), ms(c->timed_ns));
-	if (l->cpu.in_calls)
-		log_line(log,
-			 "  %" PRIu64 " CPU sample%s fell into these calls and %s not shown: the "
-			 "calls' time covers %s",
-			 l->cpu.in_calls, plural(l->cpu.in_calls),
-			 pick(l->cpu.in_calls, "is", "are"), pick(l->cpu.in_calls, "it", "them"));
+	log_line_if(log, l->cpu.in_calls,
+		    "  # CPU sample{|s} fell into these calls and {is|are} not shown: the calls' "
+		    "time covers {it|them}");
 	if (c->unfinished)
 		log_line(log,
 			 "  %" PRIu64 " of them had not returned when their process or the run "
 			 "ended; they count up to then",
 			 c->unfinished);
-	if (c->without_stack)
-		log_line(log,
-			 "  %" PRIu64 " of them %s no stack: the machine was too busy to read it "
-			 "in time",
-			 c->without_stack, pick(c->without_stack, "has", "have"));
-	if (c->lost)
-		log_line(log,
-			 "  %" PRIu64 " more %s lost: the machine was too busy to read %s "
-			 "in time",
-			 c->lost, pick(c->lost, "was", "were"), pick(c->lost, "it", "them"));
+	log_line_if(log, c->without_stack,
+		    "  # of them {has|have} no stack: the machine was too busy to read it in time");
+	log_line_if(log, c->lost,
+		    "  # more {was|were} lost: the machine was too busy to read {it|them} in time");
 }
 
 /* "3 CPU samples and 1 launch were dropped: ..." */

@@ -20,9 +20,9 @@ static const char *remedy_of(enum untraced_cause cause)
 			"Pass it on, and all that begin with PROFILE_ or INJECTION_: env -i, sudo, "
 			"service managers and launchers drop them",
 		[UNTRACED_OTHER_LIBRARY] = "Run without that tool (nsys, ncu, compute-sanitizer)",
-		[UNTRACED_OTHER_FILES] = "Set TMPDIR to a folder that it sees, too: bubblewrap, "
-					 "systemd's PrivateTmp "
-					 "and containers have a /tmp of their own",
+		[UNTRACED_OTHER_FILES] =
+			"Set TMPDIR to a folder that it sees, too: bubblewrap, systemd's "
+			"PrivateTmp and containers have a /tmp of their own",
 		[UNTRACED_OTHER_USER] = "Run profile as that user",
 		[UNTRACED_NO_EXEC] = "Set TMPDIR to a folder on another file system",
 		[UNTRACED_FILTERED] = "Run it without its sandbox",
@@ -51,34 +51,24 @@ static void report_unsure(struct log *log, const struct ledger_processes *p)
 		bool is_known = cause != UNTRACED_NOT_KNOWN;
 		const char *text = is_known ? untraced_cause_text(cause) : "sudo and -v tell more";
 
-		if (counts[cause])
-			log_warn(log,
-				 "%" PRIu64 " process%s loaded the CUDA driver and %s not traced; "
-				 "whether %s used the GPU is not known: %s%s%s",
-				 counts[cause], pick(counts[cause], "", "es"),
-				 pick(counts[cause], "was", "were"),
-				 pick(counts[cause], "it", "they"), text, is_known ? ". " : "",
-				 is_known ? remedy_of(cause) : "");
+		log_warn_if(log, counts[cause],
+			    "# process{|es} loaded the CUDA driver and {was|were} not traced; "
+			    "whether {it|they} used the GPU is not known: %s%s%s",
+			    text, is_known ? ". " : "", is_known ? remedy_of(cause) : "");
 	}
 }
 
 /* Processes that should have been traced, or may have: each with what to do. */
 void summary_untraced(struct log *log, const struct ledger_processes *p)
 {
-	if (p->never_started)
-		log_warn(log,
-			 "tracing never started in %" PRIu64 " process%s that initialized CUDA: %s "
-			 "GPU time is not in the profile. No cause was found: see "
-			 "docs/troubleshooting.md",
-			 p->never_started, pick(p->never_started, "", "es"),
-			 pick(p->never_started, "its", "their"));
+	log_warn_if(
+		log, p->never_started,
+		"tracing never started in # process{|es} that initialized CUDA: {its|their} GPU "
+		"time is not in the profile. No cause was found: see docs/troubleshooting.md");
 	for (enum untraced_cause cause = 0; cause < UNTRACED_CAUSES; cause++)
-		if (p->causes[cause])
-			log_warn(log,
-				 "%" PRIu64 " process%s used the GPU and %s not traced: %s. %s",
-				 p->causes[cause], pick(p->causes[cause], "", "es"),
-				 pick(p->causes[cause], "was", "were"), untraced_cause_text(cause),
-				 remedy_of(cause));
+		log_warn_if(log, p->causes[cause],
+			    "# process{|es} used the GPU and {was|were} not traced: %s. %s",
+			    untraced_cause_text(cause), remedy_of(cause));
 	report_unsure(log, p);
 }
 
@@ -109,10 +99,9 @@ void summary_no_gpu(struct log *log, const struct measure *m, const struct ledge
 		log_line(log, "No process used CUDA up to the end of what was recorded");
 	else if (l->processes.unwatched)
 		log_warn(log,
-			 "no process sent GPU work: the command did not use CUDA, or "
-			 "something dropped CUDA_INJECTION64_PATH from its environment (env -i, "
-			 "sudo, a launcher), which without eBPF was not seen; run with sudo to "
-			 "know. %s",
+			 "no process sent GPU work: the command did not use CUDA, or something "
+			 "dropped CUDA_INJECTION64_PATH from its environment (env -i, sudo, a "
+			 "launcher), which without eBPF was not seen; run with sudo to know. %s",
 			 m->samples_cpu ? "This profile has CPU time only"
 					: "The profile is empty");
 	else if (!m->samples_cpu)
@@ -146,11 +135,10 @@ static void report_ends(struct log *log, const struct ledger_pipe *pipe, bool al
 		pipe->without_goodbye > known ? pipe->without_goodbye - (uint32_t)known : 0;
 	char text[LAUNCHES_TEXT_BYTES];
 
-	if (pipe->killed)
-		log_warn(log, "%u traced process%s killed: GPU work of %s last 50 ms is missing%s",
-			 pipe->killed, pick(pipe->killed, " was", "es were"),
-			 pick(pipe->killed, "its", "their"),
-			 launches_text(text, pipe->killed, pipe->killed_launches));
+	log_warn_if(log, pipe->killed,
+		    "# traced process{ was|es were} killed: GPU work of {its|their} last 50 ms is "
+		    "missing%s",
+		    launches_text(text, pipe->killed, pipe->killed_launches));
 	if (pipe->exited_launches)
 		log_warn(log,
 			 "%u traced process%s ended by _exit or exec, or with threads that still "
@@ -159,17 +147,13 @@ static void report_ends(struct log *log, const struct ledger_pipe *pipe, bool al
 			 launches_text(text, pipe->exited, pipe->exited_launches),
 			 pick(pipe->exited, "it", "they"));
 	else if (pipe->exited)
-		log_line(log,
-			 "%u traced process%s ended by _exit or exec: what %s launched in the last "
-			 "50 ms and did not wait for is missing, if anything",
-			 pipe->exited, pick(pipe->exited, "", "es"),
-			 pick(pipe->exited, "it", "they"));
-	if (others)
-		log_warn(log,
-			 "%u traced process%s ended without a goodbye (killed%s?): GPU work of "
-			 "%s last 50 ms is missing%s",
-			 others, pick(others, "", "es"), alone ? ", or the disk full" : "",
-			 pick(others, "its", "their"), alone ? ", or all that found no room" : "");
+		log_line_if(log, pipe->exited,
+			    "# traced process{|es} ended by _exit or exec: what {it|they} launched "
+			    "in the last 50 ms and did not wait for is missing, if anything");
+	log_warn_if(log, others,
+		    "# traced process{|es} ended without a goodbye (killed%s?): GPU work of "
+		    "{its|their} last 50 ms is missing%s",
+		    alone ? ", or the disk full" : "", alone ? ", or all that found no room" : "");
 }
 
 /* Reports what did not arrive from traced processes, and why. */
@@ -184,11 +168,9 @@ static void report_broken_off(struct log *log, const struct totals *t)
 			 "profile itself read nothing for %.1f s (stopped, or no free CPU): "
 			 "programs wait %d s for it, then go on and drop what they cannot send",
 			 (double)t->longest_round_ns / 1e9, GPU_WIRE_PATIENCE_MS / 1000);
-	if (pipe->left)
-		log_warn(log,
-			 "%" PRIu64 " byte%s in the pipe %s not read: something went on writing "
-			 "after the end",
-			 pipe->left, plural(pipe->left), pick(pipe->left, "was", "were"));
+	log_warn_if(log, pipe->left,
+		    "# byte{|s} in the pipe {was|were} not read: something went on writing after "
+		    "the end");
 }
 
 void summary_lost_on_the_way(struct log *log, const struct totals *t)
@@ -200,28 +182,18 @@ void summary_lost_on_the_way(struct log *log, const struct totals *t)
 	uint32_t foreign = l->pipe.foreign_versions;
 
 	summary_dropped(log, &t->measure, l);
-	if (not_followed)
-		log_warn(log, "%" PRIu64 " process%s not followed: too many at once", not_followed,
-			 pick(not_followed, " was", "es were"));
-	if (after_end)
-		log_warn(log,
-			 "%" PRIu64 " process%s on after the command: CPU time after its end is "
-			 "not in the profile",
-			 after_end, pick(after_end, " ran", "es ran"));
-	if (lost_threads)
-		log_warn(log,
-			 "the creation of %" PRIu64 " thread%s was not seen: the machine was too "
-			 "busy; %s stacks begin with %s",
-			 lost_threads, plural(lost_threads), pick(lost_threads, "its", "their"),
-			 pick(lost_threads, "the thread", "the threads"));
+	log_warn_if(log, not_followed, "# process{ was|es were} not followed: too many at once");
+	log_warn_if(log, after_end,
+		    "# process{ ran|es ran} on after the command: CPU time after its end is not in "
+		    "the profile");
+	log_warn_if(log, lost_threads,
+		    "the creation of # thread{|s} was not seen: the machine was too busy; "
+		    "{its|their} stacks begin with {the thread|the threads}");
 	report_broken_off(log, t);
-	if (foreign)
-		log_warn(log,
-			 "%u process%s sent another protocol version and %s ignored: is "
-			 "%s from another release?",
-			 foreign, pick(foreign, "", "es"), pick(foreign, "was", "were"),
-			 t->measure.alone ? "the library that wrote them" : "-injection-lib");
-	if (lost_records)
-		log_warn(log, "%" PRIu64 " mapping record%s lost: some frames may be [unknown]",
-			 lost_records, pick(lost_records, " was", "s were"));
+	log_warn_if(log, foreign,
+		    "# process{|es} sent another protocol version and {was|were} ignored: is %s "
+		    "from another release?",
+		    t->measure.alone ? "the library that wrote them" : "-injection-lib");
+	log_warn_if(log, lost_records,
+		    "# mapping record{ was|s were} lost: some frames may be [unknown]");
 }

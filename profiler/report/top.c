@@ -2,7 +2,6 @@
 #include "profiler/report/top.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "profiler/report/strict.h"
 #include "profiler/tables/busy.h"
 #include "profiler/tables/digest.h"
+#include "symbolize/util/text.h"
 
 #define LINES 10
 #define GAPS 3
@@ -159,32 +159,15 @@ bool top_is_on_terminal(void)
 
 /* ---- the run's times ---- */
 
-struct line {
-	char text[1024];
-	size_t used;
-};
-
-__attribute__((format(printf, 2, 3))) static void add_text(struct line *line, const char *format,
-							   ...)
-{
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(line->text + line->used, sizeof(line->text) - line->used, format, args);
-	va_end(args);
-	if (n > 0 && (size_t)n < sizeof(line->text) - line->used)
-		line->used += (size_t)n;
-	else
-		line->text[line->used] = '\0';
-}
+#define LINE_BYTES 2048
 
 /* "3.214 s (37.3 %)" */
-static void add_time(struct line *line, const char *before, uint64_t ns, uint64_t whole_ns)
+static void add_time(char line[LINE_BYTES], const char *before, uint64_t ns, uint64_t whole_ns)
 {
 	char time[24];
 
-	add_text(line, "%s%s (%.1f %%)", before, time_text(time, (double)ns), share(ns, whole_ns));
+	append_text(line, LINE_BYTES, "%s%s (%.1f %%)", before, time_text(time, (double)ns),
+		    share(ns, whole_ns));
 }
 
 /* The timeline lacks events, so that more may have happened than it shows. */
@@ -193,7 +176,7 @@ static bool lacks_events(const struct result *r)
 	return r->totals.ledger->timeline.lost > 0;
 }
 
-static void add_busy(struct line *line, const struct busy *busy, uint64_t whole_ns, bool lacks)
+static void add_busy(char line[LINE_BYTES], const struct busy *busy, uint64_t whole_ns, bool lacks)
 {
 	const char *least = lacks ? "at least " : "";
 
@@ -207,7 +190,7 @@ static void add_busy(struct line *line, const struct busy *busy, uint64_t whole_
 		add_time(line, before, busy->devices[i].ns, whole_ns);
 	}
 	if (busy->device_count > DEVICES)
-		add_text(line, ", %u more GPUs", busy->device_count - DEVICES);
+		append_text(line, LINE_BYTES, ", %u more GPUs", busy->device_count - DEVICES);
 }
 
 /*
@@ -226,44 +209,45 @@ static void print_times(struct log *log, const struct result *r, const struct di
 {
 	const struct totals *t = &r->totals;
 	uint64_t gpu_ns = d->kernels.whole.ns + d->copies.whole.ns, from, to;
-	struct line line = {.used = 0};
+	char line[LINE_BYTES] = "";
 	char time[24];
 
 	result_window(r, &from, &to);
-	add_text(&line, "The run took %s", time_text(time, (double)t->elapsed_ns));
+	append_text(line, LINE_BYTES, "The run took %s", time_text(time, (double)t->elapsed_ns));
 	if (t->measure.samples_cpu || !(t->measure.attached || t->measure.alone)) /* it is known */
-		add_time(&line, "; CPU ", t->command_cpu_ns, t->elapsed_ns);
+		add_time(line, "; CPU ", t->command_cpu_ns, t->elapsed_ns);
 	if (t->shown) {
 		if (!goes_on(t))
-			log_line(log, "%s", line.text);
-		line.used = 0;
-		add_text(&line, "Shown with %.400s: %s", t->shown,
-			 to - from == t->elapsed_ns && !goes_on(t)
-				 ? "the whole run"
-				 : time_text(time, (double)(to - from)));
+			log_line(log, "%s", line);
+		line[0] = '\0';
+		append_text(line, LINE_BYTES, "Shown with %.400s: %s", t->shown,
+			    to - from == t->elapsed_ns && !goes_on(t)
+				    ? "the whole run"
+				    : time_text(time, (double)(to - from)));
 	}
 	if (busy)
-		add_busy(&line, busy, to - from, lacks_events(r));
+		add_busy(line, busy, to - from, lacks_events(r));
 	if (gpu_ns > 0 || d->kernels.whole.count + d->copies.whole.count > 0)
-		add_text(&line, ", GPU work %s (sum)", time_text(time, (double)gpu_ns));
-	log_line(log, "%s", line.text);
+		append_text(line, LINE_BYTES, ", GPU work %s (sum)",
+			    time_text(time, (double)gpu_ns));
+	log_line(log, "%s", line);
 }
 
 static void print_gaps(struct log *log, const struct result *r, const struct busy *busy)
 {
 	struct busy_span gaps[GAPS];
 	uint32_t count = busy_gaps(busy, r, gaps, GAPS);
-	struct line line = {.used = 0};
+	char line[LINE_BYTES] = "";
 	uint64_t from, to;
 
 	if (busy->span_count == 0 || count == 0)
 		return;
 	result_window(r, &from, &to);
-	add_time(&line, lacks_events(r) ? "No GPU worked for at most " : "No GPU worked for ",
+	add_time(line, lacks_events(r) ? "No GPU worked for at most " : "No GPU worked for ",
 		 to - from - busy->ns, to - from);
 	if (lacks_events(r)) {
-		add_text(&line, ": %" PRIu64 " events are missing from the timeline",
-			 r->totals.ledger->timeline.lost);
+		append_text(line, LINE_BYTES, ": %" PRIu64 " events are missing from the timeline",
+			    r->totals.ledger->timeline.lost);
 		count = 0; /* what looks like a gap may be none */
 	}
 	for (uint32_t i = 0; i < count; i++) {
@@ -272,23 +256,23 @@ static void print_gaps(struct log *log, const struct result *r, const struct bus
 
 		time_text(length, (double)(gaps[i].end - gaps[i].start));
 		time_text(start, (double)start_ns);
-		add_text(&line, "%s%s %s%s", i ? ", " : "; longest: ", length,
-			 start_ns ? "at " : "from the start", start_ns ? start : "");
+		append_text(line, LINE_BYTES, "%s%s %s%s", i ? ", " : "; longest: ", length,
+			    start_ns ? "at " : "from the start", start_ns ? start : "");
 	}
-	log_line(log, "%s", line.text);
+	log_line(log, "%s", line);
 }
 
 void top_report_cost(struct log *log, const struct totals *t)
 {
-	struct line line = {.used = 0};
+	char line[LINE_BYTES] = "";
 
 	if (t->measure.alone) {
-		add_time(&line, "The library used ", t->ledger->cost.program_ns, t->elapsed_ns);
-		log_line(log, "%s of CPU in the program", line.text);
+		add_time(line, "The library used ", t->ledger->cost.program_ns, t->elapsed_ns);
+		log_line(log, "%s of CPU in the program", line);
 		return;
 	}
-	add_time(&line, "While it ran, profile itself used ", t->own_cpu_ns, t->elapsed_ns);
-	log_line(log, "%s of CPU and %.0f MiB of memory", line.text,
+	add_time(line, "While it ran, profile itself used ", t->own_cpu_ns, t->elapsed_ns);
+	log_line(log, "%s of CPU and %.0f MiB of memory", line,
 		 (double)t->own_memory_bytes / (1 << 20));
 }
 

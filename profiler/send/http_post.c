@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,18 +109,6 @@ static bool pause_until(struct http_post *p, int64_t end)
 	return true;
 }
 
-/* Adds to why it was not accepted. */
-__attribute__((format(printf, 2, 3))) static void add_why(struct http_outcome *o,
-							  const char *format, ...)
-{
-	size_t used = strlen(o->why);
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(o->why + used, sizeof(o->why) - used, format, arguments);
-	va_end(arguments);
-}
-
 /* With the lock, after this attempt. False: the body is not to be sent again. */
 static bool wait_for_retry(struct http_post *p, unsigned int attempt)
 {
@@ -131,14 +118,15 @@ static bool wait_for_retry(struct http_post *p, unsigned int attempt)
 	if (o->is_accepted || !o->is_worth_a_retry)
 		return false;
 	if (attempt == HTTP_ATTEMPTS) {
-		add_why(o, ", %u times", attempt);
+		append_text(o->why, sizeof(o->why), ", %u times", attempt);
 		return false;
 	}
 	pause_ms = o->wait_s ? o->wait_s * INT64_C(1000)
 			     : http_post_pause_ms(attempt, random_number());
 	if (o->wait_s > HTTP_LONGEST_WAIT_S || !pause_until(p, monotonic_ms() + pause_ms)) {
 		if (o->wait_s)
-			add_why(o, ", and asks for a pause of %u s", o->wait_s);
+			append_text(o->why, sizeof(o->why), ", and asks for a pause of %u s",
+				    o->wait_s);
 		return false;
 	}
 	p->stats.retries++;
@@ -189,8 +177,7 @@ static void check_answer(struct http_post *p)
 	o->is_accepted = false;
 	if (http_shown_is_secret(http_channel_shown(p->channel), why))
 		snprintf(why, sizeof(why),
-			 "refused it, in words that are not shown: they may "
-			 "hold credentials");
+			 "refused it, in words that are not shown: they may hold credentials");
 	clean_text(why);
 	snprintf(o->why, sizeof(o->why), "%.200s %.300s", http_post_shown(p), why);
 }

@@ -85,8 +85,9 @@ static void put_change(const struct page *p, const struct change *change)
 static void open_table(const struct page *p, const char *title, const char *what)
 {
 	fprintf(p->out,
-		"<h2>%s</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>before<th>after"
-		"<th>difference<th><th>noise<th><th>%s</thead>\n<tbody>\n",
+		"<h2>%s</h2>\n<div "
+		"class=\"wide\"><table>\n<thead><tr><th>before<th>after<th>difference<th><th>noise<"
+		"th><th>%s</thead>\n<tbody>\n",
 		title, what);
 }
 

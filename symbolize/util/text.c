@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/util/text.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 size_t count_utf8_bytes(const unsigned char *s)
@@ -71,4 +73,14 @@ void clean_text(char *text)
 		from += n ? n : 1;
 	}
 	*to = '\0';
+}
+
+void append_text(char *text, size_t size, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text + used, size - used, format, args);
+	va_end(args);
 }

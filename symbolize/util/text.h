@@ -87,4 +87,8 @@ size_t put_utf8(uint32_t character, char *out);
  */
 void clean_text(char *text);
 
+/* Appends to a text in `size` bytes, as far as there is room. */
+void append_text(char *text, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 #endif

@@ -32,6 +32,25 @@ static void levels(void **state)
 					   "profile: verbose\n");
 }
 
+static void counts(void **state)
+{
+	static const char format[] = "# cop{y|ies} of %s{|, ...}, {it is|they are} # of %" PRIu64;
+	struct log log = {.level = LOG_NORMAL};
+
+	(void)state;
+	capture_begin(&captured);
+	log_warn_if(&log, 0, format, "{a|b}#", UINT64_C(7));
+	log_warn_if(&log, 1, format, "{a|b}#", UINT64_C(7));
+	log_line_if(&log, UINT64_MAX, format, "x", UINT64_C(7));
+	log.level = LOG_ERRORS;
+	log_warn_if(&log, 1, format, "x", UINT64_C(7));
+	log_line_if(&log, 1, format, "x", UINT64_C(7));
+	capture_end(&captured);
+	assert_string_equal(captured.text, "profile: 1 copy of {a|b}#, it is 1 of 7\n"
+					   "18446744073709551615 copies of x, ..., they are "
+					   "18446744073709551615 of 7\n");
+}
+
 static const char *shown(const char *text)
 {
 	struct log log = {.level = LOG_NORMAL};
@@ -155,6 +174,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(levels),
+		cmocka_unit_test(counts),
 		cmocka_unit_test(nothing_that_a_terminal_obeys_is_printed),
 		cmocka_unit_test(a_cut_leaves_no_half_character),
 		cmocka_unit_test(long_lines_are_cut),

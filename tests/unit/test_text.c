@@ -144,6 +144,19 @@ static void interned_text_is_clean(void **state)
 	intern_release(&strings);
 }
 
+static void text_is_appended_as_far_as_there_is_room(void **state)
+{
+	char text[8] = "ab";
+
+	(void)state;
+	append_text(text, sizeof(text), "%s-%d", "c", 4);
+	assert_string_equal(text, "abc-4");
+	append_text(text, sizeof(text), "%s", "efgh");
+	assert_string_equal(text, "abc-4ef");
+	append_text(text, sizeof(text), "x");
+	assert_string_equal(text, "abc-4ef");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +167,7 @@ int main(void)
 		cmocka_unit_test(invalid_utf8_becomes_marks),
 		cmocka_unit_test(random_bytes_are_safe),
 		cmocka_unit_test(interned_text_is_clean),
+		cmocka_unit_test(text_is_appended_as_far_as_there_is_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
