@@ -90,18 +90,6 @@ static uint32_t tid_of(const struct chrome *c, uint32_t track)
 
 /* ---- events ---- */
 
-static void put_text(struct json *j, const char *key, const char *text)
-{
-	json_key(j, key);
-	json_text(j, text);
-}
-
-static void put_number(struct json *j, const char *key, uint64_t value)
-{
-	json_key(j, key);
-	json_uint(j, value);
-}
-
 /* Tracks come in the order of their numbers. */
 static void add_members(struct chrome *c, uint32_t track)
 {
@@ -126,48 +114,35 @@ static void begin_event(struct chrome *c, char phase, const char *name, uint32_t
 
 	text[sizeof(text) - 3] = phase;
 	json_break_line(j);
-	json_open_object(j);
-	json_raw(j, text, sizeof(text) - 1, true);
-	JSON_KEY(j, "name");
-	json_text(j, name);
-	json_raw(j, members->text, members->length, true);
-}
-
-static void put_category(struct chrome *c, const char *category)
-{
-	JSON_KEY(&c->json, "cat");
-	json_text(&c->json, category);
+	json_open_object(j, NULL);
+	json_raw(j, text, sizeof(text) - 1);
+	json_text(j, "name", name);
+	json_raw(j, members->text, members->length);
 }
 
 static void put_time(struct chrome *c, uint64_t time_ns)
 {
-	JSON_KEY(&c->json, "ts");
-	json_thousandths(&c->json, time_ns - c->first_ns);
+	json_thousandths(&c->json, "ts", time_ns - c->first_ns);
 }
 
-static void end_event(struct chrome *c)
+/* Puts the name and the rank of a process, or of a thread. */
+static void put_metadata(struct chrome *c, const char *what, uint32_t track, const char *name)
 {
-	json_close_object(&c->json);
-}
+	struct json *j = &c->json;
+	char event[32];
 
-static void put_name_of_track(struct chrome *c, const char *event, uint32_t track, const char *name)
-{
+	snprintf(event, sizeof(event), "%s_name", what);
 	begin_event(c, 'M', event, track);
-	JSON_KEY(&c->json, "args");
-	json_open_object(&c->json);
-	put_text(&c->json, "name", name);
-	json_close_object(&c->json);
-	end_event(c);
-}
-
-static void put_rank_of_track(struct chrome *c, const char *event, uint32_t track)
-{
+	json_open_object(j, "args");
+	json_text(j, "name", name);
+	json_close_object(j);
+	json_close_object(j);
+	snprintf(event, sizeof(event), "%s_sort_index", what);
 	begin_event(c, 'M', event, track);
-	JSON_KEY(&c->json, "args");
-	json_open_object(&c->json);
-	put_number(&c->json, "sort_index", c->tracks->list[track].base);
-	json_close_object(&c->json);
-	end_event(c);
+	json_open_object(j, "args");
+	json_uint(j, "sort_index", c->tracks->list[track].base);
+	json_close_object(j);
+	json_close_object(j);
 }
 
 static void put_track(struct chrome *c, uint32_t number)
@@ -198,8 +173,7 @@ static void put_track(struct chrome *c, uint32_t number)
 	default:
 		snprintf(whole, sizeof(whole), "%s", name);
 	}
-	put_name_of_track(c, is_process ? "process_name" : "thread_name", number, whole);
-	put_rank_of_track(c, is_process ? "process_sort_index" : "thread_sort_index", number);
+	put_metadata(c, is_process ? "process" : "thread", number, whole);
 }
 
 static const char *category_of(const struct timeline_record *record, const char *name)
@@ -223,40 +197,33 @@ static const char *category_of(const struct timeline_record *record, const char 
 	return gpu_work_is_copy(record->work) ? "gpu_memcpy" : "gpu_other";
 }
 
-static void put_dimensions(struct json *j, const uint32_t size[3])
+static void put_dimensions(struct json *j, const char *key, const uint32_t size[3])
 {
-	json_open_array(j);
+	json_open_array(j, key);
 	for (int i = 0; i < 3; i++)
-		json_uint(j, size[i]);
+		json_uint(j, NULL, size[i]);
 	json_close_array(j);
 }
 
 static void put_shape(struct json *j, const struct timeline_shape *shape)
 {
-	JSON_KEY(j, "grid");
-	put_dimensions(j, shape->grid);
-	JSON_KEY(j, "block");
-	put_dimensions(j, shape->block);
-	JSON_KEY(j, "registers per thread");
-	json_uint(j, shape->registers);
-	JSON_KEY(j, "shared memory");
-	json_uint(j, (uint64_t)shape->static_shared + shape->dynamic_shared);
+	put_dimensions(j, "grid", shape->grid);
+	put_dimensions(j, "block", shape->block);
+	json_uint(j, "registers per thread", shape->registers);
+	json_uint(j, "shared memory", (uint64_t)shape->static_shared + shape->dynamic_shared);
 	if (shape->static_shared)
-		put_number(j, "static shared memory", shape->static_shared);
+		json_uint(j, "static shared memory", shape->static_shared);
 	if (shape->dynamic_shared)
-		put_number(j, "dynamic shared memory", shape->dynamic_shared);
+		json_uint(j, "dynamic shared memory", shape->dynamic_shared);
 }
 
 static void put_occupancy(struct json *j, const struct trace_operation *operation)
 {
 	char text[OCCUPANCY_LIMITS_BYTES];
 
-	JSON_KEY(j, "theoretical occupancy %");
-	json_real(j, operation->occupancy_percent);
-	JSON_KEY(j, "occupancy limited by");
-	json_text(j, occupancy_limits_text(operation->limits, text));
-	JSON_KEY(j, "waves per SM");
-	json_real(j, operation->waves);
+	json_real(j, "theoretical occupancy %", operation->occupancy_percent);
+	json_text(j, "occupancy limited by", occupancy_limits_text(operation->limits, text));
+	json_real(j, "waves per SM", operation->waves);
 }
 
 static void put_values(struct chrome *c, const struct trace_operation *operation)
@@ -267,15 +234,15 @@ static void put_values(struct chrome *c, const struct trace_operation *operation
 	for (uint32_t i = 0; i < operation->value_count; i++) {
 		const struct counter_value *value = &counters->values[operation->values[i]];
 
-		json_key(&c->json, trace_metric_name(&counters->metrics[value->metric], name));
-		json_real(&c->json, value->value);
+		json_real(&c->json, trace_metric_name(&counters->metrics[value->metric], name),
+			  value->value);
 	}
 }
 
 static void put_part(struct json *j, const char *key, uint32_t part)
 {
 	if (part != PLACE_UNKNOWN)
-		put_number(j, key, part);
+		json_uint(j, key, part);
 }
 
 static void put_arguments(struct chrome *c, const struct trace_event *event)
@@ -287,34 +254,26 @@ static void put_arguments(struct chrome *c, const struct trace_event *event)
 	const char *error = trace_error(c->result, record, event->stack, text);
 	struct json *j = &c->json;
 
-	JSON_KEY(j, "args");
-	json_open_object(j);
-	if (error) {
-		JSON_KEY(j, "error");
-		json_text(j, error);
-	}
+	json_open_object(j, "args");
+	json_text(j, "error", error);
 	if (record->kind == TIMELINE_GPU_OPERATION) {
 		put_part(j, "device", place->part[PLACE_DEVICE]);
 		put_part(j, "context", place->part[PLACE_CONTEXT]);
 		put_part(j, "stream", place->part[PLACE_STREAM]);
 	}
-	if (record->correlation) {
-		JSON_KEY(j, "correlation");
-		json_uint(j, record->correlation);
-	}
+	if (record->correlation)
+		json_uint(j, "correlation", record->correlation);
 	if (operation.shape)
 		put_shape(j, operation.shape);
 	if (operation.limits)
 		put_occupancy(j, &operation);
 	if (record->bytes && record->kind != TIMELINE_WAIT)
-		put_number(j, "bytes", record->bytes);
-	if (operation.bytes_per_ns) {
-		JSON_KEY(j, "memory bandwidth (GB/s)");
-		json_real(j, operation.bytes_per_ns);
-	}
+		json_uint(j, "bytes", record->bytes);
+	if (operation.bytes_per_ns)
+		json_real(j, "memory bandwidth (GB/s)", operation.bytes_per_ns);
 	if (record->graph_node) {
-		put_number(j, "graph", record->graph_node >> 32);
-		put_number(j, "graph node", record->graph_node & UINT32_MAX);
+		json_uint(j, "graph", record->graph_node >> 32);
+		json_uint(j, "graph node", record->graph_node & UINT32_MAX);
 	}
 	put_values(c, &operation);
 	json_close_object(j);
@@ -331,9 +290,8 @@ static void put_flow(struct chrome *c, const struct trace_event *event)
 		c->launches[event->first_flow + i] = event->first_flow;
 	if (!event->flow_count)
 		return;
-	JSON_KEY(&c->json, "bind_id");
-	json_uint(&c->json, c->launches[event->first_flow]);
-	json_raw(&c->json, is_launch ? from : to, strlen(is_launch ? from : to), true);
+	json_uint(&c->json, "bind_id", c->launches[event->first_flow]);
+	json_raw(&c->json, is_launch ? from : to, strlen(is_launch ? from : to));
 }
 
 static void put_record(struct chrome *c, const struct trace_event *event)
@@ -344,22 +302,19 @@ static void put_record(struct chrome *c, const struct trace_event *event)
 	struct json *j = &c->json;
 
 	begin_event(c, event->kind == TRACE_SAMPLE ? 'P' : 'X', name ? name : "", event->track);
-	put_category(c, category_of(record, name));
+	json_text(&c->json, "cat", category_of(record, name));
 	put_time(c, event->time_ns);
-	if (event->kind != TRACE_SAMPLE) {
-		JSON_KEY(j, "dur");
-		json_thousandths(j, record->duration_ns);
-	}
+	if (event->kind != TRACE_SAMPLE)
+		json_thousandths(j, "dur", record->duration_ns);
 	if (frame) {
-		JSON_KEY(j, "sf");
-		json_uint(j, event->stack);
+		json_uint(j, "sf", event->stack);
 		c->stacks[event->stack] = 1;
 	}
 	if (event->kind != TRACE_SAMPLE) {
 		put_flow(c, event);
 		put_arguments(c, event);
 	}
-	end_event(c);
+	json_close_object(&c->json);
 }
 
 static void put_range(struct chrome *c, const struct trace_event *event)
@@ -368,9 +323,9 @@ static void put_range(struct chrome *c, const struct trace_event *event)
 
 	begin_event(c, event->kind == TRACE_RANGE_BEGIN ? 'B' : 'E', frame->name ? frame->name : "",
 		    event->track);
-	put_category(c, "nvtx");
+	json_text(&c->json, "cat", "nvtx");
 	put_time(c, event->time_ns);
-	end_event(c);
+	json_close_object(&c->json);
 }
 
 /* Both in one event: viewers draw them on top of each other. */
@@ -379,17 +334,16 @@ static void put_counters(struct chrome *c, const struct trace_event *event)
 	struct json *j = &c->json;
 
 	json_break_line(j);
-	json_open_object(j);
-	put_text(j, "ph", "C");
-	put_text(j, "name", "operations");
-	put_number(j, "pid", pid_of(c, event->track));
+	json_open_object(j, NULL);
+	json_text(j, "ph", "C");
+	json_text(j, "name", "operations");
+	json_uint(j, "pid", pid_of(c, event->track));
 	put_time(c, event->time_ns);
-	JSON_KEY(j, "args");
-	json_open_object(j);
-	put_number(j, "running", event->running);
-	put_number(j, "queued", event->queued);
+	json_open_object(j, "args");
+	json_uint(j, "running", event->running);
+	json_uint(j, "queued", event->queued);
 	json_close_object(j);
-	end_event(c);
+	json_close_object(&c->json);
 }
 
 static void put_event(void *context, const struct trace_event *event)
@@ -431,8 +385,7 @@ static void put_stacks(struct chrome *c)
 		if (c->stacks[i])
 			c->stacks[r->stacks[i].outer] = 1;
 	json_break_line(j);
-	json_key(j, "stackFrames");
-	json_open_object(j);
+	json_open_object(j, "stackFrames");
 	for (uint32_t i = RESULT_ROOT + 1; i < r->stack_count; i++) {
 		const struct frame_info *frame = &r->frames[r->stacks[i].frame];
 		const char *file = frame->file ? frame->file : frame->module;
@@ -442,12 +395,11 @@ static void put_stacks(struct chrome *c)
 			continue;
 		json_break_line(j);
 		snprintf(number, sizeof(number), "%u", i);
-		json_key(j, number);
-		json_open_object(j);
-		put_text(j, "name", frame->name ? frame->name : "");
-		put_text(j, "category", file ? file : "");
+		json_open_object(j, number);
+		json_text(j, "name", frame->name ? frame->name : "");
+		json_text(j, "category", file ? file : "");
 		if (r->stacks[i].outer != RESULT_ROOT)
-			put_number(j, "parent", r->stacks[i].outer);
+			json_uint(j, "parent", r->stacks[i].outer);
 		json_close_object(j);
 	}
 	json_close_object(j);
@@ -458,9 +410,9 @@ static void put_stacks(struct chrome *c)
 static void put_fact(void *context, const char *name, const char *text, uint64_t number)
 {
 	if (text)
-		put_text(context, name, text);
+		json_text(context, name, text);
 	else
-		put_number(context, name, number);
+		json_uint(context, name, number);
 }
 
 static int put_document(struct chrome *c, struct trace_model *model)
@@ -469,19 +421,16 @@ static int put_document(struct chrome *c, struct trace_model *model)
 	struct json *j = &c->json;
 	int err;
 
-	json_open_object(j);
-	put_text(j, "displayTimeUnit", "ns");
+	json_open_object(j, NULL);
+	json_text(j, "displayTimeUnit", "ns");
 	/* of ts 0, since 1970; the first record may precede the run */
 	if (t->start_unix_ns)
-		put_number(j, "baseTimeNanoseconds",
-			   t->start_unix_ns - (t->start_ns - c->first_ns));
-	json_key(j, "otherData");
-	json_open_object(j);
+		json_uint(j, "baseTimeNanoseconds", t->start_unix_ns - (t->start_ns - c->first_ns));
+	json_open_object(j, "otherData");
 	trace_model_facts(model, put_fact, j);
 	json_close_object(j);
 	json_break_line(j);
-	json_key(j, "traceEvents");
-	json_open_array(j);
+	json_open_array(j, "traceEvents");
 	for (uint32_t i = 0; i < c->tracks->first_count; i++)
 		put_track(c, i);
 	err = trace_model_run(model, put_event, c);

@@ -46,63 +46,19 @@ void json_end(struct json *j)
 	flush(j);
 }
 
-/* A value follows. */
-static void separate(struct json *j)
-{
-	if (j->needs_comma)
-		put_byte(j, ',');
-	j->needs_comma = true;
-}
-
-static void open_with(struct json *j, char bracket)
-{
-	separate(j);
-	put_byte(j, bracket);
-	j->needs_comma = false;
-}
-
-static void close_with(struct json *j, char bracket)
-{
-	put_byte(j, bracket);
-	j->needs_comma = true;
-}
-
-void json_open_object(struct json *j)
-{
-	open_with(j, '{');
-}
-
-void json_close_object(struct json *j)
-{
-	close_with(j, '}');
-}
-
-void json_open_array(struct json *j)
-{
-	open_with(j, '[');
-}
-
-void json_close_array(struct json *j)
-{
-	close_with(j, ']');
-}
-
 /* The length of the text that stands as it is; 0: its first character does not. */
 static size_t count_plain(const unsigned char *text)
 {
-	size_t length = 0;
+	const unsigned char *at = text;
+	size_t n;
 
-	for (;;) {
-		const unsigned char *at = text + length;
-		size_t n;
-
-		if (*at < 0x20 || *at == '"' || *at == '\\')
-			return length;
-		n = *at < 0x80 ? 1 : count_utf8_bytes(at);
+	for (;; at += n) {
+		while (*at >= 0x20 && *at < 0x80 && *at != '"' && *at != '\\')
+			at++;
+		n = *at < 0x80 ? 0 : count_utf8_bytes(at);
 		/* U+2028, U+2029 */
 		if (n == 0 || (n == 3 && at[0] == 0xe2 && at[1] == 0x80 && (at[2] & 0xfe) == 0xa8))
-			return length;
-		length += n;
+			return (size_t)(at - text);
 	}
 }
 
@@ -142,24 +98,68 @@ static void put_string(struct json *j, const char *text)
 	put_byte(j, '"');
 }
 
-void json_key(struct json *j, const char *name)
+/* Begins a value, and puts its key if it has one. */
+static void begin(struct json *j, const char *key)
 {
-	separate(j);
-	put_string(j, name);
+	if (j->needs_comma)
+		put_byte(j, ',');
+	j->needs_comma = true;
+	if (!key)
+		return;
+	put_string(j, key);
 	put_byte(j, ':');
+}
+
+/* Puts a value of plain characters. */
+static void put_value(struct json *j, const char *key, const char *at, const char *end)
+{
+	begin(j, key);
+	put_bytes(j, at, (size_t)(end - at));
+}
+
+static void open_with(struct json *j, const char *key, char bracket)
+{
+	begin(j, key);
+	put_byte(j, bracket);
 	j->needs_comma = false;
 }
 
-void json_raw(struct json *j, const char *text, size_t length, bool is_complete)
+static void close_with(struct json *j, char bracket)
 {
-	separate(j);
-	put_bytes(j, text, length);
-	j->needs_comma = is_complete;
+	put_byte(j, bracket);
+	j->needs_comma = true;
 }
 
-void json_text(struct json *j, const char *text)
+void json_open_object(struct json *j, const char *key)
 {
-	separate(j);
+	open_with(j, key, '{');
+}
+
+void json_close_object(struct json *j)
+{
+	close_with(j, '}');
+}
+
+void json_open_array(struct json *j, const char *key)
+{
+	open_with(j, key, '[');
+}
+
+void json_close_array(struct json *j)
+{
+	close_with(j, ']');
+}
+
+void json_raw(struct json *j, const char *text, size_t length)
+{
+	put_value(j, NULL, text, text + length);
+}
+
+void json_text(struct json *j, const char *key, const char *text)
+{
+	if (!text)
+		return;
+	begin(j, key);
 	put_string(j, text);
 }
 
@@ -173,26 +173,24 @@ static char *put_digits(char *end, uint64_t value)
 	return end;
 }
 
-void json_uint(struct json *j, uint64_t value)
+void json_uint(struct json *j, const char *key, uint64_t value)
 {
 	char digits[20], *end = digits + sizeof(digits), *at = put_digits(end, value);
 
-	separate(j);
-	put_bytes(j, at, (size_t)(end - at));
+	put_value(j, key, at, end);
 }
 
-void json_uint_text(struct json *j, uint64_t value)
+void json_uint_text(struct json *j, const char *key, uint64_t value)
 {
 	char text[22], *end = text + sizeof(text), *at;
 
 	end[-1] = '"';
 	at = put_digits(end - 1, value);
 	*--at = '"';
-	separate(j);
-	put_bytes(j, at, (size_t)(end - at));
+	put_value(j, key, at, end);
 }
 
-void json_real(struct json *j, double value)
+void json_real(struct json *j, const char *key, double value)
 {
 	char text[40] = "null";
 
@@ -202,11 +200,10 @@ void json_real(struct json *j, double value)
 		if (strtod(text, NULL) == value)
 			break;
 	}
-	separate(j);
-	put_bytes(j, text, strlen(text));
+	put_value(j, key, text, text + strlen(text));
 }
 
-void json_thousandths(struct json *j, uint64_t thousandths)
+void json_thousandths(struct json *j, const char *key, uint64_t thousandths)
 {
 	char digits[24], *end = digits + sizeof(digits);
 	char *at = put_digits(end, 1000 + thousandths % 1000);
@@ -216,24 +213,22 @@ void json_thousandths(struct json *j, uint64_t thousandths)
 	while (end[-1] == '0')
 		end--;
 	end -= end[-1] == '.';
-	separate(j);
-	put_bytes(j, at, (size_t)(end - at));
+	put_value(j, key, at, end);
 }
 
-void json_int(struct json *j, int64_t value)
+void json_int(struct json *j, const char *key, int64_t value)
 {
 	char digits[21], *end = digits + sizeof(digits);
 	char *at = put_digits(end, value < 0 ? -(uint64_t)value : (uint64_t)value);
 
 	if (value < 0)
 		*--at = '-';
-	separate(j);
-	put_bytes(j, at, (size_t)(end - at));
+	put_value(j, key, at, end);
 }
 
-void json_bool(struct json *j, bool value)
+void json_bool(struct json *j, const char *key, bool value)
 {
-	separate(j);
+	begin(j, key);
 	put_bytes(j, value ? "true" : "false", value ? 4 : 5);
 }
 

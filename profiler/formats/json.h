@@ -5,13 +5,12 @@
  *
  *	struct json j = json_begin(out);
  *
- *	json_open_object(&j);
- *	json_key(&j, "name");
- *	json_text(&j, name);
+ *	json_open_object(&j, NULL);
+ *	json_text(&j, "name", name);
  *	json_close_object(&j);
  *	json_end(&j);
  *
- * The caller keeps to the order: keys in objects only, one value for each.
+ * A value has a key in an object, and NULL elsewhere. A key is escaped like a text.
  */
 #ifndef PROFILER_FORMATS_JSON_H
 #define PROFILER_FORMATS_JSON_H
@@ -40,41 +39,32 @@ static inline uint64_t json_bytes(const struct json *j)
 	return j->passed + j->length;
 }
 
-void json_open_object(struct json *j);
+void json_open_object(struct json *j, const char *key);
 void json_close_object(struct json *j);
-void json_open_array(struct json *j);
+void json_open_array(struct json *j, const char *key);
 void json_close_array(struct json *j);
 
-/* The name of the next value; escaped like json_text. */
-void json_key(struct json *j, const char *name);
-
-/* The same for a literal in which nothing is to be escaped, for what is written millions of times.
- */
-#define JSON_KEY(j, name) json_raw((j), "\"" name "\":", sizeof(name) + 2, false)
-
-/*
- * JSON as the caller has written it: the name of the next value with its colon, or members or
- * values, after which others may follow.
- */
-void json_raw(struct json *j, const char *text, size_t length, bool is_complete);
+/* Writes members as the caller has made them: JSON. */
+void json_raw(struct json *j, const char *text, size_t length);
 
 /*
  * A string of untrusted bytes. Quotes, backslashes, control characters and the line separators of
  * JavaScript (U+2028, U+2029) are escaped; each byte that is not well-formed UTF-8 becomes '?'.
+ * NULL: the object has no such member.
  */
-void json_text(struct json *j, const char *text);
+void json_text(struct json *j, const char *key, const char *text);
 
-void json_uint(struct json *j, uint64_t value);
-void json_int(struct json *j, int64_t value);
+void json_uint(struct json *j, const char *key, uint64_t value);
+void json_int(struct json *j, const char *key, int64_t value);
 /* As a string, for readers whose numbers have 53 bits. */
-void json_uint_text(struct json *j, uint64_t value);
-void json_bool(struct json *j, bool value);
+void json_uint_text(struct json *j, const char *key, uint64_t value);
+void json_bool(struct json *j, const char *key, bool value);
 
 /* A finite number, exactly; null if it is not one. */
-void json_real(struct json *j, double value);
+void json_real(struct json *j, const char *key, double value);
 
 /* A number given in thousandths, "12.3": exact, whatever its size. */
-void json_thousandths(struct json *j, uint64_t thousandths);
+void json_thousandths(struct json *j, const char *key, uint64_t thousandths);
 
 /* A line break before the next value, so that people can look at the file. */
 void json_break_line(struct json *j);

@@ -16,22 +16,7 @@
 
 static void put_number(struct json *j, const char *key, double value)
 {
-	json_key(j, key);
-	json_int(j, (int64_t)round(fmax(-NUMBER_MAX, fmin(value, NUMBER_MAX))));
-}
-
-static void put_probability(struct json *j, const char *key, double value)
-{
-	json_key(j, key);
-	json_real(j, value);
-}
-
-static void put_text(struct json *j, const char *key, const char *text)
-{
-	if (!text)
-		return;
-	json_key(j, key);
-	json_text(j, text);
+	json_int(j, key, (int64_t)round(fmax(-NUMBER_MAX, fmin(value, NUMBER_MAX))));
 }
 
 static void put_change(struct json *j, const struct change *change)
@@ -40,46 +25,38 @@ static void put_change(struct json *j, const struct change *change)
 	put_number(j, "after", change->after);
 	/* so that it is the difference of the two numbers above */
 	put_number(j, "difference", round(change->after) - round(change->before));
-	if (change->has_bound)
-		put_number(j, "bound", ceil(change->bound));
 	if (change->has_bound) {
-		put_probability(j, "p", change->p);
-		put_probability(j, "q", change->q);
+		put_number(j, "bound", ceil(change->bound));
+		json_real(j, "p", change->p);
+		json_real(j, "q", change->q);
 	}
-	json_key(j, "significant");
-	json_bool(j, change->is_significant);
+	json_bool(j, "significant", change->is_significant);
 }
 
 static void put_counts(struct json *j, const struct change *change)
 {
-	json_key(j, "count_before");
-	json_uint(j, change->count[SIDE_BEFORE]);
-	json_key(j, "count_after");
-	json_uint(j, change->count[SIDE_AFTER]);
+	json_uint(j, "count_before", change->count[SIDE_BEFORE]);
+	json_uint(j, "count_after", change->count[SIDE_AFTER]);
 }
 
 static void put_side(struct json *j, const char *key, const struct comparison *c,
 		     enum comparison_side side)
 {
 	json_break_line(j);
-	json_key(j, key);
-	json_open_object(j);
-	put_text(j, "command", c->first[side]->command);
-	put_text(j, "shown", c->first[side]->shown);
-	json_key(j, "runs");
-	json_uint(j, c->runs[side]);
+	json_open_object(j, key);
+	json_text(j, "command", c->first[side]->command);
+	json_text(j, "shown", c->first[side]->shown);
+	json_uint(j, "runs", c->runs[side]);
 	json_close_object(j);
 }
 
 static void put_totals(struct json *j, const struct comparison *c)
 {
 	json_break_line(j);
-	json_key(j, "totals");
-	json_open_object(j);
+	json_open_object(j, "totals");
 	for (int i = 0; i < COMPARISON_TOTALS; i++) {
 		json_break_line(j);
-		json_key(j, comparison_total_word((enum comparison_total)i));
-		json_open_object(j);
+		json_open_object(j, comparison_total_word((enum comparison_total)i));
 		put_change(j, &c->totals[i]);
 		put_counts(j, &c->totals[i]);
 		json_close_object(j);
@@ -91,11 +68,10 @@ static void put_totals(struct json *j, const struct comparison *c)
 static void put_names(struct json *j, const char *key, const struct comparison *c,
 		      const struct comparison_entry *e, enum comparison_side side)
 {
-	json_key(j, key);
-	json_open_array(j);
+	json_open_array(j, key);
 	for (uint32_t at = e->names; at != COMPARISON_NONE; at = c->names[at].next)
 		if (c->names[at].is_on[side])
-			json_text(j, c->names[at].frame->name);
+			json_text(j, NULL, c->names[at].frame->name);
 	json_close_array(j);
 }
 
@@ -104,16 +80,16 @@ static void put_entry(struct json *j, const struct comparison *c, const struct c
 	bool is_on_both = e->is_on[SIDE_BEFORE] && e->is_on[SIDE_AFTER];
 
 	json_break_line(j);
-	json_open_object(j);
-	put_text(j, "name", e->frame->name);
-	put_text(j, "short_name", e->frame->short_name);
-	put_text(j, "file", e->frame->file ? e->frame->file : e->frame->module);
+	json_open_object(j, NULL);
+	json_text(j, "name", e->frame->name);
+	json_text(j, "short_name", e->frame->short_name);
+	json_text(j, "file", e->frame->file ? e->frame->file : e->frame->module);
 	put_change(j, &e->change);
 	put_counts(j, &e->change);
-	put_text(j, "matched_by",
-		 is_on_both              ? comparison_match_word(e->matched_by)
-		 : e->is_on[SIDE_BEFORE] ? "gone"
-					 : "new");
+	json_text(j, "matched_by",
+		  is_on_both              ? comparison_match_word(e->matched_by)
+		  : e->is_on[SIDE_BEFORE] ? "gone"
+					  : "new");
 	if (e->matched_by != MATCHED_BY_NAME) {
 		put_names(j, "names_before", c, e, SIDE_BEFORE);
 		put_names(j, "names_after", c, e, SIDE_AFTER);
@@ -139,20 +115,17 @@ static int write_difference(const struct result *result, const struct writer_opt
 	struct json j = json_begin(out);
 
 	*written = written_in_ns(result);
-	json_open_object(&j);
-	put_text(&j, "format", "profile difference");
-	json_key(&j, "version");
-	json_uint(&j, VERSION);
-	put_text(&j, "unit", c->is_weights ? "weight" : "ns");
-	json_key(&j, "normalized");
-	json_bool(&j, c->is_normalized);
+	json_open_object(&j, NULL);
+	json_text(&j, "format", "profile difference");
+	json_uint(&j, "version", VERSION);
+	json_text(&j, "unit", c->is_weights ? "weight" : "ns");
+	json_bool(&j, "normalized", c->is_normalized);
 	put_side(&j, "before", c, SIDE_BEFORE);
 	put_side(&j, "after", c, SIDE_AFTER);
 	put_totals(&j, c);
 	for (int i = 0; i < COMPARISON_TABLES; i++) {
 		json_break_line(&j);
-		json_key(&j, tables[i]);
-		json_open_array(&j);
+		json_open_array(&j, tables[i]);
 		written->items += c->tables[i].count;
 		for (uint32_t at = 0; at < c->tables[i].count; at++)
 			put_entry(&j, c, &c->tables[i].entries[at]);

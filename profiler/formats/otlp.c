@@ -36,7 +36,7 @@ int otlp_begin(struct otlp *o, enum otlp_encoding encoding)
 	if (!o->stream)
 		return -ENOMEM;
 	o->json = json_begin(o->stream);
-	json_open_object(&o->json);
+	json_open_object(&o->json, NULL);
 	return 0;
 }
 
@@ -70,9 +70,7 @@ void otlp_open(struct otlp *o, uint32_t field, const char *name)
 		o->depth++;
 		return;
 	}
-	if (name)
-		json_key(&o->json, name);
-	json_open_object(&o->json);
+	json_open_object(&o->json, name);
 }
 
 void otlp_close(struct otlp *o)
@@ -87,8 +85,7 @@ void otlp_open_list(struct otlp *o, const char *name)
 {
 	if (o->encoding == OTLP_PROTOBUF)
 		return;
-	json_key(&o->json, name);
-	json_open_array(&o->json);
+	json_open_array(&o->json, name);
 }
 
 void otlp_close_list(struct otlp *o)
@@ -123,8 +120,7 @@ void otlp_text(struct otlp *o, uint32_t field, const char *name, const char *tex
 		protobuf_text(&o->protobuf, field, text);
 		return;
 	}
-	json_key(&o->json, name);
-	json_text(&o->json, text);
+	json_text(&o->json, name, text);
 }
 
 void otlp_uint(struct otlp *o, uint32_t field, const char *name, uint32_t value)
@@ -133,8 +129,7 @@ void otlp_uint(struct otlp *o, uint32_t field, const char *name, uint32_t value)
 		protobuf_uint(&o->protobuf, field, value);
 		return;
 	}
-	json_key(&o->json, name);
-	json_uint(&o->json, value);
+	json_uint(&o->json, name, value);
 }
 
 void otlp_fixed32(struct otlp *o, uint32_t field, const char *name, uint32_t value)
@@ -151,8 +146,7 @@ void otlp_fixed64(struct otlp *o, uint32_t field, const char *name, uint64_t val
 		protobuf_fixed64(&o->protobuf, field, value);
 		return;
 	}
-	json_key(&o->json, name);
-	json_uint_text(&o->json, value);
+	json_uint_text(&o->json, name, value);
 }
 
 void otlp_id(struct otlp *o, uint32_t field, const char *name, const uint8_t *id, uint32_t size)
@@ -169,8 +163,7 @@ void otlp_id(struct otlp *o, uint32_t field, const char *name, const uint8_t *id
 		*at++ = digits[id[i] & 15];
 	}
 	*at = '\0';
-	json_key(&o->json, name);
-	json_text(&o->json, text);
+	json_text(&o->json, name, text);
 }
 
 /* ---- attributes ---- */
@@ -207,8 +200,7 @@ static void put_uint(struct otlp *o, uint64_t value)
 		protobuf_uint(&o->protobuf, VALUE_INT, value);
 		return;
 	}
-	JSON_KEY(&o->json, "intValue");
-	json_uint_text(&o->json, value);
+	json_uint_text(&o->json, "intValue", value);
 }
 
 void otlp_attribute_text(struct otlp *o, const char *key, const char *value)
@@ -230,10 +222,8 @@ void otlp_attribute_bool(struct otlp *o, const char *key, bool value)
 	open_attribute(o, key);
 	if (o->encoding == OTLP_PROTOBUF) {
 		protobuf_uint(&o->protobuf, VALUE_BOOL, value);
-	} else {
-		JSON_KEY(&o->json, "boolValue");
-		json_bool(&o->json, value);
-	}
+	} else
+		json_bool(&o->json, "boolValue", value);
 	close_attribute(o);
 }
 

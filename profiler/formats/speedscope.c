@@ -353,17 +353,16 @@ static void put_stack(struct walk *w, uint32_t stack)
 		}
 		w->path[depth++] = w->result->stacks[stack].frame;
 	}
-	json_open_array(&w->json);
+	json_open_array(&w->json, NULL);
 	while (depth-- > 0)
-		json_uint(&w->json, w->path[depth]);
+		json_uint(&w->json, NULL, w->path[depth]);
 	json_close_array(&w->json);
 }
 
 /* The stacks of the entries that weigh something. */
 static void put_stacks(struct walk *w, const struct part *part)
 {
-	json_key(&w->json, "samples");
-	json_open_array(&w->json);
+	json_open_array(&w->json, "samples");
 	for (uint32_t at = 0; at < part->count && !w->failed;) {
 		uint32_t stack = part->entries[at].stack;
 
@@ -377,13 +376,12 @@ static void put_stacks(struct walk *w, const struct part *part)
 
 static void put_weights(struct walk *w, const struct part *part)
 {
-	json_key(&w->json, "weights");
-	json_open_array(&w->json);
+	json_open_array(&w->json, "weights");
 	for (uint32_t at = 0; at < part->count;) {
 		uint64_t ns = next_stack(part, &at);
 
 		if (ns)
-			json_uint(&w->json, ns);
+			json_uint(&w->json, NULL, ns);
 	}
 	json_close_array(&w->json);
 }
@@ -408,17 +406,12 @@ static uint64_t weight_of(const struct part *part)
 static void put_profile(struct walk *w, const char *name, const struct part *part)
 {
 	json_break_line(&w->json);
-	json_open_object(&w->json);
-	json_key(&w->json, "type");
-	json_text(&w->json, "sampled");
-	json_key(&w->json, "name");
-	json_text(&w->json, name);
-	json_key(&w->json, "unit");
-	json_text(&w->json, unit_of(w->result));
-	json_key(&w->json, "startValue");
-	json_uint(&w->json, 0);
-	json_key(&w->json, "endValue");
-	json_uint(&w->json, weight_of(part));
+	json_open_object(&w->json, NULL);
+	json_text(&w->json, "type", "sampled");
+	json_text(&w->json, "name", name);
+	json_text(&w->json, "unit", unit_of(w->result));
+	json_uint(&w->json, "startValue", 0);
+	json_uint(&w->json, "endValue", weight_of(part));
 	put_stacks(w, part);
 	put_weights(w, part);
 	json_close_object(&w->json);
@@ -514,26 +507,18 @@ static void put_frame(struct json *j, const struct frame_info *frame)
 	const char *file = frame->file ? frame->file : frame->module;
 
 	json_break_line(j);
-	json_open_object(j);
-	json_key(j, "name");
-	json_text(j, frame->name ? frame->name : "");
-	if (file) {
-		json_key(j, "file");
-		json_text(j, file);
-	}
-	if (frame->line) {
-		json_key(j, "line");
-		json_uint(j, frame->line);
-	}
+	json_open_object(j, NULL);
+	json_text(j, "name", frame->name ? frame->name : "");
+	json_text(j, "file", file);
+	if (frame->line)
+		json_uint(j, "line", frame->line);
 	json_close_object(j);
 }
 
 static void put_frames(struct walk *w)
 {
-	json_key(&w->json, "shared");
-	json_open_object(&w->json);
-	json_key(&w->json, "frames");
-	json_open_array(&w->json);
+	json_open_object(&w->json, "shared");
+	json_open_array(&w->json, "frames");
 	for (uint32_t i = 0; i < w->result->frame_count; i++)
 		put_frame(&w->json, &w->result->frames[i]);
 	json_close_array(&w->json);
@@ -546,20 +531,13 @@ static void put_document(struct walk *w, struct written *written)
 	uint32_t count = w->result->row_count;
 	struct json *j = &w->json;
 
-	json_open_object(j);
-	json_key(j, "$schema");
-	json_text(j, SCHEMA);
-	json_key(j, "exporter");
-	json_text(j, "profile");
-	json_key(j, "name");
-	json_text(j, command ? command : "");
-	if (w->result->totals.shown) { /* no field of theirs */
-		json_key(j, "shown");
-		json_text(j, w->result->totals.shown);
-	}
+	json_open_object(j, NULL);
+	json_text(j, "$schema", SCHEMA);
+	json_text(j, "exporter", "profile");
+	json_text(j, "name", command ? command : "");
+	json_text(j, "shown", w->result->totals.shown); /* no field of theirs */
 	put_frames(w);
-	json_key(j, "profiles");
-	json_open_array(j);
+	json_open_array(j, "profiles");
 	written->items = put_all(w);
 	qsort(w->rows, count, sizeof(*w->rows), compare_rows);
 	if (w->moment_count > 0)

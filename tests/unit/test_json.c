@@ -33,28 +33,23 @@ static void values_are_separated(void **state)
 	struct json j = begin();
 
 	(void)state;
-	json_open_object(&j);
-	json_key(&j, "empty");
-	json_open_array(&j);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "empty");
 	json_close_array(&j);
-	json_key(&j, "list");
-	json_open_array(&j);
-	json_uint(&j, 0);
-	json_uint(&j, UINT64_MAX);
-	json_text(&j, "a");
-	json_open_object(&j);
+	json_open_array(&j, "list");
+	json_uint(&j, NULL, 0);
+	json_uint(&j, NULL, UINT64_MAX);
+	json_text(&j, NULL, "a");
+	json_open_object(&j, NULL);
 	json_close_object(&j);
-	json_open_array(&j);
-	json_uint(&j, 10);
+	json_open_array(&j, NULL);
+	json_uint(&j, NULL, 10);
 	json_close_array(&j);
 	json_close_array(&j);
-	json_key(&j, "object");
-	json_open_object(&j);
-	json_key(&j, "k");
-	json_text(&j, "v");
+	json_open_object(&j, "object");
+	json_text(&j, "k", "v");
 	json_close_object(&j);
-	json_key(&j, "last");
-	json_uint(&j, 1234567890);
+	json_uint(&j, "last", 1234567890);
 	json_close_object(&j);
 	check(&j, "{\"empty\":[],\"list\":[0,18446744073709551615,\"a\",{},[10]],"
 		  "\"object\":{\"k\":\"v\"},\"last\":1234567890}\n");
@@ -65,13 +60,13 @@ static void thousandths_are_exact(void **state)
 	struct json j = begin();
 
 	(void)state;
-	json_open_array(&j);
-	json_thousandths(&j, 0);
-	json_thousandths(&j, 1);
-	json_thousandths(&j, 1000);
-	json_thousandths(&j, 12340);
-	json_thousandths(&j, 10500);
-	json_thousandths(&j, UINT64_MAX);
+	json_open_array(&j, NULL);
+	json_thousandths(&j, NULL, 0);
+	json_thousandths(&j, NULL, 1);
+	json_thousandths(&j, NULL, 1000);
+	json_thousandths(&j, NULL, 12340);
+	json_thousandths(&j, NULL, 10500);
+	json_thousandths(&j, NULL, UINT64_MAX);
 	json_close_array(&j);
 	check(&j, "[0,0.001,1,12.34,10.5,18446744073709551.615]\n");
 }
@@ -81,11 +76,11 @@ static void lines_break_between_values(void **state)
 	struct json j = begin();
 
 	(void)state;
-	json_open_array(&j);
+	json_open_array(&j, NULL);
 	json_break_line(&j);
-	json_uint(&j, 1);
+	json_uint(&j, NULL, 1);
 	json_break_line(&j);
-	json_uint(&j, 2);
+	json_uint(&j, NULL, 2);
 	json_close_array(&j);
 	check(&j, "[\n1,\n2]\n");
 }
@@ -94,7 +89,7 @@ static void one_text(const char *value, const char *expected)
 {
 	struct json j = begin();
 
-	json_text(&j, value);
+	json_text(&j, NULL, value);
 	check(&j, expected);
 }
 
@@ -113,9 +108,8 @@ static void texts_are_escaped(void **state)
 		 "\"?? ?? ??? ???? ??\"\n");
 	one_text("</script>", "\"</script>\"\n");
 	j = begin();
-	json_open_object(&j);
-	json_key(&j, "a\"\n");
-	json_uint(&j, 1);
+	json_open_object(&j, NULL);
+	json_uint(&j, "a\"\n", 1);
 	json_close_object(&j);
 	check(&j, "{\"a\\\"\\u000a\":1}\n");
 }
@@ -143,7 +137,7 @@ static void random_texts_are_parsed_again(void **state)
 			else
 				value[length] = (char)(1 + prng_below(&p, 255));
 		}
-		json_text(&j, value);
+		json_text(&j, NULL, value);
 		end(&j);
 		for (size_t i = 0; i < text_size - 1; i++)
 			EXPECT(&p, (unsigned char)text[i] >= 0x20);
@@ -171,7 +165,7 @@ static void a_text_may_be_long(void **state)
 	assert_non_null(value);
 	memset(value, '"', SIZE);
 	value[SIZE] = '\0';
-	json_text(&j, value);
+	json_text(&j, NULL, value);
 	end(&j);
 	assert_int_equal(text_size, 2 * SIZE + 3);
 	free(value);
@@ -187,9 +181,9 @@ static void a_full_disk_shows_in_the_stream(void **state)
 	if (!full)
 		SKIP("no /dev/full here");
 	j = json_begin(full);
-	json_open_array(&j);
+	json_open_array(&j, NULL);
 	for (int i = 0; i < 10000; i++)
-		json_text(&j, "text");
+		json_text(&j, NULL, "text");
 	json_close_array(&j);
 	json_end(&j);
 	assert_true(ferror(full));
