@@ -419,6 +419,7 @@ static int put_document(struct chrome *c, struct trace_model *model)
 {
 	const struct totals *t = &c->result->totals;
 	struct json *j = &c->json;
+	const struct trace_sums sums = trace_model_sums(model);
 	int err;
 
 	json_open_object(j, NULL);
@@ -427,7 +428,7 @@ static int put_document(struct chrome *c, struct trace_model *model)
 	if (t->start_unix_ns)
 		json_uint(j, "baseTimeNanoseconds", t->start_unix_ns - (t->start_ns - c->first_ns));
 	json_open_object(j, "otherData");
-	trace_model_facts(model, put_fact, j);
+	trace_facts(c->result, &sums, put_fact, j);
 	json_close_object(j);
 	json_break_line(j);
 	json_open_array(j, "traceEvents");

@@ -4,18 +4,18 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/types.h>
 #include "profiler/formats/gzip.h"
+
+#define PIECE_BYTES 16384 /* for zlib, which takes large pieces faster */
 
 struct deflated {
 	FILE *out;
 	FILE *packed; /* becomes base64 in `out` */
 	struct gzip *gzip;
-	bool failed;
-	uint32_t pending_size, rest_size;
-	unsigned char rest[3];        /* of `packed`: less than base64 writes at once */
-	unsigned char pending[16384]; /* for zlib, which takes large pieces faster */
+	FILE *plain; /* becomes `packed` */
+	uint32_t rest_size;
+	unsigned char rest[3]; /* of `packed`: less than base64 writes at once */
 };
 
 /* ---- base64 (RFC 4648) ---- */
@@ -51,6 +51,14 @@ static ssize_t write_packed(void *cookie, const char *data, size_t size)
 
 /* ---- data ---- */
 
+/* As write(2), but 0 tells of an error. */
+static ssize_t write_plain(void *cookie, const char *data, size_t size)
+{
+	const struct deflated *d = cookie;
+
+	return gzip_write(d->gzip, data, size) == 0 ? (ssize_t)size : 0;
+}
+
 struct deflated *deflated_new(FILE *out)
 {
 	struct deflated *d = calloc(1, sizeof(*d));
@@ -60,57 +68,37 @@ struct deflated *deflated_new(FILE *out)
 	d->out = out;
 	d->packed = fopencookie(d, "w", (cookie_io_functions_t){.write = write_packed});
 	d->gzip = d->packed ? gzip_new(d->packed) : NULL;
-	if (d->gzip)
+	d->plain =
+		d->gzip ? fopencookie(d, "w", (cookie_io_functions_t){.write = write_plain}) : NULL;
+	if (d->plain && setvbuf(d->plain, NULL, _IOFBF, PIECE_BYTES) == 0)
 		return d;
-	if (d->packed)
-		fclose(d->packed);
-	free(d);
+	deflated_finish(d);
 	return NULL;
-}
-
-static void feed(struct deflated *d, const void *data, size_t size)
-{
-	d->failed |= gzip_write(d->gzip, data, size) != 0;
-}
-
-static void feed_pending(struct deflated *d)
-{
-	feed(d, d->pending, d->pending_size);
-	d->pending_size = 0;
 }
 
 void deflated_bytes(struct deflated *d, const void *data, size_t size)
 {
-	if (d->pending_size + size > sizeof(d->pending))
-		feed_pending(d);
-	if (size <= sizeof(d->pending)) {
-		memcpy(d->pending + d->pending_size, data, size);
-		d->pending_size += (uint32_t)size;
-	} else {
-		feed(d, data, size);
-	}
+	fwrite_unlocked(data, 1, size, d->plain);
 }
 
 void deflated_number(struct deflated *d, uint64_t number)
 {
-	if (d->pending_size + 10 > sizeof(d->pending))
-		feed_pending(d);
 	for (; number >= 0x80; number >>= 7)
-		d->pending[d->pending_size++] = (unsigned char)(number | 0x80);
-	d->pending[d->pending_size++] = (unsigned char)number;
+		putc_unlocked((int)(number & 0x7f) | 0x80, d->plain);
+	putc_unlocked((int)number, d->plain);
 }
 
 int deflated_finish(struct deflated *d)
 {
-	int err;
+	bool failed = !d->plain || ferror(d->plain) != 0;
 
-	feed_pending(d);
-	d->failed |= gzip_finish(d->gzip) != 0;
-	d->failed |= fclose(d->packed) != 0;
+	failed |= d->plain && fclose(d->plain) != 0;
+	failed |= !d->gzip || gzip_finish(d->gzip) != 0;
+	failed |= !d->packed || fclose(d->packed) != 0;
 	if (d->rest_size > 0)
 		write_group(d->out, d->rest, d->rest_size);
-	err = d->failed || ferror(d->out) ? -EIO : 0;
+	failed |= ferror(d->out) != 0;
 	gzip_free(d->gzip);
 	free(d);
-	return err;
+	return failed ? -EIO : 0;
 }

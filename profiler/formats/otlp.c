@@ -83,9 +83,8 @@ void otlp_close(struct otlp *o)
 
 void otlp_open_list(struct otlp *o, const char *name)
 {
-	if (o->encoding == OTLP_PROTOBUF)
-		return;
-	json_open_array(&o->json, name);
+	if (o->encoding == OTLP_JSON)
+		json_open_array(&o->json, name);
 }
 
 void otlp_close_list(struct otlp *o)
@@ -116,20 +115,18 @@ void otlp_text(struct otlp *o, uint32_t field, const char *name, const char *tex
 	char buffer[OTLP_TEXT_BYTES + 1];
 
 	text = cut(text, buffer);
-	if (o->encoding == OTLP_PROTOBUF) {
+	if (o->encoding == OTLP_PROTOBUF)
 		protobuf_text(&o->protobuf, field, text);
-		return;
-	}
-	json_text(&o->json, name, text);
+	else
+		json_text(&o->json, name, text);
 }
 
 void otlp_uint(struct otlp *o, uint32_t field, const char *name, uint32_t value)
 {
-	if (o->encoding == OTLP_PROTOBUF) {
+	if (o->encoding == OTLP_PROTOBUF)
 		protobuf_uint(&o->protobuf, field, value);
-		return;
-	}
-	json_uint(&o->json, name, value);
+	else
+		json_uint(&o->json, name, value);
 }
 
 void otlp_fixed32(struct otlp *o, uint32_t field, const char *name, uint32_t value)
@@ -142,11 +139,10 @@ void otlp_fixed32(struct otlp *o, uint32_t field, const char *name, uint32_t val
 
 void otlp_fixed64(struct otlp *o, uint32_t field, const char *name, uint64_t value)
 {
-	if (o->encoding == OTLP_PROTOBUF) {
+	if (o->encoding == OTLP_PROTOBUF)
 		protobuf_fixed64(&o->protobuf, field, value);
-		return;
-	}
-	json_uint_text(&o->json, name, value);
+	else
+		json_uint_text(&o->json, name, value);
 }
 
 void otlp_id(struct otlp *o, uint32_t field, const char *name, const uint8_t *id, uint32_t size)
@@ -174,11 +170,6 @@ void otlp_open_attributes(struct otlp *o, uint32_t field)
 	otlp_open_list(o, "attributes");
 }
 
-void otlp_close_attributes(struct otlp *o)
-{
-	otlp_close_list(o);
-}
-
 static void open_attribute(struct otlp *o, const char *key)
 {
 	otlp_open(o, o->attributes, NULL);
@@ -196,11 +187,10 @@ static void put_uint(struct otlp *o, uint64_t value)
 {
 	if (value > INT64_MAX)
 		value = INT64_MAX;
-	if (o->encoding == OTLP_PROTOBUF) {
+	if (o->encoding == OTLP_PROTOBUF)
 		protobuf_uint(&o->protobuf, VALUE_INT, value);
-		return;
-	}
-	json_uint_text(&o->json, "intValue", value);
+	else
+		json_uint_text(&o->json, "intValue", value);
 }
 
 void otlp_attribute_text(struct otlp *o, const char *key, const char *value)
@@ -220,9 +210,9 @@ void otlp_attribute_uint(struct otlp *o, const char *key, uint64_t value)
 void otlp_attribute_bool(struct otlp *o, const char *key, bool value)
 {
 	open_attribute(o, key);
-	if (o->encoding == OTLP_PROTOBUF) {
+	if (o->encoding == OTLP_PROTOBUF)
 		protobuf_uint(&o->protobuf, VALUE_BOOL, value);
-	} else
+	else
 		json_bool(&o->json, "boolValue", value);
 	close_attribute(o);
 }

@@ -69,8 +69,8 @@ void otlp_id(struct otlp *o, uint32_t field, const char *name, const uint8_t *id
 
 /* ---- attributes of a resource, a span, an event ---- */
 
+/* A list, which otlp_close_list ends. */
 void otlp_open_attributes(struct otlp *o, uint32_t field);
-void otlp_close_attributes(struct otlp *o);
 
 /* Integers are signed in OTLP: above INT64_MAX they are that. */
 void otlp_attribute_text(struct otlp *o, const char *key, const char *value);

@@ -501,6 +501,7 @@ static void put_fact(void *context, const char *name, const char *text, uint64_t
 /* The run as an instant with annotations, on a track of its own. */
 static void put_run(struct perfetto *f, const struct trace_model *model)
 {
+	const struct trace_sums sums = trace_model_sums(model);
 	uint32_t place;
 
 	begin_packet(f, SEQUENCE_NEEDS_STATE);
@@ -509,12 +510,12 @@ static void put_run(struct perfetto *f, const struct trace_model *model)
 	protobuf_text(&f->p, TRACK_NAME, "profile");
 	protobuf_end(&f->p, place);
 	end_packet(f);
-	begin_event_packet(f, trace_model_sums(model).first_ns);
+	begin_event_packet(f, sums.first_ns);
 	place = protobuf_begin(&f->p, PACKET_TRACK_EVENT);
 	protobuf_uint(&f->p, EVENT_TYPE, TYPE_INSTANT);
 	protobuf_uint(&f->p, EVENT_TRACK_UUID, UUID_OF_RUN);
 	protobuf_text(&f->p, EVENT_NAME, "the run: what is known of it, and what is missing");
-	trace_model_facts(model, put_fact, f);
+	trace_facts(f->result, &sums, put_fact, f);
 	protobuf_end(&f->p, place);
 	end_packet(f);
 }

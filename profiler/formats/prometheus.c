@@ -43,6 +43,7 @@ struct labels {
 	uint32_t device;
 	bool has_device;
 	const struct device *found; /* NULL: nothing is known of the device */
+	const char *limit;          /* of a bucket, or NULL */
 	const char *name, *value;   /* one more; name: NULL: none */
 };
 
@@ -59,81 +60,71 @@ static struct labels labels_of(const struct metrics *m, const struct devices *de
 			       .value = value};
 }
 
-static void put_labels(FILE *out, const struct labels *l)
+static void put_labels(FILE *out, struct labels l)
 {
 	char uuid[DEVICE_UUID_BYTES];
 
-	fprintf(out, "pid=\"%d\",process=\"", (int)l->process->pid);
-	put_value(out, l->process->name);
+	fprintf(out, "pid=\"%d\",process=\"", (int)l.process->pid);
+	put_value(out, l.process->name);
 	fputc('"', out);
-	if (l->has_device && l->device == METRICS_NO_DEVICE)
+	if (l.has_device && l.device == METRICS_NO_DEVICE)
 		fprintf(out, ",device=\"other\"");
-	else if (l->has_device)
-		fprintf(out, ",device=\"%" PRIu32 "\"", l->device);
-	if (l->found && device_has_uuid(l->found))
-		fprintf(out, ",uuid=\"%s\"", device_uuid(l->found, uuid));
-	if (l->name) {
-		fprintf(out, ",%s=\"", l->name);
-		put_value(out, l->value);
+	else if (l.has_device)
+		fprintf(out, ",device=\"%" PRIu32 "\"", l.device);
+	if (l.found && device_has_uuid(l.found))
+		fprintf(out, ",uuid=\"%s\"", device_uuid(l.found, uuid));
+	if (l.name) {
+		fprintf(out, ",%s=\"", l.name);
+		put_value(out, l.value);
 		fputc('"', out);
 	}
+	if (l.limit)
+		fprintf(out, ",le=\"%s\"", l.limit);
 }
 
-static void put_count(FILE *out, const char *name, const struct labels *l, uint64_t count)
+/* Puts a series, or the part of a histogram: "_sum". */
+static void put_series(FILE *out, const char *name, const char *part, struct labels l,
+		       uint64_t value, bool in_seconds)
 {
-	fprintf(out, "profile_%s{", name);
+	fprintf(out, "profile_%s%s{", name, part);
 	put_labels(out, l);
-	fprintf(out, "} %" PRIu64 "\n", count);
-}
-
-static void put_seconds(FILE *out, const char *name, const struct labels *l, uint64_t ns)
-{
-	fprintf(out, "profile_%s{", name);
-	put_labels(out, l);
-	fprintf(out, "} %" PRIu64 ".%09" PRIu64 "\n", ns / 1000000000, ns % 1000000000);
-}
-
-static void put_number(FILE *out, uint64_t value, bool in_seconds)
-{
 	if (in_seconds)
-		fprintf(out, "%.9g", (double)value / 1e9);
+		fprintf(out, "} %" PRIu64 ".%09" PRIu64 "\n", value / 1000000000,
+			value % 1000000000);
 	else
-		fprintf(out, "%" PRIu64, value);
+		fprintf(out, "} %" PRIu64 "\n", value);
 }
 
-static void put_histogram(FILE *out, const char *name, const struct labels *l,
+static void put_histogram(FILE *out, const char *name, struct labels l,
 			  const struct metrics_histogram *h, const struct metrics_bounds *bounds,
 			  bool in_seconds)
 {
+	char limit[32];
 	uint64_t count = 0;
 
+	l.limit = limit;
 	for (uint32_t i = 0; i < bounds->count; i++) {
 		count += h->in[i];
-		fprintf(out, "profile_%s_bucket{", name);
-		put_labels(out, l);
-		fputs(",le=\"", out);
-		put_number(out, bounds->at[i], in_seconds);
-		fprintf(out, "\"} %" PRIu64 "\n", count);
+		if (in_seconds)
+			snprintf(limit, sizeof(limit), "%.9g", (double)bounds->at[i] / 1e9);
+		else
+			snprintf(limit, sizeof(limit), "%" PRIu64, bounds->at[i]);
+		put_series(out, name, "_bucket", l, count, false);
 	}
-	fprintf(out, "profile_%s_bucket{", name);
-	put_labels(out, l);
-	fprintf(out, ",le=\"+Inf\"} %" PRIu64 "\nprofile_%s_sum{", h->count, name);
-	put_labels(out, l);
-	fputs("} ", out);
-	if (in_seconds)
-		fprintf(out, "%" PRIu64 ".%09" PRIu64, h->sum / 1000000000, h->sum % 1000000000);
-	else
-		fprintf(out, "%" PRIu64, h->sum);
-	fprintf(out, "\nprofile_%s_count{", name);
-	put_labels(out, l);
-	fprintf(out, "} %" PRIu64 "\n", h->count);
+	l.limit = "+Inf";
+	put_series(out, name, "_bucket", l, h->count, false);
+	l.limit = NULL;
+	put_series(out, name, "_sum", l, h->sum, in_seconds);
+	put_series(out, name, "_count", l, h->count, false);
 }
 
 /* ---- kernels ---- */
 
 static struct labels labels_of_kernel(const struct metrics *m, const struct devices *devices,
-				      const struct metrics_kernel *k)
+				      uint32_t kernel)
 {
+	const struct metrics_kernel *k = &m->kernels[kernel];
+
 	return labels_of(m, devices, k->process, k->device, "kernel", k->name);
 }
 
@@ -141,34 +132,23 @@ static void put_kernels(FILE *out, const struct metrics *m, const struct devices
 {
 	describe(out, "kernel_duration_seconds", "histogram",
 		 "How long kernels ran on the GPU, by kernel.");
-	for (uint32_t i = 0; i < m->kernel_count; i++) {
-		struct labels l = labels_of_kernel(m, devices, &m->kernels[i]);
-
-		put_histogram(out, "kernel_duration_seconds", &l, &m->kernels[i].durations,
-			      &metrics_durations, true);
-	}
+	for (uint32_t i = 0; i < m->kernel_count; i++)
+		put_histogram(out, "kernel_duration_seconds", labels_of_kernel(m, devices, i),
+			      &m->kernels[i].durations, &metrics_durations, true);
 	describe(out, "kernel_grid_blocks", "histogram", "Blocks of the grids of kernels.");
-	for (uint32_t i = 0; i < m->kernel_count; i++) {
-		struct labels l = labels_of_kernel(m, devices, &m->kernels[i]);
-
-		put_histogram(out, "kernel_grid_blocks", &l, &m->kernels[i].blocks, &metrics_blocks,
-			      false);
-	}
+	for (uint32_t i = 0; i < m->kernel_count; i++)
+		put_histogram(out, "kernel_grid_blocks", labels_of_kernel(m, devices, i),
+			      &m->kernels[i].blocks, &metrics_blocks, false);
 	describe(out, "kernel_block_threads", "histogram", "Threads of the blocks of kernels.");
-	for (uint32_t i = 0; i < m->kernel_count; i++) {
-		struct labels l = labels_of_kernel(m, devices, &m->kernels[i]);
-
-		put_histogram(out, "kernel_block_threads", &l, &m->kernels[i].threads,
-			      &metrics_threads, false);
-	}
+	for (uint32_t i = 0; i < m->kernel_count; i++)
+		put_histogram(out, "kernel_block_threads", labels_of_kernel(m, devices, i),
+			      &m->kernels[i].threads, &metrics_threads, false);
 	describe(out, "kernels_untimed_total", "counter",
 		 "Kernels of which CUPTI gave no usable times: not in their durations.");
-	for (uint32_t i = 0; i < m->kernel_count; i++) {
-		struct labels l = labels_of_kernel(m, devices, &m->kernels[i]);
-
+	for (uint32_t i = 0; i < m->kernel_count; i++)
 		if (m->kernels[i].untimed)
-			put_count(out, "kernels_untimed_total", &l, m->kernels[i].untimed);
-	}
+			put_series(out, "kernels_untimed_total", "",
+				   labels_of_kernel(m, devices, i), m->kernels[i].untimed, false);
 }
 
 /* ---- other work ---- */
@@ -183,8 +163,10 @@ static bool has_bytes(const struct metrics_work *w)
 }
 
 static struct labels labels_of_work(const struct metrics *m, const struct devices *devices,
-				    const struct metrics_work *w)
+				    uint32_t work)
 {
+	const struct metrics_work *w = &m->works[work];
+
 	return labels_of(m, devices, w->process, w->device, "operation", work_word(w->work));
 }
 
@@ -192,35 +174,26 @@ static void put_works(FILE *out, const struct metrics *m, const struct devices *
 {
 	describe(out, "operations_total", "counter",
 		 "Work of the GPU other than kernels, and memory calls.");
-	for (uint32_t i = 0; i < m->work_count; i++) {
-		struct labels l = labels_of_work(m, devices, &m->works[i]);
-
-		put_count(out, "operations_total", &l, m->works[i].sizes.count);
-	}
+	for (uint32_t i = 0; i < m->work_count; i++)
+		put_series(out, "operations_total", "", labels_of_work(m, devices, i),
+			   m->works[i].sizes.count, false);
 	describe(out, "operation_seconds_total", "counter",
 		 "Time of the GPU in that work; page faults hold up kernels, in whose time it is.");
-	for (uint32_t i = 0; i < m->work_count; i++) {
-		struct labels l = labels_of_work(m, devices, &m->works[i]);
-
+	for (uint32_t i = 0; i < m->work_count; i++)
 		if (!gpu_work_is_instant(m->works[i].work))
-			put_seconds(out, "operation_seconds_total", &l, m->works[i].ns);
-	}
+			put_series(out, "operation_seconds_total", "",
+				   labels_of_work(m, devices, i), m->works[i].ns, true);
 	describe(out, "operation_bytes_total", "counter",
 		 "Bytes copied, set, migrated, allocated, released.");
-	for (uint32_t i = 0; i < m->work_count; i++) {
-		struct labels l = labels_of_work(m, devices, &m->works[i]);
-
+	for (uint32_t i = 0; i < m->work_count; i++)
 		if (has_bytes(&m->works[i]))
-			put_count(out, "operation_bytes_total", &l, m->works[i].sizes.sum);
-	}
+			put_series(out, "operation_bytes_total", "", labels_of_work(m, devices, i),
+				   m->works[i].sizes.sum, false);
 	describe(out, "copy_bytes", "histogram", "Sizes of copies.");
-	for (uint32_t i = 0; i < m->work_count; i++) {
-		struct labels l = labels_of_work(m, devices, &m->works[i]);
-
+	for (uint32_t i = 0; i < m->work_count; i++)
 		if (gpu_work_is_copy(m->works[i].work))
-			put_histogram(out, "copy_bytes", &l, &m->works[i].sizes, &metrics_sizes,
-				      false);
-	}
+			put_histogram(out, "copy_bytes", labels_of_work(m, devices, i),
+				      &m->works[i].sizes, &metrics_sizes, false);
 }
 
 /* ---- calls ---- */
@@ -233,7 +206,7 @@ static void put_launches(FILE *out, const struct metrics *m)
 		struct labels l = {.process = &m->processes[i]};
 
 		if (i > 0 || m->processes[i].launches)
-			put_count(out, "launches_total", &l, m->processes[i].launches);
+			put_series(out, "launches_total", "", l, m->processes[i].launches, false);
 	}
 }
 
@@ -248,7 +221,7 @@ static void put_errors(FILE *out, const struct metrics *m)
 				   .value = e->function};
 
 		fputs("profile_cuda_errors_total{", out);
-		put_labels(out, &l);
+		put_labels(out, l);
 		fprintf(out, ",code=\"%" PRIu32 "\"} %" PRIu64 "\n", e->code, e->count);
 	}
 }

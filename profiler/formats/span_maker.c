@@ -35,7 +35,7 @@ enum {
 	SPAN_STATUS,
 	SPAN_FLAGS
 };
-enum { LINK_TRACE_ID = 1, LINK_SPAN_ID, LINK_STATE, LINK_ATTRIBUTES, LINK_FLAGS = 6 };
+enum { LINK_ATTRIBUTES = 4, LINK_FLAGS = 6 }; /* its ids are those of a span */
 enum { STATUS_MESSAGE = 2, STATUS_CODE };
 enum { STATUS_ERROR = 2 };
 enum { KIND_INTERNAL = 1 };
@@ -145,7 +145,7 @@ static void put_resource(struct span_maker *s, const uint32_t *process)
 	put_resource_text(s, "telemetry.sdk.name", "profile");
 	put_resource_text(s, "telemetry.sdk.language", "c");
 	put_resource_text(s, "telemetry.sdk.version", PROFILE_VERSION);
-	otlp_close_attributes(o);
+	otlp_close_list(o);
 	otlp_close(o);
 }
 
@@ -164,6 +164,19 @@ static uint64_t unix_ns(const struct span_maker *s, uint64_t ns)
 	return saturated_sum(t->start_unix_ns, ns - t->start_ns);
 }
 
+/* Puts which span one is, or a link leads to: the fields have the same numbers. */
+static void put_ids(struct span_maker *s, uint64_t number)
+{
+	const struct trace_context *context = &s->options->context;
+	uint8_t id[SPAN_ID_BYTES];
+
+	otlp_id(&s->otlp, SPAN_TRACE_ID, "traceId", context->trace_id, TRACE_ID_BYTES);
+	trace_context_span_id(context, number, id);
+	otlp_id(&s->otlp, SPAN_ID, "spanId", id, SPAN_ID_BYTES);
+	if (context->state[0])
+		otlp_text(&s->otlp, SPAN_STATE, "traceState", context->state);
+}
+
 static void open_span(struct span_maker *s, uint64_t number, uint64_t parent, const char *name)
 {
 	const struct trace_context *context = &s->options->context;
@@ -171,11 +184,7 @@ static void open_span(struct span_maker *s, uint64_t number, uint64_t parent, co
 	struct otlp *o = &s->otlp;
 
 	otlp_open(o, SCOPE_SPANS_SPANS, NULL);
-	otlp_id(o, SPAN_TRACE_ID, "traceId", context->trace_id, TRACE_ID_BYTES);
-	trace_context_span_id(context, number, id);
-	otlp_id(o, SPAN_ID, "spanId", id, SPAN_ID_BYTES);
-	if (context->state[0])
-		otlp_text(o, SPAN_STATE, "traceState", context->state);
+	put_ids(s, number);
 	if (number != SPAN_OF_RUN) {
 		trace_context_span_id(context, parent, id);
 		otlp_id(o, SPAN_PARENT, "parentSpanId", id, SPAN_ID_BYTES);
@@ -340,22 +349,16 @@ static void put_call(struct span_maker *s, const struct span *span)
 /* To an operation, which is of this trace and not remote. */
 static void put_link(struct span_maker *s, const struct span *span)
 {
-	const struct trace_context *context = &s->options->context;
-	uint8_t id[SPAN_ID_BYTES];
 	struct otlp *o = &s->otlp;
 
 	if (span->link) {
 		otlp_open_list(o, "links");
 		otlp_open(o, SPAN_LINKS, NULL);
-		otlp_id(o, LINK_TRACE_ID, "traceId", context->trace_id, TRACE_ID_BYTES);
-		trace_context_span_id(context, span->link, id);
-		otlp_id(o, LINK_SPAN_ID, "spanId", id, SPAN_ID_BYTES);
-		if (context->state[0])
-			otlp_text(o, LINK_STATE, "traceState", context->state);
+		put_ids(s, span->link);
 		otlp_open_attributes(o, LINK_ATTRIBUTES);
 		otlp_attribute_text(o, "cuda.link", "waited_for");
-		otlp_close_attributes(o);
-		otlp_fixed32(o, LINK_FLAGS, "flags", context->flags | FLAG_HAS_REMOTE);
+		otlp_close_list(o);
+		otlp_fixed32(o, LINK_FLAGS, "flags", s->options->context.flags | FLAG_HAS_REMOTE);
 		otlp_close(o);
 		otlp_close_list(o);
 	}
@@ -381,7 +384,7 @@ static void put_span(struct span_maker *s, const struct span *span)
 		put_call(s, span);
 	if (record->correlation)
 		otlp_attribute_uint(&s->otlp, "cuda.correlation_id", record->correlation);
-	otlp_close_attributes(&s->otlp);
+	otlp_close_list(&s->otlp);
 	put_link(s, span);
 	if (record->kind != TIMELINE_GPU_OPERATION && record->error)
 		put_status(s, trace_error(s->result, &span->record, span->stack, error));
@@ -418,7 +421,7 @@ static void put_run(struct span_maker *s, const struct trace_sums *sums)
 	if (is_ended)
 		otlp_attribute_uint(o, "process.exit.code", t->exit_status);
 	trace_facts(s->result, sums, put_fact, s);
-	otlp_close_attributes(o);
+	otlp_close_list(o);
 	if (is_ended && t->exit_status) {
 		snprintf(message, sizeof(message), "exit status %u", t->exit_status);
 		put_status(s, message);

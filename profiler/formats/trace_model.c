@@ -683,11 +683,6 @@ static uint64_t max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-void trace_model_facts(const struct trace_model *m, fact_visitor visit, void *context)
-{
-	trace_facts(m->result, &m->sums, visit, context);
-}
-
 void trace_facts(const struct result *result, const struct trace_sums *sums, fact_visitor visit,
 		 void *context)
 {

@@ -83,12 +83,9 @@ int trace_model_run(struct trace_model *model,
 		    void (*visit)(void *context, const struct trace_event *event), void *context);
 
 /*
- * Calls `visit` with what else there is to say of the run, name by name: the command, sums, and
- * all that is missing from it.
+ * Calls `visit` with what else there is to say of a run, name by name: the command, what its
+ * records add up to, and all that is missing from it.
  */
-void trace_model_facts(const struct trace_model *model, fact_visitor visit, void *context);
-
-/* Does the same for a run whose records were not kept: what they add up to. */
 void trace_facts(const struct result *result, const struct trace_sums *sums, fact_visitor visit,
 		 void *context);
 

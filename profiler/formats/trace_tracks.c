@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/util/array.h"
+#include "symbolize/util/text.h"
 
 #define OF_STREAM (1u << TIMELINE_GPU_OPERATION)
 #define OF_WAITS (1u << TIMELINE_WAIT)
@@ -44,56 +45,46 @@ static int compare_uses(const void *a, const void *b)
 }
 
 static uint32_t add(struct trace_tracks *t, enum trace_track_kind kind, uint32_t parent,
-		    const struct place *place)
+		    const struct use *use)
 {
+	struct place place = place_unknown();
+
 	if (parent == TRACE_NO_TRACK && kind != TRACK_PROCESS)
 		return TRACE_NO_TRACK; /* out of memory before */
 	if (!array_make_room(&t->list, t->count, &t->capacity, sizeof(*t->list)))
 		return TRACE_NO_TRACK;
+	place.part[PLACE_PROCESS] = use->process;
+	if (kind != TRACK_PROCESS)
+		place.part[use->is_stream ? PLACE_DEVICE : PLACE_THREAD] = use->parts[0];
+	if (kind == TRACK_STREAM) {
+		place.part[PLACE_CONTEXT] = use->parts[1];
+		place.part[PLACE_STREAM] = use->parts[2];
+	}
 	t->list[t->count] = (struct trace_track){
-		.kind = kind, .parent = parent, .base = t->count, .place = *place};
+		.kind = kind, .parent = parent, .base = t->count, .place = place};
 	return t->count++;
 }
 
 static uint32_t add_thread(struct trace_tracks *t, uint32_t process, const struct use *use,
 			   uint8_t uses)
 {
-	struct place place = place_unknown();
-	uint32_t thread;
+	uint32_t thread = add(t, TRACK_THREAD, process, use);
 
-	place.part[PLACE_PROCESS] = use->process;
-	place.part[PLACE_THREAD] = use->parts[0];
-	thread = add(t, TRACK_THREAD, process, &place);
-	if (uses & OF_WAITS && add(t, TRACK_WAITS, thread, &place) == TRACE_NO_TRACK)
+	if (uses & OF_WAITS && add(t, TRACK_WAITS, thread, use) == TRACE_NO_TRACK)
 		return TRACE_NO_TRACK;
-	if (uses & TRACE_USE_RANGES && add(t, TRACK_RANGES, thread, &place) == TRACE_NO_TRACK)
+	if (uses & TRACE_USE_RANGES && add(t, TRACK_RANGES, thread, use) == TRACE_NO_TRACK)
 		return TRACE_NO_TRACK;
 	return thread;
 }
 
 static uint32_t add_device(struct trace_tracks *t, uint32_t process, const struct use *use)
 {
-	struct place place = place_unknown();
-	uint32_t device;
+	uint32_t device = add(t, TRACK_DEVICE, process, use);
 
-	place.part[PLACE_PROCESS] = use->process;
-	place.part[PLACE_DEVICE] = use->parts[0];
-	device = add(t, TRACK_DEVICE, process, &place);
-	if (add(t, TRACK_RUNNING, device, &place) == TRACE_NO_TRACK ||
-	    add(t, TRACK_QUEUED, device, &place) == TRACE_NO_TRACK)
+	if (add(t, TRACK_RUNNING, device, use) == TRACE_NO_TRACK ||
+	    add(t, TRACK_QUEUED, device, use) == TRACE_NO_TRACK)
 		return TRACE_NO_TRACK;
 	return device;
-}
-
-static uint32_t add_stream(struct trace_tracks *t, uint32_t device, const struct use *use)
-{
-	struct place place = place_unknown();
-
-	place.part[PLACE_PROCESS] = use->process;
-	place.part[PLACE_DEVICE] = use->parts[0];
-	place.part[PLACE_CONTEXT] = use->parts[1];
-	place.part[PLACE_STREAM] = use->parts[2];
-	return add(t, TRACK_STREAM, device, &place);
 }
 
 /* Tracks for sorted uses; false: out of memory. */
@@ -107,21 +98,19 @@ static bool add_tracks(struct trace_tracks *t, const struct use *uses, uint32_t 
 		bool is_new_process = !before || before->process != use->process;
 		bool is_new_device =
 			is_new_process || !before->is_stream || before->parts[0] != use->parts[0];
-		struct place place = place_unknown();
 		uint8_t all = 0;
 
 		for (next = i;
 		     next < count && memcmp(&uses[next], use, offsetof(struct use, place)) == 0;
 		     next++)
 			all |= uses_of[uses[next].place];
-		place.part[PLACE_PROCESS] = use->process;
 		if (is_new_process)
-			process = add(t, TRACK_PROCESS, TRACE_NO_TRACK, &place);
+			process = add(t, TRACK_PROCESS, TRACE_NO_TRACK, use);
 		if (process == TRACE_NO_TRACK)
 			return false;
 		if (use->is_stream && is_new_device)
 			device = add_device(t, process, use);
-		track = use->is_stream ? add_stream(t, device, use)
+		track = use->is_stream ? add(t, TRACK_STREAM, device, use)
 				       : add_thread(t, process, use, all);
 		if (track == TRACE_NO_TRACK)
 			return false;
@@ -264,6 +253,7 @@ uint32_t trace_tracks_ranges(const struct trace_tracks *t, uint32_t thread)
 	return child(t, thread, TRACK_RANGES);
 }
 
+/* Puts the name of a part of a place, or a text where the part is not known. */
 static void part_name(const struct result *result, const struct trace_track *track,
 		      enum place_part part, const char *word, char text[GROUPING_TEXT_BYTES])
 {
@@ -271,52 +261,43 @@ static void part_name(const struct result *result, const struct trace_track *tra
 
 	if (grouping_text(result->place_names, result->device_names, &track->place, part, text))
 		return;
-	if (value == PLACE_UNKNOWN)
-		snprintf(text, GROUPING_TEXT_BYTES, "unknown %s", word);
-	else
+	if (value != PLACE_UNKNOWN)
 		snprintf(text, GROUPING_TEXT_BYTES, "[%s %u]", word, value);
+	else if (part == PLACE_STREAM) /* allocations and unified memory have none */
+		snprintf(text, GROUPING_TEXT_BYTES, "without a stream");
+	else
+		snprintf(text, GROUPING_TEXT_BYTES, "unknown %s", word);
 }
 
 void trace_track_whole_name(const struct result *result, const struct trace_track *track,
 			    char name[TRACE_NAME_BYTES])
 {
-	char text[GROUPING_TEXT_BYTES], context[GROUPING_TEXT_BYTES];
+	/* a name, or the part of the place that has it, and what that is */
+	static const struct {
+		const char *name;
+		enum place_part part;
+		const char *word;
+	} kinds[] = {
+		[TRACK_PROCESS] = {NULL, PLACE_PROCESS, "process"},
+		[TRACK_THREAD] = {NULL, PLACE_THREAD, "thread"},
+		[TRACK_WAITS] = {"waiting for the GPU"},
+		[TRACK_RANGES] = {"NVTX ranges, as its launches show them"},
+		[TRACK_DEVICE] = {NULL, PLACE_DEVICE, "device"},
+		[TRACK_RUNNING] = {"operations running"},
+		[TRACK_QUEUED] = {"operations launched, not started"},
+		[TRACK_STREAM] = {NULL, PLACE_STREAM, "stream"},
+	};
+	char text[GROUPING_TEXT_BYTES];
 
-	switch (track->kind) {
-	case TRACK_PROCESS:
-		part_name(result, track, PLACE_PROCESS, "process", text);
-		break;
-	case TRACK_THREAD:
-		part_name(result, track, PLACE_THREAD, "thread", text);
-		break;
-	case TRACK_WAITS:
-		snprintf(text, sizeof(text), "waiting for the GPU");
-		break;
-	case TRACK_RANGES:
-		snprintf(text, sizeof(text), "NVTX ranges, as its launches show them");
-		break;
-	case TRACK_RUNNING:
-		snprintf(text, sizeof(text), "operations running");
-		break;
-	case TRACK_QUEUED:
-		snprintf(text, sizeof(text), "operations launched, not started");
-		break;
-	case TRACK_DEVICE:
-		part_name(result, track, PLACE_DEVICE, "device", text);
-		break;
-	default:
-		/* allocations and unified memory have none */
-		if (track->place.part[PLACE_STREAM] == PLACE_UNKNOWN)
-			snprintf(text, sizeof(text), "without a stream");
-		else
-			part_name(result, track, PLACE_STREAM, "stream", text);
-		if (track->place.part[PLACE_CONTEXT] == PLACE_UNKNOWN)
-			break;
-		part_name(result, track, PLACE_CONTEXT, "context", context);
-		snprintf(name, TRACE_NAME_BYTES, "%s, %s", text, context);
+	if (kinds[track->kind].name) {
+		snprintf(name, TRACE_NAME_BYTES, "%s", kinds[track->kind].name);
 		return;
 	}
-	snprintf(name, TRACE_NAME_BYTES, "%s", text);
+	part_name(result, track, kinds[track->kind].part, kinds[track->kind].word, name);
+	if (track->kind != TRACK_STREAM || track->place.part[PLACE_CONTEXT] == PLACE_UNKNOWN)
+		return;
+	part_name(result, track, PLACE_CONTEXT, "context", text);
+	append_text(name, TRACE_NAME_BYTES, ", %s", text);
 }
 
 /* "python 4711" without its number */

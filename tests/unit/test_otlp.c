@@ -30,7 +30,7 @@ static void put_message(void)
 	otlp_attribute_bool(&otlp, "b", true);
 	otlp_attribute_uints(&otlp, "n", numbers, 2);
 	otlp_attribute_texts(&otlp, "w", (char *[]){(char *)"a", (char *)"", NULL});
-	otlp_close_attributes(&otlp);
+	otlp_close_list(&otlp);
 	otlp_close(&otlp);
 }
 
