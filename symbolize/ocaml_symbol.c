@@ -13,13 +13,6 @@ static bool is_identifier(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '\'';
 }
 
-static int hex_digit(char c)
-{
-	const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
-
 /* Returns the character of an operator that "$xx" stands for; 0: it is none. */
 static char decode(const char *at)
 {

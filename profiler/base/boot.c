@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/base/boot.h"
+#include "symbolize/util/text.h"
 
 #include <stdio.h>
 #include <sys/timex.h>
 
 #define BOOT_ID_PATH "/proc/sys/kernel/random/boot_id"
-
-static int digit_of(int c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 struct boot_id boot_id_parse(const char *text)
 {
@@ -17,7 +13,7 @@ struct boot_id boot_id_parse(const char *text)
 	int digits = 0;
 
 	for (; *text && digits < BOOT_ID_DIGITS; text++) {
-		int digit = digit_of(*text);
+		int digit = hex_digit(*text);
 
 		if (digit >= 0) {
 			uint64_t *part = &id.part[digits++ / (BOOT_ID_DIGITS / 2)];

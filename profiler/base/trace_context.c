@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/base/trace_context.h"
+#include "symbolize/util/text.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -40,16 +41,10 @@ int trace_context_begin(struct trace_context *c)
 
 /* ---- the caller's ---- */
 
-/* -1: none; capital letters are not allowed. */
-static int digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool read_bytes(const char *text, uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
-		int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
+		int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
 
 		if (high < 0 || low < 0)
 			return false;

@@ -158,21 +158,16 @@ static void put_type(struct pprof *p, uint32_t field, int column)
 	protobuf_end(&p->fields, place);
 }
 
-static void put_text_label(struct pprof *p, const char *key, const char *text)
+/* Puts a label with a text, or with a number if there is no text. */
+static void put_label(struct pprof *p, const char *key, const char *text, int64_t number)
 {
 	uint32_t place = protobuf_begin(&p->fields, SAMPLE_LABEL);
 
 	put_text(p, LABEL_KEY, key);
-	put_text(p, LABEL_STR, text);
-	protobuf_end(&p->fields, place);
-}
-
-static void put_number_label(struct pprof *p, const char *key, int64_t number)
-{
-	uint32_t place = protobuf_begin(&p->fields, SAMPLE_LABEL);
-
-	put_text(p, LABEL_KEY, key);
-	protobuf_int(&p->fields, LABEL_NUM, number);
+	if (text)
+		put_text(p, LABEL_STR, text);
+	else
+		protobuf_int(&p->fields, LABEL_NUM, number);
 	protobuf_end(&p->fields, place);
 }
 
@@ -183,13 +178,13 @@ static void put_part(struct pprof *p, const char *key, const struct place *place
 	char text[GROUPING_TEXT_BYTES];
 
 	if (grouping_text(p->result->place_names, p->result->device_names, place, part, text))
-		put_text_label(p, key, text_table_keep(&p->strings, text));
+		put_label(p, key, text_table_keep(&p->strings, text), 0);
 }
 
 static void put_number_of(struct pprof *p, const char *key, uint32_t number)
 {
 	if (number != PLACE_UNKNOWN)
-		put_number_label(p, key, number);
+		put_label(p, key, NULL, number);
 }
 
 static void put_labels(struct pprof *p, const struct row *row)
@@ -200,19 +195,17 @@ static void put_labels(struct pprof *p, const struct row *row)
 						     [ROW_CALL] = "call",
 						     [ROW_IDLE] = "idle"};
 	const struct place *place = &p->result->places[row->place];
-	uint32_t process = place->part[PLACE_PROCESS];
-	const struct process_info *info = NULL;
+	const struct process_info *info =
+		place_names_process(p->result->place_names, place->part[PLACE_PROCESS]);
 
-	if (process != PLACE_UNKNOWN)
-		info = place_names_process(p->result->place_names, process);
-	put_text_label(p, "kind", kinds[row->kind]);
+	put_label(p, "kind", kinds[row->kind], 0);
 	if (p->has_few_labels) {
 		put_part(p, "device", place, PLACE_DEVICE);
 		return;
 	}
 	put_part(p, "process", place, PLACE_PROCESS);
 	if (info)
-		put_number_label(p, "pid", info->pid);
+		put_label(p, "pid", NULL, info->pid);
 	put_part(p, "thread", place, PLACE_THREAD);
 	put_number_of(p, "tid", place->part[PLACE_THREAD]);
 	put_part(p, "device", place, PLACE_DEVICE);

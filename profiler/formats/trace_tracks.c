@@ -322,9 +322,8 @@ void trace_track_name(const struct result *result, const struct trace_track *tra
 
 uint32_t trace_track_pid(const struct result *result, const struct trace_track *track)
 {
-	uint32_t process = track->place.part[PLACE_PROCESS];
 	const struct process_info *info =
-		process == PLACE_UNKNOWN ? NULL : place_names_process(result->place_names, process);
+		place_names_process(result->place_names, track->place.part[PLACE_PROCESS]);
 
 	return info && info->pid > 0 && !info->has_twin ? (uint32_t)info->pid : 0;
 }

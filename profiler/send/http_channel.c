@@ -17,7 +17,7 @@
 
 /*
  * First the target, which `struct opened` answers; then for each request `struct posting` and the
- * body, which `struct result` answers.
+ * body, which `struct http_outcome` answers.
  */
 struct target_head {
 	uint32_t sizes[STRINGS]; /* with the NUL; 0: NULL. The strings follow */
@@ -33,14 +33,6 @@ struct opened {
 struct posting {
 	uint64_t size;
 	int64_t limit_ms;
-};
-
-struct result {
-	int64_t status;
-	uint32_t is_accepted, is_cut, is_worth_a_retry, wait_s;
-	uint32_t answer_size;
-	char answer[HTTP_ANSWER_BYTES + 1];
-	char why[HTTP_WHY_BYTES];
 };
 
 struct http_channel {
@@ -208,10 +200,10 @@ const struct http_shown *http_channel_shown(const struct http_channel *channel)
  * The outcome of a request that is on its way. At the deadline the other end is told to stop, and
  * says what has become of it by then.
  */
-static int await_result(int socket, struct result *result, const struct time_limit *limit)
+static int await_outcome(int socket, struct http_outcome *outcome, const struct time_limit *limit)
 {
 	struct time_limit rest = {NULL, 0};
-	char *at = (char *)result, *end = at + sizeof(*result);
+	char *at = (char *)outcome, *end = at + sizeof(*outcome);
 	int err = transfer(socket, RECEIVES, &at, end, limit);
 
 	if (err != -ETIMEDOUT || monotonic_ms() >= limit->end_ms)
@@ -223,7 +215,7 @@ static int await_result(int socket, struct result *result, const struct time_lim
 }
 
 static int request(struct http_channel *c, const void *body, size_t size,
-		   const _Atomic int64_t *deadline_ms, struct result *result)
+		   const _Atomic int64_t *deadline_ms, struct http_outcome *outcome)
 {
 	int64_t now_ms = monotonic_ms(), left_ms = atomic_load(deadline_ms) - now_ms;
 	struct posting posting = {size,
@@ -234,36 +226,33 @@ static int request(struct http_channel *c, const void *body, size_t size,
 
 	if (!err)
 		err = send_all(c->socket, body, size, &limit);
-	return err ? err : await_result(c->socket, result, &limit);
+	return err ? err : await_outcome(c->socket, outcome, &limit);
 }
 
-static void take_result(struct http_outcome *o, const struct result *result)
+/* Takes an outcome of the other process, whose texts may be anything. */
+static void take_outcome(struct http_outcome *o, const struct http_outcome *received)
 {
-	o->status = (long)result->status;
-	o->is_accepted = result->is_accepted;
-	o->is_cut = result->is_cut;
-	o->is_worth_a_retry = result->is_worth_a_retry;
-	o->wait_s = result->wait_s;
-	o->answer_size =
-		result->answer_size < HTTP_ANSWER_BYTES ? result->answer_size : HTTP_ANSWER_BYTES;
-	memcpy(o->answer, result->answer, o->answer_size);
-	snprintf(o->why, sizeof(o->why), "%.*s", HTTP_WHY_BYTES - 1, result->why);
+	*o = *received;
+	if (o->answer_size > HTTP_ANSWER_BYTES)
+		o->answer_size = HTTP_ANSWER_BYTES;
+	o->answer[o->answer_size] = '\0';
+	o->why[HTTP_WHY_BYTES - 1] = '\0';
 	clean_text(o->why);
 }
 
 void http_channel_post(struct http_channel *c, const void *body, size_t size,
 		       _Atomic int64_t *deadline_ms, struct http_outcome *outcome)
 {
-	struct result result;
+	struct http_outcome received;
 	int err = 0;
 
 	*outcome = (struct http_outcome){0};
 	if (c->socket < 0)
 		err = open_connection(c, deadline_ms, outcome->why);
 	if (!err)
-		err = request(c, body, size, deadline_ms, &result);
+		err = request(c, body, size, deadline_ms, &received);
 	if (!err || err == -ESHUTDOWN)
-		take_result(outcome, &result);
+		take_outcome(outcome, &received);
 	else if (err != -EPROTO)
 		snprintf(outcome->why, sizeof(outcome->why), "%.200s: %s", c->shown.server,
 			 err == -ETIMEDOUT ? "no answer in time"
@@ -350,20 +339,11 @@ static bool is_unwanted(void *context)
 static bool answer_posting(struct http_request *request, int socket, const struct posting *posting,
 			   const void *body)
 {
-	struct http_outcome o;
-	struct result result = {0};
+	struct http_outcome outcome;
 
 	http_request_post(request, body, posting->size, posting->limit_ms, is_unwanted, &socket,
-			  &o);
-	result.status = o.status;
-	result.is_accepted = o.is_accepted;
-	result.is_cut = o.is_cut;
-	result.is_worth_a_retry = o.is_worth_a_retry;
-	result.wait_s = o.wait_s;
-	result.answer_size = (uint32_t)o.answer_size;
-	memcpy(result.answer, o.answer, sizeof(result.answer));
-	memcpy(result.why, o.why, sizeof(result.why));
-	return write_whole(socket, &result, sizeof(result));
+			  &outcome);
+	return write_whole(socket, &outcome, sizeof(outcome));
 }
 
 void http_channel_serve(int socket, pthread_mutex_t *loading)

@@ -60,7 +60,7 @@ static void keep_answer(struct http_outcome *o, const char *data, size_t size)
 	size_t room = HTTP_ANSWER_BYTES - o->answer_size, kept = size < room ? size : room;
 
 	memcpy(o->answer + o->answer_size, data, kept);
-	o->answer_size += kept;
+	o->answer_size += (uint32_t)kept;
 	o->answer[o->answer_size] = '\0';
 }
 

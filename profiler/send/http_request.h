@@ -41,16 +41,17 @@ struct http_target {
 struct http_request *http_request_new(const struct http_target *target, char why[HTTP_WHY_BYTES]);
 
 struct http_outcome {
-	long status;              /* of HTTP; 0: there was no answer */
-	bool is_accepted;         /* 2xx, and no page for browsers */
-	bool is_cut;              /* the end of the answer did not come, or not soon */
-	bool is_worth_a_retry;    /* the server was busy, or not reached */
-	uint32_t wait_s;          /* the server asks for so long a pause; 0: it does not say */
-	char why[HTTP_WHY_BYTES]; /* if it was not accepted: with the server's name */
+	long status; /* of HTTP; 0: there was no answer */
+	/* no bool: it may come from another process */
+	uint32_t is_accepted;      /* 2xx, and no page for browsers */
+	uint32_t is_cut;           /* the end of the answer did not come, or not soon */
+	uint32_t is_worth_a_retry; /* the server was busy, or not reached */
+	uint32_t wait_s;           /* the server asks for so long a pause; 0: it does not say */
+	uint32_t answer_size;
 	/* the body; before it the fields of the header that begin with grpc-, as lines: gRPC-Web
 	 * may have them in either */
 	char answer[HTTP_ANSWER_BYTES + 1];
-	size_t answer_size;
+	char why[HTTP_WHY_BYTES]; /* if it was not accepted: with the server's name */
 };
 
 /*

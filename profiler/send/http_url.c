@@ -118,9 +118,7 @@ void http_url_show(const struct http_url *url, char *out, size_t size)
 
 static int digit(char c)
 {
-	return c >= '0' && c <= '9'         ? c - '0'
-	       : isxdigit((unsigned char)c) ? (c | 32) - 'a' + 10
-					    : -1;
+	return hex_digit((char)tolower((unsigned char)c));
 }
 
 size_t http_url_decode(char *text, size_t size)

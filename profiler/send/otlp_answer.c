@@ -7,37 +7,37 @@
 #include "profiler/formats/protobuf.h"
 
 /* opentelemetry/proto/collector/trace/v1/trace_service.proto */
-enum { ANSWER_PARTIAL_SUCCESS = 1, PARTIAL_SUCCESS_REJECTED = 1 };
+enum { ANSWER_PARTIAL_SUCCESS = 1 };
+enum { PARTIAL_SUCCESS_REJECTED = 1, PARTIAL_SUCCESS_MESSAGE = 2 };
 
-/* The count, unless it is negative. */
-static uint64_t as_count(uint64_t value)
-{
-	return value <= INT64_MAX ? value : 0;
-}
-
-static uint64_t read_partial_success(const struct protobuf_field *field)
-{
-	struct protobuf_reader inside = protobuf_inside(field);
-	struct protobuf_field part;
-	uint64_t count = 0;
-
-	while (protobuf_next(&inside, &part))
-		if (part.number == PARTIAL_SUCCESS_REJECTED && !part.bytes)
-			count = as_count(part.value);
-	return count;
-}
-
-static uint64_t read_protobuf(const void *answer, size_t size)
+struct otlp_refusal otlp_answer_read(const void *answer, size_t size)
 {
 	const unsigned char *bytes = answer;
 	struct protobuf_reader reader = {bytes, bytes + size, false};
-	struct protobuf_field field;
-	uint64_t count = 0;
+	struct protobuf_field field, part;
+	struct otlp_refusal refusal = {.message = ""};
 
-	while (protobuf_next(&reader, &field))
-		if (field.number == ANSWER_PARTIAL_SUCCESS && field.bytes)
-			count = read_partial_success(&field);
-	return count;
+	while (protobuf_next(&reader, &field)) {
+		struct protobuf_reader inside = protobuf_inside(&field);
+
+		if (field.number != ANSWER_PARTIAL_SUCCESS || !field.bytes)
+			continue;
+		while (protobuf_next(&inside, &part)) {
+			if (part.number == PARTIAL_SUCCESS_REJECTED && !part.bytes)
+				refusal.count = part.value;
+			if (part.number == PARTIAL_SUCCESS_MESSAGE && part.bytes) {
+				refusal.message = (const char *)part.bytes;
+				refusal.message_size = part.size;
+			}
+		}
+	}
+	return refusal;
+}
+
+/* The field is signed: what is negative counts nothing. */
+static uint64_t as_count(uint64_t value)
+{
+	return value <= INT64_MAX ? value : 0;
 }
 
 /* A number, which the encoding has as a string, or as a number. */
@@ -68,5 +68,6 @@ uint64_t otlp_answer_refused(const void *answer, size_t size)
 {
 	const char *text = answer;
 
-	return size && *text == '{' ? read_json(text, size) : read_protobuf(answer, size);
+	return size && *text == '{' ? read_json(text, size)
+				    : as_count(otlp_answer_read(answer, size).count);
 }

@@ -9,6 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What of a request was refused, and why: text of `message_size` bytes, in the answer. */
+struct otlp_refusal {
+	uint64_t count;
+	const char *message;
+	uint32_t message_size;
+};
+
+/* Reads an answer in protocol buffers, which may be anything. */
+struct otlp_refusal otlp_answer_read(const void *answer, size_t size);
+
 /* How many items, by an answer in JSON or protocol buffers, which may be anything; 0: none. */
 uint64_t otlp_answer_refused(const void *answer, size_t size);
 

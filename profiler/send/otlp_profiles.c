@@ -212,9 +212,7 @@ static void find_attributes(struct writing *w, uint32_t number)
 	const struct place *place = &w->result->places[number];
 	const uint32_t *part = place->part;
 	const struct process_info *process =
-		part[PLACE_PROCESS] == PLACE_UNKNOWN
-			? NULL
-			: place_names_process(w->result->place_names, part[PLACE_PROCESS]);
+		place_names_process(w->result->place_names, part[PLACE_PROCESS]);
 	char text[GROUPING_TEXT_BYTES];
 	uint32_t *to = w->places[number];
 

@@ -60,6 +60,12 @@ static inline const char *variable_in(const char *list, const char *name)
 	return value;
 }
 
+/* Returns what a hexadecimal digit is, in lower case; -1: it is none. */
+static inline int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* Returns what is behind the last slash; without one, all of it. */
 static inline const char *base_name(const char *path)
 {
