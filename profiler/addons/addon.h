@@ -4,8 +4,9 @@
  * with a table of callbacks, which is registered in addons.c. A run has those that its options ask
  * for; callbacks that an add-on does not need are NULL.
  *
- * Add-ons add to the profile by its sink (profile_sink.h), and to stacks and places. What else they
- * have collected they show to the result (`show`).
+ * Add-ons add to the profile by its sink (profile_sink.h), to stacks and places, and to tables
+ * (result_table.h), which need no more to be in every output. What else they have collected they
+ * show to the result (`show`).
  *
  * All times are CLOCK_MONOTONIC in ns. No add-on does I/O or reads a clock, but through what it is
  * given. What does not fit into memory is counted in the ledger.
@@ -26,6 +27,7 @@
 #include "profiler/model/numbers.h"
 #include "profiler/model/places.h"
 #include "profiler/model/profile_sink.h"
+#include "profiler/model/result_table.h"
 #include "profiler/model/stack_table.h"
 
 /* The run, and where results go; all borrowed, for as long as the add-on lives. */
@@ -40,6 +42,7 @@ struct addon_parts {
 	struct compose *compose;
 	struct places *places;
 	struct devices *devices;
+	struct result_tables *tables;  /* takes rows (result_table.h) */
 	struct profile_sink *sink;     /* with the profile and the ledger */
 	const struct window *window;   /* what is recorded */
 	struct allowance *memory;      /* for what results keep; these NULL: no limit */

@@ -18,6 +18,9 @@ _Static_assert(sizeof(all) / sizeof(all[0]) <= ADDONS_MAX, "each has room");
 int addons_begin(struct addons *a, const struct addon_parts *parts)
 {
 	a->parts = *parts;
+	a->parts.tables = &a->tables;
+	a->tables.memory = parts->memory;
+	result_tables_begin(&a->tables, parts->measure);
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		void *state;
 
@@ -40,6 +43,7 @@ void addons_release(struct addons *a)
 		a->count--;
 		a->list[a->count].addon->release(a->list[a->count].state);
 	}
+	result_tables_release(&a->tables);
 }
 
 /* Calls a callback of all add-ons that have it. */
@@ -131,6 +135,7 @@ void addons_advance(struct addons *a, uint64_t now_ns)
 
 void addons_visit(struct addons *a, const struct number_visitor *visitor)
 {
+	result_tables_visit(&a->tables, visitor);
 	CALL(a, visit, visitor);
 }
 
@@ -141,5 +146,6 @@ void addons_finish(struct addons *a, uint64_t from_ns, uint64_t to_ns)
 
 void addons_show(const struct addons *a, struct collected *collected)
 {
+	collected->tables = &a->tables;
 	CALL(a, show, collected);
 }

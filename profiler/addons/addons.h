@@ -12,7 +12,8 @@
 
 /* Zero-initialised: none. */
 struct addons {
-	struct addon_parts parts;
+	struct addon_parts parts; /* whose `tables` are these */
+	struct result_tables tables;
 	struct addon_in_use {
 		const struct addon *addon;
 		void *state;

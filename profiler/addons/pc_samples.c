@@ -734,20 +734,16 @@ static int compare_offsets(const void *a, const void *b)
 }
 
 /* False: no room. */
-static bool add_place(struct stall_places *places, const struct pc_sample *sample, uint32_t offset,
+static bool add_place(struct result_tables *tables, const struct pc_sample *sample, uint32_t offset,
 		      uint64_t samples)
 {
-	if (places->count == STALL_PLACES_MAX ||
-	    !array_make_room(&places->list, places->count, &places->capacity,
-			     sizeof(*places->list)))
-		return false;
-	places->list[places->count++] =
-		(struct stall_place){sample->function, sample->reason, offset, samples};
-	return true;
+	const struct stall_place place = {sample->function, sample->reason, offset, samples};
+
+	return result_tables_add(tables, &stall_places_table, &place, NULL) == TABLE_OK;
 }
 
 /* Lists the samples of a function and reason: all of them, and where most are. */
-static void list_group(const struct split *p, struct stall_places *places,
+static void list_group(const struct split *p, struct result_tables *tables,
 		       const struct pc_sample *samples, uint32_t count)
 {
 	uint64_t sum = 0;
@@ -755,11 +751,11 @@ static void list_group(const struct split *p, struct stall_places *places,
 
 	for (uint32_t i = 0; i < count; i++)
 		saturated_add(&sum, samples[i].samples);
-	has_room = add_place(places, samples, STALL_PLACE_ALL, sum);
+	has_room = add_place(tables, samples, STALL_PLACE_ALL, sum);
 	for (uint32_t i = 0; i < count && i < STALL_PLACES_OF && has_room; i++)
 		if (samples[i].pc != STALL_PLACE_ALL)
 			has_room =
-				add_place(places, &samples[i], samples[i].pc, samples[i].samples);
+				add_place(tables, &samples[i], samples[i].pc, samples[i].samples);
 	if (!has_room)
 		saturated_add(&p->from->ledger->unlocated, sum);
 }
@@ -775,7 +771,7 @@ static bool is_kernel(const struct split *p, const char *function)
 	return has_rows;
 }
 
-static void list_places(const struct split *p, struct stall_places *places)
+static void list_places(const struct split *p, struct result_tables *tables)
 {
 	struct pc_sample *list = p->from->offsets.list;
 	uint32_t count = p->from->offsets.count;
@@ -788,12 +784,12 @@ static void list_places(const struct split *p, struct stall_places *places)
 		     n++)
 			;
 		if (is_kernel(p, list[i].function))
-			list_group(p, places, list + i, n);
+			list_group(p, tables, list + i, n);
 	}
 }
 
 void pc_samples_split(struct pc_samples *s, struct stack_table *stacks, struct profile *profile,
-		      struct stall_places *places)
+		      struct result_tables *tables)
 {
 	struct split p = {.from = s, .stacks = stacks, .profile = profile};
 
@@ -803,7 +799,7 @@ void pc_samples_split(struct pc_samples *s, struct stack_table *stacks, struct p
 		limit_all(&p);
 		count_samples(&p);
 		split_rows(&p);
-		list_places(&p, places);
+		list_places(&p, tables);
 	}
 	free(p.groups);
 	free(p.parts);
@@ -814,7 +810,6 @@ void pc_samples_split(struct pc_samples *s, struct stack_table *stacks, struct p
 struct pc_samples_addon {
 	const struct addon_parts *parts;
 	struct pc_samples samples;
-	struct stall_places places;
 };
 
 static bool is_wanted(const struct addon_parts *parts)
@@ -842,7 +837,6 @@ static void release_addon(void *addon)
 	struct pc_samples_addon *a = addon;
 
 	pc_samples_release(&a->samples);
-	free(a->places.list);
 	free(a);
 }
 
@@ -905,15 +899,8 @@ static void finish_addon(void *addon, uint64_t from_ns, uint64_t to_ns)
 
 	(void)from_ns;
 	(void)to_ns;
-	pc_samples_split(&a->samples, a->parts->stacks, a->parts->sink->profile, &a->places);
+	pc_samples_split(&a->samples, a->parts->stacks, a->parts->sink->profile, a->parts->tables);
 	pc_samples_release(&a->samples);
-}
-
-static void show(void *addon, struct collected *collected)
-{
-	const struct pc_samples_addon *a = addon;
-
-	collected->stall_places = &a->places;
 }
 
 const struct addon addon_pc_samples = {
@@ -923,5 +910,4 @@ const struct addon addon_pc_samples = {
 	.event = take_event,
 	.remark = place_samples,
 	.finish = finish_addon,
-	.show = show,
 };

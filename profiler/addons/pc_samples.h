@@ -93,10 +93,10 @@ void pc_samples_add_totals(struct pc_samples *s, const struct gpu_event_pc_total
 
 /*
  * All is known: splits the rows of kernels that have samples, and lists at which instructions these
- * are. The caller frees the list.
+ * are in `tables`.
  */
 void pc_samples_split(struct pc_samples *s, struct stack_table *stacks, struct profile *profile,
-		      struct stall_places *places);
+		      struct result_tables *tables);
 
 /* Wanted with --stalls. */
 extern const struct addon addon_pc_samples;

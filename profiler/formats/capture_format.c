@@ -2,31 +2,25 @@
 #include "profiler/formats/capture_format.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define COLUMN(type, member)                                                         \
-	{                                                                            \
-		offsetof(struct type, member), sizeof(((struct type *)0)->member), 0 \
-	}
-#define DELTA(type, member)                                                          \
-	{                                                                            \
-		offsetof(struct type, member), sizeof(((struct type *)0)->member), 1 \
-	}
+#define COLUMN(type, member) TABLE_COLUMN(type, member)
+#define DELTA(type, member) TABLE_COLUMN(type, member, .is_delta = true)
 
-static const struct capture_column modules[] = {COLUMN(capture_module, path),
-						COLUMN(capture_module, build_id)};
-static const struct capture_column frames[] = {
+static const struct table_column modules[] = {COLUMN(capture_module, path),
+					      COLUMN(capture_module, build_id)};
+static const struct table_column frames[] = {
 	COLUMN(capture_frame, class),  COLUMN(capture_frame, line),
 	DELTA(capture_frame, name),    DELTA(capture_frame, short_name),
 	COLUMN(capture_frame, file),   COLUMN(capture_frame, module),
 	COLUMN(capture_frame, offset), COLUMN(capture_frame, source)};
-static const struct capture_column stacks[] = {DELTA(stack_info, outer), DELTA(stack_info, frame)};
-static const struct capture_column places[] = {COLUMN(place, part[0]), COLUMN(place, part[1]),
-					       COLUMN(place, part[2]), COLUMN(place, part[3]),
-					       COLUMN(place, part[4])};
-static const struct capture_column processes[] = {
+static const struct table_column stacks[] = {DELTA(stack_info, outer), DELTA(stack_info, frame)};
+static const struct table_column places[] = {COLUMN(place, part[0]), COLUMN(place, part[1]),
+					     COLUMN(place, part[2]), COLUMN(place, part[3]),
+					     COLUMN(place, part[4])};
+static const struct table_column processes[] = {
 	COLUMN(capture_process, id),   COLUMN(capture_process, pid),
 	COLUMN(capture_process, name), COLUMN(capture_process, has_rank),
 	COLUMN(capture_process, rank), COLUMN(capture_process, has_twin)};
-static const struct capture_column ranks[] = {
+static const struct table_column ranks[] = {
 	COLUMN(capture_rank, rank),          COLUMN(capture_rank, clock),
 	COLUMN(capture_rank, host),          COLUMN(capture_rank, start_ns),
 	COLUMN(capture_rank, elapsed_ns),    COLUMN(capture_rank, exit_status),
@@ -37,30 +31,30 @@ static const struct capture_column ranks[] = {
 	COLUMN(capture_rank, aligned_by),    COLUMN(capture_rank, error_ns),
 	COLUMN(capture_rank, bound_ns),      COLUMN(capture_rank, moved_ns),
 	COLUMN(capture_rank, drift)};
-static const struct capture_column threads[] = {
+static const struct table_column threads[] = {
 	COLUMN(capture_thread, process), COLUMN(capture_thread, tid), COLUMN(capture_thread, name)};
-static const struct capture_column devices[] = {COLUMN(capture_device, process),
-						COLUMN(capture_device, id),
-						COLUMN(capture_device, is_used),
-						COLUMN(capture_device, is_described),
-						COLUMN(capture_device, is_mig),
-						COLUMN(capture_device, is_mps),
-						COLUMN(capture_device, gpu_instance),
-						COLUMN(capture_device, compute_instance),
-						COLUMN(capture_device, name),
-						COLUMN(capture_device, uuid[0]),
-						COLUMN(capture_device, uuid[1]),
-						COLUMN(capture_device, limits.multiprocessors),
-						COLUMN(capture_device, limits.warps),
-						COLUMN(capture_device, limits.blocks),
-						COLUMN(capture_device, limits.registers),
-						COLUMN(capture_device, limits.shared_bytes),
-						COLUMN(capture_device, limits.major),
-						COLUMN(capture_device, limits.minor)};
-static const struct capture_column rows[] = {COLUMN(row, kind),  DELTA(row, stack),
-					     COLUMN(row, place), COLUMN(row, count),
-					     COLUMN(row, ns),    COLUMN(row, bytes)};
-static const struct capture_column gpu_rows[] = {
+static const struct table_column devices[] = {COLUMN(capture_device, process),
+					      COLUMN(capture_device, id),
+					      COLUMN(capture_device, is_used),
+					      COLUMN(capture_device, is_described),
+					      COLUMN(capture_device, is_mig),
+					      COLUMN(capture_device, is_mps),
+					      COLUMN(capture_device, gpu_instance),
+					      COLUMN(capture_device, compute_instance),
+					      COLUMN(capture_device, name),
+					      COLUMN(capture_device, uuid[0]),
+					      COLUMN(capture_device, uuid[1]),
+					      COLUMN(capture_device, limits.multiprocessors),
+					      COLUMN(capture_device, limits.warps),
+					      COLUMN(capture_device, limits.blocks),
+					      COLUMN(capture_device, limits.registers),
+					      COLUMN(capture_device, limits.shared_bytes),
+					      COLUMN(capture_device, limits.major),
+					      COLUMN(capture_device, limits.minor)};
+static const struct table_column rows[] = {COLUMN(row, kind),  DELTA(row, stack),
+					   COLUMN(row, place), COLUMN(row, count),
+					   COLUMN(row, ns),    COLUMN(row, bytes)};
+static const struct table_column gpu_rows[] = {
 	COLUMN(capture_gpu_row, row.device),       COLUMN(capture_gpu_row, row.work),
 	COLUMN(capture_gpu_row, row.count),        COLUMN(capture_gpu_row, row.ns),
 	COLUMN(capture_gpu_row, row.bytes),        COLUMN(capture_gpu_row, row.unmatched),
@@ -68,13 +62,13 @@ static const struct capture_column gpu_rows[] = {
 	COLUMN(capture_gpu_row, row.staged),       COLUMN(capture_gpu_row, row.before),
 	COLUMN(capture_gpu_row, row.before_ns),    COLUMN(capture_gpu_row, row.after),
 	COLUMN(capture_gpu_row, row.after_ns),     COLUMN(capture_gpu_row, process)};
-static const struct capture_column shapes[] = {
+static const struct table_column shapes[] = {
 	COLUMN(timeline_shape, grid[0]),       COLUMN(timeline_shape, grid[1]),
 	COLUMN(timeline_shape, grid[2]),       COLUMN(timeline_shape, block[0]),
 	COLUMN(timeline_shape, block[1]),      COLUMN(timeline_shape, block[2]),
 	COLUMN(timeline_shape, static_shared), COLUMN(timeline_shape, dynamic_shared),
 	COLUMN(timeline_shape, registers)};
-static const struct capture_column records[] = {
+static const struct table_column records[] = {
 	COLUMN(timeline_record, kind),        DELTA(timeline_record, start_ns),
 	COLUMN(timeline_record, duration_ns), COLUMN(timeline_record, bytes),
 	DELTA(timeline_record, graph_node),   COLUMN(timeline_record, place),
@@ -82,55 +76,51 @@ static const struct capture_column records[] = {
 	DELTA(timeline_record, correlation),  COLUMN(timeline_record, work),
 	COLUMN(timeline_record, is_waited),   COLUMN(timeline_record, error)};
 
-static const struct capture_column api_calls[] = {
+static const struct table_column api_calls[] = {
 	COLUMN(capture_api_call, name),        COLUMN(capture_api_call, family),
 	COLUMN(capture_api_call, kind),        COLUMN(capture_api_call, calls),
 	COLUMN(capture_api_call, ns),          COLUMN(capture_api_call, bytes),
 	COLUMN(capture_api_call, nested),      COLUMN(capture_api_call, nested_ns),
 	COLUMN(capture_api_call, shortest_ns), COLUMN(capture_api_call, longest_ns)};
-static const struct capture_column api_errors[] = {COLUMN(capture_api_error, call),
-						   COLUMN(capture_api_error, code),
-						   COLUMN(capture_api_error, count)};
-static const struct capture_column api_buckets[] = {COLUMN(capture_api_bucket, call),
-						    DELTA(capture_api_bucket, bucket),
-						    COLUMN(capture_api_bucket, count)};
+static const struct table_column api_errors[] = {COLUMN(capture_api_error, call),
+						 COLUMN(capture_api_error, code),
+						 COLUMN(capture_api_error, count)};
+static const struct table_column api_buckets[] = {COLUMN(capture_api_bucket, call),
+						  DELTA(capture_api_bucket, bucket),
+						  COLUMN(capture_api_bucket, count)};
 
-static const struct capture_column memory_totals[] = {
+static const struct table_column memory_totals[] = {
 	COLUMN(memory_total, process),     COLUMN(memory_total, device),
 	COLUMN(memory_total, kind),        COLUMN(memory_total, peak_bytes),
 	COLUMN(memory_total, peak_ns),     COLUMN(memory_total, left_bytes),
 	COLUMN(memory_total, left),        COLUMN(memory_total, allocated_bytes),
 	COLUMN(memory_total, allocations), COLUMN(memory_total, frees),
 	COLUMN(memory_total, ended),       COLUMN(memory_total, unknown)};
-static const struct capture_column memory_rows[] = {DELTA(memory_row, stack),
-						    COLUMN(memory_row, total),
-						    COLUMN(memory_row, peak_bytes),
-						    COLUMN(memory_row, at_peak),
-						    COLUMN(memory_row, left_bytes),
-						    COLUMN(memory_row, left),
-						    COLUMN(memory_row, allocated_bytes),
-						    COLUMN(memory_row, allocations)};
+static const struct table_column memory_rows[] = {DELTA(memory_row, stack),
+						  COLUMN(memory_row, total),
+						  COLUMN(memory_row, peak_bytes),
+						  COLUMN(memory_row, at_peak),
+						  COLUMN(memory_row, left_bytes),
+						  COLUMN(memory_row, left),
+						  COLUMN(memory_row, allocated_bytes),
+						  COLUMN(memory_row, allocations)};
 
-static const struct capture_column memory_pools[] = {
+static const struct table_column memory_pools[] = {
 	COLUMN(memory_pool, process),   COLUMN(memory_pool, device),
 	COLUMN(memory_pool, kind),      COLUMN(memory_pool, address),
 	COLUMN(memory_pool, most_held), COLUMN(memory_pool, most_held_ns),
 	COLUMN(memory_pool, most_used), COLUMN(memory_pool, peak_held),
 	COLUMN(memory_pool, peak_used), COLUMN(memory_pool, left_held),
 	COLUMN(memory_pool, left_used), COLUMN(memory_pool, keeps)};
-static const struct capture_column counter_metrics[] = {COLUMN(capture_counter_metric, name),
-							COLUMN(capture_counter_metric, unit)};
-static const struct capture_column counter_rows[] = {
+static const struct table_column counter_metrics[] = {COLUMN(capture_counter_metric, name),
+						      COLUMN(capture_counter_metric, unit)};
+static const struct table_column counter_rows[] = {
 	DELTA(capture_counter_row, stack),  COLUMN(capture_counter_row, metric),
 	COLUMN(capture_counter_row, count), COLUMN(capture_counter_row, sum),
 	COLUMN(capture_counter_row, least), COLUMN(capture_counter_row, most)};
-static const struct capture_column counter_values[] = {
+static const struct table_column counter_values[] = {
 	COLUMN(capture_counter_value, process), DELTA(capture_counter_value, correlation),
 	COLUMN(capture_counter_value, metric), COLUMN(capture_counter_value, value)};
-
-static const struct capture_column stall_places[] = {
-	COLUMN(capture_stall_place, kernel), COLUMN(capture_stall_place, reason),
-	COLUMN(capture_stall_place, offset), COLUMN(capture_stall_place, samples)};
 
 #define SMALL(type) _Static_assert(sizeof(struct type) <= CAPTURE_STRUCT_MAX, "fits into a block")
 SMALL(capture_device);
@@ -138,11 +128,9 @@ SMALL(capture_gpu_row);
 SMALL(timeline_record);
 SMALL(memory_pool);
 
-#define TABLE(field, type, columns)              \
-	[CAPTURE_##field - CAPTURE_FIRST_TABLE - \
-		(CAPTURE_##field > CAPTURE_END)] = {columns, COUNT(columns), sizeof(struct type)}
+#define TABLE(name, type, list) [CAPTURE_##name - CAPTURE_FIRST_TABLE] = {TABLE_KIND(type, list)}
 
-const struct capture_table capture_tables[CAPTURE_TABLES] = {
+static const struct table_kind kinds[] = {
 	TABLE(MODULES, capture_module, modules),
 	TABLE(FRAMES, capture_frame, frames),
 	TABLE(STACKS, stack_info, stacks),
@@ -164,5 +152,14 @@ const struct capture_table capture_tables[CAPTURE_TABLES] = {
 	TABLE(COUNTER_ROWS, capture_counter_row, counter_rows),
 	TABLE(RANKS, capture_rank, ranks),
 	TABLE(COUNTER_VALUES, capture_counter_value, counter_values),
-	TABLE(STALL_PLACES, capture_stall_place, stall_places),
 };
+
+const struct table_kind *capture_table(uint32_t field)
+{
+	const struct table_kind *kind = table_kind_of_field(field);
+
+	if (kind || field < CAPTURE_FIRST_TABLE || field - CAPTURE_FIRST_TABLE >= COUNT(kinds))
+		return kind;
+	kind = &kinds[field - CAPTURE_FIRST_TABLE];
+	return kind->columns ? kind : NULL;
+}

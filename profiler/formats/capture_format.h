@@ -16,9 +16,12 @@
 #define CAPTURE_FORMAT "profile capture"
 #define CAPTURE_MESSAGE_MAX (1u << 24) /* bytes */
 #define CAPTURE_BLOCK 4096u            /* structs in one, at most */
-#define CAPTURE_STRUCT_MAX 128         /* bytes of one */
+#define CAPTURE_STRUCT_MAX TABLE_ROW_MAX
 
-/* The fields of the file, which is one message of protocol buffers, in gzip. */
+/*
+ * The fields of the file, which is one message of protocol buffers, in gzip. Those from
+ * RESULT_TABLES_FIRST on that are not here are of tables that add-ons fill (result_table.h).
+ */
 enum capture_field {
 	CAPTURE_HEADER = 1,
 	CAPTURE_STRING = 2,
@@ -45,16 +48,15 @@ enum capture_field {
 	CAPTURE_COUNTER_ROWS,
 	CAPTURE_RANKS,
 	CAPTURE_COUNTER_VALUES,
-	CAPTURE_STALL_PLACES,
-	CAPTURE_FIELDS
 };
 #define CAPTURE_FIRST_TABLE CAPTURE_MODULES
+#define CAPTURE_FIELDS (RESULT_TABLES_FIRST + RESULT_TABLES_MAX)
 #define CAPTURE_TABLES (CAPTURE_FIELDS - CAPTURE_FIRST_TABLE - 1)
 
 /* The number of a table, without the end. */
-static inline uint32_t capture_table_number(enum capture_field field)
+static inline uint32_t capture_table_number(uint32_t field)
 {
-	return (uint32_t)field - CAPTURE_FIRST_TABLE - (field > CAPTURE_END);
+	return field - CAPTURE_FIRST_TABLE - (field > CAPTURE_END);
 }
 
 enum capture_header_field { HEADER_FORMAT = 1, HEADER_VERSION, HEADER_PRODUCER };
@@ -134,31 +136,7 @@ struct capture_counter_value {
 	uint64_t value;
 };
 
-struct capture_stall_place {
-	uint32_t kernel, reason, offset;
-	uint64_t samples;
-};
-
-/* ---- how structs become columns ---- */
-
-struct capture_column {
-	uint16_t offset;
-	uint8_t size;     /* 1, 2, 4 or 8 bytes */
-	uint8_t is_delta; /* the difference from the last one, as sint64 */
-};
-
-struct capture_table {
-	const struct capture_column *columns;
-	uint32_t column_count;
-	size_t size; /* of a struct */
-};
-
-/* By capture_table_number. */
-extern const struct capture_table capture_tables[CAPTURE_TABLES];
-
-static inline const struct capture_table *capture_table(enum capture_field field)
-{
-	return &capture_tables[capture_table_number(field)];
-}
+/* Returns the columns of a table; NULL: there is none of that number. */
+const struct table_kind *capture_table(uint32_t field);
 
 #endif

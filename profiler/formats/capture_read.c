@@ -34,8 +34,7 @@ struct profile_capture {
 		memory_pools, ranks;
 	struct memory_use memory_use; /* of these two */
 	struct counter_table counters;
-	struct table stall_places;
-	struct stall_places stall_list; /* of these */
+	struct result_tables tables;
 	struct ledger_total memory_sum;
 	uint16_t *depths; /* by stack, less one */
 	uint32_t depth_capacity;
@@ -496,26 +495,92 @@ static void add_counter_value(struct profile_capture *c, const struct capture_co
 	}
 }
 
-static void add_stall_place(struct profile_capture *c, const struct capture_stall_place *place)
-{
-	struct stall_place *added;
+/* ---- tables of add-ons ---- */
 
-	if (place->samples == 0 || place->samples > LEDGER_TOTAL_MAX) {
-		fail(c, CAPTURE_DAMAGED);
-		return;
-	}
-	if (c->stall_places.count >= STALL_PLACES_MAX) {
-		fail(c, CAPTURE_TOO_LARGE);
-		return;
-	}
-	added = add(c, &c->stall_places, sizeof(*added));
-	if (added)
-		*added = (struct stall_place){name_of(c, place->kernel), name_of(c, place->reason),
-					      place->offset, place->samples};
+static bool is_referred_to(const struct table_kind *kind)
+{
+	for (uint32_t i = 0; i < table_kind_count; i++)
+		for (uint32_t c = 0; c < table_kinds[i]->column_count; c++)
+			if (table_kinds[i]->columns[c].rows_of == kind)
+				return true;
+	return false;
 }
 
-static void add_struct(struct profile_capture *c, enum capture_field field, const void *item)
+/* Returns whether a cell may have this number, which is that of a text if it is one. */
+static bool is_cell(const struct profile_capture *c, const struct table_column *column,
+		    const void *row)
 {
+	uint64_t value = table_cell(column, row);
+
+	if ((column->below && value >= column->below) || (column->is_positive && !value))
+		return false;
+	switch ((enum table_cell)column->cell) {
+	case CELL_REAL:
+		return isfinite(table_real(column, row));
+	case CELL_TEXT:
+	case CELL_KERNEL:
+		return value && value <= c->text_count;
+	case CELL_STACK:
+		return value < c->stacks.count;
+	case CELL_ROW:
+		return value < c->tables.list[column->rows_of->field - RESULT_TABLES_FIRST].count;
+	default:
+		return !column->is_positive || value <= LEDGER_TOTAL_MAX;
+	}
+}
+
+static void count_depth(struct profile_capture *c, uint32_t stack)
+{
+	c->row_depths += c->depths[stack];
+	if (c->row_depths > DEPTHS_MAX)
+		fail(c, CAPTURE_TOO_LARGE);
+}
+
+/* Checks the cells of a row, and puts texts into it. */
+static void read_cells(struct profile_capture *c, const struct table_kind *kind, void *row)
+{
+	for (uint32_t i = 0; i < kind->column_count && !c->error; i++) {
+		const struct table_column *column = &kind->columns[i];
+		uint64_t value = table_cell(column, row);
+
+		if (!is_cell(c, column, row))
+			fail(c, CAPTURE_DAMAGED);
+		else if (table_is_text(column))
+			number_store(row, column->offset, column->size,
+				     (uintptr_t)text_of(c, (uint32_t)value));
+		else if (column->cell == CELL_STACK)
+			count_depth(c, (uint32_t)value);
+	}
+}
+
+static void add_table_row(struct profile_capture *c, const struct table_kind *kind, void *row)
+{
+	struct result_table *table = result_tables_at(&c->tables, kind);
+	uint32_t count = table->count;
+
+	read_cells(c, kind, row);
+	if (!c->error && !result_table_sum(table, kind, row))
+		fail(c, CAPTURE_DAMAGED);
+	if (c->error || (kind->is_for_timeline && !c->timeline))
+		return;
+	switch (result_tables_add(&c->tables, kind, row, NULL)) {
+	case TABLE_OK:
+		/* others' numbers of rows are right only if each has one */
+		if (table->count == count && is_referred_to(kind))
+			fail(c, CAPTURE_DAMAGED);
+		break;
+	case TABLE_NO_MEMORY:
+		fail(c, CAPTURE_NO_MEMORY);
+		break;
+	default:
+		fail(c, CAPTURE_TOO_LARGE);
+	}
+}
+
+static void add_struct(struct profile_capture *c, uint32_t field, void *item)
+{
+	const struct table_kind *kind = table_kind_of_field(field);
+
 	switch (field) {
 	case CAPTURE_MODULES:
 		add_module(c, item);
@@ -580,17 +645,15 @@ static void add_struct(struct profile_capture *c, enum capture_field field, cons
 	case CAPTURE_RANKS:
 		add_rank(c, item);
 		break;
-	case CAPTURE_STALL_PLACES:
-		add_stall_place(c, item);
-		break;
 	default:
-		break;
+		if (kind)
+			add_table_row(c, kind, item);
 	}
 }
 
 /* ---- blocks ---- */
 
-static bool read_column(struct protobuf_reader *values, const struct capture_column *column,
+static bool read_column(struct protobuf_reader *values, const struct table_column *column,
 			unsigned char *structs, uint32_t count, size_t size)
 {
 	uint64_t value, last = 0;
@@ -606,15 +669,16 @@ static bool read_column(struct protobuf_reader *values, const struct capture_col
 	return i == count && values->at == values->end;
 }
 
-static void read_block(struct profile_capture *c, enum capture_field name,
-		       const struct protobuf_field *block)
+static void read_block(struct profile_capture *c, const struct protobuf_field *block)
 {
 	unsigned char *structs = c->block;
-	const struct capture_table *table = capture_table(name);
+	const struct table_kind *table = capture_table(block->number);
 	struct protobuf_reader r = protobuf_inside(block);
 	struct protobuf_field field;
 	uint32_t count = 0;
 
+	if (!table)
+		return; /* of a later version */
 	while (protobuf_next(&r, &field) && !c->error) {
 		struct protobuf_reader values;
 		uint32_t column = field.number - BLOCK_FIRST_COLUMN;
@@ -622,13 +686,13 @@ static void read_block(struct profile_capture *c, enum capture_field name,
 		if (field.number == BLOCK_COUNT && !field.bytes && field.value <= CAPTURE_BLOCK &&
 		    count == 0) {
 			count = (uint32_t)field.value;
-			memset(structs, 0, count * table->size);
+			memset(structs, 0, count * table->row_size);
 		} else if (field.number >= BLOCK_FIRST_COLUMN && field.bytes && count > 0) {
 			if (column >= table->column_count)
 				continue; /* of a later version */
 			values = protobuf_inside(&field);
 			if (!read_column(&values, &table->columns[column], structs, count,
-					 table->size))
+					 table->row_size))
 				fail(c, CAPTURE_DAMAGED);
 		} else {
 			fail(c, CAPTURE_DAMAGED);
@@ -636,9 +700,9 @@ static void read_block(struct profile_capture *c, enum capture_field name,
 	}
 	if (r.failed)
 		fail(c, CAPTURE_DAMAGED);
-	c->counts[capture_table_number(name)] += count;
+	c->counts[capture_table_number(block->number)] += count;
 	for (uint32_t i = 0; i < count && !c->error; i++)
-		add_struct(c, name, structs + i * table->size);
+		add_struct(c, block->number, structs + i * table->row_size);
 }
 
 /* ---- the other fields ---- */
@@ -696,6 +760,14 @@ static void read_numbers(struct profile_capture *c, const struct protobuf_field 
 		keep_timeline(c);
 }
 
+/* Returns whether a table of this number is known: others are of a later version. */
+static bool is_table(uint32_t number)
+{
+	uint32_t field = number + CAPTURE_FIRST_TABLE;
+
+	return capture_table(field + (field >= CAPTURE_END));
+}
+
 static void read_end(struct profile_capture *c, const struct protobuf_field *end)
 {
 	struct protobuf_reader r = protobuf_inside(end);
@@ -704,7 +776,7 @@ static void read_end(struct profile_capture *c, const struct protobuf_field *end
 
 	c->has_end = true;
 	while (protobuf_next(&r, &field))
-		if (field.number <= CAPTURE_TABLES && !field.bytes)
+		if (field.number <= CAPTURE_TABLES && !field.bytes && is_table(field.number - 1))
 			counts[field.number - 1] = field.value;
 	if (r.failed || memcmp(counts, c->counts, sizeof(counts)) != 0)
 		fail(c, CAPTURE_DAMAGED);
@@ -725,7 +797,7 @@ static void read_field(struct profile_capture *c, const struct protobuf_field *f
 	else if (field->number == CAPTURE_END)
 		read_end(c, field);
 	else if (field->number < CAPTURE_FIELDS)
-		read_block(c, (enum capture_field)field->number, field);
+		read_block(c, field);
 	/* others are of a later version */
 }
 
@@ -883,11 +955,9 @@ static void finish(struct profile_capture *c)
 		r->counters = &c->counters;
 		r->counters_result = r;
 	}
-	if (r->totals.measure.stall_period) {
-		c->stall_list.list = c->stall_places.items;
-		c->stall_list.count = c->stall_places.count;
-		r->stall_places = &c->stall_list;
-	}
+	result_tables_begin(&c->tables, &r->totals.measure);
+	r->tables = &c->tables;
+	r->whole = r;
 	r->timeline = c->timeline;
 	r->record_stack_count = c->stacks.count;
 }
@@ -913,7 +983,7 @@ struct profile_capture *capture_read(FILE *in, const char *folder, bool needs_ti
 	if (!c)
 		return NULL;
 	c->memory = (struct allowance){.limit = SIZE_MAX, .outer = memory};
-	c->place_names.memory = &c->memory;
+	c->place_names.memory = c->tables.memory = &c->memory;
 	c->gunzip = gunzip_new(in);
 	if (!c->gunzip)
 		fail(c, CAPTURE_NO_MEMORY);
@@ -953,7 +1023,7 @@ void capture_free(struct profile_capture *c)
 	free(c->memory_rows.items);
 	free(c->memory_pools.items);
 	counters_release(&c->counters);
-	free(c->stall_places.items);
+	result_tables_release(&c->tables);
 	free(c->ranks.items);
 	api_calls_release(&c->numbers.ledger.api);
 	place_names_release(&c->place_names);

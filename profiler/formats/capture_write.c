@@ -22,8 +22,7 @@ struct writing {
 	struct module_table modules;    /* module N + 1 */
 
 	/* the block under way: its table and structs */
-	enum capture_field table;
-	uint32_t count;
+	uint32_t table, count;
 	_Alignas(uint64_t) unsigned char block[CAPTURE_BLOCK * CAPTURE_STRUCT_MAX];
 	uint64_t counts[CAPTURE_TABLES];
 };
@@ -77,7 +76,7 @@ static uint64_t zigzag(uint64_t difference)
 }
 
 /* Numbers of 32 bits differ by less than 2^32, either way. */
-static void put_column(struct writing *w, const struct capture_column *c, size_t size)
+static void put_column(struct writing *w, const struct table_column *c, size_t size)
 {
 	uint64_t last = 0;
 
@@ -90,7 +89,7 @@ static void put_column(struct writing *w, const struct capture_column *c, size_t
 }
 
 /* Returns whether all are 0: such a column is left out. */
-static bool is_empty(const struct writing *w, const struct capture_column *c, size_t size)
+static bool is_empty(const struct writing *w, const struct table_column *c, size_t size)
 {
 	for (uint32_t i = 0; i < w->count; i++)
 		if (number_load(w->block + i * size, c->offset, c->size))
@@ -100,7 +99,7 @@ static bool is_empty(const struct writing *w, const struct capture_column *c, si
 
 static void end_block(struct writing *w)
 {
-	const struct capture_table *table = capture_table(w->table);
+	const struct table_kind *table = capture_table(w->table);
 	uint32_t place;
 
 	if (w->count == 0)
@@ -110,10 +109,10 @@ static void end_block(struct writing *w)
 	for (uint32_t i = 0; i < table->column_count; i++) {
 		uint32_t column;
 
-		if (is_empty(w, &table->columns[i], table->size))
+		if (is_empty(w, &table->columns[i], table->row_size))
 			continue;
 		column = protobuf_begin(&w->message, BLOCK_FIRST_COLUMN + i);
-		put_column(w, &table->columns[i], table->size);
+		put_column(w, &table->columns[i], table->row_size);
 		protobuf_end(&w->message, column);
 	}
 	protobuf_end(&w->message, place);
@@ -122,9 +121,9 @@ static void end_block(struct writing *w)
 }
 
 /* Adds a struct to a table; those of one table come together. */
-static void put(struct writing *w, enum capture_field field, const void *item)
+static void put(struct writing *w, uint32_t field, const void *item)
 {
-	size_t size = capture_table(field)->size;
+	size_t size = capture_table(field)->row_size;
 
 	if (w->table != field || w->count == CAPTURE_BLOCK)
 		end_block(w);
@@ -136,7 +135,7 @@ static void put(struct writing *w, enum capture_field field, const void *item)
 static void put_all(struct writing *w, enum capture_field field, const void *items, uint64_t count)
 {
 	for (uint64_t i = 0; i < count && !w->error; i++)
-		put(w, field, (const char *)items + i * capture_table(field)->size);
+		put(w, field, (const char *)items + i * capture_table(field)->row_size);
 }
 
 /* ---- modules and frames ---- */
@@ -331,14 +330,24 @@ static void put_counters(struct writing *w, const struct counter_table *counters
 	}
 }
 
-static void put_stall_place(struct writing *w, const struct stall_place *p)
-{
-	struct capture_stall_place place = {.kernel = text_number(w, p->kernel),
-					    .reason = text_number(w, p->reason),
-					    .offset = p->offset,
-					    .samples = p->samples};
+/* ---- tables of add-ons ---- */
 
-	put(w, CAPTURE_STALL_PLACES, &place);
+static void put_result_table(struct writing *w, const struct table_kind *kind)
+{
+	const struct result_table *table = result_tables_find(w->result->tables, kind);
+	_Alignas(uint64_t) unsigned char row[TABLE_ROW_MAX];
+
+	for (uint32_t i = 0; table && i < table->count && !w->error; i++) {
+		memcpy(row, result_table_row(table, kind, i), kind->row_size);
+		for (uint32_t c = 0; c < kind->column_count; c++) {
+			const struct table_column *column = &kind->columns[c];
+
+			if (table_is_text(column))
+				number_store(row, column->offset, column->size,
+					     text_number(w, table_text(column, row)));
+		}
+		put(w, kind->field, row);
+	}
 }
 
 /* ---- the timeline ---- */
@@ -417,8 +426,10 @@ static void put_end(struct writing *w)
 
 	end_block(w);
 	place = protobuf_begin(&w->message, CAPTURE_END);
-	for (uint32_t i = 0; i < CAPTURE_TABLES; i++)
-		protobuf_uint(&w->message, i + 1, w->counts[i]);
+	for (uint32_t field = CAPTURE_FIRST_TABLE; field < CAPTURE_FIELDS; field++)
+		if (capture_table(field))
+			protobuf_uint(&w->message, capture_table_number(field) + 1,
+				      w->counts[capture_table_number(field)]);
 	protobuf_end(&w->message, place);
 	put_message(w);
 }
@@ -452,8 +463,8 @@ static void put_capture(struct writing *w)
 	}
 	if (r->counters)
 		put_counters(w, r->counters);
-	for (uint32_t i = 0; r->stall_places && i < r->stall_places->count && !w->error; i++)
-		put_stall_place(w, &r->stall_places->list[i]);
+	for (uint32_t i = 0; i < table_kind_count; i++)
+		put_result_table(w, table_kinds[i]);
 	put_end(w);
 }
 

@@ -18,6 +18,7 @@
 #include "profiler/model/place_names.h"
 #include "profiler/model/places.h"
 #include "profiler/model/profile.h"
+#include "profiler/model/result_table.h"
 #include "profiler/model/stack_table.h"
 #include "profiler/model/timeline.h"
 #include "symbolize/symbolizer.h"
@@ -36,8 +37,8 @@ struct collected {
 	const struct gpu_load *load;          /* NULL: not asked for */
 	const struct memory_use *memory_use;  /* its stacks are those above */
 	const struct counter_table *counters; /* likewise */
-	const struct stall_places *stall_places;
-	const struct metrics *metrics; /* NULL: not asked for */
+	const struct result_tables *tables;   /* their stacks are those above; may be NULL */
+	const struct metrics *metrics;        /* NULL: not asked for */
 };
 
 #endif

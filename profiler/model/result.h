@@ -24,7 +24,7 @@
 #include "profiler/model/places.h"
 #include "profiler/model/profile.h"
 #include "profiler/model/ranks.h"
-#include "profiler/model/stall_places.h"
+#include "profiler/model/result_table.h"
 #include "profiler/model/timeline.h"
 
 /* The kind of a frame. */
@@ -166,7 +166,9 @@ struct result {
 	/* NULL: not asked for. Its rows' stacks are those of `counters_result`, likewise */
 	const struct counter_table *counters;
 	const struct result *counters_result;
-	const struct stall_places *stall_places; /* of the whole run; NULL: not asked for */
+	/* of the whole run, and so are their stacks, those of `whole`; NULL: there are none */
+	const struct result_tables *tables;
+	const struct result *whole;
 	struct unnamed unnamed;
 	struct totals totals;
 	const struct rank_info *ranks; /* by rank, of merged runs; else none */

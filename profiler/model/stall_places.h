@@ -4,12 +4,13 @@
  * and reason the STALL_PLACES_OF places with the most samples, as offsets in the kernel's code, and
  * the sum over all its places. Of the whole run: stacks have lines, but no instructions.
  *
- * Bounded by STALL_PLACES_MAX; texts are borrowed.
+ * Bounded by STALL_PLACES_MAX. In any order.
  */
 #ifndef PROFILER_MODEL_STALL_PLACES_H
 #define PROFILER_MODEL_STALL_PLACES_H
 
 #include <stdint.h>
+#include "profiler/model/result_table.h"
 
 #define STALL_PLACES_OF 3u
 #define STALL_PLACES_MAX (1u << 16)
@@ -21,10 +22,6 @@ struct stall_place {
 	uint64_t samples;
 };
 
-/* Zero-initialised is empty. In any order. */
-struct stall_places {
-	struct stall_place *list;
-	uint32_t count, capacity;
-};
+extern const struct table_kind stall_places_table;
 
 #endif

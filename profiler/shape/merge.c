@@ -50,10 +50,10 @@ struct merge {
 	struct intern strings;
 	RECORD_SET(struct module) modules;
 	struct named_stacks stacks;
-	struct table places, rows, memory_totals, memory_rows, memory_pools, stall_places;
+	struct table places, rows, memory_totals, memory_rows, memory_pools;
 	struct collectives *collectives; /* ids: the operation's stack, and its place */
-	struct stall_places stall_list;  /* of the table */
-	struct memory_use memory_use;    /* of these three */
+	struct result_tables tables;
+	struct memory_use memory_use; /* of these three */
 	struct counter_table counters;
 	struct place_names names;
 	struct devices devices;
@@ -431,25 +431,44 @@ static void add_counters(struct adding *a)
 	add_counter_values(a, metrics);
 }
 
-/* Adds places of stalls. Those of one kernel and reason are added up where they are shown. */
-static void add_stall_places(struct adding *a)
+static uint32_t copy_stack(void *context, uint32_t stack)
 {
-	const struct stall_places *more = a->run->stall_places;
+	const struct adding *a = context;
 
-	for (uint32_t i = 0; more && i < more->count && !a->m->error; i++) {
-		struct stall_place place = more->list[i], *added;
+	return a->stacks[stack];
+}
 
-		if (a->m->stall_places.count == STALL_PLACES_MAX) {
-			saturated_add(&a->m->ledger.stalls.unlocated,
-				      place.offset == STALL_PLACE_ALL ? place.samples : 0);
-			continue;
-		}
-		place.kernel = keep(a->m, place.kernel);
-		place.reason = keep(a->m, place.reason);
-		added = add(a->m, &a->m->stall_places, sizeof(*added));
-		if (added)
-			*added = place;
-	}
+static uint32_t copy_process(void *context, uint32_t process)
+{
+	return process_of(context, process);
+}
+
+static uint64_t copy_moment(void *context, uint64_t ns)
+{
+	return moved(context, ns);
+}
+
+static const char *copy_text(void *context, const char *text)
+{
+	const struct adding *a = context;
+
+	return keep(a->m, text);
+}
+
+static void add_tables(struct adding *a)
+{
+	const struct table_copying how = {.stack = copy_stack,
+					  .process = copy_process,
+					  .moment = copy_moment,
+					  .text = copy_text,
+					  .kernel = copy_text,
+					  .context = a,
+					  .ledger = &a->m->ledger,
+					  .sums_up = true};
+	int err = result_tables_copy(&a->m->tables, a->run->tables, &how);
+
+	if (err)
+		fail(a->m, err == -ENOMEM ? MERGE_NO_MEMORY : MERGE_TOO_LARGE);
 }
 
 /* ---- the timeline ---- */
@@ -722,7 +741,7 @@ enum merge_error merge_add(struct merge *m, const struct result *run, const char
 	if (!m->error)
 		add_counters(&a);
 	if (!m->error)
-		add_stall_places(&a);
+		add_tables(&a);
 	if (!m->error)
 		name_rest(&a);
 	if (!m->error)
@@ -1098,11 +1117,9 @@ static void finish_tables(struct merge *m)
 		r->counters = &m->counters;
 		r->counters_result = r;
 	}
-	if (r->totals.measure.stall_period) {
-		m->stall_list.list = m->stall_places.items;
-		m->stall_list.count = m->stall_places.count;
-		r->stall_places = &m->stall_list;
-	}
+	result_tables_begin(&m->tables, &r->totals.measure);
+	r->tables = &m->tables;
+	r->whole = r;
 	if (!r->totals.measure.memory)
 		return;
 	m->memory_use = (struct memory_use){.totals = m->memory_totals.items,
@@ -1151,6 +1168,7 @@ struct merge *merge_new(const char *folder, struct allowance *memory)
 	m->memory = (struct allowance){.limit = SIZE_MAX, .outer = memory};
 	m->names.memory = &m->memory;
 	m->counters.memory = &m->memory;
+	m->tables.memory = &m->memory;
 	m->collectives = collectives_new(&m->memory);
 	if (!m->collectives || !named_stacks_begin(&m->stacks)) {
 		merge_free(m);
@@ -1183,7 +1201,7 @@ void merge_free(struct merge *m)
 	free(m->memory_rows.items);
 	free(m->memory_pools.items);
 	counters_release(&m->counters);
-	free(m->stall_places.items);
+	result_tables_release(&m->tables);
 	place_names_release(&m->names);
 	devices_release(&m->devices);
 	timeline_free(m->timeline);

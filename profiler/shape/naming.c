@@ -52,7 +52,8 @@ struct naming {
 	char *links;             /* path_links.h; NULL: none */
 	struct memory_use memory_use;
 	struct counter_table counters;
-	struct stall_places stall_places;
+	struct result_tables tables;
+	const char *kernel, *named_kernel; /* of the row before */
 };
 
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES + 4)
@@ -632,21 +633,26 @@ static void name_counters(struct naming *n)
 		counters_add_value(&n->counters, &in->values[i]);
 }
 
-static void name_stall_places(struct naming *n)
+static uint32_t copy_stack(void *context, uint32_t stack)
 {
-	const struct stall_places *in = n->in->stall_places;
+	return name_launched(context, stack);
+}
 
-	n->stall_places.list = calloc(in->count + 1u, sizeof(*in->list));
-	n->failed |= !n->stall_places.list;
-	for (uint32_t i = 0; i < in->count && !n->failed; i++) {
-		struct stall_place *place = &n->stall_places.list[n->stall_places.count];
-		bool is_known = i > 0 && in->list[i].kernel == in->list[i - 1].kernel;
+static const char *copy_kernel(void *context, const char *kernel)
+{
+	struct naming *n = context;
 
-		*place = in->list[i];
-		place->kernel = is_known ? place[-1].kernel : kernel_text(n, place->kernel);
-		n->failed |= !place->kernel;
-		n->stall_places.count++;
-	}
+	if (kernel != n->kernel)
+		n->named_kernel = kernel_text(n, kernel);
+	n->kernel = kernel;
+	return n->named_kernel;
+}
+
+static void name_tables(struct naming *n)
+{
+	const struct table_copying how = {.stack = copy_stack, .kernel = copy_kernel, .context = n};
+
+	n->failed |= result_tables_copy(&n->tables, n->in->tables, &how) != 0;
 }
 
 /* ---- all of it ---- */
@@ -853,8 +859,9 @@ struct result *result_new(const struct collected *collected, const struct naming
 		name_memory(n);
 	if (!n->failed && n->in->counters)
 		name_counters(n);
-	if (!n->failed && n->in->stall_places)
-		name_stall_places(n);
+	result_tables_begin(&n->tables, &totals->measure);
+	if (!n->failed)
+		name_tables(n);
 	name_records(n);
 	drop_memory_of_naming(n);
 	refer(n);
@@ -876,8 +883,8 @@ struct result *result_new(const struct collected *collected, const struct naming
 		n->result.counters = &n->counters;
 		n->result.counters_result = &n->result;
 	}
-	if (collected->stall_places && totals->measure.stall_period)
-		n->result.stall_places = &n->stall_places;
+	n->result.tables = &n->tables;
+	n->result.whole = &n->result;
 	if (!n->failed)
 		return &n->result;
 	result_free(&n->result);
@@ -929,7 +936,7 @@ void result_free(struct result *result)
 	free(n->path);
 	memory_use_release(&n->memory_use);
 	counters_release(&n->counters);
-	free(n->stall_places.list);
+	result_tables_release(&n->tables);
 	named_stacks_release(&n->stacks);
 	free(n->rows);
 	free(n->whole);

@@ -26,6 +26,7 @@ void figures_free(struct figures *f)
 		return;
 	intern_release(&f->strings);
 	free(f->cells);
+	free(f->own_columns);
 	free(f);
 }
 

@@ -54,8 +54,9 @@ struct figures {
 	uint32_t column_count;
 	union figure *cells; /* row after row */
 	uint32_t count, capacity;
-	uint64_t left_out; /* rows */
-	uint32_t lines;    /* of the report, at most; 0: as it thinks best */
+	uint64_t left_out;                 /* rows */
+	uint32_t lines;                    /* of the report, at most; 0: as it thinks best */
+	struct figure_column *own_columns; /* these, where they are its own; freed with it */
 	struct intern strings;
 };
 

@@ -11,6 +11,7 @@
 #include "profiler/tables/memory_table.h"
 #include "profiler/tables/ranks_table.h"
 #include "profiler/tables/stall_shares.h"
+#include "profiler/tables/table_figures.h"
 
 static void name_whole_run(struct figures *f)
 {
@@ -21,6 +22,18 @@ static void name_whole_run(struct figures *f)
 	kept = intern_string(&f->strings, title);
 	if (kept)
 		f->title = kept;
+}
+
+/* Adds a table, which is NULL if it could not be made. Returns the last error. */
+static int list_figures(const struct result *result, struct figures_list *list, struct figures *f,
+			bool is_of_run, int err)
+{
+	if (!f)
+		return -errno;
+	if (result->is_part && is_of_run)
+		name_whole_run(f);
+	list->tables[list->count++] = f;
+	return err;
 }
 
 int figures_of(const struct result *result, struct figures_list *list)
@@ -47,22 +60,21 @@ int figures_of(const struct result *result, struct figures_list *list)
 	};
 	int err = 0;
 
-	_Static_assert(sizeof(all) / sizeof(all[0]) <= FIGURES_MAX,
-		       "FIGURES_MAX is how many there are");
+	_Static_assert(sizeof(all) / sizeof(all[0]) <= FIGURES_FIXED_MAX,
+		       "FIGURES_FIXED_MAX is how many there are");
 	list->count = 0;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct figures *f = all[i].is_wanted ? all[i].make(result) : NULL;
 
-		if (f && all[i].is_rare && f->count == 0) {
+		if (f && all[i].is_rare && f->count == 0)
 			figures_free(f);
-		} else if (f) {
-			if (result->is_part && all[i].is_of_run)
-				name_whole_run(f);
-			list->tables[list->count++] = f;
-		} else if (all[i].is_wanted) {
-			err = -errno;
-		}
+		else if (all[i].is_wanted)
+			err = list_figures(result, list, f, all[i].is_of_run, err);
 	}
+	for (uint32_t i = 0; i < table_kind_count; i++)
+		if (table_kinds[i]->title && result_tables_find(result->tables, table_kinds[i]))
+			err = list_figures(result, list, table_figures(result, table_kinds[i]),
+					   true, err);
 	return err;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tables (figures.h) of a result: each module that makes one is registered in figures_list.c.
+ * Those that add-ons fill follow (table_figures.h).
  */
 #ifndef PROFILER_TABLES_FIGURES_LIST_H
 #define PROFILER_TABLES_FIGURES_LIST_H
@@ -10,7 +11,8 @@
 #include "profiler/tables/figures.h"
 
 /* Those that the run, or who views it, asked for (totals.measure). */
-#define FIGURES_MAX 12
+#define FIGURES_FIXED_MAX 12
+#define FIGURES_MAX (FIGURES_FIXED_MAX + RESULT_TABLES_MAX)
 struct figures_list {
 	struct figures *tables[FIGURES_MAX];
 	uint32_t count;

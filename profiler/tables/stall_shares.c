@@ -7,6 +7,7 @@
 #include <string.h>
 #include "profiler/model/marks.h"
 #include "profiler/model/result.h"
+#include "profiler/model/stall_places.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/record_set.h"
 #include "symbolize/util/saturate.h"
@@ -149,7 +150,8 @@ static int by_samples(const void *a, const void *b)
 /* Sorts them, and adds up those of merged runs. */
 static void take_places(struct shares *s)
 {
-	const struct stall_places *from = s->result->stall_places;
+	const struct result_table *from =
+		result_tables_find(s->result->tables, &stall_places_table);
 	uint32_t kept = 0;
 
 	if (!from || !from->count)
@@ -159,7 +161,7 @@ static void take_places(struct shares *s)
 		s->failed = true;
 		return;
 	}
-	memcpy(s->places, from->list, from->count * sizeof(*s->places));
+	memcpy(s->places, from->rows, from->count * sizeof(*s->places));
 	qsort(s->places, from->count, sizeof(*s->places), by_offset);
 	for (uint32_t i = 1; i < from->count; i++) {
 		if (by_offset(&s->places[i], &s->places[kept]) == 0)

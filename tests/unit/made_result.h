@@ -17,6 +17,7 @@ struct made_result {
 	struct places places; /* of all parts, for made_add_at */
 	struct place_names place_names;
 	struct devices devices;
+	struct result_tables tables;
 };
 
 /* A separate frame inside `outer`, even if there is an equal one. */
@@ -49,6 +50,15 @@ static inline void made_begin(struct made_result *m)
 	m->result.totals.command = "app";
 }
 
+/* Shows rows of a table, which the caller keeps. */
+static inline void made_table(struct made_result *m, const struct table_kind *kind,
+			      const void *rows, uint32_t count)
+{
+	result_tables_borrow(&m->tables, kind, rows, count);
+	m->result.tables = &m->tables;
+	m->result.whole = &m->result;
+}
+
 static inline void made_end(struct made_result *m)
 {
 	free(m->frames);
@@ -57,6 +67,7 @@ static inline void made_end(struct made_result *m)
 	places_release(&m->places);
 	place_names_release(&m->place_names);
 	devices_release(&m->devices);
+	result_tables_release(&m->tables);
 	memset(m, 0, sizeof(*m));
 }
 

@@ -7,6 +7,7 @@
 #include "profiler/formats/gzip.h"
 #include "profiler/formats/protobuf.h"
 #include "profiler/formats/writer.h"
+#include "profiler/model/stall_places.h"
 #include "profiler/output/writers.h"
 
 static char *text_from(const struct writer *writer, const struct result *result, size_t *size)
@@ -358,7 +359,7 @@ static void numbers_are_read_again(void **state)
 					 .not_kept = 70};
 	struct stall_place stalled[] = {{"k", "[stall: wait]", STALL_PLACE_ALL, 7},
 					{"k", "[stall: wait]", 0xa0, LEDGER_TOTAL_MAX}};
-	const struct stall_places stall_places = {.list = stalled, .count = 2};
+	const struct result_table *places;
 	size_t size;
 	char *text;
 
@@ -392,7 +393,7 @@ static void numbers_are_read_again(void **state)
 	read[1].stack = r.made.result.stack_count - 1;
 	r.made.result.counters = &counters;
 	a.totals.measure.stall_period = 14;
-	r.made.result.stall_places = &stall_places;
+	made_table(&r.made, &stall_places_table, stalled, 2);
 	r.made.result.totals = a.totals;
 	r.made.result.totals.command = "x y";
 	r.made.result.totals.shown = "--time 1..";
@@ -423,9 +424,10 @@ static void numbers_are_read_again(void **state)
 	assert_int_equal(got->counters->rows.count, 2);
 	assert_memory_equal(got->counters->rows.list, read, sizeof(read));
 	assert_int_equal(got->counters->not_kept, 70);
-	assert_int_equal(got->stall_places->count, 2);
+	places = result_tables_find(got->tables, &stall_places_table);
+	assert_int_equal(places->count, 2);
 	for (uint32_t i = 0; i < 2; i++) {
-		const struct stall_place *place = &got->stall_places->list[i];
+		const struct stall_place *place = result_table_row(places, &stall_places_table, i);
 
 		assert_string_equal(place->kernel, "k");
 		assert_string_equal(place->reason, "[stall: wait]");

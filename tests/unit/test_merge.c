@@ -5,6 +5,7 @@
 #include "profiler/shape/merge.h"
 #include "profiler/shape/view.h"
 #include "profiler/model/clock_fit.h"
+#include "profiler/model/stall_places.h"
 #include "profiler/tables/ranks_table.h"
 
 #define RUNS 3u
@@ -277,22 +278,22 @@ static void instructions_of_all_runs_are_there(void **state)
 	static struct job j;
 	char names[RUNS][16];
 	struct stall_place places[RUNS];
-	struct stall_places lists[RUNS];
+	const struct result_table *all;
 
 	(void)state;
 	job_begin(&p, &j);
 	for (uint32_t i = 0; i < RUNS; i++) {
 		snprintf(names[i], sizeof(names[i]), "k%u", i / 2);
 		places[i] = (struct stall_place){names[i], "[selected]", 16 * i, 1 + i};
-		lists[i] = (struct stall_places){.list = &places[i], .count = 1};
 		j.runs[i].made.result.totals.measure.stall_period = 14;
-		j.runs[i].made.result.stall_places = &lists[i];
+		made_table(&j.runs[i].made, &stall_places_table, &places[i], 1);
 	}
 	add_all(&j);
 	memset(names, 'x', sizeof(names));
-	assert_int_equal(j.result->stall_places->count, RUNS);
+	all = result_tables_find(j.result->tables, &stall_places_table);
+	assert_int_equal(all->count, RUNS);
 	for (uint32_t i = 0; i < RUNS; i++) {
-		const struct stall_place *got = &j.result->stall_places->list[i];
+		const struct stall_place *got = result_table_row(all, &stall_places_table, i);
 
 		assert_string_equal(got->kernel, i / 2 ? "k1" : "k0");
 		assert_string_equal(got->reason, "[selected]");

@@ -15,7 +15,7 @@ struct bench {
 	struct intern strings;
 	struct stack_table *stacks;
 	struct profile *profile;
-	struct stall_places places;
+	struct result_tables tables;
 };
 
 static const char *keep(void *context, const char *text)
@@ -50,7 +50,7 @@ static int end(void **state)
 	pc_samples_release(&b->samples);
 	stack_table_free(b->stacks);
 	profile_free(b->profile);
-	free(b->places.list);
+	result_tables_release(&b->tables);
 	intern_release(&b->strings);
 	free(b);
 	return 0;
@@ -141,7 +141,7 @@ static void time_is_split_by_reasons(void **state)
 	profile_add_several(b->profile, ROW_GPU, kernel(b, "two", "other"), 3, 4, 500);
 	/* no time of the GPU */
 	profile_add_several(b->profile, ROW_WAIT, kernel(b, "one", "k"), 3, 4, 900);
-	pc_samples_split(&b->samples, b->stacks, b->profile, &b->places);
+	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(ns_of(b, "one;k;[stall: long scoreboard]"), 800);
 	assert_int_equal(ns_of(b, "one;k;[selected]"), 100);
 	assert_int_equal(ns_of(b, "one;k;[stall: of another kind]"), 100);
@@ -158,14 +158,17 @@ static void time_is_split_by_reasons(void **state)
 static void expect_samples(const struct bench *b, const char *reason, uint32_t offset,
 			   uint64_t samples)
 {
+	const struct result_table *table =
+		&b->tables.list[stall_places_table.field - RESULT_TABLES_FIRST];
 	uint64_t found = 0;
 
-	for (uint32_t i = 0; i < b->places.count; i++) {
-		assert_string_equal(b->places.list[i].kernel, "k");
-		if (strcmp(b->places.list[i].reason, reason) == 0 &&
-		    b->places.list[i].offset == offset) {
+	for (uint32_t i = 0; i < table->count; i++) {
+		const struct stall_place *place = result_table_row(table, &stall_places_table, i);
+
+		assert_string_equal(place->kernel, "k");
+		if (strcmp(place->reason, reason) == 0 && place->offset == offset) {
 			assert_int_equal(found, 0);
-			found = b->places.list[i].samples;
+			found = place->samples;
 		}
 	}
 	assert_int_equal(found, samples);
@@ -187,8 +190,8 @@ static void instructions_are_listed(void **state)
 	give_sample(b, 1, "k", 5, UINT32_MAX, 2, 50);
 	give_sample(b, 1, "no_kernel", 5, 0xa0, 2, 5);
 	profile_add_several(b->profile, ROW_GPU, one, 3, 4, 1000);
-	pc_samples_split(&b->samples, b->stacks, b->profile, &b->places);
-	assert_int_equal(b->places.count, 4 + 2);
+	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
+	assert_int_equal(result_tables_at(&b->tables, &stall_places_table)->count, 4 + 2);
 	expect_samples(b, "[stall: wait]", STALL_PLACE_ALL, 145 + 200);
 	expect_samples(b, "[stall: wait]", 9 * 16, 219);
 	expect_samples(b, "[stall: wait]", 8 * 16, 18);
@@ -210,7 +213,7 @@ static void processes_number_reasons_themselves(void **state)
 	give_sample(b, 2, "k", 5, 16, 1, 3);
 	give_sample(b, 3, "k", 5, 16, 1, 4); /* that did not say what it is */
 	profile_add_several(b->profile, ROW_GPU, kernel(b, "one", "k"), 3, 1, 80);
-	pc_samples_split(&b->samples, b->stacks, b->profile, &b->places);
+	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(ns_of(b, "one;k;[stall: wait]"), 10);
 	assert_int_equal(ns_of(b, "one;k;[stall: barrier]"), 30);
 	assert_int_equal(ns_of(b, "one;k;[other stalls]"), 40);
@@ -265,7 +268,7 @@ static void no_time_is_added_or_lost(void **state)
 			before += ns;
 			counted += 2;
 		}
-		pc_samples_split(&b->samples, b->stacks, b->profile, &b->places);
+		pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 		rows = profile_rows(b->profile, &count);
 		assert_true(count <= ROW_KINDS + PARTS + 4 * 7 * 3);
 		for (uint32_t i = 0; i < count; i++) {
@@ -299,7 +302,7 @@ static void parts_are_bounded(void **state)
 		snprintf(name, sizeof(name), "launch %u", i);
 		profile_add_several(b->profile, ROW_GPU, kernel(b, name, "k"), 0, 1, 1000198);
 	}
-	pc_samples_split(&b->samples, b->stacks, b->profile, &b->places);
+	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	profile_rows(b->profile, &count);
 	assert_in_range(count, 1000, ROW_KINDS + 500 + PARTS);
 	assert_int_equal(ns_of(b, "launch 7;k;[stall: wait]"), 1000000);
@@ -337,7 +340,7 @@ static void samples_wait_for_their_launch(void **state)
 	b->memory.limit = b->memory.used;
 	assert_int_equal(hold(b, "k", 1, 1), PC_SAMPLES_NONE);
 	assert_int_equal(hold(b, "k", 1, 1), PC_SAMPLES_NONE);
-	pc_samples_split(&b->samples, b->stacks, b->profile, &b->places);
+	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(ns_of(b, "one;k;[stall: wait]"), 50);
 	assert_int_equal(ns_of(b, "two;k;[stall: barrier]"), 50);
 	assert_int_equal(b->ledger.lost, 0);
@@ -359,7 +362,7 @@ static void launches_without_room_have_the_mean(void **state)
 	b->memory.limit = b->memory.used + 2 * sizeof(struct gpu_pc_count);
 	pc_samples_place(&b->samples, hold(b, "k", 0, 4), two);
 	assert_int_equal(b->ledger.lost, 0);
-	pc_samples_split(&b->samples, b->stacks, b->profile, &b->places);
+	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(b->ledger.samples, 12);
 	assert_int_equal(b->ledger.placed, 2);
 	assert_int_equal(b->ledger.mean_ns, 100);
@@ -461,7 +464,7 @@ static void places_have_lines(void **state)
 		give_sample(b, 1, "_Z4tinyy", 5, pc, 1, 1);
 	give_sample(b, 1, "_Z4tinyy", 6, 0, 1, 1); /* of a cubin that is not known */
 	profile_add_several(b->profile, ROW_GPU, kernel(b, "one", "_Z4tinyy"), 3, 1, 33000);
-	pc_samples_split(&b->samples, b->stacks, b->profile, &b->places);
+	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(b->ledger.cubins_left_out, 0);
 	assert_int_equal(b->ledger.with_lines, 32);
 	assert_int_equal(ns_of(b, "one;_Z4tinyy;[stall: wait]"), 1000);
@@ -493,7 +496,7 @@ static void a_cubin_with_a_hole_has_no_lines(void **state)
 	give_reason(b, 1, 1, "wait");
 	give_sample(b, 1, "_Z4tinyy", 5, 0, 1, 1);
 	profile_add_several(b->profile, ROW_GPU, kernel(b, "one", "_Z4tinyy"), 3, 1, 33000);
-	pc_samples_split(&b->samples, b->stacks, b->profile, &b->places);
+	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(b->ledger.with_lines, 0);
 	assert_int_equal(b->ledger.cubins_left_out, 1);
 	assert_int_equal(ns_of(b, "one;_Z4tinyy;[stall: wait]"), 33000);

@@ -2,6 +2,7 @@
 /* The table of stalls, and tables of kernels whose time is split. */
 #include "figure_cell.h"
 #include "made_result.h"
+#include "profiler/model/stall_places.h"
 #include "profiler/tables/digest.h"
 #include "profiler/tables/stall_shares.h"
 
@@ -71,7 +72,6 @@ static void shares_are_by_kernel_reason_and_line(void **state)
 		{"[GPU_Kernel]chase", "[stall: long scoreboard]", STALL_PLACE_ALL, 40},
 		{"[GPU_Kernel]other", "[selected]", STALL_PLACE_ALL, 1},
 		{"[GPU_Kernel]other", "[selected]", 7, 1}};
-	const struct stall_places places = {.list = list, .count = sizeof(list) / sizeof(list[0])};
 	struct split s;
 	struct figures *f;
 
@@ -82,7 +82,7 @@ static void shares_are_by_kernel_reason_and_line(void **state)
 	reason(&s, s.other_line, "[stall: long scoreboard]", 200);
 	reason(&s, s.chase, "[selected]", 100);
 	reason(&s, s.crunch, "[selected]", 50);
-	s.m.result.stall_places = &places;
+	made_table(&s.m, &stall_places_table, list, sizeof(list) / sizeof(list[0]));
 	f = stall_shares_figures(&s.m.result);
 	assert_non_null(f);
 	assert_int_equal(f->count, 3);

@@ -37,27 +37,6 @@ const CHOICES = {
 	inverted: ["", "1"],
 	bottom: ["", "1"],
 	my: ["", "1"],
-	table: [
-		"kernels",
-		"copies",
-		"functions",
-		"sites",
-		"threads",
-		"streams",
-		// where the run has them
-		"ranks",
-		"launch_shapes",
-		"api_calls",
-		"memory",
-		"allocations",
-		"memory_pools",
-		"caching_allocators",
-		"collectives",
-		"clocks",
-		"stalls",
-		"hardware_counters",
-		"exposed",
-	],
 };
 
 // "FROM..TO" as two numbers, the smaller first; null: it says nothing.
@@ -90,6 +69,7 @@ export function parseState(fragment) {
 			value = unescape(part.slice(at + 1));
 
 		if (!Object.hasOwn(DEFAULTS, key) || !(CHOICES[key] ?? [value]).includes(value)) continue;
+		if (key === "table" && !/^[a-z_]{1,64}$/.test(value)) continue;
 		if (["time", "window"].includes(key) && !parseRange(value)) continue;
 		state[key] = value;
 	}

@@ -267,7 +267,7 @@ export function makeTableView(app) {
 			tabs,
 			...makeChoice(
 				Object.entries(TABLES).map(([key, table]) => [key, table.label]),
-				TABLES[app.state.table] ? app.state.table : DEFAULTS.table,
+				Object.hasOwn(TABLES, app.state.table) ? app.state.table : DEFAULTS.table,
 				table => app.set({table, sort: ""}),
 			),
 		);
@@ -366,7 +366,7 @@ export function makeTableView(app) {
 
 	function update() {
 		const {state} = app,
-			table = TABLES[state.table] ?? TABLES[DEFAULTS.table],
+			table = TABLES[Object.hasOwn(TABLES, state.table) ? state.table : DEFAULTS.table],
 			key = [app.filterKey, state.table, state.q, state.sort].join("|");
 		const all = table.rows(),
 			whole = table.whole
