@@ -590,7 +590,8 @@ static void show(void *addon, struct collected *collected)
 {
 	const struct allocations_addon *a = addon;
 
-	collected->memory_use = &a->allocations.use;
+	(void)collected;
+	memory_use_show(&a->allocations.use, a->parts->tables);
 }
 
 const struct addon addon_allocations = {

@@ -15,6 +15,7 @@
 #include "profiler/commands/open_outputs.h"
 #include "profiler/commands/push.h"
 #include "profiler/formats/spans.h"
+#include "profiler/model/memory_use.h"
 #include "profiler/report/figures_report.h"
 #include "profiler/report/gpu_table.h"
 #include "profiler/report/quantity.h"
@@ -191,7 +192,7 @@ static bool weigh(struct log *log, const struct options *o, struct delivered *d)
 	struct result *result = &d->shown.result;
 	int err;
 
-	if (o->weight != WEIGHT_METRIC && !result->memory_use) {
+	if (o->weight != WEIGHT_METRIC && !result_tables_find(result->tables, &memory_rows_table)) {
 		log_error(log, "--weight: the run did not follow memory: --alloc");
 		return false;
 	}

@@ -89,29 +89,6 @@ static const struct table_column api_buckets[] = {COLUMN(capture_api_bucket, cal
 						  DELTA(capture_api_bucket, bucket),
 						  COLUMN(capture_api_bucket, count)};
 
-static const struct table_column memory_totals[] = {
-	COLUMN(memory_total, process),     COLUMN(memory_total, device),
-	COLUMN(memory_total, kind),        COLUMN(memory_total, peak_bytes),
-	COLUMN(memory_total, peak_ns),     COLUMN(memory_total, left_bytes),
-	COLUMN(memory_total, left),        COLUMN(memory_total, allocated_bytes),
-	COLUMN(memory_total, allocations), COLUMN(memory_total, frees),
-	COLUMN(memory_total, ended),       COLUMN(memory_total, unknown)};
-static const struct table_column memory_rows[] = {DELTA(memory_row, stack),
-						  COLUMN(memory_row, total),
-						  COLUMN(memory_row, peak_bytes),
-						  COLUMN(memory_row, at_peak),
-						  COLUMN(memory_row, left_bytes),
-						  COLUMN(memory_row, left),
-						  COLUMN(memory_row, allocated_bytes),
-						  COLUMN(memory_row, allocations)};
-
-static const struct table_column memory_pools[] = {
-	COLUMN(memory_pool, process),   COLUMN(memory_pool, device),
-	COLUMN(memory_pool, kind),      COLUMN(memory_pool, address),
-	COLUMN(memory_pool, most_held), COLUMN(memory_pool, most_held_ns),
-	COLUMN(memory_pool, most_used), COLUMN(memory_pool, peak_held),
-	COLUMN(memory_pool, peak_used), COLUMN(memory_pool, left_held),
-	COLUMN(memory_pool, left_used), COLUMN(memory_pool, keeps)};
 static const struct table_column counter_metrics[] = {COLUMN(capture_counter_metric, name),
 						      COLUMN(capture_counter_metric, unit)};
 static const struct table_column counter_rows[] = {
@@ -126,7 +103,6 @@ static const struct table_column counter_values[] = {
 SMALL(capture_device);
 SMALL(capture_gpu_row);
 SMALL(timeline_record);
-SMALL(memory_pool);
 
 #define TABLE(name, type, list) [CAPTURE_##name - CAPTURE_FIRST_TABLE] = {TABLE_KIND(type, list)}
 
@@ -145,9 +121,6 @@ static const struct table_kind kinds[] = {
 	TABLE(API_CALLS, capture_api_call, api_calls),
 	TABLE(API_ERRORS, capture_api_error, api_errors),
 	TABLE(API_BUCKETS, capture_api_bucket, api_buckets),
-	TABLE(MEMORY_TOTALS, memory_total, memory_totals),
-	TABLE(MEMORY_ROWS, memory_row, memory_rows),
-	TABLE(MEMORY_POOLS, memory_pool, memory_pools),
 	TABLE(COUNTER_METRICS, capture_counter_metric, counter_metrics),
 	TABLE(COUNTER_ROWS, capture_counter_row, counter_rows),
 	TABLE(RANKS, capture_rank, ranks),

@@ -30,12 +30,9 @@ struct profile_capture {
 	uint32_t text_count, text_capacity;
 	struct capture_module *modules;
 	uint32_t module_count, module_capacity;
-	struct table frames, stacks, places, rows, gpu_rows, memory_totals, memory_rows,
-		memory_pools, ranks;
-	struct memory_use memory_use; /* of these two */
+	struct table frames, stacks, places, rows, gpu_rows, ranks;
 	struct counter_table counters;
 	struct result_tables tables;
-	struct ledger_total memory_sum;
 	uint16_t *depths; /* by stack, less one */
 	uint32_t depth_capacity;
 	uint64_t row_depths; /* sum */
@@ -400,46 +397,6 @@ static void add_api_bucket(struct profile_capture *c, const struct capture_api_b
 			    &(struct gpu_event_calls){.bucket_count = 1, .buckets = &one});
 }
 
-static void add_memory_total(struct profile_capture *c, const struct memory_total *total)
-{
-	struct memory_total *added;
-
-	if (total->kind >= MEMORY_KINDS)
-		fail(c, CAPTURE_DAMAGED);
-	added = add(c, &c->memory_totals, sizeof(*total));
-	if (added)
-		*added = *total;
-}
-
-static void add_memory_pool(struct profile_capture *c, const struct memory_pool *pool)
-{
-	struct memory_pool *added;
-
-	if (pool->kind >= MEMORY_KINDS)
-		fail(c, CAPTURE_DAMAGED);
-	added = add(c, &c->memory_pools, sizeof(*pool));
-	if (added)
-		*added = *pool;
-}
-
-/* Sums of bytes are drawn like those of ns, and may not wrap either. */
-static void add_memory_row(struct profile_capture *c, const struct memory_row *row)
-{
-	struct memory_row *added;
-
-	if (row->stack >= c->stacks.count || row->total >= c->memory_totals.count ||
-	    !ledger_total_add(&c->memory_sum, row->allocations, row->left_bytes, row->peak_bytes)) {
-		fail(c, CAPTURE_DAMAGED);
-		return;
-	}
-	c->row_depths += c->depths[row->stack];
-	if (c->row_depths > DEPTHS_MAX)
-		fail(c, CAPTURE_TOO_LARGE);
-	added = add(c, &c->memory_rows, sizeof(*row));
-	if (added)
-		*added = *row;
-}
-
 static void add_counter_metric(struct profile_capture *c, const struct capture_counter_metric *m)
 {
 	uint32_t before = c->counters.metric_count;
@@ -623,15 +580,6 @@ static void add_struct(struct profile_capture *c, uint32_t field, void *item)
 		break;
 	case CAPTURE_API_BUCKETS:
 		add_api_bucket(c, item);
-		break;
-	case CAPTURE_MEMORY_TOTALS:
-		add_memory_total(c, item);
-		break;
-	case CAPTURE_MEMORY_ROWS:
-		add_memory_row(c, item);
-		break;
-	case CAPTURE_MEMORY_POOLS:
-		add_memory_pool(c, item);
 		break;
 	case CAPTURE_COUNTER_METRICS:
 		add_counter_metric(c, item);
@@ -940,16 +888,6 @@ static void finish(struct profile_capture *c)
 	c->place_names.job = r->totals.job;
 	r->place_names = &c->place_names;
 	r->device_names = &c->devices;
-	if (r->totals.measure.memory) {
-		c->memory_use = (struct memory_use){.totals = c->memory_totals.items,
-						    .total_count = c->memory_totals.count,
-						    .rows = c->memory_rows.items,
-						    .row_count = c->memory_rows.count,
-						    .pools = c->memory_pools.items,
-						    .pool_count = c->memory_pools.count};
-		r->memory_use = &c->memory_use;
-		r->memory_result = r;
-	}
 	if (r->totals.measure.counters) {
 		c->counters.not_kept = n->counters_not_kept;
 		r->counters = &c->counters;
@@ -1019,9 +957,6 @@ void capture_free(struct profile_capture *c)
 	free(c->places.items);
 	free(c->rows.items);
 	free(c->gpu_rows.items);
-	free(c->memory_totals.items);
-	free(c->memory_rows.items);
-	free(c->memory_pools.items);
 	counters_release(&c->counters);
 	result_tables_release(&c->tables);
 	free(c->ranks.items);

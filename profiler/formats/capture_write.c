@@ -455,16 +455,14 @@ static void put_capture(struct writing *w)
 	put_timeline(w);
 	if (ledger)
 		put_calls(w, &ledger->api);
-	if (r->memory_use) {
-		put_all(w, CAPTURE_MEMORY_TOTALS, r->memory_use->totals,
-			r->memory_use->total_count);
-		put_all(w, CAPTURE_MEMORY_ROWS, r->memory_use->rows, r->memory_use->row_count);
-		put_all(w, CAPTURE_MEMORY_POOLS, r->memory_use->pools, r->memory_use->pool_count);
-	}
+	for (uint32_t i = 0;
+	     i < table_kind_count && table_kinds[i]->field < CAPTURE_COUNTER_METRICS; i++)
+		put_result_table(w, table_kinds[i]);
 	if (r->counters)
 		put_counters(w, r->counters);
 	for (uint32_t i = 0; i < table_kind_count; i++)
-		put_result_table(w, table_kinds[i]);
+		if (table_kinds[i]->field > CAPTURE_COUNTER_METRICS)
+			put_result_table(w, table_kinds[i]);
 	put_end(w);
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/model/memory_use.h"
 #include "symbolize/util/array.h"
 
 struct launch_origin {

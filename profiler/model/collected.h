@@ -13,7 +13,6 @@
 #include "profiler/model/devices.h"
 #include "profiler/model/gpu_load.h"
 #include "profiler/model/ledger.h"
-#include "profiler/model/memory_use.h"
 #include "profiler/model/metrics.h"
 #include "profiler/model/place_names.h"
 #include "profiler/model/places.h"
@@ -35,8 +34,7 @@ struct collected {
 	const struct ledger *ledger;
 	const struct cut_stacks *cut;
 	const struct gpu_load *load;          /* NULL: not asked for */
-	const struct memory_use *memory_use;  /* its stacks are those above */
-	const struct counter_table *counters; /* likewise */
+	const struct counter_table *counters; /* its stacks are those above */
 	const struct result_tables *tables;   /* their stacks are those above; may be NULL */
 	const struct metrics *metrics;        /* NULL: not asked for */
 };

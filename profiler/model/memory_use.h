@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "profiler/model/result_table.h"
 
 enum memory_kind {
 	MEMORY_OF_DEVICE, /* also arrays, pools, and physical memory of virtual addresses */
@@ -68,5 +69,13 @@ struct memory_use {
 };
 
 void memory_use_release(struct memory_use *use);
+
+extern const struct table_kind memory_totals_table, memory_rows_table, memory_pools_table;
+
+/* Shows it as tables, which refer to it. */
+void memory_use_show(const struct memory_use *use, struct result_tables *tables);
+
+/* Finds it in tables, which keep it. False: it was not asked for, and `use` is empty. */
+bool memory_use_of(const struct result_tables *tables, struct memory_use *use);
 
 #endif

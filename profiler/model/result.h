@@ -19,7 +19,6 @@
 #include "profiler/model/devices.h"
 #include "profiler/model/ledger.h"
 #include "profiler/model/marks.h"
-#include "profiler/model/memory_use.h"
 #include "profiler/model/place_names.h"
 #include "profiler/model/places.h"
 #include "profiler/model/profile.h"
@@ -160,10 +159,7 @@ struct result {
 	 * already */
 	const uint32_t *sample_stacks, *call_stacks;
 	uint32_t record_stack_count;
-	/* NULL: not asked for. Its rows' stacks are those of `memory_result`, of the whole run */
-	const struct memory_use *memory_use;
-	const struct result *memory_result;
-	/* NULL: not asked for. Its rows' stacks are those of `counters_result`, likewise */
+	/* NULL: not asked for. Its rows' stacks are those of `counters_result`, of the whole run */
 	const struct counter_table *counters;
 	const struct result *counters_result;
 	/* of the whole run, and so are their stacks, those of `whole`; NULL: there are none */
@@ -178,6 +174,12 @@ struct result {
 	bool is_part;                        /* a view of a part of the run (slice.h) */
 	uint64_t shown_from_ns, shown_to_ns; /* the time that is shown, if not all; else both 0 */
 };
+
+/* Returns the result of the whole run, which has the stacks of its tables. */
+static inline const struct result *result_whole(const struct result *result)
+{
+	return result->whole ? result->whole : result;
+}
 
 /* The time that is shown: from the start to the end of the run, or less. */
 static inline void result_window(const struct result *result, uint64_t *from_ns, uint64_t *to_ns)

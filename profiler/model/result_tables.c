@@ -3,7 +3,11 @@
 #include "profiler/model/result_table.h"
 
 /* In the order of captures: a table comes behind those whose rows it refers to. */
-#define TABLES(T) T(stall_places_table)
+#define TABLES(T)              \
+	T(memory_totals_table) \
+	T(memory_rows_table)   \
+	T(memory_pools_table)  \
+	T(stall_places_table)
 
 #define DECLARE(table) extern const struct table_kind table;
 TABLES(DECLARE)

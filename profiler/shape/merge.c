@@ -50,10 +50,9 @@ struct merge {
 	struct intern strings;
 	RECORD_SET(struct module) modules;
 	struct named_stacks stacks;
-	struct table places, rows, memory_totals, memory_rows, memory_pools;
+	struct table places, rows;
 	struct collectives *collectives; /* ids: the operation's stack, and its place */
 	struct result_tables tables;
-	struct memory_use memory_use; /* of these three */
 	struct counter_table counters;
 	struct place_names names;
 	struct devices devices;
@@ -66,7 +65,7 @@ struct merge {
 	struct rank *ranks;               /* as added */
 	uint32_t rank_count, rank_capacity;
 	struct rank_info *sorted;
-	struct ledger_total sum, memory_sum;
+	struct ledger_total sum;
 	bool has_wall_clock; /* the first run has */
 	bool has_other;
 	uint32_t other; /* the rank of what was measured in another way */
@@ -325,46 +324,6 @@ static uint64_t moved(const struct adding *a, uint64_t ns)
 	__int128 time = (__int128)ns + a->m->clocks[a->clock].offset;
 
 	return time < 0 ? 0 : time > LEDGER_TOTAL_MAX ? LEDGER_TOTAL_MAX : (uint64_t)time;
-}
-
-static void add_memory(struct adding *a)
-{
-	const struct memory_use *use = a->run->memory_use;
-	struct merge *m = a->m;
-	uint32_t first_total = m->memory_totals.count;
-
-	for (uint32_t i = 0; use && i < use->total_count && !m->error; i++) {
-		struct memory_total *added = add(m, &m->memory_totals, sizeof(*added));
-
-		if (!added)
-			return;
-		*added = use->totals[i];
-		added->process = process_of(a, added->process);
-		added->peak_ns = added->peak_ns ? moved(a, added->peak_ns) : 0;
-	}
-	for (uint32_t i = 0; use && i < use->row_count && !m->error; i++) {
-		struct memory_row row = use->rows[i], *added;
-
-		row.stack = a->stacks[row.stack];
-		row.total += first_total;
-		if (!ledger_total_add(&m->memory_sum, row.allocations, row.left_bytes,
-				      row.peak_bytes)) {
-			fail(m, MERGE_TOO_LARGE);
-			return;
-		}
-		added = add(m, &m->memory_rows, sizeof(row));
-		if (added)
-			*added = row;
-	}
-	for (uint32_t i = 0; use && i < use->pool_count && !m->error; i++) {
-		struct memory_pool *added = add(m, &m->memory_pools, sizeof(*added));
-
-		if (!added)
-			return;
-		*added = use->pools[i];
-		added->process = process_of(a, added->process);
-		added->most_held_ns = added->most_held_ns ? moved(a, added->most_held_ns) : 0;
-	}
 }
 
 /* How many values from the first one on are of one launch. */
@@ -737,8 +696,6 @@ enum merge_error merge_add(struct merge *m, const struct result *run, const char
 	if (!m->error)
 		add_places(&a);
 	if (!m->error)
-		add_memory(&a);
-	if (!m->error)
 		add_counters(&a);
 	if (!m->error)
 		add_tables(&a);
@@ -865,11 +822,31 @@ static uint64_t moved_in(struct merge *m, uint32_t process, uint64_t ns)
 	return info ? collectives_aligned_time(&m->aligned[info->clock], ns) : ns;
 }
 
+/* Moves the moments of a table, whose rows are of a process each. */
+static void move_table(struct merge *m, const struct table_kind *kind)
+{
+	struct result_table *table = result_tables_at(&m->tables, kind);
+	const struct table_column *process = NULL;
+
+	for (uint32_t i = 0; i < kind->column_count; i++)
+		if (kind->columns[i].cell == CELL_PROCESS)
+			process = &kind->columns[i];
+	for (uint32_t i = 0; process && i < kind->column_count; i++) {
+		const struct table_column *c = &kind->columns[i];
+
+		for (uint32_t row = 0; c->cell == CELL_MOMENT && row < table->count; row++) {
+			char *at = (char *)table->rows + (size_t)row * kind->row_size;
+
+			number_store(
+				at, c->offset, c->size,
+				moved_in(m, (uint32_t)table_cell(process, at), table_cell(c, at)));
+		}
+	}
+}
+
 /* Moves what has times, other than ranks and collectives. */
 static void move_times(struct merge *m)
 {
-	struct memory_total *totals = m->memory_totals.items;
-	struct memory_pool *pools = m->memory_pools.items;
 	uint32_t *clocks = clocks_of_places(m);
 	struct moving moving = {m->aligned, clocks, m->places.count};
 	int err;
@@ -878,10 +855,8 @@ static void move_times(struct merge *m)
 		fail(m, MERGE_NO_MEMORY);
 		return;
 	}
-	for (uint32_t i = 0; i < m->memory_totals.count; i++)
-		totals[i].peak_ns = moved_in(m, totals[i].process, totals[i].peak_ns);
-	for (uint32_t i = 0; i < m->memory_pools.count; i++)
-		pools[i].most_held_ns = moved_in(m, pools[i].process, pools[i].most_held_ns);
+	for (uint32_t i = 0; i < table_kind_count; i++)
+		move_table(m, table_kinds[i]);
 	err = m->timeline ? timeline_move(m->timeline, move_record, &moving) : 0;
 	free(clocks);
 	if (err) {
@@ -1120,16 +1095,6 @@ static void finish_tables(struct merge *m)
 	result_tables_begin(&m->tables, &r->totals.measure);
 	r->tables = &m->tables;
 	r->whole = r;
-	if (!r->totals.measure.memory)
-		return;
-	m->memory_use = (struct memory_use){.totals = m->memory_totals.items,
-					    .total_count = m->memory_totals.count,
-					    .rows = m->memory_rows.items,
-					    .row_count = m->memory_rows.count,
-					    .pools = m->memory_pools.items,
-					    .pool_count = m->memory_pools.count};
-	r->memory_use = &m->memory_use;
-	r->memory_result = r;
 }
 
 /* Frees what only adding needs. */
@@ -1197,9 +1162,6 @@ void merge_free(struct merge *m)
 	named_stacks_release(&m->stacks);
 	free(m->places.items);
 	free(m->rows.items);
-	free(m->memory_totals.items);
-	free(m->memory_rows.items);
-	free(m->memory_pools.items);
 	counters_release(&m->counters);
 	result_tables_release(&m->tables);
 	place_names_release(&m->names);

@@ -50,7 +50,6 @@ struct naming {
 	struct allowance memory; /* for what goes beyond the collected stacks, frames and rows */
 	bool failed;             /* out of memory */
 	char *links;             /* path_links.h; NULL: none */
-	struct memory_use memory_use;
 	struct counter_table counters;
 	struct result_tables tables;
 	const char *kernel, *named_kernel; /* of the row before */
@@ -583,32 +582,6 @@ static void fold_idle_threads(struct naming *n, const struct totals *totals)
 	free(is_idle);
 }
 
-/* Memory by the stacks that allocated it; those without a name have the root. */
-static void name_memory(struct naming *n)
-{
-	const struct memory_use *use = n->in->memory_use;
-
-	n->memory_use.totals = calloc(use->total_count + 1u, sizeof(*use->totals));
-	n->memory_use.rows = calloc(use->row_count + 1u, sizeof(*use->rows));
-	n->memory_use.pools = calloc(use->pool_count + 1u, sizeof(*use->pools));
-	if (!n->memory_use.totals || !n->memory_use.rows || !n->memory_use.pools) {
-		n->failed = true;
-		return;
-	}
-	if (use->total_count)
-		memcpy(n->memory_use.totals, use->totals, use->total_count * sizeof(*use->totals));
-	n->memory_use.total_count = use->total_count;
-	if (use->pool_count)
-		memcpy(n->memory_use.pools, use->pools, use->pool_count * sizeof(*use->pools));
-	n->memory_use.pool_count = use->pool_count;
-	for (uint32_t i = 0; i < use->row_count && !n->failed; i++) {
-		struct memory_row *row = &n->memory_use.rows[n->memory_use.row_count++];
-
-		*row = use->rows[i];
-		row->stack = name_launched(n, row->stack);
-	}
-}
-
 static void name_counters(struct naming *n)
 {
 	const struct counter_table *in = n->in->counters;
@@ -692,9 +665,20 @@ static void want_stack(struct naming *n, bool *seen, uint32_t stack)
 	}
 }
 
+static void want_table(struct naming *n, bool *seen, const struct table_kind *kind)
+{
+	const struct result_table *table = result_tables_find(n->in->tables, kind);
+
+	for (uint32_t c = 0; table && c < kind->column_count; c++)
+		for (uint32_t i = 0; kind->columns[c].cell == CELL_STACK && i < table->count; i++)
+			want_stack(n, seen,
+				   (uint32_t)table_cell(&kind->columns[c],
+							result_table_row(table, kind, i)));
+}
+
 /*
- * Looks up the names of all code in the rows' and records' stacks, file by file: the tables of one
- * file need not be there while those of another are read.
+ * Looks up the names of all code in the stacks of rows, records and tables, file by file: the
+ * tables of one file need not be there while those of another are read.
  */
 static void find_names(struct naming *n)
 {
@@ -709,8 +693,8 @@ static void find_names(struct naming *n)
 	for (uint32_t i = 0; i < stack_count && seen && n->in->timeline; i++)
 		if (timeline_kinds_with_stack(n->in->timeline, i))
 			want_stack(n, seen, i);
-	for (uint32_t i = 0; n->in->memory_use && seen && i < n->in->memory_use->row_count; i++)
-		want_stack(n, seen, n->in->memory_use->rows[i].stack);
+	for (uint32_t i = 0; i < table_kind_count && seen; i++)
+		want_table(n, seen, table_kinds[i]);
 	free(seen);
 	debuginfod_allow(n->options->debuginfod ? DEBUGINFOD_RUN_MS : 0);
 	symbolizer_name_wanted(n->in->symbolizer, reads_dwarf(n));
@@ -855,8 +839,6 @@ struct result *result_new(const struct collected *collected, const struct naming
 		find_links(n, totals);
 	if (!n->failed && totals->measure.wall)
 		fold_idle_threads(n, totals);
-	if (!n->failed && n->in->memory_use)
-		name_memory(n);
 	if (!n->failed && n->in->counters)
 		name_counters(n);
 	result_tables_begin(&n->tables, &totals->measure);
@@ -875,10 +857,6 @@ struct result *result_new(const struct collected *collected, const struct naming
 		n->result.unnamed.unread = 0;
 	n->result.totals = *totals;
 	n->result.totals.links = n->links;
-	if (collected->memory_use && totals->measure.memory) {
-		n->result.memory_use = &n->memory_use;
-		n->result.memory_result = &n->result;
-	}
 	if (collected->counters && totals->measure.counters) {
 		n->result.counters = &n->counters;
 		n->result.counters_result = &n->result;
@@ -934,7 +912,6 @@ void result_free(struct result *result)
 	free(n->names);
 	free(n->list);
 	free(n->path);
-	memory_use_release(&n->memory_use);
 	counters_release(&n->counters);
 	result_tables_release(&n->tables);
 	named_stacks_release(&n->stacks);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/model/memory_use.h"
 #include "profiler/shape/rounding.h"
 #include "symbolize/util/saturate.h"
 
@@ -34,7 +35,7 @@ static void give_rows(struct weighed *w, struct result *result, uint32_t count)
 /* Adds the places of the result, and one for each total. */
 static bool add_places(struct weighed *w, struct result *result, const struct memory_use *use)
 {
-	uint32_t before = result->place_count, totals = use ? use->total_count : 0;
+	uint32_t before = result->place_count, totals = use->total_count;
 
 	w->places = calloc((size_t)before + totals + 1, sizeof(*w->places));
 	if (!w->places)
@@ -55,15 +56,16 @@ static bool add_places(struct weighed *w, struct result *result, const struct me
 
 int weighed_by_memory(struct weighed *w, struct result *result, enum stack_weight weight)
 {
-	const struct memory_use *use = result->memory_use;
-	uint32_t count = use ? use->row_count : 0, kept = 0, first = result->place_count;
+	uint32_t kept = 0, first = result->place_count;
+	struct memory_use use;
 
+	memory_use_of(result->tables, &use);
 	w->weight = (struct weight){"Memory", "", WEIGHT_BYTES};
-	w->rows = calloc(count + 1u, sizeof(*w->rows));
-	if (!w->rows || !add_places(w, result, use))
+	w->rows = calloc(use.row_count + 1u, sizeof(*w->rows));
+	if (!w->rows || !add_places(w, result, &use))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct memory_row *row = &use->rows[i];
+	for (uint32_t i = 0; i < use.row_count; i++) {
+		const struct memory_row *row = &use.rows[i];
 		uint64_t bytes = weight == WEIGHT_PEAK ? row->peak_bytes : row->left_bytes;
 		uint64_t pieces = weight == WEIGHT_PEAK ? row->at_peak : row->left;
 

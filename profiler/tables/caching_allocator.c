@@ -107,11 +107,13 @@ static struct holder *get(struct holders *h, const struct caching_allocator *a, 
 
 static void collect(struct holders *h, const struct result *r)
 {
-	const struct result *whole = r->memory_result ? r->memory_result : r;
+	struct memory_use use;
 
-	for (uint32_t i = 0; r->memory_use && i < r->memory_use->row_count; i++) {
-		const struct memory_row *row = &r->memory_use->rows[i];
-		const struct caching_allocator *a = caching_allocator_of(whole, row->stack);
+	memory_use_of(r->tables, &use);
+	for (uint32_t i = 0; i < use.row_count; i++) {
+		const struct memory_row *row = &use.rows[i];
+		const struct caching_allocator *a =
+			caching_allocator_of(result_whole(r), row->stack);
 		struct holder *holder = a ? get(h, a, row->total) : NULL;
 
 		h->left_out += a && !holder;
@@ -166,7 +168,9 @@ static void add_holder(struct figures *f, const struct result *r, const void *re
 	const struct holder *h = record;
 	char where[MEMORY_PLACE_BYTES];
 	union figure row[COLUMNS];
+	struct memory_use use;
 
+	memory_use_of(r->tables, &use);
 	row[PEAK].number = h->sums.peak_bytes;
 	row[AT_PEAK].number = h->sums.at_peak;
 	row[LEFT].number = h->sums.left_bytes;
@@ -175,7 +179,7 @@ static void add_holder(struct figures *f, const struct result *r, const void *re
 	row[ALLOCATIONS].number = h->sums.allocations;
 	row[NAME].text = h->allocator->name;
 	row[ADVICE].text = h->allocator->advice;
-	row[WHERE].text = memory_place_text(r, &r->memory_use->totals[h->total], where);
+	row[WHERE].text = memory_place_text(r, &use.totals[h->total], where);
 	figures_add(f, row);
 }
 

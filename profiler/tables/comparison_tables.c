@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_errors.h"
+#include "profiler/model/memory_use.h"
 #include "profiler/tables/digest.h"
 #include "profiler/tables/launch_shapes.h"
 #include "symbolize/util/array.h"
@@ -304,15 +305,16 @@ static void add_memory_rows(struct made_comparison *made, const struct compared_
 {
 	static const struct frame_info unknown = {
 		.class = CLASS_MARK, .name = "[unknown]", .short_name = "[unknown]"};
-	const struct result *r = run->result, *whole = r->memory_result ? r->memory_result : r;
-	const struct memory_use *use = r->memory_use;
+	const struct result *whole = result_whole(run->result);
+	struct memory_use use;
 
-	for (uint32_t i = 0; use && i < use->row_count && !made->error; i++) {
-		const struct memory_row *row = &use->rows[i];
+	memory_use_of(run->result->tables, &use);
+	for (uint32_t i = 0; i < use.row_count && !made->error; i++) {
+		const struct memory_row *row = &use.rows[i];
 		const struct frame_info *function = digest_site(whole, row->stack);
 
 		if (row->peak_bytes || row->left_bytes)
-			add_memory_row(made, run, row, use->totals[row->total].kind,
+			add_memory_row(made, run, row, use.totals[row->total].kind,
 				       function ? function : &unknown);
 	}
 }
@@ -320,14 +322,15 @@ static void add_memory_rows(struct made_comparison *made, const struct compared_
 /* Adds memory of all kinds, of the whole run; it is known exactly. */
 static void add_memory(struct made_comparison *made, const struct compared_run *run)
 {
-	const struct memory_use *use = run->result->memory_use;
 	struct amount peak = {.count = 0}, left = {.count = 0};
+	struct memory_use use;
 
-	for (uint32_t i = 0; use && i < use->total_count; i++) {
-		peak.value += (double)use->totals[i].peak_bytes;
-		left.value += (double)use->totals[i].left_bytes;
-		peak.count += use->totals[i].allocations;
-		left.count += use->totals[i].left;
+	memory_use_of(run->result->tables, &use);
+	for (uint32_t i = 0; i < use.total_count; i++) {
+		peak.value += (double)use.totals[i].peak_bytes;
+		left.value += (double)use.totals[i].left_bytes;
+		peak.count += use.totals[i].allocations;
+		left.count += use.totals[i].left;
 	}
 	comparison_add(made, &made->totals, TOTAL_PEAK, run, &peak);
 	comparison_add(made, &made->totals, TOTAL_LEFT, run, &left);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/model/memory_use.h"
 #include "profiler/model/result.h"
 #include "profiler/tables/caching_allocator.h"
 #include "profiler/tables/figures.h"
@@ -78,10 +79,11 @@ static void add_total(struct figures *f, const struct result *r, const void *rec
 struct figures *memory_totals_figures(const struct result *result)
 {
 	struct figures *f = figures_new("memory", "Memory", total_columns, TOTAL_COLUMNS);
-	const struct memory_use *use = result->memory_use;
+	struct memory_use use;
 
-	return figures_fill(f, result, use ? use->totals : NULL, use ? use->total_count : 0,
-			    sizeof(*use->totals), by_peak, add_total);
+	memory_use_of(result->tables, &use);
+	return figures_fill(f, result, use.totals, use.total_count, sizeof(*use.totals), by_peak,
+			    add_total);
 }
 
 /* ---- by stack ---- */
@@ -131,8 +133,10 @@ static void add_row(struct figures *f, const struct result *r, const void *recor
 {
 	const struct memory_row *m = record;
 	/* the stacks are those of the whole run's result */
-	const struct result *whole = r->memory_result ? r->memory_result : r;
-	const struct memory_total *t = &r->memory_use->totals[m->total];
+	const struct result *whole = result_whole(r);
+	const struct memory_total *t =
+		result_table_row(result_tables_find(r->tables, &memory_totals_table),
+				 &memory_totals_table, m->total);
 	const struct caching_allocator *allocator = caching_allocator_of(whole, m->stack);
 	char path[1024], where[MEMORY_PLACE_BYTES];
 	union figure row[ROW_COLUMNS];
@@ -154,10 +158,10 @@ static void add_row(struct figures *f, const struct result *r, const void *recor
 struct figures *memory_rows_figures(const struct result *result)
 {
 	struct figures *f = figures_new("allocations", "Allocations", row_columns, ROW_COLUMNS);
-	const struct memory_use *use = result->memory_use;
+	struct memory_use use;
 
-	return figures_fill(f, result, use ? use->rows : NULL, use ? use->row_count : 0,
-			    sizeof(*use->rows), by_use, add_row);
+	memory_use_of(result->tables, &use);
+	return figures_fill(f, result, use.rows, use.row_count, sizeof(*use.rows), by_use, add_row);
 }
 
 /* ---- pools ---- */
@@ -230,8 +234,9 @@ static void add_pool(struct figures *f, const struct result *r, const void *reco
 struct figures *memory_pools_figures(const struct result *result)
 {
 	struct figures *f = figures_new("memory_pools", "Memory pools", pool_columns, POOL_COLUMNS);
-	const struct memory_use *use = result->memory_use;
+	struct memory_use use;
 
-	return figures_fill(f, result, use ? use->pools : NULL, use ? use->pool_count : 0,
-			    sizeof(*use->pools), by_held, add_pool);
+	memory_use_of(result->tables, &use);
+	return figures_fill(f, result, use.pools, use.pool_count, sizeof(*use.pools), by_held,
+			    add_pool);
 }

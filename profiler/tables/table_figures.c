@@ -72,7 +72,7 @@ static union figure cell_of(const struct result *r, const struct table_column *c
 	case CELL_PROCESS:
 		return (union figure){.text = memory_process_name(r, (uint32_t)value)};
 	case CELL_STACK:
-		launch_path(r->whole, (uint32_t)value, stack, STACK_BYTES);
+		launch_path(result_whole(r), (uint32_t)value, stack, STACK_BYTES);
 		return (union figure){.text = stack};
 	case CELL_MOMENT:
 		return (union figure){.number = value > start_ns ? value - start_ns : 0};

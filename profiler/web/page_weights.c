@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "profiler/model/counters.h"
+#include "profiler/model/memory_use.h"
 
 static bool has_stacks_of(const struct result *result, const struct result *whole)
 {
@@ -68,7 +69,7 @@ int page_weights_make(struct page_weights *w, const struct result *r)
 
 	if (r->weight)
 		return 0;
-	if (r->memory_use && has_stacks_of(r, r->memory_result))
+	if (result_tables_find(r->tables, &memory_rows_table) && has_stacks_of(r, result_whole(r)))
 		err = add_memory(w, r);
 	if (!err && r->counters && has_stacks_of(r, r->counters_result))
 		err = add_counters(w, r);

@@ -48,6 +48,7 @@ static inline void made_begin(struct made_result *m)
 	m->result.place_names = &m->place_names;
 	m->result.device_names = &m->devices;
 	m->result.totals.command = "app";
+	m->result.tables = &m->tables;
 }
 
 /* Shows rows of a table, which the caller keeps. */
@@ -56,7 +57,6 @@ static inline void made_table(struct made_result *m, const struct table_kind *ki
 {
 	result_tables_borrow(&m->tables, kind, rows, count);
 	m->result.tables = &m->tables;
-	m->result.whole = &m->result;
 }
 
 static inline void made_end(struct made_result *m)

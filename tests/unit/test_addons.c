@@ -2,6 +2,7 @@
 /* Add-ons: a run has those that its options ask for, and each gets the events that it wants. */
 #include "unit.h"
 #include "profiler/addons/addons.h"
+#include "profiler/model/memory_use.h"
 
 struct bench {
 	struct measure measure;
@@ -84,7 +85,7 @@ static void without_options_there_are_none(void **state)
 	show(b, GPU_WORK_KERNEL, true);
 	collected = results(b);
 	assert_null(collected.load);
-	assert_null(collected.memory_use);
+	assert_null(result_tables_find(collected.tables, &memory_totals_table));
 	assert_null(collected.counters);
 	end(b);
 }
@@ -105,7 +106,7 @@ static void each_gets_what_it_looks_at(void **state)
 	show(b, GPU_WORK_ALLOC, false);
 	show(b, GPU_WORK_KERNEL, false);
 	collected = results(b);
-	assert_int_equal(collected.memory_use->total_count, 1);
+	assert_int_equal(result_tables_find(collected.tables, &memory_totals_table)->count, 1);
 	assert_int_equal(collected.load->count, 0);
 	show(b, GPU_WORK_KERNEL, true);
 	assert_int_equal(collected.load->count, 1);
@@ -128,7 +129,7 @@ static void events_go_to_those_that_take_them(void **state)
 	assert_int_equal(addons_event(&b->addons, 1, &pool, NULL), 0);
 	collected = results(b);
 	assert_int_equal(collected.load->launch_ns, 70);
-	assert_int_equal(collected.memory_use->pool_count, 1);
+	assert_int_equal(result_tables_find(collected.tables, &memory_pools_table)->count, 1);
 	end(b);
 }
 

@@ -93,7 +93,7 @@ static void what_they_hold_is_summed_up(void **state)
 		totals[i].device = i;
 	for (uint32_t i = 2; i <= CACHING_ALLOCATORS_MAX; i++)
 		rows[i + 2] = (struct memory_row){other, i, 1, 1, 1, 1, 1, 1};
-	made.result.memory_use = &use;
+	memory_use_show(&use, &made.tables);
 	f = caching_allocators_figures(&made.result);
 	assert_non_null(f);
 	assert_int_equal(f->count, CACHING_ALLOCATORS_MAX);

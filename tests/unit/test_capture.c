@@ -7,6 +7,7 @@
 #include "profiler/formats/gzip.h"
 #include "profiler/formats/protobuf.h"
 #include "profiler/formats/writer.h"
+#include "profiler/model/memory_use.h"
 #include "profiler/model/stall_places.h"
 #include "profiler/output/writers.h"
 
@@ -388,7 +389,7 @@ static void numbers_are_read_again(void **state)
 	add_calls(&ledger.api);
 	a.totals.measure.memory = true;
 	rows[1].stack = r.made.result.stack_count - 1;
-	r.made.result.memory_use = &memory;
+	memory_use_show(&memory, &r.made.tables);
 	a.totals.measure.counters = true;
 	read[1].stack = r.made.result.stack_count - 1;
 	r.made.result.counters = &counters;
@@ -411,12 +412,13 @@ static void numbers_are_read_again(void **state)
 	assert_null(got->timeline);
 	b = (struct run_numbers){
 		.totals = got->totals, .ledger = *got->totals.ledger, .unnamed = got->unnamed};
-	assert_int_equal(got->memory_use->total_count, 2);
-	assert_memory_equal(got->memory_use->totals, totals, sizeof(totals));
-	assert_int_equal(got->memory_use->row_count, 2);
-	assert_memory_equal(got->memory_use->rows, rows, sizeof(rows));
-	assert_int_equal(got->memory_use->pool_count, 2);
-	assert_memory_equal(got->memory_use->pools, pools, sizeof(pools));
+	assert_true(memory_use_of(got->tables, &memory));
+	assert_int_equal(memory.total_count, 2);
+	assert_memory_equal(memory.totals, totals, sizeof(totals));
+	assert_int_equal(memory.row_count, 2);
+	assert_memory_equal(memory.rows, rows, sizeof(rows));
+	assert_int_equal(memory.pool_count, 2);
+	assert_memory_equal(memory.pools, pools, sizeof(pools));
 	assert_same_calls(&got->totals.ledger->api, &ledger.api);
 	assert_int_equal(got->counters->metric_count, 2);
 	assert_string_equal(got->counters->metrics[0].name, "dram__bytes.sum");

@@ -2,6 +2,7 @@
 #include "made_result.h"
 #include <math.h>
 #include "own_folder.h"
+#include "profiler/model/memory_use.h"
 #include "profiler/shape/change_kind.h"
 #include "profiler/formats/writer.h"
 #include "profiler/tables/comparison.h"
@@ -909,7 +910,7 @@ static void memory_is_compared_by_kind(void **state)
 			rows[side][i].stack = made_push(&made[side], at, "[GPU_Alloc]");
 			made[side].frames[made[side].result.frame_count - 1].class = CLASS_GPU_WORK;
 		}
-		made[side].result.memory_use = &use[side];
+		memory_use_show(&use[side], &made[side].tables);
 	}
 	c = compare_two(&made[0], &made[1]);
 	assert_int_equal(c->tables[COMPARED_PEAK].count, 4);

@@ -3,6 +3,7 @@
 #include "made_result.h"
 #include "own_folder.h"
 #include "unpack.h"
+#include "profiler/model/memory_use.h"
 #include "profiler/shape/code_role.h"
 #include "profiler/shape/frame_kind.h"
 #include "profiler/shape/source_text.h"
@@ -655,7 +656,7 @@ static void stacks_have_other_weights(void **state)
 	counters_add(&counters, kernel, 0, 50);
 	counters_add(&counters, kernel, 1, 7);
 	m.result.counters = &counters;
-	m.result.memory_use = &memory;
+	memory_use_show(&memory, &m.tables);
 	p = write_page(&m);
 	expect_rows(&p, "main;kernel 1 10 5 0 1\n");
 	assert_int_equal(p.weight_count, 2);

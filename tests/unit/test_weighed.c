@@ -5,6 +5,7 @@
 #include <float.h>
 #include <math.h>
 #include "made_result.h"
+#include "profiler/model/memory_use.h"
 #include "profiler/shape/weighed.h"
 
 struct made_run {
@@ -269,7 +270,7 @@ static void memory_of_all_kinds_has_its_place(void **state)
 	assert_true(before > 0);
 	for (uint32_t i = 0; i < 3; i++)
 		rows[i].stack = MADE_STACK(&r.m, "main", "cudaMalloc", "[GPU_Alloc]");
-	r.m.result.memory_use = &use;
+	memory_use_show(&use, &r.m.tables);
 	for (int i = 0; i < 2; i++) {
 		const struct row *row;
 
