@@ -83,7 +83,10 @@ struct thread_time {
 struct addon {
 	bool (*is_wanted)(const struct addon_parts *parts);
 
-	/* Returns its state; NULL: out of memory. `release` frees it, at any time. */
+	/*
+	 * Returns its state; NULL: out of memory. `release` frees it, at any time. Without these
+	 * the parts are its state: it only fills a table, say.
+	 */
 	void *(*begin)(const struct addon_parts *parts);
 	void (*release)(void *addon);
 

@@ -15,6 +15,16 @@ static const struct addon *const all[] = {
 };
 _Static_assert(sizeof(all) / sizeof(all[0]) <= ADDONS_MAX, "each has room");
 
+/* In the order of captures: a table comes behind those whose rows it refers to. */
+const struct table_kind *const table_kinds[] = {
+	&memory_totals_table,
+	&memory_rows_table,
+	&memory_pools_table,
+	&stall_places_table,
+};
+const uint32_t table_kind_count = sizeof(table_kinds) / sizeof(table_kinds[0]);
+_Static_assert(sizeof(table_kinds) / sizeof(table_kinds[0]) <= RESULT_TABLES_MAX, "each has room");
+
 int addons_begin(struct addons *a, const struct addon_parts *parts)
 {
 	a->parts = *parts;
@@ -26,7 +36,7 @@ int addons_begin(struct addons *a, const struct addon_parts *parts)
 
 		if (!all[i]->is_wanted(&a->parts))
 			continue;
-		state = all[i]->begin(&a->parts);
+		state = all[i]->begin ? all[i]->begin(&a->parts) : &a->parts;
 		if (!state)
 			return -ENOMEM;
 		a->list[a->count++] = (struct addon_in_use){all[i], state};
@@ -41,7 +51,8 @@ void addons_release(struct addons *a)
 {
 	while (a->count > 0) {
 		a->count--;
-		a->list[a->count].addon->release(a->list[a->count].state);
+		if (a->list[a->count].addon->begin)
+			a->list[a->count].addon->release(a->list[a->count].state);
 	}
 	result_tables_release(&a->tables);
 }

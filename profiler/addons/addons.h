@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The add-ons of a run (addon.h): each event goes to all that want it, in the order in which they
- * are registered in addons.c.
+ * are registered in addons.c, as are the tables that they fill (result_table.h).
  */
 #ifndef PROFILER_ADDONS_ADDONS_H
 #define PROFILER_ADDONS_ADDONS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tables beside the rows of the profile, as data: what an add-on has found that is no time of a
- * stack. A module describes its table, registers the description in result_tables.c, and adds rows
+ * stack. An add-on describes its table, which is registered in addons/addons.c, and adds rows
  * (addon.h). All that follows is done by the description: names, captures, the merging of ranks,
  * JSON, the report and the page's tabs.
  *
@@ -107,7 +107,7 @@ struct table_kind {
 	.columns = (list), .column_count = sizeof(list) / sizeof((list)[0]), \
 	.row_size = sizeof(struct type)
 
-/* All that are registered, in the order of captures. */
+/* All that are registered, in the order of captures: addons/addons.c has the list. */
 extern const struct table_kind *const table_kinds[];
 extern const uint32_t table_kind_count;
 
