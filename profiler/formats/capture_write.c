@@ -455,14 +455,10 @@ static void put_capture(struct writing *w)
 	put_timeline(w);
 	if (ledger)
 		put_calls(w, &ledger->api);
-	for (uint32_t i = 0;
-	     i < table_kind_count && table_kinds[i]->field < CAPTURE_COUNTER_METRICS; i++)
-		put_result_table(w, table_kinds[i]);
 	if (r->counters)
 		put_counters(w, r->counters);
 	for (uint32_t i = 0; i < table_kind_count; i++)
-		if (table_kinds[i]->field > CAPTURE_COUNTER_METRICS)
-			put_result_table(w, table_kinds[i]);
+		put_result_table(w, table_kinds[i]);
 	put_end(w);
 }
 
