@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A capture holds all of a result, and what is no capture is refused. */
-#include "random_result.h"
+#include "random_tables.h"
 #include "unpack.h"
 #include "profiler/formats/capture.h"
 #include "profiler/formats/capture_format.h"
@@ -615,7 +615,7 @@ static void random_bytes_do_no_harm(void **state)
 	uint32_t refused = 0;
 
 	(void)state;
-	random_begin(&p, &r);
+	random_tables(&p, &r);
 	text = text_from(&capture_writer, &r.made.result, &size);
 	plain = gunzip(text, size, &plain_size);
 	free(text);
