@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "profiler/base/columns.h"
+#include "profiler/base/exit_status.h"
 #include "profiler/base/wrap.h"
 #include "symbolize/util/text.h"
 
@@ -38,10 +39,18 @@ static void print(unsigned int width, const char *prefix, const char *format, va
 	} while (0)
 #define PRINT(prefix, shown) PRINT_WITHIN(columns_of_terminal(STDERR_FILENO), prefix, shown)
 
-void log_error(struct log *log, const char *format, ...)
+bool log_error(struct log *log, const char *format, ...)
 {
 	(void)log;
 	PRINT("profile: ", format);
+	return false;
+}
+
+int log_failure(struct log *log, const char *format, ...)
+{
+	(void)log;
+	PRINT("profile: ", format);
+	return EXIT_PROFILER_FAILED;
 }
 
 void log_warn(struct log *log, const char *format, ...)

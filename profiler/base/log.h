@@ -12,6 +12,7 @@
 #ifndef PROFILER_BASE_LOG_H
 #define PROFILER_BASE_LOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum log_level { LOG_ERRORS = -1, LOG_NORMAL = 0, LOG_VERBOSE = 1 };
@@ -22,8 +23,10 @@ struct log {
 
 #define LOG_PRINTF __attribute__((format(printf, 2, 3)))
 
-/* Always shown. */
-void log_error(struct log *log, const char *format, ...) LOG_PRINTF;
+/* Logs what is always shown. Returns false, for `return log_error(...)`. */
+bool log_error(struct log *log, const char *format, ...) LOG_PRINTF;
+/* Does the same and returns EXIT_PROFILER_FAILED. */
+int log_failure(struct log *log, const char *format, ...) LOG_PRINTF;
 /* Logs what the user should know, or do. Not with -q. */
 void log_warn(struct log *log, const char *format, ...) LOG_PRINTF;
 /* Without the prefix: what was done, measured and written. Not with -q. */

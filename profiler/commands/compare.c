@@ -28,21 +28,18 @@ struct comparing {
 	struct log log;
 	struct opener opener; /* with --open */
 	struct allowance memory;
-	struct input inputs[SIDES][COMPARISON_RUNS_MAX];
-	uint32_t count[SIDES];
+	struct input inputs[SIDES * COMPARISON_RUNS_MAX]; /* those before, then those after */
+	uint32_t before, count;                           /* those before; all */
 };
 
 /* ---- reading ---- */
 
-static bool read_side(struct comparing *c, enum comparison_side side, const struct run_files *files,
-		      const char *folder)
+static bool read_inputs(struct comparing *c, const struct run_files *files, const char *folder)
 {
-	for (uint32_t i = 0; i < files->count; i++) {
-		c->count[side]++;
-		if (!input_read(&c->log, &c->inputs[side][i], files->paths[i], c->options, folder,
-				&c->memory))
+	for (uint32_t i = 0; i < files->count; i++)
+		if (!input_read(&c->log, &c->inputs[c->count++], files->paths[i], c->options,
+				folder, &c->memory))
 			return false;
-	}
 	return true;
 }
 
@@ -62,29 +59,24 @@ static const char *timeline_folder(struct log *log, const char *beside_output)
 
 static void release_inputs(struct comparing *c)
 {
-	for (int side = 0; side < SIDES; side++)
-		for (uint32_t i = 0; i < c->count[side]; i++)
-			input_release(&c->inputs[side][i]);
+	for (uint32_t i = 0; i < c->count; i++)
+		input_release(&c->inputs[i]);
 }
 
 /* Folded stacks have no unit: their weights cannot be compared with times. */
 static bool check_units(struct comparing *c)
 {
-	const struct input *first = &c->inputs[SIDE_BEFORE][0];
+	const struct input *first = &c->inputs[0];
 
-	for (int side = 0; side < SIDES; side++) {
-		for (uint32_t i = 0; i < c->count[side]; i++) {
-			const struct input *other = &c->inputs[side][i];
+	for (uint32_t i = 1; i < c->count; i++) {
+		const struct input *other = &c->inputs[i];
 
-			if (other->is_folded == first->is_folded)
-				continue;
-			log_error(&c->log,
-				  "%s has folded stacks without a unit, and %s is a capture: "
-				  "compare like with like",
-				  first->is_folded ? first->path : other->path,
-				  first->is_folded ? other->path : first->path);
-			return false;
-		}
+		if (other->is_folded != first->is_folded)
+			return log_error(&c->log,
+					 "%s has folded stacks without a unit, and %s is a "
+					 "capture: compare like with like",
+					 first->is_folded ? first->path : other->path,
+					 first->is_folded ? other->path : first->path);
 	}
 	return true;
 }
@@ -116,21 +108,27 @@ static void warn_of_measures(struct log *log, const struct result *before,
 			 path);
 }
 
-/* NULL after logging the reason. */
-static struct comparison *make_comparison(struct log *log, const struct result *const *before,
-					  uint32_t before_count, const struct result *const *after,
-					  uint32_t after_count,
-					  const struct comparison_options *options)
+/* Compares the inputs; those after may be one result that is none of them. NULL after logging. */
+static struct comparison *make_comparison(struct comparing *c, const struct result *after,
+					  struct comparison_options options)
 {
-	struct comparison *c = comparison_new(before, before_count, after, after_count, options);
+	const struct result *results[SIDES * COMPARISON_RUNS_MAX + 1];
+	struct comparison *comparison;
 
-	if (c)
-		return c;
+	for (uint32_t i = 0; i < c->count; i++)
+		results[i] = c->inputs[i].result;
+	results[c->count] = after;
+	options.memory = &c->memory;
+	comparison = comparison_new(results, c->before, results + c->before,
+				    c->count - c->before + (after != NULL), &options);
+	if (comparison)
+		return comparison;
 	if (errno == E2BIG)
-		log_error(log, "comparing needs more memory than the %zu MiB that there are for it",
+		log_error(&c->log,
+			  "comparing needs more memory than the %zu MiB that there are for it",
 			  INPUT_MEMORY_MAX >> 20);
 	else
-		log_error(log, "comparing: %s", strerror(errno));
+		log_error(&c->log, "comparing: %s", strerror(errno));
 	return NULL;
 }
 
@@ -148,12 +146,11 @@ static bool make_room(struct comparing *c, int beside)
 {
 	bool is_made = false;
 
-	for (int side = 0; side < SIDES; side++)
-		for (uint32_t i = 0; i < c->count[side]; i++) {
-			struct timeline *t = c->inputs[side][i].result->timeline;
+	for (uint32_t i = 0; i < c->count; i++) {
+		struct timeline *t = c->inputs[i].result->timeline;
 
-			is_made |= t && timeline_give_room(t, beside);
-		}
+		is_made |= t && timeline_give_room(t, beside);
+	}
 	return is_made;
 }
 
@@ -186,13 +183,12 @@ static int write_all(struct comparing *c, struct outputs *outputs, struct compar
 static int report_and_write(struct comparing *c, struct outputs *outputs,
 			    struct comparison *comparison)
 {
+	const struct input *after = &c->inputs[c->before];
 	int status, slower;
 
-	for (int side = 0; side < SIDES; side++)
-		for (uint32_t i = 0; i < c->count[side]; i++)
-			warn_of_losses(&c->log, c->inputs[side][i].path, c->inputs[side][i].result);
-	warn_of_measures(&c->log, c->inputs[SIDE_BEFORE][0].result, c->inputs[SIDE_AFTER][0].result,
-			 c->inputs[SIDE_AFTER][0].path);
+	for (uint32_t i = 0; i < c->count; i++)
+		warn_of_losses(&c->log, c->inputs[i].path, c->inputs[i].result);
+	warn_of_measures(&c->log, c->inputs[0].result, after->result, after->path);
 	changes_report(&c->log, comparison, LINES, top_width(WIDTH));
 	status = write_all(c, outputs, comparison);
 	slower = gates_check(&c->log, &c->options->diff.gates, comparison);
@@ -201,21 +197,15 @@ static int report_and_write(struct comparing *c, struct outputs *outputs,
 
 static int compare_inputs(struct comparing *c, struct outputs *outputs)
 {
-	const struct result *results[SIDES][COMPARISON_RUNS_MAX];
-	struct comparison_options options = {.shown = c->options->diff.widths,
-					     .is_normalized = c->options->diff.normalize,
-					     .is_weights = c->inputs[SIDE_BEFORE][0].is_folded,
-					     .memory = &c->memory};
+	const struct comparison_options options = {.shown = c->options->diff.widths,
+						   .is_normalized = c->options->diff.normalize,
+						   .is_weights = c->inputs[0].is_folded};
 	struct comparison *comparison;
 	int status = EXIT_PROFILER_FAILED;
 
 	if (!check_units(c))
 		return status;
-	for (int side = 0; side < SIDES; side++)
-		for (uint32_t i = 0; i < c->count[side]; i++)
-			results[side][i] = c->inputs[side][i].result;
-	comparison = make_comparison(&c->log, results[SIDE_BEFORE], c->count[SIDE_BEFORE],
-				     results[SIDE_AFTER], c->count[SIDE_AFTER], &options);
+	comparison = make_comparison(c, NULL, options);
 	if (comparison)
 		status = report_and_write(c, outputs, comparison);
 	comparison_free(comparison);
@@ -240,66 +230,13 @@ static int read_and_compare(struct comparing *c, const struct identity *identity
 	status = EXIT_PROFILER_FAILED;
 	open_outputs_folder(&outputs, folder);
 	timelines = timeline_folder(&c->log, folder);
-	if (read_side(c, SIDE_BEFORE, &c->options->diff.before, timelines) &&
-	    read_side(c, SIDE_AFTER, &c->options->diff.after, timelines))
+	c->before = c->options->diff.before.count;
+	if (read_inputs(c, &c->options->diff.before, timelines) &&
+	    read_inputs(c, &c->options->diff.after, timelines))
 		status = compare_inputs(c, &outputs);
 	release_inputs(c);
 	outputs_cancel(&outputs);
 	return status;
-}
-
-/* Under sudo the files are the user's. 0 or -errno. */
-static int become_user(struct comparing *c, struct identity *identity,
-		       const struct inherited *inherited)
-{
-	int err = identity_find(identity, c->options->as_root);
-
-	if (!err && c->options->open)
-		err = opener_start(&c->opener, identity, inherited);
-	if (!err)
-		err = privilege_become_user(identity, false);
-	if (!err)
-		err = privilege_drop_all();
-	return err;
-}
-
-int compare(const struct options *options, const struct inherited *inherited)
-{
-	struct comparing *c = calloc(1, sizeof(*c));
-	struct identity identity;
-	int status = EXIT_PROFILER_FAILED, err;
-
-	if (!c)
-		return status;
-	c->options = options;
-	c->log.level = options->level;
-	c->memory.limit = INPUT_MEMORY_MAX;
-	c->opener = (struct opener){-1};
-	err = become_user(c, &identity, inherited);
-	if (err)
-		log_error(&c->log, "cannot become the user that called sudo: %s", strerror(-err));
-	else
-		status = read_and_compare(c, &identity);
-	opener_release(&c->opener);
-	free(c);
-	return status;
-}
-
-/* ---- --baseline ---- */
-
-static bool read_baselines(struct comparing *c, const char *folder)
-{
-	if (!read_side(c, SIDE_BEFORE, &c->options->diff.before, folder))
-		return false;
-	for (uint32_t i = 0; i < c->count[SIDE_BEFORE]; i++) {
-		if (!c->inputs[SIDE_BEFORE][i].is_folded)
-			continue;
-		log_error(&c->log,
-			  "%s is not a capture (baselines are written with -o FILE.profile)",
-			  c->inputs[SIDE_BEFORE][i].path);
-		return false;
-	}
-	return true;
 }
 
 static struct comparing *new_comparing(const struct log *log, const struct options *o)
@@ -310,8 +247,44 @@ static struct comparing *new_comparing(const struct log *log, const struct optio
 		return NULL;
 	c->options = o;
 	c->log = *log;
+	c->opener = (struct opener){-1};
 	c->memory.limit = INPUT_MEMORY_MAX;
 	return c;
+}
+
+int compare(const struct options *options, const struct inherited *inherited)
+{
+	const struct log log = {.level = options->level};
+	struct comparing *c = new_comparing(&log, options);
+	struct identity identity;
+	int status, err = identity_find(&identity, options->as_root);
+
+	if (!c)
+		return EXIT_PROFILER_FAILED;
+	if (!err)
+		err = opener_become_user(&c->opener, options->open, &identity, inherited);
+	status = err ? log_failure(&c->log, "cannot become the user that called sudo: %s",
+				   strerror(-err))
+		     : read_and_compare(c, &identity);
+	opener_release(&c->opener);
+	free(c);
+	return status;
+}
+
+/* ---- --baseline ---- */
+
+static bool read_baselines(struct comparing *c, const char *folder)
+{
+	c->before = c->options->diff.before.count;
+	if (!read_inputs(c, &c->options->diff.before, folder))
+		return false;
+	for (uint32_t i = 0; i < c->count; i++)
+		if (c->inputs[i].is_folded)
+			return log_error(
+				&c->log,
+				"%s is not a capture (baselines are written with -o FILE.profile)",
+				c->inputs[i].path);
+	return true;
 }
 
 /* Ends us when our parent does: a FIFO may keep us waiting. False: it has ended. */
@@ -349,50 +322,41 @@ bool compare_check_baselines(struct log *log, const struct options *o,
 			pid = -1;
 	if (pid > 0 && WIFEXITED(status))
 		return WEXITSTATUS(status) == 0;
-	log_error(log, "the baseline could not be read");
-	return false;
+	return log_error(log, "the baseline could not be read");
 }
 
 static int report_baselines(struct comparing *c, const struct result *after,
 			    struct comparison *comparison)
 {
-	const struct input *first = &c->inputs[SIDE_BEFORE][0];
+	const struct input *first = &c->inputs[0];
 
-	for (uint32_t i = 0; i < c->count[SIDE_BEFORE]; i++)
-		warn_of_losses(&c->log, c->inputs[SIDE_BEFORE][i].path,
-			       c->inputs[SIDE_BEFORE][i].result);
+	for (uint32_t i = 0; i < c->count; i++)
+		warn_of_losses(&c->log, c->inputs[i].path, c->inputs[i].result);
 	warn_of_losses(&c->log, "this run", after);
 	warn_of_measures(&c->log, after, first->result, first->path);
-	log_line(&c->log, "Compared with %s%s:", first->path,
-		 c->count[SIDE_BEFORE] > 1 ? " and others" : "");
+	log_line(&c->log, "Compared with %s%s:", first->path, c->count > 1 ? " and others" : "");
 	changes_report(&c->log, comparison, c->options->report ? LINES : BASELINE_LINES,
 		       top_width(WIDTH));
 	return gates_check(&c->log, &c->options->diff.gates, comparison);
 }
 
 int compare_with_baselines(struct log *log, const struct options *o, const struct result *result,
-			   const char *folder)
+			   const struct outputs *outputs)
 {
+	char folder[OUTPUTS_FOLDER_BYTES];
 	struct comparing *c;
 	struct comparison *comparison = NULL;
-	const struct result *results[COMPARISON_RUNS_MAX];
-	struct comparison_options options = {.shown = SIDE_AFTER};
 	int status = EXIT_PROFILER_FAILED;
 
 	if (o->diff.before.count == 0)
 		return 0;
 	c = new_comparing(log, o);
-	if (!c) {
-		log_error(log, "out of memory");
-		return status;
-	}
-	options.memory = &c->memory;
-	if (read_baselines(c, timeline_folder(log, folder))) {
-		for (uint32_t i = 0; i < c->count[SIDE_BEFORE]; i++)
-			results[i] = c->inputs[SIDE_BEFORE][i].result;
-		comparison =
-			make_comparison(log, results, c->count[SIDE_BEFORE], &result, 1, &options);
-	}
+	if (!c)
+		return log_failure(log, "out of memory");
+	open_outputs_folder(outputs, folder);
+	if (read_baselines(c, timeline_folder(log, folder)))
+		comparison = make_comparison(c, result,
+					     (struct comparison_options){.shown = SIDE_AFTER});
 	if (comparison)
 		status = report_baselines(c, result, comparison);
 	comparison_free(comparison);

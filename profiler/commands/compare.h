@@ -22,10 +22,10 @@ bool compare_check_baselines(struct log *log, const struct options *options,
 			     const struct identity *identity);
 
 /*
- * Reports how a result differs from the baselines, and checks --fail-above. `folder` is for
- * timelines (timeline.h). Returns the exit status. 0 where there are none.
+ * Reports how a result differs from the baselines, and checks --fail-above. Timelines are
+ * beside the outputs. Returns the exit status. 0 where there are none.
  */
 int compare_with_baselines(struct log *log, const struct options *options,
-			   const struct result *result, const char *folder);
+			   const struct result *result, const struct outputs *outputs);
 
 #endif

@@ -32,17 +32,14 @@ bool control_open(struct control *c, struct log *log, const char *path)
 	err = guarded_find(&c->place, path, 0);
 	if (!err && c->place.found < 0) {
 		err = make_fifo(c);
-		if (err && !c->is_ours) {
-			log_error(log, "--control: cannot make the FIFO %s: %s", path,
-				  guarded_error(-err));
-			return false;
-		}
+		if (err && !c->is_ours)
+			return log_error(log, "--control: cannot make the FIFO %s: %s", path,
+					 guarded_error(-err));
 	}
-	if (!err && !S_ISFIFO(c->place.st.st_mode)) {
-		log_error(log, "--control: %s is not a FIFO; name one, or a file that is not there",
-			  path);
-		return false;
-	}
+	if (!err && !S_ISFIFO(c->place.st.st_mode))
+		return log_error(
+			log, "--control: %s is not a FIFO; name one, or a file that is not there",
+			path);
 	/* for writing, too: so it stays open when a writer closes it */
 	if (!err)
 		c->fd = err = guarded_open_found(&c->place, O_RDWR | O_NONBLOCK);

@@ -171,19 +171,17 @@ static bool check_metric(struct log *log, const struct options *o, const struct 
 
 	if (!o->from_count)
 		return true;
-	if (!result->counters) {
-		log_error(log, "--weight %s: the run read no counters: --metrics",
-			  o->weight_metric);
-		return false;
-	}
+	if (!result->counters)
+		return log_error(log, "--weight %s: the run read no counters: --metrics",
+				 o->weight_metric);
 	if (counters_were_read(result->counters, o->weight_metric, sums) &&
 	    counters_is_additive(o->weight_metric))
 		return true;
-	log_error(log,
-		  "--weight %s: only metrics that the run read and that end in .sum can be drawn, "
-		  "for these add up over launches: %s",
-		  o->weight_metric, sums);
-	return false;
+	return log_error(
+		log,
+		"--weight %s: only metrics that the run read and that end in .sum can be drawn, "
+		"for these add up over launches: %s",
+		o->weight_metric, sums);
 }
 
 /* --weight. False after logging the reason. */
@@ -192,17 +190,13 @@ static bool weigh(struct log *log, const struct options *o, struct delivered *d)
 	struct result *result = &d->shown.result;
 	int err;
 
-	if (o->weight != WEIGHT_METRIC && !result_tables_find(result->tables, &memory_rows_table)) {
-		log_error(log, "--weight: the run did not follow memory: --alloc");
-		return false;
-	}
+	if (o->weight != WEIGHT_METRIC && !result_tables_find(result->tables, &memory_rows_table))
+		return log_error(log, "--weight: the run did not follow memory: --alloc");
 	if (o->weight == WEIGHT_METRIC && !check_metric(log, o, result))
 		return false;
 	err = o->weight == WEIGHT_METRIC ? weighed_by_metric(&d->weighed, result, o->weight_metric)
 					 : weighed_by_memory(&d->weighed, result, o->weight);
-	if (err)
-		log_error(log, "out of memory");
-	return !err;
+	return !err || log_error(log, "out of memory");
 }
 
 /* Reports what the values of a counter stand for, and what has none. */
@@ -308,10 +302,9 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 	return status;
 }
 
-/* NULL after logging the reason; `d` has the run. */
-static struct view *new_view(struct log *log, const struct options *o,
-			     const struct outputs *outputs, struct delivered *d,
-			     struct allowance *memory)
+/* False after logging the reason; `d` has the run. */
+static bool make_view(struct log *log, const struct options *o, const struct outputs *outputs,
+		      struct delivered *d, struct allowance *memory)
 {
 	char folder[OUTPUTS_FOLDER_BYTES];
 	struct timeline *own;
@@ -322,12 +315,10 @@ static struct view *new_view(struct log *log, const struct options *o,
 	if (own)
 		note_lost(&d->shown, timeline_stats(own).lost);
 	if (d->view)
-		return d->view;
+		return true;
 	if (errno == ENODATA)
-		log_error(log, "--time needs the course of the run, which was not kept");
-	else
-		log_error(log, "preparing the outputs: %s", strerror(errno));
-	return NULL;
+		return log_error(log, "--time needs the course of the run, which was not kept");
+	return log_error(log, "preparing the outputs: %s", strerror(errno));
 }
 
 /* Warns where nothing is own: the user's code is elsewhere than they, or we, thought. */
@@ -364,22 +355,11 @@ static void report_top(struct log *log, const struct options *o, const struct re
 	figures_report(o->report ? &loud : log, result, top_width(TOP_WIDTH), top_is_on_terminal());
 }
 
-/* --baseline. 0, or the status to exit with. */
-static int compare_with_result(struct log *log, const struct options *o,
-			       const struct outputs *outputs, const struct result *result)
-{
-	char folder[OUTPUTS_FOLDER_BYTES];
-
-	open_outputs_folder(outputs, folder);
-	return compare_with_baselines(log, o, result, folder);
-}
-
 int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	    struct opener *opener, struct span_export *spans, const struct helper *helper,
 	    struct session *session, const struct result *result, struct allowance *memory)
 {
 	struct delivered d = {.view = NULL, .weighed = {.rows = NULL}};
-	struct view *view = NULL;
 	const struct result *shown = &d.shown.result;
 	uint64_t lost_spans;
 	uint32_t not_pushed;
@@ -390,25 +370,21 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	d.run.result.totals.measure.launch_shapes &= result->timeline != NULL;
 	d.run.result.totals.measure.launch_shapes |= o->measure.launch_shapes;
 	spare_begin(&d.shown, &d.run.result);
-	if (o->weight != WEIGHT_TIME && !weigh(log, o, &d)) {
+	if ((o->weight != WEIGHT_TIME && !weigh(log, o, &d)) ||
+	    (view_changes(&o->view) && !make_view(log, o, outputs, &d, memory))) {
 		weighed_release(&d.weighed);
 		return EXIT_PROFILER_FAILED;
 	}
-	if (view_changes(&o->view)) {
-		view = new_view(log, o, outputs, &d, memory);
-		if (!view) {
-			weighed_release(&d.weighed);
-			return EXIT_PROFILER_FAILED;
-		}
-		shown = view_result(view);
-		report_own_code(log, o, result, view);
+	if (d.view) {
+		shown = view_result(d.view);
+		report_own_code(log, o, result, d.view);
 		if (grouping_has_rank(&o->view.by) && result->rank_count == 0 &&
 		    !result->totals.job.is_known)
 			log_warn(log,
 				 "--by rank: none of %s was set, so there are no "
 				 "ranks; " JOB_RANK_ADVICE,
 				 JOB_RANK_VARIABLES);
-		if (o->view.trim_to.text && !view_has_root(view) && result->row_count > 0)
+		if (o->view.trim_to.text && !view_has_root(d.view) && result->row_count > 0)
 			log_warn(log, "--trim-to: no function in the profile matches '%s'",
 				 o->view.trim_to.text);
 	}
@@ -443,8 +419,8 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	    !strict_check(log, &shown->totals, shown->unnamed.not_kept, lost_spans, not_pushed))
 		status = EXIT_NOT_EXACT;
 	if (!status)
-		status = compare_with_result(log, o, outputs, shown);
-	view_free(view);
+		status = compare_with_baselines(log, o, shown, outputs);
+	view_free(d.view);
 	weighed_release(&d.weighed);
 	return status;
 }

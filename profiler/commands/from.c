@@ -15,7 +15,6 @@
 #include "profiler/report/ranks_report.h"
 #include "profiler/report/summary.h"
 #include "profiler/run/identity.h"
-#include "profiler/run/privilege.h"
 
 struct reading {
 	const struct options *options;
@@ -60,9 +59,9 @@ static bool find_folder(struct reading *r, char folder[OUTPUTS_FOLDER_BYTES])
 	folder[0] = '\0';
 	if (!(deliver_needs(r->options) & NEEDS_TIMELINE))
 		return true; /* the report and tables go without */
-	log_error(&r->log, "cannot create a temporary file beside the output, or in /tmp: %s",
-		  strerror(errno));
-	return false;
+	return log_error(&r->log,
+			 "cannot create a temporary file beside the output, or in /tmp: %s",
+			 strerror(errno));
 }
 
 static bool needs_timeline(const struct reading *r)
@@ -157,10 +156,8 @@ static bool look_at_files(struct reading *r, struct files *f)
 	f->sources = calloc(f->count, sizeof(*f->sources));
 	f->lists = calloc(f->count, sizeof(struct source *));
 	f->runs = calloc(f->count, sizeof(*f->runs));
-	if (!f->sources || !f->lists || !f->runs) {
-		log_error(&r->log, "out of memory");
-		return false;
-	}
+	if (!f->sources || !f->lists || !f->runs)
+		return log_error(&r->log, "out of memory");
 	for (uint32_t i = 0; i < f->count; i++) {
 		if (source_look(&r->log, &f->sources[i], r->options->from[i], r->options))
 			continue;
@@ -358,19 +355,11 @@ int from(const struct options *options, const struct inherited *inherited)
 
 	if (!err && !compare_check_baselines(&r.log, options, &identity))
 		return EXIT_PROFILER_FAILED;
-	if (!err && options->open)
-		err = opener_start(&r.opener, &identity, inherited);
-	/* under sudo the files are the user's */
 	if (!err)
-		err = privilege_become_user(&identity, false);
-	if (!err)
-		err = privilege_drop_all();
-	if (!err) {
-		status = read_and_write(&r, &identity);
-		opener_release(&r.opener);
-		return status;
-	}
+		err = opener_become_user(&r.opener, options->open, &identity, inherited);
+	status = err ? log_failure(&r.log, "cannot become the user that called sudo: %s",
+				   strerror(-err))
+		     : read_and_write(&r, &identity);
 	opener_release(&r.opener);
-	log_error(&r.log, "cannot become the user that called sudo: %s", strerror(-err));
-	return EXIT_PROFILER_FAILED;
+	return status;
 }

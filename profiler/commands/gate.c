@@ -337,8 +337,7 @@ static int values_of(struct log *log, const struct gate *gate, const struct comp
 	} else if (!gate->is_total) {
 		*found = comparison_matching(c, gate->table, &gate->pattern, values);
 	} else if (comparison_matching_totals(c, &gate->pattern, found, values) != 0) {
-		log_error(log, "--fail-on %s: out of memory", gate->text);
-		return EXIT_PROFILER_FAILED;
+		return log_failure(log, "--fail-on %s: out of memory", gate->text);
 	}
 	return 0;
 }
@@ -364,10 +363,8 @@ static int check(struct log *log, const struct gates *g, const struct gate *gate
 				 .unit = unit_of(gate)};
 	name_of(gate, found, name);
 	lacks = missing(gate, c, found, &change);
-	if (lacks) {
-		log_error(log, "--fail-on %s: %s", gate->text, lacks);
-		return EXIT_PROFILER_FAILED;
-	}
+	if (lacks)
+		return log_failure(log, "--fail-on %s: %s", gate->text, lacks);
 	limit = g->is_percent ? rise.before * g->limit / 100 : g->limit;
 	difference = change_difference(&change);
 	describe(c, &change, text);
@@ -395,13 +392,12 @@ int gates_check(struct log *log, const struct gates *g, const struct comparison 
 
 	if (!g->limit_text)
 		return 0;
-	if (c->is_weights && !g->is_percent) {
-		log_error(log,
-			  "--fail-above %s has a unit, and folded stacks have none: give a "
-			  "percentage",
-			  g->limit_text);
-		return EXIT_PROFILER_FAILED;
-	}
+	if (c->is_weights && !g->is_percent)
+		return log_failure(
+			log,
+			"--fail-above %s has a unit, and folded stacks have none: give a "
+			"percentage",
+			g->limit_text);
 	if (g->count == 0)
 		return check(log, g, &gpu, c);
 	for (uint32_t i = 0; i < g->count; i++) {

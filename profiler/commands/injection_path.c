@@ -18,10 +18,9 @@ int injection_path_print(void)
 
 	if (!err)
 		err = identity_become(&identity);
-	if (err) {
-		log_error(&log, "cannot become the user who called sudo: %s", strerror(-err));
-		return EXIT_PROFILER_FAILED;
-	}
+	if (err)
+		return log_failure(&log, "cannot become the user who called sudo: %s",
+				   strerror(-err));
 	err = injection_find(path);
 	if (err && !path[0])
 		log_error(&log, "there is no folder for the library: HOME is not set");
@@ -37,6 +36,5 @@ int injection_path_print(void)
 	errno = 0;
 	if (puts(path) >= 0 && fflush(stdout) == 0)
 		return 0;
-	log_error(&log, "writing to standard output: %s", strerror(errno));
-	return EXIT_PROFILER_FAILED;
+	return log_failure(&log, "writing to standard output: %s", strerror(errno));
 }

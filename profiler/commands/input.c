@@ -54,7 +54,8 @@ void input_explain(struct log *log, const char *path, enum capture_error error)
 	}
 }
 
-const char *input_pattern_hint(const char *path, int err)
+/* Returns what to do about a file that is not there by a name like "old-*.profile"; "": nothing. */
+static const char *pattern_hint(const char *path, int err)
 {
 	return err == ENOENT && strpbrk(path, "*?[")
 		       ? "; the shell found no such files, or replaces no pattern there, as in "
@@ -70,8 +71,7 @@ static bool begin_traces(struct log *log, struct recorded *r, const char *path,
 	r->trace = trace_reader_new(log, r->timeline, o->measure.frequency_hz);
 	if (r->trace && (!folder || r->timeline))
 		return true;
-	log_error(log, "reading %s: %s", path, strerror(r->trace ? errno : ENOMEM));
-	return false;
+	return log_error(log, "reading %s: %s", path, strerror(r->trace ? errno : ENOMEM));
 }
 
 /* False after logging the reason. */
@@ -107,19 +107,22 @@ static bool finish_traces(struct log *log, struct recorded *r, const struct opti
 	totals = trace_reader_totals(r->trace);
 	r->result = r->named = result_new(&collected, &naming, &totals);
 	stats = symbolizer_stats(collected.symbolizer);
-	if (r->result)
-		log_warn_if(log, stats.absent,
-			    "# file{|s} of the program {is|are} not here, or changed since (%s{|, "
-			    "...}): {its|their} functions have no names",
-			    stats.absent_path);
-	else
-		log_error(log, "out of memory");
-	return r->result;
+	if (!r->result)
+		return log_error(log, "out of memory");
+	log_warn_if(log, stats.absent,
+		    "# file{|s} of the program {is|are} not here, or changed since (%s{|, "
+		    "...}): {its|their} functions have no names",
+		    stats.absent_path);
+	return true;
 }
 
-bool recorded_read(struct log *log, struct recorded *r, FILE *in, const char *path,
-		   const struct options *o, const char *folder, bool needs_timeline,
-		   struct allowance *memory)
+/*
+ * Reads it from `in`; `path` is for messages. `folder`, `needs_timeline` and `memory` as in
+ * capture.h. False after logging the reason. It borrows from the options.
+ */
+static bool read_recorded(struct log *log, struct recorded *r, FILE *in, const char *path,
+			  const struct options *o, const char *folder, bool needs_timeline,
+			  struct allowance *memory)
 {
 	int first = getc(in);
 	enum capture_error error;
@@ -132,11 +135,9 @@ bool recorded_read(struct log *log, struct recorded *r, FILE *in, const char *pa
 		recorded_release(r);
 		return false;
 	}
-	if (o->naming.inlines || o->naming.raw_names) {
-		log_error(log, "%s: the names in a capture are those of its run",
-			  o->naming.inlines ? "--inlines" : "--raw-names");
-		return false;
-	}
+	if (o->naming.inlines || o->naming.raw_names)
+		return log_error(log, "%s: the names in a capture are those of its run",
+				 o->naming.inlines ? "--inlines" : "--raw-names");
 	r->capture = capture_read(in, folder, needs_timeline, memory, &error);
 	if (r->capture)
 		r->result = capture_result(r->capture);
@@ -154,12 +155,46 @@ void recorded_release(struct recorded *r)
 	*r = (struct recorded){.result = NULL};
 }
 
+/* Returns whether opening it for reading waits for a writer. */
+static bool is_fifo(int fd)
+{
+	struct statfs system;
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && fstatfs(fd, &system) == 0 &&
+	       system.f_type != PIPEFS_MAGIC;
+}
+
+/*
+ * Opens a file that was named for reading; a writer of a FIFO is waited for, with a message. NULL
+ * with errno.
+ */
+static FILE *open_input(struct log *log, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct pollfd writer = {.fd = fd, .events = POLLIN};
+	FILE *file;
+
+	if (fd < 0)
+		return NULL;
+	if (is_fifo(fd) && poll(&writer, 1, WRITER_QUIET_MS) == 0) {
+		log_error(log, "waiting for a writer of the FIFO %s. Ctrl-C ends this", path);
+		while (poll(&writer, 1, -1) < 0 && errno == EINTR)
+			;
+	}
+	fcntl(fd, F_SETFL, 0);
+	file = fdopen(fd, "r");
+	if (!file)
+		close(fd);
+	return file;
+}
+
 /* ---- sources ---- */
 
 /* NULL after logging the reason. */
 static FILE *open_source(struct log *log, const char *path, const struct options *o)
 {
-	FILE *in = strcmp(path, "-") == 0 ? stdin : input_open(log, path);
+	FILE *in = strcmp(path, "-") == 0 ? stdin : open_input(log, path);
 
 	if (!in)
 		log_error(log, "cannot read %s: %s%s", path, strerror(errno),
@@ -239,7 +274,7 @@ uint32_t recorded_read_sources(struct log *log, struct recorded *r, struct sourc
 
 	if (!sources[0]->is_trace) {
 		FILE *in = take_file(log, sources[0], o);
-		bool ok = in && recorded_read(log, r, in, sources[0]->path, o, folder,
+		bool ok = in && read_recorded(log, r, in, sources[0]->path, o, folder,
 					      needs_timeline, memory);
 
 		close_source(in);
@@ -330,56 +365,24 @@ static bool view_input(struct log *log, struct input *in, const struct options *
 	return in->view;
 }
 
-/* Returns whether opening it for reading waits for a writer. */
-static bool is_fifo(int fd)
-{
-	struct statfs system;
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && fstatfs(fd, &system) == 0 &&
-	       system.f_type != PIPEFS_MAGIC;
-}
-
-FILE *input_open(struct log *log, const char *path)
-{
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct pollfd writer = {.fd = fd, .events = POLLIN};
-	FILE *file;
-
-	if (fd < 0)
-		return NULL;
-	if (is_fifo(fd) && poll(&writer, 1, WRITER_QUIET_MS) == 0) {
-		log_error(log, "waiting for a writer of the FIFO %s. Ctrl-C ends this", path);
-		while (poll(&writer, 1, -1) < 0 && errno == EINTR)
-			;
-	}
-	fcntl(fd, F_SETFL, 0);
-	file = fdopen(fd, "r");
-	if (!file)
-		close(fd);
-	return file;
-}
-
 bool input_read(struct log *log, struct input *in, const char *path, const struct options *o,
 		const char *folder, struct allowance *memory)
 {
-	FILE *file = input_open(log, path);
+	FILE *file = open_input(log, path);
 	int first = file ? getc(file) : EOF;
 	bool ok;
 
 	in->path = path;
-	if (!file) {
-		log_error(log, "cannot read %s: %s%s", path, strerror(errno),
-			  input_pattern_hint(path, errno));
-		return false;
-	}
+	if (!file)
+		return log_error(log, "cannot read %s: %s%s", path, strerror(errno),
+				 pattern_hint(path, errno));
 	if (first == EOF && ferror(file)) {
 		input_explain(log, path, CAPTURE_SYSTEM);
 		ok = false;
 	} else {
 		ungetc(first, file);
 		if (first == GZIP_FIRST_BYTE || first == TRACE_FIRST_BYTE)
-			ok = recorded_read(log, &in->recorded, file, path, o, folder, true, memory);
+			ok = read_recorded(log, &in->recorded, file, path, o, folder, true, memory);
 		else
 			ok = read_folded(log, in, file, memory);
 		if (ok && !in->is_folded)

@@ -23,13 +23,6 @@ struct recorded {
 	struct result *named;
 };
 
-/*
- * Reads it from `in`; `path` is for messages. `folder`, `needs_timeline` and `memory` as in
- * capture.h. False after logging the reason. It borrows from the options.
- */
-bool recorded_read(struct log *log, struct recorded *recorded, FILE *in, const char *path,
-		   const struct options *options, const char *folder, bool needs_timeline,
-		   struct allowance *memory);
 void recorded_release(struct recorded *recorded);
 
 /* A file that was looked at, so that it is known what it is read with. Zero-initialise. */
@@ -63,12 +56,6 @@ uint32_t recorded_read_sources(struct log *log, struct recorded *recorded,
 /* Logs what the summary says of one run's trace alone. */
 void recorded_report(struct log *log, const struct recorded *recorded);
 
-/*
- * Opens a file that was named for reading; a writer of a FIFO is waited for, with a message. NULL
- * with errno.
- */
-FILE *input_open(struct log *log, const char *path);
-
 /* Zero-initialise. */
 struct input {
 	const char *path;
@@ -86,9 +73,6 @@ struct input {
 bool input_read(struct log *log, struct input *input, const char *path,
 		const struct options *options, const char *folder, struct allowance *memory);
 void input_release(struct input *input);
-
-/* Returns what to do about a file that is not there by a name like "old-*.profile"; "": nothing. */
-const char *input_pattern_hint(const char *path, int err);
 
 /* Logs why a capture cannot be read. */
 void input_explain(struct log *log, const char *path, enum capture_error error);

@@ -86,14 +86,11 @@ static void release(struct listing *l)
 
 static int finish(struct log *log, const struct listing *l, const struct options *o)
 {
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		log_error(log, "writing to standard output: %s", strerror(errno));
-		return EXIT_PROFILER_FAILED;
-	}
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return log_failure(log, "writing to standard output: %s", strerror(errno));
 	if (l->shown)
 		return 0;
-	log_error(log, "no metric's name or description matches '%s'", o->listed_metrics);
-	return EXIT_PROFILER_FAILED;
+	return log_failure(log, "no metric's name or description matches '%s'", o->listed_metrics);
 }
 
 int list_metrics(const struct options *o)
@@ -111,21 +108,17 @@ int list_metrics(const struct options *o)
 	/* it loads libraries by the caller's environment; as root, too */
 	if (!err)
 		err = capabilities_keep(0);
-	if (err) {
-		log_error(&log, "cannot become the user who called sudo: %s", strerror(-err));
-		return EXIT_PROFILER_FAILED;
-	}
+	if (err)
+		return log_failure(&log, "cannot become the user who called sudo: %s",
+				   strerror(-err));
 	/* the driver would load the library that it names into this process */
 	unsetenv(TARGET_ENVIRONMENT_CUDA);
 	visit = metric_library_load(error);
-	if (!visit || regcomp(&l.pattern, o->listed_metrics, REG_EXTENDED | REG_NOSUB) != 0) {
-		log_error(&log, "--list-metrics: %s", error);
-		return EXIT_PROFILER_FAILED;
-	}
+	if (!visit || regcomp(&l.pattern, o->listed_metrics, REG_EXTENDED | REG_NOSUB) != 0)
+		return log_failure(&log, "--list-metrics: %s", error);
 	err = visit(o->chip, &visitor, error);
 	release(&l);
 	if (!err)
 		return finish(&log, &l, o);
-	log_error(&log, "--list-metrics: %s", error);
-	return EXIT_PROFILER_FAILED;
+	return log_failure(&log, "--list-metrics: %s", error);
 }

@@ -14,21 +14,17 @@
 static int write_file(const char *path, const char *text, size_t size)
 {
 	struct output output;
-	FILE *stream;
 	int err = output_open(&output, path);
+	FILE *stream = err ? NULL : output_begin(&output);
 
-	if (err)
-		return err;
-	stream = output_begin(&output);
 	if (!stream) {
-		err = -errno;
-		output_cancel(&output);
-		return err;
+		err = err ? err : -errno;
+	} else {
+		errno = 0;
+		if (fwrite(text, 1, size, stream) != size)
+			err = errno ? -errno : -EIO;
+		err = output_end(&output, stream, err);
 	}
-	errno = 0;
-	if (fwrite(text, 1, size, stream) != size)
-		err = errno ? -errno : -EIO;
-	err = output_end(&output, stream, err);
 	output_cancel(&output);
 	return err;
 }
@@ -68,11 +64,9 @@ bool metrics_file_start(struct metrics_file *f, struct log *log, const char *pat
 	struct output output;
 	int err = output_open(&output, path);
 
-	if (err && err != -EAGAIN) {
-		log_error(log, "cannot write %s: %s; choose another file with --prometheus", path,
-			  guarded_error(-err));
-		return false;
-	}
+	if (err && err != -EAGAIN)
+		return log_error(log, "cannot write %s: %s; choose another file with --prometheus",
+				 path, guarded_error(-err));
 	output_cancel(&output);
 	*f = (struct metrics_file){.log = log, .path = path};
 	pthread_mutex_init(&f->lock, NULL);
@@ -183,7 +177,6 @@ bool metrics_file_end(struct metrics_file *f, const struct collected *collected)
 		pthread_detach(f->writer);
 	if (!err)
 		return true;
-	log_error(f->log, "writing %s: %s", f->path,
-		  err == -EAGAIN ? "nobody reads this FIFO" : guarded_error(-err));
-	return false;
+	return log_error(f->log, "writing %s: %s", f->path,
+			 err == -EAGAIN ? "nobody reads this FIFO" : guarded_error(-err));
 }

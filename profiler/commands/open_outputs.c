@@ -120,8 +120,7 @@ int open_outputs_status(struct log *log, const char *path, int err, int status)
 		return status;
 	if (err == -EPIPE)
 		return status ? status : EXIT_SIGNAL_BASE + SIGPIPE;
-	log_error(log, "writing %s: %s", path, strerror(-err));
-	return EXIT_PROFILER_FAILED;
+	return log_failure(log, "writing %s: %s", path, strerror(-err));
 }
 
 void open_outputs_show(struct log *log, const struct options *o, struct opener *opener,

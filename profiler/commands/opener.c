@@ -142,6 +142,16 @@ int opener_start(struct opener *opener, const struct identity *identity,
 	return err;
 }
 
+int opener_become_user(struct opener *opener, bool is_wanted, const struct identity *identity,
+		       const struct inherited *inherited)
+{
+	int err = is_wanted ? opener_start(opener, identity, inherited) : 0;
+
+	if (!err)
+		err = privilege_become_user(identity, false);
+	return err ? err : privilege_drop_all();
+}
+
 static bool has_display(void)
 {
 	const char *const names[] = {"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"};

@@ -28,6 +28,13 @@ int opener_start(struct opener *opener, const struct identity *identity,
 		 const struct inherited *inherited);
 
 /*
+ * Becomes, for good, the user that called sudo: the files are the user's. If it is wanted, an
+ * opener is started before. 0 or -errno.
+ */
+int opener_become_user(struct opener *opener, bool is_wanted, const struct identity *identity,
+		       const struct inherited *inherited);
+
+/*
  * Shows the file, or logs why it is not shown. Returns as soon as that is known, and after
  * OPENER_PATIENCE_MS at the latest: a browser that still runs then shows it.
  */

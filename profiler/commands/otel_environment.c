@@ -103,10 +103,8 @@ static bool read_resource(struct otel_environment *e, struct log *log)
 	if (!attributes)
 		return true;
 	e->text = strdup(attributes);
-	if (!e->text) {
-		log_error(log, "out of memory");
-		return false;
-	}
+	if (!e->text)
+		return log_error(log, "out of memory");
 	if (!read_attributes(e)) {
 		e->spans.resource_count = 0;
 		log_warn(log,
@@ -131,9 +129,7 @@ static bool read_context(struct otel_environment *e, struct log *log)
 			      "the spans begin a trace of their own");
 	if (err == -EINVAL)
 		err = trace_context_begin(&e->spans.context);
-	if (err)
-		log_error(log, "no random numbers for the spans: %s", strerror(-err));
-	return err == 0;
+	return !err || log_error(log, "no random numbers for the spans: %s", strerror(-err));
 }
 
 bool otel_environment_read(struct otel_environment *e, struct log *log)
@@ -180,15 +176,11 @@ static bool find_url(struct otel_environment *e, struct log *log, const char *wh
 		whole = NULL;
 		base = where;
 	}
-	if (!whole && !base) {
-		log_error(log, "--otlp env: OTEL_EXPORTER_OTLP_ENDPOINT is not set");
-		return false;
-	}
+	if (!whole && !base)
+		return log_error(log, "--otlp env: OTEL_EXPORTER_OTLP_ENDPOINT is not set");
 	length = whole ? snprintf(e->url, sizeof(e->url), "%s", whole) : append_path(e, base);
 	wrong = length >= (int)sizeof(e->url) ? "it is too long" : http_url_parse(&url, e->url);
-	if (wrong)
-		log_error(log, "--otlp: the URL: %s", wrong);
-	return !wrong;
+	return !wrong || log_error(log, "--otlp: the URL: %s", wrong);
 }
 
 static bool find_encoding(struct otel_environment *e, struct log *log)
@@ -202,9 +194,9 @@ static bool find_encoding(struct otel_environment *e, struct log *log)
 		e->encoding = OTLP_JSON;
 		return true;
 	}
-	log_error(log, "OTEL_EXPORTER_OTLP_PROTOCOL: profile sends http/protobuf or http/json, no "
-		       "other; collectors take these at port 4318");
-	return false;
+	return log_error(
+		log, "OTEL_EXPORTER_OTLP_PROTOCOL: profile sends http/protobuf or http/json, no "
+		     "other; collectors take these at port 4318");
 }
 
 /* 0: as usual. */

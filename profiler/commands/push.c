@@ -30,10 +30,9 @@ static bool open_push(struct push *p, struct log *log, const struct helper *help
 	const char *wrong;
 
 	p->engine = engine_find(url, &p->address, &wrong);
-	if (!p->engine) {
-		log_error(log, "--push takes the URL of an engine that keeps profiles: %s", wrong);
-		return false;
-	}
+	if (!p->engine)
+		return log_error(log, "--push takes the URL of an engine that keeps profiles: %s",
+				 wrong);
 	options.connector = services_http(helper);
 	options.target.url = p->address;
 	options.target.content_type = p->engine->content_type;
@@ -46,9 +45,7 @@ static bool open_push(struct push *p, struct log *log, const struct helper *help
 		options.target.query = p->query;
 	}
 	p->post = http_post_new(&options, why);
-	if (!p->post)
-		log_error(log, "--push: %s", why);
-	return p->post != NULL;
+	return p->post || log_error(log, "--push: %s", why);
 }
 
 static void release(struct push *p)
@@ -64,11 +61,9 @@ bool push_check(struct log *log, const struct options *o, const struct identity 
 {
 	bool is_good = true;
 
-	if (o->push_count && identity->keeps_root) {
-		log_error(log, "--push is not for root on behalf of another user: not with "
-			       "--as-root; write -o FILE.profile, and push it with --from");
-		return false;
-	}
+	if (o->push_count && identity->keeps_root)
+		return log_error(log, "--push is not for root on behalf of another user: not with "
+				      "--as-root; write -o FILE.profile, and push it with --from");
 	for (uint32_t i = 0; i < o->push_count && is_good; i++) {
 		struct push p = {.engine = NULL};
 		struct http_post_stats stats;
@@ -94,8 +89,7 @@ static bool send(struct push *p, struct log *log, const struct engine_profile *p
 		err = -ENOMEM;
 	if (err) {
 		free(body);
-		log_error(log, "--push: %s", strerror(-err));
-		return false;
+		return log_error(log, "--push: %s", strerror(-err));
 	}
 	http_post_send(p->post, body, size, 1);
 	return true;
@@ -136,13 +130,10 @@ static bool end(const struct push *p, struct waiting *w, int64_t deadline, const
 	http_post_finish(p->post, 0, &stats);
 	if (!p->is_sent)
 		return false; /* and why was logged */
-	if (!stats.sent.requests) {
-		if (w->is_interrupted)
-			log_error(w->log, "the profile was not pushed: %s: interrupted", server);
-		else
-			log_error(w->log, "the profile was not pushed: %s", stats.why);
-		return false;
-	}
+	if (!stats.sent.requests)
+		return log_error(w->log, "the profile was not pushed: %s%s",
+				 w->is_interrupted ? server : stats.why,
+				 w->is_interrupted ? ": interrupted" : "");
 	log_line(w->log, "Pushed the profile of %s to %s (%s)", service, server,
 		 bytes_text(size, stats.sent_bytes));
 	return true;

@@ -221,10 +221,8 @@ static int finish(struct run *r, struct session *session, int status)
 	place_names.job = totals.job;
 	collected.place_names = &place_names;
 	result = result_new(&collected, &naming, &totals);
-	if (!result) {
-		log_error(&r->log, "out of memory");
-		return EXIT_PROFILER_FAILED;
-	}
+	if (!result)
+		return log_failure(&r->log, "out of memory");
 	failed = deliver(&r->log, o, &r->outputs, &r->opener, &r->spans, &r->helper, session,
 			 result, collected.memory);
 	result_free(result);
@@ -243,10 +241,10 @@ static int finish(struct run *r, struct session *session, int status)
 
 static bool cannot_create_in(struct run *r, const char *folder)
 {
-	log_error(&r->log, "cannot create a temporary file in %s: %s; choose another file with -o",
-		  folder[0] != '/' ? "the current folder" : "the folder of the output, or /tmp",
-		  strerror(errno));
-	return false;
+	return log_error(
+		&r->log, "cannot create a temporary file in %s: %s; choose another file with -o",
+		folder[0] != '/' ? "the current folder" : "the folder of the output, or /tmp",
+		strerror(errno));
 }
 
 /* These two: false after logging the reason. */
@@ -284,10 +282,8 @@ static bool open_timeline(struct run *r)
 		return false;
 	if (r->spans.live && !r->timeline)
 		r->timeline = timeline_new(NULL, NULL);
-	if (r->spans.live && !r->timeline) {
-		log_error(&r->log, "out of memory");
-		return false;
-	}
+	if (r->spans.live && !r->timeline)
+		return log_error(&r->log, "out of memory");
 	if (r->spans.live)
 		timeline_listen(r->timeline, take_record, r);
 	r->session_options.timeline = r->timeline;
@@ -389,38 +385,25 @@ static void start(struct run *r)
 	}
 }
 
-/* Before there is anything to look at. */
-static void obey_early(struct run *r)
-{
-	switch (control_next(&r->control, &r->log)) {
-	case CONTROL_START:
-		start(r);
-		break;
-	case CONTROL_SNAPSHOT:
-	case CONTROL_STOP:
-		log_warn(&r->log, "nothing is recorded yet: write `start`, or press Ctrl-C");
-		break;
-	case CONTROL_NONE:
-		break;
-	}
-}
-
+/* Obeys whoever steers the run; without a view nothing is recorded yet. */
 static void obey(struct run *r, const struct session_view *view)
 {
-	session_discount_child(r->session, snapshot_end(&r->snapshots, &r->log, r->options, false));
-	switch (control_next(&r->control, &r->log)) {
-	case CONTROL_START:
+	enum control_command command;
+
+	if (view)
+		session_discount_child(r->session,
+				       snapshot_end(&r->snapshots, &r->log, r->options, false));
+	command = control_next(&r->control, &r->log);
+	if (command == CONTROL_START)
 		start(r);
-		break;
-	case CONTROL_SNAPSHOT:
+	else if (command != CONTROL_NONE && !view)
+		log_warn(&r->log, "nothing is recorded yet: write `start`, or press Ctrl-C");
+	else if (command == CONTROL_SNAPSHOT)
 		ask_for_snapshot(r, view);
-		break;
-	case CONTROL_STOP:
+	else if (command == CONTROL_STOP)
 		stop(r);
-		break;
-	case CONTROL_NONE:
-		break;
-	}
+	if (!view)
+		return;
 	if (view->asks_snapshot)
 		ask_for_snapshot(r, view);
 	take_pending_snapshot(r, view);
@@ -450,11 +433,9 @@ static int run_as_user(struct run *r, struct session *session,
 	int status, exit_status = 0,
 		    err = privilege_become_user(&r->identity, r->options->measure.injects);
 
-	if (err) {
-		log_error(&r->log, "cannot become %s: %s; use --as-root", r->identity.shown,
-			  strerror(-err));
-		return EXIT_PROFILER_FAILED;
-	}
+	if (err)
+		return log_failure(&r->log, "cannot become %s: %s; use --as-root",
+				   r->identity.shown, strerror(-err));
 	supervisor_report_user(supervisor);
 	status =
 		open_outputs(&r->log, r->options, &r->identity, &patience, &r->helper, &r->outputs);
@@ -498,10 +479,8 @@ static int work(const struct supervisor_link *supervisor, void *context)
 
 	/* before anything is open that needs privilege */
 	err = services_start(&r->helper, r->options, &r->identity);
-	if (err) {
-		log_error(&r->log, "cannot start a process: %s", strerror(-err));
-		return EXIT_PROFILER_FAILED;
-	}
+	if (err)
+		return log_failure(&r->log, "cannot start a process: %s", strerror(-err));
 	session = session_new(&r->session_options, r->inherited, supervisor, &r->log);
 	if (!session) {
 		log_error(&r->log, "out of memory");
@@ -535,7 +514,7 @@ static void look(void *context, const struct session_view *view)
 	struct run *r = context;
 
 	if (!view) {
-		obey_early(r);
+		obey(r, NULL);
 		return;
 	}
 	if (r->options->live)
@@ -587,10 +566,8 @@ static int supervise(struct run *r)
 	int status,
 		err = r->options->open ? opener_start(&r->opener, &r->identity, r->inherited) : 0;
 
-	if (err) {
-		log_error(&r->log, "cannot start a process: %s", strerror(-err));
-		return EXIT_PROFILER_FAILED;
-	}
+	if (err)
+		return log_failure(&r->log, "cannot start a process: %s", strerror(-err));
 	status = supervisor_run(&r->log, &r->identity, start_live(r), work, r);
 	opener_release(&r->opener);
 	return status;
@@ -660,11 +637,11 @@ int run(const struct options *options, const struct inherited *inherited)
 			return EXIT_PROFILER_FAILED;
 		return supervise(&r);
 	case -EPERM:
-		log_error(&r.log, "must not be installed setuid or setgid; use sudo or setcap");
-		return EXIT_PROFILER_FAILED;
+		return log_failure(&r.log,
+				   "must not be installed setuid or setgid; use sudo or setcap");
 	default:
-		log_error(&r.log,
-			  "SUDO_UID or SUDO_GID is not a number; unset them, or use --as-root");
-		return EXIT_PROFILER_FAILED;
+		return log_failure(
+			&r.log,
+			"SUDO_UID or SUDO_GID is not a number; unset them, or use --as-root");
 	}
 }

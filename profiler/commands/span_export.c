@@ -42,9 +42,7 @@ static bool open_post(struct span_export *e, struct log *log, const struct helpe
 			.begin_thread = begin_thread},
 		why);
 	e->patience_ms = SPAN_EXPORT_PATIENCE_MS + INT64_C(2) * collector.request_ms;
-	if (!e->post)
-		log_error(log, "--otlp: %s", why);
-	return e->post != NULL;
+	return e->post || log_error(log, "--otlp: %s", why);
 }
 
 /* ---- sending ---- */
@@ -123,9 +121,7 @@ static bool open_live(struct span_export *e, struct log *log, const struct optio
 							      .raw_names = o->naming.raw_names,
 							      .put = put,
 							      .context = e});
-	if (!e->live)
-		log_error(log, "out of memory");
-	return e->live != NULL;
+	return e->live || log_error(log, "out of memory");
 }
 
 /* From here on a collector that accepts nothing gets no more. */
@@ -236,12 +232,11 @@ bool span_export_open(struct span_export *e, struct log *log, const struct optio
 			      "unset it for a trace of their own");
 	if (!sends)
 		return true;
-	if (identity->keeps_root) {
-		log_error(log, "--otlp: spans are not sent by root on behalf of another user: not "
-			       "with --as-root; write --otlp FILE, or -o FILE.profile, and send "
-			       "that with --from");
-		return false;
-	}
+	if (identity->keeps_root)
+		return log_error(
+			log, "--otlp: spans are not sent by root on behalf of another user: not "
+			     "with --as-root; write --otlp FILE, or -o FILE.profile, and send "
+			     "that with --from");
 	e->log = log;
 	e->session = session;
 	return open_post(e, log, helper, options->span_server) &&

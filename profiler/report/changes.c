@@ -10,6 +10,7 @@
 #define NAME_WIDTH_MIN 19
 #define COLUMNS_WIDTH 61 /* of what stands before the names */
 #define NOTE_BYTES 96
+#define LENGTH_NOTE_BYTES 256
 
 const char *changes_amount(char text[CHANGES_TEXT_BYTES], const struct comparison *c,
 			   const struct change *change, double amount)
@@ -38,20 +39,24 @@ const char *changes_total_name(enum comparison_total total)
 	return names[total];
 }
 
-bool changes_length_note(char note[CHANGES_NOTE_BYTES], const struct comparison *c)
+/*
+ * Writes what the lengths of the runs mean for the comparison: that times are scaled, or that the
+ * runs differ in length and what to do. False: neither.
+ */
+static bool length_note(char note[LENGTH_NOTE_BYTES], const struct comparison *c)
 {
 	enum comparison_total total;
 	char before[CHANGES_TEXT_BYTES], after[CHANGES_TEXT_BYTES];
 
 	if (c->is_normalized) {
-		snprintf(note, CHANGES_NOTE_BYTES,
+		snprintf(note, LENGTH_NOTE_BYTES,
 			 "Shares are compared (--normalize): times below the totals are scaled to "
 			 "the same total of each kind (CPU, GPU), that after");
 		return true;
 	}
 	if (!comparison_differs_in_length(c, &total))
 		return false;
-	snprintf(note, CHANGES_NOTE_BYTES,
+	snprintf(note, LENGTH_NOTE_BYTES,
 		 "The runs differ in length (%s: %s before, %s after), and each row with them; if "
 		 "one did more work, --normalize compares shares",
 		 changes_total_name(total),
@@ -148,13 +153,13 @@ void changes_report(struct log *log, const struct comparison *c, uint32_t lines,
 		[COMPARED_LEFT] = "memory never freed, allocated by",
 		[COMPARED_ERRORS] = "CUDA call that failed"};
 
-	char note[CHANGES_NOTE_BYTES];
+	char note[LENGTH_NOTE_BYTES];
 
 	width = width > COLUMNS_WIDTH + NAME_WIDTH_MIN ? width - COLUMNS_WIDTH : NAME_WIDTH_MIN;
 	if (c->is_weights)
 		log_line(log, "Folded stacks have no unit: these are weights as given, taken as "
 			      "counts of samples");
-	if (changes_length_note(note, c))
+	if (length_note(note, c))
 		log_line(log, "%s", note);
 	log_row(log, "%10s %10s %11s %8s %10s  %5s total", "before", "after", "difference", "",
 		"noise", "");

@@ -19,13 +19,6 @@ void changes_report(struct log *log, const struct comparison *comparison, uint32
 const char *changes_amount(char text[CHANGES_TEXT_BYTES], const struct comparison *comparison,
 			   const struct change *change, double amount);
 
-/*
- * Writes what the lengths of the runs mean for the comparison: that times are scaled, or that the
- * runs differ in length and what to do. False: neither.
- */
-#define CHANGES_NOTE_BYTES 256
-bool changes_length_note(char note[CHANGES_NOTE_BYTES], const struct comparison *comparison);
-
 /* "GPU time" */
 const char *changes_total_name(enum comparison_total total);
 

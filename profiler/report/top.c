@@ -280,46 +280,25 @@ void top_report_cost(struct log *log, const struct totals *t)
 
 static const struct {
 	size_t table;
-	const char *title;
 	enum columns columns;
-	uint32_t lines[2]; /* by enum top_size */
+	uint32_t lines; /* of TOP_SHORT */
 	bool is_of_timeline;
+	const char *title;
 } tables[] = {
-	{offsetof(struct digest, kernels),
-	 "       calls         time          mean   share   GPU kernel",
-	 COLUMNS_WORK,
-	 {4, LINES},
-	 false},
-	{offsetof(struct digest, copies),
-	 "  operations         time          rate   share   other GPU work",
-	 COLUMNS_COPIES,
-	 {0, LINES},
-	 false},
-	{offsetof(struct digest, sites),
-	 "  operations         time          mean   share   launched by",
-	 COLUMNS_WORK,
-	 {3, LINES},
-	 false},
-	{offsetof(struct digest, functions),
-	 "   samples    own time   share  total time   share  function, on the CPU",
-	 COLUMNS_SAMPLES,
-	 {4, LINES},
-	 false},
-	{offsetof(struct digest, idle),
-	 "   samples    own time   share  total time   share  function, while no GPU worked",
-	 COLUMNS_SAMPLES,
-	 {0, LINES},
-	 true},
-	{offsetof(struct digest, waits),
-	 "                     time                 share   waiting, or timed calls, in",
-	 COLUMNS_TIME,
-	 {2, LINES},
-	 false},
-	{offsetof(struct digest, calls),
-	 "       calls         time          mean   share   CUDA call",
-	 COLUMNS_WORK,
-	 {0, LINES},
-	 true},
+	{offsetof(struct digest, kernels), COLUMNS_WORK, 4, false,
+	 "       calls         time          mean   share   GPU kernel"},
+	{offsetof(struct digest, copies), COLUMNS_COPIES, 0, false,
+	 "  operations         time          rate   share   other GPU work"},
+	{offsetof(struct digest, sites), COLUMNS_WORK, 3, false,
+	 "  operations         time          mean   share   launched by"},
+	{offsetof(struct digest, functions), COLUMNS_SAMPLES, 4, false,
+	 "   samples    own time   share  total time   share  function, on the CPU"},
+	{offsetof(struct digest, idle), COLUMNS_SAMPLES, 0, true,
+	 "   samples    own time   share  total time   share  function, while no GPU worked"},
+	{offsetof(struct digest, waits), COLUMNS_TIME, 2, false,
+	 "                     time                 share   waiting, or timed calls, in"},
+	{offsetof(struct digest, calls), COLUMNS_WORK, 0, true,
+	 "       calls         time          mean   share   CUDA call"},
 };
 
 void top_report(struct log *log, const struct result *result, enum top_size size,
@@ -338,13 +317,14 @@ void top_report(struct log *log, const struct result *result, enum top_size size
 		print_gaps(log, result, busy);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		const struct digest_table *t = (const void *)((const char *)d + tables[i].table);
+		uint32_t lines = size == TOP_FULL ? LINES : tables[i].lines;
 
-		if (tables[i].lines[size])
+		if (lines)
 			print_table(log, t, tables[i].title,
 				    tables[i].is_of_timeline && lacks_events(result)
 					    ? ", as far as the timeline goes"
 					    : "",
-				    tables[i].columns, tables[i].lines[size], width);
+				    tables[i].columns, lines, width);
 	}
 	if (size == TOP_FULL)
 		strict_report(log, &result->totals, result->unnamed.not_kept);

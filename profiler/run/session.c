@@ -122,6 +122,8 @@ static int start_target(struct session *s, bool stdout_is_taken)
 /* Follows the target, which is at its gate, and samples it from here on. */
 static int follow_target(struct session *s)
 {
+	static const char refused[] = "%s. Without that, perf events need "
+				      "kernel.perf_event_paranoid at 2 or less: %s. %s";
 	bool has_bpf = kernel_events_bpf(s->run.kernel) != NULL,
 	     needed = !s->run.options->measure.traces_gpu;
 	int err;
@@ -134,14 +136,13 @@ static int follow_target(struct session *s)
 		return err;
 	}
 	if (err) {
-		(needed ? log_error : log_warn)(s->run.log,
-						"%s. Without that, perf events need "
-						"kernel.perf_event_paranoid at 2 or less: %s. %s",
-						s->run.no_bpf, strerror(-err),
-						needed ? "No CPU samples"
-						       : "Going on with GPU time only");
-		if (needed)
+		if (needed) {
+			log_error(s->run.log, refused, s->run.no_bpf, strerror(-err),
+				  "No CPU samples");
 			return err;
+		}
+		log_warn(s->run.log, refused, s->run.no_bpf, strerror(-err),
+			 "Going on with GPU time only");
 	} else if (!has_bpf && s->run.options->measure.samples_cpu) {
 		log_warn(
 			s->run.log,

@@ -169,14 +169,11 @@ struct http_request *http_request_new(const struct http_target *target, char why
 	struct http_url url;
 
 	snprintf(why, HTTP_WHY_BYTES, "out of memory");
-	if (!r || !http_shown_read(&r->shown, target->url, target->headers, why)) {
-		http_request_free(r);
-		return NULL;
-	}
+	if (!r || !http_shown_read(&r->shown, target->url, target->headers, why))
+		goto fail;
 	if (!curl_api_load(&r->api)) {
 		snprintf(why, HTTP_WHY_BYTES, "%s", CURL_API_MISSING);
-		http_request_free(r);
-		return NULL;
+		goto fail;
 	}
 	http_url_parse(&url, target->url);
 	r->url = whole_url(&url, target);
@@ -184,6 +181,7 @@ struct http_request *http_request_new(const struct http_target *target, char why
 	r->curl = r->api.easy_init();
 	if (r->url && r->curl && add_fields(r, target) && trust(r, target->ca_file) && set_up(r))
 		return r;
+fail:
 	http_request_free(r);
 	return NULL;
 }
