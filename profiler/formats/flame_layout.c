@@ -17,20 +17,11 @@ struct making {
 	double *inner_ns; /* by box: of the boxes inside that were placed */
 };
 
-static double own_ns(const struct call_node *node)
-{
-	double sum = 0;
-
-	for (int kind = 0; kind < ROW_KINDS; kind++)
-		sum += node->weight_ns[kind];
-	return sum;
-}
-
 /* A node's number is above its parent's. */
 static void measure(struct making *m)
 {
 	for (uint32_t i = 0; i < m->node_count; i++) {
-		m->total_ns[i] = own_ns(&m->nodes[i]);
+		m->total_ns[i] = call_node_ns(&m->nodes[i]);
 		m->depth[i] = i == CALL_TREE_ROOT ? 0 : m->depth[m->nodes[i].parent] + 1;
 	}
 	for (uint32_t i = m->node_count - 1; i > CALL_TREE_ROOT; i--)

@@ -113,39 +113,22 @@ static const char *count_text(char text[TEXT_BYTES], uint64_t count)
 	return text;
 }
 
-/* "12.34 MiB" */
-static const char *bytes_text(char text[TEXT_BYTES], double bytes)
+struct scale {
+	double size;
+	const char *name;
+};
+
+/* "12.34 M sector", with the largest scale that fits; the last one is 0. */
+static const char *scaled_text(char text[TEXT_BYTES], double amount, const struct scale *scale,
+			       const char *space, const char *unit)
 {
-	static const char *const units[] = {"TiB", "GiB", "MiB", "KiB"};
-
-	for (int i = 0; i < 4; i++) {
-		double size = (double)(UINT64_C(1) << (40 - 10 * i));
-
-		if (bytes >= size) {
-			snprintf(text, TEXT_BYTES, "%.2f %s", bytes / size, units[i]);
-			return text;
-		}
-	}
-	snprintf(text, TEXT_BYTES, "%.0f B", bytes);
-	return text;
-}
-
-/* "12.34 M sector" */
-static const char *units_text(char text[TEXT_BYTES], double amount, const char *unit)
-{
-	static const struct {
-		double size;
-		const char *prefix;
-	} prefixes[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
-	const char *space = unit[0] ? " " : "";
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (amount >= prefixes[i].size) {
-			snprintf(text, TEXT_BYTES, "%.2f %s%s%s", amount / prefixes[i].size,
-				 prefixes[i].prefix, space, unit);
-			return text;
-		}
-	snprintf(text, TEXT_BYTES, "%.0f%s%s", amount, space, unit);
+	while (scale->size > 0 && amount < scale->size)
+		scale++;
+	if (scale->size > 0)
+		snprintf(text, TEXT_BYTES, "%.2f %s%s%s", amount / scale->size, scale->name, space,
+			 unit);
+	else
+		snprintf(text, TEXT_BYTES, "%.0f%s%s%s", amount, scale->name, space, unit);
 	return text;
 }
 
@@ -157,6 +140,13 @@ static bool is_time(const struct result *r)
 /* A time; another weight; or a number, where folded stacks are compared. */
 static const char *amount_text(const struct picture *p, char text[TEXT_BYTES], double ns)
 {
+	static const struct scale bytes[] = {{0x1p40, "TiB"},
+					     {0x1p30, "GiB"},
+					     {0x1p20, "MiB"},
+					     {0x1p10, "KiB"},
+					     {0, " B"}},
+				  units[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"},
+					     {1e6, "M"},  {1e3, "k"},  {0, ""}};
 	const struct weight *weight = p->result->weight;
 
 	if (p->comparison && p->comparison->is_weights)
@@ -164,8 +154,8 @@ static const char *amount_text(const struct picture *p, char text[TEXT_BYTES], d
 	if (is_time(p->result))
 		return time_text(text, ns);
 	if (strcmp(weight->unit, WEIGHT_BYTES) == 0)
-		return bytes_text(text, ns);
-	return units_text(text, ns, weight->unit);
+		return scaled_text(text, ns, bytes, "", "");
+	return scaled_text(text, ns, units, weight->unit[0] ? " " : "", weight->unit);
 }
 
 static const char *share_text(char text[TEXT_BYTES], double part, double all)
@@ -437,15 +427,6 @@ static void find_fillers(const struct picture *p, double *filler_ns)
 			filler_ns[p->boxes[i].parent] += p->boxes[i].total_ns;
 }
 
-static double own_ns(const struct picture *p, const struct flame_box *box)
-{
-	double sum = 0;
-
-	for (int kind = 0; kind < ROW_KINDS; kind++)
-		sum += p->nodes[box->node].weight_ns[kind];
-	return sum;
-}
-
 /* Chooses which boxes are drawn. */
 static void choose_drawn(struct picture *p)
 {
@@ -500,8 +481,9 @@ static void write_box(const struct picture *p, uint32_t at)
 	markup_xml(p->out, frame->name, TITLE_CHARACTERS);
 	fprintf(p->out, "\n%s, ", amount_text(p, time, box->total_ns));
 	markup_xml(p->out, share_text(share, box->total_ns, p->all_ns), TEXT_BYTES);
-	if (own_ns(p, box) > 0)
-		fprintf(p->out, "; own %s", amount_text(p, time, own_ns(p, box)));
+	if (call_node_ns(&p->nodes[box->node]) > 0)
+		fprintf(p->out, "; own %s",
+			amount_text(p, time, call_node_ns(&p->nodes[box->node])));
 	if (p->comparison) {
 		fputc('\n', p->out);
 		write_change(p, change_of_box(p, at));
@@ -544,7 +526,8 @@ static int write_boxes(const struct picture *p)
 		if (!is_drawn(p, i))
 			continue;
 		write_box(p, i);
-		write_filler(p, i, filler_ns[i], p->boxes[i].total_ns - own_ns(p, &p->boxes[i]));
+		write_filler(p, i, filler_ns[i],
+			     p->boxes[i].total_ns - call_node_ns(&p->nodes[p->boxes[i].node]));
 	}
 	fprintf(p->out, "</g>\n");
 	free(filler_ns);
@@ -732,6 +715,12 @@ static void add_amount(struct amounts *a, unsigned int bit, uint64_t number)
 	add_number(a, number);
 }
 
+/* Returns what separates the numbers of a box from those before. */
+static const char *before_box(uint32_t box)
+{
+	return box == 0 ? "" : box % 8 ? "," : ",\n";
+}
+
 /*
  * A box: by how many rows it is further out than one inside the box before it; the number of its
  * name; bits for what follows. Of each kind, if the bit is set, its own time and count; then the
@@ -750,10 +739,7 @@ static void write_box_data(const struct picture *p)
 		add_amount(&a, 2 * ROW_KINDS, node->bytes);
 		add_amount(&a, 2 * ROW_KINDS + 1, box->rest.bytes);
 		add_amount(&a, 2 * ROW_KINDS + 2, box->left_out);
-		fprintf(p->out, "%s%u,%u,%u%s",
-			i == 0  ? ""
-			: i % 8 ? ","
-				: ",\n",
+		fprintf(p->out, "%s%u,%u,%u%s", before_box(i),
 			i == 0 ? 0 : p->boxes[i - 1].depth + 1 - box->depth,
 			i == 0 ? 0 : p->numbers[node->frame], a.bits, a.text);
 	}
@@ -773,11 +759,8 @@ static void write_changes(const struct picture *p)
 	for (uint32_t i = 0; i < p->layout.count; i++) {
 		const struct change *c = change_of_box(p, i);
 
-		fprintf(p->out, "%s%.0f,%.0f,%.0f,%d",
-			i == 0  ? ""
-			: i % 8 ? ","
-				: ",\n",
-			c->before, c->after, c->bound, (int)change_kind_of_box(p, i));
+		fprintf(p->out, "%s%.0f,%.0f,%.0f,%d", before_box(i), c->before, c->after, c->bound,
+			(int)change_kind_of_box(p, i));
 	}
 	fprintf(p->out, "]");
 }

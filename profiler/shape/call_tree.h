@@ -26,6 +26,16 @@ struct call_node {
 	uint64_t bytes;            /* of operations */
 };
 
+/* Returns the time of a node without those inside it. */
+static inline double call_node_ns(const struct call_node *node)
+{
+	double sum = 0;
+
+	for (int kind = 0; kind < ROW_KINDS; kind++)
+		sum += node->weight_ns[kind];
+	return sum;
+}
+
 struct call_tree;
 
 /* The tree of a result, which must outlive it. NULL: out of memory. */
