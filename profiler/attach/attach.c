@@ -189,11 +189,11 @@ static bool find_cgroup(struct attachment *a)
 		if (is_cgroup(a->cgroup))
 			return true;
 	}
-	log_error(a->log,
-		  "--cgroup %s: there is no such cgroup; name its folder below /sys/fs/cgroup, or "
-		  "its path as in /proc/PID/cgroup",
-		  path);
-	return false;
+	return log_error(
+		a->log,
+		"--cgroup %s: there is no such cgroup; name its folder below /sys/fs/cgroup, or "
+		"its path as in /proc/PID/cgroup",
+		path);
 }
 
 /* By /etc/passwd alone: whatever else knows users' names is in libraries, and we have capabilities.
@@ -384,10 +384,9 @@ static bool check_request(struct attachment *a)
 	err = read_all(a);
 	if (!err)
 		err = keep_roots(a);
-	if (err < 0) {
-		log_error(a->log, "cannot read what processes there are: %s", strerror(-err));
-		return false;
-	}
+	if (err < 0)
+		return log_error(a->log, "cannot read what processes there are: %s",
+				 strerror(-err));
 	if (err > 0)
 		return true;
 	if (r->pid_count)
@@ -554,12 +553,10 @@ int attachment_follow(struct attachment *a)
 	while (n > 0);
 	if (n < 0)
 		return n;
-	if (a->refused.count)
-		log_warn(a->log, "%u process%s left out: %s may not look into %s%s",
-			 a->refused.count, a->refused.count == 1 ? " is" : "es are",
-			 geteuid() == 0 ? "even root" : "the user",
-			 a->refused.count == 1 ? "it" : "them",
-			 geteuid() == 0 ? "" : "; under sudo, --as-root may");
+	log_warn_if(a->log, a->refused.count,
+		    "# process{ is|es are} left out: %s may not look into {it|them}%s",
+		    geteuid() == 0 ? "even root" : "the user",
+		    geteuid() == 0 ? "" : "; under sudo, --as-root may");
 	return a->count ? 0 : -ESRCH;
 }
 

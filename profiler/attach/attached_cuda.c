@@ -282,17 +282,12 @@ void attached_cuda_tell_missed(struct attached_cuda *c)
 {
 	uint32_t missed = cuda_states_count_missed(&c->states);
 
-	if (missed) {
+	if (missed)
 		collect_ledger(c->collect)->calls.processes += missed; /* without GPU time */
-		log_warn(c->log,
-			 "%u process%s had loaded CUDA and ended, or %s left, before the library "
-			 "could be brought in: %s GPU time, if any, is missing",
-			 missed, missed == 1 ? "" : "es", missed == 1 ? "was" : "were",
-			 missed == 1 ? "its" : "their");
-	}
-	if (c->late)
-		log_warn(c->log,
-			 "%u process%s that started meanwhile had loaded CUDA when the library was "
-			 "brought in: GPU time from before is missing",
-			 c->late, c->late == 1 ? "" : "es");
+	log_warn_if(c->log, missed,
+		    "# process{|es} had loaded CUDA and ended, or {was|were} left, before the "
+		    "library could be brought in: {its|their} GPU time, if any, is missing");
+	log_warn_if(c->log, c->late,
+		    "# process{|es} that started meanwhile had loaded CUDA when the library was "
+		    "brought in: GPU time from before is missing");
 }

@@ -54,22 +54,19 @@ int run_parts_open(struct run_parts *run)
 
 	run->kallsyms = privilege_open_kallsyms();
 	run->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (run->epoll < 0 || run_parts_watch(run, run->supervisor->signals, READY_SIGNAL) != 0) {
-		log_error(run->log, "cannot watch signals: %s", strerror(errno));
-		return EXIT_PROFILER_FAILED;
-	}
+	if (run->epoll < 0 || run_parts_watch(run, run->supervisor->signals, READY_SIGNAL) != 0)
+		return log_failure(run->log, "cannot watch signals: %s", strerror(errno));
 	if (m->samples_cpu)
 		privilege_raise_priority();
 	run->notices.fallback = geteuid() == 0 ? FALLBACK_NONE : FALLBACK_NEEDS_SUDO;
 	if (kernel_events_open(&options, &run->kernel, run->no_bpf, sizeof(run->no_bpf)) == 0)
 		return 0;
-	log_error(run->log, "%s%s",
-		  m->attached ? "processes that already run: "
-		  : m->wall   ? "--wall: "
-		  : m->idle   ? "--idle: "
-			      : "",
-		  run->no_bpf);
-	return EXIT_PROFILER_FAILED;
+	return log_failure(run->log, "%s%s",
+			   m->attached ? "processes that already run: "
+			   : m->wall   ? "--wall: "
+			   : m->idle   ? "--idle: "
+				       : "",
+			   run->no_bpf);
 }
 
 /* ---- as the user ---- */

@@ -168,10 +168,8 @@ static int set_up(struct session *s, bool stdout_is_taken)
 	if (run_parts_open_inputs(&s->run) != 0)
 		return EXIT_PROFILER_FAILED;
 	err = start_target(s, stdout_is_taken);
-	if (err) {
-		log_error(s->run.log, "cannot start a process: %s", strerror(-err));
-		return EXIT_PROFILER_FAILED;
-	}
+	if (err)
+		return log_failure(s->run.log, "cannot start a process: %s", strerror(-err));
 	supervisor_report_target(s->run.supervisor, s->target.pid);
 	run_parts_lock(&s->run);
 	if (s->target.end >= 0)

@@ -496,6 +496,5 @@ int supervisor_run(struct log *log, const struct identity *identity,
 		close(display->data);
 	return supervise(&s);
 failed:
-	log_error(log, "cannot start a process: %s", strerror(errno));
-	return EXIT_PROFILER_FAILED;
+	return log_failure(log, "cannot start a process: %s", strerror(errno));
 }

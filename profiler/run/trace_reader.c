@@ -256,27 +256,16 @@ void trace_reader_finish(struct trace_reader *r)
 			collect_goodbye(r->collect, process, r->last_ns);
 	}
 	collect_finish(r->collect, r->last_ns);
-	if (gpu_pipe_repeats(r->pipe))
-		log_warn(r->log,
-			 "%" PRIu64 " write%s of the traces %s in them more than once, and counted "
-			 "once: is a file given twice, or a copy of another?",
-			 gpu_pipe_repeats(r->pipe), gpu_pipe_repeats(r->pipe) == 1 ? "" : "s",
-			 gpu_pipe_repeats(r->pipe) == 1 ? "is" : "are");
-	if (gpu_pipe_conflicts(r->pipe))
-		log_warn(r->log,
-			 "%" PRIu64
-			 " write%s of the traces %s the number of another one with other "
-			 "content, and %s left out: a file is damaged, or claims to be of another "
-			 "program. Read the files one by one",
-			 gpu_pipe_conflicts(r->pipe), gpu_pipe_conflicts(r->pipe) == 1 ? "" : "s",
-			 gpu_pipe_conflicts(r->pipe) == 1 ? "has" : "have",
-			 gpu_pipe_conflicts(r->pipe) == 1 ? "is" : "are");
-	if (r->other_boots)
-		log_warn(r->log,
-			 "%u program%s of the trace ran after another start of the machine, by "
-			 "another clock, and %s left out: give each run a file of its own (%%p)",
-			 r->other_boots, r->other_boots == 1 ? "" : "s",
-			 r->other_boots == 1 ? "is" : "are");
+	log_warn_if(r->log, gpu_pipe_repeats(r->pipe),
+		    "# write{|s} of the traces {is|are} in them more than once, and counted once: "
+		    "is a file given twice, or a copy of another?");
+	log_warn_if(r->log, gpu_pipe_conflicts(r->pipe),
+		    "# write{|s} of the traces {has|have} the number of another one with other "
+		    "content, and {is|are} left out: a file is damaged, or claims to be of another "
+		    "program. Read the files one by one");
+	log_warn_if(r->log, r->other_boots,
+		    "# program{|s} of the trace ran after another start of the machine, by another "
+		    "clock, and {is|are} left out: give each run a file of its own (%%p)");
 }
 
 static void take_bytes(struct trace_reader *r, const char *bytes, size_t count)
