@@ -142,11 +142,6 @@ void idle_end_thread(struct idle *idle, struct idle_where where, uint64_t time_n
 
 /* ---- devices and threads, over the whole run ---- */
 
-static uint64_t end_of(const struct timeline_record *record)
-{
-	return saturated_sum(record->start_ns, record->duration_ns);
-}
-
 static bool is_same_device(const struct idle *idle, const struct place *a, const struct place *b)
 {
 	const struct device *x =
@@ -198,7 +193,7 @@ static bool is_in_run(const struct finishing *f, const struct timeline_record *r
 		      uint64_t *start_ns, uint64_t *end_ns)
 {
 	*start_ns = record->start_ns > f->from_ns ? record->start_ns : f->from_ns;
-	*end_ns = end_of(record) < f->to_ns ? end_of(record) : f->to_ns;
+	*end_ns = timeline_end_ns(record) < f->to_ns ? timeline_end_ns(record) : f->to_ns;
 	return *start_ns < *end_ns;
 }
 
@@ -405,8 +400,8 @@ static void take_activity(struct finishing *f, struct idle_activity **list, uint
 	    !array_make_room(list, *count, capacity, sizeof(**list)))
 		f->idle->parts.ledger->lost++;
 	else
-		(*list)[(*count)++] = (struct idle_activity){record->start_ns, end_of(record),
-							     record->place, record->stack};
+		(*list)[(*count)++] = (struct idle_activity){
+			record->start_ns, timeline_end_ns(record), record->place, record->stack};
 }
 
 static void take_operation(struct finishing *f, const struct timeline_record *record)
@@ -422,7 +417,7 @@ static void take_operation(struct finishing *f, const struct timeline_record *re
 	else
 		s->operations[s->operation_count++] =
 			(struct idle_operation){.start_ns = record->start_ns,
-						.end_ns = end_of(record),
+						.end_ns = timeline_end_ns(record),
 						.launched_ns = record->bytes,
 						.device = f->device_of[record->work],
 						.thread = record->place,
@@ -435,7 +430,7 @@ static void take(struct finishing *f, const struct timeline_record *record)
 	bool is_sample = record->kind == KIND_SAMPLE;
 
 	if (record->start_ns >= s->to_ns || (is_sample && record->start_ns < s->from_ns) ||
-	    (!is_sample && end_of(record) <= s->from_ns))
+	    (!is_sample && timeline_end_ns(record) <= s->from_ns))
 		return;
 	if (record->kind == KIND_OPERATION)
 		take_operation(f, record);

@@ -113,8 +113,7 @@ static void begin_event(struct chrome *c, char phase, const char *name, uint32_t
 	char text[] = "\"ph\":\"?\"";
 
 	text[sizeof(text) - 3] = phase;
-	json_break_line(j);
-	json_open_object(j, NULL);
+	json_open_line(j, NULL);
 	json_raw(j, text, sizeof(text) - 1);
 	json_text(j, "name", name);
 	json_raw(j, members->text, members->length);
@@ -333,8 +332,7 @@ static void put_counters(struct chrome *c, const struct trace_event *event)
 {
 	struct json *j = &c->json;
 
-	json_break_line(j);
-	json_open_object(j, NULL);
+	json_open_line(j, NULL);
 	json_text(j, "ph", "C");
 	json_text(j, "name", "operations");
 	json_uint(j, "pid", pid_of(c, event->track));
@@ -384,8 +382,7 @@ static void put_stacks(struct chrome *c)
 	for (uint32_t i = r->stack_count; i-- > RESULT_ROOT + 1;)
 		if (c->stacks[i])
 			c->stacks[r->stacks[i].outer] = 1;
-	json_break_line(j);
-	json_open_object(j, "stackFrames");
+	json_open_line(j, "stackFrames");
 	for (uint32_t i = RESULT_ROOT + 1; i < r->stack_count; i++) {
 		const struct frame_info *frame = &r->frames[r->stacks[i].frame];
 		const char *file = frame->file ? frame->file : frame->module;

@@ -135,6 +135,12 @@ void json_open_object(struct json *j, const char *key)
 	open_with(j, key, '{');
 }
 
+void json_open_line(struct json *j, const char *key)
+{
+	json_break_line(j);
+	json_open_object(j, key);
+}
+
 void json_close_object(struct json *j)
 {
 	close_with(j, '}');

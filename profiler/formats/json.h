@@ -40,6 +40,8 @@ static inline uint64_t json_bytes(const struct json *j)
 }
 
 void json_open_object(struct json *j, const char *key);
+/* Opens one on a line of its own. */
+void json_open_line(struct json *j, const char *key);
 void json_close_object(struct json *j);
 void json_open_array(struct json *j, const char *key);
 void json_close_array(struct json *j);

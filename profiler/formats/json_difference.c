@@ -42,8 +42,7 @@ static void put_counts(struct json *j, const struct change *change)
 static void put_side(struct json *j, const char *key, const struct comparison *c,
 		     enum comparison_side side)
 {
-	json_break_line(j);
-	json_open_object(j, key);
+	json_open_line(j, key);
 	json_text(j, "command", c->first[side]->command);
 	json_text(j, "shown", c->first[side]->shown);
 	json_uint(j, "runs", c->runs[side]);
@@ -52,11 +51,9 @@ static void put_side(struct json *j, const char *key, const struct comparison *c
 
 static void put_totals(struct json *j, const struct comparison *c)
 {
-	json_break_line(j);
-	json_open_object(j, "totals");
+	json_open_line(j, "totals");
 	for (int i = 0; i < COMPARISON_TOTALS; i++) {
-		json_break_line(j);
-		json_open_object(j, comparison_total_word((enum comparison_total)i));
+		json_open_line(j, comparison_total_word((enum comparison_total)i));
 		put_change(j, &c->totals[i]);
 		put_counts(j, &c->totals[i]);
 		json_close_object(j);
@@ -79,8 +76,7 @@ static void put_entry(struct json *j, const struct comparison *c, const struct c
 {
 	bool is_on_both = e->is_on[SIDE_BEFORE] && e->is_on[SIDE_AFTER];
 
-	json_break_line(j);
-	json_open_object(j, NULL);
+	json_open_line(j, NULL);
 	json_text(j, "name", e->frame->name);
 	json_text(j, "short_name", e->frame->short_name);
 	json_text(j, "file", e->frame->file ? e->frame->file : e->frame->module);

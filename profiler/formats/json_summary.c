@@ -29,8 +29,7 @@ static void put_table(struct json *j, const char *key, const char *count_key,
 	for (uint32_t i = 0; i < table->count; i++) {
 		const struct digest_entry *e = &table->list[i];
 
-		json_break_line(j);
-		json_open_object(j, NULL);
+		json_open_line(j, NULL);
 		json_text(j, "name", e->frame->name);
 		json_text(j, "short_name", e->frame->short_name);
 		json_text(j, "file", e->frame->file ? e->frame->file : e->frame->module);
@@ -65,8 +64,7 @@ static void put_work(struct json *j, const struct gpu_work_rows *rows)
 	for (uint32_t i = 0; i < rows->count; i++) {
 		const struct gpu_row *row = &rows->list[i].sum;
 
-		json_break_line(j);
-		json_open_object(j, NULL);
+		json_open_line(j, NULL);
 		put_device(j, &rows->list[i]);
 		json_text(j, "kind", work_word(row->work));
 		json_uint(j, "operations", row->count);
@@ -87,8 +85,7 @@ static void put_stacks(struct json *j, const struct totals *t)
 
 	if (!t->measure.max_overhead)
 		return;
-	json_break_line(j);
-	json_open_object(j, "launch_stacks");
+	json_open_line(j, "launch_stacks");
 	json_uint(j, "limit_millipercent", t->measure.max_overhead);
 	json_uint(j, "launches_with_stack", l->launches.with_stack);
 	json_uint(j, "launches_without_stack", l->launches.skipped);
@@ -103,8 +100,7 @@ static void put_stacks(struct json *j, const struct totals *t)
 static void put_totals(struct json *j, const uint64_t totals[ROW_KINDS], const struct digest *d,
 		       const struct ledger *l)
 {
-	json_break_line(j);
-	json_open_object(j, "totals");
+	json_open_line(j, "totals");
 	json_uint(j, "cpu_ns", totals[ROW_CPU]);
 	json_uint(j, "cpu_samples", d->functions.whole.count);
 	json_uint(j, "cpu_not_sampled_ns", l->cpu.not_sampled_ns);
@@ -125,8 +121,7 @@ static void put_loss(void *context, const char *name, const char *text, uint64_t
 
 static void put_losses(struct json *j, const struct ledger *l, uint64_t not_kept)
 {
-	json_break_line(j);
-	json_open_object(j, "losses");
+	json_open_line(j, "losses");
 	losses_visit_keys(l, not_kept, put_loss, j);
 	json_uint(j, "timeline_records_lost", l->timeline.lost);
 	json_close_object(j);
@@ -174,8 +169,7 @@ static int put_figures(struct json *j, const struct result *r)
 
 		begin_list(j, f->key);
 		for (uint32_t i = 0; i < f->count; i++) {
-			json_break_line(j);
-			json_open_object(j, NULL);
+			json_open_line(j, NULL);
 			for (uint32_t c = 0; c < f->column_count; c++)
 				put_figure(j, r, &f->columns[c], figures_row(f, i)[c]);
 			json_close_object(j);

@@ -75,11 +75,6 @@ struct span_maker {
 	int error;
 };
 
-static uint64_t end_of(const struct timeline_record *record)
-{
-	return saturated_sum(record->start_ns, record->duration_ns);
-}
-
 /* ---- resources ---- */
 
 static bool is_given(const struct span_maker *s, const char *key)
@@ -376,7 +371,7 @@ static void put_span(struct span_maker *s, const struct span *span)
 
 	shorten(whole, name);
 	open_span(s, span->number, span->parent, name);
-	put_times(s, record->start_ns, end_of(record));
+	put_times(s, record->start_ns, timeline_end_ns(record));
 	otlp_open_attributes(&s->otlp, SPAN_ATTRIBUTES);
 	if (record->kind == TIMELINE_GPU_OPERATION)
 		put_operation(s, span);
@@ -622,7 +617,7 @@ uint64_t span_maker_around(struct span_maker *s, const struct result *result,
 	const struct outer_call call = {.process = part[PLACE_PROCESS],
 					.thread = part[PLACE_THREAD],
 					.start_ns = record->start_ns,
-					.end_ns = end_of(record),
+					.end_ns = timeline_end_ns(record),
 					.number = span_of_call(result, record)};
 	struct outer_call *outer = outer_of(s, &call);
 
@@ -676,7 +671,7 @@ void span_maker_free(struct span_maker *s)
 int span_maker_add(struct span_maker *s, const struct result *result, const struct span *span)
 {
 	struct span *added = &s->batch[s->batch_count++];
-	uint64_t end_ns = end_of(&span->record);
+	uint64_t end_ns = timeline_end_ns(&span->record);
 
 	*added = *span;
 	added->number = span->record.kind == TIMELINE_GPU_OPERATION

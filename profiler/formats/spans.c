@@ -99,7 +99,7 @@ static void add_waits(struct spans *s, uint64_t time_ns)
 	while (!s->error && s->first_over < s->over_count) {
 		struct span *span = &s->over[s->first_over];
 		uint64_t start_ns = span->record.start_ns;
-		uint64_t end_ns = saturated_sum(start_ns, span->record.duration_ns);
+		uint64_t end_ns = timeline_end_ns(&span->record);
 
 		if (time_ns != UINT64_MAX &&
 		    saturated_sum(end_ns, SPAN_LINKS_CLOCK_ERROR_NS) >= time_ns)
@@ -115,9 +115,9 @@ static void add_waits(struct spans *s, uint64_t time_ns)
 static int add_operation(struct spans *s, const struct timeline_record *record,
 			 const struct launched *launch)
 {
-	const struct link_operation operation = {
-		launch->start_ns, launch->end_ns,
-		saturated_sum(record->start_ns, record->duration_ns), span_maker_number(s->maker)};
+	const struct link_operation operation = {launch->start_ns, launch->end_ns,
+						 timeline_end_ns(record),
+						 span_maker_number(s->maker)};
 
 	return span_links_add(s->links, stream_of(s, record), &operation);
 }
@@ -138,10 +138,8 @@ static void add_record(struct spans *s, const struct trace_event *event)
 	if (record->kind == TIMELINE_GPU_OPERATION)
 		span.parent = launch.number;
 	if (record->kind == TIMELINE_LAUNCH) {
-		launch = (struct launched){
-			span_of_call(s->result, record), record->start_ns,
-			record->duration_ns ? saturated_sum(record->start_ns, record->duration_ns)
-					    : 0};
+		launch = (struct launched){span_of_call(s->result, record), record->start_ns,
+					   record->duration_ns ? timeline_end_ns(record) : 0};
 		for (uint32_t i = 0; i < event->flow_count; i++)
 			s->launches[event->first_flow + i] = launch;
 	}

@@ -405,8 +405,7 @@ static uint64_t weight_of(const struct part *part)
 
 static void put_profile(struct walk *w, const char *name, const struct part *part)
 {
-	json_break_line(&w->json);
-	json_open_object(&w->json, NULL);
+	json_open_line(&w->json, NULL);
 	json_text(&w->json, "type", "sampled");
 	json_text(&w->json, "name", name);
 	json_text(&w->json, "unit", unit_of(w->result));
@@ -506,8 +505,7 @@ static void put_frame(struct json *j, const struct frame_info *frame)
 {
 	const char *file = frame->file ? frame->file : frame->module;
 
-	json_break_line(j);
-	json_open_object(j, NULL);
+	json_open_line(j, NULL);
 	json_text(j, "name", frame->name ? frame->name : "");
 	json_text(j, "file", file);
 	if (frame->line)

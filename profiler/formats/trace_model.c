@@ -112,13 +112,6 @@ static const struct timeline_record *read_record(struct trace_model *m, uint32_t
 	return &page->records[number % PAGE_RECORDS];
 }
 
-static uint64_t end_of(const struct timeline_record *record)
-{
-	return record->duration_ns < UINT64_MAX - record->start_ns
-		       ? record->start_ns + record->duration_ns
-		       : UINT64_MAX;
-}
-
 static bool is_operation(const struct timeline_record *record)
 {
 	return record->kind == TIMELINE_GPU_OPERATION;
@@ -604,7 +597,7 @@ static void begin_slice(struct trace_model *m, struct trace_event *event, uint32
 	event->kind = TRACE_BEGIN;
 	event->track = lane;
 	show(m, *event);
-	heap_push(m, (struct open){end_of(event->record), rank, lane});
+	heap_push(m, (struct open){timeline_end_ns(event->record), rank, lane});
 }
 
 static void show_record(struct trace_model *m, const struct timeline_record *record, uint32_t rank)

@@ -39,6 +39,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "symbolize/util/saturate.h"
 
 #define TIMELINE_RECORDS (UINT64_C(1) << 27) /* 7.5 GB */
 #define TIMELINE_SHAPES (1u << 18)           /* 14 MB including the index */
@@ -93,6 +94,12 @@ static inline uint64_t timeline_off_cpu_until(const struct timeline_record *wait
 static inline uint64_t timeline_off_cpu_ns(const struct timeline_record *wait)
 {
 	return timeline_off_cpu_until(wait, wait->duration_ns);
+}
+
+/* Returns when what the record tells of ended. */
+static inline uint64_t timeline_end_ns(const struct timeline_record *record)
+{
+	return saturated_sum(record->start_ns, record->duration_ns);
 }
 
 /* A cudaError_t or CUresult as records have it. All codes of CUDA fit; larger ones become the

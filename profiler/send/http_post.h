@@ -26,7 +26,6 @@
 #define HTTP_ATTEMPTS 5
 #define HTTP_LONGEST_WAIT_S 60
 #define HTTP_QUEUE_BYTES (32u << 20)
-#define HTTP_PATIENCE_MS 10000 /* for http_post_finish, unless there is a reason for another */
 
 struct http_post_options {
 	struct http_target target;       /* copied; the thread compresses bodies where it says so */
