@@ -93,28 +93,15 @@ void otlp_close_list(struct otlp *o)
 		json_close_array(&o->json);
 }
 
-/* The text, or what there is room for, ending between two characters. */
-static const char *cut(const char *text, char buffer[OTLP_TEXT_BYTES + 1])
-{
-	size_t length = 0;
-
-	if (strnlen(text, OTLP_TEXT_BYTES + 1) <= OTLP_TEXT_BYTES)
-		return text;
-	for (size_t n = 0; length + n <= OTLP_TEXT_BYTES;) {
-		length += n;
-		n = count_utf8_bytes((const unsigned char *)text + length);
-		n += n == 0;
-	}
-	memcpy(buffer, text, length);
-	buffer[length] = '\0';
-	return buffer;
-}
-
 void otlp_text(struct otlp *o, uint32_t field, const char *name, const char *text)
 {
 	char buffer[OTLP_TEXT_BYTES + 1];
 
-	text = cut(text, buffer);
+	if (strnlen(text, sizeof(buffer)) == sizeof(buffer)) {
+		snprintf(buffer, sizeof(buffer), "%.*s", (int)fit_utf8(text, OTLP_TEXT_BYTES),
+			 text);
+		text = buffer;
+	}
 	if (o->encoding == OTLP_PROTOBUF)
 		protobuf_text(&o->protobuf, field, text);
 	else

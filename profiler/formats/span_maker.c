@@ -207,16 +207,7 @@ static void put_times(struct span_maker *s, uint64_t start_ns, uint64_t end_ns)
 /* A name in little room, whole characters of it. */
 static void shorten(const char *text, char name[NAME_BYTES + 1])
 {
-	size_t length = 0, n = 0;
-
-	for (; text[length] && length + n <= NAME_BYTES; length += n) {
-		n = count_utf8_bytes((const unsigned char *)text + length);
-		n += n == 0;
-		if (length + n > NAME_BYTES)
-			break;
-	}
-	memcpy(name, text, length);
-	name[length] = '\0';
+	snprintf(name, NAME_BYTES + 1, "%.*s", (int)fit_utf8(text, NAME_BYTES), text);
 }
 
 static void put_part(struct span_maker *s, const char *key, uint32_t part)

@@ -50,20 +50,6 @@ static void append(struct terminal_line *line, const char *text, unsigned int wi
 	line->text[used + bytes] = '\0';
 }
 
-/* Copies any text, cleaned, so that it ends with a whole character. */
-static void copy_clean(char *into, size_t size, const char *text)
-{
-	snprintf(into, size, "%s", text);
-	if (strlen(text) >= size) {
-		size_t end = size - 1;
-
-		while (end > 0 && ((unsigned char)into[end - 1] & 0xc0) == 0x80)
-			end--;
-		into[end > 0 && (unsigned char)into[end - 1] >= 0xc0 ? end - 1 : end] = '\0';
-	}
-	clean_text(into);
-}
-
 /* Appends a name of any content; with an ellipsis if it does not fit. */
 static void append_name(struct terminal_line *line, const char *name, unsigned int width)
 {
@@ -73,7 +59,8 @@ static void append_name(struct terminal_line *line, const char *name, unsigned i
 
 	if (taken >= width)
 		return;
-	copy_clean(clean, sizeof(clean), name);
+	snprintf(clean, sizeof(clean), "%.*s", (int)fit_utf8(name, sizeof(clean) - 1), name);
+	clean_text(clean);
 	bytes = columns_fit(clean, width - taken, &fitting);
 	if (clean[bytes]) {
 		bytes = columns_fit(clean, width - taken - 1, &fitting);

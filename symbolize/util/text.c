@@ -23,6 +23,21 @@ size_t count_utf8_bytes(const unsigned char *s)
 	return n;
 }
 
+size_t fit_utf8(const char *text, size_t limit)
+{
+	size_t length = 0;
+
+	while (text[length]) {
+		size_t n = count_utf8_bytes((const unsigned char *)text + length);
+
+		n += n == 0;
+		if (n > limit - length)
+			break;
+		length += n;
+	}
+	return length;
+}
+
 size_t put_utf8(uint32_t c, char *out)
 {
 	static const unsigned char first_byte[] = {[1] = 0, [2] = 0xc0, [3] = 0xe0, [4] = 0xf0};

@@ -86,6 +86,9 @@ size_t count_utf8_bytes(const unsigned char *s);
  */
 size_t put_utf8(uint32_t character, char *out);
 
+/* Returns how many bytes of a text are at most `limit` and end between two characters. */
+size_t fit_utf8(const char *text, size_t limit);
+
 /*
  * Makes `text` safe, in place: each control character (C0, DEL, C1; bidirectional: U+061C, U+200E,
  * U+200F, U+202A to U+202E, U+2066 to U+2069) and each byte that is not well-formed UTF-8 becomes

@@ -144,6 +144,17 @@ static void interned_text_is_clean(void **state)
 	intern_release(&strings);
 }
 
+static void text_is_cut_between_characters(void **state)
+{
+	static const char text[] =
+		"a\xc3\xbc\xff\xe2\x82\xac"; /* a, u umlaut, no character, euro */
+	static const size_t fitting[] = {0, 1, 1, 3, 4, 4, 4, 7, 7};
+
+	(void)state;
+	for (size_t limit = 0; limit < sizeof(fitting) / sizeof(fitting[0]); limit++)
+		assert_int_equal(fit_utf8(text, limit), fitting[limit]);
+}
+
 static void text_is_appended_as_far_as_there_is_room(void **state)
 {
 	char text[8] = "ab";
@@ -167,6 +178,7 @@ int main(void)
 		cmocka_unit_test(invalid_utf8_becomes_marks),
 		cmocka_unit_test(random_bytes_are_safe),
 		cmocka_unit_test(interned_text_is_clean),
+		cmocka_unit_test(text_is_cut_between_characters),
 		cmocka_unit_test(text_is_appended_as_far_as_there_is_room),
 	};
 
