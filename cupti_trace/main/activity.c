@@ -283,6 +283,15 @@ static void send_work(const struct sending *s, const struct gpu_event_work *e, u
 	sink_put(s->sink, &event);
 }
 
+/* What the records of most kinds of work have in common, and what else is given. */
+#define WORK_OF(record, kind, ...)                                            \
+	(&(struct gpu_event_work){.work = (kind),                             \
+				  .correlation_id = (record)->correlation_id, \
+				  .device_id = (record)->device_id,           \
+				  .context_id = (record)->context_id,         \
+				  .stream_id = (record)->stream_id,           \
+				  __VA_ARGS__})
+
 static uint32_t work_of_copy(uint8_t copy_kind)
 {
 	/* both list the ten kinds in one order */
@@ -299,16 +308,9 @@ static void send_memcpy(const struct sending *s, const struct cupti_abi_memcpy *
 	if (is_replay(s, m->correlation_id, m->graph_node_id, false))
 		return;
 	send_work(s,
-		  &(struct gpu_event_work){.work = work_of_copy(m->copy_kind),
-					   .bytes = m->bytes,
-					   .correlation_id = m->correlation_id,
-					   .device_id = m->device_id,
-					   .context_id = m->context_id,
-					   .stream_id = m->stream_id,
-					   .graph_id = m->graph_id,
-					   .graph_node_id = m->graph_node_id,
-					   .source_memory = m->source_kind,
-					   .destination_memory = m->destination_kind},
+		  WORK_OF(m, work_of_copy(m->copy_kind), .bytes = m->bytes, .graph_id = m->graph_id,
+			  .graph_node_id = m->graph_node_id, .source_memory = m->source_kind,
+			  .destination_memory = m->destination_kind),
 		  m->start, m->end);
 }
 
@@ -332,15 +334,8 @@ static void send_memset(const struct sending *s, const struct cupti_abi_memset *
 	if (is_replay(s, m->correlation_id, m->graph_node_id, false))
 		return;
 	send_work(s,
-		  &(struct gpu_event_work){.work = GPU_WORK_MEMSET,
-					   .bytes = m->bytes,
-					   .correlation_id = m->correlation_id,
-					   .device_id = m->device_id,
-					   .context_id = m->context_id,
-					   .stream_id = m->stream_id,
-					   .graph_id = m->graph_id,
-					   .graph_node_id = m->graph_node_id,
-					   .destination_memory = m->memory_kind},
+		  WORK_OF(m, GPU_WORK_MEMSET, .bytes = m->bytes, .graph_id = m->graph_id,
+			  .graph_node_id = m->graph_node_id, .destination_memory = m->memory_kind),
 		  m->start, m->end);
 }
 
@@ -376,16 +371,10 @@ static void send_memory(const struct sending *s, const struct cupti_abi_memory *
 		return; /* it was sent when the call returned */
 	send_pool_of(s, m);
 	send_work(s,
-		  &(struct gpu_event_work){.work = m->operation == CUPTI_ABI_MEMORY_RELEASE
-							   ? GPU_WORK_FREE
-							   : GPU_WORK_ALLOC,
-					   .bytes = m->bytes,
-					   .correlation_id = m->correlation_id,
-					   .device_id = m->device_id,
-					   .context_id = m->context_id,
-					   .stream_id = m->stream_id,
-					   .destination_memory = m->memory_kind,
-					   .address = s->addresses ? m->address : 0},
+		  WORK_OF(m,
+			  m->operation == CUPTI_ABI_MEMORY_RELEASE ? GPU_WORK_FREE : GPU_WORK_ALLOC,
+			  .bytes = m->bytes, .destination_memory = m->memory_kind,
+			  .address = s->addresses ? m->address : 0),
 		  m->timestamp, m->timestamp);
 }
 
@@ -438,14 +427,7 @@ static void send_uvm(const struct sending *s, const struct cupti_abi_uvm *u)
 
 static void send_graph(const struct sending *s, const struct cupti_abi_graph_trace *g)
 {
-	send_work(s,
-		  &(struct gpu_event_work){.work = GPU_WORK_GRAPH,
-					   .correlation_id = g->correlation_id,
-					   .device_id = g->device_id,
-					   .context_id = g->context_id,
-					   .stream_id = g->stream_id,
-					   .graph_id = g->graph_id},
-		  g->start, g->end);
+	send_work(s, WORK_OF(g, GPU_WORK_GRAPH, .graph_id = g->graph_id), g->start, g->end);
 }
 
 static void send_device_graph(const struct sending *s, const struct cupti_abi_device_graph_trace *g)
@@ -461,14 +443,7 @@ static void send_device_graph(const struct sending *s, const struct cupti_abi_de
 
 static void send_decompress(const struct sending *s, const struct cupti_abi_decompress *d)
 {
-	send_work(s,
-		  &(struct gpu_event_work){.work = GPU_WORK_DECOMPRESS,
-					   .bytes = d->source_bytes,
-					   .correlation_id = d->correlation_id,
-					   .device_id = d->device_id,
-					   .context_id = d->context_id,
-					   .stream_id = d->stream_id},
-		  d->start, d->end);
+	send_work(s, WORK_OF(d, GPU_WORK_DECOMPRESS, .bytes = d->source_bytes), d->start, d->end);
 }
 
 /*
