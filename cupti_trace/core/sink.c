@@ -372,18 +372,12 @@ static int write_quietly(struct sink *sink, const char *bytes, size_t length, si
 
 static void add_drops(struct gpu_event_drops *to, const struct gpu_event_drops *drops)
 {
-	to->kernels += drops->kernels;
-	to->launches += drops->launches;
-	to->batches += drops->batches;
-	to->unsent_kernels += drops->unsent_kernels;
-	to->unsent_launches += drops->unsent_launches;
-	to->unknown += drops->unknown;
-	to->early += drops->early;
-	to->early_ns += drops->early_ns;
-	to->late += drops->late;
-	to->late_ns += drops->late_ns;
-	to->ranges += drops->ranges;
-	to->folded_ranges += drops->folded_ranges;
+	uint64_t *sums = (uint64_t *)to;
+	const uint64_t *more = (const uint64_t *)drops;
+
+	/* its members are all such numbers */
+	for (size_t i = 0; i < sizeof(*to) / sizeof(*sums); i++)
+		sums[i] += more[i];
 }
 
 static bool is_of_type(const char *line, enum gpu_event_type type)
