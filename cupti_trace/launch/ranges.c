@@ -62,7 +62,8 @@ static void read_names(void)
 	free(copy);
 }
 
-bool ranges_are_chosen(void)
+/* Reads the setting, once. */
+static bool are_chosen(void)
 {
 	pthread_once(&once, read_names);
 	return ranges.is_chosen;
@@ -70,12 +71,12 @@ bool ranges_are_chosen(void)
 
 bool ranges_have_nvtx(void)
 {
-	return ranges_are_chosen() && ranges.count > 0;
+	return are_chosen() && ranges.count > 0;
 }
 
 bool ranges_have_cuda(void)
 {
-	return ranges_are_chosen() && ranges.has_cuda;
+	return are_chosen() && ranges.has_cuda;
 }
 
 bool ranges_match(uint32_t name)
@@ -152,7 +153,7 @@ void ranges_set_cuda(bool is_on)
 
 void ranges_begin(struct tracer *tracer)
 {
-	if (!ranges_are_chosen())
+	if (!are_chosen())
 		return;
 	pthread_mutex_lock(&ranges.lock);
 	ranges.tracer = tracer;

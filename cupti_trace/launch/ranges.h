@@ -20,8 +20,7 @@
 
 struct tracer;
 
-/* Reads the setting, once: whether parts are chosen, and whether by these. */
-bool ranges_are_chosen(void);
+/* Returns whether parts are chosen by these. Reads the setting, once. */
 bool ranges_have_nvtx(void);
 bool ranges_have_cuda(void);
 
