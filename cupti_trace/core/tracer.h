@@ -154,9 +154,6 @@ void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *form
 #define LATE_ACK_PATIENCE_MS 15000
 void tracer_ask(struct tracer *tracer, const struct gpu_event *event);
 
-/* How often code was mapped into this process so far. */
-uint64_t tracer_count_mapped(void);
-
 /* Sends an allocation or release that CUPTI has no record of, at a time of CUPTI's clock. */
 void tracer_send_memory(struct tracer *tracer, const struct gpu_event_work *event,
 			uint64_t timestamp);

@@ -37,6 +37,7 @@
 #include "cupti_trace/core/exit_guard.h"
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/instance.h"
+#include "cupti_trace/core/loader_count.h"
 #include "cupti_trace/core/output_path.h"
 #include "cupti_trace/core/own_cost.h"
 #include "cupti_trace/core/settings.h"
@@ -220,21 +221,6 @@ static void say(struct tracer *tracer, const struct gpu_event *event)
 	sink_flush(&tracer->sink);
 }
 
-static int note_count(struct dl_phdr_info *info, size_t size, void *data)
-{
-	(void)size;
-	*(uint64_t *)data = info->dlpi_adds;
-	return 1;
-}
-
-uint64_t tracer_count_mapped(void)
-{
-	uint64_t count = 0;
-
-	dl_iterate_phdr(note_count, &count);
-	return count;
-}
-
 struct library_list {
 	char text[1500];
 	size_t used;
@@ -283,7 +269,7 @@ static void say_hello(struct tracer *tracer, const struct instance *instance, bo
 
 	executable[n > 0 ? n : 0] = '\0';
 	dl_iterate_phdr(note_library, &libraries);
-	atomic_store(&tracer->code_generation, tracer_count_mapped());
+	atomic_store(&tracer->code_generation, loader_count_read().loaded);
 	say(tracer, &event);
 	if (tracer->sink.is_file)
 		trace_describe_run(&tracer->sink);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "cupti_trace/core/clock.h"
 #include "cupti_trace/core/guest.h"
+#include "cupti_trace/core/loader_count.h"
 #include "cupti_trace/hw/counters.h"
 #include "cupti_trace/hw/pc_sampling.h"
 #include "cupti_trace/launch/graph_bodies.h"
@@ -143,7 +144,7 @@ static void on_module_loaded(struct tracer *tracer)
 
 	if (tracer->config.stacks)
 		return;
-	now = tracer_count_mapped();
+	now = loader_count_read().loaded;
 	event.maps.generation = now;
 	if (atomic_exchange(&tracer->code_generation, now) != now)
 		tracer_ask(tracer, &event);
