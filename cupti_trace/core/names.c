@@ -6,6 +6,7 @@
 #include "cupti_trace/core/readable.h"
 #include "cupti_trace/core/sink.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/text.h"
 
 static bool equal(const void *records, uint32_t position, const void *key)
 {
@@ -146,16 +147,15 @@ void names_release(struct names *names)
 /* Bytes of a name in one event: even if each had to be escaped, the line stays within its limit. */
 #define NAME_PIECE 600
 
-/* The first bytes of a name, not cut within a character. */
+/* Returns the length of a first piece of a name, not cut within a character. */
 static size_t piece_length(const char *name, size_t left)
 {
-	size_t n = NAME_PIECE;
+	size_t n;
 
 	if (left <= NAME_PIECE)
 		return left;
-	while (n > NAME_PIECE - 4 && ((unsigned char)name[n] & 0xc0) == 0x80)
-		n--;
-	return n;
+	n = cut_text(name, NAME_PIECE);
+	return n ? n : NAME_PIECE;
 }
 
 static void send_name(struct sink *sink, uint32_t id, const char *name)

@@ -52,12 +52,7 @@ static size_t length_of(const char *text)
 {
 	size_t length = strnlen(text, NVTX_TEXT_MAX + 1);
 
-	if (length <= NVTX_TEXT_MAX)
-		return length;
-	length = NVTX_TEXT_MAX;
-	while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
-		length--;
-	return length;
+	return length <= NVTX_TEXT_MAX ? length : cut_text(text, NVTX_TEXT_MAX);
 }
 
 static const char *narrow(const wchar_t *text, char out[NVTX_TEXT_MAX + 5])

@@ -65,12 +65,10 @@ static const char *label_of(struct metrics *m, const char *text)
 {
 	char cut[METRICS_LABEL_BYTES + 1];
 	const char *label;
-	size_t n = METRICS_LABEL_BYTES - 20;
 
 	if (strlen(text) > METRICS_LABEL_BYTES) {
-		while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-			n--;
-		snprintf(cut, sizeof(cut), "%.*s...#%016" PRIx64, (int)n, text,
+		snprintf(cut, sizeof(cut), "%.*s...#%016" PRIx64,
+			 (int)cut_text(text, METRICS_LABEL_BYTES - 20), text,
 			 stable_hash(text, strlen(text)));
 		text = cut;
 	}

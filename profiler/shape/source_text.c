@@ -228,11 +228,8 @@ static size_t copy_line(char *to, const char *line, size_t length, size_t max)
 
 	if (length > 0 && line[length - 1] == '\r')
 		length--;
-	if (is_cut) {
-		length = max - strlen(ELLIPSIS);
-		while (length > 0 && ((unsigned char)line[length] & 0xc0) == 0x80)
-			length--;
-	}
+	if (is_cut)
+		length = cut_text(line, max - strlen(ELLIPSIS));
 	for (;;) {
 		const char *tab = memchr(line + at, '\t', length - at);
 		size_t bytes = tab ? (size_t)(tab - line) - at : length - at;

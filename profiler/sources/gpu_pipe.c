@@ -13,6 +13,7 @@
 #include "symbolize/util/id_map.h"
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/saturate.h"
+#include "symbolize/util/text.h"
 
 #define NAME_IDS_MAX 65536
 #define NAME_BYTES_MAX 65536
@@ -395,11 +396,7 @@ static size_t fitting_length(size_t length, const char *text)
 {
 	size_t room = NAME_BYTES_MAX - 1 - length, n = strlen(text);
 
-	if (n <= room)
-		return n;
-	for (n = room; n && ((unsigned char)text[n] & 0xc0) == 0x80; n--)
-		;
-	return n;
+	return n <= room ? n : cut_text(text, room);
 }
 
 /* Names that are too long end where there is no more room. False: refused, or out of memory. */

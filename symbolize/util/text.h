@@ -80,6 +80,14 @@ static inline const char *base_name(const char *path)
  */
 size_t count_utf8_bytes(const unsigned char *s);
 
+/* Returns how many of a text's first `most` bytes do not end within a character. It has more. */
+static inline size_t cut_text(const char *text, size_t most)
+{
+	while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80)
+		most--;
+	return most;
+}
+
 /*
  * Writes a character as UTF-8 and returns its length, 1 to 4 bytes. What is no character, like a
  * lone surrogate, becomes U+FFFD.

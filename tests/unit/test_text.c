@@ -168,6 +168,18 @@ static void text_is_appended_as_far_as_there_is_room(void **state)
 	assert_string_equal(text, "abc-4ef");
 }
 
+static void text_is_cut_between_characters(void **state)
+{
+	static const char text[] = "a\xc3\xa4\xe2\x82\xac"
+				   "b"; /* of 1, 2, 3 and 1 bytes */
+	static const size_t ends[] = {0, 1, 1, 3, 3, 3, 6};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		assert_int_equal(cut_text(text, i), ends[i]);
+	assert_int_equal(cut_text("\x80\x80\x80\x80", 3), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
