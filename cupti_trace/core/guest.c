@@ -106,16 +106,25 @@ void guest_take_back(int signal)
 
 /* ---- files ---- */
 
-static bool is_file(int fd, const struct stat *file)
+static bool is_file(int fd, dev_t device, ino_t inode)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && st.st_dev == file->st_dev && st.st_ino == file->st_ino;
+	return fstat(fd, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+bool guest_still_has(int fd, dev_t device, ino_t inode)
+{
+	bool has = fd >= 0 && is_file(fd, device, inode);
+
+	if (fd >= 0 && !has)
+		guest_note_closed();
+	return has;
 }
 
 void guest_close(int fd, const struct stat *file)
 {
-	if (is_file(fd, file))
+	if (is_file(fd, file->st_dev, file->st_ino))
 		close(fd);
 }
 
@@ -147,8 +156,8 @@ static int move_up(int fd)
 	}
 	high = copy_up(fd);
 	if (high < 0)
-		return is_file(fd, &file) ? fd : -EBADF;
-	if (!is_file(high, &file)) {
+		return is_file(fd, file.st_dev, file.st_ino) ? fd : -EBADF;
+	if (!is_file(high, file.st_dev, file.st_ino)) {
 		close(high);
 		guest_note_closed();
 		return -EBADF;

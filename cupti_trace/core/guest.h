@@ -60,6 +60,9 @@ int guest_open(const char *path, int flags);
  */
 void guest_close(int fd, const struct stat *file);
 
+/* Returns whether a descriptor still is that file of the library's; -1 is none. Notes if not. */
+bool guest_still_has(int fd, dev_t device, ino_t inode);
+
 /*
  * Returns whether a seccomp filter has come over this thread since guest_begin: it may kill the
  * program for opening a file, and there is no way to know that beforehand. A filter that was there

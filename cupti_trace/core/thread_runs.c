@@ -151,14 +151,7 @@ static bool was_asleep(const struct thread_runs *runs, uint64_t *head)
 
 static bool is_own(const struct thread_runs *runs)
 {
-	struct stat st;
-
-	if (runs->fd < 0)
-		return false;
-	if (fstat(runs->fd, &st) == 0 && st.st_dev == runs->device && st.st_ino == runs->inode)
-		return true;
-	guest_note_closed();
-	return false;
+	return guest_still_has(runs->fd, runs->device, runs->inode);
 }
 
 static bool open_file(struct thread_runs *runs, uint32_t tid)

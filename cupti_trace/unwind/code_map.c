@@ -170,13 +170,8 @@ static struct {
 
 static bool is_open(void)
 {
-	struct stat st;
-
-	if (file.fd < 0)
-		return false;
-	if (fstat(file.fd, &st) == 0 && st.st_dev == file.device && st.st_ino == file.inode)
+	if (guest_still_has(file.fd, file.device, file.inode))
 		return true;
-	guest_note_closed();
 	file.fd = -1;
 	return false;
 }
