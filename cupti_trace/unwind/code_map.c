@@ -42,10 +42,7 @@ static bool is_cuda_file(const char *name)
 {
 	static const char *const names[] = {"libcuda.so", "libcupti.so", "libprofile_cupti"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (starts_with(name, names[i]))
-			return true;
-	return false;
+	return starts_with_any(name, names, sizeof(names) / sizeof(names[0]));
 }
 
 static bool is_of_file(const struct gpu_event_code *code, const struct gpu_event_code *other)

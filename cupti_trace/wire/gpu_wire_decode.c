@@ -17,6 +17,7 @@
 #include <string.h>
 #include "cupti_trace/wire/gpu_wire_fields.h"
 #include "cupti_trace/wire/gpu_wire_scan.h"
+#include "symbolize/util/text.h"
 
 struct gpu_wire_decoder {
 	cJSON *tree;                  /* the last line's, kept because events borrow its strings */
@@ -94,23 +95,17 @@ static int64_t take_signed(struct reader *r, const char *text)
 	return value;
 }
 
-static uint8_t hex_digit(struct reader *r, char c)
-{
-	if (c >= '0' && c <= '9')
-		return (uint8_t)(c - '0');
-	if (c >= 'a' && c <= 'f')
-		return (uint8_t)(c - 'a' + 10);
-	r->bad = true;
-	return 0;
-}
-
 /* Reads this many digits; the text may end before. */
 static uint64_t take_fixed(struct reader *r, const char *text, int digits)
 {
 	uint64_t value = 0;
 
-	for (int i = 0; i < digits && !r->bad; i++)
-		value = value << 4 | hex_digit(r, text[i]);
+	for (int i = 0; i < digits && !r->bad; i++) {
+		int digit = hex_digit(text[i]);
+
+		r->bad = digit < 0;
+		value = value << 4 | (uint64_t)(digit & 15);
+	}
 	return value;
 }
 

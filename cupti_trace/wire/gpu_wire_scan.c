@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "cupti_trace/wire/gpu_wire_fields.h"
+#include "symbolize/util/text.h"
 
 struct scan {
 	const char *at;
@@ -62,12 +63,11 @@ static void scan_hex(struct scan *s, const struct gpu_wire_field *f, char *to)
 	uint64_t value = 0;
 
 	for (; at < s->end && at - start < 16; at++) {
-		if (*at >= '0' && *at <= '9')
-			value = value << 4 | (uint64_t)(*at - '0');
-		else if (*at >= 'a' && *at <= 'f')
-			value = value << 4 | (uint64_t)(*at - 'a' + 10);
-		else
+		int digit = hex_digit(*at);
+
+		if (digit < 0)
 			break;
+		value = value << 4 | (uint64_t)digit;
 	}
 	if (f->kind == WIRE_HEX_16 ? at - start != 16 : at == start || *start == '0')
 		s->failed = true;

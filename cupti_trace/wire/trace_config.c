@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/util/text.h"
 
 enum kind { SWITCH, NUMBER, TEXT };
 
@@ -92,19 +93,14 @@ bool trace_config_encode(const struct trace_config *config, char *text, size_t s
 
 /* ---- reading ---- */
 
-static int digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Replaces escapes; anything else stays as it is. */
 static void unescape(char *text)
 {
 	char *to = text;
 
 	for (; *text; text++) {
-		int high = *text == '%' ? digit(text[1]) : -1;
-		int low = high >= 0 ? digit(text[2]) : -1;
+		int high = *text == '%' ? hex_digit(text[1]) : -1;
+		int low = high >= 0 ? hex_digit(text[2]) : -1;
 
 		if (low < 0 || !(high | low)) {
 			*to++ = *text;
