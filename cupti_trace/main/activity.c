@@ -10,26 +10,12 @@
 #include "cupti_trace/launch/probes.h"
 #include "cupti_trace/memory/followed_memory.h"
 
-/* How records are sent, and what is known of all of them. */
-struct sending {
-	const struct clock_map *clock;
-	struct names *names;
-	struct work_tally *tally;
-	struct sink *sink;
-	bool verbose;
-	uint64_t began_ns, now_ns;
-	bool *saw_device;
-	bool addresses, reads_counters, skips_unended;
-	uint64_t recorded_from_ns, recorded_to_ns;
-	bool begins_whole;
-};
-
 /* Clocks differ by less than this, and nothing begins so soon after tracing did. */
 #define CLOCK_SLACK_NS 1000000u
 
 /* When something ran. False: CUPTI gave no usable times. */
-static bool convert_times(const struct sending *s, uint64_t start, uint64_t end, uint64_t *start_ns,
-			  uint64_t *duration_ns)
+static bool convert_times(const struct activity_output *s, uint64_t start, uint64_t end,
+			  uint64_t *start_ns, uint64_t *duration_ns)
 {
 	/* CUPTI writes 0 for "unknown" and, rarely, an end before the start */
 	if (start == 0 || end < start || end - start >= GPU_EVENT_DURATION_LIMIT_NS)
@@ -45,7 +31,7 @@ static bool convert_times(const struct sending *s, uint64_t start, uint64_t end,
  * The launch of what began at `start_ns` comes before it in the sink. It was logged before that,
  * give or take the difference of clocks, and in any case before the buffer was complete.
  */
-static void send_launches(const struct sending *s, bool timed, uint64_t start_ns)
+static void send_launches(const struct activity_output *s, bool timed, uint64_t start_ns)
 {
 	uint64_t until = start_ns + CLOCK_SLACK_NS;
 
@@ -53,7 +39,7 @@ static void send_launches(const struct sending *s, bool timed, uint64_t start_ns
 }
 
 /* enum gpu_outside */
-static uint32_t outside(const struct sending *s, uint64_t start_ns, uint64_t duration_ns)
+static uint32_t outside(const struct activity_output *s, uint64_t start_ns, uint64_t duration_ns)
 {
 	if (start_ns + CLOCK_SLACK_NS < s->began_ns)
 		return GPU_BEFORE_TRACING;
@@ -62,7 +48,8 @@ static uint32_t outside(const struct sending *s, uint64_t start_ns, uint64_t dur
 	return GPU_IN_TIME;
 }
 
-static void count(const struct sending *s, const struct work_key *key, uint64_t ns, uint64_t bytes)
+static void count(const struct activity_output *s, const struct work_key *key, uint64_t ns,
+		  uint64_t bytes)
 {
 	struct work_sum *sum = work_tally_get(s->tally, key);
 
@@ -83,7 +70,7 @@ static uint64_t end_of(uint64_t start_ns, uint64_t duration_ns, bool bad_time)
 	return bad_time ? 0 : start_ns + duration_ns;
 }
 
-static SELDOM void tell_kernel(const struct sending *s, const struct gpu_event_kernel *e)
+static SELDOM void tell_kernel(const struct activity_output *s, const struct gpu_event_kernel *e)
 {
 	const char *name =
 		e->name_id == NAMES_OVERFLOW_ID ? NULL : names_text(s->names, e->name_id);
@@ -126,8 +113,8 @@ static SELDOM void tell_work(const struct gpu_event_work *e)
 /* ---- records ---- */
 
 /* Returns whether CUPTI did it to run a kernel again: it is not the program's work. */
-static bool is_replay(const struct sending *s, uint32_t correlation_id, uint64_t graph_node_id,
-		      bool is_kernel)
+static bool is_replay(const struct activity_output *s, uint32_t correlation_id,
+		      uint64_t graph_node_id, bool is_kernel)
 {
 	return s->reads_counters && graph_node_id == 0 &&
 	       counters_is_replay(correlation_id, is_kernel);
@@ -137,13 +124,13 @@ static bool is_replay(const struct sending *s, uint32_t correlation_id, uint64_t
  * CUPTI hands over incomplete records when it is asked for all. A measured kernel's times come from
  * elsewhere.
  */
-static bool is_unended(const struct sending *s, uint64_t end)
+static bool is_unended(const struct activity_output *s, uint64_t end)
 {
 	return end == 0 && s->skips_unended && !s->reads_counters;
 }
 
 /* Long before the part of the run that is recorded, or, where that is known here, after it. */
-static bool is_outside_part(const struct sending *s, uint32_t work, uint64_t start_ns,
+static bool is_outside_part(const struct activity_output *s, uint32_t work, uint64_t start_ns,
 			    uint64_t duration_ns)
 {
 	uint64_t known_ns = s->begins_whole ? start_ns : start_ns + duration_ns;
@@ -168,7 +155,7 @@ static struct {
 	struct gpu_event event;
 } held;
 
-static void finish_kernel(const struct sending *s, const struct gpu_event *event)
+static void finish_kernel(const struct activity_output *s, const struct gpu_event *event)
 {
 	const struct gpu_event_kernel *e = &event->kernel;
 
@@ -194,7 +181,7 @@ static bool take_counted(struct gpu_event_kernel *e)
 }
 
 /* If there is one, and its times are known, or it is the last moment. */
-static SELDOM void send_held(const struct sending *s, bool is_last)
+static SELDOM void send_held(const struct activity_output *s, bool is_last)
 {
 	if (!held.is_held || !(take_counted(&held.event.kernel) || is_last))
 		return;
@@ -203,7 +190,7 @@ static SELDOM void send_held(const struct sending *s, bool is_last)
 }
 
 /* A kernel without times. */
-static SELDOM void send_untimed(const struct sending *s, struct gpu_event *event)
+static SELDOM void send_untimed(const struct activity_output *s, struct gpu_event *event)
 {
 	struct gpu_event_kernel *e = &event->kernel;
 
@@ -217,7 +204,7 @@ static SELDOM void send_untimed(const struct sending *s, struct gpu_event *event
 	held.event = *event;
 }
 
-static void send_kernel(const struct sending *s, const struct cupti_abi_kernel *k)
+static void send_kernel(const struct activity_output *s, const struct cupti_abi_kernel *k)
 {
 	struct gpu_event event = {.type = GPU_EVENT_KERNEL};
 	struct gpu_event_kernel *e = &event.kernel;
@@ -254,8 +241,8 @@ static void send_kernel(const struct sending *s, const struct cupti_abi_kernel *
 }
 
 /* Other work: `e` holds all but the times. */
-static void send_work(const struct sending *s, const struct gpu_event_work *e, uint64_t start,
-		      uint64_t end)
+static void send_work(const struct activity_output *s, const struct gpu_event_work *e,
+		      uint64_t start, uint64_t end)
 {
 	struct gpu_event event = {.type = GPU_EVENT_WORK, .work = *e};
 	bool timed = convert_times(s, start, end, &event.work.start_ns, &event.work.duration_ns);
@@ -300,7 +287,7 @@ static uint32_t work_of_copy(uint8_t copy_kind)
 		       : GPU_WORK_MEMCPY_OTHER;
 }
 
-static void send_memcpy(const struct sending *s, const struct cupti_abi_memcpy *m)
+static void send_memcpy(const struct activity_output *s, const struct cupti_abi_memcpy *m)
 {
 	_Static_assert(GPU_WORK_MEMCPY_PTOP - GPU_WORK_MEMCPY_HTOD ==
 			       CUPTI_ABI_MEMCPY_PTOP - CUPTI_ABI_MEMCPY_HTOD,
@@ -315,7 +302,7 @@ static void send_memcpy(const struct sending *s, const struct cupti_abi_memcpy *
 }
 
 /* The record is the same up to the stream. */
-static void send_memcpy_peer(const struct sending *s, const struct cupti_abi_memcpy_peer *m)
+static void send_memcpy_peer(const struct activity_output *s, const struct cupti_abi_memcpy_peer *m)
 {
 	enum { SHARED = offsetof(struct cupti_abi_memcpy_peer, source_device_id) };
 	struct cupti_abi_memcpy copy = {0};
@@ -329,7 +316,7 @@ static void send_memcpy_peer(const struct sending *s, const struct cupti_abi_mem
 	send_memcpy(s, &copy);
 }
 
-static void send_memset(const struct sending *s, const struct cupti_abi_memset *m)
+static void send_memset(const struct activity_output *s, const struct cupti_abi_memset *m)
 {
 	if (is_replay(s, m->correlation_id, m->graph_node_id, false))
 		return;
@@ -339,7 +326,8 @@ static void send_memset(const struct sending *s, const struct cupti_abi_memset *
 		  m->start, m->end);
 }
 
-static void send_pool_event(const struct sending *s, struct gpu_event_pool *e, uint64_t timestamp)
+static void send_pool_event(const struct activity_output *s, struct gpu_event_pool *e,
+			    uint64_t timestamp)
 {
 	uint64_t duration_ns;
 
@@ -352,7 +340,7 @@ static void send_pool_event(const struct sending *s, struct gpu_event_pool *e, u
 }
 
 /* The pool that memory comes from, or goes back to. */
-static void send_pool_of(const struct sending *s, const struct cupti_abi_memory *m)
+static void send_pool_of(const struct activity_output *s, const struct cupti_abi_memory *m)
 {
 	if (m->pool_type == CUPTI_ABI_POOL_LOCAL)
 		send_pool_event(s,
@@ -365,7 +353,7 @@ static void send_pool_of(const struct sending *s, const struct cupti_abi_memory 
 				m->timestamp);
 }
 
-static void send_memory(const struct sending *s, const struct cupti_abi_memory *m)
+static void send_memory(const struct activity_output *s, const struct cupti_abi_memory *m)
 {
 	if (s->addresses && followed_memory_has(m->correlation_id))
 		return; /* it was sent when the call returned */
@@ -378,7 +366,7 @@ static void send_memory(const struct sending *s, const struct cupti_abi_memory *
 		  m->timestamp, m->timestamp);
 }
 
-static void send_pool(const struct sending *s, const struct cupti_abi_memory_pool *p)
+static void send_pool(const struct activity_output *s, const struct cupti_abi_memory_pool *p)
 {
 	bool is_gone = p->operation == CUPTI_ABI_POOL_DESTROYED;
 
@@ -410,7 +398,7 @@ static uint32_t work_of_uvm(uint32_t counter_kind)
 	}
 }
 
-static void send_uvm(const struct sending *s, const struct cupti_abi_uvm *u)
+static void send_uvm(const struct activity_output *s, const struct cupti_abi_uvm *u)
 {
 	uint32_t work = work_of_uvm(u->counter_kind);
 	bool to_device = work == GPU_WORK_UVM_HTOD || work == GPU_WORK_UVM_DTOD;
@@ -425,12 +413,13 @@ static void send_uvm(const struct sending *s, const struct cupti_abi_uvm *u)
 		u->start, work == GPU_WORK_UVM_CPU_FAULT ? u->start : u->end);
 }
 
-static void send_graph(const struct sending *s, const struct cupti_abi_graph_trace *g)
+static void send_graph(const struct activity_output *s, const struct cupti_abi_graph_trace *g)
 {
 	send_work(s, WORK_OF(g, GPU_WORK_GRAPH, .graph_id = g->graph_id), g->start, g->end);
 }
 
-static void send_device_graph(const struct sending *s, const struct cupti_abi_device_graph_trace *g)
+static void send_device_graph(const struct activity_output *s,
+			      const struct cupti_abi_device_graph_trace *g)
 {
 	send_work(s,
 		  &(struct gpu_event_work){.work = GPU_WORK_DEVICE_GRAPH,
@@ -441,7 +430,7 @@ static void send_device_graph(const struct sending *s, const struct cupti_abi_de
 		  g->start, g->end);
 }
 
-static void send_decompress(const struct sending *s, const struct cupti_abi_decompress *d)
+static void send_decompress(const struct activity_output *s, const struct cupti_abi_decompress *d)
 {
 	send_work(s, WORK_OF(d, GPU_WORK_DECOMPRESS, .bytes = d->source_bytes), d->start, d->end);
 }
@@ -459,7 +448,7 @@ static bool is_device(const struct cupti_abi_device *d)
 	       d->name;
 }
 
-static void report_unknown_device(const struct sending *s)
+static void report_unknown_device(const struct activity_output *s)
 {
 	struct gpu_event event = {
 		.type = GPU_EVENT_NOTICE,
@@ -472,7 +461,7 @@ static void report_unknown_device(const struct sending *s)
 		sink_put(s->sink, &event);
 }
 
-static void send_device(const struct sending *s, const struct cupti_abi_device *d)
+static void send_device(const struct activity_output *s, const struct cupti_abi_device *d)
 {
 	struct gpu_event event = {.type = GPU_EVENT_DEVICE};
 	struct gpu_event_device *e = &event.device;
@@ -505,7 +494,7 @@ static void send_device(const struct sending *s, const struct cupti_abi_device *
 }
 
 /* Most contexts need no description. */
-static void send_context(const struct sending *s, const struct cupti_abi_context *c)
+static void send_context(const struct activity_output *s, const struct cupti_abi_context *c)
 {
 	struct gpu_event event = {
 		.type = GPU_EVENT_CONTEXT,
@@ -517,7 +506,7 @@ static void send_context(const struct sending *s, const struct cupti_abi_context
 }
 
 /* False: a kind that was not asked for. */
-static bool send_record(const struct sending *s, const struct cupti_abi_activity *record)
+static bool send_record(const struct activity_output *s, const struct cupti_abi_activity *record)
 {
 	const void *r = record;
 
@@ -564,44 +553,21 @@ static bool send_record(const struct sending *s, const struct cupti_abi_activity
 	}
 }
 
-static struct sending sending_to(const struct activity_output *output,
-				 const struct clock_map *clock)
+void activity_send_memory(const struct activity_output *output, const struct gpu_event_work *event,
+			  uint64_t timestamp)
 {
-	return (struct sending){.clock = clock,
-				.names = output->names,
-				.tally = output->tally,
-				.sink = output->sink,
-				.verbose = output->verbose,
-				.began_ns = output->began_ns,
-				.now_ns = output->now_ns,
-				.saw_device = output->saw_device,
-				.addresses = output->addresses,
-				.reads_counters = output->reads_counters,
-				.skips_unended = output->skips_unended,
-				.recorded_from_ns = output->recorded_from_ns,
-				.recorded_to_ns = output->recorded_to_ns,
-				.begins_whole = output->begins_whole};
+	send_work(output, event, timestamp, timestamp);
 }
 
-void activity_send_memory(const struct activity_output *output, const struct clock_map *clock,
-			  const struct gpu_event_work *event, uint64_t timestamp)
+void activity_send_buffer(const struct activity_output *output, uint8_t *buffer, size_t valid_size)
 {
-	const struct sending sending = sending_to(output, clock);
-
-	send_work(&sending, event, timestamp, timestamp);
-}
-
-void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,
-			  uint8_t *buffer, size_t valid_size)
-{
-	const struct sending sending = sending_to(output, clock);
 	struct cupti_abi_activity *record = NULL;
 	struct gpu_event_drops drops = {0};
 
-	send_held(&sending, false);
+	send_held(output, false);
 	while (output->api->cuptiActivityGetNextRecord(buffer, valid_size, &record) ==
 	       CUPTI_ABI_SUCCESS)
-		if (!send_record(&sending, record))
+		if (!send_record(output, record))
 			drops.unknown++;
 	if (drops.unknown)
 		sink_count_drops(output->sink, &drops);
@@ -623,12 +589,11 @@ static void send_sum(struct sink *sink, const struct work_sum *sum)
 
 void activity_send_sums(const struct activity_output *output)
 {
-	const struct sending sending = sending_to(output, NULL);
 	struct work_tally *tally = output->tally;
 	struct sink *sink = output->sink;
 	struct work_sum rest = {.key = {WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST, 0}};
 
-	send_held(&sending, true);
+	send_held(output, true);
 	for (uint32_t i = 0; i < tally->count; i++) {
 		struct work_sum *sum = &tally->sums[i];
 

@@ -24,6 +24,7 @@
 
 /* Where records go. All borrowed; the caller serializes calls with one output. */
 struct activity_output {
+	const struct clock_map *clock;
 	const struct cupti_api *api;
 	struct names *names;
 	struct work_tally *tally;
@@ -40,14 +41,13 @@ struct activity_output {
 	bool begins_whole;         /* what was under way at recorded_from_ns is only counted, too */
 };
 
-void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,
-			  uint8_t *buffer, size_t valid_size);
+void activity_send_buffer(const struct activity_output *output, uint8_t *buffer, size_t valid_size);
 
 /*
  * Does the same for an allocation or release that CUPTI has no record of; `timestamp` is CUPTI's.
  */
-void activity_send_memory(const struct activity_output *output, const struct clock_map *clock,
-			  const struct gpu_event_work *event, uint64_t timestamp);
+void activity_send_memory(const struct activity_output *output, const struct gpu_event_work *event,
+			  uint64_t timestamp);
 
 /*
  * Sends the sums of all records since the last call, and sets them to 0; after an overflow, also a

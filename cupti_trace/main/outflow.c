@@ -99,12 +99,12 @@ static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 	pthread_mutex_lock(&tracer->record_lock);
 	activity_send_buffer(
 		&(struct activity_output){
-			&tracer->api, &tracer->names, &tracer->tally, &tracer->sink,
+			&clock, &tracer->api, &tracer->names, &tracer->tally, &tracer->sink,
 			tracer->config.verbose, tracer->began_ns, clock_now_ns(), &saw_device,
 			tracer->config.memory, tracer_reads_counters(tracer),
 			atomic_load(&tracer->skips_unended), recorded_from(tracer),
 			alone ? tracer->window.to_ns : 0, alone},
-		&clock, buffer, valid_size);
+		buffer, valid_size);
 	pthread_mutex_unlock(&tracer->record_lock);
 	if (saw_device)
 		atomic_store(&tracer->devices, DEVICES_SETTLED);
@@ -116,11 +116,12 @@ void tracer_send_memory(struct tracer *tracer, const struct gpu_event_work *even
 	struct clock_map clock = copy_clock(tracer);
 
 	pthread_mutex_lock(&tracer->record_lock);
-	activity_send_memory(&(struct activity_output){.tally = &tracer->tally,
+	activity_send_memory(&(struct activity_output){.clock = &clock,
+						       .tally = &tracer->tally,
 						       .sink = &tracer->sink,
 						       .began_ns = tracer->began_ns,
 						       .now_ns = clock_now_ns()},
-			     &clock, event, timestamp);
+			     event, timestamp);
 	pthread_mutex_unlock(&tracer->record_lock);
 }
 

@@ -133,11 +133,11 @@ static void send_records(struct bench *b, const void *records, size_t n, size_t 
 		memcpy(buffer, records, size);
 	record_size = size_of_one;
 	activity_send_buffer(
-		&(struct activity_output){&b->api, &b->names, &b->tally, &b->sink, b->verbose,
-					  b->began_ns, b->now_ns, &b->saw_device, b->follows_memory,
-					  b->reads_counters, b->skips_unended, b->recorded_from_ns,
-					  b->recorded_to_ns, b->begins_whole},
-		&b->clock, buffer, size);
+		&(struct activity_output){&b->clock, &b->api, &b->names, &b->tally, &b->sink,
+					  b->verbose, b->began_ns, b->now_ns, &b->saw_device,
+					  b->follows_memory, b->reads_counters, b->skips_unended,
+					  b->recorded_from_ns, b->recorded_to_ns, b->begins_whole},
+		buffer, size);
 	free(buffer);
 	sink_flush(&b->sink);
 	fifo_drain(&b->fifo);
