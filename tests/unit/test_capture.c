@@ -604,6 +604,58 @@ static void each_flipped_bit_is_noticed(void **state)
 	random_end(&r);
 }
 
+#define LATER 48u /* a field that no table has */
+
+/* Fields, rows and counts of a later version are as if they were not there. */
+static void tables_of_a_later_version_are_ignored(void **state)
+{
+	struct prng p = prng_round(4);
+	struct protobuf message = {0};
+	struct protobuf_reader reader;
+	struct protobuf_field field;
+	struct random_result r;
+	struct profile_capture *capture;
+	enum capture_error error;
+	size_t size, plain_size;
+	unsigned char *plain;
+	char *text, *longer;
+
+	(void)state;
+	assert_null(capture_table(LATER));
+	random_tables(&p, &r);
+	text = text_from(&capture_writer, &r.made.result, &size);
+	plain = gunzip(text, size, &plain_size);
+	reader = (struct protobuf_reader){plain, plain + plain_size, false};
+	while (protobuf_next(&reader, &field)) {
+		struct protobuf_reader counts = protobuf_inside(&field);
+		uint32_t place;
+
+		if (field.number != CAPTURE_END) {
+			protobuf_bytes(&message, field.number, field.bytes, field.size);
+			continue;
+		}
+		place = protobuf_begin(&message, LATER);
+		protobuf_uint(&message, BLOCK_COUNT, 1);
+		protobuf_end(&message, place);
+		place = protobuf_begin(&message, CAPTURE_END);
+		while (protobuf_next(&counts, &field))
+			protobuf_uint(&message, field.number, field.value);
+		protobuf_uint(&message, capture_table_number(LATER) + 1, 1);
+		protobuf_end(&message, place);
+	}
+	assert_false(reader.failed);
+	longer = pack(&message, &plain_size);
+	capture = read_text(longer, plain_size, true, NULL, &error);
+	assert_non_null(capture);
+	assert_equal_capture(capture_result(capture), text, size);
+	capture_free(capture);
+	free(longer);
+	free(plain);
+	free(text);
+	protobuf_release(&message);
+	random_end(&r);
+}
+
 /* With a right checksum: numbers that refer to nothing and the like. */
 static void random_bytes_do_no_harm(void **state)
 {
@@ -673,6 +725,7 @@ int main(void)
 		cmocka_unit_test(a_part_of_a_capture_is_none),
 		cmocka_unit_test(each_flipped_bit_is_noticed),
 		cmocka_unit_test(random_bytes_do_no_harm),
+		cmocka_unit_test(tables_of_a_later_version_are_ignored),
 		cmocka_unit_test(memory_is_bounded),
 	};
 
