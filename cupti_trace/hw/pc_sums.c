@@ -3,28 +3,15 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/array.h"
-
-static bool has_place(const void *records, uint32_t position, const void *key)
-{
-	return memcmp(&((const struct pc_sum *)records)[position].place, key,
-		      sizeof(struct pc_place)) == 0;
-}
 
 bool pc_sums_add(struct pc_sums *sums, const struct pc_place *place, uint64_t samples)
 {
-	uint32_t hash = hash_bytes(place, sizeof(*place));
-	uint32_t at = hash_index_find(&sums->index, hash, has_place, sums->list, place);
+	uint32_t at = record_find(sums, place);
 
-	if (at == HASH_INDEX_NONE) {
-		if (sums->count == (sums->max ? sums->max : PC_SUMS_MAX) ||
-		    !array_make_room(&sums->list, sums->count, &sums->capacity,
-				     sizeof(*sums->list)) ||
-		    hash_index_add(&sums->index, hash, sums->count) != 0)
-			return false;
-		at = sums->count++;
-		sums->list[at] = (struct pc_sum){.place = *place};
-	}
+	if (at == RECORD_NONE && sums->count < (sums->max ? sums->max : PC_SUMS_MAX))
+		at = record_add(sums, place, &((struct pc_sum){.place = *place}));
+	if (at == RECORD_NONE)
+		return false;
 	sums->list[at].samples += samples;
 	return true;
 }
@@ -79,14 +66,11 @@ void pc_sums_send(struct pc_sums *sums, struct sink *sink)
 	qsort(sums->list, sums->count, sizeof(*sums->list), by_place);
 	for (uint32_t i = 0; i < sums->count;)
 		i += send_line(sums, i, sink);
-	hash_index_release(&sums->index);
-	sums->index = (struct hash_index){.used = 0};
+	hash_index_release(&sums->set.index);
 	sums->count = 0;
 }
 
 void pc_sums_release(struct pc_sums *sums)
 {
-	hash_index_release(&sums->index);
-	free(sums->list);
-	*sums = (struct pc_sums){.count = 0};
+	record_set_release(&sums->set);
 }

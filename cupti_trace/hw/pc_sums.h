@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/core/sink.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 #define PC_SUMS_MAX (1u << 16)
 
@@ -32,10 +32,8 @@ struct pc_sum {
 
 /* Zero-initialised is empty. */
 struct pc_sums {
-	struct pc_sum *list;
-	uint32_t count, capacity;
+	RECORD_SET(struct pc_sum);
 	uint32_t max; /* of places; 0: PC_SUMS_MAX */
-	struct hash_index index;
 };
 
 /* False: there is no room. */

@@ -595,7 +595,7 @@ void activity_send_sums(const struct activity_output *output)
 
 	send_held(output, true);
 	for (uint32_t i = 0; i < tally->count; i++) {
-		struct work_sum *sum = &tally->sums[i];
+		struct work_sum *sum = &tally->list[i];
 
 		if (sum->count > 0)
 			send_sum(sink, sum);

@@ -16,8 +16,7 @@
 #include "cupti_trace/python/loaded_python.h"
 #include "cupti_trace/python/python_thread.h"
 #include "cupti_trace/unwind/unwind.h"
-#include "symbolize/util/array.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/text.h"
 
 #define LIBRARY_PATH_MAX 4096
@@ -47,15 +46,11 @@ static struct {
 
 /* Code objects whose names were sent, that of id 1 first; the caller of python_stack_merge locks.
  */
-static struct {
-	struct known_code *list;
-	uint32_t count, capacity;
-	struct hash_index index;
-} known;
+static RECORD_SET(struct known_code) known;
 
 void python_stack_start_over(void)
 {
-	hash_index_release(&known.index);
+	hash_index_release(&known.set.index);
 	known.count = 0;
 }
 
@@ -380,18 +375,17 @@ static uint32_t code_id(struct sink *sink, const struct python_frame *f)
 	struct gpu_event event = {.type = GPU_EVENT_PYCODE};
 	struct known_code key = {.code = f->code, .mark = f->mark};
 	uint32_t hash = hash_bytes(&key, offsetof(struct known_code, is_internal));
-	uint32_t at = hash_index_find(&known.index, hash, is_known, known.list, &key);
+	uint32_t at = record_find_equal(&known, hash, is_known, &key);
 
-	if (at != HASH_INDEX_NONE)
+	if (at != RECORD_NONE)
 		return known.list[at].is_internal ? CODE_INTERNAL : at + 1;
 	if (known.count + 1 >= GPU_PYCODE_MAX_ID ||
 	    python_code_read(&safe_memory, &python.interpreter.offsets, &python.interpreter.types,
-			     f->code, &code) != 0 ||
-	    !array_make_room(&known.list, known.count, &known.capacity, sizeof(key)) ||
-	    hash_index_add(&known.index, hash, known.count) != 0)
+			     f->code, &code) != 0)
 		return 0;
 	key.is_internal = code.is_internal;
-	known.list[known.count++] = key;
+	if (record_add_hashed(&known, hash, &key) == RECORD_NONE)
+		return 0;
 	event.pycode = (struct gpu_event_pycode){.id = known.count,
 						 .name = code.name,
 						 .qualname = code.qualname,

@@ -1,41 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/wire/work_tally.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/array.h"
 
 static uint32_t hash_key(const struct work_key *key)
 {
 	return hash_four(key->device, key->context, key->stream, key->work);
 }
 
-static bool key_equal(const void *sums, uint32_t position, const void *key)
-{
-	const struct work_key *a = &((const struct work_sum *)sums)[position].key, *b = key;
-
-	return a->device == b->device && a->context == b->context && a->stream == b->stream &&
-	       a->work == b->work;
-}
-
-/* A sum for a key that has none. NULL when out of memory: then nothing has changed. */
+/* Adds a sum for a key that has none. NULL when out of memory: then nothing has changed. */
 static struct work_sum *add_sum(struct work_tally *t, const struct work_key *key)
 {
-	uint32_t at = t->count;
+	uint32_t at = record_add_hashed(t, hash_key(key), &((struct work_sum){.key = *key}));
 
-	if (!array_make_room(&t->sums, t->count, &t->capacity, sizeof(*t->sums)) ||
-	    hash_index_add(&t->index, hash_key(key), at) != 0)
-		return NULL;
-	t->sums[at] = (struct work_sum){.key = *key};
-	t->count++;
-	return &t->sums[at];
+	return at == RECORD_NONE ? NULL : &t->list[at];
 }
 
 static struct work_sum *find_sum(const struct work_tally *t, const struct work_key *key)
 {
-	uint32_t at = hash_index_find(&t->index, hash_key(key), key_equal, t->sums, key);
+	uint32_t at = record_find_hashed(t, hash_key(key), key);
 
-	return at == HASH_INDEX_NONE ? NULL : &t->sums[at];
+	return at == RECORD_NONE ? NULL : &t->list[at];
 }
 
 struct work_sum *work_tally_get(struct work_tally *tally, const struct work_key *key)
@@ -62,13 +47,12 @@ struct work_sum *work_tally_find(const struct work_tally *tally, const struct wo
 
 const struct work_sum *work_tally_next(const struct work_tally *tally, uint32_t *at)
 {
-	return *at < tally->count ? &tally->sums[(*at)++] : NULL;
+	return *at < tally->count ? &tally->list[(*at)++] : NULL;
 }
 
 void work_tally_release(struct work_tally *tally)
 {
-	free(tally->sums);
-	hash_index_release(&tally->index);
+	record_set_release(&tally->set);
 	memset(tally, 0, sizeof(*tally));
 }
 
@@ -139,8 +123,8 @@ struct work_comparison work_tally_compare(const struct work_tally *counted,
 	struct work_comparison c = {0};
 
 	for (uint32_t i = 0; i < counted->count; i++)
-		compare_counted(&c, &counted->sums[i], reported);
+		compare_counted(&c, &counted->list[i], reported);
 	for (uint32_t i = 0; i < reported->count; i++)
-		compare_reported(&c, &reported->sums[i], counted);
+		compare_reported(&c, &reported->list[i], counted);
 	return c;
 }

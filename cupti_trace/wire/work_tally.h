@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_work.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 #define WORK_TALLY_MAX ((1u << 20) - GPU_WORKS) /* with the rests a power of two */
 #define WORK_TALLY_REST UINT32_MAX
@@ -38,11 +38,9 @@ struct work_sum {
 
 /* Zero-initialised is empty. */
 struct work_tally {
-	struct work_sum *sums; /* in the order in which their keys first came */
-	uint32_t count, capacity;
-	uint32_t max; /* of distinct keys; 0: WORK_TALLY_MAX */
-	struct hash_index index;
-	bool overflowed; /* keys may be under WORK_TALLY_REST; no new ones are made */
+	RECORD_SET(struct work_sum); /* in the order in which their keys first came */
+	uint32_t max;                /* of distinct keys; 0: WORK_TALLY_MAX */
+	bool overflowed;             /* keys may be under WORK_TALLY_REST; no new ones are made */
 };
 
 /*

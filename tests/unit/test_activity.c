@@ -715,7 +715,7 @@ static void decompression_is_work(void **state)
 	assert_int_equal(w->duration_ns, 250);
 	assert_int_equal(w->correlation_id, 4);
 	assert_int_equal(w->device_id * 100 + w->context_id * 10 + w->stream_id, 123);
-	assert_int_equal(b->tally.sums[0].ns, 250);
+	assert_int_equal(b->tally.list[0].ns, 250);
 	assert_false(gpu_work_has_no_launch(w->work));
 }
 
