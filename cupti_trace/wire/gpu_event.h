@@ -23,9 +23,9 @@ enum gpu_event_type {
 	/* come by the million, the most frequent first, or have sums that a double cannot hold */
 	GPU_EVENT_KERNEL,     /* a kernel ran on a GPU */
 	GPU_EVENT_LAUNCH,     /* a launch function was entered */
+	GPU_EVENT_LAUNCH_END, /* a launch function has returned */
 	GPU_EVENT_WORK,       /* a GPU did other work than a kernel */
 	GPU_EVENT_WAIT,       /* a thread waited for the GPU */
-	GPU_EVENT_LAUNCH_END, /* a launch function has returned */
 	GPU_EVENT_BATCH,      /* the next lines are from this instance */
 	GPU_EVENT_GOODBYE,    /* orderly end, with totals to check against */
 	GPU_EVENT_LAST_SCANNED = GPU_EVENT_GOODBYE,
