@@ -45,8 +45,9 @@ bool source_is_of_same(const struct source *a, const struct source *b);
 bool source_has_other_clock(const struct source *a, const struct source *b);
 
 /*
- * Reads sources as one: a capture, or traces. The rest as with recorded_read. Returns how many
- * sources are at fault, after logging the reason for each; then there is no result.
+ * Reads sources as one: a capture, or traces. `folder`, `needs_timeline` and `memory` as in
+ * capture.h. Returns how many sources are at fault, after logging the reason for each; then there
+ * is no result. It borrows from the options.
  */
 uint32_t recorded_read_sources(struct log *log, struct recorded *recorded,
 			       struct source *const *sources, uint32_t count,
