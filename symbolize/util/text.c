@@ -25,17 +25,9 @@ size_t count_utf8_bytes(const unsigned char *s)
 
 size_t fit_utf8(const char *text, size_t limit)
 {
-	size_t length = 0;
+	size_t length = strnlen(text, limit + 1);
 
-	while (text[length]) {
-		size_t n = count_utf8_bytes((const unsigned char *)text + length);
-
-		n += n == 0;
-		if (n > limit - length)
-			break;
-		length += n;
-	}
-	return length;
+	return length > limit ? cut_text(text, limit) : length;
 }
 
 size_t put_utf8(uint32_t c, char *out)
