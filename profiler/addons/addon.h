@@ -80,6 +80,8 @@ struct thread_time {
 	bool is_spread; /* its moments are not known */
 };
 
+#define ADDON_NOTE(kind) (1u << ((kind)-TIMELINE_KINDS))
+
 struct addon {
 	bool (*is_wanted)(const struct addon_parts *parts);
 
@@ -122,8 +124,20 @@ struct addon {
 	void (*advance)(void *addon, uint64_t now_ns);
 	/* Shows the numbers in use. */
 	void (*visit)(void *addon, const struct number_visitor *visitor);
-	/* The input has ended, of a run from `from_ns` to `to_ns`. Frees what is passing. */
-	void (*finish)(void *addon, uint64_t from_ns, uint64_t to_ns);
+	/* What ended before that time is not wanted (--last). */
+	void (*forget)(void *addon, uint64_t before_ns);
+	/* Returns the time from which on all is known that it keeps itself; 0: from the start. */
+	uint64_t (*whole_from)(const void *addon);
+	/* The input has ended: adds to the sink what is left to be added. */
+	void (*finish)(void *addon);
+	/* Takes a note of its kinds from the sink: bit n of `notes` is of TIMELINE_KINDS + n. */
+	uint32_t notes;
+	void (*note)(void *addon, const struct profile_item *note);
+	/*
+	 * The profile has all that the sink takes in, of a run from `from_ns` to `to_ns`; of the
+	 * last seconds alone, if these are wanted. Frees what is passing.
+	 */
+	void (*complete)(void *addon, uint64_t from_ns, uint64_t to_ns);
 	/* Sets what it has collected, which it still owns. */
 	void (*show)(void *addon, struct collected *collected);
 };

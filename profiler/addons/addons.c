@@ -150,9 +150,41 @@ void addons_visit(struct addons *a, const struct number_visitor *visitor)
 	CALL(a, visit, visitor);
 }
 
-void addons_finish(struct addons *a, uint64_t from_ns, uint64_t to_ns)
+void addons_forget(struct addons *a, uint64_t before_ns)
 {
-	CALL(a, finish, from_ns, to_ns);
+	CALL(a, forget, before_ns);
+}
+
+uint64_t addons_whole_from(const struct addons *a)
+{
+	uint64_t latest_ns = 0;
+
+	for (uint32_t i = 0; i < a->count; i++) {
+		const struct addon_in_use *use = &a->list[i];
+		uint64_t own_ns = use->addon->whole_from ? use->addon->whole_from(use->state) : 0;
+
+		latest_ns = own_ns > latest_ns ? own_ns : latest_ns;
+	}
+	return latest_ns;
+}
+
+void addons_finish(struct addons *a)
+{
+	for (uint32_t i = 0; i < a->count; i++)
+		if (a->list[i].addon->finish)
+			a->list[i].addon->finish(a->list[i].state);
+}
+
+void addons_note(struct addons *a, const struct profile_item *note)
+{
+	for (uint32_t i = 0; i < a->count; i++)
+		if (a->list[i].addon->notes & ADDON_NOTE(note->record.kind))
+			a->list[i].addon->note(a->list[i].state, note);
+}
+
+void addons_complete(struct addons *a, uint64_t from_ns, uint64_t to_ns)
+{
+	CALL(a, complete, from_ns, to_ns);
 }
 
 void addons_show(const struct addons *a, struct collected *collected)

@@ -43,7 +43,12 @@ void addons_end_thread(struct addons *addons, uint32_t process, uint32_t tid, ui
 void addons_end_process(struct addons *addons, uint32_t process);
 void addons_advance(struct addons *addons, uint64_t now_ns);
 void addons_visit(struct addons *addons, const struct number_visitor *visitor);
-void addons_finish(struct addons *addons, uint64_t from_ns, uint64_t to_ns);
+void addons_forget(struct addons *addons, uint64_t before_ns);
+/* Returns the latest of all. */
+uint64_t addons_whole_from(const struct addons *addons);
+void addons_finish(struct addons *addons);
+void addons_note(struct addons *addons, const struct profile_item *note);
+void addons_complete(struct addons *addons, uint64_t from_ns, uint64_t to_ns);
 void addons_show(const struct addons *addons, struct collected *collected);
 
 #endif

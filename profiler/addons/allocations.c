@@ -388,6 +388,19 @@ static void on_context_ends(struct allocations *a, const struct allocation_event
 	}
 }
 
+/* A process has ended: what it had not given back is gone, and so is what is known of it. */
+static void on_process_ends(struct allocations *a, const struct allocation_event *e)
+{
+	if (a->is_over)
+		return;
+	for (uint32_t i = 0; i < a->owner_count; i++)
+		while (a->owners[i].process == e->process && a->owners[i].first != NONE)
+			take_piece(a, a->owners[i].first);
+	for (uint32_t i = 0; i < a->use.pool_count; i++)
+		if (a->use.pools[i].process == e->process)
+			a->holders[i].held = a->holders[i].used = 0;
+}
+
 /* ---- the order of time ---- */
 
 static int by_time(const void *x, const void *y)
@@ -416,8 +429,10 @@ static void take_pending(struct allocations *a, uint32_t count)
 			on_freed(a, e);
 		else if (e->type == ALLOCATION_POOL)
 			on_pool(a, e);
-		else
+		else if (e->type == ALLOCATION_CONTEXT_ENDS)
 			on_context_ends(a, e);
+		else
+			on_process_ends(a, e);
 	}
 	a->pending_count -= count;
 	if (count && a->pending_count)
@@ -428,6 +443,26 @@ static void sort_pending(struct allocations *a)
 {
 	if (a->pending_count)
 		qsort(a->pending, a->pending_count, sizeof(*a->pending), by_time);
+}
+
+/* Returns how many of those that are sorted were before that time. */
+static uint32_t count_before(const struct allocations *a, uint64_t time_ns)
+{
+	uint32_t count = 0;
+
+	while (count < a->pending_count && a->pending[count].time_ns < time_ns)
+		count++;
+	return count;
+}
+
+/* Takes those that are not wanted, if that makes room; else the older half. */
+static void make_room(struct allocations *a)
+{
+	uint32_t half = a->pending_count / 2 + a->pending_count % 2, old;
+
+	sort_pending(a);
+	old = count_before(a, a->wanted_ns);
+	take_pending(a, old > a->pending_count / 8 ? old : half);
 }
 
 static bool has_room(struct allocations *a)
@@ -443,10 +478,8 @@ void allocations_add(struct allocations *a, const struct allocation_event *event
 {
 	if (a->window && window_is_over(a->window, event->time_ns))
 		return;
-	if (!has_room(a)) {
-		sort_pending(a);
-		take_pending(a, a->pending_count / 2 + a->pending_count % 2);
-	}
+	if (!has_room(a))
+		make_room(a);
 	if (!has_room(a)) {
 		a->use.not_kept++;
 		return;
@@ -454,6 +487,198 @@ void allocations_add(struct allocations *a, const struct allocation_event *event
 	a->pending[a->pending_count] = *event;
 	a->pending[a->pending_count++].number = a->number++;
 }
+
+/* ---- the last seconds ---- */
+
+/* Takes all that happened before that time. */
+static void take_until(struct allocations *a, uint64_t before_ns)
+{
+	sort_pending(a);
+	take_pending(a, count_before(a, before_ns));
+}
+
+/* Forgets totals that nothing is allocated of. `numbers`: the new one of each. */
+static void forget_totals(struct allocations *a, uint32_t *numbers)
+{
+	struct memory_use *use = &a->use;
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < use->total_count; i++)
+		numbers[i] = NONE;
+	for (uint32_t i = 0; i < use->row_count; i++) /* also pieces of no bytes */
+		if (a->users[i].pieces)
+			numbers[use->rows[i].total] = 0;
+	hash_index_clear(&a->scope_index);
+	for (uint32_t i = 0; i < use->total_count; i++) {
+		const struct memory_total *t = &use->totals[i];
+
+		if (numbers[i] == NONE)
+			continue;
+		hash_index_add(&a->scope_index, hash_four(t->process, t->device, t->kind, 0), left);
+		use->totals[left] = *t;
+		a->scopes[left] = a->scopes[i];
+		numbers[i] = left++;
+	}
+	if (a->memory)
+		allowance_return(a->memory, (use->total_count - left) *
+						    (sizeof(*use->totals) + sizeof(*a->scopes) +
+						     HASH_INDEX_ENTRY_BYTES));
+	use->total_count = left;
+}
+
+/* Forgets rows that nothing is allocated of; the totals of the others have new numbers. */
+static void forget_rows(struct allocations *a, const uint32_t *totals, uint32_t *numbers)
+{
+	struct memory_use *use = &a->use;
+	uint32_t left = 0;
+
+	hash_index_clear(&a->user_index);
+	for (uint32_t i = 0; i < use->row_count; i++) {
+		struct memory_row row = use->rows[i];
+
+		numbers[i] = NONE;
+		if (!a->users[i].pieces)
+			continue;
+		row.total = totals[row.total];
+		hash_index_add(&a->user_index, hash_pair(row.stack, row.total), left);
+		use->rows[left] = row;
+		a->users[left] = a->users[i];
+		numbers[i] = left++;
+	}
+	if (a->memory)
+		allowance_return(a->memory,
+				 (use->row_count - left) * (sizeof(*use->rows) + sizeof(*a->users) +
+							    HASH_INDEX_ENTRY_BYTES));
+	use->row_count = left;
+}
+
+static void forget_pools(struct allocations *a, const uint32_t *totals)
+{
+	struct memory_use *use = &a->use;
+	uint32_t left = 0;
+
+	hash_index_clear(&a->pool_index);
+	for (uint32_t i = 0; i < use->pool_count; i++) {
+		const struct memory_pool pool = use->pools[i];
+		struct holder holder = a->holders[i];
+
+		if (!holder.held)
+			continue;
+		if (holder.total != NONE)
+			holder.total = totals[holder.total];
+		hash_index_add(&a->pool_index, address_hash(pool.process, pool.address), left);
+		use->pools[left] = pool;
+		a->holders[left++] = holder;
+	}
+	if (a->memory)
+		allowance_return(a->memory, (use->pool_count - left) *
+						    (sizeof(*use->pools) + sizeof(*a->holders) +
+						     HASH_INDEX_ENTRY_BYTES));
+	use->pool_count = left;
+}
+
+static void forget_owners(struct allocations *a)
+{
+	uint32_t left = 0;
+
+	hash_index_clear(&a->owner_index);
+	for (uint32_t i = 0; i < a->owner_count; i++) {
+		const struct owner owner = a->owners[i];
+
+		if (owner.first == NONE)
+			continue;
+		hash_index_add(&a->owner_index, hash_pair(owner.process, owner.context), left);
+		for (uint32_t at = owner.first; at != NONE; at = a->pieces[at].next)
+			a->pieces[at].owner = left;
+		a->owners[left++] = owner;
+	}
+	if (a->passing)
+		allowance_return(a->passing, (a->owner_count - left) *
+						     (sizeof(*a->owners) + HASH_INDEX_ENTRY_BYTES));
+	a->owner_count = left;
+}
+
+/* Forgets what has nothing allocated. Out of memory, nothing is forgotten. */
+static void forget_unallocated(struct allocations *a)
+{
+	uint32_t *totals = malloc((a->use.total_count + (size_t)1) * sizeof(*totals));
+	uint32_t *rows = malloc((a->use.row_count + (size_t)1) * sizeof(*rows));
+
+	if (totals && rows) {
+		forget_totals(a, totals);
+		forget_rows(a, totals, rows);
+		forget_pools(a, totals);
+		forget_owners(a);
+		for (uint32_t i = 0; i < a->owner_count; i++)
+			for (uint32_t at = a->owners[i].first; at != NONE; at = a->pieces[at].next)
+				a->pieces[at].row = rows[a->pieces[at].row];
+	}
+	free(totals);
+	free(rows);
+}
+
+void allocations_forget(struct allocations *a, uint64_t before_ns)
+{
+	a->wanted_ns = before_ns;
+	if (a->pending_count < a->forget_at)
+		return;
+	take_until(a, before_ns);
+	forget_unallocated(a);
+	a->forget_at = a->pending_count > ALLOCATIONS_FORGET
+			       ? 2 * a->pending_count
+			       : a->pending_count + ALLOCATIONS_FORGET;
+}
+
+uint64_t allocations_whole_from(const struct allocations *a)
+{
+	return a->taken_ns ? a->taken_ns + 1 : 0;
+}
+
+/* Has the peak of a total be what is allocated of it now. */
+static void begin_total(struct memory_total *t, struct scope *scope, uint64_t from_ns)
+{
+	t->peak_bytes = scope->bytes;
+	t->peak_ns = scope->bytes ? from_ns : 0;
+	t->allocated_bytes = t->allocations = t->frees = t->ended = t->unknown = 0;
+	scope->peak_number++;
+}
+
+void allocations_begin_part(struct allocations *a, uint64_t from_ns)
+{
+	struct memory_use *use = &a->use;
+
+	take_until(a, from_ns);
+	a->is_over = true;
+	forget_unallocated(a);
+	for (uint32_t i = 0; i < use->total_count; i++)
+		begin_total(&use->totals[i], &a->scopes[i], from_ns);
+	for (uint32_t i = 0; i < use->row_count; i++)
+		use->rows[i].allocated_bytes = use->rows[i].allocations = 0;
+	for (uint32_t i = 0; i < use->pool_count; i++) {
+		struct memory_pool *p = &use->pools[i];
+
+		p->most_held = a->holders[i].held;
+		p->most_held_ns = from_ns;
+		p->most_used = a->holders[i].used;
+	}
+}
+
+void allocations_visit(struct allocations *a, const struct number_visitor *visitor)
+{
+	for (uint32_t i = 0; i < a->pending_count; i++)
+		if (a->pending[i].type == ALLOCATION_MADE)
+			visit_stack(visitor, &a->pending[i].stack);
+	hash_index_clear(&a->user_index);
+	for (uint32_t i = 0; i < a->use.row_count; i++) {
+		struct memory_row *row = &a->use.rows[i];
+
+		visit_stack(visitor, &row->stack);
+		/* cannot fail: there were as many */
+		hash_index_add(&a->user_index, hash_pair(row->stack, row->total), i);
+	}
+}
+
+/* ---- the end ---- */
 
 void allocations_finish(struct allocations *a)
 {
@@ -544,6 +769,18 @@ static int take_event(void *addon, uint32_t process, const struct gpu_event *eve
 	return 0;
 }
 
+/* Notes it as of its arrival, which is after all that the process has told. */
+static void end_process(void *addon, uint32_t process)
+{
+	struct allocations_addon *a = addon;
+
+	if (a->parts->keeps_last)
+		allocations_add(&a->allocations,
+				&(struct allocation_event){.type = ALLOCATION_PROCESS_ENDS,
+							   .time_ns = a->parts->sink->now_ns,
+							   .process = process});
+}
+
 static bool looks_at(void *addon, const struct gpu_operation *operation)
 {
 	(void)addon;
@@ -574,13 +811,38 @@ static void take_operation(void *addon, const struct addon_operation *operation)
 							   .stack = operation->stack});
 }
 
-static void finish(void *addon, uint64_t from_ns, uint64_t to_ns)
+static void forget(void *addon, uint64_t before_ns)
+{
+	struct allocations_addon *a = addon;
+
+	allocations_forget(&a->allocations, before_ns);
+}
+
+static uint64_t whole_from(const void *addon)
+{
+	const struct allocations_addon *a = addon;
+	uint64_t from_ns = allocations_whole_from(&a->allocations);
+	uint64_t now_ns = a->parts->sink->now_ns;
+
+	/* processes choose the times of their events */
+	return from_ns < now_ns ? from_ns : now_ns;
+}
+
+static void visit(void *addon, const struct number_visitor *visitor)
+{
+	struct allocations_addon *a = addon;
+
+	allocations_visit(&a->allocations, visitor);
+}
+
+static void complete(void *addon, uint64_t from_ns, uint64_t to_ns)
 {
 	struct allocations_addon *a = addon;
 	struct ledger_bounds *bounds = &a->parts->sink->ledger->bounds;
 
-	(void)from_ns;
 	(void)to_ns;
+	if (a->parts->keeps_last)
+		allocations_begin_part(&a->allocations, from_ns);
 	allocations_finish(&a->allocations);
 	bounds->allocations = a->allocations.use.not_kept;
 	bounds->late_allocations = a->allocations.use.late;
@@ -602,6 +864,10 @@ const struct addon addon_allocations = {
 	.event = take_event,
 	.operation = take_operation,
 	.looks_at = looks_at,
-	.finish = finish,
+	.end_process = end_process,
+	.forget = forget,
+	.whole_from = whole_from,
+	.visit = visit,
+	.complete = complete,
 	.show = show,
 };

@@ -248,24 +248,32 @@ static void visit(void *addon, const struct number_visitor *visitor)
 	stalls_visit(w->stalls, visitor);
 }
 
-static void finish(void *addon, uint64_t from_ns, uint64_t to_ns)
+static void finish(void *addon)
+{
+	struct gpu_waits *w = addon;
+	struct ledger_calls *calls = &w->parts->sink->ledger->calls;
+
+	waits_finish(w->waits);
+	stalls_finish(w->stalls);
+	wait_times_finish(&w->times);
+	calls->cut_waits = waits_cut(w->waits) + w->times.cut;
+	waits_free(w->waits);
+	stalls_free(w->stalls);
+	wait_times_release(&w->times);
+	w->waits = NULL;
+	w->stalls = NULL;
+}
+
+/* Knows how many waits count: some are cut in both ways. */
+static void complete(void *addon, uint64_t from_ns, uint64_t to_ns)
 {
 	struct gpu_waits *w = addon;
 	struct ledger_calls *calls = &w->parts->sink->ledger->calls;
 
 	(void)from_ns;
 	(void)to_ns;
-	waits_finish(w->waits);
-	stalls_finish(w->stalls);
-	wait_times_finish(&w->times);
-	calls->cut_waits = waits_cut(w->waits) + w->times.cut;
-	if (calls->cut_waits > calls->waits) /* both of some */
+	if (calls->cut_waits > calls->waits)
 		calls->cut_waits = calls->waits;
-	waits_free(w->waits);
-	stalls_free(w->stalls);
-	wait_times_release(&w->times);
-	w->waits = NULL;
-	w->stalls = NULL;
 }
 
 const struct addon addon_gpu_waits = {
@@ -280,4 +288,5 @@ const struct addon addon_gpu_waits = {
 	.advance = advance,
 	.visit = visit,
 	.finish = finish,
+	.complete = complete,
 };

@@ -553,55 +553,105 @@ static void *begin_addon(const struct addon_parts *parts)
 	return NULL;
 }
 
-static void note_operation(void *addon, const struct addon_operation *operation)
+/*
+ * Passes it through the sink. The note's record is that of the store, but for `error`, its kind,
+ * `correlation` and `shape`, the process and thread, and `work`, the process's number of a device.
+ */
+static void keep(void *addon, const struct timeline_record *record, uint32_t process, uint32_t tid)
+{
+	struct idle_addon *a = addon;
+	struct profile_item note = {.record = *record, .flags = ITEM_LASTS};
+
+	note.record.error = record->kind;
+	note.record.kind = NOTE_IDLE;
+	note.record.place = PLACE_NOWHERE;
+	note.record.correlation = process;
+	note.record.shape = tid;
+	profile_sink_add(a->parts->sink, &note);
+}
+
+static void keep_operation(void *addon, const struct addon_operation *operation)
 {
 	const struct gpu_operation *o = operation->operation;
 	struct idle_addon *a = addon;
 
 	if (o->bad_time)
 		return;
-	idle_add_operation(
-		&a->idle, (struct idle_where){o->process, operation->thread},
-		&(struct idle_work){
-			.start_ns = o->start_ns,
-			.duration_ns = o->duration_ns,
-			.launched_ns = operation->launched_ns,
-			.device = o->device,
-			.launch = compose_launch(a->parts->compose, operation->origin->launch)});
+	keep(a,
+	     &(struct timeline_record){
+		     .kind = KIND_OPERATION,
+		     .start_ns = o->start_ns,
+		     .duration_ns = o->duration_ns,
+		     .bytes = operation->launched_ns,
+		     .stack = compose_launch(a->parts->compose, operation->origin->launch),
+		     .work = o->device},
+	     o->process, operation->thread);
 }
 
-static void note_time(void *addon, const struct thread_time *time)
+static void keep_time(void *addon, const struct thread_time *time)
 {
-	struct idle_addon *a = addon;
-
 	if (time->kind == ROW_CPU)
-		idle_add_sample(&a->idle, (struct idle_where){time->process, time->tid},
-				time->start_ns, time->stack);
+		keep(addon,
+		     &(struct timeline_record){.kind = KIND_SAMPLE,
+					       .start_ns = time->start_ns,
+					       .duration_ns = 1, /* else none of it is wanted */
+					       .stack = time->stack},
+		     time->process, time->tid);
 }
 
-static void note_off_cpu(void *addon, const struct thread_time *time)
+static void keep_off_cpu(void *addon, const struct thread_time *time)
 {
-	struct idle_addon *a = addon;
-
-	idle_add_off_cpu(&a->idle, (struct idle_where){time->process, time->tid}, time->start_ns,
-			 time->end_ns - time->start_ns, time->stack);
+	keep(addon,
+	     &(struct timeline_record){.kind = KIND_OFF_CPU,
+				       .start_ns = time->start_ns,
+				       .duration_ns = time->end_ns - time->start_ns,
+				       .stack = time->stack},
+	     time->process, time->tid);
 }
 
 static void begin_thread(void *addon, uint32_t process, uint32_t tid, uint64_t time_ns)
 {
-	struct idle_addon *a = addon;
-
-	idle_begin_thread(&a->idle, (struct idle_where){process, tid}, time_ns);
+	keep(addon, &(struct timeline_record){.kind = KIND_BEGIN, .start_ns = time_ns}, process,
+	     tid);
 }
 
 static void end_thread(void *addon, uint32_t process, uint32_t tid, uint64_t time_ns)
 {
-	struct idle_addon *a = addon;
-
-	idle_end_thread(&a->idle, (struct idle_where){process, tid}, time_ns);
+	keep(addon, &(struct timeline_record){.kind = KIND_END, .start_ns = time_ns}, process, tid);
 }
 
-static void finish_addon(void *addon, uint64_t from_ns, uint64_t to_ns)
+/* Takes what was kept. */
+static void take_note(void *addon, const struct profile_item *note)
+{
+	struct idle_addon *a = addon;
+	const struct timeline_record *r = &note->record;
+	const struct idle_where where = {r->correlation, r->shape};
+
+	switch (r->error) {
+	case KIND_OPERATION:
+		idle_add_operation(&a->idle, where,
+				   &(struct idle_work){.start_ns = r->start_ns,
+						       .duration_ns = r->duration_ns,
+						       .launched_ns = r->bytes,
+						       .device = r->work,
+						       .launch = r->stack});
+		break;
+	case KIND_SAMPLE:
+		idle_add_sample(&a->idle, where, r->start_ns, r->stack);
+		break;
+	case KIND_OFF_CPU:
+		idle_add_off_cpu(&a->idle, where, r->start_ns, r->duration_ns, r->stack);
+		break;
+	case KIND_BEGIN:
+		idle_begin_thread(&a->idle, where, r->start_ns);
+		break;
+	case KIND_END:
+		idle_end_thread(&a->idle, where, r->start_ns);
+		break;
+	}
+}
+
+static void complete(void *addon, uint64_t from_ns, uint64_t to_ns)
 {
 	struct idle_addon *a = addon;
 
@@ -614,10 +664,12 @@ const struct addon addon_idle = {
 	.release = release_addon,
 	.needs_threads = true,
 	.needs_devices = true,
-	.operation = note_operation,
-	.time = note_time,
-	.off_cpu = note_off_cpu,
+	.operation = keep_operation,
+	.time = keep_time,
+	.off_cpu = keep_off_cpu,
 	.begin_thread = begin_thread,
 	.end_thread = end_thread,
-	.finish = finish_addon,
+	.notes = ADDON_NOTE(NOTE_IDLE),
+	.note = take_note,
+	.complete = complete,
 };

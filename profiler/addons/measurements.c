@@ -11,12 +11,14 @@
 
 struct measurement {
 	uint32_t process, correlation_id;
-	bool has_stack, has_values;
+	bool has_stack, has_values, bad_time;
 	uint32_t stack, count;
+	uint64_t start_ns; /* of the kernel */
 	double *values;
 };
 
 struct measured_process {
+	uint32_t id;
 	uint32_t metrics[GPU_METRICS_MAX]; /* plus 1: numbers in the counters; 0: not known */
 	uint32_t waiting;                  /* in the list */
 };
@@ -56,6 +58,7 @@ static struct measured_process *get_process(struct measurements *m, uint32_t pro
 		return NULL;
 	*at = m->process_count;
 	memset(&m->processes[m->process_count], 0, sizeof(*known));
+	m->processes[m->process_count].id = process;
 	return &m->processes[m->process_count++];
 }
 
@@ -133,26 +136,85 @@ static uint32_t count_values(const struct measured_process *p, const struct meas
 	return count;
 }
 
-/* Both halves are there. */
+/*
+ * Both halves are there. In notes `work` is the metric, `bytes` the value, bit by bit, and `device`
+ * the process. The first one of a launch counts it, and says how many values follow.
+ */
 static void complete(struct measurements *m, uint32_t at)
 {
 	const struct measurement *one = &m->list[at];
 	const struct measured_process *p = find_process(m, one->process);
-	bool is_listed = m->keeps_launches && counters_make_room(m->counters, count_values(p, one));
+	struct profile_item note = {.record = {.kind = NOTE_VALUE,
+					       .start_ns = one->start_ns,
+					       .stack = one->stack,
+					       .place = PLACE_NOWHERE,
+					       .correlation = one->correlation_id,
+					       .work = COUNTERS_NONE,
+					       .graph_node = count_values(p, one)},
+				    .device = one->process};
 
+	note.flags = one->bad_time ? ITEM_BAD_TIME : 0;
+	note.flags |= ITEM_COUNTS;
+	profile_sink_add(m->sink, &note);
+	note.flags &= ~ITEM_COUNTS;
 	for (uint32_t i = 0; p && i < one->count; i++) {
-		struct counter_value value = {one->process, one->correlation_id, p->metrics[i] - 1,
-					      one->values[i]};
-
-		if (!p->metrics[i])
+		if (!p->metrics[i] || !isfinite(one->values[i]))
 			continue;
-		counters_add(m->counters, one->stack, value.metric, value.value);
-		if (is_listed)
-			counters_add_value(m->counters, &value);
+		note.record.work = p->metrics[i] - 1;
+		memcpy(&note.record.bytes, &one->values[i], sizeof(note.record.bytes));
+		profile_sink_add(m->sink, &note);
 	}
-	m->ledger->measured++;
-	m->ledger->unlisted += m->keeps_launches && !is_listed;
 	take_out(m, at);
+}
+
+static void take_value(struct measurements *m, const struct profile_item *note)
+{
+	struct ledger_counters *ledger = &m->sink->ledger->counters;
+	const struct timeline_record *r = &note->record;
+	struct counter_value value = {note->device, r->correlation, r->work, 0};
+
+	if (note->flags & ITEM_COUNTS) {
+		m->lists_launch = m->keeps_launches &&
+				  counters_make_room(m->counters, (uint32_t)r->graph_node);
+		ledger->measured++;
+		ledger->unlisted += m->keeps_launches && !m->lists_launch;
+		return;
+	}
+	memcpy(&value.value, &r->bytes, sizeof(value.value));
+	counters_add(m->counters, r->stack, value.metric, value.value);
+	if (m->lists_launch)
+		counters_add_value(m->counters, &value);
+}
+
+void measurements_add_unmeasured(struct measurements *m, const struct gpu_event_unmeasured *e)
+{
+	for (uint32_t i = 0; i < GPU_UNMEASURED_REASONS; i++)
+		if (e->counts[i])
+			profile_sink_add(m->sink,
+					 &(struct profile_item){.record = {.kind = NOTE_UNMEASURED,
+									   .place = PLACE_NOWHERE,
+									   .work = i,
+									   .bytes = e->counts[i]},
+								.flags = ITEM_BAD_TIME});
+}
+
+static void take_unmeasured(struct ledger_counters *l, uint32_t cause, uint64_t count)
+{
+	uint64_t *const counts[GPU_UNMEASURED_REASONS] = {
+		[GPU_UNMEASURED_CAPTURED] = &l->captured, [GPU_UNMEASURED_GRAPH] = &l->graphs,
+		[GPU_UNMEASURED_BUSY] = &l->busy,         [GPU_UNMEASURED_PEERS] = &l->peers,
+		[GPU_UNMEASURED_FAILED] = &l->failed,     [GPU_UNMEASURED_REPLAY] = &l->replays,
+	};
+
+	saturated_add(counts[cause], count);
+}
+
+void measurements_note(struct measurements *m, const struct profile_item *note)
+{
+	if (note->record.kind == NOTE_VALUE)
+		take_value(m, note);
+	else
+		take_unmeasured(&m->sink->ledger->counters, note->record.work, note->record.bytes);
 }
 
 static int expect(struct measurements *m, uint32_t process, uint32_t correlation_id)
@@ -203,7 +265,7 @@ int measurements_take(struct measurements *m, uint32_t process, const struct gpu
 		return expect(m, process, e->correlation_id);
 	if (at == HASH_INDEX_NONE) {
 		/* what announced it was lost */
-		m->ledger->unplaced += e->state == GPU_COUNTERS_READ;
+		m->sink->ledger->counters.unplaced += e->state == GPU_COUNTERS_READ;
 		return 0;
 	}
 	if (e->state == GPU_COUNTERS_READ)
@@ -212,17 +274,40 @@ int measurements_take(struct measurements *m, uint32_t process, const struct gpu
 	return 0;
 }
 
-void measurements_place(struct measurements *m, uint32_t process, uint32_t correlation_id,
-			uint32_t stack)
+void measurements_place(struct measurements *m, const struct measured_kernel *kernel)
 {
-	uint32_t at = find(m, process, correlation_id);
+	uint32_t at = find(m, kernel->process, kernel->correlation_id);
 
 	if (at == HASH_INDEX_NONE || m->list[at].has_stack)
 		return;
 	m->list[at].has_stack = true;
-	m->list[at].stack = stack;
+	m->list[at].stack = kernel->stack;
+	m->list[at].start_ns = kernel->start_ns;
+	m->list[at].bad_time = kernel->bad_time;
 	if (m->list[at].has_values)
 		complete(m, at);
+}
+
+void measurements_visit(struct measurements *m, const struct number_visitor *visitor)
+{
+	for (uint32_t i = 0; i < m->count; i++)
+		if (m->list[i].has_stack)
+			visit_stack(visitor, &m->list[i].stack);
+}
+
+/* Frees a process that has nothing that waits. The last one takes its place. */
+static void take_process_out(struct measurements *m, uint32_t process)
+{
+	const uint64_t *at = id_map_find(&m->process_ids, process);
+	uint32_t last = m->process_count - 1;
+
+	if (!at)
+		return;
+	m->processes[*at] = m->processes[last];
+	*id_map_find(&m->process_ids, m->processes[last].id) = *at;
+	id_map_remove(&m->process_ids, process);
+	allowance_return(m->allowance, sizeof(*m->processes));
+	m->process_count--;
 }
 
 void measurements_forget(struct measurements *m, uint32_t process)
@@ -232,9 +317,10 @@ void measurements_forget(struct measurements *m, uint32_t process)
 	for (uint32_t i = m->count; p && p->waiting && i-- > 0;) {
 		if (m->list[i].process != process)
 			continue;
-		m->ledger->unplaced += m->list[i].has_values;
+		m->sink->ledger->counters.unplaced += m->list[i].has_values;
 		take_out(m, i);
 	}
+	take_process_out(m, process);
 }
 
 /* ---- as an add-on ---- */
@@ -259,7 +345,7 @@ static void *begin(const struct addon_parts *parts)
 	c->parts = parts;
 	c->counters.memory = parts->memory;
 	c->measurements = (struct measurements){.counters = &c->counters,
-						.ledger = &parts->sink->ledger->counters,
+						.sink = parts->sink,
 						.allowance = parts->from_target,
 						.keeps_launches = parts->keeps_records};
 	return c;
@@ -284,16 +370,6 @@ static int take_metric(struct counted *c, uint32_t process, const struct gpu_eve
 	return measurements_metric(&c->measurements, process, e->id, name, unit);
 }
 
-static void take_unmeasured(struct ledger_counters *l, const struct gpu_event_unmeasured *e)
-{
-	saturated_add(&l->captured, e->counts[GPU_UNMEASURED_CAPTURED]);
-	saturated_add(&l->graphs, e->counts[GPU_UNMEASURED_GRAPH]);
-	saturated_add(&l->busy, e->counts[GPU_UNMEASURED_BUSY]);
-	saturated_add(&l->peers, e->counts[GPU_UNMEASURED_PEERS]);
-	saturated_add(&l->failed, e->counts[GPU_UNMEASURED_FAILED]);
-	saturated_add(&l->replays, e->counts[GPU_UNMEASURED_REPLAY]);
-}
-
 static int take_event(void *addon, uint32_t process, const struct gpu_event *event,
 		      const char *kernel)
 {
@@ -305,7 +381,7 @@ static int take_event(void *addon, uint32_t process, const struct gpu_event *eve
 	if (event->type == GPU_EVENT_COUNTERS)
 		return measurements_take(&c->measurements, process, &event->counters);
 	if (event->type == GPU_EVENT_UNMEASURED)
-		take_unmeasured(c->measurements.ledger, &event->unmeasured);
+		measurements_add_unmeasured(&c->measurements, &event->unmeasured);
 	return 0;
 }
 
@@ -315,8 +391,26 @@ static void take_operation(void *addon, const struct addon_operation *operation)
 	struct counted *c = addon;
 
 	if (o->work == GPU_WORK_KERNEL && o->graph_node == 0)
-		measurements_place(&c->measurements, o->process, o->correlation_id,
-				   operation->stack);
+		measurements_place(&c->measurements,
+				   &(struct measured_kernel){.process = o->process,
+							     .correlation_id = o->correlation_id,
+							     .stack = operation->stack,
+							     .start_ns = o->start_ns,
+							     .bad_time = o->bad_time});
+}
+
+static void take_note(void *addon, const struct profile_item *note)
+{
+	struct counted *c = addon;
+
+	measurements_note(&c->measurements, note);
+}
+
+static void visit(void *addon, const struct number_visitor *visitor)
+{
+	struct counted *c = addon;
+
+	measurements_visit(&c->measurements, visitor);
 }
 
 static void end_process(void *addon, uint32_t process)
@@ -340,5 +434,8 @@ const struct addon addon_measurements = {
 	.event = take_event,
 	.operation = take_operation,
 	.end_process = end_process,
+	.visit = visit,
+	.notes = ADDON_NOTE(NOTE_VALUE) | ADDON_NOTE(NOTE_UNMEASURED),
+	.note = take_note,
 	.show = show,
 };

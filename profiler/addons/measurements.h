@@ -6,6 +6,10 @@
  * that it will measure a launch, and what comes first is kept.
  *
  * Memory counts against the allowance of what programs send; what does not fit is counted.
+ *
+ * What was read goes through the profile's sink, as notes: one for each value, those of a launch in
+ * a row, and all of them begin with its kernel. So with --last values are of the kernels that the
+ * profile has.
  */
 #ifndef PROFILER_ADDONS_MEASUREMENTS_H
 #define PROFILER_ADDONS_MEASUREMENTS_H
@@ -15,14 +19,16 @@
 #include "profiler/base/allowance.h"
 #include "profiler/model/counters.h"
 #include "profiler/model/ledger.h"
+#include "profiler/model/profile_sink.h"
 #include "symbolize/util/id_map.h"
 
-/* Zero-initialise; set the first three. */
+/* Zero-initialise; set the first four. */
 struct measurements {
 	struct counter_table *counters;
-	struct ledger_counters *ledger;
+	struct profile_sink *sink; /* with the ledger; its `take_note` calls measurements_note */
 	struct allowance *allowance;
 	bool keeps_launches;      /* for a timeline: the values of each launch, beside their sums */
+	bool lists_launch;        /* there is room for those of the launch that is taken */
 	struct measurement *list; /* that wait for their other half */
 	uint32_t count, capacity;
 	struct hash_index index; /* by process and correlation id */
@@ -39,9 +45,24 @@ int measurements_metric(struct measurements *measurements, uint32_t process, uin
 int measurements_take(struct measurements *measurements, uint32_t process,
 		      const struct gpu_event_counters *event);
 
-/* Its kernel has been found to belong to this stack. Costs little if it was not measured. */
-void measurements_place(struct measurements *measurements, uint32_t process,
-			uint32_t correlation_id, uint32_t stack);
+/* The kernel of a launch has been found, with its stack. */
+struct measured_kernel {
+	uint32_t process, correlation_id, stack;
+	uint64_t start_ns;
+	bool bad_time;
+};
+/* Takes note of it. Costs little if it was not measured. */
+void measurements_place(struct measurements *measurements, const struct measured_kernel *kernel);
+
+/* Takes in what went through the sink: NOTE_VALUE, NOTE_UNMEASURED. */
+void measurements_note(struct measurements *measurements, const struct profile_item *note);
+
+/* Notes how many launches have no values, by enum gpu_unmeasured, since the last time. */
+void measurements_add_unmeasured(struct measurements *measurements,
+				 const struct gpu_event_unmeasured *event);
+
+/* Shows the numbers of stacks of those that wait (model/numbers.h). */
+void measurements_visit(struct measurements *measurements, const struct number_visitor *visitor);
 
 /* Nothing more comes of a process. */
 void measurements_forget(struct measurements *measurements, uint32_t process);

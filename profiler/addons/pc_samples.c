@@ -69,6 +69,7 @@ void pc_samples_release(struct pc_samples *s)
 	id_map_release(&s->reasons);
 	*s = (struct pc_samples){.memory = s->memory,
 				 .ledger = s->ledger,
+				 .sink = s->sink,
 				 .keep = s->keep,
 				 .context = s->context,
 				 .is_exact = s->is_exact};
@@ -229,27 +230,45 @@ static void add_to_offsets(struct pc_samples *s, struct pc_sample sample)
 		saturated_add(&s->ledger->unlocated, sample.samples);
 }
 
+/*
+ * In notes `graph_node` is the function, `shape` and `correlation` the halves of the cubin's crc,
+ * `work` the place in it, `device` the key of the reason, and `bytes` how many samples there are.
+ */
 static void add_counts(struct pc_samples *s, const struct held_samples *h, uint32_t stack)
 {
-	/* without a line table, what a function's places say is the same */
-	bool has_lines = find_cubin(s, h->cubin_crc) != RECORD_NONE;
+	struct profile_item note = {.record = {.kind = NOTE_PC_SAMPLES,
+					       .place = PLACE_NOWHERE,
+					       .stack = stack,
+					       .graph_node = (uint64_t)(uintptr_t)h->function,
+					       .shape = (uint32_t)h->cubin_crc,
+					       .correlation = (uint32_t)(h->cubin_crc >> 32)},
+				    .flags = ITEM_BAD_TIME};
 
 	for (uint32_t i = 0; i < h->count; i++) {
-		const uint64_t *reason =
-			id_map_find(&s->reasons, reason_key(h->process, h->counts[i].stall));
-		struct pc_sample sample = {.function = h->function,
-					   .reason = reason ? (const char *)(uintptr_t)*reason
-							    : MARK_OTHER_STALLS,
-					   .cubin_crc = h->cubin_crc,
-					   .pc = h->counts[i].pc,
-					   .stack = stack,
-					   .samples = h->counts[i].samples};
-
-		add_to_offsets(s, sample);
-		if (!has_lines)
-			sample.pc = 0;
-		add_to_sums(s, sample);
+		note.device = reason_key(h->process, h->counts[i].stall);
+		note.record.work = h->counts[i].pc;
+		note.record.bytes = h->counts[i].samples;
+		profile_sink_add(s->sink, &note);
 	}
+}
+
+static void take_samples(struct pc_samples *s, const struct profile_item *note)
+{
+	const struct timeline_record *r = &note->record;
+	const uint64_t *reason = id_map_find(&s->reasons, note->device);
+	struct pc_sample sample = {.function = (const char *)(uintptr_t)r->graph_node,
+				   .reason = reason ? (const char *)(uintptr_t)*reason
+						    : MARK_OTHER_STALLS,
+				   .cubin_crc = (uint64_t)r->correlation << 32 | r->shape,
+				   .pc = r->work,
+				   .stack = r->stack,
+				   .samples = r->bytes};
+
+	add_to_offsets(s, sample);
+	/* without a line table, what a function's places say is the same */
+	if (find_cubin(s, sample.cubin_crc) == RECORD_NONE)
+		sample.pc = 0;
+	add_to_sums(s, sample);
 }
 
 int pc_samples_add(struct pc_samples *s, uint32_t process, const struct gpu_event_pcs *e,
@@ -337,17 +356,43 @@ void pc_samples_place(struct pc_samples *s, uint32_t number, uint32_t stack)
 
 /* ---- totals ---- */
 
+/* In notes `work` is the number of a count. */
+enum { TAKEN, DROPPED, OTHER, LOST, OVERFLOWS, COUNTS };
+
 void pc_samples_add_totals(struct pc_samples *s, const struct gpu_event_pc_totals *e)
 {
-	struct ledger_stalls *l = s->ledger;
+	const uint64_t counts[COUNTS] = {[TAKEN] = e->taken,
+					 [DROPPED] = e->dropped,
+					 [OTHER] = e->other,
+					 [LOST] = e->lost,
+					 [OVERFLOWS] = e->overflows};
 
-	l->period = e->period;
-	saturated_add(&l->taken, e->taken);
-	saturated_add(&l->dropped, e->dropped);
-	saturated_add(&l->other, e->other);
-	saturated_add(&l->lost, e->lost);
-	saturated_add(&l->overflows, e->overflows);
-	saturated_add(&l->cubins_left_out, e->cubins_left_out);
+	s->ledger->period = e->period;
+	/* a line table is sent once, for all that follows */
+	saturated_add(&s->ledger->cubins_left_out, e->cubins_left_out);
+	for (uint32_t i = 0; i < COUNTS; i++)
+		if (counts[i])
+			profile_sink_add(s->sink,
+					 &(struct profile_item){.record = {.kind = NOTE_PC_TOTALS,
+									   .place = PLACE_NOWHERE,
+									   .work = i,
+									   .bytes = counts[i]},
+								.flags = ITEM_BAD_TIME});
+}
+
+void pc_samples_note(struct pc_samples *s, const struct profile_item *note)
+{
+	struct ledger_stalls *l = s->ledger;
+	uint64_t *const counts[COUNTS] = {[TAKEN] = &l->taken,
+					  [DROPPED] = &l->dropped,
+					  [OTHER] = &l->other,
+					  [LOST] = &l->lost,
+					  [OVERFLOWS] = &l->overflows};
+
+	if (note->record.kind == NOTE_PC_SAMPLES)
+		take_samples(s, note);
+	else
+		saturated_add(counts[note->record.work], note->record.bytes);
 }
 
 /* ---- the parts of a kernel's time ---- */
@@ -826,6 +871,7 @@ static void *begin_addon(const struct addon_parts *parts)
 	a->parts = parts;
 	a->samples = (struct pc_samples){.memory = parts->passing,
 					 .ledger = &parts->sink->ledger->stalls,
+					 .sink = parts->sink,
 					 .keep = parts->keep,
 					 .context = parts->context,
 					 .is_exact = parts->measure->exact_stalls};
@@ -841,8 +887,8 @@ static void release_addon(void *addon)
 }
 
 /* Takes samples. Those that say which launch they are of wait until it is known. */
-static int take_samples(struct pc_samples_addon *a, uint32_t process, const struct gpu_event_pcs *e,
-			const char *kernel)
+static int add_samples(struct pc_samples_addon *a, uint32_t process, const struct gpu_event_pcs *e,
+		       const char *kernel)
 {
 	uint32_t number = a->samples.is_exact && e->correlation_id
 				  ? pc_samples_hold(&a->samples, process, e, kernel)
@@ -864,7 +910,7 @@ static int take_event(void *addon, uint32_t process, const struct gpu_event *eve
 	case GPU_EVENT_STALL:
 		return pc_samples_add_reason(&a->samples, process, &event->stall);
 	case GPU_EVENT_PCS:
-		return take_samples(a, process, &event->pcs, kernel);
+		return add_samples(a, process, &event->pcs, kernel);
 	case GPU_EVENT_PC_TOTALS:
 		pc_samples_add_totals(&a->samples, &event->pc_totals);
 		return 0;
@@ -893,7 +939,14 @@ static void place_samples(void *addon, uint32_t launch, uint64_t remark)
 	pc_samples_place(&a->samples, number, stack);
 }
 
-static void finish_addon(void *addon, uint64_t from_ns, uint64_t to_ns)
+static void take_note(void *addon, const struct profile_item *note)
+{
+	struct pc_samples_addon *a = addon;
+
+	pc_samples_note(&a->samples, note);
+}
+
+static void complete(void *addon, uint64_t from_ns, uint64_t to_ns)
 {
 	struct pc_samples_addon *a = addon;
 
@@ -909,5 +962,7 @@ const struct addon addon_pc_samples = {
 	.release = release_addon,
 	.event = take_event,
 	.remark = place_samples,
-	.finish = finish_addon,
+	.notes = ADDON_NOTE(NOTE_PC_SAMPLES) | ADDON_NOTE(NOTE_PC_TOTALS),
+	.note = take_note,
+	.complete = complete,
 };

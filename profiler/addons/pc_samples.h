@@ -19,6 +19,10 @@
  * Matched by name: the samples' functions that are kernels have their names. Those of device
  * functions in sections of their own (-rdc=true) are of no known kernel, and only counted.
  *
+ * Samples go through the profile's sink, as notes of when they came: a program sends them once a
+ * second, or with --stalls=exact every 50 ms. So with --last time is split by the samples that came
+ * in the last seconds.
+ *
  * Bounded: PC_SAMPLES_MAX sums (then those of a launch are added to their kernel's only), as many
  * lines of samples that wait, PC_SAMPLES_OFFSETS sums by instruction, PC_SAMPLES_CUBINS cubins, and
  * a row is split into fewer parts if there would be more than PC_SAMPLES_PARTS in all: then the
@@ -34,6 +38,7 @@
 #include "profiler/base/allowance.h"
 #include "profiler/model/ledger.h"
 #include "profiler/model/profile.h"
+#include "profiler/model/profile_sink.h"
 #include "profiler/model/stack_table.h"
 #include "profiler/model/stall_places.h"
 #include "symbolize/util/id_map.h"
@@ -66,6 +71,7 @@ struct pc_samples {
 	struct id_map reasons;        /* by process and id: texts */
 	struct allowance *memory;     /* what is kept is taken from it; borrowed */
 	struct ledger_stalls *ledger; /* borrowed */
+	struct profile_sink *sink;    /* borrowed; its `take_note` calls pc_samples_note */
 	pc_samples_keep keep;
 	void *context;
 	bool is_exact; /* rows without samples of their own are counted */
@@ -90,6 +96,9 @@ const char *pc_samples_function(const struct pc_samples *s, uint32_t number);
 void pc_samples_place(struct pc_samples *s, uint32_t number, uint32_t stack);
 
 void pc_samples_add_totals(struct pc_samples *s, const struct gpu_event_pc_totals *e);
+
+/* Takes in what went through the sink: NOTE_PC_SAMPLES, NOTE_PC_TOTALS. */
+void pc_samples_note(struct pc_samples *s, const struct profile_item *note);
 
 /*
  * All is known: splits the rows of kernels that have samples, and lists at which instructions these

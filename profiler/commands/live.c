@@ -163,6 +163,9 @@ static void begin_pass(struct live *l, const struct session_view *view)
 
 static void add_tables(struct live *l, const struct session_view *view)
 {
+	l->has_tables = false;
+	if (!live_sums_are_of(&l->sums, &view->collected))
+		return; /* the next pass is of the new numbers */
 	for (int i = 0; i < LIVE_TABLES; i++) {
 		uint32_t count = live_sums_pick(&l->sums, &view->collected, (enum live_table)i,
 						l->picks, picks_of[i]);
@@ -170,7 +173,6 @@ static void add_tables(struct live *l, const struct session_view *view)
 		live_writer_add(l->writer, &view->collected, &l->sums.whole[i], l->picks, count);
 	}
 	l->next_pass_ns = view->now_ns + l->sums.spent_ns * LIVE_PASS_SHARE;
-	l->has_tables = false;
 }
 
 static void send_message(struct live *l, const struct session_view *view)

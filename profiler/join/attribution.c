@@ -268,26 +268,45 @@ static void add_operation(struct attribution *a, const struct gpu_operation *o,
 /*
  * Parks what was launched without a stack of its own; else it is a sample for what is parked.
  * Work that no thread of the program launched is neither, nor is what the stack table has no room
- * for: several kinds of work are under one stack there.
+ * for: several kinds of work are under one stack there. It goes through the sink, so that the last
+ * seconds share among themselves: in notes `shape` is the base, `correlation` the process, `device`
+ * the thread, and `work` what the launch stands for; 0: it was launched without a stack.
  */
 static void share(struct attribution *a, const struct launch_origin *launch,
 		  const struct gpu_work_origin *origin, const struct gpu_operation *o,
 		  uint32_t stack, uint32_t place)
 {
 	struct gpu_work_origin base = *origin;
-	struct spread_key key = {.process = o->process, .thread = launch->tid};
+	struct profile_item note = {
+		.record = {.kind = NOTE_SHARE,
+			   .start_ns = o->start_ns,
+			   .duration_ns = o->duration_ns,
+			   .bytes = o->bytes,
+			   .stack = stack,
+			   .place = place,
+			   .correlation = o->process,
+			   .work = launch->stack == LAUNCH_SKIPPED ? 0 : launch->stands_for},
+		.flags = o->bad_time ? ITEM_BAD_TIME : 0,
+		.device = launch->tid};
 
 	if (launch->stack > LAUNCH_SKIPPED)
 		return;
 	base.launch = LAUNCH_SKIPPED;
-	key.base = compose_work(&a->compose, &base);
-	if (key.base == STACK_NOT_KEPT)
-		return;
-	if (launch->stack == LAUNCH_SKIPPED)
-		spread_park(&a->spread, &key, place, o->duration_ns, o->bytes);
+	note.record.shape = compose_work(&a->compose, &base);
+	if (note.record.shape != STACK_NOT_KEPT)
+		profile_sink_add(a->parts.sink, &note);
+}
+
+void attribution_note(struct attribution *a, const struct profile_item *note)
+{
+	const struct timeline_record *r = &note->record;
+	const struct spread_key key = {
+		.process = r->correlation, .base = r->shape, .thread = note->device};
+
+	if (r->work)
+		spread_add_sample(&a->spread, &key, r->stack, r->work, r->duration_ns, r->bytes);
 	else
-		spread_add_sample(&a->spread, &key, stack, launch->stands_for, o->duration_ns,
-				  o->bytes);
+		spread_park(&a->spread, &key, r->place, r->duration_ns, r->bytes);
 }
 
 static void add(struct attribution *a, uint32_t carried, uint64_t launched_ns,

@@ -115,7 +115,10 @@ void attribution_forget_origins(struct attribution *a, struct join *join);
 void attribution_visit(struct attribution *a, struct join *join,
 		       const struct number_visitor *visitor);
 
-/* The input has ended. */
+/* Takes in work to spread, or to spread it by, that went through the sink (NOTE_SHARE). */
+void attribution_note(struct attribution *a, const struct profile_item *note);
+
+/* The profile has all that the sink takes in. */
 void attribution_finish(struct attribution *a);
 
 #endif

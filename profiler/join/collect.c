@@ -45,6 +45,19 @@ static int find_launch(void *collect, uint32_t process, uint32_t correlation_id,
 						      .process = process});
 }
 
+/* Takes a note from the sink to whoever made it. */
+static void take_note(void *collect, const struct profile_item *note)
+{
+	struct collect *c = collect;
+
+	if (note->record.kind == NOTE_SHARE)
+		attribution_note(&c->attribution, note);
+	else if (note->record.kind == NOTE_CALLS)
+		api_calls_note(note);
+	else
+		addons_note(&c->addons, note);
+}
+
 static int begin_addons(struct collect *c)
 {
 	return addons_begin(&c->addons,
@@ -99,8 +112,11 @@ struct collect *collect_new(const struct collect_options *options)
 	c->origins.allowance = &c->target_bytes;
 	c->off_cpu.allowance = &c->target_bytes;
 	c->profile = profile_new();
-	c->sink = (struct profile_sink){
-		.profile = c->profile, .ledger = &c->ledger, .timeline = options->timeline};
+	c->sink = (struct profile_sink){.profile = c->profile,
+					.ledger = &c->ledger,
+					.timeline = options->timeline,
+					.take_note = take_note,
+					.context = c};
 	if (options->last_ns && !profile_sink_keep(&c->sink))
 		goto failed;
 	to_attribution = (struct join_output){attribution_add, &c->attribution};
@@ -634,10 +650,12 @@ uint64_t collect_count_launched(const struct collect *c, uint64_t since_ns)
 void collect_set_time(struct collect *c, uint64_t now_ns)
 {
 	uint64_t kept_ns = saturated_sum(c->options.last_ns, PROFILE_SINK_SLACK_NS);
+	uint64_t before_ns = now_ns > kept_ns ? now_ns - kept_ns : 0;
 
 	if (!c->options.last_ns)
 		return;
-	profile_sink_advance(&c->sink, now_ns, now_ns > kept_ns ? now_ns - kept_ns : 0);
+	profile_sink_advance(&c->sink, now_ns, before_ns);
+	addons_forget(&c->addons, before_ns);
 	forget_unused(c);
 }
 
@@ -653,7 +671,11 @@ static void finish_last(struct collect *c, uint64_t now_ns)
 	    end_ns - c->options.last_ns > w->from_ns)
 		w->from_ns = end_ns - c->options.last_ns;
 	wanted_ns = w->from_ns > c->began_ns ? w->from_ns : c->began_ns;
+	if (addons_whole_from(&c->addons) > w->from_ns)
+		w->from_ns = addons_whole_from(&c->addons);
+	api_calls_begin_part(&c->ledger.api);
 	profile_sink_finish(&c->sink, w);
+	api_calls_end_part(&c->ledger.api);
 	if (w->from_ns <= wanted_ns)
 		return;
 	if (w->from_ns > end_ns)
@@ -717,14 +739,18 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	/* before processes are settled, and with them goes what they have said */
 	handovers_advance(&c->handovers, UINT64_MAX);
 	decide_samples(c, UINT64_MAX, 0);
-	attribution_finish(&c->attribution);
 	while ((process = processes_take_any(&c->processes)))
 		settle(c, process);
 	discount_hidden(c);
 	collect_finish_cpu_time(c, now_ns);
 	devices_make_labels(&c->devices);
-	addons_finish(&c->addons, c->began_ns, now_ns);
+	addons_finish(&c->addons);
 	finish_last(c, now_ns);
+	attribution_finish(&c->attribution);
+	addons_complete(&c->addons,
+			c->options.last_ns && c->window.from_ns > c->began_ns ? c->window.from_ns
+									      : c->began_ns,
+			now_ns);
 	c->ledger.bounds.stacks = stack_table_refused(c->stacks);
 	c->ledger.bounds.refused =
 		c->target_bytes.refused + c->rename_bytes.refused + c->thread_name_bytes.refused;
@@ -746,7 +772,12 @@ struct collected collect_results(struct collect *c)
 				       .memory = &c->memory,
 				       .ledger = &c->ledger,
 				       .cut = &c->cut,
-				       .metrics = c->metrics};
+				       .metrics = c->metrics,
+				       .kept = c->sink.recorder,
+				       .last_from_ns = c->sink.now_ns > c->options.last_ns
+							       ? c->sink.now_ns - c->options.last_ns
+							       : 0,
+				       .renumbered = c->forget.times};
 	addons_show(&c->addons, &collected);
 	return collected;
 }

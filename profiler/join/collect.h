@@ -110,9 +110,8 @@ struct collect_options {
 	struct timeline *timeline;
 	struct timeline *idle_store; /* for idle.h; borrowed. NULL: not asked for */
 	/*
-	 * Not 0: only so many seconds before the end are kept (profile_sink.h), in so much more
-	 * memory (FLIGHT_RECORDER_BYTES). Not with measure.wall, idle, memory, api, counters,
-	 * stall_period and max_overhead, which are of a whole run.
+	 * Not 0: only so many ns before the end are kept (profile_sink.h), in so much more memory
+	 * (FLIGHT_RECORDER_BYTES). Not with measure.wall, which is of a whole run.
 	 */
 	uint64_t last_ns;
 	/*

@@ -596,10 +596,12 @@ static void take_calls(struct collect *c, const struct gpu_event_calls *e)
 	if (!c->options.measure.api)
 		return;
 	call = api_calls_get(&c->ledger.api, e, &c->target_bytes, collect_keep_text, c);
-	if (call)
-		api_call_add(call, e);
-	else
+	if (!call)
 		c->target_bytes.refused++;
+	else if (c->sink.recorder)
+		api_call_keep(call, e, &c->sink);
+	else
+		api_call_add(call, e);
 }
 
 static int take_gpu_event(struct collect *c, struct process *process, const struct gpu_event *event,

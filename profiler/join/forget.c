@@ -65,6 +65,8 @@ static void visit_all(struct collect *c, const struct number_visitor *v)
 	while ((item = flight_recorder_next(c->sink.recorder, &position))) {
 		visit_stack(v, &item->record.stack);
 		visit_place(v, &item->record.place);
+		if (item->record.kind == NOTE_SHARE)
+			visit_stack(v, &item->record.shape);
 	}
 	open_launches_visit(&c->open_launches, v);
 	open_calls_visit(&c->open_calls, v);

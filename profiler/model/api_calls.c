@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_errors.h"
+#include "profiler/model/places.h"
+#include "profiler/model/profile_sink.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 
@@ -27,12 +29,16 @@ static bool call_equal(const void *records, uint32_t position, const void *key)
 	       strcmp(call->name, e->function) == 0;
 }
 
+static uint32_t hash_of(const char *name, uint32_t family, uint32_t kind)
+{
+	return hash_bytes(name, strlen(name)) ^ hash_pair(family, kind);
+}
+
 struct api_call *api_calls_get(struct api_calls *calls, const struct gpu_event_calls *e,
 			       struct allowance *memory,
 			       const char *(*keep)(void *context, const char *name), void *context)
 {
-	uint32_t hash =
-		hash_bytes(e->function, strlen(e->function)) ^ hash_pair(e->family, e->kind);
+	uint32_t hash = hash_of(e->function, e->family, e->kind);
 	uint32_t at = hash_index_find(&calls->index, hash, call_equal, calls->list, e);
 	struct api_call *call;
 
@@ -71,6 +77,17 @@ static void add_error(struct api_call *call, const struct gpu_call_error *error)
 	saturated_add(&call->failed, error->count);
 }
 
+static void note_extremes(struct api_call *call, const struct gpu_event_calls *e)
+{
+	/* further lines of a function have buckets alone */
+	if (e->bucket_count == 0 || e->longest_ns < e->shortest_ns || e->longest_ns == 0)
+		return;
+	if (e->shortest_ns < call->shortest_ns)
+		call->shortest_ns = e->shortest_ns;
+	if (e->longest_ns > call->longest_ns)
+		call->longest_ns = e->longest_ns;
+}
+
 void api_call_add(struct api_call *call, const struct gpu_event_calls *e)
 {
 	saturated_add(&call->calls, e->calls);
@@ -84,13 +101,158 @@ void api_call_add(struct api_call *call, const struct gpu_event_calls *e)
 		saturated_add(&call->buckets[e->buckets[i].bucket], e->buckets[i].count);
 		saturated_add(&call->returned, e->buckets[i].count);
 	}
-	/* further lines of a function have buckets alone */
-	if (e->bucket_count == 0 || e->longest_ns < e->shortest_ns || e->longest_ns == 0)
+	note_extremes(call, e);
+}
+
+/* ---- of the last seconds ---- */
+
+/* Says in a note's `work` what its `bytes` are; its `graph_node` is the call. */
+enum part {
+	PART_CALLS,
+	PART_NS,
+	PART_BYTES,
+	PART_NESTED,
+	PART_NESTED_NS,
+	PART_SHORTEST,
+	PART_LONGEST,
+	PART_ERROR,  /* how many of the code in `device` */
+	PART_BUCKET, /* how many in the bucket of that number */
+};
+
+static void keep(struct api_call *call, struct profile_sink *sink, enum part part, uint32_t which,
+		 uint64_t amount)
+{
+	const struct profile_item note = {.record = {.kind = NOTE_CALLS,
+						     .place = PLACE_NOWHERE,
+						     .graph_node = (uint64_t)(uintptr_t)call,
+						     .work = part,
+						     .bytes = amount},
+					  .flags = ITEM_BAD_TIME,
+					  .device = which};
+
+	if (amount || part == PART_SHORTEST)
+		profile_sink_add(sink, &note);
+}
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * Keeps bounds of the times in the buckets. No time is beyond those since the program's start, nor
+ * longer than all together; a further line says nothing of these.
+ */
+static void keep_extremes(struct api_call *call, struct profile_sink *sink,
+			  const struct gpu_event_calls *e)
+{
+	bool is_first = e->longest_ns && e->longest_ns >= e->shortest_ns;
+	uint64_t shortest_ns = is_first ? e->shortest_ns : call->shortest_ns;
+	uint64_t longest_ns = is_first ? e->longest_ns : call->longest_ns;
+	uint32_t least = GPU_CALL_BUCKETS, most = 0;
+	uint64_t shortest, longest;
+
+	for (uint32_t i = 0; i < e->bucket_count; i++) {
+		uint32_t bucket = e->buckets[i].bucket;
+
+		least = bucket < least ? bucket : least;
+		most = bucket > most ? bucket : most;
+	}
+	if (least == GPU_CALL_BUCKETS)
 		return;
-	if (e->shortest_ns < call->shortest_ns)
-		call->shortest_ns = e->shortest_ns;
-	if (e->longest_ns > call->longest_ns)
-		call->longest_ns = e->longest_ns;
+	shortest = least ? gpu_call_bucket_longest(least - 1) + 1 : 0;
+	longest = gpu_call_bucket_longest(most);
+	if (longest_ns) {
+		shortest = shortest > shortest_ns ? shortest : shortest_ns;
+		longest = least_of(longest, longest_ns);
+	}
+	if (e->ns)
+		longest = least_of(longest, e->ns);
+	keep(call, sink, PART_SHORTEST, 0, shortest);
+	keep(call, sink, PART_LONGEST, 0, longest);
+}
+
+void api_call_keep(struct api_call *call, const struct gpu_event_calls *e,
+		   struct profile_sink *sink)
+{
+	keep(call, sink, PART_CALLS, 0, e->calls);
+	keep(call, sink, PART_NS, 0, e->ns);
+	keep(call, sink, PART_BYTES, 0, e->bytes);
+	keep(call, sink, PART_NESTED, 0, e->nested);
+	keep(call, sink, PART_NESTED_NS, 0, e->nested_ns);
+	for (uint32_t i = 0; i < e->error_count; i++)
+		keep(call, sink, PART_ERROR, e->errors[i].code, e->errors[i].count);
+	for (uint32_t i = 0; i < e->bucket_count; i++)
+		keep(call, sink, PART_BUCKET, e->buckets[i].bucket, e->buckets[i].count);
+	note_extremes(call, e);
+	keep_extremes(call, sink, e);
+}
+
+void api_calls_begin_part(struct api_calls *calls)
+{
+	for (uint32_t i = 0; i < calls->count; i++) {
+		calls->list[i]->shortest_ns = UINT64_MAX;
+		calls->list[i]->longest_ns = 0;
+	}
+}
+
+void api_calls_note(const struct profile_item *note)
+{
+	struct api_call *call = (struct api_call *)(uintptr_t)note->record.graph_node;
+	const struct gpu_call_error error = {note->device, note->record.bytes};
+	const struct gpu_call_bucket bucket = {note->device, note->record.bytes};
+	struct gpu_event_calls e = {.errors = &error, .buckets = &bucket};
+	uint64_t amount = note->record.bytes;
+
+	switch ((enum part)note->record.work) {
+	case PART_CALLS:
+		e.calls = amount;
+		break;
+	case PART_NS:
+		e.ns = amount;
+		break;
+	case PART_BYTES:
+		e.bytes = amount;
+		break;
+	case PART_NESTED:
+		e.nested = amount;
+		break;
+	case PART_NESTED_NS:
+		e.nested_ns = amount;
+		break;
+	case PART_SHORTEST:
+		call->shortest_ns = amount < call->shortest_ns ? amount : call->shortest_ns;
+		break;
+	case PART_LONGEST:
+		call->longest_ns = amount > call->longest_ns ? amount : call->longest_ns;
+		break;
+	case PART_ERROR:
+		e.error_count = 1;
+		break;
+	case PART_BUCKET:
+		e.bucket_count = 1;
+		break;
+	}
+	api_call_add(call, &e);
+}
+
+void api_calls_end_part(struct api_calls *calls)
+{
+	uint32_t left = 0;
+
+	hash_index_clear(&calls->index);
+	for (uint32_t i = 0; i < calls->count; i++) {
+		struct api_call *call = calls->list[i];
+
+		if (!call->calls && !call->returned && !call->failed) {
+			free(call);
+			continue;
+		}
+		/* cannot fail: there were as many */
+		hash_index_add(&calls->index, hash_of(call->name, call->family, call->kind), left);
+		calls->list[left++] = call;
+	}
+	calls->count = left;
 }
 
 uint64_t api_call_quantile(const struct api_call *call, uint32_t thousandths)

@@ -51,6 +51,21 @@ struct api_call *api_calls_get(struct api_calls *calls, const struct gpu_event_c
 void api_call_add(struct api_call *call, const struct gpu_event_calls *event);
 
 /*
+ * Does the same where only the last seconds are wanted: sums are notes in the sink (NOTE_CALLS), as
+ * of when they came, which is 50 ms after the calls at most. The shortest and the longest time of a
+ * part are known to an eighth.
+ */
+struct profile_sink;
+struct profile_item;
+void api_call_keep(struct api_call *call, const struct gpu_event_calls *event,
+		   struct profile_sink *sink);
+/* Before the sink's notes are taken in; takes one in; afterwards: leaves out what was not called.
+ */
+void api_calls_begin_part(struct api_calls *calls);
+void api_calls_note(const struct profile_item *note);
+void api_calls_end_part(struct api_calls *calls);
+
+/*
  * The duration that `thousandths` of the calls that returned did not exceed: at most an eighth too
  * long, and never longer than the longest. 0: none returned.
  */

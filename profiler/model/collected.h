@@ -11,6 +11,7 @@
 #include "profiler/model/counters.h"
 #include "profiler/model/cut_stacks.h"
 #include "profiler/model/devices.h"
+#include "profiler/model/flight_recorder.h"
 #include "profiler/model/gpu_load.h"
 #include "profiler/model/ledger.h"
 #include "profiler/model/metrics.h"
@@ -37,6 +38,12 @@ struct collected {
 	const struct counter_table *counters; /* its stacks are those above */
 	const struct result_tables *tables;   /* their stacks are those above; may be NULL */
 	const struct metrics *metrics;        /* NULL: not asked for */
+	/*
+	 * With --last, while the run goes on: items that are in no row yet. Those from
+	 * `last_from_ns` on count. Numbers of stacks have changed so many times.
+	 */
+	struct flight_recorder *kept; /* NULL: all is in rows */
+	uint64_t last_from_ns, renumbered;
 };
 
 #endif

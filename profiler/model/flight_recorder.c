@@ -17,7 +17,7 @@ struct piece {
 struct flight_recorder {
 	struct piece *spare; /* the last one that was forgotten; NULL: none */
 	uint32_t first, count;
-	uint64_t items;
+	uint64_t items, forgotten;
 	uint64_t whole_from_ns;
 	struct piece *pieces[PIECES_MAX];
 };
@@ -53,6 +53,7 @@ static void forget_oldest(struct flight_recorder *r)
 	r->first = (r->first + 1) % PIECES_MAX;
 	r->count--;
 	r->items -= piece->count;
+	r->forgotten += piece->count;
 	free(r->spare);
 	r->spare = piece;
 }
@@ -126,6 +127,11 @@ struct profile_item *flight_recorder_next(struct flight_recorder *r, uint64_t *p
 		return NULL;
 	++*position;
 	return &piece_at(r, piece)->items[item];
+}
+
+uint64_t flight_recorder_forgotten(const struct flight_recorder *r)
+{
+	return r->forgotten;
 }
 
 uint64_t flight_recorder_count(const struct flight_recorder *r)

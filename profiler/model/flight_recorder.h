@@ -56,6 +56,9 @@ uint64_t flight_recorder_whole_from(const struct flight_recorder *r);
  */
 struct profile_item *flight_recorder_next(struct flight_recorder *r, uint64_t *position);
 
+/* Returns how many items were forgotten: `*position` of an item is less by as many than it was. */
+uint64_t flight_recorder_forgotten(const struct flight_recorder *r);
+
 /* How many items there are; the bytes that they take, never more than FLIGHT_RECORDER_BYTES. */
 uint64_t flight_recorder_count(const struct flight_recorder *r);
 size_t flight_recorder_bytes(const struct flight_recorder *r);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/model/marks.h"
+#include "profiler/model/profile_sink.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/monotonic.h"
 
@@ -28,6 +29,7 @@ void live_sums_begin(struct live_sums *s)
 	memset(s->whole, 0, sizeof(s->whole));
 	s->listed_count = 0;
 	s->next_row = 0;
+	s->next_item = 0;
 	s->spent_ns = 0;
 	s->is_whole = true;
 }
@@ -202,24 +204,82 @@ static void add_row(struct live_sums *s, const struct stack_table *table, const 
 		add(&s->sites.list[site].sum, row);
 }
 
-bool live_sums_step(struct live_sums *s, const struct collected *in, uint64_t patience_ns)
+/* Adds some rows. False: there are no more. */
+static bool add_rows(struct live_sums *s, const struct collected *in)
 {
-	uint64_t begun = monotonic_ns(), spent;
 	uint32_t count, end;
 	const struct row *rows = profile_rows(in->profile, &count);
 
+	end = count - s->next_row > STEP_ROWS ? s->next_row + STEP_ROWS : count;
+	for (; s->next_row < end; s->next_row++)
+		add_row(s, in->stacks, &rows[s->next_row]);
+	return s->next_row < count;
+}
+
+static void add_item(struct live_sums *s, const struct collected *in,
+		     const struct profile_item *item)
+{
+	const struct timeline_record *r = &item->record;
+	bool is_gpu_work = r->kind == TIMELINE_GPU_OPERATION;
+
+	if (item->flags & ITEM_ROW && r->start_ns >= in->last_from_ns &&
+	    (is_gpu_work || r->kind == TIMELINE_CPU_SAMPLE))
+		add_row(s, in->stacks,
+			&(struct row){.kind = is_gpu_work ? ROW_GPU : ROW_CPU,
+				      .stack = r->stack,
+				      .count = 1,
+				      .ns = r->duration_ns});
+}
+
+/* Does the same with items that are in no row yet. */
+static bool add_items(struct live_sums *s, const struct collected *in)
+{
+	uint64_t forgotten = flight_recorder_forgotten(in->kept), position;
+	const struct profile_item *item = NULL;
+
+	position = s->next_item > forgotten ? s->next_item - forgotten : 0;
+	for (uint32_t i = 0; i < STEP_ROWS; i++) {
+		item = flight_recorder_next(in->kept, &position);
+		if (!item)
+			break;
+		add_item(s, in, item);
+	}
+	s->next_item = forgotten + position;
+	return item;
+}
+
+bool live_sums_are_of(const struct live_sums *s, const struct collected *in)
+{
+	return s->renumbered == in->renumbered;
+}
+
+static void begin_anew(struct live_sums *s, uint64_t renumbered)
+{
+	uint64_t spent_ns = s->spent_ns;
+
+	live_sums_release(s);
+	live_sums_begin(s);
+	s->renumbered = renumbered;
+	s->spent_ns = spent_ns;
+}
+
+bool live_sums_step(struct live_sums *s, const struct collected *in, uint64_t patience_ns)
+{
+	uint64_t begun = monotonic_ns(), spent;
+	bool has_more;
+
+	if (!live_sums_are_of(s, in))
+		begin_anew(s, in->renumbered);
 	if (!make_room(s, in->stacks)) {
 		s->is_whole = false;
 		return true;
 	}
 	do {
-		end = count - s->next_row > STEP_ROWS ? s->next_row + STEP_ROWS : count;
-		for (; s->next_row < end; s->next_row++)
-			add_row(s, in->stacks, &rows[s->next_row]);
+		has_more = in->kept ? add_items(s, in) : add_rows(s, in);
 		spent = monotonic_ns() - begun;
-	} while (s->next_row < count && spent < patience_ns);
+	} while (has_more && spent < patience_ns);
 	s->spent_ns += spent;
-	return s->next_row == count;
+	return !has_more;
 }
 
 /* ---- those with the most time ---- */

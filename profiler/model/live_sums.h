@@ -8,6 +8,9 @@
  * `spent_ns`, is in proportion to the number of rows. Each distinct stack is looked at once in the
  * whole run.
  *
+ * Where only the last seconds are wanted (--last), the sums are of the items of these seconds, as
+ * they are when the pass comes to them.
+ *
  * A launch site is the innermost Python function of the outermost part of a launch's stack, else
  * the innermost frames of that part, LIVE_SITE_FRAMES at most: which of those is the caller shows
  * when they have names.
@@ -47,6 +50,8 @@ struct live_pick {
 /* Zero-initialised is empty. */
 struct live_sums {
 	uint32_t next_row;
+	uint64_t next_item;                 /* of all that were ever kept */
+	uint64_t renumbered;                /* as in struct collected */
 	struct live_sum whole[LIVE_TABLES]; /* of the pass */
 	/* by number of the frame: kernels and functions have no frame in common */
 	struct live_sum *frames;
@@ -65,8 +70,14 @@ void live_sums_release(struct live_sums *s);
 /* Starts a pass. */
 void live_sums_begin(struct live_sums *s);
 
-/* Adds more rows, for about `patience_ns`. True: the pass is complete. */
+/*
+ * Adds more rows, for about `patience_ns`. True: the pass is complete. Begins anew where stacks
+ * have new numbers.
+ */
 bool live_sums_step(struct live_sums *s, const struct collected *in, uint64_t patience_ns);
+
+/* Returns whether the sums are of stacks by the numbers that they have now. */
+bool live_sums_are_of(const struct live_sums *s, const struct collected *in);
 
 /*
  * The sums of a complete pass with the most time, longest first, `max` at most: how many. `picks`

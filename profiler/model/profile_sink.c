@@ -98,6 +98,10 @@ static void take(struct profile_sink *in, const struct profile_item *item, uint6
 	};
 	const struct timeline_record *r = &item->record;
 
+	if (r->kind >= TIMELINE_KINDS) {
+		in->take_note(in->context, item);
+		return;
+	}
 	if (item->flags & ITEM_COUNTS)
 		count(in, item);
 	if (r->kind == TIMELINE_CALL) {
@@ -127,6 +131,28 @@ static bool is_kernel(const struct profile_item *item)
 	return is_work(item) && item->record.work == GPU_WORK_KERNEL;
 }
 
+/* Counts what is shown while the run goes on; at the end what is taken in counts. */
+static void count_so_far(struct profile_sink *in, const struct profile_item *item)
+{
+	struct ledger_calls *calls = &in->ledger->calls;
+	bool counts = item->flags & ITEM_COUNTS;
+
+	if (item->record.kind == TIMELINE_CPU_SAMPLE)
+		in->ledger->cpu.samples += counts;
+	else if (item->record.kind == TIMELINE_WAIT && counts)
+		calls->wait_ns += timeline_off_cpu_ns(&item->record);
+	else if (item->record.kind == TIMELINE_CALL) {
+		calls->timed += counts;
+		calls->timed_ns += item->record.duration_ns;
+	}
+}
+
+static void forget_so_far(struct ledger *l)
+{
+	l->cpu.samples = l->calls.wait_ns = l->calls.timed = l->calls.timed_ns = 0;
+	l->gpu.kernels = l->gpu.kernel_ns = 0;
+}
+
 static void keep(struct profile_sink *in, const struct profile_item *item)
 {
 	struct profile_item kept = *item;
@@ -137,6 +163,7 @@ static void keep(struct profile_sink *in, const struct profile_item *item)
 		in->operations++;
 		saturated_add(&in->operation_ns, item->record.duration_ns);
 	}
+	count_so_far(in, item);
 	if (!flight_recorder_add(in->recorder, &kept, in->now_ns + AHEAD_NS))
 		in->lost++;
 }
@@ -174,21 +201,35 @@ void profile_sink_advance(struct profile_sink *in, uint64_t now_ns, uint64_t bef
 		flight_recorder_forget(in->recorder, before_ns);
 }
 
+/* Returns whether an item is in the window. One without times came after what it tells. */
+static bool is_wanted_in(const struct window *window, const struct profile_item *item)
+{
+	uint64_t start_ns = item->record.start_ns;
+
+	if (item->flags & ITEM_BAD_TIME)
+		return start_ns >= window->from_ns;
+	if (item->flags & ITEM_LASTS)
+		return saturated_sum(start_ns, item->record.duration_ns) > window->from_ns &&
+		       !window_is_over(window, start_ns);
+	return window_has(window, start_ns);
+}
+
 void profile_sink_finish(struct profile_sink *in, struct window *window)
 {
 	struct ledger_outside *l = &in->ledger->outside;
 	const struct profile_item *item;
 	uint64_t position = 0, inside = 0, inside_ns = 0, after = 0, after_ns = 0, left_ns;
+	uint64_t timed = in->ledger->calls.timed;
 
 	if (!in->recorder)
 		return;
 	if (flight_recorder_whole_from(in->recorder) > window->from_ns)
 		window->from_ns = flight_recorder_whole_from(in->recorder);
-	in->ledger->gpu.kernels = in->ledger->gpu.kernel_ns = 0; /* of all that came */
+	forget_so_far(in->ledger);
 	while ((item = flight_recorder_next(in->recorder, &position))) {
 		uint64_t start_ns = item->record.start_ns, ns = item->record.duration_ns;
-		bool is_inside = window_has(window, start_ns);
-		bool is_after = window_is_over(window, start_ns);
+		bool is_inside = is_wanted_in(window, item);
+		bool is_after = !is_inside && window_is_over(window, start_ns);
 
 		if (is_inside)
 			take(in, item, 0);
@@ -203,6 +244,7 @@ void profile_sink_finish(struct profile_sink *in, struct window *window)
 		after += is_after;
 		saturated_add(&after_ns, is_after ? ns : 0);
 	}
+	l->calls += timed - in->ledger->calls.timed;
 	/* what is neither came before, and most of it is forgotten */
 	l->after += after;
 	l->after_ns += after_ns;

@@ -8,6 +8,9 @@
  * kept (flight_recorder.h) until it is known which seconds these are: then those that begin in them
  * are taken in, as if nothing else had happened, and the rest is counted as left out. So rows,
  * counts and timeline are of the same items in either case.
+ *
+ * A note is an item that is no record: what an add-on has measured, for example. It is kept in the
+ * same way, and then goes to `take_note`.
  */
 #ifndef PROFILER_MODEL_PROFILE_SINK_H
 #define PROFILER_MODEL_PROFILE_SINK_H
@@ -55,11 +58,32 @@
 /* Of timed calls. */
 #define ITEM_UNFINISHED (1u << 16) /* lasted until its process ended */
 
-/* All borrowed. Zero-initialise, then set the first three. */
+/* Of notes, with ITEM_BAD_TIME. */
+#define ITEM_LASTS (1u << 17) /* wanted if any of its time is; otherwise if its beginning is */
+
+/*
+ * Kinds of notes. Who makes them says what the fields of their records are. The record's `stack` is
+ * a number of a stack, its `place` PLACE_NOWHERE or that of a place; also its `shape` is a stack in
+ * NOTE_SHARE.
+ */
+enum note_kind {
+	NOTE_SHARE = TIMELINE_KINDS, /* attribution.c: work to spread, or to spread it by */
+	NOTE_CALLS,                  /* api_calls.c: sums of calls */
+	NOTE_VALUE,                  /* measurements.c: of a metric */
+	NOTE_UNMEASURED,             /* measurements.c: why some launches have none */
+	NOTE_PC_SAMPLES,             /* pc_samples.c */
+	NOTE_PC_TOTALS,              /* pc_samples.c */
+	NOTE_IDLE,                   /* idle.c */
+};
+
+/* All borrowed. Zero-initialise, then set the first five. */
 struct profile_sink {
 	struct profile *profile;
 	struct ledger *ledger;
-	struct timeline *timeline;        /* NULL: none */
+	struct timeline *timeline; /* NULL: none */
+	/* NULL: there are no notes */
+	void (*take_note)(void *context, const struct profile_item *note);
+	void *context;
 	struct flight_recorder *recorder; /* owned; NULL: items are taken in at once */
 	uint64_t now_ns;
 	/* GPU operations that were kept, and forgotten since or not */
@@ -84,8 +108,8 @@ void profile_sink_add_launched(struct profile_sink *sink, const struct profile_i
 void profile_sink_advance(struct profile_sink *sink, uint64_t now_ns, uint64_t before_ns);
 
 /*
- * Takes in kept items that begin in the window, and frees all. The window begins later if items
- * were forgotten that are in it.
+ * Takes in kept items that begin in the window, or last into it, and frees all. The window begins
+ * later if items were forgotten that are in it.
  */
 void profile_sink_finish(struct profile_sink *sink, struct window *window);
 

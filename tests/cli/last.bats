@@ -198,16 +198,166 @@ has_printed_after()
 	wait "$target" || status=$?
 }
 
-@test "what is of a whole run is refused" {
-	local option
+# in_two_parts OPTIONS... -- FIRST... -- SECOND...: runs two commands one after the other, the second one alone in the
+# last 3 s, and takes a snapshot between them (out.1.*). Skips where the second one takes longer than that.
+in_two_parts()
+{
+	local options=() first=()
 
-	for option in --wall --idle --alloc --api --stalls '--metrics default' '--max-overhead 2' --live '--record x'; do
-		# words
-		# shellcheck disable=SC2086
-		run_profile $option --last 5 -o out.folded true
-		expect_status 125
-		expect_line stderr "^profile: ${option%% *} is of a whole run: not with --last$"
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	while [ "$1" != -- ]; do first+=("$1"); shift; done
+	shift
+	printf '%q ' "${first[@]}" >first
+	printf '%q ' "$@" >second
+	rm -f between go
+	start_profile --unit ns --last 3 "${options[@]}" sh -c '. ./first >said.1; touch between
+		until [ -e go ]; do sleep 0.02; done; . ./second >said'
+	wait_until is_between
+	kill -USR2 "$pid"
+	wait_until grep -q '^Snapshot 1 is written' stderr
+	sleep 3.2 # what came until then is not in the last 3 s
+	set -- "$(monotonic_ns)"
+	touch go
+	finish_profile
+	expect_status 0
+	if [ $(($(monotonic_ns) - $1)) -gt 2900000000 ]; then skip 'the machine is too busy: the second part took 3 s'; fi
+}
+
+is_between()
+{
+	[ -e between ] || ! kill -0 "$pid"
+}
+
+# api_call FILE FIELD FUNCTION
+api_call()
+{
+	python3 -c 'import json, sys
+print([c[sys.argv[2]] for c in json.load(open(sys.argv[1]))["api_calls"] if c["function"] == sys.argv[3]])' "$@"
+}
+
+@test "calls of CUDA are those of the last seconds" {
+	in_two_parts -gpu-only --api -o out.json -o out.profile -- "$workloads/launches" 500 -- "$workloads/launches" 1000
+	expect_equal calls "$(api_call out.json calls cudaLaunchKernel)" '[1000]'
+	expect_equal 'within the runtime' "$(api_call out.json within_runtime cuLaunchKernel)" '[1000]'
+	expect_equal returned "$(api_call out.json not_returned cudaLaunchKernel)" '[0]'
+	expect_equal 'before' "$(api_call out.1.json calls cudaLaunchKernel)" '[500]'
+	python3 - <<-'END'
+		import json
+		for c in json.load(open("out.json"))["api_calls"]:
+		    assert 0 < c["shortest_ns"] <= c["mean_ns"] <= c["longest_ns"] <= c["ns"], c
+		    assert c["median_ns"] <= c["p99_ns"] <= c["longest_ns"], c
+	END
+	"$profile" -q --from out.profile -o again.json
+	expect_equal 'of the capture' "$(api_call again.json calls cudaLaunchKernel)" '[1000]'
+}
+
+# hardware FILE FIELD
+hardware()
+{
+	python3 -c 'import json, sys
+print([row[sys.argv[2]] for row in json.load(open(sys.argv[1]))["hardware_counters"]])' "$@"
+}
+
+# with_values FILE.trace.json: how many kernels have counters
+with_values()
+{
+	python3 -c 'import json, sys
+print(sum("sm__ctas_launched.sum (block)" in e.get("args", {}) for e in json.load(open(sys.argv[1]))["traceEvents"]))' "$1"
+}
+
+@test "counters are of the kernels of the last seconds" {
+	FAKE_CUDA_STRICT=1 in_two_parts -gpu-only --metrics sm__ctas_launched.sum --metrics-launches all -o out.json \
+		-o out.folded -o out.trace.json -- "$workloads/launches" 500 -- "$workloads/launches" 1000
+	expect_line stderr '^Counters: 1000 of 1000 launches were measured$'
+	expect_equal measured "$(hardware out.json measured)" '[1000]'
+	expect_equal launches "$(hardware out.json launches)" '[1000]'
+	expect_equal mean "$(hardware out.json mean)" '[1]'
+	expect_equal before "$(hardware out.1.json measured)" '[500]'
+	expect_equal 'GPU ns' "$(gpu_ns out.folded)" 1000000
+	expect_equal 'launches with values' "$(with_values out.trace.json)" 1000
+}
+
+# below FILE PATTERN: the ns of stacks that go on so below a kernel
+below()
+{
+	weight_of "$1" "GPU_Kernel\\]$2"
+}
+
+@test "stalls split the kernels of the last seconds" {
+	local how
+
+	printf '_Z4tinyy 0x10 wait 9\n' >samples
+	for how in kernels exact; do
+		# the first part has other reasons
+		in_two_parts -gpu-only --stalls=$how -o out.folded -- env FAKE_CUDA_PC_SAMPLES="$PWD/samples" \
+			"$workloads/launches" 500 -- "$workloads/launches" 1000
+		expect_equal all "$(weight_of out.folded)" 1000000
+		expect_equal 'long scoreboard' "$(below out.folded 'tiny[^;]*;\[stall: long scoreboard\]$')" 750000
+		expect_equal selected "$(below out.folded 'tiny[^;]*;\[selected\]$')" 250000
+		expect_line stderr '^Stalls: 4000 samples, '
+		expect_equal before "$(below out.1.folded 'tiny[^;]*;\[stall: wait\]$')" 500000
 	done
+}
+
+@test "memory is what the last seconds had, to the byte" {
+	in_two_parts -gpu-only --alloc -o out.json -- "$workloads/memory_use" 500 1 -- "$workloads/memory_use" 1500 2
+	python3 - <<-'END'
+		import json
+		for said, file in ("said.1", "out.1.json"), ("said", "out.json"):
+		    words = {line.split()[0]: line.split() for line in open(said)}
+		    run = json.load(open(file))
+		    assert len(run["memory"]) == 2, run["memory"]
+		    for row in run["memory"]:
+		        is_device = row["memory"].startswith("device")
+		        w = words["peak" if is_device else "pinned"]
+		        want = (int(w[1]), int(w[3])) if is_device else (int(w[2]), int(w[4]))
+		        assert (row["peak_bytes"], row["left_bytes"]) == want, (row, want)
+		        assert row["unknown_frees"] == 0 and row["allocations"] - row["frees"] == row["left"], row
+		    assert run["allocations_left_out"] == 0 == run["losses"]["allocations_late"]
+	END
+}
+
+@test "memory that was allocated before is in the peak" {
+	local last
+
+	run_profile --unit ns --last 1 --alloc -o out.json -o out.folded "$workload" 3000 20 memory
+	expect_status 0
+	last=$(awk '$1 == "work" { last = $3 } END { print last }' stdout)
+	expect_last out.folded 1 "$last" "$(monotonic_ns)"
+	python3 - "$(gpu_ns out.folded)" <<-'END'
+		import json, sys
+		row, = json.load(open("out.json"))["memory"]
+		assert row["peak_bytes"] == (1 << 20) + (1 << 10) and row["left_bytes"] == 1 << 20, row
+		assert row["allocations"] * 1024 == row["allocated_bytes"], row
+		assert abs(row["allocations"] - int(sys.argv[1]) // 1000000) <= 1, row # the ends of the part
+	END
+}
+
+@test "work without a stack is shared among the stacks of the last seconds" {
+	needs_root
+	in_two_parts -gpu-only --strict --raw-names --max-overhead 0.1 -o out.folded -o out.json -- "$workloads/launches" 9000 -- \
+		env FAKE_CUDA_TOTALS="$PWD/totals" "$workloads/shares" 30000
+	expect_line stacks '^Stacks: [0-9.]+ % of [0-9]+ launches have one of their own'
+	expect_no_line out.folded '\[stack not taken\]'
+	diff <(kernels_of_totals totals) <(kernels_of out.folded)
+}
+
+# The first part's work is none of it, and its idle time neither.
+@test "idle time of the last seconds and work are all of them" {
+	needs_root
+	in_two_parts --idle -o out.json -o out.folded -- "$workloads/launches" 500 -- "$workload" 300
+	expect_line stderr '^GPU idle: 1 GPU, [0-9.]* s of 3.000 s '
+	expect_equal 'idle and busy ns' $(($(weight_of out.folded '^\[GPU 0 idle\]') + $(gpu_ns out.folded))) 3000000000
+}
+
+@test "what keeps all of a run is refused" {
+	run_profile --wall --last 5 -o out.folded true
+	expect_status 125
+	expect_line stderr '^profile: --wall accounts for all time of each thread from its start: not with --last$'
+	run_profile --record x --last 5 -o out.folded true
+	expect_status 125
+	expect_line stderr '^profile: --record keeps all of a run, and grows with it: not with --last$'
 	for option in 0 -1 x; do
 		run_profile --last "$option" true
 		expect_status 125

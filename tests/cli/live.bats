@@ -69,6 +69,22 @@ $(cat)" 3>&-
 	expect_line x.folded 'gemm'
 }
 
+@test "the tables of the last seconds, while nothing is in the profile yet" {
+	needs_root
+	on_terminal <<-'EOF'
+	t = without_keys('--last', '600', './until_seen', inference, '100', columns=120)
+	t.wait(lambda: any('server::Mlp::forward' in line for line in block_of(t)))
+	block = block_of(t)
+	assert any(re.match(r' +[0-9.]+ m?s +[0-9.]+ % +\d+  +900.000 us  model::gemm<float, 128, 256>$', l)
+	           for l in block), block
+	assert any(re.search(r'  server::\w+::(tokenize|sample)$', l) for l in block), block
+	seen()
+	assert t.finish() == 0
+	t.expect_restored()
+	EOF
+	expect_line x.folded 'gemm'
+}
+
 @test "what is linked in statically is launched by the program's function" {
 	on_terminal <<-'EOF'
 	t = without_keys('-gpu-only', './until_seen', workloads + '/launches_static', '3000000', columns=120)

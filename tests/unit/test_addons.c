@@ -15,13 +15,21 @@ struct bench {
 	struct addons addons;
 };
 
+static void take_note(void *context, const struct profile_item *note)
+{
+	addons_note(context, note);
+}
+
 static struct bench *begin(const struct measure *measure, bool watches_load)
 {
 	struct bench *b = calloc(1, sizeof(*b));
 
 	assert_non_null(b);
 	b->measure = *measure;
-	b->sink = (struct profile_sink){.profile = profile_new(), .ledger = &b->ledger};
+	b->sink = (struct profile_sink){.profile = profile_new(),
+					.ledger = &b->ledger,
+					.take_note = take_note,
+					.context = &b->addons};
 	assert_non_null(b->sink.profile);
 	assert_int_equal(places_init(&b->places, 0), 0);
 	assert_int_equal(
@@ -67,7 +75,8 @@ static struct collected results(struct bench *b)
 {
 	struct collected collected = {.load = NULL};
 
-	addons_finish(&b->addons, 0, 2000000000);
+	addons_finish(&b->addons);
+	addons_complete(&b->addons, 0, 2000000000);
 	addons_show(&b->addons, &collected);
 	return collected;
 }
@@ -148,7 +157,8 @@ static void waits_are_rows(void **state)
 	compose_init(&b->compose, stacks);
 	addons_wait(&b->addons, 1, STACK_EMPTY, &wait);
 	addons_advance(&b->addons, 200);
-	addons_finish(&b->addons, 0, 1000);
+	addons_finish(&b->addons);
+	addons_complete(&b->addons, 0, 1000);
 	assert_int_equal(b->ledger.calls.waits, 1);
 	rows = profile_rows(b->sink.profile, &count);
 	for (uint32_t i = 0; i < count; i++)

@@ -213,6 +213,164 @@ static void what_comes_after_the_recorded_part_is_left_out(void **state)
 	allocations_release(&a);
 }
 
+/* Forgets the peaks: what is allocated now is the first one. */
+static void begin_again(void)
+{
+	memset(expected, 0, sizeof(expected));
+	for (uint32_t s = 0; s < SCOPES; s++)
+		look(s);
+}
+
+/* Whatever is forgotten meanwhile: what was allocated at the beginning counts, what had happened
+ * does not. */
+static void peaks_of_the_last_seconds_are_exact(void **state)
+{
+	uint32_t forgot_rows = 0;
+
+	(void)state;
+	for (uint64_t round = 0; round < unit_rounds(200); round++) {
+		struct prng p = prng_round(round);
+		uint64_t from_ns = 10 * prng_below(&p, EVENTS + 2), made = 0, got = 0;
+		bool has_begun = false;
+		struct allocations a;
+
+		memset(live, 0, sizeof(live));
+		memset(expected, 0, sizeof(expected));
+		allocations_init(&a);
+		for (uint32_t i = 0; i < EVENTS; i++) {
+			struct allocation_event e = random_event(&p, 10 * (i + 1));
+
+			if (!has_begun && e.time_ns >= from_ns)
+				begin_again();
+			has_begun |= e.time_ns >= from_ns;
+			made += has_begun && e.type == ALLOCATION_MADE ? e.bytes : 0;
+			expect(&e);
+			allocations_add(&a, &e);
+			if (!prng_chance(&p, 10))
+				continue;
+			a.forget_at = 0;
+			allocations_forget(
+				&a,
+				prng_below(&p, (e.time_ns < from_ns ? e.time_ns : from_ns) + 1));
+			forgot_rows += a.use.row_count < STACKS;
+		}
+		if (!has_begun)
+			begin_again();
+		assert_true(allocations_whole_from(&a) <= from_ns);
+		allocations_begin_part(&a, from_ns);
+		allocations_finish(&a);
+		assert_int_equal(a.use.late, 0);
+		check(&a, p.seed);
+		for (uint32_t i = 0; i < a.use.row_count; i++)
+			got += a.use.rows[i].allocated_bytes;
+		assert_int_equal(got, made);
+		allocations_release(&a);
+	}
+	assert_true(forgot_rows > 0);
+}
+
+/* A process that ended before has left nothing; one that ends later has. Days of such do not grow.
+ */
+static void processes_that_ended_before_are_forgotten(void **state)
+{
+	struct allowance memory = {.limit = SIZE_MAX}, passing = {.limit = SIZE_MAX};
+	struct allocation_event e = {.time_ns = 1};
+	struct allocations a;
+	size_t used = 0;
+
+	(void)state;
+	allocations_init(&a);
+	a.memory = &memory;
+	a.passing = &passing;
+	for (e.process = 1; e.process <= 1000; e.process++) {
+		e.type = ALLOCATION_MADE;
+		e.address = 16 * e.process;
+		e.bytes = 5;
+		e.stack = e.process;
+		allocations_add(&a, &e);
+		e.type = ALLOCATION_POOL;
+		e.address++;
+		allocations_add(&a, &e);
+		e.time_ns++;
+		e.type = ALLOCATION_PROCESS_ENDS;
+		allocations_add(&a, &e);
+		e.time_ns++;
+		a.forget_at = 0;
+		allocations_forget(&a, e.time_ns - 20);
+		if (e.process == 100)
+			used = memory.used;
+	}
+	assert_true(memory.used <= used);
+	assert_true(a.use.row_count <= 20 && a.use.total_count <= 20 && a.use.pool_count <= 20);
+	assert_true(a.owner_count <= 20);
+	allocations_begin_part(&a, e.time_ns - 5);
+	allocations_finish(&a);
+	assert_int_equal(a.use.row_count, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(a.use.rows[i].stack > 997 && a.use.rows[i].left_bytes == 5);
+	assert_int_equal(a.use.pool_count, 3);
+	allocations_release(&a);
+}
+
+static void add_ten(void *context, uint32_t *stack)
+{
+	*(uint32_t *)context += 1;
+	*stack += 10;
+}
+
+/* Events that wait, and rows, have new numbers; more are added to the same rows. */
+static void stacks_get_new_numbers(void **state)
+{
+	struct allocation_event e = {.type = ALLOCATION_MADE, .time_ns = 1, .bytes = 3, .stack = 7};
+	uint32_t shown = 0;
+	const struct number_visitor visitor = {add_ten, NULL, &shown};
+	struct allocations a;
+
+	(void)state;
+	allocations_init(&a);
+	allocations_add(&a, &e);
+	allocations_forget(&a, 2);
+	e.address = 1;
+	e.time_ns = 3;
+	allocations_add(&a, &e);
+	allocations_visit(&a, &visitor);
+	assert_int_equal(shown, 2);
+	e.address = 2;
+	e.stack = 17;
+	allocations_add(&a, &e);
+	allocations_begin_part(&a, 3);
+	allocations_finish(&a);
+	assert_int_equal(a.use.row_count, 1);
+	assert_int_equal(a.use.rows[0].stack, 17);
+	assert_int_equal(a.use.rows[0].left_bytes, 9);
+	assert_int_equal(a.use.rows[0].allocated_bytes, 6);
+	allocations_release(&a);
+}
+
+/* Then the part begins later: after what was taken. Those that are not wanted go first. */
+static void what_is_not_wanted_makes_room(void **state)
+{
+	struct allocation_event e = {.type = ALLOCATION_MADE, .bytes = 1};
+	struct allocations a;
+
+	(void)state;
+	allocations_init(&a);
+	a.pending_max = 80;
+	allocations_forget(&a, 0);
+	for (e.time_ns = 1; e.time_ns <= 80; e.time_ns++)
+		allocations_add(&a, &e);
+	a.forget_at = UINT32_MAX;
+	allocations_forget(&a, 31);
+	allocations_add(&a, &e);
+	assert_int_equal(allocations_whole_from(&a), 31);
+	for (e.time_ns = 82; e.time_ns <= 110; e.time_ns++)
+		allocations_add(&a, &e);
+	assert_int_equal(allocations_whole_from(&a), 31);
+	allocations_add(&a, &e);
+	assert_int_equal(allocations_whole_from(&a), 31 + 40);
+	allocations_release(&a);
+}
+
 /* A process can forge any number: those of another one are not touched. */
 static void addresses_are_of_processes(void **state)
 {
@@ -297,6 +455,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(peaks_are_exact_in_any_order),
 		cmocka_unit_test(what_comes_after_the_recorded_part_is_left_out),
+		cmocka_unit_test(peaks_of_the_last_seconds_are_exact),
+		cmocka_unit_test(processes_that_ended_before_are_forgotten),
+		cmocka_unit_test(stacks_get_new_numbers),
+		cmocka_unit_test(what_is_not_wanted_makes_room),
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(what_has_no_room_is_counted),
 		cmocka_unit_test(addresses_are_of_processes),

@@ -3,6 +3,7 @@
 #include "figure_cell.h"
 #include "profiler/base/cuda_errors.h"
 #include "profiler/model/api_calls.h"
+#include "profiler/model/profile_sink.h"
 #include "profiler/model/result.h"
 #include "profiler/tables/api_calls_table.h"
 
@@ -113,6 +114,71 @@ static void quantiles_are_those_of_the_calls(void **state)
 	(void)state;
 }
 
+static void take_note(void *context, const struct profile_item *note)
+{
+	(void)context;
+	api_calls_note(note);
+}
+
+/* What the program sends of so many calls, each so long. */
+static void keep_calls(struct api_call *call, struct profile_sink *sink, uint64_t count,
+		       uint64_t ns, uint64_t shortest_ns, uint64_t longest_ns)
+{
+	const struct gpu_call_bucket bucket = {gpu_call_bucket(ns), count};
+	const struct gpu_call_error error = {2, 1};
+
+	api_call_keep(call,
+		      &(struct gpu_event_calls){.calls = count,
+						.ns = count * ns,
+						.bytes = 8 * count,
+						.nested = 1,
+						.nested_ns = ns,
+						.shortest_ns = shortest_ns,
+						.longest_ns = longest_ns,
+						.error_count = 1,
+						.errors = &error,
+						.bucket_count = 1,
+						.buckets = &bucket},
+		      sink);
+}
+
+/* Those that came in the last seconds; a function that was not called then is not there. */
+static void calls_of_the_last_seconds(void **state)
+{
+	struct api_calls calls = {.count = 0};
+	struct ledger ledger = {.gpu = {.kernels = 0}};
+	struct profile_sink sink = {.ledger = &ledger, .take_note = take_note};
+	struct window window = {.from_ns = 100, .to_ns = 200};
+	struct api_call *a = get(&calls, "a", 0), *b = get(&calls, "b", 0);
+
+	(void)state;
+	assert_true(profile_sink_keep(&sink));
+	sink.now_ns = 50;
+	keep_calls(a, &sink, 1000, 7, 7, 90000);
+	keep_calls(b, &sink, 1000, 7, 7, 90000);
+	sink.now_ns = 150;
+	keep_calls(a, &sink, 10, 1000, 7, 90000);
+	sink.now_ns = 250; /* after the end: of what was before */
+	keep_calls(a, &sink, 20, 90000, 7, 90000);
+	api_calls_begin_part(&calls);
+	profile_sink_finish(&sink, &window);
+	api_calls_end_part(&calls);
+	assert_int_equal(calls.count, 1);
+	assert_ptr_equal(get(&calls, "a", 0), a);
+	assert_int_equal(calls.count, 1);
+	assert_int_equal(a->calls, 30);
+	assert_int_equal(a->returned, 30);
+	assert_int_equal(a->ns, 10 * 1000 + 20 * 90000);
+	assert_int_equal(a->bytes, 8 * 30);
+	assert_int_equal(a->nested, 2);
+	assert_int_equal(a->nested_ns, 91000);
+	assert_int_equal(a->failed, 2);
+	assert_int_equal(a->errors[0].code, 2);
+	assert_int_equal(a->longest_ns, 90000);
+	assert_true(a->shortest_ns <= 1000 && a->shortest_ns >= 1000 - 1000 / 8);
+	api_calls_release(&calls);
+}
+
 static void errors_have_names(void **state)
 {
 	static struct ledger ledger;
@@ -147,6 +213,7 @@ int main(void)
 		cmocka_unit_test(is_bounded),
 		cmocka_unit_test(claims_do_not_wrap),
 		cmocka_unit_test(quantiles_are_those_of_the_calls),
+		cmocka_unit_test(calls_of_the_last_seconds),
 		cmocka_unit_test(errors_have_names),
 	};
 

@@ -67,6 +67,16 @@ static void begin_addons(struct bench *b)
 		0);
 }
 
+static void take_note(void *context, const struct profile_item *note)
+{
+	struct bench *b = context;
+
+	if (note->record.kind == NOTE_SHARE)
+		attribution_note(&b->attribution, note);
+	else
+		addons_note(&b->addons, note);
+}
+
 static struct bench *new_bench(uint32_t mask, bool follows_waits)
 {
 	struct bench *b = calloc(1, sizeof(*b));
@@ -77,7 +87,8 @@ static struct bench *new_bench(uint32_t mask, bool follows_waits)
 	b->stacks = stack_table_new();
 	b->profile = profile_new();
 	assert_true(b->process && b->stacks && b->profile);
-	b->sink = (struct profile_sink){.profile = b->profile, .ledger = &b->ledger};
+	b->sink = (struct profile_sink){
+		.profile = b->profile, .ledger = &b->ledger, .take_note = take_note, .context = b};
 	b->process->sent.allowance = &b->allowance;
 	assert_int_equal(places_init(&b->places, mask), 0);
 	b->measure.waits = follows_waits;
@@ -116,7 +127,8 @@ static void free_bench(struct bench *b)
 static void finish(struct bench *b)
 {
 	attribution_finish(&b->attribution);
-	addons_finish(&b->addons, 0, 0);
+	addons_finish(&b->addons);
+	addons_complete(&b->addons, 0, 0);
 }
 
 /* A kernel of the process, in stream 7. */

@@ -6,17 +6,25 @@
 
 struct bench {
 	struct counter_table counters;
-	struct ledger_counters ledger;
+	struct ledger ledger;
+	struct profile_sink sink;
 	struct allowance allowance;
 	struct measurements m;
 };
+
+static void take_note(void *context, const struct profile_item *note)
+{
+	measurements_note(context, note);
+}
 
 static void begin(struct bench *b)
 {
 	memset(b, 0, sizeof(*b));
 	b->allowance.limit = 1 << 20;
+	b->sink = (struct profile_sink){
+		.ledger = &b->ledger, .take_note = take_note, .context = &b->m};
 	b->m = (struct measurements){
-		.counters = &b->counters, .ledger = &b->ledger, .allowance = &b->allowance};
+		.counters = &b->counters, .sink = &b->sink, .allowance = &b->allowance};
 }
 
 static void end(struct bench *b)
@@ -30,6 +38,14 @@ static int take(struct bench *b, uint32_t process, uint32_t correlation, uint32_
 {
 	return measurements_take(&b->m, process,
 				 &(struct gpu_event_counters){correlation, state, count, values});
+}
+
+static void place(struct bench *b, uint32_t process, uint32_t correlation, uint32_t stack)
+{
+	measurements_place(&b->m, &(struct measured_kernel){.process = process,
+							    .correlation_id = correlation,
+							    .stack = stack,
+							    .start_ns = 1000 + correlation});
 }
 
 static const struct counter_row *row(const struct bench *b, uint32_t stack, const char *metric)
@@ -57,19 +73,20 @@ static void either_may_come_first(void **state)
 	assert_int_equal(take(&b, 1, 7, GPU_COUNTERS_BEGIN, NULL, 0), 0);
 	assert_int_equal(take(&b, 2, 7, GPU_COUNTERS_BEGIN, NULL, 0), 0);
 	assert_int_equal(take(&b, 1, 7, GPU_COUNTERS_READ, one, 2), 0);
-	measurements_place(&b.m, 2, 7, 50);
-	measurements_place(&b.m, 2, 8, 51); /* was not measured */
-	measurements_place(&b.m, 1, 7, 50);
-	measurements_place(&b.m, 1, 7, 52); /* once is enough */
+	place(&b, 2, 7, 50);
+	place(&b, 2, 8, 51); /* was not measured */
+	place(&b, 1, 7, 50);
+	place(&b, 1, 7, 52); /* once is enough */
 	assert_int_equal(take(&b, 2, 7, GPU_COUNTERS_READ, two, 3), 0);
-	assert_int_equal(b.ledger.measured, 2);
+	assert_int_equal(b.ledger.counters.measured, 2);
 	assert_int_equal(b.m.count, 0);
 	assert_int_equal(b.counters.rows.count, 2); /* what is no number has none */
 	assert_int_equal(row(&b, 50, "bytes")->count, 2);
 	assert_true(row(&b, 50, "bytes")->sum == 8 && row(&b, 50, "bytes")->least == 3 &&
 		    row(&b, 50, "bytes")->most == 5);
 	assert_true(row(&b, 50, "cycles")->sum == 30);
-	assert_true(b.counters.value_count == 0 && b.ledger.unlisted == 0); /* nobody wants them */
+	assert_true(b.counters.value_count == 0 &&
+		    b.ledger.counters.unlisted == 0); /* nobody wants them */
 	end(&b);
 }
 
@@ -86,13 +103,13 @@ static void what_has_no_other_half_is_counted(void **state)
 	take(&b, 1, 2, GPU_COUNTERS_READ, &value, 1); /* no record */
 	take(&b, 1, 3, GPU_COUNTERS_READ, &value, 1); /* its announcement was lost */
 	take(&b, 1, 4, GPU_COUNTERS_BEGIN, NULL, 0);
-	measurements_place(&b.m, 1, 4, 9);
+	place(&b, 1, 4, 9);
 	take(&b, 1, 4, GPU_COUNTERS_NONE, NULL, 0);
 	measurements_forget(&b.m, 1);
 	measurements_forget(&b.m, 2);
 	assert_int_equal(b.m.count, 0);
-	assert_int_equal(b.ledger.unplaced, 2);
-	assert_int_equal(b.ledger.measured, 0);
+	assert_int_equal(b.ledger.counters.unplaced, 2);
+	assert_int_equal(b.ledger.counters.measured, 0);
 	assert_int_equal(b.counters.rows.count, 0);
 	end(&b);
 }
@@ -113,7 +130,7 @@ static void values_of_launches_are_kept_for_a_timeline(void **state)
 	for (uint32_t id = 7; id <= 9; id++) {
 		take(&b, 1, id, GPU_COUNTERS_BEGIN, NULL, 0);
 		take(&b, 1, id, GPU_COUNTERS_READ, values, 3);
-		measurements_place(&b.m, 1, id, 50);
+		place(&b, 1, id, 50);
 		if (id == 8) /* none for one more */
 			memory.limit = memory.used + 3 * sizeof(struct counter_value);
 	}
@@ -126,8 +143,8 @@ static void values_of_launches_are_kept_for_a_timeline(void **state)
 		assert_int_equal(v->metric, i % 2);
 		assert_true(v->value == (i % 2 ? 10 : 3));
 	}
-	assert_int_equal(b.ledger.measured, 3);
-	assert_int_equal(b.ledger.unlisted, 1);
+	assert_int_equal(b.ledger.counters.measured, 3);
+	assert_int_equal(b.ledger.counters.unlisted, 1);
 	assert_int_equal(row(&b, 50, "cycles")->count, 3);
 	end(&b);
 }
@@ -146,7 +163,7 @@ static void a_launch_has_one_value_of_a_metric(void **state)
 	measurements_metric(&b.m, 1, 2, "cycles", "cycle");
 	take(&b, 1, 7, GPU_COUNTERS_BEGIN, NULL, 0);
 	take(&b, 1, 7, GPU_COUNTERS_READ, values, 3);
-	measurements_place(&b.m, 1, 7, 50);
+	place(&b, 1, 7, 50);
 	assert_int_equal(b.counters.rows.count, 2);
 	assert_int_equal(row(&b, 50, "bytes")->count, 1);
 	assert_true(row(&b, 50, "bytes")->sum == 3 && row(&b, 50, "cycles")->sum == 5);
@@ -168,10 +185,10 @@ static void what_is_no_number_takes_no_memory(void **state)
 	for (uint32_t id = 1; id <= 100; id++) {
 		take(&b, 1, id, GPU_COUNTERS_BEGIN, NULL, 0);
 		take(&b, 1, id, GPU_COUNTERS_READ, values, 3);
-		measurements_place(&b.m, 1, id, 50);
+		place(&b, 1, id, 50);
 	}
-	assert_int_equal(b.ledger.measured, 100);
-	assert_int_equal(b.ledger.unlisted, 0);
+	assert_int_equal(b.ledger.counters.measured, 100);
+	assert_int_equal(b.ledger.counters.unlisted, 0);
 	assert_int_equal(memory.used, 0);
 	end(&b);
 }
@@ -182,22 +199,90 @@ static void memory_is_bounded(void **state)
 	static char names[2 * COUNTERS_METRICS_MAX][16]; /* they are borrowed */
 	struct bench b;
 	uint32_t refused = 0;
-	size_t before;
 
 	(void)state;
 	begin(&b);
 	measurements_metric(&b.m, 1, 0, "bytes", "byte");
-	before = b.allowance.used;
 	for (uint32_t i = 1; i < 100000; i++)
 		refused += take(&b, 1, i, GPU_COUNTERS_BEGIN, NULL, 0) == -ENOSPC;
 	assert_true(refused > 0 && b.allowance.used <= b.allowance.limit);
 	measurements_forget(&b.m, 1);
-	assert_int_equal(b.allowance.used, before);
+	assert_int_equal(b.allowance.used, 0);
+	assert_int_equal(b.m.process_count, 0);
 	for (uint32_t i = 0; i < 2 * COUNTERS_METRICS_MAX; i++) {
 		snprintf(names[i], sizeof(names[i]), "metric%u", i);
 		measurements_metric(&b.m, 1, i % GPU_METRICS_MAX, names[i], "");
 	}
 	assert_int_equal(b.counters.metric_count, COUNTERS_METRICS_MAX);
+	end(&b);
+}
+
+/* A process that ends goes, and the others keep their numbers of metrics. */
+static void processes_that_end_are_forgotten(void **state)
+{
+	const double value = 4;
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	for (uint32_t process = 1; process <= 20; process++)
+		measurements_metric(&b.m, process, process % 3, "bytes", "byte");
+	for (uint32_t process = 1; process <= 19; process++)
+		measurements_forget(&b.m, process);
+	measurements_forget(&b.m, 99); /* was never there */
+	assert_int_equal(b.m.process_count, 1);
+	take(&b, 20, 7, GPU_COUNTERS_BEGIN, NULL, 0);
+	place(&b, 20, 7, 50);
+	take(&b, 20, 7, GPU_COUNTERS_READ, (const double[]){NAN, NAN, value}, 3);
+	assert_true(row(&b, 50, "bytes")->sum == value);
+	end(&b);
+}
+
+static void see_stack(void *context, uint32_t *stack)
+{
+	*(uint32_t *)context += *stack;
+	*stack += 100;
+}
+
+/* Of the last seconds those launches have values whose kernels began in them. */
+static void values_are_of_the_last_kernels(void **state)
+{
+	const double value = 3;
+	struct window window = {.from_ns = 1003, .to_ns = 1008};
+	uint32_t seen = 0;
+	const struct number_visitor visitor = {see_stack, NULL, &seen};
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	b.m.keeps_launches = true;
+	assert_true(profile_sink_keep(&b.sink));
+	measurements_metric(&b.m, 1, 0, "bytes", "byte");
+	for (uint32_t id = 1; id <= 10; id++) {
+		take(&b, 1, id, GPU_COUNTERS_BEGIN, NULL, 0);
+		take(&b, 1, id, GPU_COUNTERS_READ, &value, 1);
+		place(&b, 1, id, 50);
+	}
+	measurements_add_unmeasured(&b.m,
+				    &(struct gpu_event_unmeasured){{[GPU_UNMEASURED_BUSY] = 7}});
+	b.sink.now_ns = 2000; /* the end is over: what came then was before */
+	measurements_add_unmeasured(&b.m,
+				    &(struct gpu_event_unmeasured){{[GPU_UNMEASURED_REPLAY] = 9}});
+	take(&b, 1, 11, GPU_COUNTERS_BEGIN, NULL, 0);
+	place(&b, 1, 11, 60);
+	measurements_visit(&b.m, &visitor);
+	assert_int_equal(seen, 60);
+	assert_int_equal(b.counters.rows.count, 0);
+	profile_sink_finish(&b.sink, &window);
+	assert_int_equal(b.ledger.counters.measured, 5); /* 1003 to 1007 */
+	assert_int_equal(b.ledger.counters.busy, 0);
+	assert_int_equal(b.ledger.counters.replays, 9);
+	assert_int_equal(b.counters.value_count, 5);
+	assert_int_equal(b.counters.values[0].correlation, 3);
+	assert_int_equal(b.counters.values[0].process, 1);
+	assert_true(row(&b, 50, "bytes")->count == 5 && row(&b, 50, "bytes")->sum == 15);
+	take(&b, 1, 11, GPU_COUNTERS_READ, &value, 1);
+	assert_true(row(&b, 160, "bytes")->count == 1);
 	end(&b);
 }
 
@@ -228,9 +313,9 @@ static void random_orders_lose_nothing(void **state)
 			if (half == 1)
 				take(&b, 1, at + 1, GPU_COUNTERS_READ, &value, 1);
 			else
-				measurements_place(&b.m, 1, at + 1, at);
+				place(&b, 1, at + 1, at);
 		}
-		assert_int_equal(b.ledger.measured, complete);
+		assert_int_equal(b.ledger.counters.measured, complete);
 		assert_int_equal(b.counters.rows.count, complete);
 		for (uint32_t i = 0; i < b.counters.rows.count; i++)
 			assert_true(b.counters.rows.list[i].sum == b.counters.rows.list[i].stack);
@@ -250,6 +335,8 @@ int main(void)
 		cmocka_unit_test(a_launch_has_one_value_of_a_metric),
 		cmocka_unit_test(what_is_no_number_takes_no_memory),
 		cmocka_unit_test(memory_is_bounded),
+		cmocka_unit_test(processes_that_end_are_forgotten),
+		cmocka_unit_test(values_are_of_the_last_kernels),
 		cmocka_unit_test(random_orders_lose_nothing),
 	};
 

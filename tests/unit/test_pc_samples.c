@@ -10,6 +10,7 @@ enum { SUMS = 4096, PARTS = 2000 };
 
 struct bench {
 	struct pc_samples samples;
+	struct profile_sink sink;
 	struct ledger_stalls ledger;
 	struct allowance memory;
 	struct intern strings;
@@ -21,6 +22,11 @@ struct bench {
 static const char *keep(void *context, const char *text)
 {
 	return intern_string(context, text);
+}
+
+static void take_note(void *context, const struct profile_item *note)
+{
+	pc_samples_note(context, note);
 }
 
 static int begin(void **state)
@@ -35,8 +41,10 @@ static int begin(void **state)
 					 .parts_max = PARTS,
 					 .memory = &b->memory,
 					 .ledger = &b->ledger,
+					 .sink = &b->sink,
 					 .keep = keep,
 					 .context = &b->strings};
+	b->sink = (struct profile_sink){.take_note = take_note, .context = &b->samples};
 	b->stacks = stack_table_new();
 	b->profile = profile_new();
 	*state = b;

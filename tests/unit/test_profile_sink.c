@@ -159,6 +159,80 @@ static void what_was_forgotten_is_counted(void **state)
 	assert_int_equal(b->ledger.outside.before_ns, 2 * before);
 }
 
+static void take_note(void *context, const struct profile_item *note)
+{
+	uint64_t *bytes = context;
+
+	*bytes += note->record.bytes;
+}
+
+static void add_note(struct bench *b, uint64_t start_ns, uint64_t ns, uint64_t bytes,
+		     uint32_t flags)
+{
+	profile_sink_add(&b->sink, &(struct profile_item){.record = {.kind = NOTE_IDLE,
+								     .start_ns = start_ns,
+								     .duration_ns = ns,
+								     .bytes = bytes},
+							  .flags = flags});
+}
+
+/* They are no rows. One that lasts is wanted if its end is; one without a time, as it came. */
+static void notes_go_to_who_takes_them(void **state)
+{
+	struct bench *b = *state;
+	struct window window = {.from_ns = 100, .to_ns = 200};
+	uint64_t bytes = 0;
+
+	b->sink.take_note = take_note;
+	b->sink.context = &bytes;
+	add_note(b, 5, 0, 1, 0);
+	assert_int_equal(bytes, 1);
+	assert_true(profile_sink_keep(&b->sink));
+	add_note(b, 100, 0, 1 << 1, 0);
+	add_note(b, 99, 1000, 1 << 2, 0);
+	add_note(b, 200, 0, 1 << 3, 0);
+	add_note(b, 99, 1, 1 << 4, ITEM_LASTS);
+	add_note(b, 99, 2, 1 << 5, ITEM_LASTS);
+	add_note(b, 0, UINT64_MAX, 1 << 6, ITEM_LASTS);
+	add_note(b, 199, 0, 1 << 7, ITEM_LASTS);
+	add_note(b, 200, 9, 1 << 8, ITEM_LASTS);
+	profile_sink_advance(&b->sink, 99, 0);
+	add_note(b, 150, 0, 1 << 9, ITEM_BAD_TIME);
+	profile_sink_advance(&b->sink, 100, 0);
+	add_note(b, 0, 0, 1 << 10, ITEM_BAD_TIME);
+	profile_sink_advance(&b->sink, 300, 0);
+	add_note(b, 0, 0, 1 << 11, ITEM_BAD_TIME);
+	assert_int_equal(bytes, 1);
+	profile_sink_finish(&b->sink, &window);
+	assert_int_equal(bytes, 1 << 0 | 1 << 1 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 11);
+	find_row(b);
+	assert_null(b->row);
+}
+
+/* Shown while it goes on; at the end only what is taken in counts. */
+static void counts_so_far_are_of_all(void **state)
+{
+	struct bench *b = *state;
+	struct window window = {.from_ns = 100};
+
+	assert_true(profile_sink_keep(&b->sink));
+	for (uint64_t start_ns = 99; start_ns <= 100; start_ns++) {
+		add(b, TIMELINE_CPU_SAMPLE, start_ns, 20, 0, ITEM_COUNTS | ITEM_ROW);
+		add(b, TIMELINE_WAIT, start_ns, 30, 0, ITEM_COUNTS);
+		add(b, TIMELINE_CALL, start_ns, 40, 0, ITEM_COUNTS | ITEM_ROW);
+	}
+	assert_int_equal(b->ledger.cpu.samples, 2);
+	assert_int_equal(b->ledger.calls.wait_ns, 2 * 27);
+	assert_int_equal(b->ledger.calls.timed, 2);
+	assert_int_equal(b->ledger.calls.timed_ns, 80);
+	profile_sink_finish(&b->sink, &window);
+	assert_int_equal(b->ledger.cpu.samples, 1);
+	assert_int_equal(b->ledger.calls.wait_ns, 27);
+	assert_int_equal(b->ledger.calls.timed, 1);
+	assert_int_equal(b->ledger.calls.timed_ns, 40);
+	assert_int_equal(b->ledger.outside.calls, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -167,6 +241,8 @@ int main(void)
 		TEST(items_are_taken_in_at_once),
 		TEST(only_what_begins_in_the_window_is_taken_in),
 		TEST(what_was_forgotten_is_counted),
+		TEST(notes_go_to_who_takes_them),
+		TEST(counts_so_far_are_of_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
