@@ -75,7 +75,7 @@ expect_same_bytes()
 	run_profile -gpu-only --alloc -o out.json "$workload" 400 7 8 left
 	expect_status 0
 	expect_same_bytes
-	expect_line stderr '^Memory:$'
+	expect_line stderr "^$memory_table\$"
 	expect_line stderr '^Allocations:$'
 	expect_line stderr '^Memory pools:$'
 	expect_line stderr '^( +[0-9.]+ (MiB|KiB|B)){6}   device, GPU 0'
@@ -153,7 +153,7 @@ expect_same_bytes()
 @test "where it makes no sense it is refused" {
 	run_profile -cpu-only --alloc true
 	expect_status 125
-	expect_line stderr '^profile: --alloc needs GPU time: not with -cpu-only$'
+	expect_line stderr "^profile: $(needs_gpu_time --alloc -cpu-only)\$"
 	run_profile -gpu-only --weight peak -o out.json true
 	expect_status 125
 	expect_line stderr '^profile: --weight is for formats of stacks .*, not for out\.json$'
@@ -236,7 +236,7 @@ print(json.load(open("out.json"))["totals"]["left"]["after"])')" "$left"
 	grep -q '"t":"m"' raw*
 	expect_equal addresses "$(cat raw* | grep '"t":"m"' | grep -c '"a":')" 0
 	expect_equal created "$(cat raw* | grep -c cuMemCreate)" 0
-	expect_no_line stderr '^Memory:$'
+	expect_no_line stderr "^$memory_table\$"
 }
 
 @test "all together, with a hundred threads" {
@@ -244,7 +244,7 @@ print(json.load(open("out.json"))["totals"]["left"]["after"])')" "$left"
 		"$workload" 30 5 100
 	expect_status 0
 	expect_same_bytes
-	expect_line stderr '^CUDA calls:$'
-	expect_line stderr '^Launch shapes: none$'
+	expect_line stderr "^$calls_table\$"
+	expect_line stderr "^$shapes_table none\$"
 	expect_line work "$all_sums_match"
 }

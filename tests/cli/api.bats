@@ -24,7 +24,7 @@ for call in json.load(open("out.json"))["api_calls"]:
 @test "all calls are counted, once in each interface" {
 	run_profile -gpu-only --api -o out.json "$workloads/launches" 1000
 	expect_status 0
-	expect_line stderr '^CUDA calls:$'
+	expect_line stderr "^$calls_table\$"
 	expect_line stderr '^ +1000 .* cudaLaunchKernel$'
 	expect_equal calls "$(call calls cudaLaunchKernel)" 1000
 	expect_equal returned "$(call not_returned cudaLaunchKernel)" 0
@@ -37,7 +37,7 @@ for call in json.load(open("out.json"))["api_calls"]:
 		    assert c["median_ns"] <= c["p99_ns"] <= c["longest_ns"], c
 		    assert c["within_runtime"] == 0 or c["interface"] == "driver", c
 	END
-	expect_line stderr '^Correlation: 1000 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 1000)\$"
 }
 
 @test "threads, and functions that no other option follows" {
@@ -70,11 +70,11 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 @test "where a part is shown, headings say which tables are of the whole run" {
 	run_profile -gpu-only --api --launch-shapes -o out.profile "$workloads/launches" 300
 	expect_status 0
-	expect_line stderr '^CUDA calls:$'
+	expect_line stderr "^$calls_table\$"
 	run_profile --from out.profile --time 0..1ms -o out.html
 	expect_status 0
 	expect_line stderr '^CUDA calls, of the whole run:$'
-	expect_line stderr '^Launch shapes:'
+	expect_line stderr "^$shapes_table"
 	needs_command node
 	node --input-type=module -e "
 		import {readFileSync} from 'node:fs';
@@ -104,18 +104,18 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 	expect_status 0
 	run_profile -q -gpu-only -o without.profile "$workloads/launches" 300
 	run_profile --diff before.profile without.profile
-	expect_line stderr 'was measured with other options'
+	expect_line stderr "$other_options"
 }
 
 @test "nothing of it is sent or shown unless asked for" {
 	run_profile -gpu-only --record raw -o out.json "$workloads/launches" 100
 	expect_status 0
-	expect_no_line stderr 'CUDA calls:'
+	expect_no_line stderr "$calls_table"
 	expect_equal lines "$(cat raw* | grep -c '"t":"api"')" 0
 	expect_equal table "$(grep -c '"api_calls":' out.json)" 0
 	run_profile -cpu-only --api true
 	expect_status 125
-	expect_line stderr '^profile: --api needs GPU time: not with -cpu-only$'
+	expect_line stderr "^profile: $(needs_gpu_time --api -cpu-only)\$"
 }
 
 @test "programs that fork" {

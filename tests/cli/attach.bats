@@ -53,7 +53,7 @@ expect_unharmed()
 # The profiler $pid has attached to $1 processes.
 has_attached()
 {
-	grep -qE "^profile: attached to $1 process(es)?\$" stderr
+	grep -qE "^profile: $(attached_to "$1 process")(es)?\$" stderr
 }
 
 # start_attached COUNT ARGUMENTS...: profile, in the background, until it has attached to so many.
@@ -195,7 +195,7 @@ seen_children()
 	expect_status 0
 	expect_line out.folded "^sleep $target;.*;\[blocked: sleep\] [0-9]{9,}$"
 	expect_line out.folded "^atd$$ $first;.*;burn_main[ ;]"
-	expect_line stderr '^Wall: 2 threads, '
+	expect_line stderr "^$(wall_of '2 threads'), "
 }
 
 @test "--wall: a sleep that a stop has interrupted before" {
@@ -259,7 +259,7 @@ seen_children()
 	expect_status 0
 	expect_no_line stderr '^profile: '
 	expect_line stderr '^GPU time is not measured with --no-inject; the wall time of CUDA calls is shown instead$'
-	expect_line stderr '^CUDA calls: [1-9][0-9]* in 1 process without GPU time, '
+	expect_line stderr "^$(calls_timed '[1-9][0-9]*' '1 process'), "
 	expect_line out.folded ';main;launch_work;cudaLaunchKernel;\[CUDA call, wall time\]steady_work [0-9]+$'
 	expect_line out.folded ';main;cudaStreamSynchronize;\[CUDA call, wall time\] [0-9]+$'
 	kill -0 "$target"
@@ -406,7 +406,7 @@ seen_children()
 		-p $target -- true|-p profiles processes that already run: no command with it
 		-p $target --nvtx|--nvtx needs the start of a command: not with -p
 		--name atd --stalls|--stalls needs the start of a command: not with --name
-		-p $target --alloc --no-inject|--alloc needs GPU time: not with --no-inject
+		-p $target --alloc --no-inject|$(needs_gpu_time --alloc --no-inject)
 		--no-inject -- true|--no-inject is for processes that already run: -p, --name or --cgroup
 		-p $target --record x|--record keeps a run from its command's start: not with -p
 	END
@@ -489,7 +489,7 @@ seen_children()
 	expect_line stderr "^profile: process $target belongs to root, or has more rights than the user"
 	as_tester "$profile" -F 997 --as-root -p "$target" -d 2s -o theirs/out.folded
 	expect_status 0
-	expect_line stderr '^Samples: [1-9][0-9]* CPU'
+	expect_line stderr "^$(cpu_samples '[1-9][0-9]*')"
 	# what is mapped is read, which the kernel does not show of the first thread
 	expect_line theirs/out.folded '[;]burn_main( |;)'
 	expect_no_line theirs/out.folded '[[]unknown[]]'
@@ -498,7 +498,7 @@ seen_children()
 	wait_until grep -q '^State:.*Z' "/proc/$target/status"
 	run_profile -p "$target" -d 200ms -o out.folded
 	expect_status 0
-	expect_line stderr "^profile: no GPU time: process $target goes on without its first thread, which has ended, so its CUDA calls cannot be timed either\$"
+	expect_line stderr "^$no_gpu_time process $target goes on without its first thread, which has ended, so its CUDA calls cannot be timed either\$"
 }
 
 @test "a user without privilege is told what it needs" {
@@ -506,7 +506,7 @@ seen_children()
 	needs_command setpriv
 	run_command setpriv --reuid=65534 --regid=65534 --clear-groups "$profile" -p "$target" -o /dev/null
 	expect_status 125
-	expect_line stderr "^profile: processes that already run: loading eBPF programs is not permitted; $advice\$"
+	expect_line stderr "^profile: processes that already run: loading $no_bpf_words; $advice\$"
 	expect_unharmed
 }
 
@@ -551,7 +551,7 @@ seen_children()
 	kill -KILL "$worker"
 	finish_profile
 	expect_status 125
-	expect_line stderr '^profile: the profiler was killed by signal 9'
+	expect_line stderr "^profile: $profiler_killed"
 	wait_until more_lines "$(wc -l <out.steady)"
 	expect_no_file out.folded
 }

@@ -66,7 +66,7 @@ expect_whole()
 	all=$(first_number '.*CUPTI reported ([0-9]+) operations.*')
 	recorded=$(first_number '^Samples: .* ([0-9]+) GPU kernels? .*')
 	after=$(first_number '^  ([0-9]+) GPU operations? began just after .*')
-	unmatched=$(first_number '^Correlation: [0-9]+ matched, ([0-9]+) unmatched, 0 dropped')
+	unmatched=$(first_number "^$(correlation '[0-9]+' '([0-9]+)')")
 	[ "$recorded" -gt 0 ]
 	[ "$unmatched" -le 64 ]
 	expect_equal operations "$all" "$((recorded + ${after:-0}))"
@@ -90,7 +90,7 @@ more_lines_of()
 look()
 {
 	start_profile -v --unit ns -p "$target" -o out.folded "$@"
-	wait_until grep -q 'uses CUDA' stderr
+	wait_until grep -q "$uses_cuda" stderr
 	sleep 0.5
 	if [ -e out.steady ]; then wait_until more_lines "$(wc -l <out.steady)"; fi
 	kill -INT "$pid"
@@ -181,10 +181,10 @@ is_left()
 	run_profile -v --strict --unit ns -p "$target" -d 2 -o out.folded
 	expect_status 124
 	expect_line work "$all_sums_match"
-	expect_line stderr '^profile: --strict: processes without GPU time: 1$'
-	expect_line stderr "^profile: no GPU time: CUPTI has not begun in process $target within 10 s; its CUDA calls are timed until it has\$"
+	expect_line stderr "^$(strict_says 'processes without GPU time' 1)\$"
+	expect_line stderr "^$no_gpu_time $not_begun in process $target within 10 s; its CUDA calls are timed until it has\$"
 	expect_line stderr "^profile: process $target: CUPTI has begun; from now on its GPU time is measured\$"
-	expect_line stderr '^CUDA calls: [1-9][0-9]* in 1 process without GPU time, '
+	expect_line stderr "^$(calls_timed '[1-9][0-9]*' '1 process'), "
 	expect_line out.folded ';main;.*;cudaLaunchKernel;\[CUDA call, wall time\]'
 	expect_line stderr '^Recorded: 2\.[0-9]+ s$'
 }
@@ -218,7 +218,7 @@ start_slow_shell()
 	echo >go
 	finish_profile
 	expect_status 0
-	expect_no_line stderr 'CUPTI has not begun|had loaded CUDA'
+	expect_no_line stderr "$not_begun|had loaded CUDA"
 }
 
 @test "a process ends before CUPTI has begun: the others are recorded, and nothing is missing" {
@@ -226,13 +226,13 @@ start_slow_shell()
 	start_steady
 	start_profile -v --unit ns -p "${targets[0]},$target" -d 0.5 -o out.folded
 	wait_until grep -q "process ${targets[0]}: the library was brought in" stderr
-	wait_until grep -q ' uses CUDA' stderr
+	wait_until grep -q " $uses_cuda" stderr
 	echo >go
 	finish_profile
 	expect_status 0
 	expect_line work "$all_sums_match"
 	expect_line out.folded ';main;launch_work;.*steady_work'
-	expect_no_line stderr 'CUPTI has not begun|had loaded CUDA'
+	expect_no_line stderr "$not_begun|had loaded CUDA"
 }
 
 @test "processes that start all the time, and in which CUPTI never begins, are not waited for" {
@@ -243,7 +243,7 @@ start_slow_shell()
 	run_profile -v -p "$target" -d 0.5 -o out.folded
 	kill -KILL -- "-$target"
 	expect_status 0
-	expect_no_line stderr 'CUPTI has not begun'
+	expect_no_line stderr "$not_begun"
 }
 
 @test "a snapshot before CUPTI has begun: nothing is in it, not even time" {
@@ -251,7 +251,7 @@ start_slow_shell()
 	start_profile -v -p "$target" -o out.profile
 	wait_until grep -q 'the library was brought in' stderr
 	kill -USR2 "$pid"
-	wait_until grep -q '^Snapshot 1 is written' stderr
+	wait_until grep -q "^$(snapshot_written 1)" stderr
 	echo >go
 	finish_profile
 	expect_status 0
@@ -341,7 +341,7 @@ start_slow_shell()
 		look --wall --strict
 		expect_status 0
 		expect_no_line stderr 'without times'
-		expect_line stderr '^Correlation: [1-9][0-9]* matched, 0 unmatched, 0 dropped$'
+		expect_line stderr "^$(correlation '[1-9][0-9]*')\$"
 	done
 }
 
@@ -481,7 +481,7 @@ write_leaver()
 		run_profile -v -p "$target" -d 10 -o out.folded
 		expect_status 0
 		# it has no GPU time, or has said that it uses CUDA
-		expect_line stderr ' uses CUDA|^profile: 1 process had loaded CUDA and ended, .* is missing$'
+		expect_line stderr " $uses_cuda|^profile: 1 process had loaded CUDA and ended, .* is missing\$"
 	done
 }
 
@@ -492,11 +492,11 @@ write_leaver()
 		start out.steady env LD_PRELOAD="$fake_cuda/libcuda.so.1" \
 			sh -c "sleep 0.$((10 + 3 * i)); exec '$workloads/steady' 600000"
 		start_profile -v --unit ns -p "$target" -o out.folded
-		wait_until grep -q "^profile: process $target (.*/steady) uses CUDA" stderr
+		wait_until grep -q "^profile: process $target (.*/steady) $uses_cuda" stderr
 		kill -INT "$pid"
 		finish_profile
 		expect_status 0
-		expect_no_line stderr "^profile: no GPU time: process $target "
+		expect_no_line stderr "^$no_gpu_time process $target "
 		kill -KILL "$target"
 	done
 }
@@ -516,7 +516,7 @@ write_leaver()
 	local missed late timed
 	missed=$(first_number '^profile: ([0-9]+) process(es)? had loaded CUDA and ended, .*: (its|their) GPU time, if any, is missing$')
 	late=$(first_number '^profile: ([0-9]+) process(es)? that started meanwhile .*: GPU time from before is missing$')
-	timed=$(grep -c '^profile: no GPU time: process ' stderr || true)
+	timed=$(grep -c "^$no_gpu_time process " stderr || true)
 	expect_equal processes "$((${missed:-0} + ${late:-0} + timed))" 3
 }
 
@@ -527,7 +527,7 @@ write_leaver()
 	start out.short sh -c "read line <go; for i in 1 2 3 4 5; do LD_PRELOAD='$fake_cuda/libcuda.so.1' /bin/true; done; echo finished
 		read line <again; '$workloads/launches' 100; echo used; sleep 600"
 	start_profile -v --strict -p "${targets[0]},$target" -o out.folded
-	wait_until grep -q 'uses CUDA' stderr
+	wait_until grep -q "$uses_cuda" stderr
 	echo >go
 	wait_until grep -q finished out.short
 	sleep 0.2
@@ -537,7 +537,7 @@ write_leaver()
 	expect_no_line stderr 'had loaded CUDA and ended'
 	# one that does is counted, wherever it was met
 	start_profile -v -p "${targets[0]},$target" -o out.folded
-	wait_until grep -q 'uses CUDA' stderr
+	wait_until grep -q "$uses_cuda" stderr
 	echo >again
 	wait_until grep -q used out.short
 	kill -INT "$pid"
@@ -552,7 +552,7 @@ write_leaver()
 	wait_until grep -q work out.theirs
 	run_profile --unit ns -p "$target" -d 1 -o out.folded
 	expect_status 0
-	expect_line stderr "^profile: no GPU time: process $target runs as another user, .*; its CUDA calls are timed instead$"
+	expect_line stderr "^$no_gpu_time process $target runs as another user, .*; its CUDA calls are timed instead$"
 	expect_line out.folded 'cudaLaunchKernel;\[CUDA call, wall time\]steady_work [0-9]+$'
 }
 
@@ -590,7 +590,7 @@ write_leaver()
 		until [ $(wc -l <out.steady) -gt $((lines + 2)) ]; do sleep 0.1; done
 		ls /proc/$!/fd >after'
 	expect_status 0
-	expect_line stderr '^profile: no GPU time: process [0-9]* has a thread that sleeps, but runs nothing: it may be frozen; '
+	expect_line stderr "^$no_gpu_time process [0-9]* has a thread that sleeps, but runs nothing: it may be frozen; "
 	diff before after
 }
 
@@ -601,7 +601,7 @@ write_leaver()
 	wait_until grep -q work out.2
 	start_profile --unit ns -p "${targets[0]},${targets[1]}" -o out.folded
 	for each in "${targets[@]}"; do
-		wait_until grep -q "^profile: no GPU time: process $each has no thread that sleeps where the library could be loaded; its CUDA calls are timed instead$" stderr
+		wait_until grep -q "^$no_gpu_time process $each has no thread that sleeps where the library could be loaded; its CUDA calls are timed instead$" stderr
 	done
 	wait_until more_lines_of out.1
 	wait_until more_lines_of out.2
@@ -615,10 +615,10 @@ write_leaver()
 @test "one profiler at a time: the other one times calls" {
 	start_steady
 	start_profile -v --unit ns -p "$target" -o first.folded
-	wait_until grep -q 'uses CUDA' stderr
+	wait_until grep -q "$uses_cuda" stderr
 	run_command "$profile" --unit ns -p "$target" -d 4 -o out.folded
 	expect_status 0
-	expect_line stderr "^profile: no GPU time: process $target is being profiled already; its CUDA calls are timed instead$"
+	expect_line stderr "^$no_gpu_time process $target is being profiled already; its CUDA calls are timed instead$"
 	kill -INT "$pid"
 	wait "$pid"
 	pid=
@@ -641,6 +641,6 @@ write_leaver()
 	wait_until grep -q work out.apart
 	TMPDIR=$PWD/apart run_profile --unit ns -p "$target" -d 1 -o out.folded
 	expect_status 0
-	expect_line stderr "^profile: no GPU time: process $target sees other files .*; its CUDA calls are timed instead$"
+	expect_line stderr "^$no_gpu_time process $target sees other files .*; its CUDA calls are timed instead$"
 	kill -0 "$target"
 }

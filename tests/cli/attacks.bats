@@ -52,7 +52,7 @@ expect_honest_work()
 @test "high and sparse ids" {
 	attack ids
 	expect_honest_work
-	expect_line stderr '^profile: 634 malformed lines in the pipe were ignored '
+	expect_line stderr "^profile: $(malformed 634 lines pipe) were ignored "
 }
 
 @test "endless strings" {
@@ -65,21 +65,21 @@ expect_honest_work()
 	attack memory
 	expect_equal 'ns of work' \
 		"$(weight_of theirs/out.folded '\[GPU_Kernel\]\[kernel name lost\]$')" 1000000
-	expect_line stderr '^Correlation: 400000 matched, 1 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 400000 1)\$"
 	expect_line stderr '^profile: [0-9]+ names, mappings or stacks from the program exceeded the limit and were dropped$'
 }
 
 @test "memory that is allocated from many stacks, and never was" {
 	attack allocs
 	expect_honest_work
-	expect_line stderr '^Memory:$'
+	expect_line stderr "^$memory_table\$"
 	expect_line stderr '^ +\([0-9]+ more\)$'
 }
 
 @test "functions with long names, called more often than can be" {
 	attack calls
 	expect_honest_work
-	expect_line stderr '^CUDA calls:$'
+	expect_line stderr "^$calls_table\$"
 	expect_line stderr '^ +4611686018427387904 .*[?]<b>'
 }
 
@@ -106,7 +106,7 @@ expect_honest_work()
 	echo "used $(cat peak) MiB"
 	[ "$(cat peak)" -le "$most_memory" ]
 	expect_equal 'ns of work' "$(weight_of theirs/out.folded '\[GPU_Kernel\]f;\[stall: wait\]$')" 1000000
-	expect_line stderr '^Correlation: 0 matched, 1 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 0 1)\$"
 	expect_line stderr "^  [0-9]+ samples \\([0-9.]+ %\\) are of graphs' launches, or of none that is known\$"
 }
 
@@ -114,8 +114,8 @@ expect_honest_work()
 	attack drops
 	expect_status 124
 	expect_honest_work
-	expect_line stderr '^Correlation: 0 matched, 1 unmatched, 18446744073709551615 dropped$'
-	expect_line stderr '^profile: --strict: GPU operations dropped: 18446744073709551615$'
+	expect_line stderr "^$(correlation 0 1 18446744073709551615)\$"
+	expect_line stderr "^$(strict_says 'GPU operations dropped' 18446744073709551615)\$"
 }
 
 # Two kernels and a wait of 2^61 - 1 ns fit, two copies of 2^62 bytes, and one sum of 2^63 ns; not the honest
@@ -126,18 +126,18 @@ expect_honest_work()
 	# beyond 2^53, weights in the file are right to 16 digits
 	expect_line theirs/out.folded '\[GPU_Kernel\]honest 100000[01]$'
 	expect_line theirs/out.folded '^\[launch not captured\];\[GPU_Kernel\]forged 46116860184273879[0-9]{2}$'
-	expect_line stderr '^Samples: 0 launches, 3 GPU kernels \(4611686018428\.38[0-9] ms\)$'
-	expect_line stderr '^Waits: 1 call, 2305843009213\.69[0-9] ms$'
-	expect_line stderr '^profile: 17 malformed lines in the pipe were ignored \(0 too long\); the first began: \{"t":"w",'
-	expect_line stderr '^profile: --strict: malformed lines from programs: 17$'
-	expect_line stderr '^profile: --strict: GPU operations sent that did not arrive: 7$'
+	expect_line stderr "^Samples: $(launched 0 3) \(4611686018428\.38[0-9] ms\)\$"
+	expect_line stderr "^$(waits_of '1 call'), 2305843009213\.69[0-9] ms\$"
+	expect_line stderr "^profile: $(malformed 17 lines pipe) were ignored \(0 too long\); the first began: \{\"t\":\"w\","
+	expect_line stderr "^$(strict_says 'malformed lines from programs' 17)\$"
+	expect_line stderr "^$(strict_says 'GPU operations sent that did not arrive' 7)\$"
 }
 
 @test "characters that change the order of a line" {
 	attack order
 	expect_honest_work
 	expect_line theirs/out.folded '\[GPU_Kernel\]a[?]gnp[.]exe[?][?][?] '
-	expect_line stderr '^profile: process [0-9]+: another profiler [(]x[?][?]y[)] already uses CUPTI: '
+	expect_line stderr "^profile: process [0-9]+: $(another_profiler '[(]x[?][?]y[)]'): "
 }
 
 # foreign PID: GPU work of that process is refused and counted, and --strict does not pass.
@@ -147,7 +147,7 @@ foreign()
 	expect_status 124
 	expect_empty theirs/out.folded
 	expect_line stderr '^profile: 5 lines in the pipe came from processes that are not the command.s and were ignored; '
-	expect_line stderr '^profile: --strict: lines from programs that are not in the profile: 5$'
+	expect_line stderr "^$(strict_says 'lines from programs that are not in the profile' 5)\$"
 }
 
 @test "GPU work of process 1" {
@@ -175,13 +175,13 @@ foreign()
 
 @test "writers that never stop: Ctrl-C ends the profiler" {
 	start_profile -gpu-only -o out.folded python3 attack.py endless
-	wait_until grep -qs 'Ctrl-C stops waiting' stderr
+	wait_until grep -qs "$stops_waiting" stderr
 	kill -INT "$pid"
 	finish_profile
 	expect_status 0
 	kill -- "-$(cat stdout)" 2>/dev/null || true
 	expect_folded out.folded
-	expect_line stderr '^profile: [0-9]+ malformed lines in the pipe were ignored '
+	expect_line stderr "^profile: $(malformed '[0-9]+' lines pipe) were ignored "
 }
 
 @test "what the profiler has open is not for the user's other processes, at no time" {
@@ -241,7 +241,7 @@ foreign()
 	kill -INT "$pid"
 	finish_profile
 	expect_status 130
-	expect_line stderr '^profile: gave up: no profile was written$'
+	expect_line stderr "^$gave_up\$"
 	kill -TERM "$fuse"
 	wait "$fuse" || true
 }

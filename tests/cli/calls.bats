@@ -44,8 +44,8 @@ no_longer_than_the_workload_saw()
 	run_profile -gpu-only --unit ns -o out.folded "$workloads/cupti_client" before 200
 	expect_status 0
 	expect_line stdout '^subscribe 0 -1 calls 201 '
-	expect_line stderr '^profile: process [0-9]+: another profiler \(CUPTI for the client\) already uses CUPTI: no GPU time; the wall time of its CUDA calls is shown instead\. Turn it off \(.*\) for GPU time$'
-	expect_line stderr '^CUDA calls: 201 in 1 process without GPU time, [0-9]+\.[0-9]{3} ms of wall time$'
+	expect_line stderr "^profile: process [0-9]+: $(another_profiler '\(CUPTI for the client\)'): $timed_instead\. Turn it off \(.*\) for GPU time\$"
+	expect_line stderr "^$(calls_timed 201 '1 process'), [0-9]+\.[0-9]{3} ms of wall time\$"
 	expect_line out.folded "^_start;.*;main;work;cudaLaunchKernel${launch}client_kernel [0-9]+$"
 	expect_line out.folded "^_start;.*;main;work;cudaDeviceSynchronize$call"
 	expect_equal stacks "$(wc -l <out.folded)" 2
@@ -57,7 +57,7 @@ no_longer_than_the_workload_saw()
 @test "merged: CPU samples outside timed calls, none inside" {
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -F 997 --unit ns -o out.folded "$workloads/inference" 20
 	expect_status 0
-	expect_line stderr '^CUDA calls: 1500 in 1 process without GPU time, '
+	expect_line stderr "^$(calls_timed 1500 '1 process'), "
 	expect_line out.folded ";main;server::InferencePipeline::run;cudaStreamSynchronize$call"
 	expect_line out.folded ";server::Attention::forward;server::Attention::softmax_rows;cudaLaunchKernel${launch}model::softmax<float> [0-9]+$"
 	expect_line out.folded ';main;server::InferencePipeline::run;server::Tokenizer::tokenize [0-9]+$'
@@ -70,7 +70,7 @@ no_longer_than_the_workload_saw()
 @test "a static runtime, and the driver's functions alone" {
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -gpu-only --unit ns -o out.folded "$workloads/launches_static" 100
 	expect_status 0
-	expect_line stderr '^CUDA calls: 101 in 1 process without GPU time, '
+	expect_line stderr "^$(calls_timed 101 '1 process'), "
 	expect_line out.folded ";main;.*;launch_kernel;cudaLaunchKernel${launch}"
 	expect_call_totals out.folded
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -gpu-only --unit ns -o out.folded "$workloads/driver_api"
@@ -84,7 +84,7 @@ no_longer_than_the_workload_saw()
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -gpu-only --unit ns --by process,thread -o out.folded \
 		"$workloads/launches" 300 8
 	expect_status 0
-	expect_line stderr '^CUDA calls: [0-9]+ in 1 process without GPU time, '
+	expect_line stderr "^$(calls_timed '[0-9]+' '1 process'), "
 	expect_equal threads "$(sed 's/;_start.*//; s/;clone3.*//' out.folded | sort -u | grep -c '^launches [0-9]*;')" 8
 	expect_call_totals out.folded
 }
@@ -114,7 +114,7 @@ no_longer_than_the_workload_saw()
 	run_profile -F 997 --unit ns -o out.folded \
 		env CUDA_INJECTION64_PATH=/opt/nsight/libToolsInjection64.so "$workloads/inference" 20
 	expect_status 0
-	expect_line stderr "^profile: 1 process used the GPU and was not traced: another tool's injection library in CUDA_INJECTION64_PATH\. "
+	expect_line stderr "^profile: 1 $used_untraced: another tool's injection library in CUDA_INJECTION64_PATH\. "
 	expect_line out.folded ";main;server::InferencePipeline::run;cudaStreamSynchronize$call"
 	expect_call_totals out.folded
 }
@@ -123,7 +123,7 @@ no_longer_than_the_workload_saw()
 	run_profile -F 997 --unit ns -o out.folded \
 		env -i "LD_LIBRARY_PATH=$LD_LIBRARY_PATH" "$workloads/inference" 20
 	expect_status 0
-	expect_line stderr '^profile: 1 process used the GPU and was not traced: no CUDA_INJECTION64_PATH in the environment\. '
+	expect_line stderr "^profile: 1 $used_untraced: no CUDA_INJECTION64_PATH in the environment\. "
 	expect_line out.folded ";main;server::InferencePipeline::run;cudaStreamSynchronize$call"
 	expect_call_totals out.folded
 }
@@ -155,8 +155,8 @@ no_longer_than_the_workload_saw()
 	END
 	run_profile -gpu-only --unit ns -o out.folded bash both
 	expect_status 0
-	expect_line stderr '^Correlation: 70 matched, 0 unmatched, 0 dropped$'
-	expect_line stderr '^CUDA calls: 51 in 1 process without GPU time, '
+	expect_line stderr "^$(correlation 70)\$"
+	expect_line stderr "^$(calls_timed 51 '1 process'), "
 	expect_equal 'GPU ns' "$(weight_of out.folded '\[GPU_Kernel\]')" 70000
 }
 
@@ -174,8 +174,8 @@ no_longer_than_the_workload_saw()
 	needs_python
 	run_profile -gpu-only --unit ns -o out.folded "$python" script
 	expect_status 0
-	expect_line stderr ': another profiler \(.*\) already uses CUPTI: '
-	expect_line stderr '^Correlation: 30 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr ": $(another_profiler '\(.*\)'): "
+	expect_line stderr "^$(correlation 30)\$"
 	expect_equal 'GPU ns' "$(weight_of out.folded '\[GPU_Kernel\]')" 30000
 	expect_no_line out.folded 'CUDA call'
 }
@@ -188,7 +188,7 @@ no_longer_than_the_workload_saw()
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -gpu-only --unit ns -o out.folded \
 		bash many "$workloads/launches"
 	expect_status 0
-	expect_line stderr '^CUDA calls: 180 in 30 processes without GPU time, '
+	expect_line stderr "^$(calls_timed 180 '30 processes'), "
 	expect_equal warnings "$(grep -c '^profile: ' stderr)" 1
 	expect_call_totals out.folded
 }
@@ -196,7 +196,7 @@ no_longer_than_the_workload_saw()
 @test "--strict: no GPU time is not exact" {
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile --strict -gpu-only -o out.folded "$workloads/launches" 100
 	expect_status 124
-	expect_line stderr '^profile: --strict: processes without GPU time: 1$'
+	expect_line stderr "^$(strict_says 'processes without GPU time' 1)\$"
 }
 
 @test "a client of CUPTI that comes second is reported, once" {
@@ -205,7 +205,7 @@ no_longer_than_the_workload_saw()
 	expect_line stdout '^subscribe 39 39 calls 101 '
 	expect_line stderr '^profile: process [0-9]+: CUPTI refused cupti_client, because it serves one profiler per process\. This profile is complete; the other one has GPU events only without '
 	expect_equal notices "$(grep -c 'CUPTI refused' stderr)" 1
-	expect_line stderr '^Correlation: 100 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 100)\$"
 	expect_equal 'GPU ns' "$(weight_of out.folded)" 2000000
 }
 
@@ -217,7 +217,7 @@ no_longer_than_the_workload_saw()
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_command setpriv --reuid=65534 --regid=65534 --clear-groups \
 		./profile --strict -gpu-only -o open/out.folded ./launches 10
 	expect_status 124
-	expect_line stderr '^profile: --strict: processes without GPU time: 1$'
-	expect_line stderr '^profile: process [0-9]+: another profiler \(.*\) already uses CUPTI: no GPU time \(with sudo, the wall time of its CUDA calls would be shown instead\)\. '
+	expect_line stderr "^$(strict_says 'processes without GPU time' 1)\$"
+	expect_line stderr "^profile: process [0-9]+: $(another_profiler '\(.*\)'): no GPU time \(with sudo, the wall time of its CUDA calls would be shown instead\)\. "
 	expect_no_line stderr 'CUDA calls: '
 }

@@ -123,7 +123,7 @@ part()
 @test "options of a run need a run" {
 	run_profile --from a.profile --waits -o b.folded
 	expect_status 125
-	expect_line stderr '--waits cannot be used with --from: it applies only to a run'
+	expect_line stderr "$(of_a_run --waits)"
 	run_profile --from a.profile true
 	expect_status 125
 	expect_line stderr '^profile: cannot read true: .*; --from takes captures and traces, and runs no command$'
@@ -142,7 +142,7 @@ part()
 	run_command env -C closed setpriv --reuid=4242 --regid=4242 --clear-groups "$profile" -q \
 		--from ../a.profile --report --time 0..
 	expect_status 0
-	expect_line stderr '^The run took '
+	expect_line stderr "^$took "
 }
 
 @test "--time says when events of the run were lost" {

@@ -79,7 +79,7 @@ make_filter()
 	expect_status 0
 	expect_no_line stderr 'not permitted'
 	expect_no_line stderr 'user code only'
-	expect_line stderr '^Samples: [1-9][0-9]* CPU$'
+	expect_line stderr "^$(cpu_samples '[1-9][0-9]*')\$"
 	# no other one is needed
 	in_container bpf,perfmon "$profile" --wall -o two.folded "$workloads/blocked"
 	expect_no_line stderr 'not permitted'
@@ -91,7 +91,7 @@ make_filter()
 		in_container "$container$more" "$profile" --unit ns -o out.folded \
 			"$workloads/inference" 3
 		expect_status 0
-		expect_line stderr '^profile: loading eBPF programs is not permitted; .* Going on with '
+		expect_line stderr "^$no_bpf; .* $going_on "
 		expect_line stderr '222 GPU kernels'
 		expect_line out.folded ';\[GPU_Kernel\]model::gemm'
 	done
@@ -101,12 +101,12 @@ make_filter()
 	make_filter
 	run_command python3 refuse 298,321 "$profile" --unit ns -o out.folded "$workloads/inference" 3
 	expect_status 0
-	expect_line stderr 'Going on with GPU time only$'
+	expect_line stderr "$going_on GPU time only\$"
 	expect_line stderr '222 GPU kernels'
 	# bpf alone
 	run_command python3 refuse 321 "$profile" -F 997 -o cpu.folded "$workloads/cpu_mix" 100
 	expect_status 0
-	expect_line stderr 'eBPF programs is not permitted'
+	expect_line stderr "$no_bpf_words"
 }
 
 @test "another user in a container: capabilities of the file, unless nothing may be gained" {
@@ -115,7 +115,7 @@ make_filter()
 	expect_status 0
 	expect_no_line stderr 'not permitted'
 	as_user --no-new-privs ./profile_with -o open/less.folded true
-	expect_line stderr '^profile: loading eBPF programs is not permitted'
+	expect_line stderr "^$no_bpf"
 	# that are out of reach there
 	as_user --bounding-set=-bpf,-perfmon ./profile_with -o open/none.folded true
 	expect_line stderr 'Operation not permitted'

@@ -103,7 +103,7 @@ build()
 	run_profile --diff 100.profile 110.profile
 	expect_status 0
 	expect_empty stdout
-	expect_no_line stderr '^Wrote'
+	expect_no_line stderr "^$wrote"
 	expect_no_file merged_trace.folded
 }
 
@@ -386,9 +386,9 @@ build()
 		# shellcheck disable=SC2086
 		run_profile $words
 		expect_status 125
-		expect stderr <<-'END'
+		expect stderr <<-END
 			profile: 110.profile and 104.profile are several runs, and no ranks of one job, which --from merges; to compare with several baselines write --baseline before each: --from 110.profile --baseline 104.profile --baseline 100.profile
-			profile: 2 of 2 files cannot be merged: nothing is written
+			$(not_merged 2 2)
 		END
 	done
 	run_profile --from 110.profile --baseline 104.profile --baseline 100.profile -o x.folded

@@ -230,7 +230,7 @@ check_shell()
 	expect_empty stdout
 	expect stderr <<-END
 		profile: --completion is one of bash, zsh, fish, not 'tcsh'
-		Try 'profile --help'.
+		$try_help
 	END
 }
 

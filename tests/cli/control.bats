@@ -43,7 +43,7 @@ has_printed_after()
 		-o p.pb.gz -o t.trace.json -o .hidden -o plain $(two_parts)
 	wait_until test -e first
 	command_run snapshot
-	wait_until grep -qx 'Snapshot 1 is written: out.1.folded, out.1.profile, ./out.1.html, p.1.pb.gz, t.1.trace.json, .hidden.1, plain.1' stderr
+	wait_until grep -qx "$(snapshot_written 1): out.1.folded, out.1.profile, ./out.1.html, p.1.pb.gz, t.1.trace.json, .hidden.1, plain.1" stderr
 	expect_equal 'GPU ns of the first' "$(gpu_ns out.1.folded)" 100000
 	expect_folded out.1.folded
 	for file in out.1.html p.1.pb.gz t.1.trace.json .hidden.1 plain.1; do test -s "$file"; done
@@ -53,7 +53,7 @@ has_printed_after()
 	finish_profile
 	expect_status 7
 	expect_equal 'GPU ns' "$(gpu_ns out.folded)" 150000
-	expect_line stderr ' 150 launches, 150 GPU kernels '
+	expect_line stderr " $(launched 150 150) "
 	expect_no_line stderr '^profile: '
 	expect_equal 'GPU ns on stdout, in samples' "$(grep -c GPU_Kernel stdout)" "$(grep -c GPU_Kernel out.folded)"
 	[ ! -e control ]
@@ -67,7 +67,7 @@ has_printed_after()
 	start_profile --control control --unit ns -o out.folded "$workloads/steady" 3000
 	for i in 1 2 3; do
 		command_run snapshot
-		wait_until grep -qx "Snapshot $i is written: out.$i.folded" stderr
+		wait_until grep -qx "$(snapshot_written "$i"): out.$i.folded" stderr
 		now=$(gpu_ns "out.$i.folded")
 		echo "$now ns after $last"
 		[ "$now" -ge "$last" ]
@@ -88,7 +88,7 @@ has_printed_after()
 	wait_until grep -q work stdout
 	before=$(python3 -c 'import time; print(time.monotonic_ns())')
 	command_run stop
-	wait_until grep -q '^The command goes on' stderr
+	wait_until grep -q "^$goes_on" stderr
 	after=$(python3 -c 'import time; print(time.monotonic_ns())')
 	expect_folded out.folded
 	wait_until has_printed_after "$after" # in blocks
@@ -139,10 +139,10 @@ work_between()
 	times+=($(($(now_ns) + 100000000)))
 	wait_until has_printed_after "$((times[1] + 1000000000))"
 	command_run snapshot
-	wait_until grep -q '^Snapshot 1 is written' stderr
+	wait_until grep -q "^$(snapshot_written 1)" stderr
 	times+=("$(now_ns)")
 	command_run start stop start
-	wait_until grep -q '^The command goes on' stderr
+	wait_until grep -q "^$goes_on" stderr
 	times+=("$(now_ns)")
 	wait_until has_printed_after "${times[3]}"
 	expect_folded out.folded
@@ -163,7 +163,7 @@ work_between()
 		"$workloads/steady" 1000000 2
 	wait_until grep -q work stdout # in blocks
 	command_run start
-	wait_until grep -q '^The command goes on' stderr
+	wait_until grep -q "^$goes_on" stderr
 	kill -TERM "$(child_of "$pid")"
 	finish_profile
 	expect_status 143
@@ -183,19 +183,19 @@ work_between()
 	touch go
 	wait_until test -e first
 	command_run stop
-	wait_until grep -q '^The command goes on' stderr
+	wait_until grep -q "^$goes_on" stderr
 	touch on
 	finish_profile
 	expect_status 7
 	expect_equal 'GPU ns' "$(gpu_ns out.folded)" 100000
-	expect_line stderr ' 100 launches, 100 GPU kernels '
+	expect_line stderr " $(launched 100 100) "
 	expect_no_line stderr '^profile: '
 }
 
 @test "start that nobody says, or can say" {
 	start_profile --control control --delay start -d 1 --strict -o out.folded "$workloads/launches" 10
 	finish_profile
-	expect_line stderr '^profile: the end came after .*, before --delay was over: nothing was recorded$'
+	expect_line stderr "^$(ended_early '.*')\$"
 	expect_empty out.folded
 	run_profile --delay start -o out.folded true
 	expect_status 125
@@ -241,7 +241,7 @@ work_between()
 	wait_until grep -qx ready ready
 	start_profile --control control -o out.folded -p "$target"
 	command_run snapshot
-	wait_until grep -q '^Snapshot 1 is written' stderr
+	wait_until grep -q "^$(snapshot_written 1)" stderr
 	command_run stop
 	finish_profile
 	expect_status 0

@@ -28,8 +28,8 @@ for row in json.load(open("out.json"))["hardware_counters"]:
 	run_profile -gpu-only --unit ns --metrics sm__ctas_launched.sum,gpu__time_duration.sum -o out.json \
 		-o out.folded "$workloads/launches" 1000
 	expect_status 0
-	expect_line stderr '^Counters: 5 of 1000 launches were measured$'
-	expect_line stderr '^Correlation: 1000 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(counters_read 5 1000)\$"
+	expect_line stderr "^$(correlation 1000)\$"
 	expect_line stderr '^Hardware counters:$'
 	expect_equal 'the kernel is above its metrics' "$(grep -c '^  tiny$' stderr)" 1
 	expect_line stderr '^ +1 +1 +1 +5 +1000   sm__ctas_launched\.sum$'
@@ -60,7 +60,7 @@ print({row["metric"] for row in json.load(open("out.json"))["hardware_counters"]
 @test "records of further runs are left out" {
 	FAKE_CUDA_REPLAY_RECORDS=1 run_profile -v -gpu-only --metrics default -o out.json "$workloads/launches" 1000
 	expect_status 0
-	expect_line stderr '^Correlation: 1000 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 1000)\$"
 	expect_line stderr 'CUPTI reported 1000 operations, 1000000 ns$'
 	expect_line stderr '40 records of further runs of measured kernels were left out$' # 5 launches, 9 passes: the duration, too
 	expect_equal measured "$(value measured dram__bytes.sum)" 5
@@ -69,7 +69,7 @@ print({row["metric"] for row in json.load(open("out.json"))["hardware_counters"]
 @test "values without a kernel's record are counted" {
 	FAKE_CUDA_REPLAY_RECORDS=none run_profile -gpu-only --metrics default -o out.json "$workloads/launches" 10
 	expect_status 0
-	expect_line stderr '^Counters: 0 of 10 launches were measured$'
+	expect_line stderr "^$(counters_read 0 10)\$"
 	expect_line stderr '^  4 have counters, but no record$'
 }
 
@@ -125,7 +125,7 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 @test "threads: each launch is there, and of those measured each value is one kernel's" {
 	run_profile -gpu-only --metrics sm__ctas_launched.sum --metrics-launches all -o out.json "$workloads/launches" 600 6 3
 	expect_status 0
-	expect_line stderr '^Correlation: 600 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 600)\$"
 	expect_equal most "$(value most sm__ctas_launched.sum)" 1
 	[ "$(value measured sm__ctas_launched.sum)" -gt 0 ]
 }
@@ -143,7 +143,7 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 	# each launch would wait 10 s
 	run_profile -gpu-only --metrics sm__ctas_launched.sum --metrics-launches 1 -o out.json "$workloads/launches" 20 1 1 beside
 	expect_status 0
-	expect_line stderr '^Correlation: 20 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 20)\$"
 }
 
 @test "while a stream is captured nothing is measured, nor are graphs" {
@@ -151,14 +151,14 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 	expect_status 0
 	expect_line stderr '^  [0-9]+ launched graphs$'
 	expect_line stderr '^  [0-9]+ came while a stream was captured$'
-	expect_line stderr '^Counters: 0 of [0-9]+ launches were measured$'
+	expect_line stderr "^$(counters_read 0 '[0-9]+')\$"
 }
 
 @test "launches of the driver, of all kinds" {
 	for kind in kernel ex cooperative; do
 		run_profile -gpu-only --metrics sm__ctas_launched.sum -o out.json "$workloads/launches" 100 1 1 $kind
 		expect_status 0
-		expect_line stderr '^Counters: 5 of 100 launches were measured$'
+		expect_line stderr "^$(counters_read 5 100)\$"
 	done
 	run_profile -gpu-only --metrics sm__ctas_launched.sum -o out.json "$workloads/driver_api" 100
 	expect_status 0
@@ -169,7 +169,7 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 	FAKE_CUDA_COUNTERS_ERROR=35 run_profile -gpu-only --metrics default -o out.json "$workloads/launches" 100
 	expect_status 0
 	expect_line stderr 'hardware counters: this user may not read them .*NVreg_RestrictProfilingToAdminUsers=0'
-	expect_line stderr '^Correlation: 100 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 100)\$"
 	FAKE_CUDA_COUNTERS_ERROR=26 run_profile -gpu-only --metrics default -o out.json "$workloads/launches" 100
 	expect_line stderr 'hardware counters: another profiler has them'
 	FAKE_CUDA_COUNTERS_ERROR=43 run_profile -gpu-only --metrics default -o out.json "$workloads/launches" 100
@@ -212,7 +212,7 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 	run_profile -gpu-only --metrics no__such.sum -o out.json "$workloads/launches" 100 4
 	expect_status 0
 	expect_equal messages "$(grep -c 'has no metric' stderr)" 1
-	expect_line stderr '^Counters: 0 of 100 launches were measured$'
+	expect_line stderr "^$(counters_read 0 100)\$"
 	expect_line stderr '^Hardware counters: none$'
 }
 
@@ -335,7 +335,7 @@ pprof_weights()
 	done
 	run_profile --diff --weight dram__bytes.sum a b
 	expect_status 125
-	expect_line stderr '^profile: --weight draws one whole run by something else than time: not with --diff$'
+	expect_line stderr "^profile: $(whole_run_drawn --diff)\$"
 	expect_no_file ran
 	run_profile -q -gpu-only -o none.profile "$workloads/launches" 10
 	run_profile --from none.profile --weight dram__bytes.sum -o out.svg
@@ -357,7 +357,7 @@ pprof_weights()
 	run_profile --metrics 'a b' true
 	expect_status 125
 	run_profile --metrics default -cpu-only true
-	expect_line stderr '^profile: --metrics needs GPU time: not with -cpu-only$'
+	expect_line stderr "^profile: $(needs_gpu_time --metrics -cpu-only)\$"
 	run_profile --metrics-kernels x true
 	expect_line stderr '^profile: --metrics-kernels is for --metrics'
 	run_profile --metrics default --metrics-kernels '(' true

@@ -216,7 +216,7 @@ os._exit(0)'
 	expect_status 0
 	expect_line out.folded '^python3(\.[0-9]+)?;.*;do_exit;.*exit_mmap'
 	expect_no_line out.folded '^\[truncated\];.*;do_exit;'
-	expect_no_line stderr 'ran on after the command'
+	expect_no_line stderr "$ran_on"
 }
 
 @test "-cpu-only sets no variable for the command, and traces nothing" {
@@ -255,7 +255,7 @@ os._exit(0)'
 		ns) period=10000000 ;;
 		esac
 		expect_equal "total in $unit" "$(weight_of out.folded)" \
-			$(($(sed -n 's/^Samples: \([0-9]*\) CPU$/\1/p' stderr) * period))
+			$(($(sed -n "s/^$(cpu_samples '\([0-9]*\)')\$/\1/p" stderr) * period))
 	done
 }
 

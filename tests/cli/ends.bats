@@ -18,7 +18,7 @@ workers()
 	run_profile -gpu-only --unit ns -o out.folded "$python" "$root/tests/workloads/python_workers.py" "$1" "$2"
 	expect_status 0
 	expect stdout <<<30
-	expect_line stderr '^Correlation: 30 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 30)\$"
 	expect_no_line stderr 'no record'
 	expect_equal ns "$(weight_of out.folded)" 30000000
 }
@@ -30,7 +30,7 @@ workers()
 	done
 	run_profile --strict -gpu-only -o out.folded "$python" "$root/tests/workloads/python_workers.py" fork process
 	expect_status 0
-	expect_line stderr '^3 traced processes ended by _exit or exec: '
+	expect_line stderr "^$(exits_told '3 traced processes'): "
 }
 
 @test "its pools, which kill their workers, and daemons that are killed" {

@@ -13,11 +13,11 @@ setup()
 all_matched()
 {
 	expect_status 0
-	expect_line stderr "^Samples: ([0-9]+ CPU, )?$1 launches, $2 GPU kernels \("
-	expect_line stderr "^Correlation: $2 matched, 0 unmatched, 0 dropped\$"
+	expect_line stderr "^Samples: ([0-9]+ CPU, )?$(launched "$1" "$2") \("
+	expect_line stderr "^$(correlation "$2")\$"
 	expect_no_line stderr '^profile: |^  '
 	expect_line work "$all_sums_match"
-	expect_no_line work 'unmatched|without times|not the same'
+	expect_no_line work "$odd_work"
 	expect_folded out.folded
 	expect_totals out.folded
 	expect_no_line out.folded 'launch not captured'
@@ -122,9 +122,9 @@ exact_of_four_threads()
 	FAKE_CUDA_INTERNAL_DRIVER_CALLS=1 run_profile -gpu-only -launch-stacks uprobe \
 		--unit ns -o out.folded ./stripped 4000 2 2
 	expect_status 0
-	expect stderr <<-'END'
-		Samples: 4000 launches, 4000 GPU kernels (4.000 ms)
-		Correlation: 0 matched, 4000 unmatched, 0 dropped
+	expect stderr <<-END
+		Samples: $(launched 4000 4000) (4.000 ms)
+		$(correlation 0 4000)
 		  unmatched operations ran 4.000 ms and are under [launch not captured]
 		Wrote 1 stack (4000000 ns: 0 CPU, 4000000 GPU) to out.folded
 	END
@@ -342,7 +342,7 @@ readonly timed=(sh -c 'PROFILE_TRACE_CONFIG="$PROFILE_TRACE_CONFIG timeline" exe
 		sh -c 'echo "$CUDA_INJECTION64_PATH"; exec "$0" 1000' "$workloads/launches"
 	expect_status 0
 	expect_line stdout "^$PWD/other\\.so\$"
-	expect_line stderr '^Correlation: 1000 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 1000)\$"
 }
 
 @test "flamegraph.pl reads the output" {

@@ -8,6 +8,7 @@ profile=$root/profile
 workloads=$root/build/tests/workloads
 fake_cuda=$root/build/tests/fake_cuda
 export root profile workloads fake_cuda
+load messages
 
 # Against hangs alone: on a busy machine what takes 30 seconds elsewhere may take minutes. Nothing is timed against it.
 readonly patience=600
@@ -94,12 +95,14 @@ split_stacks()
 
 # In the file `work`: all sums are CUPTI's own.
 # shellcheck disable=SC2034 # tests use it
-readonly all_sums_match="^  CUPTI's own sums: ([0-9]+) of \\1 match"
+all_sums_match="^  $(own_sums '([0-9]+)' '\1')"
 
 # The table of GPU work goes to the file `work`, which tests of differing sums examine.
 split_work()
 {
-	local table='^GPU work:$\|^  GPU [0-9]\|^  CUPTI.s own sums: '
+	local table
+
+	table="^GPU work:\$\|^  GPU [0-9]\|^  $(own_sums '.*' '.*')"
 
 	grep "$table" stderr >work || true
 	if [ -s work ]; then sed -i "/$table/d" stderr; fi
@@ -459,7 +462,8 @@ signals_reach_it()
 		while :; do sleep 0.1; done
 	END
 	start_profile -gpu-only --unit ns -o a.folded -d 1 "$@" sh goes_on "$workloads/launches"
-	wait_until grep -q '^Waiting for ' stderr
+	# shellcheck disable=SC2154 # of messages.bash
+	wait_until grep -q "^$waiting_for " stderr
 	kill -USR1 "$pid"
 	wait_until test -e got
 	kill -TERM "$pid"

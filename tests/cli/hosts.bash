@@ -29,8 +29,8 @@ expect_launches()
 	expect_status 0
 	if [ -z "$launches" ]; then launches=$(sed -n 's/^launches //p' stdout); fi
 	expect_line stdout "^launches $launches\$"
-	expect_line stderr "^Samples: $launches launches, $launches GPU kernels "
-	expect_line stderr "^Correlation: $launches matched, 0 unmatched, 0 dropped\$"
+	expect_line stderr "^Samples: $(launched "$launches" "$launches") "
+	expect_line stderr "^$(correlation "$launches")\$"
 	expect_line work "$all_sums_match"
 }
 

@@ -45,7 +45,7 @@ expect_all_counted()
 	local launches
 
 	launches=$(sed -n 's/^launches //p' stdout)
-	expect_equal launches "$launches" "$(sed -n 's/^Correlation: \([0-9]*\) matched, \([0-9]*\) unmatched, \([0-9]*\) dropped$/\1 \2 \3/p' stderr |
+	expect_equal launches "$launches" "$(sed -n "s/^$(correlation '\([0-9]*\)' '\([0-9]*\)' '\([0-9]*\)')\$/\1 \2 \3/p" stderr |
 		awk '{ print $1 + $2 + $3 }')"
 }
 
@@ -66,7 +66,7 @@ expect_all_counted()
 	profile_host sh -c '"$@" <&- >&- 2>&-; echo "status $?"' sh "$hosts/threads"
 	expect_status 0
 	expect stdout <<<'status 0'
-	expect_line stderr '^Correlation: 36000 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 36000)\$"
 	expect_line work "$all_sums_match"
 }
 
@@ -85,7 +85,7 @@ expect_all_counted()
 
 	host_with_losses stalled 0
 	launches=$(sed -n 's/^launches //p' stdout)
-	expect_equal launches "$launches" "$(sed -n 's/^Correlation: \([0-9]*\) matched, \([0-9]*\) unmatched, \([0-9]*\) dropped$/\1 \2 \3/p' stderr |
+	expect_equal launches "$launches" "$(sed -n "s/^$(correlation '\([0-9]*\)' '\([0-9]*\)' '\([0-9]*\)')\$/\1 \2 \3/p" stderr |
 		awk '$3 > 0 { print $1 + $2 + $3 }')"
 	expect_line out.folded ';main;launch_during;cudaLaunchKernel;\[GPU_Kernel\]during\(unsigned long long\) [1-9]'
 	expect_no_line out.folded '\[[^];]*lost[^];]*\]'
@@ -123,6 +123,6 @@ expect_all_counted()
 	FAKE_CUDA_SUBSCRIBE_ERROR=999 FAKE_CUDA_SUBSCRIBE_ERROR_IN=$PWD/first run_profile -v \
 		--strict -gpu-only --unit ns -o out.folded "$workloads/launches" 100
 	expect_status 0
-	expect_line stderr "^profile: process [0-9]+ .* uses CUDA; CUPTI 130001: $fake_cuda/libcupti\.so\.13;"
-	expect_line stderr '^Correlation: 100 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^profile: process [0-9]+ .* $uses_cuda; CUPTI 130001: $fake_cuda/libcupti\.so\.13;"
+	expect_line stderr "^$(correlation 100)\$"
 }

@@ -31,13 +31,13 @@ expect_told()
 # All that a synchronizing call had returned for is there.
 expect_all()
 {
-	expect_line stderr '^Correlation: 2000 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 2000)\$"
 	expect_no_line stderr 'no record'
 	expect_equal ns "$(weight_of out.folded)" 2000000
 }
 
-readonly exited='^1 traced process ended by _exit or exec: what it launched in the last 50 ms and did not wait for is'
-readonly killed='^profile: 1 traced process was killed: GPU work of its last 50 ms is missing'
+exited="^$(exits_told '1 traced process'): what it launched in the last 50 ms and did not wait for is"
+killed="^profile: $(killed_told '1 traced process')"
 
 @test "_exit: all that was waited for is there" {
 	leaves _exit 5
@@ -79,7 +79,7 @@ readonly killed='^profile: 1 traced process was killed: GPU work of its last 50 
 
 @test "a stack that is used up, and a handler on another: the summary says what is missing" {
 	leaves caught 5
-	expect_told caught '1 traced process ended by _exit or exec[:,] '
+	expect_told caught "$(exits_told '1 traced process')[:,] "
 }
 
 # on_small_disk COMMAND...: 64 KiB in the folder `small`
@@ -104,7 +104,7 @@ on_small_disk()
 		launches 3000
 		status 0
 	end
-	expect_line stderr '^profile: [0-9]+ events are missing from the timeline: No space left on device$'
+	expect_line stderr "^$(not_in_timeline '[0-9]+' 'No space left on device')\$"
 	expect_line stderr '^profile: writing small/out.html: No space left on device$'
 }
 
@@ -118,7 +118,7 @@ on_small_disk()
 		run.pipe
 	end
 	expect_line stderr '^profile: the recording is incomplete: No space left on device$'
-	expect_line stderr '^Correlation: 3000 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 3000)\$"
 	expect_equal ns "$(weight_of out.folded)" 3000000
 }
 

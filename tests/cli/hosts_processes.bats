@@ -19,22 +19,22 @@ load hosts
 @test "a program that becomes another user while it launches" {
 	profile_host "$hosts/other_user"
 	expect_launches
-	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line stacks "^$(stacks_of '100\.0') "
 }
 
 @test "vfork and posix_spawn: each child is a program of its own" {
 	profile_host "$hosts/vforked"
 	expect_launches
 	expect_line out.folded '\[GPU_Kernel\]in_child.* 100000$'
-	expect_line work '^  CUPTI.s own sums: 21 of 21 match'
+	expect_line work "^  $(own_sums 21 21)"
 }
 
 @test "a program that executes itself in its place: only the last one has an end" {
 	run_profile -gpu-only --unit ns -o out.folded "$hosts/executes" 3
 	expect_status 0
 	expect stdout <<<'launches 30'
-	expect_line stderr '^Correlation: 30 matched, 0 unmatched, 0 dropped$'
-	expect_line stderr '^2 traced processes ended by _exit or exec: '
+	expect_line stderr "^$(correlation 30)\$"
+	expect_line stderr "^$(exits_told '2 traced processes'): "
 }
 
 @test "a program that locks itself out of the pipe: it is said since when" {
@@ -66,7 +66,7 @@ load hosts
 @test "libcuda in several namespaces of the loader, each with a C library of its own" {
 	profile_host "$hosts/namespaces"
 	expect_launches 400
-	expect_line work '^  CUPTI.s own sums: 4 of 4 match'
+	expect_line work "^  $(own_sums 4 4)"
 	expect_no_line stderr '^profile: '
 }
 
@@ -92,7 +92,7 @@ load hosts
 	mkdir empty
 	profile_host "$hosts/sandboxed" "$PWD/empty"
 	expect_launches 300
-	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line stacks "^$(stacks_of '100\.0') "
 	expect_line out.folded ';main;(launch_inside;){100}cudaLaunchKernel;\[GPU_Kernel\]inside'
 }
 
@@ -102,7 +102,7 @@ load hosts
 	for how in "$PWD/empty" kill; do
 		profile_host "$hosts/sandboxed" "$how" first
 		expect_launches 200
-		expect_line stacks '^Stacks: 100\.0 % '
+		expect_line stacks "^$(stacks_of '100\.0') "
 		expect_line out.folded ';main;(launch_inside;){100}cudaLaunchKernel;\[GPU_Kernel\]inside'
 		expect_no_line out.folded '\[unknown\]'
 	done

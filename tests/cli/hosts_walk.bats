@@ -7,7 +7,7 @@ load hosts
 	profile_host "$hosts/constructor" "$hosts/constructor_plugin.so"
 	expect_launches 10
 	expect_line out.folded ';launch;cudaLaunchKernel;\[GPU_Kernel\]from_constructor'
-	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line stacks "^$(stacks_of '100\.0') "
 }
 
 @test "generated code with data in rbp: one stack, which ends at that code" {
@@ -27,7 +27,7 @@ load hosts
 @test "generated code with frame pointers: whole stacks" {
 	profile_host "$hosts/data_in_rbp" 5000 2
 	expect_launches 5000
-	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line stacks "^$(stacks_of '100\.0') "
 	expect_line out.folded ';main;\[jit\];launch;cudaLaunchKernel;\[GPU_Kernel\]from_generated_code'
 }
 
@@ -35,7 +35,7 @@ load hosts
 	needs_command python3
 	profile_host "${in_small_pages[@]}" "$hosts/coroutines" 500 100
 	expect_launches 1200
-	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line stacks "^$(stacks_of '100\.0') "
 	expect_line out.folded '^coroutine;(nested;){21}launch_many;cudaLaunchKernel;\[GPU_Kernel\]from_coroutine'
 	# "coroutines: X kB left by each thread, Y without coroutines"
 	awk '/^coroutines: .* kB left/ { found = 1; more = $2 - $8 }
@@ -44,21 +44,21 @@ load hosts
 
 @test "a coroutine's stack within the thread's own, below a page that cannot be read" {
 	host guarded_stack 1144
-	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line stacks "^$(stacks_of '100\.0') "
 	expect_equal 'ns in coroutines' "$(weight_of out.folded '^launch_in_coroutine')" 120000
 	expect_equal 'ns elsewhere' "$(weight_of out.folded ';launch_below;launch_in_coroutine')" 1024000
 }
 
 @test "likewise, with words of earlier calls between the page and the coroutine's stack" {
 	host stale_words 6186
-	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line stacks "^$(stacks_of '100\.0') "
 	expect_equal 'ns in coroutines' "$(weight_of out.folded '^launch_in_coroutine')" 180000
 	expect_equal 'ns elsewhere' "$(weight_of out.folded ';launch_below;launch_in_coroutine')" 6006000
 }
 
 @test "likewise, where only the saved frame pointer tells which stack it is" {
 	host variable_frames 630
-	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line stacks "^$(stacks_of '100\.0') "
 	expect_equal 'ns in coroutines' "$(weight_of out.folded '^launch_there')" 30000
 	expect_equal 'ns elsewhere' "$(weight_of out.folded ';descend;launch_there')" 600000
 }
@@ -77,7 +77,7 @@ load hosts
 	profile_host -launch-stacks uprobe "$hosts/modules" "$hosts/modules_plugin.so" 200 stopped
 	expect_launches 200
 	expect_equal 'waits' "$(grep -c 'no answer from the profiler within 5000 ms' stderr)" 1
-	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line stacks "^$(stacks_of '100\.0') "
 }
 
 @test "a library with kernels is unloaded, and another takes its place" {
@@ -93,7 +93,7 @@ load hosts
 @test "libraries without kernels take each other's place: each launch below its own" {
 	profile_host "$hosts/swapped" "$hosts/swapped_first_plugin.so" "$hosts/swapped_second_plugin.so"
 	expect_launches 200
-	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line stacks "^$(stacks_of '100\.0') "
 	for caller in first other; do
 		expect_equal "$caller" \
 			"$(weight_of out.folded ";use;call_back;${caller}_caller;launch;cudaLaunchKernel;")" 100000
@@ -103,7 +103,7 @@ load hosts
 @test "signal handlers on alternate stacks" {
 	profile_host "$hosts/altstack"
 	expect_launches 6600
-	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line stacks "^$(stacks_of '100\.0') "
 	expect_line out.folded ';main;use_stacks;use_stack;(raise_at_depth;){5}.*;on_signal;launch_in_handler;cudaLaunchKernel;\[GPU_Kernel\]from_handler'
 	expect_line out.folded ';main;use_stacks;use_stack;cudaLaunchKernel;\[GPU_Kernel\]from_outside'
 }
@@ -111,7 +111,7 @@ load hosts
 @test "coroutines that go from thread to thread, on stacks that go" {
 	profile_host "$hosts/fibers"
 	expect_launches 6000
-	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line stacks "^$(stacks_of '100\.0') "
 	expect_line out.folded '^fiber_main;(launch_at_depth;){8}cudaLaunchKernel;\[GPU_Kernel\]from_fiber'
 }
 
@@ -146,7 +146,7 @@ late_work()
 @test "the summary mentions work after the goodbye that does not end" {
 	late_work unfinished
 	expect_status 124
-	expect_line stderr '^Samples: 130 launches, 130 GPU kernels \(0\.100 ms\)$'
+	expect_line stderr "^Samples: $(launched 130 130) \(0\.100 ms\)\$"
 	expect_line stderr '^  30 operations have no usable timestamps '
 	expect_line work "$all_sums_match"
 }
@@ -154,9 +154,9 @@ late_work()
 @test "the summary mentions work after the goodbye of a program that leaves by _exit" {
 	late_work leaves
 	expect_status 124
-	expect_line stderr '^Samples: 110 launches, 100 GPU kernels \(0\.100 ms\)$'
+	expect_line stderr "^Samples: $(launched 110 100) \(0\.100 ms\)\$"
 	expect_line stderr '^  10 kernel launches have no record: '
-	expect_line stderr '^profile: --strict: kernel launches without a record of their kernel: 10$'
+	expect_line stderr "^$(strict_says 'kernel launches without a record of their kernel' 10)\$"
 }
 
 # What main and its threads do at the end is a race; that they are traced must not be one.
@@ -166,8 +166,8 @@ late_work()
 	run_profile -gpu-only --unit ns -o out.folded "$hosts/busy_to_the_end"
 	expect_status 0
 	expect_line stdout '^done$'
-	expect_line stderr '^Correlation: [1-9][0-9]* matched, 0 unmatched, '
-	kernels=$(sed -n 's/^Samples: .* launches, \([0-9]*\) GPU kernels .*/\1/p' stderr)
+	expect_line stderr "^$(correlation '[1-9][0-9]*' 0 '[0-9]+')\$"
+	kernels=$(sed -n "s/^Samples: $(launched '.*' '\([0-9]*\)') .*/\1/p" stderr)
 	expect_equal 'ns' "$(weight_of out.folded)" $((100 * kernels))
 	if ! grep -q 'traced process ended ' stderr; then expect_line work "$all_sums_match"; fi
 }
@@ -178,7 +178,7 @@ late_work()
 	"$hosts/paged" 1 || status=$?
 	if [ "$status" = 77 ]; then skip 'the kernel refuses userfaultfd'; fi
 	host paged 630
-	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line stacks "^$(stacks_of '100\.0') "
 }
 
 # With --api the runtime's own calls are followed.
@@ -201,6 +201,6 @@ expect_launches_of_ways()
 	launched=$(sed -n 's/^launches //p' stdout)
 	expect_status 0
 	[ "$launched" -gt 0 ]
-	expect_line stderr "^Samples: ($((launched + 42))|$((launched + 44))) launches, $((launched + 40)) GPU kernels "
-	expect_line stderr "^Correlation: $((launched + 40)) matched, 0 unmatched, 0 dropped$"
+	expect_line stderr "^Samples: $(launched "($((launched + 42))|$((launched + 44)))" $((launched + 40))) "
+	expect_line stderr "^$(correlation "$((launched + 40))")$"
 }

@@ -61,7 +61,7 @@ expect_within()
 	# nothing is in neither
 	left=$(sed -n 's/^  \([0-9]*\) GPU operations began before (\1.000 ms): left out$/\1/p' stderr)
 	expect_equal 'work in all' $((left + $(gpu_ns out.folded) / 1000000)) "$(grep -c ^work stdout)"
-	expect_line stderr "[ ,]$(($(gpu_ns out.folded) / 1000000)) launches, $(($(gpu_ns out.folded) / 1000000)) GPU kernels "
+	expect_line stderr "[ ,]$(launched $(($(gpu_ns out.folded) / 1000000)) $(($(gpu_ns out.folded) / 1000000))) "
 	expect_line work "$all_sums_match"
 	run_profile --from out.profile --unit ns -o from.folded -o from.trace.json -o from.json
 	expect_status 0
@@ -75,7 +75,7 @@ expect_within()
 	expect_status 0
 	expect_no_line stderr 'left out|^profile: '
 	expect_line stderr "[ ,]$(grep -c ^work stdout) GPU kernels \\($(grep -c ^work stdout).000 ms\\)$"
-	expect_line stderr '^Waits: [1-9][0-9]* calls?, '
+	expect_line stderr "^$(waits_of '[1-9][0-9]* calls?'), "
 	expect_line out.folded ';\[waiting for GPU\];\[GPU_Kernel\]steady_work'
 }
 
@@ -86,12 +86,12 @@ expect_within()
 	wait_until grep -q work stdout
 	from=$(monotonic_ns)
 	kill -USR2 "$pid"
-	wait_until grep -q '^Snapshot 1 is written' stderr
+	wait_until grep -q "^$(snapshot_written 1)" stderr
 	monotonic_ns >first
 	set -- "$from"
 	from=$(monotonic_ns)
 	timeout 60 sh -c 'echo snapshot >control'
-	wait_until grep -q '^Snapshot 2 is written' stderr
+	wait_until grep -q "^$(snapshot_written 2)" stderr
 	monotonic_ns >second
 	set -- "$@" "$from"
 	# the program has not got it, and its output comes in blocks
@@ -121,7 +121,7 @@ has_printed_after()
 	kill -INT "$pid"
 	finish_profile
 	expect_status 130
-	expect_line stderr '^Snapshot 1 is written: out\.1\.folded$'
+	expect_line stderr "^$(snapshot_written 1): out\.1\.folded\$"
 	[ "$(gpu_ns out.1.folded)" -le "$(gpu_ns out.folded)" ]
 	[ "$(gpu_ns out.folded)" -gt 0 ]
 }
@@ -139,7 +139,7 @@ has_printed_after()
 	start_profile --unit ns --last 1m -o out.folded -o out.profile "$workload" 3600000 20 endless
 	wait_until grep -q work stdout
 	kill -USR2 "$pid"
-	wait_until grep -q '^Snapshot 1 is written' stderr
+	wait_until grep -q "^$(snapshot_written 1)" stderr
 	expect_no_line out.1.folded '\[GPU_Kernel\]endless'
 	run_profile --from out.1.profile -o again.json
 	kill -KILL "$(child_of "$pid")"
@@ -160,7 +160,7 @@ has_printed_after()
 	start_profile --last 200ms -o out.folded "$workloads/exits" sleep
 	wait_until grep -qs ready stdout stderr
 	kill -USR2 "$pid"
-	wait_until grep -q '^Snapshot 1 is written' stderr
+	wait_until grep -q "^$(snapshot_written 1)" stderr
 	kill -TERM "$pid"
 	finish_profile
 	expect_status 143
@@ -186,9 +186,9 @@ has_printed_after()
 	target=$!
 	wait_until grep -qx ready ready
 	start_profile -v --last 1m -o out.folded -p "$target"
-	wait_until grep -q 'attached to 1 process' stderr
+	wait_until grep -q "$(attached_to '1 process')" stderr
 	kill -USR2 "$pid"
-	wait_until grep -q '^Snapshot 1 is written' stderr
+	wait_until grep -q "^$(snapshot_written 1)" stderr
 	kill -INT "$pid"
 	finish_profile
 	expect_status 0
@@ -215,7 +215,7 @@ in_two_parts()
 		until [ -e go ]; do sleep 0.02; done; . ./second >said'
 	wait_until is_between
 	kill -USR2 "$pid"
-	wait_until grep -q '^Snapshot 1 is written' stderr
+	wait_until grep -q "^$(snapshot_written 1)" stderr
 	sleep 3.2 # what came until then is not in the last 3 s
 	set -- "$(monotonic_ns)"
 	touch go
@@ -269,7 +269,7 @@ print(sum("sm__ctas_launched.sum (block)" in e.get("args", {}) for e in json.loa
 @test "counters are of the kernels of the last seconds" {
 	FAKE_CUDA_STRICT=1 in_two_parts -gpu-only --metrics sm__ctas_launched.sum --metrics-launches all -o out.json \
 		-o out.folded -o out.trace.json -- "$workloads/launches" 500 -- "$workloads/launches" 1000
-	expect_line stderr '^Counters: 1000 of 1000 launches were measured$'
+	expect_line stderr "^$(counters_read 1000 1000)\$"
 	expect_equal measured "$(hardware out.json measured)" '[1000]'
 	expect_equal launches "$(hardware out.json launches)" '[1000]'
 	expect_equal mean "$(hardware out.json mean)" '[1]'
@@ -295,7 +295,7 @@ below()
 		expect_equal all "$(weight_of out.folded)" 1000000
 		expect_equal 'long scoreboard' "$(below out.folded 'tiny[^;]*;\[stall: long scoreboard\]$')" 750000
 		expect_equal selected "$(below out.folded 'tiny[^;]*;\[selected\]$')" 250000
-		expect_line stderr '^Stalls: 4000 samples, '
+		expect_line stderr "^$(stall_samples 4000), "
 		expect_equal before "$(below out.1.folded 'tiny[^;]*;\[stall: wait\]$')" 500000
 	done
 }
@@ -338,7 +338,7 @@ below()
 	needs_root
 	in_two_parts -gpu-only --strict --raw-names --max-overhead 0.1 -o out.folded -o out.json -- "$workloads/launches" 9000 -- \
 		env FAKE_CUDA_TOTALS="$PWD/totals" "$workloads/shares" 30000
-	expect_line stacks '^Stacks: [0-9.]+ % of [0-9]+ launches have one of their own'
+	expect_line stacks "^$(stacks_sampled '[0-9.]+' '[0-9]+')"
 	expect_no_line out.folded '\[stack not taken\]'
 	diff <(kernels_of_totals totals) <(kernels_of out.folded)
 }

@@ -25,7 +25,7 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 	needs_command python3
 	run_profile -gpu-only --launch-shapes -o out.json -o out.html "$workload" 10
 	expect_status 0
-	expect_line stderr '^Launch shapes:$'
+	expect_line stderr "^$shapes_table\$"
 	expect_line stderr '^ +10 +10\.000 ms +25\.0 % +4x8 +16x16 +100\.0 % +warps +0\.03 +0\.0 % +tiny_kernel'
 	expect_line stderr 'Advice: 100 of 132 multiprocessors have no block: '
 	expect_line stderr 'Launched by: launch_tiny < main <'
@@ -86,7 +86,7 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 	expect_no_line stderr 'Launch shapes'
 	run_profile --from out.profile --launch-shapes --kernel tail_kernel -o out.json
 	expect_status 0
-	expect_line stderr '^Launch shapes:$'
+	expect_line stderr "^$shapes_table\$"
 	expect_equal calls "$(shape calls '')" 10
 	expect_equal waves "$(shape waves_thousandths tail)" 1001
 }
@@ -103,7 +103,7 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 @test "a run without kernels has none" {
 	run_profile -cpu-only --launch-shapes -o out.json true
 	expect_status 0
-	expect_line stderr '^Launch shapes: none$'
+	expect_line stderr "^$shapes_table none\$"
 	expect_equal 'none' "$(grep -c '"launch_shapes":\[\]' out.json)" 1
 }
 
@@ -141,6 +141,6 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 	# not where a run did not ask
 	run_profile -q -gpu-only -o without.profile "$workloads/launch_shapes" 10
 	run_profile --diff without.profile 20.profile -o out.json
-	expect_line stderr 'was measured with other options'
+	expect_line stderr "$other_options"
 	expect_equal shapes "$(python3 -c 'import json; print(json.load(open("out.json"))["launch_shapes"])')" '[]'
 }

@@ -14,9 +14,9 @@ setup()
 	FAKE_CUDA_DROP_EVERY=10 run_profile -gpu-only --unit ns -o out.folded \
 		"$workloads/launches" 1000 2 2
 	expect_status 0
-	expect stderr <<-'END'
-		Samples: 1000 launches, 900 GPU kernels (0.900 ms)
-		Correlation: 900 matched, 0 unmatched, 100 dropped
+	expect stderr <<-END
+		Samples: $(launched 1000 900) (0.900 ms)
+		$(correlation 900 0 100)
 		  100 operations were dropped before reaching the profiler: their GPU time is not in the profile
 		Wrote 2 stacks (900000 ns: 0 CPU, 900000 GPU) to out.folded
 	END
@@ -26,14 +26,14 @@ setup()
 	FAKE_CUDA_ZERO_TIMESTAMP_EVERY=7 run_profile -gpu-only --unit ns -o out.folded \
 		"$workloads/launches" 1000 2 2
 	expect_status 0
-	expect stderr <<-'END'
-		Samples: 1000 launches, 1000 GPU kernels (0.858 ms)
-		Correlation: 1000 matched, 0 unmatched, 0 dropped
+	expect stderr <<-END
+		Samples: $(launched 1000 1000) (0.858 ms)
+		$(correlation 1000)
 		  142 operations have no usable timestamps and count as 0 ns
 		  CUPTI of CUDA 13.0 is known to do that after some 25 million records of graph nodes; --graph graph makes fewer
 		Wrote 2 stacks (858000 ns: 0 CPU, 858000 GPU) to out.folded
 	END
-	expect_line work '^  GPU 0  kernels +1000 +0\.858 ms +142 without times$'
+	expect_line work "^$(gpu_row 0 kernels) +1000 +0\.858 ms +142 without times\$"
 }
 
 # ends_early STATUS: a run with 6000 launches over seconds whose command dies of a signal.
@@ -42,8 +42,8 @@ ends_early()
 	local kernels
 
 	expect_status "$1"
-	expect_line stderr '^Samples: [0-9]+ CPU, [1-9][0-9]* launches, [1-9][0-9]* GPU kernels '
-	expect_line stderr '^profile: 1 traced process was killed: GPU work of its last 50 ms is missing'
+	expect_line stderr "^$(cpu_samples '[0-9]+'), $(launched '[1-9][0-9]*' '[1-9][0-9]*') "
+	expect_line stderr "^profile: $(killed_told '1 traced process')"
 	expect_folded out.folded
 	expect_totals out.folded
 	kernels=$(sed -n 's/^Samples: .*, \([0-9]*\) GPU kernels .*/\1/p' stderr)
@@ -90,14 +90,14 @@ launches_on()
 	expect_line stderr '^profile: profile itself read nothing for [0-9.]+ s \(stopped, or no free CPU\): '
 	expect_line stderr '^profile: writes of traced processes lost: [0-9]+$'
 	expect_equal launches 5000000 \
-		"$(sed -n 's/^Correlation: \([0-9]*\) matched, \([0-9]*\) unmatched, \([0-9]*\) dropped$/\1 \2 \3/p' stderr |
+		"$(sed -n "s/^$(correlation '\([0-9]*\)' '\([0-9]*\)' '\([0-9]*\)')\$/\1 \2 \3/p" stderr |
 			awk '$3 > 0 { print $1 + $2 + $3 }')"
 }
 
 @test "a briefly stopped profiler: the command waits, nothing is lost" {
 	stop_profiler 3000000 sleep 2
 	expect_status 0
-	expect_line stderr '^Correlation: 3000000 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 3000000)\$"
 	expect_no_line stderr 'read nothing'
 }
 
@@ -106,7 +106,7 @@ launches_on()
 		run_profile --strict -gpu-only --unit ns -o out.folded "$workloads/exit_race" "$threads" 200
 		expect_status 3
 		expect_line stdout "^launches $((200 * threads))\$"
-		expect_line stderr "^Correlation: $((200 * threads)) matched, 0 unmatched, 0 dropped\$"
+		expect_line stderr "^$(correlation "$((200 * threads))")\$"
 		expect_equal 'GPU ns' "$(weight_of out.folded)" $((200000 * threads))
 	done
 }
@@ -117,9 +117,9 @@ without_gpu_time()
 	expect_status 0
 	expect stdout <<<'requests 20 kernels 1480 gpu_ns 530800000 cpu_ns 240000000'
 	expect_line stderr "$1"
-	expect_line stderr '^Samples: [0-9]+ CPU, 0 launches, 0 GPU kernels '
+	expect_line stderr "^$(cpu_samples '[0-9]+'), $(launched 0 0) "
 	expect_equal 'lines on stderr, but those of calls' "$(grep -vc '^CUDA calls: \|^  .* CPU samples\? fell' stderr)" 4
-	expect_line stderr '^CUDA calls: 1500 in 1 process without GPU time, '
+	expect_line stderr "^$(calls_timed 1500 '1 process'), "
 	expect_line out.folded ';main;server::InferencePipeline::run;cudaStreamSynchronize;\[CUDA call, wall time\] '
 	expect_no_line out.folded '\[GPU_Kernel\]'
 	expect_folded out.folded
@@ -127,7 +127,7 @@ without_gpu_time()
 
 @test "another profiler already uses CUPTI" {
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -F 997 -o out.folded "$workloads/inference" 20
-	without_gpu_time '^profile: process [0-9]+: another profiler \(.*/libcupti\.so\.13\) already uses CUPTI: no GPU time; the wall time of its CUDA calls is shown instead\. Turn it off \(.*\) for GPU time$'
+	without_gpu_time "^profile: process [0-9]+: $(another_profiler '\(.*/libcupti\.so\.13\)'): $timed_instead\. Turn it off \(.*\) for GPU time\$"
 }
 
 @test "CUPTI does not work" {
@@ -147,25 +147,25 @@ without_gpu_time()
 		work=$1; shift
 		export LD_LIBRARY_PATH=$work/cuda CUDA_HOME=/no/such/toolkit
 		exec "$@"' sh "$PWD" "$profile" -F 997 -o out.folded "$workloads/inference" 20
-	if grep -q 'CUPTI does not work\|uses CUDA; CUPTI' stderr; then
+	if grep -q "CUPTI does not work\|$uses_cuda; CUPTI" stderr; then
 		skip 'a libcupti of this system is in its library folders'
 	fi
-	without_gpu_time '^profile: process [0-9]+ uses CUDA, but no libcupti was found: no GPU time; .*\. Install CUPTI \(.*\) or set CUDA_HOME\. Looked in: .*/cuda, [^ ]*/cuda/libcupti\.so\.13: [^,]*, .*/no/such/toolkit/.*/usr/local/cuda/'
+	without_gpu_time "^profile: process [0-9]+ $uses_cuda, but no libcupti was found: no GPU time; .*\. Install CUPTI \(.*\) or set CUDA_HOME\. Looked in: .*/cuda, [^ ]*/cuda/libcupti\.so\.13: [^,]*, .*/no/such/toolkit/.*/usr/local/cuda/"
 }
 
 @test "no device" {
 	FAKE_CUDA_DEVICES=0 run_profile -o out.folded "$workloads/launches" 10
 	expect_status 2
 	expect_line stderr 'CUDA error 100: '
-	expect_line stderr '^Samples: [0-9]+ CPU$'
-	expect_line stderr '^profile: the command did not use CUDA'
+	expect_line stderr "^$(cpu_samples '[0-9]+')\$"
+	expect_line stderr "^$no_cuda"
 }
 
 @test "a process that loads the driver alone, beside one that is traced" {
 	needs_command python3
 	as_tester "$profile" -gpu-only --strict --unit ns -o theirs/out.folded sh -ec '"$0" 10
 		python3 -c "import ctypes; ctypes.CDLL(\"libcuda.so.1\")"' "$workloads/launches"
-	expect_line stderr '^Correlation: 10 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 10)\$"
 	expect_no_line stderr '^profile: '
 	expect_status 0
 }
@@ -182,7 +182,7 @@ without_gpu_time()
 		"$workloads/launches"
 	expect_status 0
 	expect_line stdout '^launches 10 kernels 10 '
-	expect_line stderr '^Wrote '
+	expect_line stderr "^$wrote "
 }
 
 @test "a command that puts other files into the private folder" {
@@ -194,7 +194,7 @@ for i in range(3000): os.symlink(sys.argv[1], \"%s/ack.%d\" % (sys.argv[2], i))"
 		ln -s "$0" "$folder/link"; mkdir "$folder/deep"; ln -s "$0" "$folder/deep/link"
 		echo "$folder" >where; exec "$1" 10' "$PWD/precious" "$workloads/launches"
 	expect_status 0
-	expect_line stderr '^Wrote '
+	expect_line stderr "^$wrote "
 	expect precious <<<precious
 	rm -rf "$(cat where)"
 }
@@ -202,7 +202,7 @@ for i in range(3000): os.symlink(sys.argv[1], \"%s/ack.%d\" % (sys.argv[2], i))"
 @test "a command that dies while it waits for the profiler's answer" {
 	run_profile -o out.folded timeout -s KILL 0.02 "$workloads/inference" 100
 	expect_status $((128 + 9))
-	expect_line stderr '^Wrote '
+	expect_line stderr "^$wrote "
 }
 
 @test "a process whose memory never arrives: reported, and the rest is profiled" {
@@ -234,7 +234,7 @@ on_small_disk()
 	on_small_disk 460k "$profile" --unit ns -o small/x.html -o small/x.folded -o small/x.json \
 		-o small/x.profile "$workloads/graphs"
 	expect_status 0
-	expect_line stderr '^profile: [0-9]+ events are missing from the timeline: No space left on device$'
+	expect_line stderr "^$(not_in_timeline '[0-9]+' 'No space left on device')\$"
 	expect_line stderr '^Wrote .* small/x\.html$'
 	[ -s kept/x.html ]
 	[ -s kept/x.json ]

@@ -20,7 +20,7 @@ wrong_usage()
 	run_profile "$@"
 	expect_status 125
 	expect_empty stdout
-	printf '%s\n%s\n' "$message" "Try 'profile --help'." | expect stderr
+	printf '%s\n%s\n' "$message" "$try_help" | expect stderr
 	expect_no_file has_run
 	expect_no_file merged_trace.folded
 }
@@ -341,7 +341,7 @@ as_nobody()
 	as_nobody -launch-stacks uprobe -o open/out.folded touch open/has_run
 	expect_status 125
 	expect_empty stdout
-	expect stderr <<<"profile: loading eBPF programs is not permitted; $advice"
+	expect stderr <<<"$no_bpf; $advice"
 	expect_no_file open/has_run
 	expect_no_file open/out.folded
 }
@@ -351,9 +351,9 @@ as_nobody()
 	as_nobody -F 997 -o open/out.folded ./inference 20
 	expect_status 0
 	expect stderr <<-END
-		profile: loading eBPF programs is not permitted; $advice. Going on with CPU samples of user code only, without Python functions
-		Samples: <N> CPU, 1480 launches, 1480 GPU kernels (530.800 ms)
-		Correlation: 1480 matched, 0 unmatched, 0 dropped
+		$no_bpf; $advice. $going_on CPU samples of user code only, without Python functions
+		Samples: <N> CPU, $(launched 1480 1480) (530.800 ms)
+		$(correlation 1480)
 		Wrote <N> stack<s> (<N> x <F> ms: <N> CPU, 529 GPU) to open/out.folded
 	END
 	expect_line open/out.folded ';main;server::InferencePipeline::run;server::Tokenizer::tokenize [0-9]+$'
@@ -383,7 +383,7 @@ as_nobody()
 	run_command setpriv --bounding-set=-bpf,-perfmon,-sys_admin \
 		--inh-caps=-bpf,-perfmon,-sys_admin "$profile" -o out.folded true
 	expect_status 0
-	expect_line stderr '^profile: loading eBPF programs is not permitted; .* Going on with '
+	expect_line stderr "^$no_bpf; .* $going_on "
 }
 
 @test "125: an output in a deleted folder is found before the command runs" {
@@ -521,7 +521,7 @@ as_nobody()
 	cp "$workloads/inference" "$folder"
 	run_profile -v -gpu-only -launch-stacks uprobe -o out.folded "$folder/inference" 3
 	expect_status 0
-	expect_line stderr '^profile: process [0-9]+ \(.*/odd\?\]0;title\?.*31m\?/inference\) uses CUDA'
+	expect_line stderr "^profile: process [0-9]+ \(.*/odd\?\]0;title\?.*31m\?/inference\) $uses_cuda"
 	if LC_ALL=C grep -n $'[\x01-\x08\x0b-\x1f\x7f]' stderr; then false; fi
 }
 
@@ -529,9 +529,9 @@ as_nobody()
 	needs_root
 	run_profile "$workloads/inference" 3
 	expect_status 0
-	expect stderr <<-'END'
-		Samples: <N> CPU, 222 launches, 222 GPU kernels (79.620 ms)
-		Correlation: 222 matched, 0 unmatched, 0 dropped
+	expect stderr <<-END
+		Samples: <N> CPU, $(launched 222 222) (79.620 ms)
+		$(correlation 222)
 		Wrote <N> stack<s> (<N> x 20 ms: <N> CPU, 4 GPU) to merged_trace.folded
 	END
 	expect_folded merged_trace.folded
@@ -552,10 +552,10 @@ as_nobody()
 	expect_status 0
 	expect_folded stdout
 	expect_equal 'GPU samples' "$(weight_of stdout '\[GPU_Kernel\]')" 4
-	expect stderr <<-'END'
+	expect stderr <<-END
 		requests 3 kernels 222 gpu_ns 79620000 cpu_ns 36000000
-		Samples: 222 launches, 222 GPU kernels (79.620 ms)
-		Correlation: 222 matched, 0 unmatched, 0 dropped
+		Samples: $(launched 222 222) (79.620 ms)
+		$(correlation 222)
 		Wrote <N> stack<s> (4 x 20 ms: 0 CPU, 4 GPU) to standard output
 	END
 }
@@ -574,7 +574,7 @@ as_nobody()
 	needs_root
 	run_profile -v -gpu-only -launch-stacks uprobe -o out.folded "$workloads/inference" 3
 	expect_status 0
-	expect_line stderr '^profile: process [0-9]+ \(.*/inference\) uses CUDA; CUPTI 130001: .*/libcupti\.so\.13; clock within [0-9]+ ns$'
+	expect_line stderr "^profile: process [0-9]+ \(.*/inference\) $uses_cuda; CUPTI 130001: .*/libcupti\.so\.13; clock within [0-9]+ ns\$"
 	expect_line stderr '^profile: probe on cudaLaunchKernel in .*/libcudart\.so\.13 '
 	expect_line stderr '^profile: process [0-9]+: CUPTI reported 222 operations, 79620000 ns$'
 }
@@ -584,14 +584,14 @@ as_nobody()
 	run_profile -F 997 -o out.folded sh -c "$burn; echo burnt"
 	expect_status 0
 	expect stdout <<<burnt
-	expect stderr <<-'END'
-		Samples: <N> CPU
-		profile: the command did not use CUDA: this profile has CPU time only
+	expect stderr <<-END
+		$(cpu_samples '<N>')
+		$no_cuda: this profile has CPU time only
 		Wrote <N> stack<s> (<N> x <F> ms: <N> CPU, 0 GPU) to out.folded
 	END
 	run_profile -gpu-only -o out.folded ls -d /
-	expect stderr <<-'END'
-		profile: the command did not use CUDA: the profile is empty
+	expect stderr <<-END
+		$no_cuda: the profile is empty
 		Wrote 0 stacks (0 x 20 ms: 0 CPU, 0 GPU) to out.folded
 	END
 	expect_empty out.folded

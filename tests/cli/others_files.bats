@@ -291,7 +291,7 @@ waits_for_reader()
 	exec 8<>out.folded
 	fill_pipe >&8
 	start_profile -gpu-only --unit ns -o out.folded "$workloads/launches" 40
-	wait_until grep -qs '^Correlation: ' stderr
+	wait_until grep -qs "^$(correlation '.*' '.*' '.*')" stderr
 	worker=$(worker_of "$pid")
 	kill -KILL "$pid"
 	finish_profile

@@ -530,7 +530,7 @@ start_receiver()
 	start_profile -gpu-only --unit ns --control control -o out.folded --otlp "$url" $(two_parts)
 	wait_until test -e first
 	timeout 60 sh -c 'echo snapshot >control'
-	wait_until grep -q '^Snapshot 1 is written' stderr
+	wait_until grep -q "^$(snapshot_written 1)" stderr
 	touch go
 	finish_profile
 	expect_status 7
@@ -671,7 +671,7 @@ start_receiver()
 	expect_status 124
 	requests=$(grep -c . got/log)
 	expect_line stderr "^profile: $requests spans did not arrive: the collector refused them\$"
-	expect_line stderr "^profile: --strict: spans that did not arrive: $requests\$"
+	expect_line stderr "^$(strict_says 'spans that did not arrive' "$requests")\$"
 	rm -r got
 	kill "$collector"
 	start_collector 401
@@ -707,7 +707,7 @@ start_receiver()
 	wait_until grep -q '^Wrote .* to out.folded$' stderr
 	expect_line stdout '^launches 300000 kernels 300000 '
 	expect_equal 'GPU time' "$(weight_of out.folded)" 300000000
-	wait_until grep -q '^Waiting for ' stderr
+	wait_until grep -q "^$waiting_for " stderr
 	kill -INT "$pid"
 	finish_profile
 	expect_status 0
@@ -718,7 +718,7 @@ start_receiver()
 	start_collector never
 	start_profile -gpu-only --unit ns -o out.folded --otlp out.jsonl --otlp "$url" "$workloads/launches" 10
 	wait_until has_got
-	wait_until grep -q '^Waiting for ' stderr
+	wait_until grep -q "^$waiting_for " stderr
 	kill -INT "$pid"
 	finish_profile
 	expect_status 0

@@ -22,7 +22,7 @@ limited_run()
 	[ -s totals ]
 	expect_folded out.folded
 	expect_no_line stderr '^profile: '
-	expect_line stderr '^Correlation: [0-9]+ matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation '[0-9]+')\$"
 	expect_line work "$all_sums_match"
 	diff <(kernels_of_totals totals) <(kernels_of <(grep -v 'waiting for GPU' out.folded))
 }
@@ -42,7 +42,7 @@ spreads()
 	[ "$(number spread_operations)" -gt 0 ]
 	expect_no_line <(grep -vF ';[waiting for GPU];' out.folded) 'not sampled|not captured|not seen'
 	cat stacks
-	expect_line stacks '^Stacks: [0-9.]+ % of [0-9]+ launches have one of their own$'
+	expect_line stacks "^$(stacks_sampled '[0-9.]+' '[0-9]+')\$"
 	expect_no_line stacks '\[stack not sampled\]'
 }
 
@@ -127,7 +127,7 @@ shares_are_right()
 	expect_status 0
 	[ "$(number launches_with_stack)" -ge 300 ]
 	[ "$(number launches_without_stack)" = 0 ]
-	expect_line stacks '^Stacks: 100.0 % of [0-9]+ launches have one of their own: --max-overhead left none out$'
+	expect_line stacks "^$(stacks_sampled 100.0 '[0-9]+'): --max-overhead left none out\$"
 }
 
 @test "without the option nothing is said of it" {

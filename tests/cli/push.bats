@@ -264,7 +264,7 @@ expect_refused()
 	run_profile -gpu-only --unit ns -o a.folded --strict --push "http://127.0.0.1:$port" \
 		"$workloads/launches" 10
 	expect_status 124
-	expect_line stderr '^profile: --strict: engines that did not take the profile: 1$'
+	expect_line stderr "^$(strict_says 'engines that did not take the profile' 1)\$"
 }
 
 @test "busy servers are asked again: 429 and 503, then taken" {
@@ -369,7 +369,7 @@ expect_refused()
 @test "of a run, one Ctrl-C ends it, and the outputs are there" {
 	serve silent
 	start_profile -gpu-only --unit ns -o a.folded --push "http://127.0.0.1:$port" "$workloads/launches" 10
-	wait_until grep -q '^Waiting for ' stderr
+	wait_until grep -q "^$waiting_for " stderr
 	kill -INT "$pid"
 	finish_profile
 	expect_status 0
@@ -431,7 +431,7 @@ expect_refused()
 	run_profile --push-label a=b touch ran
 	expect_line stderr 'push-label is for --push$'
 	run_profile --push http://127.0.0.1:1 --weight peak touch ran
-	expect_line stderr '^profile: --weight draws one whole run by something else than time: not with --push$'
+	expect_line stderr "^profile: $(whole_run_drawn --push)\$"
 	expect_no_file ran
 }
 

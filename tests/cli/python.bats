@@ -310,7 +310,7 @@ chains_of()
 		expect_status 0
 		expect_no_line stderr 'runs Python'
 		# but for a moment in which a function has begun and is not yet known, by chance
-		samples=$(sed -n 's/^Samples: \([0-9]*\) CPU.*/\1/p' stderr)
+		samples=$(sed -n "s/^$(cpu_samples '\([0-9]*\)').*/\1/p" stderr)
 		unknown=$(sed -n 's/^profile: \([0-9]*\) stacks\? ha.* place among the native ones is not known .*/\1/p' stderr)
 		if [ $((${unknown:-0} * 100)) -gt "$samples" ]; then
 			echo "the place of Python functions is not known in $unknown of $samples stacks"
@@ -625,7 +625,7 @@ greenlet_of()
 		echo "$python"
 		run_profile -gpu-only --record raw -o out.folded "$python" again.py "$script"
 		expect_status 0
-		expect_line stderr '^Correlation: 401 matched, 0 unmatched'
+		expect_line stderr "^$(correlation 401 0 '[0-9]+')\$"
 		[ "$(grep -ac '"t":"pycode"' raw.pipe)" -lt 100 ]
 		[ "$(grep -ac '"t":"stack"' raw.pipe)" -lt 100 ]
 	done
@@ -888,6 +888,6 @@ counted_missing()
 		expect_status 0
 		expect_line stderr "^profile: process [0-9]*: Python $version $why: Python functions are shown"
 		expect_no_line stderr 'not the command'
-		expect_line stderr '^Correlation: 1000 matched, 0 unmatched, 0 dropped'
+		expect_line stderr "^$(correlation 1000)"
 	done
 }

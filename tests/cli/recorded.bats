@@ -103,7 +103,7 @@ total()
 @test "the report of a real run" {
 	run_profile -q --report --from "$root/tests/captures/h200_torch_eager.profile" -o a.folded
 	expect_status 0
-	expect_line stderr '^The run took .*GPU busy '
+	expect_line stderr "^$took .*GPU busy "
 	expect_line stderr 'Attention.forward \(train.py\)'
 	expect_line stderr '^No time was lost, and everything was matched\.$'
 	expect_line stderr '^ +3   stacks cut, which begin at \[truncated\]$'

@@ -29,8 +29,8 @@ rubbish()
 # counted LINES TOO_LONG: patterns
 counted()
 {
-	expect_line stderr "^profile: $1 malformed lines? in the pipe .* ignored \\($2 too long\\); (the first|it) began: "
-	expect_line stderr '^Correlation: 40 matched, '
+	expect_line stderr "^profile: $(malformed "$1" 'lines?' pipe) .* ignored \\($2 too long\\); (the first|it) began: "
+	expect_line stderr "^$(correlation 40 '[0-9]+' '[0-9]+')\$"
 }
 
 # bats test_tags=quick
@@ -93,6 +93,6 @@ counted()
 @test "a command without CUDA that writes rubbish" {
 	run_profile -o out.folded sh -c 'echo rubbish >"$PROFILE_PIPE"; exit 4'
 	expect_status 4
-	expect_line stderr '^profile: 1 malformed line in the pipe .*; it began: rubbish$'
-	expect_line stderr '^profile: the command did not use CUDA'
+	expect_line stderr "^profile: $(malformed 1 line pipe) .*; it began: rubbish\$"
+	expect_line stderr "^$no_cuda"
 }

@@ -39,7 +39,7 @@ state_is()
 		kill -$signal "$pid"
 		finish_profile
 		expect_status $((128 + $(kill -l $signal)))
-		expect_line stderr '^Wrote '
+		expect_line stderr "^$wrote "
 	done
 }
 
@@ -48,7 +48,7 @@ state_is()
 	kill -TERM "$pid"
 	finish_profile
 	expect_status 7
-	expect_line stderr '^Wrote '
+	expect_line stderr "^$wrote "
 }
 
 @test "a command that ignores SIGINT continues; a second SIGINT kills it" {
@@ -61,7 +61,7 @@ state_is()
 	finish_profile
 	expect_status $((128 + 9))
 	expect_line stderr '^profile: interrupted again: killing the command$'
-	expect_line stderr '^Wrote '
+	expect_line stderr "^$wrote "
 }
 
 @test "other signals reach the command, and end no other process" {
@@ -79,7 +79,7 @@ state_is()
 	kill -TERM "$pid"
 	finish_profile
 	expect_status 5
-	expect_line stderr '^Wrote '
+	expect_line stderr "^$wrote "
 }
 
 @test "a signal before the command runs: it does not run, or is ended by it" {
@@ -124,7 +124,7 @@ stuck_profile()
 	kill -INT "$pid"
 	finish_profile
 	expect_status 130
-	expect stderr <<<'profile: gave up: no profile was written'
+	expect stderr <<<"$gave_up"
 	expect_no_file out.folded
 	expect_equal 'left in TMPDIR' "$(ls -A private)" ''
 	wait_until no_process_with "TMPDIR=$PWD/private"
@@ -148,7 +148,7 @@ worker_is_stuck()
 	kill -INT "$pid"
 	finish_profile
 	expect_status 130
-	expect stderr <<<'profile: gave up: no profile was written'
+	expect stderr <<<"$gave_up"
 	kill -TERM "$fuse"
 	wait "$fuse" || true
 	expect_no_file has_run
@@ -159,14 +159,14 @@ worker_is_stuck()
 	exec 8<>out.folded
 	fill_pipe >&8
 	start_profile -gpu-only --unit ns -o out.folded "$workloads/launches" 40
-	wait_until grep -qs '^Correlation: ' stderr
+	wait_until grep -qs "^$(correlation '.*' '.*' '.*')" stderr
 	kill -INT "$pid"
 	wait_until grep -qs 'another Ctrl-C gives up$' stderr
 	kill -INT "$pid"
 	finish_profile
 	exec 8>&-
 	expect_status 130
-	expect_line stderr '^profile: gave up: no profile was written$'
+	expect_line stderr "^$gave_up\$"
 }
 
 @test "the worker is killed: this is reported, and nothing is left" {
@@ -177,7 +177,7 @@ worker_is_stuck()
 	kill -KILL "$(worker_of "$pid")"
 	finish_profile
 	expect_status 125
-	expect stderr <<<'profile: the profiler was killed by signal 9 (out of memory?): no profile was written'
+	expect stderr <<<"profile: $profiler_killed (out of memory?): no profile was written"
 	expect out.folded <<<'old 1'
 	expect_equal 'files' "$(find . -name '*profile*' -o -name '.*.folded*')" ''
 	expect_equal 'left in TMPDIR' "$(ls -A private)" ''
@@ -213,7 +213,7 @@ finish_job()
 	for id in "$pid" "$(worker_of "$pid")" "$child"; do wait_until state_is "$id" T; done
 	kill -CONT -- "-$pid"
 	finish_job
-	expect_line stderr '^Correlation: 11100 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 11100)\$"
 	expect_status 0
 }
 
@@ -228,7 +228,7 @@ finish_job()
 	kill -INT "$pid"
 	finish_profile
 	expect_status 42
-	expect_line stderr '^Correlation: 40 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 40)\$"
 	expect_equal ns "$(weight_of out.folded)" 40000
 }
 
@@ -248,7 +248,7 @@ finish_job()
 	exec 9>&-
 	expect_status 42
 	expect_line stdout 'interrupts 1.?$'
-	expect_line stdout 'Wrote '
+	expect_line stdout "$wrote "
 }
 
 @test "SIGINT while the profile is written changes nothing" {
@@ -257,7 +257,7 @@ finish_job()
 	# the profiler stays at its last step until somebody reads
 	fill_pipe >&8
 	start_profile -gpu-only --unit ns -o out.folded "$workloads/launches" 40
-	wait_until grep -qs '^Correlation: ' stderr
+	wait_until grep -qs "^$(correlation '.*' '.*' '.*')" stderr
 	kill -INT "$pid"
 	wait_until grep -qs '^profile: the profile is being written; another Ctrl-C gives up$' stderr
 	exec 7<out.folded 8>&-
@@ -265,7 +265,7 @@ finish_job()
 	exec 7>&-
 	finish_profile
 	expect_status 0
-	expect_line stderr '^Wrote '
+	expect_line stderr "^$wrote "
 	expect_equal ns "$(weight_of got)" 40000
 }
 
@@ -289,8 +289,8 @@ finish_job()
 	kill -KILL "$child"
 	finish_profile
 	expect_status $((128 + 9))
-	expect_line stderr '^Samples: [1-9][0-9]* CPU, [1-9][0-9]* launches, [1-9][0-9]* GPU kernels'
-	expect_line stderr '^Correlation: [1-9][0-9]* matched, [0-9]+ unmatched, 0 dropped$'
+	expect_line stderr "^$(cpu_samples '[1-9][0-9]*'), $(launched '[1-9][0-9]*' '[1-9][0-9]*')"
+	expect_line stderr "^$(correlation '[1-9][0-9]*' '[0-9]+')\$"
 	expect_line stderr 'was killed: GPU work of its last 50 ms is missing'
 	expect_folded out.folded
 	expect_totals out.folded
@@ -334,7 +334,7 @@ finish_job()
 	kill -CONT "$child"
 	finish_profile
 	expect_status 0
-	expect_line stderr '^Correlation: 11100 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 11100)\$"
 }
 
 # ---- processes that outlive the command ----
@@ -347,7 +347,7 @@ finish_job()
 	END
 	run_profile -gpu-only -o out.folded bash work "$workloads/inference"
 	expect_status 3
-	expect_line stderr '^Correlation: 11100 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 11100)\$"
 }
 
 @test "Ctrl-C stops waiting for it" {
@@ -358,12 +358,12 @@ finish_job()
 		exit 3
 	END
 	start_profile -gpu-only -o out.folded bash work "$workloads/inference"
-	wait_until grep -qs 'Ctrl-C stops waiting' stderr
+	wait_until grep -qs "$stops_waiting" stderr
 	kill -INT "$pid"
 	finish_profile
 	expect_status 3
 	expect_line stderr "still use the GPU \($(cat survivor)\); waiting for them"
-	expect_line stderr '^Wrote '
+	expect_line stderr "^$wrote "
 	kill -KILL "$(cat survivor)"
 }
 
@@ -462,12 +462,12 @@ finish_job()
 		# shellcheck disable=SC2016 # sh's variables
 		start_profile -F 499 -o out.folded -o out.json \
 			sh -c './late "$0" $$; while [ ! -e ready ]; do sleep 0.05; done' "$how"
-		wait_until grep -qs 'Ctrl-C stops waiting' stderr
+		wait_until grep -qs "$stops_waiting" stderr
 		touch waited_for
 		finish_profile
 		expect_status 0
-		expect_line stderr ' 200 launches, 200 GPU kernels '
-		expect_line stderr '^profile: 1 process ran on after the command: CPU time after its end is not in the profile$'
+		expect_line stderr " $(launched 200 200) "
+		expect_line stderr "^profile: 1 process $ran_on: CPU time after its end is not in the profile\$"
 		expect_no_line stderr 'has no sample|not sampled'
 		expect_no_line out.folded 'not sampled'
 		# 1 s and what the library and the start take; 4 s were used in all
@@ -480,7 +480,7 @@ finish_job()
 		sh -c 'setsid sleep 1000 >/dev/null 2>&1 & echo $! >daemon; exit 4'
 	expect_status 4
 	kill -KILL "$(cat daemon)" # it was still there
-	expect_line stderr '^Wrote '
+	expect_line stderr "^$wrote "
 }
 
 @test "a terminal that hangs up ends the command" {

@@ -61,8 +61,8 @@ the_same_by_uprobe()
 	for how in inprocess uprobe; do
 		run_profile -gpu-only --unit ns -launch-stacks $how -o $how.folded "$@"
 		expect_status 0
-		expect_line stderr '^Correlation: [0-9]+ matched, 0 unmatched, 0 dropped$'
-		expect_line stacks '^Stacks: 100.0 % of launches are whole, '
+		expect_line stderr "^$(correlation '[0-9]+')\$"
+		expect_line stacks "^$(whole_launches 100.0), "
 		sort $how.folded >$how.stacks
 	done
 	[ -s uprobe.stacks ]
@@ -129,7 +129,7 @@ as_if_unwatched()
 	run_profile -gpu-only --unit ns --raw-names "${@:2}" -o watched.folded "$workloads/$1" all
 	stop_watching
 	expect_status 0
-	expect_line stacks '^Stacks: 100.0 % of launches are whole, '
+	expect_line stacks "^$(whole_launches 100.0), "
 	diff <(sort unwatched.folded) <(sort watched.folded)
 }
 
@@ -162,9 +162,9 @@ as_if_unwatched()
 @test "launch stacks are whole, and the summary says how they were captured" {
 	needs_root
 	run_profile -gpu-only -o out.folded "$workloads/inference" 5
-	expect stacks <<<'Stacks: 100.0 % of launches are whole, taken in the process'
+	expect stacks <<<"$(whole_launches 100.0), taken in the process"
 	run_profile -gpu-only -launch-stacks uprobe -o out.folded "$workloads/inference" 5
-	expect stacks <<<'Stacks: 100.0 % of launches are whole, taken by uprobes on 16 functions'
+	expect stacks <<<"$(whole_launches 100.0), taken by uprobes on 16 functions"
 }
 
 @test "-gpu-only needs no privilege" {
@@ -177,12 +177,12 @@ as_if_unwatched()
 	run_command setpriv --reuid 65534 --regid 65534 --clear-groups \
 		./profile -gpu-only --unit ns -o open/out.folded ./inference 20
 	expect_status 0
-	expect stderr <<-'END'
-		Samples: 1480 launches, 1480 GPU kernels (530.800 ms)
-		Correlation: 1480 matched, 0 unmatched, 0 dropped
+	expect stderr <<-END
+		Samples: $(launched 1480 1480) (530.800 ms)
+		$(correlation 1480)
 		Wrote 8 stacks (530800000 ns: 0 CPU, 530800000 GPU) to open/out.folded
 	END
-	expect stacks <<<'Stacks: 100.0 % of launches are whole, taken in the process'
+	expect stacks <<<"$(whole_launches 100.0), taken in the process"
 	run_profile -gpu-only --unit ns -o root.folded "$workloads/inference" 20
 	diff root.folded open/out.folded
 }

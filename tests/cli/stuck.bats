@@ -57,9 +57,9 @@ run_beside_stuck()
 	run_command env "STUCK_TEST=$BATS_TEST_TMPDIR" \
 		"$profile" --strict --unit ns --by process -p "$stuck,$target" -d 1 -o out.folded
 	expect_status 124
-	expect_line stderr "^profile: no GPU time: $1"
-	expect_line stderr '^profile: --strict: processes without GPU time: 1$'
-	expect_line stderr '^Correlation: [1-9][0-9]* matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$no_gpu_time $1"
+	expect_line stderr "^$(strict_says 'processes without GPU time' 1)\$"
+	expect_line stderr "^$(correlation '[1-9][0-9]*')\$"
 	expect_line work "$all_sums_match"
 	expect_line out.folded "steady.$target;.*steady_work"
 	grep -q '^State:.[^Tt]' "/proc/$stuck/status"
@@ -111,7 +111,7 @@ run_beside_stuck()
 	serve mount libcudart.so.13 none
 	start_steady out.steady "$PWD/mount:"
 	mute
-	run_beside_stuck "CUPTI has not begun in process $target \\(it is stopped, or waits for a file that does not answer: "
+	run_beside_stuck "$not_begun in process $target \\(it is stopped, or waits for a file that does not answer: "
 }
 
 @test "one thread executes a program that never comes" {
@@ -143,7 +143,7 @@ run_beside_stuck()
 @test "stopped meanwhile: its library is waited for, but not for ever" {
 	start_steady out.steady ''
 	start_profile -v --unit ns -p "$target" -d 3 -o out.folded
-	wait_until grep -qs 'uses CUDA; CUPTI' stderr
+	wait_until grep -qs "$uses_cuda; CUPTI" stderr
 	done=$(wc -l <out.steady)
 	wait_until has_lines out.steady $((done + 40))
 	kill -STOP "$target"

@@ -66,8 +66,8 @@ self_as_is()
 		ulimit -S -n 20
 		run_profile -o out.folded sh -c 'ulimit -S -n'
 		expect_status 0
-		expect_line stderr '^Samples: [0-9]+ CPU$'
-		expect_no_line stderr 'Going on with'
+		expect_line stderr "^$(cpu_samples '[0-9]+')\$"
+		expect_no_line stderr "$going_on"
 		expect stdout <<<20
 	)
 }
@@ -98,10 +98,10 @@ self_as_is()
 	export CUDA_INJECTION64_PATH=/no/such/library.so
 	run_profile --unit ns -o out.folded "$workloads/launches" 10
 	expect_status 0
-	expect stderr <<-'END'
+	expect stderr <<-END
 		profile: CUDA_INJECTION64_PATH is set to /no/such/library.so; it is replaced for this run
-		Samples: <N> CPU, 10 launches, 10 GPU kernels (0.010 ms)
-		Correlation: 10 matched, 0 unmatched, 0 dropped
+		Samples: <N> CPU, $(launched 10 10) (0.010 ms)
+		$(correlation 10)
 		Wrote <N> stack<s> (<N> ns: <N> CPU, 10000 GPU) to out.folded
 	END
 }
@@ -132,7 +132,7 @@ self_as_is()
 		-r-x------ 4242:4242 libprofile_cupti.so
 		launches 10 kernels 10 threads 1 streams 1 mode kernel
 	END
-	expect_line stderr '^Correlation: 10 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 10)\$"
 }
 
 @test "under sudo an output folder of root's is refused, with the user who may write" {
@@ -187,7 +187,7 @@ self_as_is()
 		"$profile" -gpu-only -o out.folded "$workloads/launches" 10
 	expect_status 0
 	expect stdout <<<'launches 10 kernels 10 threads 1 streams 1 mode kernel'
-	expect_line stderr '^Correlation: 10 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 10)\$"
 }
 
 @test "only noexec file systems: says which were tried, and what to do" {

@@ -26,8 +26,8 @@ read_trace()
 # expect_kernels N: all have their launches, and nothing is lost.
 expect_kernels()
 {
-	expect_line stderr "^Samples: $1 launches, $1 GPU kernels "
-	expect_line stderr "^Correlation: $1 matched, 0 unmatched, 0 dropped\$"
+	expect_line stderr "^Samples: $(launched "$1" "$1") "
+	expect_line stderr "^$(correlation "$1")\$"
 	expect_line work "$all_sums_match"
 	expect_no_line stderr '^profile: '
 }
@@ -43,7 +43,7 @@ expect_kernels()
 		# shellcheck disable=SC2086
 		run_profile --strict -gpu-only --unit ns -o live.folded "$workloads/"$program
 		expect_status 0
-		grep -v '^Wrote' stderr >live
+		grep -v "^$wrote" stderr >live
 		mv work live.work
 		read_trace --strict -o out.folded
 		expect_line stderr '^A trace, written without a profiler: no CPU samples in it$'
@@ -122,7 +122,7 @@ expect_kernels()
 @test "a report says only what is known" {
 	alone "$workloads/inference" 3
 	read_trace --report
-	expect_line stderr '^The run took [0-9.]+ m?s, GPU busy 79\.620 ms '
+	expect_line stderr "^$took [0-9.]+ m?s, GPU busy 79\.620 ms "
 	expect_line stderr '^The library used [0-9.]+ [mu]s \([0-9.]+ %\) of CPU in the program$'
 	expect_line stderr '^Nothing was lost, and everything was matched\.$'
 	expect_no_line stderr 'profile itself'
@@ -213,7 +213,7 @@ make_workers()
 	head -c 3000 all.trace >begun.trace
 	run_profile --from all.trace begun.trace "${workers[1]}" "${workers[1]}" --unit ns -o out.folded
 	expect_status 0
-	expect_line stderr '^Samples: 310 launches, 310 GPU kernels '
+	expect_line stderr "^Samples: $(launched 310 310) "
 	expect_line stderr '^profile: [0-9]+ writes of the traces are in them more than once, '
 	expect_equal ns "$(weight_of out.folded)" 310000
 	# through pipes, which can be read only once
@@ -233,7 +233,7 @@ make_workers()
 	done
 	run_profile --from "${workers[@]}" --unit ns -o out.folded
 	expect_status 0
-	expect_line stderr '^profile: 2 traced processes ended without a goodbye '
+	expect_line stderr "^profile: $(no_goodbye '2 traced processes') "
 	run_profile --strict --from "${workers[@]}" --unit ns -o out.folded
 	expect_status 124
 	said_by 7 /x/app /x/app | head -c 100 >begun.trace
@@ -241,7 +241,7 @@ make_workers()
 	expect_status 125
 	expect_line stderr '^profile: begun.trace is no trace: no program says hello in it$'
 	expect_line stderr '^profile: cannot read missing.trace: '
-	expect_line stderr '^profile: 2 of 4 files cannot be merged: nothing is written$'
+	expect_line stderr "^$(not_merged 2 4)\$"
 	expect_no_file none.folded
 }
 
@@ -265,14 +265,14 @@ make_workers()
 	done
 	run_profile --from rank-*.trace --unit ns --by rank,process -o out.folded
 	expect_status 0
-	expect_line stderr '^Ranks: 2 of 2$'
+	expect_line stderr "^$(ranks_of 2 2)\$"
 	expect_equal 'processes' "$(cut -d';' -f1,2 out.folded | sort -u | grep -c '^\[rank [01]\];rank [01]: launches ')" 3
 	expect_equal ns "$(weight_of out.folded)" 32000
 	trace=alone.trace alone "$workloads/launches" 5
 	run_profile --from rank-*.trace alone.trace -o none.folded
 	expect_status 125
 	expect_line stderr '^profile: alone.trace has no rank, '
-	expect_line stderr '^profile: 1 of 4 files cannot be merged: nothing is written$'
+	expect_line stderr "^$(not_merged 1 4)\$"
 }
 
 @test "processes in traces are named by the script that they run" {
@@ -292,7 +292,7 @@ make_workers()
 	done
 	run_profile --from rank-0.trace rank-1.trace --unit ns --by rank -o out.folded
 	expect_status 0
-	expect_line stderr '^Samples: 21 launches, 21 GPU kernels '
+	expect_line stderr "^Samples: $(launched 21 21) "
 	expect_equal 'rank 0' "$(sed -n 's/^\[rank 0\];.* //p' out.folded)" 10000
 	expect_equal 'rank 1' "$(sed -n 's/^\[rank 1\];.* //p' out.folded)" 11000
 }
@@ -317,7 +317,7 @@ make_workers()
 	launches=$(sed -n 's/^launches //p' stdout)
 	[ "$launches" -gt 0 ]
 	read_trace -o out.folded
-	expect_line stderr "^Samples: [0-9]* launches, [0-9]* GPU kernels"
+	expect_line stderr "^Samples: $(launched '[0-9]*' '[0-9]*')"
 }
 
 @test "programs that must not notice it" {
@@ -339,8 +339,8 @@ make_workers()
 		alone env "$how=3000" "$workloads/inference" 100
 		[ "$status" -ge 128 ]
 		read_trace -o out.folded
-		expect_line stderr '^profile: 1 traced process ended without a goodbye '
-		expect_line stderr '^Samples: [1-9][0-9]* launches, [1-9][0-9]* GPU kernels '
+		expect_line stderr "^profile: $(no_goodbye '1 traced process') "
+		expect_line stderr "^Samples: $(launched '[1-9][0-9]*' '[1-9][0-9]*') "
 		expect_line out.folded ';main;server::InferencePipeline::run;'
 	done
 }
@@ -356,7 +356,7 @@ make_workers()
 			expect stderr <<<'profile: cut.trace is no trace: no program says hello in it'
 		else
 			expect_status 0
-			expect_line stderr '^profile: 1 traced process ended without a goodbye '
+			expect_line stderr "^profile: $(no_goodbye '1 traced process') "
 		fi
 	done
 }
@@ -369,7 +369,7 @@ make_workers()
 	expect stderr <<<"profile: cannot write INJECTION_TRACE $PWD/run.trace: File too large"
 	[ "$(stat -c %s run.trace)" -le 16384 ]
 	read_trace -o out.folded
-	expect_line stderr '^profile: 1 traced process ended without a goodbye \(killed, or the disk full\?\): '
+	expect_line stderr "^profile: $(no_goodbye '1 traced process') \(killed, or the disk full\?\): "
 	run_profile --strict --from run.trace -o out.folded
 	expect_status 124
 }
@@ -407,8 +407,8 @@ sys.exit(abs(subprocess.run(sys.argv[1:], stderr=writer).returncode))' "$workloa
 	expect_status 0
 	read_trace -o out.folded
 	# of an image that was replaced no work is lost that it waited for
-	expect_line stderr '^Samples: 30 launches, 30 GPU kernels '
-	expect_line stderr '^profile: 2 traced processes ended without a goodbye '
+	expect_line stderr "^Samples: $(launched 30 30) "
+	expect_line stderr "^profile: $(no_goodbye '2 traced processes') "
 }
 
 @test "a program with more privilege than its user has writes none" {
@@ -467,7 +467,7 @@ sys.exit(abs(subprocess.run(sys.argv[1:], stderr=writer).returncode))' "$workloa
 @test "where there is a profiler, it gets everything" {
 	INJECTION_TRACE=run.trace run_profile --strict -gpu-only --unit ns -o out.folded "$workloads/launches" 100
 	expect_status 0
-	expect_line stderr '^Correlation: 100 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation 100)\$"
 	expect_no_file run.trace
 }
 
@@ -477,7 +477,7 @@ sys.exit(abs(subprocess.run(sys.argv[1:], stderr=writer).returncode))' "$workloa
 	expect_status 0
 	expect_no_file out.json
 	read_trace -o out.folded -o out.json
-	expect_line stderr '^Counters: 3 of 100 launches were measured$'
+	expect_line stderr "^$(counters_read 3 100)\$"
 	expect_line out.json 'sm__ctas_launched.sum'
 }
 
@@ -555,7 +555,7 @@ said_by()
 	{ said_by 7 /x/app /x/app; head -c 100000 /dev/urandom; printf '\n{"t":"batch","pid":8,"id":"00000000000000bb","seq":0}\n{"t":"name","i":1,"n":"k"}\n'; } >run.trace
 	read_trace --report -o out.folded
 	expect_line out.folded ';\[GPU_Kernel\]k 7$'
-	expect_line stderr '^profile: [0-9]+ malformed lines in the trace were ignored '
+	expect_line stderr "^profile: $(malformed '[0-9]+' lines trace) were ignored "
 	expect_line stderr '^ +[0-9]+   malformed lines from programs$'
 	expect_line stderr '^profile: 1 line in the trace came from a process that said no hello and was ignored; '
 }
@@ -565,6 +565,6 @@ said_by()
 	sed 's/"boot":"[0-9a-f]*-/"boot":"00000000-/; s/"id":"[0-9a-f]*"/"id":"00000000000000aa"/' run.trace >other.trace
 	cat other.trace >>run.trace
 	read_trace -o out.folded
-	expect_line stderr '^Samples: 10 launches, 10 GPU kernels '
+	expect_line stderr "^Samples: $(launched 10 10) "
 	expect_line stderr '^profile: 1 program of the trace ran after another start of the machine, '
 }

@@ -32,7 +32,7 @@ expect_wait_totals()
 	ms=$(printf '%d.%03d' $((wait / 1000000)) $((wait / 1000 % 1000)))
 	expect_line stderr "^Wrote $(wc -l <"$file") stacks \($all ns: $((all - wait - gpu)) CPU, $gpu GPU, $wait waiting\) to "
 	# rounded, not cut; what was CPU time is apart
-	expect_line stderr '^Waits: [0-9]+ calls?, [0-9]+\.[0-9]{3} ms$'
+	expect_line stderr "^$(waits_of '[0-9]+ calls?'), [0-9]+\.[0-9]{3} ms\$"
 	awk -v said="$(sed -n 's/^Waits: .*, \(.*\) ms$/\1/p' stderr)" -v is="$ms" \
 		'BEGIN { exit !(said - is < 0.0011 && is - said < 0.0011) }'
 }
@@ -65,7 +65,7 @@ expect_each_way()
 	for way in stream device event copy thread; do
 		between "$way" ";wait_$way;[^;]*;[[]waiting for GPU[]];[[]GPU_Kernel[]]${way}_kernel.*;launched at;.*;wait_$way;cudaLaunchKernel"
 	done
-	expect_line stderr '^Waits: 32 calls, '
+	expect_line stderr "^$(waits_of '32 calls'), "
 	expect_line out.folded ';main;cudaMalloc;\[waiting for GPU\] [0-9]+$'
 	expect_line out.folded ';main;cudaFree;\[waiting for GPU\] [0-9]+$'
 	# a driver's call inside a runtime's is a part of that one
@@ -105,8 +105,8 @@ expect_each_way()
 		wait
 	END
 	waits -gpu-only bash work "$workload"
-	expect_line stderr '^Waits: 36 calls, '
-	expect_line stderr '^Correlation: 36 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(waits_of '36 calls'), "
+	expect_line stderr "^$(correlation 36)\$"
 }
 
 @test "waits through the driver API" {
@@ -198,6 +198,6 @@ expect_each_way()
 @test "not with -cpu-only" {
 	run_profile -cpu-only --waits touch has_run
 	expect_status 125
-	expect_line stderr '^profile: --waits needs GPU time: not with -cpu-only$'
+	expect_line stderr "^profile: $(needs_gpu_time --waits -cpu-only)\$"
 	expect_no_file has_run
 }

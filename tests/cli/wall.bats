@@ -60,7 +60,7 @@ expect_waits()
 	expect_status 0
 	expect_equal 'functions' "$(wc -l <stdout)" 8
 	expect_waits out.folded stdout
-	expect_line stderr '^Wall: 10 threads, [0-9.]* s: .* on a CPU, .* blocked \(.*sleep [0-9.]* s.*\), .* runnable$'
+	expect_line stderr "^$(wall_of '10 threads'), [0-9.]* s: .* on a CPU, .* blocked \(.*sleep [0-9.]* s.*\), .* runnable\$"
 	expect_line stderr '^  [0-9]* switches, [0-9]* with a stack; .* of the others is spread over these$'
 	expect_line stderr '^Wrote .* CPU, 0 GPU, [0-9]* off the CPU\) to out.folded$'
 }
@@ -125,7 +125,7 @@ expect_waits()
 	expect_status 0
 	expect_equal 'functions' "$(wc -l <stdout)" 2
 	expect_waits out.folded stdout
-	expect_line stderr '^Wall: 1 thread, '
+	expect_line stderr "^$(wall_of '1 thread'), "
 }
 
 @test "all time is in the picture once, also in other formats and in a capture" {
@@ -277,7 +277,7 @@ write_gil()
 @test "3,000 threads at once" {
 	run_profile -cpu-only --wall --unit ns -o out.folded "$workloads/many_threads" 3000 300
 	expect_status 0
-	expect_line stderr '^Wall: 3001 threads, '
+	expect_line stderr "^$(wall_of '3001 threads'), "
 	expect_no_line stderr 'without times, or only with a part'
 }
 
@@ -436,7 +436,7 @@ expect_split()
 	expect_split wait_copy cudaMemcpy
 	expect_split wait_thread cudaStreamSynchronize
 	expect_line out.folded ';\[blocked: sleep\];\[waiting for GPU\];\[GPU_Kernel\]'
-	expect_line stderr '^Waits: 32 calls, '
+	expect_line stderr "^$(waits_of '32 calls'), "
 	# GPU time is there once, and the rest is the threads' own
 	expect_equal 'GPU ns' "$(grep -v 'launched at' out.folded | weight_of - '[[]GPU_Kernel[]]')" 600000000
 	total=$(weight_of out.folded)

@@ -74,7 +74,7 @@ expect_seen_left_out()
 	expect_line stderr '^Recorded: 300.000 ms, from 400.000 ms after the command.s start$'
 	expect_seen_left_out before
 	expect_seen_left_out 'just after'
-	expect_line stderr '^The command goes on; profile ends when it does$'
+	expect_line stderr "^$goes_on; profile ends when it does\$"
 	expect_no_line out.folded 'not captured|before recording'
 }
 
@@ -127,7 +127,7 @@ expect_seen_left_out()
 # The result is there before the program ends, whose status comes after it.
 @test "the command goes on, and gives the exit status" {
 	start_profile -gpu-only --unit ns --strict -d 2s -o out.folded "$workload" 3600000 20 endless
-	wait_until grep -q 'The command goes on' stderr
+	wait_until grep -q "$goes_on" stderr
 	expect_folded out.folded
 	expect_line stderr '^  1 launch is left out: its work had not ended when recording did$'
 	child=$(child_of "$pid")
@@ -220,7 +220,7 @@ expect_seen_left_out()
 @test "a command that ends before" {
 	run_profile -gpu-only --delay 1m -o out.folded "$workload" 100
 	expect_status 0
-	expect_line stderr '^profile: the end came after .*, before --delay was over: nothing was recorded$'
+	expect_line stderr "^$(ended_early '.*')\$"
 	expect_empty out.folded
 	run_profile --delay 1m -o out.folded sh -c 'exit 5'
 	expect_status 5

@@ -20,10 +20,10 @@ exact_run()
 	expect_folded out.folded
 	expect_totals out.folded
 	expect_no_line stderr '^profile: '
-	expect_line stderr '^Correlation: [0-9]+ matched, 0 unmatched, 0 dropped$'
+	expect_line stderr "^$(correlation '[0-9]+')\$"
 	expect_no_line out.folded 'not captured|not seen'
 	expect_line work "$all_sums_match"
-	expect_no_line work 'unmatched|without times|not the same'
+	expect_no_line work "$odd_work"
 }
 
 # "KIND NS" of copies and sets, in the profile and in the ground truth, summed over processes.
@@ -159,7 +159,7 @@ streams_of_totals()
 
 @test "the table of GPU work, line by line" {
 	FAKE_CUDA_DEVICES=2 exact_run "$workloads/gpu_work" 2 1 10 4 3
-	expect work <<-'END'
+	expect work <<-END
 		GPU work:
 		  GPU 0  kernels                32        0.112 ms
 		  GPU 0  memcpy HtoD            33        0.249 ms       1.8 MiB
@@ -176,11 +176,11 @@ streams_of_totals()
 		  GPU 1  memset                 20        0.171 ms       1.2 MiB
 		  GPU 1  allocations             4                     256.0 KiB
 		  GPU 1  frees                   4                     256.0 KiB
-		  CUPTI's own sums: 20 of 20 match
+		  $(own_sums 20 20)
 	END
-	expect stderr <<-'END'
-		Samples: 47 launches, 52 GPU kernels (0.212 ms)
-		Correlation: 288 matched, 0 unmatched, 0 dropped
+	expect stderr <<-END
+		Samples: $(launched 47 52) (0.212 ms)
+		$(correlation 288)
 		Wrote 19 stacks (2001128 ns: 0 CPU, 2001128 GPU) to out.folded
 	END
 }
@@ -188,7 +188,7 @@ streams_of_totals()
 @test "70,000 streams: each sum is compared" {
 	run_profile -gpu-only --unit ns -o out.folded "$workloads/launches" 70000 1 70000
 	expect_status 0
-	expect_line work "^  CUPTI's own sums: 70000 of 70000 match\$"
+	expect_line work "^  $(own_sums 70000 70000)\$"
 	expect_no_line work 'not compared|differs'
 }
 
@@ -279,10 +279,10 @@ under_captures()
 @test "--graph graph: one operation per launch" {
 	exact_run --graph graph "$workloads/graphs" capture
 	expect out.folded <<<'<*>main;run_capture;run;replay;cudaGraphLaunch;[GPU_Graph] 100000'
-	expect_line work '^  GPU 0  graphs +10 +0\.100 ms$'
+	expect_line work "^$(gpu_row 0 graphs) +10 +0\.100 ms\$"
 	exact_run --graph graph "$workloads/gpu_work" 1 1 3 4 25
-	expect_line work '^  GPU 0  graphs +25 '
-	expect_line work '^  GPU 0  kernels +6 '
+	expect_line work "^$(gpu_row 0 graphs) +25 "
+	expect_line work "^$(gpu_row 0 kernels) +6 "
 	expect_no_line out.folded 'captured at|node_kernel'
 	exact_run --graph node "$workloads/graphs" capture
 	under_captures
@@ -528,7 +528,7 @@ not_exact()
 	run_profile --strict -gpu-only --unit ns -o out.folded "$@"
 	expect_status 124
 	expect_line stderr "^profile: --strict: $reason\$"
-	expect_line stderr '^Wrote '
+	expect_line stderr "^$wrote "
 	run_profile -gpu-only --unit ns -o out.folded "$@"
 	expect_status "$own"
 	expect_no_line stderr '^profile: --strict'
@@ -547,7 +547,7 @@ not_exact()
 	# an instant cannot end before it starts, so here are none
 	FAKE_CUDA_REVERSE_TIMESTAMP_EVERY=10 not_exact 0 'GPU operations without usable timestamps: 10' \
 		"$workloads/launches" 100
-	expect_line work '^  GPU 0  kernels +100 +0\.090 ms +10 without times$'
+	expect_line work "^$(gpu_row 0 kernels) +100 +0\.090 ms +10 without times\$"
 	expect_line work "$all_sums_match"
 }
 
@@ -602,19 +602,19 @@ not_exact()
 	finish_profile
 	expect_status 124
 	expect_line stderr '^  5 kernel launches have no record: the kernels had not ended when tracing did, or their records were lost$'
-	expect_line stderr '^profile: --strict: kernel launches without a record of their kernel: 5$'
+	expect_line stderr "^$(strict_says 'kernel launches without a record of their kernel' 5)\$"
 	expect_empty work
 }
 
 @test "operations before and after tracing: reported, and in the profile once" {
 	FAKE_CUDA_EARLY_EVERY=10 exact_run "$workloads/launches" 100
 	equal_to_truth
-	expect_line work '^  GPU 0  kernels +100 +0\.100 ms +10 before tracing \(0\.010 ms\)$'
+	expect_line work "^$(gpu_row 0 kernels) +100 +0\.100 ms +10 before tracing \(0\.010 ms\)\$"
 	FAKE_CUDA_LATE_EVERY=20 exact_run "$workloads/launches" 100
 	equal_to_truth
-	expect_line work '^  GPU 0  kernels +100 +0\.100 ms +5 after tracing \(0\.005 ms\)$'
+	expect_line work "^$(gpu_row 0 kernels) +100 +0\.100 ms +5 after tracing \(0\.005 ms\)\$"
 	FAKE_CUDA_EARLY_EVERY=2 FAKE_CUDA_LATE_EVERY=1 exact_run --kernels-only "$workloads/launches" 10
-	expect_line work '^  GPU 0  kernels +10 +0\.010 ms +5 before tracing \(0\.005 ms\)  5 after tracing \(0\.005 ms\)$'
+	expect_line work "^$(gpu_row 0 kernels) +10 +0\.010 ms +5 before tracing \(0\.005 ms\)  5 after tracing \(0\.005 ms\)\$"
 	FAKE_CUDA_DRIFT_PPM=300 exact_run "$workloads/gpu_work" 2 2 5 20 5
 	expect_no_line work 'tracing'
 }
@@ -629,7 +629,7 @@ not_exact()
 	FAKE_CUDA_INTERNAL_DRIVER_CALLS=1 not_exact 0 \
 		'GPU operations not matched with a launch: 400' \
 		-launch-stacks uprobe ./stripped 400
-	expect_line work '^  GPU 0  kernels +400 +0\.400 ms +400 unmatched \(0\.400 ms\)$'
+	expect_line work "^$(gpu_row 0 kernels) +400 +0\.400 ms +400 unmatched \(0\.400 ms\)\$"
 }
 
 @test "--strict: the command's own status if everything is exact" {
@@ -650,7 +650,7 @@ not_exact()
 		expect_status 125
 		expect stderr <<-END
 			profile: --by takes rank, process, thread, device, context, stream, each at most once, separated by commas, not '$by'
-			Try 'profile --help'.
+			$try_help
 		END
 	done
 	for graph in bad nodes '' Graph; do
@@ -658,7 +658,7 @@ not_exact()
 		expect_status 125
 		expect stderr <<-END
 			profile: --graph is one of node, graph, device, not '$graph'
-			Try 'profile --help'.
+			$try_help
 		END
 	done
 	expect_no_file out.folded
