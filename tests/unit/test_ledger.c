@@ -108,7 +108,7 @@ static void a_difference_in_any_number_is_seen(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		struct books b = {.counted = {0}};
+		struct books b = {.counted = {.max = 0}};
 		const struct ledger_gpu *gpu;
 
 		put_both(&b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
