@@ -63,9 +63,9 @@ struct addon_parts {
 struct addon_operation {
 	const struct gpu_operation *operation;
 	const struct gpu_work_origin *origin;
-	uint64_t launched_ns; /* 0: unknown */
-	uint32_t thread;      /* that launched it; PLACE_UNKNOWN */
-	uint32_t stack;       /* composed of its origin */
+	uint64_t launched_ns;  /* 0: unknown */
+	uint32_t thread;       /* that launched it; PLACE_UNKNOWN */
+	struct stack_id stack; /* composed of its origin */
 	/* It is a span of time in what is recorded. Else only who `looks_at` it gets it. */
 	bool is_recorded;
 };
@@ -76,7 +76,8 @@ struct thread_time {
 	uint64_t ns;               /* in the row */
 	uint32_t process, tid;
 	enum row_kind kind;
-	uint32_t stack, place;
+	struct stack_id stack;
+	struct place_id place;
 	bool is_spread; /* its moments are not known */
 };
 
@@ -99,8 +100,8 @@ struct addon {
 	 */
 	int (*event)(void *addon, uint32_t process, const struct gpu_event *event,
 		     const char *kernel);
-	/* The launch that find_launch was asked for: a stack, or a mark in place of it. */
-	void (*remark)(void *addon, uint32_t launch, uint64_t remark);
+	/* The launch that find_launch was asked for. */
+	void (*remark)(void *addon, struct launch_stack launch, uint64_t remark);
 
 	/* An operation whose launch is known by now, or never will be. */
 	void (*operation)(void *addon, const struct addon_operation *operation);
@@ -109,7 +110,7 @@ struct addon {
 	/* A kernel waited, for a page for example. */
 	void (*stall)(void *addon, const struct gpu_operation *operation);
 	/* A thread waited for the GPU, in a call with this stack. */
-	void (*wait)(void *addon, uint32_t process, uint32_t stack,
+	void (*wait)(void *addon, uint32_t process, struct stack_id stack,
 		     const struct gpu_event_wait *wait);
 
 	void (*time)(void *addon, const struct thread_time *time);

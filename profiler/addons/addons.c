@@ -78,7 +78,7 @@ int addons_event(struct addons *a, uint32_t process, const struct gpu_event *eve
 	return err;
 }
 
-void addons_remark(struct addons *a, uint32_t launch, uint64_t remark)
+void addons_remark(struct addons *a, struct launch_stack launch, uint64_t remark)
 {
 	CALL(a, remark, launch, remark);
 }
@@ -108,7 +108,7 @@ void addons_stall(struct addons *a, const struct gpu_operation *operation)
 	CALL(a, stall, operation);
 }
 
-void addons_wait(struct addons *a, uint32_t process, uint32_t stack,
+void addons_wait(struct addons *a, uint32_t process, struct stack_id stack,
 		 const struct gpu_event_wait *wait)
 {
 	CALL(a, wait, process, stack, wait);

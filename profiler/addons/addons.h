@@ -30,11 +30,11 @@ void addons_release(struct addons *addons);
 /* Each calls the callback of its name. */
 int addons_event(struct addons *addons, uint32_t process, const struct gpu_event *event,
 		 const char *kernel);
-void addons_remark(struct addons *addons, uint32_t launch, uint64_t remark);
+void addons_remark(struct addons *addons, struct launch_stack launch, uint64_t remark);
 void addons_operation(struct addons *addons, const struct addon_operation *operation);
 bool addons_look_at(const struct addons *addons, const struct gpu_operation *operation);
 void addons_stall(struct addons *addons, const struct gpu_operation *operation);
-void addons_wait(struct addons *addons, uint32_t process, uint32_t stack,
+void addons_wait(struct addons *addons, uint32_t process, struct stack_id stack,
 		 const struct gpu_event_wait *wait);
 void addons_time(struct addons *addons, const struct thread_time *time);
 void addons_off_cpu(struct addons *addons, const struct thread_time *time);

@@ -328,7 +328,7 @@ static void on_made(struct allocations *a, const struct allocation_event *e)
 	if (old != NONE)
 		take_piece(a, old);
 	total = find_scope(a, e);
-	row = total != NONE ? find_user(a, e->stack, total) : NONE;
+	row = total != NONE ? find_user(a, e->stack.number, total) : NONE;
 	owner = row != NONE ? find_owner(a, e, true) : NONE;
 	at = owner != NONE ? new_piece(a) : NONE;
 	if (at != NONE &&
@@ -672,7 +672,7 @@ void allocations_visit(struct allocations *a, const struct number_visitor *visit
 	for (uint32_t i = 0; i < a->use.row_count; i++) {
 		struct memory_row *row = &a->use.rows[i];
 
-		visit_stack(visitor, &row->stack);
+		visit_stack_or_mark(visitor, &row->stack);
 		/* cannot fail: there were as many */
 		hash_index_add(&a->user_index, hash_pair(row->stack, row->total), i);
 	}

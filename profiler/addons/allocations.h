@@ -51,7 +51,7 @@ struct allocation_event {
 	uint64_t used, keeps; /* of a pool */
 	uint64_t number;      /* set by allocations_add */
 	uint32_t type, process, device, context, kind;
-	uint32_t stack; /* of ALLOCATION_MADE */
+	struct stack_id stack; /* of ALLOCATION_MADE */
 };
 
 struct allocations {

@@ -45,8 +45,8 @@ static void count_error(const struct gpu_waits *w, int err)
 /* ---- rows ---- */
 
 /* Adds a part of what waited from `start_ns` on: it belongs to the moment at which that began. */
-static void add_part(const struct gpu_waits *w, uint64_t start_ns, uint32_t stack, uint32_t place,
-		     uint64_t ns)
+static void add_part(const struct gpu_waits *w, uint64_t start_ns, struct stack_id stack,
+		     struct place_id place, uint64_t ns)
 {
 	const struct profile_item item = {.record = {.kind = TIMELINE_WAIT,
 						     .start_ns = start_ns,
@@ -172,7 +172,7 @@ static uint64_t computed_in(const struct gpu_waits *w, const struct gpu_event_wa
 }
 
 static void add_whole_wait(const struct gpu_waits *w, const struct gpu_event_wait *e,
-			   uint32_t stack, struct place place, uint64_t computed_ns)
+			   struct stack_id stack, struct place place, uint64_t computed_ns)
 {
 	struct profile_item item = {.record = {.kind = TIMELINE_WAIT,
 					       .start_ns = e->start_ns,
@@ -191,7 +191,8 @@ static void add_whole_wait(const struct gpu_waits *w, const struct gpu_event_wai
 	profile_sink_add(w->parts->sink, &item);
 }
 
-static void take_wait(void *addon, uint32_t process, uint32_t stack, const struct gpu_event_wait *e)
+static void take_wait(void *addon, uint32_t process, struct stack_id stack,
+		      const struct gpu_event_wait *e)
 {
 	struct gpu_waits *w = addon;
 	struct place place = place_unknown();

@@ -24,7 +24,7 @@
 /* The frame that rows of a device begin with, and whose number of it is in that. */
 struct root {
 	uint32_t process, id;
-	uint32_t stack; /* "[GPU 0 idle]" */
+	struct stack_id stack; /* "[GPU 0 idle]" */
 };
 
 /* A device as the process of a launching thread knows it: the last one looked for. */
@@ -73,14 +73,14 @@ static uint32_t number_thread(struct idle *idle, struct idle_where where)
 
 	place.part[PLACE_PROCESS] = where.process;
 	place.part[PLACE_THREAD] = where.tid;
-	return places_add(&idle->threads, &place);
+	return places_add(&idle->threads, &place).number;
 }
 
 static void add(struct idle *idle, struct idle_where where, const struct timeline_record *record)
 {
 	struct timeline_record kept = *record;
 
-	kept.place = number_thread(idle, where);
+	kept.place = (struct place_id){number_thread(idle, where)};
 	timeline_add(idle->parts.store, &kept);
 }
 
@@ -99,7 +99,7 @@ void idle_add_operation(struct idle *idle, struct idle_where launcher, const str
 		return;
 	place.part[PLACE_PROCESS] = launcher.process;
 	place.part[PLACE_DEVICE] = work->device;
-	device = places_add(&idle->devices, &place);
+	device = places_add(&idle->devices, &place).number;
 	if (device >= IDLE_DEVICES_MAX) {
 		idle->parts.ledger->lost++;
 		return;
@@ -113,14 +113,15 @@ void idle_add_operation(struct idle *idle, struct idle_where launcher, const str
 				      .work = device});
 }
 
-void idle_add_sample(struct idle *idle, struct idle_where where, uint64_t time_ns, uint32_t stack)
+void idle_add_sample(struct idle *idle, struct idle_where where, uint64_t time_ns,
+		     struct stack_id stack)
 {
 	add(idle, where,
 	    &(struct timeline_record){.kind = KIND_SAMPLE, .start_ns = time_ns, .stack = stack});
 }
 
 void idle_add_off_cpu(struct idle *idle, struct idle_where where, uint64_t start_ns, uint64_t ns,
-		      uint32_t stack)
+		      struct stack_id stack)
 {
 	if (ns > 0)
 		add(idle, where,
@@ -212,7 +213,7 @@ static void know_device(struct finishing *f, const struct timeline_record *recor
 	if (end_ns < device->last_ns)
 		return;
 	device->last_ns = end_ns;
-	device->thread = record->place;
+	device->thread = record->place.number;
 	device->launch = record->stack;
 }
 
@@ -220,9 +221,10 @@ static void know_thread(struct finishing *f, const struct timeline_record *recor
 {
 	struct idle_thread *thread;
 
-	if (record->place == PLACE_NOWHERE || record->place >= f->idle->threads.count)
+	if (same_number(record->place, PLACE_NOWHERE) ||
+	    record->place.number >= f->idle->threads.count)
 		return;
-	thread = &f->threads[record->place];
+	thread = &f->threads[record->place.number];
 	*(record->kind == KIND_BEGIN ? &thread->from_ns : &thread->to_ns) = record->start_ns;
 }
 
@@ -269,7 +271,7 @@ static void know(struct finishing *f, const struct timeline_record *record)
 
 /* ---- frames ---- */
 
-static uint32_t push(const struct finishing *f, uint32_t outer, const char *text)
+static struct stack_id push(const struct finishing *f, struct stack_id outer, const char *text)
 {
 	return stack_table_push_text(f->idle->parts.stacks, outer, FRAME_MARK, text);
 }
@@ -297,7 +299,8 @@ static void make_roots(struct finishing *f)
 		name_root(f, i, text);
 		kept = parts->keep(parts->context, text);
 		f->roots[i].stack =
-			push(f, STACK_EMPTY, kept ? kept : MARK_IDLE_START "GPU" MARK_IDLE_END);
+			stack_table_push_text(parts->stacks, STACK_EMPTY, FRAME_IDLE,
+					      kept ? kept : MARK_IDLE_START "GPU" MARK_IDLE_END);
 	}
 }
 
@@ -363,7 +366,7 @@ static struct place place_of(struct finishing *f, const struct idle_charge *char
 /* Nothing is launched after the last operation; before there was a thread, nothing led to one. */
 static bool has_stack(const struct idle_charge *charge, const char *mark)
 {
-	if (charge->stack == STACK_EMPTY || charge->reason == IDLE_NO_LAUNCH)
+	if (same_number(charge->stack, STACK_EMPTY) || charge->reason == IDLE_NO_LAUNCH)
 		return false;
 	if (charge->part == IDLE_AFTER)
 		return !mark;
@@ -377,7 +380,7 @@ static void add_row(void *context, const struct idle_charge *charge)
 	const struct root *root = &f->roots[charge->device];
 	const char *mark = mark_of(charge->part, charge->reason);
 	struct place place = place_of(f, charge);
-	uint32_t stack = root->stack;
+	struct stack_id stack = root->stack;
 
 	if (charge->part != IDLE_BETWEEN)
 		stack = push(f, stack,
@@ -400,8 +403,9 @@ static void take_activity(struct finishing *f, struct idle_activity **list, uint
 	    !array_make_room(list, *count, capacity, sizeof(**list)))
 		f->idle->parts.ledger->lost++;
 	else
-		(*list)[(*count)++] = (struct idle_activity){
-			record->start_ns, timeline_end_ns(record), record->place, record->stack};
+		(*list)[(*count)++] =
+			(struct idle_activity){record->start_ns, timeline_end_ns(record),
+					       record->place.number, record->stack};
 }
 
 static void take_operation(struct finishing *f, const struct timeline_record *record)
@@ -420,7 +424,7 @@ static void take_operation(struct finishing *f, const struct timeline_record *re
 						.end_ns = timeline_end_ns(record),
 						.launched_ns = record->bytes,
 						.device = f->device_of[record->work],
-						.thread = record->place,
+						.thread = record->place.number,
 						.launch = record->stack};
 }
 

@@ -64,7 +64,8 @@ void idle_release(struct idle *idle);
  */
 struct idle_work {
 	uint64_t start_ns, duration_ns, launched_ns;
-	uint32_t device, launch;
+	uint32_t device;
+	struct stack_id launch;
 };
 void idle_add_operation(struct idle *idle, struct idle_where launcher,
 			const struct idle_work *work);
@@ -73,9 +74,10 @@ void idle_add_operation(struct idle *idle, struct idle_where launcher,
  * Add what a thread does: a sample; a time off the CPU; and when it began and ended, if that is
  * known.
  */
-void idle_add_sample(struct idle *idle, struct idle_where where, uint64_t time_ns, uint32_t stack);
+void idle_add_sample(struct idle *idle, struct idle_where where, uint64_t time_ns,
+		     struct stack_id stack);
 void idle_add_off_cpu(struct idle *idle, struct idle_where where, uint64_t start_ns, uint64_t ns,
-		      uint32_t stack);
+		      struct stack_id stack);
 void idle_begin_thread(struct idle *idle, struct idle_where where, uint64_t time_ns);
 void idle_end_thread(struct idle *idle, struct idle_where where, uint64_t time_ns);
 

@@ -9,7 +9,8 @@
 
 /* Gaps whose rests are shared together. No padding: keys are hashed and compared as bytes. */
 struct pool_key {
-	uint32_t device, thread, launch;
+	uint32_t device, thread;
+	struct stack_id launch;
 	uint16_t part, magnitude;
 };
 
@@ -20,7 +21,8 @@ struct pool {
 
 /* How many samples of a pool have this stack. */
 struct pool_stack {
-	uint32_t pool, stack;
+	uint32_t pool;
+	struct stack_id stack;
 	uint64_t samples;
 };
 
@@ -54,7 +56,7 @@ static int by_device_and_start(const void *a, const void *b)
 	       : x->start_ns != y->start_ns ? compare(x->start_ns, y->start_ns)
 	       /* of those that begin together, the one that was launched first */
 	       : x->launched_ns != y->launched_ns ? compare(x->launched_ns, y->launched_ns)
-						  : compare(x->launch, y->launch);
+						  : compare(x->launch.number, y->launch.number);
 }
 
 static int by_thread_and_start(const void *a, const void *b)
@@ -63,7 +65,7 @@ static int by_thread_and_start(const void *a, const void *b)
 
 	return x->thread != y->thread       ? compare(x->thread, y->thread)
 	       : x->start_ns != y->start_ns ? compare(x->start_ns, y->start_ns)
-					    : compare(x->stack, y->stack);
+					    : compare(x->stack.number, y->stack.number);
 }
 
 static void sort(void *list, uint32_t count, size_t size, int (*by)(const void *, const void *))
@@ -117,9 +119,9 @@ static uint32_t pool_of(struct walk *w, const struct pool_key *key)
 	return at;
 }
 
-static void add_sample(struct walk *w, uint32_t pool, uint32_t stack)
+static void add_sample(struct walk *w, uint32_t pool, struct stack_id stack)
 {
-	const uint32_t key[] = {pool, stack};
+	const uint32_t key[] = {pool, stack.number};
 	uint32_t at =
 		record_get(&w->stacks, &key, &((struct pool_stack){.pool = pool, .stack = stack}));
 
@@ -140,8 +142,8 @@ static uint64_t probable_ns(const struct walk *w, const struct pool *pool)
 	return ns < (double)pool->ns ? (uint64_t)ns : pool->ns;
 }
 
-static void charge(struct walk *w, struct idle_charge as, enum idle_reason reason, uint32_t stack,
-		   uint64_t ns)
+static void charge(struct walk *w, struct idle_charge as, enum idle_reason reason,
+		   struct stack_id stack, uint64_t ns)
 {
 	as.reason = reason;
 	as.stack = stack;

@@ -28,20 +28,23 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "profiler/model/numbers.h"
 
 #define IDLE_NEVER UINT64_MAX
 
 /* Threads and devices are numbered from 0. */
 struct idle_operation {
 	uint64_t start_ns, end_ns;
-	uint64_t launched_ns;            /* 0: unknown */
-	uint32_t device, thread, launch; /* `launch`: a stack, passed through */
+	uint64_t launched_ns; /* 0: unknown */
+	uint32_t device, thread;
+	struct stack_id launch; /* passed through */
 };
 
 /* A thread off the CPU; a sample, which has no end. */
 struct idle_activity {
 	uint64_t start_ns, end_ns;
-	uint32_t thread, stack;
+	uint32_t thread;
+	struct stack_id stack;
 };
 
 struct idle_thread {
@@ -51,8 +54,10 @@ struct idle_thread {
 /* What is known of a device before the segments: over the whole time. */
 struct idle_device {
 	uint64_t first_ns, last_ns; /* its first operation's start, its last one's end */
-	uint32_t thread, launch;    /* of the one that ends next, at first: of its last one */
-	uint64_t launched_ns;       /* IDLE_NEVER: none comes */
+	/* of the one that ends next, at first: of its last one */
+	uint32_t thread;
+	struct stack_id launch;
+	uint64_t launched_ns; /* IDLE_NEVER: none comes */
 	bool is_used;
 };
 
@@ -71,7 +76,8 @@ enum idle_reason {
 struct idle_charge {
 	enum idle_part part;
 	enum idle_reason reason;
-	uint32_t device, thread, stack;
+	uint32_t device, thread;
+	struct stack_id stack;
 	uint64_t ns; /* not 0 */
 };
 

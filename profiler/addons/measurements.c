@@ -12,7 +12,8 @@
 struct measurement {
 	uint32_t process, correlation_id;
 	bool has_stack, has_values, bad_time;
-	uint32_t stack, count;
+	struct stack_id stack;
+	uint32_t count;
 	uint64_t start_ns; /* of the kernel */
 	double *values;
 };
@@ -181,7 +182,7 @@ static void take_value(struct measurements *m, const struct profile_item *note)
 		return;
 	}
 	memcpy(&value.value, &r->bytes, sizeof(value.value));
-	counters_add(m->counters, r->stack, value.metric, value.value);
+	counters_add(m->counters, r->stack.number, value.metric, value.value);
 	if (m->lists_launch)
 		counters_add_value(m->counters, &value);
 }

@@ -47,7 +47,8 @@ int measurements_take(struct measurements *measurements, uint32_t process,
 
 /* The kernel of a launch has been found, with its stack. */
 struct measured_kernel {
-	uint32_t process, correlation_id, stack;
+	uint32_t process, correlation_id;
+	struct stack_id stack;
 	uint64_t start_ns;
 	bool bad_time;
 };

@@ -16,8 +16,8 @@ struct pc_sample {
 	const char *reason;   /* interned: the frame's text */
 	uint64_t cubin_crc;
 	uint32_t pc;
-	uint32_t stack;   /* of the launch with its kernel; STACK_EMPTY: not known */
-	uint64_t samples; /* not part of the key */
+	struct stack_id stack; /* of the launch with its kernel; STACK_EMPTY: not known */
+	uint64_t samples;      /* not part of the key */
 };
 typedef char sample_key[offsetof(struct pc_sample, samples)];
 
@@ -213,7 +213,7 @@ static void add_to_sums(struct pc_samples *s, struct pc_sample sample)
 {
 	if (add_sample(&s->sums, bound(s->max, PC_SAMPLES_MAX), s->memory, &sample))
 		return;
-	if (sample.stack != STACK_EMPTY) {
+	if (!same_number(sample.stack, STACK_EMPTY)) {
 		sample.stack = STACK_EMPTY;
 		if (add_sample(&s->sums, bound(s->max, PC_SAMPLES_MAX), s->memory, &sample))
 			return;
@@ -234,7 +234,7 @@ static void add_to_offsets(struct pc_samples *s, struct pc_sample sample)
  * In notes `graph_node` is the function, `shape` and `correlation` the halves of the cubin's crc,
  * `work` the place in it, `device` the key of the reason, and `bytes` how many samples there are.
  */
-static void add_counts(struct pc_samples *s, const struct held_samples *h, uint32_t stack)
+static void add_counts(struct pc_samples *s, const struct held_samples *h, struct stack_id stack)
 {
 	struct profile_item note = {.record = {.kind = NOTE_PC_SAMPLES,
 					       .place = PLACE_NOWHERE,
@@ -345,11 +345,11 @@ const char *pc_samples_function(const struct pc_samples *s, uint32_t number)
 	return s->held[number].function;
 }
 
-void pc_samples_place(struct pc_samples *s, uint32_t number, uint32_t stack)
+void pc_samples_place(struct pc_samples *s, uint32_t number, struct stack_id stack)
 {
 	const struct held_samples *h = &s->held[number];
 
-	add_counts(s, h, stack == STACK_NOT_KEPT ? STACK_EMPTY : stack);
+	add_counts(s, h, same_number(stack, STACK_NOT_KEPT) ? STACK_EMPTY : stack);
 	allowance_return(s->memory, counts_bytes(h->count));
 	free_held(s, number);
 }
@@ -399,14 +399,14 @@ void pc_samples_note(struct pc_samples *s, const struct profile_item *note)
 
 /* A stack of what is below the kernel, and its samples. */
 struct part {
-	uint32_t below;
+	struct stack_id below;
 	uint64_t samples;
 };
 
 /* Samples of a function: all of them, with STACK_EMPTY, or those of one launch site. */
 struct group {
 	const char *function;
-	uint32_t stack;
+	struct stack_id stack;
 	uint32_t first, count; /* of the parts */
 	uint32_t rows;         /* that these samples split */
 	uint64_t samples;
@@ -435,10 +435,10 @@ static int compare_samples(const void *a, const void *b)
 		return x->pc < y->pc ? -1 : 1;
 	if (x->reason != y->reason)
 		return strcmp(x->reason, y->reason);
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
+	return x->stack.number < y->stack.number ? -1 : x->stack.number > y->stack.number;
 }
 
-static uint32_t push_function(struct split *p, uint32_t stack, const char *name)
+static struct stack_id push_function(struct split *p, struct stack_id stack, const char *name)
 {
 	const char *kept = p->from->keep(p->from->context, name);
 
@@ -448,12 +448,12 @@ static uint32_t push_function(struct split *p, uint32_t stack, const char *name)
 }
 
 /* The stack of a place below its kernel, without the reason. */
-static uint32_t stack_of_place(struct split *p, const struct pc_sample *sample)
+static struct stack_id stack_of_place(struct split *p, const struct pc_sample *sample)
 {
 	struct cubin *cubin = open_cubin(p->from, sample->cubin_crc);
 	struct frame frame = {.kind = FRAME_GPU_LINE};
 	struct cubin_place place;
-	uint32_t stack = STACK_EMPTY;
+	struct stack_id stack = STACK_EMPTY;
 
 	if (!cubin || !cubin_find(cubin, sample->function, sample->pc, &place))
 		return stack;
@@ -468,7 +468,7 @@ static uint32_t stack_of_place(struct split *p, const struct pc_sample *sample)
 	return stack_table_push(p->stacks, stack, &frame);
 }
 
-static void add_part(struct split *p, uint32_t below, uint64_t samples)
+static void add_part(struct split *p, struct stack_id below, uint64_t samples)
 {
 	if (!array_make_room(&p->parts, p->part_count, &p->part_capacity, sizeof(*p->parts))) {
 		p->failed = true;
@@ -479,7 +479,8 @@ static void add_part(struct split *p, uint32_t below, uint64_t samples)
 
 static int compare_below(const void *a, const void *b)
 {
-	uint32_t x = ((const struct part *)a)->below, y = ((const struct part *)b)->below;
+	uint32_t x = ((const struct part *)a)->below.number,
+		 y = ((const struct part *)b)->below.number;
 
 	return x < y ? -1 : x > y;
 }
@@ -503,7 +504,7 @@ static uint32_t merge(struct part *parts, uint32_t count)
 		return 0;
 	qsort(parts, count, sizeof(*parts), compare_below);
 	for (uint32_t i = 1; i < count; i++) {
-		if (parts[i].below == parts[kept].below)
+		if (same_number(parts[i].below, parts[kept].below))
 			saturated_add(&parts[kept].samples, parts[i].samples);
 		else
 			parts[++kept] = parts[i];
@@ -517,14 +518,16 @@ static int compare_groups(const void *a, const void *b)
 	const struct group *x = a, *y = b;
 	int order = strcmp(x->function, y->function);
 
-	return order ? order : x->stack < y->stack ? -1 : x->stack > y->stack;
+	return order                               ? order
+	       : x->stack.number < y->stack.number ? -1
+						   : x->stack.number > y->stack.number;
 }
 
 /* The places, cubin after cubin, so that each is open once. */
-static void name_places(struct split *p, uint32_t *below)
+static void name_places(struct split *p, struct stack_id *below)
 {
 	struct pc_samples *s = p->from;
-	uint32_t place = STACK_EMPTY;
+	struct stack_id place = STACK_EMPTY;
 
 	for (uint32_t i = 0; i < s->sums.count; i++) {
 		const struct pc_sample *sample = &s->sums.list[i], *last = i ? sample - 1 : NULL;
@@ -534,7 +537,7 @@ static void name_places(struct split *p, uint32_t *below)
 		if (!last || last->cubin_crc != sample->cubin_crc ||
 		    last->function != sample->function || last->pc != sample->pc)
 			place = stack_of_place(p, sample);
-		else if (place != STACK_EMPTY &&
+		else if (!same_number(place, STACK_EMPTY) &&
 			 stack_table_frame(p->stacks, place)->kind == FRAME_GPU_LINE)
 			saturated_add(&s->ledger->with_lines, sample->samples);
 		below[i] = stack_table_push_text(p->stacks, place, FRAME_STALL, sample->reason);
@@ -551,14 +554,14 @@ static int compare_numbers(const void *a, const void *b, void *list)
 
 	if (x->function != y->function)
 		return strcmp(x->function, y->function);
-	if (x->stack != y->stack)
-		return x->stack < y->stack ? -1 : 1;
+	if (!same_number(x->stack, y->stack))
+		return x->stack.number < y->stack.number ? -1 : 1;
 	return compare_samples(x, y);
 }
 
 /* A group of these samples, by their numbers. */
-static void add_group(struct split *p, uint32_t stack, const uint32_t *order, uint32_t count,
-		      const uint32_t *below)
+static void add_group(struct split *p, struct stack_id stack, const uint32_t *order, uint32_t count,
+		      const struct stack_id *below)
 {
 	const struct pc_sample *list = p->from->sums.list;
 	struct group g = {
@@ -583,21 +586,21 @@ static uint32_t count_alike(const struct pc_sample *list, const uint32_t *order,
 	uint32_t n = 1;
 
 	while (n < count && list[order[n]].function == first->function &&
-	       (!of_stack || list[order[n]].stack == first->stack))
+	       (!of_stack || same_number(list[order[n]].stack, first->stack)))
 		n++;
 	return n;
 }
 
 /* The groups of a function: all its samples, then those of each launch site. */
 static void add_groups(struct split *p, const uint32_t *order, uint32_t count,
-		       const uint32_t *below)
+		       const struct stack_id *below)
 {
 	const struct pc_sample *list = p->from->sums.list;
 
 	add_group(p, STACK_EMPTY, order, count, below);
 	for (uint32_t i = 0, n; i < count && !p->failed; i += n) {
 		n = count_alike(list, order + i, count - i, true);
-		if (list[order[i]].stack != STACK_EMPTY)
+		if (!same_number(list[order[i]].stack, STACK_EMPTY))
 			add_group(p, list[order[i]].stack, order + i, n, below);
 	}
 }
@@ -606,7 +609,7 @@ static void add_groups(struct split *p, const uint32_t *order, uint32_t count,
 static void make_parts(struct split *p)
 {
 	struct pc_samples *s = p->from;
-	uint32_t *below = calloc(s->sums.count + 1u, sizeof(*below));
+	struct stack_id *below = calloc(s->sums.count + 1u, sizeof(*below));
 	uint32_t *order = calloc(s->sums.count + 1u, sizeof(*order));
 
 	if (!below || !order) {
@@ -644,7 +647,7 @@ static void limit_parts(struct split *p, struct group *g, uint32_t most)
 	g->count = most;
 }
 
-static struct group *find_group(const struct split *p, const char *function, uint32_t stack)
+static struct group *find_group(const struct split *p, const char *function, struct stack_id stack)
 {
 	const struct group key = {.function = function, .stack = stack};
 
@@ -654,7 +657,7 @@ static struct group *find_group(const struct split *p, const char *function, uin
 }
 
 /* Returns what splits a row: the samples of its launch site, or else all of its kernel; or NULL. */
-static struct group *group_of(const struct split *p, const struct row *row)
+static struct group *group_of(const struct split *p, const struct profile_row *row)
 {
 	const struct frame *frame = stack_table_frame(p->stacks, row->stack);
 	struct group *own;
@@ -668,7 +671,7 @@ static struct group *group_of(const struct split *p, const struct row *row)
 static void count_rows(struct split *p)
 {
 	uint32_t count;
-	const struct row *rows = profile_rows(p->profile, &count);
+	const struct profile_row *rows = profile_rows(p->profile, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct group *g = group_of(p, &rows[i]);
@@ -700,19 +703,19 @@ static void limit_all(struct split *p)
 
 /* Moves the time of a row below its kernel. Rounding makes no time: the parts are differences of
  * one growing sum. */
-static void split_row(struct split *p, struct row row, const struct group *g)
+static void split_row(struct split *p, struct profile_row row, const struct group *g)
 {
 	struct ledger_stalls *l = p->from->ledger;
 	uint64_t before = 0, moved_ns = 0;
 
 	saturated_add(&l->split_ns, row.ns);
-	if (p->from->is_exact && g->stack == STACK_EMPTY)
+	if (p->from->is_exact && same_number(g->stack, STACK_EMPTY))
 		saturated_add(&l->mean_ns, row.ns);
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct part *part = &p->parts[g->first + i];
 		__extension__ unsigned __int128 product = row.ns;
-		struct row amounts = {.ns = 0};
-		uint32_t stack;
+		struct profile_row amounts = {.ns = 0};
+		struct stack_id stack;
 
 		saturated_add(&before, part->samples);
 		if (before > g->samples)
@@ -723,7 +726,7 @@ static void split_row(struct split *p, struct row row, const struct group *g)
 		if (!amounts.ns)
 			continue;
 		stack = stack_table_append(p->stacks, row.stack, part->below);
-		if (stack != STACK_NOT_KEPT)
+		if (!same_number(stack, STACK_NOT_KEPT))
 			profile_move(p->profile, ROW_GPU, row.place, row.stack, stack, &amounts);
 	}
 }
@@ -735,7 +738,7 @@ static void split_rows(struct split *p)
 	profile_rows(p->profile, &count);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t now;
-		struct row row =
+		struct profile_row row =
 			profile_rows(p->profile, &now)[i]; /* rows move when some are added */
 		const struct group *g = group_of(p, &row);
 
@@ -752,7 +755,8 @@ static void count_samples(struct split *p)
 		const struct group *all = &p->groups[i];
 		bool has_rows = all->rows > 0;
 
-		for (next = i + 1; next < p->group_count && p->groups[next].stack != STACK_EMPTY;
+		for (next = i + 1;
+		     next < p->group_count && !same_number(p->groups[next].stack, STACK_EMPTY);
 		     next++) {
 			has_rows |= p->groups[next].rows > 0;
 			if (p->groups[next].rows)
@@ -923,10 +927,11 @@ static int take_event(void *addon, uint32_t process, const struct gpu_event *eve
  * Puts samples below their kernel, as its record will be, or was. A graph's kernels are elsewhere,
  * each where it was captured: there are no rows of theirs there.
  */
-static void place_samples(void *addon, uint32_t launch, uint64_t remark)
+static void place_samples(void *addon, struct launch_stack launch, uint64_t remark)
 {
 	struct pc_samples_addon *a = addon;
-	uint32_t number = (uint32_t)remark, stack = STACK_EMPTY;
+	struct stack_id stack = STACK_EMPTY;
+	uint32_t number = (uint32_t)remark;
 	struct gpu_work_origin origin;
 
 	memset(&origin, 0, sizeof(origin));
@@ -934,7 +939,7 @@ static void place_samples(void *addon, uint32_t launch, uint64_t remark)
 	origin.capture = CAPTURE_NONE;
 	origin.work = GPU_WORK_KERNEL;
 	origin.name = pc_samples_function(&a->samples, number);
-	if (launch != LAUNCH_UNKNOWN)
+	if (!same_number(launch, LAUNCH_UNKNOWN))
 		stack = compose_work(a->parts->compose, &origin);
 	pc_samples_place(&a->samples, number, stack);
 }

@@ -93,7 +93,7 @@ uint32_t pc_samples_hold(struct pc_samples *s, uint32_t process, const struct gp
 			 const char *function);
 const char *pc_samples_function(const struct pc_samples *s, uint32_t number);
 /* `stack`: that of the launch and its kernel; STACK_EMPTY: it was not found. */
-void pc_samples_place(struct pc_samples *s, uint32_t number, uint32_t stack);
+void pc_samples_place(struct pc_samples *s, uint32_t number, struct stack_id stack);
 
 void pc_samples_add_totals(struct pc_samples *s, const struct gpu_event_pc_totals *e);
 

@@ -288,8 +288,8 @@ int stalls_add(struct stalls *s, const struct stalls_stall *stall)
 void stalls_visit(struct stalls *s, const struct number_visitor *v)
 {
 	for (uint32_t i = 0; i < s->count; i++) {
-		visit_stack(v, &s->ring[i].origin.launch);
-		visit_stack(v, &s->ring[i].origin.capture);
+		visit_stack_or_mark(v, &s->ring[i].origin.launch.number);
+		visit_stack_or_mark(v, &s->ring[i].origin.capture.number);
 	}
 	for (uint32_t i = 0; i < s->pending.count; i++)
 		visit_place(v, &s->pending.items[i].place);

@@ -39,7 +39,7 @@ struct stalls_kernel {
 struct stalls_stall {
 	uint64_t start_ns, end_ns;
 	uint32_t process, device;
-	uint32_t place; /* only passed through */
+	struct place_id place; /* only passed through */
 };
 
 /* Receives the pieces; `origin` is NULL if no kernel is known. `ns` is not 0. */

@@ -8,13 +8,14 @@
 #define LONGEST_NS (UINT64_C(1) << 38) /* kept where there is room: some minutes */
 
 struct wait_row {
-	uint32_t stack, place;
+	struct stack_id stack;
+	struct place_id place;
 	uint64_t known_ns, spread_ns; /* with and without a moment */
 };
 
 struct wait_part {
 	uint32_t row; /* position */
-	uint32_t stack;
+	struct stack_id stack;
 	uint64_t ns;
 };
 
@@ -40,18 +41,18 @@ void wait_times_release(struct wait_times *w)
 /* ---- sums ---- */
 
 /* Its position, or RECORD_NONE. */
-static uint32_t find_row(const struct wait_times *w, uint32_t stack, uint32_t place)
+static uint32_t find_row(const struct wait_times *w, struct stack_id stack, struct place_id place)
 {
-	const uint32_t key[] = {stack, place};
+	const uint32_t key[] = {stack.number, place.number};
 
 	return record_find(&w->rows, &key);
 }
 
 /* Finds or makes it; NULL: there is no room. */
-static struct wait_row *get_row(struct wait_times *w, uint32_t stack, uint32_t place)
+static struct wait_row *get_row(struct wait_times *w, struct stack_id stack, struct place_id place)
 {
 	const struct wait_row row = {.stack = stack, .place = place};
-	const uint32_t key[] = {stack, place};
+	const uint32_t key[] = {stack.number, place.number};
 	uint32_t at = find_row(w, stack, place);
 
 	if (at != RECORD_NONE)
@@ -65,10 +66,10 @@ static struct wait_row *get_row(struct wait_times *w, uint32_t stack, uint32_t p
 	return NULL;
 }
 
-static void add_part(struct wait_times *w, uint32_t row, uint32_t stack, uint64_t ns)
+static void add_part(struct wait_times *w, uint32_t row, struct stack_id stack, uint64_t ns)
 {
 	const struct wait_part part = {.row = row, .stack = stack, .ns = ns};
-	const uint32_t key[] = {row, stack};
+	const uint32_t key[] = {row, stack.number};
 	uint32_t at = record_find(&w->parts, &key);
 
 	if (at != RECORD_NONE)
@@ -78,7 +79,8 @@ static void add_part(struct wait_times *w, uint32_t row, uint32_t stack, uint64_
 		allowance_return(w->memory, sizeof(part) + HASH_INDEX_ENTRY_BYTES);
 }
 
-void wait_times_spread(struct wait_times *w, uint32_t stack, uint32_t place, uint64_t ns)
+void wait_times_spread(struct wait_times *w, struct stack_id stack, struct place_id place,
+		       uint64_t ns)
 {
 	struct wait_row *row = get_row(w, stack, place);
 
@@ -202,14 +204,15 @@ static void move(struct wait_times *w, struct wait_time *t, const struct gpu_wor
 		 uint64_t ns)
 {
 	bool counts = t->counts && (origin || ns == t->ns);
-	uint32_t to, row;
+	struct stack_id to;
+	uint32_t row;
 
 	/* it computes, or what it spins for is not known */
 	if (t->kind == ROW_CPU && !origin)
 		return;
 	to = compose_wait(w->compose, t->stack, t->kind == ROW_CPU, origin);
 	if (!profile_move(w->profile, t->kind, t->place, t->stack, to,
-			  &(struct row){.count = counts, .ns = ns}))
+			  &(struct profile_row){.count = counts, .ns = ns}))
 		return;
 	t->counts = t->counts && !counts;
 	t->ns -= ns;
@@ -269,6 +272,6 @@ void wait_times_finish(struct wait_times *w)
 
 		if (ns)
 			profile_move(w->profile, ROW_WAIT, row->place, row->stack, part->stack,
-				     &(struct row){.ns = ns});
+				     &(struct profile_row){.ns = ns});
 	}
 }

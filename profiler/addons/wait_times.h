@@ -42,7 +42,8 @@ struct wait_time {
 	uint64_t ns;               /* what it has in the row */
 	uint32_t process, tid;
 	enum row_kind kind;
-	uint32_t stack, place;
+	struct stack_id stack;
+	struct place_id place;
 	bool counts; /* set by wait_times_add: the row has its one; it goes where its work is */
 };
 
@@ -69,7 +70,8 @@ void wait_times_release(struct wait_times *w);
 void wait_times_add(struct wait_times *w, const struct wait_time *time);
 
 /* So much was added to the row of times off the CPU, of moments that are not known. */
-void wait_times_spread(struct wait_times *w, uint32_t stack, uint32_t place, uint64_t ns);
+void wait_times_spread(struct wait_times *w, struct stack_id stack, struct place_id place,
+		       uint64_t ns);
 
 /* The thread waited for that work from then on, for so long (waits.h); NULL: nothing ran. */
 void wait_times_split(struct wait_times *w, const struct waits_wait *wait,

@@ -370,8 +370,8 @@ void waits_advance(struct waits *w, uint64_t now_ns)
 void waits_visit(struct waits *w, const struct number_visitor *v)
 {
 	for (uint32_t i = 0; i < w->count; i++) {
-		visit_stack(v, &w->ring[i].origin.launch);
-		visit_stack(v, &w->ring[i].origin.capture);
+		visit_stack_or_mark(v, &w->ring[i].origin.launch.number);
+		visit_stack_or_mark(v, &w->ring[i].origin.capture.number);
 	}
 	for (uint32_t i = 0; i < w->pending_count; i++) {
 		visit_stack(v, &w->pending[i].stack);

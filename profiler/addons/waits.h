@@ -60,8 +60,8 @@ struct waits_wait {
 	uint32_t process, tid;
 	bool has_stream; /* it waited for this stream only */
 	uint32_t context, stream;
-	uint32_t stack;
-	uint32_t place;
+	struct stack_id stack;
+	struct place_id place;
 };
 
 /*

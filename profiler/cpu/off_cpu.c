@@ -104,13 +104,13 @@ int off_cpu_leave(struct off_cpu *o, struct off_cpu_thread thread,
 	return err;
 }
 
-static void know(const struct off_cpu *o, struct off_cpu_entry *entry, uint32_t stack,
+static void know(const struct off_cpu *o, struct off_cpu_entry *entry, struct stack_id stack,
 		 const struct off_cpu_times *times)
 {
 	for (uint32_t i = 0; i < entry->count; i++) {
 		struct off_cpu_stack *known = &entry->known[i];
 
-		if (known->stack == stack && known->times.kind == times->kind &&
+		if (same_number(known->stack, stack) && known->times.kind == times->kind &&
 		    known->times.site == times->site &&
 		    known->times.file_type == times->file_type) {
 			known->times.blocked_ns += times->blocked_ns;
@@ -127,7 +127,7 @@ static void know(const struct off_cpu *o, struct off_cpu_entry *entry, uint32_t 
 }
 
 bool off_cpu_return(struct off_cpu *o, struct off_cpu_thread thread, uint64_t left_ns,
-		    struct off_cpu_times *times, uint32_t *stack)
+		    struct off_cpu_times *times, struct stack_id *stack)
 {
 	const struct off_cpu_thread all = {thread.process, OFF_CPU_ANY_THREAD};
 	struct off_cpu_entry *entry = find(o, thread);

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
+#include "profiler/model/numbers.h"
 #include "symbolize/util/hash_index.h"
 
 #define OFF_CPU_STACKS_MAX 256u
@@ -40,7 +41,7 @@ struct off_cpu_times {
 /* How a thread left the CPU. */
 struct off_cpu_departure {
 	uint64_t left_ns;
-	uint32_t stack;
+	struct stack_id stack;
 	uint32_t file_type; /* of what its call reads or writes, S_IFMT; 0: nothing */
 	bool is_apart;      /* its stack is not the program's: no times of others go to it */
 	bool is_at_gil;     /* if it waits for a futex, that is Python's global lock */
@@ -49,7 +50,7 @@ struct off_cpu_departure {
 /* A stack of one kind and site, and what is known of it. */
 struct off_cpu_stack {
 	struct off_cpu_times times;
-	uint32_t stack;
+	struct stack_id stack;
 };
 
 /*
@@ -83,10 +84,11 @@ int off_cpu_leave(struct off_cpu *off_cpu, struct off_cpu_thread thread,
  * it was with. False: its stack did not arrive, or could not be kept.
  */
 bool off_cpu_return(struct off_cpu *off_cpu, struct off_cpu_thread thread, uint64_t left_ns,
-		    struct off_cpu_times *times, uint32_t *stack);
+		    struct off_cpu_times *times, struct stack_id *stack);
 
 /* Gets a stack's part of a sum. */
-typedef void (*off_cpu_output)(void *context, uint32_t stack, const struct off_cpu_times *part);
+typedef void (*off_cpu_output)(void *context, struct stack_id stack,
+			       const struct off_cpu_times *part);
 
 /* Spreads a sum; false: no stack of this kind is known of the process. */
 bool off_cpu_spread(const struct off_cpu *off_cpu, struct off_cpu_thread thread,

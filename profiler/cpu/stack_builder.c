@@ -68,8 +68,8 @@ static bool count_python(struct stack_builder *b, const struct process *process,
 	return python->is_whole && python->is_ordered && !python->is_missing;
 }
 
-static uint32_t finish_below(struct stack_builder *b, uint32_t outer, const struct frames *f,
-			     bool has_root)
+static struct stack_id finish_below(struct stack_builder *b, struct stack_id outer,
+				    const struct frames *f, bool has_root)
 {
 	if (!has_root) {
 		b->ledger->bounds.truncated++;
@@ -78,7 +78,7 @@ static uint32_t finish_below(struct stack_builder *b, uint32_t outer, const stru
 	return stack_table_add(b->stacks, outer, f->list, f->count);
 }
 
-static uint32_t finish(struct stack_builder *b, const struct frames *f, bool has_root)
+static struct stack_id finish(struct stack_builder *b, const struct frames *f, bool has_root)
 {
 	return finish_below(b, STACK_EMPTY, f, has_root);
 }
@@ -259,15 +259,15 @@ static void add_user(struct stack_builder *b, struct frames *f, struct process *
 }
 
 /* Pushes the name of a process whose thread has no stack of its own. */
-static uint32_t push_program(struct stack_builder *b, const struct process *process)
+static struct stack_id push_program(struct stack_builder *b, const struct process *process)
 {
 	return stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_MARK,
 				     process->comm ? process->comm : MARK_NO_PROGRAM);
 }
 
-uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process,
-				const struct stack_snapshot *snapshot, const char *api,
-				bool *is_whole)
+struct stack_id stack_builder_snapshot(struct stack_builder *b, struct process *process,
+				       const struct stack_snapshot *snapshot, const char *api,
+				       bool *is_whole)
 {
 	bool is_hidden = (snapshot->event.flags & STACK_EVENT_NO_ACCESS) != 0;
 	bool is_gone = is_hidden || (snapshot->event.flags & STACK_EVENT_NO_MEMORY) != 0;
@@ -323,8 +323,8 @@ const char *stack_builder_start_module(const struct stack_builder *b)
 	return NULL;
 }
 
-uint32_t stack_builder_creator(struct stack_builder *b, struct process *process,
-			       const struct stack_snapshot *snapshot)
+struct stack_id stack_builder_creator(struct stack_builder *b, struct process *process,
+				      const struct stack_snapshot *snapshot)
 {
 	struct python_merge_result python;
 	struct frames f;
@@ -337,9 +337,9 @@ uint32_t stack_builder_creator(struct stack_builder *b, struct process *process,
 	return finish(b, &f, reaches_start(b) && python.is_whole);
 }
 
-uint32_t stack_builder_addresses(struct stack_builder *b, struct process *process,
-				 const struct stack_event *event, const __u64 *addresses,
-				 const char *api)
+struct stack_id stack_builder_addresses(struct stack_builder *b, struct process *process,
+					const struct stack_event *event, const __u64 *addresses,
+					const char *api)
 {
 	struct frames f;
 
@@ -390,8 +390,8 @@ static void add_captured(struct stack_builder *b, struct frames *f, struct proce
 	}
 }
 
-uint32_t stack_builder_captured(struct stack_builder *b, struct process *process, uint32_t outer,
-				const struct gpu_event_stack *stack)
+struct stack_id stack_builder_captured(struct stack_builder *b, struct process *process,
+				       struct stack_id outer, const struct gpu_event_stack *stack)
 {
 	const char *function = stack->function[0] ? stack_builder_text(b, stack->function) : NULL;
 	struct frames f;
@@ -407,7 +407,8 @@ uint32_t stack_builder_captured(struct stack_builder *b, struct process *process
 	return finish_below(b, outer, &f, stack->is_whole);
 }
 
-uint32_t stack_builder_handed(struct stack_builder *b, uint32_t outer, const char *name)
+struct stack_id stack_builder_handed(struct stack_builder *b, struct stack_id outer,
+				     const char *name)
 {
 	const char *mark;
 	char text[128];

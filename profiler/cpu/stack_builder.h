@@ -61,9 +61,9 @@ const char *stack_builder_text(struct stack_builder *b, const char *text);
  * The stack of a snapshot. `api`: the CUDA function at whose first instruction it was taken, or
  * NULL. It replaces the innermost frame, whatever symbols the file has.
  */
-uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process,
-				const struct stack_snapshot *snapshot, const char *api,
-				bool *is_whole);
+struct stack_id stack_builder_snapshot(struct stack_builder *b, struct process *process,
+				       const struct stack_snapshot *snapshot, const char *api,
+				       bool *is_whole);
 
 /*
  * The file of the function that the thread of the last snapshot was started with: of the outermost
@@ -72,22 +72,23 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 const char *stack_builder_start_module(const struct stack_builder *b);
 
 /* The stack of a snapshot that was taken where a thread is created. */
-uint32_t stack_builder_creator(struct stack_builder *b, struct process *process,
-			       const struct stack_snapshot *snapshot);
+struct stack_id stack_builder_creator(struct stack_builder *b, struct process *process,
+				      const struct stack_snapshot *snapshot);
 
 /*
  * A recorded stack: the user addresses, as many as `event` says, then those of the kernel. In a
  * launch `api` replaces the first.
  */
-uint32_t stack_builder_addresses(struct stack_builder *b, struct process *process,
-				 const struct stack_event *event, const __u64 *addresses,
-				 const char *api);
+struct stack_id stack_builder_addresses(struct stack_builder *b, struct process *process,
+					const struct stack_event *event, const __u64 *addresses,
+					const char *api);
 
 /* A stack that the process captured itself, below the stack `outer`. */
-uint32_t stack_builder_captured(struct stack_builder *b, struct process *process, uint32_t outer,
-				const struct gpu_event_stack *stack);
+struct stack_id stack_builder_captured(struct stack_builder *b, struct process *process,
+				       struct stack_id outer, const struct gpu_event_stack *stack);
 
 /* The stack of a thread with one more frame: it has handed work to the thread of this name. */
-uint32_t stack_builder_handed(struct stack_builder *b, uint32_t outer, const char *name);
+struct stack_id stack_builder_handed(struct stack_builder *b, struct stack_id outer,
+				     const char *name);
 
 #endif

@@ -196,40 +196,61 @@ const char *target_stacks_get_nvtx(const struct target_stacks *t, uint32_t id)
 	return value ? (const char *)(uintptr_t)*value : NULL;
 }
 
-int target_stacks_set(struct target_stacks *t, uint32_t id, uint32_t stack)
+/* Beside the number of a stack. */
+#define IS_WHOLE (UINT64_C(1) << 32)
+
+int target_stacks_set(struct target_stacks *t, uint32_t id, struct sent_stack stack)
 {
 	uint64_t *value;
 	int err = get_value(t, &t->stacks, id, &value);
 
 	if (!err)
-		*value = stack;
+		*value = stack.stack.number | (stack.is_whole ? IS_WHOLE : 0);
 	return err;
 }
 
-bool target_stacks_get(const struct target_stacks *t, uint32_t id, uint32_t *stack)
+bool target_stacks_get(const struct target_stacks *t, uint32_t id, struct sent_stack *stack)
 {
 	const uint64_t *value = id_map_find(&t->stacks, id);
 
 	if (value)
-		*stack = (uint32_t)*value;
+		*stack = (struct sent_stack){{(uint32_t)*value}, *value & IS_WHOLE};
 	return value != NULL;
 }
 
-int target_stacks_set_handed(struct target_stacks *t, uint32_t id, uint32_t below)
+int target_stacks_set_handed(struct target_stacks *t, uint32_t id, struct owner_stack owner)
 {
 	uint64_t *value;
 	int err = get_value(t, &t->handed, id, &value);
 
 	if (!err)
-		*value = below;
+		*value = owner.number;
 	return err;
 }
 
-bool target_stacks_get_handed(const struct target_stacks *t, uint32_t id, uint32_t *below)
+bool target_stacks_get_handed(const struct target_stacks *t, uint32_t id, struct owner_stack *owner)
 {
 	const uint64_t *value = t->handed.count > 0 ? id_map_find(&t->handed, id) : NULL;
 
 	if (value)
-		*below = (uint32_t)*value;
+		owner->number = (uint32_t)*value;
 	return value != NULL;
+}
+
+static void visit(struct id_map *map, const struct number_visitor *v)
+{
+	uint32_t at = 0, id, number;
+	uint64_t value;
+
+	while (id_map_next(map, &at, &id, &value)) {
+		number = (uint32_t)value;
+		visit_stack_or_mark(v, &number);
+		*id_map_find(map, id) = number | (value & IS_WHOLE);
+	}
+}
+
+void target_stacks_visit(struct target_stacks *t, const struct number_visitor *v)
+{
+	visit(&t->stacks, v);
+	visit(&t->handed, v);
 }

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 #include "profiler/base/allowance.h"
+#include "profiler/model/numbers.h"
 #include "symbolize/code_ref.h"
 #include "symbolize/util/id_map.h"
 
@@ -25,6 +26,18 @@ struct target_python {
 	const char *file;
 };
 
+/* A stack that the process sent. */
+struct sent_stack {
+	struct stack_id stack;
+	bool is_whole;
+};
+
+/* The stack that the work of a thread belongs below, which works for another; or this mark. */
+struct owner_stack {
+	uint32_t number;
+};
+#define OWNER_UNKNOWN ((struct owner_stack){UINT32_MAX})
+
 /* Zero-initialise; set `allowance` before adding anything. NULL: no limit. */
 struct target_stacks {
 	struct allowance *allowance;
@@ -35,8 +48,8 @@ struct target_stacks {
 	uint32_t python_count, python_capacity;
 	struct id_map python_ids; /* id -> position */
 	struct id_map ranges;     /* NVTX: id -> const char * */
-	struct id_map stacks;     /* id -> stack */
-	struct id_map handed;     /* id of a stack -> the stack that it is below */
+	struct id_map stacks;     /* id -> struct sent_stack */
+	struct id_map handed;     /* id of a stack -> struct owner_stack */
 };
 
 void target_stacks_release(struct target_stacks *t);
@@ -67,18 +80,19 @@ int target_stacks_set_nvtx(struct target_stacks *t, uint32_t id, const char *tex
 /* NULL: id not sent. */
 const char *target_stacks_get_nvtx(const struct target_stacks *t, uint32_t id);
 
-int target_stacks_set(struct target_stacks *t, uint32_t id, uint32_t stack);
+int target_stacks_set(struct target_stacks *t, uint32_t id, struct sent_stack stack);
 
-/*
- * The stack of a thread that works for others is below the stack `below`; HANDOVERS_UNKNOWN: it is
- * not known whose work it is.
- */
-int target_stacks_set_handed(struct target_stacks *t, uint32_t id, uint32_t below);
+/* The stack is of a thread that works for others. */
+int target_stacks_set_handed(struct target_stacks *t, uint32_t id, struct owner_stack owner);
 
 /* False: the stack is of no such thread. */
-bool target_stacks_get_handed(const struct target_stacks *t, uint32_t id, uint32_t *below);
+bool target_stacks_get_handed(const struct target_stacks *t, uint32_t id,
+			      struct owner_stack *owner);
 
 /* False: id not sent. */
-bool target_stacks_get(const struct target_stacks *t, uint32_t id, uint32_t *stack);
+bool target_stacks_get(const struct target_stacks *t, uint32_t id, struct sent_stack *stack);
+
+/* Shows the numbers of stacks that the process has sent (model/numbers.h). */
+void target_stacks_visit(struct target_stacks *t, const struct number_visitor *visitor);
 
 #endif

@@ -12,17 +12,17 @@ struct thread_key {
 
 struct origin_thread {
 	struct thread_key key;
-	uint32_t origin; /* the stack that its own are below; STACK_EMPTY: none is known */
-	uint32_t depth;  /* threads in it */
+	struct stack_id origin; /* the stack that its own are below; STACK_EMPTY: none is known */
+	uint32_t depth;         /* threads in it */
 };
 
 struct memo_key {
-	uint32_t origin, stack;
+	struct stack_id origin, stack;
 };
 
 struct origin_memo {
 	struct memo_key key;
-	uint32_t result;
+	struct stack_id result;
 };
 
 #define THREAD_BYTES (sizeof(struct origin_thread) + HASH_INDEX_ENTRY_BYTES)
@@ -45,7 +45,8 @@ static struct origin_thread *find(const struct thread_origins *o, uint32_t proce
 /* ---- composing ---- */
 
 /* Appends a stack. The same few come again and again, and it takes a look-up for each frame. */
-static uint32_t append(struct thread_origins *o, uint32_t origin, uint32_t stack)
+static struct stack_id append(struct thread_origins *o, struct stack_id origin,
+			      struct stack_id stack)
 {
 	struct origin_memo memo = {.key = {origin, stack}};
 	uint32_t at = record_find(&o->memo, &memo.key);
@@ -61,12 +62,14 @@ static uint32_t append(struct thread_origins *o, uint32_t origin, uint32_t stack
 	return memo.result;
 }
 
-uint32_t thread_origins_below(struct thread_origins *o, uint32_t process, uint32_t tid,
-			      uint32_t stack)
+struct stack_id thread_origins_below(struct thread_origins *o, uint32_t process, uint32_t tid,
+				     struct stack_id stack)
 {
 	const struct origin_thread *thread = o->threads.count > 0 ? find(o, process, tid) : NULL;
 
-	return thread && thread->origin != STACK_EMPTY ? append(o, thread->origin, stack) : stack;
+	return thread && !same_number(thread->origin, STACK_EMPTY)
+		       ? append(o, thread->origin, stack)
+		       : stack;
 }
 
 /* ---- threads ---- */
@@ -88,7 +91,7 @@ static int set(struct thread_origins *o, const struct origin_thread *thread)
 }
 
 int thread_origins_add(struct thread_origins *o, uint32_t process, uint32_t creator, uint32_t tid,
-		       uint32_t stack)
+		       struct stack_id stack)
 {
 	const struct origin_thread *outer = find(o, process, creator);
 	struct origin_thread thread = {.key = {process, tid}, .origin = stack, .depth = 1};

@@ -37,7 +37,7 @@ void thread_origins_release(struct thread_origins *origins);
 
 /* Thread `creator` of the process has created `tid`, with this stack. 0, -ENOMEM or -ENOSPC. */
 int thread_origins_add(struct thread_origins *origins, uint32_t process, uint32_t creator,
-		       uint32_t tid, uint32_t stack);
+		       uint32_t tid, struct stack_id stack);
 
 /*
  * Returns whether the thread is heard of for the first time: its creation may have been overlooked.
@@ -45,8 +45,8 @@ int thread_origins_add(struct thread_origins *origins, uint32_t process, uint32_
 bool thread_origins_ask(struct thread_origins *origins, uint32_t process, uint32_t tid);
 
 /* A stack of this thread, below the one that created it. */
-uint32_t thread_origins_below(struct thread_origins *origins, uint32_t process, uint32_t tid,
-			      uint32_t stack);
+struct stack_id thread_origins_below(struct thread_origins *origins, uint32_t process, uint32_t tid,
+				     struct stack_id stack);
 
 /* Shows the numbers in use. */
 void thread_origins_visit(struct thread_origins *origins, const struct number_visitor *visitor);

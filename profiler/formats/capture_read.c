@@ -152,6 +152,7 @@ static void add_frame(struct profile_capture *c, const struct capture_frame *f)
 		return;
 	}
 	frame.class = (enum frame_class)f->class;
+	frame_info_mark(&frame);
 	if (f->module) {
 		frame.module = text_of(c, c->modules[f->module - 1].path);
 		frame.build_id = text_of(c, c->modules[f->module - 1].build_id);
@@ -322,8 +323,8 @@ static void add_shape(struct profile_capture *c, const struct timeline_shape *sh
 
 static void add_record(struct profile_capture *c, const struct timeline_record *record)
 {
-	if (record->kind >= TIMELINE_KINDS || record->stack >= c->stacks.count ||
-	    record->place >= c->places.count || record->work >= GPU_WORKS ||
+	if (record->kind >= TIMELINE_KINDS || record->stack.number >= c->stacks.count ||
+	    record->place.number >= c->places.count || record->work >= GPU_WORKS ||
 	    record->start_ns > LEDGER_TOTAL_MAX || record->duration_ns > LEDGER_TOTAL_MAX) {
 		fail(c, CAPTURE_DAMAGED);
 		return;

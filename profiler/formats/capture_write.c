@@ -367,7 +367,7 @@ static void put_timeline(struct writing *w)
 	while (!w->error && reader && (got = timeline_reader_next(reader, &record)) > 0) {
 		struct timeline_record r = *record;
 
-		r.stack = result_record_stack(w->result, record);
+		r.stack.number = result_record_stack(w->result, record);
 		put(w, CAPTURE_RECORDS, &r);
 	}
 	if (got < 0)

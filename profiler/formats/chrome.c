@@ -248,7 +248,7 @@ static void put_arguments(struct chrome *c, const struct trace_event *event)
 {
 	const struct timeline_record *record = event->record;
 	struct trace_operation operation = trace_arguments_of(c->arguments, record);
-	const struct place *place = &c->result->places[record->place];
+	const struct place *place = &c->result->places[record->place.number];
 	char text[TRACE_ERROR_BYTES];
 	const char *error = trace_error(c->result, record, event->stack, text);
 	struct json *j = &c->json;

@@ -135,6 +135,7 @@ static uint32_t frame_of(struct folded_stacks *f, const char *text)
 	if (at != RECORD_NONE)
 		return at;
 	frame.class = class_of(name);
+	frame_info_mark(&frame);
 	frame.short_name = shorten(f, &frame);
 	if (!take(f, f->names.bytes - before + sizeof(frame) + HASH_INDEX_ENTRY_BYTES))
 		return 0;

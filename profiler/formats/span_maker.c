@@ -246,7 +246,7 @@ static void put_operation(struct span_maker *s, const struct span *span)
 	const struct timeline_record *record = &span->record;
 	const struct timeline_shape *shape = timeline_shape(s->result->timeline, record->shape);
 	const struct frame_info *frame = trace_frame(s->result, span->stack);
-	const struct place *place = &s->result->places[record->place];
+	const struct place *place = &s->result->places[record->place.number];
 	struct otlp *o = &s->otlp;
 
 	otlp_attribute_text(o, "cuda.operation", work_word(record->work));
@@ -303,7 +303,7 @@ static void put_call(struct span_maker *s, const struct span *span)
 	static const char *const words[TIMELINE_KINDS] = {
 		[TIMELINE_LAUNCH] = "launch", [TIMELINE_WAIT] = "wait", [TIMELINE_CALL] = "call"};
 	const struct timeline_record *record = &span->record;
-	const struct place *place = &s->result->places[record->place];
+	const struct place *place = &s->result->places[record->place.number];
 	const struct trace_track thread =
 		track_of(TRACK_THREAD, place->part[PLACE_PROCESS], place->part[PLACE_THREAD]);
 	uint32_t tid = trace_track_tid(&thread);
@@ -474,7 +474,7 @@ static void end_request(struct span_maker *s, uint32_t count)
 
 static uint32_t process_of(const struct span_maker *s, const struct span *span)
 {
-	return s->result->places[span->record.place].part[PLACE_PROCESS];
+	return s->result->places[span->record.place.number].part[PLACE_PROCESS];
 }
 
 /* By process, and in the order in which they were added. */
@@ -553,7 +553,7 @@ static uint64_t number_of_call(uint32_t kind, uint32_t process, uint32_t which, 
 static uint64_t number_of_operation(struct span_maker *s, const struct result *result,
 				    const struct timeline_record *record)
 {
-	const uint32_t *part = result->places[record->place].part;
+	const uint32_t *part = result->places[record->place.number].part;
 	uint64_t key[] = {
 		(uint64_t)part[PLACE_PROCESS] << 32 | record->correlation,
 		(uint64_t)part[PLACE_DEVICE] << 32 | part[PLACE_CONTEXT],
@@ -579,7 +579,7 @@ uint64_t span_of_launch(uint32_t process, uint32_t correlation, uint64_t start_n
 
 uint64_t span_of_call(const struct result *result, const struct timeline_record *record)
 {
-	const uint32_t *part = result->places[record->place].part;
+	const uint32_t *part = result->places[record->place.number].part;
 
 	if (record->kind == TIMELINE_LAUNCH && record->correlation)
 		return span_of_launch(part[PLACE_PROCESS], record->correlation, record->start_ns);
@@ -604,7 +604,7 @@ static struct outer_call *outer_of(struct span_maker *s, const struct outer_call
 uint64_t span_maker_around(struct span_maker *s, const struct result *result,
 			   const struct timeline_record *record)
 {
-	const uint32_t *part = result->places[record->place].part;
+	const uint32_t *part = result->places[record->place.number].part;
 	const struct outer_call call = {.process = part[PLACE_PROCESS],
 					.thread = part[PLACE_THREAD],
 					.start_ns = record->start_ns,
@@ -622,7 +622,7 @@ uint64_t span_maker_around(struct span_maker *s, const struct result *result,
 
 bool span_waits_for_stream(const struct result *result, const struct timeline_record *record)
 {
-	const uint32_t *part = result->places[record->place].part;
+	const uint32_t *part = result->places[record->place.number].part;
 
 	return record->kind == TIMELINE_WAIT && record->duration_ns && !record->error &&
 	       part[PLACE_CONTEXT] != PLACE_UNKNOWN && part[PLACE_STREAM] != PLACE_UNKNOWN;

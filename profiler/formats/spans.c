@@ -64,7 +64,7 @@ static bool is_complete(const struct result *result, const struct trace_sums *su
 
 static struct link_stream_key stream_of(const struct spans *s, const struct timeline_record *record)
 {
-	const uint32_t *part = s->result->places[record->place].part;
+	const uint32_t *part = s->result->places[record->place.number].part;
 
 	return (struct link_stream_key){part[PLACE_PROCESS], part[PLACE_CONTEXT],
 					part[PLACE_STREAM]};

@@ -241,7 +241,7 @@ static uint32_t find_row(const struct walk *w, const struct timeline_record *rec
 						       [TIMELINE_WAIT] = ROW_KINDS,
 						       [TIMELINE_CALL] = ROW_CALL};
 	uint32_t stack = result_record_stack(w->result, record);
-	struct row_key key = {.w = w, .kind = kinds[record->kind], .place = record->place};
+	struct row_key key = {.w = w, .kind = kinds[record->kind], .place = record->place.number};
 
 	if (key.kind == ROW_KINDS || stack >= w->result->stack_count || !record->duration_ns)
 		return HASH_INDEX_NONE;

@@ -87,7 +87,7 @@ static double rounded(double value)
 static void find_occupancy(struct trace_arguments *a, const struct timeline_record *record,
 			   struct trace_operation *found)
 {
-	const struct place *place = &a->result->places[record->place];
+	const struct place *place = &a->result->places[record->place.number];
 	const struct device *device =
 		a->result->device_names
 			? devices_find(a->result->device_names, place->part[PLACE_PROCESS],
@@ -133,8 +133,8 @@ static uint32_t first_value(const struct trace_arguments *a, uint64_t key)
 static void find_values(struct trace_arguments *a, const struct timeline_record *record,
 			struct trace_operation *found)
 {
-	uint64_t key =
-		key_of(a->result->places[record->place].part[PLACE_PROCESS], record->correlation);
+	uint64_t key = key_of(a->result->places[record->place.number].part[PLACE_PROCESS],
+			      record->correlation);
 	uint32_t first = first_value(a, key), end = first;
 
 	if (record->graph_node || first == a->value_count || a->keys[first] != key ||

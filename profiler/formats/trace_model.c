@@ -156,14 +156,14 @@ static int survey(struct trace_model *m, uint64_t *times, uint8_t *uses)
 						    : record->duration_ns;
 		if (record->start_ns < m->sums.first_ns)
 			m->sums.first_ns = record->start_ns;
-		if (record->place >= m->result->place_count)
+		if (record->place.number >= m->result->place_count)
 			more = -EIO;
 		else
-			uses[record->place] |= (uint8_t)(1u << record->kind);
+			uses[record->place.number] |= (uint8_t)(1u << record->kind);
 		if (more != 1)
 			break;
 		if (range_of(m, record) != RESULT_ROOT) {
-			uses[record->place] |= TRACE_USE_RANGES;
+			uses[record->place.number] |= TRACE_USE_RANGES;
 			m->has_ranges = true;
 		}
 	}
@@ -187,14 +187,14 @@ static int list_ends(struct trace_model *m, uint64_t *keys, uint32_t *values, ui
 		if (!record)
 			return -errno;
 		if (m->has_ranges && record->kind == TIMELINE_LAUNCH) {
-			uint32_t thread = m->tracks.thread_of[record->place];
+			uint32_t thread = m->tracks.thread_of[record->place.number];
 
 			if (last[thread].rank)
 				m->next_range[last[thread].rank - 1] = range_of(m, record);
 			last[thread].rank = rank + 1;
 		}
 		if (is_operation(record)) {
-			uint32_t stream = m->tracks.stream_of[record->place];
+			uint32_t stream = m->tracks.stream_of[record->place.number];
 
 			m->flow[rank] = m->tracks.list[stream].parent; /* until it has a flow */
 		} else if (record->kind != TIMELINE_LAUNCH) {
@@ -202,7 +202,7 @@ static int list_ends(struct trace_model *m, uint64_t *keys, uint32_t *values, ui
 		}
 		if (!record->correlation)
 			continue;
-		place = &m->result->places[record->place];
+		place = &m->result->places[record->place.number];
 		keys[*count] = (uint64_t)place->part[PLACE_PROCESS] << 32 | record->correlation;
 		values[(*count)++] = is_operation(record) ? rank : rank | IS_LAUNCH;
 	}
@@ -607,7 +607,7 @@ static void show_record(struct trace_model *m, const struct timeline_record *rec
 				    .stack = result_record_stack(m->result, record)};
 	bool shows_ranges = m->has_ranges && record->kind == TIMELINE_LAUNCH;
 
-	event.track = m->tracks.thread_of[record->place];
+	event.track = m->tracks.thread_of[record->place.number];
 	switch (record->kind) {
 	case TIMELINE_CPU_SAMPLE:
 		event.kind = TRACE_SAMPLE;
@@ -622,7 +622,7 @@ static void show_record(struct trace_model *m, const struct timeline_record *rec
 	case TIMELINE_GPU_OPERATION: {
 		uint32_t device;
 
-		event.track = m->tracks.stream_of[record->place];
+		event.track = m->tracks.stream_of[record->place.number];
 		device = m->tracks.list[event.track].parent;
 		event.first_flow = record->correlation ? m->flow[rank] : 0;
 		event.flow_count = event.first_flow != 0;

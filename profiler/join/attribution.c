@@ -9,17 +9,19 @@
 #include "symbolize/util/array.h"
 
 struct launch_origin {
-	uint32_t stack, tid, stands_for, is_waited;
+	struct launch_stack stack;
+	uint32_t tid, stands_for, is_waited;
 };
 
 /* Moves work to a stack. Where the profile did not keep the row, it is in what it did not keep. */
-static void move_work(void *context, uint32_t base, uint32_t place, uint32_t stack,
-		      const struct spread_work *work)
+static void move_work(void *context, struct stack_id base, struct place_id place,
+		      struct stack_id stack, const struct spread_work *work)
 {
 	struct attribution *a = context;
 
-	profile_move(a->parts.sink->profile, ROW_GPU, place, base, stack,
-		     &(struct row){.count = work->count, .ns = work->ns, .bytes = work->bytes});
+	profile_move(
+		a->parts.sink->profile, ROW_GPU, place, base, stack,
+		&(struct profile_row){.count = work->count, .ns = work->ns, .bytes = work->bytes});
 }
 
 void attribution_init(struct attribution *a, const struct attribution_parts *parts)
@@ -75,62 +77,65 @@ static bool numbers_origins(const struct attribution *a)
 
 static uint32_t hash_origin(const struct launch_origin *o)
 {
-	return hash_four(o->stack, o->tid, o->stands_for, o->is_waited);
+	return hash_four(o->stack.number, o->tid, o->stands_for, o->is_waited);
 }
 
-/* The id of an origin, a new one only below `max`; LAUNCH_UNKNOWN: no room. */
-static uint32_t number_origin(struct attribution *a, struct launch_origin key, uint32_t max)
+/* The id of an origin, a new one only below `max`; ORIGIN_UNKNOWN: no room. */
+static struct origin_id number_origin(struct attribution *a, struct launch_origin key, uint32_t max)
 {
 	uint32_t hash = hash_origin(&key);
 	uint32_t at = hash_index_find(&a->origin_index, hash, origin_equal, a->origins, &key);
 
 	if (at != HASH_INDEX_NONE)
-		return at;
+		return (struct origin_id){at};
 	if (a->origin_count >= max ||
 	    !allowance_take(a->memory, sizeof(key) + HASH_INDEX_ENTRY_BYTES) ||
 	    !array_make_room(&a->origins, a->origin_count, &a->origin_capacity, sizeof(key)) ||
 	    hash_index_add(&a->origin_index, hash, a->origin_count) != 0)
-		return LAUNCH_UNKNOWN;
+		return ORIGIN_UNKNOWN;
 	a->origins[a->origin_count] = key;
-	return a->origin_count++;
+	return (struct origin_id){a->origin_count++};
 }
 
-uint32_t attribution_origin_of_many(struct attribution *a, uint32_t stack, uint32_t tid,
-				    uint32_t stands_for, bool is_waited)
+struct origin_id attribution_origin_of_many(struct attribution *a, struct launch_stack stack,
+					    uint32_t tid, uint32_t stands_for, bool is_waited)
 {
-	uint32_t number;
+	struct origin_id origin;
 
-	if (!numbers_origins(a) || stack == LAUNCH_UNKNOWN)
-		return stack;
-	number = number_origin(
+	if (!numbers_origins(a) || same_number(stack, LAUNCH_UNKNOWN))
+		return (struct origin_id){stack.number};
+	origin = number_origin(
 		a, (struct launch_origin){stack, tid, stands_for, is_waited && a->notes_waited},
 		ATTRIBUTION_ORIGINS_MAX);
 	/* bounded by the number of stacks */
-	if (number == LAUNCH_UNKNOWN)
-		number = number_origin(a, (struct launch_origin){stack, PLACE_UNKNOWN, 1, 0},
-				       LAUNCH_UNKNOWN);
-	return number == LAUNCH_UNKNOWN && stack == LAUNCH_SKIPPED ? stack : number;
+	if (same_number(origin, ORIGIN_UNKNOWN))
+		origin = number_origin(a, (struct launch_origin){stack, PLACE_UNKNOWN, 1, 0},
+				       ORIGIN_UNKNOWN.number);
+	if (same_number(origin, ORIGIN_UNKNOWN) && same_number(stack, LAUNCH_SKIPPED))
+		return origin_of_mark(stack);
+	return origin;
 }
 
-uint32_t attribution_origin(struct attribution *a, uint32_t stack, uint32_t tid)
+struct origin_id attribution_origin(struct attribution *a, struct launch_stack stack, uint32_t tid)
 {
 	return attribution_origin_of_many(a, stack, tid, 1, false);
 }
 
-static struct launch_origin origin_of(const struct attribution *a, uint32_t carried)
+static struct launch_origin origin_of(const struct attribution *a, struct origin_id carried)
 {
-	if (!numbers_origins(a) || carried >= a->origin_count)
-		return (struct launch_origin){carried, PLACE_UNKNOWN, 1, 0};
-	return a->origins[carried];
+	if (!numbers_origins(a) || carried.number >= a->origin_count)
+		return (struct launch_origin){{carried.number}, PLACE_UNKNOWN, 1, 0};
+	return a->origins[carried.number];
 }
 
 /* ---- operations ---- */
 
 /* Below the stacks of the conditional nodes around the node, the outermost first. */
-static uint32_t below_conditionals(struct attribution *a, uint64_t time_ns,
-				   const struct gpu_operation *o, uint32_t stack)
+static struct stack_id below_conditionals(struct attribution *a, uint64_t time_ns,
+					  const struct gpu_operation *o, struct stack_id stack)
 {
-	uint32_t around[GRAPH_NODES_DEPTH], n;
+	struct stack_id around[GRAPH_NODES_DEPTH];
+	uint32_t n;
 
 	if (!graph_nodes_has_bodies(&a->graph_nodes))
 		return stack;
@@ -144,19 +149,20 @@ static uint32_t below_conditionals(struct attribution *a, uint64_t time_ns,
  * Another graph may have the node's id by now, so the launch time selects the graph. Without a
  * launch, the time at which the node ran is the best substitute.
  */
-static uint32_t capture_of(struct attribution *a, uint64_t launched_ns,
-			   const struct gpu_operation *o)
+static struct capture_stack capture_of(struct attribution *a, uint64_t launched_ns,
+				       const struct gpu_operation *o)
 {
 	uint64_t time_ns = launched_ns ? launched_ns : o->start_ns;
-	uint32_t stack;
+	struct capture_stack stack;
 
 	if (o->graph_node == 0)
 		return CAPTURE_NONE;
 	stack = graph_nodes_find(&a->graph_nodes, o->process, o->graph_node,
 				 time_ns ? time_ns : GRAPH_NODES_NEWEST);
-	if (stack != GRAPH_NODES_UNKNOWN)
-		return below_conditionals(a, time_ns ? time_ns : GRAPH_NODES_NEWEST, o, stack);
-	return CAPTURE_UNSEEN;
+	if (same_number(stack, CAPTURE_UNSEEN))
+		return stack;
+	return captured_at(below_conditionals(a, time_ns ? time_ns : GRAPH_NODES_NEWEST, o,
+					      (struct stack_id){stack.number}));
 }
 
 /* NULL: already settled. */
@@ -185,7 +191,7 @@ static void count_received(struct attribution *a, const struct gpu_operation *o)
 
 /* Returns what there is to count of it, by the launch's stack and that of its graph's node. */
 static struct profile_item item_of(const struct attribution *a, const struct gpu_operation *o,
-				   uint32_t launch, uint32_t capture)
+				   struct launch_stack launch, struct capture_stack capture)
 {
 	struct profile_item item = {.record = {.kind = TIMELINE_GPU_OPERATION,
 					       .start_ns = o->start_ns,
@@ -195,15 +201,15 @@ static struct profile_item item_of(const struct attribution *a, const struct gpu
 				    .flags = ITEM_COUNTS,
 				    .device = devices_key(a->parts.devices, o->process, o->device)};
 
-	item.flags |= launch != LAUNCH_UNKNOWN ? ITEM_MATCHED : 0;
+	item.flags |= !same_number(launch, LAUNCH_UNKNOWN) ? ITEM_MATCHED : 0;
 	item.flags |= o->bad_time ? ITEM_BAD_TIME : 0;
 	item.flags |= o->staged ? ITEM_STAGED : 0;
 	item.flags |= o->outside == GPU_BEFORE_TRACING ? ITEM_BEFORE : 0;
 	item.flags |= o->outside == GPU_AFTER_TRACING ? ITEM_AFTER : 0;
 	if (gpu_work_is_instant(o->work))
 		return item;
-	item.flags |= launch == LAUNCH_EARLIER ? ITEM_EARLIER : 0;
-	item.flags |= capture == CAPTURE_UNSEEN ? ITEM_UNSEEN : 0;
+	item.flags |= same_number(launch, LAUNCH_EARLIER) ? ITEM_EARLIER : 0;
+	item.flags |= same_number(capture, CAPTURE_UNSEEN) ? ITEM_UNSEEN : 0;
 	return item;
 }
 
@@ -247,7 +253,8 @@ void attribution_leave_out(struct attribution *a, const struct gpu_operation *o)
  */
 static void add_operation(struct attribution *a, const struct gpu_operation *o,
 			  const struct launch_origin *launch, uint64_t launched_ns,
-			  uint32_t capture, uint32_t stack, uint32_t place)
+			  struct capture_stack capture, struct stack_id stack,
+			  struct place_id place)
 {
 	struct profile_item item = item_of(a, o, launch->stack, capture);
 	struct timeline_record *r = &item.record;
@@ -274,26 +281,29 @@ static void add_operation(struct attribution *a, const struct gpu_operation *o,
  */
 static void share(struct attribution *a, const struct launch_origin *launch,
 		  const struct gpu_work_origin *origin, const struct gpu_operation *o,
-		  uint32_t stack, uint32_t place)
+		  struct stack_id stack, struct place_id place)
 {
 	struct gpu_work_origin base = *origin;
-	struct profile_item note = {
-		.record = {.kind = NOTE_SHARE,
-			   .start_ns = o->start_ns,
-			   .duration_ns = o->duration_ns,
-			   .bytes = o->bytes,
-			   .stack = stack,
-			   .place = place,
-			   .correlation = o->process,
-			   .work = launch->stack == LAUNCH_SKIPPED ? 0 : launch->stands_for},
-		.flags = o->bad_time ? ITEM_BAD_TIME : 0,
-		.device = launch->tid};
+	struct profile_item note = {.record = {.kind = NOTE_SHARE,
+					       .start_ns = o->start_ns,
+					       .duration_ns = o->duration_ns,
+					       .bytes = o->bytes,
+					       .stack = stack,
+					       .place = place,
+					       .correlation = o->process,
+					       .work = same_number(launch->stack, LAUNCH_SKIPPED)
+							       ? 0
+							       : launch->stands_for},
+				    .flags = o->bad_time ? ITEM_BAD_TIME : 0,
+				    .device = launch->tid};
+	struct stack_id base_stack;
 
-	if (launch->stack > LAUNCH_SKIPPED)
+	if (launch->stack.number > LAUNCH_SKIPPED.number)
 		return;
 	base.launch = LAUNCH_SKIPPED;
-	note.record.shape = compose_work(&a->compose, &base);
-	if (note.record.shape != STACK_NOT_KEPT)
+	base_stack = compose_work(&a->compose, &base);
+	note.record.shape = base_stack.number;
+	if (!same_number(base_stack, STACK_NOT_KEPT))
 		profile_sink_add(a->parts.sink, &note);
 }
 
@@ -301,7 +311,7 @@ void attribution_note(struct attribution *a, const struct profile_item *note)
 {
 	const struct timeline_record *r = &note->record;
 	const struct spread_key key = {
-		.process = r->correlation, .base = r->shape, .thread = note->device};
+		.process = r->correlation, .base = {r->shape}, .thread = note->device};
 
 	if (r->work)
 		spread_add_sample(&a->spread, &key, r->stack, r->work, r->duration_ns, r->bytes);
@@ -309,7 +319,7 @@ void attribution_note(struct attribution *a, const struct profile_item *note)
 		spread_park(&a->spread, &key, r->place, r->duration_ns, r->bytes);
 }
 
-static void add(struct attribution *a, uint32_t carried, uint64_t launched_ns,
+static void add(struct attribution *a, struct origin_id carried, uint64_t launched_ns,
 		const struct gpu_operation *o)
 {
 	struct launch_origin launch = origin_of(a, carried);
@@ -323,13 +333,13 @@ static void add(struct attribution *a, uint32_t carried, uint64_t launched_ns,
 					    .thread = launch.tid,
 					    .is_recorded = is_inside && !is_instant};
 	bool is_looked_at;
-	uint32_t place;
+	struct place_id place;
 
 	if (o->work == JOIN_REMARK) {
 		addons_remark(a->parts.addons, launch.stack, o->remark);
 		return;
 	}
-	if (launch.stack == LAUNCH_UNKNOWN && is_of_earlier(a, o))
+	if (same_number(launch.stack, LAUNCH_UNKNOWN) && is_of_earlier(a, o))
 		launch.stack = LAUNCH_EARLIER;
 	count_received(a, o);
 	if (!is_inside)
@@ -366,7 +376,7 @@ static void add(struct attribution *a, uint32_t carried, uint64_t launched_ns,
 		share(a, &launch, &origin, o, operation.stack, place);
 }
 
-void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
+void attribution_add(void *attribution, struct origin_id carried, uint64_t launched_ns,
 		     const struct gpu_operation *operation)
 {
 	struct gpu_operation o = *operation;
@@ -383,20 +393,20 @@ struct origin_numbers {
 	uint32_t *numbers, count;
 };
 
-static void use_origin(void *context, uint32_t *carried)
+static void use_origin(void *context, struct origin_id *carried)
 {
 	const struct origin_numbers *n = context;
 
-	if (*carried < n->count)
-		n->numbers[*carried] = 0;
+	if (carried->number < n->count)
+		n->numbers[carried->number] = 0;
 }
 
-static void renumber_origin(void *context, uint32_t *carried)
+static void renumber_origin(void *context, struct origin_id *carried)
 {
 	const struct origin_numbers *n = context;
 
-	if (*carried < n->count)
-		*carried = n->numbers[*carried];
+	if (carried->number < n->count)
+		carried->number = n->numbers[carried->number];
 }
 
 /* Anew. Cannot fail: there were as many. */
@@ -433,16 +443,24 @@ void attribution_forget_origins(struct attribution *a, struct join *join)
 	index_origins(a);
 }
 
+/* A stack is carried as it is. */
+static void visit_carried(void *context, struct origin_id *carried)
+{
+	visit_stack_or_mark(context, &carried->number);
+}
+
 void attribution_visit(struct attribution *a, struct join *join, const struct number_visitor *v)
 {
+	struct number_visitor visitor = *v;
+
 	compose_forget(&a->compose);
 	graph_nodes_visit(&a->graph_nodes, v);
 	if (!numbers_origins(a)) {
-		join_visit(join, v->stack, v->context);
+		join_visit(join, visit_carried, &visitor);
 		return;
 	}
 	for (uint32_t i = 0; i < a->origin_count; i++)
-		visit_stack(v, &a->origins[i].stack);
+		visit_stack_or_mark(v, &a->origins[i].stack.number);
 	index_origins(a);
 }
 

@@ -88,20 +88,26 @@ void attribution_limit_stacks(struct attribution *a);
 void attribution_note_waited(struct attribution *a);
 
 /*
- * The id that the join carries for a launch from this stack (or LAUNCH_UNKNOWN) by this thread: the
- * stack, or the id of the pair if rows distinguish threads or stacks are limited. Beyond
+ * Returns what the join carries for a launch from this stack by this thread: the number of the
+ * stack or mark, or that of the pair if rows distinguish threads or stacks are limited. Beyond
  * ATTRIBUTION_ORIGINS_MAX pairs, launches lose their thread, and stand for themselves alone.
  */
-uint32_t attribution_origin(struct attribution *a, uint32_t stack, uint32_t tid);
+struct origin_id attribution_origin(struct attribution *a, struct launch_stack stack, uint32_t tid);
 /*
  * Does the same for a stack that stands for more launches than its own; and for a launch that its
  * thread waited for (GPU_LAUNCH_WAITED), which counts where attribution_note_waited was called.
  */
-uint32_t attribution_origin_of_many(struct attribution *a, uint32_t stack, uint32_t tid,
-				    uint32_t stands_for, bool is_waited);
+struct origin_id attribution_origin_of_many(struct attribution *a, struct launch_stack stack,
+					    uint32_t tid, uint32_t stands_for, bool is_waited);
+
+/* Returns what is carried for a mark, without a thread. */
+static inline struct origin_id origin_of_mark(struct launch_stack mark)
+{
+	return (struct origin_id){mark.number};
+}
 
 /* An operation that the join has decided; called through struct join_output. */
-void attribution_add(void *attribution, uint32_t origin, uint64_t launched_ns,
+void attribution_add(void *attribution, struct origin_id carried, uint64_t launched_ns,
 		     const struct gpu_operation *operation);
 
 /* An operation that its program did not choose (--range): it is only counted. */

@@ -20,13 +20,14 @@ static void limit_memory(struct collect *c)
 }
 
 static void keep_handed_sample(void *collect, const struct handovers_sample *sample,
-			       uint32_t below);
+			       struct owner_stack owner);
 
 #define UNDECIDED_MAX 65536u
 #define UNDECIDED_NS 1000000000u /* what a process says comes within this time */
 struct undecided {
 	struct handovers_sample sample;
-	uint32_t stack, flags;
+	struct stack_id stack;
+	uint32_t flags;
 };
 
 static bool keeps_records(const struct collect *c)
@@ -263,7 +264,7 @@ struct process *collect_process_of(struct collect *c, const struct stack_event *
 
 /* `stack`: with what its thread's own is below. */
 static void add_kept_sample(struct collect *c, const struct handovers_sample *sample,
-			    uint32_t stack, uint32_t flags)
+			    struct stack_id stack, uint32_t flags)
 {
 	const struct thread_time time = {.start_ns = sample->time_ns,
 					 .end_ns = sample->time_ns,
@@ -311,10 +312,10 @@ void collect_visit_samples(struct collect *c, const struct number_visitor *v)
 }
 
 /* With --range it waits until it is known whether its process was recorded. */
-static void keep_sample(struct collect *c, const struct handovers_sample *sample, uint32_t stack,
-			uint32_t flags)
+static void keep_sample(struct collect *c, const struct handovers_sample *sample,
+			struct stack_id stack, uint32_t flags)
 {
-	const struct undecided undecided = {*sample, stack, flags};
+	const struct undecided undecided = {*sample, .stack = stack, .flags = flags};
 
 	if (!c->options.measure.ranges) {
 		add_kept_sample(c, sample, stack, flags);
@@ -325,17 +326,20 @@ static void keep_sample(struct collect *c, const struct handovers_sample *sample
 }
 
 /* Gets the samples of threads that work for others. */
-static void keep_handed_sample(void *collect, const struct handovers_sample *sample, uint32_t below)
+static void keep_handed_sample(void *collect, const struct handovers_sample *sample,
+			       struct owner_stack owner)
 {
 	struct collect *c = collect;
 
-	if (below == HANDOVERS_UNKNOWN)
+	if (same_number(owner, OWNER_UNKNOWN))
 		keep_sample(c, sample,
 			    thread_origins_below(&c->origins, sample->process, sample->tid,
 						 sample->stack),
 			    ITEM_APART);
 	else
-		keep_sample(c, sample, stack_table_append(c->stacks, below, sample->stack),
+		keep_sample(c, sample,
+			    stack_table_append(c->stacks, (struct stack_id){owner.number},
+					       sample->stack),
 			    ITEM_HANDED);
 }
 
@@ -349,7 +353,7 @@ static bool is_handed_to(const struct collect *c, const struct process *process,
 }
 
 static void add_sample(struct collect *c, struct process *process, const struct stack_event *event,
-		       uint64_t ran_ns, uint32_t stack, bool is_whole)
+		       uint64_t ran_ns, struct stack_id stack, bool is_whole)
 {
 	const struct handovers_sample sample = {.time_ns = event->time_ns,
 						.ran_ns = ran_ns,
@@ -369,7 +373,7 @@ static void add_sample(struct collect *c, struct process *process, const struct 
 
 /* A probe saw the entry of a launch function. */
 static void add_launch_probe(struct collect *c, struct process *process,
-			     const struct stack_event *event, uint32_t stack, bool is_whole)
+			     const struct stack_event *event, struct stack_id stack, bool is_whole)
 {
 	bool is_driver = cuda_function_is_driver(event->launch_function);
 	const struct thread_use use = collect_use_of(event);
@@ -378,16 +382,17 @@ static void add_launch_probe(struct collect *c, struct process *process,
 	stack = thread_origins_below(&c->origins, process->id, event->tid, stack);
 	c->ledger.launches.by_probe++;
 	c->ledger.launches.whole += is_whole;
-	collect_note_error(c, join_probe(c->join, process->id, event->tid, event->time_ns,
-					 is_driver ? FAMILY_DRIVER : FAMILY_RUNTIME,
-					 attribution_origin(&c->attribution, stack, event->tid)));
+	collect_note_error(
+		c, join_probe(c->join, process->id, event->tid, event->time_ns,
+			      is_driver ? FAMILY_DRIVER : FAMILY_RUNTIME,
+			      attribution_origin(&c->attribution, launched_at(stack), event->tid)));
 }
 
 bool collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot, const char *api)
 {
 	const struct stack_event *event = &snapshot->event;
 	struct process *process = collect_process_of(c, event);
-	uint32_t stack;
+	struct stack_id stack;
 	bool is_whole;
 
 	if (!process || (!api && !window_has(&c->window, event->time_ns)))
@@ -424,7 +429,7 @@ void collect_addresses(struct collect *c, const struct stack_event *event, const
 {
 	struct process *process = collect_process_of(c, event);
 	bool is_whole = !(event->flags & STACK_EVENT_TRUNCATED);
-	uint32_t stack;
+	struct stack_id stack;
 
 	if (!process || (!api && !window_has(&c->window, event->time_ns)) ||
 	    event->kernel_frames > STACK_EVENT_MAX_FRAMES ||

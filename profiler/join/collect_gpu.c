@@ -166,67 +166,36 @@ static int take_nvtx(struct collect *c, struct process *process, const struct gp
 	return interned ? target_stacks_set_nvtx(&process->sent, e->id, interned) : -ENOSPC;
 }
 
-/* Ids lead to the stack and to a flag: whether it is whole. */
-#define WHOLE_STACK (UINT32_C(1) << 31)
-_Static_assert(STACK_TABLE_MAX < WHOLE_STACK, "a bit is free");
-
 /* False: the process sent no such stack. */
-static bool find_stack(const struct process *process, uint32_t id, uint32_t *stack, bool *is_whole)
+static bool find_stack(const struct process *process, uint32_t id, struct sent_stack *stack)
 {
-	if (!id || !target_stacks_get(&process->sent, id, stack))
-		return false;
-	*is_whole = *stack & WHOLE_STACK;
-	*stack &= ~WHOLE_STACK;
-	return true;
-}
-
-static void visit_sent(struct id_map *map, const struct number_visitor *v)
-{
-	uint32_t at = 0, id, stack;
-	uint64_t value;
-
-	while (id_map_next(map, &at, &id, &value)) {
-		stack = (uint32_t)value;
-		if (stack != HANDOVERS_UNKNOWN) {
-			stack &= ~WHOLE_STACK;
-			visit_stack(v, &stack);
-			stack |= (uint32_t)value & WHOLE_STACK;
-		}
-		*id_map_find(map, id) = stack;
-	}
-}
-
-void collect_visit_sent(struct process *process, const struct number_visitor *v)
-{
-	visit_sent(&process->sent.stacks, v);
-	visit_sent(&process->sent.handed, v);
+	return id && target_stacks_get(&process->sent, id, stack);
 }
 
 /* The stack of the thread that a worker works for. False: not known, or too deep. */
 static bool find_waiter(struct collect *c, const struct process *process,
-			const struct gpu_event_stack *e, uint32_t *stack, bool *is_whole)
+			const struct gpu_event_stack *e, struct sent_stack *waiter)
 {
-	if (!find_stack(process, e->handed_from, stack, is_whole))
-		return false;
-	if (!stack_table_is_deeper(c->stacks, *stack, COLLECT_HANDED_FRAMES))
-		return true;
-	*stack = STACK_EMPTY;
-	*is_whole = true;
-	return false;
+	return find_stack(process, e->handed_from, waiter) &&
+	       !stack_table_is_deeper(c->stacks, waiter->stack, COLLECT_HANDED_FRAMES);
 }
 
 static int take_stack(struct collect *c, struct process *process, const struct gpu_event_stack *e)
 {
-	bool is_worker = e->handed_to && e->handed_to[0], is_whole = true;
-	uint32_t outer = STACK_EMPTY, below = HANDOVERS_UNKNOWN, stack;
+	struct sent_stack stack = {STACK_EMPTY, .is_whole = true}, waiter;
+	bool is_worker = e->handed_to && e->handed_to[0];
+	struct owner_stack owner = OWNER_UNKNOWN;
 
-	if (is_worker && find_waiter(c, process, e, &outer, &is_whole))
-		below = outer = stack_builder_handed(&c->builder, outer, e->handed_to);
+	if (is_worker && find_waiter(c, process, e, &waiter)) {
+		stack = waiter;
+		stack.stack = stack_builder_handed(&c->builder, stack.stack, e->handed_to);
+		owner.number = stack.stack.number;
+	}
 	if (is_worker)
-		collect_note_error(c, target_stacks_set_handed(&process->sent, e->id, below));
-	stack = stack_builder_captured(&c->builder, process, outer, e);
-	is_whole &= e->is_whole && !e->is_unordered;
-	return target_stacks_set(&process->sent, e->id, stack | (is_whole ? WHOLE_STACK : 0));
+		collect_note_error(c, target_stacks_set_handed(&process->sent, e->id, owner));
+	stack.stack = stack_builder_captured(&c->builder, process, stack.stack, e);
+	stack.is_whole &= e->is_whole && !e->is_unordered;
+	return target_stacks_set(&process->sent, e->id, stack);
 }
 
 /* The launch shows whose work its thread does, if it works for others. Returns profile_sink.h's
@@ -234,21 +203,22 @@ static int take_stack(struct collect *c, struct process *process, const struct g
 static uint32_t note_handover(struct collect *c, const struct process *process,
 			      const struct gpu_event_launch *e)
 {
-	uint32_t below;
+	struct owner_stack owner;
 
-	if (!target_stacks_get_handed(&process->sent, e->stack_id, &below))
+	if (!target_stacks_get_handed(&process->sent, e->stack_id, &owner))
 		return 0;
-	handovers_launch(&c->handovers, process->id, e->tid, e->time_ns, below);
-	return below == HANDOVERS_UNKNOWN ? ITEM_APART : ITEM_HANDED;
+	handovers_launch(&c->handovers, process->id, e->tid, e->time_ns, owner);
+	return same_number(owner, OWNER_UNKNOWN) ? ITEM_APART : ITEM_HANDED;
 }
 
 /* A stack that a thread sent, below the one that created the thread, if it is not handed over. */
-static uint32_t below_origin(struct collect *c, const struct process *process, uint32_t tid,
-			     uint32_t id, uint32_t stack)
+static struct stack_id below_origin(struct collect *c, const struct process *process, uint32_t tid,
+				    uint32_t id, struct stack_id stack)
 {
-	uint32_t below;
+	struct owner_stack owner;
 
-	if (target_stacks_get_handed(&process->sent, id, &below) && below != HANDOVERS_UNKNOWN)
+	if (target_stacks_get_handed(&process->sent, id, &owner) &&
+	    !same_number(owner, OWNER_UNKNOWN))
 		return stack;
 	return thread_origins_below(&c->origins, process->id, tid, stack);
 }
@@ -272,15 +242,16 @@ static void note_caller(struct collect *c, struct process *process, uint32_t tid
 	collect_note_thread(c, process, &(struct thread_use){tid, time_ns, NULL});
 }
 
-static uint32_t place_of_call(struct collect *c, struct process *process, uint32_t tid,
-			      uint64_t time_ns)
+static struct place_id place_of_call(struct collect *c, struct process *process, uint32_t tid,
+				     uint64_t time_ns)
 {
 	return collect_place_of(c, process, &(struct thread_use){tid, time_ns, NULL});
 }
 
 /* A launch call begins: for the timeline, it lasts. `flags`: profile_sink.h's. */
 static void begin_launch(struct collect *c, struct process *process,
-			 const struct gpu_event_launch *e, uint32_t stack, uint32_t flags)
+			 const struct gpu_event_launch *e, struct launch_stack stack,
+			 uint32_t flags)
 {
 	bool is_inside = window_has(&c->window, e->time_ns);
 	struct profile_item launch = {.record = {.kind = TIMELINE_LAUNCH,
@@ -297,9 +268,11 @@ static void begin_launch(struct collect *c, struct process *process,
 		return;
 	}
 	launch.flags |= ITEM_DRAWN;
-	if (stack == LAUNCH_SKIPPED)
-		stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK, MARK_SKIPPED);
-	launch.record.stack = stack == LAUNCH_UNKNOWN ? STACK_EMPTY : stack;
+	if (same_number(stack, LAUNCH_SKIPPED))
+		launch.record.stack =
+			stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK, MARK_SKIPPED);
+	else if (!same_number(stack, LAUNCH_UNKNOWN))
+		launch.record.stack.number = stack.number;
 	launch.record.place = place_of_call(c, process, e->tid, e->time_ns);
 	collect_note_error(c, open_launches_begin(&c->open_launches, process->id, &launch));
 }
@@ -331,28 +304,28 @@ static void note_debt(struct collect *c, const struct process *process,
 }
 
 /* The stack of a launch, and profile_sink.h's flags; LAUNCH_UNKNOWN: there is none here. */
-static uint32_t stack_of(struct collect *c, const struct process *process,
-			 const struct gpu_event_launch *e, uint32_t *flags)
+static struct launch_stack stack_of(struct collect *c, const struct process *process,
+				    const struct gpu_event_launch *e, uint32_t *flags)
 {
-	uint32_t stack;
-	bool is_whole;
+	struct sent_stack sent;
 
 	*flags = 0;
 	if (e->flags & GPU_LAUNCH_SKIPPED && c->options.measure.max_overhead) {
 		*flags = ITEM_SKIPPED;
 		return LAUNCH_SKIPPED;
 	}
-	if (!find_stack(process, e->stack_id, &stack, &is_whole))
+	if (!find_stack(process, e->stack_id, &sent))
 		return LAUNCH_UNKNOWN;
-	*flags = ITEM_STACK | (is_whole ? ITEM_WHOLE : 0) | note_handover(c, process, e);
-	return below_origin(c, process, e->tid, e->stack_id, stack);
+	*flags = ITEM_STACK | (sent.is_whole ? ITEM_WHOLE : 0) | note_handover(c, process, e);
+	return launched_at(below_origin(c, process, e->tid, e->stack_id, sent.stack));
 }
 
 static int take_launch(struct collect *c, struct process *process, const struct gpu_event_launch *e)
 {
 	int is_graph = e->flags & GPU_LAUNCH_IS_GRAPH;
 	bool is_other = e->flags & GPU_LAUNCH_IS_OTHER;
-	uint32_t stack, flags;
+	struct launch_stack stack;
+	uint32_t flags;
 	int err;
 
 	if (!process->first_launch || e->correlation_id < process->first_launch)
@@ -360,15 +333,15 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 	note_caller(c, process, e->tid, e->time_ns);
 	stack = stack_of(c, process, e, &flags);
 	begin_launch(c, process, e, stack, flags);
-	if (stack == LAUNCH_UNKNOWN && !is_other) {
+	if (same_number(stack, LAUNCH_UNKNOWN) && !is_other) {
 		/* its probe may provide a stack */
 		err = join_launch(c->join, process->id, e->tid, e->time_ns, e->correlation_id,
 				  e->family == GPU_LAUNCH_DRIVER ? FAMILY_DRIVER : FAMILY_RUNTIME,
 				  is_graph);
 	} else {
-		uint32_t origin = attribution_origin_of_many(&c->attribution, stack, e->tid,
-							     e->stands_for ? e->stands_for : 1,
-							     e->flags & GPU_LAUNCH_WAITED);
+		struct origin_id origin = attribution_origin_of_many(
+			&c->attribution, stack, e->tid, e->stands_for ? e->stands_for : 1,
+			e->flags & GPU_LAUNCH_WAITED);
 
 		err = join_launch_with_stack(c->join, process->id, e->time_ns, e->correlation_id,
 					     is_graph, origin);
@@ -467,8 +440,9 @@ static int take_operation(struct collect *c, struct gpu_operation *o)
 		return join_operation(c->join, o->process, o);
 	/* in a conditional body it may be of a launch that was lost */
 	attribution_add(&c->attribution,
-			graph_nodes_has_bodies(&c->attribution.graph_nodes) ? LAUNCH_UNKNOWN
-									    : LAUNCH_BY_KERNEL,
+			origin_of_mark(graph_nodes_has_bodies(&c->attribution.graph_nodes)
+					       ? LAUNCH_UNKNOWN
+					       : LAUNCH_BY_KERNEL),
 			0, o);
 	return 0;
 }
@@ -521,7 +495,7 @@ static int take_work(struct collect *c, const struct process *process,
 		leave_out(c, &operation);
 		return 0;
 	}
-	attribution_add(&c->attribution, LAUNCH_NONE_NEEDED, 0, &operation);
+	attribution_add(&c->attribution, origin_of_mark(LAUNCH_NONE_NEEDED), 0, &operation);
 	return 0;
 }
 
@@ -529,16 +503,15 @@ static int take_node(struct collect *c, const struct process *process,
 		     const struct gpu_event_node *e)
 {
 	struct graph_nodes *nodes = &c->attribution.graph_nodes;
-	uint32_t stack;
-	bool is_whole;
+	struct sent_stack sent;
 
 	if (e->origin && e->is_moved)
 		return graph_nodes_moved(nodes, process->id, e->id, e->origin);
 	if (e->origin)
 		return graph_nodes_cloned(nodes, process->id, e->tid, e->id, e->origin);
-	if (!find_stack(process, e->stack_id, &stack, &is_whole))
-		stack = GRAPH_NODES_UNKNOWN;
-	return graph_nodes_made(nodes, process->id, e->tid, e->id, e->time_ns, stack);
+	return graph_nodes_made(nodes, process->id, e->tid, e->id, e->time_ns,
+				find_stack(process, e->stack_id, &sent) ? captured_at(sent.stack)
+									: CAPTURE_UNSEEN);
 }
 
 static int take_graph(struct collect *c, const struct process *process,
@@ -567,11 +540,11 @@ static void take_sum(struct collect *c, struct process *process, const struct gp
 
 static void take_wait(struct collect *c, struct process *process, const struct gpu_event_wait *e)
 {
-	uint32_t stack = STACK_EMPTY;
-	bool is_whole;
+	struct stack_id stack = STACK_EMPTY;
+	struct sent_stack sent;
 
-	if (find_stack(process, e->stack_id, &stack, &is_whole))
-		stack = below_origin(c, process, e->tid, e->stack_id, stack);
+	if (find_stack(process, e->stack_id, &sent))
+		stack = below_origin(c, process, e->tid, e->stack_id, sent.stack);
 	note_caller(c, process, e->tid, e->start_ns); /* its name is readable only while it lives */
 	addons_wait(&c->addons, process->id, stack, e);
 }

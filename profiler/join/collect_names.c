@@ -236,7 +236,8 @@ void collect_note_thread(struct collect *c, struct process *process, const struc
 	rename_thread(c, process, use->tid, use->time_ns, knows_comm ? use->comm : NULL);
 }
 
-uint32_t collect_place_of(struct collect *c, struct process *process, const struct thread_use *use)
+struct place_id collect_place_of(struct collect *c, struct process *process,
+				 const struct thread_use *use)
 {
 	struct place place = place_unknown();
 

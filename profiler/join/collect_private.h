@@ -66,7 +66,8 @@ struct collect {
 	struct thread_origins origins;
 	struct off_cpu off_cpu;
 	uint64_t began_ns, last_end_ns;
-	uint32_t stack_of_profile, stack_of_driver; /* of threads apart; STACK_EMPTY: none yet */
+	struct stack_id stack_of_profile,
+		stack_of_driver; /* of threads apart; STACK_EMPTY: none yet */
 	struct attribution attribution;
 	struct join *join;
 	struct addons addons;
@@ -87,9 +88,6 @@ void collect_end_process(struct collect *c, struct process *process, uint64_t ti
 
 /* Shows the numbers of samples that are not decided yet (model/numbers.h). */
 void collect_visit_samples(struct collect *c, const struct number_visitor *visitor);
-
-/* Shows the numbers of stacks that it has sent (model/numbers.h). */
-void collect_visit_sent(struct process *process, const struct number_visitor *visitor);
 
 /* ---- places ---- */
 
@@ -138,10 +136,11 @@ void collect_put_process_name(struct collect *c, const struct process *process, 
 void collect_renew_name_texts(struct collect *c);
 
 /* The place of a thread, as far as rows distinguish it; notes its names. */
-uint32_t collect_place_of(struct collect *c, struct process *process, const struct thread_use *use);
+struct place_id collect_place_of(struct collect *c, struct process *process,
+				 const struct thread_use *use);
 
-static inline uint32_t collect_place_at(struct collect *c, struct process *process,
-					const struct stack_event *event)
+static inline struct place_id collect_place_at(struct collect *c, struct process *process,
+					       const struct stack_event *event)
 {
 	const struct thread_use use = collect_use_of(event);
 
@@ -151,7 +150,7 @@ static inline uint32_t collect_place_at(struct collect *c, struct process *proce
 /* ---- times ---- */
 
 /* Returns the stack of a mark below the name of a program, which may be NULL. */
-uint32_t collect_stack_of_program(struct collect *c, const char *name, const char *mark);
+struct stack_id collect_stack_of_program(struct collect *c, const char *name, const char *mark);
 
 /* Ends the calls of a process that has ended (0: of all). */
 void collect_end_calls(struct collect *c, uint32_t process, uint64_t now_ns);

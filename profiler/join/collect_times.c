@@ -88,10 +88,10 @@ void collect_waited_for(struct collect *c, uint64_t used_ns)
 }
 
 /* A mark below the name of a program, which may be NULL. */
-uint32_t collect_stack_of_program(struct collect *c, const char *name, const char *mark)
+struct stack_id collect_stack_of_program(struct collect *c, const char *name, const char *mark)
 {
-	uint32_t stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK,
-					       name ? name : MARK_NO_PROGRAM);
+	struct stack_id stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK,
+						      name ? name : MARK_NO_PROGRAM);
 
 	return stack_table_push_text(c->stacks, stack, FRAME_MARK, mark);
 }
@@ -100,7 +100,7 @@ uint32_t collect_stack_of_program(struct collect *c, const char *name, const cha
 static void add_rest(struct collect *c, const struct program_time *program)
 {
 	struct place place = place_unknown();
-	uint32_t stack = collect_stack_of_program(c, program->name, MARK_NOT_SAMPLED);
+	struct stack_id stack = collect_stack_of_program(c, program->name, MARK_NOT_SAMPLED);
 
 	if (program->process)
 		place.part[PLACE_PROCESS] = program->process;
@@ -128,8 +128,8 @@ void collect_finish_cpu_time(struct collect *c, uint64_t now_ns)
 
 /* ---- time off the CPU ---- */
 
-/* The one frame for threads that the program has not started; NULL: it has. */
-static const char *find_mark_apart(const struct collect *c)
+/* Returns which stack threads have that the program has not started; NULL: it has. */
+static struct stack_id *find_apart(struct collect *c)
 {
 	static const char *const drivers[] = {"libcuda.so", "libcupti.so", "libnvidia-",
 					      "libnvperf_"};
@@ -137,51 +137,53 @@ static const char *find_mark_apart(const struct collect *c)
 	const char *name = path ? base_name(path) : "";
 
 	if (stack_builder_is_library(&c->builder, name))
-		return MARK_THREADS_OF_PROFILE;
+		return &c->stack_of_profile;
 	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
 		if (starts_with(name, drivers[i]))
-			return MARK_THREADS_OF_DRIVER;
+			return &c->stack_of_driver;
 	return NULL;
 }
 
-static void count_apart(struct collect *c, uint32_t stack, uint64_t ns)
+static void count_apart(struct collect *c, struct stack_id stack, uint64_t ns)
 {
-	if (stack == STACK_EMPTY)
+	if (same_number(stack, STACK_EMPTY))
 		return;
-	if (stack == c->stack_of_profile)
+	if (same_number(stack, c->stack_of_profile))
 		saturated_add(&c->ledger.wall.of_profile_ns, ns);
-	else if (stack == c->stack_of_driver)
+	else if (same_number(stack, c->stack_of_driver))
 		saturated_add(&c->ledger.wall.of_driver_ns, ns);
 }
 
 /* The stack of a thread that is blocked, or runnable, below the one that it left the CPU with. */
-static uint32_t stack_blocked(struct collect *c, uint32_t stack, uint32_t kind, uint32_t file_type)
+static struct stack_id stack_blocked(struct collect *c, struct stack_id stack, uint32_t kind,
+				     uint32_t file_type)
 {
 	char text[OFF_CPU_FRAME_BYTES];
 	const char *kept;
 
 	off_cpu_frame(kind, file_type, text);
 	kept = collect_text(c, text);
-	return stack_table_push_text(c->stacks, stack, FRAME_MARK,
+	return stack_table_push_text(c->stacks, stack, FRAME_WAIT,
 				     kept ? kept : MARK_BLOCKED "other]");
 }
 
-static uint32_t stack_runnable(struct collect *c, uint32_t stack)
+static struct stack_id stack_runnable(struct collect *c, struct stack_id stack)
 {
-	return stack_table_push_text(c->stacks, stack, FRAME_MARK, MARK_RUNNABLE);
+	return stack_table_push_text(c->stacks, stack, FRAME_WAIT, MARK_RUNNABLE);
 }
 
 /* Off the CPU: what of a thread's time, and where it goes. */
 struct off_cpu_target {
 	struct collect *collect;
 	const struct process *process;
-	uint32_t tid, place;
-	uint64_t left_ns; /* when that began; 0: there is no one moment */
-	uint32_t most;    /* which stack had the most of what was spread: STACK_EMPTY: none */
+	uint32_t tid;
+	struct place_id place;
+	uint64_t left_ns;     /* when that began; 0: there is no one moment */
+	struct stack_id most; /* which stack had the most of what was spread: STACK_EMPTY: none */
 	uint64_t most_ns;
 };
 
-static void add_off_cpu_row(const struct off_cpu_target *t, uint32_t stack, uint64_t from_ns,
+static void add_off_cpu_row(const struct off_cpu_target *t, struct stack_id stack, uint64_t from_ns,
 			    uint64_t ns)
 {
 	profile_add(t->collect->profile, ROW_WAIT, stack, t->place, ns, 0);
@@ -199,7 +201,7 @@ static void add_off_cpu_row(const struct off_cpu_target *t, uint32_t stack, uint
 }
 
 /* Adds time off the CPU below the stack that it was with. */
-static void add_off_cpu(const struct off_cpu_target *t, uint32_t stack,
+static void add_off_cpu(const struct off_cpu_target *t, struct stack_id stack,
 			const struct off_cpu_times *times)
 {
 	struct collect *c = t->collect;
@@ -218,33 +220,24 @@ static void add_off_cpu(const struct off_cpu_target *t, uint32_t stack,
 	count_apart(c, stack, saturated_sum(times->blocked_ns, times->runnable_ns));
 }
 
-static uint32_t keep_apart(struct collect *c, const char *mark)
-{
-	uint32_t stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK, mark);
-
-	if (strcmp(mark, MARK_THREADS_OF_PROFILE) == 0)
-		c->stack_of_profile = stack;
-	else
-		c->stack_of_driver = stack;
-	return stack;
-}
-
 void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot)
 {
 	const struct stack_event *event = &snapshot->event;
 	struct process *process = collect_process_of(c, event);
 	const struct thread_use use = collect_use_of(event);
 	struct off_cpu_departure departure;
-	const char *apart;
-	uint32_t stack;
+	struct stack_id stack, *apart;
 	bool is_whole;
 
 	if (!process)
 		return;
 	stack = stack_builder_snapshot(&c->builder, process, snapshot, NULL, &is_whole);
-	apart = find_mark_apart(c);
+	apart = find_apart(c);
 	if (apart)
-		stack = keep_apart(c, apart);
+		*apart = stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK,
+						       apart == &c->stack_of_profile
+							       ? MARK_THREADS_OF_PROFILE
+							       : MARK_THREADS_OF_DRIVER);
 	else
 		stack = thread_origins_below(&c->origins, process->id, event->tid, stack);
 	collect_note_thread(c, process, &use);
@@ -261,7 +254,7 @@ void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot)
 					    &departure));
 }
 
-static void add_part(void *context, uint32_t stack, const struct off_cpu_times *part)
+static void add_part(void *context, struct stack_id stack, const struct off_cpu_times *part)
 {
 	struct off_cpu_target *t = context;
 	uint64_t ns = saturated_sum(part->blocked_ns, part->runnable_ns);
@@ -291,8 +284,8 @@ static void spread_off_cpu(struct off_cpu_target *t, const struct off_cpu_times 
 }
 
 /* Shows add-ons a time off the CPU, with the stack of what the thread waited for. */
-static void show_off_cpu(struct collect *c, const struct off_cpu_target *target, uint32_t stack,
-			 uint64_t from_ns, uint64_t ns)
+static void show_off_cpu(struct collect *c, const struct off_cpu_target *target,
+			 struct stack_id stack, uint64_t from_ns, uint64_t ns)
 {
 	addons_off_cpu(&c->addons, &(struct thread_time){.start_ns = from_ns,
 							 .end_ns = saturated_sum(from_ns, ns),
@@ -303,12 +296,13 @@ static void show_off_cpu(struct collect *c, const struct off_cpu_target *target,
 }
 
 /* A whole time off the CPU, whose moment is known. */
-static void add_interval(struct collect *c, const struct off_cpu_target *target, uint32_t stack,
-			 const struct stack_on_cpu *record, const struct off_cpu_times *times)
+static void add_interval(struct collect *c, const struct off_cpu_target *target,
+			 struct stack_id stack, const struct stack_on_cpu *record,
+			 const struct off_cpu_times *times)
 {
 	if (!c->addons.takes_off_cpu)
 		return;
-	if (stack == STACK_EMPTY)
+	if (same_number(stack, STACK_EMPTY))
 		stack = collect_stack_of_program(c, target->process->comm, MARK_NO_STACK);
 	show_off_cpu(c, target, stack_blocked(c, stack, times->kind, times->file_type),
 		     record->left_ns, record->blocked_ns);
@@ -324,7 +318,7 @@ void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record)
 				      record->runnable_ns, 0};
 	struct off_cpu_target target = {
 		.collect = c, .process = process, .tid = event->tid, .left_ns = record->left_ns};
-	uint32_t stack;
+	struct stack_id stack;
 
 	if (!process)
 		return;
@@ -341,7 +335,8 @@ void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record)
 }
 
 /* Adds what a thread ran since its last sample. */
-static void add_unsampled(struct collect *c, struct process *process, uint32_t place, uint64_t ns)
+static void add_unsampled(struct collect *c, struct process *process, struct place_id place,
+			  uint64_t ns)
 {
 	if (ns == 0)
 		return;

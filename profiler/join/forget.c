@@ -24,36 +24,36 @@ static uint32_t *unused_numbers(uint32_t count)
 
 /* ---- the two visits ---- */
 
-static void use_stack(void *context, uint32_t *stack)
+static void use_stack(void *context, struct stack_id *stack)
 {
 	struct numbers *n = context;
 
-	if (*stack < n->stack_count)
+	if (stack->number < n->stack_count)
 		stack_table_use(n->table, *stack, n->stacks);
 }
 
-static void use_place(void *context, uint32_t *place)
+static void use_place(void *context, struct place_id *place)
 {
 	struct numbers *n = context;
 
-	if (*place < n->place_count)
-		n->places[*place] = 0;
+	if (place->number < n->place_count)
+		n->places[place->number] = 0;
 }
 
-static void renumber_stack(void *context, uint32_t *stack)
+static void renumber_stack(void *context, struct stack_id *stack)
 {
 	const struct numbers *n = context;
 
-	if (*stack < n->stack_count)
-		*stack = n->stacks[*stack];
+	if (stack->number < n->stack_count)
+		stack->number = n->stacks[stack->number];
 }
 
-static void renumber_place(void *context, uint32_t *place)
+static void renumber_place(void *context, struct place_id *place)
 {
 	const struct numbers *n = context;
 
-	if (*place < n->place_count)
-		*place = n->places[*place];
+	if (place->number < n->place_count)
+		place->number = n->places[place->number];
 }
 
 static void visit_all(struct collect *c, const struct number_visitor *v)
@@ -66,7 +66,7 @@ static void visit_all(struct collect *c, const struct number_visitor *v)
 		visit_stack(v, &item->record.stack);
 		visit_place(v, &item->record.place);
 		if (item->record.kind == NOTE_SHARE)
-			visit_stack(v, &item->record.shape);
+			visit_stack_or_mark(v, &item->record.shape);
 	}
 	open_launches_visit(&c->open_launches, v);
 	open_calls_visit(&c->open_calls, v);
@@ -76,7 +76,7 @@ static void visit_all(struct collect *c, const struct number_visitor *v)
 	attribution_visit(&c->attribution, c->join, v);
 	addons_visit(&c->addons, v);
 	while (id_map_next(&c->processes.by_id, &at, &id, &value))
-		collect_visit_sent((struct process *)(uintptr_t)value, v);
+		target_stacks_visit(&((struct process *)(uintptr_t)value)->sent, v);
 }
 
 /* ---- processes ---- */

@@ -11,7 +11,7 @@
 struct graph_node {
 	uint32_t graph; /* position, or NO_GRAPH */
 	uint32_t index;
-	uint32_t stack;
+	struct capture_stack stack;
 	uint32_t next;         /* of the graph's nodes, in order of announcement; or free */
 	bool is_inferred;      /* not announced: found by its number */
 	struct graph_ref body; /* that it was moved from */
@@ -298,7 +298,8 @@ static int take_place(struct graph_nodes *g, const struct graph *graph, uint32_t
 	return 0;
 }
 
-static int add_node(struct graph_nodes *g, struct graph *graph, uint32_t index, uint32_t stack)
+static int add_node(struct graph_nodes *g, struct graph *graph, uint32_t index,
+		    struct capture_stack stack)
 {
 	uint32_t position = (uint32_t)(graph - g->graphs), at;
 
@@ -319,7 +320,8 @@ static int add_node(struct graph_nodes *g, struct graph *graph, uint32_t index, 
 }
 
 /* A later announcement of a node replaces an earlier one. */
-static int announce(struct graph_nodes *g, struct graph *graph, uint32_t index, uint32_t stack)
+static int announce(struct graph_nodes *g, struct graph *graph, uint32_t index,
+		    struct capture_stack stack)
 {
 	struct graph_node *node = find_node(g, graph, index);
 	int err = 0;
@@ -466,7 +468,7 @@ static const struct graph_node *find_in_children(const struct graph_nodes *g,
 /* ---- interface ---- */
 
 int graph_nodes_made(struct graph_nodes *g, uint32_t process, uint32_t tid, uint64_t id,
-		     uint64_t time_ns, uint32_t stack)
+		     uint64_t time_ns, struct capture_stack stack)
 {
 	struct graph_run *run = run_of(g, process, tid);
 	uint32_t index = (uint32_t)id;
@@ -492,7 +494,7 @@ int graph_nodes_cloned(struct graph_nodes *g, uint32_t process, uint32_t tid, ui
 {
 	struct graph_run *run = run_of(g, process, tid);
 	struct graph *graph;
-	uint32_t stack;
+	struct capture_stack stack;
 
 	if (id == 0)
 		return 0;
@@ -520,7 +522,7 @@ static const struct graph_node *find_following(const struct graph_nodes *g,
 }
 
 static bool find_in_graph(struct graph_nodes *g, struct graph *graph, uint32_t index,
-			  uint32_t *stack)
+			  struct capture_stack *stack)
 {
 	const struct graph_node *node = find_following(g, graph, index);
 	bool is_inferred;
@@ -552,10 +554,11 @@ static struct graph *find_last(struct graph_nodes *g, uint32_t process, uint32_t
 	return g->last.graph;
 }
 
-uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns)
+struct capture_stack graph_nodes_find(struct graph_nodes *g, uint32_t process, uint64_t id,
+				      uint64_t time_ns)
 {
 	struct graph *graph = find_last(g, process, number_of(id), time_ns);
-	uint32_t stack;
+	struct capture_stack stack;
 
 	for (int part = 0; graph && part < GRAPH_NODES_MOST_PARTS; part++) {
 		if (find_in_graph(g, graph, (uint32_t)id, &stack))
@@ -563,7 +566,7 @@ uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t process, uint64_t id, 
 		/* a graph with no other announcements has a node or two, announced incidentally */
 		graph = graph->is_whole ? NULL : deref(g, graph->older);
 	}
-	return GRAPH_NODES_UNKNOWN;
+	return CAPTURE_UNSEEN;
 }
 
 int graph_nodes_moved(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t was)
@@ -621,7 +624,7 @@ static const struct graph *body_of(const struct graph_nodes *g, const struct gra
 }
 
 uint32_t graph_nodes_around(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns,
-			    uint32_t stacks[GRAPH_NODES_DEPTH])
+			    struct stack_id stacks[GRAPH_NODES_DEPTH])
 {
 	const struct graph *body =
 		body_of(g, find_graph(g, process, number_of(id), time_ns), (uint32_t)id);
@@ -632,8 +635,8 @@ uint32_t graph_nodes_around(struct graph_nodes *g, uint32_t process, uint64_t id
 		const struct graph_node *node =
 			graph ? find_node(g, graph, body->holder.index) : NULL;
 
-		if (node && node->stack != GRAPH_NODES_UNKNOWN)
-			stacks[count++] = node->stack;
+		if (node && !same_number(node->stack, CAPTURE_UNSEEN))
+			stacks[count++].number = node->stack.number;
 		body = graph;
 	}
 	return count;
@@ -698,7 +701,7 @@ void graph_nodes_visit(struct graph_nodes *g, const struct number_visitor *v)
 {
 	for (uint32_t i = 0; i < g->node_count; i++)
 		if (g->nodes[i].graph != NO_GRAPH)
-			visit_stack(v, &g->nodes[i].stack);
+			visit_stack_or_mark(v, &g->nodes[i].stack.number);
 }
 
 void graph_nodes_forget(struct graph_nodes *g, uint32_t process)

@@ -32,6 +32,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
+#include "profiler/model/compose.h"
 #include "profiler/model/numbers.h"
 #include "symbolize/util/hash_index.h"
 
@@ -42,7 +43,6 @@
 #define GRAPH_CHILDREN_MAX 4096
 #define GRAPH_NODES_PROCESSES 1024
 #define GRAPH_NODES_THREADS 256 /* that may announce child graphs concurrently */
-#define GRAPH_NODES_UNKNOWN UINT32_MAX
 #define GRAPH_NODES_NEWEST UINT64_MAX
 #define GRAPH_NODES_DEPTH 32          /* of conditional nodes in bodies; CUDA's limit is lower */
 #define GRAPH_NODES_NEW_BODIES 1024   /* that wait for their first node, of all processes */
@@ -115,15 +115,14 @@ struct graph_nodes {
  * then cloned, which carries no time. 0 or -ENOMEM.
  */
 int graph_nodes_made(struct graph_nodes *g, uint32_t process, uint32_t tid, uint64_t id,
-		     uint64_t time_ns, uint32_t stack);
+		     uint64_t time_ns, struct capture_stack stack);
 int graph_nodes_cloned(struct graph_nodes *g, uint32_t process, uint32_t tid, uint64_t id,
 		       uint64_t origin);
 
-/*
- * The stack of the node that had this id at this time; GRAPH_NODES_UNKNOWN if its creation was not
- * seen.
+/* The stack of the node that had this id at this time; CAPTURE_UNSEEN: its creation was not seen.
  */
-uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns);
+struct capture_stack graph_nodes_find(struct graph_nodes *g, uint32_t process, uint64_t id,
+				      uint64_t time_ns);
 
 /*
  * A node that was `was`, in a body, has had the id `id` since it was moved into the executable
@@ -148,7 +147,7 @@ static inline bool graph_nodes_has_bodies(const struct graph_nodes *g)
  * far as known. Returns how many; 0: it is in no body.
  */
 uint32_t graph_nodes_around(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns,
-			    uint32_t stacks[GRAPH_NODES_DEPTH]);
+			    struct stack_id stacks[GRAPH_NODES_DEPTH]);
 
 /* A graph is launched, or one of its own nodes has run; only graphs with bodies are of interest. */
 void graph_nodes_launched(struct graph_nodes *g, uint32_t process, uint32_t number,

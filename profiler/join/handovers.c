@@ -8,7 +8,7 @@
 /* Launches one behind the other with the same answer. */
 struct span {
 	uint64_t from_ns, until_ns;
-	uint32_t below;
+	struct owner_stack owner;
 };
 
 struct handovers_thread {
@@ -97,7 +97,7 @@ static bool is_near(uint64_t earlier_ns, uint64_t later_ns)
 }
 
 /* Whose work the thread did then, as far as its launches say. */
-static uint32_t below_at(const struct handovers_thread *thread, uint64_t time_ns)
+static struct owner_stack owner_at(const struct handovers_thread *thread, uint64_t time_ns)
 {
 	const struct span *span;
 	uint32_t i = thread->count;
@@ -108,15 +108,14 @@ static uint32_t below_at(const struct handovers_thread *thread, uint64_t time_ns
 	if (i == 0) {
 		span = span_at(thread, 0);
 		return thread->count > 0 && !thread->forgot && is_near(time_ns, span->from_ns)
-			       ? span->below
-			       : HANDOVERS_UNKNOWN;
+			       ? span->owner
+			       : OWNER_UNKNOWN;
 	}
 	span = span_at(thread, i - 1);
 	if (time_ns <= span->until_ns)
-		return span->below;
+		return span->owner;
 	/* spans one behind the other differ */
-	return i == thread->count && is_near(span->until_ns, time_ns) ? span->below
-								      : HANDOVERS_UNKNOWN;
+	return i == thread->count && is_near(span->until_ns, time_ns) ? span->owner : OWNER_UNKNOWN;
 }
 
 /* Decides the samples up to `until_ns`, and at least `n`. */
@@ -128,7 +127,7 @@ static void decide(struct handovers *h, struct handovers_thread *thread, uint64_
 	while (done < thread->waiting && (done < n || thread->samples[done].time_ns <= until_ns)) {
 		const struct handovers_sample *sample = &thread->samples[done++];
 
-		h->output(h->context, sample, below_at(thread, sample->time_ns));
+		h->output(h->context, sample, owner_at(thread, sample->time_ns));
 	}
 	thread->waiting -= done;
 	h->waiting -= done;
@@ -138,7 +137,7 @@ static void decide(struct handovers *h, struct handovers_thread *thread, uint64_
 }
 
 void handovers_launch(struct handovers *h, uint32_t process, uint32_t tid, uint64_t time_ns,
-		      uint32_t below)
+		      struct owner_stack owner)
 {
 	struct handovers_thread *thread = get(h, process, tid);
 	struct span *last;
@@ -148,7 +147,7 @@ void handovers_launch(struct handovers *h, uint32_t process, uint32_t tid, uint6
 	last = &thread->spans[(thread->first + thread->count - 1) % HANDOVERS_SPANS];
 	if (thread->count > 0 && time_ns < last->until_ns)
 		return; /* a thread's launches are in order */
-	if (thread->count > 0 && last->below == below) {
+	if (thread->count > 0 && same_number(last->owner, owner)) {
 		last->until_ns = time_ns;
 	} else {
 		if (thread->count == HANDOVERS_SPANS) {
@@ -157,7 +156,7 @@ void handovers_launch(struct handovers *h, uint32_t process, uint32_t tid, uint6
 			thread->forgot = true;
 		}
 		thread->spans[(thread->first + thread->count++) % HANDOVERS_SPANS] =
-			(struct span){time_ns, time_ns, below};
+			(struct span){time_ns, time_ns, owner};
 	}
 	decide(h, thread, time_ns, 0);
 }
@@ -174,14 +173,14 @@ void handovers_add(struct handovers *h, const struct handovers_sample *sample)
 
 	last = thread && thread->count > 0 ? span_at(thread, thread->count - 1) : NULL;
 	if (last && sample->time_ns <= last->until_ns) {
-		h->output(h->context, sample, below_at(thread, sample->time_ns));
+		h->output(h->context, sample, owner_at(thread, sample->time_ns));
 		return;
 	}
 	if (thread && thread->waiting == HANDOVERS_WAITING_MAX)
 		decide(h, thread, 0, HANDOVERS_WAITING_MAX / 2);
 	if (!thread || !array_make_room(&thread->samples, thread->waiting, &thread->capacity,
 					sizeof(*sample))) {
-		h->output(h->context, sample, HANDOVERS_UNKNOWN);
+		h->output(h->context, sample, OWNER_UNKNOWN);
 		return;
 	}
 	thread->samples[thread->waiting++] = *sample;
@@ -202,7 +201,9 @@ void handovers_visit(struct handovers *h, const struct number_visitor *v)
 		struct handovers_thread *thread = h->threads[i];
 
 		for (uint32_t k = 0; k < thread->count; k++)
-			visit_stack(v, &thread->spans[(thread->first + k) % HANDOVERS_SPANS].below);
+			visit_stack_or_mark(
+				v,
+				&thread->spans[(thread->first + k) % HANDOVERS_SPANS].owner.number);
 		for (uint32_t k = 0; k < thread->waiting; k++) {
 			visit_stack(v, &thread->samples[k].stack);
 			visit_place(v, &thread->samples[k].place);

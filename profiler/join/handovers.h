@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "profiler/cpu/target_stacks.h"
 #include "profiler/model/numbers.h"
 #include "symbolize/util/hash_index.h"
 
@@ -25,18 +26,18 @@
 #define HANDOVERS_SPANS 64          /* of launches with the same answer, of a thread */
 #define HANDOVERS_WAITING_MAX 2048u /* samples of a thread */
 
-#define HANDOVERS_UNKNOWN UINT32_MAX /* whose work it is */
-
 struct handovers_sample {
 	uint64_t time_ns, ran_ns; /* the latter is what it stands for */
 	uint32_t process, tid;
-	uint32_t stack, place;
+	struct stack_id stack;
+	struct place_id place;
 	bool is_whole; /* the stack; only passed through */
 };
 
 struct handovers {
-	/* gets each sample, and the stack that its own belongs below, or HANDOVERS_UNKNOWN */
-	void (*output)(void *context, const struct handovers_sample *sample, uint32_t below);
+	/* gets each sample, and the stack that its own belongs below */
+	void (*output)(void *context, const struct handovers_sample *sample,
+		       struct owner_stack owner);
 	void *context;
 	struct handovers_thread **threads;
 	uint32_t count, capacity;
@@ -47,9 +48,9 @@ struct handovers {
 /* Zero-initialise, then set the output. */
 void handovers_release(struct handovers *handovers);
 
-/* A thread has launched for the owner of the stack `below`; HANDOVERS_UNKNOWN: it is not known. */
+/* A thread has launched for the owner of this stack. */
 void handovers_launch(struct handovers *handovers, uint32_t process, uint32_t tid, uint64_t time_ns,
-		      uint32_t below);
+		      struct owner_stack owner);
 
 /* Returns whether the thread is known to work for others. */
 bool handovers_has(const struct handovers *handovers, uint32_t process, uint32_t tid);

@@ -11,7 +11,7 @@
 
 struct probe {
 	uint64_t time_ns;
-	uint32_t stack;
+	struct origin_id origin;
 	uint32_t family;
 };
 
@@ -114,18 +114,18 @@ size_t join_memory(const struct join *c)
 
 /* ---- attribution ---- */
 
-static void attribute(struct join *c, uint32_t stack, uint64_t launched_ns,
+static void attribute(struct join *c, struct origin_id origin, uint64_t launched_ns,
 		      const struct gpu_operation *op)
 {
 	if (op->work == JOIN_REMARK) {
 		;
-	} else if (stack == STACK_NONE) {
+	} else if (same_number(origin, ORIGIN_UNKNOWN)) {
 		c->stats.unmatched++;
 		c->stats.unmatched_ns += op->duration_ns;
 	} else {
 		c->stats.matched++;
 	}
-	c->output.attribute(c->output.context, stack, launched_ns, op);
+	c->output.attribute(c->output.context, origin, launched_ns, op);
 }
 
 static enum link_state begun(const struct link *link)
@@ -134,16 +134,16 @@ static enum link_state begun(const struct link *link)
 }
 
 /* The stack of `link` is now known, or known to be missing: attributes its waiting operations. */
-static void decide(struct join *c, struct link *link, uint32_t stack)
+static void decide(struct join *c, struct link *link, struct origin_id origin)
 {
 	bool had_operations = false;
 	struct gpu_operation op;
 
 	while (links_take_waiting(&c->links, link, &op)) {
-		attribute(c, stack, link->launched_ns, &op);
+		attribute(c, origin, link->launched_ns, &op);
 		had_operations |= op.work != JOIN_REMARK;
 	}
-	link->stack = stack;
+	link->origin = origin;
 	links_list(&c->links, link, had_operations ? begun(link) : LINK_IDLE);
 }
 
@@ -169,37 +169,38 @@ static void drop_probes(struct join *c, struct thread *t, uint32_t n)
  * launch without a probe takes a runtime probe: the program entered the runtime function before
  * CUPTI was ready (its first CUDA call), so only the nested call was reported.
  */
-static uint32_t take_probe_before(struct join *c, struct thread *t, const struct launch *launch)
+static struct origin_id take_probe_before(struct join *c, struct thread *t,
+					  const struct launch *launch)
 {
-	uint32_t own = STACK_NONE, outer = STACK_NONE;
+	struct origin_id own = ORIGIN_UNKNOWN, outer = ORIGIN_UNKNOWN;
 	struct probe *p;
 
 	while ((p = queue_front(&t->probes)) && p->time_ns <= launch->time_ns) {
 		if (p->family == launch->family)
-			own = p->stack;
+			own = p->origin;
 		else if (launch->family == FAMILY_DRIVER)
-			outer = p->stack;
+			outer = p->origin;
 		drop_probes(c, t, 1);
 	}
-	if (own == STACK_NONE)
+	if (same_number(own, ORIGIN_UNKNOWN))
 		own = outer;
-	if (own != STACK_NONE)
+	if (!same_number(own, ORIGIN_UNKNOWN))
 		c->stats.probes_unused--;
 	return own;
 }
 
 /* The driver call nested in a runtime launch: the first driver probe before `until_ns`. */
-static uint32_t take_nested_probe(struct join *c, struct thread *t, uint64_t until_ns)
+static struct origin_id take_nested_probe(struct join *c, struct thread *t, uint64_t until_ns)
 {
 	struct probe *p = queue_front(&t->probes);
-	uint32_t stack;
+	struct origin_id origin;
 
 	/* a runtime probe belongs to the next launch */
 	if (!p || p->time_ns >= until_ns || p->family != FAMILY_DRIVER)
-		return STACK_NONE;
-	stack = p->stack;
+		return ORIGIN_UNKNOWN;
+	origin = p->origin;
 	pop_probe(c, t);
-	return stack;
+	return origin;
 }
 
 /*
@@ -210,14 +211,14 @@ static bool decide_first_launch(struct join *c, struct thread *t, bool final)
 {
 	struct launch *first = queue_front(&t->launches), launch;
 	struct launch *next;
-	uint32_t stack;
+	struct origin_id origin;
 	struct link *l;
 
 	if (!first || (!final && first->time_ns > c->probes_until_ns))
 		return false;
 	launch = *first;
-	stack = take_probe_before(c, t, &launch);
-	if (stack == STACK_NONE && launch.family == FAMILY_RUNTIME) {
+	origin = take_probe_before(c, t, &launch);
+	if (same_number(origin, ORIGIN_UNKNOWN) && launch.family == FAMILY_RUNTIME) {
 		uint64_t until = launch.time_ns + JOIN_NESTED_NS;
 
 		next = queue_at(&t->launches, 1);
@@ -230,15 +231,15 @@ static bool decide_first_launch(struct join *c, struct thread *t, bool final)
 		/* a driver launch that follows has its own probe just before it: leave that one */
 		if (!next || next->family != FAMILY_DRIVER ||
 		    queue_count_before(&t->probes, until) > 1)
-			stack = take_nested_probe(c, t, until);
+			origin = take_nested_probe(c, t, until);
 	}
-	if (stack == STACK_NONE)
+	if (same_number(origin, ORIGIN_UNKNOWN))
 		c->stats.launches_unprobed++;
 	queue_pop(&t->launches);
 	c->launches_held--;
 	l = links_deref(&c->links, launch.link);
 	if (l && l->state == LINK_UNDECIDED)
-		decide(c, l, stack);
+		decide(c, l, origin);
 	return true;
 }
 
@@ -382,7 +383,7 @@ static bool give_up_oldest_orphan(struct join *c)
 	if (c->new_orphans > queue_length(&c->orphans))
 		c->new_orphans--;
 	if (link && link->state == LINK_NO_LAUNCH)
-		decide(c, link, STACK_NONE);
+		decide(c, link, ORIGIN_UNKNOWN);
 	return true;
 }
 
@@ -415,7 +416,7 @@ static void give_up_orphans_of(struct join *c, uint32_t process)
 		struct link *link = links_deref(&c->links, orphan->link);
 
 		if (link && link->state == LINK_NO_LAUNCH && link->process == process)
-			decide(c, link, STACK_NONE);
+			decide(c, link, ORIGIN_UNKNOWN);
 	}
 }
 
@@ -451,9 +452,9 @@ static void make_waiting_room(struct join *c)
 /* ---- input ---- */
 
 int join_probe(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
-	       enum launch_family family, uint32_t stack)
+	       enum launch_family family, struct origin_id origin)
 {
-	struct probe probe = {time_ns, stack, family};
+	struct probe probe = {time_ns, origin, family};
 	struct thread *t;
 
 	c->stats.probes++;
@@ -504,15 +505,16 @@ uint64_t join_count_others_due(const struct join *c, uint64_t before_ns)
 
 /* The link of a new launch: added, or found if operations came first. NULL: out of memory. */
 static struct link *launch_link(struct join *c, uint32_t process, uint64_t time_ns,
-				uint32_t correlation_id, int is_graph, uint32_t stack)
+				uint32_t correlation_id, int is_graph, struct origin_id origin)
 {
 	struct link *l = links_find(&c->links, process, correlation_id);
 
 	if (l && l->state != LINK_NO_LAUNCH) {
 		/* the old launch keeps its state; operations may be of either */
-		c->stats.launches_confused += stack == STACK_NONE || stack != l->stack;
+		c->stats.launches_confused +=
+			same_number(origin, ORIGIN_UNKNOWN) || !same_number(origin, l->origin);
 		if (l->state == LINK_UNDECIDED)
-			decide(c, l, STACK_NONE);
+			decide(c, l, ORIGIN_UNKNOWN);
 		call_due(c, l);
 		links_remove(&c->links, l);
 		l = NULL;
@@ -549,7 +551,7 @@ int join_launch(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns
 	c->stats.launches++;
 	if (c->launches_held >= c->newest)
 		decide_all_launches(c, true);
-	l = launch_link(c, process, time_ns, correlation_id, is_graph, STACK_NONE);
+	l = launch_link(c, process, time_ns, correlation_id, is_graph, ORIGIN_UNKNOWN);
 	if (l && await_probe(c, process, tid, &launch, l) == 0)
 		return 0;
 	c->stats.launches_unprobed++;
@@ -559,14 +561,14 @@ int join_launch(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns
 }
 
 int join_launch_with_stack(struct join *c, uint32_t process, uint64_t time_ns,
-			   uint32_t correlation_id, int is_graph, uint32_t stack)
+			   uint32_t correlation_id, int is_graph, struct origin_id origin)
 {
-	struct link *l = launch_link(c, process, time_ns, correlation_id, is_graph, stack);
+	struct link *l = launch_link(c, process, time_ns, correlation_id, is_graph, origin);
 
 	c->stats.launches++;
 	if (!l)
 		return -ENOMEM;
-	decide(c, l, stack);
+	decide(c, l, origin);
 	return 0;
 }
 
@@ -594,7 +596,7 @@ int join_operation(struct join *c, uint32_t process, const struct gpu_operation 
 		make_waiting_room(c);
 	l = links_find(&c->links, process, operation->correlation_id);
 	if (l && link_is_decided(l)) {
-		attribute(c, l->stack, l->launched_ns, operation);
+		attribute(c, l->origin, l->launched_ns, operation);
 		if (l->state == LINK_IDLE && operation->work != JOIN_REMARK)
 			links_list(&c->links, l, begun(l));
 		return 0;
@@ -603,7 +605,7 @@ int join_operation(struct join *c, uint32_t process, const struct gpu_operation 
 		l = add_orphan(c, process, operation->correlation_id);
 	/* no memory to wait: its time must not be lost */
 	if (!l || !links_wait(&c->links, l, operation))
-		attribute(c, STACK_NONE, l ? l->launched_ns : 0, operation);
+		attribute(c, ORIGIN_UNKNOWN, l ? l->launched_ns : 0, operation);
 	return 0;
 }
 
@@ -633,7 +635,7 @@ static void forget_ended(struct join *c)
 		    !bsearch(&l->process, c->ended, c->ended_count, sizeof(c->ended[0]), by_number))
 			continue;
 		if (!link_is_decided(l))
-			decide(c, l, STACK_NONE);
+			decide(c, l, ORIGIN_UNKNOWN);
 		call_due(c, l);
 		links_remove(&c->links, l);
 	}
@@ -658,16 +660,17 @@ void join_end_process(struct join *c, uint32_t process)
 		forget_ended(c);
 }
 
-void join_visit(struct join *c, void (*visit)(void *context, uint32_t *stack), void *context)
+void join_visit(struct join *c, void (*visit)(void *context, struct origin_id *origin),
+		void *context)
 {
 	for (uint32_t i = 0; i < c->links.used; i++)
 		if (link_is_decided(&c->links.links[i]))
-			visit(context, &c->links.links[i].stack);
+			visit(context, &c->links.links[i].origin);
 	for (uint32_t i = 0; i < c->thread_count; i++) {
 		const struct queue *probes = &c->threads[i].probes;
 
 		for (uint32_t k = 0; k < queue_length(probes); k++)
-			visit(context, &((struct probe *)queue_at(probes, k))->stack);
+			visit(context, &((struct probe *)queue_at(probes, k))->origin);
 	}
 }
 

@@ -17,8 +17,9 @@
  * nested calls, and are counted. An operation takes the stack of the launch with its correlation
  * id; ids are per process. One launch may start many operations (CUDA graphs).
  *
- * Every operation is attributed exactly once, without a stack (STACK_NONE) if its launch or its
- * probe is missing. Units: ns, CLOCK_MONOTONIC.
+ * A stack is the origin of a launch (attribution.h), which is only passed through. Every operation
+ * is attributed exactly once, without one (ORIGIN_UNKNOWN) if its launch or its probe is missing.
+ * Units: ns, CLOCK_MONOTONIC.
  *
  * Memory is bounded for any input (JOIN_REMEMBERED, and an allowance). It does not grow with the
  * number of operations, launches, threads or processes.
@@ -30,8 +31,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "profiler/model/gpu_operation.h"
+#include "profiler/model/numbers.h"
 
-#define STACK_NONE UINT32_MAX
+/* What is known of a launch: a number of attribution.h's, which gives it its meaning. */
+struct origin_id {
+	uint32_t number;
+};
+#define ORIGIN_UNKNOWN ((struct origin_id){UINT32_MAX})
 
 enum launch_family {
 	FAMILY_RUNTIME = 1, /* libcudart */
@@ -40,7 +46,7 @@ enum launch_family {
 
 /* Receives attributed operations, with the time of their launch; 0: no launch. */
 struct join_output {
-	void (*attribute)(void *context, uint32_t stack, uint64_t launched_ns,
+	void (*attribute)(void *context, struct origin_id origin, uint64_t launched_ns,
 			  const struct gpu_operation *operation);
 	void *context;
 };
@@ -88,12 +94,12 @@ bool join_knows(struct join *c, uint32_t process, uint32_t correlation_id);
 
 /* All return 0 or -ENOMEM; on failure only this item is lost. */
 int join_probe(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
-	       enum launch_family family, uint32_t stack);
+	       enum launch_family family, struct origin_id origin);
 int join_launch(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
 		uint32_t correlation_id, enum launch_family family, int is_graph);
 /* A launch whose stack was captured inside the process: joined by id, without a probe. */
 int join_launch_with_stack(struct join *c, uint32_t process, uint64_t time_ns,
-			   uint32_t correlation_id, int is_graph, uint32_t stack);
+			   uint32_t correlation_id, int is_graph, struct origin_id origin);
 int join_operation(struct join *c, uint32_t process, const struct gpu_operation *operation);
 
 /*
@@ -113,8 +119,9 @@ void join_advance(struct join *c, uint64_t probes_until_ns);
 void join_end_process(struct join *c, uint32_t process);
 #define JOIN_ENDED_MAX 64u
 
-/* Shows each stack that it carries, to be changed or not (model/numbers.h). */
-void join_visit(struct join *c, void (*visit)(void *context, uint32_t *stack), void *context);
+/* Shows each origin that it carries, to be changed or not. */
+void join_visit(struct join *c, void (*visit)(void *context, struct origin_id *origin),
+		void *context);
 
 /* The input has ended: attributes everything that is left. */
 void join_finish(struct join *c);

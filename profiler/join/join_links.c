@@ -103,7 +103,7 @@ struct link *links_add(struct links *l, uint32_t process, uint32_t correlation_i
 	}
 	*link = (struct link){.process = process,
 			      .correlation_id = correlation_id,
-			      .stack = STACK_NONE,
+			      .origin = ORIGIN_UNKNOWN,
 			      .first_waiting = NO_LINK,
 			      .last_waiting = NO_LINK,
 			      .age = age};

@@ -48,7 +48,7 @@ struct link {
 	uint64_t launched_ns; /* 0: no launch yet */
 	uint32_t process;
 	uint32_t correlation_id;
-	uint32_t stack;
+	struct origin_id origin;
 	/* one word, which keeps a link at 32 bytes */
 	uint32_t age : 24;  /* distinguishes the uses of a slot */
 	uint32_t state : 5; /* enum link_state */

@@ -16,8 +16,9 @@
 struct open_call {
 	uint64_t start_ns;
 	uint32_t process, tid;
-	uint32_t stack, place; /* only passed through */
-	uint64_t taken_ns;     /* not 0: taken out at this time, and has not returned since */
+	struct stack_id stack; /* likewise the next: only passed through */
+	struct place_id place;
+	uint64_t taken_ns; /* not 0: taken out at this time, and has not returned since */
 };
 
 /* Zero-initialised is empty. */

@@ -10,13 +10,14 @@ static bool is_at_place(const void *records, uint32_t position, const void *key)
 {
 	const struct open_launch *launch = (const struct open_launch *)records + position;
 
-	return launch->item.record.place == *(const uint32_t *)key;
+	return same_number(launch->item.record.place, *(const struct place_id *)key);
 }
 
 /* Its position, or HASH_INDEX_NONE. */
-static uint32_t find(const struct open_launches *o, uint32_t place)
+static uint32_t find(const struct open_launches *o, struct place_id place)
 {
-	return hash_index_find(&o->index, hash_number(place), is_at_place, o->launches, &place);
+	return hash_index_find(&o->index, hash_number(place.number), is_at_place, o->launches,
+			       &place);
 }
 
 /* Records the launch, and moves the last one into the hole. */
@@ -25,14 +26,16 @@ static void finish(struct open_launches *o, uint32_t at)
 	uint32_t last = --o->count;
 
 	profile_sink_add(o->sink, &o->launches[at].item);
-	hash_index_remove(&o->index, hash_number(o->launches[at].item.record.place), at);
-	hash_index_move(&o->index, hash_number(o->launches[last].item.record.place), last, at);
+	hash_index_remove(&o->index, hash_number(o->launches[at].item.record.place.number), at);
+	hash_index_move(&o->index, hash_number(o->launches[last].item.record.place.number), last,
+			at);
 	o->launches[at] = o->launches[last];
 }
 
 int open_launches_begin(struct open_launches *o, uint32_t process, const struct profile_item *item)
 {
-	uint32_t place = item->record.place, at = find(o, place);
+	struct place_id place = item->record.place;
+	uint32_t at = find(o, place);
 
 	if (at != HASH_INDEX_NONE) {
 		profile_sink_add(o->sink, &o->launches[at].item);
@@ -40,7 +43,7 @@ int open_launches_begin(struct open_launches *o, uint32_t process, const struct 
 		return 0;
 	}
 	if (!array_make_room(&o->launches, o->count, &o->capacity, sizeof(*o->launches)) ||
-	    hash_index_add(&o->index, hash_number(place), o->count) != 0) {
+	    hash_index_add(&o->index, hash_number(place.number), o->count) != 0) {
 		profile_sink_add(o->sink, item);
 		return -ENOMEM;
 	}
@@ -48,7 +51,7 @@ int open_launches_begin(struct open_launches *o, uint32_t process, const struct 
 	return 0;
 }
 
-void open_launches_end(struct open_launches *o, uint32_t place,
+void open_launches_end(struct open_launches *o, struct place_id place,
 		       const struct gpu_event_launch_end *end)
 {
 	uint32_t at = find(o, place);
@@ -72,7 +75,7 @@ void open_launches_visit(struct open_launches *o, const struct number_visitor *v
 
 		visit_stack(v, &record->stack);
 		visit_place(v, &record->place);
-		hash_index_add(&o->index, hash_number(record->place), i);
+		hash_index_add(&o->index, hash_number(record->place.number), i);
 	}
 }
 

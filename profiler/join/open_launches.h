@@ -41,7 +41,7 @@ int open_launches_begin(struct open_launches *open, uint32_t process,
 			const struct profile_item *item);
 
 /* The call with this id has returned. No effect if the thread's last launch is another. */
-void open_launches_end(struct open_launches *open, uint32_t place,
+void open_launches_end(struct open_launches *open, struct place_id place,
 		       const struct gpu_event_launch_end *end);
 
 /* Shows the numbers in use. */

@@ -11,7 +11,7 @@
 
 struct spread_sample {
 	struct spread_key key;
-	uint32_t stack;
+	struct stack_id stack;
 	struct spread_work stands; /* for: without the samples themselves */
 	struct spread_work own;    /* the samples themselves */
 	double squares;            /* n (n - 1) ns^2; then the variance */
@@ -19,13 +19,13 @@ struct spread_sample {
 
 struct spread_parked {
 	struct spread_key key;
-	uint32_t place;
+	struct place_id place;
 	struct spread_work work;
 };
 
 /* One stack to spread over. */
 struct part {
-	uint32_t stack;
+	struct stack_id stack;
 	double count, ns, bytes; /* what its samples stand for */
 	double up_to;            /* as a share of the count: this and those before */
 };
@@ -85,27 +85,27 @@ static bool sample_equal(const void *records, uint32_t position, const void *key
 {
 	const struct spread_sample *a = (const struct spread_sample *)records + position, *b = key;
 
-	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && a->stack == b->stack;
+	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && same_number(a->stack, b->stack);
 }
 
 static bool parked_equal(const void *records, uint32_t position, const void *key)
 {
 	const struct spread_parked *a = (const struct spread_parked *)records + position, *b = key;
 
-	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && a->place == b->place;
+	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && same_number(a->place, b->place);
 }
 
 static uint32_t hash_of(const struct spread_key *key, uint32_t with)
 {
-	return hash_four(key->process, key->base, key->thread, with);
+	return hash_four(key->process, key->base.number, key->thread, with);
 }
 
 /* The sample's record, a new one if there is room; NULL: there is none. */
 static struct spread_sample *get_sample(struct spread *s, const struct spread_key *key,
-					uint32_t stack)
+					struct stack_id stack)
 {
 	const struct spread_sample new = {.key = *key, .stack = stack};
-	uint32_t hash = hash_of(key, stack);
+	uint32_t hash = hash_of(key, stack.number);
 	uint32_t at = hash_index_find(&s->sample_index, hash, sample_equal, s->samples, &new);
 
 	if (at != HASH_INDEX_NONE)
@@ -121,10 +121,10 @@ static struct spread_sample *get_sample(struct spread *s, const struct spread_ke
 }
 
 static struct spread_parked *get_parked(struct spread *s, const struct spread_key *key,
-					uint32_t place)
+					struct place_id place)
 {
 	const struct spread_parked new = {.key = *key, .place = place};
-	uint32_t hash = hash_of(key, place);
+	uint32_t hash = hash_of(key, place.number);
 	uint32_t at = hash_index_find(&s->parked_index, hash, parked_equal, s->parked, &new);
 
 	if (at != HASH_INDEX_NONE)
@@ -151,7 +151,7 @@ static int by_key(const struct spread_key *a, const struct spread_key *b)
 	int order = compare(a->process, b->process);
 
 	if (!order)
-		order = compare(a->base, b->base);
+		order = compare(a->base.number, b->base.number);
 	return order ? order : compare(a->thread, b->thread);
 }
 
@@ -160,7 +160,7 @@ static int by_thread_and_stack(const void *a, const void *b)
 	const struct spread_sample *x = a, *y = b;
 	int order = by_key(&x->key, &y->key);
 
-	return order ? order : compare(x->stack, y->stack);
+	return order ? order : compare(x->stack.number, y->stack.number);
 }
 
 static int by_thread_and_place(const void *a, const void *b)
@@ -168,18 +168,19 @@ static int by_thread_and_place(const void *a, const void *b)
 	const struct spread_parked *x = a, *y = b;
 	int order = by_key(&x->key, &y->key);
 
-	return order ? order : compare(x->place, y->place);
+	return order ? order : compare(x->place.number, y->place.number);
 }
 
 static int by_stack(const void *a, const void *b)
 {
-	return compare(((const struct spread_sample *)a)->stack,
-		       ((const struct spread_sample *)b)->stack);
+	return compare(((const struct spread_sample *)a)->stack.number,
+		       ((const struct spread_sample *)b)->stack.number);
 }
 
 static int parts_by_stack(const void *a, const void *b)
 {
-	return compare(((const struct part *)a)->stack, ((const struct part *)b)->stack);
+	return compare(((const struct part *)a)->stack.number,
+		       ((const struct part *)b)->stack.number);
 }
 
 /* Also of nothing, which may be at NULL. */
@@ -220,7 +221,7 @@ static void unite(struct parts *parts)
 		struct part *last = kept > 0 ? &parts->list[kept - 1] : NULL;
 		const struct part *part = &parts->list[i];
 
-		if (!last || last->stack != part->stack) {
+		if (!last || !same_number(last->stack, part->stack)) {
 			parts->list[kept++] = *part;
 			continue;
 		}
@@ -433,7 +434,7 @@ static void spread_thread(struct spreading *w, uint32_t from, uint32_t to, const
 
 static bool is_same_kind(const struct spread_key *a, const struct spread_key *b)
 {
-	return a->process == b->process && a->base == b->base;
+	return a->process == b->process && same_number(a->base, b->base);
 }
 
 /* Spreads what is parked of one process and kind: [from, to). */
@@ -467,7 +468,7 @@ static void sum_errors(struct spread *s)
 
 	sort(s->samples, s->sample_count, sizeof(*s->samples), by_stack);
 	for (uint32_t i = 0; i < s->sample_count; i++) {
-		if (i > 0 && s->samples[i].stack != s->samples[i - 1].stack)
+		if (i > 0 && !same_number(s->samples[i].stack, s->samples[i - 1].stack))
 			sum = 0;
 		sum += s->samples[i].squares;
 		greatest = sum > greatest ? sum : greatest;
@@ -539,7 +540,7 @@ static void make_room(struct spread *s, bool of_samples)
 
 /* ---- input ---- */
 
-void spread_add_sample(struct spread *s, const struct spread_key *key, uint32_t stack,
+void spread_add_sample(struct spread *s, const struct spread_key *key, struct stack_id stack,
 		       uint32_t stands_for, uint64_t ns, uint64_t bytes)
 {
 	struct spread_sample *sample = get_sample(s, key, stack);
@@ -557,7 +558,7 @@ void spread_add_sample(struct spread *s, const struct spread_key *key, uint32_t 
 	sample->squares += (double)others * stands_for * (double)ns * (double)ns;
 }
 
-void spread_park(struct spread *s, const struct spread_key *key, uint32_t place, uint64_t ns,
+void spread_park(struct spread *s, const struct spread_key *key, struct place_id place, uint64_t ns,
 		 uint64_t bytes)
 {
 	const struct spread_work work = {1, ns, bytes};

@@ -36,6 +36,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
+#include "profiler/model/numbers.h"
 #include "symbolize/util/hash_index.h"
 
 /* Of parked sums, and of stacks with samples, each. */
@@ -47,8 +48,8 @@ struct spread_work {
 
 /* Takes what moves from the base, at a place, to a stack at the same place. */
 struct spread_output {
-	void (*move)(void *context, uint32_t base, uint32_t place, uint32_t stack,
-		     const struct spread_work *work);
+	void (*move)(void *context, struct stack_id base, struct place_id place,
+		     struct stack_id stack, const struct spread_work *work);
 	void *context;
 };
 
@@ -61,7 +62,9 @@ struct spread_stats {
 
 /* Whose work it is; compared as bytes. */
 struct spread_key {
-	uint32_t process, base, thread;
+	uint32_t process;
+	struct stack_id base;
+	uint32_t thread;
 };
 
 struct spread {
@@ -82,11 +85,11 @@ void spread_init(struct spread *s, const struct spread_output *output);
 void spread_release(struct spread *s);
 
 /* A sample with this stack, whose launch stands for `stands_for` launches: at least 1. */
-void spread_add_sample(struct spread *s, const struct spread_key *key, uint32_t stack,
+void spread_add_sample(struct spread *s, const struct spread_key *key, struct stack_id stack,
 		       uint32_t stands_for, uint64_t ns, uint64_t bytes);
 
 /* Work without a stack, which the caller has added to the base at this place. */
-void spread_park(struct spread *s, const struct spread_key *key, uint32_t place, uint64_t ns,
+void spread_park(struct spread *s, const struct spread_key *key, struct place_id place, uint64_t ns,
 		 uint64_t bytes);
 
 /* The input has ended: spreads all. */

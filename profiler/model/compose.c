@@ -9,17 +9,17 @@
 /* The memo is cleared when it is full, or the allowance used up. */
 #define MEMO_MAX (1u << 18)
 
-#define NO_WAITER UINT32_MAX
+#define NO_WAITER ((struct stack_id){UINT32_MAX})
 
 struct composed_key {
 	struct gpu_work_origin origin;
-	uint32_t waiter; /* NO_WAITER: the work itself */
+	struct stack_id waiter; /* NO_WAITER: the work itself */
 	uint32_t spins;
 };
 
 struct composed {
 	struct composed_key key;
-	uint32_t stack;
+	struct stack_id stack;
 };
 
 void compose_init(struct compose *c, struct stack_table *stacks)
@@ -39,14 +39,15 @@ void compose_release(struct compose *c)
 static uint32_t hash_key(const struct composed_key *key)
 {
 	const struct gpu_work_origin *o = &key->origin;
-	uint64_t hash = hash_step(hash_seed.first, (uint64_t)o->launch << 32 | o->capture,
-				  (uint64_t)o->work << 32 | key->waiter);
+	uint64_t hash =
+		hash_step(hash_seed.first, (uint64_t)o->launch.number << 32 | o->capture.number,
+			  (uint64_t)o->work << 32 | key->waiter.number);
 
 	return hash_finish(
 		hash_step(hash, (uintptr_t)o->name, (uint64_t)key->spins << 32 | o->memory));
 }
 
-static struct composed_key key_of(const struct gpu_work_origin *origin, uint32_t waiter)
+static struct composed_key key_of(const struct gpu_work_origin *origin, struct stack_id waiter)
 {
 	struct composed_key key;
 
@@ -61,7 +62,7 @@ static uint32_t find(const struct compose *c, const struct composed_key *key)
 	return record_find_hashed(&c->memo, hash_key(key), key);
 }
 
-static void remember(struct compose *c, const struct composed_key *key, uint32_t stack)
+static void remember(struct compose *c, const struct composed_key *key, struct stack_id stack)
 {
 	const struct composed composed = {*key, stack};
 
@@ -81,40 +82,43 @@ void compose_forget(struct compose *c)
 
 /* ---- composing ---- */
 
-static uint32_t mark(struct compose *c, uint32_t outer, const char *text)
+static struct stack_id mark(struct compose *c, struct stack_id outer, const char *text)
 {
 	return stack_table_push_text(c->stacks, outer, FRAME_MARK, text);
 }
 
 /* Appends a stack to another; an empty one shows as not captured. */
-static uint32_t append(struct compose *c, uint32_t outer, uint32_t stack)
+static struct stack_id append(struct compose *c, struct stack_id outer, struct stack_id stack)
 {
-	if (stack == STACK_EMPTY)
+	if (same_number(stack, STACK_EMPTY))
 		return mark(c, outer, MARK_NO_STACK);
-	return outer == STACK_EMPTY ? stack : stack_table_append(c->stacks, outer, stack);
+	return same_number(outer, STACK_EMPTY) ? stack
+					       : stack_table_append(c->stacks, outer, stack);
 }
 
 /* Appends the launch stack of the work below `outer`. */
-static uint32_t append_launch(struct compose *c, uint32_t outer, const struct gpu_work_origin *o)
+static struct stack_id append_launch(struct compose *c, struct stack_id outer,
+				     const struct gpu_work_origin *o)
 {
-	if (o->launch == LAUNCH_UNKNOWN)
+	if (same_number(o->launch, LAUNCH_UNKNOWN))
 		outer = mark(c, outer, MARK_NO_LAUNCH);
-	else if (o->launch == LAUNCH_BY_KERNEL)
+	else if (same_number(o->launch, LAUNCH_BY_KERNEL))
 		outer = mark(c, outer, MARK_KERNEL_LAUNCH);
-	else if (o->launch == LAUNCH_EARLIER)
+	else if (same_number(o->launch, LAUNCH_EARLIER))
 		outer = mark(c, outer, MARK_EARLIER);
-	else if (o->launch == LAUNCH_SKIPPED)
+	else if (same_number(o->launch, LAUNCH_SKIPPED))
 		outer = mark(c, outer, MARK_SKIPPED);
-	else if (o->launch != LAUNCH_NONE_NEEDED)
-		outer = append(c, outer, o->launch);
-	if (o->capture == CAPTURE_NONE)
+	else if (!same_number(o->launch, LAUNCH_NONE_NEEDED))
+		outer = append(c, outer, (struct stack_id){o->launch.number});
+	if (same_number(o->capture, CAPTURE_NONE))
 		return outer;
-	if (o->capture == CAPTURE_UNSEEN)
+	if (same_number(o->capture, CAPTURE_UNSEEN))
 		return mark(c, outer, MARK_CAPTURE_UNSEEN);
-	return append(c, mark(c, outer, MARK_CAPTURED), o->capture);
+	return append(c, mark(c, outer, MARK_CAPTURED), (struct stack_id){o->capture.number});
 }
 
-static uint32_t append_work(struct compose *c, uint32_t outer, const struct gpu_work_origin *o)
+static struct stack_id append_work(struct compose *c, struct stack_id outer,
+				   const struct gpu_work_origin *o)
 {
 	if (o->work == GPU_WORK_KERNEL)
 		return stack_table_push_text(c->stacks, outer, FRAME_GPU_KERNEL, o->name);
@@ -124,10 +128,11 @@ static uint32_t append_work(struct compose *c, uint32_t outer, const struct gpu_
 	return stack_table_push_text(c->stacks, outer, FRAME_GPU_WORK, work_frame(o->work));
 }
 
-uint32_t compose_work(struct compose *c, const struct gpu_work_origin *origin)
+struct stack_id compose_work(struct compose *c, const struct gpu_work_origin *origin)
 {
 	const struct composed_key key = key_of(origin, NO_WAITER);
-	uint32_t at = find(c, &key), stack;
+	uint32_t at = find(c, &key);
+	struct stack_id stack;
 
 	if (at != RECORD_NONE)
 		return c->memo.list[at].stack;
@@ -136,12 +141,14 @@ uint32_t compose_work(struct compose *c, const struct gpu_work_origin *origin)
 	return stack;
 }
 
-uint32_t compose_captures(struct compose *c, uint32_t outer, uint32_t inner)
+struct stack_id compose_captures(struct compose *c, struct stack_id outer, struct stack_id inner)
 {
 	/* no work has this kind */
-	const struct gpu_work_origin pair = {.launch = outer, .capture = inner, .work = UINT32_MAX};
+	const struct gpu_work_origin pair = {
+		.launch = launched_at(outer), .capture = captured_at(inner), .work = UINT32_MAX};
 	const struct composed_key key = key_of(&pair, NO_WAITER);
-	uint32_t at = find(c, &key), stack;
+	uint32_t at = find(c, &key);
+	struct stack_id stack;
 
 	if (at != RECORD_NONE)
 		return c->memo.list[at].stack;
@@ -150,40 +157,47 @@ uint32_t compose_captures(struct compose *c, uint32_t outer, uint32_t inner)
 	return stack;
 }
 
-uint32_t compose_wait(struct compose *c, uint32_t waiter, bool spins,
-		      const struct gpu_work_origin *origin)
+static struct stack_id push_wait(struct compose *c, struct stack_id outer, bool spins)
 {
-	const char *how = spins ? MARK_SPINNING : MARK_WAITING;
+	return stack_table_push_text(c->stacks, outer, spins ? FRAME_SPIN : FRAME_WAIT,
+				     spins ? MARK_SPINNING : MARK_WAITING);
+}
+
+struct stack_id compose_wait(struct compose *c, struct stack_id waiter, bool spins,
+			     const struct gpu_work_origin *origin)
+{
 	struct composed_key key;
-	uint32_t at, stack;
+	struct stack_id stack;
+	uint32_t at;
 
 	if (!origin)
-		return mark(c, append(c, STACK_EMPTY, waiter), how);
+		return push_wait(c, append(c, STACK_EMPTY, waiter), spins);
 	key = key_of(origin, waiter);
 	key.spins = spins;
 	at = find(c, &key);
 	if (at != RECORD_NONE)
 		return c->memo.list[at].stack;
-	stack = mark(c, append(c, STACK_EMPTY, waiter), how);
+	stack = push_wait(c, append(c, STACK_EMPTY, waiter), spins);
 	stack = append_work(c, stack, origin);
-	if (origin->launch != LAUNCH_NONE_NEEDED)
+	if (!same_number(origin->launch, LAUNCH_NONE_NEEDED))
 		stack = append_launch(c, mark(c, stack, MARK_LAUNCHED), origin);
 	remember(c, &key, stack);
 	return stack;
 }
 
-uint32_t compose_stall(struct compose *c, const struct gpu_work_origin *origin)
+struct stack_id compose_stall(struct compose *c, const struct gpu_work_origin *origin)
 {
-	return mark(c, origin ? compose_work(c, origin) : STACK_EMPTY, MARK_WAITING_FOR_PAGES);
+	return stack_table_push_text(c->stacks, origin ? compose_work(c, origin) : STACK_EMPTY,
+				     FRAME_WAIT, MARK_WAITING_FOR_PAGES);
 }
 
-uint32_t compose_launch(struct compose *c, uint32_t launch)
+struct stack_id compose_launch(struct compose *c, struct launch_stack launch)
 {
 	return append_launch(c, STACK_EMPTY,
 			     &(struct gpu_work_origin){.launch = launch, .capture = CAPTURE_NONE});
 }
 
-uint32_t compose_call(struct compose *c, uint32_t call, const struct code_ref *kernel)
+struct stack_id compose_call(struct compose *c, struct stack_id call, const struct code_ref *kernel)
 {
 	struct frame frame;
 

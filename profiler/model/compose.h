@@ -20,21 +20,38 @@
 #include "profiler/model/stack_table.h"
 #include "symbolize/util/record_set.h"
 
-/* In place of a launch's stack. */
-#define LAUNCH_UNKNOWN UINT32_MAX           /* launched by something unknown */
-#define LAUNCH_NONE_NEEDED (UINT32_MAX - 1) /* work that nothing launches: a root frame */
-#define LAUNCH_BY_KERNEL (UINT32_MAX - 2)   /* of a graph's node, by another on the GPU */
-#define LAUNCH_EARLIER (UINT32_MAX - 3)     /* before launches were recorded: --delay */
-#define LAUNCH_SKIPPED (UINT32_MAX - 4)     /* has no stack of its own: --max-overhead */
+/* The stack of a launch, or a mark in its place. */
+struct launch_stack {
+	uint32_t number;
+};
+#define LAUNCH_MARK(n) ((struct launch_stack){UINT32_MAX - (n)})
+#define LAUNCH_UNKNOWN LAUNCH_MARK(0)     /* launched by something unknown */
+#define LAUNCH_NONE_NEEDED LAUNCH_MARK(1) /* work that nothing launches: a root frame */
+#define LAUNCH_BY_KERNEL LAUNCH_MARK(2)   /* of a graph's node, by another on the GPU */
+#define LAUNCH_EARLIER LAUNCH_MARK(3)     /* before launches were recorded: --delay */
+#define LAUNCH_SKIPPED LAUNCH_MARK(4)     /* has no stack of its own: --max-overhead */
 
-/* In place of the stack that created a graph node. */
-#define CAPTURE_NONE UINT32_MAX         /* not from a graph */
-#define CAPTURE_UNSEEN (UINT32_MAX - 1) /* created before tracing, or unseen */
+/* The stack that created a graph node, or a mark in its place. */
+struct capture_stack {
+	uint32_t number;
+};
+#define CAPTURE_NONE ((struct capture_stack){UINT32_MAX})       /* not from a graph */
+#define CAPTURE_UNSEEN ((struct capture_stack){UINT32_MAX - 1}) /* before tracing, or unseen */
+
+static inline struct launch_stack launched_at(struct stack_id stack)
+{
+	return (struct launch_stack){stack.number};
+}
+
+static inline struct capture_stack captured_at(struct stack_id stack)
+{
+	return (struct capture_stack){stack.number};
+}
 
 /* GPU work and its origin; compared as bytes. */
 struct gpu_work_origin {
-	uint32_t launch;  /* stack, or one of the above */
-	uint32_t capture; /* likewise */
+	struct launch_stack launch;
+	struct capture_stack capture;
 	uint32_t work;    /* enum gpu_work */
 	uint32_t memory;  /* of an allocation: enum memory_kind; else 0 */
 	const char *name; /* of a kernel: mangled and interned; else NULL */
@@ -54,25 +71,27 @@ void compose_release(struct compose *compose);
 void compose_forget(struct compose *compose);
 
 /* The stack of the work itself. */
-uint32_t compose_work(struct compose *compose, const struct gpu_work_origin *origin);
+struct stack_id compose_work(struct compose *compose, const struct gpu_work_origin *origin);
 
 /* A node's creation below that of the conditional node that executes its graph. */
-uint32_t compose_captures(struct compose *compose, uint32_t outer, uint32_t inner);
+struct stack_id compose_captures(struct compose *compose, struct stack_id outer,
+				 struct stack_id inner);
 
 /*
  * The stack of a wait for this work (NULL: unknown) by the call with stack `waiter`. `spins`: its
  * thread computes.
  */
-uint32_t compose_wait(struct compose *compose, uint32_t waiter, bool spins,
-		      const struct gpu_work_origin *origin);
+struct stack_id compose_wait(struct compose *compose, struct stack_id waiter, bool spins,
+			     const struct gpu_work_origin *origin);
 
 /* The stack of a kernel's wait for pages; `origin` is NULL if the kernel is not known. */
-uint32_t compose_stall(struct compose *compose, const struct gpu_work_origin *origin);
+struct stack_id compose_stall(struct compose *compose, const struct gpu_work_origin *origin);
 
-/* The stack of a launch, or a mark in its place: LAUNCH_UNKNOWN and the like. */
-uint32_t compose_launch(struct compose *compose, uint32_t launch);
+/* The stack of a launch, or of the frame that a mark stands for. */
+struct stack_id compose_launch(struct compose *compose, struct launch_stack launch);
 
 /* The stack of a timed call; `kernel`: the address of its kernel's host function, or NULL. */
-uint32_t compose_call(struct compose *compose, uint32_t call, const struct code_ref *kernel);
+struct stack_id compose_call(struct compose *compose, struct stack_id call,
+			     const struct code_ref *kernel);
 
 #endif

@@ -56,7 +56,7 @@ static void put_file(struct live_writer *w, const struct collected *in, uint32_t
 	put_text(w, mapping.path);
 }
 
-static void put_frame(struct live_writer *w, const struct collected *in, uint32_t stack)
+static void put_frame(struct live_writer *w, const struct collected *in, struct stack_id stack)
 {
 	const struct frame *frame = stack_table_frame(in->stacks, stack);
 	bool is_code = frame->kind == FRAME_CODE || frame->kind == FRAME_RETURN ||
@@ -98,7 +98,7 @@ void live_writer_add(struct live_writer *w, const struct collected *in,
 		size_t before = w->used;
 		uint32_t sent = w->sent_count, frames = 0;
 
-		while (frames < LIVE_SITE_FRAMES && pick->stacks[frames] != STACK_EMPTY)
+		while (frames < LIVE_SITE_FRAMES && !same_number(pick->stacks[frames], STACK_EMPTY))
 			frames++;
 		put(w, &pick->sum, sizeof(pick->sum));
 		put_u32(w, frames);

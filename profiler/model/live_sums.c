@@ -79,8 +79,8 @@ static bool make_room(struct live_sums *s, const struct stack_table *stacks)
 /* ---- sites ---- */
 
 /* As digest.c does it with names: the launch's stack is the outermost part. */
-static void find_site(const struct stack_table *table, uint32_t stack,
-		      uint32_t found[LIVE_SITE_FRAMES])
+static void find_site(const struct stack_table *table, struct stack_id stack,
+		      struct stack_id found[LIVE_SITE_FRAMES])
 {
 	const struct frame *frame;
 	bool has_python = false, is_launch = false;
@@ -88,8 +88,7 @@ static void find_site(const struct stack_table *table, uint32_t stack,
 
 	memset(found, 0, LIVE_SITE_FRAMES * sizeof(*found));
 	for (; (frame = stack_table_frame(table, stack)); stack = stack_table_outer(table, stack)) {
-		if (frame->kind == FRAME_API || frame->kind == FRAME_MARK ||
-		    frame->kind == FRAME_CALL) {
+		if (frame->kind == FRAME_API || frame->kind == FRAME_CALL || frame_is_mark(frame)) {
 			memset(found, 0, LIVE_SITE_FRAMES * sizeof(*found));
 			has_python = false;
 			is_launch = true;
@@ -107,43 +106,43 @@ static void find_site(const struct stack_table *table, uint32_t stack,
 
 /* One stack for each distinct frame, so that stacks that share their inner frames are one site. */
 static void unify(struct live_sums *s, const struct stack_table *table,
-		  uint32_t found[LIVE_SITE_FRAMES])
+		  struct stack_id found[LIVE_SITE_FRAMES])
 {
-	for (uint32_t i = 0; i < LIVE_SITE_FRAMES && found[i] != STACK_EMPTY; i++) {
+	for (uint32_t i = 0; i < LIVE_SITE_FRAMES && !same_number(found[i], STACK_EMPTY); i++) {
 		uint32_t frame = stack_table_frame_number(table, found[i]);
 
-		if (s->frame_stacks[frame] == STACK_EMPTY)
+		if (same_number(s->frame_stacks[frame], STACK_EMPTY))
 			s->frame_stacks[frame] = found[i];
 		found[i] = s->frame_stacks[frame];
 	}
 }
 
 /* The number of the site, or RECORD_NONE: out of memory. */
-static uint32_t site_of(struct live_sums *s, const struct stack_table *table, uint32_t stack)
+static uint32_t site_of(struct live_sums *s, const struct stack_table *table, struct stack_id stack)
 {
 	struct live_site site = {.sum = {0, 0}};
 	uint32_t at;
 
-	if (s->site_of[stack])
-		return s->site_of[stack] - 1;
+	if (s->site_of[stack.number])
+		return s->site_of[stack.number] - 1;
 	find_site(table, stack, site.stacks);
 	unify(s, table, site.stacks);
 	at = record_get(&s->sites, &site.stacks, &site);
 	if (at != RECORD_NONE)
-		s->site_of[stack] = at + 1;
+		s->site_of[stack.number] = at + 1;
 	return at;
 }
 
 /* ---- rows ---- */
 
-static void add(struct live_sum *to, const struct row *row)
+static void add(struct live_sum *to, const struct profile_row *row)
 {
 	to->ns += row->ns;
 	to->count += row->count;
 }
 
 static void add_to_frame(struct live_sums *s, const struct stack_table *table,
-			 const struct row *row)
+			 const struct profile_row *row)
 {
 	uint32_t frame = stack_table_frame_number(table, row->stack);
 
@@ -155,26 +154,27 @@ static void add_to_frame(struct live_sums *s, const struct stack_table *table,
 		}
 		s->listed[s->listed_count++] = frame;
 	}
-	if (s->frame_stacks[frame] == STACK_EMPTY)
+	if (same_number(s->frame_stacks[frame], STACK_EMPTY))
 		s->frame_stacks[frame] = row->stack;
 	add(&s->frames[frame], row);
 }
 
 /* As result_computing_stack. */
-static uint32_t computing_stack(const struct stack_table *table, uint32_t stack)
+static struct stack_id computing_stack(const struct stack_table *table, struct stack_id stack)
 {
 	const struct frame *frame;
 
-	for (uint32_t at = stack; (frame = stack_table_frame(table, at));
+	for (struct stack_id at = stack; (frame = stack_table_frame(table, at));
 	     at = stack_table_outer(table, at))
-		if (frame->kind == FRAME_MARK && strcmp(frame->text, MARK_SPINNING) == 0)
+		if (frame->kind == FRAME_SPIN)
 			return stack_table_outer(table, at);
 	return stack;
 }
 
-static void add_row(struct live_sums *s, const struct stack_table *table, const struct row *row)
+static void add_row(struct live_sums *s, const struct stack_table *table,
+		    const struct profile_row *row)
 {
-	struct row computed = *row;
+	struct profile_row computed = *row;
 	uint32_t site;
 
 	if ((row->count == 0 && row->ns == 0) || (row->kind != ROW_CPU && row->kind != ROW_GPU))
@@ -184,14 +184,14 @@ static void add_row(struct live_sums *s, const struct stack_table *table, const 
 	else
 		add(&s->whole[LIVE_KERNELS], row);
 	/* of these only the time is known, and "[too many stacks]" is of both kinds */
-	if (row->stack == STACK_EMPTY || row->stack == STACK_NOT_KEPT) {
+	if (same_number(row->stack, STACK_EMPTY) || same_number(row->stack, STACK_NOT_KEPT)) {
 		if (row->kind == ROW_GPU)
 			add(&s->whole[LIVE_SITES], row);
 		return;
 	}
 	if (row->kind == ROW_CPU) {
 		computed.stack = computing_stack(table, row->stack);
-		if (computed.stack != STACK_EMPTY)
+		if (!same_number(computed.stack, STACK_EMPTY))
 			add_to_frame(s, table, &computed);
 		return;
 	}
@@ -208,7 +208,7 @@ static void add_row(struct live_sums *s, const struct stack_table *table, const 
 static bool add_rows(struct live_sums *s, const struct collected *in)
 {
 	uint32_t count, end;
-	const struct row *rows = profile_rows(in->profile, &count);
+	const struct profile_row *rows = profile_rows(in->profile, &count);
 
 	end = count - s->next_row > STEP_ROWS ? s->next_row + STEP_ROWS : count;
 	for (; s->next_row < end; s->next_row++)
@@ -225,10 +225,10 @@ static void add_item(struct live_sums *s, const struct collected *in,
 	if (item->flags & ITEM_ROW && r->start_ns >= in->last_from_ns &&
 	    (is_gpu_work || r->kind == TIMELINE_CPU_SAMPLE))
 		add_row(s, in->stacks,
-			&(struct row){.kind = is_gpu_work ? ROW_GPU : ROW_CPU,
-				      .stack = r->stack,
-				      .count = 1,
-				      .ns = r->duration_ns});
+			&(struct profile_row){.kind = is_gpu_work ? ROW_GPU : ROW_CPU,
+					      .stack = r->stack,
+					      .count = 1,
+					      .ns = r->duration_ns});
 }
 
 /* Does the same with items that are in no row yet. */
@@ -304,7 +304,7 @@ static void sift_down(struct live_pick *heap, uint32_t count, uint32_t at)
 }
 
 static void offer(struct live_pick *heap, uint32_t *count, uint32_t max, const struct live_sum *sum,
-		  const uint32_t *stacks, uint32_t stack_count)
+		  const struct stack_id *stacks, uint32_t stack_count)
 {
 	struct live_pick *into;
 
@@ -334,7 +334,9 @@ static int by_time(const void *a, const void *b)
 
 	if (x->sum.ns != y->sum.ns)
 		return x->sum.ns < y->sum.ns ? 1 : -1;
-	return x->stacks[0] < y->stacks[0] ? -1 : x->stacks[0] > y->stacks[0];
+	return x->stacks[0].number < y->stacks[0].number
+		       ? -1
+		       : x->stacks[0].number > y->stacks[0].number;
 }
 
 static bool is_gpu(const struct frame *frame)
@@ -354,7 +356,7 @@ uint32_t live_sums_pick(struct live_sums *s, const struct collected *in, enum li
 		offer(picks, &count, max, &s->sites.list[i].sum, s->sites.list[i].stacks,
 		      LIVE_SITE_FRAMES);
 	for (uint32_t i = 0; table != LIVE_SITES && i < s->listed_count; i++) {
-		const uint32_t *stack = &s->frame_stacks[s->listed[i]];
+		const struct stack_id *stack = &s->frame_stacks[s->listed[i]];
 
 		if (is_gpu(stack_table_frame(in->stacks, *stack)) == (table == LIVE_KERNELS))
 			offer(picks, &count, max, &s->frames[s->listed[i]], stack, 1);

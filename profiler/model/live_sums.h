@@ -36,7 +36,7 @@ struct live_sum {
 
 struct live_site {
 	/* stacks whose innermost frames are meant, innermost first; the rest STACK_EMPTY */
-	uint32_t stacks[LIVE_SITE_FRAMES];
+	struct stack_id stacks[LIVE_SITE_FRAMES];
 	struct live_sum sum;
 };
 
@@ -44,7 +44,7 @@ struct live_site {
 struct live_pick {
 	struct live_sum sum;
 	/* as in struct live_site; for kernels and functions only the first one */
-	uint32_t stacks[LIVE_SITE_FRAMES];
+	struct stack_id stacks[LIVE_SITE_FRAMES];
 };
 
 /* Zero-initialised is empty. */
@@ -55,8 +55,8 @@ struct live_sums {
 	struct live_sum whole[LIVE_TABLES]; /* of the pass */
 	/* by number of the frame: kernels and functions have no frame in common */
 	struct live_sum *frames;
-	uint32_t *frame_stacks; /* one stack with that frame inside */
-	uint32_t *listed;       /* the frames that have a sum, in order of appearance */
+	struct stack_id *frame_stacks; /* one stack with that frame inside */
+	uint32_t *listed;              /* the frames that have a sum, in order of appearance */
 	uint32_t frame_capacity, listed_count, listed_capacity;
 	uint32_t *site_of; /* by stack: its site + 1; 0: not looked at yet */
 	uint32_t stack_capacity;

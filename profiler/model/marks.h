@@ -49,18 +49,26 @@
 #define MARK_IDLE_THREADS "[idle threads"
 #define MARK_TOO_MANY_STACKS "[too many stacks]"
 
+/* What a frame says to code; most say something to people alone. */
+enum frame_mark {
+	SAYS_NOTHING,
+	SAYS_SPINNING,       /* MARK_SPINNING */
+	SAYS_THREAD_STARTED, /* MARK_THREAD_STARTED */
+	SAYS_NO_OWN_STACK,   /* MARK_NO_STACK, MARK_THREADS_OF_PROFILE, MARK_THREADS_OF_DRIVER */
+	SAYS_RUNNABLE,       /* MARK_RUNNABLE */
+	SAYS_BLOCKED,        /* MARK_BLOCKED, and by what */
+	SAYS_IDLE_THREADS,   /* MARK_IDLE_THREADS, and whose */
+};
+
+/* Returns what a text says, of a frame that is a mark or a wait. */
+enum frame_mark frame_mark_of(const char *text);
+
 /* Returns whether the frame says that a thread, or a kernel, waits. */
 static inline bool is_wait_mark(const char *text)
 {
 	return strcmp(text, MARK_WAITING) == 0 || strcmp(text, MARK_WAITING_FOR_PAGES) == 0 ||
 	       strcmp(text, MARK_RUNNABLE) == 0 ||
 	       strncmp(text, MARK_BLOCKED, sizeof(MARK_BLOCKED) - 1) == 0;
-}
-
-/* Returns whether the frame is the one that idle threads' waits are below. */
-static inline bool is_idle_threads_mark(const char *text)
-{
-	return strncmp(text, MARK_IDLE_THREADS, sizeof(MARK_IDLE_THREADS) - 1) == 0;
 }
 
 /* Returns whether the frame says that a device is idle: the outermost one of such stacks. */

@@ -10,7 +10,7 @@ int places_init(struct places *places, uint32_t mask)
 	const struct place nowhere = place_unknown();
 
 	*places = (struct places){.mask = mask};
-	return record_add(places, &nowhere, &nowhere) == PLACE_NOWHERE ? 0 : -ENOMEM;
+	return record_add(places, &nowhere, &nowhere) == PLACE_NOWHERE.number ? 0 : -ENOMEM;
 }
 
 void places_release(struct places *places)
@@ -19,7 +19,7 @@ void places_release(struct places *places)
 	*places = (struct places){0};
 }
 
-uint32_t places_add(struct places *p, const struct place *place)
+struct place_id places_add(struct places *p, const struct place *place)
 {
 	struct place kept = place_unknown();
 	bool is_reduced = false;
@@ -29,7 +29,7 @@ uint32_t places_add(struct places *p, const struct place *place)
 		if (p->mask & 1u << i)
 			kept.part[i] = place->part[i];
 	if (memcmp(&p->list[p->last], &kept, sizeof(kept)) == 0)
-		return p->last;
+		return (struct place_id){p->last};
 	for (;;) {
 		at = record_find(p, &kept);
 		/* the last tenth is reserved for places with only a process */
@@ -39,7 +39,7 @@ uint32_t places_add(struct places *p, const struct place *place)
 			at = record_add(p, &kept, &kept);
 		if (at != RECORD_NONE) {
 			p->last = at;
-			return at;
+			return (struct place_id){at};
 		}
 		if (is_reduced)
 			return PLACE_NOWHERE;
@@ -54,8 +54,8 @@ void places_forget(struct places *p, uint32_t *numbers)
 	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < p->count; i++) {
-		if (numbers[i] == NUMBER_UNUSED && i != PLACE_NOWHERE) {
-			numbers[i] = PLACE_NOWHERE;
+		if (numbers[i] == NUMBER_UNUSED && i != PLACE_NOWHERE.number) {
+			numbers[i] = PLACE_NOWHERE.number;
 			continue;
 		}
 		p->list[left] = p->list[i];
@@ -64,5 +64,5 @@ void places_forget(struct places *p, uint32_t *numbers)
 	allowance_return(p->memory, (size_t)(p->count - left) * PLACE_BYTES);
 	p->count = left;
 	record_reindex(p, struct place);
-	p->last = PLACE_NOWHERE;
+	p->last = PLACE_NOWHERE.number;
 }

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 #include "profiler/base/allowance.h"
+#include "profiler/model/numbers.h"
 #include "symbolize/util/record_set.h"
 
 #ifndef PLACES_MAX /* tests use a smaller one */
@@ -45,14 +46,14 @@ struct places {
 	struct allowance *memory; /* borrowed; set it after places_init; NULL: no limit */
 };
 
-#define PLACE_NOWHERE 0u /* unknown */
+#define PLACE_NOWHERE ((struct place_id){0}) /* unknown */
 
 /* 0 or -ENOMEM. */
 int places_init(struct places *places, uint32_t mask);
 void places_release(struct places *places);
 
 /* The id of a place; only the parts in the mask count. */
-uint32_t places_add(struct places *places, const struct place *place);
+struct place_id places_add(struct places *places, const struct place *place);
 
 /*
  * Forgets places that are not in use: `numbers` has an entry for each, NUMBER_UNUSED where it is

@@ -6,24 +6,25 @@
 #include "profiler/model/stack_table.h"
 
 struct profile {
-	RECORD_SET(struct row) rows; /* the first ROW_KINDS are for what does not fit */
-	struct allowance *memory;    /* NULL: no limit */
+	RECORD_SET(struct profile_row) rows; /* the first ROW_KINDS are for what does not fit */
+	struct allowance *memory;            /* NULL: no limit */
 };
 
 static bool row_equal(const void *records, uint32_t position, const void *key)
 {
-	const struct row *a = (const struct row *)records + position, *b = key;
+	const struct profile_row *a = (const struct profile_row *)records + position, *b = key;
 
-	return a->stack == b->stack && a->place == b->place && a->kind == b->kind;
+	return same_number(a->stack, b->stack) && same_number(a->place, b->place) &&
+	       a->kind == b->kind;
 }
 
-static uint32_t hash_row(const struct row *row)
+static uint32_t hash_row(const struct profile_row *row)
 {
-	return hash_four(row->stack, row->place, row->kind, 0);
+	return hash_four(row->stack.number, row->place.number, row->kind, 0);
 }
 
 /* The row's position, or RECORD_NONE when it cannot be kept. */
-static uint32_t add_row(struct profile *p, const struct row *row)
+static uint32_t add_row(struct profile *p, const struct profile_row *row)
 {
 	return allowance_take(p->memory, PROFILE_ROW_BYTES)
 		       ? record_add_hashed(&p->rows, hash_row(row), row)
@@ -35,7 +36,8 @@ struct profile *profile_new(void)
 	struct profile *p = calloc(1, sizeof(*p));
 
 	for (uint32_t kind = 0; p && kind < ROW_KINDS; kind++) {
-		struct row rest = {.kind = kind, .stack = STACK_NOT_KEPT, .place = PLACE_NOWHERE};
+		struct profile_row rest = {
+			.kind = kind, .stack = STACK_NOT_KEPT, .place = PLACE_NOWHERE};
 
 		if (add_row(p, &rest) == RECORD_NONE) {
 			profile_free(p);
@@ -59,12 +61,13 @@ void profile_limit(struct profile *p, struct allowance *memory)
 }
 
 /* RECORD_NONE: there is none. */
-static uint32_t find_row(const struct profile *p, const struct row *key)
+static uint32_t find_row(const struct profile *p, const struct profile_row *key)
 {
 	return record_find_equal(&p->rows, hash_row(key), row_equal, key);
 }
 
-static void add_to_row(struct profile *p, const struct row *key, const struct row *amounts)
+static void add_to_row(struct profile *p, const struct profile_row *key,
+		       const struct profile_row *amounts)
 {
 	uint32_t at = find_row(p, key);
 
@@ -77,39 +80,39 @@ static void add_to_row(struct profile *p, const struct row *key, const struct ro
 	p->rows.list[at].bytes += amounts->bytes;
 }
 
-static void add(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place,
+static void add(struct profile *p, enum row_kind kind, struct stack_id stack, struct place_id place,
 		uint64_t count, uint64_t ns, uint64_t bytes)
 {
-	const struct row key = {.kind = kind, .stack = stack, .place = place};
+	const struct profile_row key = {.kind = kind, .stack = stack, .place = place};
 
-	add_to_row(p, &key, &(struct row){.count = count, .ns = ns, .bytes = bytes});
+	add_to_row(p, &key, &(struct profile_row){.count = count, .ns = ns, .bytes = bytes});
 }
 
-void profile_add(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place, uint64_t ns,
-		 uint64_t bytes)
+void profile_add(struct profile *p, enum row_kind kind, struct stack_id stack,
+		 struct place_id place, uint64_t ns, uint64_t bytes)
 {
 	add(p, kind, stack, place, 1, ns, bytes);
 }
 
-void profile_add_several(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place,
-			 uint64_t count, uint64_t ns)
+void profile_add_several(struct profile *p, enum row_kind kind, struct stack_id stack,
+			 struct place_id place, uint64_t count, uint64_t ns)
 {
 	add(p, kind, stack, place, count ? count : 1, ns, 0);
 }
 
-void profile_add_time(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place,
-		      uint64_t ns)
+void profile_add_time(struct profile *p, enum row_kind kind, struct stack_id stack,
+		      struct place_id place, uint64_t ns)
 {
 	add(p, kind, stack, place, 0, ns, 0);
 }
 
-bool profile_move(struct profile *p, enum row_kind kind, uint32_t place, uint32_t from, uint32_t to,
-		  const struct row *amounts)
+bool profile_move(struct profile *p, enum row_kind kind, struct place_id place,
+		  struct stack_id from, struct stack_id to, const struct profile_row *amounts)
 {
-	const struct row source = {.kind = kind, .stack = from, .place = place};
-	const struct row key = {.kind = kind, .stack = to, .place = place};
+	const struct profile_row source = {.kind = kind, .stack = from, .place = place};
+	const struct profile_row key = {.kind = kind, .stack = to, .place = place};
 	uint32_t at = find_row(p, &source);
-	struct row *row = at == RECORD_NONE ? NULL : &p->rows.list[at];
+	struct profile_row *row = at == RECORD_NONE ? NULL : &p->rows.list[at];
 
 	if (!row || row->count < amounts->count || row->ns < amounts->ns ||
 	    row->bytes < amounts->bytes)
@@ -121,7 +124,7 @@ bool profile_move(struct profile *p, enum row_kind kind, uint32_t place, uint32_
 	return true;
 }
 
-const struct row *profile_rows(const struct profile *profile, uint32_t *count)
+const struct profile_row *profile_rows(const struct profile *profile, uint32_t *count)
 {
 	*count = profile->rows.count;
 	return profile->rows.list;

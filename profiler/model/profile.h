@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
+#include "profiler/model/numbers.h"
 #include "symbolize/util/hash_index.h"
 
 #ifndef PROFILE_ROWS_MAX /* tests use a smaller one */
@@ -18,7 +19,7 @@
 #endif
 
 /* What a row takes from the allowance: with the index, and with its copy in the result. */
-#define PROFILE_ROW_BYTES (2 * sizeof(struct row) + HASH_INDEX_ENTRY_BYTES)
+#define PROFILE_ROW_BYTES (2 * sizeof(struct profile_row) + HASH_INDEX_ENTRY_BYTES)
 
 enum row_kind {
 	ROW_CPU,  /* a thread computed: CPU samples, weighted by their period */
@@ -30,10 +31,11 @@ enum row_kind {
 	ROW_KINDS
 };
 
-struct row {
-	uint32_t kind;  /* enum row_kind */
-	uint32_t stack; /* stack_table.h */
-	uint32_t place; /* places.h */
+/* As they are collected. A result has others: struct row (result.h). */
+struct profile_row {
+	uint32_t kind; /* enum row_kind */
+	struct stack_id stack;
+	struct place_id place; /* places.h */
 	uint32_t unused;
 	uint64_t count; /* samples, operations, parts of waits, calls; 0 of time that no sample
 			   stands for */
@@ -51,25 +53,25 @@ void profile_free(struct profile *profile);
 void profile_limit(struct profile *profile, struct allowance *memory);
 
 /* Adds one of `kind`. */
-void profile_add(struct profile *profile, enum row_kind kind, uint32_t stack, uint32_t place,
-		 uint64_t ns, uint64_t bytes);
+void profile_add(struct profile *profile, enum row_kind kind, struct stack_id stack,
+		 struct place_id place, uint64_t ns, uint64_t bytes);
 
 /* Adds `count` at once, together `ns`; at least one. */
-void profile_add_several(struct profile *profile, enum row_kind kind, uint32_t stack,
-			 uint32_t place, uint64_t count, uint64_t ns);
+void profile_add_several(struct profile *profile, enum row_kind kind, struct stack_id stack,
+			 struct place_id place, uint64_t count, uint64_t ns);
 
 /* Adds time that nothing countable stands for: "[not sampled]" is no sample. */
-void profile_add_time(struct profile *profile, enum row_kind kind, uint32_t stack, uint32_t place,
-		      uint64_t ns);
+void profile_add_time(struct profile *profile, enum row_kind kind, struct stack_id stack,
+		      struct place_id place, uint64_t ns);
 
 /*
  * Moves a part of what one row has to another, at the same place. False: it has less, for it was
  * not kept; nothing changes.
  */
-bool profile_move(struct profile *profile, enum row_kind kind, uint32_t place, uint32_t from,
-		  uint32_t to, const struct row *amounts);
+bool profile_move(struct profile *profile, enum row_kind kind, struct place_id place,
+		  struct stack_id from, struct stack_id to, const struct profile_row *amounts);
 
 /* All rows, in order of first appearance. */
-const struct row *profile_rows(const struct profile *profile, uint32_t *count);
+const struct profile_row *profile_rows(const struct profile *profile, uint32_t *count);
 
 #endif

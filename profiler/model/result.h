@@ -54,17 +54,25 @@ enum frame_class {
  * function was seen. Equal pointers to paths are one module; two modules may have equal paths.
  */
 struct frame_info {
-	enum frame_class class;
-	uint32_t line;          /* of a Python function; 0: unknown */
-	const char *name;       /* in full: "Model.forward (model.py:42)" */
-	const char *file;       /* of a Python function: "/app/model.py"; NULL: unknown */
-	const char *module;     /* path of the file with the code, any bytes; NULL: none */
-	const char *short_name; /* for little room: without arguments, or the file of Python */
+	enum frame_class class : 16;
+	enum frame_mark mark : 16; /* frame_info_mark */
+	uint32_t line;             /* of a Python function; 0: unknown */
+	const char *name;          /* in full: "Model.forward (model.py:42)" */
+	const char *file;          /* of a Python function: "/app/model.py"; NULL: unknown */
+	const char *module;        /* path of the file with the code, any bytes; NULL: none */
+	const char *short_name;    /* for little room: without arguments, or the file of Python */
 	const char *source;   /* of a native function: the file that defines it, as the compiler was
 			       * told, "/./" behind the folder where it ran; NULL: unknown */
 	const char *build_id; /* of that file, in hexadecimal; NULL: unknown, or none */
 	uint64_t offset;      /* in that file */
 };
+
+/* Sets what a frame says, once its class and name are known: where it is made, or read. */
+static inline void frame_info_mark(struct frame_info *frame)
+{
+	if (frame->class == CLASS_MARK || frame->class == CLASS_WAIT)
+		frame->mark = frame_mark_of(frame->name);
+}
 
 /* Returns whether a frame stands for functions of others (--my-code). */
 static inline bool frame_is_folded(const struct frame_info *frame)
@@ -77,6 +85,15 @@ static inline const char *frame_report_name(const struct frame_info *frame)
 {
 	return frame->class == CLASS_PYTHON ? frame->name : frame->short_name;
 }
+
+/* A row of the profile with the stack that it has in the result. */
+struct row {
+	uint32_t kind;  /* enum row_kind */
+	uint32_t stack; /* of the result's stacks */
+	uint32_t place; /* of the result's places */
+	uint32_t unused;
+	uint64_t count, ns, bytes; /* as in struct profile_row */
+};
 
 /* A tree: each stack is a frame inside another stack. */
 struct stack_info {
@@ -140,7 +157,7 @@ struct result {
 	uint32_t frame_count;
 	const struct stack_info *stacks;
 	uint32_t stack_count;
-	const struct row *rows; /* `stack` is one of the above, `place` one of `places` */
+	const struct row *rows;
 	uint32_t row_count;
 	const struct place *places;
 	uint32_t place_count;
@@ -228,13 +245,9 @@ static inline uint32_t result_work_stack(const struct result *result, uint32_t s
  */
 static inline uint32_t result_computing_stack(const struct result *result, uint32_t stack)
 {
-	const struct frame_info *frame;
-
-	for (uint32_t at = stack; at != RESULT_ROOT; at = result->stacks[at].outer) {
-		frame = &result->frames[result->stacks[at].frame];
-		if (frame->class == CLASS_MARK && strcmp(frame->name, MARK_SPINNING) == 0)
+	for (uint32_t at = stack; at != RESULT_ROOT; at = result->stacks[at].outer)
+		if (result->frames[result->stacks[at].frame].mark == SAYS_SPINNING)
 			return result->stacks[at].outer;
-	}
 	return stack;
 }
 
@@ -249,7 +262,7 @@ static inline uint32_t result_record_stack(const struct result *result,
 	const uint32_t *stacks =
 		record->kind == TIMELINE_CPU_SAMPLE ? result->sample_stacks : result->call_stacks;
 
-	return stacks ? stacks[record->stack] : record->stack;
+	return stacks ? stacks[record->stack.number] : record->stack.number;
 }
 
 /* A part of the run (--time) has parts of what lies across its ends. */

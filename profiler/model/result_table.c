@@ -314,7 +314,7 @@ void result_table_visit(struct result_table *table, const struct table_kind *kin
 			char *row = (char *)table->rows + (size_t)i * kind->row_size;
 			uint32_t stack = (uint32_t)table_cell(column, row);
 
-			visit_stack(v, &stack);
+			visit_stack_or_mark(v, &stack);
 			number_store(row, column->offset, column->size, stack);
 			has_stacks = true;
 		}

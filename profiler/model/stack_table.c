@@ -11,8 +11,8 @@
 _Static_assert(NONE == RECORD_NONE, "one value for none");
 
 struct stack {
-	uint32_t outer;
-	uint32_t frame; /* number; NONE for STACK_EMPTY */
+	struct stack_id outer; /* NONE for STACK_EMPTY */
+	uint32_t frame;        /* number; NONE for STACK_EMPTY */
 };
 
 struct stack_table {
@@ -25,17 +25,15 @@ struct stack_table {
 _Static_assert(sizeof(struct frame) == 24, "compared as bytes: no padding");
 
 /* The stack's id, or NONE when it cannot be kept. */
-static uint32_t add_stack(struct stack_table *t, struct stack stack)
+static struct stack_id add_stack(struct stack_table *t, struct stack stack)
 {
-	uint32_t hash = hash_pair(stack.outer, stack.frame);
+	uint32_t hash = hash_pair(stack.outer.number, stack.frame);
 	uint32_t at = record_find_hashed(&t->stacks, hash, &stack);
 
-	if (at != NONE)
-		return at;
-	if (t->stacks.count >= STACK_TABLE_MAX ||
-	    !allowance_take(t->memory, STACK_TABLE_STACK_BYTES))
-		return NONE;
-	return record_add_hashed(&t->stacks, hash, &stack);
+	if (at == NONE && t->stacks.count < STACK_TABLE_MAX &&
+	    allowance_take(t->memory, STACK_TABLE_STACK_BYTES))
+		at = record_add_hashed(&t->stacks, hash, &stack);
+	return (struct stack_id){at};
 }
 
 struct stack_table *stack_table_new(void)
@@ -44,9 +42,10 @@ struct stack_table *stack_table_new(void)
 
 	if (!t)
 		return NULL;
-	if (add_stack(t, (struct stack){.outer = NONE, .frame = NONE}) == STACK_EMPTY &&
-	    stack_table_push_text(t, STACK_EMPTY, FRAME_MARK, MARK_TOO_MANY_STACKS) ==
-		    STACK_NOT_KEPT &&
+	if (same_number(add_stack(t, (struct stack){.outer = {NONE}, .frame = NONE}),
+			STACK_EMPTY) &&
+	    same_number(stack_table_push_text(t, STACK_EMPTY, FRAME_MARK, MARK_TOO_MANY_STACKS),
+			STACK_NOT_KEPT) &&
 	    t->refused == 0)
 		return t;
 	stack_table_free(t);
@@ -67,12 +66,13 @@ void stack_table_limit(struct stack_table *t, struct allowance *memory)
 	t->memory = memory;
 }
 
-uint32_t stack_table_push(struct stack_table *t, uint32_t outer, const struct frame *frame)
+struct stack_id stack_table_push(struct stack_table *t, struct stack_id outer,
+				 const struct frame *frame)
 {
 	struct stack stack = {.outer = outer, .frame = record_find(&t->frames, frame)};
-	uint32_t at = NONE;
+	struct stack_id at = {NONE};
 
-	if (outer == STACK_NOT_KEPT)
+	if (same_number(outer, STACK_NOT_KEPT))
 		return STACK_NOT_KEPT; /* already counted */
 	/* frames are kept only together with a stack */
 	if (stack.frame == NONE && t->stacks.count < STACK_TABLE_MAX &&
@@ -81,14 +81,14 @@ uint32_t stack_table_push(struct stack_table *t, uint32_t outer, const struct fr
 		stack.frame = record_add(&t->frames, frame, frame);
 	if (stack.frame != NONE)
 		at = add_stack(t, stack);
-	if (at != NONE)
+	if (at.number != NONE)
 		return at;
 	t->refused++;
 	return STACK_NOT_KEPT;
 }
 
-uint32_t stack_table_push_text(struct stack_table *t, uint32_t outer, enum frame_kind kind,
-			       const char *text)
+struct stack_id stack_table_push_text(struct stack_table *t, struct stack_id outer,
+				      enum frame_kind kind, const char *text)
 {
 	struct frame frame;
 
@@ -98,59 +98,62 @@ uint32_t stack_table_push_text(struct stack_table *t, uint32_t outer, enum frame
 	return stack_table_push(t, outer, &frame);
 }
 
-uint32_t stack_table_add(struct stack_table *t, uint32_t outer, const struct frame *frames,
-			 uint32_t count)
+struct stack_id stack_table_add(struct stack_table *t, struct stack_id outer,
+				const struct frame *frames, uint32_t count)
 {
 	while (count-- > 0)
 		outer = stack_table_push(t, outer, &frames[count]);
 	return outer;
 }
 
-uint32_t stack_table_append(struct stack_table *t, uint32_t outer, uint32_t inner)
+struct stack_id stack_table_append(struct stack_table *t, struct stack_id outer,
+				   struct stack_id inner)
 {
-	uint32_t path[1024], count = 0, at = inner;
+	struct stack_id path[1024], at = inner;
+	uint32_t count = 0;
 	struct frame frame;
 
-	while (at != STACK_EMPTY) {
+	while (!same_number(at, STACK_EMPTY)) {
 		/* a longer stack is copied in pieces, outer part first */
 		if (count == sizeof(path) / sizeof(path[0])) {
 			outer = stack_table_append(t, outer, at);
 			break;
 		}
 		path[count++] = at;
-		at = t->stacks.list[at].outer;
+		at = t->stacks.list[at.number].outer;
 	}
 	while (count-- > 0) {
-		frame = t->frames.list[t->stacks.list[path[count]].frame]; /* the array may move */
+		frame = t->frames.list[t->stacks.list[path[count].number].frame]; /* the array may
+										     move */
 		outer = stack_table_push(t, outer, &frame);
 	}
 	return outer;
 }
 
-const struct frame *stack_table_frame(const struct stack_table *t, uint32_t stack)
+const struct frame *stack_table_frame(const struct stack_table *t, struct stack_id stack)
 {
-	uint32_t frame = t->stacks.list[stack].frame;
+	uint32_t frame = t->stacks.list[stack.number].frame;
 
 	return frame == NONE ? NULL : &t->frames.list[frame];
 }
 
-uint32_t stack_table_frame_number(const struct stack_table *t, uint32_t stack)
+uint32_t stack_table_frame_number(const struct stack_table *t, struct stack_id stack)
 {
-	return t->stacks.list[stack].frame;
+	return t->stacks.list[stack.number].frame;
 }
 
-uint32_t stack_table_outer(const struct stack_table *t, uint32_t stack)
+struct stack_id stack_table_outer(const struct stack_table *t, struct stack_id stack)
 {
-	return t->stacks.list[stack].outer;
+	return t->stacks.list[stack.number].outer;
 }
 
-bool stack_table_is_deeper(const struct stack_table *t, uint32_t stack, uint32_t most)
+bool stack_table_is_deeper(const struct stack_table *t, struct stack_id stack, uint32_t most)
 {
-	while (stack != STACK_EMPTY && most > 0) {
-		stack = t->stacks.list[stack].outer;
+	while (!same_number(stack, STACK_EMPTY) && most > 0) {
+		stack = t->stacks.list[stack.number].outer;
 		most--;
 	}
-	return stack != STACK_EMPTY;
+	return !same_number(stack, STACK_EMPTY);
 }
 
 uint32_t stack_table_count(const struct stack_table *t)
@@ -170,11 +173,11 @@ uint64_t stack_table_refused(const struct stack_table *t)
 
 /* ---- forgetting ---- */
 
-void stack_table_use(const struct stack_table *t, uint32_t stack, uint32_t *numbers)
+void stack_table_use(const struct stack_table *t, struct stack_id stack, uint32_t *numbers)
 {
-	while (stack != NONE && numbers[stack] == NUMBER_UNUSED) {
-		numbers[stack] = 0;
-		stack = t->stacks.list[stack].outer;
+	while (stack.number != NONE && numbers[stack.number] == NUMBER_UNUSED) {
+		numbers[stack.number] = 0;
+		stack = t->stacks.list[stack.number].outer;
 	}
 }
 
@@ -208,11 +211,11 @@ static void forget_stacks(struct stack_table *t, uint32_t *numbers)
 		struct stack stack = t->stacks.list[i];
 
 		if (numbers[i] == NUMBER_UNUSED) {
-			numbers[i] = STACK_NOT_KEPT;
+			numbers[i] = STACK_NOT_KEPT.number;
 			continue;
 		}
-		if (stack.outer != NONE) /* which comes before it */
-			stack.outer = numbers[stack.outer];
+		if (stack.outer.number != NONE) /* which comes before it */
+			stack.outer.number = numbers[stack.outer.number];
 		numbers[i] = left;
 		t->stacks.list[left++] = stack;
 	}
@@ -234,7 +237,8 @@ bool stack_table_forget(struct stack_table *t, uint32_t *numbers)
 	hash_index_clear(&t->stacks.set.index);
 	for (uint32_t i = 0; i < t->stacks.count; i++) /* there is room */
 		hash_index_add(&t->stacks.set.index,
-			       hash_pair(t->stacks.list[i].outer, t->stacks.list[i].frame), i);
+			       hash_pair(t->stacks.list[i].outer.number, t->stacks.list[i].frame),
+			       i);
 	free(frames);
 	return true;
 }

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
+#include "profiler/model/numbers.h"
 #include "symbolize/code_ref.h"
 #include "symbolize/util/hash_index.h"
 
@@ -31,14 +32,17 @@
 #define STACK_TABLE_FRAME_BYTES (24 + HASH_INDEX_ENTRY_BYTES + 200)
 
 enum frame_kind {
-	FRAME_CODE = 1,     /* `code`, an exact address */
-	FRAME_RETURN,       /* `code`, a return address */
-	FRAME_API,          /* `text`: the name of the CUDA function that was called */
-	FRAME_PYTHON,       /* `text`, `file`, `line`: a Python function */
-	FRAME_NVTX,         /* `text`: an NVTX range that was open */
-	FRAME_MARK,         /* `text`: describes the stack, "[truncated]" */
-	FRAME_GPU_KERNEL,   /* `text`: a kernel's mangled name */
-	FRAME_GPU_WORK,     /* `text`: another kind of work, "[GPU_Memset]" */
+	FRAME_CODE = 1,   /* `code`, an exact address */
+	FRAME_RETURN,     /* `code`, a return address */
+	FRAME_API,        /* `text`: the name of the CUDA function that was called */
+	FRAME_PYTHON,     /* `text`, `file`, `line`: a Python function */
+	FRAME_NVTX,       /* `text`: an NVTX range that was open */
+	FRAME_MARK,       /* `text`: describes the stack, "[truncated]" */
+	FRAME_WAIT,       /* `text`: a thread or a kernel waits, "[waiting for GPU]" */
+	FRAME_SPIN,       /* MARK_SPINNING: a thread waits for the GPU on a CPU, within its stack */
+	FRAME_IDLE,       /* `text`: a device is idle, "[GPU 0 idle]" */
+	FRAME_GPU_KERNEL, /* `text`: a kernel's mangled name */
+	FRAME_GPU_WORK,   /* `text`: another kind of work, "[GPU_Memset]" */
 	FRAME_GPU_FUNCTION, /* `text`: the mangled name of a device function in a kernel */
 	FRAME_GPU_LINE,     /* `file`, `line`: where the source of a kernel is; `text` as `file` */
 	FRAME_STALL,        /* `text`: why warps of a kernel issued no instruction */
@@ -58,6 +62,12 @@ struct frame {
 	};
 };
 
+/* Returns whether a frame describes its stack: it is of one of the kinds of marks. */
+static inline bool frame_is_mark(const struct frame *frame)
+{
+	return frame->kind >= FRAME_MARK && frame->kind <= FRAME_IDLE;
+}
+
 struct stack_table;
 
 /* NULL: out of memory. */
@@ -67,33 +77,35 @@ void stack_table_free(struct stack_table *table);
 /* From now on new stacks and frames take from this allowance, which is borrowed. */
 void stack_table_limit(struct stack_table *table, struct allowance *memory);
 
-#define STACK_EMPTY 0u    /* no frames: the root */
-#define STACK_NOT_KEPT 1u /* one frame, MARK_TOO_MANY_STACKS */
+#define STACK_EMPTY ((struct stack_id){0})    /* no frames: the root */
+#define STACK_NOT_KEPT ((struct stack_id){1}) /* one frame, MARK_TOO_MANY_STACKS */
 
 /* The stack `outer` with one more frame inside. */
-uint32_t stack_table_push(struct stack_table *table, uint32_t outer, const struct frame *frame);
+struct stack_id stack_table_push(struct stack_table *table, struct stack_id outer,
+				 const struct frame *frame);
 
 /* Does the same, with a text frame. */
-uint32_t stack_table_push_text(struct stack_table *table, uint32_t outer, enum frame_kind kind,
-			       const char *text);
+struct stack_id stack_table_push_text(struct stack_table *table, struct stack_id outer,
+				      enum frame_kind kind, const char *text);
 
 /* Does the same, with frames listed innermost first. */
-uint32_t stack_table_add(struct stack_table *table, uint32_t outer, const struct frame *frames,
-			 uint32_t count);
+struct stack_id stack_table_add(struct stack_table *table, struct stack_id outer,
+				const struct frame *frames, uint32_t count);
 
 /* Does the same, with all frames of another stack. */
-uint32_t stack_table_append(struct stack_table *table, uint32_t outer, uint32_t inner);
+struct stack_id stack_table_append(struct stack_table *table, struct stack_id outer,
+				   struct stack_id inner);
 
 /*
  * The innermost frame of a stack (NULL for STACK_EMPTY), its number, and the stack around it; valid
  * until the next addition. Frames are numbered from 0; equal frames have the same number.
  */
-const struct frame *stack_table_frame(const struct stack_table *table, uint32_t stack);
-uint32_t stack_table_frame_number(const struct stack_table *table, uint32_t stack);
-uint32_t stack_table_outer(const struct stack_table *table, uint32_t stack);
+const struct frame *stack_table_frame(const struct stack_table *table, struct stack_id stack);
+uint32_t stack_table_frame_number(const struct stack_table *table, struct stack_id stack);
+struct stack_id stack_table_outer(const struct stack_table *table, struct stack_id stack);
 
 /* Returns whether a stack has more frames than `most`; takes no more steps than that. */
-bool stack_table_is_deeper(const struct stack_table *table, uint32_t stack, uint32_t most);
+bool stack_table_is_deeper(const struct stack_table *table, struct stack_id stack, uint32_t most);
 
 /* The number of stacks, of frames, and of stacks not kept. */
 uint32_t stack_table_count(const struct stack_table *table);
@@ -106,7 +118,7 @@ uint64_t stack_table_refused(const struct stack_table *table);
  * stack_table_use marks a stack, and those around it; stack_table_forget puts the new numbers in
  * place of the marks. False: out of memory, and nothing has changed.
  */
-void stack_table_use(const struct stack_table *table, uint32_t stack, uint32_t *numbers);
+void stack_table_use(const struct stack_table *table, struct stack_id stack, uint32_t *numbers);
 bool stack_table_forget(struct stack_table *table, uint32_t *numbers);
 
 #endif

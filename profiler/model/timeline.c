@@ -130,9 +130,9 @@ struct timeline_stats timeline_stats(const struct timeline *t)
 	return stats;
 }
 
-uint32_t timeline_kinds_with_stack(const struct timeline *t, uint32_t stack)
+uint32_t timeline_kinds_with_stack(const struct timeline *t, struct stack_id stack)
 {
-	return stack < t->stack_count ? t->stacks[stack] : 0;
+	return stack.number < t->stack_count ? t->stacks[stack.number] : 0;
 }
 
 /* ---- adding ---- */
@@ -229,14 +229,14 @@ static int note_stack(struct timeline *t, const struct timeline_record *record)
 {
 	uint32_t more;
 
-	if (record->stack >= t->stack_count) {
-		more = record->stack - t->stack_count + 1;
+	if (record->stack.number >= t->stack_count) {
+		more = record->stack.number - t->stack_count + 1;
 		if (!array_reserve(&t->stacks, t->stack_count, more, &t->stack_capacity, 1))
 			return -ENOMEM;
 		memset(t->stacks + t->stack_count, 0, more);
 		t->stack_count += more;
 	}
-	t->stacks[record->stack] |= (uint8_t)(1u << record->kind);
+	t->stacks[record->stack.number] |= (uint8_t)(1u << record->kind);
 	return 0;
 }
 
@@ -262,8 +262,8 @@ int timeline_add_launched(struct timeline *t, const struct timeline_record *reco
 		count_loss(t, &t->stats.lost, 1, err);
 		return err;
 	}
-	if (record->place > t->most_place)
-		t->most_place = record->place;
+	if (record->place.number > t->most_place)
+		t->most_place = record->place.number;
 	t->buffer[t->buffered++] = *record;
 	return t->buffered < BUFFER_RECORDS ? 0 : write_buffer(t);
 }
@@ -331,7 +331,7 @@ const struct timeline_shape *timeline_shape(const struct timeline *t, uint32_t s
 static bool is_ours(const struct timeline *t, const struct timeline_record *r)
 {
 	return r->kind < TIMELINE_KINDS && timeline_kinds_with_stack(t, r->stack) & 1u << r->kind &&
-	       r->place <= t->most_place && r->shape <= t->shapes.count;
+	       r->place.number <= t->most_place && r->shape <= t->shapes.count;
 }
 
 /* All `count` records, or -errno. */

@@ -9,8 +9,9 @@
  * has room, unlike many a /tmp.
  *
  * Records refer to repeated data by number: the place to the run's places (places.h), the stack to
- * the run's stacks as collected (stack_table.h); outputs find the named stack with
- * result_record_stack (result.h). The distinct launch shapes of kernels are kept here, in memory.
+ * the run's stacks as collected (stack_table.h), or in a file that was read, to those of the
+ * result; outputs find the named stack with result_record_stack (result.h). The distinct launch
+ * shapes of kernels are kept here, in memory.
  *
  * A listener gets records at once, whether they are kept or not: what needs no file of them
  * (timeline_listen).
@@ -39,6 +40,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "profiler/model/numbers.h"
 #include "symbolize/util/saturate.h"
 
 #define TIMELINE_RECORDS (UINT64_C(1) << 27) /* 7.5 GB */
@@ -64,16 +66,16 @@ struct timeline_shape {
 struct timeline_record {
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	uint64_t duration_ns;
-	uint64_t bytes;       /* of an operation; of a wait, the ns that its thread computed */
-	uint64_t graph_node;  /* of an operation that a graph started */
-	uint32_t place;       /* thread; for an operation, the thread that launched it and the
-			       * stream */
-	uint32_t stack;       /* for an operation including the work itself, else of the call */
-	uint32_t shape;       /* of a kernel, for timeline_shape; 0: none */
-	uint32_t correlation; /* of a launch and the operations it started, within a process */
-	uint32_t work;        /* enum gpu_work, of an operation */
-	uint8_t kind;         /* enum timeline_kind */
-	uint8_t is_waited;    /* 1: of a kernel that its launching thread waited for at once */
+	uint64_t bytes;        /* of an operation; of a wait, the ns that its thread computed */
+	uint64_t graph_node;   /* of an operation that a graph started */
+	struct place_id place; /* thread; for an operation, the thread that launched it and the
+				* stream */
+	struct stack_id stack; /* for an operation including the work itself, else of the call */
+	uint32_t shape;        /* of a kernel, for timeline_shape; 0: none */
+	uint32_t correlation;  /* of a launch and the operations it started, within a process */
+	uint32_t work;         /* enum gpu_work, of an operation */
+	uint8_t kind;          /* enum timeline_kind */
+	uint8_t is_waited;     /* 1: of a kernel that its launching thread waited for at once */
 	uint16_t error; /* of a launch or wait that failed: timeline_error; 0: none is known */
 };
 _Static_assert(sizeof(struct timeline_record) == 56, "records have no gaps");
@@ -185,7 +187,7 @@ struct timeline_stats timeline_stats(const struct timeline *t);
 bool timeline_give_room(struct timeline *t, int beside);
 
 /* The kinds of the records with this stack: 1 << enum timeline_kind. */
-uint32_t timeline_kinds_with_stack(const struct timeline *t, uint32_t stack);
+uint32_t timeline_kinds_with_stack(const struct timeline *t, struct stack_id stack);
 
 /* ---- reading, after timeline_finish ---- */
 

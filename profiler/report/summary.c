@@ -264,7 +264,7 @@ static bool is_of_idle_thread(const struct result *result, const struct row *row
 		return false;
 	while (result->stacks[at].outer != RESULT_ROOT)
 		at = result->stacks[at].outer;
-	return is_idle_threads_mark(result->frames[result->stacks[at].frame].name);
+	return result->frames[result->stacks[at].frame].mark == SAYS_IDLE_THREADS;
 }
 
 void summary_report_idle_threads(struct log *log, const struct result *result)

@@ -334,7 +334,7 @@ static bool describe_code(const struct collected *in, struct new_frame *new)
 }
 
 /* The number of the innermost frame of a stack, which is handed over once. False: out of memory. */
-static bool number_frame(struct live_spans *l, const struct collected *in, uint32_t stack,
+static bool number_frame(struct live_spans *l, const struct collected *in, struct stack_id stack,
 			 uint32_t *number)
 {
 	struct handed *h = &l->handed;
@@ -342,7 +342,7 @@ static bool number_frame(struct live_spans *l, const struct collected *in, uint3
 	struct new_frame new = {.file.path = NULL};
 
 	*number = 0;
-	if (stack == STACK_EMPTY)
+	if (same_number(stack, STACK_EMPTY))
 		return true;
 	at = stack_table_frame_number(in->stacks, stack);
 	if (at >= count) {
@@ -391,8 +391,8 @@ static void number_frames(struct live_spans *l, const struct collected *in, stru
 	for (uint32_t i = 0; i < chunk->count; i++) {
 		struct timeline_record *record = &chunk->list[i].record;
 
-		if (!number_frame(l, in, record->stack, &record->stack))
-			record->place = UINT32_MAX;
+		if (!number_frame(l, in, record->stack, &record->stack.number))
+			record->place.number = UINT32_MAX;
 	}
 }
 
@@ -512,10 +512,12 @@ static void learn_frame(struct live_spans *l, const struct new_frame *new)
 {
 	struct mirror *m = &l->mirror;
 	struct frame frame = own_frame(m, new);
-	uint32_t stack =
-		stack_table_push((struct stack_table *)m->collected.stacks, STACK_EMPTY, &frame);
+	uint32_t stack;
 
-	if (!result_name(l->result, stack, &stack))
+	if (!result_name(l->result,
+			 stack_table_push((struct stack_table *)m->collected.stacks, STACK_EMPTY,
+					  &frame),
+			 &stack))
 		stack = RESULT_ROOT;
 	m->lacks_frames |= !array_make_room(&m->stacks.list, m->stacks.count, &m->stacks.capacity,
 					    sizeof(*m->stacks.list));
@@ -611,9 +613,9 @@ static void make_span(struct live_spans *l, const struct taken *taken)
 {
 	const struct mirror *m = &l->mirror;
 	struct span span = {.record = taken->record, .parent = SPAN_OF_RUN};
-	uint32_t frame = taken->record.stack;
+	uint32_t frame = taken->record.stack.number;
 
-	if (taken->record.place >= m->places.count) {
+	if (taken->record.place.number >= m->places.count) {
 		add_lost(l, 1);
 		return;
 	}
@@ -625,8 +627,9 @@ static void make_span(struct live_spans *l, const struct taken *taken)
 		return;
 	}
 	if (taken->launched_ns && taken->record.correlation)
-		span.parent = span_of_launch(m->places.list[span.record.place].part[PLACE_PROCESS],
-					     span.record.correlation, taken->launched_ns);
+		span.parent =
+			span_of_launch(m->places.list[span.record.place.number].part[PLACE_PROCESS],
+				       span.record.correlation, taken->launched_ns);
 	add_span(l, &span);
 }
 

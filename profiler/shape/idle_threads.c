@@ -99,11 +99,6 @@ static bool is_code(const struct frame_info *frame)
 	       frame->class == CLASS_JIT;
 }
 
-static bool is_mark(const struct frame_info *frame, const char *mark)
-{
-	return frame->class == CLASS_MARK && strcmp(frame->name, mark) == 0;
-}
-
 static enum judgement judge(const struct search *s, uint32_t stack)
 {
 	bool has_own = false, has_barrier = false, has_python = false, has_code = false;
@@ -111,10 +106,9 @@ static enum judgement judge(const struct search *s, uint32_t stack)
 	for (uint32_t at = stack; at != RESULT_ROOT; at = s->result->stacks[at].outer) {
 		const struct frame_info *frame = frame_of(s->result, at);
 
-		if (is_mark(frame, MARK_THREAD_STARTED)) /* the rest is its creator's */
+		if (frame->mark == SAYS_THREAD_STARTED) /* the rest is its creator's */
 			break;
-		if (is_mark(frame, MARK_NO_STACK) || is_mark(frame, MARK_THREADS_OF_PROFILE) ||
-		    is_mark(frame, MARK_THREADS_OF_DRIVER))
+		if (frame->mark == SAYS_NO_OWN_STACK)
 			return BUSY;
 		if (!is_code(frame))
 			continue;
@@ -148,7 +142,7 @@ static uint32_t wait_stack(const struct search *s, const struct row *row)
 		return NONE;
 	frame = frame_of(s->result, row->stack);
 	outer = s->result->stacks[row->stack].outer;
-	if (frame->class != CLASS_WAIT || strncmp(frame->name, MARK_BLOCKED, skipped) != 0)
+	if (frame->mark != SAYS_BLOCKED)
 		return NONE;
 	for (size_t i = 0; i < COUNT(kinds); i++) {
 		if (strcmp(frame->name + skipped, kinds[i]) != 0)
@@ -186,7 +180,7 @@ static int compare_waits(const void *a, const void *b)
 static bool is_runnable(const struct result *r, const struct row *row)
 {
 	return row->kind == ROW_WAIT && row->stack != RESULT_ROOT &&
-	       strcmp(frame_of(r, row->stack)->name, MARK_RUNNABLE) == 0;
+	       frame_of(r, row->stack)->mark == SAYS_RUNNABLE;
 }
 
 static void list_waits(struct search *s)

@@ -155,6 +155,7 @@ static uint32_t add_frame(struct merge *m, const struct frame_info *frame)
 {
 	const struct module *module = frame->module ? module_of(m, frame) : NULL;
 	struct frame_info f = {.class = frame->class,
+			       .mark = frame->mark,
 			       .line = frame->line,
 			       .name = keep(m, frame->name),
 			       .short_name = keep(m, frame->short_name),
@@ -460,12 +461,13 @@ static void note_collective(struct adding *a, const struct timeline_record *reco
 	struct collective_line line;
 
 	if (record->kind != TIMELINE_GPU_OPERATION || stack == RESULT_ROOT ||
-	    record->place >= a->run->place_count || !a->is_compared[a->run->stacks[stack].frame])
+	    record->place.number >= a->run->place_count ||
+	    !a->is_compared[a->run->stacks[stack].frame])
 		return;
-	line = collective_line_at(&a->run->places[record->place], m->stacks.list[r->stack].frame,
-				  a->rank, a->clock);
+	line = collective_line_at(&a->run->places[record->place.number],
+				  m->stacks.list[r->stack.number].frame, a->rank, a->clock);
 	collectives_add(m->collectives, &line, r->start_ns, r->duration_ns,
-			collective_id(r->stack, r->place));
+			collective_id(r->stack.number, r->place.number));
 	m->ranks[m->rank_count - 1].info.alone++; /* until peers are found */
 }
 
@@ -487,8 +489,8 @@ static void add_records(struct adding *a)
 		struct timeline_record r = *record;
 
 		r.start_ns = moved(a, r.start_ns);
-		r.stack = a->stacks[result_record_stack(a->run, record)];
-		r.place += a->first_place;
+		r.stack.number = a->stacks[result_record_stack(a->run, record)];
+		r.place.number += a->first_place;
 		note_collective(a, record, &r);
 		if (!m->timeline)
 			continue;
@@ -807,9 +809,10 @@ static uint64_t move_record(void *context, const struct timeline_record *record)
 {
 	const struct moving *m = context;
 
-	if (record->place >= m->count)
+	if (record->place.number >= m->count)
 		return record->start_ns;
-	return collectives_aligned_time(&m->aligned[m->clocks[record->place]], record->start_ns);
+	return collectives_aligned_time(&m->aligned[m->clocks[record->place.number]],
+					record->start_ns);
 }
 
 static uint64_t moved_in(struct merge *m, uint32_t process, uint64_t ns)

@@ -138,9 +138,12 @@ static const char *shorten(struct naming *n, const struct frame_info *frame)
 
 static uint32_t add_frame(struct naming *n, const struct frame_info *frame)
 {
-	uint32_t at = named_stacks_find_frame(&n->stacks, frame);
 	struct frame_info named = *frame;
+	uint32_t at;
 
+	if (frame->name)
+		frame_info_mark(&named);
+	at = named_stacks_find_frame(&n->stacks, &named);
 	if (at != RECORD_NONE)
 		return at;
 	named.short_name = frame->name ? shorten(n, frame) : NULL;
@@ -313,10 +316,14 @@ static void name_text(struct naming *n, struct names *names, const struct frame 
 	case FRAME_STALL:
 		info.class = CLASS_STALL;
 		break;
+	case FRAME_WAIT:
+		info.class = CLASS_WAIT;
+		break;
+	case FRAME_IDLE:
+		info.class = CLASS_IDLE;
+		break;
 	default:
-		info.class = is_wait_mark(frame->text)   ? CLASS_WAIT
-			     : is_idle_mark(frame->text) ? CLASS_IDLE
-							 : CLASS_MARK;
+		info.class = CLASS_MARK;
 	}
 	add_name(n, names, &info);
 }
@@ -326,10 +333,10 @@ static bool is_code(const struct frame *frame)
 	return frame->kind == FRAME_CODE || frame->kind == FRAME_RETURN;
 }
 
-static const struct names *names_of(struct naming *n, uint32_t collected_stack)
+static const struct names *names_of(struct naming *n, struct stack_id stack)
 {
-	struct names *names = &n->names[stack_table_frame_number(n->in->stacks, collected_stack)];
-	const struct frame *frame = stack_table_frame(n->in->stacks, collected_stack);
+	struct names *names = &n->names[stack_table_frame_number(n->in->stacks, stack)];
+	const struct frame *frame = stack_table_frame(n->in->stacks, stack);
 
 	if (names->count == 0) {
 		if (is_code(frame))
@@ -353,9 +360,9 @@ static uint32_t push(struct naming *n, uint32_t outer, uint32_t frame)
 	return at;
 }
 
-static uint32_t push_names(struct naming *n, uint32_t outer, uint32_t collected_stack)
+static uint32_t push_names(struct naming *n, uint32_t outer, struct stack_id stack)
 {
-	const struct names *names = names_of(n, collected_stack);
+	const struct names *names = names_of(n, stack);
 
 	for (uint32_t i = 0; i < names->count; i++)
 		outer = push(n, outer, n->list[names->first + i]);
@@ -377,28 +384,30 @@ static void add_to_path(struct naming *n, uint32_t *count, uint32_t value)
 }
 
 /* Lists the stacks from `stack` (included) outwards to `until` (excluded): how many. */
-static uint32_t list_path(struct naming *n, uint32_t stack, uint32_t until)
+static uint32_t list_path(struct naming *n, struct stack_id stack, struct stack_id until)
 {
 	uint32_t count = 0;
 
-	for (; stack != until && !n->failed; stack = stack_table_outer(n->in->stacks, stack))
-		add_to_path(n, &count, stack);
+	for (; !same_number(stack, until) && !n->failed;
+	     stack = stack_table_outer(n->in->stacks, stack))
+		add_to_path(n, &count, stack.number);
 	return count;
 }
 
 /* With all its frames. */
-static uint32_t name_whole(struct naming *n, uint32_t stack)
+static uint32_t name_whole(struct naming *n, struct stack_id stack)
 {
-	uint32_t known = stack, count, at;
+	struct stack_id known = stack;
+	uint32_t count, at;
 
-	if (stack == STACK_EMPTY)
+	if (same_number(stack, STACK_EMPTY))
 		return push_text(n, RESULT_ROOT, CLASS_MARK, MARK_NO_STACK);
-	while (known != STACK_EMPTY && n->whole[known] == NONE)
+	while (!same_number(known, STACK_EMPTY) && n->whole[known.number] == NONE)
 		known = stack_table_outer(n->in->stacks, known);
-	at = known == STACK_EMPTY ? RESULT_ROOT : n->whole[known];
+	at = same_number(known, STACK_EMPTY) ? RESULT_ROOT : n->whole[known.number];
 	count = list_path(n, stack, known);
 	while (count-- > 0) {
-		at = push_names(n, at, n->path[count]);
+		at = push_names(n, at, (struct stack_id){n->path[count]});
 		n->whole[n->path[count]] = at;
 	}
 	return at;
@@ -410,6 +419,9 @@ static bool is_boundary(const struct frame *frame)
 	switch (frame->kind) {
 	case FRAME_API:
 	case FRAME_MARK:
+	case FRAME_WAIT:
+	case FRAME_SPIN:
+	case FRAME_IDLE:
 	case FRAME_GPU_KERNEL:
 	case FRAME_GPU_WORK:
 	case FRAME_CALL:
@@ -429,7 +441,7 @@ static const char *own_call(struct naming *n, uint32_t count, const char *api)
 	if (!api || starts_with(api, "cuda"))
 		return api;
 	for (uint32_t i = 1; i < count && !n->failed; i++) {
-		uint32_t stack = n->path[i];
+		struct stack_id stack = {n->path[i]};
 		const struct names *names = names_of(n, stack);
 
 		if (!is_code(stack_table_frame(n->in->stacks, stack)))
@@ -445,7 +457,8 @@ static const char *own_call(struct naming *n, uint32_t count, const char *api)
 }
 
 /* Puts the names of a frame below `*at`, up to that of a launch: true, and no more is to follow. */
-static bool push_up_to_launch(struct naming *n, uint32_t *at, uint32_t stack, const char *api)
+static bool push_up_to_launch(struct naming *n, uint32_t *at, struct stack_id stack,
+			      const char *api)
 {
 	const struct names *names = names_of(n, stack);
 	bool may_end = is_code(stack_table_frame(n->in->stacks, stack));
@@ -464,29 +477,31 @@ static bool push_up_to_launch(struct naming *n, uint32_t *at, uint32_t stack, co
 /*
  * Does the same for what was launched, waited for or timed: up to the program's own call of CUDA.
  */
-static uint32_t name_launched(struct naming *n, uint32_t stack)
+static uint32_t name_launched(struct naming *n, struct stack_id stack)
 {
 	const struct frame *frame = stack_table_frame(n->in->stacks, stack);
-	uint32_t until, count, at;
+	struct stack_id until;
+	uint32_t count, at;
 	const char *api = frame && frame->kind == FRAME_API ? frame->text : NULL, *call;
 	bool has_ended = false;
 
-	if (stack == STACK_EMPTY)
+	if (same_number(stack, STACK_EMPTY))
 		return RESULT_ROOT;
-	if (n->launched[stack] != NONE)
-		return n->launched[stack];
+	if (n->launched[stack.number] != NONE)
+		return n->launched[stack.number];
 	until = stack_table_outer(n->in->stacks, stack);
-	while (until != STACK_EMPTY && !is_boundary(stack_table_frame(n->in->stacks, until)))
+	while (!same_number(until, STACK_EMPTY) &&
+	       !is_boundary(stack_table_frame(n->in->stacks, until)))
 		until = stack_table_outer(n->in->stacks, until);
 	at = name_launched(n, until);
 	count = list_path(n, stack, until);
 	call = own_call(n, count, api);
 	while (count-- > 1 && !has_ended)
-		has_ended = push_up_to_launch(n, &at, n->path[count], call);
+		has_ended = push_up_to_launch(n, &at, (struct stack_id){n->path[count]}, call);
 	/* the call is there already, if a frame with its name ended the walk */
 	if (!has_ended || !api)
 		at = push_names(n, at, stack);
-	n->launched[stack] = at;
+	n->launched[stack.number] = at;
 	return at;
 }
 
@@ -496,7 +511,7 @@ static uint32_t name_launched(struct naming *n, uint32_t stack)
  * Returns whether a thread computed that waited for the GPU: the stack ends where that was
  * launched.
  */
-static bool has_spun(const struct naming *n, uint32_t stack)
+static bool has_spun(const struct naming *n, struct stack_id stack)
 {
 	const struct stack_table *stacks = n->in->stacks;
 	const struct frame *frame = stack_table_frame(stacks, stack);
@@ -504,7 +519,7 @@ static bool has_spun(const struct naming *n, uint32_t stack)
 	if (!frame || !is_boundary(frame))
 		return false;
 	for (; (frame = stack_table_frame(stacks, stack)); stack = stack_table_outer(stacks, stack))
-		if (frame->kind == FRAME_MARK && strcmp(frame->text, MARK_SPINNING) == 0)
+		if (frame->kind == FRAME_SPIN)
 			return true;
 	return false;
 }
@@ -512,14 +527,18 @@ static bool has_spun(const struct naming *n, uint32_t stack)
 static void name_rows(struct naming *n)
 {
 	uint32_t count;
-	const struct row *rows = profile_rows(n->in->profile, &count);
+	const struct profile_row *rows = profile_rows(n->in->profile, &count);
 
 	for (uint32_t i = 0; i < count && !n->failed; i++) {
 		struct row *row = &n->rows[n->result.row_count];
 
 		if (rows[i].count == 0 && rows[i].ns == 0)
 			continue;
-		*row = rows[i];
+		*row = (struct row){.kind = rows[i].kind,
+				    .place = rows[i].place.number,
+				    .count = rows[i].count,
+				    .ns = rows[i].ns,
+				    .bytes = rows[i].bytes};
 		row->stack = rows[i].kind == ROW_CPU && !has_spun(n, rows[i].stack)
 				     ? name_whole(n, rows[i].stack)
 				     : name_launched(n, rows[i].stack);
@@ -598,7 +617,7 @@ static void name_counters(struct naming *n)
 		struct counter_row *row = &n->counters.rows.list[n->counters.rows.count++];
 
 		*row = in->rows.list[i];
-		row->stack = name_launched(n, row->stack);
+		row->stack = name_launched(n, (struct stack_id){row->stack});
 	}
 	if (!counters_make_room(&n->counters, in->value_count))
 		n->failed = true;
@@ -608,7 +627,7 @@ static void name_counters(struct naming *n)
 
 static uint32_t copy_stack(void *context, uint32_t stack)
 {
-	return name_launched(context, stack);
+	return name_launched(context, (struct stack_id){stack});
 }
 
 static const char *copy_kernel(void *context, const char *kernel)
@@ -639,12 +658,13 @@ static void name_records(struct naming *n)
 	uint32_t count = timeline ? stack_table_count(n->in->stacks) : 0;
 
 	for (uint32_t i = 0; i < count && !n->failed; i++) {
-		uint32_t kinds = timeline_kinds_with_stack(timeline, i);
+		const struct stack_id stack = {i};
+		uint32_t kinds = timeline_kinds_with_stack(timeline, stack);
 
 		if (kinds & OF_SAMPLES)
-			n->whole[i] = name_whole(n, i);
+			n->whole[i] = name_whole(n, stack);
 		if (kinds & ~OF_SAMPLES)
-			n->launched[i] = name_launched(n, i);
+			n->launched[i] = name_launched(n, stack);
 	}
 }
 
@@ -656,11 +676,11 @@ static void want_frame(struct naming *n, const struct frame *frame)
 }
 
 /* All new ones of a stack. */
-static void want_stack(struct naming *n, bool *seen, uint32_t stack)
+static void want_stack(struct naming *n, bool *seen, struct stack_id stack)
 {
-	for (; stack != STACK_EMPTY && !seen[stack];
+	for (; !same_number(stack, STACK_EMPTY) && !seen[stack.number];
 	     stack = stack_table_outer(n->in->stacks, stack)) {
-		seen[stack] = true;
+		seen[stack.number] = true;
 		want_frame(n, stack_table_frame(n->in->stacks, stack));
 	}
 }
@@ -672,8 +692,8 @@ static void want_table(struct naming *n, bool *seen, const struct table_kind *ki
 	for (uint32_t c = 0; table && c < kind->column_count; c++)
 		for (uint32_t i = 0; kind->columns[c].cell == CELL_STACK && i < table->count; i++)
 			want_stack(n, seen,
-				   (uint32_t)table_cell(&kind->columns[c],
-							result_table_row(table, kind, i)));
+				   (struct stack_id){(uint32_t)table_cell(
+					   &kind->columns[c], result_table_row(table, kind, i))});
 }
 
 /*
@@ -683,7 +703,7 @@ static void want_table(struct naming *n, bool *seen, const struct table_kind *ki
 static void find_names(struct naming *n)
 {
 	uint32_t row_count, stack_count = stack_table_count(n->in->stacks);
-	const struct row *rows = profile_rows(n->in->profile, &row_count);
+	const struct profile_row *rows = profile_rows(n->in->profile, &row_count);
 	bool *seen = calloc(stack_count + 1, 1);
 
 	n->failed |= !seen;
@@ -691,8 +711,8 @@ static void find_names(struct naming *n)
 		if (rows[i].count || rows[i].ns)
 			want_stack(n, seen, rows[i].stack);
 	for (uint32_t i = 0; i < stack_count && seen && n->in->timeline; i++)
-		if (timeline_kinds_with_stack(n->in->timeline, i))
-			want_stack(n, seen, i);
+		if (timeline_kinds_with_stack(n->in->timeline, (struct stack_id){i}))
+			want_stack(n, seen, (struct stack_id){i});
 	for (uint32_t i = 0; i < table_kind_count && seen; i++)
 		want_table(n, seen, table_kinds[i]);
 	free(seen);
@@ -885,14 +905,14 @@ struct result *result_begin(const struct collected *collected, const struct nami
 	return &n->result;
 }
 
-bool result_name(struct result *result, uint32_t collected_stack, uint32_t *stack)
+bool result_name(struct result *result, struct stack_id collected, uint32_t *stack)
 {
 	struct naming *n = (struct naming *)result;
 
 	n->failed = !make_room_for_names(n);
 	if (n->failed)
 		return false;
-	*stack = name_launched(n, collected_stack);
+	*stack = name_launched(n, collected);
 	n->failed |= n->stacks.failed;
 	refer(n);
 	return !n->failed;

@@ -39,7 +39,7 @@ void result_free(struct result *result);
  */
 struct result *result_begin(const struct collected *collected, const struct naming_options *options,
 			    const struct totals *totals);
-bool result_name(struct result *result, uint32_t collected_stack, uint32_t *stack);
+bool result_name(struct result *result, struct stack_id collected, uint32_t *stack);
 void result_refresh(struct result *result);
 
 #endif

@@ -20,13 +20,13 @@ static void add_record(struct rank_waits *w, const struct result *r,
 	const struct place *place;
 	struct collective_line line;
 
-	if (record->kind != TIMELINE_GPU_OPERATION || record->place >= r->place_count)
+	if (record->kind != TIMELINE_GPU_OPERATION || record->place.number >= r->place_count)
 		return;
 	stack = result_record_stack(r, record);
 	if (stack == RESULT_ROOT)
 		return;
 	kernel = r->stacks[stack].frame;
-	place = &r->places[record->place];
+	place = &r->places[record->place.number];
 	if (!w->is_compared[kernel] ||
 	    !place_names_rank(r->place_names, place->part[PLACE_PROCESS], &rank))
 		return;

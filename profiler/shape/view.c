@@ -27,9 +27,10 @@ void view_fail(struct view *v, int err)
 /* Returns the number of a frame of its own with this text, which is interned. */
 static uint32_t add_text(struct view *v, enum frame_class class, const char *text)
 {
-	const struct frame_info frame = {.class = class, .name = text, .short_name = text};
+	struct frame_info frame = {.class = class, .name = text, .short_name = text};
 	uint32_t at = named_stacks_find_name(&v->stacks, text);
 
+	frame_info_mark(&frame);
 	if (at == RECORD_NONE)
 		at = named_stacks_add_name(&v->stacks, &frame);
 	if (v->stacks.failed)
@@ -107,8 +108,8 @@ static void want_record_stacks(struct view *v)
 	const struct result *r = v->base;
 
 	for (uint32_t i = 0; i < r->record_stack_count && r->timeline; i++) {
-		struct timeline_record record = {.stack = i, .kind = TIMELINE_CPU_SAMPLE};
-		uint32_t kinds = timeline_kinds_with_stack(r->timeline, i);
+		struct timeline_record record = {.stack = {i}, .kind = TIMELINE_CPU_SAMPLE};
+		uint32_t kinds = timeline_kinds_with_stack(r->timeline, record.stack);
 
 		if (kinds & 1u << TIMELINE_CPU_SAMPLE)
 			v->mapped[base_stack(v, &record)] = ENDS;
@@ -159,8 +160,8 @@ static void map_records(struct view *v)
 		return;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t kinds = timeline_kinds_with_stack(r->timeline, i);
-		struct timeline_record record = {.stack = i, .kind = TIMELINE_CPU_SAMPLE};
+		struct timeline_record record = {.stack = {i}, .kind = TIMELINE_CPU_SAMPLE};
+		uint32_t kinds = timeline_kinds_with_stack(r->timeline, record.stack);
 
 		v->sample_stacks[i] = v->call_stacks[i] = RESULT_ROOT;
 		if (kinds & 1u << TIMELINE_CPU_SAMPLE)
@@ -325,11 +326,11 @@ static void add_record(struct view *v, const struct timeline_record *record, boo
 {
 	uint32_t stack = v->mapped[base_stack(v, record)];
 	struct row row = {.kind = row_kinds[record->kind],
-			  .place = record->place,
+			  .place = record->place.number,
 			  .count = begins,
 			  .ns = record->duration_ns,
 			  .bytes = begins ? record->bytes : 0};
-	struct row waited = {.kind = ROW_GPU, .place = record->place};
+	struct row waited = {.kind = ROW_GPU, .place = record->place.number};
 
 	if (record->kind == TIMELINE_LAUNCH ||
 	    (record->kind == TIMELINE_GPU_OPERATION && gpu_work_is_instant(record->work)))
@@ -341,11 +342,12 @@ static void add_record(struct view *v, const struct timeline_record *record, boo
 	}
 	waited.ns = part_before(record, wait.until_ns);
 	row.ns -= waited.ns;
-	row.stack = append(v, group_of(v, record->place), stack);
+	row.stack = append(v, group_of(v, record->place.number), stack);
 	add_row(v, &row);
 	if (!waited.ns)
 		return;
-	waited.stack = append(v, group_of(v, record->place), waiting_for_rank(v, stack, wait.rank));
+	waited.stack =
+		append(v, group_of(v, record->place.number), waiting_for_rank(v, stack, wait.rank));
 	add_row(v, &waited);
 }
 
@@ -354,16 +356,16 @@ static void view_record(struct view *v, struct timeline_record record, struct ra
 	const struct timeline_shape *shape;
 	bool begins;
 
-	if (record.place >= v->base->place_count) {
+	if (record.place.number >= v->base->place_count) {
 		view_fail(v, -EIO);
 		return;
 	}
-	if (!is_within(v, row_kinds[record.kind], base_stack(v, &record), record.place) ||
+	if (!is_within(v, row_kinds[record.kind], base_stack(v, &record), record.place.number) ||
 	    !cut(v, &record, &begins))
 		return;
 	if (v->options->slice.has_time)
 		add_record(v, &record, begins, wait);
-	v->uses_place[record.place] = true;
+	v->uses_place[record.place.number] = true;
 	shape = timeline_shape(v->base->timeline, record.shape);
 	record.shape = shape ? timeline_number_shape(v->timeline, shape) : 0;
 	timeline_add(v->timeline, &record); /* a loss is counted there */
@@ -420,7 +422,7 @@ static void mark_used(struct view *v, uint32_t *stacks, uint32_t *frames)
 	for (uint32_t i = 0; i < v->rows.count; i++)
 		stacks[v->rows.list[i].stack] = 1;
 	for (uint32_t i = 0; v->sample_stacks && i < v->base->record_stack_count; i++) {
-		uint32_t kinds = timeline_kinds_with_stack(t, i);
+		uint32_t kinds = timeline_kinds_with_stack(t, (struct stack_id){i});
 
 		if (kinds & 1u << TIMELINE_CPU_SAMPLE)
 			stacks[v->sample_stacks[i]] = 1;

@@ -115,8 +115,8 @@ static bool add_operation(struct gathering *g, const struct timeline_record *rec
 		span.end = g->to;
 	if (span.start >= span.end)
 		return true;
-	if (record->place < g->result->place_count)
-		span.device = g->device_of[record->place];
+	if (record->place.number < g->result->place_count)
+		span.device = g->device_of[record->place.number];
 	if (g->key && !g->key(g->context, record, &span.device))
 		return true;
 	if (!make_room(g))

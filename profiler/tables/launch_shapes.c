@@ -36,7 +36,7 @@ static void add(struct building *b, const struct result *r, const struct timelin
 	static const struct gpu_limits unknown;
 	const struct timeline_shape *shape = timeline_shape(r->timeline, record->shape);
 	const struct place *place =
-		record->place < r->place_count ? &r->places[record->place] : NULL;
+		record->place.number < r->place_count ? &r->places[record->place.number] : NULL;
 	struct key key = {result_record_stack(r, record), record->shape, NULL};
 	struct launch_shapes *all = &b->shapes;
 	uint32_t hash, at = HASH_INDEX_NONE;

@@ -68,8 +68,8 @@ static void note(struct html_timeline *h, const struct timeline_record *record)
 		h->last_ns = record->start_ns;
 	h->of_class[class_of(record->duration_ns)]++;
 	h->stacks[stack < h->result->stack_count ? stack : RESULT_ROOT] = 1;
-	if (record->place < h->result->place_count)
-		h->places[record->place] = 1;
+	if (record->place.number < h->result->place_count)
+		h->places[record->place.number] = 1;
 	h->readable++;
 }
 
@@ -188,8 +188,8 @@ static int take_short(struct html_timeline *h, const struct timeline_record *r)
 				 .ns = r->duration_ns,
 				 .bytes = r->bytes,
 				 .count = 1,
-				 .place = r->place,
-				 .stack = r->stack,
+				 .place = r->place.number,
+				 .stack = r->stack.number,
 				 .bin = (uint32_t)((r->start_ns - h->first_ns) >> h->bin_shift),
 				 .kind = r->kind});
 
@@ -217,7 +217,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 
 static bool same_group(const struct timeline_record *a, const struct timeline_record *b)
 {
-	return a->kind == b->kind && a->place == b->place;
+	return a->kind == b->kind && same_number(a->place, b->place);
 }
 
 static int compare_records(const void *a, const void *b)
@@ -225,7 +225,7 @@ static int compare_records(const void *a, const void *b)
 	const struct timeline_record *x = a, *y = b;
 	int order = compare_numbers(x->kind, y->kind);
 
-	order = order ? order : compare_numbers(x->place, y->place);
+	order = order ? order : compare_numbers(x->place.number, y->place.number);
 	order = order ? order : compare_numbers(x->start_ns, y->start_ns);
 	order = order ? order : compare_numbers(y->duration_ns, x->duration_ns);
 	return order ? order : compare_numbers(x->correlation, y->correlation);
@@ -255,7 +255,7 @@ static void write_groups(const struct html_timeline *h, struct deflated *data)
 			for (end = i + 1; end < count && same_group(&part[i], &part[end]);)
 				end++;
 			deflated_number(data, column == 0   ? part[i].kind
-					      : column == 1 ? part[i].place + 1
+					      : column == 1 ? part[i].place.number + 1
 					      : column == 2
 						      ? end - i
 						      : signed_number(part[i].start_ns,
@@ -283,7 +283,7 @@ static int write_part(struct html_timeline *h, enum part_kind kind, FILE *out)
 	deflated_number(data, count);
 	COLUMN(is_first ? 0 : part[i].start_ns - part[i - 1].start_ns);
 	COLUMN(part[i].duration_ns);
-	COLUMN(part[i].stack);
+	COLUMN(part[i].stack.number);
 	COLUMN(signed_number(part[i].correlation, is_first ? 0 : part[i - 1].correlation));
 	COLUMN(part[i].graph_node);
 	COLUMN(part[i].bytes);
@@ -299,9 +299,9 @@ static int take(struct html_timeline *h, const struct timeline_record *record,
 	struct timeline_record r = *record;
 	uint32_t stack = result_record_stack(h->result, record);
 
-	r.stack = stack < h->result->stack_count ? stacks[stack] : NONE;
-	r.place = r.place < h->result->place_count ? places[r.place] : NONE;
-	if (r.stack == NONE || r.start_ns < h->first_ns || r.start_ns > h->last_ns) {
+	r.stack.number = stack < h->result->stack_count ? stacks[stack] : NONE;
+	r.place.number = r.place.number < h->result->place_count ? places[r.place.number] : NONE;
+	if (r.stack.number == NONE || r.start_ns < h->first_ns || r.start_ns > h->last_ns) {
 		h->lost++; /* not what was read before */
 		return 0;
 	}
@@ -359,8 +359,8 @@ static int write_sums(struct html_timeline *h, FILE *out)
 								    .duration_ns = sum->ns,
 								    .bytes = sum->bytes,
 								    .graph_node = sum->count,
-								    .place = sum->place,
-								    .stack = sum->stack,
+								    .place = {sum->place},
+								    .stack = {sum->stack},
 								    .kind = sum->kind};
 		if (h->part_count == PART_RECORDS)
 			err = write_part(h, PART_OF_SUMS, out);

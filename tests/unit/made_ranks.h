@@ -76,7 +76,7 @@ static inline uint32_t made_steps(struct made_timeline *m, uint32_t outer, const
 						   made_clock_ns(made_step_ns(i) + start_ns),
 				       .duration_ns = ns,
 				       .place = made_place(m, 1, 12, 0, 7),
-				       .stack = stack});
+				       .stack = {stack}});
 	made_add_at(&m->made, &row, place);
 	return stack;
 }

@@ -85,7 +85,7 @@ static inline void made_add_at(struct made_result *m, const struct row *row, str
 {
 	made_add(m, row->stack, (enum row_kind)row->kind, row->ns);
 	m->rows[m->result.row_count - 1] = *row;
-	m->rows[m->result.row_count - 1].place = places_add(&m->places, &place);
+	m->rows[m->result.row_count - 1].place = places_add(&m->places, &place).number;
 	m->result.places = m->places.list;
 	m->result.place_count = m->places.count;
 }

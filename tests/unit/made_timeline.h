@@ -34,12 +34,12 @@ static inline void made_timeline_end(struct made_timeline *m)
 	made_end(&m->made);
 }
 
-static inline uint32_t made_place(struct made_timeline *m, uint32_t process, uint32_t thread,
-				  uint32_t device, uint32_t stream)
+static inline struct place_id made_place(struct made_timeline *m, uint32_t process, uint32_t thread,
+					 uint32_t device, uint32_t stream)
 {
 	uint32_t context = stream == NOT ? NOT : 1;
-	uint32_t place = places_add(&m->made.places,
-				    &(struct place){{process, thread, device, context, stream}});
+	struct place_id place = places_add(
+		&m->made.places, &(struct place){{process, thread, device, context, stream}});
 
 	m->made.result.places = m->made.places.list;
 	m->made.result.place_count = m->made.places.count;
@@ -67,13 +67,13 @@ static inline void made_kernel_of(struct made_timeline *m, const char *name, uin
 						.start_ns = 2000,
 						.duration_ns = 1500,
 						.place = made_place(m, 1, 12, NOT, NOT),
-						.stack = call,
+						.stack = {call},
 						.correlation = 9});
 	made_record(m, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 						.start_ns = 4001,
 						.duration_ns = 2345,
 						.place = made_place(m, 1, 12, 0, 7),
-						.stack = kernel,
+						.stack = {kernel},
 						.shape = timeline_number_shape(m->timeline, &shape),
 						.graph_node = graph_node,
 						.correlation = 9});

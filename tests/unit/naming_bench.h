@@ -84,9 +84,9 @@ static inline struct result *bench_result(struct naming_bench *b)
 /* ---- stacks ---- */
 
 /* Frames with these names, the outermost first: they keep the pointers. */
-static inline uint32_t bench_stack(struct naming_bench *b, const char *const *names)
+static inline struct stack_id bench_stack(struct naming_bench *b, const char *const *names)
 {
-	uint32_t stack = STACK_EMPTY;
+	struct stack_id stack = STACK_EMPTY;
 
 	for (; *names; names++)
 		stack = stack_table_push_text(b->stacks, stack, FRAME_PYTHON, *names);
@@ -96,7 +96,8 @@ static inline uint32_t bench_stack(struct naming_bench *b, const char *const *na
 #define STACK(b, ...) bench_stack(b, (const char *const[]){__VA_ARGS__, NULL})
 
 /* The call of a function of CUDA from there. */
-static inline uint32_t bench_call(struct naming_bench *b, uint32_t from, const char *function)
+static inline struct stack_id bench_call(struct naming_bench *b, struct stack_id from,
+					 const char *function)
 {
 	return stack_table_push_text(b->stacks, from, FRAME_API, function);
 }

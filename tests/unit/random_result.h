@@ -84,20 +84,20 @@ static inline void random_record(struct prng *p, struct random_result *r)
 					 .start_ns = RANDOM_START_NS + prng_below(p, RANDOM_RUN_NS),
 					 .duration_ns = prng_bits(p, 18),
 					 .correlation = (uint32_t)prng_bits(p, 32),
-					 .stack = random_stack(p, m)};
+					 .stack = {random_stack(p, m)}};
 	struct timeline_shape shape = {.grid = {(uint32_t)prng_below(p, 4)}, .registers = 7};
 	struct row row = {.kind = kinds[record.kind], .count = 1, .ns = record.duration_ns};
 	bool is_row = record.kind != TIMELINE_LAUNCH;
 
 	switch (record.kind) {
 	case TIMELINE_GPU_OPERATION:
-		record.stack = random_push(p, m, record.stack, CLASS_GPU_KERNEL,
-					   kernels[prng_below(p, 2)]);
+		record.stack.number = random_push(p, m, record.stack.number, CLASS_GPU_KERNEL,
+						  kernels[prng_below(p, 2)]);
 		record.bytes = row.bytes = prng_bits(p, 30);
 		record.graph_node = prng_bits(p, 64);
 		record.shape = timeline_number_shape(r->timeline, &shape);
 		record.work = (uint32_t)prng_below(p, GPU_WORKS);
-		row.stack = record.stack;
+		row.stack = record.stack.number;
 		is_row = !gpu_work_is_instant(record.work);
 		if (!is_row)
 			record.duration_ns = 0;
@@ -106,10 +106,10 @@ static inline void random_record(struct prng *p, struct random_result *r)
 		record.bytes = prng_below(p, record.duration_ns + 1);
 		row.ns -= record.bytes;
 		record.error = (uint16_t)prng_bits(p, 16);
-		row.stack = random_push(p, m, record.stack, CLASS_WAIT, MARK_WAITING);
+		row.stack = random_push(p, m, record.stack.number, CLASS_WAIT, MARK_WAITING);
 		break;
 	default:
-		row.stack = record.stack;
+		row.stack = record.stack.number;
 		break;
 	}
 	record.place = places_add(&m->places, &place);

@@ -148,7 +148,7 @@ static void waits_are_rows(void **state)
 	struct bench *b = begin(&(struct measure){.waits = true}, false);
 	struct stack_table *stacks = stack_table_new();
 	const struct gpu_event_wait wait = {.start_ns = 100, .duration_ns = 40, .tid = 3};
-	const struct row *rows;
+	const struct profile_row *rows;
 	uint64_t waited_ns = 0;
 	uint32_t count;
 

@@ -48,7 +48,7 @@ static void expect(const struct allocation_event *e)
 	} else if (e->type == ALLOCATION_MADE) {
 		live[p][at].is_there = true;
 		live[p][at].bytes = e->bytes;
-		live[p][at].stack = e->stack;
+		live[p][at].stack = e->stack.number;
 		live[p][at].scope = 2 * p + e->kind;
 		live[p][at].context = e->context;
 	} else {
@@ -67,7 +67,7 @@ static struct allocation_event random_event(struct prng *p, uint64_t time_ns)
 				     .process = (uint32_t)prng_below(p, 2),
 				     .context = (uint32_t)prng_below(p, 2),
 				     .kind = (uint32_t)prng_below(p, 2),
-				     .stack = (uint32_t)prng_below(p, STACKS)};
+				     .stack = {(uint32_t)prng_below(p, STACKS)}};
 
 	e.type = prng_chance(p, 3)    ? ALLOCATION_CONTEXT_ENDS
 		 : prng_chance(p, 55) ? ALLOCATION_MADE
@@ -175,7 +175,7 @@ static void what_has_no_room_is_counted(void **state)
 	for (uint32_t i = 0; i < 1000; i++) {
 		e.time_ns = i;
 		e.address = i;
-		e.stack = i;
+		e.stack = STACK_ID(i);
 		allocations_add(&a, &e);
 	}
 	allocations_finish(&a);
@@ -286,7 +286,7 @@ static void processes_that_ended_before_are_forgotten(void **state)
 		e.type = ALLOCATION_MADE;
 		e.address = 16 * e.process;
 		e.bytes = 5;
-		e.stack = e.process;
+		e.stack = STACK_ID(e.process);
 		allocations_add(&a, &e);
 		e.type = ALLOCATION_POOL;
 		e.address++;
@@ -312,16 +312,17 @@ static void processes_that_ended_before_are_forgotten(void **state)
 	allocations_release(&a);
 }
 
-static void add_ten(void *context, uint32_t *stack)
+static void add_ten(void *context, struct stack_id *stack)
 {
 	*(uint32_t *)context += 1;
-	*stack += 10;
+	stack->number += 10;
 }
 
 /* Events that wait, and rows, have new numbers; more are added to the same rows. */
 static void stacks_get_new_numbers(void **state)
 {
-	struct allocation_event e = {.type = ALLOCATION_MADE, .time_ns = 1, .bytes = 3, .stack = 7};
+	struct allocation_event e = {
+		.type = ALLOCATION_MADE, .time_ns = 1, .bytes = 3, .stack = {7}};
 	uint32_t shown = 0;
 	const struct number_visitor visitor = {add_ten, NULL, &shown};
 	struct allocations a;
@@ -336,7 +337,7 @@ static void stacks_get_new_numbers(void **state)
 	allocations_visit(&a, &visitor);
 	assert_int_equal(shown, 2);
 	e.address = 2;
-	e.stack = 17;
+	e.stack = STACK_ID(17);
 	allocations_add(&a, &e);
 	allocations_begin_part(&a, 3);
 	allocations_finish(&a);

@@ -35,10 +35,10 @@ struct bench {
 	struct measure measure;
 	struct addons addons;
 	struct attribution attribution;
-	uint32_t launch, capture, waiter; /* stacks */
+	struct stack_id launch, capture, waiter; /* stacks */
 };
 
-static uint32_t push_call(struct bench *b, const char *function)
+static struct stack_id push_call(struct bench *b, const char *function)
 {
 	return stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_API, function);
 }
@@ -145,13 +145,13 @@ static struct gpu_operation kernel(const struct bench *b, uint64_t start, uint64
 }
 
 /* "cudaLaunch;k": a stack's frames, from the root on. */
-static const char *text_of(const struct stack_table *t, uint32_t stack)
+static const char *text_of(const struct stack_table *t, struct stack_id stack)
 {
 	static char text[1024];
 	char *at = text + sizeof(text) - 1;
 
 	*at = '\0';
-	for (; stack != STACK_EMPTY; stack = stack_table_outer(t, stack)) {
+	for (; !same_number(stack, STACK_EMPTY); stack = stack_table_outer(t, stack)) {
 		const char *name = stack_table_frame(t, stack)->text;
 		size_t n = strlen(name);
 
@@ -165,11 +165,12 @@ static const char *text_of(const struct stack_table *t, uint32_t stack)
 }
 
 /* The only row with this stack; NULL: there is none. */
-static const struct row *row_of(const struct bench *b, enum row_kind kind, const char *stack)
+static const struct profile_row *row_of(const struct bench *b, enum row_kind kind,
+					const char *stack)
 {
-	const struct row *found = NULL;
+	const struct profile_row *found = NULL;
 	uint32_t count;
-	const struct row *rows = profile_rows(b->profile, &count);
+	const struct profile_row *rows = profile_rows(b->profile, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
 		if ((!rows[i].count && !rows[i].ns) || rows[i].kind != kind ||
@@ -181,21 +182,21 @@ static const struct row *row_of(const struct bench *b, enum row_kind kind, const
 	return found;
 }
 
-#define expect_row(b, kind, stack, count_, ns_)                  \
-	do {                                                     \
-		const struct row *row_ = row_of(b, kind, stack); \
-                                                                 \
-		assert_non_null(row_);                           \
-		assert_int_equal(row_->count, count_);           \
-		assert_int_equal(row_->ns, ns_);                 \
+#define expect_row(b, kind, stack, count_, ns_)                          \
+	do {                                                             \
+		const struct profile_row *row_ = row_of(b, kind, stack); \
+                                                                         \
+		assert_non_null(row_);                                   \
+		assert_int_equal(row_->count, count_);                   \
+		assert_int_equal(row_->ns, ns_);                         \
 	} while (0)
 
-static void expect_place(const struct bench *b, const struct row *row, uint32_t process,
+static void expect_place(const struct bench *b, const struct profile_row *row, uint32_t process,
 			 uint32_t thread, uint32_t device, uint32_t context, uint32_t stream)
 {
 	const struct place place = {{process, thread, device, context, stream}};
 
-	assert_memory_equal(&b->places.list[row->place], &place, sizeof(place));
+	assert_memory_equal(&b->places.list[row->place.number], &place, sizeof(place));
 }
 
 /* What the run holds of its device 2; NULL: nothing. */
@@ -232,15 +233,15 @@ static void an_operation_has_its_row_and_its_sum(void **state)
 	struct gpu_operation o = kernel(b, 100, 10);
 
 	(void)state;
-	attribution_add(&b->attribution, b->launch, 90, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 90, &o);
 	o.duration_ns = 5;
 	o.bytes = 64;
-	attribution_add(&b->attribution, b->launch, 90, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 90, &o);
 	o.duration_ns = 3;
-	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	expect_row(b, ROW_GPU, "cudaLaunch;k", 2, 15);
 	assert_int_equal(row_of(b, ROW_GPU, "cudaLaunch;k")->bytes, 64);
-	assert_int_equal(row_of(b, ROW_GPU, "cudaLaunch;k")->place, PLACE_NOWHERE);
+	assert_int_equal(row_of(b, ROW_GPU, "cudaLaunch;k")->place.number, PLACE_NOWHERE.number);
 	expect_row(b, ROW_GPU, "[launch not captured];k", 1, 3);
 	assert_int_equal(b->process->counted.count, 1);
 	assert_int_equal(sum_of(b, 7, GPU_WORK_KERNEL)->count, 3);
@@ -267,7 +268,7 @@ static void a_window_has_what_begins_in_it(void **state)
 	b->attribution.window = (struct window){100, 200};
 	for (size_t i = 0; i < sizeof(work) / sizeof(work[0]); i++) {
 		o = kernel(b, work[i].start, work[i].ns);
-		attribution_add(&b->attribution, b->launch, 90, &o);
+		attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 90, &o);
 	}
 	expect_row(b, ROW_GPU, "cudaLaunch;k", 2, 1050);
 	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->count, 2);
@@ -281,7 +282,7 @@ static void a_window_has_what_begins_in_it(void **state)
 	/* of which nothing is known: it may be of this time */
 	o = kernel(b, 0, 0);
 	o.bad_time = true;
-	attribution_add(&b->attribution, b->launch, 90, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 90, &o);
 	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->count, 3);
 	assert_int_equal(b->ledger.gpu.bad_times, 1);
 	free_bench(b);
@@ -296,21 +297,21 @@ static void work_may_have_been_launched_before_recording(void **state)
 	(void)state;
 	b->attribution.window = (struct window){100, 0};
 	o.correlation_id = 6;
-	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	b->process->first_launch = 7;
-	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	expect_row(b, ROW_GPU, "[launched before recording];k", 2, 20);
 	assert_int_equal(b->ledger.outside.earlier, 2);
 	assert_int_equal(b->ledger.outside.earlier_ns, 20);
 	assert_int_equal(b->ledger.gpu.unmatched, 0);
 	o.correlation_id = 7;
-	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	expect_row(b, ROW_GPU, "[launch not captured];k", 1, 10);
 	assert_int_equal(b->ledger.gpu.unmatched, 1);
 	/* from the start on all are recorded */
 	b->attribution.window = (struct window){0, 1000};
 	o.correlation_id = 6;
-	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	assert_int_equal(b->ledger.gpu.unmatched, 2);
 	free_bench(b);
 }
@@ -323,17 +324,17 @@ static void operation_flags_are_counted(void **state)
 
 	(void)state;
 	o.outside = GPU_BEFORE_TRACING;
-	attribution_add(&b->attribution, b->launch, 90, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 90, &o);
 	o.outside = GPU_AFTER_TRACING;
 	o.duration_ns = 20;
-	attribution_add(&b->attribution, b->launch, 90, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 90, &o);
 	o.outside = GPU_IN_TIME;
 	o.staged = true;
-	attribution_add(&b->attribution, b->launch, 90, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 90, &o);
 	o.staged = false;
 	o.bad_time = true;
 	o.duration_ns = 0;
-	attribution_add(&b->attribution, b->launch, 90, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 90, &o);
 	assert_int_equal(sum_of(b, 7, GPU_WORK_KERNEL)->count, 4);
 	total = total_of(b, GPU_WORK_KERNEL);
 	assert_int_equal(total->count, 4);
@@ -355,13 +356,13 @@ static void an_instant_has_no_row(void **state)
 	struct bench *b = new_bench(0, false);
 	struct gpu_operation o = kernel(b, 100, 0);
 	uint32_t count;
-	const struct row *rows;
+	const struct profile_row *rows;
 
 	(void)state;
 	o.work = GPU_WORK_ALLOC;
 	o.bytes = 4096;
 	o.graph_node = 5; /* nor is it looked for where it was made */
-	attribution_add(&b->attribution, b->launch, 90, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 90, &o);
 	assert_int_equal(sum_of(b, 7, GPU_WORK_ALLOC)->count, 1);
 	assert_int_equal(sum_of(b, 7, GPU_WORK_ALLOC)->bytes, 4096);
 	rows = profile_rows(b->profile, &count);
@@ -378,7 +379,7 @@ static void work_without_a_launch_is_at_the_root(void **state)
 
 	(void)state;
 	o.work = GPU_WORK_UVM_HTOD;
-	attribution_add(&b->attribution, LAUNCH_NONE_NEEDED, 0, &o);
+	attribution_add(&b->attribution, origin_of_mark(LAUNCH_NONE_NEEDED), 0, &o);
 	expect_row(b, ROW_GPU, "[GPU_UVM HtoD]", 1, 10);
 	expect_place(b, row_of(b, ROW_GPU, "[GPU_UVM HtoD]"), b->process->id, PLACE_UNKNOWN, 2, 3,
 		     7);
@@ -396,10 +397,10 @@ static void work_outside_of_books_counts_too(void **state)
 
 	(void)state;
 	o.process = 999;
-	attribution_add(&b->attribution, b->launch, 90, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 90, &o);
 	b->allowance.limit = 0;
 	o = kernel(b, 100, 7);
-	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 90, &o);
+	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 90, &o);
 	assert_int_equal(b->process->counted.count, 0);
 	assert_true(b->process->counted.overflowed);
 	assert_int_equal(b->allowance.refused, 1);
@@ -424,10 +425,10 @@ static void a_settled_process_is_compared(void **state)
 	processes_end(&b->processes, process, 5);
 	assert_ptr_equal(processes_take_settled(&b->processes, 5 + PROCESSES_LINGER_NS), process);
 	b->attribution.settling = process;
-	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	assert_int_equal(sum_of(b, 7, GPU_WORK_KERNEL)->count, 1);
 	o.process = 999; /* not another one's */
-	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	assert_int_equal(sum_of(b, 7, GPU_WORK_KERNEL)->count, 1);
 	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->count, 2);
 	process_free(process);
@@ -440,29 +441,30 @@ static void a_node_is_that_of_its_launch(void **state)
 {
 	struct bench *b = new_bench(0, false);
 	struct graph_nodes *nodes = &b->attribution.graph_nodes;
-	uint32_t process = b->process->id, later = push_call(b, "cudaLater");
+	uint32_t process = b->process->id, later = push_call(b, "cudaLater").number;
 	struct gpu_operation o = kernel(b, 250, 1);
 
 	(void)state;
-	assert_int_equal(graph_nodes_made(nodes, process, 1, 5, 100, b->capture), 0);
-	assert_int_equal(graph_nodes_made(nodes, process, 1, 5, 200, later), 0);
+	assert_int_equal(
+		graph_nodes_made(nodes, process, 1, 5, 100, CAPTURE_STACK(b->capture.number)), 0);
+	assert_int_equal(graph_nodes_made(nodes, process, 1, 5, 200, CAPTURE_STACK(later)), 0);
 	o.graph_node = 5;
 	/* it ran when another graph had the number, but was launched before */
-	attribution_add(&b->attribution, b->launch, 150, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 150, &o);
 	expect_row(b, ROW_GPU, "cudaLaunch;[graph node captured at];cudaCapture;k", 1, 1);
-	attribution_add(&b->attribution, b->launch, 210, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 210, &o);
 	expect_row(b, ROW_GPU, "cudaLaunch;[graph node captured at];cudaLater;k", 1, 1);
 	/*
 	 * without a launch the operation's own time selects the graph, and without that the latest
 	 * counts
 	 */
-	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	o.start_ns = 0;
 	o.bad_time = true;
-	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	expect_row(b, ROW_GPU, "[launch not captured];[graph node captured at];cudaLater;k", 2, 2);
 	o.start_ns = 150;
-	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	expect_row(b, ROW_GPU, "[launch not captured];[graph node captured at];cudaCapture;k", 1,
 		   1);
 	assert_int_equal(b->ledger.gpu.unseen_nodes, 0);
@@ -476,13 +478,13 @@ static void a_node_that_was_not_seen_is_counted(void **state)
 
 	(void)state;
 	assert_int_equal(graph_nodes_made(&b->attribution.graph_nodes, b->process->id, 1, 5, 100,
-					  b->capture),
+					  captured_at(b->capture)),
 			 0);
 	o.graph_node = 6;
-	attribution_add(&b->attribution, b->launch, 150, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 150, &o);
 	o.graph_node = 5;
 	o.process = 999; /* another one's has the same number */
-	attribution_add(&b->attribution, b->launch, 150, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 150, &o);
 	expect_row(b, ROW_GPU, "cudaLaunch;[graph node, capture not seen];k", 2, 2);
 	assert_int_equal(b->ledger.gpu.unseen_nodes, 2);
 	free_bench(b);
@@ -498,14 +500,16 @@ static void places_have_the_requested_parts(void **state)
 		struct gpu_operation o = kernel(b, 100, 10);
 		const uint32_t parts[] = {b->process->id, 55, 2, 3, 7};
 		struct place place = place_unknown();
-		uint32_t origin = attribution_origin(&b->attribution, b->launch, 55);
+		uint32_t origin =
+			attribution_origin(&b->attribution, launched_at(b->launch), 55).number;
 
-		attribution_add(&b->attribution, origin, 90, &o);
+		attribution_add(&b->attribution, ORIGIN_ID(origin), 90, &o);
 		for (uint32_t i = 0; i < PLACE_PARTS; i++)
 			if (mask & 1u << i)
 				place.part[i] = parts[i];
-		assert_memory_equal(&b->places.list[row_of(b, ROW_GPU, "cudaLaunch;k")->place],
-				    &place, sizeof(place));
+		assert_memory_equal(
+			&b->places.list[row_of(b, ROW_GPU, "cudaLaunch;k")->place.number], &place,
+			sizeof(place));
 		free_bench(b);
 	}
 }
@@ -515,21 +519,21 @@ static void threads_are_distinguished_by_launch(void **state)
 {
 	struct bench *b = new_bench(1u << PLACE_THREAD, false);
 	struct attribution *a = &b->attribution;
-	uint32_t one = attribution_origin(a, b->launch, 1),
-		 two = attribution_origin(a, b->launch, 2);
-	uint32_t other = attribution_origin(a, b->capture, 1), count;
+	uint32_t one = attribution_origin(a, launched_at(b->launch), 1).number,
+		 two = attribution_origin(a, launched_at(b->launch), 2).number;
+	uint32_t other = attribution_origin(a, launched_at(b->capture), 1).number, count;
 	struct gpu_operation o = kernel(b, 100, 10);
-	const struct row *rows = NULL;
+	const struct profile_row *rows = NULL;
 
 	(void)state;
 	assert_true(one != two && one != other && two != other);
-	assert_int_equal(attribution_origin(a, b->launch, 1), one);
-	assert_int_equal(attribution_origin(a, LAUNCH_UNKNOWN, 1), LAUNCH_UNKNOWN);
-	attribution_add(a, one, 90, &o);
-	attribution_add(a, two, 90, &o);
-	attribution_add(a, two, 90, &o);
-	attribution_add(a, LAUNCH_UNKNOWN, 90, &o);
-	attribution_add(a, other, 90, &o);
+	assert_int_equal(attribution_origin(a, launched_at(b->launch), 1).number, one);
+	assert_same_number(attribution_origin(a, LAUNCH_UNKNOWN, 1), LAUNCH_UNKNOWN);
+	attribution_add(a, ORIGIN_ID(one), 90, &o);
+	attribution_add(a, ORIGIN_ID(two), 90, &o);
+	attribution_add(a, ORIGIN_ID(two), 90, &o);
+	attribution_add(a, origin_of_mark(LAUNCH_UNKNOWN), 90, &o);
+	attribution_add(a, ORIGIN_ID(other), 90, &o);
 	expect_row(b, ROW_GPU, "cudaCapture;k", 1, 10);
 	expect_place(b, row_of(b, ROW_GPU, "cudaCapture;k"), PLACE_UNKNOWN, 1, PLACE_UNKNOWN,
 		     PLACE_UNKNOWN, PLACE_UNKNOWN);
@@ -539,7 +543,8 @@ static void threads_are_distinguished_by_launch(void **state)
 	for (uint32_t i = 0; i < count; i++) {
 		if (!rows[i].count || strcmp(text_of(b->stacks, rows[i].stack), "cudaLaunch;k"))
 			continue;
-		assert_int_equal(rows[i].count, b->places.list[rows[i].place].part[PLACE_THREAD]);
+		assert_int_equal(rows[i].count,
+				 b->places.list[rows[i].place.number].part[PLACE_THREAD]);
 	}
 	free_bench(b);
 }
@@ -550,8 +555,9 @@ static void without_threads_an_origin_is_a_stack(void **state)
 
 	(void)state;
 	for (uint32_t tid = 0; tid < 100; tid++)
-		assert_int_equal(attribution_origin(&b->attribution, b->launch, tid), b->launch);
-	assert_int_equal(attribution_origin(&b->attribution, LAUNCH_UNKNOWN, 5), LAUNCH_UNKNOWN);
+		assert_same_number(attribution_origin(&b->attribution, launched_at(b->launch), tid),
+				   b->launch);
+	assert_same_number(attribution_origin(&b->attribution, LAUNCH_UNKNOWN, 5), LAUNCH_UNKNOWN);
 	assert_int_equal(b->attribution.origin_count, 0);
 	free_bench(b);
 }
@@ -571,9 +577,10 @@ static void threads_without_number_take_no_memory(void **state)
 	o = kernel(b, 100, 1);
 	for (uint32_t tid = 0; tid < 10000; tid++)
 		attribution_add(&b->attribution,
-				attribution_origin(&b->attribution, b->launch, tid), 90, &o);
-	attribution_add(&b->attribution, attribution_origin(&b->attribution, b->capture, 1), 90,
-			&o);
+				attribution_origin(&b->attribution, launched_at(b->launch), tid),
+				90, &o);
+	attribution_add(&b->attribution,
+			attribution_origin(&b->attribution, launched_at(b->capture), 1), 90, &o);
 	assert_int_equal(b->attribution.origin_count, 102);
 	expect_row(b, ROW_GPU, "cudaCapture;k", 1, 1);
 	expect_place(b, row_of(b, ROW_GPU, "cudaCapture;k"), PLACE_UNKNOWN, PLACE_UNKNOWN,
@@ -585,8 +592,8 @@ static void threads_without_number_take_no_memory(void **state)
 
 /* ---- waits ---- */
 
-static void wait_for(struct bench *b, uint32_t stack, uint64_t start, uint64_t ns, bool has_stream,
-		     uint32_t stream)
+static void wait_for(struct bench *b, struct stack_id stack, uint64_t start, uint64_t ns,
+		     bool has_stream, uint32_t stream)
 {
 	const struct gpu_event_wait e = {.start_ns = start,
 					 .duration_ns = ns,
@@ -606,7 +613,7 @@ static void a_wait_is_split_by_operation(void **state)
 
 	(void)state;
 	wait_for(b, b->waiter, 1000, 100, false, 0);
-	attribution_add(&b->attribution, b->launch, 900, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 900, &o);
 	wait_for(b, b->waiter, 1010, 60, true, 8); /* for another stream */
 	addons_advance(&b->addons, 1100);
 	assert_null(row_of(b, ROW_WAIT, "cudaWait;[waiting for GPU]"));
@@ -633,10 +640,10 @@ static void at_the_end_all_waits_are_decided(void **state)
 	(void)state;
 	wait_for(b, b->waiter, 1000, 100, true, 7);
 	o.bad_time = true;
-	attribution_add(&b->attribution, b->launch, 900, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 900, &o);
 	o.bad_time = false;
 	o.process = 999;
-	attribution_add(&b->attribution, b->launch, 900, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 900, &o);
 	finish(b);
 	expect_row(b, ROW_WAIT, "cudaWait;[waiting for GPU]", 1, 100);
 	free_bench(b);
@@ -649,7 +656,7 @@ static void waits_not_requested(void **state)
 
 	(void)state;
 	wait_for(b, b->waiter, 1000, 100, false, 0);
-	attribution_add(&b->attribution, b->launch, 900, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 900, &o);
 	addons_advance(&b->addons, UINT64_C(1) << 40);
 	finish(b);
 	assert_null(row_of(b, ROW_WAIT, "cudaWait;[waiting for GPU]"));
@@ -672,11 +679,11 @@ static void page_faults_are_stalls_of_kernels(void **state)
 		faults.start_ns = 1050;
 		faults.duration_ns = 30;
 		faults.bytes = 17;
-		attribution_add(&b->attribution, LAUNCH_NONE_NEEDED, 0, &faults);
-		attribution_add(&b->attribution, b->launch, 900, &o);
+		attribution_add(&b->attribution, origin_of_mark(LAUNCH_NONE_NEEDED), 0, &faults);
+		attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 900, &o);
 		faults.bad_time = true;
 		faults.duration_ns = 0;
-		attribution_add(&b->attribution, LAUNCH_NONE_NEEDED, 0, &faults);
+		attribution_add(&b->attribution, origin_of_mark(LAUNCH_NONE_NEEDED), 0, &faults);
 		finish(b);
 		expect_row(b, ROW_GPU, "cudaLaunch;k", 1, 60);
 		assert_null(row_of(b, ROW_GPU, "[GPU_UVM page faults]"));
@@ -709,7 +716,7 @@ static int find_launch(void *context, uint32_t process, uint32_t correlation_id,
 
 	assert_int_equal(correlation_id, 9);
 	attribution_add(
-		&b->attribution, b->found, 0,
+		&b->attribution, ORIGIN_ID(b->found), 0,
 		&(struct gpu_operation){.work = JOIN_REMARK, .remark = remark, .process = process});
 	return 0;
 }
@@ -744,12 +751,12 @@ static void samples_are_of_their_launch(void **state)
 	begin_addons(b);
 	give_reason(b, 1, "wait");
 	give_reason(b, 2, "else");
-	attribution_add(&b->attribution, b->launch, 0, &o);
-	attribution_add(&b->attribution, b->capture, 0, &o);
-	attribution_add(&b->attribution, b->waiter, 0, &o);
-	give_samples(b, b->launch, 1, 3);
-	give_samples(b, b->capture, 2, 1);
-	give_samples(b, LAUNCH_UNKNOWN, 2, 4);
+	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 0, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->capture.number), 0, &o);
+	attribution_add(&b->attribution, ORIGIN_ID(b->waiter.number), 0, &o);
+	give_samples(b, b->launch.number, 1, 3);
+	give_samples(b, b->capture.number, 2, 1);
+	give_samples(b, LAUNCH_UNKNOWN.number, 2, 4);
 	finish(b);
 	expect_row(b, ROW_GPU, "cudaLaunch;k;[stall: wait]", 0, 1000);
 	expect_row(b, ROW_GPU, "cudaCapture;k;[stall: other]", 0, 1000);
@@ -775,9 +782,12 @@ static void random_operation(struct prng *r, struct bench *b, struct totals_seen
 				  .graph_node = prng_chance(r, 20) ? prng_bits(r, 34) : 0,
 				  .bad_time = prng_chance(r, 3),
 				  .outside = (uint8_t)prng_below(r, GPU_OUTSIDES)};
-	const uint32_t stacks[] = {b->launch, b->capture, STACK_EMPTY, LAUNCH_UNKNOWN};
+	const uint32_t stacks[] = {b->launch.number, b->capture.number, STACK_EMPTY.number,
+				   LAUNCH_UNKNOWN.number};
 	uint32_t stack = stacks[prng_below(r, 4)];
-	uint32_t origin = attribution_origin(&b->attribution, stack, (uint32_t)prng_bits(r, 8));
+	uint32_t origin =
+		attribution_origin(&b->attribution, LAUNCH_STACK(stack), (uint32_t)prng_bits(r, 8))
+			.number;
 	bool is_instant = gpu_work_is_instant(o.work);
 
 	if (o.work == GPU_WORK_KERNEL)
@@ -785,10 +795,10 @@ static void random_operation(struct prng *r, struct bench *b, struct totals_seen
 	if (is_instant || o.bad_time)
 		o.duration_ns = 0;
 	if (gpu_work_has_no_launch(o.work))
-		origin = LAUNCH_NONE_NEEDED;
+		origin = LAUNCH_NONE_NEEDED.number;
 	else if (!is_instant)
-		seen->matched += origin != LAUNCH_UNKNOWN;
-	attribution_add(&b->attribution, origin, prng_bits(r, 20), &o);
+		seen->matched += origin != LAUNCH_UNKNOWN.number;
+	attribution_add(&b->attribution, ORIGIN_ID(origin), prng_bits(r, 20), &o);
 	seen->operations++;
 	seen->ns += o.duration_ns;
 	seen->bytes += o.bytes;
@@ -814,7 +824,7 @@ static void check(struct prng *r, struct bench *b, const struct totals_seen *see
 	const struct ledger_gpu *gpu = &b->ledger.gpu;
 	struct totals_seen got = {0};
 	uint32_t count, at = 0;
-	const struct row *rows = profile_rows(b->profile, &count);
+	const struct profile_row *rows = profile_rows(b->profile, &count);
 	const struct work_sum *sum;
 
 	for (uint32_t i = 0; i < count; i++) {

@@ -27,7 +27,7 @@ static void begin(struct made_result *m)
 
 		place.part[PLACE_PROCESS] = i < DEVICES ? devices[i].process : 9;
 		place.part[PLACE_DEVICE] = i < DEVICES ? devices[i].id : 9;
-		assert_int_equal(places_add(&m->places, &place), i + 1);
+		assert_int_equal(places_add(&m->places, &place).number, i + 1);
 	}
 	m->result.places = m->places.list;
 	m->result.place_count = m->places.count;
@@ -53,8 +53,8 @@ static void mark(const struct timeline_record *r)
 		if (at < START_NS || at >= START_NS + RUN_NS)
 			continue;
 		worked[DEVICES][at - START_NS] = true;
-		if (r->place >= 1 && r->place <= DEVICES)
-			worked[(r->place - 1) % 2 ? 1 : 0][at - START_NS] = true;
+		if (r->place.number >= 1 && r->place.number <= DEVICES)
+			worked[(r->place.number - 1) % 2 ? 1 : 0][at - START_NS] = true;
 	}
 }
 
@@ -123,7 +123,7 @@ static void a_random_timeline(uint64_t round)
 			.kind = is_work ? TIMELINE_GPU_OPERATION : TIMELINE_LAUNCH,
 			.start_ns = prng_below(&p, START_NS + RUN_NS + 300),
 			.duration_ns = prng_below(&p, prng_chance(&p, 10) ? 400 : 20),
-			.place = (uint32_t)prng_below(&p, DEVICES + 2),
+			.place = {(uint32_t)prng_below(&p, DEVICES + 2)},
 		};
 		if (is_work)
 			mark(&records[i]);
@@ -171,7 +171,7 @@ static void times_may_overflow(void **state)
 	const struct timeline_record record = {.kind = TIMELINE_GPU_OPERATION,
 					       .start_ns = START_NS + 10,
 					       .duration_ns = UINT64_MAX - 5,
-					       .place = 1};
+					       .place = {1}};
 	struct made_result m;
 	struct timeline *t = new_timeline(&record, 1);
 	struct busy *b;
@@ -203,7 +203,7 @@ static void spans_are_bounded(void **state)
 			records[i] = (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 							      .start_ns = START_NS + 2 * i,
 							      .duration_ns = 2 - apart,
-							      .place = 1};
+							      .place = {1}};
 		t = new_timeline(records, 4000);
 		m.result.timeline = t;
 		b = busy_new(&m.result, 1000);

@@ -96,7 +96,7 @@ static void check_timelines(const struct random_result *r, const struct result *
 		struct timeline_record record, want = r->records[i];
 
 		assert_int_equal(timeline_read(b->timeline, i, 1, &record), 0);
-		assert_int_equal(result_record_stack(b, &record), want.stack);
+		assert_int_equal(result_record_stack(b, &record), want.stack.number);
 		assert_memory_equal(&record, &want, sizeof(record));
 		if (want.shape)
 			assert_memory_equal(timeline_shape(b->timeline, want.shape),
@@ -117,9 +117,10 @@ static void add_values(struct prng *p, struct random_result *r, struct counter_t
 	result->totals.measure.counters = true;
 	for (uint32_t i = 0; i < r->record_count; i++) {
 		const struct timeline_record *record = &r->records[i];
-		struct counter_value value = {result->places[record->place].part[PLACE_PROCESS],
-					      record->correlation, (uint32_t)prng_below(p, 2),
-					      (double)prng_bits(p, 30) / 7};
+		struct counter_value value = {
+			result->places[record->place.number].part[PLACE_PROCESS],
+			record->correlation, (uint32_t)prng_below(p, 2),
+			(double)prng_bits(p, 30) / 7};
 
 		if (prng_below(p, 4) || !counters_make_room(counters, 1))
 			continue;

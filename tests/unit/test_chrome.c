@@ -168,7 +168,7 @@ static void all_operations_of_a_launch_are_bound_to_it(void **state)
 	made_timeline_begin(&m);
 	place_names_add_process(&m.made.place_names,
 				&(struct process_info){.id = 1, .pid = 4711, .name = "app 4711"});
-	place = made_place(&m, 1, 12, 0, 7);
+	place = made_place(&m, 1, 12, 0, 7).number;
 	for (uint32_t i = 9; i <= 10; i++)
 		made_record(&m, (struct timeline_record){.kind = TIMELINE_LAUNCH,
 							 .start_ns = 1000 + i,
@@ -178,7 +178,7 @@ static void all_operations_of_a_launch_are_bound_to_it(void **state)
 		made_record(&m, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 							 .start_ns = 2000 + 10 * i,
 							 .duration_ns = 10,
-							 .place = place,
+							 .place = {place},
 							 .correlation = correlations[i]});
 	tree = write_and_parse(&m, &written);
 	for (int i = 0; i < 6; i++) {

@@ -60,7 +60,8 @@ static void send_stack(struct collect *c, struct process *p, uint32_t id, const 
 				       .stack = {.id = id, .is_whole = 1, .function = function}});
 }
 
-static void send_launch(struct collect *c, struct process *p, uint32_t correlation, uint32_t stack)
+static void send_launch(struct collect *c, struct process *p, uint32_t correlation,
+			struct stack_id stack)
 {
 	send_event(c, p,
 		   &(struct gpu_event){.type = GPU_EVENT_LAUNCH,
@@ -68,7 +69,7 @@ static void send_launch(struct collect *c, struct process *p, uint32_t correlati
 						  .tid = 1,
 						  .correlation_id = correlation,
 						  .family = GPU_LAUNCH_RUNTIME,
-						  .stack_id = stack}});
+						  .stack_id = stack.number}});
 }
 
 static void send_kernel(struct collect *c, struct process *p, uint32_t correlation, uint64_t ns)
@@ -85,7 +86,7 @@ static uint64_t cpu_count(struct collect *c)
 {
 	uint64_t sum = 0;
 	uint32_t count;
-	const struct row *rows = profile_rows(collect_results(c).profile, &count);
+	const struct profile_row *rows = profile_rows(collect_results(c).profile, &count);
 
 	for (uint32_t i = 0; i < count; i++)
 		sum += rows[i].kind == ROW_CPU ? rows[i].count : 0;
@@ -739,7 +740,7 @@ static void an_impostor_is_kept_apart(void **state)
 	assert_ptr_equal(collect_find_process(c, PID), first);
 	send_stack(c, first, 1, "cudaLaunchKernel");
 	send_stack(c, second, 1, "forged");
-	send_launch(c, first, 1, 1);
+	send_launch(c, first, 1, STACK_ID(1));
 	send_kernel(c, second, 1, 5000); /* with an id that is not its own */
 	send_kernel(c, first, 1, 10);
 	send_event(c, first,
@@ -757,7 +758,7 @@ static void an_impostor_is_kept_apart(void **state)
 
 /* ---- launches without a stack of their own ---- */
 
-static struct gpu_event launch_of(uint32_t tid, uint32_t correlation, uint32_t stack,
+static struct gpu_event launch_of(uint32_t tid, uint32_t correlation, struct stack_id stack,
 				  uint32_t stands_for)
 {
 	return (struct gpu_event){.type = GPU_EVENT_LAUNCH,
@@ -765,13 +766,13 @@ static struct gpu_event launch_of(uint32_t tid, uint32_t correlation, uint32_t s
 					     .tid = tid,
 					     .correlation_id = correlation,
 					     .family = GPU_LAUNCH_RUNTIME,
-					     .flags = stack ? 0 : GPU_LAUNCH_SKIPPED,
-					     .stack_id = stack,
+					     .flags = stack.number ? 0 : GPU_LAUNCH_SKIPPED,
+					     .stack_id = stack.number,
 					     .stands_for = stands_for}};
 }
 
-static void launch_and_run(struct collect *c, struct process *p, uint32_t tid, uint32_t stack,
-			   uint32_t stands_for, uint64_t ns)
+static void launch_and_run(struct collect *c, struct process *p, uint32_t tid,
+			   struct stack_id stack, uint32_t stands_for, uint64_t ns)
 {
 	static uint32_t correlation;
 	struct gpu_event launch = launch_of(tid, ++correlation, stack, stands_for);
@@ -799,13 +800,13 @@ static struct process *two_threads(struct collect *c)
 	assert_non_null(p);
 	send_stack(c, p, 1, "often");
 	send_stack(c, p, 2, "seldom");
-	launch_and_run(c, p, 1, 1, 4, 10);
-	launch_and_run(c, p, 1, 2, 2, 30);
-	launch_and_run(c, p, 2, 2, 3, 5);
+	launch_and_run(c, p, 1, STACK_ID(1), 4, 10);
+	launch_and_run(c, p, 1, STACK_ID(2), 2, 30);
+	launch_and_run(c, p, 2, STACK_ID(2), 3, 5);
 	for (uint32_t i = 0; i < 4; i++)
-		launch_and_run(c, p, 1, 0, 0, 15);
-	launch_and_run(c, p, 2, 0, 0, 5);
-	launch_and_run(c, p, 2, 0, 0, 5);
+		launch_and_run(c, p, 1, STACK_ID(0), 0, 15);
+	launch_and_run(c, p, 2, STACK_ID(0), 0, 5);
+	launch_and_run(c, p, 2, STACK_ID(0), 0, 5);
 	return p;
 }
 
@@ -835,7 +836,7 @@ static void threads_keep_what_they_launched(void **state)
 	struct collect *c = new_limited(1000, UINT32_MAX);
 	const struct collected in = (two_threads(c), collect_finish(c, 300), collect_results(c));
 	uint32_t count;
-	const struct row *rows = profile_rows(in.profile, &count);
+	const struct profile_row *rows = profile_rows(in.profile, &count);
 	uint64_t of_thread[3] = {0}, operations = 0;
 
 	(void)state;
@@ -843,7 +844,7 @@ static void threads_keep_what_they_launched(void **state)
 		if (rows[i].count == 0)
 			continue;
 		operations += rows[i].count;
-		of_thread[in.places->list[rows[i].place].part[PLACE_THREAD]] += rows[i].ns;
+		of_thread[in.places->list[rows[i].place.number].part[PLACE_THREAD]] += rows[i].ns;
 	}
 	assert_int_equal(operations, 9);
 	assert_int_equal(of_thread[1], 100);
@@ -858,7 +859,7 @@ static void without_any_stack_work_is_marked(void **state)
 	struct process *p = say_hello(c, PID);
 
 	(void)state;
-	launch_and_run(c, p, 1, 0, 0, 15);
+	launch_and_run(c, p, 1, STACK_ID(0), 0, 15);
 	collect_finish(c, 300);
 	assert_int_equal(collect_ledger(c)->spread.left, 1);
 	assert_int_equal(collect_ledger(c)->spread.left_ns, 15);
@@ -910,7 +911,7 @@ static void send_all_of_one(struct collect *c, struct process *p, const char *na
 
 static void run_all_of_one(struct collect *c, struct process *p, uint64_t ns)
 {
-	send_launch(c, p, 1, 1);
+	send_launch(c, p, 1, STACK_ID(1));
 	send_event(c, p,
 		   &(struct gpu_event){.type = GPU_EVENT_KERNEL,
 				       .kernel = {.start_ns = 100,
@@ -953,7 +954,7 @@ static void a_later_program_is_not_the_first_one(void **state)
 	for (int knows_tree = 0; knows_tree < 2; knows_tree++) {
 		struct collect *c = knows_tree ? new_tree() : new_bounded();
 		struct process *a = say_hello(c, PID), *b;
-		uint32_t stack;
+		struct sent_stack stack;
 
 		send_all_of_one(c, a, "a", 10);
 		run_all_of_one(c, a, 10);
@@ -1286,7 +1287,7 @@ static void stacks_that_are_handed_on_and_on_have_an_end(void **state)
 	struct process *p = say_hello(c, PID);
 	uint32_t most = 0, count;
 	struct collected collected;
-	const struct row *rows;
+	const struct profile_row *rows;
 
 	(void)state;
 	for (uint32_t i = 1; i <= STACKS; i++) {
@@ -1299,16 +1300,17 @@ static void stacks_that_are_handed_on_and_on_have_an_end(void **state)
 							 .frames = &frame,
 							 .handed_from = i - 1,
 							 .handed_to = "t"}});
-		send_launch(c, p, i, i);
+		send_launch(c, p, i, STACK_ID(i));
 		send_kernel(c, p, i, 1);
 	}
 	collect_finish(c, 1000);
 	collected = collect_results(c);
 	rows = profile_rows(collected.profile, &count);
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t depth = 0, stack = rows[i].stack;
+		uint32_t depth = 0, stack = rows[i].stack.number;
 
-		for (; stack != STACK_EMPTY; stack = stack_table_outer(collected.stacks, stack))
+		for (; stack != STACK_EMPTY.number;
+		     stack = stack_table_outer(collected.stacks, STACK_ID(stack)).number)
 			depth++;
 		most = depth > most ? depth : most;
 	}
@@ -1395,7 +1397,7 @@ static void calls_beyond_the_limit_are_unknown(void **state)
 	p = say_hello(c, PID);
 	assert_non_null(collect_text(c, "k"));
 	send_stack(c, p, 1, "cudaLaunchKernel");
-	send_launch(c, p, 1, 1);
+	send_launch(c, p, 1, STACK_ID(1));
 	send_kernel(c, p, 1, 1);
 	while (collect_text(c, (char[]){(char)('a' + (int)(c->strings.count % 26)), 'x', '\0'}))
 		;
@@ -1407,7 +1409,7 @@ static void calls_beyond_the_limit_are_unknown(void **state)
 	send_event(c, p,
 		   &(struct gpu_event){.type = GPU_EVENT_STACK,
 				       .stack = {2, 1, "cudaLaunchCooperativeKernel", 2, frames}});
-	send_launch(c, p, 2, 2);
+	send_launch(c, p, 2, STACK_ID(2));
 	collect_gpu_event(
 		c, p,
 		&(struct gpu_event){
@@ -1536,10 +1538,10 @@ static const char *thread_name(const struct collected *in, uint32_t process, uin
 {
 	const struct thread_info *info = place_names_thread(in->place_names, process, tid);
 	uint32_t count;
-	const struct row *rows = profile_rows(in->profile, &count);
+	const struct profile_row *rows = profile_rows(in->profile, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct place *place = &in->places->list[rows[i].place];
+		const struct place *place = &in->places->list[rows[i].place.number];
 
 		if (rows[i].count && place->part[PLACE_PROCESS] == process &&
 		    place->part[PLACE_THREAD] == tid) {
@@ -1607,10 +1609,10 @@ static void launches_are_counted(void **state)
 		   &(struct gpu_event){.type = GPU_EVENT_STACK,
 				       .stack = {.id = 2, .function = "cut"}});
 	collect_addresses(c, &probe, &address, "probed");
-	send_launch(c, p, 1, 1);
-	send_launch(c, p, 2, 2);
-	send_launch(c, p, 3, 77); /* was never sent: its probe has one */
-	send_event(c, p, &copy);  /* no probe is on such calls */
+	send_launch(c, p, 1, STACK_ID(1));
+	send_launch(c, p, 2, STACK_ID(2));
+	send_launch(c, p, 3, STACK_ID(77)); /* was never sent: its probe has one */
+	send_event(c, p, &copy);            /* no probe is on such calls */
 	for (uint32_t i = 1; i <= 3; i++)
 		send_kernel(c, p, i, i);
 	send_event(c, p,

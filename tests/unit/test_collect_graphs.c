@@ -233,9 +233,10 @@ static int by_moment(const void *a, const void *b)
 }
 
 /* The node site in a row's stack: where it was created, "-" for none, or the mark. */
-static const char *site_of(const struct stack_table *t, const struct row *row)
+static const char *site_of(const struct stack_table *t, const struct profile_row *row)
 {
-	uint32_t made = stack_table_outer(t, row->stack), captured = stack_table_outer(t, made);
+	struct stack_id made = stack_table_outer(t, row->stack),
+			captured = stack_table_outer(t, made);
 	const struct frame *frame = stack_table_frame(t, made);
 	const struct frame *mark = stack_table_frame(t, captured);
 
@@ -250,7 +251,7 @@ static uint64_t ns_of(struct collect *c, const char *site)
 {
 	struct collected collected = collect_results(c);
 	uint32_t count;
-	const struct row *rows = profile_rows(collected.profile, &count);
+	const struct profile_row *rows = profile_rows(collected.profile, &count);
 	uint64_t ns = 0;
 
 	for (uint32_t i = 0; i < count; i++)
@@ -382,12 +383,13 @@ static void send_stack(struct single *s, uint32_t id, const char *function)
 				       .stack = {.id = id, .is_whole = 1, .function = function}});
 }
 
-static void send_graph(struct single *s, uint64_t time_ns, uint32_t stack)
+static void send_graph(struct single *s, uint64_t time_ns, struct stack_id stack)
 {
 	send_event(s->collect, s->process,
-		   &(struct gpu_event){
-			   .type = GPU_EVENT_NODE,
-			   .node = {.id = NODE_ID(3, 0), .time_ns = time_ns, .stack_id = stack}});
+		   &(struct gpu_event){.type = GPU_EVENT_NODE,
+				       .node = {.id = NODE_ID(3, 0),
+						.time_ns = time_ns,
+						.stack_id = stack.number}});
 }
 
 static void send_kernel(struct single *s, uint64_t start_ns, uint32_t correlation_id, uint64_t ns)
@@ -409,9 +411,9 @@ static void work_without_a_launch_uses_its_start(void **state)
 	send_stack(s, 1, "one");
 	send_stack(s, 2, "two");
 	send_stack(s, 3, "three");
-	send_graph(s, 100, 1);
-	send_graph(s, 200, 2);
-	send_graph(s, 300, 3);
+	send_graph(s, 100, STACK_ID(1));
+	send_graph(s, 200, STACK_ID(2));
+	send_graph(s, 300, STACK_ID(3));
 	send_kernel(s, 150, 1, 1);
 	send_kernel(s, 250, 2, 10);
 	send_kernel(s, 999, 3, 100);
@@ -442,9 +444,9 @@ static void without_times_the_latest_announcement_counts(void **state)
 						  .family = GPU_LAUNCH_RUNTIME,
 						  .flags = GPU_LAUNCH_IS_GRAPH,
 						  .stack_id = 1}});
-	send_graph(s, 0, 1);
+	send_graph(s, 0, STACK_ID(1));
 	send_kernel(s, 60, 1, 1);
-	send_graph(s, 0, 2);
+	send_graph(s, 0, STACK_ID(2));
 	send_kernel(s, 60, 1, 10);
 	collect_finish(s->collect, 0);
 	assert_int_equal(ns_of(s->collect, "one"), 1);
@@ -456,7 +458,7 @@ static void a_node_without_a_stack_is_unseen(void **state)
 {
 	struct single *s = *state;
 
-	send_graph(s, 100, 55);
+	send_graph(s, 100, STACK_ID(55));
 	send_kernel(s, 150, 1, 7);
 	collect_finish(s->collect, 0);
 	assert_int_equal(ns_of(s->collect, MARK_CAPTURE_UNSEEN), 7);

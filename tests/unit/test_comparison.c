@@ -325,7 +325,7 @@ static void timed_add(struct timed *t, const char *name, const uint64_t *ns, uin
 		struct timeline_record record = {.kind = TIMELINE_GPU_OPERATION,
 						 .start_ns = i,
 						 .duration_ns = ns[i],
-						 .stack = row.stack};
+						 .stack = {row.stack}};
 
 		assert_int_equal(timeline_add(t->timeline, &record), 0);
 		row.ns += ns[i];
@@ -415,17 +415,20 @@ static void what_a_cut_leaves_is_chance(void **state)
 		made_add_at(&t->made, &row, place_unknown());
 		/* an operation that did, and one that ends later */
 		row = (struct row){.kind = ROW_GPU, .ns = record.duration_ns};
-		row.stack = record.stack = push_kernel(&t->made, RESULT_ROOT, "[GPU_Kernel]from");
+		row.stack = record.stack.number =
+			push_kernel(&t->made, RESULT_ROOT, "[GPU_Kernel]from");
 		made_add_at(&t->made, &row, place_unknown());
 		assert_int_equal(timeline_add(t->timeline, &record), 0);
 		row.count = 1;
-		row.stack = record.stack = push_kernel(&t->made, RESULT_ROOT, "[GPU_Kernel]to");
+		row.stack = record.stack.number =
+			push_kernel(&t->made, RESULT_ROOT, "[GPU_Kernel]to");
 		made_add_at(&t->made, &row, place_unknown());
 		record.start_ns = 2000 - record.duration_ns;
 		assert_int_equal(timeline_add(t->timeline, &record), 0);
 		/* many others show that such operations hardly vary */
 		row = (struct row){.kind = ROW_GPU, .count = 8, .ns = 800};
-		row.stack = record.stack = push_kernel(&t->made, RESULT_ROOT, "[GPU_Kernel]whole");
+		row.stack = record.stack.number =
+			push_kernel(&t->made, RESULT_ROOT, "[GPU_Kernel]whole");
 		made_add_at(&t->made, &row, place_unknown());
 		record.duration_ns = 100;
 		for (record.start_ns = 1100; record.start_ns < 1900; record.start_ns += 100)

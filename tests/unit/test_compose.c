@@ -17,12 +17,12 @@
 struct bench {
 	struct stack_table *stacks;
 	struct compose compose;
-	uint32_t launch, capture, waiter; /* stacks: "main;cudaX" and the like */
+	struct stack_id launch, capture, waiter; /* stacks: "main;cudaX" and the like */
 };
 
-static uint32_t push_call(struct bench *b, const char *caller, const char *function)
+static struct stack_id push_call(struct bench *b, const char *caller, const char *function)
 {
-	uint32_t outer = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_PYTHON, caller);
+	struct stack_id outer = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_PYTHON, caller);
 
 	return stack_table_push_text(b->stacks, outer, FRAME_API, function);
 }
@@ -57,13 +57,13 @@ static int end(void **state)
 }
 
 /* "main;cudaLaunch;k": a stack's frames, from the root on. */
-static const char *text_of(const struct stack_table *t, uint32_t stack)
+static const char *text_of(const struct stack_table *t, struct stack_id stack)
 {
 	static char text[4096];
 	char *at = text + sizeof(text) - 1;
 
 	*at = '\0';
-	for (; stack != STACK_EMPTY; stack = stack_table_outer(t, stack)) {
+	for (; !same_number(stack, STACK_EMPTY); stack = stack_table_outer(t, stack)) {
 		const struct frame *frame = stack_table_frame(t, stack);
 		char code[64];
 		const char *name = frame->text;
@@ -84,7 +84,8 @@ static const char *text_of(const struct stack_table *t, uint32_t stack)
 	return at;
 }
 
-static struct gpu_work_origin kernel_from(uint32_t launch, uint32_t capture, const char *name)
+static struct gpu_work_origin kernel_from(struct launch_stack launch, struct capture_stack capture,
+					  const char *name)
 {
 	struct gpu_work_origin origin;
 
@@ -103,27 +104,27 @@ static struct gpu_work_origin kernel_from(uint32_t launch, uint32_t capture, con
 static void a_kernel_is_below_its_launch(void **state)
 {
 	struct bench *b = *state;
-	struct gpu_work_origin origin = kernel_from(b->launch, CAPTURE_NONE, "k");
-	uint32_t stack = compose_work(&b->compose, &origin);
+	struct gpu_work_origin origin = kernel_from(launched_at(b->launch), CAPTURE_NONE, "k");
+	struct stack_id stack = compose_work(&b->compose, &origin);
 
 	expect_text(b, stack, "main;cudaLaunch;k");
 	assert_int_equal(stack_table_frame(b->stacks, stack)->kind, FRAME_GPU_KERNEL);
-	assert_int_equal(stack_table_outer(b->stacks, stack), b->launch);
+	assert_same_number(stack_table_outer(b->stacks, stack), b->launch);
 	origin.launch = LAUNCH_UNKNOWN;
 	expect_text(b, compose_work(&b->compose, &origin), "[launch not captured];k");
 	origin.launch = LAUNCH_SKIPPED;
 	expect_text(b, compose_work(&b->compose, &origin), "[stack not sampled];k");
-	origin.launch = STACK_EMPTY;
+	origin.launch = LAUNCH_STACK(STACK_EMPTY.number);
 	expect_text(b, compose_work(&b->compose, &origin), "[stack not captured];k");
-	origin.launch = STACK_NOT_KEPT;
+	origin.launch = LAUNCH_STACK(STACK_NOT_KEPT.number);
 	expect_text(b, compose_work(&b->compose, &origin), "[too many stacks]");
 }
 
 static void other_work_has_the_name_of_its_kind(void **state)
 {
 	struct bench *b = *state;
-	struct gpu_work_origin origin = kernel_from(b->launch, CAPTURE_NONE, NULL);
-	uint32_t stack;
+	struct gpu_work_origin origin = kernel_from(launched_at(b->launch), CAPTURE_NONE, NULL);
+	struct stack_id stack;
 
 	origin.work = GPU_WORK_MEMCPY_HTOD;
 	stack = compose_work(&b->compose, &origin);
@@ -141,18 +142,19 @@ static void other_work_has_the_name_of_its_kind(void **state)
 static void node_work_is_below_both_stacks(void **state)
 {
 	struct bench *b = *state;
-	struct gpu_work_origin origin = kernel_from(b->launch, b->capture, "k");
+	struct gpu_work_origin origin =
+		kernel_from(launched_at(b->launch), captured_at(b->capture), "k");
 
 	expect_text(b, compose_work(&b->compose, &origin),
 		    "main;cudaLaunch;[graph node captured at];setup;cudaCapture;k");
 	origin.capture = CAPTURE_UNSEEN;
 	expect_text(b, compose_work(&b->compose, &origin),
 		    "main;cudaLaunch;[graph node, capture not seen];k");
-	origin.capture = STACK_EMPTY;
+	origin.capture = CAPTURE_STACK(STACK_EMPTY.number);
 	expect_text(b, compose_work(&b->compose, &origin),
 		    "main;cudaLaunch;[graph node captured at];[stack not captured];k");
 	origin.launch = LAUNCH_UNKNOWN;
-	origin.capture = b->capture;
+	origin.capture = captured_at(b->capture);
 	expect_text(b, compose_work(&b->compose, &origin),
 		    "[launch not captured];[graph node captured at];setup;cudaCapture;k");
 }
@@ -162,7 +164,8 @@ static void node_work_is_below_both_stacks(void **state)
 static void a_wait_shows_its_work(void **state)
 {
 	struct bench *b = *state;
-	struct gpu_work_origin origin = kernel_from(b->launch, b->capture, "k");
+	struct gpu_work_origin origin =
+		kernel_from(launched_at(b->launch), captured_at(b->capture), "k");
 
 	expect_text(b, compose_wait(&b->compose, b->waiter, false, &origin),
 		    "loop;cudaWait;[waiting for GPU];k;launched at;main;cudaLaunch;"
@@ -194,7 +197,7 @@ static void a_wait_for_nothing_that_is_known(void **state)
 static void waits_and_work_are_kept_apart(void **state)
 {
 	struct bench *b = *state;
-	struct gpu_work_origin origin = kernel_from(b->launch, CAPTURE_NONE, "k");
+	struct gpu_work_origin origin = kernel_from(launched_at(b->launch), CAPTURE_NONE, "k");
 
 	for (int round = 0; round < 3; round++) {
 		expect_text(b, compose_work(&b->compose, &origin), "main;cudaLaunch;k");
@@ -209,13 +212,13 @@ static void a_call_has_its_kernel(void **state)
 {
 	struct bench *b = *state;
 	struct code_ref kernel = {.module = 9, .offset = 0x123};
-	uint32_t stack = compose_call(&b->compose, b->waiter, &kernel);
+	struct stack_id stack = compose_call(&b->compose, b->waiter, &kernel);
 
 	expect_text(b, stack, "loop;cudaWait;CALL 9+123");
 	assert_memory_equal(&stack_table_frame(b->stacks, stack)->code, &kernel, sizeof(kernel));
-	assert_int_equal(compose_call(&b->compose, b->waiter, &kernel), stack);
+	assert_same_number(compose_call(&b->compose, b->waiter, &kernel), stack);
 	kernel.offset = 0x124;
-	assert_int_not_equal(compose_call(&b->compose, b->waiter, &kernel), stack);
+	assert_other_number(compose_call(&b->compose, b->waiter, &kernel), stack);
 	expect_text(b, compose_call(&b->compose, b->waiter, NULL), "loop;cudaWait;CALL 0+0");
 	expect_text(b, compose_call(&b->compose, STACK_EMPTY, NULL),
 		    "[stack not captured];CALL 0+0");
@@ -226,7 +229,7 @@ static void a_call_has_its_kernel(void **state)
 enum { STACKS = 6, NAMES = 4 };
 
 struct model {
-	uint32_t ids[STACKS];
+	struct stack_id ids[STACKS];
 	const char *texts[STACKS];
 };
 
@@ -268,13 +271,13 @@ static void random_origins(struct prng *r, struct bench *b, const struct model *
 	uint32_t waiter = (uint32_t)prng_below(r, STACKS);
 	bool is_kernel = prng_chance(r, 70), is_wait = prng_chance(r, 50);
 	struct gpu_work_origin origin = kernel_from(
-		launch < STACKS ? m->ids[launch]
+		launch < STACKS ? launched_at(m->ids[launch])
 				: (launch == STACKS ? LAUNCH_UNKNOWN : LAUNCH_NONE_NEEDED),
-		capture < STACKS ? m->ids[capture]
+		capture < STACKS ? captured_at(m->ids[capture])
 				 : (capture == STACKS ? CAPTURE_UNSEEN : CAPTURE_NONE),
 		is_kernel ? kernel_names[prng_below(r, NAMES)] : NULL);
 	char expected[2048] = "";
-	uint32_t stack;
+	struct stack_id stack;
 
 	if (!is_kernel)
 		origin.work = 1 + (uint32_t)prng_below(r, GPU_WORKS - 1);
@@ -295,8 +298,9 @@ static void random_origins(struct prng *r, struct bench *b, const struct model *
 		append_text(expected, work_text(&origin));
 	}
 	EXPECT(r, strcmp(text_of(b->stacks, stack), expected) == 0);
-	EXPECT(r, stack == (is_wait ? compose_wait(&b->compose, m->ids[waiter], false, &origin)
-				    : compose_work(&b->compose, &origin)));
+	EXPECT(r, same_number(stack,
+			      is_wait ? compose_wait(&b->compose, m->ids[waiter], false, &origin)
+				      : compose_work(&b->compose, &origin)));
 }
 
 /* Whatever is remembered, or cannot be for want of memory. */
@@ -324,8 +328,9 @@ static void the_memo_is_bounded(void **state)
 {
 	struct bench *b = *state;
 	static const char names[1 << 10];
-	uint32_t most = 1u << 19, first;
-	struct gpu_work_origin origin = kernel_from(b->launch, CAPTURE_NONE, names);
+	uint32_t most = 1u << 19;
+	struct stack_id first;
+	struct gpu_work_origin origin = kernel_from(launched_at(b->launch), CAPTURE_NONE, names);
 
 	if (getenv("UNDER_VALGRIND"))
 		SKIP("takes too long under valgrind");
@@ -338,8 +343,8 @@ static void the_memo_is_bounded(void **state)
 	}
 	assert_true(b->compose.memo.count <= most && b->compose.memo.capacity <= most);
 	assert_true(b->compose.memo.set.index.capacity <= 4 * most);
-	origin = kernel_from(b->launch, CAPTURE_NONE, names);
-	assert_int_equal(compose_work(&b->compose, &origin), first);
+	origin = kernel_from(launched_at(b->launch), CAPTURE_NONE, names);
+	assert_same_number(compose_work(&b->compose, &origin), first);
 	assert_int_equal(stack_table_refused(b->stacks), 0);
 }
 

@@ -15,7 +15,7 @@ static void work(unsigned int kind, const char *name, uint32_t device, uint64_t 
 						    .work = kind,
 						    .start_ns = from,
 						    .duration_ns = to - from,
-						    .stack = stack,
+						    .stack = {stack},
 						    .place = made_place(&made, 1, 12, device, 7)});
 }
 

@@ -12,7 +12,7 @@
 static struct profile_item item_at(uint64_t start_ns, uint64_t duration_ns, uint32_t number)
 {
 	return (struct profile_item){
-		.record = {.start_ns = start_ns, .duration_ns = duration_ns, .stack = number}};
+		.record = {.start_ns = start_ns, .duration_ns = duration_ns, .stack = {number}}};
 }
 
 static struct flight_recorder *filled(uint32_t count)
@@ -38,7 +38,7 @@ static void expect_items(struct flight_recorder *r, uint32_t first, uint32_t end
 	for (uint32_t i = first; i < end; i++) {
 		item = flight_recorder_next(r, &position);
 		assert_non_null(item);
-		assert_int_equal(item->record.stack, i);
+		assert_int_equal(item->record.stack.number, i);
 	}
 	assert_null(flight_recorder_next(r, &position));
 	assert_null(flight_recorder_next(r, &position));
@@ -135,9 +135,9 @@ static void random_items_match_a_model(void **state)
 			assert_true(flight_recorder_bytes(r) <= FLIGHT_RECORDER_BYTES);
 		}
 		while ((item = flight_recorder_next(r, &position))) {
-			assert_false(is_there[item->record.stack]);
-			is_there[item->record.stack] = true;
-			assert_int_equal(item->record.start_ns, starts[item->record.stack]);
+			assert_false(is_there[item->record.stack.number]);
+			is_there[item->record.stack.number] = true;
+			assert_int_equal(item->record.start_ns, starts[item->record.stack.number]);
 			seen++;
 		}
 		assert_int_equal(seen, flight_recorder_count(r));

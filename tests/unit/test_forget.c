@@ -292,8 +292,9 @@ struct dump {
 
 static void print_stack(FILE *out, const struct stack_table *stacks, uint32_t stack)
 {
-	for (; stack != STACK_EMPTY; stack = stack_table_outer(stacks, stack)) {
-		const struct frame *f = stack_table_frame(stacks, stack);
+	for (; stack != STACK_EMPTY.number;
+	     stack = stack_table_outer(stacks, STACK_ID(stack)).number) {
+		const struct frame *f = stack_table_frame(stacks, STACK_ID(stack));
 
 		if (f->kind == FRAME_CODE || f->kind == FRAME_RETURN)
 			fprintf(out, ";%u@%u", f->kind, f->code.module);
@@ -325,7 +326,7 @@ static void add_line(struct dump *d, char *line)
 static void dump_rows(struct dump *d, const struct collected *k)
 {
 	uint32_t count;
-	const struct row *rows = profile_rows(k->profile, &count);
+	const struct profile_row *rows = profile_rows(k->profile, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
 		char *line = NULL;
@@ -337,8 +338,8 @@ static void dump_rows(struct dump *d, const struct collected *k)
 		out = open_memstream(&line, &size);
 		fprintf(out, "row %u %" PRIu64 " %" PRIu64, rows[i].kind, rows[i].count,
 			rows[i].ns);
-		print_place(out, k, rows[i].place);
-		print_stack(out, k->stacks, rows[i].stack);
+		print_place(out, k, rows[i].place.number);
+		print_stack(out, k->stacks, rows[i].stack.number);
 		fclose(out);
 		add_line(d, line);
 	}
@@ -359,8 +360,8 @@ static void dump_records(struct dump *d, const struct collected *k)
 
 		fprintf(out, "record %u %" PRIu64 " %" PRIu64 " %u", r->kind, r->start_ns,
 			r->duration_ns, r->correlation);
-		print_place(out, k, r->place);
-		print_stack(out, k->stacks, r->stack);
+		print_place(out, k, r->place.number);
+		print_stack(out, k->stacks, r->stack.number);
 		fclose(out);
 		add_line(d, line);
 	}
@@ -405,7 +406,7 @@ static void expect_sums(const struct play *y, const struct collected *k)
 {
 	uint64_t ns[KERNELS] = {0}, count[KERNELS] = {0}, all = 0;
 	uint32_t n;
-	const struct row *rows = profile_rows(k->profile, &n);
+	const struct profile_row *rows = profile_rows(k->profile, &n);
 
 	for (uint32_t i = 0; i < n; i++) {
 		const char *name;

@@ -30,14 +30,15 @@ static int end(void **state)
 
 static void make(struct graph_nodes *g, uint32_t graph, uint32_t index)
 {
-	assert_int_equal(
-		graph_nodes_made(g, P, TID, NODE(graph, index), ++now, STACK(graph, index)), 0);
+	assert_int_equal(graph_nodes_made(g, P, TID, NODE(graph, index), ++now,
+					  CAPTURE_STACK(STACK(graph, index))),
+			 0);
 }
 
 /* As CUPTI tells of a clone: it is made, then cloned. */
 static void copy(struct graph_nodes *g, uint64_t id, uint64_t origin)
 {
-	graph_nodes_made(g, P, TID, id, ++now, 9999);
+	graph_nodes_made(g, P, TID, id, ++now, CAPTURE_STACK(9999));
 	graph_nodes_cloned(g, P, TID, id, origin);
 }
 
@@ -73,10 +74,10 @@ static void copy_nested(struct graph_nodes *g, uint32_t first)
 	copy(g, NODE(first + 2, 0), NODE(3, 0));
 	copy(g, NODE(first + 3, 0), NODE(4, 0));
 	copy(g, NODE(first + 3, 1), NODE(4, 1));
-	graph_nodes_made(g, P, TID, NODE(first + 2, 1), ++now, 9999);
+	graph_nodes_made(g, P, TID, NODE(first + 2, 1), ++now, CAPTURE_STACK(9999));
 	graph_nodes_body(g, P, first + 3, NODE(first + 2, 1), since);
 	graph_nodes_cloned(g, P, TID, NODE(first + 2, 1), NODE(3, 1));
-	graph_nodes_made(g, P, TID, NODE(first, 1), ++now, 9999);
+	graph_nodes_made(g, P, TID, NODE(first, 1), ++now, CAPTURE_STACK(9999));
 	graph_nodes_body(g, P, first + 1, NODE(first, 1), since);
 	graph_nodes_body(g, P, first + 2, NODE(first, 1), since);
 	graph_nodes_cloned(g, P, TID, NODE(first, 1), NODE(1, 1));
@@ -85,8 +86,8 @@ static void copy_nested(struct graph_nodes *g, uint32_t first)
 /* What instantiating does to a clone: nodes of its bodies are the graph's, behind its own. */
 static void move_nested(struct graph_nodes *g, uint32_t first)
 {
-	graph_nodes_made(g, P, TID, NODE(first, 7), ++now, 9999);
-	graph_nodes_made(g, P, TID, NODE(first, 8), ++now, 9999);
+	graph_nodes_made(g, P, TID, NODE(first, 7), ++now, CAPTURE_STACK(9999));
+	graph_nodes_made(g, P, TID, NODE(first, 8), ++now, CAPTURE_STACK(9999));
 	graph_nodes_moved(g, P, NODE(first, 2), NODE(first + 1, 0));
 	graph_nodes_moved(g, P, NODE(first, 3), NODE(first + 2, 0));
 	graph_nodes_moved(g, P, NODE(first, 5), NODE(first + 3, 0));
@@ -97,13 +98,13 @@ static void move_nested(struct graph_nodes *g, uint32_t first)
 static void expect_around(struct graph_nodes *g, uint64_t id, uint64_t time, uint32_t count,
 			  uint32_t inner, uint32_t outer)
 {
-	uint32_t stacks[GRAPH_NODES_DEPTH];
+	struct stack_id stacks[GRAPH_NODES_DEPTH];
 
 	assert_int_equal(graph_nodes_around(g, P, id, time, stacks), count);
 	if (count > 0)
-		assert_int_equal(stacks[0], inner);
+		assert_int_equal(stacks[0].number, inner);
 	if (count > 1)
-		assert_int_equal(stacks[1], outer);
+		assert_int_equal(stacks[1].number, outer);
 }
 
 static void expect_nested(struct graph_nodes *g, uint32_t first)
@@ -112,14 +113,14 @@ static void expect_nested(struct graph_nodes *g, uint32_t first)
 	expect_around(g, NODE(first + 1, 0), now, 1, STACK(1, 1), 0);
 	expect_around(g, NODE(first + 2, 0), now, 1, STACK(1, 1), 0);
 	expect_around(g, NODE(first + 3, 1), now, 2, STACK(3, 1), STACK(1, 1));
-	assert_int_equal(graph_nodes_find(g, P, NODE(first + 3, 1), now), STACK(4, 1));
-	assert_int_equal(graph_nodes_find(g, P, NODE(first, 0), now), STACK(1, 0));
+	assert_int_equal(graph_nodes_find(g, P, NODE(first + 3, 1), now).number, STACK(4, 1));
+	assert_int_equal(graph_nodes_find(g, P, NODE(first, 0), now).number, STACK(1, 0));
 }
 
 static void nodes_of_bodies_are_within_conditional_nodes(void **state)
 {
 	struct graph_nodes *g = *state;
-	uint32_t stacks[GRAPH_NODES_DEPTH];
+	struct stack_id stacks[GRAPH_NODES_DEPTH];
 
 	assert_false(graph_nodes_has_bodies(g));
 	expect_around(g, NODE(2, 0), now, 0, 0, 0);
@@ -136,8 +137,8 @@ static void expect_moved(struct graph_nodes *g, uint32_t first)
 	expect_around(g, NODE(first, 3), now, 1, STACK(1, 1), 0);
 	expect_around(g, NODE(first, 5), now, 2, STACK(3, 1), STACK(1, 1));
 	expect_around(g, NODE(first, 6), now, 2, STACK(3, 1), STACK(1, 1));
-	assert_int_equal(graph_nodes_find(g, P, NODE(first, 2), now), STACK(2, 0));
-	assert_int_equal(graph_nodes_find(g, P, NODE(first, 6), now), STACK(4, 1));
+	assert_int_equal(graph_nodes_find(g, P, NODE(first, 2), now).number, STACK(2, 0));
+	assert_int_equal(graph_nodes_find(g, P, NODE(first, 6), now).number, STACK(4, 1));
 }
 
 static void moved_nodes_stay_within_conditional_nodes(void **state)
@@ -166,7 +167,7 @@ static void moved_nodes_stay_within_conditional_nodes(void **state)
 	graph_nodes_moved(g, P, NODE(99, 0), NODE(10, 2));
 	graph_nodes_moved(g, P, NODE(10, 9), NODE(10, 2));
 	expect_around(g, NODE(10, 9), now, 0, 0, 0);
-	assert_int_equal(graph_nodes_find(g, P, NODE(10, 9), now), GRAPH_NODES_UNKNOWN);
+	assert_int_equal(graph_nodes_find(g, P, NODE(10, 9), now).number, CAPTURE_UNSEEN.number);
 }
 
 static void clones_of_bodies_belong_to_clones_of_nodes(void **state)
@@ -259,7 +260,7 @@ static void launches_are_bounded(void **state)
 /* Whatever a process claims: bodies of themselves, of each other, clones of all of these. */
 static void nonsense_ends(void **state)
 {
-	uint32_t stacks[GRAPH_NODES_DEPTH];
+	struct stack_id stacks[GRAPH_NODES_DEPTH];
 	struct graph_nodes *g = *state;
 
 	make(g, 1, 0);
@@ -283,7 +284,7 @@ static void nonsense_ends(void **state)
 				graph_nodes_moved(g, P, id, other);
 				break;
 			case 1:
-				graph_nodes_made(g, P, TID, id, ++now, 5);
+				graph_nodes_made(g, P, TID, id, ++now, CAPTURE_STACK(5));
 				break;
 			case 2:
 				graph_nodes_launched(g, P, (uint32_t)(id >> 32), time, 1);

@@ -8,7 +8,7 @@
 #include "profiler/join/graph_nodes.h"
 
 enum { PROCESS = 100, OTHER = 200, TID = 101 };
-#define UNKNOWN GRAPH_NODES_UNKNOWN
+#define UNKNOWN CAPTURE_UNSEEN
 #define ID(graph, index) ((uint64_t)(graph) << 32 | (index))
 
 enum { FEW = 4096 }; /* graphs, and nodes */
@@ -36,7 +36,7 @@ static int end(void **state)
 
 static void made(struct graph_nodes *g, uint64_t id, uint32_t stack)
 {
-	assert_int_equal(graph_nodes_made(g, PROCESS, TID, id, ++now, stack), 0);
+	assert_int_equal(graph_nodes_made(g, PROCESS, TID, id, ++now, CAPTURE_STACK(stack)), 0);
 }
 
 /* As CUPTI does it: the new node is made, by the call that clones, and then it is a clone. */
@@ -47,10 +47,10 @@ static void cloned(struct graph_nodes *g, uint64_t id, uint64_t origin)
 }
 
 #define FOUND_AT(g, id, time_ns, stack) \
-	assert_int_equal(graph_nodes_find(g, PROCESS, id, time_ns), stack)
+	assert_int_equal(graph_nodes_find(g, PROCESS, id, time_ns).number, stack)
 #define FOUND(g, id, stack) FOUND_AT(g, id, GRAPH_NODES_NEWEST, stack)
 #define FOUND_OTHER(g, id, stack) \
-	assert_int_equal(graph_nodes_find(g, OTHER, id, GRAPH_NODES_NEWEST), stack)
+	assert_int_equal(graph_nodes_find(g, OTHER, id, GRAPH_NODES_NEWEST).number, stack)
 
 /* ---- one by one ---- */
 
@@ -70,18 +70,18 @@ static void unannounced_nodes_are_unknown(void **state)
 {
 	struct graph_nodes *g = *state;
 
-	FOUND(g, ID(1, 0), UNKNOWN);
-	FOUND(g, 0, UNKNOWN);
-	FOUND(g, UINT64_MAX, UNKNOWN);
+	FOUND(g, ID(1, 0), CAPTURE_UNSEEN.number);
+	FOUND(g, 0, CAPTURE_UNSEEN.number);
+	FOUND(g, UINT64_MAX, CAPTURE_UNSEEN.number);
 	made(g, ID(1, 0), 10);
-	FOUND(g, ID(1, 1), UNKNOWN);
-	FOUND(g, ID(0, 1), UNKNOWN);
-	FOUND_OTHER(g, ID(1, 0), UNKNOWN);
+	FOUND(g, ID(1, 1), CAPTURE_UNSEEN.number);
+	FOUND(g, ID(0, 1), CAPTURE_UNSEEN.number);
+	FOUND_OTHER(g, ID(1, 0), CAPTURE_UNSEEN.number);
 	/* a node that was made out of sight */
-	made(g, ID(3, 0), UNKNOWN);
-	FOUND(g, ID(3, 0), UNKNOWN);
+	made(g, ID(3, 0), UNKNOWN.number);
+	FOUND(g, ID(3, 0), CAPTURE_UNSEEN.number);
 	cloned(g, ID(4, 0), ID(9, 9));
-	FOUND(g, ID(4, 0), UNKNOWN);
+	FOUND(g, ID(4, 0), CAPTURE_UNSEEN.number);
 }
 
 static void no_node_has_the_id_0(void **state)
@@ -89,9 +89,9 @@ static void no_node_has_the_id_0(void **state)
 	struct graph_nodes *g = *state;
 
 	made(g, 0, 1);
-	FOUND(g, 0, UNKNOWN);
+	FOUND(g, 0, CAPTURE_UNSEEN.number);
 	assert_int_equal(graph_nodes_cloned(g, PROCESS, TID, 0, ID(1, 0)), 0);
-	FOUND(g, 0, UNKNOWN);
+	FOUND(g, 0, CAPTURE_UNSEEN.number);
 	assert_int_equal(g->node_count, 0);
 }
 
@@ -135,10 +135,10 @@ static void a_reused_number_is_another_graph(void **state)
 	made(g, ID(1, 0), 20);
 	FOUND(g, ID(1, 0), 20);
 	for (uint32_t i = 1; i < 5; i++)
-		FOUND(g, ID(1, i), UNKNOWN);
+		FOUND(g, ID(1, i), CAPTURE_UNSEEN.number);
 	made(g, ID(1, 1), 21);
 	FOUND(g, ID(1, 1), 21);
-	FOUND(g, ID(1, 2), UNKNOWN);
+	FOUND(g, ID(1, 2), CAPTURE_UNSEEN.number);
 	for (uint32_t i = 0; i < 5; i++)
 		FOUND_AT(g, ID(1, i), then, 10 + i);
 	FOUND_AT(g, ID(1, 0), then + 1, 20);
@@ -153,18 +153,21 @@ static void each_time_has_its_graph(void **state)
 	for (uint32_t i = 0; i < lives; i++) {
 		now = 10 * i + 10;
 		cloned(g, ID(3, 0), ID(9, 9));
-		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(4, 0), 10 * i + 15, i), 0);
-		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(3, 1), 10 * i + 16, 5000 + i),
+		assert_int_equal(
+			graph_nodes_made(g, PROCESS, TID, ID(4, 0), 10 * i + 15, CAPTURE_STACK(i)),
+			0);
+		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(3, 1), 10 * i + 16,
+						  CAPTURE_STACK(5000 + i)),
 				 0);
 	}
-	FOUND_AT(g, ID(4, 0), 14, UNKNOWN); /* before there was one */
+	FOUND_AT(g, ID(4, 0), 14, CAPTURE_UNSEEN.number); /* before there was one */
 	for (uint32_t i = 0; i < 20 * lives; i++) {
 		uint32_t life = (uint32_t)prng_below(&random, lives);
 		uint64_t begun = 10 * (uint64_t)life + 15;
 
 		FOUND_AT(g, ID(4, 0), begun + prng_below(&random, 10), life);
 		FOUND_AT(g, ID(3, 1), begun, 5000 + life);
-		FOUND_AT(g, ID(3, 0), begun, UNKNOWN); /* a clone of an unseen node */
+		FOUND_AT(g, ID(3, 0), begun, CAPTURE_UNSEEN.number); /* a clone of an unseen node */
 	}
 }
 
@@ -173,15 +176,15 @@ static void order_between_numbers_does_not_matter(void **state)
 {
 	struct graph_nodes *g = *state;
 
-	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(1, 0), 100, 10), 0);
-	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 0), 50, 20), 0);
-	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(1, 0), 200, 11), 0);
-	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 0), 150, 21), 0);
+	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(1, 0), 100, CAPTURE_STACK(10)), 0);
+	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 0), 50, CAPTURE_STACK(20)), 0);
+	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(1, 0), 200, CAPTURE_STACK(11)), 0);
+	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 0), 150, CAPTURE_STACK(21)), 0);
 	FOUND_AT(g, ID(1, 0), 199, 10);
 	FOUND_AT(g, ID(1, 0), 200, 11);
 	FOUND_AT(g, ID(2, 0), 149, 20);
 	FOUND_AT(g, ID(2, 0), 150, 21);
-	FOUND_AT(g, ID(1, 0), 99, UNKNOWN);
+	FOUND_AT(g, ID(1, 0), 99, CAPTURE_UNSEEN.number);
 	FOUND_AT(g, ID(2, 0), 50, 20);
 }
 
@@ -190,12 +193,13 @@ static void times_of_a_number_do_not_go_back(void **state)
 {
 	struct graph_nodes *g = *state;
 
-	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(1, 0), 100, 10), 0);
-	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(1, 0), 50, 11), 0);
+	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(1, 0), 100, CAPTURE_STACK(10)), 0);
+	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(1, 0), 50, CAPTURE_STACK(11)), 0);
 	FOUND_AT(g, ID(1, 0), 100, 11);
-	FOUND_AT(g, ID(1, 0), 99, UNKNOWN);
+	FOUND_AT(g, ID(1, 0), 99, CAPTURE_UNSEEN.number);
 	for (uint32_t i = 0; i < 5; i++) {
-		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 0), 0, 20 + i), 0);
+		assert_int_equal(
+			graph_nodes_made(g, PROCESS, TID, ID(2, 0), 0, CAPTURE_STACK(20 + i)), 0);
 		FOUND_AT(g, ID(2, 0), 0, 20 + i);
 		FOUND_AT(g, ID(2, 0), 12345, 20 + i);
 	}
@@ -220,13 +224,13 @@ static void an_incidental_node_also_begins_a_graph(void **state)
 	FOUND(g, ID(1, 2), 12); /* in case it was this graph's all the same */
 	then = now;
 	made(g, ID(1, 0), 20);
-	FOUND(g, ID(1, 1), UNKNOWN);
+	FOUND(g, ID(1, 1), CAPTURE_UNSEEN.number);
 	FOUND_AT(g, ID(1, 1), then, 666);
 	made(g, ID(2, 1), 21); /* nothing was known of its number */
 	made(g, ID(2, 1), 22);
 	FOUND_AT(g, ID(2, 1), now - 1, 21);
 	FOUND_AT(g, ID(2, 1), now, 22);
-	FOUND(g, ID(2, 0), UNKNOWN);
+	FOUND(g, ID(2, 0), CAPTURE_UNSEEN.number);
 }
 
 /* However many of these there are, a lookup visits only a few. */
@@ -238,7 +242,7 @@ static void parts_without_end_are_bounded(void **state)
 	for (uint32_t i = 1; i <= GRAPH_NODES_MOST_PARTS + 1; i++) {
 		made(g, ID(1, 1), i);
 		FOUND(g, ID(1, 1), i);
-		FOUND(g, ID(1, 2), i <= GRAPH_NODES_MOST_PARTS ? 10 : UNKNOWN);
+		FOUND(g, ID(1, 2), i <= GRAPH_NODES_MOST_PARTS ? 10 : CAPTURE_UNSEEN.number);
 	}
 }
 
@@ -247,19 +251,19 @@ static void node_ids_are_per_process(void **state)
 	struct graph_nodes *g = *state;
 
 	made(g, ID(1, 0), 10);
-	assert_int_equal(graph_nodes_made(g, OTHER, TID, ID(1, 0), ++now, 90), 0);
-	assert_int_equal(graph_nodes_made(g, OTHER, TID, ID(1, 1), ++now, 91), 0);
+	assert_int_equal(graph_nodes_made(g, OTHER, TID, ID(1, 0), ++now, CAPTURE_STACK(90)), 0);
+	assert_int_equal(graph_nodes_made(g, OTHER, TID, ID(1, 1), ++now, CAPTURE_STACK(91)), 0);
 	assert_int_equal(graph_nodes_cloned(g, OTHER, TID, ID(2, 0), ID(1, 0)), 0);
 	FOUND(g, ID(1, 0), 10);
-	FOUND(g, ID(2, 0), UNKNOWN);
+	FOUND(g, ID(2, 0), CAPTURE_UNSEEN.number);
 	FOUND_OTHER(g, ID(2, 0), 90);
 	graph_nodes_forget(g, OTHER);
 	FOUND(g, ID(1, 0), 10);
 	for (uint32_t graph = 1; graph <= 2; graph++)
-		FOUND_OTHER(g, ID(graph, 0), UNKNOWN);
-	assert_int_equal(graph_nodes_made(g, OTHER, TID, ID(1, 0), ++now, 92), 0);
+		FOUND_OTHER(g, ID(graph, 0), CAPTURE_UNSEEN.number);
+	assert_int_equal(graph_nodes_made(g, OTHER, TID, ID(1, 0), ++now, CAPTURE_STACK(92)), 0);
 	FOUND_OTHER(g, ID(1, 0), 92);
-	FOUND_OTHER(g, ID(1, 1), UNKNOWN);
+	FOUND_OTHER(g, ID(1, 1), CAPTURE_UNSEEN.number);
 	graph_nodes_forget(g, 12345);
 	FOUND(g, ID(1, 0), 10);
 }
@@ -273,14 +277,14 @@ static void the_newest_are_known(void **state)
 		made(g, ID(graph, 0), graph);
 	assert_int_equal(g->node_count, FEW);
 	for (uint32_t graph = 1; graph <= last; graph++)
-		FOUND(g, ID(graph, 0), graph + FEW > last ? graph : UNKNOWN);
+		FOUND(g, ID(graph, 0), graph + FEW > last ? graph : CAPTURE_UNSEEN.number);
 	/* removing a process harms no other */
 	graph_nodes_forget(g, PROCESS);
 	for (uint32_t graph = 1; graph <= last; graph++)
-		FOUND(g, ID(graph, 0), UNKNOWN);
+		FOUND(g, ID(graph, 0), CAPTURE_UNSEEN.number);
 	for (uint32_t graph = 1; graph <= 2 * FEW; graph++)
 		made(g, ID(graph, 0), graph);
-	FOUND(g, ID(FEW, 0), UNKNOWN);
+	FOUND(g, ID(FEW, 0), CAPTURE_UNSEEN.number);
 	FOUND(g, ID(FEW + 1, 0), FEW + 1);
 	FOUND(g, ID(2 * FEW, 0), 2 * FEW);
 	assert_int_equal(g->node_count, FEW);
@@ -296,11 +300,11 @@ static void the_newest_nodes_of_a_graph_are_known(void **state)
 	for (uint32_t i = 0; i < 2 * FEW; i++)
 		made(g, ID(1, i), i);
 	for (uint32_t i = 0; i < 2 * FEW; i++)
-		FOUND(g, ID(1, i), i >= FEW ? i : UNKNOWN);
-	FOUND(g, ID(2, 0), UNKNOWN);
+		FOUND(g, ID(1, i), i >= FEW ? i : CAPTURE_UNSEEN.number);
+	FOUND(g, ID(2, 0), CAPTURE_UNSEEN.number);
 	made(g, ID(2, 0), 2);
 	FOUND(g, ID(2, 0), 2);
-	FOUND(g, ID(1, FEW), UNKNOWN);
+	FOUND(g, ID(1, FEW), CAPTURE_UNSEEN.number);
 }
 
 /* Ids used again and again: the oldest of those are forgotten, and no graph that there still is. */
@@ -314,8 +318,10 @@ static void a_numbers_newest_graphs_are_known(void **state)
 	made(g, ID(1, 1), 11);
 	for (uint32_t i = 0; i < rounds; i++) {
 		now = 10 * (uint64_t)i + 10;
-		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 0), now, i), 0);
-		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 1), now + 1, rounds + i),
+		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 0), now, CAPTURE_STACK(i)),
+				 0);
+		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 1), now + 1,
+						  CAPTURE_STACK(rounds + i)),
 				 0);
 		if (i % 97)
 			continue;
@@ -326,7 +332,7 @@ static void a_numbers_newest_graphs_are_known(void **state)
 			FOUND_AT(g, ID(2, 1), then, rounds + i - back);
 		}
 		if (i > kept)
-			FOUND_AT(g, ID(2, 0), now - 10 * (kept + 1), UNKNOWN);
+			FOUND_AT(g, ID(2, 0), now - 10 * (kept + 1), CAPTURE_UNSEEN.number);
 		FOUND(g, ID(1, 0), 10);
 		FOUND(g, ID(1, 1), 11);
 		FOUND_AT(g, ID(1, 1), 5, 11);
@@ -343,11 +349,14 @@ static void looking_back_is_bounded(void **state)
 
 	g->nodes_max = g->graphs_max = GRAPHS_MAX;
 	for (uint32_t i = 0; i < GRAPHS_MAX; i++)
-		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 0), 10 * i + 10, i), 0);
+		assert_int_equal(
+			graph_nodes_made(g, PROCESS, TID, ID(2, 0), 10 * i + 10, CAPTURE_STACK(i)),
+			0);
 	for (uint32_t i = 0; i < GRAPHS_MAX; i++) {
 		uint32_t newer = GRAPHS_MAX - 1 - i;
 
-		FOUND_AT(g, ID(2, 0), 10 * i + 15, newer <= GRAPH_NODES_OLDER_MAX ? i : UNKNOWN);
+		FOUND_AT(g, ID(2, 0), 10 * i + 15,
+			 newer <= GRAPH_NODES_OLDER_MAX ? i : CAPTURE_UNSEEN.number);
 	}
 	/* for want of steps, and not of room */
 	assert_int_equal(g->graph_count, GRAPHS_MAX);
@@ -396,7 +405,7 @@ static void nodes_in_a_childs_place_are_found_by_number(void **state)
 			FOUND(g, ID(exec, 2 + i), 10 + i);
 		FOUND(g, ID(exec, 3), 11);
 		FOUND(g, ID(exec, 1), 51);
-		FOUND(g, ID(exec, 8), UNKNOWN);
+		FOUND(g, ID(exec, 8), CAPTURE_UNSEEN.number);
 		FOUND(g, ID(exec + 1, 2), 12);
 	}
 }
@@ -434,7 +443,7 @@ static void several_children_follow_each_other(void **state)
 	FOUND(g, ID(7, 5), 11);
 	FOUND(g, ID(7, 6), 20);
 	FOUND(g, ID(7, 7), 10);
-	FOUND(g, ID(7, 9), UNKNOWN);
+	FOUND(g, ID(7, 9), CAPTURE_UNSEEN.number);
 }
 
 /*
@@ -465,9 +474,9 @@ static void announce_family(struct graph_nodes *g, uint32_t tid, int step)
 		assert_int_equal(
 			graph_nodes_cloned(g, PROCESS, tid, steps[step].id, steps[step].origin), 0);
 	else
-		assert_int_equal(
-			graph_nodes_made(g, PROCESS, tid, steps[step].id, ++now, steps[step].stack),
-			0);
+		assert_int_equal(graph_nodes_made(g, PROCESS, tid, steps[step].id, ++now,
+						  CAPTURE_STACK(steps[step].stack)),
+				 0);
 }
 
 static void threads_do_not_disturb_each_others_children(void **state)
@@ -491,7 +500,7 @@ static void threads_do_not_disturb_each_others_children(void **state)
 			FOUND(g, ID(first + 4, 0), first + 20);
 			FOUND(g, ID(first + 4, 1), first + 21);
 			FOUND(g, ID(first + 4, 2), first + 10);
-			FOUND(g, ID(first + 4, 3), UNKNOWN);
+			FOUND(g, ID(first + 4, 3), CAPTURE_UNSEEN.number);
 		}
 		graph_nodes_release(g);
 	}
@@ -507,14 +516,14 @@ static void graphs_without_children_have_none_inferred(void **state)
 	cloned(g, ID(3, 1), ID(1, 1));
 	cloned(g, ID(2, 0), ID(1, 0)); /* whose number is used again */
 	cloned(g, ID(2, 1), ID(1, 1));
-	FOUND(g, ID(2, 2), UNKNOWN);
+	FOUND(g, ID(2, 2), CAPTURE_UNSEEN.number);
 	cloned(g, ID(9, 0), ID(1, 0)); /* a clone, and an executable of it */
 	cloned(g, ID(8, 0), ID(9, 0));
-	FOUND(g, ID(8, 1), UNKNOWN);
+	FOUND(g, ID(8, 1), CAPTURE_UNSEEN.number);
 	cloned(g, ID(20, 0), ID(1, 0)); /* a clone, then another matter */
 	made(g, ID(19, 0), 190);
 	cloned(g, ID(18, 0), ID(19, 0));
-	FOUND(g, ID(18, 1), UNKNOWN);
+	FOUND(g, ID(18, 1), CAPTURE_UNSEEN.number);
 	assert_int_equal(g->child_count, 0);
 }
 
@@ -536,11 +545,11 @@ static void children_belong_to_their_graphs_time(void **state)
 	FOUND_AT(g, ID(7, 3), then, 11);
 	made(g, ID(7, 0), 70);
 	later = now;
-	FOUND_AT(g, ID(7, 3), later, UNKNOWN);
+	FOUND_AT(g, ID(7, 3), later, CAPTURE_UNSEEN.number);
 	instantiate_measured(g, 7);
 	for (uint32_t i = 0; i < 4; i++) {
 		FOUND_AT(g, ID(7, 2 + i), then, 10 + i);
-		FOUND_AT(g, ID(7, 2 + i), later, UNKNOWN);
+		FOUND_AT(g, ID(7, 2 + i), later, CAPTURE_UNSEEN.number);
 		FOUND_AT(g, ID(7, 2 + i), now, 10 + i);
 		FOUND_AT(g, ID(8, i), later, 80 + i);
 	}
@@ -574,7 +583,7 @@ static void a_reused_number_has_its_own_children(void **state)
 	made(g, ID(7, 0), 70);
 	FOUND(g, ID(7, 0), 70);
 	for (uint32_t i = 1; i < 10; i++)
-		FOUND(g, ID(7, i), UNKNOWN);
+		FOUND(g, ID(7, i), CAPTURE_UNSEEN.number);
 	instantiate_measured(g, 7);
 	for (uint32_t i = 0; i < 4; i++)
 		FOUND(g, ID(7, 2 + i), 10 + i);
@@ -589,10 +598,10 @@ static void a_process_that_has_ended_has_no_children(void **state)
 	for (uint32_t i = 0; i < 4; i++)
 		cloned(g, ID(11, i), ID(6, i));
 	graph_nodes_forget(g, PROCESS);
-	FOUND(g, ID(7, 3), UNKNOWN);
+	FOUND(g, ID(7, 3), CAPTURE_UNSEEN.number);
 	cloned(g, ID(7, 0), ID(1, 0));
-	FOUND(g, ID(7, 1), UNKNOWN);
-	FOUND(g, ID(7, 3), UNKNOWN);
+	FOUND(g, ID(7, 1), CAPTURE_UNSEEN.number);
+	FOUND(g, ID(7, 3), CAPTURE_UNSEEN.number);
 }
 
 static void the_newest_children_are_known(void **state)
@@ -607,7 +616,7 @@ static void the_newest_children_are_known(void **state)
 	exec -= 3;
 	for (uint32_t i = 0; i < GRAPH_CHILDREN_MAX; i++)
 		FOUND(g, ID(exec - 3 * i, 3), 11);
-	FOUND(g, ID(exec - 3 * GRAPH_CHILDREN_MAX, 3), UNKNOWN);
+	FOUND(g, ID(exec - 3 * GRAPH_CHILDREN_MAX, 3), CAPTURE_UNSEEN.number);
 	FOUND(g, ID(exec - 3 * GRAPH_CHILDREN_MAX, 0), 50);
 }
 
@@ -712,7 +721,7 @@ static void announce_made(struct world *w, struct life *g)
 	g->child[g->count] = -1;
 	g->stack[g->count] = w->next_stack++;
 	graph_nodes_made(&w->nodes, g->process, TID, ID(g->id, g->count), time_of(w, g->since_ns),
-			 g->stack[g->count]);
+			 CAPTURE_STACK(g->stack[g->count]));
 	g->count++;
 }
 
@@ -733,7 +742,7 @@ static int copy(struct world *w, int from)
 		if (g->child[i] >= 0)
 			w->graphs[g->child[i]].is_child = true;
 		graph_nodes_made(&w->nodes, g->process, TID, ID(g->id, i), time_of(w, g->since_ns),
-				 666);
+				 CAPTURE_STACK(666));
 		graph_nodes_cloned(&w->nodes, g->process, TID, ID(g->id, i), ID(o->id, i));
 	}
 	return at;
@@ -765,10 +774,11 @@ static void instantiate(struct world *w)
 		uint32_t passing = take_id(w, g->process, &since_ns);
 
 		graph_nodes_made(&w->nodes, g->process, TID, ID(passing, 1), time_of(w, since_ns),
-				 666);
+				 CAPTURE_STACK(666));
 	}
 	for (uint32_t i = 0; after > g->count && i < 2; i++)
-		graph_nodes_made(&w->nodes, g->process, TID, ID(g->id, after + i), ++w->now, 666);
+		graph_nodes_made(&w->nodes, g->process, TID, ID(g->id, after + i), ++w->now,
+				 CAPTURE_STACK(666));
 }
 
 static void embed(struct world *w)
@@ -857,7 +867,8 @@ static void take_records(struct world *w, uint64_t percent)
 			continue;
 		}
 		EXPECT(w->prng,
-		       graph_nodes_find(&w->nodes, r->process, r->id, r->launched_ns) == r->stack);
+		       graph_nodes_find(&w->nodes, r->process, r->id, r->launched_ns).number ==
+			       r->stack);
 		w->records[i] = w->records[--w->record_count];
 	}
 }
@@ -915,8 +926,9 @@ static void check_graph(struct world *w, const struct life *g)
 	uint32_t at = g->count;
 
 	for (uint32_t i = 0; i < g->count; i++)
-		EXPECT(w->prng, graph_nodes_find(&w->nodes, g->process, ID(g->id, i), w->now) ==
-					g->stack[i]);
+		EXPECT(w->prng,
+		       graph_nodes_find(&w->nodes, g->process, ID(g->id, i), w->now).number ==
+			       g->stack[i]);
 	for (uint32_t i = 0; g->is_executable && i < g->count; i++) {
 		const struct life *c;
 
@@ -925,9 +937,9 @@ static void check_graph(struct world *w, const struct life *g)
 		c = &w->graphs[g->child[i]];
 		for (uint32_t n = 0; n < c->count; n++, at++)
 			if (prng_chance(w->prng, 50))
-				EXPECT(w->prng,
-				       graph_nodes_find(&w->nodes, g->process, ID(g->id, at),
-							w->now) == c->stack[n]);
+				EXPECT(w->prng, graph_nodes_find(&w->nodes, g->process,
+								 ID(g->id, at), w->now)
+								.number == c->stack[n]);
 	}
 }
 

@@ -40,20 +40,20 @@ static struct place gpu_place(uint32_t process, uint32_t device, uint32_t contex
 static const char *group(struct naming_bench *b, struct place place)
 {
 	static char text[2048];
-	uint32_t number = places_add(&b->places, &place), stack = STACK(b, "main");
+	struct place_id number = places_add(&b->places, &place);
+	uint32_t stack = UINT32_MAX;
 	struct result *base;
 	struct view *view;
 	const struct result *r;
 	char before[sizeof(text)];
 
-	profile_add(b->profile, ROW_GPU, stack, number, 1, 0);
+	profile_add(b->profile, ROW_GPU, STACK(b, "main"), number, 1, 0);
 	base = bench_result(b);
 	view = view_new(base, &options, "/tmp", NULL);
 	assert_non_null(view);
 	r = view_result(view);
-	stack = UINT32_MAX;
 	for (uint32_t i = 0; i < r->row_count; i++)
-		if (r->rows[i].place == number)
+		if (r->rows[i].place == number.number)
 			stack = r->rows[i].stack;
 	assert_int_not_equal(stack, UINT32_MAX);
 	assert_string_equal(r->frames[r->stacks[stack].frame].name, "main");
@@ -177,7 +177,7 @@ static void no_groups_unless_requested(void **state)
 	name_process(b, 1, "app 1");
 	assert_string_equal(group(b, place), "(none)");
 	keep_what_is_needed(b);
-	assert_int_equal(places_add(&b->places, &place), PLACE_NOWHERE);
+	assert_same_number(places_add(&b->places, &place), PLACE_NOWHERE);
 	assert_string_equal(group(b, place), "(none)");
 }
 
@@ -185,7 +185,8 @@ static void no_groups_unless_requested(void **state)
 static void groups_are_kept(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t stack = STACK(b, "main"), count, leaves = 0;
+	struct stack_id stack = STACK(b, "main");
+	uint32_t count, leaves = 0;
 	struct place place = gpu_place(1, 0, 0, 0);
 	const struct call_node *nodes;
 	struct call_tree *tree;
@@ -313,12 +314,12 @@ static void a_device_is_its_label(void **state)
 	assert_int_equal(devices_describe(&b->devices, 1, &mig), 0);
 	assert_string_equal(group(b, place), "GPU 0 MIG 3/0;stream 0");
 	/* another process's device of the same number */
-	assert_int_not_equal(places_add(&b->places, &other), places_add(&b->places, &place));
+	assert_other_number(places_add(&b->places, &other), places_add(&b->places, &place));
 	assert_string_equal(group(b, other), "GPU 0;stream 0");
 	/* where devices are not wanted they distinguish nothing */
 	order("stream");
 	keep_what_is_needed(b);
-	assert_int_equal(places_add(&b->places, &other), places_add(&b->places, &place));
+	assert_same_number(places_add(&b->places, &other), places_add(&b->places, &place));
 }
 
 static void samples_have_no_device(void **state)
@@ -370,7 +371,7 @@ static void begin_launches(struct launches *l, struct naming_bench *b, const cha
 							    .addons = &l->addons});
 }
 
-static void run_kernel(struct launches *l, uint32_t origin)
+static void run_kernel(struct launches *l, struct origin_id origin)
 {
 	const struct gpu_operation kernel = {
 		.work = GPU_WORK_KERNEL, .name = "k", .duration_ns = 1, .process = 3};
@@ -379,11 +380,12 @@ static void run_kernel(struct launches *l, uint32_t origin)
 }
 
 /* The one row of kernels that were launched from this stack by this thread: how many there are. */
-static uint64_t kernels_of(struct launches *l, uint32_t launch, uint32_t tid)
+static uint64_t kernels_of(struct launches *l, struct launch_stack launch, uint32_t tid)
 {
 	struct gpu_work_origin origin;
-	uint32_t stack, count;
-	const struct row *rows;
+	struct stack_id stack;
+	uint32_t count;
+	const struct profile_row *rows;
 	uint64_t found = 0;
 
 	memset(&origin, 0, sizeof(origin));
@@ -394,9 +396,10 @@ static uint64_t kernels_of(struct launches *l, uint32_t launch, uint32_t tid)
 	stack = compose_work(&l->a.compose, &origin);
 	rows = profile_rows(l->b->profile, &count);
 	for (uint32_t i = 0; i < count; i++) {
-		const struct place *place = &l->b->places.list[rows[i].place];
+		const struct place *place = &l->b->places.list[rows[i].place.number];
 
-		if (rows[i].stack != stack || place->part[PLACE_THREAD] != tid || !rows[i].count)
+		if (!same_number(rows[i].stack, stack) || place->part[PLACE_THREAD] != tid ||
+		    !rows[i].count)
 			continue;
 		assert_int_equal(found, 0);
 		found = rows[i].count;
@@ -407,23 +410,24 @@ static uint64_t kernels_of(struct launches *l, uint32_t launch, uint32_t tid)
 static void launches_carry_their_thread(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t stack = STACK(b, "main"), one, two;
+	struct stack_id stack = STACK(b, "main");
+	struct origin_id one, two;
 	struct launches l;
 
 	begin_launches(&l, b, "process,thread");
-	one = attribution_origin(&l.a, stack, 11);
-	two = attribution_origin(&l.a, stack, 12);
-	assert_int_not_equal(one, two);
-	assert_int_equal(attribution_origin(&l.a, stack, 11), one);
+	one = attribution_origin(&l.a, launched_at(stack), 11);
+	two = attribution_origin(&l.a, launched_at(stack), 12);
+	assert_other_number(one, two);
+	assert_same_number(attribution_origin(&l.a, launched_at(stack), 11), one);
 	run_kernel(&l, one);
 	run_kernel(&l, one);
 	run_kernel(&l, two);
-	assert_int_equal(kernels_of(&l, stack, 11), 2);
-	assert_int_equal(kernels_of(&l, stack, 12), 1);
+	assert_int_equal(kernels_of(&l, launched_at(stack), 11), 2);
+	assert_int_equal(kernels_of(&l, launched_at(stack), 12), 1);
 	/* an origin without a launch is unchanged */
-	assert_int_equal(attribution_origin(&l.a, LAUNCH_UNKNOWN, 11), LAUNCH_UNKNOWN);
-	run_kernel(&l, LAUNCH_UNKNOWN);
-	run_kernel(&l, LAUNCH_NONE_NEEDED);
+	assert_same_number(attribution_origin(&l.a, LAUNCH_UNKNOWN, 11), ORIGIN_UNKNOWN);
+	run_kernel(&l, origin_of_mark(LAUNCH_UNKNOWN));
+	run_kernel(&l, origin_of_mark(LAUNCH_NONE_NEEDED));
 	assert_int_equal(kernels_of(&l, LAUNCH_UNKNOWN, PLACE_UNKNOWN), 1);
 	assert_int_equal(kernels_of(&l, LAUNCH_NONE_NEEDED, PLACE_UNKNOWN), 1);
 	attribution_release(&l.a);
@@ -432,21 +436,21 @@ static void launches_carry_their_thread(void **state)
 static void launches_are_stacks_where_threads_are_not_wanted(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t stack = STACK(b, "main");
+	struct stack_id stack = STACK(b, "main");
 	struct launches l;
 
 	begin_launches(&l, b, "process,stream");
-	assert_int_equal(attribution_origin(&l.a, stack, 11), stack);
-	assert_int_equal(attribution_origin(&l.a, 500, 11), 500);
-	run_kernel(&l, stack);
-	assert_int_equal(kernels_of(&l, stack, PLACE_UNKNOWN), 1);
+	assert_same_number(attribution_origin(&l.a, launched_at(stack), 11), stack);
+	assert_int_equal(attribution_origin(&l.a, LAUNCH_STACK(500), 11).number, 500);
+	run_kernel(&l, ORIGIN_ID(stack.number));
+	assert_int_equal(kernels_of(&l, launched_at(stack), PLACE_UNKNOWN), 1);
 	attribution_release(&l.a);
 	/* nor without any requested parts */
 	options.by.count = 0;
 	begin_launches(&l, b, "stream");
 	places_release(&b->places);
 	assert_int_equal(places_init(&b->places, 0), 0);
-	assert_int_equal(attribution_origin(&l.a, 17, 2), 17);
+	assert_int_equal(attribution_origin(&l.a, LAUNCH_STACK(17), 2).number, 17);
 	attribution_release(&l.a);
 }
 
@@ -458,7 +462,7 @@ static void random_launches(void **state)
 	static uint32_t ids[STACKS][THREADS];
 	static uint64_t kernels[STACKS][THREADS];
 	static char names[STACKS][8];
-	uint32_t stacks[STACKS];
+	struct stack_id stacks[STACKS];
 	struct launches l;
 
 	begin_launches(&l, b, "thread");
@@ -471,18 +475,19 @@ static void random_launches(void **state)
 	for (int i = 0; i < 20000; i++) {
 		uint32_t stack = (uint32_t)prng_below(&prng, STACKS);
 		uint32_t thread = (uint32_t)prng_below(&prng, THREADS);
-		uint32_t id = attribution_origin(&l.a, stacks[stack], 4194306 + thread);
+		struct origin_id id =
+			attribution_origin(&l.a, launched_at(stacks[stack]), 4194306 + thread);
 
-		EXPECT(&prng, ids[stack][thread] == UINT32_MAX || ids[stack][thread] == id);
-		ids[stack][thread] = id;
+		EXPECT(&prng, ids[stack][thread] == UINT32_MAX || ids[stack][thread] == id.number);
+		ids[stack][thread] = id.number;
 		kernels[stack][thread]++;
 		run_kernel(&l, id);
 	}
 	assert_int_equal(l.a.origin_count, STACKS * THREADS);
 	for (uint32_t stack = 0; stack < STACKS; stack++)
 		for (uint32_t thread = 0; thread < THREADS; thread++)
-			EXPECT(&prng, kernels_of(&l, stacks[stack], 4194306 + thread) ==
-					      kernels[stack][thread]);
+			EXPECT(&prng, kernels_of(&l, launched_at(stacks[stack]),
+						 4194306 + thread) == kernels[stack][thread]);
 	attribution_release(&l.a);
 }
 

@@ -16,7 +16,7 @@
 static char out[4096];
 static uint64_t count;
 
-static void take(void *context, const struct handovers_sample *sample, uint32_t below)
+static void take(void *context, const struct handovers_sample *sample, struct owner_stack owner)
 {
 	size_t used = strlen(out);
 
@@ -24,11 +24,11 @@ static void take(void *context, const struct handovers_sample *sample, uint32_t 
 	count++;
 	if (used + 32 > sizeof(out))
 		return;
-	if (below == HANDOVERS_UNKNOWN)
+	if (same_number(owner, OWNER_UNKNOWN))
 		snprintf(out + used, sizeof(out) - used, "%d:? ", (int)(sample->time_ns / MS));
 	else
 		snprintf(out + used, sizeof(out) - used, "%d:%u ", (int)(sample->time_ns / MS),
-			 below);
+			 owner.number);
 }
 
 static int setup(void **state)
@@ -51,13 +51,13 @@ static int teardown(void **state)
 
 static void launch(struct handovers *h, uint64_t ms, uint32_t below)
 {
-	handovers_launch(h, P, T, ms * MS, below);
+	handovers_launch(h, P, T, ms * MS, OWNER_STACK(below));
 }
 
 static void sample(struct handovers *h, uint64_t ms)
 {
 	handovers_add(h, &(struct handovers_sample){
-				 .time_ns = ms * MS, .process = P, .tid = T, .stack = 1});
+				 .time_ns = ms * MS, .process = P, .tid = T, .stack = {1}});
 }
 
 static void expect_out(const char *expected)
@@ -88,8 +88,8 @@ static void between_different_launches_is_not(void **state)
 	sample(*state, 100); /* late, and known */
 	sample(*state, 151);
 	expect_out("100:5 151:6 ");
-	launch(*state, 160, HANDOVERS_UNKNOWN);
-	launch(*state, 170, HANDOVERS_UNKNOWN);
+	launch(*state, 160, OWNER_UNKNOWN.number);
+	launch(*state, 170, OWNER_UNKNOWN.number);
 	sample(*state, 165);
 	expect_out("165:? ");
 }
@@ -119,10 +119,10 @@ static void threads_and_processes_are_apart(void **state)
 {
 	launch(*state, 100, 5);
 	launch(*state, 200, 5);
-	handovers_launch(*state, P, T + 1, 100 * MS, 6);
-	handovers_launch(*state, P, T + 1, 200 * MS, 6);
-	handovers_launch(*state, P + 1, T, 100 * MS, 7);
-	handovers_launch(*state, P + 1, T, 200 * MS, 7);
+	handovers_launch(*state, P, T + 1, 100 * MS, OWNER_STACK(6));
+	handovers_launch(*state, P, T + 1, 200 * MS, OWNER_STACK(6));
+	handovers_launch(*state, P + 1, T, 100 * MS, OWNER_STACK(7));
+	handovers_launch(*state, P + 1, T, 200 * MS, OWNER_STACK(7));
 	for (uint32_t i = 0; i < 3; i++)
 		handovers_add(*state, &(struct handovers_sample){.time_ns = 150 * MS,
 								 .process = P + i / 2,

@@ -461,9 +461,10 @@ static void the_timeline_has_its_stacks(void **state)
 	assert_non_null(t);
 	made_begin(&m);
 	made_add(&m, MADE_STACK(&m, "f"), ROW_CPU, 1);
-	timeline_add(t, &(struct timeline_record){.kind = TIMELINE_LAUNCH,
-						  .stack = MADE_STACK(&m, "g", "cudaLaunchKernel"),
-						  .place = 1});
+	timeline_add(t,
+		     &(struct timeline_record){.kind = TIMELINE_LAUNCH,
+					       .stack = {MADE_STACK(&m, "g", "cudaLaunchKernel")},
+					       .place = {1}});
 	timeline_finish(t);
 	m.result.places = places;
 	m.result.place_count = 2;

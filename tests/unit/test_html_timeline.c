@@ -93,10 +93,10 @@ static void read_records(struct parts *p, struct unpacked *u, bool are_sums)
 			correlation += from_signed(columns[3][at]);
 			p->list[p->count++] =
 				(struct found){{.kind = (uint8_t)head[0][g],
-						.place = (uint32_t)head[1][g] - 1,
+						.place = {(uint32_t)head[1][g] - 1},
 						.start_ns = start,
 						.duration_ns = columns[1][at],
-						.stack = (uint32_t)columns[2][at],
+						.stack = {(uint32_t)columns[2][at]},
 						.correlation = (uint32_t)correlation,
 						.graph_node = are_sums ? 0 : columns[4][at],
 						.bytes = columns[5][at],
@@ -195,8 +195,8 @@ static struct timeline_record record_of(struct prng *p, uint64_t i)
 		.duration_ns = prng_below(p, 4) ? prng_below(p, 1000) : prng_below(p, 1 << 20),
 		.bytes = is_gpu && prng_below(p, 3) == 0 ? prng_u64(p) >> 30 : 0,
 		.graph_node = is_gpu && prng_below(p, 9) == 0 ? prng_u64(p) : 0,
-		.place = (uint32_t)prng_below(p, PLACES),
-		.stack = (uint32_t)prng_below(p, STACKS + 1),
+		.place = {(uint32_t)prng_below(p, PLACES)},
+		.stack = {(uint32_t)prng_below(p, STACKS + 1)},
 		.correlation = is_gpu ? (uint32_t)prng_u64(p) : 0};
 }
 
@@ -208,8 +208,8 @@ static struct timeline_record *fill(struct timeline *t, struct prng *p, uint32_t
 	for (uint32_t i = 0; i < count; i++) {
 		records[i] = record_of(p, i);
 		assert_int_equal(timeline_add(t, &records[i]), 0);
-		records[i].stack = stack_numbers[records[i].stack];
-		records[i].place = place_numbers[records[i].place];
+		records[i].stack = STACK_ID(stack_numbers[records[i].stack.number]);
+		records[i].place = PLACE_ID(place_numbers[records[i].place.number]);
 	}
 	assert_int_equal(timeline_finish(t), 0);
 	return records;
@@ -283,7 +283,7 @@ static void records_come_back(void **state)
 /* By kind, place and stack: count, ns and bytes. */
 static void add_up(uint64_t sums[][3], const struct timeline_record *r, uint64_t count)
 {
-	uint32_t at = (r->kind * PLACES + r->place - 10) * (STACKS + 1) + r->stack;
+	uint32_t at = (r->kind * PLACES + r->place.number - 10) * (STACKS + 1) + r->stack.number;
 
 	sums[at][0] += count;
 	sums[at][1] += r->duration_ns;
@@ -349,8 +349,8 @@ static void sums_do_not_overlap(void **state)
 			timeline_add(t, &(struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 								  .start_ns = START + i * 1000,
 								  .duration_ns = 900,
-								  .stack = i % 3,
-								  .place = 1}),
+								  .stack = {i % 3},
+								  .place = {1}}),
 			0);
 	timeline_finish(t);
 	parts = write_parts(&limits, NULL);
@@ -377,14 +377,15 @@ static void stacks_are_the_named_ones(void **state)
 	(void)state;
 	made.result.sample_stacks = of_samples;
 	made.result.call_stacks = of_calls;
-	timeline_add(t, &(struct timeline_record){.kind = TIMELINE_CPU_SAMPLE, .stack = 1});
-	timeline_add(t, &(struct timeline_record){
-				.kind = TIMELINE_LAUNCH, .start_ns = 1, .stack = 2, .place = 3});
+	timeline_add(t, &(struct timeline_record){.kind = TIMELINE_CPU_SAMPLE, .stack = {1}});
+	timeline_add(t,
+		     &(struct timeline_record){
+			     .kind = TIMELINE_LAUNCH, .start_ns = 1, .stack = {2}, .place = {3}});
 	timeline_finish(t);
 	parts = write_parts(NULL, NULL);
 	assert_int_equal(parts.count, 2);
-	assert_int_equal(parts.list[0].record.stack, stack_numbers[5]);
-	assert_int_equal(parts.list[1].record.stack, stack_numbers[8]);
+	assert_int_equal(parts.list[0].record.stack.number, stack_numbers[5]);
+	assert_int_equal(parts.list[1].record.stack.number, stack_numbers[8]);
 	free_parts(&parts);
 	h = html_timeline_new(&made.result, NULL);
 	assert_non_null(h);
@@ -435,7 +436,7 @@ static void cut_file(void)
 
 static void change_file(void)
 {
-	static const struct timeline_record strange = {.kind = TIMELINE_WAIT, .stack = 1};
+	static const struct timeline_record strange = {.kind = TIMELINE_WAIT, .stack = {1}};
 
 	assert_int_equal(pwrite(timeline_file, &strange, sizeof(strange), 0), sizeof(strange));
 }
@@ -456,10 +457,11 @@ static void what_cannot_be_read_again_is_lost(void **state)
 		for (uint64_t k = 0; k < 20000; k++)
 			timeline_add(t, &(struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 								  .start_ns = START + k,
-								  .stack = k % 5});
+								  .stack = {k % 5}});
 		/* so that the strange record looks like one of ours */
-		timeline_add(t, &(struct timeline_record){
-					.kind = TIMELINE_WAIT, .start_ns = START + 9, .stack = 1});
+		timeline_add(t, &(struct timeline_record){.kind = TIMELINE_WAIT,
+							  .start_ns = START + 9,
+							  .stack = {1}});
 		timeline_finish(t);
 		if (i == 2)
 			cut_file();

@@ -71,7 +71,7 @@ static void end(struct bench *b)
 	free(b);
 }
 
-static uint32_t push_text(struct bench *b, uint32_t outer, const char *text)
+static struct stack_id push_text(struct bench *b, struct stack_id outer, const char *text)
 {
 	return stack_table_push_text(b->stacks, outer, FRAME_MARK, text);
 }
@@ -105,12 +105,12 @@ static void describe(struct bench *b)
 	b->made.made.result.device_count = b->devices.count;
 }
 
-static const char *path_of(const struct bench *b, uint32_t stack, char text[400])
+static const char *path_of(const struct bench *b, struct stack_id stack, char text[400])
 {
 	char inner[400];
 
 	text[0] = '\0';
-	for (; stack != STACK_EMPTY; stack = stack_table_outer(b->stacks, stack)) {
+	for (; !same_number(stack, STACK_EMPTY); stack = stack_table_outer(b->stacks, stack)) {
 		memcpy(inner, text, sizeof(inner));
 		snprintf(text, 400, "%s%s%.200s", stack_table_frame(b->stacks, stack)->text,
 			 inner[0] ? ";" : "", inner);
@@ -122,7 +122,7 @@ static const char *path_of(const struct bench *b, uint32_t stack, char text[400]
 static uint64_t sum_below(const struct bench *b, const char *start)
 {
 	uint32_t count;
-	const struct row *rows = profile_rows(b->profile, &count);
+	const struct profile_row *rows = profile_rows(b->profile, &count);
 	uint64_t ns = 0;
 	char text[400];
 
@@ -140,15 +140,17 @@ static void rows_of_each_part(void **state)
 {
 	const struct idle_where where = {1, 12};
 	struct bench *b = begin();
-	uint32_t work = push_text(b, STACK_EMPTY, "work");
+	uint32_t work = push_text(b, STACK_EMPTY, "work").number;
 
 	(void)state;
 	idle_begin_thread(&b->idle, where, START + 10);
 	ran(b, 1, 12, 0, START + 100, START + 120, START + 200);
 	ran(b, 1, 12, 0, START + 290, START + 300, START + 400);
-	idle_add_off_cpu(&b->idle, where, START + 50, 30, push_text(b, work, "[blocked: read]"));
-	idle_add_off_cpu(&b->idle, where, START + 210, 40, push_text(b, work, "[blocked: read]"));
-	idle_add_sample(&b->idle, where, START + 270, work);
+	idle_add_off_cpu(&b->idle, where, START + 50, 30,
+			 push_text(b, STACK_ID(work), "[blocked: read]"));
+	idle_add_off_cpu(&b->idle, where, START + 210, 40,
+			 push_text(b, STACK_ID(work), "[blocked: read]"));
+	idle_add_sample(&b->idle, where, START + 270, STACK_ID(work));
 	idle_end_thread(&b->idle, where, START + 600);
 	idle_finish(&b->idle, START, START + 1000, 1000);
 	assert_int_equal(sum_below(b, "[GPU 0 idle];"), 1000 - 180);

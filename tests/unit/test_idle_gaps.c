@@ -21,8 +21,8 @@ static void note(void *context, const struct idle_charge *charge)
 {
 	struct bench *b = context;
 
-	assert_true(charge->ns > 0 && charge->stack < 2 * MOST && charge->device < 2);
-	b->ns[charge->reason][charge->stack] += charge->ns;
+	assert_true(charge->ns > 0 && charge->stack.number < 2 * MOST && charge->device < 2);
+	b->ns[charge->reason][charge->stack.number] += charge->ns;
 	b->of_device[charge->device] += charge->ns;
 	b->of_part[charge->part] += charge->ns;
 }
@@ -54,7 +54,7 @@ static void ran(struct bench *b, uint32_t device, uint32_t thread, uint64_t laun
 	struct idle_device *d = &b->devices[device];
 
 	b->operations[b->segment.operation_count++] =
-		(struct idle_operation){from, to, launched, device, thread, LAUNCH + device};
+		(struct idle_operation){from, to, launched, device, thread, {LAUNCH + device}};
 	d->is_used = true;
 	d->launched_ns = IDLE_NEVER;
 	if (from < d->first_ns)
@@ -62,18 +62,18 @@ static void ran(struct bench *b, uint32_t device, uint32_t thread, uint64_t laun
 	if (to >= d->last_ns) {
 		d->last_ns = to;
 		d->thread = thread;
-		d->launch = LAUNCH + device;
+		d->launch = STACK_ID(LAUNCH + device);
 	}
 }
 
 static void off(struct bench *b, uint32_t thread, uint32_t stack, uint64_t from, uint64_t to)
 {
-	b->off[b->segment.off_cpu_count++] = (struct idle_activity){from, to, thread, stack};
+	b->off[b->segment.off_cpu_count++] = (struct idle_activity){from, to, thread, {stack}};
 }
 
 static void sampled(struct bench *b, uint32_t thread, uint32_t stack, uint64_t at)
 {
-	b->samples[b->segment.sample_count++] = (struct idle_activity){at, 0, thread, stack};
+	b->samples[b->segment.sample_count++] = (struct idle_activity){at, 0, thread, {stack}};
 }
 
 static void charge(struct bench *b)

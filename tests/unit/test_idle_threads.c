@@ -39,6 +39,7 @@ static uint32_t mark(struct made_result *m, uint32_t stack, const char *text)
 	uint32_t at = made_push(m, stack, text);
 
 	m->frames[m->stacks[at].frame].class = is_wait_mark(text) ? CLASS_WAIT : CLASS_MARK;
+	frame_info_mark(&m->frames[m->stacks[at].frame]);
 	return at;
 }
 
@@ -255,7 +256,7 @@ static void expect_frame(const char *thread_name, const char *text)
 	add(&m, PID + 1, ROW_WAIT, wait_in(&m, library, "next", "poll"), 1);
 	idle_threads_frame(&m.result, &m.result.rows[0], frame);
 	assert_string_equal(frame, text);
-	assert_true(is_idle_threads_mark(frame));
+	assert_int_equal(frame_mark_of(frame), SAYS_IDLE_THREADS);
 	made_end(&m);
 }
 

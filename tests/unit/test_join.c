@@ -21,8 +21,10 @@ struct bench {
 	uint32_t calls;
 };
 
-static void note(void *context, uint32_t stack, uint64_t launched, const struct gpu_operation *o)
+static void note(void *context, struct origin_id origin, uint64_t launched,
+		 const struct gpu_operation *o)
 {
+	uint32_t stack = origin.number;
 	struct bench *b = context;
 	size_t number = (size_t)(o->name - b->names);
 
@@ -60,7 +62,7 @@ enum { PROCESS = 100, TID = 101, OTHER_TID = 102, OTHER_PROCESS = 200 };
 
 static void probe(struct bench *b, uint64_t time_ns, enum launch_family family, uint32_t stack)
 {
-	assert_int_equal(join_probe(b->c, PROCESS, TID, time_ns, family, stack), 0);
+	assert_int_equal(join_probe(b->c, PROCESS, TID, time_ns, family, ORIGIN_ID(stack)), 0);
 }
 
 static void launch(struct bench *b, uint64_t time_ns, uint32_t id, enum launch_family family)
@@ -172,7 +174,7 @@ static void a_launch_without_a_probe_has_no_stack(void **state)
 	launch(b, 11, 7, FAMILY_DRIVER);
 	operation(b, 7, 0);
 	join_advance(b->c, 11);
-	assert_stack(b, 0, STACK_NONE);
+	assert_stack(b, 0, ORIGIN_UNKNOWN.number);
 	assert_int_equal(join_stats(b->c).launches_unprobed, 1);
 	assert_int_equal(join_stats(b->c).unmatched, 1);
 	assert_int_equal(join_stats(b->c).unmatched_ns, 10);
@@ -182,7 +184,7 @@ static void a_launch_without_a_probe_has_no_stack(void **state)
 
 static void owed(struct bench *b, uint32_t process, uint32_t id, enum join_owes what)
 {
-	assert_int_equal(join_launch_with_stack(b->c, process, 10, id, 1, 5), 0);
+	assert_int_equal(join_launch_with_stack(b->c, process, 10, id, 1, ORIGIN_ID(5)), 0);
 	join_owe(b->c, process, id, what);
 }
 
@@ -267,7 +269,7 @@ static void a_probe_serves_one_launch_only(void **state)
 	operation(b, 8, 1);
 	join_finish(b->c);
 	assert_stack(b, 0, 1);
-	assert_stack(b, 1, STACK_NONE);
+	assert_stack(b, 1, ORIGIN_UNKNOWN.number);
 }
 
 static void a_runtime_launch_takes_no_driver_probe_from_before_it(void **state)
@@ -278,7 +280,7 @@ static void a_runtime_launch_takes_no_driver_probe_from_before_it(void **state)
 	launch(b, 11, 7, FAMILY_RUNTIME);
 	operation(b, 7, 0);
 	join_finish(b->c);
-	assert_stack(b, 0, STACK_NONE);
+	assert_stack(b, 0, ORIGIN_UNKNOWN.number);
 	assert_int_equal(join_stats(b->c).probes_unused, 1);
 }
 
@@ -304,11 +306,11 @@ static void other_threads_probes_are_not_taken(void **state)
 {
 	struct bench *b = *state;
 
-	assert_int_equal(join_probe(b->c, PROCESS, OTHER_TID, 10, FAMILY_RUNTIME, 1), 0);
+	assert_int_equal(join_probe(b->c, PROCESS, OTHER_TID, 10, FAMILY_RUNTIME, ORIGIN_ID(1)), 0);
 	launch(b, 11, 7, FAMILY_RUNTIME);
 	operation(b, 7, 0);
 	join_finish(b->c);
-	assert_stack(b, 0, STACK_NONE);
+	assert_stack(b, 0, ORIGIN_UNKNOWN.number);
 }
 
 static void inputs_of_a_thread_are_put_in_order(void **state)
@@ -390,7 +392,7 @@ static void the_next_runtime_probe_is_never_taken_as_nested(void **state)
 	operation(b, 7, 0);
 	operation(b, 8, 1);
 	join_finish(b->c);
-	assert_stack(b, 0, STACK_NONE);
+	assert_stack(b, 0, ORIGIN_UNKNOWN.number);
 	assert_stack(b, 1, 2);
 }
 
@@ -404,7 +406,7 @@ static void a_driver_launch_keeps_its_probe_after_an_unprobed_runtime_launch(voi
 	operation(b, 7, 0);
 	operation(b, 8, 1);
 	join_finish(b->c);
-	assert_stack(b, 0, STACK_NONE);
+	assert_stack(b, 0, ORIGIN_UNKNOWN.number);
 	assert_stack(b, 1, 2);
 }
 
@@ -451,7 +453,7 @@ static void a_late_driver_probe_is_not_nested(void **state)
 	probe(b, 11 + JOIN_NESTED_NS, FAMILY_DRIVER, 2);
 	operation(b, 7, 0);
 	join_finish(b->c);
-	assert_stack(b, 0, STACK_NONE);
+	assert_stack(b, 0, ORIGIN_UNKNOWN.number);
 }
 
 /* ---- graphs ---- */
@@ -514,7 +516,7 @@ static void an_id_reused_before_the_decision_still_means_the_new_launch(void **s
 	launch(b, 21, 7, FAMILY_RUNTIME);
 	operation(b, 7, 1);
 	join_advance(b->c, 25);
-	assert_true(b->stack_of[0] == 1 || b->stack_of[0] == STACK_NONE);
+	assert_true(b->stack_of[0] == 1 || b->stack_of[0] == ORIGIN_UNKNOWN.number);
 	assert_stack(b, 1, 2);
 	assert_int_equal(join_stats(b->c).launches_confused, 1);
 }
@@ -524,12 +526,13 @@ static void an_id_reused_with_the_same_stack_confuses_nothing(void **state)
 	struct bench *b = *state;
 
 	for (uint64_t i = 0; i < 2; i++) {
-		assert_int_equal(join_launch_with_stack(b->c, PROCESS, 11 + i, 7, 0, 5), 0);
+		assert_int_equal(join_launch_with_stack(b->c, PROCESS, 11 + i, 7, 0, ORIGIN_ID(5)),
+				 0);
 		operation(b, 7, (uint32_t)i);
 		assert_stack(b, (uint32_t)i, 5);
 	}
 	assert_int_equal(join_stats(b->c).launches_confused, 0);
-	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 13, 7, 0, 6), 0);
+	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 13, 7, 0, ORIGIN_ID(6)), 0);
 	assert_int_equal(join_stats(b->c).launches_confused, 1);
 }
 
@@ -540,7 +543,7 @@ static void ids_of_two_processes_are_apart(void **state)
 	probe(b, 10, FAMILY_RUNTIME, 1);
 	launch(b, 11, 7, FAMILY_RUNTIME);
 	/* the same thread id too: pid namespaces make that possible */
-	assert_int_equal(join_probe(b->c, OTHER_PROCESS, TID, 10, FAMILY_RUNTIME, 2), 0);
+	assert_int_equal(join_probe(b->c, OTHER_PROCESS, TID, 10, FAMILY_RUNTIME, ORIGIN_ID(2)), 0);
 	assert_int_equal(join_launch(b->c, OTHER_PROCESS, TID, 11, 7, FAMILY_RUNTIME, 0), 0);
 	operation_of(b, OTHER_PROCESS, 7, 0);
 	operation(b, 7, 1);
@@ -556,7 +559,8 @@ static void the_largest_ids_are_ordinary(void **state)
 	struct gpu_operation op = {
 		.correlation_id = UINT32_MAX, .duration_ns = 5, .name = &b->names[0]};
 
-	assert_int_equal(join_probe(b->c, UINT32_MAX, UINT32_MAX, 10, FAMILY_DRIVER, 1), 0);
+	assert_int_equal(join_probe(b->c, UINT32_MAX, UINT32_MAX, 10, FAMILY_DRIVER, ORIGIN_ID(1)),
+			 0);
 	assert_int_equal(join_launch(b->c, UINT32_MAX, UINT32_MAX, UINT64_MAX - 5, UINT32_MAX,
 				     FAMILY_DRIVER, 0),
 			 0);
@@ -571,7 +575,7 @@ static void an_operation_is_output_with_its_launchs_time(void **state)
 
 	graph(b, 21, 7);
 	operation(b, 7, 0);
-	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 31, 7, 1, 5), 0);
+	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 31, 7, 1, ORIGIN_ID(5)), 0);
 	operation(b, 7, 1);
 	join_finish(b->c);
 	assert_int_equal(b->launched_ns[0], 21);
@@ -595,7 +599,7 @@ static void an_end_decides_all_that_is_pending(void **state)
 	join_end_process(b->c, PROCESS);
 	assert_stack(b, 0, 1);
 	assert_stack(b, 1, 2);
-	assert_stack(b, 2, STACK_NONE);
+	assert_stack(b, 2, ORIGIN_UNKNOWN.number);
 	assert_pending(b, 3);
 	assert_int_equal(join_stats(b->c).launches_unprobed, 0);
 }
@@ -618,7 +622,7 @@ static void an_end_leaves_other_processes_alone(void **state)
 static void end_others(struct bench *b, uint32_t ends)
 {
 	for (uint32_t i = 0; i < ends; i++) {
-		assert_int_equal(join_launch_with_stack(b->c, 1000 + i, 5, 7, 0, 3), 0);
+		assert_int_equal(join_launch_with_stack(b->c, 1000 + i, 5, 7, 0, ORIGIN_ID(3)), 0);
 		join_end_process(b->c, 1000 + i);
 	}
 }
@@ -628,22 +632,22 @@ static void ended_processes_are_forgotten_together(void **state)
 {
 	struct bench *b = *state;
 
-	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 11, 7, 0, 1), 0);
-	assert_int_equal(join_launch_with_stack(b->c, OTHER_PROCESS, 11, 7, 0, 2), 0);
+	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 11, 7, 0, ORIGIN_ID(1)), 0);
+	assert_int_equal(join_launch_with_stack(b->c, OTHER_PROCESS, 11, 7, 0, ORIGIN_ID(2)), 0);
 	operation_of(b, OTHER_PROCESS, 8, 0); /* its launch is still to come */
 	join_end_process(b->c, PROCESS);
 	operation_of(b, PROCESS, 8, 1); /* though nothing more should come: not lost either */
 	end_others(b, JOIN_ENDED_MAX - 1);
-	assert_stack(b, 1, STACK_NONE);
+	assert_stack(b, 1, ORIGIN_UNKNOWN.number);
 	assert_pending(b, 0);
 	operation_of(b, PROCESS, 7, 2); /* as if it had never been there */
 	assert_pending(b, 2);
 	operation_of(b, OTHER_PROCESS, 7, 3);
 	assert_stack(b, 3, 2);
-	assert_int_equal(join_launch_with_stack(b->c, OTHER_PROCESS, 12, 8, 0, 4), 0);
+	assert_int_equal(join_launch_with_stack(b->c, OTHER_PROCESS, 12, 8, 0, ORIGIN_ID(4)), 0);
 	assert_stack(b, 0, 4);
 	join_finish(b->c);
-	assert_stack(b, 2, STACK_NONE);
+	assert_stack(b, 2, ORIGIN_UNKNOWN.number);
 }
 
 /* The next one under the same pid is another process. */
@@ -659,8 +663,8 @@ static void an_end_belongs_to_its_own_launch(void **state)
 	assert_int_equal(join_launch(b->c, OTHER_PROCESS, TID, 31, 7, FAMILY_RUNTIME, 0), 0);
 	operation_of(b, OTHER_PROCESS, 7, 1);
 	join_finish(b->c);
-	assert_stack(b, 0, STACK_NONE);
-	assert_stack(b, 1, STACK_NONE);
+	assert_stack(b, 0, ORIGIN_UNKNOWN.number);
+	assert_stack(b, 1, ORIGIN_UNKNOWN.number);
 }
 
 /* Its probes without a launch are dropped. */
@@ -668,7 +672,7 @@ static void an_end_drops_remaining_probes(void **state)
 {
 	struct bench *b = *state;
 
-	assert_int_equal(join_probe(b->c, OTHER_PROCESS, TID, 10, FAMILY_RUNTIME, 2), 0);
+	assert_int_equal(join_probe(b->c, OTHER_PROCESS, TID, 10, FAMILY_RUNTIME, ORIGIN_ID(2)), 0);
 	for (uint32_t i = 0; i < 5; i++)
 		probe(b, 10 + i, FAMILY_RUNTIME, 1);
 	join_end_process(b->c, PROCESS);
@@ -694,7 +698,7 @@ static void an_operation_waits_for_its_launch_with_patience(void **state)
 	probe(b, 5000 * MS, FAMILY_RUNTIME, 1);
 	launch(b, 5000 * MS, 8, FAMILY_RUNTIME);
 	join_advance(b->c, 1000 + JOIN_PATIENCE_NS);
-	assert_stack(b, 0, STACK_NONE);
+	assert_stack(b, 0, ORIGIN_UNKNOWN.number);
 	assert_pending(b, 1); /* its launch arrived in time, and waits for its probe */
 	join_advance(b->c, 6000 * MS);
 	assert_stack(b, 1, 1);
@@ -709,9 +713,9 @@ static void patience_begins_when_an_operation_is_read(void **state)
 	join_advance(b->c, 1000);
 	operation(b, 8, 1);
 	join_advance(b->c, 10 * JOIN_PATIENCE_NS);
-	assert_stack(b, 0, STACK_NONE);
+	assert_stack(b, 0, ORIGIN_UNKNOWN.number);
 	assert_pending(b, 1);
-	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 5000 * MS, 8, 0, 3), 0);
+	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 5000 * MS, 8, 0, ORIGIN_ID(3)), 0);
 	assert_stack(b, 1, 3);
 }
 
@@ -722,13 +726,13 @@ static void a_launch_after_the_operation_was_given_up_harms_nothing(void **state
 	operation(b, 7, 0);
 	join_advance(b->c, 1);
 	join_advance(b->c, 1 + JOIN_PATIENCE_NS);
-	assert_stack(b, 0, STACK_NONE);
+	assert_stack(b, 0, ORIGIN_UNKNOWN.number);
 	operation(b, 7, 1);
 	probe(b, 5000 * MS, FAMILY_RUNTIME, 1);
 	launch(b, 5000 * MS, 7, FAMILY_RUNTIME);
 	operation(b, 7, 2);
 	join_finish(b->c);
-	assert_stack(b, 1, STACK_NONE);
+	assert_stack(b, 1, ORIGIN_UNKNOWN.number);
 	assert_stack(b, 2, 1);
 }
 
@@ -743,8 +747,8 @@ static void finish_attributes_everything(void **state)
 	launch(b, 41, 9, FAMILY_RUNTIME);
 	operation(b, 9, 2);
 	join_finish(b->c);
-	assert_stack(b, 0, STACK_NONE);
-	assert_stack(b, 1, STACK_NONE);
+	assert_stack(b, 0, ORIGIN_UNKNOWN.number);
+	assert_stack(b, 1, ORIGIN_UNKNOWN.number);
 	assert_stack(b, 2, 2);
 	join_finish(b->c);
 	assert_int_equal(b->calls, 3);
@@ -755,14 +759,16 @@ struct sums {
 	uint64_t operations, ns, without_stack;
 };
 
-static void sum_up(void *context, uint32_t stack, uint64_t launched, const struct gpu_operation *o)
+static void sum_up(void *context, struct origin_id origin, uint64_t launched,
+		   const struct gpu_operation *o)
 {
+	uint32_t stack = origin.number;
 	struct sums *sums = context;
 
 	(void)launched;
 	sums->operations++;
 	sums->ns += o->duration_ns;
-	sums->without_stack += stack == STACK_NONE;
+	sums->without_stack += stack == ORIGIN_UNKNOWN.number;
 }
 
 /* More launches than are remembered once finished (2^20): old ones are forgotten, new ones stay. */
@@ -782,7 +788,7 @@ static void a_remark_finds_its_launch(void **state)
 
 	remark_on(b, 7, 0);
 	assert_pending(b, 0);
-	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 5, 7, 1, 3), 0);
+	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 5, 7, 1, ORIGIN_ID(3)), 0);
 	assert_stack(b, 0, 3);
 	assert_int_equal(b->launched_ns[0], 5);
 	join_owe(b->c, PROCESS, 7, JOIN_OWES_GRAPH);
@@ -791,7 +797,7 @@ static void a_remark_finds_its_launch(void **state)
 	remark_on(b, 8, 2);
 	assert_pending(b, 2);
 	join_finish(b->c);
-	assert_stack(b, 2, STACK_NONE);
+	assert_stack(b, 2, ORIGIN_UNKNOWN.number);
 	stats = join_stats(b->c);
 	assert_int_equal(stats.operations, 0);
 	assert_int_equal(stats.matched, 0);
@@ -812,7 +818,7 @@ static void the_memory_of_finished_launches_is_bounded(void **state)
 		uint64_t t = 10 * (uint64_t)i;
 
 		op.correlation_id = i;
-		join_probe(c, 1, 1, t, FAMILY_DRIVER, 4);
+		join_probe(c, 1, 1, t, FAMILY_DRIVER, ORIGIN_ID(4));
 		join_launch(c, 1, 1, t + 1, i, FAMILY_DRIVER, 0);
 		join_operation(c, 1, &op);
 		if (i % 64 == 0)
@@ -1062,8 +1068,10 @@ static int by_moment(const void *a, const void *b)
 	return x->call < y->call ? -1 : x->call > y->call;
 }
 
-static void record(void *context, uint32_t stack, uint64_t launched, const struct gpu_operation *o)
+static void record(void *context, struct origin_id origin, uint64_t launched,
+		   const struct gpu_operation *o)
 {
+	uint32_t stack = origin.number;
 	struct attribution *a = (struct attribution *)(uintptr_t)o->name;
 
 	(void)context;
@@ -1104,7 +1112,7 @@ static void hand_in(struct world *w, struct join *c, const struct delivery *d)
 	int err = 0;
 
 	if (d->kind == PROBE)
-		err = join_probe(c, d->process, d->tid, d->time_ns, d->family, d->call);
+		err = join_probe(c, d->process, d->tid, d->time_ns, d->family, ORIGIN_ID(d->call));
 	else if (d->kind == LAUNCH)
 		err = join_launch(c, d->process, d->tid, d->time_ns, d->correlation_id, d->family,
 				  d->is_graph);
@@ -1154,7 +1162,7 @@ static void check_attributions(struct world *w)
 			EXPECT(&w->random, a->stack == a->call);
 		EXPECT(&w->random, a->launched_ns == truth->launched_ns ||
 					   (w->drop_percent && a->launched_ns == 0));
-		if (a->stack == STACK_NONE)
+		if (a->stack == ORIGIN_UNKNOWN.number)
 			continue;
 		got = &w->calls[a->stack % NESTED_STACK];
 		EXPECT(&w->random, got->process == truth->process && got->tid == truth->tid);
@@ -1174,7 +1182,7 @@ static void check_sums(struct world *w, const struct join_stats *s)
 	}
 	for (uint32_t i = 0; i < w->operation_count; i++) {
 		ns += w->attributions[i].ns;
-		if (w->attributions[i].stack == STACK_NONE)
+		if (w->attributions[i].stack == ORIGIN_UNKNOWN.number)
 			unmatched_ns += w->attributions[i].ns;
 	}
 	EXPECT(&w->random, operations == w->operation_count);
@@ -1283,7 +1291,7 @@ static void nonsense_conserves_time(void **state)
 			case 2:
 			case 3:
 			case 4:
-				join_probe(c, process, tid, time, family, id);
+				join_probe(c, process, tid, time, family, ORIGIN_ID(id));
 				break;
 			case 5:
 			case 6:

@@ -44,9 +44,10 @@ struct stream {
 	size_t memory;
 };
 
-static void record(void *context, uint32_t stack, uint64_t launched_ns,
+static void record(void *context, struct origin_id origin, uint64_t launched_ns,
 		   const struct gpu_operation *operation)
 {
+	uint32_t stack = origin.number;
 	struct stream *s = context;
 	size_t number =
 		(size_t)((const struct operation *)(const void *)operation->name - s->operations);
@@ -68,9 +69,10 @@ static void launch_next(struct stream *s)
 	l->is_launched = true;
 	if (!l->is_probed) {
 		err = join_launch_with_stack(s->c, l->process, s->now, l->correlation_id,
-					     l->is_graph, s->launched);
+					     l->is_graph, ORIGIN_ID(s->launched));
 	} else {
-		err |= join_probe(s->c, l->process, tid, s->now, FAMILY_RUNTIME, s->launched);
+		err |= join_probe(s->c, l->process, tid, s->now, FAMILY_RUNTIME,
+				  ORIGIN_ID(s->launched));
 		err |= join_launch(s->c, l->process, tid, s->now + 1, l->correlation_id,
 				   FAMILY_RUNTIME, l->is_graph);
 	}
@@ -162,10 +164,10 @@ static void check(struct stream *s)
 
 		EXPECT(&s->random, o->times == 1);
 		EXPECT(&s->random, !o->must_match || o->stack == o->launch);
-		EXPECT(&s->random, o->stack == o->launch || o->stack == STACK_NONE);
+		EXPECT(&s->random, o->stack == o->launch || o->stack == ORIGIN_UNKNOWN.number);
 		ns += o->duration_ns;
-		unmatched_ns += o->stack == STACK_NONE ? o->duration_ns : 0;
-		matched += o->stack != STACK_NONE;
+		unmatched_ns += o->stack == ORIGIN_UNKNOWN.number ? o->duration_ns : 0;
+		matched += o->stack != ORIGIN_UNKNOWN.number;
 	}
 	EXPECT(&s->random, s->ns == ns && stats.unmatched_ns == unmatched_ns);
 	EXPECT(&s->random, stats.matched == matched);
@@ -212,13 +214,14 @@ static void early_decisions_lose_and_double_nothing(void **state)
 
 /* ---- threads ---- */
 
-static void count(void *context, uint32_t stack, uint64_t launched_ns,
+static void count(void *context, struct origin_id origin, uint64_t launched_ns,
 		  const struct gpu_operation *operation)
 {
+	uint32_t stack = origin.number;
 	uint64_t *of_stack = context;
 
 	(void)launched_ns;
-	of_stack[stack == STACK_NONE] += operation->duration_ns;
+	of_stack[stack == ORIGIN_UNKNOWN.number] += operation->duration_ns;
 }
 
 /*
@@ -240,9 +243,9 @@ static void threads_are_forgotten_when_idle(void **state)
 		/* every 100th launch is far ahead of its probe */
 		op.correlation_id = i;
 		if (i % 100)
-			join_probe(c, 1, i, t, FAMILY_DRIVER, i);
+			join_probe(c, 1, i, t, FAMILY_DRIVER, ORIGIN_ID(i));
 		else
-			join_probe(c, 1, i, UINT64_MAX / 2, FAMILY_DRIVER, i);
+			join_probe(c, 1, i, UINT64_MAX / 2, FAMILY_DRIVER, ORIGIN_ID(i));
 		join_launch(c, 1, i, i % 100 ? t + 1 : UINT64_MAX / 2, i, FAMILY_DRIVER, 0);
 		join_operation(c, 1, &op);
 		if (i % 10 == 0)
@@ -269,8 +272,8 @@ static void threads_that_all_wait_are_bounded(void **state)
 	join_remember(c, 4096);
 	for (uint32_t i = 0; i < 20000; i++) {
 		op.correlation_id = i;
-		assert_int_equal(join_probe(c, i, i, 1000, FAMILY_DRIVER, i), 0);
-		assert_int_equal(join_probe(c, i, i, 2000, FAMILY_RUNTIME, i), 0);
+		assert_int_equal(join_probe(c, i, i, 1000, FAMILY_DRIVER, ORIGIN_ID(i)), 0);
+		assert_int_equal(join_probe(c, i, i, 2000, FAMILY_RUNTIME, ORIGIN_ID(i)), 0);
 		assert_int_equal(join_launch(c, i, i, 1001, i, FAMILY_DRIVER, 0), 0);
 		join_operation(c, i, &op);
 	}
@@ -292,9 +295,9 @@ static void probes_that_nobody_takes_are_bounded(void **state)
 
 	(void)state;
 	join_remember(c, 4096);
-	join_probe(c, 2, 2, 10, FAMILY_DRIVER, 5);
+	join_probe(c, 2, 2, 10, FAMILY_DRIVER, ORIGIN_ID(5));
 	for (uint32_t i = 0; i < 50000; i++)
-		assert_int_equal(join_probe(c, 1, 1, i, FAMILY_DRIVER, 4), 0);
+		assert_int_equal(join_probe(c, 1, 1, i, FAMILY_DRIVER, ORIGIN_ID(4)), 0);
 	assert_true(join_memory(c) < 1 << 20);
 	join_launch(c, 2, 2, 11, 7, FAMILY_DRIVER, 0);
 	join_operation(c, 2, &op);
@@ -321,14 +324,14 @@ static void processes_that_end_are_forgotten(void **state)
 	(void)state;
 	for (uint32_t i = 1; i <= processes; i++) {
 		for (op.correlation_id = 0; op.correlation_id < launches; op.correlation_id++) {
-			join_launch_with_stack(c, i, 10, op.correlation_id, 0, 5);
+			join_launch_with_stack(c, i, 10, op.correlation_id, 0, ORIGIN_ID(5));
 			join_operation(c, i, &op);
 		}
 		join_launch(c, i, i, 20, launches, FAMILY_DRIVER, 0);
 		join_operation(c, i, &op);
 		op.correlation_id++;
 		join_operation(c, i, &op);
-		join_probe(c, i, i, 30, FAMILY_DRIVER, 5);
+		join_probe(c, i, i, 30, FAMILY_DRIVER, ORIGIN_ID(5));
 		join_end_process(c, i);
 	}
 	/* the links of fewer than 2 * JOIN_ENDED_MAX processes, in powers of two */
@@ -376,7 +379,7 @@ static void graph_launches_are_bounded(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < launches; i++) {
-		join_launch_with_stack(c, i % 64, i, i, 1, 5);
+		join_launch_with_stack(c, i % 64, i, i, 1, ORIGIN_ID(5));
 		if (i >= late)
 			operations(c, (i - late) % 64, i - late, 2);
 	}
@@ -396,7 +399,7 @@ static void launches_without_operations_are_bounded(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < launches; i++)
-		join_launch_with_stack(c, i % 64, i, i, i % 2, 5);
+		join_launch_with_stack(c, i % 64, i, i, i % 2, ORIGIN_ID(5));
 	assert_true(join_memory(c) < scale(400) << 20);
 	for (uint32_t i = launches - scale(1000000); i < launches; i++)
 		operations(c, i % 64, i, 1);
@@ -437,7 +440,7 @@ static void undecided_launches_are_bounded(void **state)
 	(void)state;
 	join_remember(c, 1024);
 	for (uint32_t i = 0; i < 20000; i++) {
-		assert_int_equal(join_probe(c, 1, 1, 10 * i, FAMILY_DRIVER, 5), 0);
+		assert_int_equal(join_probe(c, 1, 1, 10 * i, FAMILY_DRIVER, ORIGIN_ID(5)), 0);
 		assert_int_equal(join_launch(c, 1, 1, 10 * i + 1, i, FAMILY_DRIVER, 1), 0);
 		operations(c, 1, i, 3);
 	}

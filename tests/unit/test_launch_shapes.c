@@ -16,8 +16,8 @@ static void add_waited(struct made_timeline *m, uint32_t stack, uint32_t place, 
 			       .work = GPU_WORK_KERNEL,
 			       .start_ns = 1,
 			       .duration_ns = ns,
-			       .stack = stack,
-			       .place = place,
+			       .stack = {stack},
+			       .place = {place},
 			       .shape = blocks ? timeline_number_shape(m->timeline, &shape) : 0,
 			       .is_waited = is_waited});
 }
@@ -68,17 +68,18 @@ static void finish(void)
 static void sums_up_by_stack_shape_and_device(void **state)
 {
 	uint32_t forward = add_stack(&made, "forward"), backward = add_stack(&made, "backward");
-	uint32_t here = made_place(&made, 1, 12, 0, 7), there = made_place(&made, 1, 12, 1, 7);
+	struct place_id here = made_place(&made, 1, 12, 0, 7),
+			there = made_place(&made, 1, 12, 1, 7);
 	struct launch_shapes *all;
 	struct figures *f;
 
 	(void)state;
-	add_kernel(&made, forward, here, 1056, 10);
-	add_kernel(&made, backward, here, 1056, 100);
-	add_kernel(&made, forward, here, 1056, 20);
-	add_kernel(&made, forward, here, 1, 7);
-	add_kernel(&made, forward, there, 1056, 5);
-	add_kernel(&made, forward, here, 0, 3); /* its shape is not known */
+	add_kernel(&made, forward, here.number, 1056, 10);
+	add_kernel(&made, backward, here.number, 1056, 100);
+	add_kernel(&made, forward, here.number, 1056, 20);
+	add_kernel(&made, forward, here.number, 1, 7);
+	add_kernel(&made, forward, there.number, 1056, 5);
+	add_kernel(&made, forward, here.number, 0, 3); /* its shape is not known */
 	finish();
 	all = launch_shapes_new(&made.made.result);
 	assert_non_null(all);
@@ -107,7 +108,7 @@ static void sums_up_by_stack_shape_and_device(void **state)
 
 static void is_bounded_and_says_what_is_left_out(void **state)
 {
-	uint32_t stack = add_stack(&made, "forward"), here = made_place(&made, 1, 12, 0, 7);
+	uint32_t stack = add_stack(&made, "forward"), here = made_place(&made, 1, 12, 0, 7).number;
 	struct launch_shapes *all;
 	struct figures_list list;
 	const struct figures *f;
@@ -155,7 +156,7 @@ static void launches_that_are_waited_for_are_counted(void **state)
 		 "then; "
 		 "launch more before waiting"},
 	};
-	uint32_t stack = add_stack(&made, "forward"), here = made_place(&made, 1, 12, 0, 7);
+	uint32_t stack = add_stack(&made, "forward"), here = made_place(&made, 1, 12, 0, 7).number;
 	struct figures *f;
 
 	(void)state;

@@ -64,12 +64,13 @@ static const struct live_line *line_of(const struct live_view *view, enum live_t
 	return NULL;
 }
 
-static uint32_t work(struct naming_bench *b, uint32_t call, enum frame_kind kind, const char *name)
+static struct stack_id work(struct naming_bench *b, struct stack_id call, enum frame_kind kind,
+			    const char *name)
 {
 	return stack_table_push_text(b->stacks, call, kind, name);
 }
 
-static void add(struct naming_bench *b, enum row_kind kind, uint32_t stack, uint64_t ns)
+static void add(struct naming_bench *b, enum row_kind kind, struct stack_id stack, uint64_t ns)
 {
 	profile_add(b->profile, kind, stack, PLACE_NOWHERE, ns, 0);
 }
@@ -132,7 +133,7 @@ static void random_tables_are_those_of_the_result(void **state)
 			struct digest *digest;
 
 			for (uint64_t i = prng_below(&prng, 200); i > 0; i--) {
-				uint32_t stack = STACK_EMPTY;
+				struct stack_id stack = STACK_EMPTY;
 
 				for (uint64_t depth = 1 + prng_below(&prng, 4); depth > 0; depth--)
 					stack = work(b, stack, FRAME_PYTHON,
@@ -185,7 +186,8 @@ __attribute__((noinline)) int cudaLaunchKernel(int x)
 	return x * 5 + 1;
 }
 
-static uint32_t push_code(struct naming_bench *b, uint32_t outer, int (*function)(int), int offset)
+static struct stack_id push_code(struct naming_bench *b, struct stack_id outer,
+				 int (*function)(int), int offset)
 {
 	struct frame frame;
 
@@ -201,7 +203,7 @@ static void code_has_the_names_of_its_functions(void **state)
 	struct naming_bench *b = *state;
 	struct parts p = parts_new();
 	const struct live_view *view;
-	uint32_t caller = push_code(b, STACK_EMPTY, some_function, 1), inside;
+	struct stack_id caller = push_code(b, STACK_EMPTY, some_function, 1), inside;
 
 	/* two places in a function are one line */
 	add(b, ROW_CPU, caller, 100);
@@ -311,7 +313,7 @@ static void half_a_message_is_none(void **state)
 {
 	struct naming_bench *b = *state;
 	struct parts p = parts_new();
-	uint32_t caller = push_code(b, STACK_EMPTY, some_function, 1);
+	struct stack_id caller = push_code(b, STACK_EMPTY, some_function, 1);
 
 	add(b, ROW_CPU, caller, 100);
 	add(b, ROW_GPU, work(b, bench_call(b, caller, "cudaLaunchKernel"), FRAME_GPU_KERNEL, "k"),

@@ -22,7 +22,7 @@ struct run {
 	struct span_options spans;
 	struct timeline *timeline; /* keeps all */
 	struct live_spans *live;
-	uint32_t kernels[KERNELS], call; /* stacks */
+	struct stack_id kernels[KERNELS], call;
 	/* the spans that were put, as text with their resource; of operations without their ids */
 	char **texts;
 	uint32_t count, capacity;
@@ -137,7 +137,7 @@ static int begin(void **state)
 		struct gpu_work_origin origin;
 
 		memset(&origin, 0, sizeof(origin));
-		origin.launch = run.call;
+		origin.launch = launched_at(run.call);
 		origin.capture = CAPTURE_NONE;
 		origin.work = GPU_WORK_KERNEL;
 		origin.name = names[i];
@@ -182,7 +182,8 @@ static uint32_t place(uint32_t process, uint32_t thread, uint32_t device, uint32
 	uint32_t context = stream == PLACE_UNKNOWN ? PLACE_UNKNOWN : 1;
 
 	return places_add(&run.b->places,
-			  &(struct place){{process, thread, device, context, stream}});
+			  &(struct place){{process, thread, device, context, stream}})
+		.number;
 }
 
 static struct timeline_record call_of(uint8_t kind, uint32_t process, uint32_t thread,
@@ -192,7 +193,7 @@ static struct timeline_record call_of(uint8_t kind, uint32_t process, uint32_t t
 		.kind = kind,
 		.start_ns = start_ns,
 		.duration_ns = duration_ns,
-		.place = place(process, thread, PLACE_UNKNOWN, PLACE_UNKNOWN),
+		.place = {place(process, thread, PLACE_UNKNOWN, PLACE_UNKNOWN)},
 		.stack = run.call,
 		.correlation = correlation};
 }
@@ -206,7 +207,7 @@ static struct timeline_record kernel_of(uint32_t process, uint32_t thread, uint6
 	return (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 					.start_ns = start_ns,
 					.duration_ns = 7,
-					.place = place(process, thread, 0, 7 + number % 2),
+					.place = {place(process, thread, 0, 7 + number % 2)},
 					.stack = run.kernels[number % KERNELS],
 					.shape = timeline_number_shape(run.timeline, &shape),
 					.correlation = correlation,

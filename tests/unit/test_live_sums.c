@@ -13,14 +13,14 @@ struct bench {
 	struct collected collected;
 	struct live_sums sums;
 	struct live_pick picks[PICKS];
-	uint32_t kernels[KERNELS], function;
+	struct stack_id kernels[KERNELS], function;
 };
 
 static int begin(void **state)
 {
 	static const char *const names[KERNELS] = {"k0", "k1", "k2"};
 	struct bench *b = calloc(1, sizeof(*b));
-	uint32_t launch;
+	struct stack_id launch;
 
 	*state = b;
 	if (!b)
@@ -52,7 +52,7 @@ static int end(void **state)
 	return 0;
 }
 
-static void add(struct bench *b, enum timeline_kind kind, uint32_t stack, uint64_t start_ns,
+static void add(struct bench *b, enum timeline_kind kind, struct stack_id stack, uint64_t start_ns,
 		uint64_t ns, uint32_t flags)
 {
 	assert_true(flight_recorder_add(b->recorder,
@@ -96,9 +96,9 @@ static void only_rows_of_the_last_seconds_count(void **state)
 	add(b, (enum timeline_kind)NOTE_SHARE, b->kernels[0], 103, 7, 0);
 	pass(b);
 	assert_int_equal(pick(b, LIVE_KERNELS), 2);
-	assert_int_equal(b->picks[0].stacks[0], b->kernels[2]);
+	assert_same_number(b->picks[0].stacks[0], b->kernels[2]);
 	assert_int_equal(b->picks[0].sum.ns, 20);
-	assert_int_equal(b->picks[1].stacks[0], b->kernels[1]);
+	assert_same_number(b->picks[1].stacks[0], b->kernels[1]);
 	assert_int_equal(b->picks[1].sum.ns, 11);
 	assert_int_equal(b->picks[1].sum.count, 2);
 	assert_int_equal(b->sums.whole[LIVE_KERNELS].ns, 31);

@@ -44,7 +44,7 @@ static void place(struct bench *b, uint32_t process, uint32_t correlation, uint3
 {
 	measurements_place(&b->m, &(struct measured_kernel){.process = process,
 							    .correlation_id = correlation,
-							    .stack = stack,
+							    .stack = {stack},
 							    .start_ns = 1000 + correlation});
 }
 
@@ -238,10 +238,10 @@ static void processes_that_end_are_forgotten(void **state)
 	end(&b);
 }
 
-static void see_stack(void *context, uint32_t *stack)
+static void see_stack(void *context, struct stack_id *stack)
 {
-	*(uint32_t *)context += *stack;
-	*stack += 100;
+	*(uint32_t *)context += stack->number;
+	stack->number += 100;
 }
 
 /* Of the last seconds those launches have values whose kernels began in them. */

@@ -135,9 +135,9 @@ static void check_records(const struct job *j)
 			assert_int_equal(got.start_ns, want->start_ns + moved);
 			assert_int_equal(got.duration_ns, want->duration_ns);
 			assert_int_equal(got.correlation, want->correlation);
-			assert_int_equal(rank_of(j->result, got.place), i);
-			assert_same_stack(&j->runs[i].made.result, want->stack, j->result,
-					  got.stack);
+			assert_int_equal(rank_of(j->result, got.place.number), i);
+			assert_same_stack(&j->runs[i].made.result, want->stack.number, j->result,
+					  got.stack.number);
 			assert_int_equal(!got.shape, !want->shape);
 			if (want->shape)
 				assert_memory_equal(

@@ -4,8 +4,8 @@
 #include "profiler/join/attribution.h"
 
 /* The stack of work that was launched from `launch`; `capture`: where its graph's node was made. */
-static uint32_t work_stack(struct naming_bench *b, uint32_t launch, uint32_t capture, uint32_t work,
-			   const char *name)
+static struct stack_id work_stack(struct naming_bench *b, struct launch_stack launch,
+				  struct capture_stack capture, uint32_t work, const char *name)
 {
 	struct gpu_work_origin origin;
 
@@ -17,19 +17,20 @@ static uint32_t work_stack(struct naming_bench *b, uint32_t launch, uint32_t cap
 	return compose_work(&b->compose, &origin);
 }
 
-static void add_work(struct naming_bench *b, uint32_t launch, uint32_t capture, uint32_t work,
-		     const char *name, uint64_t ns)
+static void add_work(struct naming_bench *b, struct launch_stack launch,
+		     struct capture_stack capture, uint32_t work, const char *name, uint64_t ns)
 {
 	profile_add(b->profile, ROW_GPU, work_stack(b, launch, capture, work, name), PLACE_NOWHERE,
 		    ns, 0);
 }
 
-static void add_kernel(struct naming_bench *b, uint32_t launch, const char *name, uint64_t ns)
+static void add_kernel(struct naming_bench *b, struct stack_id launch, const char *name,
+		       uint64_t ns)
 {
-	add_work(b, launch, CAPTURE_NONE, GPU_WORK_KERNEL, name, ns);
+	add_work(b, launched_at(launch), CAPTURE_NONE, GPU_WORK_KERNEL, name, ns);
 }
 
-static void add_cpu(struct naming_bench *b, uint32_t stack, uint64_t ns)
+static void add_cpu(struct naming_bench *b, struct stack_id stack, uint64_t ns)
 {
 	profile_add(b->profile, ROW_CPU, stack, PLACE_NOWHERE, ns, 0);
 }
@@ -52,7 +53,7 @@ static void check_frames(const struct result *r)
 		assert_non_null(f->name);
 		assert_true(f->name[0] != '\0');
 		assert_false(has_control_characters(f->name));
-		assert_true((unsigned int)f->class <= CLASS_MARK);
+		assert_true((unsigned int)f->class < FRAME_CLASSES);
 		for (uint32_t j = 0; j < i; j++)
 			assert_false(
 				r->frames[j].class == f->class && r->frames[j].name == f->name &&
@@ -65,7 +66,7 @@ static void check_rows(const struct naming_bench *b, const struct result *r)
 	uint64_t ns[ROW_KINDS] = {0}, want_ns[ROW_KINDS] = {0}, bytes = 0, want_bytes = 0;
 	uint64_t count = 0, want_count = 0;
 	uint32_t rows;
-	const struct row *row = profile_rows(b->profile, &rows);
+	const struct profile_row *row = profile_rows(b->profile, &rows);
 
 	for (uint32_t i = 0; i < rows; i++) {
 		want_ns[row[i].kind] += row[i].ns;
@@ -142,7 +143,7 @@ static const struct frame_info *frame_named(const struct result *r, const char *
 static void samples_weigh_a_period_each(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t stack = STACK(b, "main", "work");
+	struct stack_id stack = STACK(b, "main", "work");
 	struct named n;
 
 	for (int i = 0; i < 5; i++)
@@ -160,7 +161,7 @@ static void samples_weigh_a_period_each(void **state)
 static void kernels_are_under_their_launch(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t launch = bench_call(b, STACK(b, "main"), "cudaLaunchKernel");
+	struct stack_id launch = bench_call(b, STACK(b, "main"), "cudaLaunchKernel");
 	struct named n;
 
 	add_kernel(b, launch, "_Z7softmaxPKfi", 30);
@@ -207,8 +208,8 @@ static void a_kernel_without_a_launch_keeps_its_time(void **state)
 	struct naming_bench *b = *state;
 	struct named n;
 
-	add_kernel(b, LAUNCH_UNKNOWN, "_Z1av", 30);
-	add_kernel(b, LAUNCH_UNKNOWN, "[kernel name lost]", 4);
+	add_kernel(b, STACK_ID(LAUNCH_UNKNOWN.number), "_Z1av", 30);
+	add_kernel(b, STACK_ID(LAUNCH_UNKNOWN.number), "[kernel name lost]", 4);
 	n = name_all(b);
 	assert_weight(n.tree, ROW_GPU, 30, MARK_NO_LAUNCH, "[GPU_Kernel]a()");
 	assert_weight(n.tree, ROW_GPU, 4, MARK_NO_LAUNCH, "[GPU_Kernel][kernel name lost]");
@@ -247,7 +248,7 @@ static void stacks_that_were_not_kept_keep_their_time(void **state)
 static void other_work_has_its_own_frames(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t launch = bench_call(b, STACK(b, "main"), "cudaMemcpy");
+	struct stack_id launch = bench_call(b, STACK(b, "main"), "cudaMemcpy");
 	struct gpu_operation alloc = {
 		.work = GPU_WORK_ALLOC, .bytes = 4096, .shape = GPU_MEMORY_DEVICE};
 	struct processes processes = {0};
@@ -257,7 +258,7 @@ static void other_work_has_its_own_frames(void **state)
 	struct attribution a;
 	struct named n;
 
-	add_work(b, launch, CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD, NULL, 30);
+	add_work(b, launched_at(launch), CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD, NULL, 30);
 	add_work(b, LAUNCH_NONE_NEEDED, CAPTURE_NONE, GPU_WORK_UVM_DTOH, NULL, 7);
 	/* work without a time is only counted */
 	attribution_init(&a, &(struct attribution_parts){.processes = &processes,
@@ -268,7 +269,7 @@ static void other_work_has_its_own_frames(void **state)
 							 .devices = &b->devices,
 							 .allowance = &allowance,
 							 .addons = &addons});
-	attribution_add(&a, launch, 0, &alloc);
+	attribution_add(&a, ORIGIN_ID(launch.number), 0, &alloc);
 	attribution_release(&a);
 	assert_int_equal(b->ledger.gpu.row_count, 1);
 	n = name_all(b);
@@ -282,13 +283,13 @@ static void other_work_has_its_own_frames(void **state)
 static void a_graphs_node_has_two_stacks(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t launch = bench_call(b, STACK(b, "main", "replay"), "cudaGraphLaunch");
-	uint32_t capture = bench_call(b, STACK(b, "main", "record"), "cudaLaunchKernel");
+	struct stack_id launch = bench_call(b, STACK(b, "main", "replay"), "cudaGraphLaunch");
+	struct stack_id capture = bench_call(b, STACK(b, "main", "record"), "cudaLaunchKernel");
 	struct named n;
 
-	add_work(b, launch, capture, GPU_WORK_KERNEL, "k", 30);
-	add_work(b, launch, CAPTURE_UNSEEN, GPU_WORK_KERNEL, "k", 5);
-	add_work(b, LAUNCH_UNKNOWN, capture, GPU_WORK_KERNEL, "k", 2);
+	add_work(b, launched_at(launch), captured_at(capture), GPU_WORK_KERNEL, "k", 30);
+	add_work(b, launched_at(launch), CAPTURE_UNSEEN, GPU_WORK_KERNEL, "k", 5);
+	add_work(b, LAUNCH_UNKNOWN, captured_at(capture), GPU_WORK_KERNEL, "k", 2);
 	n = name_all(b);
 	assert_weight(n.tree, ROW_GPU, 30, "main", "replay", "cudaGraphLaunch", MARK_CAPTURED,
 		      "main", "record", "cudaLaunchKernel", "[GPU_Kernel]k");
@@ -299,8 +300,8 @@ static void a_graphs_node_has_two_stacks(void **state)
 	forget(&n);
 }
 
-static void add_wait(struct naming_bench *b, uint32_t waiter, uint32_t launch, uint32_t capture,
-		     uint32_t work, uint64_t ns)
+static void add_wait(struct naming_bench *b, struct stack_id waiter, struct launch_stack launch,
+		     struct capture_stack capture, uint32_t work, uint64_t ns)
 {
 	struct gpu_work_origin origin;
 
@@ -317,13 +318,13 @@ static void add_wait(struct naming_bench *b, uint32_t waiter, uint32_t launch, u
 static void waits_show_their_work(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t launch = bench_call(b, STACK(b, "main", "step"), "cudaLaunchKernel");
-	uint32_t capture = bench_call(b, STACK(b, "main", "record"), "cudaLaunchKernel");
-	uint32_t waiter = bench_call(b, STACK(b, "main"), "cudaMemcpy");
+	struct stack_id launch = bench_call(b, STACK(b, "main", "step"), "cudaLaunchKernel");
+	struct stack_id capture = bench_call(b, STACK(b, "main", "record"), "cudaLaunchKernel");
+	struct stack_id waiter = bench_call(b, STACK(b, "main"), "cudaMemcpy");
 	struct named n;
 
-	add_wait(b, waiter, launch, CAPTURE_NONE, GPU_WORK_KERNEL, 30);
-	add_wait(b, waiter, launch, capture, GPU_WORK_KERNEL, 8);
+	add_wait(b, waiter, launched_at(launch), CAPTURE_NONE, GPU_WORK_KERNEL, 30);
+	add_wait(b, waiter, launched_at(launch), captured_at(capture), GPU_WORK_KERNEL, 8);
 	add_wait(b, waiter, LAUNCH_UNKNOWN, CAPTURE_NONE, GPU_WORK_KERNEL, 4);
 	add_wait(b, waiter, LAUNCH_NONE_NEEDED, CAPTURE_NONE, GPU_WORK_UVM_DTOH, 2);
 	profile_add(b->profile, ROW_WAIT, compose_wait(&b->compose, waiter, false, NULL),
@@ -388,8 +389,8 @@ static struct code_ref locate(struct naming_bench *b, void (*function)(void))
 	return symbolizer_locate(b->symbolizer, b->self, (uintptr_t)function);
 }
 
-static uint32_t push_ref(struct naming_bench *b, uint32_t outer, enum frame_kind kind,
-			 struct code_ref code)
+static struct stack_id push_ref(struct naming_bench *b, struct stack_id outer, enum frame_kind kind,
+				struct code_ref code)
 {
 	struct frame frame;
 
@@ -400,7 +401,8 @@ static uint32_t push_ref(struct naming_bench *b, uint32_t outer, enum frame_kind
 }
 
 /* A call that returns into the function. */
-static uint32_t push_code(struct naming_bench *b, uint32_t outer, void (*function)(void))
+static struct stack_id push_code(struct naming_bench *b, struct stack_id outer,
+				 void (*function)(void))
 {
 	struct code_ref code = locate(b, function);
 
@@ -412,7 +414,8 @@ static uint32_t push_code(struct naming_bench *b, uint32_t outer, void (*functio
 static void equal_names_are_one_path(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t main_stack = STACK(b, "main"), before = stack_table_count(b->stacks);
+	struct stack_id main_stack = STACK(b, "main");
+	uint32_t before = stack_table_count(b->stacks);
 	struct named n;
 
 	for (uint64_t offset = 1; offset < 4; offset++)
@@ -452,9 +455,9 @@ static void return_addresses_are_named_by_the_call(void **state)
 static void a_launch_is_cut_at_the_programs_own_call(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t runtime = push_code(b, STACK(b, "main"), cudaLaunchKernel);
-	uint32_t driver = bench_call(b, push_code(b, runtime, inner), "cuLaunchKernel");
-	uint32_t nameless = push_code(b, runtime, inner);
+	struct stack_id runtime = push_code(b, STACK(b, "main"), cudaLaunchKernel);
+	struct stack_id driver = bench_call(b, push_code(b, runtime, inner), "cuLaunchKernel");
+	struct stack_id nameless = push_code(b, runtime, inner);
 	struct named n;
 
 	add_kernel(b, driver, "k", 30);
@@ -473,21 +476,21 @@ static void a_launch_is_cut_at_the_programs_own_call(void **state)
 static void a_copy_is_cut_at_its_own_function(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t copy = push_code(b, push_code(b, STACK(b, "main"), cudaMemcpy), inner);
-	uint32_t driver = push_code(b, STACK(b, "main"), inner);
+	struct stack_id copy = push_code(b, push_code(b, STACK(b, "main"), cudaMemcpy), inner);
+	struct stack_id driver = push_code(b, STACK(b, "main"), inner);
 	struct named n;
 
-	add_work(b, bench_call(b, copy, "cudaMemcpy"), CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD, NULL,
-		 30);
+	add_work(b, launched_at(bench_call(b, copy, "cudaMemcpy")), CAPTURE_NONE,
+		 GPU_WORK_MEMCPY_HTOD, NULL, 30);
 	/* the driver's function that the runtime's called */
-	add_work(b, bench_call(b, copy, "cuMemcpyHtoD_v2"), CAPTURE_NONE, GPU_WORK_MEMCPY_DTOH,
-		 NULL, 7);
+	add_work(b, launched_at(bench_call(b, copy, "cuMemcpyHtoD_v2")), CAPTURE_NONE,
+		 GPU_WORK_MEMCPY_DTOH, NULL, 7);
 	/* another function of the runtime must be shown, and one of the driver that the program
 	 * calls */
-	add_work(b, bench_call(b, copy, "cudaMemcpyAsync"), CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD,
-		 NULL, 5);
-	add_work(b, bench_call(b, driver, "cuMemcpyHtoD_v2"), CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD,
-		 NULL, 3);
+	add_work(b, launched_at(bench_call(b, copy, "cudaMemcpyAsync")), CAPTURE_NONE,
+		 GPU_WORK_MEMCPY_HTOD, NULL, 5);
+	add_work(b, launched_at(bench_call(b, driver, "cuMemcpyHtoD_v2")), CAPTURE_NONE,
+		 GPU_WORK_MEMCPY_HTOD, NULL, 3);
 	n = name_all(b);
 	assert_weight(n.tree, ROW_GPU, 30, "main", "cudaMemcpy", "[GPU_Memcpy HtoD]");
 	assert_weight(n.tree, ROW_GPU, 7, "main", "cudaMemcpy", "[GPU_Memcpy DtoH]");
@@ -501,16 +504,17 @@ static void a_copy_is_cut_at_its_own_function(void **state)
 static void a_function_called_like_the_runtimes_cuts_nothing_off(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t own = push_code(b, push_code(b, STACK(b, "main"), cudaMemcpy), inner);
-	uint32_t kernel = push_code(b, push_code(b, own, cudaLaunchKernel), inner);
-	uint32_t copy = push_code(b, own, cudaMemcpy);
+	struct stack_id own = push_code(b, push_code(b, STACK(b, "main"), cudaMemcpy), inner);
+	struct stack_id kernel = push_code(b, push_code(b, own, cudaLaunchKernel), inner);
+	struct stack_id copy = push_code(b, own, cudaMemcpy);
 	struct named n;
 
 	add_kernel(b, bench_call(b, kernel, "cuLaunchKernel"), "k", 30);
 	/* a call with the library's own name ends at that, wherever it is seen */
-	add_work(b, bench_call(b, copy, "cuMemcpyHtoD_v2"), CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD,
-		 NULL, 7);
-	add_work(b, bench_call(b, own, "cudaMemcpy"), CAPTURE_NONE, GPU_WORK_MEMCPY_DTOH, NULL, 5);
+	add_work(b, launched_at(bench_call(b, copy, "cuMemcpyHtoD_v2")), CAPTURE_NONE,
+		 GPU_WORK_MEMCPY_HTOD, NULL, 7);
+	add_work(b, launched_at(bench_call(b, own, "cudaMemcpy")), CAPTURE_NONE,
+		 GPU_WORK_MEMCPY_DTOH, NULL, 5);
 	n = name_all(b);
 	assert_weight(n.tree, ROW_GPU, 30, "main", "cudaMemcpy", "inner", "cudaLaunchKernel",
 		      "[GPU_Kernel]k");
@@ -523,7 +527,7 @@ static void a_function_called_like_the_runtimes_cuts_nothing_off(void **state)
 static void other_frames_end_no_launch(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t python = STACK(b, "main", "cudaLaunchKernel"), range;
+	struct stack_id python = STACK(b, "main", "cudaLaunchKernel"), range;
 	struct named n;
 
 	add_kernel(b, bench_call(b, push_code(b, python, inner), "cuLaunchKernel"), "k", 3);
@@ -541,16 +545,18 @@ static void other_frames_end_no_launch(void **state)
 static void each_part_of_a_stack_is_cut(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t launch = push_code(b, push_code(b, STACK(b, "step"), cudaLaunchKernel), inner);
-	uint32_t capture = push_code(b, push_code(b, STACK(b, "record"), cudaLaunchKernel), inner);
-	uint32_t waiter = push_code(b, push_code(b, STACK(b, "main"), cudaMemcpy), inner);
+	struct stack_id launch =
+		push_code(b, push_code(b, STACK(b, "step"), cudaLaunchKernel), inner);
+	struct stack_id capture =
+		push_code(b, push_code(b, STACK(b, "record"), cudaLaunchKernel), inner);
+	struct stack_id waiter = push_code(b, push_code(b, STACK(b, "main"), cudaMemcpy), inner);
 	struct named n;
 
 	launch = bench_call(b, launch, "cuGraphLaunch");
 	capture = bench_call(b, capture, "cuLaunchKernel");
 	waiter = bench_call(b, waiter, "cudaMemcpy");
-	add_work(b, launch, capture, GPU_WORK_KERNEL, "k", 7);
-	add_wait(b, waiter, launch, capture, GPU_WORK_KERNEL, 8);
+	add_work(b, launched_at(launch), captured_at(capture), GPU_WORK_KERNEL, "k", 7);
+	add_wait(b, waiter, launched_at(launch), captured_at(capture), GPU_WORK_KERNEL, 8);
 	n = name_all(b);
 	assert_weight(n.tree, ROW_GPU, 7, "step", "cudaLaunchKernel", MARK_CAPTURED, "record",
 		      "cudaLaunchKernel", "[GPU_Kernel]k");
@@ -563,7 +569,7 @@ static void each_part_of_a_stack_is_cut(void **state)
 static void timed_calls_name_their_kernel(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t call = bench_call(b, STACK(b, "main"), "cudaLaunchKernel");
+	struct stack_id call = bench_call(b, STACK(b, "main"), "cudaLaunchKernel");
 	struct code_ref kernel = locate(b, softmax_stub), nowhere = kernel;
 	struct code_ref jit = {.module = MODULE_JIT, .process = 1, .offset = 0x1000};
 	struct named n;
@@ -611,7 +617,7 @@ static void inlined_functions_are_frames_if_wanted(void **state)
 {
 	struct naming_bench *b = *state;
 	struct code_ref code = symbolizer_locate(b->symbolizer, b->self, pc_of_this());
-	uint32_t stack = push_ref(b, STACK(b, "main"), FRAME_RETURN, code);
+	struct stack_id stack = push_ref(b, STACK(b, "main"), FRAME_RETURN, code);
 	struct named n;
 
 	add_cpu(b, stack, 1000);
@@ -630,8 +636,8 @@ static void inlined_functions_are_frames_if_wanted(void **state)
 
 /* ---- what frames are ---- */
 
-static uint32_t push_python(struct naming_bench *b, uint32_t outer, const char *name,
-			    const char *file, uint32_t line)
+static struct stack_id push_python(struct naming_bench *b, struct stack_id outer, const char *name,
+				   const char *file, uint32_t line)
 {
 	struct frame frame;
 
@@ -646,7 +652,7 @@ static uint32_t push_python(struct naming_bench *b, uint32_t outer, const char *
 static void python_frames_have_file_and_line(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t stack = push_python(b, STACK_EMPTY, "forward", "/app/model.py", 42);
+	struct stack_id stack = push_python(b, STACK_EMPTY, "forward", "/app/model.py", 42);
 	const struct frame_info *f;
 	struct named n;
 
@@ -689,13 +695,14 @@ static void python_modules_are_called_like_their_files(void **state)
 		 "f.<locals>.<lambda>"},
 	};
 	struct naming_bench *b = *state;
-	uint32_t stack = STACK_EMPTY, at = 0;
+	struct stack_id collected = STACK_EMPTY;
+	uint32_t stack, at = 0;
 	const struct result *r;
 	struct named n;
 
 	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
-		stack = push_python(b, stack, frames[i].name, frames[i].file, 0);
-	add_cpu(b, stack, 1);
+		collected = push_python(b, collected, frames[i].name, frames[i].file, 0);
+	add_cpu(b, collected, 1);
 	n = name_all(b);
 	r = n.result;
 	stack = r->rows[0].stack;
@@ -722,12 +729,16 @@ static void frames_have_their_class(void **state)
 		{FRAME_NVTX, "nvtx:step", "nvtx:step", CLASS_NVTX},
 		{FRAME_MARK, MARK_TRUNCATED, MARK_TRUNCATED, CLASS_MARK},
 		{FRAME_MARK, MARK_LAUNCHED, MARK_LAUNCHED, CLASS_MARK},
-		{FRAME_MARK, MARK_WAITING, MARK_WAITING, CLASS_WAIT},
+		{FRAME_WAIT, MARK_WAITING, MARK_WAITING, CLASS_WAIT},
+		{FRAME_SPIN, MARK_SPINNING, MARK_SPINNING, CLASS_MARK},
+		{FRAME_IDLE, "[GPU 0 idle]", "[GPU 0 idle]", CLASS_IDLE},
+		/* a program may have such a name */
+		{FRAME_MARK, "[runnable]", "[runnable]", CLASS_MARK},
 		{FRAME_GPU_KERNEL, "_Z1av", "[GPU_Kernel]a()", CLASS_GPU_KERNEL},
 		{FRAME_GPU_WORK, "[GPU_Memset]", "[GPU_Memset]", CLASS_GPU_WORK},
 	};
 	struct naming_bench *b = *state;
-	uint32_t stack = STACK_EMPTY;
+	struct stack_id stack = STACK_EMPTY;
 	struct named n;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -749,7 +760,7 @@ static void code_has_its_file(void **state)
 {
 	struct naming_bench *b = *state;
 	struct code_ref code = locate(b, inner);
-	uint32_t stack = push_ref(b, STACK_EMPTY, FRAME_CODE, code);
+	struct stack_id stack = push_ref(b, STACK_EMPTY, FRAME_CODE, code);
 	const struct frame_info *f;
 	struct named n;
 
@@ -796,7 +807,7 @@ static void the_result_has_all_processes_of_places(void **state)
 	const struct totals totals = {.ledger = &b->ledger, .elapsed_ns = 5};
 	struct place place = {{1, 2, 3, 4, 5}};
 	struct gpu_event_device device = {.id = 3, .name = "Some GPU"};
-	uint32_t number = places_add(&b->places, &place);
+	struct place_id number = places_add(&b->places, &place);
 	struct named n;
 
 	b->totals = totals;
@@ -809,10 +820,10 @@ static void the_result_has_all_processes_of_places(void **state)
 	n = name_all(b);
 	assert_int_equal(n.result->row_count, 1);
 	assert_int_equal(n.result->rows[0].kind, ROW_GPU);
-	assert_int_equal(n.result->rows[0].place, number);
+	assert_int_equal(n.result->rows[0].place, number.number);
 	assert_int_equal(n.result->rows[0].ns, 10);
 	assert_int_equal(n.result->rows[0].bytes, 20);
-	assert_memory_equal(&n.result->places[number], &place, sizeof(place));
+	assert_memory_equal(&n.result->places[number.number], &place, sizeof(place));
 	assert_int_equal(n.result->place_count, 2);
 	assert_int_equal(n.result->process_count, 1);
 	assert_string_equal(n.result->processes[0].name, "app 7");
@@ -847,13 +858,14 @@ static void a_stack_may_be_very_deep(void **state)
 	enum { DEPTH = 20000 };
 	struct naming_bench *b = *state;
 	struct place place = {{1, 1, 1, 1, 1}};
-	uint32_t stack = STACK_EMPTY;
+	struct stack_id stack = STACK_EMPTY;
 	struct result *r;
 
 	for (int i = 0; i < DEPTH; i++)
 		stack = stack_table_push_text(b->stacks, stack, FRAME_PYTHON, "deep");
 	profile_add(b->profile, ROW_CPU, stack, places_add(&b->places, &place), 1, 0);
-	profile_add(b->profile, ROW_GPU, work_stack(b, stack, CAPTURE_NONE, GPU_WORK_KERNEL, "k"),
+	profile_add(b->profile, ROW_GPU,
+		    work_stack(b, launched_at(stack), CAPTURE_NONE, GPU_WORK_KERNEL, "k"),
 		    places_add(&b->places, &place), 2, 0);
 	r = bench_result(b);
 	check_rows(b, r);
@@ -878,9 +890,9 @@ static void put_frame(char *path, const char *name)
 	snprintf(path + used, 256 - used, "%s%s", used ? "\1" : "", name);
 }
 
-static uint32_t random_stack(struct prng *p, struct naming_bench *b, char *path)
+static struct stack_id random_stack(struct prng *p, struct naming_bench *b, char *path)
 {
-	uint32_t stack = STACK_EMPTY;
+	struct stack_id stack = STACK_EMPTY;
 
 	for (uint64_t i = 1 + prng_below(p, 4); i > 0; i--) {
 		const char *name = model_names[prng_below(p, 6)];
@@ -898,18 +910,19 @@ static uint32_t random_place(struct prng *p, struct naming_bench *b)
 
 	for (uint32_t i = 0; i < PLACE_PARTS; i++)
 		place.part[i] = prng_chance(p, 30) ? PLACE_UNKNOWN : (uint32_t)prng_below(p, 3);
-	return places_add(&b->places, &place);
+	return places_add(&b->places, &place).number;
 }
 
 static struct model_row random_row(struct prng *p, struct naming_bench *b)
 {
 	struct model_row m = {.kind = (enum row_kind)prng_below(p, ROW_KINDS)};
-	uint32_t place = random_place(p, b), stack = random_stack(p, b, m.path);
+	uint32_t place = random_place(p, b);
+	struct stack_id stack = random_stack(p, b, m.path);
 	uint64_t ns = prng_bits(p, 30);
 
 	switch (m.kind) {
 	case ROW_GPU:
-		stack = work_stack(b, stack, CAPTURE_NONE, GPU_WORK_KERNEL, "k");
+		stack = work_stack(b, launched_at(stack), CAPTURE_NONE, GPU_WORK_KERNEL, "k");
 		put_frame(m.path, "[GPU_Kernel]k");
 		break;
 	case ROW_WAIT:
@@ -923,7 +936,7 @@ static struct model_row random_row(struct prng *p, struct naming_bench *b)
 	default:
 		break;
 	}
-	profile_add(b->profile, m.kind, stack, place, ns, ns % 100);
+	profile_add(b->profile, m.kind, stack, PLACE_ID(place), ns, ns % 100);
 	m.ns = (double)ns;
 	return m;
 }

@@ -57,7 +57,7 @@ static const struct off_cpu_entry *find(const struct off_cpu *o, struct off_cpu_
 static int leave(struct bench *b, struct off_cpu_thread thread, uint64_t left_ns, uint32_t stack)
 {
 	return off_cpu_leave(&b->off_cpu, thread,
-			     &(struct off_cpu_departure){.left_ns = left_ns, .stack = stack});
+			     &(struct off_cpu_departure){.left_ns = left_ns, .stack = {stack}});
 }
 
 /* A thread was off the CPU with a stack. */
@@ -65,19 +65,19 @@ static void add(struct bench *b, struct off_cpu_thread thread, uint32_t stack, u
 		uint32_t site, uint64_t blocked_ns)
 {
 	struct off_cpu_times times = {kind, site, blocked_ns, 0, 0};
-	uint32_t found = 0;
+	struct stack_id found = STACK_ID(0);
 
 	assert_int_equal(leave(b, thread, 5, stack), 0);
 	assert_true(off_cpu_return(&b->off_cpu, thread, 5, &times, &found));
-	assert_int_equal(found, stack);
+	assert_int_equal(found.number, stack);
 }
 
-static void put(void *context, uint32_t stack, const struct off_cpu_times *part)
+static void put(void *context, struct stack_id stack, const struct off_cpu_times *part)
 {
 	struct bench *b = context;
 
-	b->blocked_ns[stack] += part->blocked_ns;
-	b->runnable_ns[stack] += part->runnable_ns;
+	b->blocked_ns[stack.number] += part->blocked_ns;
+	b->runnable_ns[stack.number] += part->runnable_ns;
 	b->kind = part->kind;
 }
 
@@ -92,11 +92,11 @@ static void threads_apart_have_no_times_of_others(void **state)
 {
 	struct bench *b = *state;
 	struct off_cpu_times times = {SYS_poll, 7, 100, 0, 0};
-	uint32_t stack = 0;
+	struct stack_id stack = STACK_ID(0);
 
 	assert_int_equal(off_cpu_leave(&b->off_cpu, one,
 				       &(struct off_cpu_departure){
-					       .left_ns = 5, .stack = 3, .is_apart = true}),
+					       .left_ns = 5, .stack = {3}, .is_apart = true}),
 			 0);
 	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
 	assert_false(put_out(b, two, (struct off_cpu_times){SYS_poll, 7, 50, 0, 0}));
@@ -108,9 +108,9 @@ static void threads_apart_have_no_times_of_others(void **state)
 static void a_futex_is_the_global_lock_where_a_stack_says_so(void **state)
 {
 	struct bench *b = *state;
-	struct off_cpu_departure at_gil = {.left_ns = 5, .stack = 3, .is_at_gil = true};
+	struct off_cpu_departure at_gil = {.left_ns = 5, .stack = {3}, .is_at_gil = true};
 	struct off_cpu_times times = {SYS_futex, 7, 100, 0, 0};
-	uint32_t stack = 0;
+	struct stack_id stack = STACK_ID(0);
 
 	add(b, one, 2, SYS_futex, 8, 100);
 	assert_int_equal(off_cpu_leave(&b->off_cpu, one, &at_gil), 0);
@@ -140,7 +140,7 @@ static void a_return_belongs_to_its_leaving(void **state)
 {
 	struct bench *b = *state;
 	struct off_cpu_times times = {SYS_futex, 1, 100, 0, 0};
-	uint32_t stack = 0;
+	struct stack_id stack = STACK_ID(0);
 
 	assert_false(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
 	assert_int_equal(leave(b, one, 5, 3), 0);
@@ -149,7 +149,7 @@ static void a_return_belongs_to_its_leaving(void **state)
 	assert_false(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
 	assert_false(off_cpu_return(&b->off_cpu, other, 9, &times, &stack));
 	assert_true(off_cpu_return(&b->off_cpu, one, 9, &times, &stack));
-	assert_int_equal(stack, 4);
+	assert_int_equal(stack.number, 4);
 	assert_false(off_cpu_return(&b->off_cpu, one, 9, &times, &stack));
 	assert_false(off_cpu_return(&b->off_cpu, one, 0, &times, &stack));
 }
@@ -224,7 +224,7 @@ static void without_room_nothing_is_kept(void **state)
 {
 	struct bench *b = *state;
 	struct off_cpu_times times = {SYS_futex, 1, 100, 0, 0};
-	uint32_t stack = 0;
+	struct stack_id stack = STACK_ID(0);
 
 	b->allowance.limit = 0;
 	assert_int_equal(leave(b, one, 5, 3), -ENOSPC);
@@ -234,7 +234,7 @@ static void without_room_nothing_is_kept(void **state)
 	off_cpu_forget_process(&b->off_cpu, one.process);
 	assert_int_equal(leave(b, one, 5, 3), 0);
 	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
-	assert_int_equal(stack, 3);
+	assert_int_equal(stack.number, 3);
 	assert_false(put_out(b, one, times));
 }
 

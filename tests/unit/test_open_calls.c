@@ -23,8 +23,8 @@ static void enter(struct open_calls *o, uint32_t process, uint32_t tid, uint64_t
 	struct open_call call = {.start_ns = start_ns,
 				 .process = process,
 				 .tid = tid,
-				 .stack = tid + 1000,
-				 .place = (uint32_t)start_ns + 5000};
+				 .stack = {tid + 1000},
+				 .place = {(uint32_t)start_ns + 5000}};
 
 	assert_int_equal(open_calls_enter(o, &call), 0);
 }
@@ -39,8 +39,8 @@ static uint64_t leave(struct open_calls *o, uint32_t tid, uint64_t start_ns)
 		return 0;
 	}
 	assert_int_equal(call.tid, tid);
-	assert_int_equal(call.stack, tid + 1000);
-	assert_int_equal(call.place, (uint32_t)start_ns + 5000);
+	assert_int_equal(call.stack.number, tid + 1000);
+	assert_int_equal(call.place.number, (uint32_t)start_ns + 5000);
 	assert_int_equal(call.start_ns, call.taken_ns ? call.taken_ns : start_ns);
 	return call.start_ns;
 }
@@ -52,7 +52,7 @@ static uint32_t take_all(struct open_calls *o, uint32_t process, uint64_t now_ns
 
 	for (; open_calls_take(o, process, now_ns, &position, &call); n++) {
 		assert_int_equal(call.taken_ns, 0); /* as it was */
-		assert_int_equal(call.stack, call.tid + 1000);
+		assert_int_equal(call.stack.number, call.tid + 1000);
 		if (process)
 			assert_int_equal(call.process, process);
 	}
@@ -207,8 +207,8 @@ static void enter_any(struct model *m)
 	struct open_call call = {.start_ns = m->now,
 				 .process = 1 + (uint32_t)prng_below(&m->random, PROCESSES),
 				 .tid = tid,
-				 .stack = (uint32_t)prng_u64(&m->random),
-				 .place = (uint32_t)prng_u64(&m->random)};
+				 .stack = {(uint32_t)prng_u64(&m->random)},
+				 .place = {(uint32_t)prng_u64(&m->random)}};
 
 	EXPECT(&m->random, open_calls_enter(&m->open, &call) == 0);
 	m->calls[tid] = call;

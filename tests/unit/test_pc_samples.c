@@ -72,8 +72,8 @@ static void give_reason(struct bench *b, uint32_t process, uint32_t id, const ch
 }
 
 /* Below the stack of a launch and its kernel. */
-static void give_sample_of(struct bench *b, uint32_t stack, const char *function, uint64_t crc,
-			   uint32_t pc, uint32_t reason, uint64_t samples)
+static void give_sample_of(struct bench *b, struct stack_id stack, const char *function,
+			   uint64_t crc, uint32_t pc, uint32_t reason, uint64_t samples)
 {
 	const struct gpu_pc_count count = {pc, reason, samples};
 	uint32_t number = pc_samples_hold(
@@ -98,9 +98,9 @@ static void give_sample(struct bench *b, uint32_t process, const char *function,
 }
 
 /* The stack of a kernel below a launch. */
-static uint32_t kernel(struct bench *b, const char *launch, const char *name)
+static struct stack_id kernel(struct bench *b, const char *launch, const char *name)
 {
-	uint32_t stack =
+	struct stack_id stack =
 		stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_API, keep(&b->strings, launch));
 
 	return stack_table_push_text(b->stacks, stack, FRAME_GPU_KERNEL, keep(&b->strings, name));
@@ -110,13 +110,13 @@ static uint32_t kernel(struct bench *b, const char *launch, const char *name)
 static uint64_t ns_of(const struct bench *b, const char *path)
 {
 	uint32_t count;
-	const struct row *rows = profile_rows(b->profile, &count);
+	const struct profile_row *rows = profile_rows(b->profile, &count);
 	uint64_t ns = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		char text[512] = "";
 
-		for (uint32_t s = rows[i].stack; s != STACK_EMPTY;
+		for (struct stack_id s = rows[i].stack; !same_number(s, STACK_EMPTY);
 		     s = stack_table_outer(b->stacks, s)) {
 			const struct frame *f = stack_table_frame(b->stacks, s);
 			char longer[600];
@@ -144,11 +144,11 @@ static void time_is_split_by_reasons(void **state)
 	give_sample(b, 1, "k", 5, 32, 2, 10);
 	give_sample(b, 1, "k", 5, 48, 3, 10);
 	give_sample(b, 1, "no_kernel", 5, 48, 3, 7);
-	profile_add_several(b->profile, ROW_GPU, kernel(b, "one", "k"), 3, 4, 1000);
-	profile_add_several(b->profile, ROW_GPU, kernel(b, "two", "k"), 3, 4, 7);
-	profile_add_several(b->profile, ROW_GPU, kernel(b, "two", "other"), 3, 4, 500);
+	profile_add_several(b->profile, ROW_GPU, kernel(b, "one", "k"), PLACE_ID(3), 4, 1000);
+	profile_add_several(b->profile, ROW_GPU, kernel(b, "two", "k"), PLACE_ID(3), 4, 7);
+	profile_add_several(b->profile, ROW_GPU, kernel(b, "two", "other"), PLACE_ID(3), 4, 500);
 	/* no time of the GPU */
-	profile_add_several(b->profile, ROW_WAIT, kernel(b, "one", "k"), 3, 4, 900);
+	profile_add_several(b->profile, ROW_WAIT, kernel(b, "one", "k"), PLACE_ID(3), 4, 900);
 	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(ns_of(b, "one;k;[stall: long scoreboard]"), 800);
 	assert_int_equal(ns_of(b, "one;k;[selected]"), 100);
@@ -186,7 +186,7 @@ static void expect_samples(const struct bench *b, const char *reason, uint32_t o
 static void instructions_are_listed(void **state)
 {
 	struct bench *b = *state;
-	uint32_t one = kernel(b, "one", "k");
+	struct stack_id one = kernel(b, "one", "k");
 
 	give_reason(b, 1, 1, "wait");
 	give_reason(b, 1, 2, "barrier");
@@ -197,7 +197,7 @@ static void instructions_are_listed(void **state)
 	give_sample(b, 1, "k", 5, 0xa0, 2, 5);
 	give_sample(b, 1, "k", 5, UINT32_MAX, 2, 50);
 	give_sample(b, 1, "no_kernel", 5, 0xa0, 2, 5);
-	profile_add_several(b->profile, ROW_GPU, one, 3, 4, 1000);
+	profile_add_several(b->profile, ROW_GPU, one, PLACE_ID(3), 4, 1000);
 	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(result_tables_at(&b->tables, &stall_places_table)->count, 4 + 2);
 	expect_samples(b, "[stall: wait]", STALL_PLACE_ALL, 145 + 200);
@@ -220,7 +220,7 @@ static void processes_number_reasons_themselves(void **state)
 	give_sample(b, 1, "k", 5, 16, 1, 1);
 	give_sample(b, 2, "k", 5, 16, 1, 3);
 	give_sample(b, 3, "k", 5, 16, 1, 4); /* that did not say what it is */
-	profile_add_several(b->profile, ROW_GPU, kernel(b, "one", "k"), 3, 1, 80);
+	profile_add_several(b->profile, ROW_GPU, kernel(b, "one", "k"), PLACE_ID(3), 1, 80);
 	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(ns_of(b, "one;k;[stall: wait]"), 10);
 	assert_int_equal(ns_of(b, "one;k;[stall: barrier]"), 30);
@@ -238,7 +238,7 @@ static void no_time_is_added_or_lost(void **state)
 		struct prng p = prng_round(round);
 		uint64_t before = 0, after = 0, counted = 0;
 		uint32_t count;
-		const struct row *rows;
+		const struct profile_row *rows;
 		struct bench *b;
 		void *made;
 
@@ -272,7 +272,7 @@ static void no_time_is_added_or_lost(void **state)
 			snprintf(name, sizeof(name), "k%u", (unsigned)prng_below(&p, 7));
 			profile_add_several(b->profile, ROW_GPU,
 					    kernel(b, launches[prng_below(&p, 4)], name),
-					    (uint32_t)prng_below(&p, 3), 2, ns);
+					    PLACE_ID((uint32_t)prng_below(&p, 3)), 2, ns);
 			before += ns;
 			counted += 2;
 		}
@@ -308,7 +308,8 @@ static void parts_are_bounded(void **state)
 		char name[16];
 
 		snprintf(name, sizeof(name), "launch %u", i);
-		profile_add_several(b->profile, ROW_GPU, kernel(b, name, "k"), 0, 1, 1000198);
+		profile_add_several(b->profile, ROW_GPU, kernel(b, name, "k"), PLACE_ID(0), 1,
+				    1000198);
 	}
 	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	profile_rows(b->profile, &count);
@@ -331,12 +332,13 @@ static uint32_t hold(struct bench *b, const char *function, uint32_t pc, uint64_
 static void samples_wait_for_their_launch(void **state)
 {
 	struct bench *b = *state;
-	uint32_t one = kernel(b, "one", "k"), two = kernel(b, "two", "k"), numbers[100];
+	struct stack_id one = kernel(b, "one", "k"), two = kernel(b, "two", "k");
+	uint32_t numbers[100];
 
 	give_reason(b, 1, 1, "wait");
 	give_reason(b, 1, 2, "barrier");
-	profile_add_several(b->profile, ROW_GPU, one, 0, 1, 100);
-	profile_add_several(b->profile, ROW_GPU, two, 0, 1, 100);
+	profile_add_several(b->profile, ROW_GPU, one, PLACE_ID(0), 1, 100);
+	profile_add_several(b->profile, ROW_GPU, two, PLACE_ID(0), 1, 100);
 	for (uint32_t i = 0; i < 100; i++)
 		numbers[i] = hold(b, i & 1 ? "k" : "other", i, 1 + i);
 	for (uint32_t i = 0; i < 100; i++) {
@@ -358,13 +360,13 @@ static void samples_wait_for_their_launch(void **state)
 static void launches_without_room_have_the_mean(void **state)
 {
 	struct bench *b = *state;
-	uint32_t one = kernel(b, "one", "k"), two = kernel(b, "two", "k");
+	struct stack_id one = kernel(b, "one", "k"), two = kernel(b, "two", "k");
 
 	b->samples.is_exact = true;
 	give_reason(b, 1, 1, "wait");
 	give_reason(b, 1, 2, "barrier");
-	profile_add_several(b->profile, ROW_GPU, one, 0, 1, 100);
-	profile_add_several(b->profile, ROW_GPU, two, 0, 1, 100);
+	profile_add_several(b->profile, ROW_GPU, one, PLACE_ID(0), 1, 100);
+	profile_add_several(b->profile, ROW_GPU, two, PLACE_ID(0), 1, 100);
 	pc_samples_place(&b->samples, hold(b, "k", 0, 1), STACK_EMPTY);
 	pc_samples_place(&b->samples, hold(b, "k", 0, 1), one);
 	b->memory.limit = b->memory.used + 2 * sizeof(struct gpu_pc_count);
@@ -471,7 +473,8 @@ static void places_have_lines(void **state)
 	for (uint32_t pc = 0; pc < 0x200; pc += 16)
 		give_sample(b, 1, "_Z4tinyy", 5, pc, 1, 1);
 	give_sample(b, 1, "_Z4tinyy", 6, 0, 1, 1); /* of a cubin that is not known */
-	profile_add_several(b->profile, ROW_GPU, kernel(b, "one", "_Z4tinyy"), 3, 1, 33000);
+	profile_add_several(b->profile, ROW_GPU, kernel(b, "one", "_Z4tinyy"), PLACE_ID(3), 1,
+			    33000);
 	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(b->ledger.cubins_left_out, 0);
 	assert_int_equal(b->ledger.with_lines, 32);
@@ -482,10 +485,10 @@ static void places_have_lines(void **state)
 		0);
 	profile_rows(b->profile, &count);
 	for (uint32_t i = 0; i < count; i++) {
-		const struct row *row = &profile_rows(b->profile, &count)[i];
-		uint32_t line = stack_table_outer(b->stacks, row->stack);
+		const struct profile_row *row = &profile_rows(b->profile, &count)[i];
+		struct stack_id line = stack_table_outer(b->stacks, row->stack);
 
-		if (line != STACK_EMPTY &&
+		if (!same_number(line, STACK_EMPTY) &&
 		    stack_table_frame(b->stacks, line)->kind == FRAME_GPU_LINE) {
 			assert_true(stack_table_frame(b->stacks, line)->line > 0);
 			with_lines += row->ns;
@@ -503,7 +506,8 @@ static void a_cubin_with_a_hole_has_no_lines(void **state)
 	add_cubin(b, 1, bytes, size, 0);
 	give_reason(b, 1, 1, "wait");
 	give_sample(b, 1, "_Z4tinyy", 5, 0, 1, 1);
-	profile_add_several(b->profile, ROW_GPU, kernel(b, "one", "_Z4tinyy"), 3, 1, 33000);
+	profile_add_several(b->profile, ROW_GPU, kernel(b, "one", "_Z4tinyy"), PLACE_ID(3), 1,
+			    33000);
 	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(b->ledger.with_lines, 0);
 	assert_int_equal(b->ledger.cubins_left_out, 1);

@@ -222,13 +222,13 @@ static void samples_have_stacks_with_files(void **state)
 							 .start_ns = 1500 + i,
 							 .duration_ns = 20,
 							 .place = made_place(&m, 1, 12, NOT, NOT),
-							 .stack = stack});
+							 .stack = {stack}});
 	/* of a thread that nobody can have: no sample of perf */
 	made_record(&m, (struct timeline_record){.kind = TIMELINE_CPU_SAMPLE,
 						 .start_ns = 1600,
 						 .duration_ns = 20,
 						 .place = made_place(&m, 1, 1u << 31, NOT, NOT),
-						 .stack = stack});
+						 .stack = {stack}});
 	t = write_trace(&m, &written);
 	assert_true(packet_with(&t, SAMPLE, 0, &packet, &sample));
 	assert_int_equal(number_in(packet, 8), 1500);

@@ -28,7 +28,7 @@ static int free_bounds(void **state)
 static uint32_t add(struct places *p, uint32_t process, uint32_t thread, uint32_t device,
 		    uint32_t context, uint32_t stream)
 {
-	return places_add(p, &(struct place){{process, thread, device, context, stream}});
+	return places_add(p, &(struct place){{process, thread, device, context, stream}}).number;
 }
 
 static void expect(const struct places *p, uint32_t at, uint32_t process, uint32_t thread,
@@ -48,8 +48,8 @@ static void the_first_is_nowhere(void **state)
 	(void)state;
 	assert_int_equal(places_init(&p, ALL), 0);
 	assert_int_equal(p.count, 1);
-	assert_int_equal(places_add(&p, &unknown), PLACE_NOWHERE);
-	expect(&p, PLACE_NOWHERE, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN,
+	assert_same_number(places_add(&p, &unknown), PLACE_NOWHERE);
+	expect(&p, PLACE_NOWHERE.number, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN,
 	       PLACE_UNKNOWN);
 	places_release(&p);
 	places_release(&p);
@@ -91,7 +91,7 @@ static void only_requested_parts_are_kept(void **state)
 			assert_int_equal(p.list[at].part[part],
 					 mask & 1u << part ? 10 + part : PLACE_UNKNOWN);
 			other.part[part] = 99;
-			assert_int_equal(places_add(&p, &other) == at, !(mask & 1u << part));
+			assert_int_equal(places_add(&p, &other).number == at, !(mask & 1u << part));
 		}
 		places_release(&p);
 	}
@@ -127,7 +127,7 @@ static void past_the_bound_parts_are_lost(void **state)
 			expect(&p, at, process, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN,
 			       PLACE_UNKNOWN);
 		else
-			assert_int_equal(at, PLACE_NOWHERE);
+			assert_int_equal(at, PLACE_NOWHERE.number);
 	}
 	assert_int_equal(p.count, 100);
 	expect(&p, add(&p, 1, 2, 3, 4, 88), 1, 2, 3, 4, 88);
@@ -176,7 +176,7 @@ static void random_places(struct prng *r)
 		struct place place = {{(uint32_t)prng_bits(r, 3), (uint32_t)prng_bits(r, 3),
 				       prng_chance(r, 10) ? PLACE_UNKNOWN : 0,
 				       (uint32_t)prng_bits(r, 2), (uint32_t)prng_bits(r, 4)}};
-		uint32_t at = places_add(&p, &place);
+		uint32_t at = places_add(&p, &place).number;
 
 		EXPECT(r, at < p.count && at <= seen + 1);
 		seen = at > seen ? at : seen;
@@ -184,7 +184,7 @@ static void random_places(struct prng *r)
 			continue;
 		/* reduced, which is only so where there is no room */
 		EXPECT(r, may_fail || p.count >= bound - bound / 10);
-		EXPECT(r, at == PLACE_NOWHERE ||
+		EXPECT(r, at == PLACE_NOWHERE.number ||
 				  is_kept_of(&p.list[at], &place, mask & 1u << PLACE_PROCESS));
 	}
 	EXPECT(r, p.count <= bound && seen < p.count);
@@ -221,10 +221,10 @@ static void places_that_are_not_in_use_are_forgotten(void **state)
 	for (uint32_t i = 0; i <= 100; i++)
 		numbers[i] = i % 3 ? 0 : NUMBER_UNUSED;
 	places_forget(&p, numbers);
-	assert_int_equal(numbers[0], PLACE_NOWHERE);
+	assert_int_equal(numbers[0], PLACE_NOWHERE.number);
 	for (uint32_t i = 1; i <= 100; i++) {
 		if (i % 3 == 0) {
-			assert_int_equal(numbers[i], PLACE_NOWHERE);
+			assert_int_equal(numbers[i], PLACE_NOWHERE.number);
 			continue;
 		}
 		assert_int_equal(numbers[i], left);

@@ -129,7 +129,7 @@ static void a_fork_is_a_copy(void **state)
 	parent->speech = PROCESS_TRACED;
 	parent->lacks_gpu_time = true;
 	parent->sent.allowance = &allowance;
-	assert_int_equal(target_stacks_set(&parent->sent, 1, 1), 0);
+	assert_int_equal(target_stacks_set(&parent->sent, 1, (struct sent_stack){{1}, true}), 0);
 	process_count(parent, &parent->counted, &allowance, &one);
 	assert_int_equal(parent->counted.count, 1);
 	child = processes_fork(&p, parent, 101, 9);

@@ -24,15 +24,16 @@ static int free_bounds(void **state)
 }
 
 /* The row with this key, or NULL. */
-static const struct row *find(const struct profile *p, enum row_kind kind, uint32_t stack,
-			      uint32_t place)
+static const struct profile_row *find(const struct profile *p, enum row_kind kind, uint32_t stack,
+				      uint32_t place)
 {
-	const struct row *found = NULL;
+	const struct profile_row *found = NULL;
 	uint32_t count;
-	const struct row *rows = profile_rows(p, &count);
+	const struct profile_row *rows = profile_rows(p, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (rows[i].kind != kind || rows[i].stack != stack || rows[i].place != place)
+		if (rows[i].kind != kind || rows[i].stack.number != stack ||
+		    rows[i].place.number != place)
 			continue;
 		assert_null(found); /* each key once */
 		found = &rows[i];
@@ -43,7 +44,7 @@ static const struct row *find(const struct profile *p, enum row_kind kind, uint3
 static void expect(const struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place,
 		   uint64_t count, uint64_t ns, uint64_t bytes)
 {
-	const struct row *row = find(p, kind, stack, place);
+	const struct profile_row *row = find(p, kind, stack, place);
 
 	assert_non_null(row);
 	assert_int_equal(row->count, count);
@@ -55,7 +56,7 @@ static void expect(const struct profile *p, enum row_kind kind, uint32_t stack, 
 static uint32_t used_rows(const struct profile *p)
 {
 	uint32_t count, used = 0;
-	const struct row *rows = profile_rows(p, &count);
+	const struct profile_row *rows = profile_rows(p, &count);
 
 	for (uint32_t i = 0; i < count; i++)
 		used += rows[i].count > 0;
@@ -84,7 +85,8 @@ static void keys_are_kept_apart(void **state)
 	(void)state;
 	for (int round = 0; round < 2; round++)
 		for (uint32_t i = 0; i < KEYS; i++)
-			profile_add(p, keys[i][0], keys[i][1], keys[i][2], i, 10 * (uint64_t)i);
+			profile_add(p, keys[i][0], STACK_ID(keys[i][1]), PLACE_ID(keys[i][2]), i,
+				    10 * (uint64_t)i);
 	assert_int_equal(used_rows(p), KEYS);
 	for (uint32_t i = 0; i < KEYS; i++)
 		expect(p, keys[i][0], keys[i][1], keys[i][2], 2, 2 * i, 20 * i);
@@ -96,21 +98,27 @@ static void a_part_moves(void **state)
 	struct profile *p = profile_new();
 
 	(void)state;
-	profile_add(p, ROW_GPU, 4, 1, 100, 64);
-	profile_add(p, ROW_GPU, 4, 1, 50, 6);
-	profile_add(p, ROW_GPU, 4, 2, 7, 0);
-	assert_true(profile_move(p, ROW_GPU, 1, 4, 5,
-				 &(struct row){.count = 1, .ns = 120, .bytes = 70}));
+	profile_add(p, ROW_GPU, STACK_ID(4), PLACE_ID(1), 100, 64);
+	profile_add(p, ROW_GPU, STACK_ID(4), PLACE_ID(1), 50, 6);
+	profile_add(p, ROW_GPU, STACK_ID(4), PLACE_ID(2), 7, 0);
+	assert_true(profile_move(p, ROW_GPU, PLACE_ID(1), STACK_ID(4), STACK_ID(5),
+				 &(struct profile_row){.count = 1, .ns = 120, .bytes = 70}));
 	expect(p, ROW_GPU, 4, 1, 1, 30, 0);
 	expect(p, ROW_GPU, 5, 1, 1, 120, 70);
 	expect(p, ROW_GPU, 4, 2, 1, 7, 0);
 	/* not what is not there */
-	assert_false(profile_move(p, ROW_GPU, 1, 4, 5, &(struct row){.count = 1, .ns = 31}));
-	assert_false(profile_move(p, ROW_GPU, 1, 4, 5, &(struct row){.count = 2}));
-	assert_false(profile_move(p, ROW_GPU, 1, 4, 5, &(struct row){.bytes = 1}));
-	assert_false(profile_move(p, ROW_CPU, 1, 4, 5, &(struct row){.count = 1}));
-	assert_false(profile_move(p, ROW_GPU, 3, 4, 5, &(struct row){.count = 1}));
-	assert_true(profile_move(p, ROW_GPU, 1, 4, 5, &(struct row){.count = 1, .ns = 30}));
+	assert_false(profile_move(p, ROW_GPU, PLACE_ID(1), STACK_ID(4), STACK_ID(5),
+				  &(struct profile_row){.count = 1, .ns = 31}));
+	assert_false(profile_move(p, ROW_GPU, PLACE_ID(1), STACK_ID(4), STACK_ID(5),
+				  &(struct profile_row){.count = 2}));
+	assert_false(profile_move(p, ROW_GPU, PLACE_ID(1), STACK_ID(4), STACK_ID(5),
+				  &(struct profile_row){.bytes = 1}));
+	assert_false(profile_move(p, ROW_CPU, PLACE_ID(1), STACK_ID(4), STACK_ID(5),
+				  &(struct profile_row){.count = 1}));
+	assert_false(profile_move(p, ROW_GPU, PLACE_ID(3), STACK_ID(4), STACK_ID(5),
+				  &(struct profile_row){.count = 1}));
+	assert_true(profile_move(p, ROW_GPU, PLACE_ID(1), STACK_ID(4), STACK_ID(5),
+				 &(struct profile_row){.count = 1, .ns = 30}));
 	assert_int_equal(used_rows(p), 2);
 	expect(p, ROW_GPU, 5, 1, 2, 150, 70);
 	profile_free(p);
@@ -121,12 +129,12 @@ static void rows_add_up(void **state)
 	struct profile *p = profile_new();
 
 	(void)state;
-	profile_add(p, ROW_CPU, 3, 0, 1000, 0);
-	profile_add(p, ROW_GPU, 4, 0, 100, 64);
-	profile_add(p, ROW_GPU, 5, 0, 7, 0);
-	profile_add(p, ROW_CPU, 3, 0, 1000, 0);
-	profile_add(p, ROW_GPU, 4, 0, UINT64_C(1) << 60, 1);
-	profile_add(p, ROW_GPU, 6, 0, 0, 0); /* of no time, but there */
+	profile_add(p, ROW_CPU, STACK_ID(3), PLACE_ID(0), 1000, 0);
+	profile_add(p, ROW_GPU, STACK_ID(4), PLACE_ID(0), 100, 64);
+	profile_add(p, ROW_GPU, STACK_ID(5), PLACE_ID(0), 7, 0);
+	profile_add(p, ROW_CPU, STACK_ID(3), PLACE_ID(0), 1000, 0);
+	profile_add(p, ROW_GPU, STACK_ID(4), PLACE_ID(0), UINT64_C(1) << 60, 1);
+	profile_add(p, ROW_GPU, STACK_ID(6), PLACE_ID(0), 0, 0); /* of no time, but there */
 	assert_int_equal(used_rows(p), 4);
 	expect(p, ROW_CPU, 3, 0, 2, 2000, 0);
 	expect(p, ROW_GPU, 4, 0, 2, (UINT64_C(1) << 60) + 100, 65);
@@ -139,18 +147,18 @@ static void rows_are_in_order_of_appearance(void **state)
 {
 	struct profile *p = profile_new();
 	uint32_t count, last = 0;
-	const struct row *rows;
+	const struct profile_row *rows;
 
 	(void)state;
 	for (uint32_t i = 1; i <= 1000; i++) {
-		profile_add(p, ROW_GPU, 1000 + i, 0, 1, 0);
-		profile_add(p, ROW_GPU, 1001, 0, 1, 0);
+		profile_add(p, ROW_GPU, STACK_ID(1000 + i), PLACE_ID(0), 1, 0);
+		profile_add(p, ROW_GPU, STACK_ID(1001), PLACE_ID(0), 1, 0);
 	}
 	rows = profile_rows(p, &count);
 	for (uint32_t i = 0; i < count; i++) {
 		if (!rows[i].count)
 			continue;
-		assert_int_equal(rows[i].stack, 1001 + last);
+		assert_int_equal(rows[i].stack.number, 1001 + last);
 		last++;
 	}
 	assert_int_equal(last, 1000);
@@ -172,16 +180,16 @@ static void past_the_bound_only_kinds_are_kept_apart(void **state)
 	bound = 20;
 	p = profile_new();
 	for (uint32_t i = 0; i < 100; i++)
-		profile_add(p, ROW_GPU, 100 + i, i, 2, 3);
-	profile_add(p, ROW_CPU, 1000, 5, 11, 0);
-	profile_add(p, ROW_CPU, 1001, 6, 11, 0);
+		profile_add(p, ROW_GPU, STACK_ID(100 + i), PLACE_ID(i), 2, 3);
+	profile_add(p, ROW_CPU, STACK_ID(1000), PLACE_ID(5), 11, 0);
+	profile_add(p, ROW_CPU, STACK_ID(1001), PLACE_ID(6), 11, 0);
 	assert_true(used_rows(p) <= 20);
-	expect(p, ROW_CPU, STACK_NOT_KEPT, PLACE_NOWHERE, 2, 22, 0);
+	expect(p, ROW_CPU, STACK_NOT_KEPT.number, PLACE_NOWHERE.number, 2, 22, 0);
 	expect(p, ROW_GPU, 100, 0, 1, 2, 3);
-	expect(p, ROW_GPU, STACK_NOT_KEPT, PLACE_NOWHERE, 100 - (20 - ROW_KINDS),
+	expect(p, ROW_GPU, STACK_NOT_KEPT.number, PLACE_NOWHERE.number, 100 - (20 - ROW_KINDS),
 	       2 * (100 - (20 - ROW_KINDS)), 3 * (100 - (20 - ROW_KINDS)));
 	/* existing ones continue */
-	profile_add(p, ROW_GPU, 100, 0, 5, 0);
+	profile_add(p, ROW_GPU, STACK_ID(100), PLACE_ID(0), 5, 0);
 	expect(p, ROW_GPU, 100, 0, 2, 7, 3);
 	profile_free(p);
 }
@@ -200,12 +208,12 @@ static void without_memory_there_is_none(void **state)
 enum { STACKS = 40, PLACES = 4 };
 
 struct model {
-	struct row rows[ROW_KINDS][STACKS][PLACES];
+	struct profile_row rows[ROW_KINDS][STACKS][PLACES];
 	uint32_t count; /* rows that are there, the rests included */
-	struct row total[ROW_KINDS];
+	struct profile_row total[ROW_KINDS];
 };
 
-static void count_in(struct row *row, uint64_t ns, uint64_t bytes)
+static void count_in(struct profile_row *row, uint64_t ns, uint64_t bytes)
 {
 	row->count++;
 	row->ns += ns; /* wraps as in the profile */
@@ -215,37 +223,40 @@ static void count_in(struct row *row, uint64_t ns, uint64_t bytes)
 static void add_to_model(struct model *m, uint32_t kind, uint32_t stack, uint32_t place,
 			 uint64_t ns, uint64_t bytes)
 {
-	struct row *row = &m->rows[kind][stack][place];
-	bool is_rest = stack == STACK_NOT_KEPT && place == PLACE_NOWHERE;
+	struct profile_row *row = &m->rows[kind][stack][place];
+	bool is_rest = stack == STACK_NOT_KEPT.number && place == PLACE_NOWHERE.number;
 
 	count_in(&m->total[kind], ns, bytes);
 	if (!row->count && !is_rest) {
 		if (m->count >= bound)
-			row = &m->rows[kind][STACK_NOT_KEPT][PLACE_NOWHERE];
+			row = &m->rows[kind][STACK_NOT_KEPT.number][PLACE_NOWHERE.number];
 		else
 			m->count++;
 	}
 	count_in(row, ns, bytes);
 }
 
-static bool same(const struct row *a, const struct row *b)
+static bool same(const struct profile_row *a, const struct profile_row *b)
 {
 	return a->count == b->count && a->ns == b->ns && a->bytes == b->bytes;
 }
 
 static void check(struct prng *r, const struct profile *p, struct model *m, bool has_failed)
 {
-	struct row total[ROW_KINDS] = {{0}};
+	struct profile_row total[ROW_KINDS] = {{0}};
 	uint32_t count;
-	const struct row *rows = profile_rows(p, &count);
+	const struct profile_row *rows = profile_rows(p, &count);
 
 	EXPECT(r, count <= bound);
 	for (uint32_t i = 0; i < count; i++) {
-		const struct row *row = &rows[i];
+		const struct profile_row *row = &rows[i];
 
-		EXPECT(r, row->kind < ROW_KINDS && row->stack < STACKS && row->place < PLACES);
-		EXPECT(r, has_failed || same(row, &m->rows[row->kind][row->stack][row->place]));
-		m->rows[row->kind][row->stack][row->place].count = 0; /* seen */
+		EXPECT(r, row->kind < ROW_KINDS && row->stack.number < STACKS &&
+				  row->place.number < PLACES);
+		EXPECT(r, has_failed ||
+				  same(row,
+				       &m->rows[row->kind][row->stack.number][row->place.number]));
+		m->rows[row->kind][row->stack.number][row->place.number].count = 0; /* seen */
 		total[row->kind].count += row->count;
 		total[row->kind].ns += row->ns;
 		total[row->kind].bytes += row->bytes;
@@ -277,7 +288,7 @@ static void random_rows(struct prng *r)
 		uint32_t place = (uint32_t)prng_below(r, PLACES);
 		uint64_t ns = prng_bits(r, 64), bytes = prng_bits(r, 64);
 
-		profile_add(p, (enum row_kind)kind, stack, place, ns, bytes);
+		profile_add(p, (enum row_kind)kind, STACK_ID(stack), PLACE_ID(place), ns, bytes);
 		add_to_model(m, kind, stack, place, ns, bytes);
 	}
 	has_failed = may_fail && failing_allocation == 0;
@@ -303,18 +314,18 @@ static void sums_are_exact(void **state)
 static void time_without_a_sample_counts_none(void **state)
 {
 	struct profile *p = profile_new();
-	const struct row *rows;
+	const struct profile_row *rows;
 	uint32_t count;
 
 	(void)state;
 	assert_non_null(p);
-	profile_add_time(p, ROW_CPU, 7, 3, 500);
-	profile_add_time(p, ROW_CPU, 7, 3, 11);
+	profile_add_time(p, ROW_CPU, STACK_ID(7), PLACE_ID(3), 500);
+	profile_add_time(p, ROW_CPU, STACK_ID(7), PLACE_ID(3), 11);
 	rows = profile_rows(p, &count);
-	assert_int_equal(rows[count - 1].stack, 7);
+	assert_int_equal(rows[count - 1].stack.number, 7);
 	assert_int_equal(rows[count - 1].ns, 511);
 	assert_int_equal(rows[count - 1].count, 0);
-	profile_add(p, ROW_CPU, 7, 3, 20, 0);
+	profile_add(p, ROW_CPU, STACK_ID(7), PLACE_ID(3), 20, 0);
 	rows = profile_rows(p, &count);
 	assert_int_equal(rows[count - 1].ns, 531);
 	assert_int_equal(rows[count - 1].count, 1);

@@ -10,7 +10,7 @@ struct bench {
 	struct ledger ledger;
 	struct profile_sink sink;
 	uint32_t rows;
-	const struct row *row; /* the first one with a count; NULL: none */
+	const struct profile_row *row; /* the first one with a count; NULL: none */
 };
 
 static int begin(void **state)
@@ -38,7 +38,7 @@ static int end(void **state)
 static void find_row(struct bench *b)
 {
 	uint32_t count;
-	const struct row *rows = profile_rows(b->sink.profile, &count);
+	const struct profile_row *rows = profile_rows(b->sink.profile, &count);
 
 	b->rows = 0;
 	b->row = NULL;
@@ -57,7 +57,7 @@ static void add(struct bench *b, enum timeline_kind kind, uint64_t start_ns, uin
 								     .duration_ns = ns,
 								     .work = work,
 								     .bytes = 3,
-								     .stack = 5},
+								     .stack = {5}},
 							  .flags = flags,
 							  .device = 2});
 }

@@ -401,10 +401,10 @@ static void what_finds_no_memory_is_counted(void **state)
 	result_tables_release(&t);
 }
 
-static void add_ten(void *context, uint32_t *stack)
+static void add_ten(void *context, struct stack_id *stack)
 {
 	(void)context;
-	*stack += 10;
+	stack->number += 10;
 }
 
 /* Stacks get new numbers (--last): rows are found by them. */

@@ -69,12 +69,12 @@ static void places_match_by_number_or_name(void **state)
 
 		assert_int_equal(devices_describe(&m.devices, 1, &h200), 0);
 	}
-	at = places_add(&m.places, &place);
+	at = places_add(&m.places, &place).number;
 	m.result.places = m.places.list;
 	m.result.place_count = m.places.count;
 	assert_false(slice_is_part(&slice));
 	assert_true(slice_has_place(&slice, &m.result, at));
-	assert_true(slice_has_place(&slice, &m.result, PLACE_NOWHERE));
+	assert_true(slice_has_place(&slice, &m.result, PLACE_NOWHERE.number));
 	static const struct {
 		enum place_part part;
 		const char *text;
@@ -104,7 +104,7 @@ static void places_match_by_number_or_name(void **state)
 		assert_true(slice_is_part(&slice));
 		if (slice_has_place(&slice, &m.result, at) != cases[i].is_within)
 			fail_msg("part %d, %s", cases[i].part, cases[i].text);
-		assert_false(slice_has_place(&slice, &m.result, PLACE_NOWHERE));
+		assert_false(slice_has_place(&slice, &m.result, PLACE_NOWHERE.number));
 		slice_release(&slice);
 		assert_false(slice_is_part(&slice));
 	}

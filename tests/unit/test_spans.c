@@ -274,7 +274,7 @@ static void add_failed(uint8_t kind, const char *function, enum frame_class clas
 						 .start_ns = start_ns += 100,
 						 .duration_ns = 10,
 						 .place = made_place(&m, 1, 12, NOT, NOT),
-						 .stack = stack,
+						 .stack = {stack},
 						 .error = error});
 }
 

@@ -247,7 +247,7 @@ static void add_record(struct made_result *m, enum timeline_kind kind, uint32_t 
 		       struct place place, uint64_t start_ns, uint64_t ns)
 {
 	const struct timeline_record record = {.kind = (uint8_t)kind,
-					       .stack = stack,
+					       .stack = {stack},
 					       .place = places_add(&m->places, &place),
 					       .start_ns = start_ns,
 					       .duration_ns = ns};

@@ -25,19 +25,19 @@ struct bench {
 	uint32_t moves;
 };
 
-static void take(void *context, uint32_t base, uint32_t place, uint32_t stack,
+static void take(void *context, struct stack_id base, struct place_id place, struct stack_id stack,
 		 const struct spread_work *work)
 {
 	struct bench *b = context;
 
-	assert_in_range(stack, 0, STACKS - 1);
-	assert_in_range(place, 0, PLACES - 1);
-	assert_in_range(base, 0, BASES - 1);
+	assert_in_range(stack.number, 0, STACKS - 1);
+	assert_in_range(place.number, 0, PLACES - 1);
+	assert_in_range(base.number, 0, BASES - 1);
 	/* no time without an operation */
 	assert_true(work->count > 0);
-	add_work(&b->got[stack], work);
-	add_work(&b->of_place[place], work);
-	add_work(&b->of_base[base], work);
+	add_work(&b->got[stack.number], work);
+	add_work(&b->of_place[place.number], work);
+	add_work(&b->of_base[base.number], work);
 	b->moves++;
 }
 
@@ -65,20 +65,20 @@ static int tear_down(void **state)
 static void sample(struct bench *b, struct spread_key key, uint32_t stack, uint32_t stands_for,
 		   uint64_t ns)
 {
-	spread_add_sample(&b->spread, &key, stack, stands_for, ns, ns * 2);
+	spread_add_sample(&b->spread, &key, STACK_ID(stack), stands_for, ns, ns * 2);
 }
 
 static void park(struct bench *b, struct spread_key key, uint32_t place, uint32_t count,
 		 uint64_t ns)
 {
 	for (uint32_t i = 0; i < count; i++)
-		spread_park(&b->spread, &key, place, ns, ns * 2);
+		spread_park(&b->spread, &key, PLACE_ID(place), ns, ns * 2);
 }
 
-#define KEY(process, base, thread)     \
-	(struct spread_key)            \
-	{                              \
-		process, base, thread, \
+#define KEY(process, base, thread)       \
+	(struct spread_key)              \
+	{                                \
+		process, {base}, thread, \
 	}
 
 #define expect_work(work, count_, ns_)                     \
@@ -193,7 +193,7 @@ static void work_that_takes_no_time(void **state)
 
 	sample(b, key, 10, 3, 0);
 	sample(b, key, 11, 2, 0);
-	spread_park(&b->spread, &key, 0, 7, 1);
+	spread_park(&b->spread, &key, PLACE_ID(0), 7, 1);
 	park(b, key, 0, 2, 0);
 	spread_finish(&b->spread);
 	assert_int_equal(b->got[10].count + b->got[11].count, 3);
@@ -227,15 +227,16 @@ static void play(struct bench *b, struct prng *p, struct truth *truth, uint32_t 
 		EXPECT(p, b->spread.sample_count <= b->spread.max &&
 				  b->spread.parked_count <= b->spread.max);
 		if (prng_chance(p, 30)) {
-			spread_add_sample(&b->spread, &key, (uint32_t)prng_below(p, STACKS),
+			spread_add_sample(&b->spread, &key,
+					  STACK_ID((uint32_t)prng_below(p, STACKS)),
 					  (uint32_t)prng_bits(p, prng_chance(p, 50) ? 32 : 3),
 					  prng_bits(p, 61), prng_bits(p, 64));
 			continue;
 		}
-		spread_park(&b->spread, &key, place, work.ns, work.bytes);
+		spread_park(&b->spread, &key, PLACE_ID(place), work.ns, work.bytes);
 		add_work(&truth->all, &work);
 		add_work(&truth->of_place[place], &work);
-		add_work(&truth->of_base[key.base], &work);
+		add_work(&truth->of_base[key.base.number], &work);
 	}
 	spread_finish(&b->spread);
 }

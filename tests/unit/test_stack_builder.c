@@ -84,13 +84,13 @@ static int end(void **state)
 }
 
 /* "main;outer;inner": the names of its frames, from the root on. */
-static const char *text_of(const struct bench *b, uint32_t stack)
+static const char *text_of(const struct bench *b, struct stack_id stack)
 {
 	static char text[65536];
 	char *at = text + sizeof(text) - 1, line[512];
 
 	*at = '\0';
-	for (; stack != STACK_EMPTY; stack = stack_table_outer(b->stacks, stack)) {
+	for (; !same_number(stack, STACK_EMPTY); stack = stack_table_outer(b->stacks, stack)) {
 		const struct frame *f = stack_table_frame(b->stacks, stack);
 		const char *name = f->text;
 		size_t n;
@@ -111,17 +111,17 @@ static const char *text_of(const struct bench *b, uint32_t stack)
 	return at;
 }
 
-static uint32_t depth_of(const struct bench *b, uint32_t stack)
+static uint32_t depth_of(const struct bench *b, struct stack_id stack)
 {
 	uint32_t depth = 0;
 
-	for (; stack != STACK_EMPTY; stack = stack_table_outer(b->stacks, stack))
+	for (; !same_number(stack, STACK_EMPTY); stack = stack_table_outer(b->stacks, stack))
 		depth++;
 	return depth;
 }
 
 /* The frame that is so far from the innermost one. */
-static const struct frame *frame_at(const struct bench *b, uint32_t stack, uint32_t distance)
+static const struct frame *frame_at(const struct bench *b, struct stack_id stack, uint32_t distance)
 {
 	while (distance-- > 0)
 		stack = stack_table_outer(b->stacks, stack);
@@ -208,7 +208,7 @@ static void find_stack(void)
 	stack_end = (const unsigned char *)start + size;
 }
 
-static uint32_t build(struct bench *b, const char *api, bool *is_whole)
+static struct stack_id build(struct bench *b, const char *api, bool *is_whole)
 {
 	return stack_builder_snapshot(&b->builder, b->self, snapshot, api, is_whole);
 }
@@ -217,7 +217,7 @@ static void a_snapshot_is_unwound(void **state)
 {
 	struct bench *b = *state;
 	bool is_whole = false;
-	uint32_t stack;
+	struct stack_id stack;
 
 	outer_of_test();
 	stack = build(b, NULL, &is_whole);
@@ -237,7 +237,7 @@ static void a_snapshot_is_unwound(void **state)
 	for (uint32_t i = 0; i < b->builder.unwound_count; i++)
 		assert_memory_equal(&b->builder.unwound[i].code, &frame_at(b, stack, i)->code,
 				    sizeof(struct code_ref));
-	assert_int_equal(build(b, NULL, &is_whole), stack);
+	assert_same_number(build(b, NULL, &is_whole), stack);
 }
 
 /* The program of this test takes the library's part: main is in it, and calls others. */
@@ -255,7 +255,7 @@ static void the_library_is_one_frame(void **state)
 {
 	struct bench *b = *state;
 	bool is_whole = false;
-	uint32_t stack;
+	struct stack_id stack;
 
 	b->builder.library = own_name();
 	outer_of_test();
@@ -330,7 +330,7 @@ static void a_recording_of_it_is_the_same(void **state)
 	__u64 addresses[STACK_BUILDER_UNWOUND];
 	struct stack_event event;
 	bool is_whole;
-	uint32_t stack, launch;
+	struct stack_id stack, launch;
 
 	outer_of_test();
 	stack = build(b, NULL, &is_whole);
@@ -339,18 +339,18 @@ static void a_recording_of_it_is_the_same(void **state)
 	event.user_frames = (__u16)b->builder.unwound_count;
 	for (uint32_t i = 0; i < b->builder.unwound_count; i++)
 		addresses[i] = b->builder.unwound[i].address;
-	assert_int_equal(stack_builder_addresses(&b->builder, b->self, &event, addresses, NULL),
-			 stack);
-	assert_int_equal(stack_builder_addresses(&b->builder, b->self, &event, addresses,
-						 "cudaLaunchKernel"),
-			 launch);
+	assert_same_number(stack_builder_addresses(&b->builder, b->self, &event, addresses, NULL),
+			   stack);
+	assert_same_number(stack_builder_addresses(&b->builder, b->self, &event, addresses,
+						   "cudaLaunchKernel"),
+			   launch);
 }
 
 static void a_snapshot_that_is_too_small_is_cut(void **state)
 {
 	struct bench *b = *state;
 	bool is_whole = true;
-	uint32_t stack, whole;
+	struct stack_id stack, whole;
 
 	outer_of_test();
 	whole = build(b, NULL, &is_whole);
@@ -371,7 +371,7 @@ static void a_stack_that_is_too_deep_is_cut(void **state)
 {
 	struct bench *b = *state;
 	bool is_whole = true;
-	uint32_t stack;
+	struct stack_id stack;
 
 	descend(STACK_BUILDER_UNWOUND + 10);
 	stack = build(b, NULL, &is_whole);
@@ -392,7 +392,7 @@ static void a_thread_in_the_kernel(void **state)
 {
 	struct bench *b = *state;
 	bool is_whole;
-	uint32_t stack, user;
+	struct stack_id stack, user;
 
 	outer_of_test();
 	user = build(b, NULL, &is_whole);
@@ -406,7 +406,7 @@ static void a_thread_in_the_kernel(void **state)
 		assert_int_equal(frame_at(b, stack, i)->code.module, MODULE_KERNEL);
 	}
 	stack = stack_table_outer(b->stacks, stack_table_outer(b->stacks, stack));
-	assert_int_equal(stack_table_outer(b->stacks, stack), user);
+	assert_same_number(stack_table_outer(b->stacks, stack), user);
 	/* which are not part of the unwound frames */
 	assert_int_equal(b->builder.unwound_count, depth_of(b, user));
 }
@@ -417,7 +417,7 @@ static void the_entry_of_a_function(void **state)
 {
 	struct bench *b = *state;
 	bool is_whole;
-	uint32_t stack, plain;
+	struct stack_id stack, plain;
 
 	outer_of_test();
 	plain = build(b, NULL, &is_whole);
@@ -462,7 +462,7 @@ static void a_process_in_exec_or_at_its_end(void **state)
 {
 	struct bench *b = *state;
 	bool is_whole = false;
-	uint32_t stack;
+	struct stack_id stack;
 
 	outer_of_test();
 	b->self->comm = "this test";
@@ -501,7 +501,7 @@ static void a_process_that_is_hidden(void **state)
 {
 	struct bench *b = *state;
 	bool is_whole = false;
-	uint32_t stack;
+	struct stack_id stack;
 
 	outer_of_test();
 	b->self->comm = "secretive";
@@ -523,7 +523,8 @@ static void a_recorded_stack(void **state)
 	struct bench *b = *state;
 	const __u64 addresses[] = {0x1010, 0x1020, 0x1030, 0, 0};
 	struct stack_event event = {.user_frames = 3, .kernel_frames = 2};
-	uint32_t stack = stack_builder_addresses(&b->builder, b->other, &event, addresses, NULL);
+	struct stack_id stack =
+		stack_builder_addresses(&b->builder, b->other, &event, addresses, NULL);
 	static const uint32_t modules[] = {MODULE_KERNEL, MODULE_KERNEL, MODULE_UNKNOWN,
 					   MODULE_UNKNOWN, MODULE_UNKNOWN};
 	static const uint32_t kinds[] = {FRAME_CODE, FRAME_RETURN, FRAME_CODE, FRAME_RETURN,
@@ -547,14 +548,15 @@ static void a_recorded_launch(void **state)
 	struct bench *b = *state;
 	const __u64 addresses[] = {0x1010, 0x1020, 0};
 	struct stack_event event = {.user_frames = 2, .kernel_frames = 1};
-	uint32_t stack = stack_builder_addresses(&b->builder, b->other, &event, addresses, "api");
+	struct stack_id stack =
+		stack_builder_addresses(&b->builder, b->other, &event, addresses, "api");
 
 	assert_string_equal(text_of(b, stack), "[unknown];api");
 	event.user_frames = event.kernel_frames = 0;
 	stack = stack_builder_addresses(&b->builder, b->other, &event, addresses, "api");
 	assert_string_equal(text_of(b, stack), "api");
 	stack = stack_builder_addresses(&b->builder, b->other, &event, addresses, NULL);
-	assert_int_equal(stack, STACK_EMPTY);
+	assert_same_number(stack, STACK_EMPTY);
 }
 
 /* ---- stacks that processes send ---- */
@@ -563,8 +565,8 @@ static void a_recorded_launch(void **state)
 #define PYTHON(id, line) ((struct gpu_event_frame){id, GPU_FRAME_PYTHON, line})
 #define NVTX(id) ((struct gpu_event_frame){id, GPU_FRAME_NVTX, 0})
 
-static uint32_t send(struct bench *b, const char *function, bool is_whole,
-		     const struct gpu_event_frame *frames, uint32_t count)
+static struct stack_id send(struct bench *b, const char *function, bool is_whole,
+			    const struct gpu_event_frame *frames, uint32_t count)
 {
 	return stack_builder_captured(&b->builder, b->other, STACK_EMPTY,
 				      &(struct gpu_event_stack){.id = 1,
@@ -582,7 +584,7 @@ static void a_stack_that_was_sent(void **state)
 	struct code_mapping mapping = {
 		.start = 0x1000, .end = 0x2000, .inode = 7, .path = "/opt/libmodel.so"};
 	struct target_python python = {"Model.forward", "model.py"};
-	uint32_t stack;
+	struct stack_id stack;
 
 	stack = send(b, "cudaLaunchKernel", true, frames, 4);
 	assert_string_equal(text_of(b, stack),
@@ -638,7 +640,7 @@ static void processes_may_send_anything(void **state)
 					      {0, GPU_FRAME_RETURN, 0},
 					      {0, 0, 0}};
 
-	assert_int_equal(send(b, "", true, frames, 0), STACK_EMPTY);
+	assert_same_number(send(b, "", true, frames, 0), STACK_EMPTY);
 	assert_string_equal(text_of(b, send(b, "", false, frames, 0)), "[truncated]");
 	assert_string_equal(text_of(b, send(b, "f\n\x1b", true, frames, 0)), "f??");
 	assert_string_equal(text_of(b, send(b, "f", true, odd, 6)),

@@ -45,13 +45,13 @@ static struct frame text(const char *name)
 }
 
 /* Frames are listed innermost first. */
-static uint32_t add(struct stack_table *t, const struct frame *frames, uint32_t count)
+static struct stack_id add(struct stack_table *t, const struct frame *frames, uint32_t count)
 {
 	return stack_table_add(t, STACK_EMPTY, frames, count);
 }
 
 /* The stack has these frames, from `outer` on. */
-static bool holds(const struct stack_table *t, uint32_t stack, uint32_t outer,
+static bool holds(const struct stack_table *t, struct stack_id stack, struct stack_id outer,
 		  const struct frame *frames, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -61,7 +61,7 @@ static bool holds(const struct stack_table *t, uint32_t stack, uint32_t outer,
 			return false;
 		stack = stack_table_outer(t, stack);
 	}
-	return stack == outer;
+	return same_number(stack, outer);
 }
 
 static void equal_stacks_are_one(void **state)
@@ -69,25 +69,26 @@ static void equal_stacks_are_one(void **state)
 	struct stack_table *t = stack_table_new();
 	struct frame a[] = {code(1, 5, FRAME_CODE), code(1, 6, FRAME_RETURN), text("main")};
 	struct frame b[] = {code(1, 5, FRAME_CODE), code(1, 6, FRAME_RETURN), text("main")};
-	uint32_t id = add(t, a, 3), count = stack_table_count(t);
+	struct stack_id id = add(t, a, 3);
+	uint32_t count = stack_table_count(t);
 
 	(void)state;
 	b[2].text = a[2].text;
-	assert_int_equal(add(t, b, 3), id);
+	assert_same_number(add(t, b, 3), id);
 	assert_int_equal(stack_table_count(t), count);
 	/* each of these differs in one thing */
-	assert_int_not_equal(add(t, a, 2), id);
-	assert_int_not_equal(add(t, a + 1, 2), id);
+	assert_other_number(add(t, a, 2), id);
+	assert_other_number(add(t, a + 1, 2), id);
 	b[0].kind = FRAME_RETURN;
-	assert_int_not_equal(add(t, b, 3), id);
+	assert_other_number(add(t, b, 3), id);
 	b[0] = code(2, 5, FRAME_CODE);
-	assert_int_not_equal(add(t, b, 3), id);
+	assert_other_number(add(t, b, 3), id);
 	b[0] = code(1, 5, FRAME_CODE);
 	b[0].code.process = 9;
-	assert_int_not_equal(add(t, b, 3), id);
+	assert_other_number(add(t, b, 3), id);
 	b[0] = b[1];
 	b[1] = a[0];
-	assert_int_not_equal(add(t, b, 3), id);
+	assert_other_number(add(t, b, 3), id);
 	assert_int_equal(stack_table_refused(t), 0);
 	stack_table_free(t);
 	stack_table_free(NULL);
@@ -98,7 +99,7 @@ static void texts_files_and_lines_are_of_a_frame(void **state)
 {
 	struct stack_table *t = stack_table_new();
 	struct frame frames[5];
-	uint32_t ids[5];
+	struct stack_id ids[5];
 
 	(void)state;
 	for (int i = 0; i < 5; i++) {
@@ -114,7 +115,7 @@ static void texts_files_and_lines_are_of_a_frame(void **state)
 	for (int i = 0; i < 5; i++) {
 		ids[i] = add(t, &frames[i], 1);
 		for (int j = 0; j < i; j++)
-			assert_int_not_equal(ids[i], ids[j]);
+			assert_other_number(ids[i], ids[j]);
 		assert_true(holds(t, ids[i], STACK_EMPTY, &frames[i], 1));
 	}
 	stack_table_free(t);
@@ -126,13 +127,13 @@ static void the_empty_stack_is_there(void **state)
 	struct frame one = text("x");
 
 	(void)state;
-	assert_int_equal(add(t, NULL, 0), STACK_EMPTY);
-	assert_int_equal(add(t, &one, 0), STACK_EMPTY);
-	assert_int_not_equal(add(t, &one, 1), STACK_EMPTY);
+	assert_same_number(add(t, NULL, 0), STACK_EMPTY);
+	assert_same_number(add(t, &one, 0), STACK_EMPTY);
+	assert_other_number(add(t, &one, 1), STACK_EMPTY);
 	assert_null(stack_table_frame(t, STACK_EMPTY));
 	assert_string_equal(stack_table_frame(t, STACK_NOT_KEPT)->text, MARK_TOO_MANY_STACKS);
 	assert_int_equal(stack_table_frame(t, STACK_NOT_KEPT)->kind, FRAME_MARK);
-	assert_int_equal(stack_table_outer(t, STACK_NOT_KEPT), STACK_EMPTY);
+	assert_same_number(stack_table_outer(t, STACK_NOT_KEPT), STACK_EMPTY);
 	stack_table_free(t);
 }
 
@@ -145,20 +146,20 @@ static void stacks_share_their_outer_frames(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 101; i++)
 		frames[i] = code(1, i, FRAME_RETURN);
-	longest = add(t, frames, 101);
+	longest = add(t, frames, 101).number;
 	stacks = stack_table_count(t);
 	/* any outer part of it is there */
 	at = longest;
 	for (uint32_t i = 0; i <= 101; i++) {
-		assert_int_equal(add(t, frames + i, 101 - i), at);
+		assert_int_equal(add(t, frames + i, 101 - i).number, at);
 		if (i < 101)
-			at = stack_table_outer(t, at);
+			at = stack_table_outer(t, STACK_ID(at)).number;
 	}
 	assert_int_equal(stack_table_count(t), stacks);
 	/* another innermost frame is one stack more, and the frame is there */
 	frames[0] = frames[50];
 	at = stack_table_frame_count(t);
-	assert_int_not_equal(add(t, frames, 101), longest);
+	assert_int_not_equal(add(t, frames, 101).number, longest);
 	assert_int_equal(stack_table_count(t), stacks + 1);
 	assert_int_equal(stack_table_frame_count(t), at);
 	stack_table_free(t);
@@ -168,19 +169,19 @@ static void frames_have_numbers(void **state)
 {
 	struct stack_table *t = stack_table_new();
 	struct frame a = code(1, 1, FRAME_CODE), b = text("b");
-	uint32_t x = stack_table_push(t, STACK_EMPTY, &a), y = stack_table_push(t, x, &b);
-	uint32_t z = stack_table_push(t, y, &a);
+	struct stack_id x = stack_table_push(t, STACK_EMPTY, &a), y = stack_table_push(t, x, &b);
+	struct stack_id z = stack_table_push(t, y, &a);
 
 	(void)state;
 	assert_int_equal(stack_table_frame_number(t, x), stack_table_frame_number(t, z));
 	assert_int_not_equal(stack_table_frame_number(t, x), stack_table_frame_number(t, y));
 	for (uint32_t i = 1; i < stack_table_count(t); i++) {
-		uint32_t number = stack_table_frame_number(t, i);
+		uint32_t number = stack_table_frame_number(t, STACK_ID(i));
 
 		assert_true(number < stack_table_frame_count(t));
-		assert_ptr_equal(&t->frames.list[number], stack_table_frame(t, i));
+		assert_ptr_equal(&t->frames.list[number], stack_table_frame(t, STACK_ID(i)));
 	}
-	assert_int_equal(stack_table_push_text(t, x, FRAME_MARK, b.text), y);
+	assert_same_number(stack_table_push_text(t, x, FRAME_MARK, b.text), y);
 	stack_table_free(t);
 }
 
@@ -203,7 +204,7 @@ static void many_stacks_are_preserved(void **state)
 {
 	enum { STACKS = 3000 };
 	struct stack_table *t = stack_table_new();
-	static uint32_t ids[STACKS];
+	static struct stack_id ids[STACKS];
 	struct frame frames[256];
 	uint32_t count;
 
@@ -214,7 +215,7 @@ static void many_stacks_are_preserved(void **state)
 	for (uint32_t n = STACKS; n-- > 0;) {
 		uint32_t expected = make_stack(n, frames);
 
-		assert_int_equal(add(t, frames, expected), ids[n]);
+		assert_same_number(add(t, frames, expected), ids[n]);
 		assert_true(holds(t, ids[n], STACK_EMPTY, frames, expected));
 	}
 	assert_int_equal(stack_table_count(t), count);
@@ -228,19 +229,19 @@ static void a_stack_below_another(void **state)
 	static struct frame frames[5000];
 	struct stack_table *t = stack_table_new();
 	struct frame call = text("call");
-	uint32_t outer = add(t, &call, 1);
+	uint32_t outer = add(t, &call, 1).number;
 
 	(void)state;
 	for (uint32_t i = 0; i < 5000; i++)
 		frames[i] = code(1, i, FRAME_RETURN);
 	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
-		uint32_t inner = add(t, frames, depths[i]);
-		uint32_t both = stack_table_append(t, outer, inner);
+		uint32_t inner = add(t, frames, depths[i]).number;
+		struct stack_id both = stack_table_append(t, STACK_ID(outer), STACK_ID(inner));
 
-		assert_true(holds(t, both, outer, frames, depths[i]));
-		assert_true(holds(t, inner, STACK_EMPTY, frames, depths[i]));
-		assert_int_equal(stack_table_append(t, STACK_EMPTY, inner), inner);
-		assert_int_equal(stack_table_append(t, inner, STACK_EMPTY), inner);
+		assert_true(holds(t, both, STACK_ID(outer), frames, depths[i]));
+		assert_true(holds(t, STACK_ID(inner), STACK_EMPTY, frames, depths[i]));
+		assert_int_equal(stack_table_append(t, STACK_EMPTY, STACK_ID(inner)).number, inner);
+		assert_int_equal(stack_table_append(t, STACK_ID(inner), STACK_EMPTY).number, inner);
 	}
 	stack_table_free(t);
 }
@@ -264,11 +265,11 @@ static void excess_stacks_become_one(void **state)
 	t = stack_table_new();
 	for (uint32_t i = 0; i < 5; i++)
 		frames[i] = code(1, i, FRAME_CODE);
-	first = add(t, frames, 5);
+	first = add(t, frames, 5).number;
 	for (uint32_t i = 0; i < 100; i++) {
 		frames[0] = code(2, i, FRAME_CODE);
 		/* there is room for three more, of this frame alone */
-		assert_int_equal(add(t, frames, 5) == STACK_NOT_KEPT, i >= 3);
+		assert_int_equal(same_number(add(t, frames, 5), STACK_NOT_KEPT), i >= 3);
 	}
 	assert_int_equal(stack_table_count(t), 10);
 	assert_int_equal(stack_table_refused(t), 97);
@@ -276,19 +277,19 @@ static void excess_stacks_become_one(void **state)
 	frame_count = stack_table_frame_count(t);
 	assert_int_equal(frame_count, 1 + 5 + 3);
 	/* below one that is not kept there is no other, and it has been counted */
-	assert_int_equal(stack_table_push(t, STACK_NOT_KEPT, &frames[1]), STACK_NOT_KEPT);
-	assert_int_equal(stack_table_append(t, STACK_NOT_KEPT, first), STACK_NOT_KEPT);
+	assert_same_number(stack_table_push(t, STACK_NOT_KEPT, &frames[1]), STACK_NOT_KEPT);
+	assert_same_number(stack_table_append(t, STACK_NOT_KEPT, STACK_ID(first)), STACK_NOT_KEPT);
 	assert_int_equal(stack_table_refused(t), 97);
 	/* a long one that does not fit counts once */
 	for (uint32_t i = 0; i < 5; i++)
 		frames[i] = code(3, i, FRAME_CODE);
-	assert_int_equal(add(t, frames, 5), STACK_NOT_KEPT);
+	assert_same_number(add(t, frames, 5), STACK_NOT_KEPT);
 	assert_int_equal(stack_table_refused(t), 98);
 	/* those that are there stay */
 	for (uint32_t i = 0; i < 5; i++)
 		frames[i] = code(1, i, FRAME_CODE);
-	assert_int_equal(add(t, frames, 5), first);
-	assert_true(holds(t, first, STACK_EMPTY, frames, 5));
+	assert_int_equal(add(t, frames, 5).number, first);
+	assert_true(holds(t, STACK_ID(first), STACK_EMPTY, frames, 5));
 	stack_table_free(t);
 }
 
@@ -297,11 +298,11 @@ static void nothing_is_added_below_one_that_is_not_kept(void **state)
 {
 	struct stack_table *t = stack_table_new();
 	struct frame frame = text("x");
-	uint32_t count = stack_table_count(t), inner = add(t, &frame, 1);
+	uint32_t count = stack_table_count(t), inner = add(t, &frame, 1).number;
 
 	(void)state;
-	assert_int_equal(stack_table_push(t, STACK_NOT_KEPT, &frame), STACK_NOT_KEPT);
-	assert_int_equal(stack_table_append(t, STACK_NOT_KEPT, inner), STACK_NOT_KEPT);
+	assert_same_number(stack_table_push(t, STACK_NOT_KEPT, &frame), STACK_NOT_KEPT);
+	assert_same_number(stack_table_append(t, STACK_NOT_KEPT, STACK_ID(inner)), STACK_NOT_KEPT);
 	assert_int_equal(stack_table_count(t), count + 1);
 	assert_int_equal(stack_table_refused(t), 0);
 	stack_table_free(t);
@@ -331,7 +332,7 @@ static uint32_t find_in_model(const struct model *m, uint32_t outer, uint32_t fr
 	for (uint32_t i = 0; i < m->count; i++)
 		if (m->outer[i] == outer && m->frame[i] == frame)
 			return m->id[i];
-	return STACK_NOT_KEPT;
+	return STACK_NOT_KEPT.number;
 }
 
 static struct frame any_frame(uint32_t number)
@@ -360,16 +361,16 @@ static void random_stacks(struct prng *r)
 		uint32_t known = find_in_model(m, outer, number), id;
 		struct frame frame = any_frame(number);
 
-		id = stack_table_push(t, outer, &frame);
-		if (outer == STACK_NOT_KEPT)
-			EXPECT(r, id == STACK_NOT_KEPT);
-		else if (known != STACK_NOT_KEPT)
+		id = stack_table_push(t, STACK_ID(outer), &frame).number;
+		if (outer == STACK_NOT_KEPT.number)
+			EXPECT(r, id == STACK_NOT_KEPT.number);
+		else if (known != STACK_NOT_KEPT.number)
 			EXPECT(r, id == known);
-		else if (id == STACK_NOT_KEPT)
+		else if (id == STACK_NOT_KEPT.number)
 			refused++;
 		else
 			EXPECT(r, id == m->count + 2);
-		if (known == STACK_NOT_KEPT && id != STACK_NOT_KEPT) {
+		if (known == STACK_NOT_KEPT.number && id != STACK_NOT_KEPT.number) {
 			m->outer[m->count] = outer;
 			m->frame[m->count] = number;
 			m->id[m->count++] = id;
@@ -380,7 +381,7 @@ static void random_stacks(struct prng *r)
 	for (uint32_t i = 0; i < m->count; i++) {
 		struct frame frame = any_frame(m->frame[i]);
 
-		EXPECT(r, holds(t, m->id[i], m->outer[i], &frame, 1));
+		EXPECT(r, holds(t, STACK_ID(m->id[i]), STACK_ID(m->outer[i]), &frame, 1));
 	}
 	failing_allocation = 0;
 	stack_table_free(t);
@@ -418,14 +419,14 @@ static void stacks_that_are_not_in_use_are_forgotten(void **state)
 			for (uint32_t k = 0; k < depth[i]; k++)
 				frames[i][k] = code(2 + (uint32_t)prng_below(&p, 4),
 						    prng_below(&p, 4), FRAME_CODE);
-			stacks[i] = add(t, frames[i], depth[i]);
+			stacks[i] = add(t, frames[i], depth[i]).number;
 			stays[i] = prng_chance(&p, 30);
 		}
 		assert_true(stack_table_count(t) <= 512);
 		memset(numbers, 0xff, sizeof(numbers));
 		for (uint32_t i = 0; i < 64; i++)
 			if (stays[i])
-				stack_table_use(t, stacks[i], numbers);
+				stack_table_use(t, STACK_ID(stacks[i]), numbers);
 		assert_true(stack_table_forget(t, numbers));
 		for (uint32_t i = 0; i < 64; i++) {
 			uint32_t now = numbers[stacks[i]];
@@ -434,13 +435,13 @@ static void stacks_that_are_not_in_use_are_forgotten(void **state)
 				continue;
 			kept++;
 			assert_true(now <= stacks[i]);
-			assert_true(holds(t, now, STACK_EMPTY, frames[i], depth[i]));
+			assert_true(holds(t, STACK_ID(now), STACK_EMPTY, frames[i], depth[i]));
 			/* and it is found again */
-			assert_int_equal(add(t, frames[i], depth[i]), now);
+			assert_int_equal(add(t, frames[i], depth[i]).number, now);
 		}
 		assert_true(kept || stack_table_count(t) == 2);
 		for (uint32_t i = 2; i < stack_table_count(t); i++)
-			assert_true(stack_table_outer(t, i) < i);
+			assert_true(stack_table_outer(t, STACK_ID(i)).number < i);
 		assert_int_equal(memory.used, (stack_table_count(t) - 2) * STACK_TABLE_STACK_BYTES +
 						      (stack_table_frame_count(t) - 1) *
 							      STACK_TABLE_FRAME_BYTES);

@@ -16,9 +16,9 @@ static void note(void *context, const struct stalls_stall *stall,
 		 const struct gpu_work_origin *origin, uint64_t ns)
 {
 	struct bench *b = context;
-	uint32_t number = origin ? origin->launch : 0;
+	uint32_t number = origin ? origin->launch.number : 0;
 
-	assert_int_equal(stall->place, 70 + stall->device);
+	assert_int_equal(stall->place.number, 70 + stall->device);
 	assert_true(ns > 0);
 	assert_true(number < MOST);
 	b->ns[number] += ns;
@@ -53,7 +53,7 @@ static void ran_on(struct bench *b, uint32_t number, uint32_t process, uint32_t 
 								     .end_ns = to,
 								     .process = process,
 								     .device = device,
-								     .origin.launch = number}),
+								     .origin.launch = {number}}),
 		0);
 }
 
@@ -69,7 +69,7 @@ static void stalled_on(struct bench *b, uint32_t process, uint32_t device, uint6
 								      .end_ns = to,
 								      .process = process,
 								      .device = device,
-								      .place = 70 + device}),
+								      .place = {70 + device}}),
 			 0);
 }
 

@@ -135,14 +135,15 @@ static void ids_are_the_process_s_choice(void **state)
 {
 	static const uint32_t ids[] = {0, 1, 7, 4096, 1u << 31, UINT32_MAX - 1, UINT32_MAX};
 	struct target_stacks t = {0};
-	uint32_t stack;
+	struct sent_stack stack;
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		assert_null(target_stacks_get_python(&t, ids[i]));
 		assert_null(target_stacks_get_nvtx(&t, ids[i]));
 		assert_false(target_stacks_get(&t, ids[i], &stack));
-		assert_int_equal(target_stacks_set(&t, ids[i], 100 + i), 0);
+		assert_int_equal(
+			target_stacks_set(&t, ids[i], (struct sent_stack){{100 + i}, true}), 0);
 		assert_int_equal(target_stacks_set_nvtx(&t, ids[i], names[i % 3]), 0);
 		assert_int_equal(target_stacks_set_python(
 					 &t, ids[i], &(struct target_python){names[i % 3], NULL}),
@@ -150,7 +151,7 @@ static void ids_are_the_process_s_choice(void **state)
 	}
 	for (uint32_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		assert_true(target_stacks_get(&t, ids[i], &stack));
-		assert_int_equal(stack, 100 + i);
+		assert_int_equal(stack.stack.number, 100 + i);
 		assert_ptr_equal(target_stacks_get_nvtx(&t, ids[i]), names[i % 3]);
 		assert_ptr_equal(target_stacks_get_python(&t, ids[i])->name, names[i % 3]);
 		assert_null(target_stacks_get_python(&t, ids[i])->file);
@@ -167,8 +168,10 @@ static void sparse_ids_cost_no_more_than_dense_ones(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 10000; i++) {
-		assert_int_equal(target_stacks_set(&t[0], i, i), 0);
-		assert_int_equal(target_stacks_set(&t[1], UINT32_MAX - i * 400000, i), 0);
+		assert_int_equal(target_stacks_set(&t[0], i, (struct sent_stack){{i}, true}), 0);
+		assert_int_equal(target_stacks_set(&t[1], UINT32_MAX - i * 400000,
+						   (struct sent_stack){{i}, true}),
+				 0);
 	}
 	assert_int_equal(allowance[0].used, allowance[1].used);
 	for (int i = 0; i < 2; i++) {
@@ -182,18 +185,20 @@ static void oversized_data_is_refused(void **state)
 {
 	struct allowance allowance = {.limit = 1000};
 	struct target_stacks t = {.allowance = &allowance}, other = {.allowance = &allowance};
-	uint32_t stack, kept = 0;
+	struct sent_stack stack;
+	uint32_t kept = 0;
 	size_t used;
 
 	(void)state;
-	while (target_stacks_set(&t, kept, kept) == 0)
+	while (target_stacks_set(&t, kept, (struct sent_stack){{kept}, true}) == 0)
 		kept++;
 	assert_in_range(kept, 2, 1000 / 16);
-	assert_int_equal(target_stacks_set(&t, kept, 1), -ENOSPC);
+	assert_int_equal(target_stacks_set(&t, kept, (struct sent_stack){{1}, true}), -ENOSPC);
 	assert_int_equal(target_stacks_set_nvtx(&t, 1, names[0]), -ENOSPC);
 	assert_int_equal(target_stacks_set_python(&t, 1, &(struct target_python){0}), -ENOSPC);
 	assert_int_equal(add(&t, 0x1000, 0x2000, "x"), -ENOSPC);
-	assert_int_equal(target_stacks_set(&other, 1, 1), -ENOSPC); /* it is for all */
+	assert_int_equal(target_stacks_set(&other, 1, (struct sent_stack){{1}, true}),
+			 -ENOSPC); /* it is for all */
 	assert_int_equal(allowance.refused, 6);
 	assert_false(target_stacks_get(&t, kept, &stack));
 	assert_null(target_stacks_get_nvtx(&t, 1));
@@ -201,14 +206,14 @@ static void oversized_data_is_refused(void **state)
 	assert_string_equal(path_at(&t, 0x1008), "-");
 	/* what is there can change */
 	used = allowance.used;
-	assert_int_equal(target_stacks_set(&t, 0, 77), 0);
+	assert_int_equal(target_stacks_set(&t, 0, (struct sent_stack){{77}, true}), 0);
 	assert_true(target_stacks_get(&t, 0, &stack));
-	assert_int_equal(stack, 77);
+	assert_int_equal(stack.stack.number, 77);
 	assert_int_equal(allowance.used, used);
 	/* the room of a removed one is available to others */
 	target_stacks_release(&t);
 	assert_int_equal(allowance.used, 0);
-	assert_int_equal(target_stacks_set(&other, 1, 5), 0);
+	assert_int_equal(target_stacks_set(&other, 1, (struct sent_stack){{5}, true}), 0);
 	target_stacks_release(&other);
 	assert_int_equal(allowance.used, 0);
 }
@@ -254,7 +259,8 @@ static void say_something(struct prng *r, struct target_stacks *t, struct model 
 
 	switch (prng_below(r, 4)) {
 	case 0:
-		err = target_stacks_set(t, id_of(n), (uint32_t)from + 1);
+		err = target_stacks_set(t, id_of(n),
+					(struct sent_stack){{(uint32_t)from + 1}, true});
 		if (!err)
 			m->stack[n] = (uint32_t)from + 1;
 		break;
@@ -280,10 +286,10 @@ static void check(struct prng *r, struct target_stacks *t, const struct model *m
 {
 	for (uint32_t n = 0; n < IDS; n++) {
 		const struct target_python *python = target_stacks_get_python(t, id_of(n));
-		uint32_t stack = 0;
+		struct sent_stack stack = {{0}, false};
 
 		EXPECT(r, target_stacks_get(t, id_of(n), &stack) == (m->stack[n] != 0));
-		EXPECT(r, !m->stack[n] || stack == m->stack[n]);
+		EXPECT(r, !m->stack[n] || (stack.stack.number == m->stack[n] && stack.is_whole));
 		EXPECT(r, target_stacks_get_nvtx(t, id_of(n)) == m->range[n]);
 		EXPECT(r, (python != NULL) == (m->python[n].name != NULL));
 		EXPECT(r, !python || (python->name == m->python[n].name &&

@@ -38,13 +38,13 @@ static int teardown(void **state)
 	return 0;
 }
 
-static uint32_t stack(struct bench *b, const char *text)
+static struct stack_id stack(struct bench *b, const char *text)
 {
 	return stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_NVTX, text);
 }
 
 /* Of frames that differ in their lines. */
-static uint32_t numbered(struct bench *b, uint32_t line)
+static struct stack_id numbered(struct bench *b, uint32_t line)
 {
 	struct frame frame;
 
@@ -61,8 +61,8 @@ static void expect_stack(struct bench *b, uint32_t at, const char *expected)
 	size_t left = strlen(expected);
 
 	/* from the innermost frame, the last text, on */
-	for (; at != STACK_EMPTY; at = stack_table_outer(b->stacks, at)) {
-		const char *text = stack_table_frame(b->stacks, at)->text;
+	for (; at != STACK_EMPTY.number; at = stack_table_outer(b->stacks, STACK_ID(at)).number) {
+		const char *text = stack_table_frame(b->stacks, STACK_ID(at))->text;
 		size_t length = strlen(text);
 
 		assert_true(left >= length);
@@ -83,8 +83,9 @@ static void expect_below(struct bench *b, uint32_t process, uint32_t tid, const 
 {
 	/* a second time from what is remembered */
 	for (int i = 0; i < 2; i++)
-		expect_stack(b, thread_origins_below(&b->origins, process, tid, stack(b, "own")),
-			     expected);
+		expect_stack(
+			b, thread_origins_below(&b->origins, process, tid, stack(b, "own")).number,
+			expected);
 }
 
 static void a_thread_is_below_the_stack_that_created_it(void **state)
@@ -128,8 +129,8 @@ static void chains_have_a_limit(void **state)
 
 	for (uint32_t i = 1; i <= THREAD_ORIGINS_DEPTH; i++)
 		add(b, i, i + 1, "creator");
-	at = thread_origins_below(&b->origins, P, THREAD_ORIGINS_DEPTH + 1, stack(b, "own"));
-	for (; at != STACK_EMPTY; at = stack_table_outer(b->stacks, at))
+	at = thread_origins_below(&b->origins, P, THREAD_ORIGINS_DEPTH + 1, stack(b, "own")).number;
+	for (; at != STACK_EMPTY.number; at = stack_table_outer(b->stacks, STACK_ID(at)).number)
 		depth++;
 	assert_int_equal(depth, 2 * THREAD_ORIGINS_DEPTH + 1);
 	add(b, THREAD_ORIGINS_DEPTH + 1, THREAD_ORIGINS_DEPTH + 2, "creator");

@@ -61,8 +61,8 @@ static struct event event_of(uint64_t number)
 	struct event e = {.record = {.kind = (uint8_t)prng_below(&p, TIMELINE_KINDS),
 				     .start_ns = prng_u64(&p),
 				     .duration_ns = prng_bits(&p, 64),
-				     .place = (uint32_t)prng_bits(&p, 32),
-				     .stack = (uint32_t)prng_bits(&p, 20),
+				     .place = {(uint32_t)prng_bits(&p, 32)},
+				     .stack = {(uint32_t)prng_bits(&p, 20)},
 				     .graph_node = prng_bits(&p, 64),
 				     .correlation = (uint32_t)prng_u64(&p),
 				     .work = (uint32_t)prng_u64(&p),
@@ -150,8 +150,8 @@ static void nothing_is_a_timeline_too(void **state)
 	assert_int_equal(timeline_finish(b->timeline), 0);
 	expect_all(b->timeline, 0);
 	assert_int_equal(timeline_read(b->timeline, 0, 1, &record), -EINVAL);
-	assert_int_equal(timeline_kinds_with_stack(b->timeline, 0), 0);
-	assert_int_equal(timeline_kinds_with_stack(b->timeline, UINT32_MAX), 0);
+	assert_int_equal(timeline_kinds_with_stack(b->timeline, STACK_ID(0)), 0);
+	assert_int_equal(timeline_kinds_with_stack(b->timeline, STACK_ID(UINT32_MAX)), 0);
 	assert_null(timeline_shape(b->timeline, 0));
 	assert_null(timeline_shape(b->timeline, 1));
 	assert_null(timeline_shape(b->timeline, UINT32_MAX));
@@ -225,13 +225,14 @@ static void stacks_in_use_are_known(void **state)
 		uint8_t kind = (uint8_t)prng_below(&p, TIMELINE_KINDS);
 
 		expected[stack] |= 1u << kind;
-		assert_int_equal(timeline_add(b->timeline, &(struct timeline_record){.stack = stack,
-										     .kind = kind}),
-				 0);
+		assert_int_equal(
+			timeline_add(b->timeline,
+				     &(struct timeline_record){.stack = {stack}, .kind = kind}),
+			0);
 	}
 	assert_int_equal(timeline_finish(b->timeline), 0);
 	for (uint32_t i = 0; i < STACKS; i++)
-		assert_int_equal(timeline_kinds_with_stack(b->timeline, i), expected[i]);
+		assert_int_equal(timeline_kinds_with_stack(b->timeline, STACK_ID(i)), expected[i]);
 }
 
 static void readers_do_not_disturb_each_other(void **state)
@@ -596,7 +597,7 @@ static uint32_t find_unused_stack(const struct timeline *t, uint8_t kind)
 {
 	uint32_t stack = 0;
 
-	while (timeline_kinds_with_stack(t, stack) & 1u << kind)
+	while (timeline_kinds_with_stack(t, STACK_ID(stack)) & 1u << kind)
 		stack++;
 	return stack;
 }
@@ -618,13 +619,13 @@ static void a_file_that_others_changed(void **state)
 	for (int i = 0; i < 5; i++) {
 		bad = record;
 		if (i == 0)
-			bad.place = UINT32_MAX;
+			bad.place = PLACE_ID(UINT32_MAX);
 		else if (i == 1)
 			bad.shape = UINT32_MAX;
 		else if (i == 2)
-			bad.stack = UINT32_MAX;
+			bad.stack = STACK_ID(UINT32_MAX);
 		else if (i == 3)
-			bad.stack = find_unused_stack(b->timeline, record.kind);
+			bad.stack = STACK_ID(find_unused_stack(b->timeline, record.kind));
 		else
 			bad.kind = TIMELINE_KINDS;
 		assert_int_equal(pwrite(fd, &bad, RECORD, 4 * RECORD), RECORD);

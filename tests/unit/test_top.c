@@ -11,6 +11,7 @@ static uint32_t push(struct made_result *m, uint32_t outer, enum frame_class cla
 	uint32_t stack = made_push(m, outer, name);
 
 	m->frames[m->stacks[stack].frame].class = class;
+	frame_info_mark(&m->frames[m->stacks[stack].frame]);
 	return stack;
 }
 
@@ -340,7 +341,7 @@ static void a_timeline_tells_more(void **state)
 
 		place.part[PLACE_PROCESS] = 0;
 		place.part[PLACE_DEVICE] = i;
-		places[i] = places_add(&m.places, &place);
+		places[i] = places_add(&m.places, &place).number;
 	}
 	m.result.places = m.places.list;
 	m.result.place_count = m.places.count;
@@ -352,35 +353,35 @@ static void a_timeline_tells_more(void **state)
 			{.kind = TIMELINE_GPU_OPERATION,
 			 .start_ns = 2000000000,
 			 .duration_ns = 1000000000,
-			 .stack = work,
-			 .place = places[0]},
+			 .stack = {work},
+			 .place = {places[0]}},
 			{.kind = TIMELINE_GPU_OPERATION,
 			 .start_ns = 2500000000,
 			 .duration_ns = 1000000000,
-			 .stack = work,
-			 .place = places[0]},
+			 .stack = {work},
+			 .place = {places[0]}},
 			{.kind = TIMELINE_GPU_OPERATION,
 			 .start_ns = 3000000000,
 			 .duration_ns = 500000000,
-			 .stack = work,
-			 .place = places[1]},
+			 .stack = {work},
+			 .place = {places[1]}},
 			{.kind = TIMELINE_LAUNCH,
 			 .start_ns = 1900000000,
 			 .duration_ns = 5000,
-			 .stack = launch},
+			 .stack = {launch}},
 			{.kind = TIMELINE_LAUNCH,
 			 .start_ns = 1900010000,
 			 .duration_ns = 7000,
-			 .stack = launch},
+			 .stack = {launch}},
 			{.kind = TIMELINE_LAUNCH, .start_ns = 1900020000, .duration_ns = 1000},
 			{.kind = TIMELINE_CPU_SAMPLE,
 			 .start_ns = 1500000000,
 			 .duration_ns = 20000000,
-			 .stack = other},
+			 .stack = {other}},
 			{.kind = TIMELINE_CPU_SAMPLE,
 			 .start_ns = 2500000000,
 			 .duration_ns = 20000000,
-			 .stack = main},
+			 .stack = {main}},
 		};
 
 		struct timeline *t = timeline_new("/tmp", NULL);
@@ -514,16 +515,16 @@ static void a_timeline_that_lacks_events(void **state)
 	timeline_add(t, &(struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 						  .start_ns = 1000000000,
 						  .duration_ns = 1000000000,
-						  .stack = work,
-						  .place = m.places.count - 1});
+						  .stack = {work},
+						  .place = {m.places.count - 1}});
 	timeline_add(t, &(struct timeline_record){.kind = TIMELINE_LAUNCH,
 						  .start_ns = 900000000,
 						  .duration_ns = 5000,
-						  .stack = main + 1});
+						  .stack = {main + 1}});
 	timeline_add(t, &(struct timeline_record){.kind = TIMELINE_CPU_SAMPLE,
 						  .start_ns = 500000000,
 						  .duration_ns = 20000000,
-						  .stack = main});
+						  .stack = {main}});
 	timeline_finish(t);
 	m.result.timeline = t;
 	ledger.timeline.lost = 3;

@@ -31,7 +31,8 @@ static uint32_t place_at(struct bench *b, uint32_t process, uint32_t thread, uin
 			 uint32_t stream)
 {
 	uint32_t place =
-		places_add(&b->made.places, &(struct place){{process, thread, device, 1, stream}});
+		places_add(&b->made.places, &(struct place){{process, thread, device, 1, stream}})
+			.number;
 
 	b->made.result.places = b->made.places.list;
 	b->made.result.place_count = b->made.places.count;
@@ -161,12 +162,12 @@ static void a_launch_and_its_operation(void **state)
 	add(&b, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 					 .start_ns = 150,
 					 .duration_ns = 100,
-					 .place = place_at(&b, 1, 11, 0, 7),
+					 .place = {place_at(&b, 1, 11, 0, 7)},
 					 .correlation = 5});
 	add(&b, (struct timeline_record){.kind = TIMELINE_LAUNCH,
 					 .start_ns = 100,
 					 .duration_ns = 200,
-					 .place = place_at(&b, 1, 11, NOT, NOT),
+					 .place = {place_at(&b, 1, 11, NOT, NOT)},
 					 .correlation = 5});
 	run(&b);
 	assert_string_equal(text_of(&b), "B100 0/1 B150 1/0 E250 0/0 E300");
@@ -191,17 +192,21 @@ static void flows_need_both_ends(void **state)
 	other = place_at(&b, 2, 11, NOT, NOT);
 	stream = place_at(&b, 1, 11, 0, 7);
 	/* of another process, too late, without an id, without a launch; a launch without work */
-	add(&b, (struct timeline_record){
-			.kind = TIMELINE_LAUNCH, .start_ns = 1, .place = other, .correlation = 1});
-	add(&b, (struct timeline_record){
-			.kind = TIMELINE_LAUNCH, .start_ns = 9, .place = thread, .correlation = 2});
-	add(&b, (struct timeline_record){.kind = TIMELINE_LAUNCH, .start_ns = 2, .place = thread});
-	add(&b, (struct timeline_record){
-			.kind = TIMELINE_LAUNCH, .start_ns = 3, .place = thread, .correlation = 3});
+	add(&b,
+	    (struct timeline_record){
+		    .kind = TIMELINE_LAUNCH, .start_ns = 1, .place = {other}, .correlation = 1});
+	add(&b,
+	    (struct timeline_record){
+		    .kind = TIMELINE_LAUNCH, .start_ns = 9, .place = {thread}, .correlation = 2});
+	add(&b,
+	    (struct timeline_record){.kind = TIMELINE_LAUNCH, .start_ns = 2, .place = {thread}});
+	add(&b,
+	    (struct timeline_record){
+		    .kind = TIMELINE_LAUNCH, .start_ns = 3, .place = {thread}, .correlation = 3});
 	for (uint32_t i = 0; i < 3; i++)
 		add(&b, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 						 .start_ns = 5 + i,
-						 .place = stream,
+						 .place = {stream},
 						 .correlation = i});
 	run(&b);
 	for (uint32_t i = 0; i < b.seen.count; i++)
@@ -225,27 +230,27 @@ static void a_launch_starts_many(void **state)
 	for (uint32_t i = 0; i < 2; i++)
 		add(&b, (struct timeline_record){.kind = TIMELINE_LAUNCH,
 						 .start_ns = 100 * i,
-						 .place = thread,
+						 .place = {thread},
 						 .correlation = 5});
 	add(&b, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 					 .start_ns = 110,
 					 .duration_ns = 10,
-					 .place = stream,
+					 .place = {stream},
 					 .correlation = 5});
 	add(&b, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 					 .start_ns = 115,
 					 .duration_ns = 10,
-					 .place = stream,
+					 .place = {stream},
 					 .correlation = 5});
 	add(&b, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 					 .start_ns = 118,
 					 .duration_ns = 2,
-					 .place = far,
+					 .place = {far},
 					 .correlation = 5});
 	add(&b, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 					 .start_ns = 120,
 					 .duration_ns = 1,
-					 .place = stream,
+					 .place = {stream},
 					 .correlation = 5});
 	run(&b);
 	assert_string_equal(text_of(&b), "I0 I100 0/3 0/1 B110 1/2 lane1 B115 2/1 B118 1/0 E120 "
@@ -272,8 +277,8 @@ static void launch(struct bench *b, uint64_t start, uint64_t duration, uint32_t 
 	add(b, (struct timeline_record){.kind = TIMELINE_LAUNCH,
 					.start_ns = start,
 					.duration_ns = duration,
-					.place = place_at(b, 1, 11, NOT, NOT),
-					.stack = stack});
+					.place = {place_at(b, 1, 11, NOT, NOT)},
+					.stack = {stack}});
 }
 
 static void ranges_join_launches(void **state)
@@ -386,20 +391,20 @@ static void tracks_have_names(void **state)
 		&(struct process_info){.id = 1, .pid = 4711, .name = "train.py 4711"});
 	place_names_add_thread(&b.made.place_names,
 			       &(struct thread_info){.process = 1, .tid = 12, .name = "worker 12"});
-	add(&b,
-	    (struct timeline_record){.kind = TIMELINE_WAIT, .place = place_at(&b, 1, 12, NOT, 3)});
+	add(&b, (struct timeline_record){.kind = TIMELINE_WAIT,
+					 .place = {place_at(&b, 1, 12, NOT, 3)}});
 	add(&b, (struct timeline_record){.kind = TIMELINE_CALL,
-					 .place = place_at(&b, 1, 12, NOT, NOT)});
+					 .place = {place_at(&b, 1, 12, NOT, NOT)}});
 	add(&b, (struct timeline_record){.kind = TIMELINE_CPU_SAMPLE,
-					 .place = place_at(&b, 1, 4000000000, NOT, NOT)});
+					 .place = {place_at(&b, 1, 4000000000, NOT, NOT)}});
 	add(&b, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
-					 .place = place_at(&b, 1, 12, 0, 7)});
+					 .place = {place_at(&b, 1, 12, 0, 7)}});
 	add(&b,
 	    (struct timeline_record){
 		    .kind = TIMELINE_GPU_OPERATION,
 		    .place = places_add(&b.made.places, &(struct place){{1, NOT, NOT, NOT, NOT}})});
 	add(&b, (struct timeline_record){.kind = TIMELINE_LAUNCH,
-					 .place = place_at(&b, 2, NOT, NOT, NOT)});
+					 .place = {place_at(&b, 2, NOT, NOT, NOT)}});
 	add(&b, (struct timeline_record){.kind = TIMELINE_LAUNCH, .place = PLACE_NOWHERE});
 	run(&b);
 	tracks = trace_model_tracks(b.model);
@@ -444,14 +449,14 @@ static void make_random(struct random_run *r, struct prng *p)
 		struct timeline_record record = {.kind = (uint8_t)prng_below(p, TIMELINE_KINDS),
 						 .start_ns = prng_bits(p, bits),
 						 .duration_ns = prng_bits(p, 8),
-						 .stack = stacks[prng_below(p, 8)],
+						 .stack = {stacks[prng_below(p, 8)]},
 						 .correlation = (uint32_t)prng_below(p, 20)};
 		bool is_operation = record.kind == TIMELINE_GPU_OPERATION;
 
-		record.place =
-			place_at(&r->b, (uint32_t)prng_below(p, 2), (uint32_t)prng_below(p, 3),
-				 is_operation ? (uint32_t)prng_below(p, 2) : NOT,
-				 is_operation ? (uint32_t)prng_below(p, 2) : NOT);
+		record.place = PLACE_ID(place_at(&r->b, (uint32_t)prng_below(p, 2),
+						 (uint32_t)prng_below(p, 3),
+						 is_operation ? (uint32_t)prng_below(p, 2) : NOT,
+						 is_operation ? (uint32_t)prng_below(p, 2) : NOT));
 		r->records[i] = record;
 		add(&r->b, record);
 	}
@@ -469,7 +474,7 @@ static const struct timeline_record *launch_of(const struct random_run *r,
 		const struct timeline_record *l = &r->records[i];
 
 		if (l->kind == TIMELINE_LAUNCH && l->correlation == operation->correlation &&
-		    places[l->place].part[0] == places[operation->place].part[0] &&
+		    places[l->place.number].part[0] == places[operation->place.number].part[0] &&
 		    l->start_ns <= operation->start_ns && (!best || l->start_ns > best->start_ns))
 			best = l;
 	}
@@ -572,7 +577,7 @@ static void check_counters(struct prng *p, const struct random_run *r)
 			const struct timeline_record *o = &r->records[k];
 
 			if (o->kind == TIMELINE_GPU_OPERATION &&
-			    tracks->list[tracks->stream_of[o->place]].parent == e->track)
+			    tracks->list[tracks->stream_of[o->place.number]].parent == e->track)
 				running += o->start_ns <= e->time_ns &&
 					   e->time_ns < o->start_ns + o->duration_ns;
 		}
@@ -614,7 +619,7 @@ static void many_lanes(void **state)
 		add(&b, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 						 .start_ns = i / SLICES * 10000 + i % SLICES,
 						 .duration_ns = 5000,
-						 .place = place});
+						 .place = {place}});
 	run(&b);
 	/* the second time, all lanes are there */
 	assert_int_equal(trace_model_tracks(b.model)->count,
@@ -631,7 +636,7 @@ static void times_at_the_end_of_all_time(void **state)
 	add(&b, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 					 .start_ns = UINT64_MAX - 1,
 					 .duration_ns = 1000,
-					 .place = place_at(&b, 1, 11, 0, 7)});
+					 .place = {place_at(&b, 1, 11, 0, 7)}});
 	run(&b);
 	assert_int_equal(b.seen.count, 4);
 	assert_int_equal(b.seen.events[2].kind, TRACE_END);
@@ -648,7 +653,7 @@ static void a_file_that_has_changed(void **state)
 	(void)state;
 	begin(&b);
 	place = place_at(&b, 1, 11, 0, 7);
-	add(&b, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION, .place = place});
+	add(&b, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION, .place = {place}});
 	timeline_finish(b.timeline);
 	b.made.result.timeline = b.timeline;
 	b.made.result.place_count = place; /* one less */

@@ -150,8 +150,8 @@ static void a_part_has_nothing_else(void **state)
 						      &(struct timeline_record){
 							      .start_ns = 100 * i,
 							      .duration_ns = 10,
-							      .stack = i ? shown : secret,
-							      .place = m.result.rows[i].place}),
+							      .stack = {i ? shown : secret},
+							      .place = {m.result.rows[i].place}}),
 					 0);
 		timeline_finish(t);
 		m.result.timeline = t;
@@ -371,13 +371,13 @@ static void check_records(struct prng *p, const struct random_result *r)
 	for (uint32_t i = 0; i < r->record_count; i++) {
 		struct timeline_record record;
 
-		if (r->made.places.list[r->records[i].place].part[PLACE_STREAM] != 1 ||
+		if (r->made.places.list[r->records[i].place.number].part[PLACE_STREAM] != 1 ||
 		    r->records[i].kind == TIMELINE_WAIT)
 			continue;
 		assert_int_equal(timeline_read(shown->timeline, number++, 1, &record), 0);
 		EXPECT(p, record.start_ns == r->records[i].start_ns);
 		EXPECT(p, strcmp(path_of(shown, result_record_stack(shown, &record)),
-				 path_of(&r->made.result, r->records[i].stack)) == 0);
+				 path_of(&r->made.result, r->records[i].stack.number)) == 0);
 		if (record.shape)
 			EXPECT(p, memcmp(timeline_shape(shown->timeline, record.shape),
 					 timeline_shape(r->timeline, r->records[i].shape),

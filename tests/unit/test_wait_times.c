@@ -18,7 +18,7 @@ struct bench {
 	struct compose compose;
 	struct profile *profile;
 	struct wait_times w;
-	uint32_t poll, futex, code, launch; /* stacks */
+	struct stack_id poll, futex, code, launch;
 	struct gpu_work_origin kernel;
 };
 
@@ -34,7 +34,7 @@ static int setup(void **state)
 	b->futex = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_MARK, "futex");
 	b->code = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_MARK, "code");
 	b->launch = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_API, "launch");
-	b->kernel = (struct gpu_work_origin){.launch = b->launch,
+	b->kernel = (struct gpu_work_origin){.launch = {b->launch.number},
 					     .capture = CAPTURE_NONE,
 					     .work = GPU_WORK_KERNEL,
 					     .name = "kernel"};
@@ -54,9 +54,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void blocked(struct bench *b, uint32_t tid, uint32_t stack, uint64_t from, uint64_t to)
+static void blocked(struct bench *b, uint32_t tid, struct stack_id stack, uint64_t from,
+		    uint64_t to)
 {
-	profile_add(b->profile, ROW_WAIT, stack, PLACE, to - from, 0);
+	profile_add(b->profile, ROW_WAIT, stack, PLACE_ID(PLACE), to - from, 0);
 	wait_times_add(&b->w, &(struct wait_time){.start_ns = from,
 						  .end_ns = to,
 						  .ns = to - from,
@@ -64,12 +65,12 @@ static void blocked(struct bench *b, uint32_t tid, uint32_t stack, uint64_t from
 						  .tid = tid,
 						  .kind = ROW_WAIT,
 						  .stack = stack,
-						  .place = PLACE});
+						  .place = {PLACE}});
 }
 
 static void sampled(struct bench *b, uint64_t at, uint64_t ns)
 {
-	profile_add(b->profile, ROW_CPU, b->code, PLACE, ns, 0);
+	profile_add(b->profile, ROW_CPU, b->code, PLACE_ID(PLACE), ns, 0);
 	wait_times_add(&b->w, &(struct wait_time){.start_ns = at,
 						  .end_ns = at,
 						  .ns = ns,
@@ -77,7 +78,7 @@ static void sampled(struct bench *b, uint64_t at, uint64_t ns)
 						  .tid = THREAD,
 						  .kind = ROW_CPU,
 						  .stack = b->code,
-						  .place = PLACE});
+						  .place = {PLACE}});
 }
 
 static void waited(struct bench *b, uint64_t start, uint64_t from, uint64_t to, bool ran)
@@ -89,27 +90,27 @@ static void waited(struct bench *b, uint64_t start, uint64_t from, uint64_t to, 
 		ran ? &b->kernel : NULL, from, to - from);
 }
 
-static struct row row_of(const struct bench *b, enum row_kind kind, uint32_t stack)
+static struct profile_row row_of(const struct bench *b, enum row_kind kind, struct stack_id stack)
 {
 	uint32_t count;
-	const struct row *rows = profile_rows(b->profile, &count);
+	const struct profile_row *rows = profile_rows(b->profile, &count);
 
 	for (uint32_t i = 0; i < count; i++)
-		if (rows[i].kind == kind && rows[i].stack == stack)
+		if (rows[i].kind == kind && same_number(rows[i].stack, stack))
 			return rows[i];
-	return (struct row){0};
+	return (struct profile_row){0};
 }
 
-static void expect_row(struct bench *b, enum row_kind kind, uint32_t stack, uint64_t count,
+static void expect_row(struct bench *b, enum row_kind kind, struct stack_id stack, uint64_t count,
 		       uint64_t ns)
 {
-	struct row row = row_of(b, kind, stack);
+	struct profile_row row = row_of(b, kind, stack);
 
 	assert_int_equal(row.ns, ns);
 	assert_int_equal(row.count, count);
 }
 
-static uint32_t below(struct bench *b, uint32_t stack, bool spins, bool ran)
+static struct stack_id below(struct bench *b, struct stack_id stack, bool spins, bool ran)
 {
 	return compose_wait(&b->compose, stack, spins, ran ? &b->kernel : NULL);
 }
@@ -157,10 +158,10 @@ static void what_was_spread_is_split_alike(void **state)
 
 	blocked(b, THREAD, b->poll, 100, 200);
 	blocked(b, THREAD, b->futex, 200, 300);
-	profile_add(b->profile, ROW_WAIT, b->poll, PLACE, 1001, 0);
-	wait_times_spread(&b->w, b->poll, PLACE, 1001);
-	profile_add(b->profile, ROW_WAIT, b->launch, PLACE, 7, 0);
-	wait_times_spread(&b->w, b->launch, PLACE, 7);
+	profile_add(b->profile, ROW_WAIT, b->poll, PLACE_ID(PLACE), 1001, 0);
+	wait_times_spread(&b->w, b->poll, PLACE_ID(PLACE), 1001);
+	profile_add(b->profile, ROW_WAIT, b->launch, PLACE_ID(PLACE), 7, 0);
+	wait_times_spread(&b->w, b->launch, PLACE_ID(PLACE), 7);
 	waited(b, 100, 175, 190, false);
 	waited(b, 100, 100, 175, true);
 	wait_times_finish(&b->w);
@@ -209,7 +210,7 @@ static void without_memory_times_stay_where_they_are(void **state)
 
 	b->w.memory = &none;
 	blocked(b, THREAD, b->poll, 150, 400);
-	wait_times_spread(&b->w, b->poll, PLACE, 10);
+	wait_times_spread(&b->w, b->poll, PLACE_ID(PLACE), 10);
 	waited(b, 100, 100, 1000, true);
 	wait_times_finish(&b->w);
 	assert_int_equal(row_of(b, ROW_WAIT, b->poll).ns +
@@ -226,8 +227,8 @@ static void what_was_spread_is_split_alike_after_a_lack_of_memory(void **state)
 	b->w.memory = &memory;
 	blocked(b, THREAD, b->poll, 100, 200);
 	memory.limit = 1 << 20;
-	profile_add(b->profile, ROW_WAIT, b->poll, PLACE, 1000, 0);
-	wait_times_spread(&b->w, b->poll, PLACE, 1000);
+	profile_add(b->profile, ROW_WAIT, b->poll, PLACE_ID(PLACE), 1000, 0);
+	wait_times_spread(&b->w, b->poll, PLACE_ID(PLACE), 1000);
 	waited(b, 100, 100, 200, true);
 	wait_times_finish(&b->w);
 	assert_int_equal(row_of(b, ROW_WAIT, b->poll).ns +

@@ -17,7 +17,7 @@ struct bench {
 static void note(void *context, const struct waits_wait *wait, const struct waits_piece *piece)
 {
 	struct bench *b = context;
-	uint32_t number = piece->origin ? piece->origin->launch : 0;
+	uint32_t number = piece->origin ? piece->origin->launch.number : 0;
 	uint64_t from_ns = piece->from_ns, ns = piece->ns;
 
 	assert_int_equal(wait->process, PID);
@@ -62,7 +62,7 @@ static void ran(struct bench *b, uint32_t number, uint32_t stream, uint64_t from
 									.process = PID,
 									.context = 1,
 									.stream = stream,
-									.origin.launch = number}),
+									.origin.launch = {number}}),
 		0);
 }
 
@@ -288,7 +288,7 @@ static void other_processes_do_not_count(void **state)
 		waits_add_operation(b->waits, &(struct waits_operation){.start_ns = 100,
 									.end_ns = 200,
 									.process = pid,
-									.origin.launch = 9});
+									.origin.launch = {9}});
 	waited(b, 100, 200);
 	waited_for(b, 0, 100, 200);
 	waits_finish(b->waits);

@@ -27,6 +27,17 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+/* Numbers that tests choose: model/numbers.h and the headers that it names. */
+#define STACK_ID(n) ((struct stack_id){n})
+#define PLACE_ID(n) ((struct place_id){n})
+#define LAUNCH_STACK(n) ((struct launch_stack){n})
+#define CAPTURE_STACK(n) ((struct capture_stack){n})
+#define OWNER_STACK(n) ((struct owner_stack){n})
+#define ORIGIN_ID(n) ((struct origin_id){n})
+
+#define assert_same_number(a, b) assert_int_equal((a).number, (b).number)
+#define assert_other_number(a, b) assert_int_not_equal((a).number, (b).number)
+
 struct prng {
 	uint64_t seed;
 	uint64_t state;
