@@ -14,7 +14,7 @@ CUDA_INCLUDE := $(wildcard $(CUDA_HOME)/include)
 # the injection library's modules, for the unit tests; only what a test refers to is linked in
 $(BUILD)/libinject.a: $(inject_src:%.c=$(BUILD)/%.o)
 
-.PHONY: test quick quick-build run-tests unit cli test-browser fuzz fuzz-build mutants programs bench test-gpu bench-gpu
+.PHONY: test quick quick-build run-tests unit cli test-browser fuzz fuzz-build mutants programs bench bench-build test-gpu bench-gpu
 
 # as many jobs as there are processors, unless told
 test: setup
@@ -239,6 +239,9 @@ $(addprefix $(BENCH_DIR)/,python_stack handover): $(BENCH_DIR)/%: tests/bench/%.
 		$(shell $(PYTHON_CONFIG) --ldflags --embed) \
 		-Wl,-rpath,$(shell $(PYTHON_CONFIG) --prefix)/lib -pthread -ldl
 
-bench: all $(addprefix $(BENCH_DIR)/,pipe waits timeline live naming capture nvtx deep switches \
-	$(if $(PYTHON_CONFIG),python_stack handover)) fake_cuda workloads
+# built by the tests, too, which do not run them
+bench-build: $(addprefix $(BENCH_DIR)/,pipe waits timeline live trace naming capture nvtx deep switches \
+	$(if $(PYTHON_CONFIG),python_stack handover))
+run-tests: bench-build
+bench: all bench-build fake_cuda workloads
 	$(Q)tests/bench/run

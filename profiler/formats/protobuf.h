@@ -93,7 +93,8 @@ bool protobuf_next(struct protobuf_reader *r, struct protobuf_field *field);
 /* A reader of a field's bytes: of a nested message, or of packed values. */
 static inline struct protobuf_reader protobuf_inside(const struct protobuf_field *field)
 {
-	return (struct protobuf_reader){field->bytes, field->bytes + field->size, false};
+	return (struct protobuf_reader){field->bytes,
+					field->bytes ? field->bytes + field->size : NULL, false};
 }
 
 /* The next packed value. False at the end, or failed. */

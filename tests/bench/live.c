@@ -19,7 +19,8 @@ static struct live_writer writer;
 
 static void add_row(struct stack_table *stacks, struct profile *profile, uint32_t i)
 {
-	uint32_t stack = STACK_EMPTY, random = i;
+	struct stack_id stack = STACK_EMPTY;
+	uint32_t random = i;
 	struct frame frame;
 
 	for (uint32_t depth = 0; depth < DEPTH; depth++) {

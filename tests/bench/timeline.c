@@ -35,8 +35,8 @@ static struct timeline_record record_of(struct timeline *t, uint32_t i)
 		.kind = TIMELINE_GPU_OPERATION,
 		.start_ns = UINT64_C(123456789000000) + i * UINT64_C(2000),
 		.duration_ns = 1500 + i % 1000,
-		.place = i % (GPUS * STREAMS),
-		.stack = i % 2000,
+		.place = {i % (GPUS * STREAMS)},
+		.stack = {i % 2000},
 		.shape = timeline_number_shape(t, &shape),
 		.correlation = i,
 	};
@@ -76,7 +76,8 @@ static double read_all(const struct timeline *t)
 	if (!r)
 		exit(1);
 	while ((result = timeline_reader_next(r, &record)) == 1) {
-		if (record->correlation != count || record->place != count % (GPUS * STREAMS) ||
+		if (record->correlation != count ||
+		    record->place.number != count % (GPUS * STREAMS) ||
 		    timeline_shape(t, record->shape)->grid[0] != 1 + count % SHAPES)
 			break;
 		count++;
@@ -89,7 +90,7 @@ static double read_all(const struct timeline *t)
 	return now_s() - start;
 }
 
-static double find_busy(const struct timeline *t)
+static double find_busy(struct timeline *t)
 {
 	static struct place places[GPUS * STREAMS];
 	static struct device devices[GPUS];

@@ -74,14 +74,14 @@ static void make_result(void)
 	r->totals = (struct totals){.ledger = &made.ledger, .command = "train.py", .start_ns = 1};
 }
 
-static uint32_t place_of(uint32_t thread, uint32_t gpu, uint32_t stream)
+static struct place_id place_of(uint32_t thread, uint32_t gpu, uint32_t stream)
 {
 	return places_add(&made.places, &(struct place){{1, 4711 + thread, gpu, 1, stream}});
 }
 
 static void make_timeline(struct timeline *t, uint32_t operations)
 {
-	uint32_t threads[THREADS], streams[GPUS][STREAMS];
+	struct place_id threads[THREADS], streams[GPUS][STREAMS];
 	int err = 0;
 
 	for (uint32_t i = 0; i < THREADS; i++)
@@ -98,13 +98,13 @@ static void make_timeline(struct timeline *t, uint32_t operations)
 						 .start_ns = start,
 						 .duration_ns = 1500,
 						 .place = threads[i % THREADS],
-						 .stack = 1 + i % STACKS,
+						 .stack = {1 + i % STACKS},
 						 .correlation = 1 + i};
 		struct timeline_record work = {.kind = TIMELINE_GPU_OPERATION,
 					       .start_ns = start + AHEAD_NS,
 					       .duration_ns = 1500 + i % 1000,
 					       .place = streams[i % GPUS][i / GPUS % STREAMS],
-					       .stack = STACKS + 2 + i % STACKS,
+					       .stack = {STACKS + 2 + i % STACKS},
 					       .shape = timeline_number_shape(t, &shape),
 					       .correlation = 1 + i};
 

@@ -239,24 +239,25 @@ static void run(struct world *w, const char *bytes, size_t size)
 
 /* ---- comparing ---- */
 
-static void check_place(const struct world *w, const struct collected *c, const struct row *row)
+static void check_place(const struct world *w, const struct collected *c,
+			const struct profile_row *row)
 {
-	expect(row->place < c->places->count);
+	expect(row->place.number < c->places->count);
 	for (int i = 0; i < PLACE_PARTS; i++)
 		expect(w->place_mask & 1u << i ||
-		       c->places->list[row->place].part[i] == PLACE_UNKNOWN);
+		       c->places->list[row->place.number].part[i] == PLACE_UNKNOWN);
 }
 
 static void check_rows(const struct world *w, const struct collected *c)
 {
 	struct sums sums[ROW_KINDS] = {0};
 	uint32_t count;
-	const struct row *rows = profile_rows(c->profile, &count);
+	const struct profile_row *rows = profile_rows(c->profile, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct row *row = &rows[i];
+		const struct profile_row *row = &rows[i];
 
-		expect(row->stack < stack_table_count(c->stacks));
+		expect(row->stack.number < stack_table_count(c->stacks));
 		check_place(w, c, row);
 		add_sum(&sums[row->kind], row->count, row->ns, row->bytes);
 	}

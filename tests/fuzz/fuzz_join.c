@@ -43,7 +43,7 @@ struct sums {
 };
 
 /* `name` is the operation's mark: set when it is attributed. */
-static void attribute(void *context, uint32_t stack, uint64_t launched_ns,
+static void attribute(void *context, struct origin_id origin, uint64_t launched_ns,
 		      const struct gpu_operation *operation)
 {
 	struct sums *out = context;
@@ -55,7 +55,7 @@ static void attribute(void *context, uint32_t stack, uint64_t launched_ns,
 	*mark = 1;
 	out->operations++;
 	out->ns += operation->duration_ns;
-	out->unmatched += stack == STACK_NONE;
+	out->unmatched += same_number(origin, ORIGIN_UNKNOWN);
 }
 
 static void check(const struct join *c, const struct sums *in, const struct sums *out)
@@ -90,7 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		switch (what % 9) {
 		case 0:
 		case 1:
-			join_probe(c, process, tid, number(&in), family, byte(&in));
+			join_probe(c, process, tid, number(&in), family,
+				   (struct origin_id){byte(&in)});
 			break;
 		case 2:
 		case 3: {
@@ -116,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 			handed_in.with_stack++;
 			join_launch_with_stack(c, process, time_ns, (uint32_t)number(&in),
-					       who & 0x20, tid);
+					       who & 0x20, (struct origin_id){tid});
 			break;
 		}
 		default: /* one, or as many as are forgotten together; they may still continue */

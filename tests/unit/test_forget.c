@@ -498,8 +498,8 @@ static void the_last_seconds_are_those_of_the_part(void **state)
 		timeline_free(timelines[1]);
 	}
 	assert_true(forgotten > 0);
-	assert_true(shared > 0);
-	assert_true(short_of_room > 0 || getenv("UNDER_VALGRIND")); /* few rounds there */
+	/* few rounds there */
+	assert_true(getenv("UNDER_VALGRIND") || (shared > 0 && short_of_room > 0));
 }
 
 /* Tables and budgets have a size that does not depend on how long the run is. */
