@@ -11,6 +11,7 @@
 #include "profiler/model/clock_fit.h"
 #include "profiler/model/work_names.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/number.h"
 #include "symbolize/util/text.h"
 
 #define DEPTH_MAX 65536u               /* frames of a stack */

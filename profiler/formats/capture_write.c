@@ -10,6 +10,7 @@
 #include "profiler/formats/protobuf.h"
 #include "profiler/shape/module_table.h"
 #include "profiler/formats/writer.h"
+#include "symbolize/util/number.h"
 #include "symbolize/util/record_set.h"
 
 struct writing {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "profiler/model/ledger.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/number.h"
 #include "symbolize/util/saturate.h"
 
 _Static_assert(sizeof(const char *) == sizeof(uint64_t), "a text is a cell");
@@ -192,7 +193,7 @@ bool result_table_sum(struct result_table *table, const struct table_kind *kind,
 
 /* ---- copies ---- */
 
-/* Where rows went, by field and number; TABLE_NO_ROW: they are lost. */
+/* The new numbers of rows, by field and old number; TABLE_NO_ROW: they are lost. */
 #define TABLE_NO_ROW UINT32_MAX
 struct copy {
 	struct result_tables *to;

@@ -31,23 +31,24 @@
 #include "profiler/base/measure.h"
 #include "profiler/model/numbers.h"
 #include "symbolize/util/hash_index.h"
+#include "symbolize/util/number.h"
 
 struct ledger;
 struct table_kind;
 
-/* What a member holds. Captures are checked by it: nothing else is in the rows of one. */
+/* The contents of a member. Captures are checked by it: nothing else is in the rows of one. */
 enum table_cell {
 	CELL_NUMBER,  /* of 1, 2, 4 or 8 bytes */
 	CELL_REAL,    /* a finite double */
 	CELL_MOMENT,  /* uint64_t, CLOCK_MONOTONIC in ns; 0: none. Merging moves it */
 	CELL_TEXT,    /* const char *, borrowed, never NULL; equal texts are one (interned) */
-	CELL_KERNEL,  /* likewise a kernel: its mangled name, and in a result that of its frame */
+	CELL_KERNEL,  /* such a text: a kernel's mangled name, in a result its frame's name */
 	CELL_STACK,   /* uint32_t, a stack, named as that of a launch */
 	CELL_PROCESS, /* uint32_t, the number of a process */
 	CELL_ROW,     /* uint32_t, the number of a row of `rows_of`, whose field is smaller */
 };
 
-/* What becomes of rows with equal keys. A table without keys keeps all its rows. */
+/* How rows with equal keys become one. A table without keys keeps all its rows. */
 enum table_join {
 	JOIN_FIRST, /* the first one's stays */
 	JOIN_KEY,
@@ -213,52 +214,6 @@ void result_table_visit(struct result_table *table, const struct table_kind *kin
 			const struct number_visitor *visitor);
 
 /* ---- cells ---- */
-
-/* Returns the number of 1, 2, 4 or 8 bytes at that offset. */
-static inline uint64_t number_load(const void *from, size_t offset, uint8_t size)
-{
-	const char *at = (const char *)from + offset;
-	uint16_t two;
-	uint32_t four;
-	uint64_t eight;
-
-	switch (size) {
-	case 1:
-		return *(const uint8_t *)at;
-	case 2:
-		memcpy(&two, at, sizeof(two));
-		return two;
-	case 4:
-		memcpy(&four, at, sizeof(four));
-		return four;
-	default:
-		memcpy(&eight, at, sizeof(eight));
-		return eight;
-	}
-}
-
-/* False: the number is too large. */
-static inline bool number_store(void *to, size_t offset, uint8_t size, uint64_t value)
-{
-	char *at = (char *)to + offset;
-
-	if (size < 8 && value >> (8 * size))
-		return false;
-	switch (size) {
-	case 1:
-		*(uint8_t *)at = (uint8_t)value;
-		break;
-	case 2:
-		memcpy(at, &(uint16_t){(uint16_t)value}, sizeof(uint16_t));
-		break;
-	case 4:
-		memcpy(at, &(uint32_t){(uint32_t)value}, sizeof(uint32_t));
-		break;
-	default:
-		memcpy(at, &value, sizeof(value));
-	}
-	return true;
-}
 
 /* Returns a cell's number, the bits of a double, or the address of a text. */
 static inline uint64_t table_cell(const struct table_column *column, const void *row)

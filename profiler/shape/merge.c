@@ -12,6 +12,7 @@
 #include "profiler/tables/collectives.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/id_map.h"
+#include "symbolize/util/number.h"
 #include "symbolize/util/saturate.h"
 
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES)
