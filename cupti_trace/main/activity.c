@@ -270,7 +270,7 @@ static void send_work(const struct activity_output *s, const struct gpu_event_wo
 	sink_put(s->sink, &event);
 }
 
-/* What the records of most kinds of work have in common, and what else is given. */
+/* Makes work of the members that records of most kinds share, and of those that are given. */
 #define WORK_OF(record, kind, ...)                                            \
 	(&(struct gpu_event_work){.work = (kind),                             \
 				  .correlation_id = (record)->correlation_id, \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each line of the wire has (gpu_wire.h), as one table: the encoder, the decoder and the
+ * The fields of each line of the wire (gpu_wire.h), as one table: the encoder, the decoder and the
  * scanner walk it, field by field, in the order of the line. A new event is a struct in
  * gpu_event.h and an entry in gpu_wire_fields.c; a new field, a member and a line in its entry.
  *
@@ -67,7 +67,7 @@ struct gpu_wire_event {
 	const struct gpu_wire_field *fields;
 };
 
-/* By enum gpu_event_type. */
+/* The events, by enum gpu_event_type. */
 extern const struct gpu_wire_event gpu_wire_events[GPU_EVENT_TYPES];
 
 /* How a line begins: the first key is its type. */

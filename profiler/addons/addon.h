@@ -125,7 +125,7 @@ struct addon {
 	void (*advance)(void *addon, uint64_t now_ns);
 	/* Shows the numbers in use. */
 	void (*visit)(void *addon, const struct number_visitor *visitor);
-	/* What ended before that time is not wanted (--last). */
+	/* Forgets what ended before that time: it is not wanted (--last). */
 	void (*forget)(void *addon, uint64_t before_ns);
 	/* Returns the time from which on all is known that it keeps itself; 0: from the start. */
 	uint64_t (*whole_from)(const void *addon);

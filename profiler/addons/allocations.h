@@ -13,7 +13,7 @@
  * What comes after the part of the run that is recorded is left out; memory is followed from the
  * start, whenever that part begins.
  *
- * Where only the last seconds are wanted (--last), what was allocated when they began counts in
+ * With --last, what was allocated when they began counts in
  * peaks and in what is left; what was allocated and given back, and how often, is of these seconds
  * alone. Events that are too old are taken now and then (allocations_forget), and what is left of
  * them is what was still allocated: stacks and processes that have nothing any more are forgotten.

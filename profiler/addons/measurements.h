@@ -7,7 +7,7 @@
  *
  * Memory counts against the allowance of what programs send; what does not fit is counted.
  *
- * What was read goes through the profile's sink, as notes: one for each value, those of a launch in
+ * Values go through the profile's sink, as notes: one for each value, those of a launch in
  * a row, and all of them begin with its kernel. So with --last values are of the kernels that the
  * profile has.
  */

@@ -51,7 +51,7 @@ static ssize_t write_packed(void *cookie, const char *data, size_t size)
 
 /* ---- data ---- */
 
-/* As write(2), but 0 tells of an error. */
+/* Writes as write(2) does, but 0 tells of an error. */
 static ssize_t write_plain(void *cookie, const char *data, size_t size)
 {
 	const struct deflated *d = cookie;

@@ -33,7 +33,7 @@
 #include "profiler/model/gpu_operation.h"
 #include "profiler/model/numbers.h"
 
-/* What is known of a launch: a number of attribution.h's, which gives it its meaning. */
+/* The origin of a launch: a number that attribution.h gives a meaning. */
 struct origin_id {
 	uint32_t number;
 };

@@ -16,7 +16,7 @@
 struct open_call {
 	uint64_t start_ns;
 	uint32_t process, tid;
-	struct stack_id stack; /* likewise the next: only passed through */
+	struct stack_id stack; /* only passed through, as `place` is */
 	struct place_id place;
 	uint64_t taken_ns; /* not 0: taken out at this time, and has not returned since */
 };

@@ -8,7 +8,7 @@
  * `spent_ns`, is in proportion to the number of rows. Each distinct stack is looked at once in the
  * whole run.
  *
- * Where only the last seconds are wanted (--last), the sums are of the items of these seconds, as
+ * With --last the sums are of the items of these seconds, as
  * they are when the pass comes to them.
  *
  * A launch site is the innermost Python function of the outermost part of a launch's stack, else

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* Those without a bracket at the end go on. */
+/* A text without a bracket at its end is the beginning of a frame's. */
 static const struct {
 	const char *text;
 	enum frame_mark mark;

@@ -49,7 +49,7 @@
 #define MARK_IDLE_THREADS "[idle threads"
 #define MARK_TOO_MANY_STACKS "[too many stacks]"
 
-/* What a frame says to code; most say something to people alone. */
+/* The meaning of a frame for code; most frames mean something to people alone. */
 enum frame_mark {
 	SAYS_NOTHING,
 	SAYS_SPINNING,       /* MARK_SPINNING */

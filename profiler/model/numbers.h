@@ -4,7 +4,7 @@
  * another. A type of what may have a mark in place of a stack is beside its marks: launch_stack,
  * capture_stack (compose.h), owner_stack (target_stacks.h), origin_id (join.h).
  *
- * Of stacks and places those in use are looked for. Tables that forget what nobody refers to give
+ * Stacks and places in use are looked for. Tables that forget what nobody refers to give
  * the rest new numbers, without gaps and in the same order. So whoever keeps numbers shows each of
  * them to a visitor (functions called ..._visit), once to say that it is in use, and once to get
  * the new one: the visitor may change it. Marks in place of a number are shown, too, and stay.
@@ -19,7 +19,7 @@ struct stack_id {
 	uint32_t number;
 };
 
-/* Where something ran (places.h); a result's are the same. */
+/* A place where something ran (places.h); a result's numbers are the same. */
 struct place_id {
 	uint32_t number;
 };

@@ -31,7 +31,7 @@ enum row_kind {
 	ROW_KINDS
 };
 
-/* As they are collected. A result has others: struct row (result.h). */
+/* A row as collected. A result has other rows: struct row (result.h). */
 struct profile_row {
 	uint32_t kind; /* enum row_kind */
 	struct stack_id stack;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What of a request was refused, and why: text of `message_size` bytes, in the answer. */
+/* The refused part of a request, and why: text of `message_size` bytes, in the answer. */
 struct otlp_refusal {
 	uint64_t count;
 	const char *message;

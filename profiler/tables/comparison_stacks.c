@@ -38,7 +38,7 @@ struct stack_key {
 	const char *name;
 };
 
-/* By name alone, as call_tree.h has it: numbers of stacks are numbers of its nodes. */
+/* Compares names alone, as call_tree.h does: numbers of stacks are numbers of its nodes. */
 static bool stack_equal(const void *records, uint32_t position, const void *key)
 {
 	const struct made_comparison *made = records;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tables (figures.h) of a result: each module that makes one is registered in figures_list.c.
- * Those that add-ons fill follow (table_figures.h).
+ * Tables that add-ons fill follow (table_figures.h).
  */
 #ifndef PROFILER_TABLES_FIGURES_LIST_H
 #define PROFILER_TABLES_FIGURES_LIST_H
