@@ -51,7 +51,7 @@ profiler_src := $(wildcard profiler/*/*.c) \
 	cupti_trace/wire/gpu_wire_fields.c cupti_trace/wire/trace_config.c cupti_trace/wire/work_tally.c
 
 symbolize_obj := $(symbolize_src:%.c=$(BUILD)/%.o)
-# these first: what callbacks look up at each launch is then on one page with what at_launch.h is about; last what launches
+# these first: what callbacks look up at each launch is then on one page with what hot_path.h is about; last what launches
 # seldom need, so that it does not lie between what they do
 inject_first := cupti_trace/main/followed_functions.c cupti_trace/main/callback.c
 inject_last := $(addprefix cupti_trace/,launch/call_probes.c launch/call_params.c launch/probes.c core/settings.c \

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 
 #define PAGES 2048u /* a power of two; 8 MiB, of which most are never written to */
 

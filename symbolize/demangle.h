@@ -5,11 +5,11 @@
  * out (stable_symbol.h). Names of OCaml and Cython are those of ocaml_symbol.h, cython_symbol.h. A
  * kernel of OpenMP is named by its function: "foo(int*)::{OpenMP line 12}".
  *
- * Symbols come from untrusted files, so length, output and CPU time are limited (budget.h); beyond
- * a limit the name stays mangled. A timer of the thread's CPU time watches CPU time; its signal
- * (DEMANGLE_SIGNAL) aborts a name. The signal is unblocked only during a name, with all others
- * blocked, so it never interrupts the caller's system calls or handlers. The last demangler of the
- * process removes the handler.
+ * Symbols come from untrusted files, so length, output and CPU time are limited (table_quota.h);
+ * beyond a limit the name stays mangled. A timer of the thread's CPU time watches CPU time; its
+ * signal (DEMANGLE_SIGNAL) aborts a name. The signal is unblocked only during a name, with all
+ * others blocked, so it never interrupts the caller's system calls or handlers. The last demangler
+ * of the process removes the handler.
  *
  * A demangler belongs to the thread that first uses it; not across fork(2).
  */
@@ -17,7 +17,7 @@
 #define SYMBOLIZE_DEMANGLE_H
 
 #include <stdint.h>
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 
 #define DEMANGLE_SIGNAL (SIGRTMAX - 3)
 

@@ -62,13 +62,13 @@ struct range_list {
 /* A range, a copy for sorting, two pieces and a heap entry (range_table.h). */
 #define RANGE_COST (4 * sizeof(struct range) + sizeof(void *))
 
-static bool add_range(struct range_list *ranges, struct budget_share *share, uint64_t start,
+static bool add_range(struct range_list *ranges, struct quota_share *share, uint64_t start,
 		      uint64_t end, uint32_t id)
 {
 	/* Code that the linker dropped has lost its relocations and begins at 0. */
 	if (start == 0 || start >= end)
 		return true;
-	if (ranges->count == DWARF_MAX_RANGES || !budget_take(share, RANGE_COST) ||
+	if (ranges->count == DWARF_MAX_RANGES || !quota_share_take(share, RANGE_COST) ||
 	    !array_make_room(&ranges->list, ranges->count, &ranges->capacity,
 			     sizeof(*ranges->list)))
 		return false;
@@ -78,18 +78,18 @@ static bool add_range(struct range_list *ranges, struct budget_share *share, uin
 }
 
 /* Builds a table of the ranges, and frees them. */
-static int build_table(struct range_list *ranges, struct budget_share *share,
+static int build_table(struct range_list *ranges, struct quota_share *share,
 		       struct range_table *table)
 {
 	int err = range_table_build(table, ranges->list, ranges->count);
 
 	free(ranges->list);
-	budget_return(share, ranges->count * RANGE_COST - table->count * sizeof(struct range));
+	quota_share_return(share, ranges->count * RANGE_COST - table->count * sizeof(struct range));
 	return err;
 }
 
 /* The address ranges of an entry; false: too many in all. */
-static bool add_ranges(struct range_list *ranges, struct budget_share *share, Dwarf_Die *entry,
+static bool add_ranges(struct range_list *ranges, struct quota_share *share, Dwarf_Die *entry,
 		       uint32_t id)
 {
 	Dwarf_Addr base, start, end;
@@ -106,7 +106,7 @@ static bool add_ranges(struct range_list *ranges, struct budget_share *share, Dw
 
 struct reading {
 	struct unit *unit;
-	struct budget_share *share;
+	struct quota_share *share;
 	struct range_list ranges;
 	Dwarf_Off last; /* the last entry read */
 };
@@ -115,7 +115,8 @@ static uint32_t add_scope(struct reading *reading, Dwarf_Off entry, uint32_t out
 {
 	struct unit *unit = reading->unit;
 
-	if (unit->scope_count == NO_SCOPE || !budget_take(reading->share, sizeof(*unit->scopes)) ||
+	if (unit->scope_count == NO_SCOPE ||
+	    !quota_share_take(reading->share, sizeof(*unit->scopes)) ||
 	    !array_make_room(&unit->scopes, unit->scope_count, &unit->scope_capacity,
 			     sizeof(*unit->scopes)))
 		return NO_SCOPE;
@@ -214,7 +215,7 @@ static bool read_children(struct reading *reading, Dwarf_Die *parent, uint32_t o
 	return result == 1;
 }
 
-static void read_unit(struct dwarf *dwarf, struct unit *unit, struct budget_share *share)
+static void read_unit(struct dwarf *dwarf, struct unit *unit, struct quota_share *share)
 {
 	struct reading reading = {.unit = unit, .share = share, .last = unit->entry};
 	Dwarf_Die entry;
@@ -316,7 +317,7 @@ static const char *name_of(struct dwarf *dwarf, Dwarf_Off offset)
 	return plain && *plain ? plain : NULL;
 }
 
-size_t dwarf_find(struct dwarf *dwarf, struct budget_share *share, uint64_t address,
+size_t dwarf_find(struct dwarf *dwarf, struct quota_share *share, uint64_t address,
 		  const char *names[DWARF_MAX_DEPTH])
 {
 	uint32_t id = range_table_find(&dwarf->table, address);
@@ -444,7 +445,7 @@ static bool skip_abbreviation(struct bytes *b)
  * Takes the cost of a unit. libdw reads abbreviations on demand, and separately for each unit, even
  * if many units share them.
  */
-static bool take_unit(const struct dwarf *dwarf, struct budget_share *share, Dwarf_CU *unit)
+static bool take_unit(const struct dwarf *dwarf, struct quota_share *share, Dwarf_CU *unit)
 {
 	struct bytes b = {0};
 	Dwarf_Off offset = 0;
@@ -459,11 +460,11 @@ static bool take_unit(const struct dwarf *dwarf, struct budget_share *share, Dwa
 		while (skip_abbreviation(&b))
 			count++;
 	}
-	return budget_take(share, UNIT_COST + count * ABBREVIATION_COST);
+	return quota_share_take(share, UNIT_COST + count * ABBREVIATION_COST);
 }
 
 static int add_unit(struct dwarf *dwarf, Dwarf_Die *entry, struct range_list *ranges,
-		    struct budget_share *share)
+		    struct quota_share *share)
 {
 	if (!array_make_room(&dwarf->units, dwarf->unit_count, &dwarf->unit_capacity,
 			     sizeof(*dwarf->units)))
@@ -473,7 +474,7 @@ static int add_unit(struct dwarf *dwarf, Dwarf_Die *entry, struct range_list *ra
 }
 
 /* A malformed unit ends the list, as does one too many; earlier units are usable. */
-static int add_units(struct dwarf *dwarf, struct budget_share *share)
+static int add_units(struct dwarf *dwarf, struct quota_share *share)
 {
 	struct range_list ranges = {0};
 	Dwarf_CU *unit = NULL;
@@ -498,16 +499,16 @@ static int add_units(struct dwarf *dwarf, struct budget_share *share)
 }
 
 /* Reserves room for one unit's abbreviations, which libdw reads before their number is known. */
-static int index_units(struct dwarf *dwarf, struct budget_share *share)
+static int index_units(struct dwarf *dwarf, struct quota_share *share)
 {
 	size_t size = dwarf->abbreviations ? dwarf->abbreviations->d_size : 0;
 	uint64_t room = size / ABBREVIATION_MIN_BYTES * ABBREVIATION_COST;
 	int err;
 
-	if (!budget_take(share, room))
+	if (!quota_share_take(share, room))
 		return -ENOSPC;
 	err = add_units(dwarf, share);
-	budget_return(share, room);
+	quota_share_return(share, room);
 	return err;
 }
 
@@ -546,7 +547,7 @@ static uint64_t unpacked_size(const struct elf_file *file, const char *name,
 /*
  * Takes the cost of libdw's reads: 0, -ENOENT without .debug_info, -ENOEXEC if malformed, -ENOSPC.
  */
-static int take_sections(const struct elf_file *file, struct budget_share *share)
+static int take_sections(const struct elf_file *file, struct quota_share *share)
 {
 	bool found = false;
 	Elf_Scn *section = NULL;
@@ -575,12 +576,12 @@ static int take_sections(const struct elf_file *file, struct budget_share *share
 	}
 	if (!found)
 		return -ENOENT;
-	return budget_take(share, bytes) ? 0 : -ENOSPC;
+	return quota_share_take(share, bytes) ? 0 : -ENOSPC;
 }
 
 /* Opens the file with the DWARF, `fd` or the separate one, as dwarf->fd and dwarf->file. */
 static int open_file(struct dwarf *dwarf, int fd, struct debug_file_search *search,
-		     struct budget_share *share)
+		     struct quota_share *share)
 {
 	int err;
 
@@ -683,7 +684,7 @@ static int read_sections(struct dwarf *dwarf)
 	return err;
 }
 
-int dwarf_load(int fd, struct debug_file_search *search, struct budget_share *share,
+int dwarf_load(int fd, struct debug_file_search *search, struct quota_share *share,
 	       struct dwarf **result)
 {
 	struct dwarf *dwarf = calloc(1, sizeof(*dwarf));

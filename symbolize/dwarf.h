@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "symbolize/debug_file.h"
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 
 struct dwarf;
 
@@ -23,7 +23,7 @@ struct dwarf;
  * unreadable DWARF; -ENOSPC: share exceeded; -ENOMEM; -errno. The caller frees it. Without any
  * function where all of it is dwarf_unread.
  */
-int dwarf_load(int fd, struct debug_file_search *search, struct budget_share *share,
+int dwarf_load(int fd, struct debug_file_search *search, struct quota_share *share,
 	       struct dwarf **dwarf);
 
 /*
@@ -32,7 +32,7 @@ int dwarf_load(int fd, struct debug_file_search *search, struct budget_share *sh
  * address. An entry without a name is NULL. Names live as long as `dwarf`. Takes memory from
  * `share` at the first lookup in a unit.
  */
-size_t dwarf_find(struct dwarf *dwarf, struct budget_share *share, uint64_t address,
+size_t dwarf_find(struct dwarf *dwarf, struct quota_share *share, uint64_t address,
 		  const char *names[DWARF_MAX_DEPTH]);
 
 /* Where a function is defined, as the compiler was told: a file in a folder, each relative to the

@@ -82,7 +82,7 @@ static char *read_debug_frame(const struct elf_file *file, GElf_Shdr *header)
 /* An index under construction. */
 struct indexing {
 	struct section *section;
-	struct budget_share *share;
+	struct quota_share *share;
 	bool is_full; /* functions that do not fit are left out */
 };
 
@@ -91,7 +91,7 @@ static void note_function(void *context, const struct cfi_index_entry *entry)
 	struct indexing *indexing = context;
 	struct section *s = indexing->section;
 
-	if (indexing->is_full || !budget_take(indexing->share, 2 * sizeof(*entry)) ||
+	if (indexing->is_full || !quota_share_take(indexing->share, 2 * sizeof(*entry)) ||
 	    !array_make_room(&s->index, s->index_count, &s->index_capacity, sizeof(*entry))) {
 		indexing->is_full = true;
 		return;
@@ -106,7 +106,7 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static void build_index(struct section *s, struct budget_share *share)
+static void build_index(struct section *s, struct quota_share *share)
 {
 	struct indexing indexing = {.section = s, .share = share};
 
@@ -115,7 +115,7 @@ static void build_index(struct section *s, struct budget_share *share)
 	if (s->index_count == 0)
 		return;
 	qsort(s->index, s->index_count, sizeof(*s->index), by_start); /* needs as much again */
-	budget_return(share, s->index_count * sizeof(*s->index));
+	quota_share_return(share, s->index_count * sizeof(*s->index));
 }
 
 static void read_search_table(struct section *s, const struct elf_file *file)
@@ -253,7 +253,7 @@ static void add_undescribed(struct elf_cfi *cfi, const struct elf_file *file, ui
 	for (uint32_t i = 1; elf_raw_symbols_get(&raw, i, &symbol); i++) {
 		if (!is_undescribed(cfi, &symbol))
 			continue;
-		if (!budget_take(file->share, 2 * sizeof(*cfi->undescribed)) ||
+		if (!quota_share_take(file->share, 2 * sizeof(*cfi->undescribed)) ||
 		    !array_make_room(&cfi->undescribed, cfi->undescribed_count,
 				     &cfi->undescribed_capacity, sizeof(*cfi->undescribed)))
 			break;
@@ -326,7 +326,7 @@ static int load(struct elf_file *file, struct elf_cfi **result)
 	return 0;
 }
 
-int elf_cfi_load(int fd, struct budget_share *share, struct elf_cfi **cfi)
+int elf_cfi_load(int fd, struct quota_share *share, struct elf_cfi **cfi)
 {
 	struct elf_file file;
 	int err = elf_file_open(&file, fd);

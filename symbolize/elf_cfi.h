@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "symbolize/cfi.h"
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 
 struct elf_cfi;
 
@@ -23,7 +23,7 @@ struct elf_cfi;
  * Takes memory from `share` (may be NULL); leaves out what does not fit. 0; -ENOEXEC: not an ELF
  * program or library; -ENOENT: no call frame information; -ENOMEM.
  */
-int elf_cfi_load(int fd, struct budget_share *share, struct elf_cfi **cfi);
+int elf_cfi_load(int fd, struct quota_share *share, struct elf_cfi **cfi);
 
 /* Does the same for an image in memory (the vDSO), which must outlive it. */
 int elf_cfi_load_memory(const void *image, size_t size, struct elf_cfi **cfi);

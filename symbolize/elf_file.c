@@ -138,7 +138,7 @@ char *elf_file_read_section(const struct elf_file *file, const GElf_Shdr *header
 {
 	char *copy;
 
-	if (!has_contents(file, header) || !budget_take(file->share, header->sh_size))
+	if (!has_contents(file, header) || !quota_share_take(file->share, header->sh_size))
 		return NULL;
 	copy = malloc(header->sh_size + 1);
 	if (!copy)
@@ -152,7 +152,7 @@ char *elf_file_read_section(const struct elf_file *file, const GElf_Shdr *header
 out_free:
 	free(copy);
 out_return:
-	budget_return(file->share, header->sh_size);
+	quota_share_return(file->share, header->sh_size);
 	return NULL;
 }
 
@@ -207,10 +207,10 @@ char *elf_file_read_compressed(const struct elf_file *file, GElf_Shdr *header)
 	if (!packed)
 		return NULL;
 	start = read_packed_header(file, header, packed, &size);
-	if (start && size > 0 && size < UINT64_MAX && budget_take(file->share, size)) {
+	if (start && size > 0 && size < UINT64_MAX && quota_share_take(file->share, size)) {
 		copy = unpack(packed + start, raw.sh_size - start, size);
 		if (!copy)
-			budget_return(file->share, size);
+			quota_share_return(file->share, size);
 	}
 	elf_file_free_section(file, &raw, packed);
 	if (copy)
@@ -221,7 +221,7 @@ char *elf_file_read_compressed(const struct elf_file *file, GElf_Shdr *header)
 void elf_file_free_section(const struct elf_file *file, const GElf_Shdr *header, char *copy)
 {
 	if (copy)
-		budget_return(file->share, header->sh_size);
+		quota_share_return(file->share, header->sh_size);
 	free(copy);
 }
 

@@ -4,8 +4,8 @@
  *
  * libelf parses the headers. It uses pread(2), never mmap(2): the file belongs to someone else, and
  * truncating a mapped file kills its reader with SIGBUS. Section sizes are checked against the
- * file's size, and against limits (a sparse file may claim any size; budget.h), before anything is
- * allocated.
+ * file's size, and against limits (a sparse file may claim any size; table_quota.h), before
+ * anything is allocated.
  */
 #ifndef SYMBOLIZE_ELF_FILE_H
 #define SYMBOLIZE_ELF_FILE_H
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 
 struct elf_file {
 	Elf *elf;
@@ -24,7 +24,7 @@ struct elf_file {
 	uint16_t machine;  /* EM_* */
 	uint16_t type;     /* ET_EXEC or ET_DYN */
 	/* Optional, set after opening: reads are taken from it; borrowed. */
-	struct budget_share *share;
+	struct quota_share *share;
 };
 
 /*

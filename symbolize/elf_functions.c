@@ -16,7 +16,7 @@
 
 struct reading {
 	struct elf_functions *functions;
-	struct budget_share *share;
+	struct quota_share *share;
 	uint64_t taken;
 	bool is_full;
 	bool has_failed; /* out of memory */
@@ -27,7 +27,7 @@ static void add_function(void *context, const struct cfi_index_entry *entry)
 	struct reading *r = context;
 	struct elf_functions *f = r->functions;
 
-	if (r->is_full || !budget_take(r->share, FUNCTION_COST)) {
+	if (r->is_full || !quota_share_take(r->share, FUNCTION_COST)) {
 		r->is_full = true;
 		return;
 	}
@@ -91,7 +91,7 @@ int elf_functions_read(struct elf_functions *functions, const struct elf_file *f
 	fitting = realloc(functions->list, (functions->count + 1) * sizeof(*fitting));
 	if (fitting)
 		functions->list = fitting;
-	budget_return(file->share, reading.taken - functions->count * sizeof(*fitting));
+	quota_share_return(file->share, reading.taken - functions->count * sizeof(*fitting));
 	if (reading.has_failed)
 		elf_functions_release(functions);
 	return reading.has_failed ? -ENOMEM : 0;

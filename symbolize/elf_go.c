@@ -50,7 +50,7 @@ static int add_functions(struct elf_table *table, const struct elf_file *file,
 		function.name = read_name(t, i);
 		if (!function.name || !function.name[0])
 			continue;
-		if (!budget_take(file->share, ELF_TABLE_COST))
+		if (!quota_share_take(file->share, ELF_TABLE_COST))
 			break;
 		err = elf_table_push(table, &function);
 	}

@@ -52,7 +52,7 @@ static int add_slots(struct slots *slots, const struct elf_file *file, const cha
 
 	for (size_t i = 0; i < count; i++)
 		more += is_slot(relocations, i, &rela);
-	if (!budget_take(file->share, more * sizeof(*slots->list)))
+	if (!quota_share_take(file->share, more * sizeof(*slots->list)))
 		return 0;
 	if (!array_reserve(&slots->list, slots->count, more, &slots->capacity,
 			   sizeof(*slots->list)))
@@ -152,7 +152,7 @@ static int add_stubs(struct elf_table *table, const struct elf_file *file, const
 
 		stub.name = name_of_slot(
 			slots, slot_of_stub((unsigned char *)code + at, step, stub.address), names);
-		if (stub.name && budget_take(file->share, ELF_TABLE_COST))
+		if (stub.name && quota_share_take(file->share, ELF_TABLE_COST))
 			err = elf_table_push(table, &stub);
 	}
 	elf_file_free_section(file, &header, code);
@@ -168,7 +168,7 @@ static int add_all_stubs(struct elf_table *table, const struct elf_file *file,
 
 	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections) && !err; i++)
 		err = add_stubs(table, file, sections[i], &slots, names);
-	budget_return(file->share, slots.count * sizeof(*slots.list));
+	quota_share_return(file->share, slots.count * sizeof(*slots.list));
 	free(slots.list);
 	return err;
 }

@@ -137,7 +137,7 @@ static uint64_t end_of_unsized(const struct elf_syms *syms, size_t i, uint64_t s
 	return lower(end, elf_functions_next(&syms->functions, symbol->address));
 }
 
-static int build_table(struct elf_syms *syms, struct budget_share *share)
+static int build_table(struct elf_syms *syms, struct quota_share *share)
 {
 	struct elf_table *symbols = &syms->symbols;
 	uint64_t sized_end = 0;
@@ -178,8 +178,8 @@ static int build_table(struct elf_syms *syms, struct budget_share *share)
 	err = range_table_build(&syms->table, ranges, count);
 	free(ranges);
 	if (!err)
-		budget_return(share, before * ELF_TABLE_BUILDING -
-					     syms->table.count * sizeof(struct range));
+		quota_share_return(share, before * ELF_TABLE_BUILDING -
+						  syms->table.count * sizeof(struct range));
 	return err;
 }
 
@@ -209,16 +209,16 @@ struct unpacked {
 };
 
 /* Doubles the buffer; false: no room. */
-static bool grow(struct unpacked *out, struct budget_share *share)
+static bool grow(struct unpacked *out, struct quota_share *share)
 {
 	size_t more = out->capacity ? out->capacity : 1u << 20;
 	char *bigger;
 
-	if (!budget_take(share, more))
+	if (!quota_share_take(share, more))
 		return false;
 	bigger = realloc(out->image, out->capacity + more);
 	if (!bigger) {
-		budget_return(share, more);
+		quota_share_return(share, more);
 		return false;
 	}
 	out->image = bigger;
@@ -227,7 +227,7 @@ static bool grow(struct unpacked *out, struct budget_share *share)
 }
 
 /* False: not xz data, or too large. The caller frees `out` in any case. */
-static bool unxz(const void *packed, size_t packed_size, struct budget_share *share,
+static bool unxz(const void *packed, size_t packed_size, struct quota_share *share,
 		 struct unpacked *out)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
@@ -255,7 +255,7 @@ static int add_unpacked(struct elf_syms *syms, const struct elf_file *file, cons
 	struct elf_file inner;
 	int err = 0;
 
-	if (!budget_take(file->share, DEBUGDATA_MEMORY))
+	if (!quota_share_take(file->share, DEBUGDATA_MEMORY))
 		return 0;
 	if (unxz(packed, size, file->share, &out) &&
 	    elf_file_open_memory(&inner, out.image, out.size) == 0) {
@@ -264,7 +264,7 @@ static int add_unpacked(struct elf_syms *syms, const struct elf_file *file, cons
 		elf_file_close(&inner);
 	}
 	free(out.image);
-	budget_return(file->share, out.capacity + DEBUGDATA_MEMORY);
+	quota_share_return(file->share, out.capacity + DEBUGDATA_MEMORY);
 	return err;
 }
 
@@ -327,7 +327,7 @@ static int load(const struct elf_file *file, struct debug_file_search *search,
 	return 0;
 }
 
-int elf_syms_load(int fd, struct debug_file_search *search, struct budget_share *share,
+int elf_syms_load(int fd, struct debug_file_search *search, struct quota_share *share,
 		  struct elf_syms **syms)
 {
 	struct elf_file file;

@@ -22,8 +22,8 @@
  *
  * PT_LOAD segments map file offsets to addresses, so it does not matter where (or whether) the file
  * is relocated. Everything is read at loading; the descriptor is not needed afterwards. Memory and
- * time are bounded by the file's size and its share of the budget (budget.h). Format: System V ABI,
- * gABI chapters 4 and 5.
+ * time are bounded by the file's size and its share of the budget (table_quota.h). Format: System V
+ * ABI, gABI chapters 4 and 5.
  */
 #ifndef SYMBOLIZE_ELF_SYMS_H
 #define SYMBOLIZE_ELF_SYMS_H
@@ -32,7 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "symbolize/debug_file.h"
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 
 #define ELF_SYMS_UNSIZED_MAX 4096
 
@@ -50,7 +50,7 @@ struct elf_symbol {
  * leaves out tables that do not fit. 0; -ENOEXEC: not an ELF program or library; -ENOMEM; -errno. A
  * file without symbols is not an error.
  */
-int elf_syms_load(int fd, struct debug_file_search *search, struct budget_share *share,
+int elf_syms_load(int fd, struct debug_file_search *search, struct quota_share *share,
 		  struct elf_syms **syms);
 
 /* Does the same for an image in memory, laid out as in a file (the vDSO), which is not kept. */

@@ -193,11 +193,11 @@ static int add_within_share(struct elf_table *table, const struct elf_file *file
 	const struct elf_strings *strings;
 	int err;
 
-	if (!budget_take(file->share, count * ELF_TABLE_COST))
+	if (!quota_share_take(file->share, count * ELF_TABLE_COST))
 		return 0;
 	strings = elf_table_strings(table, file, raw);
 	err = strings ? add_functions(table, raw, strings, sections) : 0;
-	budget_return(file->share, (count - (table->count - before)) * ELF_TABLE_COST);
+	quota_share_return(file->share, (count - (table->count - before)) * ELF_TABLE_COST);
 	return err ? err : strings != NULL;
 }
 

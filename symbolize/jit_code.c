@@ -37,7 +37,7 @@ struct jit_process {
 
 void jit_code_init(struct jit_code *j, struct bounded_caller *calls)
 {
-	*j = (struct jit_code){.calls = calls, .budget = bounded_caller_budget(calls)};
+	*j = (struct jit_code){.calls = calls, .quota = bounded_caller_budget(calls)};
 }
 
 void jit_code_release(struct jit_code *j)
@@ -234,7 +234,7 @@ static void read_dump(struct jit_code *j, struct jit_process *p)
 	}
 	if (err)
 		return;
-	p->dump_bytes += budget_settle(j->budget, &job->job.share, true);
+	p->dump_bytes += table_quota_settle(j->quota, &job->job.share, true);
 	note_refused(j, p);
 	free(job);
 }
@@ -306,7 +306,7 @@ static void load_map(struct jit_code *j, struct jit_process *p)
 	if (bounded_call(j->calls, &job->job, BOUNDED_CALL_LOAD_MS) != 0)
 		return;
 	p->map = job->map;
-	p->map_bytes = budget_settle(j->budget, &job->job.share, p->map != NULL);
+	p->map_bytes = table_quota_settle(j->quota, &job->job.share, p->map != NULL);
 	free(job);
 }
 
@@ -330,7 +330,7 @@ void jit_code_free_tables(struct jit_code *j, uint32_t id)
 		return;
 	perf_map_free(p->map);
 	jitdump_free(p->dump);
-	budget_free(j->budget, p->map_bytes + p->dump_bytes);
+	table_quota_free(j->quota, p->map_bytes + p->dump_bytes);
 	p->map = NULL;
 	p->dump = NULL;
 	p->map_bytes = p->dump_bytes = 0;

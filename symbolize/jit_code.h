@@ -20,7 +20,7 @@
 #include "symbolize/cfi.h"
 #include "symbolize/code_ref.h"
 #include "symbolize/util/bounded_call.h"
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 #include "symbolize/util/record_set.h"
 
 struct jit_process;
@@ -33,7 +33,7 @@ struct jit_folder {
 
 struct jit_code {
 	struct bounded_caller *calls;   /* borrowed */
-	struct budget *budget;          /* of `calls` */
+	struct table_quota *quota;      /* of `calls` */
 	RECORD_SET(struct jit_process); /* by id */
 	struct jit_folder folders[JIT_MAX_FOLDERS];
 	uint32_t folder_count, dump_count;

@@ -23,8 +23,8 @@ struct jit_frames {
 	uint8_t *bytes; /* the table's */
 	struct cfi_index_entry *index;
 	uint32_t count, capacity;
-	size_t taken;               /* of the budget */
-	struct budget_share *share; /* while it is read */
+	size_t taken;              /* of the budget */
+	struct quota_share *share; /* while it is read */
 	bool is_full;
 };
 
@@ -75,7 +75,7 @@ static bool read_address(const uint8_t *header, size_t size, uint64_t *address)
 
 static bool take(struct jit_frames *f, size_t bytes)
 {
-	if (!budget_take(f->share, bytes))
+	if (!quota_share_take(f->share, bytes))
 		return false;
 	f->taken += bytes;
 	return true;
@@ -146,7 +146,7 @@ static void place_section(struct jit_frames *f, const uint8_t *data, size_t head
 }
 
 int jit_frames_read(const uint8_t *data, size_t size, uint64_t header_size,
-		    struct budget_share *share, struct jit_frames **frames)
+		    struct quota_share *share, struct jit_frames **frames)
 {
 	bool is_header_first;
 	struct jit_frames *f;
@@ -171,7 +171,7 @@ int jit_frames_read(const uint8_t *data, size_t size, uint64_t header_size,
 		err = list_functions(f);
 	f->share = NULL;
 	if (err) {
-		budget_return(share, f->taken);
+		quota_share_return(share, f->taken);
 		jit_frames_free(f);
 		return err;
 	}

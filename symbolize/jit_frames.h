@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "symbolize/cfi.h"
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 
 struct jit_frames;
 
@@ -35,7 +35,7 @@ struct jit_frames;
  * -ENOSPC: too large; -ENOMEM.
  */
 int jit_frames_read(const uint8_t *data, size_t size, uint64_t header_size,
-		    struct budget_share *share, struct jit_frames **frames);
+		    struct quota_share *share, struct jit_frames **frames);
 void jit_frames_free(struct jit_frames *frames);
 
 /* Returns how many bytes it took from the share. */

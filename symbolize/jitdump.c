@@ -95,8 +95,7 @@ struct jitdump {
 	uint64_t frames_bytes;
 	struct jit_frames *pending; /* for the code that comes next; NULL: none */
 	uint32_t pending_at;        /* where it is in `frames`; NONE: it describes nothing yet */
-	struct budget_share
-		*pending_share; /* that gave its memory; NULL: that of an earlier read */
+	struct quota_share *pending_share; /* that gave its memory; NULL: that of an earlier read */
 	uint64_t refused_frames;
 };
 
@@ -115,7 +114,7 @@ static void drop_pending(struct jitdump *d)
 	if (d->pending && d->pending_at == NONE) {
 		d->refused_frames++;
 		d->frames_bytes -= jit_frames_bytes(d->pending);
-		budget_return(d->pending_share, jit_frames_bytes(d->pending));
+		quota_share_return(d->pending_share, jit_frames_bytes(d->pending));
 		jit_frames_free(d->pending);
 	}
 	d->pending = NULL;
@@ -154,7 +153,7 @@ static uint32_t newest_on(const struct jitdump *d, uint64_t address)
 }
 
 /* Puts the code on its pages: 0, -ENOSPC or -ENOMEM. */
-static int link_code(struct jitdump *d, uint32_t code, struct budget_share *share)
+static int link_code(struct jitdump *d, uint32_t code, struct quota_share *share)
 {
 	uint64_t first = d->codes[code].start >> PAGE_SHIFT;
 	uint64_t last = (d->codes[code].end - 1) >> PAGE_SHIFT;
@@ -164,7 +163,7 @@ static int link_code(struct jitdump *d, uint32_t code, struct budget_share *shar
 	for (uint64_t number = first; number <= last; number++) {
 		uint32_t page;
 
-		if (!budget_take(share, LINK_COST))
+		if (!quota_share_take(share, LINK_COST))
 			return -ENOSPC;
 		page = record_get(&d->pages, &number, &((struct page){number, NONE}));
 		if (page == RECORD_NONE || !array_make_room(&d->links, d->link_count,
@@ -201,13 +200,14 @@ static bool is_used(const struct jitdump *d, uint64_t start, uint64_t end)
 
 struct input {
 	int fd;
-	struct budget_share *share;
+	struct quota_share *share;
 };
 
-static int add_name(struct jitdump *d, const char *text, size_t length, struct budget_share *share,
+static int add_name(struct jitdump *d, const char *text, size_t length, struct quota_share *share,
 		    uint32_t *name)
 {
-	if (!budget_take(share, 2 * (length + 1)) || d->name_bytes > UINT32_MAX - PERF_MAP_MAX_NAME)
+	if (!quota_share_take(share, 2 * (length + 1)) ||
+	    d->name_bytes > UINT32_MAX - PERF_MAP_MAX_NAME)
 		return -ENOSPC;
 	if (!array_reserve(&d->names, d->name_bytes, (uint32_t)length + 1, &d->name_capacity, 1))
 		return -ENOMEM;
@@ -220,7 +220,7 @@ static int add_name(struct jitdump *d, const char *text, size_t length, struct b
 }
 
 static int add_code(struct jitdump *d, uint64_t start, uint64_t size, uint32_t name,
-		    uint32_t frames, struct budget_share *share)
+		    uint32_t frames, struct quota_share *share)
 {
 	struct code code = {.start = start,
 			    .end = start + size,
@@ -230,7 +230,7 @@ static int add_code(struct jitdump *d, uint64_t start, uint64_t size, uint32_t n
 
 	if (size == 0 || code.end < start)
 		return 0;
-	if (d->code_count == JITDUMP_MAX_CODES || !budget_take(share, CODE_COST))
+	if (d->code_count == JITDUMP_MAX_CODES || !quota_share_take(share, CODE_COST))
 		return -ENOSPC;
 	if (!array_make_room(&d->codes, d->code_count, &d->code_capacity, sizeof(*d->codes)) ||
 	    !array_make_room(&d->began, d->began_count, &d->began_capacity, sizeof(*d->began)))
@@ -284,7 +284,7 @@ static uint32_t frames_of(struct jitdump *d, uint64_t start, uint64_t size)
 	return found;
 }
 
-static int on_load(struct jitdump *d, const char *bytes, size_t have, struct budget_share *share)
+static int on_load(struct jitdump *d, const char *bytes, size_t have, struct quota_share *share)
 {
 	struct load load;
 	size_t length;
@@ -315,7 +315,7 @@ static uint32_t frames_moved(const struct jitdump *d, uint32_t number, const str
 	return code->frames;
 }
 
-static int on_move(struct jitdump *d, const char *bytes, size_t have, struct budget_share *share)
+static int on_move(struct jitdump *d, const char *bytes, size_t have, struct quota_share *share)
 {
 	struct move move;
 	uint32_t code;
@@ -394,8 +394,8 @@ static int on_record(struct jitdump *d, const struct record *record, const char 
 }
 
 /* The records that begin in the window at d->offset: 0, or -errno; 1: the last one is not whole. */
-static int read_window(struct jitdump *d, const char *window, size_t size, uint64_t file_size,
-		       const struct input *in)
+static int read_time_range(struct jitdump *d, const char *window, size_t size, uint64_t file_size,
+			   const struct input *in)
 {
 	size_t at = 0;
 
@@ -452,13 +452,13 @@ static int read_records(struct jitdump *d, const struct input *in, uint64_t file
 			      ? -ENOSPC
 			      : read_exactly(in->fd, window, size, d->offset);
 		if (!err)
-			err = read_window(d, window, size, file_size, in);
+			err = read_time_range(d, window, size, file_size, in);
 	}
 	free(window);
 	return err == 1 ? 0 : err;
 }
 
-int jitdump_read(struct jitdump *d, int fd, struct budget_share *share)
+int jitdump_read(struct jitdump *d, int fd, struct quota_share *share)
 {
 	const struct input in = {fd, share};
 	struct stat st;

@@ -14,8 +14,8 @@
  * keeps, with its address, a generation: which of the replacements of code there it has seen.
  *
  * The file is written by the profiled program and is untrusted: its size, the functions, their
- * extent and what one lookup looks at are bounded (budget.h); names are cleaned (text.h) and cut to
- * PERF_MAP_MAX_NAME. Units: ns. Not thread-safe.
+ * extent and what one lookup looks at are bounded (table_quota.h); names are cleaned (text.h) and
+ * cut to PERF_MAP_MAX_NAME. Units: ns. Not thread-safe.
  */
 #ifndef SYMBOLIZE_JITDUMP_H
 #define SYMBOLIZE_JITDUMP_H
@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "symbolize/cfi.h"
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 
 struct jitdump;
 
@@ -36,7 +36,7 @@ void jitdump_free(struct jitdump *dump);
  * NULL). 0; -ENOEXEC: it is not such a file, or malformed from here on; -ENOSPC: it exceeds limits;
  * -ENOMEM, -errno. What was read stays. May block.
  */
-int jitdump_read(struct jitdump *dump, int fd, struct budget_share *share);
+int jitdump_read(struct jitdump *dump, int fd, struct quota_share *share);
 
 /* Returns whether the file may have grown by what concerns code that ran at the time. */
 bool jitdump_is_behind(const struct jitdump *dump, uint64_t time_ns);

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 
 struct ksyms;
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/util/array.h"
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 #include "symbolize/util/text.h"
 
 struct map_table *map_table_new(void)
@@ -28,8 +28,8 @@ void map_table_drop(struct map_table *table)
 {
 	if (!table || --table->references > 0)
 		return;
-	if (table->budget)
-		budget_free_maps(table->budget, table->capacity * sizeof(*table->entries));
+	if (table->quota)
+		table_quota_free_maps(table->quota, table->capacity * sizeof(*table->entries));
 	free(table->entries);
 	free(table);
 }
@@ -61,12 +61,12 @@ static int make_room(struct map_table *table, uint32_t count)
 	while (capacity < count)
 		capacity *= 2;
 	more = (capacity - table->capacity) * sizeof(*grown);
-	if (table->budget && !budget_take_maps(table->budget, more))
+	if (table->quota && !table_quota_take_maps(table->quota, more))
 		return -ENOSPC;
 	grown = realloc(table->entries, capacity * sizeof(*grown));
 	if (!grown) {
-		if (table->budget)
-			budget_free_maps(table->budget, more);
+		if (table->quota)
+			table_quota_free_maps(table->quota, more);
 		return -ENOMEM;
 	}
 	table->entries = grown;
@@ -81,7 +81,7 @@ static int prepare_to_change(struct map_table **table)
 	int err = own ? 0 : -ENOMEM;
 
 	if (!err) {
-		own->budget = old->budget;
+		own->quota = old->quota;
 		err = make_room(own, old->count + 2);
 	}
 	if (err) {

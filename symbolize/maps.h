@@ -19,7 +19,7 @@
 /* Linux's default vm.max_map_count is 65530; beyond this -ENOSPC. */
 #define MAP_TABLE_MAX 65536
 
-struct budget;
+struct table_quota;
 
 struct map_entry {
 	uint64_t start, end;  /* start < end */
@@ -43,7 +43,7 @@ struct map_table {
 	 * Borrowed: counts the entries' memory, also that of copies. Set while there are none, if
 	 * at all.
 	 */
-	struct budget *budget;
+	struct table_quota *quota;
 };
 
 /* An empty table with one reference; NULL when out of memory. */

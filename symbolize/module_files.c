@@ -12,7 +12,7 @@
 
 void module_files_init(struct module_files *files, struct bounded_caller *calls)
 {
-	*files = (struct module_files){.calls = calls, .budget = bounded_caller_budget(calls)};
+	*files = (struct module_files){.calls = calls, .quota = bounded_caller_budget(calls)};
 }
 
 /* ---- the list ---- */
@@ -169,7 +169,7 @@ static void release_fd(struct module_files *files, struct module_file *file, int
 
 static void free_bytes(struct module_files *files, struct file_table *table)
 {
-	budget_free(files->budget, table->bytes);
+	table_quota_free(files->quota, table->bytes);
 	table->bytes = 0;
 }
 
@@ -181,8 +181,8 @@ static int run_load_job(struct module_files *files, struct file_table *table, st
 	free_bytes(files, table);
 	err = bounded_call(files->calls, &job->job, BOUNDED_CALL_LOAD_MS);
 	if (!err)
-		table->bytes = budget_settle(files->budget, &job->job.share,
-					     job->syms || job->cfi || job->dwarf);
+		table->bytes = table_quota_settle(files->quota, &job->job.share,
+						  job->syms || job->cfi || job->dwarf);
 	return err;
 }
 
@@ -323,7 +323,7 @@ uint32_t module_file_read(struct module_files *files, struct module_file *file, 
 		return 0;
 	done = job->done;
 	memcpy(bytes, job->bytes, done);
-	budget_settle(files->budget, &job->job.share, false);
+	table_quota_settle(files->quota, &job->job.share, false);
 	free(job);
 	return done;
 }
@@ -380,7 +380,7 @@ static bool add_name(struct inline_job *job, const char *name)
 	size_t length = name ? strnlen(name, NAME_MAX_BYTES) : 0;
 	char *copy;
 
-	if (!budget_take(&job->job.share, length + sizeof(*found->names)))
+	if (!quota_share_take(&job->job.share, length + sizeof(*found->names)))
 		return false;
 	job->found_bytes += length + sizeof(*found->names);
 	if (!array_make_room(&found->names, found->count, &found->capacity, sizeof(*found->names)))
@@ -420,7 +420,7 @@ static bool add_source(struct inline_job *job, const struct source_place *source
 
 	free(text);
 	taken = found->paths.bytes - before + sizeof(*found->sources);
-	if (has_failed || !budget_take(&job->job.share, taken))
+	if (has_failed || !quota_share_take(&job->job.share, taken))
 		return false;
 	job->found_bytes += taken;
 	if (!array_make_room(&found->sources, found->source_count, &found->source_capacity,
@@ -483,8 +483,8 @@ bool module_file_find_inlined(struct module_files *files, struct module_file *fi
 	}
 	if (err)
 		return false;
-	table->bytes += budget_settle(files->budget, &job->job.share, true) - job->found_bytes;
-	budget_free(files->budget, job->found_bytes);
+	table->bytes += table_quota_settle(files->quota, &job->job.share, true) - job->found_bytes;
+	table_quota_free(files->quota, job->found_bytes);
 	*found = job->found;
 	free(job);
 	return found->counts != NULL;

@@ -7,8 +7,8 @@
  * tables are loaded once and shared by its modules.
  *
  * Files belong to others: they are opened, read and closed through a bounded_caller, and memory for
- * tables comes from its budget (budget.h), which also counts files whose tables could not be loaded
- * in time.
+ * tables comes from its budget (table_quota.h), which also counts files whose tables could not be
+ * loaded in time.
  */
 #ifndef SYMBOLIZE_MODULE_FILES_H
 #define SYMBOLIZE_MODULE_FILES_H
@@ -21,7 +21,7 @@
 #include "symbolize/elf_cfi.h"
 #include "symbolize/elf_syms.h"
 #include "symbolize/util/bounded_call.h"
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 #include "symbolize/util/record_set.h"
 #include "symbolize/util/intern.h"
 
@@ -44,7 +44,8 @@ struct module_file {
 	int debug_fd;          /* its debug file in a process's root folder; -1: none */
 	char *build_id;        /* known once syms were loaded; in hexadecimal; NULL: none */
 	struct elf_syms *syms; /* NULL: not loaded, or none; the same for those below */
-	const char **names;    /* naming.c's name of each symbol, or NULL so far; by symbol index */
+	const char *
+		*names; /* bench_naming.c's name of each symbol, or NULL so far; by symbol index */
 	struct elf_cfi *cfi;
 	struct dwarf *dwarf;
 	bool is_unread; /* its dwarf_unread was counted */
@@ -55,7 +56,7 @@ struct module_files {
 	RECORD_SET(struct module_file);
 	uint32_t open;                /* descriptors kept open */
 	struct bounded_caller *calls; /* borrowed */
-	struct budget *budget;        /* of `calls` */
+	struct table_quota *quota;    /* of `calls` */
 };
 
 void module_files_init(struct module_files *files, struct bounded_caller *calls);

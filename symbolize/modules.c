@@ -340,7 +340,7 @@ int modules_call(struct modules *modules, uint32_t index, struct bounded_job *jo
 				       device_of(module), job);
 	}
 	if (!err)
-		budget_settle(modules->files.budget, &job->share, false);
+		table_quota_settle(modules->files.quota, &job->share, false);
 	else if (err == -EBADF)
 		free(job);
 	return err;

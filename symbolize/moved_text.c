@@ -11,7 +11,7 @@
 #include "symbolize/text_pages.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/bounded_call.h"
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 
 #define PAGE TEXT_PAGE
 #define ADDRESS_END (UINT64_C(1) << 56) /* of user addresses */

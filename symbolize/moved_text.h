@@ -28,7 +28,8 @@
 #define MOVED_TEXT_MAX_TRIES 3u /* of one mapping: it may have been half copied */
 
 struct moved_text {
-	/* comparisons in vain, and checks: MOVED_TEXT_MAX_MISSES, _CHECKS (budget.h) at most */
+	/* comparisons in vain, and checks: MOVED_TEXT_MAX_MISSES, _CHECKS (table_quota.h) at most
+	 */
 	uint32_t misses, checks;
 	int (*open_memory)(void *context, pid_t pid); /* as symbolizer.h says; or NULL */
 	void *memory_context;

@@ -84,14 +84,14 @@ static size_t count_lines(const char *text, size_t size)
 #define LINE_COST (3 * sizeof(struct range) + 2 * sizeof(void *))
 
 /* Takes the cost of as many lines as fit, halving their number until it does. */
-static size_t take_lines(struct budget_share *share, size_t lines)
+static size_t take_lines(struct quota_share *share, size_t lines)
 {
-	while (lines > 0 && !budget_take(share, lines * LINE_COST))
+	while (lines > 0 && !quota_share_take(share, lines * LINE_COST))
 		lines /= 2;
 	return lines;
 }
 
-static int parse(struct perf_map *map, size_t size, struct budget_share *share)
+static int parse(struct perf_map *map, size_t size, struct quota_share *share)
 {
 	size_t lines = take_lines(share, count_lines(map->text, size)), count = 0;
 	struct range *ranges = calloc(lines + 1, sizeof(*ranges));
@@ -115,8 +115,8 @@ static int parse(struct perf_map *map, size_t size, struct budget_share *share)
 	}
 	err = range_table_build(&map->table, ranges, count);
 	if (!err)
-		budget_return(share, lines * (LINE_COST - sizeof(*map->names)) -
-					     map->table.count * sizeof(*ranges));
+		quota_share_return(share, lines * (LINE_COST - sizeof(*map->names)) -
+						  map->table.count * sizeof(*ranges));
 out:
 	free(ranges);
 	return err;
@@ -146,7 +146,7 @@ static int read_text(int fd, struct perf_map *map, size_t *size)
 	return 0;
 }
 
-int perf_map_read(int fd, struct budget_share *share, struct perf_map **result)
+int perf_map_read(int fd, struct quota_share *share, struct perf_map **result)
 {
 	struct perf_map *map;
 	struct stat st;
@@ -155,7 +155,8 @@ int perf_map_read(int fd, struct budget_share *share, struct perf_map **result)
 
 	if (fstat(fd, &st) != 0)
 		return -errno;
-	if (st.st_size > (off_t)PERF_MAP_MAX_BYTES || !budget_take(share, (uint64_t)st.st_size))
+	if (st.st_size > (off_t)PERF_MAP_MAX_BYTES ||
+	    !quota_share_take(share, (uint64_t)st.st_size))
 		return -EFBIG;
 	map = calloc(1, sizeof(*map));
 	if (!map)
@@ -173,7 +174,7 @@ int perf_map_read(int fd, struct budget_share *share, struct perf_map **result)
 }
 
 /* A file must belong to `owner` or root. */
-static int load_path(const char *path, uid_t owner, struct budget_share *share,
+static int load_path(const char *path, uid_t owner, struct quota_share *share,
 		     struct perf_map **map)
 {
 	struct stat st;
@@ -201,7 +202,7 @@ void perf_map_locate(pid_t pid, struct perf_map_place *place)
 	place->owner = process.st_uid;
 }
 
-int perf_map_load(const struct perf_map_place *place, struct budget_share *share,
+int perf_map_load(const struct perf_map_place *place, struct quota_share *share,
 		  struct perf_map **map)
 {
 	pid_t inside = place->inside ? place->inside : place->pid;

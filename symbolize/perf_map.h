@@ -7,7 +7,8 @@
  * reused. Source: tools/perf/Documentation/jit-interface.txt of Linux.
  *
  * The file is written by the profiled program and is untrusted: it must be a regular file, not a
- * symbolic link; bytes, lines and name lengths are bounded (budget.h); names are cleaned (text.h).
+ * symbolic link; bytes, lines and name lengths are bounded (table_quota.h); names are cleaned
+ * (text.h).
  */
 #ifndef SYMBOLIZE_PERF_MAP_H
 #define SYMBOLIZE_PERF_MAP_H
@@ -15,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 
 struct perf_map;
 
@@ -39,11 +40,11 @@ void perf_map_locate(pid_t pid, struct perf_map_place *place);
  * that do not fit. -ENOENT: none; -EFBIG, -EPERM, -ENOMEM and other -errno. The caller frees it.
  * May block.
  */
-int perf_map_load(const struct perf_map_place *place, struct budget_share *share,
+int perf_map_load(const struct perf_map_place *place, struct quota_share *share,
 		  struct perf_map **map);
 
 /* Does the same for an open file with its current contents. */
-int perf_map_read(int fd, struct budget_share *share, struct perf_map **map);
+int perf_map_read(int fd, struct quota_share *share, struct perf_map **map);
 
 /* The name of the code at `address`, which lives as long as the map; NULL: none. */
 const char *perf_map_find(const struct perf_map *map, uint64_t address);

@@ -229,7 +229,7 @@ static void find_trampoline(struct reader *r, struct python_image *image)
 		image->trampoline = python_trampoline_read(code, size);
 }
 
-int python_image_read(int fd, const char *path, struct budget_share *share,
+int python_image_read(int fd, const char *path, struct quota_share *share,
 		      struct python_image *image)
 {
 	struct reader r = {.fd = fd};

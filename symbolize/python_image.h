@@ -11,7 +11,7 @@
 #include "symbolize/python_loop.h"
 #include "symbolize/python_offsets.h"
 #include "symbolize/python_trampoline.h"
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 
 #define PYTHON_SEGMENTS 4
 
@@ -44,7 +44,7 @@ bool python_image_is_candidate(const char *path);
  * taken from `share` and stay taken. 0; -ENOENT: no CPython; -ENOTSUP: an unknown version, `hex` is
  * set; or -errno.
  */
-int python_image_read(int fd, const char *path, struct budget_share *share,
+int python_image_read(int fd, const char *path, struct quota_share *share,
 		      struct python_image *image);
 
 /* The address in the file of what is at `file_offset`; 0: no code. */

@@ -10,7 +10,7 @@
 #include "symbolize/maps.h"
 #include "symbolize/modules.h"
 #include "symbolize/moved_text.h"
-#include "symbolize/naming.h"
+#include "symbolize/frame_naming.h"
 #include "symbolize/symbolizer_cfi.h"
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/proc_file.h"
@@ -73,8 +73,8 @@ void symbolizer_free(struct symbolizer *s)
 
 void symbolizer_share_memory(struct symbolizer *s, size_t *used, size_t most)
 {
-	s->modules.files.budget->shared_used = used;
-	s->modules.files.budget->shared_most = most;
+	s->modules.files.quota->shared_used = used;
+	s->modules.files.quota->shared_most = most;
 }
 
 /* ---- address spaces ---- */
@@ -113,7 +113,7 @@ static int insert(struct symbolizer *s, const struct address_space *space, struc
 	else
 		moved_text_expect(*maps, &entry);
 	if ((*maps)->capacity == 0)
-		(*maps)->budget = bounded_caller_budget(s->calls);
+		(*maps)->quota = bounded_caller_budget(s->calls);
 	return err ? err : map_table_insert(maps, entry);
 }
 
@@ -534,7 +534,7 @@ struct symbolizer_stats symbolizer_stats(const struct symbolizer *s)
 
 	return (struct symbolizer_stats){
 		.mangled = demangler_count_slow(s->naming.demangler),
-		.refused = modules->files.budget->refused,
+		.refused = modules->files.quota->refused,
 		.refused_frames = s->naming.jits.refused_frames,
 		.stuck = bounded_caller_count_stuck(s->calls),
 		.unreadable = modules->unreadable,

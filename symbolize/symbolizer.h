@@ -123,7 +123,7 @@ const char *symbolizer_name(struct symbolizer *s, struct code_ref ref, bool is_r
  * time: first want all names, then name them, then look them up. With `with_inlined` for
  * symbolizer_names(), otherwise for symbolizer_name(). Also frees call frame information, so
  * unwinding must have ended. Optional: without it names are looked up one by one, with the tables
- * of all files in memory, as long as the budget allows (budget.h).
+ * of all files in memory, as long as the budget allows (table_quota.h).
  */
 void symbolizer_want_name(struct symbolizer *s, struct code_ref ref, bool is_return_address);
 void symbolizer_name_wanted(struct symbolizer *s, bool with_inlined);
@@ -174,7 +174,7 @@ struct demangler *symbolizer_demangler(struct symbolizer *s);
 
 struct symbolizer_stats {
 	uint64_t mangled; /* names that stayed mangled for lack of time */
-	/* Losses by exceeded budgets (budget.h); names may be missing. */
+	/* Losses by exceeded budgets (table_quota.h); names may be missing. */
 	uint64_t refused; /* tables that were not loaded, or only in part */
 	/* records of generated code's call-frame information that are malformed or too large */
 	uint64_t refused_frames;

@@ -30,7 +30,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/hot_path.h"
 
 #define BUFFERS_MIN_SIZE 1024u                                 /* 4 records */
 #define BUFFERS_SIZES 7                                        /* each twice the one before */
@@ -81,7 +81,7 @@ bool buffers_have(struct buffers *buffers, const uint8_t *buffer);
 void buffers_put(struct buffers *buffers, uint8_t *buffer);
 
 /* More than BUFFERS_HIGH are filled, and waiting may help. Cheap, exact enough. */
-static WITHIN_LAUNCH bool buffers_are_short(const struct buffers *buffers)
+static HOT_PATH_INLINE bool buffers_are_short(const struct buffers *buffers)
 {
 	return unlikely(__atomic_load_n(&buffers->filled, __ATOMIC_RELAXED) > BUFFERS_HIGH) &&
 	       __atomic_load_n(&buffers->hopeless, __ATOMIC_RELAXED) !=

@@ -49,17 +49,17 @@ int clock_measure(const struct cupti_api *api, struct clock_point *point)
 	bool found = false;
 
 	for (int i = 0; i < TRIES; i++) {
-		uint64_t before = clock_now_ns(), cupti = 0, window;
+		uint64_t before = clock_now_ns(), cupti = 0, time_range;
 		int result = api->cuptiGetTimestamp(&cupti);
 
-		window = clock_now_ns() - before;
+		time_range = clock_now_ns() - before;
 		if (result != CUPTI_ABI_SUCCESS)
 			return -EIO;
-		if (found && window / 2 >= point->error_ns)
+		if (found && time_range / 2 >= point->error_ns)
 			continue;
 		point->at_ns = cupti;
-		point->offset_ns = (int64_t)(before + window / 2 - cupti);
-		point->error_ns = window / 2;
+		point->offset_ns = (int64_t)(before + time_range / 2 - cupti);
+		point->error_ns = time_range / 2;
 		found = true;
 	}
 	return 0;
@@ -117,13 +117,14 @@ void clock_map_add(struct clock_map *map, const struct clock_point *point)
 
 bool clock_was_set(const struct cupti_api *api, const struct clock_map *map)
 {
-	uint64_t before = clock_now_ns(), cupti = 0, window;
+	uint64_t before = clock_now_ns(), cupti = 0, time_range;
 	struct clock_point now;
 
 	if (api->cuptiGetTimestamp(&cupti) != CUPTI_ABI_SUCCESS || map->newer.at_ns == 0)
 		return false;
-	window = clock_now_ns() - before;
-	now = (struct clock_point){cupti, (int64_t)(before + window / 2 - cupti), window / 2};
+	time_range = clock_now_ns() - before;
+	now = (struct clock_point){cupti, (int64_t)(before + time_range / 2 - cupti),
+				   time_range / 2};
 	return (int64_t)(time_of(&now) - time_of(&map->newer)) > 0 && is_step(&map->newer, &now);
 }
 

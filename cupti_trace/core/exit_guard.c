@@ -16,7 +16,7 @@
 
 static void (*the_handler)(void);
 static pid_t owner;
-static uint32_t patience_ms = EXIT_GUARD_PATIENCE_MS, stay_ms = EXIT_GUARD_STAY_MS;
+static uint32_t timeout_ms = EXIT_GUARD_TIMEOUT_MS, stay_ms = EXIT_GUARD_STAY_MS;
 static _Atomic bool begun, ended;
 static _Atomic uint32_t held;          /* a bit for each thread; bit 0 is furthest down the list */
 static _Atomic uint64_t first_held_ms; /* when the first came */
@@ -84,7 +84,7 @@ static void wait_for_handler(void)
 	while (!atomic_load(&ended)) {
 		uint64_t now = now_ms();
 
-		if (now - first >= patience_ms || (!atomic_load(&begun) && now - came >= BEGIN_MS))
+		if (now - first >= timeout_ms || (!atomic_load(&begun) && now - came >= BEGIN_MS))
 			break;
 		sleep_ms(1);
 	}
@@ -112,9 +112,9 @@ int exit_guard_add(void (*handler)(void))
 	return on_exit(run_handler, NULL) ? -ENOMEM : 0;
 }
 
-void exit_guard_set_times(uint32_t patience, uint32_t stay)
+void exit_guard_set_times(uint32_t timeout, uint32_t stay)
 {
-	patience_ms = patience;
+	timeout_ms = timeout;
 	stay_ms = stay;
 }
 

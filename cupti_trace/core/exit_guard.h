@@ -20,9 +20,9 @@
 
 #include <stdint.h>
 
-#define EXIT_GUARD_THREADS 31        /* that may call exit beside the first */
-#define EXIT_GUARD_PATIENCE_MS 10000 /* for a handler that hangs: in all, however many threads */
-#define EXIT_GUARD_STAY_MS 2000      /* until those that stay end the process */
+#define EXIT_GUARD_THREADS 31       /* that may call exit beside the first */
+#define EXIT_GUARD_TIMEOUT_MS 10000 /* for a handler that hangs: in all, however many threads */
+#define EXIT_GUARD_STAY_MS 2000     /* until those that stay end the process */
 
 /*
  * Has `handler` called at exit, before all handlers that are registered already. Only once in a
@@ -30,8 +30,8 @@
  */
 int exit_guard_add(void (*handler)(void));
 
-/* Sets other times than EXIT_GUARD_PATIENCE_MS and EXIT_GUARD_STAY_MS; before exit. */
-void exit_guard_set_times(uint32_t patience_ms, uint32_t stay_ms);
+/* Sets other times than EXIT_GUARD_TIMEOUT_MS and EXIT_GUARD_STAY_MS; before exit. */
+void exit_guard_set_times(uint32_t timeout_ms, uint32_t stay_ms);
 
 /* Returns how many threads are held now, or stay. */
 uint32_t exit_guard_held(void);

@@ -58,7 +58,7 @@ static void enter(struct guest *guest, bool is_measured)
 	pthread_sigmask(SIG_BLOCK, &held, &guest->signals);
 	guest->is_measured = is_measured;
 	if (is_measured)
-		guest->mark = own_cost_begin();
+		guest->mark = overhead_begin();
 }
 
 void guest_enter(struct guest *guest)
@@ -77,7 +77,7 @@ void guest_leave(const struct guest *guest)
 	if (!guest->is_outermost)
 		return;
 	if (guest->is_measured)
-		own_cost_end(&guest->mark);
+		overhead_end(&guest->mark);
 	errno = guest->error;
 	set_float_mode(guest->float_mode);
 	pthread_setcancelstate(guest->cancel_state, NULL);

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
-#include "cupti_trace/core/own_cost.h"
+#include "cupti_trace/core/overhead.h"
 
 struct guest {
 	bool is_outermost;
@@ -27,11 +27,11 @@ struct guest {
 	uint32_t float_mode;
 	sigset_t signals;
 	bool is_measured;
-	struct own_cost_mark mark;
+	struct overhead_mark mark;
 };
 
 void guest_enter(struct guest *guest);
-/* For little that is done often: its time is not measured (own_cost.h), which would take longer. */
+/* For little that is done often: its time is not measured (overhead.h), which would take longer. */
 void guest_enter_briefly(struct guest *guest);
 void guest_leave(const struct guest *guest);
 

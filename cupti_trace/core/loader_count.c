@@ -10,7 +10,7 @@
 #define SKIPPED_BYTES 16
 
 static const volatile uint64_t not_found;
-const volatile uint64_t *_Atomic loader_count_place READ_AT_LAUNCH = &not_found;
+const volatile uint64_t *_Atomic loader_count_place HOT_PATH_DATA = &not_found;
 
 /* glibc's own data: words[count]. Set when this library is loaded. */
 static const volatile uint64_t *words;

@@ -15,7 +15,7 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
-#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/hot_path.h"
 
 struct loader_count {
 	uint64_t loaded, unloaded; /* objects */
@@ -27,7 +27,7 @@ struct loader_count loader_count_read(void);
 extern const volatile uint64_t *_Atomic loader_count_place; /* of what is not found: of a 0 */
 
 /* The number loaded so far, or always the same one. Read it before loader_count_read. */
-static WITHIN_LAUNCH uint64_t loader_count_peek(void)
+static HOT_PATH_INLINE uint64_t loader_count_peek(void)
 {
 	return *atomic_load_explicit(&loader_count_place, memory_order_relaxed);
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "cupti_trace/core/clock.h"
 #include "cupti_trace/core/guest.h"
-#include "cupti_trace/core/own_cost.h"
+#include "cupti_trace/core/overhead.h"
 #include "cupti_trace/wire/gpu_wire_fields.h"
 #include "symbolize/util/text.h"
 
@@ -318,12 +318,12 @@ static void wait_for_room(struct sink *sink, bool is_full, int64_t ms)
 }
 
 /*
- * One write of it all: 0, -EPIPE, or -EAGAIN when patience ran out. While one waits the program may
+ * One write of it all: 0, -EPIPE, or -EAGAIN when timeout ran out. While one waits the program may
  * close the pipe, so each write looks for it. To a file less may be written: `*written`.
  */
 static int write_bytes(struct sink *sink, const char *bytes, size_t length, size_t *written)
 {
-	int64_t deadline = now_ms() + (sink->stalled || sink->is_file ? 0 : SINK_PATIENCE_MS);
+	int64_t deadline = now_ms() + (sink->stalled || sink->is_file ? 0 : SINK_TIMEOUT_MS);
 
 	for (;;) {
 		ssize_t n = try_write(sink, bytes, length);
@@ -671,7 +671,7 @@ void sink_goodbye(struct sink *sink)
 	flush_locked(
 		sink); /* the first may only have ended a stall: drops come before the totals */
 	event.goodbye = sink->totals;
-	event.goodbye.own_ns = own_cost_ns();
+	event.goodbye.own_ns = overhead_ns();
 	put_locked(sink, &event);
 	flush_locked(sink);
 	pthread_mutex_unlock(&sink->lock);

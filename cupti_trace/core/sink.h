@@ -4,7 +4,7 @@
  *
  * A batch is at most GPU_WIRE_BATCH_MAX bytes, so the kernel keeps it in one piece whatever other
  * processes write. The pipe is non-blocking; when the profiler does not keep up, sink_put waits for
- * room (backpressure), but never longer than SINK_PATIENCE_MS in a row: then the batch is given up,
+ * room (backpressure), but never longer than SINK_TIMEOUT_MS in a row: then the batch is given up,
  * its work and launches are counted, and nobody waits until the profiler reads again. The
  * profiler's death (EPIPE) turns the sink off for good, without a signal to the application.
  *
@@ -43,7 +43,7 @@
 #include "cupti_trace/wire/gpu_event.h"
 #include "cupti_trace/wire/gpu_wire.h"
 
-#define SINK_PATIENCE_MS GPU_WIRE_PATIENCE_MS
+#define SINK_TIMEOUT_MS GPU_WIRE_TIMEOUT_MS
 #define SINK_PATH_MAX 1024
 #define SINK_KEPT_MAX (16u << 20)
 #define SINK_HEADER_MAX (GPU_WIRE_BATCH_MAX - GPU_WIRE_LINE_MAX)

@@ -4,14 +4,14 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/core/guest.h"
 
 #define TRIES 5
 #define SHIFT 32
 __extension__ typedef unsigned __int128 wide;
 
-struct ticks_source ticks_source READ_AT_LAUNCH;
+struct ticks_source ticks_source HOT_PATH_DATA;
 
 /* The kernel's list, words with a space behind each. */
 static bool is_trusted(void)
@@ -42,14 +42,15 @@ struct ticks_point ticks_read_point(void)
 	uint64_t least = UINT64_MAX;
 
 	for (int i = 0; i < TRIES; i++) {
-		uint64_t before = ticks_now(), ns = clock_now_ns(), window = ticks_now() - before;
+		uint64_t before = ticks_now(), ns = clock_now_ns(),
+			 time_range = ticks_now() - before;
 
 		if (!ticks_source.is_counter)
 			return (struct ticks_point){ns, ns};
-		if (window >= least)
+		if (time_range >= least)
 			continue;
-		least = window;
-		point = (struct ticks_point){before + window / 2, ns};
+		least = time_range;
+		point = (struct ticks_point){before + time_range / 2, ns};
 	}
 	return point;
 }

@@ -17,7 +17,7 @@
 #include "cupti_trace/core/names.h"
 #include "cupti_trace/core/sink.h"
 #include "cupti_trace/wire/trace_config.h"
-#include "cupti_trace/wire/window.h"
+#include "cupti_trace/wire/time_range.h"
 #include "cupti_trace/wire/work_tally.h"
 
 /*
@@ -95,7 +95,7 @@ struct tracer {
 	_Atomic uint64_t void_launches;   /* not yet sent: callback_send_voids */
 	_Atomic int exit;                 /* enum tracer_exit */
 	_Atomic uint64_t code_generation; /* dlpi_adds that the profiler knows */
-	struct window window;             /* what is recorded */
+	struct time_range time_range;     /* what is recorded */
 	_Atomic bool skips_unended;       /* it is over: what has not ended will have no record */
 };
 
@@ -122,7 +122,7 @@ static inline bool tracer_minds_stacks(const struct tracer *tracer)
 	return tracer->config.verbose || tracer->config.max_overhead;
 }
 
-/* Returns whether hardware counters of chosen launches are read: counters.h. */
+/* Returns whether hardware counters of chosen launches are read: hw_counters.h. */
 static inline bool tracer_reads_counters(const struct tracer *tracer)
 {
 	return tracer->config.metrics;
@@ -137,7 +137,8 @@ static inline bool tracer_moves(_Atomic int *state, int from, int to)
 /* Returns whether what begins now is in the part of the run that is recorded. */
 static inline bool tracer_records_now(const struct tracer *tracer)
 {
-	return !window_is_part(&tracer->window) || window_has(&tracer->window, clock_now_ns());
+	return !time_range_is_part(&tracer->time_range) ||
+	       time_range_has(&tracer->time_range, clock_now_ns());
 }
 
 /* Sends the profiler a notice about this process. */
@@ -146,12 +147,12 @@ void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *form
 
 /*
  * Sends `event` (a hello or maps event that requests an acknowledgement) and waits until the
- * profiler has answered, is gone, or ACK_PATIENCE_MS have passed. After one question without an
+ * profiler has answered, is gone, or ACK_TIMEOUT_MS have passed. After one question without an
  * answer it waits again only once the profiler has read what was written until then.
  */
-#define ACK_PATIENCE_MS 5000
+#define ACK_TIMEOUT_MS 5000
 /* In a process that runs already, where a thread of ours waits until recording begins. */
-#define LATE_ACK_PATIENCE_MS 15000
+#define LATE_ACK_TIMEOUT_MS 15000
 void tracer_ask(struct tracer *tracer, const struct gpu_event *event);
 
 /* Sends an allocation or release that CUPTI has no record of, at a time of CUPTI's clock. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When kernels ran whose hardware counters were read (counters.h). Their activity records have no
- * times (CUPTI of CUDA 13.0, on an H200), so the duration is that of a counter which is read with
- * each. A launch call returns when the last run of its kernel has ended: that is the end.
+ * When kernels ran whose hardware counters were read (hw_counters.h). Their activity records have
+ * no times (CUPTI of CUDA 13.0, on an H200), so the duration is that of a counter which is read
+ * with each. A launch call returns when the last run of its kernel has ended: that is the end.
  */
 #ifndef CUPTI_TRACE_HW_COUNTED_TIMES_H
 #define CUPTI_TRACE_HW_COUNTED_TIMES_H

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cupti_trace/core/patience.h"
+#include "cupti_trace/core/timeout.h"
 #include "cupti_trace/hw/cubin_lines.h"
 #include "cupti_trace/hw/pc_sums.h"
 #include "symbolize/util/array.h"
@@ -57,7 +57,7 @@ static struct {
 
 static bool lock_patiently(void)
 {
-	return patience_lock_for(&all.lock, PC_SAMPLING_PATIENCE_MS);
+	return timeout_lock_for(&all.lock, PC_SAMPLING_TIMEOUT_MS);
 }
 
 /* ---- room ---- */

@@ -15,7 +15,7 @@
  *
  * Where CUPTI refuses, a notice says so and the program runs on without. CUPTI documents no thread
  * safety here, so one lock is held over all these calls. A thread of the program waits for it
- * PC_SAMPLING_PATIENCE_MS at most: the thread that holds it may itself wait within CUPTI for what
+ * PC_SAMPLING_TIMEOUT_MS at most: the thread that holds it may itself wait within CUPTI for what
  * the program's thread holds.
  *
  * Source: cupti_pcsampling.h (CUDA 13.0).
@@ -26,7 +26,7 @@
 #include <stdint.h>
 #include "cupti_trace/core/tracer.h"
 
-#define PC_SAMPLING_PATIENCE_MS 250
+#define PC_SAMPLING_TIMEOUT_MS 250
 
 /* Valid periods are of 2^n cycles. */
 #define PC_SAMPLING_PERIOD_MIN 5u

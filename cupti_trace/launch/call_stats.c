@@ -6,7 +6,7 @@
 #include <string.h>
 #include "cupti_trace/core/api_function.h"
 #include "cupti_trace/core/guest.h"
-#include "cupti_trace/core/patience.h"
+#include "cupti_trace/core/timeout.h"
 #include "cupti_trace/launch/launch_log.h"
 
 #define SETS 8u /* of sums: a power of two */
@@ -325,7 +325,7 @@ void call_stats_send(struct sink *sink)
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 	/* the flusher may wait for room in the pipe */
-	if (functions.count == 1 || !patience_lock(&lock))
+	if (functions.count == 1 || !timeout_lock(&lock))
 		return;
 	send_all(sink);
 	pthread_mutex_unlock(&lock);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/ticks.h"
 
@@ -304,17 +304,17 @@ static void empty_ring(struct sink *sink, struct ring *ring)
 }
 
 /* By the owner. */
-static WITHIN_LAUNCH uint32_t head_of(const struct ring *ring)
+static HOT_PATH_INLINE uint32_t head_of(const struct ring *ring)
 {
 	return atomic_load_explicit(&ring->head, memory_order_relaxed);
 }
 
-static WITHIN_LAUNCH bool is_full(const struct ring *ring, uint32_t head)
+static HOT_PATH_INLINE bool is_full(const struct ring *ring, uint32_t head)
 {
 	return head - atomic_load_explicit(&ring->tail, memory_order_acquire) == ring->capacity;
 }
 
-static WITHIN_LAUNCH struct entry *entry_at(const struct ring *ring, uint32_t head)
+static HOT_PATH_INLINE struct entry *entry_at(const struct ring *ring, uint32_t head)
 {
 	return &ring->entries[head & (ring->capacity - 1)];
 }
@@ -330,7 +330,7 @@ static struct entry *claim_entry(struct sink *sink, struct ring *ring)
 	return entry_at(ring, head);
 }
 
-static WITHIN_LAUNCH void publish_entry(struct ring *ring)
+static HOT_PATH_INLINE void publish_entry(struct ring *ring)
 {
 	atomic_store_explicit(&ring->head, head_of(ring) + 1, memory_order_release);
 }
@@ -366,8 +366,8 @@ struct launch_log_thread *launch_log_thread(void)
 	return &own;
 }
 
-static WITHIN_LAUNCH void write_launch(struct entry *entry, const struct launch_log_launch *launch,
-				       uint64_t now)
+static HOT_PATH_INLINE void write_launch(struct entry *entry,
+					 const struct launch_log_launch *launch, uint64_t now)
 {
 	*entry = (struct entry){.time = now,
 				.family = launch->family,
@@ -392,8 +392,8 @@ static __attribute__((noinline)) void add_slowly(struct ring *ring, struct sink 
 	publish_entry(ring);
 }
 
-AT_LAUNCH void launch_log_add(const struct launch_log_thread *me, struct sink *sink,
-			      struct launch_log_launch launch)
+HOT_PATH void launch_log_add(const struct launch_log_thread *me, struct sink *sink,
+			     struct launch_log_launch launch)
 {
 	struct ring *ring = me->ring;
 	uint32_t head = likely(ring) ? head_of(ring) : 0;

@@ -6,18 +6,18 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/core/build_id.h"
 #include "cupti_trace/core/clock.h"
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/loader_count.h"
-#include "cupti_trace/launch/handover.h"
+#include "cupti_trace/launch/async_parent.h"
 #include "cupti_trace/launch/nvtx.h"
-#include "cupti_trace/launch/recent_stacks.h"
+#include "cupti_trace/launch/stack_cache.h"
 #include "cupti_trace/python/python_stack.h"
 #include "cupti_trace/unwind/code_map.h"
 #include "cupti_trace/unwind/code_ranges.h"
-#include "cupti_trace/unwind/frame_memo.h"
+#include "cupti_trace/unwind/unwind_cache.h"
 #include "cupti_trace/unwind/unwind.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
@@ -51,15 +51,15 @@ static struct {
 	uint64_t looked;           /* `loaded` when Python was looked for */
 	struct code_map map;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_id = 1};
-static _Atomic uint32_t generation READ_AT_LAUNCH = 1;
+static _Atomic uint32_t generation HOT_PATH_DATA = 1;
 
 static _Atomic uint64_t walks; /* since the process began */
 
 /* Not 0: code is about to be unmapped, so each launch looks. Counts down with each check. */
-static _Atomic uint32_t watched_checks READ_AT_LAUNCH;
+static _Atomic uint32_t watched_checks HOT_PATH_DATA;
 static _Atomic uint64_t watched_until_ns; /* at the latest */
 /* What the loader had loaded when a launch last looked: more may be in the place of other code. */
-static _Atomic uint64_t peeked_at READ_AT_LAUNCH;
+static _Atomic uint64_t peeked_at HOT_PATH_DATA;
 
 /* All of a thread's stack, as it was captured. */
 struct captured {
@@ -72,17 +72,17 @@ struct captured {
 
 /* A thread's stacks of late, freed at its end. */
 struct thread_cache {
-	struct recent_stacks recent;
+	struct stack_cache recent;
 	bool is_capturing; /* `captured` is in use, of which few pages ever are */
 	struct captured captured;
 };
 static __thread struct launch_stack_thread {
 	struct thread_cache *cache;
-	struct frame_memo_thread *memo; /* where there is a cache */
-	uint32_t generation;            /* of what is in it */
+	struct unwind_cache_thread *memo; /* where there is a cache */
+	uint32_t generation;              /* of what is in it */
 	/* at most one of these; both live until the thread ends */
-	struct handover_worker *worker;
-	struct handover_launcher *launcher;
+	struct async_parent_worker *worker;
+	struct async_parent_launcher *launcher;
 } own;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
@@ -91,9 +91,9 @@ static bool has_key;
 static void at_thread_end(void *cache)
 {
 	own.cache = NULL;
-	handover_worker_free(own.worker);
+	async_parent_worker_free(own.worker);
 	own.worker = NULL;
-	handover_launcher_free(own.launcher);
+	async_parent_launcher_free(own.launcher);
 	own.launcher = NULL;
 	free(cache);
 }
@@ -120,8 +120,8 @@ static __attribute__((noinline)) struct thread_cache *make_cache(void)
 		return NULL;
 	}
 	own.cache = cache;
-	own.memo = frame_memo_thread();
-	own.worker = handover_worker_new();
+	own.memo = unwind_cache_thread();
+	own.worker = async_parent_worker_new();
 	return cache;
 }
 
@@ -360,7 +360,7 @@ static uint32_t send_stack(struct sink *sink, uint32_t id, const char *function,
 	event.stack.frames = frames;
 	event.stack.handed_from = stack->handed_from;
 	if (own.worker)
-		event.stack.handed_to = handover_worker_name(own.worker);
+		event.stack.handed_to = async_parent_worker_name(own.worker);
 	sink_put(sink, &event);
 	return base;
 }
@@ -398,7 +398,7 @@ static uint64_t hash_stack(const char *function, const struct captured *stack)
 	if (stack->ranges.count > 0)
 		h = nvtx_hash(h, &stack->ranges);
 	if (own.worker)
-		h = hash_step(h, stack->handed_from, handover_worker_number(own.worker));
+		h = hash_step(h, stack->handed_from, async_parent_worker_number(own.worker));
 	return h ? h : 1;
 }
 
@@ -458,19 +458,19 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 	if (stack->native.count == 0)
 		return 0;
 	if (stack->python.count > 0 && !own.launcher && !own.worker && cache)
-		own.launcher = handover_launcher_new();
+		own.launcher = async_parent_launcher_new();
 	hash = hash_stack(site->function, stack);
 	if (!cache)
 		return find_id(sink, hash, site->function, stack);
-	if (!recent_stacks_find(&cache->recent, hash, &id)) {
+	if (!stack_cache_find(&cache->recent, hash, &id)) {
 		id = find_id(sink, hash, site->function, stack);
-		recent_stacks_keep(&cache->recent, hash, id);
+		stack_cache_keep(&cache->recent, hash, id);
 	}
 	if (stack->native.words) {
 		hash = python_stack_hash_numbers(hash_seed.first, &stack->python);
 		hash = hash_recognized(stack->native.words, hash, site->function,
 				       stack->handed_from);
-		recent_stacks_keep(&cache->recent, hash, id);
+		stack_cache_keep(&cache->recent, hash, id);
 	}
 	return id;
 }
@@ -504,7 +504,7 @@ capture_by_walk(struct sink *sink, const struct site *site, struct thread_cache 
  * Sends the stack of a thread that waits for a worker: its Python frames and ranges, below what was
  * below its Python frames at its last launch.
  */
-static void send_waiter(struct sink *sink, uint32_t id, const struct handover_stack *stack)
+static void send_waiter(struct sink *sink, uint32_t id, const struct async_parent_stack *stack)
 {
 	const struct base *base = find_base(stack->last_stack);
 	struct gpu_event_frame *frames = sent.frames;
@@ -534,8 +534,8 @@ static void send_waiter(struct sink *sink, uint32_t id, const struct handover_st
 	sink_put(sink, &event);
 }
 
-/* A handover_name. */
-static uint32_t name_waiter(struct sink *sink, const struct handover_stack *stack)
+/* A async_parent_name. */
+static uint32_t name_waiter(struct sink *sink, const struct async_parent_stack *stack)
 {
 	uint64_t hash = hash_step(hash_seed.first, 3, 0);
 	const struct base *base;
@@ -569,7 +569,7 @@ recognize_again(struct launch_stack_thread *me, struct thread_cache *cache, cons
 		words = unwind_recognize(me->memo, site->frame, wrong);
 		if (!words)
 			return NULL;
-		found = recent_stacks_find(
+		found = stack_cache_find(
 			&cache->recent,
 			hash_recognized(words, python, site->function, site->handed_from), id);
 	}
@@ -598,14 +598,14 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 		me->generation = now;
 	}
 	if (unlikely(me->worker))
-		handed_from = handover_find(me->worker, context, sink, name_waiter);
+		handed_from = async_parent_find(me->worker, context, sink, name_waiter);
 	if (likely(python_stack_is_there()))
 		innermost = python_stack_innermost();
 	words = nvtx_has_open() ? 0 : unwind_recognize(me->memo, frame, 0);
 	if (likely(words) && likely(innermost))
 		python = python_stack_hash_from(innermost, python);
 	if (likely(words) && likely(python)) {
-		found = recent_stacks_find(
+		found = stack_cache_find(
 			&cache->recent, hash_recognized(words, python, function, handed_from), &id);
 		if (unlikely(!found))
 			found = recognize_again(me, cache,
@@ -624,13 +624,13 @@ struct launch_stack_thread *launch_stack_thread(void)
 	return &own;
 }
 
-AT_LAUNCH uint32_t launch_stack_capture(struct launch_stack_thread *me, struct sink *sink,
-					const char *function, const void *frame, uint32_t context)
+HOT_PATH uint32_t launch_stack_capture(struct launch_stack_thread *me, struct sink *sink,
+				       const char *function, const void *frame, uint32_t context)
 {
 	uint32_t id = find_stack(me, sink, function, frame, context);
 
 	if (me->launcher)
-		handover_launcher_note(me->launcher, context, id);
+		async_parent_launcher_note(me->launcher, context, id);
 	return id;
 }
 

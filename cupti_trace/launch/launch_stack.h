@@ -9,7 +9,7 @@
  * program, or, where libcudart is linked statically, inside it; the profiler drops those by name.
  * Python frames are where the interpreter evaluates them: see python_stack.h. Open NVTX ranges are
  * inside the functions that opened them: see nvtx.h. Stacks of threads that work for another one
- * come below the stack of that one: see handover.h.
+ * come below the stack of that one: see async_parent.h.
  *
  * A call of the runtime may be seen where that calls the driver. Its stack then has the frame of a
  * shared libcudart that is the function the program called: the profiler ends the stack there, by

@@ -5,10 +5,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/launch/nvtx_abi.h"
 #include "cupti_trace/launch/nvtx_place.h"
-#include "cupti_trace/launch/ranges.h"
+#include "cupti_trace/launch/recorded_range.h"
 #include "symbolize/util/hash.h"
 
 /* The number of a started range: serial number, thread, place in the thread's `started`. */
@@ -52,7 +52,7 @@ static struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
 static bool has_key;
-_Atomic bool nvtx_in_use READ_AT_LAUNCH;
+_Atomic bool nvtx_in_use HOT_PATH_DATA;
 static bool in_stacks = true, as_choice;
 static _Atomic uint64_t past_limit, folded; /* ranges since nvtx_count_missing */
 static _Atomic uint32_t others[OTHERS_MAX]; /* names of ranges that choose nothing; 0: free */
@@ -84,7 +84,7 @@ static void at_thread_end(void *data)
 	atomic_store(&thread->self, 0);
 	for (uint32_t i = 0; i < thread->count; i++)
 		if (thread->ranges[i].is_chosen && !thread->ranges[i].started)
-			ranges_leave();
+			recorded_range_leave();
 	/* the chosen ones are the process's, and stay open until some thread ends them */
 	for (uint32_t i = 0; i < NVTX_DEPTH_MAX; i++)
 		if (!is_chosen(thread, i))
@@ -204,7 +204,7 @@ static struct range *open_range(struct thread *thread, uint32_t domain, uint32_t
 	range->name = name;
 	range->domain = domain;
 	range->started = 0;
-	range->is_chosen = as_choice && ranges_match(name);
+	range->is_chosen = as_choice && recorded_range_match(name);
 	if (as_choice && !range->is_chosen)
 		note_other(name);
 	if (in_stacks)
@@ -228,7 +228,7 @@ int nvtx_push(uint32_t domain, uint32_t name, uint64_t sp)
 		thread->ignored[domain]++;
 		count_missing(domain, name, false);
 	} else if (open_range(thread, domain, name, sp)->is_chosen) {
-		ranges_enter();
+		recorded_range_enter();
 	}
 	return (int)thread->depth[domain]++;
 }
@@ -248,7 +248,7 @@ int nvtx_pop(uint32_t domain)
 
 		if (range->domain == domain && !range->started) {
 			if (range->is_chosen)
-				ranges_leave();
+				recorded_range_leave();
 			drop(thread, i);
 			break;
 		}
@@ -287,7 +287,7 @@ uint64_t nvtx_start(uint32_t domain, uint32_t name, uint64_t sp)
 	thread->started_count++;
 	if (range->is_chosen) {
 		atomic_fetch_or(&thread->chosen, UINT64_C(1) << slot);
-		ranges_enter();
+		recorded_range_enter();
 	} else {
 		atomic_fetch_and(&thread->chosen, ~(UINT64_C(1) << slot));
 	}
@@ -307,7 +307,7 @@ void nvtx_end(uint64_t range)
 		return;
 	chosen = is_chosen(thread, slot);
 	if (atomic_compare_exchange_strong(&thread->started[slot], &range, 0) && chosen)
-		ranges_leave();
+		recorded_range_leave();
 }
 
 void nvtx_count_missing(struct sink *sink)
@@ -332,7 +332,7 @@ void nvtx_tell_others(struct sink *sink)
 
 /* ---- launches ---- */
 
-AT_LAUNCH bool nvtx_thread_has_open(void)
+HOT_PATH bool nvtx_thread_has_open(void)
 {
 	return own && own->count > 0;
 }

@@ -20,7 +20,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/launch/nvtx_names.h"
 #include "cupti_trace/python/python_stack.h"
 #include "cupti_trace/unwind/unwind.h"
@@ -31,7 +31,8 @@
 
 /*
  * To be called first: whether ranges are for launch stacks (--nvtx), and whether those that
- * ranges.h matches choose what is recorded (--range). Without it they are for launch stacks.
+ * recorded_range.h matches choose what is recorded (--range). Without it they are for launch
+ * stacks.
  */
 void nvtx_follow(bool in_stacks, bool as_choice);
 
@@ -76,7 +77,7 @@ extern _Atomic bool nvtx_in_use;
 bool nvtx_thread_has_open(void);
 
 /* Returns whether the calling thread may have open ranges. Nearly free where NVTX is not used. */
-static WITHIN_LAUNCH bool nvtx_has_open(void)
+static HOT_PATH_INLINE bool nvtx_has_open(void)
 {
 	return unlikely(atomic_load_explicit(&nvtx_in_use, memory_order_relaxed)) &&
 	       nvtx_thread_has_open();

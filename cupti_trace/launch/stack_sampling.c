@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/core/clock.h"
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/launch/launch_log.h"
@@ -14,7 +14,7 @@
 #define FEWEST_LAUNCHES 16u /* of a thread that ends, to be an example */
 
 static uint32_t time_limit;
-static _Atomic uint32_t ticks READ_AT_LAUNCH;
+static _Atomic uint32_t ticks HOT_PATH_DATA;
 static _Atomic uint32_t first_interval = 1; /* as threads that ended had it */
 
 /* One variable: its address is found once a launch. */
@@ -27,12 +27,12 @@ static pthread_key_t thread_end;
 static bool has_key;
 
 /* This computes with floating-point numbers, as making one does. */
-static __attribute__((noinline)) void end_window(struct stack_sampler *s)
+static __attribute__((noinline)) void end_time_range(struct stack_sampler *s)
 {
 	struct guest guest;
 
 	guest_enter_briefly(&guest);
-	stack_sampler_end_window(s, clock_now_ns());
+	stack_sampler_end_time_range(s, clock_now_ns());
 	guest_leave(&guest);
 }
 
@@ -42,7 +42,7 @@ static void at_thread_end(void *sampler)
 
 	own.sampler = NULL;
 	if (s->launches >= FEWEST_LAUNCHES)
-		end_window(s);
+		end_time_range(s);
 	if (stack_sampler_has_measured(s))
 		atomic_store(&first_interval, s->interval);
 	stack_sampler_release(s);
@@ -113,7 +113,7 @@ uint32_t stack_sampling_choose(uint64_t kernel, bool *is_timed)
 	now = atomic_load_explicit(&ticks, memory_order_relaxed);
 	if (s->tick != now || stack_sampler_is_due(s)) {
 		s->tick = now;
-		end_window(s);
+		end_time_range(s);
 	}
 	stands_for = stack_sampler_choose(s, kernel);
 	*is_timed = stands_for > 0 && stack_sampler_times(s);

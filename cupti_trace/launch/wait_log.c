@@ -3,7 +3,7 @@
 
 #include <string.h>
 #include "cupti_trace/core/guest.h"
-#include "cupti_trace/core/visit.h"
+#include "cupti_trace/core/attach_epoch.h"
 #include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/launch/launch_stack.h"
 
@@ -25,7 +25,7 @@ static void begin(void)
 
 static bool is_own(const struct wait_log_call *call)
 {
-	return own.open && own.visit == visit_now() && own.domain == call->domain &&
+	return own.open && own.visit == attach_epoch_now() && own.domain == call->domain &&
 	       own.cbid == call->cbid;
 }
 
@@ -54,10 +54,10 @@ static void tell_stream(const struct tracer *tracer, const struct wait_log_call 
 
 void wait_log_enter(struct tracer *tracer, const struct wait_log_call *call, uint32_t stack)
 {
-	if (own.open && own.visit == visit_now() && !is_own(call))
+	if (own.open && own.visit == attach_epoch_now() && !is_own(call))
 		return; /* a part of that one */
 	own.open = true;
-	own.visit = visit_now();
+	own.visit = attach_epoch_now();
 	own.domain = call->domain;
 	own.cbid = call->cbid;
 	own.wait.tid = launch_log_tid();
@@ -71,7 +71,7 @@ void wait_log_enter(struct tracer *tracer, const struct wait_log_call *call, uin
 
 void wait_log_context_created(void)
 {
-	if (own.open && own.visit == visit_now())
+	if (own.open && own.visit == attach_epoch_now())
 		begin();
 }
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "cupti_trace/hw/counted_times.h"
-#include "cupti_trace/hw/counters.h"
+#include "cupti_trace/hw/hw_counters.h"
 #include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/launch/probes.h"
 #include "cupti_trace/memory/followed_memory.h"

@@ -34,9 +34,9 @@ struct activity_output {
 	uint64_t now_ns;           /* the records were complete by then; 0: not known */
 	bool *saw_device;          /* set when a device's record was read; may be NULL */
 	bool addresses;            /* those of allocations are sent */
-	bool reads_counters;       /* kernels may have run more than once: counters.h */
+	bool reads_counters;       /* kernels may have run more than once: hw_counters.h */
 	bool skips_unended;        /* what has not ended is left out: its record will not come */
-	uint64_t recorded_from_ns; /* what ended before is only counted (window.h) */
+	uint64_t recorded_from_ns; /* what ended before is only counted (time_range.h) */
 	uint64_t recorded_to_ns;   /* likewise what began then or later; 0: there is no end */
 	bool begins_whole;         /* what was under way at recorded_from_ns is only counted, too */
 };

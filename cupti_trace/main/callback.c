@@ -3,18 +3,18 @@
 
 #include <string.h>
 #include "cupti_trace/core/api_function.h"
-#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/core/guest.h"
-#include "cupti_trace/core/own_cost.h"
-#include "cupti_trace/core/visit.h"
-#include "cupti_trace/hw/counters.h"
+#include "cupti_trace/core/overhead.h"
+#include "cupti_trace/core/attach_epoch.h"
+#include "cupti_trace/hw/hw_counters.h"
 #include "cupti_trace/launch/call_probes.h"
 #include "cupti_trace/launch/call_stats.h"
 #include "cupti_trace/launch/graph_bodies.h"
 #include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/launch/launch_stack.h"
 #include "cupti_trace/launch/probes.h"
-#include "cupti_trace/launch/ranges.h"
+#include "cupti_trace/launch/recorded_range.h"
 #include "cupti_trace/launch/stack_sampling.h"
 #include "cupti_trace/launch/wait_log.h"
 #include "cupti_trace/main/followed_functions.h"
@@ -28,7 +28,7 @@
 /* What few launches need, kept apart from what each does. */
 #define SELDOM __attribute__((noinline, cold))
 /* What not all callbacks of a launch need: the others need not save registers for it. */
-#define NOT_ALWAYS AT_LAUNCH __attribute__((noinline))
+#define NOT_ALWAYS HOT_PATH __attribute__((noinline))
 
 /* A function of the runtime or the driver: in one register. */
 struct api_id {
@@ -64,7 +64,7 @@ static __thread struct own {
  * room. Only there are they between a thread's stack and its thread pointer. Otherwise, and until
  * that is seen, each search calls the loader.
  */
-static _Atomic ptrdiff_t own_distance READ_AT_LAUNCH;
+static _Atomic ptrdiff_t own_distance HOT_PATH_DATA;
 
 static inline char *thread_pointer(void)
 {
@@ -83,7 +83,7 @@ void callback_find_own(void)
 		atomic_store(&own_distance, distance);
 }
 
-static WITHIN_LAUNCH struct own *own_of_thread(void)
+static HOT_PATH_INLINE struct own *own_of_thread(void)
 {
 	ptrdiff_t distance = atomic_load_explicit(&own_distance, memory_order_relaxed);
 
@@ -91,7 +91,7 @@ static WITHIN_LAUNCH struct own *own_of_thread(void)
 				: OF_THREAD(own);
 }
 
-#define ROOM_PATIENCE_MS 250
+#define ROOM_TIMEOUT_MS 250
 
 /*
  * Too many filled buffers: the profiler is behind. Let the launching thread wait a little, here,
@@ -108,7 +108,7 @@ static SELDOM void wait_for_buffers(struct tracer *tracer)
 		return;
 	guest_enter(&guest);
 	do
-		has_room = buffers_wait(&tracer->buffers, ROOM_PATIENCE_MS, &returned);
+		has_room = buffers_wait(&tracer->buffers, ROOM_TIMEOUT_MS, &returned);
 	while (!has_room && sink_waits(&tracer->sink) && !sink_is_stalled(&tracer->sink));
 	if (!has_room && !returned && !sink_is_stalled(&tracer->sink))
 		buffers_give_up_waiting(&tracer->buffers);
@@ -221,7 +221,7 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 	me->ends_alone = launch->called->ends_alone;
 	me->launch_domain = launch->domain;
 	me->correlation_id = launch->data->correlation_id;
-	me->visit = visit_now();
+	me->visit = attach_epoch_now();
 	return stack;
 }
 
@@ -229,20 +229,20 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
 					  struct launch launch)
 {
-	struct own_cost_mark mark;
+	struct overhead_mark mark;
 	uint32_t stack, stands_for;
 
 	if (!me->stacks) {
 		me->stacks = launch_stack_thread();
 		me->log = launch_log_thread();
-		me->until_measured = own_cost_first(launch_log_tid());
+		me->until_measured = overhead_first(launch_log_tid());
 		if (me->until_measured > 0)
 			return on_launch(tracer, me, &launch);
 	}
-	me->until_measured = stands_for = own_cost_next(me->measured++);
-	mark = own_cost_begin();
+	me->until_measured = stands_for = overhead_next(me->measured++);
+	mark = overhead_begin();
 	stack = on_launch(tracer, me, &launch);
-	own_cost_end_launch(&mark, stands_for);
+	overhead_end_launch(&mark, stands_for);
 	return stack;
 }
 
@@ -256,7 +256,7 @@ static inline bool is_nested(const struct own *me, uint32_t domain,
 	if (likely(!me->is_in_launch))
 		return false;
 	return domain == DRV && me->correlation_id == data->correlation_id &&
-	       me->visit == visit_now();
+	       me->visit == attach_epoch_now();
 }
 
 /* It owes nothing; behind the launch itself. */
@@ -334,7 +334,7 @@ static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, s
 	uint64_t now = ends_launch && tracer->config.timeline ? clock_now_ns() : 0;
 
 	if (f->role == FUNCTION_STARTS_RANGE)
-		ranges_set_cuda(true);
+		recorded_range_set_cuda(true);
 	if (f->waits)
 		on_wait_exit(tracer, id, data);
 	if (f->role == FUNCTION_NODES)
@@ -346,14 +346,14 @@ static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, s
 }
 
 /* It is the call whose launch was logged last. */
-static WITHIN_LAUNCH bool has_launched(const struct own *me, struct api_id id,
-				       const struct cupti_abi_callback_data *data)
+static HOT_PATH_INLINE bool has_launched(const struct own *me, struct api_id id,
+					 const struct cupti_abi_callback_data *data)
 {
 	return me->launch_domain == id.domain && me->correlation_id == data->correlation_id;
 }
 
 /* It is the outermost call. */
-static WITHIN_LAUNCH bool is_outermost(const struct own *me, struct api_id id)
+static HOT_PATH_INLINE bool is_outermost(const struct own *me, struct api_id id)
 {
 	return me->id.domain == id.domain && me->id.cbid == id.cbid;
 }
@@ -411,7 +411,7 @@ static SELDOM void do_more(struct tracer *tracer, struct function *f, struct own
 }
 
 /* The thread is in this function, unless it is in one around it. */
-static WITHIN_LAUNCH void note_function(struct own *me, const char *function, struct api_id id)
+static HOT_PATH_INLINE void note_function(struct own *me, const char *function, struct api_id id)
 {
 	if (unlikely(me->function))
 		return;
@@ -466,7 +466,7 @@ static SELDOM void on_special(struct tracer *tracer, const struct function *f)
 	struct guest guest;
 
 	if (f->role == FUNCTION_ENDS_RANGE)
-		ranges_set_cuda(false);
+		recorded_range_set_cuda(false);
 	if (f->role != FUNCTION_RESETS)
 		return;
 	guest_enter(&guest);
@@ -522,8 +522,8 @@ static NOT_ALWAYS void begin_call(struct tracer *tracer, uint32_t domain, uint32
 }
 
 /* Returns whether it is what most launches end with. */
-static WITHIN_LAUNCH bool is_end_of_launch(const struct own *me, struct api_id id,
-					   const struct cupti_abi_callback_data *data)
+static HOT_PATH_INLINE bool is_end_of_launch(const struct own *me, struct api_id id,
+					     const struct cupti_abi_callback_data *data)
 {
 	return me->ends_alone && has_launched(me, id, data) && is_outermost(me, id) &&
 	       cupti_abi_result(data) == 0;
@@ -596,8 +596,8 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
  * Does what comes last, so that it goes on in place of its caller, and saves registers only if need
  * be.
  */
-static WITHIN_LAUNCH void on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
-				  const void *cbdata)
+static HOT_PATH_INLINE void on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+				    const void *cbdata)
 {
 	const struct cupti_abi_callback_data *data = cbdata;
 
@@ -626,8 +626,7 @@ static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t dom
 		tracer_send_late(tracer);
 }
 
-static AT_LAUNCH void on_callback(void *userdata, uint32_t domain, uint32_t cbid,
-				  const void *cbdata)
+static HOT_PATH void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
 {
 	struct tracer *tracer = userdata;
 	int phase = atomic_load_explicit(&tracer->phase, memory_order_relaxed);

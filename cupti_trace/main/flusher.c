@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "cupti_trace/core/at_work.h"
+#include "cupti_trace/core/active_marker.h"
 #include "cupti_trace/core/guest.h"
-#include "cupti_trace/core/own_cost.h"
-#include "cupti_trace/core/patience.h"
-#include "cupti_trace/core/visit.h"
+#include "cupti_trace/core/overhead.h"
+#include "cupti_trace/core/timeout.h"
+#include "cupti_trace/core/attach_epoch.h"
 #include "cupti_trace/hw/pc_sampling.h"
 #include "cupti_trace/launch/call_stats.h"
 #include "cupti_trace/launch/launch_log.h"
@@ -86,7 +86,7 @@ bool flusher_wait_tick(struct tracer *tracer, uint32_t ms)
 /* ---- a part of the run ---- */
 
 /* "FROM TO". False: it is something else. */
-static bool parse_window(const char *text, struct window *w)
+static bool parse_time_range(const char *text, struct time_range *w)
 {
 	char *end;
 
@@ -100,27 +100,27 @@ static bool parse_window(const char *text, struct window *w)
 static void heed_profiler(struct tracer *tracer)
 {
 	const char *slash = strrchr(tracer->pipe_path, '/');
-	char path[CUPTI_API_PATH_MAX + 32], text[GPU_WIRE_WINDOW_BYTES + 1];
-	struct window w;
+	char path[CUPTI_API_PATH_MAX + 32], text[GPU_WIRE_TIME_RANGE_BYTES + 1];
+	struct time_range w;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "%.*s/" GPU_WIRE_WINDOW_LINK,
+	snprintf(path, sizeof(path), "%.*s/" GPU_WIRE_TIME_RANGE_LINK,
 		 slash ? (int)(slash - tracer->pipe_path) : 1, slash ? tracer->pipe_path : ".");
 	n = readlink(path, text, sizeof(text) - 1);
 	if (n <= 0)
 		return;
 	text[n] = '\0';
-	if (!parse_window(text, &w))
+	if (!parse_time_range(text, &w))
 		return;
-	__atomic_store_n(&tracer->window.to_ns, w.to_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&tracer->window.from_ns, w.from_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&tracer->time_range.to_ns, w.to_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&tracer->time_range.from_ns, w.from_ns, __ATOMIC_RELAXED);
 }
 
-void flusher_read_window(struct tracer *tracer, const char *text)
+void flusher_read_time_range(struct tracer *tracer, const char *text)
 {
 	flusher.heeds_profiler = tracer_is_late(tracer) || text;
-	if (!text || !parse_window(text, &tracer->window))
-		tracer->window = (struct window){0};
+	if (!text || !parse_time_range(text, &tracer->time_range))
+		tracer->time_range = (struct time_range){0};
 	/* where it is over there is nothing to say; a late copy says hello, and that it leaves */
 	if (text && !tracer_is_late(tracer))
 		heed_profiler(tracer);
@@ -128,16 +128,16 @@ void flusher_read_window(struct tracer *tracer, const char *text)
 
 /* Returns true when the window has ended: what began in it has been sent, and nothing more will be.
  */
-static bool follow_window(struct tracer *tracer)
+static bool follow_time_range(struct tracer *tracer)
 {
 	uint64_t now = clock_now_ns();
 
-	if (!window_is_far(&tracer->window, now))
+	if (!time_range_is_far(&tracer->time_range, now))
 		atomic_fetch_and(&tracer->phase, ~TRACER_IDLE);
-	if (!window_is_over(&tracer->window, now))
+	if (!time_range_is_over(&tracer->time_range, now))
 		return false;
 	atomic_fetch_or(&tracer->phase, TRACER_IDLE);
-	if (now - tracer->window.to_ns < WINDOW_GRACE_NS)
+	if (now - tracer->time_range.to_ns < TIME_RANGE_GRACE_NS)
 		return false;
 	outflow_send_rest(tracer);
 	if (!tracer_is_late(tracer)) /* else it is the last that is sent */
@@ -167,7 +167,7 @@ static bool end_alone(void)
  */
 static void start_over(struct tracer *tracer)
 {
-	atomic_fetch_add(&visit_number, 1);
+	atomic_fetch_add(&attach_epoch, 1);
 	launch_log_drain(&tracer->sink);
 	call_stats_send(&tracer->sink);
 	nvtx_count_missing(&tracer->sink);
@@ -204,7 +204,7 @@ static void leave(struct tracer *tracer)
 	code_map_close();
 	if (end_alone() && !tracer->config.memory)
 		start_over(tracer);
-	at_work_end();
+	active_marker_end();
 }
 
 /* ---- the thread ---- */
@@ -212,7 +212,7 @@ static void leave(struct tracer *tracer)
 void *flusher_main(void *arg)
 {
 	struct tracer *tracer = arg;
-	struct own_cost_mark mark = own_cost_begin();
+	struct overhead_mark mark = overhead_begin();
 	struct guest guest;
 
 	callback_find_own();
@@ -227,7 +227,7 @@ void *flusher_main(void *arg)
 			outflow_turn_off(tracer);
 			break;
 		}
-		if (window_is_part(&tracer->window) && follow_window(tracer))
+		if (time_range_is_part(&tracer->time_range) && follow_time_range(tracer))
 			break;
 		if (probes_on() != tracer->probes)
 			callback_serve(tracer, probes_on());
@@ -240,14 +240,14 @@ void *flusher_main(void *arg)
 		tracer_flush(tracer, false);
 		sink_beat(&tracer->sink);
 		outflow_ask_for_devices(tracer, 0);
-		own_cost_end(&mark);
-		mark = own_cost_begin();
+		overhead_end(&mark);
+		mark = overhead_begin();
 	}
 	if (atomic_load(&tracer->phase) == TRACER_OFF) {
 		if (tracer_is_late(tracer))
 			leave(tracer);
 		else
-			at_work_end();
+			active_marker_end();
 	}
 	guest_leave(&guest);
 	return NULL;
@@ -278,7 +278,7 @@ void flusher_stop(void)
 	pthread_cond_signal(&flusher.wake);
 	pthread_mutex_unlock(&flusher.lock);
 	if (runs)
-		patience_join(flusher.thread); /* it may sit inside CUPTI */
+		timeout_join(flusher.thread); /* it may sit inside CUPTI */
 }
 
 void flusher_forget(void)

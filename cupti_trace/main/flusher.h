@@ -30,13 +30,13 @@ void *flusher_main(void *tracer);
 /* Sleeps for `ms`, but for the flushes that are wanted meanwhile. True: it is time to end. */
 bool flusher_wait_tick(struct tracer *tracer, uint32_t ms);
 
-/* Ends the thread at the process's exit, and waits for that with patience (patience_join). */
+/* Ends the thread at the process's exit, and waits for that with timeout (timeout_join). */
 void flusher_stop(void);
 
 /* Forgets the thread: a child of fork has none. */
 void flusher_forget(void);
 
 /* Reads the window from a setting; what is none, or NULL, is the whole run. */
-void flusher_read_window(struct tracer *tracer, const char *text);
+void flusher_read_time_range(struct tracer *tracer, const char *text);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 #include "cupti_trace/core/api_function.h"
-#include "cupti_trace/launch/ranges.h"
+#include "cupti_trace/launch/recorded_range.h"
 #include "cupti_trace/memory/graph_memory.h"
 #include "cupti_trace/memory/virtual_memory.h"
 
@@ -60,9 +60,9 @@ static enum function_role special_role(uint32_t domain, uint32_t cbid, const cha
 {
 	if (domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset)
 		return FUNCTION_RESETS;
-	if (ranges_have_cuda() && begins_with(name, "cudaProfilerStart", "cuProfilerStart"))
+	if (recorded_range_has_cuda() && begins_with(name, "cudaProfilerStart", "cuProfilerStart"))
 		return FUNCTION_STARTS_RANGE;
-	if (ranges_have_cuda() && begins_with(name, "cudaProfilerStop", "cuProfilerStop"))
+	if (recorded_range_has_cuda() && begins_with(name, "cudaProfilerStop", "cuProfilerStop"))
 		return FUNCTION_ENDS_RANGE;
 	return FUNCTION_IGNORED;
 }

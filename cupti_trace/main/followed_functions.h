@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/core/tracer.h"
 
 #define RT CUPTI_ABI_DOMAIN_RUNTIME_API
@@ -68,7 +68,7 @@ extern __attribute__((visibility("hidden"))) struct followed_functions followed_
 void followed_functions_index(const struct tracer *tracer);
 
 /* Returns what is done for it: `cbid` is below CBIDS. */
-static WITHIN_LAUNCH struct function *function_of(uint32_t domain, uint32_t cbid)
+static HOT_PATH_INLINE struct function *function_of(uint32_t domain, uint32_t cbid)
 {
 	uint64_t number = followed_functions.number[cbid][domain == DRV];
 	struct function *f = (struct function *)((char *)followed_functions.list +
@@ -79,7 +79,7 @@ static WITHIN_LAUNCH struct function *function_of(uint32_t domain, uint32_t cbid
 }
 
 /* Returns NULL if it is not followed, any `cbid`. */
-static WITHIN_LAUNCH struct function *followed_function(uint32_t domain, uint32_t cbid)
+static HOT_PATH_INLINE struct function *followed_function(uint32_t domain, uint32_t cbid)
 {
 	struct function *f;
 

@@ -9,12 +9,13 @@
  * application as if the library were not there: nothing is printed, nothing exits or aborts.
  *
  * In a process that already runs the profiler brings the library in and calls profile_begin with
- * what would be in the environment (profiler/attach/bring_in.h). Then all of this is done by
+ * what would be in the environment (profiler/attach/inject_process.h). Then all of this is done by
  * threads of ours: contexts, modules and graphs are there already. Such a copy of the library can
- * leave before the process ends: when the link GPU_WIRE_WINDOW_LINK beside the pipe says that its
- * window has ended, and when nobody reads the pipe any more, it leaves at once. It stays mapped and
- * does nothing, until the next profiler of the same build calls profile_begin again. One that has
- * followed memory, or could not be started, does not begin again: there a new copy is brought in.
+ * leave before the process ends: when the link GPU_WIRE_TIME_RANGE_LINK beside the pipe says that
+ * its window has ended, and when nobody reads the pipe any more, it leaves at once. It stays mapped
+ * and does nothing, until the next profiler of the same build calls profile_begin again. One that
+ * has followed memory, or could not be started, does not begin again: there a new copy is brought
+ * in.
  *
  * Where there is no pipe, the library was injected without a profiler. With INJECTION_TRACE it does
  * as it would with one, and a file takes the pipe's place (sink.h), which `profile --from` reads
@@ -33,22 +34,22 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "cupti_trace/core/at_work.h"
+#include "cupti_trace/core/active_marker.h"
 #include "cupti_trace/core/exit_guard.h"
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/instance.h"
 #include "cupti_trace/core/loader_count.h"
 #include "cupti_trace/core/output_path.h"
-#include "cupti_trace/core/own_cost.h"
+#include "cupti_trace/core/overhead.h"
 #include "cupti_trace/core/settings.h"
 #include "cupti_trace/core/tracer.h"
 #include "cupti_trace/hw/counter_output.h"
-#include "cupti_trace/hw/counters.h"
+#include "cupti_trace/hw/hw_counters.h"
 #include "cupti_trace/hw/pc_sampling.h"
 #include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/launch/launch_stack.h"
 #include "cupti_trace/launch/probes.h"
-#include "cupti_trace/launch/ranges.h"
+#include "cupti_trace/launch/recorded_range.h"
 #include "cupti_trace/launch/stack_sampling.h"
 #include "cupti_trace/main/callback.h"
 #include "cupti_trace/main/flusher.h"
@@ -168,7 +169,7 @@ static bool is_worth_waiting(const struct tracer *tracer)
 
 static void wait_for_answer(struct tracer *tracer, int ack)
 {
-	uint64_t ms = tracer_is_late(tracer) ? LATE_ACK_PATIENCE_MS : ACK_PATIENCE_MS;
+	uint64_t ms = tracer_is_late(tracer) ? LATE_ACK_TIMEOUT_MS : ACK_TIMEOUT_MS;
 	uint64_t deadline = clock_now_ns() + ms * UINT64_C(1000000);
 	uint64_t now;
 
@@ -555,13 +556,13 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	if (!ready) {
 		sink_flush(&tracer->sink);
 		sink_abandon(&tracer->sink);
-		at_work_end();
+		active_marker_end();
 		return;
 	}
 	callback_serve(tracer, probes_on());
 	flusher_runs = flusher_start(tracer, flusher_main);
-	ranges_begin(tracer);
-	if (flusher_runs && window_is_far(&tracer->window, clock_now_ns()))
+	recorded_range_begin(tracer);
+	if (flusher_runs && time_range_is_far(&tracer->time_range, clock_now_ns()))
 		atomic_fetch_or(&tracer->phase, TRACER_IDLE); /* it ends that in time */
 	if (tracer->stage == STAGE_HOOKED)
 		return;
@@ -598,12 +599,12 @@ static void begin(struct tracer *tracer, const char *pipe_path)
 	struct instance instance;
 
 	memcpy(tracer->pipe_path, pipe_path, strlen(pipe_path) + 1);
-	flusher_read_window(tracer, setting(GPU_WIRE_WINDOW_ENV));
-	if (window_is_over(&tracer->window, clock_now_ns())) {
-		at_work_end();
+	flusher_read_time_range(tracer, setting(GPU_WIRE_TIME_RANGE_ENV));
+	if (time_range_is_over(&tracer->time_range, clock_now_ns())) {
+		active_marker_end();
 		return;
 	}
-	own_cost_init();
+	overhead_init();
 	read_options(tracer);
 	instance_describe(&instance);
 	if (tracer->stage >= STAGE_BEGUN) {
@@ -617,7 +618,7 @@ static void begin(struct tracer *tracer, const char *pipe_path)
 			pthread_atfork(NULL, NULL, on_fork_child);
 		start(tracer, &instance);
 	} else {
-		at_work_end();
+		active_marker_end();
 	}
 }
 
@@ -634,11 +635,11 @@ static int begin_trace(struct tracer *tracer, const char *path)
 		err = sink_open_file(&tracer->sink, path, (uint32_t)getpid(), instance.id);
 	if (err)
 		return err;
-	own_cost_init();
+	overhead_init();
 	output_path_note_stderr();
 	read_options(tracer);
 	pthread_atfork(NULL, NULL, on_fork_child);
-	at_work_begin(); /* a profiler that comes later finds CUPTI taken */
+	active_marker_begin(); /* a profiler that comes later finds CUPTI taken */
 	start(tracer, &instance);
 	return 0;
 }
@@ -728,13 +729,13 @@ __attribute__((visibility("default"))) void profile_begin(const char *text)
 	/* the caller has blocked all signals, which the thread inherits */
 	if (!pipe_path || is_too_long(pipe_path))
 		return;
-	at_work_begin();
+	active_marker_begin();
 	pthread_mutex_lock(&naming);
 	if (pthread_create(&thread, NULL, begin_late, tracer) == 0) {
 		pthread_setname_np(thread, GPU_WIRE_SEARCHING);
 		pthread_detach(thread);
 	} else {
-		at_work_end();
+		active_marker_end();
 	}
 	pthread_mutex_unlock(&naming);
 }

@@ -14,7 +14,7 @@
 #include "cupti_trace/launch/nvtx.h"
 #include "cupti_trace/launch/nvtx_abi.h"
 #include "cupti_trace/launch/nvtx_payload.h"
-#include "cupti_trace/launch/ranges.h"
+#include "cupti_trace/launch/recorded_range.h"
 #include "cupti_trace/main/trace.h"
 #include "cupti_trace/wire/gpu_wire.h"
 
@@ -240,10 +240,10 @@ static bool wants_frames(void)
  */
 static bool begin(void)
 {
-	if (!wants_frames() && !ranges_have_nvtx())
+	if (!wants_frames() && !recorded_range_has_nvtx())
 		return false;
 	python_stack_look(NULL);
-	nvtx_follow(wants_frames(), ranges_have_nvtx());
+	nvtx_follow(wants_frames(), recorded_range_has_nvtx());
 	return true;
 }
 

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/output_path.h"
-#include "cupti_trace/core/patience.h"
-#include "cupti_trace/hw/counters.h"
+#include "cupti_trace/core/timeout.h"
+#include "cupti_trace/hw/hw_counters.h"
 #include "cupti_trace/hw/pc_sampling.h"
 #include "cupti_trace/launch/call_probes.h"
 #include "cupti_trace/launch/call_stats.h"
@@ -71,7 +71,7 @@ void outflow_measure_clock(struct tracer *tracer)
  */
 static uint64_t recorded_from(const struct tracer *tracer)
 {
-	uint64_t from = window_recorded_from(&tracer->window);
+	uint64_t from = time_range_recorded_from(&tracer->time_range);
 
 	return tracer_is_late(tracer) && from < tracer->began_ns ? tracer->began_ns : from;
 }
@@ -103,7 +103,7 @@ static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 			tracer->config.verbose, tracer->began_ns, clock_now_ns(), &saw_device,
 			tracer->config.memory, tracer_reads_counters(tracer),
 			atomic_load(&tracer->skips_unended), recorded_from(tracer),
-			alone ? tracer->window.to_ns : 0, alone},
+			alone ? tracer->time_range.to_ns : 0, alone},
 		buffer, valid_size);
 	pthread_mutex_unlock(&tracer->record_lock);
 	if (saw_device)
@@ -224,7 +224,7 @@ static void tell_cost(struct tracer *tracer)
 void outflow_say_goodbye(struct tracer *tracer)
 {
 	/* CUPTI's thread may still be at a buffer */
-	bool locked = patience_lock(&tracer->record_lock);
+	bool locked = timeout_lock(&tracer->record_lock);
 
 	if (locked)
 		activity_send_sums(&(struct activity_output){
@@ -238,7 +238,7 @@ void outflow_say_goodbye(struct tracer *tracer)
 
 void outflow_send_rest(struct tracer *tracer)
 {
-	if (window_is_over(&tracer->window, clock_now_ns()))
+	if (time_range_is_over(&tracer->time_range, clock_now_ns()))
 		atomic_store(&tracer->skips_unended, true);
 	if (tracer->config.stall_period)
 		pc_sampling_end(tracer);

@@ -5,7 +5,7 @@
 #include "cupti_trace/core/clock.h"
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/loader_count.h"
-#include "cupti_trace/hw/counters.h"
+#include "cupti_trace/hw/hw_counters.h"
 #include "cupti_trace/hw/pc_sampling.h"
 #include "cupti_trace/launch/graph_bodies.h"
 #include "cupti_trace/launch/launch_log.h"

@@ -2,7 +2,7 @@
 #include "cupti_trace/main/sync_flush.h"
 
 #include "cupti_trace/core/clock.h"
-#include "cupti_trace/core/patience.h"
+#include "cupti_trace/core/timeout.h"
 
 static pthread_mutex_t flush_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t started_ns;       /* of the last flush here; under the lock */
@@ -21,7 +21,7 @@ void sync_flush(struct tracer *tracer)
 
 	/* a profiler that does not read must not be waited for here */
 	if (!has_quota(tracer, now_ns) || sink_is_stalled(&tracer->sink) ||
-	    !patience_lock_for(&flush_lock, SYNC_FLUSH_LOCK_MS)) {
+	    !timeout_lock_for(&flush_lock, SYNC_FLUSH_LOCK_MS)) {
 		tracer_flush_soon();
 		return;
 	}

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/readable.h"
 #include "cupti_trace/python/loaded_python.h"
@@ -30,7 +30,7 @@ struct known_code {
 #define CODE_INTERNAL UINT32_MAX
 
 /* One for the process. Written before the state is PYTHON_FOUND, but for the thread's key. */
-_Atomic int python_stack_state READ_AT_LAUNCH;
+_Atomic int python_stack_state HOT_PATH_DATA;
 static struct {
 	/* a launch's, on two cache lines */
 	_Alignas(64) struct python_thread thread;
@@ -42,7 +42,7 @@ static struct {
 	int (*is_finalizing)(void); /* Py_IsFinalizing, for comparison; NULL: not there */
 	char pending_notice[200];   /* a notice that waits for a sink */
 	_Atomic bool has_pending_notice;
-} python READ_AT_LAUNCH = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} python HOT_PATH_DATA = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Code objects whose names were sent, that of id 1 first; the caller of python_stack_merge locks.
  */
@@ -306,7 +306,7 @@ bool python_stack_read(struct sink *sink, struct python_stack *stack)
 	return stack->count > 0;
 }
 
-AT_LAUNCH uint64_t python_stack_innermost(void)
+HOT_PATH uint64_t python_stack_innermost(void)
 {
 	uint64_t thread = python_thread_own(&python.thread), frame;
 
@@ -320,7 +320,7 @@ AT_LAUNCH uint64_t python_stack_innermost(void)
 	return frame;
 }
 
-AT_LAUNCH uint64_t python_stack_hash_from(uint64_t innermost, uint64_t hash)
+HOT_PATH uint64_t python_stack_hash_from(uint64_t innermost, uint64_t hash)
 {
 	if (unlikely(innermost == PYTHON_STACK_UNKNOWN))
 		return 0;

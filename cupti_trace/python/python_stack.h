@@ -18,7 +18,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/core/sink.h"
 #include "cupti_trace/unwind/unwind.h"
 #include "symbolize/python_frames.h"
@@ -48,7 +48,7 @@ enum python_state {
 extern _Atomic int python_stack_state; /* enum python_state */
 
 /* Returns whether the process has Python frames to read: python_stack_read may return true. */
-static WITHIN_LAUNCH bool python_stack_is_there(void)
+static HOT_PATH_INLINE bool python_stack_is_there(void)
 {
 	int state = atomic_load_explicit(&python_stack_state, memory_order_acquire);
 

@@ -4,14 +4,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include "cupti_trace/core/at_launch.h"
+#include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/core/readable.h"
 #include "cupti_trace/unwind/code_ranges.h"
-#include "cupti_trace/unwind/frame_memo.h"
+#include "cupti_trace/unwind/unwind_cache.h"
 #include "cupti_trace/unwind/hidden_return.h"
 #include "cupti_trace/unwind/loaded_table.h"
 #include "cupti_trace/unwind/row_cache.h"
-#include "cupti_trace/unwind/stack_words.h"
+#include "cupti_trace/unwind/stack_fingerprint.h"
 #include "symbolize/call_site.h"
 #include "symbolize/cfi.h"
 #include "symbolize/python_trampoline.h"
@@ -39,7 +39,7 @@ static uint64_t pack(enum row_kind kind, int32_t cfa_offset, int16_t rbp_offset)
 	return (uint64_t)kind << 56 | (uint64_t)(uint16_t)rbp_offset << 32 | (uint32_t)cfa_offset;
 }
 
-_Atomic uint32_t unwind_generation READ_AT_LAUNCH;
+_Atomic uint32_t unwind_generation HOT_PATH_DATA;
 
 void unwind_forget(void)
 {
@@ -238,7 +238,7 @@ static struct memory foreign_stack(uint64_t sp, uint64_t rbp)
 
 struct walk {
 	struct memory memory;
-	struct frame_memo *memo;        /* NULL: none for this stack */
+	struct unwind_cache *memo;      /* NULL: none for this stack */
 	bool has_returned;              /* from a signal's stack to the thread's */
 	bool was_hidden;                /* a return address was: what was found is not remembered */
 	bool interrupted;               /* the pc is where a signal came, not a return address */
@@ -365,18 +365,18 @@ static uint32_t recall(struct walk *w, uint32_t from, struct unwind_stack *stack
 
 	if (!w->memo || w->interrupted || state.rbp_at == 0)
 		return 0;
-	node = frame_memo_node(w->memo, &state);
+	node = unwind_cache_node(w->memo, &state);
 	if (from)
-		frame_memo_set_next(w->memo, from, node);
+		unwind_cache_set_next(w->memo, from, node);
 	if (stack->count == 1)
 		w->first = node;
 	if (!node)
 		return 0;
 	count = stack->count;
 	first = node;
-	node = frame_memo_follow(w->memo, node, stack->pcs, &stack->count, w->max, &state);
+	node = unwind_cache_follow(w->memo, node, stack->pcs, &stack->count, w->max, &state);
 	if (w->sps)
-		frame_memo_read_sps(w->memo, first, w->sps + count, stack->count - count);
+		unwind_cache_read_sps(w->memo, first, w->sps + count, stack->count - count);
 	arrive(w, &state);
 	return node;
 }
@@ -392,9 +392,9 @@ static void note_rule(struct walk *w, uint32_t node, uint64_t row)
 	enum row_kind kind = (enum row_kind)(row >> 56);
 
 	if (node)
-		frame_memo_set_rule(w->memo, node, rules[kind],
-				    kind == ROW_FRAME_POINTER ? 16 : cfa_offset_of(row),
-				    rbp_offset_of(row));
+		unwind_cache_set_rule(w->memo, node, rules[kind],
+				      kind == ROW_FRAME_POINTER ? 16 : cfa_offset_of(row),
+				      rbp_offset_of(row));
 }
 
 static bool step(struct walk *w, uint64_t row, uint64_t at)
@@ -463,7 +463,7 @@ static void walk(struct walk *w, struct unwind_stack *stack)
 			w->sps[stack->count] = w->registers.value[CFI_RSP];
 		stack->pcs[stack->count++] = pc + w->interrupted; /* named by the byte before */
 		node = recall(w, node, stack);
-		if (node && frame_memo_is_outermost(w->memo, node)) {
+		if (node && unwind_cache_is_outermost(w->memo, node)) {
 			stack->is_whole = true;
 			return;
 		}
@@ -496,21 +496,22 @@ static void walk(struct walk *w, struct unwind_stack *stack)
 }
 
 /* The stack was walked to its end: what it will be recognized by. */
-static uint64_t learn(const struct walk *w, struct frame_memo_thread *me, uint64_t frame)
+static uint64_t learn(const struct walk *w, struct unwind_cache_thread *me, uint64_t frame)
 {
-	struct stack_words *words = frame_memo_words(me, atomic_load(&unwind_generation));
-	uint16_t offsets[STACK_WORDS_MOST];
+	struct stack_fingerprint *words = unwind_cache_words(me, atomic_load(&unwind_generation));
+	uint16_t offsets[STACK_FINGERPRINT_MOST];
 	uint32_t count = 0;
 
 	if (words && w->first)
-		count = frame_memo_read_words(w->memo, w->first, frame, offsets, STACK_WORDS_MOST);
-	return count ? stack_words_learn(words, frame, offsets, count) : 0;
+		count = unwind_cache_read_words(w->memo, w->first, frame, offsets,
+						STACK_FINGERPRINT_MOST);
+	return count ? stack_fingerprint_learn(words, frame, offsets, count) : 0;
 }
 
-void unwind_recognized_again(struct frame_memo_thread *me, const void *frame)
+void unwind_recognized_again(struct unwind_cache_thread *me, const void *frame)
 {
 	me->is_in_use = true;
-	stack_words_guessed(&me->words, (uint64_t)(uintptr_t)frame);
+	stack_fingerprint_guessed(&me->words, (uint64_t)(uintptr_t)frame);
 	me->is_in_use = false;
 }
 
@@ -523,7 +524,7 @@ static void walk_own(uint64_t rbp, struct unwind_stack *stack, uint64_t *sps, ui
 {
 	struct walk w = {.exact = false, .sps = sps, .max = max};
 	uint64_t *value;
-	struct frame_memo_thread *me = frame_memo_thread();
+	struct unwind_cache_thread *me = unwind_cache_thread();
 	bool nested = me->is_in_use;
 
 	stack->count = 0;
@@ -543,8 +544,8 @@ static void walk_own(uint64_t rbp, struct unwind_stack *stack, uint64_t *sps, ui
 	if (rbp >= own_stack.low && rbp < own_stack.high) {
 		w.memory = (struct memory){rbp, own_stack.high, own_stack.high};
 		if (!nested)
-			w.memo = frame_memo_begin(me, own_stack.high,
-						  atomic_load(&unwind_generation));
+			w.memo = unwind_cache_begin(me, own_stack.high,
+						    atomic_load(&unwind_generation));
 	} else {
 		w.memory = foreign_stack(rbp, value[CFI_RBP]);
 	}

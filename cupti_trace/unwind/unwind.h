@@ -19,8 +19,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "cupti_trace/core/at_launch.h"
-#include "cupti_trace/unwind/frame_memo.h"
+#include "cupti_trace/core/hot_path.h"
+#include "cupti_trace/unwind/unwind_cache.h"
 
 #define UNWIND_MAX_FRAMES 512
 
@@ -59,33 +59,33 @@ bool unwind_calls_trampoline(uint64_t pc, uint64_t loop);
  * walk: the same as the `words` of an earlier walk if the stack is the same. What no walk gave is
  * a wrong guess; `wrong`: how many were so far. 0: it has to be walked. `me`: the thread's.
  */
-static WITHIN_LAUNCH uint64_t unwind_recognize(struct frame_memo_thread *me, const void *frame,
-					       uint32_t wrong)
+static HOT_PATH_INLINE uint64_t unwind_recognize(struct unwind_cache_thread *me, const void *frame,
+						 uint32_t wrong)
 {
 	uint32_t now = atomic_load_explicit(&unwind_generation, memory_order_relaxed);
-	struct stack_words *words;
+	struct stack_fingerprint *words;
 	uint64_t hash = 0;
 
 	if (unlikely(me->is_in_use))
 		return 0;
 	me->is_in_use = true;
-	words = frame_memo_words(me, now);
+	words = unwind_cache_words(me, now);
 	if (likely(words))
-		hash = wrong == 0
-			       ? stack_words_guess(words, (uint64_t)(uintptr_t)frame)
-			       : stack_words_guess_again(words, (uint64_t)(uintptr_t)frame, wrong);
+		hash = wrong == 0 ? stack_fingerprint_guess(words, (uint64_t)(uintptr_t)frame)
+				  : stack_fingerprint_guess_again(words, (uint64_t)(uintptr_t)frame,
+								  wrong);
 	me->is_in_use = false;
 	return hash;
 }
 
 /* The last guess, made again, was right. */
-void unwind_recognized_again(struct frame_memo_thread *me, const void *frame);
+void unwind_recognized_again(struct unwind_cache_thread *me, const void *frame);
 
-/* Notes what the caller has found for the stack just recognized: stack_words_found. */
-static WITHIN_LAUNCH void unwind_recognized(struct frame_memo_thread *me, const void *found)
+/* Notes what the caller has found for the stack just recognized: stack_fingerprint_found. */
+static HOT_PATH_INLINE void unwind_recognized(struct unwind_cache_thread *me, const void *found)
 {
 	me->is_in_use = true;
-	stack_words_found(&me->words, found);
+	stack_fingerprint_found(&me->words, found);
 	me->is_in_use = false;
 }
 

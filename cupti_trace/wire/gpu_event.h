@@ -575,7 +575,7 @@ struct gpu_event_drops {
 	uint64_t unsent_launches;
 	uint64_t unknown; /* activity records of a kind nobody asked for */
 	/* no loss: operations that ended long before what is recorded, or began after it, and their
-	 * time (window.h) */
+	 * time (time_range.h) */
 	uint64_t early, early_ns, late, late_ns;
 	/* NVTX ranges that are not in stacks by their names: past a limit; shown with N for the
 	 * numbers in them (nvtx_names.h) */

@@ -33,10 +33,10 @@
 #define GPU_WIRE_MEMORY "profile-library"
 
 /*
- * In a process that already ran: the name by which a copy is known to be at work (at_work.h). These
- * variables are lines of a text for GPU_WIRE_BEGIN (inject.c).
+ * In a process that already ran: the name by which a copy is known to be at work (active_marker.h).
+ * These variables are lines of a text for GPU_WIRE_BEGIN (inject.c).
  */
-#define GPU_WIRE_AT_WORK "profile-at-work"
+#define GPU_WIRE_ACTIVE_MARKER "profile-at-work"
 #define GPU_WIRE_BEGIN "profile_begin"
 
 /* There: names of the thread that begins; while it looks for CUPTI's files, and in CUPTI. */
@@ -44,7 +44,7 @@
 #define GPU_WIRE_IN_CUPTI "profile-cupti"
 
 /* A program waits so long in a row for room in the pipe, then goes on and drops. */
-#define GPU_WIRE_PATIENCE_MS 5000
+#define GPU_WIRE_TIMEOUT_MS 5000
 
 /*
  * A write() of at most this many bytes to a pipe is never mixed with others (POSIX PIPE_BUF, 4096
@@ -60,16 +60,16 @@
  * "FROM TO", the part of the run that is recorded, in ns by CLOCK_MONOTONIC; 0: from the start, to
  * the end.
  */
-#define GPU_WIRE_WINDOW_ENV "PROFILE_WINDOW"
+#define GPU_WIRE_TIME_RANGE_ENV "PROFILE_WINDOW"
 
 /*
  * The symbolic link beside the pipe that points to the same text, once it has changed: reading it
  * takes no descriptor, and it is replaced as a whole. Libraries look for it every tick if they have
  * the variable, or were brought into their process: there the end of the window asks them to leave.
  */
-#define GPU_WIRE_WINDOW_LINK "window"
-#define GPU_WIRE_WINDOW_FORMAT "%" PRIu64 " %" PRIu64
-#define GPU_WIRE_WINDOW_BYTES 48
+#define GPU_WIRE_TIME_RANGE_LINK "window"
+#define GPU_WIRE_TIME_RANGE_FORMAT "%" PRIu64 " %" PRIu64
+#define GPU_WIRE_TIME_RANGE_BYTES 48
 
 /*
  * The parts that are recorded (--range): names of NVTX ranges, as frames have them ("message",

@@ -17,14 +17,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
-#include "cupti_trace/wire/window.h"
-#include "profiler/base/allowance.h"
+#include "cupti_trace/wire/time_range.h"
+#include "profiler/base/quota.h"
 #include "profiler/base/measure.h"
 #include "profiler/model/collected.h"
-#include "profiler/model/compose.h"
+#include "profiler/model/gpu_stack.h"
 #include "profiler/model/devices.h"
 #include "profiler/model/gpu_operation.h"
-#include "profiler/model/numbers.h"
+#include "profiler/model/id_remap.h"
 #include "profiler/model/places.h"
 #include "profiler/model/profile_sink.h"
 #include "profiler/model/result_table.h"
@@ -39,15 +39,15 @@ struct addon_parts {
 	bool watches_load;           /* for --live */
 	struct timeline *idle_store; /* for idle.h; NULL: not asked for */
 	struct stack_table *stacks;
-	struct compose *compose;
+	struct gpu_stacks *gpu_stacks;
 	struct places *places;
 	struct devices *devices;
-	struct result_tables *tables;  /* takes rows (result_table.h) */
-	struct profile_sink *sink;     /* with the profile and the ledger */
-	const struct window *window;   /* what is recorded */
-	struct allowance *memory;      /* for what results keep; these NULL: no limit */
-	struct allowance *from_target; /* of it, for what programs have sent */
-	struct allowance *passing;     /* of it, until `finish` */
+	struct result_tables *tables;        /* takes rows (result_table.h) */
+	struct profile_sink *sink;           /* with the profile and the ledger */
+	const struct time_range *time_range; /* what is recorded */
+	struct quota *memory;                /* for what results keep; these NULL: no limit */
+	struct quota *from_target;           /* of it, for what programs have sent */
+	struct quota *passing;               /* of it, until `finish` */
 	/*
 	 * Has the launch of this id looked for: `remark` comes with it (the callback), once. 0 or
 	 * -errno.
@@ -124,7 +124,7 @@ struct addon {
 	/* Everything that ended by `now_ns` is known. */
 	void (*advance)(void *addon, uint64_t now_ns);
 	/* Shows the numbers in use. */
-	void (*visit)(void *addon, const struct number_visitor *visitor);
+	void (*visit)(void *addon, const struct id_visitor *visitor);
 	/* Forgets what ended before that time: it is not wanted (--last). */
 	void (*forget)(void *addon, uint64_t before_ns);
 	/* Returns the time from which on all is known that it keeps itself; 0: from the start. */

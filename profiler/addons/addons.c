@@ -144,7 +144,7 @@ void addons_advance(struct addons *a, uint64_t now_ns)
 	CALL(a, advance, now_ns);
 }
 
-void addons_visit(struct addons *a, const struct number_visitor *visitor)
+void addons_visit(struct addons *a, const struct id_visitor *visitor)
 {
 	result_tables_visit(&a->tables, visitor);
 	CALL(a, visit, visitor);

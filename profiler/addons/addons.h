@@ -42,7 +42,7 @@ void addons_begin_thread(struct addons *addons, uint32_t process, uint32_t tid, 
 void addons_end_thread(struct addons *addons, uint32_t process, uint32_t tid, uint64_t time_ns);
 void addons_end_process(struct addons *addons, uint32_t process);
 void addons_advance(struct addons *addons, uint64_t now_ns);
-void addons_visit(struct addons *addons, const struct number_visitor *visitor);
+void addons_visit(struct addons *addons, const struct id_visitor *visitor);
 void addons_forget(struct addons *addons, uint64_t before_ns);
 /* Returns the latest of all. */
 uint64_t addons_whole_from(const struct addons *addons);

@@ -97,8 +97,8 @@ static uint32_t find_scope(struct allocations *a, const struct allocation_event 
 		return at;
 	at = use->total_count;
 	if (at == TABLE_MAX ||
-	    !allowance_take(a->memory,
-			    sizeof(*use->totals) + sizeof(*a->scopes) + HASH_INDEX_ENTRY_BYTES) ||
+	    !quota_take(a->memory,
+			sizeof(*use->totals) + sizeof(*a->scopes) + HASH_INDEX_ENTRY_BYTES) ||
 	    !array_make_room(&a->scopes, at, &a->scope_capacity, sizeof(*a->scopes)) ||
 	    !array_make_room(&use->totals, at, &use->total_capacity, sizeof(*use->totals)) ||
 	    hash_index_add(&a->scope_index, hash, at) != 0)
@@ -133,8 +133,8 @@ static uint32_t find_user(struct allocations *a, uint32_t stack, uint32_t total)
 		return at;
 	at = use->row_count;
 	if (at == TABLE_MAX ||
-	    !allowance_take(a->memory,
-			    sizeof(*use->rows) + sizeof(*a->users) + HASH_INDEX_ENTRY_BYTES) ||
+	    !quota_take(a->memory,
+			sizeof(*use->rows) + sizeof(*a->users) + HASH_INDEX_ENTRY_BYTES) ||
 	    !array_make_room(&a->users, at, &a->user_capacity, sizeof(*a->users)) ||
 	    !array_make_room(&use->rows, at, &use->row_capacity, sizeof(*use->rows)) ||
 	    hash_index_add(&a->user_index, hash, at) != 0)
@@ -161,7 +161,7 @@ static uint32_t find_owner(struct allocations *a, const struct allocation_event 
 	if (at != HASH_INDEX_NONE)
 		return at;
 	if (!makes || a->owner_count == TABLE_MAX ||
-	    !allowance_take(a->passing, sizeof(*a->owners) + HASH_INDEX_ENTRY_BYTES) ||
+	    !quota_take(a->passing, sizeof(*a->owners) + HASH_INDEX_ENTRY_BYTES) ||
 	    !array_make_room(&a->owners, a->owner_count, &a->owner_capacity, sizeof(*a->owners)) ||
 	    hash_index_add(&a->owner_index, hash, a->owner_count) != 0)
 		return NONE;
@@ -189,8 +189,8 @@ static uint32_t find_pool(struct allocations *a, const struct allocation_event *
 		return at;
 	at = use->pool_count;
 	if (at == TABLE_MAX ||
-	    !allowance_take(a->memory,
-			    sizeof(*use->pools) + sizeof(*a->holders) + HASH_INDEX_ENTRY_BYTES) ||
+	    !quota_take(a->memory,
+			sizeof(*use->pools) + sizeof(*a->holders) + HASH_INDEX_ENTRY_BYTES) ||
 	    !array_make_room(&a->holders, at, &a->holder_capacity, sizeof(*a->holders)) ||
 	    !array_make_room(&use->pools, at, &use->pool_capacity, sizeof(*use->pools)) ||
 	    hash_index_add(&a->pool_index, hash, at) != 0)
@@ -265,8 +265,8 @@ static uint32_t new_piece(struct allocations *a)
 		a->free_piece = a->pieces[at].next;
 		return at;
 	}
-	if (!allowance_extend(a->passing, a->piece_count, &a->piece_paid,
-			      sizeof(*a->pieces) + HASH_INDEX_ENTRY_BYTES) ||
+	if (!quota_extend(a->passing, a->piece_count, &a->piece_paid,
+			  sizeof(*a->pieces) + HASH_INDEX_ENTRY_BYTES) ||
 	    !array_make_room(&a->pieces, a->piece_count, &a->piece_capacity, sizeof(*a->pieces)))
 		return NONE;
 	return a->piece_count++;
@@ -468,15 +468,14 @@ static void make_room(struct allocations *a)
 static bool has_room(struct allocations *a)
 {
 	return a->pending_count < a->pending_max &&
-	       allowance_extend(a->passing, a->pending_count, &a->pending_paid,
-				sizeof(*a->pending)) &&
+	       quota_extend(a->passing, a->pending_count, &a->pending_paid, sizeof(*a->pending)) &&
 	       array_make_room(&a->pending, a->pending_count, &a->pending_capacity,
 			       sizeof(*a->pending));
 }
 
 void allocations_add(struct allocations *a, const struct allocation_event *event)
 {
-	if (a->window && window_is_over(a->window, event->time_ns))
+	if (a->time_range && time_range_is_over(a->time_range, event->time_ns))
 		return;
 	if (!has_room(a))
 		make_room(a);
@@ -520,9 +519,9 @@ static void forget_totals(struct allocations *a, uint32_t *numbers)
 		numbers[i] = left++;
 	}
 	if (a->memory)
-		allowance_return(a->memory, (use->total_count - left) *
-						    (sizeof(*use->totals) + sizeof(*a->scopes) +
-						     HASH_INDEX_ENTRY_BYTES));
+		quota_return(a->memory, (use->total_count - left) *
+						(sizeof(*use->totals) + sizeof(*a->scopes) +
+						 HASH_INDEX_ENTRY_BYTES));
 	use->total_count = left;
 }
 
@@ -546,9 +545,9 @@ static void forget_rows(struct allocations *a, const uint32_t *totals, uint32_t 
 		numbers[i] = left++;
 	}
 	if (a->memory)
-		allowance_return(a->memory,
-				 (use->row_count - left) * (sizeof(*use->rows) + sizeof(*a->users) +
-							    HASH_INDEX_ENTRY_BYTES));
+		quota_return(a->memory,
+			     (use->row_count - left) * (sizeof(*use->rows) + sizeof(*a->users) +
+							HASH_INDEX_ENTRY_BYTES));
 	use->row_count = left;
 }
 
@@ -571,9 +570,9 @@ static void forget_pools(struct allocations *a, const uint32_t *totals)
 		a->holders[left++] = holder;
 	}
 	if (a->memory)
-		allowance_return(a->memory, (use->pool_count - left) *
-						    (sizeof(*use->pools) + sizeof(*a->holders) +
-						     HASH_INDEX_ENTRY_BYTES));
+		quota_return(a->memory,
+			     (use->pool_count - left) * (sizeof(*use->pools) + sizeof(*a->holders) +
+							 HASH_INDEX_ENTRY_BYTES));
 	use->pool_count = left;
 }
 
@@ -593,8 +592,8 @@ static void forget_owners(struct allocations *a)
 		a->owners[left++] = owner;
 	}
 	if (a->passing)
-		allowance_return(a->passing, (a->owner_count - left) *
-						     (sizeof(*a->owners) + HASH_INDEX_ENTRY_BYTES));
+		quota_return(a->passing, (a->owner_count - left) *
+						 (sizeof(*a->owners) + HASH_INDEX_ENTRY_BYTES));
 	a->owner_count = left;
 }
 
@@ -663,7 +662,7 @@ void allocations_begin_part(struct allocations *a, uint64_t from_ns)
 	}
 }
 
-void allocations_visit(struct allocations *a, const struct number_visitor *visitor)
+void allocations_visit(struct allocations *a, const struct id_visitor *visitor)
 {
 	for (uint32_t i = 0; i < a->pending_count; i++)
 		if (a->pending[i].type == ALLOCATION_MADE)
@@ -724,7 +723,7 @@ static void *begin(const struct addon_parts *parts)
 	allocations_init(&a->allocations);
 	a->allocations.memory = parts->memory;
 	a->allocations.passing = parts->passing;
-	a->allocations.window = parts->window;
+	a->allocations.time_range = parts->time_range;
 	return a;
 }
 
@@ -828,7 +827,7 @@ static uint64_t whole_from(const void *addon)
 	return from_ns < now_ns ? from_ns : now_ns;
 }
 
-static void visit(void *addon, const struct number_visitor *visitor)
+static void visit(void *addon, const struct id_visitor *visitor)
 {
 	struct allocations_addon *a = addon;
 

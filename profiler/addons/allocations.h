@@ -27,11 +27,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "cupti_trace/wire/window.h"
+#include "cupti_trace/wire/time_range.h"
 #include "profiler/addons/addon.h"
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/model/memory_use.h"
-#include "profiler/model/numbers.h"
+#include "profiler/model/id_remap.h"
 #include "symbolize/util/hash_index.h"
 
 #define ALLOCATIONS_PENDING (1u << 19)
@@ -57,8 +57,8 @@ struct allocation_event {
 struct allocations {
 	struct memory_use use;
 	/* for what is kept, and for what only events need; borrowed; NULL: no limit */
-	struct allowance *memory, *passing;
-	const struct window *window; /* what is recorded; borrowed; NULL: all */
+	struct quota *memory, *passing;
+	const struct time_range *time_range; /* what is recorded; borrowed; NULL: all */
 	struct allocation_event *pending;
 	uint32_t pending_count, pending_capacity, pending_paid;
 	uint32_t pending_max;      /* allocations_init sets ALLOCATIONS_PENDING */
@@ -91,8 +91,8 @@ uint64_t allocations_whole_from(const struct allocations *a);
 /* All events have come; only what happens from that time on is wanted. */
 void allocations_begin_part(struct allocations *a, uint64_t from_ns);
 
-/* Shows the numbers of stacks (model/numbers.h). */
-void allocations_visit(struct allocations *a, const struct number_visitor *visitor);
+/* Shows the numbers of stacks (model/id_remap.h). */
+void allocations_visit(struct allocations *a, const struct id_visitor *visitor);
 
 /* All events have come: `use` is complete, and what only events need is freed. */
 void allocations_finish(struct allocations *a);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include "cupti_trace/wire/gpu_work.h"
-#include "profiler/addons/stalls.h"
+#include "profiler/addons/warp_stalls.h"
 #include "profiler/addons/wait_times.h"
 #include "profiler/addons/waits.h"
 
@@ -17,7 +17,7 @@ enum split {
 struct gpu_waits {
 	const struct addon_parts *parts;
 	struct waits *waits;
-	struct stalls *stalls;
+	struct warp_stalls *stalls;
 	struct wait_times times; /* unless SPLIT_NOTHING */
 	enum split split;
 };
@@ -32,7 +32,7 @@ static void release(void *addon)
 	struct gpu_waits *w = addon;
 
 	waits_free(w->waits);
-	stalls_free(w->stalls);
+	warp_stalls_free(w->stalls);
 	wait_times_release(&w->times);
 	free(w);
 }
@@ -68,16 +68,17 @@ static void add_part_of_wait(void *context, const struct waits_wait *wait,
 		wait_times_split(&w->times, wait, piece->origin, piece->from_ns, piece->ns);
 	if (w->split != SPLIT_TIMES && piece->off_cpu_ns)
 		add_part(w, wait->start_ns,
-			 compose_wait(w->parts->compose, wait->stack, false, piece->origin),
+			 gpu_stack_wait(w->parts->gpu_stacks, wait->stack, false, piece->origin),
 			 wait->place, piece->off_cpu_ns);
 }
 
-static void add_part_of_stall(void *context, const struct stalls_stall *stall,
+static void add_part_of_stall(void *context, const struct warp_stalls_stall *stall,
 			      const struct gpu_work_origin *origin, uint64_t ns)
 {
 	const struct gpu_waits *w = context;
 
-	add_part(w, stall->start_ns, compose_stall(w->parts->compose, origin), stall->place, ns);
+	add_part(w, stall->start_ns, gpu_stack_stall(w->parts->gpu_stacks, origin), stall->place,
+		 ns);
 }
 
 static void *begin(const struct addon_parts *parts)
@@ -88,15 +89,15 @@ static void *begin(const struct addon_parts *parts)
 		return NULL;
 	w->parts = parts;
 	w->waits = waits_new(&(struct waits_output){add_part_of_wait, w});
-	w->stalls = stalls_new(&(struct stalls_output){add_part_of_stall, w});
+	w->stalls = warp_stalls_new(&(struct warp_stalls_output){add_part_of_stall, w});
 	if (!w->waits || !w->stalls) {
 		release(w);
 		return NULL;
 	}
 	waits_limit(w->waits, parts->passing);
-	stalls_limit(w->stalls, parts->passing);
+	warp_stalls_limit(w->stalls, parts->passing);
 	w->times = (struct wait_times){.profile = parts->sink->profile,
-				       .compose = parts->compose,
+				       .gpu_stacks = parts->gpu_stacks,
 				       .memory = parts->passing};
 	if (parts->measure->wall)
 		w->split = SPLIT_TIMES;
@@ -129,8 +130,9 @@ static void take_operation(void *addon, const struct addon_operation *operation)
 		return;
 	count_error(w, waits_add_operation(w->waits, &waited));
 	if (o->work == GPU_WORK_KERNEL)
-		count_error(w, stalls_add_kernel(w->stalls, &(struct stalls_kernel){
-								    .start_ns = waited.start_ns,
+		count_error(w, warp_stalls_add_kernel(
+				       w->stalls,
+				       &(struct warp_stalls_kernel){.start_ns = waited.start_ns,
 								    .end_ns = waited.end_ns,
 								    .process = o->process,
 								    .device = o->device,
@@ -141,10 +143,10 @@ static void take_operation(void *addon, const struct addon_operation *operation)
 static void take_stall(void *addon, const struct gpu_operation *o)
 {
 	struct place where = place_unknown();
-	struct stalls_stall stall = {.start_ns = o->start_ns,
-				     .end_ns = o->start_ns + o->duration_ns,
-				     .process = o->process,
-				     .device = o->device};
+	struct warp_stalls_stall stall = {.start_ns = o->start_ns,
+					  .end_ns = o->start_ns + o->duration_ns,
+					  .process = o->process,
+					  .device = o->device};
 	struct profile_item item = {.record = {.kind = TIMELINE_WAIT,
 					       .start_ns = o->start_ns,
 					       .duration_ns = o->duration_ns},
@@ -156,9 +158,9 @@ static void take_stall(void *addon, const struct gpu_operation *o)
 	where.part[PLACE_PROCESS] = o->process;
 	where.part[PLACE_DEVICE] = o->device;
 	stall.place = item.record.place = places_add(w->parts->places, &where);
-	item.record.stack = compose_stall(w->parts->compose, NULL);
+	item.record.stack = gpu_stack_stall(w->parts->gpu_stacks, NULL);
 	profile_sink_add(w->parts->sink, &item);
-	count_error(w, stalls_add(w->stalls, &stall));
+	count_error(w, warp_stalls_add(w->stalls, &stall));
 }
 
 /* ---- waits ---- */
@@ -206,7 +208,7 @@ static void take_wait(void *addon, uint32_t process, struct stack_id stack,
 				  .stream = e->stream_id,
 				  .stack = stack};
 
-	if (!window_has(w->parts->window, e->start_ns))
+	if (!time_range_has(w->parts->time_range, e->start_ns))
 		return;
 	place.part[PLACE_PROCESS] = process;
 	place.part[PLACE_THREAD] = e->tid;
@@ -241,12 +243,12 @@ static void advance(void *addon, uint64_t now_ns)
 	waits_advance(w->waits, now_ns);
 }
 
-static void visit(void *addon, const struct number_visitor *visitor)
+static void visit(void *addon, const struct id_visitor *visitor)
 {
 	struct gpu_waits *w = addon;
 
 	waits_visit(w->waits, visitor);
-	stalls_visit(w->stalls, visitor);
+	warp_stalls_visit(w->stalls, visitor);
 }
 
 static void finish(void *addon)
@@ -255,11 +257,11 @@ static void finish(void *addon)
 	struct ledger_calls *calls = &w->parts->sink->ledger->calls;
 
 	waits_finish(w->waits);
-	stalls_finish(w->stalls);
+	warp_stalls_finish(w->stalls);
 	wait_times_finish(&w->times);
 	calls->cut_waits = waits_cut(w->waits) + w->times.cut;
 	waits_free(w->waits);
-	stalls_free(w->stalls);
+	warp_stalls_free(w->stalls);
 	wait_times_release(&w->times);
 	w->waits = NULL;
 	w->stalls = NULL;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/addons/idle_gaps.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 
@@ -45,7 +45,7 @@ struct finishing {
 	uint64_t from_ns, to_ns;
 };
 
-int idle_init(struct idle *idle, const struct idle_parts *parts, struct allowance *memory)
+int idle_init(struct idle *idle, const struct idle_parts *parts, struct quota *memory)
 {
 	idle->parts = *parts;
 	if (!parts->segment_records)
@@ -221,8 +221,7 @@ static void know_thread(struct finishing *f, const struct timeline_record *recor
 {
 	struct idle_thread *thread;
 
-	if (same_number(record->place, PLACE_NOWHERE) ||
-	    record->place.number >= f->idle->threads.count)
+	if (same_id(record->place, PLACE_NOWHERE) || record->place.number >= f->idle->threads.count)
 		return;
 	thread = &f->threads[record->place.number];
 	*(record->kind == KIND_BEGIN ? &thread->from_ns : &thread->to_ns) = record->start_ns;
@@ -282,7 +281,7 @@ static void name_root(const struct finishing *f, uint32_t number, char text[ROOT
 	char label[DEVICE_LABEL_BYTES];
 
 	devices_label(f->idle->parts.devices, root->process, root->id, label);
-	snprintf(text, ROOT_BYTES, MARK_IDLE_START "%s" MARK_IDLE_END, label);
+	snprintf(text, ROOT_BYTES, PSEUDO_IDLE_START "%s" PSEUDO_IDLE_END, label);
 }
 
 static void make_roots(struct finishing *f)
@@ -298,9 +297,9 @@ static void make_roots(struct finishing *f)
 		saturated_add(&parts->ledger->whole_ns, f->to_ns - f->from_ns);
 		name_root(f, i, text);
 		kept = parts->keep(parts->context, text);
-		f->roots[i].stack =
-			stack_table_push_text(parts->stacks, STACK_EMPTY, FRAME_IDLE,
-					      kept ? kept : MARK_IDLE_START "GPU" MARK_IDLE_END);
+		f->roots[i].stack = stack_table_push_text(
+			parts->stacks, STACK_EMPTY, FRAME_IDLE,
+			kept ? kept : PSEUDO_IDLE_START "GPU" PSEUDO_IDLE_END);
 	}
 }
 
@@ -309,13 +308,13 @@ static const char *mark_of(enum idle_part part, enum idle_reason reason)
 {
 	switch (reason) {
 	case IDLE_LAUNCHED:
-		return MARK_NOT_BEGUN;
+		return PSEUDO_NOT_BEGUN;
 	case IDLE_NO_LAUNCH:
-		return MARK_NO_LAUNCH;
+		return PSEUDO_NO_LAUNCH;
 	case IDLE_NO_THREAD:
-		return part == IDLE_AFTER ? MARK_THREAD_ENDED : MARK_NO_THREAD;
+		return part == IDLE_AFTER ? PSEUDO_THREAD_ENDED : PSEUDO_NO_THREAD;
 	case IDLE_UNSAMPLED:
-		return MARK_NOT_SAMPLED;
+		return PSEUDO_NOT_SAMPLED;
 	default:
 		return NULL;
 	}
@@ -366,7 +365,7 @@ static struct place place_of(struct finishing *f, const struct idle_charge *char
 /* Nothing is launched after the last operation; before there was a thread, nothing led to one. */
 static bool has_stack(const struct idle_charge *charge, const char *mark)
 {
-	if (same_number(charge->stack, STACK_EMPTY) || charge->reason == IDLE_NO_LAUNCH)
+	if (same_id(charge->stack, STACK_EMPTY) || charge->reason == IDLE_NO_LAUNCH)
 		return false;
 	if (charge->part == IDLE_AFTER)
 		return !mark;
@@ -384,7 +383,7 @@ static void add_row(void *context, const struct idle_charge *charge)
 
 	if (charge->part != IDLE_BETWEEN)
 		stack = push(f, stack,
-			     charge->part == IDLE_BEFORE ? MARK_BEFORE_FIRST : MARK_AFTER_LAST);
+			     charge->part == IDLE_BEFORE ? PSEUDO_BEFORE_FIRST : PSEUDO_AFTER_LAST);
 	if (has_stack(charge, mark))
 		stack = stack_table_append(parts->stacks, stack, charge->stack);
 	if (mark)
@@ -587,7 +586,7 @@ static void keep_operation(void *addon, const struct addon_operation *operation)
 		     .start_ns = o->start_ns,
 		     .duration_ns = o->duration_ns,
 		     .bytes = operation->launched_ns,
-		     .stack = compose_launch(a->parts->compose, operation->origin->launch),
+		     .stack = gpu_stack_launch(a->parts->gpu_stacks, operation->origin->launch),
 		     .work = o->device},
 	     o->process, operation->thread);
 }

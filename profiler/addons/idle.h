@@ -9,7 +9,7 @@
  * run.
  *
  * Below the device's frame, "[GPU 0 idle]", each stack is the launching thread's; where there is
- * none, that of the launch which ended the gap, with a mark (marks.h).
+ * none, that of the launch which ended the gap, with a mark (pseudo_frames.h).
  *
  * Records that could not be kept, and so time that is missing or wrong, are counted in the ledger.
  * Times are in ns, CLOCK_MONOTONIC.
@@ -55,7 +55,7 @@ struct idle {
 };
 
 /* 0 or -ENOMEM. `memory`: for what is kept of threads and devices; borrowed. */
-int idle_init(struct idle *idle, const struct idle_parts *parts, struct allowance *memory);
+int idle_init(struct idle *idle, const struct idle_parts *parts, struct quota *memory);
 void idle_release(struct idle *idle);
 
 /*

@@ -28,7 +28,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/model/numbers.h"
+#include "profiler/model/id_remap.h"
 
 #define IDLE_NEVER UINT64_MAX
 

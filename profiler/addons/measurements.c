@@ -51,7 +51,7 @@ static struct measured_process *get_process(struct measurements *m, uint32_t pro
 	struct measured_process *known = find_process(m, process);
 	uint64_t *at;
 
-	if (known || !allowance_take(m->allowance, sizeof(*known)) ||
+	if (known || !quota_take(m->quota, sizeof(*known)) ||
 	    !array_make_room(&m->processes, m->process_count, &m->process_capacity, sizeof(*known)))
 		return known;
 	at = id_map_get(&m->process_ids, process);
@@ -117,7 +117,7 @@ static void take_out(struct measurements *m, uint32_t at)
 	uint32_t last = m->count - 1;
 
 	hash_index_remove(&m->index, hash_of(&m->list[at]), at);
-	allowance_return(m->allowance, ENTRY_BYTES + m->list[at].count * sizeof(double));
+	quota_return(m->quota, ENTRY_BYTES + m->list[at].count * sizeof(double));
 	free(m->list[at].values);
 	note_waiting(m, m->list[at].process, -1);
 	if (at != last) {
@@ -224,11 +224,11 @@ static int expect(struct measurements *m, uint32_t process, uint32_t correlation
 
 	if (find(m, process, correlation_id) != HASH_INDEX_NONE)
 		return 0;
-	if (!get_process(m, process) || !allowance_take(m->allowance, ENTRY_BYTES))
+	if (!get_process(m, process) || !quota_take(m->quota, ENTRY_BYTES))
 		return -ENOSPC;
 	if (!array_make_room(&m->list, m->count, &m->capacity, sizeof(one)) ||
 	    hash_index_add(&m->index, hash_of(&one), m->count) != 0) {
-		allowance_return(m->allowance, ENTRY_BYTES);
+		quota_return(m->quota, ENTRY_BYTES);
 		return -ENOMEM;
 	}
 	m->list[m->count++] = one;
@@ -243,11 +243,11 @@ static int keep_values(struct measurements *m, uint32_t at, const struct gpu_eve
 
 	if (one->has_values)
 		return 0;
-	if (!allowance_take(m->allowance, bytes))
+	if (!quota_take(m->quota, bytes))
 		return -ENOSPC;
 	one->values = malloc(bytes);
 	if (!one->values) {
-		allowance_return(m->allowance, bytes);
+		quota_return(m->quota, bytes);
 		return -ENOMEM;
 	}
 	memcpy(one->values, e->values, bytes);
@@ -289,7 +289,7 @@ void measurements_place(struct measurements *m, const struct measured_kernel *ke
 		complete(m, at);
 }
 
-void measurements_visit(struct measurements *m, const struct number_visitor *visitor)
+void measurements_visit(struct measurements *m, const struct id_visitor *visitor)
 {
 	for (uint32_t i = 0; i < m->count; i++)
 		if (m->list[i].has_stack)
@@ -307,7 +307,7 @@ static void take_process_out(struct measurements *m, uint32_t process)
 	m->processes[*at] = m->processes[last];
 	*id_map_find(&m->process_ids, m->processes[last].id) = *at;
 	id_map_remove(&m->process_ids, process);
-	allowance_return(m->allowance, sizeof(*m->processes));
+	quota_return(m->quota, sizeof(*m->processes));
 	m->process_count--;
 }
 
@@ -347,7 +347,7 @@ static void *begin(const struct addon_parts *parts)
 	c->counters.memory = parts->memory;
 	c->measurements = (struct measurements){.counters = &c->counters,
 						.sink = parts->sink,
-						.allowance = parts->from_target,
+						.quota = parts->from_target,
 						.keeps_launches = parts->keeps_records};
 	return c;
 }
@@ -407,7 +407,7 @@ static void take_note(void *addon, const struct profile_item *note)
 	measurements_note(&c->measurements, note);
 }
 
-static void visit(void *addon, const struct number_visitor *visitor)
+static void visit(void *addon, const struct id_visitor *visitor)
 {
 	struct counted *c = addon;
 

@@ -5,7 +5,7 @@
  * record has been joined with its launch. Either may come first, so the program says beforehand
  * that it will measure a launch, and what comes first is kept.
  *
- * Memory counts against the allowance of what programs send; what does not fit is counted.
+ * Memory counts against the quota of what programs send; what does not fit is counted.
  *
  * Values go through the profile's sink, as notes: one for each value, those of a launch in
  * a row, and all of them begin with its kernel. So with --last values are of the kernels that the
@@ -16,7 +16,7 @@
 
 #include "cupti_trace/wire/gpu_event.h"
 #include "profiler/addons/addon.h"
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/model/counters.h"
 #include "profiler/model/ledger.h"
 #include "profiler/model/profile_sink.h"
@@ -26,7 +26,7 @@
 struct measurements {
 	struct counter_table *counters;
 	struct profile_sink *sink; /* with the ledger; its `take_note` calls measurements_note */
-	struct allowance *allowance;
+	struct quota *quota;
 	bool keeps_launches;      /* for a timeline: the values of each launch, beside their sums */
 	bool lists_launch;        /* there is room for those of the launch that is taken */
 	struct measurement *list; /* that wait for their other half */
@@ -62,8 +62,8 @@ void measurements_note(struct measurements *measurements, const struct profile_i
 void measurements_add_unmeasured(struct measurements *measurements,
 				 const struct gpu_event_unmeasured *event);
 
-/* Shows the numbers of stacks of those that wait (model/numbers.h). */
-void measurements_visit(struct measurements *measurements, const struct number_visitor *visitor);
+/* Shows the numbers of stacks of those that wait (model/id_remap.h). */
+void measurements_visit(struct measurements *measurements, const struct id_visitor *visitor);
 
 /* Nothing more comes of a process. */
 void measurements_forget(struct measurements *measurements, uint32_t process);

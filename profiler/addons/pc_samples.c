@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "symbolize/cubin.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
@@ -88,7 +88,7 @@ static uint32_t new_cubin(struct pc_samples *s, uint32_t process, const struct g
 	const struct cubin_pieces cubin = {.crc = e->crc, .process = process, .size = e->size};
 
 	if (s->cubins.count == PC_SAMPLES_CUBINS ||
-	    !allowance_take(s->memory, sizeof(cubin) + HASH_INDEX_ENTRY_BYTES))
+	    !quota_take(s->memory, sizeof(cubin) + HASH_INDEX_ENTRY_BYTES))
 		return RECORD_NONE;
 	return record_add(&s->cubins, &cubin.crc, &cubin);
 }
@@ -108,7 +108,7 @@ int pc_samples_add_cubin(struct pc_samples *s, uint32_t process, const struct gp
 	c = &s->cubins.list[at];
 	if (c->process != process || c->size != e->size)
 		return 0;
-	if (!allowance_take(s->memory, e->count + sizeof(struct piece))) {
+	if (!quota_take(s->memory, e->count + sizeof(struct piece))) {
 		s->ledger->cubins_left_out++;
 		c->was_tried = true; /* it is not whole */
 		return 0;
@@ -171,8 +171,8 @@ static const char *reason_text(const struct pc_samples *s, const char *name)
 	if (starts_with(name, start))
 		name += sizeof(start) - 1;
 	if (strcmp(name, "selected") == 0)
-		return s->keep(s->context, MARK_SELECTED);
-	snprintf(text, sizeof(text), MARK_STALL "%.120s]", name);
+		return s->keep(s->context, PSEUDO_SELECTED);
+	snprintf(text, sizeof(text), PSEUDO_STALL "%.120s]", name);
 	for (char *at = text; *at; at++)
 		if (*at == '_' || *at == ';')
 			*at = ' ';
@@ -186,7 +186,7 @@ int pc_samples_add_reason(struct pc_samples *s, uint32_t process, const struct g
 	uint64_t *value = NULL;
 
 	if (text && (id_map_find(&s->reasons, reason_key(process, e->id)) ||
-		     allowance_take(s->memory, 2 * sizeof(uint64_t) * 2)))
+		     quota_take(s->memory, 2 * sizeof(uint64_t) * 2)))
 		value = id_map_get(&s->reasons, reason_key(process, e->id));
 	if (value)
 		*value = (uint64_t)(uintptr_t)text;
@@ -194,7 +194,7 @@ int pc_samples_add_reason(struct pc_samples *s, uint32_t process, const struct g
 }
 
 /* False: no room. */
-static bool add_sample(struct pc_sample_sums *s, uint32_t most, struct allowance *memory,
+static bool add_sample(struct pc_sample_sums *s, uint32_t most, struct quota *memory,
 		       const struct pc_sample *sample)
 {
 	const sample_key *key = (const sample_key *)sample;
@@ -202,7 +202,7 @@ static bool add_sample(struct pc_sample_sums *s, uint32_t most, struct allowance
 
 	if (at == RECORD_NONE)
 		return s->count < most &&
-		       allowance_take(memory, sizeof(*sample) + HASH_INDEX_ENTRY_BYTES) &&
+		       quota_take(memory, sizeof(*sample) + HASH_INDEX_ENTRY_BYTES) &&
 		       record_add(s, key, sample) != RECORD_NONE;
 	saturated_add(&s->list[at].samples, sample->samples);
 	return true;
@@ -213,7 +213,7 @@ static void add_to_sums(struct pc_samples *s, struct pc_sample sample)
 {
 	if (add_sample(&s->sums, bound(s->max, PC_SAMPLES_MAX), s->memory, &sample))
 		return;
-	if (!same_number(sample.stack, STACK_EMPTY)) {
+	if (!same_id(sample.stack, STACK_EMPTY)) {
 		sample.stack = STACK_EMPTY;
 		if (add_sample(&s->sums, bound(s->max, PC_SAMPLES_MAX), s->memory, &sample))
 			return;
@@ -258,7 +258,7 @@ static void take_samples(struct pc_samples *s, const struct profile_item *note)
 	const uint64_t *reason = id_map_find(&s->reasons, note->device);
 	struct pc_sample sample = {.function = (const char *)(uintptr_t)r->graph_node,
 				   .reason = reason ? (const char *)(uintptr_t)*reason
-						    : MARK_OTHER_STALLS,
+						    : PSEUDO_OTHER_STALLS,
 				   .cubin_crc = (uint64_t)r->correlation << 32 | r->shape,
 				   .pc = r->work,
 				   .stack = r->stack,
@@ -296,7 +296,7 @@ static uint32_t new_held(struct pc_samples *s)
 		return number - 1;
 	}
 	if (s->held_count == bound(s->max, PC_SAMPLES_MAX) ||
-	    !allowance_take(s->memory, sizeof(*s->held)) ||
+	    !quota_take(s->memory, sizeof(*s->held)) ||
 	    !array_make_room(&s->held, s->held_count, &s->held_capacity, sizeof(*s->held)))
 		return PC_SAMPLES_NONE;
 	return s->held_count++;
@@ -328,13 +328,13 @@ uint32_t pc_samples_hold(struct pc_samples *s, uint32_t process, const struct gp
 				   .cubin_crc = e->cubin_crc,
 				   .process = process,
 				   .count = e->count};
-	if (allowance_take(s->memory, counts_bytes(e->count))) {
+	if (quota_take(s->memory, counts_bytes(e->count))) {
 		h->counts = malloc(counts_bytes(e->count));
 		if (h->counts) {
 			memcpy(h->counts, e->counts, counts_bytes(e->count));
 			return number;
 		}
-		allowance_return(s->memory, counts_bytes(e->count));
+		quota_return(s->memory, counts_bytes(e->count));
 	}
 	free_held(s, number);
 	return PC_SAMPLES_NONE;
@@ -349,8 +349,8 @@ void pc_samples_place(struct pc_samples *s, uint32_t number, struct stack_id sta
 {
 	const struct held_samples *h = &s->held[number];
 
-	add_counts(s, h, same_number(stack, STACK_NOT_KEPT) ? STACK_EMPTY : stack);
-	allowance_return(s->memory, counts_bytes(h->count));
+	add_counts(s, h, same_id(stack, STACK_NOT_KEPT) ? STACK_EMPTY : stack);
+	quota_return(s->memory, counts_bytes(h->count));
 	free_held(s, number);
 }
 
@@ -504,7 +504,7 @@ static uint32_t merge(struct part *parts, uint32_t count)
 		return 0;
 	qsort(parts, count, sizeof(*parts), compare_below);
 	for (uint32_t i = 1; i < count; i++) {
-		if (same_number(parts[i].below, parts[kept].below))
+		if (same_id(parts[i].below, parts[kept].below))
 			saturated_add(&parts[kept].samples, parts[i].samples);
 		else
 			parts[++kept] = parts[i];
@@ -537,7 +537,7 @@ static void name_places(struct split *p, struct stack_id *below)
 		if (!last || last->cubin_crc != sample->cubin_crc ||
 		    last->function != sample->function || last->pc != sample->pc)
 			place = stack_of_place(p, sample);
-		else if (!same_number(place, STACK_EMPTY) &&
+		else if (!same_id(place, STACK_EMPTY) &&
 			 stack_table_frame(p->stacks, place)->kind == FRAME_GPU_LINE)
 			saturated_add(&s->ledger->with_lines, sample->samples);
 		below[i] = stack_table_push_text(p->stacks, place, FRAME_STALL, sample->reason);
@@ -554,7 +554,7 @@ static int compare_numbers(const void *a, const void *b, void *list)
 
 	if (x->function != y->function)
 		return strcmp(x->function, y->function);
-	if (!same_number(x->stack, y->stack))
+	if (!same_id(x->stack, y->stack))
 		return x->stack.number < y->stack.number ? -1 : 1;
 	return compare_samples(x, y);
 }
@@ -586,7 +586,7 @@ static uint32_t count_alike(const struct pc_sample *list, const uint32_t *order,
 	uint32_t n = 1;
 
 	while (n < count && list[order[n]].function == first->function &&
-	       (!of_stack || same_number(list[order[n]].stack, first->stack)))
+	       (!of_stack || same_id(list[order[n]].stack, first->stack)))
 		n++;
 	return n;
 }
@@ -600,7 +600,7 @@ static void add_groups(struct split *p, const uint32_t *order, uint32_t count,
 	add_group(p, STACK_EMPTY, order, count, below);
 	for (uint32_t i = 0, n; i < count && !p->failed; i += n) {
 		n = count_alike(list, order + i, count - i, true);
-		if (!same_number(list[order[i]].stack, STACK_EMPTY))
+		if (!same_id(list[order[i]].stack, STACK_EMPTY))
 			add_group(p, list[order[i]].stack, order + i, n, below);
 	}
 }
@@ -641,7 +641,7 @@ static void limit_parts(struct split *p, struct group *g, uint32_t most)
 	if (g->count <= most)
 		return;
 	parts[most - 1].below =
-		stack_table_push_text(p->stacks, STACK_EMPTY, FRAME_STALL, MARK_OTHER_STALLS);
+		stack_table_push_text(p->stacks, STACK_EMPTY, FRAME_STALL, PSEUDO_OTHER_STALLS);
 	for (uint32_t i = most; i < g->count; i++)
 		saturated_add(&parts[most - 1].samples, parts[i].samples);
 	g->count = most;
@@ -709,7 +709,7 @@ static void split_row(struct split *p, struct profile_row row, const struct grou
 	uint64_t before = 0, moved_ns = 0;
 
 	saturated_add(&l->split_ns, row.ns);
-	if (p->from->is_exact && same_number(g->stack, STACK_EMPTY))
+	if (p->from->is_exact && same_id(g->stack, STACK_EMPTY))
 		saturated_add(&l->mean_ns, row.ns);
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct part *part = &p->parts[g->first + i];
@@ -726,7 +726,7 @@ static void split_row(struct split *p, struct profile_row row, const struct grou
 		if (!amounts.ns)
 			continue;
 		stack = stack_table_append(p->stacks, row.stack, part->below);
-		if (!same_number(stack, STACK_NOT_KEPT))
+		if (!same_id(stack, STACK_NOT_KEPT))
 			profile_move(p->profile, ROW_GPU, row.place, row.stack, stack, &amounts);
 	}
 }
@@ -756,7 +756,7 @@ static void count_samples(struct split *p)
 		bool has_rows = all->rows > 0;
 
 		for (next = i + 1;
-		     next < p->group_count && !same_number(p->groups[next].stack, STACK_EMPTY);
+		     next < p->group_count && !same_id(p->groups[next].stack, STACK_EMPTY);
 		     next++) {
 			has_rows |= p->groups[next].rows > 0;
 			if (p->groups[next].rows)
@@ -939,8 +939,8 @@ static void place_samples(void *addon, struct launch_stack launch, uint64_t rema
 	origin.capture = CAPTURE_NONE;
 	origin.work = GPU_WORK_KERNEL;
 	origin.name = pc_samples_function(&a->samples, number);
-	if (!same_number(launch, LAUNCH_UNKNOWN))
-		stack = compose_work(a->parts->compose, &origin);
+	if (!same_id(launch, LAUNCH_UNKNOWN))
+		stack = gpu_stack_work(a->parts->gpu_stacks, &origin);
 	pc_samples_place(&a->samples, number, stack);
 }
 

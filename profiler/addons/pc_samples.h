@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * PC samples of kernels (--stalls): where their warps were, and why they issued no instruction. Not
- * to be confused with stalls.h, kernels that wait for pages. No I/O.
+ * to be confused with warp_stalls.h, kernels that wait for pages. No I/O.
  *
  * The input: samples summed up by function, place and reason, and the line tables of cubins, in
  * pieces. When all is known, the time of each row of a kernel is split by the shares of samples,
@@ -35,7 +35,7 @@
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
 #include "profiler/addons/addon.h"
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/model/ledger.h"
 #include "profiler/model/profile.h"
 #include "profiler/model/profile_sink.h"
@@ -69,7 +69,7 @@ struct pc_samples {
 	uint32_t held_free; /* a list of those that may be used again: number + 1 */
 	RECORD_SET(struct cubin_pieces) cubins;
 	struct id_map reasons;        /* by process and id: texts */
-	struct allowance *memory;     /* what is kept is taken from it; borrowed */
+	struct quota *memory;         /* what is kept is taken from it; borrowed */
 	struct ledger_stalls *ledger; /* borrowed */
 	struct profile_sink *sink;    /* borrowed; its `take_note` calls pc_samples_note */
 	pc_samples_keep keep;

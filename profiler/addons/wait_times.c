@@ -34,8 +34,10 @@ void wait_times_release(struct wait_times *w)
 	free(w->times);
 	record_set_release(&w->rows.set);
 	record_set_release(&w->parts.set);
-	*w = (struct wait_times){
-		.profile = w->profile, .compose = w->compose, .memory = w->memory, .most = w->most};
+	*w = (struct wait_times){.profile = w->profile,
+				 .gpu_stacks = w->gpu_stacks,
+				 .memory = w->memory,
+				 .most = w->most};
 }
 
 /* ---- sums ---- */
@@ -57,12 +59,12 @@ static struct wait_row *get_row(struct wait_times *w, struct stack_id stack, str
 
 	if (at != RECORD_NONE)
 		return &w->rows.list[at];
-	if (!allowance_take(w->memory, sizeof(row) + HASH_INDEX_ENTRY_BYTES))
+	if (!quota_take(w->memory, sizeof(row) + HASH_INDEX_ENTRY_BYTES))
 		return NULL;
 	at = record_add(&w->rows, &key, &row);
 	if (at != RECORD_NONE)
 		return &w->rows.list[at];
-	allowance_return(w->memory, sizeof(row) + HASH_INDEX_ENTRY_BYTES);
+	quota_return(w->memory, sizeof(row) + HASH_INDEX_ENTRY_BYTES);
 	return NULL;
 }
 
@@ -74,9 +76,9 @@ static void add_part(struct wait_times *w, uint32_t row, struct stack_id stack, 
 
 	if (at != RECORD_NONE)
 		w->parts.list[at].ns += ns;
-	else if (allowance_take(w->memory, sizeof(part) + HASH_INDEX_ENTRY_BYTES) &&
+	else if (quota_take(w->memory, sizeof(part) + HASH_INDEX_ENTRY_BYTES) &&
 		 record_add(&w->parts, &key, &part) == RECORD_NONE)
-		allowance_return(w->memory, sizeof(part) + HASH_INDEX_ENTRY_BYTES);
+		quota_return(w->memory, sizeof(part) + HASH_INDEX_ENTRY_BYTES);
 }
 
 void wait_times_spread(struct wait_times *w, struct stack_id stack, struct place_id place,
@@ -119,7 +121,7 @@ static bool make_room(struct wait_times *w)
 {
 	if (w->count == most_of(w))
 		forget_oldest(w);
-	return allowance_extend(w->memory, w->count, &w->paid, sizeof(*w->times)) &&
+	return quota_extend(w->memory, w->count, &w->paid, sizeof(*w->times)) &&
 	       array_make_room(&w->times, w->count, &w->capacity, sizeof(*w->times));
 }
 
@@ -210,7 +212,7 @@ static void move(struct wait_times *w, struct wait_time *t, const struct gpu_wor
 	/* it computes, or what it spins for is not known */
 	if (t->kind == ROW_CPU && !origin)
 		return;
-	to = compose_wait(w->compose, t->stack, t->kind == ROW_CPU, origin);
+	to = gpu_stack_wait(w->gpu_stacks, t->stack, t->kind == ROW_CPU, origin);
 	if (!profile_move(w->profile, t->kind, t->place, t->stack, to,
 			  &(struct profile_row){.count = counts, .ns = ns}))
 		return;

@@ -18,7 +18,7 @@
  * stack that have one.
  *
  * Bounded: WAIT_TIMES_MAX times are kept, of all threads, until the waits are decided that they may
- * belong to; sums take from the allowance. Of more the oldest half is forgotten, and stays where it
+ * belong to; sums take from the quota. Of more the oldest half is forgotten, and stays where it
  * is; so does a time without memory for its sum, and what takes more steps than waits that do not
  * overlap can take. Each wait that this may concern is counted once (`cut`). No I/O. Times are in
  * ns, CLOCK_MONOTONIC.
@@ -29,8 +29,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/addons/waits.h"
-#include "profiler/base/allowance.h"
-#include "profiler/model/compose.h"
+#include "profiler/base/quota.h"
+#include "profiler/model/gpu_stack.h"
 #include "profiler/model/profile.h"
 #include "symbolize/util/record_set.h"
 
@@ -49,10 +49,10 @@ struct wait_time {
 
 /* Zero-initialise, then set the first three. */
 struct wait_times {
-	struct profile *profile;  /* borrowed */
-	struct compose *compose;  /* borrowed */
-	struct allowance *memory; /* borrowed; NULL: no limit */
-	uint32_t most;            /* times that are kept; 0: WAIT_TIMES_MAX */
+	struct profile *profile;       /* borrowed */
+	struct gpu_stacks *gpu_stacks; /* borrowed */
+	struct quota *memory;          /* borrowed; NULL: no limit */
+	uint32_t most;                 /* times that are kept; 0: WAIT_TIMES_MAX */
 	struct wait_time *times;
 	uint32_t count, capacity, paid;
 	bool is_sorted;

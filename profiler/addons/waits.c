@@ -32,7 +32,7 @@ struct waits {
 	uint32_t ran_count, ran_capacity;
 	uint64_t steps_left; /* of the current pass */
 	uint64_t cut;
-	struct allowance *memory; /* NULL: no limit */
+	struct quota *memory; /* NULL: no limit */
 	uint32_t paid_operations, paid_pending;
 };
 
@@ -58,7 +58,7 @@ void waits_free(struct waits *w)
 	free(w);
 }
 
-void waits_limit(struct waits *w, struct allowance *memory)
+void waits_limit(struct waits *w, struct quota *memory)
 {
 	w->memory = memory;
 }
@@ -322,8 +322,8 @@ int waits_add_operation(struct waits *w, const struct waits_operation *operation
 	if (w->added >= w->newest / 2)
 		decide_pending(w, operation->start_ns);
 	w->added++;
-	if (w->count < w->newest && !allowance_extend(w->memory, w->count, &w->paid_operations,
-						      sizeof(*w->ring) + sizeof(*w->ran)))
+	if (w->count < w->newest && !quota_extend(w->memory, w->count, &w->paid_operations,
+						  sizeof(*w->ring) + sizeof(*w->ran)))
 		w->newest = w->count;
 	if (w->count < w->newest) {
 		/* with room to sort it, so that no pass can fail */
@@ -345,7 +345,7 @@ int waits_add(struct waits *w, const struct waits_wait *wait)
 	if (wait->end_ns <= wait->start_ns)
 		return 0;
 	if (w->pending_count >= w->newest ||
-	    !allowance_extend(w->memory, w->pending_count, &w->paid_pending, sizeof(*w->pending)))
+	    !quota_extend(w->memory, w->pending_count, &w->paid_pending, sizeof(*w->pending)))
 		decide_pending(w, UINT64_MAX);
 	if (!array_make_room(&w->pending, w->pending_count, &w->pending_capacity,
 			     sizeof(*w->pending))) {
@@ -360,14 +360,14 @@ int waits_add(struct waits *w, const struct waits_wait *wait)
 
 void waits_advance(struct waits *w, uint64_t now_ns)
 {
-	if (w->pending_count == 0 || now_ns < w->passed_ns + PASS_NS ||
-	    now_ns < WAITS_PATIENCE_NS || w->oldest_end_ns > now_ns - WAITS_PATIENCE_NS)
+	if (w->pending_count == 0 || now_ns < w->passed_ns + PASS_NS || now_ns < WAITS_TIMEOUT_NS ||
+	    w->oldest_end_ns > now_ns - WAITS_TIMEOUT_NS)
 		return;
-	decide_pending(w, now_ns - WAITS_PATIENCE_NS);
+	decide_pending(w, now_ns - WAITS_TIMEOUT_NS);
 	w->passed_ns = now_ns;
 }
 
-void waits_visit(struct waits *w, const struct number_visitor *v)
+void waits_visit(struct waits *w, const struct id_visitor *v)
 {
 	for (uint32_t i = 0; i < w->count; i++) {
 		visit_stack_or_mark(v, &w->ring[i].origin.launch.number);

@@ -21,7 +21,7 @@
  * A thread may compute in such a call, or spin for the GPU: that part of a wait is CPU time. It is
  * taken first from moments at which nothing ran on the GPU, and from all others in proportion.
  *
- * A wait is decided WAITS_PATIENCE_NS after its end, when its operations have been reported
+ * A wait is decided WAITS_TIMEOUT_NS after its end, when its operations have been reported
  * (records arrive 50 ms late or more), or at the end of the run. Memory is bounded: the last
  * WAITS_OPERATIONS operations and as many waits are kept, over all processes, at most 34 MB. Beyond
  * that, waits are decided early, and pieces whose operation is no longer kept have none. Time is
@@ -35,10 +35,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "profiler/model/compose.h"
-#include "profiler/model/numbers.h"
+#include "profiler/model/gpu_stack.h"
+#include "profiler/model/id_remap.h"
 
-#define WAITS_PATIENCE_NS 1000000000u
+#define WAITS_TIMEOUT_NS 1000000000u
 #define WAITS_OPERATIONS (1u << 18)
 #define WAITS_CLOCK_ERROR_NS 5000u
 #define WAITS_STEPS 64u
@@ -86,8 +86,8 @@ struct waits;
 struct waits *waits_new(const struct waits_output *output);
 void waits_free(struct waits *w);
 
-/* Takes what it keeps from this allowance, which is borrowed. Beyond it, less is kept. */
-void waits_limit(struct waits *w, struct allowance *memory);
+/* Takes what it keeps from this quota, which is borrowed. Beyond it, less is kept. */
+void waits_limit(struct waits *w, struct quota *memory);
 
 /*
  * Both return 0 or -ENOMEM; then the operation is lost, but the wait is output without operations.
@@ -99,7 +99,7 @@ int waits_add(struct waits *w, const struct waits_wait *wait);
 void waits_advance(struct waits *w, uint64_t now_ns);
 
 /* Shows the numbers in use. */
-void waits_visit(struct waits *w, const struct number_visitor *visitor);
+void waits_visit(struct waits *w, const struct id_visitor *visitor);
 
 /* The input has ended: decides all waits. */
 void waits_finish(struct waits *w);

@@ -5,27 +5,28 @@
 #include "symbolize/util/monotonic.h"
 
 /* CUPTI may wait for a busy GPU before it begins. */
-#define LIBRARY_PATIENCE_NS 10000000000u
+#define LIBRARY_TIMEOUT_NS 10000000000u
 #define SAY_LIBRARY_NS 2000000000u
 
-void attached_cuda_open(struct attached_cuda *c, struct bpf_source *bpf, struct arrivals *arrivals)
+void attached_cuda_open(struct attached_cuda *c, struct bpf_source *bpf,
+			struct inject_queue *inject_queue)
 {
-	c->arrivals = arrivals;
-	if (arrivals && c->call_timing)
+	c->inject_queue = inject_queue;
+	if (inject_queue && c->call_timing)
 		c->driver = probes_new(PROBE_DRIVER, bpf, collect_calls(c->collect), c->log);
 }
 
 void attached_cuda_release(struct attached_cuda *c)
 {
-	attached_cuda_end_arrivals(c);
+	attached_cuda_end_injections(c);
 	cuda_states_release(&c->states);
 	probes_free(c->driver);
 }
 
-void attached_cuda_end_arrivals(struct attached_cuda *c)
+void attached_cuda_end_injections(struct attached_cuda *c)
 {
-	arrivals_free(c->arrivals);
-	c->arrivals = NULL;
+	inject_queue_free(c->inject_queue);
+	c->inject_queue = NULL;
 }
 
 static struct cuda_state *state_of(struct attached_cuda *c, const struct process *process)
@@ -57,7 +58,7 @@ void attached_cuda_begin(struct attached_cuda *c, struct process *process,
 	/* it may have been used before probes could tell */
 	if (!is_covered || process->began_ns <= c->driver_probed_ns)
 		state_of(c, process)->may_use_cuda = true;
-	if (!c->arrivals || arrivals_add(c->arrivals, process->id, process->pid) != 0)
+	if (!c->inject_queue || inject_queue_add(c->inject_queue, process->id, process->pid) != 0)
 		call_timing_begin(c->call_timing, process);
 	else if (process->source == PROCESS_ATTACHED)
 		state_of(c, process)->delays_recording = true;
@@ -75,10 +76,10 @@ void attached_cuda_note_user(struct attached_cuda *c, const struct stack_event *
  * Returns whether the library is there. One that was meant for the program before may have come
  * into the one that the process had executed meanwhile.
  */
-static bool has_arrived(const struct attached_cuda *c, const struct arrival *arrival)
+static bool has_arrived(const struct attached_cuda *c, const struct injected *injected)
 {
-	return arrival->result == BRING_IN_DONE || (arrival->result == BRING_IN_ALREADY &&
-						    cuda_states_has_come(&c->states, arrival->pid));
+	return injected->result == INJECT_DONE || (injected->result == INJECT_ALREADY &&
+						   cuda_states_has_come(&c->states, injected->pid));
 }
 
 /* Counts a process without GPU time: its calls are timed, where that can be. */
@@ -92,14 +93,14 @@ static void count_untraced(struct attached_cuda *c, struct process *process)
 	process->lacks_gpu_time = true;
 }
 
-void attached_cuda_take_arrivals(struct attached_cuda *c)
+void attached_cuda_take_injected(struct attached_cuda *c)
 {
-	struct arrival arrival;
+	struct injected injected;
 
-	while (arrivals_next(c->arrivals, &arrival)) {
-		struct process *process = running_process(c, arrival.id, arrival.pid);
-		bool is_there = has_arrived(c, &arrival);
-		struct cuda_state *state = cuda_states_get(&c->states, arrival.id, arrival.pid);
+	while (inject_queue_next(c->inject_queue, &injected)) {
+		struct process *process = running_process(c, injected.id, injected.pid);
+		bool is_there = has_arrived(c, &injected);
+		struct cuda_state *state = cuda_states_get(&c->states, injected.id, injected.pid);
 
 		if (is_there) {
 			state->has_come = true;
@@ -107,10 +108,10 @@ void attached_cuda_take_arrivals(struct attached_cuda *c)
 				log_warn(c->log,
 					 "process %d: the library was brought in after all; from "
 					 "now on its GPU time is measured",
-					 (int)arrival.pid);
+					 (int)injected.pid);
 			else
 				log_verbose(c->log, "process %d: the library was brought in",
-					    (int)arrival.pid);
+					    (int)injected.pid);
 			if (process && !process_has_spoken(process))
 				cuda_state_arrive(state);
 			/* it may end before it begins; where calls are timed, another line says so
@@ -120,15 +121,15 @@ void attached_cuda_take_arrivals(struct attached_cuda *c)
 			continue;
 		}
 		state->delays_recording = false;
-		if (!process || arrival.result == BRING_IN_GONE) {
-			log_verbose(c->log, "%s", arrival.message);
+		if (!process || injected.result == INJECT_GONE) {
+			log_verbose(c->log, "%s", injected.message);
 			state->may_miss = true;
 			continue;
 		}
-		log_warn(c->log, "no GPU time: %s%s", arrival.message,
-			 !c->call_timing       ? ""
-			 : arrival.hides_calls ? ", so its CUDA calls cannot be timed either"
-					       : "; its CUDA calls are timed instead");
+		log_warn(c->log, "no GPU time: %s%s", injected.message,
+			 !c->call_timing        ? ""
+			 : injected.hides_calls ? ", so its CUDA calls cannot be timed either"
+						: "; its CUDA calls are timed instead");
 		if (process->speech != PROCESS_TRACED)
 			count_untraced(c, process);
 	}
@@ -204,7 +205,7 @@ static void time_all_silent(struct attached_cuda *c)
 {
 	char why[32];
 
-	snprintf(why, sizeof(why), "within %d s", (int)(LIBRARY_PATIENCE_NS / 1000000000u));
+	snprintf(why, sizeof(why), "within %d s", (int)(LIBRARY_TIMEOUT_NS / 1000000000u));
 	for (uint32_t i = 0; i < c->states.count; i++) {
 		struct cuda_state *state = &c->states.list[i];
 		struct process *process =
@@ -226,7 +227,7 @@ static void time_stuck(struct attached_cuda *c)
 		if (state->stage != LIBRARY_ARRIVED || !state->delays_recording)
 			continue;
 		process = running_process(c, state->id, state->pid);
-		if (!process || !arrivals_is_stuck(c->arrivals, state->id, process->pid))
+		if (!process || !inject_queue_is_stuck(c->inject_queue, state->id, process->pid))
 			continue;
 		time_silent(c, process,
 			    "(it is stopped, or waits for a file that does not answer: restart the "
@@ -244,7 +245,7 @@ bool attached_cuda_delays_recording(struct attached_cuda *c, uint64_t since_ns)
 
 	time_stuck(c);
 	count = count_delaying(c, &pid);
-	if (count && waited_ns >= LIBRARY_PATIENCE_NS) {
+	if (count && waited_ns >= LIBRARY_TIMEOUT_NS) {
 		time_all_silent(c);
 		return false;
 	}
@@ -275,7 +276,7 @@ static bool awaits_hello(const struct attached_cuda *c)
 
 bool attached_cuda_is_busy(struct attached_cuda *c)
 {
-	return arrivals_are_busy(c->arrivals) || awaits_hello(c);
+	return arrivals_are_busy(c->inject_queue) || awaits_hello(c);
 }
 
 void attached_cuda_tell_missed(struct attached_cuda *c)

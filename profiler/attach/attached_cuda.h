@@ -10,7 +10,7 @@
 #ifndef PROFILER_ATTACH_ATTACHED_CUDA_H
 #define PROFILER_ATTACH_ATTACHED_CUDA_H
 
-#include "profiler/attach/arrivals.h"
+#include "profiler/attach/inject_queue.h"
 #include "profiler/attach/call_timing.h"
 #include "profiler/attach/cuda_states.h"
 #include "profiler/base/log.h"
@@ -22,7 +22,7 @@ struct attached_cuda {
 	struct collect *collect;         /* borrowed; set by the caller, as the next two */
 	struct call_timing *call_timing; /* NULL: calls cannot be timed */
 	struct log *log;
-	struct arrivals *arrivals; /* owned; NULL: the library is brought into no process */
+	struct inject_queue *inject_queue; /* owned; NULL: the library is brought into no process */
 	struct cuda_states states;
 	struct probes *driver;     /* of who begins to use CUDA; NULL: it is not known */
 	uint64_t driver_probed_ns; /* the last time that there was a new one */
@@ -30,12 +30,13 @@ struct attached_cuda {
 	bool has_said_waiting;
 };
 
-/* Takes `arrivals`, which may be NULL. */
-void attached_cuda_open(struct attached_cuda *c, struct bpf_source *bpf, struct arrivals *arrivals);
+/* Takes the inject queue, which may be NULL. */
+void attached_cuda_open(struct attached_cuda *c, struct bpf_source *bpf,
+			struct inject_queue *inject_queue);
 void attached_cuda_release(struct attached_cuda *c);
 
 /* Frees the threads that bring the library in, which have capabilities. */
-void attached_cuda_end_arrivals(struct attached_cuda *c);
+void attached_cuda_end_injections(struct attached_cuda *c);
 
 /*
  * Brings the library into a process that has mapped CUDA's driver, or times its calls by probes.
@@ -49,7 +50,7 @@ void attached_cuda_begin(struct attached_cuda *c, struct process *process,
 void attached_cuda_note_user(struct attached_cuda *c, const struct stack_event *event);
 
 /* Has calls timed where the library could not be brought in. Elsewhere its hello comes. */
-void attached_cuda_take_arrivals(struct attached_cuda *c);
+void attached_cuda_take_injected(struct attached_cuda *c);
 
 /* Notes that the library says hello. `has_begun`: recording has. */
 void attached_cuda_hear(struct attached_cuda *c, const struct process *process, bool has_begun);

@@ -22,7 +22,7 @@
 #define LIBRARY_NAME PAYLOAD_LIBRARY_NAME
 #define PIPE_NAME "gpu.pipe"
 #define LOCK_NAME "lock"
-#define NEW_WINDOW_NAME GPU_WIRE_WINDOW_LINK ".new"
+#define NEW_WINDOW_NAME GPU_WIRE_TIME_RANGE_LINK ".new"
 #define FOLDER_PREFIX "profile-"
 #define PIPE_BYTES (1 << 20)
 #define CLEANING_MS 100
@@ -96,7 +96,7 @@ static int take_lock(struct payload *payload)
 static bool is_our_file(const char *name)
 {
 	return strcmp(name, LIBRARY_NAME) == 0 || strcmp(name, PIPE_NAME) == 0 ||
-	       strcmp(name, LOCK_NAME) == 0 || strcmp(name, GPU_WIRE_WINDOW_LINK) == 0 ||
+	       strcmp(name, LOCK_NAME) == 0 || strcmp(name, GPU_WIRE_TIME_RANGE_LINK) == 0 ||
 	       strcmp(name, NEW_WINDOW_NAME) == 0 || starts_with(name, GPU_WIRE_ACK_PREFIX);
 }
 
@@ -272,14 +272,16 @@ void payload_close_pipe(struct payload *payload)
 	payload->pipe = -1;
 }
 
-int payload_set_window(const struct payload *payload, const struct window *window)
+int payload_set_time_range(const struct payload *payload, const struct time_range *time_range)
 {
-	char text[GPU_WIRE_WINDOW_BYTES];
+	char text[GPU_WIRE_TIME_RANGE_BYTES];
 
-	snprintf(text, sizeof(text), GPU_WIRE_WINDOW_FORMAT, window->from_ns, window->to_ns);
+	snprintf(text, sizeof(text), GPU_WIRE_TIME_RANGE_FORMAT, time_range->from_ns,
+		 time_range->to_ns);
 	unlinkat(payload->folder, NEW_WINDOW_NAME, 0); /* left by one that failed */
 	if (symlinkat(text, payload->folder, NEW_WINDOW_NAME) != 0 ||
-	    renameat(payload->folder, NEW_WINDOW_NAME, payload->folder, GPU_WIRE_WINDOW_LINK) != 0)
+	    renameat(payload->folder, NEW_WINDOW_NAME, payload->folder, GPU_WIRE_TIME_RANGE_LINK) !=
+		    0)
 		return -errno;
 	return 0;
 }

@@ -18,7 +18,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "cupti_trace/wire/window.h"
+#include "cupti_trace/wire/time_range.h"
 #include "symbolize/util/bounded_call.h"
 
 #define PAYLOAD_PATH_MAX 512
@@ -67,7 +67,7 @@ int payload_acknowledge(const struct payload *payload, struct bounded_caller *ca
  * Libraries record this window from now on (gpu_wire.h); where it has ended, those that were
  * brought into processes send what they have, and leave. 0 or -errno.
  */
-int payload_set_window(const struct payload *payload, const struct window *window);
+int payload_set_time_range(const struct payload *payload, const struct time_range *time_range);
 
 /* Bytes that are in the pipe and have not been read. */
 uint64_t payload_count_left(const struct payload *payload);

@@ -51,7 +51,7 @@ struct measure {
 	uint64_t last_ns; /* only the last part of it, so long; 0: all */
 };
 
-/* As a delay: until session_begin_window. */
+/* As a delay: until session_begin_time_range. */
 #define MEASURE_UNTIL_TOLD UINT64_MAX
 
 /* The names of `ranges` with commas between, cut if there is less room. */

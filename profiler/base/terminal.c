@@ -21,7 +21,7 @@
 #define ERASE_LINE "\033[K"
 #define NO_STYLE "\033[0m"
 
-#define LEAVE_PATIENCE_MS 10000
+#define LEAVE_TIMEOUT_MS 10000
 
 int terminal_open(struct terminal *t)
 {
@@ -211,7 +211,7 @@ static void finish_pending(struct terminal *t)
 {
 	struct pollfd ready = {.fd = t->fd, .events = POLLOUT};
 
-	for (int waited = 0; !write_pending(t) && waited < LEAVE_PATIENCE_MS; waited += 100)
+	for (int waited = 0; !write_pending(t) && waited < LEAVE_TIMEOUT_MS; waited += 100)
 		poll(&ready, 1, 100);
 	t->pending_size = 0;
 }

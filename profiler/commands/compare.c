@@ -27,7 +27,7 @@ struct comparing {
 	const struct options *options;
 	struct log log;
 	struct opener opener; /* with --open */
-	struct allowance memory;
+	struct quota memory;
 	struct input inputs[SIDES * COMPARISON_RUNS_MAX]; /* those before, then those after */
 	uint32_t before, count;                           /* those before; all */
 };
@@ -217,13 +217,13 @@ static int read_and_compare(struct comparing *c, const struct identity *identity
 	struct options with_writers = *c->options;
 	struct outputs outputs = {.count = 0};
 	char folder[OUTPUTS_FOLDER_BYTES];
-	const struct outputs_patience patience = {.awaits = "it is written when there is one"};
+	const struct outputs_timeout timeout = {.awaits = "it is written when there is one"};
 	const char *timelines;
 	int status;
 
 	for (uint32_t i = 0; i < with_writers.output_count; i++)
 		with_writers.outputs[i].writer = writer_of(with_writers.outputs[i].writer);
-	status = open_outputs(&c->log, &with_writers, identity, &patience, &(struct helper){0},
+	status = open_outputs(&c->log, &with_writers, identity, &timeout, &(struct helper){0},
 			      &outputs);
 	if (status)
 		return status;

@@ -16,7 +16,7 @@
 #include "profiler/commands/push.h"
 #include "profiler/formats/spans.h"
 #include "profiler/model/memory_use.h"
-#include "profiler/report/figures_report.h"
+#include "profiler/report/report_tables_print.h"
 #include "profiler/report/gpu_table.h"
 #include "profiler/report/quantity.h"
 #include "profiler/report/strict.h"
@@ -304,7 +304,7 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 
 /* False after logging the reason; `d` has the run. */
 static bool make_view(struct log *log, const struct options *o, const struct outputs *outputs,
-		      struct delivered *d, struct allowance *memory)
+		      struct delivered *d, struct quota *memory)
 {
 	char folder[OUTPUTS_FOLDER_BYTES];
 	struct timeline *own;
@@ -352,12 +352,13 @@ static void report_top(struct log *log, const struct options *o, const struct re
 			top_report_cost(&loud, &result->totals);
 	} else if (top_is_on_terminal() && log->level >= LOG_NORMAL)
 		top_report(log, result, TOP_SHORT, top_width(TOP_WIDTH));
-	figures_report(o->report ? &loud : log, result, top_width(TOP_WIDTH), top_is_on_terminal());
+	report_tables_print(o->report ? &loud : log, result, top_width(TOP_WIDTH),
+			    top_is_on_terminal());
 }
 
 int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	    struct opener *opener, struct span_export *spans, const struct helper *helper,
-	    struct session *session, const struct result *result, struct allowance *memory)
+	    struct session *session, const struct result *result, struct quota *memory)
 {
 	struct delivered d = {.view = NULL, .weighed = {.rows = NULL}};
 	const struct result *shown = &d.shown.result;

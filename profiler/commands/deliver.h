@@ -7,7 +7,7 @@
 #ifndef PROFILER_COMMANDS_DELIVER_H
 #define PROFILER_COMMANDS_DELIVER_H
 
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/commands/opener.h"
 #include "profiler/commands/options.h"
 #include "profiler/commands/span_export.h"
@@ -31,6 +31,6 @@ uint32_t deliver_place_mask(const struct options *options);
  */
 int deliver(struct log *log, const struct options *options, struct outputs *outputs,
 	    struct opener *opener, struct span_export *spans, const struct helper *helper,
-	    struct session *session, const struct result *result, struct allowance *memory);
+	    struct session *session, const struct result *result, struct quota *memory);
 
 #endif

@@ -23,7 +23,7 @@ struct reading {
 	struct opener opener;     /* with --open */
 	struct span_export spans; /* with --otlp */
 	struct helper helper;     /* with --otlp or --push */
-	struct allowance memory;
+	struct quota memory;
 	bool has_explained_runs;
 };
 
@@ -319,7 +319,7 @@ static int write_files(struct reading *r, const char *folder)
 
 static int read_and_write(struct reading *r, const struct identity *identity)
 {
-	const struct outputs_patience patience = {.awaits = "it is written when there is one"};
+	const struct outputs_timeout timeout = {.awaits = "it is written when there is one"};
 	char folder[OUTPUTS_FOLDER_BYTES];
 	int status = EXIT_PROFILER_FAILED, err;
 
@@ -329,7 +329,7 @@ static int read_and_write(struct reading *r, const struct identity *identity)
 		log_error(&r->log, "cannot start a process: %s", strerror(-err));
 		return status;
 	}
-	status = open_outputs(&r->log, r->options, identity, &patience, &r->helper, &r->outputs);
+	status = open_outputs(&r->log, r->options, identity, &timeout, &r->helper, &r->outputs);
 	if (status) {
 		helper_end(&r->helper);
 		return status;

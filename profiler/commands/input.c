@@ -13,7 +13,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 #include "profiler/base/version.h"
-#include "profiler/shape/naming.h"
+#include "profiler/shape/result_naming.h"
 #include "profiler/shape/view.h"
 #include "profiler/report/summary.h"
 
@@ -122,7 +122,7 @@ static bool finish_traces(struct log *log, struct recorded *r, const struct opti
  */
 static bool read_recorded(struct log *log, struct recorded *r, FILE *in, const char *path,
 			  const struct options *o, const char *folder, bool needs_timeline,
-			  struct allowance *memory)
+			  struct quota *memory)
 {
 	int first = getc(in);
 	enum capture_error error;
@@ -268,7 +268,7 @@ static FILE *take_file(struct log *log, struct source *s, const struct options *
 
 uint32_t recorded_read_sources(struct log *log, struct recorded *r, struct source *const *sources,
 			       uint32_t count, const struct options *o, const char *folder,
-			       bool needs_timeline, struct allowance *memory)
+			       bool needs_timeline, struct quota *memory)
 {
 	uint32_t wrong = 0;
 
@@ -335,7 +335,7 @@ static void explain_folded(struct log *log, const char *path, enum folded_error 
 	}
 }
 
-static bool read_folded(struct log *log, struct input *in, FILE *file, struct allowance *memory)
+static bool read_folded(struct log *log, struct input *in, FILE *file, struct quota *memory)
 {
 	enum folded_error error;
 	uint64_t line;
@@ -350,7 +350,7 @@ static bool read_folded(struct log *log, struct input *in, FILE *file, struct al
 }
 
 static bool view_input(struct log *log, struct input *in, const struct options *o,
-		       const char *folder, struct allowance *memory)
+		       const char *folder, struct quota *memory)
 {
 	if (!view_changes(&o->view))
 		return true;
@@ -366,7 +366,7 @@ static bool view_input(struct log *log, struct input *in, const struct options *
 }
 
 bool input_read(struct log *log, struct input *in, const char *path, const struct options *o,
-		const char *folder, struct allowance *memory)
+		const char *folder, struct quota *memory)
 {
 	FILE *file = open_input(log, path);
 	int first = file ? getc(file) : EOF;

@@ -5,7 +5,7 @@
 #ifndef PROFILER_COMMANDS_INPUT_H
 #define PROFILER_COMMANDS_INPUT_H
 
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/base/log.h"
 #include "profiler/commands/options.h"
 #include "profiler/formats/capture.h"
@@ -52,7 +52,7 @@ bool source_has_other_clock(const struct source *a, const struct source *b);
 uint32_t recorded_read_sources(struct log *log, struct recorded *recorded,
 			       struct source *const *sources, uint32_t count,
 			       const struct options *options, const char *folder,
-			       bool needs_timeline, struct allowance *memory);
+			       bool needs_timeline, struct quota *memory);
 
 /* Logs what the summary says of one run's trace alone. */
 void recorded_report(struct log *log, const struct recorded *recorded);
@@ -72,7 +72,7 @@ struct input {
  * the reason. The input borrows from the options and takes from `memory`.
  */
 bool input_read(struct log *log, struct input *input, const char *path,
-		const struct options *options, const char *folder, struct allowance *memory);
+		const struct options *options, const char *folder, struct quota *memory);
 void input_release(struct input *input);
 
 /* Logs why a capture cannot be read. */

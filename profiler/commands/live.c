@@ -233,7 +233,7 @@ void live_end(struct live *l)
 	if (l->to_display >= 0) {
 		close(l->to_display);
 		l->to_display = -1;
-		supervisor_await_display(&l->display, SUPERVISOR_PATIENCE_MS);
+		supervisor_await_display(&l->display, SUPERVISOR_TIMEOUT_MS);
 	}
 	live_sums_release(&l->sums);
 	if (l->writer)

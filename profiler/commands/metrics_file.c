@@ -159,7 +159,7 @@ bool metrics_file_end(struct metrics_file *f, const struct collected *collected)
 		return true;
 	f->is_started = false;
 	clock_gettime(CLOCK_MONOTONIC, &deadline);
-	deadline.tv_sec += METRICS_PATIENCE_S;
+	deadline.tv_sec += METRICS_TIMEOUT_S;
 	pthread_mutex_lock(&f->lock);
 	if (wait_for_writer(f, &deadline)) {
 		f->error = 0;

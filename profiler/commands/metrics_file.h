@@ -20,7 +20,7 @@
 #include "profiler/model/collected.h"
 
 #define METRICS_PERIOD_S 5u
-#define METRICS_PATIENCE_S 30 /* at the end */
+#define METRICS_TIMEOUT_S 30 /* at the end */
 
 struct metrics_file {
 	struct log *log;

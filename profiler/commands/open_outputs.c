@@ -26,9 +26,9 @@ void open_outputs_folder(const struct outputs *outputs, char folder[OUTPUTS_FOLD
 }
 
 /* Waits for a moment. 0, or the status to exit with. */
-static int pause_for_reader(const struct outputs_patience *patience)
+static int pause_for_reader(const struct outputs_timeout *timeout)
 {
-	const struct supervisor_link *supervisor = patience->supervisor;
+	const struct supervisor_link *supervisor = timeout->supervisor;
 	struct pollfd signals = {.fd = supervisor ? supervisor->signals : -1, .events = POLLIN};
 	struct supervisor_signal signal;
 	int result = 0;
@@ -44,21 +44,21 @@ static int pause_for_reader(const struct outputs_patience *patience)
 /* The outputs are opened as far as the FIFO number `failed`. 0, -errno, or the status to exit with.
  */
 static int await_readers(struct log *log, const struct options *o,
-			 const struct outputs_patience *patience, struct outputs *outputs,
+			 const struct outputs_timeout *timeout, struct outputs *outputs,
 			 uint32_t *failed)
 {
 	uint32_t awaited = *failed;
 	int err = -EAGAIN;
 
 	for (uint32_t ms = 0; err == -EAGAIN; ms += READER_POLL_MS) {
-		int status = pause_for_reader(patience);
+		int status = pause_for_reader(timeout);
 
 		if (status)
 			return status;
 		if (ms == READER_QUIET_MS)
 			/* with -q, too: nothing else happens */
 			log_error(log, "waiting for a reader of the FIFO %s; %s. Ctrl-C ends this",
-				  o->outputs[awaited].path, patience->awaits);
+				  o->outputs[awaited].path, timeout->awaits);
 		err = outputs_go_on(outputs, o->output_count, failed);
 		if (err == -EAGAIN && *failed != awaited) {
 			awaited = *failed;
@@ -98,14 +98,14 @@ static void explain_open(struct log *log, const struct identity *identity, const
 }
 
 int open_outputs(struct log *log, const struct options *o, const struct identity *identity,
-		 const struct outputs_patience *patience, const struct helper *helper,
+		 const struct outputs_timeout *timeout, const struct helper *helper,
 		 struct outputs *outputs)
 {
 	uint32_t failed;
 	int err = outputs_open(outputs, o->outputs, o->output_count, &failed);
 
-	if (err == -EAGAIN && patience)
-		err = await_readers(log, o, patience, outputs, &failed);
+	if (err == -EAGAIN && timeout)
+		err = await_readers(log, o, timeout, outputs, &failed);
 	if (!err && push_check(log, o, identity, helper))
 		return 0;
 	if (err < 0)

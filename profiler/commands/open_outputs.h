@@ -22,7 +22,7 @@
 void open_outputs_folder(const struct outputs *outputs, char folder[OUTPUTS_FOLDER_BYTES]);
 
 /* How long a FIFO that nobody reads yet is waited for. */
-struct outputs_patience {
+struct outputs_timeout {
 	/* until it sends a signal that ends processes; NULL: these end us anyway */
 	const struct supervisor_link *supervisor;
 	const char *awaits; /* for people: what has to wait */
@@ -30,10 +30,10 @@ struct outputs_patience {
 
 /*
  * Opens the outputs, as that user. 0, or the status to exit with, after logging the reason.
- * `patience` of NULL: nobody waits for a reader. `helper`: which --push needs.
+ * `timeout` of NULL: nobody waits for a reader. `helper`: which --push needs.
  */
 int open_outputs(struct log *log, const struct options *options, const struct identity *identity,
-		 const struct outputs_patience *patience, const struct helper *helper,
+		 const struct outputs_timeout *timeout, const struct helper *helper,
 		 struct outputs *outputs);
 
 /*

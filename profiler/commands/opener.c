@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "profiler/run/apart.h"
+#include "profiler/run/isolated_child.h"
 #include "profiler/run/privilege.h"
 
 #define STANDARD_COMMAND "xdg-open"
@@ -50,7 +50,7 @@ static struct answer wait_for(pid_t child)
 	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN};
 	int status;
 
-	if (end.fd < 0 || poll(&end, 1, OPENER_PATIENCE_MS) <= 0 ||
+	if (end.fd < 0 || poll(&end, 1, OPENER_TIMEOUT_MS) <= 0 ||
 	    waitpid(child, &status, WNOHANG) != child)
 		return (struct answer){OUTCOME_SHOWN, 0};
 	if (WIFSIGNALED(status))
@@ -101,7 +101,7 @@ static void be_opener(int socket, const struct identity *identity,
 
 	setsid();
 	inherited_restore(inherited);
-	if (!apart_keep_only(&socket) || identity_become(identity) != 0 ||
+	if (!isolated_child_keep_only(&socket) || identity_become(identity) != 0 ||
 	    privilege_drop_all() != 0)
 		_exit(1);
 	find_session();
@@ -213,7 +213,7 @@ void opener_show(struct opener *opener, struct log *log, const char *path)
 	}
 	size = strlen(whole) + 1;
 	if (send(opener->socket, whole, size, MSG_NOSIGNAL) != (ssize_t)size ||
-	    (poll(&ready, 1, 2 * OPENER_PATIENCE_MS) > 0 &&
+	    (poll(&ready, 1, 2 * OPENER_TIMEOUT_MS) > 0 &&
 	     read(opener->socket, &answer, sizeof(answer)) != sizeof(answer))) {
 		log_error(log, "cannot open %s: the process for it has ended", path);
 		return;

@@ -17,7 +17,7 @@
 #include "profiler/run/inherited.h"
 
 /* How long a browser's start may take to fail. */
-#define OPENER_PATIENCE_MS 1000
+#define OPENER_TIMEOUT_MS 1000
 
 struct opener {
 	int socket; /* -1: it has not been started */
@@ -36,7 +36,7 @@ int opener_become_user(struct opener *opener, bool is_wanted, const struct ident
 
 /*
  * Shows the file, or logs why it is not shown. Returns as soon as that is known, and after
- * OPENER_PATIENCE_MS at the latest: a browser that still runs then shows it.
+ * OPENER_TIMEOUT_MS at the latest: a browser that still runs then shows it.
  */
 void opener_show(struct opener *opener, struct log *log, const char *path);
 

@@ -14,7 +14,7 @@
 #include "profiler/commands/option_table.h"
 #include "profiler/send/engine.h"
 #include "profiler/output/outputs.h"
-#include "profiler/shape/naming.h"
+#include "profiler/shape/result_naming.h"
 #include "profiler/shape/view.h"
 #include "profiler/shape/weighed.h"
 

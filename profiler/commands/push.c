@@ -36,7 +36,7 @@ static bool open_push(struct push *p, struct log *log, const struct helper *help
 	options.connector = services_http(helper);
 	options.target.url = p->address;
 	options.target.content_type = p->engine->content_type;
-	options.target.request_ms = PUSH_PATIENCE_MS; /* of a large profile, too */
+	options.target.request_ms = PUSH_TIMEOUT_MS; /* of a large profile, too */
 	options.target.is_compressed = p->engine->is_compressed;
 	options.queue_bytes = SIZE_MAX;
 	options.accepts = p->engine->accepts;
@@ -164,10 +164,10 @@ uint32_t push_result(struct log *log, const struct options *o, const struct help
 	for (uint32_t i = 0; i < o->push_count; i++)
 		pushes[i].is_sent = open_push(&pushes[i], log, helper, o->pushes[i], &profile) &&
 				    send(&pushes[i], log, &profile);
-	deadline = monotonic_ms() + PUSH_PATIENCE_MS;
+	deadline = monotonic_ms() + PUSH_TIMEOUT_MS;
 	for (uint32_t i = 0; i < o->push_count; i++)
 		if (pushes[i].is_sent)
-			http_post_limit(pushes[i].post, PUSH_PATIENCE_MS);
+			http_post_limit(pushes[i].post, PUSH_TIMEOUT_MS);
 	for (uint32_t i = 0; i < o->push_count; i++) {
 		failed += !end(&pushes[i], &waiting, deadline, service);
 		release(&pushes[i]);

@@ -18,7 +18,7 @@
 #include "profiler/run/identity.h"
 #include "profiler/run/session.h"
 
-#define PUSH_PATIENCE_MS 30000 /* for all engines together */
+#define PUSH_TIMEOUT_MS 30000 /* for all engines together */
 
 /*
  * Before the command runs, so that mistakes show at once. True if nothing is to be pushed; false

@@ -22,7 +22,7 @@
 #include "profiler/commands/opener.h"
 #include "profiler/commands/services.h"
 #include "profiler/commands/snapshot.h"
-#include "profiler/shape/naming.h"
+#include "profiler/shape/result_naming.h"
 #include "profiler/output/outputs.h"
 #include "profiler/report/summary.h"
 #include "profiler/run/exec_error.h"
@@ -355,7 +355,7 @@ static void take_pending_snapshot(struct run *r, const struct session_view *view
 {
 	uint64_t moment_ns = r->snapshots.moment_ns, age_ns = view->now_ns - moment_ns;
 
-	if (!moment_ns || (!view->is_over && age_ns < SNAPSHOT_PATIENCE_NS &&
+	if (!moment_ns || (!view->is_over && age_ns < SNAPSHOT_TIMEOUT_NS &&
 			   (age_ns < SNAPSHOT_GRACE_NS || !view->has_read_all)))
 		return;
 	r->snapshots.moment_ns = 0;
@@ -373,7 +373,7 @@ static void stop(struct run *r)
 
 static void start(struct run *r)
 {
-	switch (session_begin_window(r->session)) {
+	switch (session_begin_time_range(r->session)) {
 	case 0:
 		log_line(&r->log, "Recording begins");
 		break;
@@ -427,7 +427,7 @@ static int await_command(struct run *r, struct session *session,
 static int run_as_user(struct run *r, struct session *session,
 		       const struct supervisor_link *supervisor)
 {
-	const struct outputs_patience patience = {
+	const struct outputs_timeout timeout = {
 		supervisor, r->options->measure.attached ? "recording begins when there is one"
 							 : "the command starts when there is one"};
 	int status, exit_status = 0,
@@ -437,8 +437,7 @@ static int run_as_user(struct run *r, struct session *session,
 		return log_failure(&r->log, "cannot become %s: %s; use --as-root",
 				   r->identity.shown, strerror(-err));
 	supervisor_report_user(supervisor);
-	status =
-		open_outputs(&r->log, r->options, &r->identity, &patience, &r->helper, &r->outputs);
+	status = open_outputs(&r->log, r->options, &r->identity, &timeout, &r->helper, &r->outputs);
 	if (status)
 		return status;
 	if (r->options->prometheus &&

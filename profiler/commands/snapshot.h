@@ -20,10 +20,10 @@
 /*
  * Of the last seconds (--last) a snapshot is of the moment at which it was asked for. Work of that
  * moment is reported later, so it is taken SNAPSHOT_GRACE_NS after it, once all that has been sent
- * is read, or at the latest SNAPSHOT_PATIENCE_NS after it.
+ * is read, or at the latest SNAPSHOT_TIMEOUT_NS after it.
  */
 #define SNAPSHOT_GRACE_NS 500000000u
-#define SNAPSHOT_PATIENCE_NS 5000000000u
+#define SNAPSHOT_TIMEOUT_NS 5000000000u
 
 /* Zero-initialised has taken none. */
 struct snapshots {

@@ -41,7 +41,7 @@ static bool open_post(struct span_export *e, struct log *log, const struct helpe
 			.count_refused = otlp_answer_refused,
 			.begin_thread = begin_thread},
 		why);
-	e->patience_ms = SPAN_EXPORT_PATIENCE_MS + INT64_C(2) * collector.request_ms;
+	e->timeout_ms = SPAN_EXPORT_TIMEOUT_MS + INT64_C(2) * collector.request_ms;
 	return e->post || log_error(log, "--otlp: %s", why);
 }
 
@@ -61,7 +61,7 @@ static bool ends(void *context)
 
 static bool wait_for(struct span_export *e, size_t queued)
 {
-	return !e->is_interrupted && http_post_wait(e->post, queued, e->patience_ms, ends, e);
+	return !e->is_interrupted && http_post_wait(e->post, queued, e->timeout_ms, ends, e);
 }
 
 static bool is_stopping(void *context)
@@ -74,7 +74,7 @@ static bool is_stopping(void *context)
 /* In the thread that makes requests: what comes meanwhile waits, or is lost. */
 static void await_room(struct span_export *e)
 {
-	while (!http_post_wait(e->post, SPAN_EXPORT_QUEUE_BYTES, SPAN_EXPORT_PATIENCE_MS,
+	while (!http_post_wait(e->post, SPAN_EXPORT_QUEUE_BYTES, SPAN_EXPORT_TIMEOUT_MS,
 			       is_stopping, e) &&
 	       !live_spans_is_stopping(e->live))
 		;
@@ -128,7 +128,7 @@ static bool open_live(struct span_export *e, struct log *log, const struct optio
 static void begin_ending(struct span_export *e)
 {
 	e->is_ending = true;
-	http_post_count_patience(e->post);
+	http_post_count_timeout(e->post);
 }
 
 /* Sends what is left, and the run's span. */

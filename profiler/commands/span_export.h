@@ -11,7 +11,7 @@
  * there.
  *
  * What does not arrive is counted and reported, and the exit status stays what it was, but for
- * --strict. At the end a collector that accepts nothing for SPAN_EXPORT_PATIENCE_MS, and twice the
+ * --strict. At the end a collector that accepts nothing for SPAN_EXPORT_TIMEOUT_MS, and twice the
  * time of a request that the environment sets, gets no more; nor does any after Ctrl-C.
  */
 #ifndef PROFILER_COMMANDS_SPAN_EXPORT_H
@@ -29,7 +29,7 @@
 #include "profiler/run/identity.h"
 #include "profiler/run/session.h"
 
-#define SPAN_EXPORT_PATIENCE_MS 30000
+#define SPAN_EXPORT_TIMEOUT_MS 30000
 #define SPAN_EXPORT_PERIOD_NS UINT64_C(1000000000) /* a tick of live_spans.h */
 #define SPAN_EXPORT_QUEUE_BYTES ((size_t)4 << 20)
 
@@ -37,7 +37,7 @@
 struct span_export {
 	struct otel_environment otel;
 	struct http_post *post; /* NULL: no collector was named, or none is to be used */
-	int64_t patience_ms;
+	int64_t timeout_ms;
 	struct session *session; /* whose signals end the sending; NULL: none */
 	struct log *log;
 	unsigned int asked;

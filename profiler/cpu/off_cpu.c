@@ -34,7 +34,7 @@ static struct off_cpu_entry *find(const struct off_cpu *o, struct off_cpu_thread
 
 static void release(const struct off_cpu *o, const struct off_cpu_entry *entry)
 {
-	allowance_return(o->allowance, THREAD_BYTES + entry->count * STACK_BYTES);
+	quota_return(o->quota, THREAD_BYTES + entry->count * STACK_BYTES);
 	free(entry->known);
 }
 
@@ -44,13 +44,13 @@ void off_cpu_release(struct off_cpu *o)
 		release(o, &o->threads[i]);
 	free(o->threads);
 	hash_index_release(&o->index);
-	*o = (struct off_cpu){.allowance = o->allowance};
+	*o = (struct off_cpu){.quota = o->quota};
 }
 
 /* One more, alone in its ring. */
 static int make(struct off_cpu *o, struct off_cpu_thread thread)
 {
-	if (!allowance_take(o->allowance, THREAD_BYTES))
+	if (!quota_take(o->quota, THREAD_BYTES))
 		return -ENOSPC;
 	if (array_make_room(&o->threads, o->count, &o->capacity, sizeof(*o->threads)) &&
 	    hash_index_add(&o->index, hash_thread(thread), o->count) == 0) {
@@ -59,7 +59,7 @@ static int make(struct off_cpu *o, struct off_cpu_thread thread)
 		o->count++;
 		return 0;
 	}
-	allowance_return(o->allowance, THREAD_BYTES);
+	quota_return(o->quota, THREAD_BYTES);
 	return -ENOMEM;
 }
 
@@ -110,7 +110,7 @@ static void know(const struct off_cpu *o, struct off_cpu_entry *entry, struct st
 	for (uint32_t i = 0; i < entry->count; i++) {
 		struct off_cpu_stack *known = &entry->known[i];
 
-		if (same_number(known->stack, stack) && known->times.kind == times->kind &&
+		if (same_id(known->stack, stack) && known->times.kind == times->kind &&
 		    known->times.site == times->site &&
 		    known->times.file_type == times->file_type) {
 			known->times.blocked_ns += times->blocked_ns;
@@ -118,12 +118,12 @@ static void know(const struct off_cpu *o, struct off_cpu_entry *entry, struct st
 			return;
 		}
 	}
-	if (entry->count == OFF_CPU_STACKS_MAX || !allowance_take(o->allowance, STACK_BYTES))
+	if (entry->count == OFF_CPU_STACKS_MAX || !quota_take(o->quota, STACK_BYTES))
 		return;
 	if (array_make_room(&entry->known, entry->count, &entry->capacity, sizeof(*entry->known)))
 		entry->known[entry->count++] = (struct off_cpu_stack){*times, stack};
 	else
-		allowance_return(o->allowance, STACK_BYTES);
+		quota_return(o->quota, STACK_BYTES);
 }
 
 bool off_cpu_return(struct off_cpu *o, struct off_cpu_thread thread, uint64_t left_ns,

@@ -13,7 +13,7 @@
  * all of the thread's at that site.
  *
  * Bounded: a thread has OFF_CPU_STACKS_MAX known stacks, as has a process; both take from the
- * allowance. Time that is not known of goes to others in the spreading, and is in the profile all
+ * quota. Time that is not known of goes to others in the spreading, and is in the profile all
  * the same. No I/O. Times are in ns, CLOCK_MONOTONIC. Errors: 0 or -errno.
  */
 #ifndef PROFILER_CPU_OFF_CPU_H
@@ -21,8 +21,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/base/allowance.h"
-#include "profiler/model/numbers.h"
+#include "profiler/base/quota.h"
+#include "profiler/model/id_remap.h"
 #include "symbolize/util/hash_index.h"
 
 #define OFF_CPU_STACKS_MAX 256u
@@ -67,13 +67,13 @@ struct off_cpu_entry {
 };
 
 struct off_cpu {
-	struct allowance *allowance; /* borrowed */
+	struct quota *quota; /* borrowed */
 	struct off_cpu_entry *threads;
 	uint32_t count, capacity;
 	struct hash_index index;
 };
 
-/* Zero-initialise, then set the allowance. */
+/* Zero-initialise, then set the quota. */
 void off_cpu_release(struct off_cpu *off_cpu);
 
 int off_cpu_leave(struct off_cpu *off_cpu, struct off_cpu_thread thread,

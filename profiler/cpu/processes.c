@@ -40,13 +40,13 @@ struct process *processes_get(const struct processes *p, uint32_t id)
 
 #define SUM_BYTES 128u /* memory, including the index */
 
-void process_count(struct process *process, struct work_tally *tally, struct allowance *allowance,
+void process_count(struct process *process, struct work_tally *tally, struct quota *quota,
 		   const struct work_sum *sum)
 {
 	struct work_sum *total = work_tally_find(tally, &sum->key);
 
 	if (!total) {
-		if (tally->overflowed || !allowance_take(allowance, SUM_BYTES)) {
+		if (tally->overflowed || !quota_take(quota, SUM_BYTES)) {
 			tally->overflowed = true;
 			return;
 		}
@@ -61,13 +61,13 @@ void process_free(struct process *process)
 {
 	if (!process)
 		return;
-	if (process->sent.allowance)
-		allowance_return(process->sent.allowance, process->tally_bytes);
-	renames_release(&process->renames, process->sent.allowance);
+	if (process->sent.quota)
+		quota_return(process->sent.quota, process->tally_bytes);
+	renames_release(&process->renames, process->sent.quota);
 	thread_names_release(&process->thread_names);
 	free(process->places_of_threads);
 	address_space_free(process->space);
-	chosen_release(&process->ranges.chosen);
+	recorded_intervals_release(&process->ranges.intervals);
 	target_stacks_release(&process->sent);
 	work_tally_release(&process->counted);
 	work_tally_release(&process->reported);

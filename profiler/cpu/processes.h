@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "cupti_trace/wire/work_tally.h"
-#include "profiler/cpu/chosen.h"
+#include "profiler/cpu/recorded_intervals.h"
 #include "profiler/cpu/pid_namespace.h"
 #include "profiler/cpu/process_event.h"
 #include "profiler/cpu/pythons.h"
@@ -72,7 +72,7 @@ struct process_gpu {
 
 /* When it is recorded, with --range (ranges_seen.h). */
 struct process_ranges {
-	struct chosen chosen;
+	struct recorded_intervals intervals;
 	bool has_entered;   /* it has chosen a part */
 	bool works_outside; /* GPU work of it is in no such part */
 };
@@ -102,7 +102,7 @@ struct process {
 	bool is_loaded;   /* `comm` is the program's that a dynamic loader runs */
 	/* the kernel's name of its first thread, while its time was spent; "": as the program's */
 	char renamed[PROCESS_COMM_BYTES];
-	struct renames renames; /* from the allowance of `sent` */
+	struct renames renames; /* from the quota of `sent` */
 	/* the interpreter's names of threads; where they are, NULL: not read yet */
 	struct thread_names thread_names;
 	struct python_threads_places *places_of_threads;
@@ -123,7 +123,7 @@ struct process {
 	/* the profile's sums of its GPU work, and CUPTI's sums at its end */
 	struct work_tally counted, reported;
 	bool lacks_sums;    /* it ended before it had reported them all */
-	size_t tally_bytes; /* taken from the allowance of `sent` */
+	size_t tally_bytes; /* taken from the quota of `sent` */
 
 	struct process_ranges ranges;
 	struct process_clock clock;
@@ -205,7 +205,7 @@ struct process *processes_take_any(struct processes *processes);
  * Adds a sum to one of the process's two tallies. Marks the tally as incomplete if there is no
  * room.
  */
-void process_count(struct process *process, struct work_tally *tally, struct allowance *allowance,
+void process_count(struct process *process, struct work_tally *tally, struct quota *quota,
 		   const struct work_sum *sum);
 
 void process_free(struct process *process);

@@ -58,12 +58,12 @@ struct python_known_line {
 };
 
 void pythons_init(struct pythons *p, struct symbolizer *symbolizer, struct intern *strings,
-		  struct allowance *allowance)
+		  struct quota *quota)
 {
 	memset(p, 0, sizeof(*p));
 	p->symbolizer = symbolizer;
 	p->strings = strings;
-	p->allowance = allowance;
+	p->quota = quota;
 }
 
 void pythons_release(struct pythons *p)
@@ -109,7 +109,7 @@ static void read_image(struct bounded_caller *calls, int fd, const char *path,
 		err = bounded_call(calls, &job->job, BOUNDED_CALL_LOAD_MS);
 	}
 	if (!err) {
-		budget_settle(bounded_caller_budget(calls), &job->job.share, false);
+		table_quota_settle(bounded_caller_budget(calls), &job->job.share, false);
 		file->is_python = job->is_python;
 		file->image = job->image;
 		free(job);
@@ -142,7 +142,7 @@ static const struct python_file *get_file(struct pythons *p, pid_t pid,
 	*file = (struct python_file){.device = mapped.device, .inode = mapping->inode};
 	read_image(calls, opened.fd, mapping->path, file);
 	if (file->is_python)
-		file->path = allowance_intern(p->allowance, p->strings, mapping->path);
+		file->path = quota_intern(p->quota, p->strings, mapping->path);
 	if (file->image.hex)
 		return file;
 	if (python_image_is_candidate(mapping->path) || p->other_count++ < OTHERS_MAX)
@@ -285,7 +285,7 @@ static struct stack_python_code *keep_for_lines(struct pythons *p,
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		size += r->pieces[kinds[i]].bytes;
-	if (p->kept_bytes + size > KEPT_BYTES_MAX || !allowance_take(p->allowance, size))
+	if (p->kept_bytes + size > KEPT_BYTES_MAX || !quota_take(p->quota, size))
 		return NULL;
 	own = calloc(1, size);
 	if (!own)
@@ -304,7 +304,7 @@ static struct stack_python_code *keep_for_lines(struct pythons *p,
 
 static int add_code(struct pythons *p, const struct python_known_code *code)
 {
-	if (!allowance_take(p->allowance, sizeof(*code) + HASH_INDEX_ENTRY_BYTES))
+	if (!quota_take(p->quota, sizeof(*code) + HASH_INDEX_ENTRY_BYTES))
 		return -ENOSPC;
 	return record_add(&p->codes, &code->key, code) != RECORD_NONE ? 0 : -ENOMEM;
 }
@@ -315,8 +315,8 @@ static void name_code(struct pythons *p, struct python_known_code *known,
 	const char *name = code->qualname[0] ? code->qualname : code->name;
 
 	known->is_internal = code->is_internal;
-	known->name = allowance_intern(p->allowance, p->strings, name);
-	known->file = allowance_intern(p->allowance, p->strings, code->path);
+	known->name = quota_intern(p->quota, p->strings, name);
+	known->file = quota_intern(p->quota, p->strings, code->path);
 	if (!known->name || !known->file) /* out of memory, or counted */
 		known->name = known->file = NULL;
 }
@@ -456,7 +456,7 @@ static uint32_t line_of(struct pythons *p, const struct python_offsets *offsets,
 		return p->lines_known.list[at].line;
 	known.line = python_line(&memory, offsets, frame);
 	if (p->lines_known.count < LINES_MAX &&
-	    allowance_take(p->allowance, sizeof(known) + HASH_INDEX_ENTRY_BYTES))
+	    quota_take(p->quota, sizeof(known) + HASH_INDEX_ENTRY_BYTES))
 		record_add(&p->lines_known, &known.key, &known);
 	return known.line;
 }

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "bpf/stack_event.h"
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "symbolize/python_image.h"
 #include "symbolize/python_merge.h"
 #include "symbolize/python_threads.h"
@@ -36,14 +36,14 @@ struct pythons {
 	uint32_t asked_count;          /* code objects that were read from processes */
 	size_t kept_bytes;             /* of code objects, for lines */
 	struct symbolizer *symbolizer; /* borrowed */
-	struct intern *strings;        /* borrowed, as is the allowance */
-	struct allowance *allowance;   /* NULL: no limit */
+	struct intern *strings;        /* borrowed, as is the quota */
+	struct quota *quota;           /* NULL: no limit */
 	bool lines;                    /* names with line numbers */
 	bool keeps_native;
 };
 
 void pythons_init(struct pythons *p, struct symbolizer *symbolizer, struct intern *strings,
-		  struct allowance *allowance);
+		  struct quota *quota);
 void pythons_release(struct pythons *p);
 
 /*

@@ -16,19 +16,19 @@ struct waiting {
 
 #define WAITING_BYTES (sizeof(struct waiting) + 2 * sizeof(uint64_t) + 16) /* with its index */
 
-static void drop(struct allowance *allowance, struct waiting *w)
+static void drop(struct quota *quota, struct waiting *w)
 {
 	free(w);
-	allowance_return(allowance, WAITING_BYTES);
+	quota_return(quota, WAITING_BYTES);
 }
 
-void renames_release(struct renames *r, struct allowance *allowance)
+void renames_release(struct renames *r, struct quota *quota)
 {
 	uint32_t position = 0, thread;
 	uint64_t value;
 
 	while (id_map_next(&r->by_thread, &position, &thread, &value))
-		drop(allowance, (struct waiting *)(uintptr_t)value);
+		drop(quota, (struct waiting *)(uintptr_t)value);
 	id_map_release(&r->by_thread);
 	*r = (struct renames){0};
 }
@@ -40,19 +40,19 @@ static struct waiting *find(const struct renames *r, uint32_t thread)
 	return value ? (struct waiting *)(uintptr_t)*value : NULL;
 }
 
-int renames_add(struct renames *r, struct allowance *allowance, uint32_t thread, uint64_t time_ns,
+int renames_add(struct renames *r, struct quota *quota, uint32_t thread, uint64_t time_ns,
 		const char *comm)
 {
 	struct waiting *w = find(r, thread);
 	uint64_t *value;
 
 	if (!w) {
-		if (!allowance_take(allowance, WAITING_BYTES))
+		if (!quota_take(quota, WAITING_BYTES))
 			return 0;
 		w = calloc(1, sizeof(*w));
 		value = w ? id_map_get(&r->by_thread, thread) : NULL;
 		if (!value) {
-			drop(allowance, w);
+			drop(quota, w);
 			return -ENOMEM;
 		}
 		*value = (uint64_t)(uintptr_t)w;
@@ -67,7 +67,7 @@ int renames_add(struct renames *r, struct allowance *allowance, uint32_t thread,
 	return 0;
 }
 
-bool renames_take(struct renames *r, struct allowance *allowance, uint32_t thread, uint64_t time_ns,
+bool renames_take(struct renames *r, struct quota *quota, uint32_t thread, uint64_t time_ns,
 		  char comm[PROCESS_COMM_BYTES])
 {
 	struct waiting *w = r->by_thread.count ? find(r, thread) : NULL;
@@ -81,16 +81,16 @@ bool renames_take(struct renames *r, struct allowance *allowance, uint32_t threa
 	w->count -= taken;
 	memmove(w->list, w->list + taken, w->count * sizeof(w->list[0]));
 	if (w->count == 0)
-		renames_forget(r, allowance, thread);
+		renames_forget(r, quota, thread);
 	return true;
 }
 
-void renames_forget(struct renames *r, struct allowance *allowance, uint32_t thread)
+void renames_forget(struct renames *r, struct quota *quota, uint32_t thread)
 {
 	struct waiting *w = r->by_thread.count ? find(r, thread) : NULL;
 
 	if (!w)
 		return;
-	drop(allowance, w);
+	drop(quota, w);
 	id_map_remove(&r->by_thread, thread);
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cupti_trace/wire/gpu_wire.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "symbolize/util/text.h"
 
 #define UNKNOWN_RANGE "nvtx:[unknown]"
@@ -73,7 +73,7 @@ static struct stack_id finish_below(struct stack_builder *b, struct stack_id out
 {
 	if (!has_root) {
 		b->ledger->bounds.truncated++;
-		outer = stack_table_push_text(b->stacks, outer, FRAME_MARK, MARK_TRUNCATED);
+		outer = stack_table_push_text(b->stacks, outer, FRAME_MARK, PSEUDO_TRUNCATED);
 	}
 	return stack_table_add(b->stacks, outer, f->list, f->count);
 }
@@ -85,7 +85,7 @@ static struct stack_id finish(struct stack_builder *b, const struct frames *f, b
 
 const char *stack_builder_text(struct stack_builder *b, const char *text)
 {
-	return allowance_intern(b->allowance, b->strings, text);
+	return quota_intern(b->quota, b->strings, text);
 }
 
 /* ---- the library in the program ---- */
@@ -140,7 +140,7 @@ static void fold_library(struct stack_builder *b, struct frames *f, uint32_t ker
 		inner = inner > kernel ? inner : 0;
 		memset(&f->list[inner], 0, sizeof(f->list[inner]));
 		f->list[inner].kind = FRAME_MARK;
-		f->list[inner].text = MARK_LIBRARY;
+		f->list[inner].text = PSEUDO_LIBRARY;
 		memmove(&f->list[inner + 1], &f->list[end + 1],
 			(f->count - end - 1) * sizeof(*f->list));
 		f->count -= end - inner;
@@ -262,7 +262,7 @@ static void add_user(struct stack_builder *b, struct frames *f, struct process *
 static struct stack_id push_program(struct stack_builder *b, const struct process *process)
 {
 	return stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_MARK,
-				     process->comm ? process->comm : MARK_NO_PROGRAM);
+				     process->comm ? process->comm : PSEUDO_NO_PROGRAM);
 }
 
 struct stack_id stack_builder_snapshot(struct stack_builder *b, struct process *process,
@@ -290,7 +290,7 @@ struct stack_id stack_builder_snapshot(struct stack_builder *b, struct process *
 		if (is_hidden && api)
 			add_text(&f, FRAME_API, api);
 		if (is_hidden)
-			add_text(&f, FRAME_MARK, MARK_NO_ACCESS);
+			add_text(&f, FRAME_MARK, PSEUDO_NO_ACCESS);
 		return stack_table_add(b->stacks, push_program(b, process), f.list, f.count);
 	}
 	count_end(b);
@@ -413,7 +413,7 @@ struct stack_id stack_builder_handed(struct stack_builder *b, struct stack_id ou
 	const char *mark;
 	char text[128];
 
-	snprintf(text, sizeof(text), MARK_HANDED_TO, name);
+	snprintf(text, sizeof(text), PSEUDO_HANDED_TO, name);
 	mark = stack_builder_text(b, text);
 	return mark ? stack_table_push_text(b->stacks, outer, FRAME_MARK, mark) : outer;
 }

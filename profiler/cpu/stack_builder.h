@@ -5,8 +5,9 @@
  * Python frames. A stack that does not reach the thread's start begins at "[truncated]", and is
  * counted with the reason; one that does so by a guess is counted, and not whole.
  *
- * In samples the library that is in the process is one frame, MARK_LIBRARY, with all that it calls:
- * this is the profile's work, and not the program's. A signal handler that interrupts it is not.
+ * In samples the library that is in the process is one frame, PSEUDO_LIBRARY, with all that it
+ * calls: this is the profile's work, and not the program's. A signal handler that interrupts it is
+ * not.
  */
 #ifndef PROFILER_CPU_STACK_BUILDER_H
 #define PROFILER_CPU_STACK_BUILDER_H
@@ -15,7 +16,7 @@
 #include <stdint.h>
 #include "bpf/stack_event.h"
 #include "cupti_trace/wire/gpu_event.h"
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/cpu/processes.h"
 #include "profiler/model/cut_stacks.h"
 #include "profiler/model/ledger.h"
@@ -33,7 +34,7 @@ struct stack_builder {
 	struct stack_table *stacks;
 	struct pythons *pythons;
 	struct intern *strings;
-	struct allowance *allowance; /* for data from targets */
+	struct quota *quota; /* for data from targets */
 	struct ledger *ledger;
 	struct cut_stacks *cut;
 	const char *library;  /* file name of the library in processes; NULL: there is none */

@@ -8,7 +8,7 @@
 
 static bool reserve(struct target_stacks *t, size_t bytes)
 {
-	if (!allowance_take(t->allowance, bytes))
+	if (!quota_take(t->quota, bytes))
 		return false;
 	t->held += bytes;
 	return true;
@@ -16,7 +16,7 @@ static bool reserve(struct target_stacks *t, size_t bytes)
 
 static void unreserve(struct target_stacks *t, size_t bytes)
 {
-	allowance_return(t->allowance, bytes);
+	quota_return(t->quota, bytes);
 	t->held -= bytes;
 }
 
@@ -31,7 +31,7 @@ void target_stacks_release(struct target_stacks *t)
 	id_map_release(&t->stacks);
 	id_map_release(&t->handed);
 	unreserve(t, t->held);
-	*t = (struct target_stacks){.allowance = t->allowance};
+	*t = (struct target_stacks){.quota = t->quota};
 }
 
 /* ---- code ---- */
@@ -110,8 +110,8 @@ int target_stacks_add_code(struct target_stacks *t, const struct code_mapping *m
 		return -ENOMEM;
 	remove_code(t, at, mapping->end);
 	if (t->code_count == TARGET_STACKS_MAX_CODE) {
-		if (t->allowance)
-			t->allowance->refused++;
+		if (t->quota)
+			t->quota->refused++;
 		return -ENOSPC;
 	}
 	if (!reserve(t, target_stacks_code_bytes(mapping)))
@@ -237,7 +237,7 @@ bool target_stacks_get_handed(const struct target_stacks *t, uint32_t id, struct
 	return value != NULL;
 }
 
-static void visit(struct id_map *map, const struct number_visitor *v)
+static void visit(struct id_map *map, const struct id_visitor *v)
 {
 	uint32_t at = 0, id, number;
 	uint64_t value;
@@ -249,7 +249,7 @@ static void visit(struct id_map *map, const struct number_visitor *v)
 	}
 }
 
-void target_stacks_visit(struct target_stacks *t, const struct number_visitor *v)
+void target_stacks_visit(struct target_stacks *t, const struct id_visitor *v)
 {
 	visit(&t->stacks, v);
 	visit(&t->handed, v);

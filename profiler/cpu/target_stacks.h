@@ -4,20 +4,20 @@
  * ranges and stacks, by the ids that it gave.
  *
  * The process chooses the ids: sparse ones cost no more than dense ones. All memory counts against
- * an allowance that all processes share; data beyond it is refused, and shows as unknown.
+ * an quota that all processes share; data beyond it is refused, and shows as unknown.
  */
 #ifndef PROFILER_CPU_TARGET_STACKS_H
 #define PROFILER_CPU_TARGET_STACKS_H
 
 #include <stdint.h>
-#include "profiler/base/allowance.h"
-#include "profiler/model/numbers.h"
+#include "profiler/base/quota.h"
+#include "profiler/model/id_remap.h"
 #include "symbolize/code_ref.h"
 #include "symbolize/util/id_map.h"
 
 #define TARGET_STACKS_MAX_CODE 16384 /* mappings per process */
 
-/* What an id takes from the allowance: its table is at most half full, and grows by doubling. */
+/* What an id takes from the quota: its table is at most half full, and grows by doubling. */
 #define TARGET_STACKS_ID_BYTES 64u
 
 /* A Python function. Texts are interned by the caller and outlive the table. */
@@ -38,10 +38,10 @@ struct owner_stack {
 };
 #define OWNER_UNKNOWN ((struct owner_stack){UINT32_MAX})
 
-/* Zero-initialise; set `allowance` before adding anything. NULL: no limit. */
+/* Zero-initialise; set `quota` before adding anything. NULL: no limit. */
 struct target_stacks {
-	struct allowance *allowance;
-	size_t held;               /* bytes taken from the allowance */
+	struct quota *quota;
+	size_t held;               /* bytes taken from the quota */
 	struct code_mapping *code; /* disjoint, by address */
 	uint32_t code_count, code_capacity;
 	struct target_python *pythons;
@@ -54,7 +54,7 @@ struct target_stacks {
 
 void target_stacks_release(struct target_stacks *t);
 
-/* Returns what a mapping takes from the allowance. */
+/* Returns what a mapping takes from the quota. */
 size_t target_stacks_code_bytes(const struct code_mapping *mapping);
 
 /* All functions that add return 0, -ENOMEM, or -ENOSPC: refused. */
@@ -92,7 +92,7 @@ bool target_stacks_get_handed(const struct target_stacks *t, uint32_t id,
 /* False: id not sent. */
 bool target_stacks_get(const struct target_stacks *t, uint32_t id, struct sent_stack *stack);
 
-/* Shows the numbers of stacks that the process has sent (model/numbers.h). */
-void target_stacks_visit(struct target_stacks *t, const struct number_visitor *visitor);
+/* Shows the numbers of stacks that the process has sent (model/id_remap.h). */
+void target_stacks_visit(struct target_stacks *t, const struct id_visitor *visitor);
 
 #endif

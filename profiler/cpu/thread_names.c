@@ -19,20 +19,20 @@ struct named {
 
 #define NAMED_BYTES (sizeof(struct named) + 2 * sizeof(uint64_t) + 16) /* with its index */
 
-static void drop_text(struct allowance *allowance, char **text)
+static void drop_text(struct quota *quota, char **text)
 {
 	if (*text)
-		allowance_return(allowance, strlen(*text) + 1);
+		quota_return(quota, strlen(*text) + 1);
 	free(*text);
 	*text = NULL;
 }
 
-static void drop(struct allowance *allowance, struct named *n)
+static void drop(struct quota *quota, struct named *n)
 {
-	drop_text(allowance, &n->name);
-	drop_text(allowance, &n->newer);
+	drop_text(quota, &n->name);
+	drop_text(quota, &n->newer);
 	free(n);
-	allowance_return(allowance, NAMED_BYTES);
+	quota_return(quota, NAMED_BYTES);
 }
 
 void thread_names_release(struct thread_names *names)
@@ -41,7 +41,7 @@ void thread_names_release(struct thread_names *names)
 	uint64_t value;
 
 	while (id_map_next(&names->by_thread, &position, &thread, &value))
-		drop(names->allowance, (struct named *)(uintptr_t)value);
+		drop(names->quota, (struct named *)(uintptr_t)value);
 	id_map_release(&names->by_thread);
 	names->by_thread = (struct id_map){0};
 }
@@ -60,7 +60,7 @@ static struct named *get(struct thread_names *names, uint32_t thread, int *err)
 	uint64_t *value;
 
 	*err = 0;
-	if (n || !allowance_take(names->allowance, NAMED_BYTES))
+	if (n || !quota_take(names->quota, NAMED_BYTES))
 		return n;
 	n = calloc(1, sizeof(*n));
 	value = n ? id_map_get(&names->by_thread, thread) : NULL;
@@ -70,7 +70,7 @@ static struct named *get(struct thread_names *names, uint32_t thread, int *err)
 	}
 	*err = -ENOMEM;
 	free(n);
-	allowance_return(names->allowance, NAMED_BYTES);
+	quota_return(names->quota, NAMED_BYTES);
 	return NULL;
 }
 
@@ -107,13 +107,12 @@ int thread_names_learn(struct thread_names *names, uint32_t thread, uint64_t tim
 	n->is_pythons |= is_start(n->comm, name);
 	if (n->newer && strcmp(n->newer, name) == 0)
 		return 0;
-	drop_text(names->allowance, &n->newer);
-	if ((n->name && strcmp(n->name, name) == 0) ||
-	    !allowance_take(names->allowance, strlen(name) + 1))
+	drop_text(names->quota, &n->newer);
+	if ((n->name && strcmp(n->name, name) == 0) || !quota_take(names->quota, strlen(name) + 1))
 		return 0;
 	copy = strdup(name);
 	if (!copy) {
-		allowance_return(names->allowance, strlen(name) + 1);
+		quota_return(names->quota, strlen(name) + 1);
 		return -ENOMEM;
 	}
 	if (is_first) {
@@ -133,7 +132,7 @@ const char *thread_names_choose(struct thread_names *names, uint32_t thread, uin
 	if (!n)
 		return NULL;
 	if (n->newer && time_ns >= n->newer_ns) {
-		drop_text(names->allowance, &n->name);
+		drop_text(names->quota, &n->name);
 		n->name = n->newer;
 		n->newer = NULL;
 	}
@@ -205,6 +204,6 @@ void thread_names_forget(struct thread_names *names, uint32_t thread)
 
 	if (!n)
 		return;
-	drop(names->allowance, n);
+	drop(names->quota, n);
 	id_map_remove(&names->by_thread, thread);
 }

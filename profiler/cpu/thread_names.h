@@ -13,14 +13,14 @@
  * are CLOCK_MONOTONIC in ns.
  *
  * Ids of threads are those of the profiler's pid namespace; `inner` is a thread's id in its
- * process's own. Memory counts against an allowance; without room a thread has no such name.
+ * process's own. Memory counts against an quota; without room a thread has no such name.
  */
 #ifndef PROFILER_CPU_THREAD_NAMES_H
 #define PROFILER_CPU_THREAD_NAMES_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/cpu/process_event.h"
 #include "symbolize/util/id_map.h"
 
@@ -30,7 +30,7 @@
 struct thread_names {
 	struct id_map by_thread;
 	uint32_t ended[THREAD_NAMES_ENDED], ended_count; /* in turn */
-	struct allowance *allowance;                     /* borrowed */
+	struct quota *quota;                             /* borrowed */
 };
 
 void thread_names_release(struct thread_names *names);

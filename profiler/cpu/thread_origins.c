@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 
 struct thread_key {
 	uint32_t process, tid;
@@ -67,9 +67,8 @@ struct stack_id thread_origins_below(struct thread_origins *o, uint32_t process,
 {
 	const struct origin_thread *thread = o->threads.count > 0 ? find(o, process, tid) : NULL;
 
-	return thread && !same_number(thread->origin, STACK_EMPTY)
-		       ? append(o, thread->origin, stack)
-		       : stack;
+	return thread && !same_id(thread->origin, STACK_EMPTY) ? append(o, thread->origin, stack)
+							       : stack;
 }
 
 /* ---- threads ---- */
@@ -82,11 +81,11 @@ static int set(struct thread_origins *o, const struct origin_thread *thread)
 		*old = *thread;
 		return 0;
 	}
-	if (o->threads.count == THREAD_ORIGINS_MAX || !allowance_take(o->allowance, THREAD_BYTES))
+	if (o->threads.count == THREAD_ORIGINS_MAX || !quota_take(o->quota, THREAD_BYTES))
 		return -ENOSPC;
 	if (record_add(&o->threads, &thread->key, thread) != RECORD_NONE)
 		return 0;
-	allowance_return(o->allowance, THREAD_BYTES);
+	quota_return(o->quota, THREAD_BYTES);
 	return -ENOMEM;
 }
 
@@ -101,7 +100,7 @@ int thread_origins_add(struct thread_origins *o, uint32_t process, uint32_t crea
 		thread.depth += outer->depth;
 	}
 	thread.origin =
-		stack_table_push_text(o->stacks, thread.origin, FRAME_MARK, MARK_THREAD_STARTED);
+		stack_table_push_text(o->stacks, thread.origin, FRAME_MARK, PSEUDO_THREAD_STARTED);
 	return set(o, &thread);
 }
 
@@ -112,7 +111,7 @@ bool thread_origins_ask(struct thread_origins *o, uint32_t process, uint32_t tid
 	return !find(o, process, tid) && set(o, &thread) == 0;
 }
 
-void thread_origins_visit(struct thread_origins *o, const struct number_visitor *v)
+void thread_origins_visit(struct thread_origins *o, const struct id_visitor *v)
 {
 	/* composed stacks are composed again */
 	record_set_clear(&o->memo.set);
@@ -133,6 +132,6 @@ void thread_origins_forget(struct thread_origins *o, uint32_t process)
 			hash_index_move(&o->threads.set.index, hash_bytes(&last, sizeof(last)),
 					o->threads.count, i);
 		o->threads.list[i] = o->threads.list[o->threads.count];
-		allowance_return(o->allowance, THREAD_BYTES);
+		quota_return(o->quota, THREAD_BYTES);
 	}
 }

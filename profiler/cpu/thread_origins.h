@@ -9,15 +9,15 @@
  * sight, or that there is no room for, has no origin, and its stacks are as they are.
  *
  * Threads are kept until their process is forgotten, because their launches may come late: 50
- * bytes each, from the allowance. Threads that reuse a number replace the one that had it.
+ * bytes each, from the quota. Threads that reuse a number replace the one that had it.
  */
 #ifndef PROFILER_CPU_THREAD_ORIGINS_H
 #define PROFILER_CPU_THREAD_ORIGINS_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/base/allowance.h"
-#include "profiler/model/numbers.h"
+#include "profiler/base/quota.h"
+#include "profiler/model/id_remap.h"
 #include "profiler/model/stack_table.h"
 #include "symbolize/util/record_set.h"
 
@@ -27,8 +27,8 @@
 
 /* Zero-initialise, then set the first two. */
 struct thread_origins {
-	struct stack_table *stacks;  /* borrowed */
-	struct allowance *allowance; /* borrowed; NULL: no limit */
+	struct stack_table *stacks; /* borrowed */
+	struct quota *quota;        /* borrowed; NULL: no limit */
 	RECORD_SET(struct origin_thread) threads;
 	RECORD_SET(struct origin_memo) memo;
 };
@@ -49,7 +49,7 @@ struct stack_id thread_origins_below(struct thread_origins *origins, uint32_t pr
 				     struct stack_id stack);
 
 /* Shows the numbers in use. */
-void thread_origins_visit(struct thread_origins *origins, const struct number_visitor *visitor);
+void thread_origins_visit(struct thread_origins *origins, const struct id_visitor *visitor);
 
 /* The process has ended. */
 void thread_origins_forget(struct thread_origins *origins, uint32_t process);

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/model/result.h"
 
 #define CAPTURE_VERSION 1
@@ -37,7 +37,7 @@ enum capture_error {
  * taken from `memory`, which must outlive it. NULL: `error` says why.
  */
 struct profile_capture *capture_read(FILE *in, const char *folder, bool needs_timeline,
-				     struct allowance *memory, enum capture_error *error);
+				     struct quota *memory, enum capture_error *error);
 void capture_free(struct profile_capture *capture);
 
 const struct result *capture_result(const struct profile_capture *capture);

@@ -25,7 +25,7 @@ struct table {
 
 struct profile_capture {
 	struct result result; /* what the caller sees */
-	struct allowance memory;
+	struct quota memory;
 	struct run_numbers numbers;
 	char **texts; /* text N + 1 */
 	uint32_t text_count, text_capacity;
@@ -62,7 +62,7 @@ static void fail(struct profile_capture *c, enum capture_error error)
 /* False: there is too little memory, or it would be more than allowed. */
 static bool take(struct profile_capture *c, size_t bytes)
 {
-	if (allowance_take(&c->memory, bytes))
+	if (quota_take(&c->memory, bytes))
 		return true;
 	fail(c, CAPTURE_TOO_LARGE);
 	return false;
@@ -153,7 +153,7 @@ static void add_frame(struct profile_capture *c, const struct capture_frame *f)
 		return;
 	}
 	frame.class = (enum frame_class)f->class;
-	frame_info_mark(&frame);
+	frame_info_pseudo(&frame);
 	if (f->module) {
 		frame.module = text_of(c, c->modules[f->module - 1].path);
 		frame.build_id = text_of(c, c->modules[f->module - 1].build_id);
@@ -915,14 +915,14 @@ static void drop_memory_of_reading(struct profile_capture *c)
 }
 
 struct profile_capture *capture_read(FILE *in, const char *folder, bool needs_timeline,
-				     struct allowance *memory, enum capture_error *error)
+				     struct quota *memory, enum capture_error *error)
 {
 	struct profile_capture *c = calloc(1, sizeof(*c));
 
 	*error = CAPTURE_NO_MEMORY;
 	if (!c)
 		return NULL;
-	c->memory = (struct allowance){.limit = SIZE_MAX, .outer = memory};
+	c->memory = (struct quota){.limit = SIZE_MAX, .outer = memory};
 	c->place_names.memory = c->tables.memory = &c->memory;
 	c->gunzip = gunzip_new(in);
 	if (!c->gunzip)
@@ -966,7 +966,7 @@ void capture_free(struct profile_capture *c)
 	place_names_release(&c->place_names);
 	devices_release(&c->devices);
 	timeline_free(c->timeline);
-	allowance_return(c->memory.outer, c->memory.used);
+	quota_return(c->memory.outer, c->memory.used);
 	free(c);
 }
 

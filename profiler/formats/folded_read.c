@@ -7,7 +7,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/shape/named_stacks.h"
 #include "profiler/shape/short_name.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "profiler/model/memory_use.h"
 #include "profiler/model/ranks.h"
 #include "profiler/model/work_names.h"
@@ -18,7 +18,7 @@
 
 struct folded_stacks {
 	struct result result; /* what the caller sees */
-	struct allowance memory;
+	struct quota memory;
 	struct intern names;
 	struct named_stacks stacks;
 	uint64_t *weights; /* by stack */
@@ -43,7 +43,7 @@ static bool fail(struct folded_stacks *f, enum folded_error error)
 
 static bool take(struct folded_stacks *f, size_t bytes)
 {
-	return allowance_take(&f->memory, bytes) || fail(f, FOLDED_TOO_LARGE);
+	return quota_take(&f->memory, bytes) || fail(f, FOLDED_TOO_LARGE);
 }
 
 /* ---- what a frame is ---- */
@@ -85,14 +85,14 @@ static enum frame_class class_of(const char *name)
 			return CLASS_WAIT;
 		if (is_idle_mark(name))
 			return CLASS_IDLE;
-		if (starts_with(name, MARK_STALL) || strcmp(name, MARK_SELECTED) == 0 ||
-		    strcmp(name, MARK_OTHER_STALLS) == 0)
+		if (starts_with(name, PSEUDO_STALL) || strcmp(name, PSEUDO_SELECTED) == 0 ||
+		    strcmp(name, PSEUDO_OTHER_STALLS) == 0)
 			return CLASS_STALL;
 		if (place_name_file(name) > 0)
 			return CLASS_NATIVE;
-		return starts_with(name, MARK_CALL) ? CLASS_CALL : CLASS_MARK;
+		return starts_with(name, PSEUDO_CALL) ? CLASS_CALL : CLASS_MARK;
 	}
-	if (strcmp(name, MARK_LAUNCHED) == 0)
+	if (strcmp(name, PSEUDO_LAUNCHED) == 0)
 		return CLASS_MARK;
 	if (cuda_function_of(name) != CUDA_FUNCTION_NONE)
 		return CLASS_API;
@@ -135,7 +135,7 @@ static uint32_t frame_of(struct folded_stacks *f, const char *text)
 	if (at != RECORD_NONE)
 		return at;
 	frame.class = class_of(name);
-	frame_info_mark(&frame);
+	frame_info_pseudo(&frame);
 	frame.short_name = shorten(f, &frame);
 	if (!take(f, f->names.bytes - before + sizeof(frame) + HASH_INDEX_ENTRY_BYTES))
 		return 0;
@@ -321,7 +321,7 @@ static void make_result(struct folded_stacks *f)
 				    .measure = {.samples_cpu = true, .traces_gpu = true}};
 }
 
-struct folded_stacks *folded_read(FILE *in, struct allowance *memory, enum folded_error *error,
+struct folded_stacks *folded_read(FILE *in, struct quota *memory, enum folded_error *error,
 				  uint64_t *line)
 {
 	struct folded_stacks *f = calloc(1, sizeof(*f));
@@ -330,7 +330,7 @@ struct folded_stacks *folded_read(FILE *in, struct allowance *memory, enum folde
 	*error = FOLDED_NO_MEMORY;
 	if (!f)
 		return NULL;
-	f->memory = (struct allowance){.limit = SIZE_MAX, .outer = memory};
+	f->memory = (struct quota){.limit = SIZE_MAX, .outer = memory};
 	read_all(f, in, line);
 	free(f->line);
 	f->line = NULL;
@@ -351,7 +351,7 @@ void folded_free(struct folded_stacks *f)
 {
 	if (!f)
 		return;
-	allowance_return(&f->memory, f->memory.used);
+	quota_return(&f->memory, f->memory.used);
 	intern_release(&f->names);
 	named_stacks_release(&f->stacks);
 	free(f->weights);

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/model/result.h"
 
 #define FOLDED_LINE_MAX (16u << 20) /* bytes */
@@ -39,7 +39,7 @@ enum folded_error {
  * Reads them to the end; an empty file has no stacks. Tables are taken from `memory`, which must
  * outlive them. NULL: `error` says why, and `line` where, from 1 on.
  */
-struct folded_stacks *folded_read(FILE *in, struct allowance *memory, enum folded_error *error,
+struct folded_stacks *folded_read(FILE *in, struct quota *memory, enum folded_error *error,
 				  uint64_t *line);
 void folded_free(struct folded_stacks *folded);
 

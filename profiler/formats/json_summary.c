@@ -9,8 +9,8 @@
 #include "profiler/formats/json.h"
 #include "profiler/model/losses.h"
 #include "profiler/model/work_names.h"
-#include "profiler/tables/digest.h"
-#include "profiler/tables/figures_list.h"
+#include "profiler/tables/hot_spots.h"
+#include "profiler/tables/report_tables.h"
 #include "profiler/tables/gpu_rows.h"
 
 #define VERSION 1
@@ -23,11 +23,11 @@ static void begin_list(struct json *j, const char *key)
 
 /* `count_key`: NULL, where a row is no thing that can be counted. */
 static void put_table(struct json *j, const char *key, const char *count_key,
-		      const struct digest_table *table)
+		      const struct hot_spot_table *table)
 {
 	begin_list(j, key);
 	for (uint32_t i = 0; i < table->count; i++) {
-		const struct digest_entry *e = &table->list[i];
+		const struct hot_spot *e = &table->list[i];
 
 		json_open_line(j, NULL);
 		json_text(j, "name", e->frame->name);
@@ -97,7 +97,7 @@ static void put_stacks(struct json *j, const struct totals *t)
 	json_close_object(j);
 }
 
-static void put_totals(struct json *j, const uint64_t totals[ROW_KINDS], const struct digest *d,
+static void put_totals(struct json *j, const uint64_t totals[ROW_KINDS], const struct hot_spots *d,
 		       const struct ledger *l)
 {
 	json_open_line(j, "totals");
@@ -145,33 +145,33 @@ static void put_run(struct json *j, const struct totals *t)
 	json_uint(j, "pipe_bytes", t->ledger->cost.pipe_bytes);
 }
 
-static void put_figure(struct json *j, const struct result *r, const struct figure_column *column,
-		       union figure cell)
+static void put_report_cell(struct json *j, const struct result *r,
+			    const struct report_column *column, union report_cell cell)
 {
-	if (column->kind == FIGURE_FRAME)
+	if (column->kind == REPORT_CELL_FRAME)
 		json_text(j, column->key, r->frames[cell.number].name);
-	else if (figure_is_text(column->kind))
+	else if (report_cell_is_text(column->kind))
 		json_text(j, column->key, cell.text);
-	else if (column->kind == FIGURE_NUMBER) {
+	else if (column->kind == REPORT_CELL_NUMBER) {
 		json_real(j, column->key, cell.real);
 	} else
 		json_uint(j, column->key, cell.number);
 }
 
 /* The tables that were asked for: each a list of objects by its columns' keys. */
-static int put_figures(struct json *j, const struct result *r)
+static int put_report_table(struct json *j, const struct result *r)
 {
-	struct figures_list list;
-	int err = figures_of(r, &list);
+	struct report_tables list;
+	int err = report_tables_of(r, &list);
 
 	for (uint32_t t = 0; t < list.count; t++) {
-		const struct figures *f = list.tables[t];
+		const struct report_table *f = list.tables[t];
 
 		begin_list(j, f->key);
 		for (uint32_t i = 0; i < f->count; i++) {
 			json_open_line(j, NULL);
 			for (uint32_t c = 0; c < f->column_count; c++)
-				put_figure(j, r, &f->columns[c], figures_row(f, i)[c]);
+				put_report_cell(j, r, &f->columns[c], report_table_row(f, i)[c]);
 			json_close_object(j);
 		}
 		json_close_array(j);
@@ -182,14 +182,14 @@ static int put_figures(struct json *j, const struct result *r)
 		snprintf(key, sizeof(key), "%s_left_out", list.tables[t]->key);
 		json_uint(j, key, list.tables[t]->left_out);
 	}
-	figures_release(&list);
+	report_tables_release(&list);
 	return err;
 }
 
 static int write_summary(const struct result *result, const struct writer_options *options,
 			 FILE *out, struct written *written)
 {
-	struct digest *d = digest_new(result);
+	struct hot_spots *d = hot_spots_new(result);
 	struct json j = json_begin(out);
 	struct gpu_work_rows rows;
 	int err;
@@ -198,7 +198,7 @@ static int write_summary(const struct result *result, const struct writer_option
 	*written = written_in_ns(result);
 	if (!gpu_work_rows_init(&rows, &result->totals.ledger->gpu, result->device_names) || !d) {
 		gpu_work_rows_release(&rows);
-		digest_free(d);
+		hot_spots_free(d);
 		return -ENOMEM;
 	}
 	written->items = (uint64_t)d->kernels.count + d->copies.count + d->sites.count +
@@ -213,12 +213,12 @@ static int write_summary(const struct result *result, const struct writer_option
 	put_table(&j, "launch_sites", "operations", &d->sites);
 	put_table(&j, "functions", "samples", &d->functions);
 	put_table(&j, "waits", NULL, &d->waits);
-	err = put_figures(&j, result);
+	err = put_report_table(&j, result);
 	put_losses(&j, result->totals.ledger, result->unnamed.not_kept);
 	json_close_object(&j);
 	json_end(&j);
 	gpu_work_rows_release(&rows);
-	digest_free(d);
+	hot_spots_free(d);
 	return err ? err : ferror(out) ? -EIO : 0;
 }
 

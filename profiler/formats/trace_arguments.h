@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a trace says of a GPU operation beyond its record: how much of the GPU a kernel can use
- * (occupancy.h), what hardware counters were read of its launch (counters.h), how fast a copy was.
+ * (occupancy.h), what hardware counters were read of its launch (counters.h), how fast a copy
+ * was.
  *
  * A kernel has the counters of the launch with its process and correlation id. Each value is given
  * out once, so ask once for each record, in order of time.

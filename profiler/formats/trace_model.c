@@ -77,7 +77,7 @@ struct trace_model {
 	struct path before, after;
 
 	struct counters *counters; /* by track */
-	uint64_t patience_ns;      /* between two values of a counter */
+	uint64_t timeout_ns;       /* between two values of a counter */
 	uint32_t *changed;         /* devices whose counters have changed now */
 	uint32_t changed_count, changed_capacity;
 	uint64_t now_ns;
@@ -290,7 +290,7 @@ static int prepare(struct trace_model *m)
 		malloc((m->sums.count[TIMELINE_GPU_OPERATION] + 1) * sizeof(*m->flow_device));
 	m->ranges = calloc(tracks, sizeof(*m->ranges));
 	if (m->count > COUNTED_RECORDS)
-		m->patience_ns = m->result->totals.elapsed_ns / COUNTER_VALUES;
+		m->timeout_ns = m->result->totals.elapsed_ns / COUNTER_VALUES;
 	m->counters = calloc(tracks, sizeof(*m->counters));
 	if (m->has_ranges)
 		m->next_range = calloc(count, sizeof(*m->next_range));
@@ -421,9 +421,9 @@ static void show(const struct trace_model *m, struct trace_event event)
 
 /*
  * All that has changed at one time is shown once; in a long run not more often than viewers can
- * show, which is what `patience_ns` is for.
+ * show, which is what `timeout_ns` is for.
  */
-static void show_counters(struct trace_model *m, uint64_t patience_ns)
+static void show_counters(struct trace_model *m, uint64_t timeout_ns)
 {
 	uint32_t waiting = 0;
 
@@ -438,7 +438,7 @@ static void show_counters(struct trace_model *m, uint64_t patience_ns)
 			.queued_changed = c->queued != c->shown_queued,
 		};
 
-		if (m->now_ns - c->shown_ns < patience_ns) {
+		if (m->now_ns - c->shown_ns < timeout_ns) {
 			m->changed[waiting++] = m->changed[i];
 			continue;
 		}
@@ -455,7 +455,7 @@ static void show_counters(struct trace_model *m, uint64_t patience_ns)
 static void move_to(struct trace_model *m, uint64_t time_ns)
 {
 	if (time_ns != m->now_ns)
-		show_counters(m, m->patience_ns);
+		show_counters(m, m->timeout_ns);
 	m->now_ns = time_ns;
 }
 

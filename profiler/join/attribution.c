@@ -28,21 +28,21 @@ void attribution_init(struct attribution *a, const struct attribution_parts *par
 {
 	memset(a, 0, sizeof(*a));
 	a->parts = *parts;
-	compose_init(&a->compose, parts->stacks);
+	gpu_stack_init(&a->gpu_stacks, parts->stacks);
 	spread_init(&a->spread, &(struct spread_output){move_work, a});
 }
 
-void attribution_limit(struct attribution *a, struct allowance *memory)
+void attribution_limit(struct attribution *a, struct quota *memory)
 {
 	a->memory = memory;
-	a->compose.memory = memory;
+	a->gpu_stacks.memory = memory;
 	a->graph_nodes.memory = memory;
 	a->spread.memory = memory;
 }
 
 void attribution_release(struct attribution *a)
 {
-	compose_release(&a->compose);
+	gpu_stack_release(&a->gpu_stacks);
 	graph_nodes_release(&a->graph_nodes);
 	spread_release(&a->spread);
 	free(a->origins);
@@ -89,7 +89,7 @@ static struct origin_id number_origin(struct attribution *a, struct launch_origi
 	if (at != HASH_INDEX_NONE)
 		return (struct origin_id){at};
 	if (a->origin_count >= max ||
-	    !allowance_take(a->memory, sizeof(key) + HASH_INDEX_ENTRY_BYTES) ||
+	    !quota_take(a->memory, sizeof(key) + HASH_INDEX_ENTRY_BYTES) ||
 	    !array_make_room(&a->origins, a->origin_count, &a->origin_capacity, sizeof(key)) ||
 	    hash_index_add(&a->origin_index, hash, a->origin_count) != 0)
 		return ORIGIN_UNKNOWN;
@@ -102,16 +102,16 @@ struct origin_id attribution_origin_of_many(struct attribution *a, struct launch
 {
 	struct origin_id origin;
 
-	if (!numbers_origins(a) || same_number(stack, LAUNCH_UNKNOWN))
+	if (!numbers_origins(a) || same_id(stack, LAUNCH_UNKNOWN))
 		return (struct origin_id){stack.number};
 	origin = number_origin(
 		a, (struct launch_origin){stack, tid, stands_for, is_waited && a->notes_waited},
 		ATTRIBUTION_ORIGINS_MAX);
 	/* bounded by the number of stacks */
-	if (same_number(origin, ORIGIN_UNKNOWN))
+	if (same_id(origin, ORIGIN_UNKNOWN))
 		origin = number_origin(a, (struct launch_origin){stack, PLACE_UNKNOWN, 1, 0},
 				       ORIGIN_UNKNOWN.number);
-	if (same_number(origin, ORIGIN_UNKNOWN) && same_number(stack, LAUNCH_SKIPPED))
+	if (same_id(origin, ORIGIN_UNKNOWN) && same_id(stack, LAUNCH_SKIPPED))
 		return origin_of_mark(stack);
 	return origin;
 }
@@ -141,7 +141,7 @@ static struct stack_id below_conditionals(struct attribution *a, uint64_t time_n
 		return stack;
 	n = graph_nodes_around(&a->graph_nodes, o->process, o->graph_node, time_ns, around);
 	for (uint32_t i = 0; i < n; i++)
-		stack = compose_captures(&a->compose, around[i], stack);
+		stack = gpu_stack_captures(&a->gpu_stacks, around[i], stack);
 	return stack;
 }
 
@@ -159,7 +159,7 @@ static struct capture_stack capture_of(struct attribution *a, uint64_t launched_
 		return CAPTURE_NONE;
 	stack = graph_nodes_find(&a->graph_nodes, o->process, o->graph_node,
 				 time_ns ? time_ns : GRAPH_NODES_NEWEST);
-	if (same_number(stack, CAPTURE_UNSEEN))
+	if (same_id(stack, CAPTURE_UNSEEN))
 		return stack;
 	return captured_at(below_conditionals(a, time_ns ? time_ns : GRAPH_NODES_NEWEST, o,
 					      (struct stack_id){stack.number}));
@@ -186,7 +186,7 @@ static void count_received(struct attribution *a, const struct gpu_operation *o)
 				     .bytes = o->bytes};
 
 	if (process)
-		process_count(process, &process->counted, a->parts.allowance, &sum);
+		process_count(process, &process->counted, a->parts.quota, &sum);
 }
 
 /* Returns what there is to count of it, by the launch's stack and that of its graph's node. */
@@ -201,34 +201,34 @@ static struct profile_item item_of(const struct attribution *a, const struct gpu
 				    .flags = ITEM_COUNTS,
 				    .device = devices_key(a->parts.devices, o->process, o->device)};
 
-	item.flags |= !same_number(launch, LAUNCH_UNKNOWN) ? ITEM_MATCHED : 0;
+	item.flags |= !same_id(launch, LAUNCH_UNKNOWN) ? ITEM_MATCHED : 0;
 	item.flags |= o->bad_time ? ITEM_BAD_TIME : 0;
 	item.flags |= o->staged ? ITEM_STAGED : 0;
 	item.flags |= o->outside == GPU_BEFORE_TRACING ? ITEM_BEFORE : 0;
 	item.flags |= o->outside == GPU_AFTER_TRACING ? ITEM_AFTER : 0;
 	if (gpu_work_is_instant(o->work))
 		return item;
-	item.flags |= same_number(launch, LAUNCH_EARLIER) ? ITEM_EARLIER : 0;
-	item.flags |= same_number(capture, CAPTURE_UNSEEN) ? ITEM_UNSEEN : 0;
+	item.flags |= same_id(launch, LAUNCH_EARLIER) ? ITEM_EARLIER : 0;
+	item.flags |= same_id(capture, CAPTURE_UNSEEN) ? ITEM_UNSEEN : 0;
 	return item;
 }
 
 /*
  * Work without a launch that was launched before any was recorded; the library records those from
- * WINDOW_LEAD_NS before the window on, or, in a process that already ran, from when it came.
+ * TIME_RANGE_LEAD_NS before the window on, or, in a process that already ran, from when it came.
  */
 static bool is_of_earlier(struct attribution *a, const struct gpu_operation *o)
 {
 	const struct process *process = process_of(a, o->process);
 
-	return (a->window.from_ns || a->begins_late) && process && o->correlation_id &&
+	return (a->time_range.from_ns || a->begins_late) && process && o->correlation_id &&
 	       (!process->first_launch || o->correlation_id < process->first_launch);
 }
 
 static void count_outside(struct attribution *a, const struct gpu_operation *o)
 {
 	struct ledger_outside *l = &a->parts.ledger->outside;
-	bool is_after = o->start_ns >= a->window.from_ns;
+	bool is_after = o->start_ns >= a->time_range.from_ns;
 
 	if (gpu_work_is_instant(o->work) || gpu_work_is_stall(o->work))
 		return;
@@ -267,7 +267,7 @@ static void add_operation(struct attribution *a, const struct gpu_operation *o,
 	r->is_waited = launch->is_waited && o->work == GPU_WORK_KERNEL;
 	item.flags |= o->bad_time ? 0 : ITEM_DRAWN;
 	item.flags |= gpu_work_is_instant(o->work) ? 0 : ITEM_ROW;
-	if (launched_ns > o->start_ns || !window_has(&a->window, launched_ns))
+	if (launched_ns > o->start_ns || !time_range_has(&a->time_range, launched_ns))
 		launched_ns = 0;
 	profile_sink_add_launched(a->parts.sink, &item, launched_ns);
 }
@@ -284,26 +284,25 @@ static void share(struct attribution *a, const struct launch_origin *launch,
 		  struct stack_id stack, struct place_id place)
 {
 	struct gpu_work_origin base = *origin;
-	struct profile_item note = {.record = {.kind = NOTE_SHARE,
-					       .start_ns = o->start_ns,
-					       .duration_ns = o->duration_ns,
-					       .bytes = o->bytes,
-					       .stack = stack,
-					       .place = place,
-					       .correlation = o->process,
-					       .work = same_number(launch->stack, LAUNCH_SKIPPED)
-							       ? 0
-							       : launch->stands_for},
-				    .flags = o->bad_time ? ITEM_BAD_TIME : 0,
-				    .device = launch->tid};
+	struct profile_item note = {
+		.record = {.kind = NOTE_SHARE,
+			   .start_ns = o->start_ns,
+			   .duration_ns = o->duration_ns,
+			   .bytes = o->bytes,
+			   .stack = stack,
+			   .place = place,
+			   .correlation = o->process,
+			   .work = same_id(launch->stack, LAUNCH_SKIPPED) ? 0 : launch->stands_for},
+		.flags = o->bad_time ? ITEM_BAD_TIME : 0,
+		.device = launch->tid};
 	struct stack_id base_stack;
 
 	if (launch->stack.number > LAUNCH_SKIPPED.number)
 		return;
 	base.launch = LAUNCH_SKIPPED;
-	base_stack = compose_work(&a->compose, &base);
+	base_stack = gpu_stack_work(&a->gpu_stacks, &base);
 	note.record.shape = base_stack.number;
-	if (!same_number(base_stack, STACK_NOT_KEPT))
+	if (!same_id(base_stack, STACK_NOT_KEPT))
 		profile_sink_add(a->parts.sink, &note);
 }
 
@@ -326,7 +325,7 @@ static void add(struct attribution *a, struct origin_id carried, uint64_t launch
 	struct gpu_work_origin origin;
 	struct place where = {{o->process, launch.tid, o->device, o->context, o->stream}};
 	bool is_instant = gpu_work_is_instant(o->work);
-	bool is_inside = o->bad_time || window_has(&a->window, o->start_ns);
+	bool is_inside = o->bad_time || time_range_has(&a->time_range, o->start_ns);
 	struct addon_operation operation = {.operation = o,
 					    .origin = &origin,
 					    .launched_ns = launched_ns,
@@ -339,7 +338,7 @@ static void add(struct attribution *a, struct origin_id carried, uint64_t launch
 		addons_remark(a->parts.addons, launch.stack, o->remark);
 		return;
 	}
-	if (same_number(launch.stack, LAUNCH_UNKNOWN) && is_of_earlier(a, o))
+	if (same_id(launch.stack, LAUNCH_UNKNOWN) && is_of_earlier(a, o))
 		launch.stack = LAUNCH_EARLIER;
 	count_received(a, o);
 	if (!is_inside)
@@ -366,7 +365,7 @@ static void add(struct attribution *a, struct origin_id carried, uint64_t launch
 		origin.name = o->name;
 	else if (o->work == GPU_WORK_ALLOC)
 		origin.memory = memory_kind_of(o->shape);
-	operation.stack = compose_work(&a->compose, &origin);
+	operation.stack = gpu_stack_work(&a->gpu_stacks, &origin);
 	addons_operation(a->parts.addons, &operation);
 	if (!is_inside)
 		return;
@@ -430,15 +429,15 @@ void attribution_forget_origins(struct attribution *a, struct join *join)
 	memset(n.numbers, 0xff, n.count * sizeof(*n.numbers));
 	join_visit(join, use_origin, &n);
 	for (uint32_t i = 0; i < n.count; i++) {
-		if (n.numbers[i] == NUMBER_UNUSED)
+		if (n.numbers[i] == ID_UNUSED)
 			continue;
 		n.numbers[i] = left;
 		a->origins[left++] = a->origins[i];
 	}
 	join_visit(join, renumber_origin, &n);
 	free(n.numbers);
-	allowance_return(a->memory, (size_t)(n.count - left) * (sizeof(struct launch_origin) +
-								HASH_INDEX_ENTRY_BYTES));
+	quota_return(a->memory, (size_t)(n.count - left) *
+					(sizeof(struct launch_origin) + HASH_INDEX_ENTRY_BYTES));
 	a->origin_count = left;
 	index_origins(a);
 }
@@ -449,11 +448,11 @@ static void visit_carried(void *context, struct origin_id *carried)
 	visit_stack_or_mark(context, &carried->number);
 }
 
-void attribution_visit(struct attribution *a, struct join *join, const struct number_visitor *v)
+void attribution_visit(struct attribution *a, struct join *join, const struct id_visitor *v)
 {
-	struct number_visitor visitor = *v;
+	struct id_visitor visitor = *v;
 
-	compose_forget(&a->compose);
+	gpu_stack_forget(&a->gpu_stacks);
 	graph_nodes_visit(&a->graph_nodes, v);
 	if (!numbers_origins(a)) {
 		join_visit(join, visit_carried, &visitor);

@@ -13,15 +13,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
-#include "cupti_trace/wire/window.h"
+#include "cupti_trace/wire/time_range.h"
 #include "profiler/addons/addons.h"
 #include "profiler/cpu/processes.h"
 #include "profiler/join/graph_nodes.h"
 #include "profiler/join/join.h"
 #include "profiler/join/spread.h"
-#include "profiler/model/compose.h"
+#include "profiler/model/gpu_stack.h"
 #include "profiler/model/ledger.h"
-#include "profiler/model/numbers.h"
+#include "profiler/model/id_remap.h"
 #include "profiler/model/places.h"
 #include "profiler/model/profile.h"
 #include "profiler/model/profile_sink.h"
@@ -47,36 +47,37 @@ struct attribution_parts {
 	struct places *places;
 	struct ledger *ledger;
 	struct devices *devices;
-	struct allowance *allowance; /* for sums by stream */
+	struct quota *quota; /* for sums by stream */
 	struct addons *addons;
 };
 
 struct attribution {
 	struct attribution_parts parts;
-	struct compose compose;
+	struct gpu_stacks gpu_stacks;
 	struct graph_nodes graph_nodes;
 	/* the process being settled, which is no longer in any table; or NULL */
 	struct process *settling;
 	struct launch_origin *origins;
 	uint32_t origin_count, origin_capacity;
 	struct hash_index origin_index;
-	struct window window; /* what begins outside is only counted; empty: everything is inside */
-	bool begins_late;     /* processes ran before: work may have been launched then */
+	struct time_range
+		time_range; /* what begins outside is only counted; empty: everything is inside */
+	bool begins_late;   /* processes ran before: work may have been launched then */
 	bool limits_stacks;
 	bool notes_waited;
 	struct spread spread;
-	struct allowance *memory; /* NULL: no limit */
+	struct quota *memory; /* NULL: no limit */
 };
 
 void attribution_init(struct attribution *a, const struct attribution_parts *parts);
 void attribution_release(struct attribution *a);
 
 /*
- * Takes what it and its parts remember from this allowance, which is borrowed. Beyond it, the
+ * Takes what it and its parts remember from this quota, which is borrowed. Beyond it, the
  * oldest graph nodes and operations are forgotten, and new launches have no stack where rows
  * distinguish threads.
  */
-void attribution_limit(struct attribution *a, struct allowance *memory);
+void attribution_limit(struct attribution *a, struct quota *memory);
 
 /*
  * To be called first if launches may have no stack of their own: then the time of LAUNCH_SKIPPED
@@ -118,8 +119,7 @@ void attribution_leave_out(struct attribution *a, const struct gpu_operation *op
  * that launches carry.
  */
 void attribution_forget_origins(struct attribution *a, struct join *join);
-void attribution_visit(struct attribution *a, struct join *join,
-		       const struct number_visitor *visitor);
+void attribution_visit(struct attribution *a, struct join *join, const struct id_visitor *visitor);
 
 /* Takes in work to spread, or to spread it by, that went through the sink (NOTE_SHARE). */
 void attribution_note(struct attribution *a, const struct profile_item *note);

@@ -19,13 +19,13 @@ static void limit_memory(struct collect *c)
 	symbolizer_share_memory(c->symbolizer, &c->memory.used, c->memory.limit);
 }
 
-static void keep_handed_sample(void *collect, const struct handovers_sample *sample,
+static void keep_handed_sample(void *collect, const struct async_parents_sample *sample,
 			       struct owner_stack owner);
 
 #define UNDECIDED_MAX 65536u
 #define UNDECIDED_NS 1000000000u /* what a process says comes within this time */
 struct undecided {
-	struct handovers_sample sample;
+	struct async_parents_sample sample;
 	struct stack_id stack;
 	uint32_t flags;
 };
@@ -69,11 +69,11 @@ static int begin_addons(struct collect *c)
 						  .watches_load = c->options.watches_load,
 						  .idle_store = c->options.idle_store,
 						  .stacks = c->stacks,
-						  .compose = &c->attribution.compose,
+						  .gpu_stacks = &c->attribution.gpu_stacks,
 						  .places = &c->places,
 						  .devices = &c->devices,
 						  .sink = &c->sink,
-						  .window = &c->window,
+						  .time_range = &c->time_range,
 						  .memory = &c->memory,
 						  .from_target = &c->target_bytes,
 						  .passing = &c->passing,
@@ -91,27 +91,26 @@ struct collect *collect_new(const struct collect_options *options)
 		return NULL;
 	c->options = *options;
 	c->memory.limit = options->memory_bytes ? options->memory_bytes : COLLECT_MEMORY;
-	c->target_bytes = (struct allowance){.limit = options->target_bytes ? options->target_bytes
-									    : COLLECT_TARGET_BYTES,
-					     .outer = &c->memory};
-	c->rename_bytes =
-		(struct allowance){.limit = COLLECT_RENAME_BYTES, .outer = &c->target_bytes};
+	c->target_bytes = (struct quota){.limit = options->target_bytes ? options->target_bytes
+									: COLLECT_TARGET_BYTES,
+					 .outer = &c->memory};
+	c->rename_bytes = (struct quota){.limit = COLLECT_RENAME_BYTES, .outer = &c->target_bytes};
 	c->thread_name_bytes =
-		(struct allowance){.limit = COLLECT_RENAME_BYTES, .outer = &c->target_bytes};
-	c->passing = (struct allowance){.limit = c->memory.limit, .outer = &c->memory};
+		(struct quota){.limit = COLLECT_RENAME_BYTES, .outer = &c->target_bytes};
+	c->passing = (struct quota){.limit = c->memory.limit, .outer = &c->memory};
 	c->pid_namespace = pid_namespace_own();
 	c->open_launches.sink = &c->sink;
 	queue_init(&c->undecided, sizeof(struct undecided));
-	c->handovers.output = keep_handed_sample;
-	c->handovers.context = c;
+	c->async_parents.output = keep_handed_sample;
+	c->async_parents.context = c;
 	c->symbolizer = symbolizer_new();
 	pythons_init(&c->pythons, c->symbolizer, &c->strings, &c->target_bytes);
 	c->pythons.lines = options->measure.python_lines;
 	c->pythons.keeps_native = options->measure.native_python;
 	c->stacks = stack_table_new();
 	c->origins.stacks = c->stacks;
-	c->origins.allowance = &c->target_bytes;
-	c->off_cpu.allowance = &c->target_bytes;
+	c->origins.quota = &c->target_bytes;
+	c->off_cpu.quota = &c->target_bytes;
 	c->profile = profile_new();
 	c->sink = (struct profile_sink){.profile = c->profile,
 					.ledger = &c->ledger,
@@ -126,7 +125,7 @@ struct collect *collect_new(const struct collect_options *options)
 					    .stacks = c->stacks,
 					    .pythons = &c->pythons,
 					    .strings = &c->strings,
-					    .allowance = &c->target_bytes,
+					    .quota = &c->target_bytes,
 					    .ledger = &c->ledger,
 					    .cut = &c->cut};
 	if (options->keeps_metrics)
@@ -141,7 +140,7 @@ struct collect *collect_new(const struct collect_options *options)
 							     .places = &c->places,
 							     .ledger = &c->ledger,
 							     .devices = &c->devices,
-							     .allowance = &c->target_bytes,
+							     .quota = &c->target_bytes,
 							     .addons = &c->addons});
 		c->attribution.begins_late = options->measure.attached;
 		limit_memory(c);
@@ -170,7 +169,7 @@ void collect_free(struct collect *c)
 	attribution_release(&c->attribution);
 	open_calls_release(&c->open_calls);
 	open_launches_release(&c->open_launches);
-	handovers_release(&c->handovers);
+	async_parents_release(&c->async_parents);
 	queue_release(&c->undecided);
 	thread_origins_release(&c->origins);
 	off_cpu_release(&c->off_cpu);
@@ -188,10 +187,10 @@ void collect_free(struct collect *c)
 	free(c);
 }
 
-void collect_set_window(struct collect *c, const struct window *window)
+void collect_set_time_range(struct collect *c, const struct time_range *time_range)
 {
-	c->window = *window;
-	c->attribution.window = *window;
+	c->time_range = *time_range;
+	c->attribution.time_range = *time_range;
 }
 
 void collect_begin(struct collect *c, uint64_t now_ns)
@@ -199,9 +198,9 @@ void collect_begin(struct collect *c, uint64_t now_ns)
 	c->began_ns = c->sink.now_ns = now_ns;
 }
 
-const struct window *collect_window(const struct collect *c)
+const struct time_range *collect_time_range(const struct collect *c)
 {
-	return &c->window;
+	return &c->time_range;
 }
 
 struct ledger *collect_ledger(struct collect *c)
@@ -242,12 +241,12 @@ const char *collect_text(struct collect *c, const char *text)
 
 bool collect_keep_bytes(struct collect *c, size_t bytes)
 {
-	return allowance_take(&c->target_bytes, bytes);
+	return quota_take(&c->target_bytes, bytes);
 }
 
 void collect_free_bytes(struct collect *c, size_t bytes)
 {
-	allowance_return(&c->target_bytes, bytes);
+	quota_return(&c->target_bytes, bytes);
 }
 
 /* ---- stacks from the kernel ---- */
@@ -263,7 +262,7 @@ struct process *collect_process_of(struct collect *c, const struct stack_event *
 }
 
 /* `stack`: with what its thread's own is below. */
-static void add_kept_sample(struct collect *c, const struct handovers_sample *sample,
+static void add_kept_sample(struct collect *c, const struct async_parents_sample *sample,
 			    struct stack_id stack, uint32_t flags)
 {
 	const struct thread_time time = {.start_ns = sample->time_ns,
@@ -295,13 +294,14 @@ static void decide_samples(struct collect *c, uint64_t until_ns, uint32_t most)
 	       (u->sample.time_ns <= until_ns || queue_length(&c->undecided) > most)) {
 		const struct process *process = processes_get(&c->processes, u->sample.process);
 
-		if (process && chosen_has(&process->ranges.chosen, u->sample.time_ns))
+		if (process &&
+		    recorded_intervals_has(&process->ranges.intervals, u->sample.time_ns))
 			add_kept_sample(c, &u->sample, u->stack, u->flags);
 		queue_pop(&c->undecided);
 	}
 }
 
-void collect_visit_samples(struct collect *c, const struct number_visitor *v)
+void collect_visit_samples(struct collect *c, const struct id_visitor *v)
 {
 	for (uint32_t i = 0; i < queue_length(&c->undecided); i++) {
 		struct undecided *u = queue_at(&c->undecided, i);
@@ -312,7 +312,7 @@ void collect_visit_samples(struct collect *c, const struct number_visitor *v)
 }
 
 /* With --range it waits until it is known whether its process was recorded. */
-static void keep_sample(struct collect *c, const struct handovers_sample *sample,
+static void keep_sample(struct collect *c, const struct async_parents_sample *sample,
 			struct stack_id stack, uint32_t flags)
 {
 	const struct undecided undecided = {*sample, .stack = stack, .flags = flags};
@@ -326,12 +326,12 @@ static void keep_sample(struct collect *c, const struct handovers_sample *sample
 }
 
 /* Gets the samples of threads that work for others. */
-static void keep_handed_sample(void *collect, const struct handovers_sample *sample,
+static void keep_handed_sample(void *collect, const struct async_parents_sample *sample,
 			       struct owner_stack owner)
 {
 	struct collect *c = collect;
 
-	if (same_number(owner, OWNER_UNKNOWN))
+	if (same_id(owner, OWNER_UNKNOWN))
 		keep_sample(c, sample,
 			    thread_origins_below(&c->origins, sample->process, sample->tid,
 						 sample->stack),
@@ -349,23 +349,23 @@ static bool is_handed_to(const struct collect *c, const struct process *process,
 {
 	return process_has_spoken(process) &&
 	       (starts_with(event->comm, GPU_HANDED_TO_PREFIX) ||
-		handovers_has(&c->handovers, process->id, event->tid));
+		async_parents_has(&c->async_parents, process->id, event->tid));
 }
 
 static void add_sample(struct collect *c, struct process *process, const struct stack_event *event,
 		       uint64_t ran_ns, struct stack_id stack, bool is_whole)
 {
-	const struct handovers_sample sample = {.time_ns = event->time_ns,
-						.ran_ns = ran_ns,
-						.process = process->id,
-						.tid = event->tid,
-						.stack = stack,
-						.place = collect_place_at(c, process, event),
-						.is_whole = is_whole};
+	const struct async_parents_sample sample = {.time_ns = event->time_ns,
+						    .ran_ns = ran_ns,
+						    .process = process->id,
+						    .tid = event->tid,
+						    .stack = stack,
+						    .place = collect_place_at(c, process, event),
+						    .is_whole = is_whole};
 
 	cpu_time_sampled(&c->cpu_time, process, ran_ns);
 	if (is_handed_to(c, process, event))
-		handovers_add(&c->handovers, &sample);
+		async_parents_add(&c->async_parents, &sample);
 	else
 		keep_sample(c, &sample,
 			    thread_origins_below(&c->origins, process->id, event->tid, stack), 0);
@@ -395,7 +395,7 @@ bool collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot, 
 	struct stack_id stack;
 	bool is_whole;
 
-	if (!process || (!api && !window_has(&c->window, event->time_ns)))
+	if (!process || (!api && !time_range_has(&c->time_range, event->time_ns)))
 		return false;
 	stack = stack_builder_snapshot(&c->builder, process, snapshot, api, &is_whole);
 	if (api)
@@ -431,7 +431,7 @@ void collect_addresses(struct collect *c, const struct stack_event *event, const
 	bool is_whole = !(event->flags & STACK_EVENT_TRUNCATED);
 	struct stack_id stack;
 
-	if (!process || (!api && !window_has(&c->window, event->time_ns)) ||
+	if (!process || (!api && !time_range_has(&c->time_range, event->time_ns)) ||
 	    event->kernel_frames > STACK_EVENT_MAX_FRAMES ||
 	    event->user_frames > STACK_BUILDER_UNWOUND)
 		return;
@@ -465,7 +465,7 @@ static void add_call_time(struct collect *c, const struct open_call *call, uint6
 				    .flags = flags | ITEM_ROW | ITEM_DRAWN |
 					     (call->taken_ns ? 0 : ITEM_COUNTS)};
 
-	if (!window_has(&c->window, call->start_ns)) {
+	if (!time_range_has(&c->time_range, call->start_ns)) {
 		c->ledger.outside.calls += !call->taken_ns;
 		return;
 	}
@@ -508,8 +508,8 @@ void collect_call(struct collect *c, const struct stack_snapshot *snapshot, cons
 	call.place = collect_place_at(c, process, event);
 	call.stack = stack_builder_snapshot(&c->builder, process, snapshot, api, &is_whole);
 	call.stack = thread_origins_below(&c->origins, process->id, event->tid, call.stack);
-	call.stack = compose_call(
-		&c->attribution.compose, call.stack,
+	call.stack = gpu_stack_call(
+		&c->attribution.gpu_stacks, call.stack,
 		locate_kernel(c, process, snapshot, kernel_register, &kernel) ? &kernel : NULL);
 	collect_note_error(c, open_calls_enter(&c->open_calls, &call));
 }
@@ -526,8 +526,8 @@ void collect_call_end(struct collect *c, const struct stack_event *event, uint64
 		/* its entry was dropped: its time counts under the function alone */
 		c->ledger.calls.without_stack++;
 		call.place = collect_place_at(c, process, event);
-		call.stack = compose_call(
-			&c->attribution.compose,
+		call.stack = gpu_stack_call(
+			&c->attribution.gpu_stacks,
 			stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_API, api), NULL);
 	}
 	add_call_time(c, &call, event->time_ns, 0);
@@ -619,7 +619,7 @@ static void settle(struct collect *c, struct process *process)
 	graph_nodes_forget(&c->attribution.graph_nodes, process->id);
 	open_calls_forget(&c->open_calls, process->id);
 	open_launches_forget(&c->open_launches, process->id);
-	handovers_forget(&c->handovers, process->id);
+	async_parents_forget(&c->async_parents, process->id);
 	thread_origins_forget(&c->origins, process->id);
 	off_cpu_forget_process(&c->off_cpu, process->id);
 	addons_end_process(&c->addons, process->id);
@@ -640,7 +640,7 @@ void collect_advance(struct collect *c, uint64_t until_ns)
 
 	join_advance(c->join, until_ns);
 	addons_advance(&c->addons, until_ns);
-	handovers_advance(&c->handovers, until_ns);
+	async_parents_advance(&c->async_parents, until_ns);
 	if (until_ns > UNDECIDED_NS)
 		decide_samples(c, until_ns - UNDECIDED_NS, UNDECIDED_MAX);
 	while ((process = processes_take_settled(&c->processes, until_ns)))
@@ -661,13 +661,13 @@ void collect_set_time(struct collect *c, uint64_t now_ns)
 		return;
 	profile_sink_advance(&c->sink, now_ns, before_ns);
 	addons_forget(&c->addons, before_ns);
-	forget_unused(c);
+	table_gc_run(c);
 }
 
 /* It is known now which seconds are the last ones: before the end of the window, or `now_ns`. */
 static void finish_last(struct collect *c, uint64_t now_ns)
 {
-	struct window *w = &c->window;
+	struct time_range *w = &c->time_range;
 	uint64_t end_ns = w->to_ns && w->to_ns < now_ns ? w->to_ns : now_ns, wanted_ns;
 
 	if (!c->options.last_ns)
@@ -694,7 +694,7 @@ static void free_passing(struct collect *c)
 	join_free(c->join);
 	c->join = NULL;
 	attribution_release(&c->attribution);
-	allowance_return(&c->passing, c->passing.used);
+	quota_return(&c->passing, c->passing.used);
 }
 
 static uint64_t less(uint64_t count, uint64_t *known)
@@ -714,14 +714,14 @@ static void note_unanswered(struct collect *c, uint64_t now_ns, uint64_t unended
 	struct join_stats stats = join_stats(c->join);
 	uint64_t known = c->ledger.gpu.dropped, copies, graphs;
 
-	if (c->options.last_ns && window_is_over(&c->window, now_ns)) {
+	if (c->options.last_ns && time_range_is_over(&c->time_range, now_ns)) {
 		saturated_add(&c->ledger.outside.unended, unended);
 		return;
 	}
 	saturated_add(&known, c->ledger.gpu.missing);
 	copies = less(stats.copies_without_record, &known);
 	graphs = less(stats.graphs_without_record, &known);
-	if (window_is_over(&c->window, now_ns)) {
+	if (time_range_is_over(&c->time_range, now_ns)) {
 		saturated_add(&c->ledger.outside.unended, saturated_sum(copies, graphs));
 		return;
 	}
@@ -737,12 +737,12 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	if (!c->join)
 		return;
 	collect_end_calls(c, 0, now_ns);
-	unended = join_count_others_due(c->join, c->window.to_ns);
+	unended = join_count_others_due(c->join, c->time_range.to_ns);
 	join_finish(c->join);
 	c->ledger.launches.confused = join_stats(c->join).launches_confused;
 	note_unanswered(c, now_ns, unended);
 	/* before processes are settled, and with them goes what they have said */
-	handovers_advance(&c->handovers, UINT64_MAX);
+	async_parents_advance(&c->async_parents, UINT64_MAX);
 	decide_samples(c, UINT64_MAX, 0);
 	while ((process = processes_take_any(&c->processes)))
 		settle(c, process);
@@ -753,8 +753,9 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	finish_last(c, now_ns);
 	attribution_finish(&c->attribution);
 	addons_complete(&c->addons,
-			c->options.last_ns && c->window.from_ns > c->began_ns ? c->window.from_ns
-									      : c->began_ns,
+			c->options.last_ns && c->time_range.from_ns > c->began_ns
+				? c->time_range.from_ns
+				: c->began_ns,
 			now_ns);
 	c->ledger.bounds.stacks = stack_table_refused(c->stacks);
 	c->ledger.bounds.refused =
@@ -782,7 +783,7 @@ struct collected collect_results(struct collect *c)
 				       .last_from_ns = c->sink.now_ns > c->options.last_ns
 							       ? c->sink.now_ns - c->options.last_ns
 							       : 0,
-				       .renumbered = c->forget.times};
+				       .renumbered = c->gc.times};
 	addons_show(&c->addons, &collected);
 	return collected;
 }

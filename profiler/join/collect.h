@@ -34,18 +34,17 @@
  *     operations without a launch (join.h: 1 million)                      128             122
  *     graph nodes (1 Mi) and graphs (128 Ki; graph_nodes.h)            60, 128              76
  *     waits, and operations that they may be for (waits.h: 256 Ki)      40, 96              34
- *     kernels (256 Ki) that stalls (128 Ki; stalls.h) may be of         84, 64              29
+ *     kernels (256 Ki) that stalls (128 Ki; warp_stalls.h) may be of         84, 64              29
  *     stacks to spread over, and what is parked (spread.h: 256 Ki)     104, 72              44
  *     allocations and releases that wait for their order (allocations.h: 512 Ki)
  *                                                                            64              32
  *     memory that is allocated, with --alloc                                 56
  *     samples of threads that work for others (handovers.h: 256 threads)    32              17
- *     composed stacks (compose.c: 256 Ki), origins (attribution.h)       72, 44
- *     tables read from files, for call frames (symbolize/util/budget.h)                         256
- *     mappings of processes (maps.h)                                        32              64
- *   afterwards
- *     tables read from files, for names                                                    256
- *     the result's stacks and texts, and their tree (naming.c)             224
+ *     composed stacks (gpu_stack.c: 256 Ki), origins (attribution.h)       72, 44
+ *     tables read from files, for call frames (symbolize/util/table_quota.h) 256 mappings of
+ * processes (maps.h)                                        32              64 afterwards tables
+ * read from files, for names                                                    256 the result's
+ * stacks and texts, and their tree (bench_naming.c)             224
  *
  * The whole process stays below 500 MiB, and FLIGHT_RECORDER_BYTES more where the last seconds are
  * kept:
@@ -56,7 +55,7 @@
  *        mapped twice in a row, and so counts twice where pages are counted by mapping)
  *    24  rings of what processes map (process_events.h; more with more than 96 CPUs)
  *    64  the old half of an index that grows
- *    24  mapped files (symbolize/util/budget.h: MODULES_MAX)
+ *    24  mapped files (symbolize/util/table_quota.h: MODULES_MAX)
  *    18  65,536 programs that say hello (gpu_pipe.h)
  *   ---
  *   497  while events come in; with --otlp to a collector, up to 190 more (live_spans.h), and as
@@ -65,7 +64,7 @@
  *
  *   300  COLLECT_MEMORY
  *     3  program and libraries
- *    72  names of code, and of inlined functions (symbolize/util/budget.h: NAMES_MAX_)
+ *    72  names of code, and of inlined functions (symbolize/util/table_quota.h: NAMES_MAX_)
  *    24  mapped files
  *    40  the kernel's symbols
  *   ---
@@ -78,7 +77,7 @@
 #include <stdint.h>
 #include "bpf/stack_event.h"
 #include "cupti_trace/wire/gpu_event.h"
-#include "cupti_trace/wire/window.h"
+#include "cupti_trace/wire/time_range.h"
 #include "profiler/base/measure.h"
 #include "profiler/cpu/process_event.h"
 #include "profiler/cpu/processes.h"
@@ -135,8 +134,8 @@ void collect_free(struct collect *c);
  * counted, or not at all, and used only to understand what begins inside. An operation without
  * usable times is inside.
  */
-void collect_set_window(struct collect *c, const struct window *window);
-const struct window *collect_window(const struct collect *c);
+void collect_set_time_range(struct collect *c, const struct time_range *time_range);
+const struct time_range *collect_time_range(const struct collect *c);
 
 /*
  * The command begins, or is attached to: before this and after the end of the input, no device is
@@ -356,8 +355,8 @@ void collect_advance(struct collect *c, uint64_t until_ns);
 /*
  * The input has ended, and it is `now_ns`: decides everything, settles all processes, and frees
  * what results do not need. The last seconds are those before the end of the window, if it has one,
- * else before now; collect_window then says which they are. Nothing may be passed in afterwards; a
- * second call has no effect.
+ * else before now; collect_time_range then says which they are. Nothing may be passed in
+ * afterwards; a second call has no effect.
  */
 void collect_finish(struct collect *c, uint64_t now_ns);
 

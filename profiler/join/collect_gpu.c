@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
@@ -200,15 +200,15 @@ static int take_stack(struct collect *c, struct process *process, const struct g
 
 /* The launch shows whose work its thread does, if it works for others. Returns profile_sink.h's
  * flags. */
-static uint32_t note_handover(struct collect *c, const struct process *process,
-			      const struct gpu_event_launch *e)
+static uint32_t note_async_parent(struct collect *c, const struct process *process,
+				  const struct gpu_event_launch *e)
 {
 	struct owner_stack owner;
 
 	if (!target_stacks_get_handed(&process->sent, e->stack_id, &owner))
 		return 0;
-	handovers_launch(&c->handovers, process->id, e->tid, e->time_ns, owner);
-	return same_number(owner, OWNER_UNKNOWN) ? ITEM_APART : ITEM_HANDED;
+	async_parents_launch(&c->async_parents, process->id, e->tid, e->time_ns, owner);
+	return same_id(owner, OWNER_UNKNOWN) ? ITEM_APART : ITEM_HANDED;
 }
 
 /* A stack that a thread sent, below the one that created the thread, if it is not handed over. */
@@ -217,8 +217,7 @@ static struct stack_id below_origin(struct collect *c, const struct process *pro
 {
 	struct owner_stack owner;
 
-	if (target_stacks_get_handed(&process->sent, id, &owner) &&
-	    !same_number(owner, OWNER_UNKNOWN))
+	if (target_stacks_get_handed(&process->sent, id, &owner) && !same_id(owner, OWNER_UNKNOWN))
 		return stack;
 	return thread_origins_below(&c->origins, process->id, tid, stack);
 }
@@ -253,7 +252,7 @@ static void begin_launch(struct collect *c, struct process *process,
 			 const struct gpu_event_launch *e, struct launch_stack stack,
 			 uint32_t flags)
 {
-	bool is_inside = window_has(&c->window, e->time_ns);
+	bool is_inside = time_range_has(&c->time_range, e->time_ns);
 	struct profile_item launch = {.record = {.kind = TIMELINE_LAUNCH,
 						 .start_ns = e->time_ns,
 						 .correlation = e->correlation_id},
@@ -268,10 +267,10 @@ static void begin_launch(struct collect *c, struct process *process,
 		return;
 	}
 	launch.flags |= ITEM_DRAWN;
-	if (same_number(stack, LAUNCH_SKIPPED))
+	if (same_id(stack, LAUNCH_SKIPPED))
 		launch.record.stack =
-			stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK, MARK_SKIPPED);
-	else if (!same_number(stack, LAUNCH_UNKNOWN))
+			stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK, PSEUDO_SKIPPED);
+	else if (!same_id(stack, LAUNCH_UNKNOWN))
 		launch.record.stack.number = stack.number;
 	launch.record.place = place_of_call(c, process, e->tid, e->time_ns);
 	collect_note_error(c, open_launches_begin(&c->open_launches, process->id, &launch));
@@ -316,7 +315,7 @@ static struct launch_stack stack_of(struct collect *c, const struct process *pro
 	}
 	if (!find_stack(process, e->stack_id, &sent))
 		return LAUNCH_UNKNOWN;
-	*flags = ITEM_STACK | (sent.is_whole ? ITEM_WHOLE : 0) | note_handover(c, process, e);
+	*flags = ITEM_STACK | (sent.is_whole ? ITEM_WHOLE : 0) | note_async_parent(c, process, e);
 	return launched_at(below_origin(c, process, e->tid, e->stack_id, sent.stack));
 }
 
@@ -333,7 +332,7 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 	note_caller(c, process, e->tid, e->time_ns);
 	stack = stack_of(c, process, e, &flags);
 	begin_launch(c, process, e, stack, flags);
-	if (same_number(stack, LAUNCH_UNKNOWN) && !is_other) {
+	if (same_id(stack, LAUNCH_UNKNOWN) && !is_other) {
 		/* its probe may provide a stack */
 		err = join_launch(c->join, process->id, e->tid, e->time_ns, e->correlation_id,
 				  e->family == GPU_LAUNCH_DRIVER ? FAMILY_DRIVER : FAMILY_RUNTIME,
@@ -353,7 +352,7 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 bool collect_knows_launch(const struct collect *c, const struct process *process,
 			  uint32_t correlation_id)
 {
-	return (!window_is_part(&c->window) && !c->options.measure.ranges) ||
+	return (!time_range_is_part(&c->time_range) && !c->options.measure.ranges) ||
 	       join_knows(c->join, process->id, correlation_id);
 }
 
@@ -405,7 +404,7 @@ static bool is_chosen(const struct collect *c, const struct gpu_operation *o)
 	if (o->correlation_id)
 		return join_knows(c->join, o->process, o->correlation_id);
 	process = processes_get(&c->processes, o->process);
-	return process && chosen_has(&process->ranges.chosen, o->start_ns);
+	return process && recorded_intervals_has(&process->ranges.intervals, o->start_ns);
 }
 
 static void leave_out(struct collect *c, const struct gpu_operation *o)
@@ -551,7 +550,7 @@ static void take_wait(struct collect *c, struct process *process, const struct g
 
 static int take_range(struct collect *c, struct process *process, const struct gpu_event_range *e)
 {
-	int begins = chosen_note(&process->ranges.chosen, e->time_ns, e->is_open);
+	int begins = recorded_intervals_note(&process->ranges.intervals, e->time_ns, e->is_open);
 	char name[256];
 
 	c->ledger.outside.ranges += begins > 0;
@@ -635,11 +634,11 @@ static bool is_inside(const struct collect *c, const struct process *process,
 {
 	switch (event->type) {
 	case GPU_EVENT_LAUNCH:
-		return window_has(&c->window, event->launch.time_ns);
+		return time_range_has(&c->time_range, event->launch.time_ns);
 	case GPU_EVENT_KERNEL:
 		return collect_is_recorded(c, process, &event->kernel);
 	case GPU_EVENT_WORK:
-		return event->work.bad_time || window_has(&c->window, event->work.start_ns);
+		return event->work.bad_time || time_range_has(&c->time_range, event->work.start_ns);
 	default:
 		return true;
 	}
@@ -650,7 +649,7 @@ bool collect_is_recorded(const struct collect *c, const struct process *process,
 {
 	if (c->options.measure.ranges && !join_knows(c->join, process->id, e->correlation_id))
 		return false;
-	return e->bad_time || window_has(&c->window, e->start_ns);
+	return e->bad_time || time_range_has(&c->time_range, e->start_ns);
 }
 
 static void count_event(struct metrics *m, const struct process *process,

@@ -13,7 +13,7 @@
 /* They have numbers in them, and so there is no end of different ones. */
 static const char *keep_name(struct collect *c, const char *text)
 {
-	return allowance_intern(&c->target_bytes, &c->name_texts, text);
+	return quota_intern(&c->target_bytes, &c->name_texts, text);
 }
 
 void collect_renew_name_texts(struct collect *c)
@@ -42,15 +42,15 @@ void collect_renew_name_texts(struct collect *c)
 	free(texts);
 	freed = old.bytes - left.bytes;
 	of_renames = freed < c->rename_bytes.used ? freed : c->rename_bytes.used;
-	allowance_return(&c->rename_bytes, of_renames);
-	allowance_return(&c->target_bytes, freed - of_renames);
+	quota_return(&c->rename_bytes, of_renames);
+	quota_return(&c->target_bytes, freed - of_renames);
 	c->name_texts = left;
 	intern_release(&old);
 }
 
 static const char *keep_new_name(struct collect *c, const char *text)
 {
-	return allowance_intern(&c->rename_bytes, &c->name_texts, text);
+	return quota_intern(&c->rename_bytes, &c->name_texts, text);
 }
 
 void collect_put_process_name(struct collect *c, const struct process *process, char *text,

@@ -17,7 +17,7 @@
 #include "profiler/cpu/thread_origins.h"
 #include "profiler/join/attribution.h"
 #include "profiler/join/collect.h"
-#include "profiler/join/forget.h"
+#include "profiler/join/table_gc.h"
 #include "profiler/join/handovers.h"
 #include "profiler/join/open_calls.h"
 #include "profiler/join/open_launches.h"
@@ -26,12 +26,12 @@
 
 struct collect {
 	struct collect_options options;
-	struct window window;
+	struct time_range time_range;
 	bool has_begun_cpu_time, has_no_cpu_time; /* collect.h: begin, forget */
 	struct ledger ledger;
 	struct cut_stacks cut;
 	struct intern strings;
-	struct allowance memory, target_bytes, passing; /* the latter two are parts of the first */
+	struct quota memory, target_bytes, passing; /* the latter two are parts of the first */
 	struct processes processes;
 	bool knows_tree;
 	bool loses_privileged; /* see collect_lose_privileged */
@@ -47,7 +47,7 @@ struct collect {
 	struct stack_builder builder;
 	struct profile *profile;
 	struct profile_sink sink;
-	struct forget forget;
+	struct table_gc gc;
 	struct cpu_time cpu_time;
 	uint64_t waited_ns;      /* CPU time of all that was waited for; 0: not known yet */
 	uint32_t names_position; /* up to here names of threads have been read in this turn */
@@ -55,13 +55,13 @@ struct collect {
 	uint64_t clocks_end_ns;  /* when clocks were read for the last time; 0: not yet */
 	struct places places;
 	struct place_names place_names;
-	struct intern name_texts; /* of these, from the allowance for targets */
+	struct intern name_texts; /* of these, from the quota for targets */
 	/* parts of it: of names that replace others; of those that interpreters give to threads */
-	struct allowance rename_bytes, thread_name_bytes;
+	struct quota rename_bytes, thread_name_bytes;
 	struct devices devices;
 	struct open_calls open_calls;
 	struct open_launches open_launches;
-	struct handovers handovers;
+	struct async_parents async_parents;
 	struct queue undecided; /* with --range: samples of which it is not known if they count */
 	struct thread_origins origins;
 	struct off_cpu off_cpu;
@@ -86,8 +86,8 @@ const char *collect_keep_text(void *collect, const char *text);
 struct process *collect_begin_process(struct collect *c, struct process *process);
 void collect_end_process(struct collect *c, struct process *process, uint64_t time_ns);
 
-/* Shows the numbers of samples that are not decided yet (model/numbers.h). */
-void collect_visit_samples(struct collect *c, const struct number_visitor *visitor);
+/* Shows the numbers of samples that are not decided yet (model/id_remap.h). */
+void collect_visit_samples(struct collect *c, const struct id_visitor *visitor);
 
 /* ---- places ---- */
 

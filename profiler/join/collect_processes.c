@@ -44,9 +44,9 @@ static void settle_clock(struct collect *c, struct process *process)
 struct process *collect_begin_process(struct collect *c, struct process *process)
 {
 	if (process)
-		process->sent.allowance = &c->target_bytes;
+		process->sent.quota = &c->target_bytes;
 	if (process)
-		process->thread_names.allowance = &c->thread_name_bytes;
+		process->thread_names.quota = &c->thread_name_bytes;
 	else
 		c->ledger.bounds.out_of_memory++;
 	return process;
@@ -261,7 +261,7 @@ static void on_map(struct collect *c, struct process *process, const struct proc
 	process->just_began = false;
 	untraced_note_file(&process->gpu.libc, name);
 	/* when recording is over, the library says no hello any more */
-	if (!window_is_over(&c->window, event->time_ns)) {
+	if (!time_range_is_over(&c->time_range, event->time_ns)) {
 		process->gpu.has_driver |= starts_with(name, "libcuda.so");
 		process->gpu.has_injection |= c->library && strcmp(name, c->library) == 0;
 	}

@@ -2,7 +2,7 @@
 #include "profiler/join/collect_private.h"
 
 #include <string.h>
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
@@ -17,7 +17,7 @@ void collect_cpu_used(struct collect *c, pid_t pid, uint64_t time_ns, uint64_t t
 
 	/* one that ended before clocks were read for the last time, or not, for it is known then */
 	if (process && (is_before || process->source != PROCESS_OURS) &&
-	    !window_is_over(&c->window, process->began_ns))
+	    !time_range_is_over(&c->time_range, process->began_ns))
 		cpu_time_charge(&c->cpu_time, process, is_before ? time_ns : CPU_TIME_END, total_ns,
 				is_before);
 	/* its threads that ended as we counted them may have been counted */
@@ -91,7 +91,7 @@ void collect_waited_for(struct collect *c, uint64_t used_ns)
 struct stack_id collect_stack_of_program(struct collect *c, const char *name, const char *mark)
 {
 	struct stack_id stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK,
-						      name ? name : MARK_NO_PROGRAM);
+						      name ? name : PSEUDO_NO_PROGRAM);
 
 	return stack_table_push_text(c->stacks, stack, FRAME_MARK, mark);
 }
@@ -100,7 +100,7 @@ struct stack_id collect_stack_of_program(struct collect *c, const char *name, co
 static void add_rest(struct collect *c, const struct program_time *program)
 {
 	struct place place = place_unknown();
-	struct stack_id stack = collect_stack_of_program(c, program->name, MARK_NOT_SAMPLED);
+	struct stack_id stack = collect_stack_of_program(c, program->name, PSEUDO_NOT_SAMPLED);
 
 	if (program->process)
 		place.part[PLACE_PROCESS] = program->process;
@@ -111,11 +111,11 @@ static void add_rest(struct collect *c, const struct program_time *program)
 void collect_finish_cpu_time(struct collect *c, uint64_t now_ns)
 {
 	struct ledger_cpu *cpu = &c->ledger.cpu;
-	bool is_part = c->window.from_ns || window_is_over(&c->window, now_ns);
+	bool is_part = c->time_range.from_ns || time_range_is_over(&c->time_range, now_ns);
 
 	/* of parts that are known afterwards it is not known how much CPU time was used */
 	if (!c->options.measure.samples_cpu || c->has_no_cpu_time || c->options.last_ns ||
-	    c->options.measure.ranges || (c->window.from_ns && !c->has_begun_cpu_time))
+	    c->options.measure.ranges || (c->time_range.from_ns && !c->has_begun_cpu_time))
 		return;
 	cpu->not_sampled_ns +=
 		cpu_time_finish(&c->cpu_time, is_part ? 0 : c->waited_ns,
@@ -146,11 +146,11 @@ static struct stack_id *find_apart(struct collect *c)
 
 static void count_apart(struct collect *c, struct stack_id stack, uint64_t ns)
 {
-	if (same_number(stack, STACK_EMPTY))
+	if (same_id(stack, STACK_EMPTY))
 		return;
-	if (same_number(stack, c->stack_of_profile))
+	if (same_id(stack, c->stack_of_profile))
 		saturated_add(&c->ledger.wall.of_profile_ns, ns);
-	else if (same_number(stack, c->stack_of_driver))
+	else if (same_id(stack, c->stack_of_driver))
 		saturated_add(&c->ledger.wall.of_driver_ns, ns);
 }
 
@@ -164,12 +164,12 @@ static struct stack_id stack_blocked(struct collect *c, struct stack_id stack, u
 	off_cpu_frame(kind, file_type, text);
 	kept = collect_text(c, text);
 	return stack_table_push_text(c->stacks, stack, FRAME_WAIT,
-				     kept ? kept : MARK_BLOCKED "other]");
+				     kept ? kept : PSEUDO_BLOCKED "other]");
 }
 
 static struct stack_id stack_runnable(struct collect *c, struct stack_id stack)
 {
-	return stack_table_push_text(c->stacks, stack, FRAME_WAIT, MARK_RUNNABLE);
+	return stack_table_push_text(c->stacks, stack, FRAME_WAIT, PSEUDO_RUNNABLE);
 }
 
 /* Off the CPU: what of a thread's time, and where it goes. */
@@ -236,8 +236,8 @@ void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot)
 	if (apart)
 		*apart = stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK,
 						       apart == &c->stack_of_profile
-							       ? MARK_THREADS_OF_PROFILE
-							       : MARK_THREADS_OF_DRIVER);
+							       ? PSEUDO_THREADS_OF_PROFILE
+							       : PSEUDO_THREADS_OF_DRIVER);
 	else
 		stack = thread_origins_below(&c->origins, process->id, event->tid, stack);
 	collect_note_thread(c, process, &use);
@@ -280,7 +280,7 @@ static void spread_off_cpu(struct off_cpu_target *t, const struct off_cpu_times 
 		return;
 	}
 	saturated_add(&c->ledger.wall.left_ns, ns);
-	add_off_cpu(t, collect_stack_of_program(c, t->process->comm, MARK_NO_STACK), sum);
+	add_off_cpu(t, collect_stack_of_program(c, t->process->comm, PSEUDO_NO_STACK), sum);
 }
 
 /* Shows add-ons a time off the CPU, with the stack of what the thread waited for. */
@@ -302,8 +302,8 @@ static void add_interval(struct collect *c, const struct off_cpu_target *target,
 {
 	if (!c->addons.takes_off_cpu)
 		return;
-	if (same_number(stack, STACK_EMPTY))
-		stack = collect_stack_of_program(c, target->process->comm, MARK_NO_STACK);
+	if (same_id(stack, STACK_EMPTY))
+		stack = collect_stack_of_program(c, target->process->comm, PSEUDO_NO_STACK);
 	show_off_cpu(c, target, stack_blocked(c, stack, times->kind, times->file_type),
 		     record->left_ns, record->blocked_ns);
 	show_off_cpu(c, target, stack_runnable(c, stack),
@@ -341,7 +341,7 @@ static void add_unsampled(struct collect *c, struct process *process, struct pla
 	if (ns == 0)
 		return;
 	profile_add_time(c->profile, ROW_CPU,
-			 collect_stack_of_program(c, process->comm, MARK_NOT_SAMPLED), place, ns);
+			 collect_stack_of_program(c, process->comm, PSEUDO_NOT_SAMPLED), place, ns);
 	cpu_time_sampled(&c->cpu_time, process, ns);
 	saturated_add(&c->ledger.cpu.not_sampled_ns, ns);
 }

@@ -177,9 +177,9 @@ static struct graph *free_graph(struct graph_nodes *g)
 {
 	uint32_t max = g->graphs_max ? g->graphs_max : GRAPH_NODES_GRAPHS_MAX;
 
-	if (!g->free_graph && (g->graph_count == max ||
-			       !allowance_extend(g->memory, g->graph_count, &g->paid_graphs,
-						 sizeof(struct graph) + HASH_INDEX_ENTRY_BYTES)))
+	if (!g->free_graph &&
+	    (g->graph_count == max || !quota_extend(g->memory, g->graph_count, &g->paid_graphs,
+						    sizeof(struct graph) + HASH_INDEX_ENTRY_BYTES)))
 		drop_graph(g, oldest(g));
 	if (g->free_graph)
 		return &g->graphs[g->free_graph - 1];
@@ -270,10 +270,9 @@ static bool has_room(struct graph_nodes *g)
 {
 	uint32_t max = g->nodes_max ? g->nodes_max : GRAPH_NODES_MAX;
 
-	return g->free_node ||
-	       (g->node_count < max &&
-		allowance_extend(g->memory, g->node_count, &g->paid_nodes,
-				 sizeof(struct graph_node) + HASH_INDEX_ENTRY_BYTES));
+	return g->free_node || (g->node_count < max &&
+				quota_extend(g->memory, g->node_count, &g->paid_nodes,
+					     sizeof(struct graph_node) + HASH_INDEX_ENTRY_BYTES));
 }
 
 /* A position for a new node of `graph`; takes the oldest node's if necessary. */
@@ -635,7 +634,7 @@ uint32_t graph_nodes_around(struct graph_nodes *g, uint32_t process, uint64_t id
 		const struct graph_node *node =
 			graph ? find_node(g, graph, body->holder.index) : NULL;
 
-		if (node && !same_number(node->stack, CAPTURE_UNSEEN))
+		if (node && !same_id(node->stack, CAPTURE_UNSEEN))
 			stacks[count++].number = node->stack.number;
 		body = graph;
 	}
@@ -697,7 +696,7 @@ uint32_t graph_nodes_launch(struct graph_nodes *g, uint32_t process, uint64_t id
 	return 0;
 }
 
-void graph_nodes_visit(struct graph_nodes *g, const struct number_visitor *v)
+void graph_nodes_visit(struct graph_nodes *g, const struct id_visitor *v)
 {
 	for (uint32_t i = 0; i < g->node_count; i++)
 		if (g->nodes[i].graph != NO_GRAPH)

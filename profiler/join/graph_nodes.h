@@ -21,7 +21,7 @@
  * kept, too, and found by time: launches of one executable graph do not overlap. Where several were
  * queued before the first ran, the latest is taken.
  *
- * Memory is bounded by nodes_max, graphs_max and an allowance: graphs whose
+ * Memory is bounded by nodes_max, graphs_max and an quota: graphs whose
  * number has been reused are dropped first, in order of that reuse, then the oldest. Lookup time is
  * bounded too: a lookup visits the newest graph of a number and at most GRAPH_NODES_OLDER_MAX
  * before it.
@@ -31,9 +31,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/base/allowance.h"
-#include "profiler/model/compose.h"
-#include "profiler/model/numbers.h"
+#include "profiler/base/quota.h"
+#include "profiler/model/gpu_stack.h"
+#include "profiler/model/id_remap.h"
 #include "symbolize/util/hash_index.h"
 
 #define GRAPH_NODES_MAX (1u << 20)
@@ -87,7 +87,7 @@ struct graph_nodes {
 	uint32_t node_count, node_capacity, free_node;
 	struct hash_index index;
 
-	struct allowance *memory;         /* borrowed; NULL: no limit */
+	struct quota *memory;             /* borrowed; NULL: no limit */
 	uint32_t paid_graphs, paid_nodes; /* taken from it: what was most */
 
 	struct graph_child *children; /* a ring */
@@ -160,7 +160,7 @@ void graph_nodes_launched(struct graph_nodes *g, uint32_t process, uint32_t numb
 uint32_t graph_nodes_launch(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns);
 
 /* Shows the numbers of stacks in use. */
-void graph_nodes_visit(struct graph_nodes *g, const struct number_visitor *visitor);
+void graph_nodes_visit(struct graph_nodes *g, const struct id_visitor *visitor);
 
 /* `process` has ended. */
 void graph_nodes_forget(struct graph_nodes *g, uint32_t process);

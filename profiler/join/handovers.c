@@ -11,12 +11,12 @@ struct span {
 	struct owner_stack owner;
 };
 
-struct handovers_thread {
+struct async_parents_thread {
 	uint32_t process, tid;
 	uint32_t first, count; /* of the spans, the oldest first */
 	bool forgot;           /* there were older ones */
 	struct span spans[HANDOVERS_SPANS];
-	struct handovers_sample *samples; /* in order of time */
+	struct async_parents_sample *samples; /* in order of time */
 	uint32_t waiting, capacity;
 };
 
@@ -31,14 +31,15 @@ static uint32_t hash_key(const struct key *key)
 
 static bool is_thread(const void *records, uint32_t position, const void *key)
 {
-	const struct handovers_thread *thread =
-		((struct handovers_thread *const *)records)[position];
+	const struct async_parents_thread *thread =
+		((struct async_parents_thread *const *)records)[position];
 	const struct key *wanted = key;
 
 	return thread->process == wanted->process && thread->tid == wanted->tid;
 }
 
-static struct handovers_thread *find(const struct handovers *h, uint32_t process, uint32_t tid)
+static struct async_parents_thread *find(const struct async_parents *h, uint32_t process,
+					 uint32_t tid)
 {
 	const struct key key = {process, tid};
 	uint32_t at = hash_index_find(&h->index, hash_key(&key), is_thread, h->threads, &key);
@@ -47,10 +48,10 @@ static struct handovers_thread *find(const struct handovers *h, uint32_t process
 }
 
 /* NULL: there is no room for one more. */
-static struct handovers_thread *get(struct handovers *h, uint32_t process, uint32_t tid)
+static struct async_parents_thread *get(struct async_parents *h, uint32_t process, uint32_t tid)
 {
 	const struct key key = {process, tid};
-	struct handovers_thread *thread = find(h, process, tid);
+	struct async_parents_thread *thread = find(h, process, tid);
 
 	if (thread || h->count == HANDOVERS_THREADS_MAX)
 		return thread;
@@ -68,25 +69,25 @@ static struct handovers_thread *get(struct handovers *h, uint32_t process, uint3
 	return NULL;
 }
 
-static void free_thread(struct handovers_thread *thread)
+static void free_thread(struct async_parents_thread *thread)
 {
 	free(thread->samples);
 	free(thread);
 }
 
-void handovers_release(struct handovers *h)
+void async_parents_release(struct async_parents *h)
 {
 	for (uint32_t i = 0; i < h->count; i++)
 		free_thread(h->threads[i]);
 	free(h->threads);
 	hash_index_release(&h->index);
-	*h = (struct handovers){0};
+	*h = (struct async_parents){0};
 }
 
 /* ---- deciding ---- */
 
 /* The i-th span, counted from the oldest. */
-static const struct span *span_at(const struct handovers_thread *thread, uint32_t i)
+static const struct span *span_at(const struct async_parents_thread *thread, uint32_t i)
 {
 	return &thread->spans[(thread->first + i) % HANDOVERS_SPANS];
 }
@@ -97,7 +98,7 @@ static bool is_near(uint64_t earlier_ns, uint64_t later_ns)
 }
 
 /* Whose work the thread did then, as far as its launches say. */
-static struct owner_stack owner_at(const struct handovers_thread *thread, uint64_t time_ns)
+static struct owner_stack owner_at(const struct async_parents_thread *thread, uint64_t time_ns)
 {
 	const struct span *span;
 	uint32_t i = thread->count;
@@ -119,13 +120,13 @@ static struct owner_stack owner_at(const struct handovers_thread *thread, uint64
 }
 
 /* Decides the samples up to `until_ns`, and at least `n`. */
-static void decide(struct handovers *h, struct handovers_thread *thread, uint64_t until_ns,
+static void decide(struct async_parents *h, struct async_parents_thread *thread, uint64_t until_ns,
 		   uint32_t n)
 {
 	uint32_t done = 0;
 
 	while (done < thread->waiting && (done < n || thread->samples[done].time_ns <= until_ns)) {
-		const struct handovers_sample *sample = &thread->samples[done++];
+		const struct async_parents_sample *sample = &thread->samples[done++];
 
 		h->output(h->context, sample, owner_at(thread, sample->time_ns));
 	}
@@ -136,10 +137,10 @@ static void decide(struct handovers *h, struct handovers_thread *thread, uint64_
 			thread->waiting * sizeof(*thread->samples));
 }
 
-void handovers_launch(struct handovers *h, uint32_t process, uint32_t tid, uint64_t time_ns,
-		      struct owner_stack owner)
+void async_parents_launch(struct async_parents *h, uint32_t process, uint32_t tid, uint64_t time_ns,
+			  struct owner_stack owner)
 {
-	struct handovers_thread *thread = get(h, process, tid);
+	struct async_parents_thread *thread = get(h, process, tid);
 	struct span *last;
 
 	if (!thread)
@@ -147,7 +148,7 @@ void handovers_launch(struct handovers *h, uint32_t process, uint32_t tid, uint6
 	last = &thread->spans[(thread->first + thread->count - 1) % HANDOVERS_SPANS];
 	if (thread->count > 0 && time_ns < last->until_ns)
 		return; /* a thread's launches are in order */
-	if (thread->count > 0 && same_number(last->owner, owner)) {
+	if (thread->count > 0 && same_id(last->owner, owner)) {
 		last->until_ns = time_ns;
 	} else {
 		if (thread->count == HANDOVERS_SPANS) {
@@ -161,14 +162,14 @@ void handovers_launch(struct handovers *h, uint32_t process, uint32_t tid, uint6
 	decide(h, thread, time_ns, 0);
 }
 
-bool handovers_has(const struct handovers *h, uint32_t process, uint32_t tid)
+bool async_parents_has(const struct async_parents *h, uint32_t process, uint32_t tid)
 {
 	return h->count > 0 && find(h, process, tid);
 }
 
-void handovers_add(struct handovers *h, const struct handovers_sample *sample)
+void async_parents_add(struct async_parents *h, const struct async_parents_sample *sample)
 {
-	struct handovers_thread *thread = get(h, sample->process, sample->tid);
+	struct async_parents_thread *thread = get(h, sample->process, sample->tid);
 	const struct span *last;
 
 	last = thread && thread->count > 0 ? span_at(thread, thread->count - 1) : NULL;
@@ -187,18 +188,18 @@ void handovers_add(struct handovers *h, const struct handovers_sample *sample)
 	h->waiting++;
 }
 
-void handovers_advance(struct handovers *h, uint64_t now_ns)
+void async_parents_advance(struct async_parents *h, uint64_t now_ns)
 {
-	if (h->waiting == 0 || now_ns < HANDOVERS_PATIENCE_NS)
+	if (h->waiting == 0 || now_ns < HANDOVERS_TIMEOUT_NS)
 		return;
 	for (uint32_t i = 0; i < h->count; i++)
-		decide(h, h->threads[i], now_ns - HANDOVERS_PATIENCE_NS, 0);
+		decide(h, h->threads[i], now_ns - HANDOVERS_TIMEOUT_NS, 0);
 }
 
-void handovers_visit(struct handovers *h, const struct number_visitor *v)
+void async_parents_visit(struct async_parents *h, const struct id_visitor *v)
 {
 	for (uint32_t i = 0; i < h->count; i++) {
-		struct handovers_thread *thread = h->threads[i];
+		struct async_parents_thread *thread = h->threads[i];
 
 		for (uint32_t k = 0; k < thread->count; k++)
 			visit_stack_or_mark(
@@ -211,10 +212,10 @@ void handovers_visit(struct handovers *h, const struct number_visitor *v)
 	}
 }
 
-void handovers_forget(struct handovers *h, uint32_t process)
+void async_parents_forget(struct async_parents *h, uint32_t process)
 {
 	for (uint32_t i = h->count; i-- > 0;) {
-		struct handovers_thread *thread = h->threads[i];
+		struct async_parents_thread *thread = h->threads[i];
 		const struct key key = {thread->process, thread->tid};
 		struct key moved;
 

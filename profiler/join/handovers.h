@@ -7,7 +7,7 @@
  * and after the last one, that launch counts if it is within HANDOVERS_NEAR_NS.
  *
  * Launches arrive later than samples. So a sample waits for the next launch of its thread, for
- * HANDOVERS_PATIENCE_NS at most, and then goes to the one output: each exactly once. Of each thread
+ * HANDOVERS_TIMEOUT_NS at most, and then goes to the one output: each exactly once. Of each thread
  * a limited number of samples waits, and only the latest launches are known. Times are
  * CLOCK_MONOTONIC in ns; no I/O.
  */
@@ -17,16 +17,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/cpu/target_stacks.h"
-#include "profiler/model/numbers.h"
+#include "profiler/model/id_remap.h"
 #include "symbolize/util/hash_index.h"
 
 #define HANDOVERS_NEAR_NS 10000000u
-#define HANDOVERS_PATIENCE_NS 1000000000u
+#define HANDOVERS_TIMEOUT_NS 1000000000u
 #define HANDOVERS_THREADS_MAX 256u  /* samples of further ones are unknown */
 #define HANDOVERS_SPANS 64          /* of launches with the same answer, of a thread */
 #define HANDOVERS_WAITING_MAX 2048u /* samples of a thread */
 
-struct handovers_sample {
+struct async_parents_sample {
 	uint64_t time_ns, ran_ns; /* the latter is what it stands for */
 	uint32_t process, tid;
 	struct stack_id stack;
@@ -34,37 +34,38 @@ struct handovers_sample {
 	bool is_whole; /* the stack; only passed through */
 };
 
-struct handovers {
+struct async_parents {
 	/* gets each sample, and the stack that its own belongs below */
-	void (*output)(void *context, const struct handovers_sample *sample,
+	void (*output)(void *context, const struct async_parents_sample *sample,
 		       struct owner_stack owner);
 	void *context;
-	struct handovers_thread **threads;
+	struct async_parents_thread **threads;
 	uint32_t count, capacity;
 	uint32_t waiting; /* samples */
 	struct hash_index index;
 };
 
 /* Zero-initialise, then set the output. */
-void handovers_release(struct handovers *handovers);
+void async_parents_release(struct async_parents *async_parents);
 
 /* A thread has launched for the owner of this stack. */
-void handovers_launch(struct handovers *handovers, uint32_t process, uint32_t tid, uint64_t time_ns,
-		      struct owner_stack owner);
+void async_parents_launch(struct async_parents *async_parents, uint32_t process, uint32_t tid,
+			  uint64_t time_ns, struct owner_stack owner);
 
 /* Returns whether the thread is known to work for others. */
-bool handovers_has(const struct handovers *handovers, uint32_t process, uint32_t tid);
+bool async_parents_has(const struct async_parents *async_parents, uint32_t process, uint32_t tid);
 
 /* A sample of a thread that works for others; to be passed in in order of time. */
-void handovers_add(struct handovers *handovers, const struct handovers_sample *sample);
+void async_parents_add(struct async_parents *async_parents,
+		       const struct async_parents_sample *sample);
 
 /* It is `now_ns`: decides what has waited long enough. */
-void handovers_advance(struct handovers *handovers, uint64_t now_ns);
+void async_parents_advance(struct async_parents *async_parents, uint64_t now_ns);
 
 /* Shows the numbers in use. */
-void handovers_visit(struct handovers *handovers, const struct number_visitor *visitor);
+void async_parents_visit(struct async_parents *async_parents, const struct id_visitor *visitor);
 
 /* The process sends nothing more: decides all of its samples, and forgets its threads. */
-void handovers_forget(struct handovers *handovers, uint32_t process);
+void async_parents_forget(struct async_parents *async_parents, uint32_t process);
 
 #endif

@@ -65,7 +65,7 @@ struct join *join_new(const struct join_output *output)
 	return c;
 }
 
-void join_limit(struct join *c, struct allowance *memory)
+void join_limit(struct join *c, struct quota *memory)
 {
 	c->links.memory = memory;
 }
@@ -119,7 +119,7 @@ static void attribute(struct join *c, struct origin_id origin, uint64_t launched
 {
 	if (op->work == JOIN_REMARK) {
 		;
-	} else if (same_number(origin, ORIGIN_UNKNOWN)) {
+	} else if (same_id(origin, ORIGIN_UNKNOWN)) {
 		c->stats.unmatched++;
 		c->stats.unmatched_ns += op->duration_ns;
 	} else {
@@ -182,9 +182,9 @@ static struct origin_id take_probe_before(struct join *c, struct thread *t,
 			outer = p->origin;
 		drop_probes(c, t, 1);
 	}
-	if (same_number(own, ORIGIN_UNKNOWN))
+	if (same_id(own, ORIGIN_UNKNOWN))
 		own = outer;
-	if (!same_number(own, ORIGIN_UNKNOWN))
+	if (!same_id(own, ORIGIN_UNKNOWN))
 		c->stats.probes_unused--;
 	return own;
 }
@@ -218,7 +218,7 @@ static bool decide_first_launch(struct join *c, struct thread *t, bool final)
 		return false;
 	launch = *first;
 	origin = take_probe_before(c, t, &launch);
-	if (same_number(origin, ORIGIN_UNKNOWN) && launch.family == FAMILY_RUNTIME) {
+	if (same_id(origin, ORIGIN_UNKNOWN) && launch.family == FAMILY_RUNTIME) {
 		uint64_t until = launch.time_ns + JOIN_NESTED_NS;
 
 		next = queue_at(&t->launches, 1);
@@ -233,7 +233,7 @@ static bool decide_first_launch(struct join *c, struct thread *t, bool final)
 		    queue_count_before(&t->probes, until) > 1)
 			origin = take_nested_probe(c, t, until);
 	}
-	if (same_number(origin, ORIGIN_UNKNOWN))
+	if (same_id(origin, ORIGIN_UNKNOWN))
 		c->stats.launches_unprobed++;
 	queue_pop(&t->launches);
 	c->launches_held--;
@@ -387,7 +387,7 @@ static bool give_up_oldest_orphan(struct join *c)
 	return true;
 }
 
-/* Starts the patience of new orphans now, however long ago the last advance was. */
+/* Starts the timeout of new orphans now, however long ago the last advance was. */
 static void begin_waiting(struct join *c)
 {
 	uint32_t length = queue_length(&c->orphans);
@@ -395,7 +395,7 @@ static void begin_waiting(struct join *c)
 	for (; c->new_orphans > 0; c->new_orphans--) {
 		struct orphan *orphan = queue_at(&c->orphans, length - c->new_orphans);
 
-		orphan->deadline_ns = c->probes_until_ns + JOIN_PATIENCE_NS;
+		orphan->deadline_ns = c->probes_until_ns + JOIN_TIMEOUT_NS;
 	}
 }
 
@@ -512,7 +512,7 @@ static struct link *launch_link(struct join *c, uint32_t process, uint64_t time_
 	if (l && l->state != LINK_NO_LAUNCH) {
 		/* the old launch keeps its state; operations may be of either */
 		c->stats.launches_confused +=
-			same_number(origin, ORIGIN_UNKNOWN) || !same_number(origin, l->origin);
+			same_id(origin, ORIGIN_UNKNOWN) || !same_id(origin, l->origin);
 		if (l->state == LINK_UNDECIDED)
 			decide(c, l, ORIGIN_UNKNOWN);
 		call_due(c, l);
@@ -676,7 +676,7 @@ void join_visit(struct join *c, void (*visit)(void *context, struct origin_id *o
 
 void join_finish(struct join *c)
 {
-	c->probes_until_ns = UINT64_MAX - JOIN_PATIENCE_NS;
+	c->probes_until_ns = UINT64_MAX - JOIN_TIMEOUT_NS;
 	decide_all_launches(c, true);
 	for (uint32_t i = 0; i < c->thread_count; i++)
 		drop_probes(c, &c->threads[i], queue_length(&c->threads[i].probes));

@@ -21,7 +21,7 @@
  * is attributed exactly once, without one (ORIGIN_UNKNOWN) if its launch or its probe is missing.
  * Units: ns, CLOCK_MONOTONIC.
  *
- * Memory is bounded for any input (JOIN_REMEMBERED, and an allowance). It does not grow with the
+ * Memory is bounded for any input (JOIN_REMEMBERED, and an quota). It does not grow with the
  * number of operations, launches, threads or processes.
  */
 #ifndef PROFILER_JOIN_JOIN_H
@@ -31,7 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "profiler/model/gpu_operation.h"
-#include "profiler/model/numbers.h"
+#include "profiler/model/id_remap.h"
 
 /* The origin of a launch: a number that attribution.h gives a meaning. */
 struct origin_id {
@@ -71,11 +71,11 @@ struct join *join_new(const struct join_output *output);
 void join_free(struct join *c);
 
 /*
- * What it remembers is taken from this allowance, which is borrowed. Beyond it, fewer launches are
+ * What it remembers is taken from this quota, which is borrowed. Beyond it, fewer launches are
  * remembered than JOIN_REMEMBERED says, and operations without a launch do not wait for it.
  */
-struct allowance;
-void join_limit(struct join *c, struct allowance *memory);
+struct quota;
+void join_limit(struct join *c, struct quota *memory);
 
 /*
  * What a launch that has come must have a record of, and what launches, other than of kernels, did
@@ -104,10 +104,10 @@ int join_operation(struct join *c, uint32_t process, const struct gpu_operation 
 
 /*
  * All probes up to `probes_until_ns` have been passed in: decides what it can. Operations without a
- * launch are given up after JOIN_PATIENCE_NS.
+ * launch are given up after JOIN_TIMEOUT_NS.
  */
 void join_advance(struct join *c, uint64_t probes_until_ns);
-#define JOIN_PATIENCE_NS 2000000000u
+#define JOIN_TIMEOUT_NS 2000000000u
 
 /* How long after a runtime launch its nested driver call may still arrive. */
 #define JOIN_NESTED_NS 500000000u
@@ -133,7 +133,7 @@ struct join_stats join_stats(const struct join *c);
  * operation, this many with one, and at least as many graph launches that have begun. A later
  * operation has no stack. At most this many probes, launches without a probe, and operations
  * without a launch wait, over all processes; beyond that the oldest are decided early with what is
- * known. Without an allowance uses at most about 330 MB, in programs that launch graphs by the
+ * known. Without an quota uses at most about 330 MB, in programs that launch graphs by the
  * million.
  */
 #define JOIN_REMEMBERED 1000000u

@@ -76,7 +76,7 @@ static void forget_any(struct links *l)
 /* A free slot, from the free list or just beyond the used ones; NO_LINK: no memory. */
 static uint32_t free_slot(struct links *l)
 {
-	if (l->free == NO_LINK && !allowance_extend(l->memory, l->used, &l->paid, LINK_BYTES)) {
+	if (l->free == NO_LINK && !quota_extend(l->memory, l->used, &l->paid, LINK_BYTES)) {
 		forget_any(l);
 		return l->free;
 	}
@@ -192,7 +192,7 @@ static uint32_t new_waiting(struct links *l)
 		l->waiting_free = l->waiting[at].next;
 		return at;
 	}
-	if (!allowance_extend(l->memory, l->waiting_used, &l->paid_waiting, LINK_WAITING_BYTES))
+	if (!quota_extend(l->memory, l->waiting_used, &l->paid_waiting, LINK_WAITING_BYTES))
 		return NO_LINK;
 	if (!array_make_room(&l->waiting, l->waiting_used, &l->waiting_capacity,
 			     sizeof(*l->waiting)))

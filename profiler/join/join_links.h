@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/join/join.h"
 #include "symbolize/util/hash_index.h"
 
@@ -90,12 +90,12 @@ struct links {
 	uint32_t waiting_free;
 	uint32_t waiting_count;
 
-	struct allowance *memory; /* borrowed; NULL: no limit */
+	struct quota *memory; /* borrowed; NULL: no limit */
 	uint32_t paid, paid_waiting;
 };
 
 /*
- * From the allowance, and not returned: what was most. With the queues of join.c: an undecided
+ * From the quota, and not returned: what was most. With the queues of join.c: an undecided
  * launch, an operation without a launch, which may be twice as long as what is in them.
  */
 #define LINK_BYTES (sizeof(struct link) + HASH_INDEX_ENTRY_BYTES)
@@ -116,7 +116,7 @@ size_t links_memory(const struct links *l);
 struct link *links_find(struct links *l, uint32_t process, uint32_t correlation_id);
 
 /*
- * Adds a link with a new id; the caller sets its state. Beyond the allowance it takes the place of
+ * Adds a link with a new id; the caller sets its state. Beyond the quota it takes the place of
  * the oldest that has had its operation, or else of the oldest idle one. NULL: there is none, or
  * out of memory.
  */
@@ -129,7 +129,7 @@ bool links_may_have(const struct links *l, uint32_t process);
 struct link_ref links_ref(const struct links *l, const struct link *link);
 struct link *links_deref(struct links *l, struct link_ref ref);
 
-/* Queues an operation on an undecided link. False: out of memory, or of the allowance. */
+/* Queues an operation on an undecided link. False: out of memory, or of the quota. */
 bool links_wait(struct links *l, struct link *link, const struct gpu_operation *operation);
 
 /* Takes the first operation that waits for the link, if any. */

@@ -75,7 +75,7 @@ bool open_calls_take(struct open_calls *o, uint32_t process, uint64_t now_ns, ui
 	return false;
 }
 
-void open_calls_visit(struct open_calls *o, const struct number_visitor *v)
+void open_calls_visit(struct open_calls *o, const struct id_visitor *v)
 {
 	for (uint32_t i = 0; i < o->count; i++) {
 		visit_stack(v, &o->calls[i].stack);

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/model/numbers.h"
+#include "profiler/model/id_remap.h"
 #include "symbolize/util/hash_index.h"
 
 struct open_call {
@@ -49,7 +49,7 @@ bool open_calls_take(struct open_calls *open, uint32_t process, uint64_t now_ns,
 		     struct open_call *call);
 
 /* Shows the numbers in use. */
-void open_calls_visit(struct open_calls *open, const struct number_visitor *visitor);
+void open_calls_visit(struct open_calls *open, const struct id_visitor *visitor);
 
 /* The process has ended for good. */
 void open_calls_forget(struct open_calls *open, uint32_t process);

@@ -10,7 +10,7 @@ static bool is_at_place(const void *records, uint32_t position, const void *key)
 {
 	const struct open_launch *launch = (const struct open_launch *)records + position;
 
-	return same_number(launch->item.record.place, *(const struct place_id *)key);
+	return same_id(launch->item.record.place, *(const struct place_id *)key);
 }
 
 /* Its position, or HASH_INDEX_NONE. */
@@ -67,7 +67,7 @@ void open_launches_end(struct open_launches *o, struct place_id place,
 	finish(o, at);
 }
 
-void open_launches_visit(struct open_launches *o, const struct number_visitor *v)
+void open_launches_visit(struct open_launches *o, const struct id_visitor *v)
 {
 	hash_index_clear(&o->index);
 	for (uint32_t i = 0; i < o->count; i++) {

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
-#include "profiler/model/numbers.h"
+#include "profiler/model/id_remap.h"
 #include "profiler/model/profile_sink.h"
 #include "symbolize/util/hash_index.h"
 
@@ -45,7 +45,7 @@ void open_launches_end(struct open_launches *open, struct place_id place,
 		       const struct gpu_event_launch_end *end);
 
 /* Shows the numbers in use. */
-void open_launches_visit(struct open_launches *open, const struct number_visitor *visitor);
+void open_launches_visit(struct open_launches *open, const struct id_visitor *visitor);
 
 /* The process sends nothing more. */
 void open_launches_forget(struct open_launches *open, uint32_t process);

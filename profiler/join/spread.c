@@ -85,14 +85,14 @@ static bool sample_equal(const void *records, uint32_t position, const void *key
 {
 	const struct spread_sample *a = (const struct spread_sample *)records + position, *b = key;
 
-	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && same_number(a->stack, b->stack);
+	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && same_id(a->stack, b->stack);
 }
 
 static bool parked_equal(const void *records, uint32_t position, const void *key)
 {
 	const struct spread_parked *a = (const struct spread_parked *)records + position, *b = key;
 
-	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && same_number(a->place, b->place);
+	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && same_id(a->place, b->place);
 }
 
 static uint32_t hash_of(const struct spread_key *key, uint32_t with)
@@ -111,8 +111,8 @@ static struct spread_sample *get_sample(struct spread *s, const struct spread_ke
 	if (at != HASH_INDEX_NONE)
 		return &s->samples[at];
 	if (s->sample_count >= s->max ||
-	    !allowance_extend(s->memory, s->sample_count, &s->samples_paid,
-			      sizeof(new) + HASH_INDEX_ENTRY_BYTES) ||
+	    !quota_extend(s->memory, s->sample_count, &s->samples_paid,
+			  sizeof(new) + HASH_INDEX_ENTRY_BYTES) ||
 	    !array_make_room(&s->samples, s->sample_count, &s->sample_capacity, sizeof(new)) ||
 	    hash_index_add(&s->sample_index, hash, s->sample_count) != 0)
 		return NULL;
@@ -130,8 +130,8 @@ static struct spread_parked *get_parked(struct spread *s, const struct spread_ke
 	if (at != HASH_INDEX_NONE)
 		return &s->parked[at];
 	if (s->parked_count >= s->max ||
-	    !allowance_extend(s->memory, s->parked_count, &s->parked_paid,
-			      sizeof(new) + HASH_INDEX_ENTRY_BYTES) ||
+	    !quota_extend(s->memory, s->parked_count, &s->parked_paid,
+			  sizeof(new) + HASH_INDEX_ENTRY_BYTES) ||
 	    !array_make_room(&s->parked, s->parked_count, &s->parked_capacity, sizeof(new)) ||
 	    hash_index_add(&s->parked_index, hash, s->parked_count) != 0)
 		return NULL;
@@ -221,7 +221,7 @@ static void unite(struct parts *parts)
 		struct part *last = kept > 0 ? &parts->list[kept - 1] : NULL;
 		const struct part *part = &parts->list[i];
 
-		if (!last || !same_number(last->stack, part->stack)) {
+		if (!last || !same_id(last->stack, part->stack)) {
 			parts->list[kept++] = *part;
 			continue;
 		}
@@ -434,7 +434,7 @@ static void spread_thread(struct spreading *w, uint32_t from, uint32_t to, const
 
 static bool is_same_kind(const struct spread_key *a, const struct spread_key *b)
 {
-	return a->process == b->process && same_number(a->base, b->base);
+	return a->process == b->process && same_id(a->base, b->base);
 }
 
 /* Spreads what is parked of one process and kind: [from, to). */
@@ -468,7 +468,7 @@ static void sum_errors(struct spread *s)
 
 	sort(s->samples, s->sample_count, sizeof(*s->samples), by_stack);
 	for (uint32_t i = 0; i < s->sample_count; i++) {
-		if (i > 0 && !same_number(s->samples[i].stack, s->samples[i - 1].stack))
+		if (i > 0 && !same_id(s->samples[i].stack, s->samples[i - 1].stack))
 			sum = 0;
 		sum += s->samples[i].squares;
 		greatest = sum > greatest ? sum : greatest;

@@ -27,7 +27,7 @@
  * no sample has seen is not in it: of k samples, one with more than 3 / k of the launches is seen
  * with 95 %.
  *
- * Memory is bounded (`max`, and an allowance): when it is full, what is parked is spread by
+ * Memory is bounded (`max`, and an quota): when it is full, what is parked is spread by
  * what is known by then, and from then on samples are kept by process alone.
  */
 #ifndef PROFILER_JOIN_SPREAD_H
@@ -35,8 +35,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/base/allowance.h"
-#include "profiler/model/numbers.h"
+#include "profiler/base/quota.h"
+#include "profiler/model/id_remap.h"
 #include "symbolize/util/hash_index.h"
 
 /* Of parked sums, and of stacks with samples, each. */
@@ -69,8 +69,8 @@ struct spread_key {
 
 struct spread {
 	struct spread_output output;
-	struct allowance *memory; /* borrowed; NULL: no limit */
-	uint32_t max;             /* spread_init sets SPREAD_MAX */
+	struct quota *memory; /* borrowed; NULL: no limit */
+	uint32_t max;         /* spread_init sets SPREAD_MAX */
 	struct spread_sample *samples;
 	uint32_t sample_count, sample_capacity, samples_paid;
 	struct hash_index sample_index;

@@ -35,7 +35,7 @@ static uint32_t hash_of(const char *name, uint32_t family, uint32_t kind)
 }
 
 struct api_call *api_calls_get(struct api_calls *calls, const struct gpu_event_calls *e,
-			       struct allowance *memory,
+			       struct quota *memory,
 			       const char *(*keep)(void *context, const char *name), void *context)
 {
 	uint32_t hash = hash_of(e->function, e->family, e->kind);
@@ -45,7 +45,7 @@ struct api_call *api_calls_get(struct api_calls *calls, const struct gpu_event_c
 	if (at != HASH_INDEX_NONE)
 		return calls->list[at];
 	if (calls->count == API_CALLS_MAX ||
-	    (memory && !allowance_take(memory, sizeof(*call) + HASH_INDEX_ENTRY_BYTES)) ||
+	    (memory && !quota_take(memory, sizeof(*call) + HASH_INDEX_ENTRY_BYTES)) ||
 	    !array_make_room(&calls->list, calls->count, &calls->capacity, sizeof(*calls->list)))
 		return NULL;
 	call = calloc(1, sizeof(*call));

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "symbolize/util/hash_index.h"
 
 #define API_CALLS_MAX 4096u
@@ -45,7 +45,7 @@ void api_calls_release(struct api_calls *calls);
  * there is no room, or `keep` returns NULL. `memory`: what entries are taken from, or NULL.
  */
 struct api_call *api_calls_get(struct api_calls *calls, const struct gpu_event_calls *event,
-			       struct allowance *memory,
+			       struct quota *memory,
 			       const char *(*keep)(void *context, const char *name), void *context);
 
 void api_call_add(struct api_call *call, const struct gpu_event_calls *event);

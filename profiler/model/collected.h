@@ -7,7 +7,7 @@
 #ifndef PROFILER_MODEL_COLLECTED_H
 #define PROFILER_MODEL_COLLECTED_H
 
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/model/counters.h"
 #include "profiler/model/cut_stacks.h"
 #include "profiler/model/devices.h"
@@ -31,7 +31,7 @@ struct collected {
 	const struct devices *devices;
 	struct symbolizer *symbolizer;
 	struct timeline *timeline; /* NULL: none */
-	struct allowance *memory;  /* what naming takes, it takes from here; NULL: no limit */
+	struct quota *memory;      /* what naming takes, it takes from here; NULL: no limit */
 	const struct ledger *ledger;
 	const struct cut_stacks *cut;
 	const struct gpu_load *load;          /* NULL: not asked for */

@@ -37,7 +37,7 @@ static struct counter_row *row_of(struct counter_table *c, uint32_t stack, uint3
 	uint32_t at = record_find(&c->rows, &key);
 
 	if (at == RECORD_NONE && c->rows.count < COUNTERS_ROWS_MAX &&
-	    allowance_take(c->memory, 2 * sizeof(row) + HASH_INDEX_ENTRY_BYTES))
+	    quota_take(c->memory, 2 * sizeof(row) + HASH_INDEX_ENTRY_BYTES))
 		at = record_add(&c->rows, &key, &row);
 	return at == RECORD_NONE ? NULL : &c->rows.list[at];
 }
@@ -67,7 +67,7 @@ void counters_add(struct counter_table *c, uint32_t stack, uint32_t metric, doub
 bool counters_make_room(struct counter_table *c, uint32_t values)
 {
 	return values <= COUNTERS_VALUES_MAX - c->value_count &&
-	       allowance_take(c->memory, 2 * values * sizeof(*c->values)) &&
+	       quota_take(c->memory, 2 * values * sizeof(*c->values)) &&
 	       array_reserve(&c->values, c->value_count, values, &c->value_capacity,
 			     sizeof(*c->values));
 }

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "symbolize/util/record_set.h"
 
 #define COUNTERS_METRICS_MAX 256u /* of all programs */
@@ -45,8 +45,8 @@ struct counter_table {
 	uint32_t metric_count;
 	struct counter_value *values; /* of launches */
 	uint32_t value_count, value_capacity;
-	struct allowance *memory; /* what rows are taken from; NULL: no limit */
-	uint64_t not_kept;        /* values */
+	struct quota *memory; /* what rows are taken from; NULL: no limit */
+	uint64_t not_kept;    /* values */
 };
 
 void counters_release(struct counter_table *counters);

@@ -80,7 +80,7 @@ static bool add_totals(struct ledger_total *sum, const struct ledger_total *more
 	return ledger_total_add(sum, more->count, more->ns, more->bytes);
 }
 
-static bool add_call(struct api_calls *sum, const struct api_call *call, struct allowance *memory,
+static bool add_call(struct api_calls *sum, const struct api_call *call, struct quota *memory,
 		     const char *(*keep)(void *context, const char *name), void *context)
 {
 	struct gpu_call_bucket buckets[GPU_CALL_BUCKETS];
@@ -116,7 +116,7 @@ static bool add_call(struct api_calls *sum, const struct api_call *call, struct 
 	return true;
 }
 
-bool ledger_sum_add(struct ledger *sum, const struct ledger *more, struct allowance *memory,
+bool ledger_sum_add(struct ledger *sum, const struct ledger *more, struct quota *memory,
 		    const char *(*keep)(void *context, const char *name), void *context)
 {
 	keep_first(sum, more);

@@ -13,7 +13,7 @@
  * calls are `keep(context, name)`. False: the sums would be too large, or there is no memory for
  * the tables; then they have a part of what was to be added.
  */
-bool ledger_sum_add(struct ledger *sum, const struct ledger *more, struct allowance *memory,
+bool ledger_sum_add(struct ledger *sum, const struct ledger *more, struct quota *memory,
 		    const char *(*keep)(void *context, const char *name), void *context);
 
 #endif

@@ -98,7 +98,7 @@ void live_writer_add(struct live_writer *w, const struct collected *in,
 		size_t before = w->used;
 		uint32_t sent = w->sent_count, frames = 0;
 
-		while (frames < LIVE_SITE_FRAMES && !same_number(pick->stacks[frames], STACK_EMPTY))
+		while (frames < LIVE_SITE_FRAMES && !same_id(pick->stacks[frames], STACK_EMPTY))
 			frames++;
 		put(w, &pick->sum, sizeof(pick->sum));
 		put_u32(w, frames);

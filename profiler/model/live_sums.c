@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "profiler/model/profile_sink.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/monotonic.h"
@@ -78,7 +78,7 @@ static bool make_room(struct live_sums *s, const struct stack_table *stacks)
 
 /* ---- sites ---- */
 
-/* As digest.c does it with names: the launch's stack is the outermost part. */
+/* As hot_spots.c does it with names: the launch's stack is the outermost part. */
 static void find_site(const struct stack_table *table, struct stack_id stack,
 		      struct stack_id found[LIVE_SITE_FRAMES])
 {
@@ -88,7 +88,8 @@ static void find_site(const struct stack_table *table, struct stack_id stack,
 
 	memset(found, 0, LIVE_SITE_FRAMES * sizeof(*found));
 	for (; (frame = stack_table_frame(table, stack)); stack = stack_table_outer(table, stack)) {
-		if (frame->kind == FRAME_API || frame->kind == FRAME_CALL || frame_is_mark(frame)) {
+		if (frame->kind == FRAME_API || frame->kind == FRAME_CALL ||
+		    frame_is_pseudo(frame)) {
 			memset(found, 0, LIVE_SITE_FRAMES * sizeof(*found));
 			has_python = false;
 			is_launch = true;
@@ -108,10 +109,10 @@ static void find_site(const struct stack_table *table, struct stack_id stack,
 static void unify(struct live_sums *s, const struct stack_table *table,
 		  struct stack_id found[LIVE_SITE_FRAMES])
 {
-	for (uint32_t i = 0; i < LIVE_SITE_FRAMES && !same_number(found[i], STACK_EMPTY); i++) {
+	for (uint32_t i = 0; i < LIVE_SITE_FRAMES && !same_id(found[i], STACK_EMPTY); i++) {
 		uint32_t frame = stack_table_frame_number(table, found[i]);
 
-		if (same_number(s->frame_stacks[frame], STACK_EMPTY))
+		if (same_id(s->frame_stacks[frame], STACK_EMPTY))
 			s->frame_stacks[frame] = found[i];
 		found[i] = s->frame_stacks[frame];
 	}
@@ -154,7 +155,7 @@ static void add_to_frame(struct live_sums *s, const struct stack_table *table,
 		}
 		s->listed[s->listed_count++] = frame;
 	}
-	if (same_number(s->frame_stacks[frame], STACK_EMPTY))
+	if (same_id(s->frame_stacks[frame], STACK_EMPTY))
 		s->frame_stacks[frame] = row->stack;
 	add(&s->frames[frame], row);
 }
@@ -184,14 +185,14 @@ static void add_row(struct live_sums *s, const struct stack_table *table,
 	else
 		add(&s->whole[LIVE_KERNELS], row);
 	/* of these only the time is known, and "[too many stacks]" is of both kinds */
-	if (same_number(row->stack, STACK_EMPTY) || same_number(row->stack, STACK_NOT_KEPT)) {
+	if (same_id(row->stack, STACK_EMPTY) || same_id(row->stack, STACK_NOT_KEPT)) {
 		if (row->kind == ROW_GPU)
 			add(&s->whole[LIVE_SITES], row);
 		return;
 	}
 	if (row->kind == ROW_CPU) {
 		computed.stack = computing_stack(table, row->stack);
-		if (!same_number(computed.stack, STACK_EMPTY))
+		if (!same_id(computed.stack, STACK_EMPTY))
 			add_to_frame(s, table, &computed);
 		return;
 	}
@@ -263,7 +264,7 @@ static void begin_anew(struct live_sums *s, uint64_t renumbered)
 	s->spent_ns = spent_ns;
 }
 
-bool live_sums_step(struct live_sums *s, const struct collected *in, uint64_t patience_ns)
+bool live_sums_step(struct live_sums *s, const struct collected *in, uint64_t timeout_ns)
 {
 	uint64_t begun = monotonic_ns(), spent;
 	bool has_more;
@@ -277,7 +278,7 @@ bool live_sums_step(struct live_sums *s, const struct collected *in, uint64_t pa
 	do {
 		has_more = in->kept ? add_items(s, in) : add_rows(s, in);
 		spent = monotonic_ns() - begun;
-	} while (has_more && spent < patience_ns);
+	} while (has_more && spent < timeout_ns);
 	s->spent_ns += spent;
 	return !has_more;
 }

@@ -71,10 +71,10 @@ void live_sums_release(struct live_sums *s);
 void live_sums_begin(struct live_sums *s);
 
 /*
- * Adds more rows, for about `patience_ns`. True: the pass is complete. Begins anew where stacks
+ * Adds more rows, for about `timeout_ns`. True: the pass is complete. Begins anew where stacks
  * have new numbers.
  */
-bool live_sums_step(struct live_sums *s, const struct collected *in, uint64_t patience_ns);
+bool live_sums_step(struct live_sums *s, const struct collected *in, uint64_t timeout_ns);
 
 /* Returns whether the sums are of stacks by the numbers that they have now. */
 bool live_sums_are_of(const struct live_sums *s, const struct collected *in);

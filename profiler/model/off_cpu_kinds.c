@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include "bpf/stack_event.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 
 /* Newer than some headers; a number stays what it is. */
 #define CALL_CLONE3 435
@@ -188,9 +188,9 @@ void off_cpu_frame(uint32_t number, uint32_t file_type, char text[OFF_CPU_FRAME_
 	enum off_cpu_kind kind = off_cpu_kind_of(number, file_type);
 
 	if (kind == OFF_CPU_RUNNABLE)
-		snprintf(text, OFF_CPU_FRAME_BYTES, MARK_RUNNABLE);
+		snprintf(text, OFF_CPU_FRAME_BYTES, PSEUDO_RUNNABLE);
 	else if (kind == OFF_CPU_OTHER && number < STACK_OFF_CPU_CALLS)
-		snprintf(text, OFF_CPU_FRAME_BYTES, MARK_BLOCKED "system call %u]", number);
+		snprintf(text, OFF_CPU_FRAME_BYTES, PSEUDO_BLOCKED "system call %u]", number);
 	else
-		snprintf(text, OFF_CPU_FRAME_BYTES, MARK_BLOCKED "%s]", names[kind]);
+		snprintf(text, OFF_CPU_FRAME_BYTES, PSEUDO_BLOCKED "%s]", names[kind]);
 }

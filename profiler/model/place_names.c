@@ -38,7 +38,7 @@ bool place_names_rank(const struct place_names *n, uint32_t process, uint32_t *r
 
 void place_names_add_process(struct place_names *n, const struct process_info *info)
 {
-	if (allowance_take(n->memory, PLACE_NAME_BYTES) &&
+	if (quota_take(n->memory, PLACE_NAME_BYTES) &&
 	    array_make_room(&n->processes, n->process_count, &n->process_capacity, sizeof(*info)) &&
 	    hash_index_add(&n->process_index, hash_number(info->id), n->process_count) == 0)
 		n->processes[n->process_count++] = *info;
@@ -63,7 +63,7 @@ const struct thread_info *place_names_thread(const struct place_names *n, uint32
 
 void place_names_add_thread(struct place_names *n, const struct thread_info *info)
 {
-	if (allowance_take(n->memory, PLACE_NAME_BYTES) &&
+	if (quota_take(n->memory, PLACE_NAME_BYTES) &&
 	    array_make_room(&n->threads, n->thread_count, &n->thread_capacity, sizeof(*info)) &&
 	    hash_index_add(&n->thread_index, hash_pair(info->process, info->tid),
 			   n->thread_count) == 0)
@@ -107,7 +107,7 @@ static void forget_threads(struct place_names *n, const bool *stays)
 		hash_index_add(&n->thread_index, hash_pair(info->process, info->tid), left);
 		n->threads[left++] = *info;
 	}
-	allowance_return(n->memory, (size_t)(n->thread_count - left) * PLACE_NAME_BYTES);
+	quota_return(n->memory, (size_t)(n->thread_count - left) * PLACE_NAME_BYTES);
 	n->thread_count = left;
 }
 
@@ -137,7 +137,7 @@ bool place_names_forget(struct place_names *n, const struct places *places,
 		hash_index_add(&n->process_index, hash_number(n->processes[i].id), left);
 		n->processes[left++] = n->processes[i];
 	}
-	allowance_return(n->memory, (size_t)(n->process_count - left) * PLACE_NAME_BYTES);
+	quota_return(n->memory, (size_t)(n->process_count - left) * PLACE_NAME_BYTES);
 	n->process_count = left;
 	return true;
 }

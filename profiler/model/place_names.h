@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/base/job_rank.h"
 #include "symbolize/util/hash_index.h"
 
@@ -39,12 +39,12 @@ struct place_names {
 	struct thread_info *threads;
 	uint32_t thread_count, thread_capacity;
 	struct hash_index thread_index;
-	uint32_t renames;         /* how often a name was replaced */
-	struct allowance *memory; /* borrowed; NULL: no limit */
-	struct job_rank job;      /* of processes that have no rank themselves */
+	uint32_t renames;     /* how often a name was replaced */
+	struct quota *memory; /* borrowed; NULL: no limit */
+	struct job_rank job;  /* of processes that have no rank themselves */
 };
 
-#define PLACE_NAME_BYTES (16 + HASH_INDEX_ENTRY_BYTES) /* from the allowance */
+#define PLACE_NAME_BYTES (16 + HASH_INDEX_ENTRY_BYTES) /* from the quota */
 
 void place_names_release(struct place_names *names);
 
@@ -56,7 +56,7 @@ const struct process_info *place_names_process(const struct place_names *names, 
 const struct thread_info *place_names_thread(const struct place_names *names, uint32_t process,
 					     uint32_t tid);
 
-/* Adds a process that is not yet noted. If out of memory, or of the allowance, it stays without a
+/* Adds a process that is not yet noted. If out of memory, or of the quota, it stays without a
  * name. */
 void place_names_add_process(struct place_names *names, const struct process_info *info);
 void place_names_add_thread(struct place_names *names, const struct thread_info *info);

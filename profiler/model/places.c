@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include "profiler/model/numbers.h"
+#include "profiler/model/id_remap.h"
 
 int places_init(struct places *places, uint32_t mask)
 {
@@ -35,7 +35,7 @@ struct place_id places_add(struct places *p, const struct place *place)
 		/* the last tenth is reserved for places with only a process */
 		if (at == RECORD_NONE &&
 		    p->count < (is_reduced ? PLACES_MAX : PLACES_MAX - PLACES_MAX / 10) &&
-		    allowance_take(p->memory, PLACE_BYTES))
+		    quota_take(p->memory, PLACE_BYTES))
 			at = record_add(p, &kept, &kept);
 		if (at != RECORD_NONE) {
 			p->last = at;
@@ -54,14 +54,14 @@ void places_forget(struct places *p, uint32_t *numbers)
 	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < p->count; i++) {
-		if (numbers[i] == NUMBER_UNUSED && i != PLACE_NOWHERE.number) {
+		if (numbers[i] == ID_UNUSED && i != PLACE_NOWHERE.number) {
 			numbers[i] = PLACE_NOWHERE.number;
 			continue;
 		}
 		p->list[left] = p->list[i];
 		numbers[i] = left++;
 	}
-	allowance_return(p->memory, (size_t)(p->count - left) * PLACE_BYTES);
+	quota_return(p->memory, (size_t)(p->count - left) * PLACE_BYTES);
 	p->count = left;
 	record_reindex(p, struct place);
 	p->last = PLACE_NOWHERE.number;

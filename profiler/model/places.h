@@ -4,15 +4,15 @@
  * with a small id.
  *
  * A run keeps only the parts that some output needs (a mask); the others read as unknown, so that
- * rows are not split by parts that no output shows. Bounded: beyond PLACES_MAX or the allowance, a
+ * rows are not split by parts that no output shows. Bounded: beyond PLACES_MAX or the quota, a
  * place keeps only its process, and then nothing.
  */
 #ifndef PROFILER_MODEL_PLACES_H
 #define PROFILER_MODEL_PLACES_H
 
 #include <stdint.h>
-#include "profiler/base/allowance.h"
-#include "profiler/model/numbers.h"
+#include "profiler/base/quota.h"
+#include "profiler/model/id_remap.h"
 #include "symbolize/util/record_set.h"
 
 #ifndef PLACES_MAX /* tests use a smaller one */
@@ -36,14 +36,14 @@ struct place {
 	uint32_t part[PLACE_PARTS]; /* PLACE_UNKNOWN: unknown, or not kept */
 };
 
-#define PLACE_BYTES (sizeof(struct place) + HASH_INDEX_ENTRY_BYTES) /* from the allowance */
+#define PLACE_BYTES (sizeof(struct place) + HASH_INDEX_ENTRY_BYTES) /* from the quota */
 
 /* Zero-initialise, then places_init. */
 struct places {
 	uint32_t mask; /* 1 << enum place_part: the parts that are kept */
 	RECORD_SET(struct place);
-	uint32_t last;            /* the last one found: usually also the next */
-	struct allowance *memory; /* borrowed; set it after places_init; NULL: no limit */
+	uint32_t last;        /* the last one found: usually also the next */
+	struct quota *memory; /* borrowed; set it after places_init; NULL: no limit */
 };
 
 #define PLACE_NOWHERE ((struct place_id){0}) /* unknown */
@@ -56,8 +56,8 @@ void places_release(struct places *places);
 struct place_id places_add(struct places *places, const struct place *place);
 
 /*
- * Forgets places that are not in use: `numbers` has an entry for each, NUMBER_UNUSED where it is
- * not in use, and gets the new ones (numbers.h).
+ * Forgets places that are not in use: `numbers` has an entry for each, ID_UNUSED where it is
+ * not in use, and gets the new ones (id_remap.h).
  */
 void places_forget(struct places *places, uint32_t *numbers);
 

@@ -7,15 +7,14 @@
 
 struct profile {
 	RECORD_SET(struct profile_row) rows; /* the first ROW_KINDS are for what does not fit */
-	struct allowance *memory;            /* NULL: no limit */
+	struct quota *memory;                /* NULL: no limit */
 };
 
 static bool row_equal(const void *records, uint32_t position, const void *key)
 {
 	const struct profile_row *a = (const struct profile_row *)records + position, *b = key;
 
-	return same_number(a->stack, b->stack) && same_number(a->place, b->place) &&
-	       a->kind == b->kind;
+	return same_id(a->stack, b->stack) && same_id(a->place, b->place) && a->kind == b->kind;
 }
 
 static uint32_t hash_row(const struct profile_row *row)
@@ -26,7 +25,7 @@ static uint32_t hash_row(const struct profile_row *row)
 /* The row's position, or RECORD_NONE when it cannot be kept. */
 static uint32_t add_row(struct profile *p, const struct profile_row *row)
 {
-	return allowance_take(p->memory, PROFILE_ROW_BYTES)
+	return quota_take(p->memory, PROFILE_ROW_BYTES)
 		       ? record_add_hashed(&p->rows, hash_row(row), row)
 		       : RECORD_NONE;
 }
@@ -55,7 +54,7 @@ void profile_free(struct profile *profile)
 	free(profile);
 }
 
-void profile_limit(struct profile *p, struct allowance *memory)
+void profile_limit(struct profile *p, struct quota *memory)
 {
 	p->memory = memory;
 }

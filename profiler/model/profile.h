@@ -3,22 +3,22 @@
  * The measurements before naming: rows of one kind of time each, by stack and place.
  *
  * Weights are whole nanoseconds, so that sums are exact. Bounded: beyond PROFILE_ROWS_MAX rows or
- * the allowance, or out of memory, time is added to STACK_NOT_KEPT at no place; none is lost.
+ * the quota, or out of memory, time is added to STACK_NOT_KEPT at no place; none is lost.
  */
 #ifndef PROFILER_MODEL_PROFILE_H
 #define PROFILER_MODEL_PROFILE_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/base/allowance.h"
-#include "profiler/model/numbers.h"
+#include "profiler/base/quota.h"
+#include "profiler/model/id_remap.h"
 #include "symbolize/util/hash_index.h"
 
 #ifndef PROFILE_ROWS_MAX /* tests use a smaller one */
 #define PROFILE_ROWS_MAX (1u << 19)
 #endif
 
-/* What a row takes from the allowance: with the index, and with its copy in the result. */
+/* What a row takes from the quota: with the index, and with its copy in the result. */
 #define PROFILE_ROW_BYTES (2 * sizeof(struct profile_row) + HASH_INDEX_ENTRY_BYTES)
 
 enum row_kind {
@@ -49,8 +49,8 @@ struct profile;
 struct profile *profile_new(void);
 void profile_free(struct profile *profile);
 
-/* From now on new rows take from this allowance, which is borrowed. */
-void profile_limit(struct profile *profile, struct allowance *memory);
+/* From now on new rows take from this quota, which is borrowed. */
+void profile_limit(struct profile *profile, struct quota *memory);
 
 /* Adds one of `kind`. */
 void profile_add(struct profile *profile, enum row_kind kind, struct stack_id stack,

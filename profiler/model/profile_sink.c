@@ -202,19 +202,19 @@ void profile_sink_advance(struct profile_sink *in, uint64_t now_ns, uint64_t bef
 }
 
 /* Returns whether an item is in the window. One without times came after what it tells. */
-static bool is_wanted_in(const struct window *window, const struct profile_item *item)
+static bool is_wanted_in(const struct time_range *time_range, const struct profile_item *item)
 {
 	uint64_t start_ns = item->record.start_ns;
 
 	if (item->flags & ITEM_BAD_TIME)
-		return start_ns >= window->from_ns;
+		return start_ns >= time_range->from_ns;
 	if (item->flags & ITEM_LASTS)
-		return saturated_sum(start_ns, item->record.duration_ns) > window->from_ns &&
-		       !window_is_over(window, start_ns);
-	return window_has(window, start_ns);
+		return saturated_sum(start_ns, item->record.duration_ns) > time_range->from_ns &&
+		       !time_range_is_over(time_range, start_ns);
+	return time_range_has(time_range, start_ns);
 }
 
-void profile_sink_finish(struct profile_sink *in, struct window *window)
+void profile_sink_finish(struct profile_sink *in, struct time_range *time_range)
 {
 	struct ledger_outside *l = &in->ledger->outside;
 	const struct profile_item *item;
@@ -223,13 +223,13 @@ void profile_sink_finish(struct profile_sink *in, struct window *window)
 
 	if (!in->recorder)
 		return;
-	if (flight_recorder_whole_from(in->recorder) > window->from_ns)
-		window->from_ns = flight_recorder_whole_from(in->recorder);
+	if (flight_recorder_whole_from(in->recorder) > time_range->from_ns)
+		time_range->from_ns = flight_recorder_whole_from(in->recorder);
 	forget_so_far(in->ledger);
 	while ((item = flight_recorder_next(in->recorder, &position))) {
 		uint64_t start_ns = item->record.start_ns, ns = item->record.duration_ns;
-		bool is_inside = is_wanted_in(window, item);
-		bool is_after = !is_inside && window_is_over(window, start_ns);
+		bool is_inside = is_wanted_in(time_range, item);
+		bool is_after = !is_inside && time_range_is_over(time_range, start_ns);
 
 		if (is_inside)
 			take(in, item, 0);

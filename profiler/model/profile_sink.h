@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "cupti_trace/wire/window.h"
+#include "cupti_trace/wire/time_range.h"
 #include "profiler/model/flight_recorder.h"
 #include "profiler/model/ledger.h"
 #include "profiler/model/profile.h"
@@ -111,6 +111,6 @@ void profile_sink_advance(struct profile_sink *sink, uint64_t now_ns, uint64_t b
  * Takes in kept items that begin in the window, or last into it, and frees all. The window begins
  * later if items were forgotten that are in it.
  */
-void profile_sink_finish(struct profile_sink *sink, struct window *window);
+void profile_sink_finish(struct profile_sink *sink, struct time_range *time_range);
 
 #endif

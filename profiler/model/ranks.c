@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "symbolize/util/text.h"
 
 static int compare(const void *key, const void *rank)
@@ -21,9 +21,9 @@ const struct rank_info *ranks_find(const struct rank_info *ranks, uint32_t count
 
 bool ranks_is_wait(const char *name, uint32_t *rank)
 {
-	size_t prefix = strlen(MARK_WAITING_FOR_RANK), digits;
+	size_t prefix = strlen(PSEUDO_WAITING_FOR_RANK), digits;
 
-	if (!starts_with(name, MARK_WAITING_FOR_RANK))
+	if (!starts_with(name, PSEUDO_WAITING_FOR_RANK))
 		return false;
 	digits = strspn(name + prefix, "0123456789");
 	if (digits == 0 || digits > 9 || strcmp(name + prefix + digits, "]") != 0)

@@ -42,7 +42,7 @@ struct rank_info {
 /* By their numbers; NULL: none. `ranks` are in their order. */
 const struct rank_info *ranks_find(const struct rank_info *ranks, uint32_t count, uint32_t rank);
 
-/* Returns whether a frame's name is MARK_WAITING_FOR_RANK, and which rank it is. */
+/* Returns whether a frame's name is PSEUDO_WAITING_FOR_RANK, and which rank it is. */
 bool ranks_is_wait(const char *name, uint32_t *rank);
 
 #endif

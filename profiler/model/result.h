@@ -18,7 +18,7 @@
 #include "profiler/model/counters.h"
 #include "profiler/model/devices.h"
 #include "profiler/model/ledger.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "profiler/model/place_names.h"
 #include "profiler/model/places.h"
 #include "profiler/model/profile.h"
@@ -55,12 +55,12 @@ enum frame_class {
  */
 struct frame_info {
 	enum frame_class class : 16;
-	enum frame_mark mark : 16; /* frame_info_mark */
-	uint32_t line;             /* of a Python function; 0: unknown */
-	const char *name;          /* in full: "Model.forward (model.py:42)" */
-	const char *file;          /* of a Python function: "/app/model.py"; NULL: unknown */
-	const char *module;        /* path of the file with the code, any bytes; NULL: none */
-	const char *short_name;    /* for little room: without arguments, or the file of Python */
+	enum pseudo_kind mark : 16; /* frame_info_pseudo */
+	uint32_t line;              /* of a Python function; 0: unknown */
+	const char *name;           /* in full: "Model.forward (model.py:42)" */
+	const char *file;           /* of a Python function: "/app/model.py"; NULL: unknown */
+	const char *module;         /* path of the file with the code, any bytes; NULL: none */
+	const char *short_name;     /* for little room: without arguments, or the file of Python */
 	const char *source;   /* of a native function: the file that defines it, as the compiler was
 			       * told, "/./" behind the folder where it ran; NULL: unknown */
 	const char *build_id; /* of that file, in hexadecimal; NULL: unknown, or none */
@@ -68,10 +68,10 @@ struct frame_info {
 };
 
 /* Sets what a frame says, once its class and name are known: where it is made, or read. */
-static inline void frame_info_mark(struct frame_info *frame)
+static inline void frame_info_pseudo(struct frame_info *frame)
 {
 	if (frame->class == CLASS_MARK || frame->class == CLASS_WAIT)
-		frame->mark = frame_mark_of(frame->name);
+		frame->mark = pseudo_kind_of(frame->name);
 }
 
 /* Returns whether a frame stands for functions of others (--my-code). */
@@ -128,7 +128,7 @@ struct totals {
 	uint64_t wall_error_ns;    /* how far start_unix_ns may be off; 0: unknown */
 };
 
-/* What could not be named, or only in part (symbolize/util/budget.h). */
+/* What could not be named, or only in part (symbolize/util/table_quota.h). */
 struct unnamed {
 	uint64_t unreadable;         /* files that we may not read */
 	const char *unreadable_path; /* the first of them; any bytes */
@@ -199,7 +199,8 @@ static inline const struct result *result_whole(const struct result *result)
 }
 
 /* The time that is shown: from the start to the end of the run, or less. */
-static inline void result_window(const struct result *result, uint64_t *from_ns, uint64_t *to_ns)
+static inline void result_time_range(const struct result *result, uint64_t *from_ns,
+				     uint64_t *to_ns)
 {
 	const struct totals *t = &result->totals;
 
@@ -246,7 +247,7 @@ static inline uint32_t result_work_stack(const struct result *result, uint32_t s
 static inline uint32_t result_computing_stack(const struct result *result, uint32_t stack)
 {
 	for (uint32_t at = stack; at != RESULT_ROOT; at = result->stacks[at].outer)
-		if (result->frames[result->stacks[at].frame].mark == SAYS_SPINNING)
+		if (result->frames[result->stacks[at].frame].mark == PSEUDO_KIND_SPINNING)
 			return result->stacks[at].outer;
 	return stack;
 }

@@ -152,11 +152,11 @@ enum table_added result_tables_add(struct result_tables *t, const struct table_k
 		at = table->count;
 		if (kind->most_rows && at >= kind->most_rows)
 			return TABLE_FULL;
-		if (t->memory && !allowance_take(t->memory, bytes))
+		if (t->memory && !quota_take(t->memory, bytes))
 			return TABLE_REFUSED;
 		if (!array_make_room(&table->rows, at, &table->capacity, kind->row_size) ||
 		    (is_keyed && hash_index_add(&table->index, hash, at) != 0)) {
-			allowance_return(t->memory, bytes);
+			quota_return(t->memory, bytes);
 			return TABLE_NO_MEMORY;
 		}
 		rows = table->rows;
@@ -304,7 +304,7 @@ static void index_again(struct result_table *table, const struct table_kind *kin
 }
 
 void result_table_visit(struct result_table *table, const struct table_kind *kind,
-			const struct number_visitor *v)
+			const struct id_visitor *v)
 {
 	bool has_stacks = false;
 
@@ -324,7 +324,7 @@ void result_table_visit(struct result_table *table, const struct table_kind *kin
 		index_again(table, kind);
 }
 
-void result_tables_visit(struct result_tables *t, const struct number_visitor *v)
+void result_tables_visit(struct result_tables *t, const struct id_visitor *v)
 {
 	for (uint32_t i = 0; i < table_kind_count; i++)
 		result_table_visit(result_tables_at(t, table_kinds[i]), table_kinds[i], v);

@@ -27,9 +27,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/base/measure.h"
-#include "profiler/model/numbers.h"
+#include "profiler/model/id_remap.h"
 #include "symbolize/util/hash_index.h"
 #include "symbolize/util/number.h"
 
@@ -132,7 +132,7 @@ struct result_table {
 /* Zero-initialised: none is there. */
 struct result_tables {
 	struct result_table list[RESULT_TABLES_MAX]; /* by field, from the first on */
-	struct allowance *memory;                    /* what rows are taken from; NULL: no limit */
+	struct quota *memory;                        /* what rows are taken from; NULL: no limit */
 };
 
 /* Marks the tables that were measured. */
@@ -209,9 +209,9 @@ int result_tables_copy(struct result_tables *to, const struct result_tables *fro
 		       const struct table_copying *how);
 
 /* Shows the stacks in use: of all tables, or one. */
-void result_tables_visit(struct result_tables *tables, const struct number_visitor *visitor);
+void result_tables_visit(struct result_tables *tables, const struct id_visitor *visitor);
 void result_table_visit(struct result_table *table, const struct table_kind *kind,
-			const struct number_visitor *visitor);
+			const struct id_visitor *visitor);
 
 /* ---- cells ---- */
 

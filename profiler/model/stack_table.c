@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/model/marks.h"
-#include "profiler/model/numbers.h"
+#include "profiler/model/pseudo_frames.h"
+#include "profiler/model/id_remap.h"
 #include "symbolize/util/record_set.h"
 
 #define NONE UINT32_MAX
@@ -18,7 +18,7 @@ struct stack {
 struct stack_table {
 	RECORD_SET(struct frame) frames;
 	RECORD_SET(struct stack) stacks;
-	struct allowance *memory; /* NULL: no limit */
+	struct quota *memory; /* NULL: no limit */
 	uint64_t refused;
 };
 
@@ -31,7 +31,7 @@ static struct stack_id add_stack(struct stack_table *t, struct stack stack)
 	uint32_t at = record_find_hashed(&t->stacks, hash, &stack);
 
 	if (at == NONE && t->stacks.count < STACK_TABLE_MAX &&
-	    allowance_take(t->memory, STACK_TABLE_STACK_BYTES))
+	    quota_take(t->memory, STACK_TABLE_STACK_BYTES))
 		at = record_add_hashed(&t->stacks, hash, &stack);
 	return (struct stack_id){at};
 }
@@ -42,10 +42,9 @@ struct stack_table *stack_table_new(void)
 
 	if (!t)
 		return NULL;
-	if (same_number(add_stack(t, (struct stack){.outer = {NONE}, .frame = NONE}),
-			STACK_EMPTY) &&
-	    same_number(stack_table_push_text(t, STACK_EMPTY, FRAME_MARK, MARK_TOO_MANY_STACKS),
-			STACK_NOT_KEPT) &&
+	if (same_id(add_stack(t, (struct stack){.outer = {NONE}, .frame = NONE}), STACK_EMPTY) &&
+	    same_id(stack_table_push_text(t, STACK_EMPTY, FRAME_MARK, PSEUDO_TOO_MANY_STACKS),
+		    STACK_NOT_KEPT) &&
 	    t->refused == 0)
 		return t;
 	stack_table_free(t);
@@ -61,7 +60,7 @@ void stack_table_free(struct stack_table *t)
 	free(t);
 }
 
-void stack_table_limit(struct stack_table *t, struct allowance *memory)
+void stack_table_limit(struct stack_table *t, struct quota *memory)
 {
 	t->memory = memory;
 }
@@ -72,12 +71,12 @@ struct stack_id stack_table_push(struct stack_table *t, struct stack_id outer,
 	struct stack stack = {.outer = outer, .frame = record_find(&t->frames, frame)};
 	struct stack_id at = {NONE};
 
-	if (same_number(outer, STACK_NOT_KEPT))
+	if (same_id(outer, STACK_NOT_KEPT))
 		return STACK_NOT_KEPT; /* already counted */
 	/* frames are kept only together with a stack */
 	if (stack.frame == NONE && t->stacks.count < STACK_TABLE_MAX &&
-	    allowance_has(t->memory, STACK_TABLE_FRAME_BYTES + STACK_TABLE_STACK_BYTES) &&
-	    allowance_take(t->memory, STACK_TABLE_FRAME_BYTES))
+	    quota_has(t->memory, STACK_TABLE_FRAME_BYTES + STACK_TABLE_STACK_BYTES) &&
+	    quota_take(t->memory, STACK_TABLE_FRAME_BYTES))
 		stack.frame = record_add(&t->frames, frame, frame);
 	if (stack.frame != NONE)
 		at = add_stack(t, stack);
@@ -113,7 +112,7 @@ struct stack_id stack_table_append(struct stack_table *t, struct stack_id outer,
 	uint32_t count = 0;
 	struct frame frame;
 
-	while (!same_number(at, STACK_EMPTY)) {
+	while (!same_id(at, STACK_EMPTY)) {
 		/* a longer stack is copied in pieces, outer part first */
 		if (count == sizeof(path) / sizeof(path[0])) {
 			outer = stack_table_append(t, outer, at);
@@ -149,11 +148,11 @@ struct stack_id stack_table_outer(const struct stack_table *t, struct stack_id s
 
 bool stack_table_is_deeper(const struct stack_table *t, struct stack_id stack, uint32_t most)
 {
-	while (!same_number(stack, STACK_EMPTY) && most > 0) {
+	while (!same_id(stack, STACK_EMPTY) && most > 0) {
 		stack = t->stacks.list[stack.number].outer;
 		most--;
 	}
-	return !same_number(stack, STACK_EMPTY);
+	return !same_id(stack, STACK_EMPTY);
 }
 
 uint32_t stack_table_count(const struct stack_table *t)
@@ -175,7 +174,7 @@ uint64_t stack_table_refused(const struct stack_table *t)
 
 void stack_table_use(const struct stack_table *t, struct stack_id stack, uint32_t *numbers)
 {
-	while (stack.number != NONE && numbers[stack.number] == NUMBER_UNUSED) {
+	while (stack.number != NONE && numbers[stack.number] == ID_UNUSED) {
 		numbers[stack.number] = 0;
 		stack = t->stacks.list[stack.number].outer;
 	}
@@ -190,12 +189,12 @@ static void forget_frames(struct stack_table *t, uint32_t *numbers)
 		if (t->stacks.list[i].frame != NONE)
 			numbers[t->stacks.list[i].frame] = 0;
 	for (uint32_t i = 0; i < t->frames.count; i++) {
-		if (numbers[i] == NUMBER_UNUSED)
+		if (numbers[i] == ID_UNUSED)
 			continue;
 		numbers[i] = left;
 		t->frames.list[left++] = t->frames.list[i];
 	}
-	allowance_return(t->memory, (size_t)(t->frames.count - left) * STACK_TABLE_FRAME_BYTES);
+	quota_return(t->memory, (size_t)(t->frames.count - left) * STACK_TABLE_FRAME_BYTES);
 	t->frames.count = left;
 	record_reindex(&t->frames, struct frame);
 	for (uint32_t i = 0; i < t->stacks.count; i++)
@@ -210,7 +209,7 @@ static void forget_stacks(struct stack_table *t, uint32_t *numbers)
 	for (uint32_t i = 0; i < t->stacks.count; i++) {
 		struct stack stack = t->stacks.list[i];
 
-		if (numbers[i] == NUMBER_UNUSED) {
+		if (numbers[i] == ID_UNUSED) {
 			numbers[i] = STACK_NOT_KEPT.number;
 			continue;
 		}
@@ -219,7 +218,7 @@ static void forget_stacks(struct stack_table *t, uint32_t *numbers)
 		numbers[i] = left;
 		t->stacks.list[left++] = stack;
 	}
-	allowance_return(t->memory, (size_t)(t->stacks.count - left) * STACK_TABLE_STACK_BYTES);
+	quota_return(t->memory, (size_t)(t->stacks.count - left) * STACK_TABLE_STACK_BYTES);
 	t->stacks.count = left;
 }
 

@@ -6,7 +6,7 @@
  * same outer frames share them, and a stack can be extended: by the stack where a graph node was
  * captured, or the kernel that ran. A frame is a code location, which is named later, or a text.
  *
- * Bounded: beyond STACK_TABLE_MAX stacks or the allowance, or out of memory, a new stack becomes
+ * Bounded: beyond STACK_TABLE_MAX stacks or the quota, or out of memory, a new stack becomes
  * STACK_NOT_KEPT, which has one frame that says so, and so does anything added below it. So adding
  * never fails, and time counted under a stack is never lost.
  */
@@ -15,8 +15,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/base/allowance.h"
-#include "profiler/model/numbers.h"
+#include "profiler/base/quota.h"
+#include "profiler/model/id_remap.h"
 #include "symbolize/code_ref.h"
 #include "symbolize/util/hash_index.h"
 
@@ -25,24 +25,24 @@
 #endif
 
 /*
- * What a stack and a frame take from the allowance: with their indexes, and with what naming needs
- * for each of them (naming.c, symbolize/naming.h).
+ * What a stack and a frame take from the quota: with their indexes, and with what naming needs
+ * for each of them (result_naming.c, symbolize/frame_naming.h).
  */
 #define STACK_TABLE_STACK_BYTES (8 + HASH_INDEX_ENTRY_BYTES + 12)
 #define STACK_TABLE_FRAME_BYTES (24 + HASH_INDEX_ENTRY_BYTES + 200)
 
 enum frame_kind {
-	FRAME_CODE = 1,   /* `code`, an exact address */
-	FRAME_RETURN,     /* `code`, a return address */
-	FRAME_API,        /* `text`: the name of the CUDA function that was called */
-	FRAME_PYTHON,     /* `text`, `file`, `line`: a Python function */
-	FRAME_NVTX,       /* `text`: an NVTX range that was open */
-	FRAME_MARK,       /* `text`: describes the stack, "[truncated]" */
-	FRAME_WAIT,       /* `text`: a thread or a kernel waits, "[waiting for GPU]" */
-	FRAME_SPIN,       /* MARK_SPINNING: a thread waits for the GPU on a CPU, within its stack */
-	FRAME_IDLE,       /* `text`: a device is idle, "[GPU 0 idle]" */
-	FRAME_GPU_KERNEL, /* `text`: a kernel's mangled name */
-	FRAME_GPU_WORK,   /* `text`: another kind of work, "[GPU_Memset]" */
+	FRAME_CODE = 1, /* `code`, an exact address */
+	FRAME_RETURN,   /* `code`, a return address */
+	FRAME_API,      /* `text`: the name of the CUDA function that was called */
+	FRAME_PYTHON,   /* `text`, `file`, `line`: a Python function */
+	FRAME_NVTX,     /* `text`: an NVTX range that was open */
+	FRAME_MARK,     /* `text`: describes the stack, "[truncated]" */
+	FRAME_WAIT,     /* `text`: a thread or a kernel waits, "[waiting for GPU]" */
+	FRAME_SPIN,     /* PSEUDO_SPINNING: a thread waits for the GPU on a CPU, within its stack */
+	FRAME_IDLE,     /* `text`: a device is idle, "[GPU 0 idle]" */
+	FRAME_GPU_KERNEL,   /* `text`: a kernel's mangled name */
+	FRAME_GPU_WORK,     /* `text`: another kind of work, "[GPU_Memset]" */
 	FRAME_GPU_FUNCTION, /* `text`: the mangled name of a device function in a kernel */
 	FRAME_GPU_LINE,     /* `file`, `line`: where the source of a kernel is; `text` as `file` */
 	FRAME_STALL,        /* `text`: why warps of a kernel issued no instruction */
@@ -63,7 +63,7 @@ struct frame {
 };
 
 /* Returns whether a frame describes its stack: it is of one of the kinds of marks. */
-static inline bool frame_is_mark(const struct frame *frame)
+static inline bool frame_is_pseudo(const struct frame *frame)
 {
 	return frame->kind >= FRAME_MARK && frame->kind <= FRAME_IDLE;
 }
@@ -74,11 +74,11 @@ struct stack_table;
 struct stack_table *stack_table_new(void);
 void stack_table_free(struct stack_table *table);
 
-/* From now on new stacks and frames take from this allowance, which is borrowed. */
-void stack_table_limit(struct stack_table *table, struct allowance *memory);
+/* From now on new stacks and frames take from this quota, which is borrowed. */
+void stack_table_limit(struct stack_table *table, struct quota *memory);
 
 #define STACK_EMPTY ((struct stack_id){0})    /* no frames: the root */
-#define STACK_NOT_KEPT ((struct stack_id){1}) /* one frame, MARK_TOO_MANY_STACKS */
+#define STACK_NOT_KEPT ((struct stack_id){1}) /* one frame, PSEUDO_TOO_MANY_STACKS */
 
 /* The stack `outer` with one more frame inside. */
 struct stack_id stack_table_push(struct stack_table *table, struct stack_id outer,
@@ -114,7 +114,7 @@ uint64_t stack_table_refused(const struct stack_table *table);
 
 /*
  * Forgets stacks that are not in use, and frames of no other stack; returns what they took to the
- * allowance. `numbers` has an entry for each stack, NUMBER_UNUSED at first (numbers.h).
+ * quota. `numbers` has an entry for each stack, ID_UNUSED at first (id_remap.h).
  * stack_table_use marks a stack, and those around it; stack_table_forget puts the new numbers in
  * place of the marks. False: out of memory, and nothing has changed.
  */

@@ -40,7 +40,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/model/numbers.h"
+#include "profiler/model/id_remap.h"
 #include "symbolize/util/saturate.h"
 
 #define TIMELINE_RECORDS (UINT64_C(1) << 27) /* 7.5 GB */

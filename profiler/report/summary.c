@@ -231,7 +231,7 @@ void summary_report(struct log *log, const struct measure *measure, const struct
 	summary_counters(log, measure, l);
 	summary_guessed(log, l);
 	summary_python(log, l);
-	summary_handovers(log, l);
+	summary_async_parents(log, l);
 	summary_lost_on_the_way(log, totals);
 	report_bounds(log, measure, l);
 	losses_visit(l, 0, report_listed, log);
@@ -264,7 +264,7 @@ static bool is_of_idle_thread(const struct result *result, const struct row *row
 		return false;
 	while (result->stacks[at].outer != RESULT_ROOT)
 		at = result->stacks[at].outer;
-	return result->frames[result->stacks[at].frame].mark == SAYS_IDLE_THREADS;
+	return result->frames[result->stacks[at].frame].mark == PSEUDO_KIND_IDLE_THREADS;
 }
 
 void summary_report_idle_threads(struct log *log, const struct result *result)

@@ -145,7 +145,7 @@ void summary_wall(struct log *log, const struct measure *m, const struct ledger 
 }
 
 /* Reports what threads did for others that wait for them. */
-void summary_handovers(struct log *log, const struct ledger *l)
+void summary_async_parents(struct log *log, const struct ledger *l)
 {
 	uint64_t launches = l->launches.handed, samples = l->cpu.handed;
 	uint64_t apart = saturated_sum(l->launches.apart, l->cpu.apart);

@@ -49,7 +49,7 @@ void summary_samples(struct log *log, const struct measure *m, const struct ledg
 void summary_cpu(struct log *log, const struct measure *m, const struct totals *t);
 void summary_idle(struct log *log, const struct measure *m, const struct ledger *l);
 void summary_wall(struct log *log, const struct measure *m, const struct ledger *l);
-void summary_handovers(struct log *log, const struct ledger *l);
+void summary_async_parents(struct log *log, const struct ledger *l);
 void summary_stacks(struct log *log, const struct ledger *l);
 void summary_spread(struct log *log, const struct measure *m, const struct ledger *l);
 void summary_guessed(struct log *log, const struct ledger *l);

@@ -162,12 +162,12 @@ static void report_broken_off(struct log *log, const struct totals *t)
 	const struct ledger_pipe *pipe = &t->ledger->pipe;
 
 	report_ends(log, pipe, t->measure.alone);
-	if (t->longest_round_ns >= GPU_WIRE_PATIENCE_MS * UINT64_C(1000000) &&
+	if (t->longest_round_ns >= GPU_WIRE_TIMEOUT_MS * UINT64_C(1000000) &&
 	    (pipe->without_goodbye || pipe->lost_batches))
 		log_warn(log,
 			 "profile itself read nothing for %.1f s (stopped, or no free CPU): "
 			 "programs wait %d s for it, then go on and drop what they cannot send",
-			 (double)t->longest_round_ns / 1e9, GPU_WIRE_PATIENCE_MS / 1000);
+			 (double)t->longest_round_ns / 1e9, GPU_WIRE_TIMEOUT_MS / 1000);
 	log_warn_if(log, pipe->left,
 		    "# byte{|s} in the pipe {was|were} not read: something went on writing after "
 		    "the end");

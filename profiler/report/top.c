@@ -10,7 +10,7 @@
 #include "profiler/report/quantity.h"
 #include "profiler/report/strict.h"
 #include "profiler/tables/busy.h"
-#include "profiler/tables/digest.h"
+#include "profiler/tables/hot_spots.h"
 #include "symbolize/util/text.h"
 
 #define LINES 10
@@ -22,7 +22,7 @@
 
 /* ---- lines ---- */
 
-static const char *rate_text(char text[24], const struct digest_entry *e)
+static const char *rate_text(char text[24], const struct hot_spot *e)
 {
 	if (e->bytes == 0 || e->ns == 0)
 		text[0] = '\0';
@@ -84,8 +84,8 @@ enum columns {
 };
 
 /* Total times overlap: they have no rest. */
-static void print_function(struct log *log, const struct digest_table *t,
-			   const struct digest_entry *e, const char *name, unsigned int width)
+static void print_function(struct log *log, const struct hot_spot_table *t,
+			   const struct hot_spot *e, const char *name, unsigned int width)
 {
 	char own[24], total[24] = "", percent[24] = "";
 	struct top_name shown = top_name(name, width);
@@ -100,8 +100,8 @@ static void print_function(struct log *log, const struct digest_table *t,
 		shown.after);
 }
 
-static void print_entry(struct log *log, const struct digest_table *t, enum columns columns,
-			const struct digest_entry *e, const char *name, unsigned int width)
+static void print_entry(struct log *log, const struct hot_spot_table *t, enum columns columns,
+			const struct hot_spot *e, const char *name, unsigned int width)
 {
 	char number[24] = "", total[24], third[24] = "";
 	struct top_name shown = top_name(name, width);
@@ -121,10 +121,10 @@ static void print_entry(struct log *log, const struct digest_table *t, enum colu
 		share(e->ns, t->whole.ns), shown.before, shown.bytes, shown.text, shown.after);
 }
 
-static void print_table(struct log *log, const struct digest_table *t, const char *title,
+static void print_table(struct log *log, const struct hot_spot_table *t, const char *title,
 			const char *note, enum columns columns, uint32_t lines, unsigned int width)
 {
-	struct digest_entry rest = t->whole;                       /* without a frame */
+	struct hot_spot rest = t->whole;                           /* without a frame */
 	uint32_t shown = t->count <= lines + 1 ? t->count : lines; /* no line for one row */
 	char text[40];
 
@@ -132,7 +132,7 @@ static void print_table(struct log *log, const struct digest_table *t, const cha
 		return;
 	log_row(log, "%s%s", title, note);
 	for (uint32_t i = 0; i < shown; i++) {
-		const struct digest_entry *e = &t->list[i];
+		const struct hot_spot *e = &t->list[i];
 
 		print_entry(log, t, columns, e, frame_report_name(e->frame), width);
 		rest.count -= e->count;
@@ -204,7 +204,7 @@ static bool goes_on(const struct totals *t)
 }
 
 /* Shares are those of the time that is shown. */
-static void print_times(struct log *log, const struct result *r, const struct digest *d,
+static void print_times(struct log *log, const struct result *r, const struct hot_spots *d,
 			const struct busy *busy)
 {
 	const struct totals *t = &r->totals;
@@ -212,7 +212,7 @@ static void print_times(struct log *log, const struct result *r, const struct di
 	char line[LINE_BYTES] = "";
 	char time[24];
 
-	result_window(r, &from, &to);
+	result_time_range(r, &from, &to);
 	append_text(line, LINE_BYTES, "The run took %s", time_text(time, (double)t->elapsed_ns));
 	if (t->measure.samples_cpu || !(t->measure.attached || t->measure.alone)) /* it is known */
 		add_time(line, "; CPU ", t->command_cpu_ns, t->elapsed_ns);
@@ -242,7 +242,7 @@ static void print_gaps(struct log *log, const struct result *r, const struct bus
 
 	if (busy->span_count == 0 || count == 0)
 		return;
-	result_window(r, &from, &to);
+	result_time_range(r, &from, &to);
 	add_time(line, lacks_events(r) ? "No GPU worked for at most " : "No GPU worked for ",
 		 to - from - busy->ns, to - from);
 	if (lacks_events(r)) {
@@ -285,38 +285,38 @@ static const struct {
 	bool is_of_timeline;
 	const char *title;
 } tables[] = {
-	{offsetof(struct digest, kernels), COLUMNS_WORK, 4, false,
+	{offsetof(struct hot_spots, kernels), COLUMNS_WORK, 4, false,
 	 "       calls         time          mean   share   GPU kernel"},
-	{offsetof(struct digest, copies), COLUMNS_COPIES, 0, false,
+	{offsetof(struct hot_spots, copies), COLUMNS_COPIES, 0, false,
 	 "  operations         time          rate   share   other GPU work"},
-	{offsetof(struct digest, sites), COLUMNS_WORK, 3, false,
+	{offsetof(struct hot_spots, sites), COLUMNS_WORK, 3, false,
 	 "  operations         time          mean   share   launched by"},
-	{offsetof(struct digest, functions), COLUMNS_SAMPLES, 4, false,
+	{offsetof(struct hot_spots, functions), COLUMNS_SAMPLES, 4, false,
 	 "   samples    own time   share  total time   share  function, on the CPU"},
-	{offsetof(struct digest, idle), COLUMNS_SAMPLES, 0, true,
+	{offsetof(struct hot_spots, idle), COLUMNS_SAMPLES, 0, true,
 	 "   samples    own time   share  total time   share  function, while no GPU worked"},
-	{offsetof(struct digest, waits), COLUMNS_TIME, 2, false,
+	{offsetof(struct hot_spots, waits), COLUMNS_TIME, 2, false,
 	 "                     time                 share   waiting, or timed calls, in"},
-	{offsetof(struct digest, calls), COLUMNS_WORK, 0, true,
+	{offsetof(struct hot_spots, calls), COLUMNS_WORK, 0, true,
 	 "       calls         time          mean   share   CUDA call"},
 };
 
 void top_report(struct log *log, const struct result *result, enum top_size size,
 		unsigned int width)
 {
-	struct digest *d = digest_new(result);
+	struct hot_spots *d = hot_spots_new(result);
 	struct busy *busy = d ? busy_new(result, BUSY_SPANS_MAX) : NULL;
 
 	if (!d)
 		return; /* the profile itself is written all the same */
 	if (result->timeline && size == TOP_FULL)
-		digest_add_timeline(d, result, busy && busy->span_count ? busy : NULL);
+		hot_spots_add_timeline(d, result, busy && busy->span_count ? busy : NULL);
 	width = width > COLUMNS_WIDTH + NAME_WIDTH_MIN ? width - COLUMNS_WIDTH : NAME_WIDTH_MIN;
 	print_times(log, result, d, busy);
 	if (busy && size == TOP_FULL)
 		print_gaps(log, result, busy);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-		const struct digest_table *t = (const void *)((const char *)d + tables[i].table);
+		const struct hot_spot_table *t = (const void *)((const char *)d + tables[i].table);
 		uint32_t lines = size == TOP_FULL ? LINES : tables[i].lines;
 
 		if (lines)
@@ -329,5 +329,5 @@ void top_report(struct log *log, const struct result *result, enum top_size size
 	if (size == TOP_FULL)
 		strict_report(log, &result->totals, result->unnamed.not_kept);
 	busy_free(busy);
-	digest_free(d);
+	hot_spots_free(d);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The report of a run: its times, then where most of them went, a table for each question that
- * digest.h answers, and what was lost.
+ * hot_spots.h answers, and what was lost.
  *
  * A table ends with a line for all that it leaves out, so that it adds up to the run's total. The
  * functions on the CPU have their own time, which adds up, and their total time with what they

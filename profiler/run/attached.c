@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "profiler/attach/user_memory.h"
 #include "profiler/base/command_text.h"
-#include "profiler/run/kernel_intake.h"
+#include "profiler/run/kernel_reader.h"
 #include "profiler/run/target.h"
 #include "symbolize/maps.h"
 #include "symbolize/util/monotonic.h"
@@ -16,7 +16,7 @@
 #define AUXV_BYTES 65536
 #define PROGRAM_BYTES 4096u
 #define PROGRAM_WORDS 256u
-#define SILENT_PATIENCE_NS 1200000000u /* for those that send nothing */
+#define SILENT_TIMEOUT_NS 1200000000u /* for those that send nothing */
 
 /*
  * Asks the kernel, which answers for the user whom we have become, as when they debug it, but only
@@ -55,7 +55,7 @@ static void catch_up(void *context)
 {
 	struct run_parts *run = context;
 
-	kernel_intake_drain(run, true);
+	kernel_reader_drain(run, true);
 }
 
 static bool knows_attached(void *context, pid_t pid)
@@ -115,18 +115,18 @@ static int add_attached(void *context, const struct scanned_process *scanned)
 		return -ENOMEM;
 	take_mappings(run, process);
 	attached_cuda_begin(&run->cuda, process, NULL);
-	kernel_intake_pass_on_pythons(run);
+	kernel_reader_pass_on_pythons(run);
 	log_verbose(run->log, "attached to process %d (%s), which has %u thread%s", (int)now.pid,
 		    now.comm, now.threads, now.threads == 1 ? "" : "s");
 	return 0;
 }
 
 /* Opens the pipe, and what brings the library in. */
-static int open_arrivals(struct run_parts *run)
+static int open_inject_queue(struct run_parts *run)
 {
 	struct target_environment environment;
-	struct arrivals *arrivals = NULL;
-	char text[BRING_IN_TEXT_MAX];
+	struct inject_queue *inject_queue = NULL;
+	char text[INJECT_TEXT_MAX];
 	int err;
 
 	run->cuda.collect = run->collect;
@@ -139,9 +139,9 @@ static int open_arrivals(struct run_parts *run)
 		return err;
 	run_parts_environment(run, &run->options->measure, &environment);
 	if (target_environment_text(&environment, text, sizeof(text)))
-		arrivals = arrivals_new(&run->payload, text);
-	attached_cuda_open(&run->cuda, kernel_events_bpf(run->kernel), arrivals);
-	if (arrivals)
+		inject_queue = inject_queue_new(&run->payload, text);
+	attached_cuda_open(&run->cuda, kernel_events_bpf(run->kernel), inject_queue);
+	if (inject_queue)
 		return 0;
 	log_error(run->log, "out of memory");
 	return -ENOMEM;
@@ -158,7 +158,7 @@ int attached_open(struct run_parts *run)
 					   .knows = knows_attached,
 					   .add = add_attached};
 
-	if (run_parts_open_inputs(run) != 0 || open_arrivals(run) != 0)
+	if (run_parts_open_inputs(run) != 0 || open_inject_queue(run) != 0)
 		return -1;
 	collect_know_tree(run->collect);
 	collect_set_memory_opener(run->collect, user_memory_open, collect_calls(run->collect));
@@ -197,8 +197,8 @@ int attached_follow(struct run_parts *run)
 
 	run_phase_enter(&run->phase, RUN_GOING);
 	run_parts_begin(run);
-	if (run->cuda.arrivals)
-		recorded_window_put_off(run);
+	if (run->cuda.inject_queue)
+		recorded_time_range_put_off(run);
 	err = attachment_follow(run->attachment);
 	if (err) {
 		log_error(run->log, "cannot follow %s: %s",
@@ -225,16 +225,16 @@ int attached_follow(struct run_parts *run)
  */
 static void ask_to_leave(struct run_parts *run)
 {
-	if (!run->cuda.arrivals)
+	if (!run->cuda.inject_queue)
 		return;
 	run_parts_answer_all(run);
-	if (run->recorded.stage == WINDOW_AHEAD) {
-		run->start_ns = run->recorded.window.from_ns = run->ended_ns;
+	if (run->recorded.stage == TIME_RANGE_AHEAD) {
+		run->start_ns = run->recorded.time_range.from_ns = run->ended_ns;
 		log_warn(run->log, "nothing was recorded: it ended before CUPTI had begun in all "
 				   "processes that use CUDA");
 	}
-	arrivals_stop(run->cuda.arrivals);
-	recorded_window_end(run, run->ended_ns);
+	inject_queue_stop(run->cuda.inject_queue);
+	recorded_time_range_end(run, run->ended_ns);
 }
 
 /* Returns whether what is recorded of running processes has lasted as long as it was to. */
@@ -242,7 +242,7 @@ static bool time_is_over(const struct run_parts *run)
 {
 	uint64_t duration_ns = run->options->attach->duration_ns;
 
-	return duration_ns && run->recorded.stage != WINDOW_AHEAD &&
+	return duration_ns && run->recorded.stage != TIME_RANGE_AHEAD &&
 	       monotonic_ns() >= run->start_ns + duration_ns;
 }
 
@@ -255,7 +255,7 @@ bool attached_end_if_over(struct run_parts *run, bool is_told_to)
 	run->ended_ns = monotonic_ns();
 	supervisor_report_ended(run->supervisor);
 	kernel_events_stop_samples(run->kernel);
-	kernel_intake_drain(run, false);
+	kernel_reader_drain(run, false);
 	collect_read_clocks(run->collect, run->ended_ns, true);
 	ask_to_leave(run);
 	return true;
@@ -265,11 +265,10 @@ bool attached_have_left(struct run_parts *run)
 {
 	uint64_t now_ns = monotonic_ns();
 	uint64_t heard_ns =
-		run->intake.read_ns > run->ended_ns ? run->intake.read_ns : run->ended_ns;
+		run->reader.read_ns > run->ended_ns ? run->reader.read_ns : run->ended_ns;
 
-	if (!run->cuda.arrivals || run->intake.has_ended ||
-	    now_ns - run->ended_ns >= GOODBYE_PATIENCE_NS ||
-	    now_ns - heard_ns >= SILENT_PATIENCE_NS)
+	if (!run->cuda.inject_queue || run->reader.has_ended ||
+	    now_ns - run->ended_ns >= GOODBYE_TIMEOUT_NS || now_ns - heard_ns >= SILENT_TIMEOUT_NS)
 		return true;
 	return !attached_cuda_is_busy(&run->cuda) && !gpu_pipe_has_running(run->pipe);
 }

@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "profiler/run/apart.h"
+#include "profiler/run/isolated_child.h"
 #include "profiler/run/privilege.h"
 
 /* ---- in the helper ---- */
@@ -98,7 +98,7 @@ static void be_helper(int socket, pid_t parent, const struct identity *identity,
 	uint32_t service;
 	int taken;
 
-	if (identity_become(identity) != 0 || apart_begin(&socket, parent) != 0)
+	if (identity_become(identity) != 0 || isolated_child_begin(&socket, parent) != 0)
 		_exit(1);
 	prctl(PR_SET_NAME, "profile-helper", 0, 0, 0);
 	privilege_lower_priority();
@@ -169,6 +169,6 @@ void helper_end(struct helper *helper)
 	if (!helper->pid)
 		return;
 	close(helper->socket);
-	apart_end(helper->pid);
+	isolated_child_end(helper->pid);
 	*helper = (struct helper){0, -1};
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One process that serves what needs libraries which profile is not linked with, while profile has
- * capabilities: the user, and apart (apart.h). HTTP is the service that there is (http_channel.h).
+ * capabilities: the user, and apart (isolated_child.h). HTTP is the service that there is
+ * (http_channel.h).
  *
  * It is started before anything privileged is open, gets data alone, and ends with who started it.
  * The interface: a connection to a service is a stream socket, and each connection has a thread in

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "profiler/run/apart.h"
+#include "profiler/run/isolated_child.h"
 
 #define GROUPS_MAX 65536 /* the kernel's limit */
 
@@ -99,7 +99,7 @@ static int look_up_user(struct identity *identity)
 		return -errno;
 	l->uid = identity->uid;
 	l->gid = identity->gid;
-	err = apart_run(look_up, l, IDENTITY_PATIENCE_MS);
+	err = isolated_child_run(look_up, l, IDENTITY_TIMEOUT_MS);
 	if (!err)
 		err = take_lookup(identity, l);
 	munmap(l, sizeof(*l));

@@ -31,12 +31,12 @@ struct identity {
 	int lookup_error; /* -errno: neither names nor groups are known; 0: none */
 };
 
-#define IDENTITY_PATIENCE_MS 10000
+#define IDENTITY_TIMEOUT_MS 10000
 
 /*
- * The name and the groups are looked up by a process apart (apart.h): modules of NSS are libraries
- * that profile is not linked with. It has uid 0, so that the user does not decide which groups
- * root takes on. What takes longer than IDENTITY_PATIENCE_MS is given up.
+ * The name and the groups are looked up by a process apart (isolated_child.h): modules of NSS are
+ * libraries that profile is not linked with. It has uid 0, so that the user does not decide which
+ * groups root takes on. What takes longer than IDENTITY_TIMEOUT_MS is given up.
  *
  * 0; -EINVAL when SUDO_UID or SUDO_GID is not a number; -EPERM when our file is setuid or setgid:
  * whoever may start it would choose SUDO_UID and --as-root.

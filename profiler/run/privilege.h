@@ -10,7 +10,7 @@
  *   what                                  needs                          when
  *   ------------------------------------  -----------------------------  ----------------------
  *   the user's name and groups looked up  nothing: by a process without  0. before that
- *                                         capabilities (apart.h)
+ *                                         capabilities (isolated_child.h)
  *   the helper for HTTP started           nothing; the user's            0. before that
  *   limits raised: descriptors up to the  CAP_SYS_RESOURCE for locked    1. first
  *   hard limit, locked memory             memory above the hard limit
@@ -40,8 +40,8 @@
  * Other commands than a run or an attach give up file capabilities before they open anything.
  *
  * No process of which a thread has a capability opens a library that it was not linked with: those
- * of NSS, libcurl and CUPTI are opened by processes apart (apart.h, helper.h), or where nothing is
- * left. That holds for root, too.
+ * of NSS, libcurl and CUPTI are opened by processes apart (isolated_child.h, helper.h), or where
+ * nothing is left. That holds for root, too.
  *
  * Capabilities belong to a thread: become_user and drop_all change the calling thread only, and a
  * thread gets those of the one that starts it.
@@ -67,8 +67,8 @@ int privilege_open_kallsyms(void);
 /*
  * Becomes the user that identity_find found, with CAP_BPF and CAP_PERFMON, if there, permitted and
  * effective, and no other capability in any set but the bounding set. With `traces` also
- * CAP_SYS_PTRACE, for the library that is brought into processes that already run (bring_in.h):
- * Yama lets nobody else trace what is not a child. 0 or -errno.
+ * CAP_SYS_PTRACE, for the library that is brought into processes that already run
+ * (inject_process.h): Yama lets nobody else trace what is not a child. 0 or -errno.
  */
 int privilege_become_user(const struct identity *identity, bool traces);
 

@@ -12,8 +12,8 @@
 #include "profiler/attach/notices.h"
 #include "profiler/attach/payload.h"
 #include "profiler/run/obstacles.h"
-#include "profiler/run/pipe_intake.h"
-#include "profiler/run/recorded_window.h"
+#include "profiler/run/pipe_reader.h"
+#include "profiler/run/recorded_time_range.h"
 #include "profiler/run/run_phase.h"
 #include "profiler/run/session.h"
 #include "profiler/run/target_environment.h"
@@ -25,7 +25,7 @@
 enum { READY_SIGNAL, READY_TARGET, READY_PIPE, READY_KERNEL };
 
 /* How long libraries that were asked to are waited for to send what they have. */
-#define GOODBYE_PATIENCE_NS 5000000000u
+#define GOODBYE_TIMEOUT_NS 5000000000u
 
 struct run_parts {
 	const struct session_options *options;
@@ -39,7 +39,7 @@ struct run_parts {
 	struct kernel_events *kernel;
 	char no_bpf[512]; /* why BPF is missing; "": it is not, or is not needed */
 	struct gpu_pipe *pipe;
-	struct pipe_intake intake; /* how far it is read */
+	struct pipe_reader reader; /* how far it is read */
 	struct payload payload;
 	struct attachment *attachment;   /* in place of a target; NULL: there is one */
 	char *program;                   /* the command line of its first process; NULL: unknown */
@@ -49,8 +49,8 @@ struct run_parts {
 	struct obstacles *obstacles;     /* NULL: not looked for, in processes that ran before us */
 	struct recording *recording;     /* NULL: not asked for */
 	char injection_lib[PATH_MAX];    /* absolute path of -injection-lib */
-	struct recorded_window recorded; /* what of the run is recorded */
-	uint64_t quick_until_ns;         /* look often until then */
+	struct recorded_time_range recorded; /* what of the run is recorded */
+	uint64_t quick_until_ns;             /* look often until then */
 	uint64_t start_ns, start_unix_ns, ended_ns;
 };
 

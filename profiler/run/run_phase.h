@@ -2,8 +2,8 @@
 /*
  * The phases of a run, and which may follow which. A run never goes back to an earlier one.
  *
- * What is recorded has stages of its own (recorded_window.h): it may begin or end while processes
- * that outlive the command are waited for.
+ * What is recorded has stages of its own (recorded_time_range.h): it may begin or end while
+ * processes that outlive the command are waited for.
  */
 #ifndef PROFILER_RUN_RUN_PHASE_H
 #define PROFILER_RUN_RUN_PHASE_H

@@ -13,8 +13,8 @@
 #include "profiler/base/exit_status.h"
 #include "profiler/run/attached.h"
 #include "profiler/run/exec_error.h"
-#include "profiler/run/kernel_intake.h"
-#include "profiler/run/pipe_intake.h"
+#include "profiler/run/kernel_reader.h"
+#include "profiler/run/pipe_reader.h"
 #include "profiler/run/privilege.h"
 #include "profiler/run/run_parts.h"
 #include "profiler/run/target.h"
@@ -129,7 +129,7 @@ static int follow_target(struct session *s)
 	int err;
 
 	/* process the target's own fork first: its parent is not followed */
-	kernel_intake_drain(&s->run, true);
+	kernel_reader_drain(&s->run, true);
 	err = kernel_events_follow(s->run.kernel, s->target.pid);
 	if (err && has_bpf) {
 		log_error(s->run.log, "cannot follow the command: %s", strerror(-err));
@@ -273,7 +273,7 @@ static int release_target(struct session *s)
 	run_phase_enter(&s->run.phase, RUN_GOING);
 	run_parts_begin(&s->run);
 	s->run.quick_until_ns = s->run.start_ns + FIRST_QUICK_NS; /* then its exec will be known */
-	recorded_window_set(&s->run, variable);
+	recorded_time_range_set(&s->run, variable);
 	err = target_release(&s->target, variable);
 	return err ? exec_error_explain(s->run.log, s->run.options->command, -err) : 0;
 }
@@ -330,10 +330,10 @@ static void collect_round(struct session *s)
 		collect_read_clocks(s->run.collect, begun_ns, false);
 	}
 	/* learn at once what a program that has just started is: Python, for example */
-	kernel_intake_drain(&s->run, begun_ns < s->run.quick_until_ns);
-	if (pipe_intake_read(&s->run))
-		pipe_intake_close_ended(&s->run, begun_ns);
-	attached_cuda_take_arrivals(&s->run.cuda);
+	kernel_reader_drain(&s->run, begun_ns < s->run.quick_until_ns);
+	if (pipe_reader_read(&s->run))
+		pipe_reader_close_ended(&s->run, begun_ns);
+	attached_cuda_take_injected(&s->run.cuda);
 	collect_advance(s->run.collect, kernel_events_until(s->run.kernel));
 	collect_set_time(s->run.collect, begun_ns);
 	collect_read_thread_names(s->run.collect);
@@ -372,12 +372,12 @@ static bool is_done(struct session *s)
 	if (!gpu_pipe_has_running(s->run.pipe)) {
 		payload_close_writer(&s->run.payload);
 		/* first find out whether anybody else has it open */
-		pipe_intake_read(&s->run);
+		pipe_reader_read(&s->run);
 	}
-	if (s->run.intake.has_ended)
+	if (s->run.reader.has_ended)
 		return true;
 	/* behind a process that never stops writing, the pipe is never empty */
-	if (s->has_said_waiting || s->run.intake.unread_at_end ||
+	if (s->has_said_waiting || s->run.reader.unread_at_end ||
 	    monotonic_ns() - s->run.ended_ns < SAY_WAITING_NS)
 		return false;
 	s->has_said_waiting = true;
@@ -407,7 +407,7 @@ static bool has_ended(struct session *s)
 		return false;
 	run_phase_enter(&s->run.phase, RUN_COMMAND_ENDED);
 	s->run.ended_ns = monotonic_ns();
-	s->run.intake.unread_at_end = s->run.pipe ? payload_count_left(&s->run.payload) : 0;
+	s->run.reader.unread_at_end = s->run.pipe ? payload_count_left(&s->run.payload) : 0;
 	if (s->target.ended) {
 		supervisor_report_ended(s->run.supervisor);
 		collect_wait_status(s->run.collect, s->target.pid, s->run.ended_ns,
@@ -417,7 +417,7 @@ static bool has_ended(struct session *s)
 		epoll_ctl(s->run.epoll, EPOLL_CTL_DEL, s->target.end, NULL);
 	/* CPU samples end with the command; what it left behind is counted */
 	kernel_events_stop_samples(s->run.kernel);
-	kernel_intake_drain(&s->run, false);
+	kernel_reader_drain(&s->run, false);
 	if (s->target.used_ns)
 		collect_cpu_used(s->run.collect, s->target.pid, s->run.ended_ns, s->target.used_ns,
 				 false);
@@ -428,9 +428,9 @@ static bool has_ended(struct session *s)
 /* Returns whether -d is over, and programs have sent what was in it, or do not in time. */
 static bool has_recorded(struct session *s)
 {
-	return recorded_window_is_over(&s->run) &&
-	       (!s->run.pipe || s->run.intake.has_ended || s->stops_waiting ||
-		monotonic_ns() - s->run.recorded.window.to_ns >= GOODBYE_PATIENCE_NS ||
+	return recorded_time_range_is_over(&s->run) &&
+	       (!s->run.pipe || s->run.reader.has_ended || s->stops_waiting ||
+		monotonic_ns() - s->run.recorded.time_range.to_ns >= GOODBYE_TIMEOUT_NS ||
 		!gpu_pipe_has_running(s->run.pipe));
 }
 
@@ -470,7 +470,7 @@ static void let_watch(struct session *s, bool is_over)
 			      .lost_samples = s->lost_samples,
 			      .waiting = s->waiting,
 			      .asks_snapshot = s->is_asked,
-			      .has_read_all = s->run.intake.has_read_all,
+			      .has_read_all = s->run.reader.has_read_all,
 			      .is_over = is_over,
 			      .pid = s->run.attachment ? attachment_first(s->run.attachment)
 						       : s->target.pid});
@@ -483,21 +483,22 @@ static void loop(struct session *s)
 	uint64_t drained_ns = monotonic_ns(), last_ns = drained_ns;
 	bool is_over = false;
 
-	recorded_window_begin_when_due(&s->run);
+	recorded_time_range_begin_when_due(&s->run);
 	while (!is_over && s->run.phase != RUN_FAILED) {
 		struct epoll_event ready[16];
 		bool ended = has_ended(s);
 		bool is_quick = ended || monotonic_ns() < s->run.quick_until_ns ||
-				(s->run.attachment && s->run.recorded.stage == WINDOW_AHEAD);
+				(s->run.attachment && s->run.recorded.stage == TIME_RANGE_AHEAD);
 		int tick = is_quick ? QUICK_TICK_MS : TICK_MS;
-		int n = epoll_wait(s->run.epoll, ready, 16, recorded_window_tick(&s->run, tick));
+		int n = epoll_wait(s->run.epoll, ready, 16,
+				   recorded_time_range_tick(&s->run, tick));
 		bool pipe_is_ready = false, kernel_is_ready = false;
 		uint64_t now = monotonic_ns();
 
 		if (now - last_ns > s->longest_round_ns)
 			s->longest_round_ns = now - last_ns;
 		last_ns = now;
-		recorded_window_begin_when_due(&s->run);
+		recorded_time_range_begin_when_due(&s->run);
 		for (int i = 0; i < n; i++) {
 			if (ready[i].data.u32 == READY_SIGNAL)
 				read_signals(s);
@@ -508,7 +509,7 @@ static void loop(struct session *s)
 			collect_round(s);
 			drained_ns = now;
 		} else if (pipe_is_ready) {
-			pipe_intake_read(&s->run);
+			pipe_reader_read(&s->run);
 			nanosleep(&pause, NULL);
 		}
 		if (s->run.phase == RUN_FAILED) /* nothing is to be shown, or copied, of that */
@@ -553,18 +554,18 @@ static void finish_collect(struct session *s)
 {
 	obstacles_finish(s->run.obstacles);
 	collect_finish(s->run.collect, s->run.ended_ns);
-	kernel_intake_take_counters(&s->run);
+	kernel_reader_take_counters(&s->run);
 }
 
 static void collect_rest(struct session *s)
 {
-	pipe_intake_finish(&s->run);
-	kernel_intake_finish(&s->run);
+	pipe_reader_finish(&s->run);
+	kernel_reader_finish(&s->run);
 	collect_waited_for(s->run.collect, s->run.attachment ? 0 : waited_cpu_ns(s));
 	if (!s->run.attachment) /* there libraries may have taken their time to leave */
 		s->run.ended_ns = end_of_run(s);
 	let_watch(s, true);
-	attached_cuda_take_arrivals(&s->run.cuda); /* of those that ended last */
+	attached_cuda_take_injected(&s->run.cuda); /* of those that ended last */
 	attached_cuda_tell_missed(&s->run.cuda);
 	finish_collect(s);
 }
@@ -573,18 +574,20 @@ void session_complete_copy(struct session *s, uint64_t until_ns)
 {
 	run_phase_enter(&s->run.phase, RUN_COPIED);
 	s->run.ended_ns = until_ns;
-	if (s->run.attachment && s->run.recorded.stage == WINDOW_AHEAD) /* nothing was recorded */
+	if (s->run.attachment &&
+	    s->run.recorded.stage == TIME_RANGE_AHEAD) /* nothing was recorded */
 		s->run.start_ns = until_ns;
-	if (s->run.options->measure.last_ns && !window_is_over(&s->run.recorded.window, until_ns))
-		recorded_window_end_copy(&s->run, until_ns);
+	if (s->run.options->measure.last_ns &&
+	    !time_range_is_over(&s->run.recorded.time_range, until_ns))
+		recorded_time_range_end_copy(&s->run, until_ns);
 	collect_read_clocks(s->run.collect, s->run.ended_ns, true);
 	finish_collect(s);
 }
 
-int session_begin_window(struct session *s)
+int session_begin_time_range(struct session *s)
 {
 	if (s->run.phase != RUN_SETTING_UP)
-		return recorded_window_begin_soon(&s->run);
+		return recorded_time_range_begin_soon(&s->run);
 	s->ends_delay = true;
 	return 0;
 }
@@ -594,8 +597,8 @@ void session_stop(struct session *s)
 	uint64_t now_ns = monotonic_ns();
 
 	s->stops_waiting |= s->run.attachment && s->run.phase != RUN_LEAVING;
-	if (!s->run.attachment && !window_is_over(&s->run.recorded.window, now_ns))
-		recorded_window_end(&s->run, now_ns);
+	if (!s->run.attachment && !time_range_is_over(&s->run.recorded.time_range, now_ns))
+		recorded_time_range_end(&s->run, now_ns);
 }
 
 void session_discount_child(struct session *s, uint64_t ns)
@@ -652,7 +655,7 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 	setpriority(PRIO_PROCESS, 0, s->inherited->nice);
 	if (s->run.attachment) /* names are looked up in files that may lie on a slow disk */
 		bounded_caller_limit_sleep(collect_calls(s->run.collect), NAMING_SLEEP_MS);
-	attached_cuda_end_arrivals(&s->run.cuda);
+	attached_cuda_end_injections(&s->run.cuda);
 	/* before names are looked up, which takes a moment: free what the run needed */
 	if (s->target.ended || s->run.attachment)
 		run_parts_remove_payload(&s->run);
@@ -726,7 +729,7 @@ struct totals session_totals(const struct session *s)
 			has_waited ? waited_cpu_ns(s) : collect_ledger(s->run.collect)->cpu.used_ns,
 		.measure = s->run.options->measure,
 		.sample_ns = measure_sample_ns(s->run.options->measure.frequency_hz)};
-	recorded_window_note(&s->run, &totals.measure);
+	recorded_time_range_note(&s->run, &totals.measure);
 	session_note_cost(&totals);
 	return totals;
 }

@@ -8,11 +8,12 @@
  * left behind, are done -> decide what is pending.
  *
  * Or, in place of a command, processes that run already (attach.h) are followed, and the library is
- * brought into those that use CUDA (arrivals.h), until a time is over, a signal ends it, or they
- * have all ended.
+ * brought into those that use CUDA (inject_queue.h), until a time is over, a signal ends it, or
+ * they have all ended.
  *
  * Whatever ends the target, what was collected until then is kept. Where a part of the run is
- * recorded (cupti_trace/wire/window.h), session_run returns at its end, and the target may go on.
+ * recorded (cupti_trace/wire/time_range.h), session_run returns at its end, and the target may go
+ * on.
  */
 #ifndef PROFILER_RUN_SESSION_H
 #define PROFILER_RUN_SESSION_H
@@ -121,11 +122,11 @@ bool session_ends_sending(struct session *session);
 void session_complete_copy(struct session *session, uint64_t until_ns);
 
 /*
- * From a watcher: what is recorded begins WINDOW_NOTICE_NS from now, by which time programs know
- * it, or earlier, and lasts as long as `measure` says. -EALREADY: it has begun. -ESHUTDOWN: it has
- * ended.
+ * From a watcher: what is recorded begins TIME_RANGE_NOTICE_NS from now, by which time programs
+ * know it, or earlier, and lasts as long as `measure` says. -EALREADY: it has begun. -ESHUTDOWN: it
+ * has ended.
  */
-int session_begin_window(struct session *session);
+int session_begin_time_range(struct session *session);
 
 /*
  * From a watcher: what begins later is not recorded. session_run returns when what began before is

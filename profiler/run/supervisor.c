@@ -244,9 +244,9 @@ static void warn_of_writing(const struct supervisor *s, int unused)
 
 /* ---- the display ---- */
 
-void supervisor_await_display(const struct supervisor_display *display, int64_t patience_ms)
+void supervisor_await_display(const struct supervisor_display *display, int64_t timeout_ms)
 {
-	int64_t until = monotonic_ms() + patience_ms;
+	int64_t until = monotonic_ms() + timeout_ms;
 
 	while (!display->terminal->state->is_over && monotonic_ms() < until)
 		poll(NULL, 0, 1);
@@ -329,7 +329,7 @@ static bool take_interrupt(struct supervisor *s)
 		s->has_warned = true;
 		run_apart(s, warn_of_writing, 0);
 	} else if (s->interrupts >= 2 && s->give_up_ms == 0) {
-		s->give_up_ms = monotonic_ms() + SUPERVISOR_PATIENCE_MS;
+		s->give_up_ms = monotonic_ms() + SUPERVISOR_TIMEOUT_MS;
 	}
 	return false;
 }

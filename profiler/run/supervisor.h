@@ -17,7 +17,7 @@
  * that.
  *
  * SIGINT: the first is the target's. A second one while the target lives kills the target, and the
- * worker has SUPERVISOR_PATIENCE_MS from then on to write the profile. While the profile is being
+ * worker has SUPERVISOR_TIMEOUT_MS from then on to write the profile. While the profile is being
  * written the first one logs that another gives up, and the second one gives up at once. Giving up
  * kills the target, if it still lives, and the worker, or leaves it where it is stuck; the exit
  * status is 130.
@@ -36,7 +36,7 @@
 #include "profiler/base/terminal.h"
 #include "profiler/run/identity.h"
 
-#define SUPERVISOR_PATIENCE_MS 1500
+#define SUPERVISOR_TIMEOUT_MS 1500
 #define SUPERVISOR_BURY_MS 500 /* for a worker that has reported its end, to be gone */
 #define SUPERVISOR_TASK_MS                                                    \
 	200 /* for what the user's files or terminal may block; twice at most \
@@ -70,7 +70,7 @@ struct supervisor_display {
 #define SUPERVISOR_CONTINUES 'c'
 
 /* Waits until the display, which was asked to end, has left the terminal; not forever. */
-void supervisor_await_display(const struct supervisor_display *display, int64_t patience_ms);
+void supervisor_await_display(const struct supervisor_display *display, int64_t timeout_ms);
 
 /* What the worker does; returns the exit status to pass on. */
 typedef int (*supervisor_work)(const struct supervisor_link *link, void *context);

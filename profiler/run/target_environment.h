@@ -35,8 +35,8 @@ void target_environment_make(struct target_environment *environment,
 			     const struct target_environment_options *options);
 
 /*
- * Does the same as lines of a text, for a library that is brought into a process (bring_in.h).
- * False: it does not fit.
+ * Does the same as lines of a text, for a library that is brought into a process
+ * (inject_process.h). False: it does not fit.
  */
 bool target_environment_text(const struct target_environment *environment, char *text, size_t size);
 

@@ -113,7 +113,7 @@ static void hang_up(struct http_channel *c)
 static int open_connection(struct http_channel *c, _Atomic int64_t *deadline_ms,
 			   char why[HTTP_WHY_BYTES])
 {
-	const struct time_limit limit = {deadline_ms, monotonic_ms() + HTTP_CHANNEL_PATIENCE_MS};
+	const struct time_limit limit = {deadline_ms, monotonic_ms() + HTTP_CHANNEL_TIMEOUT_MS};
 	struct opened opened;
 	int err;
 

@@ -14,8 +14,8 @@
 #include <stdatomic.h>
 #include "profiler/send/http_request.h"
 
-#define HTTP_CHANNEL_PATIENCE_MS 10000 /* for libcurl to be loaded */
-#define HTTP_CHANNEL_GRACE_MS 2500     /* beyond a request's time, for its outcome */
+#define HTTP_CHANNEL_TIMEOUT_MS 10000 /* for libcurl to be loaded */
+#define HTTP_CHANNEL_GRACE_MS 2500    /* beyond a request's time, for its outcome */
 
 /* Makes a connection; a socket, or -errno. */
 struct http_connector {

@@ -39,7 +39,7 @@ struct http_post {
 	size_t queued_bytes;
 	bool is_closing;
 	int64_t accepted_ms; /* when a body was accepted last; 0: never */
-	int64_t since_ms;    /* since when patience counts; 0: since it is asked for */
+	int64_t since_ms;    /* since when timeout counts; 0: since it is asked for */
 	struct http_post_stats stats;
 };
 
@@ -333,19 +333,19 @@ size_t http_post_queued(struct http_post *p)
 }
 
 /* With the lock. */
-static int64_t end_of_patience(const struct http_post *p, int64_t since_ms, int64_t patience_ms)
+static int64_t end_of_timeout(const struct http_post *p, int64_t since_ms, int64_t timeout_ms)
 {
-	return (p->accepted_ms > since_ms ? p->accepted_ms : since_ms) + patience_ms;
+	return (p->accepted_ms > since_ms ? p->accepted_ms : since_ms) + timeout_ms;
 }
 
-void http_post_count_patience(struct http_post *p)
+void http_post_count_timeout(struct http_post *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->since_ms = monotonic_ms();
 	pthread_mutex_unlock(&p->lock);
 }
 
-bool http_post_wait(struct http_post *p, size_t bytes, int64_t patience_ms,
+bool http_post_wait(struct http_post *p, size_t bytes, int64_t timeout_ms,
 		    bool (*ends)(void *context), void *context)
 {
 	bool is_good, has_ended = false;
@@ -353,7 +353,7 @@ bool http_post_wait(struct http_post *p, size_t bytes, int64_t patience_ms,
 
 	pthread_mutex_lock(&p->lock);
 	since_ms = p->since_ms ? p->since_ms : monotonic_ms();
-	end = end_of_patience(p, since_ms, patience_ms);
+	end = end_of_timeout(p, since_ms, timeout_ms);
 	while (p->queued_bytes > bytes && !has_ended && monotonic_ms() < end) {
 		int64_t next_ms = monotonic_ms() + ASKING_MS;
 		struct timespec until = at_ms(next_ms < end ? next_ms : end);
@@ -363,16 +363,16 @@ bool http_post_wait(struct http_post *p, size_t bytes, int64_t patience_ms,
 			has_ended = ends(context);
 			pthread_mutex_lock(&p->lock);
 		}
-		end = end_of_patience(p, since_ms, patience_ms);
+		end = end_of_timeout(p, since_ms, timeout_ms);
 	}
 	is_good = p->queued_bytes <= bytes && (p->queued_bytes == 0 || monotonic_ms() < end);
 	pthread_mutex_unlock(&p->lock);
 	return is_good;
 }
 
-void http_post_limit(struct http_post *p, int64_t patience_ms)
+void http_post_limit(struct http_post *p, int64_t timeout_ms)
 {
-	atomic_store(&p->deadline_ms, monotonic_ms() + patience_ms);
+	atomic_store(&p->deadline_ms, monotonic_ms() + timeout_ms);
 }
 
 uint64_t http_post_failed(struct http_post *p, char why[HTTP_WHY_BYTES])
@@ -395,12 +395,12 @@ static void count_rest(struct http_post *p, struct http_post_stats *stats)
 			 http_post_shown(p));
 }
 
-void http_post_finish(struct http_post *p, int64_t patience_ms, struct http_post_stats *stats)
+void http_post_finish(struct http_post *p, int64_t timeout_ms, struct http_post_stats *stats)
 {
 	*stats = (struct http_post_stats){0};
 	if (!p)
 		return;
-	http_post_limit(p, patience_ms);
+	http_post_limit(p, timeout_ms);
 	pthread_mutex_lock(&p->lock);
 	p->is_closing = true;
 	pthread_cond_broadcast(&p->changed);

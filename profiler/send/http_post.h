@@ -70,17 +70,17 @@ size_t http_post_queued(struct http_post *post);
 
 /*
  * Waits until no more than so many bytes are queued, as long as the server accepts bodies. False:
- * it has accepted none for `patience_ms`, whether bodies fail or wait, or has answered only in
+ * it has accepted none for `timeout_ms`, whether bodies fail or wait, or has answered only in
  * part; or `ends` has returned true, which is asked several times a second (NULL: nobody is).
- * Patience counts from each call on, or over all calls, from http_post_count_patience on, and again
+ * Timeout counts from each call on, or over all calls, from http_post_count_timeout on, and again
  * from each body that is accepted.
  */
-void http_post_count_patience(struct http_post *post);
-bool http_post_wait(struct http_post *post, size_t bytes, int64_t patience_ms,
+void http_post_count_timeout(struct http_post *post);
+bool http_post_wait(struct http_post *post, size_t bytes, int64_t timeout_ms,
 		    bool (*ends)(void *context), void *context);
 
 /* From now on all is to be sent in that time: a pause beyond it is not waited for. */
-void http_post_limit(struct http_post *post, int64_t patience_ms);
+void http_post_limit(struct http_post *post, int64_t timeout_ms);
 
 /* How many bodies were not accepted so far, and why the last of them was not. */
 uint64_t http_post_failed(struct http_post *post, char why[HTTP_WHY_BYTES]);
@@ -89,10 +89,10 @@ uint64_t http_post_failed(struct http_post *post, char why[HTTP_WHY_BYTES]);
 const char *http_post_shown(const struct http_post *post);
 
 /*
- * Waits until all is sent, for `patience_ms` at most and a second or two to end what is being
+ * Waits until all is sent, for `timeout_ms` at most and a second or two to end what is being
  * sent; counts the rest as dropped and frees. NULL is allowed, for nothing.
  */
-void http_post_finish(struct http_post *post, int64_t patience_ms, struct http_post_stats *stats);
+void http_post_finish(struct http_post *post, int64_t timeout_ms, struct http_post_stats *stats);
 
 /* The pause before an attempt, 1 for the second one, with a random number. */
 uint32_t http_post_pause_ms(unsigned int attempt, uint32_t random);

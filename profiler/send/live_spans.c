@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/shape/naming.h"
+#include "profiler/shape/result_naming.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 
@@ -61,7 +61,7 @@ struct handed {
 /* A call that waits for those around it. */
 struct held {
 	struct span span;
-	uint64_t arrival;
+	uint64_t injected;
 };
 
 /* The tables of the thread that works. */
@@ -72,7 +72,7 @@ struct mirror {
 	struct devices devices;
 	struct timeline *shapes;
 	struct address_space *space;
-	struct allowance memory;
+	struct quota memory;
 	size_t table_bytes;    /* of files */
 	LIST(uint32_t) stacks; /* by number of a frame, from 1 on: the named one */
 	bool lacks_places;     /* out of memory: what refers to further ones is lost */
@@ -107,7 +107,7 @@ struct live_spans {
 	struct span_maker *maker;
 	struct held *held;
 	uint32_t held_count;
-	uint64_t arrivals, arrivals_at_tick;
+	uint64_t inject_queue, arrivals_at_tick;
 	bool is_cancelled;
 
 	_Atomic uint64_t lost; /* either thread's */
@@ -342,7 +342,7 @@ static bool number_frame(struct live_spans *l, const struct collected *in, struc
 	struct new_frame new = {.file.path = NULL};
 
 	*number = 0;
-	if (same_number(stack, STACK_EMPTY))
+	if (same_id(stack, STACK_EMPTY))
 		return true;
 	at = stack_table_frame_number(in->stacks, stack);
 	if (at >= count) {
@@ -566,7 +566,7 @@ static int compare_held(const void *a, const void *b)
 
 	if (x->span.record.start_ns != y->span.record.start_ns)
 		return x->span.record.start_ns < y->span.record.start_ns ? -1 : 1;
-	return x->arrival < y->arrival ? -1 : x->arrival > y->arrival;
+	return x->injected < y->injected ? -1 : x->injected > y->injected;
 }
 
 static bool goes_on(const struct live_spans *l)
@@ -578,7 +578,7 @@ static bool goes_on(const struct live_spans *l)
  * Finds what is around the calls that wait, and makes spans of those that arrived up to then. Once
  * found, it is the outermost call, for those around calls begin before them.
  */
-static void decide(struct live_spans *l, uint64_t arrival)
+static void decide(struct live_spans *l, uint64_t injected)
 {
 	uint32_t kept = 0;
 
@@ -591,7 +591,7 @@ static void decide(struct live_spans *l, uint64_t arrival)
 			span->parent = around;
 	}
 	for (uint32_t i = 0; i < l->held_count; i++) {
-		if (l->held[i].arrival <= arrival && goes_on(l))
+		if (l->held[i].injected <= injected && goes_on(l))
 			add_span(l, &l->held[i].span);
 		else
 			l->held[kept++] = l->held[i];
@@ -602,11 +602,11 @@ static void decide(struct live_spans *l, uint64_t arrival)
 static void hold(struct live_spans *l, const struct span *span)
 {
 	if (l->held_count == l->options.held_max)
-		decide(l, l->arrivals - l->options.held_max / 2);
+		decide(l, l->inject_queue - l->options.held_max / 2);
 	if (l->held_count == l->options.held_max)
 		add_span(l, span); /* stopped meanwhile */
 	else
-		l->held[l->held_count++] = (struct held){*span, ++l->arrivals};
+		l->held[l->held_count++] = (struct held){*span, ++l->inject_queue};
 }
 
 static void make_span(struct live_spans *l, const struct taken *taken)
@@ -636,7 +636,7 @@ static void make_span(struct live_spans *l, const struct taken *taken)
 static void end_tick(struct live_spans *l)
 {
 	decide(l, l->arrivals_at_tick);
-	l->arrivals_at_tick = l->arrivals;
+	l->arrivals_at_tick = l->inject_queue;
 	l->worked_ticks = l->work.ticks;
 	l->is_cancelled |= span_maker_flush(l->maker, l->result) == -ECANCELED;
 }

@@ -43,7 +43,7 @@
 struct live_spans_options {
 	const struct span_options *spans; /* borrowed */
 	enum otlp_encoding encoding;
-	bool raw_names; /* naming.h */
+	bool raw_names; /* result_naming.h */
 	/* other bounds than LIVE_SPANS_WAITING and LIVE_SPANS_HELD; 0: these */
 	uint32_t waiting_max, held_max;
 	/* Gets each request, on the thread that works: span_maker.h. -ECANCELED ends all. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/shape/code_role.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MAINS_MAX 64u /* files with a function `main`; the others count as libraries */
@@ -106,9 +106,9 @@ static enum judgement judge(const struct search *s, uint32_t stack)
 	for (uint32_t at = stack; at != RESULT_ROOT; at = s->result->stacks[at].outer) {
 		const struct frame_info *frame = frame_of(s->result, at);
 
-		if (frame->mark == SAYS_THREAD_STARTED) /* the rest is its creator's */
+		if (frame->mark == PSEUDO_KIND_THREAD_STARTED) /* the rest is its creator's */
 			break;
-		if (frame->mark == SAYS_NO_OWN_STACK)
+		if (frame->mark == PSEUDO_KIND_NO_OWN_STACK)
 			return BUSY;
 		if (!is_code(frame))
 			continue;
@@ -135,14 +135,14 @@ static uint32_t wait_stack(const struct search *s, const struct row *row)
 		"futex]",       "epoll]",   "poll]",   "read]",   "read device]", "read pipe]",
 		"read socket]", "receive]", "accept]", "signal]", "io_uring]"};
 	const struct frame_info *frame;
-	size_t skipped = sizeof(MARK_BLOCKED) - 1;
+	size_t skipped = sizeof(PSEUDO_BLOCKED) - 1;
 	uint32_t outer;
 
 	if (row->kind != ROW_WAIT || row->stack == RESULT_ROOT)
 		return NONE;
 	frame = frame_of(s->result, row->stack);
 	outer = s->result->stacks[row->stack].outer;
-	if (frame->mark != SAYS_BLOCKED)
+	if (frame->mark != PSEUDO_KIND_BLOCKED)
 		return NONE;
 	for (size_t i = 0; i < COUNT(kinds); i++) {
 		if (strcmp(frame->name + skipped, kinds[i]) != 0)
@@ -180,7 +180,7 @@ static int compare_waits(const void *a, const void *b)
 static bool is_runnable(const struct result *r, const struct row *row)
 {
 	return row->kind == ROW_WAIT && row->stack != RESULT_ROOT &&
-	       frame_of(r, row->stack)->mark == SAYS_RUNNABLE;
+	       frame_of(r, row->stack)->mark == PSEUDO_KIND_RUNNABLE;
 }
 
 static void list_waits(struct search *s)
@@ -281,8 +281,8 @@ void idle_threads_frame(const struct result *result, const struct row *row,
 	while (length > 0 && strchr(" 0123456789-_#:./", name[length - 1]))
 		length--;
 	if (length > 0)
-		snprintf(text, IDLE_THREADS_FRAME_BYTES, MARK_IDLE_THREADS " of %.*s]",
+		snprintf(text, IDLE_THREADS_FRAME_BYTES, PSEUDO_IDLE_THREADS " of %.*s]",
 			 (int)(length < 48 ? length : 48), name);
 	else
-		snprintf(text, IDLE_THREADS_FRAME_BYTES, MARK_IDLE_THREADS "]");
+		snprintf(text, IDLE_THREADS_FRAME_BYTES, PSEUDO_IDLE_THREADS "]");
 }

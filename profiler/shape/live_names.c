@@ -278,7 +278,7 @@ const struct live_view *live_names_read(struct live_names *n, const char *bytes,
 		return NULL;
 	if (!n->space && n->view.numbers.pid)
 		n->space = address_space_new(1, (pid_t)n->view.numbers.pid, true);
-	n->deadline_ms = monotonic_ms() + LIVE_NAMES_PATIENCE_MS;
+	n->deadline_ms = monotonic_ms() + LIVE_NAMES_TIMEOUT_MS;
 	for (int i = 0; i < LIVE_TABLES && n->reader.at < n->reader.end; i++)
 		if (!read_table(n, &n->view.lists[i], i == LIVE_SITES))
 			return NULL;

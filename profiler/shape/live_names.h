@@ -5,7 +5,7 @@
  *
  * It has a symbolizer of its own, in a process of its own, so that looking up names neither delays
  * the run nor takes from its budgets, and the profile is the same with --live and without. It reads
- * the tables of LIVE_NAMES_TABLES bytes at most, and adds names for LIVE_NAMES_PATIENCE_MS per
+ * the tables of LIVE_NAMES_TABLES bytes at most, and adds names for LIVE_NAMES_TIMEOUT_MS per
  * message: what has no name until then shows as its file, "[libfoo.so]", as does code without
  * symbols. Generated code shows as "[jit]".
  */
@@ -16,7 +16,7 @@
 
 #define LIVE_NAMES_TABLES (128u << 20)
 #define LIVE_NAMES_TEXTS (32u << 20)
-#define LIVE_NAMES_PATIENCE_MS 100
+#define LIVE_NAMES_TIMEOUT_MS 100
 
 struct live_names;
 

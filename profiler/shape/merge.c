@@ -8,7 +8,7 @@
 #include "profiler/model/run_numbers.h"
 #include "profiler/shape/named_stacks.h"
 #include "profiler/model/ledger_sum.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "profiler/tables/collectives.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/id_map.h"
@@ -47,7 +47,7 @@ struct table {
 struct merge {
 	struct result result;
 	struct ledger ledger;
-	struct allowance memory;
+	struct quota memory;
 	struct intern strings;
 	RECORD_SET(struct module) modules;
 	struct named_stacks stacks;
@@ -94,7 +94,7 @@ static void fail(struct merge *m, enum merge_error error)
 
 static bool take(struct merge *m, size_t bytes)
 {
-	if (allowance_take(&m->memory, bytes))
+	if (quota_take(&m->memory, bytes))
 		return true;
 	fail(m, MERGE_TOO_LARGE);
 	return false;
@@ -114,7 +114,7 @@ static void *add(struct merge *m, struct table *table, size_t size)
 /* The kept copy; NULL: there is no text, or no room for it. */
 static const char *keep(struct merge *m, const char *text)
 {
-	const char *kept = text ? allowance_intern(&m->memory, &m->strings, text) : NULL;
+	const char *kept = text ? quota_intern(&m->memory, &m->strings, text) : NULL;
 
 	if (text && !kept)
 		fail(m, MERGE_TOO_LARGE);
@@ -1000,10 +1000,10 @@ static void split_row(struct merge *m, const struct rank_wait *wait)
 {
 	struct row *row = (struct row *)m->rows.items + wait->row, *added, part = *row;
 	struct frame_info frame = {.class = CLASS_WAIT};
-	char name[sizeof(MARK_WAITING_FOR_RANK) + 16];
+	char name[sizeof(PSEUDO_WAITING_FOR_RANK) + 16];
 	uint32_t number;
 
-	snprintf(name, sizeof(name), MARK_WAITING_FOR_RANK "%u]", wait->last);
+	snprintf(name, sizeof(name), PSEUDO_WAITING_FOR_RANK "%u]", wait->last);
 	frame.name = frame.short_name = name;
 	number = add_frame(m, &frame);
 	part.count = 0;
@@ -1128,13 +1128,13 @@ const struct result *merge_finish(struct merge *m)
 	return m->error ? NULL : &m->result;
 }
 
-struct merge *merge_new(const char *folder, struct allowance *memory)
+struct merge *merge_new(const char *folder, struct quota *memory)
 {
 	struct merge *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return NULL;
-	m->memory = (struct allowance){.limit = SIZE_MAX, .outer = memory};
+	m->memory = (struct quota){.limit = SIZE_MAX, .outer = memory};
 	m->names.memory = &m->memory;
 	m->counters.memory = &m->memory;
 	m->tables.memory = &m->memory;
@@ -1177,6 +1177,6 @@ void merge_free(struct merge *m)
 	free(m->sorted);
 	ledger_release(&m->ledger);
 	intern_release(&m->strings);
-	allowance_return(m->memory.outer, m->memory.used);
+	quota_return(m->memory.outer, m->memory.used);
 	free(m);
 }

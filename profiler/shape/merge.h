@@ -24,7 +24,7 @@
 #ifndef PROFILER_SHAPE_MERGE_H
 #define PROFILER_SHAPE_MERGE_H
 
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/model/result.h"
 
 struct merge;
@@ -43,7 +43,7 @@ enum merge_error {
  * `folder`: where the timeline is kept (timeline.h); NULL: without one. Tables are taken from
  * `memory`, which must outlive the merge. NULL with errno.
  */
-struct merge *merge_new(const char *folder, struct allowance *memory);
+struct merge *merge_new(const char *folder, struct quota *memory);
 void merge_free(struct merge *m);
 
 /*

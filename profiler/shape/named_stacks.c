@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/shape/named_stacks.h"
 
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 
 typedef char frame_key[offsetof(struct frame_info, short_name)];
 _Static_assert(sizeof(frame_key) == 2 * sizeof(uint32_t) + 3 * sizeof(char *),
@@ -52,8 +52,8 @@ uint32_t named_stacks_add(struct named_stacks *s, uint32_t outer, uint32_t frame
 	return at != RECORD_NONE ? at : kept(s, record_add(s, &stack, &stack));
 }
 
-bool named_stacks_push(struct named_stacks *s, uint32_t outer, uint32_t frame,
-		       struct allowance *memory, uint32_t *number)
+bool named_stacks_push(struct named_stacks *s, uint32_t outer, uint32_t frame, struct quota *memory,
+		       uint32_t *number)
 {
 	const struct stack_info stack = {outer, frame};
 
@@ -64,7 +64,7 @@ bool named_stacks_push(struct named_stacks *s, uint32_t outer, uint32_t frame,
 		*number = outer;
 		return true;
 	}
-	if (!allowance_take(memory, NAMED_STACK_BYTES))
+	if (!quota_take(memory, NAMED_STACK_BYTES))
 		return false;
 	*number = kept(s, record_add(s, &stack, &stack));
 	return true;
@@ -73,8 +73,8 @@ bool named_stacks_push(struct named_stacks *s, uint32_t outer, uint32_t frame,
 uint32_t named_stacks_rest(struct named_stacks *s)
 {
 	static const struct frame_info frame = {.class = CLASS_MARK,
-						.name = MARK_TOO_MANY_STACKS,
-						.short_name = MARK_TOO_MANY_STACKS};
+						.name = PSEUDO_TOO_MANY_STACKS,
+						.short_name = PSEUDO_TOO_MANY_STACKS};
 	uint32_t number;
 
 	if (s->rest == RESULT_ROOT) {

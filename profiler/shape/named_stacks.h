@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/model/result.h"
 #include "symbolize/util/record_set.h"
 
@@ -49,7 +49,7 @@ uint32_t named_stacks_add(struct named_stacks *stacks, uint32_t outer, uint32_t 
  * goes to named_stacks_rest. Nothing is added inside that one.
  */
 bool named_stacks_push(struct named_stacks *stacks, uint32_t outer, uint32_t frame,
-		       struct allowance *memory, uint32_t *number);
+		       struct quota *memory, uint32_t *number);
 
 /* Returns the stack of those not kept, made if need be. */
 uint32_t named_stacks_rest(struct named_stacks *stacks);

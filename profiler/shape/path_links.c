@@ -402,7 +402,7 @@ static char *run(struct bounded_caller *calls, struct look *look)
 
 	if (bounded_call(calls, &look->job, BOUNDED_CALL_OPEN_MS) != 0)
 		return NULL; /* the job is no longer ours */
-	budget_settle(bounded_caller_budget(calls), &look->job.share, false);
+	table_quota_settle(bounded_caller_budget(calls), &look->job.share, false);
 	links = look->links;
 	release(look);
 	free(look);

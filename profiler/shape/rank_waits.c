@@ -69,7 +69,7 @@ static bool find(struct rank_waits *w, const struct result *r)
 	return true;
 }
 
-struct rank_waits *rank_waits_new(const struct result *result, struct allowance *memory)
+struct rank_waits *rank_waits_new(const struct result *result, struct quota *memory)
 {
 	struct rank_waits *w = calloc(1, sizeof(*w));
 	int err = -ENOMEM;

@@ -14,7 +14,7 @@ struct rank_waits;
  * Reads the whole timeline, which the result has. It finds what the merge found, unless records
  * were lost since. NULL with errno.
  */
-struct rank_waits *rank_waits_new(const struct result *result, struct allowance *memory);
+struct rank_waits *rank_waits_new(const struct result *result, struct quota *memory);
 void rank_waits_free(struct rank_waits *w);
 
 /*

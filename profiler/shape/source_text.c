@@ -330,7 +330,7 @@ static bool read_file(const struct result *r, const struct source_limits *limits
 	}
 	if (bounded_call(calls, &job->job, BOUNDED_CALL_OPEN_MS) != 0)
 		return true; /* the job is no longer ours */
-	budget_settle(bounded_caller_budget(calls), &job->job.share, false);
+	table_quota_settle(bounded_caller_budget(calls), &job->job.share, false);
 	w->file.state = job->state;
 	if (job->state == SOURCE_READ) {
 		w->file.has_changed = is_after_run(r, job->written_ns);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/shape/rank_waits.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "profiler/model/work_names.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/text.h"
@@ -30,7 +30,7 @@ static uint32_t add_text(struct view *v, enum frame_class class, const char *tex
 	struct frame_info frame = {.class = class, .name = text, .short_name = text};
 	uint32_t at = named_stacks_find_name(&v->stacks, text);
 
-	frame_info_mark(&frame);
+	frame_info_pseudo(&frame);
 	if (at == RECORD_NONE)
 		at = named_stacks_add_name(&v->stacks, &frame);
 	if (v->stacks.failed)
@@ -71,8 +71,8 @@ uint32_t view_add_label(struct view *v, enum frame_class class, const char *labe
 {
 	const char *kept = intern_find(&v->strings, label);
 
-	if (!kept && allowance_take(&v->memory, FRAME_BYTES))
-		kept = allowance_intern(&v->memory, &v->strings, label);
+	if (!kept && quota_take(&v->memory, FRAME_BYTES))
+		kept = quota_intern(&v->memory, &v->strings, label);
 	return kept ? add_text(v, class, kept) : NONE;
 }
 
@@ -286,7 +286,7 @@ static bool cut(const struct view *v, struct timeline_record *record, bool *begi
 /* The stack of a wait's row, of which the record has only the call. */
 static uint32_t waiting(struct view *v, uint32_t call)
 {
-	const char *text = intern_string(&v->strings, MARK_WAITING);
+	const char *text = intern_string(&v->strings, PSEUDO_WAITING);
 
 	if (call != RESULT_ROOT &&
 	    v->stacks.frames.list[v->stacks.list[call].frame].class == CLASS_WAIT)
@@ -300,10 +300,10 @@ static uint32_t waiting(struct view *v, uint32_t call)
 /* The stack of a kernel's wait for a rank. */
 static uint32_t waiting_for_rank(struct view *v, uint32_t kernel, uint32_t rank)
 {
-	char text[sizeof(MARK_WAITING_FOR_RANK) + 16];
+	char text[sizeof(PSEUDO_WAITING_FOR_RANK) + 16];
 	const char *kept;
 
-	snprintf(text, sizeof(text), MARK_WAITING_FOR_RANK "%u]", rank);
+	snprintf(text, sizeof(text), PSEUDO_WAITING_FOR_RANK "%u]", rank);
 	kept = intern_string(&v->strings, text);
 	if (kept)
 		return view_push(v, kernel, add_text(v, CLASS_WAIT, kept));
@@ -542,7 +542,7 @@ static void choose_processes(struct view *v)
 static const char *text_name(struct view *v, const struct frame_info *frame)
 {
 	const char *prefix = frame->class == CLASS_GPU_KERNEL ? work_frame(GPU_WORK_KERNEL)
-			     : frame->class == CLASS_CALL     ? MARK_CALL
+			     : frame->class == CLASS_CALL     ? PSEUDO_CALL
 							      : "";
 	const char *kept;
 	char *text;
@@ -553,7 +553,7 @@ static const char *text_name(struct view *v, const struct frame_info *frame)
 		view_fail(v, -ENOMEM);
 		return frame->name;
 	}
-	kept = allowance_intern(&v->memory, &v->strings, text);
+	kept = quota_intern(&v->memory, &v->strings, text);
 	free(text);
 	return kept ? kept : frame->name;
 }
@@ -713,7 +713,7 @@ static void build(struct view *v, const char *folder)
 }
 
 struct view *view_new(const struct result *result, const struct view_options *options,
-		      const char *folder, struct allowance *memory)
+		      const char *folder, struct quota *memory)
 {
 	struct view *v = calloc(1, sizeof(*v));
 	int err;
@@ -723,7 +723,7 @@ struct view *view_new(const struct result *result, const struct view_options *op
 	v->base = result;
 	v->result = *result;
 	v->options = options;
-	v->memory = (struct allowance){.limit = SIZE_MAX, .outer = memory};
+	v->memory = (struct quota){.limit = SIZE_MAX, .outer = memory};
 	build(v, folder);
 	if (!v->error)
 		return v;
@@ -747,7 +747,7 @@ void view_free(struct view *v)
 	free(v->named);
 	timeline_free(v->timeline);
 	intern_release(&v->strings);
-	allowance_return(&v->memory, v->memory.used);
+	quota_return(&v->memory, v->memory.used);
 	free(v);
 }
 

@@ -32,7 +32,7 @@
 #define PROFILER_SHAPE_VIEW_H
 
 #include <stdbool.h>
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/shape/grouping.h"
 #include "profiler/shape/slice.h"
 #include "profiler/model/result.h"
@@ -78,7 +78,7 @@ struct view;
  * memory; ENODATA: a time without a timeline; else the timeline cannot be read or written.
  */
 struct view *view_new(const struct result *result, const struct view_options *options,
-		      const char *folder, struct allowance *memory);
+		      const char *folder, struct quota *memory);
 void view_free(struct view *view);
 
 const struct result *view_result(const struct view *view);

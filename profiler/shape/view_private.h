@@ -32,7 +32,7 @@ struct view {
 	struct result result, text_result; /* what the caller sees */
 	const struct result *base;
 	const struct view_options *options;
-	struct allowance memory;
+	struct quota memory;
 	struct intern strings;
 
 	struct named_stacks stacks; /* the frames: the result's, then its own, found by name */

@@ -411,11 +411,11 @@ void bpf_source_vary_clocks(struct bpf_source *s, uint64_t now_ns)
 		ioctl(s->clocks[i], PERF_EVENT_IOC_PERIOD, &tick_ns);
 }
 
-void bpf_source_set_window(struct bpf_source *s, const struct window *window)
+void bpf_source_set_time_range(struct bpf_source *s, const struct time_range *time_range)
 {
-	s->bpf->bss->samples_from_ns = window->from_ns;
-	s->bpf->bss->launches_from_ns = window_recorded_from(window);
-	s->bpf->bss->recorded_to_ns = window->to_ns;
+	s->bpf->bss->samples_from_ns = time_range->from_ns;
+	s->bpf->bss->launches_from_ns = time_range_recorded_from(time_range);
+	s->bpf->bss->recorded_to_ns = time_range->to_ns;
 }
 
 void bpf_source_stop_clocks(struct bpf_source *s)

@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "bpf/stack_event.h"
-#include "cupti_trace/wire/window.h"
+#include "cupti_trace/wire/time_range.h"
 
 struct bpf_source;
 
@@ -63,7 +63,7 @@ void bpf_source_vary_clocks(struct bpf_source *source, uint64_t now_ns);
  * Takes samples within this time alone, and launches that may have work in it; a tick or launch
  * outside costs next to nothing.
  */
-void bpf_source_set_window(struct bpf_source *source, const struct window *window);
+void bpf_source_set_time_range(struct bpf_source *source, const struct time_range *time_range);
 
 /* Stops sampling; samples already taken stay in the ring buffer. */
 void bpf_source_stop_clocks(struct bpf_source *source);

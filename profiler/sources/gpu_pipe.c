@@ -269,7 +269,7 @@ uint64_t tracee_silence(const struct tracee *t)
 /* Before what is recorded: it had nothing to send. */
 static bool ended_before(const struct gpu_pipe *p, const struct tracee *t)
 {
-	uint64_t from_ns = collect_window(p->collect)->from_ns;
+	uint64_t from_ns = collect_time_range(p->collect)->from_ns;
 
 	return from_ns && end_of(t) < from_ns;
 }
@@ -303,7 +303,7 @@ void gpu_pipe_close(struct gpu_pipe *p, struct tracee *t)
 	count_missing(p, t);
 	saturated_add(&p->ledger->cost.program_ns, t->goodbye.own_ns);
 	/* when recording was over, the program did not wait for them */
-	if (t->has_left && window_is_over(collect_window(p->collect), t->left_ns))
+	if (t->has_left && time_range_is_over(collect_time_range(p->collect), t->left_ns))
 		p->ledger->outside.unended += without_record(t);
 	else if (!ended_before(p, t))
 		p->ledger->launches.unended += without_record(t);

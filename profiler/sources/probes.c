@@ -310,7 +310,7 @@ static int scan_open_file(struct probes *p, int fd, uint64_t device, pid_t only,
 		n = bounded_call(p->calls, &search->job, BOUNDED_CALL_LOAD_MS);
 	}
 	if (!n) {
-		budget_settle(bounded_caller_budget(p->calls), &search->job.share, false);
+		table_quota_settle(bounded_caller_budget(p->calls), &search->job.share, false);
 		n = attach(p, search, only, shown_path);
 		free(search);
 	}

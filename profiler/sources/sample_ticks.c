@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/sources/sample_ticks.h"
 
-#define TICK_SPREAD 0.4        /* from the shortest tick of a CPU to the longest, of their mean */
-#define PATIENCE_NS 100000000u /* a ring holds at least this much of a CPU's ticks */
+#define TICK_SPREAD 0.4       /* from the shortest tick of a CPU to the longest, of their mean */
+#define TIMEOUT_NS 100000000u /* a ring holds at least this much of a CPU's ticks */
 
 void sample_ticks_begin(struct sample_ticks *t, uint64_t sample_ns, uint64_t tick_ns,
 			uint32_t number)
@@ -45,7 +45,7 @@ uint64_t sample_ticks_samples(uint64_t ticks, uint64_t sample_ns, uint64_t tick_
 
 uint32_t sample_ticks_stack_bytes(uint64_t ring_bytes, uint64_t tick_ns)
 {
-	uint64_t ticks = PATIENCE_NS / tick_ns + 1, bytes = ring_bytes / ticks / 8 * 8;
+	uint64_t ticks = TIMEOUT_NS / tick_ns + 1, bytes = ring_bytes / ticks / 8 * 8;
 
 	if (bytes > SAMPLE_STACK_MAX)
 		return SAMPLE_STACK_MAX;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include "profiler/model/api_calls.h"
 #include "profiler/model/result.h"
-#include "profiler/tables/figures.h"
+#include "profiler/tables/report_table.h"
 
 enum column {
 	CALLS,
@@ -26,22 +26,22 @@ enum column {
 	COLUMNS
 };
 
-static const struct figure_column columns[COLUMNS] = {
-	[CALLS] = {"calls", "Calls", FIGURE_COUNT, 9},
-	[TIME] = {"ns", "Time", FIGURE_TIME, 11},
-	[MEAN] = {"mean_ns", "Mean", FIGURE_TIME, 11},
-	[SHORTEST] = {"shortest_ns", "Shortest", FIGURE_TIME, 11},
-	[LONGEST] = {"longest_ns", "Longest", FIGURE_TIME, 11},
-	[P99] = {"p99_ns", "99 % within", FIGURE_TIME, 11},
-	[FAILED] = {"failed", "Failed", FIGURE_COUNT, 8},
-	[BYTES] = {"bytes", "Bytes", FIGURE_BYTES, 11},
-	[FUNCTION] = {"function", "Function", FIGURE_TEXT, UINT8_MAX},
-	[ERRORS] = {"errors", "Errors", FIGURE_NOTE, 0},
-	[MEDIAN] = {"median_ns", "Half within", FIGURE_TIME, 0},
-	[NESTED] = {"within_runtime", "Within the runtime", FIGURE_COUNT, 0},
-	[NESTED_TIME] = {"within_runtime_ns", "Time within the runtime", FIGURE_TIME, 0},
-	[OPEN] = {"not_returned", "Not returned", FIGURE_COUNT, 0},
-	[INTERFACE] = {"interface", "Interface", FIGURE_TEXT, 0},
+static const struct report_column columns[COLUMNS] = {
+	[CALLS] = {"calls", "Calls", REPORT_CELL_COUNT, 9},
+	[TIME] = {"ns", "Time", REPORT_CELL_TIME, 11},
+	[MEAN] = {"mean_ns", "Mean", REPORT_CELL_TIME, 11},
+	[SHORTEST] = {"shortest_ns", "Shortest", REPORT_CELL_TIME, 11},
+	[LONGEST] = {"longest_ns", "Longest", REPORT_CELL_TIME, 11},
+	[P99] = {"p99_ns", "99 % within", REPORT_CELL_TIME, 11},
+	[FAILED] = {"failed", "Failed", REPORT_CELL_COUNT, 8},
+	[BYTES] = {"bytes", "Bytes", REPORT_CELL_BYTES, 11},
+	[FUNCTION] = {"function", "Function", REPORT_CELL_TEXT, UINT8_MAX},
+	[ERRORS] = {"errors", "Errors", REPORT_CELL_NOTE, 0},
+	[MEDIAN] = {"median_ns", "Half within", REPORT_CELL_TIME, 0},
+	[NESTED] = {"within_runtime", "Within the runtime", REPORT_CELL_COUNT, 0},
+	[NESTED_TIME] = {"within_runtime_ns", "Time within the runtime", REPORT_CELL_TIME, 0},
+	[OPEN] = {"not_returned", "Not returned", REPORT_CELL_COUNT, 0},
+	[INTERFACE] = {"interface", "Interface", REPORT_CELL_TEXT, 0},
 };
 
 /* "3 cudaErrorNotReady, 1 error 1234" */
@@ -62,11 +62,11 @@ static void errors_text(const struct api_call *call, char *text, size_t size)
 	}
 }
 
-static void add_figure(struct figures *f, const struct result *r, const void *record)
+static void add_cell(struct report_table *f, const struct result *r, const void *record)
 {
 	const struct api_call *call = *(const struct api_call *const *)record;
 	char errors[1024], name[API_CALL_TEXT_BYTES];
-	union figure row[COLUMNS];
+	union report_cell row[COLUMNS];
 
 	(void)r;
 	errors_text(call, errors, sizeof(errors));
@@ -85,7 +85,7 @@ static void add_figure(struct figures *f, const struct result *r, const void *re
 	row[NESTED_TIME].number = call->nested_ns;
 	row[OPEN].number = call->calls > call->returned ? call->calls - call->returned : 0;
 	row[INTERFACE].text = call->family == GPU_LAUNCH_DRIVER ? "driver" : "runtime";
-	figures_add(f, row);
+	report_table_add(f, row);
 }
 
 static int by_time(const void *a, const void *b)
@@ -100,11 +100,11 @@ static int by_time(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-struct figures *api_calls_figures(const struct result *result)
+struct report_table *api_calls_report_table(const struct result *result)
 {
 	const struct api_calls *calls = &result->totals.ledger->api;
-	struct figures *f = figures_new("api_calls", "CUDA calls", columns, COLUMNS);
+	struct report_table *f = report_table_new("api_calls", "CUDA calls", columns, COLUMNS);
 
-	return figures_fill(f, result, calls->list, calls->count, sizeof(*calls->list), by_time,
-			    add_figure);
+	return report_table_fill(f, result, calls->list, calls->count, sizeof(*calls->list),
+				 by_time, add_cell);
 }

@@ -5,10 +5,10 @@
 #ifndef PROFILER_TABLES_API_CALLS_TABLE_H
 #define PROFILER_TABLES_API_CALLS_TABLE_H
 
-struct figures;
+struct report_table;
 struct result;
 
 /* Makes the table. NULL with errno. */
-struct figures *api_calls_figures(const struct result *result);
+struct report_table *api_calls_report_table(const struct result *result);
 
 #endif

@@ -178,7 +178,7 @@ bool busy_gather(const struct result *result, busy_key key, const void *context,
 		.result = result, .key = key, .context = context, .max = BUSY_SPANS_MAX};
 	bool has_gathered;
 
-	result_window(result, &g.from, &g.to);
+	result_time_range(result, &g.from, &g.to);
 	has_gathered = find_devices(&g) && gather(&g);
 	free(g.device_of);
 	if (!has_gathered) {
@@ -198,7 +198,7 @@ struct busy *busy_new(const struct result *result, uint64_t spans_max)
 
 	if (!b)
 		return NULL;
-	result_window(result, &g.from, &g.to);
+	result_time_range(result, &g.from, &g.to);
 	if (!find_devices(&g) || !gather(&g))
 		goto failed;
 	unite(g.spans, &g.count);
@@ -252,7 +252,7 @@ uint32_t busy_gaps(const struct busy *busy, const struct result *result, struct 
 	uint64_t from, end;
 	uint32_t count = 0;
 
-	result_window(result, &from, &end);
+	result_time_range(result, &from, &end);
 	for (uint64_t i = 0; i <= busy->span_count; i++) {
 		bool is_end = i == busy->span_count;
 		uint64_t to = is_end ? end : busy->spans[i].start;

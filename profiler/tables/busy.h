@@ -3,8 +3,8 @@
  * When GPUs worked, and when none did: the union of the times of their operations, from the
  * timeline. Work of several streams or processes at once counts once.
  *
- * Times are in ns, CLOCK_MONOTONIC, and within the time that the result shows (result_window): what
- * is before or after it does not count. Operations without a duration do not count either.
+ * Times are in ns, CLOCK_MONOTONIC, and within the time that the result shows (result_time_range):
+ * what is before or after it does not count. Operations without a duration do not count either.
  *
  * One device is one UUID, also if several processes number it differently; without a UUID it is
  * the number. Work whose device is unknown counts for all GPUs together only.

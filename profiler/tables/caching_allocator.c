@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/model/memory_use.h"
-#include "profiler/tables/figures.h"
+#include "profiler/tables/report_table.h"
 #include "profiler/tables/memory_place.h"
 
 static const struct caching_allocator torch = {
@@ -141,16 +141,16 @@ enum column {
 	COLUMNS
 };
 
-static const struct figure_column columns[COLUMNS] = {
-	[PEAK] = {"held_at_peak_bytes", "At the peak", FIGURE_BYTES, 11},
-	[AT_PEAK] = {"segments_at_peak", "Segments", FIGURE_COUNT, 9},
-	[LEFT] = {"left_bytes", "Left", FIGURE_BYTES, 11},
-	[LEFT_PIECES] = {"segments_left", "Segments left", FIGURE_COUNT, 13},
-	[ALLOCATED] = {"allocated_bytes", "Allocated", FIGURE_BYTES, 11},
-	[ALLOCATIONS] = {"segments", "Segments", FIGURE_COUNT, 9},
-	[NAME] = {"allocator", "Held by", FIGURE_TEXT, UINT8_MAX},
-	[ADVICE] = {"advice", "Note", FIGURE_NOTE, 0},
-	[WHERE] = {"memory", "Memory", FIGURE_TEXT, 0},
+static const struct report_column columns[COLUMNS] = {
+	[PEAK] = {"held_at_peak_bytes", "At the peak", REPORT_CELL_BYTES, 11},
+	[AT_PEAK] = {"segments_at_peak", "Segments", REPORT_CELL_COUNT, 9},
+	[LEFT] = {"left_bytes", "Left", REPORT_CELL_BYTES, 11},
+	[LEFT_PIECES] = {"segments_left", "Segments left", REPORT_CELL_COUNT, 13},
+	[ALLOCATED] = {"allocated_bytes", "Allocated", REPORT_CELL_BYTES, 11},
+	[ALLOCATIONS] = {"segments", "Segments", REPORT_CELL_COUNT, 9},
+	[NAME] = {"allocator", "Held by", REPORT_CELL_TEXT, UINT8_MAX},
+	[ADVICE] = {"advice", "Note", REPORT_CELL_NOTE, 0},
+	[WHERE] = {"memory", "Memory", REPORT_CELL_TEXT, 0},
 };
 
 static int by_held(const void *a, const void *b)
@@ -163,11 +163,11 @@ static int by_held(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void add_holder(struct figures *f, const struct result *r, const void *record)
+static void add_holder(struct report_table *f, const struct result *r, const void *record)
 {
 	const struct holder *h = record;
 	char where[MEMORY_PLACE_BYTES];
-	union figure row[COLUMNS];
+	union report_cell row[COLUMNS];
 	struct memory_use use;
 
 	memory_use_of(r->tables, &use);
@@ -180,20 +180,20 @@ static void add_holder(struct figures *f, const struct result *r, const void *re
 	row[NAME].text = h->allocator->name;
 	row[ADVICE].text = h->allocator->advice;
 	row[WHERE].text = memory_place_text(r, &use.totals[h->total], where);
-	figures_add(f, row);
+	report_table_add(f, row);
 }
 
-struct figures *caching_allocators_figures(const struct result *result)
+struct report_table *caching_allocators_report_table(const struct result *result)
 {
 	struct holders *h = calloc(1, sizeof(*h));
-	struct figures *f =
-		h ? figures_new("caching_allocators", "Caching allocators", columns, COLUMNS)
+	struct report_table *f =
+		h ? report_table_new("caching_allocators", "Caching allocators", columns, COLUMNS)
 		  : NULL;
 
 	if (h)
 		collect(h, result);
-	f = figures_fill(f, result, h ? h->list : NULL, h ? h->count : 0, sizeof(struct holder),
-			 by_held, add_holder);
+	f = report_table_fill(f, result, h ? h->list : NULL, h ? h->count : 0,
+			      sizeof(struct holder), by_held, add_holder);
 	if (f && h)
 		f->left_out += h->left_out;
 	free(h);

@@ -24,6 +24,6 @@ const struct caching_allocator *caching_allocator_of(const struct result *result
  * Makes a table of what each of them held, by kind of memory; those beyond CACHING_ALLOCATORS_MAX
  * are left out. NULL with errno.
  */
-struct figures *caching_allocators_figures(const struct result *result);
+struct report_table *caching_allocators_report_table(const struct result *result);
 
 #endif

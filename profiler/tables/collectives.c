@@ -55,7 +55,7 @@ struct comparison {
 };
 
 struct collectives {
-	struct allowance memory;
+	struct quota memory;
 	struct collective_operation *list;
 	uint32_t count, capacity;
 	bool is_full;
@@ -109,12 +109,12 @@ bool collectives_is_compared(const struct frame_info *frame)
 
 /* ---- adding ---- */
 
-struct collectives *collectives_new(struct allowance *memory)
+struct collectives *collectives_new(struct quota *memory)
 {
 	struct collectives *c = calloc(1, sizeof(*c));
 
 	if (c) {
-		c->memory = (struct allowance){.limit = COLLECTIVES_BYTES_MAX, .outer = memory};
+		c->memory = (struct quota){.limit = COLLECTIVES_BYTES_MAX, .outer = memory};
 		c->tolerance_ns = COLLECTIVES_TOLERANCE_NS;
 		c->before_max = BEFORE_MAX;
 	}
@@ -126,7 +126,7 @@ static void drop_operations(struct collectives *c)
 	free(c->list);
 	record_set_release(&c->lines.set);
 	record_set_release(&c->kinds.set);
-	allowance_return(&c->memory, c->memory.used);
+	quota_return(&c->memory, c->memory.used);
 	c->list = NULL;
 	c->count = 0;
 }
@@ -163,7 +163,7 @@ static uint32_t line_of(struct collectives *c, const struct collective_line *key
 
 	if (at != RECORD_NONE)
 		return at;
-	if (!allowance_take(&c->memory, LINE_BYTES))
+	if (!quota_take(&c->memory, LINE_BYTES))
 		return RECORD_NONE;
 	line.kind = kind_of(c, key);
 	if (line.kind == RECORD_NONE)
@@ -185,7 +185,7 @@ void collectives_add(struct collectives *c, const struct collective_line *line, 
 	if (c->is_full)
 		return;
 	operation.line = line_of(c, line);
-	if (operation.line == RECORD_NONE || !allowance_take(&c->memory, OPERATION_BYTES) ||
+	if (operation.line == RECORD_NONE || !quota_take(&c->memory, OPERATION_BYTES) ||
 	    !array_make_room(&c->list, c->count, &c->capacity, sizeof(operation)))
 		give_up(c);
 	else

@@ -39,7 +39,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/model/clock_fit.h"
 #include "profiler/model/result.h"
 
@@ -91,7 +91,7 @@ struct collective_clock {
 struct collectives;
 
 /* `memory` is borrowed. NULL: out of memory. */
-struct collectives *collectives_new(struct allowance *memory);
+struct collectives *collectives_new(struct quota *memory);
 void collectives_free(struct collectives *c);
 
 /* Adds an operation; one that lasts 0 ns has no peers. */

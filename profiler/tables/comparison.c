@@ -46,7 +46,7 @@ enum change_unit comparison_total_unit(enum comparison_total total)
 
 bool comparison_take(struct made_comparison *made, size_t bytes)
 {
-	if (!allowance_take(made->memory, bytes)) {
+	if (!quota_take(made->memory, bytes)) {
 		comparison_fail(made, E2BIG);
 		return false;
 	}
@@ -352,7 +352,7 @@ static void add_run(struct made_comparison *made, struct compared_run *run)
 		amount = comparison_scaled(amount, run, comparison_total_of_row(row->kind));
 		comparison_add_to_stack(made, run, numbers[row->stack], row, &amount);
 	}
-	result_window(r, &from, &to);
+	result_time_range(r, &from, &to);
 	wall.value = (double)(to - from);
 	comparison_add(made, &made->totals, TOTAL_WALL, run, &wall);
 	if (!made->error)
@@ -465,7 +465,7 @@ void comparison_free(struct comparison *comparison)
 		amounts_release(&made->tables[i].amounts);
 	}
 	amounts_release(&made->totals);
-	allowance_return(made->memory, made->taken);
+	quota_return(made->memory, made->taken);
 	unnamed_files_release(&made->unnamed);
 	for (struct made_frame *frame = made->made_frames, *next; frame; frame = next) {
 		next = frame->next;

@@ -25,7 +25,7 @@
 #include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/base/allowance.h"
+#include "profiler/base/quota.h"
 #include "profiler/model/result.h"
 #include "profiler/tables/change.h"
 #include "profiler/tables/kernel_match.h"
@@ -112,7 +112,7 @@ struct comparison_options {
 	enum comparison_side shown;
 	bool is_weights;
 	bool is_normalized;
-	struct allowance *memory; /* what stacks and frames are taken from; NULL: no limit */
+	struct quota *memory; /* what stacks and frames are taken from; NULL: no limit */
 };
 
 /*

@@ -71,7 +71,7 @@ struct made_comparison {
 	struct change *changes, *own;
 	bool has_shapes;      /* all runs */
 	bool has_charged_cpu; /* all runs */
-	struct allowance *memory;
+	struct quota *memory;
 	size_t taken; /* from it */
 	int error;
 };
@@ -83,7 +83,7 @@ static inline void comparison_fail(struct made_comparison *made, int error)
 		made->error = error;
 }
 
-/* Takes from the allowance. False: it would be more than there is, and the error is set. */
+/* Takes from the quota. False: it would be more than there is, and the error is set. */
 bool comparison_take(struct made_comparison *made, size_t bytes);
 
 /* Adds an amount of a run. */

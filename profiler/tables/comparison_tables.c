@@ -8,12 +8,12 @@
 #include <string.h>
 #include "profiler/base/cuda_errors.h"
 #include "profiler/model/memory_use.h"
-#include "profiler/tables/digest.h"
+#include "profiler/tables/hot_spots.h"
 #include "profiler/tables/launch_shapes.h"
 #include "symbolize/util/array.h"
 
-_Static_assert((int)COMPARED_WAITS == (int)DIGEST_WAITS &&
-		       (int)COMPARED_KERNELS == (int)DIGEST_KERNELS,
+_Static_assert((int)COMPARED_WAITS == (int)HOT_SPOTS_WAITS &&
+		       (int)COMPARED_KERNELS == (int)HOT_SPOTS_KERNELS,
 	       "the tables of a digest come first");
 
 /* Returns the total that the entries of a table are parts of. */
@@ -137,10 +137,10 @@ void comparison_add_row(struct made_comparison *made, const struct compared_run 
 {
 	enum comparison_total total = comparison_total_of_row(row->kind);
 	struct amount amount = comparison_scaled(*whole, run, total);
-	const struct frame_info *frames[DIGEST_TABLES];
+	const struct frame_info *frames[HOT_SPOTS_TABLES];
 
-	digest_frames(run->result, row, frames);
-	for (int i = 0; i < DIGEST_TABLES; i++)
+	hot_spots_frames(run->result, row, frames);
+	for (int i = 0; i < HOT_SPOTS_TABLES; i++)
 		if (frames[i])
 			add_to_table(made, (enum comparison_tables)i, frames[i], run, &amount);
 	comparison_add(made, &made->totals, total, run, whole);
@@ -311,7 +311,7 @@ static void add_memory_rows(struct made_comparison *made, const struct compared_
 	memory_use_of(run->result->tables, &use);
 	for (uint32_t i = 0; i < use.row_count && !made->error; i++) {
 		const struct memory_row *row = &use.rows[i];
-		const struct frame_info *function = digest_site(whole, row->stack);
+		const struct frame_info *function = hot_spots_site(whole, row->stack);
 
 		if (row->peak_bytes || row->left_bytes)
 			add_memory_row(made, run, row, use.totals[row->total].kind,

@@ -2,7 +2,7 @@
 #include "profiler/tables/comparison_private.h"
 
 #include <stdlib.h>
-#include "profiler/tables/digest.h"
+#include "profiler/tables/hot_spots.h"
 
 static struct run_values no_values(const struct comparison *c)
 {
@@ -102,7 +102,7 @@ static bool has_match(const struct result *r, uint32_t stack, const unsigned cha
 		uint32_t frame = r->stacks[stack].frame;
 
 		if (found[frame] == MATCHES_PATTERN &&
-		    (is_innermost || digest_is_function(&r->frames[frame])))
+		    (is_innermost || hot_spots_is_function(&r->frames[frame])))
 			return true;
 	}
 	return false;
@@ -152,7 +152,8 @@ int comparison_matching_totals(const struct comparison *comparison, const regex_
 	*v = no_values(comparison);
 	*found = 0;
 	for (uint32_t i = 0; i < all->frame_count; i++)
-		*found += digest_is_function(&all->frames[i]) && matches(pattern, &all->frames[i]);
+		*found +=
+			hot_spots_is_function(&all->frames[i]) && matches(pattern, &all->frames[i]);
 	for (uint32_t i = 0; i < made->run_count && !error; i++)
 		error = add_matching_stacks(made, &sum, pattern, &made->runs[i]);
 	charge(made, v);

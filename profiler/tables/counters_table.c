@@ -5,22 +5,22 @@
 #include <math.h>
 #include <stdlib.h>
 #include "profiler/model/result.h"
-#include "profiler/tables/figures.h"
+#include "profiler/tables/report_table.h"
 #include "symbolize/util/saturate.h"
 
 enum column { MEAN, LEAST, MOST, UNIT, MEASURED, LAUNCHES, METRIC, KERNEL, COLUMNS };
 
 #define LINES 40 /* of the report: some kernels, with some metrics each */
 
-static const struct figure_column columns[COLUMNS] = {
-	[MEAN] = {"mean", "Mean", FIGURE_NUMBER, 12},
-	[LEAST] = {"least", "Least", FIGURE_NUMBER, 12},
-	[MOST] = {"most", "Most", FIGURE_NUMBER, 12},
-	[UNIT] = {"unit", "Unit", FIGURE_TEXT, 0},
-	[MEASURED] = {"measured", "Measured", FIGURE_COUNT, 8},
-	[LAUNCHES] = {"launches", "of", FIGURE_COUNT, 8},
-	[METRIC] = {"metric", "Metric", FIGURE_TEXT, UINT8_MAX},
-	[KERNEL] = {"kernel", "Kernel", FIGURE_TEXT, FIGURE_ABOVE},
+static const struct report_column columns[COLUMNS] = {
+	[MEAN] = {"mean", "Mean", REPORT_CELL_NUMBER, 12},
+	[LEAST] = {"least", "Least", REPORT_CELL_NUMBER, 12},
+	[MOST] = {"most", "Most", REPORT_CELL_NUMBER, 12},
+	[UNIT] = {"unit", "Unit", REPORT_CELL_TEXT, 0},
+	[MEASURED] = {"measured", "Measured", REPORT_CELL_COUNT, 8},
+	[LAUNCHES] = {"launches", "of", REPORT_CELL_COUNT, 8},
+	[METRIC] = {"metric", "Metric", REPORT_CELL_TEXT, UINT8_MAX},
+	[KERNEL] = {"kernel", "Kernel", REPORT_CELL_TEXT, REPORT_CELL_ABOVE},
 };
 
 /* A kernel, and one metric of it over all its stacks. */
@@ -92,12 +92,12 @@ static uint32_t merge(struct kernel_metric *list, uint32_t count)
 	return kept;
 }
 
-static void add_figure(struct figures *f, const struct result *whole, const struct counter_table *c,
-		       const struct kernel_metric *k)
+static void add_cell(struct report_table *f, const struct result *whole,
+		     const struct counter_table *c, const struct kernel_metric *k)
 {
 	/* not as a frame: the table may be shown beside a view, which has frames of its own */
 	const char *kernel = whole->frames[k->frame].short_name;
-	union figure row[COLUMNS];
+	union report_cell row[COLUMNS];
 
 	row[MEAN].real = k->sum / (double)k->count;
 	row[LEAST].real = k->least;
@@ -107,21 +107,22 @@ static void add_figure(struct figures *f, const struct result *whole, const stru
 	row[MEASURED].number = k->count;
 	row[LAUNCHES].number = k->launches;
 	row[KERNEL].text = kernel;
-	figures_add(f, row);
+	report_table_add(f, row);
 }
 
-struct figures *counters_figures(const struct result *result)
+struct report_table *counters_report_table(const struct result *result)
 {
 	const struct counter_table *c = result->counters;
 	/* the stacks are those of the whole run's result */
 	const struct result *whole = result->counters_result ? result->counters_result : result;
-	struct figures *f = figures_new("hardware_counters", "Hardware counters", columns, COLUMNS);
+	struct report_table *f =
+		report_table_new("hardware_counters", "Hardware counters", columns, COLUMNS);
 	uint32_t rows = c ? c->rows.count : 0, count = 0;
 	struct kernel_metric *list = calloc(rows + 1u, sizeof(*list));
 	struct kernel_sum *sums = sum_kernels(whole);
 
 	if (!f || !list || !sums) {
-		figures_free(f);
+		report_table_free(f);
 		free(list);
 		free(sums);
 		errno = ENOMEM;
@@ -141,7 +142,7 @@ struct figures *counters_figures(const struct result *result)
 	count = merge(list, count);
 	qsort(list, count, sizeof(*list), by_kernel);
 	for (uint32_t i = 0; i < count; i++)
-		add_figure(f, whole, c, &list[i]);
+		add_cell(f, whole, c, &list[i]);
 	if (c)
 		f->left_out += c->not_kept;
 	free(list);

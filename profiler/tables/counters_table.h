@@ -6,10 +6,10 @@
 #ifndef PROFILER_TABLES_COUNTERS_TABLE_H
 #define PROFILER_TABLES_COUNTERS_TABLE_H
 
-struct figures;
+struct report_table;
 struct result;
 
 /* Makes the table. NULL with errno. */
-struct figures *counters_figures(const struct result *result);
+struct report_table *counters_report_table(const struct result *result);
 
 #endif

@@ -19,13 +19,13 @@ enum {
 	COLUMNS
 };
 
-static const struct figure_column columns[COLUMNS] = {
-	[COLUMN_DEVICE] = {"device", "GPU", FIGURE_TEXT, 12},
-	[COLUMN_WORK] = {"work", "Work", FIGURE_TEXT, 12},
-	[COLUMN_NS] = {"ns", "Time", FIGURE_TIME, 11},
-	[COLUMN_EXPOSED] = {"exposed_ns", "Exposed", FIGURE_TIME, 11},
-	[COLUMN_SHARE] = {"exposed_permille", "of it", FIGURE_SHARE, 8},
-	[COLUMN_OF_RUN] = {"run_permille", "of the run", FIGURE_SHARE, UINT8_MAX},
+static const struct report_column columns[COLUMNS] = {
+	[COLUMN_DEVICE] = {"device", "GPU", REPORT_CELL_TEXT, 12},
+	[COLUMN_WORK] = {"work", "Work", REPORT_CELL_TEXT, 12},
+	[COLUMN_NS] = {"ns", "Time", REPORT_CELL_TIME, 11},
+	[COLUMN_EXPOSED] = {"exposed_ns", "Exposed", REPORT_CELL_TIME, 11},
+	[COLUMN_SHARE] = {"exposed_permille", "of it", REPORT_CELL_SHARE, 8},
+	[COLUMN_OF_RUN] = {"run_permille", "of the run", REPORT_CELL_SHARE, UINT8_MAX},
 };
 
 struct classes {
@@ -96,7 +96,7 @@ static uint64_t permille(uint64_t part, uint64_t whole)
 	return whole ? (uint64_t)((unsigned __int128)part * 1000 / whole) : 0;
 }
 
-static void add(struct figures *f, const struct result *r, uint32_t device,
+static void add(struct report_table *f, const struct result *r, uint32_t device,
 		const struct run_of_spans runs[WORK_CLASSES])
 {
 	static const char *const names[WORK_CLASSES] = {
@@ -104,12 +104,12 @@ static void add(struct figures *f, const struct result *r, uint32_t device,
 	char label[DEVICE_LABEL_BYTES];
 	uint64_t from_ns, to_ns;
 
-	result_window(r, &from_ns, &to_ns);
+	result_time_range(r, &from_ns, &to_ns);
 	device_label(&r->devices[device], label);
 	for (int class = COPIES; class < WORK_CLASSES; class ++) {
 		uint64_t ns = length_of(&runs[class]);
 		uint64_t exposed = ns - length_of_both(&runs[class], &runs[COMPUTES]);
-		union figure row[COLUMNS] = {
+		union report_cell row[COLUMNS] = {
 			[COLUMN_DEVICE] = {.text = label},
 			[COLUMN_WORK] = {.text = names[class]},
 			[COLUMN_NS] = {.number = ns},
@@ -118,13 +118,13 @@ static void add(struct figures *f, const struct result *r, uint32_t device,
 			[COLUMN_OF_RUN] = {.number = permille(exposed, to_ns - from_ns)}};
 
 		if (ns > 0)
-			figures_add(f, row);
+			report_table_add(f, row);
 	}
 }
 
 /* From spans in order of devices and, in each, of classes. */
-static void add_devices(struct figures *f, const struct result *r, const struct busy_span *spans,
-			uint64_t count)
+static void add_devices(struct report_table *f, const struct result *r,
+			const struct busy_span *spans, uint64_t count)
 {
 	for (uint64_t i = 0; i < count;) {
 		uint32_t device = spans[i].device / WORK_CLASSES;
@@ -140,10 +140,10 @@ static void add_devices(struct figures *f, const struct result *r, const struct 
 	}
 }
 
-struct figures *exposed_figures(const struct result *result)
+struct report_table *exposed_report_table(const struct result *result)
 {
-	struct figures *f = figures_new("exposed", "Copies and collectives that no kernel hid",
-					columns, COLUMNS);
+	struct report_table *f = report_table_new(
+		"exposed", "Copies and collectives that no kernel hid", columns, COLUMNS);
 	bool *is_nccl = calloc(result->frame_count + (size_t)1, sizeof(*is_nccl));
 	struct classes classes = {result, is_nccl};
 	struct busy_span *spans = NULL;
@@ -160,7 +160,7 @@ struct figures *exposed_figures(const struct result *result)
 	free(is_nccl);
 	if (has_read)
 		return f;
-	figures_free(f);
+	report_table_free(f);
 	errno = ENOMEM;
 	return NULL;
 }

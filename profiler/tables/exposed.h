@@ -10,9 +10,9 @@
 #ifndef PROFILER_TABLES_EXPOSED_H
 #define PROFILER_TABLES_EXPOSED_H
 
-#include "profiler/tables/figures.h"
+#include "profiler/tables/report_table.h"
 
 /* By device and kind; NULL with errno. */
-struct figures *exposed_figures(const struct result *result);
+struct report_table *exposed_report_table(const struct result *result);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/tables/digest.h"
+#include "profiler/tables/hot_spots.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/text.h"
 
@@ -131,7 +131,7 @@ static void end_with_a_character(char *text)
 
 void launch_path(const struct result *r, uint32_t stack, char *text, size_t size)
 {
-	const struct frame_info *site = digest_site(r, stack), *frame;
+	const struct frame_info *site = hot_spots_site(r, stack), *frame;
 	bool is_inside = true;
 	size_t used = 0;
 
@@ -177,29 +177,30 @@ enum column {
 	COLUMNS
 };
 
-static const struct figure_column columns[COLUMNS] = {
-	[CALLS] = {"calls", "Calls", FIGURE_COUNT, 9},
-	[TIME] = {"ns", "Time", FIGURE_TIME, 11},
-	[SHARE] = {"share_permille", "Share", FIGURE_SHARE, 7},
-	[GRID] = {"grid", "Grid", FIGURE_TEXT, 14},
-	[BLOCK] = {"block", "Block", FIGURE_TEXT, 12},
-	[OCCUPANCY] = {"occupancy_permille", "Occupancy", FIGURE_SHARE, 9},
-	[LIMITS] = {"limited_by", "Limited by", FIGURE_TEXT, 15},
-	[WAVES] = {"waves_thousandths", "Waves", FIGURE_THOUSANDTHS, 9},
-	[WAITED] = {"waited_for_permille", "Waited for", FIGURE_SHARE, 10},
-	[KERNEL] = {"kernel", "Kernel", FIGURE_FRAME, UINT8_MAX},
-	[ADVICE] = {"advice", "Advice", FIGURE_NOTE, 0},
-	[PATH] = {"launched_by", "Launched by", FIGURE_NOTE, 0},
-	[BLOCKS] = {"blocks", "Blocks", FIGURE_COUNT, 0},
-	[THREADS] = {"threads", "Threads", FIGURE_COUNT, 0},
-	[RESIDENT] = {"blocks_per_multiprocessor", "Blocks per multiprocessor", FIGURE_COUNT, 0},
-	[WARPS] = {"warps_per_multiprocessor", "Warps per multiprocessor", FIGURE_COUNT, 0},
-	[MOST_WARPS] = {"most_warps_per_multiprocessor", "Room for warps", FIGURE_COUNT, 0},
-	[TAIL] = {"blocks_in_last_wave", "Blocks in the last wave", FIGURE_COUNT, 0},
-	[SHARED] = {"shared_bytes", "Shared memory per block", FIGURE_BYTES, 0},
-	[REGISTERS] = {"registers", "Registers per thread", FIGURE_COUNT, 0},
-	[DEVICE] = {"device", "Device", FIGURE_TEXT, 0},
-	[WAITED_COUNT] = {"waited_for", "Launches waited for", FIGURE_COUNT, 0},
+static const struct report_column columns[COLUMNS] = {
+	[CALLS] = {"calls", "Calls", REPORT_CELL_COUNT, 9},
+	[TIME] = {"ns", "Time", REPORT_CELL_TIME, 11},
+	[SHARE] = {"share_permille", "Share", REPORT_CELL_SHARE, 7},
+	[GRID] = {"grid", "Grid", REPORT_CELL_TEXT, 14},
+	[BLOCK] = {"block", "Block", REPORT_CELL_TEXT, 12},
+	[OCCUPANCY] = {"occupancy_permille", "Occupancy", REPORT_CELL_SHARE, 9},
+	[LIMITS] = {"limited_by", "Limited by", REPORT_CELL_TEXT, 15},
+	[WAVES] = {"waves_thousandths", "Waves", REPORT_CELL_THOUSANDTHS, 9},
+	[WAITED] = {"waited_for_permille", "Waited for", REPORT_CELL_SHARE, 10},
+	[KERNEL] = {"kernel", "Kernel", REPORT_CELL_FRAME, UINT8_MAX},
+	[ADVICE] = {"advice", "Advice", REPORT_CELL_NOTE, 0},
+	[PATH] = {"launched_by", "Launched by", REPORT_CELL_NOTE, 0},
+	[BLOCKS] = {"blocks", "Blocks", REPORT_CELL_COUNT, 0},
+	[THREADS] = {"threads", "Threads", REPORT_CELL_COUNT, 0},
+	[RESIDENT] = {"blocks_per_multiprocessor", "Blocks per multiprocessor", REPORT_CELL_COUNT,
+		      0},
+	[WARPS] = {"warps_per_multiprocessor", "Warps per multiprocessor", REPORT_CELL_COUNT, 0},
+	[MOST_WARPS] = {"most_warps_per_multiprocessor", "Room for warps", REPORT_CELL_COUNT, 0},
+	[TAIL] = {"blocks_in_last_wave", "Blocks in the last wave", REPORT_CELL_COUNT, 0},
+	[SHARED] = {"shared_bytes", "Shared memory per block", REPORT_CELL_BYTES, 0},
+	[REGISTERS] = {"registers", "Registers per thread", REPORT_CELL_COUNT, 0},
+	[DEVICE] = {"device", "Device", REPORT_CELL_TEXT, 0},
+	[WAITED_COUNT] = {"waited_for", "Launches waited for", REPORT_CELL_COUNT, 0},
 };
 
 void launch_dimensions_text(char text[LAUNCH_DIMENSIONS_BYTES], const uint32_t v[3])
@@ -232,14 +233,14 @@ static const char *advice_of(const struct launch_shape *s, char text[ADVICE_BYTE
 	return text;
 }
 
-static void add_figure(struct figures *f, const struct result *r, const struct launch_shapes *all,
-		       const struct launch_shape *s)
+static void add_cell(struct report_table *f, const struct result *r,
+		     const struct launch_shapes *all, const struct launch_shape *s)
 {
 	const struct occupancy *o = &s->occupancy;
 	char grid[LAUNCH_DIMENSIONS_BYTES], block[LAUNCH_DIMENSIONS_BYTES],
 		limits[OCCUPANCY_LIMITS_BYTES], advice[ADVICE_BYTES];
 	char path[1024], device[DEVICE_LABEL_BYTES] = "";
-	union figure row[COLUMNS];
+	union report_cell row[COLUMNS];
 
 	launch_dimensions_text(grid, s->shape.grid);
 	launch_dimensions_text(block, s->shape.block);
@@ -269,17 +270,17 @@ static void add_figure(struct figures *f, const struct result *r, const struct l
 	row[REGISTERS].number = s->shape.registers;
 	row[DEVICE].text = device;
 	row[WAITED_COUNT].number = s->waited;
-	figures_add(f, row);
+	report_table_add(f, row);
 }
 
-struct figures *launch_shapes_figures(const struct result *result)
+struct report_table *launch_shapes_report_table(const struct result *result)
 {
 	struct launch_shapes *all = launch_shapes_new(result);
-	struct figures *f =
-		all ? figures_new("launch_shapes", "Launch shapes", columns, COLUMNS) : NULL;
+	struct report_table *f =
+		all ? report_table_new("launch_shapes", "Launch shapes", columns, COLUMNS) : NULL;
 
 	for (uint32_t i = 0; f && i < all->count; i++)
-		add_figure(f, result, all, &all->list[i]);
+		add_cell(f, result, all, &all->list[i]);
 	if (f)
 		f->left_out += all->rest_count;
 	launch_shapes_free(all);

@@ -10,7 +10,7 @@
 #define PROFILER_TABLES_LAUNCH_SHAPES_H
 
 #include "profiler/model/result.h"
-#include "profiler/tables/figures.h"
+#include "profiler/tables/report_table.h"
 #include "profiler/tables/occupancy.h"
 
 #define LAUNCH_SHAPES_MAX (1u << 16)
@@ -37,7 +37,7 @@ struct launch_shapes *launch_shapes_new(const struct result *result);
 void launch_shapes_free(struct launch_shapes *shapes);
 
 /* Makes a table of the same, with what could be better. NULL with errno, likewise. */
-struct figures *launch_shapes_figures(const struct result *result);
+struct report_table *launch_shapes_report_table(const struct result *result);
 
 /* "4x8", of a grid or a block; without what is 1 at the end. */
 #define LAUNCH_DIMENSIONS_BYTES 40

@@ -8,7 +8,7 @@
 #include "profiler/model/memory_use.h"
 #include "profiler/model/result.h"
 #include "profiler/tables/caching_allocator.h"
-#include "profiler/tables/figures.h"
+#include "profiler/tables/report_table.h"
 #include "profiler/tables/memory_place.h"
 #include "profiler/tables/launch_shapes.h"
 
@@ -29,18 +29,18 @@ enum total_column {
 	TOTAL_COLUMNS
 };
 
-static const struct figure_column total_columns[TOTAL_COLUMNS] = {
-	[PEAK] = {"peak_bytes", "Peak", FIGURE_BYTES, 11},
-	[PEAK_TIME] = {"peak_at_ns", "At", FIGURE_TIME, 11},
-	[LEFT] = {"left_bytes", "Left", FIGURE_BYTES, 11},
-	[LEFT_PIECES] = {"left", "Pieces left", FIGURE_COUNT, 11},
-	[ALLOCATED] = {"allocated_bytes", "Allocated", FIGURE_BYTES, 11},
-	[ALLOCATIONS] = {"allocations", "Allocations", FIGURE_COUNT, 11},
-	[FREES] = {"frees", "Frees", FIGURE_COUNT, 9},
-	[UNKNOWN] = {"unknown_frees", "Unknown", FIGURE_COUNT, 8},
-	[WHERE] = {"memory", "Memory", FIGURE_TEXT, UINT8_MAX},
-	[ENDED] = {"freed_with_context", "Freed with their context", FIGURE_COUNT, 0},
-	[PID] = {"process", "Process", FIGURE_TEXT, 0},
+static const struct report_column total_columns[TOTAL_COLUMNS] = {
+	[PEAK] = {"peak_bytes", "Peak", REPORT_CELL_BYTES, 11},
+	[PEAK_TIME] = {"peak_at_ns", "At", REPORT_CELL_TIME, 11},
+	[LEFT] = {"left_bytes", "Left", REPORT_CELL_BYTES, 11},
+	[LEFT_PIECES] = {"left", "Pieces left", REPORT_CELL_COUNT, 11},
+	[ALLOCATED] = {"allocated_bytes", "Allocated", REPORT_CELL_BYTES, 11},
+	[ALLOCATIONS] = {"allocations", "Allocations", REPORT_CELL_COUNT, 11},
+	[FREES] = {"frees", "Frees", REPORT_CELL_COUNT, 9},
+	[UNKNOWN] = {"unknown_frees", "Unknown", REPORT_CELL_COUNT, 8},
+	[WHERE] = {"memory", "Memory", REPORT_CELL_TEXT, UINT8_MAX},
+	[ENDED] = {"freed_with_context", "Freed with their context", REPORT_CELL_COUNT, 0},
+	[PID] = {"process", "Process", REPORT_CELL_TEXT, 0},
 };
 
 static int by_peak(const void *a, const void *b)
@@ -55,11 +55,11 @@ static int by_peak(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void add_total(struct figures *f, const struct result *r, const void *record)
+static void add_total(struct report_table *f, const struct result *r, const void *record)
 {
 	const struct memory_total *t = record;
 	uint64_t start_ns = r->totals.start_ns;
-	union figure row[TOTAL_COLUMNS];
+	union report_cell row[TOTAL_COLUMNS];
 	char where[MEMORY_PLACE_BYTES];
 
 	row[PEAK].number = t->peak_bytes;
@@ -73,17 +73,17 @@ static void add_total(struct figures *f, const struct result *r, const void *rec
 	row[WHERE].text = memory_place_text(r, t, where);
 	row[ENDED].number = t->ended;
 	row[PID].text = memory_process_name(r, t->process);
-	figures_add(f, row);
+	report_table_add(f, row);
 }
 
-struct figures *memory_totals_figures(const struct result *result)
+struct report_table *memory_totals_report_table(const struct result *result)
 {
-	struct figures *f = figures_new("memory", "Memory", total_columns, TOTAL_COLUMNS);
+	struct report_table *f = report_table_new("memory", "Memory", total_columns, TOTAL_COLUMNS);
 	struct memory_use use;
 
 	memory_use_of(result->tables, &use);
-	return figures_fill(f, result, use.totals, use.total_count, sizeof(*use.totals), by_peak,
-			    add_total);
+	return report_table_fill(f, result, use.totals, use.total_count, sizeof(*use.totals),
+				 by_peak, add_total);
 }
 
 /* ---- by stack ---- */
@@ -102,17 +102,17 @@ enum row_column {
 	ROW_COLUMNS
 };
 
-static const struct figure_column row_columns[ROW_COLUMNS] = {
-	[ROW_PEAK] = {"peak_bytes", "At the peak", FIGURE_BYTES, 11},
-	[ROW_AT_PEAK] = {"at_peak", "Pieces", FIGURE_COUNT, 9},
-	[ROW_LEFT] = {"left_bytes", "Left", FIGURE_BYTES, 11},
-	[ROW_LEFT_PIECES] = {"left", "Pieces left", FIGURE_COUNT, 11},
-	[ROW_ALLOCATED] = {"allocated_bytes", "Allocated", FIGURE_BYTES, 11},
-	[ROW_ALLOCATIONS] = {"allocations", "Allocations", FIGURE_COUNT, 11},
-	[ROW_FUNCTION] = {"memory", "Memory", FIGURE_TEXT, UINT8_MAX},
-	[ROW_PATH] = {"allocated_by", "Allocated by", FIGURE_NOTE, 0},
-	[ROW_WHERE] = {"process", "Process", FIGURE_TEXT, 0},
-	[ROW_ALLOCATOR] = {"allocator", "Held by", FIGURE_TEXT, 0},
+static const struct report_column row_columns[ROW_COLUMNS] = {
+	[ROW_PEAK] = {"peak_bytes", "At the peak", REPORT_CELL_BYTES, 11},
+	[ROW_AT_PEAK] = {"at_peak", "Pieces", REPORT_CELL_COUNT, 9},
+	[ROW_LEFT] = {"left_bytes", "Left", REPORT_CELL_BYTES, 11},
+	[ROW_LEFT_PIECES] = {"left", "Pieces left", REPORT_CELL_COUNT, 11},
+	[ROW_ALLOCATED] = {"allocated_bytes", "Allocated", REPORT_CELL_BYTES, 11},
+	[ROW_ALLOCATIONS] = {"allocations", "Allocations", REPORT_CELL_COUNT, 11},
+	[ROW_FUNCTION] = {"memory", "Memory", REPORT_CELL_TEXT, UINT8_MAX},
+	[ROW_PATH] = {"allocated_by", "Allocated by", REPORT_CELL_NOTE, 0},
+	[ROW_WHERE] = {"process", "Process", REPORT_CELL_TEXT, 0},
+	[ROW_ALLOCATOR] = {"allocator", "Held by", REPORT_CELL_TEXT, 0},
 };
 
 static int by_use(const void *a, const void *b)
@@ -129,7 +129,7 @@ static int by_use(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void add_row(struct figures *f, const struct result *r, const void *record)
+static void add_row(struct report_table *f, const struct result *r, const void *record)
 {
 	const struct memory_row *m = record;
 	/* the stacks are those of the whole run's result */
@@ -139,7 +139,7 @@ static void add_row(struct figures *f, const struct result *r, const void *recor
 				 &memory_totals_table, m->total);
 	const struct caching_allocator *allocator = caching_allocator_of(whole, m->stack);
 	char path[1024], where[MEMORY_PLACE_BYTES];
-	union figure row[ROW_COLUMNS];
+	union report_cell row[ROW_COLUMNS];
 
 	launch_path(whole, m->stack, path, sizeof(path));
 	row[ROW_PEAK].number = m->peak_bytes;
@@ -152,16 +152,18 @@ static void add_row(struct figures *f, const struct result *r, const void *recor
 	row[ROW_PATH].text = path;
 	row[ROW_WHERE].text = memory_process_name(r, t->process);
 	row[ROW_ALLOCATOR].text = allocator ? allocator->name : "";
-	figures_add(f, row);
+	report_table_add(f, row);
 }
 
-struct figures *memory_rows_figures(const struct result *result)
+struct report_table *memory_rows_report_table(const struct result *result)
 {
-	struct figures *f = figures_new("allocations", "Allocations", row_columns, ROW_COLUMNS);
+	struct report_table *f =
+		report_table_new("allocations", "Allocations", row_columns, ROW_COLUMNS);
 	struct memory_use use;
 
 	memory_use_of(result->tables, &use);
-	return figures_fill(f, result, use.rows, use.row_count, sizeof(*use.rows), by_use, add_row);
+	return report_table_fill(f, result, use.rows, use.row_count, sizeof(*use.rows), by_use,
+				 add_row);
 }
 
 /* ---- pools ---- */
@@ -180,17 +182,17 @@ enum pool_column {
 	POOL_COLUMNS
 };
 
-static const struct figure_column pool_columns[POOL_COLUMNS] = {
-	[MOST_HELD] = {"most_held_bytes", "Most held", FIGURE_BYTES, 11},
-	[MOST_USED] = {"most_used_bytes", "Most used", FIGURE_BYTES, 11},
-	[PEAK_HELD] = {"held_at_peak_bytes", "At the peak", FIGURE_BYTES, 11},
-	[PEAK_USED] = {"used_at_peak_bytes", "Used then", FIGURE_BYTES, 11},
-	[LEFT_HELD] = {"held_at_end_bytes", "At the end", FIGURE_BYTES, 11},
-	[LEFT_USED] = {"used_at_end_bytes", "Used then", FIGURE_BYTES, 11},
-	[POOL] = {"pool", "Pool", FIGURE_TEXT, UINT8_MAX},
-	[MOST_HELD_TIME] = {"most_held_at_ns", "Most held at", FIGURE_TIME, 0},
-	[KEEPS] = {"keeps", "Release threshold", FIGURE_TEXT, 0},
-	[POOL_PROCESS] = {"process", "Process", FIGURE_TEXT, 0},
+static const struct report_column pool_columns[POOL_COLUMNS] = {
+	[MOST_HELD] = {"most_held_bytes", "Most held", REPORT_CELL_BYTES, 11},
+	[MOST_USED] = {"most_used_bytes", "Most used", REPORT_CELL_BYTES, 11},
+	[PEAK_HELD] = {"held_at_peak_bytes", "At the peak", REPORT_CELL_BYTES, 11},
+	[PEAK_USED] = {"used_at_peak_bytes", "Used then", REPORT_CELL_BYTES, 11},
+	[LEFT_HELD] = {"held_at_end_bytes", "At the end", REPORT_CELL_BYTES, 11},
+	[LEFT_USED] = {"used_at_end_bytes", "Used then", REPORT_CELL_BYTES, 11},
+	[POOL] = {"pool", "Pool", REPORT_CELL_TEXT, UINT8_MAX},
+	[MOST_HELD_TIME] = {"most_held_at_ns", "Most held at", REPORT_CELL_TIME, 0},
+	[KEEPS] = {"keeps", "Release threshold", REPORT_CELL_TEXT, 0},
+	[POOL_PROCESS] = {"process", "Process", REPORT_CELL_TEXT, 0},
 };
 
 static int by_held(const void *a, const void *b)
@@ -203,14 +205,14 @@ static int by_held(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void add_pool(struct figures *f, const struct result *r, const void *record)
+static void add_pool(struct report_table *f, const struct result *r, const void *record)
 {
 	const struct memory_pool *p = record;
 	const struct memory_total place = {
 		.process = p->process, .device = p->device, .kind = p->kind};
 	uint64_t start_ns = r->totals.start_ns;
 	char where[MEMORY_PLACE_BYTES], name[MEMORY_PLACE_BYTES + 32], keeps[32];
-	union figure row[POOL_COLUMNS];
+	union report_cell row[POOL_COLUMNS];
 
 	memory_place_text(r, &place, where);
 	snprintf(name, sizeof(name), "%s, 0x%" PRIx64, where, p->address);
@@ -228,15 +230,16 @@ static void add_pool(struct figures *f, const struct result *r, const void *reco
 	row[MOST_HELD_TIME].number = p->most_held_ns > start_ns ? p->most_held_ns - start_ns : 0;
 	row[KEEPS].text = keeps;
 	row[POOL_PROCESS].text = memory_process_name(r, p->process);
-	figures_add(f, row);
+	report_table_add(f, row);
 }
 
-struct figures *memory_pools_figures(const struct result *result)
+struct report_table *memory_pools_report_table(const struct result *result)
 {
-	struct figures *f = figures_new("memory_pools", "Memory pools", pool_columns, POOL_COLUMNS);
+	struct report_table *f =
+		report_table_new("memory_pools", "Memory pools", pool_columns, POOL_COLUMNS);
 	struct memory_use use;
 
 	memory_use_of(result->tables, &use);
-	return figures_fill(f, result, use.pools, use.pool_count, sizeof(*use.pools), by_held,
-			    add_pool);
+	return report_table_fill(f, result, use.pools, use.pool_count, sizeof(*use.pools), by_held,
+				 add_pool);
 }

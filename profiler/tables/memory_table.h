@@ -7,12 +7,12 @@
 
 #include "profiler/model/memory_use.h"
 
-struct figures;
+struct report_table;
 struct result;
 
 /* As tables: by device, by stack, and pools. NULL with errno. */
-struct figures *memory_totals_figures(const struct result *result);
-struct figures *memory_rows_figures(const struct result *result);
-struct figures *memory_pools_figures(const struct result *result);
+struct report_table *memory_totals_report_table(const struct result *result);
+struct report_table *memory_rows_report_table(const struct result *result);
+struct report_table *memory_pools_report_table(const struct result *result);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include "profiler/model/result.h"
 #include "profiler/tables/collectives.h"
-#include "profiler/tables/figures.h"
+#include "profiler/tables/report_table.h"
 
 /* The rank that the frame says it waits for; NULL: none of the result's. */
 static const struct rank_info *waited_for(const struct result *r, const struct frame_info *frame)
@@ -67,45 +67,45 @@ struct rank_time *rank_times(const struct result *result)
 
 enum column { RANK, TIME, CPU, GPU, COLLECTIVES, WAITS, CALLS, EXIT, HOST, START, COLUMNS };
 
-static const struct figure_column columns[COLUMNS] = {
-	[RANK] = {"rank", "Rank", FIGURE_COUNT, 7},
-	[TIME] = {"elapsed_ns", "Time", FIGURE_TIME, 11},
-	[CPU] = {"cpu_ns", "CPU", FIGURE_TIME, 11},
-	[GPU] = {"gpu_ns", "GPU", FIGURE_TIME, 11},
-	[COLLECTIVES] = {"collectives_ns", "Collectives", FIGURE_TIME, 11},
-	[WAITS] = {"waiting_ns", "Waiting", FIGURE_TIME, 11},
-	[CALLS] = {"timed_calls_ns", "Timed calls", FIGURE_TIME, 0},
-	[EXIT] = {"exit_status", "Exit", FIGURE_COUNT, 5},
-	[HOST] = {"host", "Host", FIGURE_TEXT, UINT8_MAX},
-	[START] = {"started_after_ns", "Started after", FIGURE_TIME, 0},
+static const struct report_column columns[COLUMNS] = {
+	[RANK] = {"rank", "Rank", REPORT_CELL_COUNT, 7},
+	[TIME] = {"elapsed_ns", "Time", REPORT_CELL_TIME, 11},
+	[CPU] = {"cpu_ns", "CPU", REPORT_CELL_TIME, 11},
+	[GPU] = {"gpu_ns", "GPU", REPORT_CELL_TIME, 11},
+	[COLLECTIVES] = {"collectives_ns", "Collectives", REPORT_CELL_TIME, 11},
+	[WAITS] = {"waiting_ns", "Waiting", REPORT_CELL_TIME, 11},
+	[CALLS] = {"timed_calls_ns", "Timed calls", REPORT_CELL_TIME, 0},
+	[EXIT] = {"exit_status", "Exit", REPORT_CELL_COUNT, 5},
+	[HOST] = {"host", "Host", REPORT_CELL_TEXT, UINT8_MAX},
+	[START] = {"started_after_ns", "Started after", REPORT_CELL_TIME, 0},
 };
 
 /* An empty table, and what it is filled from. NULL with errno. */
-static struct figures *begin_table(const struct result *result, const char *id, const char *title,
-				   const struct figure_column *its_columns, uint32_t count,
-				   struct rank_time **times)
+static struct report_table *begin_table(const struct result *result, const char *id,
+					const char *title, const struct report_column *its_columns,
+					uint32_t count, struct rank_time **times)
 {
-	struct figures *f = figures_new(id, title, its_columns, count);
+	struct report_table *f = report_table_new(id, title, its_columns, count);
 
 	*times = rank_times(result);
 	if (f && *times)
 		return f;
-	figures_free(f);
+	report_table_free(f);
 	free(*times);
 	errno = ENOMEM;
 	return NULL;
 }
 
-struct figures *ranks_figures(const struct result *result)
+struct report_table *ranks_report_table(const struct result *result)
 {
 	struct rank_time *times;
-	struct figures *f = begin_table(result, "ranks", "Ranks", columns, COLUMNS, &times);
+	struct report_table *f = begin_table(result, "ranks", "Ranks", columns, COLUMNS, &times);
 
 	if (!f)
 		return NULL;
 	for (uint32_t i = 0; i < result->rank_count; i++) {
 		const struct rank_info *rank = &result->ranks[i];
-		union figure row[COLUMNS];
+		union report_cell row[COLUMNS];
 
 		row[RANK].number = rank->rank;
 		row[TIME].number = rank->elapsed_ns;
@@ -119,7 +119,7 @@ struct figures *ranks_figures(const struct result *result)
 		row[START].number = rank->start_ns > result->totals.start_ns
 					    ? rank->start_ns - result->totals.start_ns
 					    : 0;
-		figures_add(f, row);
+		report_table_add(f, row);
 	}
 	free(times);
 	return f;
@@ -139,15 +139,15 @@ enum late {
 	LATE
 };
 
-static const struct figure_column late_columns[LATE] = {
-	[LATE_RANK] = {"rank", "Rank", FIGURE_COUNT, 7},
-	[LATE_TIME] = {"ns", "Time", FIGURE_TIME, 11},
-	[LATE_WAITED] = {"waited_ns", "Waited", FIGURE_TIME, 11},
-	[LATE_KEPT] = {"others_waited_ns", "Others waited", FIGURE_TIME, 15},
-	[LATE_LAST] = {"came_last", "Came last", FIGURE_COUNT, 11},
-	[LATE_UNDECIDED] = {"undecided", "Maybe last", FIGURE_COUNT, 12},
-	[LATE_COMPARED] = {"compared", "Of", FIGURE_COUNT, 9},
-	[LATE_ALONE] = {"without_peers", "Without peers", FIGURE_COUNT, 15},
+static const struct report_column late_columns[LATE] = {
+	[LATE_RANK] = {"rank", "Rank", REPORT_CELL_COUNT, 7},
+	[LATE_TIME] = {"ns", "Time", REPORT_CELL_TIME, 11},
+	[LATE_WAITED] = {"waited_ns", "Waited", REPORT_CELL_TIME, 11},
+	[LATE_KEPT] = {"others_waited_ns", "Others waited", REPORT_CELL_TIME, 15},
+	[LATE_LAST] = {"came_last", "Came last", REPORT_CELL_COUNT, 11},
+	[LATE_UNDECIDED] = {"undecided", "Maybe last", REPORT_CELL_COUNT, 12},
+	[LATE_COMPARED] = {"compared", "Of", REPORT_CELL_COUNT, 9},
+	[LATE_ALONE] = {"without_peers", "Without peers", REPORT_CELL_COUNT, 15},
 };
 
 struct late_row {
@@ -170,10 +170,10 @@ static int compare_late(const void *a, const void *b)
 	return x->rank->rank < y->rank->rank ? -1 : x->rank->rank > y->rank->rank;
 }
 
-static void add_late(struct figures *f, const struct result *result, const void *record)
+static void add_late(struct report_table *f, const struct result *result, const void *record)
 {
 	const struct late_row *r = record;
-	const union figure row[LATE] = {
+	const union report_cell row[LATE] = {
 		[LATE_RANK].number = r->rank->rank,
 		[LATE_TIME].number = r->time->collective_ns,
 		[LATE_WAITED].number = r->time->waited_ns,
@@ -186,13 +186,13 @@ static void add_late(struct figures *f, const struct result *result, const void 
 
 	(void)result;
 	if (r->rank->collectives || r->rank->alone)
-		figures_add(f, row);
+		report_table_add(f, row);
 }
 
-struct figures *ranks_collectives_figures(const struct result *result)
+struct report_table *ranks_collectives_report_table(const struct result *result)
 {
 	struct rank_time *times;
-	struct figures *f =
+	struct report_table *f =
 		begin_table(result, "collectives", "Collectives", late_columns, LATE, &times);
 	struct late_row *rows = f ? calloc(result->rank_count + 1u, sizeof(*rows)) : NULL;
 
@@ -201,10 +201,10 @@ struct figures *ranks_collectives_figures(const struct result *result)
 	for (uint32_t i = 0; rows && i < result->rank_count; i++)
 		rows[i] = (struct late_row){&result->ranks[i], &times[i]};
 	if (rows) {
-		f = figures_fill(f, result, rows, result->rank_count, sizeof(*rows), compare_late,
-				 add_late);
+		f = report_table_fill(f, result, rows, result->rank_count, sizeof(*rows),
+				      compare_late, add_late);
 	} else {
-		figures_free(f);
+		report_table_free(f);
 		f = NULL;
 		errno = ENOMEM;
 	}
@@ -226,15 +226,15 @@ const struct rank_info **ranks_of_clocks(const struct result *result)
 
 enum clock_column { RANK_OF, WITH, BY, WITHIN, AT_MOST, MOVED, DRIFT, HOST_OF, CLOCK_COLUMNS };
 
-static const struct figure_column clock_columns[CLOCK_COLUMNS] = {
-	[RANK_OF] = {"rank", "Rank", FIGURE_COUNT, 7},
-	[WITH] = {"with_rank", "With", FIGURE_COUNT, 7},
-	[BY] = {"collectives", "Collectives", FIGURE_COUNT, 13},
-	[WITHIN] = {"error_ns", "Within", FIGURE_TIME, 12},
-	[AT_MOST] = {"bound_ns", "At most", FIGURE_TIME, 12},
-	[MOVED] = {"moved_us", "Moved by us", FIGURE_NUMBER, 13},
-	[DRIFT] = {"drift_us_per_s", "us each s", FIGURE_NUMBER, 11},
-	[HOST_OF] = {"host", "Host", FIGURE_TEXT, UINT8_MAX},
+static const struct report_column clock_columns[CLOCK_COLUMNS] = {
+	[RANK_OF] = {"rank", "Rank", REPORT_CELL_COUNT, 7},
+	[WITH] = {"with_rank", "With", REPORT_CELL_COUNT, 7},
+	[BY] = {"collectives", "Collectives", REPORT_CELL_COUNT, 13},
+	[WITHIN] = {"error_ns", "Within", REPORT_CELL_TIME, 12},
+	[AT_MOST] = {"bound_ns", "At most", REPORT_CELL_TIME, 12},
+	[MOVED] = {"moved_us", "Moved by us", REPORT_CELL_NUMBER, 13},
+	[DRIFT] = {"drift_us_per_s", "us each s", REPORT_CELL_NUMBER, 11},
+	[HOST_OF] = {"host", "Host", REPORT_CELL_TEXT, UINT8_MAX},
 };
 
 /* The least exact one comes first. */
@@ -249,10 +249,10 @@ static int compare_clocks(const void *a, const void *b)
 	return x && y ? (x->rank < y->rank ? -1 : x->rank > y->rank) : !x - !y;
 }
 
-static void add_clock(struct figures *f, const struct result *result, const void *record)
+static void add_clock(struct report_table *f, const struct result *result, const void *record)
 {
 	const struct rank_info *rank = *(const struct rank_info *const *)record;
-	union figure row[CLOCK_COLUMNS];
+	union report_cell row[CLOCK_COLUMNS];
 
 	if (!rank || !rank->alignment.collectives)
 		return;
@@ -267,20 +267,20 @@ static void add_clock(struct figures *f, const struct result *result, const void
 	row[MOVED].real = (double)rank->alignment.moved_ns / 1e3;
 	row[DRIFT].real = (double)rank->alignment.drift / 1e3;
 	row[HOST_OF].text = rank->host ? rank->host : "";
-	figures_add(f, row);
+	report_table_add(f, row);
 }
 
-struct figures *ranks_clocks_figures(const struct result *result)
+struct report_table *ranks_clocks_report_table(const struct result *result)
 {
 	const struct rank_info **clocks = ranks_of_clocks(result);
-	struct figures *f = figures_new("clocks", "Clocks aligned by collectives", clock_columns,
-					CLOCK_COLUMNS);
+	struct report_table *f = report_table_new("clocks", "Clocks aligned by collectives",
+						  clock_columns, CLOCK_COLUMNS);
 
 	if (clocks && f) {
-		f = figures_fill(f, result, clocks, result->rank_count, sizeof(*clocks),
-				 compare_clocks, add_clock);
+		f = report_table_fill(f, result, clocks, result->rank_count, sizeof(*clocks),
+				      compare_clocks, add_clock);
 	} else {
-		figures_free(f);
+		report_table_free(f);
 		f = NULL;
 		errno = ENOMEM;
 	}

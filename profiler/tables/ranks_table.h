@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-struct figures;
+struct report_table;
 struct rank_info;
 /* The sums of a rank's rows, by their kinds. */
 struct rank_time {
@@ -22,13 +22,13 @@ struct result;
 struct rank_time *rank_times(const struct result *result);
 
 /* As a table, by rank. NULL with errno. */
-struct figures *ranks_figures(const struct result *result);
+struct report_table *ranks_report_table(const struct result *result);
 
 /* Who waited for whom in collectives, of the ranks that had any. NULL with errno. */
-struct figures *ranks_collectives_figures(const struct result *result);
+struct report_table *ranks_collectives_report_table(const struct result *result);
 
 /* The clocks that are aligned with another machine's, by collectives. NULL with errno. */
-struct figures *ranks_clocks_figures(const struct result *result);
+struct report_table *ranks_clocks_report_table(const struct result *result);
 
 /* The first rank of each clock, by its number, to be freed; NULL: none. NULL: out of memory. */
 const struct rank_info **ranks_of_clocks(const struct result *result);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "profiler/model/result.h"
 #include "profiler/model/stall_places.h"
 #include "symbolize/util/array.h"
@@ -195,14 +195,14 @@ static const struct stall_place *find_places(const struct shares *s, const char 
 /* ---- as a table ---- */
 
 enum { TIME, SHARE, REASON, KERNEL, LINES, OFFSETS, KERNEL_TIME, COLUMNS };
-static const struct figure_column columns[COLUMNS] = {
-	[TIME] = {"ns", "Time", FIGURE_TIME, 11},
-	[SHARE] = {"share_of_kernel", "Of kernel", FIGURE_SHARE, 10},
-	[REASON] = {"reason", "Reason", FIGURE_TEXT, 22},
-	[KERNEL] = {"kernel", "Kernel", FIGURE_FRAME, UINT8_MAX},
-	[LINES] = {"lines", "At", FIGURE_NOTE, 0},
-	[OFFSETS] = {"instructions", "Instructions", FIGURE_NOTE, 0},
-	[KERNEL_TIME] = {"kernel_ns", "Time of the kernel", FIGURE_TIME, 0},
+static const struct report_column columns[COLUMNS] = {
+	[TIME] = {"ns", "Time", REPORT_CELL_TIME, 11},
+	[SHARE] = {"share_of_kernel", "Of kernel", REPORT_CELL_SHARE, 10},
+	[REASON] = {"reason", "Reason", REPORT_CELL_TEXT, 22},
+	[KERNEL] = {"kernel", "Kernel", REPORT_CELL_FRAME, UINT8_MAX},
+	[LINES] = {"lines", "At", REPORT_CELL_NOTE, 0},
+	[OFFSETS] = {"instructions", "Instructions", REPORT_CELL_NOTE, 0},
+	[KERNEL_TIME] = {"kernel_ns", "Time of the kernel", REPORT_CELL_TIME, 0},
 };
 
 /* "[stall: long scoreboard]" is "long scoreboard". */
@@ -210,8 +210,8 @@ static void reason_text(const char *name, char *text, size_t size)
 {
 	size_t length;
 
-	if (starts_with(name, MARK_STALL))
-		name += strlen(MARK_STALL);
+	if (starts_with(name, PSEUDO_STALL))
+		name += strlen(PSEUDO_STALL);
 	else
 		name += name[0] == '[';
 	length = strcspn(name, "]");
@@ -263,11 +263,11 @@ static void offsets_text(const struct shares *s, const struct share *share, char
 	}
 }
 
-static void add_figure(struct figures *f, const struct shares *s, const struct group *group)
+static void add_cell(struct report_table *f, const struct shares *s, const struct group *group)
 {
 	const struct share *first = &s->list[group->first];
 	char reason[160], lines[1024], offsets[128];
-	union figure row[COLUMNS];
+	union report_cell row[COLUMNS];
 
 	reason_text(s->result->frames[first->reason].name, reason, sizeof(reason));
 	lines_text(s, group, lines, sizeof(lines));
@@ -279,14 +279,14 @@ static void add_figure(struct figures *f, const struct shares *s, const struct g
 	row[LINES].text = lines;
 	row[OFFSETS].text = offsets;
 	row[KERNEL_TIME].number = s->kernel_ns[first->kernel];
-	figures_add(f, row);
+	report_table_add(f, row);
 }
 
-struct figures *stall_shares_figures(const struct result *result)
+struct report_table *stall_shares_report_table(const struct result *result)
 {
 	struct shares s = {.result = result,
 			   .kernel_ns = calloc(result->frame_count + 1u, sizeof(uint64_t))};
-	struct figures *f = figures_new("stalls", "Stalls", columns, COLUMNS);
+	struct report_table *f = report_table_new("stalls", "Stalls", columns, COLUMNS);
 
 	s.failed = !f || !s.kernel_ns;
 	for (uint32_t i = 0; i < result->row_count && !s.failed; i++)
@@ -297,9 +297,9 @@ struct figures *stall_shares_figures(const struct result *result)
 	if (!s.failed)
 		take_places(&s);
 	for (uint32_t i = 0; i < s.group_count && !s.failed; i++)
-		add_figure(f, &s, &s.groups[i]);
+		add_cell(f, &s, &s.groups[i]);
 	if (s.failed) {
-		figures_free(f);
+		report_table_free(f);
 		f = NULL;
 	}
 	free(s.kernel_ns);

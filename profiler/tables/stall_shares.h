@@ -5,9 +5,9 @@
 #ifndef PROFILER_TABLES_STALL_SHARES_H
 #define PROFILER_TABLES_STALL_SHARES_H
 
-#include "profiler/tables/figures.h"
+#include "profiler/tables/report_table.h"
 
 /* By kernel and reason, the longest time first. NULL with errno. */
-struct figures *stall_shares_figures(const struct result *result);
+struct report_table *stall_shares_report_table(const struct result *result);
 
 #endif

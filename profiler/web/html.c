@@ -11,18 +11,16 @@
  *	frames      class, name, short name, file, module, line, role (code_role.h), text of the
  *	            frame that it is folded to (0: it stays), kind (frame_kind.h)
  *	stacks      their own number minus that of the stack around them, frame; of GPU work the
- *	            frame of its launch site plus 1 (digest.h; the outermost where none is known),
- *	            else 0; from number 1 on
- *	processes   number, pid, name
- *	threads     process, tid, name
+ *	            frame of its launch site plus 1 (hot_spots.h; the outermost where none is
+ *known), else 0; from number 1 on processes   number, pid, name threads     process, tid, name
  *	devices     process, number, label, name
  *	places      process, thread, device, context, stream: plus 1, 0 for unknown
  *	rows        stack minus that of the row before, kind, place plus 1, count, ns, bytes
  *	weights     their number (page_weights.h); of each its title, unit and note as texts, and
  *	            its rows: stack minus that of the row before, place plus 1, count, value
  *	tables      their number; of each its key and title as texts, how many rows are left out,
- *	            its columns (label, enum figure_kind), and its rows (texts, frames, numbers)
- *	sources     file as in frames, state (source_text.h), whether it has changed, number of
+ *	            its columns (label, enum report_cell_kind), and its rows (texts, frames,
+ *numbers) sources     file as in frames, state (source_text.h), whether it has changed, number of
  *	            parts; then of all files the parts' first lines, then their numbers of lines;
  *	            then of each file the size of its text and the text: its parts' lines
  *
@@ -46,8 +44,8 @@
 #include "profiler/shape/source_text.h"
 #include "profiler/shape/text_table.h"
 #include "profiler/model/losses.h"
-#include "profiler/tables/digest.h"
-#include "profiler/tables/figures_list.h"
+#include "profiler/tables/hot_spots.h"
+#include "profiler/tables/report_tables.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/intern.h"
 #include "symbolize/util/saturate.h"
@@ -96,7 +94,7 @@ struct page {
 	uint32_t *row_order; /* by stack */
 	struct page_weights weights;
 	struct html_timeline *timeline;
-	struct figures_list figures;
+	struct report_tables report_table;
 	struct source_list sources;
 };
 
@@ -156,7 +154,7 @@ static void add_facts(struct page *p, const struct written *written)
 		add_fact(p, "weight note", add_text(p, p->result->weight->note));
 	}
 	add_fact(p, "elapsed ns", t->elapsed_ns);
-	result_window(p->result, &from_ns, &to_ns);
+	result_time_range(p->result, &from_ns, &to_ns);
 	add_fact(p, "shown from ns", from_ns - t->start_ns);
 	add_fact(p, "shown to ns", to_ns - t->start_ns);
 	add_fact(p, "command cpu ns", t->command_cpu_ns);
@@ -281,7 +279,7 @@ static void add_sites_of(struct page *p, const struct result *r)
 
 		if (r->rows[i].kind != ROW_GPU || stack == RESULT_ROOT || *site)
 			continue;
-		frame = digest_site(r, stack);
+		frame = hot_spots_site(r, stack);
 		while (!frame && r->stacks[stack].outer != RESULT_ROOT)
 			stack = r->stacks[stack].outer;
 		*site = 1 + number_of_frame(p, frame ? (uint32_t)(frame - r->frames)
@@ -483,7 +481,7 @@ static void add_weight_texts(struct page *p)
 }
 
 /* The page has numbers with a fraction as texts. */
-static uint64_t add_real(struct page *p, struct figures *f, double number)
+static uint64_t add_real(struct page *p, struct report_table *f, double number)
 {
 	char text[40];
 
@@ -491,37 +489,38 @@ static uint64_t add_real(struct page *p, struct figures *f, double number)
 	return add_text(p, intern_string(&f->strings, text));
 }
 
-static uint64_t figure_number(struct page *p, struct figures *f, enum figure_kind kind,
-			      union figure cell)
+static uint64_t report_cell_number(struct page *p, struct report_table *f,
+				   enum report_cell_kind kind, union report_cell cell)
 {
-	if (figure_is_text(kind))
+	if (report_cell_is_text(kind))
 		return add_text(p, cell.text);
-	if (kind == FIGURE_NUMBER)
+	if (kind == REPORT_CELL_NUMBER)
 		return add_real(p, f, cell.real);
-	return kind == FIGURE_FRAME ? number_of_frame(p, (uint32_t)cell.number) : cell.number;
+	return kind == REPORT_CELL_FRAME ? number_of_frame(p, (uint32_t)cell.number) : cell.number;
 }
 
 /* Their texts and frames, ahead of writing. */
-static void add_figures(struct page *p)
+static void add_report_table(struct page *p)
 {
-	for (uint32_t t = 0; t < p->figures.count; t++) {
-		struct figures *f = p->figures.tables[t];
+	for (uint32_t t = 0; t < p->report_table.count; t++) {
+		struct report_table *f = p->report_table.tables[t];
 
 		add_text(p, f->key);
 		add_text(p, f->title);
 		for (uint32_t c = 0; c < f->column_count; c++) {
 			add_text(p, f->columns[c].label);
 			for (uint32_t i = 0; i < f->count; i++)
-				figure_number(p, f, f->columns[c].kind, figures_row(f, i)[c]);
+				report_cell_number(p, f, f->columns[c].kind,
+						   report_table_row(f, i)[c]);
 		}
 	}
 }
 
-static void write_figures(struct page *p, struct deflated *data)
+static void write_report_tables(struct page *p, struct deflated *data)
 {
-	deflated_number(data, p->figures.count);
-	for (uint32_t t = 0; t < p->figures.count; t++) {
-		struct figures *f = p->figures.tables[t];
+	deflated_number(data, p->report_table.count);
+	for (uint32_t t = 0; t < p->report_table.count; t++) {
+		struct report_table *f = p->report_table.tables[t];
 
 		deflated_number(data, add_text(p, f->key));
 		deflated_number(data, add_text(p, f->title));
@@ -532,7 +531,8 @@ static void write_figures(struct page *p, struct deflated *data)
 		deflated_number(data, f->count);
 		for (uint32_t c = 0; c < f->column_count; c++)
 			COLUMN(data, f->count,
-			       figure_number(p, f, f->columns[c].kind, figures_row(f, i)[c]));
+			       report_cell_number(p, f, f->columns[c].kind,
+						  report_table_row(f, i)[c]));
 	}
 }
 
@@ -587,7 +587,7 @@ static int write_page(struct page *p, FILE *out, const uint32_t *labels)
 	write_places(p, data, labels);
 	write_rows(p, data);
 	has_weights = write_weights(p, data);
-	write_figures(p, data);
+	write_report_tables(p, data);
 	write_sources(p, data);
 	err = deflated_finish(data);
 	if (!has_weights)
@@ -644,7 +644,7 @@ static void release(struct page *p)
 	free(p->row_order);
 	page_weights_release(&p->weights);
 	html_timeline_free(p->timeline);
-	figures_release(&p->figures);
+	report_tables_release(&p->report_table);
 	source_text_release(&p->sources);
 }
 
@@ -679,7 +679,7 @@ static int write_html(const struct result *result, const struct writer_options *
 
 	(void)options; /* in ns, whatever the unit */
 	*written = written_in_ns(result);
-	err = figures_of(result, &p.figures);
+	err = report_tables_of(result, &p.report_table);
 	if (!err)
 		err = source_text_read(result, NULL, &p.sources);
 	if (!err)
@@ -695,7 +695,7 @@ static int write_html(const struct result *result, const struct writer_options *
 	if (!p.failed)
 		add_sites(&p);
 	if (!p.failed)
-		add_figures(&p);
+		add_report_table(&p);
 	add_weight_texts(&p);
 	add_places(&p);
 	if (p.failed || !add_place_names(&p, &labels, &label_numbers) ||

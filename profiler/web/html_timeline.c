@@ -217,7 +217,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 
 static bool same_group(const struct timeline_record *a, const struct timeline_record *b)
 {
-	return a->kind == b->kind && same_number(a->place, b->place);
+	return a->kind == b->kind && same_id(a->place, b->place);
 }
 
 static int compare_records(const void *a, const void *b)

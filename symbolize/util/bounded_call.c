@@ -42,7 +42,7 @@ struct bounded_caller {
 	bool limits_sleep, keeps_capabilities;
 	uint64_t abandoned, refused;
 	uint64_t stuck_places[BOUNDED_CALL_MAX_ABANDONED]; /* of abandoned calls */
-	struct budget budget;
+	struct table_quota quota;
 	void (*meanwhile)(void *context); /* NULL: nothing */
 	void *context;
 	pid_t meanwhile_pid; /* in which it was asked for */
@@ -55,7 +55,7 @@ struct bounded_caller *bounded_caller_new(unsigned int run_ms)
 	if (!c)
 		return NULL;
 	c->left_ns = run_ms * UINT64_C(1000000);
-	budget_open(&c->budget);
+	table_quota_open(&c->quota);
 	return c;
 }
 
@@ -315,7 +315,7 @@ static bool run_on_worker(struct bounded_caller *c, struct bounded_job *job, uin
 		 * The worker cannot free the job before it has the lock. The job's share stays
 		 * taken: it may never be freed.
 		 */
-		budget_settle(&c->budget, &job->share, true);
+		table_quota_settle(&c->quota, &job->share, true);
 		c->stuck_places[c->abandoned++] = is_busy ? 0 : job->place;
 		c->worker = NULL;
 		job->is_late = true;
@@ -361,7 +361,7 @@ int bounded_call(struct bounded_caller *c, struct bounded_job *job, unsigned int
 		free(job); /* no results to discard */
 		return err;
 	}
-	budget_lend(&c->budget, &job->share, BUDGET_FILE_BYTES);
+	table_quota_lend(&c->quota, &job->share, TABLE_QUOTA_FILE_BYTES);
 	is_done = run_on_worker(c, job, start + timeout_ms * UINT64_C(1000000));
 	waited = monotonic_ns() - start;
 	c->left_ns -= waited < c->left_ns ? waited : c->left_ns;
@@ -386,9 +386,9 @@ void bounded_close(struct bounded_caller *c, int fd)
 		free(job);
 }
 
-struct budget *bounded_caller_budget(struct bounded_caller *c)
+struct table_quota *bounded_caller_budget(struct bounded_caller *c)
 {
-	return &c->budget;
+	return &c->quota;
 }
 
 bool bounded_caller_has_abandoned(const struct bounded_caller *c)

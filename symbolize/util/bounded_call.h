@@ -10,8 +10,8 @@
  *
  * One worker runs all calls in sequence; a call costs about 10 us. It blocks all signals and,
  * except as root, has no capabilities. The number and total time of abandoned calls are limited
- * (budget.h); beyond the limits every call is refused at once. So is every further call for a place
- * where one was abandoned, unless that was busy computing: this says nothing of the place.
+ * (table_quota.h); beyond the limits every call is refused at once. So is every further call for a
+ * place where one was abandoned, unless that was busy computing: this says nothing of the place.
  *
  * A timeout leaves a large file on a slow disk its time. Where the caller has little itself, it
  * also limits how long calls may sleep without a moment of CPU time in between
@@ -26,7 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "symbolize/util/budget.h"
+#include "symbolize/util/table_quota.h"
 
 /*
  * A job: the first member of a larger structure with copies of the arguments, and room for results.
@@ -38,7 +38,7 @@ struct bounded_job {
 	_Atomic uint64_t place; /* 0, or the place that may be stuck; `run` may change it */
 	int fd;                 /* -1, or a descriptor that the worker closes if the job is late */
 	_Atomic bool is_late;   /* nobody waits for it any more: `run` may end early */
-	struct budget_share share; /* its part of the budget; opened by the call */
+	struct quota_share share; /* its part of the budget; opened by the call */
 };
 
 /* A place that may be stuck: a device as in /proc/PID/maps (major << 32 | minor), or */
@@ -90,9 +90,9 @@ void bounded_caller_do_meanwhile(struct bounded_caller *c, void (*meanwhile)(voi
 
 /*
  * Runs `job` and waits for at most `timeout_ms`. 0: it ran; the caller must settle its share
- * (budget_settle) and free the job. Otherwise the caller no longer owns the job: -ETIMEDOUT: it is
- * late, and keeps its descriptor and its part of the budget; -EBUSY: it did not run, because the
- * limits are reached, its place is stuck or no thread could be started.
+ * (table_quota_settle) and free the job. Otherwise the caller no longer owns the job: -ETIMEDOUT:
+ * it is late, and keeps its descriptor and its part of the budget; -EBUSY: it did not run, because
+ * the limits are reached, its place is stuck or no thread could be started.
  */
 int bounded_call(struct bounded_caller *c, struct bounded_job *job, unsigned int timeout_ms);
 
@@ -113,7 +113,7 @@ void bounded_close(struct bounded_caller *c, int fd);
 bool bounded_is_stuck(const struct bounded_caller *c, uint64_t place);
 
 /* The run's budget, the source of all jobs' shares. */
-struct budget *bounded_caller_budget(struct bounded_caller *c);
+struct table_quota *bounded_caller_budget(struct bounded_caller *c);
 
 /* The number of calls that were abandoned or refused, except those for a place that is stuck. */
 uint64_t bounded_caller_count_stuck(const struct bounded_caller *c);

@@ -98,7 +98,7 @@ static void write_unsampled(void)
 	main_stack = push(&m, RESULT_ROOT, CLASS_NATIVE, "main");
 	add(&m, main_stack, ROW_CPU, 2, 40000000, 0);
 	none = push(&m, RESULT_ROOT, CLASS_MARK, "app");
-	add(&m, push(&m, none, CLASS_MARK, MARK_NOT_SAMPLED), ROW_CPU, 0, 30000000, 0);
+	add(&m, push(&m, none, CLASS_MARK, PSEUDO_NOT_SAMPLED), ROW_CPU, 0, 30000000, 0);
 	add(&m, push(&m, main_stack, CLASS_GPU_KERNEL, "[GPU_Kernel]k"), ROW_GPU, 7, 20000000, 0);
 	add(&m, push(&m, RESULT_ROOT, CLASS_IDLE, "[GPU 0 idle]"), ROW_IDLE, 4, 10000000, 0);
 	write_picture(&m, "unsampled", false);
@@ -224,20 +224,19 @@ static char names[NAMES][64];
 
 /* A tree of `budget` frames, each of which has time of its own. */
 static void grow(struct made_result *m, struct prng *p, uint32_t outer, uint32_t depth,
-		 uint32_t budget)
+		 uint32_t quota)
 {
 	static const enum frame_class classes[] = {CLASS_NATIVE, CLASS_NATIVE, CLASS_NATIVE,
 						   CLASS_PYTHON, CLASS_JIT,    CLASS_KERNEL_MODE};
 
-	while (budget > 0) {
+	while (quota > 0) {
 		uint32_t name = (uint32_t)prng_below(p, NAMES);
-		uint32_t share =
-			1 + (uint32_t)prng_below(p, depth < 4 ? budget * 2 / 3 + 1 : budget);
+		uint32_t share = 1 + (uint32_t)prng_below(p, depth < 4 ? quota * 2 / 3 + 1 : quota);
 		uint32_t stack = push(m, outer, classes[name % 6], names[name]);
 
 		add(m, stack, ROW_CPU, 1, 900 + prng_below(p, 200), 0);
 		grow(m, p, stack, depth + 1, depth < 60 ? share - 1 : 0);
-		budget -= share;
+		quota -= share;
 	}
 }
 

@@ -20,7 +20,7 @@ import sys
 import termios
 import time
 
-PATIENCE_S = 300
+TIMEOUT_S = 300
 SEQUENCE = re.compile(r"\x1b(?:([78D])|\[(\??[0-9;]*)([A-Za-z]))")
 
 
@@ -179,7 +179,7 @@ class Terminal:
     # ---- what the user does ----
 
     def wait(self, condition):
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + TIMEOUT_S
         while not condition():
             assert time.monotonic() < end, "waited in vain:\n" + self.all_text()
             if not self.read(0.05):
@@ -193,7 +193,7 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def finish(self):
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + TIMEOUT_S
         while self.status is None:
             assert time.monotonic() < end, "does not end:\n" + self.all_text()
             # its settings are read before its last user closes it

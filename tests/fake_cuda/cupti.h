@@ -31,7 +31,7 @@ const struct fake_cuda_driver *cupti_driver(void);
  */
 void cupti_misuse(const char *what);
 
-/* activity.c: work was added to a stream's timeline, or an instant happened. */
+/* fake_activity.c: work was added to a stream's timeline, or an instant happened. */
 void cupti_activity(const struct fake_cuda_activity *activity);
 
 /* pc_sampling.c: a kernel was launched that may be sampled. */

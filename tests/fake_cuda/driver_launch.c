@@ -6,7 +6,7 @@
  * calls instead with FAKE_CUDA_INTERNAL_DRIVER_CALLS, like a driver whose runtime bypasses the
  * public symbols. CUPTI sees both alike; a probe on the exported symbol sees only the first.
  */
-#include "driver.h"
+#include "fake_driver.h"
 #include "graph.h"
 #include "cbid.h"
 #include "cuda_driver_subset.h"

@@ -5,7 +5,7 @@
  * Each exists twice, like launches (driver_launch.c): the runtime calls the unexported one with
  * FAKE_CUDA_INTERNAL_DRIVER_CALLS.
  */
-#include "driver.h"
+#include "fake_driver.h"
 #include "graph.h"
 #include "cbid.h"
 #include "cuda_driver_subset.h"

@@ -7,7 +7,7 @@
  * The report_* functions make all of CUPTI's callbacks about graphs, in order.
  */
 #include "graph.h"
-#include "driver.h"
+#include "fake_driver.h"
 #include "cbid.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include "memory.h"
-#include "driver.h"
+#include "fake_driver.h"
 #include "../../cupti_trace/core/cupti_abi.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Modules of the fake driver: text images and their functions. */
 #define _GNU_SOURCE
-#include "driver.h"
+#include "fake_driver.h"
 #include "cbid.h"
 
 #include <pthread.h>

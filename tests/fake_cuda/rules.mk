@@ -6,9 +6,9 @@
 FAKE_CUDA_SRC := tests/fake_cuda
 FAKE_CUDA_DIR := $(BUILD)/tests/fake_cuda
 
-FAKE_CUDA_DRIVER_OBJS := driver driver_launch driver_memory memory module graph timeline \
+FAKE_CUDA_DRIVER_OBJS := fake_driver driver_launch driver_memory memory module graph timeline \
 	totals virtual_memory
-FAKE_CUDA_CUPTI_OBJS := cupti activity attributes pc_sampling range_profiler \
+FAKE_CUDA_CUPTI_OBJS := cupti fake_activity attributes pc_sampling range_profiler \
 	records
 FAKE_CUDA_RUNTIME_OBJS := runtime runtime_init runtime_graph runtime_launch \
 	runtime_memory

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include "timeline.h"
-#include "driver.h"
+#include "fake_driver.h"
 #include "memory.h"
 #include "cbid.h"
 

@@ -10,7 +10,7 @@
  * memory, by its handle, "map" those of mappings. Nothing is ever read or written there.
  */
 #define _GNU_SOURCE
-#include "driver.h"
+#include "fake_driver.h"
 #include "cbid.h"
 #include "memory.h"
 #include "cuda_driver_subset.h"

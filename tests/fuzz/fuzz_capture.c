@@ -153,7 +153,7 @@ static size_t make_valid(uint8_t bytes[VALID_MAX])
 /* Whether it was accepted. */
 static bool read_and_write(const uint8_t *data, size_t size)
 {
-	struct allowance memory = {.limit = 64 << 20};
+	struct quota memory = {.limit = 64 << 20};
 	struct profile_capture *capture;
 	enum capture_error error;
 	char *packed = NULL;

@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void look_up(struct dwarf *dwarf, struct budget_share *share, size_t size)
+static void look_up(struct dwarf *dwarf, struct quota_share *share, size_t size)
 {
 	const char *names[DWARF_MAX_DEPTH];
 	struct source_place sources[DWARF_MAX_DEPTH];
@@ -34,7 +34,7 @@ static void look_up(struct dwarf *dwarf, struct budget_share *share, size_t size
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct debug_file_search search = {.path = "/nonexistent/file", .root = "/nonexistent"};
-	struct budget_share share;
+	struct quota_share share;
 	struct dwarf *dwarf;
 	int fd;
 
@@ -43,12 +43,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fd = memfd_create("fuzz", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, data, size - 2) != (ssize_t)(size - 2))
 		abort();
-	budget_share_open(&share, ((uint64_t)data[size - 1] << 16) + (data[size - 2] << 8));
+	quota_share_open(&share, ((uint64_t)data[size - 1] << 16) + (data[size - 2] << 8));
 	if (dwarf_load(fd, &search, &share, &dwarf) == 0) {
 		look_up(dwarf, &share, size);
 		dwarf_free(dwarf);
 	}
-	budget_share_close(&share);
+	quota_share_close(&share);
 	close(fd);
 	return 0;
 }

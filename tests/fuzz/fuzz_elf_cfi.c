@@ -23,7 +23,7 @@ static void find_rows(const struct elf_cfi *cfi, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct budget_share share;
+	struct quota_share share;
 	struct elf_cfi *cfi;
 	uint64_t limit;
 	int fd;
@@ -35,12 +35,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	/* the file decides whether its tables fit */
 	limit = size + ((uint64_t)data[size - 1] << 8);
-	budget_share_open(&share, limit);
+	quota_share_open(&share, limit);
 	if (elf_cfi_load(fd, &share, &cfi) == 0) {
 		find_rows(cfi, size);
 		elf_cfi_free(cfi);
 	}
-	if (budget_share_close(&share) > limit)
+	if (quota_share_close(&share) > limit)
 		abort();
 	close(fd);
 	if (elf_cfi_load_memory(data, size, &cfi) == 0) {

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct debug_file_search search = {.path = "/nonexistent/file", .root = "/nonexistent"};
 	struct elf_syms *syms = NULL;
-	struct budget_share share;
+	struct quota_share share;
 	struct elf_symbol symbol;
 	uint64_t start, address;
 	int fd;
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	/* Small, so that tables do not fit: which of them, the file decides. */
-	budget_share_open(&share, 3 * size + (data[0] << 8 | data[size - 1]));
+	quota_share_open(&share, 3 * size + (data[0] << 8 | data[size - 1]));
 	if (elf_syms_load(fd, &search, &share, &syms) == 0) {
 		for (uint64_t offset = 0; offset < size; offset += 3) {
 			if (elf_syms_find(syms, offset, &symbol) &&
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		elf_syms_free(syms);
 	}
-	if (budget_share_close(&share) > 3 * size + UINT16_MAX)
+	if (quota_share_close(&share) > 3 * size + UINT16_MAX)
 		abort();
 	close(fd);
 	syms = NULL;

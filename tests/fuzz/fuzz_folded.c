@@ -29,7 +29,7 @@ static char *write_with(const struct writer *writer, const struct result *result
 	return text;
 }
 
-static struct folded_stacks *read_part(const void *bytes, size_t size, struct allowance *memory)
+static struct folded_stacks *read_part(const void *bytes, size_t size, struct quota *memory)
 {
 	FILE *in = fmemopen((void *)(uintptr_t)bytes, size, "r");
 	struct folded_stacks *folded;
@@ -48,7 +48,7 @@ static struct folded_stacks *read_part(const void *bytes, size_t size, struct al
 /* What was read is written as text that reads the same. */
 static void write_again(const struct folded_stacks *folded)
 {
-	struct allowance memory = {.limit = 64 << 20};
+	struct quota memory = {.limit = 64 << 20};
 	char *text = write_with(&folded_writer, folded_result(folded), NULL), *again;
 	struct folded_stacks *second;
 
@@ -66,7 +66,7 @@ static void write_again(const struct folded_stacks *folded)
 }
 
 static void compare_both(const struct folded_stacks *before, const struct folded_stacks *after,
-			 struct allowance *memory)
+			 struct quota *memory)
 {
 	static const struct writer *const writers_of_differences[] = {&folded_writer, &svg_writer,
 								      &json_difference_writer};
@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *border = memchr(data, 0xff, size);
 	size_t first = border ? (size_t)(border - data) : size;
-	struct allowance memory = {.limit = 64 << 20};
+	struct quota memory = {.limit = 64 << 20};
 	struct folded_stacks *before, *after = NULL;
 
 	if (first == 0)

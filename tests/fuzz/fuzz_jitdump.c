@@ -50,12 +50,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	struct jitdump *dump = jitdump_new();
-	struct budget_share share;
+	struct quota_share share;
 	size_t first = size / 2;
 
 	if (fd < 0 || !dump || write(fd, data, first) != (ssize_t)first)
 		abort();
-	budget_share_open(&share, 1u << 20);
+	quota_share_open(&share, 1u << 20);
 	jitdump_read(dump, fd, &share);
 	if (write(fd, data + first, size - first) != (ssize_t)(size - first))
 		abort();
@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		look_up(dump, address + 1, UINT64_MAX);
 	}
 	jitdump_free(dump);
-	if (budget_share_close(&share) > 1u << 20)
+	if (quota_share_close(&share) > 1u << 20)
 		abort();
 	close(fd);
 	return 0;

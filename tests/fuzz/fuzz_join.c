@@ -55,7 +55,7 @@ static void attribute(void *context, struct origin_id origin, uint64_t launched_
 	*mark = 1;
 	out->operations++;
 	out->ns += operation->duration_ns;
-	out->unmatched += same_number(origin, ORIGIN_UNKNOWN);
+	out->unmatched += same_id(origin, ORIGIN_UNKNOWN);
 }
 
 static void check(const struct join *c, const struct sums *in, const struct sums *out)

@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const paths[] = {"/usr/bin/python3.8", "/lib/libpython3.12.so.1.0",
 					    "/opt/engine"};
-	struct budget_share share;
+	struct quota_share share;
 	struct python_image image;
 	uint64_t limit;
 	int fd;
@@ -54,10 +54,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		/* the file decides whether its tables fit */
 		limit = 2 * size + ((uint64_t)data[size - 1] << 8);
-		budget_share_open(&share, limit);
+		quota_share_open(&share, limit);
 		if (python_image_read(fd, paths[i], &share, &image) == 0)
 			check_image(&image, size);
-		if (budget_share_close(&share) > limit)
+		if (quota_share_close(&share) > limit)
 			abort();
 	}
 	close(fd);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "profiler/shape/naming.h"
+#include "profiler/shape/result_naming.h"
 #include "profiler/shape/view.h"
 #include "profiler/formats/writer.h"
 #include "profiler/run/trace_reader.h"

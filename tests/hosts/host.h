@@ -98,12 +98,12 @@ static inline long count_sleeps(const std::string &thread)
  */
 static inline void await_flush()
 {
-	enum { TIMES = 20, PATIENCE_MS = 60000 };
+	enum { TIMES = 20, TIMEOUT_MS = 60000 };
 	std::string thread = find_thread("profile-flush");
 	long before = thread.empty() ? 0 : count_sleeps(thread);
 
 	for (int waited_ms = 0; !thread.empty() && count_sleeps(thread) < before + TIMES;) {
-		HOST_CHECK(waited_ms++ < PATIENCE_MS);
+		HOST_CHECK(waited_ms++ < TIMEOUT_MS);
 		usleep(1000);
 	}
 }

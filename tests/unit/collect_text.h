@@ -8,7 +8,7 @@
 
 #include "unit.h"
 #include "profiler/join/collect.h"
-#include "profiler/shape/naming.h"
+#include "profiler/shape/result_naming.h"
 #include "profiler/formats/writer.h"
 #include "profiler/sources/gpu_pipe.h"
 

@@ -4,10 +4,10 @@
 #define TESTS_UNIT_NAMING_BENCH_H
 
 #include "unit.h"
-#include "profiler/model/compose.h"
+#include "profiler/model/gpu_stack.h"
 #include "profiler/shape/call_tree.h"
-#include "profiler/shape/naming.h"
-#include "profiler/model/marks.h"
+#include "profiler/shape/result_naming.h"
+#include "profiler/model/pseudo_frames.h"
 #include "profiler/model/work_names.h"
 #include "symbolize/util/intern.h"
 
@@ -19,7 +19,7 @@ struct naming_bench {
 	struct devices devices;
 	struct symbolizer *symbolizer;
 	struct address_space *self; /* of this process */
-	struct compose compose;
+	struct gpu_stacks gpu_stacks;
 	struct intern strings; /* of whoever collects */
 	struct ledger ledger;
 	struct collected collected;
@@ -41,7 +41,7 @@ static int bench_begin(void **state)
 	if (!b->stacks || !b->profile || !b->symbolizer || !b->self ||
 	    places_init(&b->places, (1u << PLACE_PARTS) - 1) != 0)
 		return -1;
-	compose_init(&b->compose, b->stacks);
+	gpu_stack_init(&b->gpu_stacks, b->stacks);
 	b->collected = (struct collected){.stacks = b->stacks,
 					  .profile = b->profile,
 					  .places = &b->places,
@@ -57,7 +57,7 @@ static int bench_end(void **state)
 {
 	struct naming_bench *b = *state;
 
-	compose_release(&b->compose);
+	gpu_stack_release(&b->gpu_stacks);
 	stack_table_free(b->stacks);
 	profile_free(b->profile);
 	places_release(&b->places);

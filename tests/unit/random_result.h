@@ -5,7 +5,7 @@
 
 #include "made_result.h"
 #include "own_folder.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "profiler/model/work_names.h"
 
 #define RANDOM_START_NS 1000000000u
@@ -106,7 +106,7 @@ static inline void random_record(struct prng *p, struct random_result *r)
 		record.bytes = prng_below(p, record.duration_ns + 1);
 		row.ns -= record.bytes;
 		record.error = (uint16_t)prng_bits(p, 16);
-		row.stack = random_push(p, m, record.stack.number, CLASS_WAIT, MARK_WAITING);
+		row.stack = random_push(p, m, record.stack.number, CLASS_WAIT, PSEUDO_WAITING);
 		break;
 	default:
 		row.stack = record.stack.number;

@@ -10,8 +10,8 @@ struct bench {
 	struct profile_sink sink;
 	struct devices devices;
 	struct places places;
-	struct window window;
-	struct compose compose;
+	struct time_range time_range;
+	struct gpu_stacks gpu_stacks;
 	struct addons addons;
 };
 
@@ -35,11 +35,11 @@ static struct bench *begin(const struct measure *measure, bool watches_load)
 	assert_int_equal(
 		addons_begin(&b->addons, &(struct addon_parts){.measure = &b->measure,
 							       .watches_load = watches_load,
-							       .compose = &b->compose,
+							       .gpu_stacks = &b->gpu_stacks,
 							       .places = &b->places,
 							       .devices = &b->devices,
 							       .sink = &b->sink,
-							       .window = &b->window}),
+							       .time_range = &b->time_range}),
 		0);
 	return b;
 }
@@ -154,7 +154,7 @@ static void waits_are_rows(void **state)
 
 	(void)state;
 	assert_non_null(stacks);
-	compose_init(&b->compose, stacks);
+	gpu_stack_init(&b->gpu_stacks, stacks);
 	addons_wait(&b->addons, 1, STACK_EMPTY, &wait);
 	addons_advance(&b->addons, 200);
 	addons_finish(&b->addons);
@@ -164,7 +164,7 @@ static void waits_are_rows(void **state)
 	for (uint32_t i = 0; i < count; i++)
 		waited_ns += rows[i].kind == ROW_WAIT ? rows[i].ns : 0;
 	assert_int_equal(waited_ns, 40);
-	compose_release(&b->compose);
+	gpu_stack_release(&b->gpu_stacks);
 	stack_table_free(stacks);
 	end(b);
 }

@@ -164,7 +164,7 @@ static void memory_is_bounded(void **state)
 
 static void what_has_no_room_is_counted(void **state)
 {
-	struct allowance little = {.limit = 2000};
+	struct quota little = {.limit = 2000};
 	struct allocation_event e = {.type = ALLOCATION_MADE, .bytes = 7};
 	struct allocations a;
 
@@ -187,13 +187,13 @@ static void what_has_no_room_is_counted(void **state)
 
 static void what_comes_after_the_recorded_part_is_left_out(void **state)
 {
-	const struct window window = {.from_ns = 20, .to_ns = 30};
+	const struct time_range time_range = {.from_ns = 20, .to_ns = 30};
 	struct allocation_event e = {.type = ALLOCATION_MADE, .bytes = 7};
 	struct allocations a;
 
 	(void)state;
 	allocations_init(&a);
-	a.window = &window;
+	a.time_range = &time_range;
 	for (e.time_ns = 10; e.time_ns < 50; e.time_ns++) {
 		e.address = e.time_ns;
 		allocations_add(&a, &e);
@@ -273,7 +273,7 @@ static void peaks_of_the_last_seconds_are_exact(void **state)
  */
 static void processes_that_ended_before_are_forgotten(void **state)
 {
-	struct allowance memory = {.limit = SIZE_MAX}, passing = {.limit = SIZE_MAX};
+	struct quota memory = {.limit = SIZE_MAX}, passing = {.limit = SIZE_MAX};
 	struct allocation_event e = {.time_ns = 1};
 	struct allocations a;
 	size_t used = 0;
@@ -324,7 +324,7 @@ static void stacks_get_new_numbers(void **state)
 	struct allocation_event e = {
 		.type = ALLOCATION_MADE, .time_ns = 1, .bytes = 3, .stack = {7}};
 	uint32_t shown = 0;
-	const struct number_visitor visitor = {add_ten, NULL, &shown};
+	const struct id_visitor visitor = {add_ten, NULL, &shown};
 	struct allocations a;
 
 	(void)state;

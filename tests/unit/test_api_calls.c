@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls by function over all processes: what programs claim, quantiles, names of errors. */
-#include "figure_cell.h"
+#include "report_cell.h"
 #include "profiler/base/cuda_errors.h"
 #include "profiler/model/api_calls.h"
 #include "profiler/model/profile_sink.h"
@@ -29,7 +29,7 @@ static void is_bounded(void **state)
 {
 	static char names[API_CALLS_MAX][8];
 	const uint32_t last = API_CALLS_MAX - 1;
-	struct allowance none = {.limit = 0};
+	struct quota none = {.limit = 0};
 	struct api_calls calls = {.count = 0};
 	const struct gpu_event_calls e = {.function = "a", .family = GPU_LAUNCH_RUNTIME};
 
@@ -66,7 +66,7 @@ static void claims_do_not_wrap(void **state)
 	static struct ledger ledger = {.gpu.kernels = 0};
 	const struct result result = {.totals.ledger = &ledger};
 	struct api_call *call = get(&ledger.api, "a", 0);
-	struct figures *f;
+	struct report_table *f;
 
 	(void)state;
 	api_call_add(call, &e);
@@ -75,9 +75,9 @@ static void claims_do_not_wrap(void **state)
 	assert_true(call->failed == UINT64_MAX && call->returned == UINT64_MAX);
 	assert_int_equal(api_call_quantile(call, 500), 7);
 	assert_true(api_call_quantile(call, 1000) <= 9);
-	f = api_calls_figures(&result);
+	f = api_calls_report_table(&result);
 	assert_int_equal(f->count, 1);
-	figures_free(f);
+	report_table_free(f);
 	ledger_release(&ledger);
 }
 
@@ -148,7 +148,7 @@ static void calls_of_the_last_seconds(void **state)
 	struct api_calls calls = {.count = 0};
 	struct ledger ledger = {.gpu = {.kernels = 0}};
 	struct profile_sink sink = {.ledger = &ledger, .take_note = take_note};
-	struct window window = {.from_ns = 100, .to_ns = 200};
+	struct time_range time_range = {.from_ns = 100, .to_ns = 200};
 	struct api_call *a = get(&calls, "a", 0), *b = get(&calls, "b", 0);
 
 	(void)state;
@@ -161,7 +161,7 @@ static void calls_of_the_last_seconds(void **state)
 	sink.now_ns = 250; /* after the end: of what was before */
 	keep_calls(a, &sink, 20, 90000, 7, 90000);
 	api_calls_begin_part(&calls);
-	profile_sink_finish(&sink, &window);
+	profile_sink_finish(&sink, &time_range);
 	api_calls_end_part(&calls);
 	assert_int_equal(calls.count, 1);
 	assert_ptr_equal(get(&calls, "a", 0), a);
@@ -185,13 +185,13 @@ static void errors_have_names(void **state)
 	const struct result result = {.totals.ledger = &ledger};
 	const struct gpu_call_error errors[] = {{600, 3}, {123456, 1}, {0, 2}};
 	struct api_call *call = get(&ledger.api, "cudaMemcpy", 2);
-	struct figures *f;
+	struct report_table *f;
 
 	(void)state;
 	api_call_add(call, &(struct gpu_event_calls){.error_count = 3, .errors = errors});
-	f = api_calls_figures(&result);
-	assert_string_equal(figure_cell(f, 0, "function")->text, "cudaMemcpy, host to device");
-	assert_string_equal(figure_cell(f, 0, "errors")->text,
+	f = api_calls_report_table(&result);
+	assert_string_equal(report_cell(f, 0, "function")->text, "cudaMemcpy, host to device");
+	assert_string_equal(report_cell(f, 0, "errors")->text,
 			    "3 cudaErrorNotReady, 1 error 123456, 2 others");
 	assert_string_equal(cuda_error_name(2, true), "CUDA_ERROR_OUT_OF_MEMORY");
 	assert_null(cuda_error_name(202, false));
@@ -203,7 +203,7 @@ static void errors_have_names(void **state)
 	assert_string_equal(cuda_error_name(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, false),
 			    "cudaErrorStreamCaptureInvalidated");
 #endif
-	figures_free(f);
+	report_table_free(f);
 	ledger_release(&ledger);
 }
 

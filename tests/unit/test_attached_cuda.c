@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Processes that ran before us and use CUDA: what recording waits for, and what is said at the end.
- * The library is brought into none here: that is test_bring_in.
+ * The library is brought into none here: that is test_inject_process.
  */
 #include "unit.h"
 #include "profiler/attach/attached_cuda.h"
@@ -176,11 +176,11 @@ static void a_run_of_a_command_has_none(void **state)
 	pid_t pid;
 
 	(void)state;
-	attached_cuda_take_arrivals(&none);
+	attached_cuda_take_injected(&none);
 	attached_cuda_forget_missed(&none);
 	attached_cuda_tell_missed(&none);
 	assert_false(attached_cuda_next_unanswered(&none, &at, &pid, &instance));
-	attached_cuda_end_arrivals(&none);
+	attached_cuda_end_injections(&none);
 	attached_cuda_release(&none);
 }
 

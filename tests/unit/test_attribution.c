@@ -8,7 +8,7 @@
 #include "unsure.h"
 #include "profiler/addons/waits.h"
 #include "profiler/join/attribution.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 
 static const uint32_t real_bound = ATTRIBUTION_ORIGINS_MAX;
 static uint32_t bound = ATTRIBUTION_ORIGINS_MAX;
@@ -29,7 +29,7 @@ struct bench {
 	struct profile *profile;
 	struct places places;
 	struct ledger ledger;
-	struct allowance allowance;
+	struct quota quota;
 	uint32_t found; /* the launch of samples */
 	struct profile_sink sink;
 	struct measure measure;
@@ -54,16 +54,17 @@ static int find_launch(void *context, uint32_t process, uint32_t correlation_id,
 static void begin_addons(struct bench *b)
 {
 	assert_int_equal(
-		addons_begin(&b->addons, &(struct addon_parts){.measure = &b->measure,
-							       .stacks = b->stacks,
-							       .compose = &b->attribution.compose,
-							       .places = &b->places,
-							       .devices = &b->devices,
-							       .sink = &b->sink,
-							       .window = &b->attribution.window,
-							       .find_launch = find_launch,
-							       .keep = keep_text,
-							       .context = b}),
+		addons_begin(&b->addons,
+			     &(struct addon_parts){.measure = &b->measure,
+						   .stacks = b->stacks,
+						   .gpu_stacks = &b->attribution.gpu_stacks,
+						   .places = &b->places,
+						   .devices = &b->devices,
+						   .sink = &b->sink,
+						   .time_range = &b->attribution.time_range,
+						   .find_launch = find_launch,
+						   .keep = keep_text,
+						   .context = b}),
 		0);
 }
 
@@ -82,14 +83,14 @@ static struct bench *new_bench(uint32_t mask, bool follows_waits)
 	struct bench *b = calloc(1, sizeof(*b));
 
 	assert_non_null(b);
-	b->allowance.limit = 1 << 20;
+	b->quota.limit = 1 << 20;
 	b->process = processes_start(&b->processes, 70, 1, true);
 	b->stacks = stack_table_new();
 	b->profile = profile_new();
 	assert_true(b->process && b->stacks && b->profile);
 	b->sink = (struct profile_sink){
 		.profile = b->profile, .ledger = &b->ledger, .take_note = take_note, .context = b};
-	b->process->sent.allowance = &b->allowance;
+	b->process->sent.quota = &b->quota;
 	assert_int_equal(places_init(&b->places, mask), 0);
 	b->measure.waits = follows_waits;
 	begin_addons(b);
@@ -99,7 +100,7 @@ static struct bench *new_bench(uint32_t mask, bool follows_waits)
 								      .places = &b->places,
 								      .ledger = &b->ledger,
 								      .devices = &b->devices,
-								      .allowance = &b->allowance,
+								      .quota = &b->quota,
 								      .addons = &b->addons});
 	b->launch = push_call(b, "cudaLaunch");
 	b->capture = push_call(b, "cudaCapture");
@@ -115,7 +116,7 @@ static void free_bench(struct bench *b)
 	attribution_release(&b->attribution);
 	attribution_release(&b->attribution);
 	processes_release(&b->processes);
-	assert_int_equal(b->allowance.used, 0);
+	assert_int_equal(b->quota.used, 0);
 	places_release(&b->places);
 	profile_free(b->profile);
 	stack_table_free(b->stacks);
@@ -151,7 +152,7 @@ static const char *text_of(const struct stack_table *t, struct stack_id stack)
 	char *at = text + sizeof(text) - 1;
 
 	*at = '\0';
-	for (; !same_number(stack, STACK_EMPTY); stack = stack_table_outer(t, stack)) {
+	for (; !same_id(stack, STACK_EMPTY); stack = stack_table_outer(t, stack)) {
 		const char *name = stack_table_frame(t, stack)->text;
 		size_t n = strlen(name);
 
@@ -256,7 +257,7 @@ static void an_operation_has_its_row_and_its_sum(void **state)
 }
 
 /* What begins in the window is in the profile as a whole; everything is in the process's books. */
-static void a_window_has_what_begins_in_it(void **state)
+static void a_time_range_has_what_begins_in_it(void **state)
 {
 	static const struct {
 		uint64_t start, ns;
@@ -265,7 +266,7 @@ static void a_window_has_what_begins_in_it(void **state)
 	struct gpu_operation o;
 
 	(void)state;
-	b->attribution.window = (struct window){100, 200};
+	b->attribution.time_range = (struct time_range){100, 200};
 	for (size_t i = 0; i < sizeof(work) / sizeof(work[0]); i++) {
 		o = kernel(b, work[i].start, work[i].ns);
 		attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 90, &o);
@@ -295,7 +296,7 @@ static void work_may_have_been_launched_before_recording(void **state)
 	struct gpu_operation o = kernel(b, 150, 10);
 
 	(void)state;
-	b->attribution.window = (struct window){100, 0};
+	b->attribution.time_range = (struct time_range){100, 0};
 	o.correlation_id = 6;
 	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	b->process->first_launch = 7;
@@ -309,7 +310,7 @@ static void work_may_have_been_launched_before_recording(void **state)
 	expect_row(b, ROW_GPU, "[launch not captured];k", 1, 10);
 	assert_int_equal(b->ledger.gpu.unmatched, 1);
 	/* from the start on all are recorded */
-	b->attribution.window = (struct window){0, 1000};
+	b->attribution.time_range = (struct time_range){0, 1000};
 	o.correlation_id = 6;
 	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	assert_int_equal(b->ledger.gpu.unmatched, 2);
@@ -398,12 +399,12 @@ static void work_outside_of_books_counts_too(void **state)
 	(void)state;
 	o.process = 999;
 	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 90, &o);
-	b->allowance.limit = 0;
+	b->quota.limit = 0;
 	o = kernel(b, 100, 7);
 	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 90, &o);
 	assert_int_equal(b->process->counted.count, 0);
 	assert_true(b->process->counted.overflowed);
-	assert_int_equal(b->allowance.refused, 1);
+	assert_int_equal(b->quota.refused, 1);
 	expect_row(b, ROW_GPU, "cudaLaunch;k", 1, 10);
 	expect_row(b, ROW_GPU, "[launch not captured];k", 1, 7);
 	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->count, 2);
@@ -617,7 +618,7 @@ static void a_wait_is_split_by_operation(void **state)
 	wait_for(b, b->waiter, 1010, 60, true, 8); /* for another stream */
 	addons_advance(&b->addons, 1100);
 	assert_null(row_of(b, ROW_WAIT, "cudaWait;[waiting for GPU]"));
-	addons_advance(&b->addons, 1100 + WAITS_PATIENCE_NS);
+	addons_advance(&b->addons, 1100 + WAITS_TIMEOUT_NS);
 	expect_row(b, ROW_WAIT, "cudaWait;[waiting for GPU];k;launched at;cudaLaunch", 1, 60);
 	expect_row(b, ROW_WAIT, "cudaWait;[waiting for GPU]", 2, 100);
 	/* of the thread that waited, wherever that ran */
@@ -868,7 +869,7 @@ static void random_work(struct prng *r)
 	bound = prng_chance(r, 50) ? (uint32_t)prng_bits(r, 7) : real_bound;
 	b = new_bench((uint32_t)prng_below(r, ALL + 1), true);
 	if (prng_chance(r, 50))
-		b->allowance.limit = prng_bits(r, 14);
+		b->quota.limit = prng_bits(r, 14);
 	for (uint64_t i = 0; i < events; i++) {
 		if (prng_chance(r, 2))
 			failing_allocation = 1 + (uint32_t)prng_bits(r, 2);
@@ -901,7 +902,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_operation_has_its_row_and_its_sum),
-		cmocka_unit_test(a_window_has_what_begins_in_it),
+		cmocka_unit_test(a_time_range_has_what_begins_in_it),
 		cmocka_unit_test(work_may_have_been_launched_before_recording),
 		cmocka_unit_test(operation_flags_are_counted),
 		cmocka_unit_test(an_instant_has_no_row),

@@ -43,7 +43,7 @@ static void do_work(struct bounded_job *job)
 	work->thread = gettid();
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);
 	work->blocks_signals = sigismember(&mask, SIGTERM) && sigismember(&mask, SIGRTMAX);
-	budget_take(&work->job.share, work->takes);
+	quota_share_take(&work->job.share, work->takes);
 	while (work->is_stuck && sem_wait(&may_return) != 0)
 		;
 	work->output = work->input + 1;
@@ -216,7 +216,7 @@ static void a_place_is_not_stuck_where_a_call_was_busy(void **state)
 static bool late_job_keeps_its_share(unsigned int deadline_ms)
 {
 	struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
-	struct budget *budget = bounded_caller_budget(c);
+	struct table_quota *quota = bounded_caller_budget(c);
 	struct work *work = make_work(0, true);
 	bool has_begun;
 	int ends[2];
@@ -226,10 +226,10 @@ static bool late_job_keeps_its_share(unsigned int deadline_ms)
 	work->takes = 1000;
 	work->job.fd = ends[1];
 	assert_int_equal(bounded_call(c, &work->job, deadline_ms), -ETIMEDOUT);
-	has_begun = budget->resident_left != BUDGET_RESIDENT_BYTES;
+	has_begun = quota->resident_left != TABLE_QUOTA_RESIDENT_BYTES;
 	if (has_begun) {
-		assert_int_equal(budget->resident_left, BUDGET_RESIDENT_BYTES - 1000);
-		assert_int_equal(budget->run_left, BUDGET_RUN_BYTES - 1000);
+		assert_int_equal(quota->resident_left, TABLE_QUOTA_RESIDENT_BYTES - 1000);
+		assert_int_equal(quota->run_left, TABLE_QUOTA_RUN_BYTES - 1000);
 	}
 	sem_post(&may_return);
 	assert_int_equal(read(ends[0], &byte, 1), 0); /* the other end is closed */
@@ -297,7 +297,7 @@ static void something_else_is_done_meanwhile(void **state)
 	assert_int_equal(bounded_call(c, &work->job, LONG_MS), 0);
 	assert_true(times >= 2);
 	assert_int_equal(work->output, 2);
-	budget_settle(bounded_caller_budget(c), &work->job.share, false);
+	table_quota_settle(bounded_caller_budget(c), &work->job.share, false);
 	free(work);
 	/* not in a child, and no longer than it is wanted */
 	times = 0;

@@ -22,7 +22,7 @@
 #include "symbolize/address_space.h"
 
 enum { CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39, CAP_SYS_ADMIN_BIT = 21 };
-enum { PATIENCE_S = 60 }; /* for expected events */
+enum { TIMEOUT_S = 60 }; /* for expected events */
 
 #define MARK UINT64_C(0x5ca1ab1e0ddba11) /* on the stacks that are taken */
 
@@ -113,7 +113,7 @@ static const struct stack_snapshot *next_of_kind(struct bpf_source *s, uint16_t 
 /* Waits for an event of this kind and process; others are dropped. */
 static const struct stack_snapshot *await(struct bpf_source *s, uint16_t kind, pid_t pid)
 {
-	time_t end = time(NULL) + PATIENCE_S;
+	time_t end = time(NULL) + TIMEOUT_S;
 
 	while (time(NULL) < end) {
 		const struct stack_event *event = next_event(s);
@@ -123,7 +123,7 @@ static const struct stack_snapshot *await(struct bpf_source *s, uint16_t kind, p
 		if (!event)
 			usleep(1000);
 	}
-	fail_msg("no event of kind %d came in %d s", kind, PATIENCE_S);
+	fail_msg("no event of kind %d came in %d s", kind, TIMEOUT_S);
 	return NULL;
 }
 
@@ -242,7 +242,7 @@ static void burn_in_a_child(void)
 /* A while after it has been waited for. */
 static void await_release(const struct bpf_source *s, pid_t pid)
 {
-	time_t end = time(NULL) + PATIENCE_S;
+	time_t end = time(NULL) + TIMEOUT_S;
 
 	while (bpf_source_follows(s, pid) && time(NULL) < end)
 		usleep(1000);
@@ -302,7 +302,7 @@ static void processes_are_followed_to_their_end(void **state)
 	struct child child = start_child(fill_memory);
 	uint64_t used = 0, charged;
 	struct rusage usage;
-	time_t end = time(NULL) + PATIENCE_S;
+	time_t end = time(NULL) + TIMEOUT_S;
 	int status;
 
 	(void)state;
@@ -408,7 +408,7 @@ static void descendants_are_sampled_and_others_are_not(void **state)
 {
 	struct bpf_source *s = open_source(&(struct bpf_source_options){.sample_hz = 500});
 	struct child child = start_child(burn_in_a_child), other = start_child(burn);
-	time_t end = time(NULL) + PATIENCE_S;
+	time_t end = time(NULL) + TIMEOUT_S;
 	uint32_t grandchild = 0;
 
 	(void)state;
@@ -822,7 +822,7 @@ static void name_frames(struct names *n, const struct stack_snapshot *sample)
 static void await_named_stack(struct bpf_source *s, struct names *n, pid_t pid,
 			      const char *function)
 {
-	time_t end = time(NULL) + PATIENCE_S;
+	time_t end = time(NULL) + TIMEOUT_S;
 
 	while (!has_innermost(n, function) && time(NULL) < end) {
 		const struct stack_event *event = next_event(s);

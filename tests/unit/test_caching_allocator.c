@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that a framework's allocator holds, told from what the program allocates itself. */
-#include "figure_cell.h"
+#include "report_cell.h"
 #include "made_result.h"
 #include "profiler/model/memory_use.h"
 #include "profiler/tables/caching_allocator.h"
@@ -86,7 +86,7 @@ static void what_they_hold_is_summed_up(void **state)
 				 .rows = rows,
 				 .total_count = CACHING_ALLOCATORS_MAX + 1,
 				 .row_count = ROWS};
-	struct figures *f;
+	struct report_table *f;
 
 	(void)state;
 	for (uint32_t i = 1; i <= CACHING_ALLOCATORS_MAX; i++)
@@ -94,20 +94,20 @@ static void what_they_hold_is_summed_up(void **state)
 	for (uint32_t i = 2; i <= CACHING_ALLOCATORS_MAX; i++)
 		rows[i + 2] = (struct memory_row){other, i, 1, 1, 1, 1, 1, 1};
 	memory_use_show(&use, &made.tables);
-	f = caching_allocators_figures(&made.result);
+	f = caching_allocators_report_table(&made.result);
 	assert_non_null(f);
 	assert_int_equal(f->count, CACHING_ALLOCATORS_MAX);
 	assert_int_equal(f->left_out, 1);
-	assert_int_equal(figure_cell(f, 0, "held_at_peak_bytes")->number, 110);
-	assert_int_equal(figure_cell(f, 0, "segments_at_peak")->number, 2);
-	assert_int_equal(figure_cell(f, 0, "left_bytes")->number, 5);
-	assert_int_equal(figure_cell(f, 0, "segments_left")->number, 2);
-	assert_int_equal(figure_cell(f, 0, "allocated_bytes")->number, 330);
-	assert_int_equal(figure_cell(f, 0, "segments")->number, 10);
-	assert_string_equal(figure_cell(f, 0, "allocator")->text, TORCH);
-	assert_string_equal(figure_cell(f, 0, "memory")->text, "device, GPU 0");
-	assert_int_equal(figure_cell(f, 1, "held_at_peak_bytes")->number, 7);
-	figures_free(f);
+	assert_int_equal(report_cell(f, 0, "held_at_peak_bytes")->number, 110);
+	assert_int_equal(report_cell(f, 0, "segments_at_peak")->number, 2);
+	assert_int_equal(report_cell(f, 0, "left_bytes")->number, 5);
+	assert_int_equal(report_cell(f, 0, "segments_left")->number, 2);
+	assert_int_equal(report_cell(f, 0, "allocated_bytes")->number, 330);
+	assert_int_equal(report_cell(f, 0, "segments")->number, 10);
+	assert_string_equal(report_cell(f, 0, "allocator")->text, TORCH);
+	assert_string_equal(report_cell(f, 0, "memory")->text, "device, GPU 0");
+	assert_int_equal(report_cell(f, 1, "held_at_peak_bytes")->number, 7);
+	report_table_free(f);
 }
 
 int main(void)

@@ -25,7 +25,7 @@ static char *text_from(const struct writer *writer, const struct result *result,
 }
 
 static struct profile_capture *read_text(const char *text, size_t size, bool has_timeline,
-					 struct allowance *memory, enum capture_error *error)
+					 struct quota *memory, enum capture_error *error)
 {
 	FILE *in = size ? fmemopen((char *)(uintptr_t)text, size, "r") : fopen("/dev/null", "r");
 	struct profile_capture *capture;
@@ -145,7 +145,7 @@ static void check_round(struct prng *p)
 	struct counter_table counters;
 	struct profile_capture *capture;
 	enum capture_error error;
-	struct allowance memory = {.limit = SIZE_MAX};
+	struct quota memory = {.limit = SIZE_MAX};
 	size_t size, again_size;
 	char *text, *again;
 
@@ -698,7 +698,7 @@ static void memory_is_bounded(void **state)
 {
 	struct random_result r;
 	struct prng p = prng_round(10);
-	struct allowance memory = {.limit = 2000};
+	struct quota memory = {.limit = 2000};
 	enum capture_error error;
 	size_t size;
 	char *text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Acceptance of programs, separation of their ids, and data beyond the limits: the collecting side
- * against programs that send anything, with an allowance chosen by the tests.
+ * against programs that send anything, with an quota chosen by the tests.
  */
 #include "collect_text.h"
 #include "heap.h"
@@ -12,22 +12,22 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/join/collect_private.h"
 
-static size_t memory = COLLECT_MEMORY, allowance = COLLECT_TARGET_BYTES;
+static size_t memory = COLLECT_MEMORY, quota = COLLECT_TARGET_BYTES;
 
 enum { PID = 70, NO_PID = 1 << 24 };
 
-static int set_allowance(void **state)
+static int set_quota(void **state)
 {
 	(void)state;
 	memory = COLLECT_MEMORY;
-	allowance = COLLECT_TARGET_BYTES;
+	quota = COLLECT_TARGET_BYTES;
 	return 0;
 }
 
 static struct collect *new_bounded(void)
 {
 	struct collect *c = collect_new(&(struct collect_options){
-		.sample_ns = SAMPLE_NS, .memory_bytes = memory, .target_bytes = allowance});
+		.sample_ns = SAMPLE_NS, .memory_bytes = memory, .target_bytes = quota});
 
 	assert_non_null(c);
 	return c;
@@ -197,7 +197,7 @@ static uint64_t used_by_one_that_ended(uint64_t began_ns, bool has_read_clocks)
 	collect_find_process(c, NO_PID);
 	process = collect_process_event(c, &fork);
 	assert_non_null(process);
-	collect_set_window(c, &(struct window){.to_ns = 100});
+	collect_set_time_range(c, &(struct time_range){.to_ns = 100});
 	if (has_read_clocks)
 		collect_read_clocks(c, 105, true);
 	used_ns = process->clock.charged_ns;
@@ -208,7 +208,7 @@ static uint64_t used_by_one_that_ended(uint64_t began_ns, bool has_read_clocks)
 	return used_ns;
 }
 
-static void cpu_time_of_a_process_that_ends_just_after_the_window(void **state)
+static void cpu_time_of_a_process_that_ends_just_after_the_time_range(void **state)
 {
 	(void)state;
 	assert_int_equal(used_by_one_that_ended(10, false), 1000000000);
@@ -1042,7 +1042,7 @@ static void high_numbers_take_next_to_no_memory(void **state)
 
 /* ---- what is too much ---- */
 
-static void the_allowance_is_of_128_mib(void **state)
+static void the_quota_is_of_128_mib(void **state)
 {
 	struct collect *c = new_bounded();
 
@@ -1133,7 +1133,7 @@ static void nodes_may_be_launched_by_kernels(void **state)
 		       "[launched by a kernel];[graph node captured at];adds;[GPU_Memset] 5000\n");
 }
 
-static void streams_beyond_the_allowance_are_not_compared(void **state)
+static void streams_beyond_the_quota_are_not_compared(void **state)
 {
 	enum { STREAMS = 300 };
 	const struct ledger *ledger;
@@ -1142,7 +1142,7 @@ static void streams_beyond_the_allowance_are_not_compared(void **state)
 	size_t used;
 
 	(void)state;
-	allowance = 20000;
+	quota = 20000;
 	c = new_bounded();
 	ledger = collect_ledger(c);
 	collect_text(c, "k");
@@ -1177,7 +1177,7 @@ static void an_ended_process_frees_its_room(void **state)
 	size_t used;
 
 	(void)state;
-	allowance = 20000;
+	quota = 20000;
 	c = new_bounded();
 	collect_text(c, "k");
 	used = c->target_bytes.used;
@@ -1218,7 +1218,7 @@ static void leave(struct collect *c, struct program *p, uint64_t now)
 	memset(p, 0, sizeof(*p));
 }
 
-/* Honest programs: with any allowance, there is never a difference. */
+/* Honest programs: with any quota, there is never a difference. */
 static void random_programs(struct prng *r)
 {
 	struct program programs[PROGRAMS] = {{.process = NULL}};
@@ -1226,7 +1226,7 @@ static void random_programs(struct prng *r)
 	const struct ledger *ledger;
 	struct collect *c;
 
-	allowance = prng_chance(r, 70) ? prng_bits(r, 16) : 1 << 20;
+	quota = prng_chance(r, 70) ? prng_bits(r, 16) : 1 << 20;
 	c = new_bounded();
 	ledger = collect_ledger(c);
 	for (uint64_t i = 0; i < events; i++) {
@@ -1392,7 +1392,7 @@ static void calls_beyond_the_limit_are_unknown(void **state)
 	struct process *p;
 
 	(void)state;
-	allowance = 300;
+	quota = 300;
 	c = new_bounded();
 	p = say_hello(c, PID);
 	assert_non_null(collect_text(c, "k"));
@@ -1690,7 +1690,7 @@ static void records_pass_with_their_launches(void **state)
 	(void)state;
 	assert_true(c && timeline);
 	timeline_listen(timeline, hear, &heard);
-	collect_set_window(c, &(struct window){.from_ns = 950});
+	collect_set_time_range(c, &(struct time_range){.from_ns = 950});
 	p = say_hello(c, PID);
 	send_stack(c, p, 1, "cudaLaunchKernel");
 	launch_at(c, p, 1000, 1);
@@ -1703,7 +1703,7 @@ static void records_pass_with_their_launches(void **state)
 	run_at(c, p, 1390, 4);
 	run_at(c, p, 1500, 5);
 	collect_advance(c, 1);
-	collect_advance(c, 1 + JOIN_PATIENCE_NS); /* given up */
+	collect_advance(c, 1 + JOIN_TIMEOUT_NS); /* given up */
 	launch_at(c, p, 1490, 5);
 	run_at(c, p, 9000, 6);
 	launch_at(c, p, 9100, 7); /* they seem to be the other way round, by two clocks */
@@ -1788,14 +1788,14 @@ static void no_python_was_found(void **state)
 	collect_free(NULL);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, set_allowance)
+#define TEST(name) cmocka_unit_test_setup(name, set_quota)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(only_processes_of_the_tree_are_accepted),
 		TEST(events_are_of_the_process_of_their_time),
-		TEST(cpu_time_of_a_process_that_ends_just_after_the_window),
+		TEST(cpu_time_of_a_process_that_ends_just_after_the_time_range),
 		TEST(cpu_time_of_processes_that_begin_after_the_end),
 		TEST(a_process_that_has_ended_is_accepted_while_it_is_kept),
 		TEST(without_a_tree_our_users_processes_are_accepted),
@@ -1820,10 +1820,10 @@ int main(void)
 		TEST(numbers_of_two_programs_are_kept_apart),
 		TEST(a_later_program_is_not_the_first_one),
 		TEST(high_numbers_take_next_to_no_memory),
-		TEST(the_allowance_is_of_128_mib),
+		TEST(the_quota_is_of_128_mib),
 		TEST(unified_memory_that_nobody_watches_is_counted),
 		TEST(nodes_may_be_launched_by_kernels),
-		TEST(streams_beyond_the_allowance_are_not_compared),
+		TEST(streams_beyond_the_quota_are_not_compared),
 		TEST(an_ended_process_frees_its_room),
 		TEST(uncompared_sums_never_differ),
 		TEST(stacks_that_are_handed_on_and_on_have_an_end),

@@ -5,7 +5,7 @@
  * knows where each node was made that ran.
  */
 #include "collect_text.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 
 enum { PROCESSES = 2, SITES = 6, GRAPHS = 12, MOST_NODES = 5, MAX_LINES = 20000 };
 
@@ -240,9 +240,9 @@ static const char *site_of(const struct stack_table *t, const struct profile_row
 	const struct frame *frame = stack_table_frame(t, made);
 	const struct frame *mark = stack_table_frame(t, captured);
 
-	if (frame && frame->kind == FRAME_MARK && !strcmp(frame->text, MARK_CAPTURE_UNSEEN))
+	if (frame && frame->kind == FRAME_MARK && !strcmp(frame->text, PSEUDO_CAPTURE_UNSEEN))
 		return frame->text;
-	if (frame && mark && mark->kind == FRAME_MARK && !strcmp(mark->text, MARK_CAPTURED))
+	if (frame && mark && mark->kind == FRAME_MARK && !strcmp(mark->text, PSEUDO_CAPTURED))
 		return frame->text;
 	return "-";
 }
@@ -423,7 +423,7 @@ static void work_without_a_launch_uses_its_start(void **state)
 	assert_int_equal(ns_of(s->collect, "one"), 1);
 	assert_int_equal(ns_of(s->collect, "two"), 10);
 	assert_int_equal(ns_of(s->collect, "three"), 1100);
-	assert_int_equal(ns_of(s->collect, MARK_CAPTURE_UNSEEN), 10000);
+	assert_int_equal(ns_of(s->collect, PSEUDO_CAPTURE_UNSEEN), 10000);
 	assert_int_equal(collect_ledger(s->collect)->gpu.unseen_nodes, 1);
 }
 
@@ -461,7 +461,7 @@ static void a_node_without_a_stack_is_unseen(void **state)
 	send_graph(s, 100, STACK_ID(55));
 	send_kernel(s, 150, 1, 7);
 	collect_finish(s->collect, 0);
-	assert_int_equal(ns_of(s->collect, MARK_CAPTURE_UNSEEN), 7);
+	assert_int_equal(ns_of(s->collect, PSEUDO_CAPTURE_UNSEEN), 7);
 	assert_int_equal(collect_ledger(s->collect)->gpu.unseen_nodes, 1);
 }
 

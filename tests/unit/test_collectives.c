@@ -5,13 +5,13 @@
 
 #define MS 1000000u
 
-static struct allowance memory;
+static struct quota memory;
 
 static struct collectives *begin(void)
 {
 	struct collectives *c;
 
-	memory = (struct allowance){.limit = SIZE_MAX};
+	memory = (struct quota){.limit = SIZE_MAX};
 	c = collectives_new(&memory);
 	assert_non_null(c);
 	return c;

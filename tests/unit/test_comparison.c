@@ -607,7 +607,7 @@ static void what_grew_most_comes_first(void **state)
 
 static void memory_is_bounded(void **state)
 {
-	struct allowance memory = {.limit = 10000};
+	struct quota memory = {.limit = 10000};
 	struct comparison_options options = {.shown = SIDE_AFTER, .memory = &memory};
 	const struct result *r;
 	struct made_result m;

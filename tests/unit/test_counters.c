@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Values by stack and metric, and the table that is made of them: by kernel. */
-#include "figure_cell.h"
+#include "report_cell.h"
 #include <float.h>
 #include <math.h>
 #include "made_result.h"
@@ -50,7 +50,7 @@ static void sums_stay_numbers(void **state)
 
 static void values_of_launches_are_bounded(void **state)
 {
-	struct allowance memory = {.limit = 2 * 4 * sizeof(struct counter_value)};
+	struct quota memory = {.limit = 2 * 4 * sizeof(struct counter_value)};
 	struct counter_table c = {.metric_count = 0};
 
 	(void)state;
@@ -102,11 +102,11 @@ static void those_that_may_be_added_up_are_named(void **state)
 	assert_string_equal(sums, "a.sum");
 }
 
-static uint32_t find(const struct figures *f, const char *kernel, const char *metric)
+static uint32_t find(const struct report_table *f, const char *kernel, const char *metric)
 {
 	for (uint32_t i = 0; i < f->count; i++)
-		if (strcmp(figure_cell(f, i, "kernel")->text, kernel) == 0 &&
-		    strcmp(figure_cell(f, i, "metric")->text, metric) == 0)
+		if (strcmp(report_cell(f, i, "kernel")->text, kernel) == 0 &&
+		    strcmp(report_cell(f, i, "metric")->text, metric) == 0)
 			return i;
 	fail_msg("no %s of %s", metric, kernel);
 	return 0;
@@ -118,7 +118,7 @@ static void the_table_is_by_kernel(void **state)
 	struct counter_table c = {.metric_count = 0};
 	struct made_result m;
 	uint32_t big_here, big_there, small;
-	struct figures *f;
+	struct report_table *f;
 
 	(void)state;
 	made_begin(&m);
@@ -142,20 +142,20 @@ static void the_table_is_by_kernel(void **state)
 	counters_add(&c, big_here, 1, DBL_MAX - 1e300);
 	counters_add(&c, big_there, 1, DBL_MAX);
 	m.result.counters = &c;
-	f = counters_figures(&m.result);
+	f = counters_report_table(&m.result);
 	assert_non_null(f);
 	assert_int_equal(f->count, 3);
-	assert_string_equal(figure_cell(f, 0, "kernel")->text, "big");
-	assert_string_equal(figure_cell(f, 0, "metric")->text, "bytes.sum");
-	assert_true(figure_cell(f, 0, "mean")->real == 30 &&
-		    figure_cell(f, 0, "least")->real == 10 &&
-		    figure_cell(f, 0, "most")->real == 60);
-	assert_int_equal(figure_cell(f, 0, "measured")->number, 3);
-	assert_int_equal(figure_cell(f, 0, "launches")->number, 15);
-	assert_int_equal(figure_cell(f, find(f, "big", "rate.pct"), "measured")->number, 3);
-	assert_true(isfinite(figure_cell(f, find(f, "big", "rate.pct"), "mean")->real));
-	assert_true(figure_cell(f, find(f, "small", "bytes.sum"), "mean")->real == 7);
-	figures_free(f);
+	assert_string_equal(report_cell(f, 0, "kernel")->text, "big");
+	assert_string_equal(report_cell(f, 0, "metric")->text, "bytes.sum");
+	assert_true(report_cell(f, 0, "mean")->real == 30 &&
+		    report_cell(f, 0, "least")->real == 10 &&
+		    report_cell(f, 0, "most")->real == 60);
+	assert_int_equal(report_cell(f, 0, "measured")->number, 3);
+	assert_int_equal(report_cell(f, 0, "launches")->number, 15);
+	assert_int_equal(report_cell(f, find(f, "big", "rate.pct"), "measured")->number, 3);
+	assert_true(isfinite(report_cell(f, find(f, "big", "rate.pct"), "mean")->real));
+	assert_true(report_cell(f, find(f, "small", "bytes.sum"), "mean")->real == 7);
+	report_table_free(f);
 	counters_release(&c);
 	made_end(&m);
 }
@@ -166,7 +166,7 @@ static void counts_stay_numbers(void **state)
 	struct counter_table c = {.metric_count = 0};
 	struct made_result m;
 	uint32_t stack;
-	struct figures *f;
+	struct report_table *f;
 
 	(void)state;
 	made_begin(&m);
@@ -180,12 +180,12 @@ static void counts_stay_numbers(void **state)
 	}
 	counters_metric(&c, "a.sum", "");
 	m.result.counters = &c;
-	f = counters_figures(&m.result);
+	f = counters_report_table(&m.result);
 	assert_non_null(f);
 	assert_int_equal(f->count, 1);
-	assert_int_equal(figure_cell(f, 0, "measured")->number, UINT64_MAX);
-	assert_true(isfinite(figure_cell(f, 0, "mean")->real));
-	figures_free(f);
+	assert_int_equal(report_cell(f, 0, "measured")->number, UINT64_MAX);
+	assert_true(isfinite(report_cell(f, 0, "mean")->real));
+	report_table_free(f);
 	counters_release(&c);
 	made_end(&m);
 }

@@ -51,7 +51,7 @@ static int load(const char *name, struct dwarf **dwarf)
 {
 	char path[256], root[256];
 	struct debug_file_search search = {.path = path, .root = root};
-	struct budget_share share;
+	struct quota_share share;
 	int fd, err;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
@@ -60,10 +60,10 @@ static int load(const char *name, struct dwarf **dwarf)
 	assert_true(fd >= 0);
 	*dwarf = NULL;
 	do {
-		budget_share_open(&share, BUDGET_FILE_BYTES);
+		quota_share_open(&share, TABLE_QUOTA_FILE_BYTES);
 		err = dwarf_load(fd, &search, &share, dwarf);
 	} while (err == -ENOENT && debug_file_ask(&search));
-	assert_true(budget_share_close(&share) <= BUDGET_FILE_BYTES);
+	assert_true(quota_share_close(&share) <= TABLE_QUOTA_FILE_BYTES);
 	close(fd); /* all that follows has to work without it */
 	return err;
 }

@@ -70,7 +70,7 @@ static void make_library(const char *entries, const char *options)
 	assert_int_not_equal(code_at, 0);
 }
 
-static int load(struct budget_share *share, struct dwarf **dwarf)
+static int load(struct quota_share *share, struct dwarf **dwarf)
 {
 	struct debug_file_search search = {.path = "/nonexistent/file", .root = "/nonexistent"};
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
@@ -179,7 +179,7 @@ static void nesting_is_limited(void **state)
 
 static void what_unpacks_to_too_much(void **state)
 {
-	struct budget_share share;
+	struct quota_share share;
 	struct dwarf *dwarf;
 	int err;
 
@@ -189,9 +189,9 @@ static void what_unpacks_to_too_much(void **state)
 	      " objcopy --add-section .debug_zeros=zeros library.so &&"
 	      " objcopy --compress-debug-sections=zlib-gabi library.so");
 	for (uint64_t mib = 4; mib <= 12; mib += 8) {
-		budget_share_open(&share, mib << 20);
+		quota_share_open(&share, mib << 20);
 		err = load(&share, &dwarf);
-		budget_share_close(&share);
+		quota_share_close(&share);
 		assert_int_equal(err, mib < 8 ? -ENOSPC : 0);
 		if (!err)
 			dwarf_free(dwarf);

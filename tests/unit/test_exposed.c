@@ -24,13 +24,13 @@ static void copy(uint32_t device, uint64_t from, uint64_t to)
 	work(GPU_WORK_MEMCPY_HTOD, "[GPU_Memcpy HtoD]", device, from, to);
 }
 
-static void expect(const struct figures *f, uint32_t row, const char *device, const char *what,
+static void expect(const struct report_table *f, uint32_t row, const char *device, const char *what,
 		   const uint64_t numbers[4])
 {
-	const union figure *cells;
+	const union report_cell *cells;
 
 	assert_true(row < f->count);
-	cells = figures_row(f, row);
+	cells = report_table_row(f, row);
 	assert_string_equal(cells[0].text, device);
 	assert_string_equal(cells[1].text, what);
 	for (int i = 0; i < 4; i++)
@@ -41,7 +41,7 @@ static void by_device(void **state)
 {
 	struct device devices[] = {{.process = 1, .id = 0, .uuid = {1}},
 				   {.process = 1, .id = 1, .uuid = {2}}};
-	struct figures *f;
+	struct report_table *f;
 
 	(void)state;
 	made_timeline_begin(&made);
@@ -63,27 +63,27 @@ static void by_device(void **state)
 	copy(1, 1900, 2500);
 	assert_int_equal(timeline_finish(made.timeline), 0);
 	made.made.result.timeline = made.timeline;
-	f = exposed_figures(&made.made.result);
+	f = exposed_report_table(&made.made.result);
 	assert_non_null(f);
 	assert_int_equal(f->count, 4);
 	expect(f, 0, "GPU 0", "copies", (uint64_t[]){90, 60, 666, 60});
 	expect(f, 1, "GPU 0", "collectives", (uint64_t[]){100, 50, 500, 50});
 	expect(f, 2, "GPU 1", "copies", (uint64_t[]){200, 200, 1000, 200});
 	expect(f, 3, "GPU 1", "collectives", (uint64_t[]){100, 100, 1000, 100});
-	figures_free(f);
+	report_table_free(f);
 	made_timeline_end(&made);
 }
 
 static void without_a_timeline(void **state)
 {
-	struct figures *f;
+	struct report_table *f;
 
 	(void)state;
 	made_timeline_begin(&made);
-	f = exposed_figures(&made.made.result);
+	f = exposed_report_table(&made.made.result);
 	assert_non_null(f);
 	assert_int_equal(f->count, 0);
-	figures_free(f);
+	report_table_free(f);
 	made_timeline_end(&made);
 }
 

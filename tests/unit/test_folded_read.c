@@ -13,7 +13,7 @@ static FILE *text_file(const char *text, size_t size)
 	return file;
 }
 
-static struct folded_stacks *read_text(const char *text, size_t size, struct allowance *memory,
+static struct folded_stacks *read_text(const char *text, size_t size, struct quota *memory,
 				       enum folded_error *error, uint64_t *line)
 {
 	FILE *file = text_file(text, size);
@@ -40,7 +40,7 @@ static char *write_again(const struct folded_stacks *folded)
 
 static void check(const char *text, const char *expected)
 {
-	struct allowance memory = {.limit = 1 << 20};
+	struct quota memory = {.limit = 1 << 20};
 	enum folded_error error;
 	uint64_t line;
 	struct folded_stacks *folded = read_text(text, strlen(text), &memory, &error, &line);
@@ -69,7 +69,7 @@ static void lines_become_stacks(void **state)
 
 static void check_error(const char *text, size_t size, enum folded_error wanted, uint64_t at)
 {
-	struct allowance memory = {.limit = 1 << 20};
+	struct quota memory = {.limit = 1 << 20};
 	enum folded_error error;
 	uint64_t line;
 
@@ -98,7 +98,7 @@ static void size_and_depth_are_bounded(void **state)
 {
 	size_t size = (size_t)FOLDED_LINE_MAX + 16;
 	char *text = malloc(size);
-	struct allowance memory = {.limit = 4096};
+	struct quota memory = {.limit = 4096};
 	enum folded_error error;
 	uint64_t line;
 
@@ -132,7 +132,7 @@ static void frames_and_rows_have_kinds(void **state)
 				   "app 7;[GPU 1 MPS idle];main;cudaLaunchKernel 2000\n"
 				   "main;[CUDA call, wall time]k 8\n"
 				   "main;ns::f<int>(int) 9\n";
-	struct allowance memory = {.limit = 1 << 20};
+	struct quota memory = {.limit = 1 << 20};
 	uint64_t sums[ROW_KINDS] = {0}, line;
 	enum folded_error error;
 	struct folded_stacks *folded = read_text(text, sizeof(text) - 1, &memory, &error, &line);
@@ -179,7 +179,7 @@ static void what_is_written_can_be_read(void **state)
 	for (uint64_t round = 0; round < unit_rounds(300); round++) {
 		struct prng p = prng_round(round);
 		const struct writer_options ones = {.unit_ns = 1};
-		struct allowance memory = {.limit = 1 << 24};
+		struct quota memory = {.limit = 1 << 24};
 		struct folded_stacks *folded;
 		enum folded_error error;
 		struct written written;

@@ -976,7 +976,7 @@ static void unended_launches_of_a_part(void **state)
 {
 	struct pipe_bench *b = *state;
 
-	collect_set_window(b->collect, &(struct window){.to_ns = 1}); /* it is over */
+	collect_set_time_range(b->collect, &(struct time_range){.to_ns = 1}); /* it is over */
 	begin_program(b, 7);
 	launches(b, 10, 0);
 	kernels(b, 3, 0);

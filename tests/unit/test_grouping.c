@@ -347,7 +347,7 @@ static void a_long_name_is_cut(void **state)
 struct launches {
 	struct naming_bench *b;
 	struct processes processes;
-	struct allowance allowance;
+	struct quota quota;
 	struct profile_sink sink;
 	struct addons addons; /* none */
 	struct attribution a;
@@ -359,7 +359,7 @@ static void begin_launches(struct launches *l, struct naming_bench *b, const cha
 	l->b = b;
 	order(parts);
 	keep_what_is_needed(b);
-	l->allowance.limit = 1 << 20;
+	l->quota.limit = 1 << 20;
 	l->sink = (struct profile_sink){.profile = b->profile, .ledger = &b->ledger};
 	attribution_init(&l->a, &(struct attribution_parts){.processes = &l->processes,
 							    .stacks = b->stacks,
@@ -367,7 +367,7 @@ static void begin_launches(struct launches *l, struct naming_bench *b, const cha
 							    .places = &b->places,
 							    .ledger = &b->ledger,
 							    .devices = &b->devices,
-							    .allowance = &l->allowance,
+							    .quota = &l->quota,
 							    .addons = &l->addons});
 }
 
@@ -393,12 +393,12 @@ static uint64_t kernels_of(struct launches *l, struct launch_stack launch, uint3
 	origin.capture = CAPTURE_NONE;
 	origin.work = GPU_WORK_KERNEL;
 	origin.name = "k";
-	stack = compose_work(&l->a.compose, &origin);
+	stack = gpu_stack_work(&l->a.gpu_stacks, &origin);
 	rows = profile_rows(l->b->profile, &count);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct place *place = &l->b->places.list[rows[i].place.number];
 
-		if (!same_number(rows[i].stack, stack) || place->part[PLACE_THREAD] != tid ||
+		if (!same_id(rows[i].stack, stack) || place->part[PLACE_THREAD] != tid ||
 		    !rows[i].count)
 			continue;
 		assert_int_equal(found, 0);

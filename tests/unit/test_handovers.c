@@ -16,7 +16,7 @@
 static char out[4096];
 static uint64_t count;
 
-static void take(void *context, const struct handovers_sample *sample, struct owner_stack owner)
+static void take(void *context, const struct async_parents_sample *sample, struct owner_stack owner)
 {
 	size_t used = strlen(out);
 
@@ -24,7 +24,7 @@ static void take(void *context, const struct handovers_sample *sample, struct ow
 	count++;
 	if (used + 32 > sizeof(out))
 		return;
-	if (same_number(owner, OWNER_UNKNOWN))
+	if (same_id(owner, OWNER_UNKNOWN))
 		snprintf(out + used, sizeof(out) - used, "%d:? ", (int)(sample->time_ns / MS));
 	else
 		snprintf(out + used, sizeof(out) - used, "%d:%u ", (int)(sample->time_ns / MS),
@@ -33,7 +33,7 @@ static void take(void *context, const struct handovers_sample *sample, struct ow
 
 static int setup(void **state)
 {
-	struct handovers *h = calloc(1, sizeof(*h));
+	struct async_parents *h = calloc(1, sizeof(*h));
 
 	h->output = take;
 	out[0] = '\0';
@@ -44,20 +44,20 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	handovers_release(*state);
+	async_parents_release(*state);
 	free(*state);
 	return 0;
 }
 
-static void launch(struct handovers *h, uint64_t ms, uint32_t below)
+static void launch(struct async_parents *h, uint64_t ms, uint32_t below)
 {
-	handovers_launch(h, P, T, ms * MS, OWNER_STACK(below));
+	async_parents_launch(h, P, T, ms * MS, OWNER_STACK(below));
 }
 
-static void sample(struct handovers *h, uint64_t ms)
+static void sample(struct async_parents *h, uint64_t ms)
 {
-	handovers_add(h, &(struct handovers_sample){
-				 .time_ns = ms * MS, .process = P, .tid = T, .stack = {1}});
+	async_parents_add(h, &(struct async_parents_sample){
+				     .time_ns = ms * MS, .process = P, .tid = T, .stack = {1}});
 }
 
 static void expect_out(const char *expected)
@@ -102,16 +102,16 @@ static void ends_count_if_near(void **state)
 	expect_out("80:? 95:5 ");
 	sample(*state, 105);
 	sample(*state, 120);
-	handovers_advance(*state, 105 * MS + S - 1);
+	async_parents_advance(*state, 105 * MS + S - 1);
 	expect_out("");
-	handovers_advance(*state, 105 * MS + S);
+	async_parents_advance(*state, 105 * MS + S);
 	expect_out("105:5 ");
-	handovers_forget(*state, P);
+	async_parents_forget(*state, P);
 	expect_out("120:? ");
 	/* nothing is left of it */
-	assert_false(handovers_has(*state, P, T));
+	assert_false(async_parents_has(*state, P, T));
 	sample(*state, 130);
-	handovers_forget(*state, P);
+	async_parents_forget(*state, P);
 	expect_out("130:? ");
 }
 
@@ -119,18 +119,18 @@ static void threads_and_processes_are_apart(void **state)
 {
 	launch(*state, 100, 5);
 	launch(*state, 200, 5);
-	handovers_launch(*state, P, T + 1, 100 * MS, OWNER_STACK(6));
-	handovers_launch(*state, P, T + 1, 200 * MS, OWNER_STACK(6));
-	handovers_launch(*state, P + 1, T, 100 * MS, OWNER_STACK(7));
-	handovers_launch(*state, P + 1, T, 200 * MS, OWNER_STACK(7));
+	async_parents_launch(*state, P, T + 1, 100 * MS, OWNER_STACK(6));
+	async_parents_launch(*state, P, T + 1, 200 * MS, OWNER_STACK(6));
+	async_parents_launch(*state, P + 1, T, 100 * MS, OWNER_STACK(7));
+	async_parents_launch(*state, P + 1, T, 200 * MS, OWNER_STACK(7));
 	for (uint32_t i = 0; i < 3; i++)
-		handovers_add(*state, &(struct handovers_sample){.time_ns = 150 * MS,
-								 .process = P + i / 2,
-								 .tid = T + i % 2});
+		async_parents_add(*state, &(struct async_parents_sample){.time_ns = 150 * MS,
+									 .process = P + i / 2,
+									 .tid = T + i % 2});
 	expect_out("150:5 150:6 150:7 ");
-	handovers_forget(*state, P);
-	assert_false(handovers_has(*state, P, T));
-	assert_true(handovers_has(*state, P + 1, T));
+	async_parents_forget(*state, P);
+	assert_false(async_parents_has(*state, P, T));
+	assert_true(async_parents_has(*state, P + 1, T));
 }
 
 static void only_the_latest_launches_are_known(void **state)
@@ -156,10 +156,10 @@ static void each_sample_comes_out_once(void **state)
 	assert_true(count >= 2 * HANDOVERS_WAITING_MAX);
 	launch(*state, 100000, 3);
 	for (uint32_t i = 0; i < HANDOVERS_THREADS_MAX + 10; i++, passed++)
-		handovers_add(*state, &(struct handovers_sample){
-					      .time_ns = MS, .process = P, .tid = 1000 + i});
-	handovers_advance(*state, 10 * S);
-	handovers_forget(*state, P);
+		async_parents_add(*state, &(struct async_parents_sample){
+						  .time_ns = MS, .process = P, .tid = 1000 + i});
+	async_parents_advance(*state, 10 * S);
+	async_parents_forget(*state, P);
 	assert_int_equal(count, passed);
 }
 

@@ -72,9 +72,9 @@ static bool send_text(struct fixture *f, const char *text, uint64_t items)
 	return http_post_send(f->post, strdup(text), strlen(text), items);
 }
 
-static void finish(struct fixture *f, int64_t patience_ms)
+static void finish(struct fixture *f, int64_t timeout_ms)
 {
-	http_post_finish(f->post, patience_ms, &f->stats);
+	http_post_finish(f->post, timeout_ms, &f->stats);
 	server_end(&f->server);
 }
 
@@ -494,8 +494,8 @@ static void an_answer_that_drips_is_cut(void **state)
 	free(f);
 }
 
-/* Nor does it renew the patience with a server that takes bodies. */
-static void answers_that_drip_use_up_patience(void **state)
+/* Nor does it renew the timeout with a server that takes bodies. */
+static void answers_that_drip_use_up_timeout(void **state)
 {
 	static const char *const answers[] = {"HTTP/1.1 200 OK\r\n\r\n.", NULL};
 	struct fixture *f = calloc(1, sizeof(*f));
@@ -507,7 +507,7 @@ static void answers_that_drip_use_up_patience(void **state)
 	server_start(&f->server, answers);
 	options = options_for(f, "", "/");
 	open_with(f, &options);
-	http_post_count_patience(f->post);
+	http_post_count_timeout(f->post);
 	for (int i = 0; i < 4; i++)
 		assert_true(send_text(f, "body", 1));
 	assert_false(http_post_wait(f->post, 0, 3 * HTTP_ANSWER_MS / 2, NULL, NULL));
@@ -537,7 +537,7 @@ static void waiting_for_room(void **state)
 	assert_true(http_post_wait(f->post, 9, LONG_MS, NULL, NULL));
 	assert_false(http_post_wait(f->post, 5, 100, NULL, NULL));
 	/* there is room, but no progress any more */
-	http_post_count_patience(f->post);
+	http_post_count_timeout(f->post);
 	assert_false(http_post_wait(f->post, 9, 0, NULL, NULL));
 	assert_false(http_post_wait(f->post, 5, LONG_MS, ends_when_asked_twice, &asked));
 	assert_int_equal(asked, 2);
@@ -559,7 +559,7 @@ static void progress_and_failures(void **state)
 	assert_string_equal(why, "");
 	assert_true(send_text(f, "one", 1));
 	assert_true(http_post_wait(f->post, 0, LONG_MS, NULL, NULL));
-	http_post_count_patience(f->post);
+	http_post_count_timeout(f->post);
 	assert_true(send_text(f, "two", 1));
 	assert_true(http_post_wait(f->post, 0, LONG_MS, NULL, NULL));
 	assert_int_equal(http_post_failed(f->post, why), 1);
@@ -670,7 +670,7 @@ int main(void)
 		cmocka_unit_test(a_silent_server_holds_nobody),
 		cmocka_unit_test(a_request_that_is_stuck_holds_nobody),
 		cmocka_unit_test(an_answer_that_drips_is_cut),
-		cmocka_unit_test(answers_that_drip_use_up_patience),
+		cmocka_unit_test(answers_that_drip_use_up_timeout),
 		cmocka_unit_test(waiting_for_room),
 		cmocka_unit_test(progress_and_failures),
 		cmocka_unit_test(a_full_queue_drops),

@@ -3,7 +3,7 @@
 #include "made_timeline.h"
 #include <stdlib.h>
 #include "profiler/addons/idle.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "profiler/tables/busy.h"
 #include "symbolize/util/intern.h"
 
@@ -21,7 +21,7 @@ struct bench {
 	struct devices devices;
 	struct ledger_idle ledger;
 	struct intern texts;
-	struct allowance memory;
+	struct quota memory;
 };
 
 static const char *keep(void *context, const char *text)
@@ -110,7 +110,7 @@ static const char *path_of(const struct bench *b, struct stack_id stack, char te
 	char inner[400];
 
 	text[0] = '\0';
-	for (; !same_number(stack, STACK_EMPTY); stack = stack_table_outer(b->stacks, stack)) {
+	for (; !same_id(stack, STACK_EMPTY); stack = stack_table_outer(b->stacks, stack)) {
 		memcpy(inner, text, sizeof(inner));
 		snprintf(text, 400, "%s%s%.200s", stack_table_frame(b->stacks, stack)->text,
 			 inner[0] ? ";" : "", inner);

@@ -3,7 +3,7 @@
 #include "unit.h"
 #include "made_result.h"
 #include "profiler/shape/idle_threads.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 
 enum { PROCESS = 1, PID = 100 };
 
@@ -39,7 +39,7 @@ static uint32_t mark(struct made_result *m, uint32_t stack, const char *text)
 	uint32_t at = made_push(m, stack, text);
 
 	m->frames[m->stacks[at].frame].class = is_wait_mark(text) ? CLASS_WAIT : CLASS_MARK;
-	frame_info_mark(&m->frames[m->stacks[at].frame]);
+	frame_info_pseudo(&m->frames[m->stacks[at].frame]);
 	return at;
 }
 
@@ -97,7 +97,7 @@ static void a_wait_for_a_cpu_is_no_life(void **state)
 	begin(&m);
 	stack = wait_in(&m, library, "next_task", "pthread_cond_wait");
 	add(&m, PID + 1, ROW_WAIT, mark(&m, stack, "[blocked: futex]"), 50);
-	add(&m, PID + 1, ROW_WAIT, mark(&m, stack, MARK_RUNNABLE), 100);
+	add(&m, PID + 1, ROW_WAIT, mark(&m, stack, PSEUDO_RUNNABLE), 100);
 	expect_idle(&m, "10");
 }
 
@@ -219,8 +219,8 @@ static void marks_of_other_threads_stay(void **state)
 
 	(void)state;
 	begin(&m);
-	profile = mark(&m, RESULT_ROOT, MARK_THREADS_OF_PROFILE);
-	none = mark(&m, made_push(&m, RESULT_ROOT, "app"), MARK_NO_STACK);
+	profile = mark(&m, RESULT_ROOT, PSEUDO_THREADS_OF_PROFILE);
+	none = mark(&m, made_push(&m, RESULT_ROOT, "app"), PSEUDO_NO_STACK);
 	add_thread(&m, PID + 1, mark(&m, profile, "[blocked: futex]"), 100);
 	add_thread(&m, PID + 2, mark(&m, none, "[blocked: futex]"), 100);
 	add_thread(&m, PID + 3, mark(&m, RESULT_ROOT, "[blocked: futex]"), 100);
@@ -236,7 +236,7 @@ static void creators_do_not_count(void **state)
 	(void)state;
 	begin(&m);
 	stack = wait_in(&m, program, "start_pool", "pthread_mutex_lock");
-	stack = mark(&m, stack, MARK_THREAD_STARTED);
+	stack = mark(&m, stack, PSEUDO_THREAD_STARTED);
 	stack = made_push(&m, stack, "next_task");
 	m.frames[m.stacks[stack].frame].module = library;
 	add_thread(&m, PID + 1, mark(&m, stack, "[blocked: futex]"), 100);
@@ -256,7 +256,7 @@ static void expect_frame(const char *thread_name, const char *text)
 	add(&m, PID + 1, ROW_WAIT, wait_in(&m, library, "next", "poll"), 1);
 	idle_threads_frame(&m.result, &m.result.rows[0], frame);
 	assert_string_equal(frame, text);
-	assert_int_equal(frame_mark_of(frame), SAYS_IDLE_THREADS);
+	assert_int_equal(pseudo_kind_of(frame), PSEUDO_KIND_IDLE_THREADS);
 	made_end(&m);
 }
 

@@ -284,7 +284,7 @@ static void large_records_are_refused(void **state)
 {
 	uint8_t *bytes = calloc(1, JIT_FRAMES_MAX_RECORD + 1);
 	struct made_frames section;
-	struct budget_share share;
+	struct quota_share share;
 	struct jit_frames *f;
 
 	(void)state;
@@ -296,15 +296,15 @@ static void large_records_are_refused(void **state)
 	f = read_ok(bytes, JIT_FRAMES_MAX_RECORD, 0);
 	jit_frames_free(f);
 	/* what does not fit is given back */
-	budget_share_open(&share, 4096);
+	quota_share_open(&share, 4096);
 	assert_int_equal(jit_frames_read(bytes, 8192, 0, &share, &f), -ENOSPC);
 	assert_int_equal(jit_frames_read(section.at, section.size, 0, &share, &f), 0);
-	assert_int_equal(budget_share_close(&share), jit_frames_bytes(f));
+	assert_int_equal(quota_share_close(&share), jit_frames_bytes(f));
 	jit_frames_free(f);
 	for (uint64_t left = 0; left < 200; left++) {
-		budget_share_open(&share, left);
+		quota_share_open(&share, left);
 		if (jit_frames_read(section.at, section.size, 0, &share, &f) == -ENOSPC)
-			assert_int_equal(budget_share_close(&share), 0);
+			assert_int_equal(quota_share_close(&share), 0);
 		jit_frames_free(f);
 	}
 	free(bytes);

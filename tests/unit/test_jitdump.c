@@ -306,7 +306,7 @@ static void hostile_files_cost_names(void **state)
 /* One page's code, replaced all the time: each lookup takes a bounded number of steps. */
 static void limits_hold(void **state)
 {
-	struct budget_share share;
+	struct quota_share share;
 	struct dump d;
 
 	(void)state;
@@ -320,11 +320,11 @@ static void limits_hold(void **state)
 	jitdump_free(d.read);
 
 	d.read = jitdump_new();
-	budget_share_open(&share, 100000);
+	quota_share_open(&share, 100000);
 	assert_int_equal(jitdump_read(d.read, d.fd, &share), -ENOSPC);
 	assert_true(share.was_refused);
 	EXPECT(&d, 0x10000, 100, "even");
-	assert_true(budget_share_close(&share) <= 100000);
+	assert_true(quota_share_close(&share) <= 100000);
 	end(&d);
 }
 
@@ -542,7 +542,7 @@ static void rows_have_a_limit_of_their_own(void **state)
 	const uint32_t records = JIT_FRAMES_MAX_BYTES / JIT_FRAMES_MAX_RECORD + 2;
 	uint8_t *bytes = calloc(1, JIT_FRAMES_MAX_RECORD + 1);
 	struct made_frames section;
-	struct budget_share share;
+	struct quota_share share;
 	struct dump d;
 
 	(void)state;
@@ -560,9 +560,9 @@ static void rows_have_a_limit_of_their_own(void **state)
 			       JIT_FRAMES_MAX_RECORD + 1, 0);
 	made_jitdump_load(d.fd, 100, 0x8000, 0x100, "after a larger one");
 	free(bytes);
-	budget_share_open(&share, 2 * (uint64_t)JIT_FRAMES_MAX_BYTES);
+	quota_share_open(&share, 2 * (uint64_t)JIT_FRAMES_MAX_BYTES);
 	assert_int_equal(jitdump_read(d.read, d.fd, &share), 0);
-	assert_true(budget_share_close(&share) <
+	assert_true(quota_share_close(&share) <
 		    JIT_FRAMES_MAX_BYTES + JIT_FRAMES_MAX_RECORD + (1u << 20));
 	assert_in_range(jitdump_refused_frames(d.read), 2, 4);
 	assert_int_equal(cfa_at(&d, 0x10000, 100), 16);
@@ -577,7 +577,7 @@ static void unused_records_hold_no_memory(void **state)
 {
 	uint8_t *bytes = calloc(1, JIT_FRAMES_MAX_RECORD);
 	struct made_frames section;
-	struct budget_share share;
+	struct quota_share share;
 	struct dump d;
 
 	(void)state;
@@ -590,17 +590,17 @@ static void unused_records_hold_no_memory(void **state)
 		for (int i = 0; i < 10; i++)
 			made_jitdump_unwinding(d.fd, 100, bytes, JIT_FRAMES_MAX_RECORD,
 					       JIT_FRAMES_MAX_RECORD, 0);
-		budget_share_open(&share, 2 * JIT_FRAMES_MAX_RECORD);
+		quota_share_open(&share, 2 * JIT_FRAMES_MAX_RECORD);
 		assert_int_equal(jitdump_read(d.read, d.fd, &share), 0);
 		/* the last one waits for its code, and is then another read's */
-		assert_in_range(budget_share_close(&share), JIT_FRAMES_MAX_RECORD,
+		assert_in_range(quota_share_close(&share), JIT_FRAMES_MAX_RECORD,
 				JIT_FRAMES_MAX_RECORD + (1u << 16));
 	}
 	assert_int_equal(jitdump_refused_frames(d.read), 19);
 	made_jitdump_load(d.fd, 100, 0x10000, 0x100, "a");
-	budget_share_open(&share, 2 * JIT_FRAMES_MAX_RECORD);
+	quota_share_open(&share, 2 * JIT_FRAMES_MAX_RECORD);
 	assert_int_equal(jitdump_read(d.read, d.fd, &share), 0);
-	assert_in_range(budget_share_close(&share), 1, 1u << 16);
+	assert_in_range(quota_share_close(&share), 1, 1u << 16);
 	assert_int_equal(cfa_at(&d, 0x10000, 100), 16);
 	free(bytes);
 	end(&d);

@@ -693,11 +693,11 @@ static void an_operation_waits_for_its_launch_with_patience(void **state)
 	operation(b, 7, 0);
 	operation(b, 8, 1);
 	join_advance(b->c, 1000); /* from now on */
-	join_advance(b->c, 1000 + JOIN_PATIENCE_NS - 1);
+	join_advance(b->c, 1000 + JOIN_TIMEOUT_NS - 1);
 	assert_pending(b, 0);
 	probe(b, 5000 * MS, FAMILY_RUNTIME, 1);
 	launch(b, 5000 * MS, 8, FAMILY_RUNTIME);
-	join_advance(b->c, 1000 + JOIN_PATIENCE_NS);
+	join_advance(b->c, 1000 + JOIN_TIMEOUT_NS);
 	assert_stack(b, 0, ORIGIN_UNKNOWN.number);
 	assert_pending(b, 1); /* its launch arrived in time, and waits for its probe */
 	join_advance(b->c, 6000 * MS);
@@ -705,14 +705,14 @@ static void an_operation_waits_for_its_launch_with_patience(void **state)
 }
 
 /* The profiler was stopped for long: newly read operations have not waited yet. */
-static void patience_begins_when_an_operation_is_read(void **state)
+static void timeout_begins_when_an_operation_is_read(void **state)
 {
 	struct bench *b = *state;
 
 	operation(b, 7, 0);
 	join_advance(b->c, 1000);
 	operation(b, 8, 1);
-	join_advance(b->c, 10 * JOIN_PATIENCE_NS);
+	join_advance(b->c, 10 * JOIN_TIMEOUT_NS);
 	assert_stack(b, 0, ORIGIN_UNKNOWN.number);
 	assert_pending(b, 1);
 	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 5000 * MS, 8, 0, ORIGIN_ID(3)), 0);
@@ -725,7 +725,7 @@ static void a_launch_after_the_operation_was_given_up_harms_nothing(void **state
 
 	operation(b, 7, 0);
 	join_advance(b->c, 1);
-	join_advance(b->c, 1 + JOIN_PATIENCE_NS);
+	join_advance(b->c, 1 + JOIN_TIMEOUT_NS);
 	assert_stack(b, 0, ORIGIN_UNKNOWN.number);
 	operation(b, 7, 1);
 	probe(b, 5000 * MS, FAMILY_RUNTIME, 1);
@@ -1083,16 +1083,16 @@ static void record(void *context, struct origin_id origin, uint64_t launched,
 
 /*
  * The latest watermark that is valid before delivery `at`: no earlier probe is still to come. While
- * an operation waits for a launch that will come, patience must not run out.
+ * an operation waits for a launch that will come, timeout must not run out.
  */
-static uint64_t allowed_watermark(const struct world *w, uint32_t at, uint64_t patience_until)
+static uint64_t allowed_watermark(const struct world *w, uint32_t at, uint64_t timeout_until)
 {
 	uint64_t until = UINT64_C(1) << 62;
 
 	for (uint32_t i = at; i < w->delivery_count; i++)
 		if (w->deliveries[i].kind == PROBE && w->deliveries[i].time_ns <= until)
 			until = w->deliveries[i].time_ns - 1;
-	return until < patience_until ? until : patience_until;
+	return until < timeout_until ? until : timeout_until;
 }
 
 static bool launch_is_still_to_come(const struct world *w, uint32_t at)
@@ -1125,14 +1125,14 @@ static void hand_in(struct world *w, struct join *c, const struct delivery *d)
 
 static void play(struct world *w, struct join *c)
 {
-	uint64_t watermark = 0, patience_until = UINT64_MAX;
+	uint64_t watermark = 0, timeout_until = UINT64_MAX;
 	uint32_t every = 1 + (uint32_t)prng_below(&w->random, 20);
 
 	for (uint32_t i = 0; i < w->delivery_count; i++) {
 		const struct delivery *d = &w->deliveries[i];
 
 		if (!w->shuffled && prng_below(&w->random, every) == 0) {
-			uint64_t allowed = allowed_watermark(w, i, patience_until);
+			uint64_t allowed = allowed_watermark(w, i, timeout_until);
 
 			/* sometimes late, like a busy reader */
 			if (allowed > watermark && prng_chance(&w->random, 30))
@@ -1142,8 +1142,8 @@ static void play(struct world *w, struct join *c)
 			join_advance(c, watermark);
 		}
 		if (d->kind == OPERATION && launch_is_still_to_come(w, i) &&
-		    patience_until > watermark + JOIN_PATIENCE_NS - 1)
-			patience_until = watermark + JOIN_PATIENCE_NS - 1;
+		    timeout_until > watermark + JOIN_TIMEOUT_NS - 1)
+			timeout_until = watermark + JOIN_TIMEOUT_NS - 1;
 		hand_in(w, c, d);
 	}
 	if (prng_chance(&w->random, 50))
@@ -1367,7 +1367,7 @@ int main(void)
 		DIRECTED(an_end_belongs_to_its_own_launch),
 		DIRECTED(an_end_drops_remaining_probes),
 		DIRECTED(an_operation_waits_for_its_launch_with_patience),
-		DIRECTED(patience_begins_when_an_operation_is_read),
+		DIRECTED(timeout_begins_when_an_operation_is_read),
 		DIRECTED(a_launch_after_the_operation_was_given_up_harms_nothing),
 		DIRECTED(finish_attributes_everything),
 		DIRECTED(a_remark_finds_its_launch),

@@ -26,7 +26,7 @@ bool __wrap_bpf_source_has_more(const struct bpf_source *source)
 	return stacks_are_unread || __real_bpf_source_has_more(source);
 }
 
-#define PATIENCE_S 60 /* for expected events */
+#define TIMEOUT_S 60 /* for expected events */
 #define NOBODY 65534
 #define TAG 77
 
@@ -449,7 +449,7 @@ static void check_end_of_samples(struct kernel_events *k)
 {
 	struct child target = start_script("while :; do :; done"), other;
 	struct tree tree = {.count = 0};
-	time_t end = time(NULL) + PATIENCE_S;
+	time_t end = time(NULL) + TIMEOUT_S;
 	uint64_t stopped_ns;
 	uint32_t samples;
 
@@ -728,7 +728,7 @@ static void a_ring_that_fills_wakes_up(void **state)
 	m = start_mapper();
 	assert_int_equal(kernel_events_watch(k, epoll, TAG), 0);
 	order(&m, 10000); /* far more than half of a ring's 1 MiB */
-	assert_int_equal(epoll_wait(epoll, &ready, 1, PATIENCE_S * 1000), 1);
+	assert_int_equal(epoll_wait(epoll, &ready, 1, TIMEOUT_S * 1000), 1);
 	assert_int_equal(ready.data.u32, TAG);
 	await_mapper(&m);
 	assert_true(count_maps(k, m.pid) > 0);

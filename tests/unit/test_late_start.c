@@ -7,7 +7,7 @@
 #include <signal.h>
 #include "cupti_trace/wire/gpu_wire.h"
 #include "cupti_trace/wire/trace_config.h"
-#include "profiler/attach/bring_in.h"
+#include "profiler/attach/inject_process.h"
 #include "profiler/attach/payload.h"
 #include "symbolize/util/monotonic.h"
 #include "tests/unit/fifo.h"
@@ -130,13 +130,13 @@ static struct heard *listen_to(const struct program *p)
 {
 	struct heard *h = calloc(1, sizeof(*h));
 	char text[256], message[400];
-	enum bring_in_result result;
-	struct bring_in_request request = {.pid = p->pid,
-					   .entry = GPU_WIRE_BEGIN,
-					   .text = text,
-					   .mark = GPU_WIRE_AT_WORK,
-					   .begins_again = true,
-					   .file_name = "libprofile_cupti.so"};
+	enum inject_result result;
+	struct inject_request request = {.pid = p->pid,
+					 .entry = GPU_WIRE_BEGIN,
+					 .text = text,
+					 .mark = GPU_WIRE_ACTIVE_MARKER,
+					 .begins_again = true,
+					 .file_name = "libprofile_cupti.so"};
 
 	assert_non_null(h);
 	request.library = payload_library(&request.library_size);
@@ -145,13 +145,13 @@ static struct heard *listen_to(const struct program *p)
 		 TRACE_CONFIG_ENV);
 	fifo_start_reader(&h->fifo);
 	h->from_ns = now_ns();
-	do /* as arrivals.c does: a busy machine leaves threads little sleep */
-		result = bring_in(&request, message);
-	while (result == BRING_IN_NO_THREAD);
-	if (result != BRING_IN_DONE)
+	do /* as inject_queue.c does: a busy machine leaves threads little sleep */
+		result = inject_process(&request, message);
+	while (result == INJECT_NO_THREAD);
+	if (result != INJECT_DONE)
 		fail_msg("%s", message);
 	/* while it is at work no other one comes */
-	if (bring_in(&request, message) != BRING_IN_ALREADY)
+	if (inject_process(&request, message) != INJECT_ALREADY)
 		fail_msg("twice: %s", message);
 	symbolizer_free(request.symbolizer);
 	return h;
@@ -163,12 +163,12 @@ static void wait_kernels(const struct heard *h)
 		usleep(1000);
 }
 
-static bool is_at_work(const struct program *p)
+static bool is_active(const struct program *p)
 {
 	char command[200];
 
-	snprintf(command, sizeof(command), "grep -q 'memfd:%s' /proc/%d/maps", GPU_WIRE_AT_WORK,
-		 p->pid);
+	snprintf(command, sizeof(command), "grep -q 'memfd:%s' /proc/%d/maps",
+		 GPU_WIRE_ACTIVE_MARKER, p->pid);
 	return system(command) == 0;
 }
 
@@ -202,17 +202,18 @@ static int count_files(const struct program *p)
 
 static void wait_gone(const struct program *p)
 {
-	while (is_at_work(p))
+	while (is_active(p))
 		usleep(5000);
 }
 
 static void make_leave(const struct heard *h, char *path, size_t size)
 {
-	char window[GPU_WIRE_WINDOW_BYTES];
+	char time_range[GPU_WIRE_TIME_RANGE_BYTES];
 
-	snprintf(window, sizeof(window), GPU_WIRE_WINDOW_FORMAT, UINT64_C(0), monotonic_ns());
-	snprintf(path, size, "%s/" GPU_WIRE_WINDOW_LINK, h->fifo.folder);
-	assert_int_equal(symlink(window, path), 0);
+	snprintf(time_range, sizeof(time_range), GPU_WIRE_TIME_RANGE_FORMAT, UINT64_C(0),
+		 monotonic_ns());
+	snprintf(path, size, "%s/" GPU_WIRE_TIME_RANGE_LINK, h->fifo.folder);
+	assert_int_equal(symlink(time_range, path), 0);
 }
 
 static void forget(struct heard *h)

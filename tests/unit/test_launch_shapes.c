@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Launch shapes from a timeline, in bounded memory, and the table of them. */
 #include "made_timeline.h"
-#include "figure_cell.h"
-#include "profiler/tables/figures_list.h"
+#include "report_cell.h"
+#include "profiler/tables/report_tables.h"
 #include "profiler/tables/launch_shapes.h"
 
 static void add_waited(struct made_timeline *m, uint32_t stack, uint32_t place, uint32_t blocks,
@@ -71,7 +71,7 @@ static void sums_up_by_stack_shape_and_device(void **state)
 	struct place_id here = made_place(&made, 1, 12, 0, 7),
 			there = made_place(&made, 1, 12, 1, 7);
 	struct launch_shapes *all;
-	struct figures *f;
+	struct report_table *f;
 
 	(void)state;
 	add_kernel(&made, forward, here.number, 1056, 10);
@@ -98,20 +98,20 @@ static void sums_up_by_stack_shape_and_device(void **state)
 	assert_int_equal(all->list[3].occupancy.at_once, 0);
 	assert_int_equal(all->list[3].occupancy.threads, 1056 * 256);
 	launch_shapes_free(all);
-	f = launch_shapes_figures(&made.made.result);
+	f = launch_shapes_report_table(&made.made.result);
 	assert_non_null(f);
-	assert_string_equal(figure_cell(f, 1, "advice")->text, "");
-	assert_string_equal(figure_cell(f, 3, "advice")->text,
+	assert_string_equal(report_cell(f, 1, "advice")->text, "");
+	assert_string_equal(report_cell(f, 3, "advice")->text,
 			    "CUPTI did not describe the GPU: occupancy and waves are not known");
-	figures_free(f);
+	report_table_free(f);
 }
 
 static void is_bounded_and_says_what_is_left_out(void **state)
 {
 	uint32_t stack = add_stack(&made, "forward"), here = made_place(&made, 1, 12, 0, 7).number;
 	struct launch_shapes *all;
-	struct figures_list list;
-	const struct figures *f;
+	struct report_tables list;
+	const struct report_table *f;
 
 	(void)state;
 	for (uint32_t i = 1; i <= LAUNCH_SHAPES_MAX + 3; i++)
@@ -122,19 +122,19 @@ static void is_bounded_and_says_what_is_left_out(void **state)
 	assert_int_equal(all->count, LAUNCH_SHAPES_MAX);
 	assert_int_equal(all->rest_count, 3);
 	launch_shapes_free(all);
-	assert_int_equal(figures_of(&made.made.result, &list), 0);
+	assert_int_equal(report_tables_of(&made.made.result, &list), 0);
 	assert_int_equal(list.count, 1);
 	f = list.tables[0];
-	assert_int_equal(f->count, FIGURES_ROWS_MAX);
+	assert_int_equal(f->count, REPORT_TABLE_ROWS_MAX);
 	/* shapes, and three kernels of others */
-	assert_int_equal(f->left_out, LAUNCH_SHAPES_MAX - FIGURES_ROWS_MAX + 3);
-	assert_string_equal(figure_cell(f, 1, "grid")->text, "2");
-	assert_string_equal(figure_cell(f, 1, "launched_by")->text, "forward < main");
-	assert_int_equal(figure_cell(f, 1, "occupancy_permille")->number, 1000);
-	assert_string_equal(figure_cell(f, 1, "advice")->text,
+	assert_int_equal(f->left_out, LAUNCH_SHAPES_MAX - REPORT_TABLE_ROWS_MAX + 3);
+	assert_string_equal(report_cell(f, 1, "grid")->text, "2");
+	assert_string_equal(report_cell(f, 1, "launched_by")->text, "forward < main");
+	assert_int_equal(report_cell(f, 1, "occupancy_permille")->number, 1000);
+	assert_string_equal(report_cell(f, 1, "advice")->text,
 			    "130 of 132 multiprocessors have no block: launch more or smaller "
 			    "blocks");
-	figures_release(&list);
+	report_tables_release(&list);
 }
 
 /* A pattern is worth advice, a few are not; with what the shape itself calls for. */
@@ -157,7 +157,7 @@ static void launches_that_are_waited_for_are_counted(void **state)
 		 "launch more before waiting"},
 	};
 	uint32_t stack = add_stack(&made, "forward"), here = made_place(&made, 1, 12, 0, 7).number;
-	struct figures *f;
+	struct report_table *f;
 
 	(void)state;
 	for (uint32_t site = 0; site < 4; site++)
@@ -165,16 +165,16 @@ static void launches_that_are_waited_for_are_counted(void **state)
 			add_waited(&made, stack, here, sites[site].blocks, 10000 >> site,
 				   i < sites[site].waited);
 	finish();
-	f = launch_shapes_figures(&made.made.result);
+	f = launch_shapes_report_table(&made.made.result);
 	assert_non_null(f);
 	for (uint32_t site = 0; site < 4; site++) {
-		assert_int_equal(figure_cell(f, site, "calls")->number, sites[site].launches);
-		assert_int_equal(figure_cell(f, site, "waited_for")->number, sites[site].waited);
-		assert_int_equal(figure_cell(f, site, "waited_for_permille")->number,
+		assert_int_equal(report_cell(f, site, "calls")->number, sites[site].launches);
+		assert_int_equal(report_cell(f, site, "waited_for")->number, sites[site].waited);
+		assert_int_equal(report_cell(f, site, "waited_for_permille")->number,
 				 sites[site].share);
-		assert_string_equal(figure_cell(f, site, "advice")->text, sites[site].advice);
+		assert_string_equal(report_cell(f, site, "advice")->text, sites[site].advice);
 	}
-	figures_free(f);
+	report_table_free(f);
 }
 
 /* Any bytes, any length: a path ends with a whole character. */

@@ -2,7 +2,7 @@
 /* --live's tables: sums, message and names, compared with the digest of the finished result. */
 #include "naming_bench.h"
 #include "profiler/shape/live_names.h"
-#include "profiler/tables/digest.h"
+#include "profiler/tables/hot_spots.h"
 
 #define PICKS 1024
 
@@ -83,13 +83,13 @@ static const char *shown_name(const struct frame_info *frame)
 }
 
 static void expect_same(struct prng *prng, const struct live_view *view, enum live_table table,
-			const struct digest_table *one, const struct digest_table *other)
+			const struct hot_spot_table *one, const struct hot_spot_table *other)
 {
 	uint64_t ns = 0, count = 0;
 	uint32_t lines = 0;
 
 	for (int i = 0; i < 2; i++) {
-		const struct digest_table *t = i ? other : one;
+		const struct hot_spot_table *t = i ? other : one;
 
 		for (uint32_t j = 0; t && j < t->count; j++) {
 			const struct live_line *line =
@@ -130,7 +130,7 @@ static void random_tables_are_those_of_the_result(void **state)
 		for (int pass = 0; pass < 3; pass++) {
 			const struct live_view *view;
 			struct result *result;
-			struct digest *digest;
+			struct hot_spots *hot_spots;
 
 			for (uint64_t i = prng_below(&prng, 200); i > 0; i--) {
 				struct stack_id stack = STACK_EMPTY;
@@ -144,7 +144,7 @@ static void random_tables_are_those_of_the_result(void **state)
 				}
 				stack = bench_call(b, stack, "cudaLaunchKernel");
 				if (prng_chance(&prng, 30)) {
-					stack = work(b, stack, FRAME_MARK, MARK_CAPTURED);
+					stack = work(b, stack, FRAME_MARK, PSEUDO_CAPTURED);
 					stack = work(b, stack, FRAME_PYTHON,
 						     functions[prng_below(&prng, 5)]);
 					stack = bench_call(b, stack, "cudaLaunchKernel");
@@ -159,12 +159,13 @@ static void random_tables_are_those_of_the_result(void **state)
 			}
 			view = view_of(b, &p.sums, p.names, PICKS);
 			result = bench_result(b);
-			digest = digest_new(result);
-			assert_non_null(digest);
-			expect_same(&prng, view, LIVE_KERNELS, &digest->kernels, &digest->copies);
-			expect_same(&prng, view, LIVE_SITES, &digest->sites, NULL);
-			expect_same(&prng, view, LIVE_FUNCTIONS, &digest->functions, NULL);
-			digest_free(digest);
+			hot_spots = hot_spots_new(result);
+			assert_non_null(hot_spots);
+			expect_same(&prng, view, LIVE_KERNELS, &hot_spots->kernels,
+				    &hot_spots->copies);
+			expect_same(&prng, view, LIVE_SITES, &hot_spots->sites, NULL);
+			expect_same(&prng, view, LIVE_FUNCTIONS, &hot_spots->functions, NULL);
+			hot_spots_free(hot_spots);
 			result_free(result);
 		}
 		bench_end(&opaque);

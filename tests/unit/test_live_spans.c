@@ -141,7 +141,7 @@ static int begin(void **state)
 		origin.capture = CAPTURE_NONE;
 		origin.work = GPU_WORK_KERNEL;
 		origin.name = names[i];
-		run.kernels[i] = compose_work(&run.b->compose, &origin);
+		run.kernels[i] = gpu_stack_work(&run.b->gpu_stacks, &origin);
 	}
 	assert_int_equal(trace_context_continue(&run.spans.context, TRACEPARENT, NULL), 0);
 	run.timeline = timeline_new(folder, NULL);
@@ -529,7 +529,7 @@ static void a_device_that_is_described_late(void **state)
 static void timed_calls(void **state)
 {
 	struct code_ref here = symbolizer_locate(run.b->symbolizer, run.b->self,
-						 (uint64_t)(uintptr_t)compose_call);
+						 (uint64_t)(uintptr_t)gpu_stack_call);
 	struct timeline_record call = call_of(TIMELINE_CALL, 1, 12, 2000, 500, 0);
 
 	(void)state;
@@ -539,15 +539,15 @@ static void timed_calls(void **state)
 	run.b->totals.command_pid = (uint32_t)getpid();
 	live_spans_free(run.live);
 	run.live = new_live(&run);
-	call.stack = compose_call(&run.b->compose, run.call, &here);
+	call.stack = gpu_stack_call(&run.b->gpu_stacks, run.call, &here);
 	take(&call, 0);
 	call.start_ns = 3000;
-	call.stack = compose_call(&run.b->compose, run.call, NULL);
+	call.stack = gpu_stack_call(&run.b->gpu_stacks, run.call, NULL);
 	take(&call, 0);
 	tick();
 	tick();
 	assert_int_equal(run.count, 2);
-	assert_int_equal(count_of("\"name\":\"compose_call\""), 1);
+	assert_int_equal(count_of("\"name\":\"gpu_stack_call\""), 1);
 	end_run();
 	expect_the_same_as_at_the_end();
 }

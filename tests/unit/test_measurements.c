@@ -8,7 +8,7 @@ struct bench {
 	struct counter_table counters;
 	struct ledger ledger;
 	struct profile_sink sink;
-	struct allowance allowance;
+	struct quota quota;
 	struct measurements m;
 };
 
@@ -20,11 +20,11 @@ static void take_note(void *context, const struct profile_item *note)
 static void begin(struct bench *b)
 {
 	memset(b, 0, sizeof(*b));
-	b->allowance.limit = 1 << 20;
+	b->quota.limit = 1 << 20;
 	b->sink = (struct profile_sink){
 		.ledger = &b->ledger, .take_note = take_note, .context = &b->m};
 	b->m = (struct measurements){
-		.counters = &b->counters, .sink = &b->sink, .allowance = &b->allowance};
+		.counters = &b->counters, .sink = &b->sink, .quota = &b->quota};
 }
 
 static void end(struct bench *b)
@@ -118,7 +118,7 @@ static void what_has_no_other_half_is_counted(void **state)
 static void values_of_launches_are_kept_for_a_timeline(void **state)
 {
 	const double values[] = {3, NAN, 10};
-	struct allowance memory = {.limit = SIZE_MAX};
+	struct quota memory = {.limit = SIZE_MAX};
 	struct bench b;
 
 	(void)state;
@@ -173,7 +173,7 @@ static void a_launch_has_one_value_of_a_metric(void **state)
 static void what_is_no_number_takes_no_memory(void **state)
 {
 	const double values[] = {NAN, 3, INFINITY}; /* nobody named the second metric */
-	struct allowance memory = {.limit = SIZE_MAX};
+	struct quota memory = {.limit = SIZE_MAX};
 	struct bench b;
 
 	(void)state;
@@ -193,7 +193,7 @@ static void what_is_no_number_takes_no_memory(void **state)
 	end(&b);
 }
 
-/* A process that announces without end takes no more than the allowance, and gives it back. */
+/* A process that announces without end takes no more than the quota, and gives it back. */
 static void memory_is_bounded(void **state)
 {
 	static char names[2 * COUNTERS_METRICS_MAX][16]; /* they are borrowed */
@@ -205,9 +205,9 @@ static void memory_is_bounded(void **state)
 	measurements_metric(&b.m, 1, 0, "bytes", "byte");
 	for (uint32_t i = 1; i < 100000; i++)
 		refused += take(&b, 1, i, GPU_COUNTERS_BEGIN, NULL, 0) == -ENOSPC;
-	assert_true(refused > 0 && b.allowance.used <= b.allowance.limit);
+	assert_true(refused > 0 && b.quota.used <= b.quota.limit);
 	measurements_forget(&b.m, 1);
-	assert_int_equal(b.allowance.used, 0);
+	assert_int_equal(b.quota.used, 0);
 	assert_int_equal(b.m.process_count, 0);
 	for (uint32_t i = 0; i < 2 * COUNTERS_METRICS_MAX; i++) {
 		snprintf(names[i], sizeof(names[i]), "metric%u", i);
@@ -248,9 +248,9 @@ static void see_stack(void *context, struct stack_id *stack)
 static void values_are_of_the_last_kernels(void **state)
 {
 	const double value = 3;
-	struct window window = {.from_ns = 1003, .to_ns = 1008};
+	struct time_range time_range = {.from_ns = 1003, .to_ns = 1008};
 	uint32_t seen = 0;
-	const struct number_visitor visitor = {see_stack, NULL, &seen};
+	const struct id_visitor visitor = {see_stack, NULL, &seen};
 	struct bench b;
 
 	(void)state;
@@ -273,7 +273,7 @@ static void values_are_of_the_last_kernels(void **state)
 	measurements_visit(&b.m, &visitor);
 	assert_int_equal(seen, 60);
 	assert_int_equal(b.counters.rows.count, 0);
-	profile_sink_finish(&b.sink, &window);
+	profile_sink_finish(&b.sink, &time_range);
 	assert_int_equal(b.ledger.counters.measured, 5); /* 1003 to 1007 */
 	assert_int_equal(b.ledger.counters.busy, 0);
 	assert_int_equal(b.ledger.counters.replays, 9);

@@ -12,7 +12,7 @@
 
 struct job {
 	struct random_result runs[RUNS];
-	struct allowance memory;
+	struct quota memory;
 	struct merge *merge;
 	const struct result *result;
 };
@@ -464,7 +464,7 @@ static void ranks_are_frames_at_the_root(void **state)
 
 struct made_job {
 	struct made_timeline runs[RUNS];
-	struct allowance memory;
+	struct quota memory;
 	struct merge *merge;
 	const struct result *result;
 };

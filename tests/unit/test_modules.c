@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 #include "symbolize/modules.h"
-#include "symbolize/naming.h"
+#include "symbolize/frame_naming.h"
 #include "symbolize/symbolizer.h"
 #include "tests/unit/made_elf.h"
 #include "tests/unit/own_folder.h"
@@ -133,11 +133,11 @@ static void one_file_is_loaded_once(void **state)
 
 	file = modules_load(&f->modules, first, TABLE_SYMS);
 	assert_non_null(file->syms);
-	left = f->modules.files.budget->resident_left;
-	assert_true(left < BUDGET_RESIDENT_BYTES);
+	left = f->modules.files.quota->resident_left;
+	assert_true(left < TABLE_QUOTA_RESIDENT_BYTES);
 	again = modules_load(&f->modules, second, TABLE_SYMS);
 	assert_ptr_equal(again, file);
-	assert_int_equal(f->modules.files.budget->resident_left, left);
+	assert_int_equal(f->modules.files.quota->resident_left, left);
 	assert_int_equal(f->modules.files.open, 1);
 	assert_ptr_not_equal(modules_load(&f->modules, other, TABLE_SYMS), file);
 	assert_int_equal(f->modules.files.open, 0);
@@ -178,7 +178,7 @@ static void freed_tables_are_reloaded(void **state)
 	assert_non_null(file->syms);
 	module_file_free_names(files, file);
 	assert_null(file->syms);
-	assert_int_equal(files->budget->resident_left, BUDGET_RESIDENT_BYTES);
+	assert_int_equal(files->quota->resident_left, TABLE_QUOTA_RESIDENT_BYTES);
 	assert_non_null(modules_load(&f->modules, module, TABLE_SYMS)->syms);
 	module_file_free_names(files, file);
 	make_library("back.so", "other");
@@ -216,7 +216,7 @@ static void wanted_names_free_tables(void **state)
 		assert_null(files->list[i].syms);
 		assert_int_equal(files->list[i].fd, -1);
 	}
-	assert_int_equal(files->budget->resident_left, BUDGET_RESIDENT_BYTES);
+	assert_int_equal(files->quota->resident_left, TABLE_QUOTA_RESIDENT_BYTES);
 	/* Names are there, and need no table any more. */
 	for (int i = 0; i < 4; i++)
 		assert_string_equal(name_place(&n, refs[i]),

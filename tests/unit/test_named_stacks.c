@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "profiler/shape/named_stacks.h"
 
 static void each_stack_is_there_once(void **state)
@@ -30,7 +30,7 @@ static void each_stack_is_there_once(void **state)
 
 static void beyond_the_budget_is_one_stack(void **state)
 {
-	struct allowance memory = {.limit = 2 * NAMED_STACK_BYTES + 1};
+	struct quota memory = {.limit = 2 * NAMED_STACK_BYTES + 1};
 	struct named_stacks s = {0};
 	uint32_t first, second, rest, at;
 
@@ -46,7 +46,7 @@ static void beyond_the_budget_is_one_stack(void **state)
 	assert_int_equal(s.rest, rest);
 	assert_int_equal(named_stacks_rest(&s), rest);
 	assert_int_equal(s.frames.count, 1);
-	assert_string_equal(s.frames.list[s.list[rest].frame].name, MARK_TOO_MANY_STACKS);
+	assert_string_equal(s.frames.list[s.list[rest].frame].name, PSEUDO_TOO_MANY_STACKS);
 	assert_int_equal(s.list[rest].outer, RESULT_ROOT);
 	/* nothing goes inside, and that is no further loss */
 	assert_true(named_stacks_push(&s, rest, 3, &memory, &at));

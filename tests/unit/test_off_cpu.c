@@ -10,14 +10,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include "bpf/stack_event.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "profiler/model/off_cpu_kinds.h"
 #include "profiler/cpu/off_cpu.h"
 
 #define STACKS (OFF_CPU_STACKS_MAX + 11)
 
 struct bench {
-	struct allowance allowance;
+	struct quota quota;
 	struct off_cpu off_cpu;
 	uint64_t blocked_ns[STACKS], runnable_ns[STACKS]; /* what was put out */
 	uint32_t kind;                                    /* its kind */
@@ -29,8 +29,8 @@ static int setup(void **state)
 {
 	struct bench *b = calloc(1, sizeof(*b));
 
-	b->allowance.limit = 1 << 20;
-	b->off_cpu.allowance = &b->allowance;
+	b->quota.limit = 1 << 20;
+	b->off_cpu.quota = &b->quota;
 	*state = b;
 	return 0;
 }
@@ -40,7 +40,7 @@ static int teardown(void **state)
 	struct bench *b = *state;
 
 	off_cpu_release(&b->off_cpu);
-	assert_int_equal(b->allowance.used, 0);
+	assert_int_equal(b->quota.used, 0);
 	free(b);
 	return 0;
 }
@@ -201,7 +201,7 @@ static void a_thread_is_not_given_what_others_did_where_it_has_its_own(void **st
 	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, 4000, 0, 0}));
 	assert_true(b->blocked_ns[1] < 2 && b->blocked_ns[1] + b->blocked_ns[2] == 4000);
 	off_cpu_forget_process(&b->off_cpu, 1);
-	assert_int_equal(b->allowance.used, 0);
+	assert_int_equal(b->quota.used, 0);
 	assert_false(put_out(b, two, (struct off_cpu_times){SYS_futex, 7, 4000, 0, 0}));
 }
 
@@ -226,11 +226,11 @@ static void without_room_nothing_is_kept(void **state)
 	struct off_cpu_times times = {SYS_futex, 1, 100, 0, 0};
 	struct stack_id stack = STACK_ID(0);
 
-	b->allowance.limit = 0;
+	b->quota.limit = 0;
 	assert_int_equal(leave(b, one, 5, 3), -ENOSPC);
-	b->allowance.limit = 1 << 20;
+	b->quota.limit = 1 << 20;
 	assert_int_equal(leave(b, one, 5, 3), 0);
-	b->allowance.limit = b->allowance.used; /* the thread's and its process's entry */
+	b->quota.limit = b->quota.used; /* the thread's and its process's entry */
 	off_cpu_forget_process(&b->off_cpu, one.process);
 	assert_int_equal(leave(b, one, 5, 3), 0);
 	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));

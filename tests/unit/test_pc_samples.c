@@ -2,7 +2,7 @@
 /* Samples of kernels: their time is split, and none is added or lost. */
 #include "unit.h"
 #include "profiler/addons/pc_samples.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "symbolize/util/text.h"
 
 enum { SUMS = 4096, PARTS = 2000 };
@@ -12,7 +12,7 @@ struct bench {
 	struct pc_samples samples;
 	struct profile_sink sink;
 	struct ledger_stalls ledger;
-	struct allowance memory;
+	struct quota memory;
 	struct intern strings;
 	struct stack_table *stacks;
 	struct profile *profile;
@@ -116,7 +116,7 @@ static uint64_t ns_of(const struct bench *b, const char *path)
 	for (uint32_t i = 0; i < count; i++) {
 		char text[512] = "";
 
-		for (struct stack_id s = rows[i].stack; !same_number(s, STACK_EMPTY);
+		for (struct stack_id s = rows[i].stack; !same_id(s, STACK_EMPTY);
 		     s = stack_table_outer(b->stacks, s)) {
 			const struct frame *f = stack_table_frame(b->stacks, s);
 			char longer[600];
@@ -488,7 +488,7 @@ static void places_have_lines(void **state)
 		const struct profile_row *row = &profile_rows(b->profile, &count)[i];
 		struct stack_id line = stack_table_outer(b->stacks, row->stack);
 
-		if (!same_number(line, STACK_EMPTY) &&
+		if (!same_id(line, STACK_EMPTY) &&
 		    stack_table_frame(b->stacks, line)->kind == FRAME_GPU_LINE) {
 			assert_true(stack_table_frame(b->stacks, line)->line > 0);
 			with_lines += row->ns;

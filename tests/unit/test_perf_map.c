@@ -262,11 +262,11 @@ static void test_a_file_that_is_too_large(void **state)
 }
 
 /* What does not fit into the share of the budget is left out, and counted. */
-static void test_budget(void **state)
+static void test_table_quota(void **state)
 {
 	enum { LINES = 10000 };
 	char *text = malloc(LINES * 32), *end = text;
-	struct budget_share share;
+	struct quota_share share;
 	struct perf_map *map = NULL;
 	int fd = memfd_create("perf_map", MFD_CLOEXEC);
 	unsigned int found = 0;
@@ -279,16 +279,16 @@ static void test_budget(void **state)
 	assert_int_equal(write(fd, text, size), size);
 	free(text);
 
-	budget_share_open(&share, UINT64_C(1) << 30);
+	quota_share_open(&share, UINT64_C(1) << 30);
 	assert_int_equal(perf_map_read(fd, &share, &map), 0);
 	assert_string_equal(perf_map_find(map, 0x1000 + (LINES - 1) * 8), "f9999");
 	perf_map_free(map);
 	all = share.total;
 	assert_false(share.was_refused);
 	/* What was needed for building is back. */
-	assert_true(budget_share_close(&share) < all);
+	assert_true(quota_share_close(&share) < all);
 
-	budget_share_open(&share, size + (all - size) / 3);
+	quota_share_open(&share, size + (all - size) / 3);
 	assert_int_equal(perf_map_read(fd, &share, &map), 0);
 	for (unsigned int i = 0; i < LINES; i++)
 		found += perf_map_find(map, 0x1000 + i * 8) != NULL;
@@ -297,7 +297,7 @@ static void test_budget(void **state)
 	perf_map_free(map);
 	assert_true(share.was_refused);
 
-	budget_share_open(&share, size - 1);
+	quota_share_open(&share, size - 1);
 	assert_int_equal(perf_map_read(fd, &share, &map), -EFBIG);
 	assert_true(share.was_refused);
 	close(fd);
@@ -312,7 +312,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_a_file_that_is_too_large),
-		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_table_quota),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -209,7 +209,7 @@ static void places_are_exact_or_less_detailed(void **state)
 
 static void places_that_are_not_in_use_are_forgotten(void **state)
 {
-	struct allowance memory = {.limit = 1 << 20};
+	struct quota memory = {.limit = 1 << 20};
 	uint32_t numbers[101], left = 1;
 	struct places p;
 
@@ -219,7 +219,7 @@ static void places_that_are_not_in_use_are_forgotten(void **state)
 	for (uint32_t i = 0; i < 100; i++)
 		assert_int_equal(add(&p, i, 1, 2, 3, 4), i + 1);
 	for (uint32_t i = 0; i <= 100; i++)
-		numbers[i] = i % 3 ? 0 : NUMBER_UNUSED;
+		numbers[i] = i % 3 ? 0 : ID_UNUSED;
 	places_forget(&p, numbers);
 	assert_int_equal(numbers[0], PLACE_NOWHERE.number);
 	for (uint32_t i = 1; i <= 100; i++) {

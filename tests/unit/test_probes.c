@@ -11,7 +11,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/sources/probes.h"
 
-#define PATIENCE_S 60         /* for expected events */
+#define TIMEOUT_S 60          /* for expected events */
 #define NO_PROCESS 0x3fff0000 /* above the largest pid_max */
 #define FOUND_MAX 1024        /* functions that are probed of one file */
 

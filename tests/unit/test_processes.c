@@ -118,7 +118,7 @@ static void a_fork_is_a_copy(void **state)
 {
 	struct processes p = {0};
 	struct process *parent = processes_start(&p, 100, 5, true), *child;
-	struct allowance allowance = {.limit = 1000};
+	struct quota quota = {.limit = 1000};
 	const struct work_sum one = {.count = 1};
 
 	(void)state;
@@ -128,9 +128,9 @@ static void a_fork_is_a_copy(void **state)
 	parent->threads = 4;
 	parent->speech = PROCESS_TRACED;
 	parent->lacks_gpu_time = true;
-	parent->sent.allowance = &allowance;
+	parent->sent.quota = &quota;
 	assert_int_equal(target_stacks_set(&parent->sent, 1, (struct sent_stack){{1}, true}), 0);
-	process_count(parent, &parent->counted, &allowance, &one);
+	process_count(parent, &parent->counted, &quota, &one);
 	assert_int_equal(parent->counted.count, 1);
 	child = processes_fork(&p, parent, 101, 9);
 	assert_int_equal(child->source, PROCESS_OURS);
@@ -145,7 +145,7 @@ static void a_fork_is_a_copy(void **state)
 	assert_int_equal(child->space->pid, 101);
 	assert_ptr_equal(child->space->maps, parent->space->maps); /* until one of them changes */
 	processes_release(&p);
-	assert_int_equal(allowance.used, 0);
+	assert_int_equal(quota.used, 0);
 }
 
 static void those_apart_are_not_known_by_pid(void **state)
@@ -338,43 +338,43 @@ static const struct work_sum *any_sum(uint32_t stream)
 	return &sum;
 }
 
-static void sums_take_from_the_allowance(void **state)
+static void sums_take_from_the_quota(void **state)
 {
 	struct processes p = {0};
 	struct process *process = processes_start(&p, 100, 5, true);
-	struct allowance allowance = {.limit = 10000};
+	struct quota quota = {.limit = 10000};
 	struct work_tally *t = &process->counted;
 	uint32_t streams;
 	size_t used;
 
 	(void)state;
-	process->sent.allowance = &allowance;
+	process->sent.quota = &quota;
 	for (uint32_t i = 0; i < 1000; i++)
-		process_count(process, t, &allowance, any_sum(i));
+		process_count(process, t, &quota, any_sum(i));
 	streams = t->count;
 	assert_in_range(streams, 10, 10000 / sizeof(struct work_sum));
 	assert_true(t->overflowed);
-	assert_int_equal(allowance.refused, 1);
-	assert_int_equal(allowance.used, process->tally_bytes);
+	assert_int_equal(quota.refused, 1);
+	assert_int_equal(quota.used, process->tally_bytes);
 	assert_null(work_tally_find(t, &any_sum(streams)->key));
 	/* existing ones continue */
 	for (uint32_t i = 0; i < streams; i++)
-		process_count(process, t, &allowance, any_sum(i));
+		process_count(process, t, &quota, any_sum(i));
 	assert_int_equal(work_tally_find(t, &any_sum(3)->key)->count, 2);
 	assert_int_equal(work_tally_find(t, &any_sum(3)->key)->ns, 20);
 	assert_int_equal(work_tally_find(t, &any_sum(3)->key)->bytes, 4);
 	/* and no other is added: it would have only a part of its work */
-	allowance.limit = 20000;
-	used = allowance.used;
-	process_count(process, t, &allowance, any_sum(streams));
+	quota.limit = 20000;
+	used = quota.used;
+	process_count(process, t, &quota, any_sum(streams));
 	assert_int_equal(t->count, streams);
-	assert_int_equal(allowance.used, used);
+	assert_int_equal(quota.used, used);
 	/* which says nothing of the other tally */
-	process_count(process, &process->reported, &allowance, any_sum(streams));
+	process_count(process, &process->reported, &quota, any_sum(streams));
 	assert_int_equal(process->reported.count, 1);
 	assert_false(process->reported.overflowed);
 	processes_release(&p);
-	assert_int_equal(allowance.used, 0);
+	assert_int_equal(quota.used, 0);
 }
 
 /* ---- beside a model ---- */
@@ -843,7 +843,7 @@ int main(void)
 		cmocka_unit_test(a_traced_process_stays),
 		cmocka_unit_test(everything_can_be_taken_out),
 		cmocka_unit_test(without_memory_there_is_no_process),
-		cmocka_unit_test(sums_take_from_the_allowance),
+		cmocka_unit_test(sums_take_from_the_quota),
 		cmocka_unit_test(processes_come_and_go),
 		TEST(our_own_code_is_not_sampled),
 		TEST(another_program_is_another_process),

@@ -71,7 +71,7 @@ static void kernel(struct bench *b, uint64_t start_ns, uint64_t ns)
 static void items_are_taken_in_at_once(void **state)
 {
 	struct bench *b = *state;
-	struct window all = {0};
+	struct time_range all = {0};
 
 	kernel(b, 100, 7);
 	kernel(b, 100, 8);
@@ -109,10 +109,10 @@ static void items_are_taken_in_at_once(void **state)
 }
 
 /* What begins at the end does not belong to it; what began before it does not, however long. */
-static void only_what_begins_in_the_window_is_taken_in(void **state)
+static void only_what_begins_in_the_time_range_is_taken_in(void **state)
 {
 	struct bench *b = *state;
-	struct window window = {.from_ns = 100, .to_ns = 200};
+	struct time_range time_range = {.from_ns = 100, .to_ns = 200};
 
 	assert_true(profile_sink_keep(&b->sink));
 	kernel(b, 99, 1000);
@@ -123,7 +123,7 @@ static void only_what_begins_in_the_window_is_taken_in(void **state)
 	add(b, TIMELINE_CPU_SAMPLE, 99, 20, 0, ITEM_COUNTS | ITEM_ROW);
 	find_row(b);
 	assert_null(b->row);
-	profile_sink_finish(&b->sink, &window);
+	profile_sink_finish(&b->sink, &time_range);
 	find_row(b);
 	assert_int_equal(b->rows, 1);
 	assert_int_equal(b->row->count, 2);
@@ -135,7 +135,7 @@ static void only_what_begins_in_the_window_is_taken_in(void **state)
 	assert_int_equal(b->ledger.outside.after, 1);
 	assert_int_equal(b->ledger.outside.after_ns, 2);
 	assert_int_equal(b->ledger.cpu.samples, 0);
-	assert_int_equal(window.from_ns, 100);
+	assert_int_equal(time_range.from_ns, 100);
 	assert_null(b->sink.recorder);
 }
 
@@ -143,15 +143,15 @@ static void only_what_begins_in_the_window_is_taken_in(void **state)
 static void what_was_forgotten_is_counted(void **state)
 {
 	struct bench *b = *state;
-	struct window window = {.from_ns = 100};
+	struct time_range time_range = {.from_ns = 100};
 	uint64_t count = FLIGHT_RECORDER_PIECE + 10, before;
 
 	assert_true(profile_sink_keep(&b->sink));
 	for (uint64_t i = 0; i < count; i++)
 		kernel(b, 1000 + i, 2);
 	profile_sink_advance(&b->sink, 1000 + count, 1000 + FLIGHT_RECORDER_PIECE + 5);
-	profile_sink_finish(&b->sink, &window);
-	before = window.from_ns - 1000;
+	profile_sink_finish(&b->sink, &time_range);
+	before = time_range.from_ns - 1000;
 	assert_int_equal(before, FLIGHT_RECORDER_PIECE);
 	find_row(b);
 	assert_int_equal(b->row->count, count - before);
@@ -180,7 +180,7 @@ static void add_note(struct bench *b, uint64_t start_ns, uint64_t ns, uint64_t b
 static void notes_go_to_who_takes_them(void **state)
 {
 	struct bench *b = *state;
-	struct window window = {.from_ns = 100, .to_ns = 200};
+	struct time_range time_range = {.from_ns = 100, .to_ns = 200};
 	uint64_t bytes = 0;
 
 	b->sink.take_note = take_note;
@@ -203,7 +203,7 @@ static void notes_go_to_who_takes_them(void **state)
 	profile_sink_advance(&b->sink, 300, 0);
 	add_note(b, 0, 0, 1 << 11, ITEM_BAD_TIME);
 	assert_int_equal(bytes, 1);
-	profile_sink_finish(&b->sink, &window);
+	profile_sink_finish(&b->sink, &time_range);
 	assert_int_equal(bytes, 1 << 0 | 1 << 1 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 11);
 	find_row(b);
 	assert_null(b->row);
@@ -213,7 +213,7 @@ static void notes_go_to_who_takes_them(void **state)
 static void counts_so_far_are_of_all(void **state)
 {
 	struct bench *b = *state;
-	struct window window = {.from_ns = 100};
+	struct time_range time_range = {.from_ns = 100};
 
 	assert_true(profile_sink_keep(&b->sink));
 	for (uint64_t start_ns = 99; start_ns <= 100; start_ns++) {
@@ -225,7 +225,7 @@ static void counts_so_far_are_of_all(void **state)
 	assert_int_equal(b->ledger.calls.wait_ns, 2 * 27);
 	assert_int_equal(b->ledger.calls.timed, 2);
 	assert_int_equal(b->ledger.calls.timed_ns, 80);
-	profile_sink_finish(&b->sink, &window);
+	profile_sink_finish(&b->sink, &time_range);
 	assert_int_equal(b->ledger.cpu.samples, 1);
 	assert_int_equal(b->ledger.calls.wait_ns, 27);
 	assert_int_equal(b->ledger.calls.timed, 1);
@@ -239,7 +239,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(items_are_taken_in_at_once),
-		TEST(only_what_begins_in_the_window_is_taken_in),
+		TEST(only_what_begins_in_the_time_range_is_taken_in),
 		TEST(what_was_forgotten_is_counted),
 		TEST(notes_go_to_who_takes_them),
 		TEST(counts_so_far_are_of_all),

@@ -5,13 +5,13 @@
  * made-up tables become.
  */
 #include <math.h>
-#include "figure_cell.h"
+#include "report_cell.h"
 #include "random_tables.h"
 #include "profiler/formats/capture.h"
 #include "profiler/formats/capture_format.h"
 #include "profiler/formats/writer.h"
 #include "profiler/shape/merge.h"
-#include "profiler/tables/table_figures.h"
+#include "profiler/tables/measured_table.h"
 
 /* ---- descriptions ---- */
 
@@ -83,7 +83,7 @@ static char *written(const struct result *result, size_t *size)
 }
 
 static struct profile_capture *read_again(const struct result *result, bool has_timeline,
-					  struct allowance *memory, enum capture_error *error)
+					  struct quota *memory, enum capture_error *error)
 {
 	size_t size;
 	char *text = written(result, &size);
@@ -124,7 +124,7 @@ static void every_table_comes_back_from_a_capture(void **state)
 	(void)state;
 	for (uint64_t round = 0; round < unit_rounds(30); round++) {
 		struct prng p = prng_round(round);
-		struct allowance memory = {.limit = SIZE_MAX};
+		struct quota memory = {.limit = SIZE_MAX};
 		struct profile_capture *capture;
 		enum capture_error error;
 		struct random_result r;
@@ -227,7 +227,7 @@ static void captures_are_as_large_as_memory_allows(void **state)
 	(void)state;
 	random_tables(&p, &r);
 	for (size_t limit = 0; !capture; limit += 997) {
-		struct allowance memory = {.limit = limit};
+		struct quota memory = {.limit = limit};
 
 		capture = read_again(&r.made.result, true, &memory, &error);
 		if (!capture)
@@ -278,7 +278,7 @@ static void every_table_is_merged(void **state)
 	(void)state;
 	for (uint64_t round = 0; round < unit_rounds(10); round++) {
 		struct prng p = prng_round(round);
-		struct allowance memory = {.limit = SIZE_MAX};
+		struct quota memory = {.limit = SIZE_MAX};
 		struct merge *merge = merge_new(NULL, &memory);
 		const struct result *all;
 		struct random_result r;
@@ -388,7 +388,7 @@ static void rows_with_equal_keys_are_one(void **state)
 static void what_finds_no_memory_is_counted(void **state)
 {
 	struct table_kind kind = things_table;
-	struct allowance memory = {.limit = 2 * (sizeof(struct thing) + HASH_INDEX_ENTRY_BYTES)};
+	struct quota memory = {.limit = 2 * (sizeof(struct thing) + HASH_INDEX_ENTRY_BYTES)};
 	struct result_tables t = {.memory = &memory};
 	struct ledger ledger = {.cpu.samples = 0};
 
@@ -412,7 +412,7 @@ static void rows_are_found_by_new_numbers(void **state)
 {
 	const char *a = "a";
 	struct result_tables t = {.memory = NULL};
-	const struct number_visitor visitor = {.stack = add_ten};
+	const struct id_visitor visitor = {.stack = add_ten};
 
 	(void)state;
 	result_tables_add(&t, &things_table, &(struct thing){a, .stack = 1, .count = 1}, NULL);
@@ -424,11 +424,11 @@ static void rows_are_found_by_new_numbers(void **state)
 	result_tables_release(&t);
 }
 
-static void rows_are_figures(void **state)
+static void rows_are_report_table(void **state)
 {
 	struct made_result m;
 	struct thing list[2];
-	struct figures *f;
+	struct report_table *f;
 	uint32_t stack;
 
 	(void)state;
@@ -441,24 +441,24 @@ static void rows_are_figures(void **state)
 	list[0] = (struct thing){"x", RESULT_ROOT, 9, 5, 0, -0.5, 1};
 	list[1] = (struct thing){"y", stack, 7, 6, 1500, 2.5, 3};
 	made_table(&m, &things_table, list, 2);
-	f = table_figures(&m.result, &things_table);
+	f = measured_table(&m.result, &things_table);
 	assert_non_null(f);
 	assert_string_equal(f->key, "things");
 	assert_string_equal(f->title, "Things");
 	assert_int_equal(f->count, 2);
 	assert_int_equal(f->column_count, 7);
-	assert_int_equal(figure_cell(f, 0, "count")->number, 6);
-	assert_int_equal(figure_cell(f, 1, "count")->number, 5);
-	assert_true(figure_cell(f, 0, "most")->real == 2.5);
-	assert_int_equal(figure_cell(f, 0, "least_bytes")->number, 3);
-	assert_int_equal(figure_cell(f, 0, "at_ns")->number, 500);
-	assert_int_equal(figure_cell(f, 1, "at_ns")->number, 0);
-	assert_string_equal(figure_cell(f, 0, "process")->text, "app 70");
-	assert_string_equal(figure_cell(f, 1, "process")->text, "");
-	assert_string_equal(figure_cell(f, 0, "name")->text, "y");
-	assert_string_equal(figure_cell(f, 0, "by")->text, "make < main");
-	assert_string_equal(figure_cell(f, 1, "by")->text, "");
-	figures_free(f);
+	assert_int_equal(report_cell(f, 0, "count")->number, 6);
+	assert_int_equal(report_cell(f, 1, "count")->number, 5);
+	assert_true(report_cell(f, 0, "most")->real == 2.5);
+	assert_int_equal(report_cell(f, 0, "least_bytes")->number, 3);
+	assert_int_equal(report_cell(f, 0, "at_ns")->number, 500);
+	assert_int_equal(report_cell(f, 1, "at_ns")->number, 0);
+	assert_string_equal(report_cell(f, 0, "process")->text, "app 70");
+	assert_string_equal(report_cell(f, 1, "process")->text, "");
+	assert_string_equal(report_cell(f, 0, "name")->text, "y");
+	assert_string_equal(report_cell(f, 0, "by")->text, "make < main");
+	assert_string_equal(report_cell(f, 1, "by")->text, "");
+	report_table_free(f);
 	made_end(&m);
 }
 
@@ -476,7 +476,7 @@ int main(void)
 		TEST(rows_with_equal_keys_are_one),
 		TEST(what_finds_no_memory_is_counted),
 		TEST(rows_are_found_by_new_numbers),
-		TEST(rows_are_figures),
+		TEST(rows_are_report_table),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

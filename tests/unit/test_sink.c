@@ -319,7 +319,7 @@ static void a_slow_reader_loses_nothing(void **state)
 }
 
 /*
- * Waits SINK_PATIENCE_MS once. Dropped records are counted, and reported as soon as the reader is
+ * Waits SINK_TIMEOUT_MS once. Dropped records are counted, and reported as soon as the reader is
  * back and before the totals, so that nothing counts twice.
  */
 static void a_sleeping_reader_loses_only_the_overflow(void **state)

@@ -290,7 +290,7 @@ static void sums_are_exact(void **state)
 static void memory_is_bounded(void **state)
 {
 	struct bench *b = *state;
-	struct allowance memory = {.limit = 1 << 20};
+	struct quota memory = {.limit = 1 << 20};
 
 	b->spread.memory = &memory;
 	for (uint32_t thread = 0; thread < 300000; thread++) {

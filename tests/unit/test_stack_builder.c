@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 #include "profiler/cpu/stack_builder.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "symbolize/util/text.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
@@ -18,7 +18,7 @@ struct bench {
 	struct stack_table *stacks;
 	struct pythons pythons;
 	struct intern strings;
-	struct allowance allowance;
+	struct quota quota;
 	struct ledger ledger;
 	struct cut_stacks cut;
 	struct processes processes;
@@ -52,20 +52,20 @@ static int begin(void **state)
 	b->symbolizer = symbolizer_new();
 	b->stacks = stack_table_new();
 	pythons_init(&b->pythons, b->symbolizer, &b->strings, NULL);
-	b->allowance.limit = 1 << 20;
+	b->quota.limit = 1 << 20;
 	b->self = processes_start(&b->processes, getpid(), 1, false);
 	b->other = processes_start_apart(&b->processes, 70, 70);
 	b->builder = (struct stack_builder){.symbolizer = b->symbolizer,
 					    .stacks = b->stacks,
 					    .pythons = &b->pythons,
 					    .strings = &b->strings,
-					    .allowance = &b->allowance,
+					    .quota = &b->quota,
 					    .ledger = &b->ledger,
 					    .cut = &b->cut};
 	if (!b->symbolizer || !b->stacks || !b->self || !b->other)
 		return -1;
 	symbolizer_set_kallsyms(b->symbolizer, open_kallsyms());
-	b->other->sent.allowance = &b->allowance;
+	b->other->sent.quota = &b->quota;
 	return 0;
 }
 
@@ -90,7 +90,7 @@ static const char *text_of(const struct bench *b, struct stack_id stack)
 	char *at = text + sizeof(text) - 1, line[512];
 
 	*at = '\0';
-	for (; !same_number(stack, STACK_EMPTY); stack = stack_table_outer(b->stacks, stack)) {
+	for (; !same_id(stack, STACK_EMPTY); stack = stack_table_outer(b->stacks, stack)) {
 		const struct frame *f = stack_table_frame(b->stacks, stack);
 		const char *name = f->text;
 		size_t n;
@@ -115,7 +115,7 @@ static uint32_t depth_of(const struct bench *b, struct stack_id stack)
 {
 	uint32_t depth = 0;
 
-	for (; !same_number(stack, STACK_EMPTY); stack = stack_table_outer(b->stacks, stack))
+	for (; !same_id(stack, STACK_EMPTY); stack = stack_table_outer(b->stacks, stack))
 		depth++;
 	return depth;
 }
@@ -226,7 +226,7 @@ static void a_snapshot_is_unwound(void **state)
 	assert_true(ends_with(text_of(b, stack),
 			      ";a_snapshot_is_unwound;outer_of_test;middle_of_test;inner_of_test"));
 	assert_non_null(strstr(text_of(b, stack), ";main;"));
-	assert_null(strstr(text_of(b, stack), MARK_TRUNCATED));
+	assert_null(strstr(text_of(b, stack), PSEUDO_TRUNCATED));
 	/* the innermost frame is where it was, the others where they return to */
 	assert_int_equal(frame_at(b, stack, 0)->kind, FRAME_CODE);
 	for (uint32_t i = 1; i < 4; i++)
@@ -264,16 +264,16 @@ static void the_library_is_one_frame(void **state)
 	stack = build(b, NULL, &is_whole);
 	assert_true(is_whole);
 	/* from _start on, with the kernel */
-	assert_string_equal(text_of(b, stack), MARK_LIBRARY);
+	assert_string_equal(text_of(b, stack), PSEUDO_LIBRARY);
 	assert_int_equal(frame_at(b, stack, 0)->kind, FRAME_MARK);
 	assert_true(depth_of(b, stack) < b->builder.unwound_count);
 	/* another name, or none: all frames */
 	memset(b->builder.modules, 0, sizeof(b->builder.modules));
 	b->builder.library = "test_stack";
-	assert_null(strstr(text_of(b, build(b, NULL, &is_whole)), MARK_LIBRARY));
+	assert_null(strstr(text_of(b, build(b, NULL, &is_whole)), PSEUDO_LIBRARY));
 	memset(b->builder.modules, 0, sizeof(b->builder.modules));
 	b->builder.library = NULL;
-	assert_null(strstr(text_of(b, build(b, NULL, &is_whole)), MARK_LIBRARY));
+	assert_null(strstr(text_of(b, build(b, NULL, &is_whole)), PSEUDO_LIBRARY));
 }
 
 static void take_in_handler(int number)
@@ -300,11 +300,11 @@ static void a_signal_interrupts_the_library(void **state)
 	b->builder.library = own_name();
 	text = text_of(b, build(b, NULL, &is_whole));
 	/* here it is of the same file, so it is another visit of the library */
-	rest = strstr(text, MARK_LIBRARY ";");
+	rest = strstr(text, PSEUDO_LIBRARY ";");
 	assert_non_null(rest);
-	rest += strlen(MARK_LIBRARY ";");
-	assert_true(ends_with(rest, ";" MARK_LIBRARY));
-	assert_int_equal(strcspn(rest, ";") + strlen(";" MARK_LIBRARY), strlen(rest));
+	rest += strlen(PSEUDO_LIBRARY ";");
+	assert_true(ends_with(rest, ";" PSEUDO_LIBRARY));
+	assert_int_equal(strcspn(rest, ";") + strlen(";" PSEUDO_LIBRARY), strlen(rest));
 }
 
 static void names_of_the_library(void **state)
@@ -361,7 +361,7 @@ static void a_snapshot_that_is_too_small_is_cut(void **state)
 		stack = build(b, NULL, &is_whole);
 		assert_false(is_whole);
 		assert_int_equal(b->ledger.bounds.truncated, truncated + 1);
-		assert_memory_equal(text_of(b, stack), MARK_TRUNCATED, strlen(MARK_TRUNCATED));
+		assert_memory_equal(text_of(b, stack), PSEUDO_TRUNCATED, strlen(PSEUDO_TRUNCATED));
 		assert_true(ends_with(text_of(b, stack), ";inner_of_test"));
 		assert_true(depth_of(b, stack) <= depth_of(b, whole));
 	}
@@ -477,14 +477,14 @@ static void a_process_in_exec_or_at_its_end(void **state)
 	assert_int_equal(depth_of(b, stack), 3);
 	assert_string_equal(frame_at(b, stack, 2)->text, "this test");
 	b->self->comm = NULL;
-	assert_string_equal(frame_at(b, build(b, NULL, &is_whole), 2)->text, MARK_NO_PROGRAM);
+	assert_string_equal(frame_at(b, build(b, NULL, &is_whole), 2)->text, PSEUDO_NO_PROGRAM);
 	snapshot->event.flags = 0;
 	build(b, NULL, &is_whole); /* what is cut for another reason says so */
 	assert_false(is_whole);
 	snapshot->event.flags = STACK_EVENT_IN_EXEC;
 	stack = build(b, NULL, &is_whole);
 	assert_true(is_whole);
-	assert_string_equal(frame_at(b, stack, 2)->text, MARK_NO_PROGRAM);
+	assert_string_equal(frame_at(b, stack, 2)->text, PSEUDO_NO_PROGRAM);
 	/* in exec the old stack is there at first */
 	outer_of_test();
 	snapshot->event.flags = STACK_EVENT_IN_EXEC;
@@ -511,7 +511,7 @@ static void a_process_that_is_hidden(void **state)
 	assert_true(is_whole);
 	assert_int_equal(b->builder.unwound_count, 0);
 	assert_int_equal(depth_of(b, stack), 2);
-	assert_string_equal(frame_at(b, stack, 0)->text, MARK_NO_ACCESS);
+	assert_string_equal(frame_at(b, stack, 0)->text, PSEUDO_NO_ACCESS);
 	assert_string_equal(frame_at(b, stack, 1)->text, "secretive");
 	stack = build(b, "cudaLaunchKernel", &is_whole);
 	assert_int_equal(depth_of(b, stack), 3);
@@ -539,7 +539,7 @@ static void a_recorded_stack(void **state)
 	event.flags = STACK_EVENT_TRUNCATED;
 	stack = stack_builder_addresses(&b->builder, b->other, &event, addresses, NULL);
 	assert_int_equal(depth_of(b, stack), 6);
-	assert_string_equal(frame_at(b, stack, 5)->text, MARK_TRUNCATED);
+	assert_string_equal(frame_at(b, stack, 5)->text, PSEUDO_TRUNCATED);
 	assert_int_equal(b->ledger.bounds.truncated, 1);
 }
 
@@ -668,21 +668,21 @@ static void a_text_costs_once(void **state)
 {
 	struct bench *b = *state;
 	const char *text = stack_builder_text(&b->builder, "cudaLaunchKernel");
-	size_t used = b->allowance.used;
+	size_t used = b->quota.used;
 
 	assert_string_equal(text, "cudaLaunchKernel");
 	assert_in_range(used, strlen(text), 128);
 	assert_ptr_equal(stack_builder_text(&b->builder, "cudaLaunchKernel"), text);
-	assert_int_equal(b->allowance.used, used);
+	assert_int_equal(b->quota.used, used);
 	assert_string_equal(stack_builder_text(&b->builder, "a\x07"
 							    "b"),
 			    "a?b");
 	assert_string_equal(stack_builder_text(&b->builder, ""), "");
-	/* without an allowance there is no limit */
-	b->builder.allowance = NULL;
-	used = b->allowance.used;
+	/* without an quota there is no limit */
+	b->builder.quota = NULL;
+	used = b->quota.used;
 	assert_string_equal(stack_builder_text(&b->builder, "another"), "another");
-	assert_int_equal(b->allowance.used, used);
+	assert_int_equal(b->quota.used, used);
 }
 
 static void excess_data_is_refused(void **state)
@@ -692,7 +692,7 @@ static void excess_data_is_refused(void **state)
 	uint32_t kept = 0;
 	char name[32];
 
-	b->allowance.limit = 4096;
+	b->quota.limit = 4096;
 	for (;; kept++) {
 		snprintf(name, sizeof(name), "function%u", kept);
 		if (!stack_builder_text(&b->builder, name))
@@ -700,13 +700,13 @@ static void excess_data_is_refused(void **state)
 	}
 	assert_in_range(kept, 10, 4096 / 10);
 	assert_int_equal(b->strings.count, kept);
-	assert_int_equal(b->allowance.refused, 1);
+	assert_int_equal(b->quota.refused, 1);
 	/* a known text costs nothing */
 	assert_non_null(stack_builder_text(&b->builder, "function0"));
-	assert_int_equal(b->allowance.refused, 1);
+	assert_int_equal(b->quota.refused, 1);
 	/* a stack exists without the function's name */
 	assert_string_equal(text_of(b, send(b, "cudaLaunchKernel", true, frames, 1)), "[Python]");
-	assert_int_equal(b->allowance.refused, 2);
+	assert_int_equal(b->quota.refused, 2);
 	assert_int_equal(b->strings.count, kept);
 }
 

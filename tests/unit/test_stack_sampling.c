@@ -70,7 +70,7 @@ static void *launch_slowly(void *count)
 	return NULL;
 }
 
-static void a_tick_ends_a_window(void **state)
+static void a_tick_ends_a_time_range(void **state)
 {
 	(void)state;
 	stack_sampling_init(100000); /* 100 % */
@@ -82,7 +82,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_learn_from_those_before),
-		cmocka_unit_test(a_tick_ends_a_window),
+		cmocka_unit_test(a_tick_ends_a_time_range),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

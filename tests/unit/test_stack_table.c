@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 #include "unsure.h"
-#include "profiler/model/marks.h"
+#include "profiler/model/pseudo_frames.h"
 #include "profiler/model/stack_table.h"
 
 static const uint32_t real_bound = STACK_TABLE_MAX;
@@ -61,7 +61,7 @@ static bool holds(const struct stack_table *t, struct stack_id stack, struct sta
 			return false;
 		stack = stack_table_outer(t, stack);
 	}
-	return same_number(stack, outer);
+	return same_id(stack, outer);
 }
 
 static void equal_stacks_are_one(void **state)
@@ -131,7 +131,7 @@ static void the_empty_stack_is_there(void **state)
 	assert_same_number(add(t, &one, 0), STACK_EMPTY);
 	assert_other_number(add(t, &one, 1), STACK_EMPTY);
 	assert_null(stack_table_frame(t, STACK_EMPTY));
-	assert_string_equal(stack_table_frame(t, STACK_NOT_KEPT)->text, MARK_TOO_MANY_STACKS);
+	assert_string_equal(stack_table_frame(t, STACK_NOT_KEPT)->text, PSEUDO_TOO_MANY_STACKS);
 	assert_int_equal(stack_table_frame(t, STACK_NOT_KEPT)->kind, FRAME_MARK);
 	assert_same_number(stack_table_outer(t, STACK_NOT_KEPT), STACK_EMPTY);
 	stack_table_free(t);
@@ -269,7 +269,7 @@ static void excess_stacks_become_one(void **state)
 	for (uint32_t i = 0; i < 100; i++) {
 		frames[0] = code(2, i, FRAME_CODE);
 		/* there is room for three more, of this frame alone */
-		assert_int_equal(same_number(add(t, frames, 5), STACK_NOT_KEPT), i >= 3);
+		assert_int_equal(same_id(add(t, frames, 5), STACK_NOT_KEPT), i >= 3);
 	}
 	assert_int_equal(stack_table_count(t), 10);
 	assert_int_equal(stack_table_refused(t), 97);
@@ -406,7 +406,7 @@ static void stacks_that_are_not_in_use_are_forgotten(void **state)
 	(void)state;
 	for (uint64_t round = 0; round < unit_rounds(200); round++) {
 		struct prng p = prng_round(round);
-		struct allowance memory = {.limit = 1 << 20};
+		struct quota memory = {.limit = 1 << 20};
 		struct stack_table *t = stack_table_new();
 		struct frame frames[64][4];
 		uint32_t stacks[64], depth[64], numbers[512], kept = 0;

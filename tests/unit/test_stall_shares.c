@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of stalls, and tables of kernels whose time is split. */
-#include "figure_cell.h"
+#include "report_cell.h"
 #include "made_result.h"
 #include "profiler/model/stall_places.h"
-#include "profiler/tables/digest.h"
+#include "profiler/tables/hot_spots.h"
 #include "profiler/tables/stall_shares.h"
 
 static uint32_t push(struct made_result *m, uint32_t outer, enum frame_class class,
@@ -73,7 +73,7 @@ static void shares_are_by_kernel_reason_and_line(void **state)
 		{"[GPU_Kernel]other", "[selected]", STALL_PLACE_ALL, 1},
 		{"[GPU_Kernel]other", "[selected]", 7, 1}};
 	struct split s;
-	struct figures *f;
+	struct report_table *f;
 
 	(void)state;
 	make(&s);
@@ -83,30 +83,30 @@ static void shares_are_by_kernel_reason_and_line(void **state)
 	reason(&s, s.chase, "[selected]", 100);
 	reason(&s, s.crunch, "[selected]", 50);
 	made_table(&s.m, &stall_places_table, list, sizeof(list) / sizeof(list[0]));
-	f = stall_shares_figures(&s.m.result);
+	f = stall_shares_report_table(&s.m.result);
 	assert_non_null(f);
 	assert_int_equal(f->count, 3);
-	assert_int_equal(figure_cell(f, 0, "ns")->number, 800);
-	assert_int_equal(figure_cell(f, 0, "share_of_kernel")->number, 800);
-	assert_int_equal(figure_cell(f, 0, "kernel_ns")->number, 1000);
-	assert_string_equal(figure_cell(f, 0, "reason")->text, "long scoreboard");
-	assert_string_equal(figure_cell(f, 0, "lines")->text, "k.cu:12 (75.0 %), k.cu:20 (25.0 %)");
-	assert_string_equal(figure_cell(f, 0, "instructions")->text,
+	assert_int_equal(report_cell(f, 0, "ns")->number, 800);
+	assert_int_equal(report_cell(f, 0, "share_of_kernel")->number, 800);
+	assert_int_equal(report_cell(f, 0, "kernel_ns")->number, 1000);
+	assert_string_equal(report_cell(f, 0, "reason")->text, "long scoreboard");
+	assert_string_equal(report_cell(f, 0, "lines")->text, "k.cu:12 (75.0 %), k.cu:20 (25.0 %)");
+	assert_string_equal(report_cell(f, 0, "instructions")->text,
 			    "+0xa0 (30.0 %), +0xb0 (25.0 %), +0x0 (5.0 %)");
-	assert_string_equal(figure_cell(f, 1, "instructions")->text,
+	assert_string_equal(report_cell(f, 1, "instructions")->text,
 			    ""); /* their sum is not known */
-	assert_int_equal(figure_cell(f, 1, "ns")->number, 100);
-	assert_string_equal(figure_cell(f, 1, "reason")->text, "selected");
-	assert_string_equal(figure_cell(f, 1, "lines")->text, "");
-	assert_int_equal(figure_cell(f, 2, "kernel")->number, s.m.stacks[s.crunch].frame);
-	assert_int_equal(figure_cell(f, 2, "share_of_kernel")->number, 1000);
-	figures_free(f);
+	assert_int_equal(report_cell(f, 1, "ns")->number, 100);
+	assert_string_equal(report_cell(f, 1, "reason")->text, "selected");
+	assert_string_equal(report_cell(f, 1, "lines")->text, "");
+	assert_int_equal(report_cell(f, 2, "kernel")->number, s.m.stacks[s.crunch].frame);
+	assert_int_equal(report_cell(f, 2, "share_of_kernel")->number, 1000);
+	report_table_free(f);
 	made_end(&s.m);
 }
 
 static void kernels_keep_their_sums(void **state)
 {
-	struct digest *d;
+	struct hot_spots *d;
 	struct split s;
 
 	(void)state;
@@ -116,7 +116,7 @@ static void kernels_keep_their_sums(void **state)
 	reason(&s, s.line, "[stall: long scoreboard]", 600);
 	reason(&s, s.chase, "[selected]", 100);
 	made_add(&s.m, s.crunch, ROW_GPU, 50);
-	d = digest_new(&s.m.result);
+	d = hot_spots_new(&s.m.result);
 	assert_non_null(d);
 	assert_int_equal(d->kernels.count, 2);
 	assert_string_equal(d->kernels.list[0].frame->name, "[GPU_Kernel]chase");
@@ -126,22 +126,22 @@ static void kernels_keep_their_sums(void **state)
 	assert_int_equal(d->copies.count, 0);
 	assert_int_equal(d->sites.count, 1);
 	assert_int_equal(d->sites.list[0].ns, 750);
-	digest_free(d);
+	hot_spots_free(d);
 	made_end(&s.m);
 }
 
 static void a_result_without_stalls_has_none(void **state)
 {
 	struct split s;
-	struct figures *f;
+	struct report_table *f;
 
 	(void)state;
 	make(&s);
 	made_add(&s.m, s.chase, ROW_GPU, 100);
-	f = stall_shares_figures(&s.m.result);
+	f = stall_shares_report_table(&s.m.result);
 	assert_non_null(f);
 	assert_int_equal(f->count, 0);
-	figures_free(f);
+	report_table_free(f);
 	assert_int_equal(result_work_stack(&s.m.result, RESULT_ROOT), RESULT_ROOT);
 	assert_int_equal(result_work_stack(&s.m.result, s.chase), s.chase);
 	made_end(&s.m);

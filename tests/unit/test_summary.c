@@ -757,18 +757,18 @@ static void print_slow(char *line, size_t size, uint64_t ns)
 	snprintf(line, size,
 		 "profile: profile itself read nothing for %.1f s (stopped, or no free CPU): "
 		 "programs wait %d s for it, then go on and drop what they cannot send\n",
-		 (double)ns / 1e9, GPU_WIRE_PATIENCE_MS / 1000);
+		 (double)ns / 1e9, GPU_WIRE_TIMEOUT_MS / 1000);
 }
 
 /* Only where something was lost, and by so long a time, is it the profiler's fault. */
 static void when_the_profiler_itself_was_slow(void **state)
 {
 	struct bench *b = *state;
-	const uint64_t patience_ns = GPU_WIRE_PATIENCE_MS * UINT64_C(1000000);
+	const uint64_t timeout_ns = GPU_WIRE_TIMEOUT_MS * UINT64_C(1000000);
 	char line[256];
 
-	print_slow(line, sizeof(line), patience_ns);
-	b->totals.longest_round_ns = patience_ns;
+	print_slow(line, sizeof(line), timeout_ns);
+	b->totals.longest_round_ns = timeout_ns;
 	assert_string_equal(report(b), NOTHING);
 	b->ledger.pipe.lost_batches = 1;
 	expect_line(b, NOTHING "profile: writes of traced processes lost: 1\n", line);
@@ -778,7 +778,7 @@ static void when_the_profiler_itself_was_slow(void **state)
 		    NOTHING "profile: 1 traced process ended without a goodbye (killed?): GPU work "
 			    "of its last 50 ms is missing\n",
 		    line);
-	b->totals.longest_round_ns = patience_ns - 1;
+	b->totals.longest_round_ns = timeout_ns - 1;
 	assert_null(strstr(report(b), "read nothing"));
 }
 

@@ -253,7 +253,7 @@ static void a_worker_that_is_stuck_is_given_up(void **state)
 
 	(void)state;
 	start(&r, be_stuck);
-	kill(r.pid, SIGTERM); /* patience has no end before the second SIGINT */
+	kill(r.pid, SIGTERM); /* timeout has no end before the second SIGINT */
 	kill(r.pid, SIGINT);
 	wait_until_taken(&r);
 	kill(r.pid, SIGINT);
@@ -334,7 +334,7 @@ static int end_and_write_long(const struct supervisor_link *link, void *context)
 	supervisor_report_ended(link);
 	come_to(link, shared, 2);
 	supervisor_report_writing(link);
-	usleep((SUPERVISOR_PATIENCE_MS + 500) * 1000);
+	usleep((SUPERVISOR_TIMEOUT_MS + 500) * 1000);
 	return 42;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process's code and stacks, kept by its own ids, within an allowance, with memory that can run
+ * A process's code and stacks, kept by its own ids, within an quota, with memory that can run
  * out.
  */
 #include "unit.h"
@@ -63,8 +63,8 @@ static void the_latest_report_counts(void **state)
 /* A process with many libraries sends them all again at each that it loads. */
 static void repeating_everything_costs_nothing(void **state)
 {
-	struct allowance allowance = {.limit = 1 << 20};
-	struct target_stacks t = {.allowance = &allowance};
+	struct quota quota = {.limit = 1 << 20};
+	struct target_stacks t = {.quota = &quota};
 	size_t used = 0;
 	char path[32];
 
@@ -76,23 +76,23 @@ static void repeating_everything_costs_nothing(void **state)
 				add(&t, 0x10000 * (i + 1), 0x10000 * (i + 1) + 0x8000, path), 0);
 		}
 		/* each that is new costs alike, but for its name's length */
-		assert_true(allowance.used - used < 256);
-		used = allowance.used;
+		assert_true(quota.used - used < 256);
+		used = quota.used;
 	}
 	for (uint64_t i = 0; i < 400; i++) {
 		snprintf(path, sizeof(path), "lib%d.so", (int)i);
 		assert_string_equal(path_at(&t, 0x10000 * (i + 1) + 8), path);
 	}
 	target_stacks_release(&t);
-	assert_int_equal(allowance.used, 0);
-	assert_int_equal(allowance.refused, 0);
+	assert_int_equal(quota.used, 0);
+	assert_int_equal(quota.refused, 0);
 }
 
 /* What is replaced as a whole gives its bytes back. */
 static void replaced_mappings_are_freed(void **state)
 {
-	struct allowance allowance = {.limit = 4096};
-	struct target_stacks t = {.allowance = &allowance};
+	struct quota quota = {.limit = 4096};
+	struct target_stacks t = {.quota = &quota};
 
 	(void)state;
 	for (int i = 0; i < 10000; i++) {
@@ -103,28 +103,28 @@ static void replaced_mappings_are_freed(void **state)
 	assert_string_equal(path_at(&t, 0x4000), "another");
 	assert_int_equal(add(&t, 0, UINT64_MAX, "all"), 0);
 	assert_string_equal(path_at(&t, 0x2000), "all");
-	assert_true(allowance.used < 512);
+	assert_true(quota.used < 512);
 	target_stacks_release(&t);
-	assert_int_equal(allowance.used, 0);
+	assert_int_equal(quota.used, 0);
 }
 
 static void there_is_a_bound_for_mappings(void **state)
 {
-	struct allowance allowance = {.limit = 64 << 20};
-	struct target_stacks t = {.allowance = &allowance};
+	struct quota quota = {.limit = 64 << 20};
+	struct target_stacks t = {.quota = &quota};
 	size_t used;
 
 	(void)state;
 	for (uint64_t i = 1; i <= TARGET_STACKS_MAX_CODE; i++)
 		assert_int_equal(add(&t, 0x10000 * i, 0x10000 * i + 0x8000, "x"), 0);
-	used = allowance.used;
+	used = quota.used;
 	assert_int_equal(add(&t, 8, 16, "y"), -ENOSPC);
 	assert_string_equal(path_at(&t, 12), "-");
 	/* counted, and nothing is taken for it */
-	assert_int_equal(allowance.refused, 1);
-	assert_int_equal(allowance.used, used);
+	assert_int_equal(quota.refused, 1);
+	assert_int_equal(quota.used, used);
 	target_stacks_release(&t);
-	assert_int_equal(allowance.used, 0);
+	assert_int_equal(quota.used, 0);
 }
 
 /* ---- by id ---- */
@@ -163,8 +163,8 @@ static void ids_are_the_process_s_choice(void **state)
 /* 10,000 ids, one in each 400,000, take as much as 10,000 ids without gaps. */
 static void sparse_ids_cost_no_more_than_dense_ones(void **state)
 {
-	struct allowance allowance[2] = {{.limit = 1 << 20}, {.limit = 1 << 20}};
-	struct target_stacks t[2] = {{.allowance = &allowance[0]}, {.allowance = &allowance[1]}};
+	struct quota quota[2] = {{.limit = 1 << 20}, {.limit = 1 << 20}};
+	struct target_stacks t[2] = {{.quota = &quota[0]}, {.quota = &quota[1]}};
 
 	(void)state;
 	for (uint32_t i = 0; i < 10000; i++) {
@@ -173,18 +173,18 @@ static void sparse_ids_cost_no_more_than_dense_ones(void **state)
 						   (struct sent_stack){{i}, true}),
 				 0);
 	}
-	assert_int_equal(allowance[0].used, allowance[1].used);
+	assert_int_equal(quota[0].used, quota[1].used);
 	for (int i = 0; i < 2; i++) {
-		assert_true(t[i].stacks.capacity * 16 <= allowance[i].used);
+		assert_true(t[i].stacks.capacity * 16 <= quota[i].used);
 		target_stacks_release(&t[i]);
-		assert_int_equal(allowance[i].used, 0);
+		assert_int_equal(quota[i].used, 0);
 	}
 }
 
 static void oversized_data_is_refused(void **state)
 {
-	struct allowance allowance = {.limit = 1000};
-	struct target_stacks t = {.allowance = &allowance}, other = {.allowance = &allowance};
+	struct quota quota = {.limit = 1000};
+	struct target_stacks t = {.quota = &quota}, other = {.quota = &quota};
 	struct sent_stack stack;
 	uint32_t kept = 0;
 	size_t used;
@@ -199,23 +199,23 @@ static void oversized_data_is_refused(void **state)
 	assert_int_equal(add(&t, 0x1000, 0x2000, "x"), -ENOSPC);
 	assert_int_equal(target_stacks_set(&other, 1, (struct sent_stack){{1}, true}),
 			 -ENOSPC); /* it is for all */
-	assert_int_equal(allowance.refused, 6);
+	assert_int_equal(quota.refused, 6);
 	assert_false(target_stacks_get(&t, kept, &stack));
 	assert_null(target_stacks_get_nvtx(&t, 1));
 	assert_null(target_stacks_get_python(&t, 1));
 	assert_string_equal(path_at(&t, 0x1008), "-");
 	/* what is there can change */
-	used = allowance.used;
+	used = quota.used;
 	assert_int_equal(target_stacks_set(&t, 0, (struct sent_stack){{77}, true}), 0);
 	assert_true(target_stacks_get(&t, 0, &stack));
 	assert_int_equal(stack.stack.number, 77);
-	assert_int_equal(allowance.used, used);
+	assert_int_equal(quota.used, used);
 	/* the room of a removed one is available to others */
 	target_stacks_release(&t);
-	assert_int_equal(allowance.used, 0);
+	assert_int_equal(quota.used, 0);
 	assert_int_equal(target_stacks_set(&other, 1, (struct sent_stack){{5}, true}), 0);
 	target_stacks_release(&other);
-	assert_int_equal(allowance.used, 0);
+	assert_int_equal(quota.used, 0);
 }
 
 /* ---- beside a model ---- */
@@ -310,12 +310,12 @@ static size_t bytes_of(const struct target_stacks *t)
 	return bytes;
 }
 
-/* Any allowance, any failure of memory: accepted entries are found, and all bytes are returned. */
+/* Any quota, any failure of memory: accepted entries are found, and all bytes are returned. */
 static void random_words(struct prng *r)
 {
-	struct allowance allowance = {.limit = prng_chance(r, 50) ? prng_bits(r, 14) : 1 << 20};
+	struct quota quota = {.limit = prng_chance(r, 50) ? prng_bits(r, 14) : 1 << 20};
 	bool may_fail = prng_chance(r, 50);
-	struct target_stacks t = {.allowance = &allowance};
+	struct target_stacks t = {.quota = &quota};
 	uint64_t words = prng_bits(r, 10);
 	struct model m = {.stack = {0}};
 	bool was_refused;
@@ -323,14 +323,14 @@ static void random_words(struct prng *r)
 	failing_allocation = may_fail ? 1 + (uint32_t)prng_bits(r, 7) : 0;
 	for (uint64_t i = 0; i < words; i++)
 		say_something(r, &t, &m);
-	was_refused = allowance.refused > 0 || (may_fail && failing_allocation == 0);
+	was_refused = quota.refused > 0 || (may_fail && failing_allocation == 0);
 	failing_allocation = 0;
-	EXPECT(r, allowance.used == t.held && t.held <= allowance.limit);
+	EXPECT(r, quota.used == t.held && t.held <= quota.limit);
 	EXPECT(r, t.held == bytes_of(&t));
 	/* a refused mapping has still replaced what it covers */
 	check(r, &t, &m, !was_refused);
 	target_stacks_release(&t);
-	EXPECT(r, allowance.used == 0 && t.held == 0);
+	EXPECT(r, quota.used == 0 && t.held == 0);
 }
 
 static void reported_entries_are_found(void **state)

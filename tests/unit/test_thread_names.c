@@ -8,8 +8,8 @@
 
 static void the_newest_counts_that_had_time(void **state)
 {
-	struct allowance allowance = {.limit = 4096};
-	struct thread_names n = {.allowance = &allowance};
+	struct quota quota = {.limit = 4096};
+	struct thread_names n = {.quota = &quota};
 
 	(void)state;
 	assert_null(thread_names_choose(&n, 7, 1, "python3", INHERITED));
@@ -32,7 +32,7 @@ static void the_newest_counts_that_had_time(void **state)
 	thread_names_forget(&n, 7);
 	assert_null(thread_names_choose(&n, 7, 700, "python3", INHERITED));
 	thread_names_release(&n);
-	assert_int_equal(allowance.used, 0);
+	assert_int_equal(quota.used, 0);
 }
 
 static void names_that_the_program_set_win(void **state)
@@ -100,8 +100,8 @@ static void ids_of_another_namespace(void **state)
 
 static void threads_that_come_and_go(void **state)
 {
-	struct allowance allowance = {.limit = 100 * THREAD_NAMES_ENDED * 4};
-	struct thread_names n = {.allowance = &allowance};
+	struct quota quota = {.limit = 100 * THREAD_NAMES_ENDED * 4};
+	struct thread_names n = {.quota = &quota};
 	const uint32_t last = 10 * THREAD_NAMES_ENDED;
 
 	(void)state;
@@ -121,14 +121,14 @@ static void threads_that_come_and_go(void **state)
 		thread_names_end(&n, last + i);
 	}
 	assert_string_equal(thread_names_choose(&n, last, last, NULL, INHERITED), "another");
-	assert_int_equal(allowance.refused, 0);
+	assert_int_equal(quota.refused, 0);
 	/* no room */
 	for (uint32_t i = 1; i <= last; i++)
 		assert_in_range(thread_names_learn(&n, 10 * last + i, last, "thread"), 0, 1);
-	assert_in_range(allowance.refused, 1, last);
+	assert_in_range(quota.refused, 1, last);
 	assert_null(thread_names_choose(&n, 11 * last, last, NULL, INHERITED));
 	thread_names_release(&n);
-	assert_int_equal(allowance.used, 0);
+	assert_int_equal(quota.used, 0);
 }
 
 int main(void)

@@ -12,7 +12,7 @@
 
 struct bench {
 	struct stack_table *stacks;
-	struct allowance allowance;
+	struct quota quota;
 	struct thread_origins origins;
 };
 
@@ -21,9 +21,9 @@ static int setup(void **state)
 	struct bench *b = calloc(1, sizeof(*b));
 
 	b->stacks = stack_table_new();
-	b->allowance.limit = 1 << 20;
+	b->quota.limit = 1 << 20;
 	b->origins.stacks = b->stacks;
-	b->origins.allowance = &b->allowance;
+	b->origins.quota = &b->quota;
 	*state = b;
 	return 0;
 }
@@ -104,7 +104,7 @@ static void a_thread_is_below_the_stack_that_created_it(void **state)
 	thread_origins_forget(&b->origins, P);
 	expect_below(b, P, 2, "own");
 	expect_below(b, P, 3, "own");
-	assert_int_equal(b->allowance.used, 0);
+	assert_int_equal(b->quota.used, 0);
 }
 
 static void it_is_asked_for_once(void **state)
@@ -145,7 +145,7 @@ static void memory_is_bounded(void **state)
 	for (i = 1; i <= 100000; i++)
 		refused += thread_origins_add(&b->origins, P, 0, i, stack(b, "main")) == -ENOSPC;
 	assert_in_range(refused, 1, 99999);
-	assert_true(b->allowance.used <= b->allowance.limit);
+	assert_true(b->quota.used <= b->quota.limit);
 	expect_below(b, P, 1, "main;[started a thread];own");
 	expect_below(b, P, 100000, "own");
 	/* and so is what is remembered of composed stacks */
@@ -153,7 +153,7 @@ static void memory_is_bounded(void **state)
 		thread_origins_below(&b->origins, P, 1, numbered(b, i));
 	assert_true(b->origins.memo.count <= THREAD_ORIGINS_MEMO_MAX);
 	thread_origins_forget(&b->origins, P);
-	assert_int_equal(b->allowance.used, 0);
+	assert_int_equal(b->quota.used, 0);
 }
 
 int main(void)

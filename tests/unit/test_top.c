@@ -11,7 +11,7 @@ static uint32_t push(struct made_result *m, uint32_t outer, enum frame_class cla
 	uint32_t stack = made_push(m, outer, name);
 
 	m->frames[m->stacks[stack].frame].class = class;
-	frame_info_mark(&m->frames[m->stacks[stack].frame]);
+	frame_info_pseudo(&m->frames[m->stacks[stack].frame]);
 	return stack;
 }
 
@@ -208,7 +208,7 @@ static void functions_have_own_and_total_time(void **state)
 	walk = push(&m, push(&m, walk, CLASS_PYTHON, "visit (a.py)"), CLASS_NATIVE, "walk");
 	made_add(&m, push(&m, walk, CLASS_KERNEL_MODE, "do_read"), ROW_CPU, 30000000);
 	/* what a thread waits for meanwhile takes no time of its own */
-	walk = push(&m, push(&m, main, CLASS_NATIVE, "spin"), CLASS_MARK, MARK_SPINNING);
+	walk = push(&m, push(&m, main, CLASS_NATIVE, "spin"), CLASS_MARK, PSEUDO_SPINNING);
 	made_add(&m, push(&m, walk, CLASS_GPU_KERNEL, "add"), ROW_CPU, 10000000);
 	made_add(&m, push(&m, RESULT_ROOT, CLASS_MARK, "[not sampled]"), ROW_CPU, 100000000);
 	/* the GPU's time is none of the CPU's */

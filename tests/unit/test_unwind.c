@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include "cupti_trace/unwind/frame_memo.h"
+#include "cupti_trace/unwind/unwind_cache.h"
 #include "cupti_trace/unwind/unwind.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
@@ -63,7 +63,7 @@ static bool recognizes(void)
 /* The stack that one of the guesses takes the stack above `frame` for; words 0: none. */
 static struct known guess(const void *frame)
 {
-	struct frame_memo_thread *me = frame_memo_thread();
+	struct unwind_cache_thread *me = unwind_cache_thread();
 	const struct known *same;
 	uint64_t words;
 

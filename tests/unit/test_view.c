@@ -184,7 +184,7 @@ static void without_memory_the_time_stays(void **state)
 {
 	struct made_result m;
 	struct view_options options = {.by.count = 0};
-	struct allowance memory = {.limit = 3000};
+	struct quota memory = {.limit = 3000};
 	struct view *view;
 
 	(void)state;
@@ -199,7 +199,7 @@ static void without_memory_the_time_stays(void **state)
 	view = view_new(&m.result, &options, folder, &memory);
 	assert_non_null(view);
 	assert_int_equal(sums_of(view_result(view), ROW_CPU, NULL).ns, 500);
-	assert_true(sums_of(view_result(view), ROW_CPU, MARK_TOO_MANY_STACKS).ns > 0);
+	assert_true(sums_of(view_result(view), ROW_CPU, PSEUDO_TOO_MANY_STACKS).ns > 0);
 	assert_true(view_result(view)->unnamed.not_kept > 0);
 	view_free(view);
 	assert_int_equal(memory.used, 0);
@@ -830,7 +830,7 @@ static void folding_without_memory_keeps_the_time(void **state)
 	for (uint64_t round = 0; round < unit_rounds(25); round++) {
 		struct prng p = prng_round(round);
 		struct view_options options = {.my_code = true, .names = VIEW_NAMES_SHORT};
-		struct allowance memory = {.limit = prng_below(&p, 10000)};
+		struct quota memory = {.limit = prng_below(&p, 10000)};
 		struct made_result m;
 		struct view *view;
 

@@ -15,7 +15,7 @@
 
 struct bench {
 	struct stack_table *stacks;
-	struct compose compose;
+	struct gpu_stacks gpu_stacks;
 	struct profile *profile;
 	struct wait_times w;
 	struct stack_id poll, futex, code, launch;
@@ -28,8 +28,9 @@ static int setup(void **state)
 
 	b->stacks = stack_table_new();
 	b->profile = profile_new();
-	compose_init(&b->compose, b->stacks);
-	b->w = (struct wait_times){.profile = b->profile, .compose = &b->compose, .most = TIMES};
+	gpu_stack_init(&b->gpu_stacks, b->stacks);
+	b->w = (struct wait_times){
+		.profile = b->profile, .gpu_stacks = &b->gpu_stacks, .most = TIMES};
 	b->poll = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_MARK, "poll");
 	b->futex = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_MARK, "futex");
 	b->code = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_MARK, "code");
@@ -48,7 +49,7 @@ static int teardown(void **state)
 
 	wait_times_release(&b->w);
 	profile_free(b->profile);
-	compose_release(&b->compose);
+	gpu_stack_release(&b->gpu_stacks);
 	stack_table_free(b->stacks);
 	free(b);
 	return 0;
@@ -96,7 +97,7 @@ static struct profile_row row_of(const struct bench *b, enum row_kind kind, stru
 	const struct profile_row *rows = profile_rows(b->profile, &count);
 
 	for (uint32_t i = 0; i < count; i++)
-		if (rows[i].kind == kind && same_number(rows[i].stack, stack))
+		if (rows[i].kind == kind && same_id(rows[i].stack, stack))
 			return rows[i];
 	return (struct profile_row){0};
 }
@@ -112,7 +113,7 @@ static void expect_row(struct bench *b, enum row_kind kind, struct stack_id stac
 
 static struct stack_id below(struct bench *b, struct stack_id stack, bool spins, bool ran)
 {
-	return compose_wait(&b->compose, stack, spins, ran ? &b->kernel : NULL);
+	return gpu_stack_wait(&b->gpu_stacks, stack, spins, ran ? &b->kernel : NULL);
 }
 
 static void what_lies_in_a_wait_is_split(void **state)
@@ -206,7 +207,7 @@ static void steps_are_bounded(void **state)
 static void without_memory_times_stay_where_they_are(void **state)
 {
 	struct bench *b = *state;
-	struct allowance none = {.limit = 0};
+	struct quota none = {.limit = 0};
 
 	b->w.memory = &none;
 	blocked(b, THREAD, b->poll, 150, 400);
@@ -222,7 +223,7 @@ static void without_memory_times_stay_where_they_are(void **state)
 static void what_was_spread_is_split_alike_after_a_lack_of_memory(void **state)
 {
 	struct bench *b = *state;
-	struct allowance memory = {.limit = 0};
+	struct quota memory = {.limit = 0};
 
 	b->w.memory = &memory;
 	blocked(b, THREAD, b->poll, 100, 200);

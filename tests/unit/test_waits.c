@@ -309,7 +309,7 @@ static void empty_intervals_have_no_pieces(void **state)
 	assert_int_equal(b->pieces, 0);
 }
 
-/* Not before its patience is over; later reports count until then. */
+/* Not before its timeout is over; later reports count until then. */
 static void waits_are_decided_after_the_records(void **state)
 {
 	struct bench *b = *state;
@@ -317,10 +317,10 @@ static void waits_are_decided_after_the_records(void **state)
 
 	waited(b, t, t + 100);
 	waits_advance(b->waits, t + 200);
-	waits_advance(b->waits, t + WAITS_PATIENCE_NS);
+	waits_advance(b->waits, t + WAITS_TIMEOUT_NS);
 	assert_int_equal(b->total, 0);
 	ran(b, 1, 1, t, t + 60);
-	waits_advance(b->waits, t + 100 + WAITS_PATIENCE_NS);
+	waits_advance(b->waits, t + 100 + WAITS_TIMEOUT_NS);
 	assert_int_equal(b->ns[1], 60);
 	assert_int_equal(b->total, 100);
 	ran(b, 2, 1, t, t + 60); /* too late */

@@ -27,7 +27,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* Numbers that tests choose: model/numbers.h and the headers that it names. */
+/* Numbers that tests choose: model/id_remap.h and the headers that it names. */
 #define STACK_ID(n) ((struct stack_id){n})
 #define PLACE_ID(n) ((struct place_id){n})
 #define LAUNCH_STACK(n) ((struct launch_stack){n})

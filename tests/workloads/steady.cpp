@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 	gpu_ns until = now_ns(), before;
 	pid_t child = 0;
 	long ms = argc > 1 ? atol(argv[1]) : 0, period = argc > 2 ? atol(argv[2]) : 20;
-	const char *mode = argc > 3 ? argv[3] : "kernel", *window = getenv("PROFILE_WINDOW");
+	const char *mode = argc > 3 ? argv[3] : "kernel", *time_range = getenv("PROFILE_WINDOW");
 	bool is_awake = strcmp(mode, "awake") == 0;
 
 	if (ms <= 0 || period <= 0) {
@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	until += (gpu_ns)ms * 1000000u;
-	printf("window %s\n", window ? window : "0 0");
+	printf("window %s\n", time_range ? time_range : "0 0");
 	GPU_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
 	if (strcmp(mode, "graph") == 0)
 		make_graph();

@@ -87,7 +87,7 @@ function readFacts(reader, texts) {
 	return Array.from(names, (name, i) => [texts[name - 1], values[i]]);
 }
 
-// The order of enum figure_kind in profiler/tables/figures.h.
+// The order of enum figure_kind in profiler/tables/report_table.h.
 export const FIGURE_TEXT = 0,
 	FIGURE_FRAME = 1,
 	FIGURE_COUNT = 2,

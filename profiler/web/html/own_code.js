@@ -58,7 +58,7 @@ function makeStacks(most) {
 	};
 }
 
-// By stack, the frame of the launch site: digest_site in profiler/tables/digest.c, from the outside
+// By stack, the frame of the launch site: digest_site in profiler/tables/hot_spots.c, from the outside
 // in. What is around the outermost call of CUDA counts: the innermost function of Python, else
 // another one, else a package; the outermost frame where none is known.
 function sitesOf(frames, {count, parent, frame}) {

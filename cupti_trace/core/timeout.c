@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/core/timeout.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <time.h>
+#include "cupti_trace/core/clock.h"
+
+static uint64_t begin(uint32_t ms)
+{
+	return clock_now_ns() + ms * UINT64_C(1000000);
+}
+
+/* Sleeps before the next try; false: it was the last one. */
+static bool lasts(uint64_t until_ns)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+	return clock_now_ns() < until_ns;
+}
+
+bool timeout_lock_for(pthread_mutex_t *lock, uint32_t ms)
+{
+	uint64_t until_ns = begin(ms);
+	bool is_locked;
+
+	do
+		is_locked = pthread_mutex_trylock(lock) == 0;
+	while (!is_locked && lasts(until_ns));
+	return is_locked;
+}
+
+bool timeout_lock(pthread_mutex_t *lock)
+{
+	return timeout_lock_for(lock, TIMEOUT_MS);
+}
+
+bool timeout_join_for(pthread_t thread, uint32_t ms)
+{
+	uint64_t until_ns = begin(ms);
+	bool is_joined;
+
+	do
+		is_joined = pthread_tryjoin_np(thread, NULL) != EBUSY;
+	while (!is_joined && lasts(until_ns));
+	return is_joined;
+}
+
+bool timeout_join(pthread_t thread)
+{
+	return timeout_join_for(thread, TIMEOUT_MS);
+}

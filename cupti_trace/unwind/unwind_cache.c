@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/unwind/unwind_cache.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cupti_trace/core/hot_path.h"
+#include "cupti_trace/unwind/stack_fingerprint.h"
+
+#define FIRST_NODES 256u       /* powers of two */
+#define MOST_NODES 8192u       /* 256 KiB, and 64 KiB for the index */
+#define MOST_BYTES (16u << 20) /* of all threads */
+
+/* Addresses are kept as distances from the stack's end; 32 bytes, two to a cache line. */
+struct node {
+	uint64_t pc;
+	uint32_t rsp;
+	uint32_t rbp_at;
+	uint32_t next;   /* a node's number; 0: not known */
+	uint32_t bucket; /* the next node of the same bucket; 0: none */
+	int32_t offset;
+	int16_t rbp_offset;
+	uint16_t rule; /* enum frame_rule */
+};
+
+struct unwind_cache {
+	uint64_t high;
+	uint32_t count;     /* nodes in use; node 0 is none */
+	uint32_t capacity;  /* a power of two; as many buckets */
+	bool is_full;       /* a state was turned away */
+	uint32_t *buckets;  /* node numbers; 0: empty */
+	struct node *nodes; /* aligned to 64 */
+};
+
+static _Atomic size_t bytes_in_use;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_end;
+static bool has_key;
+static __thread struct unwind_cache_thread own;
+
+/* ---- memory ---- */
+
+static size_t bytes_of(uint32_t capacity)
+{
+	return capacity * (sizeof(struct node) + sizeof(uint32_t));
+}
+
+static void release(struct unwind_cache *memo)
+{
+	free(memo->nodes);
+	free(memo->buckets);
+	atomic_fetch_sub(&bytes_in_use, bytes_of(memo->capacity));
+	memo->capacity = 0;
+}
+
+static void at_thread_end(void *memo)
+{
+	own.memo = NULL;
+	release(memo);
+	stack_fingerprint_release(&own.words);
+	free(memo);
+}
+
+static void make_key(void)
+{
+	has_key = pthread_key_create(&thread_end, at_thread_end) == 0;
+}
+
+/* Makes an empty memo of `capacity`, if the threads together may have that much. */
+static bool allocate(struct unwind_cache *memo, uint32_t capacity)
+{
+	struct node *nodes;
+	uint32_t *buckets;
+
+	if (atomic_fetch_add(&bytes_in_use, bytes_of(capacity)) + bytes_of(capacity) > MOST_BYTES) {
+		atomic_fetch_sub(&bytes_in_use, bytes_of(capacity));
+		return false;
+	}
+	nodes = aligned_alloc(64, capacity * sizeof(*nodes));
+	buckets = calloc(capacity, sizeof(*buckets));
+	if (!nodes || !buckets) {
+		free(nodes);
+		free(buckets);
+		atomic_fetch_sub(&bytes_in_use, bytes_of(capacity));
+		return false;
+	}
+	if (memo->capacity)
+		release(memo);
+	memo->nodes = nodes;
+	memo->buckets = buckets;
+	memo->capacity = capacity;
+	memo->count = 1;
+	memo->is_full = false;
+	return true;
+}
+
+static void forget(struct unwind_cache *memo)
+{
+	memset(memo->buckets, 0, memo->capacity * sizeof(*memo->buckets));
+	memo->count = 1;
+	memo->is_full = false;
+}
+
+static struct unwind_cache *make(struct unwind_cache_thread *thread, uint64_t high,
+				 uint32_t generation)
+{
+	struct unwind_cache *memo;
+
+	pthread_once(&once, make_key);
+	memo = has_key ? calloc(1, sizeof(*memo)) : NULL;
+	if (!memo)
+		return NULL;
+	memo->high = high;
+	if (!allocate(memo, FIRST_NODES) || pthread_setspecific(thread_end, memo) != 0) {
+		if (memo->capacity)
+			release(memo);
+		free(memo);
+		return NULL;
+	}
+	thread->memo = memo;
+	thread->generation = generation;
+	return memo;
+}
+
+struct unwind_cache_thread *unwind_cache_thread(void)
+{
+	return &own;
+}
+
+struct unwind_cache *unwind_cache_begin(struct unwind_cache_thread *thread, uint64_t high,
+					uint32_t generation)
+{
+	struct unwind_cache *memo = thread->memo;
+
+	if (!memo)
+		return make(thread, high, generation);
+	if (thread->generation != generation || memo->high != high) {
+		forget(memo);
+		stack_fingerprint_forget(&thread->words);
+		thread->generation = generation;
+		memo->high = high;
+	} else if (memo->is_full) {
+		if (memo->capacity == MOST_NODES || !allocate(memo, memo->capacity * 2))
+			forget(memo);
+	}
+	return memo;
+}
+
+/* ---- nodes ---- */
+
+static uint32_t bucket_of(const struct unwind_cache *memo, uint64_t pc, uint32_t rsp)
+{
+	return (uint32_t)((pc ^ (uint64_t)rsp << 32) * 0x9e3779b97f4a7c15u >> 40) &
+	       (memo->capacity - 1);
+}
+
+uint32_t unwind_cache_node(struct unwind_cache *memo, const struct frame_state *state)
+{
+	uint64_t rsp = memo->high - state->rsp, rbp_at = memo->high - state->rbp_at;
+	uint32_t *bucket, at;
+
+	if (rsp > UINT32_MAX || rbp_at > UINT32_MAX)
+		return 0;
+	bucket = &memo->buckets[bucket_of(memo, state->pc, (uint32_t)rsp)];
+	for (at = *bucket; at; at = memo->nodes[at].bucket) {
+		const struct node *node = &memo->nodes[at];
+
+		if (node->pc == state->pc && node->rsp == rsp && node->rbp_at == rbp_at)
+			return at;
+	}
+	if (memo->count == memo->capacity) {
+		memo->is_full = true;
+		return 0;
+	}
+	at = memo->count++;
+	memo->nodes[at] = (struct node){.pc = state->pc,
+					.rsp = (uint32_t)rsp,
+					.rbp_at = (uint32_t)rbp_at,
+					.bucket = *bucket};
+	*bucket = at;
+	return at;
+}
+
+void unwind_cache_set_rule(struct unwind_cache *memo, uint32_t node, enum frame_rule rule,
+			   int32_t offset, int16_t rbp_offset)
+{
+	struct node *at = &memo->nodes[node];
+
+	at->rule = (uint16_t)rule;
+	at->offset = offset;
+	at->rbp_offset = rbp_offset;
+}
+
+void unwind_cache_set_next(struct unwind_cache *memo, uint32_t node, uint32_t next)
+{
+	memo->nodes[node].next = next;
+}
+
+bool unwind_cache_is_outermost(const struct unwind_cache *memo, uint32_t node)
+{
+	return memo->nodes[node].rule == FRAME_OUTERMOST;
+}
+
+/* A word of the stack, at a distance from its end. */
+static uint64_t word(const struct unwind_cache *memo, uint32_t distance)
+{
+	uint64_t value;
+
+	memcpy(&value, (const void *)(uintptr_t)(memo->high - distance), sizeof(value));
+	return value;
+}
+
+/* rbp leads where it led before, as far as the rule needs it. */
+static bool rbp_agrees(const struct unwind_cache *memo, const struct node *at,
+		       const struct node *next)
+{
+	uint64_t rbp = word(memo, at->rbp_at);
+	uint64_t place = rbp + (uint64_t)(int64_t)at->offset;
+	uint64_t low = memo->high - at->rsp, next_rsp = memo->high - next->rsp;
+
+	if (at->rule == FRAME_BY_RBP)
+		return place == next_rsp;
+	return place >= low && place <= memo->high - 8 && (place & 7) == 0 &&
+	       word(memo, (uint32_t)(memo->high - place)) == next_rsp &&
+	       rbp + (uint64_t)(int64_t)at->rbp_offset == memo->high - next->rbp_at;
+}
+
+uint32_t unwind_cache_follow(const struct unwind_cache *memo, uint32_t node, uint64_t *pcs,
+			     uint32_t *count, uint32_t max, struct frame_state *state)
+{
+	const struct node *at = &memo->nodes[node];
+	uint32_t n = *count;
+
+	while (at->next && n < max) {
+		const struct node *next = &memo->nodes[at->next];
+
+		if (at->rule != FRAME_BY_RSP && !rbp_agrees(memo, at, next))
+			break;
+		if (word(memo, next->rsp + 8) != next->pc)
+			break;
+		pcs[n++] = next->pc;
+		at = next;
+	}
+	*count = n;
+	*state = (struct frame_state){
+		.pc = at->pc, .rsp = memo->high - at->rsp, .rbp_at = memo->high - at->rbp_at};
+	return (uint32_t)(at - memo->nodes);
+}
+
+void unwind_cache_read_sps(const struct unwind_cache *memo, uint32_t node, uint64_t *sps,
+			   uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		node = memo->nodes[node].next;
+		sps[i] = memo->high - memo->nodes[node].rsp;
+	}
+}
+
+/* The words that decide what comes after `at`, as distances from the stack's end. */
+static uint32_t deciding_words(const struct unwind_cache *memo, const struct node *at,
+			       uint64_t distances[3])
+{
+	uint32_t count = 0;
+
+	if (at->rule != FRAME_BY_RSP)
+		distances[count++] = at->rbp_at;
+	if (at->rule == FRAME_AT_RBP)
+		distances[count++] =
+			memo->high - word(memo, at->rbp_at) - (uint64_t)(int64_t)at->offset;
+	distances[count++] = memo->nodes[at->next].rsp + UINT64_C(8);
+	return count;
+}
+
+uint32_t unwind_cache_read_words(const struct unwind_cache *memo, uint32_t node, uint64_t frame,
+				 uint16_t *offsets, uint32_t max)
+{
+	const struct node *at = &memo->nodes[node];
+	uint64_t distances[3] = {at->rsp + UINT64_C(8)}; /* of the first return address */
+	uint32_t count = 0, more = 1;
+
+	for (;;) {
+		for (uint32_t i = 0; i < more; i++) {
+			uint64_t offset = memo->high - distances[i] - frame;
+
+			if (count == max || offset % STACK_FINGERPRINT_UNIT ||
+			    offset / STACK_FINGERPRINT_UNIT > STACK_FINGERPRINT_REACH)
+				return 0;
+			offsets[count++] = (uint16_t)(offset / STACK_FINGERPRINT_UNIT);
+		}
+		if (at->rule == FRAME_OUTERMOST)
+			return count;
+		if (at->rule == FRAME_UNKNOWN || !at->next)
+			return 0;
+		more = deciding_words(memo, at, distances);
+		at = &memo->nodes[at->next];
+	}
+}

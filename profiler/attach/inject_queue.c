@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/attach/inject_queue.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cupti_trace/wire/gpu_wire.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/bounded_call.h"
+#include "symbolize/util/monotonic.h"
+#include "symbolize/util/proc_thread.h"
+#include "symbolize/util/queue.h"
+
+#define ATTEMPTS 10u /* where no thread can be borrowed; each takes INJECT_SEARCH_NS */
+#define WORKERS_MAX 32u
+
+struct waiting {
+	uint32_t id;
+	pid_t pid;
+	uint32_t attempts, first_thread;
+};
+
+/* The thread of a library that has come into a process, as it was seen last. */
+struct beginning {
+	uint32_t id; /* the process's */
+	pid_t tid;   /* 0: not found */
+	char ran[64];
+	uint64_t looked_ns, rested_ns; /* when it was looked at; how long it has rested then */
+};
+
+struct inject_queue {
+	const struct payload *payload;
+	char *text;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t workers[WORKERS_MAX];
+	uint32_t worker_count, busy; /* threads, and those that are at a process */
+	pid_t at[WORKERS_MAX];       /* these processes */
+	_Atomic bool stops;          /* processes are left alone */
+	_Atomic bool has_stuck;      /* threads that nobody waits for look at `stops` */
+	bool ends;
+	struct queue waiting, done;
+	struct beginning *beginnings; /* the caller's alone */
+	uint32_t beginning_count, beginning_capacity;
+};
+
+static bool refuse(struct injected *injected, const char *why)
+{
+	injected->result = INJECT_DENIED;
+	snprintf(injected->message, sizeof(injected->message), "process %d %s", (int)injected->pid,
+		 why);
+	return false;
+}
+
+/* What the process's own root folder has, which may be of a file system that never answers. */
+struct look {
+	struct bounded_job job;
+	bool lacks_root; /* its first thread has ended */
+	bool has_pipe;
+	struct stat ours;
+	char root[64], path[PAYLOAD_PATH_MAX + 96];
+};
+
+static void run_look(struct bounded_job *opaque)
+{
+	struct look *look = (struct look *)opaque;
+	struct stat theirs;
+
+	look->lacks_root = stat(look->root, &theirs) != 0 && errno == ENOENT;
+	look->has_pipe = !look->lacks_root && stat(look->path, &theirs) == 0 &&
+			 look->ours.st_dev == theirs.st_dev && look->ours.st_ino == theirs.st_ino;
+}
+
+static bool look_for_pipe(const struct inject_queue *a, struct bounded_caller *calls,
+			  struct injected *injected)
+{
+	struct look *look = calls ? bounded_job_new(sizeof(*look), run_look, NULL) : NULL;
+	bool lacks_root, has_pipe;
+
+	if (!look || fstat(a->payload->pipe, &look->ours) != 0) {
+		free(look);
+		return refuse(injected, "cannot be looked into: out of memory");
+	}
+	bounded_caller_limit_sleep(calls, INJECT_SLEEP_MS);
+	snprintf(look->root, sizeof(look->root), "/proc/%d/root", (int)injected->pid);
+	snprintf(look->path, sizeof(look->path), "%s%s", look->root, a->payload->pipe_path);
+	if (bounded_call(calls, &look->job, BOUNDED_CALL_OPEN_MS) != 0) {
+		refuse(injected, "has a root folder, or a folder for temporary files, that does "
+				 "not answer (restart the server of that FUSE or network file "
+				 "system, or unmount it)");
+		injected->result = INJECT_STUCK;
+		return false;
+	}
+	lacks_root = look->lacks_root;
+	has_pipe = look->has_pipe;
+	free(look);
+	injected->hides_calls = lacks_root;
+	if (lacks_root)
+		return refuse(injected, "goes on without its first thread, which has ended");
+	return has_pipe ||
+	       refuse(injected, "sees other files (a container?), and not profile's pipe");
+}
+
+/* Returns whether the process can open the pipe by the path that its library is given. */
+static bool reaches_pipe(const struct inject_queue *a, struct injected *injected)
+{
+	struct bounded_caller *calls;
+	struct stat process;
+	char path[64];
+	bool reaches;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)injected->pid);
+	if (stat(path, &process) != 0) {
+		refuse(injected, "has ended");
+		injected->result = INJECT_GONE;
+		return false;
+	}
+	/* root opens any */
+	if (process.st_uid != geteuid() && process.st_uid != 0)
+		return refuse(injected, "runs as another user, who cannot open profile's pipe");
+	calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	reaches = look_for_pipe(a, calls, injected);
+	bounded_caller_free(calls);
+	return reaches;
+}
+
+static void bring(struct inject_queue *a, struct waiting *w, struct symbolizer **symbolizer,
+		  struct injected *injected)
+{
+	struct inject_request request = {.pid = injected->pid,
+					 .entry = GPU_WIRE_BEGIN,
+					 .text = a->text,
+					 .mark = GPU_WIRE_ACTIVE_MARKER,
+					 .begins_again = true,
+					 .called_off = &a->stops,
+					 .first_thread = w->first_thread,
+					 .symbolizer = *symbolizer,
+					 .file_name = PAYLOAD_LIBRARY_NAME};
+
+	if (!reaches_pipe(a, injected))
+		return;
+	request.library = payload_library(&request.library_size);
+	injected->result = inject_process(&request, injected->message);
+	w->first_thread = request.first_thread;
+	*symbolizer = request.symbolizer;
+	if (injected->result == INJECT_STUCK)
+		a->has_stuck = true;
+}
+
+/* With the lock, which is given up meanwhile. */
+static void serve(struct inject_queue *a, struct waiting w, struct symbolizer **symbolizer)
+{
+	struct injected injected = {.id = w.id, .pid = w.pid};
+	int err = 0;
+
+	a->at[a->busy++] = w.pid;
+	pthread_mutex_unlock(&a->lock);
+	bring(a, &w, symbolizer, &injected);
+	pthread_mutex_lock(&a->lock);
+	for (uint32_t i = 0; i < a->busy; i++)
+		if (a->at[i] == w.pid)
+			a->at[i] = a->at[a->busy - 1];
+	a->busy--;
+	pthread_cond_broadcast(&a->wake); /* the process may wait for another turn */
+	w.attempts++;
+	/* of a process without a fit thread the caller knows from the first attempt on */
+	if (w.attempts == 1 || injected.result == INJECT_DONE)
+		err = queue_push(&a->done, &injected);
+	if (!err && injected.result == INJECT_NO_THREAD && w.attempts < ATTEMPTS && !a->stops)
+		err = queue_push(&a->waiting, &w);
+	(void)err; /* out of memory: as if it had ended */
+}
+
+static bool is_under_way(const struct inject_queue *a, pid_t pid)
+{
+	for (uint32_t i = 0; i < a->busy; i++)
+		if (a->at[i] == pid)
+			return true;
+	return false;
+}
+
+/*
+ * With the lock. A process that has executed another program may be under way and wait again: one
+ * thread of ours would find it traced by the other.
+ */
+static bool take_next(struct inject_queue *a, struct waiting *next)
+{
+	for (uint32_t left = a->stops ? 0 : queue_length(&a->waiting); left > 0; left--) {
+		*next = *(const struct waiting *)queue_front(&a->waiting);
+		queue_pop(&a->waiting);
+		if (!is_under_way(a, next->pid))
+			return true;
+		if (queue_push(&a->waiting, next) != 0)
+			return false; /* out of memory: as if it had ended */
+	}
+	return false;
+}
+
+static void add_worker(struct inject_queue *a);
+
+static void *work(void *argument)
+{
+	struct inject_queue *a = argument;
+	struct symbolizer *symbolizer = NULL; /* as long as process follows process */
+
+	pthread_mutex_lock(&a->lock);
+	while (!a->ends) {
+		struct waiting w;
+
+		if (take_next(a, &w)) {
+			/* by this thread, which has the capabilities that are needed */
+			if (queue_length(&a->waiting) && a->busy + 1 == a->worker_count)
+				add_worker(a);
+			serve(a, w, &symbolizer);
+		} else {
+			symbolizer_free(symbolizer); /* idle, it waits for nothing */
+			symbolizer = NULL;
+			pthread_cond_wait(&a->wake, &a->lock);
+		}
+	}
+	pthread_mutex_unlock(&a->lock);
+	symbolizer_free(symbolizer);
+	return NULL;
+}
+
+/* With the lock. Where there can be no more, processes wait for one another. */
+static void add_worker(struct inject_queue *a)
+{
+	sigset_t all, old;
+
+	if (a->worker_count == WORKERS_MAX || a->ends)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (pthread_create(&a->workers[a->worker_count], NULL, work, a) == 0)
+		a->worker_count++;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+struct inject_queue *inject_queue_new(const struct payload *payload, const char *text)
+{
+	struct inject_queue *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->payload = payload;
+	a->text = strdup(text);
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->wake, NULL);
+	queue_init(&a->waiting, sizeof(struct waiting));
+	queue_init(&a->done, sizeof(struct injected));
+	pthread_mutex_lock(&a->lock);
+	if (a->text)
+		add_worker(a);
+	pthread_mutex_unlock(&a->lock);
+	if (a->worker_count)
+		return a;
+	inject_queue_free(a);
+	return NULL;
+}
+
+void inject_queue_free(struct inject_queue *a)
+{
+	if (!a)
+		return;
+	pthread_mutex_lock(&a->lock);
+	a->stops = a->ends = true; /* there will be no more of them */
+	pthread_cond_broadcast(&a->wake);
+	pthread_mutex_unlock(&a->lock);
+	for (uint32_t i = 0; i < a->worker_count; i++)
+		pthread_join(a->workers[i], NULL); /* inject_process has deadlines */
+	if (a->has_stuck)
+		return; /* threads that are stuck work on it */
+	queue_release(&a->waiting);
+	queue_release(&a->done);
+	pthread_cond_destroy(&a->wake);
+	pthread_mutex_destroy(&a->lock);
+	free(a->beginnings);
+	free(a->text);
+	free(a);
+}
+
+int inject_queue_add(struct inject_queue *a, uint32_t id, pid_t pid)
+{
+	const struct waiting w = {.id = id, .pid = pid};
+	int err;
+
+	pthread_mutex_lock(&a->lock);
+	err = queue_push(&a->waiting, &w);
+	pthread_cond_signal(&a->wake);
+	pthread_mutex_unlock(&a->lock);
+	return err;
+}
+
+bool inject_queue_next(struct inject_queue *a, struct injected *injected)
+{
+	const struct injected *next;
+
+	if (!a)
+		return false;
+	pthread_mutex_lock(&a->lock);
+	next = queue_front(&a->done);
+	if (next) {
+		*injected = *next;
+		queue_pop(&a->done);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return next != NULL;
+}
+
+/* ---- libraries that have come ---- */
+
+/* Reads the thread's name; returns whether it is one of the thread that begins. */
+static bool is_beginner(pid_t pid, pid_t tid, char comm[64])
+{
+	if (!proc_thread_read(pid, tid, "comm", comm, 64))
+		return false;
+	comm[strcspn(comm, "\n")] = '\0';
+	return strcmp(comm, GPU_WIRE_SEARCHING) == 0 || strcmp(comm, GPU_WIRE_IN_CUPTI) == 0;
+}
+
+static pid_t find_beginner(pid_t pid)
+{
+	const struct dirent *entry;
+	char path[64], comm[64];
+	pid_t found = 0;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	folder = opendir(path);
+	while (folder && !found && (entry = readdir(folder))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0 && is_beginner(pid, tid, comm))
+			found = tid;
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+/* Returns whether the thread does not run, for another reason than CUPTI's. */
+static bool rests(struct beginning *b, pid_t pid)
+{
+	char comm[64], ran[64] = "", state;
+	bool has_run;
+
+	if (!is_beginner(pid, b->tid, comm))
+		return true;
+	state = proc_thread_state(pid, b->tid);
+	if (!state || state == 'T' || state == 't')
+		return true;
+	/* a kernel without this file does not tell whether it runs */
+	has_run = !proc_thread_read(pid, b->tid, "schedstat", ran, sizeof(ran)) ||
+		  strcmp(ran, b->ran) != 0;
+	snprintf(b->ran, sizeof(b->ran), "%s", ran);
+	return !has_run && strcmp(comm, GPU_WIRE_SEARCHING) == 0 && state != 'R';
+}
+
+/* NULL: no memory. */
+static struct beginning *find_beginning(struct inject_queue *a, uint32_t id)
+{
+	for (uint32_t i = 0; i < a->beginning_count; i++)
+		if (a->beginnings[i].id == id)
+			return &a->beginnings[i];
+	if (!array_make_room(&a->beginnings, a->beginning_count, &a->beginning_capacity,
+			     sizeof(*a->beginnings)))
+		return NULL;
+	a->beginnings[a->beginning_count] =
+		(struct beginning){.id = id, .looked_ns = monotonic_ns()};
+	return &a->beginnings[a->beginning_count++];
+}
+
+bool inject_queue_is_stuck(struct inject_queue *a, uint32_t id, pid_t pid)
+{
+	struct beginning *b = find_beginning(a, id);
+	uint64_t now = monotonic_ns(), passed_ns = b ? now - b->looked_ns : 0;
+
+	if (!b || passed_ns < INJECT_QUEUE_LOOK_NS)
+		return false;
+	b->looked_ns = now;
+	if (!b->tid)
+		b->tid = find_beginner(pid);
+	/* where this thread is late itself, the machine is busy */
+	b->rested_ns += passed_ns < 2 * INJECT_QUEUE_LOOK_NS ? passed_ns : 2 * INJECT_QUEUE_LOOK_NS;
+	if (b->tid && !rests(b, pid))
+		b->rested_ns = 0;
+	return b->rested_ns >= INJECT_QUEUE_STUCK_NS;
+}
+
+void inject_queue_stop(struct inject_queue *a)
+{
+	const struct waiting *w;
+
+	if (!a)
+		return;
+	pthread_mutex_lock(&a->lock);
+	a->stops = true;
+	for (; (w = queue_front(&a->waiting)); queue_pop(&a->waiting)) {
+		struct injected injected = {.id = w->id, .pid = w->pid, .result = INJECT_GONE};
+
+		snprintf(injected.message, sizeof(injected.message),
+			 "process %d came too late for the library", (int)w->pid);
+		if (w->attempts == 0 && queue_push(&a->done, &injected) != 0)
+			break; /* out of memory */
+	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+bool arrivals_are_busy(struct inject_queue *a)
+{
+	bool is_busy;
+
+	if (!a)
+		return false;
+	pthread_mutex_lock(&a->lock);
+	is_busy = a->busy || (!a->stops && queue_length(&a->waiting) > 0);
+	pthread_mutex_unlock(&a->lock);
+	return is_busy;
+}

@@ -1,0 +1,718 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/attach/remote_call.h"
+
+#include <cpuid.h>
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include "profiler/attach/remote_memory.h"
+#include "symbolize/util/monotonic.h"
+#include "symbolize/util/proc_thread.h"
+
+#define STOP_NS 200000000u  /* for a thread that sleeps, to stop */
+#define EXEC_NS 2000000000u /* for an exec to come to its stop */
+#define HURRY_NS 300000000u /* for a call that goes on when it is told to hurry */
+#define SLEEP_NS 700000000u /* in a call, without a moment of CPU time */
+#define CALL_LOOK_NS 50000000u
+#define RED_ZONE 128u
+#define CODE_64 0x33u
+#define FLAGS_CLEARED UINT64_C(0x40500) /* direction, traps, alignment checks */
+#define SYSCALL_STOP (SIGTRAP | 0x80)
+
+/* The kernel's own: what an interrupted system call returns before it is resumed. */
+#define ERESTARTSYS 512
+#define ERESTARTNOINTR 513
+#define ERESTARTNOHAND 514
+#define ERESTART_RESTARTBLOCK 516
+
+/* ---- which system calls ---- */
+
+/* A stop ends these with EINTR; `unlimited`: the argument that makes them wait without a limit. */
+static const struct {
+	uint32_t number;
+	uint32_t argument;
+	uint32_t unlimited;
+} begun_again[] = {
+	{SYS_epoll_wait, 3, UINT32_MAX},
+	{SYS_epoll_pwait, 3, UINT32_MAX},
+	{SYS_epoll_pwait2, 3, 0},
+	{SYS_rt_sigtimedwait, 2, 0},
+};
+
+/* The kernel resumes these. (Sockets with a limit of their own are begun again.) */
+static const uint32_t resumed[] = {
+	SYS_read,
+	SYS_poll,
+	SYS_select,
+	SYS_pause,
+	SYS_nanosleep,
+	SYS_accept,
+	SYS_accept4,
+	SYS_recvfrom,
+	SYS_recvmsg,
+	SYS_wait4,
+	SYS_waitid,
+	SYS_futex,
+	SYS_rt_sigsuspend,
+	SYS_ppoll,
+	SYS_pselect6,
+	SYS_clock_nanosleep,
+	SYS_restart_syscall,
+};
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+static bool is_resumed(uint64_t number)
+{
+	for (size_t i = 0; i < COUNT(resumed); i++)
+		if (resumed[i] == number)
+			return true;
+	return false;
+}
+
+static bool is_begun_again(uint64_t number)
+{
+	for (size_t i = 0; i < COUNT(begun_again); i++)
+		if (begun_again[i].number == number)
+			return true;
+	return number == SYS_recvfrom || number == SYS_recvmsg || number == SYS_accept ||
+	       number == SYS_accept4 || number == SYS_read;
+}
+
+static bool waits_without_limit(uint64_t number, const uint64_t arguments[6])
+{
+	for (size_t i = 0; i < COUNT(begun_again); i++)
+		if (begun_again[i].number == number)
+			return (uint32_t)arguments[begun_again[i].argument] ==
+				       begun_again[i].unlimited &&
+			       (begun_again[i].unlimited || !arguments[begun_again[i].argument]);
+	return false;
+}
+
+/*
+ * Returns whether a call waits for all: a stop would let it return with what has arrived already.
+ */
+static bool waits_for_all(uint64_t number, const uint64_t arguments[6])
+{
+	return (number == SYS_recvfrom && arguments[3] & MSG_WAITALL) ||
+	       (number == SYS_recvmsg && arguments[2] & MSG_WAITALL);
+}
+
+bool remote_call_is_fit(pid_t pid, pid_t tid)
+{
+	uint64_t a[6], number;
+	char text[512];
+
+	if (!proc_thread_read(pid, tid, "syscall", text, sizeof(text)) ||
+	    sscanf(text,
+		   "%" SCNu64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+		   " %" SCNx64,
+		   &number, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5]) != 7)
+		return false;
+	return (is_resumed(number) && !waits_for_all(number, a)) || waits_without_limit(number, a);
+}
+
+/* A signal that the thread may take now: the system call ended because of it. */
+static bool has_signal(pid_t pid, pid_t tid, uint64_t blocked)
+{
+	static const char *const lines[] = {"\nSigPnd:", "\nShdPnd:"};
+	char text[8192];
+
+	if (!proc_thread_read(pid, tid, "status", text, sizeof(text)))
+		return true;
+	for (size_t i = 0; i < COUNT(lines); i++) {
+		const char *line = strstr(text, lines[i]);
+
+		if (!line || strtoull(line + strlen(lines[i]), NULL, 16) & ~blocked)
+			return true;
+	}
+	return false;
+}
+
+/* ---- stops ---- */
+
+static bool is_event_stop(int status)
+{
+	return status >> 16 == PTRACE_EVENT_STOP;
+}
+
+/* The signal of a signal-delivery-stop; 0: another stop. */
+static int delivered(int status)
+{
+	return status >> 16 == 0 && WSTOPSIG(status) != SYSCALL_STOP ? WSTOPSIG(status) : 0;
+}
+
+static int resume(pid_t tid, int how, int signal)
+{
+	return ptrace((enum __ptrace_request)how, tid, NULL, (void *)(intptr_t)signal) ? -errno : 0;
+}
+
+/*
+ * Lets go of a thread. One that was killed in its stop is waited for, STOP_NS at most: until its
+ * tracer has seen that, its process cannot end.
+ */
+static void detach(pid_t tid, int signal)
+{
+	uint64_t deadline_ns = monotonic_ns() + STOP_NS;
+	int status;
+
+	while (ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal) && errno == ESRCH) {
+		pid_t n = waitpid(tid, &status, WNOHANG | __WALL | __WNOTHREAD);
+
+		if ((n == tid && !WIFSTOPPED(status)) || (n < 0 && errno != EINTR) ||
+		    monotonic_ns() > deadline_ns)
+			return;
+		nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+	}
+}
+
+/*
+ * Lets go of a thread that executes another program as a process's first thread, whose id it then
+ * has. -ESRCH; -ETIMEDOUT: it has not come so far, and is let go with our thread.
+ */
+static int let_go_of_first(pid_t pid)
+{
+	uint64_t deadline_ns = monotonic_ns() + EXEC_NS;
+	int status;
+
+	for (;;) {
+		pid_t n = waitpid(pid, &status, WNOHANG | __WALL | __WNOTHREAD);
+
+		if (n == pid && WIFSTOPPED(status))
+			detach(pid, 0);
+		if (n == pid || (n < 0 && errno != EINTR)) /* ECHILD: it is not traced by us */
+			return -ESRCH;
+		if (monotonic_ns() > deadline_ns)
+			return -ETIMEDOUT;
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+}
+
+/*
+ * Waits for the next stop. 0; -ETIMEDOUT; -ESRCH: the thread has ended, or runs another program,
+ * which may have more rights than the user: then it was let go, and nothing of it is touched.
+ */
+static int wait_stop(const struct remote_call *t, uint64_t deadline_ns, int *status)
+{
+	long pause_ns = 20000;
+
+	for (;;) {
+		pid_t n = waitpid(t->tid, status, WNOHANG | __WALL | __WNOTHREAD);
+
+		if (n == t->tid && WIFSTOPPED(*status) && *status >> 16 == PTRACE_EVENT_EXEC) {
+			detach(t->tid, 0);
+			return -ESRCH;
+		}
+		if (n == t->tid)
+			return WIFSTOPPED(*status) ? 0 : -ESRCH;
+		if (n < 0 && errno != EINTR)
+			return t->tid == t->pid ? -ESRCH : let_go_of_first(t->pid);
+		if (monotonic_ns() > deadline_ns)
+			return -ETIMEDOUT;
+		nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
+		if (pause_ns < 1000000)
+			pause_ns *= 2;
+	}
+}
+
+static int get_registers(pid_t tid, struct user_regs_struct *registers)
+{
+	struct iovec v = {registers, sizeof(*registers)};
+
+	if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &v))
+		return -errno;
+	return v.iov_len == sizeof(*registers) ? 0 : -EAGAIN; /* a shorter one: 32 bits */
+}
+
+static int set_registers(pid_t tid, const struct user_regs_struct *registers)
+{
+	struct iovec v = {(void *)(uintptr_t)registers, sizeof(*registers)};
+
+	return ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &v) ? -errno : 0;
+}
+
+static int set_signals(pid_t tid, uint64_t signals)
+{
+	return ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof(signals), &signals) ? -errno : 0;
+}
+
+static int set_xstate(struct remote_call *t)
+{
+	struct iovec v = {t->xstate, t->xstate_size};
+
+	return ptrace(PTRACE_SETREGSET, t->tid, (void *)NT_X86_XSTATE, &v) ? -errno : 0;
+}
+
+/* ---- taking ---- */
+
+static bool is_restart(uint64_t rax)
+{
+	int64_t result = (int64_t)rax;
+
+	return result == -ERESTARTSYS || result == -ERESTARTNOINTR || result == -ERESTARTNOHAND ||
+	       result == -ERESTART_RESTARTBLOCK;
+}
+
+/* The registers with which a system call begins, as the kernel restarts it. */
+static void begin_again(const struct remote_call *t, struct user_regs_struct *r)
+{
+	r->rip -= 2;
+	r->rax = r->orig_rax == SYS_restart_syscall ? t->resumed : r->orig_rax;
+	r->orig_rax = UINT64_MAX;
+}
+
+/* mov $NUMBER,%eax; syscall */
+static uint64_t number_in_code(const struct remote_call *t)
+{
+	uint8_t code[7];
+	uint32_t number;
+
+	if (!remote_read(t->memory, t->registers.rip - sizeof(code), code, sizeof(code)) ||
+	    code[0] != 0xb8)
+		return SYS_restart_syscall;
+	memcpy(&number, code + 1, sizeof(number));
+	return number;
+}
+
+/* After a stop the kernel calls timed waits restart_syscall: which one was it? False: unknown. */
+static bool note_call(struct remote_call *t)
+{
+	const struct user_regs_struct *r = &t->registers;
+
+	if (r->orig_rax == SYS_restart_syscall && t->tid == t->resumed_tid &&
+	    r->rip == t->resumed_pc && r->rsp == t->resumed_sp)
+		return true;
+	t->resumed = r->orig_rax == SYS_restart_syscall ? number_in_code(t) : r->orig_rax;
+	t->resumed_tid = t->tid;
+	t->resumed_pc = r->rip;
+	t->resumed_sp = r->rsp;
+	return t->resumed != SYS_restart_syscall;
+}
+
+/* Returns whether the thread stands in a system call that it resumes. May change its registers. */
+static bool settle(struct remote_call *t)
+{
+	struct user_regs_struct *r = &t->registers;
+	uint8_t code[2];
+
+	if ((int64_t)r->orig_rax < 0 || (r->cs & 0xffff) != CODE_64)
+		return false;
+	if (!remote_read(t->memory, r->rip - sizeof(code), code, sizeof(code)) || code[0] != 0x0f ||
+	    code[1] != 0x05)
+		return false;
+	if (is_restart(r->rax))
+		return note_call(t);
+	if (r->rax != (uint64_t)-EINTR || !is_begun_again(r->orig_rax) ||
+	    has_signal(t->pid, t->tid, t->signals))
+		return false;
+	begin_again(t, r);
+	return set_registers(t->tid, r) == 0;
+}
+
+static int read_state(struct remote_call *t)
+{
+	struct iovec v = {t->xstate, sizeof(t->xstate)};
+	int err = get_registers(t->tid, &t->registers);
+
+	if (err)
+		return err;
+	if (ptrace(PTRACE_GETREGSET, t->tid, (void *)NT_X86_XSTATE, &v) ||
+	    v.iov_len >= sizeof(t->xstate) || v.iov_len < 576)
+		return -EAGAIN;
+	t->xstate_size = v.iov_len;
+	if (ptrace(PTRACE_GETSIGMASK, t->tid, (void *)sizeof(t->signals), &t->signals))
+		return -errno;
+	return 0;
+}
+
+int remote_call_take(struct remote_call *t, pid_t pid, pid_t tid)
+{
+	uint64_t deadline = monotonic_ns() + STOP_NS;
+	int status, err;
+
+	t->pid = pid;
+	t->tid = tid;
+	t->is_returned = false;
+	/* an exec stops it, whatever it had to do before: what it runs then is never touched */
+	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)))
+		return -errno;
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
+		return -errno;
+	err = wait_stop(t, deadline, &status);
+	if (err)
+		return err;
+	if (!is_event_stop(status) || WSTOPSIG(status) != SIGTRAP) {
+		/* a signal came first; or the process was stopped */
+		detach(tid, delivered(status));
+		return -EAGAIN;
+	}
+	err = read_state(t);
+	if (!err && !settle(t))
+		err = -EAGAIN;
+	if (err)
+		detach(tid, 0);
+	return err;
+}
+
+/* ---- calling ---- */
+
+uint64_t remote_call_find_restorer(const struct remote_memory *memory, uint64_t start, uint64_t end)
+{
+	/* mov $15,%rax; syscall */
+	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
+	uint8_t page[4096 + sizeof(code)];
+
+	for (uint64_t at = start; at < end && !remote_memory_is_stuck(memory); at += 4096) {
+		size_t n = remote_read_some(memory, at, page, sizeof(page));
+		const uint8_t *found = n ? memmem(page, n, code, sizeof(code)) : NULL;
+
+		if (found)
+			return at + (uint64_t)(found - page);
+	}
+	return 0;
+}
+
+#define RESTORER_SIZE 9u
+
+/* The layout that the kernel gives a signal's frame (arch/x86/include/uapi/asm/sigcontext.h). */
+#define XSTATE_HEADER 464u /* its unused part tells what follows */
+#define XSTATE_MAGIC1 0x46505853u
+#define XSTATE_MAGIC2 0x46505845u
+#define XFEATURES_TILES (UINT64_C(3) << 17)
+
+struct xstate_header {
+	uint32_t magic1, extended_size;
+	uint64_t features;
+	uint32_t size, padding[7];
+};
+
+/* Returns the bytes beyond 576 in the standard format. */
+static uint32_t xstate_bytes(uint64_t features)
+{
+	uint32_t a, b, c, d, most = 576;
+
+	for (uint32_t i = 2; i < 63; i++) {
+		if (!(features >> i & 1))
+			continue;
+		__cpuid_count(13, i, a, b, c, d);
+		if (a && a + b > most)
+			most = a + b;
+	}
+	return most;
+}
+
+/* The vectors as a signal's frame has them. The kernel wants tiles only of threads that use them.
+ */
+static size_t frame_xstate(const struct remote_call *t, uint8_t *bytes)
+{
+	struct xstate_header header = {.magic1 = XSTATE_MAGIC1};
+	uint32_t magic2 = XSTATE_MAGIC2;
+	uint64_t used;
+
+	memcpy(bytes, t->xstate, t->xstate_size);
+	memcpy(&header.features, t->xstate + XSTATE_HEADER, sizeof(header.features));
+	memcpy(&used, t->xstate + 512, sizeof(used));
+	if (!(used & XFEATURES_TILES))
+		header.features &= ~XFEATURES_TILES;
+	header.size = xstate_bytes(header.features);
+	if (header.size > t->xstate_size)
+		header.size = (uint32_t)t->xstate_size;
+	header.extended_size = header.size + (uint32_t)sizeof(magic2);
+	memcpy(bytes + XSTATE_HEADER, &header, sizeof(header));
+	memcpy(bytes + header.size, &magic2, sizeof(magic2));
+	return header.extended_size;
+}
+
+struct frame {
+	uint64_t restorer;
+	ucontext_t context; /* glibc's begins as the kernel's does, up to 8 bytes of uc_sigmask */
+};
+#define FRAME_SIZE (offsetof(struct frame, context.uc_sigmask) + 8)
+
+static void fill_frame(const struct remote_call *t, struct frame *f, uint64_t xstate)
+{
+	struct user_regs_struct r = t->registers;
+	greg_t *g = f->context.uc_mcontext.gregs;
+
+	if ((int64_t)r.orig_rax >= 0)
+		begin_again(t, &r);
+	memset(f, 0, sizeof(*f));
+	f->restorer = t->restorer;
+	f->context.uc_flags = 7;          /* extended state, and the stack segment is told */
+	f->context.uc_stack.ss_flags = 7; /* not valid: the signal stack remains */
+	g[REG_R8] = (greg_t)r.r8;
+	g[REG_R9] = (greg_t)r.r9;
+	g[REG_R10] = (greg_t)r.r10;
+	g[REG_R11] = (greg_t)r.r11;
+	g[REG_R12] = (greg_t)r.r12;
+	g[REG_R13] = (greg_t)r.r13;
+	g[REG_R14] = (greg_t)r.r14;
+	g[REG_R15] = (greg_t)r.r15;
+	g[REG_RDI] = (greg_t)r.rdi;
+	g[REG_RSI] = (greg_t)r.rsi;
+	g[REG_RBP] = (greg_t)r.rbp;
+	g[REG_RBX] = (greg_t)r.rbx;
+	g[REG_RDX] = (greg_t)r.rdx;
+	g[REG_RAX] = (greg_t)r.rax;
+	g[REG_RCX] = (greg_t)r.rcx;
+	g[REG_RSP] = (greg_t)r.rsp;
+	g[REG_RIP] = (greg_t)r.rip;
+	g[REG_EFL] = (greg_t)r.eflags;
+	g[REG_CSGSFS] = (greg_t)((r.cs & 0xffff) | (r.ss & 0xffff) << 48);
+	f->context.uc_mcontext.fpregs = (fpregset_t)(uintptr_t)xstate;
+	memcpy(&f->context.uc_sigmask, &t->signals, sizeof(t->signals));
+}
+
+uint64_t remote_call_lowest(const struct remote_call *t)
+{
+	const uint64_t most = RED_ZONE + 64 + 4 * 64 + t->xstate_size + 8 + BORROWED_DATA_MAX +
+			      sizeof(struct frame) + 32 + BORROWED_STACK_BYTES;
+
+	return t->registers.rsp > most ? t->registers.rsp - most : 0;
+}
+
+/*
+ * Into the stopped thread's memory, in words. Not by the process's number: the first thread's is
+ * another program's when a thread of the process has executed one, with more rights perhaps.
+ */
+static int write_words(pid_t tid, uint64_t address, const void *bytes, size_t size)
+{
+	for (size_t done = 0; done < size; done += sizeof(long)) {
+		size_t left = size - done;
+		long word = 0;
+
+		memcpy(&word, (const char *)bytes + done,
+		       left < sizeof(word) ? left : sizeof(word));
+		if (ptrace(PTRACE_POKEDATA, tid, (void *)(uintptr_t)(address + done), (void *)word))
+			return errno == ESRCH ? -ESRCH : -ENOBUFS;
+	}
+	return 0;
+}
+
+/* Writes all of it below the thread's stack. 0, -ENOBUFS, or -ESRCH. */
+static int write_frame(struct remote_call *t, const struct borrowed_call *call)
+{
+	const uint64_t lowest = remote_call_lowest(t), top = t->registers.rsp;
+	uint8_t *xstate = malloc(sizeof(t->xstate) + 64), *room = malloc(top - lowest);
+	uint64_t at = (top - RED_ZONE - 64) & ~UINT64_C(63);
+	int err = -ENOBUFS;
+	struct frame frame;
+	size_t size;
+
+	/* all of it is there, and answers */
+	if (!xstate || !room || !lowest || call->data_size > BORROWED_DATA_MAX ||
+	    !remote_read(t->memory, lowest, room, top - lowest))
+		goto out;
+	size = frame_xstate(t, xstate);
+	at = (at - size) & ~UINT64_C(63);
+	fill_frame(t, &frame, at);
+	t->data = (at - BORROWED_DATA_MAX) & ~UINT64_C(63);
+	t->frame = ((t->data - sizeof(frame)) & ~UINT64_C(15)) - 8;
+	err = write_words(t->tid, at, xstate, size);
+	if (!err)
+		err = write_words(t->tid, t->data, call->data, call->data_size);
+	if (!err)
+		err = write_words(t->tid, t->frame, &frame, FRAME_SIZE);
+out:
+	free(xstate);
+	free(room);
+	return err;
+}
+
+static uint64_t argument(const struct remote_call *t, const struct borrowed_call *call, uint32_t i)
+{
+	uint64_t value = call->arguments[i];
+
+	return value >= BORROWED_DATA && value - BORROWED_DATA < BORROWED_DATA_MAX
+		       ? value - BORROWED_DATA + t->data
+		       : value;
+}
+
+static bool is_fault(pid_t tid, int signal)
+{
+	siginfo_t info = {.si_code = 0};
+
+	return (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE ||
+		signal == SIGTRAP || signal == SIGSYS) &&
+	       ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code > 0;
+}
+
+/* At a system call: true when it is the one at which a call has come back. */
+static bool has_returned(struct remote_call *t, bool *was_entry)
+{
+	struct user_regs_struct r;
+
+	if (get_registers(t->tid, &r) != 0)
+		return false;
+	if (r.orig_rax == SYS_rt_sigreturn && r.rsp == t->frame + 8 &&
+	    r.rip == t->restorer + RESTORER_SIZE)
+		return true;
+	*was_entry = !*was_entry;
+	if (!*was_entry) {
+		t->system_call = r.orig_rax;
+		t->system_result = (int64_t)r.rax;
+	}
+	return false;
+}
+
+/* A stop outside of system calls: what the registers are set to counts as if nothing had been. */
+static void set_back(struct remote_call *t, int signal)
+{
+	set_xstate(t);
+	set_signals(t->tid, t->signals);
+	set_registers(t->tid, &t->registers);
+	detach(t->tid, signal);
+}
+
+/*
+ * In the midst of a call, which goes on by itself; or before it, for a frozen thread runs nothing:
+ * then the call is taken back.
+ */
+static int abandon(struct remote_call *t, uint64_t function)
+{
+	struct user_regs_struct r;
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) ||
+	    wait_stop(t, monotonic_ns() + STOP_NS, &status) != 0)
+		return -ETIMEDOUT;
+	if (get_registers(t->tid, &r) == 0 && r.rip == function && r.rsp == t->frame) {
+		set_back(t, delivered(status));
+		return -EAGAIN;
+	}
+	detach(t->tid, delivered(status));
+	return -ETIMEDOUT;
+}
+
+/*
+ * The next stop in a call. Waits in pieces, for it may be told to hurry; and no longer than
+ * SLEEP_NS while the thread does not run: it waits for a lock, or for a file that may never answer.
+ */
+static int await_stop(struct remote_call *t, uint64_t *deadline, int *status)
+{
+	char ran[64] = "", now_ran[64];
+	uint64_t ran_ns = monotonic_ns();
+	bool hurried = false;
+
+	for (;;) {
+		uint64_t now = monotonic_ns(), until = now + CALL_LOOK_NS;
+		int err = wait_stop(t, until < *deadline ? until : *deadline, status);
+
+		if (err != -ETIMEDOUT || monotonic_ns() > *deadline)
+			return err;
+		if (!hurried && t->hurries && *t->hurries) {
+			hurried = true;
+			if (now + HURRY_NS < *deadline)
+				*deadline = now + HURRY_NS;
+		}
+		if (!proc_thread_read(t->pid, t->tid, "schedstat", now_ran, sizeof(now_ran)) ||
+		    strcmp(ran, now_ran) != 0 || proc_thread_state(t->pid, t->tid) == 'R') {
+			memcpy(ran, now_ran, sizeof(ran));
+			ran_ns = now;
+		} else if (now - ran_ns > SLEEP_NS) {
+			return -ETIMEDOUT;
+		}
+	}
+}
+
+static int follow_call(struct remote_call *t, uint64_t function, uint64_t deadline)
+{
+	bool was_entry = t->is_returned; /* rt_sigreturn's end comes next */
+	int signal = 0;
+
+	for (;;) {
+		int status, err = resume(t->tid, PTRACE_SYSCALL, signal);
+
+		if (!err)
+			err = await_stop(t, &deadline, &status);
+		if (err == -ETIMEDOUT)
+			return abandon(t, function);
+		if (err)
+			return err;
+		signal = delivered(status);
+		if (signal && is_fault(t->tid, signal))
+			return -EFAULT;
+		if (WSTOPSIG(status) == SYSCALL_STOP && has_returned(t, &was_entry))
+			return 0;
+	}
+}
+
+/* All but those that a fault in the call may raise. */
+static uint64_t blocked_in_call(void)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+	uint64_t all = UINT64_MAX;
+
+	for (size_t i = 0; i < COUNT(faults); i++)
+		all &= ~(UINT64_C(1) << (faults[i] - 1));
+	return all;
+}
+
+int remote_call_run(struct remote_call *t, const struct borrowed_call *call)
+{
+	struct user_regs_struct r = t->registers;
+	int err = write_frame(t, call);
+
+	if (err)
+		return err;
+	r.rip = call->function;
+	r.rsp = t->frame;
+	r.rbp = 0;
+	r.rax = 0;
+	r.orig_rax = UINT64_MAX; /* no system call to resume, or to do */
+	r.eflags &= ~FLAGS_CLEARED;
+	r.rdi = argument(t, call, 0);
+	r.rsi = argument(t, call, 1);
+	r.rdx = argument(t, call, 2);
+	r.rcx = argument(t, call, 3);
+	r.r8 = argument(t, call, 4);
+	r.r9 = argument(t, call, 5);
+	err = set_registers(t->tid, &r);
+	if (!err)
+		err = set_signals(t->tid, blocked_in_call());
+	if (err)
+		return err;
+	err = follow_call(t, call->function, monotonic_ns() + call->timeout_ns);
+	t->is_returned = err == 0;
+	return err;
+}
+
+/*
+ * From rt_sigreturn, which is left out. Registers that belong to an interrupted system call have to
+ * be set at a stop in which the kernel looks for signals: only then does it resume one. Whoever
+ * kills us on the way there leaves the thread with registers that begin it again.
+ */
+static void leave_call(struct remote_call *t)
+{
+	struct user_regs_struct r = t->registers;
+	int status;
+
+	if ((int64_t)r.orig_rax >= 0)
+		begin_again(t, &r);
+	set_xstate(t);
+	set_signals(t->tid, t->signals);
+	if (set_registers(t->tid, &r) != 0 || ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) ||
+	    resume(t->tid, PTRACE_CONT, 0) != 0 ||
+	    wait_stop(t, monotonic_ns() + STOP_NS, &status) != 0)
+		return; /* it has ended */
+	set_back(t, delivered(status));
+}
+
+void remote_call_release(struct remote_call *t)
+{
+	if (t->is_returned)
+		leave_call(t);
+	else
+		set_back(t, 0);
+}

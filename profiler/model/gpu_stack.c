@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/model/gpu_stack.h"
+
+#include <string.h>
+#include "cupti_trace/wire/gpu_work.h"
+#include "profiler/model/pseudo_frames.h"
+#include "profiler/model/work_names.h"
+
+/* The memo is cleared when it is full, or the quota used up. */
+#define MEMO_MAX (1u << 18)
+
+#define NO_WAITER ((struct stack_id){UINT32_MAX})
+
+struct gpu_stack_key {
+	struct gpu_work_origin origin;
+	struct stack_id waiter; /* NO_WAITER: the work itself */
+	uint32_t spins;
+};
+
+struct gpu_stack_entry {
+	struct gpu_stack_key key;
+	struct stack_id stack;
+};
+
+void gpu_stack_init(struct gpu_stacks *c, struct stack_table *stacks)
+{
+	*c = (struct gpu_stacks){.stacks = stacks};
+}
+
+void gpu_stack_release(struct gpu_stacks *c)
+{
+	record_set_release(&c->memo.set);
+	*c = (struct gpu_stacks){0};
+}
+
+/* ---- memo ---- */
+
+/* Called for each operation: from the fields at hand, without a way through memory. */
+static uint32_t hash_key(const struct gpu_stack_key *key)
+{
+	const struct gpu_work_origin *o = &key->origin;
+	uint64_t hash =
+		hash_step(hash_seed.first, (uint64_t)o->launch.number << 32 | o->capture.number,
+			  (uint64_t)o->work << 32 | key->waiter.number);
+
+	return hash_finish(
+		hash_step(hash, (uintptr_t)o->name, (uint64_t)key->spins << 32 | o->memory));
+}
+
+static struct gpu_stack_key key_of(const struct gpu_work_origin *origin, struct stack_id waiter)
+{
+	struct gpu_stack_key key;
+
+	memset(&key, 0, sizeof(key));
+	key.origin = *origin;
+	key.waiter = waiter;
+	return key;
+}
+
+static uint32_t find(const struct gpu_stacks *c, const struct gpu_stack_key *key)
+{
+	return record_find_hashed(&c->memo, hash_key(key), key);
+}
+
+static void remember(struct gpu_stacks *c, const struct gpu_stack_key *key, struct stack_id stack)
+{
+	const struct gpu_stack_entry gpu_stack_entry = {*key, stack};
+
+	if (c->memo.count == MEMO_MAX ||
+	    !quota_extend(c->memory, c->memo.count, &c->paid,
+			  sizeof(gpu_stack_entry) + HASH_INDEX_ENTRY_BYTES)) {
+		hash_index_release(&c->memo.set.index);
+		c->memo.count = 0;
+	}
+	record_add_hashed(&c->memo, hash_key(key), &gpu_stack_entry);
+}
+
+void gpu_stack_forget(struct gpu_stacks *c)
+{
+	record_set_clear(&c->memo.set);
+}
+
+/* ---- composing ---- */
+
+static struct stack_id mark(struct gpu_stacks *c, struct stack_id outer, const char *text)
+{
+	return stack_table_push_text(c->stacks, outer, FRAME_MARK, text);
+}
+
+/* Appends a stack to another; an empty one shows as not captured. */
+static struct stack_id append(struct gpu_stacks *c, struct stack_id outer, struct stack_id stack)
+{
+	if (same_id(stack, STACK_EMPTY))
+		return mark(c, outer, PSEUDO_NO_STACK);
+	return same_id(outer, STACK_EMPTY) ? stack : stack_table_append(c->stacks, outer, stack);
+}
+
+/* Appends the launch stack of the work below `outer`. */
+static struct stack_id append_launch(struct gpu_stacks *c, struct stack_id outer,
+				     const struct gpu_work_origin *o)
+{
+	if (same_id(o->launch, LAUNCH_UNKNOWN))
+		outer = mark(c, outer, PSEUDO_NO_LAUNCH);
+	else if (same_id(o->launch, LAUNCH_BY_KERNEL))
+		outer = mark(c, outer, PSEUDO_KERNEL_LAUNCH);
+	else if (same_id(o->launch, LAUNCH_EARLIER))
+		outer = mark(c, outer, PSEUDO_EARLIER);
+	else if (same_id(o->launch, LAUNCH_SKIPPED))
+		outer = mark(c, outer, PSEUDO_SKIPPED);
+	else if (!same_id(o->launch, LAUNCH_NONE_NEEDED))
+		outer = append(c, outer, (struct stack_id){o->launch.number});
+	if (same_id(o->capture, CAPTURE_NONE))
+		return outer;
+	if (same_id(o->capture, CAPTURE_UNSEEN))
+		return mark(c, outer, PSEUDO_CAPTURE_UNSEEN);
+	return append(c, mark(c, outer, PSEUDO_CAPTURED), (struct stack_id){o->capture.number});
+}
+
+static struct stack_id append_work(struct gpu_stacks *c, struct stack_id outer,
+				   const struct gpu_work_origin *o)
+{
+	if (o->work == GPU_WORK_KERNEL)
+		return stack_table_push_text(c->stacks, outer, FRAME_GPU_KERNEL, o->name);
+	if (o->work == GPU_WORK_ALLOC)
+		return stack_table_push_text(c->stacks, outer, FRAME_GPU_WORK,
+					     work_allocation_frame(o->memory));
+	return stack_table_push_text(c->stacks, outer, FRAME_GPU_WORK, work_frame(o->work));
+}
+
+struct stack_id gpu_stack_work(struct gpu_stacks *c, const struct gpu_work_origin *origin)
+{
+	const struct gpu_stack_key key = key_of(origin, NO_WAITER);
+	uint32_t at = find(c, &key);
+	struct stack_id stack;
+
+	if (at != RECORD_NONE)
+		return c->memo.list[at].stack;
+	stack = append_work(c, append_launch(c, STACK_EMPTY, origin), origin);
+	remember(c, &key, stack);
+	return stack;
+}
+
+struct stack_id gpu_stack_captures(struct gpu_stacks *c, struct stack_id outer,
+				   struct stack_id inner)
+{
+	/* no work has this kind */
+	const struct gpu_work_origin pair = {
+		.launch = launched_at(outer), .capture = captured_at(inner), .work = UINT32_MAX};
+	const struct gpu_stack_key key = key_of(&pair, NO_WAITER);
+	uint32_t at = find(c, &key);
+	struct stack_id stack;
+
+	if (at != RECORD_NONE)
+		return c->memo.list[at].stack;
+	stack = append(c, mark(c, append(c, STACK_EMPTY, outer), PSEUDO_CAPTURED), inner);
+	remember(c, &key, stack);
+	return stack;
+}
+
+static struct stack_id push_wait(struct gpu_stacks *c, struct stack_id outer, bool spins)
+{
+	return stack_table_push_text(c->stacks, outer, spins ? FRAME_SPIN : FRAME_WAIT,
+				     spins ? PSEUDO_SPINNING : PSEUDO_WAITING);
+}
+
+struct stack_id gpu_stack_wait(struct gpu_stacks *c, struct stack_id waiter, bool spins,
+			       const struct gpu_work_origin *origin)
+{
+	struct gpu_stack_key key;
+	struct stack_id stack;
+	uint32_t at;
+
+	if (!origin)
+		return push_wait(c, append(c, STACK_EMPTY, waiter), spins);
+	key = key_of(origin, waiter);
+	key.spins = spins;
+	at = find(c, &key);
+	if (at != RECORD_NONE)
+		return c->memo.list[at].stack;
+	stack = push_wait(c, append(c, STACK_EMPTY, waiter), spins);
+	stack = append_work(c, stack, origin);
+	if (!same_id(origin->launch, LAUNCH_NONE_NEEDED))
+		stack = append_launch(c, mark(c, stack, PSEUDO_LAUNCHED), origin);
+	remember(c, &key, stack);
+	return stack;
+}
+
+struct stack_id gpu_stack_stall(struct gpu_stacks *c, const struct gpu_work_origin *origin)
+{
+	return stack_table_push_text(c->stacks, origin ? gpu_stack_work(c, origin) : STACK_EMPTY,
+				     FRAME_WAIT, PSEUDO_WAITING_FOR_PAGES);
+}
+
+struct stack_id gpu_stack_launch(struct gpu_stacks *c, struct launch_stack launch)
+{
+	return append_launch(c, STACK_EMPTY,
+			     &(struct gpu_work_origin){.launch = launch, .capture = CAPTURE_NONE});
+}
+
+struct stack_id gpu_stack_call(struct gpu_stacks *c, struct stack_id call,
+			       const struct code_ref *kernel)
+{
+	struct frame frame;
+
+	memset(&frame, 0, sizeof(frame));
+	frame.kind = FRAME_CALL;
+	if (kernel)
+		frame.code = *kernel; /* else module 0: unknown */
+	return stack_table_push(c->stacks, append(c, STACK_EMPTY, call), &frame);
+}

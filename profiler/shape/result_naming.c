@@ -1,0 +1,945 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/shape/result_naming.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/base/cuda_functions.h"
+#include "profiler/model/pseudo_frames.h"
+#include "profiler/model/work_names.h"
+#include "profiler/shape/path_links.h"
+#include "profiler/shape/idle_threads.h"
+#include "profiler/shape/named_stacks.h"
+#include "profiler/shape/short_name.h"
+#include "symbolize/debuginfod.h"
+#include "symbolize/demangle.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/table_quota.h"
+#include "symbolize/util/intern.h"
+#include "symbolize/util/text.h"
+
+#define NONE UINT32_MAX
+#define NONE_BYTE 0xff /* four of them are NONE */
+_Static_assert(NONE == HASH_INDEX_NONE, "one value for none");
+
+/* The named frames that a collected frame stands for, outermost first: several if it has inlined
+ * ones. */
+struct names {
+	uint32_t first, count; /* in `list`; count 0: not named yet */
+};
+
+struct naming {
+	struct result result; /* what the caller sees; first */
+	const struct collected *in;
+	const struct naming_options *options;
+	struct intern strings; /* texts made here */
+
+	struct names *names; /* by number of the collected frame */
+	uint32_t *list;
+	uint32_t list_count, list_capacity;
+
+	struct named_stacks stacks;
+	/* by collected stack: the named one, as a CPU sample's, and as a launch's; NONE: not yet */
+	uint32_t *whole, *launched;
+	uint32_t named_stacks, named_frames; /* for how many of those collected there is room */
+
+	uint32_t *path; /* the stack under way, from its innermost frame on */
+	uint32_t path_capacity;
+
+	struct row *rows;
+	struct quota memory; /* for what goes beyond the collected stacks, frames and rows */
+	bool failed;         /* out of memory */
+	char *links;         /* path_links.h; NULL: none */
+	struct counter_table counters;
+	struct result_tables tables;
+	const char *kernel, *named_kernel; /* of the row before */
+};
+
+#define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES + 4)
+
+/* ---- frames ---- */
+
+/*
+ * A text made here, interned; takes `text`. Beyond the quota `otherwise`, which is kept
+ * elsewhere; NULL when out of memory.
+ */
+static const char *keep(struct naming *n, char *text, const char *otherwise)
+{
+	const char *kept = NULL;
+
+	if (text && !quota_has(&n->memory, strlen(text) + INTERN_ENTRY_BYTES)) {
+		n->memory.refused++;
+		kept = otherwise;
+	} else if (text) {
+		kept = quota_intern(&n->memory, &n->strings, text);
+	}
+	free(text);
+	return kept;
+}
+
+/*
+ * "model.py" of "/app/model.py"; but "torch/__init__.py", which says what package it is.
+ */
+static const char *shown_file(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (slash && slash > path && starts_with(slash, "/__"))
+		for (slash--; slash > path && *slash != '/'; slash--)
+			;
+	return slash ? slash + (*slash == '/') : path;
+}
+
+/*
+ * "forward"; a module's code is its file. Other names in angle brackets, as of lambdas, say nothing
+ * without the file: NULL, it is the name itself.
+ */
+static char *short_python(const struct frame_info *frame)
+{
+	const char *end = frame->file ? strstr(frame->name, " (") : NULL;
+
+	if (!end || end == frame->name)
+		return NULL;
+	if (frame->name[0] != '<')
+		return strndup(frame->name, (size_t)(end - frame->name));
+	if (starts_with(frame->name, "<module> (") && frame->file[0] != '<')
+		return strdup(shown_file(frame->file));
+	return NULL;
+}
+
+/* For pictures, in which the colour shows what "[GPU_Kernel]" says. */
+static const char *shorten(struct naming *n, const struct frame_info *frame)
+{
+	const char *prefix = frame->class == CLASS_GPU_KERNEL ? work_frame(GPU_WORK_KERNEL)
+			     : frame->class == CLASS_CALL     ? PSEUDO_CALL
+							      : "";
+	const char *name = frame->name + strlen(prefix);
+	char *text = NULL;
+
+	switch (frame->class) {
+	case CLASS_NATIVE:
+	case CLASS_JIT:
+	case CLASS_GPU_KERNEL:
+	case CLASS_CALL:
+		text = short_name(name, frame->class == CLASS_GPU_KERNEL);
+		break;
+	case CLASS_GPU_CODE:
+		text = frame->file ? NULL : short_name(name, true);
+		break;
+	case CLASS_PYTHON:
+		text = short_python(frame);
+		break;
+	default:
+		break;
+	}
+	/* "[GPU_Kernel]" alone: the name did not arrive */
+	return text ? keep(n, text, frame->name) : *name ? name : frame->name;
+}
+
+static uint32_t add_frame(struct naming *n, const struct frame_info *frame)
+{
+	struct frame_info named = *frame;
+	uint32_t at;
+
+	if (frame->name)
+		frame_info_pseudo(&named);
+	at = named_stacks_find_frame(&n->stacks, &named);
+	if (at != RECORD_NONE)
+		return at;
+	named.short_name = frame->name ? shorten(n, frame) : NULL;
+	if (named.short_name)
+		return named_stacks_add_frame(&n->stacks, &named);
+	n->failed = true;
+	return 0;
+}
+
+/* Adds one more named frame to those of a collected frame. */
+static void add_name(struct naming *n, struct names *names, const struct frame_info *frame)
+{
+	uint32_t number = add_frame(n, frame);
+
+	if (!array_make_room(&n->list, n->list_count, &n->list_capacity, sizeof(*n->list))) {
+		n->failed = true;
+		return;
+	}
+	if (names->count++ == 0)
+		names->first = n->list_count;
+	n->list[n->list_count++] = number;
+}
+
+static enum frame_class class_of(struct code_ref code)
+{
+	switch (code.module) {
+	case MODULE_KERNEL:
+		return CLASS_KERNEL_MODE;
+	case MODULE_JIT:
+		return CLASS_JIT;
+	default:
+		return CLASS_NATIVE;
+	}
+}
+
+static bool reads_dwarf(const struct naming *n)
+{
+	return n->options->inlines || n->options->sources;
+}
+
+static void name_code(struct naming *n, struct names *names, const struct frame *frame)
+{
+	bool is_return = frame->kind == FRAME_RETURN;
+	struct frame_info info = {.class = class_of(frame->code)};
+	const char *single;
+	const char *const *found = &single, *const *sources = NULL;
+	uint32_t count = 1;
+
+	if (reads_dwarf(n)) {
+		count = symbolizer_names(n->in->symbolizer, frame->code, is_return, &found);
+		sources = symbolizer_sources(n->in->symbolizer);
+	} else {
+		single = symbolizer_name(n->in->symbolizer, frame->code, is_return);
+	}
+	if (!n->options->inlines)
+		count = 1;
+	if (frame->code.module > MODULE_JIT) {
+		info.module = symbolizer_module_path(n->in->symbolizer, frame->code.module);
+		info.build_id = symbolizer_build_id(n->in->symbolizer, frame->code.module);
+		info.offset = frame->code.offset;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (i > 0 && !quota_take(&n->memory, FRAME_BYTES))
+			return;
+		info.name = found[i];
+		info.source = sources ? sources[i] : NULL;
+		add_name(n, names, &info);
+	}
+}
+
+/* "forward (model.py:42)" */
+static const char *python_text(struct naming *n, const struct frame *frame)
+{
+	const char *file = frame->file ? shown_file(frame->file) : NULL;
+	char *text = NULL;
+	int written;
+
+	if (!file)
+		return frame->text;
+	written = frame->line ? asprintf(&text, "%s (%s:%u)", frame->text, file, frame->line)
+			      : asprintf(&text, "%s (%s)", frame->text, file);
+	return written < 0 ? NULL : keep(n, text, frame->text);
+}
+
+/* "[GPU_Kernel]softmax(float const*)" */
+static const char *kernel_text(struct naming *n, const char *mangled)
+{
+	char *name = n->options->raw_names ? strdup(mangled)
+					   : demangle(symbolizer_demangler(n->in->symbolizer),
+						      mangled, DEMANGLE_SIGNATURE);
+	char *text = NULL;
+
+	if (!name || asprintf(&text, "%s%s", work_frame(GPU_WORK_KERNEL), name) < 0)
+		text = NULL;
+	free(name);
+	return keep(n, text, work_frame(GPU_WORK_KERNEL));
+}
+
+/* "[CUDA call, wall time]softmax": the host's function of the kernel, if it is known */
+static const char *call_text(struct naming *n, struct code_ref code)
+{
+	const char *kernel = "";
+	char *text = NULL;
+
+	if (code.module > MODULE_JIT)
+		kernel = symbolizer_name(n->in->symbolizer, code, false);
+	/* "[libfoo.so]" is a place, not a name */
+	if (asprintf(&text, "%s%s", PSEUDO_CALL, kernel[0] == '[' ? "" : kernel) < 0)
+		text = NULL;
+	return keep(n, text, PSEUDO_CALL);
+}
+
+static const char *device_function_text(struct naming *n, const char *mangled)
+{
+	if (n->options->raw_names)
+		return mangled;
+	return keep(n,
+		    demangle(symbolizer_demangler(n->in->symbolizer), mangled, DEMANGLE_SIGNATURE),
+		    mangled);
+}
+
+/* "softmax.cu:12" */
+static const char *line_text(struct naming *n, const struct frame *frame)
+{
+	char *text = NULL;
+
+	if (asprintf(&text, "%s:%u", shown_file(frame->file), frame->line) < 0)
+		return NULL;
+	return keep(n, text, frame->text);
+}
+
+static void name_text(struct naming *n, struct names *names, const struct frame *frame)
+{
+	struct frame_info info = {.name = frame->text};
+
+	switch (frame->kind) {
+	case FRAME_API:
+		info.class = CLASS_API;
+		break;
+	case FRAME_PYTHON:
+		info.class = CLASS_PYTHON;
+		info.name = python_text(n, frame);
+		info.file = frame->file;
+		info.line = frame->line;
+		break;
+	case FRAME_NVTX:
+		info.class = CLASS_NVTX;
+		break;
+	case FRAME_GPU_KERNEL:
+		info.class = CLASS_GPU_KERNEL;
+		info.name = kernel_text(n, frame->text);
+		break;
+	case FRAME_GPU_WORK:
+		info.class = CLASS_GPU_WORK;
+		break;
+	case FRAME_CALL:
+		info.class = CLASS_CALL;
+		info.name = call_text(n, frame->code);
+		break;
+	case FRAME_GPU_FUNCTION:
+		info.class = CLASS_GPU_CODE;
+		info.name = device_function_text(n, frame->text);
+		break;
+	case FRAME_GPU_LINE:
+		info.class = CLASS_GPU_CODE;
+		info.name = line_text(n, frame);
+		info.file = frame->file;
+		info.line = frame->line;
+		break;
+	case FRAME_STALL:
+		info.class = CLASS_STALL;
+		break;
+	case FRAME_WAIT:
+		info.class = CLASS_WAIT;
+		break;
+	case FRAME_IDLE:
+		info.class = CLASS_IDLE;
+		break;
+	default:
+		info.class = CLASS_MARK;
+	}
+	add_name(n, names, &info);
+}
+
+static bool is_code(const struct frame *frame)
+{
+	return frame->kind == FRAME_CODE || frame->kind == FRAME_RETURN;
+}
+
+static const struct names *names_of(struct naming *n, struct stack_id stack)
+{
+	struct names *names = &n->names[stack_table_frame_number(n->in->stacks, stack)];
+	const struct frame *frame = stack_table_frame(n->in->stacks, stack);
+
+	if (names->count == 0) {
+		if (is_code(frame))
+			name_code(n, names, frame);
+		else
+			name_text(n, names, frame);
+	}
+	return names;
+}
+
+/* ---- stacks ---- */
+
+/* A stack with one more frame inside. Beyond the budget it is the one for what is not kept. */
+static uint32_t push(struct naming *n, uint32_t outer, uint32_t frame)
+{
+	uint32_t at;
+
+	if (!named_stacks_push(&n->stacks, outer, frame, &n->memory, &at))
+		at = named_stacks_rest(&n->stacks);
+	n->failed |= n->stacks.failed;
+	return at;
+}
+
+static uint32_t push_names(struct naming *n, uint32_t outer, struct stack_id stack)
+{
+	const struct names *names = names_of(n, stack);
+
+	for (uint32_t i = 0; i < names->count; i++)
+		outer = push(n, outer, n->list[names->first + i]);
+	return outer;
+}
+
+static uint32_t push_text(struct naming *n, uint32_t outer, enum frame_class class,
+			  const char *text)
+{
+	return push(n, outer, add_frame(n, &(struct frame_info){.class = class, .name = text}));
+}
+
+static void add_to_path(struct naming *n, uint32_t *count, uint32_t value)
+{
+	if (array_make_room(&n->path, *count, &n->path_capacity, sizeof(*n->path)))
+		n->path[(*count)++] = value;
+	else
+		n->failed = true;
+}
+
+/* Lists the stacks from `stack` (included) outwards to `until` (excluded): how many. */
+static uint32_t list_path(struct naming *n, struct stack_id stack, struct stack_id until)
+{
+	uint32_t count = 0;
+
+	for (; !same_id(stack, until) && !n->failed;
+	     stack = stack_table_outer(n->in->stacks, stack))
+		add_to_path(n, &count, stack.number);
+	return count;
+}
+
+/* With all its frames. */
+static uint32_t name_whole(struct naming *n, struct stack_id stack)
+{
+	struct stack_id known = stack;
+	uint32_t count, at;
+
+	if (same_id(stack, STACK_EMPTY))
+		return push_text(n, RESULT_ROOT, CLASS_MARK, PSEUDO_NO_STACK);
+	while (!same_id(known, STACK_EMPTY) && n->whole[known.number] == NONE)
+		known = stack_table_outer(n->in->stacks, known);
+	at = same_id(known, STACK_EMPTY) ? RESULT_ROOT : n->whole[known.number];
+	count = list_path(n, stack, known);
+	while (count-- > 0) {
+		at = push_names(n, at, (struct stack_id){n->path[count]});
+		n->whole[n->path[count]] = at;
+	}
+	return at;
+}
+
+/* A frame that ends a part of a stack, within which a launch is looked for. */
+static bool is_boundary(const struct frame *frame)
+{
+	switch (frame->kind) {
+	case FRAME_API:
+	case FRAME_MARK:
+	case FRAME_WAIT:
+	case FRAME_SPIN:
+	case FRAME_IDLE:
+	case FRAME_GPU_KERNEL:
+	case FRAME_GPU_WORK:
+	case FRAME_CALL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * The program's own call, at which a launch ends: `api`, or the function of the runtime that called
+ * this of the driver. That is the innermost one: a library may have a cudaMemcpy of its own, which
+ * launches kernels. The path is that of the stack, `count` long.
+ */
+static const char *own_call(struct naming *n, uint32_t count, const char *api)
+{
+	if (!api || starts_with(api, "cuda"))
+		return api;
+	for (uint32_t i = 1; i < count && !n->failed; i++) {
+		struct stack_id stack = {n->path[i]};
+		const struct names *names = names_of(n, stack);
+
+		if (!is_code(stack_table_frame(n->in->stacks, stack)))
+			continue;
+		for (uint32_t k = names->count; k-- > 0;) {
+			const char *name = n->stacks.frames.list[n->list[names->first + k]].name;
+
+			if (cuda_function_is_runtime(name))
+				return name;
+		}
+	}
+	return api;
+}
+
+/* Puts the names of a frame below `*at`, up to that of a launch: true, and no more is to follow. */
+static bool push_up_to_launch(struct naming *n, uint32_t *at, struct stack_id stack,
+			      const char *api)
+{
+	const struct names *names = names_of(n, stack);
+	bool may_end = is_code(stack_table_frame(n->in->stacks, stack));
+
+	for (uint32_t i = 0; i < names->count && !n->failed; i++) {
+		uint32_t frame = n->list[names->first + i];
+		const char *name = n->stacks.frames.list[frame].name;
+
+		*at = push(n, *at, frame);
+		if (may_end && (cuda_launch_function_of(name) || (api && strcmp(name, api) == 0)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Does the same for what was launched, waited for or timed: up to the program's own call of CUDA.
+ */
+static uint32_t name_launched(struct naming *n, struct stack_id stack)
+{
+	const struct frame *frame = stack_table_frame(n->in->stacks, stack);
+	struct stack_id until;
+	uint32_t count, at;
+	const char *api = frame && frame->kind == FRAME_API ? frame->text : NULL, *call;
+	bool has_ended = false;
+
+	if (same_id(stack, STACK_EMPTY))
+		return RESULT_ROOT;
+	if (n->launched[stack.number] != NONE)
+		return n->launched[stack.number];
+	until = stack_table_outer(n->in->stacks, stack);
+	while (!same_id(until, STACK_EMPTY) &&
+	       !is_boundary(stack_table_frame(n->in->stacks, until)))
+		until = stack_table_outer(n->in->stacks, until);
+	at = name_launched(n, until);
+	count = list_path(n, stack, until);
+	call = own_call(n, count, api);
+	while (count-- > 1 && !has_ended)
+		has_ended = push_up_to_launch(n, &at, (struct stack_id){n->path[count]}, call);
+	/* the call is there already, if a frame with its name ended the walk */
+	if (!has_ended || !api)
+		at = push_names(n, at, stack);
+	n->launched[stack.number] = at;
+	return at;
+}
+
+/* ---- rows ---- */
+
+/*
+ * Returns whether a thread computed that waited for the GPU: the stack ends where that was
+ * launched.
+ */
+static bool has_spun(const struct naming *n, struct stack_id stack)
+{
+	const struct stack_table *stacks = n->in->stacks;
+	const struct frame *frame = stack_table_frame(stacks, stack);
+
+	if (!frame || !is_boundary(frame))
+		return false;
+	for (; (frame = stack_table_frame(stacks, stack)); stack = stack_table_outer(stacks, stack))
+		if (frame->kind == FRAME_SPIN)
+			return true;
+	return false;
+}
+
+static void name_rows(struct naming *n)
+{
+	uint32_t count;
+	const struct profile_row *rows = profile_rows(n->in->profile, &count);
+
+	for (uint32_t i = 0; i < count && !n->failed; i++) {
+		struct row *row = &n->rows[n->result.row_count];
+
+		if (rows[i].count == 0 && rows[i].ns == 0)
+			continue;
+		*row = (struct row){.kind = rows[i].kind,
+				    .place = rows[i].place.number,
+				    .count = rows[i].count,
+				    .ns = rows[i].ns,
+				    .bytes = rows[i].bytes};
+		row->stack = rows[i].kind == ROW_CPU && !has_spun(n, rows[i].stack)
+				     ? name_whole(n, rows[i].stack)
+				     : name_launched(n, rows[i].stack);
+		n->result.row_count++;
+	}
+}
+
+/* Puts a frame around what idle threads wait in. */
+static uint32_t push_around(struct naming *n, const char *text, uint32_t stack)
+{
+	uint32_t count = 0, at = stack;
+	const char *kept = keep(n, strdup(text), PSEUDO_IDLE_THREADS "]");
+
+	for (; at != RESULT_ROOT && !n->failed; at = n->stacks.list[at].outer)
+		add_to_path(n, &count, n->stacks.list[at].frame);
+	at = push_text(n, RESULT_ROOT, CLASS_MARK, kept);
+	while (count-- > 0)
+		at = push(n, at, n->path[count]);
+	return at;
+}
+
+/* The result so far: its frames, stacks and rows. */
+static struct result named_result(const struct naming *n, const struct totals *totals)
+{
+	struct result r = {.frames = n->stacks.frames.list,
+			   .frame_count = n->stacks.frames.count,
+			   .stacks = n->stacks.list,
+			   .stack_count = n->stacks.count,
+			   .rows = n->rows,
+			   .row_count = n->result.row_count,
+			   .places = n->in->places->list,
+			   .place_count = n->in->places->count,
+			   .place_names = n->in->place_names,
+			   .totals = *totals};
+
+	r.totals.links = n->links;
+	return r;
+}
+
+static void find_links(struct naming *n, const struct totals *totals)
+{
+	struct result r = named_result(n, totals);
+
+	n->links = path_links_find(&r, getenv("PATH"));
+}
+
+static void fold_idle_threads(struct naming *n, const struct totals *totals)
+{
+	struct result r = named_result(n, totals);
+	bool *is_idle = calloc(r.row_count + 1u, sizeof(*is_idle));
+	char text[IDLE_THREADS_FRAME_BYTES];
+
+	n->failed |= !is_idle || idle_threads_find(&r, is_idle) != 0;
+	for (uint32_t i = 0; i < r.row_count && !n->failed; i++) {
+		if (!is_idle[i])
+			continue;
+		idle_threads_frame(&r, &n->rows[i], text);
+		n->rows[i].stack = push_around(n, text, n->rows[i].stack);
+	}
+	free(is_idle);
+}
+
+static void name_counters(struct naming *n)
+{
+	const struct counter_table *in = n->in->counters;
+
+	memcpy(n->counters.metrics, in->metrics, sizeof(in->metrics));
+	n->counters.metric_count = in->metric_count;
+	n->counters.not_kept = in->not_kept;
+	n->counters.rows.list = calloc(in->rows.count + 1u, sizeof(*in->rows.list));
+	if (!n->counters.rows.list) {
+		n->failed = true;
+		return;
+	}
+	for (uint32_t i = 0; i < in->rows.count && !n->failed; i++) {
+		struct counter_row *row = &n->counters.rows.list[n->counters.rows.count++];
+
+		*row = in->rows.list[i];
+		row->stack = name_launched(n, (struct stack_id){row->stack});
+	}
+	if (!counters_make_room(&n->counters, in->value_count))
+		n->failed = true;
+	for (uint32_t i = 0; i < in->value_count && !n->failed; i++)
+		counters_add_value(&n->counters, &in->values[i]);
+}
+
+static uint32_t copy_stack(void *context, uint32_t stack)
+{
+	return name_launched(context, (struct stack_id){stack});
+}
+
+static const char *copy_kernel(void *context, const char *kernel)
+{
+	struct naming *n = context;
+
+	if (kernel != n->kernel)
+		n->named_kernel = kernel_text(n, kernel);
+	n->kernel = kernel;
+	return n->named_kernel;
+}
+
+static void name_tables(struct naming *n)
+{
+	const struct table_copying how = {.stack = copy_stack, .kernel = copy_kernel, .context = n};
+
+	n->failed |= result_tables_copy(&n->tables, n->in->tables, &how) != 0;
+}
+
+/* ---- all of it ---- */
+
+#define OF_SAMPLES (1u << TIMELINE_CPU_SAMPLE)
+
+/* The stacks that the timeline's records have. */
+static void name_records(struct naming *n)
+{
+	const struct timeline *timeline = n->in->timeline;
+	uint32_t count = timeline ? stack_table_count(n->in->stacks) : 0;
+
+	for (uint32_t i = 0; i < count && !n->failed; i++) {
+		const struct stack_id stack = {i};
+		uint32_t kinds = timeline_kinds_with_stack(timeline, stack);
+
+		if (kinds & OF_SAMPLES)
+			n->whole[i] = name_whole(n, stack);
+		if (kinds & ~OF_SAMPLES)
+			n->launched[i] = name_launched(n, stack);
+	}
+}
+
+/* A place in code whose name will be asked for. */
+static void want_frame(struct naming *n, const struct frame *frame)
+{
+	if (is_code(frame) || (frame->kind == FRAME_CALL && frame->code.module > MODULE_JIT))
+		symbolizer_want_name(n->in->symbolizer, frame->code, frame->kind == FRAME_RETURN);
+}
+
+/* All new ones of a stack. */
+static void want_stack(struct naming *n, bool *seen, struct stack_id stack)
+{
+	for (; !same_id(stack, STACK_EMPTY) && !seen[stack.number];
+	     stack = stack_table_outer(n->in->stacks, stack)) {
+		seen[stack.number] = true;
+		want_frame(n, stack_table_frame(n->in->stacks, stack));
+	}
+}
+
+static void want_table(struct naming *n, bool *seen, const struct table_kind *kind)
+{
+	const struct result_table *table = result_tables_find(n->in->tables, kind);
+
+	for (uint32_t c = 0; table && c < kind->column_count; c++)
+		for (uint32_t i = 0; kind->columns[c].cell == CELL_STACK && i < table->count; i++)
+			want_stack(n, seen,
+				   (struct stack_id){(uint32_t)table_cell(
+					   &kind->columns[c], result_table_row(table, kind, i))});
+}
+
+/*
+ * Looks up the names of all code in the stacks of rows, records and tables, file by file: the
+ * tables of one file need not be there while those of another are read.
+ */
+static void find_names(struct naming *n)
+{
+	uint32_t row_count, stack_count = stack_table_count(n->in->stacks);
+	const struct profile_row *rows = profile_rows(n->in->profile, &row_count);
+	bool *seen = calloc(stack_count + 1, 1);
+
+	n->failed |= !seen;
+	for (uint32_t i = 0; i < row_count && seen; i++)
+		if (rows[i].count || rows[i].ns)
+			want_stack(n, seen, rows[i].stack);
+	for (uint32_t i = 0; i < stack_count && seen && n->in->timeline; i++)
+		if (timeline_kinds_with_stack(n->in->timeline, (struct stack_id){i}))
+			want_stack(n, seen, (struct stack_id){i});
+	for (uint32_t i = 0; i < table_kind_count && seen; i++)
+		want_table(n, seen, table_kinds[i]);
+	free(seen);
+	debuginfod_allow(n->options->debuginfod ? DEBUGINFOD_RUN_MS : 0);
+	symbolizer_name_wanted(n->in->symbolizer, reads_dwarf(n));
+}
+
+static struct unnamed count_unnamed(const struct symbolizer *symbolizer)
+{
+	struct symbolizer_stats stats = symbolizer_stats(symbolizer);
+
+	return (struct unnamed){.unreadable = stats.unreadable,
+				.unreadable_path = stats.unreadable_path,
+				.refused = stats.refused,
+				.refused_frames = stats.refused_frames,
+				.stuck = stats.stuck,
+				.mangled = stats.mangled,
+				.not_asked = debuginfod_not_asked(),
+				.unread = stats.unread,
+				.unread_kind = stats.unread_kind,
+				.unread_path = stats.unread_path};
+}
+
+/* `table`: the address of a pointer to `count` elements. False: out of memory. */
+static bool grow(void *table, uint32_t count, uint32_t room, size_t size, int fill)
+{
+	char *old, *grown;
+
+	memcpy(&old, table, sizeof(old));
+	grown = realloc(old, room * size);
+	if (!grown)
+		return false;
+	memset(grown + count * size, fill, (room - count) * size);
+	memcpy(table, &grown, sizeof(grown));
+	return true;
+}
+
+/* Just what is needed at first, as at the end of a run; then some more. */
+static uint32_t room_for(uint32_t count, uint32_t before)
+{
+	return before ? count + count / 2 : count;
+}
+
+/* Room for the names of all that is collected so far. False: out of memory. */
+static bool make_room_for_names(struct naming *n)
+{
+	uint32_t frames = stack_table_frame_count(n->in->stacks) + 1;
+	uint32_t stacks = stack_table_count(n->in->stacks) + 1;
+
+	if (frames > n->named_frames) {
+		frames = room_for(frames, n->named_frames);
+		if (!grow(&n->names, n->named_frames, frames, sizeof(*n->names), 0))
+			return false;
+		n->named_frames = frames;
+	}
+	if (stacks > n->named_stacks) {
+		stacks = room_for(stacks, n->named_stacks);
+		if (!grow(&n->whole, n->named_stacks, stacks, sizeof(*n->whole), NONE_BYTE) ||
+		    !grow(&n->launched, n->named_stacks, stacks, sizeof(*n->launched), NONE_BYTE))
+			return false;
+		n->named_stacks = stacks;
+	}
+	return true;
+}
+
+static bool allocate_names(struct naming *n)
+{
+	return make_room_for_names(n) && named_stacks_begin(&n->stacks);
+}
+
+static bool allocate(struct naming *n)
+{
+	uint32_t rows;
+
+	profile_rows(n->in->profile, &rows);
+	n->rows = calloc(rows + 1, sizeof(*n->rows));
+	return n->rows && allocate_names(n);
+}
+
+/* Frees what is not needed once everything has a name; a timeline's records need stacks' names. */
+static void drop_memory_of_naming(struct naming *n)
+{
+	free(n->names);
+	free(n->list);
+	free(n->path);
+	if (!n->in->timeline) {
+		free(n->whole);
+		free(n->launched);
+		n->whole = n->launched = NULL;
+	}
+	named_stacks_finish(&n->stacks);
+	n->names = NULL;
+	n->list = n->path = NULL;
+}
+
+/* Refers the result to its parts, which may have moved since. */
+static void refer(struct naming *n)
+{
+	const struct collected *in = n->in;
+
+	n->result.frames = n->stacks.frames.list;
+	n->result.frame_count = n->stacks.frames.count;
+	n->result.stacks = n->stacks.list;
+	n->result.stack_count = n->stacks.count;
+	n->result.places = in->places->list;
+	n->result.place_count = in->places->count;
+	n->result.processes = in->place_names->processes;
+	n->result.process_count = in->place_names->process_count;
+	n->result.threads = in->place_names->threads;
+	n->result.thread_count = in->place_names->thread_count;
+	n->result.devices = in->devices->list;
+	n->result.device_count = in->devices->count;
+	n->result.place_names = in->place_names;
+	n->result.device_names = in->devices;
+	n->result.timeline = in->timeline;
+}
+
+static struct naming *new_naming(const struct collected *collected,
+				 const struct naming_options *options)
+{
+	struct naming *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return NULL;
+	n->in = collected;
+	n->options = options;
+	n->memory = (struct quota){.limit = SIZE_MAX, .outer = collected->memory};
+	return n;
+}
+
+struct result *result_new(const struct collected *collected, const struct naming_options *options,
+			  const struct totals *totals)
+{
+	struct naming *n = new_naming(collected, options);
+
+	if (!n)
+		return NULL;
+	n->failed = !allocate(n);
+	if (!n->failed)
+		find_names(n);
+	if (!n->failed)
+		name_rows(n);
+	if (!n->failed && options->links)
+		find_links(n, totals);
+	if (!n->failed && totals->measure.wall)
+		fold_idle_threads(n, totals);
+	if (!n->failed && n->in->counters)
+		name_counters(n);
+	result_tables_begin(&n->tables, &totals->measure);
+	if (!n->failed)
+		name_tables(n);
+	name_records(n);
+	drop_memory_of_naming(n);
+	refer(n);
+	n->result.rows = n->rows;
+	n->result.sample_stacks = n->whole;
+	n->result.call_stacks = n->launched;
+	n->result.record_stack_count = stack_table_count(collected->stacks);
+	n->result.unnamed = count_unnamed(collected->symbolizer);
+	n->result.unnamed.not_kept = n->memory.refused;
+	if (!options->inlines) /* a line says of these files that inlined functions are missing */
+		n->result.unnamed.unread = 0;
+	n->result.totals = *totals;
+	n->result.totals.links = n->links;
+	if (collected->counters && totals->measure.counters) {
+		n->result.counters = &n->counters;
+		n->result.counters_result = &n->result;
+	}
+	n->result.tables = &n->tables;
+	n->result.whole = &n->result;
+	if (!n->failed)
+		return &n->result;
+	result_free(&n->result);
+	return NULL;
+}
+
+struct result *result_begin(const struct collected *collected, const struct naming_options *options,
+			    const struct totals *totals)
+{
+	struct naming *n = new_naming(collected, options);
+
+	if (!n)
+		return NULL;
+	if (!allocate_names(n)) {
+		result_free(&n->result);
+		return NULL;
+	}
+	n->result.totals = *totals;
+	refer(n);
+	return &n->result;
+}
+
+bool result_name(struct result *result, struct stack_id collected, uint32_t *stack)
+{
+	struct naming *n = (struct naming *)result;
+
+	n->failed = !make_room_for_names(n);
+	if (n->failed)
+		return false;
+	*stack = name_launched(n, collected);
+	n->failed |= n->stacks.failed;
+	refer(n);
+	return !n->failed;
+}
+
+void result_refresh(struct result *result)
+{
+	refer((struct naming *)result);
+}
+
+void result_free(struct result *result)
+{
+	struct naming *n = (struct naming *)result;
+
+	if (!n)
+		return;
+	free(n->names);
+	free(n->list);
+	free(n->path);
+	counters_release(&n->counters);
+	result_tables_release(&n->tables);
+	named_stacks_release(&n->stacks);
+	free(n->rows);
+	free(n->whole);
+	free(n->launched);
+	intern_release(&n->strings);
+	free(n->links);
+	quota_return(&n->memory, n->memory.used);
+	free(n);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/tables/report_tables.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include "profiler/tables/api_calls_table.h"
+#include "profiler/tables/caching_allocator.h"
+#include "profiler/tables/counters_table.h"
+#include "profiler/tables/exposed.h"
+#include "profiler/tables/launch_shapes.h"
+#include "profiler/tables/memory_table.h"
+#include "profiler/tables/ranks_table.h"
+#include "profiler/tables/stall_shares.h"
+#include "profiler/tables/measured_table.h"
+
+static void name_whole_run(struct report_table *f)
+{
+	char title[128];
+	const char *kept;
+
+	snprintf(title, sizeof(title), "%s, of the whole run", f->title);
+	kept = intern_string(&f->strings, title);
+	if (kept)
+		f->title = kept;
+}
+
+/* Adds a table, which is NULL if it could not be made. Returns the last error. */
+static int list_report_tables(const struct result *result, struct report_tables *list,
+			      struct report_table *f, bool is_of_run, int err)
+{
+	if (!f)
+		return -errno;
+	if (result->is_part && is_of_run)
+		name_whole_run(f);
+	list->tables[list->count++] = f;
+	return err;
+}
+
+int report_tables_of(const struct result *result, struct report_tables *list)
+{
+	const struct measure *m = &result->totals.measure;
+	const struct {
+		bool is_wanted;
+		struct report_table *(*make)(const struct result *result);
+		bool is_rare; /* left out where it is empty */
+		bool is_of_run;
+	} all[] = {
+		{result->rank_count > 0, ranks_report_table, false, false},
+		{result->rank_count > 0, ranks_collectives_report_table, true, false},
+		{result->rank_count > 0, ranks_clocks_report_table, true, false},
+		{m->launch_shapes, launch_shapes_report_table, false, false},
+		{m->api, api_calls_report_table, false, true},
+		{m->memory, memory_totals_report_table, false, true},
+		{m->memory, memory_rows_report_table, false, true},
+		{m->memory, memory_pools_report_table, true, true},
+		{m->memory, caching_allocators_report_table, true, true},
+		{m->stall_period != 0, stall_shares_report_table, false, false},
+		{m->counters, counters_report_table, false, true},
+		{m->idle && result->timeline, exposed_report_table, true, false},
+	};
+	int err = 0;
+
+	_Static_assert(sizeof(all) / sizeof(all[0]) <= REPORT_TABLES_FIXED_MAX,
+		       "FIGURES_FIXED_MAX is how many there are");
+	list->count = 0;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct report_table *f = all[i].is_wanted ? all[i].make(result) : NULL;
+
+		if (f && all[i].is_rare && f->count == 0)
+			report_table_free(f);
+		else if (all[i].is_wanted)
+			err = list_report_tables(result, list, f, all[i].is_of_run, err);
+	}
+	for (uint32_t i = 0; i < table_kind_count; i++)
+		if (table_kinds[i]->title && result_tables_find(result->tables, table_kinds[i]))
+			err = list_report_tables(result, list,
+						 measured_table(result, table_kinds[i]), true, err);
+	return err;
+}
+
+void report_tables_release(struct report_tables *list)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		report_table_free(list->tables[i]);
+	list->count = 0;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names code locations (code_ref), each once.
+ *
+ * The part of the symbolizer that needs no address spaces: it reads modules' files, the kernel's
+ * symbols, the vDSO and what JIT compilers wrote at the first lookup of a name in them, within the
+ * run's budget (table_quota.h). Internal; symbolizer.h describes the names.
+ */
+#ifndef SYMBOLIZE_FRAME_NAMING_H
+#define SYMBOLIZE_FRAME_NAMING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "symbolize/code_ref.h"
+#include "symbolize/demangle.h"
+#include "symbolize/inline_names.h"
+#include "symbolize/jit_code.h"
+#include "symbolize/modules.h"
+#include "symbolize/util/record_set.h"
+#include "symbolize/util/intern.h"
+
+struct named_ref;
+
+struct naming {
+	struct modules *modules; /* borrowed */
+	struct demangler *demangler;
+	struct intern names;
+	struct inline_names inlines;
+	/* the last result of name_place_inlined */
+	const char *chain[DWARF_MAX_DEPTH], *sources[DWARF_MAX_DEPTH];
+
+	RECORD_SET(struct named_ref) refs; /* places that are named or wanted */
+
+	struct jit_code jits;
+	uint64_t time_ns; /* of what is located; 0: now */
+
+	int kallsyms; /* open /proc/kallsyms, or -1 */
+	/* Loaded on first use; NULL also after a failure. */
+	bool tried_ksyms, tried_vdso;
+	struct ksyms *ksyms;
+	struct elf_syms *vdso;
+};
+
+/* 0 or -ENOMEM. Either way naming_release frees it. */
+int naming_init(struct naming *n, struct modules *modules);
+void naming_release(struct naming *n);
+
+/* Takes a descriptor of /proc/kallsyms; -1: opened on first use. */
+void naming_set_kallsyms(struct naming *n, int fd);
+
+/* The offset of generated code of process `id`, whose name may be looked up after its end. */
+uint64_t naming_locate_jit(struct naming *n, uint32_t id, pid_t pid, uint64_t address);
+
+/* Finds the row of call-frame information of the byte at such an offset: as jit_code_find_row. */
+int naming_find_jit_row(struct naming *n, uint32_t id, uint64_t offset, struct cfi_row *row);
+
+/* The name of the function that contains the byte `ref`: as symbolizer_name. */
+const char *name_place(struct naming *n, struct code_ref ref);
+
+/* Does the same with inlined functions, and files: as symbolizer_names, symbolizer_sources. */
+uint32_t name_place_inlined(struct naming *n, struct code_ref ref, const char *const **names);
+
+/* Marks a place for name_wanted(). */
+void want_name(struct naming *n, struct code_ref ref);
+
+/* Names all wanted places, file by file, and frees each file's tables afterwards. */
+void name_wanted(struct naming *n, bool with_inlined);
+
+#endif
