@@ -208,30 +208,30 @@ test-browser: $(BUILD)/profiler/web/page.html $(BROWSER_DIR)/pictures
 # ---- measuring ----
 
 BENCH_DIR := $(BUILD)/tests/bench
-$(BENCH_DIR)/pipe $(BENCH_DIR)/waits $(BENCH_DIR)/timeline $(BENCH_DIR)/bench_live $(BENCH_DIR)/trace \
-		$(BENCH_DIR)/switches: $(BENCH_DIR)/%: tests/bench/%.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
+$(BENCH_DIR)/pipe $(BENCH_DIR)/waits $(BENCH_DIR)/timeline $(BENCH_DIR)/live $(BENCH_DIR)/trace \
+		$(BENCH_DIR)/switches: $(BENCH_DIR)/%: tests/bench/bench_%.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
 	$(call msg,BENCH,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BENCH_DIR)/bench_naming: tests/bench/bench_naming.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
+$(BENCH_DIR)/naming: tests/bench/bench_naming.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
 	$(call msg,BENCH,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -ldl
 
-$(BENCH_DIR)/capture $(BENCH_DIR)/nvtx: $(BENCH_DIR)/%: tests/bench/%.c $(BUILD)/libinject.a
+$(BENCH_DIR)/capture $(BENCH_DIR)/nvtx: $(BENCH_DIR)/%: tests/bench/bench_%.c $(BUILD)/libinject.a
 	$(call msg,BENCH,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ -pthread -ldl
 
-$(BENCH_DIR)/deep: tests/bench/deep.c
+$(BENCH_DIR)/deep: tests/bench/bench_deep.c
 	$(call msg,BENCH,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -O2 -fomit-frame-pointer -o $@ $<
 
 # embeds python3-config's interpreter, if there is one
 PYTHON_CONFIG ?= $(shell command -v python3-config)
-$(addprefix $(BENCH_DIR)/,python_stack bench_async_parent): $(BENCH_DIR)/%: tests/bench/%.c $(BUILD)/libinject.a
+$(addprefix $(BENCH_DIR)/,python_stack async_parent): $(BENCH_DIR)/%: tests/bench/bench_%.c $(BUILD)/libinject.a
 	$(call msg,BENCH,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) \
@@ -240,8 +240,8 @@ $(addprefix $(BENCH_DIR)/,python_stack bench_async_parent): $(BENCH_DIR)/%: test
 		-Wl,-rpath,$(shell $(PYTHON_CONFIG) --prefix)/lib -pthread -ldl
 
 # built by the tests, too, which do not run them
-bench-build: $(addprefix $(BENCH_DIR)/,pipe waits timeline bench_live trace bench_naming capture nvtx deep switches \
-	$(if $(PYTHON_CONFIG),python_stack bench_async_parent))
+bench-build: $(addprefix $(BENCH_DIR)/,pipe waits timeline live trace naming capture nvtx deep switches \
+	$(if $(PYTHON_CONFIG),python_stack async_parent))
 run-tests: bench-build
 bench: all bench-build fake_cuda workloads
 	$(Q)tests/bench/run

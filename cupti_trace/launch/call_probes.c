@@ -8,7 +8,7 @@
 #include "cupti_trace/launch/call_params.h"
 #include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/launch/probes.h"
-#include "cupti_trace/unwind/unwind.h"
+#include "cupti_trace/unwind/unwind_thread.h"
 
 /* What calls do for a probe or when they fail, kept apart from what each does. */
 #define SELDOM __attribute__((noinline, cold))

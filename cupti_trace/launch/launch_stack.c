@@ -18,7 +18,7 @@
 #include "cupti_trace/unwind/code_map.h"
 #include "cupti_trace/unwind/code_ranges.h"
 #include "cupti_trace/unwind/unwind_cache.h"
-#include "cupti_trace/unwind/unwind.h"
+#include "cupti_trace/unwind/unwind_thread.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
 #include "symbolize/util/text.h"

@@ -23,7 +23,7 @@
 #include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/launch/nvtx_names.h"
 #include "cupti_trace/python/python_stack.h"
-#include "cupti_trace/unwind/unwind.h"
+#include "cupti_trace/unwind/unwind_thread.h"
 
 #define NVTX_DEPTH_MAX 64 /* open ranges of a thread */
 #define NVTX_THREADS_MAX \

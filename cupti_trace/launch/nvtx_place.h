@@ -29,7 +29,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "cupti_trace/unwind/unwind.h"
+#include "cupti_trace/unwind/unwind_thread.h"
 #include "symbolize/python_frames.h"
 
 #define NVTX_PLACE_FRAMES 8 /* kept of each chain */

@@ -15,7 +15,7 @@
 #include "cupti_trace/core/readable.h"
 #include "cupti_trace/python/loaded_python.h"
 #include "cupti_trace/python/python_thread.h"
-#include "cupti_trace/unwind/unwind.h"
+#include "cupti_trace/unwind/unwind_thread.h"
 #include "symbolize/util/record_set.h"
 #include "symbolize/util/text.h"
 

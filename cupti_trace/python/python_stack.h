@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/core/sink.h"
-#include "cupti_trace/unwind/unwind.h"
+#include "cupti_trace/unwind/unwind_thread.h"
 #include "symbolize/python_frames.h"
 #include "symbolize/python_merge.h"
 

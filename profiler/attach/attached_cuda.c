@@ -13,14 +13,14 @@ void attached_cuda_open(struct attached_cuda *c, struct bpf_source *bpf,
 {
 	c->inject_queue = inject_queue;
 	if (inject_queue && c->call_timing)
-		c->driver = probes_new(PROBE_DRIVER, bpf, collect_calls(c->collect), c->log);
+		c->driver = uprobes_new(PROBE_DRIVER, bpf, collect_calls(c->collect), c->log);
 }
 
 void attached_cuda_release(struct attached_cuda *c)
 {
 	attached_cuda_end_injections(c);
 	cuda_states_release(&c->states);
-	probes_free(c->driver);
+	uprobes_free(c->driver);
 }
 
 void attached_cuda_end_injections(struct attached_cuda *c)
@@ -52,8 +52,8 @@ void attached_cuda_begin(struct attached_cuda *c, struct process *process,
 	if (!process->gpu.has_driver || process->has_begun_cuda || process->ended_ns)
 		return;
 	process->has_begun_cuda = true;
-	is_covered = c->driver && mapping && probes_cover(c->driver, mapping);
-	if (c->driver && !is_covered && probes_scan_process(c->driver, process->pid) > 0)
+	is_covered = c->driver && mapping && uprobes_cover(c->driver, mapping);
+	if (c->driver && !is_covered && uprobes_scan_process(c->driver, process->pid) > 0)
 		c->driver_probed_ns = monotonic_ns();
 	/* it may have been used before probes could tell */
 	if (!is_covered || process->began_ns <= c->driver_probed_ns)

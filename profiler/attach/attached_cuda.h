@@ -15,7 +15,7 @@
 #include "profiler/attach/cuda_states.h"
 #include "profiler/base/log.h"
 #include "profiler/join/collect.h"
-#include "profiler/sources/probes.h"
+#include "profiler/sources/uprobes.h"
 
 /* Zero-initialised: there are none. Then only functions without a process may be called. */
 struct attached_cuda {
@@ -24,7 +24,7 @@ struct attached_cuda {
 	struct log *log;
 	struct inject_queue *inject_queue; /* owned; NULL: the library is brought into no process */
 	struct cuda_states states;
-	struct probes *driver;     /* of who begins to use CUDA; NULL: it is not known */
+	struct uprobes *driver;    /* of who begins to use CUDA; NULL: it is not known */
 	uint64_t driver_probed_ns; /* the last time that there was a new one */
 	uint32_t late;             /* new processes that said hello in what is recorded */
 	bool has_said_waiting;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
-#include "profiler/sources/probes.h"
+#include "profiler/sources/uprobes.h"
 #include "symbolize/util/id_map.h"
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/text.h"
@@ -18,7 +18,7 @@ struct call_timing {
 	struct collect *collect;
 	struct notices *notices;
 	struct log *log;
-	struct probes *calls, *subscribes;
+	struct uprobes *calls, *subscribes;
 	struct id_map timed;                          /* pid -> since when, ns */
 	uint32_t changed[CHANGED_MAX], changed_count; /* pids that mapped something: look again */
 };
@@ -35,8 +35,8 @@ struct call_timing *call_timing_new(struct bpf_source *bpf, struct collect *coll
 				  .collect = collect,
 				  .notices = notices,
 				  .log = log,
-				  .calls = probes_new(PROBE_CALL, bpf, calls, log),
-				  .subscribes = probes_new(PROBE_SUBSCRIBE, bpf, calls, log)};
+				  .calls = uprobes_new(PROBE_CALL, bpf, calls, log),
+				  .subscribes = uprobes_new(PROBE_SUBSCRIBE, bpf, calls, log)};
 	if (t->calls && t->subscribes)
 		return t;
 	call_timing_free(t);
@@ -47,8 +47,8 @@ void call_timing_free(struct call_timing *t)
 {
 	if (!t)
 		return;
-	probes_free(t->calls);
-	probes_free(t->subscribes);
+	uprobes_free(t->calls);
+	uprobes_free(t->subscribes);
 	id_map_release(&t->timed);
 	free(t);
 }
@@ -74,7 +74,7 @@ static void end_timing(struct call_timing *t, pid_t pid, uint64_t time_ns)
 		return;
 	id_map_remove(&t->timed, (uint32_t)pid);
 	bpf_source_time_calls(t->bpf, pid, false);
-	probes_forget_process(t->calls, pid);
+	uprobes_forget_process(t->calls, pid);
 }
 
 static void start_timing(struct call_timing *t, pid_t pid)
@@ -96,7 +96,7 @@ static void start_timing(struct call_timing *t, pid_t pid)
 		return;
 	}
 	*since_ns = monotonic_ns();
-	n = probes_scan_process(t->calls, pid);
+	n = uprobes_scan_process(t->calls, pid);
 	err = n < 0 ? n : bpf_source_time_calls(t->bpf, pid, true);
 	if (err)
 		id_map_remove(&t->timed, (uint32_t)pid);
@@ -104,7 +104,7 @@ static void start_timing(struct call_timing *t, pid_t pid)
 		log_warn(t->log, "process %d: its CUDA calls cannot be timed: %s", (int)pid,
 			 strerror(-err));
 	log_verbose(t->log, "process %d: %d CUDA functions newly probed, %u in all", (int)pid,
-		    n > 0 ? n : 0, probes_count(t->calls));
+		    n > 0 ? n : 0, uprobes_count(t->calls));
 }
 
 void call_timing_begin(struct call_timing *t, struct process *process)
@@ -121,7 +121,7 @@ void call_timing_note_traced(struct call_timing *t, struct process *process)
 		return;
 	end_timing(t, process->pid, UINT64_MAX);
 	if (bpf_source_follows(t->bpf, process->pid))
-		probes_scan_process(t->subscribes, process->pid);
+		uprobes_scan_process(t->subscribes, process->pid);
 }
 
 /* ---- mappings ---- */
@@ -169,7 +169,7 @@ void call_timing_scan(struct call_timing *t)
 	for (uint32_t i = 0; i < t->changed_count; i++) {
 		pid_t pid = (pid_t)t->changed[i];
 
-		probes_scan_process(is_timed(t, pid) ? t->calls : t->subscribes, pid);
+		uprobes_scan_process(is_timed(t, pid) ? t->calls : t->subscribes, pid);
 	}
 	t->changed_count = 0;
 }

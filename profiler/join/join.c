@@ -45,7 +45,7 @@ struct join {
 	struct thread *threads;
 	uint32_t thread_count, thread_capacity;
 	struct hash_index thread_index;
-	uint32_t probes_held, launches_held; /* in all threads' queues */
+	uint32_t uprobes_held, launches_held; /* in all threads' queues */
 
 	struct links links;
 	struct queue orphans; /* struct orphan, by deadline */
@@ -152,7 +152,7 @@ static void decide(struct join *c, struct link *link, struct origin_id origin)
 static void pop_probe(struct join *c, struct thread *t)
 {
 	queue_pop(&t->probes);
-	c->probes_held--;
+	c->uprobes_held--;
 }
 
 /* Drops the oldest `n` probes as unused. */
@@ -357,7 +357,7 @@ static struct thread *get_thread(struct join *c, uint32_t process, uint32_t tid)
  */
 static void drop_old_probes(struct join *c)
 {
-	uint32_t share = c->probes_held / c->thread_count / 2;
+	uint32_t share = c->uprobes_held / c->thread_count / 2;
 
 	for (uint32_t i = 0; i < c->thread_count; i++) {
 		struct thread *t = &c->threads[i];
@@ -458,14 +458,14 @@ int join_probe(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
 	struct thread *t;
 
 	c->stats.probes++;
-	if (c->probes_held >= c->newest)
+	if (c->uprobes_held >= c->newest)
 		drop_old_probes(c);
 	t = get_thread(c, process, tid);
 	if (!t || queue_insert_by_time(&t->probes, &probe) != 0) {
 		c->stats.probes_unused++;
 		return -ENOMEM;
 	}
-	c->probes_held++;
+	c->uprobes_held++;
 	return 0;
 }
 

@@ -203,7 +203,7 @@ void kernel_reader_take_counters(struct run_parts *run)
 	struct stack_counters counters;
 
 	if (run->probes)
-		l->launches.probed_functions = probes_count(run->probes);
+		l->launches.probed_functions = uprobes_count(run->probes);
 	if (!bpf) {
 		/* samples lie in the same rings, and are most of what they hold */
 		l->cpu.dropped = kernel_events_lost(run->kernel);

@@ -15,10 +15,10 @@
 static void acknowledge(struct run_parts *run, const struct process *process, uint64_t instance)
 {
 	if (run->probes) {
-		int n = probes_scan_process(run->probes, process->pid);
+		int n = uprobes_scan_process(run->probes, process->pid);
 
 		log_verbose(run->log, "process %d: %d launch functions newly probed, %u in all",
-			    (int)process->pid, n > 0 ? n : 0, probes_count(run->probes));
+			    (int)process->pid, n > 0 ? n : 0, uprobes_count(run->probes));
 	}
 	run_parts_answer(run, process->pid, instance);
 }

@@ -132,7 +132,7 @@ static int open_probes(struct run_parts *run)
 		return -EPERM;
 	}
 	if (run->options->measure.probes_launches) {
-		run->probes = probes_new(PROBE_LAUNCH, bpf, collect_calls(run->collect), run->log);
+		run->probes = uprobes_new(PROBE_LAUNCH, bpf, collect_calls(run->collect), run->log);
 		if (!run->probes)
 			return -ENOMEM;
 	}
@@ -157,7 +157,7 @@ int run_parts_probe_libraries(struct run_parts *run)
 {
 	for (uint32_t i = 0; run->probes && i < run->options->cuda_lib_count; i++) {
 		const char *path = run->options->cuda_libs[i];
-		int err = probes_scan_file(run->probes, path);
+		int err = uprobes_scan_file(run->probes, path);
 
 		if (err >= 0)
 			continue;
@@ -340,7 +340,7 @@ void run_parts_close(struct run_parts *run)
 	attached_cuda_release(&run->cuda);
 	recording_close(run->recording);
 	run_parts_remove_payload(run);
-	probes_free(run->probes);
+	uprobes_free(run->probes);
 	call_timing_free(run->call_timing);
 	obstacles_free(run->obstacles);
 	run_parts_close_kernel(run);

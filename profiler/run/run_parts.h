@@ -44,7 +44,7 @@ struct run_parts {
 	struct attachment *attachment;   /* in place of a target; NULL: there is one */
 	char *program;                   /* the command line of its first process; NULL: unknown */
 	struct attached_cuda cuda;       /* processes that ran before us and use CUDA */
-	struct probes *probes;           /* of launches; NULL: not asked for */
+	struct uprobes *probes;          /* of launches; NULL: not asked for */
 	struct call_timing *call_timing; /* NULL: it cannot be */
 	struct obstacles *obstacles;     /* NULL: not looked for, in processes that ran before us */
 	struct recording *recording;     /* NULL: not asked for */

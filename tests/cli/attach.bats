@@ -7,7 +7,7 @@ setup()
 {
 	enter_test_folder
 	needs_root
-	cp "$workloads/attached" "atd$$" # a name of our own, for --name
+	cp "$workloads/attach_target" "atd$$" # a name of our own, for --name
 	workload=$PWD/atd$$
 	targets=()
 }

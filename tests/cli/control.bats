@@ -206,7 +206,7 @@ work_between()
 	local target
 
 	needs_root
-	"$workloads/attached" >ready </dev/null 3>&- &
+	"$workloads/attach_target" >ready </dev/null 3>&- &
 	target=$!
 	wait_until grep -qx ready ready
 	start_profile --control control --delay start --unit ns -o out.folded -p "$target"
@@ -236,7 +236,7 @@ work_between()
 	local target
 
 	needs_root
-	"$workloads/attached" >ready </dev/null 3>&- &
+	"$workloads/attach_target" >ready </dev/null 3>&- &
 	target=$!
 	wait_until grep -qx ready ready
 	start_profile --control control -o out.folded -p "$target"

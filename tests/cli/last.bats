@@ -182,7 +182,7 @@ has_printed_after()
 	local target
 
 	needs_root
-	"$workloads/attached" >ready </dev/null 3>&- &
+	"$workloads/attach_target" >ready </dev/null 3>&- &
 	target=$!
 	wait_until grep -qx ready ready
 	start_profile -v --last 1m -o out.folded -p "$target"

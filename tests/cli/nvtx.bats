@@ -135,7 +135,7 @@ many()
 	needs_command g++
 	cat >many.cpp <<-'END'
 		#include "tests/workloads/gpu.h"
-		#include "tests/fake_cuda/nvtx.h"
+		#include "tests/fake_cuda/fake_nvtx.h"
 		#include <cstdlib>
 		#include <string>
 

@@ -208,7 +208,7 @@ sys.exit(7)' "$script"
 			# nothing of the interpreter is called
 			gcc -w -O1 -D_GNU_SOURCE "$option" -I "$root" -I "$include" -I "$include/internal" \
 				-I "$include/internal/mimalloc" -I "$include/.." -o probe \
-				"$BATS_TEST_DIRNAME/python_offsets.c" "$root/symbolize/python_offsets.c" \
+				"$BATS_TEST_DIRNAME/print_python_offsets.c" "$root/symbolize/python_offsets.c" \
 				-Wl,--unresolved-symbols=ignore-all
 			./probe
 		done

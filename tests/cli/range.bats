@@ -78,7 +78,7 @@ shown()
 	needs_command g++
 	cat >handed.cpp <<-'END'
 		#include "tests/workloads/gpu.h"
-		#include "tests/fake_cuda/nvtx.h"
+		#include "tests/fake_cuda/fake_nvtx.h"
 		#include <thread>
 
 		GPU_KERNEL(outside)
@@ -166,7 +166,7 @@ shown()
 	needs_command g++
 	cat >many.cpp <<-'END'
 		#include "tests/workloads/gpu.h"
-		#include "tests/fake_cuda/nvtx.h"
+		#include "tests/fake_cuda/fake_nvtx.h"
 		#include <string>
 
 		GPU_KERNEL(outside)

@@ -357,11 +357,11 @@ as_if_unwatched()
 	expect_no_line reuse.folded '\[jit\]'
 }
 
-# expect_generated_stacks LAYOUT: jit_frames' three stacks are whole, of as much time each. Its functions keep data
+# expect_generated_stacks LAYOUT: jit_program's three stacks are whole, of as much time each. Its functions keep data
 # in rbp and old return addresses in their frames. What runs before its record is read may be guessed.
 expect_generated_stacks()
 {
-	run_profile -cpu-only -F 997 -o "$1.folded" --unit ns "$workloads/jit_frames" "$1" 1800
+	run_profile -cpu-only -F 997 -o "$1.folded" --unit ns "$workloads/jit_program" "$1" 1800
 	expect_status 0
 	awk '/;leaf[; ]/ { all += $NF }
 		/;through_first;first;between;inner;leaf[; ]/ { first += $NF }

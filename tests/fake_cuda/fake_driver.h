@@ -6,7 +6,7 @@
 #ifndef TESTS_FAKE_CUDA_FAKE_DRIVER_H
 #define TESTS_FAKE_CUDA_FAKE_DRIVER_H
 
-#include "timeline.h"
+#include "fake_timeline.h"
 
 /* 0, or NOT_INITIALIZED: before cuInit, and for ever in a forked child of a process that did it. */
 int driver_ready(void);

@@ -7,7 +7,7 @@
 #ifndef TESTS_FAKE_CUDA_MEMORY_H
 #define TESTS_FAKE_CUDA_MEMORY_H
 
-#include "timeline.h"
+#include "fake_timeline.h"
 
 /* The kind of memory that a call claims. */
 enum memory_side { MEMORY_ANYWHERE, MEMORY_ON_HOST, MEMORY_ON_DEVICE };

@@ -6,9 +6,9 @@
 FAKE_CUDA_SRC := tests/fake_cuda
 FAKE_CUDA_DIR := $(BUILD)/tests/fake_cuda
 
-FAKE_CUDA_DRIVER_OBJS := fake_driver driver_launch driver_memory memory module graph timeline \
-	totals virtual_memory
-FAKE_CUDA_CUPTI_OBJS := cupti fake_activity attributes pc_sampling range_profiler \
+FAKE_CUDA_DRIVER_OBJS := fake_driver driver_launch driver_memory memory module graph fake_timeline \
+	totals fake_virtual_memory
+FAKE_CUDA_CUPTI_OBJS := cupti fake_activity attributes fake_pc_sampling range_profiler \
 	records
 FAKE_CUDA_RUNTIME_OBJS := runtime runtime_init runtime_graph runtime_launch \
 	runtime_memory
@@ -76,7 +76,7 @@ $(FAKE_CUDA_DIR)/libprinter.so: $(FAKE_CUDA_DIR)/printer.o
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(FAKE_CUDA_LDFLAGS) -o $@ $^ -ldl
 
-$(FAKE_CUDA_DIR)/libnvToolsExt.so.1: $(FAKE_CUDA_DIR)/nvtx.o
+$(FAKE_CUDA_DIR)/libnvToolsExt.so.1: $(FAKE_CUDA_DIR)/fake_nvtx.o
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(FAKE_CUDA_LDFLAGS) -Wl,-soname,$(@F) -o $@ $^ -ldl
 

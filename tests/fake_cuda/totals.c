@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Settings from the environment, and the ground truth that a process writes. */
 #define _GNU_SOURCE
-#include "timeline.h"
+#include "fake_timeline.h"
 #include "../../cupti_trace/core/cupti_abi.h"
 #include "visible.h"
 

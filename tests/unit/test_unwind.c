@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 #include "cupti_trace/unwind/unwind_cache.h"
-#include "cupti_trace/unwind/unwind.h"
+#include "cupti_trace/unwind/unwind_thread.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
 

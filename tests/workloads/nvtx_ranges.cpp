@@ -5,7 +5,7 @@
  * push and pop return: 0 1 1 0 -2 where ranges are followed, else -2 each.
  */
 #include "gpu.h"
-#include "../fake_cuda/nvtx.h"
+#include "../fake_cuda/fake_nvtx.h"
 
 #include <stdint.h>
 #include <string.h>

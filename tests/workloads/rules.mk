@@ -13,7 +13,7 @@ WORKLOADS_CUDA := inference launches durations forks device_reset pyramid gpu_wo
 # not for a GPU: what conditions say is the stand-in's own
 WORKLOADS_FAKE := conditionals conditionals_frameless memory_use
 WORKLOADS_STATIC := inference launches durations gpu_work graphs waits
-WORKLOADS_PLAIN := attached blocked cpu_mix exits handlers in_step jit_frames jit_reuse many_threads pools renamed rubbish secretive driver_api newer_cuda decompress stuck_file \
+WORKLOADS_PLAIN := attach_target blocked cpu_mix exits handlers in_step jit_program jit_reuse many_threads pools renamed rubbish secretive driver_api newer_cuda decompress stuck_file \
 	stuck_memory
 
 WORKLOADS_FLAGS := -O1 -g -pthread -fno-omit-frame-pointer -fno-optimize-sibling-calls \

@@ -9,7 +9,7 @@
 #include <time.h>
 #include "cupti_trace/launch/launch_stack.h"
 #include "cupti_trace/python/python_stack.h"
-#include "cupti_trace/unwind/unwind.h"
+#include "cupti_trace/unwind/unwind_thread.h"
 
 static struct sink sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .broken = true};
 static long rounds = 300000;

@@ -9,8 +9,8 @@
  * library from anywhere, or be absent; programs may call the driver only. So every file with
  * executable mappings is searched for the function names, once per file.
  */
-#ifndef PROFILER_SOURCES_PROBES_H
-#define PROFILER_SOURCES_PROBES_H
+#ifndef PROFILER_SOURCES_UPROBES_H
+#define PROFILER_SOURCES_UPROBES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,29 +20,29 @@
 #include "symbolize/symbolizer.h"
 #include "symbolize/util/bounded_call.h"
 
-struct probes;
+struct uprobes;
 
 /* One for each kind of probe. `calls` reads the files; all borrowed. NULL: out of memory. */
-struct probes *probes_new(enum bpf_source_probe kind, struct bpf_source *source,
-			  struct bounded_caller *calls, struct log *log);
-void probes_free(struct probes *probes);
+struct uprobes *uprobes_new(enum bpf_source_probe kind, struct bpf_source *source,
+			    struct bounded_caller *calls, struct log *log);
+void uprobes_free(struct uprobes *probes);
 
 /*
  * Searches the current mappings of `pid`. Returns the number of newly probed functions, or -errno.
  * Call probes are set in that process only, the others in all that map the file.
  */
-int probes_scan_process(struct probes *probes, pid_t pid);
+int uprobes_scan_process(struct uprobes *probes, pid_t pid);
 
 /* Returns whether the functions of a mapped file are probed in all that map it. */
-bool probes_cover(const struct probes *probes, const struct code_mapping *mapping);
+bool uprobes_cover(const struct uprobes *probes, const struct code_mapping *mapping);
 
 /* Removes the probes set in that process only; its files may be searched again. */
-void probes_forget_process(struct probes *probes, pid_t pid);
+void uprobes_forget_process(struct uprobes *probes, pid_t pid);
 
 /* Searches one file. Likewise; -ENOENT if it has no such function. */
-int probes_scan_file(struct probes *probes, const char *path);
+int uprobes_scan_file(struct uprobes *probes, const char *path);
 
 /* The number of probed functions. */
-uint32_t probes_count(const struct probes *probes);
+uint32_t uprobes_count(const struct uprobes *probes);
 
 #endif

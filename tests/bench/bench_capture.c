@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include "cupti_trace/launch/launch_stack.h"
-#include "cupti_trace/unwind/unwind.h"
+#include "cupti_trace/unwind/unwind_thread.h"
 
 #define COLD_BYTES (1u << 20)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "profiler/sources/probes.h"
+#include "profiler/sources/uprobes.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -29,7 +29,7 @@ struct file_id {
 	bool is_probed;
 };
 
-struct probes {
+struct uprobes {
 	enum bpf_source_probe kind;
 	struct bpf_source *source;
 	struct bounded_caller *calls;
@@ -52,10 +52,10 @@ struct search {
 	bool is_served; /* by a program (FUSE) */
 };
 
-struct probes *probes_new(enum bpf_source_probe kind, struct bpf_source *source,
-			  struct bounded_caller *calls, struct log *log)
+struct uprobes *uprobes_new(enum bpf_source_probe kind, struct bpf_source *source,
+			    struct bounded_caller *calls, struct log *log)
 {
-	struct probes *p = calloc(1, sizeof(*p));
+	struct uprobes *p = calloc(1, sizeof(*p));
 
 	if (p) {
 		p->kind = kind;
@@ -66,7 +66,7 @@ struct probes *probes_new(enum bpf_source_probe kind, struct bpf_source *source,
 	return p;
 }
 
-void probes_free(struct probes *p)
+void uprobes_free(struct uprobes *p)
 {
 	if (!p)
 		return;
@@ -89,7 +89,7 @@ static uint32_t hash_file(const struct file_id *id)
 	return hash_bytes(words, sizeof(words));
 }
 
-static bool add_file(struct probes *p, struct file_id id)
+static bool add_file(struct uprobes *p, struct file_id id)
 {
 	if (!array_make_room(&p->files, p->file_count, &p->file_capacity, sizeof(id)) ||
 	    hash_index_add(&p->index, hash_file(&id), p->file_count) != 0)
@@ -99,7 +99,7 @@ static bool add_file(struct probes *p, struct file_id id)
 }
 
 /* True the first time a file is seen, for this process or for all. */
-static bool is_new_file(struct probes *p, const struct stat *st, pid_t pid)
+static bool is_new_file(struct uprobes *p, const struct stat *st, pid_t pid)
 {
 	struct file_id id = {st->st_dev, st->st_ino, pid, false};
 
@@ -108,7 +108,7 @@ static bool is_new_file(struct probes *p, const struct stat *st, pid_t pid)
 	       p->file_count < MAX_FILES && add_file(p, id);
 }
 
-void probes_forget_process(struct probes *p, pid_t pid)
+void uprobes_forget_process(struct uprobes *p, pid_t pid)
 {
 	uint32_t kept = 0;
 
@@ -227,7 +227,7 @@ static void run_search(struct bounded_job *opaque)
  * A probe on an instruction that the kernel must single-step costs 35 times one that it emulates;
  * compilers usually begin these functions with "push %rbp".
  */
-static void log_probes(struct probes *p, const struct search *search, const char *path)
+static void log_probes(struct uprobes *p, const struct search *search, const char *path)
 {
 	for (uint32_t i = 0; i < search->count; i++)
 		log_verbose(p->log, "probe on %s in %s at offset 0x%" PRIx64 ", first byte %02x%s",
@@ -239,7 +239,7 @@ static void log_probes(struct probes *p, const struct search *search, const char
 }
 
 /* A process that ended before its files were probed loses nothing. */
-static void warn_failure(struct probes *p, const char *path, int err)
+static void warn_failure(struct uprobes *p, const char *path, int err)
 {
 	static const char *const lost[] = {[PROBE_LAUNCH] = "launches will have no stack",
 					   [PROBE_CALL] = "calls are not timed"};
@@ -260,7 +260,7 @@ static void warn_failure(struct probes *p, const char *path, int err)
  * The kernel reads the file while no process of the machine can fork: a FUSE server that does not
  * answer would stop all of them.
  */
-static int refuse_served(struct probes *p, const char *path)
+static int refuse_served(struct uprobes *p, const char *path)
 {
 	if (p->kind < PROBE_SUBSCRIBE)
 		log_warn(p->log,
@@ -274,7 +274,7 @@ static int refuse_served(struct probes *p, const char *path)
  * Probes the functions found. The descriptor guarantees that the file searched is the file probed,
  * whatever the target maps or renames meanwhile.
  */
-static int attach(struct probes *p, struct search *search, pid_t only, const char *shown_path)
+static int attach(struct uprobes *p, struct search *search, pid_t only, const char *shown_path)
 {
 	char path[64];
 	int err;
@@ -297,7 +297,7 @@ static int attach(struct probes *p, struct search *search, pid_t only, const cha
 }
 
 /* `only`: the process to probe, 0: all. Closes the descriptor. */
-static int scan_open_file(struct probes *p, int fd, uint64_t device, pid_t only,
+static int scan_open_file(struct uprobes *p, int fd, uint64_t device, pid_t only,
 			  const char *shown_path)
 {
 	struct search *search = bounded_job_new(sizeof(*search), run_search, NULL);
@@ -319,7 +319,7 @@ static int scan_open_file(struct probes *p, int fd, uint64_t device, pid_t only,
 	return n;
 }
 
-static int scan_file(struct probes *p, const struct mapped_file *mapped, pid_t only)
+static int scan_file(struct uprobes *p, const struct mapped_file *mapped, pid_t only)
 {
 	struct opened_file file;
 
@@ -337,12 +337,12 @@ static int scan_file(struct probes *p, const struct mapped_file *mapped, pid_t o
 	return file.is_elf ? 0 : -ENOENT;
 }
 
-int probes_scan_file(struct probes *p, const char *path)
+int uprobes_scan_file(struct uprobes *p, const char *path)
 {
 	return scan_file(p, &(struct mapped_file){.path = path}, 0);
 }
 
-bool probes_cover(const struct probes *p, const struct code_mapping *mapping)
+bool uprobes_cover(const struct uprobes *p, const struct code_mapping *mapping)
 {
 	struct file_id id = {makedev(mapping->dev_major, mapping->dev_minor), mapping->inode, 0,
 			     false};
@@ -351,7 +351,7 @@ bool probes_cover(const struct probes *p, const struct code_mapping *mapping)
 	return at != HASH_INDEX_NONE && p->files[at].is_probed;
 }
 
-int probes_scan_process(struct probes *p, pid_t pid)
+int uprobes_scan_process(struct uprobes *p, pid_t pid)
 {
 	pid_t only = p->kind == PROBE_CALL ? pid : 0;
 	struct code_mapping mapping;
@@ -377,7 +377,7 @@ int probes_scan_process(struct probes *p, pid_t pid)
 	return probed;
 }
 
-uint32_t probes_count(const struct probes *p)
+uint32_t uprobes_count(const struct uprobes *p)
 {
 	return p->probed;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "timeline.h"
+#include "fake_timeline.h"
 #include "fake_driver.h"
 #include "memory.h"
 #include "cbid.h"

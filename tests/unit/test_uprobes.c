@@ -9,7 +9,7 @@
 #include <time.h>
 #include "made_elf.h"
 #include "profiler/base/cuda_functions.h"
-#include "profiler/sources/probes.h"
+#include "profiler/sources/uprobes.h"
 
 #define TIMEOUT_S 60          /* for expected events */
 #define NO_PROCESS 0x3fff0000 /* above the largest pid_max */
@@ -99,7 +99,7 @@ struct bench {
 	struct log log;
 	struct bpf_source *source;
 	struct bounded_caller *calls;
-	struct probes *probes;
+	struct uprobes *probes;
 };
 
 /* This process and its children are followed. */
@@ -114,13 +114,13 @@ static void begin(struct bench *b, enum bpf_source_probe kind)
 		fail_msg("%s", error);
 	assert_int_equal(bpf_source_track(b->source, getpid()), 0);
 	b->calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
-	b->probes = probes_new(kind, b->source, b->calls, &b->log);
+	b->probes = uprobes_new(kind, b->source, b->calls, &b->log);
 	assert_non_null(b->probes);
 }
 
 static void end(struct bench *b)
 {
-	probes_free(b->probes);
+	uprobes_free(b->probes);
 	bounded_caller_free(b->calls);
 	bpf_source_close(b->source);
 }
@@ -159,17 +159,17 @@ static void launch_functions_of_a_program(void **state)
 	begin(&b, PROBE_LAUNCH);
 	call_all();
 	assert_null(next_event(&b));
-	assert_int_equal(probes_count(b.probes), 0);
-	assert_int_equal(probes_scan_process(b.probes, getpid()), LAUNCH_FUNCTIONS);
-	assert_int_equal(probes_count(b.probes), LAUNCH_FUNCTIONS);
+	assert_int_equal(uprobes_count(b.probes), 0);
+	assert_int_equal(uprobes_scan_process(b.probes, getpid()), LAUNCH_FUNCTIONS);
+	assert_int_equal(uprobes_count(b.probes), LAUNCH_FUNCTIONS);
 	call_all();
 	expect_launch(&b, "cudaLaunchKernel");
 	expect_launch(&b, "cuLaunchKernel_ptsz");
 	assert_null(next_event(&b));
 	/* a file is looked through once */
-	assert_int_equal(probes_scan_process(b.probes, getpid()), 0);
-	assert_int_equal(probes_scan_file(b.probes, "/proc/self/exe"), 0);
-	assert_int_equal(probes_count(b.probes), LAUNCH_FUNCTIONS);
+	assert_int_equal(uprobes_scan_process(b.probes, getpid()), 0);
+	assert_int_equal(uprobes_scan_file(b.probes, "/proc/self/exe"), 0);
+	assert_int_equal(uprobes_count(b.probes), LAUNCH_FUNCTIONS);
 	cudaLaunchKernel();
 	expect_launch(&b, "cudaLaunchKernel");
 	assert_null(next_event(&b));
@@ -185,18 +185,18 @@ static void libraries_that_are_mapped_later(void **state)
 	begin(&b, PROBE_LAUNCH);
 	build_library("late.so", "cudaLaunchKernelExC", "not_of_cuda");
 	build_library("other.so", "cudaLaunch", "cudaLaunchKernel_");
-	assert_int_equal(probes_scan_process(b.probes, getpid()), LAUNCH_FUNCTIONS);
+	assert_int_equal(uprobes_scan_process(b.probes, getpid()), LAUNCH_FUNCTIONS);
 	library = map_library("late.so");
 	other = map_library("other.so");
 	call(library, "cudaLaunchKernelExC", 1);
 	assert_null(next_event(&b));
-	assert_int_equal(probes_scan_process(b.probes, getpid()), 1);
+	assert_int_equal(uprobes_scan_process(b.probes, getpid()), 1);
 	call(library, "cudaLaunchKernelExC", 1);
 	call(library, "not_of_cuda", 1);
 	call(other, "cudaLaunchKernel_", 1);
 	expect_launch(&b, "cudaLaunchKernelExC");
 	assert_null(next_event(&b));
-	assert_int_equal(probes_count(b.probes), LAUNCH_FUNCTIONS + 1);
+	assert_int_equal(uprobes_count(b.probes), LAUNCH_FUNCTIONS + 1);
 	end(&b);
 	dlclose(library);
 	dlclose(other);
@@ -210,12 +210,12 @@ static void a_library_whose_file_was_replaced(void **state)
 
 	(void)state;
 	begin(&b, PROBE_LAUNCH);
-	probes_scan_process(b.probes, getpid());
+	uprobes_scan_process(b.probes, getpid());
 	build_library("replaced.so", "cuGraphLaunch", "x");
 	library = map_library("replaced.so");
 	build_library("new.so", "cudaGraphLaunch", "y");
 	shell("mv new.so replaced.so");
-	assert_int_equal(probes_scan_process(b.probes, getpid()), 1);
+	assert_int_equal(uprobes_scan_process(b.probes, getpid()), 1);
 	call(library, "cuGraphLaunch", 1);
 	expect_launch(&b, "cuGraphLaunch");
 	other = map_library("./replaced.so");
@@ -241,7 +241,7 @@ static void subscribers_are_watched_in_cupti(void **state)
 	build_library("cupti.so", "cuptiSubscribe", "cuptiSubscribe_v2");
 	library = map_library("libcupti.so.99");
 	other = map_library("cupti.so");
-	assert_int_equal(probes_scan_process(b.probes, getpid()), 2);
+	assert_int_equal(uprobes_scan_process(b.probes, getpid()), 2);
 	call(other, "cuptiSubscribe", 39);
 	call(library, "cuptiSubscribe", 0);
 	assert_null(next_event(&b));
@@ -263,10 +263,10 @@ static void missing_processes(void **state)
 
 	(void)state;
 	begin(&b, PROBE_CALL);
-	assert_int_equal(probes_scan_process(b.probes, NO_PROCESS), -ENOENT);
-	assert_int_equal(probes_scan_process(b.probes, -1), -ENOENT);
-	probes_forget_process(b.probes, NO_PROCESS);
-	assert_int_equal(probes_count(b.probes), 0);
+	assert_int_equal(uprobes_scan_process(b.probes, NO_PROCESS), -ENOENT);
+	assert_int_equal(uprobes_scan_process(b.probes, -1), -ENOENT);
+	uprobes_forget_process(b.probes, NO_PROCESS);
+	assert_int_equal(uprobes_count(b.probes), 0);
 	end(&b);
 }
 
@@ -349,25 +349,25 @@ static void calls_are_probed_in_one_process(void **state)
 	other = start_child();
 	assert_int_equal(bpf_source_time_calls(b.source, one.pid, true), 0);
 	assert_int_equal(bpf_source_time_calls(b.source, other.pid, true), 0);
-	assert_int_equal(probes_scan_process(b.probes, one.pid), CALL_FUNCTIONS);
-	assert_int_equal(probes_scan_process(b.probes, one.pid), 0);
+	assert_int_equal(uprobes_scan_process(b.probes, one.pid), CALL_FUNCTIONS);
+	assert_int_equal(uprobes_scan_process(b.probes, one.pid), 0);
 	let_call(&other);
 	let_call(&one);
 	assert_int_equal(count_calls(&b, one.pid), CALL_FUNCTIONS);
 	/* the same file, for another process */
-	assert_int_equal(probes_scan_process(b.probes, other.pid), CALL_FUNCTIONS);
+	assert_int_equal(uprobes_scan_process(b.probes, other.pid), CALL_FUNCTIONS);
 	let_call(&other);
 	assert_int_equal(count_calls(&b, other.pid), CALL_FUNCTIONS);
-	assert_int_equal(probes_count(b.probes), 2 * CALL_FUNCTIONS);
+	assert_int_equal(uprobes_count(b.probes), 2 * CALL_FUNCTIONS);
 	/* one is forgotten, the other is not */
-	probes_forget_process(b.probes, one.pid);
+	uprobes_forget_process(b.probes, one.pid);
 	let_call(&one);
 	assert_null(next_event(&b));
 	let_call(&other);
 	assert_int_equal(count_calls(&b, other.pid), CALL_FUNCTIONS);
-	assert_int_equal(probes_scan_process(b.probes, other.pid), 0);
+	assert_int_equal(uprobes_scan_process(b.probes, other.pid), 0);
 	/* and its files are searched again */
-	assert_int_equal(probes_scan_process(b.probes, one.pid), CALL_FUNCTIONS);
+	assert_int_equal(uprobes_scan_process(b.probes, one.pid), CALL_FUNCTIONS);
 	let_call(&one);
 	assert_int_equal(count_calls(&b, one.pid), CALL_FUNCTIONS);
 	end_child(&one);
@@ -388,16 +388,16 @@ static void files_that_are_named(void **state)
 	build_library("without.so", "one", "another");
 	shell("mkfifo fifo && mkdir inner && printf text > text && : > empty && "
 	      "ln -s named.so link.so");
-	assert_int_equal(probes_scan_file(b.probes, path_of("nothing.so")), -ENOENT);
-	assert_int_equal(probes_scan_file(b.probes, path_of("without.so")), -ENOENT);
-	assert_int_equal(probes_scan_file(b.probes, path_of("text")), -ENOENT);
-	assert_int_equal(probes_scan_file(b.probes, path_of("empty")), -ENOENT);
-	assert_true(probes_scan_file(b.probes, path_of("fifo")) < 0); /* and does not wait */
-	assert_true(probes_scan_file(b.probes, path_of("inner")) < 0);
-	assert_int_equal(probes_count(b.probes), 0);
-	assert_int_equal(probes_scan_file(b.probes, path_of("link.so")), 2);
-	assert_int_equal(probes_scan_file(b.probes, path_of("named.so")), 0); /* the same file */
-	assert_int_equal(probes_count(b.probes), 2);
+	assert_int_equal(uprobes_scan_file(b.probes, path_of("nothing.so")), -ENOENT);
+	assert_int_equal(uprobes_scan_file(b.probes, path_of("without.so")), -ENOENT);
+	assert_int_equal(uprobes_scan_file(b.probes, path_of("text")), -ENOENT);
+	assert_int_equal(uprobes_scan_file(b.probes, path_of("empty")), -ENOENT);
+	assert_true(uprobes_scan_file(b.probes, path_of("fifo")) < 0); /* and does not wait */
+	assert_true(uprobes_scan_file(b.probes, path_of("inner")) < 0);
+	assert_int_equal(uprobes_count(b.probes), 0);
+	assert_int_equal(uprobes_scan_file(b.probes, path_of("link.so")), 2);
+	assert_int_equal(uprobes_scan_file(b.probes, path_of("named.so")), 0); /* the same file */
+	assert_int_equal(uprobes_count(b.probes), 2);
 	library = map_library("named.so");
 	call(library, "cuLaunchKernelEx", 1);
 	expect_launch(&b, "cuLaunchKernelEx");
@@ -441,7 +441,7 @@ static void odd_symbols(void **state)
 	whole[0].data = table;
 	make_elf(path_of("odd.so"), whole, 2);
 	begin(&b, PROBE_LAUNCH);
-	assert_int_equal(probes_scan_file(b.probes, path_of("odd.so")), 2);
+	assert_int_equal(uprobes_scan_file(b.probes, path_of("odd.so")), 2);
 	end(&b);
 }
 
@@ -478,7 +478,7 @@ static void missing_tables(void **state)
 			made_write(fd, &elfclass32, 1, EI_CLASS);
 			close(fd);
 		}
-		assert_int_equal(probes_scan_file(b.probes, path_of(file)), i == 0 ? 1 : -ENOENT);
+		assert_int_equal(uprobes_scan_file(b.probes, path_of(file)), i == 0 ? 1 : -ENOENT);
 	}
 	end(&b);
 }
@@ -502,8 +502,8 @@ static void too_many_functions(void **state)
 	make_elf(path_of("crowded.so"), sections, 2);
 	free(symbols);
 	begin(&b, PROBE_LAUNCH);
-	assert_int_equal(probes_scan_file(b.probes, path_of("crowded.so")), FOUND_MAX);
-	assert_int_equal(probes_count(b.probes), FOUND_MAX);
+	assert_int_equal(uprobes_scan_file(b.probes, path_of("crowded.so")), FOUND_MAX);
+	assert_int_equal(uprobes_count(b.probes), FOUND_MAX);
 	end(&b);
 }
 
@@ -527,7 +527,7 @@ static void probe_locations_are_logged(void **state)
 	begin(&b, PROBE_LAUNCH);
 	b.log.level = LOG_VERBOSE;
 	capture_begin(&captured);
-	assert_int_equal(probes_scan_file(b.probes, path_of("cost.so")), 2);
+	assert_int_equal(uprobes_scan_file(b.probes, path_of("cost.so")), 2);
 	text = capture_end(&captured);
 	assert_non_null(strstr(text, "probe on cuLaunchKernel in /tmp/profile_unit."));
 	assert_non_null(strstr(text, ", first byte 55\n"));
@@ -545,15 +545,15 @@ static const char *failure_of(enum bpf_source_probe kind, const char *file)
 	struct bpf_source *source = bpf_source_open(&(struct bpf_source_options){.sample_hz = 50},
 						    error, sizeof(error));
 	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
-	struct probes *probes;
+	struct uprobes *probes;
 
 	assert_non_null(source);
-	probes = probes_new(kind, source, calls, &log);
+	probes = uprobes_new(kind, source, calls, &log);
 	assert_non_null(probes);
 	capture_begin(&captured);
-	assert_int_equal(probes_scan_file(probes, path_of(file)), -EOPNOTSUPP);
-	assert_int_equal(probes_count(probes), 0);
-	probes_free(probes);
+	assert_int_equal(uprobes_scan_file(probes, path_of(file)), -EOPNOTSUPP);
+	assert_int_equal(uprobes_count(probes), 0);
+	uprobes_free(probes);
 	bounded_caller_free(calls);
 	bpf_source_close(source);
 	return capture_end(&captured);

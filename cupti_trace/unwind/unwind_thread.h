@@ -13,8 +13,8 @@
  * Nothing but the thread's own stack is read, and nothing outside its bounds. On a stack that is
  * not the thread's (a coroutine's) the kernel is asked, page by page, whether there is more of it.
  */
-#ifndef CUPTI_TRACE_UNWIND_UNWIND_H
-#define CUPTI_TRACE_UNWIND_UNWIND_H
+#ifndef CUPTI_TRACE_UNWIND_UNWIND_THREAD_H
+#define CUPTI_TRACE_UNWIND_UNWIND_THREAD_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
  * do inside a program. FAKE_NVTX_VERSION=2 in the environment: behaves like libnvToolsExt.so of
  * NVTX 2.
  */
-#ifndef TESTS_FAKE_CUDA_NVTX_H
-#define TESTS_FAKE_CUDA_NVTX_H
+#ifndef TESTS_FAKE_CUDA_FAKE_NVTX_H
+#define TESTS_FAKE_CUDA_FAKE_NVTX_H
 
 #include <stdint.h>
 #include "../../cupti_trace/launch/nvtx_abi.h"

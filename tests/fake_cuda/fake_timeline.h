@@ -12,8 +12,8 @@
  * Objects are never freed before the process ends, so stale handles are detected. One lock guards
  * all state; no callback runs with it held.
  */
-#ifndef TESTS_FAKE_CUDA_TIMELINE_H
-#define TESTS_FAKE_CUDA_TIMELINE_H
+#ifndef TESTS_FAKE_CUDA_FAKE_TIMELINE_H
+#define TESTS_FAKE_CUDA_FAKE_TIMELINE_H
 
 #include "fake_cuda.h"
 

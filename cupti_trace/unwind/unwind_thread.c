@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cupti_trace/unwind/unwind.h"
+#include "cupti_trace/unwind/unwind_thread.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

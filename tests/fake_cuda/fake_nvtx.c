@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "nvtx.h"
+#include "fake_nvtx.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

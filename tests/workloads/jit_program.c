@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jit_frames LAYOUT [CPU_MS=800]: no CUDA. Generates functions without frame pointers, which have
+ * jit_program LAYOUT [CPU_MS=800]: no CUDA. Generates functions without frame pointers, which have
  * data in rbp and old return addresses in their frames, and writes a jitdump of them into the
  * working directory, with call-frame information (symbolize/jit_frames.h) in LAYOUT:
  *
