@@ -232,6 +232,7 @@ $(COMPLETIONS): $(BUILD)/completion/%: $(PROFILE)
 DOCS := $(wildcard docs/*.md docs/*.svg)
 PICTURES := $(wildcard docs/pictures/*.svg)
 SCRIPTS := $(wildcard docs/probes/*.bt)
+RECIPES := $(wildcard docs/recipes/*)
 
 install: $(PROFILE) $(COMPLETIONS)
 	$(Q)install -D -m 755 $(PROFILE) $(DESTDIR)$(bindir)/profile
@@ -244,14 +245,15 @@ install: $(PROFILE) $(COMPLETIONS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir)/docs $(DOCS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir)/docs/pictures $(PICTURES)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir)/docs/probes $(SCRIPTS)
+	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir)/docs/recipes $(RECIPES)
 
 uninstall:
 	$(Q)rm -f $(DESTDIR)$(bindir)/profile $(DESTDIR)$(mandir)/man1/profile.1 \
 		$(DESTDIR)$(bashdir)/profile $(DESTDIR)$(zshdir)/_profile \
 		$(DESTDIR)$(fishdir)/profile.fish $(DESTDIR)$(libdir)/libprofile_cupti.so \
-		$(addprefix $(DESTDIR)$(docdir)/,README.md CHANGELOG.md CONTRIBUTING.md LICENSE $(DOCS) $(PICTURES) $(SCRIPTS))
+		$(addprefix $(DESTDIR)$(docdir)/,README.md CHANGELOG.md CONTRIBUTING.md LICENSE $(DOCS) $(PICTURES) $(SCRIPTS) $(RECIPES))
 	$(Q)rmdir --ignore-fail-on-non-empty $(DESTDIR)$(libdir) $(DESTDIR)$(docdir)/docs/pictures \
-		$(DESTDIR)$(docdir)/docs/probes \
+		$(DESTDIR)$(docdir)/docs/probes $(DESTDIR)$(docdir)/docs/recipes \
 		$(DESTDIR)$(docdir)/docs $(DESTDIR)$(docdir) 2>/dev/null || true
 
 # a Debian package: build/profile_VERSION_ARCHITECTURE.deb
