@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What --live costs the loop: passes over 200,000 rows with stacks of 30 frames, half of them GPU
- * work, 50,000 places in code; and choosing and writing what is shown.
+ * Measures what --live costs the loop: passes over 200,000 rows with stacks of 30 frames, half of
+ * them GPU work, 50,000 places in code; and choosing and writing what is shown.
  */
 #include "profiler/model/live_message.h"
 #include "symbolize/util/monotonic.h"

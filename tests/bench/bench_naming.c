@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long names take: 10,000 distinct stacks of 50 frames at random places in the code of ordinary
- * libraries, located, named and written as folded stacks; median of several rounds, each from
- * nothing. `make bench`.
+ * Measures how long names take: 10,000 distinct stacks of 50 frames at random places in the code of
+ * ordinary libraries, located, named and written as folded stacks; median of several rounds, each
+ * from nothing. `make bench`.
  */
 #include <dlfcn.h>
 #include <inttypes.h>

@@ -190,7 +190,7 @@ static struct result run_round(const struct text *text)
 enum { GRAPH = 3 };
 #define NODE_ID(node) ((uint64_t)GRAPH << 32 | (node))
 
-/* Where the graph's nodes were made. */
+/* Sends the stacks that made the graph's nodes. */
 static void put_nodes(struct text *text)
 {
 	for (uint32_t node = 0; node < GRAPH_NODES; node++)

@@ -75,7 +75,7 @@ static double switch_often(void)
 	return ns;
 }
 
-/* How often this process's program at switches has run, and for how long. */
+/* Reads how often this process's program at switches has run, and for how long. */
 static void read_runs(uint64_t *runs, uint64_t *ns)
 {
 	DIR *folder = opendir("/proc/self/fd");

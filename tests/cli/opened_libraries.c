@@ -45,7 +45,7 @@ static uint64_t find_capabilities(void)
 	return all;
 }
 
-/* Whether this is a process of profile's own, and not a program that it runs. */
+/* Returns whether this is a process of profile's own, and not a program that it runs. */
 static int is_profile(void)
 {
 	char path[4096];

@@ -29,7 +29,7 @@
 #include "symbolize/python_frames.h"
 #include "symbolize/python_offsets.h"
 
-/* What _PyRuntime begins with, as the headers make it. */
+/* The beginning of _PyRuntime, as the headers make it. */
 #if PY_VERSION_HEX >= 0x030e0000
 static const struct {
 	_Py_DebugOffsets offsets;

@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 	attr.config1 = (uintptr_t)argv[1];
 	for (int i = 2; i < argc; i++) {
 		attr.config2 = strtoull(argv[i], NULL, 16);
-		/* of one CPU, but the kernel puts the probe into the code of all processes */
+		/* one CPU's, but the kernel puts the probe into the code of all processes */
 		if (syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC) < 0) {
 			fprintf(stderr, "%s at %s: %s\n", argv[1], argv[i], strerror(errno));
 			return 1;

@@ -234,9 +234,9 @@ cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const voi
 				     void **args);
 
 /*
- * What nvcc's generated host code calls. A fat binary that begins with FAKE_CUDA_FATBIN_MAGIC
- * promises that the first argument of each of its kernels is its duration (uint64_t, ns); kernels
- * of any other last FAKE_CUDA_KERNEL_NS.
+ * Functions that nvcc's generated host code calls. A fat binary that begins with
+ * FAKE_CUDA_FATBIN_MAGIC promises that the first argument of each of its kernels is its duration
+ * (uint64_t, ns); kernels of any other last FAKE_CUDA_KERNEL_NS.
  */
 #define FAKE_CUDA_FATBIN_MAGIC 0x46414b45u
 void **__cudaRegisterFatBinary(void *fatbin);

@@ -18,7 +18,7 @@ static struct {
 	bool attached, forked;
 	const struct fake_cuda_driver *driver;
 	bool subscribed;
-	char name[64]; /* of the subscriber, "" if it gave none */
+	char name[64]; /* the subscriber's, "" if it gave none */
 	cupti_abi_callback callback;
 	void *userdata;
 	uint8_t enabled[4][MAX_CBID]; /* [domain][cbid] */
@@ -90,7 +90,7 @@ static bool wanted(uint32_t domain, uint32_t cbid, cupti_abi_callback *callback,
  * and everything that follows is within it.
  */
 static __thread struct {
-	uint32_t depth, correlation_id; /* of the outermost */
+	uint32_t depth, correlation_id; /* the outermost call's */
 } open_calls;
 
 /* For a callback of the runtime. False: CUPTI takes the thread to be in no call that could end. */
@@ -292,7 +292,7 @@ FAKE_CUDA_EXPORT int cuptiGetLastError(void)
 	return CUPTI_ABI_SUCCESS;
 }
 
-/* Whether FAKE_CUDA_SUBSCRIBE_ERROR is meant for this copy of the library. */
+/* Returns whether FAKE_CUDA_SUBSCRIBE_ERROR is meant for this copy of the library. */
 static bool is_refused(void)
 {
 	const char *part = getenv("FAKE_CUDA_SUBSCRIBE_ERROR_IN");

@@ -36,12 +36,12 @@ void cupti_activity(const struct fake_cuda_activity *activity);
 
 /* pc_sampling.c: a kernel was launched that may be sampled. */
 void cupti_pc_sample(const struct fake_cuda_activity *kernel);
-/* What cuptiGetCubinCrc says of this file. */
+/* Returns the CRC of this file, as cuptiGetCubinCrc does. */
 uint64_t cupti_crc_of_file(const char *path);
 
 /* A number from the environment, 0 if it is unset. */
 unsigned long cupti_env(const char *name);
-/* Whether the variable has this value. */
+/* Returns whether the variable has this value. */
 bool cupti_setting_is(const char *name, const char *value);
 
 #define FAKE_CUPTI_DECLARE(name, required, parameters) int name parameters;
@@ -53,7 +53,7 @@ int cuptiEnableDomain(uint32_t enable, cupti_abi_subscriber subscriber, uint32_t
 int cuptiActivityFlushPeriod(uint32_t ms);
 int cuptiActivityGetAttribute(uint32_t attribute, size_t *value_size, void *value);
 int cuptiGetLastError(void);
-/* How often cupti_misuse was called; not in NVIDIA's library. */
+/* Returns how often cupti_misuse was called; not in NVIDIA's library. */
 unsigned long fake_cupti_misuses(void);
 
 #endif

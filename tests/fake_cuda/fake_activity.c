@@ -23,13 +23,13 @@
 /* buffer_completed's stream id means nothing with a NULL context; on an H100 it is not even 0. */
 enum { STREAM_ID_NOISE = 0x15b40000 };
 
-#define SHIFT_NS 100000000000 /* of records that are early or late on demand: 100 s */
+#define SHIFT_NS 100000000000 /* shift of records that are early or late on demand: 100 s */
 
 struct entry {
 	size_t offset;
 	uint64_t start, end; /* monotonic; both 0: never known */
 	bool reversed;
-	int64_t shift; /* of both */
+	int64_t shift; /* both kinds' */
 };
 
 struct buffer {
@@ -43,8 +43,8 @@ struct buffer {
 };
 
 /*
- * Where a thread's records go (CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, on by default since
- * it exists), or those of all threads.
+ * The buffers for a thread's records (CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, on by default
+ * since it exists), or those of all threads.
  */
 struct holder {
 	struct buffer *current, *spare; /* being filled; requested by racing threads */
@@ -65,7 +65,7 @@ static struct {
 	uint64_t records_seen;
 	size_t dropped;
 	uint64_t flush_period;          /* ns, 0: none */
-	struct holder *holders, common; /* of the threads; of all of them */
+	struct holder *holders, common; /* one for each thread; one for all */
 	bool shared;                    /* only `common` is used */
 	pthread_key_t thread_end;
 	struct buffer *queue, **queue_end;    /* to hand over when complete */
@@ -569,7 +569,7 @@ static void flush_mark(bool forced)
 		if (forced)
 			b->forced = true;
 		else if (!complete(b, now))
-			break; /* those after it wait their turn */
+			break; /* later ones wait their turn */
 		await(b);
 	}
 }

@@ -73,7 +73,7 @@ enum fake_cuda_activity_type {
 	FAKE_CUDA_KERNEL,
 	FAKE_CUDA_COPY,
 	FAKE_CUDA_SET,
-	FAKE_CUDA_TIMELINE_TYPES, /* those before it occupy a stream */
+	FAKE_CUDA_TIMELINE_TYPES, /* kinds before it occupy a stream */
 	FAKE_CUDA_MEMORY = FAKE_CUDA_TIMELINE_TYPES,
 	FAKE_CUDA_POOL,
 	FAKE_CUDA_GRAPH, /* all work of one graph launch on the timeline */
@@ -93,9 +93,9 @@ struct fake_cuda_activity {
 	enum fake_cuda_activity_type type;
 	uint32_t device_id, context_id, stream_id, correlation_id, graph_id;
 	uint64_t graph_node_id;
-	bool in_body;        /* of a conditional node */
+	bool in_body;        /* a conditional node's */
 	bool decompresses;   /* a set that stands for a batch of decompression */
-	uint64_t start, end; /* the same, if it is an instant */
+	uint64_t start, end; /* equal to the start if it is an instant */
 	uint64_t bytes;      /* except for kernels */
 	bool async;
 
@@ -109,10 +109,10 @@ struct fake_cuda_activity {
 	 */
 	uint8_t copy_kind, source_kind, destination_kind;
 	struct fake_cuda_place source, destination; /* the devices of a peer copy */
-	uint32_t value;                             /* of a set */
+	uint32_t value;                             /* a set's value */
 	uint32_t operation;                         /* CUPTI_ABI_MEMORY_ALLOCATION, _RELEASE */
 	uint64_t address;
-	/* of what comes from a pool, and of pools: its address, bytes that it holds and has handed
+	/* for memory of a pool, and for pools: its address, bytes that it holds and has handed
 	 * out */
 	uint64_t pool, held, used;
 };
@@ -230,7 +230,7 @@ struct fake_cuda_set_2d {
 };
 
 struct fake_cuda_driver {
-	size_t size; /* of this structure: a mismatch means libraries of different builds */
+	size_t size; /* version of this structure: a mismatch means libraries of different builds */
 
 	int (*init)(unsigned int flags); /* cuInit */
 	int (*ready)(void);              /* 0, or NOT_INITIALIZED before cuInit and after a fork */

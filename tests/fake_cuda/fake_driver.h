@@ -28,7 +28,7 @@ int driver_kernel_work(struct gpu_work *work, const struct fake_cuda_launch_conf
  * call's correlation id. `end`: when it ends, 0 if it was captured; may be NULL.
  */
 int driver_submit(struct fake_cuda_stream *stream, const struct gpu_work *work, uint64_t *end);
-/* The same for a node of a running graph. */
+/* Does that for a node of a running graph. */
 void driver_run(struct fake_cuda_stream *stream, const struct gpu_work *work, uint32_t graph_id,
 		uint64_t graph_node_id, bool in_body, struct fake_cuda_activity *activity);
 

@@ -26,7 +26,7 @@ static const char *const reason_names[] = {
 };
 enum { REASONS = sizeof(reason_names) / sizeof(reason_names[0]), FIRST_INDEX = 100 };
 
-/* What was sampled at one place of a function; in serialized mode, of one launch. */
+/* Samples at one place of a function; in serialized mode, of one launch. */
 struct place {
 	char *function; /* for the life of the process */
 	uint64_t pc;
@@ -43,7 +43,7 @@ struct context {
 	struct place *places;
 	size_t count;
 	uint64_t total, dropped, other;
-	unsigned long kernels; /* that were sampled */
+	unsigned long kernels; /* kernels sampled */
 	struct context *next;
 };
 
@@ -97,7 +97,7 @@ static void add(struct context *c, const struct fake_cuda_activity *kernel, uint
 	}
 }
 
-/* Whether "FUNCTION", or "FUNCTION@N/M", is this kernel; of which it is the `number`th. */
+/* Returns whether "FUNCTION", or "FUNCTION@N/M", is this kernel; of which it is the `number`th. */
 static bool is_of(char *function, const char *kernel, unsigned long number)
 {
 	char *turn = strrchr(function, '@');
@@ -255,7 +255,7 @@ FAKE_CUDA_EXPORT int cuptiPCSamplingGetStallReasons(struct cupti_abi_pc_reasons 
 	return leave(CUPTI_ABI_SUCCESS);
 }
 
-/* Of a buffer that CUPTI is to fill. */
+/* The layout of a buffer that CUPTI is to fill. */
 static bool is_usable(const struct cupti_abi_pc_data *data, uint32_t reasons)
 {
 	if (!data || data->size != sizeof(*data) || !data->capacity || !data->records)
@@ -404,7 +404,7 @@ FAKE_CUDA_EXPORT int cuptiPCSamplingGetData(struct cupti_abi_pc_fetch *params)
 	return leave(CUPTI_ABI_SUCCESS);
 }
 
-/* What is left goes to the buffer that was configured; what does not fit is gone. */
+/* Copies the rest into the configured buffer; samples that do not fit are lost. */
 FAKE_CUDA_EXPORT int cuptiPCSamplingDisable(struct cupti_abi_pc_context *params)
 {
 	struct context *c;

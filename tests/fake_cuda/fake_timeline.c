@@ -44,7 +44,7 @@ struct fake_cuda_context {
 	struct fake_cuda_stream *legacy, *internal;
 	struct fake_cuda_stream *streams; /* all, including the legacy one */
 	uint64_t blocking_tail;           /* latest end on any blocking stream */
-	uint64_t kernel_tail;             /* of the last kernel while they are serialized */
+	uint64_t kernel_tail;             /* end of the last kernel while kernels are serialized */
 	bool is_serialized;
 	struct fake_cuda_context *next;
 };
@@ -57,7 +57,7 @@ static uint32_t next_context_id = 1, next_stream_id = 7;
 static int64_t next_grid_id = 1;
 static uint64_t launches, kernels;
 static struct gpu_sums sums;
-static bool peers[GPU_MAX_DEVICES][GPU_MAX_DEVICES]; /* whether the first can access the second */
+static bool peers[GPU_MAX_DEVICES][GPU_MAX_DEVICES]; /* true: the first can access the second */
 static __thread struct fake_cuda_context *current;
 enum { CLOCK_SETTINGS = 16 };
 static struct {
@@ -78,7 +78,7 @@ uint64_t gpu_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* How far CUPTI's clock was set in all, until then. */
+/* Returns how far CUPTI's clock was set in all, until then. */
 static int64_t set_by(uint64_t monotonic)
 {
 	uint32_t n = __atomic_load_n(&clock_set_count, __ATOMIC_ACQUIRE);

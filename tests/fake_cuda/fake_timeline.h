@@ -39,15 +39,15 @@ struct gpu_bytes {
 	void *to;
 	const void *from;
 	size_t to_pitch, from_pitch, width, height;
-	unsigned int value_size; /* of a set's elements */
+	unsigned int value_size; /* size of a set's elements */
 };
 
 /* Work of a stream or a graph node. */
 struct gpu_work {
 	struct fake_cuda_activity activity; /* except for the fields set by gpu_enqueue */
 	uint64_t duration;
-	struct fake_cuda_function *function; /* of a kernel */
-	struct gpu_bytes bytes;              /* of a copy or a set */
+	struct fake_cuda_function *function; /* a kernel's */
+	struct gpu_bytes bytes;              /* a copy's or a set's */
 };
 
 struct gpu_sum {
@@ -61,7 +61,7 @@ struct gpu_sums {
 	struct gpu_sum copies[GPU_COPY_KINDS], sets, memory[GPU_MEMORY_OPERATIONS];
 };
 
-/* The same of one stream, by enum fake_cuda_activity_type. */
+/* Sums of one stream, by enum fake_cuda_activity_type. */
 struct gpu_stream_sums {
 	uint32_t device_id, context_id, stream_id;
 	struct gpu_sum sums[FAKE_CUDA_TIMELINE_TYPES];
@@ -81,7 +81,7 @@ struct gpu_config {
 	int devices;
 	bool internal_driver_calls;
 	bool reuse_node_ids;
-	uint32_t body_correlation;  /* of records in bodies of conditional nodes */
+	uint32_t body_correlation;  /* for records in bodies of conditional nodes */
 	const char *memory_records; /* "create", "map" or NULL: see README.md */
 };
 
@@ -133,7 +133,7 @@ struct fake_cuda_stream *gpu_internal_stream(int device);
 /* Future work on `stream` waits for the current work on `other`. */
 void gpu_stream_wait(struct fake_cuda_stream *stream, struct fake_cuda_stream *other);
 
-/* Whether work that this thread adds follows the stream's last without a gap: nodes of a graph do.
+/* True if work that this thread adds follows the stream's last without a gap: nodes of a graph do.
  */
 void gpu_follow(bool on);
 /* Adds work to a stream; fills `activity` except for its correlation and graph ids. */

@@ -46,7 +46,7 @@ static struct note {
 	uint32_t operation; /* 0: none */
 } note;
 
-/* What a call did, to be recorded when it has succeeded; with the lock held. */
+/* The effect of a call, to be recorded when it has succeeded; with the lock held. */
 static void note_record(const char *kind, uint64_t address, uint64_t size, uint32_t operation)
 {
 	const char *kinds = gpu_config()->memory_records;

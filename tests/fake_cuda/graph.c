@@ -35,8 +35,8 @@ struct fake_cuda_graph_node {
 	uint64_t id; /* first: cuptiGetGraphNodeId reads it here */
 	enum node_type type;
 	struct gpu_work work;            /* kernels, copies, sets */
-	struct fake_cuda_graph *child;   /* of NODE_GRAPH, and its own */
-	struct fake_cuda_graph **bodies; /* of NODE_CONDITIONAL, and its own */
+	struct fake_cuda_graph *child;   /* NODE_GRAPH's, owned */
+	struct fake_cuda_graph **bodies; /* NODE_CONDITIONAL's, owned */
 	unsigned int body_count, value;
 	int condition;
 	uint64_t inlined_id; /* in records, of what an executable graph's child holds */
@@ -834,7 +834,8 @@ static void run_nodes(const struct fake_cuda_graph *g, struct fake_cuda_stream *
 	}
 }
 
-/* What its allocations take, in whole pages; one after the other may have the same. */
+/* Returns the bytes of its allocations, in whole pages; allocations that follow each other may
+ * share pages. */
 static uint64_t memory_of(const struct fake_cuda_graph *g)
 {
 	uint64_t bytes = 0;

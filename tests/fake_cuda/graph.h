@@ -27,7 +27,7 @@ int graph_add_copy(const struct fake_cuda_new_node *where, void *to, const void 
 		   int to_side, int from_side);
 int graph_add_set(const struct fake_cuda_new_node *where, const struct fake_cuda_set_2d *set);
 int graph_add_child(const struct fake_cuda_new_node *where, struct fake_cuda_graph *child);
-/* What a conditional node tests; its value is a count, see README.md. */
+/* The condition of a conditional node; its value is a count, see README.md. */
 int graph_condition(uint64_t *handle, struct fake_cuda_graph *graph, unsigned int value);
 int graph_add_conditional(const struct fake_cuda_new_node *where, uint64_t handle, int type,
 			  unsigned int size, struct fake_cuda_graph ***bodies);

@@ -120,7 +120,7 @@ union context_record { /* CUpti_ActivityContext, 2, 3 */
 #endif
 };
 
-/* How many functions have callbacks, the highest id plus one. */
+/* Number of functions that have callbacks, the highest id plus one. */
 #if FAKE_CUPTI_FUTURE
 enum { FAKE_RT_SIZE = 540, FAKE_DRV_SIZE = 830 };
 #elif FAKE_CUPTI_VERSION >= 130000

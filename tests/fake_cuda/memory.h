@@ -23,14 +23,15 @@ struct memory_copy {
  * CUPTI_ABI_MEMORY_*). `stream`: the stream that orders the call, NULL if it is synchronous.
  */
 int memory_allocate(void **address, size_t size, uint8_t kind, struct fake_cuda_stream *stream);
-/* The same without callbacks: memory of graphs. */
+/* Allocates without callbacks: memory of graphs. */
 int memory_reserve(void **address, size_t size, uint8_t kind);
 /*
  * A record of memory that is followed by nothing but its calls: physical memory, or that of graphs.
  * Only with FAKE_CUDA_MEMORY_RECORDS.
  */
 void memory_record(uint64_t address, uint64_t size, uint32_t operation);
-/* What a device's only pool, which asynchronous calls use, holds, and has handed out. */
+/* Returns the bytes that a device's only pool holds, and has handed out; asynchronous calls use it.
+ */
 void memory_pool_state(uint32_t device, uint64_t *held, uint64_t *used);
 /* Gives back what has not been handed out, but for so many bytes. */
 void memory_pool_trim(uint32_t device, uint64_t keep);

@@ -31,7 +31,7 @@ static struct {
 static FILE *out;
 static pid_t owner;
 static uint64_t launches;
-static __thread int depth; /* of launch calls: a runtime launch nests a driver launch */
+static __thread int depth; /* depth of launch calls: a runtime launch nests a driver launch */
 
 static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
 {
@@ -63,7 +63,7 @@ static void print_kernel(const struct cupti_abi_kernel *k)
 		(unsigned long long)k->graph_node_id);
 }
 
-/* What copies and sets have in common has other places in each of their records. */
+/* The common fields of copies and sets have other places in each of their records. */
 #define PRINT_WORK(r, what, name)                                                                  \
 	fprintf(out, "%d %s %s %llu %llu %u %u %u %u %u %llu %llu\n", (int)owner, what, name,      \
 		(unsigned long long)(r)->start, (unsigned long long)(r)->end, (r)->correlation_id, \

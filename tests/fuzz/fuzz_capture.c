@@ -150,7 +150,7 @@ static size_t make_valid(uint8_t bytes[VALID_MAX])
 	return (size_t)size;
 }
 
-/* Whether it was accepted. */
+/* Returns whether it was accepted. */
 static bool read_and_write(const uint8_t *data, size_t size)
 {
 	struct quota memory = {.limit = 64 << 20};

@@ -161,7 +161,7 @@ static void say_hello(struct world *w, struct tracee *tracee, const struct gpu_e
 {
 	struct process *process;
 
-	/* of each pair one belongs to the target */
+	/* one of each pair belongs to the target */
 	if (w->knows_tree && hello->pid % 2)
 		expect(collect_find_process(w->collect, (pid_t)hello->pid) != NULL);
 	process = collect_hello(w->collect, hello);
@@ -266,7 +266,8 @@ static void check_rows(const struct world *w, const struct collected *c)
 	expect(sums[ROW_CPU].count == 0 && sums[ROW_CALL].count == 0);
 }
 
-/* Of all devices: processes number them, and may claim to share one. */
+/* Adds up the work of a kind on all devices: processes number devices, and may claim to share one.
+ */
 static struct gpu_row sum_of_kind(const struct ledger_gpu *gpu, uint32_t work)
 {
 	struct gpu_row sum = {.work = work};

@@ -92,7 +92,7 @@ static const char *const pieces[] = {
 	"1K_",
 };
 
-/* What a name of D holds when it is aborted is lost (symbolize/demangle.c); that is bounded. */
+/* Memory of a name of D that is aborted is lost (symbolize/demangle.c); that is bounded. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

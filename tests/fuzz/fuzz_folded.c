@@ -45,7 +45,7 @@ static struct folded_stacks *read_part(const void *bytes, size_t size, struct qu
 	return folded;
 }
 
-/* What was read is written as text that reads the same. */
+/* Writes the result as text, which must read back equal. */
 static void write_again(const struct folded_stacks *folded)
 {
 	struct quota memory = {.limit = 64 << 20};

@@ -35,7 +35,7 @@ void regfree(regex_t *pattern)
 static int outside, nowhere;
 static size_t entries;
 
-/* What the parser prints goes nowhere; what the sanitizers and the fuzzer print does not. */
+/* Discards the parser's output, but not that of sanitizers and the fuzzer. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;

@@ -75,7 +75,7 @@ static void unwind(const uint64_t *words, size_t count, const uint8_t *options,
 		options[0] & 2 ? (1u << CFI_REGISTERS) - 1 : 1u << CFI_RSP | 1u << CFI_PC;
 	if (options[0] & 4)
 		input.registers.value[CFI_RSP] = STACK;
-	/* of exactly its size, so that a read beyond is seen */
+	/* exactly its size, so that a read beyond is seen */
 	input.stack_size =
 		8 * (count - skipped) - (options[0] >> 5 < count - skipped ? options[0] >> 5 : 0);
 	stack = malloc(8 * (count - skipped) + 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a reader of interpreters' files needs of CPython, as a small library: its state, version and
- * types, and an evaluation loop with a part elsewhere. VERSION is its PY_VERSION_HEX. From 3.13 on
- * the state begins with offsets (here all the same), in a section of its own. HIDDEN: the loop has
- * no symbol.
+ * The parts of CPython that a reader of interpreters' files needs, as a small library: its state,
+ * version and types, and an evaluation loop with a part elsewhere. VERSION is its PY_VERSION_HEX.
+ * From 3.13 on the state begins with offsets (here all the same), in a section of its own. HIDDEN:
+ * the loop has no symbol.
  */
 #define WORDS 93
 #define FOUR 16, 16, 16, 16

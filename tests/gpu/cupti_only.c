@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What CUPTI costs by itself: a library for CUDA_INJECTION64_PATH that has the same recorded as
- * profile (kernels, copies, sets, allocations, unified memory), and throws the records away. At the
- * end it flushes, as profile does, and says on stderr how many bytes came and how many records were
- * dropped. Unified memory is watched on the first GPU.
+ * Shows what CUPTI costs by itself: a library for CUDA_INJECTION64_PATH that has the same recorded
+ *as profile (kernels, copies, sets, allocations, unified memory), and throws the records away. At
+ *the end it flushes, as profile does, and says on stderr how many bytes came and how many records
+ *were dropped. Unified memory is watched on the first GPU.
  *
  * CUPTI_ONLY changes that: words with commas between them.
  *	kernels        no other records
@@ -30,7 +30,7 @@
 
 #include "cupti_trace/core/api_function.h"
 
-/* what a CUPTI may not have */
+/* functions that a CUPTI may lack */
 #pragma weak cuptiActivityEnableHWTrace
 #pragma weak cuptiActivityRegisterTimestampCallback
 
@@ -40,10 +40,10 @@
 static CUpti_SubscriberHandle subscriber;
 static size_t buffer_size = 65536;
 static int kernels_only, zeroed, hwtrace;
-static unsigned int uvm_first, uvm_end = 5; /* of the kinds below */
+static unsigned int uvm_first, uvm_end = 5; /* records of the kinds below */
 static size_t bytes, buffers, dropped;
 
-/* Those that have been thrown away, to be given again: the first bytes point to the next. */
+/* Buffers to be given again: the first bytes point to the next. */
 struct spare {
 	struct spare *next;
 };
@@ -177,7 +177,7 @@ static void follow(CUpti_CallbackDomain domain)
 
 static void set_attribute(const char *word, size_t value)
 {
-	/* of bytes, too, CUPTI takes what is larger */
+	/* CUPTI takes larger ones, too */
 	static const struct {
 		const char *word;
 		CUpti_ActivityAttribute attribute;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What being called at launches costs, measured within one process: rounds of two processes differ
+ * Measures what being called at launches costs, within one process: rounds of two processes differ
  * by more than what a callback takes. To be built as a file "libcupti.so", linked with the real
  * libcupti, and preloaded: then it is the libcupti that profile finds
  * (cupti_trace/core/cupti_api.h), and what it does not define comes from the real one.
@@ -120,7 +120,7 @@ unsigned int cupti_toggle(unsigned int want)
 #define LAUNCHES 128u /* by nvcc's code, in a block */
 
 /*
- * What lies between two launches of one step of the program, with the calls of one mode. Over as
+ * A block lies between two launches of one step of the program, with the calls of one mode. Over as
  * many steps as there are modes, the block at a place gets each mode once; which comes first is
  * drawn.
  */
@@ -136,8 +136,8 @@ static struct {
 	struct block *list;
 	size_t count, most;
 	uint64_t step, seed;
-	uint32_t place, launches; /* of the block that is open */
-	uint64_t start;           /* of it, ns; 0: none is open */
+	uint32_t place, launches; /* the open block's */
+	uint64_t start;           /* the open block's start, ns; 0: none is open */
 } blocks;
 
 static uint64_t now_ns(void)
@@ -166,7 +166,7 @@ static uint64_t random_of(uint64_t number)
 	return number ^ number >> 31;
 }
 
-/* What it takes to set its mode counts for no block. */
+/* Sets the mode; the time that this takes counts for no block. */
 static void begin_block(uint32_t place)
 {
 	uint64_t first = random_of(blocks.seed + (blocks.step / blocks.mode_count << 32) + place);
@@ -248,7 +248,7 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
 	return launch(function, grid, block, arguments, shared_bytes, stream);
 }
 
-/* What nvcc's code calls instead, from CUDA 13 on. */
+/* Called by nvcc's code instead, from CUDA 13 on. */
 launch_function __cudaLaunchKernel;
 
 cudaError_t __cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,

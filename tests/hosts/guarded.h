@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What hosts share whose coroutines have their stacks in the thread's own, between frames, below a
+ * Code of hosts whose coroutines have their stacks in the thread's own, between frames, below a
  * page that cannot be read meanwhile. The same addresses are used by frames at other times.
  */
 #ifndef TESTS_HOSTS_GUARDED_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What hosts share. A host does something awkward but legal around its launches, checks that
+ * Code that hosts share. A host does something awkward but legal around its launches, checks that
  * nothing in it has changed, and prints "launches N" at its end: how many kernels it launched.
  */
 #ifndef TESTS_HOSTS_HOST_H
@@ -17,7 +17,7 @@
 #include <string>
 #include <unistd.h>
 
-/* Of the stacks that hosts make: NVIDIA's libraries need more than the stand-ins. */
+/* Size of the stacks that hosts make: NVIDIA's libraries need more than the stand-ins. */
 #ifdef __CUDACC__
 #define HOST_STACK_BYTES (512 << 10)
 #else
@@ -44,7 +44,7 @@
 	asm volatile("");
 }
 
-/* Of this process, in memory. */
+/* Returns the resident memory of this process, KiB. */
 static inline long resident_kb()
 {
 	long pages = 0;

@@ -29,7 +29,7 @@
 #define ROOM 4096
 #define RECORD_UNWINDING 4
 
-/* What a generated function calls, with which argument; and what it leaves in its frame. */
+/* The function that generated code calls, its argument, and the values left in its frame. */
 struct call {
 	void (*function)(const void *argument);
 	const void *argument;
@@ -282,7 +282,7 @@ static void write_bad_records(const struct function *f)
 
 	write_head(RECORD_UNWINDING, 0);
 	put_common(&section);
-	put_function(&section, f, behind(f) + 0x1000); /* of other code */
+	put_function(&section, f, behind(f) + 0x1000); /* other code's */
 	write_bad(section.at, section.size, section.size, 0);
 	write_load(&(struct function){
 		.code = {.size = 16}, .address = f->address + 0x800, .name = ""});

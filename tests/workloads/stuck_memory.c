@@ -49,7 +49,7 @@ static void *change_mappings(void *unused)
 static char state_of(int tid)
 {
 	char path[64], state = 0;
-	FILE *file; /* of memory that the first call has allocated, while that was possible */
+	FILE *file; /* memory that the first call has allocated, while that was possible */
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
 	file = fopen(path, "re");
