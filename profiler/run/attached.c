@@ -16,12 +16,12 @@
 #define AUXV_BYTES 65536
 #define PROGRAM_BYTES 4096u
 #define PROGRAM_WORDS 256u
-#define SILENT_TIMEOUT_NS 1200000000u /* for those that send nothing */
+#define SILENT_TIMEOUT_NS 1200000000u /* timeout of a library that sends nothing */
 
 /*
- * Asks the kernel, which answers for the user whom we have become, as when they debug it, but only
- * to read: it does not show this file empty of a thread that has memory. Of one without it asks
- * nothing.
+ * Asks the kernel whether the user may read the process: /proc/PID/auxv is empty or refused if not.
+ * The kernel checks with PTRACE_MODE_READ, as for a debugger that only reads. A process without
+ * memory fails the check, too.
  */
 static int may_attach(void *context, pid_t pid)
 {
@@ -65,7 +65,7 @@ static bool knows_attached(void *context, pid_t pid)
 	return collect_knows_process(run->collect, pid);
 }
 
-/* Warns of a process whose mappings are not known, so neither whether it uses CUDA. */
+/* Warns about a process whose mappings cannot be read: its use of CUDA is unknown. */
 static void note_unanswered(struct run_parts *run, struct process *process)
 {
 	if (!run->options->measure.traces_gpu)
@@ -79,8 +79,7 @@ static void note_unanswered(struct run_parts *run, struct process *process)
 	process->lacks_gpu_time = true;
 }
 
-/* Takes in what a process has mapped, as if it did so now. Otherwise it is read when it is needed.
- */
+/* Adds the current mappings of a process. If that fails, they are read when first needed. */
 static void take_mappings(struct run_parts *run, struct process *process)
 {
 	pid_t pid = process->pid;
@@ -121,7 +120,7 @@ static int add_attached(void *context, const struct scanned_process *scanned)
 	return 0;
 }
 
-/* Opens the pipe, and what brings the library in. */
+/* Opens the pipe and the inject queue. */
 static int open_inject_queue(struct run_parts *run)
 {
 	struct target_environment environment;
@@ -150,7 +149,7 @@ static int open_inject_queue(struct run_parts *run)
 int attached_open(struct run_parts *run)
 {
 	const struct attach_steps steps = {.context = run,
-					   .own = {getppid(), getpid()}, /* the supervisor, us */
+					   .own = {getppid(), getpid()}, /* supervisor, worker */
 					   .may_follow = may_attach,
 					   .follow = follow_attached,
 					   .forget = forget_attached,
@@ -168,7 +167,7 @@ int attached_open(struct run_parts *run)
 	return run->attachment ? 0 : -1;
 }
 
-/* Notes what the first process was started as, which it may have overwritten; or its name. */
+/* Sets the run's title: the first process's arguments, or its comm if argv was overwritten. */
 static void note_program(struct run_parts *run, pid_t pid)
 {
 	char *words[PROGRAM_WORDS + 1], *text = NULL;
@@ -220,8 +219,8 @@ int attached_follow(struct run_parts *run)
 /* ---- the end ---- */
 
 /*
- * Asks libraries to leave. What began up to now is in the profile as a whole: they send it first.
- * One that is just coming finds this out at once.
+ * Asks the libraries to leave. Each first sends all records up to now. A library that is just being
+ * loaded learns of the end at once.
  */
 static void ask_to_leave(struct run_parts *run)
 {
@@ -237,7 +236,7 @@ static void ask_to_leave(struct run_parts *run)
 	recorded_time_range_end(run, run->ended_ns);
 }
 
-/* Returns whether what is recorded of running processes has lasted as long as it was to. */
+/* Returns true once the recorded time has reached its duration. */
 static bool time_is_over(const struct run_parts *run)
 {
 	uint64_t duration_ns = run->options->attach->duration_ns;

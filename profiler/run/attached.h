@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run of processes that run already, in place of a command: from finding them (attach.h) to the
- * goodbyes of the libraries that were brought into them.
+ * Runs the profile of processes that already run (-p, --name, --cgroup): from finding the
+ * processes (attach.h) to the goodbyes of the libraries that were injected into them.
  */
 #ifndef PROFILER_RUN_ATTACHED_H
 #define PROFILER_RUN_ATTACHED_H
@@ -9,21 +9,21 @@
 #include "profiler/run/run_parts.h"
 
 /*
- * Opens the run's inputs, gives up privilege, and finds the processes. 0, or -1 after logging the
- * reason.
+ * Opens the run's inputs, gives up privilege, and finds the processes. Returns 0, or -1 after
+ * logging the reason.
  */
 int attached_open(struct run_parts *run);
 
-/* Follows all of them, from which the run is going. Not 0: after logging the reason. */
+/* Follows all processes and starts the run. Returns nonzero after logging the reason. */
 int attached_follow(struct run_parts *run);
 
 /*
- * Returns whether a run that is going is over: `is_told_to`, its time is over, or none of the
- * processes is left. Then libraries are asked to leave.
+ * Returns true once the run is over: on `is_told_to`, at the end of its duration, or when no
+ * process is left. Then asks the libraries to leave.
  */
 bool attached_end_if_over(struct run_parts *run, bool is_told_to);
 
-/* Returns whether no library is at work in the processes any more, or is waited for no longer. */
+/* Returns true once no library is active in the processes, or its timeout has passed. */
 bool attached_have_left(struct run_parts *run);
 
 #endif

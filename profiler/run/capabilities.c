@@ -32,7 +32,7 @@ uint64_t capabilities_effective(void)
 
 int capabilities_renounce(void)
 {
-	/* with the first one, user 0 does not get them back when it executes a program */
+	/* no_new_privs: user 0 does not regain capabilities by executing a program */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		return -errno;
 	return capabilities_keep(0);

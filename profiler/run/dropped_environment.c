@@ -33,7 +33,7 @@ void dropped_environment_find(struct dropped_environment *dropped, const char *f
 void dropped_environment_note(struct dropped_environment *dropped, int argc, char *const *argv)
 {
 	const char *from = argc > 0 ? argv[argc - 1] : NULL;
-	const char *to = (const char *)getauxval(AT_EXECFN); /* the kernel puts it behind them */
+	const char *to = (const char *)getauxval(AT_EXECFN); /* behind the environment's strings */
 
 	dropped->count = 0;
 	if (getauxval(AT_SECURE) && from && to && from < to)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The variables that the dynamic loader has dropped before we began: where our file has
- * capabilities, LD_LIBRARY_PATH, TMPDIR and others (ld.so(8), "secure-execution mode"). We stay
- * without them, for they could bring others' code in. The command, which has no capabilities of
- * ours, gets them back: its user has set them for it.
+ * Restores environment variables that the dynamic loader removed before main (ld.so(8),
+ * "secure-execution mode"): LD_LIBRARY_PATH, TMPDIR and others, if profile's file has capabilities.
  *
- * The kernel has put the texts behind those of the arguments; the loader removes the pointers
- * alone.
+ * The profiler stays without these variables, because they could load foreign code. The command has
+ * none of our capabilities, so it gets the variables that its user set.
+ *
+ * The kernel stores the strings behind the arguments. The loader removes only the pointers.
  */
 #ifndef PROFILER_RUN_DROPPED_ENVIRONMENT_H
 #define PROFILER_RUN_DROPPED_ENVIRONMENT_H
@@ -14,26 +14,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DROPPED_VARIABLES_MAX 32 /* further ones stay away */
+#define DROPPED_VARIABLES_MAX 32 /* more are ignored */
 
 struct dropped_environment {
-	const char *list[DROPPED_VARIABLES_MAX]; /* "NAME=value"; they stay where they are */
+	const char *list[DROPPED_VARIABLES_MAX]; /* "NAME=value"; borrowed from the initial stack */
 	uint32_t count;
 };
 
-/* To be called before anything changes the arguments or the environment. */
+/* Notes the dropped variables. Call before anything changes arguments or environment. */
 void dropped_environment_note(struct dropped_environment *dropped, int argc, char *const *argv);
 
 /*
- * Finds what lies from `from` to `to`, each text with its NUL, and has no pointer in `environment`.
+ * Finds the NUL-terminated strings in [from, to) to which no pointer in `environment` refers.
  */
 void dropped_environment_find(struct dropped_environment *dropped, const char *from, const char *to,
 			      char *const *environment);
 
-/* Their names, "LD_LIBRARY_PATH, TMPDIR", cut if there is less room. */
+/* Writes the names, "LD_LIBRARY_PATH, TMPDIR", cut to `size`. */
 void dropped_environment_names(const struct dropped_environment *dropped, char *text, size_t size);
 
-/* In the command's process, when it has no capabilities any more. */
+/* Sets the variables again, in the command's process after it gave up capabilities. */
 void dropped_environment_restore(const struct dropped_environment *dropped);
 
 #endif

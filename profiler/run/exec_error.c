@@ -16,10 +16,10 @@
 #include "symbolize/util/file_io.h"
 #include "symbolize/util/text.h"
 
-#define FIRST_LINE_MAX 256 /* the kernel looks no further (BINPRM_BUF_SIZE) */
+#define FIRST_LINE_MAX 256 /* the kernel's limit (BINPRM_BUF_SIZE) */
 #define WRONG_BYTES 4096
 
-/* The file that execvp tried to run. False: there is none. */
+/* Finds the file that execvp tried to run. Returns false if there is none. */
 static bool find_file(const char *command, char *file, size_t size)
 {
 	const char *at = getenv("PATH");
@@ -42,7 +42,7 @@ static bool find_file(const char *command, char *file, size_t size)
 	}
 }
 
-/* The first line of a script behind "#!" and blanks; "" for a file of another kind. */
+/* Reads a script's first line without "#!" and blanks; "" for other files. */
 static void read_first_line(const char *file, char line[FIRST_LINE_MAX + 1])
 {
 	struct stat st;
@@ -85,7 +85,7 @@ static void explain_missing_part(struct log *log, const char *command, const cha
 
 /* ---- what would have worked ---- */
 
-/* Returns what runs files of this kind; NULL: unknown. The result may lie in `line`. */
+/* Returns the interpreter for a file, or NULL if unknown. The result may point into `line`. */
 static const char *interpreter_of(const char *file, char line[FIRST_LINE_MAX + 1])
 {
 	static const char *const by_extension[][2] = {
@@ -111,8 +111,8 @@ static const char *interpreter_of(const char *file, char line[FIRST_LINE_MAX + 1
 }
 
 /*
- * Logs what is wrong, "COMMAND: WRONG", and the line that would have worked: `first` (up to two
- * words), then the words.
+ * Logs `wrong`, the message "COMMAND: REASON", and the command line that would have worked: `first`
+ * (up to two words), then `words`.
  */
 static void log_line_for(struct log *log, const char *wrong, const char *const first[2],
 			 char *const *words)
@@ -140,7 +140,7 @@ static bool is_folder(const char *file)
 	return stat(file, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Returns whether it is a file that the user may execute. */
+/* Returns true for a file that the user may execute. */
 static bool is_program(const char *file)
 {
 	return !is_folder(file) && access(file, X_OK) == 0;
@@ -173,11 +173,11 @@ static void explain_no_permission(struct log *log, char *const *command, int err
 
 /* ---- what was meant ---- */
 
-/* What is nearest to a word so far. */
+/* The best match so far. */
 struct nearest {
 	const char *word;
 	unsigned int slips;
-	char path[PATH_MAX]; /* of the file; "": none yet */
+	char path[PATH_MAX]; /* the file; "": none yet */
 	char name[NEAR_WORD_MAX + 1];
 };
 
@@ -205,8 +205,8 @@ static void look_in_folder(const char *folder, struct nearest *nearest)
 }
 
 /*
- * Returns how many slips a program's name may have. There are thousands of programs, and one that
- * differs by a third of its letters is another: "nosuch" is not "touch".
+ * Returns the maximum number of slips in a program's name. With thousands of programs, a name that
+ * differs in a third of its letters is another one: "nosuch" is not "touch".
  */
 static unsigned int slips_of_program(const char *name)
 {
@@ -215,7 +215,7 @@ static unsigned int slips_of_program(const char *name)
 	return length < 4 ? 0 : length < 9 ? 1 : 2;
 }
 
-/* The command that was meant, by a slip; "": there is none. */
+/* Finds the command that was mistyped; "" if there is none. */
 static void find_nearest(const char *command, struct nearest *nearest, char meant[PATH_MAX])
 {
 	const char *at = getenv("PATH"), *slash = strrchr(command, '/');
@@ -254,7 +254,7 @@ static bool is_one_of(const char *word, const char *const *list)
 
 /* Other profilers' words before a command. */
 static const char *const running[] = {"record", "launch", "start", "run", "profile", NULL};
-/* Other profilers' words before a file, and before a process's number. */
+/* Other profilers' words before a file, and before a process id. */
 static const char *const reading[] = {"report", "stats",   "dump",   "script", "annotate",
 				      "view",   "analyze", "export", NULL};
 static const char *const attaching[] = {"attach", "top", NULL};
@@ -287,7 +287,7 @@ static bool is_assignment(const char *word)
 	return name > 0 && word[name] == '=';
 }
 
-/* Explains a command without a slash that is a file of the working directory. */
+/* Explains a command without a slash that is a file in the working directory. */
 static bool explain_here(struct log *log, char *const *command)
 {
 	char line[FIRST_LINE_MAX + 1], wrong[WRONG_BYTES], here[PATH_MAX];

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why a command could not be run, and the line that would have worked.
+ * Explains why a command could not be run, and shows the command line that would have worked.
  *
  *   cannot run ./busy.py: it has no permission to execute; write: profile [options] python3
  * ./busy.py
  *
- * The kernel also reports "no such file" (ENOENT) if the file exists but the interpreter or loader
- * that it names does not.
+ * The kernel reports ENOENT also if the file exists, but its interpreter or loader does not.
  */
 #ifndef PROFILER_RUN_EXEC_ERROR_H
 #define PROFILER_RUN_EXEC_ERROR_H
@@ -15,13 +14,13 @@
 #include "profiler/base/log.h"
 
 /*
- * Logs why execvp of these NULL-terminated words failed with `err` (an errno), and returns the
- * shells' exit status for it: 127 for a command that does not exist, 126 for one that cannot be
- * run. Looks for what was meant in the working directory and along PATH.
+ * Logs why execvp of these NULL-terminated words failed with `err` (an errno). Returns the exit
+ * status that shells use: 127 if the command does not exist, 126 if it cannot be run. Searches the
+ * working directory and PATH for the intended command.
  */
 int exec_error_explain(struct log *log, char *const *command, int err);
 
-/* Returns whether other profilers have such a word before a command: "record". */
+/* Returns true if other profilers have this word as a subcommand, as in "record". */
 bool exec_error_is_subcommand(const char *word);
 
 #endif

@@ -65,13 +65,13 @@ static void begin_connection(struct serving *s, uint32_t service, int socket)
 	close(socket);
 }
 
-/* A message that has one descriptor. */
+/* Ancillary data with one descriptor. */
 union control {
 	struct cmsghdr header;
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-/* The next connection's socket; -1: profile has ended, or wants no more. */
+/* Receives the next connection's socket. Returns -1 if profile has ended or closed its end. */
 static int take_connection(int socket, uint32_t *service)
 {
 	union control control;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One process that serves what needs libraries which profile is not linked with, while profile has
- * capabilities: the user, and apart (isolated_child.h). HTTP is the service that there is
- * (http_channel.h).
+ * Runs services in one child process for libraries that profile does not link, while profile has
+ * capabilities. The helper runs as the user, as an isolated child (isolated_child.h). HTTP is the
+ * only service (http_channel.h).
  *
- * It is started before anything privileged is open, gets data alone, and ends with who started it.
- * The interface: a connection to a service is a stream socket, and each connection has a thread in
- * the helper. What is spoken on it is the service's. Requests may take for ever, and the helper may
- * be killed (it is the user's): whoever asks has a deadline, and takes the end of the stream for an
- * answer. Data that comes from it is the user's, and no more trusted.
+ * The helper starts before anything privileged is opened, receives only data, and ends with its
+ * parent. Each connection to a service is a stream socket, served by a thread of the helper; the
+ * service defines the protocol. The helper belongs to the user: requests may block forever and the
+ * helper may be killed. Clients set a timeout and treat end of stream as an answer. Data from the
+ * helper is untrusted.
  *
- * It is a child that nobody waits for until helper_end, so its time is not the command's.
+ * The helper is not waited for before helper_end, so its CPU time is not counted as the command's.
  */
 #ifndef PROFILER_RUN_HELPER_H
 #define PROFILER_RUN_HELPER_H
@@ -20,28 +20,33 @@
 #include <sys/types.h>
 #include "profiler/run/identity.h"
 
-#define HELPER_CONNECTIONS 64 /* at once; further ones end at once */
+#define HELPER_CONNECTIONS 64 /* at a time; more are closed at once */
 
 /*
- * Serves a connection until it ends, in a thread of the helper; the caller closes it. `loading` is
- * held while a library is loaded and set up.
+ * Serves a connection until it ends, in a thread of the helper. The caller closes the socket.
+ * Services hold `loading` while they load and set up a library.
  */
 typedef void helper_service(int socket, pthread_mutex_t *loading);
 
 struct helper {
-	pid_t pid; /* 0: there is none */
+	pid_t pid; /* 0: not started */
 	int socket;
 };
 
-/* In a process of one thread. `services`: by their numbers. 0 or -errno. */
+/*
+ * Starts the helper; the process must be single-threaded. `services` is indexed by service number.
+ * Returns 0 or -errno.
+ */
 int helper_start(struct helper *helper, const struct identity *identity,
 		 helper_service *const *services, uint32_t count);
 
-/* The socket of a new connection, close-on-exec; never waits. -errno; -EPIPE: the helper has ended,
- * or was never started. */
+/*
+ * Opens a connection without blocking. Returns a close-on-exec socket or -errno; -EPIPE if the
+ * helper has ended or was never started.
+ */
 int helper_connect(const struct helper *helper, uint32_t service);
 
-/* Ends it, whatever it does. Does nothing for one that was not started (zero-initialised). */
+/* Kills the helper. Does nothing if the struct is zero-initialised. */
 void helper_end(struct helper *helper);
 
 #endif

@@ -14,9 +14,9 @@
 
 #define GROUPS_MAX 65536 /* the kernel's limit */
 
-/* Filled in by a process apart. */
+/* Shared with the isolated child, which fills in the results. */
 struct lookup {
-	uid_t uid; /* what is asked for */
+	uid_t uid; /* input */
 	gid_t gid;
 	struct identity_account user, root;
 	int group_count;
@@ -32,7 +32,7 @@ static bool parse_id(const char *text, uint32_t *id)
 		return false;
 	errno = 0;
 	value = strtoul(text, &end, 10);
-	/* (uid_t)-1 means "leave as it is" to the set*id calls */
+	/* the set*id calls take (uid_t)-1 as "unchanged" */
 	if (errno || *end || value >= UINT32_MAX)
 		return false;
 	*id = (uint32_t)value;
@@ -68,7 +68,10 @@ static void *new_memory(size_t size, int kind)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Not in memory that is shared: processes of the user's come from this one. 0 or -errno. */
+/*
+ * Copies the result into private memory, since later children run as the user. Returns 0 or
+ * -errno.
+ */
 static int take_lookup(struct identity *identity, const struct lookup *l)
 {
 	size_t count = l->group_count > 0 ? (size_t)l->group_count : 0;
@@ -131,7 +134,7 @@ int identity_find(struct identity *identity, bool as_root)
 	return 0;
 }
 
-/* Replaces what sudo set to root's own; what the user passed on purpose stays. */
+/* Replaces a variable that sudo set to root's value. Other values are the user's choice. */
 static void restore_variable(const char *name, const char *roots, const char *users)
 {
 	const char *value = getenv(name);

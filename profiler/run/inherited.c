@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* open() takes the lowest number that is free: those below are taken by then. */
+/* Opens each closed standard descriptor: open() returns the lowest free number. */
 static void hold_standard_descriptors(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

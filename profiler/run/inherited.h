@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inherited state that we change for ourselves and restore for the target.
+ * Keeps process state that the profiler changes for itself and restores for the target.
  */
 #ifndef PROFILER_RUN_INHERITED_H
 #define PROFILER_RUN_INHERITED_H
@@ -11,22 +11,22 @@
 
 struct inherited {
 	sigset_t mask;
-	struct sigaction child_end; /* SIGCHLD's: default or ignored, the only ones exec leaves */
-	struct rlimit files;        /* RLIMIT_NOFILE, RLIMIT_MEMLOCK: see privilege.h */
-	struct rlimit locked_memory;
+	struct sigaction child_end;         /* SIGCHLD: default or ignored; exec resets handlers */
+	struct rlimit files;                /* RLIMIT_NOFILE (privilege.h) */
+	struct rlimit locked_memory;        /* RLIMIT_MEMLOCK (privilege.h) */
 	int nice;                           /* see privilege.h */
-	struct dropped_environment dropped; /* main notes it, for it has the arguments */
+	struct dropped_environment dropped; /* set by main, which has argv */
 };
 
 /*
- * Notes it; to be called first of all. Then SIGCHLD gets its default disposition (children of a
- * process that ignores it cannot be waited for), and standard descriptors that are closed become
- * ones that refuse reading and writing, so that no file of ours takes their numbers. They close
- * when the target is executed.
+ * Saves the state; must be the first call of the program. Sets SIGCHLD to its default, because
+ * children of a process that ignores SIGCHLD cannot be waited for. Opens closed standard
+ * descriptors as ones that refuse I/O, so that no file of ours gets their numbers. They are
+ * close-on-exec.
  */
 void inherited_note(struct inherited *inherited);
 
-/* In the target, before it executes the command. */
+/* Restores the state, in the target before it executes the command. */
 void inherited_restore(const struct inherited *inherited);
 
 #endif

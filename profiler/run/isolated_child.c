@@ -22,7 +22,8 @@ bool isolated_child_keep_only(int *fd)
 	for (int i = 0; i < 3; i++)
 		dup2(null, i);
 	*fd = dup3(kept, 3, O_CLOEXEC);
-	syscall(SYS_close_range, 4, ~0u, 0); /* before Linux 5.9 what was inherited stays open */
+	syscall(SYS_close_range, 4, ~0u,
+		0); /* Linux 5.9; before, inherited descriptors stay open */
 	return *fd == 3;
 }
 
@@ -36,7 +37,7 @@ int isolated_child_begin(int *fd, pid_t parent)
 	if (!isolated_child_keep_only(fd))
 		return -EBADF;
 	err = capabilities_renounce();
-	/* last: changed credentials would clear it */
+	/* must be last: a change of credentials clears the signal */
 	if (!err && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
 		err = -errno;
 	return err ? err : getppid() == parent ? 0 : -ESRCH;
@@ -51,7 +52,7 @@ void isolated_child_end(pid_t child)
 		poll(NULL, 0, 1);
 }
 
-/* Waits for the child's word that it is done. */
+/* Waits for the byte by which the child reports completion. */
 static int await(int fd, int64_t timeout_ms)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};

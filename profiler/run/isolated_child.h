@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes apart: without any capability, for what opens libraries that profile was not linked
- * with (modules of NSS, libcurl). Nobody but a process with capabilities can look into one.
+ * Runs code in child processes without capabilities, for libraries that profile does not link
+ * (NSS modules, libcurl). Only a process with capabilities can inspect such a child.
  *
- * Such a process has the ids of who forks it. A lookup that decides what root does is made by one
- * with uid 0: a process of the user's could be controlled by the user.
+ * The child keeps the ids of its parent. Lookups that decide what root does run with uid 0: the
+ * user could control a process of their own.
  */
 #ifndef PROFILER_RUN_ISOLATED_CHILD_H
 #define PROFILER_RUN_ISOLATED_CHILD_H
@@ -13,27 +13,28 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define ISOLATED_CHILD_END_MS 200 /* for a process that was killed to end */
+#define ISOLATED_CHILD_END_MS 200 /* timeout for a killed child to end */
 
 /*
- * In a child: standard descriptors lead nowhere, and all others are closed but `*fd`, whose number
- * becomes 3. False: it cannot be done.
+ * Redirects standard descriptors to /dev/null and closes all others but `*fd`, which becomes 3. To
+ * be called in a child. Returns false on failure.
  */
 bool isolated_child_keep_only(int *fd);
 
 /*
- * In a child of a process with one thread, or before other threads are needed: does the same,
- * blocks all signals, gives up all capabilities for good, and ends with the parent's thread that
- * forked it. 0 or -errno; the child must end then.
+ * Isolates the calling child: keeps only `*fd` as above, blocks all signals, and gives up all
+ * capabilities for good. The child gets SIGKILL when the parent's forking thread ends. Call while
+ * the child is single-threaded. Returns 0 or -errno; the child must exit on error.
  */
 int isolated_child_begin(int *fd, pid_t parent);
 
-/* Kills a child and waits for its end, but not for ever. */
+/* Kills a child and waits for its end, for ISOLATED_CHILD_END_MS at most. */
 void isolated_child_end(pid_t child);
 
 /*
- * Runs `task` in such a child; `shared`: in memory that both have (MAP_SHARED). 0; -ETIMEDOUT: it
- * took longer, and was killed; -ECHILD: it ended before; or another error.
+ * Runs `task` in an isolated child. `shared` points to memory mapped MAP_SHARED. Returns 0,
+ * -ETIMEDOUT if the child was killed after `timeout_ms`, -ECHILD if the child ended early, or
+ * another -errno.
  */
 int isolated_child_run(void (*task)(void *shared), void *shared, int64_t timeout_ms);
 

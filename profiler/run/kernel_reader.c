@@ -9,8 +9,8 @@
 #include "symbolize/util/saturate.h"
 
 #define QUICK_NS 300000000u          /* after a program has started */
-#define BATCHES 8                    /* of events, between looks at the pipe and for signals */
-#define TIMES_TIMEOUT_NS 1000000000u /* for threads that are about to end */
+#define BATCHES 8                    /* batches before the pipe and signals are polled */
+#define TIMES_TIMEOUT_NS 1000000000u /* timeout for the times of ending threads */
 #define TIMES_PAUSE_NS 5000000
 
 void kernel_reader_pass_on_pythons(struct run_parts *run)
@@ -37,7 +37,7 @@ void kernel_reader_pass_on_pythons(struct run_parts *run)
 	}
 }
 
-/* Takes in a CPU sample, or a launch as a probe saw it. */
+/* Takes a CPU sample, or a launch that a probe reported. */
 static void take_snapshot(struct run_parts *run, const struct stack_snapshot *snapshot,
 			  bool is_launch)
 {
@@ -70,7 +70,7 @@ static void take_process_event(struct run_parts *run, const struct process_event
 	kernel_reader_pass_on_pythons(run);
 }
 
-/* Ends the times of a thread that goes on: what it is in now ends there, too. */
+/* Closes the times of a thread that runs on: its current interval ends with the run. */
 static void end_times(struct run_parts *run, const struct stack_times *times)
 {
 	struct stack_event head = {.time_ns = run->ended_ns, .pid = times->pid, .tid = times->tid};
@@ -104,10 +104,10 @@ static void take_stack(struct run_parts *run, const struct stack_event *event)
 		take_snapshot(run, snapshot, event->kind == STACK_EVENT_LAUNCH);
 		break;
 	case STACK_EVENT_THREAD:
-		collect_thread(run->collect, snapshot); /* not recorded */
+		collect_thread(run->collect, snapshot); /* not recorded by --record */
 		break;
 	case STACK_EVENT_OFF_CPU:
-		collect_off_cpu(run->collect, snapshot); /* not recorded; nor are the two below */
+		collect_off_cpu(run->collect, snapshot); /* not recorded, nor the next two kinds */
 		break;
 	case STACK_EVENT_ON_CPU:
 		collect_on_cpu(run->collect, (const struct stack_on_cpu *)event);
@@ -145,7 +145,7 @@ static void take_stack(struct run_parts *run, const struct stack_event *event)
 	}
 }
 
-/* Takes in what has been read, in order of time. */
+/* Processes the events read so far, in order of time. */
 static void apply_kernel_events(struct run_parts *run)
 {
 	struct kernel_event event;
@@ -205,7 +205,7 @@ void kernel_reader_take_counters(struct run_parts *run)
 	if (run->probes)
 		l->launches.probed_functions = uprobes_count(run->probes);
 	if (!bpf) {
-		/* samples lie in the same rings, and are most of what they hold */
+		/* samples share these rings and are most of their content */
 		l->cpu.dropped = kernel_events_lost(run->kernel);
 		return;
 	}

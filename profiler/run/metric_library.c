@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "profiler/attach/payload.h"
 
-/* A file in memory with the library; -errno. */
+/* Creates a file in memory that holds the library. Returns its descriptor or -errno. */
 static int make_file(void)
 {
 	size_t size, done = 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The injection library within the profiler itself, for what it knows of metrics (metric_list.h).
- * It is mapped from memory: no file is written.
+ * Loads the injection library into the profiler itself, for its metric list (metric_list.h). The
+ * library is mapped from memory; no file is written.
  */
 #ifndef PROFILER_RUN_METRIC_LIBRARY_H
 #define PROFILER_RUN_METRIC_LIBRARY_H
 
 #include "cupti_trace/hw/metric_list.h"
 
-/* NULL after putting the reason into `error`. */
+/* Returns the library's list function. Returns NULL after writing the reason to `error`. */
 metric_list_function *metric_library_load(char error[METRIC_LIST_ERROR_BYTES]);
 
 #endif

@@ -23,25 +23,25 @@
 #include "symbolize/util/proc_file.h"
 #include "symbolize/util/text.h"
 
-#define ENVIRONMENT_MAX (4u << 20) /* bytes looked through */
+#define ENVIRONMENT_MAX (4u << 20) /* bytes */
 #define AUXV_BYTES 65536
 #define STATUS_BYTES 65536
 #define FIRST_LOOK_NS 100000000u
-#define TELL_NS 3000000000u /* the last pause; then it has run twice as long */
+#define TELL_NS 3000000000u /* pause after which a warning is due */
 #define LONGEST_NS 60000000000u
 #define DESCRIPTORS_MAX 65536u
 #define FIRST_SCAN_NS 10000000u
 #define LONGEST_SCAN_NS 3200000000u
-#define LOOKS_MAX_NS 100000000u /* in turn: meanwhile nobody reads the pipe */
-#define SCAN_PAUSES 4u          /* a scan is followed by a pause of so many times its time */
+#define LOOKS_MAX_NS 100000000u /* per round; the pipe is not read meanwhile */
+#define SCAN_PAUSES 4u          /* minimum pause after a scan, in multiples of its duration */
 #define ANCESTORS_MAX 1000
 
-/* A process that has mapped the driver, and has not said hello. */
+/* A process that has mapped the driver and has not said hello. */
 struct silent {
 	uint32_t id;
 	pid_t pid;
 	uint64_t due_ns, pause_ns;
-	bool is_new; /* it was not looked at yet */
+	bool is_new; /* not inspected yet */
 };
 
 struct obstacles {
@@ -50,19 +50,19 @@ struct obstacles {
 	struct obstacles_options options;
 	struct gpu_devices devices;
 	struct stat library, pipe;
-	bool knows_own;   /* these two */
-	uint32_t filters; /* of system calls, in this process */
+	bool knows_own;   /* `library` and `pipe` are set */
+	uint32_t filters; /* seccomp filters of this process */
 	struct silent *silent;
 	uint32_t count, capacity;
 	bool has_told[UNTRACED_CAUSES];
 	uint64_t scan_due_ns, scan_pause_ns;
-	pid_t scanned_to;  /* by a scan that took too long; 0: the next one begins anew */
+	pid_t scanned_to;  /* pid at which the last scan timed out; 0: it was complete */
 	uint64_t watch_ns; /* spent in obstacles_watch since the last obstacles_look */
 };
 
 /* ---- files ---- */
 
-/* What is under a path in the process's root folder, and what it has open. */
+/* A bounded job that inspects files in a process's root folder, and its descriptors. */
 struct look {
 	struct bounded_job job;
 	char root[64], descriptors[64], library[PATH_MAX + 64], pipe[PATH_MAX + 64];
@@ -95,7 +95,7 @@ static void look_for_library(struct look *look)
 	int fd = open(look->library, O_PATH | O_CLOEXEC);
 	bool is_there = fd >= 0 && fstat(fd, &theirs) == 0;
 
-	/* a folder that may not be searched says nothing, nor does one of a process that ends */
+	/* an unsearchable folder proves nothing, nor does the one of a process that ends */
 	look->knows_files = is_there || ((errno == ENOENT || errno == ENOTDIR) &&
 					 access(look->root, X_OK) == 0);
 	look->sees_library = is_there && is_same(&theirs, &look->ours);
@@ -105,7 +105,7 @@ static void look_for_library(struct look *look)
 		close(fd);
 }
 
-/* Returns whether a descriptor is one of the GPU, without asking the server of a file system. */
+/* Returns true for a GPU device's descriptor, without asking a file system's server. */
 static bool is_gpu_device(const struct look *look, int folder, const char *name)
 {
 	struct statx st;
@@ -144,7 +144,7 @@ static void run_look(struct bounded_job *opaque)
 	look_for_pipe(look);
 }
 
-/* Looks at a process; the caller frees the result. NULL: no answer in time, or out of memory. */
+/* Inspects a process; free the result. Returns NULL on timeout or when out of memory. */
 static struct look *look_at(struct obstacles *o, pid_t pid, bool wants_files)
 {
 	struct look *look = bounded_job_new(sizeof(*look), run_look, NULL);
@@ -168,7 +168,7 @@ static struct look *look_at(struct obstacles *o, pid_t pid, bool wants_files)
 
 /* ---- the environment ---- */
 
-/* Notes what the two variables are. NULL: there is none. */
+/* Notes the values of the two variables; NULL: not set. */
 static void take_variables(const struct obstacles *o, pid_t pid, const char *library,
 			   const char *pipe, struct untraced_signs *signs)
 {
@@ -181,9 +181,9 @@ static void take_variables(const struct obstacles *o, pid_t pid, const char *lib
 }
 
 /*
- * Reads whether the kernel told the program that it has more rights than who executed it; it is not
- * known of 32-bit programs, which have pairs of another size. False: it has no memory any more, or
- * is not ours to read.
+ * Reads AT_SECURE: true if the program has more rights than the user that executed it. It is not
+ * read from 32-bit programs, whose pairs have another size. Returns false if the process has no
+ * memory left, or may not be read.
  */
 static bool read_auxv(struct obstacles *o, pid_t pid, bool *is_secure)
 {
@@ -206,9 +206,9 @@ static bool read_auxv(struct obstacles *o, pid_t pid, bool *is_secure)
 }
 
 /*
- * Reads what the driver will load: the first variable of a name, as getenv(3) finds it. Programs
- * that show a title instead of their arguments also overwrite their environment: unless all of it
- * is "NAME=VALUE", it is not known. Nor is one that is too long to be read whole.
+ * Reads the variables that the driver will use: the first of each name, as getenv(3) does. A
+ * program that sets a process title may overwrite its environment. So the environment counts as
+ * unknown unless all of it is "NAME=VALUE", or if it exceeds the limit.
  */
 static void read_variables(struct obstacles *o, pid_t pid, struct untraced_signs *signs)
 {
@@ -219,7 +219,7 @@ static void read_variables(struct obstacles *o, pid_t pid, struct untraced_signs
 	int err = proc_file_read(collect_calls(o->collect), pid, "environ", ENVIRONMENT_MAX, &text,
 				 &size);
 
-	/* afterwards: the environment of a process that has ended is empty, too */
+	/* checked second: the environment of an ended process is empty, too */
 	can_be_read = read_auxv(o, pid, &signs->is_secure);
 	if (err)
 		return;
@@ -237,7 +237,7 @@ static void read_variables(struct obstacles *o, pid_t pid, struct untraced_signs
 
 /* ---- the state ---- */
 
-/* Returns the number behind a name of /proc/PID/status; `otherwise`: there is none. */
+/* Returns the number behind a name in /proc/PID/status, or `otherwise`. */
 static unsigned long status_number(const char *text, const char *name, unsigned long otherwise)
 {
 	const char *line = strstr(text, name);
@@ -245,7 +245,7 @@ static unsigned long status_number(const char *text, const char *name, unsigned 
 	return line ? strtoul(line + strlen(name), NULL, 10) : otherwise;
 }
 
-/* Counts filters in force (before Linux 5.9: 1 if there are any). */
+/* Counts active seccomp filters (before Linux 5.9: 1 if there are any). */
 static uint32_t count_filters(const char *status)
 {
 	unsigned long mode = status_number(status, "\nSeccomp:", 0);
@@ -307,7 +307,7 @@ void obstacles_free(struct obstacles *o)
 	free(o);
 }
 
-/* Notes open devices, without those that the process has inherited. */
+/* Notes the number of open devices, without inherited ones. */
 static void note_look(struct process *process, const struct look *look)
 {
 	uint32_t opened = look->opened > process->gpu.inherits_nvml
@@ -338,11 +338,11 @@ static void find_obstacle(struct obstacles *o, struct process *process)
 	}
 	free(look);
 	cause = untraced_find_cause(&signs);
-	if (cause != UNTRACED_NOT_KNOWN) /* it may have ended since it was looked at */
+	if (cause != UNTRACED_NOT_KNOWN) /* the process may have ended since */
 		process->gpu.obstacle = cause;
 }
 
-/* Returns the process; NULL: it has ended, runs another program by now, or is traced. */
+/* Returns the process, or NULL if it has ended, executed another program, or is traced. */
 static struct process *still_silent(const struct obstacles *o, const struct silent *silent)
 {
 	struct process *process = collect_knows_process(o->collect, silent->pid)
@@ -358,7 +358,7 @@ static struct process *still_silent(const struct obstacles *o, const struct sile
 static void add_silent(struct obstacles *o, const struct process *process, bool is_new)
 {
 	if (!array_make_room(&o->silent, o->count, &o->capacity, sizeof(*o->silent)))
-		return; /* it is not looked at again */
+		return; /* never inspected again */
 	o->silent[o->count++] = (struct silent){.id = process->id,
 						.pid = process->pid,
 						.due_ns = 0,
@@ -366,7 +366,7 @@ static void add_silent(struct obstacles *o, const struct process *process, bool 
 						.is_new = is_new};
 }
 
-/* Logs what was found of a process that has the driver. */
+/* Logs the obstacle of a process that has mapped the driver. */
 static void log_found(const struct obstacles *o, const struct process *process)
 {
 	if (process->gpu.obstacle == UNTRACED_NOT_FOUND)
@@ -415,7 +415,7 @@ static bool descends_from(const struct process_scan *scan, const struct scanned_
 	return false;
 }
 
-/* Notes the libraries that a process has mapped. False: our library is one, or they are unknown. */
+/* Notes the libraries that a process has mapped. Returns false if ours is one, or on error. */
 static bool note_mapped(struct obstacles *o, struct process *process)
 {
 	bool has_ours = false;
@@ -440,7 +440,7 @@ static bool note_mapped(struct obstacles *o, struct process *process)
 	return !has_ours;
 }
 
-/* Takes in a process that has a device of the GPU open, if something keeps the library out. */
+/* Adds a process that has a GPU device open, if there is an obstacle. */
 static void take_in(struct obstacles *o, const struct scanned_process *scanned,
 		    const struct look *look)
 {
@@ -466,7 +466,7 @@ static void take_in(struct obstacles *o, const struct scanned_process *scanned,
 	add_silent(o, process, false);
 }
 
-/* Looks at one of the processes, unless it is none of the command's or was taken in. */
+/* Inspects a process, unless it is known or no descendant of the command. */
 static void scan_one(struct obstacles *o, const struct process_scan *all,
 		     const struct scanned_process *p, pid_t command)
 {
@@ -484,7 +484,7 @@ static void scan_one(struct obstacles *o, const struct process_scan *all,
 	free(look);
 }
 
-/* Goes on where the last one left off. The kernel lists processes by ascending numbers. */
+/* Scans all processes, from where the last scan timed out. /proc lists them by ascending pid. */
 static void scan(struct obstacles *o, pid_t command)
 {
 	struct process_scan all = {0};
@@ -526,7 +526,7 @@ void obstacles_scan(struct obstacles *o, pid_t command, uint64_t now_ns)
 	o->scan_due_ns = ended_ns + (pause_ns > o->scan_pause_ns ? pause_ns : o->scan_pause_ns);
 }
 
-/* Looks at devices, and again for an obstacle where none was found. */
+/* Counts open devices, and searches for an obstacle if none was found. */
 static void look_again(struct obstacles *o, struct process *process)
 {
 	struct look *look;
@@ -541,7 +541,7 @@ static void look_again(struct obstacles *o, struct process *process)
 	free(look);
 }
 
-/* Warns before the end of a long run, of the first process with each cause. */
+/* Warns during a long run, of the first process with each cause. */
 static void tell(struct obstacles *o, const struct process *process)
 {
 	bool uses = process->lacks_gpu_time || process->gpu.opened > process->gpu.has_nvml;
@@ -553,7 +553,7 @@ static void tell(struct obstacles *o, const struct process *process)
 		 process->comm ? process->comm : "?", untraced_cause_text(process->gpu.obstacle));
 }
 
-/* Looks at one that is due. */
+/* Inspects a process that is due. */
 static void look_due(struct obstacles *o, struct silent *silent, struct process *process)
 {
 	look_again(o, process);
@@ -570,7 +570,7 @@ static void look_due(struct obstacles *o, struct silent *silent, struct process 
 
 void obstacles_look(struct obstacles *o, uint64_t now_ns)
 {
-	uint64_t until_ns = 0; /* those who are due after the first one may have to wait */
+	uint64_t until_ns = 0; /* set after the first inspection; later ones may have to wait */
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; o && i < o->count; i++) {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds out what keeps the CUDA driver from loading our library in processes that map the driver:
- * looks when that is reported, since a process may end at any time. What it finds is in struct
- * process (`obstacle`) and judged at the process's end (model/untraced.h).
+ * Finds out what prevents the CUDA driver from loading our library in processes that map the
+ * driver. Processes are inspected when the mapping is reported, since they may end at any time. The
+ * finding goes to `obstacle` in struct process and is judged when the process ends
+ * (model/untraced.h).
  *
- * The environment in /proc is that of the exec: what a program changes later is not seen. All of a
- * process is read with a deadline, and as its user; one that may not be looked into stays unknown.
+ * /proc shows the environment at exec; later changes by the program are not seen. All reads have a
+ * deadline and use the user's rights. A process that the user may not inspect stays unknown.
  *
- * Also looks whether such processes have a device of the GPU open, which the kernel's side tells
- * exactly when they end, where there is BPF (bpf/open_devices.bpf.h).
+ * The module also checks whether such processes have a GPU device open. Where BPF is available, the
+ * kernel side reports that exactly when they end (bpf/open_devices.bpf.h).
  */
 #ifndef PROFILER_RUN_OBSTACLES_H
 #define PROFILER_RUN_OBSTACLES_H
@@ -21,39 +22,42 @@
 struct obstacles;
 
 struct obstacles_options {
-	const char *library, *pipe;  /* the paths that the driver and the library are given */
+	const char *library, *pipe;  /* paths that the driver and the library get */
 	uint32_t needed_glibc_minor; /* untraced_glibc_of; 0: unknown */
 };
 
-/* All is borrowed. NULL: out of memory. Free takes NULL, and so do the others. */
+/*
+ * Makes the watcher; pointers are borrowed. Returns NULL when out of memory. All functions below
+ * accept NULL.
+ */
 struct obstacles *obstacles_new(struct collect *collect, struct log *log,
 				const struct obstacles_options *options);
 void obstacles_free(struct obstacles *o);
 
 /*
- * An event of a process of the tree, after it was taken in. Looks at the process, or leaves that to
- * obstacles_look where others have taken 0.1 s since its last call.
+ * Handles an event of a followed process, after `collect`. Inspects the process, or defers that to
+ * obstacles_look if other inspections took 0.1 s since that function's last call.
  */
 void obstacles_watch(struct obstacles *o, const struct process_event *event,
 		     struct process *process);
 
 /*
- * To be called often: looks again at a process after 0.1 s, then each time after twice as long, to
- * a minute, for 0.1 s in each call. Warns of one that uses the GPU when it has run for some seconds
- * so.
+ * Inspects processes again that are due: after 0.1 s, then with the pause doubled up to a minute.
+ * Takes 0.1 s per call at most, and is to be called often. Warns of a process that has used the GPU
+ * untraced for some seconds.
  */
 void obstacles_look(struct obstacles *o, uint64_t now_ns);
 
 /*
- * To be called often where the kernel reports no processes, which takes eBPF or perf events: looks
- * among the descendants of the command for those that have a device of the GPU open and cannot be
- * traced. It looks after 10 ms and then each time after twice as long, to 3.2 s, so short ones are
- * missed. A look reads /proc/PID/stat of all processes, and the descriptors of descendants: 0.1 s
- * at once, then the next look goes on from there. The pause is at least 4 times as long as a look.
+ * Replaces the kernel's reports where neither eBPF nor perf events are available. Searches the
+ * command's descendants for untraceable ones that have a GPU device open. To be called often.
+ * Scans after 10 ms, then with the pause doubled up to 3.2 s, so short processes are missed. A scan
+ * reads /proc/PID/stat of all processes and the descriptors of descendants. It stops after 0.1 s
+ * and resumes there next time. The pause is at least 4 times as long as the scan.
  */
 void obstacles_scan(struct obstacles *o, pid_t command, uint64_t now_ns);
 
-/* The run is over: looks at those that go on. */
+/* Inspects the processes that outlive the run, at its end. */
 void obstacles_finish(struct obstacles *o);
 
 #endif

@@ -8,10 +8,10 @@
 #include "profiler/run/run_parts.h"
 #include "symbolize/util/monotonic.h"
 
-#define SILENT_NS 1000000000u /* of a traced program without a goodbye, which is worth a line */
+#define SILENT_NS 1000000000u /* time without data and goodbye that is worth a warning */
 #define PIPE_CHUNK (4u << 20) /* more than a pipe can hold */
 
-/* Attaches probes to what a process maps, if wanted, and releases it: it waits for them. */
+/* Attaches probes to a process's mappings, if requested, and releases the waiting process. */
 static void acknowledge(struct run_parts *run, const struct process *process, uint64_t instance)
 {
 	if (run->probes) {
@@ -55,10 +55,10 @@ static void take_hello(struct run_parts *run, struct tracee *tracee,
 		call_timing_begin(run->call_timing, process);
 	else
 		call_timing_note_traced(run->call_timing, process);
-	recorded_time_range_begin_when_due(run); /* its work is recorded from when it is answered */
+	recorded_time_range_begin_when_due(run); /* records the process's work from its answer on */
 	if (!hello->wants_ack)
 		return;
-	/* nothing is recorded or counted in it until recording begins everywhere */
+	/* the process records nothing until recording begins everywhere */
 	if (!run->options->attach || run->recorded.stage != TIME_RANGE_AHEAD ||
 	    run->phase != RUN_GOING || !attached_cuda_put_off(&run->cuda, process, hello->instance))
 		acknowledge(run, process, hello->instance);
@@ -89,7 +89,7 @@ static void take_gpu_event(struct run_parts *run, struct tracee *tracee,
 
 	switch (event->type) {
 	case GPU_EVENT_HELLO:
-		/* the process's own start, the end of its earlier program, what it maps */
+		/* applies the process's start, its earlier program's end, and its mappings */
 		kernel_reader_drain(run, true);
 		take_hello(run, tracee, &event->hello);
 		break;
@@ -108,7 +108,7 @@ static void take_gpu_event(struct run_parts *run, struct tracee *tracee,
 			    (int)process->pid, event->goodbye.kernels, event->goodbye.kernel_ns);
 		break;
 	default:
-		/* the creation of a thread that launches, which the kernel reported before */
+		/* applies the creation of the launching thread, which the kernel reported before */
 		if (collect_wants_thread(run->collect, process, event))
 			kernel_reader_drain(run, false);
 		collect_gpu_event(run->collect, process, event, kernel);

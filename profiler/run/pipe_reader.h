@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takes in what traced programs send: hellos, which are answered, their work, their end.
+ * Reads the pipe from traced programs: answers hellos, collects their work, notes their end.
  */
 #ifndef PROFILER_RUN_PIPE_READER_H
 #define PROFILER_RUN_PIPE_READER_H
@@ -10,24 +10,24 @@
 
 struct run_parts;
 
-/* How far the pipe is read. Zero-initialised at first. */
+/* State of reading the pipe. Zero-initialise. */
 struct pipe_reader {
-	uint64_t read_ns;       /* when bytes were read last */
+	uint64_t read_ns;       /* time of the last read with data */
 	uint64_t unread_at_end; /* bytes in the pipe when the command ended */
-	bool has_ended;         /* nobody has it open any more */
-	bool has_read_all;      /* that was in it, the last time */
+	bool has_ended;         /* no writer is left */
+	bool has_read_all;      /* the last read emptied the pipe */
 };
 
 /*
- * Reads a few MiB at most: the kernel's events wait meanwhile. True: the pipe was empty, or has
- * ended, or there is none.
+ * Reads a few MiB at most, because kernel events wait meanwhile. Returns true if the pipe is empty,
+ * has ended, or does not exist.
  */
 bool pipe_reader_read(struct run_parts *run);
 
-/* Closes programs that ended before, once all that they have written is read. */
+/* Closes programs that ended before `before_ns`, once all their data is read. */
 void pipe_reader_close_ended(struct run_parts *run, uint64_t before_ns);
 
-/* Reads what is in the pipe at the end, not what somebody goes on writing. */
+/* Reads the rest of the pipe at the end, but not what a writer adds meanwhile. */
 void pipe_reader_finish(struct run_parts *run);
 
 #endif
