@@ -9,8 +9,7 @@
 #include "profiler/commands/run.h"
 #include "profiler/run/privilege.h"
 
-/* Whoever reads our messages may leave before the outputs are written; and a file may be too large.
- */
+/* Ignores signals for failed writes: a reader may leave early, and a file may get too large. */
 static void prefer_errors_to_signals(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -27,7 +26,7 @@ int main(int argc, char **argv)
 	inherited_note(&inherited);
 	dropped_environment_note(&inherited.dropped, argc, argv);
 	asked = options_parse(argc, argv, &options);
-	/* only runs need what setcap has given; until here nothing was opened */
+	/* only runs need the capabilities of setcap; nothing was opened so far */
 	if (asked != OPTIONS_RUN && privilege_drop_all() != 0)
 		asked = OPTIONS_WRONG;
 	switch (asked) {

@@ -54,7 +54,7 @@ int privilege_become_user(const struct identity *identity, bool traces)
 
 	if (stays_root(identity))
 		return 0;
-	/* without this, leaving user 0 would clear all capabilities */
+	/* otherwise a change from user 0 would clear all capabilities */
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0)
 		return -errno;
 	err = identity_become(identity);
@@ -62,9 +62,9 @@ int privilege_become_user(const struct identity *identity, bool traces)
 		err = capabilities_keep(kept);
 	prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
 	/*
-	 * The kernel has closed us to other processes of the user, and the target, forked next,
-	 * would be so too: perf events of it would be refused. Until privilege_lock the two
-	 * capabilities keep those out that have fewer.
+	 * The change of ids made us undumpable. The target, forked next, would inherit that, and
+	 * its perf events would be refused. Until privilege_lock, the two capabilities protect us
+	 * from processes with fewer.
 	 */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	return err;
@@ -90,7 +90,7 @@ int privilege_drop_all(void)
 {
 	if (geteuid() == 0)
 		return 0;
-	/* without any, perf events of the target are allowed only while it is dumpable */
+	/* without capabilities, the target's perf events need it to be dumpable */
 	if (capabilities_effective())
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	return capabilities_keep(0);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What needs privilege, when it is used, and when it is given up.
- *
+ * Holds the rules for privilege: what needs it, when it is used, and when it is given up.
  * Under sudo the profiler becomes the invoking user for good before it reads the first byte that
- * the target's user could have written, as tcpdump and dumpcap do. sudo, capabilities given to the
- * file (setcap) and no privilege at all are one way through the code: they differ only in what
- * could be opened at the start.
+ * the target's user could have written. tcpdump and dumpcap do so, too. sudo, file capabilities
+ * (setcap) and no privilege at all take one path through the code. They differ only in what could
+ * be opened at the start.
  *
- *   what                                  needs                          when
+ *   step                                  needs                          when
  *   ------------------------------------  -----------------------------  ----------------------
- *   the user's name and groups looked up  nothing: by a process without  0. before that
- *                                         capabilities (isolated_child.h)
+ *   user's name and groups looked up      nothing; by an isolated child  0. before that
+ *                                         (isolated_child.h)
  *   the helper for HTTP started           nothing; the user's            0. before that
  *   limits raised: descriptors up to the  CAP_SYS_RESOURCE for locked    1. first
  *   hard limit, locked memory             memory above the hard limit
@@ -24,8 +23,8 @@
  *   ids, groups and capabilities changed  CAP_SETUID, CAP_SETGID         privilege_become_user
  *   private folder, pipe, output,         nothing: the user's files      2. as the user
  *   recording; the target forked
- *   with -p, --name, --cgroup: a library  CAP_SYS_PTRACE, where Yama     2. as the user
- *   brought into processes                restricts ptrace(2)
+ *   with -p, --name, --cgroup: library    CAP_SYS_PTRACE, where Yama     2. as the user
+ *   injected into processes               restricts ptrace(2)
  *   BPF maps changed, uprobes attached    CAP_BPF, CAP_PERFMON (before   2. as the user
  *                                         Linux 6.10 CAP_SYS_ADMIN)
  *   privileges of programs that we        no_new_privs would take them   privilege_lock, after
@@ -33,18 +32,17 @@
  *   names looked up, outputs written      nothing                        3. after
  *                                                                        privilege_drop_all
  *
- * Root that nobody called through sudo, and root with --as-root, stays root with all capabilities:
- * there is no other user to become, and the target is the same user. For it the functions below
- * change nothing else than they state.
+ * Root without sudo, or with --as-root, stays root with all capabilities: there is no other user to
+ * become. Then the functions below have no effect beyond what they document.
  *
- * Other commands than a run or an attach give up file capabilities before they open anything.
+ * Commands that neither run nor attach give up file capabilities before they open anything.
  *
- * No process of which a thread has a capability opens a library that it was not linked with: those
- * of NSS, libcurl and CUPTI are opened by processes apart (isolated_child.h, helper.h), or where
- * nothing is left. That holds for root, too.
+ * No process with a capability in any thread opens a library that it does not link, not even as
+ * root. NSS modules and libcurl are opened by isolated children (isolated_child.h, helper.h). CUPTI
+ * is opened where no privilege is left.
  *
- * Capabilities belong to a thread: become_user and drop_all change the calling thread only, and a
- * thread gets those of the one that starts it.
+ * Capabilities belong to a thread. privilege_become_user and privilege_drop_all change the calling
+ * thread only. A new thread inherits the capabilities of its creator.
  */
 #ifndef PROFILER_RUN_PRIVILEGE_H
 #define PROFILER_RUN_PRIVILEGE_H
@@ -52,23 +50,23 @@
 #include <stdbool.h>
 #include "profiler/run/identity.h"
 
-/* As far as permitted; too low a limit shows later, as an error of what needs it. */
+/* Raises limits as far as permitted. A limit that stays too low shows later as an error. */
 void privilege_raise_limits(void);
 
 /*
- * Raises the calling thread's priority as far as permitted: among hundreds of busy threads it would
- * have a hundredth of the CPUs, and samples would be dropped.
+ * Raises the calling thread's priority as far as permitted. Otherwise a thread among hundreds of
+ * busy ones would get a hundredth of the CPUs, and samples would be dropped.
  */
 void privilege_raise_priority(void);
 
-/* A descriptor that shows kernel addresses if we may see them now; -1: none. */
+/* Returns a descriptor of /proc/kallsyms, with addresses if permitted now. Returns -1 on error. */
 int privilege_open_kallsyms(void);
 
 /*
- * Becomes the user that identity_find found, with CAP_BPF and CAP_PERFMON, if there, permitted and
- * effective, and no other capability in any set but the bounding set. With `traces` also
- * CAP_SYS_PTRACE, for the library that is brought into processes that already run
- * (inject_process.h): Yama lets nobody else trace what is not a child. 0 or -errno.
+ * Becomes the user that identity_find found. Keeps CAP_BPF and CAP_PERFMON, if permitted, in the
+ * permitted and effective sets. No other capability stays, except in the bounding set. `traces`
+ * also keeps CAP_SYS_PTRACE, to inject the library into running processes (inject_process.h): Yama
+ * lets nobody else trace a process that is not a child. Returns 0 or -errno.
  */
 int privilege_become_user(const struct identity *identity, bool traces);
 
@@ -76,21 +74,21 @@ int privilege_become_user(const struct identity *identity, bool traces);
 bool privilege_is_admin(void);
 
 /*
- * The calling thread, or a process of one, gives way to the program and to whoever reads its
- * events: it would inherit the priority that those have.
+ * Lowers the priority of the calling thread or single-threaded process. Otherwise it would inherit
+ * the raised priority of the thread that reads events.
  */
 #define PRIVILEGE_LOW_NICE 10
 void privilege_lower_priority(void);
 
-/* Gives up the calling thread's capabilities alone: it is one that needs none. 0 or -errno. */
+/* Drops the calling thread's capabilities, for a thread that needs none. Returns 0 or -errno. */
 int privilege_drop_thread(void);
 
-/* No program executed from now on gains privilege, and other processes may not look into ours. */
+/* Denies privileges to programs executed later, and inspection by other processes. */
 void privilege_lock(void);
 
 /*
- * Gives up the last capabilities. Other processes may not look into ours before that if there
- * were any: what they paid for, open descriptors above all, is still here. 0 or -errno.
+ * Gives up the last capabilities. If there were any, first denies inspection by other processes:
+ * descriptors that needed privilege are still open. Returns 0 or -errno.
  */
 int privilege_drop_all(void);
 

@@ -10,9 +10,9 @@
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/saturate.h"
 
-#define CLOCKS_LATE_NS 50000000u /* then they say too little of the window, or too much */
+#define CLOCKS_LATE_NS 50000000u /* later readings do not match the range */
 
-/* Tells everybody but libraries, which learn it by the variable or the link (gpu_wire.h). */
+/* Passes the range to BPF and `collect`. Libraries get it by variable or link (gpu_wire.h). */
 static void apply_time_range(struct run_parts *run)
 {
 	struct bpf_source *bpf = kernel_events_bpf(run->kernel);
@@ -22,13 +22,13 @@ static void apply_time_range(struct run_parts *run)
 		bpf_source_set_time_range(bpf, &run->recorded.time_range);
 }
 
-/* Tells everybody; libraries in programs that run already, and in those that start. */
+/* Passes the range to BPF, `collect`, and libraries in running and future programs. */
 static void change_time_range(struct run_parts *run)
 {
 	int err = run->pipe ? payload_set_time_range(&run->payload, &run->recorded.time_range) : 0;
 
 	apply_time_range(run);
-	if (err) /* they notice that nobody reads */
+	if (err) /* libraries will notice that the pipe has no reader */
 		log_verbose(run->log, "cannot tell libraries what is recorded: %s", strerror(-err));
 }
 
@@ -82,26 +82,26 @@ int recorded_time_range_begin_soon(struct run_parts *run)
 	return 0;
 }
 
-/* Reads CPU time where a part begins: --delay is over, or begin_attached has succeeded. */
+/* Reads CPU time at the beginning of a range that is not the whole run. */
 static void begin_time_range(struct run_parts *run)
 {
 	uint64_t now_ns = monotonic_ns();
 
-	kernel_reader_drain(run, true); /* who has ended before, and who has begun */
+	kernel_reader_drain(run, true); /* processes that ended or began before */
 	attached_cuda_forget_missed(&run->cuda);
 	if (now_ns - run->recorded.time_range.from_ns > CLOCKS_LATE_NS) {
 		collect_forget_cpu_time(run->collect);
 		return;
 	}
-	/* twice: what one has used that ends meanwhile is known from the first time */
+	/* twice: a process that ends in between was read the first time */
 	collect_begin_cpu_time(run->collect, now_ns);
 	kernel_reader_drain(run, true);
 	collect_begin_cpu_time(run->collect, now_ns);
 }
 
 /*
- * Begins what is recorded of processes that run already, with the library when it is in all of them
- * that use CUDA (attached_cuda.h). False: not yet.
+ * Begins the range of running processes. With injection, first waits for the library in all of them
+ * that use CUDA (attached_cuda.h): returns false if it is too early.
  */
 static bool begin_attached(struct run_parts *run)
 {
@@ -149,7 +149,7 @@ bool recorded_time_range_is_over(struct run_parts *run)
 		return true;
 	run->recorded.stage = TIME_RANGE_OVER;
 	kernel_events_stop_samples(run->kernel);
-	kernel_reader_drain(run, false); /* who has ended before */
+	kernel_reader_drain(run, false); /* processes that ended before */
 	collect_read_clocks(run->collect, now_ns, true);
 	if (now_ns - run->recorded.time_range.to_ns > CLOCKS_LATE_NS)
 		collect_forget_cpu_time(run->collect);

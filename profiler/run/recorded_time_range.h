@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of a run that is recorded (cupti_trace/wire/time_range.h): all of it, or what --delay,
- * -d,
- * --control and the libraries in running processes leave of it. Tells the kernel's side, `collect`
- * and libraries where it begins and ends, and reads processes' CPU time there.
+ * Begins and ends the recorded time range of a run (cupti_trace/wire/time_range.h). The range is
+ * the whole run, unless limited by --delay, -d, --control, or the start of libraries in running
+ * processes. Passes the range to BPF, `collect` and the libraries. Reads processes' CPU time at
+ * both ends.
  */
 #ifndef PROFILER_RUN_RECORDED_TIME_RANGE_H
 #define PROFILER_RUN_RECORDED_TIME_RANGE_H
@@ -16,14 +16,14 @@
 
 struct run_parts;
 
-/* Each comes after those above it; the one between may be left out. */
+/* Stages in order. TIME_RANGE_OPEN may be skipped. */
 enum time_range_stage {
 	TIME_RANGE_AHEAD,
-	TIME_RANGE_OPEN, /* recording has begun; of running processes to the end */
+	TIME_RANGE_OPEN, /* recording has begun; the last stage with running processes */
 	TIME_RANGE_OVER
 };
 
-/* Zero-initialised is all of the run. */
+/* Zero-initialised: the whole run. */
 struct recorded_time_range {
 	struct time_range time_range;
 	enum time_range_stage stage;
@@ -31,39 +31,39 @@ struct recorded_time_range {
 };
 
 /*
- * Sets the window of a command, which begins now; `variable`: what the library in it learns it by,
- * "": nothing.
+ * Sets the time range of a command that starts now. Writes to `variable` the environment variable
+ * for the library in the command, or "".
  */
 void recorded_time_range_set(struct run_parts *run, char variable[TARGET_VARIABLE_BYTES]);
 
-/* Has the window of running processes begin when the library has come into them, not before. */
+/* Postpones the range of running processes until the library has been injected into them. */
 void recorded_time_range_put_off(struct run_parts *run);
 
-/* Begins the window when all can know it: session_begin_time_range, once the run goes. */
+/* Begins the range after TIME_RANGE_NOTICE_NS. See session_begin_time_range for the result. */
 int recorded_time_range_begin_soon(struct run_parts *run);
 
-/* Ends the window at `to_ns`, which is over. Libraries in running processes leave then. */
+/* Ends the range at `to_ns`, which has passed. Libraries in running processes leave then. */
 void recorded_time_range_end(struct run_parts *run, uint64_t to_ns);
 
 /*
- * Begins the window when its time has come; of running processes, when the library is in all of
- * those that use CUDA. Then hellos that have waited for it are answered. The run fails if it cannot
- * begin.
+ * Begins the range once it is due. With running processes, this is when the library is in all of
+ * them that use CUDA. Then answers the hellos that have waited. On failure the run enters
+ * RUN_FAILED.
  */
 void recorded_time_range_begin_when_due(struct run_parts *run);
 
-/* Returns whether the window of a command is over; the first time, samples end with it. */
+/* Returns true if a command's range is over. The first such call ends sampling. */
 bool recorded_time_range_is_over(struct run_parts *run);
 
-/* Returns how long to wait for events: `tick_ms`, but not beyond its beginning or end. */
+/* Returns the timeout for events: `tick_ms`, or less if the range begins or ends before. */
 int recorded_time_range_tick(const struct run_parts *run, int tick_ms);
 
-/* Ends the window of a copy: what was launched in it and has not ended is counted. */
+/* Ends the range of a session's copy. Counts work that was launched in it and has not ended. */
 void recorded_time_range_end_copy(struct run_parts *run, uint64_t until_ns);
 
 /*
- * Notes the last seconds, or what `start` began, as a part like any other, now that they are
- * known.
+ * Writes the final range to `m` as delay and duration, if --last or a `start` command determined
+ * it.
  */
 void recorded_time_range_note(const struct run_parts *run, struct measure *m);
 

@@ -13,7 +13,7 @@
 #include "symbolize/util/guarded_path.h"
 #include "symbolize/util/monotonic.h"
 
-#define ATTACHED_SLEEP_MS 600 /* for their files and memory, should they not answer */
+#define ATTACHED_SLEEP_MS 600 /* limit for files and memory that do not answer */
 
 void run_parts_init(struct run_parts *run, const struct session_options *options,
 		    const struct supervisor_link *supervisor, struct log *log)
@@ -71,14 +71,13 @@ int run_parts_open(struct run_parts *run)
 
 /* ---- as the user ---- */
 
-/* Returns the parts that --wall needs: which threads are idle is decided by what each did in all.
- */
+/* Returns the places that --wall needs: a thread is judged idle by all of its time. */
 static uint32_t places_of_wall(const struct session_options *o)
 {
 	return o->measure.wall ? 1u << PLACE_PROCESS | 1u << PLACE_THREAD : 0;
 }
 
-/* Keeps events while a file on a slow disk takes seconds: the ring buffer would be full. */
+/* Moves events out of the ring buffer while a slow file blocks: it would overflow. */
 static void keep_events(void *kernel)
 {
 	kernel_events_keep(kernel);
@@ -109,13 +108,13 @@ static int open_collect(struct run_parts *run)
 	return 0;
 }
 
-/* Returns whether probes may be added: before Linux 6.10 they need more than what we keep. */
+/* Returns true if uprobes may be added: before Linux 6.10 they need CAP_SYS_ADMIN. */
 static bool may_probe(const struct bpf_source *bpf)
 {
 	return !bpf_source_probes_need_admin(bpf) || privilege_is_admin();
 }
 
-/* Returns what the CUDA driver is to load, as an absolute path. */
+/* Returns the absolute path of the library for the CUDA driver. */
 static const char *library_of(const struct run_parts *run)
 {
 	return run->options->injection_lib ? run->injection_lib : run->payload.library;
@@ -189,7 +188,7 @@ int run_parts_open_pipe(struct run_parts *run)
 	return run_parts_watch(run, run->payload.pipe, READY_PIPE);
 }
 
-/* Begins to look for obstacles; what a library that the user names needs is not known. */
+/* Starts watching for obstacles. The needs of a -injection-lib are not known. */
 static int open_obstacles(struct run_parts *run)
 {
 	size_t size;
@@ -213,7 +212,7 @@ static int open_gpu_side(struct run_parts *run)
 
 	if (!run->options->measure.traces_gpu)
 		return 0;
-	/* the loader would search its path for a name without a slash */
+	/* realpath: the loader would search its path for a name without a slash */
 	if (library && !realpath(library, run->injection_lib)) {
 		log_error(run->log, "-injection-lib %s: %s", library, strerror(errno));
 		return -ENOENT;
@@ -275,14 +274,14 @@ void run_parts_environment(struct run_parts *run, const struct measure *measure,
 void run_parts_lock(const struct run_parts *run)
 {
 	privilege_lock();
-	/* bounded calls from here on: their threads have nothing that keeps other processes out */
+	/* bounded calls only from here on: their threads are locked, too */
 	if (run->payload.path[0])
 		payload_remove_stale(&run->payload, collect_calls(run->collect));
 }
 
-/* ---- while it goes on ---- */
+/* ---- during the run ---- */
 
-/* 0 if the clock stands before 1970. */
+/* Returns Unix time in ns, or 0 before 1970. */
 static uint64_t unix_ns(void)
 {
 	struct timespec now;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a run takes in from, and what it takes it into: opened in order, each with the privilege
- * that it needs, and closed at the end. The modules of run/ that take events in share it; who
- * drives them is session.h.
+ * Owns the inputs of a run and `collect`, which receives them: opens each in order, with the
+ * privilege that it needs, and closes all at the end. Modules of run/ that read events share the
+ * struct; session.h drives them.
  */
 #ifndef PROFILER_RUN_RUN_PARTS_H
 #define PROFILER_RUN_RUN_PARTS_H
@@ -21,10 +21,10 @@
 #include "profiler/sources/kernel_events.h"
 #include "profiler/sources/recording.h"
 
-/* What a descriptor watched by the run's epoll is. */
+/* Descriptors that the run's epoll watches. */
 enum { READY_SIGNAL, READY_TARGET, READY_PIPE, READY_KERNEL };
 
-/* How long libraries that were asked to are waited for to send what they have. */
+/* Timeout for libraries that were asked to leave to send their data. */
 #define GOODBYE_TIMEOUT_NS 5000000000u
 
 struct run_parts {
@@ -33,70 +33,70 @@ struct run_parts {
 	struct log *log;
 	enum run_phase phase;
 	int epoll;
-	int kallsyms; /* opened with privilege; -1: it is not, or `collect` has it */
+	int kallsyms; /* opened with privilege; -1: failed, or passed to `collect` */
 	struct notices notices;
 	struct collect *collect;
 	struct kernel_events *kernel;
-	char no_bpf[512]; /* why BPF is missing; "": it is not, or is not needed */
+	char no_bpf[512]; /* reason why BPF is missing; "": present, or not needed */
 	struct gpu_pipe *pipe;
-	struct pipe_reader reader; /* how far it is read */
+	struct pipe_reader reader;
 	struct payload payload;
-	struct attachment *attachment;   /* in place of a target; NULL: there is one */
-	char *program;                   /* the command line of its first process; NULL: unknown */
-	struct attached_cuda cuda;       /* processes that ran before us and use CUDA */
-	struct uprobes *probes;          /* of launches; NULL: not asked for */
-	struct call_timing *call_timing; /* NULL: it cannot be */
-	struct obstacles *obstacles;     /* NULL: not looked for, in processes that ran before us */
-	struct recording *recording;     /* NULL: not asked for */
-	char injection_lib[PATH_MAX];    /* absolute path of -injection-lib */
-	struct recorded_time_range recorded; /* what of the run is recorded */
-	uint64_t quick_until_ns;             /* look often until then */
+	struct attachment *attachment;   /* instead of a target; NULL: a command runs */
+	char *program;                   /* command line of the first process; NULL: unknown */
+	struct attached_cuda cuda;       /* running processes that use CUDA */
+	struct uprobes *probes;          /* on launches; NULL: not requested */
+	struct call_timing *call_timing; /* NULL: not possible */
+	struct obstacles *obstacles;     /* NULL with running processes */
+	struct recording *recording;     /* NULL: not requested */
+	char injection_lib[PATH_MAX];    /* absolute path from -injection-lib */
+	struct recorded_time_range recorded;
+	uint64_t quick_until_ns; /* end of the time with short ticks */
 	uint64_t start_ns, start_unix_ns, ended_ns;
 };
 
-/* `run` is zero-initialised; the other arguments outlive it. run_parts_close is allowed then. */
+/* Initialises a zeroed `run`, which may then be closed. The other arguments must outlive it. */
 void run_parts_init(struct run_parts *run, const struct session_options *options,
 		    const struct supervisor_link *supervisor, struct log *log);
 void run_parts_close(struct run_parts *run);
 
-/* Opens what needs privilege. 0, or an exit status after logging the reason. */
+/* Opens what needs privilege. Returns 0, or an exit status after logging the reason. */
 int run_parts_open(struct run_parts *run);
 
-/* Opens the rest as the user, but for the target. 0, or -errno after logging the reason. */
+/* Opens the rest as the user, except the target. Returns 0, or -errno after logging the reason. */
 int run_parts_open_inputs(struct run_parts *run);
 
 /*
- * Makes the private folder and opens the pipe; of running processes only where the library is
- * brought in.
+ * Makes the private folder and opens the pipe. With running processes, only if the library is to be
+ * injected. Returns 0, or -errno after logging the reason.
  */
 int run_parts_open_pipe(struct run_parts *run);
 
-/* Probes further libraries, as the user named them. */
+/* Probes the libraries of -cuda-lib. Returns 0, or -errno after logging the reason. */
 int run_parts_probe_libraries(struct run_parts *run);
 
-/* Makes the variables by which the library learns what it is asked for. */
+/* Makes the variables that configure the library. */
 void run_parts_environment(struct run_parts *run, const struct measure *measure,
 			   struct target_environment *environment);
 
-/* Gives up what keeps other processes out. */
+/* Drops privileges for programs executed later (privilege_lock), and removes stale folders. */
 void run_parts_lock(const struct run_parts *run);
 
-/* Has the run's epoll report `what` when `fd` can be read. 0 or -errno. */
+/* Makes the run's epoll report `what` when `fd` is readable. Returns 0 or -errno. */
 int run_parts_watch(struct run_parts *run, int fd, uint32_t what);
 
-/* Begins the run, or what is recorded of it, now. */
+/* Sets the start of the run, or of its recorded time range, to now. */
 void run_parts_begin(struct run_parts *run);
 
-/* Lets a library that has said hello, or has loaded something, go on. */
+/* Releases a library that waits after its hello, or after it loaded something. */
 void run_parts_answer(struct run_parts *run, pid_t pid, uint64_t instance);
 
-/* Lets all libraries go on that have said hello before recording began. */
+/* Releases all libraries that said hello before recording began. */
 void run_parts_answer_all(struct run_parts *run);
 
-/* Removes the run's files; then the supervisor need not. */
+/* Removes the run's files and reports that to the supervisor. */
 void run_parts_remove_payload(struct run_parts *run);
 
-/* Closes what the kernel reports by. */
+/* Closes the kernel's event sources. */
 void run_parts_close_kernel(struct run_parts *run);
 
 #endif

@@ -22,31 +22,31 @@
 #include "symbolize/util/saturate.h"
 
 #define TICK_MS 50
-#define DELAY_TICK_MS 250 /* before processes that run already are looked at */
-#define QUICK_TICK_MS 5   /* while a program starts: to learn soon what it runs */
+#define DELAY_TICK_MS 250 /* during --delay with running processes */
+#define QUICK_TICK_MS 5   /* while a program starts, to learn early what it runs */
 #define FIRST_QUICK_NS 100000000u
 #define PIPE_PAUSE_NS 2000000 /* let a busy pipe fill up: fewer, larger reads */
 #define SAY_WAITING_NS 1000000000u
 #define LEFT_BEHIND_NS 50000000u
 #define LISTED_MAX 32
 #define COUNT_NS 250000000u
-#define NAMING_SLEEP_MS 10000 /* for files, when recording is over */
+#define NAMING_SLEEP_MS 10000 /* limit for slow files once recording is over */
 
 struct session {
 	struct run_parts run;
 	const struct inherited *inherited;
 	struct target target;
-	bool is_told_to_end;   /* by a signal, since it was asked for last */
-	bool abandons_target;  /* it cannot be killed: it is another user's by now */
-	bool stops_waiting;    /* for what this phase waits for, other than the command */
-	bool has_said_waiting; /* until the GPU is used no longer */
-	bool is_asked;         /* for a snapshot, by a signal */
-	bool ends_delay;       /* before processes that run already are looked at */
+	bool is_told_to_end;   /* by a signal since session_begin_sending */
+	bool abandons_target;  /* it became another user and cannot be killed */
+	bool stops_waiting;    /* skip what this phase waits for, except the command */
+	bool has_said_waiting; /* the wait for surviving GPU users was logged */
+	bool is_asked;         /* a signal requested a snapshot */
+	bool ends_delay;       /* end --delay with running processes */
 	uint32_t interrupts;   /* SIGINTs so far */
-	int early_signal;      /* a signal that ends us before the target ran; 0: none */
+	int early_signal;      /* signal that ends the run before the target runs; 0: none */
 	uint64_t lost_samples, waiting, next_count_ns; /* for a watcher */
-	uint64_t clocks_read_ns;                       /* of processes */
-	uint64_t longest_round_ns;                     /* from one wait for events to the next */
+	uint64_t clocks_read_ns;                       /* last reading of processes' CPU clocks */
+	uint64_t longest_round_ns;                     /* longest time between two waits */
 	uint64_t other_children_ns;                    /* CPU time; session_discount_child */
 };
 
@@ -80,7 +80,7 @@ int session_open(struct session *s)
 
 /* ---- setting up ---- */
 
-/* Returns whether ranges are asked for. A tool that the user chose stays: NVTX serves only one. */
+/* Returns true if NVTX is to be injected. A tool chosen by the user stays: NVTX serves only one. */
 static bool takes_nvtx(const struct session *s)
 {
 	const char *chosen = getenv(TARGET_ENVIRONMENT_NVTX);
@@ -119,7 +119,7 @@ static int start_target(struct session *s, bool stdout_is_taken)
 	return target_start(&s->target, &options);
 }
 
-/* Follows the target, which is at its gate, and samples it from here on. */
+/* Follows the target, which waits at its gate, and samples it from here on. */
 static int follow_target(struct session *s)
 {
 	static const char refused[] = "%s. Without that, perf events need "
@@ -128,7 +128,7 @@ static int follow_target(struct session *s)
 	     needed = !s->run.options->measure.traces_gpu;
 	int err;
 
-	/* process the target's own fork first: its parent is not followed */
+	/* process the target's fork first: its parent is not followed */
 	kernel_reader_drain(&s->run, true);
 	err = kernel_events_follow(s->run.kernel, s->target.pid);
 	if (err && has_bpf) {
@@ -187,9 +187,8 @@ static bool asks_to_end(int signal)
 }
 
 /*
- * Returns whether the target has a signal. One that was typed at the terminal has reached the
- * target's process group already. When the terminal hangs up, though, the kernel sends SIGHUP to
- * the session's leader alone.
+ * Returns true if the target already has a signal. Signals typed at the terminal reach its process
+ * group directly. On hangup, though, the kernel sends SIGHUP to the session leader alone.
  */
 static bool target_has_it(const struct session *s, const struct supervisor_signal *signal)
 {
@@ -208,7 +207,7 @@ static void kill_target(struct session *s)
 	s->abandons_target = true;
 }
 
-/* Returns whether the signal for it asks for a snapshot. Otherwise it is the command's. */
+/* Returns true if SESSION_SNAPSHOT_SIGNAL requests a snapshot rather than going to the command. */
 static bool takes_snapshots(const struct session *s)
 {
 	return s->run.options->measure.last_ns || s->run.options->measure.attached;
@@ -218,7 +217,7 @@ static void on_signal(struct session *s, const struct supervisor_signal *signal)
 {
 	s->is_told_to_end |= asks_to_end(signal->number);
 	if (takes_snapshots(s) && signal->number == SESSION_SNAPSHOT_SIGNAL) {
-		s->is_asked = true; /* it is taken as soon as the run goes on */
+		s->is_asked = true; /* taken once the run goes on */
 	} else if (s->run.phase == RUN_SETTING_UP) {
 		if (asks_to_end(signal->number))
 			s->early_signal = signal->number;
@@ -242,14 +241,14 @@ static void read_signals(struct session *s)
 		run_phase_enter(&s->run.phase, RUN_FAILED);
 }
 
-/* Returns whether a signal ended the run before it began: then the command does not run. */
+/* Returns true if a signal ended the run before it began. The command does not run then. */
 static bool is_called_off(struct session *s)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	sigset_t pending;
 
 	read_signals(s);
-	/* signals of the terminal reach us before the supervisor can send them */
+	/* signals from the terminal reach us before the supervisor can send them */
 	if (!s->early_signal && sigpending(&pending) == 0)
 		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 			if (sigismember(&pending, ends[i]))
@@ -272,15 +271,15 @@ static int release_target(struct session *s)
 		return called_off_status(s);
 	run_phase_enter(&s->run.phase, RUN_GOING);
 	run_parts_begin(&s->run);
-	s->run.quick_until_ns = s->run.start_ns + FIRST_QUICK_NS; /* then its exec will be known */
+	s->run.quick_until_ns = s->run.start_ns + FIRST_QUICK_NS; /* covers its exec */
 	recorded_time_range_set(&s->run, variable);
 	err = target_release(&s->target, variable);
 	return err ? exec_error_explain(s->run.log, s->run.options->command, -err) : 0;
 }
 
-/* ---- processes that already run ---- */
+/* ---- running processes ---- */
 
-/* Waits for --delay, or until all processes have ended. False: a signal has come. */
+/* Waits for --delay, or until all processes have ended. Returns false after a signal. */
 static bool await_delay(struct session *s)
 {
 	const struct session_watcher *watcher = &s->run.options->watcher;
@@ -314,7 +313,7 @@ static int attach(struct session *s)
 
 /* ---- the loop ---- */
 
-/* Goes round over all sources. */
+/* Polls all sources once. */
 static void collect_round(struct session *s)
 {
 	struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
@@ -329,7 +328,7 @@ static void collect_round(struct session *s)
 		s->clocks_read_ns = begun_ns;
 		collect_read_clocks(s->run.collect, begun_ns, false);
 	}
-	/* learn at once what a program that has just started is: Python, for example */
+	/* catch up while a program starts, to learn early whether it is Python */
 	kernel_reader_drain(&s->run, begun_ns < s->run.quick_until_ns);
 	if (pipe_reader_read(&s->run))
 		pipe_reader_close_ended(&s->run, begun_ns);
@@ -339,7 +338,7 @@ static void collect_round(struct session *s)
 	collect_read_thread_names(s->run.collect);
 }
 
-/* Counts what the command left behind and what runs on, once that is known. */
+/* Counts survivors after a grace period for processes that end with their parent. */
 static bool has_counted_left(struct session *s)
 {
 	uint32_t count;
@@ -347,7 +346,6 @@ static bool has_counted_left(struct session *s)
 	if (s->run.phase != RUN_COMMAND_ENDED)
 		return true;
 	count = s->run.options->measure.samples_cpu ? collect_count_running(s->run.collect) : 0;
-	/* some processes end when their parent has */
 	if (count && !s->stops_waiting && monotonic_ns() - s->run.ended_ns < LEFT_BEHIND_NS)
 		return false;
 	collect_ledger(s->run.collect)->cpu.after_end = count;
@@ -355,7 +353,7 @@ static bool has_counted_left(struct session *s)
 	return true;
 }
 
-/* Returns whether nothing more is to be waited for, once the command has ended. */
+/* Returns true if nothing more is to be waited for after the command's end. */
 static bool is_done(struct session *s)
 {
 	pid_t pids[LISTED_MAX];
@@ -371,12 +369,12 @@ static bool is_done(struct session *s)
 		return true;
 	if (!gpu_pipe_has_running(s->run.pipe)) {
 		payload_close_writer(&s->run.payload);
-		/* first find out whether anybody else has it open */
+		/* find out first whether another writer has the pipe open */
 		pipe_reader_read(&s->run);
 	}
 	if (s->run.reader.has_ended)
 		return true;
-	/* behind a process that never stops writing, the pipe is never empty */
+	/* a process that never stops writing would keep the pipe from getting empty */
 	if (s->has_said_waiting || s->run.reader.unread_at_end ||
 	    monotonic_ns() - s->run.ended_ns < SAY_WAITING_NS)
 		return false;
@@ -392,7 +390,7 @@ static bool is_done(struct session *s)
 	return false;
 }
 
-/* Returns whether the command has ended or is waited for no longer, or all that is followed. */
+/* Returns true if the command, or all that is followed, has ended or is waited for no longer. */
 static bool has_ended(struct session *s)
 {
 	if (s->run.phase != RUN_GOING)
@@ -415,7 +413,7 @@ static bool has_ended(struct session *s)
 	}
 	if (s->target.end >= 0)
 		epoll_ctl(s->run.epoll, EPOLL_CTL_DEL, s->target.end, NULL);
-	/* CPU samples end with the command; what it left behind is counted */
+	/* CPU samples end with the command; survivors are counted */
 	kernel_events_stop_samples(s->run.kernel);
 	kernel_reader_drain(&s->run, false);
 	if (s->target.used_ns)
@@ -425,7 +423,7 @@ static bool has_ended(struct session *s)
 	return true;
 }
 
-/* Returns whether -d is over, and programs have sent what was in it, or do not in time. */
+/* Returns true if -d is over and programs have sent its data, or their timeout has passed. */
 static bool has_recorded(struct session *s)
 {
 	return recorded_time_range_is_over(&s->run) &&
@@ -434,7 +432,7 @@ static bool has_recorded(struct session *s)
 		!gpu_pipe_has_running(s->run.pipe));
 }
 
-/* Counts what is not counted in each round. */
+/* Updates counters that are too costly for each round. */
 static void count_for_watcher(struct session *s, uint64_t now_ns)
 {
 	struct bpf_source *bpf = kernel_events_bpf(s->run.kernel);
@@ -451,7 +449,7 @@ static void count_for_watcher(struct session *s, uint64_t now_ns)
 	s->lost_samples = counters.dropped_samples + counters.dropped_launches;
 }
 
-/* Lets the watcher look; `is_over`: for the last time. */
+/* Calls the watcher; `is_over`: for the last time. */
 static void let_watch(struct session *s, bool is_over)
 {
 	const struct session_watcher *watcher = &s->run.options->watcher;
@@ -512,7 +510,7 @@ static void loop(struct session *s)
 			pipe_reader_read(&s->run);
 			nanosleep(&pause, NULL);
 		}
-		if (s->run.phase == RUN_FAILED) /* nothing is to be shown, or copied, of that */
+		if (s->run.phase == RUN_FAILED) /* show and copy nothing */
 			break;
 		let_watch(s, false);
 		is_over = has_recorded(s) || (ended && is_done(s));
@@ -527,7 +525,7 @@ static uint64_t cpu_ns(const struct rusage *usage)
 	       ((uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec) * 1000u;
 }
 
-/* Returns the CPU time of the command, and of what it has waited for. */
+/* Returns the CPU time of the command and of the children that it waited for. */
 static uint64_t waited_cpu_ns(const struct session *s)
 {
 	struct rusage children = {0};
@@ -538,8 +536,7 @@ static uint64_t waited_cpu_ns(const struct session *s)
 	return ns > s->other_children_ns ? ns - s->other_children_ns : 0;
 }
 
-/* Returns the end: the last seconds are those before the last process ended, not before we knew it.
- */
+/* Returns the end of the run. With --last this is the end of the last process. */
 static uint64_t end_of_run(const struct session *s)
 {
 	uint64_t now_ns = monotonic_ns(), ended_ns = collect_last_end(s->run.collect);
@@ -562,10 +559,10 @@ static void collect_rest(struct session *s)
 	pipe_reader_finish(&s->run);
 	kernel_reader_finish(&s->run);
 	collect_waited_for(s->run.collect, s->run.attachment ? 0 : waited_cpu_ns(s));
-	if (!s->run.attachment) /* there libraries may have taken their time to leave */
+	if (!s->run.attachment) /* otherwise libraries may have taken time to leave */
 		s->run.ended_ns = end_of_run(s);
 	let_watch(s, true);
-	attached_cuda_take_injected(&s->run.cuda); /* of those that ended last */
+	attached_cuda_take_injected(&s->run.cuda); /* results of the last processes */
 	attached_cuda_tell_missed(&s->run.cuda);
 	finish_collect(s);
 }
@@ -574,8 +571,7 @@ void session_complete_copy(struct session *s, uint64_t until_ns)
 {
 	run_phase_enter(&s->run.phase, RUN_COPIED);
 	s->run.ended_ns = until_ns;
-	if (s->run.attachment &&
-	    s->run.recorded.stage == TIME_RANGE_AHEAD) /* nothing was recorded */
+	if (s->run.attachment && s->run.recorded.stage == TIME_RANGE_AHEAD) /* nothing recorded */
 		s->run.start_ns = until_ns;
 	if (s->run.options->measure.last_ns &&
 	    !time_range_is_over(&s->run.recorded.time_range, until_ns))
@@ -611,7 +607,7 @@ bool session_goes_on(const struct session *s)
 	return !s->run.attachment && !s->target.ended && !s->abandons_target;
 }
 
-/* Returns the status to pass on; of a command that was abandoned, as if by Ctrl-C. */
+/* Returns the status to pass on. An abandoned command counts as ended by Ctrl-C. */
 static int final_status(const struct session *s)
 {
 	if (s->run.attachment)
@@ -621,7 +617,7 @@ static int final_status(const struct session *s)
 	return session_goes_on(s) ? 0 : EXIT_SIGNAL_BASE + SIGINT;
 }
 
-/* Reports a signal that killed the command. One that exits with 128 + N says itself why. */
+/* Reports the signal that killed the command. A status of 128 + N gets no message. */
 static void report_killed(const struct session *s)
 {
 	int signal = s->target.ended ? target_killed_by(&s->target) : 0;
@@ -653,15 +649,14 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 	if (status)
 		log_warn(s->run.log, "the recording is incomplete: %s", strerror(-status));
 	setpriority(PRIO_PROCESS, 0, s->inherited->nice);
-	if (s->run.attachment) /* names are looked up in files that may lie on a slow disk */
+	if (s->run.attachment) /* names come from files that may be on a slow disk */
 		bounded_caller_limit_sleep(collect_calls(s->run.collect), NAMING_SLEEP_MS);
 	attached_cuda_end_injections(&s->run.cuda);
-	/* before names are looked up, which takes a moment: free what the run needed */
+	/* free memory before names are looked up */
 	if (s->target.ended || s->run.attachment)
 		run_parts_remove_payload(&s->run);
 	else
-		payload_close_pipe(
-			&s->run.payload); /* programs that start later look for the library */
+		payload_close_pipe(&s->run.payload); /* later programs look for the library */
 	run_parts_close_kernel(&s->run);
 	gpu_pipe_free(s->run.pipe);
 	s->run.pipe = NULL;
@@ -687,7 +682,7 @@ int session_await(struct session *s)
 void session_begin_sending(struct session *s)
 {
 	supervisor_report_written(s->run.supervisor);
-	read_signals(s); /* those from before, such as the one that ended the command */
+	read_signals(s); /* discards earlier ones, such as the one that ended the command */
 	s->is_told_to_end = false;
 }
 

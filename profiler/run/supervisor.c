@@ -29,10 +29,10 @@ enum report_kind {
 	REPORT_DONE
 };
 
-/* One write() to the pipe, which is whole since it is below PIPE_BUF. */
+/* Message of one atomic write() to the pipe, being smaller than PIPE_BUF. */
 struct report {
 	int32_t kind;
-	int32_t number;                /* REPORT_TARGET: its pid; REPORT_DONE: the exit status */
+	int32_t number;                /* REPORT_TARGET: pid; REPORT_DONE: exit status */
 	char folder[PAYLOAD_PATH_MAX]; /* REPORT_FOLDER */
 };
 
@@ -42,19 +42,19 @@ struct supervisor {
 	struct log *log;
 	const struct identity *identity;
 	const struct supervisor_display *display; /* NULL: none */
-	int control;                              /* the display's; -1: it has ended */
+	int control;                              /* display's socket; -1: ended */
 	pid_t worker;
-	pid_t target;  /* 0: there is none, or none any more */
-	int worker_fd; /* pidfd; -1: this kernel has none, its end shows by that of `reports` */
+	pid_t target;  /* 0: not started, or ended */
+	int worker_fd; /* pidfd; -1: not supported, watch for end of `reports` */
 	int signals;   /* signalfd */
 	int relay;     /* to the worker */
 	int reports;   /* from the worker */
 	int is_user;   /* eventfd for the worker */
 	bool is_writing, has_warned;
 	bool is_done;
-	int status;          /* of the worker, once done */
-	uint32_t interrupts; /* SIGINTs, since the target ended if it has */
-	int64_t give_up_ms;  /* when the worker's time is over; 0: no limit */
+	int status;          /* worker exit status, if is_done */
+	uint32_t interrupts; /* SIGINTs; reset when the target ends */
+	int64_t give_up_ms;  /* the worker's deadline; 0: none */
 	char folder[PAYLOAD_PATH_MAX];
 };
 
@@ -65,7 +65,7 @@ static bool was_ignored(int signal)
 	return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* Finds the signals that would end us, except faults of our own. */
+/* Finds the signals that would end us, except faults. */
 static void find_signals(sigset_t *set)
 {
 	static const int standard[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGUSR1,  SIGUSR2,
@@ -104,13 +104,13 @@ static void report(const struct supervisor_link *link, enum report_kind kind, in
 	snprintf(report.folder, sizeof(report.folder), "%s", folder);
 	do
 		n = write(link->reports, &report, sizeof(report));
-	while (n < 0 && errno == EINTR); /* no supervisor: nobody to report to */
+	while (n < 0 && errno == EINTR); /* without a supervisor nobody needs the report */
 }
 
 void supervisor_report_user(const struct supervisor_link *link)
 {
 	struct pollfd answer[] = {{.fd = link->is_user, .events = POLLIN},
-				  {.fd = link->signals}}; /* for its end */
+				  {.fd = link->signals}}; /* for hangup */
 
 	report(link, REPORT_USER, 0, "");
 	while (poll(answer, 2, -1) < 0)
@@ -133,8 +133,8 @@ void supervisor_report_ended(const struct supervisor_link *link)
 }
 
 /*
- * Returns whether the supervisor lives. Its descriptors close before its children get their death
- * signal, so this turns false first.
+ * Returns true if the supervisor lives. The kernel closes its descriptors before it sends the death
+ * signal to children, so this is false first.
  */
 static bool supervisor_lives(const struct supervisor_link *link)
 {
@@ -145,8 +145,8 @@ static bool supervisor_lives(const struct supervisor_link *link)
 
 void supervisor_report_writing(const struct supervisor_link *link)
 {
-	/* a FIFO whose reader does not read would keep us when there is nobody to give up; what a
-	 * supervisor that has ended leaves to be written is written */
+	/* a FIFO without reader could block us for ever when nobody can give up; output of a
+	 * worker that outlived its supervisor is still written */
 	if (supervisor_lives(link))
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	report(link, REPORT_WRITING, 0, "");
@@ -160,7 +160,7 @@ void supervisor_report_written(const struct supervisor_link *link)
 
 /* ---- the supervisor's side ---- */
 
-/* Gives up privilege when the worker does. */
+/* Gives up privilege together with the worker. */
 static void become_user(struct supervisor *s)
 {
 	int err = privilege_become_user(s->identity, false);
@@ -172,8 +172,8 @@ static void become_user(struct supervisor *s)
 }
 
 /*
- * Runs `task` in a process of its own, and waits a moment for it: the user's files and terminal may
- * block for ever, and the supervisor must not.
+ * Runs `task` in a child and waits for SUPERVISOR_TASK_MS at most: the user's files and terminal
+ * may block for ever, and the supervisor must not.
  */
 static void run_apart(const struct supervisor *s, void (*task)(const struct supervisor *, int),
 		      int argument)
@@ -225,7 +225,7 @@ static void take_report(struct supervisor *s, const struct report *report)
 	}
 }
 
-/* False: there will be no more. */
+/* Reads reports. Returns false at end of file. */
 static bool read_reports(struct supervisor *s)
 {
 	struct report report;
@@ -258,7 +258,7 @@ static void leave_terminal(const struct supervisor *s, int unused)
 	terminal_leave(s->display->terminal);
 }
 
-/* It has ended, by itself or not, or has to. */
+/* Ends the display if it still runs, and restores the terminal. */
 static void end_display(struct supervisor *s)
 {
 	if (s->control < 0)
@@ -273,7 +273,7 @@ static void end_display(struct supervisor *s)
 	waitpid(s->display->pid, NULL, WNOHANG);
 }
 
-/* The worker has ended, and so should the display. */
+/* Waits for the display to end after the worker has, then ends it. */
 static void await_display(struct supervisor *s)
 {
 	if (s->control < 0)
@@ -282,7 +282,7 @@ static void await_display(struct supervisor *s)
 	end_display(s);
 }
 
-/* Has it leave the terminal, and waits for that a moment. */
+/* Asks the display to leave the terminal, and waits a moment for its answer. */
 static void suspend_display(struct supervisor *s)
 {
 	const char order = SUPERVISOR_SUSPENDS;
@@ -304,7 +304,7 @@ static void let_stop(int how)
 	sigprocmask(how, &set, NULL);
 }
 
-/* Stops like everybody else in the process group, once the terminal is as it was. */
+/* Stops like the rest of the process group, once the terminal is restored. */
 static void stop(struct supervisor *s)
 {
 	const char order = SUPERVISOR_CONTINUES;
@@ -318,10 +318,10 @@ static void stop(struct supervisor *s)
 		send(s->control, &order, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* True: it is time to give up. The signal itself goes to the worker in any case. */
+/* Counts a SIGINT. Returns true if it is time to give up. The worker gets the signal, too. */
 static bool take_interrupt(struct supervisor *s)
 {
-	read_reports(s); /* those from before the signal count */
+	read_reports(s); /* reports from before the signal count */
 	s->interrupts++;
 	if (s->has_warned)
 		return true;
@@ -342,7 +342,7 @@ static bool read_signals(struct supervisor *s)
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
 		struct supervisor_signal signal = {
 			.number = (int32_t)info.ssi_signo,
-			.from_terminal = info.ssi_code > 0, /* the kernel's own */
+			.from_terminal = info.ssi_code > 0, /* sent by the kernel */
 		};
 
 		if (signal.number == SIGTSTP) {
@@ -351,7 +351,7 @@ static bool read_signals(struct supervisor *s)
 		}
 		if (signal.number == SIGINT)
 			gives_up |= take_interrupt(s);
-		/* a worker that does not read them for long enough does not miss one */
+		/* a worker that does not read for so long does not miss one */
 		if (write(s->relay, &signal, sizeof(signal)) < 0)
 			continue;
 	}
@@ -366,7 +366,7 @@ static void report_giving_up(const struct supervisor *s, int unused)
 
 static int give_up(struct supervisor *s)
 {
-	if (s->target > 0) /* before its parent: until then nobody else gets its number */
+	if (s->target > 0) /* before its parent: until then its pid is not reused */
 		kill(s->target, SIGKILL);
 	kill(s->worker, SIGKILL);
 	await_display(s);
@@ -384,7 +384,7 @@ static void report_death(const struct supervisor *s, int status)
 		log_error(s->log, "the profiler ended unexpectedly: no profile was written");
 }
 
-/* The worker has ended without a report. */
+/* Explains the end of a worker that sent no report. */
 static int explain_death(struct supervisor *s)
 {
 	int status = 0;
@@ -397,7 +397,7 @@ static int explain_death(struct supervisor *s)
 	return EXIT_PROFILER_FAILED;
 }
 
-/* Waits for a process that is about to end, but not forever: a thread of it may be stuck. */
+/* Waits for a worker that is about to end; a thread of it may be stuck. */
 static void bury_worker(struct supervisor *s)
 {
 	struct pollfd end = {.fd = s->worker_fd >= 0 ? s->worker_fd : s->reports};
@@ -422,7 +422,7 @@ static int supervise(struct supervisor *s)
 		bool has_ended, gives_up;
 
 		poll(ready, 4, left < 0 && s->give_up_ms ? 0 : (int)left);
-		/* its end first: then all that it reported is in the pipe */
+		/* check the end first: all its reports are in the pipe by then */
 		has_ended = !read_reports(s) || ready[2].revents;
 		gives_up = read_signals(s);
 		if (ready[3].revents & POLLHUP)
@@ -464,7 +464,7 @@ int supervisor_run(struct log *log, const struct identity *identity,
 	if (display && !was_ignored(SIGTSTP))
 		sigaddset(&ours, SIGTSTP);
 	blocked = ours;
-	sigaddset(&blocked, SIGPIPE); /* an error of write() instead; so is SIGXFSZ, one of ours */
+	sigaddset(&blocked, SIGPIPE); /* write() fails instead; SIGXFSZ is among ours */
 	sigprocmask(SIG_BLOCK, &blocked, NULL);
 	s.signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
 	s.is_user = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

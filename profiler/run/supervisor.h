@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two processes: the one that the user's shell starts, which only supervises, and the worker, which
- * does everything.
+ * Supervises the worker: splits profile into a process that the user's shell starts and a worker
+ * that does everything.
  *
- * The worker reads files and memory that the target's user controls, through libraries that were
- * not made for hostile input, and may sit in a read that no signal ends (a file on a FUSE mount).
- * The supervisor reads nothing but signals and the worker's reports, so that Ctrl-C ends the
- * command within two seconds whatever the worker is doing. It gives up privilege when the worker
- * does, before there is a target, and needs none.
+ * The worker reads files and memory that the target's user controls, through libraries not made for
+ * hostile input. It may block in a read that no signal ends (a file on a FUSE mount). The
+ * supervisor reads only signals and the worker's reports. So Ctrl-C ends the command within two
+ * seconds whatever the worker does. The supervisor gives up privilege with the worker, before there
+ * is a target, and needs none.
  *
- * Signals that would end the supervisor (except those that faults raise, and except those that we
- * were started with ignored) are collected there and sent to the worker, which blocks them and
- * obeys the supervisor alone: so a signal to the whole process group counts once. Stopping and
- * continuing (Ctrl-Z) is left to the kernel: both are in the same process group. Only with a
- * display the supervisor stops a little later, when the terminal is as it was: the shell waits for
- * that.
+ * The supervisor receives all signals that would end it, except faults and signals that were
+ * ignored at the start. It sends them to the worker. The worker blocks them and reads only the
+ * supervisor's, so a signal to the whole process group counts once. Stopping and continuing
+ * (Ctrl-Z) is left to the kernel, as both are in one process group. With a display, the supervisor
+ * stops a little later, once the terminal is restored: the shell waits for that.
  *
- * SIGINT: the first is the target's. A second one while the target lives kills the target, and the
- * worker has SUPERVISOR_TIMEOUT_MS from then on to write the profile. While the profile is being
- * written the first one logs that another gives up, and the second one gives up at once. Giving up
- * kills the target, if it still lives, and the worker, or leaves it where it is stuck; the exit
- * status is 130.
+ * The first SIGINT goes to the target. A second one while the target lives kills the target; the
+ * worker then has SUPERVISOR_TIMEOUT_MS to write the profile. While the profile is being written,
+ * the first SIGINT logs that another gives up, and the second gives up. Giving up kills the target
+ * and the worker, or leaves a stuck worker behind; the exit status is 130.
  *
  * When the supervisor is killed with SIGKILL, the worker notices and ends quietly; while it writes,
  * the kernel ends it. When the worker is killed, the supervisor logs that and removes the private
@@ -37,62 +35,64 @@
 #include "profiler/run/identity.h"
 
 #define SUPERVISOR_TIMEOUT_MS 1500
-#define SUPERVISOR_BURY_MS 500 /* for a worker that has reported its end, to be gone */
-#define SUPERVISOR_TASK_MS                                                    \
-	200 /* for what the user's files or terminal may block; twice at most \
-	     */
+#define SUPERVISOR_BURY_MS 500 /* timeout for a worker that reported its end */
+#define SUPERVISOR_TASK_MS 200 /* timeout for files or a terminal that block; twice at most */
 
-/* The worker's connection with the supervisor. */
+/* The worker's connection to the supervisor. */
 struct supervisor_link {
-	int signals; /* readable when there are signals, or when the supervisor has gone */
+	int signals; /* readable when there are signals, or the supervisor is gone */
 	int reports;
 	int is_user; /* eventfd: the supervisor has given up privilege */
 };
 
 struct supervisor_signal {
 	int32_t number;
-	int32_t from_terminal; /* the terminal's whole process group got it */
+	int32_t from_terminal; /* sent to the terminal's whole process group */
 };
 
 /*
- * A process of ours that shows the run on the terminal (--live), started before the supervisor, and
- * ended by the worker's end of `data`. Before the job stops for Ctrl-Z, a byte through `control`
- * asks it to leave the terminal; it returns the byte. Another one lets it go on. Should it be
- * killed, the supervisor leaves the terminal for it.
+ * A process of ours that shows the run on the terminal (--live). It starts before the supervisor,
+ * and ends when the worker closes `data`. Before the job stops for Ctrl-Z, SUPERVISOR_SUSPENDS on
+ * `control` asks it to leave the terminal; it echoes the byte. SUPERVISOR_CONTINUES resumes it. If
+ * it is killed, the supervisor restores the terminal.
  */
 struct supervisor_display {
 	pid_t pid;
 	int control;
-	int data; /* the worker's; closed in the supervisor */
+	int data; /* the worker's end; closed in the supervisor */
 	struct terminal *terminal;
 };
 #define SUPERVISOR_SUSPENDS 's'
 #define SUPERVISOR_CONTINUES 'c'
 
-/* Waits until the display, which was asked to end, has left the terminal; not forever. */
+/* Waits until a display that was asked to end has left the terminal. */
 void supervisor_await_display(const struct supervisor_display *display, int64_t timeout_ms);
 
-/* What the worker does; returns the exit status to pass on. */
+/* Runs in the worker. Returns the exit status to pass on. */
 typedef int (*supervisor_work)(const struct supervisor_link *link, void *context);
 
 /*
- * Starts the worker, supervises it, and returns the exit status: of `work`, or one of our own. It
- * returns in both processes: in the worker with what `work` returned, when that has been reported.
- * The supervisor becomes `identity` when the worker does. `display` may be NULL.
+ * Starts the worker and supervises it. Returns in both processes. In the
+ * supervisor, the result is the exit status of `work`, or one of our own. The worker first reports
+ * the result of `work`. The
+ * supervisor becomes `identity` when the worker does. `display` may be NULL.
  */
 int supervisor_run(struct log *log, const struct identity *identity,
 		   const struct supervisor_display *display, supervisor_work work, void *context);
 
 /* ---- in the worker ---- */
 
-/* 1 and the next signal; 0: there is none now; -EPIPE: the supervisor has gone. */
+/* Reads the next signal. Returns 1, 0 if there is none now, or -EPIPE without a supervisor. */
 int supervisor_next_signal(const struct supervisor_link *link, struct supervisor_signal *signal);
 
 /*
- * Reports: we are the user now (returns when the supervisor is, too, or has been killed); this is
- * the private folder, to be removed if we cannot ("": it is gone); this is the target, a child that
- * has not been waited for; it has ended; names are looked up and outputs are written from now on;
- * that is done, and what follows ends at a signal, which we take.
+ * Report to the supervisor:
+ * - user: the worker became the user; returns when the supervisor has, or was killed
+ * - target: pid of the target, a child that has not been waited for
+ * - folder: path of the private folder, to be removed if the worker cannot; "": removed
+ * - ended: the target has ended
+ * - writing: names are looked up and outputs written from now on
+ * - written: outputs are written; what follows ends at a signal, which the worker handles
  */
 void supervisor_report_user(const struct supervisor_link *link);
 void supervisor_report_target(const struct supervisor_link *link, pid_t pid);

@@ -14,7 +14,7 @@
 #include "profiler/run/privilege.h"
 #include "profiler/run/target_environment.h"
 
-/* What the child sends when it could not get as far as running the command. */
+/* Message of a child that could not run the command. */
 struct start_error {
 	int32_t err;
 };
@@ -28,7 +28,6 @@ static void give_up(int report, int err)
 	_exit(EXIT_PROFILER_FAILED);
 }
 
-/* "NAME=value" */
 static void set_variable(const char *variable)
 {
 	const char *equals = strchr(variable, '=');
@@ -56,7 +55,7 @@ static void run_child(const struct target_options *options, int gate, int report
 	if (n < 1)
 		_exit(EXIT_PROFILER_FAILED); /* the profiler died */
 
-	if (options->stdout_to_stderr) /* a stderr that closes at exec stands for none */
+	if (options->stdout_to_stderr) /* close-on-exec stderr: replaces a closed one */
 		dup3(STDERR_FILENO, STDOUT_FILENO,
 		     fcntl(STDERR_FILENO, F_GETFD) & FD_CLOEXEC ? O_CLOEXEC : 0);
 	set_environment(options->environment);
@@ -129,7 +128,7 @@ int target_release(struct target *target, const char *variable)
 	return n == sizeof(error) ? -error.err : 0;
 }
 
-/* A process that has ended keeps its clock until it is waited for. */
+/* Returns the CPU time of a process. A zombie keeps its clock until it is waited for. */
 uint64_t target_used_ns(pid_t pid)
 {
 	struct timespec used;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The profiled program: started, held at a gate until everything is attached, released, waited for.
+ * Starts the target, holds it at a gate until everything is attached, releases it, waits for it.
  *
- * It keeps our stdin, stdout, stderr, environment, working directory and user, and the
- * inherited state that we changed (inherited.h). If we die before the gate opens, it exits without
- * ever running the command.
+ * The target keeps our stdin, stdout, stderr, environment, working directory and user, and gets
+ * back the inherited state (inherited.h). If the profiler dies before the gate opens, the target
+ * exits without running the command.
  */
 #ifndef PROFILER_RUN_TARGET_H
 #define PROFILER_RUN_TARGET_H
@@ -23,44 +23,47 @@ struct target_options {
 
 struct target {
 	pid_t pid;
-	int end;        /* pidfd: readable when it has ended; -1: this kernel has none */
+	int end;        /* pidfd, readable at its end; -1: not supported */
 	int gate;       /* writing opens it; -1 once open */
 	int exec_error; /* carries errno of a failed exec; closed by a successful one */
 	bool ended;
 	int wait_status;
-	uint64_t used_ns; /* CPU time of the program itself, to its end; 0: not known */
+	uint64_t used_ns; /* CPU time of the program itself, to its end; 0: unknown */
 };
 
-/* Starts the child and stops it at the gate. 0 or -errno. */
+/* Starts the child, which waits at the gate. Returns 0 or -errno. */
 int target_start(struct target *target, const struct target_options *options);
 
 /*
- * Opens the gate and waits until the command runs, with one more variable in its environment,
- * "NAME=value" in TARGET_VARIABLE_BYTES, if it is not "". 0, or the -errno of exec: the child is
+ * Opens the gate and waits until the command runs. `variable` is one more "NAME=value" for its
+ * environment, at most TARGET_VARIABLE_BYTES, or "". Returns 0, or -errno of exec; the child is
  * gone then.
  */
 #define TARGET_VARIABLE_BYTES 128
 int target_release(struct target *target, const char *variable);
 
-/* Notes whether it has ended, without waiting. Safe to call at any time. */
+/* Returns true if the target has ended, without waiting. May be called at any time. */
 bool target_poll(struct target *target);
 
-/* The CPU time that the kernel has charged to a process, which may have ended; 0: unknown. */
+/* Returns the CPU time of a process, which may be a zombie; 0 if unknown. */
 uint64_t target_used_ns(pid_t pid);
 
-/* Nothing is there yet: target_release_resources is allowed from here on. */
+/* Initialises the struct. target_release_resources is allowed from here on. */
 void target_init(struct target *target);
 
-/* Sends a signal to the program itself, if it lives. 0, or -EPERM: it has become another user. */
+/*
+ * Sends a signal to the program itself, if it lives. Returns 0, or -EPERM if it has become another
+ * user.
+ */
 int target_signal(const struct target *target, int signal);
 
-/* The signal that killed it; 0: it exited. */
+/* Returns the signal that killed the program, or 0 if it exited. */
 int target_killed_by(const struct target *target);
 
-/* The exit status to pass on: its own, or 128 + the signal that killed it. */
+/* Returns the exit status to pass on: the program's, or 128 plus the signal that killed it. */
 int target_exit_status(const struct target *target);
 
-/* Kills it if it still waits at the gate, and closes descriptors. */
+/* Kills the child if it still waits at the gate, and closes descriptors. */
 void target_release_resources(struct target *target);
 
 #endif

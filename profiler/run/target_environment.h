@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The variables by which the injection library in the target finds its profiler, and what it sends
- * (cupti_trace/wire/gpu_wire.h, trace_config.h).
+ * Makes the environment variables that configure the injection library in the target: its path, the
+ * pipe, and what to record (cupti_trace/wire/gpu_wire.h, trace_config.h).
  */
 #ifndef PROFILER_RUN_TARGET_ENVIRONMENT_H
 #define PROFILER_RUN_TARGET_ENVIRONMENT_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include "profiler/base/measure.h"
 
-/* Bytes of the longest configuration: texts may be escaped, three bytes for one. */
+/* Bytes of the longest configuration; escaping may triple a text. */
 #define TARGET_CONFIG_BYTES                                                \
 	(512 + 3 * (MEASURE_RANGES_BYTES + COUNTER_REQUEST_METRICS_BYTES + \
 		    COUNTER_REQUEST_KERNELS_BYTES))
@@ -26,25 +26,25 @@ struct target_environment_options {
 	const char *library; /* the injection library's path */
 	const char *pipe;
 	struct measure measure;
-	struct counter_request counters; /* where measure.counters is set */
+	struct counter_request counters; /* used if measure.counters is set */
 	bool timeline, verbose;
-	bool leaves_nvtx; /* NVTX has another tool, which the user chose */
+	bool leaves_nvtx; /* the user chose another NVTX tool */
 };
 
 void target_environment_make(struct target_environment *environment,
 			     const struct target_environment_options *options);
 
 /*
- * Does the same as lines of a text, for a library that is brought into a process
- * (inject_process.h). False: it does not fit.
+ * Writes the variables as lines of a text, for an injected library (inject_process.h). Returns
+ * false if `size` is too small.
  */
 bool target_environment_text(const struct target_environment *environment, char *text, size_t size);
 
-/* The variable by which NVTX finds its tool: there can be one, and the user may have chosen it. */
+/* Names NVTX's tool. There can be only one, and the user may have chosen it. */
 #define TARGET_ENVIRONMENT_NVTX "NVTX_INJECTION64_PATH"
 #define TARGET_ENVIRONMENT_CUDA "CUDA_INJECTION64_PATH"
 
-/* The profiler's credentials (--push), which the command does not get. */
+/* The profiler's credentials (--push), removed from the command's environment. */
 #define TARGET_ENVIRONMENT_SECRET "PROFILE_PUSH_HEADERS"
 
 #endif

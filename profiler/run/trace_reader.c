@@ -24,15 +24,15 @@ struct trace_reader {
 	uint32_t frequency_hz;
 	bool has_nvtx, has_counters;
 	uint32_t accepted, other_boots;
-	/* of the first program, by its time if it describes itself */
+	/* the first program: by time of its description, otherwise by order */
 	uint32_t pid;
-	char *program; /* its executable; NULL: unknown, as those below */
+	char *program; /* executable; NULL: unknown, as for the strings below */
 	struct boot_id boot;
 	struct job_rank job;
-	bool has_run; /* it has described itself: */
+	bool has_run; /* a program has described itself; members below are set */
 	uint64_t run_ns, unix_offset_ns;
 	char *command, *folder, *host;
-	uint64_t first_ns, last_ns; /* of all that is in it; first_ns 0: nothing yet */
+	uint64_t first_ns, last_ns; /* range of all events; first_ns 0: none yet */
 	char chunk[CHUNK_BYTES];
 };
 
@@ -78,9 +78,9 @@ void trace_reader_free(struct trace_reader *r)
 	free(r);
 }
 
-/* ---- what programs say of themselves ---- */
+/* ---- programs' descriptions ---- */
 
-/* A copy that may be shown; NULL: it is empty, or out of memory. */
+/* Returns a printable copy, or NULL if empty or out of memory. */
 static char *clean_copy(const char *text)
 {
 	char *copy = text[0] ? strdup(text) : NULL;
@@ -90,7 +90,7 @@ static char *clean_copy(const char *text)
 	return copy;
 }
 
-/* Returns the words, each with a NUL behind it, and one more NUL. NULL: out of memory. */
+/* Returns the words, each NUL-terminated, and a final NUL. Returns NULL when out of memory. */
 static char *words_of(const char *text)
 {
 	size_t length = strlen(text);
@@ -101,7 +101,7 @@ static char *words_of(const char *text)
 	return words;
 }
 
-/* NULL: none, or out of memory. */
+/* Returns the command line, or NULL if empty or out of memory. */
 static char *command_of(const char *arguments)
 {
 	char *words[WORDS_MAX + 1], *copy = words_of(arguments), *text = NULL;
@@ -119,7 +119,7 @@ static char *command_of(const char *arguments)
 	return text;
 }
 
-/* Names a process by the script or program that its interpreter or loader runs. */
+/* Names a process after the script or program that its interpreter or loader runs. */
 static void name_process(struct trace_reader *r, struct process *process, const char *arguments)
 {
 	struct process_names names;
@@ -171,7 +171,7 @@ static void describe(struct trace_reader *r, const struct process *process,
 	r->pid = (uint32_t)process->pid;
 	r->boot = boot_id_parse(e->boot);
 	r->job = rank_of(e->job);
-	/* wraps back when it is added to a time */
+	/* may wrap; wraps back when added to a time */
 	r->unix_offset_ns = e->unix_ns - e->time_ns;
 	r->command = command_of(e->arguments);
 	r->folder = e->folder[0] == '/' ? strdup(e->folder) : NULL;
@@ -277,11 +277,11 @@ static void take_bytes(struct trace_reader *r, const char *bytes, size_t count)
 	gpu_pipe_feed(r->pipe, bytes, count);
 	while ((event = gpu_pipe_next(r->pipe, &tracee, &kernel)))
 		take_event(r, tracee, event, kernel);
-	/* no stacks come from elsewhere, for which it would have to wait */
+	/* no other source delivers stacks, so nothing has to wait */
 	collect_advance(r->collect, UINT64_MAX);
 }
 
-/* Counts what only a trace has. */
+/* Counts records that only a trace has. */
 static uint64_t understood(const struct trace_reader *r)
 {
 	return r->accepted + gpu_pipe_repeats(r->pipe) + gpu_pipe_conflicts(r->pipe);
@@ -304,7 +304,7 @@ int trace_reader_read(struct trace_reader *r, FILE *in, const struct trace_head 
 
 /* ---- the beginning ---- */
 
-/* Finds what the first program says of its run. */
+/* Finds the first program's description of its run. */
 static void find_run(struct trace_head *head, struct gpu_wire_decoder *decoder)
 {
 	const char *at = head->bytes, *end = at + head->count, *newline;
