@@ -24,7 +24,7 @@
 #define CGROUP2_MAGIC 0x63677270
 #define SHOWN_PIDS 8
 
-/* What is known of a process of the scan. */
+/* State of a process in the scan. */
 enum choice { CHOICE_NONE, CHOICE_OPEN, CHOICE_OUT, CHOICE_IN };
 
 struct attachment {
@@ -34,12 +34,12 @@ struct attachment {
 	struct log *log;
 	regex_t name;
 	bool has_name;
-	char cgroup[CGROUP_PATH_BYTES]; /* its folder */
+	char cgroup[CGROUP_PATH_BYTES]; /* folder */
 	struct process_scan scan;
 	unsigned char *choices; /* by position in the scan */
-	struct id_map roots;    /* pid, asked for -> start_ticks, 0: any */
-	bool knows_roots;       /* by names and groups: from the first reading on */
-	struct id_map refused;  /* others' */
+	struct id_map roots;    /* requested pid -> start_ticks; 0: any */
+	bool knows_roots;       /* names and groups are resolved, after the first reading */
+	struct id_map refused;  /* pids that the user may not inspect */
 	struct id_map added;    /* pid -> start_ticks */
 	pid_t first;
 	uint32_t count;
@@ -72,9 +72,9 @@ char *attach_text(const struct attach_request *r)
 	return NULL;
 }
 
-/* ---- what was asked for ---- */
+/* ---- the request ---- */
 
-/* The link does not lead through the file system. */
+/* Reads the program's path. Reading this link does not access the file system. */
 static void read_program(pid_t pid, char exe[PATH_MAX])
 {
 	char link[32];
@@ -136,13 +136,13 @@ static int read_members(struct attachment *a, const char *folder)
 	if (!file)
 		return -errno;
 	while (!err && fscanf(file, "%u", &pid) == 1)
-		if (pid) /* 0: it is outside of our pid namespace */
+		if (pid) /* 0: outside our pid namespace */
 			err = add_root(a, pid, 0);
 	fclose(file);
 	return err;
 }
 
-/* A group's processes, and those of the groups in it. */
+/* Adds the processes of a group and of its subgroups. */
 static int read_cgroup(struct attachment *a, const char *folder, int depth)
 {
 	int err = read_members(a, folder);
@@ -158,7 +158,7 @@ static int read_cgroup(struct attachment *a, const char *folder, int depth)
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
 		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) <
 			    (int)sizeof(path))
-			err = read_cgroup(a, path, depth + 1); /* it may have gone */
+			err = read_cgroup(a, path, depth + 1); /* errors: it may be gone */
 	}
 	if (list)
 		closedir(list);
@@ -173,7 +173,7 @@ static bool is_cgroup(const char *folder)
 	       (fs.f_type == CGROUP2_MAGIC || fs.f_type == CGROUP_MAGIC);
 }
 
-/* Finds the folder. False after saying that there is none. */
+/* Finds the cgroup's folder. Returns false after logging that there is none. */
 static bool find_cgroup(struct attachment *a)
 {
 	static const char *const roots[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
@@ -196,8 +196,7 @@ static bool find_cgroup(struct attachment *a)
 		path);
 }
 
-/* By /etc/passwd alone: whatever else knows users' names is in libraries, and we have capabilities.
- */
+/* Looks up a user in /etc/passwd only: NSS would load libraries, and we have capabilities. */
 static void name_user(uid_t uid, char *name, size_t size)
 {
 	FILE *file = fopen("/etc/passwd", "re");
@@ -252,7 +251,7 @@ static bool is_own(const struct attachment *a, pid_t pid)
 	return pid == a->steps.own[0] || pid == a->steps.own[1];
 }
 
-/* A process that was named by its pid. False after saying why it cannot be profiled. */
+/* Checks a process requested by pid. Returns false after logging why it cannot be profiled. */
 static bool check_pid(struct attachment *a, pid_t pid)
 {
 	struct scanned_process p;
@@ -287,7 +286,7 @@ static bool check_pid(struct attachment *a, pid_t pid)
 
 /* ---- choosing ---- */
 
-/* The position of its parent; NULL: that is not in the scan. */
+/* Returns the parent's position in the scan, or NULL. */
 static const uint64_t *parent_of(const struct attachment *a, uint64_t position)
 {
 	return id_map_find(&a->scan.by_pid, (uint32_t)a->scan.list[position].parent);
@@ -298,10 +297,10 @@ static bool is_same(const uint64_t *start_ticks, const struct scanned_process *p
 	return start_ticks && (*start_ticks == 0 || *start_ticks == p->start_ticks);
 }
 
-/* By itself; CHOICE_OPEN: as its parent. */
+/* Judges a process by itself. CHOICE_OPEN: its parent decides. */
 static enum choice judge(const struct attachment *a, const struct scanned_process *p)
 {
-	/* what we have started is ours, whatever else it is */
+	/* children of profile are excluded, whatever else they match */
 	if (is_own(a, p->pid) || is_own(a, p->parent) || p->is_kernel)
 		return CHOICE_OUT;
 	if (is_same(id_map_find(&a->roots, (uint32_t)p->pid), p) ||
@@ -312,15 +311,15 @@ static enum choice judge(const struct attachment *a, const struct scanned_proces
 }
 
 /*
- * Returns whether the process at this position of the scan, or one that it descends from, was asked
- * for.
+ * Returns CHOICE_IN if the process at this position, or an ancestor, was requested; otherwise
+ * CHOICE_OUT.
  */
 static enum choice choose(struct attachment *a, uint32_t position)
 {
 	enum choice choice = CHOICE_OUT;
 	const uint64_t *at;
 
-	/* up to one that is known; not by recursion, for a target may have any number in a row */
+	/* walk up to a decided ancestor; iterative, because a target may nest any number */
 	for (at = &(uint64_t){position}; at; at = parent_of(a, *at)) {
 		unsigned char *known = &a->choices[*at];
 
@@ -352,8 +351,8 @@ static int read_all(struct attachment *a)
 }
 
 /*
- * Keeps which processes were asked for, and those that descend from them, for all readings: others
- * that get such a name or into the group later do not count. The number of them, or -errno.
+ * Fixes the set of requested processes and their descendants for all readings. Processes that get a
+ * matching name or join the group later do not count. Returns their number or -errno.
  */
 static int keep_roots(struct attachment *a)
 {
@@ -454,8 +453,7 @@ bool attachment_has_ended(const struct attachment *a)
 /* ---- following ---- */
 
 /*
- * Follows a process of the scan. 1; 0: it is not there any more, or not the user's to look into; or
- * -errno.
+ * Follows a process of the scan. Returns 1, 0 if it has ended or may not be inspected, or -errno.
  */
 static int follow(struct attachment *a, const struct scanned_process *p)
 {
@@ -473,7 +471,7 @@ static int follow(struct attachment *a, const struct scanned_process *p)
 	err = steps->follow(steps->context, p->pid);
 	if (err)
 		return err;
-	/* until then it may have ended, and nobody would say so; or another one has its pid */
+	/* check again: before `follow`, an end goes unreported and the pid may be reused */
 	if (scanned_process_read(p->pid, &now) == 0 && now.start_ticks == p->start_ticks &&
 	    !now.has_ended)
 		return 1;
@@ -509,8 +507,8 @@ static bool is_new(const struct attachment *a, uint32_t position)
 }
 
 /*
- * One reading of what there is. The number of those that are new and that the kernel has not told
- * of, or -errno: a process that it has told of is followed with all that it starts.
+ * Reads /proc once and follows new processes. Returns the number of new processes that the kernel
+ * had not reported, or -errno. Reported ones are followed with all their children.
  */
 static int follow_new(struct attachment *a)
 {
@@ -518,7 +516,7 @@ static int follow_new(struct attachment *a)
 
 	for (uint32_t i = 0; i < a->scan.count && !err; i++)
 		choose(a, i);
-	/* from here on: whether it is to be added */
+	/* from here on, CHOICE_IN marks processes to add */
 	for (uint32_t i = 0; i < a->scan.count && !err; i++) {
 		if (!is_new(a, i)) {
 			a->choices[i] = CHOICE_OUT;
@@ -547,7 +545,7 @@ int attachment_follow(struct attachment *a)
 {
 	int n;
 
-	/* those that start in between are known from the kernel: some rounds are enough */
+	/* converges: processes that start in between are reported by the kernel */
 	do
 		n = follow_new(a);
 	while (n > 0);

@@ -55,7 +55,7 @@ void attached_cuda_begin(struct attached_cuda *c, struct process *process,
 	is_covered = c->driver && mapping && uprobes_cover(c->driver, mapping);
 	if (c->driver && !is_covered && uprobes_scan_process(c->driver, process->pid) > 0)
 		c->driver_probed_ns = monotonic_ns();
-	/* it may have been used before probes could tell */
+	/* may have been used before the probe existed */
 	if (!is_covered || process->began_ns <= c->driver_probed_ns)
 		state_of(c, process)->may_use_cuda = true;
 	if (!c->inject_queue || inject_queue_add(c->inject_queue, process->id, process->pid) != 0)
@@ -73,8 +73,8 @@ void attached_cuda_note_user(struct attached_cuda *c, const struct stack_event *
 }
 
 /*
- * Returns whether the library is there. One that was meant for the program before may have come
- * into the one that the process had executed meanwhile.
+ * Returns true if the library is in the process. INJECT_ALREADY counts if it came with an injection
+ * meant for the program that the process ran before exec.
  */
 static bool has_arrived(const struct attached_cuda *c, const struct injected *injected)
 {
@@ -82,7 +82,7 @@ static bool has_arrived(const struct attached_cuda *c, const struct injected *in
 						   cuda_states_has_come(&c->states, injected->pid));
 }
 
-/* Counts a process without GPU time: its calls are timed, where that can be. */
+/* Has a process's calls timed if possible; otherwise counts it as lacking GPU time. */
 static void count_untraced(struct attached_cuda *c, struct process *process)
 {
 	if (c->call_timing) {
@@ -114,7 +114,8 @@ void attached_cuda_take_injected(struct attached_cuda *c)
 					    (int)injected.pid);
 			if (process && !process_has_spoken(process))
 				cuda_state_arrive(state);
-			/* it may end before it begins; where calls are timed, another line says so
+			/* the library may end before it begins; timed processes are warned of
+			 * elsewhere
 			 */
 			if (!process || !process->lacks_gpu_time)
 				state->may_miss = true;
@@ -176,7 +177,7 @@ void attached_cuda_forget_missed(struct attached_cuda *c)
 	}
 }
 
-/* Counts the running processes that recording waits for. `*any`: the pid of one. */
+/* Counts running processes that delay recording. `*any`: pid of one. */
 static uint32_t count_delaying(const struct attached_cuda *c, pid_t *any)
 {
 	uint32_t count = 0;
@@ -192,13 +193,13 @@ static uint32_t count_delaying(const struct attached_cuda *c, pid_t *any)
 	return count;
 }
 
-/* Gives up waiting for a process: it has no GPU time, `why`. */
+/* Stops waiting for a process, which has no GPU time; `why` completes the warning. */
 static void time_silent(struct attached_cuda *c, struct process *process, const char *why)
 {
 	log_warn(c->log, "no GPU time: CUPTI has not begun in process %d %s%s", (int)process->pid,
 		 why, c->call_timing ? "; its CUDA calls are timed until it has" : "");
 	count_untraced(c, process);
-	state_of(c, process)->may_miss = false; /* this line says it */
+	state_of(c, process)->may_miss = false; /* warned of here */
 }
 
 static void time_all_silent(struct attached_cuda *c)
@@ -217,7 +218,7 @@ static void time_all_silent(struct attached_cuda *c)
 	}
 }
 
-/* Gives up those where the library has come and cannot begin, whatever CUPTI does. */
+/* Stops waiting for processes in which the library is stuck. */
 static void time_stuck(struct attached_cuda *c)
 {
 	for (uint32_t i = 0; i < c->states.count; i++) {
@@ -262,7 +263,7 @@ bool attached_cuda_delays_recording(struct attached_cuda *c, uint64_t since_ns)
 
 /* ---- the end ---- */
 
-/* Returns whether the library has arrived in a process that runs, and has not said hello. */
+/* Returns true if the library has been injected into a running process and has not said hello. */
 static bool awaits_hello(const struct attached_cuda *c)
 {
 	for (uint32_t i = 0; i < c->states.count; i++) {

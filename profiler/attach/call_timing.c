@@ -19,8 +19,8 @@ struct call_timing {
 	struct notices *notices;
 	struct log *log;
 	struct uprobes *calls, *subscribes;
-	struct id_map timed;                          /* pid -> since when, ns */
-	uint32_t changed[CHANGED_MAX], changed_count; /* pids that mapped something: look again */
+	struct id_map timed;                          /* pid -> start of timing, ns */
+	uint32_t changed[CHANGED_MAX], changed_count; /* pids with new mappings, to be probed */
 };
 
 struct call_timing *call_timing_new(struct bpf_source *bpf, struct collect *collect,
@@ -65,7 +65,7 @@ static void note_no_gpu_time(struct call_timing *t, struct process *process)
 	process->lacks_gpu_time = true;
 }
 
-/* A new program in that process, or a new process with that pid, starts over. */
+/* Ends timing that began before `time_ns`: by an exec, or for a reused pid. */
 static void end_timing(struct call_timing *t, pid_t pid, uint64_t time_ns)
 {
 	const uint64_t *since_ns = id_map_find(&t->timed, (uint32_t)pid);
@@ -84,7 +84,7 @@ static void start_timing(struct call_timing *t, pid_t pid)
 
 	if (is_timed(t, pid))
 		return;
-	/* the process itself sent the pid, which differs in a pid namespace of its own */
+	/* the pid came from the process, and differs in another pid namespace */
 	if (!bpf_source_follows(t->bpf, pid)) {
 		log_verbose(t->log, "process %d: not a known process of the command", (int)pid);
 		return;
@@ -133,7 +133,7 @@ static bool maps_library(const struct process_event *event, const char *name)
 	return slash && starts_with(slash + 1, name);
 }
 
-/* Processes are scanned again once all their pending mappings are known. */
+/* Marks a process to be probed once all its pending mappings are known. */
 static void mark_changed(struct call_timing *t, pid_t pid)
 {
 	for (uint32_t i = 0; i < t->changed_count; i++)
@@ -177,8 +177,8 @@ void call_timing_scan(struct call_timing *t)
 /* ---- events ---- */
 
 /*
- * CUPTI refused a client: in a traced process, because of us. CUPTI's older function calls the
- * newer one, and only the older one's return shows who called.
+ * Reports a client that CUPTI refused in a traced process, because of us. CUPTI's older function
+ * calls the newer one; only the older one's return shows the caller.
  */
 static void take_refusal(struct call_timing *t, struct process *process, uint64_t caller)
 {
@@ -187,7 +187,7 @@ static void take_refusal(struct call_timing *t, struct process *process, uint64_
 	if (process->speech != PROCESS_TRACED)
 		return; /* we were refused there */
 	notice.detail = base_name(collect_module_path(t->collect, process, caller));
-	if (!starts_with(notice.detail, "libcupti")) /* which probes take */
+	if (!starts_with(notice.detail, "libcupti")) /* the inner call */
 		notices_add(t->notices, (uint32_t)process->pid, &notice);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes in which CUPTI cannot be used, because another profiler has it or for any other reason:
- * probes time the calls of CUDA's functions there instead. Also reports other clients that CUPTI
- * refused because this profile has it.
+ * Times calls of CUDA functions by probes, in processes where CUPTI cannot be used. Another
+ * profiler may have it, for example. Also reports clients that CUPTI refused because of this
+ * profile.
  *
- * Needs BPF (bpf_source.h). All functions take NULL: then nothing is timed.
+ * Needs BPF (bpf_source.h). All functions accept NULL and then do nothing.
  */
 #ifndef PROFILER_ATTACH_CALL_TIMING_H
 #define PROFILER_ATTACH_CALL_TIMING_H
@@ -17,26 +17,27 @@
 
 struct call_timing;
 
-/* All are borrowed. NULL: out of memory. */
+/* Makes the module; arguments are borrowed. Returns NULL when out of memory. */
 struct call_timing *call_timing_new(struct bpf_source *bpf, struct collect *collect,
 				    struct notices *notices, struct log *log);
 void call_timing_free(struct call_timing *t);
 
-/* After a process's hello: it cannot be traced; or it is traced. */
+/* Starts timing a process whose library cannot trace it. */
 void call_timing_begin(struct call_timing *t, struct process *process);
+/* Ends timing of a process that is traced, and watches for refused clients. */
 void call_timing_note_traced(struct call_timing *t, struct process *process);
 
 /*
- * An event of a process of the tree, after it was taken in, and after obstacles_watch: one that
- * maps the driver and cannot be traced is timed. If our library says hello after all, it is not.
+ * Handles an event of a followed process, after `collect` and obstacles_watch. Starts timing a
+ * process that maps the driver and cannot be traced. A later hello of our library ends that.
  */
 void call_timing_watch(struct call_timing *t, const struct process_event *event,
 		       struct process *process);
 
-/* After a number of them: looks at processes whose mappings have changed. */
+/* Probes processes whose mappings have changed. Call after a batch of events. */
 void call_timing_scan(struct call_timing *t);
 
-/* An event of a timed call, or of a refusal. */
+/* Handles the event of a timed call, or of a refusal. */
 void call_timing_take(struct call_timing *t, const struct stack_event *event);
 
 #endif

@@ -29,15 +29,15 @@
 #include "symbolize/util/stable_hash.h"
 #include "symbolize/util/text.h"
 
-#define MEMORY_NAME GPU_WIRE_MEMORY /* and which, by its bytes */
+#define MEMORY_NAME GPU_WIRE_MEMORY /* followed by a hash of the library */
 #define MEMORY_NAME_FORMAT MEMORY_NAME "-%016" PRIx64
 #define STACK_MAX (256u << 10)
 #define FRAMES_MAX 256u
-#define ROUND_NS 20000000 /* between two looks at all threads */
+#define ROUND_NS 20000000 /* pause between searches of all threads */
 #define RESUME_NS 200000
 #define RESUME_LOOKS 25u
-#define COPIES_MAX 64u /* each takes some of the process's keys for thread-specific data */
-#define LOADS 4u       /* attempts, of threads that turn out to have no room */
+#define COPIES_MAX 64u /* each uses some of the process's thread-specific keys */
+#define LOADS 4u       /* attempts, if a thread's stack is too small */
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10u
@@ -49,19 +49,19 @@ struct bringing {
 	enum inject_result result;
 	char message[INJECT_MESSAGE_MAX];
 
-	uint64_t loader_call, system_call; /* dlopen or its elder, and syscall(2), in the process */
+	uint64_t loader_call, system_call; /* dlopen or __libc_dlopen_mode; syscall(2) */
 	bool is_elder;
 	uint64_t restorer;
-	uint64_t libc, libc_inode; /* where it is mapped, as long as it is the same program */
+	uint64_t libc, libc_inode; /* mapping of the C library; identifies the program */
 	char memory_name[48];
-	uint64_t copy; /* where the same library is mapped that has left; 0: nowhere */
+	uint64_t copy; /* base of an inactive copy of the library; 0: none */
 	struct symbolizer *symbolizer;
 	struct address_space *space;
-	struct bounded_caller *calls; /* for its memory; files are read by the symbolizer's */
+	struct bounded_caller *calls; /* for memory; files use the symbolizer's */
 	struct remote_memory memory;
 	struct remote_call thread;
 	uint64_t search_until_ns, load_until_ns;
-	bool thread_is_taken, lacks_room; /* on its stack */
+	bool thread_is_taken, lacks_room; /* lacks_room: its stack is too small */
 	uint8_t stack[STACK_MAX];
 	struct unwind_frame frames[FRAMES_MAX];
 	char text[INJECT_TEXT_MAX];
@@ -91,7 +91,7 @@ static bool fail_stuck(struct bringing *b, const char *what)
 		    what);
 }
 
-/* ---- whether the process is one into which a library can be brought ---- */
+/* ---- the process's fitness ---- */
 
 static long status_number(const char *status, const char *name)
 {
@@ -116,7 +116,7 @@ static bool has_shadow_stack(const char *status)
 	return at && (!end || at < end);
 }
 
-/* Each thread has its own. */
+/* Returns true if the thread has a seccomp filter. Each thread has its own. */
 static bool has_limits(const char *status)
 {
 	return status_number(status, "\nSeccomp:") != 0;
@@ -192,8 +192,7 @@ static bool judge_program(struct bringing *b)
 	return fits;
 }
 
-/* A thread that shares its memory is another process: as a child of vfork does until it executes.
- */
+/* Rejects a process that shares its memory, as a child of vfork does before exec. */
 static bool judge_sharing(struct bringing *b, const char *status)
 {
 	const int same_memory = 1; /* KCMP_VM */
@@ -204,7 +203,7 @@ static bool judge_sharing(struct bringing *b, const char *status)
 	return true;
 }
 
-/* Returns whether a thread is still searched for. */
+/* Returns true while the search for a thread goes on. */
 static bool may_search(const struct bringing *b)
 {
 	const _Atomic bool *called_off = b->request->called_off;
@@ -214,8 +213,8 @@ static bool may_search(const struct bringing *b)
 }
 
 /*
- * Visits the process's threads from the first one of the request on, which becomes the one behind
- * those visited: so a process of very many has all of them looked at, in several rounds.
+ * Visits the process's threads from `first_thread` on, and sets it to the next one. So several
+ * rounds cover a process with very many threads.
  */
 static bool each_thread(struct bringing *b, bool (*visit)(struct bringing *b, pid_t tid))
 {
@@ -438,7 +437,7 @@ static bool is_delicate_function(const char *name)
 	       starts_with(name, "__libc_fork") || starts_with(name, "pthread_create");
 }
 
-/* A lock of the C library or a mutex waits so; condition variables and most others do not. */
+/* Returns true for the wait of a mutex or C library lock. Condition variables wait differently. */
 static bool waits_for_lock(const struct user_regs_struct *r, const char *module, const char *name)
 {
 	return r->orig_rax == SYS_futex && (r->rsi & 0x7f) == 0 /* FUTEX_WAIT */ &&
@@ -453,7 +452,7 @@ static bool is_delicate(struct bringing *b, size_t i)
 	const char *name;
 
 	if (i > 0 && !f->is_return_address)
-		return true; /* a signal interrupted it */
+		return true; /* interrupted by a signal */
 	if (is_delicate_library(base_name(module)))
 		return true;
 	name = symbolizer_name(b->symbolizer, f->code, f->is_return_address);
@@ -486,7 +485,7 @@ static bool stack_is_harmless(struct bringing *b)
 	return true;
 }
 
-/* Returns whether a thread that we hold, so that it gets no other ones, is free of limits. */
+/* Returns true if a thread has no limits. The thread is held, so it cannot get new ones. */
 static bool thread_is_free(const struct bringing *b, pid_t tid)
 {
 	char name[64], *status = NULL;
@@ -501,7 +500,7 @@ static bool thread_is_free(const struct bringing *b, pid_t tid)
 	return is_free;
 }
 
-/* A thread that was just released sleeps again when it has had a CPU. */
+/* Waits until a thread is fit. A thread just released needs some CPU time to sleep again. */
 static bool becomes_fit(pid_t pid, pid_t tid, uint32_t looks)
 {
 	while (!remote_call_is_fit(pid, tid)) {
@@ -513,8 +512,8 @@ static bool becomes_fit(pid_t pid, pid_t tid, uint32_t looks)
 }
 
 /*
- * The stack is looked at twice: tables that it takes are read while the thread runs on, then it is
- * stopped for the time of a walk alone.
+ * Takes a thread whose stack is harmless. The first of two looks reads unwind tables while the
+ * thread runs on. The second stops it only for an unwind with cached tables.
  */
 static bool borrow(struct bringing *b, pid_t tid)
 {
@@ -527,7 +526,7 @@ static bool borrow(struct bringing *b, pid_t tid)
 		err = remote_call_take(&b->thread, b->request->pid, tid);
 		if (err == -EPERM || err == -EACCES)
 			b->result = INJECT_DENIED;
-		if (err == -ETIMEDOUT) /* this thread of ours has to end, to let go of it */
+		if (err == -ETIMEDOUT) /* our thread has to end, to let go of it */
 			b->result = INJECT_NO_THREAD;
 		if (err)
 			return false;
@@ -562,7 +561,7 @@ static bool visit_thread(struct bringing *b, pid_t tid)
 	return borrow(b, tid) || b->result != INJECT_DONE || remote_memory_is_stuck(&b->memory);
 }
 
-/* Returns whether the program's memory is gone, though the process is not. */
+/* Returns true if the process's former program is gone. */
 static bool runs_another(struct bringing *b)
 {
 	uint8_t byte;
@@ -585,7 +584,7 @@ static bool find_thread(struct bringing *b)
 			return true;
 		if (remote_memory_is_stuck(&b->memory))
 			return fail_stuck(b, "memory");
-		/* a thread on its way out does not stop, either */
+		/* an ending thread does not stop, either */
 		if (b->result == INJECT_NO_THREAD && runs_another(b))
 			return fail(b, INJECT_GONE, "has ended");
 		if (b->result == INJECT_NO_THREAD)
@@ -604,7 +603,7 @@ static bool find_thread(struct bringing *b)
 
 /* ---- loading ---- */
 
-/* Another thread may have more. */
+/* Fails for lack of stack, with a retry: another thread may have more. */
 static bool lack_room(struct bringing *b)
 {
 	b->lacks_room = true;
@@ -617,7 +616,7 @@ static bool call(struct bringing *b, const struct borrowed_call *what, const cha
 	uint64_t now = monotonic_ns();
 	int err;
 
-	if (b->job.is_late) { /* nobody waits for it any more: the thread is given back */
+	if (b->job.is_late) { /* the caller has given up: return the thread */
 		remote_call_release(&b->thread);
 		return fail(b, INJECT_STUCK, "answers too late");
 	}
@@ -645,7 +644,7 @@ static bool call(struct bringing *b, const struct borrowed_call *what, const cha
 	return fail(b, INJECT_FAILED, "failed at %s: %s", step, strerror(-err));
 }
 
-/* A descriptor of the process's, or -errno. INT64_MIN: the thread is no longer borrowed. */
+/* Creates a memfd in the process. Returns its descriptor, -errno, or INT64_MIN: thread lost. */
 static int64_t make_memory(struct bringing *b, uint32_t flags)
 {
 	struct borrowed_call make = {.function = b->system_call,
@@ -659,8 +658,7 @@ static int64_t make_memory(struct bringing *b, uint32_t flags)
 }
 
 /*
- * Its own descriptor, not another one of the same file: what it may not write, we do not write
- * for it.
+ * Duplicates a descriptor of the process. Opening the file anew could exceed the process's rights.
  */
 static int borrow_descriptor(pid_t pid, int theirs)
 {
@@ -687,7 +685,7 @@ static bool write_all(int fd, const uint8_t *bytes, size_t size)
 	return true;
 }
 
-/* Fills it. 0, with its inode; or -errno. */
+/* Writes the library to the memfd and gets its inode. Returns 0 or -errno. */
 static int fill_memory(struct bringing *b, int theirs, uint64_t *inode)
 {
 	int fd = borrow_descriptor(b->request->pid, theirs);
@@ -696,10 +694,10 @@ static int fill_memory(struct bringing *b, int theirs, uint64_t *inode)
 
 	if (fd < 0)
 		return fd;
-	/* sealed or not, it is memory: of another file, stat(2) may wait for who serves it */
+	/* F_GET_SEALS proves it is memory: stat(2) of other files may block */
 	if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 	    st.st_nlink != 0 || st.st_size != 0)
-		err = -EBADF; /* the program has put another file there */
+		err = -EBADF; /* the program has replaced the file */
 	else if (!write_all(fd, b->request->library, b->request->library_size))
 		err = -EIO;
 	*inode = err ? 0 : st.st_ino;
@@ -707,7 +705,7 @@ static int fill_memory(struct bringing *b, int theirs, uint64_t *inode)
 	return err;
 }
 
-/* The library's entry point; 0: it was not loaded. */
+/* Returns the address of the library's entry point, or 0 if it was not loaded. */
 static uint64_t find_entry(struct bringing *b, uint64_t inode)
 {
 	struct remote_mapping m;
@@ -725,8 +723,8 @@ static uint64_t find_entry(struct bringing *b, uint64_t inode)
 }
 
 /*
- * The loader knows libraries by how they were called, and descriptors have few numbers: each copy
- * has a spelling of its own.
+ * Writes a path for dlopen with a unique spelling. The loader identifies libraries by path, and
+ * descriptor numbers repeat.
  */
 static void name_memory(char *path, size_t size, int theirs)
 {
@@ -772,9 +770,9 @@ static bool begin(struct bringing *b, uint64_t entry)
 }
 
 /*
- * We may trace more than the user may: the kernel is asked once more, for the user. And the process
- * may run another program by now, which has nothing where we found it. One that it executes from
- * here on ends the thread that we hold, and all that we do is done to that.
+ * Checks again, for the user, that the process may be inspected: we may trace more than the user.
+ * Also detects an exec since the search, after which addresses are wrong. A later exec
+ * ends the held thread, and with it the injection.
  */
 static bool is_still_users(struct bringing *b)
 {
@@ -820,13 +818,13 @@ static bool has_mark(struct bringing *b)
 	return found;
 }
 
-/* True: the copy that is there is at work, or the thread is gone; `*done` tells which. */
+/* Starts an inactive copy. Returns true if it is active or the thread is lost; see `*done`. */
 static bool begin_again(struct bringing *b, bool *done)
 {
 	uint64_t entry = remote_function(&b->memory, b->copy, b->request->entry);
 
 	*done = false;
-	b->copy = 0; /* once */
+	b->copy = 0; /* only one attempt */
 	if (!entry)
 		return false;
 	if (!begin(b, entry))
@@ -838,7 +836,7 @@ static bool begin_again(struct bringing *b, bool *done)
 	return true;
 }
 
-/* With a borrowed thread, which is given back in any case. */
+/* Loads and starts the library in the borrowed thread, which is always given back. */
 static bool load(struct bringing *b)
 {
 	uint64_t inode = 0, entry;
@@ -880,7 +878,7 @@ static bool load(struct bringing *b)
 	return true;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole injection ---- */
 
 static void run(struct bounded_job *opaque)
 {
@@ -935,8 +933,8 @@ static void release(struct bounded_job *opaque)
 }
 
 /*
- * The thread that traces sleeps for longer only where it waits for a lock of the process. What it
- * waits for itself it looks at every some milliseconds.
+ * Runs the injection on a tracing thread. The sleep limit applies only to waits for a lock of the
+ * process. Other waits poll every few milliseconds.
  */
 static int run_apart(struct bringing *b)
 {
@@ -951,7 +949,7 @@ static int run_apart(struct bringing *b)
 	bounded_caller_keep_capabilities(calls);
 	bounded_caller_limit_sleep(calls, INJECT_SLEEP_MS);
 	err = bounded_call(calls, &b->job, BOUNDED_CALL_RUN_MS);
-	bounded_caller_free(calls); /* lets go of what it has traced */
+	bounded_caller_free(calls); /* releases traced threads */
 	return err;
 }
 
@@ -978,7 +976,7 @@ enum inject_result inject_process(struct inject_request *request, char *message)
 		b->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)request->pid;
 		err = run_apart(b);
 	}
-	if (err == -EBUSY) /* it did not begin: nobody else has it */
+	if (err == -EBUSY) /* not started: the symbolizer is still ours */
 		request->symbolizer = given;
 	if (err == -ETIMEDOUT)
 		snprintf(message, INJECT_MESSAGE_MAX,
