@@ -17,7 +17,7 @@
 #include "symbolize/util/proc_thread.h"
 #include "symbolize/util/queue.h"
 
-#define ATTEMPTS 10u /* where no thread can be borrowed; each takes INJECT_SEARCH_NS */
+#define ATTEMPTS 10u /* to borrow a thread; each takes INJECT_SEARCH_NS */
 #define WORKERS_MAX 32u
 
 struct waiting {
@@ -26,12 +26,12 @@ struct waiting {
 	uint32_t attempts, first_thread;
 };
 
-/* The thread of a library that has come into a process, as it was seen last. */
+/* The starting thread of an injected library, as last seen. */
 struct beginning {
-	uint32_t id; /* the process's */
+	uint32_t id; /* process id in struct process */
 	pid_t tid;   /* 0: not found */
 	char ran[64];
-	uint64_t looked_ns, rested_ns; /* when it was looked at; how long it has rested then */
+	uint64_t looked_ns, rested_ns; /* time of the last look; duration without CPU time */
 };
 
 struct inject_queue {
@@ -40,13 +40,13 @@ struct inject_queue {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	pthread_t workers[WORKERS_MAX];
-	uint32_t worker_count, busy; /* threads, and those that are at a process */
-	pid_t at[WORKERS_MAX];       /* these processes */
-	_Atomic bool stops;          /* processes are left alone */
-	_Atomic bool has_stuck;      /* threads that nobody waits for look at `stops` */
+	uint32_t worker_count, busy; /* threads; those with a process */
+	pid_t at[WORKERS_MAX];       /* pids that the busy threads serve */
+	_Atomic bool stops;          /* no new injections */
+	_Atomic bool has_stuck;      /* abandoned threads still read `stops` */
 	bool ends;
 	struct queue waiting, done;
-	struct beginning *beginnings; /* the caller's alone */
+	struct beginning *beginnings; /* used by the caller's thread only */
 	uint32_t beginning_count, beginning_capacity;
 };
 
@@ -58,7 +58,7 @@ static bool refuse(struct injected *injected, const char *why)
 	return false;
 }
 
-/* What the process's own root folder has, which may be of a file system that never answers. */
+/* A bounded job that inspects the process's root folder, which may block for ever. */
 struct look {
 	struct bounded_job job;
 	bool lacks_root; /* its first thread has ended */
@@ -107,7 +107,7 @@ static bool look_for_pipe(const struct inject_queue *a, struct bounded_caller *c
 	       refuse(injected, "sees other files (a container?), and not profile's pipe");
 }
 
-/* Returns whether the process can open the pipe by the path that its library is given. */
+/* Returns true if the process can open the pipe by its path. */
 static bool reaches_pipe(const struct inject_queue *a, struct injected *injected)
 {
 	struct bounded_caller *calls;
@@ -121,7 +121,7 @@ static bool reaches_pipe(const struct inject_queue *a, struct injected *injected
 		injected->result = INJECT_GONE;
 		return false;
 	}
-	/* root opens any */
+	/* root can open any pipe */
 	if (process.st_uid != geteuid() && process.st_uid != 0)
 		return refuse(injected, "runs as another user, who cannot open profile's pipe");
 	calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
@@ -153,7 +153,7 @@ static void bring(struct inject_queue *a, struct waiting *w, struct symbolizer *
 		a->has_stuck = true;
 }
 
-/* With the lock, which is given up meanwhile. */
+/* Serves one process. Holds the lock except while it injects. */
 static void serve(struct inject_queue *a, struct waiting w, struct symbolizer **symbolizer)
 {
 	struct injected injected = {.id = w.id, .pid = w.pid};
@@ -167,14 +167,14 @@ static void serve(struct inject_queue *a, struct waiting w, struct symbolizer **
 		if (a->at[i] == w.pid)
 			a->at[i] = a->at[a->busy - 1];
 	a->busy--;
-	pthread_cond_broadcast(&a->wake); /* the process may wait for another turn */
+	pthread_cond_broadcast(&a->wake); /* the process may be queued again */
 	w.attempts++;
-	/* of a process without a fit thread the caller knows from the first attempt on */
+	/* a failure to find a thread is reported on the first attempt only */
 	if (w.attempts == 1 || injected.result == INJECT_DONE)
 		err = queue_push(&a->done, &injected);
 	if (!err && injected.result == INJECT_NO_THREAD && w.attempts < ATTEMPTS && !a->stops)
 		err = queue_push(&a->waiting, &w);
-	(void)err; /* out of memory: as if it had ended */
+	(void)err; /* when out of memory, the process counts as ended */
 }
 
 static bool is_under_way(const struct inject_queue *a, pid_t pid)
@@ -186,8 +186,8 @@ static bool is_under_way(const struct inject_queue *a, pid_t pid)
 }
 
 /*
- * With the lock. A process that has executed another program may be under way and wait again: one
- * thread of ours would find it traced by the other.
+ * Takes the next process, with the lock held. Skips a process that is being served: after an exec
+ * it is queued again, and a second thread would find it traced.
  */
 static bool take_next(struct inject_queue *a, struct waiting *next)
 {
@@ -197,7 +197,7 @@ static bool take_next(struct inject_queue *a, struct waiting *next)
 		if (!is_under_way(a, next->pid))
 			return true;
 		if (queue_push(&a->waiting, next) != 0)
-			return false; /* out of memory: as if it had ended */
+			return false; /* out of memory: the process counts as ended */
 	}
 	return false;
 }
@@ -207,19 +207,19 @@ static void add_worker(struct inject_queue *a);
 static void *work(void *argument)
 {
 	struct inject_queue *a = argument;
-	struct symbolizer *symbolizer = NULL; /* as long as process follows process */
+	struct symbolizer *symbolizer = NULL; /* kept between consecutive processes */
 
 	pthread_mutex_lock(&a->lock);
 	while (!a->ends) {
 		struct waiting w;
 
 		if (take_next(a, &w)) {
-			/* by this thread, which has the capabilities that are needed */
+			/* started here: new threads inherit this thread's capabilities */
 			if (queue_length(&a->waiting) && a->busy + 1 == a->worker_count)
 				add_worker(a);
 			serve(a, w, &symbolizer);
 		} else {
-			symbolizer_free(symbolizer); /* idle, it waits for nothing */
+			symbolizer_free(symbolizer); /* no need of it while idle */
 			symbolizer = NULL;
 			pthread_cond_wait(&a->wake, &a->lock);
 		}
@@ -229,7 +229,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* With the lock. Where there can be no more, processes wait for one another. */
+/* Starts another thread, with the lock held. Without more threads, processes wait their turn. */
 static void add_worker(struct inject_queue *a)
 {
 	sigset_t all, old;
@@ -270,13 +270,13 @@ void inject_queue_free(struct inject_queue *a)
 	if (!a)
 		return;
 	pthread_mutex_lock(&a->lock);
-	a->stops = a->ends = true; /* there will be no more of them */
+	a->stops = a->ends = true; /* so no more threads are added */
 	pthread_cond_broadcast(&a->wake);
 	pthread_mutex_unlock(&a->lock);
 	for (uint32_t i = 0; i < a->worker_count; i++)
 		pthread_join(a->workers[i], NULL); /* inject_process has deadlines */
 	if (a->has_stuck)
-		return; /* threads that are stuck work on it */
+		return; /* abandoned threads still use it */
 	queue_release(&a->waiting);
 	queue_release(&a->done);
 	pthread_cond_destroy(&a->wake);
@@ -314,9 +314,9 @@ bool inject_queue_next(struct inject_queue *a, struct injected *injected)
 	return next != NULL;
 }
 
-/* ---- libraries that have come ---- */
+/* ---- injected libraries ---- */
 
-/* Reads the thread's name; returns whether it is one of the thread that begins. */
+/* Reads the thread's name. Returns true if the library gives it to its starting thread. */
 static bool is_beginner(pid_t pid, pid_t tid, char comm[64])
 {
 	if (!proc_thread_read(pid, tid, "comm", comm, 64))
@@ -345,7 +345,7 @@ static pid_t find_beginner(pid_t pid)
 	return found;
 }
 
-/* Returns whether the thread does not run, for another reason than CUPTI's. */
+/* Returns true if the thread does not run, and CUPTI is not the reason. */
 static bool rests(struct beginning *b, pid_t pid)
 {
 	char comm[64], ran[64] = "", state;
@@ -356,14 +356,14 @@ static bool rests(struct beginning *b, pid_t pid)
 	state = proc_thread_state(pid, b->tid);
 	if (!state || state == 'T' || state == 't')
 		return true;
-	/* a kernel without this file does not tell whether it runs */
+	/* kernels without schedstat do not tell; assume that it ran */
 	has_run = !proc_thread_read(pid, b->tid, "schedstat", ran, sizeof(ran)) ||
 		  strcmp(ran, b->ran) != 0;
 	snprintf(b->ran, sizeof(b->ran), "%s", ran);
 	return !has_run && strcmp(comm, GPU_WIRE_SEARCHING) == 0 && state != 'R';
 }
 
-/* NULL: no memory. */
+/* Returns the record of a process, or NULL when out of memory. */
 static struct beginning *find_beginning(struct inject_queue *a, uint32_t id)
 {
 	for (uint32_t i = 0; i < a->beginning_count; i++)
@@ -387,7 +387,7 @@ bool inject_queue_is_stuck(struct inject_queue *a, uint32_t id, pid_t pid)
 	b->looked_ns = now;
 	if (!b->tid)
 		b->tid = find_beginner(pid);
-	/* where this thread is late itself, the machine is busy */
+	/* cap the step: if our own thread is late, the machine is busy */
 	b->rested_ns += passed_ns < 2 * INJECT_QUEUE_LOOK_NS ? passed_ns : 2 * INJECT_QUEUE_LOOK_NS;
 	if (b->tid && !rests(b, pid))
 		b->rested_ns = 0;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Brings the injection library into processes that already run, on threads of its own:
- * inject_process blocks for a second where a process is busy or does not answer, and processes do
- * not wait for each other.
+ * Injects the library into running processes, on threads of its own: processes must not wait for
+ * each other. inject_process blocks for a second if a process is busy or does not answer.
  *
- * A process without a thread that could be borrowed is reported as such after the first attempt,
- * and tried again for some seconds: it may be reported a second time, then as done. The pipe must
- * be reachable from the process by the path that it is given: one that sees other files, or runs as
- * another user, is refused.
+ * A process without a thread to borrow is reported after the first attempt, and retried for some
+ * seconds. So it may be reported a second time, as done. The process must reach the pipe by its
+ * path: a process with another root folder or user is refused.
  */
 #ifndef PROFILER_ATTACH_INJECT_QUEUE_H
 #define PROFILER_ATTACH_INJECT_QUEUE_H
@@ -21,49 +19,50 @@
 #define INJECT_QUEUE_MESSAGE_MAX INJECT_MESSAGE_MAX
 
 struct injected {
-	uint32_t id; /* of struct process: tells programs in one process apart */
+	uint32_t
+		id; /* process id (struct process): one per program, though a pid may run several */
 	pid_t pid;
 	enum inject_result result;
-	bool hides_calls; /* the kernel shows probes nothing of it: it has no first thread */
-	char message[INJECT_QUEUE_MESSAGE_MAX]; /* why it is not there; names the process */
+	bool hides_calls; /* its first thread has ended, so the kernel shows it to no probe */
+	char message[INJECT_QUEUE_MESSAGE_MAX]; /* reason of a failure, with the pid */
 };
 
 struct inject_queue;
 
 /*
- * `text`, the library's settings, is copied; `payload` is borrowed. The threads have the
- * capabilities of the caller. NULL: out of memory.
+ * Makes a queue. `text`, the library's settings, is copied; `payload` is borrowed. The threads have
+ * the caller's capabilities. Returns NULL when out of memory.
  */
 struct inject_queue *inject_queue_new(const struct payload *payload, const char *text);
 
 /*
- * Waits for the processes that are under way, for two seconds at most. What is stuck in the kernel
- * remains until the process ends. NULL is allowed.
+ * Frees the queue after waiting for active injections, two seconds at most. A thread that is stuck
+ * in the kernel remains until the process ends. NULL is allowed.
  */
 void inject_queue_free(struct inject_queue *a);
 
-/* Puts a process at the end of the queue. 0 or -errno. */
+/* Appends a process. Returns 0 or -errno. */
 int inject_queue_add(struct inject_queue *a, uint32_t id, pid_t pid);
 
-/* The next process that was dealt with. False: none by now. NULL is allowed. */
+/* Takes the next result. Returns false if there is none yet. NULL is allowed. */
 bool inject_queue_next(struct inject_queue *a, struct injected *injected);
 
 /*
- * Returns whether the library has come into a process and cannot begin there: its thread is stopped
- * or has ended, or looks for CUPTI's files and sleeps without a moment of CPU time. To be asked
- * again and again; true after INJECT_QUEUE_STUCK_NS of that at the earliest.
+ * Returns true if an injected library cannot begin. Then its thread is stopped or has ended, or
+ * sleeps while it looks for CUPTI's files, without using CPU time. To be polled: returns true after
+ * INJECT_QUEUE_STUCK_NS of that at the earliest.
  */
 bool inject_queue_is_stuck(struct inject_queue *a, uint32_t id, pid_t pid);
 #define INJECT_QUEUE_STUCK_NS 600000000u
-#define INJECT_QUEUE_LOOK_NS 100000000u /* between two looks at one */
+#define INJECT_QUEUE_LOOK_NS 100000000u /* minimum between two looks at a process */
 
 /*
- * Leaves alone those that still wait, and reports them as gone. So are those whose threads are
- * being looked at; where the library is being loaded, that goes on. NULL is allowed.
+ * Stops the queue: reports waiting processes as gone. Ends searches for a thread, too, but finishes
+ * a load that has begun. NULL is allowed.
  */
 void inject_queue_stop(struct inject_queue *a);
 
-/* Returns whether a process waits, or is under way. NULL is allowed. */
+/* Returns true if a process waits or is being injected. NULL is allowed. */
 bool arrivals_are_busy(struct inject_queue *a);
 
 #endif

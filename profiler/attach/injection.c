@@ -17,7 +17,7 @@
 #include "symbolize/util/file_io.h"
 #include "symbolize/util/stable_hash.h"
 
-/* Up to where a loader maps the library; what follows is for debuggers, and packages strip it. */
+/* Returns the bytes up to the last loaded segment. Packages strip the debug sections behind. */
 static size_t count_mapped(const unsigned char *library)
 {
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)library;
@@ -32,8 +32,8 @@ static size_t count_mapped(const unsigned char *library)
 }
 
 /*
- * Returns whether the file is the library; through a link, too: all of it that is mapped is
- * compared, but for the header, which also says where the rest is.
+ * Returns true if the file, or a link's target, is the library. Compares all loaded bytes except
+ * the ELF header, which also locates the section table.
  */
 static bool is_library(const char *path)
 {
@@ -70,7 +70,7 @@ static bool find_installed(char path[INJECTION_PATH_MAX])
 	if (n <= 0)
 		return false;
 	self[n] = '\0';
-	for (int i = 0; i < 2; i++) { /* the program's name, its folder's */
+	for (int i = 0; i < 2; i++) { /* remove the program's name, then its folder */
 		char *slash = strrchr(self, '/');
 
 		if (!slash)
@@ -87,7 +87,7 @@ static int make_folder(const char *path)
 	return mkdir(path, 0755) == 0 || errno == EEXIST ? 0 : -errno;
 }
 
-/* Makes the folder of copies. 0; -EPERM: others could replace what is in it; or -errno. */
+/* Makes the folder of copies. Returns 0, -EPERM if others could replace its content, or -errno. */
 static int make_own_folder(const char *path)
 {
 	int err = make_folder(path);
@@ -100,7 +100,7 @@ static int make_own_folder(const char *path)
 	return (st.st_uid != geteuid() && st.st_uid != 0) || st.st_mode & S_IWOTH ? -EPERM : 0;
 }
 
-/* Finds where the copy is to be, and makes its folder. */
+/* Writes the path of the copy, and makes its folder. Returns 0 or -errno. */
 static int name_copy(char path[INJECTION_PATH_MAX])
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -110,7 +110,7 @@ static int name_copy(char path[INJECTION_PATH_MAX])
 	int err, n;
 
 	path[0] = '\0';
-	if (!cache || cache[0] != '/') { /* the standard has others ignored */
+	if (!cache || cache[0] != '/') { /* the XDG specification ignores relative paths */
 		cache = home;
 		below = "/.cache";
 	}
@@ -126,7 +126,7 @@ static int name_copy(char path[INJECTION_PATH_MAX])
 	err = make_own_folder(path);
 	if (err)
 		return err;
-	library = payload_library(&size); /* only a name: contents are compared */
+	library = payload_library(&size); /* the hash is only a name: contents are compared */
 	snprintf(path + n, INJECTION_PATH_MAX - (size_t)n,
 		 "/" INJECTION_CACHE_NAME "-%016" PRIx64 ".so", stable_hash(library, size));
 	return 0;
@@ -140,7 +140,7 @@ static int write_library(int fd)
 
 	if (err)
 		return err;
-	/* a loader maps it, perhaps another user's */
+	/* a loader maps it, perhaps for another user */
 	return fchmod(fd, 0755) == 0 ? 0 : -errno;
 }
 
@@ -163,7 +163,7 @@ static int make_copy(const char *path)
 	return err;
 }
 
-/* Removes copies of other builds that are too old. */
+/* Removes old copies of other builds. */
 static void trim_cache(const char *path)
 {
 	char folder[INJECTION_PATH_MAX];
@@ -183,7 +183,7 @@ int injection_find(char path[INJECTION_PATH_MAX])
 	if (err)
 		return err;
 	if (is_library(path)) {
-		utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); /* it is in use */
+		utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); /* marks it as used */
 		return 0;
 	}
 	err = make_copy(path);

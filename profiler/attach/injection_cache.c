@@ -27,7 +27,7 @@ struct copies {
 	uint32_t count, capacity;
 };
 
-/* ---- which there are ---- */
+/* ---- finding copies ---- */
 
 static bool is_copy_name(const char *name, bool *is_temporary)
 {
@@ -43,7 +43,7 @@ static bool is_copy_name(const char *name, bool *is_temporary)
 	return !name[3] || (*is_temporary && strlen(name + 4) == 6);
 }
 
-/* A read counts, too: that of a program that loads it, where the file system notes it. */
+/* Returns the last use. Loading a copy sets atime, where the file system records it. */
 static time_t last_use(const struct stat *st)
 {
 	return st->st_atim.tv_sec > st->st_mtim.tv_sec ? st->st_atim.tv_sec : st->st_mtim.tv_sec;
@@ -68,9 +68,9 @@ static void add_copy(struct copies *c, int folder, const char *name)
 	c->list[c->count++] = copy;
 }
 
-/* ---- which go ---- */
+/* ---- removing copies ---- */
 
-/* Returns whether nobody has it open or mapped; its name goes before anybody can open it again. */
+/* Removes a copy that nobody has open or mapped. The lease blocks new opens until it is gone. */
 static void remove_unused(int folder, const char *name)
 {
 	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
@@ -78,15 +78,14 @@ static void remove_unused(int folder, const char *name)
 
 	if (fd < 0)
 		return;
-	/* who opens it meanwhile waits, and we get a signal, which is to be one that does nothing
-	 */
+	/* an open meanwhile waits, and sends us a signal, which must be harmless */
 	if (fstat(fd, &st) == 0 && is_ours(&st) && fcntl(fd, F_SETSIG, SIGURG) == 0 &&
 	    fcntl(fd, F_SETLEASE, F_WRLCK) == 0)
 		unlinkat(folder, name, 0);
-	close(fd); /* with its lease */
+	close(fd); /* releases the lease */
 }
 
-/* Last used first, then temporary ones. */
+/* Orders copies by last use, newest first, then temporary files. */
 static int compare_copies(const void *a, const void *b)
 {
 	const struct copy *x = a, *y = b;

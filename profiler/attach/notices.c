@@ -21,7 +21,7 @@ void notices_init(struct notices *n, struct log *log)
 	n->log = log;
 }
 
-/* Joins lines into one; cuts what is too long. */
+/* Joins lines with commas, and cuts the text to `size`. */
 static void join_lines(const char *detail, char *out, size_t size)
 {
 	size_t used = 0;
@@ -37,7 +37,7 @@ static void join_lines(const char *detail, char *out, size_t size)
 	out[used] = '\0';
 }
 
-/* Returns what is shown instead of GPU time, or what would show it. */
+/* Returns words for the substitute for GPU time, or how to get one. */
 static const char *describe_fallback(const struct notices *n)
 {
 	static const char *const texts[] = {
@@ -53,7 +53,7 @@ static const char *describe_fallback(const struct notices *n)
 	return texts[n->fallback];
 }
 
-/* Each name once. */
+/* Shows each function once. */
 static void add_new_function(struct notices *n, uint32_t pid, const char *name)
 {
 	for (uint32_t i = 0; i < n->function_count; i++)
@@ -68,7 +68,7 @@ static void add_new_function(struct notices *n, uint32_t pid, const char *name)
 		 pid, name);
 }
 
-/* "35 cuptiPCSamplingEnable: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" */
+/* Handles a detail such as "35 cuptiPCSamplingEnable: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES". */
 static void add_no_stalls(const struct notices *n, uint32_t pid, const char *detail)
 {
 	unsigned long error = strtoul(detail, NULL, 10);
@@ -98,7 +98,7 @@ static void add_no_stalls(const struct notices *n, uint32_t pid, const char *det
 	}
 }
 
-/* Each sentence once, and not too many: several metrics may be missing. */
+/* Shows each text once, and NOTICES_COUNTERS_MAX at most: several metrics may be missing. */
 static void add_counters(struct notices *n, uint32_t pid, const char *detail)
 {
 	uint32_t hash = hash_bytes(detail, strlen(detail));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports of the injection library as messages for the user: each kind once, and each function that
- * is not known, however many processes send it. Texts from the target are untrusted: they are cut,
- * and log makes them printable.
+ * Turns notices of the injection library into messages for the user. Each kind is shown once, and
+ * each unknown function once, however many processes send it. Texts from the target are untrusted:
+ * they are cut, and log makes them printable.
  */
 #ifndef PROFILER_ATTACH_NOTICES_H
 #define PROFILER_ATTACH_NOTICES_H
@@ -12,12 +12,12 @@
 #include "cupti_trace/wire/gpu_event.h"
 #include "profiler/base/log.h"
 
-/* What there is where there is no GPU time. */
+/* The substitute for missing GPU time. */
 enum notices_fallback {
 	FALLBACK_NONE,
 	FALLBACK_TIMES_CALLS,
 	FALLBACK_NEEDS_SUDO, /* calls would be timed with sudo */
-	FALLBACK_NEEDS_ROOT, /* or with --as-root */
+	FALLBACK_NEEDS_ROOT, /* calls would be timed with --as-root */
 };
 
 #define NOTICES_FUNCTIONS_MAX 16
@@ -25,10 +25,10 @@ enum notices_fallback {
 
 struct notices {
 	struct log *log;
-	uint32_t seen[GPU_NOTICES];                /* how often each kind came */
-	char functions[NOTICES_FUNCTIONS_MAX][64]; /* of GPU_NOTICE_NEW_FUNCTION, each once */
+	uint32_t seen[GPU_NOTICES];                /* notices by kind */
+	char functions[NOTICES_FUNCTIONS_MAX][64]; /* names shown for GPU_NOTICE_NEW_FUNCTION */
 	uint32_t function_count;
-	uint32_t counters[NOTICES_COUNTERS_MAX]; /* hashes of sentences of GPU_NOTICE_COUNTERS */
+	uint32_t counters[NOTICES_COUNTERS_MAX]; /* hashes of texts shown for GPU_NOTICE_COUNTERS */
 	uint32_t counters_count;
 	enum notices_fallback fallback;
 };

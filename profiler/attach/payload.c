@@ -28,7 +28,7 @@
 #define CLEANING_MS 100
 #define ACKNOWLEDGE_MS 1000
 
-/* The injection library, in .rodata by payload_blob.S. */
+/* The injection library, included by payload_blob.S in .rodata. */
 extern const unsigned char payload_blob[];
 extern const unsigned char payload_blob_end[];
 
@@ -38,7 +38,7 @@ const unsigned char *payload_library(size_t *size)
 	return payload_blob;
 }
 
-/* -EACCES where code cannot be mapped from (a noexec mount). */
+/* Returns 0, -EACCES if code cannot be mapped (a noexec mount), or another -errno. */
 static int check_executable(int folder)
 {
 	int fd = openat(folder, LIBRARY_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -78,12 +78,12 @@ static int make_pipe(struct payload *payload)
 		openat(payload->folder, PIPE_NAME, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
 	if (payload->pipe_writer < 0)
 		return -errno;
-	/* a larger pipe is only a cushion */
+	/* a larger pipe helps, but is not required */
 	fcntl(payload->pipe, F_SETPIPE_SZ, PIPE_BYTES);
 	return 0;
 }
 
-/* Locked until we end, however we end. */
+/* Locks the folder until our end, however we end. */
 static int take_lock(struct payload *payload)
 {
 	payload->lock = openat(payload->folder, LOCK_NAME,
@@ -100,7 +100,7 @@ static bool is_our_file(const char *name)
 	       strcmp(name, NEW_WINDOW_NAME) == 0 || starts_with(name, GPU_WIRE_ACK_PREFIX);
 }
 
-/* Removes the files we made, or that our library makes; nothing else, and through no link. */
+/* Removes the files that we or our library made, and nothing else. Follows no link. */
 static void remove_files(int folder)
 {
 	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -116,7 +116,7 @@ static void remove_files(int folder)
 		close(copy);
 }
 
-/* Removes `name` below `parent` if it is a folder of ours whose profiler is gone. */
+/* Removes `name` in `parent` if it is one of our folders whose profiler is gone. */
 static void remove_if_stale(int parent, const char *name)
 {
 	int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -166,8 +166,8 @@ void payload_remove_stale(const struct payload *payload, struct bounded_caller *
 }
 
 /*
- * Returns whether only we, root and whoever the folder belongs to may rename what is in it. Another
- * could put a library in the place of ours. 0 or -errno.
+ * Checks that only we, root and the folder's owner can rename its entries: another user could
+ * replace our library. Returns 0 or -errno.
  */
 static int check_parent(const char *parent)
 {
@@ -181,7 +181,7 @@ static int check_parent(const char *parent)
 	return st.st_mode & S_IWOTH && !(st.st_mode & S_ISVTX) ? -EPERM : 0;
 }
 
-/* Opens the folder that was made, and not what somebody has put in its place. */
+/* Opens the folder that was made, unless it has been replaced. Returns a descriptor or -errno. */
 static int open_own_folder(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -278,7 +278,7 @@ int payload_set_time_range(const struct payload *payload, const struct time_rang
 
 	snprintf(text, sizeof(text), GPU_WIRE_TIME_RANGE_FORMAT, time_range->from_ns,
 		 time_range->to_ns);
-	unlinkat(payload->folder, NEW_WINDOW_NAME, 0); /* left by one that failed */
+	unlinkat(payload->folder, NEW_WINDOW_NAME, 0); /* left by a failed call */
 	if (symlinkat(text, payload->folder, NEW_WINDOW_NAME) != 0 ||
 	    renameat(payload->folder, NEW_WINDOW_NAME, payload->folder, GPU_WIRE_TIME_RANGE_LINK) !=
 		    0)
@@ -287,7 +287,7 @@ int payload_set_time_range(const struct payload *payload, const struct time_rang
 }
 
 struct acknowledgement {
-	struct bounded_job job; /* its descriptor is the folder */
+	struct bounded_job job; /* `fd` is the folder */
 	char name[64];
 	int err;
 };

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that the target needs for the run: a private folder (0700) with the injection library
- * and the named pipe, made when we have already become the target's user.
+ * Manages the files that the target needs for the run: a private folder (0700) with the injection
+ * library and the named pipe. The folder is made after we became the target's user.
  *
- * The folder must be on a file system from which code can be mapped, and in a folder in which other
- * users cannot rename it; several places are tried. Its name is random. The
- * target can change the folder's contents at any time: files are only ever created, opened and
- * removed relative to the folder's descriptor, never through links, and the pipe is opened once, by
- * us, before the target runs.
+ * The folder must be on a file system that allows mapping code. Its parent must keep other users
+ * from renaming it. Several parents are tried; the name is random. The target can change the
+ * folder's content at any time. So files are created, opened and removed only relative to the
+ * folder's descriptor, never through links. The pipe is opened once, by us, before the target runs.
  *
- * A profiler that is killed cannot remove its folder; its supervisor does. Where that is killed,
- * too: each folder's owner holds a lock in it, so the next run recognizes abandoned folders and
- * removes them.
+ * A killed profiler leaves its folder to its supervisor. If that is killed, too, the next run
+ * removes the folder: each owner holds a lock in its folder, so abandoned ones are recognized.
  */
 #ifndef PROFILER_ATTACH_PAYLOAD_H
 #define PROFILER_ATTACH_PAYLOAD_H
@@ -26,56 +24,55 @@
 
 struct payload {
 	int folder;      /* descriptor; -1: none */
-	int lock;        /* held as long as the folder is in use */
+	int lock;        /* descriptor of the locked file */
 	int pipe;        /* read end, non-blocking */
 	int pipe_writer; /* keeps the pipe open until payload_close_writer */
 	char path[PAYLOAD_PATH_MAX];
 	char library[PAYLOAD_PATH_MAX + 32];
 	char pipe_path[PAYLOAD_PATH_MAX + 32];
-	char tried[1024]; /* for the error message: places and why not */
+	char tried[1024]; /* parents and reasons, for the error message */
 };
 
-/* The injection library, as this program carries it. */
+/* Returns the injection library that is part of this program. */
 const unsigned char *payload_library(size_t *size);
 
-/* Nothing there yet: payload_remove is allowed from here on. */
+/* Initialises the struct. payload_remove is allowed from here on. */
 void payload_init(struct payload *payload);
 
-/* 0 or -errno (-ENOEXEC: no place allows execution; see `tried`). */
+/* Makes folder, library and pipe. Returns 0 or -errno; -ENOEXEC: see `tried`. */
 int payload_create(struct payload *payload);
 
 /*
- * Removes abandoned folders beside ours, through `calls`: one that takes long goes on beside the
- * run.
+ * Removes abandoned folders next to ours, through `calls`. A slow removal goes on during the run.
  */
 void payload_remove_stale(const struct payload *payload, struct bounded_caller *calls);
 
-/* From now on the pipe reports end of file when the last traced process is gone. */
+/* Makes the pipe report end of file once the last traced process is gone. */
 void payload_close_writer(struct payload *payload);
 
-/* Writers get EPIPE from now on; the folder stays. */
+/* Closes the pipe: writers get EPIPE. The folder stays. */
 void payload_close_pipe(struct payload *payload);
 
 /*
- * Releases a process that waits for us. 0 or -errno; a process that no longer waits is no error. It
- * may have put anything in the place of its FIFO: that is opened through `calls`.
+ * Releases a process that waits for the acknowledgement. Returns 0, also if it no longer waits, or
+ * -errno. Opens the FIFO through `calls`, since the process may have replaced it.
  */
 int payload_acknowledge(const struct payload *payload, struct bounded_caller *calls,
 			uint64_t instance);
 
 /*
- * Libraries record this window from now on (gpu_wire.h); where it has ended, those that were
- * brought into processes send what they have, and leave. 0 or -errno.
+ * Publishes the time range that libraries are to record (gpu_wire.h). If the range has ended,
+ * injected libraries send their data and leave. Returns 0 or -errno.
  */
 int payload_set_time_range(const struct payload *payload, const struct time_range *time_range);
 
-/* Bytes that are in the pipe and have not been read. */
+/* Returns the unread bytes in the pipe. */
 uint64_t payload_count_left(const struct payload *payload);
 
-/* Removes everything. */
+/* Removes the folder and closes all descriptors. */
 void payload_remove(struct payload *payload);
 
-/* Removes a payload by its path alone: one of another process, which is gone. "" is fine. */
+/* Removes the folder of a process that is gone, by path. "" is allowed. */
 void payload_remove_path(const char *path);
 
 #endif

@@ -16,7 +16,7 @@
 
 bool scanned_process_parse(const char *text, struct scanned_process *p)
 {
-	const char *comm = strchr(text, '('), *end = strrchr(text, ')'); /* it may have any bytes */
+	const char *comm = strchr(text, '('), *end = strrchr(text, ')'); /* comm may contain any */
 	unsigned int flags;
 	char state;
 
@@ -31,7 +31,7 @@ bool scanned_process_parse(const char *text, struct scanned_process *p)
 		   &state, &p->parent, &flags, &p->threads, &p->start_ticks) != 5)
 		return false;
 	p->is_kernel = flags & OF_KERNEL;
-	/* a first thread that has ended alone looks the same, but for the others */
+	/* an ended first thread looks like a zombie, except for the number of threads */
 	p->has_ended = (state == 'Z' || state == 'X') && p->threads <= 1;
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes that there are, as /proc lists them in our pid namespace. Nothing here waits for a
- * process: /proc/PID/stat does not take the locks of its memory.
+ * Lists all processes in our pid namespace by /proc. Nothing here blocks on a process: reading
+ * /proc/PID/stat does not take its memory's locks.
  */
 #ifndef PROFILER_ATTACH_PROCESS_SCAN_H
 #define PROFILER_ATTACH_PROCESS_SCAN_H
@@ -13,11 +13,10 @@
 
 struct scanned_process {
 	pid_t pid, parent;
-	uint64_t
-		start_ticks; /* since boot, of sysconf(_SC_CLK_TCK): tells users of one pid apart */
+	uint64_t start_ticks; /* since boot, 1/sysconf(_SC_CLK_TCK) s; identifies a reused pid */
 	uint32_t threads;
-	bool is_kernel; /* a thread of the kernel */
-	bool has_ended; /* it waits for its parent to notice */
+	bool is_kernel; /* kernel thread */
+	bool has_ended; /* zombie */
 	char comm[64];
 };
 
@@ -27,20 +26,20 @@ struct process_scan {
 	struct id_map by_pid; /* pid -> position */
 };
 
-/* Parses the text of /proc/PID/stat. False: it is not one. */
+/* Parses the text of /proc/PID/stat. Returns false if malformed. */
 bool scanned_process_parse(const char *text, struct scanned_process *process);
 
-/* One process; also by the id of another of its threads. 0, or -ESRCH: there is none. */
+/* Reads one process, by the id of any of its threads. Returns 0, or -ESRCH if there is none. */
 int scanned_process_read(pid_t pid, struct scanned_process *process);
 
-/* The process that this thread is of; 0: there is none. */
+/* Returns the process of a thread, or 0 if there is none. */
 pid_t scanned_process_of(pid_t tid);
 
-/* All processes at about the same moment. Zero-initialise before the first. 0 or -errno. */
+/* Reads all processes at about one moment. Zero-initialise `scan` first. Returns 0 or -errno. */
 int process_scan_all(struct process_scan *scan);
 void process_scan_release(struct process_scan *scan);
 
-/* NULL: it was not there. */
+/* Returns a process of the scan, or NULL. */
 const struct scanned_process *process_scan_find(const struct process_scan *scan, pid_t pid);
 
 #endif

@@ -20,25 +20,25 @@
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/proc_thread.h"
 
-#define STOP_NS 200000000u  /* for a thread that sleeps, to stop */
-#define EXEC_NS 2000000000u /* for an exec to come to its stop */
-#define HURRY_NS 300000000u /* for a call that goes on when it is told to hurry */
-#define SLEEP_NS 700000000u /* in a call, without a moment of CPU time */
+#define STOP_NS 200000000u  /* timeout for a sleeping thread to stop */
+#define EXEC_NS 2000000000u /* timeout for an exec to reach its stop */
+#define HURRY_NS 300000000u /* timeout of a call once it is to hurry */
+#define SLEEP_NS 700000000u /* limit of sleep in a call, without CPU time */
 #define CALL_LOOK_NS 50000000u
 #define RED_ZONE 128u
 #define CODE_64 0x33u
 #define FLAGS_CLEARED UINT64_C(0x40500) /* direction, traps, alignment checks */
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
-/* The kernel's own: what an interrupted system call returns before it is resumed. */
+/* Kernel-internal results of an interrupted system call, before it is resumed. */
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513
 #define ERESTARTNOHAND 514
 #define ERESTART_RESTARTBLOCK 516
 
-/* ---- which system calls ---- */
+/* ---- system calls ---- */
 
-/* A stop ends these with EINTR; `unlimited`: the argument that makes them wait without a limit. */
+/* Calls that a stop ends with EINTR. `unlimited`: value of `argument` for no timeout. */
 static const struct {
 	uint32_t number;
 	uint32_t argument;
@@ -50,7 +50,7 @@ static const struct {
 	{SYS_rt_sigtimedwait, 2, 0},
 };
 
-/* The kernel resumes these. (Sockets with a limit of their own are begun again.) */
+/* Calls that the kernel resumes. (Sockets with a timeout of their own are restarted.) */
 static const uint32_t resumed[] = {
 	SYS_read,
 	SYS_poll,
@@ -100,9 +100,7 @@ static bool waits_without_limit(uint64_t number, const uint64_t arguments[6])
 	return false;
 }
 
-/*
- * Returns whether a call waits for all: a stop would let it return with what has arrived already.
- */
+/* Returns true for MSG_WAITALL: after a stop, the call would return with partial data. */
 static bool waits_for_all(uint64_t number, const uint64_t arguments[6])
 {
 	return (number == SYS_recvfrom && arguments[3] & MSG_WAITALL) ||
@@ -123,7 +121,7 @@ bool remote_call_is_fit(pid_t pid, pid_t tid)
 	return (is_resumed(number) && !waits_for_all(number, a)) || waits_without_limit(number, a);
 }
 
-/* A signal that the thread may take now: the system call ended because of it. */
+/* Returns true if a deliverable signal is pending: it ended the system call. */
 static bool has_signal(pid_t pid, pid_t tid, uint64_t blocked)
 {
 	static const char *const lines[] = {"\nSigPnd:", "\nShdPnd:"};
@@ -147,7 +145,7 @@ static bool is_event_stop(int status)
 	return status >> 16 == PTRACE_EVENT_STOP;
 }
 
-/* The signal of a signal-delivery-stop; 0: another stop. */
+/* Returns the signal of a signal-delivery-stop, or 0 for another stop. */
 static int delivered(int status)
 {
 	return status >> 16 == 0 && WSTOPSIG(status) != SYSCALL_STOP ? WSTOPSIG(status) : 0;
@@ -159,8 +157,8 @@ static int resume(pid_t tid, int how, int signal)
 }
 
 /*
- * Lets go of a thread. One that was killed in its stop is waited for, STOP_NS at most: until its
- * tracer has seen that, its process cannot end.
+ * Detaches from a thread. If it was killed in its stop, waits for it, STOP_NS at most: its process
+ * cannot end before the tracer has seen that.
  */
 static void detach(pid_t tid, int signal)
 {
@@ -178,8 +176,8 @@ static void detach(pid_t tid, int signal)
 }
 
 /*
- * Lets go of a thread that executes another program as a process's first thread, whose id it then
- * has. -ESRCH; -ETIMEDOUT: it has not come so far, and is let go with our thread.
+ * Detaches from a thread that has executed a program and so got the id of the first thread. Returns
+ * -ESRCH, or -ETIMEDOUT if the exec is incomplete and the thread is released with ours.
  */
 static int let_go_of_first(pid_t pid)
 {
@@ -191,7 +189,7 @@ static int let_go_of_first(pid_t pid)
 
 		if (n == pid && WIFSTOPPED(status))
 			detach(pid, 0);
-		if (n == pid || (n < 0 && errno != EINTR)) /* ECHILD: it is not traced by us */
+		if (n == pid || (n < 0 && errno != EINTR)) /* ECHILD: not our tracee */
 			return -ESRCH;
 		if (monotonic_ns() > deadline_ns)
 			return -ETIMEDOUT;
@@ -200,8 +198,8 @@ static int let_go_of_first(pid_t pid)
 }
 
 /*
- * Waits for the next stop. 0; -ETIMEDOUT; -ESRCH: the thread has ended, or runs another program,
- * which may have more rights than the user: then it was let go, and nothing of it is touched.
+ * Waits for the next stop. Returns 0, -ETIMEDOUT, or -ESRCH if the thread has ended or executed
+ * another program. That program may have more rights than the user, so it is detached untouched.
  */
 static int wait_stop(const struct remote_call *t, uint64_t deadline_ns, int *status)
 {
@@ -232,7 +230,7 @@ static int get_registers(pid_t tid, struct user_regs_struct *registers)
 
 	if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &v))
 		return -errno;
-	return v.iov_len == sizeof(*registers) ? 0 : -EAGAIN; /* a shorter one: 32 bits */
+	return v.iov_len == sizeof(*registers) ? 0 : -EAGAIN; /* shorter: 32-bit code */
 }
 
 static int set_registers(pid_t tid, const struct user_regs_struct *registers)
@@ -264,7 +262,7 @@ static bool is_restart(uint64_t rax)
 	       result == -ERESTART_RESTARTBLOCK;
 }
 
-/* The registers with which a system call begins, as the kernel restarts it. */
+/* Sets registers to the beginning of the system call, as the kernel restarts it. */
 static void begin_again(const struct remote_call *t, struct user_regs_struct *r)
 {
 	r->rip -= 2;
@@ -272,7 +270,7 @@ static void begin_again(const struct remote_call *t, struct user_regs_struct *r)
 	r->orig_rax = UINT64_MAX;
 }
 
-/* mov $NUMBER,%eax; syscall */
+/* Reads the system call's number from "mov $NUMBER,%eax; syscall". */
 static uint64_t number_in_code(const struct remote_call *t)
 {
 	uint8_t code[7];
@@ -285,7 +283,7 @@ static uint64_t number_in_code(const struct remote_call *t)
 	return number;
 }
 
-/* After a stop the kernel calls timed waits restart_syscall: which one was it? False: unknown. */
+/* Notes the system call. After a stop, timed waits appear as restart_syscall. False: unknown. */
 static bool note_call(struct remote_call *t)
 {
 	const struct user_regs_struct *r = &t->registers;
@@ -300,7 +298,7 @@ static bool note_call(struct remote_call *t)
 	return t->resumed != SYS_restart_syscall;
 }
 
-/* Returns whether the thread stands in a system call that it resumes. May change its registers. */
+/* Returns true if the thread will resume its system call. May change its registers for that. */
 static bool settle(struct remote_call *t)
 {
 	struct user_regs_struct *r = &t->registers;
@@ -344,7 +342,7 @@ int remote_call_take(struct remote_call *t, pid_t pid, pid_t tid)
 	t->pid = pid;
 	t->tid = tid;
 	t->is_returned = false;
-	/* an exec stops it, whatever it had to do before: what it runs then is never touched */
+	/* TRACEEXEC: an exec stops the thread, and the new program is never touched */
 	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)))
 		return -errno;
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
@@ -353,7 +351,7 @@ int remote_call_take(struct remote_call *t, pid_t pid, pid_t tid)
 	if (err)
 		return err;
 	if (!is_event_stop(status) || WSTOPSIG(status) != SIGTRAP) {
-		/* a signal came first; or the process was stopped */
+		/* a signal came first, or the process was stopped */
 		detach(tid, delivered(status));
 		return -EAGAIN;
 	}
@@ -369,7 +367,7 @@ int remote_call_take(struct remote_call *t, pid_t pid, pid_t tid)
 
 uint64_t remote_call_find_restorer(const struct remote_memory *memory, uint64_t start, uint64_t end)
 {
-	/* mov $15,%rax; syscall */
+	/* code of rt_sigreturn: mov $15,%rax; syscall */
 	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
 	uint8_t page[4096 + sizeof(code)];
 
@@ -385,8 +383,8 @@ uint64_t remote_call_find_restorer(const struct remote_memory *memory, uint64_t 
 
 #define RESTORER_SIZE 9u
 
-/* The layout that the kernel gives a signal's frame (arch/x86/include/uapi/asm/sigcontext.h). */
-#define XSTATE_HEADER 464u /* its unused part tells what follows */
+/* Layout of a signal frame (arch/x86/include/uapi/asm/sigcontext.h). */
+#define XSTATE_HEADER 464u /* offset of sw_reserved, which describes the rest */
 #define XSTATE_MAGIC1 0x46505853u
 #define XSTATE_MAGIC2 0x46505845u
 #define XFEATURES_TILES (UINT64_C(3) << 17)
@@ -397,7 +395,7 @@ struct xstate_header {
 	uint32_t size, padding[7];
 };
 
-/* Returns the bytes beyond 576 in the standard format. */
+/* Returns the size of the features in the standard format; at least 576. */
 static uint32_t xstate_bytes(uint64_t features)
 {
 	uint32_t a, b, c, d, most = 576;
@@ -412,8 +410,7 @@ static uint32_t xstate_bytes(uint64_t features)
 	return most;
 }
 
-/* The vectors as a signal's frame has them. The kernel wants tiles only of threads that use them.
- */
+/* Copies the vectors in a signal frame's layout. The kernel accepts tiles only if in use. */
 static size_t frame_xstate(const struct remote_call *t, uint8_t *bytes)
 {
 	struct xstate_header header = {.magic1 = XSTATE_MAGIC1};
@@ -436,7 +433,7 @@ static size_t frame_xstate(const struct remote_call *t, uint8_t *bytes)
 
 struct frame {
 	uint64_t restorer;
-	ucontext_t context; /* glibc's begins as the kernel's does, up to 8 bytes of uc_sigmask */
+	ucontext_t context; /* glibc's matches the kernel's up to 8 bytes of uc_sigmask */
 };
 #define FRAME_SIZE (offsetof(struct frame, context.uc_sigmask) + 8)
 
@@ -449,8 +446,8 @@ static void fill_frame(const struct remote_call *t, struct frame *f, uint64_t xs
 		begin_again(t, &r);
 	memset(f, 0, sizeof(*f));
 	f->restorer = t->restorer;
-	f->context.uc_flags = 7;          /* extended state, and the stack segment is told */
-	f->context.uc_stack.ss_flags = 7; /* not valid: the signal stack remains */
+	f->context.uc_flags = 7;          /* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
+	f->context.uc_stack.ss_flags = 7; /* invalid: keeps the signal stack */
 	g[REG_R8] = (greg_t)r.r8;
 	g[REG_R9] = (greg_t)r.r9;
 	g[REG_R10] = (greg_t)r.r10;
@@ -483,8 +480,8 @@ uint64_t remote_call_lowest(const struct remote_call *t)
 }
 
 /*
- * Into the stopped thread's memory, in words. Not by the process's number: the first thread's is
- * another program's when a thread of the process has executed one, with more rights perhaps.
+ * Writes to the stopped thread's memory, in words. Uses the tid, because after an exec by another
+ * thread the pid is a different program's, perhaps with more rights.
  */
 static int write_words(pid_t tid, uint64_t address, const void *bytes, size_t size)
 {
@@ -500,7 +497,7 @@ static int write_words(pid_t tid, uint64_t address, const void *bytes, size_t si
 	return 0;
 }
 
-/* Writes all of it below the thread's stack. 0, -ENOBUFS, or -ESRCH. */
+/* Writes frame, data and vectors below the thread's stack. Returns 0, -ENOBUFS, or -ESRCH. */
 static int write_frame(struct remote_call *t, const struct borrowed_call *call)
 {
 	const uint64_t lowest = remote_call_lowest(t), top = t->registers.rsp;
@@ -510,7 +507,7 @@ static int write_frame(struct remote_call *t, const struct borrowed_call *call)
 	struct frame frame;
 	size_t size;
 
-	/* all of it is there, and answers */
+	/* proves that all of it is mapped and answers */
 	if (!xstate || !room || !lowest || call->data_size > BORROWED_DATA_MAX ||
 	    !remote_read(t->memory, lowest, room, top - lowest))
 		goto out;
@@ -548,7 +545,7 @@ static bool is_fault(pid_t tid, int signal)
 	       ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code > 0;
 }
 
-/* At a system call: true when it is the one at which a call has come back. */
+/* Handles a system call stop. Returns true at the rt_sigreturn that ends the call. */
 static bool has_returned(struct remote_call *t, bool *was_entry)
 {
 	struct user_regs_struct r;
@@ -566,7 +563,7 @@ static bool has_returned(struct remote_call *t, bool *was_entry)
 	return false;
 }
 
-/* A stop outside of system calls: what the registers are set to counts as if nothing had been. */
+/* Restores the thread and detaches, at a stop outside of system calls. */
 static void set_back(struct remote_call *t, int signal)
 {
 	set_xstate(t);
@@ -576,8 +573,8 @@ static void set_back(struct remote_call *t, int signal)
 }
 
 /*
- * In the midst of a call, which goes on by itself; or before it, for a frozen thread runs nothing:
- * then the call is taken back.
+ * Gives up a call, which goes on by itself. If it has not begun (frozen thread), takes it back and
+ * returns -EAGAIN; otherwise returns -ETIMEDOUT.
  */
 static int abandon(struct remote_call *t, uint64_t function)
 {
@@ -596,8 +593,8 @@ static int abandon(struct remote_call *t, uint64_t function)
 }
 
 /*
- * The next stop in a call. Waits in pieces, for it may be told to hurry; and no longer than
- * SLEEP_NS while the thread does not run: it waits for a lock, or for a file that may never answer.
+ * Waits for the next stop in a call. Polls `hurries`. Waits SLEEP_NS at most while the thread does
+ * not run: it may wait for a lock, or for a file that never answers.
  */
 static int await_stop(struct remote_call *t, uint64_t *deadline, int *status)
 {
@@ -628,7 +625,7 @@ static int await_stop(struct remote_call *t, uint64_t *deadline, int *status)
 
 static int follow_call(struct remote_call *t, uint64_t function, uint64_t deadline)
 {
-	bool was_entry = t->is_returned; /* rt_sigreturn's end comes next */
+	bool was_entry = t->is_returned; /* the exit of rt_sigreturn comes next */
 	int signal = 0;
 
 	for (;;) {
@@ -648,7 +645,7 @@ static int follow_call(struct remote_call *t, uint64_t function, uint64_t deadli
 	}
 }
 
-/* All but those that a fault in the call may raise. */
+/* Returns a mask of all signals but faults. */
 static uint64_t blocked_in_call(void)
 {
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
@@ -670,7 +667,7 @@ int remote_call_run(struct remote_call *t, const struct borrowed_call *call)
 	r.rsp = t->frame;
 	r.rbp = 0;
 	r.rax = 0;
-	r.orig_rax = UINT64_MAX; /* no system call to resume, or to do */
+	r.orig_rax = UINT64_MAX; /* no system call to resume */
 	r.eflags &= ~FLAGS_CLEARED;
 	r.rdi = argument(t, call, 0);
 	r.rsi = argument(t, call, 1);
@@ -689,9 +686,9 @@ int remote_call_run(struct remote_call *t, const struct borrowed_call *call)
 }
 
 /*
- * From rt_sigreturn, which is left out. Registers that belong to an interrupted system call have to
- * be set at a stop in which the kernel looks for signals: only then does it resume one. Whoever
- * kills us on the way there leaves the thread with registers that begin it again.
+ * Leaves rt_sigreturn without executing it. Registers of an interrupted system call must be set at
+ * a stop where the kernel checks for signals: only then does it resume the call. If we are killed
+ * before, the thread's registers restart the call.
  */
 static void leave_call(struct remote_call *t)
 {
@@ -705,7 +702,7 @@ static void leave_call(struct remote_call *t)
 	if (set_registers(t->tid, &r) != 0 || ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) ||
 	    resume(t->tid, PTRACE_CONT, 0) != 0 ||
 	    wait_stop(t, monotonic_ns() + STOP_NS, &status) != 0)
-		return; /* it has ended */
+		return; /* the thread has ended */
 	set_back(t, delivered(status));
 }
 

@@ -119,14 +119,14 @@ bool remote_mapping_next(char **text, struct remote_mapping *mapping)
 	return false;
 }
 
-/* ---- what a library exports ---- */
+/* ---- exported functions ---- */
 
 struct exports {
 	const struct remote_memory *memory;
 	uint64_t bias, symbols, strings, strings_size, hash;
 };
 
-/* The loader has made addresses of these; where it may not write to the table it has not. */
+/* Relocates a pointer, unless the loader has: it cannot where the table is read-only. */
 static uint64_t relocated(const struct exports *e, uint64_t value)
 {
 	return value < e->bias ? value + e->bias : value;
@@ -201,7 +201,7 @@ static uint32_t gnu_hash(const char *name)
 	return h;
 }
 
-/* The function's address if the symbol at `index` is that one; else 0. */
+/* Returns the function's address if the symbol at `index` has this name; else 0. */
 static uint64_t match_symbol(const struct exports *e, uint64_t index, const char *name)
 {
 	char found[EXPORT_NAME_MAX] = "";

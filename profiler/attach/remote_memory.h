@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of another process: its bytes, what is mapped where, and the functions that its
- * libraries export, read from the tables that its loader uses. No file is opened, so it does not
- * matter in which mount namespace the process is, or whether its libraries were replaced on disk.
+ * Reads the memory of another process: bytes, mappings, and exported functions. Functions are found
+ * by the tables of the loader. No file is opened, so the mount namespace does not matter, nor do
+ * libraries replaced on disk.
  *
- * All of this is untrusted: work is bounded, and a wrong answer is an address in that process.
- * Whoever may not trace the process cannot open its memory (ptrace(2), PTRACE_MODE_ATTACH). What is
- * open stays that of the program that ran then.
+ * All data is untrusted: work is bounded, and a wrong result is an address in that process. Opening
+ * the memory requires PTRACE_MODE_ATTACH (ptrace(2)). An open descriptor stays with the program
+ * that ran then.
  *
- * A page may be of a file that never answers, or of one whose faults the program serves itself. So
- * reads run on another thread, which has a deadline and needs no capabilities (bounded_call.h).
+ * A page may be backed by a file that never answers, or by userfaultfd. So reads run on another
+ * thread, which has a deadline and no capabilities (bounded_call.h).
  */
 #ifndef PROFILER_ATTACH_REMOTE_MEMORY_H
 #define PROFILER_ATTACH_REMOTE_MEMORY_H
@@ -26,17 +26,20 @@ struct remote_memory {
 	struct bounded_caller *calls;
 };
 
-/* By the thread that has the right to. `calls` is borrowed. 0 or -errno; close it in any case. */
+/*
+ * Opens the memory, from a thread with the right to trace. `calls` is borrowed. Returns 0 or
+ * -errno; close the memory in any case.
+ */
 int remote_memory_open(struct remote_memory *memory, pid_t pid, struct bounded_caller *calls);
 void remote_memory_close(struct remote_memory *memory);
 
-/* Returns whether a read was abandoned: no further ones are made. */
+/* Returns true if a read was abandoned. Further reads fail at once. */
 bool remote_memory_is_stuck(const struct remote_memory *memory);
 
-/* All `size` bytes at `address`; false: some cannot be read. */
+/* Reads `size` bytes at `address`. Returns false if some cannot be read. */
 bool remote_read(const struct remote_memory *memory, uint64_t address, void *bytes, size_t size);
 
-/* As many of them as can be read from the first on. */
+/* Reads bytes up to the first unreadable one. Returns their number. */
 size_t remote_read_some(const struct remote_memory *memory, uint64_t address, void *bytes,
 			size_t size);
 
@@ -47,14 +50,14 @@ struct remote_mapping {
 };
 
 /*
- * The next line of a /proc/PID/maps in `*text`, which is rewritten; the path points into it. False:
- * no more.
+ * Parses the next line of a /proc/PID/maps in `*text`, which is modified; the path points into it.
+ * Returns false at the end.
  */
 bool remote_mapping_next(char **text, struct remote_mapping *mapping);
 
 /*
- * The address of a function that the library exports whose first page is mapped at `base`; 0: it
- * exports none of that name, or cannot be read.
+ * Returns the address of an exported function of the library mapped at `base`. Returns 0 if there
+ * is none of that name, or on error.
  */
 uint64_t remote_function(const struct remote_memory *memory, uint64_t base, const char *name);
 

@@ -37,7 +37,7 @@ static void discard_open(struct bounded_job *opaque)
 		close(job->fd);
 }
 
-/* Opens it on a thread that ends with it, and has the capabilities of this one. */
+/* Opens the memory on a short-lived thread with this thread's capabilities. */
 static int open_memory(pid_t pid)
 {
 	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_OPEN_MS);
@@ -62,7 +62,7 @@ static int open_memory(pid_t pid)
 	return fd;
 }
 
-/* By the kernel's rule for reading, PTRACE_MODE_READ_FSCREDS, of which Yama says nothing. */
+/* Returns true if the user passes PTRACE_MODE_READ_FSCREDS, which Yama does not restrict. */
 static bool may_look(struct bounded_caller *calls, pid_t pid)
 {
 	char *text = NULL;

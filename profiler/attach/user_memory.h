@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of processes that the user may look into, and may not trace because of Yama alone: it
- * lets nobody trace what is not a child (ptrace_scope of 1 and 2). For the symbolizer, which
- * compares text that was moved (symbolize/moved_text.h).
+ * Opens the memory of processes that the user may inspect, but not trace because of Yama:
+ * ptrace_scope 1 and 2 allow only children. The symbolizer compares moved text with it
+ * (symbolize/moved_text.h).
  *
- * The memory is opened with CAP_SYS_PTRACE, which is kept to bring the library in and would open
- * any process. So a thread without capabilities asks the kernel, before and after, whether the user
- * may look into the process, as in security.md. What is open stays that of the program that ran
- * then, and is read without capabilities.
+ * Opening uses CAP_SYS_PTRACE, which is kept for injection and would open any process. So a thread
+ * without capabilities asks the kernel, before and after, whether the user may inspect the process
+ * (security.md). The descriptor stays with the program that ran then, and is read without
+ * capabilities.
  */
 #ifndef PROFILER_ATTACH_USER_MEMORY_H
 #define PROFILER_ATTACH_USER_MEMORY_H
@@ -15,8 +15,9 @@
 #include <sys/types.h>
 
 /*
- * Opens it, with the capabilities of the calling thread. `calls`, a struct bounded_caller, asks.
- * Returns a descriptor of /proc/PID/mem, or -errno; -EACCES: the user may not look into it.
+ * Opens the memory with the calling thread's capabilities. `calls`, a struct bounded_caller, checks
+ * the user's right. Returns a descriptor of /proc/PID/mem, -EACCES if the user may not inspect the
+ * process, or another -errno.
  */
 int user_memory_open(void *calls, pid_t pid);
 
