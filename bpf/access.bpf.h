@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0) */
 /*
- * Tells whether the user of the profiler may look into a task, by the rule that the kernel has for
- * reading another process's memory (__ptrace_may_access in kernel/ptrace.c, cap_capable in
- * security/commoncap.c). Of a task that the user may not look into, no memory, registers,
- * addresses or system calls leave these programs: only that it exists, its name and its times.
+ * Decides if the profiler's user may look into a task, as the kernel does for reads of another
+ * process's memory: __ptrace_may_access in kernel/ptrace.c, cap_capable in security/commoncap.c. If
+ * not, no memory, registers, addresses or system calls of the task leave these programs. Only
+ * its existence, name and times do.
  *
  * The user may look into a task if all of these hold:
  *   - its real, effective and saved ids are the user's;
  *   - it has no capability, and is in the profiler's user namespace;
- *   - its program is dumpable: it is readable, and gained no rights when it was executed or since.
- * Each also holds in a user namespace that the user owns. Root looks into every task.
+ *   - its program is dumpable: readable, and without rights gained at exec or since.
+ * Each condition also holds in a user namespace that the user owns. Root may look into every task.
  */
 #ifndef BPF_ACCESS_BPF_H
 #define BPF_ACCESS_BPF_H
@@ -18,11 +18,11 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
-#define USERNS_LEVELS 33 /* nested user namespaces: the kernel allows 32 below the first */
-#define DUMPABLE_BITS 3  /* of mm->flags, MMF_DUMPABLE_MASK */
+#define USERNS_LEVELS 33 /* nesting limit: 32 below the first */
+#define DUMPABLE_BITS 3  /* in mm->flags: MMF_DUMPABLE_MASK */
 #define DUMPABLE_BY_USER 1
 
-/* The user of the profiler; before find_viewer has run nobody, who may look into nothing. */
+/* The profiler's user. Before find_viewer has run, nobody: nothing may be looked into. */
 struct {
 	__u32 is_known;
 	__u32 uid, gid; /* in the first user namespace */
@@ -39,7 +39,7 @@ static __always_inline __u32 kernel_id(const void *id)
 
 #define ID_OF(cred, member) kernel_id(__builtin_preserve_access_index(&(cred)->member))
 
-/* Run by the loader in the profiler's own thread, when it has become the user. */
+/* Run by the loader in the profiler's thread, after it has become the user. */
 SEC("raw_tp")
 int find_viewer(void *ctx)
 {
@@ -52,9 +52,9 @@ int find_viewer(void *ctx)
 	return 0;
 }
 
-/* A walk from a user namespace outwards. Not inlined: it is verified once, not for each level. */
+/* A walk outwards from a user namespace. Not inlined: verified once rather than per level. */
 struct userns_walk {
-	__u64 at; /* address of a struct user_namespace; 0: the walk has ended */
+	__u64 at; /* address of a struct user_namespace; 0: end of the walk */
 	__u64 is_owned;
 };
 
@@ -72,7 +72,7 @@ __noinline int step_userns_walk(struct userns_walk *w)
 	return w->at != 0;
 }
 
-/* Returns 1 if the user owns this user namespace, or one around it. Not the profiler's own. */
+/* Returns 1 if the user owns this user namespace or an ancestor, except the profiler's own. */
 __noinline int owns_userns(__u64 address)
 {
 	struct userns_walk w = {.at = address};
@@ -84,7 +84,7 @@ __noinline int owns_userns(__u64 address)
 	return w.is_owned;
 }
 
-/* Without branches, each of which the verifier would follow. */
+/* Compares all ids without branches, each of which the verifier would follow. */
 static __always_inline bool has_viewers_ids(const struct cred *cred)
 {
 	__u32 uids = (ID_OF(cred, uid) ^ viewer.uid) | (ID_OF(cred, euid) ^ viewer.uid) |
@@ -103,8 +103,7 @@ static __always_inline bool has_capabilities(const struct cred *cred)
 	return permitted != 0;
 }
 
-/* Linux 6.18 made a structure of the number that holds the flags. Neither is there: not dumpable.
- */
+/* Reads mm->flags, a structure since Linux 6.18, else a number. Without either: not dumpable. */
 static __always_inline bool is_dumpable(struct mm_struct *mm)
 {
 	struct mm_struct___with_number *older = (void *)mm;
@@ -141,7 +140,7 @@ __noinline int is_open(const struct looked_at *at)
 	return mm && (is_dumpable(mm) || owns_userns((__u64)BPF_CORE_READ(mm, user_ns)));
 }
 
-/* Returns whether the user may look into the task, which has memory: without, that is not known. */
+/* Returns true if the user may look into the task. The task must have memory. */
 static __always_inline bool may_look_into(const struct task_struct *task)
 {
 	const struct looked_at at = {(__u64)task};

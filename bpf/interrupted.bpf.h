@@ -2,15 +2,15 @@
 /*
  * Finds the stack that a signal interrupted whose handler runs on an alternate stack (sigaltstack).
  *
- * The kernel puts the state of the floating-point unit at the alternate stack's end, aligned to 64
- * bytes, and a struct rt_sigframe below it (get_sigframe in arch/x86/kernel/signal.c, struct
- * rt_sigframe in arch/x86/include/asm/sigframe.h). How large that state is depends on the processor
- * and on the thread. So the frame is looked for: it points at that state, and has the alternate
- * stack's place and size. Handlers that interrupt handlers have their frames further down, and
- * interrupted stack pointers in the same stack.
+ * The kernel stores the floating-point state at the alternate stack's end, aligned to 64 bytes.
+ * Below the state lies a struct rt_sigframe (get_sigframe in arch/x86/kernel/signal.c, struct
+ * rt_sigframe in arch/x86/include/asm/sigframe.h). The state's size depends on processor and
+ * thread, so the frame is searched for. It points at the state, and holds the alternate stack's
+ * address and size. Nested handlers have their frames further down; their interrupted stack
+ * pointers are in the alternate stack.
  *
- * All of this is the program's memory: it may say anything. What is read by it is read as the
- * program's own memory, by helpers that refuse the kernel's.
+ * All of this is untrusted memory of the program. It is read only by helpers that refuse kernel
+ * addresses.
  */
 #ifndef BPF_INTERRUPTED_BPF_H
 #define BPF_INTERRUPTED_BPF_H
@@ -19,25 +19,25 @@
 #include <bpf/bpf_helpers.h>
 #include "stack_event.h"
 
-/* Bytes from a struct rt_sigframe, which lies this much below the state. */
+/* Bytes from a struct rt_sigframe to the state above it. */
 #define SIGNAL_FRAME_STATE 456
 #define SIGNAL_FRAME_STACK 24     /* its stack_t */
 #define SIGNAL_FRAME_SP 168       /* the interrupted stack pointer */
-#define SIGNAL_FRAME_STATE_AT 232 /* the pointer at the state */
+#define SIGNAL_FRAME_STATE_AT 232 /* the pointer to the state */
 
 #define SIGNAL_STATE_ALIGNMENT 64
-#define SIGNAL_STATE_STEPS 16 /* squared: that is 16 KiB; with AMX the state has 11 KiB */
+#define SIGNAL_STATE_STEPS 16 /* squared: 16 KiB in all; with AMX the state has 11 KiB */
 
 struct interrupted {
-	/* of the thread, set by the caller */
+	/* the thread, set by the caller */
 	__u64 sp;
 	__u64 low, bytes; /* its alternate stack */
-	/* of the interrupted stack, as in struct stack_snapshot */
-	__u64 start; /* 0: none was found */
+	/* the interrupted stack, as in struct stack_snapshot */
+	__u64 start; /* 0: none found */
 	__u64 above; /* set by the caller */
-	/* of the copies, in bytes */
+	/* bytes of the copies */
 	__u32 handler_copied, copied;
-	/* of the search */
+	/* state of the search */
 	__u64 state;
 	__u64 interrupted_sp;
 };
@@ -47,7 +47,7 @@ static __always_inline bool is_on_alternate_stack(const struct interrupted *i)
 	return i->sp - i->low < i->bytes;
 }
 
-/* Looks at one place. Returns 1 if the frame may be further down. */
+/* Checks the next address. Returns 1 if the frame may be further down. */
 __noinline int step_to_signal_frame(struct interrupted *i)
 {
 	struct {
@@ -59,7 +59,7 @@ __noinline int step_to_signal_frame(struct interrupted *i)
 		return 0;
 	i->state -= SIGNAL_STATE_ALIGNMENT;
 	frame = i->state - SIGNAL_FRAME_STATE;
-	/* the restorer runs when the handler has taken the frame's first word */
+	/* in the restorer, the frame's first word is already popped */
 	if (frame - i->low >= i->bytes || frame + sizeof(frame) < i->sp ||
 	    bpf_probe_read_user(&state, sizeof(state), (void *)(frame + SIGNAL_FRAME_STATE_AT)))
 		return 0;
@@ -73,7 +73,7 @@ __noinline int step_to_signal_frame(struct interrupted *i)
 	return 0;
 }
 
-/* Looks at several. In two levels, for the verifier goes through each loop's iterations. */
+/* Checks several addresses. Two levels, because the verifier unrolls each loop. */
 __noinline int skip_to_signal_frame(struct interrupted *i)
 {
 	if (!i)
@@ -85,8 +85,8 @@ __noinline int skip_to_signal_frame(struct interrupted *i)
 }
 
 /*
- * Returns 1 if there is such a stack, and sets where its copy starts: where memory can be read, for
- * the stack may have overflowed.
+ * Finds an interrupted stack. Returns 1 and sets `start` to the first readable address: the stack
+ * may have overflowed.
  */
 __noinline int find_interrupted(struct interrupted *i)
 {

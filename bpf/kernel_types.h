@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The few kernel structures the BPF programs look into, with only the members they read. CO-RE
- * (preserve_access_index) relocates each access to the running kernel's layout from its BTF, so
- * this needs neither kernel headers nor a generated vmlinux.h at build time. Names are the kernel's
+ * Declares the kernel structures that the BPF programs read, with only the members used. CO-RE
+ * (preserve_access_index) relocates each access to the running kernel's layout from its BTF. So the
+ * build needs neither kernel headers nor a generated vmlinux.h. Names are the kernel's
  * (include/linux/sched.h, mm_types.h, uprobes.h, pid.h, pid_namespace.h,
  * kernel/events/uprobes.c, arch/x86/include/asm/ptrace.h).
  *
- * Pointers among them are read by BPF_CORE_READ, or from a structure that was cast
- * (bpf_rdonly_cast). Where a program reads one from a structure that newer kernels trust, its
- * verifier looks for up to four types by their names among all of the kernel's, some 10 ms
+ * Pointers in these structures are read by BPF_CORE_READ, or from a structure that was cast
+ * (bpf_rdonly_cast). Direct loads from a structure that newer kernels trust are slow to verify. The
+ * verifier then searches up to four types by name among all of the kernel's, for some 10 ms
  * (btf_nested_type_is_trusted in kernel/bpf/btf.c).
  */
 #ifndef BPF_KERNEL_TYPES_H
@@ -42,13 +42,13 @@ struct signal_struct {
 		int counter;
 	} live;
 	int nr_threads;
-	int group_exit_code; /* 0: no thread has ended all of them */
+	int group_exit_code; /* 0: no thread has ended the whole group */
 	unsigned long long sum_sched_runtime;
 } BPF_CORE_TYPE;
 
-/* Of one CPU: what it is to run. */
+/* The run queue of a CPU. */
 struct rq {
-	__u64 clock; /* as of its last change, such as a switch */
+	__u64 clock; /* time of its last update, such as a switch */
 	struct task_struct *curr;
 } BPF_CORE_TYPE;
 
@@ -58,14 +58,14 @@ struct cfs_rq {
 
 struct sched_entity {
 	unsigned long long sum_exec_runtime;
-	struct cfs_rq *cfs_rq; /* of its CPU, whatever the thread's policy */
+	struct cfs_rq *cfs_rq; /* its CPU's, whatever the thread's policy */
 } BPF_CORE_TYPE;
 
-/* By the clocks of the CPUs that the thread waited for. */
+/* Times by the clocks of the CPUs for which the thread waited. */
 struct sched_info {
-	unsigned long long run_delay;    /* how long it waited, until last_queued */
-	unsigned long long last_queued;  /* since when it waits; 0: it does not */
-	unsigned long long last_arrival; /* when it was last given a CPU, by that one's clock */
+	unsigned long long run_delay;    /* total wait, until last_queued */
+	unsigned long long last_queued;  /* start of the current wait; 0: none */
+	unsigned long long last_arrival; /* time at which it last got a CPU, by that CPU's clock */
 } BPF_CORE_TYPE;
 
 struct thread_struct {
@@ -80,10 +80,10 @@ struct uprobes_state {
 	struct xol_area *xol_area;
 } BPF_CORE_TYPE;
 
-/* A function with a return probe that has not returned, the last one first. */
+/* A pending return of a function with a return probe; the most recent comes first. */
 struct return_instance {
-	unsigned long stack;          /* where its return address is */
-	unsigned long orig_ret_vaddr; /* what that was, before it was replaced */
+	unsigned long stack;          /* address of the return address */
+	unsigned long orig_ret_vaddr; /* the replaced return address */
 	struct return_instance *next;
 } BPF_CORE_TYPE;
 
@@ -91,13 +91,13 @@ struct uprobe_task {
 	struct return_instance *return_instances;
 } BPF_CORE_TYPE;
 
-/* Ids of users and groups, and sets of capabilities, are structures with one number. */
+/* Ids and capability sets are structures with one number. */
 typedef struct {
 	__u32 val;
 } kernel_id_t;
 
 typedef struct {
-	__u64 val; /* two of 32 bits before Linux 6.3 */
+	__u64 val; /* two 32-bit numbers before Linux 6.3 */
 } kernel_cap_t;
 
 struct user_namespace {
@@ -118,7 +118,7 @@ typedef struct {
 struct mm_struct {
 	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
-	struct user_namespace *user_ns; /* whose capabilities reach it */
+	struct user_namespace *user_ns; /* namespace whose capabilities apply */
 	mm_flags_t flags;               /* since Linux 6.18 */
 } BPF_CORE_TYPE;
 
@@ -126,7 +126,7 @@ struct mm_struct___with_number {
 	unsigned long flags;
 } BPF_CORE_TYPE;
 
-/* For its first member, which is a number. */
+/* Used for its first member, a number. */
 struct timespec64 {
 	__s64 tv_sec;
 } BPF_CORE_TYPE;
@@ -137,7 +137,7 @@ struct thread_info {
 
 struct seq_file;
 
-/* What programs at the list of all threads get. */
+/* Context of programs that iterate over all threads. */
 struct bpf_iter_meta {
 	struct seq_file *seq;
 } BPF_CORE_TYPE;
@@ -151,18 +151,18 @@ struct bpf_iter__task {
 
 struct inode {
 	unsigned short i_mode;
-	unsigned int i_rdev; /* of a device: its major number << 20 | its minor number */
+	unsigned int i_rdev; /* device number: major << 20 | minor */
 } BPF_CORE_TYPE;
 
 struct file {
 	struct inode *f_inode;
-	const struct cred *f_cred; /* of the thread that opened it, which it keeps */
+	const struct cred *f_cred; /* credentials of the thread that opened it; referenced */
 } BPF_CORE_TYPE;
 
 struct fdtable {
-	unsigned int max_fds; /* a multiple of the bits of a word */
+	unsigned int max_fds; /* a multiple of the bits in a word */
 	struct file **fd;
-	unsigned long *open_fds; /* a bit for each descriptor */
+	unsigned long *open_fds; /* one bit per descriptor */
 } BPF_CORE_TYPE;
 
 struct files_struct {
@@ -178,12 +178,12 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
-	const struct cred *real_cred; /* what others may do with it goes by */
-	const struct cred *cred; /* what it does goes by: threads share it, a child has its own */
+	const struct cred *real_cred; /* for access by others */
+	const struct cred *cred; /* for access to others; shared by threads, but not by children */
 	struct signal_struct *signal;
 	struct files_struct *files;
 	struct uprobe_task *utask; /* NULL before its first uprobe */
-	/* the stack for signal handlers (sigaltstack), as the program has set it: any numbers */
+	/* alternate signal stack (sigaltstack) as set by the program: untrusted */
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
 	unsigned int flags;
@@ -193,7 +193,7 @@ struct task_struct {
 	unsigned int in_iowait : 1;
 	int on_cpu;
 	int exit_code;
-	void *stack; /* its kernel stack: of no other thread until it is released */
+	void *stack; /* kernel stack; unique until the task is released */
 	char comm[16];
 } BPF_CORE_TYPE;
 
@@ -210,7 +210,7 @@ struct bpf_perf_event_data {
 	__u64 addr;
 };
 
-/* UAPI, linux/bpf.h: what the programs use of it */
+/* UAPI, linux/bpf.h: the parts in use */
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0) */
 /*
- * Where the time of followed threads goes (--wall): on a CPU, blocked, or waiting for a CPU, to the
- * nanosecond, by the scheduler's switches. Who leaves a CPU has its stack taken there, as often as
- * stack_event.h allows; the rest is summed. At a thread's end its sums are sent, or when all is
- * over.
+ * Accounts the time of followed threads (--wall): on a CPU, blocked, or waiting for a CPU. Exact to
+ * the nanosecond, by the scheduler's switches. A thread that leaves its CPU has its stack taken, as
+ * often as stack_event.h allows; the rest is summed. Sums are sent when the thread ends, or after
+ * the run.
  *
- * This runs at each switch of the machine, so it calls nothing that it can do without: each call of
- * a helper takes as long as a third of the rest. A thread's times are in a slot of one large array,
- * which its kernel stack's address leads to; a thread that is not followed costs a comparison
- * there. Those whose slot another one has are in the kernel's storage for threads. What is read of
- * a thread itself is loaded directly.
+ * This code runs at each switch of the machine, so it avoids helpers: one call takes as long as a
+ * third of the rest. A thread's times are in a slot of one large array, found by the address of its
+ * kernel stack. A thread that is not followed costs one comparison. Threads whose slot is taken use
+ * task storage. Members of a thread are loaded directly.
  *
- * How long a thread waited for a CPU is taken from the scheduler's own account, so that nothing
- * runs where threads are woken. Kernels without one (CONFIG_SCHED_INFO, CONFIG_FAIR_GROUP_SCHED)
- * have a program there.
+ * The wait for a CPU is taken from the scheduler's own accounting, so that nothing runs at wakeups.
+ * Kernels without it (CONFIG_SCHED_INFO, CONFIG_FAIR_GROUP_SCHED) need a program there.
  *
- * Times of one thread are changed where it is switched, by one CPU at a time; only its waker writes
- * `woken_ns`, which it does when the switch is over.
+ * A thread's times change only at its switches, by one CPU at a time. Only its waker writes
+ * `woken_ns`, after the switch is over.
  */
 #ifndef BPF_OFF_CPU_BPF_H
 #define BPF_OFF_CPU_BPF_H
@@ -24,7 +22,7 @@
 #include "snapshot.bpf.h"
 
 #define MAX_FOLLOWED 65536 /* threads */
-#define SLOT_BITS 14       /* of the numbers of slots: 10 MiB of them */
+#define SLOT_BITS 14       /* slots: 2^14, 10 MiB in all */
 
 /* task->__state (include/linux/sched.h) */
 #define STATE_STOPPED 4u
@@ -34,48 +32,48 @@
 #define STATE_FROZEN 0x8000u /* by a cgroup v1, since Linux 6.1 */
 #define FLAG_EXITING 4u      /* task->flags, PF_EXITING */
 
-#define JOB_FREEZE (1ul << 23) /* task->jobctl, JOBCTL_TRAP_FREEZE: a cgroup v2 freezes it */
+#define JOB_FREEZE (1ul << 23) /* task->jobctl, JOBCTL_TRAP_FREEZE: frozen by a cgroup v2 */
 
-/* task->thread_info.status, TS_COMPAT: in a system call of the 32-bit ABI */
+/* task->thread_info.status, TS_COMPAT: a system call of the 32-bit ABI */
 #define STATUS_COMPAT 2u
 
 #define CALL_FUTEX 202
-/* Goes on with a call (a sleep, a poll) that a stop has interrupted. */
+/* Resumes a call (a sleep, a poll) that a stop has interrupted. */
 #define CALL_RESTART 219
 
-/* Set by the loader where times are wanted. */
+/* Set by the loader if times are requested. */
 const volatile unsigned int keeps_times;
 const volatile unsigned int takes_kernel_waits; /* stacks with the kernel's frames */
 
 /*
- * And by the reader, 0: not yet. Threads that begin are followed; those that already ran are
- * followed, too; when the run was over.
+ * Set by the reader; 0: not yet. New threads are followed; existing threads are followed, too; time
+ * of the run's end.
  */
 unsigned int follows_new_threads, times_have_begun;
 unsigned long times_over_ns;
 
-/* Set by the loader where the moments of times off the CPU are wanted, too, stacks or not. */
+/* Set by the loader if moments of times off the CPU are requested, with or without stacks. */
 const volatile unsigned int keeps_moments;
 
-/* Found out at the start: the program where threads are woken is needed. */
+/* Set at the start: the program at wakeups is needed. */
 unsigned int needs_wakeups;
 
-/* Likewise: how far above the beginning of each kernel stack the user's registers are. */
+/* Set at the start: offset of the user's registers in each kernel stack. */
 unsigned long registers_at;
 
-/* The verifier's own: a pointer to a kernel structure of that type. Linux 6.2. */
+/* Provided by the verifier: casts to a pointer to a kernel structure. Linux 6.2. */
 extern void *bpf_rdonly_cast(const void *pointer, __u32 type) __ksym __weak;
 
-/* Threads whose times have not been sent. */
+/* Number of threads whose times have not been sent. */
 int followed_threads;
 
-#define STACK_NONE 0u    /* nobody has the slot */
-#define STACK_CLAIMED 1u /* its times are being made */
+#define STACK_NONE 0u    /* free slot */
+#define STACK_CLAIMED 1u /* its times are being initialised */
 
-/* The first 64 bytes are one line of the cache, as is each sum. */
+/* The first 64 bytes are one cache line. So is each pair of sums. */
 struct slot {
-	__u64 stack;     /* of the thread that has it, task->stack, or one of these */
-	__u32 is_shared; /* others lead here, too */
+	__u64 stack;     /* task->stack of the owner, or a constant above */
+	__u32 is_shared; /* other threads hash to this slot, too */
 	__u32 unused;
 	struct stack_times times;
 };
@@ -86,8 +84,8 @@ _Static_assert(sizeof(struct slot) % 64 == 0 && sizeof(struct stack_off_cpu_sum)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* begins with a page */
-	__uint(max_entries, 1);            /* the loader sets the real number */
+	__uint(map_flags, BPF_F_MMAPABLE); /* page-aligned */
+	__uint(max_entries, 1);            /* set by the loader */
 	__type(key, __u32);
 	__type(value, struct slot);
 } slots SEC(".maps");
@@ -103,7 +101,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64); /* when the CPU's stacks so far would be due at the pace */
+	__type(value, __u64); /* time at which the CPU's stacks so far were due, by the pace */
 } paces SEC(".maps");
 
 static __always_inline bool has_delays(void)
@@ -115,10 +113,10 @@ static __always_inline bool has_delays(void)
 	       bpf_core_field_exists(queue->rq);
 }
 
-/* The clock that the CPU's scheduler has read for the switch, which takes no time to read again. */
+/* The scheduler's clock of a CPU, read for each switch: using it again costs nothing. */
 struct switch_clock {
-	__u64 read_ns;  /* its time when CLOCK_MONOTONIC was read, too */
-	__u64 ahead_ns; /* so far CLOCK_MONOTONIC was ahead of it */
+	__u64 read_ns;  /* its time when CLOCK_MONOTONIC was read */
+	__u64 ahead_ns; /* CLOCK_MONOTONIC minus this clock, at that time */
 };
 
 struct {
@@ -128,19 +126,19 @@ struct {
 	__type(value, struct switch_clock);
 } switch_clocks SEC(".maps");
 
-/* How far apart the two clocks drift in this time is less than what a switch takes. */
+/* In this time the two clocks drift apart by less than a switch takes. */
 #define CLOCKS_AGREE_NS 4000000u
-#define CLOCKS_DRIFT 2000u /* at most one part in so many: what the kernel adjusts a clock by */
+#define CLOCKS_DRIFT 2000u /* at most 1/2000: the limit of the kernel's clock adjustment */
 #define CLOCK_JUMP_NS 1000000000u
 
-/* Returns the time that the thread's CPU, or the one that it waits for, has read last. */
+/* Returns the last reading of the clock of the CPU on which the thread runs or waits. */
 static __always_inline __u64 clock_of(const struct task_struct *task)
 {
 	return has_delays() ? BPF_CORE_READ(task, se.cfs_rq, rq, clock) : 0;
 }
 
 /*
- * Does the same without calls, of which there would be three at each switch. `casts`: as for
+ * Returns clock_of(task) without the three helper calls at each switch. `casts`: see
  * stack_address.
  */
 static __always_inline __u64 clock_at_switch(const struct task_struct *task, const bool casts)
@@ -152,13 +150,13 @@ static __always_inline __u64 clock_at_switch(const struct task_struct *task, con
 	return task->se.cfs_rq->rq->clock;
 }
 
-/* Reads CLOCK_MONOTONIC beside it. */
+/* Reads CLOCK_MONOTONIC and compares the scheduler's clock with it. Returns its time. */
 static __noinline __u64 compare_clocks(struct switch_clock *c, __u64 clock)
 {
 	__u64 ahead_ns = bpf_ktime_get_ns() - clock, most_ns;
 
 	most_ns = c->ahead_ns + (clock - c->read_ns) / CLOCKS_DRIFT;
-	/* more is time since the scheduler's reading: a hypervisor may have taken the CPU */
+	/* the excess is time since the scheduler's reading: a hypervisor took the CPU */
 	if (c->read_ns && ahead_ns > most_ns && ahead_ns - most_ns < CLOCK_JUMP_NS)
 		ahead_ns = most_ns;
 	c->read_ns = clock;
@@ -166,7 +164,7 @@ static __noinline __u64 compare_clocks(struct switch_clock *c, __u64 clock)
 	return clock + ahead_ns;
 }
 
-/* The time of a switch by CLOCK_MONOTONIC. `clock`: as the CPU's scheduler has read it. */
+/* Returns the time of a switch by CLOCK_MONOTONIC. `clock`: the scheduler's reading. */
 static __always_inline __u64 time_of_switch(__u64 clock)
 {
 	__u32 zero = 0;
@@ -179,7 +177,7 @@ static __always_inline __u64 time_of_switch(__u64 clock)
 	return compare_clocks(c, clock);
 }
 
-/* Kernel stacks begin with a page. */
+/* Returns the slot of a kernel stack. Kernel stacks are page-aligned. */
 static __always_inline struct slot *slot_of(__u64 stack)
 {
 	__u32 at = (__u32)(stack >> 12) * 0x9e3779b1u >> (32 - SLOT_BITS);
@@ -188,8 +186,8 @@ static __always_inline struct slot *slot_of(__u64 stack)
 }
 
 /*
- * Returns where a thread's kernel stack is, as a number. `casts`: without a call, which Linux 6.2
- * and later can, where programs use no other way to it.
+ * Returns the address of a thread's kernel stack as a number. `casts`: without a helper call, which
+ * Linux 6.2 and later allow.
  */
 static __always_inline __u64 stack_address(struct task_struct *task, const bool casts)
 {
@@ -209,7 +207,7 @@ static __always_inline struct stack_times *times_by(struct task_struct *task, __
 
 	if (!slot)
 		return 0;
-	if (slot->stack == stack && stack) /* none: it has ended */
+	if (slot->stack == stack && stack) /* 0: the thread has ended */
 		return &slot->times;
 	if (!slot->is_shared || !BPF_CORE_READ(task, bpf_storage))
 		return 0;
@@ -223,9 +221,9 @@ static __noinline struct stack_times *times_of(struct task_struct *task)
 }
 
 /*
- * For a thread without times, which are not found before they are published; NULL: there is no
- * room. `*slot` is 0 where the kernel's storage has them. Should two CPUs claim one slot at once,
- * the one that comes first loses it, and its thread counts as lost.
+ * Allocates times for a thread; not found by others before publish_times. Returns 0 if there is no
+ * room. `*slot` is 0 if task storage holds the times. If two CPUs claim one slot at once, the first
+ * loses it, and its thread counts as lost.
  */
 static __always_inline struct stack_times *make_times(struct task_struct *task, struct slot **slot)
 {
@@ -243,7 +241,7 @@ static __always_inline struct stack_times *make_times(struct task_struct *task, 
 	return bpf_task_storage_get(&more_times, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
-/* From here on another CPU may switch the thread, and change them. */
+/* Publishes times: from here on another CPU may switch the thread and change them. */
 static __always_inline void publish_times(struct task_struct *task, struct slot *slot,
 					  struct stack_times *t, __u32 pid)
 {
@@ -262,7 +260,7 @@ static __always_inline void drop_times(struct stack_times *t, struct slot *slot)
 		slot->stack = STACK_NONE;
 }
 
-/* The thread's times have been sent. */
+/* Frees a thread's times after they were sent. */
 static __always_inline void forget_times(struct task_struct *task, struct stack_times *t)
 {
 	__u64 stack = stack_address(task, 0);
@@ -271,7 +269,7 @@ static __always_inline void forget_times(struct task_struct *task, struct stack_
 	drop_times(t, slot && slot->stack == stack ? slot : 0);
 }
 
-/* Remembered, for a look-up at each futex would cost too much. */
+/* Caches the process's Python layout: a look-up at each futex would cost too much. */
 static __always_inline void note_python(struct stack_times *t, __u32 pid)
 {
 	const struct stack_python *python = bpf_map_lookup_elem(&pythons, &pid);
@@ -280,7 +278,7 @@ static __always_inline void note_python(struct stack_times *t, __u32 pid)
 	t->python_bytes = python ? python->runtime_bytes : 0;
 }
 
-/* Begins a thread's times; those that are there may be of an earlier program. */
+/* Begins a thread's times. Old content may be an earlier program's. */
 static __always_inline void begin_times(struct stack_times *t, __u32 pid, __u32 tid, bool is_new)
 {
 	__builtin_memset(t, 0, sizeof(*t));
@@ -293,7 +291,7 @@ static __always_inline void begin_times(struct stack_times *t, __u32 pid, __u32 
 		note_python(t, pid);
 }
 
-/* Follows a thread: a new one, which waits for a CPU, or the one that runs here. */
+/* Follows a thread: a new one that waits for a CPU, or the current one. */
 static __always_inline void follow_times(struct task_struct *task, __u32 pid, __u32 tid,
 					 bool is_new)
 {
@@ -309,7 +307,7 @@ static __always_inline void follow_times(struct task_struct *task, __u32 pid, __
 	publish_times(task, slot, t, pid);
 }
 
-/* False: the CPU has had too many. */
+/* Returns 0 if the CPU exceeds its pace of stacks. */
 static __always_inline bool is_within_pace(__u64 now_ns, __u32 ahead)
 {
 	__u32 zero = 0;
@@ -321,7 +319,7 @@ static __always_inline bool is_within_pace(__u64 now_ns, __u32 ahead)
 	return 1;
 }
 
-/* False: the thread has had too many at this site. */
+/* Returns 0 if the thread has had too many stacks at this site. */
 static __always_inline bool is_seldom(struct stack_off_cpu_sum *sum, __u64 now_ns)
 {
 	const __s32 least = STACK_OFF_CPU_EVERY_NS >> STACK_OFF_CPU_DUE_BITS;
@@ -341,7 +339,7 @@ static __noinline __u32 find_sum(struct stack_times *t)
 	const __u32 last = STACK_OFF_CPU_SUMS - 1;
 	__u32 kind = t->kind, site = t->site, same = last, next;
 
-	/* the sums that are used come first */
+	/* used sums come first */
 	for (next = 0; next < STACK_OFF_CPU_SUMS; next++) {
 		struct stack_off_cpu_sum *s = &t->sums[next];
 
@@ -359,7 +357,7 @@ static __noinline __u32 find_sum(struct stack_times *t)
 		t->sums[next & last].site = site;
 		return next;
 	}
-	/* no room: sites of a kind share a sum, or kinds do */
+	/* no room: share a sum between sites of a kind, or between kinds */
 	t->sums[same & last].is_used = 1;
 	t->sums[same & last].site = STACK_OFF_CPU_ANY_SITE;
 	if (same == last)
@@ -367,7 +365,7 @@ static __noinline __u32 find_sum(struct stack_times *t)
 	return same;
 }
 
-/* Most often it is the one before. */
+/* Returns the sum for kind and site; usually the last one used. */
 static __always_inline struct stack_off_cpu_sum *choose_sum(struct stack_times *t)
 {
 	struct stack_off_cpu_sum *before = &t->sums[t->sum & (STACK_OFF_CPU_SUMS - 1)];
@@ -404,7 +402,7 @@ static __always_inline __u32 kind_of(struct task_struct *task, struct stack_time
 	return number;
 }
 
-/* Returns whether the system call reads or writes the file that its first argument is. */
+/* Returns true if the system call reads or writes the file in its first argument. */
 static __always_inline bool has_file(__u32 number)
 {
 	const __u64 first = 1u << 0 | 1u << 1 |      /* read, write */
@@ -417,9 +415,8 @@ static __always_inline bool has_file(__u32 number)
 }
 
 /*
- * Returns the kind of file that a blocked thread reads or writes, as S_IFMT has it; 0: none, or it
- * is not known. (The call holds the file; its descriptor may have been closed meanwhile, and be
- * another one.)
+ * Returns the type of the file that a blocked thread reads or writes, as in S_IFMT; 0 if none or
+ * unknown. (The call holds the file, but another thread may have replaced its descriptor.)
  */
 static __always_inline __u32 file_type_of(struct task_struct *task, __u32 kind,
 					  const struct pt_regs *regs)
@@ -446,7 +443,7 @@ static __always_inline __u32 site_of(const struct stack_times *t, const struct p
 		       : site;
 }
 
-/* Up to since_ns. */
+/* Sends the times up to since_ns. Returns 0 if the ring is full. */
 static __always_inline bool send_times(const struct stack_times *t, __u32 flags)
 {
 	struct stack_thread_times *record = bpf_ringbuf_reserve(&events, sizeof(*record), 0);
@@ -461,7 +458,7 @@ static __always_inline bool send_times(const struct stack_times *t, __u32 flags)
 	return 1;
 }
 
-/* A thread has ended. */
+/* Sends and frees the times of a thread that has ended. */
 static __noinline int end_times(struct task_struct *task, struct stack_times *t, __u32 flags)
 {
 	if (!send_times(t, flags))
@@ -471,8 +468,8 @@ static __noinline int end_times(struct task_struct *task, struct stack_times *t,
 }
 
 /*
- * The thread runs a new program, as its process's first: what it did in the old one belongs to
- * that. Without room in the ring, the new one has it.
+ * Starts times over after exec, as the new process's first thread. Sends the old program's times;
+ * if the ring is full, the new program keeps them.
  */
 static __always_inline void start_times_over(struct task_struct *task, struct stack_times *t,
 					     __u32 pid)
@@ -491,8 +488,8 @@ static __always_inline void start_times_over(struct task_struct *task, struct st
 }
 
 /*
- * Returns whether to take a stack: doubles the interval of those that are taken, or refused by the
- * pace, too often, else halves it.
+ * Returns true if a stack is to be taken. Doubles the interval if stacks are too frequent for the
+ * site or the pace, else halves it.
  */
 static __always_inline bool is_stack_due(struct stack_off_cpu_sum *sum, __u64 now_ns)
 {
@@ -507,7 +504,7 @@ static __always_inline bool is_stack_due(struct stack_off_cpu_sum *sum, __u64 no
 	return takes;
 }
 
-/* The current thread leaves the CPU: takes its stack, if it is time to. */
+/* Takes the stack of the current thread, which leaves the CPU, if one is due. */
 static __noinline int take_off_cpu(void *ctx, struct task_struct *task, struct stack_times *t)
 {
 	struct stack_off_cpu_sum *sum = &t->sums[t->sum & (STACK_OFF_CPU_SUMS - 1)];
@@ -537,8 +534,8 @@ static __noinline int take_off_cpu(void *ctx, struct task_struct *task, struct s
 }
 
 /*
- * Copies what fits, else page by page, as copy_stack (snapshot.bpf.h), of another thread, which may
- * be swapped in for this.
+ * Copies a stack like copy_stack (snapshot.bpf.h), but of another thread. Its pages may be swapped
+ * in for this.
  */
 static __always_inline __u32 copy_stack_of(struct task_struct *task, void *to,
 					   const unsigned int limit, __u64 sp, __u64 above)
@@ -552,7 +549,7 @@ static __always_inline __u32 copy_stack_of(struct task_struct *task, void *to,
 		return above;
 	if (first > above)
 		first = above;
-	first &= 2 * page - 1; /* for the verifier: it is one page at most */
+	first &= 2 * page - 1; /* shows the verifier that it is one page at most */
 	if (first > page || first > limit ||
 	    bpf_copy_from_user_task(to, first, (void *)sp, task, 0))
 		return 0;
@@ -570,7 +567,7 @@ static __always_inline __u32 copy_stack_of(struct task_struct *task, void *to,
 	return copied > above ? above : copied;
 }
 
-/* In a record of this size, which is constant. */
+/* Sends the stack in a record of `bytes`, which is constant. */
 static __always_inline bool send_stack_with_room(struct task_struct *task,
 						 const struct stack_times *t,
 						 const struct pt_regs *regs, __u64 above,
@@ -595,7 +592,7 @@ static __always_inline bool send_stack_with_room(struct task_struct *task,
 	s->interrupted_at = s->interrupted_bytes = 0;
 	s->stack_bytes = copy_stack_of(task, (void *)s + at, bytes, regs->sp, above);
 	restore_returns(task, (void *)s + at, bytes, regs->sp, s->stack_bytes);
-	if (t->since_ns != since_ns || !t->is_off) { /* it has gone on */
+	if (t->since_ns != since_ns || !t->is_off) { /* the thread has run meanwhile */
 		bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
 		return 0;
 	}
@@ -603,7 +600,7 @@ static __always_inline bool send_stack_with_room(struct task_struct *task,
 	return 1;
 }
 
-/* The stack of a thread that is off the CPU since before it was followed. */
+/* Sends the stack of a thread that left the CPU before it was followed. */
 static __always_inline bool send_stack_of(struct task_struct *task, const struct stack_times *t,
 					  const struct pt_regs *regs)
 {
@@ -620,8 +617,8 @@ static __always_inline bool send_stack_of(struct task_struct *task, const struct
 }
 
 /*
- * Returns whether the thread has a CPU, as on_switch sees it: the scheduler names the CPU's next
- * thread before that runs, but clears on_cpu of the one that leaves only behind it.
+ * Returns true if the thread has a CPU in on_switch's sense. The scheduler sets `curr` to the next
+ * thread before that runs, but clears on_cpu of the previous one only afterwards.
  */
 static __always_inline bool has_cpu(const struct task_struct *task)
 {
@@ -629,7 +626,7 @@ static __always_inline bool has_cpu(const struct task_struct *task)
 			    : BPF_CORE_READ(task, on_cpu);
 }
 
-/* Begins the times of a thread that is off the CPU since before it was followed. */
+/* Begins the times of a thread that left the CPU before it was followed. */
 static __always_inline void begin_off_cpu(struct task_struct *task, struct stack_times *t,
 					  __u32 pid, const struct pt_regs *regs)
 {
@@ -645,8 +642,8 @@ static __always_inline void begin_off_cpu(struct task_struct *task, struct stack
 }
 
 /*
- * The call that a stop has interrupted before the thread was followed, from the code around it:
- * mov $NUMBER,%eax; syscall. 0: it is not known.
+ * Returns the system call that a stop interrupted before the thread was followed. Reads it from the
+ * code "mov $NUMBER,%eax; syscall". Returns 0 if unknown.
  */
 static __always_inline __u16 restarted_call(struct task_struct *task, const struct pt_regs *regs)
 {
@@ -665,9 +662,9 @@ static __always_inline __u16 restarted_call(struct task_struct *task, const stru
 }
 
 /*
- * Follows a thread that already runs, or is off the CPU. Once its times are published, on_switch
- * sees each switch, and has the last word: one that comes unseen, marked as off the CPU, has come
- * when the scheduler says so. One that leaves unseen is still marked as on it.
+ * Follows an existing thread, on or off the CPU. Once its times are published, on_switch sees each
+ * switch and has the last word. A thread marked as off that came unseen is detected by the
+ * scheduler's state. A thread that left unseen is still marked as on.
  */
 static __always_inline void follow_running(struct task_struct *task, __u32 pid)
 {
@@ -690,7 +687,7 @@ static __always_inline void follow_running(struct task_struct *task, __u32 pid)
 	publish_times(task, slot, t, pid);
 	if (!t->is_off && !has_cpu(task))
 		begin_off_cpu(task, t, pid, &regs);
-	if (task->__state & STATE_DEAD && t->pid) { /* nobody else will */
+	if (task->__state & STATE_DEAD && t->pid) { /* no switch will do this */
 		drop_times(t, slot);
 		return;
 	}
@@ -715,7 +712,7 @@ static __noinline bool send_on_cpu(const struct stack_times *t, __u64 left_ns, _
 	return bpf_ringbuf_output(&events, &record, sizeof(record), BPF_RB_NO_WAKEUP) == 0;
 }
 
-/* How much of its time off the CPU a thread has waited for one, by its CPU's clock. */
+/* Returns the part of its time off the CPU that a thread waited for one, by its CPU's clock. */
 static __always_inline __u64 delay_of(const struct task_struct *task, const struct stack_times *t,
 				      __u64 now_ns, __u64 clock)
 {
@@ -729,14 +726,14 @@ static __always_inline __u64 delay_of(const struct task_struct *task, const stru
 	return delay + task->sched_info.run_delay - t->delay_ns;
 }
 
-/* The thread gets a CPU. */
+/* Ends a thread's time off the CPU. */
 static __always_inline void end_off_cpu(struct task_struct *task, struct stack_times *t,
 					__u64 now_ns, __u64 clock)
 {
 	struct stack_off_cpu_sum *sum = &t->sums[t->sum & (STACK_OFF_CPU_SUMS - 1)];
 	__u64 since = t->since_ns, blocked = 0, delay;
 
-	if (now_ns < since) /* the clocks of two CPUs */
+	if (now_ns < since) /* clocks of two CPUs differ */
 		now_ns = since;
 	t->since_ns = now_ns;
 	if (!t->is_off)
@@ -757,7 +754,7 @@ static __always_inline void end_off_cpu(struct task_struct *task, struct stack_t
 	sum->runnable_ns += now_ns - since - blocked;
 }
 
-/* When the thread, which runs, came to its CPU, as the scheduler's own account has it. */
+/* Returns the time at which the running thread got its CPU, by the scheduler's accounting. */
 static __always_inline __u64 arrival_of(const struct task_struct *task, __u64 now_ns)
 {
 	__u64 clock = clock_of(task), came = has_delays() ? task->sched_info.last_arrival : clock;
@@ -766,8 +763,9 @@ static __always_inline __u64 arrival_of(const struct task_struct *task, __u64 no
 }
 
 /*
- * The thread runs, but nothing was seen of its coming. A kernel may hide the switches of a process
- * that it protects, and so who came after it (seen with the agent of a virtual machine).
+ * Ends a time off the CPU of a running thread whose arrival was not seen. A kernel may hide
+ * switches of a process that it protects, which also hides the next thread's arrival. (Seen with a
+ * virtual machine's agent.)
  */
 static __noinline int end_off_cpu_unseen(struct task_struct *task, struct stack_times *t,
 					 __u64 now_ns)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0) */
 /*
- * Tells whether a process that ends has a device open that every user of the GPU opens: CUDA's
- * driver keeps it open from cuInit to the end. A process that only maps the driver has not.
+ * Checks if a process that ends has a device open that every GPU user opens. The CUDA driver keeps
+ * it open from cuInit to the end. A process that only maps the driver does not.
  *
- * Costs a read for each 64 descriptors that the table has room for, and four for each open one,
- * once in a process's life.
+ * Runs once per process. Costs a read per 64 descriptors of the table, and four per open
+ * descriptor.
  */
 #ifndef BPF_OPEN_DEVICES_BPF_H
 #define BPF_OPEN_DEVICES_BPF_H
@@ -14,20 +14,20 @@
 #include <bpf/bpf_core_read.h>
 #include "stack_event.h"
 
-/* Character devices, as inode.i_rdev has them; 0: none. Set by the reader. */
+/* Character devices as in inode.i_rdev; 0: none. Set by the reader. */
 const volatile unsigned int gpu_devices[2];
 
 #define FILE_TYPE_CHARACTER 0x2000u /* S_IFCHR */
 #define DESCRIPTORS_A_WORD 64
-/* More descriptors than 16384 are not looked at. */
+/* Only the first 16384 descriptors are checked. */
 #define DESCRIPTOR_WORDS 16
 #define DESCRIPTOR_BLOCKS 16
 
-/* Functions that are called in loops are not inlined: each is verified once. 0: to be left. */
+/* Functions called in loops are not inlined: each is verified once. They return 0 to stop. */
 struct descriptor_walk {
-	__u64 words, files; /* addresses: of the next word of bits, and of its descriptors' files */
-	__u64 open, file;   /* the rest of the word before, and the address of its next file */
-	__u64 cred;         /* of the process */
+	__u64 words, files; /* addresses of the next word of bits and of its files */
+	__u64 open, file;   /* remaining bits of the current word, address of the next file */
+	__u64 cred;         /* the process's */
 	__u32 left;         /* words */
 	__u32 has, opened;
 };
@@ -45,7 +45,7 @@ static __always_inline void look_at_file(struct descriptor_walk *w, struct file 
 	w->opened += (__u64)BPF_CORE_READ(file, f_cred) == w->cred;
 }
 
-/* Looks at the next descriptor of a word. */
+/* Checks the next descriptor of a word. */
 __noinline int look_at_descriptor(struct descriptor_walk *w)
 {
 	struct file *file = 0;
@@ -59,7 +59,7 @@ __noinline int look_at_descriptor(struct descriptor_walk *w)
 	return w->open != 0;
 }
 
-/* Looks at the next 64 descriptors. */
+/* Checks the next 64 descriptors. */
 __noinline int look_at_word(struct descriptor_walk *w)
 {
 	if (!w || !w->left || w->opened >= STACK_EVENT_OPENED_MAX ||
@@ -74,7 +74,7 @@ __noinline int look_at_word(struct descriptor_walk *w)
 	return 1;
 }
 
-/* Looks at the next DESCRIPTOR_WORDS words. */
+/* Checks the next DESCRIPTOR_WORDS words. */
 __noinline int look_at_block(struct descriptor_walk *w)
 {
 	int i = 0;
@@ -87,8 +87,8 @@ __noinline int look_at_block(struct descriptor_walk *w)
 }
 
 /*
- * Returns flags of STACK_EVENT_CPU_USED. The process has its descriptors still. Where some were not
- * looked at, and the others are not of the device, it is not known.
+ * Returns flags of STACK_EVENT_CPU_USED. The process must still have its descriptors. Returns 0,
+ * for unknown, if some were not checked and the others are not GPU devices.
  */
 static __always_inline __u32 open_devices_of(struct task_struct *task)
 {

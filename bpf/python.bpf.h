@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0) */
 /*
- * The Python frames of the current thread, and the names of their code objects. All walks are
- * bounded by the limits below, and nothing faults a page in: what cannot be read is 0, and a code
- * object whose name cannot be read is tried again when it is seen again.
+ * Reads the Python frames of the current thread, and the names of their code objects. The limits
+ * below bound all walks, and nothing faults a page in. Unreadable values are 0. A code object whose
+ * name is unreadable is tried again when seen again.
  *
- * Functions that are not inlined are verified once per program, apart from their callers and loops;
- * a loop is verified turn by turn. So long loops call a function that has a loop itself.
+ * Functions that are not inlined are verified once per program, apart from their callers. A loop is
+ * verified iteration by iteration, so long loops call a function with an inner loop.
  */
 #ifndef BPF_PYTHON_BPF_H
 #define BPF_PYTHON_BPF_H
 
 #include "ring.bpf.h"
 
-#define MAX_THREADS 512    /* looked through for the current one */
-#define THREADS_AT_ONCE 64 /* in one loop */
+#define MAX_THREADS 512    /* searched for the current one */
+#define THREADS_AT_ONCE 64 /* per loop */
 #define LINKS_AT_ONCE 32
-#define MAX_SENT_CODES 16384 /* remembered; others are sent again */
-#define MAX_TRIES 8          /* to read one code object's name */
+#define MAX_SENT_CODES 16384 /* remembered; older ones are sent again */
+#define MAX_TRIES 8          /* to read a code object's name */
 
 /* Names are sent with lines. */
 const volatile unsigned int sends_python_lines;
@@ -30,7 +30,7 @@ struct {
 	__type(value, struct stack_python);
 } pythons SEC(".maps");
 
-/* The processes that are followed. */
+/* Followed processes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCESSES);
@@ -46,14 +46,14 @@ static __always_inline struct stack_program *program_of(__u32 pid)
 	return process ? &process->program : 0;
 }
 
-/* Returns whether the layout is of this program, not of an earlier one in the same process. */
+/* Returns true if the layout is this program's, not an earlier one's in that process. */
 static __always_inline bool is_layout_of(const struct stack_python *p,
 					 const struct stack_program *now)
 {
 	return now->before_ns < p->began_ns && p->began_ns < now->began_ns;
 }
 
-/* Where a thread's state was found last. */
+/* Last known address of each thread's state. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 8192);
@@ -64,10 +64,10 @@ struct {
 struct python_code_key {
 	__u64 program;
 	__u64 code;
-	__u64 mark; /* differs for another code object at the same address */
+	__u64 mark; /* distinguishes code objects at one address */
 };
 
-/* Code objects: how often sending was tried; MAX_TRIES when sent. */
+/* Number of tries to send each code object; MAX_TRIES when sent. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, MAX_SENT_CODES);
@@ -93,7 +93,7 @@ static __always_inline __u32 user_half(__u64 address)
 
 /* ---- code objects ---- */
 
-/* False if it cannot be read. `room` bounds `bytes`. */
+/* Copies a piece, at most `room` bytes. Returns 0 if it cannot be read. */
 static __always_inline bool put_piece(struct stack_python_code *r, const unsigned int kind,
 				      void *to, const __u32 room, __u64 address, __u64 bytes)
 {
@@ -107,7 +107,7 @@ static __always_inline bool put_piece(struct stack_python_code *r, const unsigne
 	return bpf_probe_read_user(to, bytes, (void *)address) == 0;
 }
 
-/* A str: its head, and at most so many of its first or last characters. */
+/* Copies a str: its head, and at most `characters` from its start or end. */
 static __always_inline bool put_text(struct stack_python_code *r, const struct stack_python *p,
 				     const unsigned int kind, void *head, void *to,
 				     const __u32 characters, const bool is_tail, __u64 text)
@@ -156,14 +156,14 @@ static __always_inline bool put_code(struct stack_python_code *r, const struct s
 	return 1;
 }
 
-/* Whose frames are read, and when. */
+/* The thread whose frames are read, and the time. */
 struct python_sight {
 	__u64 time_ns;
 	__u64 self; /* the thread pointer */
 	__u32 pid, tid;
 };
 
-/* Sends the name of the link's code object. 1: it is in the ring. */
+/* Sends the name of the link's code object. Returns 1 if it is in the ring. */
 __noinline int send_python_code(const struct stack_python *p, const struct stack_python_link *link,
 				const struct python_sight *sight)
 {
@@ -191,7 +191,7 @@ __noinline int send_python_code(const struct stack_python *p, const struct stack
 	return 1;
 }
 
-/* Sends it if that is not done yet. The number of records sent. */
+/* Sends a code object if it was not sent before. Returns the number of records sent. */
 static __always_inline int send_if_new(const struct stack_python *p,
 				       const struct stack_python_link *link,
 				       const struct python_sight *sight)
@@ -216,18 +216,18 @@ static __always_inline int send_if_new(const struct stack_python *p,
 
 /* A walk over all threads of all interpreters of the process. */
 struct python_walk {
-	__u64 interpreter; /* 0: it has ended */
+	__u64 interpreter; /* 0: end of the walk */
 	__u64 thread;      /* 0: before the interpreter's first */
-	__u64 is_torn;     /* it has ended where it could not go on */
+	__u64 is_torn;     /* ended at an unreadable link */
 };
 
-/* What is read of a thread's state lies within; no C stack begins so near behind it. */
+/* Size that covers the members read from a thread's state; no C stack begins that near behind. */
 #define THREAD_STATE_BYTES 1024
 
 /*
- * In 3.11 and 3.12 an evaluation has a structure in its C frame, which names its innermost frame
- * and the structure of the evaluation around. A thread's outermost one lies in the thread's state,
- * and names none.
+ * In 3.11 and 3.12 an evaluation has a structure in its C frame. It names the innermost frame and
+ * the structure of the outer evaluation. The outermost structure is in the thread's state and names
+ * neither.
  */
 struct python_evaluation {
 	__u64 frame, around;
@@ -254,16 +254,14 @@ static __always_inline bool has_frames(const struct stack_python *p, __u64 threa
 	return p->cframe_frame == STACK_PYTHON_NO_OFFSET ? at != 0 : !is_outermost(at, thread);
 }
 
-/*
- * Returns whether it is the current thread's state, and has frames. One that was released has none.
- */
+/* Returns true for the current thread's state with frames. A released state has none. */
 static __always_inline bool is_current(const struct stack_python *p, __u64 thread,
 				       const struct python_sight *sight)
 {
 	return user_word(thread + p->thread_id) == sight->self && has_frames(p, thread);
 }
 
-/* Follows a link of the walk. False: it cannot be read. */
+/* Follows a link of the walk. Returns 0 if it cannot be read. */
 static __always_inline bool follow_link(struct python_walk *walk, __u64 from, __u64 *to)
 {
 	walk->is_torn = bpf_probe_read_user(to, sizeof(*to), (void *)from) != 0;
@@ -273,8 +271,8 @@ static __always_inline bool follow_link(struct python_walk *walk, __u64 from, __
 }
 
 /*
- * On to the next one. 1: it is the current thread. Up to 3.11 the state of a thread that has not
- * begun names its creator, but has no frame.
+ * Goes to the next thread state. Returns 1 at the current thread. Up to 3.11 the state of a thread
+ * that has not begun names its creator, but has no frame.
  */
 __noinline int step_python_walk(const struct stack_python *p, struct python_walk *walk,
 				const struct python_sight *sight)
@@ -293,7 +291,7 @@ __noinline int step_python_walk(const struct stack_python *p, struct python_walk
 	return 0;
 }
 
-/* Some steps. 1: the walk is at the current thread. */
+/* Does some steps. Returns 1 if the walk is at the current thread. */
 __noinline int search_python_threads(const struct stack_python *p, struct python_walk *walk,
 				     const struct python_sight *sight)
 {
@@ -306,14 +304,14 @@ __noinline int search_python_threads(const struct stack_python *p, struct python
 }
 
 /*
- * The state of the current thread that has frames: where it was before, or from the list of all. 0:
- * it has none, or, if the chain is not whole, that is not known.
+ * Returns the current thread's state that has frames: the last known one, or from the list of all.
+ * Returns 0 if there is none, or, if the chain is not whole, if that is unknown.
  */
 static __always_inline __u64 find_python_thread(const struct stack_python *p,
 						struct stack_python_chain *chain,
 						const struct python_sight *sight)
 {
-	__u32 tid = sight->tid; /* before Linux 6.2 keys have to lie on the stack */
+	__u32 tid = sight->tid; /* before Linux 6.2 keys must be on the stack */
 	__u64 *known = bpf_map_lookup_elem(&python_threads, &tid);
 	struct python_walk walk = {0};
 
@@ -337,34 +335,34 @@ static __always_inline __u64 find_python_thread(const struct stack_python *p,
 #define GOLDEN_RATIO 0x9e3779b97f4a7c15ull
 
 /*
- * Used while a chain is read. Even a short copy of the process's memory takes as long as one of a
- * thousand bytes: so members and frames that lie together are copied together, and what a chain
- * needs of a code object is copied once.
+ * Scratch memory while a chain is read. Copying a few bytes from the process takes as long as
+ * copying a thousand. So members and frames close to each other are copied together. The needed
+ * part of a code object is copied once.
  */
 struct python_scratch {
-	__u64 frame;  /* the next one to read; 0: none */
-	__u64 anchor; /* of the evaluation that this frame is in, where shims have none */
+	__u64 frame;  /* next one to read; 0: none */
+	__u64 anchor; /* the current evaluation's, if shims have none */
 	__u32 state;
-	__u8 is_torn;   /* it cannot be read, or is one that was read before */
-	__u8 is_hidden; /* it looks like a frame's address, and cannot be read */
+	__u8 is_torn;   /* unreadable, or read before */
+	__u8 is_hidden; /* unreadable, but plausible as a frame's address */
 	__u8 has_exit;  /* the chain has left the innermost evaluation, */
 	__u8 padding;
 	__u64 exit;       /* for this frame */
-	__u64 around;     /* the structure of the evaluation around that one */
-	__u64 waymark;    /* a frame that was read, to see a chain that goes round */
-	__u64 start, end; /* the addresses that `frames` is a copy of */
+	__u64 around;     /* structure of the evaluation around the innermost */
+	__u64 waymark;    /* a frame read earlier, to detect a cycle */
+	__u64 start, end; /* address range of the copy in `frames` */
 	__u8 frames[STACK_PYTHON_WINDOW_BYTES];
 	__u8 mark[STACK_PYTHON_MARK_BYTES];
 	__u64 words[KEY_WORDS]; /* the last bytes of a str or bytes */
-	__u64 key;              /* what read_key has found */
-	__u64 file, file_key;   /* the last file's name that was looked at */
-	__u16 seen[SEEN_CODES]; /* by code object: the number of a link to it, counted from 1 */
+	__u64 key;              /* result of read_key */
+	__u64 file, file_key;   /* file name looked up last */
+	__u16 seen[SEEN_CODES]; /* by code object: number of a link to it, counted from 1 */
 };
 
-/* A member at offset `at` of a copy with room for `size` bytes; 0: not in it. */
+/* Returns the word at offset `at` of a copy of `size` bytes; 0 if outside. */
 static __always_inline __u64 copied_word(const __u8 *copy, const __u32 size, __u64 at)
 {
-	/* the verifier must see that the compared value is the one used */
+	/* makes the verifier see that the compared value is the one used */
 	__asm__ volatile("" : "+r"(at));
 	return at <= size - sizeof(__u64) ? *(const __u64 *)(copy + at) : 0;
 }
@@ -375,7 +373,7 @@ static __always_inline __u8 copied_byte(const __u8 *copy, const __u32 size, __u6
 	return at < size ? copy[at] : 0;
 }
 
-/* Copies the next frame with what precedes it in its page, unless the last copy contains it. */
+/* Copies the next frame with preceding bytes of its page, unless the last copy contains it. */
 static __always_inline bool copy_frame(const struct stack_python *p, struct python_scratch *s)
 {
 	__u64 page = s->frame & ~(STACK_SNAPSHOT_PAGE - 1ull), end = s->frame + p->frame_bytes;
@@ -394,7 +392,7 @@ static __always_inline bool copy_frame(const struct stack_python *p, struct pyth
 }
 
 /*
- * As python_key(), of a str or bytes whose length and hash are `at` bytes behind its start. Sets
+ * Computes python_key() of a str or bytes; length and hash are `at` bytes behind its start. Sets
  * s->key.
  */
 __noinline int read_key(const struct stack_python *p, struct python_scratch *s, __u64 text,
@@ -417,7 +415,7 @@ __noinline int read_key(const struct stack_python *p, struct python_scratch *s, 
 	data = text + p->bytes_data;
 	if (is_text) {
 		state = user_half(text + p->text_state) >> (p->text_kind_bit & 15);
-		if (!(state >> 3 & 1)) /* compact; and then, ascii */
+		if (!(state >> 3 & 1)) /* bit 3: compact; bit 4: ascii */
 			return 0;
 		kind = state & 7;
 		data = text + (state >> 4 & 1 ? p->text_ascii_data : p->text_wide_data);
@@ -437,7 +435,7 @@ __noinline int read_key(const struct stack_python *p, struct python_scratch *s, 
 	return 0;
 }
 
-/* Copies the part of a code object that distinguishes it; as python_mark(). */
+/* Computes python_mark(), from a copy of the part that distinguishes code objects. */
 static __always_inline void read_mark(const struct stack_python *p, struct stack_python_link *link,
 				      struct python_scratch *s)
 {
@@ -448,7 +446,7 @@ static __always_inline void read_mark(const struct stack_python *p, struct stack
 	if (bytes > size || bpf_probe_read_user(s->mark, bytes, (void *)(code + p->mark_from)))
 		__builtin_memset(s->mark, 0, size);
 	file = copied_word(s->mark, size, p->code_filename - p->mark_from);
-	if (file != s->file) { /* most often it is that of the frame before */
+	if (file != s->file) { /* usually the previous frame's */
 		read_key(p, s, file, p->text_length, 1);
 		s->file = file;
 		s->file_key = s->key;
@@ -462,7 +460,7 @@ static __always_inline void read_mark(const struct stack_python *p, struct stack
 	}
 }
 
-/* Takes what was read of the same code object for a link before. */
+/* Copies the mark of an earlier link to this code object. */
 static __always_inline bool copy_mark(struct stack_python_link *link,
 				      const struct stack_python_chain *chain, __u32 seen)
 {
@@ -478,8 +476,8 @@ static __always_inline bool copy_mark(struct stack_python_link *link,
 }
 
 /*
- * Notes the anchor of a link whose frame is at `frame`. The last of a thread's anchors is no
- * evaluation's: it lies in the thread's state.
+ * Notes the anchor of a link whose frame is at `frame`. A thread's last anchor is in the thread's
+ * state and belongs to no evaluation.
  */
 static __always_inline void note_anchor(const struct stack_python *p,
 					struct stack_python_link *link, __u64 frame,
@@ -497,7 +495,7 @@ static __always_inline void note_anchor(const struct stack_python *p,
 	}
 }
 
-/* A frame in a copy of the instructions: where it would be in the code object. */
+/* Converts a place in a copy of the instructions to the place in the code object. */
 static __always_inline void leave_copy(const struct stack_python *p, struct stack_python_link *link,
 				       __u64 frame)
 {
@@ -509,7 +507,7 @@ static __always_inline void leave_copy(const struct stack_python *p, struct stac
 			       user_word(user_word(code + p->code_copies) + 8 + 8 * (__u64)number);
 }
 
-/* Notes where the chain leaves the innermost evaluation, where evaluations have a structure. */
+/* Notes the frame at which the chain leaves the innermost evaluation, if those have structures. */
 static __always_inline void note_exit(const struct stack_python *p,
 				      const struct stack_python_link *link,
 				      struct python_scratch *s)
@@ -522,7 +520,7 @@ static __always_inline void note_exit(const struct stack_python *p,
 	s->exit = s->frame;
 }
 
-/* False: the chain has been at the next frame before. Each power of two sets a new waymark. */
+/* Returns 0 if the next frame was read before. Sets a waymark at each power of two. */
 static __always_inline bool goes_on(struct python_scratch *s, __u32 number)
 {
 	if (s->frame == s->waymark)
@@ -533,8 +531,8 @@ static __always_inline bool goes_on(struct python_scratch *s, __u32 number)
 }
 
 /*
- * Reads the next link, after sending its code object's name. The number of records sent; -1: the
- * frame cannot be read.
+ * Reads the next link, after sending its code object's name. Returns the number of records sent, or
+ * -1 if the frame cannot be read.
  */
 __noinline int read_link(const struct stack_python *p, struct stack_python_chain *chain,
 			 const struct python_sight *sight, struct python_scratch *s)
@@ -579,7 +577,7 @@ __noinline int read_link(const struct stack_python *p, struct stack_python_chain
 	return send_if_new(p, link, sight);
 }
 
-/* Reads some links, up to the last one or one that cannot be read. The number of records sent. */
+/* Reads some links, until the last or an unreadable one. Returns the number of records sent. */
 __noinline int read_links(const struct stack_python *p, struct stack_python_chain *chain,
 			  const struct python_sight *sight, struct python_scratch *s)
 {
@@ -595,7 +593,7 @@ __noinline int read_links(const struct stack_python *p, struct stack_python_chai
 	return sent;
 }
 
-/* Appends the links from a frame on. The number of records sent. */
+/* Appends the links from a frame on. Returns the number of records sent. */
 __noinline int read_chain(const struct stack_python *p, struct stack_python_chain *chain,
 			  const struct python_sight *sight, struct python_scratch *s)
 {
@@ -613,8 +611,8 @@ __noinline int read_chain(const struct stack_python *p, struct stack_python_chai
 }
 
 /*
- * Returns whether the chain that was read is an evaluation's: it goes on in the one around. One
- * with too many links to see that is believed.
+ * Returns true if the chain just read is an evaluation's: it continues in the outer one. A chain
+ * too long to see that is accepted.
  */
 static __always_inline bool is_evaluations(const struct stack_python *p,
 					   const struct stack_python_chain *chain,
@@ -630,10 +628,9 @@ static __always_inline bool is_evaluations(const struct stack_python *p,
 }
 
 /*
- * As read_chain, from the innermost evaluation. One that is just being entered has put its
- * structure in place, but not what belongs into it: that is of an earlier call, or anything else.
- * Most often it names the right one around all the same. If it does not, all that is known of the
- * thread's frames is that there are some.
+ * Reads a chain from the innermost evaluation on. An evaluation that is just being entered has a
+ * structure with stale content. Usually its link to the outer one is right, so that is tried next.
+ * If that fails, only the existence of frames is known.
  */
 static __always_inline int read_innermost(const struct stack_python *p,
 					  struct stack_python_chain *chain,
@@ -655,7 +652,7 @@ static __always_inline int read_innermost(const struct stack_python *p,
 			return sent;
 		chain->count = first;
 		structure = evaluation.around;
-		/* perhaps the frames are there, and their page is just being moved */
+		/* the frames may exist, and their page is being moved */
 		if (s->is_hidden)
 			chain->is_whole = 0;
 	}
@@ -665,7 +662,7 @@ static __always_inline int read_innermost(const struct stack_python *p,
 	return 0;
 }
 
-/* Appends the frames of one state of the thread. The number of records sent. */
+/* Appends the frames of one thread state. Returns the number of records sent. */
 __noinline int read_python_state(const struct stack_python *p, struct stack_python_chain *chain,
 				 const struct python_sight *sight, struct python_scratch *s,
 				 __u64 thread)
@@ -690,8 +687,8 @@ __noinline int read_python_state(const struct stack_python *p, struct stack_pyth
 }
 
 /*
- * Appends the frames of the thread's other states: it has one in each interpreter that it runs.
- * Only where frames tell which evaluation they belong to.
+ * Appends the frames of the thread's other states, one per interpreter that it runs. Requires
+ * frames that tell their evaluation.
  */
 static __always_inline int read_other_states(const struct stack_python *p,
 					     struct stack_python_chain *chain,
@@ -712,8 +709,8 @@ static __always_inline int read_other_states(const struct stack_python *p,
 }
 
 /*
- * Reads the frames of the current thread, after sending their code objects that were not sent yet.
- * The number of records sent. The scratch may hold anything.
+ * Reads the frames of the current thread, and sends new code objects first. Returns the number of
+ * records sent. The scratch may hold anything.
  */
 __noinline int read_python(const struct stack_python *p, struct stack_python_chain *chain,
 			   const struct python_sight *sight, struct python_scratch *s)

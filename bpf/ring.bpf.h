@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0) */
 /*
- * The ring buffer to the reader, the heads of its records, and counts of losses. The loader sets
- * how much may wait in the ring.
+ * Keeps the ring buffer to the reader: heads of records, and counts of losses. The loader sets the
+ * ring's size.
  */
 #ifndef BPF_RING_BPF_H
 #define BPF_RING_BPF_H
@@ -11,20 +11,20 @@
 #include <bpf/bpf_core_read.h>
 #include "stack_event.h"
 
-#define MAX_PROCESSES 65536 /* followed, or in another map here, at once */
+#define MAX_PROCESSES 65536 /* followed at a time; also the limit of other maps here */
 
-/* Depth of the profiler's own pid namespace: ids are reported as seen from there. */
+/* Depth of the profiler's pid namespace: ids are reported as seen from there. */
 unsigned int pidns_level;
 
 /*
- * Wakes the reader each time this much more is waiting; below it, the reader's timer does. Bytes, a
- * power of two.
+ * Bytes of new data after which the reader is woken, a power of two. Smaller amounts wait for the
+ * reader's timer.
  */
 #define WAKEUP_BYTES (4ul << 20)
 
 /*
- * Stacks of launches and calls are dropped when more than this is waiting: returns of calls are
- * small and must not be lost. Bytes.
+ * Bytes in the ring above which stacks of launches and calls are dropped: returns of calls are
+ * small and must not be lost.
  */
 const volatile unsigned long calls_bytes = 24 << 20;
 
@@ -38,9 +38,8 @@ struct {
 } events SEC(".maps");
 
 /*
- * Pointers in the kernel's structures are read with the helper, except at each launch. For each
- * that is loaded directly the verifier searches all the kernel's types by name, which takes it a
- * millisecond or two; the helper takes 26 ns.
+ * Kernel pointers are read with the helper (26 ns), except at each launch. For each direct load the
+ * verifier searches all of the kernel's types by name, which takes a millisecond or two.
  */
 static __always_inline __u32 pid_in_profiler_ns(struct task_struct *task)
 {
@@ -61,9 +60,7 @@ static __always_inline __u32 process_of(struct task_struct *task)
 	return pid_in_profiler_ns(BPF_CORE_READ(task, group_leader));
 }
 
-/*
- * Does the same for the current thread, which is cheaper unless the profiler is in a pid namespace.
- */
+/* Returns the current thread's id; cheap unless the profiler is in a pid namespace. */
 static __always_inline __u32 current_tid(struct task_struct *task)
 {
 	return pidns_level == 0 ? (__u32)bpf_get_current_pid_tgid() : pid_in_profiler_ns(task);
@@ -74,7 +71,7 @@ static __always_inline __u32 current_process(struct task_struct *task)
 	return pidns_level == 0 ? bpf_get_current_pid_tgid() >> 32 : process_of(task);
 }
 
-/* For a record of `size` bytes that is about to be sent. Waking costs as much as the record. */
+/* Returns flags to send a record of `size` bytes. A wakeup costs as much as the record. */
 static __always_inline unsigned long wakeup_flags(unsigned long size)
 {
 	unsigned long waiting = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA);
@@ -83,7 +80,7 @@ static __always_inline unsigned long wakeup_flags(unsigned long size)
 							    : BPF_RB_NO_WAKEUP;
 }
 
-/* The head of a record of the current thread. */
+/* Fills the head of a record of the current thread. */
 static __always_inline void describe(struct stack_event *event, __u64 time_ns, __u32 pid, __u32 tid,
 				     __u16 kind, __u16 function, __u32 size)
 {
@@ -99,7 +96,7 @@ static __always_inline void describe(struct stack_event *event, __u64 time_ns, _
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 
-/* Sends the CPU time that the process has used by this time. */
+/* Sends the CPU time that the process has used until `time_ns`. */
 static __always_inline void send_used(struct task_struct *task, __u32 pid, __u64 time_ns,
 				      __u32 flags, __u64 value)
 {

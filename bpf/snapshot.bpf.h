@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0) */
 /*
  * Sends a struct stack_snapshot (stack_event.h) of the current thread: registers, the chain of
- * Python frames, a copy of the stack, as it would be without return probes. What cannot be read
- * (paged out, unmapped, torn) is 0 or cut.
+ * Python frames, and a copy of the stack, without the effects of return probes. Unreadable parts
+ * (paged out, unmapped, torn) are 0 or cut.
  */
 #ifndef BPF_SNAPSHOT_BPF_H
 #define BPF_SNAPSHOT_BPF_H
@@ -11,7 +11,7 @@
 #include "interrupted.bpf.h"
 #include "python.bpf.h"
 
-/* DWARF's numbers: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 pc. */
+/* Saves registers in DWARF's order: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 pc. */
 static __always_inline void save_registers(struct stack_snapshot *s, const struct pt_regs *regs)
 {
 	s->registers[0] = regs->ax;
@@ -34,9 +34,9 @@ static __always_inline void save_registers(struct stack_snapshot *s, const struc
 }
 
 /*
- * Copies what fits, else page by page. Where it is not known how far the stack goes, the first page
- * that is not there ends the copy: memory ends with a page. Else such pages are zeros: large
- * buffers have them that nothing has written to.
+ * Copies all that fits, else page by page. With an unknown end of the stack, the first missing page
+ * ends the copy, since memory ends at a page. Otherwise missing pages become zeros: large buffers
+ * have pages that were never written.
  */
 static __always_inline __u32 copy_stack(void *to, const unsigned int limit, __u64 sp, __u64 above)
 {
@@ -56,11 +56,11 @@ static __always_inline __u32 copy_stack(void *to, const unsigned int limit, __u6
 	for (unsigned int i = 0; i + 1 < limit / page; i++) {
 		__u64 at = first + i * page;
 
-		/* the verifier must see that the compared value is the one used */
+		/* makes the verifier see that the compared value is the one used */
 		__asm__ volatile("" : "+r"(at));
 		if (at > limit - page)
 			break;
-		/* what cannot be read becomes zeros */
+		/* unreadable bytes become zeros */
 		if (bpf_probe_read_user(to + at, page, (void *)(sp + at)) && !is_known)
 			break;
 		copied = at + page;
@@ -68,27 +68,27 @@ static __always_inline __u32 copy_stack(void *to, const unsigned int limit, __u6
 	return is_known && copied > above ? above : copied;
 }
 
-/* ---- return addresses that return probes, of anybody, have replaced ---- */
+/* ---- return addresses replaced by anybody's return probes ---- */
 
-#define RETURN_PROBES_MOST 16 /* of a thread, the last ones entered */
+#define RETURN_PROBES_MOST 16 /* per thread: the most recent ones */
 
-/* Returns where functions with a return probe return to (the kernel's "[uprobes]" mapping). */
+/* Returns the address to which probed functions return (the kernel's "[uprobes]" mapping). */
 static __always_inline __u64 trampoline_of(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
 }
 
-/* A walk over them. */
+/* A walk over the replaced return addresses. */
 struct return_walk {
 	__u64 task;      /* the thread's struct task_struct */
-	__u64 sp, bytes; /* what was copied of its stack */
+	__u64 sp, bytes; /* the copied part of its stack */
 	struct return_instance *next;
 	__u64 trampoline;
-	__u64 at;      /* of the last one: where in the copy */
-	__u64 is, was; /* what is there, and was; ~0: it is not in the copy */
+	__u64 at;      /* offset of the current one in the copy */
+	__u64 is, was; /* replacement and original; ~0: not in the copy */
 };
 
-/* False: there are none. */
+/* Begins the walk. Returns 0 if there are none. */
 __noinline int begin_return_walk(struct return_walk *w)
 {
 	struct return_instance *instance = 0;
@@ -108,7 +108,7 @@ __noinline int begin_return_walk(struct return_walk *w)
 	return 1;
 }
 
-/* The last function entered comes first. False: it was the last one. */
+/* Takes the most recent one. Returns 0 if it was the last. */
 __noinline int step_return_walk(struct return_walk *w)
 {
 	struct return_instance *instance;
@@ -126,9 +126,9 @@ __noinline int step_return_walk(struct return_walk *w)
 }
 
 /*
- * Puts the next one back into a copy with room for `limit` bytes, a power of two. What a jump
- * (longjmp) has left behind says nothing of what is there now: only the kernel's address is
- * replaced, by what came last. Without branches, each of which the verifier would follow.
+ * Restores the next return address in a copy of `limit` bytes, a power of two. Entries left behind
+ * by longjmp no longer match the stack. So only the kernel's address is replaced, by the most
+ * recent entry. No branches, each of which the verifier would follow.
  */
 static __always_inline int restore_next(struct return_walk *w, void *copy, const __u32 limit)
 {
@@ -141,7 +141,7 @@ static __always_inline int restore_next(struct return_walk *w, void *copy, const
 	return has_more;
 }
 
-/* Not inlined, so that each is verified once a program, whatever leads to it. */
+/* Not inlined: each is verified once per program, from all callers. */
 #define RESTORE_RETURNS(name, limit)                                                        \
 	struct name##_copy {                                                                \
 		__u8 bytes[limit];                                                          \
@@ -166,7 +166,7 @@ RESTORE_RETURNS(call, STACK_CALL_BYTES)
 RESTORE_RETURNS(handler, STACK_HANDLER_BYTES)
 RESTORE_RETURNS(snapshot, STACK_SNAPSHOT_BYTES)
 
-/* The copy becomes what it would be without return probes. `limit`, its room, is constant. */
+/* Removes the effects of return probes from a copy. `limit`, its size, is constant. */
 static __always_inline void restore_returns(struct task_struct *task, void *copy, const __u32 limit,
 					    __u64 sp, __u32 bytes)
 {
@@ -186,10 +186,10 @@ static __always_inline void restore_returns(struct task_struct *task, void *copy
 
 struct taken {
 	struct python_sight sight;
-	__u64 above; /* the bytes that the stack has, or STACK_ABOVE_UNKNOWN */
-	__u64 first; /* where the process's first stack begins; 0: it has no memory */
+	__u64 above; /* bytes of the stack, or STACK_ABOVE_UNKNOWN */
+	__u64 first; /* beginning of the process's first stack; 0: no memory */
 	struct interrupted interrupted;
-	__u64 mm;     /* the thread's memory, the kernel's struct */
+	__u64 mm;     /* address of the thread's struct mm_struct */
 	__u64 ran_ns; /* as in struct stack_snapshot */
 	__u32 flags;
 	__u16 kind, function;
@@ -198,12 +198,12 @@ struct taken {
 };
 
 /*
- * Returns 1 if a process whose thread has given back its memory was open to the user before that.
- * One that has memory, and is not open, is remembered as such.
+ * Returns 1 if a process without memory was open to the user before its exit. With memory, notes
+ * that the process is not open.
  */
 __noinline int was_open(__u32 pid, int has_memory)
 {
-	__u32 key = pid; /* before Linux 6.2 keys have to lie on the stack */
+	__u32 key = pid; /* before Linux 6.2 keys must be on the stack */
 	struct stack_process *process = bpf_map_lookup_elem(&tracked, &key);
 
 	if (!process)
@@ -214,17 +214,18 @@ __noinline int was_open(__u32 pid, int has_memory)
 }
 
 /*
- * Returns the bytes from the stack pointer to where the stack begins, or STACK_ABOVE_UNKNOWN. The
- * process's first stack ends where its arguments begin (`first`), a thread's at the C library's
- * data of the thread (`self`). A stack anywhere else does not reach across either. At a process's
- * first instruction there is none: the number of arguments stands for it.
+ * Returns the bytes from the stack pointer to the stack's beginning, or STACK_ABOVE_UNKNOWN. The
+ * process's first stack begins at its arguments (`first`), a thread's at the C library's thread
+ * data
+ * (`self`). Another stack does not reach across either. At a process's first instruction the stack
+ * holds the number of arguments only.
  */
 static __always_inline __u64 above_of(__u64 first, __u64 self, __u64 sp)
 {
 	__u64 above = first > sp ? first - sp : STACK_ABOVE_UNKNOWN;
 
 	if (first == sp)
-		above = sizeof(first); /* no instruction of it has run; nothing called it */
+		above = sizeof(first); /* before its first instruction: no caller */
 	if (self > sp && self - sp < above)
 		above = self - sp;
 	return above;
@@ -245,7 +246,7 @@ static __always_inline void begin_taking(struct taken *t, struct task_struct *ta
 	t->interrupted.sp = sp;
 	t->interrupted.low = task->sas_ss_sp;
 	t->interrupted.bytes = task->sas_ss_size;
-	/* no branch: the verifier would go twice through all that follows */
+	/* no branch: the verifier would process all that follows twice */
 	t->is_in_exec = BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 	t->flags |= STACK_EVENT_IN_EXEC * t->is_in_exec;
 	if (!mm) {
@@ -256,7 +257,7 @@ static __always_inline void begin_taking(struct taken *t, struct task_struct *ta
 	t->flags |= STACK_EVENT_NO_ACCESS * t->is_hidden;
 }
 
-/* Sends a snapshot of a task that the user may not look into. 0: the ring has no room. */
+/* Sends a snapshot of a task that the user may not look into. Returns 0 if the ring is full. */
 __noinline int send_hidden(const struct taken *t)
 {
 	const __u32 size = sizeof(struct stack_snapshot);
@@ -278,9 +279,8 @@ __noinline int send_hidden(const struct taken *t)
 }
 
 /*
- * Room for a record with its Python frames; the stack's part serves as scratch. Records keep the
- * order of their reservation: if code objects were sent meanwhile, room is reserved again behind
- * them.
+ * Reserves a record and reads its Python frames; the stack's part serves as scratch. Records keep
+ * the order of reservation. So if code objects were sent meanwhile, reserves again behind them.
  */
 static __always_inline void *reserve_with_python(const struct taken *t,
 						 const struct stack_python *python,
@@ -300,7 +300,7 @@ static __always_inline void *reserve_with_python(const struct taken *t,
 	return behind;
 }
 
-/* Copies a stack of the current thread as it would be without return probes; returns the bytes. */
+/* Copies a stack of the current thread without effects of return probes. Returns its bytes. */
 static __always_inline __u32 copy_and_restore(void *to, const __u32 limit, __u64 sp, __u64 above)
 {
 	__u32 copied = copy_stack(to, limit, sp, above);
@@ -309,7 +309,7 @@ static __always_inline __u32 copy_and_restore(void *to, const __u32 limit, __u64
 	return copied;
 }
 
-/* Copies an alternate stack and behind it, in so much room, the interrupted one. */
+/* Copies an alternate stack and, behind it, the interrupted one. */
 #define COPY_BOTH_STACKS(name, limit)                                                         \
 	struct both_##name##_stacks {                                                         \
 		__u8 handler[STACK_HANDLER_BYTES];                                            \
@@ -338,9 +338,9 @@ static __always_inline void copy_both_stacks(void *to, const __u32 limit, struct
 }
 
 /*
- * `has_kernel`: with the kernel's frames, of `ctx`. `handler_bytes`: the room for an alternate
- * stack, besides `bytes` for the interrupted one; 0: for a stack that no such signal interrupted.
- * Sizes and conditions are constant.
+ * Sends a snapshot in a record of fixed size. `has_kernel`: with kernel frames from `ctx`.
+ * `handler_bytes`: room for an alternate stack, besides `bytes` for the interrupted one; 0: there
+ * is only one stack. Sizes and conditions are constant.
  */
 static __always_inline bool send_with_room(struct taken *t, const struct pt_regs *regs, void *ctx,
 					   const bool has_kernel, const struct stack_python *python,
@@ -390,14 +390,14 @@ static __always_inline bool send_with_room(struct taken *t, const struct pt_regs
 	}
 	chain = (void *)s + python_at;
 	wakeup = wakeup_flags(size);
-	/* the thread's name is read from it while it runs, which may not be for long */
+	/* the reader gets the thread's name while it runs, which may not be for long */
 	if (python && chain->is_first)
 		wakeup = BPF_RB_FORCE_WAKEUP;
 	bpf_ringbuf_submit(s, wakeup);
 	return 1;
 }
 
-/* In a record with enough room for the stack, or in the largest. */
+/* Sends a snapshot in the smallest record that fits the stack, or in the largest. */
 static __always_inline bool send_fitting(struct taken *t, const struct pt_regs *regs, void *ctx,
 					 const bool has_kernel, const struct stack_python *python,
 					 const __u32 limit)
@@ -414,8 +414,8 @@ static __always_inline bool send_fitting(struct taken *t, const struct pt_regs *
 }
 
 /*
- * Returns 1 if the layout is of the process's program. While another one is executed, its memory
- * may be there already.
+ * Returns 1 if the layout belongs to the process's program. During exec, the new memory may already
+ * be in place.
  */
 __noinline int has_python(const struct taken *t, const struct stack_python *python)
 {
@@ -424,12 +424,12 @@ __noinline int has_python(const struct taken *t, const struct stack_python *pyth
 
 	if (!t || !python)
 		return 0;
-	pid = t->sight.pid; /* before Linux 6.2 keys have to lie on the stack */
+	pid = t->sight.pid; /* before Linux 6.2 keys must be on the stack */
 	program = program_of(pid);
 	return program && is_layout_of(python, program) && (!t->is_in_exec || t->mm == program->mm);
 }
 
-/* False: the ring has no room. */
+/* Sends a snapshot. Returns 0 if the ring is full. */
 static __always_inline bool send_snapshot(struct taken *t, const struct pt_regs *regs, void *ctx,
 					  const bool has_kernel, const __u32 limit)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: (MIT OR GPL-2.0)
 /*
- * Takes stacks of the threads of tracked processes: at ticks of sampling clocks; as they enter
- * functions of CUDA (launches, or, where CUPTI cannot be used, any calls, which are timed);
- * with --thread-origin, as they create threads; and, with --wall, as they leave the CPU.
- * Which processes are tracked is kept here, by following fork and exit from the first one on.
- * Everything goes to one ring buffer; losses for lack of room are counted.
+ * Takes stacks of threads of tracked processes: at ticks of sampling clocks; at the entry of CUDA
+ * functions (launches, or all calls, which are timed, where CUPTI cannot be used); with
+ * --thread-origin, at the creation of threads; with --wall, when threads leave the CPU. Tracks
+ * processes by following fork and exec from the first one on. Sends all to one ring buffer, and
+ * counts losses for lack of room.
  */
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
@@ -20,13 +20,13 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Some processes' calls may come to be timed (`timed`), and some are; set by the reader. */
+/* Set by the reader: calls of some processes may be timed later (`timed`); some are now. */
 const volatile unsigned int times_calls;
 unsigned int times_any;
 
 /*
- * What is recorded, set by the reader: CPU samples from the first time, launches from the second,
- * both up to the third; 0: to the end.
+ * The recorded time range, set by the reader: start of CPU samples, start of launches, end of both;
+ * 0: no end.
  */
 unsigned long samples_from_ns, launches_from_ns, recorded_to_ns;
 
@@ -44,8 +44,8 @@ struct ending {
 };
 
 /*
- * Processes of `tracked` whose last thread has begun to end: it still uses CPU time, to give back
- * memory above all. By the kernel's struct of them, for they lose their ids.
+ * Processes of `tracked` whose last thread has begun to exit. It still uses CPU time, above all to
+ * free memory. Keyed by struct signal_struct, because exiting threads lose their ids.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -64,15 +64,15 @@ struct {
 	__type(value, __u8);
 } timed SEC(".maps");
 
-/* The functions of CUDA that a thread has entered. */
+/* The CUDA functions that a thread has entered. */
 struct thread_state {
-	/* the outermost timed call that it is in */
+	/* the outermost timed call */
 	__u64 start_ns; /* 0: none */
 	__u64 sp;       /* the stack pointer at its entry */
 	__u64 function;
-	/* the runtime's launch function that it entered last */
+	/* the last runtime launch function */
 	__u64 runtime_sp;
-	__u64 runtime_return; /* the return address that was there; 0: none pending */
+	__u64 runtime_return; /* return address at that time; 0: no launch pending */
 };
 
 struct {
@@ -90,8 +90,8 @@ static __always_inline bool is_in(void *processes, __u32 pid)
 /* ---- launches and timed calls ---- */
 
 /*
- * Returns whether a call counts: not if it is inside another, deeper in the stack than its entry.
- * (A call whose return was missed ends when its thread is seen above it.)
+ * Returns true if a call counts. A call inside another, deeper in the stack, does not. (A call with
+ * a missed return ends when its thread is seen above it.)
  */
 static __always_inline bool begin_call(struct thread_state *state, __u64 sp, __u64 function,
 				       __u64 time_ns)
@@ -106,9 +106,9 @@ static __always_inline bool begin_call(struct thread_state *state, __u64 sp, __u
 }
 
 /*
- * Returns whether a launch counts: not the driver's inside the runtime's that the thread entered
- * last. That entry's return address is then still where it was, above us on the stack, or a return
- * probe's instead. One runtime launch contains one driver launch, which uses the entry up.
+ * Returns true if a launch counts. A driver launch inside the last runtime launch does not: the
+ * runtime's return address, or a return probe's, is then still on the stack above. A runtime launch
+ * contains one driver launch, which clears the entry.
  */
 static __always_inline bool begin_launch(struct task_struct *task, struct thread_state *state,
 					 __u64 sp, bool is_driver)
@@ -148,7 +148,7 @@ int enter_function(struct pt_regs *ctx)
 		return 0;
 	state = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!state) {
-		/* and it will be missing */
+		/* its return will be missing */
 		if (is_launch)
 			COUNT(dropped_launches);
 		else
@@ -161,7 +161,7 @@ int enter_function(struct pt_regs *ctx)
 	has_room = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) <= calls_bytes &&
 		   send_snapshot(&taken, ctx, ctx, 0, STACK_CALL_BYTES);
 	if (!has_room && is_launch)
-		COUNT(dropped_launches); /* a call's return is reported all the same */
+		COUNT(dropped_launches); /* a call's return is still reported */
 	if (bpf_get_prandom_u32() % STACK_PROBE_EVERY == 0)
 		__sync_fetch_and_add(&counters.probe_ns, bpf_ktime_get_ns() - taken.sight.time_ns);
 	return 0;
@@ -174,7 +174,7 @@ int leave_function(struct pt_regs *ctx)
 	struct thread_state *state = bpf_task_storage_get(&threads, task, 0, 0);
 	__u64 start_ns;
 
-	/* the return address is off the stack again */
+	/* the return address is popped already */
 	if (!state || !state->start_ns || ctx->sp != state->sp + sizeof(__u64))
 		return 0;
 	start_ns = state->start_ns;
@@ -185,7 +185,7 @@ int leave_function(struct pt_regs *ctx)
 
 #define CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED 39
 
-/* The return of cuptiSubscribe: in a traced process other clients are refused. */
+/* Reports refused clients at the return of cuptiSubscribe in a traced process. */
 SEC("uretprobe")
 int leave_subscribe(struct pt_regs *ctx)
 {
@@ -197,7 +197,7 @@ int leave_subscribe(struct pt_regs *ctx)
 	return 0;
 }
 
-/* A function without which nobody begins to use CUDA's driver. */
+/* Reports the entry of a function that every user of the CUDA driver calls first. */
 SEC("uprobe")
 int enter_driver(struct pt_regs *ctx)
 {
@@ -211,8 +211,7 @@ int enter_driver(struct pt_regs *ctx)
 
 /* ---- CPU samples ---- */
 
-/* True inside a timed call; at its first instruction, too, which has the call's stack pointer.
- */
+/* Returns true inside a timed call, including its first instruction. */
 static __always_inline bool is_in_call(struct task_struct *task, __u32 pid, __u64 sp)
 {
 	struct thread_state *state;
@@ -224,7 +223,7 @@ static __always_inline bool is_in_call(struct task_struct *task, __u32 pid, __u6
 }
 
 const volatile __u64 sample_ns;
-unsigned long tick_ns; /* since the last tick; the loader changes it */
+unsigned long tick_ns; /* period of ticks; changed by the loader */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -233,7 +232,7 @@ struct {
 	__type(value, struct sampling_clock);
 } clocks SEC(".maps");
 
-/* A tick in a tracked process: whether it is the one to take a sample at. */
+/* Counts a tick in a tracked process. Returns true if a sample is due. */
 static __always_inline bool is_due(void)
 {
 	__u32 zero = 0;
@@ -261,8 +260,8 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 	if (!pid || !is_in(&tracked, pid) || !is_recorded(samples_from_ns) || !is_due())
 		return 0;
 	if (keeps_times && !times_have_begun)
-		return 0; /* it would stand for time that is not the thread's yet */
-	/* the registers at the entry to the kernel, if the tick came inside it */
+		return 0; /* would stand for time before the thread's times began */
+	/* the registers at the entry to the kernel, if the tick came in kernel code */
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
 		__builtin_memset(&regs, 0, sizeof(regs));
 	if (is_in_call(task, pid, regs.sp)) {
@@ -276,13 +275,13 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 		if (t->is_off && has_cpu(task))
 			end_off_cpu_unseen(task, t, taken.sight.time_ns);
 		ran_ns = t->ran_ns + taken.sight.time_ns - t->since_ns;
-		/* switches are by another clock, which may be ahead */
+		/* switches use another clock, which may be ahead */
 		if ((__s64)(ran_ns - t->sampled_ns) <= 0)
 			ran_ns = t->sampled_ns + 1;
 		taken.ran_ns = ran_ns - t->sampled_ns;
 	}
 	if (!send_snapshot(&taken, &regs, ctx, 1, STACK_SNAPSHOT_BYTES))
-		COUNT(dropped_samples); /* with times, the next one stands for it */
+		COUNT(dropped_samples); /* with times, the next sample stands for it, too */
 	else if (t)
 		t->sampled_ns = ran_ns;
 	__sync_fetch_and_add(&counters.sample_ns, bpf_ktime_get_ns() - taken.sight.time_ns);
@@ -328,8 +327,8 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, struc
 }
 
 /*
- * `casts`: registers are where they are in each thread's kernel stack, and read without a call; so
- * Linux 6.2 and later can.
+ * Accounts a switch. `casts`: registers are read at their offset in the kernel stack without a
+ * helper call, as Linux 6.2 and later allow.
  */
 static __always_inline int switch_threads(void *ctx, struct task_struct *from,
 					  struct task_struct *to, bool is_preempted,
@@ -392,7 +391,7 @@ int BPF_PROG(on_new_times, struct task_struct *parent, struct task_struct *child
 	return 0;
 }
 
-/* Run over all threads by the reader, when it has begun to follow processes that already run. */
+/* Follows existing threads. Run by the reader once it follows running processes. */
 SEC("iter.s/task")
 int follow_threads(struct bpf_iter__task *ctx)
 {
@@ -407,7 +406,7 @@ int follow_threads(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* The command itself begins here; of a process's threads, the one that goes on is its first. */
+/* Starts times at exec. The command itself begins here; one thread remains, as the first. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec_times, struct task_struct *task)
 {
@@ -421,7 +420,7 @@ int BPF_PROG(on_exec_times, struct task_struct *task)
 	return 0;
 }
 
-/* When all is over: the times of each thread that goes on. */
+/* Writes the times of each remaining thread, after the run's end. */
 SEC("iter/task")
 int list_times(struct bpf_iter__task *ctx)
 {
@@ -429,7 +428,7 @@ int list_times(struct bpf_iter__task *ctx)
 	struct stack_times *t = task ? times_of(task) : 0;
 	__u64 now_ns = bpf_ktime_get_ns(), delay;
 
-	/* one that has come since the end was off the CPU until then */
+	/* a thread that got its CPU after the end was off it until then */
 	if (t && t->is_off && has_cpu(task) && arrival_of(task, now_ns) < times_over_ns)
 		end_off_cpu_unseen(task, t, now_ns);
 	if (t && t->is_off && !t->woken_ns) {
@@ -469,7 +468,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	creator = from ? bpf_map_lookup_elem(&tracked, &from) : 0;
 	if (!creator) {
-		/* it may have been the id of a process that is not released yet */
+		/* may be the reused id of a process that is not released yet */
 		if (is_in(&tracked, to))
 			forget(to);
 		return 0;
@@ -482,7 +481,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	known = bpf_map_lookup_elem(&pythons, &from);
 	if (known && is_layout_of(known, &creator->program)) {
 		python = *known;
-		python.began_ns = 1; /* the child's program, as far as it goes back */
+		python.began_ns = 1; /* inherited: the program began before the fork */
 		bpf_map_update_elem(&pythons, &to, &python, BPF_ANY);
 	} else {
 		bpf_map_delete_elem(&pythons, &to);
@@ -490,7 +489,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* A new thread (--thread-origin): the stack of the one that creates it. */
+/* Takes the creator's stack of a new thread (--thread-origin). */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_thread, struct task_struct *parent, struct task_struct *child)
 {
@@ -502,7 +501,7 @@ int BPF_PROG(on_thread, struct task_struct *parent, struct task_struct *child)
 	if (!pid || pid != process_of(child) || !is_in(&tracked, pid))
 		return 0;
 	if (!may_look_into(task))
-		return 0; /* its origin stays unknown */
+		return 0; /* the thread's origin stays unknown */
 	taken.sight.pid = pid;
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
 		__builtin_memset(&regs, 0, sizeof(regs));
@@ -514,14 +513,14 @@ int BPF_PROG(on_thread, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* By threads that are released, and by this one. */
+/* Returns the CPU time of released threads and of this one. */
 static __always_inline __u64 used_ns(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, signal, sum_sched_runtime) +
 	       BPF_CORE_READ(task, se.sum_exec_runtime);
 }
 
-/* Notes that the process runs another program, and drops the layout of the one before. */
+/* Notes an exec, and drops the previous program's layout. */
 static __always_inline void begin_program(struct task_struct *task, __u32 pid, __u64 now_ns,
 					  struct stack_program *program)
 {
@@ -534,7 +533,7 @@ static __always_inline void begin_program(struct task_struct *task, __u32 pid, _
 		bpf_map_delete_elem(&pythons, &pid);
 }
 
-/* A new program in the process starts over: it may be able to use CUPTI. */
+/* Starts a process over at exec: the new program may be able to use CUPTI. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
@@ -564,7 +563,8 @@ static __always_inline __u32 wait_status_of(struct task_struct *task)
 	return (of_group ? of_group : (__u32)BPF_CORE_READ(task, exit_code)) & 0xffff;
 }
 
-/* Since Linux 6.16 before the thread gives back its memory, until then after it. */
+/* Reports the end of a process. Since Linux 6.16 this runs before its memory is freed, else after.
+ */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
@@ -574,7 +574,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	struct stack_process *process;
 	__u32 flags = STACK_EVENT_ENDS;
 
-	/* the last thread takes the process with it */
+	/* only the last thread ends the process */
 	if (!end.pid || BPF_CORE_READ(task, signal, live.counter) != 0)
 		return 0;
 	process = bpf_map_lookup_elem(&tracked, &end.pid);
@@ -582,7 +582,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		return 0;
 	if (viewer.is_known && (viewer.uid == 0 || process->is_open))
 		flags |= open_devices_of(task);
-	if (leader != task) /* it has ended, and is released last */
+	if (leader != task) /* the leader has exited, and is released last */
 		used += BPF_CORE_READ(leader, se.sum_exec_runtime);
 	end.time_ns = bpf_ktime_get_ns();
 	send_used(task, end.pid, end.time_ns, flags | wait_status_of(task) << STACK_EVENT_STATUS_AT,
@@ -592,7 +592,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
-/* A thread has been released, and the process with its last one. Its id may have been reused. */
+/* Reports the final CPU time once the last thread is released. The pid may be reused by then. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {
@@ -613,7 +613,7 @@ int BPF_PROG(on_free, struct task_struct *task)
 	return 0;
 }
 
-/* Run once by the loader, in its own process: finds the level of its pid namespace, and more. */
+/* Run once by the loader, in its own process: finds its pid namespace's level, and more. */
 SEC("raw_tp")
 int find_pidns_level(void *ctx)
 {
