@@ -49,18 +49,22 @@ int scanned_process_read(pid_t pid, struct scanned_process *process)
 	return is_known ? 0 : -ESRCH;
 }
 
+long proc_status_number(const char *status, const char *name, long otherwise)
+{
+	const char *line = strstr(status, name);
+
+	return line ? strtol(line + strlen(name), NULL, 10) : otherwise;
+}
+
 pid_t scanned_process_of(pid_t tid)
 {
 	char *text = NULL;
-	const char *line;
-	pid_t pid = 0;
+	pid_t pid;
 	size_t size;
 
 	if (proc_file_read(NULL, tid, "status", STATUS_BYTES, &text, &size) != 0)
 		return 0;
-	line = strstr(text, "\nTgid:");
-	if (!line || sscanf(line, "\nTgid: %d", &pid) != 1)
-		pid = 0;
+	pid = (pid_t)proc_status_number(text, "\nTgid:", 0);
 	free(text);
 	return pid;
 }

@@ -32,6 +32,12 @@ bool scanned_process_parse(const char *text, struct scanned_process *process);
 /* Reads one process, by the id of any of its threads. Returns 0, or -ESRCH if there is none. */
 int scanned_process_read(pid_t pid, struct scanned_process *process);
 
+/*
+ * Returns the decimal number behind `name`, such as "\nTgid:", in the text of a /proc/PID/status.
+ * Returns `otherwise` if there is none.
+ */
+long proc_status_number(const char *status, const char *name, long otherwise);
+
 /* Returns the process of a thread, or 0 if there is none. */
 pid_t scanned_process_of(pid_t tid);
 

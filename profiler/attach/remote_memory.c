@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,31 +91,6 @@ size_t remote_read_some(const struct remote_memory *m, uint64_t address, void *b
 bool remote_read(const struct remote_memory *m, uint64_t address, void *bytes, size_t size)
 {
 	return remote_read_some(m, address, bytes, size) == size;
-}
-
-static bool parse_mapping(char *line, struct remote_mapping *m)
-{
-	char permissions[5];
-	int path = 0;
-
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n", &m->start,
-		   &m->end, permissions, &m->offset, &m->inode, &path) < 5 ||
-	    m->start >= m->end)
-		return false;
-	m->is_writable = strlen(permissions) == 4 && permissions[1] == 'w';
-	m->is_executable = strlen(permissions) == 4 && permissions[2] == 'x';
-	m->path = path ? line + path : "";
-	return true;
-}
-
-bool remote_mapping_next(char **text, struct remote_mapping *mapping)
-{
-	char *line;
-
-	while ((line = strsep(text, "\n")))
-		if (parse_mapping(line, mapping))
-			return true;
-	return false;
 }
 
 /* ---- exported functions ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the memory of another process: bytes, mappings, and exported functions. Functions are found
+ * Reads the memory of another process, and finds exported functions. Functions are found
  * by the tables of the loader. No file is opened, so the mount namespace does not matter, nor do
  * libraries replaced on disk.
  *
@@ -42,18 +42,6 @@ bool remote_read(const struct remote_memory *memory, uint64_t address, void *byt
 /* Reads bytes up to the first unreadable one. Returns their number. */
 size_t remote_read_some(const struct remote_memory *memory, uint64_t address, void *bytes,
 			size_t size);
-
-struct remote_mapping {
-	uint64_t start, end, offset, inode;
-	bool is_writable, is_executable;
-	const char *path; /* "": none */
-};
-
-/*
- * Parses the next line of a /proc/PID/maps in `*text`, which is modified; the path points into it.
- * Returns false at the end.
- */
-bool remote_mapping_next(char **text, struct remote_mapping *mapping);
 
 /*
  * Returns the address of an exported function of the library mapped at `base`. Returns 0 if there

@@ -237,20 +237,12 @@ static void read_variables(struct obstacles *o, pid_t pid, struct untraced_signs
 
 /* ---- the state ---- */
 
-/* Returns the number behind a name in /proc/PID/status, or `otherwise`. */
-static unsigned long status_number(const char *text, const char *name, unsigned long otherwise)
-{
-	const char *line = strstr(text, name);
-
-	return line ? strtoul(line + strlen(name), NULL, 10) : otherwise;
-}
-
 /* Counts active seccomp filters (before Linux 5.9: 1 if there are any). */
 static uint32_t count_filters(const char *status)
 {
-	unsigned long mode = status_number(status, "\nSeccomp:", 0);
+	long mode = proc_status_number(status, "\nSeccomp:", 0);
 
-	return mode == 2 ? (uint32_t)status_number(status, "\nSeccomp_filters:", 1) : mode;
+	return (uint32_t)(mode == 2 ? proc_status_number(status, "\nSeccomp_filters:", 1) : mode);
 }
 
 static char *read_status(pid_t pid)

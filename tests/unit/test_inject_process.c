@@ -1000,38 +1000,9 @@ static void test_other_mounts(void **state)
 	assert_int_equal(end(&t), 0);
 }
 
-/* ---- reading ---- */
-
-static void test_mappings(void **state)
-{
-	char text[] = "55d0-55f0 r-xp 00001000 fd:01 42                  /a b (deleted)\n"
-		      "rubbish\n"
-		      "10-10 r--p 00000000 00:00 0 \n"
-		      "20-30 rw-p 00000000 00:00 0 \n";
-	char *rest = text;
-	struct remote_mapping m;
-
-	(void)state;
-	assert_true(remote_mapping_next(&rest, &m));
-	assert_int_equal(m.start, 0x55d0);
-	assert_int_equal(m.end, 0x55f0);
-	assert_int_equal(m.offset, 0x1000);
-	assert_int_equal(m.inode, 42);
-	assert_true(m.is_executable);
-	assert_false(m.is_writable);
-	assert_string_equal(m.path, "/a b (deleted)");
-	assert_true(remote_mapping_next(&rest, &m));
-	assert_int_equal(m.start, 0x20);
-	assert_string_equal(m.path, "");
-	assert_false(m.is_executable);
-	assert_true(m.is_writable);
-	assert_false(remote_mapping_next(&rest, &m));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mappings),
 		cmocka_unit_test(test_system_calls_go_on),
 		cmocka_unit_test(test_time_that_is_left),
 		cmocka_unit_test(test_vectors),
