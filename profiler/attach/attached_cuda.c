@@ -85,12 +85,8 @@ static bool has_arrived(const struct attached_cuda *c, const struct injected *in
 /* Has a process's calls timed if possible; otherwise counts it as lacking GPU time. */
 static void count_untraced(struct attached_cuda *c, struct process *process)
 {
-	if (c->call_timing) {
-		call_timing_begin(c->call_timing, process);
-		return;
-	}
-	collect_ledger(c->collect)->calls.processes += !process->lacks_gpu_time;
-	process->lacks_gpu_time = true;
+	call_timing_begin(c->call_timing, process);
+	call_timing_note_untraced(c->collect, process);
 }
 
 void attached_cuda_take_injected(struct attached_cuda *c)
@@ -177,20 +173,21 @@ void attached_cuda_forget_missed(struct attached_cuda *c)
 	}
 }
 
-/* Counts running processes that delay recording. `*any`: pid of one. */
-static uint32_t count_delaying(const struct attached_cuda *c, pid_t *any)
+/*
+ * Returns the next state from position `*at` on, 0 at first, of a running process that delays
+ * recording; NULL if there is none.
+ */
+static struct cuda_state *next_delaying(const struct attached_cuda *c, uint32_t *at,
+					struct process **process)
 {
-	uint32_t count = 0;
+	while (*at < c->states.count) {
+		struct cuda_state *state = &c->states.list[(*at)++];
 
-	for (uint32_t i = 0; i < c->states.count; i++) {
-		const struct cuda_state *state = &c->states.list[i];
-
-		if (!state->delays_recording || !running_process(c, state->id, state->pid))
-			continue;
-		*any = state->pid;
-		count++;
+		if (state->delays_recording &&
+		    (*process = running_process(c, state->id, state->pid)))
+			return state;
 	}
-	return count;
+	return NULL;
 }
 
 /* Stops waiting for a process, which has no GPU time; `why` completes the warning. */
@@ -204,31 +201,27 @@ static void time_silent(struct attached_cuda *c, struct process *process, const 
 
 static void time_all_silent(struct attached_cuda *c)
 {
+	struct process *process;
+	struct cuda_state *state;
+	uint32_t at = 0;
 	char why[32];
 
 	snprintf(why, sizeof(why), "within %d s", (int)(LIBRARY_TIMEOUT_NS / 1000000000u));
-	for (uint32_t i = 0; i < c->states.count; i++) {
-		struct cuda_state *state = &c->states.list[i];
-		struct process *process =
-			state->delays_recording ? running_process(c, state->id, state->pid) : NULL;
-
+	while ((state = next_delaying(c, &at, &process))) {
 		state->delays_recording = false;
-		if (process)
-			time_silent(c, process, why);
+		time_silent(c, process, why);
 	}
 }
 
 /* Stops waiting for processes in which the library is stuck. */
 static void time_stuck(struct attached_cuda *c)
 {
-	for (uint32_t i = 0; i < c->states.count; i++) {
-		struct cuda_state *state = &c->states.list[i];
-		struct process *process;
+	struct process *process;
+	struct cuda_state *state;
+	uint32_t at = 0;
 
-		if (state->stage != LIBRARY_ARRIVED || !state->delays_recording)
-			continue;
-		process = running_process(c, state->id, state->pid);
-		if (!process || !inject_queue_is_stuck(c->inject_queue, state->id, process->pid))
+	while ((state = next_delaying(c, &at, &process))) {
+		if (state->stage != LIBRARY_ARRIVED || !cuda_state_is_stuck(state))
 			continue;
 		time_silent(c, process,
 			    "(it is stopped, or waits for a file that does not answer: restart the "
@@ -240,12 +233,14 @@ static void time_stuck(struct attached_cuda *c)
 bool attached_cuda_delays_recording(struct attached_cuda *c, uint64_t since_ns)
 {
 	uint64_t waited_ns = monotonic_ns() - since_ns;
+	uint32_t count = 0, at = 0;
+	struct process *process;
 	pid_t pid = 0;
-	uint32_t count;
 	char text[32];
 
 	time_stuck(c);
-	count = count_delaying(c, &pid);
+	for (; next_delaying(c, &at, &process); count++)
+		pid = process->pid;
 	if (count && waited_ns >= LIBRARY_TIMEOUT_NS) {
 		time_all_silent(c);
 		return false;
@@ -277,7 +272,7 @@ static bool awaits_hello(const struct attached_cuda *c)
 
 bool attached_cuda_is_busy(struct attached_cuda *c)
 {
-	return arrivals_are_busy(c->inject_queue) || awaits_hello(c);
+	return inject_queue_is_busy(c->inject_queue) || awaits_hello(c);
 }
 
 void attached_cuda_tell_missed(struct attached_cuda *c)

@@ -58,10 +58,9 @@ static bool is_timed(const struct call_timing *t, pid_t pid)
 	return id_map_find(&t->timed, (uint32_t)pid) != NULL;
 }
 
-/* Counts a process without GPU time, once. */
-static void note_no_gpu_time(struct call_timing *t, struct process *process)
+void call_timing_note_untraced(struct collect *collect, struct process *process)
 {
-	collect_ledger(t->collect)->calls.processes += !process->lacks_gpu_time;
+	collect_ledger(collect)->calls.processes += !process->lacks_gpu_time;
 	process->lacks_gpu_time = true;
 }
 
@@ -112,7 +111,7 @@ void call_timing_begin(struct call_timing *t, struct process *process)
 	if (!t)
 		return;
 	start_timing(t, process->pid);
-	note_no_gpu_time(t, process);
+	call_timing_note_untraced(t->collect, process);
 }
 
 void call_timing_note_traced(struct call_timing *t, struct process *process)
@@ -200,12 +199,12 @@ void call_timing_take(struct call_timing *t, const struct stack_event *event)
 		return;
 	switch (event->kind) {
 	case STACK_EVENT_CALL:
-		note_no_gpu_time(t, process);
+		call_timing_note_untraced(t->collect, process);
 		collect_call(t->collect, (const struct stack_snapshot *)event, function,
 			     cuda_function_kernel_register(event->launch_function));
 		break;
 	case STACK_EVENT_CALL_END:
-		note_no_gpu_time(t, process);
+		call_timing_note_untraced(t->collect, process);
 		collect_call_end(t->collect, event, ((const struct stack_value *)event)->value,
 				 function);
 		break;

@@ -9,7 +9,6 @@
 #ifndef PROFILER_ATTACH_CALL_TIMING_H
 #define PROFILER_ATTACH_CALL_TIMING_H
 
-#include <stdbool.h>
 #include "profiler/attach/notices.h"
 #include "profiler/base/log.h"
 #include "profiler/join/collect.h"
@@ -21,6 +20,9 @@ struct call_timing;
 struct call_timing *call_timing_new(struct bpf_source *bpf, struct collect *collect,
 				    struct notices *notices, struct log *log);
 void call_timing_free(struct call_timing *t);
+
+/* Counts a process without GPU time, once. */
+void call_timing_note_untraced(struct collect *collect, struct process *process);
 
 /* Starts timing a process whose library cannot trace it. */
 void call_timing_begin(struct call_timing *t, struct process *process);

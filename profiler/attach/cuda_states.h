@@ -23,6 +23,13 @@ enum library_stage {
 	LIBRARY_HEARD,   /* has said hello */
 };
 
+/* The starting thread of an injected library, as last seen. */
+struct library_thread {
+	pid_t tid; /* 0: not found */
+	char ran[64];
+	uint64_t looked_ns, rested_ns; /* time of the last look; duration without CPU time */
+};
+
 struct cuda_state {
 	uint32_t id;
 	pid_t pid;
@@ -32,6 +39,7 @@ struct cuda_state {
 	bool may_miss;          /* the library came too late, unless it says hello */
 	bool may_use_cuda;      /* GPU work may be lost */
 	uint64_t unanswered_id; /* instance that waits for recording to begin; 0: none */
+	struct library_thread thread;
 };
 
 struct cuda_states {
@@ -59,6 +67,15 @@ void cuda_state_arrive(struct cuda_state *state);
 
 /* Records that the wait for the library has ended. */
 void cuda_state_give_up(struct cuda_state *state);
+
+/*
+ * Returns true if an injected library cannot begin. Then its thread is stopped or has ended, or
+ * sleeps while it looks for CUPTI's files, without using CPU time. To be polled: returns true after
+ * LIBRARY_STUCK_NS of that at the earliest.
+ */
+bool cuda_state_is_stuck(struct cuda_state *state);
+#define LIBRARY_STUCK_NS 600000000u
+#define LIBRARY_LOOK_NS 100000000u /* minimum between two looks at a process */
 
 /* Counts processes with a missed library that may have had GPU work. */
 uint32_t cuda_states_count_missed(const struct cuda_states *states);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/attach/inject_queue.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,10 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cupti_trace/wire/gpu_wire.h"
-#include "symbolize/util/array.h"
 #include "symbolize/util/bounded_call.h"
-#include "symbolize/util/monotonic.h"
-#include "symbolize/util/proc_thread.h"
 #include "symbolize/util/queue.h"
 
 #define ATTEMPTS 10u /* to borrow a thread; each takes INJECT_SEARCH_NS */
@@ -24,14 +20,6 @@ struct waiting {
 	uint32_t id;
 	pid_t pid;
 	uint32_t attempts, first_thread;
-};
-
-/* The starting thread of an injected library, as last seen. */
-struct beginning {
-	uint32_t id; /* process id in struct process */
-	pid_t tid;   /* 0: not found */
-	char ran[64];
-	uint64_t looked_ns, rested_ns; /* time of the last look; duration without CPU time */
 };
 
 struct inject_queue {
@@ -46,8 +34,6 @@ struct inject_queue {
 	_Atomic bool has_stuck;      /* abandoned threads still read `stops` */
 	bool ends;
 	struct queue waiting, done;
-	struct beginning *beginnings; /* used by the caller's thread only */
-	uint32_t beginning_count, beginning_capacity;
 };
 
 static bool refuse(struct injected *injected, const char *why)
@@ -281,7 +267,6 @@ void inject_queue_free(struct inject_queue *a)
 	queue_release(&a->done);
 	pthread_cond_destroy(&a->wake);
 	pthread_mutex_destroy(&a->lock);
-	free(a->beginnings);
 	free(a->text);
 	free(a);
 }
@@ -314,86 +299,6 @@ bool inject_queue_next(struct inject_queue *a, struct injected *injected)
 	return next != NULL;
 }
 
-/* ---- injected libraries ---- */
-
-/* Reads the thread's name. Returns true if the library gives it to its starting thread. */
-static bool is_beginner(pid_t pid, pid_t tid, char comm[64])
-{
-	if (!proc_thread_read(pid, tid, "comm", comm, 64))
-		return false;
-	comm[strcspn(comm, "\n")] = '\0';
-	return strcmp(comm, GPU_WIRE_SEARCHING) == 0 || strcmp(comm, GPU_WIRE_IN_CUPTI) == 0;
-}
-
-static pid_t find_beginner(pid_t pid)
-{
-	const struct dirent *entry;
-	char path[64], comm[64];
-	pid_t found = 0;
-	DIR *folder;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	folder = opendir(path);
-	while (folder && !found && (entry = readdir(folder))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (tid > 0 && is_beginner(pid, tid, comm))
-			found = tid;
-	}
-	if (folder)
-		closedir(folder);
-	return found;
-}
-
-/* Returns true if the thread does not run, and CUPTI is not the reason. */
-static bool rests(struct beginning *b, pid_t pid)
-{
-	char comm[64], ran[64] = "", state;
-	bool has_run;
-
-	if (!is_beginner(pid, b->tid, comm))
-		return true;
-	state = proc_thread_state(pid, b->tid);
-	if (!state || state == 'T' || state == 't')
-		return true;
-	/* kernels without schedstat do not tell; assume that it ran */
-	has_run = !proc_thread_read(pid, b->tid, "schedstat", ran, sizeof(ran)) ||
-		  strcmp(ran, b->ran) != 0;
-	snprintf(b->ran, sizeof(b->ran), "%s", ran);
-	return !has_run && strcmp(comm, GPU_WIRE_SEARCHING) == 0 && state != 'R';
-}
-
-/* Returns the record of a process, or NULL when out of memory. */
-static struct beginning *find_beginning(struct inject_queue *a, uint32_t id)
-{
-	for (uint32_t i = 0; i < a->beginning_count; i++)
-		if (a->beginnings[i].id == id)
-			return &a->beginnings[i];
-	if (!array_make_room(&a->beginnings, a->beginning_count, &a->beginning_capacity,
-			     sizeof(*a->beginnings)))
-		return NULL;
-	a->beginnings[a->beginning_count] =
-		(struct beginning){.id = id, .looked_ns = monotonic_ns()};
-	return &a->beginnings[a->beginning_count++];
-}
-
-bool inject_queue_is_stuck(struct inject_queue *a, uint32_t id, pid_t pid)
-{
-	struct beginning *b = find_beginning(a, id);
-	uint64_t now = monotonic_ns(), passed_ns = b ? now - b->looked_ns : 0;
-
-	if (!b || passed_ns < INJECT_QUEUE_LOOK_NS)
-		return false;
-	b->looked_ns = now;
-	if (!b->tid)
-		b->tid = find_beginner(pid);
-	/* cap the step: if our own thread is late, the machine is busy */
-	b->rested_ns += passed_ns < 2 * INJECT_QUEUE_LOOK_NS ? passed_ns : 2 * INJECT_QUEUE_LOOK_NS;
-	if (b->tid && !rests(b, pid))
-		b->rested_ns = 0;
-	return b->rested_ns >= INJECT_QUEUE_STUCK_NS;
-}
-
 void inject_queue_stop(struct inject_queue *a)
 {
 	const struct waiting *w;
@@ -413,7 +318,7 @@ void inject_queue_stop(struct inject_queue *a)
 	pthread_mutex_unlock(&a->lock);
 }
 
-bool arrivals_are_busy(struct inject_queue *a)
+bool inject_queue_is_busy(struct inject_queue *a)
 {
 	bool is_busy;
 

@@ -48,21 +48,12 @@ int inject_queue_add(struct inject_queue *a, uint32_t id, pid_t pid);
 bool inject_queue_next(struct inject_queue *a, struct injected *injected);
 
 /*
- * Returns true if an injected library cannot begin. Then its thread is stopped or has ended, or
- * sleeps while it looks for CUPTI's files, without using CPU time. To be polled: returns true after
- * INJECT_QUEUE_STUCK_NS of that at the earliest.
- */
-bool inject_queue_is_stuck(struct inject_queue *a, uint32_t id, pid_t pid);
-#define INJECT_QUEUE_STUCK_NS 600000000u
-#define INJECT_QUEUE_LOOK_NS 100000000u /* minimum between two looks at a process */
-
-/*
  * Stops the queue: reports waiting processes as gone. Ends searches for a thread, too, but finishes
  * a load that has begun. NULL is allowed.
  */
 void inject_queue_stop(struct inject_queue *a);
 
 /* Returns true if a process waits or is being injected. NULL is allowed. */
-bool arrivals_are_busy(struct inject_queue *a);
+bool inject_queue_is_busy(struct inject_queue *a);
 
 #endif

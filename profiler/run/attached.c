@@ -75,8 +75,7 @@ static void note_unanswered(struct run_parts *run, struct process *process)
 		 "for "
 		 "a FUSE or network file system (restart its server, or unmount it)",
 		 (int)process->pid);
-	collect_ledger(run->collect)->calls.processes += !process->lacks_gpu_time;
-	process->lacks_gpu_time = true;
+	call_timing_note_untraced(run->collect, process);
 }
 
 /* Adds the current mappings of a process. If that fails, they are read when first needed. */
