@@ -7,7 +7,12 @@
  * to the library in this program. Otherwise copies the library to profile's folder in the user's
  * cache ($XDG_CACHE_HOME, or .cache in $HOME). The copy is named by a hash of its content, because
  * programs may have another version mapped. An existing copy is used only if its content matches.
- * injection_cache.h removes copies of other builds.
+ *
+ * The cache is bounded. The 8 copies that were printed or loaded last stay, and those of the last
+ * day: a program may be about to load one. Others that no process has open or mapped, on any
+ * machine, are removed: the kernel proves that by granting a lease. File systems without leases
+ * keep their copies, since a program on another machine may have them mapped. This applies only to
+ * a real folder, owned by us and writable by nobody else, and to regular files of ours in it.
  */
 #ifndef PROFILER_ATTACH_INJECTION_H
 #define PROFILER_ATTACH_INJECTION_H
