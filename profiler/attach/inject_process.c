@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +23,8 @@
 #include "profiler/attach/remote_memory.h"
 #include "profiler/attach/safe_stack.h"
 #include "symbolize/maps.h"
-#include "symbolize/symbolizer.h"
 #include "symbolize/util/bounded_call.h"
+#include "symbolize/util/file_io.h"
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/proc_file.h"
 #include "symbolize/util/stable_hash.h"
@@ -543,18 +542,6 @@ static int borrow_descriptor(pid_t pid, int theirs)
 	return fd;
 }
 
-static bool write_all(int fd, const uint8_t *bytes, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = write(fd, bytes + done, size - done);
-
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
-}
-
 /* Writes the library to the memfd and gets its inode. Returns 0 or -errno. */
 static int fill_memory(struct inject_job *j, int theirs, uint64_t *inode)
 {
@@ -568,7 +555,7 @@ static int fill_memory(struct inject_job *j, int theirs, uint64_t *inode)
 	if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 	    st.st_nlink != 0 || st.st_size != 0)
 		err = -EBADF; /* the program has replaced the file */
-	else if (!write_all(fd, j->request->library, j->request->library_size))
+	else if (write_exactly(fd, j->request->library, j->request->library_size) != 0)
 		err = -EIO;
 	*inode = err ? 0 : st.st_ino;
 	close(fd);

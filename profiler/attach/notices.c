@@ -118,21 +118,19 @@ void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice 
 	char detail[SHOWN_MAX];
 
 	join_lines(notice->detail, detail, sizeof(detail));
-	if (code == GPU_NOTICE_VERBOSE) {
-		log_verbose(n->log, "process %u: %s", pid, detail);
-		return;
-	}
-	if (code == GPU_NOTICE_NEW_FUNCTION) {
-		add_new_function(n, pid, detail);
-		return;
-	}
-	if (code == GPU_NOTICE_COUNTERS) {
-		add_counters(n, pid, detail);
-		return;
-	}
-	if (n->seen[code]++ > 0)
+	if (n->seen[code]++ > 0 && code != GPU_NOTICE_VERBOSE && code != GPU_NOTICE_NEW_FUNCTION &&
+	    code != GPU_NOTICE_COUNTERS)
 		return;
 	switch (code) {
+	case GPU_NOTICE_VERBOSE:
+		log_verbose(n->log, "process %u: %s", pid, detail);
+		break;
+	case GPU_NOTICE_NEW_FUNCTION:
+		add_new_function(n, pid, detail);
+		break;
+	case GPU_NOTICE_COUNTERS:
+		add_counters(n, pid, detail);
+		break;
 	case GPU_NOTICE_NO_CUPTI:
 		log_warn(n->log,
 			 "process %u uses CUDA, but no libcupti was found: %s. Install "

@@ -7,7 +7,6 @@
 #ifndef PROFILER_ATTACH_NOTICES_H
 #define PROFILER_ATTACH_NOTICES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
 #include "profiler/base/log.h"

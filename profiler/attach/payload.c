@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,10 +223,7 @@ static int try_place(struct payload *payload, const char *parent)
 
 void payload_init(struct payload *payload)
 {
-	payload->folder = -1;
-	payload->lock = -1;
-	payload->pipe = -1;
-	payload->pipe_writer = -1;
+	payload->folder = payload->lock = payload->pipe = payload->pipe_writer = -1;
 	payload->path[0] = '\0';
 }
 
@@ -241,18 +237,16 @@ int payload_create(struct payload *payload)
 	payload_init(payload);
 	snprintf(run_user, sizeof(run_user), "/run/user/%u", (unsigned int)geteuid());
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		size_t used = strlen(payload->tried);
-
 		if (!places[i] || places[i][0] != '/')
 			continue;
 		err = try_place(payload, places[i]);
 		if (!err)
 			return 0;
-		snprintf(payload->tried + used, sizeof(payload->tried) - used, "%s%s (%s)",
-			 used ? ", " : "", places[i],
-			 err == -EACCES  ? "no execution or no access"
-			 : err == -EPERM ? "others may rename what is in it"
-					 : strerror(-err));
+		append_text(payload->tried, sizeof(payload->tried), "%s%s (%s)",
+			    payload->tried[0] ? ", " : "", places[i],
+			    err == -EACCES  ? "no execution or no access"
+			    : err == -EPERM ? "others may rename what is in it"
+					    : strerror(-err));
 	}
 	return err;
 }

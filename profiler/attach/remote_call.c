@@ -16,7 +16,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
-#include "profiler/attach/remote_memory.h"
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/proc_thread.h"
 

@@ -58,7 +58,7 @@ size_t remote_read_some(const struct remote_memory *m, uint64_t address, void *b
 {
 	struct read_job *job;
 	size_t got;
-	int fd;
+	int fd, err;
 
 	if (m->fd < 0 || address > INT64_MAX - size)
 		return 0;
@@ -72,13 +72,10 @@ size_t remote_read_some(const struct remote_memory *m, uint64_t address, void *b
 	job->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)m->pid;
 	job->address = address;
 	job->size = size;
-	switch (bounded_call(m->calls, &job->job, BOUNDED_CALL_OPEN_MS)) {
-	case 0:
-		break;
-	case -ETIMEDOUT:
-		return 0;
-	default:
-		close(fd);
+	err = bounded_call(m->calls, &job->job, BOUNDED_CALL_OPEN_MS);
+	if (err) {
+		if (err != -ETIMEDOUT)
+			close(fd);
 		return 0;
 	}
 	got = job->got;

@@ -2,11 +2,11 @@
 #include "profiler/run/dropped_environment.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
+#include "symbolize/util/text.h"
 
 static bool is_there(const char *text, char *const *environment)
 {
@@ -42,12 +42,10 @@ void dropped_environment_note(struct dropped_environment *dropped, int argc, cha
 
 void dropped_environment_names(const struct dropped_environment *dropped, char *text, size_t size)
 {
-	size_t used = 0;
-
 	text[0] = '\0';
-	for (uint32_t i = 0; i < dropped->count && used < size; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%.*s", i ? ", " : "",
-					 (int)strcspn(dropped->list[i], "="), dropped->list[i]);
+	for (uint32_t i = 0; i < dropped->count; i++)
+		append_text(text, size, "%s%.*s", i ? ", " : "",
+			    (int)strcspn(dropped->list[i], "="), dropped->list[i]);
 }
 
 void dropped_environment_restore(const struct dropped_environment *dropped)

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,13 @@
 #define FIRST_LINE_MAX 256 /* the kernel's limit (BINPRM_BUF_SIZE) */
 #define WRONG_BYTES 4096
 
+/* Returns the next folder in PATH, or NULL. */
+static const char *next_in_path(const char *at)
+{
+	at += strcspn(at, ":");
+	return *at ? at + 1 : NULL;
+}
+
 /* Finds the file that execvp tried to run. Returns false if there is none. */
 static bool find_file(const char *command, char *file, size_t size)
 {
@@ -30,16 +36,14 @@ static bool find_file(const char *command, char *file, size_t size)
 		snprintf(file, size, "%s", command);
 		return access(file, F_OK) == 0;
 	}
-	for (;;) {
+	for (; at; at = next_in_path(at)) {
 		size_t length = strcspn(at, ":");
 
 		snprintf(file, size, "%.*s%s%s", (int)length, at, length ? "/" : "", command);
 		if (access(file, X_OK) == 0)
 			return true;
-		if (!at[length])
-			return false;
-		at += length + 1;
 	}
+	return false;
 }
 
 /* Reads a script's first line without "#!" and blanks; "" for other files. */
@@ -232,11 +236,10 @@ static void find_nearest(const char *command, struct nearest *nearest, char mean
 				 nearest->name);
 		return;
 	}
-	for (; at; at = at[strcspn(at, ":")] ? at + strcspn(at, ":") + 1 : NULL) {
-		if (strcspn(at, ":") == 0)
-			continue;
+	for (; at; at = next_in_path(at)) {
 		snprintf(folder, sizeof(folder), "%.*s", (int)strcspn(at, ":"), at);
-		look_in_folder(folder, nearest);
+		if (folder[0])
+			look_in_folder(folder, nearest);
 	}
 	look_in_folder(".", nearest);
 	if (nearest->path[0])

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -38,54 +37,54 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-static bool start_thread(struct connection *c)
-{
-	pthread_attr_t detached;
-	pthread_t thread;
-	bool is_started;
-
-	pthread_attr_init(&detached);
-	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	is_started = pthread_create(&thread, &detached, serve, c) == 0;
-	pthread_attr_destroy(&detached);
-	return is_started;
-}
-
 static void begin_connection(struct serving *s, uint32_t service, int socket)
 {
 	struct connection *c = service < s->count ? malloc(sizeof(*c)) : NULL;
+	pthread_t thread;
 
 	if (atomic_fetch_add(&s->connections, 1) < HELPER_CONNECTIONS && c) {
 		*c = (struct connection){s, s->services[service], socket};
-		if (start_thread(c))
+		if (pthread_create(&thread, NULL, serve, c) == 0) {
+			pthread_detach(thread);
 			return;
+		}
 	}
 	atomic_fetch_sub(&s->connections, 1);
 	free(c);
 	close(socket);
 }
 
-/* Ancillary data with one descriptor. */
-union control {
-	struct cmsghdr header;
-	char bytes[CMSG_SPACE(sizeof(int))];
+/* A message of a service's number and one descriptor. */
+struct passed {
+	struct iovec data;
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct msghdr message;
 };
+
+static void make_message(struct passed *p, uint32_t *service)
+{
+	memset(p, 0, sizeof(*p));
+	p->data = (struct iovec){service, sizeof(*service)};
+	p->message = (struct msghdr){.msg_iov = &p->data,
+				     .msg_iovlen = 1,
+				     .msg_control = &p->control,
+				     .msg_controllen = sizeof(p->control)};
+}
 
 /* Receives the next connection's socket. Returns -1 if profile has ended or closed its end. */
 static int take_connection(int socket, uint32_t *service)
 {
-	union control control;
-	struct iovec data = {service, sizeof(*service)};
-	struct msghdr message = {.msg_iov = &data,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
 	const struct cmsghdr *header;
+	struct passed passed;
 	int taken = -1;
 
-	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != sizeof(*service))
+	make_message(&passed, service);
+	if (recvmsg(socket, &passed.message, MSG_CMSG_CLOEXEC) != sizeof(*service))
 		return -1;
-	header = CMSG_FIRSTHDR(&message);
+	header = CMSG_FIRSTHDR(&passed.message);
 	if (header && header->cmsg_type == SCM_RIGHTS)
 		memcpy(&taken, CMSG_DATA(header), sizeof(taken));
 	return taken;
@@ -114,7 +113,7 @@ int helper_start(struct helper *helper, const struct identity *identity,
 		 helper_service *const *services, uint32_t count)
 {
 	pid_t parent = getpid(), pid;
-	int sockets[2], err = 0;
+	int sockets[2], err;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
 		return -errno;
@@ -123,29 +122,23 @@ int helper_start(struct helper *helper, const struct identity *identity,
 		be_helper(sockets[0], parent, identity, services, count);
 	err = pid < 0 ? -errno : 0;
 	close(sockets[0]);
-	if (err) {
+	if (err)
 		close(sockets[1]);
-		return err;
-	}
-	*helper = (struct helper){pid, sockets[1]};
-	return 0;
+	else
+		*helper = (struct helper){pid, sockets[1]};
+	return err;
 }
 
-static int pass(int socket, uint32_t service, int passed)
+static int pass(int socket, uint32_t service, int descriptor)
 {
-	union control control;
-	struct iovec data = {&service, sizeof(service)};
-	struct msghdr message = {.msg_iov = &data,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
+	struct passed passed;
 
-	memset(&control, 0, sizeof(control));
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(sizeof(passed));
-	memcpy(CMSG_DATA(&control.header), &passed, sizeof(passed));
-	return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	make_message(&passed, &service);
+	passed.control.header.cmsg_level = SOL_SOCKET;
+	passed.control.header.cmsg_type = SCM_RIGHTS;
+	passed.control.header.cmsg_len = CMSG_LEN(sizeof(descriptor));
+	memcpy(CMSG_DATA(&passed.control.header), &descriptor, sizeof(descriptor));
+	return sendmsg(socket, &passed.message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
 int helper_connect(const struct helper *helper, uint32_t service)

@@ -8,28 +8,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "profiler/attach/payload.h"
+#include "symbolize/util/file_io.h"
 
 /* Creates a file in memory that holds the library. Returns its descriptor or -errno. */
 static int make_file(void)
 {
-	size_t size, done = 0;
+	size_t size;
 	const unsigned char *library = payload_library(&size);
 	int fd = memfd_create("libprofile_cupti.so", MFD_CLOEXEC);
+	int err = fd < 0 ? -errno : write_exactly(fd, library, size);
 
-	while (fd >= 0 && done < size) {
-		ssize_t n = write(fd, library + done, size - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			int err = n < 0 ? -errno : -EIO;
-
-			close(fd);
-			return err;
-		}
-		done += (size_t)n;
-	}
-	return fd < 0 ? -errno : fd;
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
 }
 
 metric_list_function *metric_library_load(char error[METRIC_LIST_ERROR_BYTES])

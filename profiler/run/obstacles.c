@@ -334,17 +334,21 @@ static void find_obstacle(struct obstacles *o, struct process *process)
 		process->gpu.obstacle = cause;
 }
 
+/* Returns a process that `collect` knows, or NULL. */
+static struct process *known_process(const struct obstacles *o, pid_t pid)
+{
+	return collect_knows_process(o->collect, pid) ? collect_find_process(o->collect, pid)
+						      : NULL;
+}
+
 /* Returns the process, or NULL if it has ended, executed another program, or is traced. */
 static struct process *still_silent(const struct obstacles *o, const struct silent *silent)
 {
-	struct process *process = collect_knows_process(o->collect, silent->pid)
-					  ? collect_find_process(o->collect, silent->pid)
-					  : NULL;
+	struct process *process = known_process(o, silent->pid);
+	bool is_silent = process && process->id == silent->id && !process_has_spoken(process) &&
+			 !process->ended_ns;
 
-	return process && process->id == silent->id && !process_has_spoken(process) &&
-			       !process->ended_ns
-		       ? process
-		       : NULL;
+	return is_silent ? process : NULL;
 }
 
 static void add_silent(struct obstacles *o, const struct process *process, bool is_new)
@@ -462,9 +466,7 @@ static void take_in(struct obstacles *o, const struct scanned_process *scanned,
 static void scan_one(struct obstacles *o, const struct process_scan *all,
 		     const struct scanned_process *p, pid_t command)
 {
-	const struct process *known = collect_knows_process(o->collect, p->pid)
-					      ? collect_find_process(o->collect, p->pid)
-					      : NULL;
+	const struct process *known = known_process(o, p->pid);
 	struct look *look;
 
 	if (p->has_ended || p->is_kernel || (known && known->gpu.has_obstacle) ||

@@ -14,7 +14,6 @@
 #ifndef PROFILER_RUN_OBSTACLES_H
 #define PROFILER_RUN_OBSTACLES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/log.h"
 #include "profiler/join/collect.h"

@@ -2,7 +2,6 @@
 #include "profiler/run/recorded_time_range.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "cupti_trace/wire/gpu_wire.h"

@@ -8,7 +8,6 @@
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
-#include "profiler/base/exit_status.h"
 #include "profiler/run/privilege.h"
 #include "symbolize/util/guarded_path.h"
 #include "symbolize/util/monotonic.h"

@@ -2,7 +2,6 @@
 #include "profiler/run/session.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include "profiler/run/exec_error.h"
 #include "profiler/run/kernel_reader.h"
 #include "profiler/run/pipe_reader.h"
-#include "profiler/run/privilege.h"
 #include "profiler/run/run_parts.h"
 #include "profiler/run/target.h"
 #include "symbolize/util/monotonic.h"

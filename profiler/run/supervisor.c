@@ -52,7 +52,7 @@ struct supervisor {
 	int is_user;   /* eventfd for the worker */
 	bool is_writing, has_warned;
 	bool is_done;
-	int status;          /* worker exit status, if is_done */
+	int status;          /* exit status if is_done; wait status if killed */
 	uint32_t interrupts; /* SIGINTs; reset when the target ends */
 	int64_t give_up_ms;  /* the worker's deadline; 0: none */
 	char folder[PAYLOAD_PATH_MAX];
@@ -175,23 +175,21 @@ static void become_user(struct supervisor *s)
  * Runs `task` in a child and waits for SUPERVISOR_TASK_MS at most: the user's files and terminal
  * may block for ever, and the supervisor must not.
  */
-static void run_apart(const struct supervisor *s, void (*task)(const struct supervisor *, int),
-		      int argument)
+static void run_apart(const struct supervisor *s, void (*task)(const struct supervisor *s))
 {
 	int64_t until = monotonic_ms() + SUPERVISOR_TASK_MS;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		task(s, argument);
+		task(s);
 		_exit(0);
 	}
 	while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0 && monotonic_ms() < until)
 		poll(NULL, 0, 1);
 }
 
-static void remove_folder(const struct supervisor *s, int unused)
+static void remove_folder(const struct supervisor *s)
 {
-	(void)unused;
 	payload_remove_path(s->folder);
 }
 
@@ -236,9 +234,8 @@ static bool read_reports(struct supervisor *s)
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-static void warn_of_writing(const struct supervisor *s, int unused)
+static void warn_of_writing(const struct supervisor *s)
 {
-	(void)unused;
 	log_warn(s->log, "the profile is being written; another Ctrl-C gives up");
 }
 
@@ -252,9 +249,8 @@ void supervisor_await_display(const struct supervisor_display *display, int64_t 
 		poll(NULL, 0, 1);
 }
 
-static void leave_terminal(const struct supervisor *s, int unused)
+static void leave_terminal(const struct supervisor *s)
 {
-	(void)unused;
 	terminal_leave(s->display->terminal);
 }
 
@@ -265,7 +261,7 @@ static void end_display(struct supervisor *s)
 		return;
 	if (!s->display->terminal->state->is_over) {
 		kill(s->display->pid, SIGKILL);
-		run_apart(s, leave_terminal, 0);
+		run_apart(s, leave_terminal);
 		s->display->terminal->state->is_over = true;
 	}
 	close(s->control);
@@ -327,7 +323,7 @@ static bool take_interrupt(struct supervisor *s)
 		return true;
 	if (s->is_writing && s->interrupts == 1) {
 		s->has_warned = true;
-		run_apart(s, warn_of_writing, 0);
+		run_apart(s, warn_of_writing);
 	} else if (s->interrupts >= 2 && s->give_up_ms == 0) {
 		s->give_up_ms = monotonic_ms() + SUPERVISOR_TIMEOUT_MS;
 	}
@@ -358,9 +354,8 @@ static bool read_signals(struct supervisor *s)
 	return gives_up;
 }
 
-static void report_giving_up(const struct supervisor *s, int unused)
+static void report_giving_up(const struct supervisor *s)
 {
-	(void)unused;
 	log_error(s->log, "gave up: no profile was written");
 }
 
@@ -370,16 +365,18 @@ static int give_up(struct supervisor *s)
 		kill(s->target, SIGKILL);
 	kill(s->worker, SIGKILL);
 	await_display(s);
-	run_apart(s, remove_folder, 0);
-	run_apart(s, report_giving_up, 0);
+	run_apart(s, remove_folder);
+	run_apart(s, report_giving_up);
 	return EXIT_SIGNAL_BASE + SIGINT;
 }
 
-static void report_death(const struct supervisor *s, int status)
+static void report_death(const struct supervisor *s)
 {
-	if (WIFSIGNALED(status))
+	int signal = WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0;
+
+	if (signal)
 		log_error(s->log, "the profiler was killed by signal %d%s: no profile was written",
-			  WTERMSIG(status), WTERMSIG(status) == SIGKILL ? " (out of memory?)" : "");
+			  signal, signal == SIGKILL ? " (out of memory?)" : "");
 	else
 		log_error(s->log, "the profiler ended unexpectedly: no profile was written");
 }
@@ -387,13 +384,11 @@ static void report_death(const struct supervisor *s, int status)
 /* Explains the end of a worker that sent no report. */
 static int explain_death(struct supervisor *s)
 {
-	int status = 0;
-
-	while (waitpid(s->worker, &status, 0) < 0 && errno == EINTR)
+	while (waitpid(s->worker, &s->status, 0) < 0 && errno == EINTR)
 		;
 	await_display(s);
-	run_apart(s, remove_folder, 0);
-	run_apart(s, report_death, status);
+	run_apart(s, remove_folder);
+	run_apart(s, report_death);
 	return EXIT_PROFILER_FAILED;
 }
 

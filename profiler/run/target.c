@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -14,39 +13,16 @@
 #include "profiler/run/privilege.h"
 #include "profiler/run/target_environment.h"
 
-/* Message of a child that could not run the command. */
-struct start_error {
-	int32_t err;
-};
-
-static void give_up(int report, int err)
-{
-	struct start_error error = {err};
-
-	if (write(report, &error, sizeof(error)) < 0)
-		_exit(EXIT_PROFILER_FAILED);
-	_exit(EXIT_PROFILER_FAILED);
-}
-
-static void set_variable(const char *variable)
-{
-	const char *equals = strchr(variable, '=');
-	char *name = equals ? strndup(variable, (size_t)(equals - variable)) : NULL;
-
-	if (name)
-		setenv(name, equals + 1, 1);
-	free(name);
-}
-
 static void set_environment(const char *const *environment)
 {
 	for (; environment && *environment; environment++)
-		set_variable(*environment);
+		putenv((char *)*environment);
 }
 
 static void run_child(const struct target_options *options, int gate, int report)
 {
 	char variable[TARGET_VARIABLE_BYTES] = "";
+	int32_t err;
 	ssize_t n;
 
 	do
@@ -59,13 +35,17 @@ static void run_child(const struct target_options *options, int gate, int report
 		dup3(STDERR_FILENO, STDOUT_FILENO,
 		     fcntl(STDERR_FILENO, F_GETFD) & FD_CLOEXEC ? O_CLOEXEC : 0);
 	set_environment(options->environment);
-	set_variable(variable);
+	if (variable[0])
+		putenv(variable);
 	unsetenv(TARGET_ENVIRONMENT_SECRET);
 	privilege_drop_all();
 	inherited_restore(options->inherited);
 	dropped_environment_restore(&options->inherited->dropped);
 	execvp(options->command[0], options->command);
-	give_up(report, errno);
+	err = errno;
+	n = write(report, &err, sizeof(err));
+	(void)n;
+	_exit(EXIT_PROFILER_FAILED);
 }
 
 void target_init(struct target *target)
@@ -111,7 +91,7 @@ int target_start(struct target *target, const struct target_options *options)
 
 int target_release(struct target *target, const char *variable)
 {
-	struct start_error error = {0};
+	int32_t err = 0;
 	size_t size = strlen(variable) + 1;
 	ssize_t n;
 
@@ -121,11 +101,11 @@ int target_release(struct target *target, const char *variable)
 	if (n < 0 || (size_t)n != size)
 		return -EPIPE;
 	do
-		n = read(target->exec_error, &error, sizeof(error));
+		n = read(target->exec_error, &err, sizeof(err));
 	while (n < 0 && errno == EINTR);
 	close(target->exec_error);
 	target->exec_error = -1;
-	return n == sizeof(error) ? -error.err : 0;
+	return n == sizeof(err) ? -err : 0;
 }
 
 /* Returns the CPU time of a process. A zombie keeps its clock until it is waited for. */

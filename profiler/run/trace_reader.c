@@ -2,7 +2,6 @@
 #include "profiler/run/trace_reader.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/wire/gpu_wire.h"

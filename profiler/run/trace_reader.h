@@ -15,7 +15,6 @@
 #ifndef PROFILER_RUN_TRACE_READER_H
 #define PROFILER_RUN_TRACE_READER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include "profiler/base/boot.h"
