@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The variables that the dynamic loader has dropped. */
 #include "unit.h"
-#include "profiler/run/dropped_environment.h"
+#include "profiler/run/inherited.h"
 
 /* As the kernel lays them out, and what lies behind. */
 static char texts[] =
