@@ -136,51 +136,26 @@ static bool judge_status(struct inject_job *j, const char *status)
 	return true;
 }
 
-struct program_job {
-	struct bounded_job job;
-	pid_t pid;
-	int err;
-	uint8_t header[20];
-};
-
-static void run_program(struct bounded_job *opaque)
-{
-	struct program_job *job = (struct program_job *)opaque;
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", job->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0) {
-		job->err = errno;
-		return;
-	}
-	if (pread(fd, job->header, sizeof(job->header), 0) != sizeof(job->header))
-		job->header[EI_CLASS] = 0;
-	close(fd);
-}
-
 static bool judge_program(struct inject_job *j)
 {
-	struct program_job *job = bounded_job_new(sizeof(*job), run_program, NULL);
-	bool fits = false;
+	const size_t needed = offsetof(Elf64_Ehdr, e_machine) + 1;
+	char *header = NULL;
+	size_t size = 0;
+	int err = proc_file_read(j->calls, j->request->pid, "exe", needed, &header, &size);
+	bool fits = !err && size == needed && header[EI_CLASS] == ELFCLASS64 &&
+		    header[needed - 1] == EM_X86_64;
 
-	if (!job)
-		return fail(j, INJECT_FAILED, "cannot be looked into: out of memory");
-	job->pid = j->request->pid;
-	if (bounded_call(j->calls, &job->job, BOUNDED_CALL_OPEN_MS) != 0)
+	free(err ? NULL : header);
+	if (err == -ETIMEDOUT || err == -EBUSY)
 		return fail_stuck(j, "a program file");
-	if (job->err == ENOENT)
-		fail(j, INJECT_UNSUITED,
-		     "has no program: it has ended, or is the operating system's");
-	else if (job->err)
-		fail(j, INJECT_DENIED, "may not be looked into: %s", strerror(job->err));
-	else if (job->header[EI_CLASS] != ELFCLASS64 || job->header[18] != EM_X86_64)
-		fail(j, INJECT_UNSUITED, "is not a 64-bit x86 program");
-	else
-		fits = true;
-	free(job);
-	return fits;
+	if (err == -ENOMEM)
+		return fail(j, INJECT_FAILED, "cannot be looked into: out of memory");
+	if (err == -ENOENT)
+		return fail(j, INJECT_UNSUITED,
+			    "has no program: it has ended, or is the operating system's");
+	if (err)
+		return fail(j, INJECT_DENIED, "may not be looked into: %s", strerror(-err));
+	return fits || fail(j, INJECT_UNSUITED, "is not a 64-bit x86 program");
 }
 
 /* Rejects a process that shares its memory, as a child of vfork does before exec. */

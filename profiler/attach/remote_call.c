@@ -37,66 +37,54 @@
 
 /* ---- system calls ---- */
 
-/* Calls that a stop ends with EINTR. `unlimited`: value of `argument` for no timeout. */
-static const struct {
-	uint32_t number;
-	uint32_t argument;
-	uint32_t unlimited;
-} begun_again[] = {
-	{SYS_epoll_wait, 3, UINT32_MAX},
-	{SYS_epoll_pwait, 3, UINT32_MAX},
-	{SYS_epoll_pwait2, 3, 0},
-	{SYS_rt_sigtimedwait, 2, 0},
+/* How a system call goes on after a stop. Others are not suitable. */
+enum {
+	RESUMED = 1,   /* the kernel resumes it */
+	RESTARTED = 2, /* it may end with EINTR, and is restarted here */
 };
 
-/* Calls that the kernel resumes. (Sockets with a timeout of their own are restarted.) */
-static const uint32_t resumed[] = {
-	SYS_read,
-	SYS_poll,
-	SYS_select,
-	SYS_pause,
-	SYS_nanosleep,
-	SYS_accept,
-	SYS_accept4,
-	SYS_recvfrom,
-	SYS_recvmsg,
-	SYS_wait4,
-	SYS_waitid,
-	SYS_futex,
-	SYS_rt_sigsuspend,
-	SYS_ppoll,
-	SYS_pselect6,
-	SYS_clock_nanosleep,
-	SYS_restart_syscall,
+static const struct system_call {
+	uint32_t number, how;
+	uint32_t argument, unlimited; /* RESTARTED only: value of `argument` for no timeout */
+} system_calls[] = {
+	{SYS_epoll_wait, RESTARTED, 3, UINT32_MAX},
+	{SYS_epoll_pwait, RESTARTED, 3, UINT32_MAX},
+	{SYS_epoll_pwait2, RESTARTED, 3, 0},
+	{SYS_rt_sigtimedwait, RESTARTED, 2, 0},
+	{SYS_read, RESUMED | RESTARTED, 0, 0}, /* EINTR: with a timeout of the socket */
+	{SYS_accept, RESUMED | RESTARTED, 0, 0},
+	{SYS_accept4, RESUMED | RESTARTED, 0, 0},
+	{SYS_recvfrom, RESUMED | RESTARTED, 0, 0},
+	{SYS_recvmsg, RESUMED | RESTARTED, 0, 0},
+	{SYS_poll, RESUMED, 0, 0},
+	{SYS_select, RESUMED, 0, 0},
+	{SYS_pause, RESUMED, 0, 0},
+	{SYS_nanosleep, RESUMED, 0, 0},
+	{SYS_wait4, RESUMED, 0, 0},
+	{SYS_waitid, RESUMED, 0, 0},
+	{SYS_futex, RESUMED, 0, 0},
+	{SYS_rt_sigsuspend, RESUMED, 0, 0},
+	{SYS_ppoll, RESUMED, 0, 0},
+	{SYS_pselect6, RESUMED, 0, 0},
+	{SYS_clock_nanosleep, RESUMED, 0, 0},
+	{SYS_restart_syscall, RESUMED, 0, 0},
 };
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-static bool is_resumed(uint64_t number)
+static const struct system_call *find_call(uint64_t number)
 {
-	for (size_t i = 0; i < COUNT(resumed); i++)
-		if (resumed[i] == number)
-			return true;
-	return false;
+	for (size_t i = 0; i < COUNT(system_calls); i++)
+		if (system_calls[i].number == number)
+			return &system_calls[i];
+	return NULL;
 }
 
-static bool is_begun_again(uint64_t number)
+static bool is_restarted(uint64_t number)
 {
-	for (size_t i = 0; i < COUNT(begun_again); i++)
-		if (begun_again[i].number == number)
-			return true;
-	return number == SYS_recvfrom || number == SYS_recvmsg || number == SYS_accept ||
-	       number == SYS_accept4 || number == SYS_read;
-}
+	const struct system_call *call = find_call(number);
 
-static bool waits_without_limit(uint64_t number, const uint64_t arguments[6])
-{
-	for (size_t i = 0; i < COUNT(begun_again); i++)
-		if (begun_again[i].number == number)
-			return (uint32_t)arguments[begun_again[i].argument] ==
-				       begun_again[i].unlimited &&
-			       (begun_again[i].unlimited || !arguments[begun_again[i].argument]);
-	return false;
+	return call && call->how & RESTARTED;
 }
 
 /* Returns true for MSG_WAITALL: after a stop, the call would return with partial data. */
@@ -108,7 +96,8 @@ static bool waits_for_all(uint64_t number, const uint64_t arguments[6])
 
 bool remote_call_is_fit(pid_t pid, pid_t tid)
 {
-	uint64_t a[6], number;
+	const struct system_call *call;
+	uint64_t a[6], number, limit;
 	char text[512];
 
 	if (!proc_thread_read(pid, tid, "syscall", text, sizeof(text)) ||
@@ -117,7 +106,11 @@ bool remote_call_is_fit(pid_t pid, pid_t tid)
 		   " %" SCNx64,
 		   &number, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5]) != 7)
 		return false;
-	return (is_resumed(number) && !waits_for_all(number, a)) || waits_without_limit(number, a);
+	call = find_call(number);
+	if (!call || call->how & RESUMED)
+		return call && !waits_for_all(number, a);
+	limit = a[call->argument];
+	return (uint32_t)limit == call->unlimited && (call->unlimited || !limit);
 }
 
 /* Returns true if a deliverable signal is pending: it ended the system call. */
@@ -262,7 +255,7 @@ static bool is_restart(uint64_t rax)
 }
 
 /* Sets registers to the beginning of the system call, as the kernel restarts it. */
-static void begin_again(const struct remote_call *t, struct user_regs_struct *r)
+static void set_restart(const struct remote_call *t, struct user_regs_struct *r)
 {
 	r->rip -= 2;
 	r->rax = r->orig_rax == SYS_restart_syscall ? t->resumed : r->orig_rax;
@@ -298,7 +291,7 @@ static bool note_call(struct remote_call *t)
 }
 
 /* Returns true if the thread will resume its system call. May change its registers for that. */
-static bool settle(struct remote_call *t)
+static bool will_resume(struct remote_call *t)
 {
 	struct user_regs_struct *r = &t->registers;
 	uint8_t code[2];
@@ -310,10 +303,10 @@ static bool settle(struct remote_call *t)
 		return false;
 	if (is_restart(r->rax))
 		return note_call(t);
-	if (r->rax != (uint64_t)-EINTR || !is_begun_again(r->orig_rax) ||
+	if (r->rax != (uint64_t)-EINTR || !is_restarted(r->orig_rax) ||
 	    has_signal(t->pid, t->tid, t->signals))
 		return false;
-	begin_again(t, r);
+	set_restart(t, r);
 	return set_registers(t->tid, r) == 0;
 }
 
@@ -355,7 +348,7 @@ int remote_call_take(struct remote_call *t, pid_t pid, pid_t tid)
 		return -EAGAIN;
 	}
 	err = read_state(t);
-	if (!err && !settle(t))
+	if (!err && !will_resume(t))
 		err = -EAGAIN;
 	if (err)
 		detach(tid, 0);
@@ -442,7 +435,7 @@ static void fill_frame(const struct remote_call *t, struct frame *f, uint64_t xs
 	greg_t *g = f->context.uc_mcontext.gregs;
 
 	if ((int64_t)r.orig_rax >= 0)
-		begin_again(t, &r);
+		set_restart(t, &r);
 	memset(f, 0, sizeof(*f));
 	f->restorer = t->restorer;
 	f->context.uc_flags = 7;          /* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
@@ -695,7 +688,7 @@ static void leave_call(struct remote_call *t)
 	int status;
 
 	if ((int64_t)r.orig_rax >= 0)
-		begin_again(t, &r);
+		set_restart(t, &r);
 	set_xstate(t);
 	set_signals(t->tid, t->signals);
 	if (set_registers(t->tid, &r) != 0 || ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) ||
