@@ -70,8 +70,7 @@ struct look {
 	struct gpu_devices devices;
 	bool wants_files;
 	/* results */
-	bool knows_files, sees_library, is_noexec, sees_pipe;
-	mode_t pipe_mode;
+	struct untraced_signs signs; /* `files` */
 	uint32_t opened;
 };
 
@@ -84,8 +83,9 @@ static void look_for_pipe(struct look *look)
 {
 	struct stat theirs;
 
-	look->sees_pipe = stat(look->pipe, &theirs) == 0 && is_same(&theirs, &look->our_pipe);
-	look->pipe_mode = look->sees_pipe ? theirs.st_mode : 0;
+	look->signs.files.have_pipe =
+		stat(look->pipe, &theirs) == 0 && is_same(&theirs, &look->our_pipe);
+	look->signs.files.may_write_pipe = look->signs.files.have_pipe && theirs.st_mode & S_IWUSR;
 }
 
 static void look_for_library(struct look *look)
@@ -96,11 +96,11 @@ static void look_for_library(struct look *look)
 	bool is_there = fd >= 0 && fstat(fd, &theirs) == 0;
 
 	/* an unsearchable folder proves nothing, nor does the one of a process that ends */
-	look->knows_files = is_there || ((errno == ENOENT || errno == ENOTDIR) &&
-					 access(look->root, X_OK) == 0);
-	look->sees_library = is_there && is_same(&theirs, &look->ours);
+	look->signs.files.are_known = is_there || ((errno == ENOENT || errno == ENOTDIR) &&
+						   access(look->root, X_OK) == 0);
+	look->signs.files.have_library = is_there && is_same(&theirs, &look->ours);
 	if (is_there && fstatvfs(fd, &system) == 0)
-		look->is_noexec = system.f_flag & ST_NOEXEC;
+		look->signs.files.are_noexec = system.f_flag & ST_NOEXEC;
 	if (fd >= 0)
 		close(fd);
 }
@@ -321,11 +321,9 @@ static void find_obstacle(struct obstacles *o, struct process *process)
 	read_state(o, process->pid, &signs);
 	look = look_at(o, process->pid, true);
 	if (look) {
-		signs.files.are_known = o->knows_own && look->knows_files;
-		signs.files.have_library = look->sees_library;
-		signs.files.have_pipe = look->sees_pipe;
-		signs.files.may_write_pipe = signs.is_root || look->pipe_mode & S_IWUSR;
-		signs.files.are_noexec = look->is_noexec;
+		signs.files = look->signs.files;
+		signs.files.are_known &= o->knows_own;
+		signs.files.may_write_pipe |= signs.is_root;
 		note_look(process, look);
 	}
 	free(look);

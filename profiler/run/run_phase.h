@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum run_phase {
 	RUN_SETTING_UP,         /* the command waits at its gate; running processes: --delay */
@@ -24,29 +25,25 @@ enum run_phase {
 };
 
 /*
- * Transitions. A run that is going ends with the command or before it (-d, `stop`). With running
- * processes it ends with them, with its duration, or by a signal.
+ * Transitions: the set of next phases, one bit each. A run that is going ends with the command or
+ * before it (-d, `stop`). With running processes it ends with them, with its duration, or by a
+ * signal.
  */
-static const bool run_phase_next[RUN_PHASES][RUN_PHASES] = {
-	[RUN_SETTING_UP] = {[RUN_GOING] = true, [RUN_FAILED] = true},
-	[RUN_GOING] = {[RUN_COMMAND_ENDED] = true,
-		       [RUN_LEAVING] = true,
-		       [RUN_OVER] = true,
-		       [RUN_COPIED] = true,
-		       [RUN_FAILED] = true},
-	[RUN_COMMAND_ENDED] = {[RUN_AWAITING_SURVIVORS] = true,
-			       [RUN_OVER] = true,
-			       [RUN_COPIED] = true,
-			       [RUN_FAILED] = true},
-	[RUN_AWAITING_SURVIVORS] = {[RUN_OVER] = true, [RUN_COPIED] = true, [RUN_FAILED] = true},
-	[RUN_LEAVING] = {[RUN_OVER] = true, [RUN_COPIED] = true, [RUN_FAILED] = true},
-	[RUN_OVER] = {[RUN_COPIED] = true, [RUN_FAILED] = true},
-	[RUN_COPIED] = {[RUN_FAILED] = true},
+static const uint32_t run_phase_next[RUN_PHASES] = {
+	[RUN_SETTING_UP] = 1u << RUN_GOING | 1u << RUN_FAILED,
+	[RUN_GOING] = 1u << RUN_COMMAND_ENDED | 1u << RUN_LEAVING | 1u << RUN_OVER |
+		      1u << RUN_COPIED | 1u << RUN_FAILED,
+	[RUN_COMMAND_ENDED] =
+		1u << RUN_AWAITING_SURVIVORS | 1u << RUN_OVER | 1u << RUN_COPIED | 1u << RUN_FAILED,
+	[RUN_AWAITING_SURVIVORS] = 1u << RUN_OVER | 1u << RUN_COPIED | 1u << RUN_FAILED,
+	[RUN_LEAVING] = 1u << RUN_OVER | 1u << RUN_COPIED | 1u << RUN_FAILED,
+	[RUN_OVER] = 1u << RUN_COPIED | 1u << RUN_FAILED,
+	[RUN_COPIED] = 1u << RUN_FAILED,
 };
 
 static inline bool run_phase_may_follow(enum run_phase from, enum run_phase to)
 {
-	return run_phase_next[from][to];
+	return run_phase_next[from] >> to & 1;
 }
 
 /* Enters the next phase. Developer builds assert that the transition is allowed. */
