@@ -175,51 +175,43 @@ static bool is_cgroup(const char *folder)
 /* Finds the cgroup's folder. Returns false after logging that there is none. */
 static bool find_cgroup(struct attachment *a)
 {
-	static const char *const roots[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+	static const char *const roots[] = {"", "/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 	const char *path = a->request->cgroup;
 
-	if (!path)
-		return true;
-	snprintf(a->cgroup, sizeof(a->cgroup), "%s", path);
-	if (is_cgroup(a->cgroup))
-		return true;
-	for (size_t i = 0; path[0] == '/' && i < sizeof(roots) / sizeof(roots[0]); i++) {
+	for (size_t i = 0; path && i < (path[0] == '/' ? 3 : 1); i++) {
 		snprintf(a->cgroup, sizeof(a->cgroup), "%s%s", roots[i], path);
 		if (is_cgroup(a->cgroup))
 			return true;
 	}
-	return log_error(
-		a->log,
-		"--cgroup %s: there is no such cgroup; name its folder below /sys/fs/cgroup, or "
-		"its path as in /proc/PID/cgroup",
-		path);
+	return !path || log_error(a->log,
+				  "--cgroup %s: there is no such cgroup; name its folder below "
+				  "/sys/fs/cgroup, or its path as in /proc/PID/cgroup",
+				  path);
 }
 
-/* Looks up a user in /etc/passwd only: NSS would load libraries, and we have capabilities. */
-static void name_user(uid_t uid, char *name, size_t size)
+/*
+ * Names the owner of a process. Looks in /etc/passwd only: NSS would load libraries, and we have
+ * capabilities.
+ */
+static void user_of(pid_t pid, char *name, size_t size)
 {
-	FILE *file = fopen("/etc/passwd", "re");
 	const struct passwd *user = NULL;
+	struct stat st;
+	char path[32];
+	FILE *file;
 
-	snprintf(name, size, "user %u", (unsigned int)uid);
-	while (file && (user = fgetpwent(file)) && user->pw_uid != uid)
+	snprintf(name, size, "another user");
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (stat(path, &st) != 0)
+		return;
+	snprintf(name, size, "user %u", (unsigned int)st.st_uid);
+	file = fopen("/etc/passwd", "re");
+	while (file && (user = fgetpwent(file)) && user->pw_uid != st.st_uid)
 		;
 	if (user)
 		snprintf(name, size, "%s", user->pw_name);
 	if (file)
 		fclose(file);
-}
-
-static void user_of(pid_t pid, char *name, size_t size)
-{
-	char path[32];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	if (stat(path, &st) == 0)
-		name_user(st.st_uid, name, size);
-	else
-		snprintf(name, size, "another user");
 }
 
 static void explain_refusal(const struct attachment *a, pid_t pid, int err)

@@ -36,9 +36,9 @@ struct inject_queue {
 	struct queue waiting, done;
 };
 
-static bool refuse(struct injected *injected, const char *why)
+static bool refuse(struct injected *injected, enum inject_result result, const char *why)
 {
-	injected->result = INJECT_DENIED;
+	injected->result = result;
 	snprintf(injected->message, sizeof(injected->message), "process %d %s", (int)injected->pid,
 		 why);
 	return false;
@@ -71,26 +71,25 @@ static bool look_for_pipe(const struct inject_queue *a, struct bounded_caller *c
 
 	if (!look || fstat(a->payload->pipe, &look->ours) != 0) {
 		free(look);
-		return refuse(injected, "cannot be looked into: out of memory");
+		return refuse(injected, INJECT_DENIED, "cannot be looked into: out of memory");
 	}
 	bounded_caller_limit_sleep(calls, INJECT_SLEEP_MS);
 	snprintf(look->root, sizeof(look->root), "/proc/%d/root", (int)injected->pid);
 	snprintf(look->path, sizeof(look->path), "%s%s", look->root, a->payload->pipe_path);
-	if (bounded_call(calls, &look->job, BOUNDED_CALL_OPEN_MS) != 0) {
-		refuse(injected, "has a root folder, or a folder for temporary files, that does "
-				 "not answer (restart the server of that FUSE or network file "
-				 "system, or unmount it)");
-		injected->result = INJECT_STUCK;
-		return false;
-	}
+	if (bounded_call(calls, &look->job, BOUNDED_CALL_OPEN_MS) != 0)
+		return refuse(injected, INJECT_STUCK,
+			      "has a root folder, or a folder for temporary files, that does not "
+			      "answer (restart the server of that FUSE or network file system, or "
+			      "unmount it)");
 	lacks_root = look->lacks_root;
 	has_pipe = look->has_pipe;
 	free(look);
 	injected->hides_calls = lacks_root;
 	if (lacks_root)
-		return refuse(injected, "goes on without its first thread, which has ended");
-	return has_pipe ||
-	       refuse(injected, "sees other files (a container?), and not profile's pipe");
+		return refuse(injected, INJECT_DENIED,
+			      "goes on without its first thread, which has ended");
+	return has_pipe || refuse(injected, INJECT_DENIED,
+				  "sees other files (a container?), and not profile's pipe");
 }
 
 /* Returns true if the process can open the pipe by its path. */
@@ -102,14 +101,12 @@ static bool reaches_pipe(const struct inject_queue *a, struct injected *injected
 	bool reaches;
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)injected->pid);
-	if (stat(path, &process) != 0) {
-		refuse(injected, "has ended");
-		injected->result = INJECT_GONE;
-		return false;
-	}
+	if (stat(path, &process) != 0)
+		return refuse(injected, INJECT_GONE, "has ended");
 	/* root can open any pipe */
 	if (process.st_uid != geteuid() && process.st_uid != 0)
-		return refuse(injected, "runs as another user, who cannot open profile's pipe");
+		return refuse(injected, INJECT_DENIED,
+			      "runs as another user, who cannot open profile's pipe");
 	calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
 	reaches = look_for_pipe(a, calls, injected);
 	bounded_caller_free(calls);
