@@ -503,7 +503,7 @@ static bool is_new(const struct attachment *a, uint32_t position)
  */
 static int follow_new(struct attachment *a)
 {
-	int err = read_all(a), followed, count = 0, untold = 0;
+	int err = read_all(a), followed, count = 0, unreported = 0;
 
 	for (uint32_t i = 0; i < a->scan.count && !err; i++)
 		choose(a, i);
@@ -526,10 +526,10 @@ static int follow_new(struct attachment *a)
 	for (uint32_t i = 0; i < a->scan.count && !err; i++) {
 		if (a->choices[i] != CHOICE_IN)
 			continue;
-		untold += !a->steps.knows(a->steps.context, a->scan.list[i].pid);
+		unreported += !a->steps.knows(a->steps.context, a->scan.list[i].pid);
 		err = add(a, &a->scan.list[i]);
 	}
-	return err ? err : untold;
+	return err ? err : unreported;
 }
 
 int attachment_follow(struct attachment *a)

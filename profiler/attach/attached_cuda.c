@@ -6,7 +6,7 @@
 
 /* CUPTI may wait for a busy GPU before it begins. */
 #define LIBRARY_TIMEOUT_NS 10000000000u
-#define SAY_LIBRARY_NS 2000000000u
+#define LOG_WAITING_NS 2000000000u
 
 void attached_cuda_open(struct attached_cuda *c, struct bpf_source *bpf,
 			struct inject_queue *inject_queue)
@@ -78,8 +78,9 @@ void attached_cuda_note_user(struct attached_cuda *c, const struct stack_event *
  */
 static bool has_arrived(const struct attached_cuda *c, const struct injected *injected)
 {
-	return injected->result == INJECT_DONE || (injected->result == INJECT_ALREADY &&
-						   cuda_states_has_come(&c->states, injected->pid));
+	return injected->result == INJECT_DONE ||
+	       (injected->result == INJECT_ALREADY &&
+		cuda_states_was_injected(&c->states, injected->pid));
 }
 
 /* Has a process's calls timed if possible; otherwise counts it as lacking GPU time. */
@@ -99,7 +100,7 @@ void attached_cuda_take_injected(struct attached_cuda *c)
 		struct cuda_state *state = cuda_states_get(&c->states, injected.id, injected.pid);
 
 		if (is_there) {
-			state->has_come = true;
+			state->was_injected = true;
 			if (process && process->lacks_gpu_time)
 				log_warn(c->log,
 					 "process %d: the library was brought in after all; from "
@@ -132,16 +133,17 @@ void attached_cuda_take_injected(struct attached_cuda *c)
 	}
 }
 
-void attached_cuda_hear(struct attached_cuda *c, const struct process *process, bool has_begun)
+void attached_cuda_note_hello(struct attached_cuda *c, const struct process *process,
+			      bool has_begun)
 {
-	cuda_state_hear(state_of(c, process));
+	cuda_state_note_hello(state_of(c, process));
 	c->late += has_begun && process->source != PROCESS_ATTACHED;
 }
 
 /* ---- before recording begins ---- */
 
-bool attached_cuda_put_off(struct attached_cuda *c, const struct process *process,
-			   uint64_t instance)
+bool attached_cuda_postpone_answer(struct attached_cuda *c, const struct process *process,
+				   uint64_t instance)
 {
 	state_of(c, process)->unanswered_id = instance;
 	return state_of(c, process)->unanswered_id == instance;
@@ -245,8 +247,8 @@ bool attached_cuda_delays_recording(struct attached_cuda *c, uint64_t since_ns)
 		time_all_silent(c);
 		return false;
 	}
-	if (count && waited_ns >= SAY_LIBRARY_NS && !c->has_said_waiting) {
-		c->has_said_waiting = true;
+	if (count && waited_ns >= LOG_WAITING_NS && !c->has_logged_waiting) {
+		c->has_logged_waiting = true;
 		if (count == 1)
 			snprintf(text, sizeof(text), "process %d", (int)pid);
 		else
@@ -275,7 +277,7 @@ bool attached_cuda_is_busy(struct attached_cuda *c)
 	return inject_queue_is_busy(c->inject_queue) || awaits_hello(c);
 }
 
-void attached_cuda_tell_missed(struct attached_cuda *c)
+void attached_cuda_warn_missed(struct attached_cuda *c)
 {
 	uint32_t missed = cuda_states_count_missed(&c->states);
 

@@ -27,7 +27,7 @@ struct attached_cuda {
 	struct uprobes *driver;    /* on the driver's entry points; NULL: use is unknown */
 	uint64_t driver_probed_ns; /* time of the last new probe */
 	uint32_t late;             /* new processes whose hello came during recording */
-	bool has_said_waiting;
+	bool has_logged_waiting;
 };
 
 /* Takes ownership of the inject queue, which may be NULL. */
@@ -53,11 +53,12 @@ void attached_cuda_note_user(struct attached_cuda *c, const struct stack_event *
 void attached_cuda_take_injected(struct attached_cuda *c);
 
 /* Notes a hello from the library. `has_begun`: recording has begun. */
-void attached_cuda_hear(struct attached_cuda *c, const struct process *process, bool has_begun);
+void attached_cuda_note_hello(struct attached_cuda *c, const struct process *process,
+			      bool has_begun);
 
 /* Notes that the hello of `instance` is to be answered later. Returns false if out of memory. */
-bool attached_cuda_put_off(struct attached_cuda *c, const struct process *process,
-			   uint64_t instance);
+bool attached_cuda_postpone_answer(struct attached_cuda *c, const struct process *process,
+				   uint64_t instance);
 
 /*
  * Takes the next unanswered hello from position `*at` on, which starts at 0. Returns false if there
@@ -83,6 +84,6 @@ bool attached_cuda_is_busy(struct attached_cuda *c);
  * Warns of missing GPU time. New processes get the library after they load the driver, which may be
  * after they begin to use it.
  */
-void attached_cuda_tell_missed(struct attached_cuda *c);
+void attached_cuda_warn_missed(struct attached_cuda *c);
 
 #endif

@@ -35,17 +35,17 @@ struct cuda_state *cuda_states_get(struct cuda_states *s, uint32_t id, pid_t pid
 	return &s->list[s->count++];
 }
 
-bool cuda_states_has_come(const struct cuda_states *s, pid_t pid)
+bool cuda_states_was_injected(const struct cuda_states *s, pid_t pid)
 {
 	for (uint32_t i = 0; i < s->count; i++)
-		if (s->list[i].has_come && s->list[i].pid == pid)
+		if (s->list[i].was_injected && s->list[i].pid == pid)
 			return true;
 	return false;
 }
 
-void cuda_state_hear(struct cuda_state *state)
+void cuda_state_note_hello(struct cuda_state *state)
 {
-	state->stage = LIBRARY_HEARD;
+	state->stage = LIBRARY_HELLO;
 	state->delays_recording = false;
 }
 
@@ -68,7 +68,7 @@ uint32_t cuda_states_count_missed(const struct cuda_states *s)
 
 	for (uint32_t i = 0; i < s->count; i++)
 		count += s->list[i].may_miss && s->list[i].may_use_cuda &&
-			 s->list[i].stage != LIBRARY_HEARD;
+			 s->list[i].stage != LIBRARY_HELLO;
 	return count;
 }
 

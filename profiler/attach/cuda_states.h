@@ -20,7 +20,7 @@
 enum library_stage {
 	LIBRARY_ABSENT,  /* not injected, or given up */
 	LIBRARY_ARRIVED, /* injected; no hello yet */
-	LIBRARY_HEARD,   /* has said hello */
+	LIBRARY_HELLO,   /* has said hello */
 };
 
 /* The starting thread of an injected library, as last seen. */
@@ -34,7 +34,7 @@ struct cuda_state {
 	uint32_t id;
 	pid_t pid;
 	enum library_stage stage;
-	bool has_come;          /* the library was injected under this pid */
+	bool was_injected;      /* the library was injected under this pid */
 	bool delays_recording;  /* ran before us; the library's success is undecided */
 	bool may_miss;          /* the library came too late, unless it says hello */
 	bool may_use_cuda;      /* GPU work may be lost */
@@ -57,10 +57,10 @@ void cuda_states_release(struct cuda_states *states);
 struct cuda_state *cuda_states_get(struct cuda_states *states, uint32_t id, pid_t pid);
 
 /* Returns true if the library was injected into a program under this pid. */
-bool cuda_states_has_come(const struct cuda_states *states, pid_t pid);
+bool cuda_states_was_injected(const struct cuda_states *states, pid_t pid);
 
 /* Records the library's hello. */
-void cuda_state_hear(struct cuda_state *state);
+void cuda_state_note_hello(struct cuda_state *state);
 
 /* Records that the library was injected. */
 void cuda_state_arrive(struct cuda_state *state);

@@ -49,7 +49,7 @@ struct inject_job {
 	char message[INJECT_MESSAGE_MAX];
 
 	uint64_t loader_call, system_call; /* dlopen or __libc_dlopen_mode; syscall(2) */
-	bool is_elder;
+	bool is_dlopen_mode;
 	uint64_t restorer;
 	uint64_t libc, libc_inode; /* mapping of the C library; identifies the program */
 	char memory_name[48];
@@ -113,7 +113,7 @@ static bool has_limits(const char *status)
 	return proc_status_number(status, "\nSeccomp:", 0) != 0;
 }
 
-static bool judge_status(struct inject_job *j, const char *status)
+static bool check_status(struct inject_job *j, const char *status)
 {
 	pid_t pid = j->request->pid;
 	char state = status_state(status);
@@ -136,7 +136,7 @@ static bool judge_status(struct inject_job *j, const char *status)
 	return true;
 }
 
-static bool judge_program(struct inject_job *j)
+static bool check_program(struct inject_job *j)
 {
 	const size_t needed = offsetof(Elf64_Ehdr, e_machine) + 1;
 	char *header = NULL;
@@ -159,7 +159,7 @@ static bool judge_program(struct inject_job *j)
 }
 
 /* Rejects a process that shares its memory, as a child of vfork does before exec. */
-static bool judge_sharing(struct inject_job *j, const char *status)
+static bool check_sharing(struct inject_job *j, const char *status)
 {
 	const int same_memory = 1; /* KCMP_VM */
 	pid_t parent = (pid_t)proc_status_number(status, "\nPPid:", 0);
@@ -207,7 +207,7 @@ static bool each_thread(struct inject_job *j, bool (*visit)(struct inject_job *j
 	return found;
 }
 
-static bool judge(struct inject_job *j)
+static bool check_process(struct inject_job *j)
 {
 	char *status = NULL;
 	size_t size;
@@ -217,7 +217,7 @@ static bool judge(struct inject_job *j)
 		return fail(j, INJECT_UNSUITED, "is profile itself");
 	if (proc_file_read(NULL, j->request->pid, "status", 16384, &status, &size) != 0)
 		return fail(j, INJECT_GONE, "does not exist");
-	fits = judge_status(j, status) && judge_program(j) && judge_sharing(j, status);
+	fits = check_status(j, status) && check_program(j) && check_sharing(j, status);
 	free(status);
 	return fits;
 }
@@ -236,13 +236,13 @@ static bool is_musl(const char *path)
 	return starts_with(base_name(path), "ld-musl") || starts_with(base_name(path), "libc.musl");
 }
 
-static void find_elder(struct inject_job *j, uint64_t libc)
+static void find_dlopen_mode(struct inject_job *j, uint64_t libc)
 {
 	j->loader_call = remote_function(&j->memory, libc, "__libc_dlopen_mode");
-	j->is_elder = j->loader_call != 0;
+	j->is_dlopen_mode = j->loader_call != 0;
 }
 
-static void look_at_mapping(struct inject_job *j, const struct code_mapping *m, bool is_executable)
+static void note_mapping(struct inject_job *j, const struct code_mapping *m, bool is_executable)
 {
 	const char *name = base_name(m->path);
 
@@ -318,7 +318,7 @@ static bool find_functions(struct inject_job *j)
 		if (j->request->begins_again && m.file_offset == 0 && is_memory(&m, j->memory_name))
 			j->copy = m.start;
 		is_active |= is_memory(&m, j->request->mark) || is_file(j, &m);
-		look_at_mapping(j, &m, permissions[2] == 'x');
+		note_mapping(j, &m, permissions[2] == 'x');
 	}
 	free(text);
 	if (is_active)
@@ -332,7 +332,7 @@ static bool find_functions(struct inject_job *j)
 			    has_musl ? "has another C library than glibc (musl)"
 				     : "has no C library that could load others (it is static)");
 	if (!j->loader_call)
-		find_elder(j, j->libc);
+		find_dlopen_mode(j, j->libc);
 	if (remote_memory_is_stuck(&j->memory))
 		return fail_stuck(j, "memory");
 	if (!j->loader_call || !j->system_call || !j->restorer)
@@ -448,7 +448,7 @@ static bool find_thread(struct inject_job *j)
 /* ---- loading ---- */
 
 /* Fails for lack of stack, with a retry: another thread may have more. */
-static bool lack_room(struct inject_job *j)
+static bool fail_small_stack(struct inject_job *j)
 {
 	j->lacks_room = true;
 	return fail(j, INJECT_NO_THREAD, "has too little stack in its sleeping thread");
@@ -484,7 +484,7 @@ static bool call(struct inject_job *j, const struct borrowed_call *what, const c
 	if (remote_memory_is_stuck(&j->memory))
 		return fail_stuck(j, "memory");
 	if (err == -ENOBUFS)
-		return lack_room(j);
+		return fail_small_stack(j);
 	return fail(j, INJECT_FAILED, "failed at %s: %s", step, strerror(-err));
 }
 
@@ -583,7 +583,7 @@ static void name_memory(char *path, size_t size, int theirs)
 
 static bool open_library(struct inject_job *j, int theirs)
 {
-	const uint64_t elder = 0x80000000u; /* __RTLD_DLOPEN */
+	const uint64_t dlopen_flag = 0x80000000u; /* __RTLD_DLOPEN */
 	struct borrowed_call load = {.function = j->loader_call};
 	char path[160];
 
@@ -591,7 +591,7 @@ static bool open_library(struct inject_job *j, int theirs)
 	load.data = path;
 	load.data_size = strlen(path) + 1;
 	load.arguments[0] = BORROWED_DATA;
-	load.arguments[1] = RTLD_NOW | RTLD_LOCAL | (j->is_elder ? elder : 0);
+	load.arguments[1] = RTLD_NOW | RTLD_LOCAL | (j->is_dlopen_mode ? dlopen_flag : 0);
 	return call(j, &load, "dlopen");
 }
 
@@ -642,7 +642,7 @@ static bool is_still_users(struct inject_job *j)
 		return true;
 	remote_call_release(&j->thread);
 	if (is_same_program)
-		return lack_room(j);
+		return fail_small_stack(j);
 	return has_any ? fail(j, INJECT_GONE, "runs another program by now")
 		       : fail(j, INJECT_DENIED,
 			      "may not be looked into: its first thread has ended");
@@ -727,7 +727,7 @@ static void run(struct bounded_job *opaque)
 	}
 	bounded_caller_limit_sleep(j->calls, INJECT_SLEEP_MS);
 	bounded_caller_limit_sleep(symbolizer_calls(j->symbolizer), INJECT_SLEEP_MS);
-	if (!judge(j))
+	if (!check_process(j))
 		return;
 	err = remote_memory_open(&j->memory, j->request->pid, j->calls);
 	if (err) {
@@ -766,7 +766,7 @@ static void release(struct bounded_job *opaque)
  * Runs the injection on a tracing thread. The sleep limit applies only to waits for a lock of the
  * process. Other waits poll every few milliseconds.
  */
-static int run_apart(struct inject_job *j)
+static int run_traced(struct inject_job *j)
 {
 	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
 	int err;
@@ -804,7 +804,7 @@ enum inject_result inject_process(struct inject_request *request, char *message)
 		j->symbolizer = given;
 		request->symbolizer = NULL;
 		j->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)request->pid;
-		err = run_apart(j);
+		err = run_traced(j);
 	}
 	if (err == -EBUSY) /* not started: the symbolizer is still ours */
 		request->symbolizer = given;

@@ -45,7 +45,7 @@ static bool refuse(struct injected *injected, enum inject_result result, const c
 }
 
 /* A bounded job that inspects the process's root folder, which may block for ever. */
-struct look {
+struct inspection {
 	struct bounded_job job;
 	bool lacks_root; /* its first thread has ended */
 	bool has_pipe;
@@ -53,37 +53,38 @@ struct look {
 	char root[64], path[PAYLOAD_PATH_MAX + 96];
 };
 
-static void run_look(struct bounded_job *opaque)
+static void run_inspection(struct bounded_job *opaque)
 {
-	struct look *look = (struct look *)opaque;
+	struct inspection *seen = (struct inspection *)opaque;
 	struct stat theirs;
 
-	look->lacks_root = stat(look->root, &theirs) != 0 && errno == ENOENT;
-	look->has_pipe = !look->lacks_root && stat(look->path, &theirs) == 0 &&
-			 look->ours.st_dev == theirs.st_dev && look->ours.st_ino == theirs.st_ino;
+	seen->lacks_root = stat(seen->root, &theirs) != 0 && errno == ENOENT;
+	seen->has_pipe = !seen->lacks_root && stat(seen->path, &theirs) == 0 &&
+			 seen->ours.st_dev == theirs.st_dev && seen->ours.st_ino == theirs.st_ino;
 }
 
-static bool look_for_pipe(const struct inject_queue *a, struct bounded_caller *calls,
-			  struct injected *injected)
+static bool check_pipe(const struct inject_queue *a, struct bounded_caller *calls,
+		       struct injected *injected)
 {
-	struct look *look = calls ? bounded_job_new(sizeof(*look), run_look, NULL) : NULL;
+	struct inspection *seen =
+		calls ? bounded_job_new(sizeof(*seen), run_inspection, NULL) : NULL;
 	bool lacks_root, has_pipe;
 
-	if (!look || fstat(a->payload->pipe, &look->ours) != 0) {
-		free(look);
+	if (!seen || fstat(a->payload->pipe, &seen->ours) != 0) {
+		free(seen);
 		return refuse(injected, INJECT_DENIED, "cannot be looked into: out of memory");
 	}
 	bounded_caller_limit_sleep(calls, INJECT_SLEEP_MS);
-	snprintf(look->root, sizeof(look->root), "/proc/%d/root", (int)injected->pid);
-	snprintf(look->path, sizeof(look->path), "%s%s", look->root, a->payload->pipe_path);
-	if (bounded_call(calls, &look->job, BOUNDED_CALL_OPEN_MS) != 0)
+	snprintf(seen->root, sizeof(seen->root), "/proc/%d/root", (int)injected->pid);
+	snprintf(seen->path, sizeof(seen->path), "%s%s", seen->root, a->payload->pipe_path);
+	if (bounded_call(calls, &seen->job, BOUNDED_CALL_OPEN_MS) != 0)
 		return refuse(injected, INJECT_STUCK,
 			      "has a root folder, or a folder for temporary files, that does not "
 			      "answer (restart the server of that FUSE or network file system, or "
 			      "unmount it)");
-	lacks_root = look->lacks_root;
-	has_pipe = look->has_pipe;
-	free(look);
+	lacks_root = seen->lacks_root;
+	has_pipe = seen->has_pipe;
+	free(seen);
 	injected->hides_calls = lacks_root;
 	if (lacks_root)
 		return refuse(injected, INJECT_DENIED,
@@ -108,13 +109,13 @@ static bool reaches_pipe(const struct inject_queue *a, struct injected *injected
 		return refuse(injected, INJECT_DENIED,
 			      "runs as another user, who cannot open profile's pipe");
 	calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
-	reaches = look_for_pipe(a, calls, injected);
+	reaches = check_pipe(a, calls, injected);
 	bounded_caller_free(calls);
 	return reaches;
 }
 
-static void bring(struct inject_queue *a, struct waiting *w, struct symbolizer **symbolizer,
-		  struct injected *injected)
+static void inject(struct inject_queue *a, struct waiting *w, struct symbolizer **symbolizer,
+		   struct injected *injected)
 {
 	struct inject_request request = {.pid = injected->pid,
 					 .entry = GPU_WIRE_BEGIN,
@@ -144,7 +145,7 @@ static void serve(struct inject_queue *a, struct waiting w, struct symbolizer **
 
 	a->at[a->busy++] = w.pid;
 	pthread_mutex_unlock(&a->lock);
-	bring(a, &w, symbolizer, &injected);
+	inject(a, &w, symbolizer, &injected);
 	pthread_mutex_lock(&a->lock);
 	for (uint32_t i = 0; i < a->busy; i++)
 		if (a->at[i] == w.pid)

@@ -11,8 +11,9 @@
  * The cache is bounded. The 8 copies that were printed or loaded last stay, and those of the last
  * day: a program may be about to load one. Others that no process has open or mapped, on any
  * machine, are removed: the kernel proves that by granting a lease. File systems without leases
- * keep their copies, since a program on another machine may have them mapped. This applies only to
- * a real folder, owned by us and writable by nobody else, and to regular files of ours in it.
+ * keep their copies, since a program on another machine may have them mapped. Only regular files of
+ * ours are removed. Nothing is removed unless the folder is real, owned by us and writable by
+ * nobody else.
  */
 #ifndef PROFILER_ATTACH_INJECTION_H
 #define PROFILER_ATTACH_INJECTION_H

@@ -37,7 +37,7 @@
 
 /* ---- system calls ---- */
 
-/* How a system call goes on after a stop. Others are not suitable. */
+/* Continuation of a system call after a stop. Calls outside the table are not suitable. */
 enum {
 	RESUMED = 1,   /* the kernel resumes it */
 	RESTARTED = 2, /* it may end with EINTR, and is restarted here */
@@ -138,7 +138,7 @@ static bool is_event_stop(int status)
 }
 
 /* Returns the signal of a signal-delivery-stop, or 0 for another stop. */
-static int delivered(int status)
+static int delivered_signal(int status)
 {
 	return status >> 16 == 0 && WSTOPSIG(status) != SYSCALL_STOP ? WSTOPSIG(status) : 0;
 }
@@ -171,7 +171,7 @@ static void detach(pid_t tid, int signal)
  * Detaches from a thread that has executed a program and so got the id of the first thread. Returns
  * -ESRCH, or -ETIMEDOUT if the exec is incomplete and the thread is released with ours.
  */
-static int let_go_of_first(pid_t pid)
+static int detach_first_thread(pid_t pid)
 {
 	uint64_t deadline_ns = monotonic_ns() + EXEC_NS;
 	int status;
@@ -207,7 +207,7 @@ static int wait_stop(const struct remote_call *t, uint64_t deadline_ns, int *sta
 		if (n == t->tid)
 			return WIFSTOPPED(*status) ? 0 : -ESRCH;
 		if (n < 0 && errno != EINTR)
-			return t->tid == t->pid ? -ESRCH : let_go_of_first(t->pid);
+			return t->tid == t->pid ? -ESRCH : detach_first_thread(t->pid);
 		if (monotonic_ns() > deadline_ns)
 			return -ETIMEDOUT;
 		nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
@@ -344,7 +344,7 @@ int remote_call_take(struct remote_call *t, pid_t pid, pid_t tid)
 		return err;
 	if (!is_event_stop(status) || WSTOPSIG(status) != SIGTRAP) {
 		/* a signal came first, or the process was stopped */
-		detach(tid, delivered(status));
+		detach(tid, delivered_signal(status));
 		return -EAGAIN;
 	}
 	err = read_state(t);
@@ -556,7 +556,7 @@ static bool has_returned(struct remote_call *t, bool *was_entry)
 }
 
 /* Restores the thread and detaches, at a stop outside of system calls. */
-static void set_back(struct remote_call *t, int signal)
+static void restore_and_detach(struct remote_call *t, int signal)
 {
 	set_xstate(t);
 	set_signals(t->tid, t->signals);
@@ -577,10 +577,10 @@ static int abandon(struct remote_call *t, uint64_t function)
 	    wait_stop(t, monotonic_ns() + STOP_NS, &status) != 0)
 		return -ETIMEDOUT;
 	if (get_registers(t->tid, &r) == 0 && r.rip == function && r.rsp == t->frame) {
-		set_back(t, delivered(status));
+		restore_and_detach(t, delivered_signal(status));
 		return -EAGAIN;
 	}
-	detach(t->tid, delivered(status));
+	detach(t->tid, delivered_signal(status));
 	return -ETIMEDOUT;
 }
 
@@ -629,7 +629,7 @@ static int follow_call(struct remote_call *t, uint64_t function, uint64_t deadli
 			return abandon(t, function);
 		if (err)
 			return err;
-		signal = delivered(status);
+		signal = delivered_signal(status);
 		if (signal && is_fault(t->tid, signal))
 			return -EFAULT;
 		if (WSTOPSIG(status) == SYSCALL_STOP && has_returned(t, &was_entry))
@@ -682,7 +682,7 @@ int remote_call_run(struct remote_call *t, const struct borrowed_call *call)
  * a stop where the kernel checks for signals: only then does it resume the call. If we are killed
  * before, the thread's registers restart the call.
  */
-static void leave_call(struct remote_call *t)
+static void leave_sigreturn(struct remote_call *t)
 {
 	struct user_regs_struct r = t->registers;
 	int status;
@@ -695,13 +695,13 @@ static void leave_call(struct remote_call *t)
 	    resume(t->tid, PTRACE_CONT, 0) != 0 ||
 	    wait_stop(t, monotonic_ns() + STOP_NS, &status) != 0)
 		return; /* the thread has ended */
-	set_back(t, delivered(status));
+	restore_and_detach(t, delivered_signal(status));
 }
 
 void remote_call_release(struct remote_call *t)
 {
 	if (t->is_returned)
-		leave_call(t);
+		leave_sigreturn(t);
 	else
-		set_back(t, 0);
+		restore_and_detach(t, 0);
 }

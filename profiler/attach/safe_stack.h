@@ -2,10 +2,10 @@
 /*
  * Decides whether dlopen can be called on top of a sleeping thread's stack.
  *
- * dlopen must not meet itself, or a lock that the thread holds. So a stack is unsafe if it passes
- * through the loader, the CUDA driver, CUPTI, an allocator, fork, exit or the creation of a thread.
- * A signal handler is unsafe, too: the interrupted code is unknown. So is the wait for a mutex or
- * for a lock of the C library.
+ * dlopen must not meet itself, or a lock that the thread holds. So these make a
+ * stack unsafe: the loader, the CUDA driver, CUPTI, an allocator, fork, exit, the creation of a
+ * thread. A signal handler is unsafe, too: the interrupted code is unknown. So is the wait for a
+ * mutex or for a lock of the C library.
  *
  * The stack and all names come from the process and are untrusted: a wrong answer harms that
  * process only. x86-64 only.

@@ -79,7 +79,7 @@ static void note_unanswered(struct run_parts *run, struct process *process)
 }
 
 /* Adds the current mappings of a process. If that fails, they are read when first needed. */
-static void take_mappings(struct run_parts *run, struct process *process)
+static void add_mappings(struct run_parts *run, struct process *process)
 {
 	pid_t pid = process->pid;
 	struct process_event event = {
@@ -111,7 +111,7 @@ static int add_attached(void *context, const struct scanned_process *scanned)
 	process = collect_attach(run->collect, now.pid, now.comm, now.threads, time_ns, used_ns);
 	if (!process)
 		return -ENOMEM;
-	take_mappings(run, process);
+	add_mappings(run, process);
 	attached_cuda_begin(&run->cuda, process, NULL);
 	kernel_reader_pass_on_pythons(run);
 	log_verbose(run->log, "attached to process %d (%s), which has %u thread%s", (int)now.pid,
@@ -196,7 +196,7 @@ int attached_follow(struct run_parts *run)
 	run_phase_enter(&run->phase, RUN_GOING);
 	run_parts_begin(run);
 	if (run->cuda.inject_queue)
-		recorded_time_range_put_off(run);
+		recorded_time_range_postpone(run);
 	err = attachment_follow(run->attachment);
 	if (err) {
 		log_error(run->log, "cannot follow %s: %s",
@@ -236,7 +236,7 @@ static void ask_to_leave(struct run_parts *run)
 }
 
 /* Returns true once the recorded time has reached its duration. */
-static bool time_is_over(const struct run_parts *run)
+static bool has_reached_duration(const struct run_parts *run)
 {
 	uint64_t duration_ns = run->options->attach->duration_ns;
 
@@ -246,7 +246,7 @@ static bool time_is_over(const struct run_parts *run)
 
 bool attached_end_if_over(struct run_parts *run, bool is_told_to)
 {
-	if (!is_told_to && !time_is_over(run) && collect_count_running(run->collect) > 0 &&
+	if (!is_told_to && !has_reached_duration(run) && collect_count_running(run->collect) > 0 &&
 	    bpf_source_follows_any(kernel_events_bpf(run->kernel)))
 		return false;
 	run_phase_enter(&run->phase, RUN_LEAVING);
@@ -259,7 +259,7 @@ bool attached_end_if_over(struct run_parts *run, bool is_told_to)
 	return true;
 }
 
-bool attached_have_left(struct run_parts *run)
+bool attached_libraries_left(struct run_parts *run)
 {
 	uint64_t now_ns = monotonic_ns();
 	uint64_t heard_ns =

@@ -24,6 +24,6 @@ int attached_follow(struct run_parts *run);
 bool attached_end_if_over(struct run_parts *run, bool is_told_to);
 
 /* Returns true once no library is active in the processes, or its timeout has passed. */
-bool attached_have_left(struct run_parts *run);
+bool attached_libraries_left(struct run_parts *run);
 
 #endif

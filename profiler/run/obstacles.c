@@ -26,14 +26,14 @@
 #define ENVIRONMENT_MAX (4u << 20) /* bytes */
 #define AUXV_BYTES 65536
 #define STATUS_BYTES 65536
-#define FIRST_LOOK_NS 100000000u
-#define TELL_NS 3000000000u /* pause after which a warning is due */
-#define LONGEST_NS 60000000000u
+#define FIRST_PAUSE_NS 100000000u
+#define WARN_PAUSE_NS 3000000000u /* pause after which a warning is due */
+#define LONGEST_PAUSE_NS 60000000000u
 #define DESCRIPTORS_MAX 65536u
 #define FIRST_SCAN_NS 10000000u
 #define LONGEST_SCAN_NS 3200000000u
-#define LOOKS_MAX_NS 100000000u /* per round; the pipe is not read meanwhile */
-#define SCAN_PAUSES 4u          /* minimum pause after a scan, in multiples of its duration */
+#define INSPECTIONS_MAX_NS 100000000u /* per round; the pipe is not read meanwhile */
+#define SCAN_PAUSES 4u                /* minimum pause after a scan, in multiples of its duration */
 #define ANCESTORS_MAX 1000
 
 /* A process that has mapped the driver and has not said hello. */
@@ -54,7 +54,7 @@ struct obstacles {
 	uint32_t filters; /* seccomp filters of this process */
 	struct silent *silent;
 	uint32_t count, capacity;
-	bool has_told[UNTRACED_CAUSES];
+	bool has_warned[UNTRACED_CAUSES];
 	uint64_t scan_due_ns, scan_pause_ns;
 	pid_t scanned_to;  /* pid at which the last scan timed out; 0: it was complete */
 	uint64_t watch_ns; /* spent in obstacles_watch since the last obstacles_look */
@@ -63,7 +63,7 @@ struct obstacles {
 /* ---- files ---- */
 
 /* A bounded job that inspects files in a process's root folder, and its descriptors. */
-struct look {
+struct inspection {
 	struct bounded_job job;
 	char root[64], descriptors[64], library[PATH_MAX + 64], pipe[PATH_MAX + 64];
 	struct stat ours, our_pipe;
@@ -79,34 +79,34 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-static void look_for_pipe(struct look *look)
+static void check_pipe(struct inspection *seen)
 {
 	struct stat theirs;
 
-	look->signs.files.have_pipe =
-		stat(look->pipe, &theirs) == 0 && is_same(&theirs, &look->our_pipe);
-	look->signs.files.may_write_pipe = look->signs.files.have_pipe && theirs.st_mode & S_IWUSR;
+	seen->signs.files.have_pipe =
+		stat(seen->pipe, &theirs) == 0 && is_same(&theirs, &seen->our_pipe);
+	seen->signs.files.may_write_pipe = seen->signs.files.have_pipe && theirs.st_mode & S_IWUSR;
 }
 
-static void look_for_library(struct look *look)
+static void check_library(struct inspection *seen)
 {
 	struct statvfs system;
 	struct stat theirs;
-	int fd = open(look->library, O_PATH | O_CLOEXEC);
+	int fd = open(seen->library, O_PATH | O_CLOEXEC);
 	bool is_there = fd >= 0 && fstat(fd, &theirs) == 0;
 
 	/* an unsearchable folder proves nothing, nor does the one of a process that ends */
-	look->signs.files.are_known = is_there || ((errno == ENOENT || errno == ENOTDIR) &&
-						   access(look->root, X_OK) == 0);
-	look->signs.files.have_library = is_there && is_same(&theirs, &look->ours);
+	seen->signs.files.are_known = is_there || ((errno == ENOENT || errno == ENOTDIR) &&
+						   access(seen->root, X_OK) == 0);
+	seen->signs.files.have_library = is_there && is_same(&theirs, &seen->ours);
 	if (is_there && fstatvfs(fd, &system) == 0)
-		look->signs.files.are_noexec = system.f_flag & ST_NOEXEC;
+		seen->signs.files.are_noexec = system.f_flag & ST_NOEXEC;
 	if (fd >= 0)
 		close(fd);
 }
 
 /* Returns true for a GPU device's descriptor, without asking a file system's server. */
-static bool is_gpu_device(const struct look *look, int folder, const char *name)
+static bool is_gpu_device(const struct inspection *seen, int folder, const char *name)
 {
 	struct statx st;
 	uint32_t id;
@@ -115,54 +115,54 @@ static bool is_gpu_device(const struct look *look, int folder, const char *name)
 		return false;
 	id = GPU_DEVICE_ID(st.stx_rdev_major, st.stx_rdev_minor);
 	for (int i = 0; i < GPU_DEVICES; i++)
-		if (id && id == look->devices.ids[i])
+		if (id && id == seen->devices.ids[i])
 			return true;
 	return false;
 }
 
-static void look_for_devices(struct look *look)
+static void count_devices(struct inspection *seen)
 {
-	DIR *folder = opendir(look->descriptors);
+	DIR *folder = opendir(seen->descriptors);
 	const struct dirent *entry;
-	uint32_t seen = 0;
+	uint32_t checked = 0;
 
-	while (folder && seen++ < DESCRIPTORS_MAX && (entry = readdir(folder)))
-		look->opened += entry->d_name[0] != '.' &&
-				is_gpu_device(look, dirfd(folder), entry->d_name);
+	while (folder && checked++ < DESCRIPTORS_MAX && (entry = readdir(folder)))
+		seen->opened += entry->d_name[0] != '.' &&
+				is_gpu_device(seen, dirfd(folder), entry->d_name);
 	if (folder)
 		closedir(folder);
 }
 
-static void run_look(struct bounded_job *opaque)
+static void run_inspection(struct bounded_job *opaque)
 {
-	struct look *look = (struct look *)opaque;
+	struct inspection *seen = (struct inspection *)opaque;
 
-	look_for_devices(look);
-	if (!look->wants_files)
+	count_devices(seen);
+	if (!seen->wants_files)
 		return;
-	look_for_library(look);
-	look_for_pipe(look);
+	check_library(seen);
+	check_pipe(seen);
 }
 
 /* Inspects a process; free the result. Returns NULL on timeout or when out of memory. */
-static struct look *look_at(struct obstacles *o, pid_t pid, bool wants_files)
+static struct inspection *inspect(struct obstacles *o, pid_t pid, bool wants_files)
 {
-	struct look *look = bounded_job_new(sizeof(*look), run_look, NULL);
+	struct inspection *seen = bounded_job_new(sizeof(*seen), run_inspection, NULL);
 
-	if (!look)
+	if (!seen)
 		return NULL;
-	look->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)pid;
-	look->devices = o->devices;
-	look->ours = o->library;
-	look->our_pipe = o->pipe;
-	look->wants_files = wants_files;
-	snprintf(look->root, sizeof(look->root), "/proc/%d/root/", (int)pid);
-	snprintf(look->descriptors, sizeof(look->descriptors), "/proc/%d/fd", (int)pid);
-	snprintf(look->library, sizeof(look->library), "/proc/%d/root%s", (int)pid,
+	seen->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)pid;
+	seen->devices = o->devices;
+	seen->ours = o->library;
+	seen->our_pipe = o->pipe;
+	seen->wants_files = wants_files;
+	snprintf(seen->root, sizeof(seen->root), "/proc/%d/root/", (int)pid);
+	snprintf(seen->descriptors, sizeof(seen->descriptors), "/proc/%d/fd", (int)pid);
+	snprintf(seen->library, sizeof(seen->library), "/proc/%d/root%s", (int)pid,
 		 o->options.library);
-	snprintf(look->pipe, sizeof(look->pipe), "/proc/%d/root%s", (int)pid, o->options.pipe);
-	return bounded_call(collect_calls(o->collect), &look->job, BOUNDED_CALL_OPEN_MS) == 0
-		       ? look
+	snprintf(seen->pipe, sizeof(seen->pipe), "/proc/%d/root%s", (int)pid, o->options.pipe);
+	return bounded_call(collect_calls(o->collect), &seen->job, BOUNDED_CALL_OPEN_MS) == 0
+		       ? seen
 		       : NULL;
 }
 
@@ -300,10 +300,10 @@ void obstacles_free(struct obstacles *o)
 }
 
 /* Notes the number of open devices, without inherited ones. */
-static void note_look(struct process *process, const struct look *look)
+static void note_devices(struct process *process, const struct inspection *seen)
 {
-	uint32_t opened = look->opened > process->gpu.inherits_nvml
-				  ? look->opened - process->gpu.inherits_nvml
+	uint32_t opened = seen->opened > process->gpu.inherits_nvml
+				  ? seen->opened - process->gpu.inherits_nvml
 				  : 0;
 
 	if (opened > process->gpu.opened)
@@ -315,18 +315,18 @@ static void find_obstacle(struct obstacles *o, struct process *process)
 	struct untraced_signs signs = {.libc = process->gpu.libc,
 				       .needed_glibc_minor = o->options.needed_glibc_minor};
 	enum untraced_cause cause;
-	struct look *look;
+	struct inspection *seen;
 
 	read_variables(o, process->pid, &signs);
 	read_state(o, process->pid, &signs);
-	look = look_at(o, process->pid, true);
-	if (look) {
-		signs.files = look->signs.files;
+	seen = inspect(o, process->pid, true);
+	if (seen) {
+		signs.files = seen->signs.files;
 		signs.files.are_known &= o->knows_own;
 		signs.files.may_write_pipe |= signs.is_root;
-		note_look(process, look);
+		note_devices(process, seen);
 	}
-	free(look);
+	free(seen);
 	cause = untraced_find_cause(&signs);
 	if (cause != UNTRACED_NOT_KNOWN) /* the process may have ended since */
 		process->gpu.obstacle = cause;
@@ -356,7 +356,7 @@ static void add_silent(struct obstacles *o, const struct process *process, bool 
 	o->silent[o->count++] = (struct silent){.id = process->id,
 						.pid = process->pid,
 						.due_ns = 0,
-						.pause_ns = FIRST_LOOK_NS,
+						.pause_ns = FIRST_PAUSE_NS,
 						.is_new = is_new};
 }
 
@@ -385,7 +385,7 @@ void obstacles_watch(struct obstacles *o, const struct process_event *event,
 	    process_has_spoken(process) || process->ended_ns)
 		return;
 	process->gpu.has_obstacle = true;
-	if (o->watch_ns >= LOOKS_MAX_NS) {
+	if (o->watch_ns >= INSPECTIONS_MAX_NS) {
 		add_silent(o, process, true);
 		return;
 	}
@@ -435,14 +435,14 @@ static bool note_mapped(struct obstacles *o, struct process *process)
 }
 
 /* Adds a process that has a GPU device open, if there is an obstacle. */
-static void take_in(struct obstacles *o, const struct scanned_process *scanned,
-		    const struct look *look)
+static void add_untraceable(struct obstacles *o, const struct scanned_process *scanned,
+			    const struct inspection *seen)
 {
 	struct process found = {.pid = scanned->pid}, *process;
 
 	if (!note_mapped(o, &found) || !found.gpu.has_driver)
 		return;
-	note_look(&found, look);
+	note_devices(&found, seen);
 	find_obstacle(o, &found);
 	if (!untraced_is_obstacle(found.gpu.obstacle))
 		return; /* it may be about to say hello */
@@ -465,15 +465,15 @@ static void scan_one(struct obstacles *o, const struct process_scan *all,
 		     const struct scanned_process *p, pid_t command)
 {
 	const struct process *known = known_process(o, p->pid);
-	struct look *look;
+	struct inspection *seen;
 
 	if (p->has_ended || p->is_kernel || (known && known->gpu.has_obstacle) ||
 	    !descends_from(all, p, command))
 		return;
-	look = look_at(o, p->pid, false);
-	if (look && look->opened)
-		take_in(o, p, look);
-	free(look);
+	seen = inspect(o, p->pid, false);
+	if (seen && seen->opened)
+		add_untraceable(o, p, seen);
+	free(seen);
 }
 
 /* Scans all processes, from where the last scan timed out. /proc lists them by ascending pid. */
@@ -488,7 +488,7 @@ static void scan(struct obstacles *o, pid_t command)
 		process_scan_release(&all);
 		return;
 	}
-	until_ns = monotonic_ns() + LOOKS_MAX_NS;
+	until_ns = monotonic_ns() + INSPECTIONS_MAX_NS;
 	for (uint32_t i = 0; i < all.count; i++) {
 		if (all.list[i].pid <= from)
 			continue;
@@ -519,44 +519,44 @@ void obstacles_scan(struct obstacles *o, pid_t command, uint64_t now_ns)
 }
 
 /* Counts open devices, and searches for an obstacle if none was found. */
-static void look_again(struct obstacles *o, struct process *process)
+static void inspect_again(struct obstacles *o, struct process *process)
 {
-	struct look *look;
+	struct inspection *seen;
 
 	if (!untraced_is_obstacle(process->gpu.obstacle)) {
 		find_obstacle(o, process);
 		return;
 	}
-	look = look_at(o, process->pid, false);
-	if (look)
-		note_look(process, look);
-	free(look);
+	seen = inspect(o, process->pid, false);
+	if (seen)
+		note_devices(process, seen);
+	free(seen);
 }
 
 /* Warns during a long run, of the first process with each cause. */
-static void tell(struct obstacles *o, const struct process *process)
+static void warn_untraced(struct obstacles *o, const struct process *process)
 {
 	bool uses = process->lacks_gpu_time || process->gpu.opened > process->gpu.has_nvml;
 
-	if (!uses || o->has_told[process->gpu.obstacle])
+	if (!uses || o->has_warned[process->gpu.obstacle])
 		return;
-	o->has_told[process->gpu.obstacle] = true;
+	o->has_warned[process->gpu.obstacle] = true;
 	log_warn(o->log, "process %d (%s) uses the GPU and is not traced: %s", (int)process->pid,
 		 process->comm ? process->comm : "?", untraced_cause_text(process->gpu.obstacle));
 }
 
 /* Inspects a process that is due. */
-static void look_due(struct obstacles *o, struct silent *silent, struct process *process)
+static void inspect_due(struct obstacles *o, struct silent *silent, struct process *process)
 {
-	look_again(o, process);
+	inspect_again(o, process);
 	if (silent->is_new) {
 		log_found(o, process);
 		silent->is_new = false;
 		return;
 	}
-	if (silent->pause_ns >= TELL_NS)
-		tell(o, process);
-	if (silent->pause_ns < LONGEST_NS)
+	if (silent->pause_ns >= WARN_PAUSE_NS)
+		warn_untraced(o, process);
+	if (silent->pause_ns < LONGEST_PAUSE_NS)
 		silent->pause_ns *= 2;
 }
 
@@ -575,8 +575,8 @@ void obstacles_look(struct obstacles *o, uint64_t now_ns)
 			continue;
 		if (is_due && !waits) {
 			if (!until_ns)
-				until_ns = monotonic_ns() + LOOKS_MAX_NS;
-			look_due(o, &silent, process);
+				until_ns = monotonic_ns() + INSPECTIONS_MAX_NS;
+			inspect_due(o, &silent, process);
 		}
 		if (!waits && silent.due_ns <= now_ns)
 			silent.due_ns = now_ns + silent.pause_ns;
@@ -594,6 +594,6 @@ void obstacles_finish(struct obstacles *o)
 		struct process *process = still_silent(o, &o->silent[i]);
 
 		if (process)
-			look_again(o, process);
+			inspect_again(o, process);
 	}
 }

@@ -37,7 +37,8 @@ static void take_hello(struct run_parts *run, struct tracee *tracee,
 	}
 	gpu_pipe_accept(run->pipe, tracee, process);
 	if (run->cuda.inject_queue)
-		attached_cuda_hear(&run->cuda, process, run->recorded.stage != TIME_RANGE_AHEAD);
+		attached_cuda_note_hello(&run->cuda, process,
+					 run->recorded.stage != TIME_RANGE_AHEAD);
 	log_verbose(run->log,
 		    "process %d (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
 		    (int)process->pid, hello->executable, hello->cupti_version, hello->cupti_path,
@@ -60,7 +61,8 @@ static void take_hello(struct run_parts *run, struct tracee *tracee,
 		return;
 	/* the process records nothing until recording begins everywhere */
 	if (!run->options->attach || run->recorded.stage != TIME_RANGE_AHEAD ||
-	    run->phase != RUN_GOING || !attached_cuda_put_off(&run->cuda, process, hello->instance))
+	    run->phase != RUN_GOING ||
+	    !attached_cuda_postpone_answer(&run->cuda, process, hello->instance))
 		acknowledge(run, process, hello->instance);
 }
 

@@ -52,7 +52,7 @@ void recorded_time_range_set(struct run_parts *run, char variable[TARGET_VARIABL
 			 w->to_ns);
 }
 
-void recorded_time_range_put_off(struct run_parts *run)
+void recorded_time_range_postpone(struct run_parts *run)
 {
 	run->recorded.time_range.from_ns = TIME_RANGE_NOT_YET;
 	apply_time_range(run);
@@ -72,9 +72,9 @@ int recorded_time_range_begin_soon(struct run_parts *run)
 
 	if (time_range_is_over(w, now_ns))
 		return -ESHUTDOWN;
-	if (now_ns >= w->from_ns || run->recorded.was_told_to_begin || run->options->attach)
+	if (now_ns >= w->from_ns || run->recorded.begin_was_requested || run->options->attach)
 		return -EALREADY;
-	run->recorded.was_told_to_begin = true;
+	run->recorded.begin_was_requested = true;
 	w->from_ns = from_ns < w->from_ns ? from_ns : w->from_ns;
 	w->to_ns = m->duration_ns ? saturated_sum(w->from_ns, m->duration_ns) : 0;
 	change_time_range(run);
@@ -184,7 +184,7 @@ void recorded_time_range_note(const struct run_parts *run, struct measure *m)
 	uint64_t from_ns = w->from_ns > run->start_ns ? w->from_ns : run->start_ns;
 	uint64_t to_ns = w->to_ns && w->to_ns < run->ended_ns ? w->to_ns : run->ended_ns;
 
-	if (m->delay_ns != MEASURE_UNTIL_TOLD && !m->last_ns && !run->recorded.was_told_to_begin)
+	if (m->delay_ns != MEASURE_UNTIL_TOLD && !m->last_ns && !run->recorded.begin_was_requested)
 		return;
 	if (run->ended_ns && from_ns > run->ended_ns)
 		from_ns = run->ended_ns;

@@ -27,7 +27,7 @@ enum time_range_stage {
 struct recorded_time_range {
 	struct time_range time_range;
 	enum time_range_stage stage;
-	bool was_told_to_begin; /* by session_begin_time_range */
+	bool begin_was_requested; /* by session_begin_time_range */
 };
 
 /*
@@ -37,7 +37,7 @@ struct recorded_time_range {
 void recorded_time_range_set(struct run_parts *run, char variable[TARGET_VARIABLE_BYTES]);
 
 /* Postpones the range of running processes until the library has been injected into them. */
-void recorded_time_range_put_off(struct run_parts *run);
+void recorded_time_range_postpone(struct run_parts *run);
 
 /* Begins the range after TIME_RANGE_NOTICE_NS. See session_begin_time_range for the result. */
 int recorded_time_range_begin_soon(struct run_parts *run);

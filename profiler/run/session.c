@@ -24,8 +24,8 @@
 #define QUICK_TICK_MS 5   /* while a program starts, to learn early what it runs */
 #define FIRST_QUICK_NS 100000000u
 #define PIPE_PAUSE_NS 2000000 /* let a busy pipe fill up: fewer, larger reads */
-#define SAY_WAITING_NS 1000000000u
-#define LEFT_BEHIND_NS 50000000u
+#define LOG_WAITING_NS 1000000000u
+#define SURVIVORS_GRACE_NS 50000000u
 #define LISTED_MAX 32
 #define COUNT_NS 250000000u
 #define NAMING_SLEEP_MS 10000 /* limit for slow files once recording is over */
@@ -34,14 +34,14 @@ struct session {
 	struct run_parts run;
 	const struct inherited *inherited;
 	struct target target;
-	bool is_told_to_end;   /* by a signal since session_begin_sending */
-	bool abandons_target;  /* it became another user and cannot be killed */
-	bool stops_waiting;    /* skip what this phase waits for, except the command */
-	bool has_said_waiting; /* the wait for surviving GPU users was logged */
-	bool is_asked;         /* a signal requested a snapshot */
-	bool ends_delay;       /* end --delay with running processes */
-	uint32_t interrupts;   /* SIGINTs so far */
-	int early_signal;      /* signal that ends the run before the target runs; 0: none */
+	bool ends_by_signal;     /* by a signal since session_begin_sending */
+	bool abandons_target;    /* it became another user and cannot be killed */
+	bool stops_waiting;      /* skip what this phase waits for, except the command */
+	bool has_logged_waiting; /* the wait for surviving GPU users was logged */
+	bool asks_snapshot_now;  /* a signal requested a snapshot */
+	bool ends_delay;         /* end --delay with running processes */
+	uint32_t interrupts;     /* SIGINTs so far */
+	int early_signal;        /* signal that ends the run before the target runs; 0: none */
 	uint64_t lost_samples, waiting, next_count_ns; /* for a watcher */
 	uint64_t clocks_read_ns;                       /* last reading of processes' CPU clocks */
 	uint64_t longest_round_ns;                     /* longest time between two waits */
@@ -213,9 +213,9 @@ static bool takes_snapshots(const struct session *s)
 
 static void on_signal(struct session *s, const struct supervisor_signal *signal)
 {
-	s->is_told_to_end |= asks_to_end(signal->number);
+	s->ends_by_signal |= asks_to_end(signal->number);
 	if (takes_snapshots(s) && signal->number == SESSION_SNAPSHOT_SIGNAL) {
-		s->is_asked = true; /* taken once the run goes on */
+		s->asks_snapshot_now = true; /* taken once the run goes on */
 	} else if (s->run.phase == RUN_SETTING_UP) {
 		if (asks_to_end(signal->number))
 			s->early_signal = signal->number;
@@ -337,14 +337,14 @@ static void collect_round(struct session *s)
 }
 
 /* Counts survivors after a grace period for processes that end with their parent. */
-static bool has_counted_left(struct session *s)
+static bool has_counted_survivors(struct session *s)
 {
 	uint32_t count;
 
 	if (s->run.phase != RUN_COMMAND_ENDED)
 		return true;
 	count = s->run.options->measure.samples_cpu ? collect_count_running(s->run.collect) : 0;
-	if (count && !s->stops_waiting && monotonic_ns() - s->run.ended_ns < LEFT_BEHIND_NS)
+	if (count && !s->stops_waiting && monotonic_ns() - s->run.ended_ns < SURVIVORS_GRACE_NS)
 		return false;
 	collect_ledger(s->run.collect)->cpu.after_end = count;
 	run_phase_enter(&s->run.phase, RUN_AWAITING_SURVIVORS);
@@ -360,8 +360,8 @@ static bool is_done(struct session *s)
 	size_t used = 0;
 
 	if (s->run.attachment)
-		return s->stops_waiting || attached_have_left(&s->run);
-	if (!has_counted_left(s))
+		return s->stops_waiting || attached_libraries_left(&s->run);
+	if (!has_counted_survivors(s))
 		return false;
 	if (!s->run.pipe || s->stops_waiting)
 		return true;
@@ -373,10 +373,10 @@ static bool is_done(struct session *s)
 	if (s->run.reader.has_ended)
 		return true;
 	/* a process that never stops writing would keep the pipe from getting empty */
-	if (s->has_said_waiting || s->run.reader.unread_at_end ||
-	    monotonic_ns() - s->run.ended_ns < SAY_WAITING_NS)
+	if (s->has_logged_waiting || s->run.reader.unread_at_end ||
+	    monotonic_ns() - s->run.ended_ns < LOG_WAITING_NS)
 		return false;
-	s->has_said_waiting = true;
+	s->has_logged_waiting = true;
 	count = gpu_pipe_list(s->run.pipe, pids, LISTED_MAX);
 	for (uint32_t i = 0; i < count && i < LISTED_MAX && used < sizeof(text) - 16; i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d", i ? ", " : "",
@@ -448,7 +448,7 @@ static void count_for_watcher(struct session *s, uint64_t now_ns)
 }
 
 /* Calls the watcher; `is_over`: for the last time. */
-static void let_watch(struct session *s, bool is_over)
+static void call_watcher(struct session *s, bool is_over)
 {
 	const struct session_watcher *watcher = &s->run.options->watcher;
 	uint64_t now_ns;
@@ -465,12 +465,12 @@ static void let_watch(struct session *s, bool is_over)
 			      .sample_ns = measure_sample_ns(s->run.options->measure.frequency_hz),
 			      .lost_samples = s->lost_samples,
 			      .waiting = s->waiting,
-			      .asks_snapshot = s->is_asked,
+			      .asks_snapshot = s->asks_snapshot_now,
 			      .has_read_all = s->run.reader.has_read_all,
 			      .is_over = is_over,
 			      .pid = s->run.attachment ? attachment_first(s->run.attachment)
 						       : s->target.pid});
-	s->is_asked = false;
+	s->asks_snapshot_now = false;
 }
 
 static void loop(struct session *s)
@@ -510,7 +510,7 @@ static void loop(struct session *s)
 		}
 		if (s->run.phase == RUN_FAILED) /* show and copy nothing */
 			break;
-		let_watch(s, false);
+		call_watcher(s, false);
 		is_over = has_recorded(s) || (ended && is_done(s));
 	}
 }
@@ -559,9 +559,9 @@ static void collect_rest(struct session *s)
 	collect_waited_for(s->run.collect, s->run.attachment ? 0 : waited_cpu_ns(s));
 	if (!s->run.attachment) /* otherwise libraries may have taken time to leave */
 		s->run.ended_ns = end_of_run(s);
-	let_watch(s, true);
+	call_watcher(s, true);
 	attached_cuda_take_injected(&s->run.cuda); /* results of the last processes */
-	attached_cuda_tell_missed(&s->run.cuda);
+	attached_cuda_warn_missed(&s->run.cuda);
 	finish_collect(s);
 }
 
@@ -681,13 +681,13 @@ void session_begin_sending(struct session *s)
 {
 	supervisor_report_written(s->run.supervisor);
 	read_signals(s); /* discards earlier ones, such as the one that ended the command */
-	s->is_told_to_end = false;
+	s->ends_by_signal = false;
 }
 
 bool session_ends_sending(struct session *s)
 {
 	read_signals(s);
-	return s->is_told_to_end || s->run.phase == RUN_FAILED;
+	return s->ends_by_signal || s->run.phase == RUN_FAILED;
 }
 
 struct collect *session_collect(struct session *s)

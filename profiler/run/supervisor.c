@@ -175,7 +175,7 @@ static void become_user(struct supervisor *s)
  * Runs `task` in a child and waits for SUPERVISOR_TASK_MS at most: the user's files and terminal
  * may block for ever, and the supervisor must not.
  */
-static void run_apart(const struct supervisor *s, void (*task)(const struct supervisor *s))
+static void run_in_child(const struct supervisor *s, void (*task)(const struct supervisor *s))
 {
 	int64_t until = monotonic_ms() + SUPERVISOR_TASK_MS;
 	pid_t pid = fork();
@@ -261,7 +261,7 @@ static void end_display(struct supervisor *s)
 		return;
 	if (!s->display->terminal->state->is_over) {
 		kill(s->display->pid, SIGKILL);
-		run_apart(s, leave_terminal);
+		run_in_child(s, leave_terminal);
 		s->display->terminal->state->is_over = true;
 	}
 	close(s->control);
@@ -291,7 +291,7 @@ static void suspend_display(struct supervisor *s)
 }
 
 /* Blocks or unblocks Ctrl-Z. */
-static void let_stop(int how)
+static void mask_stop_signal(int how)
 {
 	sigset_t set;
 
@@ -308,8 +308,8 @@ static void stop(struct supervisor *s)
 	if (s->control >= 0)
 		suspend_display(s);
 	kill(getpid(), SIGTSTP);
-	let_stop(SIG_UNBLOCK); /* stops here */
-	let_stop(SIG_BLOCK);
+	mask_stop_signal(SIG_UNBLOCK); /* stops here */
+	mask_stop_signal(SIG_BLOCK);
 	if (s->control >= 0)
 		send(s->control, &order, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -323,7 +323,7 @@ static bool take_interrupt(struct supervisor *s)
 		return true;
 	if (s->is_writing && s->interrupts == 1) {
 		s->has_warned = true;
-		run_apart(s, warn_of_writing);
+		run_in_child(s, warn_of_writing);
 	} else if (s->interrupts >= 2 && s->give_up_ms == 0) {
 		s->give_up_ms = monotonic_ms() + SUPERVISOR_TIMEOUT_MS;
 	}
@@ -365,8 +365,8 @@ static int give_up(struct supervisor *s)
 		kill(s->target, SIGKILL);
 	kill(s->worker, SIGKILL);
 	await_display(s);
-	run_apart(s, remove_folder);
-	run_apart(s, report_giving_up);
+	run_in_child(s, remove_folder);
+	run_in_child(s, report_giving_up);
 	return EXIT_SIGNAL_BASE + SIGINT;
 }
 
@@ -387,16 +387,16 @@ static int explain_death(struct supervisor *s)
 	while (waitpid(s->worker, &s->status, 0) < 0 && errno == EINTR)
 		;
 	await_display(s);
-	run_apart(s, remove_folder);
-	run_apart(s, report_death);
+	run_in_child(s, remove_folder);
+	run_in_child(s, report_death);
 	return EXIT_PROFILER_FAILED;
 }
 
 /* Waits for a worker that is about to end; a thread of it may be stuck. */
-static void bury_worker(struct supervisor *s)
+static void reap_worker(struct supervisor *s)
 {
 	struct pollfd end = {.fd = s->worker_fd >= 0 ? s->worker_fd : s->reports};
-	int64_t until = monotonic_ms() + SUPERVISOR_BURY_MS, left;
+	int64_t until = monotonic_ms() + SUPERVISOR_REAP_MS, left;
 
 	end.events = POLLIN;
 	while ((left = until - monotonic_ms()) > 0 && poll(&end, 1, (int)left) <= 0)
@@ -423,7 +423,7 @@ static int supervise(struct supervisor *s)
 		if (ready[3].revents & POLLHUP)
 			end_display(s);
 		if (s->is_done) {
-			bury_worker(s);
+			reap_worker(s);
 			await_display(s);
 			return s->status;
 		}
@@ -478,7 +478,7 @@ int supervisor_run(struct log *log, const struct identity *identity,
 		close(reports[0]);
 		if (display) {
 			close(display->control);
-			let_stop(SIG_UNBLOCK);
+			mask_stop_signal(SIG_UNBLOCK);
 		}
 		return run_worker(&link, work, context);
 	}

@@ -35,7 +35,7 @@
 #include "profiler/run/identity.h"
 
 #define SUPERVISOR_TIMEOUT_MS 1500
-#define SUPERVISOR_BURY_MS 500 /* timeout for a worker that reported its end */
+#define SUPERVISOR_REAP_MS 500 /* timeout for a worker that reported its end */
 #define SUPERVISOR_TASK_MS 200 /* timeout for files or a terminal that block; twice at most */
 
 /* The worker's connection to the supervisor. */

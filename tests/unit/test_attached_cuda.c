@@ -67,7 +67,8 @@ static void hellos_are_put_off_and_answered_once(void **state)
 	pid_t pid;
 
 	for (int i = 0; i < PROCESSES; i++)
-		assert_true(attached_cuda_put_off(&b->cuda, b->processes[i], 1000 + (uint64_t)i));
+		assert_true(attached_cuda_postpone_answer(&b->cuda, b->processes[i],
+							  1000 + (uint64_t)i));
 	end_process(b, 1);
 	assert_true(attached_cuda_next_unanswered(&b->cuda, &at, &pid, &instance));
 	assert_int_equal(pid, FIRST_PID);
@@ -87,7 +88,7 @@ static void recording_waits_for_hellos_of_those_that_run(void **state)
 	assert_false(attached_cuda_delays_recording(&b->cuda, monotonic_ns()));
 	state_of(b, 0)->delays_recording = state_of(b, 1)->delays_recording = true;
 	assert_true(attached_cuda_delays_recording(&b->cuda, monotonic_ns()));
-	attached_cuda_hear(&b->cuda, b->processes[0], false);
+	attached_cuda_note_hello(&b->cuda, b->processes[0], false);
 	assert_true(attached_cuda_delays_recording(&b->cuda, monotonic_ns()));
 	end_process(b, 1);
 	assert_false(attached_cuda_delays_recording(&b->cuda, monotonic_ns()));
@@ -125,7 +126,7 @@ static void a_library_on_its_way_is_waited_for_while_its_process_runs(void **sta
 static const char *tell(struct bench *b)
 {
 	capture_begin(&b->captured);
-	attached_cuda_tell_missed(&b->cuda);
+	attached_cuda_warn_missed(&b->cuda);
 	return capture_end(&b->captured);
 }
 
@@ -136,7 +137,7 @@ static void missing_time_is_said_and_counted(void **state)
 	assert_string_equal(tell(b), "");
 	for (int i = 0; i < PROCESSES; i++)
 		state_of(b, i)->may_miss = state_of(b, i)->may_use_cuda = true;
-	attached_cuda_hear(&b->cuda, b->processes[2], false);
+	attached_cuda_note_hello(&b->cuda, b->processes[2], false);
 	assert_non_null(strstr(tell(b), "2 processes had loaded CUDA and ended"));
 	assert_int_equal(collect_ledger(b->cuda.collect)->calls.processes, 2);
 }
@@ -160,11 +161,11 @@ static void processes_that_start_during_recording_are_late(void **state)
 {
 	struct bench *b = *state;
 
-	attached_cuda_hear(&b->cuda, b->processes[0], true); /* ran before us */
+	attached_cuda_note_hello(&b->cuda, b->processes[0], true); /* ran before us */
 	b->processes[1]->source = b->processes[2]->source = PROCESS_STARTED;
-	attached_cuda_hear(&b->cuda, b->processes[1], false);
+	attached_cuda_note_hello(&b->cuda, b->processes[1], false);
 	assert_string_equal(tell(b), "");
-	attached_cuda_hear(&b->cuda, b->processes[2], true);
+	attached_cuda_note_hello(&b->cuda, b->processes[2], true);
 	assert_non_null(strstr(tell(b), "1 process that started meanwhile"));
 }
 
@@ -178,7 +179,7 @@ static void a_run_of_a_command_has_none(void **state)
 	(void)state;
 	attached_cuda_take_injected(&none);
 	attached_cuda_forget_missed(&none);
-	attached_cuda_tell_missed(&none);
+	attached_cuda_warn_missed(&none);
 	assert_false(attached_cuda_next_unanswered(&none, &at, &pid, &instance));
 	attached_cuda_end_injections(&none);
 	attached_cuda_release(&none);

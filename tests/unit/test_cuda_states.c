@@ -16,14 +16,14 @@ static void a_process_has_one_record(void **state)
 {
 	(void)state;
 	for (uint32_t id = 1; id <= 1000; id++)
-		cuda_states_get(&states, id, (pid_t)(id + 5))->has_come = id == 700;
+		cuda_states_get(&states, id, (pid_t)(id + 5))->was_injected = id == 700;
 	assert_int_equal(states.count, 1000);
 	for (uint32_t id = 1; id <= 1000; id++) {
 		struct cuda_state *s = cuda_states_get(&states, id, 0);
 
 		assert_int_equal(s->id, id);
 		assert_int_equal(s->pid, id + 5);
-		assert_int_equal(cuda_states_has_come(&states, s->pid), id == 700);
+		assert_int_equal(cuda_states_was_injected(&states, s->pid), id == 700);
 	}
 	assert_int_equal(states.count, 1000);
 }
@@ -33,11 +33,11 @@ static void a_hello_may_come_before_the_arrival_is_known(void **state)
 	struct cuda_state *s = cuda_states_get(&states, 1, 10);
 
 	(void)state;
-	cuda_state_hear(s);
+	cuda_state_note_hello(s);
 	cuda_state_arrive(s);
-	assert_int_equal(s->stage, LIBRARY_HEARD);
+	assert_int_equal(s->stage, LIBRARY_HELLO);
 	cuda_state_give_up(s);
-	assert_int_equal(s->stage, LIBRARY_HEARD);
+	assert_int_equal(s->stage, LIBRARY_HELLO);
 }
 
 static void one_that_is_given_up_may_still_say_hello(void **state)
@@ -52,8 +52,8 @@ static void one_that_is_given_up_may_still_say_hello(void **state)
 	cuda_state_give_up(s);
 	assert_int_equal(s->stage, LIBRARY_ABSENT);
 	assert_false(s->delays_recording);
-	cuda_state_hear(s);
-	assert_int_equal(s->stage, LIBRARY_HEARD);
+	cuda_state_note_hello(s);
+	assert_int_equal(s->stage, LIBRARY_HELLO);
 }
 
 /* Counts those that may have used CUDA, and whose library said nothing in time. */
@@ -66,7 +66,7 @@ static void who_missed_is_counted(void **state)
 		s->may_miss = id & 1;
 		s->may_use_cuda = id & 2;
 		if (id & 4)
-			cuda_state_hear(s);
+			cuda_state_note_hello(s);
 	}
 	assert_int_equal(cuda_states_count_missed(&states), 1);
 }
