@@ -44,7 +44,7 @@
 
 struct inject_job {
 	struct bounded_job job;
-	struct inject_request copy_of_request, *request;
+	struct inject_request request; /* a copy */
 	enum inject_result result;
 	char message[INJECT_MESSAGE_MAX];
 
@@ -77,7 +77,7 @@ static bool fail(struct inject_job *j, enum inject_result result, const char *fo
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	j->result = result;
-	snprintf(j->message, sizeof(j->message), "process %d %s", j->request->pid, text);
+	snprintf(j->message, sizeof(j->message), "process %d %s", j->request.pid, text);
 	return false;
 }
 
@@ -115,7 +115,7 @@ static bool has_limits(const char *status)
 
 static bool check_status(struct inject_job *j, const char *status)
 {
-	pid_t pid = j->request->pid;
+	pid_t pid = j->request.pid;
 	char state = status_state(status);
 
 	if (state == 'Z' || state == 'X')
@@ -141,7 +141,7 @@ static bool check_program(struct inject_job *j)
 	const size_t needed = offsetof(Elf64_Ehdr, e_machine) + 1;
 	char *header = NULL;
 	size_t size = 0;
-	int err = proc_file_read(j->calls, j->request->pid, "exe", needed, &header, &size);
+	int err = proc_file_read(j->calls, j->request.pid, "exe", needed, &header, &size);
 	bool fits = !err && size == needed && header[EI_CLASS] == ELFCLASS64 &&
 		    header[needed - 1] == EM_X86_64;
 
@@ -164,7 +164,7 @@ static bool check_sharing(struct inject_job *j, const char *status)
 	const int same_memory = 1; /* KCMP_VM */
 	pid_t parent = (pid_t)proc_status_number(status, "\nPPid:", 0);
 
-	if (parent > 0 && syscall(SYS_kcmp, parent, j->request->pid, same_memory, 0, 0) == 0)
+	if (parent > 0 && syscall(SYS_kcmp, parent, j->request.pid, same_memory, 0, 0) == 0)
 		return fail(j, INJECT_UNSUITED, "shares the memory of process %d", parent);
 	return true;
 }
@@ -172,7 +172,7 @@ static bool check_sharing(struct inject_job *j, const char *status)
 /* Returns true while the search for a thread goes on. */
 static bool may_search(const struct inject_job *j)
 {
-	const _Atomic bool *called_off = j->request->called_off;
+	const _Atomic bool *called_off = j->request.called_off;
 
 	return monotonic_ns() < j->search_until_ns && !(called_off && *called_off) &&
 	       !j->job.is_late;
@@ -186,11 +186,11 @@ static bool each_thread(struct inject_job *j, bool (*visit)(struct inject_job *j
 {
 	char path[64];
 	struct dirent *entry = NULL;
-	uint32_t at = 0, *next = &j->request->first_thread;
+	uint32_t at = 0, *next = &j->request.first_thread;
 	bool found = false;
 	DIR *folder;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", j->request->pid);
+	snprintf(path, sizeof(path), "/proc/%d/task", j->request.pid);
 	folder = opendir(path);
 	while (folder && !found && may_search(j) && (entry = readdir(folder))) {
 		long tid = strtol(entry->d_name, NULL, 10);
@@ -213,9 +213,9 @@ static bool check_process(struct inject_job *j)
 	size_t size;
 	bool fits;
 
-	if (j->request->pid == getpid())
+	if (j->request.pid == getpid())
 		return fail(j, INJECT_UNSUITED, "is profile itself");
-	if (proc_file_read(NULL, j->request->pid, "status", 16384, &status, &size) != 0)
+	if (proc_file_read(NULL, j->request.pid, "status", 16384, &status, &size) != 0)
 		return fail(j, INJECT_GONE, "does not exist");
 	fits = check_status(j, status) && check_program(j) && check_sharing(j, status);
 	free(status);
@@ -265,8 +265,7 @@ static void note_mapping(struct inject_job *j, const struct code_mapping *m, boo
 static bool read_maps(struct inject_job *j, char **text)
 {
 	size_t size;
-	int err =
-		proc_file_read(j->calls, j->request->pid, "maps", PROC_FILE_MAX_MAPS, text, &size);
+	int err = proc_file_read(j->calls, j->request.pid, "maps", PROC_FILE_MAX_MAPS, text, &size);
 
 	if (err == -EACCES || err == -EPERM)
 		return fail(j, INJECT_DENIED, "may not be looked into: %s", strerror(-err));
@@ -295,9 +294,9 @@ static bool is_memory(const struct code_mapping *m, const char *name)
 static bool is_file(const struct inject_job *j, const struct code_mapping *m)
 {
 	const char *slash = strrchr(m->path, '/');
-	size_t length = strlen(j->request->file_name);
+	size_t length = strlen(j->request.file_name);
 
-	return slash && strncmp(slash + 1, j->request->file_name, length) == 0 &&
+	return slash && strncmp(slash + 1, j->request.file_name, length) == 0 &&
 	       (slash[1 + length] == '\0' || strcmp(slash + 1 + length, " (deleted)") == 0);
 }
 
@@ -315,9 +314,9 @@ static bool find_functions(struct inject_job *j)
 	while (maps_next_any(&rest, &m, &permissions)) {
 		has_musl |= is_musl(m.path);
 		copies += is_ours(&m);
-		if (j->request->begins_again && m.file_offset == 0 && is_memory(&m, j->memory_name))
+		if (j->request.begins_again && m.file_offset == 0 && is_memory(&m, j->memory_name))
 			j->copy = m.start;
-		is_active |= is_memory(&m, j->request->mark) || is_file(j, &m);
+		is_active |= is_memory(&m, j->request.mark) || is_file(j, &m);
 		note_mapping(j, &m, permissions[2] == 'x');
 	}
 	free(text);
@@ -350,7 +349,7 @@ static bool thread_is_free(const struct inject_job *j, pid_t tid)
 	bool is_free;
 
 	snprintf(name, sizeof(name), "task/%d/status", tid);
-	if (proc_file_read(NULL, j->request->pid, name, 16384, &status, &size) != 0)
+	if (proc_file_read(NULL, j->request.pid, name, 16384, &status, &size) != 0)
 		return false;
 	is_free = !has_limits(status) && !has_shadow_stack(status);
 	free(status);
@@ -377,9 +376,9 @@ static bool borrow(struct inject_job *j, pid_t tid)
 	for (int look = 0; look < 2; look++) {
 		int err;
 
-		if (!becomes_fit(j->request->pid, tid, look == 0 ? 1 : RESUME_LOOKS))
+		if (!becomes_fit(j->request.pid, tid, look == 0 ? 1 : RESUME_LOOKS))
 			return false;
-		err = remote_call_take(&j->thread, j->request->pid, tid);
+		err = remote_call_take(&j->thread, j->request.pid, tid);
 		if (err == -EPERM || err == -EACCES)
 			j->result = INJECT_DENIED;
 		if (err == -ETIMEDOUT) /* our thread has to end, to let go of it */
@@ -419,7 +418,7 @@ static bool find_thread(struct inject_job *j)
 	do {
 		bool found;
 
-		if (kill(j->request->pid, 0) != 0 && errno == ESRCH)
+		if (kill(j->request.pid, 0) != 0 && errno == ESRCH)
 			return fail(j, INJECT_GONE, "has ended");
 		if (runs_another(j))
 			return fail(j, INJECT_GONE, "runs another program by now");
@@ -520,7 +519,7 @@ static int borrow_descriptor(pid_t pid, int theirs)
 /* Writes the library to the memfd and gets its inode. Returns 0 or -errno. */
 static int fill_memory(struct inject_job *j, int theirs, uint64_t *inode)
 {
-	int fd = borrow_descriptor(j->request->pid, theirs);
+	int fd = borrow_descriptor(j->request.pid, theirs);
 	struct stat st;
 	int err = 0;
 
@@ -530,7 +529,7 @@ static int fill_memory(struct inject_job *j, int theirs, uint64_t *inode)
 	if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 	    st.st_nlink != 0 || st.st_size != 0)
 		err = -EBADF; /* the program has replaced the file */
-	else if (write_exactly(fd, j->request->library, j->request->library_size) != 0)
+	else if (write_exactly(fd, j->request.library, j->request.library_size) != 0)
 		err = -EIO;
 	*inode = err ? 0 : st.st_ino;
 	close(fd);
@@ -563,7 +562,7 @@ static uint64_t find_entry(struct inject_job *j, uint64_t inode)
 {
 	uint64_t base = find_memory(j, j->memory_name, inode);
 
-	return base ? remote_function(&j->memory, base, j->request->entry) : 0;
+	return base ? remote_function(&j->memory, base, j->request.entry) : 0;
 }
 
 /*
@@ -606,8 +605,8 @@ static bool close_memory(struct inject_job *j, int theirs)
 static bool begin(struct inject_job *j, uint64_t entry)
 {
 	struct borrowed_call start = {.function = entry,
-				      .data = j->request->text,
-				      .data_size = strlen(j->request->text) + 1,
+				      .data = j->request.text,
+				      .data_size = strlen(j->request.text) + 1,
 				      .arguments = {BORROWED_DATA}};
 
 	return call(j, &start, "its start");
@@ -651,7 +650,7 @@ static bool is_still_users(struct inject_job *j)
 /* Starts an inactive copy. Returns true if it is active or the thread is lost; see `*done`. */
 static bool begin_again(struct inject_job *j, bool *done)
 {
-	uint64_t entry = remote_function(&j->memory, j->copy, j->request->entry);
+	uint64_t entry = remote_function(&j->memory, j->copy, j->request.entry);
 
 	*done = false;
 	j->copy = 0; /* only one attempt */
@@ -659,7 +658,7 @@ static bool begin_again(struct inject_job *j, bool *done)
 		return false;
 	if (!begin(j, entry))
 		return true;
-	if (!find_memory(j, j->request->mark, 0))
+	if (!find_memory(j, j->request.mark, 0))
 		return false;
 	remote_call_release(&j->thread);
 	*done = true;
@@ -719,7 +718,7 @@ static void run(struct bounded_job *opaque)
 	if (!j->symbolizer && j->calls)
 		j->symbolizer = symbolizer_new();
 	j->space = j->symbolizer && j->calls
-			   ? address_space_new((uint32_t)j->request->pid, j->request->pid, false)
+			   ? address_space_new((uint32_t)j->request.pid, j->request.pid, false)
 			   : NULL;
 	if (!j->space) {
 		fail(j, INJECT_FAILED, "cannot be looked into: out of memory");
@@ -729,18 +728,18 @@ static void run(struct bounded_job *opaque)
 	bounded_caller_limit_sleep(symbolizer_calls(j->symbolizer), INJECT_SLEEP_MS);
 	if (!check_process(j))
 		return;
-	err = remote_memory_open(&j->memory, j->request->pid, j->calls);
+	err = remote_memory_open(&j->memory, j->request.pid, j->calls);
 	if (err) {
 		fail(j, err == -ESRCH || err == -ENOENT ? INJECT_GONE : INJECT_DENIED,
 		     "may not be looked into: %s", strerror(-err));
 		return;
 	}
 	j->thread.memory = &j->memory;
-	j->thread.hurries = j->request->called_off;
+	j->thread.hurries = j->request.called_off;
 	j->search_until_ns = monotonic_ns() + INJECT_SEARCH_NS;
 	j->result = INJECT_DONE;
 	snprintf(j->memory_name, sizeof(j->memory_name), MEMORY_NAME_FORMAT,
-		 stable_hash(j->request->library, j->request->library_size));
+		 stable_hash(j->request.library, j->request.library_size));
 	if (!find_functions(j))
 		return;
 	for (uint32_t i = 0; i < LOADS; i++) {
@@ -783,43 +782,46 @@ static int run_traced(struct inject_job *j)
 	return err;
 }
 
+static enum inject_result explain_error(char *message, pid_t pid, int err)
+{
+	if (err != -ETIMEDOUT) {
+		snprintf(message, INJECT_MESSAGE_MAX, "process %d: %s", pid, strerror(-err));
+		return INJECT_FAILED;
+	}
+	snprintf(message, INJECT_MESSAGE_MAX,
+		 "process %d does not answer: a thread of it holds a lock, or waits for a "
+		 "FUSE or network file system (restart its server, or unmount it)",
+		 pid);
+	return INJECT_STUCK;
+}
+
 enum inject_result inject_process(struct inject_request *request, char *message)
 {
 	struct inject_job *j = bounded_job_new(sizeof(*j), run, release);
 	struct symbolizer *given = request->symbolizer;
 	enum inject_result result;
-	int err = j ? 0 : -ENOMEM;
+	int err;
 
-	message[0] = '\0';
-	if (j && strlen(request->text) >= INJECT_TEXT_MAX) {
-		err = -E2BIG;
+	if (!j)
+		return explain_error(message, request->pid, -ENOMEM);
+	if (strlen(request->text) >= INJECT_TEXT_MAX) {
 		free(j);
+		return explain_error(message, request->pid, -E2BIG);
 	}
-	if (!err) {
-		j->memory.fd = -1;
-		j->copy_of_request = *request;
-		j->request = &j->copy_of_request;
-		snprintf(j->text, sizeof(j->text), "%s", request->text);
-		j->request->text = j->text;
-		j->symbolizer = given;
-		request->symbolizer = NULL;
-		j->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)request->pid;
-		err = run_traced(j);
-	}
+	j->memory.fd = -1;
+	j->request = *request;
+	snprintf(j->text, sizeof(j->text), "%s", request->text);
+	j->request.text = j->text;
+	j->symbolizer = given;
+	request->symbolizer = NULL;
+	j->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)request->pid;
+	err = run_traced(j);
 	if (err == -EBUSY) /* not started: the symbolizer is still ours */
 		request->symbolizer = given;
-	if (err == -ETIMEDOUT)
-		snprintf(message, INJECT_MESSAGE_MAX,
-			 "process %d does not answer: a thread of it holds a lock, or waits for a "
-			 "FUSE or network file system (restart its server, or unmount it)",
-			 request->pid);
-	else if (err)
-		snprintf(message, INJECT_MESSAGE_MAX, "process %d: %s", request->pid,
-			 strerror(-err));
 	if (err)
-		return err == -ETIMEDOUT ? INJECT_STUCK : INJECT_FAILED;
+		return explain_error(message, request->pid, err);
 	snprintf(message, INJECT_MESSAGE_MAX, "%s", j->message);
-	request->first_thread = j->request->first_thread;
+	request->first_thread = j->request.first_thread;
 	result = j->result;
 	if (j->symbolizer && !bounded_caller_count_stuck(symbolizer_calls(j->symbolizer))) {
 		request->symbolizer = j->symbolizer;

@@ -19,9 +19,9 @@
 #define SILENT_TIMEOUT_NS 1200000000u /* timeout of a library that sends nothing */
 
 /*
- * Asks the kernel whether the user may read the process: /proc/PID/auxv is empty or refused if not.
- * The kernel checks with PTRACE_MODE_READ, as for a debugger that only reads. A process without
- * memory fails the check, too.
+ * Asks the kernel whether the user may read the process: if not, /proc/PID/auxv is refused
+ * (PTRACE_MODE_READ). For a process without memory the file is empty and nothing is checked, so
+ * that counts as refused.
  */
 static int may_attach(void *context, pid_t pid)
 {

@@ -158,20 +158,19 @@ static void explain_no_permission(struct log *log, char *const *command, int err
 
 	if (is_file && is_folder(file)) {
 		log_error(log, "cannot run %s: it is a folder; name a program in it", file);
-	} else if (is_file && access(file, X_OK) != 0 &&
-		   (interpreter = interpreter_of(file, line))) {
+	} else if (!is_file || access(file, X_OK) == 0) {
+		log_error(log, "cannot run %s: %s", file, strerror(err));
+	} else if ((interpreter = interpreter_of(file, line))) {
 		snprintf(wrong, sizeof(wrong),
 			 "cannot run %s: it has no permission to execute (chmod +x gives it)",
 			 file);
 		log_line_for(log, wrong, (const char *const[2]){interpreter}, command);
-	} else if (is_file && access(file, X_OK) != 0) {
+	} else {
 		log_error(
 			log,
 			"cannot run %s: it has no permission to execute; if it is a program, give "
 			"it: chmod +x %s",
 			file, file);
-	} else {
-		log_error(log, "cannot run %s: %s", file, strerror(err));
 	}
 }
 

@@ -162,12 +162,10 @@ int identity_become(const struct identity *identity)
 	if (!identity->other)
 		return 0;
 	restore_environment(identity);
-	if (identity->groups ? setgroups(identity->group_count, identity->groups)
-			     : setgroups(1, &gid))
-		return -errno;
-	if (setresgid(gid, gid, gid) != 0)
-		return -errno;
-	if (setresuid(identity->uid, identity->uid, identity->uid) != 0)
+	if ((identity->groups ? setgroups(identity->group_count, identity->groups)
+			      : setgroups(1, &gid)) != 0 ||
+	    setresgid(gid, gid, gid) != 0 ||
+	    setresuid(identity->uid, identity->uid, identity->uid) != 0)
 		return -errno;
 	return 0;
 }

@@ -85,11 +85,8 @@ static void find_signals(sigset_t *set)
 
 int supervisor_next_signal(const struct supervisor_link *link, struct supervisor_signal *signal)
 {
-	ssize_t n;
+	ssize_t n = TEMP_FAILURE_RETRY(read(link->signals, signal, sizeof(*signal)));
 
-	do
-		n = read(link->signals, signal, sizeof(*signal));
-	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return 0;
 	return n == sizeof(*signal) ? 1 : -EPIPE;
@@ -99,12 +96,10 @@ static void report(const struct supervisor_link *link, enum report_kind kind, in
 		   const char *folder)
 {
 	struct report report = {.kind = kind, .number = number};
-	ssize_t n;
 
 	snprintf(report.folder, sizeof(report.folder), "%s", folder);
-	do
-		n = write(link->reports, &report, sizeof(report));
-	while (n < 0 && errno == EINTR); /* without a supervisor nobody needs the report */
+	if (TEMP_FAILURE_RETRY(write(link->reports, &report, sizeof(report))) < 0)
+		return; /* without a supervisor nobody needs the report */
 }
 
 void supervisor_report_user(const struct supervisor_link *link)
@@ -384,8 +379,7 @@ static void report_death(const struct supervisor *s)
 /* Explains the end of a worker that sent no report. */
 static int explain_death(struct supervisor *s)
 {
-	while (waitpid(s->worker, &s->status, 0) < 0 && errno == EINTR)
-		;
+	TEMP_FAILURE_RETRY(waitpid(s->worker, &s->status, 0));
 	await_display(s);
 	run_in_child(s, remove_folder);
 	run_in_child(s, report_death);

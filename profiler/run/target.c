@@ -25,10 +25,7 @@ static void run_child(const struct target_options *options, int gate, int report
 	int32_t err;
 	ssize_t n;
 
-	do
-		n = read(gate, variable, sizeof(variable) - 1);
-	while (n < 0 && errno == EINTR);
-	if (n < 1)
+	if (TEMP_FAILURE_RETRY(read(gate, variable, sizeof(variable) - 1)) < 1)
 		_exit(EXIT_PROFILER_FAILED); /* the profiler died */
 
 	if (options->stdout_to_stderr) /* close-on-exec stderr: replaces a closed one */
@@ -100,9 +97,7 @@ int target_release(struct target *target, const char *variable)
 	target->gate = -1;
 	if (n < 0 || (size_t)n != size)
 		return -EPIPE;
-	do
-		n = read(target->exec_error, &err, sizeof(err));
-	while (n < 0 && errno == EINTR);
+	n = TEMP_FAILURE_RETRY(read(target->exec_error, &err, sizeof(err)));
 	close(target->exec_error);
 	target->exec_error = -1;
 	return n == sizeof(err) ? -err : 0;
