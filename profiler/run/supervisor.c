@@ -140,8 +140,8 @@ static bool supervisor_lives(const struct supervisor_link *link)
 
 void supervisor_report_writing(const struct supervisor_link *link)
 {
-	/* a FIFO without reader could block us for ever when nobody can give up; output of a
-	 * worker that outlived its supervisor is still written */
+	/* a FIFO whose reader does not read could block us for ever when nobody can give up;
+	 * the output of a worker that outlived its supervisor is still written */
 	if (supervisor_lives(link))
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	report(link, REPORT_WRITING, 0, "");
