@@ -7,41 +7,29 @@
 #include "profiler/model/result.h"
 #include "profiler/tables/report_table.h"
 
-enum column {
-	CALLS,
-	TIME,
-	MEAN,
-	SHORTEST,
-	LONGEST,
-	P99,
-	FAILED,
-	BYTES,
-	FUNCTION,
-	ERRORS,
-	MEDIAN,
-	NESTED,
-	NESTED_TIME,
-	OPEN,
-	INTERFACE,
-	COLUMNS
+struct call_row {
+	struct api_call call;
+	uint64_t mean_ns, shortest_ns, median_ns, p99_ns, not_returned;
+	const char *function, *errors, *interface;
 };
 
-static const struct report_column columns[COLUMNS] = {
-	[CALLS] = {"calls", "Calls", REPORT_CELL_COUNT, 9},
-	[TIME] = {"ns", "Time", REPORT_CELL_TIME, 11},
-	[MEAN] = {"mean_ns", "Mean", REPORT_CELL_TIME, 11},
-	[SHORTEST] = {"shortest_ns", "Shortest", REPORT_CELL_TIME, 11},
-	[LONGEST] = {"longest_ns", "Longest", REPORT_CELL_TIME, 11},
-	[P99] = {"p99_ns", "99 % within", REPORT_CELL_TIME, 11},
-	[FAILED] = {"failed", "Failed", REPORT_CELL_COUNT, 8},
-	[BYTES] = {"bytes", "Bytes", REPORT_CELL_BYTES, 11},
-	[FUNCTION] = {"function", "Function", REPORT_CELL_TEXT, UINT8_MAX},
-	[ERRORS] = {"errors", "Errors", REPORT_CELL_NOTE, 0},
-	[MEDIAN] = {"median_ns", "Half within", REPORT_CELL_TIME, 0},
-	[NESTED] = {"within_runtime", "Within the runtime", REPORT_CELL_COUNT, 0},
-	[NESTED_TIME] = {"within_runtime_ns", "Time within the runtime", REPORT_CELL_TIME, 0},
-	[OPEN] = {"not_returned", "Not returned", REPORT_CELL_COUNT, 0},
-	[INTERFACE] = {"interface", "Interface", REPORT_CELL_TEXT, 0},
+static const struct report_column columns[] = {
+	REPORT_COLUMN(call_row, call.calls, "calls", "Calls", COUNT, 9),
+	REPORT_COLUMN(call_row, call.ns, "ns", "Time", TIME, 11),
+	REPORT_COLUMN(call_row, mean_ns, "mean_ns", "Mean", TIME, 11),
+	REPORT_COLUMN(call_row, shortest_ns, "shortest_ns", "Shortest", TIME, 11),
+	REPORT_COLUMN(call_row, call.longest_ns, "longest_ns", "Longest", TIME, 11),
+	REPORT_COLUMN(call_row, p99_ns, "p99_ns", "99 % within", TIME, 11),
+	REPORT_COLUMN(call_row, call.failed, "failed", "Failed", COUNT, 8),
+	REPORT_COLUMN(call_row, call.bytes, "bytes", "Bytes", BYTES, 11),
+	REPORT_COLUMN(call_row, function, "function", "Function", TEXT, UINT8_MAX),
+	REPORT_COLUMN(call_row, errors, "errors", "Errors", NOTE, 0),
+	REPORT_COLUMN(call_row, median_ns, "median_ns", "Half within", TIME, 0),
+	REPORT_COLUMN(call_row, call.nested, "within_runtime", "Within the runtime", COUNT, 0),
+	REPORT_COLUMN(call_row, call.nested_ns, "within_runtime_ns", "Time within the runtime",
+		      TIME, 0),
+	REPORT_COLUMN(call_row, not_returned, "not_returned", "Not returned", COUNT, 0),
+	REPORT_COLUMN(call_row, interface, "interface", "Interface", TEXT, 0),
 };
 
 /* "3 cudaErrorNotReady, 1 error 1234" */
@@ -62,30 +50,24 @@ static void errors_text(const struct api_call *call, char *text, size_t size)
 	}
 }
 
-static void add_cell(struct report_table *f, const struct result *r, const void *record)
+static void add_call(struct report_table *f, const struct result *r, const void *record)
 {
 	const struct api_call *call = *(const struct api_call *const *)record;
 	char errors[1024], name[API_CALL_TEXT_BYTES];
-	union report_cell row[COLUMNS];
+	const struct call_row row = {
+		.call = *call,
+		.mean_ns = call->returned ? call->ns / call->returned : 0,
+		.shortest_ns = call->shortest_ns == UINT64_MAX ? 0 : call->shortest_ns,
+		.median_ns = api_call_quantile(call, 500),
+		.p99_ns = api_call_quantile(call, 990),
+		.not_returned = call->calls > call->returned ? call->calls - call->returned : 0,
+		.function = api_call_text(call, name),
+		.errors = errors,
+		.interface = call->family == GPU_LAUNCH_DRIVER ? "driver" : "runtime"};
 
 	(void)r;
 	errors_text(call, errors, sizeof(errors));
-	row[CALLS].number = call->calls;
-	row[TIME].number = call->ns;
-	row[MEAN].number = call->returned ? call->ns / call->returned : 0;
-	row[SHORTEST].number = call->shortest_ns == UINT64_MAX ? 0 : call->shortest_ns;
-	row[LONGEST].number = call->longest_ns;
-	row[P99].number = api_call_quantile(call, 990);
-	row[FAILED].number = call->failed;
-	row[BYTES].number = call->bytes;
-	row[FUNCTION].text = api_call_text(call, name);
-	row[ERRORS].text = errors;
-	row[MEDIAN].number = api_call_quantile(call, 500);
-	row[NESTED].number = call->nested;
-	row[NESTED_TIME].number = call->nested_ns;
-	row[OPEN].number = call->calls > call->returned ? call->calls - call->returned : 0;
-	row[INTERFACE].text = call->family == GPU_LAUNCH_DRIVER ? "driver" : "runtime";
-	report_table_add(f, row);
+	report_table_add(f, &row);
 }
 
 static int by_time(const void *a, const void *b)
@@ -103,8 +85,8 @@ static int by_time(const void *a, const void *b)
 struct report_table *api_calls_report_table(const struct result *result)
 {
 	const struct api_calls *calls = &result->totals.ledger->api;
-	struct report_table *f = report_table_new("api_calls", "CUDA calls", columns, COLUMNS);
+	struct report_table *f = REPORT_TABLE_NEW("api_calls", "CUDA calls", columns);
 
 	return report_table_fill(f, result, calls->list, calls->count, sizeof(*calls->list),
-				 by_time, add_cell);
+				 by_time, add_call);
 }

@@ -8,6 +8,7 @@
 #include "profiler/model/memory_use.h"
 #include "profiler/tables/report_table.h"
 #include "profiler/tables/memory_place.h"
+#include "symbolize/util/text.h"
 
 static const struct caching_allocator torch = {
 	"PyTorch's caching allocator",
@@ -49,18 +50,12 @@ static const struct {
 	{NULL, "libc10_cuda.so", &torch}, /* nothing else in it allocates; often without names */
 };
 
-static const char *file_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash ? slash + 1 : path ? path : "";
-}
-
 static const struct caching_allocator *of_frame(const struct frame_info *frame)
 {
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
-		if (marks[i].function ? strstr(frame->name, marks[i].function) != NULL
-				      : strcmp(file_name(frame->module), marks[i].file) == 0)
+		if (marks[i].function
+			    ? strstr(frame->name, marks[i].function) != NULL
+			    : frame->module && strcmp(base_name(frame->module), marks[i].file) == 0)
 			return marks[i].allocator;
 	return NULL;
 }
@@ -128,29 +123,21 @@ static void collect(struct holders *h, const struct result *r)
 	}
 }
 
-enum column {
-	PEAK,
-	AT_PEAK,
-	LEFT,
-	LEFT_PIECES,
-	ALLOCATED,
-	ALLOCATIONS,
-	NAME,
-	ADVICE,
-	WHERE,
-	COLUMNS
+struct holder_row {
+	struct memory_row sums;
+	const char *name, *advice, *memory;
 };
 
-static const struct report_column columns[COLUMNS] = {
-	[PEAK] = {"held_at_peak_bytes", "At the peak", REPORT_CELL_BYTES, 11},
-	[AT_PEAK] = {"segments_at_peak", "Segments", REPORT_CELL_COUNT, 9},
-	[LEFT] = {"left_bytes", "Left", REPORT_CELL_BYTES, 11},
-	[LEFT_PIECES] = {"segments_left", "Segments left", REPORT_CELL_COUNT, 13},
-	[ALLOCATED] = {"allocated_bytes", "Allocated", REPORT_CELL_BYTES, 11},
-	[ALLOCATIONS] = {"segments", "Segments", REPORT_CELL_COUNT, 9},
-	[NAME] = {"allocator", "Held by", REPORT_CELL_TEXT, UINT8_MAX},
-	[ADVICE] = {"advice", "Note", REPORT_CELL_NOTE, 0},
-	[WHERE] = {"memory", "Memory", REPORT_CELL_TEXT, 0},
+static const struct report_column columns[] = {
+	REPORT_COLUMN(holder_row, sums.peak_bytes, "held_at_peak_bytes", "At the peak", BYTES, 11),
+	REPORT_COLUMN(holder_row, sums.at_peak, "segments_at_peak", "Segments", COUNT, 9),
+	REPORT_COLUMN(holder_row, sums.left_bytes, "left_bytes", "Left", BYTES, 11),
+	REPORT_COLUMN(holder_row, sums.left, "segments_left", "Segments left", COUNT, 13),
+	REPORT_COLUMN(holder_row, sums.allocated_bytes, "allocated_bytes", "Allocated", BYTES, 11),
+	REPORT_COLUMN(holder_row, sums.allocations, "segments", "Segments", COUNT, 9),
+	REPORT_COLUMN(holder_row, name, "allocator", "Held by", TEXT, UINT8_MAX),
+	REPORT_COLUMN(holder_row, advice, "advice", "Note", NOTE, 0),
+	REPORT_COLUMN(holder_row, memory, "memory", "Memory", TEXT, 0),
 };
 
 static int by_held(const void *a, const void *b)
@@ -167,28 +154,19 @@ static void add_holder(struct report_table *f, const struct result *r, const voi
 {
 	const struct holder *h = record;
 	char where[MEMORY_PLACE_BYTES];
-	union report_cell row[COLUMNS];
+	struct holder_row row = {h->sums, h->allocator->name, h->allocator->advice, NULL};
 	struct memory_use use;
 
 	memory_use_of(r->tables, &use);
-	row[PEAK].number = h->sums.peak_bytes;
-	row[AT_PEAK].number = h->sums.at_peak;
-	row[LEFT].number = h->sums.left_bytes;
-	row[LEFT_PIECES].number = h->sums.left;
-	row[ALLOCATED].number = h->sums.allocated_bytes;
-	row[ALLOCATIONS].number = h->sums.allocations;
-	row[NAME].text = h->allocator->name;
-	row[ADVICE].text = h->allocator->advice;
-	row[WHERE].text = memory_place_text(r, &use.totals[h->total], where);
-	report_table_add(f, row);
+	row.memory = memory_place_text(r, &use.totals[h->total], where);
+	report_table_add(f, &row);
 }
 
 struct report_table *caching_allocators_report_table(const struct result *result)
 {
 	struct holders *h = calloc(1, sizeof(*h));
 	struct report_table *f =
-		h ? report_table_new("caching_allocators", "Caching allocators", columns, COLUMNS)
-		  : NULL;
+		h ? REPORT_TABLE_NEW("caching_allocators", "Caching allocators", columns) : NULL;
 
 	if (h)
 		collect(h, result);

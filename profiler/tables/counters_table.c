@@ -8,26 +8,30 @@
 #include "profiler/tables/report_table.h"
 #include "symbolize/util/saturate.h"
 
-enum column { MEAN, LEAST, MOST, UNIT, MEASURED, LAUNCHES, METRIC, KERNEL, COLUMNS };
-
 #define LINES 40 /* of the report: some kernels, with some metrics each */
-
-static const struct report_column columns[COLUMNS] = {
-	[MEAN] = {"mean", "Mean", REPORT_CELL_NUMBER, 12},
-	[LEAST] = {"least", "Least", REPORT_CELL_NUMBER, 12},
-	[MOST] = {"most", "Most", REPORT_CELL_NUMBER, 12},
-	[UNIT] = {"unit", "Unit", REPORT_CELL_TEXT, 0},
-	[MEASURED] = {"measured", "Measured", REPORT_CELL_COUNT, 8},
-	[LAUNCHES] = {"launches", "of", REPORT_CELL_COUNT, 8},
-	[METRIC] = {"metric", "Metric", REPORT_CELL_TEXT, UINT8_MAX},
-	[KERNEL] = {"kernel", "Kernel", REPORT_CELL_TEXT, REPORT_CELL_ABOVE},
-};
 
 /* A kernel, and one metric of it over all its stacks. */
 struct kernel_metric {
 	uint32_t frame, metric;
 	uint64_t count, launches, ns; /* the latter two of the kernel */
 	double sum, least, most;
+};
+
+struct counter_cells {
+	struct kernel_metric sums;
+	double mean;
+	const char *unit, *metric, *kernel;
+};
+
+static const struct report_column columns[] = {
+	REPORT_COLUMN(counter_cells, mean, "mean", "Mean", NUMBER, 12),
+	REPORT_COLUMN(counter_cells, sums.least, "least", "Least", NUMBER, 12),
+	REPORT_COLUMN(counter_cells, sums.most, "most", "Most", NUMBER, 12),
+	REPORT_COLUMN(counter_cells, unit, "unit", "Unit", TEXT, 0),
+	REPORT_COLUMN(counter_cells, sums.count, "measured", "Measured", COUNT, 8),
+	REPORT_COLUMN(counter_cells, sums.launches, "launches", "of", COUNT, 8),
+	REPORT_COLUMN(counter_cells, metric, "metric", "Metric", TEXT, UINT8_MAX),
+	REPORT_COLUMN(counter_cells, kernel, "kernel", "Kernel", TEXT, REPORT_CELL_ABOVE),
 };
 
 /* The time of all launches of kernels, by frame. */
@@ -92,31 +96,13 @@ static uint32_t merge(struct kernel_metric *list, uint32_t count)
 	return kept;
 }
 
-static void add_cell(struct report_table *f, const struct result *whole,
-		     const struct counter_table *c, const struct kernel_metric *k)
-{
-	/* not as a frame: the table may be shown beside a view, which has frames of its own */
-	const char *kernel = whole->frames[k->frame].short_name;
-	union report_cell row[COLUMNS];
-
-	row[MEAN].real = k->sum / (double)k->count;
-	row[LEAST].real = k->least;
-	row[MOST].real = k->most;
-	row[UNIT].text = c->metrics[k->metric].unit;
-	row[METRIC].text = c->metrics[k->metric].name;
-	row[MEASURED].number = k->count;
-	row[LAUNCHES].number = k->launches;
-	row[KERNEL].text = kernel;
-	report_table_add(f, row);
-}
-
 struct report_table *counters_report_table(const struct result *result)
 {
 	const struct counter_table *c = result->counters;
 	/* the stacks are those of the whole run's result */
 	const struct result *whole = result->counters_result ? result->counters_result : result;
 	struct report_table *f =
-		report_table_new("hardware_counters", "Hardware counters", columns, COLUMNS);
+		REPORT_TABLE_NEW("hardware_counters", "Hardware counters", columns);
 	uint32_t rows = c ? c->rows.count : 0, count = 0;
 	struct kernel_metric *list = calloc(rows + 1u, sizeof(*list));
 	struct kernel_sum *sums = sum_kernels(whole);
@@ -141,8 +127,16 @@ struct report_table *counters_report_table(const struct result *result)
 	qsort(list, count, sizeof(*list), by_frame);
 	count = merge(list, count);
 	qsort(list, count, sizeof(*list), by_kernel);
-	for (uint32_t i = 0; i < count; i++)
-		add_cell(f, whole, c, &list[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct kernel_metric *k = &list[i];
+		/* not as a frame: the table may be shown beside a view, which has frames of its own
+		 */
+		const struct counter_cells row = {
+			*k, k->sum / (double)k->count, c->metrics[k->metric].unit,
+			c->metrics[k->metric].name, whole->frames[k->frame].short_name};
+
+		report_table_add(f, &row);
+	}
 	if (c)
 		f->left_out += c->not_kept;
 	free(list);

@@ -9,23 +9,18 @@
 
 enum work_class { COMPUTES, COPIES, COMMUNICATES, WORK_CLASSES };
 
-enum {
-	COLUMN_DEVICE,
-	COLUMN_WORK,
-	COLUMN_NS,
-	COLUMN_EXPOSED,
-	COLUMN_SHARE,
-	COLUMN_OF_RUN,
-	COLUMNS
+struct exposed_row {
+	const char *device, *work;
+	uint64_t ns, exposed_ns, share, share_of_run;
 };
 
-static const struct report_column columns[COLUMNS] = {
-	[COLUMN_DEVICE] = {"device", "GPU", REPORT_CELL_TEXT, 12},
-	[COLUMN_WORK] = {"work", "Work", REPORT_CELL_TEXT, 12},
-	[COLUMN_NS] = {"ns", "Time", REPORT_CELL_TIME, 11},
-	[COLUMN_EXPOSED] = {"exposed_ns", "Exposed", REPORT_CELL_TIME, 11},
-	[COLUMN_SHARE] = {"exposed_permille", "of it", REPORT_CELL_SHARE, 8},
-	[COLUMN_OF_RUN] = {"run_permille", "of the run", REPORT_CELL_SHARE, UINT8_MAX},
+static const struct report_column columns[] = {
+	REPORT_COLUMN(exposed_row, device, "device", "GPU", TEXT, 12),
+	REPORT_COLUMN(exposed_row, work, "work", "Work", TEXT, 12),
+	REPORT_COLUMN(exposed_row, ns, "ns", "Time", TIME, 11),
+	REPORT_COLUMN(exposed_row, exposed_ns, "exposed_ns", "Exposed", TIME, 11),
+	REPORT_COLUMN(exposed_row, share, "exposed_permille", "of it", SHARE, 8),
+	REPORT_COLUMN(exposed_row, share_of_run, "run_permille", "of the run", SHARE, UINT8_MAX),
 };
 
 struct classes {
@@ -109,16 +104,12 @@ static void add(struct report_table *f, const struct result *r, uint32_t device,
 	for (int class = COPIES; class < WORK_CLASSES; class ++) {
 		uint64_t ns = length_of(&runs[class]);
 		uint64_t exposed = ns - length_of_both(&runs[class], &runs[COMPUTES]);
-		union report_cell row[COLUMNS] = {
-			[COLUMN_DEVICE] = {.text = label},
-			[COLUMN_WORK] = {.text = names[class]},
-			[COLUMN_NS] = {.number = ns},
-			[COLUMN_EXPOSED] = {.number = exposed},
-			[COLUMN_SHARE] = {.number = permille(exposed, ns)},
-			[COLUMN_OF_RUN] = {.number = permille(exposed, to_ns - from_ns)}};
+		const struct exposed_row row = {
+			label,   names[class],          ns,
+			exposed, permille(exposed, ns), permille(exposed, to_ns - from_ns)};
 
 		if (ns > 0)
-			report_table_add(f, row);
+			report_table_add(f, &row);
 	}
 }
 
@@ -142,8 +133,8 @@ static void add_devices(struct report_table *f, const struct result *r,
 
 struct report_table *exposed_report_table(const struct result *result)
 {
-	struct report_table *f = report_table_new(
-		"exposed", "Copies and collectives that no kernel hid", columns, COLUMNS);
+	struct report_table *f =
+		REPORT_TABLE_NEW("exposed", "Copies and collectives that no kernel hid", columns);
 	bool *is_nccl = calloc(result->frame_count + (size_t)1, sizeof(*is_nccl));
 	struct classes classes = {result, is_nccl};
 	struct busy_span *spans = NULL;

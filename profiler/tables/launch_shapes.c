@@ -151,56 +151,41 @@ void launch_path(const struct result *r, uint32_t stack, char *text, size_t size
 
 /* ---- as a table ---- */
 
-enum column {
-	CALLS,
-	TIME,
-	SHARE,
-	GRID,
-	BLOCK,
-	OCCUPANCY,
-	LIMITS,
-	WAVES,
-	WAITED,
-	KERNEL,
-	ADVICE,
-	PATH,
-	BLOCKS,
-	THREADS,
-	RESIDENT,
-	WARPS,
-	MOST_WARPS,
-	TAIL,
-	SHARED,
-	REGISTERS,
-	DEVICE,
-	WAITED_COUNT,
-	COLUMNS
+struct shape_row {
+	struct launch_shape shape;
+	uint64_t share, occupancy, waves, waited_for, blocks_in_last_wave, shared_bytes;
+	uint32_t kernel; /* frame */
+	const char *grid, *block, *limits, *advice, *path, *device;
 };
 
-static const struct report_column columns[COLUMNS] = {
-	[CALLS] = {"calls", "Calls", REPORT_CELL_COUNT, 9},
-	[TIME] = {"ns", "Time", REPORT_CELL_TIME, 11},
-	[SHARE] = {"share_permille", "Share", REPORT_CELL_SHARE, 7},
-	[GRID] = {"grid", "Grid", REPORT_CELL_TEXT, 14},
-	[BLOCK] = {"block", "Block", REPORT_CELL_TEXT, 12},
-	[OCCUPANCY] = {"occupancy_permille", "Occupancy", REPORT_CELL_SHARE, 9},
-	[LIMITS] = {"limited_by", "Limited by", REPORT_CELL_TEXT, 15},
-	[WAVES] = {"waves_thousandths", "Waves", REPORT_CELL_THOUSANDTHS, 9},
-	[WAITED] = {"waited_for_permille", "Waited for", REPORT_CELL_SHARE, 10},
-	[KERNEL] = {"kernel", "Kernel", REPORT_CELL_FRAME, UINT8_MAX},
-	[ADVICE] = {"advice", "Advice", REPORT_CELL_NOTE, 0},
-	[PATH] = {"launched_by", "Launched by", REPORT_CELL_NOTE, 0},
-	[BLOCKS] = {"blocks", "Blocks", REPORT_CELL_COUNT, 0},
-	[THREADS] = {"threads", "Threads", REPORT_CELL_COUNT, 0},
-	[RESIDENT] = {"blocks_per_multiprocessor", "Blocks per multiprocessor", REPORT_CELL_COUNT,
-		      0},
-	[WARPS] = {"warps_per_multiprocessor", "Warps per multiprocessor", REPORT_CELL_COUNT, 0},
-	[MOST_WARPS] = {"most_warps_per_multiprocessor", "Room for warps", REPORT_CELL_COUNT, 0},
-	[TAIL] = {"blocks_in_last_wave", "Blocks in the last wave", REPORT_CELL_COUNT, 0},
-	[SHARED] = {"shared_bytes", "Shared memory per block", REPORT_CELL_BYTES, 0},
-	[REGISTERS] = {"registers", "Registers per thread", REPORT_CELL_COUNT, 0},
-	[DEVICE] = {"device", "Device", REPORT_CELL_TEXT, 0},
-	[WAITED_COUNT] = {"waited_for", "Launches waited for", REPORT_CELL_COUNT, 0},
+static const struct report_column columns[] = {
+	REPORT_COLUMN(shape_row, shape.count, "calls", "Calls", COUNT, 9),
+	REPORT_COLUMN(shape_row, shape.ns, "ns", "Time", TIME, 11),
+	REPORT_COLUMN(shape_row, share, "share_permille", "Share", SHARE, 7),
+	REPORT_COLUMN(shape_row, grid, "grid", "Grid", TEXT, 14),
+	REPORT_COLUMN(shape_row, block, "block", "Block", TEXT, 12),
+	REPORT_COLUMN(shape_row, occupancy, "occupancy_permille", "Occupancy", SHARE, 9),
+	REPORT_COLUMN(shape_row, limits, "limited_by", "Limited by", TEXT, 15),
+	REPORT_COLUMN(shape_row, waves, "waves_thousandths", "Waves", THOUSANDTHS, 9),
+	REPORT_COLUMN(shape_row, waited_for, "waited_for_permille", "Waited for", SHARE, 10),
+	REPORT_COLUMN(shape_row, kernel, "kernel", "Kernel", FRAME, UINT8_MAX),
+	REPORT_COLUMN(shape_row, advice, "advice", "Advice", NOTE, 0),
+	REPORT_COLUMN(shape_row, path, "launched_by", "Launched by", NOTE, 0),
+	REPORT_COLUMN(shape_row, shape.occupancy.blocks, "blocks", "Blocks", COUNT, 0),
+	REPORT_COLUMN(shape_row, shape.occupancy.threads, "threads", "Threads", COUNT, 0),
+	REPORT_COLUMN(shape_row, shape.occupancy.resident, "blocks_per_multiprocessor",
+		      "Blocks per multiprocessor", COUNT, 0),
+	REPORT_COLUMN(shape_row, shape.occupancy.warps, "warps_per_multiprocessor",
+		      "Warps per multiprocessor", COUNT, 0),
+	REPORT_COLUMN(shape_row, shape.occupancy.most_warps, "most_warps_per_multiprocessor",
+		      "Room for warps", COUNT, 0),
+	REPORT_COLUMN(shape_row, blocks_in_last_wave, "blocks_in_last_wave",
+		      "Blocks in the last wave", COUNT, 0),
+	REPORT_COLUMN(shape_row, shared_bytes, "shared_bytes", "Shared memory per block", BYTES, 0),
+	REPORT_COLUMN(shape_row, shape.shape.registers, "registers", "Registers per thread", COUNT,
+		      0),
+	REPORT_COLUMN(shape_row, device, "device", "Device", TEXT, 0),
+	REPORT_COLUMN(shape_row, shape.waited, "waited_for", "Launches waited for", COUNT, 0),
 };
 
 void launch_dimensions_text(char text[LAUNCH_DIMENSIONS_BYTES], const uint32_t v[3])
@@ -240,44 +225,36 @@ static void add_cell(struct report_table *f, const struct result *r,
 	char grid[LAUNCH_DIMENSIONS_BYTES], block[LAUNCH_DIMENSIONS_BYTES],
 		limits[OCCUPANCY_LIMITS_BYTES], advice[ADVICE_BYTES];
 	char path[1024], device[DEVICE_LABEL_BYTES] = "";
-	union report_cell row[COLUMNS];
+	const struct shape_row row = {
+		.shape = *s,
+		.share = all->whole_ns ? (uint64_t)(1000.0 * (double)s->ns / (double)all->whole_ns)
+				       : 0,
+		.occupancy = (uint64_t)(1000 * occupancy_share(o) + 0.5),
+		.waves = (uint64_t)(1000 * occupancy_waves(o) + 0.5),
+		.waited_for = s->count ? 1000 * s->waited / s->count : 0,
+		.blocks_in_last_wave = occupancy_tail(o),
+		.shared_bytes = (uint64_t)s->shape.static_shared + s->shape.dynamic_shared,
+		.kernel = r->stacks[s->stack].frame,
+		.grid = grid,
+		.block = block,
+		.limits = occupancy_limits_text(o->limits, limits),
+		.advice = advice_of(s, advice),
+		.path = path,
+		.device = device};
 
 	launch_dimensions_text(grid, s->shape.grid);
 	launch_dimensions_text(block, s->shape.block);
 	launch_path(r, s->stack, path, sizeof(path));
 	if (s->device)
 		device_label(s->device, device);
-	row[CALLS].number = s->count;
-	row[TIME].number = s->ns;
-	row[SHARE].number =
-		all->whole_ns ? (uint64_t)(1000.0 * (double)s->ns / (double)all->whole_ns) : 0;
-	row[GRID].text = grid;
-	row[BLOCK].text = block;
-	row[OCCUPANCY].number = (uint64_t)(1000 * occupancy_share(o) + 0.5);
-	row[LIMITS].text = occupancy_limits_text(o->limits, limits);
-	row[WAVES].number = (uint64_t)(1000 * occupancy_waves(o) + 0.5);
-	row[WAITED].number = s->count ? 1000 * s->waited / s->count : 0;
-	row[KERNEL].number = r->stacks[s->stack].frame;
-	row[ADVICE].text = advice_of(s, advice);
-	row[PATH].text = path;
-	row[BLOCKS].number = o->blocks;
-	row[THREADS].number = o->threads;
-	row[RESIDENT].number = o->resident;
-	row[WARPS].number = o->warps;
-	row[MOST_WARPS].number = o->most_warps;
-	row[TAIL].number = occupancy_tail(o);
-	row[SHARED].number = (uint64_t)s->shape.static_shared + s->shape.dynamic_shared;
-	row[REGISTERS].number = s->shape.registers;
-	row[DEVICE].text = device;
-	row[WAITED_COUNT].number = s->waited;
-	report_table_add(f, row);
+	report_table_add(f, &row);
 }
 
 struct report_table *launch_shapes_report_table(const struct result *result)
 {
 	struct launch_shapes *all = launch_shapes_new(result);
 	struct report_table *f =
-		all ? report_table_new("launch_shapes", "Launch shapes", columns, COLUMNS) : NULL;
+		all ? REPORT_TABLE_NEW("launch_shapes", "Launch shapes", columns) : NULL;
 
 	for (uint32_t i = 0; f && i < all->count; i++)
 		add_cell(f, result, all, &all->list[i]);

@@ -54,9 +54,15 @@ static uint32_t list_columns(const struct table_kind *kind, struct report_column
 	for (uint32_t i = 0; i < kind->column_count; i++) {
 		const struct table_column *c = &kind->columns[i];
 
-		if (c->key)
-			columns[count++] = (struct report_column){c->key, c->label, kind_of(c),
-								  width_of(c, i == last)};
+		if (!c->key)
+			continue;
+		columns[count] = (struct report_column){c->key,
+							c->label,
+							kind_of(c),
+							width_of(c, i == last),
+							sizeof(union report_cell),
+							count * sizeof(union report_cell)};
+		count++;
 	}
 	return count;
 }

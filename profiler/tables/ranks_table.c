@@ -65,149 +65,101 @@ struct rank_time *rank_times(const struct result *result)
 
 /* ---- as a table ---- */
 
-enum column { RANK, TIME, CPU, GPU, COLLECTIVES, WAITS, CALLS, EXIT, HOST, START, COLUMNS };
-
-static const struct report_column columns[COLUMNS] = {
-	[RANK] = {"rank", "Rank", REPORT_CELL_COUNT, 7},
-	[TIME] = {"elapsed_ns", "Time", REPORT_CELL_TIME, 11},
-	[CPU] = {"cpu_ns", "CPU", REPORT_CELL_TIME, 11},
-	[GPU] = {"gpu_ns", "GPU", REPORT_CELL_TIME, 11},
-	[COLLECTIVES] = {"collectives_ns", "Collectives", REPORT_CELL_TIME, 11},
-	[WAITS] = {"waiting_ns", "Waiting", REPORT_CELL_TIME, 11},
-	[CALLS] = {"timed_calls_ns", "Timed calls", REPORT_CELL_TIME, 0},
-	[EXIT] = {"exit_status", "Exit", REPORT_CELL_COUNT, 5},
-	[HOST] = {"host", "Host", REPORT_CELL_TEXT, UINT8_MAX},
-	[START] = {"started_after_ns", "Started after", REPORT_CELL_TIME, 0},
+struct rank_row {
+	struct rank_info rank;
+	struct rank_time time;
+	uint64_t started_after_ns;
 };
 
-/* An empty table, and what it is filled from. NULL with errno. */
-static struct report_table *begin_table(const struct result *result, const char *id,
-					const char *title, const struct report_column *its_columns,
-					uint32_t count, struct rank_time **times)
-{
-	struct report_table *f = report_table_new(id, title, its_columns, count);
+static const struct report_column columns[] = {
+	REPORT_COLUMN(rank_row, rank.rank, "rank", "Rank", COUNT, 7),
+	REPORT_COLUMN(rank_row, rank.elapsed_ns, "elapsed_ns", "Time", TIME, 11),
+	REPORT_COLUMN(rank_row, time.cpu_ns, "cpu_ns", "CPU", TIME, 11),
+	REPORT_COLUMN(rank_row, time.gpu_ns, "gpu_ns", "GPU", TIME, 11),
+	REPORT_COLUMN(rank_row, time.collective_ns, "collectives_ns", "Collectives", TIME, 11),
+	REPORT_COLUMN(rank_row, time.wait_ns, "waiting_ns", "Waiting", TIME, 11),
+	REPORT_COLUMN(rank_row, time.call_ns, "timed_calls_ns", "Timed calls", TIME, 0),
+	REPORT_COLUMN(rank_row, rank.exit_status, "exit_status", "Exit", COUNT, 5),
+	REPORT_COLUMN(rank_row, rank.host, "host", "Host", TEXT, UINT8_MAX),
+	REPORT_COLUMN(rank_row, started_after_ns, "started_after_ns", "Started after", TIME, 0),
+};
 
-	*times = rank_times(result);
-	if (f && *times)
-		return f;
-	report_table_free(f);
-	free(*times);
-	errno = ENOMEM;
-	return NULL;
+/* Returns a copy whose host is not NULL. */
+static struct rank_info with_host(const struct rank_info *rank)
+{
+	struct rank_info copy = *rank;
+
+	copy.host = rank->host ? rank->host : "";
+	return copy;
 }
 
 struct report_table *ranks_report_table(const struct result *result)
 {
-	struct rank_time *times;
-	struct report_table *f = begin_table(result, "ranks", "Ranks", columns, COLUMNS, &times);
+	struct rank_time *times = rank_times(result);
+	struct report_table *f = times ? REPORT_TABLE_NEW("ranks", "Ranks", columns) : NULL;
+	const uint64_t start_ns = result->totals.start_ns;
 
-	if (!f)
-		return NULL;
-	for (uint32_t i = 0; i < result->rank_count; i++) {
+	for (uint32_t i = 0; f && i < result->rank_count; i++) {
 		const struct rank_info *rank = &result->ranks[i];
-		union report_cell row[COLUMNS];
+		const struct rank_row row = {with_host(rank), times[i],
+					     rank->start_ns > start_ns ? rank->start_ns - start_ns
+								       : 0};
 
-		row[RANK].number = rank->rank;
-		row[TIME].number = rank->elapsed_ns;
-		row[CPU].number = times[i].cpu_ns;
-		row[GPU].number = times[i].gpu_ns;
-		row[COLLECTIVES].number = times[i].collective_ns;
-		row[WAITS].number = times[i].wait_ns;
-		row[CALLS].number = times[i].call_ns;
-		row[EXIT].number = rank->exit_status;
-		row[HOST].text = rank->host ? rank->host : "";
-		row[START].number = rank->start_ns > result->totals.start_ns
-					    ? rank->start_ns - result->totals.start_ns
-					    : 0;
-		report_table_add(f, row);
+		report_table_add(f, &row);
 	}
 	free(times);
+	errno = ENOMEM;
 	return f;
 }
 
 /* ---- who waited for whom ---- */
 
-enum late {
-	LATE_RANK,
-	LATE_TIME,
-	LATE_WAITED,
-	LATE_KEPT,
-	LATE_LAST,
-	LATE_UNDECIDED,
-	LATE_COMPARED,
-	LATE_ALONE,
-	LATE
-};
-
-static const struct report_column late_columns[LATE] = {
-	[LATE_RANK] = {"rank", "Rank", REPORT_CELL_COUNT, 7},
-	[LATE_TIME] = {"ns", "Time", REPORT_CELL_TIME, 11},
-	[LATE_WAITED] = {"waited_ns", "Waited", REPORT_CELL_TIME, 11},
-	[LATE_KEPT] = {"others_waited_ns", "Others waited", REPORT_CELL_TIME, 15},
-	[LATE_LAST] = {"came_last", "Came last", REPORT_CELL_COUNT, 11},
-	[LATE_UNDECIDED] = {"undecided", "Maybe last", REPORT_CELL_COUNT, 12},
-	[LATE_COMPARED] = {"compared", "Of", REPORT_CELL_COUNT, 9},
-	[LATE_ALONE] = {"without_peers", "Without peers", REPORT_CELL_COUNT, 15},
-};
-
-struct late_row {
-	const struct rank_info *rank;
-	const struct rank_time *time;
+static const struct report_column late_columns[] = {
+	REPORT_COLUMN(rank_row, rank.rank, "rank", "Rank", COUNT, 7),
+	REPORT_COLUMN(rank_row, time.collective_ns, "ns", "Time", TIME, 11),
+	REPORT_COLUMN(rank_row, time.waited_ns, "waited_ns", "Waited", TIME, 11),
+	REPORT_COLUMN(rank_row, time.kept_ns, "others_waited_ns", "Others waited", TIME, 15),
+	REPORT_COLUMN(rank_row, rank.came_last, "came_last", "Came last", COUNT, 11),
+	REPORT_COLUMN(rank_row, rank.undecided, "undecided", "Maybe last", COUNT, 12),
+	REPORT_COLUMN(rank_row, rank.collectives, "compared", "Of", COUNT, 9),
+	REPORT_COLUMN(rank_row, rank.alone, "without_peers", "Without peers", COUNT, 15),
 };
 
 /* Whom others waited for longest comes first. */
 static int compare_late(const void *a, const void *b)
 {
-	const struct late_row *x = *(const struct late_row *const *)a,
-			      *y = *(const struct late_row *const *)b;
-	uint64_t x_last = x->rank->came_last + x->rank->undecided,
-		 y_last = y->rank->came_last + y->rank->undecided;
+	const struct rank_row *x = *(const struct rank_row *const *)a,
+			      *y = *(const struct rank_row *const *)b;
+	uint64_t x_last = x->rank.came_last + x->rank.undecided,
+		 y_last = y->rank.came_last + y->rank.undecided;
 
-	if (x->time->kept_ns != y->time->kept_ns)
-		return x->time->kept_ns > y->time->kept_ns ? -1 : 1;
+	if (x->time.kept_ns != y->time.kept_ns)
+		return x->time.kept_ns > y->time.kept_ns ? -1 : 1;
 	if (x_last != y_last)
 		return x_last > y_last ? -1 : 1;
-	return x->rank->rank < y->rank->rank ? -1 : x->rank->rank > y->rank->rank;
+	return x->rank.rank < y->rank.rank ? -1 : x->rank.rank > y->rank.rank;
 }
 
 static void add_late(struct report_table *f, const struct result *result, const void *record)
 {
-	const struct late_row *r = record;
-	const union report_cell row[LATE] = {
-		[LATE_RANK].number = r->rank->rank,
-		[LATE_TIME].number = r->time->collective_ns,
-		[LATE_WAITED].number = r->time->waited_ns,
-		[LATE_KEPT].number = r->time->kept_ns,
-		[LATE_LAST].number = r->rank->came_last,
-		[LATE_UNDECIDED].number = r->rank->undecided,
-		[LATE_COMPARED].number = r->rank->collectives,
-		[LATE_ALONE].number = r->rank->alone,
-	};
+	const struct rank_row *row = record;
 
 	(void)result;
-	if (r->rank->collectives || r->rank->alone)
+	if (row->rank.collectives || row->rank.alone)
 		report_table_add(f, row);
 }
 
 struct report_table *ranks_collectives_report_table(const struct result *result)
 {
-	struct rank_time *times;
+	struct rank_time *times = rank_times(result);
+	struct rank_row *rows = calloc(result->rank_count + 1u, sizeof(*rows));
 	struct report_table *f =
-		begin_table(result, "collectives", "Collectives", late_columns, LATE, &times);
-	struct late_row *rows = f ? calloc(result->rank_count + 1u, sizeof(*rows)) : NULL;
+		times && rows ? REPORT_TABLE_NEW("collectives", "Collectives", late_columns) : NULL;
 
-	if (!f)
-		return NULL;
-	for (uint32_t i = 0; rows && i < result->rank_count; i++)
-		rows[i] = (struct late_row){&result->ranks[i], &times[i]};
-	if (rows) {
-		f = report_table_fill(f, result, rows, result->rank_count, sizeof(*rows),
-				      compare_late, add_late);
-	} else {
-		report_table_free(f);
-		f = NULL;
-		errno = ENOMEM;
-	}
+	for (uint32_t i = 0; f && i < result->rank_count; i++)
+		rows[i] = (struct rank_row){result->ranks[i], times[i], 0};
+	f = report_table_fill(f, result, rows, result->rank_count, sizeof(*rows), compare_late,
+			      add_late);
 	free(rows);
 	free(times);
 	return f;
@@ -224,17 +176,22 @@ const struct rank_info **ranks_of_clocks(const struct result *result)
 	return clocks;
 }
 
-enum clock_column { RANK_OF, WITH, BY, WITHIN, AT_MOST, MOVED, DRIFT, HOST_OF, CLOCK_COLUMNS };
+struct clock_row {
+	struct rank_info rank;
+	uint32_t with;
+	double moved_us, drift_us;
+};
 
-static const struct report_column clock_columns[CLOCK_COLUMNS] = {
-	[RANK_OF] = {"rank", "Rank", REPORT_CELL_COUNT, 7},
-	[WITH] = {"with_rank", "With", REPORT_CELL_COUNT, 7},
-	[BY] = {"collectives", "Collectives", REPORT_CELL_COUNT, 13},
-	[WITHIN] = {"error_ns", "Within", REPORT_CELL_TIME, 12},
-	[AT_MOST] = {"bound_ns", "At most", REPORT_CELL_TIME, 12},
-	[MOVED] = {"moved_us", "Moved by us", REPORT_CELL_NUMBER, 13},
-	[DRIFT] = {"drift_us_per_s", "us each s", REPORT_CELL_NUMBER, 11},
-	[HOST_OF] = {"host", "Host", REPORT_CELL_TEXT, UINT8_MAX},
+static const struct report_column clock_columns[] = {
+	REPORT_COLUMN(clock_row, rank.rank, "rank", "Rank", COUNT, 7),
+	REPORT_COLUMN(clock_row, with, "with_rank", "With", COUNT, 7),
+	REPORT_COLUMN(clock_row, rank.alignment.collectives, "collectives", "Collectives", COUNT,
+		      13),
+	REPORT_COLUMN(clock_row, rank.alignment.error_ns, "error_ns", "Within", TIME, 12),
+	REPORT_COLUMN(clock_row, rank.alignment.bound_ns, "bound_ns", "At most", TIME, 12),
+	REPORT_COLUMN(clock_row, moved_us, "moved_us", "Moved by us", NUMBER, 13),
+	REPORT_COLUMN(clock_row, drift_us, "drift_us_per_s", "us each s", NUMBER, 11),
+	REPORT_COLUMN(clock_row, rank.host, "host", "Host", TEXT, UINT8_MAX),
 };
 
 /* The least exact one comes first. */
@@ -252,38 +209,28 @@ static int compare_clocks(const void *a, const void *b)
 static void add_clock(struct report_table *f, const struct result *result, const void *record)
 {
 	const struct rank_info *rank = *(const struct rank_info *const *)record;
-	union report_cell row[CLOCK_COLUMNS];
+	struct clock_row row;
 
 	if (!rank || !rank->alignment.collectives)
 		return;
-	row[RANK_OF].number = rank->rank;
-	row[WITH].number = rank->rank;
+	row = (struct clock_row){with_host(rank), rank->rank,
+				 (double)rank->alignment.moved_ns / 1e3,
+				 (double)rank->alignment.drift / 1e3};
 	for (uint32_t i = result->rank_count; i-- > 0;)
 		if (result->ranks[i].clock == rank->alignment.reference)
-			row[WITH].number = result->ranks[i].rank;
-	row[BY].number = rank->alignment.collectives;
-	row[WITHIN].number = rank->alignment.error_ns;
-	row[AT_MOST].number = rank->alignment.bound_ns;
-	row[MOVED].real = (double)rank->alignment.moved_ns / 1e3;
-	row[DRIFT].real = (double)rank->alignment.drift / 1e3;
-	row[HOST_OF].text = rank->host ? rank->host : "";
-	report_table_add(f, row);
+			row.with = result->ranks[i].rank;
+	report_table_add(f, &row);
 }
 
 struct report_table *ranks_clocks_report_table(const struct result *result)
 {
 	const struct rank_info **clocks = ranks_of_clocks(result);
-	struct report_table *f = report_table_new("clocks", "Clocks aligned by collectives",
-						  clock_columns, CLOCK_COLUMNS);
+	struct report_table *f =
+		clocks ? REPORT_TABLE_NEW("clocks", "Clocks aligned by collectives", clock_columns)
+		       : NULL;
 
-	if (clocks && f) {
-		f = report_table_fill(f, result, clocks, result->rank_count, sizeof(*clocks),
-				      compare_clocks, add_clock);
-	} else {
-		report_table_free(f);
-		f = NULL;
-		errno = ENOMEM;
-	}
+	f = report_table_fill(f, result, clocks, result->rank_count, sizeof(*clocks),
+			      compare_clocks, add_clock);
 	free(clocks);
 	return f;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/util/array.h"
+#include "symbolize/util/number.h"
 
 struct report_table *report_table_new(const char *key, const char *title,
 				      const struct report_column *columns, uint32_t column_count)
@@ -30,7 +31,7 @@ void report_table_free(struct report_table *f)
 	free(f);
 }
 
-void report_table_add(struct report_table *f, const union report_cell *row)
+void report_table_add(struct report_table *f, const void *row)
 {
 	union report_cell *cells;
 
@@ -42,10 +43,12 @@ void report_table_add(struct report_table *f, const union report_cell *row)
 	}
 	cells = f->cells + (size_t)f->count * f->column_count;
 	for (uint32_t i = 0; i < f->column_count; i++) {
-		cells[i] = row[i];
-		if (!report_cell_is_text(f->columns[i].kind))
+		const struct report_column *column = &f->columns[i];
+
+		cells[i].number = number_load(row, column->offset, column->size);
+		if (!report_cell_is_text(column->kind))
 			continue;
-		cells[i].text = intern_string(&f->strings, row[i].text);
+		cells[i].text = intern_string(&f->strings, cells[i].text);
 		if (!cells[i].text) {
 			f->left_out++;
 			return;

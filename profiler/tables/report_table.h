@@ -10,6 +10,7 @@
 #define PROFILER_TABLES_REPORT_TABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "symbolize/util/intern.h"
 
@@ -39,8 +40,17 @@ struct report_column {
 	 * text of REPORT_CELL_ABOVE have it once, on a line above them
 	 */
 	uint8_t width;
+	uint8_t size;    /* bytes of the row's member */
+	uint16_t offset; /* of the row's member */
 };
 #define REPORT_CELL_ABOVE (UINT8_MAX - 1)
+
+/* A column that shows a member of `struct type`: a text, a double, or an unsigned number. */
+#define REPORT_COLUMN(type, member, key, label, kind, width)                                     \
+	{                                                                                        \
+		(key), (label), REPORT_CELL_##kind, (width), sizeof(((struct type *)0)->member), \
+			offsetof(struct type, member)                                            \
+	}
 
 union report_cell {
 	uint64_t number;
@@ -73,12 +83,14 @@ static inline bool report_cell_is_text(enum report_cell_kind kind)
 /* NULL: out of memory. The description is borrowed. */
 struct report_table *report_table_new(const char *key, const char *title,
 				      const struct report_column *columns, uint32_t column_count);
+#define REPORT_TABLE_NEW(key, title, columns) \
+	report_table_new(key, title, columns, sizeof(columns) / sizeof((columns)[0]))
 void report_table_free(struct report_table *f);
 
-/*
- * Adds a row of column_count cells, whose texts are copied. Without room it counts as left out.
+/* Adds a row, a struct with the columns' members. Texts are copied. A row without room counts as
+ * left out.
  */
-void report_table_add(struct report_table *f, const union report_cell *row);
+void report_table_add(struct report_table *f, const void *row);
 
 /*
  * The table with a row of each of `count` records, which are `size` bytes each: `add` adds one, and

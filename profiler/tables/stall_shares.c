@@ -194,15 +194,20 @@ static const struct stall_place *find_places(const struct shares *s, const char 
 
 /* ---- as a table ---- */
 
-enum { TIME, SHARE, REASON, KERNEL, LINES, OFFSETS, KERNEL_TIME, COLUMNS };
-static const struct report_column columns[COLUMNS] = {
-	[TIME] = {"ns", "Time", REPORT_CELL_TIME, 11},
-	[SHARE] = {"share_of_kernel", "Of kernel", REPORT_CELL_SHARE, 10},
-	[REASON] = {"reason", "Reason", REPORT_CELL_TEXT, 22},
-	[KERNEL] = {"kernel", "Kernel", REPORT_CELL_FRAME, UINT8_MAX},
-	[LINES] = {"lines", "At", REPORT_CELL_NOTE, 0},
-	[OFFSETS] = {"instructions", "Instructions", REPORT_CELL_NOTE, 0},
-	[KERNEL_TIME] = {"kernel_ns", "Time of the kernel", REPORT_CELL_TIME, 0},
+struct stall_row {
+	uint64_t ns, share, kernel_ns;
+	uint32_t kernel; /* frame */
+	const char *reason, *lines, *offsets;
+};
+
+static const struct report_column columns[] = {
+	REPORT_COLUMN(stall_row, ns, "ns", "Time", TIME, 11),
+	REPORT_COLUMN(stall_row, share, "share_of_kernel", "Of kernel", SHARE, 10),
+	REPORT_COLUMN(stall_row, reason, "reason", "Reason", TEXT, 22),
+	REPORT_COLUMN(stall_row, kernel, "kernel", "Kernel", FRAME, UINT8_MAX),
+	REPORT_COLUMN(stall_row, lines, "lines", "At", NOTE, 0),
+	REPORT_COLUMN(stall_row, offsets, "instructions", "Instructions", NOTE, 0),
+	REPORT_COLUMN(stall_row, kernel_ns, "kernel_ns", "Time of the kernel", TIME, 0),
 };
 
 /* "[stall: long scoreboard]" is "long scoreboard". */
@@ -267,26 +272,23 @@ static void add_cell(struct report_table *f, const struct shares *s, const struc
 {
 	const struct share *first = &s->list[group->first];
 	char reason[160], lines[1024], offsets[128];
-	union report_cell row[COLUMNS];
+	const uint64_t kernel_ns = s->kernel_ns[first->kernel];
+	const struct stall_row row = {group->ns, thousandths(group->ns, kernel_ns),
+				      kernel_ns, first->kernel,
+				      reason,    lines,
+				      offsets};
 
 	reason_text(s->result->frames[first->reason].name, reason, sizeof(reason));
 	lines_text(s, group, lines, sizeof(lines));
 	offsets_text(s, first, offsets, sizeof(offsets));
-	row[TIME].number = group->ns;
-	row[SHARE].number = thousandths(group->ns, s->kernel_ns[first->kernel]);
-	row[REASON].text = reason;
-	row[KERNEL].number = first->kernel;
-	row[LINES].text = lines;
-	row[OFFSETS].text = offsets;
-	row[KERNEL_TIME].number = s->kernel_ns[first->kernel];
-	report_table_add(f, row);
+	report_table_add(f, &row);
 }
 
 struct report_table *stall_shares_report_table(const struct result *result)
 {
 	struct shares s = {.result = result,
 			   .kernel_ns = calloc(result->frame_count + 1u, sizeof(uint64_t))};
-	struct report_table *f = report_table_new("stalls", "Stalls", columns, COLUMNS);
+	struct report_table *f = REPORT_TABLE_NEW("stalls", "Stalls", columns);
 
 	s.failed = !f || !s.kernel_ns;
 	for (uint32_t i = 0; i < result->row_count && !s.failed; i++)
