@@ -1,114 +1,42 @@
 // SPDX-License-Identifier: MIT
-#include "profiler/shape/merge.h"
+#include "profiler/shape/merge_private.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/model/run_numbers.h"
-#include "profiler/shape/named_stacks.h"
 #include "profiler/model/ledger_sum.h"
-#include "profiler/model/pseudo_frames.h"
-#include "profiler/tables/collectives.h"
+#include "profiler/model/run_numbers.h"
 #include "symbolize/util/array.h"
-#include "symbolize/util/id_map.h"
 #include "symbolize/util/number.h"
 #include "symbolize/util/saturate.h"
 
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES)
 #define MAP_BYTES 32u /* of an id_map, for each entry */
 #define TWIN UINT64_MAX
-#define WALL_CLOCK_MAX (UINT64_C(1) << 62)
 
-/* One file with code; its path is a copy of its own: equal pointers are one module. */
-struct module {
-	const char *path, *build_id; /* interned */
-	char *own;
-};
-
-/* A CLOCK_MONOTONIC. */
-struct clock {
-	struct boot_id boot;
-	int64_t offset; /* to the result's */
-	bool has_wall_clock;
-	uint64_t wall_error_ns;
-};
-
-struct rank {
-	struct rank_info info;
-	const char *source;
-};
-
-struct table {
-	void *items;
-	uint32_t count, capacity;
-};
-
-struct merge {
-	struct result result;
-	struct ledger ledger;
-	struct quota memory;
-	struct intern strings;
-	RECORD_SET(struct module) modules;
-	struct named_stacks stacks;
-	struct table places, rows;
-	struct collectives *collectives; /* ids: the operation's stack, and its place */
-	struct result_tables tables;
-	struct counter_table counters;
-	struct place_names names;
-	struct devices devices;
-	uint32_t process_count;   /* numbers that are given to processes, from 1 on */
-	struct id_map pids, tids; /* the rank and 1, or TWIN */
-	struct timeline *timeline;
-	struct clock *clocks;
-	uint32_t clock_count, clock_capacity;
-	struct collective_clock *aligned; /* by collectives, once all are added; by clock */
-	struct rank *ranks;               /* as added */
-	uint32_t rank_count, rank_capacity;
-	struct rank_info *sorted;
-	struct ledger_total sum;
-	bool has_wall_clock; /* the first run has */
-	bool has_other;
-	uint32_t other; /* the rank of what was measured in another way */
-	enum merge_error error;
-};
-
-/* The run that is added, with its numbers as the result's. */
-struct adding {
-	struct merge *m;
-	const struct result *run;
-	uint32_t rank;
-	uint32_t clock;
-	uint32_t *frames, *stacks, *shapes; /* by the run's numbers */
-	bool *is_compared;                  /* its frames: collectives.h */
-	uint32_t shape_count;
-	struct id_map processes;
-	uint32_t first_place;
-};
-
-static void fail(struct merge *m, enum merge_error error)
+void merge_fail(struct merge *m, enum merge_error error)
 {
 	if (!m->error)
 		m->error = error;
 }
 
-static bool take(struct merge *m, size_t bytes)
+bool merge_take(struct merge *m, size_t bytes)
 {
 	if (quota_take(&m->memory, bytes))
 		return true;
-	fail(m, MERGE_TOO_LARGE);
+	merge_fail(m, MERGE_TOO_LARGE);
 	return false;
 }
 
-static void *add(struct merge *m, struct table *table, size_t size)
+void merge_append(struct merge *m, struct table *table, const void *item, size_t size)
 {
-	if (!take(m, size))
-		return NULL;
-	if (!array_make_room(&table->items, table->count, &table->capacity, size)) {
-		fail(m, MERGE_NO_MEMORY);
-		return NULL;
-	}
-	return (char *)table->items + table->count++ * size;
+	if (!merge_take(m, size))
+		return;
+	if (array_make_room(&table->items, table->count, &table->capacity, size))
+		memcpy((char *)table->items + table->count++ * size, item, size);
+	else
+		merge_fail(m, MERGE_NO_MEMORY);
 }
 
 /* The kept copy; NULL: there is no text, or no room for it. */
@@ -117,7 +45,7 @@ static const char *keep(struct merge *m, const char *text)
 	const char *kept = text ? quota_intern(&m->memory, &m->strings, text) : NULL;
 
 	if (text && !kept)
-		fail(m, MERGE_TOO_LARGE);
+		merge_fail(m, MERGE_TOO_LARGE);
 	return kept;
 }
 
@@ -139,7 +67,7 @@ static const struct module *module_of(struct merge *m, const struct frame_info *
 	at = record_find(&m->modules, &key);
 	if (at != RECORD_NONE)
 		return &m->modules.list[at];
-	if (!take(m, sizeof(module) + strlen(module.path) + HASH_INDEX_ENTRY_BYTES))
+	if (!merge_take(m, sizeof(module) + strlen(module.path) + HASH_INDEX_ENTRY_BYTES))
 		return NULL;
 	module.own = strdup(module.path);
 	if (module.own)
@@ -147,12 +75,12 @@ static const struct module *module_of(struct merge *m, const struct frame_info *
 	if (at != RECORD_NONE)
 		return &m->modules.list[at];
 	free(module.own);
-	fail(m, MERGE_NO_MEMORY);
+	merge_fail(m, MERGE_NO_MEMORY);
 	return NULL;
 }
 
 /* Adds a frame. Its place in its module may differ between runs: that of the first one stays. */
-static uint32_t add_frame(struct merge *m, const struct frame_info *frame)
+uint32_t merge_add_frame(struct merge *m, const struct frame_info *frame)
 {
 	const struct module *module = frame->module ? module_of(m, frame) : NULL;
 	struct frame_info f = {.class = frame->class,
@@ -167,11 +95,22 @@ static uint32_t add_frame(struct merge *m, const struct frame_info *frame)
 			       .offset = frame->offset};
 	uint32_t at = named_stacks_find_frame(&m->stacks, &f);
 
-	if (at != RECORD_NONE || m->error || !take(m, FRAME_BYTES))
+	if (at != RECORD_NONE || m->error || !merge_take(m, FRAME_BYTES))
 		return at;
 	at = named_stacks_add_frame(&m->stacks, &f);
 	if (m->stacks.failed)
-		fail(m, MERGE_NO_MEMORY);
+		merge_fail(m, MERGE_NO_MEMORY);
+	return at;
+}
+
+uint32_t merge_push(struct merge *m, uint32_t outer, uint32_t frame)
+{
+	uint32_t at;
+
+	if (!named_stacks_push(&m->stacks, outer, frame, &m->memory, &at))
+		merge_fail(m, MERGE_TOO_LARGE);
+	if (m->stacks.failed)
+		merge_fail(m, MERGE_NO_MEMORY);
 	return at;
 }
 
@@ -181,16 +120,12 @@ static void add_stacks(struct adding *a)
 	const struct result *r = a->run;
 
 	for (uint32_t i = 0; i < r->frame_count && !m->error; i++)
-		a->frames[i] = add_frame(m, &r->frames[i]);
+		a->frames[i] = merge_add_frame(m, &r->frames[i]);
 	a->stacks[RESULT_ROOT] = RESULT_ROOT;
 	for (uint32_t i = 1; i < r->stack_count && !m->error; i++) {
 		const struct stack_info *s = &r->stacks[i];
 
-		if (!named_stacks_push(&m->stacks, a->stacks[s->outer], a->frames[s->frame],
-				       &m->memory, &a->stacks[i]))
-			fail(m, MERGE_TOO_LARGE);
-		if (m->stacks.failed)
-			fail(m, MERGE_NO_MEMORY);
+		a->stacks[i] = merge_push(m, a->stacks[s->outer], a->frames[s->frame]);
 	}
 }
 
@@ -203,9 +138,9 @@ static uint32_t process_of(struct adding *a, uint32_t process)
 
 	if (number)
 		return (uint32_t)*number;
-	number = take(a->m, MAP_BYTES) ? id_map_get(&a->processes, process) : NULL;
+	number = merge_take(a->m, MAP_BYTES) ? id_map_get(&a->processes, process) : NULL;
 	if (!number) {
-		fail(a->m, MERGE_NO_MEMORY);
+		merge_fail(a->m, MERGE_NO_MEMORY);
 		return 0;
 	}
 	*number = ++a->m->process_count;
@@ -216,12 +151,27 @@ static uint32_t process_of(struct adding *a, uint32_t process)
 static void note_number(struct adding *a, struct id_map *numbers, uint32_t number)
 {
 	uint64_t rank = a->rank + UINT64_C(1);
-	uint64_t *noted = take(a->m, MAP_BYTES) ? id_map_get(numbers, number) : NULL;
+	uint64_t *noted = merge_take(a->m, MAP_BYTES) ? id_map_get(numbers, number) : NULL;
 
 	if (!noted)
-		fail(a->m, MERGE_NO_MEMORY);
+		merge_fail(a->m, MERGE_NO_MEMORY);
 	else if (*noted != rank)
 		*noted = *noted ? TWIN : rank;
+}
+
+/* Returns the kept "rank 3: NAME". NULL, with the error set, if there is no room. */
+static const char *name_with_rank(struct merge *m, uint32_t rank, const char *name)
+{
+	const char *kept = NULL;
+	char *text;
+
+	if (asprintf(&text, "rank %u: %s", rank, name) < 0) {
+		merge_fail(m, MERGE_NO_MEMORY);
+		return NULL;
+	}
+	kept = keep(m, text);
+	free(text);
+	return kept;
 }
 
 static void add_process(struct adding *a, uint32_t number, pid_t pid, const char *name)
@@ -229,18 +179,12 @@ static void add_process(struct adding *a, uint32_t number, pid_t pid, const char
 	struct merge *m = a->m;
 	uint32_t count = m->names.process_count;
 	struct process_info info = {.id = number, .pid = pid, .has_rank = true, .rank = a->rank};
-	char *text;
 
-	if (asprintf(&text, "rank %u: %s", a->rank, name) < 0) {
-		fail(m, MERGE_NO_MEMORY);
-		return;
-	}
-	info.name = keep(m, text);
-	free(text);
+	info.name = name_with_rank(m, a->rank, name);
 	if (info.name)
 		place_names_add_process(&m->names, &info);
 	if (m->names.process_count == count)
-		fail(m, MERGE_TOO_LARGE);
+		merge_fail(m, MERGE_TOO_LARGE);
 	else if (pid > 0)
 		note_number(a, &m->pids, (uint32_t)pid);
 }
@@ -268,7 +212,7 @@ static void add_names(struct adding *a)
 
 		device.process = process_of(a, device.process);
 		if (devices_add(&m->devices, &device) == -ENOMEM)
-			fail(m, MERGE_NO_MEMORY);
+			merge_fail(m, MERGE_NO_MEMORY);
 	}
 }
 
@@ -290,12 +234,10 @@ static void add_places(struct adding *a)
 
 	a->first_place = m->places.count;
 	for (uint32_t i = 0; i < a->run->place_count && !m->error; i++) {
-		struct place place = a->run->places[i], *added;
+		struct place place = a->run->places[i];
 
 		place.part[PLACE_PROCESS] = process_of(a, place.part[PLACE_PROCESS]);
-		added = add(m, &m->places, sizeof(place));
-		if (added)
-			*added = place;
+		merge_append(m, &m->places, &place, sizeof(place));
 	}
 }
 
@@ -306,26 +248,16 @@ static void add_rows(struct adding *a)
 	struct merge *m = a->m;
 
 	for (uint32_t i = 0; i < a->run->row_count && !m->error; i++) {
-		struct row row = a->run->rows[i], *added;
+		struct row row = a->run->rows[i];
 
 		row.stack = a->stacks[row.stack];
 		row.place += a->first_place;
 		if (!ledger_total_add(&m->sum, row.count, row.ns, row.bytes)) {
-			fail(m, MERGE_TOO_LARGE);
+			merge_fail(m, MERGE_TOO_LARGE);
 			return;
 		}
-		added = add(m, &m->rows, sizeof(row));
-		if (added)
-			*added = row;
+		merge_append(m, &m->rows, &row, sizeof(row));
 	}
-}
-
-/* A time of the run on the clock of the result. */
-static uint64_t moved(const struct adding *a, uint64_t ns)
-{
-	__int128 time = (__int128)ns + a->m->clocks[a->clock].offset;
-
-	return time < 0 ? 0 : time > LEDGER_TOTAL_MAX ? LEDGER_TOTAL_MAX : (uint64_t)time;
 }
 
 /* How many values from the first one on are of one launch. */
@@ -406,7 +338,7 @@ static uint32_t copy_process(void *context, uint32_t process)
 
 static uint64_t copy_moment(void *context, uint64_t ns)
 {
-	return moved(context, ns);
+	return merge_moved(context, ns);
 }
 
 static const char *copy_text(void *context, const char *text)
@@ -429,7 +361,7 @@ static void add_tables(struct adding *a)
 	int err = result_tables_copy(&a->m->tables, a->run->tables, &how);
 
 	if (err)
-		fail(a->m, err == -ENOMEM ? MERGE_NO_MEMORY : MERGE_TOO_LARGE);
+		merge_fail(a->m, err == -ENOMEM ? MERGE_NO_MEMORY : MERGE_TOO_LARGE);
 }
 
 /* ---- the timeline ---- */
@@ -441,35 +373,11 @@ static void add_shapes(struct adding *a)
 
 	for (uint32_t i = 1; (shape = timeline_shape(a->run->timeline, i)); i++) {
 		if (!array_make_room(&a->shapes, a->shape_count, &capacity, sizeof(*a->shapes))) {
-			fail(a->m, MERGE_NO_MEMORY);
+			merge_fail(a->m, MERGE_NO_MEMORY);
 			return;
 		}
 		a->shapes[a->shape_count++] = timeline_number_shape(a->m->timeline, shape);
 	}
-}
-
-static uint64_t collective_id(uint32_t stack, uint32_t place)
-{
-	return (uint64_t)stack << 32 | place;
-}
-
-/* Notes a collective, for who waits for whom in it. `r` has the result's numbers. */
-static void note_collective(struct adding *a, const struct timeline_record *record,
-			    const struct timeline_record *r)
-{
-	struct merge *m = a->m;
-	uint32_t stack = result_record_stack(a->run, record);
-	struct collective_line line;
-
-	if (record->kind != TIMELINE_GPU_OPERATION || stack == RESULT_ROOT ||
-	    record->place.number >= a->run->place_count ||
-	    !a->is_compared[a->run->stacks[stack].frame])
-		return;
-	line = collective_line_at(&a->run->places[record->place.number],
-				  m->stacks.list[r->stack.number].frame, a->rank, a->clock);
-	collectives_add(m->collectives, &line, r->start_ns, r->duration_ns,
-			collective_id(r->stack.number, r->place.number));
-	m->ranks[m->rank_count - 1].info.alone++; /* until peers are found */
 }
 
 static void add_records(struct adding *a)
@@ -485,14 +393,14 @@ static void add_records(struct adding *a)
 		add_shapes(a);
 	reader = timeline_reader_new(a->run->timeline);
 	if (!reader)
-		fail(m, MERGE_NO_MEMORY);
+		merge_fail(m, MERGE_NO_MEMORY);
 	while (!m->error && (more = timeline_reader_next(reader, &record)) == 1) {
 		struct timeline_record r = *record;
 
-		r.start_ns = moved(a, r.start_ns);
+		r.start_ns = merge_moved(a, r.start_ns);
 		r.stack.number = a->stacks[result_record_stack(a->run, record)];
 		r.place.number += a->first_place;
-		note_collective(a, record, &r);
+		merge_note_collective(a, record, &r);
 		if (!m->timeline)
 			continue;
 		r.shape = r.shape ? a->shapes[r.shape - 1] : 0;
@@ -501,65 +409,34 @@ static void add_records(struct adding *a)
 	timeline_reader_free(reader);
 	if (more < 0) {
 		errno = -more;
-		fail(m, MERGE_SYSTEM);
+		merge_fail(m, MERGE_SYSTEM);
 	}
 }
 
-/* ---- clocks ---- */
-
-/* The run's clock: that of another run, or a new one. */
-static void find_clock(struct adding *a)
-{
-	const struct totals *t = &a->run->totals;
-	struct merge *m = a->m;
-	bool has_wall_clock = t->start_unix_ns && t->start_unix_ns <= WALL_CLOCK_MAX;
-	uint64_t start_ns = t->start_unix_ns;
-
-	for (a->clock = 0; a->clock < m->clock_count; a->clock++)
-		if (boot_is_known(&t->boot) &&
-		    memcmp(&m->clocks[a->clock].boot, &t->boot, sizeof(t->boot)) == 0)
-			return;
-	if (m->rank_count == 0)
-		m->has_wall_clock = has_wall_clock;
-	has_wall_clock &= m->has_wall_clock;
-	if (!has_wall_clock)
-		start_ns = m->rank_count ? m->ranks[0].info.start_ns : t->start_ns;
-	if (!take(m, sizeof(*m->clocks) + sizeof(*m->aligned)))
-		return;
-	if (!array_make_room(&m->clocks, m->clock_count, &m->clock_capacity, sizeof(*m->clocks))) {
-		fail(m, MERGE_NO_MEMORY);
-		return;
-	}
-	m->clocks[m->clock_count++] = (struct clock){.boot = t->boot,
-						     .offset = (int64_t)(start_ns - t->start_ns),
-						     .has_wall_clock = has_wall_clock,
-						     .wall_error_ns = t->wall_error_ns};
-}
-
-static void add_rank(struct adding *a, const char *source)
+static void add_rank(struct adding *a)
 {
 	const struct totals *t = &a->run->totals;
 	struct merge *m = a->m;
 
-	find_clock(a);
-	if (m->error || !take(m, sizeof(*m->ranks) + sizeof(*m->sorted)))
+	merge_find_clock(a);
+	if (m->error || !merge_take(m, sizeof(*m->ranks) + sizeof(*m->sorted)))
 		return;
 	if (!array_make_room(&m->ranks, m->rank_count, &m->rank_capacity, sizeof(*m->ranks))) {
-		fail(m, MERGE_NO_MEMORY);
+		merge_fail(m, MERGE_NO_MEMORY);
 		return;
 	}
 	m->ranks[m->rank_count++] = (struct rank){
 		.info = {.rank = a->rank,
 			 .clock = a->clock,
 			 .host = keep(m, t->host),
-			 .start_ns = moved(a, t->start_ns),
+			 .start_ns = merge_moved(a, t->start_ns),
 			 .elapsed_ns = t->elapsed_ns < LEDGER_TOTAL_MAX ? t->elapsed_ns
 									: LEDGER_TOTAL_MAX,
 			 .exit_status = t->exit_status,
 			 .size = t->job.size,
 			 .has_wall_clock = m->clocks[a->clock].has_wall_clock,
 			 .wall_error_ns = t->wall_error_ns},
-		.source = source};
+		.source = a->source};
 }
 
 /* ---- totals ---- */
@@ -642,7 +519,7 @@ static void add_losses(struct adding *a)
 
 	if (!ledger_sum_add(&m->ledger, a->run->totals.ledger, &m->memory, keep_name, m) ||
 	    !add_gpu_rows(a))
-		fail(m, MERGE_TOO_LARGE);
+		merge_fail(m, MERGE_TOO_LARGE);
 	saturated_add(&timeline->records, lost->records);
 	saturated_add(&timeline->lost, lost->lost);
 	saturated_add(&timeline->lost_shapes, lost->lost_shapes);
@@ -680,7 +557,10 @@ static bool prepare(struct adding *a)
 
 enum merge_error merge_add(struct merge *m, const struct result *run, const char *source)
 {
-	struct adding a = {.m = m, .run = run, .rank = run->totals.job.rank};
+	static void (*const steps[])(struct adding * a) = {
+		add_rank,  add_stacks, add_names,   add_places, add_counters, add_tables,
+		name_rest, add_rows,   add_records, add_totals, add_losses};
+	struct adding a = {.m = m, .run = run, .source = source, .rank = run->totals.job.rank};
 
 	if (run->rank_count)
 		return MERGE_MERGED;
@@ -689,29 +569,9 @@ enum merge_error merge_add(struct merge *m, const struct result *run, const char
 	if (merge_source_of(m, a.rank))
 		return MERGE_SAME_RANK;
 	if (!prepare(&a))
-		fail(m, MERGE_NO_MEMORY);
-	if (!m->error)
-		add_rank(&a, source);
-	if (!m->error)
-		add_stacks(&a);
-	if (!m->error)
-		add_names(&a);
-	if (!m->error)
-		add_places(&a);
-	if (!m->error)
-		add_counters(&a);
-	if (!m->error)
-		add_tables(&a);
-	if (!m->error)
-		name_rest(&a);
-	if (!m->error)
-		add_rows(&a);
-	if (!m->error)
-		add_records(&a);
-	if (!m->error)
-		add_totals(&a);
-	if (!m->error)
-		add_losses(&a);
+		merge_fail(m, MERGE_NO_MEMORY);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !m->error; i++)
+		steps[i](&a);
 	free(a.frames);
 	free(a.stacks);
 	free(a.shapes);
@@ -754,130 +614,22 @@ static void mark_twins(struct merge *m)
 	for (uint32_t i = 0; i < m->names.thread_count && !m->error; i++) {
 		struct thread_info *t = &m->names.threads[i];
 		uint32_t rank;
-		char *text;
 
-		if (!is_twin(&m->tids, t->tid) || !place_names_rank(&m->names, t->process, &rank))
-			continue;
-		if (asprintf(&text, "rank %u: %s", rank, t->name) < 0) {
-			fail(m, MERGE_NO_MEMORY);
-			return;
-		}
-		t->name = keep(m, text);
-		free(text);
+		if (is_twin(&m->tids, t->tid) && place_names_rank(&m->names, t->process, &rank))
+			t->name = name_with_rank(m, rank, t->name);
 	}
 }
 
-/* ---- clocks that are aligned by collectives ---- */
-
-static void align_clocks(struct merge *m)
+const struct rank_info *merge_rank_of_process(const struct merge *m, uint32_t process)
 {
-	m->aligned = calloc(m->clock_count + 1u, sizeof(*m->aligned));
-	if (!m->aligned) {
-		fail(m, MERGE_NO_MEMORY);
-		return;
-	}
-	for (uint32_t i = 0; i < m->clock_count; i++)
-		if (m->clocks[i].has_wall_clock)
-			m->aligned[i].wall_error_ns = m->clocks[i].wall_error_ns;
-	collectives_align(m->collectives, m->aligned, m->clock_count);
-}
-
-/* By place. To be freed; NULL: no memory. */
-static uint32_t *clocks_of_places(struct merge *m)
-{
-	uint32_t *clocks = calloc(m->places.count + 1u, sizeof(*clocks));
-	const struct place *places = m->places.items;
-
-	for (uint32_t i = 0; clocks && i < m->places.count; i++) {
-		const struct rank_info *info = NULL;
-		uint32_t rank;
-
-		if (place_names_rank(&m->names, places[i].part[PLACE_PROCESS], &rank))
-			info = ranks_find(m->sorted, m->rank_count, rank);
-		if (info)
-			clocks[i] = info->clock;
-	}
-	return clocks;
-}
-
-struct moving {
-	const struct collective_clock *aligned;
-	const uint32_t *clocks;
-	uint32_t count;
-};
-
-static uint64_t move_record(void *context, const struct timeline_record *record)
-{
-	const struct moving *m = context;
-
-	if (record->place.number >= m->count)
-		return record->start_ns;
-	return collectives_aligned_time(&m->aligned[m->clocks[record->place.number]],
-					record->start_ns);
-}
-
-static uint64_t moved_in(struct merge *m, uint32_t process, uint64_t ns)
-{
-	const struct rank_info *info = NULL;
 	uint32_t rank;
 
-	if (ns && place_names_rank(&m->names, process, &rank))
-		info = ranks_find(m->sorted, m->rank_count, rank);
-	return info ? collectives_aligned_time(&m->aligned[info->clock], ns) : ns;
+	return place_names_rank(&m->names, process, &rank)
+		       ? ranks_find(m->sorted, m->rank_count, rank)
+		       : NULL;
 }
 
-/* Moves the moments of a table, whose rows are of a process each. */
-static void move_table(struct merge *m, const struct table_kind *kind)
-{
-	struct result_table *table = result_tables_at(&m->tables, kind);
-	const struct table_column *process = NULL;
-
-	for (uint32_t i = 0; i < kind->column_count; i++)
-		if (kind->columns[i].cell == CELL_PROCESS)
-			process = &kind->columns[i];
-	for (uint32_t i = 0; process && i < kind->column_count; i++) {
-		const struct table_column *c = &kind->columns[i];
-
-		for (uint32_t row = 0; c->cell == CELL_MOMENT && row < table->count; row++) {
-			char *at = (char *)table->rows + (size_t)row * kind->row_size;
-
-			number_store(
-				at, c->offset, c->size,
-				moved_in(m, (uint32_t)table_cell(process, at), table_cell(c, at)));
-		}
-	}
-}
-
-/* Moves what has times, other than ranks and collectives. */
-static void move_times(struct merge *m)
-{
-	uint32_t *clocks = clocks_of_places(m);
-	struct moving moving = {m->aligned, clocks, m->places.count};
-	int err;
-
-	if (!clocks) {
-		fail(m, MERGE_NO_MEMORY);
-		return;
-	}
-	for (uint32_t i = 0; i < table_kind_count; i++)
-		move_table(m, table_kinds[i]);
-	err = m->timeline ? timeline_move(m->timeline, move_record, &moving) : 0;
-	free(clocks);
-	if (err) {
-		errno = -err;
-		fail(m, MERGE_SYSTEM);
-	}
-}
-
-static bool has_moved(const struct merge *m)
-{
-	for (uint32_t i = 0; i < m->clock_count; i++)
-		if (m->aligned[i].alignment.collectives)
-			return true;
-	return false;
-}
-
-static int by_rank(const void *a, const void *b)
+int merge_by_rank(const void *a, const void *b)
 {
 	const struct rank_info *x = a, *y = b;
 
@@ -891,7 +643,7 @@ static void finish_ranks(struct merge *m)
 
 	m->sorted = calloc(m->rank_count + 1u, sizeof(*m->sorted));
 	if (!m->sorted) {
-		fail(m, MERGE_NO_MEMORY);
+		merge_fail(m, MERGE_NO_MEMORY);
 		return;
 	}
 	t->start_ns = UINT64_MAX;
@@ -918,140 +670,9 @@ static void finish_ranks(struct merge *m)
 	t->start_unix_ns = m->has_wall_clock ? t->start_ns : 0;
 	if (m->clock_count != 1)
 		t->boot = (struct boot_id){{0, 0}};
-	qsort(m->sorted, m->rank_count, sizeof(*m->sorted), by_rank);
+	qsort(m->sorted, m->rank_count, sizeof(*m->sorted), merge_by_rank);
 	m->result.ranks = m->sorted;
 	m->result.rank_count = m->rank_count;
-}
-
-/* ---- waits for ranks ---- */
-
-/* Time of a row, by its position, that is a wait for a rank. */
-struct rank_wait {
-	uint32_t row, last;
-	uint64_t ns;
-};
-
-struct split_rows {
-	struct hash_index rows, index; /* the rows of collectives; the waits */
-	struct table waits;
-};
-
-static bool is_row_of(const void *records, uint32_t position, const void *key)
-{
-	const struct row *row = (const struct row *)records + position;
-
-	return collective_id(row->stack, row->place) == *(const uint64_t *)key;
-}
-
-static uint32_t hash_of_id(uint64_t id)
-{
-	return hash_pair((uint32_t)(id >> 32), (uint32_t)id);
-}
-
-static void index_rows(struct merge *m, struct split_rows *w)
-{
-	const struct row *rows = m->rows.items;
-
-	for (uint32_t i = 0; i < m->rows.count && !m->error; i++) {
-		uint64_t id = collective_id(rows[i].stack, rows[i].place);
-		uint32_t hash = hash_of_id(id);
-
-		if (rows[i].kind != ROW_GPU || rows[i].stack == RESULT_ROOT ||
-		    !collectives_is_compared(
-			    &m->stacks.frames.list[m->stacks.list[rows[i].stack].frame]) ||
-		    hash_index_find(&w->rows, hash, is_row_of, rows, &id) != HASH_INDEX_NONE)
-			continue;
-		if (hash_index_add(&w->rows, hash, i) != 0)
-			fail(m, MERGE_NO_MEMORY);
-	}
-}
-
-static bool is_wait(const void *records, uint32_t position, const void *key)
-{
-	const struct rank_wait *a = (const struct rank_wait *)records + position, *b = key;
-
-	return a->row == b->row && a->last == b->last;
-}
-
-static void add_wait(struct merge *m, struct split_rows *w, const struct collective_operation *o)
-{
-	struct rank_wait wait = {.last = o->last}, *added;
-	uint32_t hash, at;
-
-	wait.row = hash_index_find(&w->rows, hash_of_id(o->id), is_row_of, m->rows.items, &o->id);
-	if (wait.row == HASH_INDEX_NONE)
-		return; /* the row is split by --stalls, or not there */
-	hash = hash_pair(wait.row, wait.last);
-	at = hash_index_find(&w->index, hash, is_wait, w->waits.items, &wait);
-	if (at == HASH_INDEX_NONE) {
-		at = w->waits.count;
-		added = add(m, &w->waits, sizeof(wait));
-		if (!added)
-			return;
-		*added = wait;
-		if (hash_index_add(&w->index, hash, at) != 0)
-			fail(m, MERGE_NO_MEMORY);
-	}
-	saturated_add(&((struct rank_wait *)w->waits.items)[at].ns, o->wait_ns);
-}
-
-/* Its time goes to a row of its own, below the kernel. */
-static void split_row(struct merge *m, const struct rank_wait *wait)
-{
-	struct row *row = (struct row *)m->rows.items + wait->row, *added, part = *row;
-	struct frame_info frame = {.class = CLASS_WAIT};
-	char name[sizeof(PSEUDO_WAITING_FOR_RANK) + 16];
-	uint32_t number;
-
-	snprintf(name, sizeof(name), PSEUDO_WAITING_FOR_RANK "%u]", wait->last);
-	frame.name = frame.short_name = name;
-	number = add_frame(m, &frame);
-	part.count = 0;
-	part.bytes = 0;
-	part.ns = wait->ns < row->ns ? wait->ns : row->ns;
-	if (part.ns == 0 || m->error)
-		return;
-	if (!named_stacks_push(&m->stacks, row->stack, number, &m->memory, &part.stack))
-		fail(m, MERGE_TOO_LARGE);
-	if (m->stacks.failed)
-		fail(m, MERGE_NO_MEMORY);
-	row->ns -= part.ns;
-	added = m->error ? NULL : add(m, &m->rows, sizeof(part));
-	if (added)
-		*added = part;
-}
-
-/* After finish_ranks. */
-static void split_collectives(struct merge *m)
-{
-	struct split_rows w = {.waits = {NULL}};
-	const struct collective_operation *list;
-	uint32_t count;
-
-	collectives_find(m->collectives, m->aligned, m->clock_count);
-	list = collectives_list(m->collectives, &count);
-	if (count)
-		index_rows(m, &w);
-	for (uint32_t i = 0; i < count && !m->error; i++) {
-		struct rank_info *rank = bsearch(&(struct rank_info){.rank = list[i].rank},
-						 m->sorted, m->rank_count, sizeof(*rank), by_rank);
-
-		if (list[i].last == COLLECTIVES_ALONE)
-			continue;
-		rank->alone--;
-		rank->collectives++;
-		rank->came_last += list[i].verdict == COLLECTIVE_LAST;
-		rank->undecided += list[i].verdict == COLLECTIVE_UNDECIDED;
-		if (list[i].wait_ns)
-			add_wait(m, &w, &list[i]);
-	}
-	for (uint32_t i = 0; i < w.waits.count && !m->error; i++)
-		split_row(m, (const struct rank_wait *)w.waits.items + i);
-	free(w.waits.items);
-	hash_index_release(&w.rows);
-	hash_index_release(&w.index);
-	collectives_free(m->collectives);
-	m->collectives = NULL;
 }
 
 static void finish_timeline(struct merge *m)
@@ -1113,14 +734,14 @@ static void drop_memory_of_adding(struct merge *m)
 const struct result *merge_finish(struct merge *m)
 {
 	mark_twins(m);
-	align_clocks(m);
+	merge_align_clocks(m);
 	if (!m->error)
 		finish_ranks(m);
 	if (!m->error)
-		split_collectives(m);
+		merge_split_collectives(m);
 	finish_timeline(m);
-	if (!m->error && has_moved(m))
-		move_times(m);
+	if (!m->error)
+		merge_move_times(m);
 	finish_tables(m);
 	drop_memory_of_adding(m);
 	if (m->error != MERGE_SYSTEM)
