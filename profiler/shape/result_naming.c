@@ -1,351 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "profiler/shape/result_naming.h"
+#include "profiler/shape/naming_private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
-#include "profiler/model/pseudo_frames.h"
-#include "profiler/model/work_names.h"
-#include "profiler/shape/path_links.h"
 #include "profiler/shape/idle_threads.h"
-#include "profiler/shape/named_stacks.h"
-#include "profiler/shape/short_name.h"
+#include "profiler/shape/path_links.h"
 #include "symbolize/debuginfod.h"
-#include "symbolize/demangle.h"
 #include "symbolize/util/array.h"
-#include "symbolize/util/table_quota.h"
-#include "symbolize/util/intern.h"
 #include "symbolize/util/text.h"
 
 #define NONE UINT32_MAX
 #define NONE_BYTE 0xff /* four of them are NONE */
 _Static_assert(NONE == HASH_INDEX_NONE, "one value for none");
-
-/* The named frames that a collected frame stands for, outermost first: several if it has inlined
- * ones. */
-struct names {
-	uint32_t first, count; /* in `list`; count 0: not named yet */
-};
-
-struct naming {
-	struct result result; /* what the caller sees; first */
-	const struct collected *in;
-	const struct naming_options *options;
-	struct intern strings; /* texts made here */
-
-	struct names *names; /* by number of the collected frame */
-	uint32_t *list;
-	uint32_t list_count, list_capacity;
-
-	struct named_stacks stacks;
-	/* by collected stack: the named one, as a CPU sample's, and as a launch's; NONE: not yet */
-	uint32_t *whole, *launched;
-	uint32_t named_stacks, named_frames; /* for how many of those collected there is room */
-
-	uint32_t *path; /* the stack under way, from its innermost frame on */
-	uint32_t path_capacity;
-
-	struct row *rows;
-	struct quota memory; /* for what goes beyond the collected stacks, frames and rows */
-	bool failed;         /* out of memory */
-	char *links;         /* path_links.h; NULL: none */
-	struct counter_table counters;
-	struct result_tables tables;
-	const char *kernel, *named_kernel; /* of the row before */
-};
-
-#define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES + 4)
-
-/* ---- frames ---- */
-
-/*
- * A text made here, interned; takes `text`. Beyond the quota `otherwise`, which is kept
- * elsewhere; NULL when out of memory.
- */
-static const char *keep(struct naming *n, char *text, const char *otherwise)
-{
-	const char *kept = NULL;
-
-	if (text && !quota_has(&n->memory, strlen(text) + INTERN_ENTRY_BYTES)) {
-		n->memory.refused++;
-		kept = otherwise;
-	} else if (text) {
-		kept = quota_intern(&n->memory, &n->strings, text);
-	}
-	free(text);
-	return kept;
-}
-
-/*
- * "model.py" of "/app/model.py"; but "torch/__init__.py", which says what package it is.
- */
-static const char *shown_file(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (slash && slash > path && starts_with(slash, "/__"))
-		for (slash--; slash > path && *slash != '/'; slash--)
-			;
-	return slash ? slash + (*slash == '/') : path;
-}
-
-/*
- * "forward"; a module's code is its file. Other names in angle brackets, as of lambdas, say nothing
- * without the file: NULL, it is the name itself.
- */
-static char *short_python(const struct frame_info *frame)
-{
-	const char *end = frame->file ? strstr(frame->name, " (") : NULL;
-
-	if (!end || end == frame->name)
-		return NULL;
-	if (frame->name[0] != '<')
-		return strndup(frame->name, (size_t)(end - frame->name));
-	if (starts_with(frame->name, "<module> (") && frame->file[0] != '<')
-		return strdup(shown_file(frame->file));
-	return NULL;
-}
-
-/* For pictures, in which the colour shows what "[GPU_Kernel]" says. */
-static const char *shorten(struct naming *n, const struct frame_info *frame)
-{
-	const char *prefix = frame->class == CLASS_GPU_KERNEL ? work_frame(GPU_WORK_KERNEL)
-			     : frame->class == CLASS_CALL     ? PSEUDO_CALL
-							      : "";
-	const char *name = frame->name + strlen(prefix);
-	char *text = NULL;
-
-	switch (frame->class) {
-	case CLASS_NATIVE:
-	case CLASS_JIT:
-	case CLASS_GPU_KERNEL:
-	case CLASS_CALL:
-		text = short_name(name, frame->class == CLASS_GPU_KERNEL);
-		break;
-	case CLASS_GPU_CODE:
-		text = frame->file ? NULL : short_name(name, true);
-		break;
-	case CLASS_PYTHON:
-		text = short_python(frame);
-		break;
-	default:
-		break;
-	}
-	/* "[GPU_Kernel]" alone: the name did not arrive */
-	return text ? keep(n, text, frame->name) : *name ? name : frame->name;
-}
-
-static uint32_t add_frame(struct naming *n, const struct frame_info *frame)
-{
-	struct frame_info named = *frame;
-	uint32_t at;
-
-	if (frame->name)
-		frame_info_pseudo(&named);
-	at = named_stacks_find_frame(&n->stacks, &named);
-	if (at != RECORD_NONE)
-		return at;
-	named.short_name = frame->name ? shorten(n, frame) : NULL;
-	if (named.short_name)
-		return named_stacks_add_frame(&n->stacks, &named);
-	n->failed = true;
-	return 0;
-}
-
-/* Adds one more named frame to those of a collected frame. */
-static void add_name(struct naming *n, struct names *names, const struct frame_info *frame)
-{
-	uint32_t number = add_frame(n, frame);
-
-	if (!array_make_room(&n->list, n->list_count, &n->list_capacity, sizeof(*n->list))) {
-		n->failed = true;
-		return;
-	}
-	if (names->count++ == 0)
-		names->first = n->list_count;
-	n->list[n->list_count++] = number;
-}
-
-static enum frame_class class_of(struct code_ref code)
-{
-	switch (code.module) {
-	case MODULE_KERNEL:
-		return CLASS_KERNEL_MODE;
-	case MODULE_JIT:
-		return CLASS_JIT;
-	default:
-		return CLASS_NATIVE;
-	}
-}
-
-static bool reads_dwarf(const struct naming *n)
-{
-	return n->options->inlines || n->options->sources;
-}
-
-static void name_code(struct naming *n, struct names *names, const struct frame *frame)
-{
-	bool is_return = frame->kind == FRAME_RETURN;
-	struct frame_info info = {.class = class_of(frame->code)};
-	const char *single;
-	const char *const *found = &single, *const *sources = NULL;
-	uint32_t count = 1;
-
-	if (reads_dwarf(n)) {
-		count = symbolizer_names(n->in->symbolizer, frame->code, is_return, &found);
-		sources = symbolizer_sources(n->in->symbolizer);
-	} else {
-		single = symbolizer_name(n->in->symbolizer, frame->code, is_return);
-	}
-	if (!n->options->inlines)
-		count = 1;
-	if (frame->code.module > MODULE_JIT) {
-		info.module = symbolizer_module_path(n->in->symbolizer, frame->code.module);
-		info.build_id = symbolizer_build_id(n->in->symbolizer, frame->code.module);
-		info.offset = frame->code.offset;
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		if (i > 0 && !quota_take(&n->memory, FRAME_BYTES))
-			return;
-		info.name = found[i];
-		info.source = sources ? sources[i] : NULL;
-		add_name(n, names, &info);
-	}
-}
-
-/* "forward (model.py:42)" */
-static const char *python_text(struct naming *n, const struct frame *frame)
-{
-	const char *file = frame->file ? shown_file(frame->file) : NULL;
-	char *text = NULL;
-	int written;
-
-	if (!file)
-		return frame->text;
-	written = frame->line ? asprintf(&text, "%s (%s:%u)", frame->text, file, frame->line)
-			      : asprintf(&text, "%s (%s)", frame->text, file);
-	return written < 0 ? NULL : keep(n, text, frame->text);
-}
-
-/* "[GPU_Kernel]softmax(float const*)" */
-static const char *kernel_text(struct naming *n, const char *mangled)
-{
-	char *name = n->options->raw_names ? strdup(mangled)
-					   : demangle(symbolizer_demangler(n->in->symbolizer),
-						      mangled, DEMANGLE_SIGNATURE);
-	char *text = NULL;
-
-	if (!name || asprintf(&text, "%s%s", work_frame(GPU_WORK_KERNEL), name) < 0)
-		text = NULL;
-	free(name);
-	return keep(n, text, work_frame(GPU_WORK_KERNEL));
-}
-
-/* "[CUDA call, wall time]softmax": the host's function of the kernel, if it is known */
-static const char *call_text(struct naming *n, struct code_ref code)
-{
-	const char *kernel = "";
-	char *text = NULL;
-
-	if (code.module > MODULE_JIT)
-		kernel = symbolizer_name(n->in->symbolizer, code, false);
-	/* "[libfoo.so]" is a place, not a name */
-	if (asprintf(&text, "%s%s", PSEUDO_CALL, kernel[0] == '[' ? "" : kernel) < 0)
-		text = NULL;
-	return keep(n, text, PSEUDO_CALL);
-}
-
-static const char *device_function_text(struct naming *n, const char *mangled)
-{
-	if (n->options->raw_names)
-		return mangled;
-	return keep(n,
-		    demangle(symbolizer_demangler(n->in->symbolizer), mangled, DEMANGLE_SIGNATURE),
-		    mangled);
-}
-
-/* "softmax.cu:12" */
-static const char *line_text(struct naming *n, const struct frame *frame)
-{
-	char *text = NULL;
-
-	if (asprintf(&text, "%s:%u", shown_file(frame->file), frame->line) < 0)
-		return NULL;
-	return keep(n, text, frame->text);
-}
-
-static void name_text(struct naming *n, struct names *names, const struct frame *frame)
-{
-	struct frame_info info = {.name = frame->text};
-
-	switch (frame->kind) {
-	case FRAME_API:
-		info.class = CLASS_API;
-		break;
-	case FRAME_PYTHON:
-		info.class = CLASS_PYTHON;
-		info.name = python_text(n, frame);
-		info.file = frame->file;
-		info.line = frame->line;
-		break;
-	case FRAME_NVTX:
-		info.class = CLASS_NVTX;
-		break;
-	case FRAME_GPU_KERNEL:
-		info.class = CLASS_GPU_KERNEL;
-		info.name = kernel_text(n, frame->text);
-		break;
-	case FRAME_GPU_WORK:
-		info.class = CLASS_GPU_WORK;
-		break;
-	case FRAME_CALL:
-		info.class = CLASS_CALL;
-		info.name = call_text(n, frame->code);
-		break;
-	case FRAME_GPU_FUNCTION:
-		info.class = CLASS_GPU_CODE;
-		info.name = device_function_text(n, frame->text);
-		break;
-	case FRAME_GPU_LINE:
-		info.class = CLASS_GPU_CODE;
-		info.name = line_text(n, frame);
-		info.file = frame->file;
-		info.line = frame->line;
-		break;
-	case FRAME_STALL:
-		info.class = CLASS_STALL;
-		break;
-	case FRAME_WAIT:
-		info.class = CLASS_WAIT;
-		break;
-	case FRAME_IDLE:
-		info.class = CLASS_IDLE;
-		break;
-	default:
-		info.class = CLASS_MARK;
-	}
-	add_name(n, names, &info);
-}
-
-static bool is_code(const struct frame *frame)
-{
-	return frame->kind == FRAME_CODE || frame->kind == FRAME_RETURN;
-}
-
-static const struct names *names_of(struct naming *n, struct stack_id stack)
-{
-	struct names *names = &n->names[stack_table_frame_number(n->in->stacks, stack)];
-	const struct frame *frame = stack_table_frame(n->in->stacks, stack);
-
-	if (names->count == 0) {
-		if (is_code(frame))
-			name_code(n, names, frame);
-		else
-			name_text(n, names, frame);
-	}
-	return names;
-}
 
 /* ---- stacks ---- */
 
@@ -362,7 +29,7 @@ static uint32_t push(struct naming *n, uint32_t outer, uint32_t frame)
 
 static uint32_t push_names(struct naming *n, uint32_t outer, struct stack_id stack)
 {
-	const struct names *names = names_of(n, stack);
+	const struct names *names = naming_names_of(n, stack);
 
 	for (uint32_t i = 0; i < names->count; i++)
 		outer = push(n, outer, n->list[names->first + i]);
@@ -372,7 +39,8 @@ static uint32_t push_names(struct naming *n, uint32_t outer, struct stack_id sta
 static uint32_t push_text(struct naming *n, uint32_t outer, enum frame_class class,
 			  const char *text)
 {
-	return push(n, outer, add_frame(n, &(struct frame_info){.class = class, .name = text}));
+	return push(n, outer,
+		    naming_add_frame(n, &(struct frame_info){.class = class, .name = text}));
 }
 
 static void add_to_path(struct naming *n, uint32_t *count, uint32_t value)
@@ -442,9 +110,9 @@ static const char *own_call(struct naming *n, uint32_t count, const char *api)
 		return api;
 	for (uint32_t i = 1; i < count && !n->failed; i++) {
 		struct stack_id stack = {n->path[i]};
-		const struct names *names = names_of(n, stack);
+		const struct names *names = naming_names_of(n, stack);
 
-		if (!is_code(stack_table_frame(n->in->stacks, stack)))
+		if (!naming_is_code(stack_table_frame(n->in->stacks, stack)))
 			continue;
 		for (uint32_t k = names->count; k-- > 0;) {
 			const char *name = n->stacks.frames.list[n->list[names->first + k]].name;
@@ -460,8 +128,8 @@ static const char *own_call(struct naming *n, uint32_t count, const char *api)
 static bool push_up_to_launch(struct naming *n, uint32_t *at, struct stack_id stack,
 			      const char *api)
 {
-	const struct names *names = names_of(n, stack);
-	bool may_end = is_code(stack_table_frame(n->in->stacks, stack));
+	const struct names *names = naming_names_of(n, stack);
+	bool may_end = naming_is_code(stack_table_frame(n->in->stacks, stack));
 
 	for (uint32_t i = 0; i < names->count && !n->failed; i++) {
 		uint32_t frame = n->list[names->first + i];
@@ -550,7 +218,7 @@ static void name_rows(struct naming *n)
 static uint32_t push_around(struct naming *n, const char *text, uint32_t stack)
 {
 	uint32_t count = 0, at = stack;
-	const char *kept = keep(n, strdup(text), PSEUDO_IDLE_THREADS "]");
+	const char *kept = naming_keep(n, strdup(text), PSEUDO_IDLE_THREADS "]");
 
 	for (; at != RESULT_ROOT && !n->failed; at = n->stacks.list[at].outer)
 		add_to_path(n, &count, n->stacks.list[at].frame);
@@ -560,42 +228,17 @@ static uint32_t push_around(struct naming *n, const char *text, uint32_t stack)
 	return at;
 }
 
-/* The result so far: its frames, stacks and rows. */
-static struct result named_result(const struct naming *n, const struct totals *totals)
+static void fold_idle_threads(struct naming *n)
 {
-	struct result r = {.frames = n->stacks.frames.list,
-			   .frame_count = n->stacks.frames.count,
-			   .stacks = n->stacks.list,
-			   .stack_count = n->stacks.count,
-			   .rows = n->rows,
-			   .row_count = n->result.row_count,
-			   .places = n->in->places->list,
-			   .place_count = n->in->places->count,
-			   .place_names = n->in->place_names,
-			   .totals = *totals};
-
-	r.totals.links = n->links;
-	return r;
-}
-
-static void find_links(struct naming *n, const struct totals *totals)
-{
-	struct result r = named_result(n, totals);
-
-	n->links = path_links_find(&r, getenv("PATH"));
-}
-
-static void fold_idle_threads(struct naming *n, const struct totals *totals)
-{
-	struct result r = named_result(n, totals);
-	bool *is_idle = calloc(r.row_count + 1u, sizeof(*is_idle));
+	const struct result *r = &n->result;
+	bool *is_idle = calloc(r->row_count + 1u, sizeof(*is_idle));
 	char text[IDLE_THREADS_FRAME_BYTES];
 
-	n->failed |= !is_idle || idle_threads_find(&r, is_idle) != 0;
-	for (uint32_t i = 0; i < r.row_count && !n->failed; i++) {
+	n->failed |= !is_idle || idle_threads_find(r, is_idle) != 0;
+	for (uint32_t i = 0; i < r->row_count && !n->failed; i++) {
 		if (!is_idle[i])
 			continue;
-		idle_threads_frame(&r, &n->rows[i], text);
+		idle_threads_frame(r, &n->rows[i], text);
 		n->rows[i].stack = push_around(n, text, n->rows[i].stack);
 	}
 	free(is_idle);
@@ -635,7 +278,7 @@ static const char *copy_kernel(void *context, const char *kernel)
 	struct naming *n = context;
 
 	if (kernel != n->kernel)
-		n->named_kernel = kernel_text(n, kernel);
+		n->named_kernel = naming_kernel_text(n, kernel);
 	n->kernel = kernel;
 	return n->named_kernel;
 }
@@ -671,7 +314,7 @@ static void name_records(struct naming *n)
 /* A place in code whose name will be asked for. */
 static void want_frame(struct naming *n, const struct frame *frame)
 {
-	if (is_code(frame) || (frame->kind == FRAME_CALL && frame->code.module > MODULE_JIT))
+	if (naming_is_code(frame) || (frame->kind == FRAME_CALL && frame->code.module > MODULE_JIT))
 		symbolizer_want_name(n->in->symbolizer, frame->code, frame->kind == FRAME_RETURN);
 }
 
@@ -717,7 +360,7 @@ static void find_names(struct naming *n)
 		want_table(n, seen, table_kinds[i]);
 	free(seen);
 	debuginfod_allow(n->options->debuginfod ? DEBUGINFOD_RUN_MS : 0);
-	symbolizer_name_wanted(n->in->symbolizer, reads_dwarf(n));
+	symbolizer_name_wanted(n->in->symbolizer, naming_reads_dwarf(n));
 }
 
 static struct unnamed count_unnamed(const struct symbolizer *symbolizer)
@@ -783,15 +426,6 @@ static bool allocate_names(struct naming *n)
 	return make_room_for_names(n) && named_stacks_begin(&n->stacks);
 }
 
-static bool allocate(struct naming *n)
-{
-	uint32_t rows;
-
-	profile_rows(n->in->profile, &rows);
-	n->rows = calloc(rows + 1, sizeof(*n->rows));
-	return n->rows && allocate_names(n);
-}
-
 /* Frees what is not needed once everything has a name; a timeline's records need stacks' names. */
 static void drop_memory_of_naming(struct naming *n)
 {
@@ -828,10 +462,11 @@ static void refer(struct naming *n)
 	n->result.place_names = in->place_names;
 	n->result.device_names = in->devices;
 	n->result.timeline = in->timeline;
+	n->result.rows = n->rows;
 }
 
 static struct naming *new_naming(const struct collected *collected,
-				 const struct naming_options *options)
+				 const struct naming_options *options, const struct totals *totals)
 {
 	struct naming *n = calloc(1, sizeof(*n));
 
@@ -840,25 +475,30 @@ static struct naming *new_naming(const struct collected *collected,
 	n->in = collected;
 	n->options = options;
 	n->memory = (struct quota){.limit = SIZE_MAX, .outer = collected->memory};
+	n->result.totals = *totals;
 	return n;
 }
 
 struct result *result_new(const struct collected *collected, const struct naming_options *options,
 			  const struct totals *totals)
 {
-	struct naming *n = new_naming(collected, options);
+	struct naming *n = new_naming(collected, options, totals);
+	uint32_t rows;
 
 	if (!n)
 		return NULL;
-	n->failed = !allocate(n);
+	profile_rows(collected->profile, &rows);
+	n->rows = calloc(rows + 1, sizeof(*n->rows));
+	n->failed = !n->rows || !allocate_names(n);
 	if (!n->failed)
 		find_names(n);
 	if (!n->failed)
 		name_rows(n);
+	refer(n);
 	if (!n->failed && options->links)
-		find_links(n, totals);
+		n->result.totals.links = n->links = path_links_find(&n->result, getenv("PATH"));
 	if (!n->failed && totals->measure.wall)
-		fold_idle_threads(n, totals);
+		fold_idle_threads(n);
 	if (!n->failed && n->in->counters)
 		name_counters(n);
 	result_tables_begin(&n->tables, &totals->measure);
@@ -867,7 +507,6 @@ struct result *result_new(const struct collected *collected, const struct naming
 	name_records(n);
 	drop_memory_of_naming(n);
 	refer(n);
-	n->result.rows = n->rows;
 	n->result.sample_stacks = n->whole;
 	n->result.call_stacks = n->launched;
 	n->result.record_stack_count = stack_table_count(collected->stacks);
@@ -875,8 +514,6 @@ struct result *result_new(const struct collected *collected, const struct naming
 	n->result.unnamed.not_kept = n->memory.refused;
 	if (!options->inlines) /* a line says of these files that inlined functions are missing */
 		n->result.unnamed.unread = 0;
-	n->result.totals = *totals;
-	n->result.totals.links = n->links;
 	if (collected->counters && totals->measure.counters) {
 		n->result.counters = &n->counters;
 		n->result.counters_result = &n->result;
@@ -892,7 +529,7 @@ struct result *result_new(const struct collected *collected, const struct naming
 struct result *result_begin(const struct collected *collected, const struct naming_options *options,
 			    const struct totals *totals)
 {
-	struct naming *n = new_naming(collected, options);
+	struct naming *n = new_naming(collected, options, totals);
 
 	if (!n)
 		return NULL;
@@ -900,7 +537,6 @@ struct result *result_begin(const struct collected *collected, const struct nami
 		result_free(&n->result);
 		return NULL;
 	}
-	n->result.totals = *totals;
 	refer(n);
 	return &n->result;
 }
