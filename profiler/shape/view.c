@@ -97,10 +97,17 @@ static uint32_t group_of(struct view *v, uint32_t place)
 
 /* ---- which stacks ---- */
 
-/* Returns the stack that a record has, by the result's number. */
-static uint32_t base_stack(const struct view *v, const struct timeline_record *record)
+#define OF_SAMPLES (1u << TIMELINE_CPU_SAMPLE)
+
+/* Returns the result's stack of records with the number `i`: of samples, or of the others. */
+static uint32_t sample_stack(const struct result *r, uint32_t i)
 {
-	return result_record_stack(v->base, record);
+	return r->sample_stacks ? r->sample_stacks[i] : i;
+}
+
+static uint32_t call_stack(const struct result *r, uint32_t i)
+{
+	return r->call_stacks ? r->call_stacks[i] : i;
 }
 
 static void want_record_stacks(struct view *v)
@@ -108,14 +115,12 @@ static void want_record_stacks(struct view *v)
 	const struct result *r = v->base;
 
 	for (uint32_t i = 0; i < r->record_stack_count && r->timeline; i++) {
-		struct timeline_record record = {.stack = {i}, .kind = TIMELINE_CPU_SAMPLE};
-		uint32_t kinds = timeline_kinds_with_stack(r->timeline, record.stack);
+		uint32_t kinds = timeline_kinds_with_stack(r->timeline, (struct stack_id){i});
 
-		if (kinds & 1u << TIMELINE_CPU_SAMPLE)
-			v->mapped[base_stack(v, &record)] = ENDS;
-		record.kind = TIMELINE_LAUNCH;
-		if (kinds & ~(1u << TIMELINE_CPU_SAMPLE))
-			v->mapped[base_stack(v, &record)] = ENDS;
+		if (kinds & OF_SAMPLES)
+			v->mapped[sample_stack(r, i)] = ENDS;
+		if (kinds & ~OF_SAMPLES)
+			v->mapped[call_stack(r, i)] = ENDS;
 	}
 }
 
@@ -160,15 +165,11 @@ static void map_records(struct view *v)
 		return;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		struct timeline_record record = {.stack = {i}, .kind = TIMELINE_CPU_SAMPLE};
-		uint32_t kinds = timeline_kinds_with_stack(r->timeline, record.stack);
+		uint32_t kinds = timeline_kinds_with_stack(r->timeline, (struct stack_id){i});
 
-		v->sample_stacks[i] = v->call_stacks[i] = RESULT_ROOT;
-		if (kinds & 1u << TIMELINE_CPU_SAMPLE)
-			v->sample_stacks[i] = v->mapped[base_stack(v, &record)];
-		record.kind = TIMELINE_LAUNCH;
-		if (kinds & ~(1u << TIMELINE_CPU_SAMPLE))
-			v->call_stacks[i] = v->mapped[base_stack(v, &record)];
+		v->sample_stacks[i] =
+			kinds & OF_SAMPLES ? v->mapped[sample_stack(r, i)] : RESULT_ROOT;
+		v->call_stacks[i] = kinds & ~OF_SAMPLES ? v->mapped[call_stack(r, i)] : RESULT_ROOT;
 	}
 }
 
@@ -283,32 +284,22 @@ static bool cut(const struct view *v, struct timeline_record *record, bool *begi
 	return true;
 }
 
-/* The stack of a wait's row, of which the record has only the call. */
-static uint32_t waiting(struct view *v, uint32_t call)
+/* Returns the stack of a wait inside `stack`. */
+static uint32_t push_wait(struct view *v, uint32_t stack, const char *text)
 {
-	const char *text = intern_string(&v->strings, PSEUDO_WAITING);
+	const char *kept = intern_string(&v->strings, text);
 
-	if (call != RESULT_ROOT &&
-	    v->stacks.frames.list[v->stacks.list[call].frame].class == CLASS_WAIT)
-		return call; /* for pages */
-	if (text)
-		return view_push(v, call, add_text(v, CLASS_WAIT, text));
+	if (kept)
+		return view_push(v, stack, add_text(v, CLASS_WAIT, kept));
 	view_fail(v, -ENOMEM);
-	return call;
+	return stack;
 }
 
-/* The stack of a kernel's wait for a rank. */
-static uint32_t waiting_for_rank(struct view *v, uint32_t kernel, uint32_t rank)
+/* Returns true if a stack ends in a wait, as one for pages does. */
+static bool is_wait(const struct view *v, uint32_t stack)
 {
-	char text[sizeof(PSEUDO_WAITING_FOR_RANK) + 16];
-	const char *kept;
-
-	snprintf(text, sizeof(text), PSEUDO_WAITING_FOR_RANK "%u]", rank);
-	kept = intern_string(&v->strings, text);
-	if (kept)
-		return view_push(v, kernel, add_text(v, CLASS_WAIT, kept));
-	view_fail(v, -ENOMEM);
-	return kernel;
+	return stack != RESULT_ROOT &&
+	       v->stacks.frames.list[v->stacks.list[stack].frame].class == CLASS_WAIT;
 }
 
 /* How much of the record is before `until_ns`. */
@@ -324,19 +315,21 @@ static uint64_t part_before(const struct timeline_record *record, uint64_t until
 static void add_record(struct view *v, const struct timeline_record *record, bool begins,
 		       struct rank_wait wait)
 {
-	uint32_t stack = v->mapped[base_stack(v, record)];
+	uint32_t stack = v->mapped[result_record_stack(v->base, record)];
 	struct row row = {.kind = row_kinds[record->kind],
 			  .place = record->place.number,
 			  .count = begins,
 			  .ns = record->duration_ns,
 			  .bytes = begins ? record->bytes : 0};
 	struct row waited = {.kind = ROW_GPU, .place = record->place.number};
+	char text[sizeof(PSEUDO_WAITING_FOR_RANK) + 16];
 
 	if (record->kind == TIMELINE_LAUNCH ||
 	    (record->kind == TIMELINE_GPU_OPERATION && gpu_work_is_instant(record->work)))
 		return; /* as in the rows of a whole run */
 	if (record->kind == TIMELINE_WAIT) {
-		stack = waiting(v, stack);
+		if (!is_wait(v, stack))
+			stack = push_wait(v, stack, PSEUDO_WAITING);
 		row.ns = timeline_off_cpu_ns(record);
 		row.bytes = 0;
 	}
@@ -346,8 +339,8 @@ static void add_record(struct view *v, const struct timeline_record *record, boo
 	add_row(v, &row);
 	if (!waited.ns)
 		return;
-	waited.stack =
-		append(v, group_of(v, record->place.number), waiting_for_rank(v, stack, wait.rank));
+	snprintf(text, sizeof(text), PSEUDO_WAITING_FOR_RANK "%u]", wait.rank);
+	waited.stack = append(v, group_of(v, record->place.number), push_wait(v, stack, text));
 	add_row(v, &waited);
 }
 
@@ -360,7 +353,8 @@ static void view_record(struct view *v, struct timeline_record record, struct ra
 		view_fail(v, -EIO);
 		return;
 	}
-	if (!is_within(v, row_kinds[record.kind], base_stack(v, &record), record.place.number) ||
+	if (!is_within(v, row_kinds[record.kind], result_record_stack(v->base, &record),
+		       record.place.number) ||
 	    !cut(v, &record, &begins))
 		return;
 	if (v->options->slice.has_time)
@@ -424,9 +418,9 @@ static void mark_used(struct view *v, uint32_t *stacks, uint32_t *frames)
 	for (uint32_t i = 0; v->sample_stacks && i < v->base->record_stack_count; i++) {
 		uint32_t kinds = timeline_kinds_with_stack(t, (struct stack_id){i});
 
-		if (kinds & 1u << TIMELINE_CPU_SAMPLE)
+		if (kinds & OF_SAMPLES)
 			stacks[v->sample_stacks[i]] = 1;
-		if (kinds & ~(1u << TIMELINE_CPU_SAMPLE))
+		if (kinds & ~OF_SAMPLES)
 			stacks[v->call_stacks[i]] = 1;
 	}
 	for (uint32_t i = v->stacks.count; i-- > RESULT_ROOT + 1;) {

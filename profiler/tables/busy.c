@@ -125,7 +125,7 @@ static bool add_operation(struct gathering *g, const struct timeline_record *rec
 	return true;
 }
 
-static bool gather(struct gathering *g)
+static bool read_operations(struct gathering *g)
 {
 	struct timeline_reader *reader = timeline_reader_new(g->result->timeline);
 	const struct timeline_record *record;
@@ -137,6 +137,21 @@ static bool gather(struct gathering *g)
 	}
 	timeline_reader_free(reader);
 	return more == 0;
+}
+
+/* Gathers the united spans, which the caller frees. Returns false if some are missing. */
+static bool gather(struct gathering *g)
+{
+	bool has_all;
+
+	result_time_range(g->result, &g->from, &g->to);
+	has_all = find_devices(g) && read_operations(g);
+	free(g->device_of);
+	if (has_all)
+		unite(g->spans, &g->count);
+	else
+		free(g->spans);
+	return has_all;
 }
 
 /* ---- the result ---- */
@@ -176,16 +191,9 @@ bool busy_gather(const struct result *result, busy_key key, const void *context,
 {
 	struct gathering g = {
 		.result = result, .key = key, .context = context, .max = BUSY_SPANS_MAX};
-	bool has_gathered;
 
-	result_time_range(result, &g.from, &g.to);
-	has_gathered = find_devices(&g) && gather(&g);
-	free(g.device_of);
-	if (!has_gathered) {
-		free(g.spans);
+	if (!gather(&g))
 		return false;
-	}
-	unite(g.spans, &g.count);
 	*spans = g.spans;
 	*count = g.count;
 	return true;
@@ -196,14 +204,15 @@ struct busy *busy_new(const struct result *result, uint64_t spans_max)
 	struct gathering g = {.result = result, .max = spans_max};
 	struct busy *b = result->timeline ? calloc(1, sizeof(*b)) : NULL;
 
-	if (!b)
+	if (!b || !gather(&g)) {
+		free(b);
 		return NULL;
-	result_time_range(result, &g.from, &g.to);
-	if (!find_devices(&g) || !gather(&g))
-		goto failed;
-	unite(g.spans, &g.count);
-	if (!sum_devices(b, &g))
-		goto failed;
+	}
+	if (!sum_devices(b, &g)) {
+		free(g.spans);
+		free(b);
+		return NULL;
+	}
 	if (g.count && g.spans[0].device != g.spans[g.count - 1].device) {
 		for (uint64_t i = 0; i < g.count; i++)
 			g.spans[i].device = BUSY_NO_DEVICE;
@@ -213,13 +222,7 @@ struct busy *busy_new(const struct result *result, uint64_t spans_max)
 	b->span_count = g.count;
 	for (uint64_t i = 0; i < b->span_count; i++)
 		b->ns += b->spans[i].end - b->spans[i].start;
-	free(g.device_of);
 	return b;
-failed:
-	free(g.device_of);
-	free(g.spans);
-	free(b);
-	return NULL;
 }
 
 void busy_free(struct busy *busy)

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/tables/caching_allocator.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "profiler/model/memory_use.h"
 #include "profiler/tables/report_table.h"
 #include "profiler/tables/memory_place.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/text.h"
 
 static const struct caching_allocator torch = {
@@ -76,28 +74,30 @@ const struct caching_allocator *caching_allocator_of(const struct result *r, uin
 /* ---- as a table ---- */
 
 struct holder {
-	const struct caching_allocator *allocator;
-	uint32_t total; /* of the memory */
+	const struct caching_allocator *allocator; /* key */
+	uint32_t total, unused;                    /* key: the number of the memory's total */
 	struct memory_row sums;
 };
 
+struct holder_key {
+	const struct caching_allocator *allocator;
+	uint32_t total, unused;
+};
+
 struct holders {
-	struct holder list[CACHING_ALLOCATORS_MAX];
-	uint32_t count;
+	RECORD_SET(struct holder);
 	uint64_t left_out;
 };
 
+/* Returns NULL without room for one more. */
 static struct holder *get(struct holders *h, const struct caching_allocator *a, uint32_t total)
 {
-	uint32_t at = 0;
+	const struct holder_key key = {a, total, 0};
+	uint32_t at = record_find(h, &key);
 
-	while (at < h->count && (h->list[at].allocator != a || h->list[at].total != total))
-		at++;
-	if (at == CACHING_ALLOCATORS_MAX)
-		return NULL;
-	if (at == h->count)
-		h->list[h->count++] = (struct holder){.allocator = a, .total = total};
-	return &h->list[at];
+	if (at == RECORD_NONE && h->count < CACHING_ALLOCATORS_MAX)
+		at = record_add(h, &key, (&(struct holder){.allocator = a, .total = total}));
+	return at != RECORD_NONE ? &h->list[at] : NULL;
 }
 
 static void collect(struct holders *h, const struct result *r)
@@ -164,16 +164,14 @@ static void add_holder(struct report_table *f, const struct result *r, const voi
 
 struct report_table *caching_allocators_report_table(const struct result *result)
 {
-	struct holders *h = calloc(1, sizeof(*h));
+	struct holders h = {.left_out = 0};
 	struct report_table *f =
-		h ? REPORT_TABLE_NEW("caching_allocators", "Caching allocators", columns) : NULL;
+		REPORT_TABLE_NEW("caching_allocators", "Caching allocators", columns);
 
-	if (h)
-		collect(h, result);
-	f = report_table_fill(f, result, h ? h->list : NULL, h ? h->count : 0,
-			      sizeof(struct holder), by_held, add_holder);
-	if (f && h)
-		f->left_out += h->left_out;
-	free(h);
+	collect(&h, result);
+	f = report_table_fill(f, result, h.list, h.count, sizeof(*h.list), by_held, add_holder);
+	if (f)
+		f->left_out += h.left_out;
+	record_set_release(&h.set);
 	return f;
 }

@@ -22,16 +22,6 @@ const char *comparison_total_word(enum comparison_total total)
 	return words[total];
 }
 
-enum change_unit comparison_table_unit(enum comparison_tables table)
-{
-	static const enum change_unit units[COMPARISON_TABLES] = {[COMPARED_PEAK] = CHANGE_OF_BYTES,
-								  [COMPARED_LEFT] = CHANGE_OF_BYTES,
-								  [COMPARED_ERRORS] =
-									  CHANGE_OF_ERRORS};
-
-	return units[table];
-}
-
 enum change_unit comparison_total_unit(enum comparison_total total)
 {
 	static const enum change_unit units[COMPARISON_TOTALS] = {[TOTAL_PEAK] = CHANGE_OF_BYTES,

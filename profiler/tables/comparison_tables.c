@@ -17,7 +17,7 @@ _Static_assert((int)COMPARED_WAITS == (int)HOT_SPOTS_WAITS &&
 	       "the tables of a digest come first");
 
 /* Returns the total that the entries of a table are parts of. */
-static enum comparison_total total_of_table(int number)
+static enum comparison_total total_of_table(enum comparison_tables number)
 {
 	static const enum comparison_total totals[COMPARISON_TABLES] = {
 		[COMPARED_KERNELS] = TOTAL_GPU,   [COMPARED_COPIES] = TOTAL_GPU,
@@ -27,6 +27,11 @@ static enum comparison_total total_of_table(int number)
 		[COMPARED_LEFT] = TOTAL_LEFT,     [COMPARED_ERRORS] = TOTAL_ERRORS};
 
 	return totals[number];
+}
+
+enum change_unit comparison_table_unit(enum comparison_tables table)
+{
+	return comparison_total_unit(total_of_table(table));
 }
 
 /* ---- entries ---- */
@@ -77,7 +82,7 @@ static void add_to_both(struct made_comparison *made, enum comparison_tables num
 			const struct frame_info *frame, const struct compared_run *run,
 			const struct amount *amount)
 {
-	enum comparison_total total = total_of_table((int)number);
+	enum comparison_total total = total_of_table(number);
 	struct amount scaled = comparison_scaled(*amount, run, total);
 
 	comparison_add(made, &made->totals, total, run, amount);
@@ -370,7 +375,7 @@ static int by_change(const void *a, const void *b, void *entries)
 	return strcmp(x->frame->name, y->frame->name);
 }
 
-static void judge_table(struct made_comparison *made, int number)
+static void judge_table(struct made_comparison *made, enum comparison_tables number)
 {
 	struct comparison_table *t = &made->comparison.tables[number];
 	const struct amounts *amounts = &made->tables[number].amounts;
@@ -379,7 +384,7 @@ static void judge_table(struct made_comparison *made, int number)
 	for (uint32_t i = 0; i < t->count; i++) {
 		t->entries[i].change =
 			change_of(&base, amounts_values(amounts, i), amounts_sides(amounts, i));
-		t->entries[i].change.unit = comparison_table_unit((enum comparison_tables)number);
+		t->entries[i].change.unit = comparison_table_unit(number);
 	}
 }
 
@@ -390,7 +395,7 @@ static void judge_tables(struct made_comparison *made)
 	uint32_t count = 0;
 
 	for (int i = 0; i < COMPARISON_TABLES; i++) {
-		judge_table(made, i);
+		judge_table(made, (enum comparison_tables)i);
 		count += tables[i].count;
 	}
 	list = malloc((count + 1u) * sizeof(struct change *));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "profiler/model/result.h"
 #include "profiler/tables/report_table.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/saturate.h"
 
 #define LINES 40 /* of the report: some kernels, with some metrics each */
@@ -56,44 +57,41 @@ static struct kernel_sum *sum_kernels(const struct result *r)
 	return sums;
 }
 
-static int by_frame(const void *a, const void *b)
-{
-	const struct kernel_metric *x = a, *y = b;
-
-	if (x->frame != y->frame)
-		return x->frame < y->frame ? -1 : 1;
-	return x->metric < y->metric ? -1 : x->metric > y->metric;
-}
-
-/* Orders kernels by time, the longest first. */
-static int by_kernel(const void *a, const void *b)
+/* Orders by the kernels' time, the longest first; then by their frames and metrics. */
+static int by_time(const void *a, const void *b)
 {
 	const struct kernel_metric *x = a, *y = b;
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
-	return by_frame(a, b);
+	if (x->frame != y->frame)
+		return x->frame < y->frame ? -1 : 1;
+	return x->metric < y->metric ? -1 : x->metric > y->metric;
 }
 
-/* Adds up those of one kernel and metric, which are side by side. Returns how many are left. */
-static uint32_t merge(struct kernel_metric *list, uint32_t count)
+struct kernel_metrics {
+	RECORD_SET(struct kernel_metric);
+};
+
+/* Returns false if out of memory. */
+static bool add_row(struct kernel_metrics *m, uint32_t frame, const struct counter_row *row,
+		    const struct kernel_sum *sum)
 {
-	uint32_t kept = 0;
+	const uint32_t key[] = {frame, row->metric};
+	uint32_t at = record_find(m, &key);
+	struct kernel_metric *k;
 
-	for (uint32_t i = 0; i < count; i++) {
-		struct kernel_metric *last = kept ? &list[kept - 1] : NULL;
-		const struct kernel_metric *k = &list[i];
-
-		if (!last || by_frame(last, k) != 0) {
-			list[kept++] = *k;
-			continue;
-		}
-		saturated_add(&last->count, k->count);
-		last->sum = saturated_real(last->sum, k->sum);
-		last->least = fmin(last->least, k->least);
-		last->most = fmax(last->most, k->most);
-	}
-	return kept;
+	if (at == RECORD_NONE)
+		return record_add(m, &key,
+				  (&(struct kernel_metric){frame, row->metric, row->count,
+							   sum->launches, sum->ns, row->sum,
+							   row->least, row->most})) != RECORD_NONE;
+	k = &m->list[at];
+	saturated_add(&k->count, row->count);
+	k->sum = saturated_real(k->sum, row->sum);
+	k->least = fmin(k->least, row->least);
+	k->most = fmax(k->most, row->most);
+	return true;
 }
 
 struct report_table *counters_report_table(const struct result *result)
@@ -103,32 +101,29 @@ struct report_table *counters_report_table(const struct result *result)
 	const struct result *whole = result->counters_result ? result->counters_result : result;
 	struct report_table *f =
 		REPORT_TABLE_NEW("hardware_counters", "Hardware counters", columns);
-	uint32_t rows = c ? c->rows.count : 0, count = 0;
-	struct kernel_metric *list = calloc(rows + 1u, sizeof(*list));
 	struct kernel_sum *sums = sum_kernels(whole);
+	struct kernel_metrics metrics = {.count = 0};
+	bool has_all = f && sums;
 
-	if (!f || !list || !sums) {
-		report_table_free(f);
-		free(list);
-		free(sums);
-		errno = ENOMEM;
-		return NULL;
-	}
-	for (uint32_t i = 0; i < rows; i++) {
+	for (uint32_t i = 0; has_all && c && i < c->rows.count; i++) {
 		const struct counter_row *row = &c->rows.list[i];
 		uint32_t frame = whole->stacks[row->stack].frame;
 
 		if (row->stack != RESULT_ROOT && row->count)
-			list[count++] = (struct kernel_metric){
-				frame,          row->metric, row->count, sums[frame].launches,
-				sums[frame].ns, row->sum,    row->least, row->most};
+			has_all = add_row(&metrics, frame, row, &sums[frame]);
+	}
+	free(sums);
+	if (!has_all) {
+		record_set_release(&metrics.set);
+		report_table_free(f);
+		errno = ENOMEM;
+		return NULL;
 	}
 	f->lines = LINES;
-	qsort(list, count, sizeof(*list), by_frame);
-	count = merge(list, count);
-	qsort(list, count, sizeof(*list), by_kernel);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct kernel_metric *k = &list[i];
+	if (metrics.count)
+		qsort(metrics.list, metrics.count, sizeof(*metrics.list), by_time);
+	for (uint32_t i = 0; i < metrics.count; i++) {
+		const struct kernel_metric *k = &metrics.list[i];
 		/* not as a frame: the table may be shown beside a view, which has frames of its own
 		 */
 		const struct counter_cells row = {
@@ -139,7 +134,6 @@ struct report_table *counters_report_table(const struct result *result)
 	}
 	if (c)
 		f->left_out += c->not_kept;
-	free(list);
-	free(sums);
+	record_set_release(&metrics.set);
 	return f;
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
 #include "profiler/tables/busy.h"
-#include "symbolize/util/array.h"
 #include "symbolize/util/text.h"
 
 /* ---- sums by name ---- */
@@ -191,11 +190,6 @@ static bool totals_begin(struct totals_maker *m, const struct result *r)
 	return m->by_frame;
 }
 
-static void totals_end(struct totals_maker *m)
-{
-	free(m->by_frame);
-}
-
 /* ---- from rows ---- */
 
 void hot_spots_frames(const struct result *r, const struct row *row,
@@ -227,17 +221,12 @@ void hot_spots_frames(const struct result *r, const struct row *row,
 
 static void add_to_hot_spots(struct hot_spots *d, const struct result *r, const struct row *row)
 {
-	struct hot_spot_table *const tables[HOT_SPOTS_TABLES] = {
-		[HOT_SPOTS_KERNELS] = &d->kernels, [HOT_SPOTS_COPIES] = &d->copies,
-		[HOT_SPOTS_SITES] = &d->sites,     [HOT_SPOTS_FUNCTIONS] = &d->functions,
-		[HOT_SPOTS_WAITS] = &d->waits,
-	};
 	const struct frame_info *frames[HOT_SPOTS_TABLES];
 
 	hot_spots_frames(r, row, frames);
 	for (int i = 0; i < HOT_SPOTS_TABLES; i++)
 		if (frames[i])
-			add_row(tables[i], frames[i], row);
+			add_row(&d->tables[i], frames[i], row);
 }
 
 static void sort(struct hot_spot_table *t)
@@ -264,12 +253,9 @@ struct hot_spots *hot_spots_new(const struct result *result)
 			add_totals(&totals, &d->functions, result,
 				   result_computing_stack(result, row->stack), row->ns);
 	}
-	totals_end(&totals);
-	sort(&d->kernels);
-	sort(&d->copies);
-	sort(&d->sites);
-	sort(&d->functions);
-	sort(&d->waits);
+	free(totals.by_frame);
+	for (int i = 0; i < HOT_SPOTS_TABLES; i++)
+		sort(&d->tables[i]);
 	return d;
 }
 
@@ -353,7 +339,7 @@ int hot_spots_add_timeline(struct hot_spots *d, const struct result *result,
 	}
 	while ((more = timeline_reader_next(reader, &record)) == 1)
 		add_record(d, &waits, &totals, result, busy, record);
-	totals_end(&totals);
+	free(totals.by_frame);
 	timeline_reader_free(reader);
 	merge_waits(&d->calls, &waits);
 	empty(&waits);
@@ -373,10 +359,7 @@ void hot_spots_free(struct hot_spots *d)
 		return;
 	empty(&d->calls);
 	empty(&d->idle);
-	free(d->kernels.list);
-	free(d->copies.list);
-	free(d->sites.list);
-	free(d->functions.list);
-	free(d->waits.list);
+	for (int i = 0; i < HOT_SPOTS_TABLES; i++)
+		empty(&d->tables[i]);
 	free(d);
 }

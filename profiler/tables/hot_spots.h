@@ -38,10 +38,6 @@ struct hot_spot_table {
 	struct hot_spot whole;       /* all rows, also those for whose entry there was no memory */
 };
 
-struct hot_spots {
-	struct hot_spot_table kernels, copies, sites, functions, waits, calls, idle;
-};
-
 /*
  * The function of the program that called CUDA there, as in `sites` and `waits`: `stack` is inside
  * the call. It is one of the stack's frames; NULL: none is known.
@@ -60,6 +56,17 @@ enum hot_spots_tables {
 	HOT_SPOTS_WAITS,
 	HOT_SPOTS_TABLES
 };
+
+struct hot_spots {
+	union {
+		struct hot_spot_table tables[HOT_SPOTS_TABLES];
+		struct {
+			struct hot_spot_table kernels, copies, sites, functions, waits;
+		};
+	};
+	struct hot_spot_table calls, idle; /* of the timeline */
+};
+
 void hot_spots_frames(const struct result *result, const struct row *row,
 		      const struct frame_info *frames[HOT_SPOTS_TABLES]);
 

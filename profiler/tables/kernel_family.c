@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/tables/kernel_family.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/util/text.h"
 
 #define PREFIX "[GPU_Kernel]"
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-	       ((unsigned char)c & 0x80);
-}
 
 /* The length of "operator<", "operator()" and the like, which open no brackets; else 0. */
 static size_t operator_length(const char *text)
@@ -94,11 +84,11 @@ static void join_digits(char *text)
 	char *to = text;
 
 	while (*text) {
-		if (!is_digit(*text)) {
+		if (!isdigit((unsigned char)*text)) {
 			*to++ = *text++;
 			continue;
 		}
-		while (is_digit(*text))
+		while (isdigit((unsigned char)*text))
 			text++;
 		*to++ = '#';
 	}
@@ -108,7 +98,7 @@ static void join_digits(char *text)
 static bool has_letter(const char *text)
 {
 	for (; *text; text++)
-		if (is_letter(*text) && *text != '_')
+		if (isalpha((unsigned char)*text) || (unsigned char)*text >= 0x80)
 			return true;
 	return false;
 }

@@ -7,63 +7,45 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/tables/hot_spots.h"
-#include "symbolize/util/array.h"
 #include "symbolize/util/text.h"
 
 #define LEAST_WAITED 10 /* launches: fewer are no pattern */
 
-struct building {
-	struct launch_shapes shapes;
-	uint32_t capacity;
-	struct hash_index index;
-};
-
+/* The beginning of struct launch_shape. */
 struct key {
 	uint32_t stack, number;
 	const struct device *device;
 };
 
-static bool key_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct launch_shape *s = (const struct launch_shape *)records + position;
-	const struct key *k = key;
-
-	return s->stack == k->stack && s->number == k->number && s->device == k->device;
-}
-
-static void add(struct building *b, const struct result *r, const struct timeline_record *record)
+static void add(struct launch_shapes *all, const struct result *r,
+		const struct timeline_record *record)
 {
 	static const struct gpu_limits unknown;
 	const struct timeline_shape *shape = timeline_shape(r->timeline, record->shape);
 	const struct place *place =
 		record->place.number < r->place_count ? &r->places[record->place.number] : NULL;
 	struct key key = {result_record_stack(r, record), record->shape, NULL};
-	struct launch_shapes *all = &b->shapes;
-	uint32_t hash, at = HASH_INDEX_NONE;
+	uint32_t at = RECORD_NONE;
 
 	all->whole_ns += record->duration_ns;
 	if (place && r->device_names)
 		key.device = devices_find(r->device_names, place->part[PLACE_PROCESS],
 					  place->part[PLACE_DEVICE]);
-	hash = hash_four(key.stack, key.number, place ? place->part[PLACE_DEVICE] : 0,
-			 place ? place->part[PLACE_PROCESS] : 0);
 	if (key.stack == RESULT_ROOT)
 		shape = NULL; /* what it was is not known */
 	if (shape)
-		at = hash_index_find(&b->index, hash, key_equal, all->list, &key);
-	if (shape && at == HASH_INDEX_NONE && all->count < LAUNCH_SHAPES_MAX &&
-	    array_make_room(&all->list, all->count, &b->capacity, sizeof(*all->list)) &&
-	    hash_index_add(&b->index, hash, all->count) == 0) {
-		at = all->count++;
-		all->list[at] = (struct launch_shape){
-			.stack = key.stack,
-			.number = key.number,
-			.device = key.device,
-			.shape = *shape,
-			.occupancy =
-				occupancy_of(key.device ? &key.device->limits : &unknown, shape)};
-	}
-	if (at == HASH_INDEX_NONE) {
+		at = record_find(all, &key);
+	if (shape && at == RECORD_NONE && all->count < LAUNCH_SHAPES_MAX)
+		at = record_add(
+			all, &key,
+			(&(struct launch_shape){
+				.stack = key.stack,
+				.number = key.number,
+				.device = key.device,
+				.shape = *shape,
+				.occupancy = occupancy_of(
+					key.device ? &key.device->limits : &unknown, shape)}));
+	if (at == RECORD_NONE) {
 		all->rest_count++;
 		all->rest_ns += record->duration_ns;
 		return;
@@ -86,37 +68,35 @@ static int by_time(const void *a, const void *b)
 
 struct launch_shapes *launch_shapes_new(const struct result *result)
 {
-	struct building *b = calloc(1, sizeof(*b));
+	struct launch_shapes *all = calloc(1, sizeof(*all));
 	struct timeline_reader *reader =
-		b && result->timeline ? timeline_reader_new(result->timeline) : NULL;
+		all && result->timeline ? timeline_reader_new(result->timeline) : NULL;
 	const struct timeline_record *record;
 	int more = 0;
 
-	if (!b || (result->timeline && !reader)) {
-		free(b);
+	if (!all || (result->timeline && !reader)) {
+		free(all);
 		return NULL;
 	}
 	while (reader && (more = timeline_reader_next(reader, &record)) == 1)
 		if (record->kind == TIMELINE_GPU_OPERATION && record->work == GPU_WORK_KERNEL)
-			add(b, result, record);
+			add(all, result, record);
 	timeline_reader_free(reader);
-	hash_index_release(&b->index);
 	if (more) {
-		launch_shapes_free(&b->shapes);
+		launch_shapes_free(all);
 		errno = -more;
 		return NULL;
 	}
-	if (b->shapes.count)
-		qsort(b->shapes.list, b->shapes.count, sizeof(*b->shapes.list), by_time);
-	return &b->shapes;
+	if (all->count)
+		qsort(all->list, all->count, sizeof(*all->list), by_time);
+	return all;
 }
 
 void launch_shapes_free(struct launch_shapes *shapes)
 {
-	if (!shapes)
-		return;
-	free(shapes->list);
-	free(shapes); /* it is the first member */
+	if (shapes)
+		record_set_release(&shapes->set);
+	free(shapes);
 }
 
 /* Ends clean text that was cut with a whole character. */

@@ -12,6 +12,7 @@
 #include "profiler/model/result.h"
 #include "profiler/tables/report_table.h"
 #include "profiler/tables/occupancy.h"
+#include "symbolize/util/record_set.h"
 
 #define LAUNCH_SHAPES_MAX (1u << 16)
 
@@ -26,8 +27,7 @@ struct launch_shape {
 };
 
 struct launch_shapes {
-	struct launch_shape *list;
-	uint32_t count;
+	RECORD_SET(struct launch_shape);
 	uint64_t whole_ns; /* with the rest */
 	uint64_t rest_count, rest_ns;
 };

@@ -17,21 +17,13 @@ static enum report_cell_kind kind_of(const struct table_column *column)
 	static const enum report_cell_kind numbers[] = {[UNIT_COUNT] = REPORT_CELL_COUNT,
 							[UNIT_NS] = REPORT_CELL_TIME,
 							[UNIT_BYTES] = REPORT_CELL_BYTES};
+	static const enum report_cell_kind others[] = {
+		[CELL_REAL] = REPORT_CELL_NUMBER,  [CELL_MOMENT] = REPORT_CELL_TIME,
+		[CELL_TEXT] = REPORT_CELL_TEXT,    [CELL_KERNEL] = REPORT_CELL_TEXT,
+		[CELL_PROCESS] = REPORT_CELL_TEXT, [CELL_STACK] = REPORT_CELL_NOTE};
 
-	switch ((enum table_cell)column->cell) {
-	case CELL_TEXT:
-	case CELL_KERNEL:
-	case CELL_PROCESS:
-		return REPORT_CELL_TEXT;
-	case CELL_STACK:
-		return REPORT_CELL_NOTE;
-	case CELL_MOMENT:
-		return REPORT_CELL_TIME;
-	case CELL_REAL:
-		return REPORT_CELL_NUMBER;
-	default:
-		return numbers[column->unit];
-	}
+	return column->cell == CELL_NUMBER || column->cell == CELL_ROW ? numbers[column->unit]
+								       : others[column->cell];
 }
 
 static uint8_t width_of(const struct table_column *column, bool is_last)

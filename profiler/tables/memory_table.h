@@ -5,8 +5,6 @@
 #ifndef PROFILER_TABLES_MEMORY_TABLE_H
 #define PROFILER_TABLES_MEMORY_TABLE_H
 
-#include "profiler/model/memory_use.h"
-
 struct report_table;
 struct result;
 

@@ -41,21 +41,11 @@ static uint64_t by_shared(const struct gpu_limits *l, const struct timeline_shap
 	return bytes ? l->shared_bytes / bytes : FAR;
 }
 
-static uint64_t least(const uint64_t *list, uint32_t count)
-{
-	uint64_t n = FAR;
-
-	for (uint32_t i = 0; i < count; i++)
-		if (list[i] < n)
-			n = list[i];
-	return n;
-}
-
 struct occupancy occupancy_of(const struct gpu_limits *l, const struct timeline_shape *shape)
 {
 	struct occupancy o = {.blocks = saturated_volume(shape->grid),
 			      .block_threads = saturated_volume(shape->block)};
-	uint64_t warps, allowed[4], resident;
+	uint64_t warps, allowed[4], resident = FAR;
 
 	o.threads = saturated_product(o.blocks, o.block_threads);
 	/* no multiprocessor has more than 2048 threads, and hostile numbers are not to overflow */
@@ -67,7 +57,8 @@ struct occupancy occupancy_of(const struct gpu_limits *l, const struct timeline_
 	allowed[1] = l->blocks;
 	allowed[2] = by_registers(l, shape->registers, warps);
 	allowed[3] = by_shared(l, shape);
-	resident = least(allowed, 4);
+	for (uint32_t i = 0; i < 4; i++)
+		resident = allowed[i] < resident ? allowed[i] : resident;
 	if (resident == 0)
 		return o;
 	for (uint32_t i = 0; i < 4; i++)

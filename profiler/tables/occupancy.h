@@ -8,7 +8,6 @@
 #ifndef PROFILER_TABLES_OCCUPANCY_H
 #define PROFILER_TABLES_OCCUPANCY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
 #include "profiler/model/timeline.h"
