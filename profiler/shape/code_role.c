@@ -471,25 +471,17 @@ static bool add_started(void *context, const char *folder)
 {
 	struct code_roles *r = context;
 	char *path = plain_path(NULL, folder);
+	bool is_known = false;
 
 	if (!path)
 		return false;
-	for (uint32_t i = 0; i < r->own_count; i++)
-		if (strcmp(r->own[i], path) == 0) {
-			free(path);
-			return true;
-		}
-	if (r->own_count == r->own_max || is_others(path)) {
+	for (uint32_t i = 0; i < r->own_count && !is_known; i++)
+		is_known = strcmp(r->own[i], path) == 0;
+	if (is_known || r->own_count == r->own_max || is_others(path))
 		free(path);
-		return true;
-	}
-	r->own[r->own_count++] = path;
+	else
+		r->own[r->own_count++] = path;
 	return true;
-}
-
-bool code_roles_add_started(struct code_roles *roles, const struct result *result)
-{
-	return started_code_visit(result, add_started, add_program, roles);
 }
 
 struct code_roles *code_roles_new(const char *const *paths, uint32_t count, const char *folder,
@@ -534,7 +526,7 @@ struct code_roles *code_roles_of_result(const struct result *result)
 	struct code_roles *roles =
 		code_roles_new(NULL, 0, result->totals.folder, result->totals.links);
 
-	if (!roles || code_roles_add_started(roles, result))
+	if (!roles || started_code_visit(result, add_started, add_program, roles))
 		return roles;
 	code_roles_free(roles);
 	return NULL;

@@ -55,12 +55,6 @@ struct code_roles *code_roles_new(const char *const *paths, uint32_t count, cons
 				  const char *links);
 void code_roles_free(struct code_roles *roles);
 
-/*
- * Makes the folders of what the command of a result started own, too (started_code.h), unless
- * they are those of packages, or bin folders of the system or an environment. False: out of memory.
- */
-bool code_roles_add_started(struct code_roles *roles, const struct result *result);
-
 /* Without any folders that the user gave: the working directory, and what was started. */
 struct code_roles *code_roles_of_result(const struct result *result);
 

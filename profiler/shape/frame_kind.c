@@ -44,55 +44,38 @@ static bool is_in_cuda(const struct frame_info *frame)
 	return file && (starts_with(file, "/libcudart.") || starts_with(file, "/libcuda."));
 }
 
-static enum frame_kind kind_of_native(const struct frame_info *frame)
-{
-	if (is_start(frame->name))
-		return KIND_START;
-	return is_in_cuda(frame) ? KIND_API : KIND_NATIVE;
-}
-
 enum frame_kind frame_kind_of(const struct frame_info *frame)
 {
-	switch (frame->class) {
-	case CLASS_NATIVE:
-		return kind_of_native(frame);
-	case CLASS_FOLDED:
-		return KIND_NATIVE;
-	case CLASS_PYTHON:
-	case CLASS_FOLDED_PYTHON:
-		return KIND_PYTHON;
-	case CLASS_JIT:
-		return KIND_JIT;
-	case CLASS_KERNEL_MODE:
-		return KIND_KERNEL_MODE;
-	case CLASS_API:
+	static const enum frame_kind kinds[FRAME_CLASSES] = {
+		[CLASS_NATIVE] = KIND_NATIVE,
+		[CLASS_PYTHON] = KIND_PYTHON,
+		[CLASS_JIT] = KIND_JIT,
+		[CLASS_KERNEL_MODE] = KIND_KERNEL_MODE,
+		[CLASS_API] = KIND_API,
+		[CLASS_NVTX] = KIND_NVTX,
+		[CLASS_GPU_KERNEL] = KIND_GPU_KERNEL,
+		[CLASS_GPU_WORK] = KIND_GPU_WORK,
+		[CLASS_WAIT] = KIND_WAIT,
+		[CLASS_CALL] = KIND_CALL,
+		[CLASS_PLACE] = KIND_PLACE,
+		[CLASS_MARK] = KIND_MARK,
+		[CLASS_FOLDED] = KIND_NATIVE,
+		[CLASS_GPU_CODE] = KIND_GPU_CODE,
+		[CLASS_STALL] = KIND_STALL,
+		[CLASS_IDLE] = KIND_IDLE,
+		[CLASS_FOLDED_PYTHON] = KIND_PYTHON,
+	};
+
+	if (frame->class == CLASS_NATIVE && is_start(frame->name))
+		return KIND_START;
+	if (frame->class == CLASS_NATIVE && is_in_cuda(frame))
 		return KIND_API;
-	case CLASS_NVTX:
-		return KIND_NVTX;
-	case CLASS_GPU_KERNEL:
-		return KIND_GPU_KERNEL;
-	case CLASS_GPU_WORK:
-		return KIND_GPU_WORK;
-	case CLASS_GPU_CODE:
-		return KIND_GPU_CODE;
-	case CLASS_STALL:
-		return KIND_STALL;
-	case CLASS_WAIT:
-		return KIND_WAIT;
-	case CLASS_CALL:
-		return KIND_CALL;
-	case CLASS_IDLE:
-		return KIND_IDLE;
-	case CLASS_PLACE:
-		return KIND_PLACE;
-	default:
-		return KIND_MARK;
-	}
+	return kinds[frame->class];
 }
 
 static const struct {
 	const char *word, *label;
-} kinds[] = {
+} texts[] = {
 	[KIND_PLACE] = {"place", "process, thread, device"},
 	[KIND_START] = {"start", "start-up"},
 	[KIND_NATIVE] = {"native", "C, C++, other native code"},
@@ -111,14 +94,14 @@ static const struct {
 	[KIND_MARK] = {"mark", "note (cut or unknown stack)"},
 };
 
-_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == FRAME_KINDS, "one a kind");
+_Static_assert(sizeof(texts) / sizeof(texts[0]) == FRAME_KINDS, "one a kind");
 
 const char *frame_kind_word(enum frame_kind kind)
 {
-	return kinds[kind].word;
+	return texts[kind].word;
 }
 
 const char *frame_kind_label(enum frame_kind kind)
 {
-	return kinds[kind].label;
+	return texts[kind].label;
 }

@@ -7,7 +7,6 @@
 #ifndef PROFILER_SHAPE_FRAME_LABEL_H
 #define PROFILER_SHAPE_FRAME_LABEL_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include "profiler/model/result.h"
 

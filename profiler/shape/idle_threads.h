@@ -19,7 +19,6 @@
 #define PROFILER_SHAPE_IDLE_THREADS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include "profiler/model/result.h"
 
 /*

@@ -2,6 +2,7 @@
 #include "profiler/shape/markup.h"
 
 #include <stdbool.h>
+#include <string.h>
 #include "symbolize/util/text.h"
 
 #define REPLACEMENT 0xfffdu
@@ -55,44 +56,33 @@ static void put_character(FILE *out, uint32_t c)
 	fwrite(bytes, 1, put_utf8(c, bytes), out);
 }
 
-void markup_put_xml(FILE *out, uint32_t c)
+/* Returns the position of an ASCII character in `list`; -1 if the list does not have the character.
+ */
+static int find_character(uint32_t c, const char *list)
 {
-	switch (c) {
-	case '&':
-		fputs("&amp;", out);
-		break;
-	case '<':
-		fputs("&lt;", out);
-		break;
-	case '>':
-		fputs("&gt;", out);
-		break;
-	case '"':
-		fputs("&quot;", out);
-		break;
-	case '\'':
-		fputs("&#39;", out);
-		break;
-	default:
-		put_character(out, c);
-	}
+	const char *at = c > 0 && c < 0x80 ? strchr(list, (int)c) : NULL;
+
+	return at ? (int)(at - list) : -1;
 }
 
-/* One character, inside a JSON string. */
+void markup_put_xml(FILE *out, uint32_t c)
+{
+	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+	int entity = find_character(c, "&<>\"'");
+
+	if (entity >= 0)
+		fputs(entities[entity], out);
+	else
+		put_character(out, c);
+}
+
+/* Writes one character inside a JSON string. */
 static void put_json(FILE *out, uint32_t c)
 {
-	switch (c) {
-	case '&':
-	case '<':
-	case '>':
-	case '"':
-	case '\'':
-	case '\\':
+	if (find_character(c, "&<>\"'\\") >= 0)
 		fprintf(out, "\\u%04x", c);
-		break;
-	default:
+	else
 		put_character(out, c);
-	}
 }
 
 static void put_text(FILE *out, const char *text, size_t limit, void (*put)(FILE *, uint32_t))

@@ -88,14 +88,11 @@ struct rank_waits *rank_waits_new(const struct result *result, struct quota *mem
 		}
 		err = read_records(w, result);
 	}
+	if (!err && !find(w, result))
+		err = -ENOMEM;
 	if (err) {
 		rank_waits_free(w);
 		errno = -err;
-		return NULL;
-	}
-	if (!find(w, result)) {
-		rank_waits_free(w);
-		errno = ENOMEM;
 		return NULL;
 	}
 	w->list = collectives_list(w->collectives, &w->count);

@@ -16,20 +16,13 @@ static bool is_word(char c)
 	       c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
+/* Returns what closes a bracket; '\0' if `c` opens none. */
 static char closer_of(char c)
 {
-	switch (c) {
-	case '<':
-		return '>';
-	case '(':
-		return ')';
-	case '[':
-		return ']';
-	case '{':
-		return '}';
-	default:
-		return '\0';
-	}
+	static const char brackets[] = "<>()[]{}";
+	const char *at = c ? strchr(brackets, c) : NULL;
+
+	return at && (at - brackets) % 2 == 0 ? at[1] : '\0';
 }
 
 /*
@@ -196,12 +189,8 @@ static const char *add_arguments(struct shortened *s, const char *at)
 	return at ? at + 1 : NULL;
 }
 
-static const char *take_angles(struct shortened *s, const char *at)
+static const char *take_angles(struct shortened *s, const char *at, const char *end)
 {
-	const char *end = after_group(at);
-
-	if (!end)
-		return NULL;
 	if (s->length == 0) { /* Rust: "<Type as Trait>::method" */
 		add(s, at, (size_t)(end - at));
 		return end;
@@ -214,12 +203,8 @@ static const char *take_angles(struct shortened *s, const char *at)
 	return end;
 }
 
-static const char *take_braces(struct shortened *s, const char *at)
+static const char *take_braces(struct shortened *s, const char *at, const char *end)
 {
-	const char *end = after_group(at);
-
-	if (!end)
-		return NULL;
 	if (starts_with(at, "{lambda"))
 		add_lambda(s, at, end);
 	else
@@ -227,12 +212,8 @@ static const char *take_braces(struct shortened *s, const char *at)
 	return end;
 }
 
-static const char *take_brackets(struct shortened *s, const char *at)
+static const char *take_brackets(struct shortened *s, const char *at, const char *end)
 {
-	const char *end = after_group(at);
-
-	if (!end)
-		return NULL;
 	if (starts_with(at, "[lambda"))
 		add_lambda(s, at, at + 7);
 	else if (!starts_with(at, "[abi:"))
@@ -241,13 +222,10 @@ static const char *take_brackets(struct shortened *s, const char *at)
 }
 
 /* Parameters; but "(anonymous namespace)" is a scope, which says nothing. */
-static const char *take_parentheses(struct shortened *s, const char *at)
+static const char *take_parentheses(struct shortened *s, const char *at, const char *end)
 {
-	const char *end = after_group(at);
 	bool after_lambda = s->after_lambda;
 
-	if (!end)
-		return NULL;
 	if (starts_with(at, "(anonymous namespace)::"))
 		return end + 2;
 	if (s->length == 0)
@@ -358,17 +336,19 @@ static const char *take_scope(struct shortened *s, const char *at)
 static const char *take(struct shortened *s, const char *at)
 {
 	bool is_start = s->length == 0 || !is_word(s->text[s->length - 1]);
-	const char *end;
+	const char *end = closer_of(*at) ? after_group(at) : at;
 
+	if (!end)
+		return NULL;
 	switch (*at) {
 	case '<':
-		return take_angles(s, at);
+		return take_angles(s, at, end);
 	case '(':
-		return take_parentheses(s, at);
+		return take_parentheses(s, at, end);
 	case '{':
-		return take_braces(s, at);
+		return take_braces(s, at, end);
 	case '[':
-		return take_brackets(s, at);
+		return take_brackets(s, at, end);
 	case ' ':
 		return take_space(s, at);
 	case ':':

@@ -190,11 +190,9 @@ bool slice_has_place(const struct slice *slice, const struct result *result, uin
 
 bool slice_has_work(const struct slice *slice, const struct frame_info *frame)
 {
-	if (!slice->kernel.text)
-		return true;
-	return frame->class == CLASS_GPU_KERNEL &&
-	       regexec(&slice->kernel.pattern, frame->name + strlen(work_frame(GPU_WORK_KERNEL)), 0,
-		       NULL, 0) == 0;
+	return !slice->kernel.text ||
+	       (frame->class == CLASS_GPU_KERNEL &&
+		matches(&slice->kernel, frame->name + strlen(work_frame(GPU_WORK_KERNEL))));
 }
 
 /* ---- display ---- */

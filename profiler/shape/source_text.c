@@ -11,7 +11,6 @@
 #include <strings.h>
 #include <sys/statfs.h>
 #include <unistd.h>
-#include "symbolize/util/array.h"
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/file_io.h"
 #include "symbolize/util/guarded_path.h"
@@ -45,10 +44,7 @@ static bool is_special_place(const char *path)
 {
 	static const char *const folders[] = {"/proc/", "/sys/", "/dev/"};
 
-	for (size_t i = 0; i < COUNT(folders); i++)
-		if (starts_with(path, folders[i]))
-			return true;
-	return false;
+	return starts_with_any(path, folders, COUNT(folders));
 }
 
 /* Wherever it is mounted: what is no file of anyone's, but the kernel's answer to reading it. */
@@ -313,18 +309,15 @@ static bool read_file(const struct result *r, const struct source_limits *limits
 		      struct bounded_caller *calls, struct wanted *w)
 {
 	struct read_job *job = bounded_job_new(sizeof(*job), run_read, discard_read);
-	bool is_kept = true;
+	bool has_path, is_kept = true;
 
 	w->file.state = SOURCE_NOT_FOUND;
 	if (!job)
 		return false;
 	job->max = limits->file;
-	if (!find_path(r, w->file.path, job->path)) {
-		free(job);
-		return true;
-	}
-	if (!is_name_of_source(job->path) || is_special_place(job->path)) {
-		w->file.state = SOURCE_REFUSED;
+	has_path = find_path(r, w->file.path, job->path);
+	if (!has_path || !is_name_of_source(job->path) || is_special_place(job->path)) {
+		w->file.state = has_path ? SOURCE_REFUSED : SOURCE_NOT_FOUND;
 		free(job);
 		return true;
 	}
