@@ -44,7 +44,10 @@ static bool child_equal(const void *records, uint32_t position, const void *key)
 	return node->parent == k->parent && strcmp(node->name, k->name) == 0;
 }
 
-/* The child of `node` with this frame's name, made if need be; CALL_TREE_NONE: out of memory. */
+/*
+ * Returns the child of `node` with this frame's name, which is added if it is new. Returns
+ * CALL_TREE_NONE if out of memory.
+ */
 static uint32_t child_of(struct call_tree *tree, uint32_t node, const struct result *result,
 			 uint32_t frame)
 {
@@ -74,7 +77,7 @@ static int by_name(const void *a, const void *b, void *nodes)
 	return strcmp(n[*(const uint32_t *)a].name, n[*(const uint32_t *)b].name);
 }
 
-/* 0 or -ENOMEM. */
+/* Returns 0, or -ENOMEM. */
 static int sort_children(struct call_tree *tree)
 {
 	uint32_t *children = malloc(tree->count * sizeof(*children));
@@ -97,7 +100,7 @@ static int sort_children(struct call_tree *tree)
 	return 0;
 }
 
-/* Nodes of the result's stacks, by their number; stacks come after those around them. */
+/* Finds the node of each stack. A stack comes after the stack around it. */
 static bool add_stacks(struct call_tree *tree, const struct result *result, uint32_t *nodes)
 {
 	nodes[RESULT_ROOT] = CALL_TREE_ROOT;

@@ -16,17 +16,17 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 struct code_roles {
-	char *folder; /* NULL: not known */
-	char **own;   /* absolute, without "." and "..", and no slash at the end: "/" is "" */
+	char *folder; /* working directory; NULL: unknown */
+	char **own;   /* plain paths (plain_path.h) */
 	uint32_t own_count, own_max;
 	const char *links;     /* path_links.h; or NULL */
-	const char **programs; /* that were started; borrowed */
+	const char **programs; /* started programs; borrowed */
 	uint32_t program_count;
 };
 
 /* ---- paths ---- */
 
-/* Returns what comes behind `folder` in the path: "lib/a.so"; NULL: it is not below it. */
+/* Returns the rest of a path below `folder`: "lib/a.so". Returns NULL for other paths. */
 static const char *below(const char *folder, const char *path)
 {
 	size_t n = strlen(folder);
@@ -41,7 +41,7 @@ static bool is_python_folder(const char *component)
 	       component[6 + strspn(component + 6, "0123456789.t")] == '/';
 }
 
-/* Returns what is in packages, of this path: "torch/nn/functional.py"; NULL: nothing. */
+/* Returns the part of a path inside a folder of packages: "torch/nn/functional.py"; or NULL. */
 static const char *in_packages(const char *path)
 {
 	static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
@@ -53,7 +53,7 @@ static const char *in_packages(const char *path)
 	return found;
 }
 
-/* Returns what is in Python's standard library, of this path: "json/decoder.py"; NULL: nothing. */
+/* Returns the part of a path inside Python's standard library: "json/decoder.py"; or NULL. */
 static const char *in_standard_library(const char *path)
 {
 	static const char *const folders[] = {"/lib/", "/lib64/"};
@@ -96,7 +96,7 @@ static bool is_program(const struct code_roles *roles, const char *module)
 	return false;
 }
 
-/* Returns whether a path is own, as it is or where it leads to. */
+/* Returns true if a path is own, or leads to an own path. */
 static bool is_own_path(const struct code_roles *roles, const char *path)
 {
 	char *real;
@@ -110,7 +110,7 @@ static bool is_own_path(const struct code_roles *roles, const char *path)
 	return is_own;
 }
 
-/* Returns whether the file that defines a function is own, and not by a working directory "/". */
+/* Returns true if a source file is own. No source file is own if the working directory is "/". */
 static bool is_own_source(const struct code_roles *roles, const char *source)
 {
 	for (uint32_t i = 0; i < roles->own_count; i++)
@@ -128,7 +128,7 @@ static void put_label(char label[CODE_ROLE_LABEL_BYTES], const char *text, size_
 	snprintf(label, CODE_ROLE_LABEL_BYTES, "[%.*s]", (int)(length < max ? length : max), text);
 }
 
-/* Puts brackets around a text, which may have some already: "[vdso]". */
+/* Puts brackets around a text, unless the text has them: "[vdso]". */
 static void put_once(char label[CODE_ROLE_LABEL_BYTES], const char *text)
 {
 	size_t n = strlen(text);
@@ -163,7 +163,7 @@ static void put_package(char label[CODE_ROLE_LABEL_BYTES], const char *path)
 	put_label(label, path, n);
 }
 
-/* Modules of the standard library that call other code more than they do themselves. */
+/* Returns true for modules of the standard library that mostly call other code. */
 static bool is_python_plumbing(const char *label)
 {
 	static const char *const labels[] = {"[importlib]",  "[threading]", "[runpy]",
@@ -175,7 +175,7 @@ static bool is_python_plumbing(const char *label)
 	return false;
 }
 
-/* The package of a path that says it; false: it does not. */
+/* Puts the package of a path. Returns false if the path tells no package. */
 static bool put_known_package(char label[CODE_ROLE_LABEL_BYTES], const char *path,
 			      enum code_role *role)
 {
@@ -183,7 +183,7 @@ static bool put_known_package(char label[CODE_ROLE_LABEL_BYTES], const char *pat
 
 	if (!inside) {
 		inside = in_standard_library(path);
-		/* "_json.cpython-312-x86_64-linux-gnu.so" is what json uses */
+		/* "_json.cpython-312-x86_64-linux-gnu.so" is a part of json */
 		if (inside && inside[0] == '_' && inside[1] != '_')
 			inside++;
 	}
@@ -196,7 +196,7 @@ static bool put_known_package(char label[CODE_ROLE_LABEL_BYTES], const char *pat
 
 /* ---- Python ---- */
 
-/* "<frozen importlib._bootstrap>"; "<string>", "<stdin>" and others: given as a text */
+/* Returns the role of "<frozen importlib._bootstrap>", or of a text: "<string>", "<stdin>". */
 static enum code_role role_of_unfiled(const char *file, char label[CODE_ROLE_LABEL_BYTES])
 {
 	if (starts_with(file, "<frozen ")) {
@@ -209,7 +209,7 @@ static enum code_role role_of_unfiled(const char *file, char label[CODE_ROLE_LAB
 	return *file ? ROLE_CALLERS : ROLE_PLUMBING;
 }
 
-/* The methods through which each layer of PyTorch is called. */
+/* Returns true for the methods through which PyTorch calls each layer. */
 static bool is_python_glue(const struct frame_info *frame, const char *path)
 {
 	static const char *const names[] = {"Module._call_impl (", "Module._wrapped_call_impl ("};
@@ -218,7 +218,7 @@ static bool is_python_glue(const struct frame_info *frame, const char *path)
 	return starts_with_any(frame->name, names, COUNT(names)) && ends_with(path, file);
 }
 
-/* Puts the folder of a file that is in no package. */
+/* Puts the folder that a file is in. */
 static void put_folder(char label[CODE_ROLE_LABEL_BYTES], const char *path)
 {
 	const char *end = base_name(path), *start;
@@ -241,14 +241,14 @@ static enum code_role role_of_python(const struct code_roles *roles, const struc
 	if (!frame->file || frame->file[0] == '<')
 		return role_of_unfiled(frame->file ? frame->file : "", label);
 	path = plain_path(roles->folder, frame->file);
-	if (!path) /* relative to the working directory, wherever that is */
+	if (!path) /* relative, and the working directory is unknown */
 		return ROLE_OWN;
 	if (is_python_glue(frame, path)) {
 		put_label(label, "torch", 5);
 		role = ROLE_PLUMBING;
 	} else if (is_own_path(roles, path) || starts_with(path, "/tmp/ipykernel_")) {
 		role = ROLE_OWN;
-	} else if (strstr(path, "/torchinductor_")) { /* what torch.compile made */
+	} else if (strstr(path, "/torchinductor_")) { /* made by torch.compile */
 		put_label(label, "torch", 5);
 	} else if (!put_known_package(label, path, &role)) {
 		put_folder(label, path);
@@ -286,7 +286,7 @@ static bool is_cuda_library(const char *file)
 	return starts_with(file, "libcudart.") || starts_with(file, "libcuda.");
 }
 
-/* Others' code in any file: by what its name begins with. */
+/* Beginnings of names of others' code in own files. */
 static const struct {
 	const char *name, *label;
 } glue[] = {
@@ -323,7 +323,7 @@ static bool put_glue(const char *name, char label[CODE_ROLE_LABEL_BYTES])
 	return false;
 }
 
-/* "Eigen" of "Eigen::internal::f", else the folder that has the file. */
+/* Puts "Eigen" for "Eigen::internal::f", or the folder of the source file. */
 static void put_namespace(char label[CODE_ROLE_LABEL_BYTES], const char *name, const char *source)
 {
 	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -336,8 +336,8 @@ static void put_namespace(char label[CODE_ROLE_LABEL_BYTES], const char *name, c
 }
 
 /*
- * Decides by the file that defines a function, and by the one with its code. In a program of the
- * user's, what is from headers of others is theirs. False: neither says that it is own.
+ * Decides by a function's source file and by the file with its code. In a program of the user, code
+ * from others' headers is plumbing. Returns false if neither file is own.
  */
 static bool find_own(const struct code_roles *roles, const struct frame_info *frame,
 		     char label[CODE_ROLE_LABEL_BYTES], enum code_role *role)

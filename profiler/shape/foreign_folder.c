@@ -43,7 +43,7 @@ bool path_is_of_system(const char *path)
 	return false;
 }
 
-/* Returns whether a part of a path is that of a toolkit: "cuda-13.0/", "cuda/include/". */
+/* Returns true if a part of a path is of CUDA's toolkit: "cuda-13.0/", "cuda/include/". */
 static bool is_toolkit(const char *component)
 {
 	const char *rest = component + strlen("cuda");

@@ -6,7 +6,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "symbolize/util/text.h"
 
-/* A name begins with one of these, and ends there or goes on as a version or a clone. */
+/* Names of start-up code. "@" and a version, or "." and a clone, may follow. */
 static const char *const starts[] = {
 	"_start",
 	"__libc_start_main",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a frame is, for pictures: the classes of result.h, and the code that starts programs and
- * threads, which nobody looks for.
+ * Sorts frames by kind, for the colours of pictures.
+ *
+ * Kinds are the classes of result.h, and the code that starts programs and threads.
  */
 #ifndef PROFILER_SHAPE_FRAME_KIND_H
 #define PROFILER_SHAPE_FRAME_KIND_H
@@ -31,10 +32,10 @@ enum frame_kind {
 
 enum frame_kind frame_kind_of(const struct frame_info *frame);
 
-/* One word, for style sheets: "gpu". */
+/* Returns one word, for style sheets: "gpu". */
 const char *frame_kind_word(enum frame_kind kind);
 
-/* For people: "GPU kernel". */
+/* Returns a text for people: "GPU kernel". */
 const char *frame_kind_label(enum frame_kind kind);
 
 #endif

@@ -48,8 +48,8 @@ static bool is_digit(uint32_t c)
 }
 
 /*
- * Returns where "+0x1a2b0]" begins in the name of a function without a symbol (place_name.h); 0: it
- * is none.
+ * Returns the position of "+0x1a2b0]" in the name of a function without a symbol (place_name.h).
+ * Returns 0 for other names.
  */
 static uint32_t address_part(const struct frame_label *label)
 {
@@ -62,7 +62,7 @@ static uint32_t address_part(const struct frame_label *label)
 	return at > 3 && at + 1 < label->count && begins_with(label, at - 3, "+0x") ? at - 3 : 0;
 }
 
-/* Returns where the next part of a qualified name begins, behind `at`; 0: there is none. */
+/* Returns the start of a qualified name's next part, behind `at`. Returns 0 if there is none. */
 static uint32_t next_part(const struct frame_label *label, const struct frame_info *frame,
 			  uint32_t at)
 {
@@ -103,13 +103,13 @@ static bool is_upper(uint32_t c)
 	return c >= 'A' && c <= 'Z';
 }
 
-/* A word ends between two characters. */
+/* Returns true if a word ends between two characters. */
 static bool is_border(uint32_t before, uint32_t after)
 {
 	return !is_letter(before) || !is_letter(after) || (!is_upper(before) && is_upper(after));
 }
 
-/* The beginning that fits, with an ellipsis; at the end of a word if that leaves half of it. */
+/* Cuts to the beginning that fits, with an ellipsis; at a word's end if that leaves half of it. */
 static void cut_end(struct frame_label *label, uint32_t columns)
 {
 	uint32_t used = 0, count = 0, border = 0;
@@ -121,7 +121,7 @@ static void cut_end(struct frame_label *label, uint32_t columns)
 	}
 	if (border * 2 >= count)
 		count = border;
-	/* "gemm<…", "my_…": what is before the ellipsis does not hang in the air */
+	/* no space or ellipsis before the ellipsis; "_" stays, unless the rest is only that */
 	while (count > 1 && (label->text[count - 1] == ' ' || label->text[count - 1] == ELLIPSIS))
 		count--;
 	label->count = count;

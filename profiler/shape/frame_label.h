@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of frames in little room: cut where it hurts least.
+ * Shortens names of frames to fit little room.
  *
- * Room is counted in columns of a monospaced font. svg/script.js does the same in the browser.
+ * Room is counted in columns of a monospaced font. svg/script.js shortens names alike in the
+ * browser.
  */
 #ifndef PROFILER_SHAPE_FRAME_LABEL_H
 #define PROFILER_SHAPE_FRAME_LABEL_H
@@ -10,18 +11,19 @@
 #include <stdint.h>
 #include "profiler/model/result.h"
 
-#define FRAME_LABEL_CHARACTERS 256 /* a longer name is cut first */
-#define FRAME_LABEL_COLUMNS_MIN 3  /* less room remains empty */
+#define FRAME_LABEL_CHARACTERS 256 /* longer names are cut first */
+#define FRAME_LABEL_COLUMNS_MIN 3  /* less room stays empty */
 
-/* Characters, safe ones (markup.h). */
+/* Safe characters (markup.h). */
 struct frame_label {
 	uint32_t text[FRAME_LABEL_CHARACTERS + 2];
 	uint32_t count;
 };
 
 /*
- * As much of the name as fits: all of it; the short one; its last parts, "…gemm<…>", "…+0x1a2b0]";
- * or the beginning of the last part, up to the end of a word if there is one not too far ahead.
+ * Makes the longest label that fits, the first of: the full name; the short name; its last parts,
+ * "…gemm<…>", "…+0x1a2b0]"; the beginning of the last part. The beginning ends at a word's end,
+ * unless that would halve it.
  */
 void frame_label_fit(struct frame_label *label, const struct frame_info *frame, uint32_t columns);
 

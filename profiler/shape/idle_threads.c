@@ -10,15 +10,15 @@
 #include "profiler/model/pseudo_frames.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define MAINS_MAX 64u /* files with a function `main`; the others count as libraries */
+#define MAINS_MAX 64u /* files with a function `main`; further ones count as libraries */
 #define NONE UINT32_MAX
 
-/* What a stack says of a thread that is blocked with it. */
+/* Verdict on a stack with which a thread is blocked. */
 enum judgement {
 	UNJUDGED,
-	BUSY,    /* it is not a wait for work */
-	LIBRARY, /* it may be, in the code of others */
-	OWN,     /* it may be, in the program's own */
+	BUSY,    /* no wait for work */
+	LIBRARY, /* maybe a wait for work, in code of others */
+	OWN,     /* maybe a wait for work, in the program's own code */
 };
 
 /* Blocked time of a thread below one stack, in ns. */
@@ -33,9 +33,9 @@ struct search {
 	const char *mains[MAINS_MAX]; /* modules, compared as pointers */
 	uint32_t main_count;
 	uint8_t *judgements; /* by stack */
-	uint32_t *alike;     /* by stack: idle threads that wait with it, but for this condition */
-	uint64_t *lives;     /* by place, as the next: a thread's time, but for a CPU */
-	uint32_t *chosen;    /* the stack that most of it is with; NONE */
+	uint32_t *alike;     /* by stack: threads blocked with it for most of their lives */
+	uint64_t *lives;     /* by place: the thread's time, except waits for a CPU, ns */
+	uint32_t *chosen;    /* by place: the stack of most of that time, or NONE */
 	struct wait *waits;
 	uint32_t wait_count;
 };
@@ -47,7 +47,7 @@ static const struct frame_info *frame_of(const struct result *r, uint32_t stack)
 	return &r->frames[r->stacks[stack].frame];
 }
 
-/* Returns whether the name has one of these words, in small letters, in it. */
+/* Returns true if the name, in lower case, contains one of the words. */
 static bool has_any(const char *name, const char *const *words, size_t count)
 {
 	char small[256];
@@ -106,7 +106,7 @@ static enum judgement judge(const struct search *s, uint32_t stack)
 	for (uint32_t at = stack; at != RESULT_ROOT; at = s->result->stacks[at].outer) {
 		const struct frame_info *frame = frame_of(s->result, at);
 
-		if (frame->mark == PSEUDO_KIND_THREAD_STARTED) /* the rest is its creator's */
+		if (frame->mark == PSEUDO_KIND_THREAD_STARTED) /* the rest is the creator's */
 			break;
 		if (frame->mark == PSEUDO_KIND_NO_OWN_STACK)
 			return BUSY;
@@ -119,7 +119,7 @@ static enum judgement judge(const struct search *s, uint32_t stack)
 		has_code = true;
 		has_python |= frame->class == CLASS_PYTHON;
 		has_barrier |= is_barrier(frame->short_name);
-		/* of Python functions, the innermost one decides */
+		/* the innermost Python function decides for all of them */
 		has_own |= frame->class != CLASS_PYTHON && !has_python && is_own(s, frame);
 	}
 	if (!has_code || (has_own && has_barrier))
@@ -127,10 +127,10 @@ static enum judgement judge(const struct search *s, uint32_t stack)
 	return has_own ? OWN : LIBRARY;
 }
 
-/* The stack that a row's thread is blocked with; NONE: it is not, or not for work. */
+/* Returns the stack with which a row's thread waits for work; NONE for other rows. */
 static uint32_t wait_stack(const struct search *s, const struct row *row)
 {
-	/* what reads a file waits for a disk */
+	/* not "read file]": that waits for a disk */
 	static const char *const kinds[] = {
 		"futex]",       "epoll]",   "poll]",   "read]",   "read device]", "read pipe]",
 		"read socket]", "receive]", "accept]", "signal]", "io_uring]"};
@@ -156,7 +156,7 @@ static uint32_t wait_stack(const struct search *s, const struct row *row)
 
 /* ---- threads ---- */
 
-/* Returns whether the place is that of a thread which is not its process's first. */
+/* Returns true if the place is a thread that is not the first of its process. */
 static bool is_further_thread(const struct result *r, uint32_t place)
 {
 	const struct place *p = &r->places[place];
@@ -201,7 +201,7 @@ static void list_waits(struct search *s)
 	qsort(s->waits, s->wait_count, sizeof(*s->waits), compare_waits);
 }
 
-/* Chooses, of each thread, the stack that it is blocked with for most of its life. */
+/* Chooses the stack with which each thread is blocked for most of its life. */
 static void choose(struct search *s)
 {
 	for (uint32_t i = 0; i < s->wait_count;) {

@@ -16,18 +16,18 @@
 
 /* The short form of a name. */
 struct shown {
-	const char *name, *text; /* the first by its pointer */
+	const char *name, *text; /* `name` is compared by its pointer */
 	bool is_kernel;
 };
 
 struct live_names {
 	struct live_view view;
 	struct symbolizer *symbolizer;
-	struct address_space *space; /* of the command; NULL: its pid is not known yet */
+	struct address_space *space; /* the command's; NULL until its pid is known */
 	struct intern strings;
 	RECORD_SET(struct shown) shown;
 	struct live_reader reader;
-	size_t used; /* by the symbolizer */
+	size_t used; /* bytes of the symbolizer's tables */
 	int64_t deadline_ms;
 };
 
@@ -99,7 +99,7 @@ static const char *shorten(struct live_names *n, const char *name, bool is_kerne
 	return text ? keep(n, text, name) : name;
 }
 
-/* `name` is unique by its pointer. */
+/* Returns the short form of a name, which is interned. */
 static const char *short_of(struct live_names *n, const char *name, bool is_kernel)
 {
 	const struct shown_key key = {name, is_kernel};
@@ -126,13 +126,13 @@ static struct code_ref place_of(struct live_names *n, const struct live_frame *f
 				    frame->code.offset);
 }
 
-/* "[libfoo.so]" */
+/* Returns "[libfoo.so]". */
 static const char *file_name(struct live_names *n, const struct live_frame *frame)
 {
 	return keep(n, place_name(frame->file_of_code.path, NULL), "[unknown]");
 }
 
-/* The whole name of a place in code. */
+/* Returns the full name of a place in code. */
 static const char *code_name(struct live_names *n, const struct live_frame *frame)
 {
 	struct code_ref place;
@@ -194,8 +194,8 @@ static const char *frame_name(struct live_names *n, const struct live_frame *fra
 }
 
 /*
- * The function that called CUDA. The frames of a runtime that is linked in are inside it: below its
- * own name, which is the outermost one that is a function of CUDA.
+ * Returns the function that called CUDA. A statically linked runtime has frames of its own: the
+ * caller is the one around the outermost function of CUDA.
  */
 static const char *site_name(struct live_names *n, const struct live_frame *frames, uint32_t count)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names for --live: messages of the worker (model/live_message.h) to tables with names, like
- * those of --report.
+ * Names the tables of --live: turns messages of the worker (model/live_message.h) into named
+ * tables.
  *
- * It has a symbolizer of its own, in a process of its own, so that looking up names neither delays
- * the run nor takes from its budgets, and the profile is the same with --live and without. It reads
- * the tables of LIVE_NAMES_TABLES bytes at most, and adds names for LIVE_NAMES_TIMEOUT_MS per
- * message: what has no name until then shows as its file, "[libfoo.so]", as does code without
- * symbols. Generated code shows as "[jit]".
+ * Names are looked up by a symbolizer of their own, in a process of its own. So --live neither
+ * delays the run, nor takes from its quotas, nor changes the profile.
+ *
+ * The symbolizer's tables have LIVE_NAMES_TABLES bytes at most, and names are looked up for
+ * LIVE_NAMES_TIMEOUT_MS per message. Code that has no name by then, or no symbols, shows as its
+ * file: "[libfoo.so]". Generated code shows as "[jit]".
  */
 #ifndef PROFILER_SHAPE_LIVE_NAMES_H
 #define PROFILER_SHAPE_LIVE_NAMES_H
@@ -20,13 +21,13 @@
 
 struct live_names;
 
-/* `kallsyms` as in symbolizer_set_kallsyms, which takes it. NULL: out of memory. */
+/* Takes `kallsyms` (symbolizer_set_kallsyms). Returns NULL if out of memory. */
 struct live_names *live_names_new(int kallsyms);
 void live_names_free(struct live_names *names);
 
 /*
- * The view of a message, valid until the next call; NULL: it is not one, or out of memory. A
- * message may lack tables; then they are those of the last one.
+ * Returns the view of a message, valid until the next call. A table that the message lacks is that
+ * of the message before. Returns NULL for an invalid message, or if out of memory.
  */
 const struct live_view *live_names_read(struct live_names *names, const char *bytes, size_t size);
 

@@ -13,7 +13,7 @@ static bool is_within(uint32_t c, uint32_t first, uint32_t last)
 	return c >= first && c <= last;
 }
 
-/* Controls, what changes the order or the lines of a text, and noncharacters. */
+/* Returns true for controls, bidirectional and line controls, and noncharacters. */
 static bool is_unsafe(uint32_t c)
 {
 	return c < 0x20 || is_within(c, 0x7f, 0x9f) || c == 0x61c || c == 0x200e || c == 0x200f ||
@@ -45,7 +45,7 @@ unsigned int markup_columns(uint32_t c)
 	if (is_within(c, 0x300, 0x36f) || is_within(c, 0x200b, 0x200d) ||
 	    is_within(c, 0xfe00, 0xfe0f))
 		return 0;
-	/* box drawing, arrows and the like are as wide as letters */
+	/* box drawing and arrows are as wide as letters */
 	return c < 0x590 || is_within(c, 0x1e00, 0x2bff) || c == REPLACEMENT ? 1 : 2;
 }
 

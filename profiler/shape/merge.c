@@ -12,7 +12,7 @@
 #include "symbolize/util/saturate.h"
 
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES)
-#define MAP_BYTES 32u /* of an id_map, for each entry */
+#define MAP_BYTES 32u /* per entry of an id_map */
 #define TWIN UINT64_MAX
 
 void merge_fail(struct merge *m, enum merge_error error)
@@ -39,7 +39,7 @@ void merge_append(struct merge *m, struct table *table, const void *item, size_t
 		merge_fail(m, MERGE_NO_MEMORY);
 }
 
-/* The kept copy; NULL: there is no text, or no room for it. */
+/* Returns an interned copy. Returns NULL without a text, or, with the error set, without room. */
 static const char *keep(struct merge *m, const char *text)
 {
 	const char *kept = text ? quota_intern(&m->memory, &m->strings, text) : NULL;
@@ -79,7 +79,7 @@ static const struct module *module_of(struct merge *m, const struct frame_info *
 	return NULL;
 }
 
-/* Adds a frame. Its place in its module may differ between runs: that of the first one stays. */
+/* A frame's place in its module may differ between runs. The place in the first run stays. */
 uint32_t merge_add_frame(struct merge *m, const struct frame_info *frame)
 {
 	const struct module *module = frame->module ? module_of(m, frame) : NULL;
@@ -131,7 +131,7 @@ static void add_stacks(struct adding *a)
 
 /* ---- processes and places ---- */
 
-/* The result's number of a process of this run. */
+/* Returns the result's number of a process of this run. */
 static uint32_t process_of(struct adding *a, uint32_t process)
 {
 	uint64_t *number = id_map_find(&a->processes, process);
@@ -147,7 +147,7 @@ static uint32_t process_of(struct adding *a, uint32_t process)
 	return (uint32_t)*number;
 }
 
-/* Notes that this rank has a number, maybe beside others. */
+/* Notes that this rank has a pid or tid. Numbers of several ranks become TWIN. */
 static void note_number(struct adding *a, struct id_map *numbers, uint32_t number)
 {
 	uint64_t rank = a->rank + UINT64_C(1);
@@ -216,7 +216,7 @@ static void add_names(struct adding *a)
 	}
 }
 
-/* Processes without a name have one of their rank at least: by it their time is found. */
+/* Names the unnamed processes by their rank, so that their time is found. */
 static void name_rest(struct adding *a)
 {
 	struct merge *m = a->m;
@@ -260,7 +260,7 @@ static void add_rows(struct adding *a)
 	}
 }
 
-/* How many values from the first one on are of one launch. */
+/* Returns the number of values from `first` on that are of one launch. */
 static uint32_t values_of_launch(const struct counter_table *c, uint32_t first)
 {
 	uint32_t end = first;
@@ -404,7 +404,7 @@ static void add_records(struct adding *a)
 		if (!m->timeline)
 			continue;
 		r.shape = r.shape ? a->shapes[r.shape - 1] : 0;
-		timeline_add(m->timeline, &r); /* losses are counted, and shown */
+		timeline_add(m->timeline, &r); /* losses are counted */
 	}
 	timeline_reader_free(reader);
 	if (more < 0) {
@@ -441,7 +441,7 @@ static void add_rank(struct adding *a)
 
 /* ---- totals ---- */
 
-/* An option that one run had is one of the result. */
+/* Gives the result each option that one of the runs had. */
 static void add_measure(struct merge *m, const struct result *run)
 {
 	size_t first = offsetof(struct run_numbers, totals.measure);
@@ -603,7 +603,7 @@ static bool is_twin(const struct id_map *numbers, uint32_t number)
 	return noted && *noted == TWIN;
 }
 
-/* Threads of two ranks with one number have names that tell them apart. */
+/* Adds the rank to names of threads whose tid several ranks have. */
 static void mark_twins(struct merge *m)
 {
 	for (uint32_t i = 0; i < m->names.process_count; i++) {
@@ -660,7 +660,7 @@ static void finish_ranks(struct merge *m)
 		if (rank->size > t->job.size)
 			t->job.size = rank->size;
 	}
-	/* launchers' variables may contradict each other */
+	/* launchers' variables may contradict the ranks */
 	for (uint32_t i = 0; t->job.size && i < m->rank_count; i++)
 		if (m->ranks[i].info.rank >= t->job.size)
 			t->job.size = m->ranks[i].info.rank + 1;
@@ -722,7 +722,7 @@ static void finish_tables(struct merge *m)
 	r->whole = r;
 }
 
-/* Frees what only adding needs. */
+/* Frees memory that only adding runs needs. */
 static void drop_memory_of_adding(struct merge *m)
 {
 	hash_index_release(&m->modules.set.index);

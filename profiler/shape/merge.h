@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Merges the captures of a job's ranks into one result, from which every output is written as from
- * that of one run.
+ * Merges the captures of a job's ranks into one result, from which every output can be written.
  *
- * All rows, records and counts of each capture are in it once. Equal frames and stacks are one, so
- * a job of many ranks that run the same program takes little more than one of them; each capture
- * can be freed once it is added. Processes keep their rank, which is part of their names, "rank 3:
- * train.py 4711": processes of two machines or containers are never one, whatever their pids.
+ * All rows, records and counts of each capture are in the result once. Equal frames and stacks
+ * become one, so many ranks of one program take little more memory than one rank. Each capture can
+ * be freed once it is added. The rank is part of a process's name, "rank 3: train.py 4711". So
+ * processes of two machines or containers stay apart, whatever their pids.
  *
- * The times of the result are those of the wall clock, since 1970. Captures of one machine (boot.h)
- * are placed by its CLOCK_MONOTONIC, so their times compare exactly. Machines are placed by their
- * wall clocks, and then aligned by the collectives that they took part in together (clock_fit.h),
- * if there are enough; struct rank_info has the error of both. A capture without a wall clock is
- * assumed to start when the first one does, unless another one is of the same machine.
+ * Times of the result are those of the wall clock, in ns since 1970. Captures of one machine
+ * (boot.h) are placed by its CLOCK_MONOTONIC, so their times compare exactly. Machines are placed
+ * by their wall clocks. Machines that share enough collectives are then aligned by these
+ * (clock_fit.h). struct rank_info has the error of both. A capture without a wall clock starts with
+ * the first capture, unless another capture is of its machine.
  *
- * Of the kernels of collectives, the time for which a rank waited for the last one to come
- * (collectives.h) is below them, in rows of their own: `[waiting for rank 3]`, without operations.
- * A row keeps the sum of both; where it has less time than its operations lasted, as with --stalls,
- * no more than it has becomes waiting. Needs the captures' timelines, but not that of the result.
+ * A rank may wait in a collective's kernel for the last rank (collectives.h). This time has a row
+ * of its own below the kernel, `[waiting for rank 3]`, without operations. The two rows keep the
+ * sum. With --stalls a row may have less time than its operations lasted; then no more than its
+ * time becomes waiting. This needs the captures' timelines, but not a timeline of the result.
  *
- * Captures may hold anything: sums that are too large are refused.
+ * Captures are untrusted: sums that are too large are refused.
  */
 #ifndef PROFILER_SHAPE_MERGE_H
 #define PROFILER_SHAPE_MERGE_H
@@ -31,34 +30,34 @@ struct merge;
 
 enum merge_error {
 	MERGE_OK,
-	MERGE_NO_RANK,   /* the capture has none */
-	MERGE_SAME_RANK, /* as another one: merge_source_of has it */
-	MERGE_MERGED,    /* it is of several ranks already */
-	MERGE_TOO_LARGE, /* for `memory`, or sums that do not fit */
+	MERGE_NO_RANK,   /* the capture has no rank */
+	MERGE_SAME_RANK, /* merge_source_of has a capture of this rank */
+	MERGE_MERGED,    /* the capture is of several ranks already */
+	MERGE_TOO_LARGE, /* more than `memory`, or sums that do not fit */
 	MERGE_NO_MEMORY,
-	MERGE_SYSTEM /* errno has the reason: the timeline */
+	MERGE_SYSTEM /* the timeline failed: errno has the reason */
 };
 
 /*
- * `folder`: where the timeline is kept (timeline.h); NULL: without one. Tables are taken from
- * `memory`, which must outlive the merge. NULL with errno.
+ * Makes an empty merge. `folder` keeps the timeline (timeline.h); NULL: no timeline. Tables are
+ * taken from `memory`, which must outlive the merge. Returns NULL with errno set.
  */
 struct merge *merge_new(const char *folder, struct quota *memory);
 void merge_free(struct merge *m);
 
 /*
- * Adds a run. It may be freed afterwards; `source`, which names it, is borrowed. After an error
- * only merge_free is allowed, unless it is one of the capture's rank.
+ * Adds a run, which may be freed afterwards. `source` names the run and is borrowed. After
+ * MERGE_TOO_LARGE, MERGE_NO_MEMORY and MERGE_SYSTEM only merge_free is allowed.
  */
 enum merge_error merge_add(struct merge *m, const struct result *run, const char *source);
 
-/* The source of the rank that was added; NULL: none. */
+/* Returns the source of a rank that was added. Returns NULL for other ranks. */
 const char *merge_source_of(const struct merge *m, uint32_t rank);
 
-/* The rank whose run measured other things than the first one, or in another way; false: none. */
+/* Finds a rank whose run measured other things than the first run. Returns false if none did. */
 bool merge_has_other_measure(const struct merge *m, uint32_t *rank);
 
-/* Completes the result, which lives as long as the merge. NULL with errno. */
+/* Completes the result, which lives as long as the merge. Returns NULL with errno set. */
 const struct result *merge_finish(struct merge *m);
 
 #endif

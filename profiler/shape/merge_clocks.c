@@ -97,7 +97,7 @@ static uint64_t moved_in(struct merge *m, uint32_t process, uint64_t ns)
 	return info ? collectives_aligned_time(&m->aligned[info->clock], ns) : ns;
 }
 
-/* Moves the moments of a table, whose rows are of a process each. */
+/* Moves the moments of a table. A row's clock is that of its process. */
 static void move_table(struct merge *m, const struct table_kind *kind)
 {
 	struct result_table *table = result_tables_at(&m->tables, kind);

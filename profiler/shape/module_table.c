@@ -8,7 +8,7 @@
 
 #define PAGE UINT64_C(4096)
 
-/* "libc.so.6", "libcuda.so" */
+/* Returns true for "libc.so.6" and "libcuda.so". */
 static bool is_library(const char *path)
 {
 	for (const char *name = base_name(path); (name = strstr(name, ".so")); name++)
@@ -17,7 +17,7 @@ static bool is_library(const char *path)
 	return false;
 }
 
-/* The number of the frame's file, which there is. NO_MODULE: out of memory. */
+/* Returns the number of a frame's file. Returns NO_MODULE if out of memory. */
 static uint32_t find_module(struct module_table *t, const struct frame_info *frame)
 {
 	uint32_t at = record_find(&t->modules, &frame->module);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files with the code of a result's frames, each once, as formats need them that describe code
- * by mappings: from the file's first byte to the last page in which a function was seen.
+ * Numbers the files with the code of a result's frames, for formats that describe code by mappings.
+ *
+ * Each file is listed once. Its mapping goes from the first byte to the last page in which a
+ * function was seen.
  */
 #ifndef PROFILER_SHAPE_MODULE_TABLE_H
 #define PROFILER_SHAPE_MODULE_TABLE_H
@@ -12,24 +14,24 @@
 #include "symbolize/util/record_set.h"
 
 struct module_entry {
-	const char *path;     /* as in frames: any bytes */
+	const char *path;     /* borrowed from the result; any bytes */
 	const char *build_id; /* NULL: unknown */
-	uint64_t last;        /* offset seen in it */
-	bool is_library;      /* by its name */
+	uint64_t last;        /* largest offset of a function seen */
+	bool is_library;      /* its name contains ".so" */
 };
 
 #define NO_MODULE UINT32_MAX
 
 struct module_table {
-	uint32_t *of_frame; /* by frame: its file's number, or NO_MODULE */
+	uint32_t *of_frame; /* file number by frame, or NO_MODULE */
 	RECORD_SET(struct module_entry) modules;
 };
 
-/* 0 or -ENOMEM; release it in any case. Paths are the result's. */
+/* Fills the table. Returns 0, or -ENOMEM. Release the table in both cases. */
 int module_table_init(struct module_table *table, const struct result *result);
 void module_table_release(struct module_table *table);
 
-/* The end of the pages that were seen. */
+/* Returns the end of the last page with a function. */
 uint64_t module_end(const struct module_entry *module);
 
 #endif

@@ -7,7 +7,7 @@ typedef char frame_key[offsetof(struct frame_info, short_name)];
 _Static_assert(sizeof(frame_key) == 2 * sizeof(uint32_t) + 3 * sizeof(char *),
 	       "compared as bytes: no padding");
 
-/* Returns the number of what was added. */
+/* Returns the number that was added; 0, with the error noted, for RECORD_NONE. */
 static uint32_t kept(struct named_stacks *s, uint32_t added)
 {
 	s->failed |= added == RECORD_NONE;

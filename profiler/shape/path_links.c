@@ -12,15 +12,15 @@
 #include "symbolize/util/intern.h"
 #include "symbolize/util/text.h"
 
-#define WORDS_MAX 256u   /* of the command */
-#define SEARCHED_MAX 32u /* of these, looked for in the search path */
-#define FILES_MAX 4096u  /* of code */
-#define LINKS_MAX 40     /* of a path, as the kernel has it */
+#define WORDS_MAX 256u   /* words of the command */
+#define SEARCHED_MAX 32u /* words looked for in the search path */
+#define FILES_MAX 4096u  /* files of code */
+#define LINKS_MAX 40     /* links followed per path, as in the kernel */
 #define ANCHORS_MAX (2u * (WORDS_MAX + SEARCHED_MAX) + 1)
 
 /* ---- a list ---- */
 
-/* A list as it is read: that of a capture may be any text. */
+/* The reading position in a list. The list of a capture may be any text. */
 struct list {
 	const char *at, *end;
 	uint32_t count;
@@ -31,7 +31,7 @@ static struct list begin_list(const char *links)
 	return (struct list){links, links ? links + strnlen(links, PATH_LINKS_BYTES) : NULL, 0};
 }
 
-/* Reads one path of a list; false: it is cut. */
+/* Reads one path of a list. Returns false at the end, and if the path is cut. */
 static bool next_path(struct list *list, const char **path, size_t *length)
 {
 	const char *end = memmem(list->at, (size_t)(list->end - list->at), "//", 2);
@@ -44,7 +44,7 @@ static bool next_path(struct list *list, const char **path, size_t *length)
 	return true;
 }
 
-/* Steps through a list; false: no more. */
+/* Reads the next entry of a list. Returns false if there is none. */
 static bool next_link(struct list *list, const char **from, size_t *from_length, const char **to,
 		      size_t *to_length)
 {
@@ -52,7 +52,7 @@ static bool next_link(struct list *list, const char **from, size_t *from_length,
 	       next_path(list, to, to_length);
 }
 
-/* Returns whether a path is `folder`, or below it. */
+/* Returns true if a path is `folder`, or below `folder`. */
 static bool is_at(const char *path, const char *folder, size_t length)
 {
 	return strncmp(path, folder, length) == 0 && (path[length] == '/' || !path[length]);
@@ -90,46 +90,46 @@ bool path_links_has_program(const char *links, const char *name, const char *pat
 	return false;
 }
 
-/* ---- on the thread of bounded calls ---- */
+/* ---- looking up, on the thread of bounded calls ---- */
 
 enum item_kind {
 	ITEM_ANCHOR = 'a', /* the working directory */
 	ITEM_WORD = 'w',
-	ITEM_PROGRAM = 'p', /* may be what the command found under this path */
+	ITEM_PROGRAM = 'p', /* a place in the search path where the program may be */
 	ITEM_CODE = 'c',    /* a folder of code, or its file */
 };
 
-/* What is looked up, each with its kind before it and a NUL behind it, and what was found. */
-struct look {
+/* Paths to look up, each after its kind and with a NUL behind it, and the links found. */
+struct lookup {
 	struct bounded_job job;
 	char *items, *links;
 	size_t item_bytes, link_bytes;
 	uint32_t link_count;
-	const char **anchors; /* where the command leads, with and without links */
-	char **owned;         /* those of them that were made */
+	const char **anchors; /* folders that the command names, as given and with links followed */
+	char **owned;         /* anchors to be freed */
 	uint32_t anchor_count, owned_count;
-	const char *searched; /* the last program that was found */
+	const char *searched; /* the last program found */
 };
 
-static void release(struct look *look)
+static void release(struct lookup *lookup)
 {
-	for (uint32_t i = 0; i < look->owned_count; i++)
-		free(look->owned[i]);
-	free(look->owned);
-	free(look->anchors);
-	free(look->items);
+	for (uint32_t i = 0; i < lookup->owned_count; i++)
+		free(lookup->owned[i]);
+	free(lookup->owned);
+	free(lookup->anchors);
+	free(lookup->items);
 }
 
 static void discard(struct bounded_job *opaque)
 {
-	struct look *look = (struct look *)opaque;
+	struct lookup *lookup = (struct lookup *)opaque;
 
-	release(look);
-	free(look->links);
+	release(lookup);
+	free(lookup->links);
 }
 
-/* Adds what the command names: the folder of a file, or a folder. Takes `path`. */
-static void add_anchor(struct look *look, char *path, bool is_folder)
+/* Adds a folder that the command names, or the folder of a file that it names. Takes `path`. */
+static void add_anchor(struct lookup *lookup, char *path, bool is_folder)
 {
 	char *slash = path ? strrchr(path, '/') : NULL;
 
@@ -139,38 +139,38 @@ static void add_anchor(struct look *look, char *path, bool is_folder)
 	}
 	if (!is_folder)
 		*slash = '\0';
-	look->owned[look->owned_count++] = path;
+	lookup->owned[lookup->owned_count++] = path;
 	if (path[0])
-		look->anchors[look->anchor_count++] = path;
+		lookup->anchors[lookup->anchor_count++] = path;
 }
 
-static bool is_named(const struct look *look, const char *path)
+static bool is_named(const struct lookup *lookup, const char *path)
 {
-	for (uint32_t i = 0; i < look->anchor_count; i++)
-		if (is_at(path, look->anchors[i], strlen(look->anchors[i])))
+	for (uint32_t i = 0; i < lookup->anchor_count; i++)
+		if (is_at(path, lookup->anchors[i], strlen(lookup->anchors[i])))
 			return true;
 	return false;
 }
 
-static void add_link(struct look *look, const char *from, size_t from_length, const char *to)
+static void add_link(struct lookup *lookup, const char *from, size_t from_length, const char *to)
 {
 	char *path = strndup(from, from_length);
-	char *known = path ? path_links_follow(look->links, path) : NULL;
+	char *known = path ? path_links_follow(lookup->links, path) : NULL;
 	size_t bytes = from_length + strlen(to) + 4;
 
 	if (path && (!known || strcmp(known, to) != 0) &&
-	    look->link_bytes + bytes < PATH_LINKS_BYTES && look->link_count < PATH_LINKS_MAX) {
-		look->link_bytes += (size_t)snprintf(look->links + look->link_bytes, bytes + 1,
-						     "%s//%s//", path, to);
-		look->link_count++;
+	    lookup->link_bytes + bytes < PATH_LINKS_BYTES && lookup->link_count < PATH_LINKS_MAX) {
+		lookup->link_bytes += (size_t)snprintf(lookup->links + lookup->link_bytes,
+						       bytes + 1, "%s//%s//", path, to);
+		lookup->link_count++;
 	}
 	free(known);
 	free(path);
 }
 
 /*
- * Follows the first link of a path, beyond `*known` bytes of it, which then are where it leads to.
- * False: there is none. Paths have no "." and "..".
+ * Replaces the first link in a path, beyond its first `*known` bytes, by its target. Then `*known`
+ * is the length of the target. Returns false if there is no link. Paths have no "." and "..".
  */
 static bool follow_one(char **path, size_t *known)
 {
@@ -202,10 +202,10 @@ static bool follow_one(char **path, size_t *known)
 }
 
 /*
- * Keeps where a path leads to: of the user's words to the end, of code up to the first place that
- * is named. Returns the end; NULL: the path has no links, or nothing of it is kept.
+ * Follows a path's links: for a word, all of them; for code, up to the first path below an anchor.
+ * Adds the link and returns the path that was reached. Returns NULL if nothing is added.
  */
-static char *follow_path(struct look *look, const char *path, bool is_word)
+static char *follow_path(struct lookup *lookup, const char *path, bool is_word)
 {
 	char *at = strdup(path);
 	size_t length = strlen(path), known = 0, rest = length;
@@ -214,7 +214,7 @@ static char *follow_path(struct look *look, const char *path, bool is_word)
 	for (int i = 0; at && i < LINKS_MAX && follow_one(&at, &known); i++) {
 		rest = strlen(at) - known;
 		is_kept |= is_word;
-		if (!is_word && is_named(look, at)) {
+		if (!is_word && is_named(lookup, at)) {
 			is_kept = true;
 			break;
 		}
@@ -223,7 +223,7 @@ static char *follow_path(struct look *look, const char *path, bool is_word)
 		char *to = strndup(at, known);
 
 		if (to)
-			add_link(look, path, length - rest, to);
+			add_link(lookup, path, length - rest, to);
 		free(to);
 		return at;
 	}
@@ -231,15 +231,15 @@ static char *follow_path(struct look *look, const char *path, bool is_word)
 	return NULL;
 }
 
-/* Looks up a word as the kernel does it, and keeps it as the text that it is compared as. */
-static void look_up_word(struct look *look, const char *path, bool is_program)
+/* Looks up a word as the kernel does, and keeps it as the plain path that code is compared with. */
+static void look_up_word(struct lookup *lookup, const char *path, bool is_program)
 {
 	char *plain, *end, *real;
 	struct stat st;
 	bool is_folder;
 
-	/* the first that is there is the program */
-	if ((is_program && look->searched && strcmp(look->searched, base_name(path)) == 0) ||
+	/* the first place with the program counts */
+	if ((is_program && lookup->searched && strcmp(lookup->searched, base_name(path)) == 0) ||
 	    stat(path, &st) != 0)
 		return;
 	is_folder = S_ISDIR(st.st_mode);
@@ -247,42 +247,42 @@ static void look_up_word(struct look *look, const char *path, bool is_program)
 	if (!plain)
 		return;
 	if (is_program)
-		look->searched = base_name(path);
-	end = follow_path(look, plain, true);
+		lookup->searched = base_name(path);
+	end = follow_path(lookup, plain, true);
 	/* the kernel goes up from where a link leads to: "link/../x.py" */
 	real = realpath(path, NULL);
 	if (real && strcmp(real, end ? end : plain) != 0)
-		add_link(look, plain, strlen(plain), real);
+		add_link(lookup, plain, strlen(plain), real);
 	free(end);
-	add_anchor(look, real, is_folder);
-	add_anchor(look, plain, is_folder);
+	add_anchor(lookup, real, is_folder);
+	add_anchor(lookup, plain, is_folder);
 }
 
-static void run_look(struct bounded_job *opaque)
+static void run_lookup(struct bounded_job *opaque)
 {
-	struct look *look = (struct look *)opaque;
+	struct lookup *lookup = (struct lookup *)opaque;
 	size_t at, next;
 
-	look->links = calloc(1, PATH_LINKS_BYTES);
-	look->anchors = calloc(ANCHORS_MAX, sizeof(*look->anchors));
-	look->owned = calloc(ANCHORS_MAX, sizeof(*look->owned));
-	if (!look->links || !look->anchors || !look->owned || !bounded_drop_capabilities())
+	lookup->links = calloc(1, PATH_LINKS_BYTES);
+	lookup->anchors = calloc(ANCHORS_MAX, sizeof(*lookup->anchors));
+	lookup->owned = calloc(ANCHORS_MAX, sizeof(*lookup->owned));
+	if (!lookup->links || !lookup->anchors || !lookup->owned || !bounded_drop_capabilities())
 		return;
-	/* words come first: code is kept by where they lead */
-	for (at = 0; at < look->item_bytes; at = next) {
-		const char *path = look->items + at + 1;
+	/* words come first: their anchors decide which links of code are kept */
+	for (at = 0; at < lookup->item_bytes; at = next) {
+		const char *path = lookup->items + at + 1;
 
-		next = at + strlen(look->items + at) + 1;
-		if (look->items[at] == ITEM_ANCHOR)
-			look->anchors[look->anchor_count++] = path;
-		else if (look->items[at] == ITEM_CODE)
-			free(follow_path(look, path, false));
+		next = at + strlen(lookup->items + at) + 1;
+		if (lookup->items[at] == ITEM_ANCHOR)
+			lookup->anchors[lookup->anchor_count++] = path;
+		else if (lookup->items[at] == ITEM_CODE)
+			free(follow_path(lookup, path, false));
 		else
-			look_up_word(look, path, look->items[at] == ITEM_PROGRAM);
+			look_up_word(lookup, path, lookup->items[at] == ITEM_PROGRAM);
 	}
 }
 
-/* ---- what is looked up ---- */
+/* ---- paths to look up ---- */
 
 struct items {
 	FILE *out;
@@ -298,7 +298,7 @@ static void put_item(struct items *items, enum item_kind kind, const char *path,
 	fputc('\0', items->out);
 }
 
-/* Puts the paths under which a program may have been found. */
+/* Puts the places in the search path where a program may be. */
 static void put_searched(struct items *items, const char *name)
 {
 	const char *at = items->search_path;
@@ -358,7 +358,7 @@ static void put_file(struct items *items, const char *path)
 
 static void put_code(struct items *items, const struct result *r)
 {
-	/* the last ones: most frames repeat them */
+	/* texts of the frame before: most frames repeat them */
 	const char *file = NULL, *module = NULL, *source = NULL;
 
 	for (uint32_t i = 0; i < r->frame_count; i++) {
@@ -375,12 +375,12 @@ static void put_code(struct items *items, const struct result *r)
 	}
 }
 
-/* False: out of memory. */
-static bool put_items(const struct result *r, const char *search_path, struct look *look)
+/* Returns false if out of memory. */
+static bool put_items(const struct result *r, const char *search_path, struct lookup *lookup)
 {
 	struct items items = {.folder = r->totals.folder, .search_path = search_path};
 
-	items.out = open_memstream(&look->items, &look->item_bytes);
+	items.out = open_memstream(&lookup->items, &lookup->item_bytes);
 	if (!items.out)
 		return false;
 	if (items.folder && items.folder[0] == '/' && items.folder[1])
@@ -391,21 +391,21 @@ static bool put_items(const struct result *r, const char *search_path, struct lo
 	intern_release(&items.seen);
 	if (fclose(items.out) == 0)
 		return true;
-	free(look->items);
+	free(lookup->items);
 	return false;
 }
 
-/* Runs the job, and takes it. */
-static char *run(struct bounded_caller *calls, struct look *look)
+/* Runs the job, and frees it. */
+static char *run(struct bounded_caller *calls, struct lookup *lookup)
 {
 	char *links;
 
-	if (bounded_call(calls, &look->job, BOUNDED_CALL_OPEN_MS) != 0)
-		return NULL; /* the job is no longer ours */
-	table_quota_settle(bounded_caller_budget(calls), &look->job.share, false);
-	links = look->links;
-	release(look);
-	free(look);
+	if (bounded_call(calls, &lookup->job, BOUNDED_CALL_OPEN_MS) != 0)
+		return NULL; /* the job belongs to the caller's thread */
+	table_quota_settle(bounded_caller_budget(calls), &lookup->job.share, false);
+	links = lookup->links;
+	release(lookup);
+	free(lookup);
 	if (links && links[0])
 		return links;
 	free(links);
@@ -414,14 +414,14 @@ static char *run(struct bounded_caller *calls, struct look *look)
 
 char *path_links_find(const struct result *result, const char *search_path)
 {
-	struct look *look = bounded_job_new(sizeof(*look), run_look, discard);
+	struct lookup *lookup = bounded_job_new(sizeof(*lookup), run_lookup, discard);
 	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_OPEN_MS);
 	char *links = NULL;
 
-	if (look && calls && put_items(result, search_path, look))
-		links = run(calls, look);
+	if (lookup && calls && put_items(result, search_path, lookup))
+		links = run(calls, lookup);
 	else
-		free(look);
+		free(lookup);
 	bounded_caller_free(calls);
 	return links;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Appends a path's components to an absolute one; "." and ".." as if nothing were a link. */
+/* Appends a path's components to an absolute path. Returns the new length. */
 static size_t append_path(char *to, size_t length, const char *path)
 {
 	while (*path) {

@@ -6,7 +6,7 @@
 #include "profiler/tables/collectives.h"
 
 struct rank_waits {
-	struct collectives *collectives;         /* ids: the records' numbers */
+	struct collectives *collectives;         /* an operation's id is the record's position */
 	bool *is_compared;                       /* by frame */
 	const struct collective_operation *list; /* in the order of records */
 	uint32_t count, next;
@@ -37,7 +37,7 @@ static void add_record(struct rank_waits *w, const struct result *r,
 	collectives_add(w->collectives, &line, record->start_ns, record->duration_ns, number);
 }
 
-/* 0 or -errno. */
+/* Returns 0, or -errno. */
 static int read_records(struct rank_waits *w, const struct result *r)
 {
 	struct timeline_reader *reader = timeline_reader_new(r->timeline);
@@ -53,7 +53,7 @@ static int read_records(struct rank_waits *w, const struct result *r)
 	return more;
 }
 
-/* Their times are aligned already. */
+/* Finds the waits. Times are aligned already. Returns false if out of memory. */
 static bool find(struct rank_waits *w, const struct result *r)
 {
 	struct collective_clock *clocks = calloc(r->rank_count + 1u, sizeof(*clocks));

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For how long operations of merged runs waited for the rank that came last (collectives.h), by the
- * records of the result's timeline: for views of a part of it, whose rows are made of records.
+ * Finds how long operations of merged runs waited for the last rank, from the result's timeline.
+ *
+ * Views of a part of the run need it (collectives.h): their rows are made of the timeline's
+ * records.
  */
 #ifndef PROFILER_SHAPE_RANK_WAITS_H
 #define PROFILER_SHAPE_RANK_WAITS_H
@@ -11,15 +13,15 @@
 struct rank_waits;
 
 /*
- * Reads the whole timeline, which the result has. It finds what the merge found, unless records
- * were lost since. NULL with errno.
+ * Reads the whole timeline of the result. Finds what the merge found, unless records were lost
+ * since. Returns NULL with errno set.
  */
 struct rank_waits *rank_waits_new(const struct result *result, struct quota *memory);
 void rank_waits_free(struct rank_waits *w);
 
 /*
- * How long a record waits from its start on, in ns, and for which rank; 0: it does not. `number` is
- * larger than in the last call.
+ * Returns for how long a record waits from its start on, in ns, and finds the rank. Returns 0 if it
+ * does not wait. `number`, the record's position, grows from call to call.
  */
 uint64_t rank_waits_next(struct rank_waits *w, uint64_t number, uint32_t *rank);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "profiler/shape/naming_private.h"
+#include "profiler/shape/result_naming_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ _Static_assert(NONE == HASH_INDEX_NONE, "one value for none");
 
 /* ---- stacks ---- */
 
-/* A stack with one more frame inside. Beyond the budget it is the one for what is not kept. */
+/* Returns a stack with one more frame inside, or the stack for all stacks beyond the quota. */
 static uint32_t push(struct naming *n, uint32_t outer, uint32_t frame)
 {
 	uint32_t at;
@@ -51,7 +51,7 @@ static void add_to_path(struct naming *n, uint32_t *count, uint32_t value)
 		n->failed = true;
 }
 
-/* Lists the stacks from `stack` (included) outwards to `until` (excluded): how many. */
+/* Lists the stacks from `stack` (included) outwards to `until` (excluded). Returns the count. */
 static uint32_t list_path(struct naming *n, struct stack_id stack, struct stack_id until)
 {
 	uint32_t count = 0;
@@ -62,7 +62,7 @@ static uint32_t list_path(struct naming *n, struct stack_id stack, struct stack_
 	return count;
 }
 
-/* With all its frames. */
+/* Names a stack with all its frames. */
 static uint32_t name_whole(struct naming *n, struct stack_id stack)
 {
 	struct stack_id known = stack;
@@ -81,7 +81,7 @@ static uint32_t name_whole(struct naming *n, struct stack_id stack)
 	return at;
 }
 
-/* A frame that ends a part of a stack, within which a launch is looked for. */
+/* Returns true for a frame that ends the part of a stack in which a launch is looked for. */
 static bool is_boundary(const struct frame *frame)
 {
 	switch (frame->kind) {
@@ -100,9 +100,9 @@ static bool is_boundary(const struct frame *frame)
 }
 
 /*
- * The program's own call, at which a launch ends: `api`, or the function of the runtime that called
- * this of the driver. That is the innermost one: a library may have a cudaMemcpy of its own, which
- * launches kernels. The path is that of the stack, `count` long.
+ * Returns the program's own call of CUDA: `api`, or the function of the runtime that called `api`
+ * of the driver. The innermost one counts: a library may have a cudaMemcpy of its own that launches
+ * kernels. The path under way has `count` stacks.
  */
 static const char *own_call(struct naming *n, uint32_t count, const char *api)
 {
@@ -124,7 +124,7 @@ static const char *own_call(struct naming *n, uint32_t count, const char *api)
 	return api;
 }
 
-/* Puts the names of a frame below `*at`, up to that of a launch: true, and no more is to follow. */
+/* Pushes the names of a frame, up to a launch. Returns true at a launch: the stack ends there. */
 static bool push_up_to_launch(struct naming *n, uint32_t *at, struct stack_id stack,
 			      const char *api)
 {
@@ -142,9 +142,7 @@ static bool push_up_to_launch(struct naming *n, uint32_t *at, struct stack_id st
 	return false;
 }
 
-/*
- * Does the same for what was launched, waited for or timed: up to the program's own call of CUDA.
- */
+/* Names the stack of a launch, wait or timed call, up to the program's own call of CUDA. */
 static uint32_t name_launched(struct naming *n, struct stack_id stack)
 {
 	const struct frame *frame = stack_table_frame(n->in->stacks, stack);
@@ -166,7 +164,7 @@ static uint32_t name_launched(struct naming *n, struct stack_id stack)
 	call = own_call(n, count, api);
 	while (count-- > 1 && !has_ended)
 		has_ended = push_up_to_launch(n, &at, (struct stack_id){n->path[count]}, call);
-	/* the call is there already, if a frame with its name ended the walk */
+	/* a frame with the call's name may have ended the walk */
 	if (!has_ended || !api)
 		at = push_names(n, at, stack);
 	n->launched[stack.number] = at;
@@ -176,8 +174,7 @@ static uint32_t name_launched(struct naming *n, struct stack_id stack)
 /* ---- rows ---- */
 
 /*
- * Returns whether a thread computed that waited for the GPU: the stack ends where that was
- * launched.
+ * Returns true if a thread computed while it waited for the GPU. Then the stack ends at the launch.
  */
 static bool has_spun(const struct naming *n, struct stack_id stack)
 {
@@ -214,7 +211,7 @@ static void name_rows(struct naming *n)
 	}
 }
 
-/* Puts a frame around what idle threads wait in. */
+/* Puts a frame around the stack of an idle thread. */
 static uint32_t push_around(struct naming *n, const char *text, uint32_t stack)
 {
 	uint32_t count = 0, at = stack;
@@ -290,11 +287,11 @@ static void name_tables(struct naming *n)
 	n->failed |= result_tables_copy(&n->tables, n->in->tables, &how) != 0;
 }
 
-/* ---- all of it ---- */
+/* ---- names of all stacks ---- */
 
 #define OF_SAMPLES (1u << TIMELINE_CPU_SAMPLE)
 
-/* The stacks that the timeline's records have. */
+/* Names the stacks of the timeline's records. */
 static void name_records(struct naming *n)
 {
 	const struct timeline *timeline = n->in->timeline;
@@ -311,14 +308,14 @@ static void name_records(struct naming *n)
 	}
 }
 
-/* A place in code whose name will be asked for. */
+/* Announces a place in code whose name will be asked for. */
 static void want_frame(struct naming *n, const struct frame *frame)
 {
 	if (naming_is_code(frame) || (frame->kind == FRAME_CALL && frame->code.module > MODULE_JIT))
 		symbolizer_want_name(n->in->symbolizer, frame->code, frame->kind == FRAME_RETURN);
 }
 
-/* All new ones of a stack. */
+/* Announces the frames of a stack that were not seen before. */
 static void want_stack(struct naming *n, bool *seen, struct stack_id stack)
 {
 	for (; !same_id(stack, STACK_EMPTY) && !seen[stack.number];
@@ -340,8 +337,8 @@ static void want_table(struct naming *n, bool *seen, const struct table_kind *ki
 }
 
 /*
- * Looks up the names of all code in the stacks of rows, records and tables, file by file: the
- * tables of one file need not be there while those of another are read.
+ * Looks up the names of all code in stacks of rows, records and tables, file by file. So symbol
+ * tables of only one file are in memory at a time.
  */
 static void find_names(struct naming *n)
 {
@@ -379,7 +376,10 @@ static struct unnamed count_unnamed(const struct symbolizer *symbolizer)
 				.unread_path = stats.unread_path};
 }
 
-/* `table`: the address of a pointer to `count` elements. False: out of memory. */
+/*
+ * Grows `count` elements to `room`; `table` is the address of their pointer. Returns false if out
+ * of memory.
+ */
 static bool grow(void *table, uint32_t count, uint32_t room, size_t size, int fill)
 {
 	char *old, *grown;
@@ -393,13 +393,14 @@ static bool grow(void *table, uint32_t count, uint32_t room, size_t size, int fi
 	return true;
 }
 
-/* Just what is needed at first, as at the end of a run; then some more. */
+/* Returns exactly `count` at first, as at the end of a run; then half more, for a run that goes on.
+ */
 static uint32_t room_for(uint32_t count, uint32_t before)
 {
 	return before ? count + count / 2 : count;
 }
 
-/* Room for the names of all that is collected so far. False: out of memory. */
+/* Makes room for names of all that is collected so far. Returns false if out of memory. */
 static bool make_room_for_names(struct naming *n)
 {
 	uint32_t frames = stack_table_frame_count(n->in->stacks) + 1;
@@ -426,7 +427,7 @@ static bool allocate_names(struct naming *n)
 	return make_room_for_names(n) && named_stacks_begin(&n->stacks);
 }
 
-/* Frees what is not needed once everything has a name; a timeline's records need stacks' names. */
+/* Frees memory that only naming needs. Records of a timeline need the stacks' names. */
 static void drop_memory_of_naming(struct naming *n)
 {
 	free(n->names);
@@ -442,7 +443,7 @@ static void drop_memory_of_naming(struct naming *n)
 	n->list = n->path = NULL;
 }
 
-/* Refers the result to its parts, which may have moved since. */
+/* Refers the result to its parts, which may have moved. */
 static void refer(struct naming *n)
 {
 	const struct collected *in = n->in;
@@ -512,7 +513,7 @@ struct result *result_new(const struct collected *collected, const struct naming
 	n->result.record_stack_count = stack_table_count(collected->stacks);
 	n->result.unnamed = count_unnamed(collected->symbolizer);
 	n->result.unnamed.not_kept = n->memory.refused;
-	if (!options->inlines) /* a line says of these files that inlined functions are missing */
+	if (!options->inlines) /* the report warns about these files only for inlined functions */
 		n->result.unnamed.unread = 0;
 	if (collected->counters && totals->measure.counters) {
 		n->result.counters = &n->counters;

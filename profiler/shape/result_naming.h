@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names what was collected: stacks of addresses become stacks of named frames.
+ * Names what was collected: makes stacks of named frames from stacks of addresses.
  *
- * A CPU sample's stack keeps all its frames. Where something was launched, waited for or timed, a
- * stack ends at the program's own call of CUDA: where only a nested call of the driver was
- * probed, or the runtime is linked statically, the frames inside that call are left out.
+ * The stack of a CPU sample keeps all its frames. The stack of a launch, wait or timed call ends at
+ * the program's own call of CUDA. Frames inside that call are left out: those of a statically
+ * linked runtime, and those around a nested call of the driver.
  */
 #ifndef PROFILER_SHAPE_RESULT_NAMING_H
 #define PROFILER_SHAPE_RESULT_NAMING_H
@@ -15,14 +15,14 @@
 
 struct naming_options {
 	bool raw_names;  /* keep kernel names mangled */
-	bool inlines;    /* inlined functions as frames of their own */
-	bool sources;    /* the files that define native functions, from debug information */
+	bool inlines;    /* show inlined functions as frames */
+	bool sources;    /* find source files of native functions, from debug information */
 	bool debuginfod; /* ask servers for debug files */
-	bool links;      /* look for links to the user's code, on the machine where it ran */
+	bool links;      /* find links to the user's code; only on the machine where it ran */
 };
 
 /*
- * The result, which borrows from what was collected and must be freed first; NULL when out of
+ * Makes the result, which borrows from `collected`: free the result first. Returns NULL if out of
  * memory.
  */
 struct result *result_new(const struct collected *collected, const struct naming_options *options,
@@ -30,12 +30,14 @@ struct result *result_new(const struct collected *collected, const struct naming
 void result_free(struct result *result);
 
 /*
- * A result of a run that goes on: without rows, and with the stacks alone that are asked for. Freed
- * like the other. NULL: out of memory.
+ * Makes a result while the run goes on: without rows, with only the stacks that result_name names.
+ * Free it with result_free. Returns NULL if out of memory.
  *
- * result_name: the named stack of something that was launched, waited for or timed. What is
- * collected may have grown since, in all its tables. False: out of memory; the next stack may be
- * tried. result_refresh: the tables of places, processes, threads and devices have grown or moved.
+ * result_name names the stack of a launch, wait or timed call. All tables of `collected` may have
+ * grown since. Returns false if out of memory; the next stack may succeed.
+ *
+ * result_refresh updates the result after tables of places, processes, threads or devices have
+ * grown or moved.
  */
 struct result *result_begin(const struct collected *collected, const struct naming_options *options,
 			    const struct totals *totals);

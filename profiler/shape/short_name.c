@@ -26,8 +26,9 @@ static char closer_of(char c)
 }
 
 /*
- * After the group that opens at `at`; NULL: it does not end, or is nested too deep. A '>' closes
- * only what a '<' has opened: within parentheses it may be a comparison, or the end of "->".
+ * Returns the end of the group that opens at `at`. Returns NULL if the group does not end, or is
+ * nested too deep. A '>' closes only a '<': within parentheses it may be a comparison, or the end
+ * of "->".
  */
 static const char *after_group(const char *at)
 {
@@ -45,7 +46,7 @@ static const char *after_group(const char *at)
 			if (open[depth - 1] == '>' && at[-1] != '-')
 				depth--;
 		} else if (*at == ')' || *at == ']' || *at == '}') {
-			/* a '<' that was none stays open until here */
+			/* a '<' that opened no group stays open until here */
 			while (depth > 0 && open[depth - 1] == '>')
 				depth--;
 			if (depth == 0 || open[--depth] != *at)
@@ -60,21 +61,21 @@ static const char *after_group(const char *at)
 /* ---- writing ---- */
 
 /*
- * What a short name may take. A comma between template arguments may become an ellipsis, a comma
- * and a space: "k<,1>" is "k<…, 1>". Nothing else gets longer as much as that.
+ * Room for a short name. A comma between template arguments may become an ellipsis, a comma and a
+ * space: "k<,1>" is "k<…, 1>". Nothing else grows as much.
  */
 #define SHORT_BYTES(length) (5 * (length) + 1)
 
 struct shortened {
 	char *text; /* SHORT_BYTES of the name */
 	size_t length;
-	bool after_lambda;    /* the last thing written is one */
-	bool after_arguments; /* qualifiers may follow */
+	bool after_lambda;    /* a lambda was written last */
+	bool after_arguments; /* a parameter list was read: qualifiers may follow */
 	bool is_kernel;
-	bool is_argument; /* of a kernel */
+	bool is_argument; /* the name is an argument of a kernel */
 };
 
-/* False: the name does not parse. */
+/* Returns false if the name does not parse. */
 static bool shorten(struct shortened *s, const char *name);
 
 static void add(struct shortened *s, const char *text, size_t length)
@@ -84,7 +85,7 @@ static void add(struct shortened *s, const char *text, size_t length)
 	s->after_lambda = s->after_arguments = false;
 }
 
-/* "{lambda(int)#2}" as "{lambda#2}" */
+/* Adds "{lambda#2}" for "{lambda(int)#2}". */
 static void add_lambda(struct shortened *s, const char *at, const char *end)
 {
 	const char *number = end;
@@ -98,7 +99,8 @@ static void add_lambda(struct shortened *s, const char *at, const char *end)
 	s->after_lambda = true;
 }
 
-/* Finds where a template argument ends; NULL: it does not. `is_lambda`: it is one in a function. */
+/* Returns the end of a template argument, or NULL. `is_lambda` is set for a lambda of a function.
+ */
 static const char *after_argument(const char *at, bool *is_lambda)
 {
 	const char *start = at;
@@ -112,7 +114,7 @@ static const char *after_argument(const char *at, bool *is_lambda)
 	return at;
 }
 
-/* The last part of a qualified name, with the lambdas that are in it. */
+/* Returns the last part of a qualified name, with its lambdas. */
 static const char *last_part(const char *text)
 {
 	const char *last = text;
@@ -125,7 +127,7 @@ static const char *last_part(const char *text)
 	return last;
 }
 
-/* A lambda by its place, without the scope of that: "gpu_kernel<AddFunctor>::{lambda#1}". */
+/* Adds a lambda and its function, without scope: "gpu_kernel<AddFunctor>::{lambda#1}". */
 static const char *add_lambda_argument(struct shortened *s, const char *at, const char *end)
 {
 	size_t length = (size_t)(end - at);
@@ -145,7 +147,7 @@ static const char *add_lambda_argument(struct shortened *s, const char *at, cons
 	return is_name ? end : NULL;
 }
 
-/* Any other template argument without its scope and its own arguments: "FillFunctor". */
+/* Adds another template argument, without scope and arguments: "FillFunctor". */
 static const char *add_plain(struct shortened *s, const char *at)
 {
 	size_t start = s->length;
@@ -169,7 +171,7 @@ static const char *add_plain(struct shortened *s, const char *at)
 	return at;
 }
 
-/* The plain names of a kernel's template arguments. */
+/* Adds the plain names of a kernel's template arguments. */
 static const char *add_arguments(struct shortened *s, const char *at)
 {
 	add(s, "<", 1);
@@ -195,7 +197,7 @@ static const char *take_angles(struct shortened *s, const char *at, const char *
 		add(s, at, (size_t)(end - at));
 		return end;
 	}
-	if (s->after_lambda) /* of its call operator */
+	if (s->after_lambda) /* arguments of the call operator */
 		return end;
 	if (s->is_kernel)
 		return add_arguments(s, at);
@@ -221,7 +223,7 @@ static const char *take_brackets(struct shortened *s, const char *at, const char
 	return end;
 }
 
-/* Parameters; but "(anonymous namespace)" is a scope, which says nothing. */
+/* Skips parameters, and "(anonymous namespace)". */
 static const char *take_parentheses(struct shortened *s, const char *at, const char *end)
 {
 	bool after_lambda = s->after_lambda;
@@ -235,7 +237,7 @@ static const char *take_parentheses(struct shortened *s, const char *at, const c
 	return end;
 }
 
-/* "operator", its symbol or type included. */
+/* Takes "operator" and its symbol or type. */
 static const char *take_operator(struct shortened *s, const char *at)
 {
 	static const char *const symbols[] = {"()", "[]",   "<=>", "<<=", ">>=", "->*", "<<", ">>",
@@ -259,7 +261,7 @@ static const char *take_operator(struct shortened *s, const char *at)
 	return end;
 }
 
-/* The end of ".constprop.0" and the like; `at`: it is none of them. */
+/* Returns the end of a tail such as ".constprop.0"; `at` if there is none. */
 static const char *after_tail(const char *at)
 {
 	static const char *const tails[] = {".constprop", ".isra",     ".part",
@@ -279,27 +281,27 @@ static const char *after_tail(const char *at)
 	return at;
 }
 
-/* "@@GLIBC_2.17", the version of a symbol; but "@plt" is what the function is. */
+/* Returns true for the version of a symbol, "@@GLIBC_2.17". "@plt" stays. */
 static bool is_version(const struct shortened *s, const char *at)
 {
 	return s->length > 0 && strcmp(at, "@plt") != 0 && (is_word(at[1]) || at[1] == '@') &&
 	       !at[strcspn(at, " (<:")];
 }
 
-/* "::h0123456789abcdef" at the end of a Rust name. */
+/* Returns true for the hash of a Rust symbol, "::h0123456789abcdef". */
 static bool is_rust_hash(const char *at)
 {
 	return starts_with(at, "::h") && strspn(at + 3, "0123456789abcdef") == 16 && !at[19];
 }
 
-/* A space ends a return type, or a qualifier follows. NULL: the name ends here. */
+/* Takes a space: the end of a return type, or the start of a qualifier or tail. */
 static const char *take_space(struct shortened *s, const char *at)
 {
 	static const char *const qualifiers[] = {" const", " volatile", " &&", " &", " noexcept"};
 
 	if (at[1] == '<') /* after an operator */
 		return at + 1;
-	/* of a compiler's copy; a script's file, behind its function's name */
+	/* the tail of a compiler's copy, or a script's file behind the function's name */
 	if (starts_with(at, " [clone") || starts_with(at, " [.cold") || starts_with(at, " (.") ||
 	    starts_with(at, " /") || starts_with(at, " file:"))
 		return at + strlen(at);
@@ -332,7 +334,7 @@ static const char *take_scope(struct shortened *s, const char *at)
 	return at + 2;
 }
 
-/* Takes the next piece of the name; NULL: it does not parse. */
+/* Takes the next piece of the name. Returns NULL if it does not parse. */
 static const char *take(struct shortened *s, const char *at)
 {
 	bool is_start = s->length == 0 || !is_word(s->text[s->length - 1]);

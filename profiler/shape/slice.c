@@ -10,14 +10,14 @@
 #include "profiler/shape/grouping.h"
 #include "profiler/model/work_names.h"
 
-#define PATTERN_MAX 1000 /* bytes: the C library takes patterns apart on the stack */
+#define PATTERN_MAX 1000 /* bytes: regcomp() recurses on the stack */
 
 static const struct {
 	const char *word;
 	double ns;
 } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"", 1e9}};
 
-/* "1.5ms", `length` bytes; none at all: `otherwise`. */
+/* Parses `length` bytes, "1.5ms". An empty text is `otherwise`. Returns false for other texts. */
 static bool parse_moment(const char *text, size_t length, uint64_t otherwise, uint64_t *ns)
 {
 	char number[32];
@@ -128,7 +128,7 @@ unsigned int slice_needs(const struct slice *slice)
 
 /* ---- places ---- */
 
-/* The number that users know it by. */
+/* Returns the number by which users know a part of a place. */
 static uint64_t number_of(const struct result *result, const struct place *place,
 			  enum place_part part)
 {
@@ -145,7 +145,7 @@ static bool matches(const struct slice_match *match, const char *text)
 	return regexec(&match->pattern, text, 0, NULL, 0) == 0;
 }
 
-/* By what CUPTI says of it, besides its label. */
+/* Matches a device by its name and UUID. */
 static bool has_device(const struct slice_match *match, const struct result *result,
 		       const struct place *place)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A part of a run: what ran within a time, in a process or thread, on a device or stream, a kernel.
- * All that is given must hold. A row or record whose place does not say has no such part, so CPU
- * samples belong to no device, and only GPU work and waits for it to a kernel.
+ * Selects a part of a run: by time, process, thread, device, stream or kernel.
+ *
+ * All criteria must hold. A row or record whose place lacks a part does not match it. So CPU
+ * samples belong to no device, and only GPU work and waits for it belong to a kernel.
  */
 #ifndef PROFILER_SHAPE_SLICE_H
 #define PROFILER_SHAPE_SLICE_H
@@ -14,12 +15,12 @@
 #include "profiler/model/result.h"
 
 /*
- * A number or a pattern: a number is the pid, the tid, CUPTI's id; other text is an extended
- * regular expression (POSIX), which must match somewhere in the name: of a device, in its label
- * ("GPU 0"), its name ("NVIDIA H200") or its UUID.
+ * A number or a pattern. A number is a pid, a tid, or CUPTI's id. A pattern is an extended regular
+ * expression (POSIX) that matches somewhere in the name. For a device it may match the label ("GPU
+ * 0"), the name ("NVIDIA H200") or the UUID.
  */
 struct slice_match {
-	const char *text; /* borrowed; NULL: everything */
+	const char *text; /* borrowed; NULL matches everything */
 	bool is_number;
 	uint64_t number;
 	regex_t pattern; /* unless is_number */
@@ -35,17 +36,16 @@ struct slice {
 };
 
 /*
- * "A..B", in seconds, or with one of the units ns, us, ms, s, m: "1.5..2", "500ms..", "..10s".
- * False: anything else, or nothing lies between.
+ * Parses "A..B", in seconds or with a unit (ns, us, ms, s, m): "1.5..2", "500ms..", "..10s".
+ * Returns false for other texts, and for an empty range.
  */
 bool slice_parse_time(const char *text, struct slice *slice);
 
-/*
- * A length of time above 0, like "2", "500ms" or "1.5m", at most a year. False: anything else.
+/* Parses a duration above 0 and up to a year: "2", "500ms", "1.5m". Returns false for other texts.
  */
 bool slice_parse_duration(const char *text, uint64_t *ns);
 
-/* False: not a pattern; `error` says why. */
+/* Parses a number, if allowed, or a pattern. Returns false with the reason in `error`. */
 #define SLICE_ERROR_BYTES 128
 bool slice_parse_match(const char *text, bool may_be_number, struct slice_match *match,
 		       char error[SLICE_ERROR_BYTES]);
@@ -53,25 +53,25 @@ bool slice_parse_match(const char *text, bool may_be_number, struct slice_match 
 void slice_release(struct slice *slice);
 void slice_release_match(struct slice_match *match);
 
-/* Returns whether it is less than the whole run. */
+/* Returns true if the slice is less than the whole run. */
 bool slice_is_part(const struct slice *slice);
 
-/* Returns what outputs have to collect so that it can be told apart: enum writer_needs. */
+/* Returns what must be collected to select the slice: enum writer_needs. */
 unsigned int slice_needs(const struct slice *slice);
 
 /*
- * Returns whether it is of a device, context or stream. A wait is for all that was launched, so
- * none has it.
+ * Returns true if the slice is of a device, context or stream. No wait is in such a slice, for a
+ * wait is for everything that was launched.
  */
 bool slice_is_of_gpu(const struct slice *slice);
 
-/* Returns whether a place is within. */
+/* Returns true if a place is in the slice. */
 bool slice_has_place(const struct slice *slice, const struct result *result, uint32_t place);
 
-/* Returns whether GPU work with this frame, the innermost of its stack, is within. */
+/* Returns true if GPU work is in the slice. `frame` is the innermost of its stack. */
 bool slice_has_work(const struct slice *slice, const struct frame_info *frame);
 
-/* The options that choose it, each after a space: " --time 1..2 --device 0". */
+/* Prints the options of the slice, each after a space: " --time 1..2 --device 0". */
 void slice_print(const struct slice *slice, FILE *out);
 
 #endif

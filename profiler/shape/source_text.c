@@ -19,13 +19,13 @@
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* Not in <linux/magic.h>, or not in that of older systems. */
+/* Missing in <linux/magic.h>, at least on older systems. */
 #define MAGIC_CONFIGFS 0x62656570
 #define MAGIC_FUSECTL 0x65735543
 
-/* ---- which files ---- */
+/* ---- files that may be read ---- */
 
-/* Languages that compilers and code generators for GPUs read. Not ".inc", ".txt" or none. */
+/* Returns true for names of languages for GPUs. ".inc", ".txt" and no ending do not count. */
 static bool is_name_of_source(const char *path)
 {
 	static const char *const ends[] = {
@@ -47,7 +47,6 @@ static bool is_special_place(const char *path)
 	return starts_with_any(path, folders, COUNT(folders));
 }
 
-/* Wherever it is mounted: what is no file of anyone's, but the kernel's answer to reading it. */
 bool source_text_is_special(int fd)
 {
 	static const uint32_t systems[] = {
@@ -88,7 +87,7 @@ struct read_job {
 	uint64_t max; /* bytes */
 	/* results */
 	enum source_state state;
-	int64_t written_ns; /* since 1970 */
+	int64_t written_ns; /* time of the last change, since 1970 */
 	char *text;
 	size_t size;
 };
@@ -98,7 +97,7 @@ static void discard_read(struct bounded_job *opaque)
 	free(((struct read_job *)opaque)->text);
 }
 
-/* Finds what a descriptor is open for; links have been followed. */
+/* Finds the path of an open file, with links followed. */
 static bool real_path(int fd, char path[PATH_MAX])
 {
 	char self[64];
@@ -117,7 +116,7 @@ static enum source_state read_text(struct read_job *job, int fd, const struct st
 	job->written_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 	if ((uint64_t)st->st_size > job->max)
 		return SOURCE_TOO_LARGE;
-	/* it may grow meanwhile */
+	/* the file may grow meanwhile */
 	if (read_to_end(fd, job->max + 1, &job->text, &job->size) != 0)
 		return SOURCE_NOT_FOUND;
 	if (job->size > job->max)
@@ -125,7 +124,7 @@ static enum source_state read_text(struct read_job *job, int fd, const struct st
 	return is_text(job->text, job->size) ? SOURCE_READ : SOURCE_NOT_TEXT;
 }
 
-/* `found`: open as a path alone, which reads nothing. It is opened again, and not looked up. */
+/* Reads a file that is open as a path (O_PATH). Opens it again by its descriptor, not its name. */
 static enum source_state read_found(struct read_job *job, int found)
 {
 	enum source_state state;
@@ -147,8 +146,8 @@ static enum source_state read_found(struct read_job *job, int found)
 }
 
 /*
- * Opens it as a path alone. A descriptor or -errno. Whoever wrote the name may be anyone, and could
- * want to see in root's report what only root can reach.
+ * Opens a file as a path (O_PATH). Returns a descriptor, or -errno. For root the file must be
+ * public: a hostile name must not put what only root can read into root's report.
  */
 static int find(const struct read_job *job)
 {
@@ -195,7 +194,7 @@ struct wanted {
 	uint32_t use_count;
 };
 
-/* The lines around those with samples, as parts that do not touch. */
+/* Makes parts that do not touch, of the lines with samples and those around. */
 static bool make_parts(struct wanted *w)
 {
 	struct source_file *f = &w->file;
@@ -216,7 +215,7 @@ static bool make_parts(struct wanted *w)
 	return f->parts;
 }
 
-/* Writes a line without what moves a cursor, cut if it is long; returns its length. */
+/* Copies a cleaned line, cut if it is long. Returns its length. */
 static size_t copy_line(char *to, const char *line, size_t length, size_t max)
 {
 	bool is_cut = length > max;
@@ -246,7 +245,7 @@ static size_t copy_line(char *to, const char *line, size_t length, size_t max)
 	return used;
 }
 
-/* Keeps the lines of the file's parts; those that the file does not have are left out. */
+/* Keeps the lines of the parts, as far as the file has them. */
 static bool keep_lines(struct wanted *w, const char *text, size_t size, size_t line_max)
 {
 	struct source_file *f = &w->file;
@@ -254,7 +253,7 @@ static bool keep_lines(struct wanted *w, const char *text, size_t size, size_t l
 	size_t at = 0;
 	char *smaller;
 
-	f->text = malloc(size + 2); /* a newline that lacks, and a NUL */
+	f->text = malloc(size + 2); /* a missing newline, and a NUL */
 	if (!f->text)
 		return false;
 	for (; at < size && part < f->part_count; line++) {
@@ -269,7 +268,7 @@ static bool keep_lines(struct wanted *w, const char *text, size_t size, size_t l
 		at += length + (end != NULL);
 	}
 	if (part < f->part_count) {
-		/* the end is in this part, or before it */
+		/* the file ends in this part, or before */
 		f->has_changed |= w->uses[w->use_count - 1].line >= line;
 		f->parts[part].count =
 			line > f->parts[part].first ? line - f->parts[part].first : 0;
@@ -304,7 +303,7 @@ static bool is_after_run(const struct result *r, int64_t written_ns)
 	       (uint64_t)written_ns - t->start_unix_ns > t->elapsed_ns;
 }
 
-/* False: out of memory. */
+/* Returns false if out of memory. */
 static bool read_file(const struct result *r, const struct source_limits *limits,
 		      struct bounded_caller *calls, struct wanted *w)
 {
@@ -322,7 +321,7 @@ static bool read_file(const struct result *r, const struct source_limits *limits
 		return true;
 	}
 	if (bounded_call(calls, &job->job, BOUNDED_CALL_OPEN_MS) != 0)
-		return true; /* the job is no longer ours */
+		return true; /* the job belongs to the caller's thread */
 	table_quota_settle(bounded_caller_budget(calls), &job->job.share, false);
 	w->file.state = job->state;
 	if (job->state == SOURCE_READ) {
@@ -367,7 +366,7 @@ static bool read_files(const struct result *r, const struct source_limits *limit
 	return is_read;
 }
 
-/* Equal paths are one pointer, and may be long. */
+/* Compares paths by pointer: equal paths are one pointer, and may be long. */
 static int by_place(const void *a, const void *b)
 {
 	const struct use *x = a, *y = b;
@@ -386,7 +385,7 @@ static int by_time(const void *a, const void *b)
 	return strcmp(x->file.path, y->file.path);
 }
 
-/* Time by frame, of those that are lines of source. */
+/* Adds a row's time to its frame, if that is a line of source. */
 static void add_row(const struct result *r, const struct row *row, uint64_t *ns)
 {
 	const struct stack_info *last = &r->stacks[row->stack];

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Source of device code, for pages that show stalls beside it (--stalls): the lines with samples
- * and SOURCE_TEXT_AROUND lines around them, from the files that line tables name.
+ * Reads the source of device code, for pages that show stalls beside it (--stalls).
  *
- * The names come from the program, or from anyone's capture: whoever wrote them chooses what is
- * read. So a file is read as the user that we are, on a thread without capabilities and with a
- * deadline (bounded_call.h), and only if
+ * Reads the lines with samples, and SOURCE_TEXT_AROUND lines around them, from the files that line
+ * tables name.
  *
- *	- its own name, where links lead to it, ends like one of source: "x.cu", "x.py";
+ * The names come from the program, or from anyone's capture. Whoever wrote them chooses which file
+ * is read. So a file is read with the user's own rights, on a thread without capabilities and with
+ * a deadline (bounded_call.h), and only if
+ *
+ *	- its real name, with links followed, ends like source: "x.cu", "x.py";
  *	- it is a regular file, neither below /proc, /sys or /dev nor of such a file system;
- *	  nothing else is even opened;
- *	- everybody can reach and read it, folders included, if we are root (no user to become,
- *	  --as-root): then so could the user of the process that named it (guarded_path.h);
+ *	  nothing else is opened;
+ *	- if we are root (no user to become, --as-root): everybody can reach and read it. So
+ *	  can the user of the process that named it (guarded_path.h);
  *	- it has at most SOURCE_TEXT_FILE bytes, which are UTF-8 without NUL.
  *
- * A relative name is below the command's working directory: line tables that ptxas writes have no
- * directory of their compilation. A file is that of now, not that of the run.
+ * A relative name is below the command's working directory: line tables of ptxas have no directory.
+ * The file is read as it is now, which may differ from the run.
  *
- * Bounded: the SOURCE_TEXT_FILES files with most time, SOURCE_TEXT_TOTAL bytes of all, lines cut at
- * SOURCE_TEXT_LINE bytes.
+ * Bounded: the SOURCE_TEXT_FILES files with most time, SOURCE_TEXT_TOTAL bytes of all files. Lines
+ * are cut at SOURCE_TEXT_LINE bytes.
  */
 #ifndef PROFILER_SHAPE_SOURCE_TEXT_H
 #define PROFILER_SHAPE_SOURCE_TEXT_H
@@ -33,29 +35,29 @@
 #define SOURCE_TEXT_FILES 256u
 #define SOURCE_TEXT_LINE 1000u
 #define SOURCE_TEXT_AROUND 20u
-#define SOURCE_TEXT_RUN_MS 10000u /* waiting for all files */
+#define SOURCE_TEXT_RUN_MS 10000u /* timeout for all files */
 
-/* The page has the same numbers (html/source.js). */
+/* Keep the numbers equal to those of html/source.js. */
 enum source_state {
 	SOURCE_READ,
-	SOURCE_NOT_FOUND, /* or one that we may not read */
-	SOURCE_REFUSED,   /* no name of source, or no place for it */
+	SOURCE_NOT_FOUND, /* or not readable */
+	SOURCE_REFUSED,   /* not named like source, or in a special file system */
 	SOURCE_TOO_LARGE,
 	SOURCE_NOT_TEXT,
-	SOURCE_LEFT_OUT, /* beyond the bounds of all files */
+	SOURCE_LEFT_OUT, /* beyond the bounds for all files */
 	SOURCE_STATES
 };
 
-/* Lines that follow each other, from `first` on. */
+/* Consecutive lines, from `first` on. */
 struct source_part {
 	uint32_t first, count;
 };
 
 struct source_file {
-	const char *path; /* as frames have it; borrowed */
-	uint64_t ns;      /* of its lines */
+	const char *path; /* as in frames; borrowed */
+	uint64_t ns;      /* time of its lines */
 	enum source_state state;
-	/* it was written after the run, or has fewer lines than samples name */
+	/* written after the run, or shorter than the lines of samples */
 	bool has_changed;
 	struct source_part *parts;
 	uint32_t part_count;
@@ -65,24 +67,24 @@ struct source_file {
 };
 
 struct source_list {
-	struct source_file *files; /* that with most time first */
+	struct source_file *files; /* most time first */
 	uint32_t count;
 };
 
 struct source_limits {
 	uint64_t file, total; /* bytes */
-	uint32_t files, line; /* how many; bytes */
+	uint32_t files, line; /* count; bytes */
 };
 
 /*
- * Reads what all lines in stacks of the result ask for. `limits`: NULL for those named above. 0 or
- * -ENOMEM: then the list is empty.
+ * Reads the source of all lines in stacks of the result. `limits` are those above if NULL. Returns
+ * 0, or -ENOMEM with an empty list.
  */
 int source_text_read(const struct result *result, const struct source_limits *limits,
 		     struct source_list *list);
 void source_text_release(struct source_list *list);
 
-/* Tells whether an open file is of a system like /proc, wherever that is mounted: none is read. */
+/* Returns true if an open file is of a file system like /proc, wherever that is mounted. */
 bool source_text_is_special(int fd);
 
 #endif

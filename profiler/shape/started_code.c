@@ -15,9 +15,9 @@
 
 struct word {
 	const char *text;
-	char *path;   /* absolute; NULL: it is no path, or relative to what is not known */
-	char *real;   /* where that leads to by links; NULL: nowhere else */
-	char *module; /* "/a/b" of "-m a.b"; NULL: it names no module */
+	char *path;   /* absolute; NULL: no path, or relative to an unknown folder */
+	char *real;   /* path with links followed; NULL: no links */
+	char *module; /* "/a/b" for "-m a.b"; NULL: no module */
 };
 
 struct search {
@@ -31,7 +31,7 @@ struct search {
 	bool failed;
 };
 
-/* Adds a folder, and what it leads to. */
+/* Adds a folder, and the folder that it leads to. */
 static void add_folder(struct search *s, const char *path, size_t length)
 {
 	char *folder = strndup(path, length);
@@ -43,7 +43,7 @@ static void add_folder(struct search *s, const char *path, size_t length)
 	free(real);
 }
 
-/* Adds the folder that a file is in, and that of the file which it leads to. */
+/* Adds the folder of a file, and the folder of the file that it leads to. */
 static void add_folder_of(struct search *s, const char *path)
 {
 	char *real = path_links_follow(s->links, path);
@@ -56,7 +56,7 @@ static void add_folder_of(struct search *s, const char *path)
 
 /* ---- the command ---- */
 
-/* "a.b" as "/a/b"; NULL: it is no module's name, or out of memory. */
+/* Returns "/a/b" for "a.b". Returns NULL if `name` is no module, or out of memory. */
 static char *module_path(const char *name)
 {
 	char *path = NULL;
@@ -86,7 +86,7 @@ static void add_word(struct search *s, const char *text, const char *before)
 		word->module = module_path(text + 2);
 }
 
-/* The script that an interpreter runs with these words; NULL: none, or a module. To be freed. */
+/* Returns the script that an interpreter runs with these words, to be freed; or NULL. */
 static char *find_script(const struct search *s, char *const *words)
 {
 	struct process_names names = {.program = NULL};
@@ -103,7 +103,7 @@ static char *find_script(const struct search *s, char *const *words)
 		return NULL;
 	process_names_find(&names, "", "", line, size - 1, true);
 	if (names.count) {
-		/* the last name is what the interpreter runs, if it runs something */
+		/* the last name is the script, if the interpreter runs one */
 		const char *last = names.list[names.count - 1];
 
 		if (last > line + strlen(line) && strchr(last, '/'))
@@ -113,7 +113,7 @@ static char *find_script(const struct search *s, char *const *words)
 	return script;
 }
 
-/* Returns whether any code of a folder ran, or of a file that is one, as a zipapp is. */
+/* Returns true if code below `folder` ran. A zipapp is a file that counts as a folder. */
 static bool ran_below(const struct result *r, const char *folder)
 {
 	size_t length = strlen(folder);
@@ -141,7 +141,7 @@ static bool ran_below_link(const struct search *s, const struct result *r, const
 	return ran;
 }
 
-/* `depth`: a word may hold a command, as that of `sh -c` does. */
+/* Takes the words of a command. At depth 0 a word may hold a command, as in `sh -c`. */
 static void take_words(struct search *s, const struct result *r, char *const *words, int depth,
 		       char ***inner)
 {
@@ -164,7 +164,7 @@ static void take_words(struct search *s, const struct result *r, char *const *wo
 
 /* ---- the code that ran ---- */
 
-/* Returns whether the path ends with the two, and how long it is before them. */
+/* Returns true if the path ends with `end` and `more`. `before` is the length before them. */
 static bool ends_with_both(const char *path, const char *end, const char *more, size_t *before)
 {
 	size_t length = strlen(path), n = strlen(end), m = strlen(more);
@@ -175,7 +175,7 @@ static bool ends_with_both(const char *path, const char *end, const char *more, 
 	return true;
 }
 
-/* A package's first folder; that of a module that is in none. */
+/* Adds the outermost folder of the package, or the folder of a module without a package. */
 static void add_module(struct search *s, const char *path, size_t before, const char *module)
 {
 	const char *inside = strchr(module + 1, '/');
@@ -186,7 +186,7 @@ static void add_module(struct search *s, const char *path, size_t before, const 
 		add_folder(s, path, before);
 }
 
-/* Returns whether a path is that of a word, with the links of both. */
+/* Returns true if a path is that of a word, with links of both followed. */
 static bool is_path_of(const struct word *word, const char *path, const char *real)
 {
 	return word->path && (strcmp(word->path, path) == 0 ||
@@ -215,7 +215,7 @@ static void take_python(struct search *s, const char *file)
 	free(real);
 }
 
-/* Adds the folder in which a file of source was compiled, if the file is below that. */
+/* Adds the folder in which a source file was compiled, if the file is below that folder. */
 static bool add_compiled_in(struct search *s, const char *source, const char *path)
 {
 	const char *mark = strstr(source, "/./");
@@ -231,7 +231,7 @@ static bool add_compiled_in(struct search *s, const char *source, const char *pa
 	return is_below;
 }
 
-/* Adds the folder of a file of source, if the user may have written it. */
+/* Adds the folder of a source file, unless the file is of others. */
 static void take_source(struct search *s, const char *source)
 {
 	char *path = plain_path(NULL, source);
@@ -243,8 +243,8 @@ static void take_source(struct search *s, const char *source)
 }
 
 /*
- * A program: by its name, for it may have been searched for, and its folder may be reached by a
- * link. Libraries are no programs, and interpreters not what was meant. False: it is none.
+ * Adds the folder of a program that the command names. Compares names, for the program may have
+ * been found by a search or a link. Returns false for other modules, libraries and interpreters.
  */
 static bool take_native(struct search *s, const char *module)
 {
@@ -272,7 +272,7 @@ static bool take_native(struct search *s, const char *module)
 
 static void take_frames(struct search *s, const struct result *r)
 {
-	/* the last ones: most frames repeat them */
+	/* texts of the frame before: most frames repeat them */
 	const char *file = NULL, *module = NULL, *source = NULL;
 	bool is_program = false;
 

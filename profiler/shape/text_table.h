@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of texts of a format that refers to them by number: each once, numbered as they come.
- * Texts are borrowed and stay until the table is released; text_table_keep makes one that does.
+ * Numbers the texts of a format that refers to texts by number.
+ *
+ * Equal texts have one number, in order of their first use. Texts are borrowed until the table is
+ * released; text_table_keep makes a copy that lives as long.
  */
 #ifndef PROFILER_SHAPE_TEXT_TABLE_H
 #define PROFILER_SHAPE_TEXT_TABLE_H
@@ -15,15 +17,15 @@
 struct text_table {
 	RECORD_SET(const char *); /* by number */
 	struct intern kept;
-	bool failed; /* out of memory: some text had the number 0, or was kept as "" */
+	bool failed; /* out of memory: some text has the number 0, or is kept as "" */
 };
 
 void text_table_release(struct text_table *table);
 
-/* The text's number; `count` grows if it is a new one. */
+/* Returns the text's number; `count` grows if the text is new. */
 uint32_t text_table_number(struct text_table *table, const char *text);
 
-/* A copy that stays. */
+/* Returns a copy that lives as long as the table. */
 const char *text_table_keep(struct text_table *table, const char *text);
 
 #endif

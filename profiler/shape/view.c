@@ -12,7 +12,7 @@
 #include "symbolize/util/text.h"
 
 #define NONE VIEW_NONE
-#define ENDS (UINT32_MAX - 1) /* of a stack to be mapped: that of a row or a record */
+#define ENDS (UINT32_MAX - 1) /* marks the stack of a row or record, to be mapped */
 _Static_assert(NONE == UINT32_MAX, "what is not mapped is filled with ones");
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES)
 
@@ -24,7 +24,7 @@ void view_fail(struct view *v, int err)
 
 /* ---- frames and stacks ---- */
 
-/* Returns the number of a frame of its own with this text, which is interned. */
+/* Returns the number of an own frame with this text, which is interned. */
 static uint32_t add_text(struct view *v, enum frame_class class, const char *text)
 {
 	struct frame_info frame = {.class = class, .name = text, .short_name = text};
@@ -49,7 +49,7 @@ uint32_t view_push(struct view *v, uint32_t outer, uint32_t frame)
 	return at;
 }
 
-/* A copy of a stack of the view, inside another. */
+/* Returns a copy of a stack of the view, inside another stack. */
 static uint32_t append(struct view *v, uint32_t outer, uint32_t stack)
 {
 	uint32_t count = 0;
@@ -76,7 +76,7 @@ uint32_t view_add_label(struct view *v, enum frame_class class, const char *labe
 	return kept ? add_text(v, class, kept) : NONE;
 }
 
-/* The frames of a place. */
+/* Returns the stack of a place's frames. */
 static uint32_t group_of(struct view *v, uint32_t place)
 {
 	const struct grouping *g = &v->options->by;
@@ -95,7 +95,7 @@ static uint32_t group_of(struct view *v, uint32_t place)
 	return at;
 }
 
-/* ---- which stacks ---- */
+/* ---- stacks in use ---- */
 
 #define OF_SAMPLES (1u << TIMELINE_CPU_SAMPLE)
 
@@ -133,7 +133,7 @@ static uint32_t map_stack(struct view *v, uint32_t stack)
 	return view_push(v, v->mapped[s->outer], s->frame);
 }
 
-/* Maps all stacks of rows and records, and those that they are in. */
+/* Maps all stacks of rows and records, and their outer stacks. */
 static void map_stacks(struct view *v)
 {
 	const struct result *r = v->base;
@@ -150,7 +150,7 @@ static void map_stacks(struct view *v)
 			v->mapped[i] = map_stack(v, i);
 }
 
-/* The stacks of records, as the view numbers them. */
+/* Gives records the view's numbers of their stacks. */
 static void map_records(struct view *v)
 {
 	const struct result *r = v->base;
@@ -175,7 +175,7 @@ static void map_records(struct view *v)
 
 /* ---- rows ---- */
 
-/* Adds to the row of the same stack and place, which are the view's. */
+/* Adds to the row of this kind, stack and place of the view. */
 static void add_row(struct view *v, const struct row *row)
 {
 	const uint32_t key[] = {row->kind, row->stack, row->place};
@@ -191,7 +191,7 @@ static void add_row(struct view *v, const struct row *row)
 	}
 }
 
-/* A row of the result, with the view's stack. */
+/* Adds a row of the result, with the view's stack. */
 static void view_row(struct view *v, struct row row)
 {
 	row.stack = append(v, group_of(v, row.place), v->mapped[row.stack]);
@@ -216,7 +216,7 @@ static bool is_within(const struct view *v, uint32_t kind, uint32_t stack, uint3
 		return true;
 	for (; kind == ROW_WAIT && stack != RESULT_ROOT; stack = r->stacks[stack].outer)
 		if (is_work(&r->frames[r->stacks[stack].frame]))
-			break; /* where it was launched comes further inside */
+			break; /* the launch is further inside */
 	stack = result_work_stack(r, stack);
 	return (kind == ROW_GPU || kind == ROW_WAIT) && stack != RESULT_ROOT &&
 	       slice_has_work(s, &r->frames[r->stacks[stack].frame]);
@@ -237,22 +237,22 @@ static void view_rows(struct view *v)
 static const enum row_kind row_kinds[TIMELINE_KINDS] = {
 	[TIMELINE_CPU_SAMPLE] = ROW_CPU, [TIMELINE_GPU_OPERATION] = ROW_GPU,
 	[TIMELINE_WAIT] = ROW_WAIT,      [TIMELINE_CALL] = ROW_CALL,
-	[TIMELINE_LAUNCH] = ROW_GPU, /* no row, but like one */
+	[TIMELINE_LAUNCH] = ROW_GPU, /* has no row; checked like an operation */
 };
 
-/* Of an operation, from its start on; 0: none. */
+/* An operation's wait, from its start on; until_ns is 0 without a wait. */
 struct rank_wait {
 	uint64_t until_ns;
 	uint32_t rank;
 };
 
-/* A time since the command's start. */
+/* Returns the time that is `ns` after the command's start. */
 static uint64_t at(uint64_t origin_ns, uint64_t ns)
 {
 	return ns < UINT64_MAX - origin_ns ? origin_ns + ns : UINT64_MAX;
 }
 
-/* Cuts a record to the slice's time; false: nothing is left. `begins`: it begins there. */
+/* Cuts a record to the time range. Returns false if nothing is left. `begins`: it begins there. */
 static bool cut(const struct view *v, struct timeline_record *record, bool *begins)
 {
 	const struct slice *s = &v->options->slice;
@@ -274,7 +274,7 @@ static bool cut(const struct view *v, struct timeline_record *record, bool *begi
 	}
 	if (end > to)
 		record->duration_ns = to - record->start_ns;
-	if (record->kind == TIMELINE_WAIT) { /* parts that adjoin add up */
+	if (record->kind == TIMELINE_WAIT) { /* adjoining ranges add up */
 		uint64_t before = record->start_ns - whole.start_ns;
 
 		record->bytes = record->duration_ns -
@@ -302,7 +302,7 @@ static bool is_wait(const struct view *v, uint32_t stack)
 	       v->stacks.frames.list[v->stacks.list[stack].frame].class == CLASS_WAIT;
 }
 
-/* How much of the record is before `until_ns`. */
+/* Returns the duration of the record's part before `until_ns`, in ns. */
 static uint64_t part_before(const struct timeline_record *record, uint64_t until_ns)
 {
 	if (until_ns <= record->start_ns)
@@ -311,7 +311,7 @@ static uint64_t part_before(const struct timeline_record *record, uint64_t until
 								 : record->duration_ns;
 }
 
-/* Adds a record to the row that it is a part of; until `wait.until_ns` it waits for a rank. */
+/* Adds a record to its row. Until `wait.until_ns` the record waits for a rank. */
 static void add_record(struct view *v, const struct timeline_record *record, bool begins,
 		       struct rank_wait wait)
 {
@@ -326,7 +326,7 @@ static void add_record(struct view *v, const struct timeline_record *record, boo
 
 	if (record->kind == TIMELINE_LAUNCH ||
 	    (record->kind == TIMELINE_GPU_OPERATION && gpu_work_is_instant(record->work)))
-		return; /* as in the rows of a whole run */
+		return; /* such records have no row in a whole run either */
 	if (record->kind == TIMELINE_WAIT) {
 		if (!is_wait(v, stack))
 			stack = push_wait(v, stack, PSEUDO_WAITING);
@@ -362,7 +362,7 @@ static void view_record(struct view *v, struct timeline_record record, struct ra
 	v->uses_place[record.place.number] = true;
 	shape = timeline_shape(v->base->timeline, record.shape);
 	record.shape = shape ? timeline_number_shape(v->timeline, shape) : 0;
-	timeline_add(v->timeline, &record); /* a loss is counted there */
+	timeline_add(v->timeline, &record); /* the timeline counts losses */
 }
 
 static void view_timeline(struct view *v, const char *folder)
@@ -396,9 +396,9 @@ static void view_timeline(struct view *v, const char *folder)
 		timeline_finish(v->timeline);
 }
 
-/* ---- what is left ---- */
+/* ---- stacks and processes that are left ---- */
 
-/* The stacks that a record has, as result_record_stack finds them, to what `numbers` says. */
+/* Renumbers the stacks of records. */
 static void renumber_records(struct view *v, const uint32_t *numbers)
 {
 	for (uint32_t i = 0; v->sample_stacks && i < v->base->record_stack_count; i++) {
@@ -407,7 +407,7 @@ static void renumber_records(struct view *v, const uint32_t *numbers)
 	}
 }
 
-/* Marks the stacks of rows and records with 1, those that they are in, and their frames. */
+/* Marks with 1 the stacks of rows and records, their outer stacks, and their frames. */
 static void mark_used(struct view *v, uint32_t *stacks, uint32_t *frames)
 {
 	const struct timeline *t = v->timeline ? v->timeline : v->base->timeline;
@@ -432,8 +432,8 @@ static void mark_used(struct view *v, uint32_t *stacks, uint32_t *frames)
 }
 
 /*
- * Stacks and frames that no row and no record has any more go: they would make files larger, and
- * tell of what the view leaves out.
+ * Drops the stacks and frames that no row or record has. They would make files larger, and reveal
+ * what the view leaves out.
  */
 static void drop_unused(struct view *v)
 {
@@ -492,7 +492,7 @@ static bool has_key(const uint64_t *keys, size_t count, uint64_t key)
 	return count && bsearch(&key, keys, count, sizeof(key), by_key);
 }
 
-/* Chooses the processes of a part: those of other parts have no name in it. */
+/* Chooses the processes and threads of the places in use. */
 static void choose_processes(struct view *v)
 {
 	const struct result *r = v->base;
@@ -532,7 +532,7 @@ static void choose_processes(struct view *v)
 
 /* ---- names ---- */
 
-/* The short name, with what texts have in place of colours. */
+/* Returns the short name with its prefix: texts have no colours. */
 static const char *text_name(struct view *v, const struct frame_info *frame)
 {
 	const char *prefix = frame->class == CLASS_GPU_KERNEL ? work_frame(GPU_WORK_KERNEL)
@@ -568,7 +568,7 @@ static void choose_names(struct view *v)
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- the view ---- */
 
 unsigned int view_needs(const struct view_options *options)
 {
@@ -597,7 +597,7 @@ void view_options_release(struct view_options *options)
 	slice_release_match(&options->trim_to);
 }
 
-/* Notes what was left out, and so is not seen in the result itself. */
+/* Notes the options that left something out. Returns false if out of memory. */
 static bool note_options(struct view *v)
 {
 	const struct view_options *o = v->options;
@@ -606,7 +606,7 @@ static bool note_options(struct view *v)
 
 	if (!out)
 		return false;
-	if (v->base->totals.shown) /* the run left that out itself */
+	if (v->base->totals.shown) /* left out by the run itself */
 		fprintf(out, " %s", v->base->totals.shown);
 	slice_print(&o->slice, out);
 	if (o->my_code)
@@ -641,7 +641,7 @@ static bool allocate(struct view *v)
 	return named_stacks_begin(&v->stacks);
 }
 
-/* Frees what only building needs. */
+/* Frees memory that only building needs. */
 static void drop_memory_of_building(struct view *v)
 {
 	named_stacks_finish(&v->stacks);

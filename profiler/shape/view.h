@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A result as an output shows it: a part of the run, with frames of places at the root, with
- * others' code folded, stacks trimmed, or other names. It is a result as well, so writers do not
- * know the difference, and one that has been read from a file can be viewed like that of a run.
+ * Shows a result as an output wants it: a part of the run, grouped, folded, trimmed or renamed.
  *
- * The time of all rows is that of the result, unless the view is of a part of the run. Within a
- * time (--time) each record of the timeline has what lies between both ends; a count belongs to the
- * part in which the record begins. So parts that adjoin add up to the whole, but for what has no
- * record: GPU operations without usable times, and records that were lost. Waits are shown there by
- * the call that waits, not by what it waits for.
+ * A view is a result, so writers need not know about views. Results read from a file can be viewed
+ * like those of a run.
+ *
+ * The rows have all of the result's time, unless the view is of a part of the run. In a time range
+ * (--time) each timeline record counts for its part inside the range. A count belongs to the range
+ * in which the record begins. So adjoining ranges add up to the whole, except for what has no
+ * record: GPU operations without usable times, and lost records. Waits are shown by the waiting
+ * call.
  *
  * Folding (--my-code) keeps own frames (code_role.h), CUDA calls, GPU work, kernel code, waits and
- * marks, all in their order. A run of other frames is left out where an own frame follows it.
- * Elsewhere it becomes a frame for each of its packages, in order and each once:
+ * marks, in their order. A run of other frames is left out if an own frame follows. Else it becomes
+ * one frame per package, in order, each once:
  *
  *   train.py  torch's...  Block.forward  torch's...  cuBLAS's...        cudaLaunchKernel  gemm
  *   train.py              Block.forward  [torch]     [libcublas.so.13]  cudaLaunchKernel  gemm
  *
- * A package that returns, as in torch, numpy, torch, closes those that came between; after
- * VIEW_RUN_MAX packages the next one takes the place of the last. Plumbing is shown only as the
- * innermost frame of a stack, and around kernel code. So the innermost frame always says whose time
- * it is.
+ * A package that returns, as in torch, numpy, torch, closes the packages between. After
+ * VIEW_RUN_MAX packages the next package replaces the last. Plumbing is shown only as the innermost
+ * frame of a stack, and around kernel code. So the innermost frame always tells whose time it is.
  *
- * Only frames and stacks that a row or a record of the view has are in it, and of a part only the
- * processes and threads that have some.
+ * A view has only the frames and stacks of its rows and records; a view of a part, only its
+ * processes and threads.
  *
- * Trimming (--trim-to) lets a stack begin at the outermost function, CUDA call or NVTX range whose
- * full name matches; folding keeps that frame. Stacks without one stay as they are.
+ * Trimming (--trim-to) begins a stack at the outermost function, CUDA call or NVTX range whose full
+ * name matches. Folding keeps that frame. Stacks without a match stay as they are.
  */
 #ifndef PROFILER_SHAPE_VIEW_H
 #define PROFILER_SHAPE_VIEW_H
@@ -41,9 +41,9 @@
 #define VIEW_PATHS_MAX 16
 
 enum view_names {
-	VIEW_NAMES_DEFAULT, /* full in texts; pictures have both */
-	VIEW_NAMES_FULL,    /* also in pictures */
-	VIEW_NAMES_SHORT,   /* also in texts */
+	VIEW_NAMES_DEFAULT, /* full in texts, both in pictures */
+	VIEW_NAMES_FULL,    /* full in pictures, too */
+	VIEW_NAMES_SHORT,   /* short in texts, too */
 };
 
 /* Zero-initialised changes nothing. */
@@ -51,31 +51,29 @@ struct view_options {
 	struct grouping by;
 	struct slice slice;
 	bool my_code;
-	const char *my_paths[VIEW_PATHS_MAX]; /* borrowed; none: the command's working directory */
+	const char *my_paths[VIEW_PATHS_MAX]; /* borrowed; none: those of code_roles_of_result */
 	uint32_t my_path_count;
 	struct slice_match trim_to; /* never a number */
 	enum view_names names;
 };
 
-/* Frees what the options hold. */
+/* Frees memory that the options own. */
 void view_options_release(struct view_options *options);
 
-/*
- * Returns what outputs have to collect for it: enum writer_needs; and parts of places: places.h's
- * mask.
- */
+/* Return what must be collected for the view: enum writer_needs, and the mask of places.h. */
 unsigned int view_needs(const struct view_options *options);
 uint32_t view_place_mask(const struct view_options *options);
 
-/* Returns whether a view differs from the result. */
+/* Returns true if the view differs from the result. */
 bool view_changes(const struct view_options *options);
 
 struct view;
 
 /*
- * The view borrows from the result and the options. `folder` is for the part of the timeline
- * (timeline.h); the stacks are taken from `memory` (NULL: no limit). NULL with errno: out of
- * memory; ENODATA: a time without a timeline; else the timeline cannot be read or written.
+ * Makes a view, which borrows from the result and the options. `folder` keeps the part of the
+ * timeline (timeline.h). Stacks are taken from `memory` (NULL: no limit). Returns NULL with errno:
+ * ENOMEM; ENODATA for a time range without a timeline; or the error of reading or writing the
+ * timeline.
  */
 struct view *view_new(const struct result *result, const struct view_options *options,
 		      const char *folder, struct quota *memory);
@@ -83,13 +81,13 @@ void view_free(struct view *view);
 
 const struct result *view_result(const struct view *view);
 
-/* Does the same for formats that show one name: with VIEW_NAMES_SHORT, the short one. */
+/* Returns the result for formats that show one name: the short one with VIEW_NAMES_SHORT. */
 const struct result *view_text_result(const struct view *view);
 
-/* With `trim_to`: whether any stack has such a function. */
+/* Returns true if a stack has a frame that `trim_to` matches. */
 bool view_has_root(const struct view *view);
 
-/* With `my_code`: whether any function is own. */
+/* Returns true if a function is own, with `my_code`. */
 bool view_has_own_code(const struct view *view);
 
 #endif

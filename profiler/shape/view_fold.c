@@ -62,13 +62,13 @@ void view_fold_begin(struct view *v)
 	code_roles_free(roles);
 }
 
-/* The stack if it ends here. */
+/* Returns the stack if it ends here. */
 static uint32_t ended(struct view *v, const struct view_progress *p)
 {
 	return p->plumbing == VIEW_NONE ? p->packages : view_push(v, p->packages, p->plumbing);
 }
 
-/* One package further, or back to where there is its frame already. */
+/* Adds a package, or returns to the frame that the run has of it. */
 static void fold_package(struct view *v, struct view_progress *p, uint32_t frame)
 {
 	uint32_t stack = p->packages, length = p->length;
@@ -89,7 +89,7 @@ static void fold_package(struct view *v, struct view_progress *p, uint32_t frame
 	p->packages = view_push(v, p->packages, frame);
 }
 
-/* One frame further inwards. */
+/* Returns the progress one frame further inwards. */
 static struct view_progress follow(struct view *v, struct view_progress p, uint32_t frame)
 {
 	const struct view_change *change = &v->changes[frame];

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface between view.c (places, rows, a part of the timeline, names) and view_fold.c
- * (folding and trimming).
+ * Shares a view under way among its own files:
+ *
+ *	view.c       places, rows, a part of the timeline, names
+ *	view_fold.c  folding and trimming
  */
 #ifndef PROFILER_SHAPE_VIEW_PRIVATE_H
 #define PROFILER_SHAPE_VIEW_PRIVATE_H
@@ -12,65 +14,65 @@
 
 #define VIEW_NONE RECORD_NONE
 
-/* What becomes of a frame. */
+/* The fate of a frame of the result. */
 struct view_change {
 	uint8_t role;     /* enum code_role */
-	bool is_root;     /* --trim-to matches it */
-	uint32_t package; /* the frame that it is folded to; VIEW_NONE: it stays */
+	bool is_root;     /* --trim-to matches the frame */
+	uint32_t package; /* the frame of its package; VIEW_NONE: the frame stays */
 };
 
-/* Where folding has got to in a stack: all are the view's. */
+/* The progress of folding in a stack, as stacks and frames of the view. */
 struct view_progress {
-	uint32_t kept;     /* up to the last frame that stays */
-	uint32_t packages; /* and further, with the packages that follow */
-	uint32_t length;   /* how many */
-	uint32_t plumbing; /* the frame that follows if the stack ends here; VIEW_NONE: none */
+	uint32_t kept;     /* stack up to the last frame that stays */
+	uint32_t packages; /* `kept` and the packages that follow */
+	uint32_t length;   /* number of these packages */
+	uint32_t plumbing; /* frame to add if the stack ends here; VIEW_NONE: none */
 	bool is_trimmed;
 };
 
 struct view {
-	struct result result, text_result; /* what the caller sees */
+	struct result result, text_result; /* shown to the caller */
 	const struct result *base;
 	const struct view_options *options;
 	struct quota memory;
 	struct intern strings;
 
-	struct named_stacks stacks; /* the frames: the result's, then its own, found by name */
-	uint32_t *mapped; /* by the result's stack: the view's; VIEW_NONE: no row has it */
+	struct named_stacks stacks; /* frames of the result, then own ones, found by name */
+	uint32_t *mapped;           /* the view's stack by that of the result; VIEW_NONE: unused */
 	uint32_t *path;
 	uint32_t path_capacity;
 	struct view_change *changes;    /* by frame of the result */
 	struct view_progress *progress; /* by stack of the result; NULL: all frames stay */
-	struct frame_info *named;       /* frames with short names; NULL: as the others */
-	bool has_root;                  /* a stack begins where --trim-to says */
+	struct frame_info *named;       /* frames with short names; NULL: those of `stacks` */
+	bool has_root;                  /* --trim-to matches in a stack */
 	bool has_own;
 
 	RECORD_SET(struct row) rows;
-	struct timeline *timeline;             /* of a part */
-	uint32_t *sample_stacks, *call_stacks; /* of the records */
-	char *shown;                           /* options, each after a space */
-	bool *has_place;                       /* by place: it is in the slice */
-	bool *uses_place;                      /* by place: a row or a record has it */
-	struct process_info *processes;        /* those of these places */
+	struct timeline *timeline;             /* NULL unless the view is of a part of the run */
+	uint32_t *sample_stacks, *call_stacks; /* by a record's stack */
+	char *shown;                    /* options that left something out, each after a space */
+	bool *has_place;                /* places in the slice */
+	bool *uses_place;               /* places of rows and records */
+	struct process_info *processes; /* processes of the used places */
 	struct thread_info *threads;
 	int error; /* the first -errno */
 };
 
-/* Notes the first error, a -errno: the view is not made. */
+/* Sets the error, a -errno, unless there is one. The view is not made. */
 void view_fail(struct view *view, int err);
 
-/* A stack of the view with one more frame inside. */
+/* Returns a stack of the view with one more frame inside. */
 uint32_t view_push(struct view *view, uint32_t outer, uint32_t frame);
 
-/* The number of a frame of its own for this text; VIEW_NONE: there is no memory for it. */
+/* Returns the number of an own frame with this text; VIEW_NONE if the quota is exceeded. */
 uint32_t view_add_label(struct view *view, enum frame_class class, const char *label);
 
-/* For --my-code and --trim-to: decides what becomes of each frame of the result. */
+/* Decides the fate of each frame of the result, for --my-code and --trim-to. */
 void view_fold_begin(struct view *view);
 
 /*
- * Folds a stack of the result; the one that it is in was folded before. Returns the view's stack
- * if rows or records have it (`is_end`), else RESULT_ROOT.
+ * Folds a stack of the result, whose outer stack is folded already. Returns the view's stack if a
+ * row or record has the stack (`is_end`), else RESULT_ROOT.
  */
 uint32_t view_fold_stack(struct view *view, uint32_t stack, bool is_end);
 

@@ -21,7 +21,7 @@ void weighed_release(struct weighed *w)
 	w->places = NULL;
 }
 
-/* The result's rows are the first ones of the list. */
+/* Makes the first `count` rows of the list the result's. */
 static void give_rows(struct weighed *w, struct result *result, uint32_t count)
 {
 	result->rows = w->rows;
@@ -32,7 +32,7 @@ static void give_rows(struct weighed *w, struct result *result, uint32_t count)
 
 /* ---- memory ---- */
 
-/* Adds the places of the result, and one for each total. */
+/* Lists the places of the result, and one for each total. Returns false if out of memory. */
 static bool add_places(struct weighed *w, struct result *result, const struct memory_use *use)
 {
 	uint32_t before = result->place_count, totals = use->total_count;
@@ -83,13 +83,13 @@ int weighed_by_memory(struct weighed *w, struct result *result, enum stack_weigh
 
 /* ---- hardware counters ---- */
 
-/* What was read of some launches. */
+/* Sum of the values read. */
 struct readings {
 	uint64_t count;
 	double sum;
 };
 
-/* By stack and by kernel, which is a frame. */
+/* Sums by stack, and by the kernel's frame. */
 struct metric_readings {
 	struct readings *stacks, *kernels;
 };
@@ -100,7 +100,8 @@ static void add_reading(struct readings *r, const struct counter_row *row)
 	r->sum = saturated_real(r->sum, row->sum);
 }
 
-/* No sum of events is negative: those that a program made up are none. */
+/* Returns false for a negative sum, too: a program may claim it, but no sum of events is negative.
+ */
 static bool has_mean(const struct readings *r)
 {
 	return r->count && r->sum >= 0;
@@ -137,8 +138,8 @@ static int sum_readings(struct metric_readings *m, const struct result *r, const
 }
 
 /*
- * The value of a row's launches; negative: they have none. What --stalls put below a kernel has
- * time and no launches, which are the kernel's.
+ * Returns the value of a row's launches; negative if they have none. Rows that --stalls put below a
+ * kernel have time but no launches: these are the kernel's.
  */
 static double value_of(const struct metric_readings *m, const struct result *r,
 		       const struct row *row, struct weighed_launches *l)
@@ -163,7 +164,7 @@ static double value_of(const struct metric_readings *m, const struct result *r,
 	return here->sum / (double)here->count * (double)row->count;
 }
 
-/* The rows that have a value, and the values. How many. */
+/* Lists the rows that have a value, and the values. Returns their count. */
 static uint32_t weigh_rows(struct weighed *w, const struct metric_readings *m,
 			   const struct result *r, double *values)
 {
@@ -187,8 +188,8 @@ static uint32_t weigh_rows(struct weighed *w, const struct metric_readings *m,
 }
 
 /*
- * The largest value that lets all of them add up to 2^62 if those above it are cut: what the small
- * ones leave over, shared among the large ones. Fewer are large each time.
+ * Returns the limit to which large values must be cut so that all add up to 2^62: what the small
+ * values leave over, shared among the large ones. With each step fewer values are large.
  */
 static double most_of(const double *values, uint32_t count)
 {
@@ -212,8 +213,8 @@ static double most_of(const double *values, uint32_t count)
 }
 
 /*
- * A program may claim any value. If they add up to 2^63 or more, the largest ones are cut, and the
- * others stay what they are. How many were cut.
+ * Cuts the largest values if all add up to 2^63 or more, as a program may claim. The others stay.
+ * Returns the number of values that were cut.
  */
 static uint64_t cut_values(double *values, uint32_t count)
 {
@@ -234,7 +235,7 @@ static uint64_t cut_values(double *values, uint32_t count)
 	return cut;
 }
 
-/* 0 or -ENOMEM. */
+/* Returns 0, or -ENOMEM. */
 static int round_values(struct row *rows, const double *values, uint32_t count)
 {
 	uint64_t *whole = calloc(count + 1u, sizeof(*whole)), total;

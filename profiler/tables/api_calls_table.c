@@ -32,7 +32,7 @@ static const struct report_column columns[] = {
 	REPORT_COLUMN(call_row, interface, "interface", "Interface", TEXT, 0),
 };
 
-/* "3 cudaErrorNotReady, 1 error 1234" */
+/* Writes "3 cudaErrorNotReady, 1 error 1234". */
 static void errors_text(const struct api_call *call, char *text, size_t size)
 {
 	size_t used = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of CUDA (api_calls.h) as a table, the longest time first.
+ * Makes the table of CUDA calls (api_calls.h), the longest time first.
  */
 #ifndef PROFILER_TABLES_API_CALLS_TABLE_H
 #define PROFILER_TABLES_API_CALLS_TABLE_H

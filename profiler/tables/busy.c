@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All spans while they are gathered. */
+/* Spans while they are gathered. */
 struct gathering {
 	const struct result *result;
-	uint64_t from, to;   /* what counts */
-	uint32_t *device_of; /* by number of a place: the first device that is the same */
+	uint64_t from, to;   /* the time that counts */
+	uint32_t *device_of; /* by place: the first of equal devices */
 	busy_key key;
 	const void *context;
 	struct busy_span *spans;
@@ -31,7 +31,7 @@ static uint32_t find_device(const struct result *r, const struct place *place)
 	return first;
 }
 
-/* Places repeat devices: looked up only where one differs from the place before it. */
+/* Finds the device of each place. Looks up only devices that differ from the place before. */
 static bool find_devices(struct gathering *g)
 {
 	const struct result *r = g->result;
@@ -62,7 +62,7 @@ static int by_device_and_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Sorts them, and makes one of those that overlap or touch. */
+/* Sorts spans, and joins spans that overlap or touch. */
 static void unite(struct busy_span *spans, uint64_t *count)
 {
 	uint64_t kept = 0;
@@ -80,7 +80,7 @@ static void unite(struct busy_span *spans, uint64_t *count)
 	*count = kept;
 }
 
-/* Room for one more; where it is short, by uniting what there is. */
+/* Makes room for one more span, if possible by uniting the spans so far. */
 static bool make_room(struct gathering *g)
 {
 	struct busy_span *spans;
@@ -166,7 +166,7 @@ static int by_label(const void *a, const void *b)
 	return device_label_compare(one, other);
 }
 
-/* From spans in order of devices. */
+/* Sums up each device's spans, which are in order of devices. */
 static bool sum_devices(struct busy *b, const struct gathering *g)
 {
 	b->devices = calloc(g->result->device_count + 1, sizeof(*b->devices));
@@ -176,7 +176,7 @@ static bool sum_devices(struct busy *b, const struct gathering *g)
 		const struct busy_span *span = &g->spans[i];
 
 		if (span->device == BUSY_NO_DEVICE)
-			break; /* the last ones */
+			break; /* unknown devices come last */
 		if (i == 0 || g->spans[i - 1].device != span->device)
 			b->devices[b->device_count++].device = &g->result->devices[span->device];
 		b->devices[b->device_count - 1].ns += span->end - span->start;
@@ -236,7 +236,7 @@ void busy_free(struct busy *busy)
 
 bool busy_at(const struct busy *busy, uint64_t ns)
 {
-	uint64_t low = 0, high = busy->span_count; /* the first that ends after `ns` is in there */
+	uint64_t low = 0, high = busy->span_count; /* around the span that ends after `ns` */
 
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
@@ -261,7 +261,7 @@ uint32_t busy_gaps(const struct busy *busy, const struct result *result, struct 
 		uint64_t to = is_end ? end : busy->spans[i].start;
 		uint32_t at = count < max ? count++ : max;
 
-		/* to its place among the longest so far */
+		/* inserts the gap among the longest so far */
 		for (; at > 0 && gaps[at - 1].end - gaps[at - 1].start < to - from; at--)
 			if (at < max)
 				gaps[at] = gaps[at - 1];

@@ -31,10 +31,10 @@ static const struct caching_allocator rmm = {
 	"what it hands out is not counted here: rmm.mr.CudaMemoryResource makes each "
 	"request an allocation"};
 
-/* In the order in which they are tried. */
+/* Marks of allocators, in the order in which they are tried. */
 static const struct {
-	const char *function; /* a part of its name */
-	const char *file;     /* its name */
+	const char *function; /* part of a function's name; or NULL */
+	const char *file;     /* name of a file */
 	const struct caching_allocator *allocator;
 } marks[] = {
 	{"CUDACachingAllocator", NULL, &torch},
@@ -44,8 +44,8 @@ static const struct {
 	{"rmm::mr::pool_memory_resource", NULL, &rmm},
 	{"rmm::mr::arena_memory_resource", NULL, &rmm},
 	{"rmm::mr::binning_memory_resource", NULL, &rmm},
-	{"4cupy_4cuda_6memory", NULL, &cupy}, /* as Cython names it */
-	{NULL, "libc10_cuda.so", &torch}, /* nothing else in it allocates; often without names */
+	{"4cupy_4cuda_6memory", NULL, &cupy}, /* mangled by Cython */
+	{NULL, "libc10_cuda.so", &torch}, /* often without names; nothing else in it allocates */
 };
 
 static const struct caching_allocator *of_frame(const struct frame_info *frame)

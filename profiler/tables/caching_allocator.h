@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocators of frameworks that take memory from CUDA in large pieces and hand it out themselves:
- * what they have handed out is not known here, only what they hold. They are recognized by the
- * functions, or the file, through which their allocations came.
+ * Recognizes allocators of frameworks that take memory from CUDA in large pieces and hand it out
+ * themselves.
+ *
+ * Allocators are recognized by the functions, or the file, that called CUDA. Only the memory that
+ * they hold is known, not what they hand out.
  */
 #ifndef PROFILER_TABLES_CACHING_ALLOCATOR_H
 #define PROFILER_TABLES_CACHING_ALLOCATOR_H
@@ -10,19 +12,19 @@
 #include <stdint.h>
 #include "profiler/model/result.h"
 
-#define CACHING_ALLOCATORS_MAX 256u /* in the table, each with one kind of memory */
+#define CACHING_ALLOCATORS_MAX 256u /* rows: an allocator and a kind of memory each */
 
 struct caching_allocator {
 	const char *name;   /* "PyTorch's caching allocator" */
-	const char *advice; /* how to see what it hands out */
+	const char *advice; /* tells how to see what the allocator hands out */
 };
 
-/* Finds the allocator that called CUDA, by an allocation's stack. NULL: none that is known. */
+/* Returns the allocator in an allocation's stack. Returns NULL if none is known. */
 const struct caching_allocator *caching_allocator_of(const struct result *result, uint32_t stack);
 
 /*
- * Makes a table of what each of them held, by kind of memory; those beyond CACHING_ALLOCATORS_MAX
- * are left out. NULL with errno.
+ * Makes the table of memory that each allocator held, by kind of memory. Rows beyond
+ * CACHING_ALLOCATORS_MAX are left out. Returns NULL with errno set.
  */
 struct report_table *caching_allocators_report_table(const struct result *result);
 

@@ -24,7 +24,7 @@ static double squares_of(const double *values, uint32_t count, double mean)
 	return sum;
 }
 
-/* Returns whether values are equal: sums of equal ones may differ in their last digit. */
+/* Returns true for equal values. Sums of equal values may differ in their last digit. */
 static bool is_equal(const struct change *c)
 {
 	return fabs(change_difference(c)) <= 1e-9 * fmax(c->after, c->before);
@@ -62,7 +62,7 @@ void change_judge(struct change *c, double q)
 	c->is_significant = c->has_bound && !is_equal(c) && q <= SIGNIFICANCE_LEVEL;
 }
 
-/* Returns how likely a difference as large is where this is the variance of it. */
+/* Returns the probability of a difference as large, given its variance. */
 static double probability_of(double difference, double variance)
 {
 	if (variance <= 0)
@@ -70,13 +70,13 @@ static double probability_of(double difference, double variance)
 	return significance_of_normal(difference / sqrt(variance));
 }
 
-/* Returns how likely counting alone makes the difference; `variance` is that of counting. */
+/* Returns the probability of the difference by counting alone, whose variance is `variance`. */
 static double counting_probability(const struct change_base *base, const struct side_sum *sides,
 				   double difference, double variance)
 {
 	uint64_t before = sides[SIDE_BEFORE].count, after = sides[SIDE_AFTER].count;
 
-	/* counts that hold other things as well, or that do not tell the time */
+	/* counts include other things, or do not tell the time */
 	if (sides[SIDE_BEFORE].measured > 0 || sides[SIDE_AFTER].measured > 0 ||
 	    sides[SIDE_BEFORE].is_estimated || sides[SIDE_AFTER].is_estimated)
 		return probability_of(difference, variance);
@@ -89,7 +89,7 @@ static double counting_probability(const struct change_base *base, const struct 
 	return probability_of(difference, variance);
 }
 
-/* Judges several runs by their spread, which is at least that of counting. */
+/* Judges several runs by their spread, but at least by that of counting. */
 static void judge_runs(struct change *c, const struct change_base *base, const double *values,
 		       const struct side_sum *sides, double sampled)
 {
@@ -112,7 +112,7 @@ static void judge_one_run(struct change *c, const struct change_base *base,
 {
 	c->bound = NORMAL * sqrt(sampled + measured);
 	c->is_exact = c->bound <= 0;
-	/* what ran once shows no spread of its own */
+	/* a single run of an operation shows no spread */
 	c->has_bound = measured <= 0 || c->count[SIDE_BEFORE] > 1 || c->count[SIDE_AFTER] > 1;
 	if (is_equal(c) || !c->has_bound)
 		return;

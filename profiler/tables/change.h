@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A difference between two sides, each of one run or several, its bound, and how likely it is to be
- * chance (significance.h). 19 of 20 differences that are only noise lie within the bound, where
- * these hold:
+ * Judges a difference between two sides, each of one run or several: its bound, and the probability
+ * of chance (significance.h).
  *
- *   one run a side    Of n CPU samples, sqrt(n) is the standard deviation (Poisson). GPU operations
- *                     and CUDA calls vary as the timeline shows: by the spread of the durations
- *                     below one stack. An operation that ran there once is taken to vary, relative
- *                     to its duration, as all others together; where none ran twice, by all of it.
- *                     What the ends of a part of the run (view.h) cut varies by all that is left
- *                     of it, a CPU sample by a whole one. How runs differ from each other is not
- *                     in it.
- *   several runs      The spread of the runs, by Student's t; for CPU samples at least the bound
- *                     above.
+ * 19 of 20 differences that are only noise lie within the bound, if these assumptions hold:
  *
- * Counts of samples are tested exactly, by their exposures; with normalized amounts, as shares of
- * all. Nothing is claimed of an operation that ran once a side: it shows no spread.
+ *   one run a side    n CPU samples have the standard deviation sqrt(n) (Poisson). GPU operations
+ *                     and CUDA calls vary as the timeline shows, by the spread of durations below
+ *                     one stack. An operation that ran there once varies, relative to its duration,
+ *                     as all others together; if none ran twice, by its whole duration. Work that
+ *                     the ends of a time range cut (view.h) varies by all that is left of it; a CPU
+ *                     sample, by a whole sample. Differences between runs are not included.
+ *   several runs      The spread of the runs, by Student's t. For CPU samples the bound is at least
+ *                     that of one run a side.
+ *
+ * Counts of samples are tested exactly, by their exposures; normalized amounts, as shares of all
+ * samples. Nothing is claimed about an operation that ran once a side: it shows no spread.
  */
 #ifndef PROFILER_TABLES_CHANGE_H
 #define PROFILER_TABLES_CHANGE_H
@@ -35,13 +35,13 @@ enum change_unit {
 
 struct change {
 	double before, after;  /* means */
-	double bound;          /* of this difference alone, at 95 % */
-	double p;              /* how likely chance alone makes such a difference */
-	double q;              /* the rate of false discoveries among all rows (comparison.h) */
-	uint64_t count[SIDES]; /* samples or operations of all runs together */
-	bool has_bound;        /* the noise is known; otherwise nothing is claimed, and p is 1 */
-	bool is_exact;         /* nothing varied: any difference is one */
-	bool is_significant;   /* q is SIGNIFICANCE_LEVEL at most */
+	double bound;          /* noise bound of this difference, at 95 % */
+	double p;              /* probability of such a difference by chance */
+	double q;              /* false discovery rate among all rows (comparison.h) */
+	uint64_t count[SIDES]; /* samples or operations of all runs */
+	bool has_bound;        /* the noise is known; else p is 1 */
+	bool is_exact;         /* nothing varied: any difference is real */
+	bool is_significant;   /* q <= SIGNIFICANCE_LEVEL */
 	enum change_unit unit;
 };
 
@@ -50,11 +50,11 @@ static inline double change_difference(const struct change *change)
 	return change->after - change->before;
 }
 
-/* The word for a difference, everywhere. */
+/* The verdict on a difference, in all outputs. */
 enum change_verdict {
 	CHANGED_NOT,        /* equal */
 	CHANGED_BY_CHANCE,  /* not significant */
-	CHANGED_PERHAPS,    /* there is no bound */
+	CHANGED_PERHAPS,    /* no bound */
 	CHANGED_TO_NEW,     /* nothing before */
 	CHANGED_TO_NOTHING, /* nothing after */
 	CHANGED_TO_MORE,
@@ -63,39 +63,39 @@ enum change_verdict {
 };
 enum change_verdict change_verdict(const struct change *change);
 
-/* "same", "noise", "unknown", "new", "gone", "more", "less" */
+/* Returns "same", "noise", "unknown", "new", "gone", "more" or "less". */
 const char *change_verdict_word(enum change_verdict verdict);
 
 /* The sum of a side's values. */
 struct side_sum {
-	double sampled, measured; /* variances: of counting samples; of durations */
+	double sampled, measured; /* variances: by counting samples; by durations */
 	uint64_t count;
-	bool is_estimated; /* some time has no whole sample: counts say less than variances */
+	bool is_estimated; /* some time has no whole sample: counts tell less than variances */
 };
 
-/* The values of a total, or of all that matches a pattern, by run. */
-#define COMPARISON_RUNS_MAX 32 /* a side */
+/* The values by run of a total, or of everything that matches a pattern. */
+#define COMPARISON_RUNS_MAX 32 /* runs of a side */
 struct run_values {
 	uint32_t runs[SIDES];
-	double values[SIDES * COMPARISON_RUNS_MAX]; /* those before first */
+	double values[SIDES * COMPARISON_RUNS_MAX]; /* side before first */
 	struct side_sum sides[SIDES];
-	bool is_one_value; /* one a run, which does not show by how much the next differs */
+	bool is_one_value; /* a run has one value, which shows no spread */
 };
 
 /* The runs, time and totals that counts of samples refer to. */
 struct change_base {
 	uint32_t runs[SIDES];
-	/* samples that the same mean time gives, in any unit; not positive: not known */
+	/* samples per mean time, in any unit; 0 or less: unknown */
 	double exposure[SIDES];
-	/* all samples of the kind; 0: amounts are compared, not shares */
+	/* all samples of the kind, to compare shares; 0: compares amounts */
 	uint64_t all[SIDES];
 };
 
-/* `values` by run, those before first; `sides` by side. */
+/* Judges a difference. `values` are by run, side before first; `sides` by side. */
 struct change change_of(const struct change_base *base, const double *values,
 			const struct side_sum *sides);
 
-/* Tells what `q` says of the difference. */
+/* Sets the change's q, and whether it is significant. */
 void change_judge(struct change *change, double q);
 
 #endif

@@ -10,15 +10,15 @@
 #include "symbolize/util/text.h"
 
 #define WORDS (COLLECTIVES_LINES_MAX / 64)
-#define BEFORE_MAX 64u /* operations that ended just before one, which are compared with it */
-#define BEFORE_BETWEEN_MAX 512u             /* the same of several machines */
-#define COMPARISONS_MAX (UINT64_C(1) << 27) /* of these, by which peers are found */
-#define OPEN_MAX 32u                        /* collectives to which operations may still be added */
+#define BEFORE_MAX 64u                      /* earlier operations compared with each operation */
+#define BEFORE_BETWEEN_MAX 512u             /* BEFORE_MAX between machines */
+#define COMPARISONS_MAX (UINT64_C(1) << 27) /* comparisons to find peers */
+#define OPEN_MAX 32u                        /* collectives that are still open */
 #define NO_EVENT UINT32_MAX
-#define PAIR_STEPS_MAX (UINT64_C(1) << 26) /* for the clocks of two machines */
-#define GOOD_ERROR_NS 100000u              /* of a fit: no better one is looked for */
+#define PAIR_STEPS_MAX (UINT64_C(1) << 26) /* steps to fit the clocks of two machines */
+#define GOOD_ERROR_NS 100000u              /* a fit with this error is good enough */
 
-/* Lines of a kernel and clock, by their slots from 0 on. */
+/* A kernel on a clock. Its lines have slots from 0 on. */
 struct kind {
 	uint32_t clock, kernel;
 	uint32_t lines;
@@ -27,7 +27,7 @@ struct kind {
 struct line {
 	struct collective_line key;
 	uint32_t kind, slot;
-	uint64_t error_ns; /* of its clock */
+	uint64_t error_ns; /* error of its clock */
 };
 
 /* A set of slots. */
@@ -35,7 +35,7 @@ struct slots {
 	uint64_t words[WORDS];
 };
 
-/* Operations that end together, of lines that are all peers. */
+/* Operations that end together. Their lines are all peers. */
 struct open_group {
 	uint64_t first_end_ns;
 	struct slots slots;
@@ -43,7 +43,7 @@ struct open_group {
 	uint32_t members[COLLECTIVES_LINES_MAX]; /* operations */
 };
 
-/* Knowledge of the lines of one kind. */
+/* State of comparing the lines of one kind. */
 struct comparison {
 	uint32_t operations[COLLECTIVES_LINES_MAX];
 	uint32_t together[COLLECTIVES_LINES_MAX][COLLECTIVES_LINES_MAX];
@@ -59,24 +59,22 @@ struct collectives {
 	struct collective_operation *list;
 	uint32_t count, capacity;
 	bool is_full;
-	uint64_t tolerance_ns, slack_ns; /* of ends; of a start after an end, by clock errors */
+	uint64_t tolerance_ns, slack_ns; /* for ends; for a start after an end */
 	uint32_t before_max;
-	struct collectives *between; /* what machines are compared by: a collective on one of them,
-					as an operation whose rank is the clock's number, and whose
-					id is the rank that came last */
+	struct collectives *between; /* collectives of single machines as operations: the rank is
+					the clock's number, the id is the last rank */
 	const struct collective_clock *clocks;
 	RECORD_SET(struct line) lines;
 	RECORD_SET(struct kind) kinds;
 };
 
-/* Of the budget: an operation with its key and value, and their copies, of radix_sort; its visit.
- */
+/* Bytes of an operation, with two keys and values for radix_sort, and its visit. */
 #define OPERATION_BYTES (sizeof(struct collective_operation) + 24 + sizeof(struct clock_visit))
 #define LINE_BYTES (sizeof(struct line) + sizeof(struct kind) + 2 * HASH_INDEX_ENTRY_BYTES)
 
 /* ---- kernels ---- */
 
-/* "ncclDevKernel_AllReduce_Sum_f32_RING_LL"; NULL: not of NCCL */
+/* Returns "ncclDevKernel_AllReduce_Sum_f32_RING_LL"; or NULL for other kernels. */
 static const char *nccl_name(const struct frame_info *frame)
 {
 	const char *prefix = work_frame(GPU_WORK_KERNEL);
@@ -146,7 +144,7 @@ static void give_up(struct collectives *c)
 	c->is_full = true;
 }
 
-/* RECORD_NONE: no memory. */
+/* Returns the number of a kind; RECORD_NONE if out of memory. */
 static uint32_t kind_of(struct collectives *c, const struct collective_line *key)
 {
 	const struct kind kind = {.clock = key->clock, .kernel = key->kernel};
@@ -155,7 +153,7 @@ static uint32_t kind_of(struct collectives *c, const struct collective_line *key
 	return record_get(&c->kinds, &of, &kind);
 }
 
-/* RECORD_NONE: no memory. */
+/* Returns the number of a line; RECORD_NONE without room. */
 static uint32_t line_of(struct collectives *c, const struct collective_line *key)
 {
 	struct line line = {.key = *key};
@@ -227,7 +225,7 @@ static bool is_after(uint64_t start_ns, uint64_t end_ns, uint64_t slack_ns)
 	return start_ns >= end_ns && start_ns - end_ns >= slack_ns;
 }
 
-/* Counts with which lines an operation ended together, of those that ended before it. */
+/* Counts the lines whose operations ended together with an operation, at or before its end. */
 static void count_together(const struct collectives *c, struct comparison *x, const uint32_t *order,
 			   uint32_t at)
 {
@@ -257,7 +255,7 @@ static void count_together(const struct collectives *c, struct comparison *x, co
 static void find_peers(const struct collectives *c, struct comparison *x, const uint32_t *order,
 		       uint32_t count, uint32_t lines)
 {
-	/* kinds may be many: no more than this one needs */
+	/* clears only what this kind needs: kinds may be many */
 	memset(x->operations, 0, lines * sizeof(*x->operations));
 	memset(x->peers, 0, lines * sizeof(*x->peers));
 	for (uint32_t i = 0; i < lines; i++)
@@ -277,7 +275,7 @@ static void find_peers(const struct collectives *c, struct comparison *x, const 
 
 /* ---- collectives ---- */
 
-/* The earliest rank, of those that started last. */
+/* Returns the operation that started last; among equals that of the smallest rank. */
 static uint32_t last_of(const struct collectives *c, const struct open_group *group)
 {
 	uint32_t last = group->members[0];
@@ -303,7 +301,7 @@ static uint64_t less(uint64_t ns, uint64_t error_ns)
 	return ns > error_ns ? ns - error_ns : 0;
 }
 
-/* When it started, at the earliest. */
+/* Returns the earliest possible start. */
 static uint64_t earliest(const struct collectives *c, const struct collective_operation *o)
 {
 	return less(o->start_ns, error_of(c, o));
@@ -318,7 +316,7 @@ static void set_wait(struct collectives *c, uint32_t number, uint32_t awaited, u
 	o->wait_ns = wait_ns;
 }
 
-/* With clocks that have errors, a wait is as short as these allow. */
+/* Judges with inexact clocks. A wait is the shortest that the errors allow. */
 static void judge_inexact(struct collectives *c, const struct open_group *group, uint32_t last)
 {
 	uint32_t first = group->members[0], second = group->members[1];
@@ -350,7 +348,7 @@ static void judge_inexact(struct collectives *c, const struct open_group *group,
 	c->list[last].verdict = verdict;
 }
 
-/* Makes a collective on this machine an operation of those between machines. */
+/* Makes a collective of one machine an operation between machines. */
 static void add_event(struct collectives *c, const struct comparison *x,
 		      const struct open_group *group, uint32_t last)
 {
@@ -362,7 +360,7 @@ static void add_event(struct collectives *c, const struct comparison *x,
 					  .rank = line->key.clock};
 	uint64_t start_ns = c->list[last].start_ns, end_ns = group->first_end_ns;
 
-	/* the same one for all of its streams */
+	/* one device for all peers: that of the smallest slot */
 	for (uint32_t i = 0; i < slot; i++)
 		if (has(&x->peers[slot], i))
 			slot = i;
@@ -402,7 +400,7 @@ static void open_group(struct comparison *x, uint64_t end_ns)
 	group->count = 0;
 }
 
-/* Adds it to the first collective that it fits, or a new one. */
+/* Adds an operation to the first collective that it fits, or to a new one. */
 static void place_operation(struct collectives *c, struct comparison *x, uint32_t number)
 {
 	const struct collective_operation *o = &c->list[number];
@@ -446,7 +444,7 @@ static void find_of_kind(struct collectives *c, struct comparison *x, const uint
 		close_first(c, x);
 }
 
-/* The operations by their kinds, or lines, then their ends. NULL: no memory. */
+/* Sorts operations by kind, or by line, and then by end. Returns NULL if out of memory. */
 static uint32_t *order_of(const struct collectives *c, bool by_line)
 {
 	uint64_t *keys = malloc(c->count * sizeof(*keys));
@@ -501,7 +499,7 @@ static bool find_groups(struct collectives *c)
 
 /* ---- several machines ---- */
 
-/* Finds the collectives of each machine, and makes events of them. False: no room. */
+/* Makes events of the collectives of each machine. Returns false if the quota is exceeded. */
 static bool find_events(struct collectives *c, const struct collective_clock *clocks)
 {
 	bool is_found;
@@ -523,7 +521,7 @@ static void drop_events(struct collectives *c)
 	c->between = NULL;
 }
 
-/* Notes what an operation waited for on other machines. */
+/* Adds to an operation its wait for other machines. */
 static void apply_event(struct collectives *c, struct collective_operation *o)
 {
 	const struct collective_operation *event = &c->between->list[o->event];
@@ -577,11 +575,11 @@ bool collectives_find(struct collectives *c, const struct collective_clock *cloc
 
 /* ---- aligning clocks ---- */
 
-/* The visits of each line of events, by its number, and the lines of each clock. */
+/* Visits by line of events, and lines by clock. */
 struct sequences {
 	struct clock_visit *visits;
 	uint32_t *first, *count;
-	uint32_t *lines, *of_clock; /* lines with enough visits; where those of a clock begin */
+	uint32_t *lines, *of_clock; /* lines with enough visits; first of them by clock */
 	uint64_t steps;
 	int64_t span_ns;
 };
@@ -595,7 +593,7 @@ static void sequences_release(struct sequences *s)
 	free(s->of_clock);
 }
 
-/* Before it, `of_clock` is all 0. */
+/* Sorts lines by clock. `of_clock` is all 0 before. */
 static void sort_lines(const struct collectives *events, struct sequences *s, uint32_t clocks)
 {
 	for (uint32_t i = 0; i < events->lines.count; i++)
@@ -628,7 +626,7 @@ static bool make_sequences(const struct collectives *events, struct sequences *s
 		if (i == 0 || events->list[order[i - 1]].line != o->line)
 			s->first[o->line] = i;
 		if (o->end_ns > CLOCK_FIT_TIME_MAX)
-			continue; /* the rest of its line, too */
+			continue; /* so does the rest of its line */
 		s->visits[i] = (struct clock_visit){(int64_t)o->start_ns, (int64_t)o->end_ns};
 		s->count[o->line]++;
 		if (s->visits[i].left_ns < from)
@@ -642,7 +640,7 @@ static bool make_sequences(const struct collectives *events, struct sequences *s
 	return true;
 }
 
-/* Clocks of one job drift apart until its end. */
+/* Returns the error of two wall clocks, with their drift until the end. Returns 0 if unknown. */
 static int64_t guess_error(const struct sequences *s, const struct collective_clock *a,
 			   const struct collective_clock *b)
 {
@@ -654,7 +652,7 @@ static int64_t guess_error(const struct sequences *s, const struct collective_cl
 	return (int64_t)(a->wall_error_ns + b->wall_error_ns) + s->span_ns / 2000;
 }
 
-/* The best fit of a clock with one that has its final times. False: none. */
+/* Finds the best fit of a clock with an aligned clock. Returns false if there is none. */
 static bool fit_clocks(const struct collectives *events, struct sequences *s,
 		       const struct collective_clock *clocks, uint32_t fixed, uint32_t moved,
 		       struct clock_fit *best)
@@ -708,7 +706,7 @@ static void align_with(struct sequences *s, struct collective_clock *clocks, uin
 		}
 }
 
-/* Each with the first clock that it shares collectives with, or with one that does. */
+/* Aligns each clock with the first clock with which it shares collectives, maybe through others. */
 static void align_all(const struct collectives *events, struct sequences *s,
 		      struct collective_clock *clocks, uint32_t count, uint32_t *queue)
 {

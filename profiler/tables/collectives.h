@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which kernels of several ranks were one collective, and for how long each rank waited in its own
- * for the rank that came last.
+ * Finds kernels of several ranks that were one collective, and how long each rank waited for the
+ * last rank.
  *
- * No rank can leave an AllReduce, AllGather, ReduceScatter or AllToAll before all have come: each
- * result needs what all of them bring. A rank that comes early spins in its kernel. So the time of
- * a kernel until the last of its peers has started is waiting, and the rest is the collective.
- * Other kernels of NCCL are not compared: whoever sends may leave before others receive (SendRecv,
- * Broadcast, Reduce), and some have no name of their own (Generic).
+ * No rank can leave an AllReduce, AllGather, ReduceScatter or AllToAll before all ranks have come:
+ * each result needs the data of all. A rank that comes early spins in its kernel. So a kernel's
+ * time until its last peer started is waiting. The rest is the collective. Other kernels of NCCL
+ * are not compared: a sender may leave before others receive (SendRecv, Broadcast, Reduce), and
+ * some have no name of their own (Generic).
  *
- * Communicators are not in the records, so peers are found by their times, first those of one
- * clock:
+ * Records do not tell communicators, so peers are found by their times, first those of one clock:
  *  - Candidates have one kernel, overlap in time, and end within COLLECTIVES_TOLERANCE_NS. Ranks of
- *    one machine leave together: the last chunk passes from GPU to GPU in a few microseconds for
- *    each, and CUPTI's times of two GPUs differ by about one.
- *  - Independent collectives, as of several tensor-parallel groups, may happen to end together. So
- *    two streams are peers only if at least three quarters of the operations of the one with fewer
- *    end together with one of the other, over the whole run; and all in a collective are peers of
- *    each other. Groups that always run in step look like one.
- *  - No rank is in a collective twice. What has no peers stays alone.
- * If peers are missing, their captures or their records, then the last one is that of the others,
- * and the waiting is too short, never too long.
+ *    one machine leave together: the last chunk passes between GPUs in a few microseconds each.
+ *    CUPTI's times of two GPUs differ by about one microsecond.
+ *  - Independent collectives may end together by chance, such as those of several tensor-parallel
+ *    groups. So peers must end together in 3/4 of the operations of the stream with fewer, over
+ *    the whole run. All streams in a collective are peers of each other. Groups that always run
+ *    in step look like one.
+ *  - No rank is in a collective twice. An operation without peers stays alone.
  *
- * What ran on each machine is then compared with the other machines' likewise, if their clocks are
- * aligned (collectives_align): the last of each to come, and the first to leave. The tolerance is
- * wider by the errors of the clocks, and a wait for a rank of another machine is as short as these
- * errors allow. If they do not allow to say which rank came last, none did: it is undecided.
+ * If captures or records of peers are missing, the last of the other ranks counts as the last. Then
+ * the waiting is too short, never too long.
  *
- * Bounded: operations take from a budget, 96 bytes each, of COLLECTIVES_BYTES_MAX at most, and as
- * many again for what is compared between machines; without
- * room for all of them there are no collectives, for a part would name wrong ranks. Kernels that
- * run in more than COLLECTIVES_LINES_MAX streams of one machine, or groups of streams of several,
- * are not compared. Sorting and comparing take time proportional to the number of operations;
- * aligning has a fixed limit, and clocks that are not aligned by then are not aligned.
+ * Collectives of each machine are then compared between machines with aligned clocks
+ * (collectives_align): the last rank of each to come, and the first to leave. The tolerance grows
+ * by the errors of the clocks. A wait for a rank of another machine is reduced by these errors. If
+ * they do not tell which rank came last, no rank did: the collective is undecided.
+ *
+ * Bounded: operations take 96 bytes each from a quota, COLLECTIVES_BYTES_MAX at most, and as much
+ * again for the comparison between machines. If the quota is exceeded there are no collectives, for
+ * a part of them would name wrong ranks. Kernels in more than COLLECTIVES_LINES_MAX streams of a
+ * machine, or groups of streams of several, are not compared. Sorting and comparing take time
+ * proportional to the number of operations. Aligning has a fixed limit; clocks beyond it stay as
+ * they are.
  */
 #ifndef PROFILER_TABLES_COLLECTIVES_H
 #define PROFILER_TABLES_COLLECTIVES_H
@@ -44,15 +44,15 @@
 #include "profiler/model/result.h"
 
 #define COLLECTIVES_TOLERANCE_NS 25000u
-#define COLLECTIVES_BETWEEN_NS 75000u /* the same of several machines, besides clock errors */
+#define COLLECTIVES_BETWEEN_NS 75000u /* tolerance between machines, besides clock errors */
 #define COLLECTIVES_LINES_MAX 1024u
 #define COLLECTIVES_BYTES_MAX ((size_t)512 << 20)
 #define COLLECTIVES_ALONE UINT32_MAX
-#define COLLECTIVES_STEPS_MAX (UINT64_C(1) << 29) /* of aligning: some seconds */
+#define COLLECTIVES_STEPS_MAX (UINT64_C(1) << 29) /* limit of aligning: some seconds */
 
-/* A line on which operations of one kernel run one after the other: a stream of a rank. */
+/* A stream of a rank, on which operations of one kernel run one after the other. */
 struct collective_line {
-	uint32_t clock, kernel; /* ranks with the same clock compare; the kernel's frame */
+	uint32_t clock, kernel; /* ranks with one clock are compared; `kernel` is a frame */
 	uint32_t rank, device, context, stream;
 };
 
@@ -71,53 +71,56 @@ enum collective_verdict { COLLECTIVE_NOT_LAST, COLLECTIVE_LAST, COLLECTIVE_UNDEC
 
 struct collective_operation {
 	uint64_t start_ns, end_ns;
-	uint64_t id;      /* as it was added */
-	uint64_t wait_ns; /* from the start on, for the rank `last`: less than it lasts */
+	uint64_t id;      /* given by the caller */
+	uint64_t wait_ns; /* wait for rank `last`, from the start on; less than the duration */
 	uint32_t rank;
-	uint32_t last; /* that it waited for, maybe this one itself; COLLECTIVES_ALONE: no peers */
+	uint32_t last; /* rank that it waited for, maybe its own; COLLECTIVES_ALONE: no peers */
 	uint32_t line;
-	uint32_t awaited; /* the operation of that rank, among those compared with it */
-	uint32_t event;   /* what it is part of, for other machines */
-	uint8_t verdict;  /* enum collective_verdict: whether its rank came last of all */
+	uint32_t awaited; /* operation of rank `last`, among those compared */
+	uint32_t event;   /* its event for the comparison between machines */
+	uint8_t verdict;  /* enum collective_verdict on its rank */
 };
 
 /* A CLOCK_MONOTONIC, by its number. */
 struct collective_clock {
-	uint64_t wall_error_ns; /* of the times that it has before it is aligned; 0: unknown */
+	uint64_t wall_error_ns; /* error of its wall clock; 0: unknown */
 	struct clock_alignment alignment;
-	struct clock_fit fit; /* if it is aligned: what collectives_align adds to its times */
+	struct clock_fit fit; /* correction of its times, if aligned */
 };
 
 struct collectives;
 
-/* `memory` is borrowed. NULL: out of memory. */
+/* Makes an empty set. `memory` is borrowed. Returns NULL if out of memory. */
 struct collectives *collectives_new(struct quota *memory);
 void collectives_free(struct collectives *c);
 
-/* Adds an operation; one that lasts 0 ns has no peers. */
+/* Adds an operation. An operation of 0 ns has no peers. */
 void collectives_add(struct collectives *c, const struct collective_line *line, uint64_t start_ns,
 		     uint64_t duration_ns, uint64_t id);
 
 /*
- * After all were added: aligns the clocks with the first of them that they share collectives with,
- * directly or by others, and the times of operations. Each clock starts with itself as its
- * reference. False: there was no room.
+ * Aligns the clocks and the times of operations, after all were added. A clock is aligned with the
+ * first clock with which it shares collectives, directly or through others. Other clocks are their
+ * own reference. Returns false if the quota is exceeded.
  */
 bool collectives_align(struct collectives *c, struct collective_clock *clocks, uint32_t count);
 
-/* A time of a clock as collectives_align has it. */
+/* Returns a time of a clock after alignment. */
 uint64_t collectives_aligned_time(const struct collective_clock *clock, uint64_t ns);
 
 /*
- * Finds the peers, on machines with one reference of `clocks`; NULL: only on each machine. False:
- * there was no room for all operations.
+ * Finds the peers among clocks with one reference. NULL: only within each clock. Returns false if
+ * the quota is exceeded.
  */
 bool collectives_find(struct collectives *c, const struct collective_clock *clocks, uint32_t count);
 
-/* Returns what was found, as it was added; none if there was no room. Valid as long as `c`. */
+/*
+ * Returns the operations in the order in which they were added; none beyond the quota. Valid until
+ * `c` is freed.
+ */
 const struct collective_operation *collectives_list(const struct collectives *c, uint32_t *count);
 
-/* Returns whether it is a kernel of NCCL; and one that no rank leaves before all have come. */
+/* Return true for a kernel of NCCL; and for one that no rank leaves before all have come. */
 bool collectives_is_nccl(const struct frame_info *frame);
 bool collectives_is_compared(const struct frame_info *frame);
 

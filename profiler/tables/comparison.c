@@ -32,7 +32,7 @@ enum change_unit comparison_total_unit(enum comparison_total total)
 	return units[total];
 }
 
-/* ---- what its files share ---- */
+/* ---- shared by the files of a comparison ---- */
 
 bool comparison_take(struct made_comparison *made, size_t bytes)
 {
@@ -61,8 +61,8 @@ struct amount comparison_amount(const struct made_comparison *made,
 	amount.is_estimated = row->count == 0;
 	if (made->comparison.is_weights)
 		amount.sampled = duration_spread_variance(NULL, 1, row->count, amount.value);
-	else if (row->kind == ROW_CPU) /* where a cut shortened samples, at least one whole one's;
-					  time without a sample is as exact as samples of it */
+	else if (row->kind == ROW_CPU) /* at least the variance of one whole sample, for a cut may
+					  shorten samples; time without samples varies as samples */
 		amount.sampled = fmax(
 			row->count ? duration_spread_variance(NULL, 1, row->count, amount.value)
 				   : amount.value * sqrt(s->sample),
@@ -109,7 +109,7 @@ struct change_base comparison_base(const struct made_comparison *made, enum comp
 	for (uint32_t i = 0; i < made->run_count; i++)
 		ns[made->runs[i].side] += amounts_values(&made->totals, TOTAL_CPU)[i];
 	for (int side = 0; side < SIDES; side++) {
-		/* samples by time: another rate gives more of them */
+		/* samples per time, which depends on the rate */
 		if (c->is_weights)
 			base.exposure[side] = c->runs[side];
 		else if (ns[side] > 0 && sides[side].count > 0)
@@ -117,7 +117,7 @@ struct change_base comparison_base(const struct made_comparison *made, enum comp
 		if (c->is_normalized)
 			base.all[side] = kind[side].count;
 	}
-	for (int side = 0; side < SIDES; side++) /* a side without any samples is as the other */
+	for (int side = 0; side < SIDES; side++) /* without samples: as the other side */
 		if (base.exposure[side] <= 0)
 			base.exposure[side] = base.exposure[!side] / c->runs[!side] * c->runs[side];
 	return base;
@@ -146,7 +146,7 @@ void comparison_control(struct made_comparison *made, struct change *const *list
 
 /* ---- names on both sides ---- */
 
-/* Notes kernels and functions without a name, before anything is added. */
+/* Notes kernels and unnamed functions, before anything is added. */
 static void note_names(struct made_comparison *made)
 {
 	for (uint32_t i = 0; i < made->run_count; i++) {
@@ -175,14 +175,14 @@ const struct frame_info *comparison_common_frame(const struct made_comparison *m
 	return unnamed_files_frame(&made->unnamed, frame);
 }
 
-/* ---- what all runs have ---- */
+/* ---- data that all runs have ---- */
 
 bool comparison_counts_calls(const struct result *r)
 {
 	return r->totals.measure.api && r->totals.ledger && !r->totals.shown;
 }
 
-/* Returns 0 if it is not known, or the result has a part of the run. */
+/* Returns the charged CPU time, ns. Returns 0 if unknown, or for a part of a run. */
 static double charged_cpu(const struct result *r)
 {
 	const struct totals *t = &r->totals;
@@ -196,8 +196,8 @@ static double charged_cpu(const struct result *r)
 }
 
 /*
- * Notes which tables can be compared. Otherwise an error, or a shape, would be new or gone only
- * because a run did not ask.
+ * Notes the tables that all runs have. Otherwise an error or a shape would be new or gone only
+ * because a run did not ask for it.
  */
 static void note_what_all_have(struct made_comparison *made)
 {
@@ -283,7 +283,7 @@ static void make_totals(struct made_comparison *made)
 {
 	struct change_base base = comparison_base(made, TOTAL_CPU);
 
-	base.all[SIDE_BEFORE] = base.all[SIDE_AFTER] = 0; /* totals are compared as they are */
+	base.all[SIDE_BEFORE] = base.all[SIDE_AFTER] = 0; /* totals are compared as amounts */
 	for (uint32_t i = 0; i < COMPARISON_TOTALS; i++) {
 		struct change *total = &made->comparison.totals[i];
 
@@ -291,14 +291,14 @@ static void make_totals(struct made_comparison *made)
 				   amounts_sides(&made->totals, i));
 		total->unit = comparison_total_unit((enum comparison_total)i);
 	}
-	/* one run does not show how much the next would differ */
+	/* one run shows no spread between runs */
 	if (made->run_count == SIDES) {
 		made->comparison.totals[TOTAL_WALL].has_bound = false;
 		change_judge(&made->comparison.totals[TOTAL_WALL], 1);
 	}
 }
 
-#define LENGTH_RATIO 1.2 /* a program that one function made slower is of about the same length */
+#define LENGTH_RATIO 1.2 /* a smaller ratio may be one slower function */
 
 bool comparison_differs_in_length(const struct comparison *c, enum comparison_total *total)
 {
@@ -318,7 +318,7 @@ bool comparison_differs_in_length(const struct comparison *c, enum comparison_to
 	return false;
 }
 
-/* ---- all of it ---- */
+/* ---- the comparison ---- */
 
 static void add_run(struct made_comparison *made, struct compared_run *run)
 {
@@ -385,7 +385,7 @@ static void take_runs(struct made_comparison *made, enum comparison_side side,
 			.result = results[i], .side = side, .number = made->run_count};
 }
 
-/* Sets the common result to what was made. */
+/* Completes the common result. */
 static void show_result(struct made_comparison *made)
 {
 	struct result *r = &made->comparison.result;
@@ -398,7 +398,7 @@ static void show_result(struct made_comparison *made)
 	r->sample_stacks = r->call_stacks = NULL;
 }
 
-/* Frees what only making the comparison needs. */
+/* Frees memory that only making the comparison needs. */
 static void release_making(struct made_comparison *made)
 {
 	kernel_matches_release(&made->kernels);

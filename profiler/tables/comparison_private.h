@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A comparison while it is made; for its own files:
+ * Shares a comparison under way among its own files:
  *
- *	comparison.c         the order of the work, and totals
- *	comparison_tables.c  what each run adds to the tables, and which changes are significant
- *	comparison_stacks.c  the stacks of all runs as one result
- *	comparison_values.c  values by run, of totals and of what matches a pattern
+ *	comparison.c         orders the work, and makes totals
+ *	comparison_tables.c  adds runs to the tables, and judges the changes
+ *	comparison_stacks.c  makes one result of the stacks of all runs
+ *	comparison_values.c  finds values by run, of totals and patterns
  *
- * The first error stays in `error`; nothing is added after it.
+ * The first error stays in `error`. Nothing is added after it.
  */
 #ifndef PROFILER_TABLES_COMPARISON_PRIVATE_H
 #define PROFILER_TABLES_COMPARISON_PRIVATE_H
@@ -21,50 +21,50 @@
 #include "symbolize/util/intern.h"
 #include "symbolize/util/record_set.h"
 
-/* One run; those of the side before come first. */
+/* One run. Runs of the side before come first. */
 struct compared_run {
 	const struct result *result;
 	enum comparison_side side;
 	uint32_t number;
-	double scale[COMPARISON_TOTALS]; /* of its times, 1 unless they are normalized */
-	double charged_cpu;              /* ns, of a whole run; 0: not known */
-	struct duration_spreads spreads; /* while it is added */
+	double scale[COMPARISON_TOTALS]; /* factor of its times; 1 unless normalized */
+	double charged_cpu;              /* charged CPU time of a whole run, ns; 0: unknown */
+	struct duration_spreads spreads; /* used while the run is added */
 };
 
-/* While it is made; and the amounts, for comparison_matching. */
+/* A table under way, and its amounts, which comparison_matching reads. */
 struct making_table {
 	struct hash_index index;
 	uint32_t capacity;
-	struct amounts amounts; /* by entry, before they were sorted */
-	uint32_t *order;        /* by entry: the amounts' number */
+	struct amounts amounts; /* by entry before sorting */
+	uint32_t *order;        /* number of the amounts, by sorted entry */
 };
 
-/* The times of the side that is shown. */
+/* A stack's times on the side that is shown. */
 struct shown_times {
 	double ns[ROW_KINDS];
 	uint64_t count[ROW_KINDS];
 };
 
-/* A frame that no result has, of a table's entry. */
+/* A made-up frame of a table's entry. */
 struct made_frame {
 	struct made_frame *next;
 	struct frame_info frame;
 };
 
 struct made_comparison {
-	struct comparison comparison; /* what the caller sees */
+	struct comparison comparison; /* shown to the caller; first */
 	struct compared_run runs[SIDES * COMPARISON_RUNS_MAX];
-	uint32_t run_count; /* of both sides */
+	uint32_t run_count; /* runs of both sides */
 	struct kernel_matches kernels;
 	struct unnamed_files unnamed;
 	struct amounts totals; /* by enum comparison_total */
 	struct making_table tables[COMPARISON_TABLES];
 	struct comparison_name *names;
 	struct made_frame *made_frames;
-	struct intern made_names; /* of these */
+	struct intern made_names; /* names of `made_frames` */
 	RECORD_SET(struct frame_info) frames;
 	RECORD_SET(struct stack_info) stacks;
-	struct amounts stack_amounts; /* by stack, alone and then with all inside it */
+	struct amounts stack_amounts; /* by stack: alone, and later with all inside it */
 	struct shown_times *times;    /* by stack */
 	uint32_t time_count, time_capacity;
 	struct row *rows;
@@ -72,7 +72,7 @@ struct made_comparison {
 	bool has_shapes;      /* all runs */
 	bool has_charged_cpu; /* all runs */
 	struct quota *memory;
-	size_t taken; /* from it */
+	size_t taken; /* bytes taken from `memory` */
 	int error;
 };
 
@@ -83,35 +83,35 @@ static inline void comparison_fail(struct made_comparison *made, int error)
 		made->error = error;
 }
 
-/* Takes from the quota. False: it would be more than there is, and the error is set. */
+/* Takes from the quota. Returns false, with the error set, if the quota is exceeded. */
 bool comparison_take(struct made_comparison *made, size_t bytes);
 
 /* Adds an amount of a run. */
 void comparison_add(struct made_comparison *made, struct amounts *amounts, uint32_t at,
 		    const struct compared_run *run, const struct amount *amount);
 
-/* Returns what a row adds, before it is scaled. */
+/* Returns a row's amount, before it is scaled. */
 struct amount comparison_amount(const struct made_comparison *made,
 				const struct duration_spreads *spreads, const struct row *row);
 
-/* Returns what an amount is after its run's scale of that total. */
+/* Returns an amount scaled by its run's factor for that total. */
 struct amount comparison_scaled(struct amount amount, const struct compared_run *run,
 				enum comparison_total total);
 
-/* Returns the total that rows of a kind are part of. */
+/* Returns the total that includes rows of a kind. */
 enum comparison_total comparison_total_of_row(uint32_t kind);
 
-/* Returns what counts are compared by: `total` is that of their kind. */
+/* Returns the base for comparing counts. `total` is the total of their kind. */
 struct change_base comparison_base(const struct made_comparison *made, enum comparison_total total);
 
 /* Returns the frame that stands for this one on both sides. */
 const struct frame_info *comparison_common_frame(const struct made_comparison *made,
 						 const struct frame_info *frame);
 
-/* Tells whether a whole run has sums of calls. */
+/* Returns true if a whole run has sums of calls. */
 bool comparison_counts_calls(const struct result *r);
 
-/* Controls false discoveries among changes that may be chance. `list` is by pointer. */
+/* Controls false discoveries among changes that may be chance. */
 void comparison_control(struct made_comparison *made, struct change *const *list, uint32_t count);
 
 /* ---- tables ---- */
@@ -119,10 +119,10 @@ void comparison_control(struct made_comparison *made, struct change *const *list
 void comparison_add_row(struct made_comparison *made, const struct compared_run *run,
 			const struct row *row, const struct amount *whole);
 
-/* Adds what a run has beside its rows: calls, errors, launch shapes, memory. */
+/* Adds a run's calls, errors, launch shapes and memory. */
 void comparison_add_tables(struct made_comparison *made, const struct compared_run *run);
 
-/* Judges and sorts them, once all runs were added. */
+/* Judges and sorts the tables, once all runs are added. */
 void comparison_finish_tables(struct made_comparison *made);
 
 /* ---- stacks ---- */
@@ -130,15 +130,15 @@ void comparison_finish_tables(struct made_comparison *made);
 /* Adds the root. */
 void comparison_begin_stacks(struct made_comparison *made);
 
-/* Adds the stacks of a run: `numbers` has room for those of all. */
+/* Adds the stacks of a run. Sets `numbers`, by the run's stack. */
 void comparison_add_stacks(struct made_comparison *made, const struct compared_run *run,
 			   uint32_t *numbers);
 
-/* Adds a row's amount, scaled, to the stack of this number. */
+/* Adds a row's scaled amount to stack `at`. */
 void comparison_add_to_stack(struct made_comparison *made, const struct compared_run *run,
 			     uint32_t at, const struct row *row, const struct amount *amount);
 
-/* Judges all stacks, and makes the rows of the side that is shown: means of its runs. */
+/* Judges all stacks, and makes the rows of the shown side: means of its runs. */
 void comparison_finish_stacks(struct made_comparison *made);
 
 #endif

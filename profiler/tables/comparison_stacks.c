@@ -16,7 +16,7 @@ static bool frame_equal(const void *records, uint32_t position, const void *key)
 
 #define FRAME_BYTES (2 * sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES)
 
-/* Returns the frame's number in the common result; 0: it cannot be kept, and the error is set. */
+/* Returns the frame's number in the common result; 0 with the error set. */
 static uint32_t add_frame(struct made_comparison *made, const struct frame_info *frame)
 {
 	uint32_t hash = hash_bytes(frame->name, strlen(frame->name));
@@ -38,7 +38,7 @@ struct stack_key {
 	const char *name;
 };
 
-/* Compares names alone, as call_tree.h does: numbers of stacks are numbers of its nodes. */
+/* Compares names alone, as call_tree.h does: stacks have the numbers of its nodes. */
 static bool stack_equal(const void *records, uint32_t position, const void *key)
 {
 	const struct made_comparison *made = records;
@@ -49,7 +49,7 @@ static bool stack_equal(const void *records, uint32_t position, const void *key)
 	       strcmp(made->frames.list[stack->frame].name, k->name) == 0;
 }
 
-/* Returns the bytes of all that is kept for a stack, in arrays that double. */
+/* Returns the bytes per stack. Arrays double, so they count twice. */
 static size_t stack_bytes(const struct made_comparison *made)
 {
 	size_t amounts = made->run_count * sizeof(double) + SIDES * sizeof(struct side_sum);
@@ -58,7 +58,7 @@ static size_t stack_bytes(const struct made_comparison *made)
 	       2 * sizeof(struct change) + sizeof(struct row) + HASH_INDEX_ENTRY_BYTES;
 }
 
-/* Adds a stack and returns its number; RESULT_ROOT if it cannot be kept, with the error set. */
+/* Adds a stack and returns its number; RESULT_ROOT with the error set. */
 static uint32_t make_stack(struct made_comparison *made, uint32_t hash, uint32_t outer,
 			   uint32_t frame)
 {
@@ -127,7 +127,7 @@ void comparison_add_to_stack(struct made_comparison *made, const struct compared
 	made->times[at].count[row->kind] += amount->count;
 }
 
-/* Returns changes by stack; NULL: out of memory, and the error is set. */
+/* Returns the changes by stack; NULL with the error set. */
 static struct change *change_stacks(struct made_comparison *made)
 {
 	uint32_t count = made->stacks.count;
@@ -136,7 +136,7 @@ static struct change *change_stacks(struct made_comparison *made)
 	struct change_base base = comparison_base(made, TOTAL_CPU);
 
 	if (made->comparison.is_normalized && made->comparison.is_weights)
-		for (int side = 0; side < SIDES; side++) /* stacks have all kinds of weights */
+		for (int side = 0; side < SIDES; side++) /* stacks have weights of all kinds */
 			base.all[side] += amounts_sides(&made->totals, TOTAL_GPU)[side].count;
 	if (!changes || !list)
 		comparison_fail(made, ENOMEM);
@@ -151,7 +151,7 @@ static struct change *change_stacks(struct made_comparison *made)
 	return changes;
 }
 
-/* Means of the runs that are shown, in whole ns. */
+/* Makes the rows: means of the shown runs, in whole ns. */
 static void make_rows(struct made_comparison *made)
 {
 	uint32_t runs = made->comparison.runs[made->comparison.shown], capacity = 0;
@@ -187,7 +187,7 @@ void comparison_finish_stacks(struct made_comparison *made)
 	if (made->error || !reach_times(made, count - 1))
 		return;
 	made->comparison.own = made->own = change_stacks(made);
-	/* a stack's number is above that of the one around it */
+	/* inner stacks have larger numbers */
 	for (uint32_t i = count - 1; i > RESULT_ROOT; i--)
 		amounts_move(amounts, made->stacks.list[i].outer, amounts, i);
 	made->comparison.changes = made->changes = change_stacks(made);

@@ -16,7 +16,7 @@ _Static_assert((int)COMPARED_WAITS == (int)HOT_SPOTS_WAITS &&
 		       (int)COMPARED_KERNELS == (int)HOT_SPOTS_KERNELS,
 	       "the tables of a digest come first");
 
-/* Returns the total that the entries of a table are parts of. */
+/* Returns the total of a table's entries. */
 static enum comparison_total total_of_table(enum comparison_tables number)
 {
 	static const enum comparison_total totals[COMPARISON_TABLES] = {
@@ -44,7 +44,7 @@ static bool entry_equal(const void *records, uint32_t position, const void *key)
 	return a->class == b->class && strcmp(a->name, b->name) == 0;
 }
 
-/* Adds to the entry of a frame that stands for both sides. */
+/* Adds to the entry of a common frame (comparison_common_frame). */
 static void add_common(struct made_comparison *made, enum comparison_tables number,
 		       const struct frame_info *frame, const struct compared_run *run,
 		       const struct amount *amount)
@@ -65,7 +65,7 @@ static void add_common(struct made_comparison *made, enum comparison_tables numb
 			(struct comparison_entry){.frame = frame, .names = COMPARISON_NONE};
 	}
 	if (!t->entries[at].is_on[run->side] && number != COMPARED_KERNELS)
-		t->entries[at].frame = frame; /* after comes last */
+		t->entries[at].frame = frame; /* runs after come last */
 	t->entries[at].is_on[run->side] = true;
 	comparison_add(made, &making->amounts, at, run, amount);
 }
@@ -77,7 +77,7 @@ static void add_to_table(struct made_comparison *made, enum comparison_tables nu
 	add_common(made, number, comparison_common_frame(made, frame), run, amount);
 }
 
-/* Adds to the table's total, and, scaled, to its entry of the frame. */
+/* Adds to the table's total and, scaled, to the frame's entry. */
 static void add_to_both(struct made_comparison *made, enum comparison_tables number,
 			const struct frame_info *frame, const struct compared_run *run,
 			const struct amount *amount)
@@ -89,7 +89,7 @@ static void add_to_both(struct made_comparison *made, enum comparison_tables num
 	add_to_table(made, number, frame, run, &scaled);
 }
 
-/* Returns a name that lives as long as the comparison; NULL: no room, and the error is set. */
+/* Returns a name that lives as long as the comparison; NULL with the error set. */
 __attribute__((format(printf, 2, 3))) static const char *make_name(struct made_comparison *made,
 								   const char *format, ...)
 {
@@ -111,7 +111,7 @@ __attribute__((format(printf, 2, 3))) static const char *make_name(struct made_c
 	return kept;
 }
 
-/* Returns a frame that lives as long as the comparison; NULL: no room, and the error is set. */
+/* Returns a frame that lives as long as the comparison; NULL with the error set. */
 static const struct frame_info *make_frame(struct made_comparison *made,
 					   const struct frame_info *frame)
 {
@@ -135,7 +135,7 @@ static const struct frame_info *make_call(struct made_comparison *made, const ch
 		made, &(struct frame_info){.class = CLASS_API, .name = name, .short_name = name});
 }
 
-/* ---- what a run adds ---- */
+/* ---- adding a run ---- */
 
 void comparison_add_row(struct made_comparison *made, const struct compared_run *run,
 			const struct row *row, const struct amount *whole)
@@ -167,7 +167,7 @@ static void add_calls(struct made_comparison *made, const struct compared_run *r
 		add_to_both(made, COMPARED_CALLS, &r->frames[r->stacks[stack].frame], run, &amount);
 }
 
-/* Returns the spread of a function's calls: those of a bucket are taken as equal. */
+/* Returns the spread of a function's calls, as if the calls of a bucket were equal. */
 static struct duration_spread spread_of(const struct api_call *call)
 {
 	struct duration_spread s = {.count = call->returned};
@@ -184,10 +184,7 @@ static struct duration_spread spread_of(const struct api_call *call)
 	return s;
 }
 
-/*
- * Adds all calls that the program itself made, of a run that counted them: those that launch or
- * wait are among them.
- */
+/* Adds all calls that the program itself made, for a run that counted them. */
 static void add_all_calls(struct made_comparison *made, const struct compared_run *run)
 {
 	const struct api_calls *calls = &run->result->totals.ledger->api;
@@ -211,8 +208,8 @@ static void add_all_calls(struct made_comparison *made, const struct compared_ru
 }
 
 /*
- * Adds "cudaMalloc: cudaErrorMemoryAllocation". There is no noise in the number of errors. How
- * often a program asks for work that is not ready depends on time alone, and is no failure.
+ * Adds "cudaMalloc: cudaErrorMemoryAllocation". Numbers of errors have no noise. "Not ready" is no
+ * failure: its number depends on timing alone.
  */
 static void add_error(struct made_comparison *made, const struct compared_run *run,
 		      const struct api_call *call, uint32_t number)
@@ -250,7 +247,7 @@ static const char *shape_name(struct made_comparison *made, const char *kernel,
 	return make_name(made, "%s, grid %s, block %s", kernel, grid, block);
 }
 
-/* Kernels are those that both sides have in common, so that one of another name is found again. */
+/* Adds a launch shape of a common kernel, so that variants of a kernel are compared. */
 static void add_shape(struct made_comparison *made, const struct compared_run *run,
 		      const struct launch_shape *shape)
 {
@@ -305,7 +302,7 @@ static void add_memory_row(struct made_comparison *made, const struct compared_r
 		add_common(made, COMPARED_LEFT, kept, run, &left);
 }
 
-/* Adds memory by the functions that allocated it, each kind by itself. */
+/* Adds memory by kind and by the function that allocated it. */
 static void add_memory_rows(struct made_comparison *made, const struct compared_run *run)
 {
 	static const struct frame_info unknown = {
@@ -324,7 +321,7 @@ static void add_memory_rows(struct made_comparison *made, const struct compared_
 	}
 }
 
-/* Adds memory of all kinds, of the whole run; it is known exactly. */
+/* Adds the totals of memory, of all kinds and the whole run. They are exact. */
 static void add_memory(struct made_comparison *made, const struct compared_run *run)
 {
 	struct amount peak = {.count = 0}, left = {.count = 0};
@@ -436,13 +433,13 @@ static void sort_table(struct made_comparison *made, int number)
 	hash_index_release(&making->index);
 }
 
-/* Lists the names that each kernel's entry stands for. */
+/* Lists the names that each kernel's entry includes. */
 static void name_kernels(struct made_comparison *made)
 {
 	struct comparison_table *t = &made->comparison.tables[COMPARED_KERNELS];
 	const struct kernel_matches *kernels = &made->kernels;
 	uint32_t count = kernels->count;
-	uint32_t *entries = calloc(count + 1u, sizeof(*entries)); /* by the kernel that names it */
+	uint32_t *entries = calloc(count + 1u, sizeof(*entries)); /* by kernel of the group */
 
 	made->comparison.names = made->names = malloc((count + 1u) * sizeof(*made->names));
 	if (!made->names || !entries) {

@@ -9,7 +9,7 @@ static struct run_values no_values(const struct comparison *c)
 	return (struct run_values){.runs = {c->runs[SIDE_BEFORE], c->runs[SIDE_AFTER]}};
 }
 
-/* Returns amounts of one thing, which are the values. */
+/* Returns amounts of one item, stored in `v`. */
 static struct amounts sum_in(struct run_values *v, const struct made_comparison *made)
 {
 	return (struct amounts){.run_count = made->run_count,
@@ -37,8 +37,8 @@ struct run_values comparison_total(const struct comparison *comparison, enum com
 }
 
 /*
- * Makes sums of samples shares of the charged time. The variance is that of a share: a function
- * that has all samples has all the time.
+ * Turns sums of samples into shares of the charged time. Their variance is that of a share: a
+ * function with all samples has all the time.
  */
 static void charge(const struct made_comparison *made, struct run_values *v)
 {

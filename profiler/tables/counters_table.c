@@ -9,12 +9,12 @@
 #include "symbolize/util/record_set.h"
 #include "symbolize/util/saturate.h"
 
-#define LINES 40 /* of the report: some kernels, with some metrics each */
+#define LINES 40 /* lines of the report: some kernels with some metrics each */
 
 /* A kernel, and one metric of it over all its stacks. */
 struct kernel_metric {
 	uint32_t frame, metric;
-	uint64_t count, launches, ns; /* the latter two of the kernel */
+	uint64_t count, launches, ns; /* `count` is of the metric; the others, of the kernel */
 	double sum, least, most;
 };
 
@@ -35,7 +35,7 @@ static const struct report_column columns[] = {
 	REPORT_COLUMN(counter_cells, kernel, "kernel", "Kernel", TEXT, REPORT_CELL_ABOVE),
 };
 
-/* The time of all launches of kernels, by frame. */
+/* The sums of a kernel's launches. */
 struct kernel_sum {
 	uint64_t launches, ns;
 };
@@ -97,7 +97,7 @@ static bool add_row(struct kernel_metrics *m, uint32_t frame, const struct count
 struct report_table *counters_report_table(const struct result *result)
 {
 	const struct counter_table *c = result->counters;
-	/* the stacks are those of the whole run's result */
+	/* counters have the stacks of the whole run */
 	const struct result *whole = result->counters_result ? result->counters_result : result;
 	struct report_table *f =
 		REPORT_TABLE_NEW("hardware_counters", "Hardware counters", columns);
@@ -124,8 +124,7 @@ struct report_table *counters_report_table(const struct result *result)
 		qsort(metrics.list, metrics.count, sizeof(*metrics.list), by_time);
 	for (uint32_t i = 0; i < metrics.count; i++) {
 		const struct kernel_metric *k = &metrics.list[i];
-		/* not as a frame: the table may be shown beside a view, which has frames of its own
-		 */
+		/* a text, not a frame: a view that shows it has other frames */
 		const struct counter_cells row = {
 			*k, k->sum / (double)k->count, c->metrics[k->metric].unit,
 			c->metrics[k->metric].name, whole->frames[k->frame].short_name};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hardware counters (counters.h) as a table: a row for each kernel and metric, kernels with the
+ * Makes the table of hardware counters (counters.h): a row for each kernel and metric, kernels with
  * most time first.
  */
 #ifndef PROFILER_TABLES_COUNTERS_TABLE_H
@@ -9,7 +9,7 @@
 struct report_table;
 struct result;
 
-/* Makes the table. NULL with errno. */
+/* Makes the table. Returns NULL with errno set. */
 struct report_table *counters_report_table(const struct result *result);
 
 #endif

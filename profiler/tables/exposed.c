@@ -28,7 +28,7 @@ struct classes {
 	const bool *is_nccl; /* by frame */
 };
 
-/* The spans of one device and class. */
+/* Spans of one device and class. */
 struct run_of_spans {
 	const struct busy_span *spans;
 	uint64_t count;
@@ -50,7 +50,7 @@ static bool class_of(const void *context, const struct timeline_record *record, 
 		class = stack != RESULT_ROOT && c->is_nccl[r->stacks[stack].frame] ? COMMUNICATES
 										   : COMPUTES;
 	} else if (record->work == GPU_WORK_GRAPH || record->work == GPU_WORK_DEVICE_GRAPH) {
-		class = COMPUTES; /* what is in it is not known */
+		class = COMPUTES; /* a graph's kernels are unknown */
 	} else {
 		return false;
 	}
@@ -113,7 +113,7 @@ static void add(struct report_table *f, const struct result *r, uint32_t device,
 	}
 }
 
-/* From spans in order of devices and, in each, of classes. */
+/* Adds all devices. Spans are in order of devices and classes. */
 static void add_devices(struct report_table *f, const struct result *r,
 			const struct busy_span *spans, uint64_t count)
 {

@@ -24,7 +24,7 @@ static void add(struct hot_spot *to, const struct row *row)
 	to->bytes += row->bytes;
 }
 
-/* Returns the frame's entry, a new one if need be. NULL: there is no memory for it. */
+/* Returns the frame's entry, which is added if it is new. Returns NULL if out of memory. */
 static struct hot_spot *entry_of(struct hot_spot_table *t, const struct frame_info *frame)
 {
 	uint32_t hash = hash_bytes(frame->name, strlen(frame->name));
@@ -35,7 +35,7 @@ static struct hot_spot *entry_of(struct hot_spot_table *t, const struct frame_in
 	return at != RECORD_NONE ? &t->list[at] : NULL;
 }
 
-/* Without memory for an entry the row is only in the whole, and so in the last line. */
+/* Adds a row. Without memory for an entry, the row counts only in the whole. */
 static void add_row(struct hot_spot_table *t, const struct frame_info *frame, const struct row *row)
 {
 	struct hot_spot *entry = entry_of(t, frame);
@@ -45,7 +45,7 @@ static void add_row(struct hot_spot_table *t, const struct frame_info *frame, co
 		add(entry, row);
 }
 
-/* The longest first; equal ones by name, so that the report is the same each time. */
+/* Orders by time, the longest first, then by name, so that reports are reproducible. */
 static int by_time(const void *a, const void *b)
 {
 	const struct hot_spot *x = a, *y = b;
@@ -57,14 +57,14 @@ static int by_time(const void *a, const void *b)
 	return strcmp(x->frame->name, y->frame->name);
 }
 
-/* ---- what a row counts under ---- */
+/* ---- frames of a row ---- */
 
 static const struct frame_info *frame_of(const struct result *r, uint32_t stack)
 {
 	return stack == RESULT_ROOT ? NULL : &r->frames[r->stacks[stack].frame];
 }
 
-/* nvcc makes a function for each kernel, which calls CUDA in place of the program's own. */
+/* Returns true for the function that nvcc makes for each kernel, which calls CUDA. */
 static bool is_stub(const struct frame_info *frame)
 {
 	return starts_with(frame->name, "__device_stub_");
@@ -78,8 +78,7 @@ static bool is_code(const struct frame_info *frame)
 	       frame->class == CLASS_JIT;
 }
 
-/* A call of CUDA: where the runtime is linked statically, it is a function of the program's file.
- */
+/* Returns true for a call of CUDA; with a static runtime, a function of the program's file. */
 static bool is_call(const struct frame_info *frame)
 {
 	return frame->class == CLASS_API ||
@@ -95,7 +94,7 @@ const struct frame_info *hot_spots_site(const struct result *r, uint32_t stack)
 
 	for (; (frame = frame_of(r, stack)); stack = r->stacks[stack].outer) {
 		if (is_call(frame) || frame->class == CLASS_MARK || frame->class == CLASS_CALL) {
-			/* another stack begins: what was found belongs to the inner one */
+			/* another stack begins: the inner stack's function does not count */
 			found = NULL;
 			wants_code = true;
 		} else if (frame->class == CLASS_PYTHON &&
@@ -104,15 +103,15 @@ const struct frame_info *hot_spots_site(const struct result *r, uint32_t stack)
 		} else if (wants_code && is_code(frame) && (!found || frame_is_folded(found))) {
 			found = frame;
 		} else if (wants_code && !found && frame_is_folded(frame)) {
-			found = frame; /* unless there is a function around it */
+			found = frame; /* a function around it counts more */
 		}
 	}
 	return found;
 }
 
 /*
- * The function that a thread was in when it left the CPU, without a call of CUDA around it; else
- * what says why there is none.
+ * Returns the innermost function of a thread that left the CPU without a call of CUDA. Without a
+ * function, returns the mark that tells why.
  */
 static const struct frame_info *innermost_code(const struct result *r, uint32_t stack)
 {
@@ -139,10 +138,10 @@ bool hot_spots_is_function(const struct frame_info *frame)
 
 /* ---- total times ---- */
 
-/* Finds entries without their names, and tells which ones a stack has had already. */
+/* Finds entries by frame number, and counts stacks. */
 struct totals_maker {
-	uint32_t *by_frame; /* the entry's position and 1; 0: not known yet */
-	uint64_t stacks;    /* so far */
+	uint32_t *by_frame; /* the entry's position + 1; 0: not found yet */
+	uint64_t stacks;    /* stacks added so far */
 };
 
 static struct hot_spot *entry_of_frame(struct totals_maker *m, struct hot_spot_table *t,
@@ -158,7 +157,7 @@ static struct hot_spot *entry_of_frame(struct totals_maker *m, struct hot_spot_t
 	return entry;
 }
 
-/* Adds a stack's time to the total of each function in it, once, and of what it fell into. */
+/* Adds a stack's time to the total of its innermost frame, and once to each function in it. */
 static void add_totals(struct totals_maker *m, struct hot_spot_table *t, const struct result *r,
 		       uint32_t stack, uint64_t ns)
 {
@@ -214,7 +213,7 @@ void hot_spots_frames(const struct result *r, const struct row *row,
 		frames[frame->class == CLASS_GPU_KERNEL ? HOT_SPOTS_KERNELS : HOT_SPOTS_COPIES] =
 			frame;
 		frames[HOT_SPOTS_SITES] = caller;
-	} else if (row->kind != ROW_IDLE) { /* a GPU's time, not a thread's */
+	} else if (row->kind != ROW_IDLE) { /* idle time is a GPU's, not a thread's */
 		frames[HOT_SPOTS_WAITS] = caller;
 	}
 }
@@ -261,7 +260,7 @@ struct hot_spots *hot_spots_new(const struct result *result)
 
 /* ---- from the timeline ---- */
 
-/* Waits go to a table of their own, for merge_waits. */
+/* Adds a record. Waits go to their own table, for merge_waits. */
 static void add_record(struct hot_spots *d, struct hot_spot_table *waits,
 		       struct totals_maker *totals, const struct result *r, const struct busy *busy,
 		       const struct timeline_record *record)
@@ -277,11 +276,11 @@ static void add_record(struct hot_spots *d, struct hot_spot_table *waits,
 		add_row(&d->calls, frame, &row);
 		break;
 	case TIMELINE_WAIT:
-		if (frame->class != CLASS_WAIT) /* of a call, not of a kernel */
+		if (frame->class != CLASS_WAIT) /* waits of calls, not of kernels */
 			add_row(waits, frame, &row);
 		break;
 	case TIMELINE_CPU_SAMPLE:
-		/* one that began before the part of the run is not of its rows' count */
+		/* a sample that began before the time range counts 0 */
 		row.count = record->start_ns != r->shown_from_ns ||
 			    record->duration_ns >= r->totals.sample_ns;
 		if (!busy || busy_at(busy, record->start_ns))
@@ -295,8 +294,8 @@ static void add_record(struct hot_spots *d, struct hot_spot_table *waits,
 }
 
 /*
- * A call that blocks may have two records: of the call, and of its wait, which takes nearly all of
- * it. So a function that has both has the calls of the one, and the time of the longer.
+ * Adds the waits to the calls. A call that blocks may have two records, of the call and of its
+ * wait. So a function with both gets the larger count and the longer time.
  */
 static void merge_waits(struct hot_spot_table *calls, const struct hot_spot_table *waits)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A result's rows summed up by the question they answer, the longest time first:
+ * Sums up a result's rows by the question that they answer, the longest time first.
  *
- *   kernels    all launches of a kernel together
- *   copies     and other GPU work that is no kernel, by kind
- *   sites      GPU work by the program's own function that launched it: the innermost Python
- *              function of the stack, else the one that called CUDA
- *   functions  CPU samples by the function that they fell into: its own time. Its total time is
- * that of all samples whose stacks have it, once each, however often it calls itself. So callers
- * that no sample fell into have entries, too waits      waits for the GPU, and timed calls, by the
- * function that makes them; other time off the CPU by the innermost Python function, else by the
- * innermost function
+ *   kernels    all launches of a kernel
+ *   copies     GPU work that is no kernel, by kind
+ *   sites      GPU work by the program's function that launched it: the innermost Python
+ *              function, else the function that called CUDA
+ *   functions  CPU samples by innermost function: own time. Total time: all samples whose stacks
+ *              have the function, once each, even in a recursion. So callers without samples of
+ *              their own have entries, too.
+ *   waits      waits for the GPU and timed calls, by the function that makes them; other time off
+ *              the CPU, by the innermost Python function, else by the innermost function
  *
- * and, from the timeline, where there is one:
+ * From the timeline, if there is one:
  *
  *   calls      CUDA calls that launch or wait, by name, with the time until they return
- *   idle       CPU samples that were taken while no GPU worked, by function, likewise
+ *   idle       CPU samples taken while no GPU worked, by function as in `functions`
  */
 #ifndef PROFILER_TABLES_HOT_SPOTS_H
 #define PROFILER_TABLES_HOT_SPOTS_H
@@ -25,29 +25,29 @@
 #include "profiler/model/result.h"
 #include "symbolize/util/record_set.h"
 
-/* All rows with a frame of this name and class. */
+/* The sum of all rows with a frame of this name and class. */
 struct hot_spot {
-	const struct frame_info *frame; /* one of them */
+	const struct frame_info *frame; /* one such frame */
 	uint64_t count, ns, bytes;
-	uint64_t total_ns;   /* of functions: with what they call */
-	uint64_t last_stack; /* while it is made */
+	uint64_t total_ns;   /* functions alone: time with callees */
+	uint64_t last_stack; /* used while the sums are made */
 };
 
 struct hot_spot_table {
-	RECORD_SET(struct hot_spot); /* the index: while it is made */
-	struct hot_spot whole;       /* all rows, also those for whose entry there was no memory */
+	RECORD_SET(struct hot_spot); /* indexed while the sums are made */
+	struct hot_spot whole;       /* all rows, also those without memory for an entry */
 };
 
 /*
- * The function of the program that called CUDA there, as in `sites` and `waits`: `stack` is inside
- * the call. It is one of the stack's frames; NULL: none is known.
+ * Returns the program's function that called CUDA, as in `sites` and `waits`. `stack` is inside the
+ * call. Returns NULL if the function is unknown.
  */
 const struct frame_info *hot_spots_site(const struct result *result, uint32_t stack);
 
 /* Returns true for a frame that has total time: a function, or a package of folded ones. */
 bool hot_spots_is_function(const struct frame_info *frame);
 
-/* The frames that a row counts under, by table; NULL: it is not in that table. */
+/* Tables of rows. hot_spots_frames finds a row's frame in each; NULL if the row is not in it. */
 enum hot_spots_tables {
 	HOT_SPOTS_KERNELS,
 	HOT_SPOTS_COPIES,
@@ -64,17 +64,16 @@ struct hot_spots {
 			struct hot_spot_table kernels, copies, sites, functions, waits;
 		};
 	};
-	struct hot_spot_table calls, idle; /* of the timeline */
+	struct hot_spot_table calls, idle; /* from the timeline */
 };
 
 void hot_spots_frames(const struct result *result, const struct row *row,
 		      const struct frame_info *frames[HOT_SPOTS_TABLES]);
 
-/* The digest of a result, which must outlive it. NULL: out of memory. */
+/* Sums up a result, which must outlive the sums. Returns NULL if out of memory. */
 struct hot_spots *hot_spots_new(const struct result *result);
 
-/* Adds what only the timeline knows. `busy`: NULL if it is not known. 0, or -errno: they are empty.
- */
+/* Adds `calls` and `idle`. `busy` is NULL if unknown. Returns 0, or -errno with both empty. */
 struct busy;
 int hot_spots_add_timeline(struct hot_spots *hot_spots, const struct result *result,
 			   const struct busy *busy);

@@ -9,7 +9,7 @@
 
 #define PREFIX "[GPU_Kernel]"
 
-/* The length of "operator<", "operator()" and the like, which open no brackets; else 0. */
+/* Returns the length of an operator whose name has brackets, such as "operator<"; else 0. */
 static size_t operator_length(const char *text)
 {
 	static const char *const operators[] = {
@@ -22,7 +22,7 @@ static size_t operator_length(const char *text)
 	return 0;
 }
 
-/* "(anonymous namespace)::f" is a part of the name, "f(int)" is not. */
+/* Returns true if parentheses are a scope, as in "(anonymous namespace)::f". */
 static bool is_scope(const char *at)
 {
 	int level = 0;
@@ -37,8 +37,8 @@ static bool is_scope(const char *at)
 }
 
 /*
- * Leaves out what is in angle brackets, and all from the parameters on; then what stands before
- * the last space: a return type. `to` has room for the whole name.
+ * Strips template arguments, parameters and what follows, and the return type. `to` has room for
+ * the whole name.
  */
 static void strip(const char *name, char *to)
 {
@@ -71,14 +71,14 @@ static void strip(const char *name, char *to)
 	}
 	while (end > start && end[-1] == ' ')
 		end--;
-	/* the brackets do not match, or nothing is left: the caller keeps the name */
+	/* unbalanced, or nothing is left: the caller keeps the name */
 	if (level > 0 || start >= end)
 		end = start = to;
 	memmove(to, start, (size_t)(end - start));
 	to[end - start] = '\0';
 }
 
-/* In place. */
+/* Replaces each number by '#', in place. */
 static void join_digits(char *text)
 {
 	char *to = text;

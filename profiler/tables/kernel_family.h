@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which kernels are variants of one: instances of a template, and kernels that a library or a
- * compiler generated for another tile size or with another number.
+ * Finds the family of a kernel: the text that variants of one kernel have in common.
+ *
+ * Variants are instances of a template, or generated kernels with other numbers, such as tile
+ * sizes.
  *
  *   by template   gemm<128, 64>(float*)            gemm<256, 64>(float*)
  *   by numbers    ampere_sgemm_128x64_tn           ampere_sgemm_64x64_tn
  *                 triton_poi_fused_add_0           triton_poi_fused_add_1
  *
- * The family of a name is the text that its variants have in common. Names come from the target and
- * may be any text.
+ * Names come from the target and may be any text.
  */
 #ifndef PROFILER_TABLES_KERNEL_FAMILY_H
 #define PROFILER_TABLES_KERNEL_FAMILY_H
 
 enum kernel_family {
-	FAMILY_TEMPLATE, /* without template arguments, parameters and what stands before the name
-			  */
-	FAMILY_NUMBERS,  /* that, with one '#' for each row of digits */
+	FAMILY_TEMPLATE, /* without template arguments, parameters and return type */
+	FAMILY_NUMBERS,  /* FAMILY_TEMPLATE with one '#' per number */
 	KERNEL_FAMILIES
 };
 
 /*
- * The family of a kernel's name, to be freed; NULL: out of memory. A name that is all template
- * arguments or digits is its own family.
+ * Returns the family of a kernel's name, which the caller frees. A name without other letters is
+ * its own family. Returns NULL if out of memory.
  */
 char *kernel_family(const char *name, enum kernel_family family);
 

@@ -55,7 +55,7 @@ bool kernel_matches_note(struct kernel_matches *m, const struct result *r,
 
 /* ---- families ---- */
 
-/* A kernel that only one side has, and its family. */
+/* A kernel of only one side, and its family. */
 struct single {
 	char *family;
 	uint32_t kernel;
@@ -69,7 +69,7 @@ static int by_family(const void *a, const void *b)
 	return order ? order : x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
 }
 
-/* All of one family, if both sides have some. */
+/* Matches all kernels of one family, if both sides have some. */
 static void match_family(struct kernel_matches *m, const struct single *singles, uint32_t count,
 			 enum comparison_match match)
 {
@@ -95,7 +95,7 @@ static void match_family(struct kernel_matches *m, const struct single *singles,
 	}
 }
 
-/* False: out of memory. */
+/* Matches kernels by family. Returns false if out of memory. */
 static bool match_by(struct kernel_matches *m, enum kernel_family family,
 		     enum comparison_match match)
 {

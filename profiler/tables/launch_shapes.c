@@ -9,7 +9,7 @@
 #include "profiler/tables/hot_spots.h"
 #include "symbolize/util/text.h"
 
-#define LEAST_WAITED 10 /* launches: fewer are no pattern */
+#define LEAST_WAITED 10 /* fewer launches are no pattern */
 
 /* The beginning of struct launch_shape. */
 struct key {
@@ -32,7 +32,7 @@ static void add(struct launch_shapes *all, const struct result *r,
 		key.device = devices_find(r->device_names, place->part[PLACE_PROCESS],
 					  place->part[PLACE_DEVICE]);
 	if (key.stack == RESULT_ROOT)
-		shape = NULL; /* what it was is not known */
+		shape = NULL; /* the kernel is unknown */
 	if (shape)
 		at = record_find(all, &key);
 	if (shape && at == RECORD_NONE && all->count < LAUNCH_SHAPES_MAX)
@@ -99,7 +99,7 @@ void launch_shapes_free(struct launch_shapes *shapes)
 	free(shapes);
 }
 
-/* Ends clean text that was cut with a whole character. */
+/* Ends a text that was cut after a whole character. */
 static void end_with_a_character(char *text)
 {
 	size_t at = 0, length;
@@ -178,7 +178,7 @@ void launch_dimensions_text(char text[LAUNCH_DIMENSIONS_BYTES], const uint32_t v
 
 #define ADVICE_BYTES (OCCUPANCY_ADVICE_BYTES + 160)
 
-/* Returns advice. To launch and wait in turn leaves the GPU idle in between. */
+/* Writes and returns advice. Launching and waiting in turn leaves the GPU idle. */
 static const char *advice_of(const struct launch_shape *s, char text[ADVICE_BYTES])
 {
 	char occupancy[OCCUPANCY_ADVICE_BYTES];

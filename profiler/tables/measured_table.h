@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables of add-ons (result_table.h) as figures: a column for each that has a key, rows with the
- * most of the first column first. Of stacks it is the functions that led there, below the row.
+ * Makes report tables of the tables that add-ons fill (result_table.h).
+ *
+ * Each column with a key is shown. Rows with the largest number in the first column come first. A
+ * stack is shown as the functions that led there, below the row.
  */
 #ifndef PROFILER_TABLES_MEASURED_TABLE_H
 #define PROFILER_TABLES_MEASURED_TABLE_H
@@ -11,7 +13,7 @@
 struct report_table;
 struct result;
 
-/* Makes the figures of a table that was measured. NULL with errno. */
+/* Makes the report table of a measured table. Returns NULL with errno set. */
 struct report_table *measured_table(const struct result *result, const struct table_kind *kind);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where memory is, in words for tables.
+ * Describes the place of memory in words, for tables.
  */
 #ifndef PROFILER_TABLES_MEMORY_PLACE_H
 #define PROFILER_TABLES_MEMORY_PLACE_H
@@ -9,10 +9,10 @@
 
 struct result;
 
-/* Returns the name of a process, as long as the result lives; "": it is not known. */
+/* Returns the name of a process, which lives as long as the result; "" if unknown. */
 const char *memory_process_name(const struct result *result, uint32_t process);
 
-/* Returns `text`: "device, GPU 0, app 123". */
+/* Writes and returns "device, GPU 0, app 123". */
 #define MEMORY_PLACE_BYTES 256
 const char *memory_place_text(const struct result *result, const struct memory_total *total,
 			      char text[MEMORY_PLACE_BYTES]);

@@ -112,7 +112,7 @@ static int by_use(const void *a, const void *b)
 static void add_row(struct report_table *f, const struct result *r, const void *record)
 {
 	const struct memory_row *m = record;
-	/* the stacks are those of the whole run's result */
+	/* memory has the stacks of the whole run */
 	const struct result *whole = result_whole(r);
 	const struct memory_total *t =
 		result_table_row(result_tables_find(r->tables, &memory_totals_table),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory (memory_use.h) as tables.
+ * Makes the tables of memory (memory_use.h).
  */
 #ifndef PROFILER_TABLES_MEMORY_TABLE_H
 #define PROFILER_TABLES_MEMORY_TABLE_H
@@ -8,7 +8,7 @@
 struct report_table;
 struct result;
 
-/* As tables: by device, by stack, and pools. NULL with errno. */
+/* Make the tables: by device, by stack, and pools. Return NULL with errno set. */
 struct report_table *memory_totals_report_table(const struct result *result);
 struct report_table *memory_rows_report_table(const struct result *result);
 struct report_table *memory_pools_report_table(const struct result *result);

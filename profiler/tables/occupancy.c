@@ -7,7 +7,7 @@
 #include "symbolize/util/saturate.h"
 
 #define WARP 32u
-#define REGISTERS_AT_ONCE 256u /* of a warp */
+#define REGISTERS_AT_ONCE 256u /* registers of a warp are allocated in this unit */
 #define FAR UINT64_C(0xffffffff)
 
 static uint64_t round_up(uint64_t n, uint64_t unit)
@@ -15,7 +15,7 @@ static uint64_t round_up(uint64_t n, uint64_t unit)
 	return (n + unit - 1) / unit * unit;
 }
 
-/* Each has its own part of the registers. */
+/* Returns the partitions of a multiprocessor, each with a part of the registers. */
 static uint32_t parts(const struct gpu_limits *l)
 {
 	return l->major == 6 && l->minor == 0 ? 2 : 4;
@@ -32,7 +32,7 @@ static uint64_t by_registers(const struct gpu_limits *l, uint32_t registers, uin
 	return l->registers / parts(l) / each * parts(l) / warps;
 }
 
-/* From 8.0 on CUDA keeps 1 KiB of each block for itself. */
+/* Returns the blocks that shared memory allows. From 8.0 on CUDA reserves 1 KiB per block. */
 static uint64_t by_shared(const struct gpu_limits *l, const struct timeline_shape *shape)
 {
 	uint64_t bytes = (uint64_t)shape->static_shared + shape->dynamic_shared;
@@ -48,7 +48,7 @@ struct occupancy occupancy_of(const struct gpu_limits *l, const struct timeline_
 	uint64_t warps, allowed[4], resident = FAR;
 
 	o.threads = saturated_product(o.blocks, o.block_threads);
-	/* no multiprocessor has more than 2048 threads, and hostile numbers are not to overflow */
+	/* bounds hostile numbers; no multiprocessor has more than 2048 threads */
 	if (!l->multiprocessors || !l->warps || l->warps > 1024 || o.block_threads == 0 ||
 	    o.block_threads > UINT64_C(1024) * WARP || shape->registers > 1024)
 		return o;
@@ -85,7 +85,7 @@ const char *occupancy_limits_text(unsigned int limits, char text[OCCUPANCY_LIMIT
 	return text;
 }
 
-/* The part of all waves' room that has no block because the last wave is not full. */
+/* Returns the share of room in all waves that the last wave leaves empty. */
 static double idle_in_tail(const struct occupancy *o)
 {
 	double waves = occupancy_waves(o), all = (double)((o->blocks - 1) / o->at_once + 1);
@@ -93,7 +93,7 @@ static double idle_in_tail(const struct occupancy *o)
 	return 1 - waves / all;
 }
 
-/* The part of all lanes of a block's warps that have no thread. */
+/* Returns the share of lanes without a thread in a block's warps. */
 static double idle_lanes(const struct occupancy *o)
 {
 	uint64_t lanes = round_up(o->block_threads, WARP);
@@ -101,7 +101,7 @@ static double idle_lanes(const struct occupancy *o)
 	return (double)(lanes - o->block_threads) / (double)lanes;
 }
 
-/* Returns which launch would occupy more multiprocessors: a block of one warp cannot be divided. */
+/* Returns how to occupy more multiprocessors. A block of one warp cannot be divided. */
 static const char *more_blocks(const struct occupancy *o)
 {
 	if (o->block_threads > WARP)

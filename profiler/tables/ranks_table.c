@@ -7,7 +7,7 @@
 #include "profiler/tables/collectives.h"
 #include "profiler/tables/report_table.h"
 
-/* The rank that the frame says it waits for; NULL: none of the result's. */
+/* Returns the rank that a frame waits for. Returns NULL for other frames and unknown ranks. */
 static const struct rank_info *waited_for(const struct result *r, const struct frame_info *frame)
 {
 	uint32_t rank;
@@ -125,7 +125,7 @@ static const struct report_column late_columns[] = {
 	REPORT_COLUMN(rank_row, rank.alone, "without_peers", "Without peers", COUNT, 15),
 };
 
-/* Whom others waited for longest comes first. */
+/* Orders by the time that others waited, the longest first. */
 static int compare_late(const void *a, const void *b)
 {
 	const struct rank_row *x = *(const struct rank_row *const *)a,
@@ -194,7 +194,7 @@ static const struct report_column clock_columns[] = {
 	REPORT_COLUMN(clock_row, rank.host, "host", "Host", TEXT, UINT8_MAX),
 };
 
-/* The least exact one comes first. */
+/* Orders clocks by error, the largest first. */
 static int compare_clocks(const void *a, const void *b)
 {
 	const struct rank_info *x = **(const struct rank_info *const *const *)a,

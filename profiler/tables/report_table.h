@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables beside the profile, which the report prints, the summary lists and the page shows as tabs:
- * each with its columns and rows, the most important row first. Whoever knows something that is no
- * stack's time makes one of it.
+ * Describes tables beside the profile: the report prints them, the summary lists them, and the page
+ * shows them as tabs.
  *
- * Bounded by REPORT_TABLE_ROWS_MAX rows each; the others are counted.
+ * A table has described columns, and rows with the most important first. Any module may make a
+ * table of what is no stack's time. REPORT_TABLE_ROWS_MAX rows are kept; further rows are counted.
  */
 #ifndef PROFILER_TABLES_REPORT_TABLE_H
 #define PROFILER_TABLES_REPORT_TABLE_H
@@ -18,16 +18,16 @@ struct result;
 
 #define REPORT_TABLE_ROWS_MAX 1000u
 
-/* The page has the same numbers (table_view.js). */
+/* Keep the numbers equal to those of table_view.js. */
 enum report_cell_kind {
 	REPORT_CELL_TEXT,
-	REPORT_CELL_FRAME, /* the number of one of the result's frames */
+	REPORT_CELL_FRAME, /* number of a frame of the result */
 	REPORT_CELL_COUNT,
 	REPORT_CELL_TIME, /* ns */
 	REPORT_CELL_BYTES,
 	REPORT_CELL_SHARE,       /* thousandths: "50.0 %" */
 	REPORT_CELL_THOUSANDTHS, /* "1.25" */
-	REPORT_CELL_NOTE,        /* a text; in the report on a line of its own, unless it is "" */
+	REPORT_CELL_NOTE,        /* text; in the report on a line of its own, unless "" */
 	REPORT_CELL_NUMBER,      /* `real`, any finite number */
 };
 
@@ -36,12 +36,12 @@ struct report_column {
 	const char *label; /* for people */
 	enum report_cell_kind kind;
 	/*
-	 * In the report; 0: it is not there. The last one and notes have any. Rows that share a
-	 * text of REPORT_CELL_ABOVE have it once, on a line above them
+	 * Width in the report; 0: not in the report. The last column and notes may have any width.
+	 * Rows with equal texts of REPORT_CELL_ABOVE share a line above them.
 	 */
 	uint8_t width;
-	uint8_t size;    /* bytes of the row's member */
-	uint16_t offset; /* of the row's member */
+	uint8_t size;    /* member of the row: bytes */
+	uint16_t offset; /* member of the row: offset */
 };
 #define REPORT_CELL_ABOVE (UINT8_MAX - 1)
 
@@ -65,8 +65,8 @@ struct report_table {
 	union report_cell *cells; /* row after row */
 	uint32_t count, capacity;
 	uint64_t left_out;                 /* rows */
-	uint32_t lines;                    /* of the report, at most; 0: as it thinks best */
-	struct report_column *own_columns; /* these, where they are its own; freed with it */
+	uint32_t lines;                    /* limit of lines in the report; 0: the report decides */
+	struct report_column *own_columns; /* columns freed with the table; or NULL */
 	struct intern strings;
 };
 
@@ -80,22 +80,22 @@ static inline bool report_cell_is_text(enum report_cell_kind kind)
 	return kind == REPORT_CELL_TEXT || kind == REPORT_CELL_NOTE;
 }
 
-/* NULL: out of memory. The description is borrowed. */
+/* Makes an empty table. Borrows key, title and columns. Returns NULL if out of memory. */
 struct report_table *report_table_new(const char *key, const char *title,
 				      const struct report_column *columns, uint32_t column_count);
 #define REPORT_TABLE_NEW(key, title, columns) \
 	report_table_new(key, title, columns, sizeof(columns) / sizeof((columns)[0]))
 void report_table_free(struct report_table *f);
 
-/* Adds a row, a struct with the columns' members. Texts are copied. A row without room counts as
- * left out.
+/* Adds a row: a struct with the columns' members. Copies texts. A row without room counts as left
+ * out.
  */
 void report_table_add(struct report_table *f, const void *row);
 
 /*
- * The table with a row of each of `count` records, which are `size` bytes each: `add` adds one, and
- * `compare` has their order, by pointers to them as in qsort of an array of pointers. NULL with
- * errno: then `figures`, which may be NULL, is freed.
+ * Fills a table from `count` records of `size` bytes, and returns the table. `compare` orders
+ * pointers to records, as in qsort of an array of pointers. `add` adds the row of a record. Returns
+ * NULL with errno set if `report_table` is NULL, or if out of memory: then the table is freed.
  */
 struct report_table *
 report_table_fill(struct report_table *report_table, const struct result *result,

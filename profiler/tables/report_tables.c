@@ -24,7 +24,7 @@ static void name_whole_run(struct report_table *f)
 		f->title = kept;
 }
 
-/* Adds a table, which is NULL if it could not be made. Returns the last error. */
+/* Adds a table; NULL if it failed, with errno. Returns its error, or `err`. */
 static int list_report_tables(const struct result *result, struct report_tables *list,
 			      struct report_table *f, bool is_of_run, int err)
 {
@@ -42,7 +42,7 @@ int report_tables_of(const struct result *result, struct report_tables *list)
 	const struct {
 		bool is_wanted;
 		struct report_table *(*make)(const struct result *result);
-		bool is_rare; /* left out where it is empty */
+		bool is_rare; /* left out if empty */
 		bool is_of_run;
 	} all[] = {
 		{result->rank_count > 0, ranks_report_table, false, false},

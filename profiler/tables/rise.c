@@ -5,7 +5,7 @@
 #include "profiler/tables/significance.h"
 
 #define NORMAL 1.6449 /* quantile 0.95 of the normal distribution: SIGNIFICANCE_LEVEL above it */
-#define STEP 1.1      /* between numbers of samples to try */
+#define STEP 1.1      /* ratio of the factors to try */
 
 struct rise rise_of(const struct run_values *v)
 {
@@ -21,13 +21,13 @@ struct rise rise_of(const struct run_values *v)
 		r.spread += pow(v->values[i] - r.before, 2) / (b - 1);
 	for (int side = 0; side < SIDES; side++) {
 		is_measured |= v->sides[side].measured > 0;
-		/* the spread of several runs has that of durations, each time anew */
+		/* the spread of several runs includes that of durations */
 		r.counting[side] =
 			(v->sides[side].sampled + (b > 1 ? 0 : v->sides[side].measured)) /
 			v->runs[side];
 	}
 	r.is_sampled = !is_measured && r.counting[SIDE_BEFORE] + r.counting[SIDE_AFTER] > 0;
-	/* what ran once shows no spread of its own */
+	/* a single run of an operation shows no spread */
 	r.has_bound =
 		b > 1 || (!v->is_one_value && (!is_measured || v->sides[SIDE_BEFORE].count > 1 ||
 					       v->sides[SIDE_AFTER].count > 1));
@@ -36,9 +36,9 @@ struct rise rise_of(const struct run_values *v)
 }
 
 /*
- * Returns what part of the spread is that of counting: all of it, unless it is beyond what counting
- * makes in 19 of 20 cases. The variance of n runs is that of chi-square with n - 1 degrees of
- * freedom: 1, and twice the deviation sqrt(2 / (n - 1)).
+ * Returns the part of the spread that comes from counting: all of it, unless counting makes less in
+ * 19 of 20 cases. The variance of n runs is distributed as chi-square with n - 1 degrees of
+ * freedom. Its limit is 1 and twice the deviation sqrt(2 / (n - 1)).
  */
 static double counted_spread(const struct rise *r)
 {

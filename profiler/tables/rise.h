@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells whether the runs after a change take more than those before by chance, and what would tell
- * where chance is too large. Pure functions; amounts are in the unit of the values.
+ * Tests whether the runs after a change take more than the runs before by chance.
  *
- * Several runs before show how one run differs from the next. The bound is the upper limit of the
- * prediction interval for the mean of the runs after, by Student's t, one-sided at 95 % (Hahn and
- * Meeker 1991, Statistical Intervals, section 4.7), and at least that of counting samples. The runs
- * after have no part in it: a change may make them differ more.
+ * Also finds how many samples or runs would tell, if chance is too large. Pure functions. Amounts
+ * have the unit of the values.
  *
- * One run before does not show that. The bound is what its samples, or the durations in it, vary by
- * themselves; there is none where they do not tell.
+ * Several runs before show how runs differ. The bound is the upper limit of the prediction interval
+ * for the mean of the runs after: by Student's t, one-sided, at 95 % (Hahn and Meeker 1991,
+ * Statistical Intervals, section 4.7). It is at least the bound of counting samples. The runs after
+ * do not take part: a change may make them differ more.
  *
- * Of samples, only a part of the difference between runs is theirs: more samples, by a higher rate
- * or longer runs, make that part smaller. More runs before make the whole smaller.
+ * One run before does not show how runs differ. The bound is the variation of its samples or
+ * durations. There is no bound if they show none.
+ *
+ * Only a part of the difference between runs comes from samples. More samples, by a higher rate or
+ * longer runs, reduce that part. More runs before reduce all of it.
  */
 #ifndef PROFILER_TABLES_RISE_H
 #define PROFILER_TABLES_RISE_H
@@ -24,27 +26,32 @@
 struct rise {
 	uint32_t runs[SIDES];
 	double before, after;   /* means */
-	double spread;          /* variance of the runs before; 0: one run */
+	double spread;          /* variance of the runs before; 0 for one run */
 	double counting[SIDES]; /* variance of one run by its own samples and durations */
-	bool is_sampled;        /* these are samples, all of them */
+	bool is_sampled;        /* the variance comes from samples alone */
 	bool has_bound;
-	double bound; /* of the difference */
+	double bound; /* bound of the difference */
 };
 
 struct rise rise_of(const struct run_values *values);
 
-/* Returns the bound of a rise with so many times the samples, and so many runs before (as many as
- * there are, or both more than one). */
+/*
+ * Returns the bound with `samples` times as many samples, and `runs_before` runs before. Change
+ * `runs_before` only if there are several runs.
+ */
 double rise_bound(const struct rise *rise, double samples, uint32_t runs_before);
 
 /*
- * Returns how many times the samples (or what else has a duration) make the bound `target` at most.
- * 0: RISE_SAMPLES_MAX do not, or it is nothing that they change.
+ * Returns the factor of samples, or of operations, that makes the bound `target` at most. Returns 0
+ * if RISE_SAMPLES_MAX does not suffice, or if samples have no effect.
  */
 #define RISE_SAMPLES_MAX 100
 double rise_samples_needed(const struct rise *rise, double target);
 
-/* Returns how many runs before do; 0: COMPARISON_RUNS_MAX do not, or there is but one. */
+/*
+ * Returns the number of runs before that does; 0 if COMPARISON_RUNS_MAX does not suffice, or for a
+ * single run.
+ */
 uint32_t rise_runs_needed(const struct rise *rise, double target);
 
 #endif

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests of whether two amounts differ by more than chance. Pure functions, without allocation
- * unless noted.
+ * Tests whether two amounts differ by more than chance. Pure functions, without allocation unless
+ * noted.
  *
- * Probabilities (p-values) are two-sided: how often a difference at least as large arises where
- * there is none. Tests of counts are exact and central: twice the smaller tail, 1 at most (Fay
- * 2010, Biostatistics 11(2), 373-374, "central").
+ * Probabilities (p-values) are two-sided: how often chance alone makes a difference at least as
+ * large. Tests of counts are exact and central: twice the smaller tail, 1 at most (Fay 2010,
+ * Biostatistics 11(2), 373-374, "central").
  */
 #ifndef PROFILER_TABLES_SIGNIFICANCE_H
 #define PROFILER_TABLES_SIGNIFICANCE_H
 
 #include <stdint.h>
 
-/* A difference counts as one from this probability down; 19 of 20 by chance alone do not. */
+/* A difference counts up to this probability. 19 of 20 differences by chance do not. */
 #define SIGNIFICANCE_LEVEL 0.05
 
 /*
- * Two Poisson counts whose means are proportional to exposures. Given their sum, the first one is
- * binomial with probability exposure_a / (exposure_a + exposure_b): Przyborowski and Wilenski 1940,
- * Biometrika 31, 313-323. Exposures are positive, in any unit.
+ * Returns the significance of two Poisson counts whose means are proportional to exposures. Given
+ * their sum, the first count is binomial with probability exposure_a / (exposure_a + exposure_b):
+ * Przyborowski and Wilenski 1940, Biometrika 31, 313-323. Exposures are positive, in any unit.
  */
 double significance_of_counts(uint64_t a, uint64_t b, double exposure_a, double exposure_b);
 
 /*
- * The shares `a` of `all_a` and `b` of `all_b`, given all sums: hypergeometric, Fisher's exact test
- * (Fisher 1934, Statistical Methods for Research Workers, section 21.02). A part larger than its
- * whole is taken as the whole.
+ * Returns the significance of the shares `a` of `all_a` and `b` of `all_b`, by Fisher's exact test:
+ * hypergeometric, given all sums (Fisher 1934, Statistical Methods for Research Workers, section
+ * 21.02). A part larger than its whole counts as the whole.
  */
 double significance_of_shares(uint64_t a, uint64_t all_a, uint64_t b, uint64_t all_b);
 
@@ -38,14 +38,14 @@ double significance_of_normal(double deviate);
  */
 double significance_of_student(double t, double freedom);
 
-/* The t that is exceeded with this one-sided probability, in (0, 0.5). */
+/* Returns the t that is exceeded with this one-sided probability, in (0, 0.5). */
 double student_quantile(double probability, double freedom);
 
 /*
- * Replaces probabilities by the smallest false discovery rate at which each is among the
- * discoveries: Benjamini and Hochberg 1995, J. R. Statist. Soc. B 57, 289-300. It holds for
- * independent tests, and for those that depend positively (Benjamini and Yekutieli 2001), as a
- * function and its callers do. 0, or -ENOMEM and nothing is changed.
+ * Replaces each probability by the smallest false discovery rate at which it is a discovery:
+ * Benjamini and Hochberg 1995, J. R. Statist. Soc. B 57, 289-300. This holds for independent tests,
+ * and for positively dependent tests (Benjamini and Yekutieli 2001). A function and its callers
+ * depend positively. Returns 0, or -ENOMEM with nothing changed.
  */
 int significance_control(double *probabilities, uint32_t count);
 

@@ -16,7 +16,7 @@
 #define NO_LINE UINT32_MAX
 #define LINES_SHOWN 3u
 
-/* Time by kernel, reason and line: numbers of frames. */
+/* Time by kernel, reason and line, which are frames. */
 struct share {
 	uint32_t kernel, reason, line, unused;
 	uint64_t ns;
@@ -31,10 +31,10 @@ struct group {
 struct shares {
 	const struct result *result;
 	RECORD_SET(struct share);
-	uint64_t *kernel_ns; /* by frame: all time of kernels */
+	uint64_t *kernel_ns; /* all time of a kernel, by frame */
 	struct group *groups;
 	uint32_t group_count, group_capacity;
-	struct stall_place *places; /* those of the result, by kernel and reason */
+	struct stall_place *places; /* sorted by kernel and reason */
 	uint32_t place_count;
 	bool failed;
 };
@@ -132,7 +132,7 @@ static int by_offset(const void *a, const void *b)
 	return order ? order : x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* The sum first, then those with the most samples. */
+/* Orders by kernel and reason: the sum first, then by samples, most first. */
 static int by_samples(const void *a, const void *b)
 {
 	const struct stall_place *x = a, *y = b;
@@ -147,7 +147,7 @@ static int by_samples(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Sorts them, and adds up those of merged runs. */
+/* Copies and sorts the places. Adds up places of merged runs. */
 static void take_places(struct shares *s)
 {
 	const struct result_table *from =
@@ -173,7 +173,8 @@ static void take_places(struct shares *s)
 	qsort(s->places, s->place_count, sizeof(*s->places), by_samples);
 }
 
-/* The first of a kernel and reason; the place after them in `end`. NULL: there are none. */
+/* Returns the first place of a kernel and reason, and the end of its places; NULL if there is none.
+ */
 static const struct stall_place *find_places(const struct shares *s, const char *kernel,
 					     const char *reason, const struct stall_place **end)
 {
@@ -210,7 +211,7 @@ static const struct report_column columns[] = {
 	REPORT_COLUMN(stall_row, kernel_ns, "kernel_ns", "Time of the kernel", TIME, 0),
 };
 
-/* "[stall: long scoreboard]" is "long scoreboard". */
+/* Writes "long scoreboard" for "[stall: long scoreboard]". */
 static void reason_text(const char *name, char *text, size_t size)
 {
 	size_t length;
@@ -228,7 +229,7 @@ static uint64_t thousandths(uint64_t part, uint64_t whole)
 	return whole ? (uint64_t)(1000.0 * (double)part / (double)whole + 0.5) : 0;
 }
 
-/* "chase.cu:12 (93.1 %), chase.cu:13 (4.0 %)": shares of the reason */
+/* Writes shares of the reason: "chase.cu:12 (93.1 %), chase.cu:13 (4.0 %)". */
 static void lines_text(const struct shares *s, const struct group *group, char *text, size_t size)
 {
 	size_t used = 0;
@@ -248,7 +249,7 @@ static void lines_text(const struct shares *s, const struct group *group, char *
 	}
 }
 
-/* "+0xa0 (93.1 %), +0xb0 (4.0 %)": shares of the reason's samples, in the whole run */
+/* Writes shares of the reason's samples, in the whole run: "+0xa0 (93.1 %), +0xb0 (4.0 %)". */
 static void offsets_text(const struct shares *s, const struct share *share, char *text, size_t size)
 {
 	const struct stall_place *end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "profiler/shape/naming_private.h"
+#include "profiler/shape/result_naming_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +12,6 @@
 
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES + 4)
 
-/*
- * A text made here, interned; takes `text`. Beyond the quota `otherwise`, which is kept
- * elsewhere; NULL when out of memory.
- */
 const char *naming_keep(struct naming *n, char *text, const char *otherwise)
 {
 	const char *kept = NULL;
@@ -30,9 +26,7 @@ const char *naming_keep(struct naming *n, char *text, const char *otherwise)
 	return kept;
 }
 
-/*
- * "model.py" of "/app/model.py"; but "torch/__init__.py", which says what package it is.
- */
+/* Returns "model.py" for "/app/model.py". Returns "torch/__init__.py", which tells the package. */
 static const char *shown_file(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -44,8 +38,8 @@ static const char *shown_file(const char *path)
 }
 
 /*
- * "forward"; a module's code is its file. Other names in angle brackets, as of lambdas, say nothing
- * without the file: NULL, it is the name itself.
+ * Returns "forward"; for a module's code, its file. Returns NULL, to keep the full name, for other
+ * names in angle brackets, such as lambdas: without the file they tell nothing.
  */
 static char *short_python(const struct frame_info *frame)
 {
@@ -60,7 +54,7 @@ static char *short_python(const struct frame_info *frame)
 	return NULL;
 }
 
-/* For pictures, in which the colour shows what "[GPU_Kernel]" says. */
+/* Returns the short name, for pictures. Their colours tell what "[GPU_Kernel]" tells. */
 static const char *shorten(struct naming *n, const struct frame_info *frame)
 {
 	const char *prefix = frame->class == CLASS_GPU_KERNEL ? work_frame(GPU_WORK_KERNEL)
@@ -85,7 +79,7 @@ static const char *shorten(struct naming *n, const struct frame_info *frame)
 	default:
 		break;
 	}
-	/* "[GPU_Kernel]" alone: the name did not arrive */
+	/* "[GPU_Kernel]" alone: the kernel's name is lost */
 	return text ? naming_keep(n, text, frame->name) : *name ? name : frame->name;
 }
 
@@ -106,7 +100,7 @@ uint32_t naming_add_frame(struct naming *n, const struct frame_info *frame)
 	return 0;
 }
 
-/* Adds one more named frame to those of a collected frame. */
+/* Adds a named frame to those of a collected frame. */
 static void add_name(struct naming *n, struct names *names, const struct frame_info *frame)
 {
 	uint32_t number = naming_add_frame(n, frame);
@@ -157,7 +151,7 @@ static void name_code(struct naming *n, struct names *names, const struct frame 
 	}
 }
 
-/* "forward (model.py:42)" */
+/* Returns "forward (model.py:42)". */
 static const char *python_text(struct naming *n, const struct frame *frame)
 {
 	const char *file = frame->file ? shown_file(frame->file) : NULL;
@@ -171,7 +165,6 @@ static const char *python_text(struct naming *n, const struct frame *frame)
 	return written < 0 ? NULL : naming_keep(n, text, frame->text);
 }
 
-/* "[GPU_Kernel]softmax(float const*)" */
 const char *naming_kernel_text(struct naming *n, const char *mangled)
 {
 	char *name = n->options->raw_names ? strdup(mangled)
@@ -185,7 +178,7 @@ const char *naming_kernel_text(struct naming *n, const char *mangled)
 	return naming_keep(n, text, work_frame(GPU_WORK_KERNEL));
 }
 
-/* "[CUDA call, wall time]softmax": the host's function of the kernel, if it is known */
+/* Returns "[CUDA call, wall time]softmax", with the kernel's host function if it is known. */
 static const char *call_text(struct naming *n, struct code_ref code)
 {
 	const char *kernel = "";
@@ -193,7 +186,7 @@ static const char *call_text(struct naming *n, struct code_ref code)
 
 	if (code.module > MODULE_JIT)
 		kernel = symbolizer_name(n->in->symbolizer, code, false);
-	/* "[libfoo.so]" is a place, not a name */
+	/* "[libfoo.so]" is no function */
 	if (asprintf(&text, "%s%s", PSEUDO_CALL, kernel[0] == '[' ? "" : kernel) < 0)
 		text = NULL;
 	return naming_keep(n, text, PSEUDO_CALL);
@@ -208,7 +201,7 @@ static const char *device_function_text(struct naming *n, const char *mangled)
 		mangled);
 }
 
-/* "softmax.cu:12" */
+/* Returns "softmax.cu:12". */
 static const char *line_text(struct naming *n, const struct frame *frame)
 {
 	char *text = NULL;

@@ -2,19 +2,16 @@
 /*
  * Shares a result under way among its own files:
  *
- *	result_naming.c  names stacks, rows, counters, tables and records
- *	frame_naming.c   names single frames
+ *	result_naming.c         names stacks, rows, counters, tables and records
+ *	result_naming_frames.c  names single frames
  */
-#ifndef PROFILER_SHAPE_NAMING_PRIVATE_H
-#define PROFILER_SHAPE_NAMING_PRIVATE_H
+#ifndef PROFILER_SHAPE_RESULT_NAMING_PRIVATE_H
+#define PROFILER_SHAPE_RESULT_NAMING_PRIVATE_H
 
 #include "profiler/shape/named_stacks.h"
 #include "profiler/shape/result_naming.h"
 
-/*
- * The named frames that a collected frame stands for, outermost first. There are several if
- * functions are inlined in it.
- */
+/* The named frames of a collected frame, outermost first: several if functions are inlined. */
 struct names {
 	uint32_t first, count; /* in `list`; count 0: not named yet */
 };
@@ -38,12 +35,12 @@ struct naming {
 	uint32_t path_capacity;
 
 	struct row *rows;
-	struct quota memory; /* for what goes beyond the collected stacks, frames and rows */
+	struct quota memory; /* pays for memory beyond the collected stacks, frames and rows */
 	bool failed;         /* out of memory */
 	char *links;         /* path_links.h; NULL: none */
 	struct counter_table counters;
 	struct result_tables tables;
-	const char *kernel, *named_kernel; /* of the row before */
+	const char *kernel, *named_kernel; /* the kernel of the table row before, and its name */
 };
 
 /* Returns true for a frame with an address. */
