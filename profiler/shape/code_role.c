@@ -383,7 +383,7 @@ static enum code_role role_of_native(const struct code_roles *roles, const struc
 	return put_known_package(label, module, &role) ? role : ROLE_PACKAGE;
 }
 
-/* ---- all of it ---- */
+/* ---- roles ---- */
 
 enum code_role code_role_of(const struct code_roles *roles, const struct frame_info *frame,
 			    char label[CODE_ROLE_LABEL_BYTES])
@@ -411,17 +411,17 @@ bool code_role_is_python(const struct frame_info *frame, const char *label)
 
 	if (frame->class == CLASS_PYTHON || strcmp(label, "[python]") == 0)
 		return true;
-	/* "[libcublas.so.12]" lies among packages, and is none of Python */
+	/* "[libcublas.so.12]" lies among packages, but is none of Python */
 	return frame->class == CLASS_NATIVE && frame->module && !strstr(label, ".so") &&
 	       put_known_package(package, frame->module, &role) && strcmp(package, label) == 0;
 }
 
-/* The path, and where it leads to now, if that is elsewhere. False: out of memory. */
+/* Adds a path, and the path that it leads to now. Returns false if out of memory. */
 static bool add_own(struct code_roles *r, const char *path)
 {
 	char *absolute = plain_path(r->folder, path), *real;
 
-	if (!absolute) /* or not known: nothing is below it */
+	if (!absolute) /* relative to an unknown folder: no file is below it */
 		return path[0] != '/' && !r->folder;
 	r->own[r->own_count++] = absolute;
 	real = realpath(*absolute ? absolute : "/", NULL);
@@ -433,8 +433,8 @@ static bool add_own(struct code_roles *r, const char *path)
 }
 
 /*
- * Returns whether a folder is others', even of what was started: bin folders of the system and of
- * environments have launchers, and packages are packages.
+ * Returns true if a folder is of others, although the command started something in it. Bin folders
+ * of systems and environments have launchers.
  */
 static bool is_others(const char *folder)
 {
@@ -445,7 +445,7 @@ static bool is_others(const char *folder)
 		return true;
 	others = in_packages(path) || in_standard_library(path) || path_is_of_system(path);
 	is_bin = strcmp(base_name(folder), "bin") == 0;
-	/* a hidden folder in which something was started is meant, unless it is an environment */
+	/* other hidden folders may be own: something was started there */
 	for (at = path + 1; strchr(at, '/'); at = strchr(at, '/') + 1)
 		others |= folder_is_foreign(at) &&
 			  (at[0] != '.' || is_bin || starts_with(at, ".venv"));

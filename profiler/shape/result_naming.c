@@ -11,7 +11,7 @@
 #include "symbolize/util/text.h"
 
 #define NONE UINT32_MAX
-#define NONE_BYTE 0xff /* four of them are NONE */
+#define NONE_BYTE 0xff /* four such bytes are NONE */
 _Static_assert(NONE == HASH_INDEX_NONE, "one value for none");
 
 /* ---- stacks ---- */

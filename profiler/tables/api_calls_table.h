@@ -8,7 +8,7 @@
 struct report_table;
 struct result;
 
-/* Makes the table. NULL with errno. */
+/* Makes the table. Returns NULL with errno set. */
 struct report_table *api_calls_report_table(const struct result *result);
 
 #endif

@@ -86,7 +86,7 @@ static bool is_call(const struct frame_info *frame)
 		cuda_function_of(frame->name) != CUDA_FUNCTION_NONE);
 }
 
-/* A graph's nodes have two stacks, one below the other: the launch's is the outer one. */
+/* A node of a graph has two stacks, one inside the other. The launch's is the outer one. */
 const struct frame_info *hot_spots_site(const struct result *r, uint32_t stack)
 {
 	const struct frame_info *found = NULL, *frame;

@@ -35,7 +35,7 @@ static uint8_t width_of(const struct table_column *column, bool is_last)
 	return column->width ? column->width : kind == REPORT_CELL_TEXT ? TEXT_WIDTH : NUMBER_WIDTH;
 }
 
-/* Lists the columns that are shown: `columns` has room for all. Returns how many. */
+/* Lists the columns that are shown. Returns their count. `columns` has room for all. */
 static uint32_t list_columns(const struct table_kind *kind, struct report_column *columns)
 {
 	uint32_t count = 0, last = UINT32_MAX;
@@ -82,7 +82,7 @@ static union report_cell cell_of(const struct result *r, const struct table_colu
 	}
 }
 
-/* A row, and what it is ordered by. */
+/* A row with its sort keys. */
 struct ordered {
 	const void *row;
 	uint64_t number;

@@ -115,7 +115,7 @@ double significance_of_shares(uint64_t a, uint64_t all_a, uint64_t b, uint64_t a
 
 	if (all_a == 0 || all_b == 0 || of == 0 || x == mean)
 		return 1;
-	/* the tail away from the mean is the smaller one, or near a half */
+	/* the tail away from the mean is the smaller tail, or near 0.5 */
 	tail = hypergeometric_tail(x, of, na, all, x > mean ? 1 : -1);
 	return two_sided(tail, 1);
 }
