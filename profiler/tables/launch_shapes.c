@@ -35,16 +35,16 @@ static void add(struct launch_shapes *all, const struct result *r,
 		shape = NULL; /* the kernel is unknown */
 	if (shape)
 		at = record_find(all, &key);
-	if (shape && at == RECORD_NONE && all->count < LAUNCH_SHAPES_MAX)
-		at = record_add(
-			all, &key,
-			(&(struct launch_shape){
-				.stack = key.stack,
-				.number = key.number,
-				.device = key.device,
-				.shape = *shape,
-				.occupancy = occupancy_of(
-					key.device ? &key.device->limits : &unknown, shape)}));
+	if (shape && at == RECORD_NONE && all->count < LAUNCH_SHAPES_MAX) {
+		const struct gpu_limits *limits = key.device ? &key.device->limits : &unknown;
+		const struct launch_shape new = {.stack = key.stack,
+						 .number = key.number,
+						 .device = key.device,
+						 .shape = *shape,
+						 .occupancy = occupancy_of(limits, shape)};
+
+		at = record_add(all, &key, &new);
+	}
 	if (at == RECORD_NONE) {
 		all->rest_count++;
 		all->rest_ns += record->duration_ns;
@@ -89,6 +89,7 @@ struct launch_shapes *launch_shapes_new(const struct result *result)
 	}
 	if (all->count)
 		qsort(all->list, all->count, sizeof(*all->list), by_time);
+	hash_index_release(&all->set.index); /* positions have changed */
 	return all;
 }
 

@@ -3,8 +3,8 @@
  * Describes tables beside the profile: the report prints them, the summary lists them, and the page
  * shows them as tabs.
  *
- * A table has described columns, and rows with the most important first. Any module may make a
- * table of what is no stack's time. REPORT_TABLE_ROWS_MAX rows are kept; further rows are counted.
+ * A table has described columns, and rows, the most important first. Any module may make a table of
+ * data that is no stack's time. REPORT_TABLE_ROWS_MAX rows are kept; further rows are counted.
  */
 #ifndef PROFILER_TABLES_REPORT_TABLE_H
 #define PROFILER_TABLES_REPORT_TABLE_H
@@ -40,8 +40,8 @@ struct report_column {
 	 * Rows with equal texts of REPORT_CELL_ABOVE share a line above them.
 	 */
 	uint8_t width;
-	uint8_t size;    /* member of the row: bytes */
-	uint16_t offset; /* member of the row: offset */
+	uint8_t size;    /* bytes of the row's member */
+	uint16_t offset; /* offset of the row's member */
 };
 #define REPORT_CELL_ABOVE (UINT8_MAX - 1)
 
@@ -87,9 +87,7 @@ struct report_table *report_table_new(const char *key, const char *title,
 	report_table_new(key, title, columns, sizeof(columns) / sizeof((columns)[0]))
 void report_table_free(struct report_table *f);
 
-/* Adds a row: a struct with the columns' members. Copies texts. A row without room counts as left
- * out.
- */
+/* Adds a row: a struct with the columns' members. Copies texts. Counts a row without room. */
 void report_table_add(struct report_table *f, const void *row);
 
 /*
