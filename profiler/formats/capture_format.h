@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is where in a capture, for its writer and its reader: docs/capture-format.md.
+ * Describes the fields and tables of a capture, for its writer and its reader.
  *
- * Tables are blocks of equal structs, each block with a column for each member: numbers that are
- * near each other take few bytes, and compress well.
+ * docs/capture-format.md has the format. A table is written in blocks of equal structs. A block has
+ * a column for each member: numbers near each other take few bytes, and compress well.
+ *
+ * A table's struct is that of the result where possible. A member that is a text (CELL_TEXT) is a
+ * pointer in memory, and the number of a text in the file: from 1 on, 0 for NULL.
  */
 #ifndef PROFILER_FORMATS_CAPTURE_FORMAT_H
 #define PROFILER_FORMATS_CAPTURE_FORMAT_H
@@ -12,6 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "profiler/model/run_numbers.h"
+#include "profiler/shape/module_table.h"
 
 #define CAPTURE_FORMAT "profile capture"
 #define CAPTURE_MESSAGE_MAX (1u << 24) /* bytes */
@@ -63,35 +67,17 @@ enum { BLOCK_COUNT = 1, BLOCK_FIRST_COLUMN };
 
 /* In the end: the rows of each table, from field 1 on, by their numbers. */
 
-/* ---- what tables hold, with numbers in place of pointers; texts from 1 on, 0: none ---- */
-
-struct capture_module {
-	uint32_t path, build_id;
-};
+/* ---- structs of tables that differ from those of the result ---- */
 
 struct capture_frame {
-	uint32_t class, line, name, short_name, file, module; /* module: from 1 on */
+	uint32_t class, line, module; /* module: from 1 on, 0: none */
+	const char *name, *short_name, *file, *source;
 	uint64_t offset;
-	uint32_t source;
-};
-
-struct capture_process {
-	uint32_t id, pid, name, has_rank, rank, has_twin; /* rank: 0 without one */
-};
-
-struct capture_rank {
-	uint32_t rank, clock, host, exit_status, size, has_wall_clock, reference, aligned_by;
-	uint64_t start_ns, elapsed_ns, wall_error_ns, collectives, came_last, alone, undecided;
-	uint64_t error_ns, bound_ns, moved_ns, drift; /* of the clock, the last two signed */
-};
-
-struct capture_thread {
-	uint32_t process, tid, name;
 };
 
 struct capture_device {
-	uint32_t process, id, is_used, is_described, is_mig, is_mps, gpu_instance, compute_instance,
-		name;
+	uint32_t process, id, is_used, is_described, is_mig, is_mps, gpu_instance, compute_instance;
+	const char *name;
 	uint64_t uuid[2]; /* in the machine's byte order */
 	struct gpu_limits limits;
 };
@@ -102,38 +88,32 @@ struct capture_gpu_row {
 	uint32_t process; /* 0: the device of that number, of whatever process */
 };
 
-struct capture_api_call {
-	uint32_t name, family, kind;
-	uint64_t calls, ns, bytes, nested, nested_ns, shortest_ns, longest_ns;
-};
+/* The members of struct api_call before `returned`, which follows from the others. */
+#define CAPTURE_CALL_BYTES offsetof(struct api_call, returned)
 
-/* Of a call, from 0 on. */
 struct capture_api_error {
-	uint32_t call, code;
+	uint32_t call; /* from 0 on */
+	uint32_t code;
 	uint64_t count;
 };
 
 struct capture_api_bucket {
-	uint32_t call, bucket;
+	uint32_t call, bucket; /* from 0 on */
 	uint64_t count;
 };
 
-struct capture_counter_metric {
-	uint32_t name, unit;
-};
-
-/* Numbers with a fraction as the bits of a double (IEEE 754). */
-struct capture_counter_row {
-	uint32_t stack, metric;
-	uint64_t count, sum, least, most;
-};
-
-struct capture_counter_value {
-	uint32_t process, correlation, metric;
-	uint64_t value;
-};
-
-/* Returns the columns of a table; NULL: there is none of that number. */
+/* Returns the table of a field, or NULL if there is none. */
 const struct table_kind *capture_table(uint32_t field);
+
+/* ---- texts of the run ---- */
+
+/* A text and its number, both members of struct run_numbers. */
+struct run_text {
+	uint16_t number, text; /* offsets */
+	uint16_t size;         /* of an array in the ledger; 0: the text is a pointer */
+};
+
+extern const struct run_text run_texts[];
+extern const uint32_t run_text_count;
 
 #endif

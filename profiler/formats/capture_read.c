@@ -17,33 +17,30 @@
 #define DEPTH_MAX 65536u               /* frames of a stack */
 #define DEPTHS_MAX (UINT64_C(1) << 29) /* of all rows: formats write each row's stack out */
 
-/* A table of the result that is an array. */
-struct table {
-	void *items;
-	uint32_t count, capacity;
-};
-
 struct profile_capture {
-	struct result result; /* what the caller sees */
+	struct result result; /* returned to the caller */
 	struct quota memory;
 	struct run_numbers numbers;
-	char **texts; /* text N + 1 */
-	uint32_t text_count, text_capacity;
-	struct capture_module *modules;
-	uint32_t module_count, module_capacity;
-	struct table frames, stacks, places, rows, gpu_rows, ranks;
+	/* arrays: none of these sets has an index */
+	RECORD_SET(char *) texts; /* text N + 1 */
+	RECORD_SET(struct module_entry) modules;
+	RECORD_SET(struct frame_info) frames;
+	RECORD_SET(struct stack_info) stacks;
+	RECORD_SET(struct place) places;
+	RECORD_SET(struct row) rows;
+	RECORD_SET(struct gpu_row) gpu_rows;
+	RECORD_SET(struct rank_info) ranks;
+	RECORD_SET(uint16_t) depths; /* by stack */
 	struct counter_table counters;
 	struct result_tables tables;
-	uint16_t *depths; /* by stack, less one */
-	uint32_t depth_capacity;
 	uint64_t row_depths; /* sum */
 	struct place_names place_names;
 	struct devices devices;
-	const char *folder;        /* of the timeline; NULL: none is kept */
-	struct timeline *timeline; /* NULL: not wanted */
+	const char *folder;        /* for the timeline; NULL: do not keep one */
+	struct timeline *timeline; /* NULL: not kept */
 	uint32_t shape_count;
-	uint64_t counts[CAPTURE_TABLES];
-	struct ledger_total sum; /* of the rows */
+	uint64_t counts[CAPTURE_TABLES]; /* rows read */
+	struct ledger_total sum;         /* total of the rows */
 
 	struct gunzip *gunzip;
 	unsigned char *message;
@@ -59,7 +56,7 @@ static void fail(struct profile_capture *c, enum capture_error error)
 		c->error = error;
 }
 
-/* False: there is too little memory, or it would be more than allowed. */
+/* Takes from the quota. Returns false if the quota is exceeded. */
 static bool take(struct profile_capture *c, size_t bytes)
 {
 	if (quota_take(&c->memory, bytes))
@@ -68,197 +65,143 @@ static bool take(struct profile_capture *c, size_t bytes)
 	return false;
 }
 
-static void *add(struct profile_capture *c, struct table *table, size_t size)
+/* Appends an item to an array. Returns false with the error set. */
+static bool add(struct profile_capture *c, struct record_set *array, const void *item, size_t size)
 {
 	if (!take(c, size))
-		return NULL;
-	if (!array_make_room(&table->items, table->count, &table->capacity, size)) {
+		return false;
+	if (!array_make_room(&array->records, array->count, &array->capacity, size)) {
 		fail(c, CAPTURE_NO_MEMORY);
-		return NULL;
+		return false;
 	}
-	return (char *)table->items + table->count++ * size;
+	memcpy((char *)array->records + array->count++ * size, item, size);
+	return true;
 }
 
 /* ---- texts ---- */
 
-/* Paths of modules may have any bytes but those that move a terminal's cursor, as in a run. */
+/* Adds a text, in which control characters are replaced as in a run. */
 static void add_text(struct profile_capture *c, const struct protobuf_field *field)
 {
 	char *text;
 
-	if (!take(c, field->size + INTERN_ENTRY_BYTES))
+	if (!take(c, field->size + INTERN_ENTRY_BYTES - sizeof(text)))
 		return;
-	text = malloc((size_t)field->size + 1);
-	if (!text ||
-	    !array_make_room(&c->texts, c->text_count, &c->text_capacity, sizeof(*c->texts))) {
-		free(text);
+	text = strndup((const char *)field->bytes, field->size);
+	if (!text) {
 		fail(c, CAPTURE_NO_MEMORY);
 		return;
 	}
-	memcpy(text, field->bytes, field->size);
-	text[field->size] = '\0';
 	if (strlen(text) != field->size)
 		fail(c, CAPTURE_DAMAGED);
 	clean_text(text);
-	c->texts[c->text_count++] = text;
+	if (!add(c, &c->texts.set, &text, sizeof(text)))
+		free(text);
 }
 
-/* NULL: none. */
-static const char *text_of(struct profile_capture *c, uint32_t number)
+/* Returns a text by its number, or NULL if the number is 0. */
+static const char *text_of(struct profile_capture *c, uint64_t number)
 {
-	if (number > c->text_count)
+	if (number > c->texts.count)
 		fail(c, CAPTURE_DAMAGED);
-	return number == 0 || number > c->text_count ? NULL : c->texts[number - 1];
+	return number == 0 || number > c->texts.count ? NULL : c->texts.list[number - 1];
 }
 
-/* Does the same for what always has one. */
-static const char *name_of(struct profile_capture *c, uint32_t number)
-{
-	const char *text = text_of(c, number);
+/* ---- rows of the tables ---- */
 
-	if (!text)
-		fail(c, CAPTURE_DAMAGED);
-	return text ? text : "";
+static void add_module(struct profile_capture *c, const void *row)
+{
+	add(c, &c->modules.set, row, sizeof(*c->modules.list));
 }
 
-/* ---- one struct of each table ---- */
-
-static void add_module(struct profile_capture *c, const struct capture_module *module)
+static void add_frame(struct profile_capture *c, const void *row)
 {
-	text_of(c, module->path);
-	text_of(c, module->build_id);
-	if (!take(c, sizeof(*module)))
-		return;
-	if (array_make_room(&c->modules, c->module_count, &c->module_capacity, sizeof(*module)))
-		c->modules[c->module_count++] = *module;
-	else
-		fail(c, CAPTURE_NO_MEMORY);
-}
-
-static void add_frame(struct profile_capture *c, const struct capture_frame *f)
-{
-	struct frame_info frame = {.line = f->line,
-				   .name = name_of(c, f->name),
-				   .short_name = name_of(c, f->short_name),
-				   .file = text_of(c, f->file),
-				   .source = text_of(c, f->source),
+	const struct capture_frame *f = row;
+	struct frame_info frame = {.class = (enum frame_class)f->class,
+				   .line = f->line,
+				   .name = f->name,
+				   .short_name = f->short_name,
+				   .file = f->file,
+				   .source = f->source,
 				   .offset = f->offset};
-	struct frame_info *added;
 
 	/* writers leave the prefix out */
-	if (f->class >= FRAME_CLASSES || f->module > c->module_count ||
+	if (f->module > c->modules.count ||
 	    (f->class == CLASS_GPU_KERNEL &&
 	     !starts_with(frame.name, work_frame(GPU_WORK_KERNEL)))) {
 		fail(c, CAPTURE_DAMAGED);
 		return;
 	}
-	frame.class = (enum frame_class)f->class;
 	frame_info_pseudo(&frame);
 	if (f->module) {
-		frame.module = text_of(c, c->modules[f->module - 1].path);
-		frame.build_id = text_of(c, c->modules[f->module - 1].build_id);
+		frame.module = c->modules.list[f->module - 1].path;
+		frame.build_id = c->modules.list[f->module - 1].build_id;
 	}
-	added = add(c, &c->frames, sizeof(frame));
-	if (added)
-		*added = frame;
+	add(c, &c->frames.set, &frame, sizeof(frame));
 }
 
-static void add_stack(struct profile_capture *c, const struct stack_info *stack)
+static void add_stack(struct profile_capture *c, const void *row)
 {
-	struct stack_info *added;
+	const struct stack_info *stack = row;
 	uint32_t at = c->stacks.count;
-	uint32_t depth;
+	uint16_t depth;
 
 	if (at > 0 && (stack->outer >= at || stack->frame >= c->frames.count)) {
 		fail(c, CAPTURE_DAMAGED);
 		return;
 	}
-	depth = at > 0 ? c->depths[stack->outer] + 1u : 0;
-	if (depth >= DEPTH_MAX || !take(c, sizeof(*c->depths))) {
+	if (at > 0 && c->depths.list[stack->outer] + 1u >= DEPTH_MAX) {
 		fail(c, CAPTURE_TOO_LARGE);
 		return;
 	}
-	if (!array_make_room(&c->depths, at, &c->depth_capacity, sizeof(*c->depths))) {
-		fail(c, CAPTURE_NO_MEMORY);
-		return;
-	}
-	c->depths[at] = (uint16_t)depth;
-	added = add(c, &c->stacks, sizeof(*stack));
-	if (added)
-		*added = *stack;
+	depth = at > 0 ? (uint16_t)(c->depths.list[stack->outer] + 1) : 0;
+	if (add(c, &c->depths.set, &depth, sizeof(depth)))
+		add(c, &c->stacks.set, stack, sizeof(*stack));
 }
 
-static void add_place(struct profile_capture *c, const struct place *place)
+static void add_place(struct profile_capture *c, const void *row)
 {
-	struct place *added = add(c, &c->places, sizeof(*place));
-
-	if (added)
-		*added = *place;
+	add(c, &c->places.set, row, sizeof(*c->places.list));
 }
 
-static void add_process(struct profile_capture *c, const struct capture_process *p)
+static void add_process(struct profile_capture *c, const void *row)
 {
-	struct process_info info = {.id = p->id,
-				    .pid = (pid_t)p->pid,
-				    .name = name_of(c, p->name),
-				    .has_rank = p->has_rank,
-				    .rank = p->rank,
-				    .has_twin = p->has_twin};
+	const struct process_info *p = row;
 
-	if (place_names_process(&c->place_names, info.id) || info.pid < 0)
+	if (place_names_process(&c->place_names, p->id) || p->pid < 0)
 		fail(c, CAPTURE_DAMAGED);
 	else
-		place_names_add_process(&c->place_names, &info);
+		place_names_add_process(&c->place_names, p);
 }
 
-static void add_rank(struct profile_capture *c, const struct capture_rank *r)
+static void add_rank(struct profile_capture *c, const void *row)
 {
-	const struct rank_info *last = c->ranks.items;
-	struct rank_info *added;
+	struct rank_info rank;
 
-	if (c->ranks.count)
-		last += c->ranks.count - 1;
-	if (r->rank > JOB_RANK_MAX || (c->ranks.count && last->rank >= r->rank)) {
+	memcpy(&rank, row, sizeof(rank));
+	if (rank.rank > JOB_RANK_MAX ||
+	    (c->ranks.count && c->ranks.list[c->ranks.count - 1].rank >= rank.rank)) {
 		fail(c, CAPTURE_DAMAGED);
 		return;
 	}
-	added = add(c, &c->ranks, sizeof(*added));
-	if (added)
-		*added = (struct rank_info){
-			.rank = r->rank,
-			.clock = r->clock,
-			.host = text_of(c, r->host),
-			.start_ns = r->start_ns,
-			.elapsed_ns = r->elapsed_ns,
-			.exit_status = r->exit_status,
-			.size = r->size,
-			.has_wall_clock = r->has_wall_clock,
-			.wall_error_ns = r->wall_error_ns,
-			.collectives = r->collectives,
-			.came_last = r->came_last,
-			.alone = r->alone,
-			.undecided = r->undecided,
-			.alignment = {.reference = r->aligned_by ? r->reference : r->clock,
-				      .collectives = r->aligned_by,
-				      .error_ns = r->error_ns,
-				      .bound_ns = r->bound_ns,
-				      .moved_ns = (int64_t)r->moved_ns,
-				      .drift = (int64_t)r->drift}};
+	if (!rank.alignment.collectives)
+		rank.alignment.reference = rank.clock;
+	add(c, &c->ranks.set, &rank, sizeof(rank));
 }
 
-static void add_thread(struct profile_capture *c, const struct capture_thread *t)
+static void add_thread(struct profile_capture *c, const void *row)
 {
-	struct thread_info info = {
-		.process = t->process, .tid = t->tid, .name = name_of(c, t->name)};
+	const struct thread_info *t = row;
 
-	if (place_names_thread(&c->place_names, info.process, info.tid))
+	if (place_names_thread(&c->place_names, t->process, t->tid))
 		fail(c, CAPTURE_DAMAGED);
 	else
-		place_names_add_thread(&c->place_names, &info);
+		place_names_add_thread(&c->place_names, t);
 }
 
-static void add_device(struct profile_capture *c, const struct capture_device *d)
+static void add_device(struct profile_capture *c, const void *row)
 {
+	const struct capture_device *d = row;
 	struct device device = {.process = d->process,
 				.id = d->id,
 				.is_used = d->is_used,
@@ -268,111 +211,82 @@ static void add_device(struct profile_capture *c, const struct capture_device *d
 				.gpu_instance = d->gpu_instance,
 				.compute_instance = d->compute_instance,
 				.limits = d->limits};
-	const char *name = name_of(c, d->name);
+	int err;
 
-	snprintf(device.name, sizeof(device.name), "%s", name);
+	snprintf(device.name, sizeof(device.name), "%s", d->name);
 	memcpy(device.uuid, d->uuid, sizeof(device.uuid));
-	switch (devices_add(&c->devices, &device)) {
-	case 0:
-		break;
-	case -ENOMEM:
-		fail(c, CAPTURE_NO_MEMORY);
-		break;
-	default:
-		fail(c, CAPTURE_DAMAGED);
-	}
+	err = devices_add(&c->devices, &device);
+	if (err)
+		fail(c, err == -ENOMEM ? CAPTURE_NO_MEMORY : CAPTURE_DAMAGED);
 }
 
-static void add_row(struct profile_capture *c, const struct row *row)
+static void add_row(struct profile_capture *c, const void *item)
 {
-	struct row *added;
+	const struct row *row = item;
 
-	if (row->kind >= ROW_KINDS || row->stack >= c->stacks.count ||
-	    row->place >= c->places.count ||
-	    !ledger_total_add(&c->sum, row->count, row->ns, row->bytes)) {
+	if (row->place >= c->places.count ||
+	    !ledger_total_add(&c->sum, row->count, row->ns, row->bytes))
 		fail(c, CAPTURE_DAMAGED);
-		return;
-	}
-	c->row_depths += c->depths[row->stack];
-	if (c->row_depths > DEPTHS_MAX)
-		fail(c, CAPTURE_TOO_LARGE);
-	added = add(c, &c->rows, sizeof(*row));
-	if (added)
-		*added = *row;
+	else
+		add(c, &c->rows.set, row, sizeof(*row));
 }
 
-static void add_gpu_row(struct profile_capture *c, const struct capture_gpu_row *row)
+static void add_gpu_row(struct profile_capture *c, const void *item)
 {
-	struct gpu_row *added;
+	const struct capture_gpu_row *row = item;
+	struct gpu_row added = row->row;
 
-	if (row->row.work >= GPU_WORKS) {
-		fail(c, CAPTURE_DAMAGED);
-		return;
-	}
-	added = add(c, &c->gpu_rows, sizeof(*added));
-	if (added) {
-		*added = row->row;
-		added->device = devices_key(&c->devices, row->process, row->row.device);
-	}
+	added.device = devices_key(&c->devices, row->process, row->row.device);
+	add(c, &c->gpu_rows.set, &added, sizeof(added));
 }
 
-static void add_shape(struct profile_capture *c, const struct timeline_shape *shape)
+static void add_shape(struct profile_capture *c, const void *shape)
 {
 	if (c->timeline && timeline_number_shape(c->timeline, shape) != ++c->shape_count)
 		fail(c, CAPTURE_DAMAGED);
 }
 
-static void add_record(struct profile_capture *c, const struct timeline_record *record)
+static void add_record(struct profile_capture *c, const void *row)
 {
-	if (record->kind >= TIMELINE_KINDS || record->stack.number >= c->stacks.count ||
-	    record->place.number >= c->places.count || record->work >= GPU_WORKS ||
-	    record->start_ns > LEDGER_TOTAL_MAX || record->duration_ns > LEDGER_TOTAL_MAX) {
+	const struct timeline_record *record = row;
+
+	if (record->stack.number >= c->stacks.count || record->place.number >= c->places.count ||
+	    record->start_ns > LEDGER_TOTAL_MAX || record->duration_ns > LEDGER_TOTAL_MAX ||
+	    (c->timeline && record->shape > c->shape_count))
 		fail(c, CAPTURE_DAMAGED);
-		return;
-	}
-	if (!c->timeline)
-		return;
-	if (record->shape > c->shape_count)
-		fail(c, CAPTURE_DAMAGED);
-	else
+	else if (c->timeline)
 		timeline_add(c->timeline, record); /* losses are counted, and shown */
 }
 
-/* The name is one of the capture's. */
+/* Returns the name itself, for api_calls_get: the capture owns it. */
 static const char *keep_name(void *context, const char *name)
 {
 	(void)context;
 	return name;
 }
 
-static void add_api_call(struct profile_capture *c, const struct capture_api_call *call)
+static void add_api_call(struct profile_capture *c, const void *row)
 {
+	const struct api_call *call = row; /* its first CAPTURE_CALL_BYTES */
 	struct api_calls *calls = &c->numbers.ledger.api;
 	const struct gpu_event_calls event = {
-		.function = name_of(c, call->name), .family = call->family, .kind = call->kind};
+		.function = call->name, .family = call->family, .kind = call->kind};
 	uint32_t before = calls->count;
 	struct api_call *added;
 
 	if (call->family < GPU_LAUNCH_RUNTIME || call->family > GPU_LAUNCH_DRIVER ||
-	    call->kind >= GPU_CALL_KINDS || strlen(event.function) >= GPU_CALL_NAME_BYTES) {
+	    strlen(call->name) >= GPU_CALL_NAME_BYTES) {
 		fail(c, CAPTURE_DAMAGED);
 		return;
 	}
 	added = api_calls_get(calls, &event, &c->memory, keep_name, NULL);
-	if (!added || calls->count == before) {
+	if (added && calls->count > before)
+		memcpy(added, call, CAPTURE_CALL_BYTES);
+	else
 		fail(c, added ? CAPTURE_DAMAGED : CAPTURE_TOO_LARGE);
-		return;
-	}
-	added->calls = call->calls;
-	added->ns = call->ns;
-	added->bytes = call->bytes;
-	added->nested = call->nested;
-	added->nested_ns = call->nested_ns;
-	added->shortest_ns = call->shortest_ns;
-	added->longest_ns = call->longest_ns;
 }
 
-/* Adds to a call what `event` has; NULL: there is no such call. */
+/* Adds errors or durations to a call that has been read. */
 static void add_to_call(struct profile_capture *c, uint32_t call, const struct gpu_event_calls *e)
 {
 	if (call >= c->numbers.ledger.api.count)
@@ -381,74 +295,53 @@ static void add_to_call(struct profile_capture *c, uint32_t call, const struct g
 		api_call_add(c->numbers.ledger.api.list[call], e);
 }
 
-static void add_api_error(struct profile_capture *c, const struct capture_api_error *error)
+static void add_api_error(struct profile_capture *c, const void *row)
 {
+	const struct capture_api_error *error = row;
 	const struct gpu_call_error one = {error->code, error->count};
 
 	add_to_call(c, error->call, &(struct gpu_event_calls){.error_count = 1, .errors = &one});
 }
 
-static void add_api_bucket(struct profile_capture *c, const struct capture_api_bucket *bucket)
+static void add_api_bucket(struct profile_capture *c, const void *row)
 {
+	const struct capture_api_bucket *bucket = row;
 	const struct gpu_call_bucket one = {bucket->bucket, bucket->count};
 
-	if (bucket->bucket >= GPU_CALL_BUCKETS)
-		fail(c, CAPTURE_DAMAGED);
-	else
-		add_to_call(c, bucket->call,
-			    &(struct gpu_event_calls){.bucket_count = 1, .buckets = &one});
+	add_to_call(c, bucket->call, &(struct gpu_event_calls){.bucket_count = 1, .buckets = &one});
 }
 
-static void add_counter_metric(struct profile_capture *c, const struct capture_counter_metric *m)
+static void add_counter_metric(struct profile_capture *c, const void *row)
 {
+	const struct counter_metric *m = row;
 	uint32_t before = c->counters.metric_count;
 
-	counters_metric(&c->counters, name_of(c, m->name), name_of(c, m->unit));
+	counters_metric(&c->counters, m->name, m->unit);
 	if (c->counters.metric_count == before)
 		fail(c, CAPTURE_DAMAGED);
 }
 
-static double number_of(uint64_t bits)
+static void add_counter_row(struct profile_capture *c, const void *item)
 {
-	double number;
+	const struct counter_row *row = item;
 
-	memcpy(&number, &bits, sizeof(number));
-	return number;
-}
-
-static void add_counter_row(struct profile_capture *c, const struct capture_counter_row *row)
-{
-	const struct counter_row r = {
-		row->stack,          row->metric,           row->count,
-		number_of(row->sum), number_of(row->least), number_of(row->most)};
-
-	if (row->stack >= c->stacks.count || row->metric >= c->counters.metric_count ||
-	    row->count == 0 || row->count > LEDGER_TOTAL_MAX || !isfinite(r.sum) ||
-	    !isfinite(r.least) || !isfinite(r.most)) {
+	if (row->stack >= c->stacks.count || row->metric >= c->counters.metric_count)
 		fail(c, CAPTURE_DAMAGED);
-		return;
-	}
-	if (!take(c, sizeof(r)))
-		return;
-	if (array_make_room(&c->counters.rows.list, c->counters.rows.count,
-			    &c->counters.rows.capacity, sizeof(r)))
-		c->counters.rows.list[c->counters.rows.count++] = r;
 	else
-		fail(c, CAPTURE_NO_MEMORY);
+		add(c, &c->counters.rows.set, row, sizeof(*row));
 }
 
-static void add_counter_value(struct profile_capture *c, const struct capture_counter_value *value)
+static void add_counter_value(struct profile_capture *c, const void *row)
 {
-	const struct counter_value v = {value->process, value->correlation, value->metric,
-					number_of(value->value)};
+	const struct counter_value *value = row;
 
-	if (v.metric >= c->counters.metric_count || !isfinite(v.value))
+	if (value->metric >= c->counters.metric_count)
 		fail(c, CAPTURE_DAMAGED);
 	else if (c->counters.value_count == COUNTERS_VALUES_MAX)
 		fail(c, CAPTURE_TOO_LARGE);
-	else if (c->timeline && take(c, sizeof(v))) {
+	else if (c->timeline && take(c, sizeof(*value))) {
 		if (counters_make_room(&c->counters, 1))
-			counters_add_value(&c->counters, &v);
+			counters_add_value(&c->counters, value);
 		else
 			fail(c, CAPTURE_NO_MEMORY);
 	}
@@ -465,9 +358,9 @@ static bool is_referred_to(const struct table_kind *kind)
 	return false;
 }
 
-/* Returns whether a cell may have this number, which is that of a text if it is one. */
-static bool is_cell(const struct profile_capture *c, const struct table_column *column,
-		    const void *row)
+/* Returns whether a cell may have its number, which for a text is that of the text. */
+static bool is_cell(const struct profile_capture *c, const struct table_kind *kind,
+		    const struct table_column *column, const void *row)
 {
 	uint64_t value = table_cell(column, row);
 
@@ -477,8 +370,8 @@ static bool is_cell(const struct profile_capture *c, const struct table_column *
 	case CELL_REAL:
 		return isfinite(table_real(column, row));
 	case CELL_TEXT:
-	case CELL_KERNEL:
-		return value && value <= c->text_count;
+	case CELL_KERNEL: /* texts of add-ons are never NULL */
+		return value <= c->texts.count && (value || kind->field < RESULT_TABLES_FIRST);
 	case CELL_STACK:
 		return value < c->stacks.count;
 	case CELL_ROW:
@@ -490,23 +383,23 @@ static bool is_cell(const struct profile_capture *c, const struct table_column *
 
 static void count_depth(struct profile_capture *c, uint32_t stack)
 {
-	c->row_depths += c->depths[stack];
+	c->row_depths += c->depths.list[stack];
 	if (c->row_depths > DEPTHS_MAX)
 		fail(c, CAPTURE_TOO_LARGE);
 }
 
-/* Checks the cells of a row, and puts texts into it. */
+/* Checks the cells of a row, and replaces numbers of texts by pointers. */
 static void read_cells(struct profile_capture *c, const struct table_kind *kind, void *row)
 {
 	for (uint32_t i = 0; i < kind->column_count && !c->error; i++) {
 		const struct table_column *column = &kind->columns[i];
 		uint64_t value = table_cell(column, row);
 
-		if (!is_cell(c, column, row))
+		if (!is_cell(c, kind, column, row))
 			fail(c, CAPTURE_DAMAGED);
 		else if (table_is_text(column))
 			number_store(row, column->offset, column->size,
-				     (uintptr_t)text_of(c, (uint32_t)value));
+				     (uintptr_t)text_of(c, value));
 		else if (column->cell == CELL_STACK)
 			count_depth(c, (uint32_t)value);
 	}
@@ -517,14 +410,13 @@ static void add_table_row(struct profile_capture *c, const struct table_kind *ki
 	struct result_table *table = result_tables_at(&c->tables, kind);
 	uint32_t count = table->count;
 
-	read_cells(c, kind, row);
-	if (!c->error && !result_table_sum(table, kind, row))
+	if (!result_table_sum(table, kind, row))
 		fail(c, CAPTURE_DAMAGED);
 	if (c->error || (kind->is_for_timeline && !c->timeline))
 		return;
 	switch (result_tables_add(&c->tables, kind, row, NULL)) {
 	case TABLE_OK:
-		/* others' numbers of rows are right only if each has one */
+		/* numbers of rows are right only if each row is kept */
 		if (table->count == count && is_referred_to(kind))
 			fail(c, CAPTURE_DAMAGED);
 		break;
@@ -536,69 +428,37 @@ static void add_table_row(struct profile_capture *c, const struct table_kind *ki
 	}
 }
 
-static void add_struct(struct profile_capture *c, uint32_t field, void *item)
+static void read_row(struct profile_capture *c, const struct table_kind *kind, uint32_t field,
+		     void *row)
 {
-	const struct table_kind *kind = table_kind_of_field(field);
+	static void (*const adders[CAPTURE_FIELDS])(struct profile_capture * c, const void *row) = {
+		[CAPTURE_MODULES] = add_module,
+		[CAPTURE_FRAMES] = add_frame,
+		[CAPTURE_STACKS] = add_stack,
+		[CAPTURE_PLACES] = add_place,
+		[CAPTURE_PROCESSES] = add_process,
+		[CAPTURE_THREADS] = add_thread,
+		[CAPTURE_DEVICES] = add_device,
+		[CAPTURE_ROWS] = add_row,
+		[CAPTURE_GPU_ROWS] = add_gpu_row,
+		[CAPTURE_SHAPES] = add_shape,
+		[CAPTURE_RECORDS] = add_record,
+		[CAPTURE_API_CALLS] = add_api_call,
+		[CAPTURE_API_ERRORS] = add_api_error,
+		[CAPTURE_API_BUCKETS] = add_api_bucket,
+		[CAPTURE_COUNTER_METRICS] = add_counter_metric,
+		[CAPTURE_COUNTER_ROWS] = add_counter_row,
+		[CAPTURE_RANKS] = add_rank,
+		[CAPTURE_COUNTER_VALUES] = add_counter_value,
+	};
 
-	switch (field) {
-	case CAPTURE_MODULES:
-		add_module(c, item);
-		break;
-	case CAPTURE_FRAMES:
-		add_frame(c, item);
-		break;
-	case CAPTURE_STACKS:
-		add_stack(c, item);
-		break;
-	case CAPTURE_PLACES:
-		add_place(c, item);
-		break;
-	case CAPTURE_PROCESSES:
-		add_process(c, item);
-		break;
-	case CAPTURE_THREADS:
-		add_thread(c, item);
-		break;
-	case CAPTURE_DEVICES:
-		add_device(c, item);
-		break;
-	case CAPTURE_ROWS:
-		add_row(c, item);
-		break;
-	case CAPTURE_GPU_ROWS:
-		add_gpu_row(c, item);
-		break;
-	case CAPTURE_SHAPES:
-		add_shape(c, item);
-		break;
-	case CAPTURE_RECORDS:
-		add_record(c, item);
-		break;
-	case CAPTURE_API_CALLS:
-		add_api_call(c, item);
-		break;
-	case CAPTURE_API_ERRORS:
-		add_api_error(c, item);
-		break;
-	case CAPTURE_API_BUCKETS:
-		add_api_bucket(c, item);
-		break;
-	case CAPTURE_COUNTER_METRICS:
-		add_counter_metric(c, item);
-		break;
-	case CAPTURE_COUNTER_ROWS:
-		add_counter_row(c, item);
-		break;
-	case CAPTURE_COUNTER_VALUES:
-		add_counter_value(c, item);
-		break;
-	case CAPTURE_RANKS:
-		add_rank(c, item);
-		break;
-	default:
-		if (kind)
-			add_table_row(c, kind, item);
-	}
+	read_cells(c, kind, row);
+	if (c->error)
+		return;
+	if (adders[field])
+		adders[field](c, row);
+	else
+		add_table_row(c, kind, row);
 }
 
 /* ---- blocks ---- */
@@ -652,7 +512,7 @@ static void read_block(struct profile_capture *c, const struct protobuf_field *b
 		fail(c, CAPTURE_DAMAGED);
 	c->counts[capture_table_number(block->number)] += count;
 	for (uint32_t i = 0; i < count && !c->error; i++)
-		add_struct(c, block->number, structs + i * table->row_size);
+		read_row(c, table, block->number, structs + i * table->row_size);
 }
 
 /* ---- the other fields ---- */
@@ -819,57 +679,48 @@ static void read_all(struct profile_capture *c)
 
 /* ---- the result ---- */
 
-static void copy_text(char *to, size_t size, const char *text)
-{
-	snprintf(to, size, "%s", text ? text : "");
-}
-
 static void finish(struct profile_capture *c)
 {
 	struct result *r = &c->result;
 	struct run_numbers *n = &c->numbers;
 	struct ledger *ledger = &n->ledger;
 
+	for (uint32_t i = 0; i < run_text_count; i++) {
+		const struct run_text *t = &run_texts[i];
+		const char *text = text_of(c, number_load(n, t->number, sizeof(uint32_t)));
+
+		if (t->size)
+			snprintf((char *)n + t->text, t->size, "%s", text ? text : "");
+		else
+			number_store(n, t->text, sizeof(text), (uintptr_t)text);
+	}
 	r->totals = n->totals;
-	r->totals.command = text_of(c, n->command);
-	r->totals.shown = text_of(c, n->shown);
-	r->totals.folder = text_of(c, n->folder);
-	r->totals.host = text_of(c, n->host);
-	r->totals.links = text_of(c, n->links);
-	if (r->totals.folder && r->totals.folder[0] != '/')
-		fail(c, CAPTURE_DAMAGED);
 	r->totals.ledger = ledger;
 	r->unnamed = n->unnamed;
-	r->unnamed.unreadable_path = text_of(c, n->unreadable_path);
-	r->unnamed.unread_path = text_of(c, n->unread_path);
-	copy_text(ledger->pipe.first_malformed, sizeof(ledger->pipe.first_malformed),
-		  text_of(c, n->first_malformed));
-	copy_text(ledger->pipe.first_refused, sizeof(ledger->pipe.first_refused),
-		  text_of(c, n->first_refused));
-	copy_text(ledger->python.first_file, sizeof(ledger->python.first_file),
-		  text_of(c, n->first_python));
-	ledger->gpu.rows = c->gpu_rows.items;
+	if (r->totals.folder && r->totals.folder[0] != '/')
+		fail(c, CAPTURE_DAMAGED);
+	ledger->gpu.rows = c->gpu_rows.list;
 	ledger->gpu.row_count = c->gpu_rows.count;
 	if (r->totals.sample_ns == 0 || r->totals.sample_ns > LEDGER_TOTAL_MAX ||
 	    r->totals.start_ns > LEDGER_TOTAL_MAX)
 		fail(c, CAPTURE_DAMAGED);
 	if (c->timeline) {
-		struct timeline_stats stats, before = ledger->timeline;
+		struct timeline_stats stats;
 
 		timeline_finish(c->timeline);
 		stats = timeline_stats(c->timeline);
 		if (stats.lost) { /* now, beside those that the run lost */
-			ledger->timeline.lost = before.lost + stats.lost;
+			ledger->timeline.lost += stats.lost;
 			ledger->timeline.error = stats.error;
 		}
 	}
-	r->frames = c->frames.items;
+	r->frames = c->frames.list;
 	r->frame_count = c->frames.count;
-	r->stacks = c->stacks.items;
+	r->stacks = c->stacks.list;
 	r->stack_count = c->stacks.count;
-	r->rows = c->rows.items;
+	r->rows = c->rows.list;
 	r->row_count = c->rows.count;
-	r->places = c->places.items;
+	r->places = c->places.list;
 	r->place_count = c->places.count;
 	r->processes = c->place_names.processes;
 	r->process_count = c->place_names.process_count;
@@ -878,7 +729,7 @@ static void finish(struct profile_capture *c)
 	devices_make_labels(&c->devices);
 	r->devices = c->devices.list;
 	r->device_count = c->devices.count;
-	r->ranks = c->ranks.items;
+	r->ranks = c->ranks.list;
 	r->rank_count = c->ranks.count;
 	for (uint32_t i = 0; i < r->rank_count; i++)
 		if (r->ranks[i].clock >= r->rank_count ||
@@ -908,10 +759,8 @@ static void drop_memory_of_reading(struct profile_capture *c)
 	c->gunzip = NULL;
 	free(c->message);
 	c->message = NULL;
-	free(c->depths);
-	c->depths = NULL;
-	free(c->modules);
-	c->modules = NULL;
+	record_set_release(&c->depths.set);
+	record_set_release(&c->modules.set);
 }
 
 struct profile_capture *capture_read(FILE *in, const char *folder, bool needs_timeline,
@@ -951,17 +800,17 @@ void capture_free(struct profile_capture *c)
 	if (!c)
 		return;
 	drop_memory_of_reading(c);
-	for (uint32_t i = 0; i < c->text_count; i++)
-		free(c->texts[i]);
-	free(c->texts);
-	free(c->frames.items);
-	free(c->stacks.items);
-	free(c->places.items);
-	free(c->rows.items);
-	free(c->gpu_rows.items);
+	for (uint32_t i = 0; i < c->texts.count; i++)
+		free(c->texts.list[i]);
+	record_set_release(&c->texts.set);
+	record_set_release(&c->frames.set);
+	record_set_release(&c->stacks.set);
+	record_set_release(&c->places.set);
+	record_set_release(&c->rows.set);
+	record_set_release(&c->gpu_rows.set);
+	record_set_release(&c->ranks.set);
 	counters_release(&c->counters);
 	result_tables_release(&c->tables);
-	free(c->ranks.items);
 	api_calls_release(&c->numbers.ledger.api);
 	place_names_release(&c->place_names);
 	devices_release(&c->devices);

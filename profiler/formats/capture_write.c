@@ -133,10 +133,23 @@ static void put(struct writing *w, uint32_t field, const void *item)
 	w->counts[capture_table_number(field)]++;
 }
 
-static void put_all(struct writing *w, enum capture_field field, const void *items, uint64_t count)
+/* Adds the rows of a table, with numbers in place of texts. */
+static void put_rows(struct writing *w, uint32_t field, const void *rows, uint32_t count)
 {
-	for (uint64_t i = 0; i < count && !w->error; i++)
-		put(w, field, (const char *)items + i * capture_table(field)->row_size);
+	const struct table_kind *kind = capture_table(field);
+	_Alignas(uint64_t) unsigned char row[TABLE_ROW_MAX];
+
+	for (uint32_t i = 0; i < count && !w->error; i++) {
+		memcpy(row, (const char *)rows + (size_t)i * kind->row_size, kind->row_size);
+		for (uint32_t c = 0; c < kind->column_count; c++) {
+			const struct table_column *column = &kind->columns[c];
+
+			if (table_is_text(column))
+				number_store(row, column->offset, column->size,
+					     text_number(w, table_text(column, row)));
+		}
+		put(w, field, row);
+	}
 }
 
 /* ---- modules and frames ---- */
@@ -147,13 +160,7 @@ static void put_modules(struct writing *w)
 
 	if (err)
 		fail(w, err);
-	for (uint32_t i = 0; i < w->modules.modules.count && !w->error; i++) {
-		const struct module_entry *m = &w->modules.modules.list[i];
-		struct capture_module module = {text_number(w, m->path),
-						text_number(w, m->build_id)};
-
-		put(w, CAPTURE_MODULES, &module);
-	}
+	put_rows(w, CAPTURE_MODULES, w->modules.modules.list, w->modules.modules.count);
 }
 
 static void put_frames(struct writing *w)
@@ -164,41 +171,18 @@ static void put_frames(struct writing *w)
 		const struct frame_info *f = &r->frames[i];
 		struct capture_frame frame = {.class = f->class,
 					      .line = f->line,
-					      .name = text_number(w, f->name),
-					      .short_name = text_number(w, f->short_name),
-					      .file = text_number(w, f->file),
 					      .module = w->modules.of_frame[i] + 1, /* 0: none */
-					      .offset = f->offset,
-					      .source = text_number(w, f->source)};
+					      .name = f->name,
+					      .short_name = f->short_name,
+					      .file = f->file,
+					      .source = f->source,
+					      .offset = f->offset};
 
-		put(w, CAPTURE_FRAMES, &frame);
+		put_rows(w, CAPTURE_FRAMES, &frame, 1);
 	}
 }
 
 /* ---- places ---- */
-
-static void put_place_names(struct writing *w)
-{
-	const struct result *r = w->result;
-
-	for (uint32_t i = 0; i < r->process_count && !w->error; i++) {
-		const struct process_info *p = &r->processes[i];
-		struct capture_process process = {.id = p->id,
-						  .pid = (uint32_t)p->pid,
-						  .name = text_number(w, p->name),
-						  .has_rank = p->has_rank,
-						  .rank = p->rank,
-						  .has_twin = p->has_twin};
-
-		put(w, CAPTURE_PROCESSES, &process);
-	}
-	for (uint32_t i = 0; i < r->thread_count && !w->error; i++) {
-		const struct thread_info *t = &r->threads[i];
-		struct capture_thread thread = {t->process, t->tid, text_number(w, t->name)};
-
-		put(w, CAPTURE_THREADS, &thread);
-	}
-}
 
 static void put_devices(struct writing *w)
 {
@@ -214,11 +198,11 @@ static void put_devices(struct writing *w)
 						.is_mps = d->is_mps,
 						.gpu_instance = d->gpu_instance,
 						.compute_instance = d->compute_instance,
-						.name = text_number(w, d->name),
+						.name = d->name,
 						.limits = d->limits};
 
 		memcpy(device.uuid, d->uuid, sizeof(device.uuid));
-		put(w, CAPTURE_DEVICES, &device);
+		put_rows(w, CAPTURE_DEVICES, &device, 1);
 	}
 }
 
@@ -235,55 +219,12 @@ static void put_gpu_rows(struct writing *w, const struct ledger_gpu *gpu)
 	}
 }
 
-static void put_ranks(struct writing *w)
-{
-	const struct result *r = w->result;
-
-	for (uint32_t i = 0; i < r->rank_count && !w->error; i++) {
-		const struct rank_info *k = &r->ranks[i];
-		struct capture_rank rank = {.rank = k->rank,
-					    .clock = k->clock,
-					    .host = text_number(w, k->host),
-					    .exit_status = k->exit_status,
-					    .size = k->size,
-					    .has_wall_clock = k->has_wall_clock,
-					    .start_ns = k->start_ns,
-					    .elapsed_ns = k->elapsed_ns,
-					    .wall_error_ns = k->wall_error_ns,
-					    .collectives = k->collectives,
-					    .came_last = k->came_last,
-					    .alone = k->alone,
-					    .undecided = k->undecided,
-					    .reference = k->alignment.reference,
-					    .aligned_by = k->alignment.collectives,
-					    .error_ns = k->alignment.error_ns,
-					    .bound_ns = k->alignment.bound_ns,
-					    .moved_ns = (uint64_t)k->alignment.moved_ns,
-					    .drift = (uint64_t)k->alignment.drift};
-
-		put(w, CAPTURE_RANKS, &rank);
-	}
-}
-
 /* ---- calls ---- */
 
 static void put_calls(struct writing *w, const struct api_calls *calls)
 {
-	for (uint32_t i = 0; i < calls->count && !w->error; i++) {
-		const struct api_call *c = calls->list[i];
-		struct capture_api_call call = {.name = text_number(w, c->name),
-						.family = c->family,
-						.kind = c->kind,
-						.calls = c->calls,
-						.ns = c->ns,
-						.bytes = c->bytes,
-						.nested = c->nested,
-						.nested_ns = c->nested_ns,
-						.shortest_ns = c->shortest_ns,
-						.longest_ns = c->longest_ns};
-
-		put(w, CAPTURE_API_CALLS, &call);
-	}
+	for (uint32_t i = 0; i < calls->count; i++)
+		put_rows(w, CAPTURE_API_CALLS, calls->list[i], 1);
 	for (uint32_t i = 0; i < calls->count; i++)
 		for (uint32_t e = 0; e < API_CALL_ERRORS && !w->error; e++)
 			if (calls->list[i]->errors[e].count)
@@ -297,58 +238,14 @@ static void put_calls(struct writing *w, const struct api_calls *calls)
 				    &(struct capture_api_bucket){i, b, calls->list[i]->buckets[b]});
 }
 
-/* ---- hardware counters ---- */
-
-static uint64_t bits_of(double number)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &number, sizeof(bits));
-	return bits;
-}
-
-static void put_counters(struct writing *w, const struct counter_table *counters)
-{
-	for (uint32_t i = 0; i < counters->metric_count && !w->error; i++) {
-		struct capture_counter_metric metric = {text_number(w, counters->metrics[i].name),
-							text_number(w, counters->metrics[i].unit)};
-
-		put(w, CAPTURE_COUNTER_METRICS, &metric);
-	}
-	for (uint32_t i = 0; i < counters->rows.count && !w->error; i++) {
-		const struct counter_row *r = &counters->rows.list[i];
-
-		put(w, CAPTURE_COUNTER_ROWS,
-		    &(struct capture_counter_row){r->stack, r->metric, r->count, bits_of(r->sum),
-						  bits_of(r->least), bits_of(r->most)});
-	}
-	for (uint32_t i = 0; i < counters->value_count && !w->error; i++) {
-		const struct counter_value *v = &counters->values[i];
-
-		put(w, CAPTURE_COUNTER_VALUES,
-		    &(struct capture_counter_value){v->process, v->correlation, v->metric,
-						    bits_of(v->value)});
-	}
-}
-
 /* ---- tables of add-ons ---- */
 
 static void put_result_table(struct writing *w, const struct table_kind *kind)
 {
 	const struct result_table *table = result_tables_find(w->result->tables, kind);
-	_Alignas(uint64_t) unsigned char row[TABLE_ROW_MAX];
 
-	for (uint32_t i = 0; table && i < table->count && !w->error; i++) {
-		memcpy(row, result_table_row(table, kind, i), kind->row_size);
-		for (uint32_t c = 0; c < kind->column_count; c++) {
-			const struct table_column *column = &kind->columns[c];
-
-			if (table_is_text(column))
-				number_store(row, column->offset, column->size,
-					     text_number(w, table_text(column, row)));
-		}
-		put(w, kind->field, row);
-	}
+	if (table)
+		put_rows(w, kind->field, table->rows, table->count);
 }
 
 /* ---- the timeline ---- */
@@ -395,19 +292,16 @@ static void put_numbers(struct writing *w)
 	struct run_numbers numbers = {.totals = r->totals, .unnamed = r->unnamed};
 	uint32_t place;
 
-	numbers.command = text_number(w, r->totals.command);
-	numbers.shown = text_number(w, r->totals.shown);
-	numbers.folder = text_number(w, r->totals.folder);
-	numbers.host = text_number(w, r->totals.host);
-	numbers.links = text_number(w, r->totals.links);
 	numbers.counters_not_kept = r->counters ? r->counters->not_kept : 0;
-	numbers.unreadable_path = text_number(w, r->unnamed.unreadable_path);
-	numbers.unread_path = text_number(w, r->unnamed.unread_path);
-	if (r->totals.ledger) {
+	if (r->totals.ledger)
 		numbers.ledger = *r->totals.ledger;
-		numbers.first_malformed = text_number(w, r->totals.ledger->pipe.first_malformed);
-		numbers.first_refused = text_number(w, r->totals.ledger->pipe.first_refused);
-		numbers.first_python = text_number(w, r->totals.ledger->python.first_file);
+	for (uint32_t i = 0; i < run_text_count; i++) {
+		const struct run_text *t = &run_texts[i];
+		char *at = (char *)&numbers + t->text;
+
+		if (!t->size || r->totals.ledger)
+			number_store(&numbers, t->number, sizeof(uint32_t),
+				     text_number(w, t->size ? at : *(const char **)at));
 	}
 	place = protobuf_begin(&w->message, CAPTURE_NUMBERS);
 	for (uint32_t i = 0; i < run_number_count; i++) {
@@ -445,19 +339,24 @@ static void put_capture(struct writing *w)
 	put_modules(w);
 	put_frames(w);
 	if (r->stack_count > 1) /* the root is always there */
-		put_all(w, CAPTURE_STACKS, r->stacks + 1, r->stack_count - 1);
-	put_all(w, CAPTURE_PLACES, r->places, r->place_count);
-	put_place_names(w);
+		put_rows(w, CAPTURE_STACKS, r->stacks + 1, r->stack_count - 1);
+	put_rows(w, CAPTURE_PLACES, r->places, r->place_count);
+	put_rows(w, CAPTURE_PROCESSES, r->processes, r->process_count);
+	put_rows(w, CAPTURE_THREADS, r->threads, r->thread_count);
 	put_devices(w);
-	put_ranks(w);
-	put_all(w, CAPTURE_ROWS, r->rows, r->row_count);
+	put_rows(w, CAPTURE_RANKS, r->ranks, r->rank_count);
+	put_rows(w, CAPTURE_ROWS, r->rows, r->row_count);
 	if (ledger)
 		put_gpu_rows(w, &ledger->gpu);
 	put_timeline(w);
 	if (ledger)
 		put_calls(w, &ledger->api);
-	if (r->counters)
-		put_counters(w, r->counters);
+	if (r->counters) {
+		put_rows(w, CAPTURE_COUNTER_METRICS, r->counters->metrics,
+			 r->counters->metric_count);
+		put_rows(w, CAPTURE_COUNTER_ROWS, r->counters->rows.list, r->counters->rows.count);
+		put_rows(w, CAPTURE_COUNTER_VALUES, r->counters->values, r->counters->value_count);
+	}
 	for (uint32_t i = 0; i < table_kind_count; i++)
 		put_result_table(w, table_kinds[i]);
 	put_end(w);
