@@ -69,14 +69,15 @@ static uint32_t choose(struct making *m)
 	return count;
 }
 
-static int largest_first(const void *a, const void *b, void *making)
+/* Orders nodes by time, the largest last; of equal ones the first child last. */
+static int smallest_first(const void *a, const void *b, void *making)
 {
 	const struct making *m = making;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
 	if (m->total_ns[x] != m->total_ns[y])
-		return m->total_ns[x] > m->total_ns[y] ? -1 : 1;
-	return m->order[x] < m->order[y] ? -1 : 1;
+		return m->total_ns[x] < m->total_ns[y] ? -1 : 1;
+	return m->order[x] < m->order[y] ? 1 : -1;
 }
 
 /* Puts the children that are kept onto the stack, so that the largest is the next one. */
@@ -90,15 +91,8 @@ static uint32_t push_children(struct making *m, uint32_t node, uint32_t height)
 		if (is_kept(m, at))
 			m->stack[height++] = at;
 	}
-	if (height - first < 2)
-		return height;
-	qsort_r(&m->stack[first], height - first, sizeof(*m->stack), largest_first, m);
-	for (uint32_t i = first, j = height - 1; i < j; i++, j--) {
-		uint32_t swapped = m->stack[i];
-
-		m->stack[i] = m->stack[j];
-		m->stack[j] = swapped;
-	}
+	if (height - first > 1)
+		qsort_r(&m->stack[first], height - first, sizeof(*m->stack), smallest_first, m);
 	return height;
 }
 
@@ -112,8 +106,6 @@ static void add_box(struct making *m, uint32_t node, uint32_t parent)
 				  .parent = parent,
 				  .depth = m->depth[node],
 				  .total_ns = m->total_ns[node]};
-	if (box->depth > layout->depth)
-		layout->depth = box->depth;
 	if (parent == FLAME_NO_BOX)
 		return;
 	box->start_ns = layout->boxes[parent].start_ns + m->inner_ns[parent];

@@ -42,7 +42,6 @@ struct flame_layout {
 	struct flame_box *boxes; /* a caller, then its callees, the largest first */
 	uint32_t count;          /* at least the root */
 	uint32_t narrow, deep;   /* frames left out, apart from those without any time */
-	uint32_t depth;          /* of the innermost box */
 	double least_ns;         /* narrower is left out */
 };
 

@@ -30,7 +30,7 @@ struct folded_stacks {
 	struct devices device_names;
 	struct place nowhere;
 	char *line;
-	size_t line_size, line_used;
+	uint32_t line_size, line_used;
 	enum folded_error error;
 };
 
@@ -175,20 +175,11 @@ static bool next_line(struct folded_stacks *f, FILE *in)
 
 	f->line_used = 0;
 	while ((c = getc_unlocked(in)) != EOF && c != '\n') {
-		if (f->line_used + 1 >= f->line_size) {
-			size_t size = f->line_size ? 2 * f->line_size : 4096;
-			char *line =
-				size <= 2 * (size_t)FOLDED_LINE_MAX ? realloc(f->line, size) : NULL;
-
-			if (!line)
-				return fail(f, size > 2 * (size_t)FOLDED_LINE_MAX
-						       ? FOLDED_LONG_LINE
-						       : FOLDED_NO_MEMORY);
-			f->line = line;
-			f->line_size = size;
-		}
 		if (f->line_used == FOLDED_LINE_MAX)
 			return fail(f, FOLDED_LONG_LINE);
+		if (f->line_used == f->line_size &&
+		    !array_make_room(&f->line, f->line_used, &f->line_size, 1))
+			return fail(f, FOLDED_NO_MEMORY);
 		f->line[f->line_used++] = (char)c;
 	}
 	if (c == EOF && ferror(in))

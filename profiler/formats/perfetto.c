@@ -156,7 +156,7 @@ struct perfetto {
 
 	uint8_t *frames; /* by frame: HAS_... */
 	uint8_t *stacks, *shapes;
-	uint32_t shape_count;
+	uint32_t shape_count, shape_capacity;
 	uint32_t limits; /* bits: by enum occupancy_limit */
 	uint32_t *path;  /* frames of a stack, the innermost first */
 	uint32_t path_capacity;
@@ -287,14 +287,9 @@ static void intern_shape(struct perfetto *f, uint32_t number)
 
 	if (!shape)
 		return;
-	if (number >= f->shape_count) {
-		uint32_t more = number - f->shape_count + 1, had = f->shape_count;
-
-		if (!array_reserve(&f->shapes, had, more, &f->shape_count, 1)) {
-			f->failed = true;
-			return;
-		}
-		memset(f->shapes + had, 0, f->shape_count - had);
+	if (!array_extend(&f->shapes, &f->shape_count, number + 1, &f->shape_capacity, 1)) {
+		f->failed = true;
+		return;
 	}
 	if (f->shapes[number])
 		return;
@@ -437,18 +432,12 @@ static void put_clocks(struct perfetto *f)
 
 static const char *category_text(uint32_t category)
 {
-	switch (category) {
-	case CATEGORY_LAUNCH:
-		return "launch";
-	case CATEGORY_WAIT:
-		return "wait";
-	case CATEGORY_CALL:
-		return "call";
-	case CATEGORY_RANGE:
-		return "NVTX range";
-	default:
-		return work_word(category - CATEGORY_WORK);
-	}
+	static const char *const words[CATEGORY_WORK] = {[CATEGORY_LAUNCH] = "launch",
+							 [CATEGORY_WAIT] = "wait",
+							 [CATEGORY_CALL] = "call",
+							 [CATEGORY_RANGE] = "NVTX range"};
+
+	return category < CATEGORY_WORK ? words[category] : work_word(category - CATEGORY_WORK);
 }
 
 static void put_metrics(struct perfetto *f)
@@ -658,16 +647,13 @@ static void put_notes(struct perfetto *f, const struct trace_event *event,
 
 static uint32_t category_of(const struct timeline_record *record)
 {
-	switch (record->kind) {
-	case TIMELINE_LAUNCH:
-		return CATEGORY_LAUNCH;
-	case TIMELINE_WAIT:
-		return CATEGORY_WAIT;
-	case TIMELINE_CALL:
-		return CATEGORY_CALL;
-	default:
-		return CATEGORY_WORK + (record->work < GPU_WORKS ? record->work : 0);
-	}
+	static const uint32_t calls[TIMELINE_KINDS] = {[TIMELINE_LAUNCH] = CATEGORY_LAUNCH,
+						       [TIMELINE_WAIT] = CATEGORY_WAIT,
+						       [TIMELINE_CALL] = CATEGORY_CALL};
+
+	if (calls[record->kind])
+		return calls[record->kind];
+	return CATEGORY_WORK + (record->work < GPU_WORKS ? record->work : 0);
 }
 
 static uint32_t begin_event(struct perfetto *f, uint32_t type, uint32_t track)

@@ -90,30 +90,34 @@ static uint32_t *rank_stacks(const struct result *result)
 	return size;
 }
 
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
 static int compare_ranks(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
+	int order = compare(x->rank, y->rank);
 
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return order ? order : compare(x->number, y->number);
 }
 
 static int compare_times(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
+	int order = compare(x->start_ns, y->start_ns);
 
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return order ? order : compare(x->number, y->number);
 }
 
 static int compare_tracks(const struct entry *x, const struct entry *y)
 {
-	for (size_t i = 0; i < sizeof(x->track) / sizeof(x->track[0]); i++)
-		if (x->track[i] != y->track[i])
-			return x->track[i] < y->track[i] ? -1 : 1;
-	return 0;
+	int order = 0;
+
+	for (size_t i = 0; i < sizeof(x->track) / sizeof(x->track[0]) && !order; i++)
+		order = compare(x->track[i], y->track[i]);
+	return order;
 }
 
 /* Orders rows: what is timed comes last in each track. */

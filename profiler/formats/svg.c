@@ -39,19 +39,14 @@ static const struct flame_limits limits = {
 
 extern const char svg_style[], svg_style_end[], svg_script[], svg_script_end[];
 
-static const char *const row_kind_labels[] = {[ROW_CPU] = "CPU",
-					      [ROW_GPU] = "GPU",
-					      [ROW_WAIT] = "waiting",
-					      [ROW_CALL] = "CUDA calls",
-					      [ROW_IDLE] = "GPU idle"};
-static const enum frame_kind row_kind_colours[] = {[ROW_CPU] = KIND_NATIVE,
-						   [ROW_GPU] = KIND_GPU_KERNEL,
-						   [ROW_WAIT] = KIND_WAIT,
-						   [ROW_CALL] = KIND_CALL,
-						   [ROW_IDLE] = KIND_IDLE};
-
-_Static_assert(sizeof(row_kind_labels) / sizeof(row_kind_labels[0]) == ROW_KINDS, "one a kind");
-_Static_assert(sizeof(row_kind_colours) / sizeof(row_kind_colours[0]) == ROW_KINDS, "one a kind");
+static const struct {
+	const char *label;
+	enum frame_kind colour;
+} row_kinds[ROW_KINDS] = {[ROW_CPU] = {"CPU", KIND_NATIVE},
+			  [ROW_GPU] = {"GPU", KIND_GPU_KERNEL},
+			  [ROW_WAIT] = {"waiting", KIND_WAIT},
+			  [ROW_CALL] = {"CUDA calls", KIND_CALL},
+			  [ROW_IDLE] = {"GPU idle", KIND_IDLE}};
 
 struct picture {
 	const struct result *result;
@@ -327,11 +322,11 @@ static void write_totals(const struct picture *p)
 	for (int kind = 0; kind < ROW_KINDS; kind++) {
 		if (ns[kind] <= 0)
 			continue;
-		snprintf(text, sizeof(text), "%s %s  %s", row_kind_labels[kind],
+		snprintf(text, sizeof(text), "%s %s  %s", row_kinds[kind].label,
 			 amount_text(p, time, ns[kind]), share_text(share, ns[kind], p->all_ns));
 		snprintf(attributes, sizeof(attributes), " data-total=\"%s\" data-ns=\"%.0f\"",
-			 row_kind_labels[kind], ns[kind]);
-		x = write_key(p, x, TOTALS_Y, frame_kind_word(row_kind_colours[kind]), attributes,
+			 row_kinds[kind].label, ns[kind]);
+		x = write_key(p, x, TOTALS_Y, frame_kind_word(row_kinds[kind].colour), attributes,
 			      text);
 	}
 	fprintf(p->out, "</g>\n<g class=\"split\" transform=\"translate(%g,85)\">", MARGIN);
@@ -342,7 +337,7 @@ static void write_totals(const struct picture *p)
 		if (width <= 0)
 			continue;
 		fprintf(p->out, "<rect class=\"%s\" x=\"%.2f\" width=\"%.2f\" height=\"5\"/>",
-			frame_kind_word(row_kind_colours[kind]), x, width);
+			frame_kind_word(row_kinds[kind].colour), x, width);
 		x += width;
 	}
 	fprintf(p->out, "</g>\n");
@@ -777,7 +772,7 @@ static int write_data(struct picture *p)
 		fprintf(p->out, "\"unit\":\"%s\",\n", p->result->weight->unit);
 	fprintf(p->out, "\"rowKinds\":[");
 	for (int kind = 0; kind < ROW_KINDS; kind++)
-		fprintf(p->out, "%s\"%s\"", kind ? "," : "", row_kind_labels[kind]);
+		fprintf(p->out, "%s\"%s\"", kind ? "," : "", row_kinds[kind].label);
 	fprintf(p->out, "],\n\"kinds\":[");
 	for (int kind = 0; kind < FRAME_KINDS; kind++)
 		fprintf(p->out, "%s[\"%s\",\"%s\"]", kind ? "," : "",

@@ -52,7 +52,7 @@ struct ranges {
 	uint32_t rank;  /* of the launch */
 };
 
-/* Stacks of ranges, the outermost first. */
+/* Stacks of ranges, the innermost first. */
 struct path {
 	uint32_t *stacks;
 	uint32_t count, capacity;
@@ -507,12 +507,6 @@ static void list_ranges(struct trace_model *m, uint32_t stack, struct path *path
 		}
 		path->stacks[path->count++] = stack;
 	}
-	for (uint32_t i = 0; i < path->count / 2; i++) {
-		uint32_t other = path->stacks[i];
-
-		path->stacks[i] = path->stacks[path->count - 1 - i];
-		path->stacks[path->count - 1 - i] = other;
-	}
 }
 
 static uint32_t frame_of(const struct trace_model *m, uint32_t stack)
@@ -529,16 +523,17 @@ static uint32_t end_ranges(struct trace_model *m, uint32_t thread, uint32_t stac
 	list_ranges(m, open->stack, &m->before);
 	list_ranges(m, stack, &m->after);
 	while (common < m->before.count && common < m->after.count &&
-	       frame_of(m, m->before.stacks[common]) == frame_of(m, m->after.stacks[common]))
+	       frame_of(m, m->before.stacks[m->before.count - 1 - common]) ==
+		       frame_of(m, m->after.stacks[m->after.count - 1 - common]))
 		common++;
 	if (common == m->before.count)
 		return common;
-	track = trace_tracks_ranges(&m->tracks, thread);
-	for (uint32_t i = m->before.count; i-- > common;)
+	track = trace_tracks_child(&m->tracks, thread, TRACK_RANGES);
+	for (uint32_t i = 0; i < m->before.count - common; i++)
 		show(m, (struct trace_event){.kind = TRACE_RANGE_END,
 					     .track = track,
 					     .frame = frame_of(m, m->before.stacks[i])});
-	open->stack = common ? m->before.stacks[common - 1] : RESULT_ROOT;
+	open->stack = common ? m->before.stacks[m->before.count - common] : RESULT_ROOT;
 	return common;
 }
 
@@ -551,8 +546,8 @@ static void begin_launch(struct trace_model *m, uint32_t thread, uint32_t rank, 
 	if (open->stack == stack)
 		return;
 	common = end_ranges(m, thread, stack);
-	track = trace_tracks_ranges(&m->tracks, thread);
-	for (uint32_t i = common; i < m->after.count; i++)
+	track = trace_tracks_child(&m->tracks, thread, TRACK_RANGES);
+	for (uint32_t i = m->after.count - common; i-- > 0;)
 		show(m, (struct trace_event){.kind = TRACE_RANGE_BEGIN,
 					     .track = track,
 					     .frame = frame_of(m, m->after.stacks[i])});
@@ -633,7 +628,7 @@ static void show_record(struct trace_model *m, const struct timeline_record *rec
 		break;
 	}
 	case TIMELINE_WAIT:
-		event.track = trace_tracks_waits(&m->tracks, event.track);
+		event.track = trace_tracks_child(&m->tracks, event.track, TRACK_WAITS);
 		break;
 	default:
 		break;

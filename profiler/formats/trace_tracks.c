@@ -235,22 +235,13 @@ void trace_tracks_give_back(struct trace_tracks *t, uint32_t track)
 
 /* ---- what they are ---- */
 
-static uint32_t child(const struct trace_tracks *t, uint32_t thread, uint32_t kind)
+uint32_t trace_tracks_child(const struct trace_tracks *t, uint32_t thread,
+			    enum trace_track_kind kind)
 {
 	for (uint32_t i = thread + 1; i < t->first_count && t->list[i].parent == thread; i++)
 		if (t->list[i].kind == kind)
 			return i;
 	return TRACE_NO_TRACK;
-}
-
-uint32_t trace_tracks_waits(const struct trace_tracks *t, uint32_t thread)
-{
-	return child(t, thread, TRACK_WAITS);
-}
-
-uint32_t trace_tracks_ranges(const struct trace_tracks *t, uint32_t thread)
-{
-	return child(t, thread, TRACK_RANGES);
 }
 
 /* Puts the name of a part of a place, or a text where the part is not known. */

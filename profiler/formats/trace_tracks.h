@@ -70,9 +70,9 @@ void trace_tracks_release(struct trace_tracks *tracks);
 uint32_t trace_tracks_take(struct trace_tracks *tracks, uint32_t base);
 void trace_tracks_give_back(struct trace_tracks *tracks, uint32_t track);
 
-/* The track of a thread's waits and of its ranges, if it has any. */
-uint32_t trace_tracks_waits(const struct trace_tracks *tracks, uint32_t thread);
-uint32_t trace_tracks_ranges(const struct trace_tracks *tracks, uint32_t thread);
+/* Returns a thread's track of waits or of ranges, or TRACE_NO_TRACK. */
+uint32_t trace_tracks_child(const struct trace_tracks *tracks, uint32_t thread,
+			    enum trace_track_kind kind);
 
 /* The counters of a device. */
 static inline uint32_t trace_tracks_running(uint32_t device)

@@ -47,7 +47,6 @@
 #include "profiler/tables/hot_spots.h"
 #include "profiler/tables/report_tables.h"
 #include "symbolize/util/array.h"
-#include "symbolize/util/intern.h"
 #include "symbolize/util/saturate.h"
 
 #define DATA_FORMAT 7
@@ -63,6 +62,11 @@ struct fact {
 	uint64_t number;
 };
 
+struct facts {
+	struct fact *list;
+	uint32_t count, capacity;
+};
+
 /* In the order of the columns. */
 struct page_frame {
 	uint32_t class, name, short_name, file, module, line, role, folded, kind;
@@ -73,12 +77,10 @@ struct page {
 	bool failed; /* out of memory */
 
 	struct code_roles *roles; /* NULL: others' code is folded already */
-	struct intern labels;     /* of packages */
 
 	struct text_table texts;
 
-	struct fact *facts, *losses;
-	uint32_t fact_count, fact_capacity, loss_count, loss_capacity;
+	struct facts facts, losses;
 
 	RECORD_SET(struct page_frame) frames;
 
@@ -111,22 +113,24 @@ static uint32_t add_text(struct page *p, const char *text)
 
 /* ---- facts ---- */
 
-static void add_fact(struct page *p, const char *what, uint64_t number)
+static void add_to(struct page *p, struct facts *facts, const char *what, uint64_t number)
 {
-	if (!array_make_room(&p->facts, p->fact_count, &p->fact_capacity, sizeof(*p->facts)))
+	if (!array_make_room(&facts->list, facts->count, &facts->capacity, sizeof(*facts->list)))
 		p->failed = true;
 	else
-		p->facts[p->fact_count++] = (struct fact){add_text(p, what), number};
+		facts->list[facts->count++] = (struct fact){add_text(p, what), number};
+}
+
+static void add_fact(struct page *p, const char *what, uint64_t number)
+{
+	add_to(p, &p->facts, what, number);
 }
 
 static void add_loss(void *context, const struct loss *loss)
 {
 	struct page *p = context;
 
-	if (!array_make_room(&p->losses, p->loss_count, &p->loss_capacity, sizeof(*p->losses)))
-		p->failed = true;
-	else
-		p->losses[p->loss_count++] = (struct fact){add_text(p, loss->what), loss->count};
+	add_to(p, &p->losses, loss->what, loss->count);
 }
 
 /* The words of facts are those that html/about_view.js looks for. */
@@ -204,7 +208,6 @@ static uint32_t add_frame(struct page *p, struct page_frame frame)
 static void add_role(struct page *p, const struct frame_info *frame, struct page_frame *to)
 {
 	char label[CODE_ROLE_LABEL_BYTES];
-	const char *kept;
 
 	to->role = ROLE_KEPT;
 	if (!p->roles)
@@ -212,9 +215,7 @@ static void add_role(struct page *p, const struct frame_info *frame, struct page
 	to->role = code_role_of(p->roles, frame, label);
 	if (to->role != ROLE_PACKAGE && to->role != ROLE_PLUMBING && to->role != ROLE_CALLERS)
 		return;
-	kept = intern_string(&p->labels, label);
-	p->failed |= !kept;
-	to->folded = add_text(p, kept);
+	to->folded = add_text(p, text_table_keep(&p->texts, label));
 }
 
 static uint32_t number_of_frame(struct page *p, uint32_t frame)
@@ -241,10 +242,24 @@ static uint32_t number_of_frame(struct page *p, uint32_t frame)
 	return p->frame_numbers[frame];
 }
 
-static void mark_stacks(struct page *p, const struct result *r)
+/* Returns the page's result, for 0, or one of its weights. */
+static const struct result *part_of(const struct page *p, uint32_t number)
 {
-	for (uint32_t i = 0; i < r->row_count; i++)
-		p->stack_numbers[r->rows[i].stack] = 0;
+	return number ? &p->weights.list[number - 1].result : p->result;
+}
+
+/* Marks the stacks and places of all rows. */
+static void mark_rows(struct page *p)
+{
+	for (uint32_t part = 0; part <= p->weights.count; part++) {
+		const struct result *r = part_of(p, part);
+
+		for (uint32_t i = 0; i < r->row_count; i++) {
+			p->stack_numbers[r->rows[i].stack] = 0;
+			if (r->rows[i].place < r->place_count)
+				p->place_numbers[r->rows[i].place] = 0;
+		}
+	}
 }
 
 /* Adds the stacks of rows and records, and those around them. */
@@ -253,9 +268,7 @@ static void add_stacks(struct page *p)
 	const struct result *r = p->result;
 	uint32_t *numbers = p->stack_numbers;
 
-	mark_stacks(p, r);
-	for (uint32_t i = 0; i < p->weights.count; i++)
-		mark_stacks(p, &p->weights.list[i].result);
+	mark_rows(p);
 	for (uint32_t i = r->stack_count; i-- > RESULT_ROOT + 1;)
 		if (numbers[i] != NONE)
 			numbers[r->stacks[i].outer] = 0;
@@ -292,23 +305,12 @@ static void add_sites(struct page *p)
 {
 	p->sites = calloc(p->stacks.count + 1, sizeof(*p->sites));
 	p->failed |= !p->sites;
-	add_sites_of(p, p->result);
-	for (uint32_t i = 0; i < p->weights.count; i++)
-		add_sites_of(p, &p->weights.list[i].result);
-}
-
-static void mark_places(struct page *p, const struct result *r)
-{
-	for (uint32_t i = 0; i < r->row_count; i++)
-		if (r->rows[i].place < r->place_count)
-			p->place_numbers[r->rows[i].place] = 0;
+	for (uint32_t part = 0; part <= p->weights.count; part++)
+		add_sites_of(p, part_of(p, part));
 }
 
 static void add_places(struct page *p)
 {
-	mark_places(p, p->result);
-	for (uint32_t i = 0; i < p->weights.count; i++)
-		mark_places(p, &p->weights.list[i].result);
 	for (uint32_t i = 0; i < p->placed->place_count; i++) {
 		if (p->place_numbers[i] == NONE)
 			continue;
@@ -351,11 +353,11 @@ static void write_texts(const struct page *p, struct deflated *data)
 		deflated_bytes(data, p->texts.list[i], strlen(p->texts.list[i]));
 }
 
-static void write_facts(struct deflated *data, const struct fact *facts, uint32_t count)
+static void write_facts(struct deflated *data, const struct facts *facts)
 {
-	deflated_number(data, count);
-	COLUMN(data, count, facts[i].text);
-	COLUMN(data, count, facts[i].number);
+	deflated_number(data, facts->count);
+	COLUMN(data, facts->count, facts->list[i].text);
+	COLUMN(data, facts->count, facts->list[i].number);
 }
 
 static void write_stacks(const struct page *p, struct deflated *data)
@@ -364,23 +366,39 @@ static void write_stacks(const struct page *p, struct deflated *data)
 	const struct stack_info *stacks = p->stacks.list + 1;
 
 	deflated_number(data, p->frames.count);
-	COLUMN(data, p->frames.count, p->frames.list[i].class);
-	COLUMN(data, p->frames.count, p->frames.list[i].name);
-	COLUMN(data, p->frames.count, p->frames.list[i].short_name);
-	COLUMN(data, p->frames.count, p->frames.list[i].file);
-	COLUMN(data, p->frames.count, p->frames.list[i].module);
-	COLUMN(data, p->frames.count, p->frames.list[i].line);
-	COLUMN(data, p->frames.count, p->frames.list[i].role);
-	COLUMN(data, p->frames.count, p->frames.list[i].folded);
-	COLUMN(data, p->frames.count, p->frames.list[i].kind);
+	for (size_t column = 0; column < sizeof(struct page_frame) / sizeof(uint32_t); column++)
+		COLUMN(data, p->frames.count, ((const uint32_t *)&p->frames.list[i])[column]);
 	deflated_number(data, count);
 	COLUMN(data, count, i + 1 - stacks[i].outer);
 	COLUMN(data, count, stacks[i].frame);
 	COLUMN(data, count, p->sites[i + 1]);
 }
 
-/* The texts of these are added ahead: `labels` are the devices'. */
-static void write_places(struct page *p, struct deflated *data, const uint32_t *labels)
+/* Returns the text of a device's label. */
+static uint32_t add_label(struct page *p, const struct device *device)
+{
+	char label[DEVICE_LABEL_BYTES];
+
+	device_label(device, label);
+	return add_text(p, text_table_keep(&p->texts, label));
+}
+
+/* Adds the texts of places, ahead of writing. */
+static void add_place_names(struct page *p)
+{
+	const struct result *r = p->result;
+
+	for (uint32_t i = 0; i < r->device_count; i++) {
+		add_label(p, &r->devices[i]);
+		add_text(p, r->devices[i].name);
+	}
+	for (uint32_t i = 0; i < r->process_count; i++)
+		add_text(p, r->processes[i].name);
+	for (uint32_t i = 0; i < r->thread_count; i++)
+		add_text(p, r->threads[i].name);
+}
+
+static void write_places(struct page *p, struct deflated *data)
 {
 	const struct result *r = p->result;
 
@@ -395,7 +413,7 @@ static void write_places(struct page *p, struct deflated *data, const uint32_t *
 	deflated_number(data, r->device_count);
 	COLUMN(data, r->device_count, r->devices[i].process);
 	COLUMN(data, r->device_count, r->devices[i].id);
-	COLUMN(data, r->device_count, labels[i]);
+	COLUMN(data, r->device_count, add_label(p, &r->devices[i]));
 	COLUMN(data, r->device_count, add_text(p, r->devices[i].name));
 	deflated_number(data, p->place_count);
 	for (int part = 0; part < PLACE_PARTS; part++)
@@ -481,21 +499,21 @@ static void add_weight_texts(struct page *p)
 }
 
 /* The page has numbers with a fraction as texts. */
-static uint64_t add_real(struct page *p, struct report_table *f, double number)
+static uint64_t add_real(struct page *p, double number)
 {
 	char text[40];
 
 	snprintf(text, sizeof(text), "%.12g", number);
-	return add_text(p, intern_string(&f->strings, text));
+	return add_text(p, text_table_keep(&p->texts, text));
 }
 
-static uint64_t report_cell_number(struct page *p, struct report_table *f,
-				   enum report_cell_kind kind, union report_cell cell)
+static uint64_t report_cell_number(struct page *p, enum report_cell_kind kind,
+				   union report_cell cell)
 {
 	if (report_cell_is_text(kind))
 		return add_text(p, cell.text);
 	if (kind == REPORT_CELL_NUMBER)
-		return add_real(p, f, cell.real);
+		return add_real(p, cell.real);
 	return kind == REPORT_CELL_FRAME ? number_of_frame(p, (uint32_t)cell.number) : cell.number;
 }
 
@@ -510,7 +528,7 @@ static void add_report_table(struct page *p)
 		for (uint32_t c = 0; c < f->column_count; c++) {
 			add_text(p, f->columns[c].label);
 			for (uint32_t i = 0; i < f->count; i++)
-				report_cell_number(p, f, f->columns[c].kind,
+				report_cell_number(p, f->columns[c].kind,
 						   report_table_row(f, i)[c]);
 		}
 	}
@@ -531,7 +549,7 @@ static void write_report_tables(struct page *p, struct deflated *data)
 		deflated_number(data, f->count);
 		for (uint32_t c = 0; c < f->column_count; c++)
 			COLUMN(data, f->count,
-			       report_cell_number(p, f, f->columns[c].kind,
+			       report_cell_number(p, f->columns[c].kind,
 						  report_table_row(f, i)[c]));
 	}
 }
@@ -569,7 +587,7 @@ static void count_sources(const struct page *p, struct written *written)
 	}
 }
 
-static int write_page(struct page *p, FILE *out, const uint32_t *labels)
+static int write_page(struct page *p, FILE *out)
 {
 	struct deflated *data;
 	bool has_weights;
@@ -581,10 +599,10 @@ static int write_page(struct page *p, FILE *out, const uint32_t *labels)
 		return -ENOMEM;
 	deflated_number(data, DATA_FORMAT);
 	write_texts(p, data);
-	write_facts(data, p->facts, p->fact_count);
-	write_facts(data, p->losses, p->loss_count);
+	write_facts(data, &p->facts);
+	write_facts(data, &p->losses);
 	write_stacks(p, data);
-	write_places(p, data, labels);
+	write_places(p, data);
 	write_rows(p, data);
 	has_weights = write_weights(p, data);
 	write_report_tables(p, data);
@@ -630,10 +648,9 @@ static bool allocate(struct page *p)
 static void release(struct page *p)
 {
 	code_roles_free(p->roles);
-	intern_release(&p->labels);
 	text_table_release(&p->texts);
-	free(p->facts);
-	free(p->losses);
+	free(p->facts.list);
+	free(p->losses.list);
 	record_set_release(&p->frames.set);
 	free(p->sites);
 	named_stacks_release(&p->stacks);
@@ -648,33 +665,10 @@ static void release(struct page *p)
 	source_text_release(&p->sources);
 }
 
-/* Labels of the devices, one after the other, and their numbers as texts. */
-static bool add_place_names(struct page *p, char (**labels)[DEVICE_LABEL_BYTES], uint32_t **numbers)
-{
-	const struct result *r = p->result;
-
-	*labels = calloc(r->device_count + 1, sizeof(**labels));
-	*numbers = calloc(r->device_count + 1, sizeof(**numbers));
-	if (!*labels || !*numbers)
-		return false;
-	for (uint32_t i = 0; i < r->device_count; i++) {
-		device_label(&r->devices[i], (*labels)[i]);
-		(*numbers)[i] = add_text(p, (*labels)[i]);
-		add_text(p, r->devices[i].name);
-	}
-	for (uint32_t i = 0; i < r->process_count; i++)
-		add_text(p, r->processes[i].name);
-	for (uint32_t i = 0; i < r->thread_count; i++)
-		add_text(p, r->threads[i].name);
-	return true;
-}
-
 static int write_html(const struct result *result, const struct writer_options *options, FILE *out,
 		      struct written *written)
 {
 	struct page p = {.result = result};
-	char(*labels)[DEVICE_LABEL_BYTES] = NULL;
-	uint32_t *label_numbers = NULL;
 	int err = -ENOMEM;
 
 	(void)options; /* in ns, whatever the unit */
@@ -698,16 +692,15 @@ static int write_html(const struct result *result, const struct writer_options *
 		add_report_table(&p);
 	add_weight_texts(&p);
 	add_places(&p);
-	if (p.failed || !add_place_names(&p, &labels, &label_numbers) ||
-	    !order_rows(&p, result, p.row_order) || p.failed)
+	if (!p.failed)
+		add_place_names(&p);
+	if (p.failed || !order_rows(&p, result, p.row_order))
 		goto out;
 	written->items = p.stacks.count - 1;
 	count_sources(&p, written);
-	err = write_page(&p, out, label_numbers);
+	err = write_page(&p, out);
 out:
 	release(&p);
-	free(labels);
-	free(label_numbers);
 	return err;
 }
 

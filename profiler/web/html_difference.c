@@ -31,30 +31,23 @@ struct page {
 static void put_amount(const struct page *p, const struct change *change, double amount,
 		       bool has_sign)
 {
-	static const struct {
-		double bytes;
+	static const struct amount_unit {
+		double size;
 		const char *word;
-	} sizes[] = {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {0, "B"}};
-	static const struct {
-		double ns;
-		const char *word;
-	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+	} bytes[] = {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {0, " B"}},
+	  times[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {0, " ns"}}, none[] = {{0, ""}};
+	const struct amount_unit *unit =
+		change->unit == CHANGE_OF_BYTES                                ? bytes
+		: change->unit == CHANGE_OF_TIME && !p->comparison->is_weights ? times
+									       : none;
 	const char *sign = has_sign && amount >= 0 ? "+" : "";
 
-	bool is_time = change->unit == CHANGE_OF_TIME && !p->comparison->is_weights;
-
-	for (size_t i = 0; change->unit == CHANGE_OF_BYTES; i++)
-		if (fabs(amount) >= sizes[i].bytes) {
-			fprintf(p->out, "%s%.*f %s", sign, sizes[i].bytes > 0 ? 3 : 0,
-				amount / fmax(sizes[i].bytes, 1), sizes[i].word);
-			return;
-		}
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && is_time; i++)
-		if (fabs(amount) >= units[i].ns) {
-			fprintf(p->out, "%s%.3f %s", sign, amount / units[i].ns, units[i].word);
-			return;
-		}
-	fprintf(p->out, "%s%.0f%s", sign, amount, is_time ? " ns" : "");
+	while (fabs(amount) < unit->size)
+		unit++;
+	if (unit->size > 0)
+		fprintf(p->out, "%s%.3f %s", sign, amount / unit->size, unit->word);
+	else
+		fprintf(p->out, "%s%.0f%s", sign, amount, unit->word);
 }
 
 static void put_change(const struct page *p, const struct change *change)
