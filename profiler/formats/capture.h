@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A capture (".profile"): the whole result of a run in one file, with its timeline, names, lines
- * and losses, from which every other format can be written later, on any machine. docs/
- * capture-format.md describes the file.
+ * Reads captures (".profile"): the whole result of a run in one file, with its timeline, names,
+ * lines and losses.
  *
- * The writer is capture_writer (writer.h). This reads one. The file may be anything: each number is
- * checked before it is used, and texts are cleaned as those of a run are.
+ * Every other format can be written from a capture, later and on any machine. docs/
+ * capture-format.md describes the file; the writer is capture_writer (writer.h). The file is
+ * untrusted: each number is checked before use, and texts are cleaned as during a run.
  */
 #ifndef PROFILER_FORMATS_CAPTURE_H
 #define PROFILER_FORMATS_CAPTURE_H
@@ -22,19 +22,20 @@ struct profile_capture;
 /* Why a capture cannot be read. */
 enum capture_error {
 	CAPTURE_OK,
-	CAPTURE_NO_CAPTURE, /* it is another file */
+	CAPTURE_NO_CAPTURE, /* another kind of file */
 	CAPTURE_VERSION_UNKNOWN,
-	CAPTURE_CUT, /* it ends early */
+	CAPTURE_CUT, /* truncated */
 	CAPTURE_DAMAGED,
-	CAPTURE_TOO_LARGE, /* for `memory` */
+	CAPTURE_TOO_LARGE, /* exceeds the quota */
 	CAPTURE_NO_MEMORY,
 	CAPTURE_SYSTEM /* errno has the reason */
 };
 
 /*
- * Reads a capture. `folder`: where its timeline is kept (timeline.h); NULL: without it. Unless
- * `needs_timeline`, it is kept only if the run asked for a table that is made of it. Tables are
- * taken from `memory`, which must outlive it. NULL: `error` says why.
+ * Reads a capture. Its timeline is kept in a file in `folder` (timeline.h); NULL: it is not kept.
+ * Without `needs_timeline`, the timeline is kept only if the run asked for a table made of it.
+ * Tables are taken from the quota `memory`, which must outlive the capture. Returns NULL with the
+ * reason in `error`.
  */
 struct profile_capture *capture_read(FILE *in, const char *folder, bool needs_timeline,
 				     struct quota *memory, enum capture_error *error);

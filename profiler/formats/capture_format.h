@@ -5,8 +5,8 @@
  * docs/capture-format.md has the format. A table is written in blocks of equal structs. A block has
  * a column for each member: numbers near each other take few bytes, and compress well.
  *
- * A table's struct is that of the result where possible. A member that is a text (CELL_TEXT) is a
- * pointer in memory, and the number of a text in the file: from 1 on, 0 for NULL.
+ * A table's struct is that of the result where possible. A text
+ * (CELL_TEXT) is a pointer in memory. In the file it is a number, from 1 on, or 0 for NULL.
  */
 #ifndef PROFILER_FORMATS_CAPTURE_FORMAT_H
 #define PROFILER_FORMATS_CAPTURE_FORMAT_H
@@ -19,18 +19,18 @@
 
 #define CAPTURE_FORMAT "profile capture"
 #define CAPTURE_MESSAGE_MAX (1u << 24) /* bytes */
-#define CAPTURE_BLOCK 4096u            /* structs in one, at most */
+#define CAPTURE_BLOCK 4096u            /* most structs in a block */
 #define CAPTURE_STRUCT_MAX TABLE_ROW_MAX
 
 /*
- * The fields of the file, which is one message of protocol buffers, in gzip. Those from
- * RESULT_TABLES_FIRST on that are not here are of tables that add-ons fill (result_table.h).
+ * Fields of the file, which is one message of protocol buffers in gzip. The missing numbers from
+ * RESULT_TABLES_FIRST on are fields of add-ons' tables (result_table.h).
  */
 enum capture_field {
 	CAPTURE_HEADER = 1,
 	CAPTURE_STRING = 2,
 	CAPTURE_NUMBERS = 3,
-	CAPTURE_MODULES = 4, /* from here on, blocks */
+	CAPTURE_MODULES = 4, /* the first table; fields below hold blocks */
 	CAPTURE_FRAMES,
 	CAPTURE_STACKS,
 	CAPTURE_PLACES,
@@ -41,7 +41,7 @@ enum capture_field {
 	CAPTURE_GPU_ROWS,
 	CAPTURE_SHAPES,
 	CAPTURE_RECORDS,
-	CAPTURE_END, /* always the last one in the file */
+	CAPTURE_END, /* last in the file; no table */
 	CAPTURE_API_CALLS,
 	CAPTURE_API_ERRORS,
 	CAPTURE_API_BUCKETS,
@@ -54,7 +54,7 @@ enum capture_field {
 #define CAPTURE_FIELDS (RESULT_TABLES_FIRST + RESULT_TABLES_MAX)
 #define CAPTURE_TABLES (CAPTURE_FIELDS - CAPTURE_FIRST_TABLE - 1)
 
-/* The number of a table, without the end. */
+/* Returns the number of a table, from 0 on: CAPTURE_END is skipped. */
 static inline uint32_t capture_table_number(uint32_t field)
 {
 	return field - CAPTURE_FIRST_TABLE - (field > CAPTURE_END);
@@ -62,10 +62,10 @@ static inline uint32_t capture_table_number(uint32_t field)
 
 enum capture_header_field { HEADER_FORMAT = 1, HEADER_VERSION, HEADER_PRODUCER };
 
-/* In a block: field N + 1 is the column of member N, as packed values. */
+/* Fields of a block. The column of member N, from 1 on, is field N + 1: packed values. */
 enum { BLOCK_COUNT = 1, BLOCK_FIRST_COLUMN };
 
-/* In the end: the rows of each table, from field 1 on, by their numbers. */
+/* CAPTURE_END has the number of rows of each table; field N + 1 is that of table N. */
 
 /* ---- structs of tables that differ from those of the result ---- */
 
@@ -82,10 +82,10 @@ struct capture_device {
 	struct gpu_limits limits;
 };
 
-/* `row.device` is the number of the process's device. */
+/* A row whose `row.device` is the CUDA number of a device, not its key. */
 struct capture_gpu_row {
 	struct gpu_row row;
-	uint32_t process; /* 0: the device of that number, of whatever process */
+	uint32_t process; /* 0: no particular process */
 };
 
 /* The members of struct api_call before `returned`, which follows from the others. */
@@ -110,7 +110,7 @@ const struct table_kind *capture_table(uint32_t field);
 /* A text and its number, both members of struct run_numbers. */
 struct run_text {
 	uint16_t number, text; /* offsets */
-	uint16_t size;         /* of an array in the ledger; 0: the text is a pointer */
+	uint16_t size;         /* bytes of an array in the ledger; 0: the text is a pointer */
 };
 
 extern const struct run_text run_texts[];

@@ -14,8 +14,9 @@
 #include "symbolize/util/number.h"
 #include "symbolize/util/text.h"
 
-#define DEPTH_MAX 65536u               /* frames of a stack */
-#define DEPTHS_MAX (UINT64_C(1) << 29) /* of all rows: formats write each row's stack out */
+#define DEPTH_MAX 65536u /* frames in a stack */
+#define DEPTHS_MAX \
+	(UINT64_C(1) << 29) /* sum over all rows: some formats write out the stack of each row */
 
 struct profile_capture {
 	struct result result; /* returned to the caller */
@@ -125,7 +126,7 @@ static void add_frame(struct profile_capture *c, const void *row)
 				   .source = f->source,
 				   .offset = f->offset};
 
-	/* writers leave the prefix out */
+	/* writers skip this prefix without checking it */
 	if (f->module > c->modules.count ||
 	    (f->class == CLASS_GPU_KERNEL &&
 	     !starts_with(frame.name, work_frame(GPU_WORK_KERNEL)))) {
@@ -255,7 +256,7 @@ static void add_record(struct profile_capture *c, const void *row)
 	    (c->timeline && record->shape > c->shape_count))
 		fail(c, CAPTURE_DAMAGED);
 	else if (c->timeline)
-		timeline_add(c->timeline, record); /* losses are counted, and shown */
+		timeline_add(c->timeline, record); /* counts what it loses */
 }
 
 /* Returns the name itself, for api_calls_get: the capture owns it. */
@@ -286,7 +287,7 @@ static void add_api_call(struct profile_capture *c, const void *row)
 		fail(c, added ? CAPTURE_DAMAGED : CAPTURE_TOO_LARGE);
 }
 
-/* Adds errors or durations to a call that has been read. */
+/* Adds errors or durations to a call that was read before. */
 static void add_to_call(struct profile_capture *c, uint32_t call, const struct gpu_event_calls *e)
 {
 	if (call >= c->numbers.ledger.api.count)
@@ -488,7 +489,7 @@ static void read_block(struct profile_capture *c, const struct protobuf_field *b
 	uint32_t count = 0;
 
 	if (!table)
-		return; /* of a later version */
+		return; /* from a later version */
 	while (protobuf_next(&r, &field) && !c->error) {
 		struct protobuf_reader values;
 		uint32_t column = field.number - BLOCK_FIRST_COLUMN;
@@ -499,7 +500,7 @@ static void read_block(struct profile_capture *c, const struct protobuf_field *b
 			memset(structs, 0, count * table->row_size);
 		} else if (field.number >= BLOCK_FIRST_COLUMN && field.bytes && count > 0) {
 			if (column >= table->column_count)
-				continue; /* of a later version */
+				continue; /* from a later version */
 			values = protobuf_inside(&field);
 			if (!read_column(&values, &table->columns[column], structs, count,
 					 table->row_size))
@@ -536,7 +537,7 @@ static void read_header(struct profile_capture *c, const struct protobuf_field *
 		fail(c, CAPTURE_VERSION_UNKNOWN);
 }
 
-/* Keeps a timeline of what follows: records come after the numbers that say what was measured. */
+/* Creates the timeline. Records follow the numbers that tell whether it is needed. */
 static void keep_timeline(struct profile_capture *c)
 {
 	if (!c->folder || c->timeline)
@@ -558,7 +559,7 @@ static void read_numbers(struct profile_capture *c, const struct protobuf_field 
 		const struct run_number *n;
 
 		if (field.number > run_number_count)
-			continue; /* of a later version */
+			continue; /* from a later version */
 		n = &run_numbers[field.number - 1];
 		if (field.bytes || (n->size == 1 && field.value > 1) ||
 		    !number_store(&c->numbers, n->offset, n->size, field.value))
@@ -570,7 +571,7 @@ static void read_numbers(struct profile_capture *c, const struct protobuf_field 
 		keep_timeline(c);
 }
 
-/* Returns whether a table of this number is known: others are of a later version. */
+/* Returns whether the table with this number is known. Unknown ones are from a later version. */
 static bool is_table(uint32_t number)
 {
 	uint32_t field = number + CAPTURE_FIRST_TABLE;
@@ -608,12 +609,12 @@ static void read_field(struct profile_capture *c, const struct protobuf_field *f
 		read_end(c, field);
 	else if (field->number < CAPTURE_FIELDS)
 		read_block(c, field);
-	/* others are of a later version */
+	/* other fields are from a later version */
 }
 
 /* ---- the stream ---- */
 
-/* Reads so many bytes; false: there are no more, or fewer. */
+/* Reads exactly `size` bytes. Returns false if there are fewer. */
 static bool read_bytes(struct profile_capture *c, void *bytes, size_t size)
 {
 	ssize_t n = gunzip_read(c->gunzip, bytes, size);
@@ -639,7 +640,7 @@ static bool read_number(struct profile_capture *c, uint64_t *number)
 	for (unsigned int shift = 0; byte & 0x80; shift += 7) {
 		if (!read_bytes(c, &byte, 1))
 			return false;
-		if (shift > 28) { /* no tag and no size of ours has more bits */
+		if (shift > 28) { /* tags and sizes of captures have at most 35 bits */
 			fail(c, c->has_header ? CAPTURE_DAMAGED : CAPTURE_NO_CAPTURE);
 			return false;
 		}
@@ -709,7 +710,7 @@ static void finish(struct profile_capture *c)
 
 		timeline_finish(c->timeline);
 		stats = timeline_stats(c->timeline);
-		if (stats.lost) { /* now, beside those that the run lost */
+		if (stats.lost) { /* lost now, in addition to what the run lost */
 			ledger->timeline.lost += stats.lost;
 			ledger->timeline.error = stats.error;
 		}
@@ -785,7 +786,7 @@ struct profile_capture *capture_read(FILE *in, const char *folder, bool needs_ti
 		read_all(c);
 	if (!c->error)
 		finish(c);
-	if (!c->error && c->memory.refused) /* names of places */
+	if (!c->error && c->memory.refused) /* place_names does not report it */
 		fail(c, CAPTURE_TOO_LARGE);
 	drop_memory_of_reading(c);
 	*error = c->error;

@@ -19,10 +19,10 @@ struct writing {
 	struct protobuf message;
 	int error; /* the first -errno */
 
-	RECORD_SET(const char *) texts; /* those that have been written: text N + 1 */
+	RECORD_SET(const char *) texts; /* already written: text N + 1 */
 	struct module_table modules;    /* module N + 1 */
 
-	/* the block under way: its table and structs */
+	/* block being filled */
 	uint32_t table, count;
 	_Alignas(uint64_t) unsigned char block[CAPTURE_BLOCK * CAPTURE_STRUCT_MAX];
 	uint64_t counts[CAPTURE_TABLES];
@@ -34,7 +34,7 @@ static void fail(struct writing *w, int err)
 		w->error = err;
 }
 
-/* Writes the fields that are in the message, and empties it. */
+/* Writes the fields in the message, and clears it. */
 static void put_message(struct writing *w)
 {
 	int err = w->message.failed ? -ENOMEM : 0;
@@ -48,7 +48,10 @@ static void put_message(struct writing *w)
 
 /* ---- texts ---- */
 
-/* Its number, when it has been written; 0: NULL. Equal texts in one place have one number. */
+/*
+ * Returns the number of a text, written if it is new, or 0 for NULL. Texts with
+ * different addresses get different numbers.
+ */
 static uint32_t text_number(struct writing *w, const char *text)
 {
 	uint32_t known = w->texts.count, at;
@@ -76,7 +79,6 @@ static uint64_t zigzag(uint64_t difference)
 	return difference << 1 ^ -(difference >> 63);
 }
 
-/* Numbers of 32 bits differ by less than 2^32, either way. */
 static void put_column(struct writing *w, const struct table_column *c, size_t size)
 {
 	uint64_t last = 0;
@@ -89,7 +91,7 @@ static void put_column(struct writing *w, const struct table_column *c, size_t s
 	}
 }
 
-/* Returns whether all are 0: such a column is left out. */
+/* Returns whether a column is all 0, and so left out. */
 static bool is_empty(const struct writing *w, const struct table_column *c, size_t size)
 {
 	for (uint32_t i = 0; i < w->count; i++)
@@ -121,7 +123,7 @@ static void end_block(struct writing *w)
 	w->count = 0;
 }
 
-/* Adds a struct to a table; those of one table come together. */
+/* Adds a struct to a table. Structs of one table must come together. */
 static void put(struct writing *w, uint32_t field, const void *item)
 {
 	size_t size = capture_table(field)->row_size;

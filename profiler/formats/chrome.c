@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The Trace Event Format of Chromium ("Trace Event Format", the document of its tracing project),
- * as an object: it is what chrome://tracing, Perfetto and many scripts read.
+ * Writes the Trace Event Format of Chromium (the document "Trace Event Format" of its tracing
+ * project), as a JSON object: chrome://tracing, Perfetto and many scripts read it.
  *
- * The format knows processes and their threads, nothing else: a device of a process is a process
- * here, and a stream, waits and ranges are threads. Those have numbers beyond all of Linux. Times
- * are in microseconds since the beginning, with three decimals, so that they are exact to the
- * nanosecond. Categories and arguments of GPU work are called as in traces of PyTorch (Kineto).
+ * The format knows only processes and their threads. A device of a process is a process here;
+ * streams, waits and ranges are threads. Their numbers are beyond those that Linux uses. Times are
+ * in microseconds since the beginning, with three decimals: exact to the nanosecond. Categories and
+ * arguments of GPU work have the names of PyTorch's traces (Kineto).
  *
- * Flows are those of the format's second version: members of the slices that they connect.
+ * Flows are those of version 2 of the format: members of the slices that they connect.
  *
  * Stacks are shared: an event refers to its innermost frame in `stackFrames`, by `sf`. CPU samples
  * are events of phase P.
@@ -26,15 +26,15 @@
 #include "symbolize/util/array.h"
 
 /*
- * Readers in browsers parse the document as one string, and V8's have at most 2^29 - 24 characters
- * (v8::String::kMaxLength).
+ * Readers in browsers parse the document as one string. Strings of V8 have at most 2^29 - 24
+ * characters (v8::String::kMaxLength).
  */
 #define READABLE_BYTES UINT64_C(500000000)
 
-/* Numbers of processes and threads that Linux does not give: its own are below PID_MAX_LIMIT. */
+/* First number that is no pid or tid of Linux: PID_MAX_LIMIT. */
 #define OWN_NUMBERS (UINT32_C(1) << 22)
 
-/* Of events on a track: the process and thread as JSON. */
+/* Process and thread of events on a track, as JSON. */
 struct members {
 	char text[47];
 	uint8_t length;
@@ -46,19 +46,19 @@ struct chrome {
 	struct trace_arguments *arguments;
 	struct json json;
 	uint64_t first_ns;
-	uint32_t *pids;          /* by number of a first track */
-	uint8_t *stacks;         /* by stack: an event refers to it */
+	uint32_t *pids;          /* by number of a first lane */
+	uint8_t *stacks;         /* by stack: 1 if an event refers to it */
 	struct members *members; /* by track */
 	uint32_t member_count, member_capacity;
-	uint32_t *launches; /* by flow: the first one of its launch, which stands for the launch */
+	uint32_t *launches; /* by flow: the first flow of its launch, which identifies the launch */
 	bool failed;        /* out of memory */
 };
 
 /* ---- numbers ---- */
 
 /*
- * Processes that had one pid, one after the other or by executing another program, are one here,
- * which has the name of the last.
+ * Numbers the processes. Processes that had one pid, in turn or by exec, become one process here,
+ * with the name of the last.
  */
 static void number_processes(struct chrome *c)
 {
@@ -90,7 +90,7 @@ static uint32_t tid_of(const struct chrome *c, uint32_t track)
 
 /* ---- events ---- */
 
-/* Tracks come in the order of their numbers. */
+/* Adds the members of a track. Tracks come in the order of their numbers. */
 static void add_members(struct chrome *c, uint32_t track)
 {
 	struct members *members;
@@ -124,7 +124,7 @@ static void put_time(struct chrome *c, uint64_t time_ns)
 	json_thousandths(&c->json, "ts", time_ns - c->first_ns);
 }
 
-/* Puts the name and the rank of a process, or of a thread. */
+/* Writes the name and the sort index of a process or a thread. */
 static void put_metadata(struct chrome *c, const char *what, uint32_t track, const char *name)
 {
 	struct json *j = &c->json;
@@ -155,11 +155,11 @@ static void put_track(struct chrome *c, uint32_t number)
 		return;
 	trace_track_name(c->result, track, name);
 	if (track->kind == TRACK_RUNNING || track->kind == TRACK_QUEUED)
-		return; /* counters are known by their names */
+		return; /* viewers identify counters by name */
 	if (track->kind != TRACK_PROCESS)
 		trace_track_whole_name(c->result, &c->tracks->list[track->parent], parent);
 	switch (track->kind) {
-	case TRACK_THREAD: /* chrome://tracing does not show its number */
+	case TRACK_THREAD: /* chrome://tracing does not show the number */
 		trace_track_whole_name(c->result, track, whole);
 		break;
 	case TRACK_DEVICE:
@@ -278,8 +278,7 @@ static void put_arguments(struct chrome *c, const struct trace_event *event)
 	json_close_object(j);
 }
 
-/* An arrow leads from the event with flow_out to all later ones with flow_in and the same number.
- */
+/* Writes a flow: viewers draw arrows from flow_out to all later flow_in with an equal bind_id. */
 static void put_flow(struct chrome *c, const struct trace_event *event)
 {
 	static const char from[] = "\"flow_out\":true", to[] = "\"flow_in\":true";
@@ -327,7 +326,7 @@ static void put_range(struct chrome *c, const struct trace_event *event)
 	json_close_object(&c->json);
 }
 
-/* Both in one event: viewers draw them on top of each other. */
+/* Writes both counters as one event: viewers stack them. */
 static void put_counters(struct chrome *c, const struct trace_event *event)
 {
 	struct json *j = &c->json;
@@ -360,7 +359,7 @@ static void put_event(void *context, const struct trace_event *event)
 		put_record(c, event);
 		break;
 	case TRACE_END:
-		break; /* known from the beginning */
+		break; /* the begin has the duration */
 	case TRACE_RANGE_BEGIN:
 	case TRACE_RANGE_END:
 		put_range(c, event);
@@ -373,7 +372,7 @@ static void put_event(void *context, const struct trace_event *event)
 
 /* ---- stacks ---- */
 
-/* Puts the stacks that events refer to, and all around them. Outer ones have smaller numbers. */
+/* Writes the stacks of events, and their outer stacks, which have smaller numbers. */
 static void put_stacks(struct chrome *c)
 {
 	const struct result *r = c->result;
@@ -421,7 +420,7 @@ static int put_document(struct chrome *c, struct trace_model *model)
 
 	json_open_object(j, NULL);
 	json_text(j, "displayTimeUnit", "ns");
-	/* of ts 0, since 1970; the first record may precede the run */
+	/* Unix time of ts 0; the first record may precede the run */
 	if (t->start_unix_ns)
 		json_uint(j, "baseTimeNanoseconds", t->start_unix_ns - (t->start_ns - c->first_ns));
 	json_open_object(j, "otherData");

@@ -7,15 +7,15 @@
 #include <sys/types.h>
 #include "profiler/formats/gzip.h"
 
-#define PIECE_BYTES 16384 /* for zlib, which takes large pieces faster */
+#define PIECE_BYTES 16384 /* zlib is faster with large pieces */
 
 struct deflated {
 	FILE *out;
-	FILE *packed; /* becomes base64 in `out` */
+	FILE *packed; /* encoded as base64 into `out` */
 	struct gzip *gzip;
-	FILE *plain; /* becomes `packed` */
+	FILE *plain; /* compressed into `packed` */
 	uint32_t rest_size;
-	unsigned char rest[3]; /* of `packed`: less than base64 writes at once */
+	unsigned char rest[3]; /* bytes of `packed` that are less than a group of base64 */
 };
 
 /* ---- base64 (RFC 4648) ---- */
@@ -34,7 +34,7 @@ static void write_group(FILE *out, const unsigned char *bytes, uint32_t size)
 	putc_unlocked(size > 2 ? digits[bits & 63] : '=', out);
 }
 
-/* As write(2). */
+/* Encodes like write(2), for fopencookie(3). */
 static ssize_t write_packed(void *cookie, const char *data, size_t size)
 {
 	struct deflated *d = cookie;
@@ -51,7 +51,7 @@ static ssize_t write_packed(void *cookie, const char *data, size_t size)
 
 /* ---- data ---- */
 
-/* Writes as write(2) does, but 0 tells of an error. */
+/* Compresses like write(2), for fopencookie(3). Returns 0 on error. */
 static ssize_t write_plain(void *cookie, const char *data, size_t size)
 {
 	const struct deflated *d = cookie;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes and numbers, compressed (gzip.h) and as base64, in the middle of a text file: data for a
- * page that unpacks it with DecompressionStream("gzip").
+ * Embeds bytes and numbers in a text file, compressed (gzip.h) and encoded as base64. Pages unpack
+ * them with DecompressionStream("gzip").
  *
- * Numbers take 7 bits a byte, the lowest first; the highest bit of a byte says that more follow.
+ * A number takes a byte for every 7 bits, the lowest first. The highest bit of a byte is set if
+ * more bytes follow.
  */
 #ifndef PROFILER_FORMATS_DEFLATED_H
 #define PROFILER_FORMATS_DEFLATED_H
@@ -14,13 +15,13 @@
 
 struct deflated;
 
-/* Writes to `out`, borrowed. NULL: out of memory. */
+/* Returns a writer to `out`, which is borrowed, or NULL if out of memory. */
 struct deflated *deflated_new(FILE *out);
 
 void deflated_bytes(struct deflated *d, const void *data, size_t size);
 void deflated_number(struct deflated *d, uint64_t number);
 
-/* Writes the rest and frees it. 0 or -EIO. */
+/* Writes the rest and frees the writer. Returns 0, or -EIO. */
 int deflated_finish(struct deflated *d);
 
 #endif

@@ -10,14 +10,14 @@ struct making {
 	const struct flame_limits *limits;
 	const struct call_node *nodes;
 	uint32_t node_count;
-	double *total_ns; /* by node: its own and that of all inside it */
-	uint32_t *depth;  /* by node; later, the box that has its time */
-	uint32_t *stack;  /* nodes whose boxes are to be made, the next one last */
-	uint32_t *order;  /* where each of the children that are sorted was */
-	double *inner_ns; /* by box: of the boxes inside that were placed */
+	double *total_ns; /* by node: including its callees */
+	uint32_t *depth;  /* by node; reused for the box that has its time */
+	uint32_t *stack;  /* nodes still to be placed, the next one last */
+	uint32_t *order;  /* by node: position among its siblings; reused for its box */
+	double *inner_ns; /* by box: time of the callees placed so far */
 };
 
-/* A node's number is above its parent's. */
+/* Computes times and depths. A node's number is above its parent's. */
 static void measure(struct making *m)
 {
 	for (uint32_t i = 0; i < m->node_count; i++) {
@@ -45,7 +45,7 @@ static uint32_t count_kept(const struct making *m)
 	return count;
 }
 
-/* How many boxes there will be. */
+/* Chooses the least time of a box. Returns the number of boxes. */
 static uint32_t choose(struct making *m)
 {
 	struct flame_layout *layout = m->layout;
@@ -80,7 +80,7 @@ static int smallest_first(const void *a, const void *b, void *making)
 	return m->order[x] < m->order[y] ? 1 : -1;
 }
 
-/* Puts the children that are kept onto the stack, so that the largest is the next one. */
+/* Pushes the kept children of a node, so that the largest is next. Returns the new height. */
 static uint32_t push_children(struct making *m, uint32_t node, uint32_t height)
 {
 	uint32_t first = height, order = 0;
@@ -112,7 +112,7 @@ static void add_box(struct making *m, uint32_t node, uint32_t parent)
 	m->inner_ns[parent] += box->total_ns;
 }
 
-/* Depth first without recursion: a tree may be as deep as a recursive program's stack. */
+/* Places boxes depth first. No recursion: the tree of a recursive program is deep. */
 static void place(struct making *m)
 {
 	struct flame_layout *layout = m->layout;
@@ -150,7 +150,7 @@ static struct flame_amount amount_of(const struct call_node *node)
 	return amount;
 }
 
-/* Adds each node to the box that has its time, and each box to the one around it. */
+/* Adds each node to the box that has its time, and each box to its caller. */
 static void add_up(struct making *m)
 {
 	struct flame_layout *layout = m->layout;

@@ -14,16 +14,16 @@
 struct walk {
 	const struct call_node *nodes;
 	uint64_t *weight[ROW_KINDS]; /* NULL: all 0 */
-	uint32_t *path;              /* the nodes from the root's child to the current one */
+	uint32_t *path;              /* nodes from a child of the root to the current one */
 	uint32_t depth, path_capacity;
 	FILE *out;
 	struct written *result;
-	const struct comparison *comparison; /* NULL: one weight a stack */
+	const struct comparison *comparison; /* NULL: each stack has one weight */
 };
 
 static void print_name(FILE *out, const char *name)
 {
-	/* ';' separates frames and '\n' lines: neither may be in a name */
+	/* ';' separates frames, and '\n' lines: replace both */
 	for (size_t n; *name; name += n) {
 		n = strcspn(name, ";\n\r");
 		fwrite(name, 1, n, out);
@@ -33,7 +33,7 @@ static void print_name(FILE *out, const char *name)
 	}
 }
 
-/* Not from a text of the whole path: names may be long, and a path of equal ones deep. */
+/* Prints the current path by name: a text of the whole path may be too large to keep. */
 static void print_path(struct walk *w)
 {
 	for (uint32_t i = 0; i < w->depth; i++) {
@@ -44,7 +44,7 @@ static void print_path(struct walk *w)
 	w->result->items++;
 }
 
-/* Both sides, each rounded. The tree's nodes have the numbers of the comparison's stacks. */
+/* Prints both sides, each rounded. Nodes have the numbers of the comparison's stacks. */
 static void print_change(struct walk *w, uint32_t at)
 {
 	const struct change *change = &w->comparison->own[at];
@@ -77,7 +77,7 @@ static void print_node(struct walk *w, uint32_t at)
 	fprintf(w->out, " %" PRIu64 "\n", weight);
 }
 
-/* Depth first without recursion: a tree may be as deep as a recursive program's stack. */
+/* Prints depth first. No recursion: the tree of a recursive program is deep. */
 static int print_all(struct walk *w)
 {
 	uint32_t at = w->nodes[CALL_TREE_ROOT].first_child;
@@ -106,7 +106,7 @@ static int print_all(struct walk *w)
 	return 0;
 }
 
-/* The nodes' weights of one kind in units. 0 or -ENOMEM. */
+/* Rounds the nodes' weights of one kind to units. Returns 0, or -ENOMEM. */
 static int round_kind(struct walk *w, const struct call_tree *tree, enum row_kind kind,
 		      double unit_ns)
 {

@@ -17,7 +17,7 @@
 #include "symbolize/util/text.h"
 
 struct folded_stacks {
-	struct result result; /* what the caller sees */
+	struct result result; /* returned to the caller */
 	struct quota memory;
 	struct intern names;
 	struct named_stacks stacks;
@@ -48,7 +48,7 @@ static bool take(struct folded_stacks *f, size_t bytes)
 
 /* ---- what a frame is ---- */
 
-/* "f (model.py)", "f (model.py:42)" */
+/* Returns whether a name is that of a Python function: "f (model.py)", "f (model.py:42)". */
 static bool is_python(const char *name)
 {
 	const char *open = strrchr(name, '('), *ending = open ? strstr(open, ".py") : NULL;
@@ -101,7 +101,7 @@ static enum frame_class class_of(const char *name)
 
 /* ---- tables ---- */
 
-/* For little room; NULL: out of memory. */
+/* Returns the short name of a frame, or NULL if out of memory. */
 static const char *shorten(struct folded_stacks *f, const struct frame_info *frame)
 {
 	const char *prefix = frame->class == CLASS_GPU_KERNEL ? work_frame(GPU_WORK_KERNEL) : "";
@@ -119,7 +119,7 @@ static const char *shorten(struct folded_stacks *f, const struct frame_info *fra
 	return kept;
 }
 
-/* The frame's number; 0 with the error set. */
+/* Returns the number of the frame with this name, or 0 with the error set. */
 static uint32_t frame_of(struct folded_stacks *f, const char *text)
 {
 	uint64_t before = f->names.bytes;
@@ -168,7 +168,7 @@ static uint32_t stack_of(struct folded_stacks *f, uint32_t outer, uint32_t frame
 
 /* ---- lines ---- */
 
-/* The next line without its end; false at the end of the file, or with the error set. */
+/* Reads a line without its end. Returns false at the end of the file, or with the error set. */
 static bool next_line(struct folded_stacks *f, FILE *in)
 {
 	int c;
@@ -191,7 +191,7 @@ static bool next_line(struct folded_stacks *f, FILE *in)
 	return true;
 }
 
-/* Splits the weight off the line, and ends the stack. */
+/* Splits the weight off the line, and terminates the stack. */
 static bool split_weight(struct folded_stacks *f, uint64_t *weight)
 {
 	size_t at = f->line_used;
@@ -208,7 +208,7 @@ static bool split_weight(struct folded_stacks *f, uint64_t *weight)
 	if (__builtin_add_overflow(f->sum, *weight, &f->sum) || f->sum > FOLDED_SUM_MAX)
 		return fail(f, FOLDED_SUM);
 	f->line[at - 1] = '\0';
-	/* a NUL would end the name here */
+	/* a NUL would end the text early */
 	return !memchr(f->line, '\0', at - 1) || fail(f, FOLDED_NO_STACK);
 }
 

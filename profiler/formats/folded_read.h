@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads folded stacks, this profiler's or another's, as a result: "root;caller;callee 12", a line
- * for each stack, the weight behind the last space (Brendan Gregg's stackcollapse-*.pl,
- * https://github.com/brendangregg/FlameGraph).
+ * Reads folded stacks, from this profiler or others, as a result.
  *
- * The format has no unit. Weights become the ns and the count of rows, and sample_ns is 1. What a
- * frame is follows from its name, as folded.c writes it: "[GPU_Kernel]gemm", "f (model.py)",
- * "cudaLaunchKernel"; all other frames are native code. These names also
- * distinguish GPU work, waits and timed calls from CPU samples.
+ * A line is a stack and its weight, behind the last space: "root;caller;callee 12" (Brendan Gregg's
+ * stackcollapse-*.pl, https://github.com/brendangregg/FlameGraph).
  *
- * The file may be anything: names are cleaned as those of a run are, and the whole is bounded.
+ * The format has no unit. Weights become the ns and the count of rows, and sample_ns is 1. The
+ * class of a frame follows from its name, as folded.c writes it: "[GPU_Kernel]gemm", "f
+ * (model.py)", "cudaLaunchKernel"; all other frames are native code. These names also tell GPU
+ * work, waits and timed calls from CPU samples.
+ *
+ * The file is untrusted: names are cleaned as during a run, and sizes are bounded.
  */
 #ifndef PROFILER_FORMATS_FOLDED_READ_H
 #define PROFILER_FORMATS_FOLDED_READ_H
@@ -20,24 +21,25 @@
 #include "profiler/model/result.h"
 
 #define FOLDED_LINE_MAX (16u << 20) /* bytes */
-#define FOLDED_DEPTH_MAX 65535u     /* frames of a stack */
-#define FOLDED_SUM_MAX (1ull << 53) /* writers add up in doubles: without loss up to here */
+#define FOLDED_DEPTH_MAX 65535u     /* frames in a stack */
+#define FOLDED_SUM_MAX (1ull << 53) /* writers add in doubles, which are exact up to here */
 
 struct folded_stacks;
 
 enum folded_error {
 	FOLDED_OK,
-	FOLDED_NO_STACK,  /* a line is no stack with a weight */
-	FOLDED_LONG_LINE, /* one is longer than FOLDED_LINE_MAX, or its stack too deep */
-	FOLDED_SUM,       /* the weights together are more than FOLDED_SUM_MAX */
-	FOLDED_TOO_LARGE, /* for `memory` */
+	FOLDED_NO_STACK,  /* a line without a stack or a weight */
+	FOLDED_LONG_LINE, /* longer than FOLDED_LINE_MAX, or deeper than FOLDED_DEPTH_MAX */
+	FOLDED_SUM,       /* sum of the weights exceeds FOLDED_SUM_MAX */
+	FOLDED_TOO_LARGE, /* exceeds the quota */
 	FOLDED_NO_MEMORY,
 	FOLDED_SYSTEM /* errno has the reason */
 };
 
 /*
- * Reads them to the end; an empty file has no stacks. Tables are taken from `memory`, which must
- * outlive them. NULL: `error` says why, and `line` where, from 1 on.
+ * Reads a file to its end. An empty file has no stacks. Tables are taken from the quota `memory`,
+ * which must outlive the stacks. Returns NULL with the reason in `error`, and its line in `line`,
+ * from 1 on.
  */
 struct folded_stacks *folded_read(FILE *in, struct quota *memory, enum folded_error *error,
 				  uint64_t *line);

@@ -8,8 +8,8 @@
 #define ZLIB_CONST /* zlib does not write to its input */
 #include <zlib.h>
 
-#define GZIP_FORMAT (MAX_WBITS + 16) /* zlib's way to ask for it */
-#define MEMORY_LEVEL 8               /* zlib's default: 256 KiB in all */
+#define GZIP_FORMAT (MAX_WBITS + 16) /* zlib: with a gzip header */
+#define MEMORY_LEVEL 8               /* zlib's default: 256 KiB */
 
 struct gzip {
 	FILE *out;
@@ -32,7 +32,7 @@ struct gzip *gzip_new(FILE *out)
 	return g;
 }
 
-/* Compresses what the stream has as input, and writes what comes out. */
+/* Compresses the stream's input, and writes the output. */
 static int pump(struct gzip *g, int flush)
 {
 	do {
@@ -103,7 +103,7 @@ struct gunzip *gunzip_new(FILE *in)
 	return g;
 }
 
-/* 0 or -errno; without input at its end. */
+/* Reads more input, none at the end of the file. Returns 0, or -errno. */
 static int fill(struct gunzip *g)
 {
 	g->stream.next_in = g->packed;
@@ -111,7 +111,7 @@ static int fill(struct gunzip *g)
 	return ferror(g->in) ? -EIO : 0;
 }
 
-/* Returns whether nothing follows the data. */
+/* Returns 0 if nothing follows the data, or -errno. */
 static int check_end(struct gunzip *g)
 {
 	g->has_ended = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compresses what a writer writes, on the way into its stream: the gzip format (RFC 1952), without
- * a time, so that equal contents are equal files. And back.
+ * Compresses and decompresses streams in the gzip format (RFC 1952). The header has no time, so
+ * equal contents give equal files.
  */
 #ifndef PROFILER_FORMATS_GZIP_H
 #define PROFILER_FORMATS_GZIP_H
@@ -12,26 +12,27 @@
 
 struct gzip;
 
-/* NULL: out of memory. */
+/* Returns a compressor that writes to `out`, which is borrowed, or NULL if out of memory. */
 struct gzip *gzip_new(FILE *out);
 
-/* 0 or -EIO. */
+/* Compresses data. Returns 0, or -EIO. */
 int gzip_write(struct gzip *gzip, const void *data, size_t size);
 
-/* Writes the rest. 0 or -EIO; the stream stays open. */
+/* Writes the rest. Returns 0, or -EIO. The stream stays open. */
 int gzip_finish(struct gzip *gzip);
 
 void gzip_free(struct gzip *gzip);
 
-/* Reads such a file, which may be anything. */
+/* Decompresses an untrusted file. */
 struct gunzip;
 
-/* NULL: out of memory. */
+/* Returns a reader of `in`, which is borrowed, or NULL if out of memory. */
 struct gunzip *gunzip_new(FILE *in);
 
 /*
- * The number of bytes read, less than `size` only at the end of the data. -EBADMSG: it is not in
- * this format, or damaged, or something follows it; -ENODATA: it is cut off; or another -errno.
+ * Reads `size` bytes, or fewer at the end of the data. Returns the number of bytes read; -ENODATA
+ * if the data is truncated; -EBADMSG if it is damaged, not gzip, or followed by other bytes; or
+ * another -errno.
  */
 ssize_t gunzip_read(struct gunzip *gunzip, void *data, size_t size);
 

@@ -12,7 +12,7 @@ struct json json_begin(FILE *out)
 	return (struct json){.out = out};
 }
 
-/* stdio costs more per call than most pieces have bytes. */
+/* Empties the buffer, which is there because a stdio call costs more than most pieces. */
 static void flush(struct json *j)
 {
 	fwrite_unlocked(j->text, 1, j->length, j->out);
@@ -46,7 +46,7 @@ void json_end(struct json *j)
 	flush(j);
 }
 
-/* The length of the text that stands as it is; 0: its first character does not. */
+/* Returns the length of the leading text that needs no escape. */
 static size_t count_plain(const unsigned char *text)
 {
 	const unsigned char *at = text;
@@ -62,7 +62,7 @@ static size_t count_plain(const unsigned char *text)
 	}
 }
 
-/* Writes one character that does not stand as it is: its length. */
+/* Writes the escape of one character. Returns the length of the character. */
 static size_t put_escaped(struct json *j, const unsigned char *at)
 {
 	char text[8];
@@ -169,7 +169,7 @@ void json_text(struct json *j, const char *key, const char *text)
 	put_string(j, text);
 }
 
-/* Writes digits in front of `end`: where they begin. */
+/* Writes digits that end before `end`. Returns where they begin. */
 static char *put_digits(char *end, uint64_t value)
 {
 	do {
@@ -200,7 +200,6 @@ void json_real(struct json *j, const char *key, double value)
 {
 	char text[40] = "null";
 
-	/* as short as it can be */
 	for (int digits = 15; isfinite(value) && digits <= 17; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, value);
 		if (strtod(text, NULL) == value)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes JSON (RFC 8259) into a stream, value by value, without keeping it in memory. What is
- * written is in the stream after json_end; its errors show in ferror(3).
+ * Writes JSON (RFC 8259) into a stream, value by value.
+ *
+ * Output is buffered until json_end. Errors show in ferror(3) of the stream.
  *
  *	struct json j = json_begin(out);
  *
@@ -10,7 +11,7 @@
  *	json_close_object(&j);
  *	json_end(&j);
  *
- * A value has a key in an object, and NULL elsewhere. A key is escaped like a text.
+ * `key` is the key of a value in an object, and NULL elsewhere. Keys are escaped like texts.
  */
 #ifndef PROFILER_FORMATS_JSON_H
 #define PROFILER_FORMATS_JSON_H
@@ -22,53 +23,53 @@
 
 struct json {
 	FILE *out;
-	bool needs_comma; /* something precedes in the object or array */
-	uint64_t passed;  /* bytes that are in the stream */
+	bool needs_comma; /* a value precedes in the object or array */
+	uint64_t passed;  /* bytes written to the stream */
 	unsigned int length;
-	char text[4096]; /* not in the stream yet */
+	char text[4096]; /* buffer of the stream */
 };
 
 struct json json_begin(FILE *out);
 
-/* Ends the last line, and writes out what is left. */
+/* Ends the last line, and flushes the buffer. */
 void json_end(struct json *j);
 
-/* How many bytes were written so far. */
+/* Returns the number of bytes written so far. */
 static inline uint64_t json_bytes(const struct json *j)
 {
 	return j->passed + j->length;
 }
 
 void json_open_object(struct json *j, const char *key);
-/* Opens one on a line of its own. */
+/* Opens an object on a new line. */
 void json_open_line(struct json *j, const char *key);
 void json_close_object(struct json *j);
 void json_open_array(struct json *j, const char *key);
 void json_close_array(struct json *j);
 
-/* Writes members as the caller has made them: JSON. */
+/* Writes members that the caller has formatted as JSON. */
 void json_raw(struct json *j, const char *text, size_t length);
 
 /*
- * A string of untrusted bytes. Quotes, backslashes, control characters and the line separators of
- * JavaScript (U+2028, U+2029) are escaped; each byte that is not well-formed UTF-8 becomes '?'.
- * NULL: the object has no such member.
+ * Writes a string of untrusted bytes. Quotes, backslashes, control characters and the line
+ * separators of JavaScript (U+2028, U+2029) are escaped. Each byte that is not well-formed UTF-8
+ * becomes '?'. Writes nothing if `text` is NULL.
  */
 void json_text(struct json *j, const char *key, const char *text);
 
 void json_uint(struct json *j, const char *key, uint64_t value);
 void json_int(struct json *j, const char *key, int64_t value);
-/* As a string, for readers whose numbers have 53 bits. */
+/* Writes a number as a string, for readers whose numbers have 53 bits. */
 void json_uint_text(struct json *j, const char *key, uint64_t value);
 void json_bool(struct json *j, const char *key, bool value);
 
-/* A finite number, exactly; null if it is not one. */
+/* Writes the shortest digits that read back as `value`; null if it is not finite. */
 void json_real(struct json *j, const char *key, double value);
 
-/* A number given in thousandths, "12.3": exact, whatever its size. */
+/* Writes a number given in thousandths, as "12.3", without rounding. */
 void json_thousandths(struct json *j, const char *key, uint64_t thousandths);
 
-/* A line break before the next value, so that people can look at the file. */
+/* Breaks the line before the next value, so that people can read the file. */
 void json_break_line(struct json *j);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What changed between runs, as data for other programs: docs/diff-format.md describes it. All
- * entries, not only those that changed most.
+ * Writes a comparison as JSON for other programs: docs/diff-format.md describes it. The file has
+ * all entries, not only those that changed most.
  */
 #include "profiler/formats/writer.h"
 
@@ -12,7 +12,7 @@
 
 #define VERSION 2
 
-#define NUMBER_MAX 9e18 /* a bound may be larger than all times together */
+#define NUMBER_MAX 9e18 /* a noise bound may exceed the sum of all times */
 
 static void put_number(struct json *j, const char *key, double value)
 {
@@ -23,7 +23,7 @@ static void put_change(struct json *j, const struct change *change)
 {
 	put_number(j, "before", change->before);
 	put_number(j, "after", change->after);
-	/* so that it is the difference of the two numbers above */
+	/* exactly the difference of the two rounded numbers above */
 	put_number(j, "difference", round(change->after) - round(change->before));
 	if (change->has_bound) {
 		put_number(j, "bound", ceil(change->bound));
@@ -61,7 +61,7 @@ static void put_totals(struct json *j, const struct comparison *c)
 	json_close_object(j);
 }
 
-/* All names of one side that an entry stands for. */
+/* Writes all names that an entry stands for on one side. */
 static void put_names(struct json *j, const char *key, const struct comparison *c,
 		      const struct comparison_entry *e, enum comparison_side side)
 {

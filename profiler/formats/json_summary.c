@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The run as data for other programs: docs/summary-format.md describes it. All sums of the report,
- * not only the longest, and all counts of losses.
+ * Writes the sums and losses of a run as JSON for other programs: docs/summary-format.md describes
+ * it. The file has all sums, not only the longest, and all counts of losses.
  */
 #include "profiler/formats/writer.h"
 
@@ -21,7 +21,7 @@ static void begin_list(struct json *j, const char *key)
 	json_open_array(j, key);
 }
 
-/* `count_key`: NULL, where a row is no thing that can be counted. */
+/* Writes a table. `count_key` is NULL if its rows have no count. */
 static void put_table(struct json *j, const char *key, const char *count_key,
 		      const struct hot_spot_table *table)
 {
@@ -78,7 +78,7 @@ static void put_work(struct json *j, const struct gpu_work_rows *rows)
 	json_close_array(j);
 }
 
-/* Only where launches may have none of their own: --max-overhead. */
+/* Writes how many launches have a stack, which is not all of them with --max-overhead. */
 static void put_stacks(struct json *j, const struct totals *t)
 {
 	const struct ledger *l = t->ledger;
@@ -158,7 +158,7 @@ static void put_report_cell(struct json *j, const struct result *r,
 		json_uint(j, column->key, cell.number);
 }
 
-/* The tables that were asked for: each a list of objects by its columns' keys. */
+/* Writes the requested tables, each as a list of objects with the keys of its columns. */
 static int put_report_table(struct json *j, const struct result *r)
 {
 	struct report_tables list;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes messages of the OpenTelemetry Protocol into memory, in both of its encodings: protocol
- * buffers, and their JSON as the OTLP specification has it (names in lowerCamelCase, trace and span
- * ids in hexadecimal, enums as numbers, integers of 64 bits as strings). A field is given with its
- * number and its name, and each encoding takes its own.
+ * Writes messages of the OpenTelemetry Protocol (OTLP) into memory, in either of its encodings.
+ *
+ * These are protocol buffers, and JSON as the OTLP specification defines it: names in
+ * lowerCamelCase, trace and span ids in hexadecimal, enums as numbers, 64-bit integers as strings.
+ * Each field is given with its number and its name: each encoding takes its own.
  *
  *	otlp_begin(&o, OTLP_JSON);
  *	otlp_open_list(&o, "resourceSpans");
@@ -13,8 +14,8 @@
  *	otlp_close_list(&o);
  *	err = otlp_end(&o, &bytes, &size);          valid until the next otlp_begin or release
  *
- * Texts are untrusted: they become valid UTF-8, and are cut after OTLP_TEXT_BYTES. A message that
- * memory is short for is noticed at its end.
+ * Texts are untrusted: they become valid UTF-8, and are cut after OTLP_TEXT_BYTES. Running out of
+ * memory is reported by otlp_end.
  */
 #ifndef PROFILER_FORMATS_OTLP_H
 #define PROFILER_FORMATS_OTLP_H
@@ -35,8 +36,9 @@ enum otlp_encoding { OTLP_PROTOBUF, OTLP_JSON };
 struct otlp {
 	enum otlp_encoding encoding;
 	struct protobuf protobuf;
-	uint32_t places[OTLP_DEPTH]; /* of open messages */
-	uint32_t depth, attributes;  /* the field of the list of attributes that is open */
+	uint32_t places[OTLP_DEPTH]; /* open messages */
+	uint32_t depth;
+	uint32_t attributes; /* field of the open list of attributes */
 	struct json json;
 	FILE *stream;
 	char *text;
@@ -45,17 +47,17 @@ struct otlp {
 
 void otlp_release(struct otlp *o);
 
-/* 0 or -ENOMEM. */
+/* Begins a message. Returns 0, or -ENOMEM. */
 int otlp_begin(struct otlp *o, enum otlp_encoding encoding);
 
-/* The message; JSON is one line with its end. 0 or -ENOMEM. */
+/* Ends the message. JSON is one line with its line break. Returns 0, or -ENOMEM. */
 int otlp_end(struct otlp *o, const void **bytes, size_t *size);
 
-/* A message; `name`: NULL: an element of a list. */
+/* Opens a nested message. `name` is NULL for an element of a list. */
 void otlp_open(struct otlp *o, uint32_t field, const char *name);
 void otlp_close(struct otlp *o);
 
-/* A list of messages; which field they are they say themselves. */
+/* Opens a list of messages. Each element gives the field number itself. */
 void otlp_open_list(struct otlp *o, const char *name);
 void otlp_close_list(struct otlp *o);
 
@@ -64,20 +66,20 @@ void otlp_uint(struct otlp *o, uint32_t field, const char *name, uint32_t value)
 void otlp_fixed32(struct otlp *o, uint32_t field, const char *name, uint32_t value);
 void otlp_fixed64(struct otlp *o, uint32_t field, const char *name, uint64_t value);
 
-/* The number of a trace or a span. */
+/* Writes the id of a trace or a span. */
 void otlp_id(struct otlp *o, uint32_t field, const char *name, const uint8_t *id, uint32_t size);
 
 /* ---- attributes of a resource, a span, an event ---- */
 
-/* A list, which otlp_close_list ends. */
+/* Opens a list, which otlp_close_list ends. */
 void otlp_open_attributes(struct otlp *o, uint32_t field);
 
-/* Integers are signed in OTLP: above INT64_MAX they are that. */
+/* Writes an attribute. Integers are signed in OTLP: larger ones become INT64_MAX. */
 void otlp_attribute_text(struct otlp *o, const char *key, const char *value);
 void otlp_attribute_uint(struct otlp *o, const char *key, uint64_t value);
 void otlp_attribute_bool(struct otlp *o, const char *key, bool value);
 void otlp_attribute_uints(struct otlp *o, const char *key, const uint32_t *values, uint32_t count);
-/* NULL-terminated */
+/* Writes an array of texts. `values` ends with NULL. */
 void otlp_attribute_texts(struct otlp *o, const char *key, char *const *values);
 
 #endif

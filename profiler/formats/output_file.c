@@ -10,14 +10,14 @@
 #include "symbolize/util/file_io.h"
 #include "symbolize/util/guarded_path.h"
 
-#define TRIES 10                /* to open a file that others replace */
-#define STREAM_BYTES (1u << 20) /* large writes are far cheaper in page caches */
+#define TRIES 10                /* when others replace the file meanwhile */
+#define STREAM_BYTES (1u << 20) /* large writes are far cheaper for the page cache */
 
-/* ---- what a path leads to ---- */
+/* ---- targets of paths ---- */
 
 /*
- * Returns whether it leads to stdout. Of devices only terminals count: several may write to
- * /dev/null.
+ * Returns whether a file is stdout. Of devices only terminals count: /dev/null may be several
+ * outputs.
  */
 static bool leads_to_stdout(const struct stat *st)
 {
@@ -38,7 +38,7 @@ static int open_stdout(struct output *output)
 	return output->fd < 0 ? -errno : 0;
 }
 
-/* A file mounted by itself cannot be replaced. */
+/* Returns whether the file is a mount point, which cannot be replaced. */
 static bool is_mount_point(const struct output *output)
 {
 	struct statx st;
@@ -47,9 +47,9 @@ static bool is_mount_point(const struct output *output)
 	       st.stx_attributes & STATX_ATTR_MOUNT_ROOT;
 }
 
-/* ---- the file that takes its place ---- */
+/* ---- the new file ---- */
 
-/* Chooses a random name, so that nobody can take it in advance. 0 or -errno. */
+/* Chooses a random name, which nobody can take in advance. Returns 0, or -errno. */
 static int name_temporary(struct output *output)
 {
 	uint64_t number;
@@ -74,7 +74,7 @@ static int create_named(struct output *output)
 	return fd;
 }
 
-/* Without a name, if this file system and /proc allow to give it one later. */
+/* Creates a file without a name, if the file system and /proc allow naming it later. */
 static int create_unnamed(struct output *output)
 {
 	int fd = openat(output->folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
@@ -96,14 +96,14 @@ static void remove_temporary(struct output *output)
 	output->temporary[0] = '\0';
 }
 
-/* With the old file's owner and rights. 0 or -errno. */
+/* Creates the new file with the old one's owner and rights. Returns 0, or -errno. */
 static int create(struct output *output)
 {
 	const struct stat *old = &output->old;
 	struct stat st;
 	int fd;
 
-	/* a folder that was deleted may take a file without a name, and then no name for it */
+	/* a deleted folder may take a file without a name, but no name for it */
 	if (fstat(output->folder, &st) == 0 && st.st_nlink == 0)
 		return -ENOENT;
 	fd = create_unnamed(output);
@@ -123,7 +123,7 @@ static int create(struct output *output)
 	return 0;
 }
 
-/* Found out before the run: one with a name does not stay as long as that. */
+/* Tries before the run whether the file can be created. A file with a name is removed again. */
 static int try_to_create(struct output *output)
 {
 	int err = create(output);
@@ -163,14 +163,13 @@ static int put_in_place(struct output *output)
 		err = -errno;
 	if (err)
 		remove_temporary(output);
-	output->temporary[0] = '\0'; /* it is the file's now */
+	output->temporary[0] = '\0'; /* renamed, or removed */
 	return err;
 }
 
 /* ---- opening ---- */
 
-/* `output->fd` is the regular file that was found: from now on its successor is, if there can be
- * one. */
+/* Replaces output->fd, an old regular file, by a new file beside it, if that can be created. */
 static void plan_to_replace(struct output *output)
 {
 	int old = output->fd;
@@ -187,7 +186,7 @@ static void plan_to_replace(struct output *output)
 	output->folder = -1;
 }
 
-/* Takes the folder over. */
+/* Moves the folder and the name from `g` to the output. */
 static void take_folder(struct output *output, struct guarded_path *g)
 {
 	snprintf(output->name, sizeof(output->name), "%s", g->name);
@@ -197,7 +196,7 @@ static void take_folder(struct output *output, struct guarded_path *g)
 
 static int open_existing(struct output *output, struct guarded_path *g)
 {
-	/* without waiting for anybody */
+	/* O_NONBLOCK: opening a FIFO must not wait for a reader */
 	output->fd = guarded_open_found(g, O_WRONLY | O_NONBLOCK | O_NOCTTY);
 	if (output->fd == -ENXIO && S_ISFIFO(g->st.st_mode))
 		return -EAGAIN;
@@ -249,7 +248,7 @@ int output_open(struct output *output, const char *path)
 
 /* ---- writing ---- */
 
-/* As write(2) for a stream, which would forget why it failed. */
+/* Writes like write(2), for fopencookie(3). Keeps the error, which a stream would forget. */
 static ssize_t write_stream(void *opaque, const char *data, size_t size)
 {
 	struct output *output = opaque;
@@ -259,7 +258,7 @@ static ssize_t write_stream(void *opaque, const char *data, size_t size)
 	return output->error ? 0 : (ssize_t)size;
 }
 
-/* A file that no other replaces. */
+/* Returns whether a regular file is overwritten in place. */
 static bool is_written_itself(const struct output *output)
 {
 	return output->folder < 0 && !output->is_stdout && S_ISREG(output->old.st_mode);
@@ -276,12 +275,12 @@ FILE *output_begin(struct output *output)
 		err = -errno;
 	errno = -err;
 	stream = err ? NULL : fopencookie(output, "w", functions);
-	if (stream) /* without memory for it the C library's 4 KiB do */
+	if (stream) /* if it fails, the C library's buffer of 4 KiB does */
 		setvbuf(stream, NULL, _IOFBF, STREAM_BYTES);
 	return stream;
 }
 
-/* Begins again: what has been written takes no room any more. */
+/* Frees the room of what was written, to begin again. Returns false if that is impossible. */
 static bool begin_again(struct output *output)
 {
 	if (output->folder < 0)
@@ -295,7 +294,7 @@ static bool begin_again(struct output *output)
 int output_end(struct output *output, FILE *stream, int err)
 {
 	if (fflush(stream) != 0 || ferror(stream))
-		err = output->error ? output->error : -EIO; /* it is why the writer failed */
+		err = output->error ? output->error : -EIO; /* the cause of the writer's error */
 	fclose(stream);
 	output->error = 0;
 	if (output_lacks_room(err) && begin_again(output))

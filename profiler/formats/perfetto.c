@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * The trace format of Perfetto: the message Trace of protos/perfetto/trace in
- * github.com/google/perfetto, uncompressed. The numbers below are those of its fields, from
- * trace_packet.proto, clock_snapshot.proto, trace_packet_defaults.proto,
- * interned_data/interned_data.proto, profiling/profile_common.proto (frames, callstacks, mappings),
- * profiling/profile_packet.proto (samples), common/perf_events.proto, and of track_event/:
- * track_descriptor.proto, process_descriptor.proto, thread_descriptor.proto,
- * counter_descriptor.proto, track_event.proto and debug_annotation.proto.
+ * Writes the trace format of Perfetto: the message Trace of protos/perfetto/trace in
+ * github.com/google/perfetto, uncompressed. The numbers below are those of its fields, from:
  *
- * All packets are of one sequence and in order of time. Texts, frames and stacks are interned: a
- * packet that refers to one for the first time brings it along. Interned data of each kind has
- * numbers of its own; where something of the result has one already, that is used, plus 1.
+ *	trace_packet.proto, clock_snapshot.proto, trace_packet_defaults.proto
+ *	interned_data/interned_data.proto
+ *	profiling/profile_common.proto (frames, callstacks, mappings)
+ *	profiling/profile_packet.proto (samples), common/perf_events.proto
+ *	track_event/: track_descriptor.proto, process_descriptor.proto, thread_descriptor.proto,
+ *	  counter_descriptor.proto, track_event.proto, debug_annotation.proto
  *
- * Readers ignore fields that they do not know: the stacks of launches and operations
- * (TrackEvent.callstack_iid) show only in those of 2026 and later.
+ * All packets are of one sequence and in order of time. Texts, frames and stacks are interned: the
+ * first packet that refers to one brings it along. Each kind of interned data has its own numbers.
+ * What has a number in the result uses that, plus 1.
+ *
+ * Readers ignore unknown fields: the stacks of launches and operations (TrackEvent.callstack_iid)
+ * show only in readers of 2026 and later.
  */
 #include "profiler/formats/writer.h"
 
@@ -59,7 +61,7 @@ enum {
 	INTERNED_MAPPINGS = 19,
 	INTERNED_ANNOTATION_TEXTS = 29,
 };
-enum { INTERNED_IID = 1, INTERNED_TEXT = 2 }; /* of a category, a name and a text */
+enum { INTERNED_IID = 1, INTERNED_TEXT = 2 }; /* categories, names, texts */
 enum { MAPPING_BUILD_ID = 2, MAPPING_PATHS = 7 };
 enum { FRAME_FUNCTION = 2, FRAME_MAPPING = 3, FRAME_PC = 4 };
 enum { CALLSTACK_FRAMES = 2 };
@@ -102,7 +104,7 @@ enum { SAMPLE_PID = 2, SAMPLE_TID = 3, SAMPLE_CALLSTACK_IID = 4, SAMPLE_CPU_MODE
 enum { CPU_MODE_KERNEL = 1, CPU_MODE_USER = 2 };
 
 #define FLUSHED_BYTES (64u << 10)
-#define UUID_OF_RUN 1u /* the track of what is known of the run; those of the model follow */
+#define UUID_OF_RUN 1u /* the track of the run's facts; tracks of the model follow */
 
 enum category { CATEGORY_LAUNCH = 1, CATEGORY_WAIT, CATEGORY_CALL, CATEGORY_RANGE, CATEGORY_WORK };
 
@@ -122,7 +124,7 @@ enum annotation {
 	NOTE_WAVES,
 	NOTE_BANDWIDTH,
 	NOTE_ERROR,
-	NOTES /* those of metrics follow */
+	NOTES /* names of metrics follow */
 };
 
 static const char *const notes[NOTES] = {
@@ -143,7 +145,7 @@ static const char *const notes[NOTES] = {
 	[NOTE_ERROR] = "error",
 };
 
-/* What of something the file has already. */
+/* Parts of a frame that are interned already. */
 enum { HAS_NAME = 1, HAS_FULL_NAME = 2, HAS_FRAME = 4 };
 
 struct perfetto {
@@ -154,17 +156,18 @@ struct perfetto {
 	struct protobuf p;
 	bool failed; /* out of memory */
 
-	uint8_t *frames; /* by frame: HAS_... */
-	uint8_t *stacks, *shapes;
+	uint8_t *frames;          /* by frame: HAS_... */
+	uint8_t *stacks, *shapes; /* by number: 1 if interned */
 	uint32_t shape_count, shape_capacity;
-	uint32_t limits; /* bits: by enum occupancy_limit */
+	uint32_t limits; /* bits by enum occupancy_limit: interned */
 	uint32_t *path;  /* frames of a stack, the innermost first */
 	uint32_t path_capacity;
 
-	RECORD_SET(const char *) modules; /* a mapping's iid is FRAME_CLASSES + 1 + its position */
-	uint32_t classes;                 /* bits: mappings for frames without a file */
+	RECORD_SET(const char *)
+	modules;          /* the iid of a module's mapping is FRAME_CLASSES + 1 + its number */
+	uint32_t classes; /* bits by class: the mapping for frames without a file is interned */
 
-	uint32_t packet, interned; /* places; interned 0: none in this packet */
+	uint32_t packet, interned; /* open messages; interned 0: none */
 };
 
 /* ---- packets ---- */
@@ -234,7 +237,7 @@ static const char *event_name(const struct frame_info *frame)
 	return frame->short_name ? frame->short_name : full_name(frame);
 }
 
-/* The names of a record's frame, as an event's and in full. */
+/* Interns the short name of a frame as an event's, and the full name if it differs. */
 static void intern_names(struct perfetto *f, uint32_t number)
 {
 	const struct frame_info *frame = &f->result->frames[number];
@@ -250,8 +253,7 @@ static void intern_names(struct perfetto *f, uint32_t number)
 
 /* ---- shapes ---- */
 
-/* The texts of what limits occupancy come behind those of frames, then those of grids and blocks.
- */
+/* Returns the iid of a text of limits. Annotation texts are of frames, then limits, then shapes. */
 static uint64_t limits_iid(const struct perfetto *f, unsigned int limits)
 {
 	return f->result->frame_count + UINT64_C(1) + limits;
@@ -300,7 +302,7 @@ static void intern_shape(struct perfetto *f, uint32_t number)
 
 /* ---- stacks ---- */
 
-/* Writes the build id, given in hexadecimal: false, if it is not one. */
+/* Interns a build id. Returns false if it is not hexadecimal, or too long. */
 static bool intern_build_id(struct perfetto *f, uint64_t iid, const char *hex)
 {
 	unsigned char bytes[64];
@@ -339,7 +341,7 @@ static void intern_mapping(struct perfetto *f, uint64_t iid, const char *path, c
 	protobuf_end(&f->p, place);
 }
 
-/* The mapping of a frame's file. Frames without a file share one for their kind. */
+/* Returns the mapping of a frame's file. Frames without a file share one for each class. */
 static uint64_t mapping_of(struct perfetto *f, const struct frame_info *frame)
 {
 	uint32_t known = f->modules.count, at;
@@ -376,7 +378,7 @@ static void intern_frame(struct perfetto *f, uint32_t number)
 	protobuf_uint(&f->p, INTERNED_IID, iid);
 	protobuf_uint(&f->p, FRAME_FUNCTION, iid);
 	protobuf_uint(&f->p, FRAME_MAPPING, mapping);
-	/* frames at one place would be one, whatever their names are */
+	/* readers merge frames with one pc, whatever their names are */
 	protobuf_uint(&f->p, FRAME_PC, frame->module ? frame->offset : iid);
 	protobuf_end(&f->p, place);
 }
@@ -450,7 +452,7 @@ static void put_metrics(struct perfetto *f)
 			    trace_metric_name(&counters->metrics[i], name));
 }
 
-/* Puts what all packets refer to. */
+/* Writes the defaults, and interned data that is always there. */
 static void put_defaults(struct perfetto *f)
 {
 	uint32_t defaults, sample, timebase;
@@ -487,7 +489,7 @@ static void put_fact(void *context, const char *name, const char *text, uint64_t
 	protobuf_end(&f->p, place);
 }
 
-/* The run as an instant with annotations, on a track of its own. */
+/* Writes the facts of the run: an instant with annotations, on a track of its own. */
 static void put_run(struct perfetto *f, const struct trace_model *model)
 {
 	const struct trace_sums sums = trace_model_sums(model);
@@ -516,7 +518,7 @@ static uint64_t uuid_of(uint32_t track)
 	return track + UINT64_C(1) + UUID_OF_RUN;
 }
 
-/* A process or a thread that viewers know by its number. */
+/* Writes the pid, or the pid and tid, by which viewers know a process or a thread. */
 static void put_numbers(struct perfetto *f, const struct trace_track *track, const char *name)
 {
 	uint32_t pid = trace_track_pid(f->result, track), tid = trace_track_tid(track), place;
@@ -665,7 +667,7 @@ static uint32_t begin_event(struct perfetto *f, uint32_t type, uint32_t track)
 	return place;
 }
 
-/* A slice's begin, or an instant. */
+/* Writes the begin of a slice, or an instant. */
 static void put_record(struct perfetto *f, const struct trace_event *event, uint32_t type)
 {
 	const struct frame_info *frame = trace_frame(f->result, event->stack);
@@ -698,7 +700,7 @@ static void put_record(struct perfetto *f, const struct trace_event *event, uint
 	protobuf_end(&f->p, place);
 }
 
-/* As a sample of perf, which belongs to a thread by its number; without one, as an instant. */
+/* Writes a CPU sample as one of perf, if pid and tid are known; else as an instant. */
 static void put_sample(struct perfetto *f, const struct trace_event *event)
 {
 	const struct trace_track *track = &f->tracks->list[event->track];

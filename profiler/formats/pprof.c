@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The format of pprof: the message Profile of proto/profile.proto in github.com/google/pprof,
- * compressed by gzip. The numbers below are those of its fields.
+ * Writes the format of pprof: the message Profile of proto/profile.proto in
+ * github.com/google/pprof, compressed by gzip. The numbers below are those of its fields.
  *
- * A row is a sample; its kind, and where it ran, are labels. A frame is a location with one line,
- * and a function with the same number. Locations have offsets in their files for addresses: what
- * is named needs no more precise ones. A mapping is a file, from its first byte to the last page
- * in which a function was seen.
+ * A row is a sample. Its kind, and where it ran, are labels. A frame is a location with one line,
+ * and a function with that location's number. The address of a location is its offset in the file:
+ * frames have names, so that readers need no more. A mapping is a file, from its first byte to the
+ * last page in which a function was seen.
  *
- * Protocol buffers do not prescribe an order of fields, so everything is written when it comes up,
- * a text when it is first referred to.
+ * Protocol buffers prescribe no order of fields. A text is written when it is first referred to.
  */
 #include "profiler/formats/writer.h"
 
@@ -49,7 +48,8 @@ enum {
 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING_ID = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
 enum { LINE_FUNCTION_ID = 1, LINE_LINE = 2 };
-/* No system name, 3: pprof takes an equal one for a mangled name, and drops what is in brackets. */
+/* No system name, 3: pprof takes one equal to the name for mangled, and drops what is in brackets.
+ */
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILENAME = 4 };
 
 #define FLUSHED_BYTES (64u << 10)
@@ -57,21 +57,21 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILENAME = 4 };
 struct pprof {
 	const struct result *result;
 	struct gzip *gzip;
-	struct protobuf fields; /* of the Profile, not yet compressed */
-	struct protobuf texts;  /* the same: of the string table */
+	struct protobuf fields; /* fields of the Profile that are not compressed yet */
+	struct protobuf texts;  /* fields of its string table that are not compressed yet */
 
 	struct text_table strings;
 	struct module_table mappings; /* a mapping's id is its module's number + 1 */
-	uint64_t *program_ns;         /* by module: the time of which it is the program */
+	uint64_t *program_ns;         /* by module: time of the rows whose program it is */
 	bool has_few_labels;
 
-	struct value_columns columns; /* the last one is the default: readers that know of no
-				       * default take it */
+	struct value_columns columns; /* last one: the default, also for readers that
+				       * know no default */
 };
 
 /* ---- texts ---- */
 
-/* The number of a text, which stays where it is until the end. */
+/* Returns the number of a text, which is written if it is new. The text is borrowed. */
 static uint32_t number_of(struct pprof *p, const char *text)
 {
 	uint32_t known = p->strings.count, number = text_table_number(&p->strings, text);
@@ -86,7 +86,7 @@ static void put_text(struct pprof *p, uint32_t field, const char *text)
 	protobuf_uint(&p->fields, field, number_of(p, text));
 }
 
-/* ---- what is compressed ---- */
+/* ---- compression ---- */
 
 static int flush(struct pprof *p, uint32_t beyond)
 {
@@ -107,8 +107,8 @@ static int flush(struct pprof *p, uint32_t beyond)
 /* ---- files ---- */
 
 /*
- * The first mapping is the program's: pprof shows its name above each report. Of several programs,
- * the one with the most time.
+ * Returns the mapping to be written first: pprof shows its name above each report. Of several
+ * programs, it is the one with the most time.
  */
 static uint32_t find_program(const struct pprof *p)
 {
@@ -130,7 +130,7 @@ static int put_mapping(struct pprof *p, uint32_t number)
 	put_text(p, MAPPING_FILENAME, text_table_keep(&p->strings, module->path));
 	if (module->build_id)
 		put_text(p, MAPPING_BUILD_ID, module->build_id);
-	/* otherwise pprof would look for names itself */
+	/* keeps pprof from looking up names itself */
 	protobuf_uint(&p->fields, MAPPING_HAS_FUNCTIONS, true);
 	protobuf_end(&p->fields, place);
 	return flush(p, FLUSHED_BYTES);
@@ -158,7 +158,7 @@ static void put_type(struct pprof *p, uint32_t field, int column)
 	protobuf_end(&p->fields, place);
 }
 
-/* Puts a label with a text, or with a number if there is no text. */
+/* Writes a label with a text, or with a number if there is no text. */
 static void put_label(struct pprof *p, const char *key, const char *text, int64_t number)
 {
 	uint32_t place = protobuf_begin(&p->fields, SAMPLE_LABEL);
@@ -171,7 +171,7 @@ static void put_label(struct pprof *p, const char *key, const char *text, int64_
 	protobuf_end(&p->fields, place);
 }
 
-/* "GPU 0", as --by would show it */
+/* Writes a part of a place as --by shows it: "GPU 0". */
 static void put_part(struct pprof *p, const char *key, const struct place *place,
 		     enum place_part part)
 {
@@ -213,7 +213,7 @@ static void put_labels(struct pprof *p, const struct row *row)
 	put_number_of(p, "stream", place->part[PLACE_STREAM]);
 }
 
-/* The innermost frame first. Notes which program's time the row is. */
+/* Writes the stack, the innermost frame first. Adds the row's time to its program. */
 static void put_stack(struct pprof *p, const struct row *row)
 {
 	const struct stack_info *stacks = p->result->stacks;

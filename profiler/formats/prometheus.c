@@ -15,7 +15,7 @@ static void describe(FILE *out, const char *name, const char *type, const char *
 	fprintf(out, "# HELP profile_%s %s\n# TYPE profile_%s %s\n", name, help, name, type);
 }
 
-/* A label's value: labels are clean, but for what has a meaning here. */
+/* Writes the value of a label. Its text is clean, but backslashes and quotes need an escape. */
 static void put_value(FILE *out, const char *text)
 {
 	for (; *text; text++) {
@@ -25,7 +25,7 @@ static void put_value(FILE *out, const char *text)
 	}
 }
 
-/* Returns what is known of the device of a process, which is a place in the list. */
+/* Returns the device of process number `process`, or NULL if it is unknown. */
 static const struct device *find_device(const struct metrics *m, const struct devices *devices,
 					uint32_t process, uint32_t device)
 {
@@ -37,17 +37,17 @@ static const struct device *find_device(const struct metrics *m, const struct de
 	return found;
 }
 
-/* The labels of a sample. Those that are NULL are left out. */
+/* Labels of a sample. Members that are NULL are left out. */
 struct labels {
 	const struct metrics_process *process;
 	uint32_t device;
 	bool has_device;
-	const struct device *found; /* NULL: nothing is known of the device */
-	const char *limit;          /* of a bucket, or NULL */
-	const char *name, *value;   /* one more; name: NULL: none */
+	const struct device *found; /* NULL: unknown */
+	const char *limit;          /* upper bound of a bucket */
+	const char *name, *value;   /* one more label */
 };
 
-/* Returns those of work on a device of a process, which is a place in the list. */
+/* Returns the labels of work on a device of process number `process`. */
 static struct labels labels_of(const struct metrics *m, const struct devices *devices,
 			       uint32_t process, uint32_t device, const char *name,
 			       const char *value)
@@ -82,7 +82,7 @@ static void put_labels(FILE *out, struct labels l)
 		fprintf(out, ",le=\"%s\"", l.limit);
 }
 
-/* Puts a series, or the part of a histogram: "_sum". */
+/* Writes a sample. `part` is the suffix of a sample of a histogram: "_sum"; else "". */
 static void put_series(FILE *out, const char *name, const char *part, struct labels l,
 		       uint64_t value, bool in_seconds)
 {
@@ -153,7 +153,8 @@ static void put_kernels(FILE *out, const struct metrics *m, const struct devices
 
 /* ---- other work ---- */
 
-/* The others' `bytes` count faults, or nothing. */
+/* Returns whether the work has bytes. The member `bytes` of other work counts faults, or nothing.
+ */
 static bool has_bytes(const struct metrics_work *w)
 {
 	return gpu_work_is_copy(w->work) || w->work == GPU_WORK_MEMSET ||
@@ -230,8 +231,7 @@ static void put_errors(FILE *out, const struct metrics *m)
 
 struct losses {
 	FILE *out;
-	uint64_t sums,
-		equal_sums; /* of CUPTI, and of those the ones that the profile agrees with */
+	uint64_t sums, equal_sums; /* CUPTI's own sums, and how many the profile agrees with */
 };
 
 static void put_loss(void *context, const char *name, const char *text, uint64_t number)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metrics in Prometheus's text format, as node_exporter's textfile collector reads it: each metric
- * with HELP and TYPE, all samples of a metric together, histograms with cumulative buckets, base
- * units (seconds, bytes). docs/metrics.md lists them.
+ * Writes metrics in Prometheus's text format, as node_exporter's textfile collector reads it.
+ *
+ * Each metric has HELP and TYPE, and its samples are together. Histograms have cumulative buckets.
+ * Units are seconds and bytes. docs/metrics.md lists the metrics.
  *
  * Source: "Exposition formats", text format 0.0.4, prometheus.io.
  */
@@ -14,7 +15,7 @@
 #include "profiler/model/ledger.h"
 #include "profiler/model/metrics.h"
 
-/* Writes all metrics. `devices`: of the processes. Errors show in the stream. */
+/* Writes all metrics. `devices` are those of the processes. Errors show in ferror(3) of `out`. */
 void prometheus_write(FILE *out, const struct metrics *metrics, const struct ledger *ledger,
 		      const struct devices *devices);
 

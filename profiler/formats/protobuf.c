@@ -30,7 +30,7 @@ static bool grow(struct protobuf *p, size_t size)
 	return !p->failed;
 }
 
-/* Room for this many more bytes; the caller adds them to the size. NULL: failed. */
+/* Makes room for `size` more bytes, which the caller adds to p->size. Returns NULL on failure. */
 static inline unsigned char *reserve(struct protobuf *p, size_t size)
 {
 	if (p->failed || (size > p->capacity - p->size && !grow(p, size)))
@@ -38,7 +38,7 @@ static inline unsigned char *reserve(struct protobuf *p, size_t size)
 	return p->bytes + p->size;
 }
 
-/* Writes it, the lowest seven bits first: how many bytes. */
+/* Writes a varint, the lowest seven bits first. Returns its number of bytes. */
 static uint32_t put_varint(unsigned char *at, uint64_t value)
 {
 	uint32_t size = 0;
@@ -73,7 +73,7 @@ void protobuf_int(struct protobuf *p, uint32_t field, int64_t value)
 	protobuf_uint(p, field, (uint64_t)value); /* two's complement, ten bytes if negative */
 }
 
-/* The lowest byte first. */
+/* Writes the lowest byte first. */
 static void put_fixed(struct protobuf *p, uint64_t value, uint32_t size)
 {
 	unsigned char *at = reserve(p, size);
@@ -143,7 +143,7 @@ void protobuf_end(struct protobuf *p, uint32_t place)
 
 	if (!reserve(p, size))
 		return;
-	/* the length is known only now: its contents make room for it, by a few bytes */
+	/* the length is known only now: move the contents a few bytes to make room for it */
 	memmove(p->bytes + place + size, p->bytes + place, contents);
 	memcpy(p->bytes + place, length, size);
 	p->size += size;
@@ -169,7 +169,7 @@ bool protobuf_next_packed(struct protobuf_reader *r, uint64_t *value)
 	return false;
 }
 
-/* The next `size` bytes. NULL: there are fewer. */
+/* Takes the next `size` bytes. Returns NULL if there are fewer. */
 static const unsigned char *take(struct protobuf_reader *r, uint64_t size)
 {
 	const unsigned char *bytes = r->at;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Encodes messages of protocol buffers (protobuf.dev/programming-guides/encoding) into memory, and
- * reads them.
+ * Encodes and decodes messages of protocol buffers (protobuf.dev/programming-guides/encoding).
  *
- * A message is written field by field, in any order; a nested one between protobuf_begin and
- * protobuf_end. A document is a message too: if it consists of many small ones, write out and clear
- * the buffer after each, or whenever it is large enough.
+ * A message is written into memory field by field, in any order. A nested message is written
+ * between protobuf_begin and protobuf_end. A document is a message too: write out and clear the
+ * buffer whenever it is large enough.
  *
  *	struct protobuf p = {0};
  *	uint32_t line;
@@ -15,7 +14,7 @@
  *	protobuf_uint(&p, LINE_NUMBER, 42);
  *	protobuf_end(&p, line);
  *
- * A field with its default, 0 or "", is written as well: omit it, or not.
+ * A field with its default value, 0 or "", is written as well. Callers may omit it.
  */
 #ifndef PROFILER_FORMATS_PROTOBUF_H
 #define PROFILER_FORMATS_PROTOBUF_H
@@ -27,44 +26,44 @@
 struct protobuf {
 	unsigned char *bytes;
 	uint32_t size, capacity;
-	bool failed; /* out of memory, or more than 4 GiB: `bytes` is not whole */
+	bool failed; /* out of memory, or over 4 GiB: `bytes` is incomplete */
 };
 
 void protobuf_release(struct protobuf *p);
 
-/* Empties it; keeps the memory, and `failed`. */
+/* Empties the buffer. Keeps its memory, and `failed`. */
 void protobuf_clear(struct protobuf *p);
 
-/* A field of type uint32, uint64, bool or enum, or an int32 or int64 that is not negative. */
+/* Adds a field of type uint32, uint64, bool, enum, or a non-negative int32 or int64. */
 void protobuf_uint(struct protobuf *p, uint32_t field, uint64_t value);
 
 /* Adds a field of type int32 or int64. */
 void protobuf_int(struct protobuf *p, uint32_t field, int64_t value);
 
-/* Add a field of type fixed32, and of type fixed64. */
+/* Adds a field of type fixed32 or fixed64. */
 void protobuf_fixed32(struct protobuf *p, uint32_t field, uint32_t value);
 void protobuf_fixed64(struct protobuf *p, uint32_t field, uint64_t value);
 
-/* A string, which must be UTF-8: each byte of `text` that is not becomes '?'. */
+/* Adds a field of type string. Each byte that is not well-formed UTF-8 becomes '?'. */
 void protobuf_text(struct protobuf *p, uint32_t field, const char *text);
 
 /* Adds a field of type bytes. */
 void protobuf_bytes(struct protobuf *p, uint32_t field, const void *bytes, uint32_t size);
 
 /*
- * A field with contents of any length: a nested message, or packed values. Returns its place, for
- * protobuf_end. Fields that are begun later end earlier.
+ * Begins a field with contents of any length: a nested message, or packed values. Returns its
+ * place, for protobuf_end. Fields end in the reverse order of their beginnings.
  */
 uint32_t protobuf_begin(struct protobuf *p, uint32_t field);
 void protobuf_end(struct protobuf *p, uint32_t place);
 
-/* One value of a packed field that has begun. */
+/* Adds a value to the packed field that has begun. */
 void protobuf_packed(struct protobuf *p, uint64_t value);
 
 /* ---- reading ---- */
 
 /*
- * Reads a message of untrusted bytes in memory, which is borrowed.
+ * Reads a message of untrusted bytes. The memory is borrowed.
  *
  *	struct protobuf_reader r = {bytes, bytes + size, false};
  *	struct protobuf_field field;
@@ -76,10 +75,10 @@ void protobuf_packed(struct protobuf *p, uint64_t value);
  */
 struct protobuf_reader {
 	const unsigned char *at, *end;
-	bool failed; /* it is no message, or ends within a field */
+	bool failed; /* not a message, or truncated */
 };
 
-/* A number, or bytes: text, a nested message, packed values. */
+/* A number, or bytes: a text, a nested message, or packed values. */
 struct protobuf_field {
 	uint32_t number;
 	uint64_t value;
@@ -87,17 +86,20 @@ struct protobuf_field {
 	uint32_t size;
 };
 
-/* False at the end, or failed. Fields of 32 and 64 fixed bits are skipped. */
+/*
+ * Reads the next field. Returns false at the end, or with `failed` set. Skips fields of type
+ * fixed32 and fixed64.
+ */
 bool protobuf_next(struct protobuf_reader *r, struct protobuf_field *field);
 
-/* A reader of a field's bytes: of a nested message, or of packed values. */
+/* Returns a reader of a field's bytes: a nested message, or packed values. */
 static inline struct protobuf_reader protobuf_inside(const struct protobuf_field *field)
 {
 	return (struct protobuf_reader){field->bytes,
 					field->bytes ? field->bytes + field->size : NULL, false};
 }
 
-/* The next packed value. False at the end, or failed. */
+/* Reads the next packed value. Returns false at the end, or with `failed` set. */
 bool protobuf_next_packed(struct protobuf_reader *r, uint64_t *value);
 
 #endif

@@ -8,9 +8,10 @@
 
 struct stream {
 	struct link_stream_key key;
-	uint32_t count;        /* of all; a full ring's is up to twice that */
-	uint64_t older_end_ns; /* the last end of those not kept */
-	struct link_operation recent[SPAN_LINKS_OPERATIONS]; /* a ring */
+	uint32_t count; /* operations added; once the ring is full, its size plus the next position
+			 */
+	uint64_t older_end_ns; /* the last end of operations not kept */
+	struct link_operation recent[SPAN_LINKS_OPERATIONS]; /* ring buffer */
 };
 
 struct span_links {
@@ -53,7 +54,7 @@ int span_links_add(struct span_links *l, struct link_stream_key key,
 	return 0;
 }
 
-/* Returns whether it is sure to have been launched before that time. */
+/* Returns whether an operation was surely launched before a time. */
 static bool is_before(const struct link_operation *o, uint64_t time_ns)
 {
 	return o->launch_start_ns && o->launch_end_ns && o->launch_end_ns <= time_ns;
@@ -69,7 +70,7 @@ uint64_t span_links_find(const struct span_links *l, struct link_stream_key key,
 	uint32_t at = record_find(l, &key);
 	const struct link_operation *last = NULL;
 	const struct stream *s;
-	uint64_t maybe_end; /* the last end of those that may be the one, or may not */
+	uint64_t maybe_end; /* the last end of operations that may be the one */
 
 	*unknown = at == RECORD_NONE && l->count == SPAN_LINKS_STREAMS;
 	if (at == RECORD_NONE)
@@ -80,12 +81,12 @@ uint64_t span_links_find(const struct span_links *l, struct link_stream_key key,
 		const struct link_operation *o = &s->recent[i];
 
 		if (o->end_ns <= ran_until || o->launch_start_ns > start_ns)
-			continue; /* it was over, or came later */
+			continue; /* ended before the call, or was launched after it began */
 		if (is_before(o, start_ns)) {
 			if (!last || o->end_ns >= last->end_ns)
 				last = o;
 		} else if (o->end_ns <= last_end && o->end_ns > maybe_end) {
-			maybe_end = o->end_ns; /* else the call did not wait for it */
+			maybe_end = o->end_ns;
 		}
 	}
 	if (maybe_end > ran_until && (!last || maybe_end >= last->end_ns))

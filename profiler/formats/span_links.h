@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which operation a call waited for that waits for one stream: of those that are sure to have been
- * launched before it began, the one that ended last while it went on.
+ * Finds the operation that a call waited for, if the call waits for one stream.
  *
- * The input: operations in the order in which they began; calls when all operations that began
- * before their ends, and SPAN_LINKS_CLOCK_ERROR_NS after them, have been added. A link that may be
- * wrong is none. So it is not known what a call waited for if
- *  - another one that ended while the call went on, and no sooner, may be the one: its launch is
- *    not known, or went on in another thread when the call began, so which came first is not
- *    known; or it is older than the operations that are kept of the stream;
- *  - an operation that was launched before seems to have ended after the call, or so close to its
- *    beginning that the errors of the clocks decide.
+ * It is the last operation to end during the call, of those surely launched before the call began.
  *
- * Bounded: 1 KiB for each of SPAN_LINKS_STREAMS streams. Of further ones nothing is known.
+ * Add operations in the order of their starts. Ask for a call once all operations are added that
+ * began up to SPAN_LINKS_CLOCK_ERROR_NS after its end. A link that may be wrong is not made. The
+ * operation is unknown in these cases:
+ *  - Another operation that ended later during the call may be the one. Its launch is unknown, or
+ *    overlaps the begin of the call in another thread, so their order is unknown. Or it is older
+ *    than the operations that are kept of the stream.
+ *  - An operation that was launched before seems to end after the call. Or it ends so close to
+ *    the call's begin that clock errors decide.
+ *
+ * Bounded: 1 KiB for each of SPAN_LINKS_STREAMS streams. Nothing is known of further streams.
  */
 #ifndef PROFILER_FORMATS_SPAN_LINKS_H
 #define PROFILER_FORMATS_SPAN_LINKS_H
@@ -21,8 +22,8 @@
 #include <stdint.h>
 
 #define SPAN_LINKS_STREAMS 4096u
-#define SPAN_LINKS_OPERATIONS 32u /* kept of each stream */
-/* Ends of operations and calls are of two clocks (addons/waits.h). */
+#define SPAN_LINKS_OPERATIONS 32u /* kept for each stream */
+/* Error between the clock of operations and that of calls (addons/waits.h). */
 #define SPAN_LINKS_CLOCK_ERROR_NS 5000u
 
 struct link_stream_key {
@@ -31,22 +32,23 @@ struct link_stream_key {
 
 /* Times are CLOCK_MONOTONIC, ns. */
 struct link_operation {
-	uint64_t launch_start_ns, launch_end_ns; /* 0: not known */
+	uint64_t launch_start_ns, launch_end_ns; /* 0: unknown */
 	uint64_t end_ns;
 	uint64_t number; /* not 0 */
 };
 
 struct span_links;
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 struct span_links *span_links_new(void);
 void span_links_free(struct span_links *l);
 
-/* 0 or -ENOMEM. */
+/* Adds an operation. Returns 0, or -ENOMEM. */
 int span_links_add(struct span_links *l, struct link_stream_key key,
 		   const struct link_operation *operation);
 
-/* The number of the operation that the call waited for; 0: nothing ran, or it is `*unknown`. */
+/* Returns the number of the operation that a call waited for; 0 if none ran, or it is `*unknown`.
+ */
 uint64_t span_links_find(const struct span_links *l, struct link_stream_key key, uint64_t start_ns,
 			 uint64_t end_ns, bool *unknown);
 

@@ -35,19 +35,19 @@ enum {
 	SPAN_STATUS,
 	SPAN_FLAGS
 };
-enum { LINK_ATTRIBUTES = 4, LINK_FLAGS = 6 }; /* its ids are those of a span */
+enum { LINK_ATTRIBUTES = 4, LINK_FLAGS = 6 }; /* 1 to 3 as in a span: SPAN_TRACE_ID to SPAN_STATE */
 enum { STATUS_MESSAGE = 2, STATUS_CODE };
 enum { STATUS_ERROR = 2 };
 enum { KIND_INTERNAL = 1 };
 
-/* Beside the trace's own: whether the parent is of another process is known, and so it is. */
+/* Span flags beside the trace flags: FLAG_IS_REMOTE is valid; the parent is in another process. */
 #define FLAG_HAS_REMOTE 0x100u
 #define FLAG_IS_REMOTE 0x200u
 
-/* Semantic conventions that have all of the attributes which are not ours. */
+/* Semantic conventions of all attributes that are not our own. */
 #define SCHEMA "https://opentelemetry.io/schemas/1.34.0"
 
-#define NAME_BYTES 256 /* of a span's name */
+#define NAME_BYTES 256 /* longest name of a span */
 
 /* The outermost call of a thread that may still be going on. */
 struct outer_call {
@@ -62,15 +62,15 @@ struct span_maker {
 	int (*put)(void *context, const void *request, size_t size, uint32_t spans);
 	void *context;
 	struct otlp otlp;
-	char **command; /* its words; NULL: not known yet */
+	char **command; /* words; NULL: not known yet */
 	struct span *batch;
 	uint32_t batch_count;
-	uint64_t operation; /* the number of the last one, had it been alone */
-	uint64_t equals;    /* right before it */
-	uint64_t last_ns;   /* of all spans */
+	uint64_t operation; /* hash of the last operation */
+	uint64_t equals;    /* operations just before it with an equal hash */
+	uint64_t last_ns;   /* latest end of all spans */
 	uint64_t last_number;
 	RECORD_SET(struct outer_call) outers; /* by process and thread */
-	const struct result *result;          /* of the call that goes on */
+	const struct result *result;          /* passed by the caller */
 	struct written written;
 	int error;
 };
@@ -85,7 +85,7 @@ static bool is_given(const struct span_maker *s, const char *key)
 	return false;
 }
 
-/* Puts a text of the resource. What the user gives takes precedence. */
+/* Writes a text of the resource, unless the user gives an attribute with that key. */
 static void put_resource_text(struct span_maker *s, const char *key, const char *value)
 {
 	if (value && *value && !is_given(s, key))
@@ -106,7 +106,7 @@ static struct trace_track track_of(enum trace_track_kind kind, uint32_t process,
 	return track;
 }
 
-/* `process`: NULL: the command's own. */
+/* Writes the resource of a process; NULL: the command's own. */
 static void put_resource(struct span_maker *s, const uint32_t *process)
 {
 	const struct totals *t = &s->result->totals;
@@ -135,7 +135,7 @@ static void put_resource(struct span_maker *s, const uint32_t *process)
 	put_resource_text(s, "process.executable.name", is_command ? command_name(s) : name);
 	if (is_command && s->command[0] && !is_given(s, "process.command_args"))
 		otlp_attribute_texts(o, "process.command_args", s->command);
-	if (is_command && !t->program) /* else the folder is only ours */
+	if (is_command && !t->program) /* else the folder is the profiler's */
 		put_resource_text(s, "process.working_directory", t->folder);
 	put_resource_text(s, "telemetry.sdk.name", "profile");
 	put_resource_text(s, "telemetry.sdk.language", "c");
@@ -146,7 +146,7 @@ static void put_resource(struct span_maker *s, const uint32_t *process)
 
 /* ---- spans ---- */
 
-/* Since 1970, as far as that is known. */
+/* Returns the Unix time, or `ns` itself if the start of the run in Unix time is unknown. */
 static uint64_t unix_ns(const struct span_maker *s, uint64_t ns)
 {
 	const struct totals *t = &s->result->totals;
@@ -159,7 +159,7 @@ static uint64_t unix_ns(const struct span_maker *s, uint64_t ns)
 	return saturated_sum(t->start_unix_ns, ns - t->start_ns);
 }
 
-/* Puts which span one is, or a link leads to: the fields have the same numbers. */
+/* Writes the ids of a span, or of the target of a link: both have equal field numbers. */
 static void put_ids(struct span_maker *s, uint64_t number)
 {
 	const struct trace_context *context = &s->options->context;
@@ -204,7 +204,7 @@ static void put_times(struct span_maker *s, uint64_t start_ns, uint64_t end_ns)
 	otlp_fixed64(&s->otlp, SPAN_END, "endTimeUnixNano", unix_ns(s, end_ns));
 }
 
-/* A name in little room, whole characters of it. */
+/* Cuts a name to NAME_BYTES, between characters. */
 static void shorten(const char *text, char name[NAME_BYTES + 1])
 {
 	snprintf(name, NAME_BYTES + 1, "%.*s", (int)fit_utf8(text, NAME_BYTES), text);
@@ -271,7 +271,7 @@ static void put_operation(struct span_maker *s, const struct span *span)
 		otlp_attribute_bool(o, "cuda.launch_unknown", true);
 }
 
-/* A line for each frame, the innermost first. */
+/* Writes a stack, with a line for each frame, the innermost first. */
 static void put_stack(struct span_maker *s, uint32_t stack)
 {
 	const struct result *r = s->result;
@@ -332,7 +332,7 @@ static void put_call(struct span_maker *s, const struct span *span)
 		put_stack(s, span->stack);
 }
 
-/* To an operation, which is of this trace and not remote. */
+/* Writes the link to an operation, which is in this trace and not remote. */
 static void put_link(struct span_maker *s, const struct span *span)
 {
 	struct otlp *o = &s->otlp;
@@ -383,7 +383,7 @@ static void put_fact(void *context, const char *name, const char *text, uint64_t
 	char key[128];
 
 	if (strcmp(name, "command") == 0)
-		return; /* the resource has it */
+		return; /* the resource has the command */
 	snprintf(key, sizeof(key), "profile.%s", name);
 	if (text)
 		otlp_attribute_text(&s->otlp, key, text);
@@ -395,7 +395,7 @@ static void put_run(struct span_maker *s, const struct trace_sums *sums)
 {
 	const struct totals *t = &s->result->totals;
 	uint64_t last_ns = saturated_sum(t->start_ns, t->elapsed_ns);
-	bool is_ended = t->command_pid != 0; /* else it is not known */
+	bool is_ended = t->command_pid != 0; /* the exit status is known */
 	char name[NAME_BYTES + 1], message[64];
 	struct otlp *o = &s->otlp;
 
@@ -477,7 +477,7 @@ static uint32_t process_of(const struct span_maker *s, const struct span *span)
 	return s->result->places[span->record.place.number].part[PLACE_PROCESS];
 }
 
-/* By process, and in the order in which they were added. */
+/* Sorts the batch by process. Spans of a process stay in the order in which they were added. */
 static void sort_batch(struct span_maker *s)
 {
 	for (uint32_t i = 0; i < s->batch_count; i++) {
@@ -499,7 +499,7 @@ static void count_time(struct written *written, const struct timeline_record *re
 	written->exact_ns += (double)record->duration_ns;
 }
 
-/* Whose words the resource has. False: out of memory. */
+/* Splits the command into words, for the resource. Returns false if out of memory. */
 static bool know_command(struct span_maker *s, const struct result *result)
 {
 	const struct totals *t = &result->totals;
@@ -539,7 +539,7 @@ static void put_batch(struct span_maker *s)
 
 /* ---- numbers and parents ---- */
 
-/* No number is SPAN_OF_RUN. */
+/* Set in the numbers of all records, so none is SPAN_OF_RUN. */
 #define IS_OF_RECORD (UINT64_C(1) << 63)
 
 static uint64_t number_of_call(uint32_t kind, uint32_t process, uint32_t which, uint64_t start_ns)
@@ -549,7 +549,7 @@ static uint64_t number_of_call(uint32_t kind, uint32_t process, uint32_t which, 
 	return stable_hash(key, sizeof(key)) | IS_OF_RECORD;
 }
 
-/* Returns the number of an operation: of those that are equal in all, each has another one. */
+/* Returns the number of an operation. Operations that are equal in all get different numbers. */
 static uint64_t number_of_operation(struct span_maker *s, const struct result *result,
 				    const struct timeline_record *record)
 {
@@ -587,7 +587,7 @@ uint64_t span_of_call(const struct result *result, const struct timeline_record 
 			      record->start_ns);
 }
 
-/* Returns the outer call of the call's thread. NULL: out of memory. */
+/* Returns the outer call of a call's thread, or NULL if out of memory. */
 static struct outer_call *outer_of(struct span_maker *s, const struct outer_call *call)
 {
 	const struct outer_call outer = {.process = call->process, .thread = call->thread};
@@ -598,8 +598,8 @@ static struct outer_call *outer_of(struct span_maker *s, const struct outer_call
 }
 
 /*
- * Calls that began within another one may seem to end a little after it, because both ends are
- * taken within CUDA.
+ * Decides nesting by the start of a call alone. A nested call may seem to end a little after its
+ * outer call, because both ends are taken within CUDA.
  */
 uint64_t span_maker_around(struct span_maker *s, const struct result *result,
 			   const struct timeline_record *record)

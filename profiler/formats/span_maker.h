@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes spans of OpenTelemetry of a run's records: docs/otlp.md has all that is in them. The one
- * place where spans are made, whether at the end of a run (spans.h) or while it goes on
- * (live_spans.h).
+ * Makes OpenTelemetry spans from the records of a run: docs/otlp.md describes their contents. Both
+ * spans.h (at the end of a run) and live_spans.h (during a run) use it.
  *
  *	span_maker_add(maker, result, &span);	... each call and each operation
  *	span_maker_end(maker, result, &sums);	the rest, and the run's own span
  *
- * Spans leave in requests of SPANS_IN_REQUEST at most, in the order in which they were added: each
- * is a whole ExportTraceServiceRequest (opentelemetry/proto/collector/trace/v1), with a resource
- * for each process. In memory are one request, 48 bytes for each thread that made calls.
+ * Spans leave in the order in which they were added, in requests of SPANS_IN_REQUEST at most. A
+ * request is a whole ExportTraceServiceRequest (opentelemetry/proto/collector/trace/v1), with a
+ * resource for each process. Memory is one request, and 48 bytes for each thread that made calls.
  *
- * A span's number in the trace is computed from what it is of: a call's process, its correlation id
- * or thread, its start; an operation's place on the GPU, its times and its work. So an operation
- * knows the number of the call that started it without anything having been kept, and a span has
- * the same id wherever and whenever it is made: in files, at collectors, from a capture. Two spans
- * have the same number with a chance of one in 2^63.
+ * A span's number in the trace is a hash of what identifies it. For a call that is its process, its
+ * correlation id or thread, and its start; for an operation its place on the GPU, its times and its
+ * work. So an operation knows the number of the call that started it, without any state. A span has
+ * one id wherever and whenever it is made: in files, at collectors, from a capture. Two spans
+ * collide with a chance of one in 2^63.
  *
  * A call may be linked to the operation that it waited for: spans.h.
  *
- * Functions that send return 0; -ENOMEM; or what `put` returned. Then the spans of that request are
- * lost, and the next ones may be added.
+ * Functions that send return 0, -ENOMEM, or what `put` returned. On error the spans of that request
+ * are lost; further spans may be added.
  */
 #ifndef PROFILER_FORMATS_SPAN_MAKER_H
 #define PROFILER_FORMATS_SPAN_MAKER_H
@@ -43,21 +42,21 @@ struct span_attribute {
 struct span_options {
 	struct trace_context context; /* without TRACE_SAMPLED there are no spans */
 	const char *service;          /* NULL: the name of the command's executable */
-	/* of all resources, in place of ours with the same key; no key is there twice */
+	/* added to all resources; replaces our attribute with that key; keys are distinct */
 	const struct span_attribute *resource;
 	uint32_t resource_count;
-	bool has_stacks; /* calls have their stacks */
+	bool has_stacks; /* add stacks to calls */
 };
 
 #define SPAN_OF_RUN 0u /* the number of the run's own span */
 
-/* A call or an operation. The last three are the maker's. */
+/* A call or an operation. The maker sets the last three members. */
 struct span {
-	struct timeline_record record; /* its place is one of the result's */
-	uint32_t stack;                /* of the result: result_record_stack */
+	struct timeline_record record; /* `place` is one of the result's */
+	uint32_t stack;                /* result_record_stack */
 	uint64_t parent;               /* a call's number, or SPAN_OF_RUN */
-	uint64_t link;                 /* of a call: the operation's number; 0: none */
-	bool is_link_dropped;          /* there may be one, but it is not known */
+	uint64_t link;                 /* operation that a call waited for; 0: none */
+	bool is_link_dropped;          /* a link may exist, but is not known */
 	uint64_t number;
 	uint32_t process, position;
 };
@@ -65,8 +64,8 @@ struct span {
 struct span_maker;
 
 /*
- * `put` gets each request and the number of its spans; it returns 0, or -errno. The options are
- * borrowed. NULL: out of memory.
+ * Returns a maker, or NULL if out of memory. `put` gets each request and the number of its spans.
+ * It returns 0, or -errno. The options are borrowed.
  */
 struct span_maker *span_maker_new(const struct span_options *options, enum otlp_encoding encoding,
 				  int (*put)(void *context, const void *request, size_t size,
@@ -74,39 +73,41 @@ struct span_maker *span_maker_new(const struct span_options *options, enum otlp_
 				  void *context);
 void span_maker_free(struct span_maker *maker);
 
-/* The number of a call; and of the launch that began then with a correlation id, which is not 0. */
+/* Returns the number of a call, or of a launch by its start and its correlation id, not 0. */
 uint64_t span_of_call(const struct result *result, const struct timeline_record *record);
 uint64_t span_of_launch(uint32_t process, uint32_t correlation, uint64_t start_ns);
 
 /*
- * The number of the call of its thread that a call is within, or SPAN_OF_RUN. To be asked of all
- * calls in the order of their starts; of the last ones of a thread it may be asked again, with
- * others among them.
+ * Returns the number of the outer call that a call is nested in, or SPAN_OF_RUN. Ask for all calls
+ * in the order of their starts. The last calls of a thread may be asked for again, with
+ * further calls among them.
  */
 uint64_t span_maker_around(struct span_maker *maker, const struct result *result,
 			   const struct timeline_record *record);
 
-/* Returns whether a call is a wait, to its end, for one stream that is known. */
+/* Returns whether a call waited successfully for one stream that is known. */
 bool span_waits_for_stream(const struct result *result, const struct timeline_record *record);
 
-/* `result` may be another one in each call, as long as it has the places and stacks of the spans
- * that wait for their request. */
+/*
+ * Adds a span. Calls may pass different results, if each has the places and stacks of all spans not
+ * sent yet.
+ */
 int span_maker_add(struct span_maker *maker, const struct result *result, const struct span *span);
 
-/* The number of the span that was added last. */
+/* Returns the number of the span that was added last. */
 uint64_t span_maker_number(const struct span_maker *maker);
 
-/* Sends what has been added. */
+/* Sends the spans that were added. */
 int span_maker_flush(struct span_maker *maker, const struct result *result);
 
 /*
- * Does the same, and then adds the run's own span: its name, exit status, sums and losses are the
- * result's.
+ * Sends the spans that were added, and then the run's own span. That has the result's name, exit
+ * status, sums and losses.
  */
 int span_maker_end(struct span_maker *maker, const struct result *result,
 		   const struct trace_sums *sums);
 
-/* Returns what was put so far. */
+/* Returns what was sent so far. */
 struct written span_maker_written(const struct span_maker *maker);
 
 #endif

@@ -18,11 +18,11 @@ struct spans {
 	const struct result *result;
 	struct span_maker *maker;
 	struct launched *launches; /* by flow */
-	struct span_links *links;  /* NULL: there are none, for operations are missing */
-	/* by track: the call that waits for a stream there; none if its kind is another one */
+	struct span_links *links;  /* NULL: no links, because operations are missing */
+	/* by track: the wait for a stream that is open; none if it is not of TIMELINE_WAIT */
 	struct span *waits;
 	uint32_t wait_count, wait_capacity;
-	/* calls that are over, in the order of their ends, until all operations before are known */
+	/* queue of finished waits, by their ends, until all earlier operations are known */
 	struct span *over;
 	uint32_t first_over, over_count, over_capacity;
 	int error;
@@ -51,8 +51,7 @@ static void add_missing(void *context, const char *name, const char *text, uint6
 }
 
 /*
- * Returns whether all operations of the run are there: else a later one than those known may be
- * missing.
+ * Returns whether no operation of the run is missing: a missing one may be what a call waited for.
  */
 static bool is_complete(const struct result *result, const struct trace_sums *sums)
 {
@@ -70,7 +69,7 @@ static struct link_stream_key stream_of(const struct spans *s, const struct time
 					part[PLACE_STREAM]};
 }
 
-/* 0 or -ENOMEM. */
+/* Keeps a wait until its end. Returns 0, or -ENOMEM. */
 static int begin_wait(struct spans *s, uint32_t track, const struct span *span)
 {
 	if (!array_extend(&s->waits, &s->wait_count, track + 1, &s->wait_capacity,
@@ -93,7 +92,7 @@ static int end_wait(struct spans *s, uint32_t track)
 	return 0;
 }
 
-/* Adds the calls that ended before the time, and the error of the clocks; at UINT64_MAX all. */
+/* Adds waits that ended before `time_ns`, less the clock error. UINT64_MAX: all waits. */
 static void add_waits(struct spans *s, uint64_t time_ns)
 {
 	while (!s->error && s->first_over < s->over_count) {
@@ -111,7 +110,7 @@ static void add_waits(struct spans *s, uint64_t time_ns)
 	}
 }
 
-/* Adds an operation to the span that was added last. */
+/* Adds the operation of the span that was added last, for links. */
 static int add_operation(struct spans *s, const struct timeline_record *record,
 			 const struct launched *launch)
 {
@@ -169,7 +168,7 @@ static void take_event(void *context, const struct trace_event *event)
 
 /* ---- for callers ---- */
 
-/* 0 or -errno. */
+/* Writes all spans. Returns 0, or -errno. */
 static int write_all(struct spans *s, struct trace_model *model, uint64_t *total)
 {
 	struct trace_sums sums = trace_model_sums(model);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * The format of speedscope: www.speedscope.app/file-format-schema.json. Frames are shared by
- * several profiles: the first one has all rows; then comes one for each kind and thread, and for
- * each stream of a device.
+ * Writes the format of speedscope: www.speedscope.app/file-format-schema.json. Frames are shared by
+ * several profiles: one of all rows, then one for each kind and thread, and for each stream of a
+ * device.
  *
- * A profile lists stacks and, apart from them, their weights in ns; speedscope first draws them in
- * the order of the list, as "Time Order". Where the timeline knows all moments of a row, its
- * samples, operations or calls are listed one by one in order of time; of equal neighbours one is
- * made. What has no moments, or of which the timeline lacks some, is a profile of its own: equal
- * stacks are one, in the order of a walk through the tree of stacks, and its name says "by stack".
- * Waits have none: what ran meanwhile is known by sums. Nor has all of a result with more records
- * than MOMENTS_MAX, for the file would be too large for browsers.
+ * A profile lists stacks, and separately their weights in ns. Speedscope first draws them in the
+ * order of the list, as "Time Order". If the timeline has all moments of a row, its records are
+ * listed one by one in order of time: samples, operations or calls. Equal neighbours are merged.
+ *
+ * Rows without all moments have a profile of their own, whose name says "by stack". Equal stacks
+ * are merged there, in depth-first order of the tree of stacks. Waits have no moments: what ran
+ * meanwhile is known by sums. With more than MOMENTS_MAX records no row has moments: browsers could
+ * not read the file.
  */
 #include "profiler/formats/writer.h"
 
@@ -29,26 +30,27 @@
 #define MOMENTS_MAX (1u << 18)
 #define BY_STACK ", by stack"
 
-/* A row, or a record of one, and what it is sorted by. */
+/* A row, or a record of a row, with its sort keys. */
 struct entry {
-	uint32_t track[1 + PLACE_PARTS]; /* its kind, and those parts of its place that matter */
-	uint32_t rank;                   /* of its stack */
+	uint32_t track[1 +
+		       PLACE_PARTS]; /* kind, and the parts of the place that tell profiles apart */
+	uint32_t rank;               /* its stack's */
 	uint32_t stack;
-	uint32_t number; /* of the row or the record */
-	bool is_timed;   /* a row: its records tell all of it */
+	uint32_t number; /* position of the row or the record */
+	bool is_timed;   /* the row has all its moments */
 	uint64_t ns, start_ns;
 };
 
 struct walk {
 	const struct result *result;
 	struct json json;
-	struct entry *rows;    /* all rows */
+	struct entry *rows;
 	struct entry *moments; /* records of rows that are timed */
 	uint32_t moment_count, moment_capacity;
-	uint32_t *ranks;         /* of the stacks */
-	uint64_t *paths;         /* hashes of the stacks, without the root frames of --by */
-	uint64_t *record_ns;     /* by row: what its records add up to */
-	struct hash_index index; /* of rows, by kind, place and path */
+	uint32_t *ranks;         /* by stack */
+	uint64_t *paths;         /* by stack: hash, without the root frames of --by */
+	uint64_t *record_ns;     /* by row: sum of its records */
+	struct hash_index index; /* rows by kind, place and path */
 	uint32_t *path;          /* frames of a stack, the innermost first */
 	uint32_t path_capacity;
 	bool failed; /* out of memory, or the timeline cannot be read */
@@ -57,8 +59,8 @@ struct walk {
 /* ---- order ---- */
 
 /*
- * Returns where each stack comes in a walk through the tree, each before those inside it. NULL: out
- * of memory. Without recursion: outer stacks have smaller numbers.
+ * Returns the position of each stack in a depth-first walk through the tree, or NULL if out of
+ * memory. Outer stacks have smaller numbers, so no recursion is needed.
  */
 static uint32_t *rank_stacks(const struct result *result)
 {
@@ -71,7 +73,7 @@ static uint32_t *rank_stacks(const struct result *result)
 		if (i != RESULT_ROOT)
 			size[stacks[i].outer] += size[i];
 	}
-	/* from here on `size` is the rank, and `next` that of the next stack inside */
+	/* now `size` becomes the rank, and `next` the rank of the next stack inside */
 	for (uint32_t i = 0; size && next && i < result->stack_count; i++) {
 		uint32_t own = size[i], *rank = &size[i];
 
@@ -120,7 +122,7 @@ static int compare_tracks(const struct entry *x, const struct entry *y)
 	return order;
 }
 
-/* Orders rows: what is timed comes last in each track. */
+/* Orders rows by track. Timed rows come last in each track. */
 static int compare_rows(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -138,7 +140,8 @@ static int compare_moments(const void *a, const void *b)
 	return order ? order : compare_times(a, b);
 }
 
-/* Returns whether profiles are distinguished by this part of a row's place. */
+/* Returns whether rows of the kind are in different profiles if this part of their place differs.
+ */
 static bool part_matters(uint32_t kind, enum place_part part)
 {
 	switch (part) {
@@ -180,7 +183,7 @@ static void make_rows(struct walk *w)
 
 /* ---- moments ---- */
 
-/* Records have the stack of their row without the frames that --by puts at the root. */
+/* Hashes stacks without root frames of --by, which the stacks of records do not have. */
 static bool hash_paths(struct walk *w)
 {
 	const struct result *r = w->result;
@@ -228,7 +231,7 @@ static bool index_rows(struct walk *w)
 		const struct row *row = &r->rows[i];
 		const struct row_key key = {w, w->paths[row->stack], row->kind, row->place};
 
-		/* of two that records cannot tell apart, neither adds up */
+		/* if records cannot tell two rows apart, neither row adds up */
 		if (row->place < r->place_count &&
 		    hash_index_add(&w->index, hash_of_row(&key), i) != 0)
 			return false;
@@ -236,7 +239,7 @@ static bool index_rows(struct walk *w)
 	return true;
 }
 
-/* The row that the record is a part of; HASH_INDEX_NONE: none. */
+/* Returns the row that a record is part of, or HASH_INDEX_NONE. */
 static uint32_t find_row(const struct walk *w, const struct timeline_record *record)
 {
 	static const uint32_t kinds[TIMELINE_KINDS] = {[TIMELINE_CPU_SAMPLE] = ROW_CPU,
@@ -263,7 +266,7 @@ static bool keep_moment(struct walk *w, const struct timeline_record *record, ui
 		return false;
 	moment = &w->moments[w->moment_count];
 	*moment = *of;
-	moment->number = row; /* until it is known whether that is timed */
+	moment->number = row; /* until drop_incomplete */
 	moment->ns = record->duration_ns;
 	moment->start_ns = record->start_ns;
 	w->moment_count++;
@@ -294,11 +297,11 @@ static void read_moments(struct walk *w)
 	}
 	timeline_reader_free(reader);
 	w->failed |= more == -ENOMEM;
-	if (more < 0) /* without what cannot be read, nothing is complete */
+	if (more < 0) /* unreadable records make all rows incomplete */
 		w->moment_count = 0;
 }
 
-/* A row of which some records are missing has no order. */
+/* Drops the moments of rows that lack some, and numbers the others. */
 static void drop_incomplete(struct walk *w)
 {
 	uint32_t kept = 0;
@@ -335,7 +338,7 @@ struct part {
 	uint32_t count;
 };
 
-/* The weight of neighbours with the stack of the one at `*at`, which moves behind them. */
+/* Returns the weight of the entries from `*at` on that have one stack. Moves `*at` behind them. */
 static uint64_t next_stack(const struct part *part, uint32_t *at)
 {
 	uint32_t first = *at;
@@ -363,7 +366,7 @@ static void put_stack(struct walk *w, uint32_t stack)
 	json_close_array(&w->json);
 }
 
-/* The stacks of the entries that weigh something. */
+/* Writes the stacks of entries with a weight. */
 static void put_stacks(struct walk *w, const struct part *part)
 {
 	json_open_array(&w->json, "samples");
@@ -390,7 +393,7 @@ static void put_weights(struct walk *w, const struct part *part)
 	json_close_array(&w->json);
 }
 
-/* One of those that the format has. */
+/* Returns one of the units that the format has. */
 static const char *unit_of(const struct result *r)
 {
 	if (!r->weight || strcmp(r->weight->unit, WEIGHT_NS) == 0)
@@ -422,7 +425,7 @@ static void put_profile(struct walk *w, const char *name, const struct part *par
 
 /* ---- all of it ---- */
 
-/* "GPU: train.py 4711, GPU 0, context 1, stream 7" */
+/* Gives the name of a track: "GPU: train.py 4711, GPU 0, context 1, stream 7". */
 static void name_track(const struct walk *w, const struct entry *entry, char *text, size_t size)
 {
 	static const char *const kinds[ROW_KINDS] = {[ROW_CPU] = "CPU",
@@ -446,7 +449,7 @@ static void name_track(const struct walk *w, const struct entry *entry, char *te
 	}
 }
 
-/* How many entries from there on are of one track, and as timed as the first. */
+/* Returns the number of entries from `first` on with one track and one is_timed. */
 static uint32_t length_of(const struct entry *entries, uint32_t first, uint32_t count)
 {
 	uint32_t end = first + 1;
@@ -467,9 +470,9 @@ static void put_tracks(struct walk *w)
 		struct part part = {row, length = length_of(w->rows, first, count)};
 
 		if (!row->is_timed && weight_of(&part) == 0)
-			continue; /* such as operations without usable times */
+			continue; /* operations without usable times, for example */
 		name_track(w, row, name, sizeof(name) - sizeof(BY_STACK));
-		if (row->is_timed) { /* tracks come in the same order */
+		if (row->is_timed) { /* moments are in the order of the rows' tracks */
 			part.entries = &w->moments[moment];
 			part.count = length_of(w->moments, moment, w->moment_count);
 			moment += part.count;
@@ -480,7 +483,10 @@ static void put_tracks(struct walk *w)
 	}
 }
 
-/* All of it; and in order of time what has one, if that is less. Returns the number of stacks. */
+/*
+ * Writes the profile of all rows, in order of time if all have moments; else by stack, and then the
+ * moments. Returns the number of stacks.
+ */
 static uint64_t put_all(struct walk *w)
 {
 	uint32_t count = w->result->row_count;
@@ -537,7 +543,7 @@ static void put_document(struct walk *w, struct written *written)
 	json_text(j, "$schema", SCHEMA);
 	json_text(j, "exporter", "profile");
 	json_text(j, "name", command ? command : "");
-	json_text(j, "shown", w->result->totals.shown); /* no field of theirs */
+	json_text(j, "shown", w->result->totals.shown); /* an extension of the format */
 	put_frames(w);
 	json_open_array(j, "profiles");
 	written->items = put_all(w);

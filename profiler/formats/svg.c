@@ -14,7 +14,7 @@
 #include "profiler/shape/markup.h"
 #include "symbolize/util/record_set.h"
 
-/* All in pixels. svg/script.js has the same numbers where it draws the same. */
+/* Sizes in pixels. svg/script.js has equal numbers for what it draws again. */
 #define WIDTH 1200.0
 #define MARGIN 12.0
 #define INNER (WIDTH - 2 * MARGIN)
@@ -26,13 +26,13 @@
 #define TOTALS_Y 76.0
 #define LEGEND_Y 114.0
 #define LEGEND_ROW 20.0
-#define NARROWEST 1.0 /* narrower boxes are drawn as one */
+#define NARROWEST 1.0 /* narrower boxes are drawn as one box */
 
-#define BOXES_DRAWN_MAX 4000 /* without script */
+#define BOXES_DRAWN_MAX 4000 /* for viewers without script */
 #define NAME_CHARACTERS 2000
 #define SHOWN_CHARACTERS 60
-#define NAME_BYTES_ALL (16u << 20) /* of all names; where there are more, each is cut to less */
-#define TITLE_CHARACTERS 300       /* in the text that appears over a box */
+#define NAME_BYTES_ALL (16u << 20) /* limit for all names together; beyond it, each name is cut */
+#define TITLE_CHARACTERS 300       /* in the tooltip of a box */
 
 static const struct flame_limits limits = {
 	.least_share = 0.01 / INNER, .boxes = 100000, .depth = 400};
@@ -54,15 +54,15 @@ struct picture {
 	const struct call_node *nodes;
 	struct flame_layout layout;
 	const struct flame_box *boxes; /* the layout's */
-	bool is_flame;                 /* the root at the bottom */
+	bool is_flame;                 /* root at the bottom */
 	FILE *out;
-	double all_ns, scale; /* pixels a ns */
+	double all_ns, scale; /* scale: pixels per ns */
 	double least_drawn_ns;
-	uint32_t rows;                    /* drawn */
-	uint32_t hidden;                  /* boxes that are too narrow to be drawn */
-	double top;                       /* of the rows */
-	uint32_t *numbers;                /* of the frames, among the names that the picture has */
-	RECORD_SET(const char *) modules; /* paths, each once */
+	uint32_t rows;                    /* number of drawn rows */
+	uint32_t hidden;                  /* boxes too narrow to draw */
+	double top;                       /* y of the first row */
+	uint32_t *numbers;                /* by frame: number of its name in the picture */
+	RECORD_SET(const char *) modules; /* distinct paths */
 };
 
 /* ---- texts ---- */
@@ -79,7 +79,7 @@ static const char *time_text(char text[TEXT_BYTES], double ns)
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		double amount = ns / units[i].ns;
 
-		/* rounding does not reach the next unit */
+		/* 0.99995: rounding up must not show 1000.0 of a unit */
 		if (ns < units[i].ns * 0.99995)
 			continue;
 		snprintf(text, TEXT_BYTES, "%.*f %s",
@@ -93,7 +93,7 @@ static const char *time_text(char text[TEXT_BYTES], double ns)
 	return text;
 }
 
-/* "1,234,567" */
+/* Formats "1,234,567". */
 static const char *count_text(char text[TEXT_BYTES], uint64_t count)
 {
 	char digits[24];
@@ -113,7 +113,7 @@ struct scale {
 	const char *name;
 };
 
-/* "12.34 M sector", with the largest scale that fits; the last one is 0. */
+/* Formats "12.34 M sector" with the largest scale that fits. The last scale is 0. */
 static const char *scaled_text(char text[TEXT_BYTES], double amount, const struct scale *scale,
 			       const char *space, const char *unit)
 {
@@ -132,7 +132,7 @@ static bool is_time(const struct result *r)
 	return !r->weight || strcmp(r->weight->unit, WEIGHT_NS) == 0;
 }
 
-/* A time; another weight; or a number, where folded stacks are compared. */
+/* Formats a time, another weight, or, if folded stacks are compared, a plain number. */
 static const char *amount_text(const struct picture *p, char text[TEXT_BYTES], double ns)
 {
 	static const struct scale bytes[] = {{0x1p40, "TiB"},
@@ -179,7 +179,7 @@ static void put_label(FILE *out, const struct frame_label *label)
 		markup_put_xml(out, label->text[i]);
 }
 
-/* One of four strengths of a colour, by name; the same in each run. */
+/* Returns one of four strengths of a colour. It depends on the name alone. */
 static const char *strength(const char *name)
 {
 	static const char *const words[] = {"", " b", " c", " d"};
@@ -192,7 +192,7 @@ static const char *strength(const char *name)
 
 /* ---- above the rows ---- */
 
-/* "+1.200 ms (+10.0 %), beyond the noise of 0.100 ms" */
+/* Writes "before 5 ms, after 6 ms: +1.200 ms (+20.0 %), beyond the noise of 0.100 ms". */
 static void write_change(const struct picture *p, const struct change *change)
 {
 	double difference = change_difference(change);
@@ -224,7 +224,7 @@ static void write_runs(const struct picture *p)
 		p->comparison->shown == SIDE_AFTER ? "after" : "before");
 }
 
-/* "CPU and GPU time, waiting": all that the total is of. */
+/* Writes the kinds of time in the total: "CPU and GPU time, waiting by stack". */
 static void write_kinds(const struct picture *p)
 {
 	static const char *const others[ROW_KINDS] = {
@@ -285,7 +285,7 @@ static void write_title(const struct picture *p)
 		p->layout.count == 2 ? "" : "s");
 }
 
-/* A swatch and a text; returns the x behind them. */
+/* Writes a swatch and a text. Returns the x behind them. */
 static double write_key(const struct picture *p, double x, double y, const char *word,
 			const char *attributes, const char *text)
 {
@@ -298,7 +298,7 @@ static double write_key(const struct picture *p, double x, double y, const char 
 	return x + 17 + columns_of(text) * COLUMN + 20;
 }
 
-/* In place of the kinds of time, whose colours would be taken for changes. */
+/* Writes the total change. Kinds of time are left out: their colours would look like changes. */
 static void write_change_of_all(const struct picture *p)
 {
 	fprintf(p->out, "<g class=\"totals\"><text class=\"sum\" x=\"%g\" y=\"%g\">", MARGIN,
@@ -348,8 +348,10 @@ static const struct change *change_of_box(const struct picture *p, uint32_t box)
 	return &p->comparison->changes[p->boxes[box].node];
 }
 
-/* Returns the kind of change; none for all together, whose difference is that of the lengths of the
- * runs: words tell it. */
+/*
+ * Returns the kind of change of a box. The root has none: its difference is that of the lengths of
+ * the runs, which the text above tells.
+ */
 static enum change_kind change_kind_of_box(const struct picture *p, uint32_t box)
 {
 	return p->boxes[box].node == RESULT_ROOT ? CHANGE_NOISE
@@ -357,8 +359,7 @@ static enum change_kind change_kind_of_box(const struct picture *p, uint32_t box
 }
 
 /*
- * Returns what the colours of a box mean: its kind of frame, or of change. The legend has one after
- * the other.
+ * Returns the colour of a box: its kind of frame, or of change.
  */
 static int colour_of(const struct picture *p, uint32_t box)
 {
@@ -381,7 +382,7 @@ static const char *colour_label(const struct picture *p, int colour)
 
 #define COLOURS (FRAME_KINDS > (int)CHANGE_KINDS ? FRAME_KINDS : (int)CHANGE_KINDS)
 
-/* The colours that the picture has. Sets where the rows begin. */
+/* Writes the colours that occur. Sets the top of the rows. */
 static void write_legend(struct picture *p)
 {
 	bool occurs[COLOURS] = {false};
@@ -412,7 +413,7 @@ static bool is_drawn(const struct picture *p, uint32_t box)
 	return box == 0 || p->boxes[box].total_ns >= p->least_drawn_ns;
 }
 
-/* Finds where the frames inside a box begin that are drawn as one: behind those that are drawn. */
+/* Finds where the filler of each box begins: behind the callees that are drawn. */
 static void find_fillers(const struct picture *p, double *filler_ns)
 {
 	for (uint32_t i = 0; i < p->layout.count; i++)
@@ -422,7 +423,7 @@ static void find_fillers(const struct picture *p, double *filler_ns)
 			filler_ns[p->boxes[i].parent] += p->boxes[i].total_ns;
 }
 
-/* Chooses which boxes are drawn. */
+/* Chooses the boxes to draw. */
 static void choose_drawn(struct picture *p)
 {
 	uint32_t drawn;
@@ -441,7 +442,7 @@ static void choose_drawn(struct picture *p)
 		p->hidden = p->layout.count - 1 - drawn;
 		p->least_drawn_ns *= drawn > BOXES_DRAWN_MAX ? 1.2 : 1;
 	} while (drawn > BOXES_DRAWN_MAX);
-	p->rows++; /* of what is too narrow in the last one */
+	p->rows++; /* for fillers below the last row */
 }
 
 static double row_y(const struct picture *p, uint32_t depth)
@@ -494,7 +495,7 @@ static void write_box(const struct picture *p, uint32_t at)
 	fprintf(p->out, "</g>\n");
 }
 
-/* Writes what is too narrow inside a box, as one. */
+/* Writes the callees of a box that are too narrow, as one box. */
 static void write_filler(const struct picture *p, uint32_t at, double start_ns, double inner_ns)
 {
 	const struct flame_box *box = &p->boxes[at];
@@ -529,7 +530,7 @@ static int write_boxes(const struct picture *p)
 	return 0;
 }
 
-/* Writes what the other side alone has: it has no width. */
+/* Writes how many frames only the other side has: they have no width here. */
 static void write_absent(const struct picture *p)
 {
 	bool is_after = p->comparison->shown == SIDE_AFTER;
@@ -585,7 +586,7 @@ static void write_foot(const struct picture *p)
 	fprintf(p->out, "</g>\n");
 }
 
-/* ---- the same and all else, for the script ---- */
+/* ---- data of all boxes, for the script ---- */
 
 #define NO_NUMBER UINT32_MAX
 
@@ -613,7 +614,7 @@ static int number_frames(struct picture *p)
 	return 0;
 }
 
-/* How many characters of a name are kept, so that all of them together are not too much. */
+/* Returns how many characters of each name to keep, so that all fit into NAME_BYTES_ALL. */
 static size_t name_limit(const struct picture *p)
 {
 	for (size_t limit = NAME_CHARACTERS;; limit /= 2) {
@@ -627,7 +628,7 @@ static size_t name_limit(const struct picture *p)
 	}
 }
 
-/* [name, the short one or 0 for the same, kind, 0 or where it is: a text or a module's number] */
+/* Writes [name, short name or 0 if equal, kind, place]: [file, line], a module's number, or 0. */
 static void write_name(const struct picture *p, const struct frame_info *frame, size_t limit)
 {
 	fputc('[', p->out);
@@ -689,7 +690,7 @@ static void add_number(struct amounts *a, uint64_t number)
 			      number);
 }
 
-/* The times and counts that are there. */
+/* Adds the times and counts that are not 0. */
 static void add_amounts(struct amounts *a, unsigned int first_bit, const double *ns,
 			const uint64_t *count)
 {
@@ -717,9 +718,13 @@ static const char *before_box(uint32_t box)
 }
 
 /*
- * A box: by how many rows it is further out than one inside the box before it; the number of its
- * name; bits for what follows. Of each kind, if the bit is set, its own time and count; then the
- * same of what was left out inside it; own bytes; bytes left out; how many frames were left out.
+ * Writes the data of the boxes, each as:
+ *  - depth of the box before it plus 1, minus its own depth
+ *  - the number of its name
+ *  - bits that tell which of the following numbers are there
+ *  - for each kind of row its own time and count
+ *  - for each kind of row the time and count of the frames left out inside it
+ *  - its own bytes; bytes of the frames left out; number of the frames left out
  */
 static void write_box_data(const struct picture *p)
 {
@@ -741,7 +746,7 @@ static void write_box_data(const struct picture *p)
 	fprintf(p->out, "]");
 }
 
-/* [before, after, bound, number of its kind] of each box. */
+/* Writes [before, after, bound, number of the kind of change] of each box. */
 static void write_changes(const struct picture *p)
 {
 	fprintf(p->out, ",\n\"weights\":%s,\"changeKinds\":[",
@@ -798,7 +803,7 @@ static void write_pattern(FILE *out, const char *name)
 		name, name, name);
 }
 
-/* A source file, which has no "]]>" in it. */
+/* Writes a source file of the picture, which must not contain "]]>". */
 static void write_source(FILE *out, const char *element, const char *from, const char *end)
 {
 	fprintf(out, "<%s><![CDATA[\n", element);
@@ -806,7 +811,7 @@ static void write_source(FILE *out, const char *element, const char *from, const
 	fprintf(out, "]]></%s>\n", element);
 }
 
-/* The legend decides where the rows begin, and so how high the picture is. */
+/* Writes the file. The head is written first: its legend decides the height of the picture. */
 static int write_picture(struct picture *p)
 {
 	FILE *out = p->out;

@@ -9,10 +9,10 @@
 
 enum { KNOWN_SHAPES = 1024 }; /* a power of two */
 
-/* What was found last of a shape on a device. */
+/* Cached occupancy of a shape on a device. */
 struct known_shape {
 	const struct device *device;
-	uint32_t shape; /* of the timeline; 0: none yet */
+	uint32_t shape; /* 0: empty entry */
 	unsigned int limits;
 	double occupancy_percent, waves;
 };
@@ -20,10 +20,10 @@ struct known_shape {
 struct trace_arguments {
 	const struct result *result;
 	struct known_shape known[KNOWN_SHAPES]; /* by hash */
-	/* values of launches, by process and correlation id */
+	/* values of launches, sorted by process and correlation id */
 	uint64_t *keys;
 	uint32_t *values, value_count;
-	uint8_t *given; /* by the first one of a launch */
+	uint8_t *given; /* by the first value of a launch */
 };
 
 static uint64_t key_of(uint32_t process, uint32_t correlation)
@@ -31,7 +31,7 @@ static uint64_t key_of(uint32_t process, uint32_t correlation)
 	return (uint64_t)process << 32 | correlation;
 }
 
-/* 0 or -ENOMEM. */
+/* Sorts the values of launches. Returns 0, or -ENOMEM. */
 static int sort_values(struct trace_arguments *a)
 {
 	const struct counter_table *c = a->result->counters;
@@ -73,7 +73,7 @@ void trace_arguments_free(struct trace_arguments *a)
 	free(a);
 }
 
-/* As many digits as say something. */
+/* Rounds to 4 significant digits. */
 static double rounded(double value)
 {
 	char text[32];
@@ -113,7 +113,7 @@ static void find_occupancy(struct trace_arguments *a, const struct timeline_reco
 	found->waves = known->waves;
 }
 
-/* The first of the sorted values with this key or a larger one. */
+/* Returns the position of the first sorted value with this key, or a larger one. */
 static uint32_t first_value(const struct trace_arguments *a, uint64_t key)
 {
 	uint32_t low = 0, high = a->value_count;
@@ -129,7 +129,7 @@ static uint32_t first_value(const struct trace_arguments *a, uint64_t key)
 	return low;
 }
 
-/* Nodes of graphs are not measured, whatever their correlation id is. */
+/* Finds the values of a kernel's launch. Nodes of graphs have none: they are not measured. */
 static void find_values(struct trace_arguments *a, const struct timeline_record *record,
 			struct trace_operation *found)
 {
@@ -168,7 +168,8 @@ struct trace_operation trace_arguments_of(struct trace_arguments *a,
 			find_occupancy(a, record, &found);
 		find_values(a, record, &found);
 	} else if (moves_bytes(record->work) && record->duration_ns &&
-		   !result_record_is_cut(a->result, record)) { /* that has all its bytes */
+		   !result_record_is_cut(a->result,
+					 record)) { /* a part has all bytes of the whole */
 		found.bytes_per_ns = rounded((double)record->bytes / (double)record->duration_ns);
 	}
 	return found;

@@ -14,17 +14,17 @@
 #include "symbolize/util/radix_sort.h"
 #include "symbolize/util/text.h"
 
-#define IS_LAUNCH (UINT32_C(1) << 31) /* beside a record's place in time */
-#define IS_LAST (UINT32_C(1) << 31)   /* of a launch's flows, beside the device */
+#define IS_LAUNCH (UINT32_C(1) << 31) /* flag in a rank */
+#define IS_LAST (UINT32_C(1) << 31)   /* flag in flow_device: last flow of a launch */
 
 _Static_assert(TIMELINE_RECORDS < IS_LAUNCH, "room for a mark");
 _Static_assert(TIMELINE_KINDS <= 7, "and for TRACE_USE_RANGES");
 
-/* With more records than this, counters have about so many values. */
+/* With more records than COUNTED_RECORDS, counters have some COUNTER_VALUES values. */
 #define COUNTED_RECORDS 2000000u
 #define COUNTER_VALUES 500000u
 
-/* Pieces of the timeline's file, so that records next to each other are read at once. */
+/* Cache of the timeline's file, which is read in pages of adjacent records. */
 enum { PAGE_RECORDS = 256, PAGES = 1024 };
 
 struct page {
@@ -32,24 +32,24 @@ struct page {
 	struct timeline_record records[PAGE_RECORDS];
 };
 
-/* Something that is not over. */
+/* A slice that has not ended. */
 struct open {
 	uint64_t end_ns;
-	uint32_t rank; /* of its record, in order of time */
+	uint32_t rank; /* its record's position in order of time */
 	uint32_t track;
 };
 
-/* Of a device. */
+/* Counters of a device. */
 struct counters {
 	uint64_t running, queued, shown_running, shown_queued;
 	uint64_t shown_ns;
 	bool has_changed;
 };
 
-/* Of a thread: the ranges that its last launch showed. */
+/* NVTX ranges of a thread that its last launch showed. */
 struct ranges {
-	uint32_t stack; /* the innermost, as a stack; RESULT_ROOT: none */
-	uint32_t rank;  /* of the launch */
+	uint32_t stack; /* stack of the innermost range; RESULT_ROOT: none */
+	uint32_t rank;  /* the launch's */
 };
 
 /* Stacks of ranges, the innermost first. */
@@ -60,29 +60,29 @@ struct path {
 
 struct trace_model {
 	const struct result *result;
-	uint32_t count; /* of records */
+	uint32_t count; /* records */
 	struct trace_tracks tracks;
 	struct trace_sums sums;
 	struct page *pages;
 
-	uint32_t *order; /* numbers of records, in order of time */
-	/* by place in that order: of an operation its flow, of a launch its first one; 0: none */
+	uint32_t *order; /* by rank: numbers of records */
+	/* by rank: the flow of an operation, or the first flow of a launch; 0: none */
 	uint32_t *flow;
-	uint32_t *flow_device; /* by flow, from 1 on: the device's track; and IS_LAST */
+	uint32_t *flow_device; /* by flow, from 1 on: the device's track, and IS_LAST */
 
 	bool has_ranges;
-	uint32_t *range;      /* by stack: the innermost stack around it that is a range */
-	uint32_t *next_range; /* by place in order, of a launch: what its thread's next one has */
+	uint32_t *range;      /* by stack: the innermost range, as a stack */
+	uint32_t *next_range; /* by rank of a launch: `range` of its thread's next one */
 	struct ranges *ranges;
 	struct path before, after;
 
 	struct counters *counters; /* by track */
-	uint64_t timeout_ns;       /* between two values of a counter */
-	uint32_t *changed;         /* devices whose counters have changed now */
+	uint64_t interval_ns;      /* least time between two values of a counter */
+	uint32_t *changed;         /* devices with counters not shown yet */
 	uint32_t changed_count, changed_capacity;
 	uint64_t now_ns;
 
-	struct open *heap; /* the first to end on top */
+	struct open *heap; /* the first slice to end on top */
 	uint32_t heap_count, heap_capacity;
 
 	void (*visit)(void *context, const struct trace_event *event);
@@ -92,7 +92,7 @@ struct trace_model {
 
 /* ---- records ---- */
 
-/* NULL with errno. Valid until the next call. */
+/* Returns a record, valid until the next call, or NULL with errno set. */
 static const struct timeline_record *read_record(struct trace_model *m, uint32_t number)
 {
 	uint64_t page_number = number / PAGE_RECORDS, first = page_number * PAGE_RECORDS;
@@ -117,14 +117,14 @@ static bool is_operation(const struct timeline_record *record)
 	return record->kind == TIMELINE_GPU_OPERATION;
 }
 
-/* The innermost range of a launch's stack, as a stack; RESULT_ROOT: none. */
+/* Returns the innermost range of a launch's stack, as a stack, or RESULT_ROOT. */
 static uint32_t range_of(const struct trace_model *m, const struct timeline_record *record)
 {
 	return record->kind == TIMELINE_LAUNCH ? m->range[result_record_stack(m->result, record)]
 					       : RESULT_ROOT;
 }
 
-/* Which of a stack's frames are ranges. Outer stacks have smaller numbers. */
+/* Finds the innermost range of each stack. Outer stacks have smaller numbers. */
 static bool find_ranges(struct trace_model *m)
 {
 	const struct result *r = m->result;
@@ -137,7 +137,7 @@ static bool find_ranges(struct trace_model *m)
 	return m->range != NULL;
 }
 
-/* Reads all records once: their times, their sums, and how places are used. 0 or -errno. */
+/* Reads the times and sums of all records, and how places are used. Returns 0, or -errno. */
 static int survey(struct trace_model *m, uint64_t *times, uint8_t *uses)
 {
 	struct timeline_reader *reader = timeline_reader_new(m->result->timeline);
@@ -173,7 +173,9 @@ static int survey(struct trace_model *m, uint64_t *times, uint8_t *uses)
 
 /* ---- flows ---- */
 
-/* Lists those that may be connected, in order of time, by process and correlation id. 0 or -errno.
+/*
+ * Lists launches and operations with a correlation id, in order of time. Keys are the process and
+ * the correlation id. Returns 0, or -errno.
  */
 static int list_ends(struct trace_model *m, uint64_t *keys, uint32_t *values, uint32_t *count)
 {
@@ -196,7 +198,8 @@ static int list_ends(struct trace_model *m, uint64_t *keys, uint32_t *values, ui
 		if (is_operation(record)) {
 			uint32_t stream = m->tracks.stream_of[record->place.number];
 
-			m->flow[rank] = m->tracks.list[stream].parent; /* until it has a flow */
+			m->flow[rank] =
+				m->tracks.list[stream].parent; /* replaced by number_flows */
 		} else if (record->kind != TIMELINE_LAUNCH) {
 			continue;
 		}
@@ -209,7 +212,7 @@ static int list_ends(struct trace_model *m, uint64_t *keys, uint32_t *values, ui
 	return 0;
 }
 
-/* Ends with one key are in a row, in order of time: each operation belongs to the launch before. */
+/* Numbers flows. Equal keys are adjacent, in order of time: a launch precedes its operations. */
 static void number_flows(struct trace_model *m, const uint64_t *keys, const uint32_t *values,
 			 uint32_t count)
 {
@@ -241,7 +244,7 @@ static void number_flows(struct trace_model *m, const uint64_t *keys, const uint
 	m->sums.flows = flows;
 }
 
-/* 0 or -errno. */
+/* Connects launches with operations. Returns 0, or -errno. */
 static int connect(struct trace_model *m)
 {
 	uint64_t ends = m->sums.count[TIMELINE_LAUNCH] + m->sums.count[TIMELINE_GPU_OPERATION];
@@ -262,7 +265,7 @@ static int connect(struct trace_model *m)
 
 /* ---- start and end ---- */
 
-/* Sorts, and makes the tracks. 0 or -errno. */
+/* Sorts the records, and makes the tracks. Returns 0, or -errno. */
 static int arrange(struct trace_model *m)
 {
 	uint64_t *times = malloc((m->count + UINT64_C(1)) * sizeof(*times));
@@ -280,7 +283,7 @@ static int arrange(struct trace_model *m)
 	return err;
 }
 
-/* 0 or -errno. */
+/* Allocates what the events need. Returns 0, or -errno. */
 static int prepare(struct trace_model *m)
 {
 	size_t count = m->count + (size_t)1, tracks = m->tracks.first_count + (size_t)1;
@@ -290,7 +293,7 @@ static int prepare(struct trace_model *m)
 		malloc((m->sums.count[TIMELINE_GPU_OPERATION] + 1) * sizeof(*m->flow_device));
 	m->ranges = calloc(tracks, sizeof(*m->ranges));
 	if (m->count > COUNTED_RECORDS)
-		m->timeout_ns = m->result->totals.elapsed_ns / COUNTER_VALUES;
+		m->interval_ns = m->result->totals.elapsed_ns / COUNTER_VALUES;
 	m->counters = calloc(tracks, sizeof(*m->counters));
 	if (m->has_ranges)
 		m->next_range = calloc(count, sizeof(*m->next_range));
@@ -372,9 +375,9 @@ struct written trace_model_written(const struct trace_model *m)
 					    (double)ns[TIMELINE_WAIT] + (double)ns[TIMELINE_CALL]};
 }
 
-/* ---- what is open ---- */
+/* ---- open slices ---- */
 
-/* Returns whether `a` ends first. What begins later does if both end at one time. */
+/* Returns whether `a` ends first: of slices that end together, the one that began later. */
 static bool ends_before(const struct open *a, const struct open *b)
 {
 	return a->end_ns != b->end_ns ? a->end_ns < b->end_ns : a->rank > b->rank;
@@ -420,10 +423,10 @@ static void show(const struct trace_model *m, struct trace_event event)
 }
 
 /*
- * All that has changed at one time is shown once; in a long run not more often than viewers can
- * show, which is what `timeout_ns` is for.
+ * Shows the counters that have changed, once for each time. In long runs a device's counters are
+ * shown every `interval_ns` at most: viewers cannot show more.
  */
-static void show_counters(struct trace_model *m, uint64_t timeout_ns)
+static void show_counters(struct trace_model *m, uint64_t interval_ns)
 {
 	uint32_t waiting = 0;
 
@@ -438,7 +441,7 @@ static void show_counters(struct trace_model *m, uint64_t timeout_ns)
 			.queued_changed = c->queued != c->shown_queued,
 		};
 
-		if (m->now_ns - c->shown_ns < timeout_ns) {
+		if (m->now_ns - c->shown_ns < interval_ns) {
 			m->changed[waiting++] = m->changed[i];
 			continue;
 		}
@@ -455,7 +458,7 @@ static void show_counters(struct trace_model *m, uint64_t timeout_ns)
 static void move_to(struct trace_model *m, uint64_t time_ns)
 {
 	if (time_ns != m->now_ns)
-		show_counters(m, m->timeout_ns);
+		show_counters(m, m->interval_ns);
 	m->now_ns = time_ns;
 }
 
@@ -475,7 +478,7 @@ static struct counters *change(struct trace_model *m, uint32_t device)
 	return c;
 }
 
-/* Counts what a launch has started: how many. */
+/* Counts the flows of a launch, from `first` on, as queued. Returns their number. */
 static uint32_t queue_flows(struct trace_model *m, uint32_t first)
 {
 	uint32_t count = 0, device;
@@ -514,7 +517,7 @@ static uint32_t frame_of(const struct trace_model *m, uint32_t stack)
 	return m->result->stacks[stack].frame;
 }
 
-/* Ends those of a thread's ranges that are not also around `stack`: how many remain. */
+/* Ends a thread's ranges that are not around `stack`. Returns the number of ranges that stay. */
 static uint32_t end_ranges(struct trace_model *m, uint32_t thread, uint32_t stack)
 {
 	struct ranges *open = &m->ranges[thread];
@@ -554,7 +557,7 @@ static void begin_launch(struct trace_model *m, uint32_t thread, uint32_t rank, 
 	open->stack = stack;
 }
 
-/* Ends the ranges that the thread's next launch does not show. */
+/* Ends ranges that the thread's next launch does not show. */
 static void end_launch(struct trace_model *m, uint32_t thread, uint32_t rank)
 {
 	struct ranges *open = &m->ranges[thread];
@@ -700,7 +703,7 @@ void trace_facts(const struct result *result, const struct trace_sums *sums, fac
 	for (uint32_t i = 0; i < l->gpu.row_count; i++)
 		without_times += l->gpu.rows[i].bad_times;
 	visit(context, "gpu_operations_without_times", NULL, without_times);
-	/* that of a part of the run is a timeline of its own */
+	/* a part of the run has a timeline of its own */
 	if (result->timeline)
 		stats = timeline_stats(result->timeline);
 	visit(context, "timeline_records_lost", NULL, max(stats.lost, l->timeline.lost));
@@ -720,7 +723,7 @@ bool trace_is_of_driver(const char *name)
 	return name && starts_with(name, "cu") && isupper((unsigned char)name[2]);
 }
 
-/* With a runtime that is linked in, the frame is its function. */
+/* Recognises functions of a statically linked runtime, whose frames are not of CLASS_API. */
 enum trace_interface trace_interface(const struct frame_info *frame)
 {
 	if (!frame || !frame->name ||

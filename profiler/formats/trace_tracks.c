@@ -15,16 +15,16 @@
 enum { LOW_LANES = 64 };
 #define LINUX_PIDS (UINT32_C(1) << 22) /* PID_MAX_LIMIT: programs may claim more */
 
-/* The lanes of one first track. */
+/* Lanes of a track. */
 struct trace_lanes {
-	uint64_t busy;    /* a bit for each of the lowest */
+	uint64_t busy;    /* bits of the lowest lanes */
 	uint32_t *tracks; /* by lane, from 1 on */
 	uint32_t count, capacity;
-	uint32_t *spare; /* free lanes beyond the lowest */
+	uint32_t *spare; /* stack of free lanes beyond the lowest */
 	uint32_t spare_count, spare_capacity;
 };
 
-/* A use of a place: by a thread, or as a stream. Sorted, they are in the order of tracks. */
+/* A use of a place, by a thread or as a stream. Uses sort in the order of their tracks. */
 struct use {
 	uint32_t process;
 	uint32_t is_stream;
@@ -87,7 +87,7 @@ static uint32_t add_device(struct trace_tracks *t, uint32_t process, const struc
 	return device;
 }
 
-/* Tracks for sorted uses; false: out of memory. */
+/* Adds the tracks of sorted uses. Returns false if out of memory. */
 static bool add_tracks(struct trace_tracks *t, const struct use *uses, uint32_t count,
 		       const uint8_t *uses_of)
 {
@@ -121,7 +121,7 @@ static bool add_tracks(struct trace_tracks *t, const struct use *uses, uint32_t 
 	return true;
 }
 
-/* All uses of the places, sorted; NULL: out of memory. */
+/* Lists the uses of all places, sorted. Returns NULL if out of memory. */
 static struct use *list_uses(const struct result *result, const uint8_t *uses, uint32_t *count)
 {
 	struct use *list = malloc((2 * (size_t)result->place_count + 1) * sizeof(*list));
@@ -193,7 +193,7 @@ static uint32_t add_lane(struct trace_tracks *t, uint32_t base)
 {
 	struct trace_lanes *lanes = &t->lanes[base];
 
-	/* room in `spare`, too: giving it back cannot fail */
+	/* also reserves room in `spare`: trace_tracks_give_back cannot fail */
 	if (!array_make_room(&t->list, t->count, &t->capacity, sizeof(*t->list)) ||
 	    !array_make_room(&lanes->tracks, lanes->count, &lanes->capacity,
 			     sizeof(*lanes->tracks)) ||
@@ -233,7 +233,7 @@ void trace_tracks_give_back(struct trace_tracks *t, uint32_t track)
 		lanes->spare[lanes->spare_count++] = lane;
 }
 
-/* ---- what they are ---- */
+/* ---- names and numbers ---- */
 
 uint32_t trace_tracks_child(const struct trace_tracks *t, uint32_t thread,
 			    enum trace_track_kind kind)
@@ -244,7 +244,7 @@ uint32_t trace_tracks_child(const struct trace_tracks *t, uint32_t thread,
 	return TRACE_NO_TRACK;
 }
 
-/* Puts the name of a part of a place, or a text where the part is not known. */
+/* Gives the name of a part of a place, or a text if the part is unknown. */
 static void part_name(const struct result *result, const struct trace_track *track,
 		      enum place_part part, const char *word, char text[GROUPING_TEXT_BYTES])
 {
@@ -263,7 +263,7 @@ static void part_name(const struct result *result, const struct trace_track *tra
 void trace_track_whole_name(const struct result *result, const struct trace_track *track,
 			    char name[TRACE_NAME_BYTES])
 {
-	/* a name, or the part of the place that has it, and what that is */
+	/* a fixed name; or the part of the place that has the name, and a word for the part */
 	static const struct {
 		const char *name;
 		enum place_part part;
@@ -291,7 +291,7 @@ void trace_track_whole_name(const struct result *result, const struct trace_trac
 	append_text(name, TRACE_NAME_BYTES, ", %s", text);
 }
 
-/* "python 4711" without its number */
+/* Cuts the number off "python 4711". */
 static void cut_number(char *text, uint32_t number)
 {
 	char end[16];

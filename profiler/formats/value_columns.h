@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the samples of pprof and of OTLP's profiles have values of: the time of each kind of row,
- * and operations and copied bytes of GPU work. Where rows have another weight in place of times
- * (--weight): operations, and that.
+ * Chooses the value columns that samples have in pprof and in OTLP profiles.
+ *
+ * The columns are the time of each kind of row, and the operations and copied bytes of GPU work. If
+ * rows have a weight in place of time (--weight), they are operations, and that weight.
  */
 #ifndef PROFILER_FORMATS_VALUE_COLUMNS_H
 #define PROFILER_FORMATS_VALUE_COLUMNS_H
@@ -14,14 +15,14 @@
 enum { COLUMN_OPERATIONS = ROW_KINDS, COLUMN_BYTES, COLUMN_WEIGHT, COLUMNS };
 
 struct value_columns {
-	int list[COLUMNS]; /* those that a result has; the last one is what it is looked at for */
+	int list[COLUMNS]; /* columns of the result; the last one is the default */
 	int count;
-	const struct weight *weight; /* the result's, of COLUMN_WEIGHT */
+	const struct weight *weight; /* the result's, for COLUMN_WEIGHT */
 };
 
 void value_columns_choose(struct value_columns *columns, const struct result *result);
 
-/* "gpu", "nanoseconds"; "dram__bytes.sum", "bytes" */
+/* Returns the type, or the unit: "gpu", "nanoseconds"; "dram__bytes.sum", "bytes". */
 const char *value_column_type(const struct value_columns *columns, int column);
 const char *value_column_unit(const struct value_columns *columns, int column);
 

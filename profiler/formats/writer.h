@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Output formats: each a file of its own that turns a result into bytes, and one constant here;
- * output/writers.h lists them.
+ * Declares the output formats.
+ *
+ * A format is a file of its own, which turns a result into bytes, and one constant here.
+ * output/writers.h lists the formats.
  */
 #ifndef PROFILER_FORMATS_WRITER_H
 #define PROFILER_FORMATS_WRITER_H
@@ -13,78 +15,79 @@
 struct comparison;
 struct span_options;
 struct writer_options {
-	double unit_ns;      /* the unit, in formats that count */
-	bool root_at_bottom; /* in pictures; otherwise at the top */
-	const char *service; /* whose profile it is, in formats that say it; NULL: unknown */
-	bool has_few_labels; /* in pprof: kind and device alone, which have few values */
-	/* the result is that of a comparison: folded stacks and pictures show the differences;
-	 * NULL: of one run */
+	double unit_ns;      /* ns per unit, for formats that count units */
+	bool root_at_bottom; /* in pictures; else at the top */
+	const char *service; /* name of the profiled service; NULL: unknown */
+	bool has_few_labels; /* pprof: only labels with few values: kind and device */
+	/* Makes folded stacks and pictures show differences; NULL: the result is one run. */
 	const struct comparison *comparison;
-	const struct span_options *spans; /* spans.h; of formats that are spans */
+	const struct span_options *spans; /* span_maker.h; for formats that are spans */
 };
 
 struct writer {
 	const char *name, *suffix; /* the suffix selects the format: ".folded" */
-	const char *other_suffix;  /* which does, too: others use it for the format; NULL: none */
-	const char *item;          /* what is counted: "stack" */
-	bool has_units;            /* it counts in options.unit_ns; otherwise in ns */
-	bool keeps_all;            /* it gets the result, however the user views it */
-	bool has_both_names;       /* it shows short names as well */
-	bool shows_weights;        /* it can show others than times (result.h) */
+	const char *other_suffix;  /* a second one, which other programs use; NULL: none */
+	const char *item;          /* noun for what is counted: "stack" */
+	bool has_units;            /* counts in options.unit_ns; else in ns */
+	bool keeps_all;            /* gets the whole result, whatever view the user chose */
+	bool has_both_names;       /* shows full and short names */
+	bool shows_weights;        /* can show weights other than time (result.h) */
 	unsigned int needs;        /* enum writer_needs */
-	/* which format has the same in less room, where what reads this one has a limit */
+	/* A smaller format with equal contents, for files that readers of this one refuse. */
 	const struct writer *smaller;
-	uint64_t readable_bytes; /* this limit; the writer then counts its bytes */
-	/* 0 or -errno; the caller also flushes `out` and checks its errors. */
+	uint64_t readable_bytes; /* largest file that readers accept; 0: any size */
+	/* Returns 0, or -errno. The caller also flushes `out` and checks it for errors. */
 	int (*write)(const struct result *result, const struct writer_options *options, FILE *out,
 		     struct written *written);
 };
 
-/* From the last dot of the path's name on; "": it has no extension. */
+/* Returns the extension of a path, from the last dot of the file name on, or "". */
 const char *path_extension(const char *path);
 
-/* Returns whether a path has this suffix, in whatever case; NULL is no suffix. */
+/* Returns whether a path ends with the suffix, ignoring case. No path ends with NULL. */
 bool has_suffix(const char *path, const char *suffix);
 
-/* The capture of a run, from which --from writes all others: capture.h. */
+/* The capture of a run, from which --from writes all other formats: capture.h. */
 extern const struct writer capture_writer;
 
 /*
- * Brendan Gregg's folded stacks: "root;caller;callee weight", sorted. The input of flamegraph.pl.
- * Of a comparison, with two weights, in ns or as given: before and after, as difffolded.pl writes.
+ * Brendan Gregg's folded stacks, sorted: "root;caller;callee weight", the input of flamegraph.pl.
+ * A comparison has two weights, before and after, in ns or as given: the form of difffolded.pl.
  */
 extern const struct writer folded_writer;
 
 /*
- * The flame graph as a picture for browsers, in one file: callers above callees, all kinds of time
- * together. It is complete without its script, which adds zoom, search and details. Of a
+ * The flame graph as an SVG picture for browsers: callers above callees, all kinds of time
+ * together. It is complete without its script, which adds zoom, search and details. In a
  * comparison, colours show how each frame changed.
  */
 extern const struct writer svg_writer;
 
-/* The profile.proto of pprof, compressed: the input of `go tool pprof` and of many servers. */
+/* The gzipped profile.proto of pprof: the input of `go tool pprof` and of many servers. */
 extern const struct writer pprof_writer;
 
-/* The profiles of OpenTelemetry: otlp_profiles.h. */
+/* OpenTelemetry profiles: otlp_profiles.h. */
 extern const struct writer otlp_profiles_writer;
 
-/* The JSON of speedscope: all, then each thread and each stream of a device alone, in order of time
- * where that is known. */
+/*
+ * The JSON of speedscope: one profile of everything, then one for each thread and each stream of a
+ * device. Samples are in order of time where that is known.
+ */
 extern const struct writer speedscope_writer;
 
-/* When everything happened, for the timeline of ui.perfetto.dev: docs/timelines.md. */
+/* The timeline of the run, for ui.perfetto.dev: docs/timelines.md. */
 extern const struct writer perfetto_writer;
 
-/* The same, as far as it goes, in the JSON of chrome://tracing, which many programs read. */
+/* The timeline in the JSON of chrome://tracing, which has less, but which many programs read. */
 extern const struct writer chrome_writer;
 
-/* Sums and losses as data for other programs: docs/summary-format.md. */
+/* Sums and losses as JSON for other programs: docs/summary-format.md. */
 extern const struct writer json_summary_writer;
 
-/* What changed, as data for other programs: docs/diff-format.md. Of a comparison only. */
+/* A comparison as JSON for other programs: docs/diff-format.md. */
 extern const struct writer json_difference_writer;
 
-/* The same for browsers, with the differential picture. For comparisons alone. */
+/* A comparison as a page for browsers, with the differential flame graph. */
 extern const struct writer html_difference_writer;
 
 /*

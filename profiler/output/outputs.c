@@ -13,7 +13,7 @@ unsigned int outputs_need(const struct output_choice *choices, uint32_t count)
 	return needs;
 }
 
-/* Returns whether two paths lead to one place, as far as it is known before anything is written. */
+/* Returns whether two outputs are one file, as far as is known before they are written. */
 static bool is_same(const struct output *a, const struct output *b)
 {
 	struct stat x, y;
@@ -28,7 +28,7 @@ static bool is_same(const struct output *a, const struct output *b)
 	       x.st_ino == y.st_ino;
 }
 
-/* Before a fifo is opened: that waits for a reader. */
+/* Returns whether an earlier choice is the FIFO of choice `at`. Called before opening it. */
 static bool is_fifo_twice(const struct output_choice *choices, uint32_t at)
 {
 	struct stat st, other;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that a run writes: each a path and the format for it. All are opened before the target
- * starts, so that a mistake shows at once, and written at the end, one after the other.
+ * Opens and writes the output files of a run, each a path and its format.
+ *
+ * All files are opened before the target starts, so that a mistake shows at once. They are written
+ * at the end, one after the other.
  */
 #ifndef PROFILER_OUTPUT_OUTPUTS_H
 #define PROFILER_OUTPUT_OUTPUTS_H
@@ -25,33 +27,35 @@ struct outputs {
 	struct output files[OUTPUTS_MAX];
 };
 
-/* Returns what the writers need: enum writer_needs. */
+/* Returns what the writers need, as bits of enum writer_needs. */
 unsigned int outputs_need(const struct output_choice *choices, uint32_t count);
 
 /*
- * Opens them all. 0 or -errno, of the choice number `*failed`; -EBUSY: it is stdout, or the same
- * file, for the second time. Nothing is open then; but with -EAGAIN those before it are: it is a
- * FIFO that nobody reads yet. outputs_go_on tries again, from there on.
+ * Opens all outputs. Returns 0, or -errno of choice number `*failed`; -EBUSY: stdout, or one file,
+ * is there twice. On error no output is open, except after -EAGAIN (a FIFO without a reader): the
+ * outputs before it are, and outputs_go_on tries again from there.
  */
 int outputs_open(struct outputs *outputs, const struct output_choice *choices, uint32_t count,
 		 uint32_t *failed);
 int outputs_go_on(struct outputs *outputs, uint32_t count, uint32_t *failed);
 
-/* One of them leads to stdout, so the target's own has to go elsewhere. */
+/* Returns whether an output is stdout, so that the target's stdout has to be redirected. */
 bool outputs_take_stdout(const struct outputs *outputs);
 
-/* An open folder in which one of them will be; -1: none. */
+/* Returns the open folder of an output, or -1 if there is none. */
 int outputs_folder(const struct outputs *outputs);
 
-/* Writes number `at` and puts it in place. 0 or -errno; output_lacks_room: call it again once there
- * is more room on the file system of outputs_place. */
+/*
+ * Writes output number `at` and puts it in place. Returns 0, or -errno. If output_lacks_room, call
+ * it again once the file system of outputs_place has more room.
+ */
 int outputs_write(struct outputs *outputs, uint32_t at, const struct result *result,
 		  const struct writer_options *options, struct written *written);
 
-/* An open file or folder where number `at` is; -1: it has been closed, or takes no room. */
+/* Returns an open file or folder on the file system of output number `at`, or -1 if closed. */
 int outputs_place(const struct outputs *outputs, uint32_t at);
 
-/* Closes what has not been written: nothing has changed there. */
+/* Closes outputs that are not written yet. Their files have not changed. */
 void outputs_cancel(struct outputs *outputs);
 
 #endif

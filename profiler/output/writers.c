@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ".speedscope.json" and ".trace.json" before ".json" */
+/* longer suffixes first: ".speedscope.json" and ".trace.json" before ".json" */
 const struct writer *const writers[] = {&folded_writer,
 					&svg_writer,
 					&html_writer,

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The formats that there are, by name and by a file's extension.
+ * Lists the output formats, and finds them by name or by the extension of a path.
  */
 #ifndef PROFILER_OUTPUT_WRITERS_H
 #define PROFILER_OUTPUT_WRITERS_H
 
 #include "profiler/formats/writer.h"
 
-/* All formats, NULL at the end; the first one is that of a path without an extension. */
+/* All formats, then NULL. The first one is the format of paths without an extension. */
 extern const struct writer *const writers[];
 
-/* NULL: no format has this name. */
+/* Returns the format with this name, or NULL. */
 const struct writer *writer_with_name(const char *name);
 
 /*
- * By the path's extension; NULL: no format has it, so whoever gave it expects something else. A
- * name that only begins with a dot has none.
+ * Returns the format for the extension of a path, or NULL if no format has the extension: the user
+ * expects something else. A name like ".x" has no extension.
  */
 const struct writer *writer_for_path(const char *path);
 

@@ -1,32 +1,36 @@
 // SPDX-License-Identifier: MIT
 /*
- * A page (html/) with the result as its data, which html/data.js reads. The data is numbers and
- * texts (deflated.h), in tables; a table is its number of rows and then one column after the other.
+ * Writes a report: a page (html/) with the result as its data, which html/data.js reads.
+ *
+ * The data is numbers and texts (deflated.h), in tables. A table is its number of rows, and then
+ *one column after the other.
  *
  *	format      7
  *	texts       their lengths; then all of them
- *	            A text is a number in this table plus 1, 0 for none.
- *	facts       text (what), number
- *	losses      text (what), number
+ *	            A text is a number in this table plus 1; 0 for none.
+ *	facts       text (name), number
+ *	losses      text (name), number
  *	frames      class, name, short name, file, module, line, role (code_role.h), text of the
  *	            frame that it is folded to (0: it stays), kind (frame_kind.h)
- *	stacks      their own number minus that of the stack around them, frame; of GPU work the
- *	            frame of its launch site plus 1 (hot_spots.h; the outermost where none is
- *known), else 0; from number 1 on processes   number, pid, name threads     process, tid, name
+ *	stacks      from number 1 on: own number minus that of the stack around it; frame; of GPU
+ *	            work the frame of its launch site plus 1 (hot_spots.h; the outermost where none
+ *	            is known), else 0
+ *	processes   number, pid, name
+ *	threads     process, tid, name
  *	devices     process, number, label, name
- *	places      process, thread, device, context, stream: plus 1, 0 for unknown
+ *	places      process, thread, device, context, stream: plus 1; 0 for unknown
  *	rows        stack minus that of the row before, kind, place plus 1, count, ns, bytes
- *	weights     their number (page_weights.h); of each its title, unit and note as texts, and
- *	            its rows: stack minus that of the row before, place plus 1, count, value
- *	tables      their number; of each its key and title as texts, how many rows are left out,
- *	            its columns (label, enum report_cell_kind), and its rows (texts, frames,
- *numbers) sources     file as in frames, state (source_text.h), whether it has changed, number of
- *	            parts; then of all files the parts' first lines, then their numbers of lines;
- *	            then of each file the size of its text and the text: its parts' lines
+ *	weights     number of weights (page_weights.h); of each its title, unit and note as texts,
+ *	            and its rows: stack minus that of the row before, place plus 1, count, value
+ *	tables      number of tables; of each its key and title as texts, number of rows left out,
+ *	            columns (label, enum report_cell_kind), and rows (texts, frames, numbers)
+ *	sources     file as in frames, state (source_text.h), whether it has changed, number of
+ *	            parts; then the first lines of all files' parts, then their numbers of lines;
+ *	            then of each file the size of its text, and the text: the lines of its parts
  *
- * Only stacks, frames and places of rows and of the timeline's records are there, equal ones once.
- * With --weight, the rows' ns are values of the weight that the facts name.
- * The timeline follows (html_timeline.h).
+ * Only stacks, frames and places of rows and of the timeline's records are there, each once. With
+ * --weight, the rows' ns are values of the weight that the facts name. The timeline follows
+ * (html_timeline.h).
  */
 #include "profiler/formats/writer.h"
 
@@ -52,7 +56,7 @@
 #define DATA_FORMAT 7
 #define NONE UINT32_MAX
 
-/* The page up to its data, in .rodata by html_blob.S. */
+/* The page up to its data, from html_blob.S. */
 extern const char html_page[], html_page_end[];
 
 static const char page_end[] = "</script>\n</body>\n</html>\n";
@@ -67,7 +71,7 @@ struct facts {
 	uint32_t count, capacity;
 };
 
-/* In the order of the columns. */
+/* A frame of the page. Members are in the order of the columns. */
 struct page_frame {
 	uint32_t class, name, short_name, file, module, line, role, folded, kind;
 };
@@ -76,7 +80,7 @@ struct page {
 	const struct result *result;
 	bool failed; /* out of memory */
 
-	struct code_roles *roles; /* NULL: others' code is folded already */
+	struct code_roles *roles; /* NULL: library code is folded already */
 
 	struct text_table texts;
 
@@ -84,16 +88,16 @@ struct page {
 
 	RECORD_SET(struct page_frame) frames;
 
-	uint32_t *sites;            /* by the page's stack: the page's frame plus 1 */
-	struct named_stacks stacks; /* numbered as in the page; the first is the root */
+	uint32_t *sites;            /* by stack of the page: the page's frame plus 1 */
+	struct named_stacks stacks; /* the page's; the first is the root */
 
-	/* by the result's numbers: the page's; NONE: no row has it */
+	/* by number in the result: number in the page; NONE: not in use */
 	uint32_t *frame_numbers, *stack_numbers, *place_numbers;
-	/* with the places of the result, and behind them those that only weights have */
+	/* has the places of the result, and behind them places that only weights have */
 	const struct result *placed;
-	uint32_t *places; /* the page's, as numbers of these */
+	uint32_t *places; /* by place of the page: place of `placed` */
 	uint32_t place_count;
-	uint32_t *row_order; /* by stack */
+	uint32_t *row_order; /* rows sorted by stack of the page */
 	struct page_weights weights;
 	struct html_timeline *timeline;
 	struct report_tables report_table;
@@ -102,7 +106,7 @@ struct page {
 
 /* ---- texts ---- */
 
-/* The number of a text, which must stay; plus 1. */
+/* Returns the number of a text plus 1, or 0 for NULL. The text is borrowed. */
 static uint32_t add_text(struct page *p, const char *text)
 {
 	uint32_t number = text ? text_table_number(&p->texts, text) + 1 : 0;
@@ -133,7 +137,7 @@ static void add_loss(void *context, const struct loss *loss)
 	add_to(p, &p->losses, loss->what, loss->count);
 }
 
-/* The words of facts are those that html/about_view.js looks for. */
+/* Adds the facts, by the names that html/about_view.js looks for. */
 static void add_facts(struct page *p, const struct written *written)
 {
 	static const char *const kinds[ROW_KINDS] = {[ROW_CPU] = "cpu ns",
@@ -145,7 +149,7 @@ static void add_facts(struct page *p, const struct written *written)
 	const struct ledger *l = t->ledger;
 	uint64_t from_ns, to_ns;
 
-	/* texts: the number is the text's */
+	/* the number of a fact that is a text is that of the text */
 	add_fact(p, "version", add_text(p, PROFILE_VERSION));
 	add_fact(p, "command", add_text(p, t->command));
 	if (t->shown)
@@ -234,7 +238,7 @@ static uint32_t number_of_frame(struct page *p, uint32_t frame)
 				  .kind = frame_kind_of(f)};
 	if (frame_is_folded(f))
 		key.class = CLASS_NATIVE;
-	/* a function of the runtime that has called the driver is the program's call */
+	/* with a static runtime, its function is the CUDA call of the program */
 	if (f->class == CLASS_NATIVE && cuda_function_of(f->name))
 		key.class = CLASS_API;
 	add_role(p, f, &key);
@@ -262,7 +266,7 @@ static void mark_rows(struct page *p)
 	}
 }
 
-/* Adds the stacks of rows and records, and those around them. */
+/* Adds the stacks of rows and records, and the stacks around them. */
 static void add_stacks(struct page *p)
 {
 	const struct result *r = p->result;
@@ -319,7 +323,7 @@ static void add_places(struct page *p)
 	}
 }
 
-/* Rows in order of the page's stacks: their numbers are then close to each other. */
+/* Orders rows by stack of the page, for small differences. Returns false if out of memory. */
 static bool order_rows(const struct page *p, const struct result *r, uint32_t *order)
 {
 	uint32_t *next = calloc(p->stacks.count + 1, sizeof(*next));
@@ -338,7 +342,7 @@ static bool order_rows(const struct page *p, const struct result *r, uint32_t *o
 
 /* ---- writing ---- */
 
-/* `i` is the row in `value`. */
+/* Writes a column. `value` is an expression in the row `i`. */
 #define COLUMN(data, count, value)                     \
 	do {                                           \
 		for (uint32_t i = 0; i < (count); i++) \
@@ -417,7 +421,7 @@ static void write_places(struct page *p, struct deflated *data)
 	COLUMN(data, r->device_count, add_text(p, r->devices[i].name));
 	deflated_number(data, p->place_count);
 	for (int part = 0; part < PLACE_PARTS; part++)
-		/* UINT32_MAX, unknown, becomes 0 */
+		/* PLACE_UNKNOWN + 1 is 0 */
 		COLUMN(data, p->place_count, p->placed->places[p->places[i]].part[part] + 1);
 }
 
@@ -426,7 +430,7 @@ static uint32_t place_number(const struct page *p, const struct row *row)
 	return row->place < p->placed->place_count ? p->place_numbers[row->place] + 1 : 0;
 }
 
-/* How many rows there are, and their stacks. */
+/* Writes the number of rows, and their stacks. */
 static void write_row_stacks(const struct page *p, struct deflated *data, const struct row *rows,
 			     uint32_t count, const uint32_t *order)
 {
@@ -455,7 +459,7 @@ static void write_rows(const struct page *p, struct deflated *data)
 	COLUMN(data, count, rows[order[i]].bytes);
 }
 
-/* False: out of memory. */
+/* Writes a weight. Returns false if out of memory. */
 static bool write_weight(struct page *p, struct deflated *data, const struct page_weight *weight)
 {
 	const struct result *r = &weight->result;
@@ -486,7 +490,7 @@ static bool write_weights(struct page *p, struct deflated *data)
 	return is_done;
 }
 
-/* Their texts, ahead of writing. */
+/* Adds the texts of weights, ahead of writing. */
 static void add_weight_texts(struct page *p)
 {
 	for (uint32_t i = 0; i < p->weights.count; i++) {
@@ -498,7 +502,7 @@ static void add_weight_texts(struct page *p)
 	}
 }
 
-/* The page has numbers with a fraction as texts. */
+/* Adds a number with a fraction, which is a text in the page. */
 static uint64_t add_real(struct page *p, double number)
 {
 	char text[40];
@@ -517,7 +521,7 @@ static uint64_t report_cell_number(struct page *p, enum report_cell_kind kind,
 	return kind == REPORT_CELL_FRAME ? number_of_frame(p, (uint32_t)cell.number) : cell.number;
 }
 
-/* Their texts and frames, ahead of writing. */
+/* Adds the texts and frames of report tables, ahead of writing. */
 static void add_report_table(struct page *p)
 {
 	for (uint32_t t = 0; t < p->report_table.count; t++) {
@@ -554,7 +558,7 @@ static void write_report_tables(struct page *p, struct deflated *data)
 	}
 }
 
-/* Their paths are those of frames, so texts already. */
+/* Writes the sources. Their paths are those of frames, so texts already. */
 static void write_sources(struct page *p, struct deflated *data)
 {
 	const struct source_file *files = p->sources.files;
@@ -671,7 +675,7 @@ static int write_html(const struct result *result, const struct writer_options *
 	struct page p = {.result = result};
 	int err = -ENOMEM;
 
-	(void)options; /* in ns, whatever the unit */
+	(void)options; /* pages are in ns, whatever the unit */
 	*written = written_in_ns(result);
 	err = report_tables_of(result, &p.report_table);
 	if (!err)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What changed between runs, as a page for browsers: totals, tables of what changed most, and the
- * differential picture (svg.c), which brings its own script. The page needs no network, and loads
- * nothing: its Content-Security-Policy allows its own script and styles alone, by their hashes
+ * Writes a comparison as a page for browsers: totals, tables of what changed most, and the
+ * differential picture (svg.c), which brings its own script. The page loads nothing, and needs no
+ * network. Its Content-Security-Policy allows only its own script and styles, by their hashes
  * (html/policy).
  */
 #include "profiler/formats/writer.h"
@@ -16,9 +16,9 @@
 
 #define NAME_CHARACTERS 300
 #define COMMAND_CHARACTERS 2000
-#define ROWS 30 /* of a table */
+#define ROWS 30 /* most rows of a table */
 
-/* The page's style, and what its policy allows, in .rodata by html_difference_blob.S. */
+/* The page's style and its policy, from html_difference_blob.S. */
 extern const char difference_style[], difference_style_end[];
 extern const char difference_policy[], difference_policy_end[];
 
@@ -27,7 +27,7 @@ struct page {
 	FILE *out;
 };
 
-/* "12.345 ms", "1.500 GiB"; a weight as it is. */
+/* Writes "12.345 ms", "1.500 GiB", or a plain number for weights and counts. */
 static void put_amount(const struct page *p, const struct change *change, double amount,
 		       bool has_sign)
 {
@@ -100,7 +100,7 @@ static const char *const total_names[COMPARISON_TOTALS] = {
 	[TOTAL_LEFT] = "memory never freed",
 	[TOTAL_ERRORS] = "CUDA calls that failed"};
 
-/* Tells what the lengths of the runs mean for the rows. */
+/* Writes how the lengths of the runs affect the rows. */
 static void put_length(const struct page *p)
 {
 	const struct comparison *c = p->comparison;
@@ -191,7 +191,7 @@ static void put_side(const struct page *p, const char *word, enum comparison_sid
 		p->comparison->runs[side] == 1 ? "" : "s");
 }
 
-/* The picture without its first line, which is for XML alone. */
+/* Writes the picture without its first line, the XML declaration. */
 static int put_picture(const struct page *p, const struct result *result,
 		       const struct writer_options *options, struct written *written)
 {

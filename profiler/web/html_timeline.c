@@ -13,7 +13,7 @@
 
 enum {
 	PART_RECORDS = 1 << 16,
-	/* durations in eight classes for each power of two */
+	/* classes of durations: eight for each power of two */
 	CLASSES = 64 * 8,
 	FIRST_BINS_SHIFT = 20,
 };
@@ -22,7 +22,7 @@ enum part_kind { PART_OF_RECORDS, PART_OF_SUMS, PART_END };
 
 static const struct html_timeline_limits usual_limits = {6000000, 2000000};
 
-/* A sum of records that are too short to be shown one by one. */
+/* A sum of records that are too short to show one by one. */
 struct sum {
 	uint32_t place, stack, bin, kind;
 	uint64_t first_ns, ns, bytes, count;
@@ -31,23 +31,23 @@ struct sum {
 struct html_timeline {
 	const struct result *result;
 	struct html_timeline_limits limits;
-	uint8_t *stacks, *places; /* by the result's numbers: 1 for those of records */
-	uint64_t readable;        /* records that could be read once */
-	uint64_t lost;            /* records that could not, once or twice */
+	uint8_t *stacks, *places; /* by number in the result: 1 if a record has it */
+	uint64_t readable;        /* records read by the first pass */
+	uint64_t lost;            /* records that either pass could not read */
 	uint64_t first_ns, last_ns;
-	uint32_t shortest; /* the class of durations that are kept alone; below: in sums */
+	uint32_t shortest; /* class of the shortest durations that are not in sums */
 	uint64_t of_class[CLASSES];
 
-	struct timeline_record *part; /* with the page's stacks and places */
+	struct timeline_record *part; /* with stacks and places of the page */
 	uint32_t part_count;
 	RECORD_SET(struct sum) sums;
 	uint32_t bin_shift;
 	uint64_t written, summed;
 };
 
-/* ---- what there is ---- */
+/* ---- first pass ---- */
 
-/* In order of the durations. */
+/* Returns the class of a duration. Longer durations have larger classes. */
 static uint32_t class_of(uint64_t ns)
 {
 	uint32_t power;
@@ -73,7 +73,7 @@ static void note(struct html_timeline *h, const struct timeline_record *record)
 	h->readable++;
 }
 
-/* 0 or -ENOMEM. */
+/* Surveys the records, and chooses the shortest to show. Returns 0, or -ENOMEM. */
 static int read_once(struct html_timeline *h)
 {
 	const struct timeline *timeline = h->result->timeline;
@@ -92,7 +92,7 @@ static int read_once(struct html_timeline *h)
 		if (kept > h->limits.records)
 			break;
 	}
-	/* the first bins: some 2^20 */
+	/* begin with at most 2^20 bins */
 	while ((h->last_ns - h->first_ns) >> h->bin_shift >> FIRST_BINS_SHIFT)
 		h->bin_shift++;
 	return 0;
@@ -146,7 +146,7 @@ void html_timeline_mark(const struct html_timeline *h, uint32_t *stacks, uint32_
 
 /* ---- sums of short records ---- */
 
-/* 0 or -ENOMEM. */
+/* Adds to a sum, or makes one. Returns 0, or -ENOMEM. */
 static int add_sum(struct html_timeline *h, const struct sum *sum)
 {
 	const uint32_t key[] = {sum->place, sum->stack, sum->bin, sum->kind};
@@ -163,7 +163,7 @@ static int add_sum(struct html_timeline *h, const struct sum *sum)
 	return 0;
 }
 
-/* Two bins become one. */
+/* Halves the number of bins. Returns 0, or -ENOMEM. */
 static int coarsen(struct html_timeline *h)
 {
 	struct sum *old = h->sums.list;
@@ -231,7 +231,7 @@ static int compare_records(const void *a, const void *b)
 	return order ? order : compare_numbers(x->correlation, y->correlation);
 }
 
-/* `i` is the record in `value`, `is_first` the first of its group. */
+/* Writes a column. `value` is an expression in the record `i`; `is_first` is that of its group. */
 #define COLUMN(value)                                                                        \
 	do {                                                                                 \
 		for (uint32_t i = 0; i < count; i++) {                                       \
@@ -264,7 +264,7 @@ static void write_groups(const struct html_timeline *h, struct deflated *data)
 	}
 }
 
-/* Writes the records in h->part; `graph_node` is the count of sums. */
+/* Writes the records in h->part. In sums, `graph_node` is their number of records. */
 static int write_part(struct html_timeline *h, enum part_kind kind, FILE *out)
 {
 	const struct timeline_record *part = h->part;
@@ -302,7 +302,7 @@ static int take(struct html_timeline *h, const struct timeline_record *record,
 	r.stack.number = stack < h->result->stack_count ? stacks[stack] : NONE;
 	r.place.number = r.place.number < h->result->place_count ? places[r.place.number] : NONE;
 	if (r.stack.number == NONE || r.start_ns < h->first_ns || r.start_ns > h->last_ns) {
-		h->lost++; /* not what was read before */
+		h->lost++; /* not the record that the first pass read */
 		return 0;
 	}
 	if (class_of(r.duration_ns) < h->shortest)
@@ -341,7 +341,7 @@ static int compare_sums(const void *a, const void *b)
 	return order ? order : compare_numbers(x->stack, y->stack);
 }
 
-/* One behind the other. */
+/* Writes the sums, shifted so that those at one place do not overlap. */
 static int write_sums(struct html_timeline *h, FILE *out)
 {
 	int err = 0;

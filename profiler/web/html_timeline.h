@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The run's timeline (profiler/model/timeline.h) within a page, which html/timeline.js reads:
- * parts, each of them an element of its own with compressed numbers (deflated.h), so that the page
- * unpacks them one after the other and stays alive meanwhile.
+ * Writes the run's timeline (profiler/model/timeline.h) into a page, which html/timeline.js reads.
+ *
+ * The timeline is in parts. Each part is an element with compressed numbers (deflated.h). So the
+ * page unpacks one part after the other, and stays responsive.
  *
  *	<script type="application/octet-stream" class="timeline">...</script>
  *
- * A part begins with a number that says what it is:
+ * A part begins with its kind:
  *
  *	0, records  in the order of collecting; within a part in order of kind, place, start
- *	1, sums     the same, of sums of short records
+ *	1, sums     of short records, in that order
  *	2, the end  once, at last
  *
- * Parts of records and of sums are a table of groups, and a table of records, which belong to the
- * groups in turn. A table is its number of rows and then one column after the other.
+ * Parts of records and of sums have a table of groups, and then a table of records. The groups take
+ * their records from that table in turn. A table is its number of rows, and then one column after
+ * the other.
  *
  *	groups      kind, place plus 1, number of records,
  *	            start of the first record: ns since the command's start, signed
@@ -25,16 +27,16 @@
  *	            bytes
  *	            shape
  *	the end     numbers of: records and sums written, records in sums, records lost,
- *	            kernels whose shape is lost; a text's length, and the text: why
+ *	            kernels whose shape is lost; length and text of the reason for the losses;
  *	            shapes, numbered from 1: grid (3), block (3), static and dynamic
  *	            shared memory, registers
  *
- * Signed numbers are 2n, and -2n-1 below 0. Stacks and places are numbered as in the page.
+ * Signed numbers are 2n, and -2n-1 below 0. Stacks and places have the page's numbers.
  *
- * A page holds as many records as a browser can. Beyond that, the shortest ones are summed up:
- * those with the same kind, place and stack that begin in the same part of the run. Duration and
- * bytes of a sum are exactly those of its records. It begins with the first of them, or behind the
- * sum before it at this place. Nothing is left out.
+ * A page holds as many records as a browser can. Beyond that, the shortest records are summed up,
+ *by kind, place, stack and bin of the run's time. Duration and bytes of a sum are exactly those of
+ *its records. A sum begins with the first of them, or behind the sum before it at this place.
+ *Nothing is left out.
  */
 #ifndef PROFILER_WEB_HTML_TIMELINE_H
 #define PROFILER_WEB_HTML_TIMELINE_H
@@ -44,27 +46,27 @@
 #include "profiler/model/result.h"
 
 struct html_timeline_limits {
-	uint64_t records; /* single ones */
-	uint32_t sums;    /* more only if so many stacks and places differ */
+	uint64_t records; /* most records that are not in sums */
+	uint32_t sums;    /* most sums, unless more stacks and places differ */
 };
 
 struct html_timeline;
 
 /*
- * Reads the result's timeline once. `limits`: NULL for those of a page. NULL with errno: out of
- * memory. A result without a timeline has none in the page.
+ * Reads the result's timeline once. `limits` is NULL for those of a page. Returns NULL with errno
+ * set if out of memory. A result without a timeline writes no parts.
  */
 struct html_timeline *html_timeline_new(const struct result *result,
 					const struct html_timeline_limits *limits);
 void html_timeline_free(struct html_timeline *h);
 
-/* Sets used[stack] for each of the result's stacks that a record has, likewise places. */
+/* Sets stacks[stack] and places[place] to `value` for each stack and place of a record. */
 void html_timeline_mark(const struct html_timeline *h, uint32_t *stacks, uint32_t *places,
 			uint32_t value);
 
 /*
- * Writes the parts. The page's numbers, by the result's. 0 or -errno: -ENOMEM, -EIO. Records that
- * can no longer be read are counted as lost.
+ * Writes the parts. `stacks` and `places` give the page's numbers, by those of the result. Returns
+ * 0, -ENOMEM or -EIO. Records that can no longer be read are counted as lost.
  */
 int html_timeline_write(struct html_timeline *h, const uint32_t *stacks, const uint32_t *places,
 			FILE *out);

@@ -11,7 +11,7 @@ static bool has_stacks_of(const struct result *result, const struct result *whol
 	return !whole || (whole->stacks == result->stacks && whole->frames == result->frames);
 }
 
-/* The last one of the list; an empty one is dropped. */
+/* Keeps the weight that was made last, unless it is empty or `err` is set. Returns `err`. */
 static int keep(struct page_weights *w, const char *title, int err)
 {
 	struct page_weight *weight = &w->list[w->count];
