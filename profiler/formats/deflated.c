@@ -11,42 +11,31 @@
 
 struct deflated {
 	FILE *out;
-	FILE *packed; /* encoded as base64 into `out` */
+	FILE *packed; /* compressed data, in `bytes` once closed */
+	char *bytes;
+	size_t size;
 	struct gzip *gzip;
 	FILE *plain; /* compressed into `packed` */
-	uint32_t rest_size;
-	unsigned char rest[3]; /* bytes of `packed` that are less than a group of base64 */
 };
 
 /* ---- base64 (RFC 4648) ---- */
 
-static void write_group(FILE *out, const unsigned char *bytes, uint32_t size)
+static void write_base64(FILE *out, const unsigned char *bytes, size_t size)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	uint32_t bits = (uint32_t)bytes[0] << 16;
 
-	bits |= size > 1 ? (uint32_t)bytes[1] << 8 : 0;
-	bits |= size > 2 ? bytes[2] : 0;
-	putc_unlocked(digits[bits >> 18], out);
-	putc_unlocked(digits[bits >> 12 & 63], out);
-	putc_unlocked(size > 1 ? digits[bits >> 6 & 63] : '=', out);
-	putc_unlocked(size > 2 ? digits[bits & 63] : '=', out);
-}
+	for (size_t i = 0; i < size; i += 3) {
+		size_t left = size - i;
+		uint32_t bits = (uint32_t)bytes[i] << 16;
 
-/* Encodes like write(2), for fopencookie(3). */
-static ssize_t write_packed(void *cookie, const char *data, size_t size)
-{
-	struct deflated *d = cookie;
-
-	for (size_t i = 0; i < size; i++) {
-		d->rest[d->rest_size++] = (unsigned char)data[i];
-		if (d->rest_size < sizeof(d->rest))
-			continue;
-		write_group(d->out, d->rest, d->rest_size);
-		d->rest_size = 0;
+		bits |= left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0;
+		bits |= left > 2 ? bytes[i + 2] : 0;
+		putc_unlocked(digits[bits >> 18], out);
+		putc_unlocked(digits[bits >> 12 & 63], out);
+		putc_unlocked(left > 1 ? digits[bits >> 6 & 63] : '=', out);
+		putc_unlocked(left > 2 ? digits[bits & 63] : '=', out);
 	}
-	return ferror(d->out) ? -1 : (ssize_t)size;
 }
 
 /* ---- data ---- */
@@ -66,7 +55,7 @@ struct deflated *deflated_new(FILE *out)
 	if (!d)
 		return NULL;
 	d->out = out;
-	d->packed = fopencookie(d, "w", (cookie_io_functions_t){.write = write_packed});
+	d->packed = open_memstream(&d->bytes, &d->size);
 	d->gzip = d->packed ? gzip_new(d->packed) : NULL;
 	d->plain =
 		d->gzip ? fopencookie(d, "w", (cookie_io_functions_t){.write = write_plain}) : NULL;
@@ -95,9 +84,10 @@ int deflated_finish(struct deflated *d)
 	failed |= d->plain && fclose(d->plain) != 0;
 	failed |= !d->gzip || gzip_finish(d->gzip) != 0;
 	failed |= !d->packed || fclose(d->packed) != 0;
-	if (d->rest_size > 0)
-		write_group(d->out, d->rest, d->rest_size);
+	if (!failed)
+		write_base64(d->out, (const unsigned char *)d->bytes, d->size);
 	failed |= ferror(d->out) != 0;
+	free(d->bytes);
 	gzip_free(d->gzip);
 	free(d);
 	return failed ? -EIO : 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/formats/json.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,12 +189,10 @@ void json_uint(struct json *j, const char *key, uint64_t value)
 
 void json_uint_text(struct json *j, const char *key, uint64_t value)
 {
-	char text[22], *end = text + sizeof(text), *at;
+	char text[24];
+	int length = snprintf(text, sizeof(text), "\"%" PRIu64 "\"", value);
 
-	end[-1] = '"';
-	at = put_digits(end - 1, value);
-	*--at = '"';
-	put_value(j, key, at, end);
+	put_value(j, key, text, text + length);
 }
 
 void json_real(struct json *j, const char *key, double value)
@@ -223,12 +222,10 @@ void json_thousandths(struct json *j, const char *key, uint64_t thousandths)
 
 void json_int(struct json *j, const char *key, int64_t value)
 {
-	char digits[21], *end = digits + sizeof(digits);
-	char *at = put_digits(end, value < 0 ? -(uint64_t)value : (uint64_t)value);
+	char text[24];
+	int length = snprintf(text, sizeof(text), "%" PRId64, value);
 
-	if (value < 0)
-		*--at = '-';
-	put_value(j, key, at, end);
+	put_value(j, key, text, text + length);
 }
 
 void json_bool(struct json *j, const char *key, bool value)

@@ -134,18 +134,14 @@ void otlp_fixed64(struct otlp *o, uint32_t field, const char *name, uint64_t val
 
 void otlp_id(struct otlp *o, uint32_t field, const char *name, const uint8_t *id, uint32_t size)
 {
-	static const char digits[] = "0123456789abcdef";
-	char text[2 * ID_BYTES_MAX + 1], *at = text;
+	char text[2 * ID_BYTES_MAX + 1];
 
 	if (o->encoding == OTLP_PROTOBUF) {
 		protobuf_bytes(&o->protobuf, field, id, size);
 		return;
 	}
-	for (uint32_t i = 0; i < size && i < ID_BYTES_MAX; i++) {
-		*at++ = digits[id[i] >> 4];
-		*at++ = digits[id[i] & 15];
-	}
-	*at = '\0';
+	for (uint32_t i = 0; i < size && i < ID_BYTES_MAX; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
 	json_text(&o->json, name, text);
 }
 

@@ -22,7 +22,7 @@
 #include "profiler/formats/json.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/text.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
@@ -41,17 +41,28 @@ struct entry {
 	uint64_t ns, start_ns;
 };
 
+/* Members by which records find their row. */
+struct row_key {
+	uint64_t path; /* hash of the stack, without the root frames of --by */
+	uint32_t kind, place;
+};
+
+struct keyed_row {
+	struct row_key key;
+	uint32_t row;
+};
+
 struct walk {
 	const struct result *result;
 	struct json json;
 	struct entry *rows;
 	struct entry *moments; /* records of rows that are timed */
 	uint32_t moment_count, moment_capacity;
-	uint32_t *ranks;         /* by stack */
-	uint64_t *paths;         /* by stack: hash, without the root frames of --by */
-	uint64_t *record_ns;     /* by row: sum of its records */
-	struct hash_index index; /* rows by kind, place and path */
-	uint32_t *path;          /* frames of a stack, the innermost first */
+	uint32_t *ranks;     /* by stack */
+	uint64_t *paths;     /* by stack: as in struct row_key */
+	uint64_t *record_ns; /* by row: sum of its records */
+	RECORD_SET(struct keyed_row) index;
+	uint32_t *path; /* frames of a stack, the innermost first */
 	uint32_t path_capacity;
 	bool failed; /* out of memory, or the timeline cannot be read */
 };
@@ -200,26 +211,6 @@ static bool hash_paths(struct walk *w)
 	return true;
 }
 
-struct row_key {
-	const struct walk *w;
-	uint64_t path;
-	uint32_t kind, place;
-};
-
-static bool is_row(const void *records, uint32_t position, const void *key)
-{
-	const struct row_key *k = key;
-	const struct row *row = &((const struct row *)records)[position];
-
-	return row->kind == k->kind && row->place == k->place && k->w->paths[row->stack] == k->path;
-}
-
-static uint32_t hash_of_row(const struct row_key *key)
-{
-	return hash_finish(
-		hash_step(hash_step(hash_seed.first, key->path, 0), key->kind, key->place));
-}
-
 static bool index_rows(struct walk *w)
 {
 	const struct result *r = w->result;
@@ -229,17 +220,17 @@ static bool index_rows(struct walk *w)
 		return false;
 	for (uint32_t i = 0; i < r->row_count; i++) {
 		const struct row *row = &r->rows[i];
-		const struct row_key key = {w, w->paths[row->stack], row->kind, row->place};
+		const struct keyed_row keyed = {{w->paths[row->stack], row->kind, row->place}, i};
 
 		/* if records cannot tell two rows apart, neither row adds up */
 		if (row->place < r->place_count &&
-		    hash_index_add(&w->index, hash_of_row(&key), i) != 0)
+		    record_get(&w->index, &keyed.key, &keyed) == RECORD_NONE)
 			return false;
 	}
 	return true;
 }
 
-/* Returns the row that a record is part of, or HASH_INDEX_NONE. */
+/* Returns the row that a record is part of, or RECORD_NONE. */
 static uint32_t find_row(const struct walk *w, const struct timeline_record *record)
 {
 	static const uint32_t kinds[TIMELINE_KINDS] = {[TIMELINE_CPU_SAMPLE] = ROW_CPU,
@@ -248,28 +239,28 @@ static uint32_t find_row(const struct walk *w, const struct timeline_record *rec
 						       [TIMELINE_WAIT] = ROW_KINDS,
 						       [TIMELINE_CALL] = ROW_CALL};
 	uint32_t stack = result_record_stack(w->result, record);
-	struct row_key key = {.w = w, .kind = kinds[record->kind], .place = record->place.number};
+	struct row_key key = {.kind = kinds[record->kind], .place = record->place.number};
+	uint32_t at;
 
 	if (key.kind == ROW_KINDS || stack >= w->result->stack_count || !record->duration_ns)
-		return HASH_INDEX_NONE;
+		return RECORD_NONE;
 	key.path = w->paths[stack];
-	return hash_index_find(&w->index, hash_of_row(&key), is_row, w->result->rows, &key);
+	at = record_find(&w->index, &key);
+	return at != RECORD_NONE ? w->index.list[at].row : RECORD_NONE;
 }
 
 static bool keep_moment(struct walk *w, const struct timeline_record *record, uint32_t row)
 {
-	const struct entry *of = &w->rows[row];
 	struct entry *moment;
 
 	if (!array_make_room(&w->moments, w->moment_count, &w->moment_capacity,
 			     sizeof(*w->moments)))
 		return false;
-	moment = &w->moments[w->moment_count];
-	*moment = *of;
+	moment = &w->moments[w->moment_count++];
+	*moment = w->rows[row];
 	moment->number = row; /* until drop_incomplete */
 	moment->ns = record->duration_ns;
 	moment->start_ns = record->start_ns;
-	w->moment_count++;
 	w->record_ns[row] += record->duration_ns;
 	return true;
 }
@@ -283,7 +274,7 @@ static void read_moments(struct walk *w)
 	while (reader && (more = timeline_reader_next(reader, &record)) == 1) {
 		uint32_t row = find_row(w, record);
 
-		if (row == HASH_INDEX_NONE)
+		if (row == RECORD_NONE)
 			continue;
 		if (w->moment_count == MOMENTS_MAX) {
 			w->moment_count = 0;
@@ -572,7 +563,7 @@ static int write_speedscope(const struct result *result, const struct writer_opt
 	free(w.ranks);
 	free(w.paths);
 	free(w.record_ns);
-	hash_index_release(&w.index);
+	record_set_release(&w.index.set);
 	free(w.path);
 	if (w.failed)
 		return -ENOMEM;
