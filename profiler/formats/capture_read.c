@@ -754,7 +754,7 @@ static void finish(struct profile_capture *c)
 	r->record_stack_count = c->stacks.count;
 }
 
-static void drop_memory_of_reading(struct profile_capture *c)
+static void free_reader(struct profile_capture *c)
 {
 	gunzip_free(c->gunzip);
 	c->gunzip = NULL;
@@ -788,7 +788,7 @@ struct profile_capture *capture_read(FILE *in, const char *folder, bool needs_ti
 		finish(c);
 	if (!c->error && c->memory.refused) /* place_names does not report it */
 		fail(c, CAPTURE_TOO_LARGE);
-	drop_memory_of_reading(c);
+	free_reader(c);
 	*error = c->error;
 	if (!c->error)
 		return c;
@@ -800,7 +800,7 @@ void capture_free(struct profile_capture *c)
 {
 	if (!c)
 		return;
-	drop_memory_of_reading(c);
+	free_reader(c);
 	for (uint32_t i = 0; i < c->texts.count; i++)
 		free(c->texts.list[i]);
 	record_set_release(&c->texts.set);

@@ -500,7 +500,7 @@ static void count_time(struct written *written, const struct timeline_record *re
 }
 
 /* Splits the command into words, for the resource. Returns false if out of memory. */
-static bool know_command(struct span_maker *s, const struct result *result)
+static bool parse_command(struct span_maker *s, const struct result *result)
 {
 	const struct totals *t = &result->totals;
 	const char *command = t->program ? t->program : t->command;
@@ -682,7 +682,7 @@ uint64_t span_maker_number(const struct span_maker *s)
 int span_maker_flush(struct span_maker *s, const struct result *result)
 {
 	s->error = 0;
-	if (s->batch_count && know_command(s, result))
+	if (s->batch_count && parse_command(s, result))
 		put_batch(s);
 	s->batch_count = 0;
 	return s->error;
@@ -692,7 +692,7 @@ int span_maker_end(struct span_maker *s, const struct result *result, const stru
 {
 	int err = span_maker_flush(s, result);
 
-	if (err || !know_command(s, result))
+	if (err || !parse_command(s, result))
 		return s->error;
 	begin_request(s);
 	if (s->error)

@@ -58,7 +58,7 @@ static uint32_t class_of(uint64_t ns)
 	return (power - 2) * 8 + (uint32_t)(ns >> (power - 3) & 7);
 }
 
-static void note(struct html_timeline *h, const struct timeline_record *record)
+static void survey(struct html_timeline *h, const struct timeline_record *record)
 {
 	uint32_t stack = result_record_stack(h->result, record);
 
@@ -84,7 +84,7 @@ static int read_once(struct html_timeline *h)
 	if (!reader)
 		return -ENOMEM;
 	while (timeline_reader_next(reader, &record) == 1)
-		note(h, record);
+		survey(h, record);
 	timeline_reader_free(reader);
 	h->lost = timeline_stats(timeline).records - h->readable;
 	for (h->shortest = CLASSES; h->shortest > 0; h->shortest--) {
@@ -181,7 +181,7 @@ static int coarsen(struct html_timeline *h)
 	return err;
 }
 
-static int take_short(struct html_timeline *h, const struct timeline_record *r)
+static int add_short(struct html_timeline *h, const struct timeline_record *r)
 {
 	int err = add_sum(
 		h, &(struct sum){.first_ns = r->start_ns,
@@ -293,8 +293,8 @@ static int write_part(struct html_timeline *h, enum part_kind kind, FILE *out)
 	return deflated_finish(data);
 }
 
-static int take(struct html_timeline *h, const struct timeline_record *record,
-		const uint32_t *stacks, const uint32_t *places, FILE *out)
+static int add_record(struct html_timeline *h, const struct timeline_record *record,
+		      const uint32_t *stacks, const uint32_t *places, FILE *out)
 {
 	struct timeline_record r = *record;
 	uint32_t stack = result_record_stack(h->result, record);
@@ -306,7 +306,7 @@ static int take(struct html_timeline *h, const struct timeline_record *record,
 		return 0;
 	}
 	if (class_of(r.duration_ns) < h->shortest)
-		return take_short(h, &r);
+		return add_short(h, &r);
 	h->part[h->part_count++] = r;
 	return h->part_count < PART_RECORDS ? 0 : write_part(h, PART_OF_RECORDS, out);
 }
@@ -323,7 +323,7 @@ static int write_records(struct html_timeline *h, const uint32_t *stacks, const 
 		return -ENOMEM;
 	while (!err && seen < h->readable && timeline_reader_next(reader, &record) == 1) {
 		seen++;
-		err = take(h, record, stacks, places, out);
+		err = add_record(h, record, stacks, places, out);
 	}
 	timeline_reader_free(reader);
 	h->lost += h->readable - seen;

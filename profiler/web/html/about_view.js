@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The run: what was measured, what was lost, and what measuring cost.
+// Shows the run: what was measured, what was lost, and what measuring cost.
 import {make} from "./dom.js";
 import {clip, formatBytes, formatCount, formatShare, formatTime, plural} from "./format.js";
 
@@ -19,7 +19,7 @@ function table(rows, name) {
 	);
 }
 
-// Who hands the file on hands them on.
+// Tells how many lines of source the file holds: whoever passes the file on passes them on, too.
 function sayLines(sources) {
 	const lines = sources.reduce((sum, source) => sum + source.lines.size, 0);
 

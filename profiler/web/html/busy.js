@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How busy GPUs were. Times within [from, to); idle and busy are all of it.
+// Computes how busy GPUs were, within [from, to). Idle and busy time add up to all of it.
 import {mergeLanes} from "./timeline.js";
 
 export const WORK_KERNEL = 0,
@@ -10,19 +10,19 @@ const COLLECTIVE = /^(\[GPU_Kernel\])?(void )?nccl/i,
 	COPY = /^\[GPU_(Memcpy|Memset|UVM)/;
 export const MOST_AT_ONCE = 8; // and more
 
-// By frame, what kind of work it is.
+// Returns the kind of work of each frame.
 export function worksOfFrames(frames) {
 	return Uint8Array.from(frames.name, name =>
 		COPY.test(name) ? WORK_COPY : COLLECTIVE.test(name) ? WORK_COLLECTIVE : WORK_KERNEL,
 	);
 }
 
-// By span, what kind of work it is; `works` by frame.
+// Returns the kind of work of a span; `works` is by frame.
 export function workOfSpan(works, store, i) {
 	return works[store.frameAt(i)] ?? WORK_KERNEL;
 }
 
-// The devices' labels, with their lanes, in order of their names.
+// Returns the labels of devices with their lanes, in order of the labels.
 export function lanesByDevice(timeline, passes = () => true) {
 	const devices = new Map();
 
@@ -32,7 +32,7 @@ export function lanesByDevice(timeline, passes = () => true) {
 	return new Map([...devices].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 }
 
-// Goes through the operations of lanes in order of time. `workOf` and `passes` are by span.
+// Visits the operations of lanes in order of time. `workOf` and `passes` are by span.
 export function sumBusy(store, lanes, from, to, workOf, passes = null) {
 	const order = mergeLanes(store, lanes),
 		open = [0, 0, 0]; // by work: how many run
@@ -48,7 +48,7 @@ export function sumBusy(store, lanes, from, to, workOf, passes = null) {
 	};
 	const start = [],
 		end = [];
-	// the operations that run: a heap by their ends
+	// running operations: a heap by end
 	const ends = [],
 		works = [];
 	let now = from;
@@ -126,7 +126,7 @@ export function sumBusy(store, lanes, from, to, workOf, passes = null) {
 
 		endUntil(first);
 		goTo(first);
-		// what follows at once belongs to the same interval
+		// adjacent time belongs to the same interval
 		if (ends.length === 0) {
 			if (end.length > 0 && end[end.length - 1] === first) end.pop();
 			else start.push(first);
@@ -147,7 +147,7 @@ export function sumBusy(store, lanes, from, to, workOf, passes = null) {
 	};
 }
 
-// By column of a chart of [from, to), the share of its time in which it was busy, exactly.
+// Returns for each column of a chart of [from, to) the exact share of its time that was busy.
 export function busyColumns(measure, from, to, width) {
 	const scale = (to - from) / width;
 
@@ -157,7 +157,7 @@ export function busyColumns(measure, from, to, width) {
 	);
 }
 
-// The longest gaps {start, end}, as positions, the longest first.
+// Returns the longest gaps {start, end}, as positions, the longest first.
 export function longestGaps(gaps, most) {
 	const lengths = Float64Array.from(gaps.start, (from, i) => gaps.end[i] - from);
 	const least = lengths.length > most ? lengths.slice().sort()[lengths.length - most] : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How busy the GPUs were, and what the CPU did while they were not.
+// Shows how busy the GPUs were, and what the CPU did while they were idle.
 import {make, makeChoice, refill} from "./dom.js";
 import {clip, formatCount, formatShare, formatTime, plural} from "./format.js";
 import {KINDS} from "./kinds.js";
@@ -44,9 +44,10 @@ export function makeBusyView(app) {
 		shownTimeline = null,
 		charts = [];
 
-	// ---- what there is ----
+	// ---- data ----
 
-	// By device, in the chosen time: sums of what passes, and gaps in which nothing at all ran.
+	// Returns by device, for the chosen time, sums of what passes the filter, and gaps in
+	// which nothing ran.
 	function sumDevices(timeline, from, to) {
 		const passes = placesThatPass(app.profile, app.state),
 			count = app.profile.places.count,
@@ -72,7 +73,7 @@ export function makeBusyView(app) {
 		return devices;
 	}
 
-	// What threads computed in gaps: all samples that pass, by function.
+	// Returns what threads computed in gaps, by function: all samples that pass the filter.
 	function sumSamples(gaps) {
 		const profile = app.profileOf(
 			sliceRows(app.timeline, makeMeasure(gaps), [SPAN_SAMPLE], true),
@@ -88,7 +89,7 @@ export function makeBusyView(app) {
 		};
 	}
 
-	// The function that computed most in one gap, with its time.
+	// Returns the function that computed most in one gap, with its time.
 	function topOf(lanes, passes, from, to) {
 		const {spans, profile} = app.timeline,
 			sums = new Map();
@@ -100,7 +101,8 @@ export function makeBusyView(app) {
 			for (let i = first; i < end; i++) {
 				const start = spans.start[i],
 					isIn = start >= from && start < to,
-					// a sample counts by when it was taken, as in sumSamples; sums of several by their part
+					// samples count by the moment they were taken, as in
+					// sumSamples; sums of several by their part
 					ns =
 						spans.number[i] === 1
 							? isIn * spans.duration[i]
@@ -283,7 +285,7 @@ export function makeBusyView(app) {
 		return element;
 	};
 
-	// What shares are of.
+	// Names what shares refer to.
 	function wholeName() {
 		return app.isPartOfTime || app.state.time !== "" ? "time shown" : "run";
 	}
@@ -382,7 +384,8 @@ export function makeBusyView(app) {
 		return make("td", {class: "share"}, formatShare(part, whole), bar);
 	}
 
-	// How long how many operations ran together; together with idle all of the run.
+	// Shows how long how many operations ran at once. Together with idle time this is the
+	// whole run.
 	function makeAtOnce(sums) {
 		const lines = [];
 

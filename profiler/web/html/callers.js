@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The tree from the inside out: what time was spent in, and inside that its callers. Nodes are made
-// when they are asked for: all of them would be many times the tree.
+// The tree of callers: the functions that time was spent in, and inside each its callers. Nodes
+// are made on demand: all of them would be many times the tree.
 
-// `focus`: a frame whose callers are wanted, with all that is inside it; -1: all frames with time
-// of their own.
+// `focus` is a frame whose callers are wanted, with everything inside it; -1: all frames with
+// time of their own.
 export function makeCallers(tree, weights, focus, outermostNodes, rank) {
 	const frame = [-1],
 		parent = [-1],
@@ -106,10 +106,10 @@ export function makeCallers(tree, weights, focus, outermostNodes, rank) {
 		bytes,
 		byKind,
 		children: childrenOf,
-		// how many are below is not known before they are made
+		// the number of levels below is unknown until they are made
 		levelsBelow: node =>
 			children[node] ? +(children[node].length > 0) : +(leaves[node].length > 0),
-		// frames from the root's child on: "12.3.4"
+		// frames from the child of the root on: "12.3.4"
 		nameOf(node) {
 			const path = [];
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The page's data, as profiler/web/html.c writes it.
+// Reads the page's data, as profiler/web/html.c writes it.
 
 export const ROW_CPU = 0,
 	ROW_GPU = 1,
@@ -28,7 +28,7 @@ async function inflate(bytes) {
 export function makeReader(bytes) {
 	let at = 0;
 
-	// Above 2^53 the nearest number that there is.
+	// Reads a number. Above 2^53 it is the nearest one that JavaScript has.
 	function number() {
 		let value = 0,
 			scale = 1;
@@ -50,7 +50,7 @@ export function makeReader(bytes) {
 		return list;
 	}
 
-	// Texts may hold any bytes; what is not UTF-8 becomes U+FFFD.
+	// Texts may hold any bytes. What is not UTF-8 becomes U+FFFD.
 	function texts() {
 		const lengths = column(number(), Float64Array),
 			list = new Array(lengths.length);
@@ -87,7 +87,7 @@ function readFacts(reader, texts) {
 	return Array.from(names, (name, i) => [texts[name - 1], values[i]]);
 }
 
-// The order of enum figure_kind in profiler/tables/report_table.h.
+// In the order of enum figure_kind in profiler/tables/report_table.h.
 export const FIGURE_TEXT = 0,
 	FIGURE_FRAME = 1,
 	FIGURE_COUNT = 2,
@@ -98,8 +98,8 @@ export const FIGURE_TEXT = 0,
 	FIGURE_NOTE = 7,
 	FIGURE_NUMBER = 8;
 
-// Tables beside the profile: {key, title, leftOut, columns: [{label, kind}], rows}, each row a list
-// of its cells.
+// Reads tables beside the profile: {key, title, leftOut, columns: [{label, kind}], rows}. A row
+// is a list of its cells.
 function readFigures(reader, text, frameCount) {
 	return Array.from({length: reader.number()}, () => {
 		const key = text(reader.number()),
@@ -123,8 +123,8 @@ function readFigures(reader, text, frameCount) {
 	});
 }
 
-// What stacks can be drawn by in place of time: [{title, unit, note, rows}], the rows like those of
-// GPU work with the values in place of ns.
+// Reads the weights that stacks can be drawn by in place of time: [{title, unit, note, rows}].
+// Rows are like those of GPU work, with values in place of ns.
 function readWeights(reader, text, stackCount, placeCount) {
 	return Array.from({length: reader.number()}, () => {
 		const title = text(reader.number()),
@@ -149,8 +149,8 @@ function readWeights(reader, text, stackCount, placeCount) {
 	});
 }
 
-// Source of device code: [{file, state, hasChanged, lines: a text by line number}], the file with most
-// time first.
+// Reads the source of device code: [{file, state, hasChanged, lines: texts by line number}]. The
+// file with most time is first.
 function readSources(reader, text) {
 	const count = reader.number();
 	const names = Array.from(reader.column(count, Uint32Array), text),
@@ -170,14 +170,14 @@ function readSources(reader, text) {
 			for (let k = 0; k < counts[i][part] && at < texts.length; k++)
 				lines.set(first + k, texts[at++]);
 		});
-		// behind the last newline there is nothing
+		// nothing follows the last newline
 		if (at !== texts.length - 1) throw new Error("a source has other lines than it says");
 		return {file, state: states[i], hasChanged: changes[i] !== 0, lines};
 	});
 }
 
-// What frames are to users who look for their own code: the order of enum code_role in
-// profiler/shape/code_role.h, and then the frames of packages, which others are folded to.
+// Roles of frames for users who look for their own code. In the order of enum code_role in
+// profiler/shape/code_role.h; then frames of packages, which library code is folded to.
 export const ROLE_OWN = 0,
 	ROLE_CALLERS = 1, // that of what calls it: plumbing below a package, else own
 	ROLE_KEPT = 2,
@@ -186,7 +186,7 @@ export const ROLE_OWN = 0,
 	ROLE_PLUMBING = 5,
 	ROLE_FOLDED = 6;
 
-// Of enum frame_kind in profiler/shape/frame_kind.h.
+// From enum frame_kind in profiler/shape/frame_kind.h.
 const KIND_NATIVE = 2,
 	KIND_PYTHON = 3;
 
@@ -197,8 +197,8 @@ function isOfPython(frames, i, text) {
 	return frames.kind[i] === KIND_NATIVE && !text.includes(".so") && PYTHON_FOLDER.test(frames.module[i]);
 }
 
-// Adds a frame for each text that others are folded to, behind all others. `folded` has its number
-// then, -1 for what stays.
+// Adds a frame behind all others for each text that frames are folded to. Sets `folded` to its
+// number, or -1 for frames that stay.
 function addPackages(frames) {
 	const numbers = new Map(),
 		ofPython = new Set(), // as code_role_is_python says

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is known of a box or a frame, below the picture.
+// Shows what is known of a box or a frame, below the picture.
 import {make, refill} from "./dom.js";
 import {clip, formatBytes, formatCount, formatShare} from "./format.js";
 import {KINDS} from "./kinds.js";
@@ -21,7 +21,7 @@ export function fact(label, value) {
 const KIND_LABELS = ["CPU", "GPU", "waiting", "in CUDA calls", "GPU idle"];
 const COUNT_LABELS = ["samples", "operations", "", "calls", ""]; // a wait is split by what ran
 
-// Whether the page shows less than what its file has.
+// Returns whether the page shows less than its file has.
 export function isFiltered(state) {
 	return (
 		state.kind !== "all" ||
@@ -34,7 +34,8 @@ function sayWhole({state, isPart}) {
 	return isPart ? "the part of the run in this file" : "the whole profile";
 }
 
-// `sums`: {total, own, operations, bytes, byKind}, of `whole` ns; `occurrences`: how many boxes.
+// `sums` is {total, own, operations, bytes, byKind}, of `whole` ns; `occurrences` is the number
+// of boxes.
 export function fillDetails(element, app, frame, sums, whole, occurrences, actions) {
 	const {frames} = app.profile,
 		kind = frame < 0 ? null : KINDS[app.kinds[frame]];
@@ -46,8 +47,8 @@ export function fillDetails(element, app, frame, sums, whole, occurrences, actio
 
 	if (present.length > 1)
 		facts.push(...present.map(([label, ns]) => fact(label, app.amount(ns))));
-	// of a mixture, a count and a mean say nothing; nor do those of a wait's parts, and
-	// a kernel's have none
+	// count and mean mean nothing for mixtures and for parts of waits; parts of kernels have
+	// none
 	const counted =
 		present.length === 1 && sums.operations > 0 ? COUNT_LABELS[KIND_LABELS.indexOf(present[0][0])] : "";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Elements, made from texts that may hold anything: never from markup.
+// Makes elements from untrusted texts: never from markup.
 
-// `values`: "text", "on" (an object of listeners), attributes; null and false are left out.
+// `values`: "text", "on" (an object of listeners), and attributes. Null and false are left out.
 export function make(tag, values = {}, ...children) {
 	const element = document.createElement(tag);
 
@@ -17,7 +17,7 @@ export function make(tag, values = {}, ...children) {
 	return element;
 }
 
-// One of several buttons is pressed. `choices`: [value, label, title].
+// Makes buttons, one of which is pressed. `choices`: [value, label, title].
 export function makeChoice(choices, value, choose) {
 	return choices.map(([choice, label, title]) =>
 		make("button", {
@@ -30,7 +30,7 @@ export function makeChoice(choices, value, choose) {
 	);
 }
 
-// New children; the button that had the focus is found again by its text.
+// Replaces the children. The focus goes to the button with the text of the one that had it.
 export function refill(element, ...children) {
 	const active = document.activeElement;
 	const text = active !== element && element.contains(active) ? active.textContent : null;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which boxes of a tree are visible, and where.
+// Finds the boxes of a tree that are visible, and where.
 
 export const ROWS_MAX = 400; // levels below the zoomed node
 export const ANCESTORS = 8; // levels above it
@@ -7,7 +7,7 @@ export const SMALLEST = 0.6; // pixels; smaller neighbours are one box without a
 
 export const PICTURE_FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 
-// How wide texts are in a canvas with PICTURE_FONT: few of them are measured.
+// Returns the width of texts in a canvas with PICTURE_FONT. Few texts are measured.
 export function makeTextWidth(context) {
 	const widths = new Float64Array(128).fill(-1);
 
@@ -29,7 +29,7 @@ export function makeTextWidth(context) {
 	};
 }
 
-// A canvas of a size in CSS pixels, sharp on this screen; its context, empty.
+// Sizes a canvas in CSS pixels, sharp on this screen. Returns its context, empty.
 export function prepareCanvas(canvas, width, height) {
 	const ratio = window.devicePixelRatio || 1,
 		context = canvas.getContext("2d");
@@ -51,7 +51,7 @@ export function prepareCanvas(canvas, width, height) {
 	return context;
 }
 
-// Beside the pointer, within the window.
+// Places an element beside the pointer, within the window.
 export function placeTip(tip, event) {
 	const box = tip.getBoundingClientRect();
 
@@ -59,16 +59,17 @@ export function placeTip(tip, event) {
 	tip.style.top = `${event.clientY + 20 + box.height > innerHeight ? event.clientY - box.height - 12 : event.clientY + 18}px`;
 }
 
-// The node that is `levels` above another, or the root.
+// Returns the ancestor `levels` above a node, or the root.
 export function ancestor(graph, node, levels) {
 	for (; levels > 0 && node > 0; levels--) node = graph.parent[node];
 	return node;
 }
 
-// Boxes {node, x, width, row} within the range [from, to] of time, as wide as `width` pixels in
-// all; row 0 is `top`'s. Small ones in a row are one, with node -1. `hidden`: levels that are deeper
-// than `rows`. `narrow`: how many frames are in small ones, and their part of the range; what is
-// inside a small frame is not counted again. Nothing is shown inside nodes that are closed.
+// Returns boxes {node, x, width, row} for the time range [from, to], `width` pixels wide; row 0
+// is that of `top`. Small boxes in a row become one, with node -1. `hidden` is the number of
+// levels deeper than `rows`. `narrow` is the number of frames in small boxes, and their part of
+// the range; frames inside a small frame are not counted again. Nothing is shown inside closed
+// nodes.
 export function layOut(graph, top, from, to, width, rows, isClosed = () => false) {
 	const boxes = [],
 		stack = [top];
@@ -103,7 +104,7 @@ export function layOut(graph, top, from, to, width, rows, isClosed = () => false
 				small = null;
 				continue;
 			}
-			// one that the range cuts is narrow only if it is so as a whole
+			// a frame that the range cuts is narrow only if all of it is
 			if (graph.total[child] * scale < SMALLEST) {
 				narrow.count++;
 				narrow.part += (right - left) / scale;
@@ -119,7 +120,7 @@ export function layOut(graph, top, from, to, width, rows, isClosed = () => false
 	return {boxes, hidden, narrow};
 }
 
-// Boxes by row, from left to right, for finding what is under the pointer.
+// Lists boxes by row, from left to right, to find the one under the pointer.
 export function indexRows(boxes) {
 	const rows = [];
 
@@ -146,7 +147,8 @@ export function boxAt(rows, row, x) {
 	return box && x < box.x + Math.max(box.width, 1) ? box : null;
 }
 
-// A stable number from 0 to 1 of a text: neighbours of one kind differ a little in lightness.
+// Returns a stable number from 0 to 1 for a text, so that neighbours of one kind differ a little
+// in lightness.
 export function shadeOf(text) {
 	let hash = 2166136261;
 
@@ -155,7 +157,7 @@ export function shadeOf(text) {
 	return ((hash >>> 0) % 1024) / 1024;
 }
 
-// "#rrggbb" towards white (above 0) or black.
+// Mixes "#rrggbb" with white (above 0) or black.
 export function shiftColour(colour, amount) {
 	const target = amount > 0 ? 255 : 0,
 		part = Math.abs(amount);
@@ -171,7 +173,7 @@ export function shiftColour(colour, amount) {
 		.join("")}`;
 }
 
-// Of what is no frame, with the page that boxes are drawn on (style.css).
+// Colours of everything but frames, and of the page behind the boxes (style.css).
 export const BOX_COLOURS = {
 	light: {page: "#ffffff", text: "#1d1c1a", small: "#8a8790", root: "#ebe9e4", strong: "#111111"},
 	dark: {page: "#161618", text: "#f4f2ee", small: "#8a8790", root: "#3d3c40", strong: "#ffffff"},
@@ -182,7 +184,7 @@ function channels(colour) {
 	return [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16));
 }
 
-// "#rrggbb" drawn on another with an opacity.
+// Blends "#rrggbb" over another colour with an opacity.
 export function mixColours(colour, ground, opacity) {
 	const below = channels(ground);
 
@@ -195,7 +197,7 @@ export function mixColours(colour, ground, opacity) {
 		.join("")}`;
 }
 
-// Relative luminance, by WCAG 2.2 (www.w3.org/TR/WCAG22/#dfn-relative-luminance).
+// Returns the relative luminance by WCAG 2.2 (www.w3.org/TR/WCAG22/#dfn-relative-luminance).
 function luminance(colour) {
 	const [red, green, blue] = channels(colour).map(channel => {
 		const value = channel / 255;
@@ -206,7 +208,7 @@ function luminance(colour) {
 	return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-// Contrast ratio of two colours, 1 to 21, by WCAG 2.2.
+// Returns the contrast ratio of two colours, 1 to 21, by WCAG 2.2.
 export function contrast(a, b) {
 	const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
 
@@ -215,12 +217,13 @@ export function contrast(a, b) {
 
 export const CONTRAST = 4.5; // of text, at least: WCAG 2.2, level AA
 
-// What is read best on a colour: black or white. One of them has a contrast of 4.58 with any.
+// Returns black or white, whichever reads better on a colour. One of them always has a contrast
+// of at least 4.58.
 export function textOn(colour) {
 	return contrast(colour, "#000000") >= contrast(colour, "#ffffff") ? "#000000" : "#ffffff";
 }
 
-// The same of what is not wanted: as faint as can be read.
+// Returns the faintest readable text colour, for what the search or filter excludes.
 export function faintTextOn(colour) {
 	const text = textOn(colour);
 

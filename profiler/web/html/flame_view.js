@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The flame graph: drawing, pointer and keys.
+// Shows the flame graph: drawing, pointer and keys.
 import {make, makeChoice, refill} from "./dom.js";
 import {clip, formatShare, plural} from "./format.js";
 import {KINDS, isKind} from "./kinds.js";
@@ -133,7 +133,7 @@ export function makeFlameView(app) {
 		);
 	}
 
-	// What only waits for work is one box until it is zoomed to; or searched, as all is.
+	// Returns whether a subtree that only waits for work is one box. Zoom and search open it.
 	function isClosed(node) {
 		return (
 			node > 0 &&
@@ -440,7 +440,7 @@ export function makeFlameView(app) {
 		return actions;
 	}
 
-	// The frames up to the kernel that they are in, from the inside.
+	// Returns the frames up to the kernel around them, from the inside.
 	function kernelPath(node) {
 		const path = [];
 
@@ -519,7 +519,7 @@ export function makeFlameView(app) {
 		placeTip(tip, event);
 	}
 
-	// ---- moving ----
+	// ---- navigation ----
 
 	function zoomTo(node) {
 		cursor = node;
@@ -531,7 +531,7 @@ export function makeFlameView(app) {
 		app.set({zoom: graph.nameOf(node)});
 	}
 
-	// To the match that is next in size.
+	// Goes to the match that is next in size.
 	function moveToMatch(step) {
 		if (!app.matches || app.state.inverted) return;
 		const {total} = app.weights,
@@ -549,7 +549,7 @@ export function makeFlameView(app) {
 		zoomTo(0);
 	}
 
-	// Where the picture changes: parents as wide as their child show the same.
+	// Zooms out to a wider ancestor: one as wide as its child would show an equal picture.
 	function zoomOut() {
 		let node = graph.parent[zoom];
 
@@ -762,7 +762,7 @@ export function makeFlameView(app) {
 			showDetails();
 			draw();
 		},
-		// for tests: what a person would point at
+		// for tests: points at what a person would
 		boxes: () =>
 			boxes
 				.filter(box => box.node >= 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Numbers as people read them.
+// Formats numbers for people.
 
-// Three or four digits that matter: 1.234, 12.3, 123.
+// Returns three or four significant digits: 1.234, 12.3, 123.
 function digits(value) {
 	if (value >= 100) return value.toFixed(0);
 	return value >= 10 ? value.toFixed(1) : value.toFixed(2);
@@ -32,19 +32,19 @@ export function formatBytes(bytes) {
 	return `${bytes} B`;
 }
 
-// An amount in a unit as CUPTI calls it: "byte", "nanosecond", "warp", or "" for none.
+// Formats an amount in a unit of CUPTI: "byte", "nanosecond", "warp", or "" for none.
 export function formatAmount(amount, unit) {
 	if (unit === "nanosecond") return formatTime(amount);
 	if (unit === "byte") return formatBytes(Math.round(amount));
 	return unit === "" ? formatNumber(amount) : `${formatNumber(amount)} ${unit}`;
 }
 
-// Groups of three digits: 1,234,567.
+// Groups three digits: 1,234,567.
 export function formatCount(count) {
 	return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-// Any number: whole ones and large ones without a fraction.
+// Formats any number. Whole and large ones have no fraction.
 export function formatNumber(number) {
 	if (Number.isInteger(number) || Math.abs(number) >= 1000) return formatCount(Math.round(number));
 	return Math.abs(number) >= 0.01 ? number.toFixed(2) : number.toPrecision(2);
@@ -59,17 +59,17 @@ export function formatShare(part, whole) {
 	return `${percent >= 10 ? percent.toFixed(1) : percent.toFixed(2)} %`;
 }
 
-// Bytes per nanosecond are gigabytes per second.
+// Formats a bandwidth: bytes per nanosecond are gigabytes per second.
 export function formatRate(bytes, ns) {
 	return ns > 0 && bytes > 0 ? `${digits(bytes / ns)} GB/s` : "–";
 }
 
-// "1 sample", "2 samples"
+// Returns "1 sample", "2 samples".
 export function plural(count, one, many = `${one}s`) {
 	return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
-// Names come from the profiled program and may be a megabyte long.
+// Cuts names, which come from the profiled program and may be a megabyte long.
 export function clip(text, length) {
 	return text.length <= length
 		? text

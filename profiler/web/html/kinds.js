@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Kinds of frames, with their colours: those of pictures (svg/style.css), which people who see few
-// hues can tell apart, too.
+// Kinds of frames, with the colours of pictures (svg/style.css). Colour-blind people can tell
+// them apart, too.
 
-// The order of enum frame_kind.
+// In the order of enum frame_kind.
 const FRAME_KINDS = [
 	"place",
 	"start",
@@ -44,7 +44,7 @@ export const KINDS = [
 
 const NUMBERS = new Map(KINDS.map((kind, number) => [kind.word, number]));
 
-// By frame, positions in KINDS.
+// Returns positions in KINDS by frame.
 export function kindsOfFrames(frames) {
 	const kinds = FRAME_KINDS.map(word => NUMBERS.get(word));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The page: what all views share, and the address that says what is shown.
+// The page: state that all views share, and the address that stands for it.
 import {make, makeChoice, refill} from "./dom.js";
 import {clip, formatAmount, formatShare, formatTime, plural} from "./format.js";
 import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, unpackBytes, unpackProfile} from "./data.js";
@@ -41,7 +41,7 @@ function byId(id) {
 	return document.getElementById(id);
 }
 
-// Dark or light: as the system says, until someone chooses.
+// Dark or light: as the system says, until the user chooses.
 function startTheme(changed) {
 	const system = matchMedia("(prefers-color-scheme: dark)");
 	let chosen = null;
@@ -49,7 +49,8 @@ function startTheme(changed) {
 	try {
 		chosen = localStorage.getItem("profile-theme");
 	} catch {
-		// a page from a file may have no storage: the choice lasts as long as the page
+		// a page from a file may have no storage: the choice then lasts as long as the
+		// page
 	}
 	const isDark = () => (chosen ? chosen === "dark" : system.matches);
 	const apply = () => {
@@ -63,7 +64,7 @@ function startTheme(changed) {
 		try {
 			localStorage.setItem("profile-theme", chosen);
 		} catch {
-			// as above
+			// storage may be missing, as above
 		}
 		apply();
 	});
@@ -76,7 +77,7 @@ const NO_ROWS = {count: 0, stack: [], kind: [], place: [], operations: [], ns: [
 function startApp(profile) {
 	const views = {},
 		element = byId("content");
-	// --weight: all rows have that in place of time
+	// --weight: all rows have the weight in place of time
 	const fixedWeight = profile.facts.has("weight")
 		? {
 				title: profile.facts.get("weight"),
@@ -102,7 +103,7 @@ function startApp(profile) {
 	const shownTree = () => (app.state.my !== "" && whyNotMine === "" ? fold() : whole);
 	const shownWith = profile.facts.get("shown") ?? "";
 	const content = contentOf(profile, document.querySelector("script.timeline") !== null);
-	// of a program without kernels, that is what there is to see
+	// without kernels, functions are what there is to see
 	if (!content.kernels || (!profile.facts.has("weight") && !(profile.facts.get("gpu ns") > 0)))
 		DEFAULTS.table = "functions";
 	const app = {
@@ -121,10 +122,10 @@ function startApp(profile) {
 		search: null,
 		matches: null,
 		weight: null, // what stacks are drawn by: {title, unit, note}; null: time
-		// A time, or an amount of that.
+		// Formats a time, or an amount of the weight.
 		amount: number => (app.weight ? formatAmount(number, app.weight.unit) : formatTime(number)),
 		views,
-		// Of a slice of the run (slice_print); of a part of its time.
+		// True for a slice of the run (slice_print), and for one by time.
 		isPart: /^-([cg]pu-only|-(time|process|thread|device|stream|kernel) )/.test(shownWith),
 		isPartOfTime: /^(-[cg]pu-only )?--time /.test(shownWith),
 		isDark: null,
@@ -140,9 +141,9 @@ function startApp(profile) {
 				count += app.tree.frame[i] === frame && app.weights.total[i] > 0 ? 1 : 0;
 			return count;
 		},
-		// The number of a stack of the profile in the tree that is shown.
+		// Maps a stack of the profile to its number in the tree that is shown.
 		stackOf: stack => shownTree().of?.[stack] ?? stack,
-		// The profile with these rows, as it is shown.
+		// Returns the profile with these rows, as it is shown.
 		profileOf(rows) {
 			const {stacks, of} = shownTree();
 
@@ -169,14 +170,14 @@ function startApp(profile) {
 					on: {click: app.toggleMine},
 				}),
 			),
-		// Why nothing passes the filter.
+		// Explains why nothing passes the filter.
 		whyNothing: () =>
 			!app.timeline && app.state.time + app.state.idle !== ""
 				? app.timelineStatus
 				: app.weight
 					? "Nothing that was measured passes the filter."
 					: "No time passes the filter.",
-		// What a device did in the whole run, by its label.
+		// Summarises what a device did in the whole run, by its label.
 		busyOf(device) {
 			const {timeline} = app;
 
@@ -203,7 +204,7 @@ function startApp(profile) {
 			app.timelineStatus = status;
 			if (["timeline", "busy"].includes(app.state.view)) views[app.state.view].update();
 		},
-		// Goes to another state; `isSmall`: not a step for the back button.
+		// Goes to another state; `isSmall`: without a step for the back button.
 		set(changes, isSmall = false) {
 			const address = `#${formatState({...app.state, ...changes})}`;
 
@@ -248,7 +249,7 @@ function startApp(profile) {
 		weightSelect.classList.toggle("set", weightSelect.value !== "");
 	}
 
-	// By filter: values and their labels.
+	// By filter: its values and their labels.
 	function listChoices() {
 		const {places} = profile,
 			names = placeNames(profile),
@@ -324,7 +325,7 @@ function startApp(profile) {
 		}),
 	);
 
-	// What time is chosen, each to be taken away.
+	// Shows the chosen times, each with a button that removes it.
 	function fillTimeChips() {
 		const {state} = app,
 			range = parseRange(state.time),
@@ -356,7 +357,7 @@ function startApp(profile) {
 		);
 	}
 
-	// The profile of a part of the time is not quite the profile.
+	// Tells what the profile of a part of the time leaves out.
 	function sayWhatIsLeftOut() {
 		const {state, timeline, weight} = app,
 			texts = [];
@@ -387,7 +388,7 @@ function startApp(profile) {
 			const select = selects[i],
 				value = app.state[filter];
 
-			// a link may ask for what is not there: it is shown, and can be taken away
+			// a link may ask for an unknown value: show it, so that it can be removed
 			if (value !== "" && ![...select.options].some(option => option.value === value))
 				select.append(make("option", {value, text: clip(value, 80)}));
 			select.value = value;
@@ -429,7 +430,7 @@ function startApp(profile) {
 		);
 	}
 
-	// The rows of the profile, or those of the chosen time.
+	// Returns the rows of the profile, or those of the chosen time.
 	function chooseRows(state) {
 		const {timeline} = app;
 		let intervals = null;
@@ -454,7 +455,7 @@ function startApp(profile) {
 		);
 	}
 
-	// ---- one state to the next ----
+	// ---- state changes ----
 
 	function update() {
 		const state = parseState(location.hash),
@@ -503,7 +504,7 @@ function startApp(profile) {
 		fillMatched();
 		if (!old || old.view !== state.view) element.replaceChildren(views[state.view].element);
 		views[state.view].update();
-		// what had the focus may be gone
+		// the element that had the focus may be gone
 		if (old && old.view !== state.view && document.activeElement === document.body)
 			element.focus({preventScroll: true});
 	}
@@ -570,7 +571,7 @@ function startApp(profile) {
 	return app;
 }
 
-// Unpacks the timeline, a part at a time, while the page can be used.
+// Unpacks the timeline, a part at a time, so that the page stays responsive.
 async function readTimeline(app) {
 	const parts = [...document.querySelectorAll("script.timeline")];
 	let since = performance.now();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Names cut to the room that there is.
+// Cuts names to the available room.
 
 const LONGEST_NAME = 400; // no box has room for more
 
-// The text with its outermost template arguments as "<…>": "f<…>::g". As it is if brackets are not in
-// pairs, as in "operator<"; and so are brackets that follow no name: "<module>", "<T as U>::f".
+// Returns the text with its outermost template arguments as "<…>": "f<…>::g". A text with
+// unpaired brackets, as "operator<", stays. So do brackets that follow no name: "<module>", "<T
+// as U>::f".
 export function elideArguments(text) {
 	let result = "",
 		depth = 0;
@@ -18,7 +19,7 @@ export function elideArguments(text) {
 	return depth === 0 ? result : text;
 }
 
-// Where names inside others begin: after each "::" outside of brackets.
+// Returns where nested names begin: after each "::" outside of brackets.
 function partStarts(text) {
 	const starts = [];
 	let depth = 0;
@@ -31,7 +32,7 @@ function partStarts(text) {
 	return starts;
 }
 
-// The most characters that fit, as `fits` says of a text; at the end of a word if one is near.
+// Returns the longest beginning that passes `fits`. It ends at the end of a word if one is near.
 function cutTail(text, fits) {
 	let low = 0,
 		high = text.length;
@@ -44,7 +45,7 @@ function cutTail(text, fits) {
 	}
 	if (fits(text)) return text;
 	if (low < 2) return "";
-	// not within a pair of surrogates
+	// do not split a surrogate pair
 	if (/[\ud800-\udbff]/.test(text[low - 1])) low--;
 	const word = text.slice(0, low).search(/[^A-Za-z0-9][A-Za-z0-9]*$/);
 
@@ -53,12 +54,12 @@ function cutTail(text, fits) {
 	return /^_*$/.test(text) ? "" : `${text}…`; // "__…" tells nothing
 }
 
-// The best form of a name that fits; "" if nothing useful does.
+// Returns the best form of a name that fits, or "" if no useful one does.
 export function cutName(name, fits) {
 	let text = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
 
 	if (fits(text)) return text;
-	// "forward (model.py:42)": the function alone
+	// "forward (model.py:42)": only the function
 	const place = text.search(/ \([^()]*\)$/);
 
 	if (place > 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Others' code folded into its packages, as --my-code does it: profiler/shape/view.h has the rules.
+// Folds library code into its packages, as --my-code does: profiler/shape/view.h has the rules.
 import {
 	ROLE_CALLERS,
 	ROLE_FOLDED,
@@ -11,7 +11,7 @@ import {
 
 const RUN_MAX = 8; // VIEW_RUN_MAX
 
-// of frames: enum frame_class
+// frame classes: enum frame_class
 const CLASS_NATIVE = 0,
 	CLASS_PYTHON = 1,
 	CLASS_JIT = 2,
@@ -19,14 +19,13 @@ const CLASS_NATIVE = 0,
 	CLASS_CALL = 9,
 	CLASS_MARK = 11;
 
-// Stacks to which one frame after the other is added, equal ones once. `most`: how many there are at
-// most, with the root.
+// A set of stacks, built frame by frame. `most` is its largest number of stacks, with the root.
 function makeStacks(most) {
 	const parent = new Int32Array(most),
 		frame = new Int32Array(most);
 	let slots = new Int32Array(1024), // 0, the root, is none that is added
 		count = 1;
-	// where the stack is, or where there is room for it
+	// position of the stack, or of the slot for it
 	const slotOf = (outer, inner) => {
 		const mask = slots.length - 1;
 		let at = Math.imul(outer, 0x9e3779b1) ^ Math.imul(inner + 1, 0x85ebca6b);
@@ -58,9 +57,9 @@ function makeStacks(most) {
 	};
 }
 
-// By stack, the frame of the launch site: digest_site in profiler/tables/hot_spots.c, from the outside
-// in. What is around the outermost call of CUDA counts: the innermost function of Python, else
-// another one, else a package; the outermost frame where none is known.
+// Returns by stack the frame of its launch site: digest_site in profiler/tables/hot_spots.c, from
+// the outside in. Only callers of the outermost CUDA call count: the innermost Python function,
+// else another function, else a package; else the outermost frame.
 function sitesOf(frames, {count, parent, frame}) {
 	const site = new Int32Array(count).fill(-1),
 		found = new Int32Array(count).fill(-1),
@@ -96,11 +95,12 @@ function sitesOf(frames, {count, parent, frame}) {
 	return site;
 }
 
-// The stacks, folded; `of`: by stack, the folded one; `hasOwn`: whether any function is own.
+// Returns the folded stacks. `of` is the folded stack of each stack; `hasOwn` is whether any
+// function is the user's own.
 export function foldStacks(frames, stacks) {
 	const {count} = stacks,
 		made = makeStacks(3 * count); // each frame adds two at most, and each stack an end
-	// where folding has got to, by stack
+	// state of folding by stack
 	const kept = new Int32Array(count), // up to the last frame that stays
 		packages = new Int32Array(count), // and further, with the packages that follow
 		length = new Uint8Array(count), // how many
@@ -115,7 +115,7 @@ export function foldStacks(frames, stacks) {
 			run = length[outer];
 
 		kept[i] = kept[outer];
-		// back to where it is already
+		// go back to a package that is already on the stack
 		for (; at !== kept[i]; at = made.parent[at], run--)
 			if (made.frame[at] === frame) {
 				packages[i] = at;
@@ -161,7 +161,8 @@ export function foldStacks(frames, stacks) {
 	return {stacks: {...folded, site: sitesOf(frames, folded)}, of, hasOwn};
 }
 
-// Why others' code cannot be told from the user's own; "" if it can. `fold` makes folded stacks.
+// Explains why library code cannot be told from the user's own, or returns "". `fold` makes
+// folded stacks.
 export function whyNotFolded(profile, fold) {
 	const {frames, facts} = profile;
 	let hasCallers = false;

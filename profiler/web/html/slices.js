@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Parts of the run's time, and the profile of a part.
+// Cuts the run's time into parts, and computes the profile of a part.
 import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_WAIT} from "./data.js";
 import {SPAN_CALL, SPAN_KINDS, SPAN_OPERATION, SPAN_SAMPLE, SPAN_WAIT} from "./timeline.js";
 import {firstWhere, spansBetween} from "./spans.js";
 
-// Intervals {start, end} in order that do not touch: how much of any time is in them.
+// Disjoint intervals {start, end} in order: measures how much of any time is in them.
 export function makeMeasure({start, end}) {
 	const count = start.length,
 		before = new Float64Array(count + 1);
 
 	for (let i = 0; i < count; i++) before[i + 1] = before[i] + end[i] - start[i];
-	// what is in them up to a time
+	// time in the intervals before a moment
 	const upTo = time => {
 		const next = firstWhere(0, count, i => start[i] >= time);
 
@@ -28,7 +28,7 @@ export function makeMeasure({start, end}) {
 	};
 }
 
-// What is not in intervals, within [from, to).
+// Returns the gaps between intervals, within [from, to).
 export function gapsBetween({start, end}, from, to) {
 	const gaps = {start: [], end: []};
 	let at = from;
@@ -48,7 +48,7 @@ export function gapsBetween({start, end}, from, to) {
 	return {start: Float64Array.from(gaps.start), end: Float64Array.from(gaps.end)};
 }
 
-// Intervals cut to [from, to).
+// Cuts intervals to [from, to).
 export function clipIntervals({start, end}, from, to) {
 	const kept = Array.from(start, (_, i) => i).filter(i => end[i] > from && start[i] < to);
 
@@ -65,9 +65,10 @@ ROW_OF_SPAN[SPAN_OPERATION] = ROW_GPU;
 ROW_OF_SPAN[SPAN_WAIT] = ROW_WAIT;
 ROW_OF_SPAN[SPAN_CALL] = ROW_CALL;
 
-// Rows like the profile's, of what is in a measure's time: spans weigh the part of them that is. A
-// launch weighs nothing; `kinds`: of spans, all by default. `atMoment`: a sample counts by when it
-// was taken, whole or not at all. Its span goes on behind that, into what begins then.
+// Returns rows like the profile's for the time of a measure. A span counts with the part of it
+// that is in that time. A launch has no weight. `kinds` are the kinds of spans, all by default.
+// `atMoment`: a sample counts wholly or not at all, by the moment it was taken; its span extends
+// behind that moment, into what begins then.
 export function sliceRows(timeline, measure, kinds = null, atMoment = false) {
 	const {spans} = timeline;
 	const rows = {stack: [], kind: [], place: [], operations: [], ns: [], bytes: []};
@@ -133,13 +134,13 @@ export function sliceRows(timeline, measure, kinds = null, atMoment = false) {
 					part = ns / spans.duration[i];
 
 				if (spans.kind[i] === SPAN_WAIT) {
-					// without what its thread computed, which is CPU time
+					// less what the thread computed, which is CPU time
 					rows.ns[row] += ns - Math.round(Math.min(spans.bytes[i], spans.duration[i]) * part);
 					rows.operations[row] += spans.number[i] === 1 ? 1 : Math.max(1, Math.round(spans.number[i] * part));
 					continue;
 				}
 				rows.ns[row] += ns;
-				// of a sum of many, as many as are in the part
+				// a sum of many: as many as are in the part
 				rows.operations[row] +=
 					spans.number[i] === 1 ? 1 : Math.max(1, Math.round(spans.number[i] * part));
 				rows.bytes[row] += part === 1 ? spans.bytes[i] : Math.round(spans.bytes[i] * part);

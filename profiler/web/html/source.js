@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Time of kernels by line of source and stall reason (--stalls).
+// Sums up the time of kernels by source line and stall reason (--stalls).
 import {ROW_GPU} from "./data.js";
 import {isKind} from "./kinds.js";
 
-// The order of enum source_state in profiler/shape/source_text.h: why there is no text.
+// In the order of enum source_state in profiler/shape/source_text.h: reasons why there is no
+// text.
 export const SOURCE_STATES = [
 	"",
 	"was not found where this report was written, or may not be read there",
@@ -14,7 +15,7 @@ export const SOURCE_STATES = [
 ];
 const LINES_AROUND = 20; // lines, as in source_text.h
 
-// "[stall: long scoreboard]" is "long scoreboard".
+// Turns "[stall: long scoreboard]" into "long scoreboard".
 export function reasonText(name) {
 	return name.replace(/^\[(stall: )?/, "").replace(/\]$/, "");
 }
@@ -28,9 +29,10 @@ function getOrMake(map, key, make) {
 	return map.get(key);
 }
 
-// By kernel, as frames: {frame, ns, stalls, unplaced, files}: all its time; that which reasons
-// split; that without a line, {ns, reasons}; and by path {file, ns, lines}, in which lines are
-// {line, ns, reasons} by number, and reasons ns by frame.
+// Returns by kernel, as frames: {frame, ns, stalls, unplaced, files}. `ns` is all its time, and
+// `stalls` the part with reasons. `unplaced` is the time without a line: {ns, reasons}. `files`
+// is by path {file, ns, lines}, and `lines` by number {line, ns, reasons}. `reasons` is ns by
+// frame.
 export function sumLines(profile, tree, kinds, passes) {
 	const {rows, frames} = profile,
 		kernels = new Map();
@@ -77,7 +79,7 @@ export function byTime(list) {
 	return [...list].sort((a, b) => b.ns - a.ns);
 }
 
-// Reasons of places together, the longest first: [[frame, ns], ...].
+// Sums up the reasons of places, the longest first: [[frame, ns], ...].
 export function sumReasons(places) {
 	const sums = new Map();
 
@@ -85,9 +87,9 @@ export function sumReasons(places) {
 	return [...sums].sort(([, a], [, b]) => b - a);
 }
 
-// What is shown of a file: {line, text, place} in order of lines, place null where there are no
-// samples, text null where it is not known. Lines are those around samples that the source has,
-// and "isGap" says that lines before this one are left out.
+// Returns the visible lines of a file, in order: {line, text, place}. `place` is null without
+// samples, `text` null if unknown. They are the lines around samples that the source has. "isGap"
+// says that lines before this one are left out.
 export function listLines(file, source) {
 	const numbers = new Set(file.lines.keys());
 

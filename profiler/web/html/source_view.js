@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Source of kernels, with the time and the stall reasons of each line beside it.
+// Shows the source of kernels, with the time and the stall reasons of each line beside it.
 import {make, makeChoice, refill} from "./dom.js";
 import {placeTip} from "./draw.js";
 import {clip, formatShare, formatTime} from "./format.js";
@@ -13,7 +13,8 @@ import {
 	sumReasons,
 } from "./source.js";
 
-// In the light and in the dark: an instruction was issued; then reasons, the longest first; others.
+// For light and dark: an instruction was issued; then reasons, the longest first; then the
+// others.
 const SELECTED = ["#4c9a5f", "#5fae73"];
 const REASONS = [
 	["#d8562c", "#e0673d"],
@@ -51,7 +52,7 @@ export function makeSourceView(app) {
 		tip,
 	);
 	const sources = new Map(profile.sources.map(source => [source.file, source]));
-	// of the whole run, so that colours stay with their reasons
+	// by the whole run, so that reasons keep their colours
 	const everything = sumLines(
 		profile,
 		profile.stacks,
@@ -85,7 +86,8 @@ export function makeSourceView(app) {
 		return pair[app.isDark() ? 1 : 0];
 	}
 
-	// With what is frequent first, as in the legend; what has no colour of its own last.
+	// Orders reasons as in the legend, the most frequent first, and those without a colour
+	// last.
 	function inOrder(reasons) {
 		const rank = frame => (isSelected(frame) ? -1 : ranked.indexOf(frame));
 
@@ -103,7 +105,7 @@ export function makeSourceView(app) {
 		return (everything.get(frame)?.files.size ?? 0) > 0;
 	}
 
-	// ---- what is chosen ----
+	// ---- choices ----
 
 	function chosen() {
 		const {state} = app;
@@ -322,7 +324,7 @@ export function makeSourceView(app) {
 		area.scrollTop = Math.max(row.offsetTop - area.clientHeight / 2, 0);
 	}
 
-	// ---- as a view ----
+	// ---- view ----
 
 	function update() {
 		if (sumsKey !== app.filterKey) {
@@ -344,7 +346,7 @@ export function makeSourceView(app) {
 		shownKey = key;
 	}
 
-	// To the line that is next by time.
+	// Goes to the line that is next by time.
 	function key(event) {
 		const step = {n: 1, N: -1}[event.key],
 			at = hottest.findIndex(({row}) => row === document.activeElement);
@@ -358,7 +360,8 @@ export function makeSourceView(app) {
 		return true;
 	}
 
-	// What leads from a frame, with those around it, to its source; null: nothing does.
+	// Returns the link from a frame, with the frames around it, to its source; null if there
+	// is none.
 	function linkFrom(path) {
 		const kernel = path.find(frame => isKind(app.kinds[frame], "gpu")),
 			place = path.find(

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What of a lane is visible, and where: as much work as there are pixels, however many spans there
-// are.
+// Finds the visible spans of a lane, and where they are. The work grows with the pixels, not with
+// the spans.
 
 export const SMALLEST_SPAN = 2; // pixels; smaller neighbours are one box
 
-// The first position in [low, high) for which a condition that stays true is true.
+// Returns the first position in [low, high) where a condition holds that stays true.
 export function firstWhere(low, high, test) {
 	while (low < high) {
 		const middle = Math.floor((low + high) / 2);
@@ -18,7 +18,7 @@ export function firstWhere(low, high, test) {
 const endOf = (lane, i) =>
 	lane.reach ? lane.reach[i - lane.first] : lane.store.start[i] + lane.store.duration[i];
 
-// The spans [first, end) among which are all that touch [from, to).
+// Returns [first, end), among which are all spans that touch [from, to).
 export function spansBetween(lane, from, to) {
 	const {start} = lane.store;
 	const end = firstWhere(lane.first, lane.end, i => start[i] >= to);
@@ -26,7 +26,7 @@ export function spansBetween(lane, from, to) {
 	return [firstWhere(lane.first, end, i => endOf(lane, i) >= from), end];
 }
 
-// The first span from `from` on that starts at a time or later; near ones are found in few steps.
+// Returns the first span from `from` on that starts at a time or later. Near ones take few steps.
 function nextStarting(start, from, end, time) {
 	let step = 1,
 		low = from;
@@ -43,8 +43,8 @@ function firstLong(duration, from, end, least) {
 	return from;
 }
 
-// Calls draw(x, width, first, end, share) for each box within [from, to), as wide as `width` pixels:
-// of one span, or of several in one pixel, of which they take a share.
+// Calls draw(x, width, first, end, share) for each box within [from, to), `width` pixels wide in
+// all. A box is one span, or several in one pixel, of which they take a share.
 export function layOutLane(lane, from, to, width, draw) {
 	const {start, duration, before} = lane.store,
 		scale = width / (to - from);
@@ -54,7 +54,7 @@ export function layOutLane(lane, from, to, width, draw) {
 		const x = (start[i] - from) * scale,
 			right = (start[i] + duration[i] - from) * scale;
 
-		// in a crowded lane, what ends late leads to others that ended before
+		// in a crowded lane, spans that ended before may follow one that ends late
 		if (right <= 0 && lane.reach) {
 			i++;
 			continue;
@@ -68,7 +68,7 @@ export function layOutLane(lane, from, to, width, draw) {
 		const pixel = Math.floor(x);
 		let next = nextStarting(start, i + 1, end, from + (pixel + 1) / scale);
 
-		// what is long is alone: the last one at most, but in a crowded lane
+		// a long span is drawn alone: only the last one, except in a crowded lane
 		if (lane.reach) next = firstLong(duration, i + 1, next, SMALLEST_SPAN / scale);
 		else if (next - i > 1 && duration[next - 1] * scale >= SMALLEST_SPAN) next--;
 		if (next - i === 1) draw(Math.max(x, 0), Math.max(right - Math.max(x, 0), 1), i, next, 1);
@@ -77,7 +77,7 @@ export function layOutLane(lane, from, to, width, draw) {
 	}
 }
 
-// The span at a time, or the nearest one within `reach` ns of it; -1: none.
+// Returns the span at a time, or the nearest one within `reach` ns of it; -1: none.
 export function spanAt(lane, time, reach) {
 	const {start, duration} = lane.store;
 	const [first, end] = spansBetween(lane, time - reach, time + reach);
@@ -95,7 +95,7 @@ export function spanAt(lane, time, reach) {
 	return best;
 }
 
-// By span, how many before it are wanted: so many as are in any range are known at once.
+// Counts by span the wanted spans before it, so that the number in any range is a difference.
 export function countWanted(store, isWanted) {
 	const counts = new Uint32Array(store.count + 1);
 
@@ -107,7 +107,7 @@ export function countWanted(store, isWanted) {
 
 const STEPS = [1, 2, 5];
 
-// The step, in ns, of marks that are at least `room` pixels apart.
+// Returns the step, in ns, of marks that are at least `room` pixels apart.
 export function tickStep(ns, width, room) {
 	const least = (ns * room) / Math.max(width, 1);
 
@@ -122,7 +122,7 @@ const TICK_UNITS = [
 	["ns", 1],
 ];
 
-// A time as exact as marks `step` apart need it, in the unit that suits `longest`.
+// Formats a time as exactly as marks `step` apart need it, in a unit that suits `longest`.
 export function formatTick(time, step, longest) {
 	const [unit, size] = TICK_UNITS.find(([, ns]) => longest >= ns) ?? TICK_UNITS[3];
 	const places = Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What the page shows, as it stands in the address behind "#": links lead to it, and the browser's
-// back button undoes.
+// The state of the page, as it stands in the address behind "#": links lead to it, and the
+// browser's back button undoes its changes.
 
-// Each with its default, which is left out of the address.
+// Keys and their defaults, which are left out of the address.
 export const DEFAULTS = {
 	view: "flame", // flame, tables, timeline, busy, source, about
 	kind: "all", // all, cpu, gpu, wait, call, idle
@@ -39,7 +39,7 @@ const CHOICES = {
 	my: ["", "1"],
 };
 
-// "FROM..TO" as two numbers, the smaller first; null: it says nothing.
+// Parses "FROM..TO" as two numbers, the smaller first; null if it is invalid.
 export function parseRange(text) {
 	const found = /^(-?\d{1,16})\.\.(-?\d{1,16})$/.exec(text);
 	const [from, to] = found ? [Number(found[1]), Number(found[2])] : [0, 0];
@@ -59,7 +59,7 @@ function unescape(text) {
 	}
 }
 
-// Whatever a link says, every key has a value that is allowed.
+// Returns allowed values for all keys, whatever a link says.
 export function parseState(fragment) {
 	const state = {...DEFAULTS};
 
@@ -73,7 +73,7 @@ export function parseState(fragment) {
 		if (["time", "window"].includes(key) && !parseRange(value)) continue;
 		state[key] = value;
 	}
-	// what is no time has none to be chosen from, nor kinds
+	// weights other than time have no chosen time, and no kinds
 	if (state.time + state.idle !== "" || state.kind !== "all") state.weight = "";
 	return state;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tables that can be sorted; the search filters them, and a row leads to its frame in the picture.
+// Shows tables that can be sorted. The search filters them, and a row leads to its frame in the
+// picture.
 import {make, makeChoice, refill} from "./dom.js";
 import {
 	clip,
@@ -38,8 +39,8 @@ const ROWS_AT_ONCE = 200,
 
 const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
 
-// A column: key, label, value of a row for sorting, and how it is shown. A time is an amount where
-// stacks have another weight; what says whose time it is has that weight's name then.
+// A column: key, label, value of a row for sorting, and how it is shown. With another weight in
+// place of time, times are amounts, and labels name the weight.
 const time = (key, label, hint) => ({
 	key,
 	label,
@@ -74,7 +75,7 @@ const share = (of, key = "share", label = "Share") => ({
 	of,
 });
 
-// How a cell of a table beside the profile is shown, by its kind.
+// Shows a cell of a table beside the profile, by its kind.
 const FIGURES = {
 	[FIGURE_TEXT]: text => clip(text, CELL_LENGTH),
 	[FIGURE_NOTE]: text => clip(text, CELL_LENGTH),
@@ -86,7 +87,7 @@ const FIGURES = {
 	[FIGURE_NUMBER]: formatNumber,
 };
 
-// A table of the data as one of this view's. The frame that a row leads to comes first.
+// Turns a table of the data into one of this view. The frame that a row leads to comes first.
 function describeFigures(figure, name) {
 	const at = figure.columns.findIndex(column => column.kind === FIGURE_FRAME);
 	const columns = figure.columns.map(({label, kind}, i) => ({
@@ -372,7 +373,8 @@ export function makeTableView(app) {
 			whole = table.whole
 				? table.whole()
 				: sum(all, table.columns.find(column => column.isShare)?.of ?? "gpu");
-		// columns that say nothing are left out: without a value, or of the only kind of time
+		// leave out columns that say nothing: without a value, or of the only kind of
+		// time
 		const hasValues = key => all.some(row => row[key] > 0);
 		const isMixed = ["cpu", "gpu", "wait"].filter(hasValues).length > 1 || !table.whole;
 		const columns = table.columns.filter(({key}) =>
@@ -411,7 +413,7 @@ export function makeTableView(app) {
 				),
 		);
 
-		// without a name to press, the first cell is pressed
+		// if no name can be pressed, press the first cell
 		if (table.select)
 			for (const row of body.rows)
 				row.cells[0].replaceChildren(

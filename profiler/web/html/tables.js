@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Sums by frame and by place, for tables.
+// Computes sums by frame and by place, for tables.
 import {ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, ROW_CALL} from "./data.js";
 import {isKind, kindsOfFrames} from "./kinds.js";
 import {deviceLabels} from "./tree.js";
 
-// What there is to show in the whole profile, by any of its weights: {gpu, kernels, copies, threads,
-// timeline}. Views and tables of what there is not are left out.
+// Tells what the whole profile has, by any of its weights: {gpu, kernels, copies, threads,
+// timeline}. Views and tables without data are left out.
 export function contentOf(profile, hasTimeline) {
 	const {places, frames, rows, weights = []} = profile;
 	const gpu = [rows, ...weights.map(weight => weight.rows)].some(list => list.kind.includes(ROW_GPU));
@@ -20,8 +20,8 @@ export function contentOf(profile, hasTimeline) {
 	};
 }
 
-// By frame: its own sums, and `total` with all that is inside its outermost occurrences. What is
-// below the frame `spinning` is the own time of the one around it, which waited for that.
+// Sums up by frame: its own time, and `total` with everything inside its outermost occurrences.
+// Time below the frame `spinning` is the own time of the frame around it, which waited.
 export function sumFrames(tree, weights, frameCount, spinning = -1) {
 	const make = () => new Float64Array(frameCount);
 	const sums = {
@@ -38,7 +38,7 @@ export function sumFrames(tree, weights, frameCount, spinning = -1) {
 
 	const pushChildren = node => {
 		for (let c = tree.first[node]; c < tree.first[node + 1]; c++)
-			// parts of a kernel have time, and no operations
+			// parts of a kernel have time, but no operations
 			if (weights.operations[tree.list[c]] > 0 || weights.total[tree.list[c]] > 0)
 				stack.push(tree.list[c]);
 	};
@@ -48,7 +48,7 @@ export function sumFrames(tree, weights, frameCount, spinning = -1) {
 		const top = stack.pop();
 
 		if (top < 0) {
-			// all inside it has been seen
+			// everything inside it was visited
 			open[tree.frame[-top]]--;
 			if (tree.frame[-top] === spinning) spins--;
 			continue;
@@ -74,7 +74,8 @@ export function sumFrames(tree, weights, frameCount, spinning = -1) {
 	return sums;
 }
 
-// Without what is below a kernel, whose time it is: by --stalls, or a wait for another rank.
+// Returns the stack without what is below a kernel, whose time it is: by --stalls, or a wait for
+// another rank.
 function workNode(tree, kinds, node) {
 	let at = node;
 
@@ -83,7 +84,7 @@ function workNode(tree, kinds, node) {
 	return at > 0 ? at : node;
 }
 
-// GPU work that ends at a frame of this kind: kernels ("gpu") or the rest ("copy").
+// Sums up GPU work that ends at a frame of this kind: kernels ("gpu") or the rest ("copy").
 export function tableGpuWork(profile, tree, kinds, passes, kind) {
 	const {rows} = profile,
 		sums = new Map();
@@ -104,7 +105,8 @@ export function tableGpuWork(profile, tree, kinds, passes, kind) {
 	return [...sums.values()];
 }
 
-// Time that a thread waited is no function's own: its stack ends where what ran was launched.
+// Lists functions. Waiting time is no function's own: its stack ends where the work that ran was
+// launched.
 export function tableFunctions(kinds, sums) {
 	const list = [];
 
@@ -124,7 +126,7 @@ export function tableFunctions(kinds, sums) {
 	return list;
 }
 
-// GPU work by the function that launched it, which the data has for each stack.
+// Sums up GPU work by the function that launched it, which the data has for each stack.
 export function tableLaunchSites(profile, passes) {
 	const {rows, stacks} = profile,
 		sites = new Map();
@@ -167,7 +169,7 @@ function addRow(sums, key, make, rows, i) {
 	}
 }
 
-// Names of what places refer to by number.
+// Returns the names of numbers in places.
 export function placeNames(profile) {
 	const {processes, threads} = profile;
 	const processNames = new Map(),

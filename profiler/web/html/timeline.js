@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// When each thing happened: parts of the page (profiler/web/html_timeline.h) to spans in lanes.
-//
-// Spans are columns. Those of a track are next to each other, and among them those of a lane, in
-// order of their starts. Times are ns since the command's start. In a lane spans hardly overlap, and
-// end in the order in which they start; but in a crowded one, which has `reach`: by span, the latest
-// end up to it.
+// Turns the timeline's parts of the page (profiler/web/html_timeline.h) into spans in lanes.
+// Spans are columns. Spans of a track are adjacent, and so are those of a lane, in order of their
+// starts. Times are ns since the command's start. Spans in a lane hardly overlap, and end in the
+// order in which they start. A crowded lane is an exception: its `reach` is by span the latest
+// end so far.
 import {makeReader, UNKNOWN} from "./data.js";
 import {deviceLabels} from "./tree.js";
 
@@ -25,7 +24,7 @@ const NVTX_CLASS = 5;
 
 const fromSigned = number => (number % 2 === 0 ? number / 2 : -(number + 1) / 2);
 
-// Numbers that are differences within groups, to what they stand for.
+// Turns differences within groups into the numbers that they stand for.
 function addUp(list, groups, firsts) {
 	let at = 0;
 
@@ -93,8 +92,8 @@ export function readPart(bytes) {
 
 // ---- order ----
 
-// Positions of `starts` in order, stable; null if they are in order already. What is added as
-// records come in is a few runs that are in order.
+// Returns positions that sort `starts`, stable; null if they are sorted. Records come as a few
+// sorted runs.
 export function orderOf(starts) {
 	const runs = [0];
 
@@ -108,7 +107,7 @@ export function orderOf(starts) {
 	);
 }
 
-// One ordered list of runs [runs[k], runs[k + 1]) that are in order themselves.
+// Merges runs [runs[k], runs[k + 1]) that are sorted into one sorted list.
 function mergeRuns(order, runs, starts) {
 	let from = order,
 		to = new Uint32Array(order.length);
@@ -135,7 +134,7 @@ function mergeRuns(order, runs, starts) {
 	return from;
 }
 
-// All spans of lanes (of one store) in order of their starts.
+// Returns all spans of lanes (of one store) in order of their starts.
 export function mergeLanes(store, lanes) {
 	const order = new Uint32Array(lanes.reduce((sum, lane) => sum + lane.end - lane.first, 0));
 	const runs = [0];
@@ -149,7 +148,7 @@ export function mergeLanes(store, lanes) {
 	return runs.length > 2 ? mergeRuns(order, runs, store.start) : order;
 }
 
-// By span, the lane: the first one that is free. With the number of lanes.
+// Returns the lane of each span, the first one that is free, and the number of lanes.
 function chooseLanes(store, first, end, most) {
 	const lanes = new Uint8Array(end - first),
 		free = [];
@@ -229,8 +228,8 @@ function trackKey(profile, labels, kind, place) {
 	return track;
 }
 
-// Takes parts in (add), then makes the timeline of them (finish). `pause` is awaited between steps,
-// so that whoever waits for a page is not kept waiting.
+// Collects parts (add), and makes the timeline of them (finish). `pause` is awaited between
+// steps, so that the page stays responsive.
 export function makeTimelineBuilder(profile, pause) {
 	const parts = [],
 		labels = deviceLabels(profile);
@@ -340,7 +339,7 @@ async function layOutTrack(store, track, pause) {
 
 	if (order) permute(store, first, order);
 	await pause();
-	// a thread waits once at a time; samples follow each other, but for the clock's trembling
+	// a thread waits once at a time; samples follow each other, except for clock jitter
 	const most = track.type === "gpu" || track.type === "calls" ? MOST_LANES : 1;
 	const {lanes, count: laneCount} = chooseLanes(store, first, end, most);
 	let at = first;
@@ -371,8 +370,8 @@ async function layOutTrack(store, track, pause) {
 	for (let i = first; i < end; i++) track.ns += store.duration[i];
 }
 
-// The time that is shown, [runFrom, runTo), usually the run; and with what is close to it, [from, to).
-// `outside`: how many events were not, and would make all else small.
+// Returns the time that is shown, [runFrom, runTo), usually the run; and [from, to) with what is
+// close to it. `outside` is the number of events beyond, which would make everything else small.
 function extentOf(store, profile) {
 	const known = profile.facts.get("shown to ns") ?? profile.facts.get("elapsed ns") ?? 0,
 		runFrom = known > 0 ? (profile.facts.get("shown from ns") ?? 0) : 0,
@@ -398,10 +397,10 @@ function extentOf(store, profile) {
 	return {from, to: Math.max(to, from + 1), runFrom, runTo: known > 0 ? known : to, outside};
 }
 
-// ---- launches and what they started ----
+// ---- flows ----
 
-// By span: `launch` of an operation, `nextOperation` of the same launch; `firstOperation` of a
-// launch; -1: none.
+// Connects by span: `launch` of an operation, `nextOperation` of the same launch,
+// `firstOperation` of a launch; -1: none.
 async function linkLaunches(profile, store, pause) {
 	const launch = new Int32Array(store.count).fill(-1),
 		firstOperation = new Int32Array(store.count).fill(-1),
@@ -434,7 +433,7 @@ async function linkLaunches(profile, store, pause) {
 		if (i % STEP === 0) await pause();
 		if (store.kind[i] === SPAN_LAUNCH && store.correlation[i] > 0) slots[slotOf(i)] = i;
 	}
-	// from the last one on, so that lists are in order
+	// backwards, so that lists are in order
 	for (let i = store.count - 1; i >= 0; i--) {
 		if (i % STEP === 0) await pause();
 		if (store.kind[i] !== SPAN_OPERATION || store.correlation[i] === 0) continue;
@@ -448,7 +447,7 @@ async function linkLaunches(profile, store, pause) {
 	return {launch, firstOperation, nextOperation};
 }
 
-// The operations of a launch, at most `most`.
+// Returns the operations of a launch, at most `most`.
 export function operationsOf(timeline, launch, most = Infinity) {
 	const list = [];
 
@@ -461,8 +460,8 @@ export function operationsOf(timeline, launch, most = Infinity) {
 
 // ---- NVTX ----
 
-// Ranges of a thread: from the first to the last of consecutive calls whose stacks have the same
-// range in the same place. A lane for each depth.
+// Returns the ranges of a thread, with a lane for each depth. A range lasts from the first to the
+// last of consecutive calls whose stacks have it in the same place.
 async function makeNvtxTracks(profile, timeline, pause) {
 	const {frames, stacks} = profile,
 		nodes = {outer: [-1], frame: [-1], depth: [-1]},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The timeline: what ran when, from the whole run to single kernels.
+// Shows the timeline: what ran when, from the whole run down to single kernels.
 import {make, refill} from "./dom.js";
 import {
 	clip,
@@ -101,7 +101,7 @@ export function makeTimelineView(app) {
 	const xOf = time => labelWidth() + ((time - from) * plotWidth()) / (to - from);
 	const timeAt = x => from + ((x - labelWidth()) * (to - from)) / plotWidth();
 
-	// ---- what is shown ----
+	// ---- lanes ----
 
 	function update() {
 		const isNew = timeline !== app.timeline;
@@ -276,7 +276,7 @@ export function makeTimelineView(app) {
 			.join(", ");
 	}
 
-	// What a search or a filter leaves bright.
+	// Tells what a search or a filter leaves bright.
 	function chooseWanted() {
 		const {state} = app,
 			key = JSON.stringify([state.q, rowsKey]);
@@ -312,7 +312,7 @@ export function makeTimelineView(app) {
 		return !counts || counts[end] > counts[first];
 	};
 
-	// The lane of a span, if it is shown.
+	// Returns the lane of a span, if it is shown.
 	function laneOf(i) {
 		const lane = shownLanes[firstWhere(0, shownLanes.length, at => shownLanes[at].end > i)];
 
@@ -370,7 +370,7 @@ export function makeTimelineView(app) {
 		return colour;
 	}
 
-	// The call of a wait is not what matters.
+	// Waits have the colour of waits, not that of their call.
 	const colourIn = (lane, frame) => {
 		if (lane.track.type !== "waits") return colourOf(frame);
 		const fill = app.colour(KINDS.find(kind => kind.word === "wait"));
@@ -391,7 +391,7 @@ export function makeTimelineView(app) {
 			runEnd = -1,
 			runColour = "",
 			runAlpha = 0;
-		// neighbours of one look are one box
+		// neighbours that look alike are one box
 		const flush = () => {
 			if (runEnd <= runX) return;
 			context.globalAlpha = runAlpha;
@@ -404,7 +404,7 @@ export function makeTimelineView(app) {
 			const frame = store.frameAt(end - first > 1 ? (first + end) >> 1 : first),
 				colour = colourIn(lane, frame),
 				isBright = isWanted(store, first, end);
-			// what is dense is strong: in eight steps
+			// density as opacity, in eight steps
 			const alpha = (isBright ? 1 : 0.22) * (0.3 + 0.7 * (Math.ceil(share * 8) / 8));
 			const at = left + x;
 
@@ -470,7 +470,7 @@ export function makeTimelineView(app) {
 		context.strokeRect(left - 0.5, y - 0.5, Math.max(right - left, 2), LANE - 1);
 	}
 
-	// From a launch to what it started.
+	// Draws arrows from a launch to its operations.
 	function drawFlows(context, span) {
 		if (!span || span.lane.store !== timeline.spans) return;
 		const {spans} = timeline,
@@ -601,7 +601,7 @@ export function makeTimelineView(app) {
 		}
 	}
 
-	// The whole run above, and the axis of what is shown.
+	// Draws the whole run above, and the axis of the visible time.
 	function drawHead(width) {
 		const context = prepareCanvas(head, width, OVERVIEW + AXIS),
 			left = labelWidth(),
@@ -665,7 +665,7 @@ export function makeTimelineView(app) {
 			if (x + 4 + context.measureText(text).width <= width)
 				context.fillText(text, x + 4, OVERVIEW + AXIS / 2 - 1);
 		}
-		// over what of the axis is beside the plot
+		// covers the part of the axis that is beside the plot
 		context.fillStyle = now.page;
 		context.fillRect(0, OVERVIEW, left, AXIS);
 		context.fillStyle = now.text;
@@ -678,8 +678,8 @@ export function makeTimelineView(app) {
 		context.fillRect(0, OVERVIEW + AXIS - 1, width, 1);
 	}
 
-	// By device, the share of each pixel of the run in which it was busy; without a device, how much
-	// threads computed.
+	// Returns by device the share of each pixel of the run in which it was busy. Without
+	// devices, returns how much threads computed.
 	function makeOverview(width) {
 		const count = Math.floor(width),
 			scale = (timeline.to - timeline.from) / count;
@@ -697,7 +697,7 @@ export function makeTimelineView(app) {
 		);
 	}
 
-	// The most is 1.
+	// Sums up samples by column. The largest sum becomes 1.
 	function sumSamples(count, scale) {
 		const {spans} = timeline,
 			sums = new Float32Array(count);
@@ -929,7 +929,7 @@ export function makeTimelineView(app) {
 		placeTip(tip, event);
 	}
 
-	// ---- moving ----
+	// ---- navigation ----
 
 	function clampWindow() {
 		const whole = timeline.to - timeline.from;
@@ -972,7 +972,7 @@ export function makeTimelineView(app) {
 		setWindow(store.start[i] - span * 0.15, span * 1.3);
 	}
 
-	// So much that a span can be seen.
+	// Zooms so far that a span is visible.
 	function reveal({lane, i}) {
 		const {store} = lane,
 			stop = store.start[i] + store.duration[i];
@@ -1031,7 +1031,7 @@ export function makeTimelineView(app) {
 
 	function enterLane(lane, time) {
 		const i = spanAt(lane, time, Infinity);
-		// the whole lane is looked at: the nearest by position
+		// the whole lane is visible: take the nearest by position
 		const near = firstWhere(lane.first, lane.end, at => lane.store.start[at] > time) - 1;
 
 		if (lane.end > lane.first)
@@ -1051,7 +1051,7 @@ export function makeTimelineView(app) {
 		if (lanes[at]) enterLane(lanes[at], time);
 	}
 
-	// All views show this time: the selected span's, or what is in the window.
+	// Makes all views show this time: the selected span's, or the visible one.
 	function chooseTime() {
 		const span = cursor ?? hover;
 
@@ -1067,7 +1067,7 @@ export function makeTimelineView(app) {
 		app.set({time: formatRange(Math.min(a, b), Math.max(a, b))});
 	}
 
-	// An end of the chosen time, by a part of the window.
+	// Moves an end of the chosen time, by a part of the window.
 	function moveTime(side, share) {
 		const range = parseRange(app.state.time) ?? [from, to];
 
@@ -1213,7 +1213,7 @@ export function makeTimelineView(app) {
 		} else if ((done === "" || done === "axis") && event.currentTarget === canvas) {
 			const span = spanUnder(event);
 
-			// the second click on one goes there
+			// a second click on a span goes there
 			if (span && cursor && span.i === cursor.i && span.lane === cursor.lane) zoomTo(span);
 			else setCursor(span);
 		}
@@ -1299,7 +1299,7 @@ export function makeTimelineView(app) {
 			if (timeline && timeline.spans.count > 0) showDetails();
 			draw();
 		},
-		// for tests: what a person would point at
+		// for tests: points at what a person would
 		boxes: () =>
 			rows
 				.filter(row => row.lane)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Stacks as a tree, and what is in it under a filter. Trees may be 100,000 frames deep: nothing
-// here recurses. A node's number is above its parent's.
+// Stacks as a tree, and its sums under a filter. Trees may be 100,000 frames deep: nothing here
+// recurses. A node's number is above its parent's.
 import {ROW_KINDS} from "./data.js";
 
-// Children of each node, as a range in one list.
+// Lists the children of each node, as a range in one list.
 export function makeTree(stacks) {
 	const {count, parent, frame} = stacks;
 	const first = new Uint32Array(count + 1),
@@ -21,7 +21,7 @@ export function makeTree(stacks) {
 	return {count, parent, frame, depth, first, list};
 }
 
-// Devices are numbered by process; one name is taken for one device.
+// Devices are numbered by process. Devices with one name are taken for one.
 export function deviceLabels(profile) {
 	const {devices, places} = profile;
 	const labels = new Map();
@@ -33,8 +33,8 @@ export function deviceLabels(profile) {
 	);
 }
 
-// Whether each place passes the filter {process, thread, device, stream}: texts, "" for all. At
-// last, one for places that are unknown.
+// Tells for each place whether it passes the filter {process, thread, device, stream}: texts, ""
+// for all. The last entry is for unknown places.
 export function placesThatPass(profile, filter) {
 	const {places} = profile;
 	const labels = deviceLabels(profile);
@@ -54,7 +54,7 @@ export function placesThatPass(profile, filter) {
 	return passes;
 }
 
-// Which rows pass, by a list of their kinds besides the places.
+// Tells which rows pass the filter and the list of kinds.
 export function rowsThatPass(profile, filter, kinds) {
 	const {rows, places} = profile;
 	const here = placesThatPass(profile, filter),
@@ -68,7 +68,7 @@ export function rowsThatPass(profile, filter, kinds) {
 	return passes;
 }
 
-// Sums of each node, `total` and the rest with all that is inside. ns, operations, bytes.
+// Sums up each node: own and `total` with everything inside it. ns, operations, bytes.
 export function weigh(profile, tree, passes) {
 	const {rows} = profile;
 	const make = () => new Float64Array(tree.count);
@@ -101,7 +101,7 @@ export function weigh(profile, tree, passes) {
 	return w;
 }
 
-// Positions of frames by name, for sorting.
+// Returns positions of frames by name, for sorting.
 export function rankNames(frames) {
 	const order = Array.from({length: frames.count}, (_, i) => i);
 	const rank = new Uint32Array(frames.count);
@@ -115,8 +115,8 @@ export function rankNames(frames) {
 	return rank;
 }
 
-// Callers around callees: what a picture shows. Children with time, in order: the largest first, or
-// by `rank` of their frames. `start` is where a node begins, in ns.
+// Returns the picture's order: callers around callees. Children with time are in order, the
+// largest first, or by `rank` of their frames. `start` is where a node begins, in ns.
 export function makeCallees(tree, weights, rank) {
 	const {count, parent, frame, depth, first, list} = tree;
 	const {total} = weights;
@@ -159,8 +159,7 @@ export function makeCallees(tree, weights, rank) {
 	};
 }
 
-// The nodes with a frame that are inside no other one with it; `matches` is by frame. With what
-// they add up to.
+// Returns the outermost nodes with a matching frame, and their sums; `matches` is by frame.
 export function outermost(tree, weights, matches) {
 	const inside = new Uint8Array(tree.count),
 		nodes = [];
@@ -180,7 +179,7 @@ export function outermost(tree, weights, matches) {
 
 const SEARCHED = 4096; // characters of a name
 
-// What a search stands for: a regular expression if it is one, else plain text. Null: everything.
+// Turns a search into a regular expression, or plain text if it is not one. Null: everything.
 export function compileSearch(text) {
 	if (text === "") return null;
 	try {
@@ -194,7 +193,7 @@ export function compileSearch(text) {
 	}
 }
 
-// By frame: 1 where its name matches; null without a search.
+// Returns 1 by frame where its name matches; null without a search.
 export function searchFrames(frames, text) {
 	const search = compileSearch(text);
 
