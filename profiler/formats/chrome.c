@@ -17,7 +17,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include "profiler/formats/json.h"
 #include "profiler/formats/trace_arguments.h"
 #include "profiler/formats/trace_model.h"
@@ -110,11 +109,10 @@ static void begin_event(struct chrome *c, char phase, const char *name, uint32_t
 {
 	const struct members *members = &c->members[track];
 	struct json *j = &c->json;
-	char text[] = "\"ph\":\"?\"";
+	const char ph[] = {phase, '\0'};
 
-	text[sizeof(text) - 3] = phase;
 	json_open_line(j, NULL);
-	json_raw(j, text, sizeof(text) - 1);
+	json_text(j, "ph", ph);
 	json_text(j, "name", name);
 	json_raw(j, members->text, members->length);
 }
@@ -281,7 +279,6 @@ static void put_arguments(struct chrome *c, const struct trace_event *event)
 /* Writes a flow: viewers draw arrows from flow_out to all later flow_in with an equal bind_id. */
 static void put_flow(struct chrome *c, const struct trace_event *event)
 {
-	static const char from[] = "\"flow_out\":true", to[] = "\"flow_in\":true";
 	bool is_launch = event->record->kind == TIMELINE_LAUNCH;
 
 	for (uint32_t i = 0; is_launch && i < event->flow_count; i++)
@@ -289,7 +286,7 @@ static void put_flow(struct chrome *c, const struct trace_event *event)
 	if (!event->flow_count)
 		return;
 	json_uint(&c->json, "bind_id", c->launches[event->first_flow]);
-	json_raw(&c->json, is_launch ? from : to, strlen(is_launch ? from : to));
+	json_bool(&c->json, is_launch ? "flow_out" : "flow_in", true);
 }
 
 static void put_record(struct chrome *c, const struct trace_event *event)

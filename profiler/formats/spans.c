@@ -125,17 +125,15 @@ static int add_operation(struct spans *s, const struct timeline_record *record,
 
 static void add_record(struct spans *s, const struct trace_event *event)
 {
-	struct span span = {.record = *event->record, .stack = event->stack, .parent = SPAN_OF_RUN};
+	struct span span = {.record = *event->record, .stack = event->stack};
 	const struct timeline_record *record = &span.record;
 	struct launched launch = {.number = SPAN_OF_RUN};
+	bool is_operation = record->kind == TIMELINE_GPU_OPERATION;
 	bool waits = span_waits_for_stream(s->result, record);
 
-	if (record->kind != TIMELINE_GPU_OPERATION)
-		span.parent = span_maker_around(s->maker, s->result, record);
-	else if (event->flow_count)
+	if (is_operation && event->flow_count)
 		launch = s->launches[event->first_flow];
-	if (record->kind == TIMELINE_GPU_OPERATION)
-		span.parent = launch.number;
+	span.parent = is_operation ? launch.number : span_maker_around(s->maker, s->result, record);
 	if (record->kind == TIMELINE_LAUNCH) {
 		launch = (struct launched){span_of_call(s->result, record), record->start_ns,
 					   record->duration_ns ? timeline_end_ns(record) : 0};
@@ -148,7 +146,7 @@ static void add_record(struct spans *s, const struct trace_event *event)
 		return;
 	}
 	s->error = span_maker_add(s->maker, s->result, &span);
-	if (!s->error && s->links && record->kind == TIMELINE_GPU_OPERATION && record->duration_ns)
+	if (!s->error && s->links && is_operation && record->duration_ns)
 		s->error = add_operation(s, record, &launch);
 }
 
