@@ -20,7 +20,7 @@
  *	devices     process, number, label, name
  *	places      process, thread, device, context, stream: plus 1; 0 for unknown
  *	rows        stack minus that of the row before, kind, place plus 1, count, ns, bytes
- *	weights     number of weights (page_weights.h); of each its title, unit and note as texts,
+ *	weights     number of weights; of each its title, unit and note as texts,
  *	            and its rows: stack minus that of the row before, place plus 1, count, value
  *	tables      number of tables; of each its key and title as texts, number of rows left out,
  *	            columns (label, enum report_cell_kind), and rows (texts, frames, numbers)
@@ -44,10 +44,11 @@
 #include "profiler/shape/frame_kind.h"
 #include "profiler/web/html_timeline.h"
 #include "profiler/shape/named_stacks.h"
-#include "profiler/web/page_weights.h"
 #include "profiler/shape/source_text.h"
 #include "profiler/shape/text_table.h"
+#include "profiler/shape/weighed.h"
 #include "profiler/model/losses.h"
+#include "profiler/model/memory_use.h"
 #include "profiler/tables/hot_spots.h"
 #include "profiler/tables/report_tables.h"
 #include "symbolize/util/array.h"
@@ -55,6 +56,7 @@
 
 #define DATA_FORMAT 7
 #define NONE UINT32_MAX
+#define WEIGHTS_MAX 16 /* further metrics are only in the tables */
 
 /* The page up to its data, from html_blob.S. */
 extern const char html_page[], html_page_end[];
@@ -74,6 +76,16 @@ struct facts {
 /* A frame of the page. Members are in the order of the columns. */
 struct page_frame {
 	uint32_t class, name, short_name, file, module, line, role, folded, kind;
+};
+
+/*
+ * A weight by which the page can draw stacks in place of time, as in weighed.h: allocated memory
+ * (--alloc), or an additive hardware counter (--metrics). The reader of the page chooses.
+ */
+struct page_weight {
+	struct weighed weighed;
+	struct result result; /* the run with the rows of the weight */
+	const char *title;
 };
 
 struct page {
@@ -98,7 +110,8 @@ struct page {
 	uint32_t *places; /* by place of the page: place of `placed` */
 	uint32_t place_count;
 	uint32_t *row_order; /* rows sorted by stack of the page */
-	struct page_weights weights;
+	struct page_weight weights[WEIGHTS_MAX];
+	uint32_t weight_count;
 	struct html_timeline *timeline;
 	struct report_tables report_table;
 	struct source_list sources;
@@ -196,6 +209,91 @@ static void add_losses(struct page *p)
 	losses_visit(t->ledger ? t->ledger : &none, p->result->unnamed.not_kept, add_loss, p);
 }
 
+/* ---- weights ---- */
+
+static bool has_stacks_of(const struct result *result, const struct result *whole)
+{
+	return !whole || (whole->stacks == result->stacks && whole->frames == result->frames);
+}
+
+/* Keeps the weight that was made last, unless it is empty or `err` is set. Returns `err`. */
+static int keep_weight(struct page *p, const char *title, int err)
+{
+	struct page_weight *weight = &p->weights[p->weight_count];
+
+	weight->title = title;
+	if (err || weight->result.row_count == 0)
+		weighed_release(&weight->weighed);
+	else
+		p->weight_count++;
+	return err;
+}
+
+static int add_memory(struct page *p)
+{
+	static const struct {
+		enum stack_weight weight;
+		const char *title;
+	} kinds[] = {{WEIGHT_PEAK, "memory at the peak"}, {WEIGHT_LEFT, "memory never freed"}};
+	int err = 0;
+
+	for (int i = 0; i < 2 && !err; i++) {
+		struct page_weight *weight = &p->weights[p->weight_count];
+
+		*weight = (struct page_weight){.result = *p->result};
+		err = weighed_by_memory(&weight->weighed, &weight->result, kinds[i].weight);
+		err = keep_weight(p, kinds[i].title, err);
+	}
+	return err;
+}
+
+static int add_counters(struct page *p)
+{
+	const struct counter_table *counters = p->result->counters;
+	int err = 0;
+
+	for (uint32_t i = 0; i < counters->metric_count && !err; i++) {
+		struct page_weight *weight = &p->weights[p->weight_count];
+		const char *metric = counters->metrics[i].name;
+
+		if (p->weight_count == WEIGHTS_MAX)
+			break;
+		if (!counters_is_additive(metric))
+			continue;
+		*weight = (struct page_weight){.result = *p->result};
+		err = weighed_by_metric(&weight->weighed, &weight->result, metric);
+		err = keep_weight(p, metric, err);
+	}
+	return err;
+}
+
+/*
+ * Makes the weights that are not 0. Only a whole run with its own stacks has weights: a view has
+ * other stacks, and --weight is for that. Returns 0, or -ENOMEM.
+ */
+static int make_weights(struct page *p)
+{
+	const struct result *r = p->result;
+	int err = 0;
+
+	if (r->weight)
+		return 0;
+	if (result_tables_find(r->tables, &memory_rows_table) && has_stacks_of(r, result_whole(r)))
+		err = add_memory(p);
+	if (!err && r->counters && has_stacks_of(r, r->counters_result))
+		err = add_counters(p);
+	return err;
+}
+
+/* Returns the result that has the places of all: that of memory if there is one, else the run. */
+static const struct result *result_with_places(const struct page *p)
+{
+	for (uint32_t i = 0; i < p->weight_count; i++)
+		if (p->weights[i].result.place_count > p->result->place_count)
+			return &p->weights[i].result;
+	return p->result;
+}
+
 /* ---- frames, stacks, places ---- */
 
 static uint32_t add_frame(struct page *p, struct page_frame frame)
@@ -249,13 +347,13 @@ static uint32_t number_of_frame(struct page *p, uint32_t frame)
 /* Returns the page's result, for 0, or one of its weights. */
 static const struct result *part_of(const struct page *p, uint32_t number)
 {
-	return number ? &p->weights.list[number - 1].result : p->result;
+	return number ? &p->weights[number - 1].result : p->result;
 }
 
 /* Marks the stacks and places of all rows. */
 static void mark_rows(struct page *p)
 {
-	for (uint32_t part = 0; part <= p->weights.count; part++) {
+	for (uint32_t part = 0; part <= p->weight_count; part++) {
 		const struct result *r = part_of(p, part);
 
 		for (uint32_t i = 0; i < r->row_count; i++) {
@@ -309,7 +407,7 @@ static void add_sites(struct page *p)
 {
 	p->sites = calloc(p->stacks.count + 1, sizeof(*p->sites));
 	p->failed |= !p->sites;
-	for (uint32_t part = 0; part <= p->weights.count; part++)
+	for (uint32_t part = 0; part <= p->weight_count; part++)
 		add_sites_of(p, part_of(p, part));
 }
 
@@ -484,17 +582,17 @@ static bool write_weights(struct page *p, struct deflated *data)
 {
 	bool is_done = true;
 
-	deflated_number(data, p->weights.count);
-	for (uint32_t i = 0; i < p->weights.count && is_done; i++)
-		is_done = write_weight(p, data, &p->weights.list[i]);
+	deflated_number(data, p->weight_count);
+	for (uint32_t i = 0; i < p->weight_count && is_done; i++)
+		is_done = write_weight(p, data, &p->weights[i]);
 	return is_done;
 }
 
 /* Adds the texts of weights, ahead of writing. */
 static void add_weight_texts(struct page *p)
 {
-	for (uint32_t i = 0; i < p->weights.count; i++) {
-		const struct page_weight *weight = &p->weights.list[i];
+	for (uint32_t i = 0; i < p->weight_count; i++) {
+		const struct page_weight *weight = &p->weights[i];
 
 		add_text(p, weight->title);
 		add_text(p, weight->result.weight->unit);
@@ -626,7 +724,7 @@ static bool allocate(struct page *p)
 {
 	const struct result *r = p->result;
 
-	p->placed = page_weights_placed(&p->weights, r);
+	p->placed = result_with_places(p);
 	p->frame_numbers = malloc((r->frame_count + 1) * sizeof(*p->frame_numbers));
 	p->stack_numbers = malloc((r->stack_count + 1) * sizeof(*p->stack_numbers));
 	p->place_numbers = malloc((p->placed->place_count + 1) * sizeof(*p->place_numbers));
@@ -663,7 +761,8 @@ static void release(struct page *p)
 	free(p->place_numbers);
 	free(p->places);
 	free(p->row_order);
-	page_weights_release(&p->weights);
+	for (uint32_t i = 0; i < p->weight_count; i++)
+		weighed_release(&p->weights[i].weighed);
 	html_timeline_free(p->timeline);
 	report_tables_release(&p->report_table);
 	source_text_release(&p->sources);
@@ -681,7 +780,7 @@ static int write_html(const struct result *result, const struct writer_options *
 	if (!err)
 		err = source_text_read(result, NULL, &p.sources);
 	if (!err)
-		err = page_weights_make(&p.weights, result);
+		err = make_weights(&p);
 	if (err)
 		goto out;
 	err = -ENOMEM;
